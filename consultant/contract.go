@@ -1,0 +1,101 @@
+package consultant
+
+import (
+	"context"
+	"time"
+
+	"culprit/grid"
+	"culprit/pcl"
+)
+
+// A State is the state of a node of the search history graph.
+type State string
+
+// The states of search.md.
+const (
+	Never      State = "never"
+	Queued     State = "queued"
+	Testing    State = "testing"
+	True       State = "true"
+	False      State = "false"
+	Deferred   State = "deferred"
+	Refused    State = "refused"
+	Pruned     State = "pruned"
+	OverBudget State = "overbudget"
+)
+
+// A Phase is an interval of the session for which conclusions are drawn. End is 0 while it goes on.
+type Phase struct {
+	Name       string
+	Start, End float64 // s since session start
+}
+
+// A Node is a copy of one node of the search history graph.
+type Node struct {
+	ID         int
+	Parents    []int
+	Axis       string // "why", "where" or "when": what the refinement that led here changed
+	Hypothesis string
+	Focus      grid.Focus
+	Phase      Phase
+	State      State
+	Value      float64
+	Threshold  float64
+	Greater    bool
+	Unit       string
+	Confidence float64 // 0..1
+	Samples    int
+	Since      float64 // s since session start; when the value first held
+	Cost       float64 // predicted fraction of the target's active time
+	Tier       grid.Tier
+	Reason     string
+	History    []Sample // value over time, at most 1,000
+	Pinned     bool
+}
+
+// A Sample is one judged value of a node.
+type Sample struct{ At, Value float64 }
+
+// A Bottleneck is a deepest true node with what a user reads.
+type Bottleneck struct {
+	Node     int
+	Sentence string
+	Chain    []int
+	Severity float64
+	File     string // source of the function, "" if unknown
+	Line     int
+	Object   string // lock or file where there is one
+}
+
+// An Event is something the search did; for progress lines and the log.
+type Event struct {
+	At   float64 // s since session start
+	Node int     // 0 if none
+	Text string
+}
+
+// Config is what a search needs. Everything it knows of the target comes through it.
+type Config struct {
+	Hypotheses []*pcl.Hypothesis
+	Grid       *grid.Grid
+	Axis       grid.Axis
+	Budget     float64 // fraction of the target's active time, 0.02 by default
+	MinObserve time.Duration // 0.5 s by default
+	Source     func(grid.Focus) (file string, line int) // nil = unknown
+	OnEvent    func(Event) // nil = dropped
+	Now        func() float64 // s since session start
+}
+
+// Search is the automatic search. (Implemented in search.go.)
+//
+//	New(Config) *Search
+//	(*Search) Run(ctx context.Context) error    // returns when ctx ends or nothing is left to be tested for now
+//	(*Search) Nodes() []Node                    // in order of ID; the root is node 1, hypothesis "top"
+//	(*Search) Bottlenecks() []Bottleneck        // deepest true nodes, worst first
+//	(*Search) WhyNot(grid.Focus) string
+//	(*Search) Expand(id int) / Prune(id int) / Retest(id int) / Pin(id int, on bool) error
+//	(*Search) Status() string                   // one line: what is being tested now, or why it waits
+//	(*Search) Settled() bool                    // nothing queued or testing
+type Runner interface {
+	Run(ctx context.Context) error
+}

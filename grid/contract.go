@@ -1,0 +1,69 @@
+package grid
+
+// A PairKey names one cell of the grid: a metric constrained to a focus.
+// It is comparable and is the same text on every run.
+type PairKey struct {
+	Metric string
+	Focus  Focus
+}
+
+// String writes the pair as the command line does: "METRIC@FOCUS".
+func (k PairKey) String() string { return k.Metric + "@" + k.Focus.String() }
+
+// A Tier says where the values of a pair come from.
+type Tier string
+
+// The tiers, from exact to estimated.
+const (
+	TierProbe  Tier = "probe"  // trampolines in the target; counters are exact
+	TierKernel Tier = "kernel" // accounting that the kernel keeps anyway (/proc)
+	TierSample Tier = "sample" // stack samples; an estimate
+)
+
+// A Price is what measuring a pair costs the target.
+type Price struct {
+	// Fraction of the target's active time that the probes of the pair would use, 0 or more.
+	Fraction float64
+	// Rate of executions of all its points together, per second, as measured (not guessed).
+	Rate float64
+	// Points is how many points would be instrumented.
+	Points int
+}
+
+// A Sink takes values as they are sampled. Times are seconds since the session started.
+// For an EventCounter the value is the growth over (start, end]; for a SampledFunction it is the value itself.
+// A Sink may be called from any goroutine, but for one key always in order of time.
+type Sink interface {
+	Sample(key PairKey, start, end, value float64)
+}
+
+// An EnableResult tells how enabling one pair went.
+type EnableResult struct {
+	Key   PairKey
+	Tier  Tier
+	Since float64 // s since session start from which values are complete
+	Err   error   // nil; or why it is not measured (ErrRefused, ErrDeferred, ErrUnsupported, ...)
+}
+
+// An Instrumenter measures pairs: the daemon is one. All requests of one call are inserted or removed in one batch.
+// Methods may be called from any goroutine.
+type Instrumenter interface {
+	// Price measures call rates where they are not known (which takes about 100 ms for the whole batch) and predicts costs.
+	Price(keys []PairKey) ([]Price, []error)
+	// Enable starts to measure the pairs; values go to sink until Disable.
+	Enable(keys []PairKey, sink Sink) []EnableResult
+	// Disable stops. Values up to now reach the sink before it returns.
+	Disable(keys []PairKey)
+	// ObservedCost is the fraction of the target's active time that all enabled probes used over the last second or so.
+	ObservedCost() float64
+}
+
+// An Axis says how a focus is refined by one step along a hierarchy.
+// Along Code the steps follow the call graph (from the whole program to main and the thread roots, from a function to its
+// callees, with indirect callees as far as they have been seen at run time); along the others they follow the resource tree.
+type Axis interface {
+	Refinements(f Focus, h Hierarchy) []Focus
+	// Weight is the share (0..1) of recent stack samples that support the focus; 0 if none was seen or no samples are taken.
+	// kind is "cpu" (samples of running threads), "sync" or "io" (samples of threads blocked there).
+	Weight(f Focus, kind string) float64
+}

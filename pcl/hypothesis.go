@@ -1,0 +1,26 @@
+package pcl
+
+import "culprit/grid"
+
+// A Hypothesis is one entry of the why axis, as written in PCL.
+type Hypothesis struct {
+	Name, Parent string // Parent is "" or "top" for the roots
+	Label        string // what is said of it in a sentence: "{focus} computes {value}"; see default.pcl
+	Explain      string
+	Greater      bool // true: holds if Value > Threshold; false: if Value < Threshold
+	Refine       []grid.Hierarchy
+	Suppress     []string // paths that are never tested, such as "/Code/libc.so.6"
+	Metrics      []string // metrics that the test reads at the node's focus, in order of first use
+	Global       []string // subset of Metrics that are read at the whole program instead (written METRIC@"/")
+
+	value, threshold evaluable // set by the loader
+}
+
+// An evaluable is a checked expression over metrics, tunables and numbers.
+type evaluable func(get func(metric string) float64) float64
+
+// Value is the left side of the test; get returns the average of a metric over the samples that are judged. x/0 is 0.
+func (h *Hypothesis) Value(get func(metric string) float64) float64 { return h.value(get) }
+
+// Threshold is the right side of the test.
+func (h *Hypothesis) Threshold(get func(metric string) float64) float64 { return h.threshold(get) }

@@ -1,0 +1,152 @@
+package pcl
+
+import "culprit/grid"
+
+// What a metric constrained to a focus compiles to: pure data, the same every time, printable and comparable.
+// Whoever instruments (the daemon) needs nothing else from this package.
+
+// A FuncID names a function of the target. Its meaning belongs to the Env that handed it out; 0 is no function.
+type FuncID uint64
+
+// A CallSite is one call instruction inside a function.
+type CallSite struct {
+	Caller FuncID
+	Index  int    // number within the caller, in order of address
+	Callee FuncID // 0 where the call is indirect or its target is unknown
+}
+
+// Env is what the compiler asks about a target. Answers must not change during one Compile.
+type Env interface {
+	// Named returns the functions with this exact (demangled or linkage) name; nil if the target has none.
+	Named(name string) []FuncID
+	// Matching returns the functions whose name matches; glob unless regex.
+	Matching(pattern string, regex bool) []FuncID
+	// Function resolves /Code/<module>/<function>; more than one where code is folded or split by name.
+	Function(module, function string) []FuncID
+	// ModuleFunctions returns the functions of /Code/<module>.
+	ModuleFunctions(module string) []FuncID
+	// Modules lists the modules (excluded ones left out).
+	Modules() []string
+	// FuncName and FuncModule describe a function.
+	FuncName(FuncID) string
+	FuncModule(FuncID) string
+	// CallSites lists the calls of a function in order of address.
+	CallSites(FuncID) []CallSite
+	// Start and Exit are $start and $exit: main and the thread roots; exit, _exit, pthread_exit.
+	Start() []FuncID
+	Exit() []FuncID
+	// Object resolves a resource other than code to the integer that $constraint[i] stands for: the address of a
+	// mutex, the descriptor of an open file.
+	Object(h grid.Hierarchy, elems []string) (uint64, error)
+	// Machine is $machine.
+	Machine() string
+	// Flavors that this target has: "c", "cxx", "unix", ...
+	Flavors() []string
+}
+
+// A Kind is what the metric's own variable is.
+type Kind uint8
+
+// The kinds of PCL's "base is ...".
+const (
+	Counter Kind = iota
+	WallTimer
+	ProcessTimer // CPU time of the thread
+	Kernel       // kept by the kernel: Plan.KernelName
+	Void
+)
+
+// A Var is one variable of a plan. Every variable exists once per thread of the target and starts at 0.
+type Var struct {
+	Name string
+	Kind Kind // Counter (metric, flag, temporary), WallTimer or ProcessTimer
+}
+
+// A Plan is a compiled (metric, focus). Vars[0] is the metric's own variable (absent for Kernel and Void).
+type Plan struct {
+	Pair       grid.PairKey
+	Kind       Kind
+	KernelName string // for Kernel
+	Vars       []Var
+	Requests   []Request
+	// Process and Thread select where it runs; "" = all. They are the elements of the focus's Process part.
+	Process, Thread string
+	// ExcludeParked is set for waiting metrics: time of threads that are parked (idle) is not counted.
+	ExcludeParked bool
+}
+
+// Where says which points of a function a request goes to.
+type Where uint8
+
+// The points.
+const (
+	Entry  Where = iota
+	Return       // every exit: ret, tail jmp, tail jcc
+	Call         // one call site: Request.Site
+)
+
+// A Request asks for code at all points of one kind of one function.
+type Request struct {
+	Func    FuncID
+	Where   Where
+	Site    int  // call site index, for Call
+	Post    bool // postInsn (after the instruction); else preInsn
+	Prepend bool // first at the point; else last
+	Guards  []int // variables that must be non-zero, tested in order
+	Code    []Instr
+}
+
+// An Op is a primitive.
+type Op uint8
+
+// The primitives. Enter and Leave belong to activations: Enter acts at the outermost activation only and remembers its
+// stack pointer; Leave acts when that same activation returns. They survive recursion, exceptions and longjmp.
+// Start, Stop and Set are plain.
+const (
+	OpAdd        Op = iota // Var += Expr
+	OpSet                  // Var = Expr
+	OpFlagEnter            // Var is true until the matching OpFlagLeave
+	OpFlagLeave
+	OpTimerEnter
+	OpTimerLeave
+	OpTimerStart // a running timer goes on
+	OpTimerStop  // a stopped timer stays stopped
+)
+
+// An Instr is one primitive with an optional condition.
+type Instr struct {
+	Op   Op
+	Var  int
+	Expr *Expr // for OpAdd and OpSet
+	Cond *Expr // nil = always
+}
+
+// An ExprOp is an operator or a leaf of an expression.
+type ExprOp uint8
+
+// Leaves and operators; comparisons are signed and give 0 or 1.
+const (
+	ExConst ExprOp = iota // Value
+	ExArg                 // Value = 0..5: integer argument; valid at Entry only
+	ExReturn              // integer return value; valid at Return only
+	ExVar                 // Value = index into Plan.Vars
+	ExAdd
+	ExSub
+	ExMul
+	ExEq
+	ExNe
+	ExLt
+	ExLe
+	ExGt
+	ExGe
+	ExAnd // logical
+	ExOr
+	ExNeg
+)
+
+// An Expr is an integer expression of 64 bits.
+type Expr struct {
+	Op    ExprOp
+	Value int64
+	L, R  *Expr
+}
