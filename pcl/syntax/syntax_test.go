@@ -1,0 +1,234 @@
+package syntax
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// parseOK parses a text that must have no errors.
+func parseOK(t *testing.T, src string) *Tree {
+	t.Helper()
+	tree, errs := Parse("test.pcl", src)
+	for _, e := range errs {
+		t.Errorf("%s", e.Detail())
+	}
+	return tree
+}
+
+// TestPrintAgain: the canonical layout of the canonical layout is the same, and no comment is lost.
+func TestPrintAgain(t *testing.T) {
+	for _, file := range []string{"../testdata/conformance.pcl", "../testdata/additions.pcl", "../default.pcl"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		once := Print(parseOK(t, string(text)))
+		twice := Print(parseOK(t, once))
+		if diff := cmp.Diff(once, twice); diff != "" {
+			t.Errorf("%s: printing again differs (-once +twice):\n%s", file, diff)
+		}
+		if a, b := strings.Count(string(text), "//"), strings.Count(once, "//"); a != b {
+			t.Errorf("%s: %d comments before printing, %d behind it", file, a, b)
+		}
+	}
+}
+
+func TestPrint(t *testing.T) {
+	const before = `
+// first
+
+// second
+metric   m{name"x";units CPUs;flavor{unix,mpi} // why
+constraint c; counter n;
+constraint r /Code/* is replace counter{} constraint d /Machine is default;
+// base
+base is counter{foreach f in $procedures if(f.name=="a"){append preInsn f.entry constrained(*if(($arg[0]+1)*2==3)m+=1;n++;*)
+prepend postInsn f.calls (* // odd
+m = (a, b);
+*) } } // end
+}
+tunable_constant "a" 1; tunable_constant { "b" TRUE; // yes
+}
+exclude noCase regex"/Code/x";
+// tail`
+	tree, errs := Parse("t", strings.Replace(before, "(a, b)", "a - (b - c) - -(d.e)", 1))
+	if len(errs) > 0 {
+		t.Fatal(errs[0].Detail())
+	}
+	const after = `// first
+
+// second
+metric m {
+    name "x";
+    units CPUs;
+    flavor { unix, mpi }; // why
+    constraint c;
+    counter n;
+    constraint r /Code/* is replace counter { }
+    constraint d /Machine is default;
+    // base
+    base is counter {
+        foreach f in $procedures
+            if (f.name == "a") {
+                append preInsn f.entry constrained (* if (($arg[0] + 1) * 2 == 3) m += 1; n++; *)
+                prepend postInsn f.calls (*
+                    // odd
+                    m = a - (b - c) - -d.e;
+                *)
+            }
+    } // end
+}
+
+tunable_constant "a" 1;
+
+tunable_constant {
+    "b" true; // yes
+}
+
+exclude noCase regex "/Code/x";
+
+// tail
+`
+	if diff := cmp.Diff(after, Print(tree)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestPrecedence(t *testing.T) {
+	for _, c := range []struct{ in, out string }{
+		{"a || b && c == d < e + f * g", "(a || (b && (c == (d < (e + (f * g))))))"},
+		{"a * b + c < d == e && f || g", "((((((a * b) + c) < d) == e) && f) || g)"},
+		{"a - b - c", "((a - b) - c)"},
+		{"a = b += c", "(a = (b += c))"},
+		{"-a.b[1]++ / c", "(-a.b[1]++ / c)"},
+		{`x@"/" / max(1, y)`, `(x@"/" / max(1, y))`},
+	} {
+		tree := parseOK(t, "expect e { "+c.in+"; }")
+		if got := grouped(tree.Defs[0].Items[0].Expr); got != c.out {
+			t.Errorf("%s: got %s, want %s", c.in, got, c.out)
+		}
+	}
+}
+
+func grouped(e *Expr) string {
+	if e.Kind == Binary || e.Kind == Assign {
+		return "(" + grouped(e.X) + " " + e.Text + " " + grouped(e.Y) + ")"
+	}
+	return e.String()
+}
+
+func TestErrors(t *testing.T) {
+	for _, c := range []struct{ name, src, want string }{
+		{"caret", "metric m {\n\tname x;\n}", "t:2:7: found \"x\", expected a string\n     name x;\n          ^"},
+		{"suggest item", "metric m { naem \"x\"; }", `(did you mean "name"?)`},
+		{"suggest definition", "metrik m { }", `(did you mean "metric"?)`},
+		{"open string", "exclude \"abc\n;", `t:1:9: found a string without its closing quote`},
+		{"strange character", "metric ü { }", `found the character 'ü', which PCL does not use`},
+		{"end of text", "metric m {", `found the end of the text, expected`},
+		{"no code", "constraint c /Code is counter { append preInsn x.entry constraind (* *) }", `found "constraind", expected "constrained" or "(*"`},
+		{"expression", "expect e { 1 + ; }", `found ";", expected an expression`},
+		{"big number", "expect e { 99999999999999999999; }", "at most 64 bits"},
+		{"number with letters", "expect e { 12ab; }", "a number with letters behind it"},
+		{"dollar", "expect e { $; }", `a "$" without a name`},
+		{"deep blocks", "constraint c /Code is counter " + strings.Repeat("{", 100000), "nesting deeper than"},
+		{"deep parentheses", "expect e { " + strings.Repeat("(", 100000), "nesting deeper than"},
+		{"deep minus", "expect e { " + strings.Repeat("- ", 100000), "nesting deeper than"},
+		{"deep foreach", "constraint c /Code is counter { " + strings.Repeat("foreach a in b ", 100000), "nesting deeper than"},
+		{"deep assignment", "expect e { " + strings.Repeat("a=", 100000), "nesting deeper than"},
+		{"long sum", "expect e { 1" + strings.Repeat("+1", 100000), "an expression of more than"},
+		{"long fields", "expect e { a" + strings.Repeat(".b", 100000), "an expression of more than"},
+		{"long path", "constraint c " + strings.Repeat("/a", 100000), "a path longer than"},
+		{"big text", strings.Repeat(" ", MaxText+1), "at most 10485760 can be read"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, errs := Parse("t", c.src)
+			if len(errs) == 0 {
+				t.Fatal("no error")
+			}
+			if got := errs[0].Detail(); !strings.Contains(got, c.want) {
+				t.Errorf("got:\n%s\nwant in it:\n%s", got, c.want)
+			}
+		})
+	}
+}
+
+// TestRecovery: what is around a bad definition is read.
+func TestRecovery(t *testing.T) {
+	for _, c := range []struct{ name, src, defs string }{
+		{"inside braces", "visi a { } visi b { force x; limit 3; } visi c { }", "a c"},
+		{"before the brace", "visi a { } visi 5 { limit 3; } visi c { }", "a c"},
+		{"forgotten brace", "visi a { }\nvisi b { force 1;\nvisi c { }\nvisi d { }", "a c d"},
+		{"unknown definition", "visi a { } visit b { limit 3; } visi c { }", "a c"},
+		{"junk statement", "visi a { } junk junk; visi c { }", "a c"},
+		{"brace too many", "visi a { } } visi c { }", "a c"},
+		{"forgotten name", "visi a { }\nvisi\nvisi c { }", "a c"},
+		{"nested", "visi a { } metric b { base is counter { append { } } } visi c { }", "a c"},
+		{"open string", "visi a { } visi b { command \"x; }\n } visi c { }", "a c"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tree, errs := Parse("t", c.src)
+			if len(errs) != 1 {
+				t.Errorf("%d errors, want 1: %v", len(errs), errs)
+			}
+			var names []string
+			for _, d := range tree.Defs {
+				names = append(names, d.Name)
+			}
+			if got := strings.Join(names, " "); got != c.defs {
+				t.Errorf("read %q, want %q", got, c.defs)
+			}
+		})
+	}
+}
+
+func TestManyErrorsEnd(t *testing.T) {
+	_, errs := Parse("t", strings.Repeat("junk;\n", 100000))
+	if len(errs) != maxErrors+1 {
+		t.Errorf("%d errors reported, want %d", len(errs), maxErrors+1)
+	}
+}
+
+func TestDidYouMean(t *testing.T) {
+	names := []string{"sync_wait", "sync_ops", "cpu"}
+	for in, want := range map[string]string{"sync_wiat": "sync_wait", "syncops": "sync_ops", "gpu": "cpu", "zzz": "", "": ""} {
+		if got := Nearest(in, names); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}
+
+// FuzzParse: no text crashes the parser, and what it could read without an error survives being printed.
+func FuzzParse(f *testing.F) {
+	for _, file := range []string{"../testdata/conformance.pcl", "../testdata/additions.pcl", "../default.pcl"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(text))
+		for _, part := range strings.SplitAfter(string(text), "\n}\n") {
+			f.Add(part)
+		}
+	}
+	f.Fuzz(func(t *testing.T, src string) {
+		tree, errs := Parse("fuzz", src)
+		for _, e := range errs {
+			if e.Detail() == "" {
+				t.Error("an error without text")
+			}
+		}
+		once := Print(tree)
+		again, errs := Parse("printed", once)
+		if len(errs) > 0 {
+			t.Fatalf("printed text does not parse: %s\n%s", errs[0].Detail(), once)
+		}
+		if len(again.Defs) != len(tree.Defs) {
+			t.Fatalf("%d definitions, printed %d", len(tree.Defs), len(again.Defs))
+		}
+		if twice := Print(again); once != twice {
+			t.Fatalf("printing is not stable:\n%s", cmp.Diff(once, twice))
+		}
+	})
+}
