@@ -1,0 +1,163 @@
+package testprog
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func build(t *testing.T, name string, flags ...string) string {
+	t.Helper()
+	return Build(t, filepath.Join("testdata", "targets", name), flags...)
+}
+
+// untilStop lists the targets that work until they are told to stop, with arguments.
+var untilStop = map[string][]string{
+	"eventloop.c": nil, "sleeper.c": nil, "mutex.c": nil, "condvar.c": nil, "piperead.c": nil, "cpu.c": nil,
+	"threads.c": {"300", "100"}, "churn.c": nil, "selfcheck.c": nil, "forker.c": nil, "vforker.c": nil,
+	"switch.c": nil, "idlepool.c": nil, "ipara.c": nil, "seccomp.c": nil, "smallio.c": {"FILE"}, "iofile.c": {"FILE"},
+}
+
+func TestTargetsThatRunUntilStop(t *testing.T) {
+	for name, args := range untilStop {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			args := append([]string{}, args...)
+			for i := range args {
+				if args[i] == "FILE" {
+					args[i] = filepath.Join(t.TempDir(), "data")
+				}
+			}
+			bin := build(t, name)
+			first := runOnce(t, bin, args, func(p *Prog) string { return p.Stop(t) })
+			second := runOnce(t, bin, args, func(p *Prog) string {
+				p.Signal(t, syscall.SIGTERM)
+				return p.Finish(t, 20*time.Second)
+			})
+			if first != second {
+				t.Errorf("two undisturbed runs differ: %s, %s", first, second)
+			}
+		})
+	}
+}
+
+func runOnce(t *testing.T, bin string, args []string, stop func(*Prog) string) string {
+	p := StartTarget(t, bin, args...)
+	p.Say(t, "go")
+	p.MustBeat(t, 5*time.Second)
+	p.MustBeat(t, 5*time.Second)
+	hash := stop(p)
+	if len(p.Counts()) == 0 {
+		t.Errorf("no COUNT line: %q", p.Lines())
+	}
+	for name, n := range p.Counts() {
+		if n == 0 {
+			t.Errorf("%s was counted 0 times: the target did nothing", name)
+		}
+	}
+	return hash
+}
+
+func TestCallsCountsAreExact(t *testing.T) {
+	t.Parallel()
+	p := StartTarget(t, build(t, "calls.c"), "10000", "3")
+	p.Say(t, "go")
+	p.Expect(t, "DONE", 20*time.Second)
+	p.Stop(t)
+	want := map[string]uint64{
+		"work": 30000, "tail_first": 7500, "tail_second": 7500, "getppid": 1875, "toupper": 1875,
+		"library_calls": 1875, "try_jump": 237, "deep_jump": 237 * 6,
+		// recurse(9) makes 2*fib(11)-1 = 177 activations counting from n=9 down to n<=0, 157 times a thread.
+		"recurse": 3 * 157 * 177,
+	}
+	got := p.Counts()
+	for name, n := range want {
+		if got[name] != n {
+			t.Errorf("%s: %d, want %d", name, got[name], n)
+		}
+	}
+	if n := got["tail_last"]; n == 0 || n >= got["tail_second"] {
+		t.Errorf("tail_last: %d of %d", n, got["tail_second"])
+	}
+}
+
+func TestThrowCountsAreExact(t *testing.T) {
+	t.Parallel()
+	p := StartTarget(t, build(t, "throw.cc"), "3000")
+	p.Say(t, "go")
+	p.Expect(t, "DONE", 20*time.Second)
+	p.Stop(t)
+	want := map[string]uint64{"attempt": 3000, "source": 3000, "middle": 15000, "middle_returned": 5000,
+		"outer": 3000, "outer_returned": 1000, "caught": 2000, "rethrown": 1000}
+	got := p.Counts()
+	for name, n := range want {
+		if got[name] != n {
+			t.Errorf("%s: %d, want %d", name, got[name], n)
+		}
+	}
+}
+
+func TestExecerKeepsItsPID(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"exec", "execthread"} {
+		p := StartTarget(t, build(t, "execer.c"))
+		p.Say(t, command)
+		again := p.Expect(t, "READY", 10*time.Second)
+		if want := "READY " + strconv.Itoa(p.PID); again != want {
+			t.Errorf("%s: %q, want %q", command, again, want)
+		}
+		p.MustBeat(t, 5*time.Second)
+		p.Stop(t)
+	}
+}
+
+func TestDlopenerLoadsThePlugin(t *testing.T) {
+	t.Parallel()
+	plugin := build(t, "plugin.c", "-shared", "-fPIC")
+	p := StartTarget(t, build(t, "dlopener.c"), plugin)
+	p.MustBeat(t, 5*time.Second)
+	p.MustBeat(t, 5*time.Second)
+	p.Stop(t)
+	if p.Counts()["plugin_work"] == 0 || p.Counts()["dlopen"] == 0 {
+		t.Errorf("counts: %v", p.Counts())
+	}
+}
+
+func TestKillIsSeenAsASignal(t *testing.T) {
+	t.Parallel()
+	p := StartTarget(t, build(t, "sleeper.c"))
+	p.Kill()
+	if code := p.Wait(t, time.Second); code != 128+int(syscall.SIGKILL) {
+		t.Errorf("status %d", code)
+	}
+	if p.Alive() {
+		t.Error("still alive")
+	}
+}
+
+func TestEndOfPipeStopsATarget(t *testing.T) {
+	t.Parallel()
+	p := StartTarget(t, build(t, "cpu.c"))
+	p.Stdin.Close()
+	p.Finish(t, 10*time.Second)
+}
+
+func TestEveryTargetIsRun(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(Root(t), "testdata", "targets", "*.c*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no targets: %v", err)
+	}
+	source, err := os.ReadFile("prog_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if !strings.Contains(string(source), `"`+filepath.Base(file)+`"`) {
+			t.Errorf("%s is not run by any test here", filepath.Base(file))
+		}
+	}
+}

@@ -1,0 +1,73 @@
+/* Loads a library, calls it, unloads it, again and again.
+ * dlopener PATH-OF-PLUGIN [calls each time]
+ * Line "hold": the library stays loaded from the next time on, and is called; "release": unloads again. */
+#include "target.h"
+#include <dlfcn.h>
+
+static volatile int hold;
+
+static void command(const char *line)
+{
+	if (strcmp(line, "hold") == 0)
+		hold = 1;
+	if (strcmp(line, "release") == 0)
+		hold = 0;
+}
+
+struct plugin {
+	void *handle;
+	uint64_t (*work)(uint64_t);
+	uint64_t (*calls)(void);
+};
+
+NOINLINE struct plugin load(const char *path)
+{
+	struct plugin p;
+	p.handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!p.handle)
+		target_bad("dlopen: %s", dlerror());
+	*(void **)&p.work = dlsym(p.handle, "plugin_work");
+	*(void **)&p.calls = dlsym(p.handle, "plugin_calls");
+	if (!p.work || !p.calls)
+		target_bad("dlsym: %s", dlerror());
+	return p;
+}
+
+NOINLINE uint64_t use(struct plugin p, long calls)
+{
+	uint64_t h = 1, before = p.calls();
+	for (long i = 0; i < calls; i++)
+		h = p.work(h);
+	if (p.calls() - before != (uint64_t)calls)
+		target_bad("the plugin counted wrongly");
+	return h;
+}
+
+int main(int argc, char **argv)
+{
+	target_start();
+	if (argc < 2)
+		target_bad("usage: dlopener PATH-OF-PLUGIN [calls each time]");
+	long calls = target_arg(argc, argv, 2, 50);
+	uint64_t loads = 0, works = 0, hash = 0;
+	target_command = command;
+	while (target_running()) {
+		struct plugin p = load(argv[1]);
+		loads++;
+		do {
+			uint64_t h = use(p, calls);
+			works += (uint64_t)calls;
+			if (hash && h != hash)
+				target_bad("hash differs");
+			hash = h;
+			if (hold)
+				target_sleep_us(100);
+		} while (hold && target_running());
+		if (dlclose(p.handle) != 0)
+			target_bad("dlclose: %s", dlerror());
+		target_sleep_us(500);
+	}
+	target_count("dlopen", loads);
+	target_count("plugin_work", works);
+	return target_finish(hash);
+}

@@ -1,0 +1,69 @@
+/* exec drops everything that was in the process and keeps its pid.
+ * Line "exec": the main thread calls exec on this program again; "execthread": another thread does;
+ * "execother PATH": the main thread becomes another program. It says READY again afterwards. */
+#include "target.h"
+#include <pthread.h>
+
+static char **own_argv;
+static char other[256];
+static volatile int wanted; /* 1 exec, 2 execthread, 3 execother */
+
+static void command(const char *line)
+{
+	if (strcmp(line, "exec") == 0)
+		wanted = 1;
+	else if (strcmp(line, "execthread") == 0)
+		wanted = 2;
+	else if (sscanf(line, "execother %255s", other) == 1)
+		wanted = 3;
+}
+
+NOINLINE uint64_t work(uint64_t x)
+{
+	return target_mix(x, 13);
+}
+
+static void exec_again(const char *path)
+{
+	char *argv[] = {own_argv[0], NULL};
+	execv(path, argv);
+	target_bad("exec %s: %s", path, strerror(errno));
+}
+
+static void *exec_from_thread(void *arg)
+{
+	exec_again("/proc/self/exe");
+	return arg;
+}
+
+static void *bystander(void *arg)
+{
+	for (;;)
+		target_sleep_us(10000);
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t t;
+	(void)argc;
+	own_argv = argv;
+	target_command = command;
+	pthread_create(&t, NULL, bystander, NULL);
+	target_start();
+	uint64_t n = 0;
+	while (target_running()) {
+		work(n++);
+		if (wanted == 1)
+			exec_again("/proc/self/exe");
+		if (wanted == 3)
+			exec_again(other);
+		if (wanted == 2) {
+			pthread_create(&t, NULL, exec_from_thread, NULL);
+			pthread_join(t, NULL);
+		}
+		target_sleep_us(500);
+	}
+	target_count("work", n);
+	return target_finish(work(1));
+}
