@@ -1,0 +1,125 @@
+package image
+
+import (
+	"debug/dwarf"
+	"slices"
+	"sort"
+	"sync"
+)
+
+// Bounds of the line tables: rows of one unit, and rows of all tables that are kept (32 bytes each).
+const (
+	maxUnitRows = 4 << 20
+	maxKeptRows = 8 << 20
+)
+
+// Line gives the source position of the code at vaddr; ok is false where DWARF does not say. For a return address ask for the
+// byte before it. The line table of a compile unit is read at the first question about it.
+func (o *Object) Line(vaddr uint64) (file string, line int, ok bool) {
+	x := o.unitIndex()
+	u := x.find(vaddr)
+	if u == nil {
+		return "", 0, false
+	}
+	t := o.lines.table(x, u)
+	r := t.find(vaddr)
+	if r == nil || r.line <= 0 {
+		return "", 0, false
+	}
+	return t.files[r.file], int(r.line), true
+}
+
+// A lineRow says where the code from addr on comes from, up to the next row.
+type lineRow struct {
+	addr uint64
+	file int32
+	line int32
+	end  bool // the sequence ends before addr
+}
+
+type lineTable struct {
+	rows  []lineRow // sorted by addr
+	files []string
+}
+
+func (t *lineTable) find(addr uint64) *lineRow {
+	i := sort.Search(len(t.rows), func(i int) bool { return t.rows[i].addr > addr }) - 1
+	if i < 0 || t.rows[i].end {
+		return nil
+	}
+	return &t.rows[i]
+}
+
+// lineCache keeps line tables by unit. When it holds too much it forgets everything: reading again is cheap.
+type lineCache struct {
+	mu     sync.Mutex
+	tables map[dwarf.Offset]*lineTable
+	rows   int
+}
+
+func (c *lineCache) table(x *unitIndex, u *unit) *lineTable {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t := c.tables[u.entry.Offset]; t != nil {
+		return t
+	}
+	t := &lineTable{}
+	if d := x.data(); d != nil {
+		t, _ = readLines(d, u.entry)
+	}
+	if c.tables == nil || c.rows > maxKeptRows {
+		c.tables, c.rows = map[dwarf.Offset]*lineTable{}, 0
+	}
+	c.tables[u.entry.Offset] = t
+	c.rows += len(t.rows)
+	return t
+}
+
+// readLines runs the line program of a unit. A damaged one gives the rows before the damage.
+func readLines(d *dwarf.Data, cu *dwarf.Entry) (t *lineTable, err error) {
+	t = &lineTable{}
+	defer guard(&err, "line table")
+	defer t.sort()
+	r, err := d.LineReader(cu)
+	if err != nil || r == nil {
+		return t, err
+	}
+	numbers := map[string]int32{}
+	var e dwarf.LineEntry
+	for len(t.rows) < maxUnitRows && r.Next(&e) == nil {
+		row := lineRow{addr: e.Address, line: int32(e.Line), end: e.EndSequence}
+		if e.File != nil {
+			row.file = t.number(numbers, e.File.Name)
+		} else {
+			row.end = true
+		}
+		t.rows = append(t.rows, row)
+	}
+	return t, nil
+}
+
+func (t *lineTable) number(numbers map[string]int32, name string) int32 {
+	n, ok := numbers[name]
+	if !ok {
+		n = int32(len(t.files))
+		numbers[name] = n
+		t.files = append(t.files, limit(name))
+	}
+	return n
+}
+
+// sort orders rows by address; where one sequence ends and another begins at the same address, the beginning comes last.
+func (t *lineTable) sort() {
+	slices.SortStableFunc(t.rows, func(a, b lineRow) int {
+		if a.addr != b.addr {
+			return cmp3(a.addr, b.addr)
+		}
+		switch {
+		case a.end && !b.end:
+			return -1
+		case b.end && !a.end:
+			return 1
+		}
+		return 0
+	})
+}

@@ -1,0 +1,49 @@
+package image
+
+// landingPads gives the addresses at which exceptions continue in the code of f, from its language-specific data: an optional
+// base, an optional type table, then the call-site table (GCC's unwind-c.c, parse_lsda_header). ok is false if the data cannot
+// be read, so that pads may be missing.
+func (o *Object) landingPads(f *fde) (pads []uint64, ok bool) {
+	if f.lsdaLost {
+		return nil, false
+	}
+	if f.lsda == 0 {
+		return nil, true
+	}
+	s := o.sectionAt(f.lsda)
+	if s == nil {
+		return nil, false
+	}
+	r := &reader{b: s.slice(f.lsda, s.end()-f.lsda), addr: f.lsda}
+	base := f.lo
+	if enc := r.u8(); enc != peOmit {
+		if base, ok = r.pointer(enc); !ok {
+			return nil, false
+		}
+	}
+	if enc := r.u8(); enc != peOmit {
+		r.uleb()
+	}
+	return callSites(r, base)
+}
+
+func callSites(r *reader, base uint64) (pads []uint64, ok bool) {
+	enc := r.u8()
+	t := r.part(r.uleb())
+	if r.bad {
+		return nil, false
+	}
+	for len(t.b) > 0 {
+		_, ok1 := t.pointer(enc)
+		_, ok2 := t.pointer(enc)
+		pad, ok3 := t.pointer(enc)
+		t.uleb()
+		if !ok1 || !ok2 || !ok3 || t.bad {
+			return pads, false
+		}
+		if pad != 0 {
+			pads = append(pads, base+pad)
+		}
+	}
+	return pads, true
+}

@@ -1,0 +1,129 @@
+package image
+
+import (
+	"debug/elf"
+	"fmt"
+)
+
+const (
+	symSize    = 24      // sizeof(Elf64_Sym)
+	maxSymbols = 4 << 20 // function symbols believed of one file
+	bindLocal  = uint8(elf.STB_LOCAL)
+	bindWeak   = uint8(elf.STB_WEAK)
+)
+
+// A symbol is a function symbol that is defined here.
+type symbol struct {
+	name    string
+	version string
+	addr    uint64
+	size    uint64
+	bind    uint8
+	ifunc   bool
+	old     bool  // a version that new programs do not link against (name@VERSION, not @@)
+	unit    int32 // counts STT_FILE symbols: local names are unique within one
+}
+
+// symbolSet is what the symbol tables say about code.
+type symbolSet struct {
+	funcs  []symbol
+	labels []uint64 // untyped symbols inside code: hand-written assembly jumps there
+}
+
+// readSymbols collects .symtab (of the separate debug file, if the object is stripped and there is one) and .dynsym.
+func (o *Object) readSymbols() (*symbolSet, error) {
+	set := &symbolSet{}
+	from := o
+	if o.section(".symtab") == nil {
+		if d := o.debugFile(); d != nil {
+			from = d
+		}
+	}
+	for _, s := range from.secs {
+		if s.typ == elf.SHT_SYMTAB {
+			if err := o.addSymbols(set, from, s, nil); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, s := range o.secs {
+		if s.typ == elf.SHT_DYNSYM {
+			if err := o.addSymbols(set, o, s, o.versions()); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return set, nil
+}
+
+func (o *Object) addSymbols(set *symbolSet, from *Object, s *section, vers *versionTable) error {
+	strs := from.sectionByIndex(s.link)
+	if strs == nil {
+		return nil
+	}
+	str, unit := strs.bytes(), int32(0)
+	tab := s.bytes()
+	for i := 0; len(tab) >= symSize; i, tab = i+1, tab[symSize:] {
+		typ, bind, shndx := elf.ST_TYPE(tab[4]), uint8(elf.ST_BIND(tab[4])), elf.SectionIndex(u16(tab[6:]))
+		if typ == elf.STT_FILE {
+			unit++
+		}
+		addr := u64(tab[8:])
+		if shndx == elf.SHN_UNDEF || addr == 0 || o.execAt(addr) == nil {
+			continue
+		}
+		switch typ {
+		case elf.STT_NOTYPE:
+			set.labels = append(set.labels, addr)
+		case elf.STT_FUNC, elf.STT_GNU_IFUNC:
+			if len(set.funcs) >= maxSymbols {
+				return fmt.Errorf("%s: more than %d function symbols", o.name, maxSymbols)
+			}
+			y := symbol{name: cleanName(stringAt(str, u32(tab))), addr: addr, size: u64(tab[16:]), bind: bind, ifunc: typ == elf.STT_GNU_IFUNC, unit: unit}
+			y.version, y.old = vers.of(i)
+			if y.name != "" {
+				set.funcs = append(set.funcs, y)
+			}
+		}
+	}
+	return nil
+}
+
+// versionTable is .gnu.version with the names of .gnu.version_d (LSB, "Symbol Versioning").
+type versionTable struct {
+	index []byte
+	names map[uint16]string
+}
+
+func (v *versionTable) of(i int) (name string, old bool) {
+	if v == nil || 2*i+2 > len(v.index) {
+		return "", false
+	}
+	x := u16(v.index[2*i:])
+	return v.names[x&0x7fff], x&0x8000 != 0
+}
+
+func (o *Object) versions() *versionTable {
+	ver, def := o.section(".gnu.version"), o.section(".gnu.version_d")
+	if ver == nil || def == nil {
+		return nil
+	}
+	v := &versionTable{index: ver.bytes(), names: map[uint16]string{}}
+	strs := o.sectionByIndex(def.link)
+	if strs == nil {
+		return v
+	}
+	b := def.bytes()
+	// Elf64_Verdef: version, flags, ndx, cnt (16 bits each), hash, aux, next (32 bits each); Elf64_Verdaux: name, next.
+	for len(b) >= 20 && len(v.names) < 1<<15 {
+		aux, next := u32(b[12:]), u32(b[16:])
+		if a := sub(b, uint64(aux), 8); a != nil {
+			v.names[u16(b[4:])&0x7fff] = limit(stringAt(strs.bytes(), u32(a)))
+		}
+		if next < 20 || uint64(next) > uint64(len(b)) {
+			break
+		}
+		b = b[next:]
+	}
+	return v
+}
