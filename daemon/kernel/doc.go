@@ -1,0 +1,10 @@
+// Package kernel reads what Linux knows about a running process without stopping or changing it: the scheduler's
+// accounting per thread, the system call in which a thread is blocked, what a descriptor refers to, samples of
+// registers and stacks, the processors and their time-stamp counter.
+//
+// It imports nothing of the house, calls no ptrace and writes to no process. What it returns comes from the target
+// (names, paths, stack bytes) and is bounded but not escaped: whoever shows it must escape it.
+//
+// Package-level functions may be called from any goroutine. A ThreadTable or a Sampler belongs to one goroutine at
+// a time; a TSCClock may be shared.
+package kernel

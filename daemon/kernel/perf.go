@@ -1,0 +1,282 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// StackBytes is how much of the user stack each sample carries, from the stack pointer upwards.
+// Together with the registers it must stay below 64 KiB, the largest record that perf knows.
+const StackBytes = 16 << 10
+
+// Regs are the user-mode registers of a sampled thread.
+type Regs struct {
+	AX, BX, CX, DX, SI, DI, BP, SP, IP, Flags, CS, SS uint64
+	R8, R9, R10, R11, R12, R13, R14, R15              uint64
+}
+
+// A Sample is one moment of a thread that used a processor.
+type Sample struct {
+	PID, TID int
+	CPU      int
+	Time     uint64 // CLOCK_MONOTONIC, ns
+	Kernel   bool   // the thread was in the kernel; Regs are those with which it entered
+	Regs     Regs
+	// Stack is the memory from StackAddr (the stack pointer) upwards, at most StackBytes, less where the stack ends.
+	// It is valid during the call of Read's function only.
+	Stack     []byte
+	StackAddr uint64
+}
+
+// A Sampler takes samples of the registers and stacks of a process's threads while they use a processor (the software
+// event cpu-clock, so it works in virtual machines too). Threads that are blocked cost and give nothing.
+//
+// Every thread has one event per processor, because one ring per processor is shared by all threads; events open
+// as Refresh names threads. Without Close the events stay open and go on costing the target.
+// It belongs to one goroutine at a time.
+type Sampler struct {
+	pid         int
+	attr        unix.PerfEventAttr
+	userOnly    bool
+	rings       []*ring
+	threads     map[int][]int // descriptors by thread
+	open        int
+	maxOpen     int
+	unsampled   int
+	lost        uint64
+	throttled   uint64
+	scratch     []byte
+	scratchTIDs []int
+}
+
+// regsMask asks for AX to SS (bits 0-11) and R8 to R15 (bits 16-23): arch/x86/include/uapi/asm/perf_regs.h.
+// DS, ES, FS, GS (bits 12-15) are refused by the kernel in 64-bit mode.
+const regsMask = 0xff0fff
+
+const sampleType = unix.PERF_SAMPLE_IP | unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CPU |
+	unix.PERF_SAMPLE_REGS_USER | unix.PERF_SAMPLE_STACK_USER
+
+// MaxHz bounds the rate of samples: each copies StackBytes.
+const MaxHz = 4000
+
+// NewSampler prepares to sample all present threads of the process, each hz times per second of processor time
+// (1 to MaxHz). Samples wait in rings until Read. Errors: *NotPermitted, *Unsupported, or one that wraps ErrGone.
+func NewSampler(pid, hz int) (*Sampler, error) {
+	if hz < 1 || hz > MaxHz {
+		return nil, fmt.Errorf("sampling %d times a second: choose 1 to %d", hz, MaxHz)
+	}
+	cpus, err := OnlineCPUs()
+	if err != nil {
+		return nil, err
+	}
+	s := &Sampler{pid: pid, threads: map[int][]int{}, maxOpen: 512, scratch: make([]byte, 1<<16)}
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil {
+		s.maxOpen = int(min(limit.Cur, 1<<20) / 2)
+	}
+	s.attr = unix.PerfEventAttr{
+		Type:              unix.PERF_TYPE_SOFTWARE,
+		Config:            unix.PERF_COUNT_SW_CPU_CLOCK,
+		Size:              uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
+		Sample:            uint64(hz),
+		Sample_type:       sampleType,
+		Sample_regs_user:  regsMask,
+		Sample_stack_user: StackBytes,
+		Bits:              unix.PerfBitFreq | unix.PerfBitUseClockID | unix.PerfBitExcludeHv,
+		Clockid:           unix.CLOCK_MONOTONIC,
+	}
+	err = s.start(cpus)
+	if errors.Is(err, os.ErrPermission) {
+		// kernel.perf_event_paranoid = 2 allows to sample user mode only.
+		s.userOnly = true
+		s.attr.Bits |= unix.PerfBitExcludeKernel
+		err = s.start(cpus)
+	}
+	if err != nil {
+		s.Close()
+		return nil, s.explain(err)
+	}
+	return s, nil
+}
+
+func (s *Sampler) start(cpus []int) error {
+	s.closeAll()
+	for _, cpu := range cpus {
+		r, err := newRing(cpu, s.userOnly)
+		if err == unix.ENODEV {
+			continue // the processor went offline meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		s.rings = append(s.rings, r)
+	}
+	return s.refresh(nil)
+}
+
+// UserOnly says that the kernel allows samples in user mode only: time in system calls is not seen.
+func (s *Sampler) UserOnly() bool { return s.userOnly }
+
+// Refresh makes the sampler follow exactly these threads of the process, or, with nil, all that it has now. Threads that
+// have ended are let go. Where descriptors run out the rest is not sampled; Unsampled tells how many.
+func (s *Sampler) Refresh(tids []int) error {
+	return s.explain(s.refresh(tids))
+}
+
+func (s *Sampler) refresh(tids []int) error {
+	if tids == nil {
+		var err error
+		if tids, err = ListThreads(s.pid); err != nil {
+			return err
+		}
+	}
+	wanted := make(map[int]bool, len(tids))
+	for _, tid := range tids {
+		wanted[tid] = true
+	}
+	for tid := range s.threads {
+		if !wanted[tid] {
+			s.drop(tid)
+		}
+	}
+	s.unsampled = 0
+	for _, tid := range tids {
+		if err := s.follow(tid); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// follow opens the events of one thread. A thread that ends meanwhile is no error.
+func (s *Sampler) follow(tid int) error {
+	if s.threads[tid] != nil {
+		return nil
+	}
+	if s.open+len(s.rings) > s.maxOpen {
+		s.unsampled++
+		return nil
+	}
+	for _, r := range s.rings {
+		fd, err := s.openEvent(tid, r)
+		switch err {
+		case nil:
+			s.threads[tid] = append(s.threads[tid], fd)
+			s.open++
+		case unix.ESRCH, unix.ENODEV:
+		case unix.EMFILE, unix.ENFILE, unix.ENOMEM:
+			s.drop(tid)
+			s.unsampled++
+			return nil
+		default:
+			s.drop(tid)
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Sampler) openEvent(tid int, r *ring) (int, error) {
+	fd, err := unix.PerfEventOpen(&s.attr, tid, r.cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	if err != nil {
+		return -1, err
+	}
+	if err := unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_OUTPUT, r.fd); err != nil {
+		unix.Close(fd)
+		return -1, fmt.Errorf("sending samples to the ring of processor %d: %w", r.cpu, err)
+	}
+	return fd, nil
+}
+
+func (s *Sampler) drop(tid int) {
+	for _, fd := range s.threads[tid] {
+		unix.Close(fd)
+		s.open--
+	}
+	delete(s.threads, tid)
+}
+
+// Read hands over all samples that have come since the last Read, in order per processor, and returns their number.
+// The Sample's Stack is valid during the call only. Call it at least ten times a second: a ring holds about 60 samples
+// per MiB, and what does not fit is counted by Lost.
+func (s *Sampler) Read(f func(Sample)) int {
+	n := 0
+	for _, r := range s.rings {
+		r.drain(s.scratch, func(kind uint32, misc uint16, body []byte) {
+			switch kind {
+			case unix.PERF_RECORD_SAMPLE:
+				sample, ok := parseSample(body)
+				if !ok {
+					s.lost++
+					return
+				}
+				sample.Kernel = misc&unix.PERF_RECORD_MISC_CPUMODE_MASK == unix.PERF_RECORD_MISC_KERNEL
+				n++
+				f(sample)
+			case unix.PERF_RECORD_LOST:
+				s.lost += lostCount(body)
+			case unix.PERF_RECORD_THROTTLE:
+				s.throttled++
+			}
+		})
+		s.lost += r.broken
+		r.broken = 0
+	}
+	return n
+}
+
+// Lost returns how many samples did not fit into the rings since NewSampler.
+func (s *Sampler) Lost() uint64 { return s.lost }
+
+// Throttled returns how often the kernel held the sampler back because samples took it too long.
+func (s *Sampler) Throttled() uint64 { return s.throttled }
+
+// Unsampled returns how many threads of the last Refresh have no events for want of descriptors.
+func (s *Sampler) Unsampled() int { return s.unsampled }
+
+// Threads returns how many threads are followed.
+func (s *Sampler) Threads() int { return len(s.threads) }
+
+// Close ends all sampling and gives the rings back. It may be called twice.
+func (s *Sampler) Close() error {
+	s.closeAll()
+	return nil
+}
+
+func (s *Sampler) closeAll() {
+	for tid := range s.threads {
+		s.drop(tid)
+	}
+	for _, r := range s.rings {
+		r.close()
+	}
+	s.rings = nil
+}
+
+func (s *Sampler) explain(err error) error {
+	what := fmt.Sprintf("sampling the stacks of process %d", s.pid)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.ENOENT), errors.Is(err, unix.EOPNOTSUPP):
+		return &Unsupported{What: what, Needs: "a kernel with CONFIG_PERF_EVENTS and user stack dumps"}
+	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
+		return &NotPermitted{What: what, Remedy: paranoidRemedy(), Err: err}
+	}
+	return explain(what, err)
+}
+
+// paranoidRemedy says what would let this user sample, with the present setting.
+func paranoidRemedy() string {
+	const remedy = "run as root or with CAP_PERFMON, or for your own processes: sysctl kernel.perf_event_paranoid=1"
+	text, err := os.ReadFile("/proc/sys/kernel/perf_event_paranoid")
+	if err != nil {
+		return remedy
+	}
+	return remedy + " (it is " + strings.TrimSpace(string(text)) + "); in a container, allow perf_event_open in its seccomp profile"
+}

@@ -1,0 +1,303 @@
+package kernel
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// SwitchesEvery is how often a ThreadTable reads a thread's Voluntary and Forced: status costs the kernel several times
+// what schedstat and stat cost together.
+const SwitchesEvery = time.Second
+
+// A ThreadTable re-reads the accounting of all threads of processes, several times a second, cheaply: its files
+// stay open, and of a thread that has not run since the last time only schedstat is read.
+// It must be closed, or its descriptors (two per thread, at most half of what the process may open) stay open.
+type ThreadTable struct {
+	procs map[int]*procRows
+	buf   []byte
+	// open is how many descriptors rows hold; beyond maxOpen files are opened for each read.
+	open, maxOpen int
+}
+
+type procRows struct {
+	dir     int // /proc/PID/task; reading it fails once the process has ended, even if the pid is used again
+	rows    map[int]*threadRow
+	times   []ThreadTimes
+	ended   []ThreadTimes
+	round   uint64
+	tidList []int
+}
+
+type threadRow struct {
+	times         ThreadTimes
+	sched         schedstat
+	schedFD       int // -1 while not open
+	statFD        int
+	round         uint64 // of the last Refresh that saw it
+	known         bool   // stat has been read
+	switchesStale bool
+	switchesAt    time.Time
+}
+
+// NewThreadTable returns an empty table.
+func NewThreadTable() *ThreadTable {
+	t := &ThreadTable{procs: map[int]*procRows{}, buf: make([]byte, statusSize), maxOpen: 512}
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil {
+		t.maxOpen = int(min(limit.Cur, 1<<20) / 2)
+	}
+	return t
+}
+
+// Refresh lists the threads of a process and reads them all. The result, in the kernel's order (by age), is valid until
+// the next Refresh of this process. A thread that ends meanwhile is left out and stands in Ended.
+// Run, RunQueueWait, Slices and State are of now; Voluntary and Forced may be older by SwitchesEvery.
+// The error wraps ErrGone if the process has ended.
+func (t *ThreadTable) Refresh(pid int) ([]ThreadTimes, error) {
+	p, err := t.proc(pid)
+	if err != nil {
+		return nil, err
+	}
+	p.round++
+	p.tidList, err = listTIDs(p.dir, p.tidList[:0], t.buf)
+	if err != nil || len(p.tidList) == 0 {
+		t.Forget(pid)
+		if err == nil {
+			err = unix.ESRCH
+		}
+		return nil, explain(fmt.Sprintf("listing the threads of process %d", pid), err)
+	}
+	p.times = p.times[:0]
+	now := time.Now()
+	for _, tid := range p.tidList {
+		row := p.rows[tid]
+		if row != nil && row.round == p.round {
+			continue // a directory that changes while it is listed may show an entry twice
+		}
+		if row != nil && !t.read(p, row, now) {
+			// The thread has ended, and perhaps another has got its number since.
+			t.end(p, row)
+			row = nil
+		}
+		if row == nil {
+			if row = t.add(p, pid, tid, now); row == nil {
+				continue
+			}
+		}
+		row.round = p.round
+		p.times = append(p.times, row.times)
+	}
+	t.sweep(p)
+	return p.times, nil
+}
+
+// Ended returns the last known times of the threads that have ended since the last call, and forgets them.
+func (t *ThreadTable) Ended(pid int) []ThreadTimes {
+	p := t.procs[pid]
+	if p == nil {
+		return nil
+	}
+	ended := p.ended
+	p.ended = nil
+	return ended
+}
+
+// Forget closes what belongs to one process.
+func (t *ThreadTable) Forget(pid int) {
+	p := t.procs[pid]
+	if p == nil {
+		return
+	}
+	for _, row := range p.rows {
+		t.close(row)
+	}
+	unix.Close(p.dir)
+	delete(t.procs, pid)
+}
+
+// Close closes everything. The table is empty afterwards and may be used again.
+func (t *ThreadTable) Close() error {
+	for pid := range t.procs {
+		t.Forget(pid)
+	}
+	return nil
+}
+
+func (t *ThreadTable) proc(pid int) (*procRows, error) {
+	if p := t.procs[pid]; p != nil {
+		return p, nil
+	}
+	dir, err := unix.Open(fmt.Sprintf("/proc/%d/task", pid), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, explain(fmt.Sprintf("listing the threads of process %d", pid), err)
+	}
+	p := &procRows{dir: dir, rows: map[int]*threadRow{}}
+	t.procs[pid] = p
+	return p, nil
+}
+
+// add opens and reads a thread for the first time; nil if it has ended already.
+func (t *ThreadTable) add(p *procRows, pid, tid int, now time.Time) *threadRow {
+	row := &threadRow{times: ThreadTimes{PID: pid, TID: tid}, schedFD: -1, statFD: -1}
+	if t.open+2 <= t.maxOpen {
+		row.schedFD = t.keep(p.dir, tid, "schedstat")
+		row.statFD = t.keep(p.dir, tid, "stat")
+	}
+	if !t.read(p, row, now) {
+		t.close(row)
+		return nil
+	}
+	p.rows[tid] = row
+	return row
+}
+
+// keep opens a file for good; -1 if that fails, and then the file is opened for each read.
+func (t *ThreadTable) keep(dir, tid int, name string) int {
+	fd, err := unix.Openat(dir, threadFile(tid, name), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1
+	}
+	t.open++
+	return fd
+}
+
+func threadFile(tid int, name string) string { return fmt.Sprintf("%d/%s", tid, name) }
+
+// read brings one row up to date; false if the thread has ended.
+func (t *ThreadTable) read(p *procRows, row *threadRow, now time.Time) bool {
+	text, err := t.file(p.dir, row.schedFD, row.times.TID, "schedstat", schedstatSize)
+	sched, hasSched := schedstat{}, false
+	if err == nil {
+		sched, hasSched = parseSchedstat(text)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	// Nothing else can have changed while the thread did not run: its state changes only by its own doing, but for
+	// becoming ready, which schedstat shows as soon as it runs.
+	if row.known && hasSched && !row.times.Coarse && sched == row.sched && !row.switchesDue(now) {
+		return true
+	}
+	changed := !row.known || sched != row.sched
+	text, err = t.file(p.dir, row.statFD, row.times.TID, "stat", statSize)
+	if err != nil {
+		return false
+	}
+	start := row.times.Start
+	if !row.times.takeStat(text) || row.known && row.times.Start != start {
+		return false
+	}
+	row.times.takeSchedstat(sched)
+	row.sched, row.known = sched, true
+	row.switchesStale = row.switchesStale || changed
+	if row.switchesDue(now) {
+		t.readSwitches(p, row, now)
+	}
+	return true
+}
+
+func (r *threadRow) switchesDue(now time.Time) bool {
+	return r.switchesStale && now.Sub(r.switchesAt) >= SwitchesEvery
+}
+
+func (t *ThreadTable) readSwitches(p *procRows, row *threadRow, now time.Time) {
+	text, err := t.file(p.dir, -1, row.times.TID, "status", statusSize)
+	if err != nil {
+		return // it ends; the next Refresh will see that
+	}
+	row.times.takeStatus(text)
+	row.switchesAt, row.switchesStale = now, false
+}
+
+// file reads a file of a thread, through fd if it is open.
+func (t *ThreadTable) file(dir, fd, tid int, name string, size int) ([]byte, error) {
+	if fd < 0 {
+		return readAt(dir, threadFile(tid, name), t.buf[:size])
+	}
+	n, err := unix.Pread(fd, t.buf[:size], 0)
+	if err != nil {
+		return nil, err
+	}
+	return t.buf[:n], nil
+}
+
+// sweep moves the rows of threads that are not listed any more to ended.
+func (t *ThreadTable) sweep(p *procRows) {
+	if len(p.rows) == len(p.times) {
+		return
+	}
+	for _, row := range p.rows {
+		if row.round != p.round {
+			t.end(p, row)
+		}
+	}
+}
+
+// maxEnded bounds what is kept for a caller that never asks for Ended.
+const maxEnded = 1 << 16
+
+func (t *ThreadTable) end(p *procRows, row *threadRow) {
+	t.close(row)
+	delete(p.rows, row.times.TID)
+	if len(p.ended) < maxEnded {
+		p.ended = append(p.ended, row.times)
+	}
+}
+
+func (t *ThreadTable) close(row *threadRow) {
+	for _, fd := range []int{row.schedFD, row.statFD} {
+		if fd >= 0 {
+			unix.Close(fd)
+			t.open--
+		}
+	}
+	row.schedFD, row.statFD = -1, -1
+}
+
+// Offsets in struct linux_dirent64 (getdents64(2)).
+const (
+	direntReclen = 16
+	direntName   = 19
+)
+
+// listTIDs appends the numbers in a task directory to tids.
+func listTIDs(dir int, tids []int, buf []byte) ([]int, error) {
+	if _, err := unix.Seek(dir, 0, 0); err != nil {
+		return tids, err
+	}
+	for {
+		n, err := unix.Getdents(dir, buf)
+		if err != nil || n <= 0 {
+			return tids, err
+		}
+		for b := buf[:n]; len(b) > direntName; {
+			length := int(binary.LittleEndian.Uint16(b[direntReclen:]))
+			if length <= direntName || length > len(b) {
+				break
+			}
+			if tid, _, ok := number(b[direntName:length]); ok {
+				tids = append(tids, int(tid))
+			}
+			b = b[length:]
+		}
+	}
+}
+
+// ListThreads returns the thread ids of a process, oldest first. The error wraps ErrGone if it has ended.
+func ListThreads(pid int) ([]int, error) {
+	what := fmt.Sprintf("listing the threads of process %d", pid)
+	dir, err := unix.Open(fmt.Sprintf("/proc/%d/task", pid), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, explain(what, err)
+	}
+	defer unix.Close(dir)
+	tids, err := listTIDs(dir, nil, make([]byte, 32<<10))
+	if err == nil && len(tids) == 0 {
+		err = unix.ESRCH
+	}
+	return tids, explain(what, err)
+}
