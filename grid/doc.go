@@ -5,9 +5,9 @@
 //
 // Goroutines: every exported function and method may be called from any goroutine unless its comment says otherwise.
 // Focus, Metric, PairKey, Phase and Snapshot are values. Callbacks (Subscribe, NewFoldGroup) run on the goroutine that
-// caused the change, with no lock of this package held; they must not block, and must not call Enable or Disable.
+// caused the change and may read the grid; they must not block, and must not call Enable, Disable, DisableAll or Drop.
 //
 // Lock order: Grid.wish (one batch to the Instrumenter at a time), then Grid.mu (pairs and phases), then the mutex of a
-// FoldGroup (all histograms that share a start). Tree.mu stands alone. Nothing is called outside this package with
-// Grid.mu or a group's mutex held; the Instrumenter is called with Grid.wish held.
+// FoldGroup (all histograms that share a start; of two groups the older first). Tree.mu stands alone. The Instrumenter
+// and subscribers may be called with Grid.wish held; nothing outside this package is called with any other lock held.
 package grid

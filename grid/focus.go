@@ -1,8 +1,10 @@
 package grid
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"unique"
@@ -110,23 +112,22 @@ func (f Focus) Covers(g Focus) bool {
 	return true
 }
 
-// Compare orders foci: those with fewer steps below the roots first, then by text. It returns -1, 0 or 1.
+// Compare orders foci: those with fewer steps below the roots first, then by their parts in the order of the
+// hierarchies. It returns -1, 0 or 1.
 func (f Focus) Compare(g Focus) int {
 	if f == g {
 		return 0
 	}
+	fp, gp := f.get(), g.get()
 	fd, gd := 0, 0
-	for h := range NumHierarchies {
-		fd += f.Depth(h)
-		gd += g.Depth(h)
+	for h := range fp {
+		fd += partDepth(Hierarchy(h), fp[h])
+		gd += partDepth(Hierarchy(h), gp[h])
 	}
 	if fd != gd {
-		if fd < gd {
-			return -1
-		}
-		return 1
+		return cmp.Compare(fd, gd)
 	}
-	return strings.Compare(f.String(), g.String())
+	return slices.Compare(fp[:], gp[:])
 }
 
 // Map is the form of a focus in JSON: the path by hierarchy, {"Code": "/Code/cache.c/lookup"}, roots left out.

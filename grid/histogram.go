@@ -34,10 +34,11 @@ type Histogram struct {
 	mu    *sync.Mutex // that of the group if there is one, guards what follows
 	group *FoldGroup  // nil if it folds alone
 
-	style Style
-	start float64 // left edge of bin 0
-	limit float64 // what comes later does not belong here; +Inf unless the phase has ended
-	width float64 // of a bin
+	style  Style
+	start  float64 // left edge of bin 0
+	limit  float64 // what comes later does not belong here; +Inf unless the phase has ended
+	width  float64 // of a bin
+	closed bool    // it takes no more values; see compact
 
 	bins    []float64
 	covered []float64 // seconds of the bin for which a value is known
@@ -95,7 +96,7 @@ func (h *Histogram) Add(start, end, value float64) {
 
 // add returns the new width if it had to fold, else 0. The mutex is held.
 func (h *Histogram) add(start, end, value float64) (folded float64) {
-	if bad(value) || bad(end) || math.Abs(end) > maxTime {
+	if h.closed || bad(value) || bad(end) || math.Abs(end) > maxTime {
 		return 0
 	}
 	if !(start < end) {
