@@ -1,0 +1,75 @@
+package process
+
+import (
+	"io"
+)
+
+// A Diff is a run of bytes in an executable mapping that is not as in its file.
+type Diff struct {
+	Addr  Addr
+	Bytes int
+	Path  string // not to be shown raw
+}
+
+// DiffText compares every executable mapping of a file with that file and gives the differences in order of address; none means that the
+// text is as it was loaded. (Text with relocations does not exist on x86-64; the vdso has no file and is left out.)
+func (p *Process) DiffText() ([]Diff, error) {
+	maps, err := p.Maps()
+	if err != nil {
+		return nil, err
+	}
+	var out []Diff
+	for _, m := range maps {
+		if m.Perms&Exec == 0 || m.Perms&Shared != 0 || !m.FileBacked() {
+			continue
+		}
+		diffs, err := p.diffMapping(m)
+		if err != nil {
+			return out, err
+		}
+		out = append(out, diffs...)
+	}
+	return out, nil
+}
+
+func (p *Process) diffMapping(m Mapping) ([]Diff, error) {
+	f, err := p.OpenMapping(m)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	const piece = 64 << 10
+	var out []Diff
+	mem, file := make([]byte, piece), make([]byte, piece)
+	for a := m.Start; a < m.End; a += piece {
+		n := int(min(uint64(m.End-a), piece))
+		k, err := f.ReadAt(file[:n], int64(m.Offset)+int64(a-m.Start))
+		if err != nil && err != io.EOF {
+			return out, err
+		}
+		clear(file[k:n]) // the last page is filled up with zeros
+		whole := (k + pageSize - 1) &^ (pageSize - 1)
+		n = min(n, whole) // pages behind the end of the file cannot be read
+		if err := p.ReadMem(a, mem[:n]); err != nil {
+			return out, err
+		}
+		out = appendDiffs(out, mem[:n], file[:n], a, m.Path)
+	}
+	return out, nil
+}
+
+// appendDiffs adds the runs of unequal bytes; a run that goes on from the previous piece is lengthened.
+func appendDiffs(out []Diff, mem, file []byte, base Addr, path string) []Diff {
+	for i := range mem {
+		if mem[i] == file[i] {
+			continue
+		}
+		a := base + Addr(i)
+		if n := len(out); n > 0 && out[n-1].Addr+Addr(out[n-1].Bytes) == a {
+			out[n-1].Bytes++
+			continue
+		}
+		out = append(out, Diff{Addr: a, Bytes: 1, Path: path})
+	}
+	return out
+}

@@ -1,0 +1,109 @@
+package process
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Exe gives the path of the program as the kernel names it, and whether that name has been deleted or replaced since.
+// The path is in the target's mount namespace: open the program with ExeFile, not by this path. It is "" if it cannot be read.
+func (p *Process) Exe() (path string, deleted bool) {
+	link, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", p.pid))
+	if err != nil {
+		return "", false
+	}
+	return strings.CutSuffix(link, " (deleted)")
+}
+
+// ExeFile opens the program file itself, also when it was deleted or lies in another mount namespace. The caller closes it.
+func (p *Process) ExeFile() (*os.File, error) {
+	release, err := p.use()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return p.checkedFile(os.Open(fmt.Sprintf("/proc/%d/exe", p.pid)))
+}
+
+// OpenFD opens anew, for reading and writing, what the target has open as descriptor fd (a memfd, for example). The caller closes it.
+func (p *Process) OpenFD(fd int) (*os.File, error) {
+	release, err := p.use()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return p.checkedFile(os.OpenFile(fmt.Sprintf("/proc/%d/fd/%d", p.pid, fd), os.O_RDWR, 0))
+}
+
+// OpenMapping opens the very file that is mapped, or fails: a different file at the same path is never returned.
+// It needs CAP_CHECKPOINT_RESTORE when the file has no name any more and is not the program itself. The caller closes it.
+func (p *Process) OpenMapping(m Mapping) (*os.File, error) {
+	release, err := p.use()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if !m.FileBacked() {
+		return nil, fmt.Errorf("mapping at %v shows no file", m.Start)
+	}
+	f, err := p.openMapped(m)
+	return p.checkedFile(f, err)
+}
+
+func (p *Process) openMapped(m Mapping) (*os.File, error) {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/map_files/%x-%x", p.pid, uint64(m.Start), uint64(m.End)))
+	if err == nil {
+		return sameInode(f, m, false)
+	}
+	if f, err = os.Open(fmt.Sprintf("/proc/%d/exe", p.pid)); err == nil {
+		if f, err = sameInode(f, m, true); err == nil {
+			return f, nil
+		}
+	}
+	return p.openInRoot(m)
+}
+
+// openInRoot follows the path within the target's root directory, so that no link can lead out of it.
+func (p *Process) openInRoot(m Mapping) (*os.File, error) {
+	root, err := unix.Open(fmt.Sprintf("/proc/%d/root", p.pid), unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("root directory of process %d: %w", p.pid, err)
+	}
+	defer unix.Close(root)
+	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK, Resolve: unix.RESOLVE_IN_ROOT}
+	fd, err := unix.Openat2(root, m.Path, &how)
+	if err != nil {
+		return nil, fmt.Errorf("file mapped at %v: %w", m.Start, err)
+	}
+	return sameInode(os.NewFile(uintptr(fd), m.Path), m, true)
+}
+
+// sameInode closes the file and fails unless it is the one that is mapped. The device is left out where the kernel itself made the link:
+// some filesystems (btrfs, overlay) show another device in stat than in maps.
+func sameInode(f *os.File, m Mapping, device bool) (*os.File, error) {
+	var st unix.Stat_t
+	err := unix.Fstat(int(f.Fd()), &st)
+	if err == nil && (st.Ino != m.Inode || device && st.Dev != m.Dev) {
+		err = fmt.Errorf("another file is now at the path of the mapping at %v", m.Start)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// checkedFile gives the file only if the process still lived after it was opened: then it was opened in the right process.
+func (p *Process) checkedFile(f *os.File, err error) (*os.File, error) {
+	if err != nil {
+		return nil, p.gone(err)
+	}
+	if err := p.alive(); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}

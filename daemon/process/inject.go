@@ -1,0 +1,348 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// System calls made by a thread of the target on our behalf.
+//
+// Nothing is written to text: the thread is sent to an existing `syscall; ret`. On the stack waits the address of an existing rt_sigreturn
+// and a frame with its whole state: should we be killed at any instant, the thread makes the call, returns, restores itself and goes on.
+// As long as we live it is caught at the exit of the call and put back by us. Signals stay blocked meanwhile, and pending.
+
+const noSyscall = ^uint64(0) // orig_rax of a thread that is in no system call
+
+var errNotOurCall = errors.New("the thread did not make the call it was sent to make")
+
+// Syscall makes a system call in the target and gives its result. A failure of the call itself is a unix.Errno. At most six arguments.
+// Other errors: *Unsupported (seccomp without CAP_SYS_ADMIN, shadow stacks, no place to stand), ErrTargetExited.
+func (w *World) Syscall(nr uint64, args ...uint64) (uint64, error) {
+	return w.syscall(nil, nr, args...)
+}
+
+// syscall can put bytes (a name) into the target first; then the first argument is replaced by their address.
+func (w *World) syscall(name []byte, nr uint64, args ...uint64) (uint64, error) {
+	if w.over {
+		return 0, ErrWorldOver
+	}
+	if len(args) > 6 || len(name) > 512 {
+		panic("BUG: injected call with too many arguments or too long a name")
+	}
+	c, err := w.prepare(name)
+	if err != nil {
+		return 0, err
+	}
+	var a [6]uint64
+	copy(a[:], args)
+	if name != nil {
+		a[0] = uint64(c.name)
+	}
+	return c.call(nr, a)
+}
+
+// A call is one system call on its way.
+type call struct {
+	w     *World
+	tr    *tracee
+	mask  uint64 // signals the thread blocks by itself
+	area  Addr
+	saved []byte // what the area held
+	name  Addr
+	frame callFrame
+	until time.Time
+}
+
+// prepare chooses a thread and a place, and writes the frame.
+func (w *World) prepare(name []byte) (*call, error) {
+	p := w.s.p
+	if !p.gadgets.valid(p) {
+		return nil, &Unsupported{What: "a program without the instructions `syscall; ret` and rt_sigreturn in its files", Needs: "a C library or the Go runtime"}
+	}
+	area, err := w.findScratch()
+	if err != nil {
+		return nil, err
+	}
+	tr, err := w.chooseThread()
+	if err != nil {
+		return nil, err
+	}
+	c := &call{w: w, tr: tr, area: area, until: w.s.patience()}
+	if c.mask, err = ptraceGetMask(tr.tid); err != nil {
+		return nil, p.gone(err)
+	}
+	image, err := ptraceRegset(tr.tid, unix.NT_X86_XSTATE, make([]byte, maxXsave))
+	if err != nil {
+		return nil, p.gone(fmt.Errorf("vector registers of thread %d: %w", tr.tid, err))
+	}
+	back := rewound(tr.regs)
+	c.frame = buildFrame(area+scratchSize, &back, c.mask, signalXsave(image), p.gadgets.sigreturn)
+	return c, c.write(name)
+}
+
+// patience is how long one call may take before its thread is left to complete it alone.
+func (s *session) patience() time.Time {
+	left := max(s.limit-time.Since(s.begin), 100*time.Millisecond)
+	return time.Now().Add(left)
+}
+
+// write fills the area: mark, name, frame.
+func (c *call) write(name []byte) error {
+	p := c.w.s.p
+	c.saved = make([]byte, scratchSize)
+	if err := p.readText(c.area, c.saved); err != nil {
+		return p.gone(err)
+	}
+	c.name = c.area + Addr(len(scratchMark))
+	head := append(append([]byte{}, scratchMark...), name...)
+	head = append(head, 0)
+	if _, err := p.pwrite(head, c.area); err != nil {
+		return p.gone(&WriteError{Addr: c.area, Err: err})
+	}
+	if _, err := p.pwrite(c.frame.data, c.frame.sp); err != nil {
+		return p.gone(&WriteError{Addr: c.frame.sp, Err: err})
+	}
+	return nil
+}
+
+// clear puts the old bytes back, but leaves the mark.
+func (c *call) clear() {
+	p := c.w.s.p
+	from := len(scratchMark)
+	_, _ = p.pwrite(c.saved[from:from+513], c.area+Addr(from))
+	off := int(c.frame.sp - c.area)
+	_, _ = p.pwrite(c.saved[off:], c.frame.sp)
+}
+
+// chooseThread prefers a thread that was running in user mode: it has no call to repeat.
+func (w *World) chooseThread() (*tracee, error) {
+	var best *tracee
+	bestRank := 1 << 30
+	for _, t := range w.threads {
+		tr := w.s.threads[t.TID]
+		if rank := w.rank(tr); rank < bestRank {
+			best, bestRank = tr, rank
+		}
+		if bestRank == 0 {
+			break
+		}
+	}
+	if best == nil {
+		return nil, &Unsupported{What: "no thread of the target can make a system call for us (strict seccomp, shadow stacks or a restartable sequence)"}
+	}
+	return best, nil
+}
+
+const unfit = 1 << 30
+
+func (w *World) rank(tr *tracee) int {
+	if tr == nil || tr.phase != stopped || tr.adrift || w.inRseq(tr) || hasShadowStack(tr.tid) {
+		return unfit
+	}
+	rank := 0
+	switch {
+	case inSyscall(&tr.regs):
+		rank = 2
+	case tr.regs.Orig_rax != noSyscall:
+		rank = 1
+	}
+	if tr.group {
+		rank += 4
+	}
+	return rank
+}
+
+// hasShadowStack: the frame's return would not be on the shadow stack.
+func hasShadowStack(tid int) bool {
+	_, err := ptraceRegset(tid, unix.NT_X86_SHSTK, make([]byte, 8))
+	return err == nil
+}
+
+// inRseq: a restartable sequence would forget that it was interrupted once the thread has been elsewhere.
+func (w *World) inRseq(tr *tracee) bool {
+	area := ptraceRseq(tr.tid)
+	if area == 0 {
+		return false
+	}
+	var b [8]byte
+	if w.s.p.readText(area+8, b[:]) != nil {
+		return true
+	}
+	if le64(b[:]) == 0 {
+		return false
+	}
+	var cs [24]byte // version, flags, start, length, abort
+	if w.s.p.readText(Addr(le64(b[:])), cs[:]) != nil {
+		return true
+	}
+	start, length := le64(cs[8:]), le64(cs[16:])
+	return tr.regs.Rip-start < length
+}
+
+// call sends the thread and brings it back.
+func (c *call) call(nr uint64, args [6]uint64) (uint64, error) {
+	restore, err := c.suspendSeccomp()
+	if err != nil {
+		c.clear()
+		return 0, err
+	}
+	result, err := c.roundTrip(nr, args)
+	if c.tr.adrift || c.tr.phase != stopped {
+		return 0, err
+	}
+	restore()
+	c.clear()
+	if err != nil {
+		return 0, err
+	}
+	if e := -int64(result); e > 0 && e < 4096 {
+		return 0, unix.Errno(e)
+	}
+	return result, nil
+}
+
+// suspendSeccomp lifts the filter of the one thread for the time of the call: a filter may kill the process for a call it does not expect.
+func (c *call) suspendSeccomp() (restore func(), err error) {
+	s, err := readStatus(c.w.s.p.pid, c.tr.tid)
+	if err != nil {
+		return nil, c.w.s.p.gone(unix.ESRCH)
+	}
+	switch s.seccomp {
+	case 0:
+		return func() {}, nil
+	case 1:
+		return nil, &Unsupported{What: "target in strict seccomp mode", Needs: "a target without it"}
+	}
+	if err := unix.PtraceSetOptions(c.tr.tid, seizeOptions|unix.PTRACE_O_SUSPEND_SECCOMP); err != nil {
+		return nil, &Unsupported{What: "target under a seccomp filter", Needs: "CAP_SYS_ADMIN"}
+	}
+	return func() { _ = unix.PtraceSetOptions(c.tr.tid, seizeOptions) }, nil
+}
+
+// roundTrip: at every instant in here our death leaves a thread that completes the call by itself, or has not begun it.
+func (c *call) roundTrip(nr uint64, args [6]uint64) (uint64, error) {
+	regs := c.tr.regs
+	regs.Orig_rax, regs.Rax = noSyscall, nr
+	regs.Rdi, regs.Rsi, regs.Rdx, regs.R10, regs.R8, regs.R9 = args[0], args[1], args[2], args[3], args[4], args[5]
+	regs.Rip, regs.Rsp = uint64(c.w.s.p.gadgets.syscall), uint64(c.frame.sp)
+	if err := unix.PtraceSetRegs(c.tr.tid, &regs); err != nil {
+		return 0, c.dying(err)
+	}
+	// Only now: the frame is what restores the mask if we die.
+	if err := ptraceSetMask(c.tr.tid, ^uint64(0)); err != nil {
+		return 0, c.dying(err)
+	}
+	result, err := c.run(nr)
+	if c.tr.adrift || c.tr.phase != stopped {
+		return 0, err
+	}
+	if backErr := c.bringBack(); backErr != nil {
+		return 0, backErr
+	}
+	return result, err
+}
+
+// run resumes the thread until it has left the call.
+func (c *call) run(nr uint64) (uint64, error) {
+	entered := false
+	for {
+		status, err := c.resume(unix.PtraceSyscall, 0)
+		if err != nil {
+			return 0, err
+		}
+		for status&0xff != syscallStop {
+			sig, ok := injectSignal(status)
+			if !ok {
+				return 0, fmt.Errorf("thread %d: %w (signal %d)", c.tr.tid, errNotOurCall, sig)
+			}
+			if status, err = c.resume(unix.PtraceSyscall, sig); err != nil {
+				return 0, err
+			}
+		}
+		var now unix.PtraceRegs
+		if err := unix.PtraceGetRegs(c.tr.tid, &now); err != nil {
+			return 0, c.dying(err)
+		}
+		if now.Orig_rax != nr {
+			return 0, fmt.Errorf("thread %d: %w (call %d)", c.tr.tid, errNotOurCall, int64(now.Orig_rax))
+		}
+		if entered {
+			return now.Rax, nil
+		}
+		entered = true
+	}
+}
+
+// injectSignal says with which signal to go on after a stop other than that of the call. All signals are blocked; what can still come is a
+// job-control stop, and a fault of the instruction itself, which must not be.
+func injectSignal(status int) (sig int, ok bool) {
+	sig, event := status&0xff, status>>8
+	if event != 0 {
+		return 0, true
+	}
+	return sig, sig == int(unix.SIGSTOP)
+}
+
+// bringBack makes the thread what it was: at an interrupt stop with its own registers and mask. The interrupt is asked for first, so that
+// the kernel looks after the restart of its own call even if we die right behind the registers.
+func (c *call) bringBack() error {
+	tid := c.tr.tid
+	if err := unix.PtraceInterrupt(tid); err != nil {
+		return c.dying(err)
+	}
+	if err := ptraceSetMask(tid, c.mask); err != nil {
+		return c.dying(err)
+	}
+	if err := unix.PtraceSetRegs(tid, &c.tr.regs); err != nil {
+		return c.dying(err)
+	}
+	for sig := 0; ; {
+		status, err := c.resume(unix.PtraceCont, sig)
+		if err != nil {
+			return err
+		}
+		if status>>8 == unix.PTRACE_EVENT_STOP {
+			c.tr.group = status&0xff != int(unix.SIGTRAP)
+			return nil
+		}
+		if sig = 0; status>>8 == 0 && status&0xff != syscallStop {
+			sig = status & 0xff // none is expected before the interrupt; if one comes it is not lost
+		}
+	}
+}
+
+// resume lets the thread go on and waits for its next stop.
+func (c *call) resume(how func(int, int) error, sig int) (status int, err error) {
+	if err := how(c.tr.tid, sig); err != nil {
+		return 0, c.dying(err)
+	}
+	for round := 0; ; round++ {
+		result, status := waitThread(c.tr.tid, c.tr.keep)
+		switch {
+		case result == waitStopped:
+			return status, nil
+		case result == waitGone:
+			c.tr.phase = ended
+			return 0, c.dying(unix.ESRCH)
+		case time.Now().After(c.until):
+			return 0, c.abandon()
+		}
+		backoff(round)
+	}
+}
+
+// abandon leaves the thread to complete the call alone; the tracer releases it when it next stops.
+func (c *call) abandon() error {
+	c.tr.phase, c.tr.adrift = running, true
+	_ = unix.PtraceInterrupt(c.tr.tid)
+	return &Deferred{TID: c.tr.tid, State: taskState(c.w.s.p.pid, c.tr.tid), Waited: time.Since(c.w.s.begin)}
+}
+
+// dying handles a thread that vanished under us: it was killed, with the whole process.
+func (c *call) dying(err error) error {
+	c.tr.phase = ended
+	return c.w.s.p.gone(err)
+}

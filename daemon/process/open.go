@@ -1,0 +1,228 @@
+package process
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// A Process is one opened target. Open makes it, Close ends it. After the target has executed another program it is dead for good.
+type Process struct {
+	pid   int
+	start uint64 // clock ticks since boot at which it started
+	pidfd int
+	mem   int // /proc/PID/mem: bound to the address space, not to the number
+	exec  execMark
+	done  chan struct{}
+	watch *os.File // a second pidfd, owned by the goroutine that closes done
+
+	mu     sync.RWMutex // write-locked to close the descriptors
+	closed bool
+
+	mapsMu   sync.Mutex
+	lastMaps []Mapping
+
+	tracerMu sync.Mutex
+	tracer   *tracer // nil until the first Stop
+
+	gadgets gadgetCache // used on the tracer goroutine only
+}
+
+const kernelThreadFlag = 0x00200000 // PF_KTHREAD
+
+// Open takes hold of a running process without disturbing it. The errors are, in the order of the checks: ErrNotFound, ErrKernelThread,
+// ErrZombie, *Unsupported (32-bit programs), *Traced, *NotPermitted.
+func Open(pid int) (*Process, error) {
+	st, err := checkExists(pid)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkClass(pid); err != nil {
+		return nil, err
+	}
+	if err := checkTraced(pid); err != nil {
+		return nil, err
+	}
+	p := &Process{pid: pid, start: st.start, pidfd: -1, mem: -1, done: make(chan struct{})}
+	if err := p.openHandles(); err != nil {
+		p.closeHandles()
+		return nil, err
+	}
+	go p.watchExit()
+	return p, nil
+}
+
+// checkExists does the checks that need no rights.
+func checkExists(pid int) (taskStat, error) {
+	if pid <= 0 {
+		return taskStat{}, fmt.Errorf("process %d: %w", pid, ErrNotFound)
+	}
+	st, err := readStat(pid, 0)
+	if err != nil {
+		return st, fmt.Errorf("process %d: %w", pid, ErrNotFound)
+	}
+	status, err := readStatus(pid, 0)
+	switch {
+	case err != nil:
+		return st, fmt.Errorf("process %d: %w", pid, ErrNotFound)
+	case status.tgid != pid:
+		return st, fmt.Errorf("process %d: %w: it is a thread of process %d, attach to that", pid, ErrNotFound, status.tgid)
+	case pid == os.Getpid():
+		return st, &Unsupported{What: "attaching to itself", Needs: "another process to measure"}
+	case st.flags&kernelThreadFlag != 0:
+		return st, fmt.Errorf("process %d: %w", pid, ErrKernelThread)
+	case st.state == 'Z' && status.threads > 1:
+		return st, &Unsupported{What: "a process whose main thread has ended while others run"}
+	case st.state == 'Z' || st.state == 'X':
+		return st, fmt.Errorf("process %d: %w", pid, ErrZombie)
+	}
+	return st, nil
+}
+
+// checkClass refuses anything but 64-bit x86 programs. Where the file cannot be read the check of permissions will say why.
+func checkClass(pid int) error {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/exe", pid))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	var id [20]byte
+	if _, err := io.ReadFull(f, id[:]); err != nil || string(id[:4]) != elf.ELFMAG {
+		return &Unsupported{What: "a program that is not an ELF file"}
+	}
+	machine := elf.Machine(uint16(id[18]) | uint16(id[19])<<8)
+	switch {
+	case machine == elf.EM_X86_64 && elf.Class(id[elf.EI_CLASS]) == elf.ELFCLASS64:
+		return nil
+	case machine == elf.EM_X86_64:
+		return &Unsupported{What: "an x32 program", Needs: "a 64-bit x86-64 program"}
+	case elf.Class(id[elf.EI_CLASS]) == elf.ELFCLASS32:
+		return &Unsupported{What: "a 32-bit program", Needs: "a 64-bit x86-64 program"}
+	}
+	return &Unsupported{What: fmt.Sprintf("a program for %v", machine), Needs: "a 64-bit x86-64 program"}
+}
+
+func checkTraced(pid int) error {
+	s, err := readStatus(pid, 0)
+	if err != nil {
+		return fmt.Errorf("process %d: %w", pid, ErrNotFound)
+	}
+	if s.tracer != 0 {
+		return traced(pid, s.tracer)
+	}
+	return nil
+}
+
+func traced(pid, tracer int) *Traced {
+	t := &Traced{PID: pid, Tracer: tracer, TracerName: "unknown"}
+	if st, err := readStat(tracer, 0); err == nil {
+		t.TracerName = st.comm
+	}
+	return t
+}
+
+// openHandles opens what is bound to the process rather than to its number, and makes sure that the number still meant the same process.
+func (p *Process) openHandles() (err error) {
+	if p.pidfd, err = unix.PidfdOpen(p.pid, unix.PIDFD_NONBLOCK); err != nil {
+		p.pidfd = -1
+		return p.openFailed("pidfd", err)
+	}
+	if st, err := readStat(p.pid, 0); err != nil || st.start != p.start {
+		return fmt.Errorf("process %d: %w", p.pid, ErrNotFound)
+	}
+	dup, err := unix.FcntlInt(uintptr(p.pidfd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	p.watch = os.NewFile(uintptr(dup), "pidfd")
+	if p.mem, err = unix.Open(fmt.Sprintf("/proc/%d/mem", p.pid), unix.O_RDWR|unix.O_CLOEXEC, 0); err != nil {
+		p.mem = -1
+		return p.openFailed("memory", err)
+	}
+	if err := trySeize(p.pid); err != nil {
+		return p.openFailed("seize", err)
+	}
+	if p.exec, err = markExec(p.pid); err != nil {
+		return p.openFailed("program", err)
+	}
+	return p.alive()
+}
+
+// openFailed turns the kernel's answer into the reason.
+func (p *Process) openFailed(what string, err error) error {
+	if p.pidfd < 0 && errors.Is(err, unix.ESRCH) || p.pidfd >= 0 && p.alive() != nil {
+		return fmt.Errorf("process %d: %w", p.pid, ErrNotFound)
+	}
+	if s, e := readStatus(p.pid, 0); e == nil && s.tracer != 0 {
+		return traced(p.pid, s.tracer)
+	}
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
+		return explainDenied(gatherFacts(p.pid))
+	}
+	return fmt.Errorf("process %d: %s: %w", p.pid, what, err)
+}
+
+// PID is the process id.
+func (p *Process) PID() int { return p.pid }
+
+// Done is closed when the target has ended (or when the Process is closed).
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Wait blocks until the target has ended or the Process is closed.
+func (p *Process) Wait() { <-p.done }
+
+// watchExit waits in the runtime's poller, not in a thread.
+func (p *Process) watchExit() {
+	defer close(p.done)
+	conn, err := p.watch.SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = conn.Read(func(fd uintptr) bool { return readable(int(fd)) })
+}
+
+// Signal sends a signal to the target; never to another process that took over its number.
+func (p *Process) Signal(sig unix.Signal) error {
+	release, err := p.use()
+	if err != nil {
+		return err
+	}
+	defer release()
+	return p.gone(unix.PidfdSendSignal(p.pidfd, sig, nil, 0))
+}
+
+// Close lets go of the target. It waits for a Stop that is under way. Closing twice is harmless.
+func (p *Process) Close() error {
+	p.tracerMu.Lock()
+	t := p.tracer
+	p.tracer = nil
+	p.tracerMu.Unlock()
+	if t != nil {
+		t.shutdown()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil
+	}
+	p.closed = true
+	p.closeHandles()
+	return nil
+}
+
+func (p *Process) closeHandles() {
+	for _, fd := range []*int{&p.pidfd, &p.mem} {
+		if *fd >= 0 {
+			unix.Close(*fd)
+			*fd = -1
+		}
+	}
+	if p.watch != nil {
+		p.watch.Close()
+	}
+}

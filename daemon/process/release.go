@@ -1,0 +1,66 @@
+package process
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// release resumes and detaches every thread. Those that have not stopped yet are left to the tracer, to be released when they do.
+func (s *session) release() {
+	for _, tr := range s.threads {
+		if tr.phase == stopped {
+			detach(tr, 0)
+		}
+	}
+	s.pause.Total = time.Since(s.begin)
+	for _, tr := range s.threads {
+		// One that has ended was collected already, or killed while it was stopped; the tracer finds out which.
+		if tr.phase != released {
+			s.t.lingering[tr.tid] = tr
+		}
+	}
+}
+
+// takeStop reads the registers of a thread at an interrupt stop and makes sure that it will repeat its call, whatever becomes of us.
+func takeStop(tr *tracee, sig int) error {
+	tr.group = sig != int(unix.SIGTRAP)
+	if err := unix.PtraceGetRegs(tr.tid, &tr.regs); err != nil {
+		return err
+	}
+	tr.phase = stopped
+	if tr.group || tr.adrift || !brokenByUs(&tr.regs) {
+		return nil // a job-control stop breaks such a call with EINTR also in an undisturbed run
+	}
+	tr.regs.Rax = restartUnlessHandled
+	return unix.PtraceSetRegs(tr.tid, &tr.regs)
+}
+
+// settleStop releases a thread that stopped only after its Stop had been given up. It reports whether the thread is off our hands.
+func (t *tracer) settleStop(tr *tracee, status int) bool {
+	sig, event := status&0xff, status>>8
+	switch {
+	case event == unix.PTRACE_EVENT_STOP && !tr.stray:
+		if takeStop(tr, sig) != nil {
+			return false // killed
+		}
+		detach(tr, 0)
+	case event == unix.PTRACE_EVENT_CLONE:
+		t.settleBirth(tr)
+		_ = unix.PtraceCont(tr.tid, 0)
+	case event != 0 || sig == syscallStop:
+		detach(tr, 0)
+	case tr.stray || tr.adrift:
+		detach(tr, sig)
+	default:
+		_ = unix.PtraceCont(tr.tid, sig) // the interrupt stop is still pending and comes next
+	}
+	return tr.phase == released
+}
+
+// settleBirth notes a task that was attached to us at its birth by such a thread.
+func (t *tracer) settleBirth(parent *tracee) {
+	if msg, err := unix.PtraceGetEventMsg(parent.tid); err == nil && msg > 0 && t.lingering[int(msg)] == nil {
+		t.lingering[int(msg)] = &tracee{tid: int(msg), stray: true}
+	}
+}

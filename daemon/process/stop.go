@@ -1,0 +1,359 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// DefaultDeadline is how long Stop waits for all threads to stop if StopOptions does not say: 500 ms.
+const DefaultDeadline = 500 * time.Millisecond
+
+// StopOptions are the limits of one Stop.
+type StopOptions struct {
+	Deadline time.Duration // until all threads must have stopped; 0 means DefaultDeadline
+}
+
+// A Pause tells what one Stop cost the target. All durations count from the first interrupt.
+type Pause struct {
+	Threads  int           // threads that were stopped
+	Stopping time.Duration // until the last thread had stopped
+	Held     time.Duration // for which the function given to Stop ran
+	Total    time.Duration // until the last thread was released: no thread was stopped for longer
+}
+
+// Stop stops every thread of the target, calls f, and resumes and releases every thread before it returns; then the target is untraced.
+// An error of f is returned as it is. Other errors: ErrTargetExited, ErrTargetExeced, *Deferred (a thread did not stop within the deadline:
+// everything runs again and f was not called), *Traced, *NotPermitted, ctx.Err(). A panic of f reaches the caller after the threads were released.
+// Calls of Stop on one Process follow one another.
+func (p *Process) Stop(ctx context.Context, opts StopOptions, f func(w *World) error) (Pause, error) {
+	if opts.Deadline <= 0 {
+		opts.Deadline = DefaultDeadline
+	}
+	for {
+		t, err := p.startTracer()
+		if err != nil {
+			return Pause{}, err
+		}
+		s := &session{p: p, t: t, ctx: ctx, limit: opts.Deadline, threads: map[int]*tracee{}}
+		var fault any
+		returned := false
+		var runErr error
+		err = t.do(func() {
+			defer func() { fault = recover() }()
+			runErr = s.run(f)
+			returned = true
+		})
+		switch {
+		case errors.Is(err, errTracerDead):
+			continue // it ended to let go of a zombie; another one starts afresh
+		case err != nil:
+			return Pause{}, err
+		case fault != nil:
+			panic(fault)
+		case !returned:
+			return s.pause, errors.New("the function given to Stop ended its goroutine instead of returning")
+		}
+		return s.pause, runErr
+	}
+}
+
+// A phase is where a traced thread is.
+type phase int
+
+const (
+	running  phase = iota // or not known to have stopped yet
+	stopped               // at an interrupt stop; regs are valid
+	released              // detached
+	ended
+)
+
+// A tracee is one thread that we have seized.
+type tracee struct {
+	tid    int
+	phase  phase
+	group  bool // in a job-control stop
+	stray  bool // belongs to a child process: to be released as soon as it can be
+	adrift bool // was left in an injected call: completes it by itself, its registers must not be touched
+	keep   bool // its end is collected by somebody else in this process
+	regs   unix.PtraceRegs
+}
+
+// A session is one Stop.
+type session struct {
+	p       *Process
+	t       *tracer
+	ctx     context.Context
+	limit   time.Duration
+	threads map[int]*tracee
+	begin   time.Time
+	execed  bool
+	pause   Pause
+	keep    bool
+}
+
+// run does one Stop on the tracer's thread.
+func (s *session) run(f func(*World) error) error {
+	s.t.settle()
+	s.p.gadgets.search(s.p) // before anything stops: it may take a while
+	for tid, tr := range s.t.lingering {
+		s.threads[tid] = tr
+		delete(s.t.lingering, tid)
+	}
+	s.keep = s.p.ownChild()
+	s.begin = time.Now()
+	defer s.release()
+	if err := s.attachAll(); err != nil {
+		return err
+	}
+	s.begin = time.Now()
+	s.interruptAll()
+	if err := s.waitAll(); err != nil {
+		return err
+	}
+	s.pause.Stopping = time.Since(s.begin)
+	if err := s.p.checkExec(); err != nil {
+		return err
+	}
+	return s.call(f)
+}
+
+func (s *session) call(f func(*World) error) error {
+	w := &World{s: s}
+	for _, tr := range s.threads {
+		if tr.phase == stopped && !tr.stray {
+			w.threads = append(w.threads, &Stopped{TID: tr.tid, Regs: tr.regs, InSyscall: inSyscall(&tr.regs)})
+		}
+	}
+	if len(w.threads) == 0 {
+		return s.p.gone(unix.ESRCH)
+	}
+	w.sort()
+	s.pause.Threads = len(w.threads)
+	held := time.Now()
+	defer func() {
+		w.over = true
+		s.pause.Held = time.Since(held)
+	}()
+	return f(w)
+}
+
+// attachAll seizes threads until a pass over the list finds no new one. Threads born by seized threads are attached by the kernel.
+func (s *session) attachAll() error {
+	for {
+		fresh, err := s.attachPass()
+		if err != nil || fresh == 0 {
+			return err
+		}
+		if err := s.expired(); err != nil {
+			return err
+		}
+	}
+}
+
+// attachPass returns how many threads were new or could not be decided yet.
+func (s *session) attachPass() (fresh int, err error) {
+	tids, err := listTasks(s.p.pid)
+	if err != nil {
+		return 0, s.p.gone(fmt.Errorf("threads of process %d: %w", s.p.pid, unix.ESRCH))
+	}
+	for _, tid := range tids {
+		if s.threads[tid] != nil && s.threads[tid].phase != ended {
+			continue
+		}
+		attached, err := s.seize(tid)
+		if err != nil {
+			return fresh, err
+		}
+		if attached {
+			fresh++
+		}
+	}
+	return fresh, nil
+}
+
+// seize attaches one thread. A thread that is ending answers ESRCH or EPERM, as does one that the kernel has attached to us at its birth.
+func (s *session) seize(tid int) (bool, error) {
+	err := ptraceSeize(tid, seizeOptions)
+	if err == nil {
+		s.add(tid)
+		return true, nil
+	}
+	if err == unix.ESRCH {
+		return false, nil
+	}
+	status, statErr := readStatus(s.p.pid, tid)
+	state := taskState(s.p.pid, tid)
+	switch {
+	case statErr != nil || state == 'Z' || state == 'X':
+		return false, nil
+	case status.tracer == s.t.tid:
+		s.add(tid)
+		return true, nil
+	case status.tracer != 0:
+		return false, traced(s.p.pid, status.tracer)
+	case err == unix.EPERM && time.Since(s.begin) < s.limit/2:
+		return true, nil // perhaps it is just ending: look again
+	case err == unix.EPERM:
+		return false, explainDenied(gatherFacts(s.p.pid))
+	}
+	return false, s.p.gone(fmt.Errorf("thread %d: %w", tid, err))
+}
+
+func (s *session) add(tid int) *tracee {
+	tr := &tracee{tid: tid, keep: s.keep && tid == s.p.pid}
+	s.threads[tid] = tr
+	return tr
+}
+
+func (s *session) interruptAll() {
+	for _, tr := range s.threads {
+		if tr.phase == running {
+			_ = unix.PtraceInterrupt(tr.tid) // ESRCH: it is ending, and the wait will say so
+		}
+	}
+}
+
+// waitAll waits until every thread has stopped and no unknown one is left.
+func (s *session) waitAll() error {
+	for round := 0; ; round++ {
+		pending := s.pollAll(round)
+		if s.execed {
+			return s.p.execed()
+		}
+		if pending == nil {
+			fresh, err := s.attachPass()
+			if err != nil {
+				return err
+			}
+			if fresh == 0 {
+				return nil
+			}
+			s.interruptAll()
+			continue
+		}
+		if time.Since(s.begin) > s.limit {
+			return &Deferred{TID: pending.tid, State: taskState(s.p.pid, pending.tid), Waited: time.Since(s.begin)}
+		}
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
+		backoff(round)
+	}
+}
+
+// expired is for the loops that have no single thread to blame.
+func (s *session) expired() error {
+	if err := s.ctx.Err(); err != nil {
+		return err
+	}
+	if waited := time.Since(s.begin); waited > s.limit {
+		return &Deferred{TID: s.p.pid, State: taskState(s.p.pid, s.p.pid), Waited: waited}
+	}
+	return nil
+}
+
+// pollAll looks once at every thread that has not stopped yet and returns one that still has not, or nil.
+func (s *session) pollAll(round int) (pending *tracee) {
+	for _, tr := range s.threads {
+		if tr.phase != running {
+			continue
+		}
+		s.poll(tr)
+		// A leader that has ended before its threads is reported by no wait: look it up once in a while.
+		if tr.phase == running && round%16 == 15 && isDead(taskState(s.p.pid, tr.tid)) {
+			if result, _ := waitThread(tr.tid, true); result != waitStopped {
+				tr.phase = ended
+			}
+		}
+		if tr.phase == running && !tr.stray {
+			pending = tr
+		}
+	}
+	return pending
+}
+
+func isDead(state byte) bool { return state == 'Z' || state == 'X' }
+
+// poll takes in all that one thread has to report on its way to the interrupt stop.
+func (s *session) poll(tr *tracee) {
+	for tr.phase == running {
+		result, status := waitThread(tr.tid, tr.keep)
+		switch result {
+		case waitNothing:
+			return
+		case waitGone:
+			tr.phase = ended
+			return
+		}
+		s.onStop(tr, status)
+	}
+}
+
+// onStop handles one report. Signals are passed on at once: the handler's frame is set up, and the interrupt stop comes right behind it,
+// since it stays pending.
+func (s *session) onStop(tr *tracee, status int) {
+	sig, event := status&0xff, status>>8
+	switch {
+	case event == unix.PTRACE_EVENT_STOP && tr.stray:
+		detach(tr, 0)
+	case event == unix.PTRACE_EVENT_STOP:
+		if takeStop(tr, sig) != nil {
+			tr.phase = ended // killed while stopped
+		}
+	case event == unix.PTRACE_EVENT_EXEC:
+		s.execed = true
+		detach(tr, 0)
+	case event == unix.PTRACE_EVENT_CLONE || event == unix.PTRACE_EVENT_FORK || event == unix.PTRACE_EVENT_VFORK:
+		s.born(tr)
+		_ = unix.PtraceCont(tr.tid, 0)
+	case event != 0 || sig == syscallStop:
+		_ = unix.PtraceCont(tr.tid, 0)
+	default:
+		_ = unix.PtraceCont(tr.tid, sig)
+	}
+}
+
+// born notes a task that the kernel has attached to us at its birth: a thread, or a process made by clone without a SIGCHLD.
+func (s *session) born(parent *tracee) {
+	msg, err := unix.PtraceGetEventMsg(parent.tid)
+	tid := int(msg)
+	if err != nil || tid <= 0 || s.threads[tid] != nil && s.threads[tid].phase != ended {
+		return
+	}
+	tr := s.add(tid)
+	if st, err := readStatus(tid, 0); err == nil && st.tgid != s.p.pid {
+		tr.stray = true
+	}
+}
+
+func detach(tr *tracee, sig int) {
+	if ptraceDetach(tr.tid, sig) == nil {
+		tr.phase = released
+	} else {
+		tr.phase = ended
+	}
+}
+
+// backoff waits a little: threads on a CPU stop within microseconds, others may take long.
+func backoff(round int) {
+	switch {
+	case round < 4:
+		runtime.Gosched()
+		_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
+	case round < 200:
+		nap(30 * time.Microsecond)
+	default:
+		nap(time.Millisecond)
+	}
+}
+
+// nap sleeps in the kernel; the runtime's timers would hand this locked goroutine to another thread and back.
+func nap(d time.Duration) {
+	ts := unix.NsecToTimespec(int64(d))
+	_ = unix.Nanosleep(&ts, nil)
+}

@@ -1,0 +1,179 @@
+package process
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A tracer is the goroutine that owns ptrace for one target. It is locked to its OS thread and never unlocks: when the goroutine returns,
+// the runtime ends the thread, and the kernel then releases whatever was still traced.
+type tracer struct {
+	jobs chan func()
+	quit chan struct{} // closed by shutdown
+	dead chan struct{} // closed when the goroutine has returned
+	tid  int
+
+	// lingering are threads that could not be released yet: in uninterruptible sleep, or dying.
+	lingering map[int]*tracee
+	p         *Process
+}
+
+// startTracer gives the tracer of the process, made if there is none.
+func (p *Process) startTracer() (*tracer, error) {
+	p.tracerMu.Lock()
+	defer p.tracerMu.Unlock()
+	if _, err := p.useBriefly(); err != nil {
+		return nil, err
+	}
+	if t := p.tracer; t != nil {
+		select {
+		case <-t.dead:
+		default:
+			return t, nil
+		}
+	}
+	t := &tracer{jobs: make(chan func()), quit: make(chan struct{}), dead: make(chan struct{}), lingering: map[int]*tracee{}, p: p}
+	onOwnThread(t.run)
+	p.tracer = t
+	return t, nil
+}
+
+func (p *Process) useBriefly() (bool, error) {
+	release, err := p.use()
+	if err != nil {
+		return false, err
+	}
+	release()
+	return true, nil
+}
+
+// onOwnThread runs f on an OS thread that ends with it. The main thread cannot be ended by the runtime, so it is only held while another is taken.
+func onOwnThread(f func()) {
+	go func() {
+		runtime.LockOSThread()
+		if unix.Gettid() != os.Getpid() {
+			f()
+			return
+		}
+		started := make(chan struct{})
+		go func() {
+			runtime.LockOSThread()
+			close(started)
+			f()
+		}()
+		<-started
+		runtime.UnlockOSThread()
+	}()
+}
+
+func (t *tracer) run() {
+	defer close(t.dead)
+	t.tid = unix.Gettid()
+	var wait time.Duration
+	for {
+		var tick <-chan time.Time
+		if len(t.lingering) > 0 {
+			wait = min(max(2*wait, time.Millisecond), 20*time.Millisecond)
+			tick = time.After(wait)
+		}
+		select {
+		case job := <-t.jobs:
+			job()
+			wait = 0
+		case <-t.quit:
+			return
+		case <-tick:
+		}
+		t.settle()
+		if t.onlyZombies() {
+			return // ends the thread, which is the one way to let go of a zombie leader
+		}
+	}
+}
+
+// do runs f on the tracer's thread and waits for it.
+func (t *tracer) do(f func()) error {
+	finished := make(chan struct{})
+	job := func() { defer close(finished); f() }
+	select {
+	case t.jobs <- job:
+	case <-t.quit:
+		return ErrClosed
+	case <-t.dead:
+		return errTracerDead
+	}
+	<-finished
+	return nil
+}
+
+var errTracerDead = fmt.Errorf("tracer thread has ended")
+
+func (t *tracer) shutdown() {
+	close(t.quit)
+	<-t.dead
+}
+
+// settle looks after the threads that could not be released by the last Stop.
+func (t *tracer) settle() {
+	for tid, tr := range t.lingering {
+		result, status := waitThread(tid, t.p.keeps(tid))
+		switch result {
+		case waitGone:
+			delete(t.lingering, tid)
+		case waitStopped:
+			if t.settleStop(tr, status) {
+				delete(t.lingering, tid)
+			}
+		}
+	}
+}
+
+// onlyZombies says whether all that lingers has ended but cannot be collected (a leader that ended before its threads).
+func (t *tracer) onlyZombies() bool {
+	if len(t.lingering) == 0 {
+		return false
+	}
+	for tid := range t.lingering {
+		if s := taskState(t.p.pid, tid); s != 'Z' && s != 'X' {
+			return false
+		}
+	}
+	return true
+}
+
+// keeps says whether the end of this thread belongs to somebody else in this process: the target is our child, and this is its leader.
+func (p *Process) keeps(tid int) bool { return tid == p.pid && p.ownChild() }
+
+// ownChild is asked afresh because a target can be adopted when its parent ends.
+func (p *Process) ownChild() bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.pid))
+	if err != nil {
+		return false
+	}
+	return parentOf(b) == os.Getpid()
+}
+
+// trySeize asks the kernel whether the process may be traced, by doing it on a thread that then ends. The target notices nothing.
+func trySeize(pid int) error {
+	result := make(chan error)
+	var tid int
+	onOwnThread(func() {
+		tid = unix.Gettid()
+		result <- ptraceSeize(pid, 0)
+	})
+	err := <-result
+	if err != nil {
+		return err
+	}
+	// The thread ends a moment after its goroutine; until then the target would seem to be traced.
+	for deadline := time.Now().Add(2 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Microsecond) {
+		if s, err := readStatus(pid, 0); err != nil || s.tracer != tid {
+			return nil
+		}
+	}
+	return fmt.Errorf("the trial attachment was not released")
+}

@@ -1,0 +1,58 @@
+package process
+
+import "encoding/binary"
+
+// The vector state of a thread as the kernel shows and takes it: an XSAVE image in the standard (not compacted) form.
+
+const (
+	xsaveLegacy   = 512 // x87 and SSE
+	xsaveHeader   = 64
+	xsaveMin      = xsaveLegacy + xsaveHeader
+	xsaveSoftware = 464 // bytes the processor does not use; the kernel's marks
+	xsaveMagic1   = 0x46505853
+	xsaveMagic2   = 0x46505845
+	xsaveMagic2Sz = 4
+	xtileData     = 1 << 18 // 8 KiB of AMX tiles, which a process must ask for
+	maxXsave      = 16 << 10
+)
+
+// cpuid runs the instruction of the same name (leaf in eax, sub-leaf in ecx).
+func cpuid(leaf, sub uint32) (eax, ebx, ecx, edx uint32)
+
+// signalXsave turns the image that ptrace shows into the one that rt_sigreturn takes: cut to the length that the kernel expects of
+// this thread, marked at both ends.
+func signalXsave(image []byte) []byte {
+	if len(image) < xsaveMin {
+		return image[:min(len(image), xsaveLegacy)]
+	}
+	features := le64(image[xsaveSoftware:]) // XCR0
+	if features == 0 {
+		features = 3
+	}
+	if le64(image[xsaveLegacy:])&xtileData == 0 {
+		features &^= xtileData // not in use: then the kernel's image for this thread has no room for it
+	}
+	size := min(xsaveSize(features), len(image))
+	out := make([]byte, size+xsaveMagic2Sz)
+	copy(out, image[:size])
+	sw := out[xsaveSoftware : xsaveSoftware+48]
+	clear(sw)
+	binary.LittleEndian.PutUint32(sw[0:], xsaveMagic1)
+	binary.LittleEndian.PutUint32(sw[4:], uint32(size+xsaveMagic2Sz))
+	binary.LittleEndian.PutUint64(sw[8:], features)
+	binary.LittleEndian.PutUint32(sw[16:], uint32(size))
+	binary.LittleEndian.PutUint32(out[size:], xsaveMagic2)
+	return out
+}
+
+// xsaveSize is the length of the standard form for a set of features; the processor says where each part lies.
+func xsaveSize(features uint64) int {
+	size := xsaveMin
+	for i := uint32(2); i < 63; i++ {
+		if features&(1<<i) != 0 {
+			length, offset, _, _ := cpuid(0xd, i)
+			size = max(size, int(offset+length))
+		}
+	}
+	return size
+}
