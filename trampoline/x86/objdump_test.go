@@ -49,8 +49,10 @@ func objdump(t testing.TB, f func(objLine), args ...string) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	done := false
 	defer func() {
-		if err := cmd.Wait(); err != nil {
+		out.Close() // when f panicked, objdump must not wait for its reader
+		if err := cmd.Wait(); err != nil && done {
 			t.Fatalf("objdump %v: %v", args, err)
 		}
 	}()
@@ -61,6 +63,10 @@ func objdump(t testing.TB, f func(objLine), args ...string) {
 			f(l)
 		}
 	}
+	if err := sc.Err(); err != nil {
+		t.Fatal(err)
+	}
+	done = true
 }
 
 // parseLine reads "  addr:\tbytes \ttext".
@@ -119,7 +125,7 @@ func (l *objLine) fill() {
 
 // branchName says whether the mnemonic is that of a branch or call.
 func (l *objLine) branchName() bool {
-	return l.mn[0] == 'j' || strings.HasPrefix(l.mn, "call") || strings.HasPrefix(l.mn, "loop") || l.mn == "xbegin"
+	return strings.HasPrefix(l.mn, "j") || strings.HasPrefix(l.mn, "call") || strings.HasPrefix(l.mn, "loop") || l.mn == "xbegin"
 }
 
 // flow returns the Flow that the text stands for.
@@ -144,7 +150,7 @@ func (l *objLine) flow() Flow {
 		return FlowJump
 	case m == "jrcxz", m == "jecxz", strings.HasPrefix(m, "loop"), m == "xbegin":
 		return FlowLoop
-	case m[0] == 'j':
+	case strings.HasPrefix(m, "j"):
 		return FlowCond
 	case strings.HasPrefix(m, "ret"):
 		return FlowRet

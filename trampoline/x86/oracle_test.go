@@ -150,6 +150,8 @@ func explain(l objLine, code []byte, in Inst, err error) string {
 		return "objdump gives up before a symbol or the end: data in .text"
 	case allPrefix || l.mn == "":
 		return "objdump prints prefixes on a line of their own"
+	case err == nil && strings.Contains(l.text, "(%eip)") && in.RIPTarget == uint64(uint32(l.ref)):
+		return "objdump does not cut an eip-relative address to 32 bits"
 	case err == nil && in.Opcode == 0x9B && code[0] == 0x9B:
 		return "objdump fuses fwait with the x87 instruction behind it"
 	case errors.As(err, &unknown):
@@ -163,8 +165,10 @@ func explainUnknown(l objLine, u *Unknown) string {
 	switch {
 	case strings.HasPrefix(u.Why, "66-prefixed branch"):
 		return "66-prefixed branch, refused"
-	case strings.HasPrefix(u.Why, "3DNow!") && len(l.mn) > 2 && (l.mn[:2] == "pf" || l.mn == "femms" || l.mn == "pi2fd"):
+	case strings.HasPrefix(u.Why, "3DNow!"):
 		return "3DNow!, refused"
+	case strings.HasPrefix(u.Why, "VEX, EVEX or XOP behind a prefix"):
+		return "VEX behind a prefix that the processor faults on: data in .text"
 	case strings.HasPrefix(l.mn, "mov") && (strings.Contains(l.text, "%?") || strings.HasSuffix(l.text, ",%cs")):
 		return "mov to or from a segment register that is not there: data in .text"
 	}
