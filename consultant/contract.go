@@ -79,11 +79,11 @@ type Config struct {
 	Hypotheses []*pcl.Hypothesis
 	Grid       *grid.Grid
 	Axis       grid.Axis
-	Budget     float64 // fraction of the target's active time, 0.02 by default
-	MinObserve time.Duration // 0.5 s by default
+	Budget     float64                                  // fraction of the target's active time, 0.02 by default
+	MinObserve time.Duration                            // 0.5 s by default
 	Source     func(grid.Focus) (file string, line int) // nil = unknown
-	OnEvent    func(Event) // nil = dropped
-	Now        func() float64 // s since session start
+	OnEvent    func(Event)                              // nil = dropped
+	Now        func() float64                           // s since session start
 }
 
 // Search is the automatic search. (Implemented in search.go.)

@@ -1,0 +1,413 @@
+package consultant
+
+import (
+	"fmt"
+	"math"
+	"sort"
+
+	"culprit/grid"
+)
+
+// The cost of looking. A candidate's price comes from measured call rates; what is started must fit into the budget
+// beside what is observed and what was started too recently to be seen in the observed cost.
+const (
+	priceBatch   = 32   // nodes priced at once; a batch takes about 100 ms
+	priceTTL     = 60.0 // s; call rates change
+	startBatch   = 64   // pairs enabled at once, so that the stop stays short
+	maxActive    = 800  // pairs enabled at once over all
+	settleTime   = 1.5  // s until the observed cost shows what was started
+	shedPause    = 1.0  // s between two steps of shedding
+	rewatchShare = 0.5  // of the budget: true nodes are watched again when as much is free
+	firstBackoff = 0.25 // s after the first deferral; doubles
+	maxBackoff   = 8.0  // s
+)
+
+// A priceTag is what a pair costs, or why it cannot be measured.
+type priceTag struct {
+	price grid.Price
+	err   error
+	at    float64
+	bump  float64 // factor by which experience corrected the prediction; 0 counts as 1
+}
+
+func (t priceTag) fraction() float64 {
+	f := t.price.Fraction
+	if math.IsNaN(f) || f < 0 {
+		f = 0
+	}
+	return f * max(t.bump, 1)
+}
+
+// A cell is a pair that this search has enabled.
+type cell struct {
+	since float64 // s; values are complete from then on
+	tier  grid.Tier
+	at    float64 // s; when it was enabled
+	cost  float64 // predicted
+}
+
+// priceQueue asks for the prices of the first candidates that have none. It takes the lock itself.
+func (s *Search) priceQueue(now float64) {
+	s.mu.Lock()
+	keys := s.unpriced(now)
+	s.mu.Unlock()
+	if len(keys) == 0 {
+		return
+	}
+	prices, errs := s.cells.Price(keys)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, k := range keys {
+		tag := priceTag{at: now, bump: s.prices[k].bump}
+		if i < len(prices) {
+			tag.price = prices[i]
+		}
+		if i < len(errs) {
+			tag.err = errs[i]
+		}
+		s.prices[k] = tag
+	}
+}
+
+// unpriced lists the pairs without a recent price of the first candidates, each once.
+func (s *Search) unpriced(now float64) []grid.PairKey {
+	var keys []grid.PairKey
+	seen := map[grid.PairKey]bool{}
+	nodes := 0
+	for _, n := range s.candidates(now) {
+		fresh := false
+		for _, k := range n.hyp.keys(n.focus) {
+			tag, known := s.prices[k]
+			if _, on := s.active[k]; seen[k] || on || known && now-tag.at < priceTTL {
+				continue
+			}
+			seen[k], fresh = true, true
+			keys = append(keys, k)
+		}
+		if fresh {
+			nodes++
+		}
+		if nodes == priceBatch {
+			break
+		}
+	}
+	return keys
+}
+
+// candidates lists the nodes that could be started now, the most promising first.
+func (s *Search) candidates(now float64) []*node {
+	var list []*node
+	for _, n := range s.graph.nodes {
+		if n.state == Queued || n.state == Deferred && n.wakeAt <= now {
+			list = append(list, n)
+		}
+	}
+	rank := func(n *node) int {
+		switch {
+		case n.byHand || n.pinned:
+			return 0
+		case n.axis == "why" && n.persistent():
+			return 1
+		case n.hot:
+			return 2
+		case n.axis == "why":
+			return 3
+		}
+		return 4
+	}
+	sort.SliceStable(list, func(i, j int) bool {
+		a, b := list[i], list[j]
+		if ra, rb := rank(a), rank(b); ra != rb {
+			return ra < rb
+		}
+		if a.weight != b.weight {
+			return a.weight > b.weight
+		}
+		return a.id < b.id
+	})
+	return list
+}
+
+// predict returns the predicted cost of all pairs of a node, and of those among them that are not enabled yet.
+// ok is false as long as a price is unknown; err is why one of the pairs cannot be measured.
+func (s *Search) predict(n *node) (all, more float64, ok bool, err error) {
+	seen := map[grid.PairKey]bool{}
+	for _, k := range n.hyp.keys(n.focus) {
+		if seen[k] {
+			continue
+		}
+		seen[k] = true
+		if c, on := s.active[k]; on {
+			all += c.cost
+			continue
+		}
+		tag, known := s.prices[k]
+		if !known {
+			return 0, 0, false, nil
+		}
+		if tag.err != nil && err == nil {
+			err = tag.err
+		}
+		all += tag.fraction()
+		more += tag.fraction()
+	}
+	return all, more, true, err
+}
+
+// load is the observed cost plus what was enabled too recently to be seen in it.
+func (s *Search) load(now float64) float64 {
+	load := s.observed
+	for _, c := range s.active {
+		if now-c.at < settleTime {
+			load += c.cost
+		}
+	}
+	return load
+}
+
+// pick marks the candidates that fit into the budget as being tested.
+func (s *Search) pick(now float64) {
+	load := s.load(now)
+	pairs, started := len(s.active), 0
+	s.batch++
+	blocked := 0
+	short := math.Inf(1)
+	for _, n := range s.candidates(now) {
+		if started >= startBatch {
+			break
+		}
+		if n.explained() {
+			n.state, n.skip = Never, true
+			n.reason = "not tested: another callee explains nearly all of its caller"
+			continue
+		}
+		all, more, known, err := s.predict(n)
+		if !known {
+			continue
+		}
+		n.cost, n.priced = all, true
+		if n.startTry == 0 {
+			n.startTry = now
+		}
+		switch {
+		case err != nil:
+			s.fail(n, err, now)
+		case more > s.cfg.Budget:
+			s.overBudget(n)
+		case load+more > s.cfg.Budget && more > 0, pairs+len(n.hyp.metrics) > maxActive:
+			blocked++
+			short = min(short, load+more-s.cfg.Budget)
+			n.reason = fmt.Sprintf("waits for budget: %s are used, it needs %s more of %s",
+				percent(load), percent(more), percent(s.cfg.Budget))
+		default:
+			load += more
+			pairs += len(n.hyp.metrics)
+			started += len(n.hyp.metrics)
+			s.begin(n, now)
+		}
+	}
+	s.slowed(blocked, load)
+	if blocked > 0 {
+		s.release(short)
+		return
+	}
+	s.rewatch(now, load)
+}
+
+// explained tells that each of the true parents along Code has another true child with more than 90 % of its value, so
+// that there is not enough left for this node.
+func (n *node) explained() bool {
+	if n.via != grid.Code || n.axis != "where" || n.byHand || n.pinned || n.hot || !n.hyp.additive() {
+		return false
+	}
+	parents := n.trueParents()
+	for _, p := range parents {
+		kids := p.kids[step{h: grid.Code}]
+		enough := false
+		for _, k := range kids {
+			left := p.est.value - k.est.value
+			enough = enough || k != n && k.state == True && k.est.value > 0.9*p.est.value && left < k.est.threshold
+		}
+		if !enough {
+			return false
+		}
+	}
+	return len(parents) > 0
+}
+
+// begin starts the experiment of a node; its pairs are enabled by the next batch.
+func (s *Search) begin(n *node, now float64) {
+	n.state, n.watch, n.reason = Testing, true, ""
+	n.batch, n.started = s.batch, now
+	n.win, n.shares = window{}, nil
+	n.run = holdRun{}
+	n.bins = 0
+	n.next = math.Inf(1) // until the pairs are enabled
+}
+
+// release stops watching the costliest true nodes until as much is free as the candidates lack.
+func (s *Search) release(short float64) {
+	var list []*node
+	for _, n := range s.graph.nodes {
+		if n.watch && n.state == True && !n.pinned && !n.persistent() {
+			list = append(list, n)
+		}
+	}
+	sort.SliceStable(list, func(i, j int) bool { return list[i].cost > list[j].cost })
+	for _, n := range list {
+		if short <= 0 || n.cost <= 0 {
+			return
+		}
+		n.watch = false
+		n.reason = "not watched any longer: the budget is needed for candidates"
+		short -= n.cost
+	}
+}
+
+// rewatch watches one true node again that was released, when there is room to spare.
+func (s *Search) rewatch(now, load float64) {
+	for _, n := range s.graph.nodes {
+		if n.state != True || n.watch || n.tier == grid.TierSample || n.isRoot() || n.phase.over() {
+			continue
+		}
+		_, more, known, err := s.predict(n)
+		if known && err == nil && load+more <= rewatchShare*s.cfg.Budget {
+			n.watch, n.reason, n.batch = true, "", s.batch
+			n.win, n.next = window{}, math.Inf(1)
+			n.started = now
+			return
+		}
+	}
+}
+
+// slowed tells once that the search has to wait for budget, and once that it goes on.
+func (s *Search) slowed(blocked int, load float64) {
+	s.blocked = blocked
+	if slow := blocked > 0; slow != s.slow {
+		s.slow = slow
+		if slow {
+			s.say(nil, "search slowed: %s of the budget of %s are used, %s", percent(load), percent(s.cfg.Budget), count(blocked, "candidate waits", "candidates wait"))
+		} else {
+			s.say(nil, "search resumed")
+		}
+	}
+}
+
+// shed stops what was started last when the observed cost exceeds the budget: the predictions were wrong, so those
+// prices are corrected.
+func (s *Search) shed(now float64) {
+	if s.observed <= s.cfg.Budget || now-s.shedAt < shedPause {
+		return
+	}
+	last := 0
+	for _, n := range s.graph.nodes {
+		if n.watch && !n.persistent() && !n.pinned && s.costs(n) {
+			last = max(last, n.batch)
+		}
+	}
+	if last == 0 {
+		return
+	}
+	s.shedAt = now
+	factor := max(2, s.observed/s.cfg.Budget*1.5)
+	stopped := 0
+	for _, n := range s.graph.nodes {
+		if n.watch && n.batch == last && !n.persistent() && !n.pinned {
+			s.stopForCost(n, factor)
+			stopped++
+		}
+	}
+	s.say(nil, "observed cost %s exceeds the budget of %s: %s stopped", percent(s.observed), percent(s.cfg.Budget), count(stopped, "experiment", "experiments"))
+}
+
+// costs tells whether stopping the node would remove a pair that nobody else wants.
+func (s *Search) costs(n *node) bool {
+	for _, k := range n.hyp.keys(n.focus) {
+		if _, on := s.active[k]; on && s.wanted(k, n) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// wanted counts the watched nodes other than n that need the pair.
+func (s *Search) wanted(key grid.PairKey, n *node) int {
+	count := 0
+	for _, m := range s.graph.nodes {
+		if m == n || !m.watch {
+			continue
+		}
+		for _, k := range m.hyp.keys(m.focus) {
+			if k == key {
+				count++
+			}
+		}
+	}
+	return count
+}
+
+func (s *Search) stopForCost(n *node, factor float64) {
+	n.watch = false
+	for _, k := range n.hyp.keys(n.focus) {
+		if s.wanted(k, nil) > 0 {
+			continue
+		}
+		if tag, ok := s.prices[k]; ok {
+			tag.bump = max(tag.bump, 1) * factor
+			s.prices[k] = tag
+		}
+	}
+	if n.state == Testing {
+		n.state, n.reason = Queued, "stopped: it cost more than predicted"
+		return
+	}
+	n.reason = "not watched any longer: it cost more than predicted"
+}
+
+// fail gives a node that cannot be measured the state that the error says.
+func (s *Search) fail(n *node, err error, now float64) {
+	n.watch = false
+	n.reason = printable(err.Error())
+	switch kindOf(err) {
+	case Deferred:
+		n.backoff = min(max(2*n.backoff, firstBackoff), maxBackoff)
+		n.wakeAt = now + n.backoff
+		if n.state == True {
+			return // its answer stands; it is watched again when there is room
+		}
+		if n.state != Deferred {
+			s.say(n, "deferred: %s", n.reason)
+		}
+		n.state = Deferred
+		s.forget(n)
+	case Never:
+		n.state, n.reason = Never, "not tested: "+n.reason
+		s.say(n, "%s", n.reason)
+	default:
+		n.state = Refused
+		s.say(n, "refused: %s", n.reason)
+	}
+}
+
+// forget drops the prices of a node that carry an error, so that they are asked for again.
+func (s *Search) forget(n *node) {
+	for _, k := range n.hyp.keys(n.focus) {
+		if s.prices[k].err != nil {
+			delete(s.prices, k)
+		}
+	}
+}
+
+// overBudget marks a node that alone costs more than the budget. It is judged by stack samples where they say
+// something (judgeSamples), now and as long as the search runs.
+func (s *Search) overBudget(n *node) {
+	n.state = OverBudget
+	rate, points := 0.0, 0
+	for _, k := range n.hyp.keys(n.focus) {
+		rate += s.prices[k].price.Rate
+		points += s.prices[k].price.Points
+	}
+	n.reason = fmt.Sprintf("measuring it would take %s of the program's time (%s executions a second at %s), the budget is %s",
+		percent(n.cost), quantity(rate), count(points, "point", "points"), percent(s.cfg.Budget))
+	s.say(n, "over budget: %s", n.reason)
+}

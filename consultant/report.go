@@ -1,0 +1,173 @@
+package consultant
+
+import (
+	"fmt"
+	"strings"
+
+	"culprit/grid"
+)
+
+// Nodes copies the graph in order of ID; the root is node 1, hypothesis "top". Histories are shared and must not be
+// changed.
+func (s *Search) Nodes() []Node {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]Node, len(s.graph.nodes))
+	for i, n := range s.graph.nodes {
+		out[i] = n.export()
+	}
+	return out
+}
+
+// Phases copies the list of phases; the first is the global one.
+func (s *Search) Phases() []Phase {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]Phase, len(s.phases))
+	for i, p := range s.phases {
+		out[i] = p.Phase
+	}
+	return out
+}
+
+// Settled tells that nothing is queued or being tested, so that waiting will not bring new answers unless the program
+// changes. Nodes that are deferred or over budget do not count.
+func (s *Search) Settled() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range s.graph.nodes {
+		judging := n.state == OverBudget && len(n.shares) > 0 && len(n.shares) < sampleReadings
+		if n.state == Queued || n.state == Testing || len(n.asked) > 0 || judging {
+			return false
+		}
+	}
+	return true
+}
+
+// Status is one line: what is being tested now, or why the search waits.
+func (s *Search) Status() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return s.err.Error()
+	}
+	counts := map[State]int{}
+	watched := 0
+	var now *node
+	for _, n := range s.graph.nodes {
+		if n.isRoot() {
+			continue
+		}
+		counts[n.state]++
+		if n.state == Testing && (now == nil || n.weight > now.weight) {
+			now = n
+		}
+		if n.watch && n.state != Testing {
+			watched++
+		}
+	}
+	var parts []string
+	if now != nil {
+		text := "testing " + now.hyp.name + " at " + focusText(now.focus)
+		if more := counts[Testing] - 1; more > 0 {
+			text += " and " + count(more, "other", "others")
+		}
+		parts = append(parts, text)
+	}
+	if s.blocked > 0 {
+		parts = append(parts, fmt.Sprintf("%s for budget: %s of %s are used",
+			count(s.blocked, "candidate waits", "candidates wait"), percent(s.observed), percent(s.cfg.Budget)))
+	} else if counts[Queued] > 0 {
+		parts = append(parts, itoa(counts[Queued])+" queued")
+	}
+	if counts[Deferred] > 0 {
+		parts = append(parts, itoa(counts[Deferred])+" deferred")
+	}
+	if len(parts) == 0 {
+		parts = append(parts, "nothing left to test")
+	}
+	parts = append(parts, fmt.Sprintf("%d true, %d false, watching %d", counts[True], counts[False], watched))
+	return strings.Join(parts, "; ")
+}
+
+// WhyNot says what the search knows of a focus: which hypotheses looked at it and with what value, or why none did.
+func (s *Search) WhyNot(f grid.Focus) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var said []string
+	for _, n := range s.graph.nodes {
+		if n.focus == f && !n.isRoot() {
+			said = append(said, n.opinion())
+		}
+	}
+	if len(said) > 0 {
+		return focusText(f) + ": " + strings.Join(said, "; ")
+	}
+	return s.notReached(f)
+}
+
+// opinion says what one node knows.
+func (n *node) opinion() string {
+	name := n.hyp.name
+	if n.phase.index > 0 {
+		name += " (phase " + printable(n.phase.Name) + ")"
+	}
+	switch n.state {
+	case True:
+		return fmt.Sprintf("%s is true (%s), since %s", name, n.evidence(), seconds(n.sinceAt))
+	case False:
+		return fmt.Sprintf("%s is false (%s), concluded at %s", name, n.evidence(), seconds(n.decidedAt))
+	case Testing:
+		if n.est.n == 0 {
+			return name + " is being tested, no values yet"
+		}
+		return fmt.Sprintf("%s is being tested (%s so far)", name, n.hyp.valueText(n.est.value))
+	case Queued:
+		if n.reason != "" {
+			return fmt.Sprintf("%s is queued: %s", name, n.reason)
+		}
+		return name + " is queued"
+	case OverBudget:
+		return fmt.Sprintf("%s is over budget: %s", name, n.reason)
+	case Never:
+		return fmt.Sprintf("%s: %s", name, n.reason)
+	}
+	return fmt.Sprintf("%s is %s: %s", name, n.state, n.reason)
+}
+
+// notReached explains a focus that no node has, by the nodes that share its function or object or cover it.
+func (s *Search) notReached(f grid.Focus) string {
+	var near *node
+	rank := -1
+	for _, n := range s.graph.nodes {
+		if n.isRoot() || n.state == Never && n.skip {
+			continue
+		}
+		r := -1
+		switch {
+		case f.Covers(n.focus):
+			r = 100 - depthOf(n.focus)
+		case n.focus.Covers(f):
+			r = depthOf(n.focus)
+		}
+		if n.state == True {
+			r *= 2
+		}
+		if r > rank {
+			near, rank = n, r
+		}
+	}
+	text := focusText(f) + ": no hypothesis looked at it; the search did not get there"
+	if near == nil {
+		return text + ", nothing was tested yet"
+	}
+	return fmt.Sprintf("%s. Nearest is %s: %s", text, focusText(near.focus), near.opinion())
+}
+
+func depthOf(f grid.Focus) int {
+	d := 0
+	for h := range grid.NumHierarchies {
+		d += f.Depth(h)
+	}
+	return d
+}

@@ -1,0 +1,354 @@
+package consultant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"culprit/grid"
+)
+
+// Defaults of Config.
+const (
+	defaultBudget     = 0.02
+	defaultMinObserve = 500 * time.Millisecond
+	tickTime          = 150 * time.Millisecond
+)
+
+// cells is what the search uses of the grid.
+type cells interface {
+	Enable(keys ...grid.PairKey) []grid.EnableResult
+	Disable(keys ...grid.PairKey)
+	Price(keys []grid.PairKey) ([]grid.Price, []error)
+	Pair(key grid.PairKey) (grid.Snapshot, bool)
+	ObservedCost() float64
+}
+
+// A Search is the automatic search. Its methods may be called from any goroutine.
+type Search struct {
+	cfg   Config
+	cells cells
+	err   error // what is wrong with the configuration
+	ran   atomic.Bool
+
+	mu     sync.Mutex // guards what follows
+	top    *hypothesis
+	graph  graph
+	phases []*phase
+	events []Event
+
+	prices      map[grid.PairKey]priceTag
+	active      map[grid.PairKey]cell
+	observed    float64 // cost at the last tick
+	batch       int
+	blocked     int
+	slow        bool
+	shedAt      float64
+	sampledAt   float64
+	suspectedAt float64
+}
+
+var _ Runner = (*Search)(nil)
+
+// New prepares a search; nothing is measured until Run. Budget and MinObserve get their defaults if they are not
+// positive. What is wrong with the configuration (no grid, no axis, no clock, hypotheses that form no tree) is the
+// error of Run.
+func New(cfg Config) *Search {
+	var list []*hypothesis
+	var parents []string
+	for _, h := range cfg.Hypotheses {
+		if h != nil {
+			list, parents = append(list, newHypothesis(h)), append(parents, h.Parent)
+		}
+	}
+	s := newSearch(cfg, list, parents)
+	if cfg.Grid == nil {
+		s.err = errors.New("consultant: Config.Grid is missing")
+		return s
+	}
+	s.cells = cfg.Grid
+	return s
+}
+
+func newSearch(cfg Config, list []*hypothesis, parents []string) *Search {
+	if !(cfg.Budget > 0) {
+		cfg.Budget = defaultBudget
+	}
+	if cfg.MinObserve <= 0 {
+		cfg.MinObserve = defaultMinObserve
+	}
+	s := &Search{
+		cfg: cfg, prices: map[grid.PairKey]priceTag{}, active: map[grid.PairKey]cell{},
+		sampledAt: math.Inf(-1), suspectedAt: math.Inf(-1), shedAt: math.Inf(-1),
+	}
+	s.top, s.err = whyTree(list, parents)
+	switch {
+	case s.err != nil:
+		s.top = &hypothesis{name: topName}
+	case len(list) == 0:
+		s.err = errors.New("consultant: there are no hypotheses to test; load a PCL file that defines some")
+	case cfg.Axis == nil || cfg.Now == nil:
+		s.err = errors.New("consultant: Config.Axis or Config.Now is missing")
+	}
+	s.addPhase(globalPhase, 0)
+	return s
+}
+
+// Run searches until ctx ends, and then returns nil; it also returns when nothing is left that could be tested or
+// watched. The hypotheses of the first level stay under watch whatever they say, so that a bottleneck that begins later
+// is found. When it returns it has disabled all pairs it had enabled; what it found stays readable. Only one Run at a
+// time is allowed; it may be called again after it has returned.
+func (s *Search) Run(ctx context.Context) error {
+	if s.err != nil {
+		return s.err
+	}
+	if !s.ran.CompareAndSwap(false, true) {
+		return errors.New("consultant: the search runs already")
+	}
+	defer s.ran.Store(false)
+	defer s.leave()
+	ticker := time.NewTicker(tickTime)
+	defer ticker.Stop()
+	for ctx.Err() == nil {
+		s.tick()
+		if s.idle() {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+		case <-ticker.C:
+		}
+	}
+	return nil
+}
+
+// tick does everything that is due.
+func (s *Search) tick() {
+	now := s.cfg.Now()
+	observed := s.cells.ObservedCost()
+	s.mu.Lock()
+	s.observed = observed
+	if math.IsNaN(observed) || observed < 0 {
+		s.observed = 0
+	}
+	s.shed(now)
+	s.observe(now)
+	s.advance(now)
+	s.mu.Unlock()
+	s.judgeSamples(now)
+	s.suspect(now)
+	s.expand()
+	s.priceQueue(now)
+	s.mu.Lock()
+	s.pick(s.cfg.Now())
+	s.mu.Unlock()
+	s.apply()
+	s.flush()
+}
+
+// apply enables and disables what changed, one batch each.
+func (s *Search) apply() {
+	s.mu.Lock()
+	add, drop := s.changes()
+	s.mu.Unlock()
+	if len(drop) > 0 {
+		s.cells.Disable(drop...)
+	}
+	var results []grid.EnableResult
+	if len(add) > 0 {
+		results = s.cells.Enable(add...)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.cfg.Now()
+	for _, k := range drop {
+		delete(s.active, k)
+	}
+	s.enabled(add, results, now)
+}
+
+// changes compares the pairs that the watched nodes need with those that are enabled.
+func (s *Search) changes() (add, drop []grid.PairKey) {
+	want := map[grid.PairKey]bool{}
+	for _, n := range s.graph.nodes {
+		if !n.watch {
+			continue
+		}
+		for _, k := range n.hyp.keys(n.focus) {
+			if want[k] {
+				continue
+			}
+			want[k] = true
+			if _, on := s.active[k]; !on {
+				add = append(add, k)
+			}
+		}
+	}
+	for k := range s.active {
+		if !want[k] {
+			drop = append(drop, k)
+		}
+	}
+	slices.SortFunc(drop, func(a, b grid.PairKey) int {
+		if c := a.Focus.Compare(b.Focus); c != 0 {
+			return c
+		}
+		return compareText(a.Metric, b.Metric)
+	})
+	return add, drop
+}
+
+// enabled takes the answer to a batch: which pairs are measured from when on, and which nodes cannot be.
+func (s *Search) enabled(add []grid.PairKey, results []grid.EnableResult, now float64) {
+	failed := map[grid.PairKey]error{}
+	for _, k := range add {
+		failed[k] = errors.New("the grid gave no answer")
+	}
+	for _, r := range results {
+		if _, asked := failed[r.Key]; !asked {
+			continue
+		}
+		if failed[r.Key] = r.Err; r.Err == nil {
+			s.active[r.Key] = cell{since: r.Since, tier: r.Tier, at: now, cost: s.prices[r.Key].fraction()}
+		}
+	}
+	for _, n := range s.graph.nodes {
+		if !n.watch || !math.IsInf(n.next, 1) {
+			continue
+		}
+		if err := firstError(n, failed); err != nil {
+			s.fail(n, err, now)
+			continue
+		}
+		s.ready(n)
+	}
+}
+
+func firstError(n *node, failed map[grid.PairKey]error) error {
+	for _, k := range n.hyp.keys(n.focus) {
+		if err := failed[k]; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ready sets from when on the values of a node count: all its pairs are complete. What pairs enabled before recorded in
+// the last MinObserve counts too.
+func (s *Search) ready(n *node) {
+	from := max(n.phase.Start, n.started-s.cfg.MinObserve.Seconds())
+	n.tier = ""
+	for i, k := range n.hyp.keys(n.focus) {
+		c, on := s.active[k]
+		if !on {
+			return
+		}
+		from = max(from, c.since)
+		if n.tier == "" || !n.hyp.global[i] || n.hyp.locals() == 0 {
+			n.tier = weaker(n.tier, c.tier)
+		}
+	}
+	n.next = from
+}
+
+// weaker is the tier that limits what can be said: an estimate before a count, a count before what the kernel keeps.
+func weaker(a, b grid.Tier) grid.Tier {
+	for _, t := range []grid.Tier{grid.TierSample, grid.TierProbe, grid.TierKernel} {
+		if a == t || b == t {
+			return t
+		}
+	}
+	return b
+}
+
+// leave disables everything at the end of Run. Nodes under watch are measured again if Run is called again.
+func (s *Search) leave() {
+	s.mu.Lock()
+	var drop []grid.PairKey
+	for k := range s.active {
+		drop = append(drop, k)
+	}
+	s.active = map[grid.PairKey]cell{}
+	for _, n := range s.graph.nodes {
+		n.next = math.Inf(1)
+		switch {
+		case n.state == Testing:
+			n.reason = "the search ended before enough was seen"
+		case n.state == Queued && n.reason == "":
+			n.reason = "not tested: the search ended before"
+		}
+	}
+	s.mu.Unlock()
+	if len(drop) > 0 {
+		s.cells.Disable(drop...)
+	}
+	s.flush()
+}
+
+// idle tells that nothing is left that could be tested or watched.
+func (s *Search) idle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range s.graph.nodes {
+		if n.watch || n.open() || len(n.asked) > 0 || n.state == OverBudget && n.hyp.sampled() {
+			return false
+		}
+	}
+	return true
+}
+
+// say records an event for OnEvent; n may be nil. The lock is held.
+func (s *Search) say(n *node, format string, args ...any) {
+	e := Event{At: s.cfg.now(), Text: fmt.Sprintf(format, args...)}
+	if n != nil {
+		e.Node = n.id
+		if !n.isRoot() {
+			e.Text = n.hyp.name + " at " + focusText(n.focus) + " " + e.Text
+		}
+	}
+	const enough = 10000 // nobody runs the search, or nobody listens
+	if len(s.events) < enough {
+		s.events = append(s.events, e)
+	}
+}
+
+func (c Config) now() float64 {
+	if c.Now == nil {
+		return 0
+	}
+	return c.Now()
+}
+
+// flush hands the events over without the lock.
+func (s *Search) flush() {
+	s.mu.Lock()
+	list := s.events
+	s.events = nil
+	s.mu.Unlock()
+	if s.cfg.OnEvent == nil {
+		return
+	}
+	for _, e := range list {
+		s.cfg.OnEvent(e)
+	}
+}
+
+// kindOf tells what state an error of the grid means: Deferred, Never (nothing helps on this machine), or Refused.
+func kindOf(err error) State {
+	var deferred grid.ErrDeferred
+	var unsupported grid.ErrUnsupported
+	var unknown grid.ErrUnknownMetric
+	var exited grid.ErrTargetExited
+	switch {
+	case errors.As(err, &deferred):
+		return Deferred
+	case errors.As(err, &unsupported), errors.As(err, &unknown), errors.As(err, &exited):
+		return Never
+	}
+	return Refused
+}

@@ -1,0 +1,396 @@
+package consultant
+
+import (
+	"strings"
+	"testing"
+
+	"culprit/grid"
+)
+
+const cpuBound, syncWait, ioWait = "CPUbound", "ExcessiveSyncWaitingTime", "ExcessiveIOBlockingTime"
+
+var deepStack = []string{"main", "serve", "handle", "parse", "scan"}
+
+func TestDeepCPUBottleneck(t *testing.T) {
+	for _, samples := range []bool{true, false} {
+		m := newModel(
+			activity{stack: deepStack, kind: "cpu", rate: always(0.9)},
+			activity{stack: []string{"main", "log"}, kind: "cpu", rate: always(0.05)},
+		)
+		m.samples = samples
+		r := newRig(t, m)
+		at := r.runUntil(20, "settled", r.s.Settled)
+		b := r.only()
+		n := r.node(cpuBound, code(grid.Whole(), "scan"))
+		if b.Node != n.ID || n.State != True || n.Confidence < 0.98 || n.Since > 0.3 {
+			r.dump()
+			t.Errorf("samples %v: bottleneck is node %d (%s), want scan: %+v", samples, b.Node, b.Sentence, n)
+		}
+		if len(b.Chain) != 7 || b.Chain[0] != 1 {
+			t.Errorf("samples %v: chain %v, want top, CPUbound and five functions", samples, b.Chain)
+		}
+		limit := 15.0
+		if samples {
+			limit = 6
+		}
+		if at > limit {
+			t.Errorf("samples %v: settled after %.1f s, want at most %g", samples, at, limit)
+		}
+		t.Logf("samples %v: settled after %.1f s: %s", samples, at, b.Sentence)
+	}
+}
+
+func TestLockIsNamedWithItsFunction(t *testing.T) {
+	m := newModel(
+		activity{stack: []string{"main", "work", "lookup"}, kind: "sync", object: []string{"Mutex", "cache_lock"}, rate: always(0.72)},
+		activity{stack: []string{"main", "work", "lookup"}, kind: "cpu", rate: always(0.1)},
+		activity{stack: []string{"main", "log"}, kind: "sync", object: []string{"Mutex", "log_lock"}, rate: always(0.05)},
+	)
+	r := newRig(t, m)
+	r.runUntil(30, "settled", r.s.Settled)
+	b := r.only()
+	want := code(grid.Whole(), "lookup").Refine(grid.SyncObject, "Mutex", "cache_lock")
+	if n := r.node(syncWait, want); n.ID != b.Node || b.Object != "cache_lock" {
+		r.dump()
+		t.Fatalf("bottleneck %+v, want the node at %v", b, want)
+	}
+	for _, part := range []string{" for mutex cache_lock in lookup (a.c:41), since 0.", "; threshold 20 %, ", " bins, 99 % sure"} {
+		if !strings.Contains(b.Sentence, part) {
+			t.Errorf("sentence %q lacks %q", b.Sentence, part)
+		}
+	}
+	if !strings.HasPrefix(b.Sentence, "Threads wait 7") {
+		t.Errorf("sentence %q", b.Sentence)
+	}
+	if n := r.node(syncWait, grid.Whole().Refine(grid.SyncObject, "Mutex", "log_lock")); n.State != False {
+		t.Errorf("log_lock is %s, want false", n.State)
+	}
+	t.Log(b.Sentence)
+}
+
+func TestFileIsNamedWithItsFunction(t *testing.T) {
+	m := newModel(activity{stack: []string{"main", "load"}, kind: "io", object: []string{"File", "/var/data"}, rate: always(0.6)})
+	r := newRig(t, m)
+	r.runUntil(30, "settled", r.s.Settled)
+	if b := r.only(); b.Object != "/var/data" || !strings.Contains(b.Sentence, "file /var/data in load") {
+		r.dump()
+		t.Errorf("bottleneck %+v", b)
+	}
+}
+
+// A callee of ten callers, each of which is below the threshold by itself.
+func TestHotCalleeOfCoolCallers(t *testing.T) {
+	for _, samples := range []bool{true, false} {
+		var acts []activity
+		for i := range 10 {
+			acts = append(acts, activity{stack: []string{"main", "caller" + itoa(i), "step" + itoa(i), "hash"}, kind: "cpu", rate: always(0.08)})
+		}
+		m := newModel(acts...)
+		m.samples = samples
+		r := newRig(t, m)
+		r.runUntil(40, "settled", r.s.Settled)
+		n := r.node(cpuBound, code(grid.Whole(), "hash"))
+		if n.State != True || len(n.Parents) < 2 {
+			r.dump()
+			t.Fatalf("samples %v: hash is %q with parents %v, want true with several", samples, n.State, n.Parents)
+		}
+		if b := r.only(); b.Node != n.ID {
+			t.Errorf("samples %v: bottleneck %s", samples, b.Sentence)
+		}
+	}
+}
+
+func TestSleepingProgram(t *testing.T) {
+	m := newModel(activity{stack: []string{"main", "poll"}, kind: "cpu", rate: always(0.01)})
+	m.active = 0
+	r := newRig(t, m)
+	r.run(30)
+	if b := r.s.Bottlenecks(); len(b) != 0 {
+		t.Errorf("found %v in a program that sleeps", b)
+	}
+	if !r.s.Settled() {
+		t.Errorf("not settled: %s", r.s.Status())
+	}
+	if n := len(r.s.Nodes()); n != 4 {
+		t.Errorf("%d nodes, want the root and three hypotheses", n)
+	}
+}
+
+func TestBudgetIsKept(t *testing.T) {
+	acts := []activity{{stack: deepStack, kind: "cpu", rate: always(0.5)}}
+	for i := range 40 {
+		acts = append(acts, activity{stack: []string{"main", "serve", "f" + itoa(i)}, kind: "cpu", rate: always(0.01)})
+	}
+	m := newModel(acts...)
+	m.predict = func(k grid.PairKey) (grid.Price, error) {
+		return grid.Price{Fraction: 0.003, Rate: 1e4, Points: 2}, nil
+	}
+	r := newRig(t, m)
+	r.runUntil(120, "settled", r.s.Settled)
+	if m.maxCost > 0.02+1e-9 {
+		t.Errorf("observed cost rose to %g, budget 0.02", m.maxCost)
+	}
+	if b := r.only(); !strings.Contains(b.Sentence, "scan") {
+		r.dump()
+		t.Errorf("bottleneck %s", b.Sentence)
+	}
+}
+
+// Predictions that are wrong by a factor of four: the excess is at most what one batch costs, and it does not last.
+func TestWrongPredictions(t *testing.T) {
+	acts := []activity{{stack: deepStack, kind: "cpu", rate: always(0.5)}}
+	for i := range 20 {
+		acts = append(acts, activity{stack: []string{"main", "f" + itoa(i)}, kind: "cpu", rate: always(0.02)})
+	}
+	m := newModel(acts...)
+	const predicted, real = 0.002, 0.008
+	m.predict = func(grid.PairKey) (grid.Price, error) {
+		return grid.Price{Fraction: predicted, Rate: 1e4, Points: 2}, nil
+	}
+	m.real = func(grid.PairKey) float64 { return real }
+	r := newRig(t, m)
+	over := 0
+	for m.now() < 60 {
+		r.run(m.now() + 0.1)
+		if m.ObservedCost() > 0.02 {
+			over++
+		} else {
+			over = 0
+		}
+		if over > 15 {
+			t.Fatalf("the budget is exceeded for more than two seconds at %.1f s: %g", m.now(), m.ObservedCost())
+		}
+	}
+	if worst := 0.02 / predicted * real; m.maxCost > worst {
+		t.Errorf("observed cost rose to %g; a batch that fits the budget as predicted costs at most %g", m.maxCost, worst)
+	}
+	if len(r.s.Bottlenecks()) == 0 {
+		r.dump()
+		t.Error("nothing found")
+	}
+}
+
+func TestOverBudgetIsJudgedBySamples(t *testing.T) {
+	m := newModel(
+		activity{stack: []string{"main", "loop", "tiny"}, kind: "cpu", rate: always(0.8)},
+		activity{stack: []string{"main", "loop", "small"}, kind: "cpu", rate: always(0.05)},
+	)
+	tiny, small := code(grid.Whole(), "tiny"), code(grid.Whole(), "small")
+	m.predict = func(k grid.PairKey) (grid.Price, error) {
+		if k.Focus == tiny || k.Focus == small {
+			return grid.Price{Fraction: 0.5, Rate: 5e7, Points: 2}, nil
+		}
+		return grid.Price{Fraction: 0.0001, Rate: 10, Points: 2}, nil
+	}
+	r := newRig(t, m)
+	r.run(15)
+	n := r.node(cpuBound, tiny)
+	if n.State != True || n.Tier != grid.TierSample || !strings.Contains(n.Reason, "stack samples") || n.Confidence > 0.9 {
+		r.dump()
+		t.Errorf("tiny: %+v", n)
+	}
+	if n := r.node(cpuBound, small); n.State != Never && (n.State != False || n.Tier != grid.TierSample) {
+		t.Errorf("small: %+v", n)
+	}
+	if b := r.only(); !strings.Contains(b.Sentence, "from stack samples") {
+		t.Errorf("sentence %q does not say that it is an estimate", b.Sentence)
+	}
+	for _, k := range m.enabled {
+		if k.Focus == tiny || k.Focus == small {
+			t.Errorf("%v was enabled although it costs 50 %%", k)
+		}
+	}
+	m2 := newModel(m.acts...)
+	m2.samples, m2.predict = false, m.predict
+	r = newRig(t, m2)
+	r.run(15)
+	if n := r.node(cpuBound, tiny); n.State != OverBudget || !strings.Contains(n.Reason, "50 %") {
+		t.Errorf("without samples: %+v", n)
+	}
+	if !strings.Contains(r.s.WhyNot(tiny), "over budget") {
+		t.Errorf("why not: %s", r.s.WhyNot(tiny))
+	}
+}
+
+func TestDeferredIsRetriedAndRefusedIsShown(t *testing.T) {
+	m := newModel(
+		activity{stack: []string{"main", "later"}, kind: "cpu", rate: always(0.5)},
+		activity{stack: []string{"main", "tricky"}, kind: "cpu", rate: always(0.45)},
+	)
+	later, tricky := code(grid.Whole(), "later"), code(grid.Whole(), "tricky")
+	sawDeferred := false
+	m.enableErr = func(k grid.PairKey, try int) error {
+		switch {
+		case k.Focus == later && try <= 3:
+			return grid.ErrDeferred{Reason: "a thread stands in it"}
+		case k.Focus == tricky:
+			return grid.ErrRefused{Point: "tricky", Reason: "jump into its first bytes"}
+		case k.Metric == "io_wait_inclusive":
+			return grid.ErrUnsupported{What: "io_wait", Needs: "Linux 9"}
+		}
+		return nil
+	}
+	r := newRig(t, m)
+	r.runUntil(30, "true", func() bool {
+		n := r.node(cpuBound, later)
+		sawDeferred = sawDeferred || n.State == Deferred && strings.Contains(n.Reason, "stands in it")
+		return n.State == True
+	})
+	if !sawDeferred || m.tries[grid.PairKey{Metric: "cpu_inclusive", Focus: later}] != 4 {
+		t.Errorf("deferred seen: %v, tries %d, want 4", sawDeferred, m.tries[grid.PairKey{Metric: "cpu_inclusive", Focus: later}])
+	}
+	if n := r.node(cpuBound, tricky); n.State != Refused || !strings.Contains(n.Reason, "jump into") {
+		t.Errorf("tricky: %+v", n)
+	}
+	if n := r.node(ioWait, grid.Whole()); n.State != Never || !strings.Contains(n.Reason, "Linux 9") {
+		t.Errorf("io: %+v", n)
+	}
+}
+
+func TestBeginsLater(t *testing.T) {
+	m := newModel(
+		activity{stack: deepStack, kind: "cpu", rate: between(30, 1e9, 0.9)},
+		activity{stack: []string{"main", "idle"}, kind: "cpu", rate: always(0.02)},
+	)
+	r := newRig(t, m)
+	r.run(29.9)
+	if len(r.s.Bottlenecks()) != 0 {
+		t.Fatal("found before it began")
+	}
+	scan := code(grid.Whole(), "scan")
+	at := r.runUntil(45, "found", func() bool { return r.node(cpuBound, scan).State == True })
+	n := r.node(cpuBound, scan)
+	if n.Since < 29.79 || n.Since > 30.21 {
+		r.dump()
+		t.Errorf("since %g, want 30 within a bin", n.Since)
+	}
+	t.Logf("found at %.1f s, since %.1f s", at, n.Since)
+}
+
+func TestEnds(t *testing.T) {
+	m := newModel(
+		activity{stack: []string{"main", "burn"}, kind: "cpu", rate: between(0, 15, 0.9)},
+		activity{stack: []string{"main", "next"}, kind: "cpu", rate: between(25, 1e9, 0.8)},
+	)
+	r := newRig(t, m)
+	burn, next := code(grid.Whole(), "burn"), code(grid.Whole(), "next")
+	r.run(14)
+	if n := r.node(cpuBound, burn); n.State != True {
+		r.dump()
+		t.Fatalf("burn is %s", n.State)
+	}
+	r.run(24)
+	if n := r.node(cpuBound, burn); n.State != False {
+		r.dump()
+		t.Errorf("burn is %s nine seconds after its end", n.State)
+	}
+	if b := r.s.Bottlenecks(); len(b) != 0 {
+		t.Errorf("still reported: %v", b)
+	}
+	r.run(40)
+	if n := r.node(cpuBound, next); n.State != True {
+		r.dump()
+		t.Errorf("next is %s; its test was false before and had to be repeated", n.State)
+	}
+}
+
+// A program that computes for three seconds and rests for three: the callees must not be ruled out while it rests.
+func TestBursts(t *testing.T) {
+	m := newModel(activity{stack: deepStack, kind: "cpu", rate: func(t float64) float64 {
+		if int(t/3)%2 == 0 {
+			return 0.95
+		}
+		return 0
+	}})
+	for _, samples := range []bool{true, false} {
+		m := newModel(m.acts...)
+		m.samples = samples
+		r := newRig(t, m)
+		scan := code(grid.Whole(), "scan")
+		at := r.runUntil(60, "found", func() bool { return r.node(cpuBound, scan).State == True })
+		t.Logf("samples %v: found at %.1f s", samples, at)
+	}
+}
+
+func TestSecondParent(t *testing.T) {
+	m := newModel(
+		activity{stack: []string{"main", "left", "shared"}, kind: "cpu", rate: always(0.45)},
+		activity{stack: []string{"main", "right", "shared"}, kind: "cpu", rate: always(0.45)},
+	)
+	r := newRig(t, m)
+	r.runUntil(20, "settled", r.s.Settled)
+	n := r.node(cpuBound, code(grid.Whole(), "shared"))
+	if n.State != True || len(n.Parents) != 2 {
+		r.dump()
+		t.Errorf("shared: %s with parents %v, want two", n.State, n.Parents)
+	}
+	count := 0
+	for _, m := range r.s.Nodes() {
+		if m.Focus == n.Focus && m.Hypothesis == n.Hypothesis {
+			count++
+		}
+	}
+	if count != 1 {
+		t.Errorf("%d nodes for shared", count)
+	}
+}
+
+// Recursion must not make a circle, and the deepest function of it is still found.
+func TestRecursion(t *testing.T) {
+	m := newModel(activity{stack: []string{"main", "eval", "apply"}, kind: "cpu", rate: always(0.9)})
+	m.edges["apply"] = []string{"eval", "apply", "main"}
+	r := newRig(t, m)
+	r.runUntil(30, "settled", r.s.Settled)
+	if b := r.only(); !strings.Contains(b.Sentence, "apply") {
+		t.Errorf("bottleneck %s", b.Sentence)
+	}
+	for _, n := range r.s.graph.nodes {
+		for _, p := range n.parents {
+			if n.above(p) {
+				t.Errorf("node %d is above its parent %d", n.id, p.id)
+			}
+		}
+	}
+}
+
+func TestBreadthIsBounded(t *testing.T) {
+	acts := []activity{{stack: []string{"main"}, kind: "cpu", rate: always(0.9)}}
+	for i := range 200 {
+		acts = append(acts, activity{stack: []string{"main", "f" + itoa(i)}, kind: "cpu", rate: always(0.0001)})
+	}
+	m := newModel(acts...)
+	r := newRig(t, m)
+	r.runUntil(60, "settled", r.s.Settled)
+	never, tested := 0, 0
+	for _, n := range r.s.Nodes() {
+		if !strings.HasPrefix(n.Focus.String(), "/Code/a.c/f") {
+			continue
+		}
+		if n.State == Never && strings.HasPrefix(n.Reason, "not tested: ") {
+			never++
+		} else {
+			tested++
+		}
+	}
+	if tested != 64 || never != 136 {
+		t.Errorf("%d tested, %d never; want 64 and 136", tested, never)
+	}
+	if b := r.only(); !strings.Contains(b.Sentence, "main") {
+		t.Errorf("bottleneck %s", b.Sentence)
+	}
+}
+
+// One hot thread of four is named with the function it runs.
+func TestThread(t *testing.T) {
+	m := newModel(
+		activity{stack: []string{"main", "spin"}, thread: "thr_2", kind: "cpu", rate: always(0.9)},
+		activity{stack: []string{"main", "rest"}, thread: "thr_1", kind: "cpu", rate: always(0.01)},
+	)
+	m.threads = []string{"thr_1", "thr_2", "thr_3"}
+	r := newRig(t, m)
+	r.runUntil(40, "settled", r.s.Settled)
+	if b := r.only(); !strings.Contains(b.Sentence, "spin") || !strings.Contains(b.Sentence, "thread thr_2") {
+		r.dump()
+		t.Errorf("bottleneck %s", b.Sentence)
+	}
+}

@@ -1,0 +1,236 @@
+package consultant
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"culprit/grid"
+)
+
+// The search history graph. Nodes are unique by hypothesis, focus and phase and never disappear; a node that is reached
+// twice gets a second parent. Everything here is guarded by Search.mu.
+
+// A nodeKey is the identity of a node.
+type nodeKey struct {
+	hyp   *hypothesis
+	focus grid.Focus
+	phase *phase
+}
+
+// A step is one way to refine a node.
+type step struct {
+	why     bool           // to the child hypotheses
+	h       grid.Hierarchy // along a hierarchy
+	through bool           // along Code, to what several children call that are false each by itself
+}
+
+// A node is one node with everything the search keeps about it.
+type node struct {
+	nodeKey
+	id       int
+	parents  []*node
+	children []*node
+	axis     string
+	via      grid.Hierarchy // of a "where" node: the hierarchy along which it was first reached
+
+	state  State
+	reason string
+	pinned bool
+	byHand bool    // asked for by the user: comes first, and is not skipped
+	hot    bool    // stack samples say that it will hold (Deep Start)
+	weight float64 // share of stack samples when it was reached
+	skip   bool    // Never for now, because something else made the test needless
+
+	cost     float64 // predicted fraction of the target's active time
+	priced   bool
+	wakeAt   float64 // s since session start; a deferred node is not tried before
+	backoff  float64 // s
+	watch    bool    // its pairs are wanted
+	batch    int     // number of the batch that started it
+	started  float64 // s; when the experiment began
+	startTry float64 // s; when its values were wanted first
+	next     float64 // s; bins that begin earlier have been read
+
+	win        window
+	est        estimate
+	confidence float64
+	hist       history
+	tier       grid.Tier
+	bins       int // judged, all experiments together
+	first      float64
+	run        holdRun
+	sinceAt    float64
+	sinceOpen  bool    // the value held from the first recorded bin on: it may have begun earlier
+	decidedAt  float64 // s; when it was concluded last, 0 if never
+	everTrue   bool
+	retests    int
+	shares     []float64 // of a node judged by stack samples: what they said
+
+	plan  []step           // ways that are left, in order
+	asked []step           // ways that are to be walked at once
+	kids  map[step][]*node // what each way led to
+}
+
+// A holdRun follows since when a value has held, forgiving short gaps.
+type holdRun struct {
+	from float64 // start of the earliest bin of the run
+	gap  int     // bins since the last one that held
+	on   bool
+}
+
+// forgivenGap is how many bins in a row may miss the threshold without ending a run.
+const forgivenGap = 2
+
+// add takes the next bin.
+func (r *holdRun) add(start float64, holds bool) {
+	switch {
+	case holds && !r.on:
+		*r = holdRun{from: start, on: true}
+	case holds:
+		r.gap = 0
+	case r.on:
+		r.gap++
+		r.on = r.gap <= forgivenGap
+	}
+}
+
+// A graph is the search history graph.
+type graph struct {
+	nodes []*node // by id; node 1 is the first
+	index map[nodeKey]*node
+}
+
+// add returns the node of a key, creating it with the given axis if it is new, and makes parent one of its parents
+// unless that would close a circle.
+func (g *graph) add(k nodeKey, parent *node, axis string) *node {
+	if g.index == nil {
+		g.index = map[nodeKey]*node{}
+	}
+	n := g.index[k]
+	if n == nil {
+		n = &node{nodeKey: k, id: len(g.nodes) + 1, axis: axis, state: Queued, kids: map[step][]*node{}}
+		g.nodes = append(g.nodes, n)
+		g.index[k] = n
+	}
+	if parent != nil && parent != n && !slices.Contains(n.parents, parent) && !n.above(parent) {
+		n.parents = append(n.parents, parent)
+		parent.children = append(parent.children, n)
+	}
+	return n
+}
+
+// get returns the node with an id.
+func (g *graph) get(id int) (*node, error) {
+	if id < 1 || id > len(g.nodes) {
+		return nil, fmt.Errorf("no node %d in the search history graph; it has nodes 1 to %d", id, len(g.nodes))
+	}
+	return g.nodes[id-1], nil
+}
+
+// above tells whether n is m or an ancestor of m.
+func (n *node) above(m *node) bool {
+	found := false
+	m.climb(func(p *node) bool { found = found || p == n; return !found })
+	return found
+}
+
+// climb visits a node and its ancestors, each once, until visit returns false for a way up.
+func (n *node) climb(visit func(*node) bool) {
+	walk(n, visit, func(m *node) []*node { return m.parents })
+}
+
+// descend visits a node and its descendants, each once, until visit returns false for a way down.
+func (n *node) descend(visit func(*node) bool) {
+	walk(n, visit, func(m *node) []*node { return m.children })
+}
+
+func walk(n *node, visit func(*node) bool, next func(*node) []*node) {
+	seen := map[*node]bool{n: true}
+	stack := []*node{n}
+	for len(stack) > 0 {
+		m := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if !visit(m) {
+			continue
+		}
+		for _, p := range next(m) {
+			if !seen[p] {
+				seen[p] = true
+				stack = append(stack, p)
+			}
+		}
+	}
+}
+
+// isRoot tells whether the node is "top" of its phase.
+func (n *node) isRoot() bool { return n.hyp.parent == nil && n.hyp.name == topName }
+
+// persistent nodes stay under watch whatever their state: the hypotheses of the first level, at the whole program.
+func (n *node) persistent() bool {
+	return !n.isRoot() && n.focus == whole() && n.hyp.parent.name == topName && !n.phase.over()
+}
+
+// waiting tells that a node is to be tested as soon as that is possible.
+func (n *node) waiting() bool { return n.state == Queued || n.state == Deferred }
+
+// open tells that the node may still turn out true.
+func (n *node) open() bool { return n.waiting() || n.state == Testing }
+
+// ask adds a way to the ones to be walked at once.
+func (n *node) ask(steps ...step) {
+	for _, st := range steps {
+		if !slices.Contains(n.asked, st) {
+			n.asked = append(n.asked, st)
+		}
+	}
+}
+
+// walked tells whether a way has been walked or is about to be.
+func (n *node) walked(st step) bool {
+	_, done := n.kids[st]
+	return done || slices.Contains(n.asked, st)
+}
+
+// trueParents are the parents that hold, tops left out.
+func (n *node) trueParents() []*node {
+	var list []*node
+	for _, p := range n.parents {
+		if p.state == True && !p.isRoot() {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// trueKids are the children of all where refinements that hold.
+func (n *node) trueKids() []*node {
+	var list []*node
+	for st, kids := range n.kids {
+		if st.why {
+			continue
+		}
+		for _, k := range kids {
+			if k.state == True && !slices.Contains(list, k) {
+				list = append(list, k)
+			}
+		}
+	}
+	return list
+}
+
+// export copies the node for readers.
+func (n *node) export() Node {
+	out := Node{
+		ID: n.id, Axis: n.axis, Hypothesis: n.hyp.name, Focus: n.focus, Phase: n.phase.Phase,
+		State: n.state, Value: n.est.value, Threshold: n.est.threshold, Greater: n.hyp.greater, Unit: n.hyp.unit(),
+		Confidence: n.confidence, Samples: n.bins, Since: n.sinceAt, Cost: n.cost, Tier: n.tier, Reason: n.reason,
+		History: n.hist.view(), Pinned: n.pinned,
+	}
+	for _, p := range n.parents {
+		out.Parents = append(out.Parents, p.id)
+	}
+	return out
+}
+
+func itoa(i int) string { return strconv.Itoa(i) }

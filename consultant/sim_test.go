@@ -1,0 +1,426 @@
+package consultant
+
+import (
+	"context"
+	"math"
+	"math/rand"
+	"slices"
+	"sync"
+	"testing"
+
+	"culprit/grid"
+)
+
+// A model is a program that is scripted rather than run: the logic of the search is tested against it in virtual time.
+// It answers as an Instrumenter and an Axis. What happens in it is a list of activities.
+type model struct {
+	mu      sync.Mutex
+	t       float64
+	noise   float64
+	rng     *rand.Rand
+	acts    []activity
+	edges   map[string][]string // further calls
+	threads []string
+	samples bool // whether stack samples are taken
+	active  float64
+	cpus    float64
+
+	predict   func(k grid.PairKey) (grid.Price, error)
+	real      func(k grid.PairKey) float64 // cost; nil: as predicted
+	enableErr func(k grid.PairKey, try int) error
+
+	sinks    map[grid.PairKey]grid.Sink
+	tries    map[grid.PairKey]int
+	enabled  []grid.PairKey // in order, every time
+	maxCost  float64
+	batches  int
+	disabled int
+}
+
+// An activity is what one thread does at one place.
+type activity struct {
+	stack  []string
+	thread string
+	kind   string   // cpu, sync or io
+	object []string // of SyncObject or IO: kind and name
+	rate   func(t float64) float64
+}
+
+func always(v float64) func(float64) float64 { return func(float64) float64 { return v } }
+
+func between(from, to, v float64) func(float64) float64 {
+	return func(t float64) float64 {
+		if t >= from && t < to {
+			return v
+		}
+		return 0
+	}
+}
+
+func newModel(acts ...activity) *model {
+	return &model{
+		acts: acts, rng: rand.New(rand.NewSource(1)), noise: 0.1, samples: true, active: 1, cpus: 2,
+		predict: func(grid.PairKey) (grid.Price, error) { return grid.Price{Fraction: 0.0002, Rate: 100, Points: 2}, nil },
+		sinks:   map[grid.PairKey]grid.Sink{}, tries: map[grid.PairKey]int{}, edges: map[string][]string{},
+	}
+}
+
+var _ grid.Instrumenter = (*model)(nil)
+var _ grid.Axis = (*model)(nil)
+
+func (m *model) now() float64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.t
+}
+
+// matches tells whether an activity happens at the focus.
+func (a activity) matches(f grid.Focus) bool {
+	if e := f.Elements(grid.Code); len(e) == 2 && !slices.Contains(a.stack, e[1]) {
+		return false
+	}
+	if e := f.Elements(grid.Process); len(e) > 1 && e[1] != a.thread {
+		return false
+	}
+	for _, h := range []grid.Hierarchy{grid.SyncObject, grid.IO} {
+		e := f.Elements(h)
+		if len(e) > 0 && (a.kind == "cpu" || len(a.object) < len(e) || !slices.Equal(a.object[:len(e)], e)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *model) sum(kind string, f grid.Focus) float64 {
+	v := 0.0
+	for _, a := range m.acts {
+		if a.kind == kind && a.matches(f) {
+			v += a.rate(m.t)
+		}
+	}
+	return v
+}
+
+func (m *model) metric(k grid.PairKey) float64 {
+	switch k.Metric {
+	case "cpu_inclusive":
+		return m.sum("cpu", k.Focus)
+	case "sync_wait_inclusive":
+		return m.sum("sync", k.Focus)
+	case "io_wait_inclusive":
+		return m.sum("io", k.Focus)
+	case "active_threads":
+		return m.active
+	case "number_of_cpus":
+		return m.cpus
+	}
+	return math.NaN()
+}
+
+func isLevel(metric string) bool { return metric == "active_threads" || metric == "number_of_cpus" }
+
+func lookup(name string) (grid.Metric, bool) {
+	style := grid.EventCounter
+	if isLevel(name) {
+		style = grid.SampledFunction
+	}
+	return grid.Metric{Name: name, Style: style}, name != "no_such_metric"
+}
+
+// advance lets time pass and samples what is enabled.
+func (m *model) advance(dt float64) {
+	const step = 0.05
+	for left := dt; left > 1e-9; left -= step {
+		d := min(step, left)
+		m.mu.Lock()
+		type sample struct {
+			sink       grid.Sink
+			key        grid.PairKey
+			start, end float64
+			value      float64
+		}
+		var out []sample
+		keys := make([]grid.PairKey, 0, len(m.sinks))
+		for k := range m.sinks {
+			keys = append(keys, k)
+		}
+		slices.SortFunc(keys, grid.PairKey.Compare)
+		cost := 0.0
+		for _, k := range keys {
+			v := m.metric(k)
+			if !isLevel(k.Metric) {
+				v = max(0, v*(1+m.noise*m.rng.NormFloat64())) * d
+			}
+			out = append(out, sample{m.sinks[k], k, m.t, m.t + d, v})
+			cost += m.cost(k)
+		}
+		m.maxCost = max(m.maxCost, cost)
+		m.t += d
+		m.mu.Unlock()
+		for _, s := range out {
+			s.sink.Sample(s.key, s.start, s.end, s.value)
+		}
+	}
+}
+
+func (m *model) cost(k grid.PairKey) float64 {
+	if isLevel(k.Metric) || k.Focus == grid.Whole() {
+		return 0
+	}
+	if m.real != nil {
+		return m.real(k)
+	}
+	p, _ := m.predict(k)
+	return p.Fraction
+}
+
+func (m *model) Price(keys []grid.PairKey) ([]grid.Price, []error) {
+	m.advance(0.1)
+	prices, errs := make([]grid.Price, len(keys)), make([]error, len(keys))
+	for i, k := range keys {
+		if isLevel(k.Metric) || k.Focus == grid.Whole() {
+			continue
+		}
+		prices[i], errs[i] = m.predict(k)
+	}
+	return prices, errs
+}
+
+func (m *model) Enable(keys []grid.PairKey, sink grid.Sink) []grid.EnableResult {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.batches++
+	var out []grid.EnableResult
+	for _, k := range keys {
+		r := grid.EnableResult{Key: k, Tier: grid.TierProbe, Since: m.t}
+		if k.Focus == grid.Whole() {
+			r.Tier = grid.TierKernel
+		}
+		m.tries[k]++
+		if m.enableErr != nil {
+			r.Err = m.enableErr(k, m.tries[k])
+		}
+		if r.Err == nil {
+			m.sinks[k] = sink
+			m.enabled = append(m.enabled, k)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func (m *model) Disable(keys []grid.PairKey) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, k := range keys {
+		delete(m.sinks, k)
+		m.disabled++
+	}
+}
+
+func (m *model) ObservedCost() float64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	cost := 0.0
+	for k := range m.sinks {
+		cost += m.cost(k)
+	}
+	return cost
+}
+
+func code(f grid.Focus, function string) grid.Focus { return f.Refine(grid.Code, "a.c", function) }
+
+func (m *model) Refinements(f grid.Focus, h grid.Hierarchy) []grid.Focus {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch h {
+	case grid.Code:
+		return m.callees(f)
+	case grid.Process:
+		switch f.Depth(h) {
+		case 0:
+			return []grid.Focus{f.Refine(h, "srv{1}")}
+		case 1:
+			var out []grid.Focus
+			for _, t := range m.threads {
+				out = append(out, f.Refine(h, "srv{1}", t))
+			}
+			return out
+		}
+	case grid.SyncObject, grid.IO:
+		return m.objects(f, h)
+	}
+	return nil
+}
+
+func (m *model) callees(f grid.Focus) []grid.Focus {
+	e := f.Elements(grid.Code)
+	var names []string
+	add := func(n string) {
+		if !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	for _, a := range m.acts {
+		for i, fn := range a.stack {
+			if len(e) == 0 && i == 0 || len(e) == 2 && i > 0 && a.stack[i-1] == e[1] {
+				add(fn)
+			}
+		}
+	}
+	if len(e) == 2 {
+		for _, n := range m.edges[e[1]] {
+			add(n)
+		}
+	}
+	var out []grid.Focus
+	for _, n := range names {
+		out = append(out, code(f, n))
+	}
+	return out
+}
+
+func (m *model) objects(f grid.Focus, h grid.Hierarchy) []grid.Focus {
+	d := f.Depth(h)
+	seen := map[grid.Focus]bool{}
+	var out []grid.Focus
+	for _, a := range m.acts {
+		if (a.kind == "sync") != (h == grid.SyncObject) || len(a.object) <= d {
+			continue
+		}
+		g := f.Refine(h, a.object[:d+1]...)
+		if f.Covers(g) && !seen[g] {
+			seen[g] = true
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+func (m *model) Weight(f grid.Focus, kind string) float64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := m.sum(kind, grid.Whole())
+	if !m.samples || all == 0 {
+		return 0
+	}
+	return m.sum(kind, f) / all
+}
+
+// shipped are the three hypotheses of the first level as PCL ships them.
+func shipped() ([]*hypothesis, []string) {
+	share := func(name, metric, label string, threshold float64, refine ...grid.Hierarchy) *hypothesis {
+		h := &hypothesis{
+			name: name, label: label, greater: true, why: true, where: true, refine: refine,
+			metrics:   []string{metric, "active_threads", "number_of_cpus"},
+			value:     func(get func(string) float64) float64 { return ratio(get(metric), get("active_threads")) },
+			threshold: func(func(string) float64) float64 { return threshold },
+		}
+		if metric == "cpu_inclusive" {
+			h.value = func(get func(string) float64) float64 {
+				return ratio(get(metric), math.Min(get("active_threads"), get("number_of_cpus")))
+			}
+		}
+		return h.prepare([]string{"active_threads", "number_of_cpus"})
+	}
+	return []*hypothesis{
+		share("CPUbound", "cpu_inclusive", "{function} uses {percent} of the processors", 0.30, grid.Code, grid.Process),
+		share("ExcessiveSyncWaitingTime", "sync_wait_inclusive", "Threads wait {percent} of their time for {object} in {function} {source}",
+			0.20, grid.Code, grid.Process, grid.SyncObject),
+		share("ExcessiveIOBlockingTime", "io_wait_inclusive", "Threads wait {percent} of their time for {object} in {function}",
+			0.20, grid.Code, grid.Process, grid.IO),
+	}, []string{"top", "", "top"}
+}
+
+func ratio(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return a / b
+}
+
+// A rig is a search over a model.
+type rig struct {
+	*testing.T
+	m      *model
+	s      *Search
+	g      *grid.Grid
+	events []Event
+}
+
+func newRig(t *testing.T, m *model, change ...func(*Config)) *rig {
+	t.Helper()
+	r := &rig{T: t, m: m}
+	r.g = grid.New(m, lookup, m.now)
+	cfg := Config{
+		Axis: m, Now: m.now, OnEvent: func(e Event) { r.events = append(r.events, e) },
+		Source: func(grid.Focus) (string, int) { return "a.c", 41 },
+	}
+	for _, c := range change {
+		c(&cfg)
+	}
+	list, parents := shipped()
+	r.s = newSearch(cfg, list, parents)
+	if r.s.err != nil {
+		t.Fatal(r.s.err)
+	}
+	r.s.cells = r.g
+	return r
+}
+
+// run lets the program and the search run until the time.
+func (r *rig) run(until float64) {
+	for r.m.now() < until {
+		r.m.advance(0.15)
+		r.s.tick()
+	}
+}
+
+// runUntil runs until the condition holds and returns the time; it fails at the limit.
+func (r *rig) runUntil(limit float64, what string, done func() bool) float64 {
+	r.Helper()
+	for r.m.now() < limit {
+		r.m.advance(0.15)
+		r.s.tick()
+		if done() {
+			return r.m.now()
+		}
+	}
+	r.dump()
+	r.Fatalf("after %g s: not %s", limit, what)
+	return 0
+}
+
+func (r *rig) dump() {
+	for _, n := range r.s.Nodes() {
+		r.Logf("%3d %v %-6s %s @ %v %s v=%.3f c=%.3f n=%d since=%.1f %s", n.ID, n.Parents, n.Axis, n.Hypothesis, n.Focus,
+			n.State, n.Value, n.Confidence, n.Samples, n.Since, n.Reason)
+	}
+	for _, b := range r.s.Bottlenecks() {
+		r.Logf("-> %s %v", b.Sentence, b.Chain)
+	}
+	r.Log(r.s.Status())
+}
+
+// node returns the node of a hypothesis at a focus in the global phase, or one with state "" if there is none.
+func (r *rig) node(hyp string, f grid.Focus) Node {
+	for _, n := range r.s.Nodes() {
+		if n.Hypothesis == hyp && n.Focus == f && n.Phase.Name == globalPhase {
+			return n
+		}
+	}
+	return Node{}
+}
+
+// the only bottleneck, or a failure.
+func (r *rig) only() Bottleneck {
+	r.Helper()
+	b := r.s.Bottlenecks()
+	if len(b) != 1 {
+		r.dump()
+		r.Fatalf("%d bottlenecks, want one", len(b))
+	}
+	return b[0]
+}
+
+var background = context.Background()

@@ -1,0 +1,203 @@
+package consultant
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"culprit/grid"
+)
+
+// Bottlenecks returns the deepest true nodes, worst first: those with no true descendant of the same hypothesis, and of
+// which no other true node of the hypothesis is a part (a lock for which the threads of one function wait is reported
+// with the function, not a second time without it).
+func (s *Search) Bottlenecks() []Bottleneck {
+	s.mu.Lock()
+	deepest, list := s.deepest(), []Bottleneck{}
+	for _, n := range deepest {
+		list = append(list, s.bottleneck(n))
+	}
+	nodes := make(map[int]*node, len(deepest))
+	for _, n := range deepest {
+		nodes[n.id] = n
+	}
+	s.mu.Unlock()
+	for i := range list {
+		n := nodes[list[i].Node]
+		if s.cfg.Source != nil && functionOf(n.focus) != "" {
+			list[i].File, list[i].Line = s.cfg.Source(n.focus)
+		}
+		source := ""
+		if list[i].File != "" {
+			source = "(" + printable(list[i].File) + ":" + itoa(list[i].Line) + ")"
+		}
+		s.mu.Lock()
+		list[i].Sentence = n.sentence(source)
+		s.mu.Unlock()
+	}
+	sort.SliceStable(list, func(i, j int) bool { return list[i].Severity > list[j].Severity })
+	return list
+}
+
+func (s *Search) deepest() []*node {
+	var list []*node
+	for _, n := range s.graph.nodes {
+		if n.state != True || n.isRoot() || s.covered(n) != nil {
+			continue
+		}
+		deeper := false
+		n.descend(func(m *node) bool {
+			deeper = deeper || m != n && m.hyp == n.hyp && m.state == True
+			return !deeper
+		})
+		if !deeper {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+func (s *Search) bottleneck(n *node) Bottleneck {
+	return Bottleneck{Node: n.id, Chain: n.chain(), Severity: n.severity(), Object: objectName(n.focus)}
+}
+
+// severity makes nodes comparable: a share of time is itself; another quantity counts as the share of the nearest node
+// above it that is one.
+func (n *node) severity() float64 {
+	if n.hyp.fraction {
+		return n.est.value
+	}
+	share := 0.0
+	n.climb(func(p *node) bool {
+		if p.hyp.fraction && p.state == True {
+			share = max(share, p.est.value)
+			return false
+		}
+		return true
+	})
+	return share
+}
+
+// chain is the way from the root to the node: over true parents where there are some, of several over the one with the
+// largest value.
+func (n *node) chain() []int {
+	var ids []int
+	for m := n; m != nil; m = m.bestParent() {
+		ids = append(ids, m.id)
+	}
+	slices.Reverse(ids)
+	return ids
+}
+
+func (n *node) bestParent() *node {
+	var best *node
+	better := func(p *node) bool {
+		switch {
+		case best == nil:
+			return true
+		case (p.state == True) != (best.state == True):
+			return p.state == True
+		case (p.hyp == n.hyp) != (best.hyp == n.hyp):
+			return p.hyp == n.hyp
+		}
+		return p.hyp == best.hyp && p.est.value > best.est.value
+	}
+	for _, p := range n.parents {
+		if better(p) {
+			best = p
+		}
+	}
+	return best
+}
+
+var placeholder = regexp.MustCompile(`\{[a-z]+\}`)
+
+// sentence says what was found: the label of the hypothesis with its placeholders filled in, what of the focus the label
+// does not name, and the evidence.
+func (n *node) sentence(source string) string {
+	label := n.hyp.label
+	if label == "" {
+		label = n.hyp.name + " at {focus}: {value}"
+	}
+	fill := map[string]string{
+		"{percent}": percent(n.est.value), "{value}": n.hyp.valueText(n.est.value),
+		"{threshold}": n.hyp.valueText(n.est.threshold), "{function}": functionText(n.focus), "{source}": source,
+		"{object}": n.objectOr(), "{process}": processText(n.focus), "{since}": seconds(n.sinceAt),
+		"{focus}": focusText(n.focus),
+	}
+	if fill["{process}"] == "" {
+		fill["{process}"] = "the program"
+	}
+	if !strings.Contains(label, "{source}") && strings.Contains(label, "{function}") && source != "" {
+		fill["{function}"] += " " + source
+	}
+	text := placeholder.ReplaceAllStringFunc(label, func(p string) string {
+		if v, ok := fill[p]; ok {
+			return v
+		}
+		return p
+	})
+	text = capital(tidy(text+n.missing(label, source)), !strings.HasPrefix(label, "{") || n.focus.Depth(grid.Code) == 0)
+	since := ", since " + seconds(n.sinceAt)
+	if strings.Contains(label, "{since}") {
+		since = ""
+	}
+	if n.phase.index > 0 {
+		since += " in phase " + printable(n.phase.Name)
+	}
+	return fmt.Sprintf("%s%s; %s", text, since, n.basis())
+}
+
+// objectOr names the object, or what kind of thing it would be.
+func (n *node) objectOr() string {
+	if o := objectText(n.focus); o != "" {
+		return o
+	}
+	switch n.hyp.kind {
+	case "sync":
+		return "other threads"
+	case "io":
+		return "files, sockets or pipes"
+	}
+	return "memory"
+}
+
+// missing names the parts of the focus that the label leaves out.
+func (n *node) missing(label, source string) string {
+	if strings.Contains(label, "{focus}") {
+		return ""
+	}
+	text := ""
+	if o := objectText(n.focus); o != "" && !strings.Contains(label, "{object}") {
+		text += " for " + o
+	}
+	if n.focus.Depth(grid.Code) > 0 && !strings.Contains(label, "{function}") {
+		text += " in " + functionText(n.focus) + " " + source
+	}
+	if p := processText(n.focus); p != "" && !strings.Contains(label, "{process}") {
+		text += " in " + p
+	}
+	return text
+}
+
+// capital begins a sentence with a capital unless it begins with a name of the program.
+func capital(s string, words bool) string {
+	r, size := utf8.DecodeRuneInString(s)
+	if !words || size == 0 {
+		return s
+	}
+	return string(unicode.ToUpper(r)) + s[size:]
+}
+
+// tidy removes what empty placeholders leave behind: double spaces, and spaces before punctuation.
+func tidy(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	for _, p := range []string{",", ".", ";", ":"} {
+		s = strings.ReplaceAll(s, " "+p, p)
+	}
+	return strings.TrimRight(s, ".,;: ")
+}
