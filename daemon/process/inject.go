@@ -3,6 +3,7 @@ package process
 import (
 	"errors"
 	"fmt"
+	"sort"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -119,40 +120,34 @@ func (c *call) clear() {
 
 // chooseThread prefers a thread that was running in user mode: it has no call to repeat.
 func (w *World) chooseThread() (*tracee, error) {
-	var best *tracee
-	bestRank := 1 << 30
+	var candidates []*tracee
 	for _, t := range w.threads {
-		tr := w.s.threads[t.TID]
-		if rank := w.rank(tr); rank < bestRank {
-			best, bestRank = tr, rank
-		}
-		if bestRank == 0 {
-			break
+		if tr := w.s.threads[t.TID]; tr.phase == stopped && !tr.adrift {
+			candidates = append(candidates, tr)
 		}
 	}
-	if best == nil {
-		return nil, &Unsupported{What: "no thread of the target can make a system call for us (strict seccomp, shadow stacks or a restartable sequence)"}
+	sort.SliceStable(candidates, func(i, j int) bool { return burden(candidates[i]) < burden(candidates[j]) })
+	for _, tr := range candidates {
+		if !w.inRseq(tr) && !hasShadowStack(tr.tid) {
+			return tr, nil
+		}
 	}
-	return best, nil
+	return nil, &Unsupported{What: "no thread of the target can make a system call for us", Needs: "a thread without a shadow stack and outside of a restartable sequence"}
 }
 
-const unfit = 1 << 30
-
-func (w *World) rank(tr *tracee) int {
-	if tr == nil || tr.phase != stopped || tr.adrift || w.inRseq(tr) || hasShadowStack(tr.tid) {
-		return unfit
-	}
-	rank := 0
+// burden orders threads by how much has to be put right behind a call.
+func burden(tr *tracee) int {
+	n := 0
 	switch {
 	case inSyscall(&tr.regs):
-		rank = 2
+		n = 2
 	case tr.regs.Orig_rax != noSyscall:
-		rank = 1
+		n = 1
 	}
 	if tr.group {
-		rank += 4
+		n += 3
 	}
-	return rank
+	return n
 }
 
 // hasShadowStack: the frame's return would not be on the shadow stack.
@@ -194,6 +189,7 @@ func (c *call) call(nr uint64, args [6]uint64) (uint64, error) {
 		return 0, err
 	}
 	restore()
+	fault("call.brought-back")
 	c.clear()
 	if err != nil {
 		return 0, err
@@ -228,14 +224,18 @@ func (c *call) roundTrip(nr uint64, args [6]uint64) (uint64, error) {
 	regs.Orig_rax, regs.Rax = noSyscall, nr
 	regs.Rdi, regs.Rsi, regs.Rdx, regs.R10, regs.R8, regs.R9 = args[0], args[1], args[2], args[3], args[4], args[5]
 	regs.Rip, regs.Rsp = uint64(c.w.s.p.gadgets.syscall), uint64(c.frame.sp)
+	fault("call.frame-written")
 	if err := unix.PtraceSetRegs(c.tr.tid, &regs); err != nil {
 		return 0, c.dying(err)
 	}
+	fault("call.registers-set")
 	// Only now: the frame is what restores the mask if we die.
 	if err := ptraceSetMask(c.tr.tid, ^uint64(0)); err != nil {
 		return 0, c.dying(err)
 	}
+	fault("call.signals-blocked")
 	result, err := c.run(nr)
+	fault("call.made")
 	if c.tr.adrift || c.tr.phase != stopped {
 		return 0, err
 	}
@@ -273,6 +273,7 @@ func (c *call) run(nr uint64) (uint64, error) {
 			return now.Rax, nil
 		}
 		entered = true
+		fault("call.entered")
 	}
 }
 
@@ -293,12 +294,15 @@ func (c *call) bringBack() error {
 	if err := unix.PtraceInterrupt(tid); err != nil {
 		return c.dying(err)
 	}
+	fault("call.interrupted")
 	if err := ptraceSetMask(tid, c.mask); err != nil {
 		return c.dying(err)
 	}
+	fault("call.signals-restored")
 	if err := unix.PtraceSetRegs(tid, &c.tr.regs); err != nil {
 		return c.dying(err)
 	}
+	fault("call.registers-restored")
 	for sig := 0; ; {
 		status, err := c.resume(unix.PtraceCont, sig)
 		if err != nil {

@@ -92,7 +92,15 @@ func checkClass(pid int) error {
 	}
 	defer f.Close()
 	var id [20]byte
-	if _, err := io.ReadFull(f, id[:]); err != nil || string(id[:4]) != elf.ELFMAG {
+	if _, err := io.ReadFull(f, id[:]); err != nil {
+		return &Unsupported{What: "a program that is not an ELF file"}
+	}
+	return supportedClass(id)
+}
+
+// supportedClass looks at the first bytes of an ELF file.
+func supportedClass(id [20]byte) error {
+	if string(id[:4]) != elf.ELFMAG {
 		return &Unsupported{What: "a program that is not an ELF file"}
 	}
 	machine := elf.Machine(uint16(id[18]) | uint16(id[19])<<8)
@@ -198,6 +206,13 @@ func (p *Process) Signal(sig unix.Signal) error {
 
 // Close lets go of the target. It waits for a Stop that is under way. Closing twice is harmless.
 func (p *Process) Close() error {
+	p.mu.Lock()
+	first := !p.closed
+	p.closed = true
+	p.mu.Unlock()
+	if !first {
+		return nil
+	}
 	p.tracerMu.Lock()
 	t := p.tracer
 	p.tracer = nil
@@ -207,10 +222,6 @@ func (p *Process) Close() error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed {
-		return nil
-	}
-	p.closed = true
 	p.closeHandles()
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+
+	"culprit/internal/safetext"
 )
 
 // A taskStat is what is used of /proc/PID/stat.
@@ -145,21 +147,8 @@ func fourInts(s string) (out [4]int) {
 	return out
 }
 
-// clean makes a name that the target chose fit to be shown: no control characters, no invalid UTF-8, at most 64 runes.
-func clean(s string) string {
-	var b strings.Builder
-	n := 0
-	for _, r := range s {
-		if n++; n > 64 {
-			break
-		}
-		if r < 0x20 || r == 0xfffd || (r >= 0x7f && r < 0xa0) || (r >= 0x2028 && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069) {
-			r = '?'
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
+// clean makes a name that the target chose fit to be shown.
+func clean(s string) string { return safetext.CleanMax(s, 64) }
 
 // parentOf takes the parent's id out of a stat line, 0 if it cannot.
 func parentOf(stat []byte) int {

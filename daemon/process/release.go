@@ -11,6 +11,7 @@ func (s *session) release() {
 	for _, tr := range s.threads {
 		if tr.phase == stopped {
 			detach(tr, 0)
+			fault("stop.one-released")
 		}
 	}
 	s.pause.Total = time.Since(s.begin)
@@ -32,6 +33,7 @@ func takeStop(tr *tracee, sig int) error {
 	if tr.group || tr.adrift || !brokenByUs(&tr.regs) {
 		return nil // a job-control stop breaks such a call with EINTR also in an undisturbed run
 	}
+	fault("stop.broken-call")
 	tr.regs.Rax = restartUnlessHandled
 	return unix.PtraceSetRegs(tr.tid, &tr.regs)
 }

@@ -110,12 +110,15 @@ func (s *session) run(f func(*World) error) error {
 	if err := s.attachAll(); err != nil {
 		return err
 	}
+	fault("stop.seized")
 	s.begin = time.Now()
 	s.interruptAll()
+	fault("stop.interrupted")
 	if err := s.waitAll(); err != nil {
 		return err
 	}
 	s.pause.Stopping = time.Since(s.begin)
+	fault("stop.stopped")
 	if err := s.p.checkExec(); err != nil {
 		return err
 	}
@@ -260,21 +263,35 @@ func (s *session) expired() error {
 // pollAll looks once at every thread that has not stopped yet and returns one that still has not, or nil.
 func (s *session) pollAll(round int) (pending *tracee) {
 	for _, tr := range s.threads {
-		if tr.phase != running {
-			continue
+		if tr.phase == running {
+			s.poll(tr)
 		}
-		s.poll(tr)
-		// A leader that has ended before its threads is reported by no wait: look it up once in a while.
-		if tr.phase == running && round%16 == 15 && isDead(taskState(s.p.pid, tr.tid)) {
-			if result, _ := waitThread(tr.tid, true); result != waitStopped {
-				tr.phase = ended
-			}
+		if round%16 == 15 {
+			s.bury(tr)
 		}
 		if tr.phase == running && !tr.stray {
 			pending = tr
 		}
 	}
 	return pending
+}
+
+// bury finds out, once in a while, about ends that poll does not see. A leader that ends before its threads is reported by no wait.
+// A thread that was killed after it had stopped must be collected: an exec in another thread waits for that.
+func (s *session) bury(tr *tracee) {
+	switch tr.phase {
+	case stopped:
+		if result, _ := waitThread(tr.tid, tr.keep); result == waitGone {
+			tr.phase = ended
+		}
+	case running:
+		if isDead(taskState(s.p.pid, tr.tid)) {
+			s.poll(tr)
+			if tr.phase == running {
+				tr.phase = ended
+			}
+		}
+	}
 }
 
 func isDead(state byte) bool { return state == 'Z' || state == 'X' }
@@ -291,6 +308,7 @@ func (s *session) poll(tr *tracee) {
 			return
 		}
 		s.onStop(tr, status)
+		fault("stop.one-stopped")
 	}
 }
 
