@@ -1,0 +1,73 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+)
+
+// A Refused says that something cannot be done safely, and why.
+type Refused struct{ Point, Reason string }
+
+// Error names the point and the reason.
+func (e *Refused) Error() string { return e.Point + ": " + e.Reason }
+
+// StartTime is when a process started, in clock ticks since boot (field 22 of /proc/PID/stat); 0 if there is no such process.
+// A pid and its start time together name a process for good.
+func StartTime(pid int) uint64 {
+	st, err := readStat(pid, 0)
+	if err != nil || st.state == 'Z' {
+		return 0
+	}
+	return st.start
+}
+
+// Touch has the kernel give the target a copy of its own of the text page at addr, by writing one byte over itself while the
+// target runs. That changes nothing that it can see, and takes the costly part of a first write out of the time in which
+// the world is stopped.
+func (p *Process) Touch(addr Addr) error {
+	release, err := p.use()
+	if err != nil {
+		return err
+	}
+	defer release()
+	var b [1]byte
+	if err := p.readText(addr, b[:]); err != nil {
+		return p.gone(err)
+	}
+	if n, err := p.pwrite(b[:], addr); err != nil {
+		return p.gone(&WriteError{Addr: addr + Addr(n), Err: err})
+	}
+	return nil
+}
+
+// Descriptors lists what the target has open: descriptor and what its link in /proc/PID/fd says, which is not to be shown raw.
+func (p *Process) Descriptors() (map[int]string, error) {
+	release, err := p.use()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	dir := fmt.Sprintf("/proc/%d/fd", p.pid)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, p.gone(err)
+	}
+	open := map[int]string{}
+	for _, e := range entries {
+		fd, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		link, err := os.Readlink(dir + "/" + e.Name())
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, p.gone(err)
+		}
+		open[fd] = link
+	}
+	return open, nil
+}
+
+// Executable says whether code may run in the mapping.
+func (m Mapping) Executable() bool { return m.Perms&Exec != 0 }
