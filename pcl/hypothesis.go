@@ -5,13 +5,16 @@ import "culprit/grid"
 // A Hypothesis is one entry of the why axis, as written in PCL.
 type Hypothesis struct {
 	Name, Parent string // Parent is "" or "top" for the roots
-	Label        string // what is said of it in a sentence: "{focus} computes {value}"; see default.pcl
-	Explain      string
-	Greater      bool // true: holds if Value > Threshold; false: if Value < Threshold
-	Refine       []grid.Hierarchy
-	Suppress     []string // paths that are never tested, such as "/Code/libc.so.6"
-	Metrics      []string // metrics that the test reads at the node's focus, in order of first use
-	Global       []string // subset of Metrics that are read at the whole program instead (written METRIC@"/")
+	// Label is what is said of it in a sentence. The consultant fills in {percent} {value} {threshold} {function} {source}
+	// {object} {process} {since} {focus}; see default.pcl.
+	Label    string
+	Explain  string
+	Greater  bool // true: holds if Value > Threshold; false: if Value < Threshold
+	Refine   []grid.Hierarchy
+	Suppress []string // paths that are never tested, such as "/Code/libc.so.6"
+	Expand   string   // what follows when it is true: "why", "where" or "whyAndWhere" (the default)
+	Metrics  []string // metrics that the test reads at the node's focus, in order of first use
+	Global   []string // subset of Metrics that are read at the whole program instead (written METRIC@"/")
 
 	value, threshold evaluable // set by the loader
 }
@@ -24,3 +27,11 @@ func (h *Hypothesis) Value(get func(metric string) float64) float64 { return h.v
 
 // Threshold is the right side of the test.
 func (h *Hypothesis) Threshold(get func(metric string) float64) float64 { return h.threshold(get) }
+
+// Holds is the answer of the test. Missing values (NaN) make it false.
+func (h *Hypothesis) Holds(get func(metric string) float64) bool {
+	if h.Greater {
+		return h.value(get) > h.threshold(get)
+	}
+	return h.value(get) < h.threshold(get)
+}

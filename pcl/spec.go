@@ -89,9 +89,9 @@ const (
 type Request struct {
 	Func    FuncID
 	Where   Where
-	Site    int  // call site index, for Call
-	Post    bool // postInsn (after the instruction); else preInsn
-	Prepend bool // first at the point; else last
+	Site    int   // call site index, for Call
+	Post    bool  // postInsn (after the instruction); else preInsn
+	Prepend bool  // first at the point; else last
 	Guards  []int // variables that must be non-zero, tested in order
 	Code    []Instr
 }
@@ -103,9 +103,9 @@ type Op uint8
 // stack pointer; Leave acts when that same activation returns. They survive recursion, exceptions and longjmp.
 // Start, Stop and Set are plain.
 const (
-	OpAdd        Op = iota // Var += Expr
-	OpSet                  // Var = Expr
-	OpFlagEnter            // Var is true until the matching OpFlagLeave
+	OpAdd       Op = iota // Var += Expr
+	OpSet                 // Var = Expr
+	OpFlagEnter           // Var is true until the matching OpFlagLeave
 	OpFlagLeave
 	OpTimerEnter
 	OpTimerLeave
@@ -126,10 +126,10 @@ type ExprOp uint8
 
 // Leaves and operators; comparisons are signed and give 0 or 1.
 const (
-	ExConst ExprOp = iota // Value
-	ExArg                 // Value = 0..5: integer argument; valid at Entry only
-	ExReturn              // integer return value; valid at Return only
-	ExVar                 // Value = index into Plan.Vars
+	ExConst  ExprOp = iota // Value
+	ExArg                  // Value = 0..5: integer argument; valid at Entry only
+	ExReturn               // integer return value; valid at Return only
+	ExVar                  // Value = index into Plan.Vars
 	ExAdd
 	ExSub
 	ExMul

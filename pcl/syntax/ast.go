@@ -74,6 +74,7 @@ type Value struct {
 	Kind    ValueKind
 	Text    string  // without quotes
 	Num     float64 // of Int, Float, Bool
+	Int     int64   // of Int: the 64 bits
 	Pattern string  // "", "glob" or "regex", in a resourceList
 }
 

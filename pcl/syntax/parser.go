@@ -240,7 +240,8 @@ func (p *parser) value(what string, allow ...ValueKind) Value {
 		v.Kind = String
 	case integer:
 		v.Kind = Int
-		v.Num = float64(uint64(p.integer(p.tok)))
+		v.Int = p.integer(p.tok)
+		v.Num = float64(uint64(v.Int))
 	case float:
 		v.Kind = Float
 		v.Num = p.float(p.tok)

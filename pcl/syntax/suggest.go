@@ -1,7 +1,7 @@
 package syntax
 
 // DidYouMean returns ` (did you mean "x"?)` for the candidate that is nearest to s, or "" if none is near.
-// Near is at most two changed, missing or added characters, and fewer than half of the word.
+// Near is at most two changed, missing or added characters, and at most half of the word.
 func DidYouMean(s string, candidates []string) string {
 	if best := Nearest(s, candidates); best != "" {
 		return ` (did you mean "` + best + `"?)`
@@ -13,7 +13,7 @@ func DidYouMean(s string, candidates []string) string {
 func Nearest(s string, candidates []string) string {
 	best, bestDistance := "", 3
 	for _, c := range candidates {
-		if d := distance(s, c); d < bestDistance && 2*d < max(len(s), len(c)) {
+		if d := distance(s, c); d < bestDistance && 2*d <= max(len(s), len(c)) {
 			best, bestDistance = c, d
 		}
 	}

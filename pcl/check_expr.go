@@ -1,0 +1,208 @@
+package pcl
+
+import (
+	"maps"
+	"slices"
+
+	"culprit/pcl/syntax"
+)
+
+// expr returns the type of an expression. Inside code (c.point set) run-time values are allowed.
+func (c *codeChecker) expr(e *syntax.Expr) typ {
+	if c.err != nil {
+		return tBad
+	}
+	switch e.Kind {
+	case syntax.Number:
+		if e.IsFloat {
+			return tFloat
+		}
+		return tInt
+	case syntax.Literal:
+		return tString
+	case syntax.Ident:
+		return c.ident(e)
+	case syntax.Index:
+		return c.index(e)
+	case syntax.Field:
+		return c.field(e)
+	case syntax.Deref:
+		return c.typedArg(e)
+	case syntax.Call:
+		return c.function(e)
+	case syntax.Negate:
+		c.wantInt(e.X)
+		return tInt
+	case syntax.AddrOf:
+		c.variable(e.X)
+		return tAddress
+	case syntax.Binary:
+		return c.binary(e)
+	case syntax.Assign, syntax.PostInc:
+		return c.fail(e.Pos, "found an assignment inside an expression, expected it as a piece of code of its own")
+	}
+	return c.fail(e.Pos, "found %s, expected an expression over functions and variables", e)
+}
+
+func (c *codeChecker) ident(e *syntax.Expr) typ {
+	if t, ok := c.vars[e.Text]; ok {
+		return t
+	}
+	if e.Text == c.own || slices.Contains(c.counters, e.Text) {
+		return c.readVariable(e)
+	}
+	if l, ok := c.b.lists[e.Text]; ok {
+		c.lists[e.Text] = true
+		return listTypes[l.kind]
+	}
+	t, ok := environment[e.Text]
+	if !ok {
+		names := slices.Concat(c.variables(), slices.Sorted(maps.Keys(c.vars)), slices.Sorted(maps.Keys(c.b.lists)),
+			slices.Sorted(maps.Keys(environment)))
+		return c.fail(e.Pos, "found the unknown name %q%s", e.Text, syntax.DidYouMean(e.Text, names))
+	}
+	switch e.Text {
+	case "$return":
+		if c.point != tReturn {
+			return c.fail(e.Pos, "found $return, expected it in code at a .return only: elsewhere there is no value yet")
+		}
+	case "$constraint":
+		return c.fail(e.Pos, "found $constraint, expected $constraint[0] for what was chosen, [1] for its parent")
+	case "$arg":
+		c.wantEntry(e)
+	case "$globalId":
+		c.note(e.Pos, "$globalId", "numbers of resources that a probe can see")
+	}
+	return t
+}
+
+func (c *codeChecker) readVariable(e *syntax.Expr) typ {
+	if c.point == tBad {
+		return c.fail(e.Pos, "found the variable %s, expected it between (* and *): it has a value only while the target runs", e.Text)
+	}
+	if e.Text == c.own {
+		return c.ownType
+	}
+	return tInt
+}
+
+func (c *codeChecker) wantEntry(e *syntax.Expr) {
+	if c.point == tOtherPoint {
+		return // refused when it is compiled; DWARF may know where the argument is
+	}
+	if c.point != tEntry || c.post {
+		c.fail(e.Pos, "found $arg, expected it in preInsn code at an .entry only: later the registers hold something else; keep it in a counter")
+	}
+}
+
+func (c *codeChecker) index(e *syntax.Expr) typ {
+	if e.X.Kind != syntax.Ident || e.X.Text != "$arg" && e.X.Text != "$constraint" {
+		return c.fail(e.Pos, "found an index of %s, expected one of $arg or $constraint", e.X)
+	}
+	n, ok := wholeNumber(e.Y)
+	if !ok || n < 0 {
+		return c.fail(e.Y.Pos, "found the index %s, expected a number such as 0", e.Y)
+	}
+	if e.X.Text == "$arg" {
+		c.wantEntry(e)
+		if n > 5 {
+			c.note(e.Pos, e.String(), "arguments that are passed on the stack; the first six, $arg[0] to $arg[5], can be read")
+		}
+		return tArg
+	}
+	if c.up == nil {
+		return c.fail(e.Pos, "found $constraint in a base, expected it in a constraint or a replacement")
+	}
+	if n >= int64(len(c.up)) {
+		return c.fail(e.Y.Pos, "found $constraint[%d], expected at most [%d] for this path", n, len(c.up)-1)
+	}
+	if t := c.up[n]; t != tLoop {
+		return t
+	}
+	c.note(e.Pos, "a loop", "points of loops")
+	return tLoop
+}
+
+func (c *codeChecker) field(e *syntax.Expr) typ {
+	t := c.expr(e.X)
+	switch t {
+	case tBad:
+		return tBad
+	case tArg, tArgs:
+		return c.typedArg(e)
+	case tModules:
+		return c.fail(e.Pos, "found .%s of %v, expected it of one: foreach m in ...", e.Text, t)
+	}
+	known, ok := fields[t]
+	if !ok {
+		return c.fail(e.Pos, "found .%s of %v, which has no fields", e.Text, t)
+	}
+	if f, ok := known[e.Text]; ok {
+		return f
+	}
+	names := slices.Sorted(maps.Keys(known))
+	return c.fail(e.Pos, "found the field .%s of %v, expected one of %v%s", e.Text, t, names, syntax.DidYouMean(e.Text, names))
+}
+
+// typedArg checks $arg.name, $arg[0]->field and what is built on them.
+func (c *codeChecker) typedArg(e *syntax.Expr) typ {
+	t := tArg
+	if e.Kind == syntax.Deref {
+		t = c.expr(e.X)
+	}
+	if t == tBad {
+		return tBad
+	}
+	if t != tArg && t != tArgs {
+		return c.fail(e.Pos, "found a field of %v, expected one of an argument", t)
+	}
+	c.note(e.Pos, "the typed argument "+e.String(), "types of arguments out of DWARF")
+	return tArg
+}
+
+// function checks $function("name") and $line("file", 120); calls of the target's functions are pieces of code, not values.
+func (c *codeChecker) function(e *syntax.Expr) typ {
+	switch e.Text {
+	case "$function":
+		if len(e.Args) == 1 && e.Args[0].Kind == syntax.Literal {
+			return tProcs
+		}
+		return c.fail(e.Pos, `found %s, expected $function("name")`, e)
+	case "$line":
+		if len(e.Args) == 2 && e.Args[0].Kind == syntax.Literal && e.Args[1].Kind == syntax.Number && !e.Args[1].IsFloat {
+			c.note(e.Pos, "a point by source line", "points inside of functions")
+			return tOtherPoint
+		}
+		return c.fail(e.Pos, `found %s, expected $line("file.c", 120)`, e)
+	}
+	if c.point == tBad {
+		return c.fail(e.Pos, `found a call of %q, expected $function("name") or $line("file.c", 120)`, e.Text)
+	}
+	if _, ok := timers[e.Text]; ok {
+		return c.fail(e.Pos, "found %s inside an expression, expected it as a piece of code of its own: it has no value", e.Text)
+	}
+	c.call(e)
+	return tInt
+}
+
+func (c *codeChecker) binary(e *syntax.Expr) typ {
+	x, y := c.expr(e.X), c.expr(e.Y)
+	if x == tBad || y == tBad {
+		return tBad
+	}
+	if x == tString && y == tString && (e.Text == "==" || e.Text == "!=") {
+		return tInt
+	}
+	for _, side := range []struct {
+		t typ
+		e *syntax.Expr
+	}{{x, e.X}, {y, e.Y}} {
+		if side.t != tInt && side.t != tArg {
+			return c.fail(side.e.Pos, "found %v on one side of %q, expected a whole number", side.t, e.Text)
+		}
+	}
+	if e.Text == "/" {
+		c.note(e.Pos, "a division inside of a probe", "a primitive that divides")
+	}
+	return tInt
+}

@@ -1,0 +1,201 @@
+package pcl
+
+import (
+	"slices"
+	"strings"
+
+	"culprit/grid"
+	"culprit/pcl/syntax"
+)
+
+// checkHypothesis checks all but the parent, which may be defined later.
+func (b *builder) checkHypothesis(d *syntax.Def) error {
+	have, err := uniqueItems(d)
+	if err == nil {
+		err = require(d, have, "test")
+	}
+	if err != nil {
+		return err
+	}
+	h := &Hypothesis{Name: d.Name, Parent: first(have["parent"]), Label: first(have["label"]), Explain: first(have["explain"]),
+		Expand: "whyAndWhere"}
+	if it := have["expand"]; it != nil {
+		if err := oneOf(it, "why", "where", "whyAndWhere"); err != nil {
+			return err
+		}
+		h.Expand = first(it)
+	}
+	if h.Label == "" {
+		h.Label = d.Name + " holds at {focus}: {value}"
+	}
+	if err = checkLabel(have["label"]); err != nil {
+		return err
+	}
+	r := &exprReader{b: b, local: map[string]bool{}}
+	if h.value, h.threshold, h.Greater, err = r.comparison(have["test"].Expr); err != nil {
+		return err
+	}
+	h.Metrics, h.Global = r.metrics, r.global
+	if err = b.foci(d, h, have); err != nil {
+		return err
+	}
+	b.hypotheses = append(b.hypotheses, h)
+	return nil
+}
+
+// placeholders are what a label may ask the consultant to fill in.
+var placeholders = []string{"percent", "value", "threshold", "function", "source", "object", "process", "since", "focus"}
+
+func checkLabel(it *syntax.Item) error {
+	for rest := first(it); ; {
+		_, after, ok := strings.Cut(rest, "{")
+		if !ok {
+			return nil
+		}
+		name, behind, ok := strings.Cut(after, "}")
+		if !ok || !slices.Contains(placeholders, name) {
+			return errorAt(it.Values[0].Pos, "found the placeholder {%.20s}, expected one of {%s}%s", name, strings.Join(placeholders, "} {"),
+				syntax.DidYouMean(name, placeholders))
+		}
+		rest = behind
+	}
+}
+
+// foci reads refine and suppress.
+func (b *builder) foci(d *syntax.Def, h *Hypothesis, have map[string]*syntax.Item) error {
+	if it := have["refine"]; it != nil {
+		for _, v := range it.Values {
+			hier, err := grid.ParseHierarchy(v.Text)
+			if err != nil {
+				return errorAt(v.Pos, "hypothesis %s: %v", d.Name, err)
+			}
+			for _, name := range h.Metrics {
+				if m := b.metric(name); !slices.Contains(h.Global, name) && !m.covers(hier) {
+					return errorAt(v.Pos, `hypothesis %s: found refine %v, but its metric %s has no constraint there; read it as %s@"/" or add one`,
+						d.Name, hier, name, name)
+				}
+			}
+			h.Refine = append(h.Refine, hier)
+		}
+	}
+	if it := have["suppress"]; it != nil {
+		for _, v := range it.Values {
+			if _, err := grid.ParseFocus(v.Text); err != nil {
+				return errorAt(v.Pos, "hypothesis %s: found a bad path: %v", d.Name, err)
+			}
+			h.Suppress = append(h.Suppress, v.Text)
+		}
+	}
+	return nil
+}
+
+// orderHypotheses puts parents before their children and drops those whose parent is missing or that are their own
+// ancestors.
+func (b *builder) orderHypotheses() {
+	placed := map[string]bool{"": true, "top": true}
+	var names []string
+	var out, rest []*Hypothesis
+	for _, h := range b.hypotheses {
+		names = append(names, h.Name)
+	}
+	rest = b.hypotheses
+	for progress := true; progress; {
+		progress = false
+		var later []*Hypothesis
+		for _, h := range rest {
+			if !placed[h.Parent] {
+				later = append(later, h)
+				continue
+			}
+			placed[h.Name], progress = true, true
+			out = append(out, h)
+		}
+		rest = later
+	}
+	for _, h := range rest {
+		why := "which is its own descendant or was left out"
+		if !slices.Contains(names, h.Parent) {
+			why = "which is not defined" + syntax.DidYouMean(h.Parent, names)
+		}
+		b.problem(problemAt(b.chosen["hypothesis"][h.Name].Pos, "hypothesis %s: found the parent %q, %s", h.Name, h.Parent, why))
+	}
+	b.hypotheses = out
+}
+
+// An Expect is a named set of expectations, for use in tests of performance.
+type Expect struct {
+	Name string
+	Of   []Expectation
+}
+
+// An Expectation is one line of an Expect: a hypothesis, or a comparison of metrics, at a focus.
+type Expectation struct {
+	Text       string // as written, for messages
+	Not        bool
+	Focus      grid.Focus
+	Hypothesis string   // "" for a comparison
+	Metrics    []string // that the comparison reads at Focus, those in Global at the whole program
+	Global     []string
+	Greater    bool
+
+	value, threshold evaluable
+}
+
+// Holds evaluates a comparison, Not included; get returns the average of a metric. It is false for a hypothesis.
+func (e *Expectation) Holds(get func(metric string) float64) bool {
+	if e.value == nil {
+		return false
+	}
+	v, t := e.value(get), e.threshold(get)
+	if e.Greater {
+		return v > t != e.Not
+	}
+	return v < t != e.Not
+}
+
+// Value is the left side of a comparison, for messages.
+func (e *Expectation) Value(get func(metric string) float64) float64 {
+	if e.value == nil {
+		return 0
+	}
+	return e.value(get)
+}
+
+func (b *builder) checkExpect(d *syntax.Def) error {
+	out := Expect{Name: d.Name}
+	for _, it := range d.Items {
+		e := Expectation{Text: it.Expr.String(), Not: it.Not}
+		if len(it.Values) > 0 {
+			f, err := grid.ParseFocus(it.Values[0].Text)
+			if err != nil {
+				return errorAt(it.Values[0].Pos, "expect %s: found a bad focus: %v", d.Name, err)
+			}
+			e.Focus = f
+			e.Text += " at " + it.Values[0].String()
+		}
+		if err := b.expectation(&e, it.Expr); err != nil {
+			return err
+		}
+		out.Of = append(out.Of, e)
+	}
+	b.lib.expects = append(b.lib.expects, out)
+	return nil
+}
+
+func (b *builder) expectation(e *Expectation, expr *syntax.Expr) (err error) {
+	if expr.Kind == syntax.Ident {
+		var names []string
+		for _, h := range b.hypotheses {
+			names = append(names, h.Name)
+		}
+		if !slices.Contains(names, expr.Text) {
+			return errorAt(expr.Pos, "found the unknown hypothesis %q%s", expr.Text, syntax.DidYouMean(expr.Text, names))
+		}
+		e.Hypothesis = expr.Text
+		return nil
+	}
+	r := &exprReader{b: b, local: map[string]bool{}}
+	e.value, e.threshold, e.Greater, err = r.comparison(expr)
+	e.Metrics, e.Global = r.metrics, r.global
+	return err
+}

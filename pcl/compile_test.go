@@ -1,0 +1,365 @@
+package pcl
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"culprit/grid"
+)
+
+// load loads texts on top of the default library; there must be no problems.
+func load(t testing.TB, texts ...string) *Library {
+	t.Helper()
+	lib, problems, err := Load(Options{Texts: texts})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s", p.Detail())
+	}
+	return lib
+}
+
+func pair(t testing.TB, text string) (string, grid.Focus) {
+	t.Helper()
+	k, err := grid.ParsePair(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k.Metric, k.Focus
+}
+
+const head = `units x; aggregateOperator sum; style EventCounter; `
+
+// compileCases: PCL on top of the default library, a pair, and the plan or a part of the error.
+var compileCases = []struct{ name, pcl, pair, want string }{
+	{"kernel", "", "cpu_inclusive@/Process/a{7}/thr_8", `
+cpu_inclusive@/Process/a{7}/thr_8: kernel("cpu_time"), process "a{7}", thread "thr_8"
+`},
+	{"machine", "", "cpu@/Machine/node1", `
+cpu@/Machine/node1: kernel("cpu_time")
+`},
+	{"replacement by activations", "", "cpu_inclusive@/Code/work.c/work", `
+cpu_inclusive@/Code/work.c/work: processTimer
+  processTimer cpuInclusive
+  append preInsn 10.entry { timerEnter cpuInclusive }
+  prepend preInsn 10.return { timerLeave cpuInclusive }
+`},
+	{"replacement with call sites", "", "cpu@/Code/main.c/helper", `
+cpu@/Code/main.c/helper: processTimer
+  processTimer cpu
+  append preInsn 2.entry { timerStart cpu }
+  prepend preInsn 2.return { timerStop cpu }
+  append preInsn 2.call[0] { timerStop cpu }
+  prepend postInsn 2.call[0] { timerStart cpu }
+  append preInsn 2.call[1] { timerStop cpu }
+  prepend postInsn 2.call[1] { timerStart cpu }
+`},
+	{"module", "", "procedure_calls@/Code/work.c", `
+procedure_calls@/Code/work.c: counter
+  counter procedureCalls
+  append preInsn 10.entry { procedureCalls += 1 }
+  append preInsn 11.entry { procedureCalls += 1 }
+`},
+	{"all procedures without the excluded", `exclude "/Code/libc*"; exclude nocase_not_there;`, "procedure_calls", "problem"},
+	{"excluded functions", `exclude "/Code/libc*"; exclude noCase regex "/Code/work.c/LE.*";`, "procedure_calls", `
+procedure_calls@/: counter
+  counter procedureCalls
+  append preInsn 1.entry { procedureCalls += 1 }
+  append preInsn 2.entry { procedureCalls += 1 }
+  append preInsn 10.entry { procedureCalls += 1 }
+`},
+	{"excluded focus", `exclude "/Code/libc*";`, "procedure_calls@/Code/libc.so.6/write", "this code is excluded by the statement at -e[1]:1:9"},
+	{"base of a list", "", "sync_wait", `
+sync_wait@/: wallTimer, parked excluded
+  wallTimer syncWait
+  append preInsn 20.entry { timerEnter syncWait }
+  prepend preInsn 20.return { timerLeave syncWait }
+  append preInsn 21.entry { timerEnter syncWait }
+  prepend preInsn 21.return { timerLeave syncWait }
+`},
+	{"exclusive flag leaves the list's own functions out", "", "sync_wait@/Code/work.c/work", `
+sync_wait@/Code/work.c/work: wallTimer, parked excluded
+  wallTimer syncWait
+  counter procedureExclusive
+  append preInsn 10.entry { procedureExclusive = 1 }
+  prepend preInsn 10.return { procedureExclusive = 0 }
+  append preInsn 10.call[0] { procedureExclusive = 0 }
+  prepend postInsn 10.call[0] { procedureExclusive = 1 }
+  append preInsn 10.call[1] { procedureExclusive = 0 }
+  prepend postInsn 10.call[1] { procedureExclusive = 1 }
+  append preInsn 10.call[3] { procedureExclusive = 0 }
+  prepend postInsn 10.call[3] { procedureExclusive = 1 }
+  append preInsn 20.entry if procedureExclusive { timerEnter syncWait }
+  prepend preInsn 20.return { timerLeave syncWait }
+  append preInsn 21.entry if procedureExclusive { timerEnter syncWait }
+  prepend preInsn 21.return { timerLeave syncWait }
+`},
+	{"two flags, code first", "", "sync_wait_inclusive@/SyncObject/Mutex/cache_lock,/Code/work.c/work", `
+sync_wait_inclusive@/Code/work.c/work,/SyncObject/Mutex/cache_lock: wallTimer, parked excluded
+  wallTimer syncWaitInclusive
+  counter procedureInclusive
+  counter oneMutex
+  append preInsn 10.entry { enter procedureInclusive }
+  prepend preInsn 10.return { leave procedureInclusive }
+  prepend preInsn 20.entry { if ($arg[0] == 5) enter oneMutex }
+  append preInsn 20.return { leave oneMutex }
+  append preInsn 20.entry if procedureInclusive and oneMutex { timerEnter syncWaitInclusive }
+  prepend preInsn 20.return { timerLeave syncWaitInclusive }
+  append preInsn 21.entry if procedureInclusive and oneMutex { timerEnter syncWaitInclusive }
+  prepend preInsn 21.return { timerLeave syncWaitInclusive }
+`},
+	{"type of object", "", "sync_ops@/SyncObject/Semaphore", `
+sync_ops@/SyncObject/Semaphore: counter
+  counter syncOps
+  counter syncType
+  prepend preInsn 21.entry { enter syncType }
+  append preInsn 21.return { leave syncType }
+  append preInsn 20.entry if syncType { syncOps += 1 }
+  append preInsn 21.entry if syncType { syncOps += 1 }
+`},
+	{"aliases count once, results guarded", "", "io_bytes@/IO/File//tmp/x", `
+io_bytes@/IO/File//tmp/x: counter
+  counter ioBytes
+  counter oneFile
+  prepend preInsn 30.entry { if ($arg[0] == 3) enter oneFile }
+  append preInsn 30.return { leave oneFile }
+  prepend preInsn 31.entry { if ($arg[0] == 3) enter oneFile }
+  append preInsn 31.return { leave oneFile }
+  prepend preInsn 30.return if oneFile { if ($return > 0) ioBytes += $return }
+  prepend preInsn 31.return if oneFile { if ($return > 0) ioBytes += $return }
+`},
+	{"default constraint", "", "blocked@/Code/work.c/work,/SyncObject/Mutex/cache_lock", `
+blocked@/Code/work.c/work,/SyncObject/Mutex/cache_lock: kernel("blocked_time"), parked excluded
+`},
+	{"no constraint", "", "active_threads@/Code/work.c", "no constraint of it covers this part of /Code"},
+	{"no such depth", "", "cpu@/Code/work.c/work/loop_1", "it has constraints for [/Code /Code/*]"},
+	{"unknown metric", "", "sync_wiat", `(did you mean "sync_wait"?)`},
+	{"unknown function", "", "cpu@/Code/work.c/none", "the target has no such function"},
+	{"unknown object", "", "sync_wait@/SyncObject/Mutex/none", "no such object"},
+	{"other machine", "", "cpu@/Machine/node2", `the target runs on the machine "node1"`},
+	{"processor", "", "cpu@/Machine/node1/cpu3", "counts by processor"},
+	{"flavor", `metric m { name "m"; ` + head + ` flavor { mpi, go }; base is counter { } }`, "m", "needs a target of flavor mpi or go; this one is c, unix"},
+	{"list of another flavor", `resourceList l is procedure { items { "main" }; flavor { go }; }
+		metric m { name "m"; ` + head + ` base is counter { foreach f in l append preInsn f.entry (* m++; *) } }`, "m", `
+m@/: counter
+  counter m
+`},
+	{"patterns", `resourceList l is procedure { items { glob "*write*", regex "^sem_", "exit", "none" } }
+		metric m { name "m"; ` + head + ` base is counter { append preInsn $function("leaf").entry (* m++; *) foreach f in l append preInsn f.entry (* m++; *) } }`, "m", `
+m@/: counter
+  counter m
+  append preInsn 11.entry { m += 1 }
+  append preInsn 30.entry { m += 1 }
+  append preInsn 31.entry { m += 1 }
+  append preInsn 21.entry { m += 1 }
+  append preInsn 40.entry { m += 1 }
+`},
+	{"folding", `resourceList l is int { items { 1, 2, 3 } }
+		metric m { name "m"; ` + head + ` counter n; base is counter {
+			foreach i in l if (i * 2 > 3 && i != 3) append preInsn $start.entry (* if (i == 2) m += i * 10 - 1; if (i == 3) m = 7; if ($arg[0] + i > -(n)) m -= n * $arg[1]; n = 0; *)
+			if ($machine == "node2") append preInsn $exit.entry (* m++; *)
+			foreach f in $procedures if (f.name == "helper") append preInsn f.entry (* m++; *)
+			foreach x in $modules if (x.name != "main.c") foreach f in x.funcs if (f.name == "leaf") append preInsn f.calls (* m++; *) } }`, "m", `
+m@/: counter
+  counter m
+  counter n
+  append preInsn 1.entry { m += 19; if (($arg[0] + 2) > (-n)) m += -(n * $arg[1]); n = 0 }
+  append preInsn 2.entry { m += 1 }
+  append preInsn 11.call[0] { m += 1 }
+  append preInsn 11.call[1] { m += 1 }
+`},
+	{"a constraint inside of a metric, guarded by the flags before it", `metric m { name "m"; ` + head + ` constraint procedureInclusive;
+			constraint own /SyncObject/Mutex is counter { append preInsn $start.entry constrained (* own = $constraint[0] + 1; *) append preInsn $start.return (* own = 0; *) }
+			base is counter { append preInsn $exit.entry constrained (* m++; *) } }`, "m@/Code/work.c/leaf,/SyncObject/Mutex/cache_lock", `
+m@/Code/work.c/leaf,/SyncObject/Mutex/cache_lock: counter
+  counter m
+  counter procedureInclusive
+  counter own
+  append preInsn 11.entry { enter procedureInclusive }
+  prepend preInsn 11.return { leave procedureInclusive }
+  append preInsn 1.entry if procedureInclusive { own = 6 }
+  append preInsn 1.return { own = 0 }
+  append preInsn 40.entry if procedureInclusive and own { m += 1 }
+`},
+	{"replacement and flag in two hierarchies", `metric m { name "m"; ` + head + ` constraint oneMutex; constraint r /Code/* is replace counter { } base is counter { } }`,
+		"m@/Code/work.c/leaf,/SyncObject/Mutex/cache_lock", "r replaces the base, so the metric cannot be restricted by oneMutex at the same time"},
+	{"two replacements", `metric m { name "m"; ` + head + ` constraint s /SyncObject is replace counter { } constraint r /Code/* is replace counter { } base is counter { } }`,
+		"m@/Code/work.c/leaf,/SyncObject/Mutex", "both r and s would replace the base"},
+	{"flag on the kernel", `metric m { name "m"; ` + head + ` constraint procedureInclusive; base is kernel("off_cpu"); }`, "m@/Code/work.c/leaf",
+		"the constraint procedureInclusive cannot be applied to them"},
+	{"kind of the replacement", `metric m { name "m"; ` + head + ` constraint r /Code is replace void { } base is counter { } }`, "m@/Code/work.c", `
+m@/Code/work.c: void
+`},
+	{"parents", `metric m { name "m"; ` + head + ` constraint r /Code/* is replace counter { append preInsn $constraint[0].entry (* m += 1; *)
+			if ($constraint[1].name == "work.c") foreach f in $constraint[1].funcs append preInsn f.return (* m++; *) } base is counter { } }`, "m@/Code/work.c/leaf", `
+m@/Code/work.c/leaf: counter
+  counter m
+  append preInsn 11.entry { m += 1 }
+  append preInsn 10.return { m += 1 }
+  append preInsn 11.return { m += 1 }
+`},
+	{"too much work", `metric m { name "m"; ` + head + ` base is counter {` + strings.Repeat(" foreach f in $procedures", 9) + ` append preInsn f.entry (* m++; *) } }`, "m", "loop over fewer functions"},
+	{"call of the target", `metric m { name "m"; ` + head + ` counter b; base is counter { append preInsn $start.entry (* Size($arg[0], &b); m += b; *) } }`, "m", "the full register save"},
+	{"hardware counter", `metric m { name "m"; ` + head + ` base is hwCounter("cycles") { } }`, "m", "hardware counters that a probe can read"},
+	{"hardware timer", `metric m { name "m"; ` + head + ` base is hwTimer("x") { } }`, "m", "is not in this version"},
+	{"histogram", `metric m { name "m"; ` + head + ` base is histogram(wallTimer) { } }`, "m", "a base of kind histogram is not in this version"},
+	{"seventh argument", `metric m { name "m"; ` + head + ` base is counter { append preInsn $start.entry (* m += $arg[6]; *) } }`, "m", "arguments that are passed on the stack"},
+	{"typed argument", `metric m { name "m"; ` + head + ` base is counter { append preInsn $start.entry (* m += $arg[1]->len; *) } }`, "m", "types of arguments out of DWARF"},
+	{"line", `metric m { name "m"; ` + head + ` base is counter { append preInsn $line("a.c", 3) (* m++; *) } }`, "m", "a point by source line"},
+	{"loop", `metric m { name "m"; ` + head + ` constraint l /Code/*/* is counter { append preInsn $constraint[0].enter (* l = 1; *) } base is counter { } }`, "m@/Code/work.c/work/loop_1", "points of loops"},
+	{"global id", `metric m { name "m"; ` + head + ` base is counter { append preInsn $start.entry (* m += $globalId; *) } }`, "m", "$globalId is not in this version"},
+	{"division", `metric m { name "m"; ` + head + ` base is counter { append preInsn $start.entry (* m += 4 / 2; *) } }`, "m", "a primitive that divides"},
+	{"symbol", `metric m { name "m"; ` + head + ` base is counter { append preInsn $start.entry (* m += readSymbol("x"); *) } }`, "m", "read the target's variables"},
+}
+
+func TestCompile(t *testing.T) {
+	for _, c := range compileCases {
+		t.Run(c.name, func(t *testing.T) {
+			if c.want == "problem" {
+				if _, problems, _ := Load(Options{Texts: []string{c.pcl}}); len(problems) == 0 {
+					t.Error("no problem")
+				}
+				return
+			}
+			metric, focus := pair(t, c.pair)
+			lib := load(t, c.pcl)
+			plan, err := lib.Compile(metric, focus, newTarget())
+			if !strings.HasPrefix(c.want, "\n") {
+				if err == nil || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("got error %v, want %q", err, c.want)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want[1:], plan.String()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			again, err := load(t, c.pcl).Compile(metric, focus, newTarget())
+			if err != nil || cmp.Diff(plan, again, cmp.Comparer(func(a, b grid.Focus) bool { return a == b })) != "" {
+				t.Errorf("compiling again gives another plan or %v", err)
+			}
+			if err := lib.Check(metric, focus); err != nil {
+				t.Errorf("Check: %v", err)
+			}
+		})
+	}
+}
+
+// TestErrorTypes: callers tell errors apart by type.
+func TestErrorTypes(t *testing.T) {
+	lib := load(t, `metric m { name "m"; `+head+` base is hwCounter("c") { } }`)
+	_, err := lib.Compile("m", grid.Whole(), newTarget())
+	var u *Unsupported
+	var gu grid.ErrUnsupported
+	if !errors.As(err, &u) || !errors.As(err, &gu) || !IsUnsupported(err) || u.Pos.Line != 1 {
+		t.Errorf("hwCounter: %v", err)
+	}
+	_, err = lib.Compile("active_threads", grid.Whole().Refine(grid.IO, "File"), newTarget())
+	var n *NoConstraint
+	if !errors.As(err, &n) || n.Hierarchy != grid.IO || n.Metric != "active_threads" {
+		t.Errorf("no constraint: %v", err)
+	}
+	_, err = lib.Compile("x", grid.Whole(), newTarget())
+	var gm grid.ErrUnknownMetric
+	if !errors.As(err, &gm) || gm.Name != "x" {
+		t.Errorf("unknown metric: %v", err)
+	}
+}
+
+// TestConformance: the conformance text loads without a problem on top of the default library and compiles, but for
+// the metric that calls a function of the target.
+func TestConformance(t *testing.T) {
+	text, err := os.ReadFile("testdata/conformance.pcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lib := load(t, string(text))
+	env := newTarget()
+	env.flavors = append(env.flavors, "mpi")
+	env.funcs = append(env.funcs, fakeFunc{50, "libmpi.so", []string{"MPI_Send"}, nil})
+	plan, err := lib.Compile("cpu", grid.Whole(), env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `cpu@/: processTimer
+  processTimer cpuExclusive
+  append preInsn 1.entry { timerStart cpuExclusive }
+  prepend preInsn 1.return { timerStop cpuExclusive }
+  append preInsn 40.entry { timerStop cpuExclusive }
+`
+	if diff := cmp.Diff(want, plan.String()); diff != "" {
+		t.Errorf("cpu (-want +got):\n%s", diff)
+	}
+	if _, err = lib.Compile("msg_bytes_sent", grid.Whole(), env); !IsUnsupported(err) || !strings.Contains(err.Error(), "MPI_Type_size") {
+		t.Errorf("msg_bytes_sent: %v", err)
+	}
+	if lib.Excluded("LIBfoo.so.1", "") == false || lib.Excluded("foo", "") {
+		t.Error("the exclude statement does not do what it says")
+	}
+	if v, ok := lib.Tunable("costLimit"); !ok || v != 1.5 {
+		t.Errorf("costLimit is %v", v)
+	}
+	checkRecords(t, lib)
+	replaced := strings.Replace(string(text), "MPI_Type_size($arg[2], &bytes); ", "", 1)
+	plan, err = load(t, replaced).Compile("msg_bytes_sent", grid.Whole().Refine(grid.SyncObject, "Message", "world", "7"), env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = `msg_bytes_sent@/SyncObject/Message/world/7: counter
+  counter msgBytesSent
+  counter bytes
+  counter tagConstraint
+  prepend preInsn 50.entry { if ($arg[4] == 7) enter tagConstraint }
+  append preInsn 50.return { leave tagConstraint }
+  append preInsn 50.entry if tagConstraint { msgBytesSent += bytes * $arg[1] }
+`
+	if diff := cmp.Diff(want, plan.String()); diff != "" {
+		t.Errorf("msg_bytes_sent without the call (-want +got):\n%s", diff)
+	}
+}
+
+func checkRecords(t *testing.T, lib *Library) {
+	t.Helper()
+	want := []Record{{"app", map[string]string{"command": "mpirun -np 4 ./a.out", "daemon": "mpid", "host": "node1", "dir": "/srv/app", "autoStart": "true"}}}
+	if diff := cmp.Diff(want, lib.Processes()); diff != "" {
+		t.Errorf("process (-want +got):\n%s", diff)
+	}
+	if v := lib.Visis(); len(v) != 1 || v[0].Values["limit"] != "10" {
+		t.Errorf("visi: %v", v)
+	}
+	if d := lib.Daemons(); len(d) != 1 || d[0].Values["MPItype"] != "OpenMPI" {
+		t.Errorf("daemon: %v", d)
+	}
+}
+
+// TestAdditions: the text with everything new loads; what this version cannot do is refused with its type.
+func TestAdditions(t *testing.T) {
+	text, err := os.ReadFile("testdata/additions.pcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lib := load(t, string(text))
+	for _, name := range []string{"test_lock_latency", "test_cycles", "test_typed"} {
+		if _, err := lib.Compile(name, grid.Whole(), newTarget()); !IsUnsupported(err) {
+			t.Errorf("%s: got %v, want *Unsupported", name, err)
+		}
+	}
+	if err := lib.CompileTrace("lockEvents"); !IsUnsupported(err) {
+		t.Errorf("trace: got %v, want *Unsupported", err)
+	}
+	if g := lib.Groupings(); len(g) != 1 || len(g[0].Items) != 2 || g[0].Items[0].Foci[1].String() != "/Code/lex.c/next_token" {
+		t.Errorf("groupings: %v", g)
+	}
+	x := lib.Expects()[0]
+	get := func(string) float64 { return 0.05 }
+	if len(x.Of) != 3 || x.Of[0].Hypothesis != "OffCPU" || !x.Of[0].Not || !x.Of[1].Holds(get) || x.Of[1].Metrics[0] != "test_off_cpu" {
+		t.Errorf("expect: %+v", x)
+	}
+}

@@ -1,0 +1,112 @@
+package pcl
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"culprit/grid"
+)
+
+// A fakeEnv is a target in memory: it is what tests compile for.
+type fakeEnv struct {
+	flavors []string
+	modules []string
+	funcs   []fakeFunc
+	objects map[string]uint64 // by the elements joined with "/"
+}
+
+type fakeFunc struct {
+	id     FuncID
+	module string
+	names  []string
+	calls  []FuncID // 0: unknown callee
+}
+
+// newTarget: main calls work and helper; work calls itself, leaf, the lock and something unknown; leaf calls write;
+// libc has several names for some functions.
+func newTarget() *fakeEnv {
+	return &fakeEnv{
+		flavors: []string{"c", "unix"},
+		modules: []string{"main.c", "work.c", "libc.so.6"},
+		funcs: []fakeFunc{
+			{1, "main.c", []string{"main"}, []FuncID{10, 2, 30}},
+			{2, "main.c", []string{"helper"}, []FuncID{20, 10}},
+			{10, "work.c", []string{"work"}, []FuncID{10, 11, 20, 0}},
+			{11, "work.c", []string{"leaf"}, []FuncID{30, 21}},
+			{20, "libc.so.6", []string{"pthread_mutex_lock", "__pthread_mutex_lock"}, nil},
+			{21, "libc.so.6", []string{"sem_wait"}, nil},
+			{30, "libc.so.6", []string{"write", "__write"}, nil},
+			{31, "libc.so.6", []string{"pwrite64", "pwrite", "__pwrite64"}, nil},
+			{40, "libc.so.6", []string{"exit"}, nil},
+		},
+		objects: map[string]uint64{"SyncObject/Mutex/cache_lock": 5, "SyncObject/Semaphore/slots": 6, "IO/File//tmp/x": 3,
+			"SyncObject/Message/world": 91, "SyncObject/Message/world/7": 7},
+	}
+}
+
+func (e *fakeEnv) each(match func(f fakeFunc, name string) bool) []FuncID {
+	var out []FuncID
+	for _, f := range e.funcs {
+		for _, n := range f.names {
+			if match(f, n) {
+				out = append(out, f.id)
+			}
+		}
+	}
+	return out
+}
+
+func (e *fakeEnv) Named(name string) []FuncID {
+	return e.each(func(_ fakeFunc, n string) bool { return n == name })
+}
+
+func (e *fakeEnv) Matching(pattern string, regex bool) []FuncID {
+	return e.each(func(_ fakeFunc, n string) bool { return MatchName(pattern, regex, n) })
+}
+
+func (e *fakeEnv) Function(module, function string) []FuncID {
+	return e.each(func(f fakeFunc, n string) bool { return f.module == module && n == function })
+}
+
+func (e *fakeEnv) ModuleFunctions(module string) []FuncID {
+	return e.each(func(f fakeFunc, n string) bool { return f.module == module && n == f.names[0] })
+}
+
+func (e *fakeEnv) Modules() []string { return e.modules }
+
+func (e *fakeEnv) find(id FuncID) fakeFunc {
+	i := slices.IndexFunc(e.funcs, func(f fakeFunc) bool { return f.id == id })
+	if i < 0 {
+		return fakeFunc{names: []string{""}}
+	}
+	return e.funcs[i]
+}
+
+func (e *fakeEnv) FuncName(id FuncID) string   { return e.find(id).names[0] }
+func (e *fakeEnv) FuncModule(id FuncID) string { return e.find(id).module }
+
+func (e *fakeEnv) CallSites(id FuncID) []CallSite {
+	var out []CallSite
+	for i, c := range e.find(id).calls {
+		out = append(out, CallSite{id, i, c})
+	}
+	return out
+}
+
+func (e *fakeEnv) Start() []FuncID { return e.Named("main") }
+func (e *fakeEnv) Exit() []FuncID  { return e.Named("exit") }
+
+func (e *fakeEnv) Object(h grid.Hierarchy, elems []string) (uint64, error) {
+	key := h.String() + "/" + strings.Join(elems, "/")
+	if n, ok := e.objects[key]; ok {
+		return n, nil
+	}
+	return 0, fmt.Errorf("%w: %s", errNoObject, key)
+}
+
+var errNoObject = errors.New("no such object")
+
+func (e *fakeEnv) Machine() string   { return "node1" }
+func (e *fakeEnv) Flavors() []string { return e.flavors }

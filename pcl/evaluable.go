@@ -1,0 +1,159 @@
+package pcl
+
+import (
+	"maps"
+	"slices"
+
+	"culprit/grid"
+	"culprit/pcl/syntax"
+)
+
+// An exprReader turns expressions of hypotheses and expectations into functions and notes what they read.
+type exprReader struct {
+	b       *builder
+	metrics []string // in order of first use
+	global  []string // of them, those read at the whole program
+	local   map[string]bool
+}
+
+// comparison reads EXPR < EXPR or EXPR > EXPR.
+func (r *exprReader) comparison(e *syntax.Expr) (value, threshold evaluable, greater bool, err error) {
+	if e.Kind != syntax.Binary || e.Text != "<" && e.Text != ">" {
+		return nil, nil, false, errorAt(e.Pos, `found %s, expected a comparison with "<" or ">"`, e)
+	}
+	if value, err = r.read(e.X); err != nil {
+		return nil, nil, false, err
+	}
+	threshold, err = r.read(e.Y)
+	return value, threshold, e.Text == ">", err
+}
+
+func (r *exprReader) read(e *syntax.Expr) (evaluable, error) {
+	switch e.Kind {
+	case syntax.Number:
+		n := e.Float
+		return func(func(string) float64) float64 { return n }, nil
+	case syntax.Ident:
+		return r.name(e)
+	case syntax.At:
+		return r.at(e)
+	case syntax.Negate:
+		x, err := r.read(e.X)
+		return func(get func(string) float64) float64 { return -x(get) }, err
+	case syntax.Binary:
+		return r.binary(e)
+	case syntax.Call:
+		return r.call(e)
+	}
+	return nil, errorAt(e.Pos, "found %s, expected metrics, tunable constants, numbers, + - * /, min and max", e)
+}
+
+// name is a metric at the focus that is tested, or a tunable constant.
+func (r *exprReader) name(e *syntax.Expr) (evaluable, error) {
+	if m := r.b.metric(e.Text); m != nil {
+		if slices.Contains(r.global, m.Name) {
+			return nil, r.twoFoci(e, m)
+		}
+		r.local[m.Name] = true
+		return r.use(m), nil
+	}
+	lib := r.b.lib
+	if _, ok := lib.Tunable(e.Text); ok {
+		name := e.Text
+		return func(func(string) float64) float64 { v, _ := lib.Tunable(name); return v }, nil
+	}
+	return nil, r.unknown(e)
+}
+
+func (r *exprReader) unknown(e *syntax.Expr) error {
+	names := r.b.metricNames()
+	if e.Kind == syntax.Ident {
+		names = slices.Concat(names, slices.Sorted(maps.Keys(r.b.lib.tunables)))
+	}
+	return errorAt(e.Pos, "found the unknown name %q, expected a metric or a tunable constant%s", e.Text, syntax.DidYouMean(e.Text, names))
+}
+
+func (r *exprReader) use(m *metric) evaluable {
+	if !slices.Contains(r.metrics, m.Name) {
+		r.metrics = append(r.metrics, m.Name)
+	}
+	name := m.Name
+	return func(get func(string) float64) float64 { return get(name) }
+}
+
+func (r *exprReader) twoFoci(e *syntax.Expr, m *metric) error {
+	return errorAt(e.Pos, `found %s at the tested focus and as %s@"/", expected one of them in one test`, m.Name, m.Name)
+}
+
+// at is METRIC@"/".
+func (r *exprReader) at(e *syntax.Expr) (evaluable, error) {
+	m := r.b.metric(e.Text)
+	if m == nil {
+		return nil, r.unknown(e)
+	}
+	focus, err := grid.ParseFocus(e.X.Text)
+	if err != nil {
+		return nil, errorAt(e.X.Pos, "found a bad focus: %v", err)
+	}
+	if !focus.IsWhole() {
+		return nil, errorAt(e.X.Pos, `found the focus %v, expected "/": a test reads its own focus and the whole program only`, focus)
+	}
+	if r.local[m.Name] {
+		return nil, r.twoFoci(e, m)
+	}
+	if !slices.Contains(r.global, m.Name) {
+		r.global = append(r.global, m.Name)
+	}
+	return r.use(m), nil
+}
+
+func (r *exprReader) binary(e *syntax.Expr) (evaluable, error) {
+	op, ok := arithmetic[e.Text]
+	if !ok {
+		return nil, errorAt(e.Pos, "found %q, expected + - * or / on each side of the comparison", e.Text)
+	}
+	x, err := r.read(e.X)
+	if err != nil {
+		return nil, err
+	}
+	y, err := r.read(e.Y)
+	return func(get func(string) float64) float64 { return op(x(get), y(get)) }, err
+}
+
+var arithmetic = map[string]func(x, y float64) float64{
+	"+": func(x, y float64) float64 { return x + y },
+	"-": func(x, y float64) float64 { return x - y },
+	"*": func(x, y float64) float64 { return x * y },
+	"/": func(x, y float64) float64 {
+		if y == 0 {
+			return 0
+		}
+		return x / y
+	},
+}
+
+func (r *exprReader) call(e *syntax.Expr) (evaluable, error) {
+	pick := map[string]func(x, y float64) float64{"min": func(x, y float64) float64 { return min(x, y) },
+		"max": func(x, y float64) float64 { return max(x, y) }}[e.Text]
+	if pick == nil {
+		return nil, errorAt(e.Pos, "found a call of %q, expected min or max", e.Text)
+	}
+	if len(e.Args) == 0 {
+		return nil, errorAt(e.Pos, "found %s, expected at least one argument", e)
+	}
+	var args []evaluable
+	for _, a := range e.Args {
+		x, err := r.read(a)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, x)
+	}
+	return func(get func(string) float64) float64 {
+		out := args[0](get)
+		for _, a := range args[1:] {
+			out = pick(out, a(get))
+		}
+		return out
+	}, nil
+}

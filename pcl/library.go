@@ -1,0 +1,185 @@
+package pcl
+
+import (
+	"slices"
+	"sync"
+
+	"culprit/grid"
+	"culprit/pcl/syntax"
+)
+
+// A Library is what was loaded. Load makes one. Any goroutine may use it.
+type Library struct {
+	metrics     []*metric
+	constraints []*constraint // those that stand on their own, in order of loading
+	lists       map[string]*list
+	listOrder   []string
+	hypotheses  []*Hypothesis
+	expects     []Expect
+	groupings   []Grouping
+	records     map[string][]Record
+	traces      map[string]*Unsupported
+	excludes    []exclusion
+
+	mu       sync.RWMutex
+	tunables map[string]float64
+}
+
+// take moves the results of a builder into the library.
+func (l *Library) take(b *builder) {
+	l.metrics, l.lists, l.hypotheses = b.metrics, b.lists, b.hypotheses
+	for _, name := range b.order["constraint"] {
+		if c := b.constraints[name]; c != nil {
+			l.constraints = append(l.constraints, c)
+		}
+	}
+	for _, name := range b.order["resourceList"] {
+		if b.lists[name] != nil {
+			l.listOrder = append(l.listOrder, name)
+		}
+	}
+}
+
+// Metrics lists all metrics in order of loading.
+func (l *Library) Metrics() []grid.Metric {
+	var out []grid.Metric
+	for _, m := range l.metrics {
+		out = append(out, m.Metric)
+	}
+	return out
+}
+
+// Metric returns the metric of this name; its identifier in PCL serves as well.
+func (l *Library) Metric(name string) (grid.Metric, bool) {
+	if m := findMetric(l.metrics, name); m != nil {
+		return m.Metric, true
+	}
+	return grid.Metric{}, false
+}
+
+func (l *Library) find(name string) (*metric, error) {
+	if m := findMetric(l.metrics, name); m != nil {
+		return m, nil
+	}
+	var names []string
+	for _, m := range l.metrics {
+		names = append(names, m.Name)
+	}
+	return nil, &UnknownMetric{Name: name, Nearest: syntax.Nearest(name, names)}
+}
+
+// Check reports whether the metric can be read at the focus as far as that is known without a target. The error is
+// *UnknownMetric, *NoConstraint, *Unsupported or *syntax.Error.
+func (l *Library) Check(metric string, focus grid.Focus) error {
+	m, err := l.find(metric)
+	if err != nil {
+		return err
+	}
+	x, err := m.match(focus)
+	if err != nil {
+		return err
+	}
+	return x.supported(m, focus)
+}
+
+// Hypotheses lists the why axis, parents before their children. The hypotheses must not be changed.
+func (l *Library) Hypotheses() []*Hypothesis { return slices.Clone(l.hypotheses) }
+
+// Expects lists the expect definitions.
+func (l *Library) Expects() []Expect { return slices.Clone(l.expects) }
+
+// Groupings lists the hierarchy definitions.
+func (l *Library) Groupings() []Grouping { return slices.Clone(l.groupings) }
+
+// Daemons, Processes and Visis list these definitions; nothing in this package acts on them.
+func (l *Library) Daemons() []Record { return slices.Clone(l.records["daemon"]) }
+
+// Processes lists the process definitions.
+func (l *Library) Processes() []Record { return slices.Clone(l.records["process"]) }
+
+// Visis lists the visi definitions.
+func (l *Library) Visis() []Record { return slices.Clone(l.records["visi"]) }
+
+// Tunable returns the value of a tunable constant; true is 1 and false is 0.
+func (l *Library) Tunable(name string) (float64, bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	v, ok := l.tunables[name]
+	return v, ok
+}
+
+// SetTunable changes a tunable constant; hypotheses use the new value from their next evaluation on. It reports false,
+// and changes nothing, if no text defines a constant of this name.
+func (l *Library) SetTunable(name string, value float64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, ok := l.tunables[name]; !ok {
+		return false
+	}
+	l.tunables[name] = value
+	return true
+}
+
+// Tunables lists the names of the tunable constants, sorted.
+func (l *Library) Tunables() []string {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	var out []string
+	for name := range l.tunables {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// A ConstraintInfo describes a constraint of a metric.
+type ConstraintInfo struct {
+	Name string
+	Path string // as written: the parent of what may be chosen, "/Code/*" for one function
+	How  string // "flag", "replace" or "default" (allowed there, value of the whole)
+}
+
+// Constraints lists the constraints of a metric in order; nil if there is no such metric.
+func (l *Library) Constraints(metric string) []ConstraintInfo {
+	m := findMetric(l.metrics, metric)
+	if m == nil {
+		return nil
+	}
+	var out []ConstraintInfo
+	for _, c := range m.constraints {
+		out = append(out, ConstraintInfo{c.ident, c.pathString(), c.how()})
+	}
+	return out
+}
+
+func (c *constraint) how() string {
+	switch {
+	case c.body == nil:
+		return "default"
+	case c.replace:
+		return "replace"
+	}
+	return "flag"
+}
+
+// A List is a resourceList.
+type List struct {
+	Name    string
+	Kind    string   // procedure, module, string, int or float
+	Items   []string // as written; patterns with their word in front
+	Flavors []string // empty: any
+}
+
+// Lists lists the resource lists in order of loading.
+func (l *Library) Lists() []List {
+	var out []List
+	for _, name := range l.listOrder {
+		x := l.lists[name]
+		y := List{Name: name, Kind: x.kind, Flavors: slices.Clone(x.flavors)}
+		for _, v := range x.items {
+			y.Items = append(y.Items, v.String())
+		}
+		out = append(out, y)
+	}
+	return out
+}

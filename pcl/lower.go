@@ -1,0 +1,167 @@
+package pcl
+
+import "culprit/pcl/syntax"
+
+// primitive compiles one piece of code; keep is false if its condition can never hold.
+func (c *compiler) primitive(code *syntax.Code) (in Instr, keep bool, err error) {
+	if code.Cond != nil {
+		if in.Cond, err = c.lower(code.Cond); err != nil {
+			return in, false, err
+		}
+		if in.Cond.Op == ExConst {
+			if in.Cond.Value == 0 {
+				return in, false, nil
+			}
+			in.Cond = nil
+		}
+	}
+	e := code.Expr
+	switch e.Kind {
+	case syntax.Call:
+		in.Op, in.Var = c.timerOp(e.Text), c.index[e.Args[0].Text]
+	case syntax.PostInc:
+		in.Op, in.Var, in.Expr = OpAdd, c.index[e.X.Text], &Expr{Op: ExConst, Value: 1}
+	default:
+		err = c.assign(&in, e)
+	}
+	return in, true, err
+}
+
+// timerOp: pairs of an entry and a return belong to activations; anything else is plain.
+func (c *compiler) timerOp(name string) Op {
+	switch start := timers[name].start; {
+	case c.in.plain && start:
+		return OpTimerStart
+	case c.in.plain:
+		return OpTimerStop
+	case start:
+		return OpTimerEnter
+	}
+	return OpTimerLeave
+}
+
+func (c *compiler) assign(in *Instr, e *syntax.Expr) error {
+	in.Var = c.index[e.X.Text]
+	y, err := c.lower(e.Y)
+	if err != nil {
+		return err
+	}
+	switch {
+	case e.Text == "+=":
+		in.Op, in.Expr = OpAdd, y
+	case e.Text == "-=":
+		in.Op, in.Expr = OpAdd, negate(y)
+	case in.Var == c.flag && !c.in.plain && y.Value != 0:
+		in.Op = OpFlagEnter
+	case in.Var == c.flag && !c.in.plain:
+		in.Op = OpFlagLeave
+	default:
+		in.Op, in.Expr = OpSet, y
+	}
+	return nil
+}
+
+var operatorOf = map[string]ExprOp{"+": ExAdd, "-": ExSub, "*": ExMul, "==": ExEq, "!=": ExNe, "<": ExLt, "<=": ExLe, ">": ExGt,
+	">=": ExGe, "&&": ExAnd, "||": ExOr}
+
+// lower compiles an expression that the probe evaluates; what is known already is folded into constants.
+func (c *compiler) lower(e *syntax.Expr) (*Expr, error) {
+	switch {
+	case e.Kind == syntax.Index && e.X.Text == "$arg":
+		n, _ := wholeNumber(e.Y)
+		return &Expr{Op: ExArg, Value: n}, nil
+	case e.Kind == syntax.Ident && e.Text == "$return":
+		return &Expr{Op: ExReturn}, nil
+	case e.Kind == syntax.Negate:
+		x, err := c.lower(e.X)
+		if err != nil {
+			return nil, err
+		}
+		return negate(x), nil
+	case e.Kind == syntax.Binary && !c.onStrings(e):
+		return c.lowerBinary(e)
+	case e.Kind == syntax.Ident:
+		if i, ok := c.index[e.Text]; ok {
+			return &Expr{Op: ExVar, Value: int64(i)}, nil
+		}
+	}
+	v, err := c.eval(e)
+	if err != nil {
+		return nil, err
+	}
+	return &Expr{Op: ExConst, Value: v.n}, nil
+}
+
+// onStrings: a comparison of strings is decided here. The checker has seen to it that both sides are strings if one is.
+func (c *compiler) onStrings(e *syntax.Expr) bool {
+	switch x := e.X; x.Kind {
+	case syntax.Literal, syntax.Field:
+		return true
+	case syntax.Ident, syntax.Index:
+		if _, isVar := c.index[x.Text]; isVar || x.Text == "$return" || x.Kind == syntax.Index && x.X.Text == "$arg" {
+			return false
+		}
+		v, err := c.eval(x)
+		return err == nil && v.typ == tString
+	}
+	return false
+}
+
+func (c *compiler) lowerBinary(e *syntax.Expr) (*Expr, error) {
+	x, err := c.lower(e.X)
+	if err != nil {
+		return nil, err
+	}
+	y, err := c.lower(e.Y)
+	if err != nil {
+		return nil, err
+	}
+	op := operatorOf[e.Text]
+	if x.Op == ExConst && y.Op == ExConst {
+		return &Expr{Op: ExConst, Value: fold(op, x.Value, y.Value)}, nil
+	}
+	return &Expr{Op: op, L: x, R: y}, nil
+}
+
+func negate(x *Expr) *Expr {
+	if x.Op == ExConst {
+		return &Expr{Op: ExConst, Value: -x.Value}
+	}
+	return &Expr{Op: ExNeg, L: x}
+}
+
+// fold applies an operator as a probe would: 64 bits, wrapping, signed.
+func fold(op ExprOp, x, y int64) int64 {
+	switch op {
+	case ExAdd:
+		return x + y
+	case ExSub:
+		return x - y
+	case ExMul:
+		return x * y
+	case ExEq:
+		return truth(x == y)
+	case ExNe:
+		return truth(x != y)
+	case ExLt:
+		return truth(x < y)
+	case ExLe:
+		return truth(x <= y)
+	case ExGt:
+		return truth(x > y)
+	case ExGe:
+		return truth(x >= y)
+	case ExAnd:
+		return truth(x != 0 && y != 0)
+	case ExOr:
+		return truth(x != 0 || y != 0)
+	}
+	panic("BUG: not a binary operator")
+}
+
+func truth(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}

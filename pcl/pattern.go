@@ -1,0 +1,77 @@
+package pcl
+
+import (
+	"regexp"
+	"strings"
+
+	"culprit/pcl/syntax"
+)
+
+// An exclusion is a pattern over "/Code/module" and "/Code/module/function".
+type exclusion struct {
+	pos syntax.Pos
+	re  *regexp.Regexp
+}
+
+// globRegexp translates a glob: "*" is any text, "?" any character; everything else is itself (names of C++ hold
+// brackets).
+func globRegexp(glob string) string {
+	var sb strings.Builder
+	for _, r := range glob {
+		switch r {
+		case '*':
+			sb.WriteString(".*")
+		case '?':
+			sb.WriteString(".")
+		default:
+			sb.WriteString(regexp.QuoteMeta(string(r)))
+		}
+	}
+	return sb.String()
+}
+
+// MatchName reports whether a name matches a pattern of a resourceList as Env.Matching is to apply it: a glob covers
+// the whole name, a regular expression is found anywhere in it. A bad regular expression matches nothing.
+func MatchName(pattern string, regex bool, name string) bool {
+	if !regex {
+		pattern = "^(?s:" + globRegexp(pattern) + ")$"
+	}
+	re, err := regexp.Compile(pattern)
+	return err == nil && re.MatchString(name)
+}
+
+func (b *builder) checkExclude(d *syntax.Def) error {
+	expr := d.Text
+	if !d.Regex {
+		expr = globRegexp(expr)
+	}
+	flags := "s"
+	if d.NoCase {
+		flags = "si"
+	}
+	re, err := regexp.Compile("^(?" + flags + ":" + expr + ")$")
+	if err != nil {
+		return errorAt(d.Pos, "exclude: found a bad regular expression: %v", err)
+	}
+	if !d.Regex && !strings.HasPrefix(d.Text, "/Code/") {
+		return errorAt(d.Pos, "exclude: found %q, expected /Code/module or /Code/module/function", d.Text)
+	}
+	b.lib.excludes = append(b.lib.excludes, exclusion{d.Pos, re})
+	return nil
+}
+
+// Excluded reports whether an exclude statement covers the function or its whole module; function may be "".
+func (l *Library) Excluded(module, function string) bool {
+	_, ok := l.exclusion(module, function)
+	return ok
+}
+
+func (l *Library) exclusion(module, function string) (exclusion, bool) {
+	path := "/Code/" + module
+	for _, x := range l.excludes {
+		if x.re.MatchString(path) || function != "" && x.re.MatchString(path+"/"+function) {
+			return x, true
+		}
+	}
+	return exclusion{}, false
+}

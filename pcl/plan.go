@@ -1,0 +1,121 @@
+package pcl
+
+import (
+	"fmt"
+	"strings"
+)
+
+// String writes the plan as text: a line for what it is, one for each variable, one for each request. Functions are
+// the numbers that the Env gave out. Equal plans give equal texts.
+func (p *Plan) String() string {
+	var sb strings.Builder
+	fmt.Fprintf(&sb, "%v: %v", p.Pair, p.Kind)
+	if p.Kind == Kernel {
+		fmt.Fprintf(&sb, "(%q)", p.KernelName)
+	}
+	if p.Process != "" {
+		fmt.Fprintf(&sb, ", process %q", p.Process)
+	}
+	if p.Thread != "" {
+		fmt.Fprintf(&sb, ", thread %q", p.Thread)
+	}
+	if p.ExcludeParked {
+		sb.WriteString(", parked excluded")
+	}
+	sb.WriteByte('\n')
+	for _, v := range p.Vars {
+		fmt.Fprintf(&sb, "  %v %s\n", v.Kind, v.Name)
+	}
+	for i := range p.Requests {
+		sb.WriteString("  " + p.request(&p.Requests[i]) + "\n")
+	}
+	return sb.String()
+}
+
+// request writes "append preInsn 17.entry if flag { m += 1 }".
+func (p *Plan) request(r *Request) string {
+	s := "append "
+	if r.Prepend {
+		s = "prepend "
+	}
+	insn := "preInsn"
+	if r.Post {
+		insn = "postInsn"
+	}
+	s += fmt.Sprintf("%s %d.%s", insn, r.Func, r.Where)
+	if r.Where == Call {
+		s += fmt.Sprintf("[%d]", r.Site)
+	}
+	for i, g := range r.Guards {
+		s += [2]string{" if ", " and "}[min(i, 1)] + p.varName(g)
+	}
+	var code []string
+	for _, in := range r.Code {
+		code = append(code, p.instr(in))
+	}
+	return s + " { " + strings.Join(code, "; ") + " }"
+}
+
+// String is the word that Plan.String uses.
+func (w Where) String() string {
+	switch w {
+	case Entry:
+		return "entry"
+	case Return:
+		return "return"
+	case Call:
+		return "call"
+	}
+	return "invalid"
+}
+
+func (p *Plan) varName(i int) string {
+	if i >= 0 && i < len(p.Vars) {
+		return p.Vars[i].Name
+	}
+	return fmt.Sprintf("invalid(%d)", i)
+}
+
+var opVerbs = map[Op]string{OpFlagEnter: "enter", OpFlagLeave: "leave", OpTimerEnter: "timerEnter", OpTimerLeave: "timerLeave",
+	OpTimerStart: "timerStart", OpTimerStop: "timerStop"}
+
+func (p *Plan) instr(in Instr) string {
+	s := ""
+	if in.Cond != nil {
+		s = "if (" + p.expr(in.Cond) + ") "
+	}
+	name := p.varName(in.Var)
+	switch in.Op {
+	case OpAdd:
+		return s + name + " += " + p.expr(in.Expr)
+	case OpSet:
+		return s + name + " = " + p.expr(in.Expr)
+	}
+	return s + opVerbs[in.Op] + " " + name
+}
+
+var exprOps = map[ExprOp]string{ExAdd: "+", ExSub: "-", ExMul: "*", ExEq: "==", ExNe: "!=", ExLt: "<", ExLe: "<=", ExGt: ">",
+	ExGe: ">=", ExAnd: "&&", ExOr: "||"}
+
+func (p *Plan) expr(e *Expr) string {
+	switch e.Op {
+	case ExConst:
+		return fmt.Sprint(e.Value)
+	case ExArg:
+		return fmt.Sprintf("$arg[%d]", e.Value)
+	case ExReturn:
+		return "$return"
+	case ExVar:
+		return p.varName(int(e.Value))
+	case ExNeg:
+		return "-" + p.operand(e.L)
+	}
+	return p.operand(e.L) + " " + exprOps[e.Op] + " " + p.operand(e.R)
+}
+
+func (p *Plan) operand(e *Expr) string {
+	if e.L != nil {
+		return "(" + p.expr(e) + ")"
+	}
+	return p.expr(e)
+}

@@ -1,0 +1,560 @@
+package pcl
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"culprit/grid"
+	"culprit/pcl/syntax"
+)
+
+// The slow twin: a Plan is run over a made-up stream of events, and so are the statements of the text themselves, by an
+// interpreter that knows nothing of the compiler. Both must count the same.
+
+// An event is one thread passing one point.
+type event struct {
+	at    point
+	post  bool
+	args  [6]int64
+	ret   int64
+	depth int   // of the stack: names the activation
+	now   int64 // time
+}
+
+// walk makes the events of one thread that runs a random path through the call graph.
+func walk(env *fakeEnv, r *rand.Rand) []event {
+	var out []event
+	now := int64(0)
+	emit := func(e event) {
+		now += int64(r.IntN(5))
+		e.now = now
+		out = append(out, e)
+	}
+	var enter func(f FuncID, depth int)
+	enter = func(f FuncID, depth int) {
+		e := event{at: point{fn: f, where: Entry}, depth: depth}
+		for i := range e.args {
+			e.args[i] = int64(3 + r.IntN(4))
+		}
+		emit(e)
+		calls := env.find(f).calls
+		for range r.IntN(4) {
+			if len(calls) == 0 || depth > 6 || len(out) > 300 {
+				break
+			}
+			i := r.IntN(len(calls))
+			callee := calls[i]
+			emit(event{at: point{f, Call, i, callee}, depth: depth})
+			if callee == 0 {
+				callee = env.funcs[r.IntN(len(env.funcs))].id
+			}
+			enter(callee, depth+1)
+			emit(event{at: point{f, Call, i, calls[i]}, post: true, depth: depth})
+		}
+		emit(event{at: point{fn: f, where: Return}, ret: int64(r.IntN(100) - 20), depth: depth})
+	}
+	for range 3 {
+		enter(env.funcs[r.IntN(len(env.funcs))].id, 1)
+	}
+	return out
+}
+
+// A cell is a variable of one thread.
+type cell struct {
+	value   int64 // of a counter; of a timer what it has summed up
+	on      bool  // a flag by activation, or a timer that runs
+	depth   int   // activation that switched it on
+	started int64
+}
+
+func (c *cell) truth() bool { return c.value != 0 || c.on }
+
+func (c *cell) start(now int64) {
+	if !c.on {
+		c.on, c.started = true, now
+	}
+}
+
+func (c *cell) stop(now int64) {
+	if c.on {
+		c.on = false
+		c.value += now - c.started
+	}
+}
+
+// runPlan runs the requests of a plan and returns the metric's own variable.
+func runPlan(p *Plan, events []event) int64 {
+	cells := make([]cell, len(p.Vars))
+	for _, e := range events {
+		var here []*Request
+		for i := range p.Requests {
+			r := &p.Requests[i]
+			if r.Func != e.at.fn || r.Where != e.at.where || r.Post != e.post || r.Where == Call && r.Site != e.at.site {
+				continue
+			}
+			if r.Prepend {
+				here = slices.Insert(here, 0, r)
+			} else {
+				here = append(here, r)
+			}
+		}
+		for _, r := range here {
+			if slices.ContainsFunc(r.Guards, func(g int) bool { return !cells[g].truth() }) {
+				continue
+			}
+			for _, in := range r.Code {
+				if in.Cond == nil || value1(in.Cond, cells, e) != 0 {
+					runInstr(in, cells, e)
+				}
+			}
+		}
+	}
+	cells[0].stop(events[len(events)-1].now)
+	return cells[0].value
+}
+
+func runInstr(in Instr, cells []cell, e event) {
+	c := &cells[in.Var]
+	switch in.Op {
+	case OpAdd:
+		c.value += value1(in.Expr, cells, e)
+	case OpSet:
+		c.value = value1(in.Expr, cells, e)
+	case OpFlagEnter:
+		if !c.on {
+			c.on, c.depth = true, e.depth
+		}
+	case OpFlagLeave:
+		if c.on && c.depth == e.depth {
+			c.on = false
+		}
+	case OpTimerEnter:
+		if !c.on {
+			c.start(e.now)
+			c.depth = e.depth
+		}
+	case OpTimerLeave:
+		if c.depth == e.depth {
+			c.stop(e.now)
+		}
+	case OpTimerStart:
+		c.start(e.now)
+	case OpTimerStop:
+		c.stop(e.now)
+	}
+}
+
+func value1(x *Expr, cells []cell, e event) int64 {
+	switch x.Op {
+	case ExConst:
+		return x.Value
+	case ExArg:
+		return e.args[x.Value]
+	case ExReturn:
+		return e.ret
+	case ExVar:
+		if cells[x.Value].on {
+			return 1
+		}
+		return cells[x.Value].value
+	case ExNeg:
+		return -value1(x.L, cells, e)
+	}
+	return fold(x.Op, value1(x.L, cells, e), value1(x.R, cells, e))
+}
+
+// A twin runs the text of a metric directly.
+type twin struct {
+	lib   *Library
+	env   *fakeEnv
+	focus grid.Focus
+	m     *metric
+	cells map[string]*cell
+	vars  map[string]any // FuncID, point, string, int64, or a module as a string
+	cons  *constraint
+	own   string
+	flags []string // set up before this body
+	calls bool     // the body names call sites, or does not work by pairs of an entry and a return
+	event event
+	todo  []func() // what is to run at the event, in order
+}
+
+// runText returns what the metric's own variable is after the events.
+func runText(lib *Library, env *fakeEnv, m *metric, focus grid.Focus, events []event) int64 {
+	t := &twin{lib: lib, env: env, focus: focus, m: m, cells: map[string]*cell{m.ident: {}}, vars: map[string]any{}}
+	for _, n := range m.counters {
+		t.cells[n] = &cell{}
+	}
+	for _, t.event = range events {
+		t.todo = nil
+		t.flags = nil
+		counting, cons := m.base, (*constraint)(nil)
+		var flags []*constraint
+		for _, h := range []grid.Hierarchy{grid.Code, grid.SyncObject, grid.IO} {
+			for _, c := range m.constraints {
+				if c.hierarchy == h && len(focus.Elements(h)) == len(c.path)+1 && fits(c.path, focus.Elements(h)) {
+					if c.replace {
+						counting, cons = c.body, c
+					} else if c.body != nil {
+						flags = append(flags, c)
+					}
+				}
+			}
+		}
+		if cons == nil {
+			for _, f := range flags {
+				if t.cells[f.ident] == nil {
+					t.cells[f.ident] = &cell{}
+				}
+				t.body(f, f.ident, f.body)
+				t.flags = append(t.flags, f.ident)
+			}
+		}
+		t.body(cons, m.ident, counting)
+		for _, f := range t.todo {
+			f()
+		}
+	}
+	own := t.cells[m.ident]
+	own.stop(events[len(events)-1].now)
+	return own.value
+}
+
+func fits(path, elems []string) bool {
+	for i, p := range path {
+		if p != "*" && p != elems[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *twin) body(cons *constraint, own string, b *body) {
+	if b.block == nil {
+		return
+	}
+	t.cons, t.own = cons, own
+	t.calls = false
+	b.block.Walk(func(e *syntax.Expr) bool {
+		t.calls = t.calls || e.Kind == syntax.Field && e.Text == "calls"
+		return true
+	})
+	t.calls = t.calls || !pairs(b.block, own)
+	t.stmt(b.block)
+}
+
+// pairs: what is switched on at entries is switched off at returns, and nothing else is done to it.
+func pairs(s *syntax.Stmt, own string) bool {
+	switch s.Kind {
+	case syntax.Block:
+		return !slices.ContainsFunc(s.Stmts, func(x *syntax.Stmt) bool { return !pairs(x, own) })
+	case syntax.Foreach, syntax.If:
+		return pairs(s.Body, own)
+	}
+	on, off := s.Expr.Text == "entry" && !s.Post, s.Expr.Text == "return"
+	return !slices.ContainsFunc(s.Code, func(c *syntax.Code) bool {
+		switch e := c.Expr; e.Kind {
+		case syntax.Call:
+			return strings.HasPrefix(e.Text, "start") && !on || strings.HasPrefix(e.Text, "stop") && !off
+		case syntax.Assign:
+			return e.X.Text == own && !(e.Text == "=" && (on && e.Y.String() != "0" || off && e.Y.String() == "0"))
+		}
+		return false
+	})
+}
+
+func (t *twin) stmt(s *syntax.Stmt) {
+	switch s.Kind {
+	case syntax.Block:
+		for _, x := range s.Stmts {
+			t.stmt(x)
+		}
+	case syntax.Foreach:
+		for _, v := range t.eval(s.Expr).([]any) {
+			t.vars[s.Var] = v
+			t.stmt(s.Body)
+		}
+	case syntax.If:
+		if t.eval(s.Expr).(int64) != 0 {
+			t.stmt(s.Body)
+		}
+	case syntax.Instr:
+		for _, p := range asSet(t.eval(s.Expr)) {
+			if p.(point) == t.event.at && s.Post == t.event.post {
+				t.insert(s)
+			}
+		}
+	}
+}
+
+func asSet(v any) []any {
+	if s, ok := v.([]any); ok {
+		return s
+	}
+	return []any{v}
+}
+
+// insert queues the code with the variables as they are now.
+func (t *twin) insert(s *syntax.Stmt) {
+	at := *t
+	at.vars = map[string]any{}
+	for k, v := range t.vars {
+		at.vars[k] = v
+	}
+	at.flags = slices.Clone(t.flags)
+	run := func() {
+		if s.Constrained && at.cons != nil && at.cons.replace {
+			at.flags = nil
+		}
+		for _, f := range at.flags {
+			if s.Constrained && !at.cells[f].truth() {
+				return
+			}
+		}
+		for _, c := range s.Code {
+			if c.Cond == nil || at.eval(c.Cond).(int64) != 0 {
+				at.exec(c.Expr)
+			}
+		}
+	}
+	if s.Prepend {
+		t.todo = slices.Insert(t.todo, 0, run)
+	} else {
+		t.todo = append(t.todo, run)
+	}
+}
+
+func (t *twin) exec(e *syntax.Expr) {
+	switch {
+	case e.Kind == syntax.PostInc:
+		t.cells[e.X.Text].value++
+	case e.Kind == syntax.Call:
+		c := t.cells[e.Args[0].Text]
+		if strings.HasPrefix(e.Text, "start") {
+			if !c.on {
+				c.depth = t.event.depth
+			}
+			c.start(t.event.now)
+		} else if t.calls || c.depth == t.event.depth {
+			c.stop(t.event.now)
+		}
+	default:
+		c, v := t.cells[e.X.Text], t.eval(e.Y).(int64)
+		isFlag := t.cons != nil && !t.cons.replace && e.X.Text == t.own
+		switch {
+		case e.Text == "+=":
+			c.value += v
+		case e.Text == "-=":
+			c.value -= v
+		case isFlag && !t.calls && v != 0:
+			if !c.on {
+				c.on, c.depth = true, t.event.depth
+			}
+		case isFlag && !t.calls:
+			c.on = c.on && c.depth != t.event.depth
+		default:
+			c.value = v
+		}
+	}
+}
+
+// eval gives int64, string, FuncID, point, or []any of them.
+func (t *twin) eval(e *syntax.Expr) any {
+	switch e.Kind {
+	case syntax.Number:
+		return e.Int
+	case syntax.Literal:
+		return e.Text
+	case syntax.Negate:
+		return -t.eval(e.X).(int64)
+	case syntax.Ident:
+		return t.name(e.Text)
+	case syntax.Call:
+		return funcSet(t.env.Named(e.Args[0].Text))
+	case syntax.Index:
+		if e.X.Text == "$arg" {
+			return t.event.args[e.Y.Int]
+		}
+		return t.chosen(int(e.Y.Int))
+	case syntax.Field:
+		return t.field(t.eval(e.X), e.Text)
+	case syntax.Binary:
+		x, y := t.eval(e.X), t.eval(e.Y)
+		if e.Text == "==" {
+			return truth(x == y)
+		}
+		if e.Text == "!=" {
+			return truth(x != y)
+		}
+		return fold(operatorOf[e.Text], x.(int64), y.(int64))
+	}
+	panic(fmt.Sprintf("the twin does not know %s", e))
+}
+
+// funcSet is a set of functions without repeated ones.
+func funcSet(ids []FuncID) []any {
+	var out []any
+	for _, id := range ids {
+		if !slices.Contains(out, any(id)) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+func (t *twin) name(s string) any {
+	if v, ok := t.vars[s]; ok {
+		return v
+	}
+	if c, ok := t.cells[s]; ok {
+		if c.on {
+			return int64(1)
+		}
+		return c.value
+	}
+	switch s {
+	case "$return":
+		return t.event.ret
+	case "$start":
+		return funcSet(t.env.Start())
+	case "$exit":
+		return funcSet(t.env.Exit())
+	case "$procedures":
+		var ids []FuncID
+		for _, f := range t.env.funcs {
+			ids = append(ids, f.id)
+		}
+		return funcSet(ids)
+	}
+	var ids []FuncID
+	for _, it := range t.lib.lists[s].items {
+		if it.Pattern != "" {
+			ids = append(ids, t.env.Matching(it.Text, it.Pattern == "regex")...)
+		} else {
+			ids = append(ids, t.env.Named(it.Text)...)
+		}
+	}
+	return funcSet(ids)
+}
+
+func (t *twin) chosen(i int) any {
+	elems := t.focus.Elements(t.cons.hierarchy)
+	elems = elems[:len(elems)-i]
+	switch {
+	case t.cons.hierarchy == grid.Code && len(elems) == 2:
+		return funcSet(t.env.Function(elems[0], elems[1]))
+	case t.cons.hierarchy == grid.Code, len(elems) == 1:
+		return elems[len(elems)-1]
+	}
+	n, err := t.env.Object(t.cons.hierarchy, elems)
+	if err != nil {
+		panic(err)
+	}
+	return int64(n)
+}
+
+func (t *twin) field(x any, name string) any {
+	if module, ok := x.(string); ok {
+		return funcSet(t.env.ModuleFunctions(module))
+	}
+	var out []any
+	for _, f := range asSet(x) {
+		id := f.(FuncID)
+		switch name {
+		case "name":
+			return t.env.FuncName(id)
+		case "entry":
+			out = append(out, point{fn: id, where: Entry})
+		case "return":
+			out = append(out, point{fn: id, where: Return})
+		case "calls":
+			for i, callee := range t.env.find(id).calls {
+				if !t.leftOut(callee) {
+					out = append(out, point{id, Call, i, callee})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// leftOut: a flag does not look at calls of functions in the lists that the base names.
+func (t *twin) leftOut(callee FuncID) bool {
+	if t.cons == nil || t.cons.replace || callee == 0 {
+		return false
+	}
+	found := false
+	t.m.base.block.Walk(func(e *syntax.Expr) bool {
+		if e.Kind == syntax.Ident && t.lib.lists[e.Text] != nil {
+			found = found || slices.Contains(t.name(e.Text).([]any), any(callee))
+		}
+		return true
+	})
+	return found
+}
+
+const twinText = `
+resourceList some is procedure { items { glob "*lock", "write", regex "^lea" } }
+constraint odd /Code/* is counter {
+	append preInsn $constraint[0].entry (* odd = 1; if ($arg[1] == 4) odd = 0; *)
+	prepend preInsn $constraint[0].return (* odd = 0; *)
+}
+metric mixed { name "mixed"; ` + head + ` counter n; counter last; constraint odd; constraint oneMutex; constraint procedureExclusive;
+	base is counter {
+		foreach f in $procedures {
+			append preInsn f.entry (* n = $arg[0]; *)
+			prepend preInsn f.return constrained (* if (n * 2 > 8 || last == 3) mixed += n - $return; last = $return; *)
+			if (f.name != "main") append postInsn f.calls constrained (* mixed -= 2; *)
+		}
+		append preInsn $function("leaf").entry constrained (* mixed++; n = -n; *)
+	} }
+metric crossed { name "crossed"; ` + head + ` constraint procedureInclusive;
+	base is wallTimer { foreach f in some { append preInsn f.return constrained (* startWallTimer(crossed); *)
+		append preInsn f.entry (* stopWallTimer(crossed); *) append preInsn f.calls (* stopWallTimer(crossed); *) } } }
+`
+
+// TestTwin compares both ways for every metric at many foci.
+func TestTwin(t *testing.T) {
+	lib, env := load(t, twinText), newTarget()
+	var foci []grid.Focus
+	for _, code := range []string{"", "/Code/work.c", "/Code/work.c/work", "/Code/work.c/leaf", "/Code/main.c/main", "/Code/libc.so.6/sem_wait", "/Code/libc.so.6"} {
+		for _, obj := range []string{"", "/SyncObject/Mutex", "/SyncObject/Mutex/cache_lock", "/SyncObject/Semaphore/slots", "/IO/File//tmp/x"} {
+			text := strings.Trim(code+","+obj, ",")
+			if text == "" {
+				text = "/"
+			}
+			f, err := grid.ParseFocus(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			foci = append(foci, f)
+		}
+	}
+	compared, nonzero := 0, map[string]bool{}
+	for _, m := range lib.metrics {
+		for _, focus := range foci {
+			plan, err := lib.Compile(m.Name, focus, env)
+			if err != nil || len(plan.Requests) == 0 {
+				continue
+			}
+			for seed := range uint64(12) {
+				events := walk(env, rand.New(rand.NewPCG(seed, 7)))
+				got, want := runPlan(plan, events), runText(lib, env, m, focus, events)
+				if got != want {
+					t.Fatalf("%v with seed %d: the plan counts %d, the text %d\n%v", plan.Pair, seed, got, want, plan)
+				}
+				compared++
+				if got != 0 {
+					nonzero[m.Name] = true
+				}
+			}
+		}
+	}
+	if compared < 1000 || len(nonzero) < 12 {
+		t.Errorf("only %d comparisons, %d metrics that count anything: %v", compared, len(nonzero), nonzero)
+	}
+	t.Logf("%d comparisons, metrics that counted: %d", compared, len(nonzero))
+}
