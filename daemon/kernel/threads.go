@@ -139,7 +139,7 @@ func (t *ThreadTimes) takeStat(text []byte) bool {
 			t.Start = n
 		}
 	}
-	return true
+	return len(text) > 0 // there are more fields, or the last number was cut
 }
 
 var voluntaryLine, forcedLine = []byte("\nvoluntary_ctxt_switches:"), []byte("\nnonvoluntary_ctxt_switches:")

@@ -10,9 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SwitchesEvery is how often a ThreadTable reads a thread's Voluntary and Forced: status costs the kernel several times
-// what schedstat and stat cost together.
-const SwitchesEvery = time.Second
+// SlowEvery is how often a ThreadTable reads stat and status of a thread that runs, in a process with more than FewThreads
+// threads: they cost the kernel several times what schedstat costs. With fewer threads they are read every time.
+const (
+	SlowEvery  = time.Second
+	FewThreads = 64
+)
 
 // A ThreadTable re-reads the accounting of all threads of processes, several times a second, cheaply: its files
 // stay open, and of a thread that has not run since the last time only schedstat is read.
@@ -31,17 +34,18 @@ type procRows struct {
 	ended   []ThreadTimes
 	round   uint64
 	tidList []int
+	slow    time.Duration // between reads of stat and status of one thread
 }
 
 type threadRow struct {
-	times         ThreadTimes
-	sched         schedstat
-	schedFD       int // -1 while not open
-	statFD        int
-	round         uint64 // of the last Refresh that saw it
-	known         bool   // stat has been read
-	switchesStale bool
-	switchesAt    time.Time
+	times     ThreadTimes
+	sched     schedstat
+	schedFD   int // -1 while not open
+	statFD    int
+	round     uint64 // of the last Refresh that saw it
+	known     bool   // stat and status have been read
+	slowStale bool   // it has run since
+	slowAt    time.Time
 }
 
 // NewThreadTable returns an empty table.
@@ -56,7 +60,7 @@ func NewThreadTable() *ThreadTable {
 
 // Refresh lists the threads of a process and reads them all. The result, in the kernel's order (by age), is valid until
 // the next Refresh of this process. A thread that ends meanwhile is left out and stands in Ended.
-// Run, RunQueueWait, Slices and State are of now; Voluntary and Forced may be older by SwitchesEvery.
+// Run, RunQueueWait and Slices are of now; with more than FewThreads threads the rest may be older by SlowEvery.
 // The error wraps ErrGone if the process has ended.
 func (t *ThreadTable) Refresh(pid int) ([]ThreadTimes, error) {
 	p, err := t.proc(pid)
@@ -72,7 +76,10 @@ func (t *ThreadTable) Refresh(pid int) ([]ThreadTimes, error) {
 		}
 		return nil, explain(fmt.Sprintf("listing the threads of process %d", pid), err)
 	}
-	p.times = p.times[:0]
+	p.times, p.slow = p.times[:0], 0
+	if len(p.tidList) > FewThreads {
+		p.slow = SlowEvery
+	}
 	now := time.Now()
 	for _, tid := range p.tidList {
 		row := p.rows[tid]
@@ -179,11 +186,21 @@ func (t *ThreadTable) read(p *procRows, row *threadRow, now time.Time) bool {
 	}
 	// Nothing else can have changed while the thread did not run: its state changes only by its own doing, but for
 	// becoming ready, which schedstat shows as soon as it runs.
-	if row.known && hasSched && !row.times.Coarse && sched == row.sched && !row.switchesDue(now) {
-		return true
+	changed := !row.known || !hasSched || row.times.Coarse || sched != row.sched
+	row.slowStale = row.slowStale || changed
+	row.sched = sched
+	if row.slowStale && now.Sub(row.slowAt) >= p.slow {
+		return t.readSlow(p, row, now)
 	}
-	changed := !row.known || sched != row.sched
-	text, err = t.file(p.dir, row.statFD, row.times.TID, "stat", statSize)
+	if changed {
+		row.times.takeSchedstat(sched)
+	}
+	return true
+}
+
+// readSlow reads what costs more; false if the thread has ended or another has its number.
+func (t *ThreadTable) readSlow(p *procRows, row *threadRow, now time.Time) bool {
+	text, err := t.file(p.dir, row.statFD, row.times.TID, "stat", statSize)
 	if err != nil {
 		return false
 	}
@@ -191,26 +208,16 @@ func (t *ThreadTable) read(p *procRows, row *threadRow, now time.Time) bool {
 	if !row.times.takeStat(text) || row.known && row.times.Start != start {
 		return false
 	}
-	row.times.takeSchedstat(sched)
-	row.sched, row.known = sched, true
-	row.switchesStale = row.switchesStale || changed
-	if row.switchesDue(now) {
-		t.readSwitches(p, row, now)
+	row.times.takeSchedstat(row.sched)
+	if text, err = t.file(p.dir, -1, row.times.TID, "status", statusSize); err == nil {
+		row.times.takeStatus(text)
 	}
+	if row.slowAt = now; !row.known {
+		// Threads found together are spread over the next second, so that no Refresh has to read them all.
+		row.slowAt = now.Add(-time.Duration(row.times.TID%10) * SlowEvery / 10)
+	}
+	row.known, row.slowStale = true, false
 	return true
-}
-
-func (r *threadRow) switchesDue(now time.Time) bool {
-	return r.switchesStale && now.Sub(r.switchesAt) >= SwitchesEvery
-}
-
-func (t *ThreadTable) readSwitches(p *procRows, row *threadRow, now time.Time) {
-	text, err := t.file(p.dir, -1, row.times.TID, "status", statusSize)
-	if err != nil {
-		return // it ends; the next Refresh will see that
-	}
-	row.times.takeStatus(text)
-	row.switchesAt, row.switchesStale = now, false
 }
 
 // file reads a file of a thread, through fd if it is open.

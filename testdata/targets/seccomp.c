@@ -42,7 +42,6 @@ int main(void)
 	target_start();
 	uint64_t hash = work(1), n = 1;
 	install_filter();
-	printf("FILTERED\n");
 	while (target_running()) {
 		for (int i = 0; i < 20; i++, n++)
 			if (work(1) != hash)

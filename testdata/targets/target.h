@@ -3,7 +3,7 @@
  * Lines in (stdin):   go, stop, and whatever the target itself understands. SIGTERM means stop as well.
  *                     The end of a pipe means stop, so that a target never outlives its test;
  *                     with a terminal or /dev/null as stdin the target starts at once and runs until SIGTERM.
- * Lines out (stdout): READY <pid>, BEAT <n> (every 50 ms), COUNT <name> <n>, BAD <why>, OK <hash>.
+ * Lines out (stdout): READY <pid> (its first threads are there), BEAT <n> (every 50 ms), COUNT <name> <n>, BAD <why>, OK <hash>.
  * Exit status:        TARGET_OK after OK, TARGET_BAD after BAD. */
 #ifndef TARGET_H
 #define TARGET_H
@@ -80,7 +80,7 @@ MAYBE_UNUSED static int target_finish(uint64_t hash)
 	return TARGET_OK;
 }
 
-/* target_start must be called first in main. */
+/* target_start must be called first in main. READY comes with the first target_poll or target_beat. */
 MAYBE_UNUSED static void target_start(void)
 {
 	struct sigaction sa;
@@ -90,7 +90,6 @@ MAYBE_UNUSED static void target_start(void)
 	sigaction(SIGTERM, &sa, NULL);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	alarm(lifetime ? (unsigned)atoi(lifetime) : 600); /* never forgotten on somebody's machine */
-	printf("READY %d\n", (int)getpid());
 }
 
 MAYBE_UNUSED static void target_take_line(const char *line)
@@ -138,6 +137,8 @@ MAYBE_UNUSED static void target_beat(void)
 {
 	static uint64_t last, beats;
 	uint64_t now = target_now_ns();
+	if (last == 0)
+		printf("READY %d\n", (int)getpid());
 	if (now - last < 50000000u)
 		return;
 	last = now;

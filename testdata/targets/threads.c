@@ -42,7 +42,6 @@ int main(int argc, char **argv)
 	for (int i = 0; i < n; i++)
 		if (pthread_create(&t[i], &attr, worker, &rounds[i]) != 0)
 			target_bad("pthread_create %d", i);
-	printf("STARTED %d\n", n);
 	target_wait_stop();
 	on = 0;
 	uint64_t sum = 0;
