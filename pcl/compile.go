@@ -122,7 +122,9 @@ func (c *compiler) compile(x matching) (*Plan, error) {
 		counters[c.m.ident] = c.newVar(c.m.ident, counting.kind)
 	}
 	for _, name := range c.m.counters {
-		counters[name] = c.newVar(name, Counter)
+		if counting.kind != Kernel { // which has no code that could use them
+			counters[name] = c.newVar(name, Counter)
+		}
 	}
 	if x.replace == nil {
 		if err := c.skipLists(); err != nil {

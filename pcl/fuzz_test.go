@@ -45,7 +45,7 @@ func checkPlan(t *testing.T, p *Plan) {
 	}
 }
 
-// FuzzCompile: whatever loads compiles to a sound plan or to an error, the same on every run, and runs like its text.
+// FuzzCompile: whatever loads compiles to a sound plan or to an error, the same on every run.
 func FuzzCompile(f *testing.F) {
 	foci := []string{"/", "/Code/work.c", "/Code/work.c/work", "/Code/work.c/work/loop", "/SyncObject/Mutex", "/SyncObject/Mutex/cache_lock",
 		"/Code/main.c/main,/SyncObject/Mutex/cache_lock", "/IO/File//tmp/x", "/Process/a{1}/thr_1", "/Machine/node1", "/SyncObject/Message/world/7", "/Memory/x/y"}

@@ -91,7 +91,7 @@ func (l *Library) Expects() []Expect { return slices.Clone(l.expects) }
 // Groupings lists the hierarchy definitions.
 func (l *Library) Groupings() []Grouping { return slices.Clone(l.groupings) }
 
-// Daemons, Processes and Visis list these definitions; nothing in this package acts on them.
+// Daemons lists the daemon definitions. Like processes and visis they are for others to act on.
 func (l *Library) Daemons() []Record { return slices.Clone(l.records["daemon"]) }
 
 // Processes lists the process definitions.

@@ -514,6 +514,8 @@ metric mixed { name "mixed"; ` + head + ` counter n; counter last; constraint od
 metric crossed { name "crossed"; ` + head + ` constraint procedureInclusive;
 	base is wallTimer { foreach f in some { append preInsn f.return constrained (* startWallTimer(crossed); *)
 		append preInsn f.entry (* stopWallTimer(crossed); *) append preInsn f.calls (* stopWallTimer(crossed); *) } } }
+metric between { name "between"; ` + head + ` constraint procedureInclusive;
+	base is wallTimer { foreach f in some { append preInsn f.return constrained (* startWallTimer(between); *) append preInsn f.entry (* stopWallTimer(between); *) } } }
 `
 
 // TestTwin compares both ways for every metric at many foci.

@@ -186,7 +186,7 @@ func (c *compiler) chosen(e *syntax.Expr) (value, error) {
 	case tProcs:
 		fns := unique(c.env.Function(elems[0], elems[1]))
 		if len(fns) == 0 {
-			return value{}, fmtNoFunction(elems[0], elems[1])
+			return value{}, noFunction(elems[0], elems[1])
 		}
 		return value{typ: tProcs, procs: fns}, nil
 	case tInt:
@@ -197,7 +197,7 @@ func (c *compiler) chosen(e *syntax.Expr) (value, error) {
 	}
 }
 
-func fmtNoFunction(module, function string) error {
+func noFunction(module, function string) error {
 	f := grid.Whole().Refine(grid.Code, module, function)
 	return grid.ErrRefused{Point: f.String(), Reason: "the target has no such function"}
 }

@@ -5,4 +5,44 @@
 // Parse has returned them.
 //
 // Text is not trusted: its size, its nesting, the length of one expression and the number of errors reported are bounded.
+//
+// The grammar; { } repeats, [ ] is optional. Strings have no escapes and end on their line, // begins a comment, booleans
+// may be in any case, and the ";" behind a closing brace may be left out.
+//
+//	file       = { definition } .
+//	definition = ("daemon" | "process" | "visi") IDENT "{" { KEY value ";" } "}"
+//	           | "tunable_constant" ( tunable | "{" { tunable } "}" ) | exclude | list | metric | constraint
+//	           | hypothesis | hierarchy | trace | expect .
+//	tunable    = STR ( INT | FLOAT | BOOL ) ";" .
+//	exclude    = "exclude" [ "noCase" ] [ "regex" ] STR ";" .
+//	list       = "resourceList" IDENT "is" ( "procedure" | "module" | "string" | "int" | "float" )
+//	             "{" "items" "{" item { "," item } "}" ";" [ "flavor" words ] [ "library" BOOL ";" ] "}" .
+//	item       = STR | INT | FLOAT | "glob" STR | "regex" STR .
+//	words      = "{" IDENT { "," IDENT } "}" ";" .
+//	metric     = "metric" IDENT "{" { mItem } "}" .
+//	mItem      = "name" STR ";" | "units" ( IDENT | STR ) ";" | "unitsType" ( "normalized" | "unnormalized" | "sampled" ) ";"
+//	           | "aggregateOperator" ( "sum" | "min" | "max" | "avg" ) ";" | "style" ( "EventCounter" | "SampledFunction" ) ";"
+//	           | "flavor" words | "mode" ( "developer" | "normal" ) ";" | "counter" IDENT ";"
+//	           | "doc" STR ";"                              what is counted, where, in which unit, and what is not seen
+//	           | "parked" ( "excluded" | "counted" ) ";"    whether the time of idle threads counts; it does by default
+//	           | "constraint" IDENT ";" | constraint | "base" "is" kind body .
+//	constraint = "constraint" IDENT path "is" ( "default" ";" | "counter" body | "replace" kind body ) .
+//	path       = "/" ( IDENT | "*" ) { "/" ( IDENT | "*" ) } .
+//	kind       = "counter" | "wallTimer" | "processTimer" | "void" | ( "hwCounter" | "hwTimer" | "kernel" ) "(" STR ")"
+//	           | "histogram" "(" ( "counter" | "wallTimer" | "processTimer" ) ")" .
+//	body       = block | ";" .                              ";" for kernel and void only
+//	block      = "{" { stmt } "}" .
+//	stmt       = block | "foreach" IDENT "in" expr stmt | "if" "(" expr ")" stmt
+//	           | ( "append" | "prepend" ) ( "preInsn" | "postInsn" ) expr [ "constrained" ] "(*" { code } "*)" .
+//	code       = [ "if" "(" expr ")" ] expr ";" .
+//	hypothesis = "hypothesis" IDENT "{" { "parent" IDENT ";" | "test" expr ";" | "refine" words | "suppress" "{" STR { ";" STR } "}"
+//	           | "expand" ( "why" | "where" | "whyAndWhere" ) ";" | "label" STR ";" | "explain" STR ";" } "}" .
+//	hierarchy  = "hierarchy" IDENT "{" { "item" STR "is" "{" STR { "," STR } "}" ";" } "}" .
+//	trace      = "trace" IDENT "{" "at" expr ";" "record" "{" expr { "," expr } "}" ";" "}" .
+//	expect     = "expect" IDENT "{" { [ "not" ] expr [ "at" STR ] ";" } "}" .
+//	expr       = INT | FLOAT | STR | IDENT | IDENT "(" [ expr { "," expr } ] ")" | IDENT "@" STR | "(" expr ")"
+//	           | expr "[" expr "]" | expr "." IDENT | expr "->" IDENT | expr "++" | "&" expr | "-" expr
+//	           | expr ( "*" | "/" | "+" | "-" | "<" | "<=" | ">" | ">=" | "==" | "!=" | "&&" | "||" | "=" | "+=" | "-=" ) expr .
+//
+// Operators bind as in C; names may begin with "$".
 package syntax
