@@ -12,7 +12,8 @@ const (
 	sufficientTime = 6.0  // s; then the point estimate decides; Paradyn's sufficientTime
 	minBins        = 3    // fewer say nothing of their spread
 	falseFactor    = 2    // a false answer must have been observed this much longer: nobody looks at that node again
-	spreadFloor    = 0.02 // of the threshold: no measurement is trusted to vary less, so a constant has a finite t
+	spreadFloor    = 0.2  // of the threshold: what few bins show is not trusted to vary less; a constant has a finite t
+	floorBins      = 8    // from here on the floor sinks as 1/n: a run of as many equal bins is no chance
 	flipTail       = 0.05 // after sufficientTime an answer is changed only if chance explains it this rarely
 	onsetTime      = 2.0  // s; a false node under watch turns true when every bin of this long held
 	maxConfidence  = 0.9999
@@ -87,7 +88,7 @@ func (w *window) estimate(h *hypothesis) estimate {
 }
 
 // spread is the standard deviation of the pseudo-values, widened for bins that resemble their neighbours and never
-// below spreadFloor of the threshold.
+// below a floor (spreadFloor): three bins may be equal by chance.
 func (w *window) spread(h *hypothesis, sums []float64, margin float64) float64 {
 	n := float64(len(w.rows))
 	pseudo := make([]float64, len(w.rows))
@@ -113,7 +114,8 @@ func (w *window) spread(h *hypothesis, sums []float64, margin float64) float64 {
 		variance *= (1 + r) / (1 - r) // effective number of samples of a first-order autoregressive series
 	}
 	_, threshold := h.judge(sums, n)
-	return math.Max(math.Sqrt(variance), spreadFloor*math.Abs(threshold)+1e-12)
+	floor := spreadFloor * math.Min(1, floorBins/n) * math.Abs(threshold)
+	return math.Max(math.Sqrt(variance), floor+1e-12)
 }
 
 // A conclusion is the answer of the sequential test. Unless settled is set nothing is decided yet.
@@ -149,7 +151,8 @@ func conclude(e estimate, width float64, before State, minObserve float64) concl
 	case tail <= spent && patient:
 		c.settled, c.confidence = true, math.Min(1-tail*n*(n-1)/2, maxConfidence)
 	case span >= sufficientTime-width/2 && e.n >= 5 && (before == Testing || tail <= flipTail):
-		c.settled, c.confidence = true, math.Min(1-tail, 1-2*errorBudget)
+		// The looks before this one could have erred too; an answer that did not come early is never as sure.
+		c.settled, c.confidence = true, math.Max(0.5, math.Min(1-tail-errorBudget, 1-2*errorBudget))
 	}
 	return c
 }

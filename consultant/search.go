@@ -138,11 +138,16 @@ func (s *Search) tick() {
 	}
 	s.shed(now)
 	s.observe(now)
-	s.advance(now)
+	asked := s.advance(now)
 	s.mu.Unlock()
 	s.judgeSamples(now)
 	s.suspect(now)
-	s.expand()
+	for asked {
+		s.expand()
+		s.mu.Lock()
+		asked = s.advance(now) // a way that led to nothing makes room for the next at once
+		s.mu.Unlock()
+	}
 	s.priceQueue(now)
 	s.mu.Lock()
 	s.pick(s.cfg.Now())

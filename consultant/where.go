@@ -88,15 +88,19 @@ func refineOrder(hs []grid.Hierarchy, via grid.Hierarchy) []grid.Hierarchy {
 }
 
 // advance lets every true node take its next way when the ones before led nowhere. Nodes reached along Code go first,
-// so that a lock or a file is looked for below the function that waits before the functions of each lock are.
-func (s *Search) advance(now float64) {
+// so that a lock or a file is looked for below the function that waits before the functions of each lock are. It tells
+// whether there is anything to expand.
+func (s *Search) advance(now float64) bool {
+	asked := false
 	for _, alongCode := range []bool{true, false} {
 		for _, n := range s.graph.nodes {
 			if n.state == True && len(n.plan) > 0 && len(n.asked) == 0 && (n.via == grid.Code) == alongCode {
 				s.advanceNode(n, now)
 			}
+			asked = asked || len(n.asked) > 0
 		}
 	}
+	return asked
 }
 
 func (s *Search) advanceNode(n *node, now float64) {
