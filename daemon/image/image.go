@@ -88,6 +88,7 @@ type Object struct {
 	debug  lazy[*Object] // separate debug file, nil if there is none
 
 	lines lineCache
+	data  dataTable
 	last  lastFlow
 }
 

@@ -1,0 +1,250 @@
+package daemon
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"culprit/daemon/process"
+	"culprit/grid"
+	"culprit/internal/safetext"
+	"culprit/pcl"
+)
+
+// attach opens a process, maps the segment into it and learns its threads.
+func (d *Daemon) attach(pid int) error {
+	t, err := openTarget(d, pid)
+	if err != nil {
+		return err
+	}
+	if err := t.mapSegment(); err != nil {
+		t.close()
+		return err
+	}
+	t.profile = newProfile(t)
+	d.tree.Add(grid.Process, t.name)
+	t.threads.refresh(0, 0)
+	t.threads.learnComms()
+	d.targets = append(d.targets, t)
+	return nil
+}
+
+// mapSegment creates the shared segment in the target, in one stop, and learns the threads' pointers and stacks.
+func (t *target) mapSegment() error {
+	info, err := t.proc.Info()
+	if err != nil {
+		return err
+	}
+	t.seccomp = info.Seccomp
+	maps, err := t.proc.Maps()
+	if err != nil {
+		return err
+	}
+	for _, m := range maps {
+		if isSegment(m) && strings.HasPrefix(m.Path, "/memfd:"+segmentName) {
+			return t.occupied()
+		}
+	}
+	cs := clusters(maps)
+	return t.stop(func(w *process.World) error {
+		if err := t.checkThreadPointers(w); err != nil {
+			return err
+		}
+		t.threads.learn(w)
+		seg, err := newSegment(w, t.proc, info.Threads, cs)
+		if err != nil {
+			return err
+		}
+		t.seg = seg
+		t.learnStacks(w)
+		return nil
+	})
+}
+
+// occupied says whose segment is in the target already.
+func (t *target) occupied() error {
+	pid, alive, _, err := Owner(t.proc.PID())
+	if err == nil && alive {
+		return fmt.Errorf("culprit with pid %d is attached to it already: detach that one first (culprit detach %d)", pid, t.proc.PID())
+	}
+	return fmt.Errorf("an earlier culprit was killed and has left its probes in it: run culprit restore %d first", t.proc.PID())
+}
+
+// checkThreadPointers makes sure that trampolines can tell threads apart by the word at %fs:0, which the x86-64 ABI makes
+// the thread pointer itself.
+func (t *target) checkThreadPointers(w *process.World) error {
+	for _, th := range w.Threads() {
+		fs := th.Regs.Fs_base
+		var b [8]byte
+		if fs == 0 || w.ReadMem(process.Addr(fs), b[:]) != nil || le64(b[:]) != fs {
+			return &process.Unsupported{What: fmt.Sprintf("a program whose thread %d keeps no thread pointer at %%fs:0 (a pure Go program, or one without a C library)", th.TID),
+				Needs: "a C library's thread control blocks"}
+		}
+	}
+	return nil
+}
+
+func le64(b []byte) (v uint64) {
+	for i := 7; i >= 0; i-- {
+		v = v<<8 | uint64(b[i])
+	}
+	return v
+}
+
+// learnStacks finds what each thread was started with.
+func (t *target) learnStacks(w *process.World) {
+	const most = 64 // threads; the others are learnt from samples
+	buf := make([]byte, 16<<10)
+	for i, th := range w.Threads() {
+		if i == most {
+			return
+		}
+		t.firstStacks = append(t.firstStacks, threadStack{th.TID, th.Regs.Fs_base, t.frames(w, th, buf)})
+	}
+}
+
+type threadStack struct {
+	tid    int
+	fs     uint64
+	frames []frame
+}
+
+// learnComms gives threads the names that the kernel knows, and roots from the stacks seen at attach.
+func (tt *threadTable) learnComms() {
+	for _, s := range tt.t.firstStacks {
+		tt.noteStack(s.tid, s.fs, s.frames)
+	}
+	tt.t.firstStacks = nil
+}
+
+// threadName is the element of the Process hierarchy for a thread.
+func threadName(pid, tid int) string {
+	comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", pid, tid))
+	if err != nil {
+		return fmt.Sprintf("thr_%d", tid)
+	}
+	return fmt.Sprintf("thr_%d{%s}", tid, strings.TrimSuffix(safetext.CleanMax(string(comm), 64), "\n"))
+}
+
+// discover looks for code that the targets have mapped since, and for programs that they became.
+func (d *Daemon) discover() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, t := range d.targets {
+		if t.ended {
+			continue
+		}
+		if err := t.proc.CheckExec(); err != nil {
+			d.logf("%s: %v", t.name, err)
+			d.end(t)
+			continue
+		}
+		known := len(t.objects)
+		if err := t.loadObjects(); err == nil && len(t.objects) > known {
+			d.logf("%s has loaded more code", t.name)
+			d.goLoop(func() { d.publishCode(t) })
+		}
+	}
+}
+
+// publishCode makes modules and functions resources. It runs beside the search: names are needed at once only for what is
+// asked for.
+func (d *Daemon) publishCode(t *target) {
+	type entry struct{ module, name string }
+	var list []entry
+	d.mu.Lock()
+	for id, f := range t.funcs {
+		if !t.published[id] && !d.opts.Library.Excluded(f.fn.Module, f.fn.Name) {
+			t.published[id] = true
+			list = append(list, entry{f.fn.Module, f.fn.Name})
+		}
+	}
+	d.mu.Unlock()
+	for i, e := range list {
+		select {
+		case <-d.stopped:
+			return
+		default:
+		}
+		if err := d.tree.Add(grid.Code, e.module, e.name); err != nil {
+			d.logf("%d of %d functions are listed: %v", i, len(list), err)
+			return
+		}
+	}
+}
+
+// runtime guesses what a target is written in from what it has loaded.
+func (t *target) runtime() string {
+	for _, o := range t.objects {
+		switch {
+		case o.IsGo():
+			return "go"
+		case strings.HasPrefix(o.name, "libstdc++.so"), strings.HasPrefix(o.name, "libc++.so"):
+			return "cxx"
+		}
+	}
+	if len(t.objects) > 0 && t.objects[0].IsRust() {
+		return "rust"
+	}
+	return "c"
+}
+
+func (tt *threadTable) count() int {
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	return len(tt.rows)
+}
+
+// selected reports whether a focus covers the target.
+func (t *target) selected(f grid.Focus) bool {
+	e := f.Elements(grid.Process)
+	if len(e) == 0 {
+		return true
+	}
+	return e[0] == t.name || e[0] == fmt.Sprint(t.proc.PID())
+}
+
+// notCovered says why a focus selects nothing.
+func (d *Daemon) notCovered(f grid.Focus) error {
+	if len(f.Elements(grid.Process)) > 0 {
+		return fmt.Errorf("focus %s: no live process %q is measured here", f, f.Elements(grid.Process)[0])
+	}
+	return process.ErrTargetExited
+}
+
+// focusFunctions are the functions that a focus names.
+func (t *target) focusFunctions(f grid.Focus) map[pcl.FuncID]bool {
+	m := map[pcl.FuncID]bool{}
+	if e := f.Elements(grid.Code); len(e) >= 2 {
+		for _, id := range t.Function(e[0], e[1]) {
+			m[id] = true
+		}
+	}
+	return m
+}
+
+// noteRefusal keeps why a function is not instrumented, for the report.
+func (d *Daemon) noteRefusal(t *target, id pcl.FuncID, err error) {
+	if len(d.refused) < 1000 {
+		d.refused[t.FuncName(id)] = err.Error()
+	}
+}
+
+// Source tells where the function of a focus is written. line is 0 if that is not known.
+func (d *Daemon) Source(f grid.Focus) (file string, line int) {
+	e := f.Elements(grid.Code)
+	if len(e) < 2 {
+		return "", 0
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, t := range d.targets {
+		for _, id := range t.Function(e[0], e[1]) {
+			fn := t.funcs[id]
+			if file, line, ok := fn.obj.Line(fn.fn.Addr); ok {
+				return file, line
+			}
+		}
+	}
+	return "", 0
+}

@@ -1,0 +1,127 @@
+package daemon
+
+import (
+	"sort"
+
+	"culprit/daemon/image"
+	"culprit/grid"
+	"culprit/pcl"
+)
+
+// Refinements implements grid.Axis.
+func (d *Daemon) Refinements(f grid.Focus, h grid.Hierarchy) []grid.Focus {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if h == grid.Code {
+		return d.codeRefinements(f)
+	}
+	e := f.Elements(h)
+	var out []grid.Focus
+	if h == grid.Process && len(e) == 0 && len(d.targets) == 1 {
+		e = []string{d.targets[0].name} // one process: its threads are the next step
+		f = f.Refine(h, e...)
+	}
+	for _, c := range d.tree.Children(h, e...) {
+		if h == grid.SyncObject || h == grid.IO {
+			out = append(out, d.objectsOf(f, h, append(append([]string(nil), e...), c))...)
+			continue
+		}
+		out = append(out, f.Refine(h, append(append([]string(nil), e...), c)...))
+	}
+	return out
+}
+
+// objectsOf goes to single locks and files at once: that a program waits for "mutexes" is no news.
+func (d *Daemon) objectsOf(f grid.Focus, h grid.Hierarchy, e []string) (out []grid.Focus) {
+	if len(e) == 2 {
+		return []grid.Focus{f.Refine(h, e...)}
+	}
+	for _, c := range d.tree.Children(h, e...) {
+		out = append(out, f.Refine(h, e[0], c))
+	}
+	return out
+}
+
+// codeRefinements follows the call graph: the roots first, then callees.
+func (d *Daemon) codeRefinements(f grid.Focus) (out []grid.Focus) {
+	e := f.Elements(grid.Code)
+	seen := map[grid.Focus]bool{f: true}
+	for _, t := range d.targets {
+		if t.ended || !t.selected(f) {
+			continue
+		}
+		var ids []pcl.FuncID
+		switch len(e) {
+		case 0:
+			ids = distinct(append(t.Start(), t.profile.sampledRoots()...))
+		case 2:
+			for _, id := range t.Function(e[0], e[1]) {
+				ids = append(ids, t.calleesOf(id)...)
+			}
+			ids = distinct(ids)
+		}
+		for _, id := range ids {
+			fn := t.funcs[id]
+			if fn == nil || d.opts.Library.Excluded(fn.fn.Module, fn.fn.Name) {
+				continue
+			}
+			if g := f.Refine(grid.Code, fn.fn.Module, fn.fn.Name); !seen[g] {
+				seen[g] = true
+				out = append(out, g)
+			}
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].String() < out[j].String() })
+	return out
+}
+
+// calleesOf lists what a function calls: by its direct calls and tail calls, and by what samples saw below it.
+func (t *target) calleesOf(id pcl.FuncID) (ids []pcl.FuncID) {
+	f := t.funcs[id]
+	if f == nil {
+		return nil
+	}
+	f.analyse()
+	if f.flow != nil {
+		for _, c := range f.flow.Calls {
+			if g := t.callee(f.obj, c); g != nil && g != f {
+				ids = append(ids, g.id)
+			}
+		}
+		for _, x := range f.flow.Exits {
+			if x.Kind != image.ExitRet && x.Target != 0 {
+				if g := t.tailCallee(f.obj, x); g != nil && g != f {
+					ids = append(ids, g.id)
+				}
+			}
+		}
+	}
+	return distinct(append(ids, t.profile.callees(id)...))
+}
+
+// tailCallee is the function that an exit goes on in.
+func (t *target) tailCallee(o *object, x image.Exit) *function {
+	return t.functionAt(x.Target + o.bias)
+}
+
+// Weight implements grid.Axis.
+func (d *Daemon) Weight(f grid.Focus, kind string) float64 {
+	k, ok := kindNames[kind]
+	if !ok {
+		return 0
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var hits, total float64
+	for _, t := range d.targets {
+		h, n := t.profile.weight(f, k)
+		total += n
+		if t.selected(f) {
+			hits += h
+		}
+	}
+	if total < 5 {
+		return 0
+	}
+	return hits / total
+}

@@ -1,0 +1,360 @@
+package daemon
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"sort"
+	"time"
+
+	"culprit/daemon/process"
+	"culprit/trampoline"
+)
+
+// A change is what one batch does to one site.
+type change struct {
+	s      *site
+	base   *trampoline.Base // nil: the original bytes come back
+	space  *codeSpace
+	addr   uint64
+	pieces []patched // what is written, with what is there before
+}
+
+// A busyError says that a thread stands where bytes would change under it.
+type busyError struct {
+	s   *site
+	tid int
+}
+
+func (e *busyError) Error() string {
+	return fmt.Sprintf("thread %d stands inside the bytes to be replaced at %#x", e.tid, e.s.Addr)
+}
+
+// retries is how often a stop is repeated because a thread stood in a window: each one is a new chance.
+const retries = 25
+
+// apply brings sites to what is wanted at them, in one stop of the target: new trampolines first, then the ledger, then the
+// bytes of the text, then catch-up. Sites in whose windows threads stand again and again are returned as busy and left alone.
+func (t *target) apply(sites []*site, fresh []*part) (busy map[*site]error, err error) {
+	busy = map[*site]error{}
+	for try := 0; ; try++ {
+		changes, err := t.prepare(sites, busy)
+		if err != nil {
+			return busy, err
+		}
+		if len(changes) == 0 && len(fresh) == 0 {
+			return busy, nil
+		}
+		err = t.commit(changes, fresh)
+		var be *busyError
+		if !errors.As(err, &be) {
+			return busy, err
+		}
+		if try >= retries {
+			busy[be.s] = be
+			try = 0
+		}
+		time.Sleep(time.Duration(1+try) * time.Millisecond)
+	}
+}
+
+// prepare generates the trampolines of a batch and works out the bytes.
+func (t *target) prepare(sites []*site, busy map[*site]error) (changes []*change, err error) {
+	defer func() {
+		if err != nil {
+			t.discard(changes)
+		}
+	}()
+	for _, s := range sites {
+		if busy[s] != nil || s.empty() && s.base == nil {
+			continue
+		}
+		c := &change{s: s}
+		if !s.empty() {
+			if c.base, c.space, c.addr, err = s.generate(); err != nil {
+				return changes, err
+			}
+		}
+		changes = append(changes, c)
+		if err = c.layOut(); err != nil {
+			return changes, err
+		}
+	}
+	return changes, nil
+}
+
+// layOut fills the pieces of a change.
+func (c *change) layOut() error {
+	s := c.s
+	if c.base == nil {
+		for i := len(s.pieces) - 1; i >= 0; i-- { // the way in first, then what it led to
+			p := s.pieces[i]
+			c.pieces = append(c.pieces, patched{addr: p.addr, old: p.new, new: p.old, ledger: p.ledger})
+		}
+		return nil
+	}
+	pieces, err := s.Patch(c.addr + uint64(c.base.Entry))
+	if err != nil {
+		return err
+	}
+	for i, p := range pieces {
+		old := s.original(p)
+		if s.base != nil {
+			old = s.pieces[i].new
+		}
+		if old == nil {
+			return fmt.Errorf("the bytes at %#x cannot be read from the file", p.Addr)
+		}
+		c.pieces = append(c.pieces, patched{addr: p.Addr, old: old, new: p.Bytes, ledger: -1})
+	}
+	return nil
+}
+
+// original is what the file has at a piece.
+func (s *site) original(p trampoline.Piece) []byte {
+	o := s.t.objectAt(p.Addr)
+	if o == nil {
+		return nil
+	}
+	code, err := o.Code(p.Addr-o.bias, p.Addr-o.bias+uint64(len(p.Bytes)))
+	if err != nil {
+		return nil
+	}
+	return append([]byte(nil), code...)
+}
+
+// discard gives back the trampolines of changes that were not made.
+func (t *target) discard(changes []*change) {
+	for _, c := range changes {
+		if c.base != nil {
+			c.space.release(c.addr, len(c.base.Code)+16)
+		}
+	}
+}
+
+// commit stops the target and makes the changes; on an error none is made.
+func (t *target) commit(changes []*change, fresh []*part) error {
+	pages := pagesOf(changes)
+	if err := t.touch(pages); err != nil {
+		t.discard(changes)
+		return err
+	}
+	wrote := false
+	err := t.stop(func(w *process.World) error {
+		if err := t.checkPCs(w, changes); err != nil {
+			return err
+		}
+		if err := t.write(w, changes, pages); err != nil {
+			return err
+		}
+		wrote = true
+		t.reclaim(w)
+		t.catchUp(w, fresh)
+		return nil
+	})
+	if !wrote {
+		t.discard(changes)
+		return err
+	}
+	t.adopt(changes)
+	return err
+}
+
+// adopt remembers what is patched now.
+func (t *target) adopt(changes []*change) {
+	for _, c := range changes {
+		s := c.s
+		if s.base != nil {
+			t.quarantine = append(t.quarantine, retired{s.space, s.baseAddr, len(s.base.Code) + 16})
+		} else {
+			t.d.inserted++
+		}
+		if c.base == nil {
+			t.d.removed++
+			s.pieces = nil
+		} else {
+			orig := s.pieces
+			s.pieces = nil
+			for i, p := range c.pieces {
+				if len(orig) > 0 {
+					p.old = orig[i].old
+				}
+				s.pieces = append(s.pieces, p)
+			}
+		}
+		s.base, s.space, s.baseAddr = c.base, c.space, c.addr
+	}
+}
+
+// A pageEdit is what a batch changes in one page of text. Pages of rank 0 are written before those of rank 1: what a jump
+// leads to before the jump, and the other way round when it is taken away, so that being killed between two pages harms nobody.
+type pageEdit struct {
+	rank   int
+	addr   uint64
+	pieces []patched
+}
+
+const pageMask = trampoline.PageSize - 1
+
+// pagesOf groups the bytes of a batch by page, in the order in which changes are given within a page.
+func pagesOf(changes []*change) []*pageEdit {
+	type place struct {
+		rank int
+		addr uint64
+	}
+	pages := map[place]*pageEdit{}
+	var order []*pageEdit
+	for _, c := range changes {
+		for i, p := range c.pieces {
+			at := place{c.rank(i), p.addr &^ pageMask}
+			if pages[at] == nil {
+				pages[at] = &pageEdit{rank: at.rank, addr: at.addr}
+				order = append(order, pages[at])
+			}
+			pages[at].pieces = append(pages[at].pieces, p)
+		}
+	}
+	sort.Slice(order, func(i, j int) bool {
+		a, b := order[i], order[j]
+		return a.rank < b.rank || a.rank == b.rank && a.addr < b.addr
+	})
+	return order
+}
+
+// rank orders the pieces of a change. A piece never crosses a page: the planner sees to it.
+func (c *change) rank(i int) int {
+	if last := len(c.pieces) - 1; c.base != nil && i == last || c.base == nil && i > 0 {
+		return 1
+	}
+	return 0
+}
+
+// touch has the kernel make the target's own copy of every page before the target is stopped, which is the costly part of a
+// first write: one byte is written over itself.
+func (t *target) touch(pages []*pageEdit) error {
+	for _, pg := range pages {
+		if t.ownPages[pg.addr] {
+			continue
+		}
+		if err := t.proc.Touch(process.Addr(pg.addr)); err != nil {
+			return fmt.Errorf("preparing the page at %#x: %w", pg.addr, err)
+		}
+		t.ownPages[pg.addr] = true
+	}
+	return nil
+}
+
+// write puts the ledger entries, then the bytes page by page. If a page cannot be written, those before it are put back.
+func (t *target) write(w *process.World, changes []*change, pages []*pageEdit) error {
+	if err := t.enter(changes); err != nil {
+		return err
+	}
+	for i, pg := range pages {
+		page, err := pg.edited(w)
+		if err == nil {
+			err = pg.writeTo(w, page)
+		}
+		if err != nil {
+			for k := i; k >= 0; k-- {
+				pages[k].undo(w)
+			}
+			t.cancel(changes)
+			return err
+		}
+	}
+	t.settle(changes)
+	return nil
+}
+
+// edited reads the page, compares what is to be replaced with what is expected, and returns the new contents.
+func (pg *pageEdit) edited(w *process.World) ([]byte, error) {
+	page := make([]byte, trampoline.PageSize)
+	if err := w.ReadMem(process.Addr(pg.addr), page); err != nil {
+		return nil, fmt.Errorf("reading the target's code at %#x: %w", pg.addr, err)
+	}
+	for _, p := range pg.pieces {
+		at := p.addr & pageMask
+		if !bytes.Equal(page[at:at+uint64(len(p.old))], p.old) {
+			return nil, &process.Refused{Point: "code at " + hex(p.addr),
+				Reason: fmt.Sprintf("it holds % x where % x was expected: somebody else has changed it", page[at:at+uint64(len(p.old))], p.old)}
+		}
+		copy(page[at:], p.new)
+	}
+	return page, nil
+}
+
+// writeTo writes from the first to the last changed byte of the page.
+func (pg *pageEdit) writeTo(w *process.World, page []byte) error {
+	lo, hi := pg.extent()
+	return w.WriteText(process.Addr(pg.addr+lo), page[lo:hi])
+}
+
+func (pg *pageEdit) extent() (lo, hi uint64) {
+	lo = trampoline.PageSize
+	for _, p := range pg.pieces {
+		lo = min(lo, p.addr&pageMask)
+		hi = max(hi, p.addr&pageMask+uint64(len(p.new)))
+	}
+	return lo, hi
+}
+
+func (pg *pageEdit) undo(w *process.World) {
+	for i := len(pg.pieces) - 1; i >= 0; i-- {
+		p := pg.pieces[i]
+		w.WriteText(process.Addr(p.addr), p.old) // an error here leaves the ledger entry in place for restore
+	}
+}
+
+// enter writes a ledger entry for every piece that is about to change.
+func (t *target) enter(changes []*change) error {
+	for _, c := range changes {
+		for i := range c.pieces {
+			p := &c.pieces[i]
+			if c.base == nil {
+				continue // the entry that was written when it was patched stays until the old bytes are back
+			}
+			e := trampoline.Entry{Addr: p.addr, Len: len(p.new)}
+			copy(e.New[:], p.new)
+			copy(e.Old[:], p.old)
+			if c.s.base != nil {
+				copy(e.Old[:], c.s.pieces[i].old)
+			}
+			n, err := t.seg.ledger.Put(e)
+			if err != nil {
+				t.cancel(changes)
+				return err
+			}
+			p.ledger = n
+		}
+	}
+	return nil
+}
+
+// cancel takes back the entries of a batch that was not made.
+func (t *target) cancel(changes []*change) {
+	for _, c := range changes {
+		for i := range c.pieces {
+			if c.base != nil && c.pieces[i].ledger >= 0 {
+				t.seg.ledger.Free(c.pieces[i].ledger)
+			}
+		}
+	}
+}
+
+// settle marks entries as patched, and frees those whose bytes were replaced or restored.
+func (t *target) settle(changes []*change) {
+	for _, c := range changes {
+		for i := range c.pieces {
+			if c.base != nil {
+				t.seg.ledger.Patched(c.pieces[i].ledger)
+			}
+		}
+		if c.s.base != nil {
+			for _, p := range c.s.pieces {
+				t.seg.ledger.Free(p.ledger)
+			}
+		}
+	}
+}
+
+func hex(a uint64) string { return fmt.Sprintf("%#x", a) }

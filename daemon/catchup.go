@@ -1,0 +1,142 @@
+package daemon
+
+import (
+	"culprit/daemon/process"
+	"culprit/pcl"
+	"culprit/trampoline"
+)
+
+// Catch-up: a thread that is inside a function when its probes come has passed the entry. Without it the inclusive time of
+// main, or of an event loop, would stay 0 for ever. What the entry code would have left is written into the thread's block
+// while the target is stopped, by interpreting the plan for every activation on the stack, outermost first.
+
+// catchUp does this for the parts of a batch.
+func (t *target) catchUp(w *process.World, fresh []*part) {
+	var need []*part
+	for _, p := range fresh {
+		if p.needsCatchUp() {
+			need = append(need, p)
+		}
+	}
+	if len(need) == 0 {
+		return
+	}
+	byFunc := requestsByFunction(need)
+	buf := make([]byte, 32<<10)
+	for _, th := range w.Threads() {
+		frames := t.frames(w, th, buf)
+		t.threads.noteStack(th.TID, th.Regs.Fs_base, frames)
+		for i := len(frames) - 1; i >= 0; i-- {
+			if f := frames[i].f; f != nil && len(byFunc[f.id]) > 0 {
+				a := activation{t: t, tid: th.TID, slot: t.seg.slotOf(th.Regs.Fs_base), sp: frames[i].cfa - 8, fr: &frames[i], inner: i == 0}
+				a.enter(byFunc[f.id])
+			}
+		}
+	}
+}
+
+type partRequest struct {
+	p *part
+	r *pcl.Request
+}
+
+func requestsByFunction(parts []*part) map[pcl.FuncID][]partRequest {
+	m := map[pcl.FuncID][]partRequest{}
+	for _, p := range parts {
+		for i := range p.plan.Requests {
+			r := &p.plan.Requests[i]
+			m[r.Func] = append(m[r.Func], partRequest{p, r})
+		}
+	}
+	return m
+}
+
+// An activation interprets entry code for one frame.
+type activation struct {
+	t     *target
+	tid   int
+	slot  int
+	sp    uint64 // stack pointer at the entry
+	fr    *frame
+	inner bool // nothing was called from it
+}
+
+// enter runs what had run at the entry, then what had run before the call that the frame stands in.
+func (a *activation) enter(reqs []partRequest) {
+	for _, pr := range reqs {
+		if pr.r.Where == pcl.Entry {
+			a.run(pr)
+		}
+	}
+	if a.inner {
+		return
+	}
+	for _, pr := range reqs {
+		if pr.r.Where == pcl.Call && !pr.r.Post && a.standsIn(pr.r.Site) {
+			a.run(pr)
+		}
+	}
+}
+
+// standsIn reports whether the frame's call site with this number is the one that has not returned.
+func (a *activation) standsIn(site int) bool {
+	f := a.fr.f
+	f.analyse()
+	return f.flow != nil && site < len(f.flow.Calls) && f.flow.Calls[site].Ret+f.obj.bias == a.fr.pc
+}
+
+// run interprets one request. Counters are not touched: what happened before the probe came is not counted. What depends on
+// arguments that are gone is left out.
+func (a *activation) run(pr partRequest) {
+	for _, g := range pr.r.Guards {
+		if !a.holds(pr.p.cells[g]) {
+			return
+		}
+	}
+	for _, in := range pr.r.Code {
+		if in.Cond != nil {
+			continue
+		}
+		a.primitive(pr.p, in)
+	}
+}
+
+func (a *activation) holds(c cellVar) bool {
+	v := a.t.seg.load(a.slot, c.off)
+	if c.activation {
+		return v >= a.sp && v != 0
+	}
+	return v != 0
+}
+
+func (a *activation) primitive(p *part, in pcl.Instr) {
+	seg, c := a.t.seg, p.cells[in.Var]
+	switch in.Op {
+	case pcl.OpFlagEnter:
+		if seg.load(a.slot, c.off) <= a.sp {
+			seg.store(a.slot, c.off, a.sp)
+		}
+	case pcl.OpTimerEnter:
+		if seg.load(a.slot, c.off+trampoline.TimerActive) <= a.sp {
+			seg.store(a.slot, c.off+trampoline.TimerStart, a.now(c))
+			seg.store(a.slot, c.off+trampoline.TimerActive, a.sp)
+		}
+	case pcl.OpTimerStart:
+		seg.store(a.slot, c.off+trampoline.TimerStart, a.now(c))
+		seg.store(a.slot, c.off+trampoline.TimerActive, 1)
+	case pcl.OpTimerStop, pcl.OpTimerLeave:
+		seg.store(a.slot, c.off+trampoline.TimerActive, 0)
+	case pcl.OpSet:
+		if in.Var != 0 && in.Expr != nil && in.Expr.Op == pcl.ExConst {
+			seg.store(a.slot, c.off, uint64(in.Expr.Value))
+		}
+	}
+}
+
+// now is the time on the clock of a timer.
+func (a *activation) now(c cellVar) uint64 {
+	if c.kind == pcl.ProcessTimer {
+		return uint64(a.t.threads.cpuTime(a.tid))
+	}
+	return tsc()
+}

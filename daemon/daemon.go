@@ -1,0 +1,261 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"culprit/daemon/kernel"
+	"culprit/grid"
+	"culprit/internal/safetext"
+	"culprit/pcl"
+)
+
+// Options are what a daemon is told when it attaches.
+type Options struct {
+	Library  *pcl.Library // metrics; required
+	Budget   float64      // fraction of the target's time that probes may use, for its own decisions; 0.02 if 0
+	Children bool         // whether threads and children that are born later are measured too
+	Log      func(string) // nil = dropped; called from any goroutine
+}
+
+// A Daemon measures processes. Without Detach its probes go on counting, harmlessly, until the targets end.
+type Daemon struct {
+	opts    Options
+	tree    *grid.Tree
+	clock   *kernel.TSCClock
+	prices  prices
+	images  images
+	host    string
+	ncpu    int
+	began   time.Time
+	pauses  pauseLog
+	targets []*target
+
+	enabling sync.Mutex // one batch at a time
+
+	mu       sync.Mutex
+	pairs    map[grid.PairKey]*pair
+	off      []*part // switched off, still in the text
+	owner    uint64
+	round    int
+	refused  map[string]string
+	inserted int
+	removed  int
+
+	costMu    sync.Mutex
+	cost      float64
+	lastPause time.Duration
+
+	stopped  chan struct{}
+	loops    sync.WaitGroup
+	ended    chan struct{}
+	endOnce  sync.Once
+	stopOnce sync.Once
+}
+
+// tickInterval is how often all cells are read; lookInterval how often stacks are sampled.
+const (
+	tickInterval = 200 * time.Millisecond
+	lookInterval = 25 * time.Millisecond
+)
+
+// Attach begins to measure processes. The targets run on; they are stopped for about a millisecond to map the shared
+// segment. On an error nothing is left behind. Errors are those of package process, per target.
+func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
+	clock, err := kernel.CalibrateTSC()
+	if err != nil {
+		return nil, err
+	}
+	if opts.Log == nil {
+		opts.Log = func(string) {}
+	}
+	host, _ := os.Hostname()
+	d := &Daemon{opts: opts, tree: grid.NewTree(), clock: clock, prices: measurePrices(clock.Hz()), host: host, ncpu: runtime.NumCPU(),
+		began: time.Now(), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, stopped: make(chan struct{}), ended: make(chan struct{})}
+	d.tree.Add(grid.Machine, host)
+	for _, pid := range pids {
+		if err := ctx.Err(); err != nil {
+			d.Detach()
+			return nil, err
+		}
+		if err := d.attach(pid); err != nil {
+			d.Detach()
+			return nil, fmt.Errorf("process %d: %w", pid, err)
+		}
+	}
+	d.goLoop(d.sampleLoop)
+	d.goLoop(d.lookLoop)
+	for _, t := range d.targets {
+		d.goLoop(func() { d.await(t) })
+		d.goLoop(func() { d.publishCode(t) })
+	}
+	return d, nil
+}
+
+func (d *Daemon) goLoop(f func()) {
+	d.loops.Add(1)
+	go func() {
+		defer d.loops.Done()
+		f()
+	}()
+}
+
+// Now is the session time in seconds.
+func (d *Daemon) Now() float64 { return time.Since(d.began).Seconds() }
+
+// Tree is the resources discovered so far.
+func (d *Daemon) Tree() *grid.Tree { return d.tree }
+
+func (d *Daemon) logf(format string, args ...any) {
+	d.opts.Log(safetext.Clean(fmt.Sprintf(format, args...)))
+}
+
+// sampleLoop reads all cells five times a second and keeps the house clean in between.
+func (d *Daemon) sampleLoop() {
+	tick := time.NewTicker(tickInterval)
+	defer tick.Stop()
+	for n := 1; ; n++ {
+		select {
+		case <-d.stopped:
+			return
+		case <-tick.C:
+		}
+		d.tick()
+		if n%5 == 0 {
+			d.clock.Refine()
+			for _, t := range d.targets {
+				t.profile.age()
+			}
+		}
+		if n%10 == 0 {
+			d.clean()
+			d.discover()
+		}
+	}
+}
+
+// lookLoop samples stacks.
+func (d *Daemon) lookLoop() {
+	tick := time.NewTicker(lookInterval)
+	defer tick.Stop()
+	for n := 0; ; n++ {
+		select {
+		case <-d.stopped:
+			return
+		case <-tick.C:
+		}
+		d.mu.Lock()
+		for _, t := range d.targets {
+			if t.ended {
+				continue
+			}
+			t.profile.look(d.Now())
+			if n%4 == 0 {
+				t.profile.take()
+			}
+		}
+		d.mu.Unlock()
+	}
+}
+
+// await marks a target that has ended; the last one ends the session.
+func (d *Daemon) await(t *target) {
+	select {
+	case <-d.stopped:
+		return
+	case <-t.proc.Done():
+	}
+	d.tick() // what its cells hold is still there
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.end(t)
+}
+
+// end retires a target. d.mu is held.
+func (d *Daemon) end(t *target) {
+	if t.ended {
+		return
+	}
+	t.ended = true
+	d.tree.Retire(grid.Process, t.name)
+	for _, o := range d.targets {
+		if !o.ended {
+			return
+		}
+	}
+	d.endOnce.Do(func() { close(d.ended) })
+}
+
+// Ended is closed when all targets have ended: by exit, exec or a signal.
+func (d *Daemon) Ended() <-chan struct{} { return d.ended }
+
+// TargetInfo describes a target for people.
+type TargetInfo struct {
+	Host    string
+	PID     int
+	Exe     string
+	Runtime string // "c", "cxx", "go" or "rust"
+	Threads int
+	Ended   bool
+}
+
+// Targets lists what is measured.
+func (d *Daemon) Targets() (infos []TargetInfo) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, t := range d.targets {
+		infos = append(infos, TargetInfo{Host: d.host, PID: t.proc.PID(), Exe: t.exe, Runtime: t.runtime(), Threads: t.threads.count(), Ended: t.ended})
+	}
+	return infos
+}
+
+// Overhead is what the session costs.
+type Overhead struct {
+	Observed float64 // fraction of the target's active time
+	Pauses   struct {
+		Count          int
+		MaxUS, TotalUS int64
+	}
+	DaemonCPU float64 // processors used by this program since attach
+}
+
+// Overhead returns the costs so far.
+func (d *Daemon) Overhead() (o Overhead) {
+	o.Observed = d.observed()
+	d.pauses.mu.Lock()
+	o.Pauses.Count = d.pauses.count
+	o.Pauses.MaxUS, o.Pauses.TotalUS = d.pauses.max.Microseconds(), d.pauses.sum.Microseconds()
+	d.pauses.mu.Unlock()
+	var ru unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &ru) == nil {
+		o.DaemonCPU = time.Duration(ru.Utime.Nano()+ru.Stime.Nano()).Seconds() / max(d.Now(), 0.001)
+	}
+	return o
+}
+
+// A Refusal is a function that could not be instrumented.
+type Refusal struct{ Function, Reason string }
+
+// Probes counts the sites that were patched.
+type Probes struct {
+	Inserted, Removed, Left int
+	Refused                 []Refusal
+}
+
+// Probes returns the counts so far.
+func (d *Daemon) Probes() Probes {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	p := Probes{Inserted: d.inserted, Removed: d.removed, Left: d.inserted - d.removed}
+	for f, r := range d.refused {
+		p.Refused = append(p.Refused, Refusal{f, r})
+	}
+	sortRefusals(p.Refused)
+	return p
+}

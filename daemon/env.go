@@ -1,0 +1,195 @@
+package daemon
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"sort"
+	"strings"
+
+	"culprit/daemon/image"
+	"culprit/grid"
+	"culprit/pcl"
+	"culprit/trampoline"
+)
+
+// A target answers what the PCL compiler asks: it is a pcl.Env.
+
+var _ pcl.Env = (*target)(nil)
+
+// ids turns functions of one object into ids, in order of address.
+func (t *target) ids(o *object, fns []*image.Function) (ids []pcl.FuncID) {
+	for _, fn := range fns {
+		ids = append(ids, pcl.FuncID(fn.Addr+o.bias))
+	}
+	return ids
+}
+
+// Named implements pcl.Env.
+func (t *target) Named(name string) (ids []pcl.FuncID) {
+	for _, o := range t.objects {
+		ids = append(ids, t.ids(o, o.Named(name))...)
+	}
+	return distinct(ids)
+}
+
+func distinct(ids []pcl.FuncID) []pcl.FuncID {
+	sort.Slice(ids, func(i, j int) bool { return ids[i] < ids[j] })
+	out := ids[:0]
+	for i, id := range ids {
+		if i == 0 || id != ids[i-1] {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// Matching implements pcl.Env. A pattern that does not parse matches nothing: the checker has refused it before.
+func (t *target) Matching(pattern string, regex bool) (ids []pcl.FuncID) {
+	match := func(name string) bool { ok, _ := path.Match(pattern, name); return ok }
+	if regex {
+		re, err := regexp.Compile(pattern)
+		if err != nil {
+			return nil
+		}
+		match = re.MatchString
+	}
+	for id, f := range t.funcs {
+		if match(f.fn.Name) || f.fn.Linkage != "" && match(f.fn.Linkage) {
+			ids = append(ids, id)
+		}
+	}
+	return distinct(ids)
+}
+
+// names indexes all functions by module and name.
+func (t *target) names() map[string]map[string][]pcl.FuncID {
+	if t.index != nil {
+		return t.index
+	}
+	t.index = map[string]map[string][]pcl.FuncID{}
+	for id, f := range t.funcs {
+		mod := f.fn.Module
+		if t.index[mod] == nil {
+			t.index[mod] = map[string][]pcl.FuncID{}
+		}
+		for _, n := range append([]string{f.fn.Name, f.fn.Linkage}, f.fn.Aliases...) {
+			if n != "" {
+				t.index[mod][n] = distinct(append(t.index[mod][n], id))
+			}
+		}
+	}
+	return t.index
+}
+
+// Function implements pcl.Env.
+func (t *target) Function(module, function string) []pcl.FuncID { return t.names()[module][function] }
+
+// ModuleFunctions implements pcl.Env.
+func (t *target) ModuleFunctions(module string) (ids []pcl.FuncID) {
+	for _, list := range t.names()[module] {
+		ids = append(ids, list...)
+	}
+	return distinct(ids)
+}
+
+// Modules implements pcl.Env.
+func (t *target) Modules() (mods []string) {
+	for m := range t.names() {
+		mods = append(mods, m)
+	}
+	sort.Strings(mods)
+	return mods
+}
+
+// FuncName implements pcl.Env.
+func (t *target) FuncName(id pcl.FuncID) string {
+	if f := t.funcs[id]; f != nil {
+		return f.fn.Name
+	}
+	return ""
+}
+
+// FuncModule implements pcl.Env.
+func (t *target) FuncModule(id pcl.FuncID) string {
+	if f := t.funcs[id]; f != nil {
+		return f.fn.Module
+	}
+	return ""
+}
+
+// CallSites implements pcl.Env.
+func (t *target) CallSites(id pcl.FuncID) (sites []pcl.CallSite) {
+	f := t.funcs[id]
+	if f == nil {
+		return nil
+	}
+	f.analyse()
+	if f.flow == nil {
+		return nil
+	}
+	for i, c := range f.flow.Calls {
+		s := pcl.CallSite{Caller: id, Index: i}
+		if g := t.callee(f.obj, c); g != nil {
+			s.Callee = g.id
+		}
+		sites = append(sites, s)
+	}
+	return sites
+}
+
+// callee resolves a direct call, through the procedure linkage table where it goes through it.
+func (t *target) callee(o *object, c image.CallSite) *function {
+	if c.Import != "" {
+		if ids := t.Named(c.Import); len(ids) > 0 {
+			return t.funcs[ids[0]]
+		}
+		return nil
+	}
+	if c.Target == 0 {
+		return nil
+	}
+	return t.functionAt(c.Target + o.bias)
+}
+
+// Start implements pcl.Env: main and the functions that threads were seen to start with.
+func (t *target) Start() []pcl.FuncID { return distinct(append(t.Named("main"), t.threads.roots()...)) }
+
+// Exit implements pcl.Env.
+func (t *target) Exit() (ids []pcl.FuncID) {
+	for _, n := range []string{"exit", "_exit", "pthread_exit"} {
+		ids = append(ids, t.Named(n)...)
+	}
+	return distinct(ids)
+}
+
+// Object implements pcl.Env.
+func (t *target) Object(h grid.Hierarchy, elems []string) (uint64, error) {
+	v, ok := t.threads.objects.value(h, elems)
+	if !ok {
+		return 0, fmt.Errorf("process %s has no /%s/%s that was seen so far", t.name, h, strings.Join(elems, "/"))
+	}
+	return v, nil
+}
+
+// Machine implements pcl.Env.
+func (t *target) Machine() string { return t.d.host }
+
+// Flavors implements pcl.Env.
+func (t *target) Flavors() []string { return []string{"any", "unix", "c", "cxx", "rust"} }
+
+// pointsOf returns the points of a function that a request names.
+func (f *function) pointsOf(r pcl.Request) []trampoline.Point {
+	switch r.Where {
+	case pcl.Entry, pcl.Return:
+		return f.points[r.Where]
+	}
+	i := 2 * r.Site
+	if r.Post {
+		i++
+	}
+	if all := f.points[pcl.Call]; i < len(all) {
+		return all[i : i+1]
+	}
+	return nil
+}

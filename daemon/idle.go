@@ -1,0 +1,59 @@
+package daemon
+
+import "culprit/daemon/kernel"
+
+// Waiting for work is not a bottleneck. Which waits those are is decided from the system call that a thread is blocked in.
+
+// System calls of x86-64 (arch/x86/entry/syscalls/syscall_64.tbl).
+const (
+	sysRead         = 0
+	sysPoll         = 7
+	sysPause        = 34
+	sysNanosleep    = 35
+	sysAccept       = 43
+	sysRecvfrom     = 45
+	sysRecvmsg      = 47
+	sysWait4        = 61
+	sysSelect       = 23
+	sysRtSigwait    = 128
+	sysRtSigsuspend = 130
+	sysFutex        = 202
+	sysClockNano    = 230
+	sysEpollWait    = 232
+	sysWaitid       = 247
+	sysPselect6     = 270
+	sysPpoll        = 271
+	sysEpollPwait   = 281
+	sysAccept4      = 288
+	sysRestart      = 219
+	sysEpollPwait2  = 441
+)
+
+// alwaysIdle are the calls in which a thread waits for work, for time or for a child.
+var alwaysIdle = map[int]bool{sysPoll: true, sysPause: true, sysNanosleep: true, sysAccept: true, sysWait4: true, sysSelect: true,
+	sysRtSigwait: true, sysRtSigsuspend: true, sysClockNano: true, sysEpollWait: true, sysWaitid: true, sysPselect6: true,
+	sysPpoll: true, sysEpollPwait: true, sysAccept4: true, sysEpollPwait2: true}
+
+const (
+	futexCommand = 0x7f
+	futexWait    = 0 // a mutex, a barrier: linux/futex.h
+	futexLockPI  = 6
+)
+
+// idles decides whether a blocked thread has nothing to do. quiet is how long it has not run, in seconds.
+//
+// A thread that waits for a lock is never idle. One that waits for another thread to signal it (condition variable, semaphore,
+// join) or to send something is waiting if that happens all the time, and parked if nothing came for parkAfter.
+func idles(c kernel.BlockedCall, quiet float64) bool {
+	if alwaysIdle[c.NR] {
+		return true
+	}
+	switch c.NR {
+	case sysFutex:
+		cmd := c.Args[1] & futexCommand
+		return cmd != futexWait && cmd != futexLockPI && quiet >= parkAfter
+	case sysRead, sysRecvfrom, sysRecvmsg, sysRestart, -1:
+		return quiet >= parkAfter
+	}
+	return false
+}

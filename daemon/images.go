@@ -1,0 +1,49 @@
+package daemon
+
+import (
+	"io"
+	"sync"
+
+	"culprit/daemon/image"
+	"culprit/daemon/process"
+)
+
+// A fileKey names a file however it is reached.
+type fileKey struct {
+	dev   uint64
+	inode uint64
+}
+
+// images keeps one image per file, shared by all targets that map it. Safe for use by several goroutines.
+type images struct {
+	mu     sync.Mutex
+	byFile map[fileKey]*image.Object
+}
+
+// open returns the image of a mapped file. The file stays open as long as the image may be read: until the daemon ends.
+func (s *images) open(p *process.Process, m process.Mapping, key fileKey) (*image.Object, io.Closer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o := s.byFile[key]; o != nil {
+		return o, io.NopCloser(nil), nil
+	}
+	f, err := p.OpenMapping(m)
+	if err != nil {
+		return nil, nil, err
+	}
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	o, err := image.Open(f, size, baseName(m.Path))
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	if s.byFile == nil {
+		s.byFile = map[fileKey]*image.Object{}
+	}
+	s.byFile[key] = o
+	return o, io.NopCloser(nil), nil
+}

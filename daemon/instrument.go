@@ -1,0 +1,402 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+
+	"culprit/daemon/process"
+	"culprit/grid"
+	"culprit/pcl"
+	"culprit/trampoline"
+)
+
+// Enable implements grid.Instrumenter.
+func (d *Daemon) Enable(keys []grid.PairKey, sink grid.Sink) []grid.EnableResult {
+	d.enabling.Lock()
+	defer d.enabling.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	results := make([]grid.EnableResult, len(keys))
+	batch := d.newBatch()
+	for i, key := range keys {
+		results[i] = grid.EnableResult{Key: key}
+		p, err := batch.add(key, sink)
+		if err != nil {
+			results[i].Err = typed(err)
+			continue
+		}
+		batch.made[key] = p
+	}
+	batch.run()
+	now := d.Now()
+	for i, key := range keys {
+		if results[i].Err != nil {
+			continue
+		}
+		if err := batch.failed[key]; err != nil {
+			results[i].Err = typed(err)
+			continue
+		}
+		p := batch.made[key]
+		p.since, p.last = now, now
+		d.pairs[key] = p
+		d.start(p)
+		results[i].Tier, results[i].Since = p.tier, now
+	}
+	return results
+}
+
+// start takes the readings from which a new pair grows.
+func (d *Daemon) start(p *pair) {
+	for _, pt := range p.parts {
+		pt.on = true
+		r := pt.t.read(d.Now())
+		pt.ns = d.prices.average(pt.plan)
+		if pt.plan.Kind == pcl.Kernel {
+			pt.sampleKernel(r, 0)
+			continue
+		}
+		pt.price(r, 0)
+	}
+}
+
+// typed turns errors of the rooms below into those of the grid, so that whoever searches can tell them apart.
+func typed(err error) error {
+	var refused *process.Refused
+	var busy *busyError
+	var deferred *process.Deferred
+	switch {
+	case errors.As(err, &refused):
+		return grid.ErrRefused{Point: refused.Point, Reason: refused.Reason}
+	case errors.As(err, &busy), errors.As(err, &deferred):
+		return grid.ErrDeferred{Reason: err.Error()}
+	case errors.Is(err, process.ErrTargetExited), errors.Is(err, process.ErrTargetExeced):
+		return grid.ErrTargetExited{}
+	}
+	return err
+}
+
+// A batch is a set of pairs that are inserted, and of old ones that are removed, in one stop of each target.
+type batch struct {
+	d      *Daemon
+	made   map[grid.PairKey]*pair
+	failed map[grid.PairKey]error
+	sites  map[*target]map[*site]bool
+	fresh  map[*target][]*part
+}
+
+func (d *Daemon) newBatch() *batch {
+	b := &batch{d: d, made: map[grid.PairKey]*pair{}, failed: map[grid.PairKey]error{}, sites: map[*target]map[*site]bool{}, fresh: map[*target][]*part{}}
+	for _, p := range d.off { // what was switched off goes out with the next stop
+		b.touch(p)
+	}
+	return b
+}
+
+func (b *batch) touch(p *part) {
+	if b.sites[p.t] == nil {
+		b.sites[p.t] = map[*site]bool{}
+	}
+	for _, s := range p.sites {
+		b.sites[p.t][s] = true
+	}
+}
+
+// add compiles a pair for every target that its focus covers and puts its code at the sites; nothing is patched yet.
+func (b *batch) add(key grid.PairKey, sink grid.Sink) (*pair, error) {
+	p := &pair{key: key, sink: sink, tier: grid.TierKernel}
+	covered := false
+	for _, t := range b.d.targets {
+		if t.ended || !t.selected(key.Focus) {
+			continue
+		}
+		covered = true
+		part, err := b.part(t, key)
+		if err != nil {
+			for _, q := range p.parts {
+				b.takeBack(q)
+			}
+			return nil, err
+		}
+		p.parts = append(p.parts, part)
+		if part.plan.Kind != pcl.Kernel {
+			p.tier = grid.TierProbe
+		}
+	}
+	if !covered {
+		return nil, b.d.notCovered(key.Focus)
+	}
+	return p, nil
+}
+
+func (b *batch) part(t *target, key grid.PairKey) (*part, error) {
+	b.d.owner++
+	p, err := newPart(t, key, b.d.owner)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.check(p); err != nil {
+		p.release()
+		return nil, err
+	}
+	p.zero()
+	if err := b.place(p); err != nil {
+		b.takeBack(p)
+		return nil, err
+	}
+	if len(p.sites) > 0 {
+		b.touch(p)
+		b.fresh[t] = append(b.fresh[t], p)
+	}
+	return p, nil
+}
+
+// check refuses what this target cannot take.
+func (b *batch) check(p *part) error {
+	if p.plan.Kind == pcl.Kernel && kernelQuantities[p.plan.KernelName] == nil {
+		return fmt.Errorf("metric %q: the kernel keeps no quantity %q", p.plan.Pair.Metric, p.plan.KernelName)
+	}
+	if p.t.seccomp == 0 {
+		return nil
+	}
+	for _, v := range p.plan.Vars {
+		if v.Kind == pcl.ProcessTimer {
+			return grid.ErrUnsupported{What: "timing processor time in a program under a seccomp filter", Needs: "a clock without system calls"}
+		}
+	}
+	return nil
+}
+
+// place puts the code of every request at its points. Of several functions those that cannot be instrumented are left out
+// and listed, as long as the constrained function itself is not among them and some are left.
+func (b *batch) place(p *part) error {
+	bad := map[pcl.FuncID]error{}
+	focus := p.t.focusFunctions(p.plan.Pair.Focus)
+	for i := range p.plan.Requests {
+		r := &p.plan.Requests[i]
+		if err := p.t.reachable(r); err != nil {
+			bad[r.Func] = err
+		}
+	}
+	placed := 0
+	for i := range p.plan.Requests {
+		r := &p.plan.Requests[i]
+		if err := bad[r.Func]; err != nil {
+			if focus[r.Func] {
+				return err
+			}
+			b.d.noteRefusal(p.t, r.Func, err)
+			continue
+		}
+		sites, err := p.request(r)
+		if err != nil {
+			return err
+		}
+		placed++
+		p.sites = append(p.sites, sites...)
+	}
+	if placed == 0 && len(p.plan.Requests) > 0 {
+		return bad[p.plan.Requests[0].Func]
+	}
+	return nil
+}
+
+// reachable reports why the points of a request cannot all be instrumented.
+func (t *target) reachable(r *pcl.Request) error {
+	f := t.funcs[r.Func]
+	if f == nil {
+		return &process.Refused{Point: hex(uint64(r.Func)), Reason: "no function there"}
+	}
+	f.analyse()
+	if f.reason != "" {
+		return &process.Refused{Point: f.fn.Name, Reason: f.reason}
+	}
+	if t.seg.space(f.addr()) == nil {
+		return &process.Refused{Point: f.fn.Name, Reason: "no room for trampolines within 2 GiB of it"}
+	}
+	for _, pt := range f.pointsOf(*r) {
+		if _, refusal := f.plan.SiteOf(pt); refusal != nil {
+			return &process.Refused{Point: f.fn.Name + ", " + pt.Kind.String(), Reason: refusal.Reason}
+		}
+	}
+	return nil
+}
+
+// takeBack removes a part that was not patched in.
+func (b *batch) takeBack(p *part) {
+	for _, s := range p.sites {
+		s.drop(p)
+	}
+	p.release()
+	list := b.fresh[p.t][:0]
+	for _, q := range b.fresh[p.t] {
+		if q != p {
+			list = append(list, q)
+		}
+	}
+	b.fresh[p.t] = list
+}
+
+// run patches. Pairs with a site that stays busy, and all pairs of a target that cannot be stopped, are taken back.
+func (b *batch) run() {
+	for t, set := range b.sites {
+		for _, p := range b.d.off {
+			if p.t == t {
+				for _, s := range p.sites {
+					s.drop(p)
+				}
+			}
+		}
+		var sites []*site
+		for s := range set {
+			sites = append(sites, s)
+		}
+		busy, err := t.apply(sites, b.fresh[t])
+		b.settle(t, busy, err)
+	}
+}
+
+// settle marks what failed and forgets the parts that went out.
+func (b *batch) settle(t *target, busy map[*site]error, err error) {
+	for key, p := range b.made {
+		for _, pt := range p.parts {
+			if pt.t != t {
+				continue
+			}
+			e := err
+			for _, s := range pt.sites {
+				if busy[s] != nil {
+					e = busy[s]
+				}
+			}
+			if e != nil {
+				b.failed[key] = e
+			}
+		}
+	}
+	for key := range b.failed {
+		b.abandon(b.made[key])
+	}
+	if err != nil {
+		return
+	}
+	kept := b.d.off[:0]
+	for _, p := range b.d.off {
+		if p.t == t && !p.stillIn(busy) {
+			p.release()
+			continue
+		}
+		kept = append(kept, p)
+	}
+	b.d.off = kept
+}
+
+// stillIn reports whether a site of the part could not be changed.
+func (p *part) stillIn(busy map[*site]error) bool {
+	for _, s := range p.sites {
+		if busy[s] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// abandon has the parts of a failed pair removed with the next batch: some of their sites may be patched already.
+func (b *batch) abandon(p *pair) {
+	for _, pt := range p.parts {
+		if !pt.gone {
+			pt.gone = true
+			pt.switchOff()
+			b.d.off = append(b.d.off, pt)
+		}
+	}
+}
+
+// zero clears the part's cells in all blocks. No code refers to them yet.
+func (p *part) zero() {
+	if p.t.seg == nil {
+		return
+	}
+	for _, slot := range append(p.t.seg.used(nil), p.t.seg.Slots) {
+		for _, c := range p.cells {
+			for off := int32(0); off < c.size; off += trampoline.WordSize {
+				p.t.seg.store(slot, c.off+off, 0)
+			}
+		}
+		if p.hits >= 0 {
+			p.t.seg.store(slot, p.hits, 0)
+		}
+	}
+}
+
+// Disable implements grid.Instrumenter: values up to now are given out, then the code is switched off without stopping
+// anyone. It is taken out of the text with the next batch, or by the janitor.
+func (d *Daemon) Disable(keys []grid.PairKey) {
+	d.enabling.Lock()
+	defer d.enabling.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	going := map[grid.PairKey]*pair{}
+	for _, k := range keys {
+		if p := d.pairs[k]; p != nil {
+			going[k] = p
+			for _, pt := range p.parts {
+				pt.on = false
+				pt.switchOff()
+			}
+		}
+	}
+	now := d.Now()
+	for k, p := range going {
+		if p.tier == grid.TierProbe {
+			d.samplePairs(now, map[grid.PairKey]*pair{k: p})
+		}
+		delete(d.pairs, k)
+		for _, pt := range p.parts {
+			if len(pt.sites) > 0 {
+				pt.gone = true
+				d.off = append(d.off, pt)
+			} else {
+				pt.release()
+			}
+		}
+	}
+}
+
+// switchOff turns the part's mini-trampolines off by a store each.
+func (p *part) switchOff() {
+	for _, s := range p.sites {
+		if s.base == nil {
+			continue
+		}
+		for _, at := range s.base.Toggles[p.owner] {
+			p.t.seg.toggle(s.space, s.baseAddr+uint64(at), s.base.Off(at))
+		}
+		if s.allOff() {
+			p.t.seg.toggle(s.space, s.baseAddr+uint64(s.base.Switch), s.base.Off(s.base.Switch))
+		}
+	}
+}
+
+// allOff marks the groups of parts that are going and reports whether none is left.
+func (s *site) allOff() bool {
+	for _, l := range s.groups {
+		for _, g := range l {
+			if g.part.on {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// clean takes out what was switched off. It stops the targets.
+func (d *Daemon) clean() {
+	d.enabling.Lock()
+	defer d.enabling.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.off) > 0 {
+		d.newBatch().run()
+	}
+}

@@ -1,0 +1,114 @@
+package daemon
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Metrics that the kernel keeps anyway: PCL's "base is kernel(NAME)". They need no probe and cost the target nothing.
+
+// kernelQuantities are the names that PCL may use.
+var kernelQuantities = map[string]func(p *part, r *reading, interval float64) float64{
+	"cpu_time":       (*part).kernelCPU,
+	"wall_time":      (*part).kernelWall,
+	"blocked_time":   (*part).kernelBlocked,
+	"run_queue_wait": (*part).kernelRunQueue,
+	"active_threads": (*part).kernelActive,
+	"number_of_cpus": func(p *part, _ *reading, _ float64) float64 { return float64(p.t.d.ncpu) },
+	"observed_cost":  func(p *part, _ *reading, _ float64) float64 { return p.t.d.observed() },
+	"pause_time":     (*part).kernelPause,
+}
+
+func (p *part) sampleKernel(r *reading, interval float64) float64 {
+	return kernelQuantities[p.plan.KernelName](p, r, interval)
+}
+
+// since turns a total into its growth.
+func (p *part) since(total float64) float64 {
+	d := total - p.lastK
+	p.lastK = total
+	return max(d, 0)
+}
+
+// kernelCPU is processor time: of the process by its CPU clock, which threads that ended are part of; of one thread by its
+// scheduler statistics.
+func (p *part) kernelCPU(r *reading, interval float64) float64 {
+	if p.plan.Thread != "" {
+		return p.overThreads(func(w *threadRow) float64 { return (w.times.Run - w.prev.Run).Seconds() })
+	}
+	total, err := processCPU(p.t.proc.PID())
+	if err != nil {
+		return 0
+	}
+	return p.since(total.Seconds())
+}
+
+// processCPU reads another process's CPU clock (clock_getcpuclockid(3): ~pid << 3 | CPUCLOCK_SCHED).
+func processCPU(pid int) (time.Duration, error) {
+	var ts unix.Timespec
+	err := unix.ClockGettime(int32(^uint32(pid)<<3|2), &ts)
+	return time.Duration(ts.Nano()), err
+}
+
+// kernelWall is the time that threads existed.
+func (p *part) kernelWall(r *reading, interval float64) float64 {
+	return p.overThreads(func(*threadRow) float64 { return interval })
+}
+
+// kernelRunQueue is the time that threads were ready but had no processor.
+func (p *part) kernelRunQueue(r *reading, interval float64) float64 {
+	return p.overThreads(func(w *threadRow) float64 { return (w.times.RunQueueWait - w.prev.RunQueueWait).Seconds() })
+}
+
+// offCPU is the time in which a thread neither ran nor was ready.
+func (w *threadRow) offCPU(interval float64) float64 {
+	used := (w.times.Run - w.prev.Run) + (w.times.RunQueueWait - w.prev.RunQueueWait)
+	return max(interval-used.Seconds(), 0)
+}
+
+// waiting is the part of it in which the thread had something to wait for, as far as the looks at it saw.
+func (w *threadRow) waiting(interval float64) float64 {
+	blocked := w.share[lookWaiting] + w.share[lookIdle]
+	if blocked == 0 {
+		if w.parked {
+			return 0
+		}
+		return w.offCPU(interval)
+	}
+	return w.offCPU(interval) * w.share[lookWaiting] / blocked
+}
+
+func (p *part) kernelBlocked(r *reading, interval float64) float64 {
+	return p.overThreads(func(w *threadRow) float64 { return w.waiting(interval) })
+}
+
+// kernelActive is the number of threads that were not idle, as an average over the interval.
+func (p *part) kernelActive(r *reading, interval float64) float64 {
+	if interval <= 0 {
+		return 0
+	}
+	return p.overThreads(func(w *threadRow) float64 {
+		return min((interval-w.offCPU(interval)+w.waiting(interval))/interval, 1)
+	})
+}
+
+func (p *part) kernelPause(*reading, float64) float64 {
+	return p.since(p.t.d.pauses.total().Seconds())
+}
+
+// overThreads adds up over the live threads that the focus covers.
+func (p *part) overThreads(f func(*threadRow) float64) (sum float64) {
+	tt := p.t.threads
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	if p.t.ended {
+		return 0
+	}
+	for _, w := range tt.rows {
+		if p.plan.Thread == "" || w.named(p.plan.Thread) {
+			sum += f(w)
+		}
+	}
+	return sum
+}

@@ -1,0 +1,207 @@
+package daemon
+
+import (
+	"fmt"
+
+	"culprit/grid"
+	"culprit/pcl"
+	"culprit/trampoline"
+)
+
+// A pair is one enabled metric-focus pair; it has a part in every target that its focus covers.
+type pair struct {
+	key   grid.PairKey
+	sink  grid.Sink
+	tier  grid.Tier
+	since float64
+	last  float64 // session time of the last value given to the sink
+	parts []*part
+}
+
+// A part is a pair in one target: its compiled plan, its cells and the mini-trampolines that fill them.
+type part struct {
+	t     *target
+	plan  *pcl.Plan
+	owner uint64 // of its groups
+	cells []cellVar
+	hits  int32 // cell that counts executions, for the price; -1 if the metric's own word does
+
+	sites []*site
+	seen  map[int]slotValue // last value by thread block
+	hit   uint64            // last sum of hits
+	ns    float64           // price of one execution
+	spent float64           // fraction of the active time that it used in the last interval
+	lastK float64           // for kernel metrics: the last value
+	on    bool
+	gone  bool // switched off, to be taken out
+}
+
+// A cellVar is a variable of a plan in the thread blocks.
+type cellVar struct {
+	off, size  int32
+	kind       pcl.Kind
+	activation bool // a flag that holds a stack pointer
+}
+
+// A slotValue is the last value of a pair in one thread block and whose it was.
+type slotValue struct {
+	value uint64
+	raw   uint64 // sum without what is in flight
+}
+
+// newPart compiles a pair for a target and reserves its cells; nothing of the target is touched.
+func newPart(t *target, key grid.PairKey, owner uint64) (*part, error) {
+	plan, err := t.d.opts.Library.Compile(key.Metric, key.Focus, t)
+	if err != nil {
+		return nil, err
+	}
+	p := &part{t: t, plan: plan, owner: owner, hits: -1, seen: map[int]slotValue{}}
+	if plan.Kind == pcl.Kernel || plan.Kind == pcl.Void {
+		return p, nil
+	}
+	if err := p.reserve(); err != nil {
+		p.release()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *part) reserve() error {
+	for i, v := range p.plan.Vars {
+		c := cellVar{size: trampoline.WordSize, kind: v.Kind, activation: p.isActivationFlag(i)}
+		if v.Kind != pcl.Counter {
+			c.size = trampoline.TimerSize
+		}
+		var err error
+		if c.off, err = p.t.cells.alloc(c.size); err != nil {
+			return err
+		}
+		p.cells = append(p.cells, c)
+	}
+	if p.countsItself() {
+		return nil
+	}
+	off, err := p.t.cells.alloc(trampoline.WordSize)
+	if err == nil {
+		p.hits = off
+	}
+	return err
+}
+
+func (p *part) release() {
+	for _, c := range p.cells {
+		p.t.cells.release(c.off, c.size)
+	}
+	if p.hits >= 0 {
+		p.t.cells.release(p.hits, trampoline.WordSize)
+	}
+	p.cells, p.hits = nil, -1
+}
+
+// countsItself reports whether the metric's own word already says how often its code ran.
+func (p *part) countsItself() bool {
+	for _, r := range p.plan.Requests {
+		if len(r.Guards) > 0 || len(r.Code) != 1 {
+			return false
+		}
+		in := r.Code[0]
+		if in.Op != pcl.OpAdd || in.Cond != nil || in.Expr == nil || in.Expr.Op != pcl.ExConst || in.Expr.Value != 1 {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *part) isActivationFlag(v int) bool {
+	for _, r := range p.plan.Requests {
+		for _, in := range r.Code {
+			if in.Var == v && in.Op == pcl.OpFlagEnter {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// needsCatchUp reports whether threads that are already inside its functions must be told.
+func (p *part) needsCatchUp() bool {
+	for _, r := range p.plan.Requests {
+		for _, in := range r.Code {
+			switch in.Op {
+			case pcl.OpFlagEnter, pcl.OpTimerEnter, pcl.OpTimerStart, pcl.OpSet:
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// minis translates a request to primitives on cells.
+func (p *part) minis(r *pcl.Request) (ms []trampoline.Mini, err error) {
+	var guards []trampoline.Guard
+	for _, v := range r.Guards {
+		guards = append(guards, trampoline.Guard{Cell: p.cells[v].off, Activation: p.cells[v].activation})
+	}
+	if p.hits >= 0 {
+		ms = append(ms, trampoline.Mini{Op: trampoline.Add, Cell: p.hits, Expr: &trampoline.Expr{Value: 1}})
+	}
+	for _, in := range r.Code {
+		m := trampoline.Mini{Op: p.op(in), Cell: p.cells[in.Var].off, Guards: guards}
+		if m.Expr, err = p.expr(in.Expr); err != nil {
+			return nil, err
+		}
+		if m.Cond, err = p.expr(in.Cond); err != nil {
+			return nil, err
+		}
+		ms = append(ms, m)
+	}
+	return ms, nil
+}
+
+var plainOps = map[pcl.Op]trampoline.Op{pcl.OpAdd: trampoline.Add, pcl.OpSet: trampoline.Set,
+	pcl.OpFlagEnter: trampoline.FlagEnter, pcl.OpFlagLeave: trampoline.FlagLeave}
+var wallOps = map[pcl.Op]trampoline.Op{pcl.OpTimerEnter: trampoline.WallEnter, pcl.OpTimerLeave: trampoline.WallLeave,
+	pcl.OpTimerStart: trampoline.WallStart, pcl.OpTimerStop: trampoline.WallStop}
+var cpuOps = map[pcl.Op]trampoline.Op{pcl.OpTimerEnter: trampoline.CPUEnter, pcl.OpTimerLeave: trampoline.CPULeave,
+	pcl.OpTimerStart: trampoline.CPUStart, pcl.OpTimerStop: trampoline.CPUStop}
+
+func (p *part) op(in pcl.Instr) trampoline.Op {
+	if op, ok := plainOps[in.Op]; ok {
+		return op
+	}
+	ops := wallOps
+	if p.cells[in.Var].kind == pcl.ProcessTimer {
+		ops = cpuOps
+	}
+	op, ok := ops[in.Op]
+	if !ok {
+		panic(fmt.Sprintf("BUG: primitive %d has no code", in.Op))
+	}
+	return op
+}
+
+var exprOps = map[pcl.ExprOp]trampoline.ExprOp{pcl.ExConst: trampoline.ExConst, pcl.ExArg: trampoline.ExArg, pcl.ExReturn: trampoline.ExReturn,
+	pcl.ExVar: trampoline.ExWord, pcl.ExAdd: trampoline.ExAdd, pcl.ExSub: trampoline.ExSub, pcl.ExMul: trampoline.ExMul, pcl.ExEq: trampoline.ExEq,
+	pcl.ExNe: trampoline.ExNe, pcl.ExLt: trampoline.ExLt, pcl.ExLe: trampoline.ExLe, pcl.ExGt: trampoline.ExGt, pcl.ExGe: trampoline.ExGe,
+	pcl.ExAnd: trampoline.ExAnd, pcl.ExOr: trampoline.ExOr, pcl.ExNeg: trampoline.ExNeg}
+
+func (p *part) expr(e *pcl.Expr) (*trampoline.Expr, error) {
+	if e == nil {
+		return nil, nil
+	}
+	out := &trampoline.Expr{Op: exprOps[e.Op], Value: e.Value}
+	if e.Op == pcl.ExVar {
+		out.Value = int64(p.cells[e.Value].off)
+	}
+	var err error
+	if out.L, err = p.expr(e.L); err != nil {
+		return nil, err
+	}
+	if out.R, err = p.expr(e.R); err != nil {
+		return nil, err
+	}
+	if out.Depth() > trampoline.MaxExprDepth {
+		return nil, fmt.Errorf("metric %q: an expression is nested more than %d deep: split it", p.plan.Pair.Metric, trampoline.MaxExprDepth)
+	}
+	return out, nil
+}

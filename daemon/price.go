@@ -1,0 +1,156 @@
+package daemon
+
+import (
+	"time"
+
+	"culprit/grid"
+	"culprit/pcl"
+)
+
+// rateWindow is how long the calls of a function are counted to price it; rateAge how long the result is believed.
+const (
+	rateWindow = 100 * time.Millisecond
+	rateAge    = 10.0 // seconds
+)
+
+// Price implements grid.Instrumenter: the calls of every function that is not known yet are counted for rateWindow.
+func (d *Daemon) Price(keys []grid.PairKey) ([]grid.Price, []error) {
+	prices, errs := make([]grid.Price, len(keys)), make([]error, len(keys))
+	plans := make([][]costed, len(keys))
+	d.enabling.Lock()
+	defer d.enabling.Unlock()
+	d.mu.Lock()
+	unknown := map[*target]map[pcl.FuncID]bool{}
+	for i, k := range keys {
+		plans[i], errs[i] = d.compileAll(k)
+		for _, c := range plans[i] {
+			c.unknown(unknown, d.Now())
+		}
+	}
+	counters := d.countCalls(unknown)
+	d.mu.Unlock()
+	if len(counters) > 0 {
+		time.Sleep(rateWindow)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.readRates(counters)
+	for i := range keys {
+		for _, c := range plans[i] {
+			d.add(&prices[i], c)
+		}
+	}
+	return prices, errs
+}
+
+// A costed plan is a pair in one target.
+type costed struct {
+	t    *target
+	plan *pcl.Plan
+}
+
+func (d *Daemon) compileAll(k grid.PairKey) (plans []costed, err error) {
+	for _, t := range d.targets {
+		if t.ended || !t.selected(k.Focus) {
+			continue
+		}
+		p, err := d.opts.Library.Compile(k.Metric, k.Focus, t)
+		if err != nil {
+			return nil, err
+		}
+		plans = append(plans, costed{t, p})
+	}
+	if len(plans) == 0 {
+		return nil, d.notCovered(k.Focus)
+	}
+	return plans, nil
+}
+
+// unknown collects the functions whose rate is not known or too old.
+func (c costed) unknown(into map[*target]map[pcl.FuncID]bool, now float64) {
+	for _, r := range c.plan.Requests {
+		f := c.t.funcs[r.Func]
+		if f == nil || f.rateAt != 0 && now-f.rateAt < rateAge {
+			continue
+		}
+		if into[c.t] == nil {
+			into[c.t] = map[pcl.FuncID]bool{}
+		}
+		into[c.t][r.Func] = true
+	}
+}
+
+// A rateCounter counts the calls of one function for a while.
+type rateCounter struct {
+	f     *function
+	part  *part
+	since time.Time
+}
+
+// countCalls switches counters on at the entries of functions. What cannot be counted has rate 0: it cannot be timed either.
+func (d *Daemon) countCalls(unknown map[*target]map[pcl.FuncID]bool) (counters []rateCounter) {
+	b := d.newBatch()
+	for t, set := range unknown {
+		for id := range set {
+			f := t.funcs[id]
+			d.owner++
+			p := &part{t: t, owner: d.owner, hits: -1, seen: map[int]slotValue{}, on: true, plan: callCounter(id)}
+			if p.reserve() != nil {
+				continue
+			}
+			p.zero()
+			if t.reachable(&p.plan.Requests[0]) != nil || b.place(p) != nil {
+				b.takeBack(p)
+				continue
+			}
+			b.touch(p)
+			b.fresh[t] = append(b.fresh[t], p)
+			counters = append(counters, rateCounter{f: f, part: p})
+		}
+	}
+	if len(counters) == 0 {
+		return nil
+	}
+	b.run()
+	for i := range counters {
+		counters[i].since = time.Now()
+	}
+	return counters
+}
+
+// callCounter is the plan of counting a function's calls.
+func callCounter(id pcl.FuncID) *pcl.Plan {
+	return &pcl.Plan{Kind: pcl.Counter, Vars: []pcl.Var{{Name: "calls", Kind: pcl.Counter}},
+		Requests: []pcl.Request{{Func: id, Where: pcl.Entry, Code: []pcl.Instr{{Op: pcl.OpAdd, Expr: &pcl.Expr{Op: pcl.ExConst, Value: 1}}}}}}
+}
+
+// readRates takes the counters out again.
+func (d *Daemon) readRates(counters []rateCounter) {
+	for _, c := range counters {
+		var n uint64
+		t := c.part.t
+		for _, slot := range t.seg.used(nil) {
+			n += t.seg.load(slot, c.part.cells[0].off)
+		}
+		c.f.rate = float64(n) / time.Since(c.since).Seconds()
+		c.f.rateAt = d.Now()
+		c.part.on, c.part.gone = false, true
+		c.part.switchOff()
+		d.off = append(d.off, c.part)
+	}
+}
+
+// add prices one plan: executions per second of each request times what one costs.
+func (d *Daemon) add(price *grid.Price, c costed) {
+	active := max(c.t.activeThreads(), 1)
+	for i := range c.plan.Requests {
+		r := &c.plan.Requests[i]
+		f := c.t.funcs[r.Func]
+		if f == nil {
+			continue
+		}
+		price.Points++
+		price.Rate += f.rate
+		price.Fraction += f.rate * d.prices.of(c.plan, r) / 1e9 / active
+	}
+}

@@ -1,0 +1,269 @@
+package daemon
+
+import (
+	"encoding/binary"
+	"sort"
+	"sync"
+
+	"culprit/daemon/image"
+	"culprit/daemon/kernel"
+	"culprit/daemon/process"
+	"culprit/grid"
+	"culprit/pcl"
+)
+
+// A profile keeps what stack samples say of a target: which functions are on the stacks of threads that run, and of threads
+// that wait; who calls whom; which locks and files threads wait for. It gives the search its order, resolves indirect calls
+// by what they were seen to call, and judges what is too hot to be timed. Samples come from perf_event for threads that run
+// and from /proc for threads that are blocked; nobody is stopped.
+type profile struct {
+	t       *target
+	sampler *kernel.Sampler // nil where it is not permitted
+	next    int             // thread to look at next
+
+	mu    sync.Mutex
+	kinds [nKinds]kindStats
+	edges map[pcl.FuncID]map[pcl.FuncID]float64 // caller -> callee -> samples
+	roots map[pcl.FuncID]float64
+}
+
+// The kinds of samples.
+const (
+	kindCPU = iota
+	kindSync
+	kindIO
+	nKinds
+)
+
+var kindNames = map[string]int{"cpu": kindCPU, "sync": kindSync, "io": kindIO}
+
+// kindStats counts samples of one kind; all counts fade, so that they say what happened lately.
+type kindStats struct {
+	total     float64
+	functions map[pcl.FuncID]float64
+	threads   map[int]float64
+	objects   map[string]float64 // by focus part of the lock or file
+	both      map[funcObject]float64
+}
+
+type funcObject struct {
+	f   pcl.FuncID
+	obj string
+}
+
+// sampleHz is the rate of stack samples of each thread that runs: about 10 us each, 0.1 % of a processor.
+const sampleHz = 97
+
+func newProfile(t *target) *profile {
+	p := &profile{t: t, edges: map[pcl.FuncID]map[pcl.FuncID]float64{}, roots: map[pcl.FuncID]float64{}}
+	for k := range p.kinds {
+		p.kinds[k] = newKindStats()
+	}
+	s, err := kernel.NewSampler(t.proc.PID(), sampleHz)
+	if err != nil {
+		t.d.logf("no stack samples of running threads: %v", err)
+		return p
+	}
+	p.sampler = s
+	return p
+}
+
+func newKindStats() kindStats {
+	return kindStats{functions: map[pcl.FuncID]float64{}, threads: map[int]float64{}, objects: map[string]float64{}, both: map[funcObject]float64{}}
+}
+
+func (p *profile) close() {
+	if p.sampler != nil {
+		p.sampler.Close()
+	}
+	p.t.threads.kern.Close()
+}
+
+// fade is what is left of a count after a second.
+const fade = 0.85
+
+func (p *profile) age() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for k := range p.kinds {
+		s := &p.kinds[k]
+		s.total *= fade
+		fadeAll(s.functions)
+		fadeAll(s.threads)
+		fadeAll(s.objects)
+		fadeAll(s.both)
+	}
+}
+
+func fadeAll[K comparable](m map[K]float64) {
+	for k, v := range m {
+		if v *= fade; v < 0.01 {
+			delete(m, k)
+		} else {
+			m[k] = v
+		}
+	}
+}
+
+// take reads what perf has gathered.
+func (p *profile) take() {
+	if p.sampler == nil {
+		return
+	}
+	p.sampler.Refresh(p.t.threads.tids())
+	p.sampler.Read(func(s kernel.Sample) {
+		frames := p.t.walk(sampleRegs(&s), cachedStack(s.StackAddr, s.Stack, nil))
+		p.add(kindCPU, s.TID, frames, "")
+	})
+}
+
+func sampleRegs(s *kernel.Sample) image.Regs {
+	r := &s.Regs
+	return image.Regs{RAX: r.AX, RBX: r.BX, RCX: r.CX, RDX: r.DX, RSI: r.SI, RDI: r.DI, RBP: r.BP, RSP: r.SP,
+		R8: r.R8, R9: r.R9, R10: r.R10, R11: r.R11, R12: r.R12, R13: r.R13, R14: r.R14, R15: r.R15, RIP: r.IP, Exact: true}
+}
+
+// looksPerRound bounds how many blocked threads are looked at in one round.
+const looksPerRound = 48
+
+// look samples threads by /proc: what they are blocked in, and where.
+func (p *profile) look(now float64) {
+	tids := p.t.threads.tids()
+	sort.Ints(tids)
+	for range min(len(tids), looksPerRound) {
+		p.next++
+		p.lookAt(tids[p.next%len(tids)], now)
+	}
+}
+
+func (p *profile) lookAt(tid int, now float64) {
+	call, kind, ok := p.t.threads.look(tid, now)
+	if !ok || kind != lookWaiting {
+		return
+	}
+	frames := p.blockedFrames(call)
+	object, what := p.t.threads.objects.waitedFor(call, frames, now)
+	p.add(what, tid, frames, object)
+}
+
+// blockedFrames walks the stack of a blocked thread, whose registers but two are not known.
+func (p *profile) blockedFrames(call kernel.BlockedCall) []frame {
+	buf := make([]byte, 16<<10)
+	n := len(buf)
+	for ; n >= 512; n /= 2 {
+		if p.t.proc.ReadMem(process.Addr(call.SP), buf[:n]) == nil {
+			break
+		}
+	}
+	r := image.Regs{RIP: call.PC, RSP: call.SP, Exact: true, Lost: ^uint32(1<<7) & 0xffff}
+	more := func(addr uint64) (uint64, error) {
+		var b [8]byte
+		err := p.t.proc.ReadMem(process.Addr(addr), b[:])
+		return binary.LittleEndian.Uint64(b[:]), err
+	}
+	return p.t.walk(r, cachedStack(call.SP, buf[:n], more))
+}
+
+// add counts one sample.
+func (p *profile) add(kind, tid int, frames []frame, object string) {
+	p.t.threads.noteStack(tid, 0, frames)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := &p.kinds[kind]
+	s.total++
+	s.threads[tid]++
+	if object != "" {
+		s.objects[object]++
+	}
+	seen := map[pcl.FuncID]bool{}
+	var callee pcl.FuncID
+	for _, fr := range frames {
+		if fr.f == nil {
+			callee = 0
+			continue
+		}
+		id := fr.f.id
+		if callee != 0 && callee != id {
+			p.edge(id, callee)
+		}
+		callee = id
+		if !seen[id] {
+			seen[id] = true
+			s.functions[id]++
+			if object != "" {
+				s.both[funcObject{id, object}]++
+			}
+		}
+	}
+	if root := threadRoot(frames); root != nil {
+		p.roots[root.id]++
+	}
+}
+
+func (p *profile) edge(caller, callee pcl.FuncID) {
+	if p.edges[caller] == nil {
+		p.edges[caller] = map[pcl.FuncID]float64{}
+	}
+	p.edges[caller][callee]++
+}
+
+// callees are the functions that a function was seen to call.
+func (p *profile) callees(f pcl.FuncID) (ids []pcl.FuncID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for id := range p.edges[f] {
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// sampledRoots are the functions at the bottom of stacks.
+func (p *profile) sampledRoots() (ids []pcl.FuncID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for id := range p.roots {
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// weight is how many samples of a kind support a focus, and of how many.
+func (p *profile) weight(f grid.Focus, kind int) (hits, total float64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := &p.kinds[kind]
+	object := objectPart(f)
+	code := f.Elements(grid.Code)
+	thread := f.Elements(grid.Process)
+	switch {
+	case len(thread) == 2:
+		for tid, n := range s.threads {
+			if p.t.threads.is(tid, thread[1]) {
+				hits += n
+			}
+		}
+	case len(code) >= 2:
+		for _, id := range p.t.Function(code[0], code[1]) {
+			if object != "" {
+				hits += s.both[funcObject{id, object}]
+			} else {
+				hits += s.functions[id]
+			}
+		}
+	case object != "":
+		hits = s.objects[object]
+	default:
+		hits = s.total
+	}
+	return hits, s.total
+}
+
+// objectPart names the lock or file that a focus selects, as the profile keeps it.
+func objectPart(f grid.Focus) string {
+	for _, h := range []grid.Hierarchy{grid.SyncObject, grid.IO} {
+		if e := f.Elements(h); len(e) == 2 {
+			return h.String() + "/" + e[0] + "/" + e[1]
+		}
+	}
+	return ""
+}

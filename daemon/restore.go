@@ -1,0 +1,258 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"culprit/daemon/process"
+	"culprit/trampoline"
+)
+
+// A VerifyReport says what of ours is left in a process.
+type VerifyReport struct {
+	DifferingBytes int      // bytes of executable file mappings that are not as in their files
+	Mappings       int      // mappings of ours
+	TracerPID      int      // who traces it, 0 = nobody
+	Details        []string // one line per difference, at most 20
+}
+
+// Clean reports whether nothing is left.
+func (r VerifyReport) Clean() bool {
+	return r.DifferingBytes == 0 && r.Mappings == 0 && r.TracerPID == 0
+}
+
+// Verify compares every executable page of a process with its file and looks for mappings and tracers.
+func Verify(pid int) (r VerifyReport, err error) {
+	p, err := process.Open(pid)
+	if err != nil {
+		return r, err
+	}
+	defer p.Close()
+	diffs, err := p.DiffText()
+	if err != nil {
+		return r, err
+	}
+	for _, d := range diffs {
+		r.DifferingBytes += d.Bytes
+		if len(r.Details) < 20 {
+			r.Details = append(r.Details, fmt.Sprintf("%d bytes differ at %v (%s)", d.Bytes, d.Addr, baseName(d.Path)))
+		}
+	}
+	maps, err := ourMappings(p)
+	if err != nil {
+		return r, err
+	}
+	r.Mappings = len(maps)
+	info, err := p.Info()
+	r.TracerPID = info.Tracer
+	return r, err
+}
+
+// ourMappings lists what the target maps of a segment.
+func ourMappings(p *process.Process) (ours []process.Mapping, err error) {
+	maps, err := p.Maps()
+	for _, m := range maps {
+		if m.Path == "/memfd:"+segmentName {
+			ours = append(ours, m)
+		}
+	}
+	return ours, err
+}
+
+// A RestoreReport says what Restore did.
+type RestoreReport struct {
+	Sites    int  // sites in the ledger
+	Restored int  // whose old bytes were put back
+	Already  int  // that held them
+	Damaged  int  // ledger entries that cannot be believed
+	Unmapped bool // whether the segment is gone
+}
+
+// errNoLedger says that a process holds nothing of ours.
+var errNoLedger = errors.New("culprit has left nothing in it")
+
+// readHeader finds the head of the segment in a process.
+func readHeader(p *process.Process) (*trampoline.Header, process.Addr, error) {
+	maps, err := ourMappings(p)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, m := range maps {
+		if m.Offset == 0 {
+			page := make([]byte, trampoline.PageSize)
+			if err := p.ReadMem(m.Start, page); err != nil {
+				return nil, 0, err
+			}
+			h, err := trampoline.DecodeHeader(page)
+			return h, m.Start, err
+		}
+	}
+	return nil, 0, errNoLedger
+}
+
+// Owner tells who has instrumented a process, from the ledger that it carries. alive says that this culprit still runs.
+func Owner(pid int) (daemonPID int, alive, found bool, err error) {
+	p, err := process.Open(pid)
+	if err != nil {
+		return 0, false, false, err
+	}
+	defer p.Close()
+	h, _, err := readHeader(p)
+	if errors.Is(err, errNoLedger) {
+		return 0, false, false, nil
+	}
+	if err != nil {
+		return 0, false, true, err
+	}
+	return h.DaemonPID, process.StartTime(h.DaemonPID) == h.DaemonStart && h.DaemonStart != 0, true, nil
+}
+
+// Restore undoes what a culprit that was killed has left in a process, from the ledger in the process alone: every site gets
+// its old bytes back, and the segment is unmapped as soon as no thread is inside it. It refuses while that culprit is alive.
+func Restore(pid int) (r RestoreReport, err error) {
+	owner, alive, found, err := Owner(pid)
+	switch {
+	case err != nil && !found:
+		return r, err
+	case alive:
+		return r, fmt.Errorf("culprit with pid %d is attached to process %d and alive: use culprit detach %d", owner, pid, pid)
+	}
+	p, err := process.Open(pid)
+	if err != nil {
+		return r, err
+	}
+	defer p.Close()
+	entries, err := ledgerOf(p, &r)
+	if err != nil {
+		return r, err
+	}
+	for try := 0; ; try++ {
+		r.Restored, r.Already = 0, 0
+		_, err = p.Stop(context.Background(), process.StopOptions{Deadline: stopDeadline}, func(w *process.World) error {
+			return restoreIn(w, p, entries, &r)
+		})
+		if !errors.Is(err, errInside) || try == leaveTries {
+			return r, err
+		}
+		time.Sleep(time.Duration(1+try/10) * time.Millisecond)
+	}
+}
+
+// ledgerOf reads the ledger of a process; none is no error, as the segment may have been half built.
+func ledgerOf(p *process.Process, r *RestoreReport) ([]trampoline.Entry, error) {
+	h, at, err := readHeader(p)
+	if errors.Is(err, errNoLedger) || errors.Is(err, trampoline.ErrNoSegment) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	mem, err := usedLedger(p, at+process.Addr(h.LedgerOff()), h.LedgerCap)
+	if err != nil {
+		return nil, fmt.Errorf("reading the ledger: %w", err)
+	}
+	entries, damaged := trampoline.Entries(mem)
+	r.Sites, r.Damaged = len(entries), damaged
+	if damaged > 0 {
+		return nil, fmt.Errorf("%d entries of the ledger are damaged: nothing was changed", damaged)
+	}
+	return entries, nil
+}
+
+// usedLedger reads the ledger up to the first chunk that never held anything, so that a sparse file stays sparse.
+func usedLedger(p *process.Process, at process.Addr, capacity int) (mem []byte, err error) {
+	chunk := make([]byte, 64<<10)
+	for left := capacity * trampoline.EntrySize; left > 0; left -= len(chunk) {
+		chunk = chunk[:min(len(chunk), left)]
+		if err := p.ReadMem(at, chunk); err != nil {
+			return mem, err
+		}
+		if bytes.Count(chunk, []byte{0}) == len(chunk) {
+			return mem, nil
+		}
+		mem = append(mem, chunk...)
+		at += process.Addr(len(chunk))
+	}
+	return mem, nil
+}
+
+// restoreIn puts back the bytes and unmaps the segment, in one stop.
+func restoreIn(w *process.World, p *process.Process, entries []trampoline.Entry, r *RestoreReport) error {
+	// Short jumps before the padding that they lead to.
+	for _, short := range []bool{true, false} {
+		for _, e := range entries {
+			if (e.Len == 2) == short {
+				if err := restoreEntry(w, e, r); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return unmapOurs(w, p, r)
+}
+
+// restoreEntry puts back one site if it holds what we wrote.
+func restoreEntry(w *process.World, e trampoline.Entry, r *RestoreReport) error {
+	now := make([]byte, e.Len)
+	if err := w.ReadMem(process.Addr(e.Addr), now); err != nil {
+		r.Already++ // the code is not mapped any more
+		return nil
+	}
+	switch {
+	case bytes.Equal(now, e.Old[:e.Len]):
+		r.Already++
+		return nil
+	case !bytes.Equal(now, e.New[:e.Len]):
+		return nil // a later entry of the same site knows these bytes, or it is not ours to change
+	}
+	r.Restored++
+	return w.WriteText(process.Addr(e.Addr), e.Old[:e.Len])
+}
+
+// unmapOurs unmaps every mapping of the segment, unless a thread is inside one, and closes descriptors that were left open.
+func unmapOurs(w *process.World, p *process.Process, r *RestoreReport) error {
+	maps, err := w.Maps()
+	if err != nil {
+		return err
+	}
+	var ours []process.Mapping
+	var spans []addrSpan
+	for _, m := range maps {
+		if m.Path == "/memfd:"+segmentName {
+			ours = append(ours, m)
+			if m.Perms&process.Exec != 0 {
+				spans = append(spans, addrSpan{uint64(m.Start) - 1, uint64(m.End), len(spans)})
+			}
+		}
+	}
+	if len(standing(w, spans)) > 0 {
+		return errInside
+	}
+	for _, m := range ours {
+		if err := w.Munmap(m.Start, m.Len()); err != nil {
+			return err
+		}
+	}
+	r.Unmapped = true
+	return closeLeft(w, p)
+}
+
+// closeLeft closes descriptors of a segment that was being built when its culprit was killed.
+func closeLeft(w *process.World, p *process.Process) error {
+	fds, err := p.Descriptors()
+	if err != nil {
+		return err
+	}
+	for fd, link := range fds {
+		if strings.HasPrefix(link, "/memfd:"+segmentName) {
+			if err := w.CloseFD(fd); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,206 @@
+package daemon
+
+import (
+	"culprit/daemon/kernel"
+	"culprit/grid"
+	"culprit/pcl"
+	"culprit/trampoline"
+)
+
+// A reading is what one pass over a target's cells needs: the clock, who owns which block, and who is parked.
+type reading struct {
+	now    float64 // session time
+	tsc    uint64
+	slots  []int
+	owner  map[int]int  // slot -> tid of the live thread that owns it, 0 if dead or unknown
+	parked map[int]bool // tid
+	cpu    map[int]uint64
+}
+
+func tsc() uint64 { return kernel.TSC() }
+
+// read prepares a pass.
+func (t *target) read(now float64) *reading {
+	r := &reading{now: now, owner: map[int]int{}, parked: t.threads.parkedThreads(), cpu: map[int]uint64{}}
+	if t.seg == nil {
+		return r
+	}
+	r.slots = t.seg.used(nil)
+	for _, s := range r.slots {
+		r.owner[s] = t.threads.owner(t.seg.load(s, 0))
+	}
+	r.tsc = tsc()
+	return r
+}
+
+// cpuOf is a thread's processor time in ns, read once a pass.
+func (r *reading) cpuOf(t *target, tid int) uint64 {
+	if v, ok := r.cpu[tid]; ok {
+		return v
+	}
+	v := uint64(t.threads.cpuTime(tid))
+	r.cpu[tid] = v
+	return v
+}
+
+// sample returns by how much the pair has grown in this target since the last pass, in the metric's unit.
+func (p *part) sample(r *reading, interval float64) float64 {
+	if p.plan.Kind == pcl.Kernel {
+		return p.sampleKernel(r, interval)
+	}
+	if len(p.cells) == 0 || p.t.seg == nil {
+		return 0
+	}
+	c := p.cells[0]
+	var sum float64
+	for _, slot := range r.slots {
+		sum += p.growth(r, slot, c, interval)
+	}
+	p.price(r, interval)
+	return sum
+}
+
+// growth is the growth in one thread block.
+func (p *part) growth(r *reading, slot int, c cellVar, interval float64) float64 {
+	tid := r.owner[slot]
+	last := p.seen[slot]
+	if c.kind == pcl.Counter {
+		v := p.t.seg.load(slot, c.off)
+		p.seen[slot] = slotValue{value: v, raw: v}
+		if !p.covers(tid) {
+			return 0
+		}
+		return float64(int64(v - last.value))
+	}
+	v, raw := p.timer(r, slot, c, tid)
+	if p.plan.ExcludeParked && r.parked[tid] {
+		v = max(last.value, raw) // what is in flight while parked is not waiting
+	}
+	if v < last.value {
+		if tid != 0 && raw == last.raw && !p.running(slot, c) {
+			return 0 // stopped, but the sum has not grown yet: the next pass sees it
+		}
+		last.value = v // what was in flight is gone: its activation was left by an exception, or its thread ended
+	}
+	p.seen[slot] = slotValue{value: v, raw: raw}
+	if !p.covers(tid) {
+		return 0
+	}
+	d := p.seconds(c, v-last.value)
+	if p.plan.ExcludeParked && d > interval {
+		d = interval // a wait that ends was parked for the most part
+	}
+	return d
+}
+
+func (p *part) running(slot int, c cellVar) bool {
+	return p.t.seg.load(slot, c.off+trampoline.TimerActive) != 0
+}
+
+// timer reads a timer cell without stopping its thread: the words are read until two readings agree.
+func (p *part) timer(r *reading, slot int, c cellVar, tid int) (value, raw uint64) {
+	seg := p.t.seg
+	for range 4 {
+		active := seg.load(slot, c.off+trampoline.TimerActive)
+		start := seg.load(slot, c.off+trampoline.TimerStart)
+		sum := seg.load(slot, c.off+trampoline.TimerSum)
+		if seg.load(slot, c.off+trampoline.TimerActive) != active || seg.load(slot, c.off+trampoline.TimerStart) != start {
+			continue
+		}
+		value, raw = sum, sum
+		if active == 0 || tid == 0 {
+			return value, raw
+		}
+		now := r.tsc
+		if c.kind == pcl.ProcessTimer {
+			now = r.cpuOf(p.t, tid)
+		}
+		if now > start {
+			value += now - start
+		}
+		return value, raw
+	}
+	return value, raw
+}
+
+func (p *part) seconds(c cellVar, d uint64) float64 {
+	if c.kind == pcl.ProcessTimer {
+		return float64(d) / 1e9
+	}
+	return p.t.d.clock.Seconds(float64(d))
+}
+
+// covers reports whether the focus selects a thread; a pair without thread or process focus covers all, dead ones too.
+func (p *part) covers(tid int) bool {
+	return p.plan.Thread == "" || tid != 0 && p.t.threads.is(tid, p.plan.Thread)
+}
+
+// price works out what the pair cost since the last pass: executions times calibrated time.
+func (p *part) price(r *reading, interval float64) {
+	cell := p.hits
+	if cell < 0 {
+		cell = p.cells[0].off
+	}
+	var sum uint64
+	for _, slot := range r.slots {
+		sum += p.t.seg.load(slot, cell)
+	}
+	if interval > 0 {
+		p.spent = float64(sum-p.hit) * p.ns / 1e9 / interval
+	}
+	p.hit = sum
+}
+
+// tick samples every pair of every target once.
+func (d *Daemon) tick() {
+	now := d.Now()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.round++
+	for _, t := range d.targets {
+		if !t.ended {
+			t.threads.refresh(now, d.round)
+			t.threads.settle()
+		}
+	}
+	d.samplePairs(now, d.pairs)
+}
+
+// samplePairs reads the pairs and hands their growth to the sinks.
+func (d *Daemon) samplePairs(now float64, pairs map[grid.PairKey]*pair) {
+	readings := map[*target]*reading{}
+	for _, t := range d.targets {
+		readings[t] = t.read(now)
+	}
+	var cost float64
+	for _, p := range pairs {
+		interval := now - p.last
+		if interval <= 0 {
+			continue
+		}
+		var values []float64
+		for _, pt := range p.parts {
+			values = append(values, pt.sample(readings[pt.t], interval))
+			cost += pt.spent
+		}
+		if v, ok := d.combine(p, values); ok {
+			p.sink.Sample(p.key, p.last, now, v)
+		}
+		p.last = now
+	}
+	if len(pairs) == len(d.pairs) {
+		d.accountCost(cost)
+	}
+}
+
+// combine adds up the values of several processes as the metric says.
+func (d *Daemon) combine(p *pair, values []float64) (float64, bool) {
+	if len(values) == 0 {
+		return 0, false
+	}
+	m, ok := d.opts.Library.Metric(p.key.Metric)
+	if !ok {
+		return 0, false
+	}
+	return m.Combine(values), true
+}

@@ -1,0 +1,267 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"culprit/daemon/process"
+	"culprit/trampoline"
+)
+
+// segmentName is how the segment shows in /proc/PID/maps: "/memfd:culprit (deleted)".
+const segmentName = "culprit"
+
+// A segment is the memory that a target and the daemon share. Without Close the daemon's mapping stays; what the target
+// maps is undone by unmap, or by the target's end.
+type segment struct {
+	trampoline.Header
+	mem    []byte // the daemon's mapping of all of it, read-write
+	ledger *trampoline.Ledger
+	env    trampoline.Env
+	spaces []*codeSpace
+}
+
+// A codeSpace hands out the memory of one island.
+type codeSpace struct {
+	trampoline.Island
+	slow uint64 // address of the stub that finds thread blocks
+	next uint64 // offset of the first byte that was never used
+	free map[int][]uint64
+}
+
+// claimsSize is the size of the array of bytes that say which slots are in use; it lies before the thread blocks.
+func claimsSize(g trampoline.Geometry) int {
+	return (g.Slots + trampoline.PageSize) &^ (trampoline.PageSize - 1)
+}
+
+// newSegment has the stopped target create and map the segment. A failure undoes what was done.
+func newSegment(w *process.World, p *process.Process, threads int, clusters []cluster) (*segment, error) {
+	g := trampoline.DefaultGeometry(threads)
+	fd, err := w.MemfdCreate(segmentName, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		return nil, fmt.Errorf("creating the shared segment in process %d: %w", p.PID(), err)
+	}
+	s := &segment{Header: trampoline.Header{Geometry: g, TargetPID: p.PID(), DaemonPID: os.Getpid(), DaemonStart: process.StartTime(os.Getpid())}}
+	err = s.build(w, p, fd, clusters)
+	if cerr := w.CloseFD(fd); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		s.unmap(w)
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *segment) build(w *process.World, p *process.Process, fd int, clusters []cluster) error {
+	if err := s.mapHere(p, fd); err != nil {
+		return err
+	}
+	g := s.Geometry
+	head, err := w.Mmap(0, uint64(g.DataOff()), unix.PROT_READ, unix.MAP_SHARED, fd, 0)
+	if err != nil {
+		return fmt.Errorf("mapping the ledger into the target: %w", err)
+	}
+	s.HeadAddr = uint64(head)
+	s.Encode(s.mem)
+	data, err := w.Mmap(0, uint64(claimsSize(g)+g.DataSize()), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED, fd, uint64(g.DataOff()))
+	if err != nil {
+		return fmt.Errorf("mapping counters into the target: %w", err)
+	}
+	s.DataAddr = uint64(data)
+	s.env = trampoline.Env{Geometry: g, ClaimsAddr: uint64(data), DataAddr: uint64(data) + uint64(claimsSize(g))}
+	s.Encode(s.mem)
+	for _, c := range clusters {
+		if err := s.addIsland(w, fd, c); err != nil {
+			return err
+		}
+	}
+	s.ledger = trampoline.NewLedger(s.mem[g.LedgerOff():g.DataOff()])
+	return nil
+}
+
+// mapHere opens the target's memory file, fixes its size for ever and maps it into the daemon.
+func (s *segment) mapHere(p *process.Process, fd int) error {
+	f, err := p.OpenFD(fd)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	size := s.Geometry.Size() + claimsSize(s.Geometry)
+	if err := f.Truncate(int64(size)); err != nil {
+		return fmt.Errorf("sizing the shared segment: %w", err)
+	}
+	// A target that shrinks the file would kill its reader with SIGBUS.
+	if _, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW); err != nil && !errors.Is(err, unix.EPERM) {
+		return fmt.Errorf("sealing the shared segment: %w", err)
+	}
+	s.mem, err = unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return fmt.Errorf("mapping the shared segment: %w", err)
+	}
+	return nil
+}
+
+// islandSize is the room for trampolines near one cluster of text.
+const islandSize = 32 << 20
+
+func (s *segment) addIsland(w *process.World, fd int, c cluster) error {
+	off := s.Geometry.CodeOff() + claimsSize(s.Geometry) + len(s.Islands)*islandSize
+	if len(s.Islands) == trampoline.MaxIslands || off+islandSize > len(s.mem) {
+		return errors.New("the target's code is spread over too many regions of memory")
+	}
+	for _, at := range c.candidates(islandSize) {
+		_, err := w.Mmap(process.Addr(at), islandSize, unix.PROT_READ|unix.PROT_EXEC, unix.MAP_SHARED|unix.MAP_FIXED_NOREPLACE, fd, uint64(off))
+		if err != nil {
+			continue
+		}
+		return s.openIsland(trampoline.Island{Addr: at, Off: uint64(off), Size: islandSize})
+	}
+	return fmt.Errorf("no room for trampolines within 2 GiB of the code at %#x-%#x", c.lo, c.hi)
+}
+
+func (s *segment) openIsland(i trampoline.Island) error {
+	s.Islands = append(s.Islands, i)
+	s.Encode(s.mem)
+	sp := &codeSpace{Island: i, slow: i.Addr, free: map[int][]uint64{}}
+	stub, err := trampoline.SlowStub(&s.env, i.Addr)
+	if err != nil {
+		return err
+	}
+	copy(s.mem[i.Off:], stub)
+	sp.next = roundUp64(uint64(len(stub)), 64)
+	s.spaces = append(s.spaces, sp)
+	return nil
+}
+
+func roundUp64(n, to uint64) uint64 { return (n + to - 1) / to * to }
+
+// space returns the island that the code at addr can jump to and from, data operands of that code included.
+func (s *segment) space(addr uint64) *codeSpace {
+	const reach = 1<<31 - 1<<20
+	for _, sp := range s.spaces {
+		lo, hi := min(addr, sp.Addr), max(addr, sp.Addr+sp.Size)
+		if hi-lo < reach {
+			return sp
+		}
+	}
+	return nil
+}
+
+// class rounds a length to what is handed out, so that freed memory fits again.
+func class(n int) int { return int(roundUp64(uint64(n), 32)) }
+
+// alloc reserves n bytes; ok is false when the island is full.
+func (sp *codeSpace) alloc(n int) (addr uint64, ok bool) {
+	c := class(n)
+	if l := sp.free[c]; len(l) > 0 {
+		addr, sp.free[c] = l[len(l)-1], l[:len(l)-1]
+		return addr, true
+	}
+	if sp.next+uint64(c) > sp.Size {
+		return 0, false
+	}
+	addr = sp.Addr + sp.next
+	sp.next += uint64(c)
+	return addr, true
+}
+
+// release makes memory usable again. Only for code that no thread is in.
+func (sp *codeSpace) release(addr uint64, n int) { sp.free[class(n)] = append(sp.free[class(n)], addr) }
+
+// code is the daemon's view of n bytes of an island.
+func (s *segment) code(sp *codeSpace, addr uint64, n int) []byte {
+	off := sp.Off + addr - sp.Addr
+	return s.mem[off : off+uint64(n)]
+}
+
+// toggle writes a two-byte switch with one store. Switches lie at even addresses, so the store is one access and a thread
+// that runs into it sees the old or the new instruction, both of two bytes.
+func (s *segment) toggle(sp *codeSpace, addr uint64, b [2]byte) {
+	mem := s.code(sp, addr, 2)
+	*(*uint16)(unsafe.Pointer(&mem[0])) = uint16(b[0]) | uint16(b[1])<<8
+}
+
+// contains reports whether an address lies in an island.
+func (s *segment) contains(pc uint64) bool {
+	for _, i := range s.Islands {
+		if pc >= i.Addr && pc < i.Addr+i.Size {
+			return true
+		}
+	}
+	return false
+}
+
+// Thread blocks as the daemon sees them.
+
+func (s *segment) claims() []byte {
+	off := s.Geometry.DataOff()
+	return s.mem[off : off+s.Slots]
+}
+
+func (s *segment) word(slot int, off int32) *uint64 {
+	at := s.Geometry.DataOff() + claimsSize(s.Geometry) + slot*s.BlockSize + int(off)
+	return (*uint64)(unsafe.Pointer(&s.mem[at]))
+}
+
+func (s *segment) load(slot int, off int32) uint64     { return atomic.LoadUint64(s.word(slot, off)) }
+func (s *segment) store(slot int, off int32, v uint64) { atomic.StoreUint64(s.word(slot, off), v) }
+
+// slotOf finds the block of a thread pointer, or claims one as a trampoline would. Only while the target is stopped.
+func (s *segment) slotOf(threadPointer uint64) int {
+	i := s.Geometry.Slot(threadPointer)
+	for range 64 {
+		switch s.load(i, 0) {
+		case threadPointer:
+			return i
+		case 0:
+			s.store(i, 0, threadPointer)
+			s.claims()[i] = 1
+			return i
+		}
+		i = (i + 1) % s.Slots
+	}
+	return s.Slots
+}
+
+// used lists the slots that were ever claimed. The bytes belong to the target: any non-zero one counts.
+func (s *segment) used(buf []int) []int {
+	for i, c := range s.claims() {
+		if c != 0 {
+			buf = append(buf, i)
+		}
+	}
+	return buf
+}
+
+// overflowed reports whether some thread found no block of its own: numbers are then lower bounds.
+func (s *segment) overflowed() bool { return s.mem[s.Geometry.DataOff()+s.Slots] != 0 }
+
+// unmap removes the segment from the stopped target. Every jump into it must be gone.
+func (s *segment) unmap(w *process.World) error {
+	var errs []error
+	for _, i := range s.Islands {
+		errs = append(errs, w.Munmap(process.Addr(i.Addr), i.Size))
+	}
+	if s.DataAddr != 0 {
+		errs = append(errs, w.Munmap(process.Addr(s.DataAddr), uint64(claimsSize(s.Geometry)+s.Geometry.DataSize())))
+	}
+	if s.HeadAddr != 0 {
+		errs = append(errs, w.Munmap(process.Addr(s.HeadAddr), uint64(s.Geometry.DataOff())))
+	}
+	return errors.Join(errs...)
+}
+
+// Close unmaps the daemon's side.
+func (s *segment) Close() {
+	if s.mem != nil {
+		unix.Munmap(s.mem)
+		s.mem = nil
+	}
+}

@@ -1,0 +1,159 @@
+package daemon
+
+import (
+	"culprit/daemon/process"
+	"culprit/pcl"
+	"culprit/trampoline"
+)
+
+// A site is a run of instructions of a target that may be displaced, and what runs there.
+type site struct {
+	*trampoline.Site
+	t      *target
+	groups [][]ownedGroup // by mark
+
+	base     *trampoline.Base // what is patched in now; nil = the original bytes are there
+	baseAddr uint64
+	space    *codeSpace
+	pieces   []patched // written bytes, in order
+}
+
+// An ownedGroup is the mini-trampolines of one part at one mark.
+type ownedGroup struct {
+	part  *part
+	group trampoline.Group
+}
+
+// A patched piece is one written run of bytes with its ledger entry.
+type patched struct {
+	addr   uint64
+	old    []byte
+	new    []byte
+	ledger int
+}
+
+// siteOf returns the site that serves a point of a function.
+func (t *target) siteOf(f *function, pt trampoline.Point) (*site, error) {
+	planned, refusal := f.plan.SiteOf(pt)
+	if refusal != nil {
+		return nil, &process.Refused{Point: f.fn.Name + ": " + pt.Kind.String(), Reason: refusal.Reason}
+	}
+	s := t.sites[planned.Addr]
+	if s == nil {
+		s = &site{Site: planned, t: t, groups: make([][]ownedGroup, len(planned.Marks))}
+		t.sites[planned.Addr] = s
+	}
+	return s, nil
+}
+
+func (s *site) mark(pt trampoline.Point) int {
+	for i, m := range s.Marks {
+		if m.Point == pt {
+			return i
+		}
+	}
+	panic("BUG: a site does not serve the point that it was found by")
+}
+
+// add puts a part's group at a mark; prepend puts its code first within the part's own.
+func (s *site) add(pt trampoline.Point, p *part, minis []trampoline.Mini, prepend bool) {
+	i := s.mark(pt)
+	for k := range s.groups[i] {
+		if g := &s.groups[i][k]; g.part == p {
+			if prepend {
+				g.group.Minis = append(append([]trampoline.Mini(nil), minis...), g.group.Minis...)
+			} else {
+				g.group.Minis = append(g.group.Minis, minis...)
+			}
+			return
+		}
+	}
+	s.groups[i] = append(s.groups[i], ownedGroup{p, trampoline.Group{Owner: p.owner, Minis: minis}})
+}
+
+// drop removes a part's groups.
+func (s *site) drop(p *part) {
+	for i, list := range s.groups {
+		kept := list[:0:0]
+		for _, g := range list {
+			if g.part != p {
+				kept = append(kept, g)
+			}
+		}
+		s.groups[i] = kept
+	}
+}
+
+// empty reports whether nothing runs at the site.
+func (s *site) empty() bool {
+	for _, l := range s.groups {
+		if len(l) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// generate makes a new base trampoline for what is wanted at the site and puts it into an island. The target does not
+// reach it yet.
+func (s *site) generate() (*trampoline.Base, *codeSpace, uint64, error) {
+	seg := s.t.seg
+	sp := seg.space(s.Addr)
+	if sp == nil {
+		return nil, nil, 0, &process.Refused{Point: "code at " + hex(s.Addr), Reason: "no trampoline memory within 2 GiB"}
+	}
+	groups := make([][]trampoline.Group, len(s.groups))
+	for i, l := range s.groups {
+		for _, g := range l {
+			groups[i] = append(groups[i], g.group)
+		}
+	}
+	env := seg.env
+	env.SlowAddr = sp.slow
+	probe, err := trampoline.Generate(&env, s.Site, groups, sp.Addr) // the length does not depend on where it lies
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	addr, ok := sp.alloc(len(probe.Code) + 16)
+	if !ok {
+		return nil, nil, 0, &process.Refused{Point: "code at " + hex(s.Addr), Reason: "the trampoline memory near it is full"}
+	}
+	base, err := trampoline.Generate(&env, s.Site, groups, addr)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	copy(seg.code(sp, addr, len(base.Code)), base.Code)
+	return base, sp, addr, nil
+}
+
+// request adds the code of one request of a part to the sites of its points and returns them.
+func (p *part) request(r *pcl.Request) ([]*site, error) {
+	f := p.t.funcs[r.Func]
+	if f == nil {
+		return nil, &process.Refused{Point: hex(uint64(r.Func)), Reason: "no function there"}
+	}
+	f.analyse()
+	if f.reason != "" {
+		return nil, &process.Refused{Point: f.fn.Name, Reason: f.reason}
+	}
+	pts := f.pointsOf(*r)
+	if len(pts) == 0 && r.Where == pcl.Call {
+		return nil, &process.Refused{Point: f.fn.Name, Reason: "a call site is missing"}
+	}
+	minis, err := p.minis(r)
+	if err != nil {
+		return nil, err
+	}
+	var sites []*site
+	for _, pt := range pts {
+		s, err := p.t.siteOf(f, pt)
+		if err != nil {
+			return nil, err
+		}
+		sites = append(sites, s)
+	}
+	for i, pt := range pts {
+		sites[i].add(pt, p, minis, r.Prepend)
+	}
+	return sites, nil
+}

@@ -1,0 +1,146 @@
+package daemon
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"culprit/daemon/image"
+	"culprit/daemon/process"
+)
+
+// A frame is one activation on a thread's stack.
+type frame struct {
+	f   *function // nil where the code is not known
+	pc  uint64    // next instruction (of a caller: where the call returns to)
+	cfa uint64    // stack pointer before the call that made the activation; its entry saw cfa-8
+}
+
+// maxFrames bounds a stack walk: deeper frames are not looked at.
+const maxFrames = 256
+
+// A memReader reads 8 bytes of a stopped or running process.
+type memReader func(addr uint64) (uint64, error)
+
+var errUnmapped = errors.New("address is outside of the stack that was read")
+
+// cachedStack reads words from a copy of the top of a stack and asks further only where that ends.
+func cachedStack(at uint64, mem []byte, more memReader) memReader {
+	return func(addr uint64) (uint64, error) {
+		if off := addr - at; addr >= at && off+8 <= uint64(len(mem)) {
+			return binary.LittleEndian.Uint64(mem[off:]), nil
+		}
+		if more == nil {
+			return 0, errUnmapped
+		}
+		return more(addr)
+	}
+}
+
+// walk returns the activations of a thread, innermost first. It ends where the frames end or cannot be followed.
+func (t *target) walk(r image.Regs, mem memReader) (frames []frame) {
+	r.Exact = true
+	if t.seg != nil && t.seg.contains(r.RIP) && !t.outOfTrampoline(&r) {
+		return nil
+	}
+	for len(frames) < maxFrames {
+		o := t.objectAt(r.LookupPC())
+		if o == nil {
+			return frames
+		}
+		fr := frame{f: t.functionAt(r.LookupPC()), pc: r.RIP}
+		caller, cfa, err := o.Unwind(r.LookupPC()-o.bias, r, o.bias, mem)
+		if err != nil && !errors.Is(err, image.ErrStackEnd) {
+			var ok bool
+			if caller, cfa, ok = t.guess(r, mem); !ok {
+				return append(frames, fr)
+			}
+			err = nil
+		}
+		fr.cfa = cfa
+		frames = append(frames, fr)
+		if err != nil || caller.RIP == 0 || caller.RSP <= r.RSP && !caller.Exact {
+			return frames
+		}
+		r = caller
+	}
+	return frames
+}
+
+// outOfTrampoline puts a thread that is inside one of our trampolines back to the instruction that it was about to do.
+func (t *target) outOfTrampoline(r *image.Regs) bool {
+	for _, s := range t.sites {
+		if s.base == nil || r.RIP < s.baseAddr || r.RIP >= s.baseAddr+uint64(len(s.base.Code)) {
+			continue
+		}
+		sp, ok := s.base.SpanAt(int(r.RIP - s.baseAddr))
+		if ok {
+			r.RIP = sp.Orig
+			r.RSP += uint64(sp.Pushed)
+		}
+		return ok
+	}
+	return false
+}
+
+// guess finds a frame made with a frame pointer whose value is not known: the first pair on the stack of a pointer further up
+// and an address behind a call. Only for samples; a frame that the tables describe is never guessed.
+func (t *target) guess(r image.Regs, mem memReader) (caller image.Regs, cfa uint64, ok bool) {
+	const look = 512
+	for a := r.RSP &^ 7; a < r.RSP+8*look; a += 8 {
+		bp, err := mem(a)
+		if err != nil {
+			return caller, 0, false
+		}
+		ret, err := mem(a + 8)
+		if err != nil {
+			return caller, 0, false
+		}
+		if bp > a && bp < a+1<<20 && bp%8 == 0 && t.behindCall(ret) {
+			caller = r
+			caller.RIP, caller.RSP, caller.RBP, caller.Exact = ret, a+16, bp, false
+			caller.Lost = ^uint32(1<<6|1<<7) & 0xffff
+			return caller, a + 16, true
+		}
+	}
+	return caller, 0, false
+}
+
+// behindCall reports whether the instruction before an address may be a call.
+func (t *target) behindCall(ret uint64) bool {
+	o := t.objectAt(ret)
+	if o == nil {
+		return false
+	}
+	code, err := o.Code(ret-o.bias-7, ret-o.bias)
+	if err != nil || len(code) < 7 {
+		return false
+	}
+	if code[2] == 0xE8 {
+		return true
+	}
+	for n := 2; n <= 7; n++ { // FF /2
+		if c := code[7-n:]; c[0] == 0xFF && c[1]>>3&7 == 2 {
+			return true
+		}
+	}
+	return false
+}
+
+// threadRegs are the registers of a stopped thread.
+func threadRegs(s *process.Stopped) image.Regs {
+	r := &s.Regs
+	return image.Regs{RAX: r.Rax, RBX: r.Rbx, RCX: r.Rcx, RDX: r.Rdx, RSI: r.Rsi, RDI: r.Rdi, RBP: r.Rbp, RSP: r.Rsp,
+		R8: r.R8, R9: r.R9, R10: r.R10, R11: r.R11, R12: r.R12, R13: r.R13, R14: r.R14, R15: r.R15, RIP: r.Rip, Exact: true}
+}
+
+// frames walks the stack of a stopped thread.
+func (t *target) frames(w *process.World, s *process.Stopped, buf []byte) []frame {
+	sp := s.Regs.Rsp &^ 7
+	n := readStack(w, sp, buf)
+	more := func(addr uint64) (uint64, error) {
+		var b [8]byte
+		err := w.ReadMem(process.Addr(addr), b[:])
+		return binary.LittleEndian.Uint64(b[:]), err
+	}
+	return t.walk(threadRegs(s), cachedStack(sp, buf[:n], more))
+}

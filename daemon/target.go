@@ -1,0 +1,300 @@
+package daemon
+
+import (
+	"fmt"
+	"io"
+	"sort"
+	"sync"
+
+	"culprit/daemon/image"
+	"culprit/daemon/process"
+	"culprit/pcl"
+	"culprit/trampoline"
+	"culprit/trampoline/x86"
+)
+
+// A target is one process that is measured.
+type target struct {
+	d    *Daemon
+	proc *process.Process
+	exe  string
+	name string // element of the Process hierarchy: "redis-server{4242}"
+	seg  *segment
+
+	objects     []*object // in order of load address
+	funcs       map[pcl.FuncID]*function
+	index       map[string]map[string][]pcl.FuncID // module -> function name -> ids
+	sites       map[uint64]*site                   // by address of the first displaced instruction
+	quarantine  []retired
+	ownPages    map[uint64]bool // pages of text that are the target's own copy already
+	cells       cellSpace
+	threads     *threadTable
+	profile     *profile
+	tidOff      uint64 // where a thread's control block holds its tid, 0 if unknown
+	ended       bool
+	detached    bool
+	seccomp     int // mode of the target: 0 none, 1 strict, 2 filter
+	published   map[pcl.FuncID]bool
+	firstStacks []threadStack
+	clean       bool
+}
+
+// An object is an ELF file as it is mapped into a target.
+type object struct {
+	*image.Object
+	name   string
+	path   string
+	lo, hi uint64
+	bias   uint64
+	file   io.Closer
+
+	padMu     sync.Mutex
+	padsTaken map[uint64]bool // by end of the padding
+}
+
+// A function is a function of a target at its address there. Its code is decoded when it is first needed.
+type function struct {
+	id  pcl.FuncID // the address of its entry in the target
+	obj *object
+	fn  *image.Function
+
+	once   sync.Once
+	flow   *image.Flow
+	plan   *trampoline.Plan
+	points map[pcl.Where][]trampoline.Point
+	reason string // why it cannot be instrumented at all
+
+	rate   float64 // calls per second when last measured
+	rateAt float64 // session time of that, 0 = never
+}
+
+func (f *function) addr() uint64 { return uint64(f.id) }
+
+// analyse decodes the function and plans every point of it.
+func (f *function) analyse() {
+	f.once.Do(func() {
+		if f.reason = f.fn.Refuse; f.reason != "" {
+			return
+		}
+		flow, err := f.obj.Flow(f.fn)
+		if err != nil {
+			f.reason = err.Error()
+			return
+		}
+		f.flow = flow
+		f.makePlan()
+	})
+}
+
+// makePlan gives entries and exits the first choice of room, calls what is left.
+func (f *function) makePlan() {
+	f.points = map[pcl.Where][]trampoline.Point{}
+	body := f.body()
+	pts := []trampoline.Point{{Kind: trampoline.FuncEntry, Addr: f.addr()}}
+	f.points[pcl.Entry] = pts[:1:1]
+	for _, e := range f.flow.Exits {
+		pts = append(pts, trampoline.Point{Kind: exitKind(e.Kind), Addr: e.Addr + f.obj.bias})
+	}
+	f.points[pcl.Return] = pts[1:len(pts):len(pts)]
+	for _, c := range f.flow.Calls {
+		pts = append(pts, trampoline.Point{Kind: trampoline.CallPre, Addr: c.Addr + f.obj.bias},
+			trampoline.Point{Kind: trampoline.CallPost, Addr: c.Ret + f.obj.bias})
+	}
+	f.points[pcl.Call] = pts[1+len(f.flow.Exits):]
+	f.plan = trampoline.MakePlan(body, pts)
+}
+
+func exitKind(k image.ExitKind) trampoline.PointKind {
+	switch k {
+	case image.ExitTailJump:
+		return trampoline.TailJump
+	case image.ExitTailCond:
+		return trampoline.TailCond
+	case image.ExitTailInd:
+		return trampoline.TailInd
+	}
+	return trampoline.Ret
+}
+
+// body moves the function's code to where it is in the target.
+func (f *function) body() *trampoline.Body {
+	b := f.obj.bias
+	insts := make([]x86.Inst, len(f.flow.Insts))
+	for i, in := range f.flow.Insts {
+		in.Addr += b
+		if in.Target != 0 {
+			in.Target += b
+		}
+		if in.RIPOff != 0 {
+			in.RIPTarget += b
+		}
+		insts[i] = in
+	}
+	return &trampoline.Body{
+		Insts: insts,
+		Bytes: func(addr uint64, n int) []byte {
+			code, err := f.obj.Code(addr-b, addr-b+uint64(n))
+			if err != nil {
+				panic("BUG: code that was decoded cannot be read again: " + err.Error())
+			}
+			return code
+		},
+		Target: func(addr uint64) bool { _, ok := f.flow.Targets[addr-b]; return ok },
+		PadEnd: func(addr uint64) uint64 { return f.obj.PadEnd(addr-b) + b },
+		Pads:   f.obj.padsNear,
+		Hidden: f.flow.Hidden,
+	}
+}
+
+// A short jump reaches 127 bytes; a long jump takes 5. The first 4 bytes of any padding are left to the instruction before
+// it, whose own jump may need them.
+const (
+	shortReach = 127
+	padJump    = 5
+	padSpared  = 4
+)
+
+// padsNear lists places in the padding between functions that a short jump at addr reaches and nobody uses, and reserves
+// them: a plan, once made, holds for good.
+func (o *object) padsNear(addr uint64) (pads []trampoline.Pad) {
+	o.padMu.Lock()
+	defer o.padMu.Unlock()
+	if o.padsTaken == nil {
+		o.padsTaken = map[uint64]bool{}
+	}
+	fns := o.Functions()
+	at := addr - o.bias
+	i := sort.Search(len(fns), func(i int) bool { return fns[i].Addr+fns[i].Size > at-min(at, shortReach+padJump) })
+	for ; i < len(fns) && fns[i].Addr < at+shortReach; i++ {
+		end := fns[i].Addr + fns[i].Size
+		pad := o.PadEnd(end)
+		if pad < end+padSpared+padJump {
+			continue
+		}
+		d := int64(pad-padJump) - int64(at+2)
+		if d < -128 || d > shortReach || o.padsTaken[pad] || (pad-padJump)/trampoline.PageSize != (pad-1)/trampoline.PageSize {
+			continue
+		}
+		o.padsTaken[pad] = true
+		return []trampoline.Pad{{Addr: pad - padJump + o.bias, Len: padJump}}
+	}
+	return nil
+}
+
+// openTarget looks at a process without touching it: its objects and functions.
+func openTarget(d *Daemon, pid int) (*target, error) {
+	p, err := process.Open(pid)
+	if err != nil {
+		return nil, err
+	}
+	exe, _ := p.Exe()
+	t := &target{d: d, proc: p, exe: exe, sites: map[uint64]*site{}, ownPages: map[uint64]bool{}, published: map[pcl.FuncID]bool{}, funcs: map[pcl.FuncID]*function{}}
+	t.name = fmt.Sprintf("%s{%d}", baseName(t.exe), pid)
+	t.cells.init(trampoline.DefaultGeometry(1).BlockSize)
+	if err := t.loadObjects(); err != nil {
+		t.close()
+		return nil, err
+	}
+	t.threads = newThreadTable(t)
+	return t, nil
+}
+
+// loadObjects opens every file whose code is mapped and that is not known yet (at attach, and when dlopen brought more).
+func (t *target) loadObjects() error {
+	maps, err := t.proc.Maps()
+	if err != nil {
+		return err
+	}
+	var firstErr error
+	for i, m := range maps {
+		if !m.Executable() || m.Inode == 0 || t.objectAt(uint64(m.Start)) != nil || isSegment(m) {
+			continue
+		}
+		if err := t.loadObject(maps, i); err != nil && firstErr == nil {
+			firstErr = err
+		}
+	}
+	if len(t.objects) == 0 {
+		if firstErr == nil {
+			firstErr = fmt.Errorf("process %d maps no executable file", t.proc.PID())
+		}
+		return firstErr
+	}
+	t.index = nil
+	return nil
+}
+
+func isSegment(m process.Mapping) bool { return len(m.Path) >= 7 && m.Path[:7] == "/memfd:" }
+
+// loadObject opens the file of an executable mapping and finds where it was loaded.
+func (t *target) loadObject(maps []process.Mapping, i int) error {
+	m := maps[i]
+	key := fileKey{m.Dev, m.Inode}
+	img, file, err := t.d.images.open(t.proc, m, key)
+	if err != nil {
+		t.d.logf("%s: %v", m.Path, err)
+		return err
+	}
+	o := &object{Object: img, name: baseName(m.Path), path: m.Path, file: file, lo: uint64(m.Start), hi: uint64(m.End)}
+	for _, s := range img.Segments() {
+		if s.Exec && s.Off&^0xfff == uint64(m.Offset)&^0xfff {
+			o.bias = uint64(m.Start) - s.Vaddr&^0xfff
+		}
+	}
+	for _, n := range maps {
+		if n.Inode == m.Inode && n.Dev == m.Dev {
+			o.lo, o.hi = min(o.lo, uint64(n.Start)), max(o.hi, uint64(n.End))
+		}
+	}
+	t.objects = append(t.objects, o)
+	sort.Slice(t.objects, func(a, b int) bool { return t.objects[a].lo < t.objects[b].lo })
+	for _, fn := range img.Functions() {
+		id := pcl.FuncID(fn.Addr + o.bias)
+		t.funcs[id] = &function{id: id, obj: o, fn: fn}
+	}
+	return nil
+}
+
+// objectAt finds the object that maps an address.
+func (t *target) objectAt(addr uint64) *object {
+	i := sort.Search(len(t.objects), func(i int) bool { return t.objects[i].hi > addr })
+	if i < len(t.objects) && t.objects[i].lo <= addr {
+		return t.objects[i]
+	}
+	return nil
+}
+
+// functionAt finds the function that covers an address.
+func (t *target) functionAt(addr uint64) *function {
+	o := t.objectAt(addr)
+	if o == nil {
+		return nil
+	}
+	fn := o.FunctionAt(addr - o.bias)
+	if fn == nil {
+		return nil
+	}
+	return t.funcs[pcl.FuncID(fn.Addr+o.bias)]
+}
+
+func (t *target) close() {
+	if t.profile != nil {
+		t.profile.close()
+	}
+	for _, o := range t.objects {
+		o.file.Close()
+	}
+	if t.seg != nil {
+		t.seg.Close()
+	}
+	t.proc.Close()
+}
+
+func baseName(path string) string {
+	for i := len(path) - 1; i >= 0; i-- {
+		if path[i] == '/' {
+			return path[i+1:]
+		}
+	}
+	return path
+}

@@ -1,0 +1,283 @@
+package daemon
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sync"
+	"time"
+
+	"culprit/daemon/kernel"
+	"culprit/daemon/process"
+	"culprit/grid"
+	"culprit/pcl"
+)
+
+// A threadTable knows the threads of a target: which thread pointer belongs to which thread, what each one did lately, and
+// which are parked. The sampler refreshes it; its own lock is the last in the order.
+type threadTable struct {
+	t  *target
+	mu sync.Mutex
+
+	kern    *kernel.ThreadTable
+	rows    map[int]*threadRow
+	byFS    map[uint64]int // thread pointer -> tid
+	rootIDs map[pcl.FuncID]int
+	objects *objectTable
+	live    int
+}
+
+// A threadRow is what is known of one thread.
+type threadRow struct {
+	tid   int
+	name  string // element of the Process hierarchy: "thr_4242{worker}"
+	root  *function
+	times kernel.ThreadTimes
+	prev  kernel.ThreadTimes
+
+	quietSince float64 // session time since which it has not run
+	call       kernel.BlockedCall
+	parked     bool
+	idle       bool   // waits for work or time, as of the last look
+	looks      [3]int // samples since the last tick: running or ready, waiting, idle
+	share      [3]float64
+	round      int
+}
+
+// What a thread was seen doing.
+const (
+	lookActive = iota
+	lookWaiting
+	lookIdle
+)
+
+func newThreadTable(t *target) *threadTable {
+	return &threadTable{t: t, kern: kernel.NewThreadTable(), rows: map[int]*threadRow{}, byFS: map[uint64]int{},
+		rootIDs: map[pcl.FuncID]int{}, objects: newObjectTable(t)}
+}
+
+// refresh reads the kernel's accounting of all threads at session time now.
+func (tt *threadTable) refresh(now float64, round int) {
+	times, err := tt.kern.Refresh(tt.t.proc.PID())
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	if err != nil {
+		return
+	}
+	tt.live = len(times)
+	for _, k := range times {
+		r := tt.rows[k.TID]
+		if r == nil || r.times.Start != 0 && k.Start != r.times.Start {
+			r = &threadRow{tid: k.TID, name: threadName(k.PID, k.TID), quietSince: now - parkAfter, prev: k}
+			tt.rows[k.TID] = r
+			tt.t.d.tree.Add(grid.Process, tt.t.name, r.name)
+		} else {
+			r.prev = r.times
+		}
+		if k.Slices != r.prev.Slices || k.Run != r.prev.Run {
+			r.quietSince = now
+		}
+		r.times, r.round = k, round
+	}
+	for tid, r := range tt.rows {
+		if r.round != round {
+			tt.t.d.tree.Retire(grid.Process, tt.t.name, r.name)
+			delete(tt.rows, tid)
+		}
+	}
+	for fs, tid := range tt.byFS {
+		if tt.rows[tid] == nil {
+			delete(tt.byFS, fs)
+		}
+	}
+}
+
+// parkAfter is how long a thread must not have run, in seconds, before its waiting counts as having nothing to do.
+const parkAfter = 1.0
+
+// noteStack learns from a walked stack: the thread's pointer, and the function that it was started with.
+func (tt *threadTable) noteStack(tid int, fs uint64, frames []frame) {
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	if fs != 0 {
+		tt.byFS[fs] = tid
+	}
+	if r := tt.rows[tid]; r != nil && r.root == nil {
+		if r.root = threadRoot(frames); r.root != nil {
+			tt.rootIDs[r.root.id]++
+			tt.t.d.tree.SetLabel(r.root.fn.Name, grid.Process, tt.t.name, r.name)
+		}
+	}
+}
+
+// threadRoot is the function a thread began with: main, or what the threads library called.
+func threadRoot(frames []frame) *function {
+	for i := len(frames) - 1; i >= 0; i-- {
+		f := frames[i].f
+		if f == nil || f.fn.Refuse != "" {
+			continue
+		}
+		switch f.fn.Linkage {
+		case "start_thread", "clone", "clone3", "__clone", "__clone3", "__libc_start_main", "__libc_start_call_main", "_start":
+			continue
+		}
+		if !f.fn.Named && len(frames) > 1 && i > 0 && isLibc(f.obj.name) {
+			continue // the C library's own start-up code, stripped of its names
+		}
+		return f
+	}
+	return nil
+}
+
+func isLibc(name string) bool {
+	return len(name) >= 7 && (name[:7] == "libc.so" || name[:7] == "libc-2." || name[:7] == "ld-musl")
+}
+
+// roots are the functions that threads began with, main not necessarily among them.
+func (tt *threadTable) roots() (ids []pcl.FuncID) {
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	for id := range tt.rootIDs {
+		ids = append(ids, id)
+	}
+	return distinct(ids)
+}
+
+// owner names the live thread that a thread pointer belongs to, 0 if unknown. New threads are looked up in the target's
+// memory: the threads library keeps the tid at a fixed distance from the pointer, which attach has measured.
+func (tt *threadTable) owner(fs uint64) int {
+	tt.mu.Lock()
+	tid, ok := tt.byFS[fs]
+	off := tt.t.tidOff
+	tt.mu.Unlock()
+	if ok || off == 0 || fs == 0 {
+		return tid
+	}
+	var b [4]byte
+	if err := tt.t.proc.ReadMem(process.Addr(fs+off), b[:]); err != nil {
+		return 0
+	}
+	tid = int(binary.LittleEndian.Uint32(b[:]))
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	if tt.rows[tid] == nil {
+		return 0
+	}
+	tt.byFS[fs] = tid
+	return tid
+}
+
+// learn measures where thread control blocks keep the tid, from threads whose pointer and tid are both known.
+func (tt *threadTable) learn(w *process.World) {
+	const look = 2048
+	var candidates map[uint64]bool
+	for _, th := range w.Threads() {
+		tt.mu.Lock()
+		tt.byFS[th.Regs.Fs_base] = th.TID
+		tt.mu.Unlock()
+		buf := make([]byte, look)
+		if th.Regs.Fs_base == 0 || w.ReadMem(process.Addr(th.Regs.Fs_base), buf) != nil {
+			return
+		}
+		here := map[uint64]bool{}
+		for off := uint64(0); off+4 <= look; off += 4 {
+			if binary.LittleEndian.Uint32(buf[off:]) == uint32(th.TID) && (candidates == nil || candidates[off]) {
+				here[off] = true
+			}
+		}
+		candidates = here
+	}
+	for off := range candidates {
+		if tt.t.tidOff == 0 || off < tt.t.tidOff {
+			tt.t.tidOff = off
+		}
+	}
+}
+
+// cpuTime is the processor time of a thread in ns.
+func (tt *threadTable) cpuTime(tid int) time.Duration {
+	k, err := kernel.ReadThread(tt.t.proc.PID(), tid)
+	if err != nil {
+		return 0
+	}
+	return k.Run
+}
+
+// look classifies what one thread does at this moment.
+func (tt *threadTable) look(tid int, now float64) (call kernel.BlockedCall, kind int, ok bool) {
+	call, err := kernel.Blocked(tt.t.proc.PID(), tid)
+	if err != nil {
+		return call, 0, false
+	}
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	r := tt.rows[tid]
+	if r == nil {
+		return call, 0, false
+	}
+	kind = lookActive
+	r.parked = false
+	if !call.Running {
+		kind = lookWaiting
+		if idles(call, now-r.quietSince) {
+			kind = lookIdle
+			r.parked = true
+		}
+	}
+	r.call = call
+	r.idle = kind == lookIdle
+	r.looks[kind]++
+	return call, kind, true
+}
+
+// settle turns the looks since the last tick into shares of time; without any look the last shares stay.
+func (tt *threadTable) settle() {
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	for _, r := range tt.rows {
+		n := r.looks[0] + r.looks[1] + r.looks[2]
+		if n == 0 {
+			continue
+		}
+		for k := range r.looks {
+			r.share[k] = float64(r.looks[k]) / float64(n)
+		}
+		r.looks = [3]int{}
+	}
+}
+
+// parkedThreads lists the threads that wait with nothing to do.
+func (tt *threadTable) parkedThreads() map[int]bool {
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	m := map[int]bool{}
+	for tid, r := range tt.rows {
+		if r.parked {
+			m[tid] = true
+		}
+	}
+	return m
+}
+
+// tids lists the live threads.
+func (tt *threadTable) tids() (ids []int) {
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	for tid := range tt.rows {
+		ids = append(ids, tid)
+	}
+	return ids
+}
+
+// is reports whether a thread is the one that a focus names.
+func (tt *threadTable) is(tid int, element string) bool {
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	r := tt.rows[tid]
+	return r != nil && r.named(element)
+}
+
+// named accepts the full name of a thread, "thr_4242", and "4242".
+func (r *threadRow) named(element string) bool {
+	bare := fmt.Sprintf("thr_%d", r.tid)
+	return element == r.name || element == bare || element == bare[4:]
+}

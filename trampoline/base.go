@@ -1,0 +1,364 @@
+package trampoline
+
+import (
+	"fmt"
+
+	"culprit/trampoline/x86"
+)
+
+// Env is what the code of base trampolines has built in about its process.
+type Env struct {
+	Geometry
+	DataAddr   uint64 // of the first thread block, in the target
+	ClaimsAddr uint64 // of the bytes that say which slots were claimed
+	SlowAddr   uint64 // of the island's stub that finds a thread block when the first look fails
+}
+
+// hashFactor spreads thread pointers over slots: 2^32 / golden ratio, as an immediate that is positive.
+const hashFactor = 0x61C88647
+
+// Slot is the first slot at which the block of a thread pointer is looked for.
+func (g Geometry) Slot(threadPointer uint64) int {
+	return int(threadPointer * hashFactor >> (64 - g.slotBits()))
+}
+
+func (g Geometry) slotBits() uint8 { return log2(g.Slots) }
+
+func log2(n int) (b uint8) {
+	for 1<<b < n {
+		b++
+	}
+	return b
+}
+
+// A Base is a generated base trampoline.
+type Base struct {
+	Code    []byte
+	Entry   int              // offset at which the site's jump enters
+	Switch  int              // offset of the two-byte switch of the whole trampoline
+	Toggles map[uint64][]int // owner -> offsets of its two-byte switches
+	Skip    map[int]byte     // switch offset -> distance to jump when off
+	Spans   []Span           // how to unwind from inside
+}
+
+// A Span says what a thread whose PC is in [From, To) of the code was about to do: the original instruction at Orig, with
+// Pushed bytes of ours on its stack.
+type Span struct {
+	From, To int
+	Orig     uint64
+	Pushed   int
+}
+
+// On and Off are the two bytes of a switch: a two-byte nop, or a short jump over what it switches.
+var On = [2]byte{0x66, 0x90}
+
+// Off returns the bytes that switch off what lies behind the switch at off.
+func (b *Base) Off(off int) [2]byte { return [2]byte{0xEB, b.Skip[off]} }
+
+// SpanAt finds the span of an offset in the code.
+func (b *Base) SpanAt(off int) (Span, bool) {
+	for _, s := range b.Spans {
+		if off >= s.From && off < s.To {
+			return s, true
+		}
+	}
+	return Span{}, false
+}
+
+// generator builds one base trampoline.
+type generator struct {
+	x86.Asm
+	env  *Env
+	site *Site
+	out  Base
+	addr uint64
+
+	saved  []x86.Reg // pushed, in order
+	pushed int       // bytes on the stack beyond the original stack pointer
+	orig   uint64    // the instruction that a thread here is about to do
+	mark   int       // offset from which pushed and orig hold
+}
+
+// Generate makes the base trampoline of a site at addr. groups gives the mini-trampolines of each mark of the site, in order
+// of execution; a mark without any is served for nothing.
+func Generate(env *Env, site *Site, groups [][]Group, addr uint64) (*Base, error) {
+	g := &generator{env: env, site: site, addr: addr}
+	g.Init(addr)
+	g.out.Toggles = map[uint64][]int{}
+	g.out.Skip = map[int]byte{}
+	if err := g.bypass(); err != nil {
+		return nil, err
+	}
+	if err := g.mainSwitch(); err != nil {
+		return nil, err
+	}
+	if err := g.body(groups); err != nil {
+		return nil, err
+	}
+	g.flush()
+	if err := g.Finish(); err != nil {
+		return nil, fmt.Errorf("base trampoline of %#x: %w", site.Addr, err)
+	}
+	g.out.Code = g.Bytes()
+	return &g.out, nil
+}
+
+// bypass emits the displaced instructions alone: where control goes while the whole trampoline is switched off. It lies
+// before the entry, so that a short jump reaches it.
+func (g *generator) bypass() error {
+	for i := range g.site.Insts {
+		if err := g.displaced(i); err != nil {
+			return err
+		}
+	}
+	return g.leave()
+}
+
+func (g *generator) mainSwitch() error {
+	g.even()
+	g.out.Entry = g.Len()
+	back := -(g.Len() + 2)
+	if back < -128 {
+		return fmt.Errorf("site at %#x displaces too many instructions", g.site.Addr)
+	}
+	g.out.Switch = g.Len()
+	g.out.Skip[g.Len()] = byte(int8(back))
+	g.Raw(On[:]...)
+	return nil
+}
+
+// even makes the next switch lie within one aligned word: its two bytes then change in one access.
+func (g *generator) even() {
+	if (g.addr+uint64(g.Len()))%2 != 0 {
+		g.Nop(1)
+	}
+}
+
+// body emits the displaced instructions with the mini-trampolines of every mark before the instruction that it belongs to.
+func (g *generator) body(groups [][]Group) error {
+	for i := 0; i <= len(g.site.Insts); i++ {
+		for k, m := range g.site.Marks {
+			if m.Index != i || m.Point.Kind == TailCond && len(groups[k]) > 0 {
+				continue
+			}
+			if err := g.section(m, groups[k]); err != nil {
+				return err
+			}
+		}
+		if i == len(g.site.Insts) {
+			break
+		}
+		if err := g.displacedAt(i, groups); err != nil {
+			return err
+		}
+	}
+	return g.leave()
+}
+
+// displacedAt emits instruction i; a conditional tail jump with mini-trampolines runs them on the way out only.
+func (g *generator) displacedAt(i int, groups [][]Group) error {
+	for k, m := range g.site.Marks {
+		if m.Index == i && m.Point.Kind == TailCond && len(groups[k]) > 0 && g.site.Tactic != Retarget {
+			return g.tailCond(i, m, groups[k])
+		}
+		if m.Index == i && m.Point.Kind == TailCond && len(groups[k]) > 0 {
+			if err := g.section(m, groups[k]); err != nil {
+				return err
+			}
+		}
+	}
+	return g.displaced(i)
+}
+
+func (g *generator) tailCond(i int, m Mark, groups []Group) error {
+	in := &g.site.Insts[i]
+	over := g.NewLabel()
+	g.JccNear(x86.Cond(in.Opcode&0xF)^1, over)
+	if err := g.section(m, groups); err != nil {
+		return err
+	}
+	g.JmpAddr(in.Target)
+	g.Bind(over)
+	return nil
+}
+
+// displaced emits instruction i so that it does here what it did at its place.
+func (g *generator) displaced(i int) error {
+	in := &g.site.Insts[i]
+	g.at(in.Addr)
+	if g.site.Tactic == Retarget {
+		g.JmpAddr(in.Target) // the branch itself was taken at its place; a call has pushed its true return address
+	} else {
+		off := in.Addr - g.site.Addr
+		code, err := x86.Relocate(nil, g.site.Code[off:off+uint64(in.Len)], *in, g.addr+uint64(g.Len()))
+		if err != nil {
+			return err
+		}
+		g.Raw(code...)
+	}
+	return nil
+}
+
+// leave jumps back behind the site unless its last instruction does not go on.
+func (g *generator) leave() error {
+	last := &g.site.Insts[len(g.site.Insts)-1]
+	if g.site.Tactic == Retarget || ends(last) {
+		return nil
+	}
+	g.at(g.site.End())
+	g.JmpAddr(g.site.End())
+	return nil
+}
+
+// at says which instruction of the target the code from here on stands before.
+func (g *generator) at(orig uint64) {
+	g.flush()
+	g.orig = orig
+}
+
+// flush closes the span in which pushed and orig were the same.
+func (g *generator) flush() {
+	if n := g.Len(); n > g.mark {
+		g.out.Spans = append(g.out.Spans, Span{g.mark, n, g.orig, g.pushed})
+		g.mark = n
+	}
+}
+
+// section emits the mini-trampolines of one point: save, find the thread's block, the groups, restore.
+func (g *generator) section(m Mark, groups []Group) error {
+	if len(groups) == 0 {
+		return nil
+	}
+	orig := g.site.End()
+	if m.Index < len(g.site.Insts) {
+		orig = g.site.Insts[m.Index].Addr
+	}
+	if g.site.Tactic == Retarget && m.Point.Kind == CallPre {
+		orig = g.site.Insts[0].Target // the call has happened: the thread is at the callee's door
+	}
+	g.at(orig)
+	g.saved = []x86.Reg{x86.RAX, x86.RCX, x86.RDX}
+	for _, r := range g.saved {
+		g.push(r)
+	}
+	g.findBlock()
+	for i := range groups {
+		if err := g.group(&groups[i]); err != nil {
+			return err
+		}
+	}
+	for i := len(g.saved) - 1; i >= 0; i-- {
+		g.pop(g.saved[i])
+	}
+	return nil
+}
+
+func (g *generator) push(r x86.Reg) {
+	g.Push(r)
+	g.flush()
+	g.pushed += 8
+}
+
+func (g *generator) pop(r x86.Reg) {
+	g.Pop(r)
+	g.flush()
+	g.pushed -= 8
+}
+
+// reserve moves the stack pointer down by n bytes, or up by -n.
+func (g *generator) reserve(n int) {
+	g.Lea(x86.RSP, x86.RSP, int32(-n))
+	g.flush()
+	g.pushed += n
+}
+
+// findBlock leaves the address of the thread's block in rcx: the slot that the thread pointer hashes to, if it is its own.
+func (g *generator) findBlock() {
+	found := g.NewLabel()
+	g.MovFS(x86.RAX, 0)
+	g.ImulRRI(x86.RCX, x86.RAX, hashFactor)
+	g.ShrRI(x86.RCX, 64-g.env.slotBits())
+	g.ShlRI(x86.RCX, log2(g.env.BlockSize))
+	g.MovImm64(x86.RAX, g.env.DataAddr)
+	g.AddRR(x86.RCX, x86.RAX)
+	g.MovRM(x86.RAX, x86.RCX, 0)
+	g.CmpFS(x86.RAX, 0)
+	g.Jcc(x86.CondE, found)
+	g.LeaRIP(x86.RAX, found)
+	g.JmpAddr(g.env.SlowAddr)
+	g.Bind(found)
+}
+
+// group emits the minis of one owner behind their switches: several where one short jump does not reach over all.
+func (g *generator) group(gr *Group) error {
+	for i := range gr.Minis {
+		g.even()
+		at := g.Len()
+		g.Raw(On[:]...)
+		if err := g.mini(&gr.Minis[i]); err != nil {
+			return err
+		}
+		skip := g.Len() - at - 2
+		if skip > 127 {
+			return fmt.Errorf("a primitive at %#x is too long to be switched (%d bytes)", g.site.Addr, skip)
+		}
+		g.out.Toggles[gr.Owner] = append(g.out.Toggles[gr.Owner], at)
+		g.out.Skip[at] = byte(skip)
+		if gr.Off {
+			g.Patch(at, 0xEB, byte(skip))
+		}
+	}
+	return nil
+}
+
+// SlowStub makes the stub of an island that finds or claims a thread block. It is entered with the first slot's block in rcx
+// and the address to go on at in rax, and keeps every other register.
+func SlowStub(env *Env, addr uint64) ([]byte, error) {
+	var a x86.Asm
+	a.Init(addr)
+	probe, next, wrapped, claimed, done := a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel()
+	a.Push(x86.RDX)
+	a.Push(x86.RSI)
+	a.Push(x86.RDI)
+	a.MovFS(x86.RSI, 0)
+	a.MovImm32(x86.RDI, 64) // slots to look at before the overflow block is taken
+	a.Bind(probe)
+	a.MovRM(x86.RDX, x86.RCX, 0)
+	a.CmpRR(x86.RDX, x86.RSI)
+	a.Jcc(x86.CondE, done)
+	a.TestRR(x86.RDX, x86.RDX)
+	a.Jcc(x86.CondNE, next)
+	a.Push(x86.RAX)
+	a.XorRR(x86.RAX, x86.RAX)
+	a.LockCmpxchgMR(x86.RCX, 0, x86.RSI)
+	a.Pop(x86.RAX)
+	a.Jcc(x86.CondE, claimed)
+	a.Bind(next)
+	a.Lea(x86.RCX, x86.RCX, int32(env.BlockSize))
+	a.MovImm64(x86.RDX, env.DataAddr+uint64(env.Slots*env.BlockSize))
+	a.CmpRR(x86.RCX, x86.RDX)
+	a.Jcc(x86.CondB, wrapped)
+	a.MovImm64(x86.RCX, env.DataAddr)
+	a.Bind(wrapped)
+	a.SubRI(x86.RDI, 1)
+	a.Jcc(x86.CondNE, probe)
+	a.MovImm64(x86.RCX, env.DataAddr+uint64(env.Slots*env.BlockSize))
+	a.Bind(claimed)
+	a.MovRR(x86.RDX, x86.RCX)
+	a.MovImm64(x86.RSI, env.DataAddr)
+	a.SubRR(x86.RDX, x86.RSI)
+	a.ShrRI(x86.RDX, log2(env.BlockSize))
+	a.MovImm64(x86.RSI, env.ClaimsAddr)
+	a.AddRR(x86.RDX, x86.RSI)
+	a.MovImm32(x86.RSI, 1)
+	a.MovMR8(x86.RDX, 0, x86.RSI)
+	a.Bind(done)
+	a.Pop(x86.RDI)
+	a.Pop(x86.RSI)
+	a.Pop(x86.RDX)
+	a.JmpReg(x86.RAX)
+	if err := a.Finish(); err != nil {
+		return nil, fmt.Errorf("slow stub: %w", err)
+	}
+	return a.Bytes(), nil
+}

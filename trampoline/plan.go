@@ -1,0 +1,488 @@
+package trampoline
+
+import (
+	"fmt"
+	"sort"
+
+	"culprit/trampoline/x86"
+)
+
+// A Tactic is a way from a point to its base trampoline.
+type Tactic string
+
+// The tactics, in the order of the ladder.
+const (
+	Retarget Tactic = "retarget" // the displacement of an existing direct branch
+	Single   Tactic = "single"   // one instruction of five bytes or more
+	Padding  Tactic = "padding"  // the last instruction and the padding behind it
+	Window   Tactic = "window"   // several instructions that nothing can jump into
+	Short    Tactic = "island"   // a two-byte jump to a five-byte jump in padding nearby
+)
+
+const (
+	jumpLen  = 5 // jmp rel32
+	shortLen = 2 // jmp rel8
+)
+
+// A Mark says that a point is served before displaced instruction Index of its site (len(Insts) = behind the last).
+type Mark struct {
+	Index int
+	Point Point
+}
+
+// A Site is a run of instructions that moves into a base trampoline, and how control gets there.
+type Site struct {
+	Tactic Tactic
+	Addr   uint64 // of the first displaced instruction
+	Len    int    // bytes of all displaced instructions
+	Insts  []x86.Inst
+	Code   []byte // their bytes
+	Marks  []Mark // in order of Index
+	Pad    Pad    // for Short
+}
+
+// End is the address behind the displaced instructions.
+func (s *Site) End() uint64 { return s.Addr + uint64(s.Len) }
+
+// Interior reports whether pc is inside the site but not at its beginning: where a thread must not stand when it is patched.
+func (s *Site) Interior(pc uint64) bool {
+	return len(s.Insts) > 1 && pc > s.Addr && pc < s.End()
+}
+
+// A Plan is how every point of one function is reached.
+type Plan struct {
+	Sites   []*Site
+	Refused []*Refusal
+}
+
+// SiteOf returns the site that serves a point, or the reason why there is none.
+func (p *Plan) SiteOf(pt Point) (*Site, *Refusal) {
+	for _, s := range p.Sites {
+		for _, m := range s.Marks {
+			if m.Point == pt {
+				return s, nil
+			}
+		}
+	}
+	for _, r := range p.Refused {
+		if r.Point == pt {
+			return nil, r
+		}
+	}
+	return nil, &Refusal{pt, "no such point in the function"}
+}
+
+// MakePlan plans all points of a function together, so that sites never overlap and stay as they are while points are
+// turned on and off. Earlier points have the better chance: give entries and exits before calls.
+func MakePlan(b *Body, points []Point) *Plan {
+	m := planner{Body: b, index: map[uint64]int{}}
+	for i, in := range b.Insts {
+		m.index[in.Addr] = i
+	}
+	for _, p := range points {
+		if reason := m.place(p); reason != "" {
+			m.plan.Refused = append(m.plan.Refused, &Refusal{p, reason})
+		}
+	}
+	return m.finish()
+}
+
+// A run is a site that grows: instructions [lo, hi) of the body.
+type run struct {
+	lo, hi int
+	tactic Tactic
+	pad    Pad
+	marks  map[Point]int // instruction index in the body
+}
+
+type planner struct {
+	*Body
+	index map[uint64]int
+	runs  []*run
+	plan  Plan
+}
+
+// place finds a way to one point; "" or the reason why there is none.
+func (m *planner) place(p Point) string {
+	i, ok := m.index[p.Addr]
+	if !ok {
+		return "its address is not the start of an instruction that was decoded"
+	}
+	r, reason := m.way(p, i)
+	if reason != "" {
+		return reason
+	}
+	if lo, hi := m.written(r); lo/PageSize != (hi-1)/PageSize || r.tactic == Short && r.pad.Addr/PageSize != (r.pad.Addr+jumpLen-1)/PageSize {
+		return "its jump would cross a page, which cannot be written at once"
+	}
+	r.marks = map[Point]int{p: i}
+	return m.merge(r)
+}
+
+// written is the range of bytes that change at the site itself.
+func (m *planner) written(r *run) (lo, hi uint64) {
+	in := &m.Insts[r.lo]
+	switch r.tactic {
+	case Retarget:
+		return in.Addr + uint64(in.RelOff), in.Addr + uint64(in.RelOff) + 4
+	case Short:
+		return in.Addr, in.Addr + shortLen
+	}
+	return in.Addr, in.Addr + jumpLen
+}
+
+func (m *planner) way(p Point, i int) (*run, string) {
+	in := &m.Insts[i]
+	switch p.Kind {
+	case FuncEntry:
+		if in.Endbr && i+1 < len(m.Insts) {
+			i++
+		}
+		return m.forward(i, 0)
+	case CallPost:
+		return m.forward(i, 0)
+	case CallPre:
+		if in.Flow == x86.FlowCall && in.RelLen == 4 && !in.PCSensitive {
+			return &run{lo: i, hi: i + 1, tactic: Retarget}, ""
+		}
+		return m.before(i)
+	case TailJump, TailCond:
+		if in.RelLen == 4 && !in.PCSensitive {
+			return &run{lo: i, hi: i + 1, tactic: Retarget}, ""
+		}
+	}
+	return m.backward(i)
+}
+
+// forward takes instructions from i on until a jump fits.
+func (m *planner) forward(i, have int) (*run, string) {
+	for j := i; j < len(m.Insts); j++ {
+		in := &m.Insts[j]
+		if reason := m.movable(in); reason != "" {
+			return m.shortForward(i, j, have, reason)
+		}
+		if j > i && m.Target(in.Addr) {
+			return m.shortForward(i, j, have, "something may jump into the bytes that a jump needs")
+		}
+		have += in.Len
+		if have >= jumpLen {
+			return m.sized(i, j+1)
+		}
+		if ends(in) || j+1 == len(m.Insts) || m.Insts[j+1].Addr != in.Addr+uint64(in.Len) {
+			return m.padded(i, j+1, have)
+		}
+	}
+	return nil, "the function ends too early"
+}
+
+// backward takes the instruction at i, which does not go on behind, and what it needs of those before it.
+func (m *planner) backward(i int) (*run, string) {
+	last := &m.Insts[i]
+	if reason := m.movable(last); reason != "" {
+		return nil, reason
+	}
+	end := last.Addr + uint64(last.Len)
+	room := 0
+	if ends(last) {
+		room = int(m.PadEnd(end) - end)
+	}
+	reason := ""
+	lo, have := i, last.Len
+	for have+room < jumpLen && reason == "" {
+		if reason = m.extend(lo); reason == "" {
+			lo--
+			have += m.Insts[lo].Len
+		}
+	}
+	if reason == "" && have >= jumpLen {
+		return m.sized(lo, i+1)
+	}
+	if reason == "" {
+		return m.padded(lo, i+1, have)
+	}
+	if have+room >= shortLen {
+		return m.short(lo, i+1, reason)
+	}
+	return nil, reason
+}
+
+// before takes instructions that end where i begins; i itself (an indirect call) stays.
+func (m *planner) before(i int) (*run, string) {
+	if m.Target(m.Insts[i].Addr) {
+		return nil, "something may jump to the call itself"
+	}
+	lo, have := i, 0
+	for have < jumpLen {
+		if reason := m.extend(lo); reason != "" {
+			return nil, reason
+		}
+		lo--
+		have += m.Insts[lo].Len
+	}
+	return m.sized(lo, i)
+}
+
+// extend says whether the run that begins at lo may begin one instruction earlier; "" or why not.
+func (m *planner) extend(lo int) string {
+	in := &m.Insts[lo]
+	if m.Target(in.Addr) {
+		return "something may jump into the bytes that a jump needs"
+	}
+	if lo == 0 || m.Insts[lo-1].Addr+uint64(m.Insts[lo-1].Len) != in.Addr || ends(&m.Insts[lo-1]) {
+		return "there is no room before it"
+	}
+	return m.movable(&m.Insts[lo-1])
+}
+
+func (m *planner) sized(lo, hi int) (*run, string) {
+	t := Window
+	if hi-lo == 1 {
+		t = Single
+	} else if m.Hidden != "" {
+		return nil, m.Hidden
+	}
+	return &run{lo: lo, hi: hi, tactic: t}, ""
+}
+
+func (m *planner) padded(lo, hi, have int) (*run, string) {
+	last := &m.Insts[hi-1]
+	end := last.Addr + uint64(last.Len)
+	if !ends(last) || have+int(m.PadEnd(end)-end) < jumpLen {
+		return m.short(lo, hi, "the function is too short for a jump")
+	}
+	if hi-lo > 1 && m.Hidden != "" {
+		return nil, m.Hidden
+	}
+	return &run{lo: lo, hi: hi, tactic: Padding}, ""
+}
+
+// shortForward is the way out when a run from i ends before instruction j with too few bytes for a long jump.
+func (m *planner) shortForward(i, j, have int, reason string) (*run, string) {
+	if have < shortLen {
+		return nil, reason
+	}
+	return m.short(i, j, reason)
+}
+
+// short looks for padding that takes the long jump; reason is why one is needed.
+func (m *planner) short(lo, hi int, reason string) (*run, string) {
+	if hi-lo > 1 && m.Hidden != "" {
+		return nil, m.Hidden
+	}
+	have := 0
+	for i := lo; i < hi; i++ {
+		have += m.Insts[i].Len
+	}
+	last := &m.Insts[hi-1]
+	if end := last.Addr + uint64(last.Len); have < shortLen && ends(last) {
+		have += int(m.PadEnd(end) - end)
+	}
+	if have < shortLen || m.Pads == nil {
+		return nil, reason
+	}
+	for _, pad := range m.Pads(m.Insts[lo].Addr) {
+		if !m.padUsed(pad) {
+			return &run{lo: lo, hi: hi, tactic: Short, pad: pad}, ""
+		}
+	}
+	return nil, reason
+}
+
+func (m *planner) padUsed(p Pad) bool {
+	for _, r := range m.runs {
+		if r.tactic == Short && r.pad.Addr == p.Addr {
+			return true
+		}
+		if r.tactic == Padding {
+			last := &m.Insts[r.hi-1]
+			if end := last.Addr + uint64(last.Len); p.Addr < end+jumpLen && end < p.Addr+uint64(p.Len) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// movable says why an instruction cannot run at another address; "" if it can.
+func (m *planner) movable(in *x86.Inst) string {
+	switch {
+	case in.Flow == x86.FlowCall || in.Flow == x86.FlowCallInd:
+		return "a call would have to move, and its return address with it"
+	case in.Flow == x86.FlowSyscall:
+		return "a system call would have to move"
+	case in.Flow == x86.FlowStop:
+		return "an instruction that does not go on would have to move"
+	case in.PCSensitive:
+		return "an instruction that reads its own address would have to move"
+	}
+	return ""
+}
+
+func ends(in *x86.Inst) bool {
+	return in.Flow == x86.FlowJump || in.Flow == x86.FlowJumpInd || in.Flow == x86.FlowRet || in.Flow == x86.FlowStop
+}
+
+// merge adds a run, joined with those that it overlaps.
+func (m *planner) merge(r *run) string {
+	joined := *r
+	rest := m.runs[:0:0]
+	for _, o := range m.runs {
+		if !m.overlap(&joined, o) {
+			rest = append(rest, o)
+			continue
+		}
+		if reason := m.join(&joined, o); reason != "" {
+			return reason
+		}
+	}
+	m.runs = append(rest, &joined)
+	return ""
+}
+
+// overlap also sees runs that share no instruction but whose jumps would share bytes.
+func (m *planner) overlap(a, b *run) bool {
+	aLo, aHi := m.bytes(a)
+	bLo, bHi := m.bytes(b)
+	return aLo < bHi && bLo < aHi
+}
+
+func (m *planner) bytes(r *run) (lo, hi uint64) {
+	lo = m.Insts[r.lo].Addr
+	last := &m.Insts[r.hi-1]
+	hi = last.Addr + uint64(last.Len)
+	if r.tactic == Padding && hi < lo+jumpLen {
+		hi = lo + jumpLen
+	}
+	return lo, hi
+}
+
+// join makes one run of two that overlap.
+func (m *planner) join(a, b *run) string {
+	if a.tactic == Short || b.tactic == Short {
+		return "it overlaps another point that has no room of its own"
+	}
+	if a.lo == b.lo && a.hi == b.hi {
+		a.marks = both(a.marks, b.marks)
+		return ""
+	}
+	lo, hi := min(a.lo, b.lo), max(a.hi, b.hi)
+	if m.Hidden != "" {
+		return m.Hidden
+	}
+	for i := lo; i < hi; i++ {
+		in := &m.Insts[i]
+		if i > lo && (m.Target(in.Addr) || m.Insts[i-1].Addr+uint64(m.Insts[i-1].Len) != in.Addr) {
+			return "it overlaps another point, and something may jump between them"
+		}
+		if reason := m.movable(in); reason != "" {
+			return reason
+		}
+	}
+	t := Window
+	if l, h := m.Insts[lo].Addr, m.Insts[hi-1]; h.Addr+uint64(h.Len)-l < jumpLen {
+		t = Padding
+	}
+	*a = run{lo: lo, hi: hi, tactic: t, marks: both(a.marks, b.marks)}
+	return ""
+}
+
+func both(a, b map[Point]int) map[Point]int {
+	sum := map[Point]int{}
+	for p, i := range a {
+		sum[p] = i
+	}
+	for p, i := range b {
+		sum[p] = i
+	}
+	return sum
+}
+
+// finish turns the runs into sites in order of address.
+func (m *planner) finish() *Plan {
+	for _, r := range m.runs {
+		m.plan.Sites = append(m.plan.Sites, m.site(r))
+	}
+	sort.Slice(m.plan.Sites, func(i, j int) bool { return m.plan.Sites[i].Addr < m.plan.Sites[j].Addr })
+	return &m.plan
+}
+
+func (m *planner) site(r *run) *Site {
+	s := &Site{Tactic: r.tactic, Addr: m.Insts[r.lo].Addr, Insts: m.Insts[r.lo:r.hi], Pad: r.pad}
+	for _, in := range s.Insts {
+		s.Len += in.Len
+	}
+	s.Code = m.Bytes(s.Addr, s.Len)
+	for p, i := range r.marks {
+		at := i - r.lo
+		if p.Kind == FuncEntry {
+			at = 0 // behind an endbr64 that is not part of the site
+		}
+		s.Marks = append(s.Marks, Mark{at, p})
+	}
+	sort.Slice(s.Marks, func(i, j int) bool {
+		a, b := s.Marks[i], s.Marks[j]
+		return a.Index < b.Index || a.Index == b.Index && markOrder(a.Point.Kind) < markOrder(b.Point.Kind)
+	})
+	return s
+}
+
+// markOrder puts what happens first first where two points meet at one instruction: a call returns, then the function goes on.
+func markOrder(k PointKind) int {
+	switch k {
+	case CallPost:
+		return 0
+	case FuncEntry:
+		return 1
+	case CallPre:
+		return 2
+	}
+	return 3
+}
+
+// Patch returns the bytes to write so that control reaches the base trampoline at tramp: pieces in the order in which they
+// must be written. old is what the target's text holds now at each place.
+func (s *Site) Patch(tramp uint64) ([]Piece, error) {
+	switch s.Tactic {
+	case Retarget:
+		in := &s.Insts[0]
+		rel, err := rel32(s.End(), tramp)
+		if err != nil {
+			return nil, err
+		}
+		return []Piece{{s.Addr + uint64(in.RelOff), rel[:]}}, nil
+	case Short:
+		long, err := jump(s.Pad.Addr, tramp)
+		if err != nil {
+			return nil, err
+		}
+		d := int64(s.Pad.Addr) - int64(s.Addr+shortLen)
+		if d < -128 || d > 127 {
+			return nil, fmt.Errorf("padding at %#x is too far from %#x", s.Pad.Addr, s.Addr)
+		}
+		return []Piece{{s.Pad.Addr, long}, {s.Addr, []byte{0xEB, byte(int8(d))}}}, nil
+	}
+	j, err := jump(s.Addr, tramp)
+	if err != nil {
+		return nil, err
+	}
+	return []Piece{{s.Addr, j}}, nil
+}
+
+// A Piece is a run of bytes to be written at an address of the target.
+type Piece struct {
+	Addr  uint64
+	Bytes []byte
+}
+
+func jump(from, to uint64) ([]byte, error) {
+	rel, err := rel32(from+jumpLen, to)
+	return append([]byte{0xE9}, rel[:]...), err
+}
+
+func rel32(next, to uint64) (b [4]byte, err error) {
+	d := int64(to - next)
+	if d != int64(int32(d)) {
+		return b, fmt.Errorf("the trampoline at %#x is more than 2 GiB from %#x", to, next)
+	}
+	return [4]byte{byte(d), byte(d >> 8), byte(d >> 16), byte(d >> 24)}, nil
+}

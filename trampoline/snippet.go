@@ -1,0 +1,97 @@
+package trampoline
+
+// A Group is the mini-trampolines of one owner (a metric-focus pair) at one point. It is switched on and off as a whole by
+// one two-byte store.
+type Group struct {
+	Owner uint64
+	Minis []Mini
+	Off   bool // generated switched off
+}
+
+// A Mini is one primitive with its predicates. Cells are offsets of words in the block of the executing thread.
+type Mini struct {
+	Op     Op
+	Cell   int32
+	Expr   *Expr   // for Add and Set
+	Guards []Guard // all must hold
+	Cond   *Expr   // and this must be non-zero, if not nil
+}
+
+// An Op is a primitive that a mini-trampoline performs.
+type Op uint8
+
+// The primitives. A timer cell is three words: stack pointer of the outermost activation (0 = not running), start, sum.
+const (
+	Add       Op = iota // word += expression
+	Set                 // word = expression
+	FlagEnter           // word = stack pointer, at the outermost activation
+	FlagLeave           // word = 0, when that activation returns
+	WallEnter           // timers that belong to an activation
+	WallLeave
+	WallStart // plain timers: running or not
+	WallStop
+	CPUEnter // the same on the thread's CPU time: a system call each time
+	CPULeave
+	CPUStart
+	CPUStop
+)
+
+// Words of a timer cell, as offsets from its start, and the sizes of cells.
+const (
+	TimerActive = 0
+	TimerStart  = 8
+	TimerSum    = 16
+	TimerSize   = 24
+	WordSize    = 8
+)
+
+// CPU reports whether the primitive reads the thread's CPU time.
+func (o Op) CPU() bool { return o >= CPUEnter }
+
+// A Guard is a predicate: a word that must be non-zero. For a flag of an activation (Activation) it must also be at or
+// above the stack pointer: a flag whose activation was left by an exception or longjmp is stale as soon as the stack is higher.
+type Guard struct {
+	Cell       int32
+	Activation bool
+}
+
+// An ExprOp is a leaf or an operator of an expression.
+type ExprOp uint8
+
+// Leaves and operators on 64-bit integers; comparisons are signed and give 0 or 1, And and Or are logical.
+const (
+	ExConst  ExprOp = iota // Value
+	ExArg                  // integer argument Value (0..5) of the function, at its entry
+	ExReturn               // integer return value, at an exit
+	ExWord                 // the word at cell offset Value
+	ExAdd
+	ExSub
+	ExMul
+	ExEq
+	ExNe
+	ExLt
+	ExLe
+	ExGt
+	ExGe
+	ExAnd
+	ExOr
+	ExNeg
+)
+
+// An Expr is an expression tree.
+type Expr struct {
+	Op    ExprOp
+	Value int64
+	L, R  *Expr
+}
+
+// MaxExprDepth bounds the stack that evaluating an expression uses: 8 bytes a level.
+const MaxExprDepth = 8
+
+// Depth is the height of the tree.
+func (e *Expr) Depth() int {
+	if e == nil {
+		return 0
+	}
+	return 1 + max(e.L.Depth(), e.R.Depth())
+}
