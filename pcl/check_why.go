@@ -92,34 +92,55 @@ func (b *builder) foci(d *syntax.Def, h *Hypothesis, have map[string]*syntax.Ite
 // orderHypotheses puts parents before their children and drops those whose parent is missing or that are their own
 // ancestors.
 func (b *builder) orderHypotheses() {
-	placed := map[string]bool{"": true, "top": true}
-	var names []string
-	var out, rest []*Hypothesis
+	o := &hypothesisOrder{byName: map[string]*Hypothesis{}, state: map[*Hypothesis]placing{}}
 	for _, h := range b.hypotheses {
-		names = append(names, h.Name)
+		o.byName[h.Name] = h
+		o.names = append(o.names, h.Name)
 	}
-	rest = b.hypotheses
-	for progress := true; progress; {
-		progress = false
-		var later []*Hypothesis
-		for _, h := range rest {
-			if !placed[h.Parent] {
-				later = append(later, h)
-				continue
-			}
-			placed[h.Name], progress = true, true
-			out = append(out, h)
+	for _, h := range b.hypotheses {
+		if o.place(h) {
+			continue
 		}
-		rest = later
-	}
-	for _, h := range rest {
 		why := "which is its own descendant or was left out"
-		if !slices.Contains(names, h.Parent) {
-			why = "which is not defined" + syntax.DidYouMean(h.Parent, names)
+		if o.byName[h.Parent] == nil {
+			why = "which is not defined" + syntax.DidYouMean(h.Parent, o.names)
 		}
 		b.problem(problemAt(b.chosen["hypothesis"][h.Name].Pos, "hypothesis %s: found the parent %q, %s", h.Name, h.Parent, why))
 	}
-	b.hypotheses = out
+	b.hypotheses = o.out
+}
+
+type placing uint8
+
+const (
+	unseen placing = iota
+	underWay
+	placed
+	dropped
+)
+
+type hypothesisOrder struct {
+	names  []string
+	byName map[string]*Hypothesis
+	state  map[*Hypothesis]placing
+	out    []*Hypothesis
+}
+
+// place appends h behind its parent and reports whether that could be done.
+func (o *hypothesisOrder) place(h *Hypothesis) bool {
+	if o.state[h] != unseen {
+		return o.state[h] == placed
+	}
+	o.state[h] = underWay
+	if h.Parent != "" && h.Parent != "top" {
+		if parent := o.byName[h.Parent]; parent == nil || !o.place(parent) {
+			o.state[h] = dropped
+			return false
+		}
+	}
+	o.state[h] = placed
+	o.out = append(o.out, h)
+	return true
 }
 
 // An Expect is a named set of expectations, for use in tests of performance.

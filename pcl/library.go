@@ -11,7 +11,8 @@ import (
 // A Library is what was loaded. Load makes one. Any goroutine may use it.
 type Library struct {
 	metrics     []*metric
-	constraints []*constraint // those that stand on their own, in order of loading
+	byName      map[string]*metric // by name, else by identifier
+	constraints []*constraint      // those that stand on their own, in order of loading
 	lists       map[string]*list
 	listOrder   []string
 	hypotheses  []*Hypothesis
@@ -51,14 +52,14 @@ func (l *Library) Metrics() []grid.Metric {
 
 // Metric returns the metric of this name; its identifier in PCL serves as well.
 func (l *Library) Metric(name string) (grid.Metric, bool) {
-	if m := findMetric(l.metrics, name); m != nil {
+	if m := l.byName[name]; m != nil {
 		return m.Metric, true
 	}
 	return grid.Metric{}, false
 }
 
 func (l *Library) find(name string) (*metric, error) {
-	if m := findMetric(l.metrics, name); m != nil {
+	if m := l.byName[name]; m != nil {
 		return m, nil
 	}
 	var names []string
@@ -141,7 +142,7 @@ type ConstraintInfo struct {
 
 // Constraints lists the constraints of a metric in order; nil if there is no such metric.
 func (l *Library) Constraints(metric string) []ConstraintInfo {
-	m := findMetric(l.metrics, metric)
+	m := l.byName[metric]
 	if m == nil {
 		return nil
 	}

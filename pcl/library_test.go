@@ -281,3 +281,40 @@ func TestConstraintsOfMetric(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
+
+// TestHypothesisOrder: children may stand before their parents; a circle is left out with what hangs on it.
+func TestHypothesisOrder(t *testing.T) {
+	const tail = ` test 1 > 0; }`
+	lib, problems, err := Load(Options{NoDefault: true, Texts: []string{`hypothesis c { parent b;` + tail + ` hypothesis x { parent y;` + tail +
+		` hypothesis y { parent z;` + tail + ` hypothesis z { parent y;` + tail + ` hypothesis a {` + tail + ` hypothesis b { parent a;` + tail +
+		` hypothesis d { parent top;` + tail}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, h := range lib.Hypotheses() {
+		names = append(names, h.Name)
+	}
+	if got := strings.Join(names, " "); got != "a b c d" || len(problems) != 3 {
+		t.Errorf("order %q, problems %v", got, problems)
+	}
+}
+
+// TestTunablesWhileReading: the search evaluates while a user changes constants.
+func TestTunablesWhileReading(t *testing.T) {
+	lib := load(t)
+	h := hypothesis(t, lib, "CPUbound")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 1000 {
+			lib.SetTunable("PC_CPUThreshold", 0.5)
+		}
+	}()
+	for range 1000 {
+		if v := h.Threshold(nil); v != 0.3 && v != 0.5 {
+			t.Fatalf("threshold %v", v)
+		}
+	}
+	<-done
+}

@@ -219,23 +219,22 @@ func (b *builder) dropRenamed() {
 		}
 	}
 	b.metrics = slices.DeleteFunc(b.metrics, func(m *metric) bool { return last[m.Name] != m })
+	b.lib.byName = indexMetrics(b.metrics)
 }
 
-// metric finds a metric by its name, else by its identifier.
-func (b *builder) metric(name string) *metric { return findMetric(b.metrics, name) }
+// metric finds a metric by its name, else by its identifier; valid once all metrics are there.
+func (b *builder) metric(name string) *metric { return b.lib.byName[name] }
 
-func findMetric(ms []*metric, name string) *metric {
+// indexMetrics is the table of metrics by name and, where no name is in the way, by identifier.
+func indexMetrics(ms []*metric) map[string]*metric {
+	out := map[string]*metric{}
 	for _, m := range ms {
-		if m.Name == name {
-			return m
-		}
+		out[m.ident] = m
 	}
 	for _, m := range ms {
-		if m.ident == name {
-			return m
-		}
+		out[m.Name] = m
 	}
-	return nil
+	return out
 }
 
 func (b *builder) metricNames() []string {
