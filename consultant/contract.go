@@ -86,16 +86,8 @@ type Config struct {
 	Now        func() float64                           // s since session start
 }
 
-// Search is the automatic search. (Implemented in search.go.)
-//
-//	New(Config) *Search
-//	(*Search) Run(ctx context.Context) error    // returns when ctx ends or nothing is left to be tested for now
-//	(*Search) Nodes() []Node                    // in order of ID; the root is node 1, hypothesis "top"
-//	(*Search) Bottlenecks() []Bottleneck        // deepest true nodes, worst first
-//	(*Search) WhyNot(grid.Focus) string
-//	(*Search) Expand(id int) / Prune(id int) / Retest(id int) / Pin(id int, on bool) error
-//	(*Search) Status() string                   // one line: what is being tested now, or why it waits
-//	(*Search) Settled() bool                    // nothing queued or testing
+// A Runner runs until ctx ends; Search is one. See search.go for New and Run; report.go for Nodes, Phases, Status,
+// Settled and WhyNot; verdict.go for Bottlenecks; manual.go for Expand, Prune, Retest and Pin; when.go for StartPhase.
 type Runner interface {
 	Run(ctx context.Context) error
 }

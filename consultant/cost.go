@@ -17,7 +17,7 @@ const (
 	maxActive    = 800  // pairs enabled at once over all
 	settleTime   = 1.5  // s until the observed cost shows what was started
 	shedPause    = 1.0  // s between two steps of shedding
-	rewatchShare = 0.5  // of the budget: true nodes are watched again when as much is free
+	rewatchShare = 0.8  // of the budget: what was released is watched again if no more than this is used then
 	firstBackoff = 0.25 // s after the first deferral; doubles
 	maxBackoff   = 8.0  // s
 )
@@ -245,15 +245,21 @@ func (s *Search) begin(n *node, now float64) {
 	n.next = math.Inf(1) // until the pairs are enabled
 }
 
-// release stops watching the costliest true nodes until as much is free as the candidates lack.
+// release stops watching the costliest concluded nodes until as much is free as the candidates lack: first the true
+// ones below the first level, then the false ones of the first level.
 func (s *Search) release(short float64) {
 	var list []*node
 	for _, n := range s.graph.nodes {
-		if n.watch && n.state == True && !n.pinned && !n.persistent() {
+		if n.watch && !n.pinned && (n.state == True && !n.persistent() || n.state == False) {
 			list = append(list, n)
 		}
 	}
-	sort.SliceStable(list, func(i, j int) bool { return list[i].cost > list[j].cost })
+	sort.SliceStable(list, func(i, j int) bool {
+		if a, b := list[i], list[j]; a.state != b.state {
+			return a.state == True
+		}
+		return list[i].cost > list[j].cost
+	})
 	for _, n := range list {
 		if short <= 0 || n.cost <= 0 {
 			return
@@ -264,10 +270,11 @@ func (s *Search) release(short float64) {
 	}
 }
 
-// rewatch watches one true node again that was released, when there is room to spare.
+// rewatch watches one node again that was released, when there is room to spare.
 func (s *Search) rewatch(now, load float64) {
 	for _, n := range s.graph.nodes {
-		if n.state != True || n.watch || n.tier == grid.TierSample || n.isRoot() || n.phase.over() {
+		released := n.state == True || n.state == False && n.persistent()
+		if !released || n.watch || n.wakeAt > now || n.tier == grid.TierSample || n.isRoot() || n.phase.over() {
 			continue
 		}
 		_, more, known, err := s.predict(n)
@@ -383,9 +390,19 @@ func (s *Search) fail(n *node, err error, now float64) {
 	case Never:
 		n.state, n.reason = Never, "not tested: "+n.reason
 		s.say(n, "%s", n.reason)
+		n.lookPast()
 	default:
 		n.state = Refused
 		s.say(n, "refused: %s", n.reason)
+		n.lookPast()
+	}
+}
+
+// lookPast has the callees of a function tested that cannot be measured itself: that rules nothing out.
+func (n *node) lookPast() {
+	st := step{h: grid.Code}
+	if n.axis == "where" && n.via == grid.Code && n.hyp.additive() && !n.walked(st) && len(n.trueParents()) > 0 {
+		n.ask(st)
 	}
 }
 
@@ -410,4 +427,5 @@ func (s *Search) overBudget(n *node) {
 	n.reason = fmt.Sprintf("measuring it would take %s of the program's time (%s executions a second at %s), the budget is %s",
 		percent(n.cost), quantity(rate), count(points, "point", "points"), percent(s.cfg.Budget))
 	s.say(n, "over budget: %s", n.reason)
+	n.lookPast()
 }

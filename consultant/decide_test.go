@@ -80,6 +80,9 @@ func TestFalseAlarms(t *testing.T) {
 	}
 	for name, source := range noises {
 		for _, c := range []struct{ mean, sd float64 }{{0.196, 0.02}, {0.204, 0.02}, {0.18, 0.06}, {0.22, 0.06}, {0.1998, 0.1}, {0.2002, 0.1}} {
+			if name == "uniform" && c.mean > 0.2 {
+				continue // it is symmetric
+			}
 			var wrong []float64
 			for seed := range int64(runs) {
 				noise := source(rand.New(rand.NewSource(seed)))

@@ -30,18 +30,25 @@ func (s *Search) Phases() []Phase {
 	return out
 }
 
+// hopeless is how long nothing may be started for lack of budget until the search counts as settled, in seconds.
+const hopeless = 10.0
+
 // Settled tells that nothing is queued or being tested, so that waiting will not bring new answers unless the program
-// changes. Nodes that are deferred or over budget do not count.
+// changes. Nodes that are deferred or over budget do not count, nor do candidates that have waited for budget for ten
+// seconds while nothing was being tested.
 func (s *Search) Settled() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	now, queued, latest := s.cfg.now(), false, 0.0
 	for _, n := range s.graph.nodes {
 		judging := n.state == OverBudget && len(n.shares) > 0 && len(n.shares) < sampleReadings
-		if n.state == Queued || n.state == Testing || len(n.asked) > 0 || judging {
+		if n.state == Testing || len(n.asked) > 0 || judging || n.state == Queued && n.startTry == 0 {
 			return false
 		}
+		queued = queued || n.state == Queued
+		latest = max(latest, n.startTry, n.started, n.decidedAt)
 	}
-	return true
+	return !queued || now-latest > hopeless
 }
 
 // Status is one line: what is being tested now, or why the search waits.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"culprit/grid"
+	"culprit/pcl"
 )
 
 // Defaults of Config.
@@ -349,10 +350,13 @@ func kindOf(err error) State {
 	var unsupported grid.ErrUnsupported
 	var unknown grid.ErrUnknownMetric
 	var exited grid.ErrTargetExited
+	var cannot *pcl.Unsupported
+	var noConstraint *pcl.NoConstraint
 	switch {
 	case errors.As(err, &deferred):
 		return Deferred
-	case errors.As(err, &unsupported), errors.As(err, &unknown), errors.As(err, &exited):
+	case errors.As(err, &unsupported), errors.As(err, &unknown), errors.As(err, &exited),
+		errors.As(err, &cannot), errors.As(err, &noConstraint):
 		return Never
 	}
 	return Refused

@@ -1,6 +1,7 @@
 package consultant
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -392,5 +393,52 @@ func TestThread(t *testing.T) {
 	if b := r.only(); !strings.Contains(b.Sentence, "spin") || !strings.Contains(b.Sentence, "thread thr_2") {
 		r.dump()
 		t.Errorf("bottleneck %s", b.Sentence)
+	}
+}
+
+// A function that cannot be measured rules nothing out: what it calls is tested in its place.
+func TestLooksPastRefused(t *testing.T) {
+	m := newModel(activity{stack: deepStack, kind: "cpu", rate: always(0.9)})
+	m.samples = false
+	m.enableErr = func(k grid.PairKey, _ int) error {
+		if f := functionOf(k.Focus); f == "main" || f == "handle" {
+			return grid.ErrRefused{Point: f, Reason: "too short"}
+		}
+		return nil
+	}
+	r := newRig(t, m)
+	r.runUntil(30, "settled", r.s.Settled)
+	if b := r.only(); !strings.Contains(b.Sentence, "scan") {
+		r.dump()
+		t.Errorf("bottleneck %s", b.Sentence)
+	}
+}
+
+// Candidates that can never be afforded do not keep the search from being settled, and say why they wait.
+func TestNoBudgetIsSaid(t *testing.T) {
+	m := newModel(
+		activity{stack: []string{"main", "a"}, kind: "cpu", rate: always(0.45)},
+		activity{stack: []string{"main", "b"}, kind: "cpu", rate: always(0.45)},
+	)
+	m.predict = func(grid.PairKey) (grid.Price, error) { return grid.Price{Fraction: 0.015, Rate: 1e5, Points: 2}, nil }
+	r := newRig(t, m)
+	r.runUntil(10, "reached", func() bool { return r.node(cpuBound, code(grid.Whole(), "main")).ID != 0 })
+	if err := r.s.Pin(r.node(cpuBound, code(grid.Whole(), "main")).ID, true); err != nil {
+		t.Fatal(err)
+	}
+	r.runUntil(60, "settled", r.s.Settled)
+	waits := 0
+	for _, f := range []string{"a", "b"} {
+		if n := r.node(cpuBound, code(grid.Whole(), f)); n.State == Queued && strings.Contains(n.Reason, "waits for budget") {
+			waits++
+		}
+	}
+	slow := slices.ContainsFunc(r.events, func(e Event) bool { return strings.HasPrefix(e.Text, "search slowed: ") })
+	if waits == 0 || !slow || !strings.Contains(r.s.Status(), "for budget") {
+		r.dump()
+		t.Errorf("%d wait, slowed said: %v", waits, slow)
+	}
+	if m.maxCost > 0.02 {
+		t.Errorf("cost %g", m.maxCost)
 	}
 }

@@ -109,6 +109,12 @@ func (m *model) metric(k grid.PairKey) float64 {
 		return m.sum("sync", k.Focus)
 	case "io_wait_inclusive":
 		return m.sum("io", k.Focus)
+	case "blocked":
+		return m.sum("sync", k.Focus) + m.sum("io", k.Focus)
+	case "io_ops":
+		return 1000 * m.sum("io", k.Focus)
+	case "io_bytes":
+		return 64000 * m.sum("io", k.Focus)
 	case "active_threads":
 		return m.active
 	case "number_of_cpus":

@@ -4,31 +4,17 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"unicode"
 
 	"culprit/grid"
+	"culprit/internal/safetext"
 )
 
 // Text for people. Names come from the target, so they are cut and made printable here.
 
-const maxName = 200 // characters of a name of the target in a sentence
+const maxName = 200 // terminal cells of a name of the target in a sentence
 
-// printable replaces what does not belong into a line of text and cuts it.
-func printable(s string) string {
-	var b strings.Builder
-	count := 0
-	for _, r := range s {
-		if count++; count > maxName {
-			b.WriteString("..")
-			break
-		}
-		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
-			r = '?'
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
+// printable makes a text of the target fit for a line: escaped and cut.
+func printable(s string) string { return safetext.CleanMax(s, maxName) }
 
 // percent writes a fraction: "72 %", and small ones with more digits.
 func percent(v float64) string {

@@ -15,6 +15,7 @@ func (p *phase) over() bool { return p.End != 0 }
 
 // StartPhase ends the current phase, if one was started, and starts a search of its own for what happens from now on;
 // the global search goes on beside it. All hypotheses are tested again in the new phase. It may be called at any time.
+// Where the grid has a current phase that began just before, its finer bins are used: start the phase in the grid first.
 func (s *Search) StartPhase(name string) Phase {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -33,10 +34,11 @@ func (s *Search) addPhase(name string, start float64) *phase {
 	p := &phase{Phase: Phase{Name: name, Start: start}, index: len(s.phases)}
 	s.phases = append(s.phases, p)
 	var parent *node
+	axis := "why"
 	if p.index > 0 {
-		parent = s.phases[0].root
+		parent, axis = s.phases[0].root, "when"
 	}
-	p.root = s.graph.add(nodeKey{hyp: s.top, focus: whole(), phase: p}, parent, "when")
+	p.root = s.graph.add(nodeKey{hyp: s.top, focus: whole(), phase: p}, parent, axis)
 	p.root.state, p.root.sinceAt = True, start
 	p.root.reason = "the root: holds by definition"
 	p.root.ask(step{why: true})
