@@ -7,6 +7,7 @@ import (
 
 // DWARF register numbers of x86-64 (psABI, figure 3.36).
 const (
+	regRBP    = 6
 	regRSP    = 7
 	ripColumn = 16
 )

@@ -84,6 +84,9 @@ func (o *Object) Flow(f *Function) (w *Flow, err error) {
 	if owner := x.owner[f]; owner != nil {
 		return nil, &ErrRefused{Point: f.Name, Reason: "it is a fragment of " + owner.Name}
 	}
+	if x.lost[f] {
+		return nil, &ErrRefused{Point: f.Name, Reason: whyFragment}
+	}
 	b := &flowBuilder{o: o, f: f, x: x, flow: &Flow{Targets: map[uint64]struct{}{}}}
 	if err := b.decode(); err != nil {
 		return nil, err

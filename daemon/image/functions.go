@@ -175,6 +175,8 @@ type tableBuilder struct {
 }
 
 func (o *Object) buildTable() (*functionTable, error) {
+	// Expanding DWARF takes longest; whoever waits for it below shares the result.
+	go o.unitIndex()
 	set, err := o.readSymbols()
 	if err != nil {
 		return nil, err

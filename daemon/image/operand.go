@@ -6,15 +6,20 @@ import "culprit/trampoline/x86"
 const (
 	opAddStore = 0x01 // add r, r/m
 	opAddLoad  = 0x03 // add r/m, r
+	opAddImm   = 0x05 // add $imm32, rax
 	opMovsxd   = 0x63
 	opPushImm  = 0x68
+	opXorLoad  = 0x33
+	opPop      = 0x58 // ..5f
 	opCmpAlImm = 0x3c
 	opCmpImm   = 0x3d
 	opGroup8   = 0x80
 	opGroup32  = 0x81
 	opGroupImm = 0x83
+	opMovStore = 0x89
 	opMovLoad  = 0x8b
 	opLea      = 0x8d
+	opCltq     = 0x98
 	opMovReg   = 0xb8 // ..bf, mov $imm, r
 	opMovMem   = 0xc7
 	opInt3     = 0xcc

@@ -3,6 +3,7 @@ package image
 import (
 	"debug/elf"
 	"fmt"
+	"strings"
 )
 
 const (
@@ -79,14 +80,26 @@ func (o *Object) addSymbols(set *symbolSet, from *Object, s *section, vers *vers
 			if len(set.funcs) >= maxSymbols {
 				return fmt.Errorf("%s: more than %d function symbols", o.name, maxSymbols)
 			}
-			y := symbol{name: cleanName(stringAt(str, u32(tab))), addr: addr, size: u64(tab[16:]), bind: bind, ifunc: typ == elf.STT_GNU_IFUNC, unit: unit}
-			y.version, y.old = vers.of(i)
+			raw := stringAt(str, u32(tab))
+			y := symbol{name: cleanName(raw), addr: addr, size: u64(tab[16:]), bind: bind, ifunc: typ == elf.STT_GNU_IFUNC, unit: unit}
+			if y.version, y.old = vers.of(i); vers == nil {
+				y.version, y.old = versionIn(raw)
+			}
 			if y.name != "" {
 				set.funcs = append(set.funcs, y)
 			}
 		}
 	}
 	return nil
+}
+
+// versionIn takes the version from a name in .symtab: name@@DEFAULT or name@OLD.
+func versionIn(name string) (version string, old bool) {
+	_, v, ok := strings.Cut(name, "@")
+	if d, def := strings.CutPrefix(v, "@"); def {
+		return limit(d), false
+	}
+	return limit(v), ok
 }
 
 // versionTable is .gnu.version with the names of .gnu.version_d (LSB, "Symbol Versioning").

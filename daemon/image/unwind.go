@@ -49,7 +49,7 @@ func (r *Regs) slot(n uint64) *uint64 {
 const callerSaved = 1<<0 | 1<<1 | 1<<2 | 1<<4 | 1<<5 | 1<<8 | 1<<9 | 1<<10 | 1<<11
 
 // Unwind makes one step from the frame with registers r to its caller. pc is the address to look up as a file address:
-// r.LookupPC()-bias. mem reads 8 bytes of the process. Errors: ErrNoCFI, ErrStackEnd, whatever mem returns, damaged tables.
+// r.LookupPC()-bias. mem reads 8 bytes of the process. A damaged stack may lead round in a circle: bound the number of steps. Errors: ErrNoCFI, ErrStackEnd, whatever mem returns, damaged tables.
 func (o *Object) Unwind(pc uint64, r Regs, bias uint64, mem func(addr uint64) (uint64, error)) (caller Regs, cfa uint64, err error) {
 	defer guard(&err, o.name+": unwinding")
 	f := o.fdeAt(pc)
@@ -64,7 +64,9 @@ func (o *Object) Unwind(pc uint64, r Regs, bias uint64, mem func(addr uint64) (u
 	if cfa, err = u.cfaOf(w); err != nil {
 		return Regs{}, 0, fmt.Errorf("%s: at %#x: %w", o.name, pc, err)
 	}
-	if cfa <= r.RSP && !f.cie.signal {
+	// A frame that is found from rsp or rbp lies above the stack pointer, or the stack is damaged. (In longjmp it is found from
+	// the jump buffer, behind a signal on another stack: there, and only there, it may lie anywhere.)
+	if cfa <= r.RSP && !f.cie.signal && w.cfaExpr == nil && (w.cfaReg == regRSP || w.cfaReg == regRBP) {
 		return Regs{}, 0, fmt.Errorf("%s: at %#x: the caller's frame %#x is not above the stack pointer %#x", o.name, pc, cfa, r.RSP)
 	}
 	caller, err = u.caller(w, f, cfa)
@@ -167,7 +169,7 @@ func (u *unwinder) eval(expr []byte, cfa uint64, push bool) (uint64, error) {
 			regs[n] = op.DwarfRegisterFromUint64(v)
 		}
 	}
-	d := op.NewDwarfRegisters(u.bias, regs, binary.LittleEndian, ripColumn, regRSP, 6, ripColumn)
+	d := op.NewDwarfRegisters(u.bias, regs, binary.LittleEndian, ripColumn, regRSP, regRBP, ripColumn)
 	d.CFA = int64(cfa)
 	if push {
 		expr = append([]byte{byte(op.DW_OP_call_frame_cfa)}, expr...)

@@ -18,6 +18,7 @@ type xref struct {
 	pads  []uint64 // landing pads
 	calls []uint64 // targets of direct calls
 	owner map[*Function]*Function
+	lost  map[*Function]bool    // fragments without an owner
 	parts map[*Function][]Range // fragments that were found to belong to a function
 
 	jumps []farJump
@@ -32,7 +33,7 @@ type farJump struct {
 // xref makes the pass, once.
 func (o *Object) xref() *xref {
 	x, _ := o.xrefs.get(o.name, func() (*xref, error) {
-		x := &xref{owner: map[*Function]*Function{}, parts: map[*Function][]Range{}}
+		x := &xref{owner: map[*Function]*Function{}, lost: map[*Function]bool{}, parts: map[*Function][]Range{}}
 		t := o.functions()
 		o.scanCode(x, t)
 		o.scanData(x)
@@ -240,6 +241,8 @@ func (o *Object) adopt(x *xref, t *functionTable) {
 	for f := range frag {
 		if owner := ownerOf(f, frag, into, back, 0); owner != nil {
 			x.owner[f] = owner
+		} else {
+			x.lost[f] = true
 		}
 	}
 	for _, f := range t.funcs {
