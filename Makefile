@@ -1,0 +1,60 @@
+# make help lists what there is to do.
+.DEFAULT_GOAL := help
+BUILD := build
+DEMOS := $(BUILD)/culprit-demo-cpu $(BUILD)/culprit-demo-lock $(BUILD)/culprit-demo-io
+# As a distribution would build them, with line numbers. Nothing here makes them easier to instrument.
+CFLAGS ?= -O2 -g
+TESTFLAGS ?= -timeout 10m
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
+
+.PHONY: demo
+demo: packages build $(DEMOS) ## install what is needed, build, and let culprit find three known bottlenecks and one in redis
+	$(BUILD)/culprit demo
+
+.PHONY: test
+test: packages $(DEMOS) ## install what is needed, then go vet and all tests (some minutes)
+	@mkdir -p $(BUILD)/log
+	@echo "test: go vet"
+	@go vet ./...
+	@echo "test: go test (log of all packages: $(BUILD)/log/test.log)"
+	@go test -p 1 $(TESTFLAGS) ./... >$(BUILD)/log/test.log 2>&1; status=$$?; \
+	grep -v 'no test files' $(BUILD)/log/test.log | grep -E '^(ok|FAIL|panic)' || true; \
+	if [ $$status -ne 0 ]; then echo; grep -vE '^ok|no test files' $(BUILD)/log/test.log | tail -n 100; fi; \
+	exit $$status
+
+.PHONY: build
+build: $(DEMOS) ## build culprit and the demonstration programs into build/
+	@mkdir -p $(BUILD)
+	go build -trimpath -o $(BUILD)/culprit ./cmd/culprit
+
+.PHONY: bench
+bench: ## run all benchmarks; the result is also in build/log/bench.txt
+	@mkdir -p $(BUILD)/log
+	go test -p 1 -run '^$$' -bench . -benchmem ./... | tee $(BUILD)/log/bench.txt
+
+.PHONY: lint
+lint: ## gofmt, go vet, staticcheck, shellcheck
+	@scripts/lint
+
+.PHONY: fuzz
+fuzz: ## fuzz every fuzz target for FUZZTIME (10s) each
+	@scripts/fuzz
+
+.PHONY: long
+long: packages $(DEMOS) ## the long forms of the tests; as long as it takes
+	@scripts/long
+
+.PHONY: packages
+packages:
+	@scripts/install-packages
+
+.PHONY: clean
+clean: ## remove build/
+	rm -rf $(BUILD)
+
+$(BUILD)/culprit-demo-%: testdata/demo/%.c | packages
+	@mkdir -p $(BUILD)
+	gcc $(CFLAGS) -pthread -o $@ $<

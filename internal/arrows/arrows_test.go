@@ -1,0 +1,213 @@
+// Package arrows holds the import arrows of the house: which package may import which (ARCHITECTURE.md).
+// It contains only tests.
+package arrows
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"culprit/internal/testprog"
+)
+
+// allowed lists, for every package of the house, the rooms that it may import. A room stands for the packages below it
+// too. Anyone may import internal/..., which is nobody's vocabulary, except where a package is in alone.
+// A package that is not below any of these names fails the test: give it a line.
+var allowed = map[string][]string{
+	"grid":           {},
+	"trampoline/x86": {},
+	"trampoline":     {"grid", "trampoline/x86"},
+	"pcl/syntax":     {},
+	"pcl":            {"grid", "pcl/syntax"},
+	"visi":           {"grid", "visi"},
+	"daemon/kernel":  {},
+	"daemon/image":   {"trampoline/x86"},
+	"daemon/process": {},
+	"daemon":         {"grid", "trampoline", "pcl", "daemon"},
+	"consultant":     {"grid", "pcl", "consultant"},
+	"cmd":            {"grid", "trampoline", "pcl", "visi", "daemon", "consultant", "cmd"},
+	"bench":          {"grid", "trampoline", "pcl", "visi", "daemon", "consultant"},
+	"internal":       {},
+}
+
+// alone lists the packages that import nothing of the house, not even internal/..., outside their tests.
+var alone = []string{"grid", "daemon/kernel", "trampoline/x86"}
+
+// A source is one Go file of the house.
+type source struct {
+	path    string // below the top directory
+	pkg     string // its directory
+	test    bool
+	imports []string // of the house, without the module's name
+	text    string
+}
+
+func sources(t *testing.T) []source {
+	t.Helper()
+	root := testprog.Root(t)
+	var all []source
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "testdata" || d.Name() == "build" || strings.HasPrefix(d.Name(), ".") && path != root) {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		s, err := read(root, path)
+		all = append(all, s)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 50 {
+		t.Fatalf("only %d Go files below %s: the walk is broken", len(all), root)
+	}
+	return all
+}
+
+func read(root, path string) (source, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return source{}, err
+	}
+	f, err := parser.ParseFile(token.NewFileSet(), path, text, parser.ImportsOnly)
+	if err != nil {
+		return source{}, err
+	}
+	rel, err := filepath.Rel(root, path)
+	s := source{path: rel, pkg: filepath.ToSlash(filepath.Dir(rel)), test: strings.HasSuffix(path, "_test.go"), text: string(text)}
+	for _, spec := range f.Imports {
+		if name, ok := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), "culprit/"); ok {
+			s.imports = append(s.imports, name)
+		}
+	}
+	return s, err
+}
+
+// rule returns the longest name in allowed that pkg is or lies below.
+func rule(pkg string) (string, bool) {
+	for ; pkg != "."; pkg = filepath.ToSlash(filepath.Dir(pkg)) {
+		if _, ok := allowed[pkg]; ok {
+			return pkg, true
+		}
+	}
+	return "", false
+}
+
+func below(pkg, room string) bool { return pkg == room || strings.HasPrefix(pkg, room+"/") }
+
+// refusal says why s may not import name; "" if it may.
+func refusal(s source, name string) string {
+	room, ok := rule(s.pkg)
+	switch {
+	case !ok:
+		return "no rule for this package: add one to internal/arrows"
+	case below(name, "internal"):
+		if !s.test && slices.Contains(alone, s.pkg) {
+			return "it imports nothing of the house"
+		}
+		return ""
+	case s.pkg == name, s.test && below(s.pkg, name):
+		return "" // a test of its own package, or of the one above
+	}
+	for _, r := range allowed[room] {
+		if below(name, r) {
+			return ""
+		}
+	}
+	return "it may import only " + strings.Join(append([]string{"internal"}, allowed[room]...), ", ")
+}
+
+func TestImportArrowsRunDownwards(t *testing.T) {
+	for _, s := range sources(t) {
+		if _, ok := rule(s.pkg); !ok {
+			t.Errorf("%s: %s", s.path, refusal(s, ""))
+		}
+		for _, name := range s.imports {
+			if why := refusal(s, name); why != "" {
+				t.Errorf("%s imports %s: %s", s.path, name, why)
+			}
+		}
+	}
+}
+
+// TestTheRuleItself makes sure that a wrong arrow would be seen.
+func TestTheRuleItself(t *testing.T) {
+	for _, c := range []struct {
+		pkg, imports string
+		test, ok     bool
+	}{
+		{"daemon", "consultant", false, false},
+		{"consultant", "daemon", false, false},
+		{"consultant", "daemon/image", true, false},
+		{"grid", "pcl", false, false},
+		{"grid", "internal/safetext", false, false},
+		{"grid", "internal/testprog", true, true},
+		{"trampoline", "daemon/process", false, false},
+		{"trampoline/x86", "trampoline", false, false},
+		{"pcl/syntax", "pcl", false, false},
+		{"daemon/kernel", "daemon/process", false, false},
+		{"daemon/process", "daemon", false, false},
+		{"internal/safetext", "grid", false, false},
+		{"internal/testprog", "internal/require", false, true},
+		{"daemon", "daemon/kernel", false, true},
+		{"cmd/culprit/internal/browse", "consultant", false, true},
+		{"attic", "grid", false, false},
+	} {
+		why := refusal(source{pkg: c.pkg, test: c.test}, c.imports)
+		if (why == "") != c.ok {
+			t.Errorf("%s imports %s (test: %v): %q", c.pkg, c.imports, c.test, why)
+		}
+	}
+}
+
+var ptrace = regexp.MustCompile(`\bunix\.(Ptrace|PTRACE_)\w+\(|\bsyscall\.Ptrace\w+\(|\b(unix|syscall)\.SYS_PTRACE\b`)
+
+// TestOneRoomCallsPtrace holds that daemon/process is the only caller of ptrace in the shipped code.
+func TestOneRoomCallsPtrace(t *testing.T) {
+	callers := 0
+	for _, s := range sources(t) {
+		if s.test || !ptrace.MatchString(s.text) {
+			continue
+		}
+		callers++
+		if !below(s.pkg, "daemon/process") {
+			t.Errorf("%s calls ptrace; ask daemon/process", s.path)
+		}
+	}
+	if callers == 0 {
+		t.Error("nobody calls ptrace: the pattern is out of date")
+	}
+}
+
+// TestOnlyKnownLibraries holds that every module in go.mod has its line in docs/RATIONALE.md.
+func TestOnlyKnownLibraries(t *testing.T) {
+	root := testprog.Root(t)
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rationale, err := os.ReadFile(filepath.Join(root, "docs", "RATIONALE.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	direct := regexp.MustCompile(`(?m)^\t(\S+) v\S+$`).FindAllStringSubmatch(string(mod), -1)
+	if len(direct) < 5 {
+		t.Fatalf("only %d modules found in go.mod", len(direct))
+	}
+	for _, m := range direct {
+		if !strings.Contains(string(rationale), m[1]) {
+			t.Errorf("%s: docs/RATIONALE.md does not say why it is here", m[1])
+		}
+	}
+}
