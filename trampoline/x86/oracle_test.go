@@ -125,7 +125,7 @@ func difference(l objLine, in Inst, err error) string {
 		return fmt.Sprintf("branch to %#x (%d bytes), objdump %v %#x", in.Target, in.RelLen, l.dir, l.ref)
 	case l.flow() != in.Flow:
 		return fmt.Sprintf("flow %v, objdump %v", in.Flow, l.flow())
-	case (strings.HasPrefix(l.mn, "nop") || l.text == "xchg   %ax,%ax") != in.Nop && !hintNop(in):
+	case (strings.HasPrefix(l.mn, "nop") || l.mn == "xchg" && strings.HasSuffix(l.text, " %ax,%ax") && in.Opcode != 0x87) != in.Nop && !hintNop(in):
 		return fmt.Sprintf("nop %v", in.Nop)
 	case (l.mn == "endbr64") != in.Endbr:
 		return fmt.Sprintf("endbr %v", in.Endbr)
