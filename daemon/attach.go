@@ -24,7 +24,6 @@ func (d *Daemon) attach(pid int) error {
 	t.profile = newProfile(t)
 	d.tree.Add(grid.Process, t.name)
 	t.threads.refresh(0, 0)
-	t.threads.learnComms()
 	d.targets = append(d.targets, t)
 	return nil
 }
@@ -56,7 +55,6 @@ func (t *target) mapSegment() error {
 			return err
 		}
 		t.seg = seg
-		t.learnStacks(w)
 		return nil
 	})
 }
@@ -89,32 +87,6 @@ func le64(b []byte) (v uint64) {
 		v = v<<8 | uint64(b[i])
 	}
 	return v
-}
-
-// learnStacks finds what each thread was started with.
-func (t *target) learnStacks(w *process.World) {
-	const most = 64 // threads; the others are learnt from samples
-	buf := make([]byte, 16<<10)
-	for i, th := range w.Threads() {
-		if i == most {
-			return
-		}
-		t.firstStacks = append(t.firstStacks, threadStack{th.TID, th.Regs.Fs_base, t.frames(w, th, buf)})
-	}
-}
-
-type threadStack struct {
-	tid    int
-	fs     uint64
-	frames []frame
-}
-
-// learnComms gives threads the names that the kernel knows, and roots from the stacks seen at attach.
-func (tt *threadTable) learnComms() {
-	for _, s := range tt.t.firstStacks {
-		tt.noteStack(s.tid, s.fs, s.frames)
-	}
-	tt.t.firstStacks = nil
 }
 
 // threadName is the element of the Process hierarchy for a thread.
@@ -153,6 +125,13 @@ func (d *Daemon) publishCode(t *target) {
 	type entry struct{ module, name string }
 	var list []entry
 	d.mu.Lock()
+	objects := append([]*object(nil), t.objects...)
+	d.mu.Unlock()
+	for _, o := range objects {
+		o.Functions() // reads the tables, which takes a while, before the lock is taken
+	}
+	d.mu.Lock()
+	t.names()
 	for id, f := range t.funcs {
 		if !t.published[id] && !d.opts.Library.Excluded(f.fn.Module, f.fn.Name) {
 			t.published[id] = true
@@ -183,7 +162,7 @@ func (t *target) runtime() string {
 			return "cxx"
 		}
 	}
-	if len(t.objects) > 0 && t.objects[0].IsRust() {
+	if t.main().IsRust() {
 		return "rust"
 	}
 	return "c"

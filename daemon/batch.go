@@ -33,22 +33,56 @@ func (e *busyError) Error() string {
 // retries is how often a stop is repeated because a thread stood in a window: each one is a new chance.
 const retries = 25
 
-// apply brings sites to what is wanted at them, in one stop of the target: new trampolines first, then the ledger, then the
-// bytes of the text, then catch-up. Sites in whose windows threads stand again and again are returned as busy and left alone.
+// pagesPerStop bounds how much text is written while the target is stopped: some 5 us a page.
+const pagesPerStop = 48
+
+// apply brings sites to what is wanted at them: new trampolines first, then the ledger, then the bytes of the text, then
+// catch-up. A large batch takes several short stops; the last one starts all of its pairs together. Sites in whose windows
+// threads stand again and again are returned as busy and left alone.
 func (t *target) apply(sites []*site, fresh []*part) (busy map[*site]error, err error) {
 	busy = map[*site]error{}
+	sort.Slice(sites, func(i, j int) bool { return sites[i].Addr < sites[j].Addr })
+	for len(sites) > 0 || len(fresh) > 0 {
+		n := chunk(sites)
+		var last []*part
+		if n == len(sites) {
+			last, fresh = fresh, nil
+		}
+		if err := t.applySome(sites[:n], last, busy); err != nil {
+			return busy, err
+		}
+		sites = sites[n:]
+	}
+	return busy, nil
+}
+
+// chunk counts the sites that fit into one stop.
+func chunk(sites []*site) int {
+	pages, at := 0, uint64(0)
+	for i, s := range sites {
+		if p := s.Addr / trampoline.PageSize; p != at {
+			pages, at = pages+1, p
+		}
+		if pages > pagesPerStop {
+			return i
+		}
+	}
+	return len(sites)
+}
+
+func (t *target) applySome(sites []*site, fresh []*part, busy map[*site]error) error {
 	for try := 0; ; try++ {
 		changes, err := t.prepare(sites, busy)
 		if err != nil {
-			return busy, err
+			return err
 		}
 		if len(changes) == 0 && len(fresh) == 0 {
-			return busy, nil
+			return nil
 		}
 		err = t.commit(changes, fresh)
 		var be *busyError
 		if !errors.As(err, &be) {
-			return busy, err
+			return err
 		}
 		if try >= retries {
 			busy[be.s] = be
@@ -149,6 +183,9 @@ func (t *target) commit(changes []*change, fresh []*part) error {
 		}
 		wrote = true
 		t.reclaim(w)
+		for _, p := range fresh {
+			p.zero()
+		}
 		t.catchUp(w, fresh)
 		return nil
 	})

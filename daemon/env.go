@@ -2,8 +2,6 @@ package daemon
 
 import (
 	"fmt"
-	"path"
-	"regexp"
 	"sort"
 	"strings"
 
@@ -28,7 +26,10 @@ func (t *target) ids(o *object, fns []*image.Function) (ids []pcl.FuncID) {
 // Named implements pcl.Env.
 func (t *target) Named(name string) (ids []pcl.FuncID) {
 	for _, o := range t.objects {
-		ids = append(ids, t.ids(o, o.Named(name))...)
+		if fns := o.Named(name); len(fns) > 0 {
+			t.list(o)
+			ids = append(ids, t.ids(o, fns)...)
+		}
 	}
 	return distinct(ids)
 }
@@ -44,16 +45,10 @@ func distinct(ids []pcl.FuncID) []pcl.FuncID {
 	return out
 }
 
-// Matching implements pcl.Env. A pattern that does not parse matches nothing: the checker has refused it before.
+// Matching implements pcl.Env.
 func (t *target) Matching(pattern string, regex bool) (ids []pcl.FuncID) {
-	match := func(name string) bool { ok, _ := path.Match(pattern, name); return ok }
-	if regex {
-		re, err := regexp.Compile(pattern)
-		if err != nil {
-			return nil
-		}
-		match = re.MatchString
-	}
+	match := func(name string) bool { return pcl.MatchName(pattern, regex, name) }
+	t.listAll()
 	for id, f := range t.funcs {
 		if match(f.fn.Name) || f.fn.Linkage != "" && match(f.fn.Linkage) {
 			ids = append(ids, id)
@@ -67,6 +62,7 @@ func (t *target) names() map[string]map[string][]pcl.FuncID {
 	if t.index != nil {
 		return t.index
 	}
+	t.listAll()
 	t.index = map[string]map[string][]pcl.FuncID{}
 	for id, f := range t.funcs {
 		mod := f.fn.Module

@@ -1,8 +1,12 @@
 package daemon
 
 import (
+	"fmt"
 	"io"
+	"path"
 	"sync"
+
+	"golang.org/x/sys/unix"
 
 	"culprit/daemon/image"
 	"culprit/daemon/process"
@@ -18,6 +22,24 @@ type fileKey struct {
 type images struct {
 	mu     sync.Mutex
 	byFile map[fileKey]*image.Object
+}
+
+// name is what a file is called in resources. A program that was started through a link (Debian's redis-server is one) is
+// called as it was started, not as the file that the link leads to.
+func (s *images) name(p *process.Process, m process.Mapping) string {
+	base := baseName(m.Path)
+	if exe, _ := p.Exe(); exe != m.Path {
+		return base
+	}
+	for _, n := range p.Invoked() {
+		var a, b unix.Stat_t
+		root := fmt.Sprintf("/proc/%d/root", p.PID())
+		link := path.Join(root, path.Dir(m.Path), n)
+		if n != base && unix.Stat(link, &a) == nil && unix.Stat(path.Join(root, m.Path), &b) == nil && a.Dev == b.Dev && a.Ino == b.Ino {
+			return n
+		}
+	}
+	return base
 }
 
 // open returns the image of a mapped file. The file stays open as long as the image may be read: until the daemon ends.
@@ -36,7 +58,7 @@ func (s *images) open(p *process.Process, m process.Mapping, key fileKey) (*imag
 		f.Close()
 		return nil, nil, err
 	}
-	o, err := image.Open(f, size, baseName(m.Path))
+	o, err := image.Open(f, size, s.name(p, m))
 	if err != nil {
 		f.Close()
 		return nil, nil, err

@@ -21,22 +21,21 @@ type target struct {
 	name string // element of the Process hierarchy: "redis-server{4242}"
 	seg  *segment
 
-	objects     []*object // in order of load address
-	funcs       map[pcl.FuncID]*function
-	index       map[string]map[string][]pcl.FuncID // module -> function name -> ids
-	sites       map[uint64]*site                   // by address of the first displaced instruction
-	quarantine  []retired
-	ownPages    map[uint64]bool // pages of text that are the target's own copy already
-	cells       cellSpace
-	threads     *threadTable
-	profile     *profile
-	tidOff      uint64 // where a thread's control block holds its tid, 0 if unknown
-	ended       bool
-	detached    bool
-	seccomp     int // mode of the target: 0 none, 1 strict, 2 filter
-	published   map[pcl.FuncID]bool
-	firstStacks []threadStack
-	clean       bool
+	objects    []*object // in order of load address
+	funcs      map[pcl.FuncID]*function
+	index      map[string]map[string][]pcl.FuncID // module -> function name -> ids
+	sites      map[uint64]*site                   // by address of the first displaced instruction
+	quarantine []retired
+	ownPages   map[uint64]bool // pages of text that are the target's own copy already
+	cells      cellSpace
+	threads    *threadTable
+	profile    *profile
+	tidOff     uint64 // where a thread's control block holds its tid, 0 if unknown
+	ended      bool
+	detached   bool
+	seccomp    int // mode of the target: 0 none, 1 strict, 2 filter
+	published  map[pcl.FuncID]bool
+	clean      bool
 }
 
 // An object is an ELF file as it is mapped into a target.
@@ -47,6 +46,7 @@ type object struct {
 	lo, hi uint64
 	bias   uint64
 	file   io.Closer
+	listed bool
 
 	padMu     sync.Mutex
 	padsTaken map[uint64]bool // by end of the padding
@@ -189,12 +189,12 @@ func openTarget(d *Daemon, pid int) (*target, error) {
 	}
 	exe, _ := p.Exe()
 	t := &target{d: d, proc: p, exe: exe, sites: map[uint64]*site{}, ownPages: map[uint64]bool{}, published: map[pcl.FuncID]bool{}, funcs: map[pcl.FuncID]*function{}}
-	t.name = fmt.Sprintf("%s{%d}", baseName(t.exe), pid)
 	t.cells.init(trampoline.DefaultGeometry(1).BlockSize)
 	if err := t.loadObjects(); err != nil {
 		t.close()
 		return nil, err
 	}
+	t.name = fmt.Sprintf("%s{%d}", t.main().name, pid)
 	t.threads = newThreadTable(t)
 	return t, nil
 }
@@ -235,7 +235,7 @@ func (t *target) loadObject(maps []process.Mapping, i int) error {
 		t.d.logf("%s: %v", m.Path, err)
 		return err
 	}
-	o := &object{Object: img, name: baseName(m.Path), path: m.Path, file: file, lo: uint64(m.Start), hi: uint64(m.End)}
+	o := &object{Object: img, name: t.d.images.name(t.proc, m), path: m.Path, file: file, lo: uint64(m.Start), hi: uint64(m.End)}
 	for _, s := range img.Segments() {
 		if s.Exec && s.Off&^0xfff == uint64(m.Offset)&^0xfff {
 			o.bias = uint64(m.Start) - s.Vaddr&^0xfff
@@ -248,11 +248,35 @@ func (t *target) loadObject(maps []process.Mapping, i int) error {
 	}
 	t.objects = append(t.objects, o)
 	sort.Slice(t.objects, func(a, b int) bool { return t.objects[a].lo < t.objects[b].lo })
-	for _, fn := range img.Functions() {
+	return nil
+}
+
+// list makes the functions of an object known; the tables of a file are read when somebody first asks for one of them.
+func (t *target) list(o *object) {
+	if o.listed {
+		return
+	}
+	o.listed = true
+	for _, fn := range o.Functions() {
 		id := pcl.FuncID(fn.Addr + o.bias)
 		t.funcs[id] = &function{id: id, obj: o, fn: fn}
 	}
-	return nil
+}
+
+func (t *target) listAll() {
+	for _, o := range t.objects {
+		t.list(o)
+	}
+}
+
+// main is the executable, as opposed to its libraries.
+func (t *target) main() *object {
+	for _, o := range t.objects {
+		if o.path == t.exe {
+			return o
+		}
+	}
+	return t.objects[0]
 }
 
 // objectAt finds the object that maps an address.
@@ -270,6 +294,7 @@ func (t *target) functionAt(addr uint64) *function {
 	if o == nil {
 		return nil
 	}
+	t.list(o)
 	fn := o.FunctionAt(addr - o.bias)
 	if fn == nil {
 		return nil

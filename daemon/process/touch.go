@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 )
 
 // A Refused says that something cannot be done safely, and why.
@@ -67,6 +68,24 @@ func (p *Process) Descriptors() (map[int]string, error) {
 		open[fd] = link
 	}
 	return open, nil
+}
+
+// Invoked lists the names under which the target may have been started: its own name as the kernel keeps it (cut at 15 bytes)
+// and the last part of its first argument, which the target may have changed. Neither holds a slash.
+func (p *Process) Invoked() (names []string) {
+	if st, err := readStat(p.pid, 0); err == nil && st.comm != "" && !strings.Contains(st.comm, "/") {
+		names = append(names, st.comm)
+	}
+	args, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.pid))
+	if err != nil || len(args) > 1<<20 {
+		return names
+	}
+	first, _, _ := strings.Cut(string(args), "\x00")
+	first, _, _ = strings.Cut(first, " ")
+	if n := first[strings.LastIndexByte(first, '/')+1:]; n != "" {
+		names = append(names, n)
+	}
+	return names
 }
 
 // Executable says whether code may run in the mapping.
