@@ -468,7 +468,10 @@ func (j *judge) checkCall(in *x86.Inst, r, next *Regs) {
 	j.fail("%s is a call that the flow of %s does not have", j.name(r.RIP), f.Name)
 }
 
-var maxSteps = flag.Int("steps", 60_000, "instructions that TestExecution follows in each program")
+var (
+	long     = flag.Bool("long", false, "run TestExecution for all programs, compilers' options and file kinds")
+	maxSteps = flag.Int("steps", 25_000, "instructions that TestExecution follows in each program")
+)
 
 // hiddenNone checks that every function of a compiled program is understood; hand-written ones of a static libc need not be.
 func hiddenNone(t *testing.T, o *Object) {
@@ -485,21 +488,24 @@ func hiddenNone(t *testing.T, o *Object) {
 func TestExecution(t *testing.T) {
 	for _, c := range []struct {
 		name, src, flags string
-		strip            bool
+		strip, long      bool
 	}{
-		{"switch-pie", switchC, "-O2 -fPIE -pie", false},
-		{"switch-pie-stripped", switchC, "-O2 -fPIE -pie", true},
-		{"switch-fixed", switchC, "-O2 -fno-pie -no-pie -fcf-protection=full", false},
-		{"switch-O0", switchC, "-O0 -fPIE -pie", true},
-		{"switch-static", switchC, "-O2 -fno-pie -static", true},
-		{"switch-static-pie", switchC, "-Os -fPIE -static-pie", true},
-		{"goto-pie", gotoC, "-O2 -fPIE -pie", true},
-		{"goto-fixed", gotoC, "-O2 -fno-pie -no-pie", true},
-		{"throw-pie", throwCpp, "-O2 -fPIE -pie -fcf-protection=full", false},
-		{"throw-fixed-stripped", throwCpp, "-O2 -fno-pie -no-pie", true},
-		{"throw-O0", throwCpp, "-O0 -fPIE -pie", false},
+		{"switch-pie", switchC, "-O2 -fPIE -pie", false, true},
+		{"switch-pie-stripped", switchC, "-O2 -fPIE -pie", true, false},
+		{"switch-fixed", switchC, "-O2 -fno-pie -no-pie -fcf-protection=full", false, false},
+		{"switch-O0", switchC, "-O0 -fPIE -pie", true, true},
+		{"switch-static", switchC, "-O2 -fno-pie -static", true, true},
+		{"switch-static-pie", switchC, "-Os -fPIE -static-pie", true, false},
+		{"goto-pie", gotoC, "-O2 -fPIE -pie", true, false},
+		{"goto-fixed", gotoC, "-O2 -fno-pie -no-pie", true, false},
+		{"throw-pie", throwCpp, "-O2 -fPIE -pie -fcf-protection=full", false, false},
+		{"throw-fixed-stripped", throwCpp, "-O2 -fno-pie -no-pie", true, true},
+		{"throw-O0", throwCpp, "-O0 -fPIE -pie", false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if c.long && !*long {
+				t.Skip("runs with -long")
+			}
 			lockToCPU(t)
 			path := build(t, c.src, strings.Fields(c.flags)...)
 			o := openFile(t, path, "prog")
