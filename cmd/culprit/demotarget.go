@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"culprit/cmd/culprit/internal/proclist"
+	"culprit/cmd/culprit/internal/report"
+)
+
+// errSkip says that a case cannot run on this machine.
+var errSkip = errors.New("skipped")
+
+// A demoTarget is what a case measures, and what goes with it.
+type demoTarget struct {
+	args []string
+	// load starts what gives the target something to do, as soon as that is possible. nil = nothing.
+	load func(ctx context.Context) (*exec.Cmd, error)
+}
+
+// run diagnoses the program and prints what was found; ok says that it was as expected.
+func (c demoCase) run(ctx context.Context, w io.Writer, self string, length time.Duration) (ok bool, err error) {
+	dir, err := os.MkdirTemp("", "culprit-demo-")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(dir)
+	defer endOrphans()
+	fmt.Fprintf(w, "%s: %s\n", c.name, c.what)
+	t, err := c.start(dir)
+	if errors.Is(err, errSkip) {
+		fmt.Fprintf(w, "  %v\n\n", err)
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	file := filepath.Join(dir, "report.json")
+	status, said, err := t.diagnose(ctx, self, file, length)
+	if err != nil {
+		return false, err
+	}
+	r, err := readReport(file)
+	if err != nil {
+		return false, fmt.Errorf("%w; exit status %d; it said: %s", err, status, said)
+	}
+	return c.compare(w, status, r), nil
+}
+
+// patience is how long culprit may take to remove its probes after it was asked to end.
+const patience = 10 * time.Second
+
+// diagnose lets `culprit run` start and measure the target, which works also where only children may be traced. It
+// returns culprit's exit status and the end of what it said on standard error.
+func (t *demoTarget) diagnose(ctx context.Context, self, file string, length time.Duration) (int, string, error) {
+	args := append([]string{"run", "--no-tui", "--quiet", "--for", length.String(), "--json", file, "--"}, t.args...)
+	cmd := exec.CommandContext(ctx, self, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = patience
+	said := &tail{}
+	cmd.Stderr = said
+	if err := cmd.Start(); err != nil {
+		return 0, "", err
+	}
+	loadCtx, endLoad := context.WithCancel(ctx)
+	defer endLoad()
+	loaded := make(chan error, 1)
+	go func() { loaded <- t.runLoad(loadCtx) }()
+	err := cmd.Wait()
+	endLoad()
+	loadErr := <-loaded
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
+		return 0, "", err
+	}
+	return cmd.ProcessState.ExitCode(), said.String(), loadErr
+}
+
+// runLoad keeps the load running until ctx ends.
+func (t *demoTarget) runLoad(ctx context.Context) error {
+	if t.load == nil {
+		return nil
+	}
+	cmd, err := t.load(ctx)
+	if err == nil {
+		err = cmd.Run()
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return fmt.Errorf("the load on the target ended early: %w", err)
+}
+
+// A tail keeps the last bytes that are written to it.
+type tail struct{ b []byte }
+
+// Write implements io.Writer.
+func (t *tail) Write(p []byte) (int, error) {
+	t.b = append(t.b, p...)
+	if n := len(t.b) - 2000; n > 0 {
+		t.b = t.b[n:]
+	}
+	return len(p), nil
+}
+
+// String is what was kept.
+func (t *tail) String() string { return strings.TrimSpace(string(t.b)) }
+
+// endOrphans ends what is left of a case: culprit has ended and left the target to us, its nearest subreaper.
+func endOrphans() {
+	all, err := proclist.List()
+	if err != nil {
+		return
+	}
+	for _, p := range all {
+		if p.PPID != os.Getpid() {
+			continue
+		}
+		if p.State != 'Z' {
+			unix.Kill(p.PID, unix.SIGKILL)
+		}
+		unix.Wait4(p.PID, nil, 0, nil)
+	}
+}
+
+// compare prints what was found beside what was expected.
+func (c demoCase) compare(w io.Writer, status int, r *report.Report) bool {
+	hypotheses := map[int]*report.Node{}
+	for i := range r.Nodes {
+		hypotheses[r.Nodes[i].ID] = &r.Nodes[i]
+	}
+	found := false
+	for i, b := range r.Bottlenecks {
+		n := hypotheses[b.Node]
+		if n == nil {
+			continue
+		}
+		found = found || within(hypotheses, b.Chain, c.hypothesis)
+		if i < 3 {
+			fmt.Fprintf(w, "  why:   %s\n  where: %s%s\n  when:  since %.1f s\n", b.Sentence, n.Focus, sourceText(b.Source), float64(n.Since))
+		}
+	}
+	same := status == r.ExitStatus && (status == exitBottleneck) == (len(r.Bottlenecks) > 0)
+	fmt.Fprintf(w, "  expected %s: %s; exit status %d, report says %d with %d bottlenecks: %s; removed clean: %s\n\n", c.hypothesis,
+		yes(found, "found", "NOT FOUND"), status, r.ExitStatus, len(r.Bottlenecks), yes(same, "they agree", "they DISAGREE"),
+		yes(r.RemovedClean, "yes", "NO"))
+	return found && same && status == exitBottleneck && r.RemovedClean
+}
+
+// within reports whether the chain passes through the hypothesis.
+func within(nodes map[int]*report.Node, chain []int, hypothesis string) bool {
+	for _, id := range chain {
+		if n := nodes[id]; n != nil && n.Hypothesis == hypothesis {
+			return true
+		}
+	}
+	return false
+}
+
+func yes(ok bool, yes, no string) string {
+	if ok {
+		return yes
+	}
+	return no
+}
+
+func sourceText(s *report.Source) string {
+	if s == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (%s:%d)", s.File, s.Line)
+}
+
+func readReport(path string) (*report.Report, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("culprit wrote no report: %w", err)
+	}
+	var r report.Report
+	if err := json.Unmarshal(b, &r); err != nil {
+		return nil, fmt.Errorf("the report cannot be read: %w", err)
+	}
+	return &r, nil
+}
+
+// socketWait bounds how long a database may take to open its socket.
+const socketWait = 10 * time.Second
+
+// startRedis prepares a redis-server on a socket in dir, without a port and without files.
+func startRedis(dir string) (*demoTarget, error) {
+	server, err1 := exec.LookPath("redis-server")
+	bench, err2 := exec.LookPath("redis-benchmark")
+	if err1 != nil || err2 != nil {
+		return nil, fmt.Errorf("%w: redis-server and redis-benchmark are not installed", errSkip)
+	}
+	socket := filepath.Join(dir, "redis.sock")
+	return &demoTarget{
+		args: []string{server, "--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no", "--dir", dir},
+		load: func(ctx context.Context) (*exec.Cmd, error) {
+			if err := awaitFile(ctx, socket); err != nil {
+				return nil, err
+			}
+			return exec.CommandContext(ctx, bench, "-s", socket, "-q", "-l", "-c", "20", "-n", "100000", "-t", "set,get,lrange"), nil
+		},
+	}, nil
+}
+
+func awaitFile(ctx context.Context, path string) error {
+	for deadline := time.Now().Add(socketWait); time.Now().Before(deadline); {
+		if _, err := os.Stat(path); err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	return fmt.Errorf("%s did not appear within %v", path, socketWait)
+}

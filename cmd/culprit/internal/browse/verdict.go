@@ -1,0 +1,128 @@
+package browse
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"culprit/cmd/culprit/internal/report"
+	"culprit/cmd/culprit/internal/session"
+	"culprit/consultant"
+)
+
+// maxVerdicts bounds how many bottlenecks and how many ruled-out hypotheses the screen lists.
+const maxVerdicts = 50
+
+// A verdict is what screen 1 shows. All its text is clean.
+type verdict struct {
+	Lines    []verdictLine
+	Now      string   // what happens now; never empty
+	RuledOut []string // hypotheses that are false for the whole program
+}
+
+// A verdictLine is one bottleneck.
+type verdictLine struct {
+	Node     int
+	Sentence string
+	Severity float64 // 0..1
+	Values   []float64
+	Age      string
+}
+
+func newVerdict(s session.Snapshot) verdict {
+	byID := make(map[int]*consultant.Node, len(s.Nodes))
+	for i := range s.Nodes {
+		byID[s.Nodes[i].ID] = &s.Nodes[i]
+	}
+	v := verdict{Now: nowText(s)}
+	for i, b := range s.Bottlenecks {
+		if i == maxVerdicts {
+			break
+		}
+		v.Lines = append(v.Lines, newVerdictLine(b, byID[b.Node], s.Elapsed))
+	}
+	v.RuledOut = ruledOut(s.Nodes)
+	return v
+}
+
+func newVerdictLine(b consultant.Bottleneck, n *consultant.Node, now float64) verdictLine {
+	l := verdictLine{Node: b.Node, Sentence: clean(b.Sentence), Severity: min(max(b.Severity, 0), 1)}
+	if n == nil {
+		return l
+	}
+	for _, h := range n.History {
+		l.Values = append(l.Values, h.Value)
+	}
+	l.Age = fmt.Sprintf("for %s", seconds(now-n.Since))
+	return l
+}
+
+// seconds writes a length of time shortly; a negative one as 0.
+func seconds(s float64) string {
+	switch {
+	case !(s > 0):
+		return "0 s"
+	case s < 100:
+		return fmt.Sprintf("%.1f s", s)
+	case s < 3600:
+		return fmt.Sprintf("%d min %02d s", int(s)/60, int(s)%60)
+	}
+	return fmt.Sprintf("%d h %02d min", int(s/3600), int(s/60)%60)
+}
+
+// nowText says what the session is doing, in all its states.
+func nowText(s session.Snapshot) string {
+	switch {
+	case s.Ended:
+		return "The target has ended; what was found so far stays. q prints the answer."
+	case !s.Searching:
+		return "The search is off (--no-search); only watched pairs are measured."
+	case s.Status != "":
+		return clean(s.Status)
+	case s.Settled:
+		return "Nothing is left to be tested for now; what was found stays under observation."
+	}
+	return "The search begins."
+}
+
+// ruledOut lists the false hypotheses of the whole program with their values, in the order of the search.
+func ruledOut(nodes []consultant.Node) []string {
+	var list []string
+	for i := range nodes {
+		n := &nodes[i]
+		if n.State != consultant.False || n.Focus.String() != "/" {
+			continue
+		}
+		if len(list) == maxVerdicts {
+			return append(list, "and more: see screen 2")
+		}
+		list = append(list, clean(n.Hypothesis)+" "+valueText(n))
+	}
+	return list
+}
+
+// valueText is the value against the threshold, or why there is none.
+func valueText(n *consultant.Node) string {
+	if n.Samples == 0 {
+		return clean(n.Reason)
+	}
+	op := "<"
+	if n.Value >= n.Threshold {
+		op = ">"
+	}
+	return fmt.Sprintf("%s %s %s", report.Quantity(n.Value, clean(n.Unit)), op, report.Quantity(n.Threshold, clean(n.Unit)))
+}
+
+// byImportance orders siblings: what is true first, then what is going on, then the rest; larger values first.
+func byImportance(a, b *consultant.Node) int {
+	return cmp.Or(cmp.Compare(rank(a.State), rank(b.State)), cmp.Compare(b.Value, a.Value), cmp.Compare(a.ID, b.ID))
+}
+
+func rank(s consultant.State) int {
+	order := []consultant.State{consultant.True, consultant.Testing, consultant.Queued, consultant.OverBudget, consultant.Refused,
+		consultant.Deferred, consultant.False, consultant.Never, consultant.Pruned}
+	if i := slices.Index(order, s); i >= 0 {
+		return i
+	}
+	return len(order)
+}

@@ -1,0 +1,98 @@
+package proclist
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+)
+
+// sleeper starts a copy of sleep under an odd name.
+func sleeper(t *testing.T, name string) *exec.Cmd {
+	t.Helper()
+	src, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Skip("no sleep(1) on this machine")
+	}
+	b, err := os.ReadFile(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, b, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	return cmd
+}
+
+func TestResolveByNameAndPID(t *testing.T) {
+	name := "odd) R name " + strconv.Itoa(os.Getpid())
+	a := sleeper(t, name)
+	for _, target := range []string{name, strconv.Itoa(a.Process.Pid)} {
+		if pid, err := Resolve(target); err != nil || pid != a.Process.Pid {
+			t.Errorf("%q: %d %v, want %d", target, pid, err, a.Process.Pid)
+		}
+	}
+	b := sleeper(t, name)
+	var amb *Ambiguous
+	if _, err := Resolve(name); !errors.As(err, &amb) || len(amb.PIDs) != 2 || amb.PIDs[0]+amb.PIDs[1] != a.Process.Pid+b.Process.Pid {
+		t.Errorf("two of that name: %v", err)
+	}
+}
+
+func TestResolveErrors(t *testing.T) {
+	var nf *NotFound
+	var bad *BadTarget
+	for _, s := range []string{"no-such-process-anywhere", "4194999"} {
+		if _, err := Resolve(s); !errors.As(err, &nf) {
+			t.Errorf("%q: %v", s, err)
+		}
+	}
+	for _, s := range []string{"", "0", "-1", strconv.Itoa(os.Getpid())} {
+		if _, err := Resolve(s); !errors.As(err, &bad) {
+			t.Errorf("%q: %v", s, err)
+		}
+	}
+}
+
+func TestThreadIsNoTarget(t *testing.T) {
+	entries, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		tid, _ := strconv.Atoi(e.Name())
+		if tid == os.Getpid() {
+			continue
+		}
+		var bad *BadTarget
+		if _, err := Resolve(e.Name()); !errors.As(err, &bad) {
+			t.Errorf("thread %d: %v", tid, err)
+		}
+	}
+}
+
+func TestParseStatHostile(t *testing.T) {
+	for _, s := range []string{"", "1 (", "1 )(", "1 (a) R", "1 (a) \n", ")(", "1 (a)"} {
+		var p Proc
+		if p.parseStat([]byte(s)) {
+			t.Errorf("%q was accepted", s)
+		}
+	}
+	own, err := Own()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range own {
+		if p.PID == os.Getpid() || len(p.Args) == 0 {
+			t.Errorf("listed: %+v", p)
+		}
+	}
+}

@@ -1,0 +1,192 @@
+// Package report is what a session leaves behind: the JSON report of schema 1, and the same as sentences for people.
+//
+// It is plain data and knows nothing of processes, searches or screens; it must import nothing of the house but
+// internal/safetext. Every value may be used from any goroutine as long as nobody changes it.
+package report
+
+import (
+	"encoding/json"
+	"math"
+)
+
+// Schema is the number of the layout that this package writes. Fields may be added to it, never changed.
+const Schema = 1
+
+// A Report is everything that a session found out.
+type Report struct {
+	Schema      int          `json:"schema"`
+	Tool        string       `json:"tool"`    // name and version
+	Started     string       `json:"started"` // RFC 3339
+	Seconds     Number       `json:"seconds"` // length of the session
+	Targets     []Target     `json:"targets"`
+	Nodes       []Node       `json:"nodes"`
+	Bottlenecks []Bottleneck `json:"bottlenecks"` // deepest true nodes, worst first
+	Pairs       []Pair       `json:"pairs"`
+	Overhead    Overhead     `json:"overhead"`
+	Probes      Probes       `json:"probes"`
+	// RemovedClean says that after the end every byte of code was checked and is as it was.
+	RemovedClean bool `json:"removed_clean"`
+	// ExitStatus is the exit status that the tool ended with.
+	ExitStatus int `json:"exit_status"`
+	// End says why the session ended: "settled", "time", "interrupted", "quit" or "ended" (the target).
+	End string `json:"end"`
+}
+
+// A Target is one process that was measured.
+type Target struct {
+	Host    string `json:"host"`
+	PID     int    `json:"pid"`
+	Exe     string `json:"exe"`
+	Runtime string `json:"runtime"` // "c", "cxx", "go" or "rust"
+	Threads int    `json:"threads"`
+	Ended   bool   `json:"ended"`
+	// ExitCode is how a process that `culprit run` started ended: its exit code, or 128 + the signal; absent while it runs.
+	ExitCode *int `json:"exit_code,omitempty"`
+}
+
+// A Focus maps a hierarchy ("Code") to the chosen path ("/Code/cache.c/lookup"); roots are left out.
+type Focus map[string]string
+
+// A Phase is the interval a node draws conclusions for, in seconds since the session started; End is null while it lasts.
+type Phase struct {
+	Name  string  `json:"name"`
+	Start Number  `json:"start"`
+	End   *Number `json:"end"`
+}
+
+// A Node is one (hypothesis, focus, phase) of the search history graph.
+type Node struct {
+	ID         int    `json:"id"`
+	Parents    []int  `json:"parents"`
+	Axis       string `json:"axis"` // "why", "where" or "when"
+	Hypothesis string `json:"hypothesis"`
+	Focus      Focus  `json:"focus"`
+	Phase      Phase  `json:"phase"`
+	State      string `json:"state"`
+	Value      Number `json:"value"`
+	Threshold  Number `json:"threshold"`
+	Greater    bool   `json:"greater"` // the hypothesis holds above the threshold; else below it
+	Unit       string `json:"unit"`
+	Confidence Number `json:"confidence"` // 0..1
+	Samples    int    `json:"samples"`
+	Since      Number `json:"since"` // s since the session started
+	Cost       Number `json:"cost"`  // fraction of the target's active time
+	Tier       string `json:"tier"`  // "probe", "kernel" or "sample"
+	Reason     string `json:"reason"`
+}
+
+// A Bottleneck is a deepest true node with what a user reads of it.
+type Bottleneck struct {
+	Node     int     `json:"node"`
+	Sentence string  `json:"sentence"`
+	Chain    []int   `json:"chain"` // IDs from the root to the node
+	Severity Number  `json:"severity"`
+	Source   *Source `json:"source"` // null if unknown
+	Object   string  `json:"object,omitempty"`
+}
+
+// A Source is a place in a source file.
+type Source struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+}
+
+// A Pair is a metric at a focus that was asked for with --watch.
+type Pair struct {
+	Metric string `json:"metric"`
+	Focus  Focus  `json:"focus"`
+	Unit   string `json:"unit"`
+	// Sum is exact for counters of the probe tier. Average, Min and Max are per bin and null where nothing was measured.
+	Sum        Number  `json:"sum"`
+	Average    Missing `json:"average"`
+	Min        Missing `json:"min"`
+	Max        Missing `json:"max"`
+	Tier       string  `json:"tier"`
+	Start      Number  `json:"start"`
+	BinSeconds Number  `json:"bin_seconds"`
+	Bins       Bins    `json:"bins"`            // null = nothing measured in that interval
+	Error      string  `json:"error,omitempty"` // why the pair was not measured
+}
+
+// Overhead is what the tool cost the targets, as measured.
+type Overhead struct {
+	Budget    Number `json:"budget"`   // fraction of the target's active time
+	Observed  Number `json:"observed"` // same
+	Pauses    Pauses `json:"pauses"`
+	DaemonCPU Number `json:"daemon_cpu"` // CPUs that the tool itself used
+}
+
+// Pauses are the stops of the target for patching.
+type Pauses struct {
+	Count   int   `json:"count"`
+	MaxUS   int64 `json:"max_us"`
+	TotalUS int64 `json:"total_us"`
+}
+
+// Probes counts the probes of the session.
+type Probes struct {
+	Inserted int       `json:"inserted"`
+	Removed  int       `json:"removed"`
+	Left     int       `json:"left"`
+	Refused  []Refusal `json:"refused"`
+}
+
+// A Refusal is a function that was not instrumented, and why.
+type Refusal struct {
+	Function string `json:"function"`
+	Reason   string `json:"reason"`
+}
+
+// A Number is always finite in JSON: NaN is written as 0 and an infinity as the largest float of its sign.
+type Number float64
+
+// MarshalJSON writes the number; it never fails.
+func (n Number) MarshalJSON() ([]byte, error) {
+	f := float64(n)
+	switch {
+	case math.IsNaN(f):
+		f = 0
+	case math.IsInf(f, 1):
+		f = math.MaxFloat64
+	case math.IsInf(f, -1):
+		f = -math.MaxFloat64
+	}
+	return json.Marshal(f)
+}
+
+// A Missing is a number that may be absent: NaN and the infinities are null in JSON, and null is read as NaN.
+type Missing float64
+
+// MarshalJSON writes the number or null; it never fails.
+func (m Missing) MarshalJSON() ([]byte, error) {
+	f := float64(m)
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(f)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (m *Missing) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		*m = Missing(math.NaN())
+		return nil
+	}
+	var f float64
+	if err := json.Unmarshal(b, &f); err != nil {
+		return err
+	}
+	*m = Missing(f)
+	return nil
+}
+
+// Bins is a time histogram; NaN (null in JSON) stands for an interval in which nothing was measured.
+type Bins []Missing
+
+// MarshalJSON writes an array, also where there is no bin at all.
+func (b Bins) MarshalJSON() ([]byte, error) {
+	if b == nil {
+		return []byte("[]"), nil
+	}
+	return json.Marshal([]Missing(b))
+}

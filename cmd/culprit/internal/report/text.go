@@ -1,0 +1,247 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+)
+
+// maxLines bounds each list of the answer; what is left out is counted.
+const maxLines = 12
+
+// WriteText prints the answer for people: sentences, worst first, then what was ruled out, what was not tested, what it
+// cost and what became of the probes.
+func (r *Report) WriteText(w io.Writer) error {
+	var b strings.Builder
+	r.writeHead(&b)
+	r.writeBottlenecks(&b)
+	r.writePairs(&b)
+	r.writeRuledOut(&b)
+	r.writeUntested(&b)
+	r.writeCost(&b)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (r *Report) writeHead(b *strings.Builder) {
+	for _, t := range r.Targets {
+		fmt.Fprintf(b, "%s (pid %d%s), %d threads, watched for %.1f s%s\n", t.Exe, t.PID, runtimeNote(t.Runtime), t.Threads,
+			float64(r.Seconds), endNote(t))
+	}
+	b.WriteByte('\n')
+}
+
+func runtimeNote(s string) string {
+	if s == "" {
+		return ""
+	}
+	return ", " + s
+}
+
+func endNote(t Target) string {
+	switch {
+	case t.ExitCode != nil:
+		return fmt.Sprintf("; it ended with exit code %d", *t.ExitCode)
+	case t.Ended:
+		return "; it ended"
+	}
+	return ""
+}
+
+func (r *Report) writeBottlenecks(b *strings.Builder) {
+	if len(r.Bottlenecks) == 0 {
+		b.WriteString("No bottleneck found.\n")
+		return
+	}
+	for i, n := range r.Bottlenecks {
+		fmt.Fprintf(b, "%d. %s\n", i+1, n.Sentence)
+		if c := r.chain(n.Chain); c != "" {
+			fmt.Fprintf(b, "   found by: %s\n", c)
+		}
+	}
+}
+
+// chain writes how the search came to a node: each step names only what it changed.
+func (r *Report) chain(ids []int) string {
+	byID := make(map[int]*Node, len(r.Nodes))
+	for i := range r.Nodes {
+		byID[r.Nodes[i].ID] = &r.Nodes[i]
+	}
+	var parts []string
+	for _, id := range ids {
+		n := byID[id]
+		if n == nil || len(n.Parents) == 0 {
+			continue
+		}
+		if n.Axis == "where" {
+			parts = append(parts, n.Focus.String())
+		} else {
+			parts = append(parts, n.Hypothesis)
+		}
+	}
+	if len(parts) < 2 {
+		return ""
+	}
+	return strings.Join(parts, " > ")
+}
+
+// String writes the focus as the command line does: paths with commas between, "/" for the whole program.
+func (f Focus) String() string {
+	if len(f) == 0 {
+		return "/"
+	}
+	paths := make([]string, 0, len(f))
+	for _, p := range f {
+		paths = append(paths, p)
+	}
+	sort.Strings(paths)
+	return strings.Join(paths, ",")
+}
+
+func (r *Report) writePairs(b *strings.Builder) {
+	if len(r.Pairs) == 0 {
+		return
+	}
+	b.WriteString("\nWatched:\n")
+	for i, p := range r.Pairs {
+		if i == maxLines {
+			fmt.Fprintf(b, "  and %d more\n", len(r.Pairs)-i)
+			return
+		}
+		if p.Error != "" {
+			fmt.Fprintf(b, "  %s@%s: not measured: %s\n", p.Metric, p.Focus, p.Error)
+			continue
+		}
+		fmt.Fprintf(b, "  %s@%s: sum %s, average %s %s (%s)\n", p.Metric, p.Focus, amount(float64(p.Sum)),
+			amount(float64(p.Average)), p.Unit, p.Tier)
+	}
+}
+
+func amount(f float64) string {
+	if f != f {
+		return "-"
+	}
+	if f == float64(int64(f)) && f < 1e15 && f > -1e15 {
+		return fmt.Sprintf("%d", int64(f))
+	}
+	return fmt.Sprintf("%.4g", f)
+}
+
+func (r *Report) writeRuledOut(b *strings.Builder) {
+	var lines []string
+	deeper := 0
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
+		if n.State != "false" {
+			continue
+		}
+		if len(n.Focus) > 0 {
+			deeper++
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("  %s: %s", n.Hypothesis, n.Evidence()))
+	}
+	if len(lines) == 0 && deeper == 0 {
+		return
+	}
+	b.WriteString("\nRuled out:\n")
+	writeSome(b, lines)
+	if deeper > 0 {
+		fmt.Fprintf(b, "  and %d hypotheses at single functions, threads or objects\n", deeper)
+	}
+}
+
+func writeSome(b *strings.Builder, lines []string) {
+	for i, l := range lines {
+		if i == maxLines {
+			fmt.Fprintf(b, "  and %d more\n", len(lines)-i)
+			return
+		}
+		fmt.Fprintln(b, l)
+	}
+}
+
+// Evidence is the value of a node against its threshold with how sure it is, on one line.
+func (n *Node) Evidence() string {
+	if n.Samples == 0 {
+		if n.Reason != "" {
+			return n.Reason
+		}
+		return "no value"
+	}
+	return fmt.Sprintf("%s (threshold %s %s, %d samples, %.0f %% sure)", Quantity(float64(n.Value), n.Unit),
+		relation(n.Greater), Quantity(float64(n.Threshold), n.Unit), n.Samples, 100*float64(n.Confidence))
+}
+
+func relation(greater bool) string {
+	if greater {
+		return ">"
+	}
+	return "<"
+}
+
+// Quantity writes a value with its unit; fractions are written in per cent.
+func Quantity(v float64, unit string) string {
+	switch unit {
+	case "fraction", "s/s":
+		return fmt.Sprintf("%.1f %%", 100*v)
+	case "":
+		return fmt.Sprintf("%.3g", v)
+	}
+	return fmt.Sprintf("%.3g %s", v, unit)
+}
+
+// untested are the states of nodes that the search did not conclude, in the order in which they are told.
+var untested = []struct{ state, say string }{
+	{"overbudget", "too expensive for the budget"},
+	{"refused", "could not be instrumented safely"},
+	{"deferred", "could not be instrumented at the time"},
+	{"testing", "still being tested"},
+	{"queued", "still waiting to be tested"},
+	{"never", "never tested"},
+	{"pruned", "pruned"},
+}
+
+func (r *Report) writeUntested(b *strings.Builder) {
+	counts := map[string]int{}
+	for i := range r.Nodes {
+		counts[r.Nodes[i].State]++
+	}
+	var parts []string
+	for _, u := range untested {
+		if n := counts[u.state]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, u.say))
+		}
+	}
+	if len(parts) > 0 {
+		fmt.Fprintf(b, "\nNot concluded: %s.\n", strings.Join(parts, ", "))
+	}
+}
+
+func (r *Report) writeCost(b *strings.Builder) {
+	o, p := r.Overhead, r.Probes
+	fmt.Fprintf(b, "\nOverhead: %.2f %% of the target's time (budget %.3g %%); %s; the tool used %.1f %% of a CPU.\n",
+		100*float64(o.Observed), 100*float64(o.Budget), pauseText(o.Pauses), 100*float64(o.DaemonCPU))
+	fmt.Fprintf(b, "Probes: %d inserted, %d removed, %d left, %d functions refused%s\n", p.Inserted, p.Removed, p.Left,
+		len(p.Refused), r.cleanText())
+}
+
+func pauseText(p Pauses) string {
+	if p.Count == 0 {
+		return "no pauses"
+	}
+	return fmt.Sprintf("%d pauses, the longest %d us, %.1f ms together", p.Count, p.MaxUS, float64(p.TotalUS)/1000)
+}
+
+func (r *Report) cleanText() string {
+	for _, t := range r.Targets {
+		if !t.Ended && !r.RemovedClean {
+			return fmt.Sprintf("; the target could NOT be verified to be as before: culprit restore %d", t.PID)
+		}
+	}
+	if r.RemovedClean {
+		return "; the code of the target is as it was."
+	}
+	return "."
+}

@@ -1,0 +1,134 @@
+package report
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Encode writes the report as indented JSON with a final newline. Lists that are empty are written as [], never as null.
+func (r *Report) Encode(w io.Writer) error {
+	c := r.normal()
+	buf := bufio.NewWriter(w)
+	enc := json.NewEncoder(buf)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", " ")
+	if err := enc.Encode(c); err != nil {
+		return err
+	}
+	return buf.Flush()
+}
+
+// normal is a copy without nil lists.
+func (r *Report) normal() *Report {
+	c := *r
+	c.Schema = Schema
+	c.Targets = orEmpty(c.Targets)
+	c.Bottlenecks = orEmpty(append([]Bottleneck(nil), c.Bottlenecks...))
+	c.Pairs = orEmpty(append([]Pair(nil), c.Pairs...))
+	c.Nodes = orEmpty(append([]Node(nil), c.Nodes...))
+	c.Probes.Refused = orEmpty(c.Probes.Refused)
+	for i := range c.Nodes {
+		c.Nodes[i].Parents = orEmpty(c.Nodes[i].Parents)
+		c.Nodes[i].Focus = orRoot(c.Nodes[i].Focus)
+	}
+	for i := range c.Bottlenecks {
+		c.Bottlenecks[i].Chain = orEmpty(c.Bottlenecks[i].Chain)
+	}
+	for i := range c.Pairs {
+		c.Pairs[i].Focus = orRoot(c.Pairs[i].Focus)
+	}
+	return &c
+}
+
+func orEmpty[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}
+
+func orRoot(f Focus) Focus {
+	if f == nil {
+		return Focus{}
+	}
+	return f
+}
+
+// Save writes the report to path by way of a temporary file in the same directory and a rename, so that an old report
+// is there in full until the new one is. A path that exists and is no regular file (a pipe, /dev/null) is written
+// directly. The error says what could not be written.
+func (r *Report) Save(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && info.IsDir() {
+		return fmt.Errorf("the report cannot be written: %s is a directory; name a file", path)
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		return saveError(path, r.writeTo(path))
+	}
+	return saveError(path, r.replace(path, info))
+}
+
+// CheckWritable says before a session whether a report could be created at path, so that nobody measures in vain.
+// It leaves nothing behind.
+func CheckWritable(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && info.IsDir() {
+		return fmt.Errorf("the report cannot be written: %s is a directory; name a file", path)
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		return nil
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".culprit-*")
+	if err != nil {
+		return saveError(path, err)
+	}
+	f.Close()
+	return os.Remove(f.Name())
+}
+
+func (r *Report) writeTo(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	err = r.Encode(f)
+	return errors.Join(err, f.Close())
+}
+
+func (r *Report) replace(path string, old fs.FileInfo) error {
+	// A link stays a link: what it points to is replaced.
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".culprit-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // fails after the rename, as it should
+	mode := fs.FileMode(0o644)
+	if old != nil {
+		mode = old.Mode().Perm()
+	}
+	err = errors.Join(r.Encode(f), f.Chmod(mode), f.Sync())
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+func saveError(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return fmt.Errorf("the report cannot be written to %s: %w (an older report there is untouched)", path, err)
+}

@@ -1,0 +1,197 @@
+// Package session joins the rooms into one session: the PCL library says what can be measured, the daemon measures it, the
+// grid keeps it, the consultant searches, and what comes out is a report.
+//
+// It must not import anything that draws. A Session is safe for use from any goroutine; Run is called once. Its mutex is
+// a leaf: nothing of another room is called while it is held.
+package session
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"culprit/cmd/culprit/internal/report"
+	"culprit/consultant"
+	"culprit/grid"
+	"culprit/pcl"
+)
+
+// tick is how often a session looks whether it is over.
+const tick = 50 * time.Millisecond
+
+// Config is what a session needs.
+type Config struct {
+	Tool     string // name and version for the report
+	PIDs     []int
+	Library  *pcl.Library
+	Budget   float64 // fraction of the target's active time, > 0
+	Children bool    // follow children of the targets
+	Search   bool
+	Watches  []Watch
+	OnEvent  func(consultant.Event) // nil = dropped; called from any goroutine
+	Log      func(string)           // nil = dropped; called from any goroutine
+}
+
+// A Session is one attachment to one or several targets, from Open to Close. Without Close probes stay in the targets until
+// `culprit restore`.
+type Session struct {
+	cfg     Config
+	daemon  Daemon
+	grid    *grid.Grid
+	search  *consultant.Search // nil without search
+	watch   *watcher
+	started time.Time
+
+	mu     sync.Mutex
+	final  *report.Report // set by Close
+	end    End
+	closed sync.Once
+	err    error // of Close
+
+	searchErr error
+}
+
+// Open attaches to the targets and prepares the search, which begins with Run. On error nothing is left in any target.
+func Open(ctx context.Context, cfg Config) (*Session, error) {
+	started := time.Now()
+	d, err := attach(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{cfg: cfg, daemon: d, started: started}
+	s.grid = newGrid(d, cfg.Library)
+	s.watch = newWatcher(s.grid, d, cfg.Library, cfg.Watches)
+	if cfg.Search {
+		s.search = newSearch(cfg, d, s.grid)
+	}
+	return s, nil
+}
+
+// Run searches and watches until ctx ends, the limits are reached or all targets have ended, and says which it was. The
+// probes are still in: Close removes them.
+func (s *Session) Run(ctx context.Context, l Limits) End {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { s.watch.run(ctx) })
+	if s.search != nil {
+		wg.Go(func() { s.keepSearching(ctx) })
+	}
+	end := s.wait(ctx, l)
+	cancel()
+	wg.Wait()
+	s.mu.Lock()
+	s.end = end
+	s.mu.Unlock()
+	return end
+}
+
+// keepSearching runs the search again each time it had nothing to do, since values may change.
+func (s *Session) keepSearching(ctx context.Context) {
+	for ctx.Err() == nil {
+		if err := s.search.Run(ctx); err != nil {
+			s.mu.Lock()
+			s.searchErr = err
+			s.mu.Unlock()
+			return
+		}
+		pause(ctx, 5*tick)
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+func (s *Session) wait(ctx context.Context, l Limits) End {
+	t := time.NewTicker(tick)
+	defer t.Stop()
+	begin := time.Now()
+	busy := begin // when the search last had something to test
+	for {
+		select {
+		case <-s.daemon.Ended():
+			return EndTarget
+		case <-ctx.Done():
+			return s.interrupted()
+		case now := <-t.C:
+			if !s.settled() {
+				busy = now
+			}
+			if end, over := l.over(now.Sub(begin), now.Sub(busy)); over {
+				return end
+			}
+		}
+	}
+}
+
+// interrupted prefers to say that the target ended, if both are so.
+func (s *Session) interrupted() End {
+	select {
+	case <-s.daemon.Ended():
+		return EndTarget
+	default:
+		return EndInterrupted
+	}
+}
+
+func (s *Session) settled() bool { return s.search == nil || s.search.Settled() }
+
+// SearchError says why there was no search, though one was wanted; nil if all went well.
+func (s *Session) SearchError() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.searchErr
+}
+
+// Ended is closed when all targets have ended.
+func (s *Session) Ended() <-chan struct{} { return s.daemon.Ended() }
+
+// Close takes the values up to now, removes every probe and makes the report. It may be called more than once; only the
+// first does anything. The error says what could not be removed; the report is there nevertheless.
+func (s *Session) Close() error {
+	s.closed.Do(func() {
+		pairs := s.watch.finish()
+		r := s.build()
+		r.Pairs = pairs
+		clean, err := s.daemon.Detach()
+		r.RemovedClean = clean && err == nil
+		s.finishReport(r)
+		s.mu.Lock()
+		s.final, s.err = r, err
+		s.mu.Unlock()
+	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// Report is the final report after Close; nil before.
+func (s *Session) Report() *report.Report {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.final
+}
+
+var errNoSearch = errors.New("this session does not search (--no-search)")
+
+// Expand tests the refinements of a node now, whatever its state; for manual refinement.
+func (s *Session) Expand(id int) error { return s.manual((*consultant.Search).Expand, id) }
+
+// Prune takes a node and what is below it out of the search.
+func (s *Session) Prune(id int) error { return s.manual((*consultant.Search).Prune, id) }
+
+// Retest tests a node again.
+func (s *Session) Retest(id int) error { return s.manual((*consultant.Search).Retest, id) }
+
+func (s *Session) manual(f func(*consultant.Search, int) error, id int) error {
+	if s.search == nil {
+		return errNoSearch
+	}
+	return f(s.search, id)
+}

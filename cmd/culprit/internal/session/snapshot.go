@@ -1,0 +1,114 @@
+package session
+
+import (
+	"slices"
+	"time"
+
+	"culprit/cmd/culprit/internal/report"
+	"culprit/consultant"
+)
+
+// A Snapshot is a copy of what is known at one moment; the screens draw it. Names in it are as the target has them: clean
+// them before they are shown.
+type Snapshot struct {
+	Targets     []report.Target
+	Elapsed     float64 // s since the session started
+	Budget      float64 // fraction of the target's active time
+	Observed    float64 // same
+	Nodes       []consultant.Node
+	Bottlenecks []consultant.Bottleneck
+	Status      string // what is being tested now, or why the search waits
+	Settled     bool
+	Searching   bool // false with --no-search
+	Ended       bool // all targets have ended
+}
+
+// Snapshot takes a picture of the session.
+func (s *Session) Snapshot() Snapshot {
+	snap := Snapshot{
+		Targets: s.targets(), Elapsed: s.daemon.Now(), Budget: s.cfg.Budget, Observed: s.daemon.ObservedCost(),
+		Searching: s.search != nil, Settled: s.settled(), Ended: s.interrupted() == EndTarget,
+	}
+	if s.search != nil {
+		snap.Nodes, snap.Bottlenecks, snap.Status = s.search.Nodes(), s.search.Bottlenecks(), s.search.Status()
+	}
+	return snap
+}
+
+func (s *Session) targets() []report.Target {
+	var list []report.Target
+	for _, t := range s.daemon.Targets() {
+		list = append(list, report.Target{
+			Host: clean(t.Host), PID: t.PID, Exe: clean(t.Exe), Runtime: t.Runtime, Threads: t.Threads, Ended: t.Ended,
+		})
+	}
+	return list
+}
+
+// build makes the report as it stands, without pairs.
+func (s *Session) build() *report.Report {
+	r := &report.Report{
+		Schema: report.Schema, Tool: s.cfg.Tool, Started: s.started.UTC().Format(time.RFC3339Nano), Targets: s.targets(),
+		Seconds: report.Number(s.daemon.Now()),
+	}
+	if s.search != nil {
+		for _, n := range s.search.Nodes() {
+			r.Nodes = append(r.Nodes, nodeReport(n))
+		}
+		for _, b := range s.search.Bottlenecks() {
+			r.Bottlenecks = append(r.Bottlenecks, bottleneckReport(b))
+		}
+	}
+	s.mu.Lock()
+	r.End = string(s.end)
+	s.mu.Unlock()
+	return r
+}
+
+// finishReport adds what is known only when the probes are out.
+func (s *Session) finishReport(r *report.Report) {
+	o := s.daemon.Overhead()
+	r.Overhead = report.Overhead{
+		Budget: report.Number(s.cfg.Budget), Observed: report.Number(o.Observed), DaemonCPU: report.Number(o.DaemonCPU),
+		Pauses: report.Pauses{Count: o.Pauses.Count, MaxUS: o.Pauses.MaxUS, TotalUS: o.Pauses.TotalUS},
+	}
+	p := s.daemon.Probes()
+	r.Probes = report.Probes{Inserted: p.Inserted, Removed: p.Removed, Left: p.Left}
+	for _, f := range p.Refused {
+		r.Probes.Refused = append(r.Probes.Refused, report.Refusal{Function: clean(f.Function), Reason: clean(f.Reason)})
+	}
+	for i, t := range s.daemon.Targets() {
+		if i < len(r.Targets) && r.Targets[i].PID == t.PID {
+			r.Targets[i].Ended = t.Ended
+		}
+	}
+}
+
+func nodeReport(n consultant.Node) report.Node {
+	return report.Node{
+		ID: n.ID, Parents: slices.Clone(n.Parents), Axis: n.Axis, Hypothesis: clean(n.Hypothesis), Focus: focusReport(n.Focus),
+		Phase: phaseReport(n.Phase), State: string(n.State), Value: report.Number(n.Value), Threshold: report.Number(n.Threshold),
+		Greater: n.Greater, Unit: clean(n.Unit), Confidence: report.Number(n.Confidence), Samples: n.Samples,
+		Since: report.Number(n.Since), Cost: report.Number(n.Cost), Tier: string(n.Tier), Reason: clean(n.Reason),
+	}
+}
+
+func phaseReport(p consultant.Phase) report.Phase {
+	r := report.Phase{Name: clean(p.Name), Start: report.Number(p.Start)}
+	if p.End != 0 {
+		end := report.Number(p.End)
+		r.End = &end
+	}
+	return r
+}
+
+func bottleneckReport(b consultant.Bottleneck) report.Bottleneck {
+	r := report.Bottleneck{
+		Node: b.Node, Sentence: clean(b.Sentence), Chain: slices.Clone(b.Chain), Severity: report.Number(b.Severity),
+		Object: clean(b.Object),
+	}
+	if b.File != "" {
+		r.Source = &report.Source{File: clean(b.File), Line: b.Line}
+	}
+	return r
+}

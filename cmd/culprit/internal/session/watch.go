@@ -1,0 +1,227 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"culprit/cmd/culprit/internal/report"
+	"culprit/grid"
+	"culprit/pcl"
+)
+
+// A Watch is a pair that the user asked for, or all the pairs of a metric with the children of a resource.
+type Watch struct {
+	Text  string // as the user wrote it
+	Key   grid.PairKey
+	wild  grid.Hierarchy // of the "*"; valid if every is set
+	every bool
+}
+
+// ParseWatch reads "METRIC", "METRIC@FOCUS", or a focus in which one path ends with "/*". Errors are *grid.FocusError or
+// say what is wrong.
+func ParseWatch(text string) (Watch, error) {
+	key, err := grid.ParsePair(text)
+	if err != nil {
+		return Watch{}, err
+	}
+	w := Watch{Text: text, Key: key}
+	for h := range grid.NumHierarchies {
+		elems := key.Focus.Elements(h)
+		if len(elems) == 0 || elems[len(elems)-1] != "*" {
+			continue
+		}
+		if w.every {
+			return Watch{}, fmt.Errorf("%q has two stars; one path of a focus may end with /*", clean(text))
+		}
+		w.every, w.wild = true, h
+		w.Key.Focus, _ = key.Focus.Parent(h)
+	}
+	return w, nil
+}
+
+// Check says whether the library has the metric and can restrict it to the focus; the error says what is wrong.
+func (w Watch) Check(lib *pcl.Library) error {
+	f := w.Key.Focus
+	if w.every {
+		f = f.Refine(w.wild, append(f.Elements(w.wild), "*")...)
+	}
+	return lib.Check(w.Key.Metric, f)
+}
+
+// maxPairs bounds how many pairs the stars of one session may stand for.
+const maxPairs = 100_000
+
+// watchEvery is how often stars are looked at for new children, and pairs that were deferred are tried again.
+const watchEvery = 500 * time.Millisecond
+
+// A watcher enables the watched pairs and reads them at the end.
+type watcher struct {
+	grid    *grid.Grid
+	tree    *grid.Tree
+	lib     *pcl.Library
+	watches []Watch
+
+	mu      sync.Mutex
+	state   map[grid.PairKey]*watched
+	order   []grid.PairKey // in which they were first asked for
+	version uint64         // of the tree when it was last looked at
+}
+
+// watched is what became of one pair: enabled if err is nil.
+type watched struct {
+	err   error
+	tier  grid.Tier
+	retry bool
+}
+
+func newWatcher(g *grid.Grid, d Daemon, lib *pcl.Library, watches []Watch) *watcher {
+	return &watcher{grid: g, tree: d.Tree(), lib: lib, watches: watches, state: map[grid.PairKey]*watched{}}
+}
+
+// run enables pairs until ctx ends: at once those that are there, later those of children that appear.
+func (w *watcher) run(ctx context.Context) {
+	if len(w.watches) == 0 {
+		return
+	}
+	for ctx.Err() == nil {
+		w.enable(w.missing())
+		pause(ctx, watchEvery)
+	}
+}
+
+// missing lists the pairs that are asked for and not enabled yet.
+func (w *watcher) missing() []grid.PairKey {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var keys []grid.PairKey
+	version := w.tree.Version()
+	if version != w.version || len(w.order) == 0 {
+		w.version = version
+		for _, one := range w.watches {
+			for _, key := range w.expand(one) {
+				if w.state[key] == nil && len(w.order) < maxPairs {
+					w.state[key] = &watched{retry: true}
+					w.order = append(w.order, key)
+				}
+			}
+		}
+	}
+	for _, key := range w.order {
+		if w.state[key].retry {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// expand lists the pairs that a watch stands for now.
+func (w *watcher) expand(one Watch) []grid.PairKey {
+	focus := w.resolveProcess(one.Key.Focus)
+	if !one.every {
+		return []grid.PairKey{{Metric: one.Key.Metric, Focus: focus}}
+	}
+	var keys []grid.PairKey
+	for _, f := range w.tree.Refinements(focus, one.wild) {
+		keys = append(keys, grid.PairKey{Metric: one.Key.Metric, Focus: f})
+	}
+	return keys
+}
+
+// resolveProcess turns /Process/4242 into the process's name in the tree, exe{4242}.
+func (w *watcher) resolveProcess(f grid.Focus) grid.Focus {
+	elems := f.Elements(grid.Process)
+	if len(elems) == 0 {
+		return f
+	}
+	if _, err := strconv.Atoi(elems[0]); err != nil {
+		return f
+	}
+	for _, name := range w.tree.Children(grid.Process) {
+		if strings.HasSuffix(name, "{"+elems[0]+"}") {
+			return f.Refine(grid.Process, append([]string{name}, elems[1:]...)...)
+		}
+	}
+	return f
+}
+
+func (w *watcher) enable(keys []grid.PairKey) {
+	if len(keys) == 0 {
+		return
+	}
+	results := w.grid.Enable(keys...)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, r := range results {
+		var later grid.ErrDeferred
+		s := w.state[r.Key]
+		s.err, s.tier, s.retry = r.Err, r.Tier, errors.As(r.Err, &later)
+	}
+}
+
+// finish stops the pairs, which brings the values up to now, and reads them. Run has returned.
+func (w *watcher) finish() []report.Pair {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var enabled []grid.PairKey
+	for _, key := range w.order {
+		if s := w.state[key]; s.err == nil && !s.retry {
+			enabled = append(enabled, key)
+		}
+	}
+	w.grid.Disable(enabled...)
+	var pairs []report.Pair
+	for _, key := range w.order {
+		pairs = append(pairs, w.pair(key))
+	}
+	return append(pairs, w.empty()...)
+}
+
+// empty reports the stars that never stood for anything.
+func (w *watcher) empty() []report.Pair {
+	var pairs []report.Pair
+	for _, one := range w.watches {
+		if !one.every || len(w.expand(one)) > 0 {
+			continue
+		}
+		p := w.blank(one.Key)
+		p.Error = "nothing was found below it"
+		pairs = append(pairs, p)
+	}
+	return pairs
+}
+
+// blank is a pair without values.
+func (w *watcher) blank(key grid.PairKey) report.Pair {
+	p := report.Pair{Metric: clean(key.Metric), Focus: focusReport(key.Focus), Average: missing, Min: missing, Max: missing}
+	if m, ok := w.lib.Metric(key.Metric); ok {
+		p.Unit = clean(m.RateUnits())
+	}
+	return p
+}
+
+func (w *watcher) pair(key grid.PairKey) report.Pair {
+	p := w.blank(key)
+	s := w.state[key]
+	snap, ok := w.grid.Pair(key)
+	switch {
+	case s.err != nil:
+		p.Error = clean(s.err.Error())
+	case s.retry:
+		p.Error = "the session ended before it was enabled"
+	}
+	if p.Error != "" || !ok {
+		return p
+	}
+	p.Tier = string(snap.Tier)
+	p.Sum, p.Average, p.Min, p.Max = report.Number(snap.Sum), report.Missing(snap.Average), report.Missing(snap.Min), report.Missing(snap.Max)
+	p.Start, p.BinSeconds = report.Number(snap.Histogram.Start()), report.Number(snap.Histogram.Width())
+	for _, r := range snap.Histogram.Rates() {
+		p.Bins = append(p.Bins, report.Missing(r))
+	}
+	return p
+}

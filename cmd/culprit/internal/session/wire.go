@@ -1,0 +1,36 @@
+package session
+
+import (
+	"context"
+
+	"culprit/consultant"
+	"culprit/daemon"
+	"culprit/grid"
+	"culprit/pcl"
+)
+
+// Daemon is what a session uses of a *daemon.Daemon.
+type Daemon interface {
+	grid.Instrumenter
+	grid.Axis
+	Tree() *grid.Tree
+	Now() float64
+	Source(f grid.Focus) (file string, line int)
+	Targets() []daemon.TargetInfo
+	Ended() <-chan struct{}
+	Overhead() daemon.Overhead
+	Probes() daemon.Probes
+	Detach() (clean bool, err error)
+}
+
+func attach(ctx context.Context, cfg Config) (Daemon, error) {
+	return daemon.Attach(ctx, daemon.Options{Library: cfg.Library, Budget: cfg.Budget, Children: cfg.Children, Log: cfg.Log}, cfg.PIDs...)
+}
+
+func newGrid(d Daemon, lib *pcl.Library) *grid.Grid { return grid.New(d, lib.Metric, d.Now) }
+
+func newSearch(cfg Config, d Daemon, g *grid.Grid) *consultant.Search {
+	return consultant.New(consultant.Config{
+		Hypotheses: cfg.Library.Hypotheses(), Grid: g, Axis: d, Budget: cfg.Budget, Source: d.Source, OnEvent: cfg.OnEvent, Now: d.Now,
+	})
+}

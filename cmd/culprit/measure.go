@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"culprit/cmd/culprit/internal/browse"
+	"culprit/cmd/culprit/internal/report"
+	"culprit/cmd/culprit/internal/session"
+	"culprit/consultant"
+	"culprit/internal/safetext"
+)
+
+// A measurement is one run of attach or run, from reading the flags to the exit status.
+type measurement struct {
+	opts *measureOptions
+	cfg  session.Config
+	// exit reports how the child of `run` ended; nil for attach.
+	exit    func() (code int, ended bool)
+	opened  bool // the session was opened
+	screens bool
+	mu      sync.Mutex
+	later   []string // lines for stderr that wait until the screens are closed
+}
+
+// prepare reads everything that can be wrong before any process is touched.
+func prepare(opts *measureOptions) (*measurement, error) {
+	lib, err := opts.library()
+	if err != nil {
+		return nil, err
+	}
+	watches, err := opts.watches()
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range watches {
+		if err := w.Check(lib); err != nil {
+			return nil, &statusError{exitUsage, fmt.Errorf("--watch: %w", err)}
+		}
+	}
+	m := &measurement{opts: opts, screens: opts.screens()}
+	if opts.json != "" && opts.json != "-" {
+		if err := report.CheckWritable(opts.json); err != nil {
+			m.say("culprit: warning: %v; the measurement goes on, and the answer will be printed", err)
+		}
+	}
+	m.cfg = session.Config{
+		Tool: toolName(), Library: lib, Budget: float64(opts.budget), Children: opts.children, Search: !opts.noSearch,
+		Watches: watches, OnEvent: m.progress, Log: m.note,
+	}
+	return m, nil
+}
+
+// run attaches, measures until the end, removes the probes and tells the answer.
+func (m *measurement) run(ctx context.Context, pids []int) error {
+	ctx, stop := interruptible(ctx, pids)
+	defer stop()
+	m.cfg.PIDs = pids
+	s, err := session.Open(ctx, m.cfg)
+	if err != nil {
+		return openError(ctx, err)
+	}
+	m.opened = true
+	limits := session.Limits{For: time.Duration(m.opts.length), Auto: !m.screens}
+	var end session.End
+	var screenErr error
+	if m.screens {
+		end, screenErr = m.runScreens(ctx, s, limits)
+	} else {
+		end = s.Run(ctx, limits)
+	}
+	m.progressf("removing the probes (%s)", endText[end])
+	closeErr := s.Close()
+	m.flush()
+	err = m.answer(s.Report(), end, closeErr)
+	if broken := errors.Join(screenErr, s.SearchError()); broken != nil {
+		return &statusError{exitFailed, errors.Join(broken, err)}
+	}
+	return err
+}
+
+var endText = map[session.End]string{
+	session.EndTime: "the time is over", session.EndSettled: "nothing is left to be tested",
+	session.EndInterrupted: "interrupted", session.EndTarget: "the target has ended",
+}
+
+func openError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return &statusError{exitFailed, fmt.Errorf("interrupted before anything was measured: %w", err)}
+	}
+	return err
+}
+
+// runScreens shows the screens while the session runs. They close when the user quits, the time is over or a signal came;
+// when the target ends they stay, so that what was found can be read.
+func (m *measurement) runScreens(ctx context.Context, s *session.Session, l session.Limits) (session.End, error) {
+	runCtx, quit := context.WithCancel(ctx)
+	defer quit()
+	viewCtx, closeScreens := context.WithCancel(ctx)
+	defer closeScreens()
+	ended := make(chan session.End, 1)
+	go func() {
+		end := s.Run(runCtx, l)
+		ended <- end
+		if end != session.EndTarget {
+			closeScreens()
+		}
+	}()
+	err := browse.Run(viewCtx, s, browse.Options{Mono: os.Getenv("NO_COLOR") != "", ASCII: m.opts.ascii || !utf8Locale()})
+	quit()
+	return <-ended, err
+}
+
+// answer prints the answer, writes the report and finds the exit status.
+func (m *measurement) answer(r *report.Report, end session.End, closeErr error) error {
+	status := m.status(r, end, closeErr)
+	r.ExitStatus = status
+	if m.exit != nil && len(r.Targets) > 0 {
+		if code, ended := m.exit(); ended {
+			r.Targets[0].Ended, r.Targets[0].ExitCode = true, &code
+		}
+	}
+	err := m.writeAnswer(r)
+	if closeErr != nil {
+		err = errors.Join(fmt.Errorf("not every probe could be removed: %w", closeErr), err)
+	}
+	if err != nil {
+		return &statusError{exitFailed, err}
+	}
+	return exitWith(status)
+}
+
+func (m *measurement) status(r *report.Report, end session.End, closeErr error) int {
+	switch {
+	case closeErr != nil:
+		return exitFailed
+	case end == session.EndTarget:
+		return exitEnded
+	case len(r.Bottlenecks) > 0:
+		return exitBottleneck
+	}
+	return exitNothing
+}
+
+// writeAnswer prints sentences and saves JSON; with --json - only JSON goes to standard output. Where the report cannot be
+// written the answer is printed all the same.
+func (m *measurement) writeAnswer(r *report.Report) error {
+	if m.opts.json == "-" {
+		if err := r.Encode(os.Stdout); err != nil {
+			return fmt.Errorf("the report cannot be written to standard output: %w", err)
+		}
+		return nil
+	}
+	err := r.WriteText(os.Stdout)
+	if err != nil {
+		err = fmt.Errorf("the answer cannot be written to standard output: %w", err)
+	}
+	if m.opts.json != "" {
+		err = errors.Join(err, r.Save(m.opts.json))
+	}
+	return err
+}
+
+// progress prints an event of the search; m may be showing screens, which say the same in their own way.
+func (m *measurement) progress(e consultant.Event) {
+	if !m.opts.quiet && !m.screens {
+		fmt.Fprintf(os.Stderr, "+%.1fs %s\n", e.At, safetext.CleanMax(e.Text, 400))
+	}
+}
+
+func (m *measurement) progressf(format string, args ...any) {
+	if !m.opts.quiet && !m.screens {
+		fmt.Fprintf(os.Stderr, "culprit: "+format+"\n", args...)
+	}
+}
+
+// note keeps what a room logs: printed at once, or when the screens are closed.
+func (m *measurement) note(text string) {
+	if !m.opts.quiet {
+		m.say("culprit: %s", safetext.CleanMax(text, 400))
+	}
+}
+
+// maxLater bounds the lines that wait for the screens to close.
+const maxLater = 200
+
+func (m *measurement) say(format string, args ...any) {
+	line := fmt.Sprintf(format, args...)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.screens {
+		fmt.Fprintln(os.Stderr, line)
+	} else if len(m.later) < maxLater {
+		m.later = append(m.later, line)
+	}
+}
+
+// flush prints what waited for the screens to close.
+func (m *measurement) flush() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, line := range m.later {
+		fmt.Fprintln(os.Stderr, line)
+	}
+	m.later = nil
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"culprit/cmd/culprit/internal/session"
+	"culprit/pcl"
+)
+
+// measureOptions are the flags of the commands that measure.
+type measureOptions struct {
+	length   lengthFlag
+	budget   budgetFlag
+	files    []string
+	texts    []string
+	noSearch bool
+	noTUI    bool
+	ascii    bool
+	json     string
+	watch    []string
+	children bool
+	quiet    bool
+}
+
+func (o *measureOptions) register(f *pflag.FlagSet) {
+	o.budget = 0.02
+	f.Var(&o.length, "for", "how long to measure (30s, 2m, or seconds); default: until you quit, or without a terminal until the search has settled (10 s to 60 s)")
+	f.Var(&o.budget, "budget", "most that the probes may cost, as a share of the target's time (2% or 0.02)")
+	f.StringArrayVar(&o.files, "pcl", nil, "read metrics and hypotheses from a `FILE` (repeatable)")
+	f.StringArrayVarP(&o.texts, "expr", "e", nil, "metrics and hypotheses as `PCL` text (repeatable)")
+	f.BoolVar(&o.noSearch, "no-search", false, "only measure what --watch names")
+	f.BoolVar(&o.noTUI, "no-tui", false, "print lines instead of screens")
+	f.BoolVar(&o.ascii, "ascii", false, "only ASCII characters on the screens")
+	f.StringVar(&o.json, "json", "", "write the report as JSON to a `FILE`; - is standard output")
+	f.StringArrayVar(&o.watch, "watch", nil, "measure `METRIC[@FOCUS]` beside the search (repeatable; cpu@/Code/a.c/* means each function)")
+	f.BoolVar(&o.children, "children", true, "follow the children of the target")
+	f.BoolVar(&o.quiet, "quiet", false, "no progress lines")
+}
+
+// library loads the PCL that the flags name. Problems in what the user gave are an error of usage that shows each place.
+func (o *measureOptions) library() (*pcl.Library, error) { return loadLibrary(o.files, o.texts, false) }
+
+func (o *measureOptions) watches() ([]session.Watch, error) {
+	var list []session.Watch
+	for _, text := range o.watch {
+		w, err := session.ParseWatch(text)
+		if err != nil {
+			return nil, &statusError{exitUsage, fmt.Errorf("--watch: %w", err)}
+		}
+		list = append(list, w)
+	}
+	return list, nil
+}
+
+// screens reports whether the terminal screens are to be opened.
+func (o *measureOptions) screens() bool {
+	return !o.noTUI && o.json != "-" && isTerminal(os.Stdin) && isTerminal(os.Stdout) && os.Getenv("TERM") != "dumb"
+}
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// A lengthFlag is a length of time greater than 0; a bare number is seconds.
+type lengthFlag time.Duration
+
+// maxLength bounds --for: ten years, far from the end of what a Duration holds.
+const maxLength = 10 * 365 * 24 * time.Hour
+
+// String implements pflag.Value.
+func (l *lengthFlag) String() string {
+	if *l == 0 {
+		return ""
+	}
+	return time.Duration(*l).String()
+}
+
+// Type implements pflag.Value.
+func (l *lengthFlag) Type() string { return "TIME" }
+
+// Set implements pflag.Value.
+func (l *lengthFlag) Set(s string) error {
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		sec, numErr := strconv.ParseFloat(s, 64)
+		if numErr != nil || math.IsNaN(sec) || math.Abs(sec) > maxLength.Seconds() {
+			return fmt.Errorf("expected a length of time such as 30s, 2m or 1h")
+		}
+		d = time.Duration(sec * float64(time.Second))
+	}
+	if d <= 0 || d > maxLength {
+		return fmt.Errorf("expected more than 0 and at most ten years")
+	}
+	*l = lengthFlag(d)
+	return nil
+}
+
+// A budgetFlag is a share of the target's time, more than 0 and at most 1.
+type budgetFlag float64
+
+// String implements pflag.Value.
+func (b *budgetFlag) String() string { return strconv.FormatFloat(100*float64(*b), 'g', 4, 64) + "%" }
+
+// Type implements pflag.Value.
+func (b *budgetFlag) Type() string { return "SHARE" }
+
+// Set implements pflag.Value.
+func (b *budgetFlag) Set(s string) error {
+	number, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
+	f, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if percent {
+		f /= 100
+	}
+	if err != nil || !(f > 0 && f <= 1) {
+		return fmt.Errorf("expected a share such as 2%% or 0.02, more than 0 and at most 100%%")
+	}
+	*b = budgetFlag(f)
+	return nil
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"culprit/cmd/culprit/internal/proclist"
+	"culprit/daemon"
+)
+
+// detachWait bounds how long another culprit gets to remove its probes, in line with the half second that any pause of a
+// target may last.
+const detachWait = 10 * time.Second
+
+func newDetach() *cobra.Command {
+	var verify bool
+	cmd := &cobra.Command{
+		Use: "detach TARGET", Short: "Remove what any culprit has put into a process",
+		Long: `detach asks the culprit that measures the process to end and waits until nothing of it is left.
+If that culprit is gone, its probes are removed from what it noted in the process itself.
+With --verify the code in memory is compared with the files it came from.`,
+		Args: cobra.ExactArgs(1),
+		RunE: body(func(cmd *cobra.Command, args []string) error { return detach(cmd.OutOrStdout(), args[0], verify) }),
+	}
+	cmd.Flags().BoolVar(&verify, "verify", false, "compare the code of the process with its files; exit status 1 if anything differs")
+	return cmd
+}
+
+func detach(w io.Writer, target string, verify bool) error {
+	pid, err := proclist.Resolve(target)
+	if err != nil {
+		return err
+	}
+	owner, alive, found, err := daemon.Owner(pid)
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		fmt.Fprintf(w, "process %d: there is nothing of culprit in it\n", pid)
+	case alive:
+		err = endOwner(w, pid, owner)
+	default:
+		err = restore(w, pid)
+	}
+	if err == nil && verify {
+		err = verifyClean(w, pid)
+	}
+	return err
+}
+
+// endOwner asks the culprit that measures pid to end, and waits until its probes are out.
+func endOwner(w io.Writer, pid, owner int) error {
+	if err := syscall.Kill(owner, syscall.SIGINT); errors.Is(err, syscall.EPERM) {
+		return &statusError{exitForbidden, fmt.Errorf("process %d is measured by process %d of another user; this would help: sudo culprit detach %d", pid, owner, pid)}
+	}
+	for deadline := time.Now().Add(detachWait); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		_, alive, found, err := daemon.Owner(pid)
+		switch {
+		case err != nil:
+			return err
+		case !found:
+			fmt.Fprintf(w, "process %d: culprit %d has ended and removed its probes\n", pid, owner)
+			return nil
+		case !alive:
+			return restore(w, pid)
+		}
+	}
+	return fmt.Errorf("culprit %d did not remove its probes from process %d within %v; end it (kill %d), then: culprit restore %d",
+		owner, pid, detachWait, owner, pid)
+}
+
+func newRestore() *cobra.Command {
+	return &cobra.Command{
+		Use: "restore TARGET", Short: "Remove probes that a culprit left behind, from what is noted in the process",
+		Args: cobra.ExactArgs(1),
+		RunE: body(func(cmd *cobra.Command, args []string) error {
+			pid, err := proclist.Resolve(args[0])
+			if err != nil {
+				return err
+			}
+			owner, alive, found, err := daemon.Owner(pid)
+			switch {
+			case err != nil:
+				return err
+			case found && alive:
+				return fmt.Errorf("process %d is being measured by process %d; to end that: culprit detach %d", pid, owner, pid)
+			}
+			return restore(cmd.OutOrStdout(), pid)
+		}),
+	}
+}
+
+func restore(w io.Writer, pid int) error {
+	r, err := daemon.Restore(pid)
+	if err != nil {
+		return err
+	}
+	state := "its memory is unmapped"
+	if !r.Unmapped {
+		state = "there was nothing to unmap"
+	}
+	_, err = fmt.Fprintf(w, "process %d: %d sites in the ledger, %d restored, %d already as before; %s\n", pid, r.Sites, r.Restored, r.Already, state)
+	return err
+}
+
+// maxDetails bounds the differences that are listed.
+const maxDetails = 20
+
+func verifyClean(w io.Writer, pid int) error {
+	v, err := daemon.Verify(pid)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "%d bytes differ, %d mappings of ours, TracerPid %d\n", v.DifferingBytes, v.Mappings, v.TracerPID)
+	for i, d := range v.Details {
+		if i == maxDetails {
+			fmt.Fprintf(w, "  and %d more\n", len(v.Details)-i)
+			break
+		}
+		fmt.Fprintf(w, "  %s\n", cleanLines(d))
+	}
+	if v.DifferingBytes != 0 || v.Mappings != 0 || v.TracerPID != 0 {
+		return exitWith(exitFailed)
+	}
+	return nil
+}

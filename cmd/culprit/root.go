@@ -1,0 +1,99 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"culprit/internal/safetext"
+)
+
+// version is the version of the program; the linker may set it (-X main.version=...).
+var version = "0.1.0"
+
+func toolName() string { return "culprit " + version }
+
+// execute runs the command line and returns the exit status.
+func execute(args []string) int {
+	root := newRoot()
+	root.SetArgs(args)
+	err := root.Execute()
+	if err == nil {
+		return exitNothing
+	}
+	// What cobra itself complains of is an error of usage; what a command returns went through body.
+	var b *bodyError
+	if errors.As(err, &b) {
+		printError(b.err)
+		return statusOf(b.err)
+	}
+	printError(err)
+	fmt.Fprintln(os.Stderr, "`culprit help` or `culprit help COMMAND` says how it is used.")
+	return exitUsage
+}
+
+// A bodyError marks errors that come from a command's own code.
+type bodyError struct{ err error }
+
+func (e *bodyError) Error() string { return e.err.Error() }
+
+// body adapts the code of a command for cobra.
+func body(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := f(cmd, args); err != nil {
+			return &bodyError{err}
+		}
+		return nil
+	}
+}
+
+const longHelp = `culprit attaches to running processes that were started without it, measures them by
+patching small probes into their code, and searches by itself for the bottleneck:
+why (CPU, waiting, I/O), where (function, thread, lock, file) and since when.
+
+Without a command it shows your processes to pick one from.
+
+Exit status: 0 nothing found, 10 a bottleneck was found, 1 failed, 2 wrong use or bad
+PCL, 3 not permitted, 4 the target ended before an answer.`
+
+func newRoot() *cobra.Command {
+	var opts measureOptions
+	root := &cobra.Command{
+		Use: "culprit", Short: "Find out why, where and when a running program is slow", Long: longHelp,
+		SilenceErrors: true, SilenceUsage: true, Args: noCommand,
+		RunE: body(func(cmd *cobra.Command, _ []string) error { return pickAndAttach(cmd.Context(), &opts) }),
+	}
+	opts.register(root.Flags())
+	root.SuggestionsMinimumDistance = 2
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return err })
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(newAttach(), newRun(), newDetach(), newRestore(), newDoctor(), newPoints(), newPCL(), newMetrics(),
+		newHypotheses(), newDemo(), newVersion())
+	return root
+}
+
+// noCommand refuses arguments of the bare program: they are mistyped commands, or targets without `attach`.
+func noCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	name := safetext.CleanMax(args[0], 60)
+	text := fmt.Sprintf("there is no command %q", name)
+	if s := cmd.SuggestionsFor(args[0]); len(s) > 0 {
+		return errors.New(text + "; did you mean " + strings.Join(s, " or ") + "?")
+	}
+	return fmt.Errorf("%s; to measure a process: culprit attach %s", text, name)
+}
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		RunE: body(func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), toolName())
+			return err
+		}),
+	}
+}
