@@ -223,7 +223,13 @@ func (d *decoder) vector(first byte) bool {
 	if d.in.Prefix&(PrefixOpSize|PrefixLock|PrefixRep|PrefixRepne|PrefixRex) != 0 {
 		return d.refuse("VEX, EVEX or XOP behind a prefix that it excludes")
 	}
-	n := map[byte]int{0xC5: 1, 0xC4: 2, 0x8F: 2, 0x62: 3}[first]
+	n := 2 // C4 and 8F
+	switch first {
+	case 0xC5:
+		n = 1
+	case 0x62:
+		n = 3
+	}
 	if !d.need(n + 1) {
 		return false
 	}
