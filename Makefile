@@ -16,14 +16,9 @@ demo: packages build $(DEMOS) ## install what is needed, build, and let culprit 
 
 .PHONY: test
 test: packages $(DEMOS) ## install what is needed, then go vet and all tests (some minutes)
-	@mkdir -p $(BUILD)/log
 	@echo "test: go vet"
 	@go vet ./...
-	@echo "test: go test (log of all packages: $(BUILD)/log/test.log)"
-	@go test -p 1 $(TESTFLAGS) ./... >$(BUILD)/log/test.log 2>&1; status=$$?; \
-	grep -v 'no test files' $(BUILD)/log/test.log | grep -E '^(ok|FAIL|panic)' || true; \
-	if [ $$status -ne 0 ]; then echo; grep -vE '^ok|no test files' $(BUILD)/log/test.log | tail -n 100; fi; \
-	exit $$status
+	@scripts/test $(TESTFLAGS)
 
 .PHONY: build
 build: $(DEMOS) ## build culprit and the demonstration programs into build/

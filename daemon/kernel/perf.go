@@ -40,18 +40,17 @@ type Sample struct {
 // as Refresh names threads. Without Close the events stay open and go on costing the target.
 // It belongs to one goroutine at a time.
 type Sampler struct {
-	pid         int
-	attr        unix.PerfEventAttr
-	userOnly    bool
-	rings       []*ring
-	threads     map[int][]int // descriptors by thread
-	open        int
-	maxOpen     int
-	unsampled   int
-	lost        uint64
-	throttled   uint64
-	scratch     []byte
-	scratchTIDs []int
+	pid       int
+	attr      unix.PerfEventAttr
+	userOnly  bool
+	rings     []*ring
+	threads   map[int][]int // descriptors by thread
+	open      int
+	maxOpen   int
+	unsampled int
+	lost      uint64
+	throttled uint64
+	scratch   []byte
 }
 
 // regsMask asks for AX to SS (bits 0-11) and R8 to R15 (bits 16-23): arch/x86/include/uapi/asm/perf_regs.h.
