@@ -171,8 +171,15 @@ func FocusFromMap(m map[string]string) (Focus, error) {
 // MarshalJSON writes the form of Map. Bytes of names that are not UTF-8 are lost in JSON.
 func (f Focus) MarshalJSON() ([]byte, error) { return json.Marshal(f.Map()) }
 
-// UnmarshalJSON reads the form of Map.
+// UnmarshalJSON reads the form of Map, or the text of String (as it stands where a focus is a key).
 func (f *Focus) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '"' {
+		var text string
+		if err := json.Unmarshal(data, &text); err != nil {
+			return fmt.Errorf("focus: %w", err)
+		}
+		return f.UnmarshalText([]byte(text))
+	}
 	var m map[string]string
 	if err := json.Unmarshal(data, &m); err != nil {
 		return fmt.Errorf("focus: %w", err)

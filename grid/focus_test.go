@@ -214,7 +214,7 @@ func TestFocusRoundTrip(t *testing.T) {
 		}
 		return b.String()
 	}
-	for range 50_000 {
+	for range 10_000 {
 		var want [NumHierarchies][]string
 		f := Whole()
 		for h := range NumHierarchies {

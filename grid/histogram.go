@@ -241,13 +241,10 @@ func (h *Histogram) toGrain(v float64) float64 {
 // exactness up for values that are no multiples of the grain.
 func (h *Histogram) keepExact(value float64) {
 	h.gross += math.Abs(value)
-	if h.grain == 0 {
-		return
-	}
-	for h.gross >= exactLimit*h.grain && h.grain < 1 {
+	for h.grain > 0 && h.grain < 1 && h.gross >= exactLimit*h.grain {
 		h.coarsen(h.grain * 16)
 	}
-	if h.gross >= exactLimit*h.grain || value != math.Floor(value/h.grain)*h.grain {
+	if h.grain > 0 && (h.gross >= exactLimit*h.grain || value != math.Floor(value/h.grain)*h.grain) {
 		h.grain = 0
 	}
 }

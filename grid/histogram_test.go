@@ -3,6 +3,7 @@ package grid
 import (
 	"encoding/binary"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"reflect"
 	"sync"
@@ -209,6 +210,26 @@ func TestHistogramTimers(t *testing.T) {
 	}
 }
 
+// TestHistogramMixed: fractions and then counts so large that a float64 has no room for both.
+func TestHistogramMixed(t *testing.T) {
+	h := NewHistogram(0, EventCounter)
+	h.Add(0, 1, 0.5)
+	h.Add(1, 2, 0.1)
+	h.Add(2, 3.1, 0.3)
+	if got := h.Bins(); !nearly(got[5], 0.02, 1e-12) || !nearly(got[10], 0.3/5.5, 1e-12) || !nearly(got[15], 0.3/11, 1e-12) {
+		t.Errorf("bins of a timer %v", got)
+	}
+	g := NewHistogram(0, EventCounter)
+	g.Add(0, 1, 0.5)
+	g.Add(1, 2, 1<<50)
+	if got := g.Sum(); got != 1<<50+0.5 {
+		t.Errorf("sum %v", got)
+	}
+	if got := g.SumIn(0, 1); !nearly(got, 0.5, 1e-6) {
+		t.Errorf("the fraction is %v", got)
+	}
+}
+
 func TestHistogramCopy(t *testing.T) {
 	h := NewHistogram(0, EventCounter)
 	h.Add(0, 1, 5)
@@ -273,12 +294,13 @@ func (s *slowHistogram) bin(i, w int64) (value float64, covered int64) {
 	return value, covered
 }
 
-// FuzzHistogram compares with the slow twin. Each 5 bytes are one interval: gap, length, value.
+// FuzzHistogram compares with the slow twin. Each 6 bytes are one interval: gap, length, value, power of two of it.
 func FuzzHistogram(f *testing.F) {
-	f.Add(false, uint16(0), []byte{0, 0, 200, 0, 10, 0, 0, 200, 0, 20, 5, 255, 255, 1, 1, 9, 200, 200, 4, 4})
-	f.Add(true, uint16(77), []byte{1, 3, 200, 0, 10, 0, 0, 200, 0, 20, 5, 255, 255, 1, 1, 9, 200, 200, 4, 4})
+	f.Add(false, uint16(0), []byte{0, 0, 200, 0, 10, 0, 0, 200, 0, 20, 5, 0, 255, 255, 1, 1, 9, 3, 200, 200, 4, 4, 1, 36})
+	f.Add(false, uint16(0), []byte{0, 0, 200, 1, 0, 255, 0, 200, 0, 1, 0, 36}) // a fraction, then more than it leaves room for
+	f.Add(true, uint16(77), []byte{1, 3, 200, 0, 10, 0, 0, 200, 0, 20, 5, 0, 255, 255, 1, 1, 9, 250, 200, 200, 4, 4, 1, 36})
 	f.Fuzz(func(t *testing.T, sampled bool, start uint16, data []byte) {
-		if len(data) > 5*300 {
+		if len(data) > 6*300 {
 			return
 		}
 		style := EventCounter
@@ -293,23 +315,26 @@ func compareWithTwin(t *testing.T, style Style, start int64, data []byte) {
 	t.Helper()
 	h := NewHistogram(float64(start)/1000, style)
 	s := &slowHistogram{style: style, start: start}
-	now, want, gross := start, 0.0, 0.0
-	for ; len(data) >= 5; data = data[5:] {
+	now, largest, exact := start, 0.0, new(big.Float).SetPrec(2000)
+	counts := true
+	for ; len(data) >= 6; data = data[6:] {
 		from := now + int64(data[0])*int64(data[0])/16
 		now = from + 1 + int64(binary.LittleEndian.Uint16(data[1:]))*int64(1+data[1]%8)
-		value := float64(binary.LittleEndian.Uint16(data[3:]))
+		value := math.Ldexp(float64(binary.LittleEndian.Uint16(data[3:])), int(int8(data[5]))%37)
 		h.Add(float64(from)/1000, float64(now)/1000, value)
 		s.ivs = append(s.ivs, interval{from, now, value})
-		want += value
-		gross = max(gross, value)
+		exact.Add(exact, big.NewFloat(value))
+		largest = max(largest, value)
+		counts = counts && value == math.Trunc(value)
 	}
+	want, _ := exact.Float64()
 	w := s.width()
 	if !nearly(h.Width(), float64(w)/1000, 1e-9) {
 		t.Fatalf("width %v, want %v ms", h.Width(), w)
 	}
-	tolerance := 1e-6 * (gross + 1)
+	tolerance := 1e-6 * largest
 	if style == EventCounter {
-		tolerance += float64(len(s.ivs)+1) * 2 * finestGrain
+		tolerance += float64(len(s.ivs)+1) * 2 * max(h.grain, finestGrain)
 	}
 	plain, filled := 0.0, int64(0)
 	bins := h.Bins()
@@ -333,15 +358,21 @@ func compareWithTwin(t *testing.T, style Style, start int64, data []byte) {
 	if filled != int64(len(bins)) {
 		t.Fatalf("%d bins, want %d", len(bins), filled)
 	}
-	if style == EventCounter && (h.Sum() != want || plain != want) {
+	if style != EventCounter {
+		return
+	}
+	if counts && want < 1<<53 && (h.Sum() != want || plain != want) {
 		t.Fatalf("sum %v, of the bins %v, want %v", h.Sum(), plain, want)
+	}
+	if !nearly(h.Sum(), want, 1e-15*want) || !nearly(plain, want, 1e-12*want) {
+		t.Fatalf("sum %v, of the bins %v, want about %v", h.Sum(), plain, want)
 	}
 }
 
 func TestHistogramAgainstTwin(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	for round := range 60 {
-		data := make([]byte, 5*rnd.IntN(200))
+		data := make([]byte, 6*rnd.IntN(150))
 		for i := range data {
 			data[i] = byte(rnd.Uint32() >> rnd.IntN(32))
 		}

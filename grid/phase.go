@@ -96,7 +96,7 @@ func (g *Grid) EndPhase() (Phase, bool) {
 		g.mu.Unlock()
 		return Phase{}, false
 	}
-	ended := g.closePhase(max(now, g.current.Start))
+	ended := g.closePhase(max(now, g.current.Start+1e-9)) // an end of 0 would mean that it goes on
 	for _, p := range g.pairs {
 		p.leave(ended)
 	}
