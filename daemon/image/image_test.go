@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"culprit/internal/require"
 	"culprit/trampoline/x86"
 )
 
@@ -64,7 +65,7 @@ func TestFunctionList(t *testing.T) {
 func TestAgainstSymbolTool(t *testing.T) {
 	out, err := exec.Command("nm", "-D", "-S", "--defined-only", redisPath).Output()
 	if err != nil {
-		t.Skipf("needs nm and %s: %v", redisPath, err)
+		require.Skipf(t, "needs nm and %s: %v", redisPath, err)
 	}
 	o := openFile(t, redisPath, "redis-server")
 	n := 0
@@ -299,7 +300,7 @@ func TestSeparateDebugFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if b, err := exec.Command("objcopy", "--only-keep-debug", path, filepath.Join(dir, id[:2], id[2:]+".debug")).CombinedOutput(); err != nil {
-		t.Skipf("needs objcopy: %s", b)
+		require.Skipf(t, "needs objcopy: %s", b)
 	}
 	old := debugRoot
 	debugRoot = dir
@@ -349,7 +350,7 @@ func TestPadEnd(t *testing.T) {
 func TestUnsupported(t *testing.T) {
 	b, err := os.ReadFile(redisPath)
 	if err != nil {
-		t.Skip(err)
+		require.Skip(t, err.Error())
 	}
 	head := bytes.Clone(b[:64])
 	var un *ErrUnsupported
@@ -413,7 +414,7 @@ func TestGoProgram(t *testing.T) {
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=mod")
 		cmd.Dir = dir
 		if b, err := cmd.CombinedOutput(); err != nil {
-			t.Skipf("needs the go command: %v %s", err, b)
+			require.Skipf(t, "needs the go command: %v %s", err, b)
 		}
 		o := openFile(t, out, "prog")
 		f, w := flowOf(t, o, "main.work")

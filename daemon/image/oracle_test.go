@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"culprit/internal/require"
 	"culprit/trampoline/x86"
 
 	"golang.org/x/sys/unix"
@@ -45,7 +46,7 @@ func startTraced(t *testing.T, path string) *tracee {
 	defer null.Close()
 	p, err := os.StartProcess(path, []string{path}, &os.ProcAttr{Files: []*os.File{null, null, null}, Env: []string{"LC_ALL=C"}, Sys: &unix.SysProcAttr{Ptrace: true}})
 	if err != nil {
-		t.Skipf("needs ptrace: %v", err)
+		require.Skipf(t, "needs ptrace: %v", err)
 	}
 	c := &tracee{t: t, pid: p.Pid}
 	t.Cleanup(func() {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"culprit/internal/require"
 )
 
 // Programs that are compiled by the tests. Each ends with "ok" and exit code 0 if it computed what it should.
@@ -166,7 +168,7 @@ func build(t testing.TB, src string, flags ...string) string {
 		cc, ext = "g++", ".cpp"
 	}
 	if _, err := exec.LookPath(cc); err != nil {
-		t.Skipf("needs %s to compile the program under test", cc)
+		require.Skipf(t, "needs %s to compile the program under test", cc)
 	}
 	dir := t.TempDir()
 	in, out := filepath.Join(dir, "prog"+ext), filepath.Join(dir, "prog")
@@ -177,7 +179,7 @@ func build(t testing.TB, src string, flags ...string) string {
 	cmd.Dir = dir
 	if b, err := cmd.CombinedOutput(); err != nil {
 		if strings.Contains(string(b), "cannot find -l") {
-			t.Skipf("needs static libraries: %s", b)
+			require.Skipf(t, "needs static libraries: %s", b)
 		}
 		t.Fatalf("%s %v: %v\n%s", cc, flags, err, b)
 	}
@@ -188,7 +190,7 @@ func build(t testing.TB, src string, flags ...string) string {
 func strip(t testing.TB, path string) string {
 	t.Helper()
 	if _, err := exec.LookPath("strip"); err != nil {
-		t.Skip("needs strip from binutils")
+		require.Skip(t, "needs strip from binutils")
 	}
 	out := path + ".stripped"
 	if b, err := exec.Command("strip", "-o", out, path).CombinedOutput(); err != nil {

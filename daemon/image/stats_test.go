@@ -6,6 +6,8 @@ import (
 	"sort"
 	"testing"
 	"time"
+
+	"culprit/internal/require"
 )
 
 // openFile opens an ELF file of the machine or of a test; the file is closed when the test ends.
@@ -13,7 +15,7 @@ func openFile(t testing.TB, path, name string) *Object {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
-		t.Skipf("needs %s: %v", path, err)
+		require.Skipf(t, "needs %s: %v", path, err)
 	}
 	t.Cleanup(func() { f.Close() })
 	st, err := f.Stat()

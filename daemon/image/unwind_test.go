@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"culprit/internal/require"
 )
 
 // sleeperC calls itself by name through known functions, gets a signal while it sleeps, and in the handler prints its own
@@ -153,7 +155,7 @@ func differ(a, b []uint64) bool {
 // attachAndUnwind stops the child and walks its stack to the end.
 func attachAndUnwind(t *testing.T, pid int) (pcs []uint64, names []string) {
 	if err := unix.PtraceSeize(pid); err != nil {
-		t.Skipf("needs ptrace: %v", err)
+		require.Skipf(t, "needs ptrace: %v", err)
 	}
 	if err := unix.PtraceInterrupt(pid); err != nil {
 		t.Fatal(err)

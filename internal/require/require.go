@@ -6,6 +6,7 @@
 package require
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"testing"
@@ -21,6 +22,12 @@ func Skip(t testing.TB, what string) {
 		t.Fatalf("this machine lacks what the test needs (%s=1 forbids to skip it): %s", AllVariable, what)
 	}
 	t.Skip(what)
+}
+
+// Skipf is Skip with a format.
+func Skipf(t testing.TB, format string, args ...any) {
+	t.Helper()
+	Skip(t, fmt.Sprintf(format, args...))
 }
 
 // That goes on with the test if ok holds, and ends it with the reason if not.

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"unsafe"
+
+	"culprit/internal/require"
 )
 
 // A machine is a stopped child process of the test that executes single instructions in memory of its own. It is used by the
@@ -52,7 +54,7 @@ func newMachine(t testing.TB) *machine {
 	if err := cmd.Start(); err != nil {
 		runtime.UnlockOSThread()
 		if errors.Is(err, syscall.EPERM) {
-			t.Skip("no permission to trace a child of this process")
+			require.Skip(t, "no permission to trace a child of this process")
 		}
 		t.Fatal(err)
 	}

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"culprit/internal/require"
 )
 
 // long asks for the complete forms of the tests, which take minutes.
@@ -33,7 +35,7 @@ type objLine struct {
 func needObjdump(t testing.TB) {
 	t.Helper()
 	if _, err := exec.LookPath("objdump"); err != nil {
-		t.Skip("no objdump here (package binutils): nothing to compare with")
+		require.Skip(t, "no objdump here (package binutils): nothing to compare with")
 	}
 }
 
