@@ -133,7 +133,8 @@ func conclude(e estimate, width float64, before State, minObserve float64) concl
 		return conclusion{}
 	}
 	if e.nothing {
-		return conclusion{settled: span >= falseFactor*minObserve-1e-9, confidence: confidenceOf(e, e.margin)}
+		// Laplace's rule of succession: the chance that something happens in the next bin after n without anything.
+		return conclusion{settled: span >= falseFactor*minObserve-1e-9, confidence: 1 - 1/float64(e.n+2)}
 	}
 	margin := e.margin
 	switch before {

@@ -55,17 +55,24 @@ func under(elems, patterns []string) bool {
 	return true
 }
 
-// widenings are the foci that cover f and leave out exactly one hierarchy of those in which f selects something.
-// With one hierarchy in use there are none: the whole program is not meant.
+// widenings are the foci that cover f properly, by leaving out some of the hierarchies in which f selects something; the
+// whole program is not meant.
 func widenings(f grid.Focus) []grid.Focus {
-	var out []grid.Focus
+	var used []grid.Hierarchy
 	for h := range grid.NumHierarchies {
-		if f.Depth(h) == 0 {
-			continue
+		if f.Depth(h) > 0 {
+			used = append(used, h)
 		}
-		if g := f.Refine(h); g != whole() {
-			out = append(out, g)
+	}
+	var out []grid.Focus
+	for keep := 1; keep < 1<<len(used)-1; keep++ {
+		g := f
+		for i, h := range used {
+			if keep&(1<<i) == 0 {
+				g = g.Refine(h)
+			}
 		}
+		out = append(out, g)
 	}
 	return out
 }
