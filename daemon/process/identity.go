@@ -23,24 +23,26 @@ func (p *Process) use() (release func(), err error) {
 // /proc/PID *before* a successful call came from the right process.
 func (p *Process) alive() error {
 	if readable(p.pidfd) {
-		return fmt.Errorf("process %d: %w", p.pid, ErrTargetExited)
+		return p.exited()
 	}
 	return nil
 }
 
-// gone replaces an error by ErrTargetExited if that explains it; nil stays nil.
+// gone replaces an error by ErrTargetExited or ErrTargetExeced if that explains it; nil stays nil.
 func (p *Process) gone(err error) error {
 	if err == nil {
 		return nil
 	}
-	if e := p.alive(); e != nil {
+	if e := p.checkExec(); e != nil {
 		return e
 	}
 	if errors.Is(err, unix.ESRCH) {
-		return fmt.Errorf("process %d: %w", p.pid, ErrTargetExited)
+		return p.exited()
 	}
 	return err
 }
+
+func (p *Process) exited() error { return fmt.Errorf("process %d: %w", p.pid, ErrTargetExited) }
 
 // readable polls one descriptor without waiting.
 func readable(fd int) bool {
@@ -86,24 +88,36 @@ func (p *Process) checkExec() error {
 	if err := p.alive(); err != nil {
 		return err
 	}
-	// The descriptor of the memory is bound to the old address space, which an exec empties: reading gives nothing then.
-	if entry, ok := auxValue(p.exec.auxv, auxEntry); ok {
-		var b [1]byte
-		if n, err := unix.Pread(p.mem, b[:], int64(entry)); err == nil && n == 0 {
-			return p.execed()
-		}
-	}
+	emptied := p.memoryEmptied()
 	now, err := markExec(p.pid)
-	if errors.Is(err, unix.ENOENT) || err == nil && len(now.auxv) == 0 {
-		return p.alive() // the leader has ended, other threads live: no exec can have happened, it would have replaced the leader
-	}
-	if err != nil {
-		return p.gone(err)
-	}
-	if now.dev != p.exec.dev || now.inode != p.exec.inode || !bytes.Equal(now.auxv, p.exec.auxv) {
+	// No program: the leader has ended. If other threads live, no exec has happened, since it would have replaced the leader.
+	none := errors.Is(err, unix.ENOENT) || err == nil && len(now.auxv) == 0
+	switch {
+	case emptied && (none || errors.Is(err, unix.ESRCH)):
+		return p.exited()
+	case emptied:
+		return p.execed()
+	case none:
+		return p.alive()
+	case errors.Is(err, unix.ESRCH):
+		return p.exited()
+	case err != nil:
+		return err
+	case now.dev != p.exec.dev || now.inode != p.exec.inode || !bytes.Equal(now.auxv, p.exec.auxv):
 		return p.execed()
 	}
 	return p.alive()
+}
+
+// memoryEmptied says whether the address space that was opened has no user any more: the process has ended or executed another program.
+func (p *Process) memoryEmptied() bool {
+	entry, ok := auxValue(p.exec.auxv, auxEntry)
+	if !ok || p.mem < 0 {
+		return false
+	}
+	var b [1]byte
+	n, err := unix.Pread(p.mem, b[:], int64(entry))
+	return err == nil && n == 0
 }
 
 func (p *Process) execed() error {

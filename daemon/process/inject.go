@@ -315,6 +315,7 @@ func (c *call) bringBack() error {
 		if sig = 0; status>>8 == 0 && status&0xff != syscallStop {
 			sig = status & 0xff // none is expected before the interrupt; if one comes it is not lost
 		}
+		_ = unix.PtraceInterrupt(tid) // every stop takes back one that was pending
 	}
 }
 

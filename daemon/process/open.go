@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -38,7 +39,7 @@ const kernelThreadFlag = 0x00200000 // PF_KTHREAD
 // Open takes hold of a running process without disturbing it. The errors are, in the order of the checks: ErrNotFound, ErrKernelThread,
 // ErrZombie, *Unsupported (32-bit programs), *Traced, *NotPermitted.
 func Open(pid int) (*Process, error) {
-	st, err := checkExists(pid)
+	st, err := checkSettled(pid)
 	if err != nil {
 		return nil, err
 	}
@@ -77,11 +78,24 @@ func checkExists(pid int) (taskStat, error) {
 	case st.flags&kernelThreadFlag != 0:
 		return st, fmt.Errorf("process %d: %w", pid, ErrKernelThread)
 	case st.state == 'Z' && status.threads > 1:
-		return st, &Unsupported{What: "a process whose main thread has ended while others run"}
+		return st, errLeaderEnded
 	case st.state == 'Z' || st.state == 'X':
 		return st, fmt.Errorf("process %d: %w", pid, ErrZombie)
 	}
 	return st, nil
+}
+
+var errLeaderEnded = &Unsupported{What: "a process whose main thread has ended while others run"}
+
+// checkSettled repeats the checks for a moment while the main thread has ended and others have not: so it looks also in the middle of an exec or exit.
+func checkSettled(pid int) (st taskStat, err error) {
+	for range 50 {
+		if st, err = checkExists(pid); err != errLeaderEnded {
+			return st, err
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return st, err
 }
 
 // checkClass refuses anything but 64-bit x86 programs. Where the file cannot be read the check of permissions will say why.
@@ -166,10 +180,16 @@ func (p *Process) openFailed(what string, err error) error {
 	if p.pidfd < 0 && errors.Is(err, unix.ESRCH) || p.pidfd >= 0 && p.alive() != nil {
 		return fmt.Errorf("process %d: %w", p.pid, ErrNotFound)
 	}
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("process %d: %w", p.pid, ErrZombie) // it has no memory any more: it is ending
+	}
 	if s, e := readStatus(p.pid, 0); e == nil && s.tracer != 0 {
 		return traced(p.pid, s.tracer)
 	}
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
+		if _, err := checkExists(p.pid); err != nil {
+			return err // it has just ended
+		}
 		return explainDenied(gatherFacts(p.pid))
 	}
 	return fmt.Errorf("process %d: %s: %w", p.pid, what, err)

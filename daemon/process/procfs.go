@@ -61,6 +61,7 @@ func taskState(pid, tid int) byte {
 
 // A taskStatus holds the lines of /proc/PID/status that are used.
 type taskStatus struct {
+	state                          byte
 	tgid, tracer, threads, seccomp int
 	uids, gids                     [4]int // real, effective, saved, filesystem
 	capEff                         uint64
@@ -75,6 +76,8 @@ func parseStatus(b []byte) taskStatus {
 		}
 		value = strings.TrimSpace(value)
 		switch key {
+		case "State":
+			s.state = (value + "?")[0]
 		case "Tgid":
 			s.tgid = atoi(value)
 		case "TracerPid":

@@ -20,6 +20,13 @@ func (s *session) release() {
 		if tr.phase != released {
 			s.t.lingering[tr.tid] = tr
 		}
+		if tr.phase == running {
+			_ = unix.PtraceInterrupt(tr.tid) // it may not have been asked yet; only a stopped thread can be let go
+		}
+	}
+	for round := 0; round < 20 && len(s.t.lingering) > 0; round++ {
+		s.t.settle()
+		backoff(round)
 	}
 }
 
@@ -49,13 +56,13 @@ func (t *tracer) settleStop(tr *tracee, status int) bool {
 		detach(tr, 0)
 	case event == unix.PTRACE_EVENT_CLONE:
 		t.settleBirth(tr)
-		_ = unix.PtraceCont(tr.tid, 0)
+		goOn(tr, 0)
 	case event != 0 || sig == syscallStop:
 		detach(tr, 0)
 	case tr.stray || tr.adrift:
 		detach(tr, sig)
 	default:
-		_ = unix.PtraceCont(tr.tid, sig) // the interrupt stop is still pending and comes next
+		goOn(tr, sig)
 	}
 	return tr.phase == released
 }

@@ -94,10 +94,15 @@ type session struct {
 	execed  bool
 	pause   Pause
 	keep    bool
+	passes  int
+	guard   *guard // while a pass of attaching is under way
 }
 
 // run does one Stop on the tracer's thread.
 func (s *session) run(f func(*World) error) error {
+	if err := s.ctx.Err(); err != nil {
+		return err
+	}
 	s.t.settle()
 	s.p.gadgets.search(s.p) // before anything stops: it may take a while
 	for tid, tr := range s.t.lingering {
@@ -164,6 +169,12 @@ func (s *session) attachPass() (fresh int, err error) {
 	if err != nil {
 		return 0, s.p.gone(fmt.Errorf("threads of process %d: %w", s.p.pid, unix.ESRCH))
 	}
+	s.passes++
+	s.guard = newGuard()
+	defer s.bury()
+	for _, tr := range s.threads {
+		s.watch(tr)
+	}
 	for _, tid := range tids {
 		if s.threads[tid] != nil && s.threads[tid].phase != ended {
 			continue
@@ -179,37 +190,66 @@ func (s *session) attachPass() (fresh int, err error) {
 	return fresh, nil
 }
 
-// seize attaches one thread. A thread that is ending answers ESRCH or EPERM, as does one that the kernel has attached to us at its birth.
+// watch puts a thread under the guard unless its end belongs to somebody else.
+func (s *session) watch(tr *tracee) {
+	if !tr.keep && tr.phase != ended && tr.phase != released && s.guard != nil {
+		s.guard.add(tr.tid)
+	}
+}
+
+// bury ends the guard of a pass.
+func (s *session) bury() {
+	for _, tid := range s.guard.end() {
+		s.threads[tid].phase = ended
+	}
+	s.guard = nil
+}
+
+// seize attaches one thread and says whether the list must be looked at again. A thread that is ending answers ESRCH or EPERM, as does one that
+// the kernel has attached to us at its birth; the latter is looked up first, since PTRACE_SEIZE may have to wait.
 func (s *session) seize(tid int) (bool, error) {
+	if s.passes > 1 {
+		if st, err := readStatus(s.p.pid, tid); err != nil || isDead(st.state) {
+			return false, nil
+		} else if st.tracer == s.t.tid {
+			s.add(tid)
+			return true, nil
+		}
+	}
 	err := ptraceSeize(tid, seizeOptions)
-	if err == nil {
+	switch err {
+	case nil:
 		s.add(tid)
 		return true, nil
-	}
-	if err == unix.ESRCH {
+	case unix.ESRCH:
 		return false, nil
-	}
-	status, statErr := readStatus(s.p.pid, tid)
-	state := taskState(s.p.pid, tid)
-	switch {
-	case statErr != nil || state == 'Z' || state == 'X':
-		return false, nil
-	case status.tracer == s.t.tid:
-		s.add(tid)
-		return true, nil
-	case status.tracer != 0:
-		return false, traced(s.p.pid, status.tracer)
-	case err == unix.EPERM && time.Since(s.begin) < s.limit/2:
-		return true, nil // perhaps it is just ending: look again
-	case err == unix.EPERM:
-		return false, explainDenied(gatherFacts(s.p.pid))
+	case unix.EPERM:
+		return s.refused(tid)
 	}
 	return false, s.p.gone(fmt.Errorf("thread %d: %w", tid, err))
+}
+
+// refused finds out why a thread could not be attached.
+func (s *session) refused(tid int) (bool, error) {
+	st, err := readStatus(s.p.pid, tid)
+	switch {
+	case err != nil || isDead(st.state):
+		return false, nil
+	case st.tracer == s.t.tid:
+		s.add(tid)
+		return true, nil
+	case st.tracer != 0:
+		return false, traced(s.p.pid, st.tracer)
+	case time.Since(s.begin) < s.limit/2:
+		return true, nil // perhaps it is just ending: look again
+	}
+	return false, explainDenied(gatherFacts(s.p.pid))
 }
 
 func (s *session) add(tid int) *tracee {
 	tr := &tracee{tid: tid, keep: s.keep && tid == s.p.pid}
 	s.threads[tid] = tr
+	s.watch(tr)
 	return tr
 }
 
@@ -235,6 +275,9 @@ func (s *session) waitAll() error {
 			}
 			if fresh == 0 {
 				return nil
+			}
+			if err := s.expired(); err != nil {
+				return err
 			}
 			s.interruptAll()
 			continue
@@ -267,7 +310,7 @@ func (s *session) pollAll(round int) (pending *tracee) {
 			s.poll(tr)
 		}
 		if round%16 == 15 {
-			s.bury(tr)
+			s.checkDead(tr)
 		}
 		if tr.phase == running && !tr.stray {
 			pending = tr
@@ -276,9 +319,9 @@ func (s *session) pollAll(round int) (pending *tracee) {
 	return pending
 }
 
-// bury finds out, once in a while, about ends that poll does not see. A leader that ends before its threads is reported by no wait.
+// checkDead finds out, once in a while, about ends that poll does not see. A leader that ends before its threads is reported by no wait.
 // A thread that was killed after it had stopped must be collected: an exec in another thread waits for that.
-func (s *session) bury(tr *tracee) {
+func (s *session) checkDead(tr *tracee) {
 	switch tr.phase {
 	case stopped:
 		if result, _ := waitThread(tr.tid, tr.keep); result == waitGone {
@@ -312,8 +355,7 @@ func (s *session) poll(tr *tracee) {
 	}
 }
 
-// onStop handles one report. Signals are passed on at once: the handler's frame is set up, and the interrupt stop comes right behind it,
-// since it stays pending.
+// onStop handles one report. Signals are passed on at once: the handler's frame is set up, and the interrupt stop comes right behind it.
 func (s *session) onStop(tr *tracee, status int) {
 	sig, event := status&0xff, status>>8
 	switch {
@@ -328,12 +370,18 @@ func (s *session) onStop(tr *tracee, status int) {
 		detach(tr, 0)
 	case event == unix.PTRACE_EVENT_CLONE || event == unix.PTRACE_EVENT_FORK || event == unix.PTRACE_EVENT_VFORK:
 		s.born(tr)
-		_ = unix.PtraceCont(tr.tid, 0)
+		goOn(tr, 0)
 	case event != 0 || sig == syscallStop:
-		_ = unix.PtraceCont(tr.tid, 0)
+		goOn(tr, 0)
 	default:
-		_ = unix.PtraceCont(tr.tid, sig)
+		goOn(tr, sig)
 	}
+}
+
+// goOn resumes a thread on its way to the interrupt stop. The interrupt must be asked for anew: every stop takes back one that was pending.
+func goOn(tr *tracee, sig int) {
+	_ = unix.PtraceInterrupt(tr.tid)
+	_ = unix.PtraceCont(tr.tid, sig)
 }
 
 // born notes a task that the kernel has attached to us at its birth: a thread, or a process made by clone without a SIGCHLD.

@@ -73,6 +73,8 @@ func onOwnThread(f func()) {
 func (t *tracer) run() {
 	defer close(t.dead)
 	t.tid = unix.Gettid()
+	// While this thread waits for a CPU the target stands still. Without the right to do so it stays as it is.
+	_ = unix.Setpriority(unix.PRIO_PROCESS, t.tid, -15)
 	var wait time.Duration
 	for {
 		var tick <-chan time.Time

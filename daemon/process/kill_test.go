@@ -1,0 +1,190 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func init() { helpers["victim"] = victim }
+
+// victim is a tracer that stops a process and makes calls in it until it is killed, or kills itself the nth time it comes to a fault point.
+func victim(args []string) int {
+	pid, _ := strconv.Atoi(args[0])
+	point, nth := args[1], atoi(args[2])
+	fault = func(name string) {
+		if name == point {
+			if nth--; nth == 0 {
+				_ = unix.Kill(os.Getpid(), unix.SIGKILL)
+				select {}
+			}
+		}
+	}
+	p, err := Open(pid)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "victim:", err)
+		return 3
+	}
+	fmt.Println("ready")
+	for {
+		_, err := p.Stop(context.Background(), StopOptions{Deadline: 5 * time.Second}, func(w *World) error {
+			at, err := w.Mmap(0, pageSize, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS, -1, 0)
+			if err != nil {
+				return err
+			}
+			return w.Munmap(at, pageSize)
+		})
+		if err != nil && !errors.As(err, new(*Deferred)) {
+			fmt.Fprintln(os.Stderr, "victim:", err)
+			return 4
+		}
+	}
+}
+
+// self starts this test binary anew as one of its helpers.
+func self(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe", args...)
+	cmd.Env = append(os.Environ(), "PROCESS_TEST_HELPER="+name)
+	return cmd
+}
+
+// endsByKill waits for a helper that must die of SIGKILL.
+func endsByKill(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	err := cmd.Wait()
+	var ee *exec.ExitError
+	if !errors.As(err, &ee) || ee.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		t.Fatalf("the tracer ended otherwise: %v", err)
+	}
+}
+
+// untraced checks that nobody traces or stops any thread of the process any more.
+func untraced(t *testing.T, pid int) {
+	t.Helper()
+	deadline := time.Now().Add(5 * time.Second)
+	for {
+		if !strings.Contains(describe(pid), " t tracer") && !anyTraced(pid) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("still traced: %s", describe(pid))
+		}
+		time.Sleep(200 * time.Microsecond)
+	}
+}
+
+func anyTraced(pid int) bool {
+	tids, _ := listTasks(pid)
+	for _, tid := range tids {
+		if s, err := readStatus(pid, tid); err == nil && s.tracer != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func killVictim(t *testing.T, tg *target, point string, nth int) {
+	t.Helper()
+	cmd := self("victim", itoa(tg.pid()), point, itoa(nth))
+	var out bytes.Buffer
+	cmd.Stderr = &out
+	stdout, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	timer := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill(); t.Errorf("point %s was not reached: %s", point, out.String()) })
+	defer timer.Stop()
+	if _, err := stdout.Read(make([]byte, 1)); err != nil && point == "" {
+		t.Fatalf("victim did not start: %s", out.String())
+	}
+	if point == "" {
+		time.Sleep(time.Duration(rand.IntN(20000)) * time.Microsecond)
+		must(t, cmd.Process.Kill())
+	}
+	endsByKill(t, cmd)
+	untraced(t, tg.pid())
+}
+
+// TestTracerKilledAtEveryPoint kills a tracer at each of its fault points; the target must go on with all its state.
+func TestTracerKilledAtEveryPoint(t *testing.T) {
+	for _, mode := range []string{"running", "blocked"} {
+		t.Run(mode, func(t *testing.T) {
+			tg := start(t, compile(t, stateSource), mode)
+			for i, point := range faultPoints {
+				if point == "stop.broken-call" && mode == "running" {
+					continue // no thread is in such a call
+				}
+				killVictim(t, tg, point, 1+i%3)
+			}
+			checkState(t, tg)
+		})
+	}
+}
+
+// TestTracerKilledAtRandom kills a tracer at 100 random instants (with -long at 2,000).
+func TestTracerKilledAtRandom(t *testing.T) {
+	rounds := 50
+	if *long {
+		rounds = 1000
+	}
+	for _, mode := range []string{"running", "blocked"} {
+		t.Run(mode, func(t *testing.T) {
+			tg := start(t, compile(t, stateSource), mode)
+			for range rounds {
+				killVictim(t, tg, "", 0)
+			}
+			checkState(t, tg)
+		})
+	}
+}
+
+// checkState: the target still makes progress, and a new tracer can do what the killed ones did.
+func checkState(t *testing.T, tg *target) {
+	t.Helper()
+	p := open(t, tg.pid())
+	stop(t, p, func(w *World) error {
+		_, err := w.Syscall(unix.SYS_GETPID)
+		return err
+	})
+	if d, err := p.DiffText(); err != nil || len(d) != 0 {
+		t.Errorf("text differs: %v, %v", d, err)
+	}
+	res := tg.finish()
+	t.Logf("target: %v", res)
+	if res["bad"] != 0 || res["loops"] == 0 {
+		t.Errorf("the target was harmed: %v", res)
+	}
+}
+
+// TestPanicAndGoexitInStop: whatever the function does, all threads are released.
+func TestPanicAndGoexitInStop(t *testing.T) {
+	tg := start(t, compile(t, stateSource), "both")
+	p := open(t, tg.pid())
+	func() {
+		defer func() {
+			if r := recover(); r != "as told" {
+				t.Errorf("recovered %v", r)
+			}
+		}()
+		_, _ = p.Stop(context.Background(), StopOptions{}, func(*World) error { panic("as told") })
+	}()
+	untraced(t, tg.pid())
+	if _, err := p.Stop(context.Background(), StopOptions{}, func(*World) error { exitGoroutine(); return nil }); err == nil {
+		t.Error("no error from a function that ended its goroutine")
+	}
+	untraced(t, tg.pid())
+	stop(t, p, nothing)
+	if res := tg.finish(); res["bad"] != 0 || res["eintr"] != 0 {
+		t.Errorf("the target noticed: %v", res)
+	}
+}
