@@ -70,6 +70,12 @@ func TestDecode(t *testing.T) {
 		{"67488b0500000000", "eip-relative", Inst{RIPOff: 4, RIPTarget: decodeBase + 8, PCSensitive: true}},
 		{"488b042510000000", "absolute, by SIB", Inst{}},
 		{"488b4500", "rbp", Inst{}},
+		{"488b6c2d10", "rbp by SIB", Inst{}},
+		{"67488b0500000080", "eip-relative, cut to 32 bits", Inst{RIPOff: 4, RIPTarget: decodeBase + 8 + 1<<31, PCSensitive: true}},
+		{"66f20f38f1c1", "crc32", Inst{}},
+		{"f2660f38f1c1", "crc32, 66 behind F2", Inst{}},
+		{"4866b83412", "REX.W without effect", Inst{}},
+		{"f6c801", "test imm8 by /1", Inst{}},
 
 		{"eb10", "jmp rel8", Inst{Flow: FlowJump, RelOff: 1, RelLen: 1, Target: decodeBase + 0x12}},
 		{"f2e900010000", "bnd jmp rel32", Inst{Flow: FlowJump, RelOff: 2, RelLen: 4, Target: decodeBase + 0x106}},
@@ -315,19 +321,23 @@ type shapeKey struct {
 // combinations of W, L, vvvv and mask (a form counts as known to objdump if it takes any of them).
 func TestTables(t *testing.T) {
 	needObjdump(t)
-	step := 16
-	if *long {
-		step = 1
-	}
 	for m := range tables {
 		if tables[m] == nil {
 			continue
+		}
+		step, forms := 1, modrmForms(m)
+		switch {
+		case *long:
+		case m <= map0F3A:
+			forms = []byte{0x04, 0x24, 0xC0, 0xE0} // every opcode, few forms
+		default:
+			step = 32 // few opcodes, every form
 		}
 		var codes [][]byte
 		var keys []shapeKey
 		for op := 5 % step; op < 256; op += step {
 			for pp := range 4 {
-				for _, modrm := range modrmForms(m) {
+				for _, modrm := range forms {
 					for _, c := range variants(m, op, pp, modrm) {
 						codes, keys = append(codes, c), append(keys, shapeKey{m, op, pp, modrm})
 					}
