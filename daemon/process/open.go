@@ -39,7 +39,22 @@ const kernelThreadFlag = 0x00200000 // PF_KTHREAD
 // Open takes hold of a running process without disturbing it. The errors are, in the order of the checks: ErrNotFound, ErrKernelThread,
 // ErrZombie, *Unsupported (32-bit programs), *Traced, *NotPermitted.
 func Open(pid int) (*Process, error) {
-	st, err := checkSettled(pid)
+	var p *Process
+	var err error
+	// In the middle of an exec or an exit a process looks for a moment as if its main thread had ended, and answers "not permitted".
+	for try := range 100 {
+		p, err = openOnce(pid)
+		transient := errors.Is(err, errLeaderEnded) || try < 3 && errors.As(err, new(*NotPermitted))
+		if !transient {
+			break
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	return p, err
+}
+
+func openOnce(pid int) (*Process, error) {
+	st, err := checkExists(pid)
 	if err != nil {
 		return nil, err
 	}
@@ -86,17 +101,6 @@ func checkExists(pid int) (taskStat, error) {
 }
 
 var errLeaderEnded = &Unsupported{What: "a process whose main thread has ended while others run"}
-
-// checkSettled repeats the checks for a moment while the main thread has ended and others have not: so it looks also in the middle of an exec or exit.
-func checkSettled(pid int) (st taskStat, err error) {
-	for range 50 {
-		if st, err = checkExists(pid); err != errLeaderEnded {
-			return st, err
-		}
-		time.Sleep(time.Millisecond)
-	}
-	return st, err
-}
 
 // checkClass refuses anything but 64-bit x86 programs. Where the file cannot be read the check of permissions will say why.
 func checkClass(pid int) error {

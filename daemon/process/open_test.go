@@ -215,8 +215,13 @@ int main(int argc, char **argv) { if (argc > 1) prctl(PR_SET_DUMPABLE, 0); puts(
 	tg.finish()
 }
 
-// openAs runs the helper "open" as another user, from a copy of this binary that the user can read.
 func openAs(t *testing.T, uid uint32, pid int) string {
+	t.Helper()
+	return runAs(t, uid, "open", pid)
+}
+
+// runAs runs a helper as another user, from a copy of this binary that the user can read.
+func runAs(t *testing.T, uid uint32, helper string, pid int) string {
 	t.Helper()
 	path := filepath.Join(buildDir, "self")
 	if _, err := os.Stat(path); err != nil {
@@ -225,7 +230,7 @@ func openAs(t *testing.T, uid uint32, pid int) string {
 		must(t, os.WriteFile(path, data, 0o755))
 	}
 	cmd := exec.Command(path, strconv.Itoa(pid))
-	cmd.Env = append(os.Environ(), "PROCESS_TEST_HELPER=open")
+	cmd.Env = append(os.Environ(), "PROCESS_TEST_HELPER="+helper)
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
 	out, err := cmd.CombinedOutput()

@@ -85,17 +85,18 @@ type tracee struct {
 
 // A session is one Stop.
 type session struct {
-	p       *Process
-	t       *tracer
-	ctx     context.Context
-	limit   time.Duration
-	threads map[int]*tracee
-	begin   time.Time
-	execed  bool
-	pause   Pause
-	keep    bool
-	passes  int
-	guard   *guard // while a pass of attaching is under way
+	p        *Process
+	t        *tracer
+	ctx      context.Context
+	limit    time.Duration
+	threads  map[int]*tracee
+	begin    time.Time
+	execed   bool
+	pause    Pause
+	keep     bool
+	passes   int
+	refusals int
+	guard    *guard // while a pass of attaching is under way
 }
 
 // run does one Stop on the tracer's thread.
@@ -240,8 +241,14 @@ func (s *session) refused(tid int) (bool, error) {
 		return true, nil
 	case st.tracer != 0:
 		return false, traced(s.p.pid, st.tracer)
-	case time.Since(s.begin) < s.limit/2:
-		return true, nil // perhaps it is just ending: look again
+	}
+	if err := s.p.checkExec(); err != nil {
+		return false, err
+	}
+	s.refusals++
+	if s.refusals < 100 || time.Since(s.begin) < s.limit/2 {
+		nap(100 * time.Microsecond)
+		return true, nil // perhaps it is just ending, or amid an exec: look again
 	}
 	return false, explainDenied(gatherFacts(s.p.pid))
 }

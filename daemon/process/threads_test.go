@@ -307,7 +307,7 @@ func TestExitInTheMiddle(t *testing.T) {
 			})
 			met++
 		}
-		if !errors.Is(err, ErrTargetExited) && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrZombie) {
+		if !errors.Is(err, ErrTargetExited) && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrZombie) && !errors.Is(err, errLeaderEnded) {
 			t.Errorf("round %d: %v", i, err)
 		}
 		if p != nil {
