@@ -114,7 +114,7 @@ func (d *Daemon) discover() {
 		known := len(t.objects)
 		if err := t.loadObjects(); err == nil && len(t.objects) > known {
 			d.logf("%s has loaded more code", t.name)
-			d.goLoop(func() { d.publishCode(t) })
+			d.publish(t)
 		}
 	}
 }
@@ -226,4 +226,13 @@ func (d *Daemon) Source(f grid.Focus) (file string, line int) {
 		}
 	}
 	return "", 0
+}
+
+// publish lists the code of a target beside everything else.
+func (d *Daemon) publish(t *target) {
+	d.published.Add(1)
+	d.goLoop(func() {
+		defer d.published.Done()
+		d.publishCode(t)
+	})
 }

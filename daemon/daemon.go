@@ -52,11 +52,12 @@ type Daemon struct {
 	cost      float64
 	lastPause time.Duration
 
-	stopped  chan struct{}
-	loops    sync.WaitGroup
-	ended    chan struct{}
-	endOnce  sync.Once
-	stopOnce sync.Once
+	stopped   chan struct{}
+	loops     sync.WaitGroup
+	published sync.WaitGroup // listings of functions that are under way
+	ended     chan struct{}
+	endOnce   sync.Once
+	stopOnce  sync.Once
 }
 
 // tickInterval is how often all cells are read; lookInterval how often stacks are sampled.
@@ -93,7 +94,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 	d.goLoop(d.lookLoop)
 	for _, t := range d.targets {
 		d.goLoop(func() { d.await(t) })
-		d.goLoop(func() { d.publishCode(t) })
+		d.publish(t)
 	}
 	return d, nil
 }

@@ -400,3 +400,9 @@ func (d *Daemon) clean() {
 		d.newBatch().run()
 	}
 }
+
+// Settle takes out of the text what was switched off, now instead of within the next seconds.
+func (d *Daemon) Settle() { d.clean() }
+
+// Known waits until all modules and functions of the targets are listed in the tree.
+func (d *Daemon) Known() { d.published.Wait() }

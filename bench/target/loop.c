@@ -1,0 +1,122 @@
+/* The program that bench measures: threads that call a small function as fast as they can and say what a call took.
+ * loop THREADS: prints "NS_PER_CALL" of the busiest way it can be read, the least of short rounds, once per line of input. */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { MAX_THREADS = 64, ROUND = 200000, ROUNDS = 60 };
+
+static uint64_t sink[MAX_THREADS][8];
+static pthread_barrier_t start, finish;
+static double best[MAX_THREADS];
+
+__attribute__((noinline, noclone)) void leaf(uint64_t *p, uint64_t x)
+{
+	*p += x * 3 + 1;
+	__asm__ volatile("" ::: "memory");
+}
+
+/* The same body under other names, so that each can be instrumented in its own way. */
+__attribute__((noinline, noclone)) void timed(uint64_t *p, uint64_t x)
+{
+	*p += x * 3 + 2;
+	__asm__ volatile("" ::: "memory");
+}
+
+static double now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1e9 + t.tv_nsec;
+}
+
+/* The least of many short rounds: what the call takes when nobody disturbs. */
+static double least(uint64_t *p, void (*f)(uint64_t *, uint64_t), int rounds, int calls)
+{
+	double least = 1e9;
+	for (int r = 0; r < rounds; r++) {
+		double t = now_ns();
+		for (int i = 0; i < calls; i++)
+			f(p, (uint64_t)i);
+		t = (now_ns() - t) / calls;
+		if (t < least)
+			least = t;
+	}
+	return least;
+}
+
+static void *caller(void *arg)
+{
+	long me = (long)arg;
+	for (;;) {
+		pthread_barrier_wait(&start);
+		best[me] = least(sink[me], leaf, ROUNDS, ROUND);
+		pthread_barrier_wait(&finish);
+	}
+	return NULL;
+}
+
+static inline uint64_t tsc(void)
+{
+	uint32_t lo, hi;
+	__asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
+	return (uint64_t)hi << 32 | lo;
+}
+
+static double pair(int what)
+{
+	double least = 1e9;
+	struct timespec ts;
+	for (int r = 0; r < ROUNDS; r++) {
+		double t = now_ns();
+		for (int i = 0; i < ROUND / 10; i++) {
+			if (what == 0) {
+				sink[0][1] += tsc();
+				sink[0][2] += tsc();
+			} else {
+				clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+			}
+		}
+		t = (now_ns() - t) / (ROUND / 10);
+		if (t < least)
+			least = t;
+	}
+	return least;
+}
+
+int main(int argc, char **argv)
+{
+	long threads = argc > 1 ? atol(argv[1]) : 4;
+	pthread_t id;
+	char line[64];
+	if (threads < 1 || threads > MAX_THREADS)
+		return 2;
+	pthread_barrier_init(&start, NULL, (unsigned)threads + 1);
+	pthread_barrier_init(&finish, NULL, (unsigned)threads + 1);
+	for (long i = 0; i < threads; i++)
+		pthread_create(&id, NULL, caller, (void *)i);
+	printf("READY\n");
+	fflush(stdout);
+	while (fgets(line, sizeof line, stdin)) {
+		double v = 0;
+		switch (line[0]) {
+		case 'l': v = least(sink[0], leaf, ROUNDS, ROUND); break;
+		case 'u': v = least(sink[0], leaf, 10, 5000); break; /* for what costs microseconds */
+		case 't': v = least(sink[0], timed, ROUNDS, ROUND); break;
+		case 'r': v = pair(0); break;
+		case 'c': v = pair(1); break;
+		case 'm': /* all threads at once: the worst of them */
+			pthread_barrier_wait(&start);
+			pthread_barrier_wait(&finish);
+			for (long i = 0; i < threads; i++)
+				v = best[i] > v ? best[i] : v;
+			break;
+		default: return 0;
+		}
+		printf("%.4f\n", v);
+		fflush(stdout);
+	}
+	return 0;
+}
