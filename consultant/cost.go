@@ -17,6 +17,8 @@ const (
 	maxActive    = 800  // pairs enabled at once over all
 	settleTime   = 1.5  // s until the observed cost shows what was started
 	shedPause    = 1.0  // s between two steps of shedding
+	shedAfter    = 1.2  // s; a shorter excess may come from the stop of one batch, which the observed cost includes
+	grossExcess  = 15.0 // times the budget; what exceeds it so much is stopped at once
 	rewatchShare = 0.8  // of the budget: what was released is watched again if no more than this is used then
 	firstBackoff = 0.25 // s after the first deferral; doubles
 	maxBackoff   = 8.0  // s
@@ -28,6 +30,7 @@ type priceTag struct {
 	err   error
 	at    float64
 	bump  float64 // factor by which experience corrected the prediction; 0 counts as 1
+	least float64 // fraction that experience showed, whatever is predicted
 }
 
 func (t priceTag) fraction() float64 {
@@ -35,7 +38,7 @@ func (t priceTag) fraction() float64 {
 	if math.IsNaN(f) || f < 0 {
 		f = 0
 	}
-	return f * max(t.bump, 1)
+	return max(f*max(t.bump, 1), t.least)
 }
 
 // A cell is a pair that this search has enabled.
@@ -58,7 +61,7 @@ func (s *Search) priceQueue(now float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, k := range keys {
-		tag := priceTag{at: now, bump: s.prices[k].bump}
+		tag := priceTag{at: now, bump: s.prices[k].bump, least: s.prices[k].least}
 		if i < len(prices) {
 			tag.price = prices[i]
 		}
@@ -168,6 +171,10 @@ func (s *Search) load(now float64) float64 {
 // pick marks the candidates that fit into the budget as being tested.
 func (s *Search) pick(now float64) {
 	load := s.load(now)
+	if s.observed > s.cfg.Budget { // not even what costs nothing: to insert it stops the target
+		s.slowed(len(s.candidates(now)), load)
+		return
+	}
 	pairs, started := len(s.active), 0
 	s.batch++
 	blocked := 0
@@ -301,30 +308,46 @@ func (s *Search) slowed(blocked int, load float64) {
 }
 
 // shed stops what was started last when the observed cost exceeds the budget: the predictions were wrong, so those
-// prices are corrected.
+// prices are corrected. The hypotheses of the first level go only when nothing else is left.
 func (s *Search) shed(now float64) {
-	if s.observed <= s.cfg.Budget || now-s.shedAt < shedPause {
+	if s.observed <= s.cfg.Budget {
+		s.overSince = math.Inf(1)
 		return
 	}
-	last := 0
-	for _, n := range s.graph.nodes {
-		if n.watch && !n.persistent() && !n.pinned && s.costs(n) {
-			last = max(last, n.batch)
-		}
+	s.overSince = min(s.overSince, now)
+	if gross := s.observed > grossExcess*s.cfg.Budget; now-s.shedAt < shedPause || now-s.overSince < shedAfter && !gross {
+		return
+	}
+	last, stop := s.latest(func(n *node) bool { return !n.persistent() })
+	if last == 0 {
+		last, stop = s.latest((*node).persistent)
 	}
 	if last == 0 {
 		return
 	}
 	s.shedAt = now
-	factor := max(2, s.observed/s.cfg.Budget*1.5)
-	stopped := 0
+	excess := s.observed - s.cfg.Budget
+	for _, n := range stop {
+		s.stopForCost(n, max(2, s.observed/s.cfg.Budget*1.5), excess/float64(len(stop)))
+	}
+	s.say(nil, "observed cost %s exceeds the budget of %s: %s stopped", percent(s.observed), percent(s.cfg.Budget),
+		count(len(stop), "experiment", "experiments"))
+}
+
+// latest finds the batch started last among the nodes of a kind that are not pinned and use probes of their own, and the
+// nodes of the kind in it; 0 if there is none.
+func (s *Search) latest(kind func(*node) bool) (batch int, list []*node) {
 	for _, n := range s.graph.nodes {
-		if n.watch && n.batch == last && !n.persistent() && !n.pinned {
-			s.stopForCost(n, factor)
-			stopped++
+		if n.watch && kind(n) && !n.pinned && n.batch > batch && s.costs(n) {
+			batch = n.batch
 		}
 	}
-	s.say(nil, "observed cost %s exceeds the budget of %s: %s stopped", percent(s.observed), percent(s.cfg.Budget), count(stopped, "experiment", "experiments"))
+	for _, n := range s.graph.nodes {
+		if n.watch && kind(n) && !n.pinned && n.batch == batch {
+			list = append(list, n)
+		}
+	}
+	return batch, list
 }
 
 // costs tells whether stopping the node would remove a pair that nobody else wants.
@@ -353,7 +376,8 @@ func (s *Search) wanted(key grid.PairKey, n *node) int {
 	return count
 }
 
-func (s *Search) stopForCost(n *node, factor float64) {
+// stopForCost stops a node and corrects the prices of its own pairs: by a factor, and to its share of the excess at least.
+func (s *Search) stopForCost(n *node, factor, share float64) {
 	n.watch = false
 	for _, k := range n.hyp.keys(n.focus) {
 		if s.wanted(k, nil) > 0 {
@@ -361,6 +385,7 @@ func (s *Search) stopForCost(n *node, factor float64) {
 		}
 		if tag, ok := s.prices[k]; ok {
 			tag.bump = max(tag.bump, 1) * factor
+			tag.least = max(tag.least, share)
 			s.prices[k] = tag
 		}
 	}

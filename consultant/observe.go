@@ -136,6 +136,9 @@ func (s *Search) observeNode(n *node, now float64, cache map[seriesKey]*series) 
 		}
 		return
 	}
+	if n.state != Testing && len(n.win.rows) < 5 {
+		return // measured again: until there is enough to compare, what was concluded before stands
+	}
 	n.est = n.win.estimate(n.hyp)
 	s.draw(n, now, cache)
 }
@@ -283,25 +286,31 @@ func (s *Search) settle(n *node, holds bool, now float64) {
 
 func (s *Search) becameTrue(n *node, old State) {
 	n.state = True
-	if n.tier == grid.TierSample {
-		n.sinceAt = n.sinceOfParents(n.run.from)
+	if n.tier == grid.TierSample { // samples are read from when the node was found to be too expensive
+		n.sinceAt, n.sinceOpen = n.sinceOfParents(n.run.from), true
 	}
 	if old == False {
 		s.say(n, "became true: %s", n.evidence())
 	} else {
 		s.say(n, "tested true: %s", n.evidence())
 	}
-	for _, k := range n.children {
-		if k.sinceOpen && k.state == True && !n.isRoot() {
-			k.sinceAt = min(k.sinceAt, n.sinceAt)
-		}
-	}
+	n.passSince()
 	if n.everTrue {
 		s.retestKids(n, n.decidedAt)
 		return
 	}
 	n.everTrue = true
 	s.plan(n)
+}
+
+// passSince lets the children that were true from their first value on begin as early as the node.
+func (n *node) passSince() {
+	for _, k := range n.children {
+		if k.sinceOpen && k.state == True && k.sinceAt > n.sinceAt {
+			k.sinceAt = n.sinceAt
+			k.passSince()
+		}
+	}
 }
 
 // retestKids queues the false children of a node again: the answer of one of them, or of the node, has changed.

@@ -19,6 +19,8 @@ const (
 	defaultBudget     = 0.02
 	defaultMinObserve = 500 * time.Millisecond
 	tickTime          = 150 * time.Millisecond
+	beatTime          = 0.3 // s between two batches of prices and of pairs to be enabled: each stops the target shortly
+	dropTime          = 1.0 // s until a pair that nobody needs is disabled, if no other change comes before
 )
 
 // cells is what the search uses of the grid.
@@ -49,7 +51,10 @@ type Search struct {
 	batch       int
 	blocked     int
 	slow        bool
+	overSince   float64 // s; since when the observed cost has exceeded the budget; +Inf if it does not
 	shedAt      float64
+	beatAt      float64 // only tick uses it
+	changedAt   float64
 	sampledAt   float64
 	suspectedAt float64
 }
@@ -85,7 +90,8 @@ func newSearch(cfg Config, list []*hypothesis, parents []string) *Search {
 	}
 	s := &Search{
 		cfg: cfg, prices: map[grid.PairKey]priceTag{}, active: map[grid.PairKey]cell{},
-		sampledAt: math.Inf(-1), suspectedAt: math.Inf(-1), shedAt: math.Inf(-1),
+		sampledAt: math.Inf(-1), suspectedAt: math.Inf(-1), shedAt: math.Inf(-1), overSince: math.Inf(1),
+		beatAt: math.Inf(-1), changedAt: math.Inf(-1),
 	}
 	s.top, s.err = whyTree(list, parents)
 	switch {
@@ -149,18 +155,29 @@ func (s *Search) tick() {
 		asked = s.advance(now) // a way that led to nothing makes room for the next at once
 		s.mu.Unlock()
 	}
-	s.priceQueue(now)
-	s.mu.Lock()
-	s.pick(s.cfg.Now())
-	s.mu.Unlock()
+	if now-s.beatAt >= beatTime-1e-9 {
+		s.beatAt = now
+		s.priceQueue(now)
+		s.mu.Lock()
+		s.pick(s.cfg.Now())
+		s.mu.Unlock()
+	}
 	s.apply()
 	s.flush()
 }
 
-// apply enables and disables what changed, one batch each.
+// apply enables and disables what changed, one batch each. What is not needed any longer may stay for a moment, so that
+// the target is stopped less often.
 func (s *Search) apply() {
 	s.mu.Lock()
 	add, drop := s.changes()
+	urgent := len(add) > 0 || s.observed > s.cfg.Budget/2 || s.cfg.Now()-s.changedAt >= dropTime
+	if !urgent {
+		drop = nil
+	}
+	if len(add)+len(drop) > 0 {
+		s.changedAt = s.cfg.Now()
+	}
 	s.mu.Unlock()
 	if len(drop) > 0 {
 		s.cells.Disable(drop...)

@@ -442,3 +442,22 @@ func TestNoBudgetIsSaid(t *testing.T) {
 		t.Errorf("cost %g", m.maxCost)
 	}
 }
+
+// A hypothesis of the first level that costs more than predicted is given up rather than the search.
+func TestExpensiveFirstLevel(t *testing.T) {
+	m := newModel(activity{stack: deepStack, kind: "cpu", rate: always(0.9)})
+	m.whole = map[string]float64{"sync_wait_inclusive": 0.05}
+	r := newRig(t, m)
+	r.runUntil(30, "found", func() bool { return r.node(cpuBound, code(grid.Whole(), "scan")).State == True })
+	over := 0
+	for m.now() < 60 {
+		r.run(m.now() + 0.1)
+		if m.ObservedCost() > 0.02 {
+			over++
+		}
+	}
+	if over > 60 {
+		r.dump()
+		t.Errorf("the budget was exceeded at %d of some 200 ticks", over)
+	}
+}

@@ -27,6 +27,7 @@ type model struct {
 
 	predict   func(k grid.PairKey) (grid.Price, error)
 	real      func(k grid.PairKey) float64 // cost; nil: as predicted
+	whole     map[string]float64           // cost at the whole program, which is predicted as nothing
 	enableErr func(k grid.PairKey, try int) error
 
 	sinks    map[grid.PairKey]grid.Sink
@@ -170,8 +171,11 @@ func (m *model) advance(dt float64) {
 }
 
 func (m *model) cost(k grid.PairKey) float64 {
-	if isLevel(k.Metric) || k.Focus == grid.Whole() {
+	if isLevel(k.Metric) {
 		return 0
+	}
+	if k.Focus == grid.Whole() {
+		return m.whole[k.Metric]
 	}
 	if m.real != nil {
 		return m.real(k)
