@@ -69,6 +69,9 @@ func demo(ctx context.Context, w io.Writer, programs string, length time.Duratio
 	if programs == "" {
 		programs = filepath.Dir(self)
 	}
+	if programs, err = filepath.Abs(programs); err != nil {
+		return err
+	}
 	if err := checkPrograms(programs); err != nil {
 		return err
 	}

@@ -65,6 +65,7 @@ const patience = 10 * time.Second
 func (t *demoTarget) diagnose(ctx context.Context, self, file string, length time.Duration) (int, string, error) {
 	args := append([]string{"run", "--no-tui", "--quiet", "--for", length.String(), "--json", file, "--"}, t.args...)
 	cmd := exec.CommandContext(ctx, self, args...)
+	cmd.Dir = filepath.Dir(file) // some of the programs write files where they are
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = patience
 	said := &tail{}

@@ -8,8 +8,14 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestMain lets the scripts call this very binary as culprit.
+// beCulprit is set in the environment of processes in which the test binary is culprit.
+const beCulprit = "CULPRIT_TEST_IS_CULPRIT"
+
+// TestMain lets the scripts and tests call this very binary as culprit.
 func TestMain(m *testing.M) {
+	if os.Getenv(beCulprit) == "1" {
+		main()
+	}
 	testscript.Main(m, map[string]func(){"culprit": main})
 }
 

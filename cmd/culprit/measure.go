@@ -19,8 +19,8 @@ import (
 type measurement struct {
 	opts *measureOptions
 	cfg  session.Config
-	// exit reports how the child of `run` ended; nil for attach.
-	exit    func() (code int, ended bool)
+	// exit reports how the child of `run` ended, if it did; nil for attach. See child.exitCode.
+	exit    func(over bool) (code *int, ended bool)
 	opened  bool // the session was opened
 	screens bool
 	mu      sync.Mutex
@@ -120,8 +120,8 @@ func (m *measurement) answer(r *report.Report, end session.End, closeErr error) 
 	status := m.status(r, end, closeErr)
 	r.ExitStatus = status
 	if m.exit != nil && len(r.Targets) > 0 {
-		if code, ended := m.exit(); ended {
-			r.Targets[0].Ended, r.Targets[0].ExitCode = true, &code
+		if code, ended := m.exit(end == session.EndTarget); ended {
+			r.Targets[0].Ended, r.Targets[0].ExitCode = true, code
 		}
 	}
 	err := m.writeAnswer(r)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 )
 
 func newRun() *cobra.Command {
@@ -53,8 +54,8 @@ func runCommand(ctx context.Context, opts *measureOptions, args []string) error 
 		c.end()
 		return err
 	}
-	if code, ended := c.exitCode(); ended {
-		m.progressf("%s ended with exit code %d", args[0], code)
+	if code, ended := c.exitCode(false); ended && code != nil {
+		m.progressf("%s ended with exit code %d", args[0], *code)
 	}
 	return err
 }
@@ -66,7 +67,7 @@ type child struct {
 	path    string
 	spool   *os.File // its output while the screens are open; nil without screens
 	done    chan struct{}
-	code    int // valid once done is closed
+	code    *int // valid once done is closed; nil = unknown
 }
 
 // startChild starts the program. The error says whether it is missing or may not be executed.
@@ -93,12 +94,30 @@ func startChild(args []string, screens, jsonOut bool) (*child, error) {
 		return nil, startError(args[0], err)
 	}
 	c.pid, c.process, c.path = cmd.Process.Pid, cmd.Process, cmd.Path
-	go func() {
-		cmd.Wait() // how it ended is in ProcessState
-		c.code = codeOf(cmd.ProcessState)
-		close(c.done)
-	}()
+	go c.await(cmd)
 	return c, nil
+}
+
+// await notes how the program ended. It may not simply wait for it: this process also traces the program from time to time,
+// and a wait by a tracer takes away the stops that the tracing thread waits for, whatever the options (wait_task_stopped in
+// kernel/exit.c). A pidfd becomes readable only at the end.
+func (c *child) await(cmd *exec.Cmd) {
+	defer close(c.done)
+	if fd, err := unix.PidfdOpen(c.pid, 0); err == nil {
+		defer unix.Close(fd)
+		for {
+			n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1)
+			if n > 0 || err != nil && err != unix.EINTR {
+				break
+			}
+		}
+	}
+	// If it ended while it was being traced, its status may have been taken with the last stop; then it is not known.
+	cmd.Wait()
+	if s := cmd.ProcessState; s != nil {
+		code := codeOf(s)
+		c.code = &code
+	}
 }
 
 func startError(name string, err error) error {
@@ -119,27 +138,23 @@ func codeOf(s *os.ProcessState) int {
 	return s.ExitCode()
 }
 
-// exitCode is how the program ended. One that is just ending gets a moment to be reaped.
-func (c *child) exitCode() (code int, ended bool) {
+// reapWait is how long the end of a program that is known to have ended may take to reach us.
+const reapWait = 500 * time.Millisecond
+
+// exitCode is how the program ended, nil if that is unknown. With over set it is known to have ended, or to be ending.
+func (c *child) exitCode(over bool) (code *int, ended bool) {
+	if over {
+		select {
+		case <-c.done:
+		case <-time.After(reapWait):
+		}
+	}
 	select {
 	case <-c.done:
 		return c.code, true
 	default:
+		return nil, false
 	}
-	if syscall.Kill(c.pid, 0) != nil || isZombie(c.pid) {
-		<-c.done
-		return c.code, true
-	}
-	return 0, false
-}
-
-func isZombie(pid int) bool {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return true
-	}
-	s := string(b)
-	return strings.HasPrefix(s[strings.LastIndexByte(s, ')')+1:], " Z")
 }
 
 // imageWait bounds how long the start of a program may take before attach is tried anyway.

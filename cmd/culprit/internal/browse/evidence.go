@@ -39,7 +39,7 @@ func facts(n *consultant.Node, unit string, now float64) []string {
 			rel = "above"
 		}
 		list = append(list, fmt.Sprintf("Value: %s; it holds %s %s", report.Quantity(n.Value, unit), rel, report.Quantity(n.Threshold, unit)),
-			fmt.Sprintf("Bins: %d; confidence %.0f %%", n.Samples, 100*n.Confidence))
+			fmt.Sprintf("Bins: %d; confidence %s", n.Samples, report.Surety(n.Confidence)))
 	}
 	list = append(list, fmt.Sprintf("Price: %.3f %% of the target's time; measured by %s", 100*n.Cost, orUnknown(string(n.Tier))))
 	if n.Phase.Name != "" {

@@ -170,9 +170,12 @@ func (n *Node) Evidence() string {
 		}
 		return "no value"
 	}
-	return fmt.Sprintf("%s (threshold %s %s, %d samples, %.0f %% sure)", Quantity(float64(n.Value), n.Unit),
-		relation(n.Greater), Quantity(float64(n.Threshold), n.Unit), n.Samples, 100*float64(n.Confidence))
+	return fmt.Sprintf("%s (threshold %s %s, %d samples, %s sure)", Quantity(float64(n.Value), n.Unit),
+		relation(n.Greater), Quantity(float64(n.Threshold), n.Unit), n.Samples, Surety(float64(n.Confidence)))
 }
+
+// Surety writes a confidence from 0 to 1 rounded down, so that nothing is ever 100 % sure.
+func Surety(c float64) string { return fmt.Sprintf("%d %%", int(min(100*c, 99))) }
 
 func relation(greater bool) string {
 	if greater {
