@@ -203,6 +203,24 @@ func TestInterruptRemovesTheProbes(t *testing.T) {
 	}
 }
 
+// TestSecondInterruptForces: it ends at once, whatever it is doing, and what it leaves can be restored.
+func TestSecondInterruptForces(t *testing.T) {
+	t.Parallel()
+	p := target(t, "mutex.c")
+	c := culprit(t, "attach", fmt.Sprint(p.PID))
+	c.awaitProbes(p.PID)
+	for c.cmd.Process.Signal(os.Interrupt) == nil { // until it has ended
+		time.Sleep(200 * time.Microsecond)
+	}
+	if s := c.status(); s == exitFailed {
+		c.has(&c.errOut, "culprit restore")
+	} else if s != exitNothing && s != exitBottleneck { // it may have been faster than the second signal
+		t.Errorf("exit status %d\n%s", s, c.story())
+	}
+	p.MustBeat(t, 10*time.Second)
+	untouched(t, p)
+}
+
 func TestTargetKilledInTheMiddle(t *testing.T) {
 	t.Parallel()
 	p := target(t, "mutex.c")

@@ -2,8 +2,10 @@ package browse
 
 import (
 	"slices"
+	"strings"
 
 	"culprit/consultant"
+	"culprit/grid"
 )
 
 // maxRows bounds the tree on the screen; a search may have tens of thousands of nodes.
@@ -58,13 +60,13 @@ func (g *graph) node(id int) *consultant.Node {
 // there were more rows than maxRows.
 func (g *graph) rows(closed map[int]bool) (list []row, cut bool) {
 	seen := make(map[int]bool, len(g.nodes))
-	var walk func(id, depth int)
-	walk = func(id, depth int) {
+	var walk func(id, parent, depth int)
+	walk = func(id, parent, depth int) {
 		if len(list) >= maxRows {
 			cut = true
 			return
 		}
-		r := g.row(id, depth)
+		r := g.row(id, parent, depth)
 		r.Shadow = seen[id]
 		r.Open = !r.Shadow && !closed[id] && r.Children > 0
 		list = append(list, r)
@@ -73,12 +75,12 @@ func (g *graph) rows(closed map[int]bool) (list []row, cut bool) {
 			return
 		}
 		for _, c := range g.children[id] {
-			walk(c, depth+1)
+			walk(c, id, depth+1)
 		}
 	}
 	for i := range g.nodes {
 		if g.isRoot(&g.nodes[i]) {
-			walk(g.nodes[i].ID, 0)
+			walk(g.nodes[i].ID, 0, 0)
 		}
 	}
 	return list, cut
@@ -89,7 +91,7 @@ func (g *graph) isRoot(n *consultant.Node) bool {
 	return !slices.ContainsFunc(n.Parents, func(p int) bool { return g.node(p) != nil })
 }
 
-func (g *graph) row(id, depth int) row {
+func (g *graph) row(id, parent, depth int) row {
 	n := g.node(id)
 	r := row{Node: id, Depth: depth, State: n.State, Axis: n.Axis, Children: len(g.children[id]), Value: valueText(n)}
 	switch {
@@ -98,9 +100,27 @@ func (g *graph) row(id, depth int) row {
 	case n.Axis == "when":
 		r.Text = "phase " + clean(n.Phase.Name)
 	default:
-		r.Text = clean(n.Focus.String())
+		r.Text = clean(narrowed(n.Focus, g.node(parent)))
 	}
 	return r
+}
+
+// narrowed names the parts of a focus that are not those of the parent: what the refinement has changed.
+func narrowed(f grid.Focus, parent *consultant.Node) string {
+	if parent == nil {
+		return f.String()
+	}
+	before, now := parent.Focus.Map(), f.Map()
+	var parts []string
+	for h := range grid.NumHierarchies {
+		if path := now[h.String()]; path != "" && path != before[h.String()] {
+			parts = append(parts, path)
+		}
+	}
+	if len(parts) == 0 {
+		return f.String()
+	}
+	return strings.Join(parts, ",")
 }
 
 // letter is the state as one letter, for screens without colour.

@@ -69,21 +69,34 @@ func (r *Report) chain(ids []int) string {
 		byID[r.Nodes[i].ID] = &r.Nodes[i]
 	}
 	var parts []string
+	var before Focus
 	for _, id := range ids {
 		n := byID[id]
 		if n == nil || len(n.Parents) == 0 {
 			continue
 		}
 		if n.Axis == "where" {
-			parts = append(parts, n.Focus.String())
+			parts = append(parts, n.Focus.without(before).String())
 		} else {
 			parts = append(parts, n.Hypothesis)
 		}
+		before = n.Focus
 	}
 	if len(parts) < 2 {
 		return ""
 	}
 	return strings.Join(parts, " > ")
+}
+
+// without leaves out the parts that are the same in another focus.
+func (f Focus) without(g Focus) Focus {
+	out := Focus{}
+	for h, path := range f {
+		if g[h] != path {
+			out[h] = path
+		}
+	}
+	return out
 }
 
 // String writes the focus as the command line does: paths with commas between, "/" for the whole program.
@@ -226,7 +239,7 @@ func (r *Report) writeCost(b *strings.Builder) {
 	o, p := r.Overhead, r.Probes
 	fmt.Fprintf(b, "\nOverhead: %.2f %% of the target's time (budget %.3g %%); %s; the tool used %.1f %% of a CPU.\n",
 		100*float64(o.Observed), 100*float64(o.Budget), pauseText(o.Pauses), 100*float64(o.DaemonCPU))
-	fmt.Fprintf(b, "Probes: %d inserted, %d removed, %d left, %d functions refused%s\n", p.Inserted, p.Removed, p.Left,
+	fmt.Fprintf(b, "Probes: %d inserted, %d removed, %d left; functions refused: %d%s\n", p.Inserted, p.Removed, p.Left,
 		len(p.Refused), r.cleanText())
 }
 
@@ -237,14 +250,16 @@ func pauseText(p Pauses) string {
 	return fmt.Sprintf("%d pauses, the longest %d us, %.1f ms together", p.Count, p.MaxUS, float64(p.TotalUS)/1000)
 }
 
+// cleanText says whether the targets that still run are as before; of one that has ended there is nothing to say.
 func (r *Report) cleanText() string {
 	for _, t := range r.Targets {
-		if !t.Ended && !r.RemovedClean {
+		switch {
+		case t.Ended:
+		case !r.RemovedClean:
 			return fmt.Sprintf("; the target could NOT be verified to be as before: culprit restore %d", t.PID)
+		default:
+			return "; the code of the target is as it was."
 		}
-	}
-	if r.RemovedClean {
-		return "; the code of the target is as it was."
 	}
 	return "."
 }
