@@ -188,6 +188,9 @@ func (s *Search) pick(now float64) {
 			n.reason = "not tested: another callee explains nearly all of its caller"
 			continue
 		}
+		if s.waitsForWhole(n) {
+			continue
+		}
 		all, more, known, err := s.predict(n)
 		if !known {
 			continue
@@ -219,6 +222,24 @@ func (s *Search) pick(now float64) {
 		return
 	}
 	s.rewatch(now, load)
+}
+
+// waitsForWhole tells that a node need not be started now: a focus that covers it has turned out false, or is still
+// being tested. By hand everything is tested.
+func (s *Search) waitsForWhole(n *node) bool {
+	if n.byHand || n.pinned || !n.hyp.additive() {
+		return false
+	}
+	if w := s.ruledOut(n); w != nil {
+		n.state, n.skip, n.reason = Never, true, "not tested: "+partOf(w)
+		return true
+	}
+	for _, f := range widenings(n.focus) {
+		if w := s.graph.index[nodeKey{hyp: n.hyp, focus: f, phase: n.phase}]; w != nil && w.state == Testing {
+			return true
+		}
+	}
+	return false
 }
 
 // explained tells that each of the true parents along Code has another true child with more than 90 % of its value, so

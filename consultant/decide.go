@@ -6,6 +6,8 @@ import "math"
 // confidence interval of their mean excludes the threshold. Looking again at every new bin would raise the rate of
 // false alarms, so the error that may be spent at the n-th bin is errorBudget·2/(n(n-1)), which sums to errorBudget
 // over all looks from the third on (an alpha-spending rule; Armitage, McPherson & Rowe 1969 is the reason for one).
+// This holds for bins that are independent; for a series that resembles itself the spread is widened, which keeps the
+// error small but not below errorBudget.
 const (
 	errorBudget    = 0.01 // chance of one wrong conclusion, over all looks at one node
 	hysteresis     = 0.05 // of the threshold; Paradyn's PC hysteresisRange

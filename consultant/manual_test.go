@@ -145,6 +145,11 @@ func TestPhases(t *testing.T) {
 	}
 	id := in("second").ID
 	r.s.StartPhase("")
+	for _, n := range r.s.graph.nodes {
+		if n.phase == r.s.phases[1] && (n.watch || n.open()) {
+			t.Errorf("node %d is %s, watched %v, after its phase", n.id, n.state, n.watch)
+		}
+	}
 	if ps := r.s.Phases(); len(ps) != 3 || ps[1].End == 0 || ps[2].Name != "phase 2" || ps[0].End != 0 {
 		t.Errorf("phases %v", ps)
 	}
@@ -345,8 +350,8 @@ func TestInvariants(t *testing.T) {
 		}
 		r := newRig(t, m)
 		r.run(45)
-		if m.maxCost > 0.02+1e-9 {
-			t.Errorf("seed %d: cost %g", seed, m.maxCost)
+		if m.maxCost > 0.02+1e-9 || m.overdone > 0 {
+			t.Errorf("seed %d: cost %g, %d batches over budget", seed, m.maxCost, m.overdone)
 		}
 		checkGraph(t, seed, r)
 		r.s.leave()

@@ -247,6 +247,9 @@ func (s *Search) onsetOf(n *node, cache map[seriesKey]*series) (since float64, o
 			break
 		}
 	}
+	if n.falseAt > 0 {
+		return since, false // it was seen false before, whatever its parents did
+	}
 	if open {
 		since = n.sinceOfParents(since)
 	}
@@ -272,7 +275,7 @@ func (s *Search) settle(n *node, holds bool, now float64) {
 		s.becameTrue(n, old)
 		return
 	}
-	n.state = False
+	n.state, n.falseAt = False, now
 	n.watch = n.watch && (n.persistent() || n.pinned)
 	if old != True {
 		s.say(n, "tested false: %s", n.evidence())

@@ -63,6 +63,7 @@ type node struct {
 	sinceAt    float64
 	sinceOpen  bool    // the value held from the first recorded bin on: it may have begun earlier
 	decidedAt  float64 // s; when it was concluded last, 0 if never
+	falseAt    float64 // s; when it was last found false, 0 if never
 	everTrue   bool
 	retests    int
 	shares     []float64 // of a node judged by stack samples: what they said

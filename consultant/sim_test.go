@@ -36,6 +36,7 @@ type model struct {
 	maxCost  float64
 	batches  int
 	disabled int
+	overdone int // batches enabled although the observed cost exceeded 2 %
 }
 
 // An activity is what one thread does at one place.
@@ -197,9 +198,13 @@ func (m *model) Price(keys []grid.PairKey) ([]grid.Price, []error) {
 }
 
 func (m *model) Enable(keys []grid.PairKey, sink grid.Sink) []grid.EnableResult {
+	over := m.ObservedCost() > 0.02+1e-9
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.batches++
+	if over {
+		m.overdone++
+	}
 	var out []grid.EnableResult
 	for _, k := range keys {
 		r := grid.EnableResult{Key: k, Tier: grid.TierProbe, Since: m.t}

@@ -439,7 +439,7 @@ func (s *Search) admit(k *node, c *candidate, tested *int) {
 		return
 	}
 	if w := s.ruledOut(k); w != nil {
-		never(true, "a part of %s, which is below the threshold (node %d)", focusText(w.focus), w.id)
+		never(true, "%s", partOf(w))
 		return
 	}
 	if c.pass {
@@ -462,6 +462,11 @@ func (s *Search) ruledOut(k *node) *node {
 		}
 	}
 	return nil
+}
+
+// partOf is why a part of a false node is not tested.
+func partOf(w *node) string {
+	return fmt.Sprintf("a part of %s, which is below the threshold (node %d)", focusText(w.focus), w.id)
 }
 
 // revive queues a node again whose test was only needless so far.
