@@ -535,3 +535,26 @@ func TestFreeOfCharge(t *testing.T) {
 		t.Error("nothing found")
 	}
 }
+
+// A function that was recorded by somebody else before its first test: its beginning is read from the record, and is not
+// that of its caller.
+func TestSinceFromTheRecord(t *testing.T) {
+	m := newModel(
+		activity{stack: []string{"main", "first"}, kind: "cpu", rate: between(0, 20, 0.9)},
+		activity{stack: []string{"main", "second"}, kind: "cpu", rate: between(20, 1e9, 0.9)},
+		activity{stack: []string{"main", "second"}, kind: "cpu", rate: always(0.02)},
+	)
+	r := newRig(t, m)
+	second := code(grid.Whole(), "second")
+	if res := r.g.Enable(r.s.top.children[0].keys(second)...); res[0].Err != nil {
+		t.Fatal(res[0].Err)
+	}
+	r.run(15)
+	if n := r.node(cpuBound, second); n.State != Never {
+		t.Fatalf("second is %s, want never: first explains main", n.State)
+	}
+	r.runUntil(40, "found", func() bool { return r.node(cpuBound, second).State == True })
+	if n := r.node(cpuBound, second); n.Since < 19.79 || n.Since > 20.21 {
+		t.Errorf("since %g, it began at 20 s", n.Since)
+	}
+}
