@@ -68,7 +68,12 @@ func (t *demoTarget) diagnose(ctx context.Context, self, file string, length tim
 	cmd.Dir = filepath.Dir(file) // some of the programs write files where they are
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = patience
-	said := &tail{}
+	// A file and no pipe: the target has it too, and goes on after culprit has ended.
+	said, err := os.Create(file + ".stderr")
+	if err != nil {
+		return 0, "", err
+	}
+	defer said.Close()
 	cmd.Stderr = said
 	if err := cmd.Start(); err != nil {
 		return 0, "", err
@@ -77,14 +82,14 @@ func (t *demoTarget) diagnose(ctx context.Context, self, file string, length tim
 	defer endLoad()
 	loaded := make(chan error, 1)
 	go func() { loaded <- t.runLoad(loadCtx) }()
-	err := cmd.Wait()
+	err = cmd.Wait()
 	endLoad()
 	loadErr := <-loaded
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
 		return 0, "", err
 	}
-	return cmd.ProcessState.ExitCode(), said.String(), loadErr
+	return cmd.ProcessState.ExitCode(), lastText(said), loadErr
 }
 
 // runLoad keeps the load running until ctx ends.
@@ -102,20 +107,17 @@ func (t *demoTarget) runLoad(ctx context.Context) error {
 	return fmt.Errorf("the load on the target ended early: %w", err)
 }
 
-// A tail keeps the last bytes that are written to it.
-type tail struct{ b []byte }
-
-// Write implements io.Writer.
-func (t *tail) Write(p []byte) (int, error) {
-	t.b = append(t.b, p...)
-	if n := len(t.b) - 2000; n > 0 {
-		t.b = t.b[n:]
+// lastText is the end of a file that others write to.
+func lastText(f *os.File) string {
+	const most = 2000
+	b := make([]byte, most)
+	info, err := f.Stat()
+	if err != nil {
+		return ""
 	}
-	return len(p), nil
+	n, _ := f.ReadAt(b, max(0, info.Size()-most)) // io.EOF where there is less
+	return strings.TrimSpace(string(b[:n]))
 }
-
-// String is what was kept.
-func (t *tail) String() string { return strings.TrimSpace(string(t.b)) }
 
 // endOrphans ends what is left of a case: culprit has ended and left the target to us, its nearest subreaper.
 func endOrphans() {

@@ -1,0 +1,96 @@
+package session
+
+import (
+	"testing"
+
+	"culprit/grid"
+	"culprit/pcl"
+)
+
+func TestParseWatch(t *testing.T) {
+	for text, want := range map[string]string{
+		"cpu": "cpu@/", "cpu@/": "cpu@/", "cpu@/Code/a.c/f": "cpu@/Code/a.c/f",
+		"cpu@/Code/a.c/*": "cpu@/Code/a.c +*", "cpu@/Code/*,/Process/7": "cpu@/Code +*",
+	} {
+		w, err := ParseWatch(text)
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		got := w.Key.Metric + "@" + w.Key.Focus.String()
+		if w.every {
+			got = w.Key.Metric + "@/" + w.wild.String()
+			for _, e := range w.Key.Focus.Elements(w.wild) {
+				got += "/" + e
+			}
+			got += " +*"
+		}
+		if got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+	for _, text := range []string{"", "@/", "cpu@", "cpu@Code", "cpu@/Nowhere/x", "cpu@/Code/*,/Process/*"} {
+		if _, err := ParseWatch(text); err == nil {
+			t.Errorf("%q was accepted", text)
+		}
+	}
+}
+
+func TestWatchCheck(t *testing.T) {
+	lib, problems, err := pcl.Load(pcl.Options{})
+	if err != nil || len(problems) > 0 {
+		t.Fatal(err, problems)
+	}
+	for text, ok := range map[string]bool{
+		"procedure_calls@/Code/a.c/*": true, "cpu": true, "nothing": false, "number_of_cpus@/Code/a.c/f": false,
+	} {
+		w, err := ParseWatch(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Check(lib); (err == nil) != ok {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// TestExpand: a star stands for the children that there are, and a pid for the process of that number.
+func TestExpand(t *testing.T) {
+	tree := grid.NewTree()
+	for _, path := range [][]string{{"a.c", "f"}, {"a.c", "g"}, {"b.c", "h"}} {
+		if err := tree.Add(grid.Code, path...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"srv{142}", "srv{42}"} {
+		if err := tree.Add(grid.Process, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := &watcher{tree: tree, state: map[grid.PairKey]*watched{}}
+	for text, want := range map[string][]string{
+		"cpu@/Code/a.c/*":           {"cpu@/Code/a.c/f", "cpu@/Code/a.c/g"},
+		"cpu@/Code/b.c/h":           {"cpu@/Code/b.c/h"},
+		"cpu@/Code/a.c,/Process/42": {"cpu@/Code/a.c,/Process/srv{42}"},
+		"cpu@/Process/7":            {"cpu@/Process/7"},
+		"cpu@/Code/none/*":          nil,
+	} {
+		one, err := ParseWatch(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, key := range w.expand(one) {
+			got = append(got, key.String())
+		}
+		if len(got) != len(want) {
+			t.Errorf("%q: %v, want %v", text, got, want)
+			continue
+		}
+		for i := range got {
+			if got[i] != want[i] {
+				t.Errorf("%q: %v, want %v", text, got, want)
+			}
+		}
+	}
+}
