@@ -205,8 +205,18 @@ func moduleOf(e *dwarf.Entry) (name string, broad bool) {
 	return limit(path.Base(s)), false
 }
 
-// assignModules fills in Module from the units, or else the name of the object.
+// assignModules fills in Module from the units, or else the name of the object. A debug file that lies beside a stripped
+// object does not count: whether a machine has libc's installed must not change what libc's functions are called, and
+// reading it would be the larger part of an attach.
 func (o *Object) assignModules(funcs []*Function) {
+	if o.section(".debug_info") == nil {
+		for _, f := range funcs {
+			if f.Module == "" {
+				f.Module = o.name
+			}
+		}
+		return
+	}
 	x := o.unitIndex()
 	for _, f := range funcs {
 		if u := x.find(f.Addr); u != nil {
