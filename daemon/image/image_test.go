@@ -307,7 +307,7 @@ func TestSeparateDebugFile(t *testing.T) {
 	defer func() { debugRoot = old }()
 	o := openFile(t, strip(t, path), "prog")
 	f := one(t, o, "tail_cond")
-	if _, line, ok := o.Line(f.Addr); !ok || line == 0 || f.Module != "prog.c" {
+	if _, line, ok := o.Line(f.Addr); !ok || line == 0 || f.Module != "prog" {
 		t.Errorf("%+v, line %d", f, line)
 	}
 	if _, err := o.Flow(f); err != nil {
