@@ -95,7 +95,7 @@ func threadName(pid, tid int) string {
 	if err != nil {
 		return fmt.Sprintf("thr_%d", tid)
 	}
-	return fmt.Sprintf("thr_%d{%s}", tid, strings.TrimSuffix(safetext.CleanMax(string(comm), 64), "\n"))
+	return fmt.Sprintf("thr_%d{%s}", tid, safetext.CleanMax(strings.TrimSuffix(string(comm), "\n"), 64))
 }
 
 // discover looks for code that the targets have mapped since, and for programs that they became.

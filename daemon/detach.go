@@ -84,7 +84,7 @@ func (t *target) leave() error {
 			for i, is := range t.seg.Islands {
 				spans = append(spans, addrSpan{is.Addr - 1, is.Addr + is.Size, i})
 			}
-			if len(standing(w, spans)) > 0 {
+			if len(t.standing(w, spans)) > 0 {
 				return errInside
 			}
 			return t.seg.unmap(w)

@@ -76,7 +76,6 @@ func (p *profile) close() {
 	if p.sampler != nil {
 		p.sampler.Close()
 	}
-	p.t.threads.kern.Close()
 }
 
 // fade is what is left of a count after a second.
@@ -236,7 +235,7 @@ func (p *profile) weight(f grid.Focus, kind int) (hits, total float64) {
 	code := f.Elements(grid.Code)
 	thread := f.Elements(grid.Process)
 	switch {
-	case len(thread) == 2:
+	case len(thread) == 2 && len(code) < 2:
 		for tid, n := range s.threads {
 			if p.t.threads.is(tid, thread[1]) {
 				hits += n

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"culprit/daemon/process"
+	"culprit/grid"
 	"culprit/trampoline"
 )
 
@@ -121,11 +122,12 @@ func Restore(pid int) (r RestoreReport, err error) {
 	case alive:
 		return r, fmt.Errorf("culprit with pid %d is attached to process %d and alive: use culprit detach %d", owner, pid, pid)
 	}
-	p, err := process.Open(pid)
+	t, err := openTarget(bareDaemon(), pid)
 	if err != nil {
 		return r, err
 	}
-	defer p.Close()
+	defer t.close()
+	p := t.proc
 	entries, err := ledgerOf(p, &r)
 	if err != nil {
 		return r, err
@@ -133,7 +135,7 @@ func Restore(pid int) (r RestoreReport, err error) {
 	for try := 0; ; try++ {
 		r.Restored, r.Already = 0, 0
 		_, err = p.Stop(context.Background(), process.StopOptions{Deadline: stopDeadline}, func(w *process.World) error {
-			return restoreIn(w, p, entries, &r)
+			return t.restoreIn(w, entries, &r)
 		})
 		if !errors.Is(err, errInside) || try == leaveTries {
 			return r, err
@@ -141,6 +143,9 @@ func Restore(pid int) (r RestoreReport, err error) {
 		time.Sleep(time.Duration(1+try/10) * time.Millisecond)
 	}
 }
+
+// bareDaemon is enough of a daemon to look at a process's files.
+func bareDaemon() *Daemon { return &Daemon{opts: Options{Log: func(string) {}}, tree: grid.NewTree()} }
 
 // ledgerOf reads the ledger of a process; none is no error, as the segment may have been half built.
 func ledgerOf(p *process.Process, r *RestoreReport) ([]trampoline.Entry, error) {
@@ -181,7 +186,7 @@ func usedLedger(p *process.Process, at process.Addr, capacity int) (mem []byte, 
 }
 
 // restoreIn puts back the bytes and unmaps the segment, in one stop.
-func restoreIn(w *process.World, p *process.Process, entries []trampoline.Entry, r *RestoreReport) error {
+func (t *target) restoreIn(w *process.World, entries []trampoline.Entry, r *RestoreReport) error {
 	// Short jumps before the padding that they lead to.
 	for _, short := range []bool{true, false} {
 		for _, e := range entries {
@@ -192,7 +197,7 @@ func restoreIn(w *process.World, p *process.Process, entries []trampoline.Entry,
 			}
 		}
 	}
-	return unmapOurs(w, p, r)
+	return t.unmapOurs(w, r)
 }
 
 // restoreEntry puts back one site if it holds what we wrote.
@@ -214,7 +219,7 @@ func restoreEntry(w *process.World, e trampoline.Entry, r *RestoreReport) error 
 }
 
 // unmapOurs unmaps every mapping of the segment, unless a thread is inside one, and closes descriptors that were left open.
-func unmapOurs(w *process.World, p *process.Process, r *RestoreReport) error {
+func (t *target) unmapOurs(w *process.World, r *RestoreReport) error {
 	maps, err := w.Maps()
 	if err != nil {
 		return err
@@ -229,7 +234,7 @@ func unmapOurs(w *process.World, p *process.Process, r *RestoreReport) error {
 			}
 		}
 	}
-	if len(standing(w, spans)) > 0 {
+	if len(t.standing(w, spans)) > 0 {
 		return errInside
 	}
 	for _, m := range ours {
@@ -238,7 +243,7 @@ func unmapOurs(w *process.World, p *process.Process, r *RestoreReport) error {
 		}
 	}
 	r.Unmapped = true
-	return closeLeft(w, p)
+	return closeLeft(w, t.proc)
 }
 
 // closeLeft closes descriptors of a segment that was being built when its culprit was killed.

@@ -137,10 +137,5 @@ func threadRegs(s *process.Stopped) image.Regs {
 func (t *target) frames(w *process.World, s *process.Stopped, buf []byte) []frame {
 	sp := s.Regs.Rsp &^ 7
 	n := readStack(w, sp, buf)
-	more := func(addr uint64) (uint64, error) {
-		var b [8]byte
-		err := w.ReadMem(process.Addr(addr), b[:])
-		return binary.LittleEndian.Uint64(b[:]), err
-	}
-	return t.walk(threadRegs(s), cachedStack(sp, buf[:n], more))
+	return t.walk(threadRegs(s), cachedStack(sp, buf[:n], worldReader(w)))
 }

@@ -306,6 +306,9 @@ func (t *target) close() {
 	if t.profile != nil {
 		t.profile.close()
 	}
+	if t.threads != nil {
+		t.threads.kern.Close()
+	}
 	for _, o := range t.objects {
 		o.file.Close()
 	}

@@ -3,10 +3,13 @@ package daemon
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"sort"
 	"time"
 
+	"culprit/daemon/image"
 	"culprit/daemon/process"
+	"culprit/trampoline"
 )
 
 // stopDeadline is how long the target may be held at most; past it everything is resumed and the batch is tried later.
@@ -26,46 +29,113 @@ type retired struct {
 	size  int
 }
 
-// stackScan is how much of each stack is searched for addresses inside code that is about to change or to be freed: a signal
-// handler's frame keeps the address that it interrupted.
+// stackScan is how much of a stack is searched for addresses inside code that is about to change or to be freed, where the
+// stack cannot be walked to its end.
 const stackScan = 64 << 10
 
-// A span of addresses, both ends exclusive for windows: lo < pc < hi.
+// A span of addresses, both ends exclusive: lo < pc < hi.
 type addrSpan struct {
 	lo, hi uint64
 	owner  int
 }
 
-// standing reports for which spans some thread has its PC, or a word of its stack that may be a saved PC, inside.
-func standing(w *process.World, spans []addrSpan) (tids map[int]int) {
+// A spanSet finds the spans that hold an address.
+type spanSet struct {
+	spans  []addrSpan // by lo
+	lo, hi uint64
+}
+
+func newSpanSet(spans []addrSpan) spanSet {
+	sort.Slice(spans, func(i, j int) bool { return spans[i].lo < spans[j].lo })
+	s := spanSet{spans: spans}
+	for i, sp := range spans {
+		if i == 0 {
+			s.lo = sp.lo
+		}
+		s.hi = max(s.hi, sp.hi)
+	}
+	return s
+}
+
+// owners calls f for the owner of every span around pc. Spans do not nest, or all of them are tried.
+func (s *spanSet) owners(pc uint64, f func(owner int)) {
+	if pc <= s.lo || pc >= s.hi {
+		return
+	}
+	i := sort.Search(len(s.spans), func(i int) bool { return s.spans[i].hi > pc })
+	for ; i < len(s.spans) && s.spans[i].lo < pc; i++ {
+		if pc < s.spans[i].hi {
+			f(s.spans[i].owner)
+		}
+	}
+}
+
+// standing reports for which spans some thread may go on inside: with its PC, or with one that a signal handler's frame
+// keeps. Stacks are walked by their tables, so that what an earlier visit has left on a stack is not taken for a visitor;
+// where a walk ends too early, every word above is taken for an address.
+func (t *target) standing(w *process.World, spans []addrSpan) (tids map[int]int) {
 	tids = map[int]int{}
 	if len(spans) == 0 {
 		return tids
 	}
-	sort.Slice(spans, func(i, j int) bool { return spans[i].lo < spans[j].lo })
-	lo, hi := spans[0].lo, spans[0].hi
-	for _, s := range spans {
-		hi = max(hi, s.hi)
-	}
+	set := newSpanSet(spans)
 	buf := make([]byte, stackScan)
 	for _, th := range w.Threads() {
-		hit := func(pc uint64) {
-			if pc <= lo || pc >= hi {
-				return
-			}
-			for i := sort.Search(len(spans), func(i int) bool { return spans[i].hi > pc }); i < len(spans) && spans[i].lo < pc; i++ {
-				if pc < spans[i].hi {
-					tids[spans[i].owner] = th.TID
-				}
-			}
-		}
-		hit(th.Regs.Rip)
+		mine := func(owner int) { tids[owner] = th.TID }
+		set.owners(th.Regs.Rip, mine)
 		n := readStack(w, th.Regs.Rsp, buf)
-		for at := 0; at+8 <= n; at += 8 {
-			hit(binary.LittleEndian.Uint64(buf[at:]))
+		at := th.Regs.Rsp &^ 7
+		pcs, end, whole := t.interrupted(threadRegs(th), cachedStack(at, buf[:n], worldReader(w)))
+		for _, pc := range pcs {
+			set.owners(pc, mine)
+		}
+		if whole {
+			continue
+		}
+		for off := int(end - at); off >= 0 && off+8 <= n; off += 8 {
+			set.owners(binary.LittleEndian.Uint64(buf[off:]), mine)
 		}
 	}
 	return tids
+}
+
+// interrupted walks a stack and returns the PCs that signal frames on it keep. whole says that the walk came to the end;
+// otherwise end is the stack pointer of the frame where it did not go on.
+func (t *target) interrupted(r image.Regs, mem memReader) (pcs []uint64, end uint64, whole bool) {
+	r.Exact = true
+	if t.seg != nil && t.seg.contains(r.RIP) {
+		t.outOfTrampoline(&r)
+	}
+	for range maxFrames {
+		o := t.objectAt(r.LookupPC())
+		if o == nil {
+			return pcs, r.RSP, false
+		}
+		caller, _, err := o.Unwind(r.LookupPC()-o.bias, r, o.bias, mem)
+		if errors.Is(err, image.ErrStackEnd) || err == nil && caller.RIP == 0 {
+			return pcs, 0, true
+		}
+		if err != nil {
+			return pcs, r.RSP, false
+		}
+		if caller.Exact {
+			pcs = append(pcs, caller.RIP)
+			if t.seg != nil && t.seg.contains(caller.RIP) {
+				t.outOfTrampoline(&caller)
+			}
+		}
+		r = caller
+	}
+	return pcs, r.RSP, false
+}
+
+// worldReader reads words of the stopped target.
+func worldReader(w *process.World) memReader {
+	return func(addr uint64) (uint64, error) {
+		var b [8]byte
+		err := w.ReadMem(process.Addr(addr), b[:])
+		return binary.LittleEndian.Uint64(b[:]), err
+	}
 }
 
 // readStack reads what is mapped of the stack from sp on.
@@ -83,15 +153,19 @@ func readStack(w *process.World, sp uint64, buf []byte) int {
 	return 0
 }
 
-// checkPCs refuses the batch if a thread stands inside a window whose bytes change.
+// checkPCs refuses the batch if a thread stands inside a window whose bytes change, or at a jump in padding that is taken away:
+// what the padding held before leads into the next function.
 func (t *target) checkPCs(w *process.World, changes []*change) error {
 	var spans []addrSpan
 	for i, c := range changes {
-		if c.s.base == nil && len(c.s.Insts) > 1 {
+		switch {
+		case c.s.base == nil && len(c.s.Insts) > 1:
 			spans = append(spans, addrSpan{c.s.Addr, c.s.End(), i})
+		case c.s.base != nil && c.base == nil && c.s.Tactic == trampoline.Short:
+			spans = append(spans, addrSpan{c.s.Pad.Addr - 1, c.s.Pad.Addr + uint64(c.s.Pad.Len), i})
 		}
 	}
-	for i, tid := range standing(w, spans) {
+	for i, tid := range t.standing(w, spans) {
 		return &busyError{changes[i].s, tid}
 	}
 	return nil
@@ -106,7 +180,7 @@ func (t *target) reclaim(w *process.World) {
 	for i, r := range t.quarantine {
 		spans = append(spans, addrSpan{r.addr - 1, r.addr + uint64(r.size), i})
 	}
-	inside := standing(w, spans)
+	inside := t.standing(w, spans)
 	kept := t.quarantine[:0]
 	for i, r := range t.quarantine {
 		if _, busy := inside[i]; busy {

@@ -328,10 +328,10 @@ func SlowStub(env *Env, addr uint64) ([]byte, error) {
 	a.Jcc(x86.CondE, done)
 	a.TestRR(x86.RDX, x86.RDX)
 	a.Jcc(x86.CondNE, next)
-	a.Push(x86.RAX)
+	a.MovRR(x86.RDX, x86.RAX) // not pushed: no word on a stack may look like an address in an island
 	a.XorRR(x86.RAX, x86.RAX)
 	a.LockCmpxchgMR(x86.RCX, 0, x86.RSI)
-	a.Pop(x86.RAX)
+	a.MovRR(x86.RAX, x86.RDX)
 	a.Jcc(x86.CondE, claimed)
 	a.Bind(next)
 	a.Lea(x86.RCX, x86.RCX, int32(env.BlockSize))
