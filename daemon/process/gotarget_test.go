@@ -45,8 +45,8 @@ func goTarget([]string) int {
 	if err != nil {
 		return 1
 	}
-	work(func() bool { n, err := w.Write([]byte("x")); return n == 1 && err == nil })
-	work(func() bool { n, err := r.Read(make([]byte, 64)); return n > 0 && err == nil })
+	work(func() bool { n, err := w.Write([]byte("x")); return n == 1 && err == nil || stopping.Load() })
+	work(func() bool { n, err := r.Read(make([]byte, 64)); return n > 0 && err == nil || stopping.Load() })
 	fmt.Println("ready")
 	_, _ = io.ReadAll(os.Stdin)
 	stopping.Store(true)

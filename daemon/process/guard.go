@@ -10,10 +10,10 @@ import (
 // A guard keeps us from a deadlock that the kernel leaves open. PTRACE_SEIZE waits for an exec that is under way in the target; the exec waits
 // until all other threads of the target are gone; and a thread that we trace is gone only when we have collected it, which the
 // tracer cannot do while it waits in PTRACE_SEIZE. Any thread of this process may collect it, however: while a pass of attaching takes long,
-// the guard does.
+// the guard does, also for threads that were attached at their birth and that nobody here knows yet.
 type guard struct {
+	pid    int
 	mu     sync.Mutex
-	traced []int // threads whose end is ours to collect
 	buried []int
 	over   bool
 	timer  *time.Timer
@@ -21,16 +21,10 @@ type guard struct {
 
 const guardDelay = 2 * time.Millisecond
 
-func newGuard() *guard {
-	g := &guard{}
+func newGuard(pid int) *guard {
+	g := &guard{pid: pid}
 	g.timer = time.AfterFunc(guardDelay, g.watch)
 	return g
-}
-
-func (g *guard) add(tid int) {
-	g.mu.Lock()
-	g.traced = append(g.traced, tid)
-	g.mu.Unlock()
 }
 
 func (g *guard) watch() {
@@ -43,21 +37,27 @@ func (g *guard) watch() {
 func (g *guard) look() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.over {
-		return false
+	if !g.over {
+		g.buried = append(g.buried, collect(g.pid)...)
 	}
-	rest := g.traced[:0]
-	for _, tid := range g.traced {
+	return !g.over
+}
+
+// collect takes the ends of all traced threads of a process, and says whose. The leader is left alone: an exec takes its place without us,
+// and its end may belong to somebody else. It may be called on any thread.
+func collect(pid int) (collected []int) {
+	tids, _ := listTasks(pid)
+	for _, tid := range tids {
+		if tid == pid {
+			continue
+		}
 		// Looking first: a plain wait for the end would also take a stop of the thread, which is not ours to take.
-		if result, _ := waitID(tid, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG|unix.WALL); result == waitGone {
+		if result, _ := waitID(tid, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG|unix.WALL); result == waitEnded {
 			_, _ = waitID(tid, unix.WEXITED|unix.WNOHANG|unix.WALL)
-			g.buried = append(g.buried, tid)
-		} else {
-			rest = append(rest, tid)
+			collected = append(collected, tid)
 		}
 	}
-	g.traced = rest
-	return true
+	return collected
 }
 
 // end stops the guard and gives the threads it has collected.

@@ -61,15 +61,15 @@ type call struct {
 func (w *World) prepare(name []byte) (*call, error) {
 	p := w.s.p
 	if !p.gadgets.valid(p) {
-		return nil, &Unsupported{What: "a program without the instructions `syscall; ret` and rt_sigreturn in its files", Needs: "a C library or the Go runtime"}
+		return nil, p.gone(&Unsupported{What: "a program without the instructions `syscall; ret` and rt_sigreturn in its files", Needs: "a C library or the Go runtime"})
 	}
 	area, err := w.findScratch()
 	if err != nil {
-		return nil, err
+		return nil, p.gone(err)
 	}
 	tr, err := w.chooseThread()
 	if err != nil {
-		return nil, err
+		return nil, p.gone(err)
 	}
 	c := &call{w: w, tr: tr, area: area, until: w.s.patience()}
 	if c.mask, err = ptraceGetMask(tr.tid); err != nil {
@@ -329,7 +329,7 @@ func (c *call) resume(how func(int, int) error, sig int) (status int, err error)
 		switch {
 		case result == waitStopped:
 			return status, nil
-		case result == waitGone:
+		case result.gone():
 			c.tr.phase = ended
 			return 0, c.dying(unix.ESRCH)
 		case time.Now().After(c.until):

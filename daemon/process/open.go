@@ -44,7 +44,7 @@ func Open(pid int) (*Process, error) {
 	// In the middle of an exec or an exit a process looks for a moment as if its main thread had ended, and answers "not permitted".
 	for try := range 100 {
 		p, err = openOnce(pid)
-		transient := errors.Is(err, errLeaderEnded) || try < 3 && errors.As(err, new(*NotPermitted))
+		transient := errors.Is(err, errLeaderEnded) || errors.Is(err, errEnding) || try < 3 && errors.As(err, new(*NotPermitted))
 		if !transient {
 			break
 		}
@@ -99,6 +99,9 @@ func checkExists(pid int) (taskStat, error) {
 	}
 	return st, nil
 }
+
+// errEnding: it has no memory any more.
+var errEnding = fmt.Errorf("%w: it is just ending", ErrZombie)
 
 var errLeaderEnded = &Unsupported{What: "a process whose main thread has ended while others run"}
 
@@ -185,7 +188,7 @@ func (p *Process) openFailed(what string, err error) error {
 		return fmt.Errorf("process %d: %w", p.pid, ErrNotFound)
 	}
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) {
-		return fmt.Errorf("process %d: %w", p.pid, ErrZombie) // it has no memory any more: it is ending
+		return fmt.Errorf("process %d: %w", p.pid, errEnding)
 	}
 	if s, e := readStatus(p.pid, 0); e == nil && s.tracer != 0 {
 		return traced(p.pid, s.tracer)

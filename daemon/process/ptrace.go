@@ -71,8 +71,11 @@ type waitResult int
 const (
 	waitNothing waitResult = iota // still running
 	waitStopped                   // status holds signal | event<<8
-	waitGone                      // ended, or not ours
+	waitEnded
+	waitNotOurs // never was ours, or has ended and was collected
 )
+
+func (r waitResult) gone() bool { return r == waitEnded || r == waitNotOurs }
 
 // waitThread asks, without waiting, what became of a traced thread. It never waits for "any" child: this process may have children of its
 // own that somebody else waits for. The end of a child of ours (keep) is looked at but left for its owner to collect.
@@ -96,7 +99,7 @@ func waitID(tid, flags int) (waitResult, int) {
 			continue
 		}
 		if err != nil {
-			return waitGone, 0
+			return waitNotOurs, 0
 		}
 		break
 	}
@@ -108,7 +111,7 @@ func waitID(tid, flags int) (waitResult, int) {
 		raw := (*[unsafe.Sizeof(info)]byte)(unsafe.Pointer(&info))
 		return waitStopped, int(binary.LittleEndian.Uint32(raw[24:])) // si_status
 	}
-	return waitGone, 0
+	return waitEnded, 0
 }
 
 func le64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }

@@ -24,6 +24,9 @@ func (s *session) release() {
 			_ = unix.PtraceInterrupt(tr.tid) // it may not have been asked yet; only a stopped thread can be let go
 		}
 	}
+	if !s.complete {
+		s.t.adopt()
+	}
 	for round := 0; round < 20 && len(s.t.lingering) > 0; round++ {
 		s.t.settle()
 		backoff(round)
@@ -71,5 +74,19 @@ func (t *tracer) settleStop(tr *tracee, status int) bool {
 func (t *tracer) settleBirth(parent *tracee) {
 	if msg, err := unix.PtraceGetEventMsg(parent.tid); err == nil && msg > 0 && t.lingering[int(msg)] == nil {
 		t.lingering[int(msg)] = &tracee{tid: int(msg), stray: true}
+	}
+}
+
+// adopt finds threads that are attached to us without our knowing, because the thread that made them was killed before it could report it.
+func (t *tracer) adopt() {
+	_ = collect(t.p.pid)
+	tids, _ := listTasks(t.p.pid)
+	for _, tid := range tids {
+		if t.lingering[tid] != nil {
+			continue
+		}
+		if st, err := readStatus(t.p.pid, tid); err == nil && st.tracer == t.tid {
+			t.lingering[tid] = &tracee{tid: tid, keep: t.p.keeps(tid)}
+		}
 	}
 }

@@ -42,7 +42,7 @@ int main() { struct sigaction sa = {.sa_sigaction = onrt, .sa_flags = SA_SIGINFO
   struct sigaction su = {.sa_handler = onusr}; sigaction(SIGUSR1, &su, 0);
   sigset_t u; sigemptyset(&u); sigaddset(&u, SIGUSR1); pthread_sigmask(SIG_BLOCK, &u, 0);
   pthread_t t[8]; int n = 0; pthread_create(&t[n++], 0, spin, 0); pthread_create(&t[n++], 0, nap, 0); pthread_create(&t[n++], 0, epoll, 0); pthread_create(&t[n++], 0, asker, 0); pthread_create(&t[n++], 0, sender, 0);
-  while (!waiter) usleep(100);
+  block(1); while (!waiter) usleep(100);
   puts("ready"); fflush(stdout); char c; long r; while ((r = read(0, &c, 1)) > 0 || (r < 0 && errno == EINTR)); done = 1;
   pthread_join(t[3], 0); pthread_join(t[4], 0); for (int i = 0; i < 2000 && got < sent; i++) usleep(1000);
   long s = seen; syscall(SYS_tgkill, getpid(), waiter, SIGUSR1); for (int i = 0; i < 2000 && seen == s; i++) { usleep(1000); if (i % 100 == 99) syscall(SYS_tgkill, getpid(), waiter, SIGUSR1); }

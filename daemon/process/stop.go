@@ -93,10 +93,10 @@ type session struct {
 	begin    time.Time
 	execed   bool
 	pause    Pause
+	complete bool // every thread of the target is known and has stopped
 	keep     bool
 	passes   int
 	refusals int
-	guard    *guard // while a pass of attaching is under way
 }
 
 // run does one Stop on the tracer's thread.
@@ -128,6 +128,7 @@ func (s *session) run(f func(*World) error) error {
 	if err := s.p.checkExec(); err != nil {
 		return err
 	}
+	s.complete = true
 	return s.call(f)
 }
 
@@ -171,11 +172,8 @@ func (s *session) attachPass() (fresh int, err error) {
 		return 0, s.p.gone(fmt.Errorf("threads of process %d: %w", s.p.pid, unix.ESRCH))
 	}
 	s.passes++
-	s.guard = newGuard()
-	defer s.bury()
-	for _, tr := range s.threads {
-		s.watch(tr)
-	}
+	g := newGuard(s.p.pid)
+	defer func() { s.bury(g.end()) }()
 	for _, tid := range tids {
 		if s.threads[tid] != nil && s.threads[tid].phase != ended {
 			continue
@@ -191,19 +189,13 @@ func (s *session) attachPass() (fresh int, err error) {
 	return fresh, nil
 }
 
-// watch puts a thread under the guard unless its end belongs to somebody else.
-func (s *session) watch(tr *tracee) {
-	if !tr.keep && tr.phase != ended && tr.phase != released && s.guard != nil {
-		s.guard.add(tr.tid)
+// bury takes note of threads that have been collected.
+func (s *session) bury(tids []int) {
+	for _, tid := range tids {
+		if tr := s.threads[tid]; tr != nil {
+			tr.phase = ended
+		}
 	}
-}
-
-// bury ends the guard of a pass.
-func (s *session) bury() {
-	for _, tid := range s.guard.end() {
-		s.threads[tid].phase = ended
-	}
-	s.guard = nil
 }
 
 // seize attaches one thread and says whether the list must be looked at again. A thread that is ending answers ESRCH or EPERM, as does one that
@@ -256,7 +248,6 @@ func (s *session) refused(tid int) (bool, error) {
 func (s *session) add(tid int) *tracee {
 	tr := &tracee{tid: tid, keep: s.keep && tid == s.p.pid}
 	s.threads[tid] = tr
-	s.watch(tr)
 	return tr
 }
 
@@ -310,38 +301,26 @@ func (s *session) expired() error {
 	return nil
 }
 
-// pollAll looks once at every thread that has not stopped yet and returns one that still has not, or nil.
+// pollAll looks once at every thread that has not stopped yet and returns one that still has not, or nil. Once in a while it looks for ends that
+// no wait reports: an exec in another thread waits until those are collected.
 func (s *session) pollAll(round int) (pending *tracee) {
+	if round%16 == 15 {
+		s.bury(collect(s.p.pid))
+	}
 	for _, tr := range s.threads {
-		if tr.phase == running {
-			s.poll(tr)
+		if tr.phase != running {
+			continue
 		}
-		if round%16 == 15 {
-			s.checkDead(tr)
+		s.poll(tr)
+		// A leader that ends before its threads is reported by no wait either.
+		if tr.phase == running && round%16 == 15 && isDead(taskState(s.p.pid, tr.tid)) {
+			tr.phase = ended
 		}
 		if tr.phase == running && !tr.stray {
 			pending = tr
 		}
 	}
 	return pending
-}
-
-// checkDead finds out, once in a while, about ends that poll does not see. A leader that ends before its threads is reported by no wait.
-// A thread that was killed after it had stopped must be collected: an exec in another thread waits for that.
-func (s *session) checkDead(tr *tracee) {
-	switch tr.phase {
-	case stopped:
-		if result, _ := waitThread(tr.tid, tr.keep); result == waitGone {
-			tr.phase = ended
-		}
-	case running:
-		if isDead(taskState(s.p.pid, tr.tid)) {
-			s.poll(tr)
-			if tr.phase == running {
-				tr.phase = ended
-			}
-		}
-	}
 }
 
 func isDead(state byte) bool { return state == 'Z' || state == 'X' }
@@ -353,7 +332,7 @@ func (s *session) poll(tr *tracee) {
 		switch result {
 		case waitNothing:
 			return
-		case waitGone:
+		case waitEnded, waitNotOurs:
 			tr.phase = ended
 			return
 		}

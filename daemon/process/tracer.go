@@ -121,10 +121,13 @@ func (t *tracer) shutdown() {
 
 // settle looks after the threads that could not be released by the last Stop.
 func (t *tracer) settle() {
+	if len(t.lingering) > 0 {
+		_ = collect(t.p.pid)
+	}
 	for tid, tr := range t.lingering {
 		result, status := waitThread(tid, t.p.keeps(tid))
 		switch result {
-		case waitGone:
+		case waitEnded, waitNotOurs:
 			delete(t.lingering, tid)
 		case waitStopped:
 			if t.settleStop(tr, status) {
