@@ -32,10 +32,10 @@ type target struct {
 	profile    *profile
 	tidOff     uint64 // where a thread's control block holds its tid, 0 if unknown
 	ended      bool
+	stops      int // how often it was stopped by us
 	detached   bool
 	seccomp    int // mode of the target: 0 none, 1 strict, 2 filter
 	published  map[pcl.FuncID]bool
-	clean      bool
 }
 
 // An object is an ELF file as it is mapped into a target.

@@ -18,12 +18,13 @@ type threadTable struct {
 	t  *target
 	mu sync.Mutex
 
-	kern    *kernel.ThreadTable
-	rows    map[int]*threadRow
-	byFS    map[uint64]int // thread pointer -> tid
-	rootIDs map[pcl.FuncID]int
-	objects *objectTable
-	live    int
+	kern      *kernel.ThreadTable
+	rows      map[int]*threadRow
+	byFS      map[uint64]int // thread pointer -> tid
+	rootIDs   map[pcl.FuncID]int
+	objects   *objectTable
+	live      int
+	stopsSeen int // stops of the target until the last refresh
 }
 
 // A threadRow is what is known of one thread.
@@ -64,6 +65,8 @@ func (tt *threadTable) refresh(now float64, round int) {
 		return
 	}
 	tt.live = len(times)
+	stops := tt.t.stops - tt.stopsSeen
+	tt.stopsSeen = tt.t.stops
 	for _, k := range times {
 		r := tt.rows[k.TID]
 		if r == nil || r.times.Start != 0 && k.Start != r.times.Start {
@@ -73,7 +76,7 @@ func (tt *threadTable) refresh(now float64, round int) {
 		} else {
 			r.prev = r.times
 		}
-		if k.Slices != r.prev.Slices || k.Run != r.prev.Run {
+		if k.Slices-r.prev.Slices > slicesOfStop*uint64(stops) {
 			r.quietSince = now
 		}
 		r.times, r.round = k, round
@@ -90,6 +93,10 @@ func (tt *threadTable) refresh(now float64, round int) {
 		}
 	}
 }
+
+// slicesOfStop is how often a blocked thread is put on a processor at most when we stop it and let it go: to stop, to go
+// back into its call, and once more if the call had to be repeated. That is our doing and not work of its own.
+const slicesOfStop = 3
 
 // parkAfter is how long a thread must not have run, in seconds, before its waiting counts as having nothing to do.
 const parkAfter = 1.0
