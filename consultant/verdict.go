@@ -125,7 +125,7 @@ func (n *node) sentence(source string) string {
 	}
 	fill := map[string]string{
 		"{percent}": percent(n.est.value), "{value}": n.hyp.valueText(n.est.value),
-		"{threshold}": n.hyp.valueText(n.est.threshold), "{function}": functionText(n.focus), "{source}": source,
+		"{threshold}": n.hyp.valueText(n.est.threshold), "{function}": n.functionText(), "{source}": source,
 		"{object}": n.objectOr(), "{process}": processText(n.focus), "{since}": seconds(n.sinceAt),
 		"{focus}": focusText(n.focus),
 	}
@@ -166,6 +166,24 @@ func (n *node) objectOr() string {
 	return "memory"
 }
 
+// functionText names the function of the node's focus. One that the program's symbols do not name gets the nearest named
+// function that it is called from.
+func (n *node) functionText() string {
+	text := functionText(n.focus)
+	if !nameless(functionOf(n.focus)) {
+		return text
+	}
+	for m := n.bestParent(); m != nil; m = m.bestParent() {
+		if f := functionOf(m.focus); f != "" && !nameless(f) {
+			return text + " (below " + printable(f) + ")"
+		}
+	}
+	return text
+}
+
+// nameless tells whether a function is called by its address, as in "[redis-server+0x1613d0]".
+func nameless(function string) bool { return strings.HasPrefix(function, "[") }
+
 // missing names the parts of the focus that the label leaves out.
 func (n *node) missing(label, source string) string {
 	if strings.Contains(label, "{focus}") {
@@ -176,7 +194,7 @@ func (n *node) missing(label, source string) string {
 		text += " for " + o
 	}
 	if n.focus.Depth(grid.Code) > 0 && !strings.Contains(label, "{function}") {
-		text += " in " + functionText(n.focus) + " " + source
+		text += " in " + n.functionText() + " " + source
 	}
 	if p := processText(n.focus); p != "" && !strings.Contains(label, "{process}") {
 		text += " in " + p

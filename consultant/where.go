@@ -410,7 +410,7 @@ func (s *Search) growOne(j job, c *candidate, parents []*node, tested *int) *nod
 	old := s.graph.index[key]
 	var k *node
 	for _, p := range parents {
-		if old == nil || !old.above(p) {
+		if (old == nil || !old.above(p)) && !(j.st.h == grid.Code && p.within(c.focus)) {
 			k = s.graph.add(key, p, "where")
 		}
 	}
@@ -427,6 +427,17 @@ func (s *Search) growOne(j job, c *candidate, parents []*node, tested *int) *nod
 	k.via, k.weight, k.hot = j.st.h, c.weight, c.hot
 	s.admit(k, c, tested)
 	return k
+}
+
+// within tells whether the function of a focus is that of the node or of an ancestor, whatever else their foci select: a
+// function that calls itself over others explains nothing that its first activation did not.
+func (n *node) within(f grid.Focus) bool {
+	code, found := f.Elements(grid.Code), false
+	n.climb(func(p *node) bool {
+		found = found || len(code) > 0 && slices.Equal(p.focus.Elements(grid.Code), code)
+		return !found
+	})
+	return found
 }
 
 // admit decides whether a new node is to be tested.
