@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path"
 	"runtime"
 	"sync"
 	"time"
@@ -211,7 +212,7 @@ func (d *Daemon) Targets() (infos []TargetInfo) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, t := range d.targets {
-		infos = append(infos, TargetInfo{Host: d.host, PID: t.proc.PID(), Exe: t.exe, Runtime: t.runtime(), Threads: t.threads.count(), Ended: t.ended})
+		infos = append(infos, TargetInfo{Host: d.host, PID: t.proc.PID(), Exe: path.Join(path.Dir(t.exe), t.main().name), Runtime: t.runtime(), Threads: t.threads.count(), Ended: t.ended})
 	}
 	return infos
 }

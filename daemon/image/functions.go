@@ -176,7 +176,9 @@ type tableBuilder struct {
 
 func (o *Object) buildTable() (*functionTable, error) {
 	// Expanding DWARF takes longest; whoever waits for it below shares the result.
-	go o.unitIndex()
+	if o.section(".debug_info") != nil {
+		go o.unitIndex()
+	}
 	set, err := o.readSymbols()
 	if err != nil {
 		return nil, err
