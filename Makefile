@@ -26,7 +26,11 @@ build: $(DEMOS) ## build culprit and the demonstration programs into build/
 	go build -trimpath -o $(BUILD)/culprit ./cmd/culprit
 
 .PHONY: bench
-bench: ## run all benchmarks; the result is also in build/log/bench.txt
+bench: packages ## what instrumentation costs here, beside its limits: printed and written to bench.json
+	go run ./bench -o bench.json
+
+.PHONY: benchmarks
+benchmarks: ## the Go benchmarks of the rooms; the result is also in build/log/bench.txt
 	@mkdir -p $(BUILD)/log
 	go test -p 1 -run '^$$' -bench . -benchmem ./... | tee $(BUILD)/log/bench.txt
 

@@ -174,11 +174,6 @@ func (l *list) reveal() {
 	}
 }
 
-func (l *list) choose(key int) {
-	l.sel = key
-	l.reveal()
-}
-
 // end goes to the first or the last line.
 func (l *list) end(step int) {
 	if len(l.lines) == 0 {
