@@ -312,8 +312,7 @@ func (s *session) pollAll(round int) (pending *tracee) {
 			continue
 		}
 		s.poll(tr)
-		// A leader that ends before its threads is reported by no wait either.
-		if tr.phase == running && round%16 == 15 && isDead(taskState(s.p.pid, tr.tid)) {
+		if tr.phase == running && round%16 == 15 && s.t.lost(tr) {
 			tr.phase = ended
 		}
 		if tr.phase == running && !tr.stray {

@@ -260,7 +260,9 @@ func TestExecInTheMiddle(t *testing.T) {
 			stops++
 			idle++
 			if errors.As(err, new(*Deferred)) {
-				deferred++
+				if deferred++; deferred > 6 {
+					t.Fatalf("%v: %s", err, describe(tg.pid()))
+				}
 				err = nil
 			}
 		}

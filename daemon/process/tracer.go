@@ -133,8 +133,19 @@ func (t *tracer) settle() {
 			if t.settleStop(tr, status) {
 				delete(t.lingering, tid)
 			}
+		case waitNothing:
+			if st, err := readStatus(t.p.pid, tid); tr.keep && err == nil && st.tracer != t.tid {
+				delete(t.lingering, tid)
+			}
 		}
 	}
+}
+
+// lost says whether nothing more will be heard of a thread: a leader that has ended before its threads is reported by no wait; and a thread that
+// was not traced may have taken the leader's place by an exec, which no wait reports if the target is a child of ours.
+func (t *tracer) lost(tr *tracee) bool {
+	st, err := readStatus(t.p.pid, tr.tid)
+	return err != nil || isDead(st.state) || st.tracer != t.tid
 }
 
 // onlyZombies says whether all that lingers has ended but cannot be collected (a leader that ended before its threads).
