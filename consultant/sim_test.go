@@ -105,8 +105,10 @@ func (m *model) sum(kind string, f grid.Focus) float64 {
 
 func (m *model) metric(k grid.PairKey) float64 {
 	switch k.Metric {
-	case "cpu_inclusive":
+	case "cpu_inclusive", "cpu": // cpu is read at the whole program, where it is the same
 		return m.sum("cpu", k.Focus)
+	case "run_queue_wait":
+		return 0
 	case "sync_wait_inclusive":
 		return m.sum("sync", k.Focus)
 	case "io_wait_inclusive":

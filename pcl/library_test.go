@@ -28,7 +28,7 @@ func TestDefault(t *testing.T) {
 		}
 	}
 	for _, name := range strings.Fields(`procedure_calls exec_time exec_time_inclusive cpu cpu_inclusive sync_wait sync_wait_inclusive sync_ops
-		io_wait io_wait_inclusive io_ops io_bytes active_threads number_of_cpus observed_cost pause_time blocked`) {
+		io_wait io_wait_inclusive io_ops io_bytes active_threads run_queue_wait number_of_cpus observed_cost pause_time blocked`) {
 		m, ok := lib.Metric(name)
 		if !ok {
 			t.Errorf("no metric %s", name)
@@ -98,11 +98,13 @@ func TestHypotheses(t *testing.T) {
 		value            float64
 		holds            bool
 	}{
-		{"one of four", "CPUbound", values{"cpu_inclusive": 1, "active_threads": 8, "number_of_cpus": 4}, 0.25, false},
-		{"two of four", "CPUbound", values{"cpu_inclusive": 2, "active_threads": 8, "number_of_cpus": 4}, 0.5, true},
-		{"one thread", "CPUbound", values{"cpu_inclusive": 0.9, "active_threads": 1, "number_of_cpus": 4}, 0.9, true},
-		{"no thread active", "CPUbound", values{"cpu_inclusive": 0.1, "number_of_cpus": 4}, 0.1, false},
-		{"no figure", "CPUbound", values{"cpu_inclusive": math.NaN(), "active_threads": 1, "number_of_cpus": 4}, math.NaN(), false},
+		{"one of four", "CPUbound", values{"cpu_inclusive": 1, "cpu": 4, "active_threads": 8, "number_of_cpus": 4}, 0.25, false},
+		{"two of four", "CPUbound", values{"cpu_inclusive": 2, "cpu": 2, "active_threads": 8, "number_of_cpus": 4}, 0.5, true},
+		{"one thread", "CPUbound", values{"cpu_inclusive": 0.9, "cpu": 0.9, "active_threads": 1, "number_of_cpus": 4}, 0.9, true},
+		{"busy machine", "CPUbound", values{"cpu_inclusive": 0.25, "cpu": 0.25, "run_queue_wait": 0.75, "active_threads": 1, "number_of_cpus": 4}, 1, true},
+		{"more threads than processors", "CPUbound", values{"cpu_inclusive": 2, "cpu": 2, "run_queue_wait": 6, "active_threads": 8, "number_of_cpus": 2}, 1, true},
+		{"no thread active", "CPUbound", values{"cpu_inclusive": 0.125, "cpu": 0.125, "number_of_cpus": 4}, 0.125, false},
+		{"no figure", "CPUbound", values{"cpu_inclusive": math.NaN(), "cpu": 1, "active_threads": 1, "number_of_cpus": 4}, math.NaN(), false},
 		{"spinning is not blocked", "ExcessiveSyncWaitingTime", values{"sync_wait_inclusive": 3, "blocked": 0.2, "active_threads": 4}, 0.05, false},
 		{"waiting", "ExcessiveSyncWaitingTime", values{"sync_wait_inclusive": 3, "blocked": 3.2, "active_threads": 4}, 0.75, true},
 		{"waiting for disk", "ExcessiveIOBlockingTime", values{"io_wait_inclusive": 1, "blocked": 1, "active_threads": 2}, 0.5, true},
@@ -128,7 +130,7 @@ func TestHypotheses(t *testing.T) {
 		})
 	}
 	h := hypothesis(t, lib, "CPUbound")
-	if !slices.Equal(h.Metrics, []string{"cpu_inclusive", "active_threads", "number_of_cpus"}) || !slices.Equal(h.Global, h.Metrics[1:]) {
+	if !slices.Equal(h.Metrics, []string{"cpu_inclusive", "cpu", "run_queue_wait", "number_of_cpus", "active_threads"}) || !slices.Equal(h.Global, h.Metrics[1:]) {
 		t.Errorf("CPUbound reads %v, globally %v", h.Metrics, h.Global)
 	}
 	if !lib.SetTunable("PC_CPUThreshold", 0.6) || lib.SetTunable("none", 1) || h.Threshold(nil) != 0.6 {
