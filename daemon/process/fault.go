@@ -5,7 +5,7 @@ var fault = func(point string) {}
 
 // faultPoints are all names that fault is called with; a test kills a tracer at each of them.
 var faultPoints = []string{
-	"stop.seized", "stop.interrupted", "stop.one-stopped", "stop.broken-call", "stop.stopped", "stop.one-released",
+	"stop.one-seized", "stop.seized", "stop.interrupted", "stop.one-stopped", "stop.broken-call", "stop.stopped", "stop.one-released",
 	"call.frame-written", "call.registers-set", "call.signals-blocked", "call.entered", "call.made", "call.interrupted",
 	"call.signals-restored", "call.registers-restored", "call.brought-back",
 }

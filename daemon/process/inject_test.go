@@ -15,6 +15,7 @@ import (
 
 // stateSource checks everything a thread has: general registers, the red zone, ymm or zmm registers, x87, MXCSR, flags, signal mask.
 // One kind of thread does it in a loop, the other around raw system calls (argument "blocked": only those; "running": only the first).
+// With a second argument the main thread has used all of its stack and stands on another one, as in a program with coroutines.
 const stateSource = `
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -24,6 +25,7 @@ const stateSource = `
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <ucontext.h>
 #include <time.h>
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -63,10 +65,11 @@ static long spin(struct box *b, long n) { long broken = 0;
    "movq %%r8,0(%[o])\n movq %%r9,8(%[o])\n movq %%r10,16(%[o])\n movq %%r11,24(%[o])\n movq %%r12,32(%[o])\n movq %%r13,40(%[o])\n movq %%r14,48(%[o])\n movq %%r15,56(%[o])\n"
    : [bad] "+r"(broken), [n] "+r"(n) : [g] "r"(b->gin), [o] "r"(b->gout) : "rax", "r8","r9","r10","r11","r12","r13","r14","r15","memory","cc");
   return broken; }
+static void checkmask(void) { sigset_t m; pthread_sigmask(SIG_BLOCK, 0, &m); if (!sigismember(&m, SIGUSR2) || sigismember(&m, SIGUSR1)) { fprintf(stderr, "mask differs\n"); __sync_fetch_and_add(&bad, 1); } }
 static void *running(void *a) { struct box *b = aligned_alloc(64, sizeof *b); unsigned seed = (long)a;
   while (!done) { fill(b, &seed); asm volatile("ldmxcsr %0\n fldl %1" :: "m"(b->mxin), "m"(b->x87in)); load(b);
     long r = spin(b, 2000); save(b); asm volatile("stmxcsr %0\n fstpl %1" : "=m"(b->mxout), "=m"(b->x87out));
-    uint32_t d = 0x1f80; asm volatile("ldmxcsr %0" :: "m"(d)); if (r) __sync_fetch_and_add(&bad, 1); check(b, "running"); } return 0; }
+    uint32_t d = 0x1f80; asm volatile("ldmxcsr %0" :: "m"(d)); if (r) __sync_fetch_and_add(&bad, 1); check(b, "running"); checkmask(); } return 0; }
 static long raw(struct box *b, long nr, long a0, long a1, long a2, long a3) { register long r10 asm("r10") = a3; register long r8 asm("r8") = 8; long ret;
   asm volatile("movq 0(%[b]),%%r12\n movq 8(%[b]),%%r13\n movq 16(%[b]),%%r14\n movq 24(%[b]),%%r15\n syscall\n movq %%r12,0(%[o])\n movq %%r13,8(%[o])\n movq %%r14,16(%[o])\n movq %%r15,24(%[o])\n"
    : "=a"(ret) : "a"(nr), "D"(a0), "S"(a1), "d"(a2), "r"(r10), "r"(r8), [b] "b"(b->gin), [o] "r"(b->gout) : "rcx", "r11", "r12","r13","r14","r15","memory","cc"); return ret; }
@@ -79,10 +82,14 @@ static void *blocked(void *a) { struct box *b = aligned_alloc(64, sizeof *b); un
     save(b); asm volatile("stmxcsr %0\n fstpl %1" : "=m"(b->mxout), "=m"(b->x87out)); uint32_t d = 0x1f80; asm volatile("ldmxcsr %0" :: "m"(d));
     memcpy(b->gout + 4, b->gin + 4, 32); if (n == SYS_futex && r == -ETIMEDOUT) r = 0;
     if (r == -EINTR) __sync_fetch_and_add(&eintr, 1); else if (r) { fprintf(stderr, "call %d gave %ld\n", kind, r); __sync_fetch_and_add(&bad, 1); } check(b, "blocked"); 
-    sigset_t m; pthread_sigmask(SIG_BLOCK, 0, &m); if (!sigismember(&m, SIGUSR2) || sigismember(&m, SIGUSR1)) { fprintf(stderr, "mask\n"); bad++; } } return 0; }
+    checkmask(); } return 0; }
 static void *beat(void *a) { volatile long *page = a; while (!done) { (*page)++; usleep(500); } return 0; }
 static void handler(int s) {}
-int main(int argc, char **argv) {
+static ucontext_t back, other; static int ac; static char **av; static int body(int argc, char **argv);
+static void elsewhere(void) { exit(body(ac, av)); }
+static __attribute__((noinline)) void dirty(void) { volatile char a[120 << 10]; for (unsigned i = 0; i < sizeof a; i++) a[i] = i | 1; }
+int main(int argc, char **argv) { ac = argc; av = argv; if (argc > 2) { dirty(); getcontext(&other); other.uc_stack.ss_sp = malloc(1 << 18); other.uc_stack.ss_size = 1 << 18; makecontext(&other, elsewhere, 0); swapcontext(&back, &other); } return body(argc, argv); }
+static int body(int argc, char **argv) {
   __builtin_cpu_init(); wide = __builtin_cpu_supports("avx512f"); const char *mode = argc > 1 ? argv[1] : "both";
   struct sigaction sa = {.sa_handler = handler}; sigaction(SIGUSR1, &sa, 0);
   sigset_t s; sigemptyset(&s); sigaddset(&s, SIGUSR2); pthread_sigmask(SIG_BLOCK, &s, 0);
@@ -90,7 +97,7 @@ int main(int argc, char **argv) {
   if (strcmp(mode, "blocked")) for (long i = 0; i < 2; i++) pthread_create(&th[n++], 0, running, (void *)(i + 100));
   if (strcmp(mode, "running")) for (long i = 0; i < 4; i++) pthread_create(&th[n++], 0, blocked, (void *)i);
   puts("ready"); fflush(stdout);
-  char c; long got; while ((got = read(0, &c, 1)) > 0); if (got < 0) eintr++; done = 1;
+  char c; long got; while ((got = read(0, &c, 1)) > 0); if (got < 0) eintr++; done = 1; checkmask();
   for (int i = 0; i < n; i++) pthread_join(th[i], 0);
   printf("bad %ld\nloops %ld\neintr %ld\nwide %d\n", bad, loops, eintr, wide); return 0; }
 `

@@ -117,11 +117,11 @@ func killVictim(t *testing.T, tg *target, point string, nth int) {
 
 // TestTracerKilledAtEveryPoint kills a tracer at each of its fault points; the target must go on with all its state.
 func TestTracerKilledAtEveryPoint(t *testing.T) {
-	for _, mode := range []string{"running", "blocked"} {
+	for _, mode := range []string{"running", "blocked", "running offstack", "blocked offstack"} {
 		t.Run(mode, func(t *testing.T) {
-			tg := start(t, compile(t, stateSource), mode)
+			tg := start(t, compile(t, stateSource), strings.Fields(mode)...)
 			for i, point := range faultPoints {
-				if point == "stop.broken-call" && mode == "running" {
+				if point == "stop.broken-call" && strings.HasPrefix(mode, "running") {
 					continue // no thread is in such a call
 				}
 				killVictim(t, tg, point, 1+i%3)

@@ -44,7 +44,7 @@ func Open(pid int) (*Process, error) {
 	// In the middle of an exec or an exit a process looks for a moment as if its main thread had ended, and answers "not permitted".
 	for try := range 100 {
 		p, err = openOnce(pid)
-		transient := errors.Is(err, errLeaderEnded) || errors.Is(err, errEnding) || try < 3 && errors.As(err, new(*NotPermitted))
+		transient := errors.Is(err, errLeaderEnded) || errors.Is(err, errEnding) || try < 3 && (errors.As(err, new(*NotPermitted)) || errors.Is(err, ErrZombie))
 		if !transient {
 			break
 		}

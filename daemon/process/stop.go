@@ -213,6 +213,7 @@ func (s *session) seize(tid int) (bool, error) {
 	switch err {
 	case nil:
 		s.add(tid)
+		fault("stop.one-seized")
 		return true, nil
 	case unix.ESRCH:
 		return false, nil

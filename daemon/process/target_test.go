@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,7 +22,7 @@ import (
 type target struct {
 	t     testing.TB
 	cmd   *exec.Cmd
-	stdin interface{ Close() error }
+	stdin io.WriteCloser
 	lines chan string
 	mu    sync.Mutex
 	ended bool
@@ -89,6 +90,13 @@ func startCmd(t testing.TB, cmd *exec.Cmd) *target {
 }
 
 func (tg *target) pid() int { return tg.cmd.Process.Pid }
+
+func (tg *target) write(t testing.TB, s string) {
+	t.Helper()
+	if _, err := io.WriteString(tg.stdin, s); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // expect waits for a line.
 func (tg *target) expect(want string) {
