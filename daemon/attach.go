@@ -35,28 +35,43 @@ func (t *target) mapSegment() error {
 		return err
 	}
 	t.seccomp = info.Seccomp
-	maps, err := t.proc.Maps()
-	if err != nil {
+	if err := t.vacate(); err != nil {
 		return err
 	}
-	for _, m := range maps {
-		if isSegment(m) && strings.HasPrefix(m.Path, "/memfd:"+segmentName) {
+	return t.stop(func(w *process.World) error {
+		maps, err := w.Maps()
+		if err != nil {
+			return err
+		}
+		if len(oursIn(maps)) > 0 {
 			return t.occupied()
 		}
-	}
-	cs := clusters(maps)
-	return t.stop(func(w *process.World) error {
 		if err := t.checkThreadPointers(w); err != nil {
 			return err
 		}
+		if err := t.closeLeft(w); err != nil {
+			return err
+		}
 		t.threads.learn(w)
-		seg, err := newSegment(w, t.proc, info.Threads, cs)
+		seg, err := newSegment(w, t.proc, info.Threads, clusters(maps))
 		if err != nil {
 			return err
 		}
 		t.seg = seg
 		return nil
 	})
+}
+
+// vacate makes sure that nobody's segment is in the target: what a child has inherited from a measured parent is removed.
+func (t *target) vacate() error {
+	ours, err := ourMappings(t.proc)
+	if err != nil || len(ours) == 0 {
+		return err
+	}
+	if !t.forked() {
+		return t.occupied()
+	}
+	return t.restore(&RestoreReport{})
 }
 
 // occupied says whose segment is in the target already.

@@ -15,8 +15,7 @@ import (
 type change struct {
 	s      *site
 	base   *trampoline.Base // nil: the original bytes come back
-	space  *codeSpace
-	addr   uint64
+	room   room
 	pieces []patched // what is written, with what is there before
 }
 
@@ -105,7 +104,7 @@ func (t *target) prepare(sites []*site, busy map[*site]error) (changes []*change
 		}
 		c := &change{s: s}
 		if !s.empty() {
-			if c.base, c.space, c.addr, err = s.generate(); err != nil {
+			if c.base, c.room, err = s.generate(); err != nil {
 				return changes, err
 			}
 		}
@@ -127,7 +126,7 @@ func (c *change) layOut() error {
 		}
 		return nil
 	}
-	pieces, err := s.Patch(c.addr + uint64(c.base.Entry))
+	pieces, err := s.Patch(c.room.addr + uint64(c.base.Entry))
 	if err != nil {
 		return err
 	}
@@ -146,22 +145,14 @@ func (c *change) layOut() error {
 
 // original is what the file has at a piece.
 func (s *site) original(p trampoline.Piece) []byte {
-	o := s.t.objectAt(p.Addr)
-	if o == nil {
-		return nil
-	}
-	code, err := o.Code(p.Addr-o.bias, p.Addr-o.bias+uint64(len(p.Bytes)))
-	if err != nil {
-		return nil
-	}
-	return append([]byte(nil), code...)
+	return s.t.fileBytes(p.Addr, len(p.Bytes))
 }
 
 // discard gives back the trampolines of changes that were not made.
 func (t *target) discard(changes []*change) {
 	for _, c := range changes {
 		if c.base != nil {
-			c.space.release(c.addr, len(c.base.Code)+16)
+			c.s.giveRoom(c.room)
 		}
 	}
 }
@@ -202,7 +193,7 @@ func (t *target) adopt(changes []*change) {
 	for _, c := range changes {
 		s := c.s
 		if s.base != nil {
-			t.quarantine = append(t.quarantine, retired{s.space, s.baseAddr, len(s.base.Code) + 16})
+			t.quarantine = append(t.quarantine, retired{s, s.room})
 		} else {
 			t.d.inserted++
 		}
@@ -219,7 +210,7 @@ func (t *target) adopt(changes []*change) {
 				s.pieces = append(s.pieces, p)
 			}
 		}
-		s.base, s.space, s.baseAddr = c.base, c.space, c.addr
+		s.base, s.room, s.space, s.baseAddr = c.base, c.room, c.room.space, c.room.addr
 	}
 }
 

@@ -76,19 +76,10 @@ func gone(p *process.Process) bool {
 
 var errInside = errors.New("a thread is inside a trampoline")
 
-// leave unmaps the segment when no thread's PC, and nothing on a stack that may be a saved PC, is in an island.
+// leave unmaps the segment when no thread is inside an island or may return into one.
 func (t *target) leave() error {
 	for try := 0; ; try++ {
-		err := t.stop(func(w *process.World) error {
-			var spans []addrSpan
-			for i, is := range t.seg.Islands {
-				spans = append(spans, addrSpan{is.Addr - 1, is.Addr + is.Size, i})
-			}
-			if len(t.standing(w, spans)) > 0 {
-				return errInside
-			}
-			return t.seg.unmap(w)
-		})
+		err := t.stop(t.unmapOurs)
 		var deferred *process.Deferred
 		again := errors.Is(err, errInside) || errors.As(err, &deferred)
 		if !again || try == leaveTries {

@@ -55,7 +55,7 @@ func newPart(t *target, key grid.PairKey, owner uint64) (*part, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &part{t: t, plan: plan, owner: owner, hits: -1, seen: map[int]slotValue{}}
+	p := &part{t: t, plan: plan, owner: owner, hits: -1, seen: map[int]slotValue{}, on: true}
 	if plan.Kind == pcl.Kernel || plan.Kind == pcl.Void {
 		return p, nil
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"culprit/daemon/process"
@@ -17,13 +16,14 @@ import (
 type VerifyReport struct {
 	DifferingBytes int      // bytes of executable file mappings that are not as in their files
 	Mappings       int      // mappings of ours
+	Descriptors    int      // open descriptors of ours
 	TracerPID      int      // who traces it, 0 = nobody
 	Details        []string // one line per difference, at most 20
 }
 
 // Clean reports whether nothing is left.
 func (r VerifyReport) Clean() bool {
-	return r.DifferingBytes == 0 && r.Mappings == 0 && r.TracerPID == 0
+	return r.DifferingBytes == 0 && r.Mappings == 0 && r.Descriptors == 0 && r.TracerPID == 0
 }
 
 // Verify compares every executable page of a process with its file and looks for mappings and tracers.
@@ -48,20 +48,31 @@ func Verify(pid int) (r VerifyReport, err error) {
 		return r, err
 	}
 	r.Mappings = len(maps)
+	fds, err := ourDescriptors(p)
+	if err != nil {
+		return r, err
+	}
+	r.Descriptors = len(fds)
 	info, err := p.Info()
 	r.TracerPID = info.Tracer
 	return r, err
 }
 
 // ourMappings lists what the target maps of a segment.
-func ourMappings(p *process.Process) (ours []process.Mapping, err error) {
+func ourMappings(p *process.Process) ([]process.Mapping, error) {
 	maps, err := p.Maps()
-	for _, m := range maps {
-		if m.Path == "/memfd:"+segmentName {
-			ours = append(ours, m)
+	return oursIn(maps), err
+}
+
+// ourDescriptors lists the descriptors of a segment that the target has open: a culprit was killed while it built one.
+func ourDescriptors(p *process.Process) (fds []int, err error) {
+	open, err := p.Descriptors()
+	for fd, link := range open {
+		if link == "/memfd:"+segmentName+" (deleted)" {
+			fds = append(fds, fd)
 		}
 	}
-	return ours, err
+	return fds, err
 }
 
 // A RestoreReport says what Restore did.
@@ -112,33 +123,40 @@ func Owner(pid int) (daemonPID int, alive, found bool, err error) {
 	return h.DaemonPID, process.StartTime(h.DaemonPID) == h.DaemonStart && h.DaemonStart != 0, true, nil
 }
 
-// Restore undoes what a culprit that was killed has left in a process, from the ledger in the process alone: every site gets
-// its old bytes back, and the segment is unmapped as soon as no thread is inside it. It refuses while that culprit is alive.
+// Restore undoes what a culprit that was killed has left in a process: every site gets its old bytes back, and the segment is
+// unmapped as soon as no thread is inside it. Old bytes come from the ledger in the process; where a jump of ours is not in it
+// (a forked child's may be out of date), from the file. It refuses while that culprit is alive, except in forked children.
 func Restore(pid int) (r RestoreReport, err error) {
 	owner, alive, found, err := Owner(pid)
-	switch {
-	case err != nil && !found:
+	if err != nil && !found {
 		return r, err
-	case alive:
-		return r, fmt.Errorf("culprit with pid %d is attached to process %d and alive: use culprit detach %d", owner, pid, pid)
 	}
 	t, err := openTarget(bareDaemon(), pid)
 	if err != nil {
 		return r, err
 	}
 	defer t.close()
-	p := t.proc
-	entries, err := ledgerOf(p, &r)
+	if alive && !t.forked() {
+		return r, fmt.Errorf("culprit with pid %d is attached to process %d and alive: use culprit detach %d", owner, pid, pid)
+	}
+	return r, t.restore(&r)
+}
+
+// restore undoes what is in the process.
+func (t *target) restore(r *RestoreReport) error {
+	u, err := t.leftovers(r)
 	if err != nil {
-		return r, err
+		return err
 	}
 	for try := 0; ; try++ {
 		r.Restored, r.Already = 0, 0
-		_, err = p.Stop(context.Background(), process.StopOptions{Deadline: stopDeadline}, func(w *process.World) error {
-			return t.restoreIn(w, entries, &r)
+		_, err = t.proc.Stop(context.Background(), process.StopOptions{Deadline: stopDeadline}, func(w *process.World) error {
+			return u.undo(w, r)
 		})
-		if !errors.Is(err, errInside) || try == leaveTries {
-			return r, err
+		var deferred *process.Deferred
+		again := errors.Is(err, errInside) || errors.As(err, &deferred)
+		if !again || try == leaveTries {
+			return err
 		}
 		time.Sleep(time.Duration(1+try/10) * time.Millisecond)
 	}
@@ -147,7 +165,7 @@ func Restore(pid int) (r RestoreReport, err error) {
 // bareDaemon is enough of a daemon to look at a process's files.
 func bareDaemon() *Daemon { return &Daemon{opts: Options{Log: func(string) {}}, tree: grid.NewTree()} }
 
-// ledgerOf reads the ledger of a process; none is no error, as the segment may have been half built.
+// ledgerOf reads the ledger of a process; none is no error, as the segment may have been half built, or half unmapped.
 func ledgerOf(p *process.Process, r *RestoreReport) ([]trampoline.Entry, error) {
 	h, at, err := readHeader(p)
 	if errors.Is(err, errNoLedger) || errors.Is(err, trampoline.ErrNoSegment) {
@@ -162,9 +180,6 @@ func ledgerOf(p *process.Process, r *RestoreReport) ([]trampoline.Entry, error) 
 	}
 	entries, damaged := trampoline.Entries(mem)
 	r.Sites, r.Damaged = len(entries), damaged
-	if damaged > 0 {
-		return nil, fmt.Errorf("%d entries of the ledger are damaged: nothing was changed", damaged)
-	}
 	return entries, nil
 }
 
@@ -183,21 +198,6 @@ func usedLedger(p *process.Process, at process.Addr, capacity int) (mem []byte, 
 		at += process.Addr(len(chunk))
 	}
 	return mem, nil
-}
-
-// restoreIn puts back the bytes and unmaps the segment, in one stop.
-func (t *target) restoreIn(w *process.World, entries []trampoline.Entry, r *RestoreReport) error {
-	// Short jumps before the padding that they lead to.
-	for _, short := range []bool{true, false} {
-		for _, e := range entries {
-			if (e.Len == 2) == short {
-				if err := restoreEntry(w, e, r); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return t.unmapOurs(w, r)
 }
 
 // restoreEntry puts back one site if it holds what we wrote.
@@ -219,22 +219,13 @@ func restoreEntry(w *process.World, e trampoline.Entry, r *RestoreReport) error 
 }
 
 // unmapOurs unmaps every mapping of the segment, unless a thread is inside one, and closes descriptors that were left open.
-func (t *target) unmapOurs(w *process.World, r *RestoreReport) error {
+func (t *target) unmapOurs(w *process.World) error {
 	maps, err := w.Maps()
 	if err != nil {
 		return err
 	}
-	var ours []process.Mapping
-	var spans []addrSpan
-	for _, m := range maps {
-		if m.Path == "/memfd:"+segmentName {
-			ours = append(ours, m)
-			if m.Perms&process.Exec != 0 {
-				spans = append(spans, addrSpan{uint64(m.Start) - 1, uint64(m.End), len(spans)})
-			}
-		}
-	}
-	if len(t.standing(w, spans)) > 0 {
+	ours := oursIn(maps)
+	if len(t.standing(w, islandSpans(ours))) > 0 {
 		return errInside
 	}
 	for _, m := range ours {
@@ -242,21 +233,28 @@ func (t *target) unmapOurs(w *process.World, r *RestoreReport) error {
 			return err
 		}
 	}
-	r.Unmapped = true
-	return closeLeft(w, t.proc)
+	return t.closeLeft(w)
+}
+
+// islandSpans are the addresses of trampolines.
+func islandSpans(ours []process.Mapping) (spans []addrSpan) {
+	for i, m := range ours {
+		if m.Perms&process.Exec != 0 {
+			spans = append(spans, addrSpan{uint64(m.Start) - 1, uint64(m.End), i})
+		}
+	}
+	return spans
 }
 
 // closeLeft closes descriptors of a segment that was being built when its culprit was killed.
-func closeLeft(w *process.World, p *process.Process) error {
-	fds, err := p.Descriptors()
+func (t *target) closeLeft(w *process.World) error {
+	fds, err := ourDescriptors(t.proc)
 	if err != nil {
 		return err
 	}
-	for fd, link := range fds {
-		if strings.HasPrefix(link, "/memfd:"+segmentName) {
-			if err := w.CloseFD(fd); err != nil {
-				return err
-			}
+	for _, fd := range fds {
+		if err := w.CloseFD(fd); err != nil {
+			return err
 		}
 	}
 	return nil

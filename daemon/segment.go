@@ -29,9 +29,10 @@ type segment struct {
 // A codeSpace hands out the memory of one island.
 type codeSpace struct {
 	trampoline.Island
-	slow uint64 // address of the stub that finds thread blocks
-	next uint64 // offset of the first byte that was never used
-	free map[int][]uint64
+	gate    uint64 // address of the word that is 0 in forked children; 0 where the kernel has no such memory
+	slow    uint64 // address of the stub that finds thread blocks
+	slowEnd uint64
+	next    uint64 // offset of the first byte that was never used
 }
 
 // claimsSize is the size of the array of bytes that say which slots are in use; it lies before the thread blocks.
@@ -121,21 +122,29 @@ func (s *segment) addIsland(w *process.World, fd int, c cluster) error {
 		if err != nil {
 			continue
 		}
-		return s.openIsland(trampoline.Island{Addr: at, Off: uint64(off), Size: islandSize})
+		gated, err := openGate(w, at)
+		if err != nil {
+			return err
+		}
+		return s.openIsland(trampoline.Island{Addr: at, Off: uint64(off), Size: islandSize}, gated)
 	}
 	return fmt.Errorf("no room for trampolines within 2 GiB of the code at %#x-%#x", c.lo, c.hi)
 }
 
-func (s *segment) openIsland(i trampoline.Island) error {
+func (s *segment) openIsland(i trampoline.Island, gated bool) error {
 	s.Islands = append(s.Islands, i)
 	s.Encode(s.mem)
-	sp := &codeSpace{Island: i, slow: i.Addr, free: map[int][]uint64{}}
-	stub, err := trampoline.SlowStub(&s.env, i.Addr)
+	sp := &codeSpace{Island: i, slow: i.Addr + trampoline.PageSize}
+	if gated {
+		sp.gate = i.Addr
+	}
+	stub, err := trampoline.SlowStub(&s.env, sp.slow)
 	if err != nil {
 		return err
 	}
-	copy(s.mem[i.Off:], stub)
-	sp.next = roundUp64(uint64(len(stub)), 64)
+	copy(s.code(sp, sp.slow, len(stub)), stub)
+	sp.slowEnd = sp.slow + uint64(len(stub))
+	sp.next = roundUp64(sp.slowEnd-i.Addr, 64)
 	s.spaces = append(s.spaces, sp)
 	return nil
 }
@@ -154,26 +163,15 @@ func (s *segment) space(addr uint64) *codeSpace {
 	return nil
 }
 
-// class rounds a length to what is handed out, so that freed memory fits again.
-func class(n int) int { return int(roundUp64(uint64(n), 32)) }
-
-// alloc reserves n bytes; ok is false when the island is full.
+// alloc reserves n bytes for good; ok is false when the island is full. What is given back belongs to its site.
 func (sp *codeSpace) alloc(n int) (addr uint64, ok bool) {
-	c := class(n)
-	if l := sp.free[c]; len(l) > 0 {
-		addr, sp.free[c] = l[len(l)-1], l[:len(l)-1]
-		return addr, true
-	}
-	if sp.next+uint64(c) > sp.Size {
+	if sp.next+uint64(n) > sp.Size {
 		return 0, false
 	}
 	addr = sp.Addr + sp.next
-	sp.next += uint64(c)
+	sp.next += uint64(n)
 	return addr, true
 }
-
-// release makes memory usable again. Only for code that no thread is in.
-func (sp *codeSpace) release(addr uint64, n int) { sp.free[class(n)] = append(sp.free[class(n)], addr) }
 
 // code is the daemon's view of n bytes of an island.
 func (s *segment) code(sp *codeSpace, addr uint64, n int) []byte {

@@ -15,6 +15,8 @@ type site struct {
 	base     *trampoline.Base // what is patched in now; nil = the original bytes are there
 	baseAddr uint64
 	space    *codeSpace
+	room     room      // where base is
+	spare    []room    // where it was
 	pieces   []patched // written bytes, in order
 }
 
@@ -96,11 +98,11 @@ func (s *site) empty() bool {
 
 // generate makes a new base trampoline for what is wanted at the site and puts it into an island. The target does not
 // reach it yet.
-func (s *site) generate() (*trampoline.Base, *codeSpace, uint64, error) {
+func (s *site) generate() (*trampoline.Base, room, error) {
 	seg := s.t.seg
 	sp := seg.space(s.Addr)
 	if sp == nil {
-		return nil, nil, 0, &process.Refused{Point: "code at " + hex(s.Addr), Reason: "no trampoline memory within 2 GiB"}
+		return nil, room{}, &process.Refused{Point: "code at " + hex(s.Addr), Reason: "no trampoline memory within 2 GiB"}
 	}
 	groups := make([][]trampoline.Group, len(s.groups))
 	for i, l := range s.groups {
@@ -109,21 +111,25 @@ func (s *site) generate() (*trampoline.Base, *codeSpace, uint64, error) {
 		}
 	}
 	env := seg.env
-	env.SlowAddr = sp.slow
+	env.SlowAddr, env.GateAddr = sp.slow, sp.gate
 	probe, err := trampoline.Generate(&env, s.Site, groups, sp.Addr) // the length does not depend on where it lies
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, room{}, err
 	}
-	addr, ok := sp.alloc(len(probe.Code) + 16)
-	if !ok {
-		return nil, nil, 0, &process.Refused{Point: "code at " + hex(s.Addr), Reason: "the trampoline memory near it is full"}
-	}
-	base, err := trampoline.Generate(&env, s.Site, groups, addr)
+	r, err := s.takeRoom(sp, len(probe.Code))
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, room{}, err
 	}
-	copy(seg.code(sp, addr, len(base.Code)), base.Code)
-	return base, sp, addr, nil
+	base, err := trampoline.Generate(&env, s.Site, groups, r.addr)
+	if err != nil {
+		s.giveRoom(r)
+		return nil, room{}, err
+	}
+	if len(base.Code) != len(probe.Code) {
+		panic("BUG: the length of a base trampoline depends on where it lies")
+	}
+	s.fill(&r, base)
+	return base, r, nil
 }
 
 // request adds the code of one request of a part to the sites of its points and returns them.

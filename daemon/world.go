@@ -25,9 +25,8 @@ func (t *target) stop(f func(*process.World) error) error {
 
 // A retired trampoline is not reached any more, but a thread may still be inside it.
 type retired struct {
-	space *codeSpace
-	addr  uint64
-	size  int
+	s    *site
+	room room
 }
 
 // stackScan is how much of a stack is searched for addresses inside code that is about to change or to be freed, where the
@@ -172,23 +171,31 @@ func (t *target) checkPCs(w *process.World, changes []*change) error {
 	return nil
 }
 
-// reclaim frees the quarantined trampolines that no thread is in or can return into.
+// reclaim gives back the quarantined trampolines that no thread is in or can return into. A thread in the stub that finds
+// thread blocks may return into any of them.
 func (t *target) reclaim(w *process.World) {
 	if len(t.quarantine) == 0 {
 		return
 	}
+	const inStub = -1
 	var spans []addrSpan
+	for _, sp := range t.seg.spaces {
+		spans = append(spans, addrSpan{sp.slow - 1, sp.slowEnd, inStub})
+	}
 	for i, r := range t.quarantine {
-		spans = append(spans, addrSpan{r.addr - 1, r.addr + uint64(r.size), i})
+		spans = append(spans, addrSpan{r.room.addr - 1, r.room.addr + uint64(r.room.size), i})
 	}
 	inside := t.standing(w, spans)
+	if _, busy := inside[inStub]; busy {
+		return
+	}
 	kept := t.quarantine[:0]
 	for i, r := range t.quarantine {
 		if _, busy := inside[i]; busy {
 			kept = append(kept, r)
 			continue
 		}
-		r.space.release(r.addr, r.size)
+		r.s.giveRoom(r.room)
 	}
 	t.quarantine = kept
 }

@@ -12,6 +12,7 @@ type Env struct {
 	DataAddr   uint64 // of the first thread block, in the target
 	ClaimsAddr uint64 // of the bytes that say which slots were claimed
 	SlowAddr   uint64 // of the island's stub that finds a thread block when the first look fails
+	GateAddr   uint64 // of a 32-bit word that is 0 in children that the process has forked; 0 = there is none
 }
 
 // hashFactor spreads thread pointers over slots: 2^32 / golden ratio, as an immediate that is positive.
@@ -39,6 +40,10 @@ type Base struct {
 	Toggles map[uint64][]int // owner -> offsets of its two-byte switches
 	Skip    map[int]byte     // switch offset -> distance to jump when off
 	Spans   []Span           // how to unwind from inside
+	// Fixed is how many bytes at the beginning are the same in every base trampoline of the site at this address, its switch
+	// apart. Forked children, which share this memory but not the site's jumps of today, run only in these. 0 if children may
+	// run elsewhere in it too: then nothing may ever take its place.
+	Fixed int
 }
 
 // A Span says what a thread whose PC is in [From, To) of the code was about to do: the original instruction at Orig, with
@@ -77,6 +82,9 @@ type generator struct {
 	pushed int       // bytes on the stack beyond the original stack pointer
 	orig   uint64    // the instruction that a thread here is about to do
 	mark   int       // offset from which pushed and orig hold
+
+	plain []x86.Label // where the bypass does displaced instruction i; the last one leaves
+	gated bool        // children have left for the bypass
 }
 
 // Generate makes the base trampoline of a site at addr. groups gives the mini-trampolines of each mark of the site, in order
@@ -107,14 +115,25 @@ func Generate(env *Env, site *Site, groups [][]Group, addr uint64) (*Base, error
 // before the entry, so that a short jump reaches it.
 func (g *generator) bypass() error {
 	for i := range g.site.Insts {
+		g.bindPlain()
 		if err := g.displaced(i); err != nil {
 			return err
 		}
 	}
+	g.bindPlain()
 	return g.leave()
 }
 
+func (g *generator) bindPlain() {
+	l := g.NewLabel()
+	g.Bind(l)
+	g.plain = append(g.plain, l)
+}
+
 func (g *generator) mainSwitch() error {
+	if g.site.Tactic != Retarget {
+		g.at(g.site.Addr)
+	}
 	g.even()
 	g.out.Entry = g.Len()
 	back := -(g.Len() + 2)
@@ -137,6 +156,7 @@ func (g *generator) even() {
 // body emits the displaced instructions with the mini-trampolines of every mark before the instruction that it belongs to.
 func (g *generator) body(groups [][]Group) error {
 	for i := 0; i <= len(g.site.Insts); i++ {
+		g.firstGate(i)
 		for k, m := range g.site.Marks {
 			if m.Index != i || m.Point.Kind == TailCond && len(groups[k]) > 0 {
 				continue
@@ -173,7 +193,12 @@ func (g *generator) displacedAt(i int, groups [][]Group) error {
 func (g *generator) tailCond(i int, m Mark, groups []Group) error {
 	in := &g.site.Insts[i]
 	over := g.NewLabel()
+	g.at(in.Addr)
 	g.JccNear(x86.Cond(in.Opcode&0xF)^1, over)
+	if !g.gated && g.env.GateAddr != 0 {
+		g.gate()
+		g.JccAddr(x86.CondE, in.Target)
+	}
 	if err := g.section(m, groups); err != nil {
 		return err
 	}
@@ -185,10 +210,11 @@ func (g *generator) tailCond(i int, m Mark, groups []Group) error {
 // displaced emits instruction i so that it does here what it did at its place.
 func (g *generator) displaced(i int) error {
 	in := &g.site.Insts[i]
-	g.at(in.Addr)
 	if g.site.Tactic == Retarget {
+		g.at(in.Target)
 		g.JmpAddr(in.Target) // the branch itself was taken at its place; a call has pushed its true return address
 	} else {
+		g.at(in.Addr)
 		off := in.Addr - g.site.Addr
 		code, err := x86.Relocate(nil, g.site.Code[off:off+uint64(in.Len)], *in, g.addr+uint64(g.Len()))
 		if err != nil {
@@ -224,19 +250,50 @@ func (g *generator) flush() {
 	}
 }
 
+// firstGate sends children to the bypass at the first mark, whatever runs there: so that they find the same code in every version.
+func (g *generator) firstGate(i int) {
+	if g.env.GateAddr == 0 || len(g.site.Marks) == 0 || g.site.Marks[0].Index != i || g.whenTaken(g.site.Marks[0]) {
+		return
+	}
+	g.at(g.before(g.site.Marks[0]))
+	g.gate()
+	g.JccNear(x86.CondE, g.plain[i])
+	g.gated, g.out.Fixed = true, g.Len()
+}
+
+// whenTaken reports whether the mini-trampolines of a mark run only when its branch is taken, which the trampoline finds out.
+func (g *generator) whenTaken(m Mark) bool {
+	return m.Point.Kind == TailCond && g.site.Tactic != Retarget
+}
+
+// gate sets the zero flag in forked children. Flags are dead at every mark but that of a branch.
+func (g *generator) gate() {
+	const cmpLen = 7 // 83 3D disp32 imm8: cmpl $0, disp32(%rip)
+	d := int64(g.env.GateAddr) - int64(g.addr+uint64(g.Len())+cmpLen)
+	g.Raw(0x83, 0x3D, byte(d), byte(d>>8), byte(d>>16), byte(d>>24), 0)
+}
+
+// before is the instruction that a thread at a mark is about to do.
+func (g *generator) before(m Mark) uint64 {
+	switch {
+	case g.site.Tactic == Retarget && m.Point.Kind == CallPre:
+		return g.site.Insts[0].Target // the call has happened: the thread is at the callee's door
+	case m.Index < len(g.site.Insts):
+		return g.site.Insts[m.Index].Addr
+	}
+	return g.site.End()
+}
+
 // section emits the mini-trampolines of one point: save, find the thread's block, the groups, restore.
 func (g *generator) section(m Mark, groups []Group) error {
 	if len(groups) == 0 {
 		return nil
 	}
-	orig := g.site.End()
-	if m.Index < len(g.site.Insts) {
-		orig = g.site.Insts[m.Index].Addr
+	g.at(g.before(m))
+	if !g.gated && !g.whenTaken(m) && g.env.GateAddr != 0 {
+		g.gate()
+		g.JccNear(x86.CondE, g.plain[m.Index])
 	}
-	if g.site.Tactic == Retarget && m.Point.Kind == CallPre {
-		orig = g.site.Insts[0].Target // the call has happened: the thread is at the callee's door
-	}
-	g.at(orig)
 	g.saved = []x86.Reg{x86.RAX, x86.RCX, x86.RDX}
 	for _, r := range g.saved {
 		g.push(r)

@@ -1,0 +1,80 @@
+package daemon
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"culprit/daemon/process"
+	"culprit/trampoline"
+)
+
+// Forked children. They inherit the patched text, and share the counters and the trampolines' memory with their parent. So
+// that they do not count into it, every base trampoline begins with a look at a word that the kernel clears in children: the
+// gate, in the first page of every island, which is private memory with MADV_WIPEONFORK. A child of vfork or posix_spawn runs
+// on its parent's memory, gate included, and counts as its parent, which stands still meanwhile.
+
+const madvWipeOnFork = 18 // linux 4.14
+
+var gateOpen = []byte{1, 0, 0, 0}
+
+// openGate puts the gate's page over the first page of an island that was mapped just now; false where the kernel knows no
+// memory of that kind: children then count into their parent.
+func openGate(w *process.World, island uint64) (bool, error) {
+	at := process.Addr(island)
+	if _, err := w.Mmap(at, trampoline.PageSize, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_FIXED, -1, 0); err != nil {
+		return false, fmt.Errorf("mapping the gate for forked children: %w", err)
+	}
+	if err := w.WriteText(at, gateOpen); err != nil {
+		return false, err
+	}
+	_, err := w.Syscall(unix.SYS_MADVISE, island, trampoline.PageSize, madvWipeOnFork)
+	if errors.Is(err, unix.EINVAL) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// oursIn picks the mappings of a segment. An island that is a page too short has a gate before it, which is returned with it.
+func oursIn(maps []process.Mapping) (ours []process.Mapping) {
+	for _, m := range maps {
+		if m.Path != "/memfd:"+segmentName {
+			continue
+		}
+		if hasGate(m, maps) {
+			m.Start -= trampoline.PageSize
+		}
+		ours = append(ours, m)
+	}
+	return ours
+}
+
+func hasGate(island process.Mapping, maps []process.Mapping) bool {
+	if island.Perms&process.Exec == 0 || island.Len() != islandSize-trampoline.PageSize {
+		return false
+	}
+	lo := island.Start - trampoline.PageSize
+	for _, m := range maps {
+		if m.Contains(lo) {
+			return m.End >= island.Start && m.Inode == 0 && m.Path == "" && m.Perms == process.Read
+		}
+	}
+	return false
+}
+
+// forked reports whether the process is a forked child that has its parent's segment: its gate is closed.
+func (t *target) forked() bool {
+	ours, err := ourMappings(t.proc)
+	if err != nil {
+		return false
+	}
+	for _, m := range ours {
+		if m.Perms&process.Exec != 0 && m.Len() == islandSize {
+			word := make([]byte, len(gateOpen))
+			return t.proc.ReadMem(m.Start, word) == nil && bytes.Equal(word, make([]byte, len(word)))
+		}
+	}
+	return false
+}

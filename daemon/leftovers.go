@@ -1,0 +1,169 @@
+package daemon
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+
+	"culprit/daemon/process"
+	"culprit/trampoline"
+)
+
+// leftovers are what is to be undone in a process.
+type leftovers struct {
+	t       *target
+	entries []trampoline.Entry
+	islands []process.Mapping
+	texts   []process.Diff // where the text is not as in the files
+	noFiles error          // why the text could not be compared with the files
+}
+
+// leftovers looks for what is to be undone, while the process runs: its culprit is dead, and nothing changes but by the
+// process itself.
+func (t *target) leftovers(r *RestoreReport) (*leftovers, error) {
+	u := &leftovers{t: t}
+	maps, err := ourMappings(t.proc)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range maps {
+		if m.Perms&process.Exec != 0 {
+			u.islands = append(u.islands, m)
+		}
+	}
+	if u.entries, err = ledgerOf(t.proc, r); err != nil {
+		r.Damaged++
+	}
+	u.texts, u.noFiles = t.proc.DiffText()
+	if u.noFiles != nil && r.Damaged > 0 {
+		return nil, fmt.Errorf("the ledger is damaged, and the text cannot be compared with its files: nothing was changed: %w", u.noFiles)
+	}
+	return u, nil
+}
+
+// undo puts back the bytes and unmaps the segment, in one stop. What leads to a jump goes before the jump.
+func (u *leftovers) undo(w *process.World, r *RestoreReport) error {
+	shorts, longs := u.jumps(w)
+	if err := u.atJumpInPadding(w, shorts); err != nil {
+		return err
+	}
+	for _, short := range []bool{true, false} {
+		for _, e := range u.entries {
+			if (e.Len == shortJump) == short {
+				if err := restoreEntry(w, e, r); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for _, j := range append(shorts, longs...) {
+		if err := u.fromFile(w, j, r); err != nil {
+			return err
+		}
+	}
+	if err := u.t.unmapOurs(w); err != nil {
+		return err
+	}
+	r.Unmapped = true
+	return nil
+}
+
+const (
+	shortJump = 2 // eb rel8
+	longJump  = 5 // e9 rel32
+)
+
+// A foundJump is a run of bytes in the text that is not as in the file and leads into an island.
+type foundJump struct {
+	addr uint64
+	now  []byte
+	to   uint64 // of a short one: where the long jump is
+}
+
+// jumps finds the jumps of ours in the text. An existing branch that was retargeted looks like the last four bytes of one.
+func (u *leftovers) jumps(w *process.World) (shorts, longs []foundJump) {
+	taken := uint64(0)
+	for _, d := range u.texts {
+		lo := uint64(d.Addr) - longJump
+		code := make([]byte, d.Bytes+2*longJump)
+		if w.ReadMem(process.Addr(lo), code) != nil {
+			continue
+		}
+		for i := 1; i+4 <= len(code) && i < d.Bytes+longJump; i++ {
+			at := lo + uint64(i)
+			if to := at + 4 + uint64(int64(int32(binary.LittleEndian.Uint32(code[i:])))); at-1 >= taken && u.island(to) {
+				longs = append(longs, foundJump{addr: at - 1, now: code[i-1 : i+4]})
+				taken = at + 4
+			}
+		}
+	}
+	at := map[uint64]bool{}
+	for _, j := range longs {
+		at[j.addr] = j.now[0] == 0xE9
+	}
+	for _, d := range u.texts {
+		lo := uint64(d.Addr) - 1
+		code := make([]byte, d.Bytes+shortJump)
+		if w.ReadMem(process.Addr(lo), code) != nil {
+			continue
+		}
+		for i := range d.Bytes + 1 {
+			to := lo + uint64(i) + shortJump + uint64(int64(int8(code[i+1])))
+			if code[i] == 0xEB && at[to] {
+				shorts = append(shorts, foundJump{addr: lo + uint64(i), now: code[i : i+shortJump], to: to})
+			}
+		}
+	}
+	return shorts, longs
+}
+
+func (u *leftovers) island(addr uint64) bool {
+	for _, m := range u.islands {
+		if m.Contains(process.Addr(addr)) {
+			return true
+		}
+	}
+	return false
+}
+
+// atJumpInPadding refuses while a thread is about to do a jump in padding, which holds something else once it is restored.
+func (u *leftovers) atJumpInPadding(w *process.World, shorts []foundJump) error {
+	var spans []addrSpan
+	for i, j := range shorts {
+		spans = append(spans, addrSpan{j.to - 1, j.to + 1, i})
+	}
+	if len(u.t.standing(w, spans)) > 0 {
+		return errInside
+	}
+	return nil
+}
+
+// fromFile puts back the file's bytes at a jump that is still there.
+func (u *leftovers) fromFile(w *process.World, j foundJump, r *RestoreReport) error {
+	now := make([]byte, len(j.now))
+	if err := w.ReadMem(process.Addr(j.addr), now); err != nil || !bytes.Equal(now, j.now) {
+		return nil // the ledger knew it
+	}
+	old := u.t.fileBytes(j.addr, len(now))
+	if old == nil {
+		return fmt.Errorf("the text at %#x leads into trampolines, and what was there before is not known: nothing was unmapped", j.addr)
+	}
+	if bytes.Equal(now, old) {
+		return nil
+	}
+	r.Restored++
+	return w.WriteText(process.Addr(j.addr), old)
+}
+
+// fileBytes is what the file has for n bytes of the text; nil if that is not known.
+func (t *target) fileBytes(addr uint64, n int) []byte {
+	o := t.objectAt(addr)
+	if o == nil {
+		return nil
+	}
+	code, err := o.Code(addr-o.bias, addr-o.bias+uint64(n))
+	if err != nil {
+		return nil
+	}
+	return append([]byte(nil), code...)
+}
