@@ -46,12 +46,12 @@ func (s *Search) Bottlenecks() []Bottleneck {
 func (s *Search) deepest() []*node {
 	var list []*node
 	for _, n := range s.graph.nodes {
-		if n.state != True || n.isRoot() || s.covered(n) != nil {
+		if n.state != True || n.isRoot() || s.covered(n) != nil || n.shared() {
 			continue
 		}
 		deeper := false
 		n.descend(func(m *node) bool {
-			deeper = deeper || m != n && m.hyp == n.hyp && m.state == True
+			deeper = deeper || m != n && m.hyp == n.hyp && m.state == True && !m.shared()
 			return !deeper
 		})
 		if !deeper {
@@ -59,6 +59,25 @@ func (s *Search) deepest() []*node {
 		}
 	}
 	return list
+}
+
+// wholeShare is how much of a node's value one thread must have for the thread to be worth naming.
+const wholeShare = 0.9
+
+// shared tells whether the node, or one above it, is the part of a single thread or process in what several have: then the
+// node without that part says it better, and once.
+func (n *node) shared() bool {
+	found := false
+	n.climb(func(m *node) bool {
+		if m.via == grid.Process && m.focus.Depth(grid.Process) > 0 {
+			for _, p := range m.parents {
+				found = found || p.hyp == m.hyp && p.state == True && p.focus.Depth(grid.Process) < m.focus.Depth(grid.Process) &&
+					!p.isRoot() && m.est.value < wholeShare*p.est.value
+			}
+		}
+		return !found
+	})
+	return found
 }
 
 func (s *Search) bottleneck(n *node) Bottleneck {

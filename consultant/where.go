@@ -135,10 +135,11 @@ func (s *Search) codeBusy(n *node, now float64) bool {
 	})
 }
 
-// covered returns a true node of the same hypothesis and phase whose focus is a proper part of n's; nil if none.
+// covered returns a true node of the same hypothesis and phase that says more than n: its focus is a proper part of n's, and it
+// is not one thread's part of what several have. nil if there is none.
 func (s *Search) covered(n *node) *node {
 	for _, m := range s.graph.nodes {
-		if m != n && m.state == True && m.hyp == n.hyp && m.phase == n.phase && m.focus != n.focus && n.focus.Covers(m.focus) {
+		if m != n && m.state == True && m.hyp == n.hyp && m.phase == n.phase && m.focus != n.focus && n.focus.Covers(m.focus) && !m.shared() {
 			return m
 		}
 	}

@@ -17,6 +17,9 @@ func (d *Daemon) Refinements(f grid.Focus, h grid.Hierarchy) []grid.Focus {
 	}
 	e := f.Elements(h)
 	var out []grid.Focus
+	if h == grid.Process && len(d.targets) == 1 && d.targets[0].threads.count() == 1 {
+		return nil // one thread is the whole program
+	}
 	if h == grid.Process && len(e) == 0 && len(d.targets) == 1 {
 		e = []string{d.targets[0].name} // one process: its threads are the next step
 		f = f.Refine(h, e...)
