@@ -283,15 +283,16 @@ func TestExecInTheMiddle(t *testing.T) {
 	}
 }
 
-// execOnceSource executes itself once when it is told to, while other threads compute.
+// execOnceSource executes itself once when it is told to, from its youngest thread, while others compute.
 const execOnceSource = `
 #include <stdio.h>
 #include <unistd.h>
 #include <pthread.h>
+static char *name;
 static void *spin(void *a) { volatile long x = 0; for (;;) x++; return 0; }
-int main(int argc, char **argv) { pthread_t t; char c; if (argc > 1) { puts("end 1"); fflush(stdout); while (read(0, &c, 1) > 0); return 0; }
-  for (int i = 0; i < 6; i++) pthread_create(&t, 0, spin, 0); puts("ready"); fflush(stdout);
-  if (read(0, &c, 1) == 1) execl("/proc/self/exe", argv[0], "again", NULL); return 9; }
+static void *last(void *a) { char c; puts("ready"); fflush(stdout); if (read(0, &c, 1) == 1) execl("/proc/self/exe", name, "again", NULL); _exit(9); }
+int main(int argc, char **argv) { pthread_t t; char c; name = argv[0]; if (argc > 1) { puts("end 1"); fflush(stdout); while (read(0, &c, 1) > 0); return 0; }
+  for (int i = 0; i < 6; i++) pthread_create(&t, 0, i < 5 ? spin : last, 0); for (;;) pause(); }
 `
 
 // TestExecWhileAttaching: the exec waits for a thread that we have attached and must collect, while our next PTRACE_SEIZE waits for the exec.
