@@ -24,7 +24,7 @@ type threadTable struct {
 	rootIDs   map[pcl.FuncID]int
 	objects   *objectTable
 	live      int
-	stopsSeen int // stops of the target until the last refresh
+	stopsSeen [2]int // stops of the target until the last two refreshes
 }
 
 // A threadRow is what is known of one thread.
@@ -65,8 +65,8 @@ func (tt *threadTable) refresh(now float64, round int) {
 		return
 	}
 	tt.live = len(times)
-	stops := tt.t.stops - tt.stopsSeen
-	tt.stopsSeen = tt.t.stops
+	stops := tt.t.stops - tt.stopsSeen[0] // of this interval and the last: a stop may still be under way at a refresh
+	tt.stopsSeen = [2]int{tt.stopsSeen[1], tt.t.stops}
 	for _, k := range times {
 		r := tt.rows[k.TID]
 		if r == nil || r.times.Start != 0 && k.Start != r.times.Start {
@@ -76,7 +76,7 @@ func (tt *threadTable) refresh(now float64, round int) {
 		} else {
 			r.prev = r.times
 		}
-		if k.Slices-r.prev.Slices > slicesOfStop*uint64(stops) {
+		if r.ranByItself(k, uint64(stops)) {
 			r.quietSince = now
 		}
 		r.times, r.round = k, round
@@ -94,9 +94,20 @@ func (tt *threadTable) refresh(now float64, round int) {
 	}
 }
 
-// slicesOfStop is how often a blocked thread is put on a processor at most when we stop it and let it go: to stop, to go
-// back into its call, and once more if the call had to be repeated. That is our doing and not work of its own.
-const slicesOfStop = 3
+// What stopping a blocked thread and letting it go costs it at most: it is put on a processor to stop, to go back into its
+// call, and more often where others want the processor. That is our doing and not work of its own.
+const (
+	slicesOfStop = 6
+	runOfStop    = time.Millisecond
+)
+
+// ranByItself tells whether a thread has run since its last row for another reason than our stops.
+func (r *threadRow) ranByItself(k kernel.ThreadTimes, stops uint64) bool {
+	if stops == 0 {
+		return k.Slices != r.prev.Slices || k.Run != r.prev.Run
+	}
+	return k.Slices-r.prev.Slices > slicesOfStop*stops || k.Run-r.prev.Run > runOfStop*time.Duration(stops)
+}
 
 // parkAfter is how long a thread must not have run, in seconds, before its waiting counts as having nothing to do.
 const parkAfter = 1.0
