@@ -40,18 +40,23 @@ const (
 	futexLockPI  = 6
 )
 
-// idles decides whether a blocked thread has nothing to do. quiet is how long it has not run, in seconds.
+// rareWakes is how often a second a thread must be woken for its waiting on a condition to count: a pool that gets something
+// to do every other second is idle in between.
+const rareWakes = 4.0
+
+// idles decides whether a blocked thread has nothing to do. quiet is how long it has not run, in seconds; wakes how often a
+// second it has been woken lately.
 //
 // A thread that waits for a lock is never idle. One that waits for another thread to signal it (condition variable, semaphore,
-// join) or to send something is waiting if that happens all the time, and parked if nothing came for parkAfter.
-func idles(c kernel.BlockedCall, quiet float64) bool {
+// join) or to send something is waiting if that happens all the time, and parked if it is rare or nothing came for parkAfter.
+func idles(c kernel.BlockedCall, quiet, wakes float64) bool {
 	if alwaysIdle[c.NR] {
 		return true
 	}
 	switch c.NR {
 	case sysFutex:
 		cmd := c.Args[1] & futexCommand
-		return cmd != futexWait && cmd != futexLockPI && quiet >= parkAfter
+		return cmd != futexWait && cmd != futexLockPI && (quiet >= parkAfter || wakes < rareWakes)
 	case sysRead, sysRecvfrom, sysRecvmsg, sysRestart, -1:
 		return quiet >= parkAfter
 	}

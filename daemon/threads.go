@@ -24,7 +24,8 @@ type threadTable struct {
 	rootIDs   map[pcl.FuncID]int
 	objects   *objectTable
 	live      int
-	stopsSeen [2]int // stops of the target until the last two refreshes
+	refreshed float64 // session time of the last refresh
+	stopsSeen [2]int  // stops of the target until the last two refreshes
 }
 
 // A threadRow is what is known of one thread.
@@ -36,6 +37,7 @@ type threadRow struct {
 	prev  kernel.ThreadTimes
 
 	quietSince float64 // session time since which it has not run
+	wakes      float64 // how often a second it is put on a processor, lately, our stops left out
 	call       kernel.BlockedCall
 	parked     bool
 	idle       bool   // waits for work or time, as of the last look
@@ -79,8 +81,10 @@ func (tt *threadTable) refresh(now float64, round int) {
 		if r.ranByItself(k, uint64(stops)) {
 			r.quietSince = now
 		}
+		r.countWakes(k, uint64(stops), now-tt.refreshed)
 		r.times, r.round = k, round
 	}
+	tt.refreshed = now
 	for tid, r := range tt.rows {
 		if r.round != round {
 			tt.t.d.tree.Retire(grid.Process, tt.t.name, r.name)
@@ -107,6 +111,17 @@ func (r *threadRow) ranByItself(k kernel.ThreadTimes, stops uint64) bool {
 		return k.Slices != r.prev.Slices || k.Run != r.prev.Run
 	}
 	return k.Slices-r.prev.Slices > slicesOfStop*stops || k.Run-r.prev.Run > runOfStop*time.Duration(stops)
+}
+
+// wakesMemory is over how long the rate of wakes is taken, in seconds.
+const wakesMemory = 2.0
+
+func (r *threadRow) countWakes(k kernel.ThreadTimes, stops uint64, interval float64) {
+	if interval <= 0 {
+		return
+	}
+	n := float64(k.Slices-r.prev.Slices) - float64(slicesOfStop*stops)
+	r.wakes += (max(n, 0)/interval - r.wakes) * min(interval/wakesMemory, 1)
 }
 
 // parkAfter is how long a thread must not have run, in seconds, before its waiting counts as having nothing to do.
@@ -236,7 +251,7 @@ func (tt *threadTable) look(tid int, now float64) (call kernel.BlockedCall, kind
 	r.parked = false
 	if !call.Running {
 		kind = lookWaiting
-		if idles(call, now-r.quietSince) {
+		if idles(call, now-r.quietSince, r.wakes) {
 			kind = lookIdle
 			r.parked = true
 		}
