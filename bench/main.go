@@ -24,7 +24,7 @@ type Result struct {
 	UprobeNS          *float64 `json:"uprobe_ns"`           // added by the kernel's own probe at the same entry; null where there is none
 	AttachMS          float64  `json:"attach_ms"`           // redis-server: attach, with the table of its functions
 	InsertMS          float64  `json:"insert_ms"`           // a counter at every function of it, analysis included
-	InsertPauseUS     int64    `json:"insert_pause_us"`     // the longest time it stood still meanwhile
+	InsertPauseUS     int64    `json:"insert_pause_us"`     // the longest time it stood still meanwhile; the median of the rounds
 	RemoveMS          float64  `json:"remove_ms"`           // all of them out again, nothing left
 	InsertedFunctions int      `json:"inserted_functions"`
 	CounterPerLimit   float64  `json:"wall_timer_per_limit"` // wall_timer_pair_ns / rdtsc_pair_ns

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 
 	"culprit/daemon/process"
 	"culprit/grid"
@@ -118,12 +119,7 @@ func (d *Daemon) discover() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, t := range d.targets {
-		if t.ended {
-			continue
-		}
-		if err := t.proc.CheckExec(); err != nil {
-			d.logf("%s: %v", t.name, err)
-			d.end(t)
+		if !d.lives(t) {
 			continue
 		}
 		known := len(t.objects)
@@ -142,9 +138,11 @@ func (d *Daemon) publishCode(t *target) {
 	d.mu.Lock()
 	objects := append([]*object(nil), t.objects...)
 	d.mu.Unlock()
-	for _, o := range objects {
-		o.Functions() // reads the tables, which takes a while, before the lock is taken
+	var wg sync.WaitGroup
+	for _, o := range objects { // reads the tables, which takes a while, before the lock is taken
+		wg.Go(func() { o.Functions() })
 	}
+	wg.Wait()
 	d.mu.Lock()
 	t.names()
 	for id, f := range t.funcs {

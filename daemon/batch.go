@@ -33,7 +33,7 @@ func (e *busyError) Error() string {
 const retries = 25
 
 // pagesPerStop bounds how much text is written while the target is stopped: some 5 us a page.
-const pagesPerStop = 48
+const pagesPerStop = 24
 
 // apply brings sites to what is wanted at them: new trampolines first, then the ledger, then the bytes of the text, then
 // catch-up. A large batch takes several short stops; the last one starts all of its pairs together. Sites in whose windows

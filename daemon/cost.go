@@ -77,7 +77,11 @@ type pauseLog struct {
 	count int
 	max   time.Duration
 	sum   time.Duration
+	last  []time.Duration // at most keepPauses
 }
+
+// keepPauses is how many pauses are kept one by one.
+const keepPauses = 256
 
 func (l *pauseLog) add(p process.Pause) {
 	if p.Total == 0 {
@@ -88,6 +92,16 @@ func (l *pauseLog) add(p process.Pause) {
 	l.count++
 	l.max = max(l.max, p.Total)
 	l.sum += p.Total
+	if l.last = append(l.last, p.Total); len(l.last) > keepPauses {
+		l.last = l.last[1:]
+	}
+}
+
+// Pauses returns how long the targets stood still in each of the last stops, oldest first; 256 at most.
+func (d *Daemon) Pauses() []time.Duration {
+	d.pauses.mu.Lock()
+	defer d.pauses.mu.Unlock()
+	return append([]time.Duration(nil), d.pauses.last...)
 }
 
 func (l *pauseLog) total() time.Duration {

@@ -3,6 +3,8 @@ package daemon
 import (
 	"errors"
 	"fmt"
+	"runtime"
+	"sync"
 
 	"culprit/daemon/process"
 	"culprit/grid"
@@ -14,6 +16,7 @@ import (
 func (d *Daemon) Enable(keys []grid.PairKey, sink grid.Sink) []grid.EnableResult {
 	d.enabling.Lock()
 	defer d.enabling.Unlock()
+	d.analyse(keys)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	results := make([]grid.EnableResult, len(keys))
@@ -44,6 +47,34 @@ func (d *Daemon) Enable(keys []grid.PairKey, sink grid.Sink) []grid.EnableResult
 		results[i].Tier, results[i].Since = p.tier, now
 	}
 	return results
+}
+
+// analyse decodes the functions of a large batch on all processors, before the batch takes the lock.
+func (d *Daemon) analyse(keys []grid.PairKey) {
+	const large = 64
+	if len(keys) < large {
+		return
+	}
+	var fns []*function
+	d.mu.Lock()
+	for _, k := range keys {
+		for _, t := range d.targets {
+			for id := range t.focusFunctions(k.Focus) {
+				fns = append(fns, t.funcs[id])
+			}
+		}
+	}
+	d.mu.Unlock()
+	var wg sync.WaitGroup
+	n := runtime.GOMAXPROCS(0)
+	for i := range n {
+		wg.Go(func() {
+			for j := i; j < len(fns); j += n {
+				fns[j].analyse()
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // start takes the readings from which a new pair grows.
