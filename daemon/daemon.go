@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"culprit/daemon/kernel"
+	"culprit/daemon/process"
 	"culprit/grid"
 	"culprit/internal/safetext"
 	"culprit/pcl"
@@ -177,6 +179,20 @@ func (d *Daemon) await(t *target) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.end(t)
+}
+
+// lives reports whether a target still runs the program that was opened; one that does not is retired. d.mu is held.
+func (d *Daemon) lives(t *target) bool {
+	if t.ended {
+		return false
+	}
+	err := t.proc.CheckExec()
+	if errors.Is(err, process.ErrTargetExeced) || errors.Is(err, process.ErrTargetExited) {
+		d.logf("%s: %v", t.name, err)
+		d.end(t)
+		return false
+	}
+	return true
 }
 
 // end retires a target. d.mu is held.

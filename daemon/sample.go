@@ -27,7 +27,9 @@ func (t *target) read(now float64) *reading {
 	}
 	r.slots = t.seg.used(nil)
 	for _, s := range r.slots {
-		r.owner[s] = t.threads.owner(t.seg.load(s, 0))
+		if !t.ended { // afterwards there is nobody for whom time goes on
+			r.owner[s] = t.threads.owner(t.seg.load(s, 0))
+		}
 	}
 	r.tsc = tsc()
 	return r
@@ -158,7 +160,7 @@ func (d *Daemon) tick() {
 	defer d.mu.Unlock()
 	d.round++
 	for _, t := range d.targets {
-		if !t.ended {
+		if d.lives(t) {
 			t.threads.refresh(now, d.round)
 			t.threads.settle()
 		}
