@@ -116,16 +116,23 @@ func threadName(pid, tid int) string {
 
 // discover looks for code that the targets have mapped since, and for programs that they became.
 func (d *Daemon) discover() {
+	d.enabling.Lock()
+	defer d.enabling.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, t := range d.targets {
 		if !d.lives(t) {
 			continue
 		}
-		known := len(t.objects)
-		if err := t.loadObjects(); err == nil && len(t.objects) > known {
+		known := t.loads
+		if err := t.loadObjects(); err == nil && t.loads > known {
 			d.logf("%s has loaded more code", t.name)
 			d.publish(t)
+		}
+		if sites := t.reloaded(); len(sites) > 0 {
+			if _, err := t.apply(sites, nil); err != nil {
+				d.logf("%s: patching what was loaded again: %v", t.name, err)
+			}
 		}
 	}
 }

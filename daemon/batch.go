@@ -29,6 +29,19 @@ func (e *busyError) Error() string {
 	return fmt.Sprintf("thread %d stands inside the bytes to be replaced at %#x", e.tid, e.s.Addr)
 }
 
+// errMoved says that code is not mapped where it was found.
+var errMoved = errors.New("the target has unloaded the code")
+
+// A siteError says that the bytes at one site are not what they should be.
+type siteError struct {
+	s   *site
+	err error
+}
+
+func (e *siteError) Error() string { return e.err.Error() }
+
+func (e *siteError) Unwrap() error { return e.err }
+
 // retries is how often a stop is repeated because a thread stood in a window: each one is a new chance.
 const retries = 25
 
@@ -79,16 +92,36 @@ func (t *target) applySome(sites []*site, fresh []*part, busy map[*site]error) e
 			return nil
 		}
 		err = t.commit(changes, fresh)
-		var be *busyError
-		if !errors.As(err, &be) {
+		if err == nil {
+			return nil
+		}
+		if !t.again(err, &try, busy) {
 			return err
 		}
-		if try >= retries {
-			busy[be.s] = be
-			try = 0
-		}
-		time.Sleep(time.Duration(1+try) * time.Millisecond)
 	}
+}
+
+// again decides what becomes of a batch that failed: it is tried once more where waiting helps, or without what does not fit.
+func (t *target) again(err error, try *int, busy map[*site]error) bool {
+	var be *busyError
+	var se *siteError
+	switch {
+	case errors.As(err, &be):
+		if *try >= retries {
+			busy[be.s] = be
+			*try = 0
+		}
+		time.Sleep(time.Duration(1+*try) * time.Millisecond)
+		return true
+	case errors.Is(err, errMoved):
+		return *try < retries && t.loadObjects() == nil
+	case errors.As(err, &se):
+		if len(t.reloaded()) == 0 {
+			busy[se.s] = se.err
+		}
+		return true
+	}
+	return false
 }
 
 // prepare generates the trampolines of a batch and works out the bytes.
@@ -99,7 +132,7 @@ func (t *target) prepare(sites []*site, busy map[*site]error) (changes []*change
 		}
 	}()
 	for _, s := range sites {
-		if busy[s] != nil || s.empty() && s.base == nil {
+		if busy[s] != nil || s.gone || s.empty() && s.base == nil {
 			continue
 		}
 		c := &change{s: s}
@@ -122,7 +155,7 @@ func (c *change) layOut() error {
 	if c.base == nil {
 		for i := len(s.pieces) - 1; i >= 0; i-- { // the way in first, then what it led to
 			p := s.pieces[i]
-			c.pieces = append(c.pieces, patched{addr: p.addr, old: p.new, new: p.old, ledger: p.ledger})
+			c.pieces = append(c.pieces, patched{s: s, addr: p.addr, old: p.new, new: p.old, ledger: p.ledger})
 		}
 		return nil
 	}
@@ -138,7 +171,7 @@ func (c *change) layOut() error {
 		if old == nil {
 			return fmt.Errorf("the bytes at %#x cannot be read from the file", p.Addr)
 		}
-		c.pieces = append(c.pieces, patched{addr: p.Addr, old: old, new: p.Bytes, ledger: -1})
+		c.pieces = append(c.pieces, patched{s: s, addr: p.Addr, old: old, new: p.Bytes, ledger: -1})
 	}
 	return nil
 }
@@ -166,6 +199,9 @@ func (t *target) commit(changes []*change, fresh []*part) error {
 	}
 	wrote := false
 	err := t.stop(func(w *process.World) error {
+		if err := t.inPlace(w, pages); err != nil {
+			return err
+		}
 		if err := t.checkPCs(w, changes); err != nil {
 			return err
 		}
@@ -258,10 +294,10 @@ func (c *change) rank(i int) int {
 }
 
 // touch has the kernel make the target's own copy of every page before the target is stopped, which is the costly part of a
-// first write: one byte is written over itself.
+// first write: one byte is written over itself. Only for code that cannot go away in between.
 func (t *target) touch(pages []*pageEdit) error {
 	for _, pg := range pages {
-		if t.ownPages[pg.addr] {
+		if t.ownPages[pg.addr] || !t.resident(t.objectAt(pg.addr)) {
 			continue
 		}
 		if err := t.proc.Touch(process.Addr(pg.addr)); err != nil {
@@ -301,12 +337,12 @@ func (pg *pageEdit) edited(w *process.World) ([]byte, error) {
 		return nil, fmt.Errorf("reading the target's code at %#x: %w", pg.addr, err)
 	}
 	for _, p := range pg.pieces {
-		at := p.addr & pageMask
-		if !bytes.Equal(page[at:at+uint64(len(p.old))], p.old) {
-			return nil, &process.Refused{Point: "code at " + hex(p.addr),
-				Reason: fmt.Sprintf("it holds % x where % x was expected: somebody else has changed it", page[at:at+uint64(len(p.old))], p.old)}
+		now := page[p.addr&pageMask:][:len(p.old)]
+		if !bytes.Equal(now, p.old) {
+			return nil, &siteError{p.s, &process.Refused{Point: "code at " + hex(p.addr),
+				Reason: fmt.Sprintf("it holds % x where % x was expected: somebody else has changed it", now, p.old)}}
 		}
-		copy(page[at:], p.new)
+		copy(now, p.new)
 	}
 	return page, nil
 }

@@ -18,6 +18,7 @@ type site struct {
 	room     room      // where base is
 	spare    []room    // where it was
 	pieces   []patched // written bytes, in order
+	gone     bool      // its code was unloaded
 }
 
 // An ownedGroup is the mini-trampolines of one part at one mark.
@@ -28,6 +29,7 @@ type ownedGroup struct {
 
 // A patched piece is one written run of bytes with its ledger entry.
 type patched struct {
+	s      *site
 	addr   uint64
 	old    []byte
 	new    []byte

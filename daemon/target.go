@@ -22,6 +22,7 @@ type target struct {
 	seg  *segment
 
 	objects    []*object // in order of load address
+	loads      int       // objects that were ever found
 	funcs      map[pcl.FuncID]*function
 	index      map[string]map[string][]pcl.FuncID // module -> function name -> ids
 	sites      map[uint64]*site                   // by address of the first displaced instruction
@@ -43,6 +44,8 @@ type object struct {
 	*image.Object
 	name   string
 	path   string
+	key    fileKey
+	text   uint64 // where its executable mapping begins
 	lo, hi uint64
 	bias   uint64
 	file   io.Closer
@@ -205,6 +208,7 @@ func (t *target) loadObjects() error {
 	if err != nil {
 		return err
 	}
+	t.unloadObjects(maps)
 	var firstErr error
 	for i, m := range maps {
 		if !m.Executable() || m.Inode == 0 || t.objectAt(uint64(m.Start)) != nil || isSegment(m) {
@@ -235,7 +239,7 @@ func (t *target) loadObject(maps []process.Mapping, i int) error {
 		t.d.logf("%s: %v", m.Path, err)
 		return err
 	}
-	o := &object{Object: img, name: t.d.images.name(t.proc, m), path: m.Path, file: file, lo: uint64(m.Start), hi: uint64(m.End)}
+	o := &object{Object: img, name: t.d.images.name(t.proc, m), path: m.Path, key: key, text: uint64(m.Start), file: file, lo: uint64(m.Start), hi: uint64(m.End)}
 	for _, s := range img.Segments() {
 		if s.Exec && s.Off&^0xfff == uint64(m.Offset)&^0xfff {
 			o.bias = uint64(m.Start) - s.Vaddr&^0xfff
@@ -246,6 +250,7 @@ func (t *target) loadObject(maps []process.Mapping, i int) error {
 			o.lo, o.hi = min(o.lo, uint64(n.Start)), max(o.hi, uint64(n.End))
 		}
 	}
+	t.loads++
 	t.objects = append(t.objects, o)
 	sort.Slice(t.objects, func(a, b int) bool { return t.objects[a].lo < t.objects[b].lo })
 	return nil

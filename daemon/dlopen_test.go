@@ -1,0 +1,94 @@
+package daemon
+
+import (
+	"testing"
+	"time"
+
+	"culprit/grid"
+	"culprit/internal/testprog"
+)
+
+// pluginKeys are pairs with the functions of the plugin, none while it is not loaded.
+func pluginKeys(d *Daemon, metric string) []grid.PairKey {
+	return functionsOf(d, metric, func(f *function) bool { return f.obj.name == "plugin" })
+}
+
+// waitForPlugin waits until the daemon has seen the plugin and its functions can be instrumented.
+func waitForPlugin(t *testing.T, d *Daemon) []grid.PairKey {
+	t.Helper()
+	for range 100 {
+		d.discover()
+		if keys := pluginKeys(d, "procedure_calls"); len(keys) > 0 {
+			return keys
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Fatal("the functions of a library that was loaded after attach do not appear")
+	return nil
+}
+
+// TestLoadedAfterAttach instruments a library that the target loads late, and lets it go again and again under the probes.
+func TestLoadedAfterAttach(t *testing.T) {
+	plugin := testprog.Build(t, "testdata/targets/plugin.c", "-shared", "-fPIC")
+	bin := testprog.Build(t, "testdata/targets/dlopener.c")
+	want := undisturbed(t, bin, plugin)
+	p := testprog.StartTarget(t, bin, plugin)
+	d := attachTo(t, p.PID)
+	var s sums
+	p.Say(t, "hold")
+	work := func(when string) {
+		keys := waitForPlugin(t, d)
+		on := enableAll(t, d, &s, keys)
+		before := map[string]float64{}
+		for _, k := range on {
+			before[k.String()] = s.of(k)
+		}
+		time.Sleep(300 * time.Millisecond)
+		d.Disable(on)
+		counted := 0
+		for _, k := range on {
+			if s.of(k) > before[k.String()] {
+				counted++
+			}
+		}
+		if counted < 2 {
+			t.Errorf("%s: %d of %d functions of the plugin were called", when, counted, len(on))
+		}
+	}
+	work("held")
+	p.Say(t, "release")
+	comings := storm(t, d, p)
+	p.Say(t, "hold")
+	time.Sleep(50 * time.Millisecond)
+	work("held again")
+	detachClean(t, d, p.PID)
+	if got := p.Stop(t); got != want {
+		t.Errorf("hash %s, undisturbed %s", got, want)
+	}
+	t.Logf("instrumented %d times while it came and went %d times", comings, p.Counts()["dlopen"])
+}
+
+// storm instruments the plugin, whenever it is seen, while it is loaded and unloaded about once a millisecond.
+func storm(t *testing.T, d *Daemon, p *testprog.Prog) (times int) {
+	t.Helper()
+	var s sums
+	for until := time.Now().Add(time.Duration(rounds(1500, 60000)) * time.Millisecond); time.Now().Before(until); {
+		d.discover()
+		keys := append(pluginKeys(d, "procedure_calls"), pluginKeys(d, "exec_time_inclusive")...)
+		keys = append(keys, nameOf(t, d, "procedure_calls", "use"))
+		for _, r := range d.Enable(keys, &s) {
+			if r.Err == nil {
+				times++
+			}
+		}
+		if times%2 == 0 {
+			d.discover()
+		}
+		d.Disable(keys)
+		d.Settle()
+		if !p.Alive() {
+			t.Fatalf("the target has died: status %d, last lines %q", p.Wait(t, time.Second), last(p.Lines(), 3))
+		}
+	}
+	return times
+}
