@@ -1,6 +1,12 @@
 package daemon
 
-import "culprit/daemon/kernel"
+import (
+	"encoding/binary"
+	"time"
+
+	"culprit/daemon/kernel"
+	"culprit/daemon/process"
+)
 
 // Waiting for work is not a bottleneck. Which waits those are is decided from the system call that a thread is blocked in.
 
@@ -14,6 +20,7 @@ const (
 	sysRecvfrom     = 45
 	sysRecvmsg      = 47
 	sysWait4        = 61
+	sysSemop        = 65
 	sysSelect       = 23
 	sysRtSigwait    = 128
 	sysRtSigsuspend = 130
@@ -26,6 +33,7 @@ const (
 	sysEpollPwait   = 281
 	sysAccept4      = 288
 	sysRestart      = 219
+	sysSemtimedop   = 220
 	sysEpollPwait2  = 441
 )
 
@@ -57,8 +65,50 @@ func idles(c kernel.BlockedCall, quiet, wakes float64) bool {
 	case sysFutex:
 		cmd := c.Args[1] & futexCommand
 		return cmd != futexWait && cmd != futexLockPI && (quiet >= parkAfter || wakes < rareWakes)
+	case sysSemop, sysSemtimedop:
+		return quiet >= parkAfter || wakes < rareWakes
 	case sysRead, sysRecvfrom, sysRecvmsg, sysRestart, -1:
 		return quiet >= parkAfter
 	}
 	return false
+}
+
+// longPoll is the longest time after which a wait may give up and still be a look whether there is something to do,
+// rather than waiting for an answer.
+const longPoll = time.Second
+
+// polls tells whether a thread waits for something that gives up after a moment, again and again, as others do with poll.
+func (tt *threadTable) polls(r *threadRow, call kernel.BlockedCall) bool {
+	if w := (wait{call.NR, call.Args[0], r.quietSince}); w != r.asked { // once for each wait
+		timeout := tt.timeout(call)
+		r.asked, r.polling = w, timeout > 0 && timeout <= longPoll
+	}
+	return r.polling
+}
+
+// timeout is after what time a blocked call gives up, as far as its arguments say; 0 if it never does.
+func (tt *threadTable) timeout(call kernel.BlockedCall) time.Duration {
+	switch {
+	case call.NR == sysRecvfrom || call.NR == sysRecvmsg:
+		d, err := kernel.ReceiveTimeout(tt.t.proc.PID(), int(int32(call.Args[0])))
+		if err != nil {
+			return 0
+		}
+		return d
+	case call.NR == sysSemtimedop && call.Args[3] != 0:
+		var b [16]byte // struct timespec
+		if tt.t.proc.ReadMem(process.Addr(call.Args[3]), b[:]) != nil {
+			return 0
+		}
+		sec, ns := binary.LittleEndian.Uint64(b[:]), binary.LittleEndian.Uint64(b[8:])
+		return time.Duration(min(sec, 3600))*time.Second + time.Duration(min(ns, 1e9))
+	}
+	return 0
+}
+
+// A wait is one wait of a thread: the call, its descriptor, and since when.
+type wait struct {
+	nr    int
+	fd    uint64
+	since float64
 }

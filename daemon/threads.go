@@ -39,6 +39,8 @@ type threadRow struct {
 	quietSince float64 // session time since which it has not run
 	wakes      float64 // how often a second it is put on a processor, lately, our stops left out
 	call       kernel.BlockedCall
+	asked      wait // the wait that polling is known for
+	polling    bool
 	parked     bool
 	idle       bool   // waits for work or time, as of the last look
 	looks      [3]int // samples since the last tick: running or ready, waiting, idle
@@ -251,7 +253,7 @@ func (tt *threadTable) look(tid int, now float64) (call kernel.BlockedCall, kind
 	r.parked = false
 	if !call.Running {
 		kind = lookWaiting
-		if idles(call, now-r.quietSince, r.wakes) {
+		if idles(call, now-r.quietSince, r.wakes) || tt.polls(r, call) {
 			kind = lookIdle
 			r.parked = true
 		}
