@@ -23,7 +23,7 @@ import (
 type Options struct {
 	Library  *pcl.Library // metrics; required
 	Budget   float64      // fraction of the target's time that probes may use, for its own decisions; 0.02 if 0
-	Children bool         // whether threads and children that are born later are measured too
+	Children bool         // whether programs that targets start are measured too
 	Log      func(string) // nil = dropped; called from any goroutine
 }
 
@@ -48,6 +48,7 @@ type Daemon struct {
 	owner    uint64
 	round    int
 	refused  map[string]string
+	shunned  map[int]uint64 // children that cannot be measured, by pid: their start time
 	inserted int
 	removed  int
 
@@ -81,7 +82,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 	}
 	host, _ := os.Hostname()
 	d := &Daemon{opts: opts, tree: grid.NewTree(), clock: clock, prices: measurePrices(clock.Hz()), host: host, ncpu: runtime.NumCPU(),
-		began: time.Now(), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, stopped: make(chan struct{}), ended: make(chan struct{})}
+		began: time.Now(), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, shunned: map[int]uint64{}, stopped: make(chan struct{}), ended: make(chan struct{})}
 	d.tree.Add(grid.Machine, host)
 	for _, pid := range pids {
 		if err := ctx.Err(); err != nil {
@@ -133,14 +134,24 @@ func (d *Daemon) sampleLoop() {
 		d.tick()
 		if n%5 == 0 {
 			d.clock.Refine()
-			for _, t := range d.targets {
-				t.profile.age()
-			}
+			d.age()
 		}
 		if n%10 == 0 {
 			d.clean()
 			d.discover()
+			if d.opts.Children {
+				d.follow()
+			}
 		}
+	}
+}
+
+// age lets old stack samples fade.
+func (d *Daemon) age() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, t := range d.targets {
+		t.profile.age()
 	}
 }
 
@@ -159,6 +170,7 @@ func (d *Daemon) lookLoop() {
 			if t.ended {
 				continue
 			}
+			d.makeRoom(t)
 			t.profile.look(d.Now())
 			if n%4 == 0 {
 				t.profile.take()
@@ -221,6 +233,7 @@ type TargetInfo struct {
 	Runtime string // "c", "cxx", "go" or "rust"
 	Threads int
 	Ended   bool
+	Lossy   bool // more threads lived than can be told apart: its numbers are lower bounds
 }
 
 // Targets lists what is measured.
@@ -228,7 +241,7 @@ func (d *Daemon) Targets() (infos []TargetInfo) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, t := range d.targets {
-		infos = append(infos, TargetInfo{Host: d.host, PID: t.proc.PID(), Exe: path.Join(path.Dir(t.exe), t.main().name), Runtime: t.runtime(), Threads: t.threads.count(), Ended: t.ended})
+		infos = append(infos, TargetInfo{Host: d.host, PID: t.proc.PID(), Exe: path.Join(path.Dir(t.exe), t.main().name), Runtime: t.runtime(), Threads: t.threads.count(), Ended: t.ended, Lossy: t.lossy})
 	}
 	return infos
 }

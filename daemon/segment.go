@@ -198,9 +198,10 @@ func (s *segment) contains(pc uint64) bool {
 
 // Thread blocks as the daemon sees them.
 
+// claims has a byte for every block, the overflow block included.
 func (s *segment) claims() []byte {
 	off := s.Geometry.DataOff()
-	return s.mem[off : off+s.Slots]
+	return s.mem[off : off+s.Slots+1]
 }
 
 func (s *segment) word(slot int, off int32) *uint64 {
@@ -228,7 +229,7 @@ func (s *segment) slotOf(threadPointer uint64) int {
 	return s.Slots
 }
 
-// used lists the slots that were ever claimed. The bytes belong to the target: any non-zero one counts.
+// used lists the slots that were ever claimed, the overflow block among them. The bytes belong to the target: any non-zero one counts.
 func (s *segment) used(buf []int) []int {
 	for i, c := range s.claims() {
 		if c != 0 {
@@ -239,7 +240,7 @@ func (s *segment) used(buf []int) []int {
 }
 
 // overflowed reports whether some thread found no block of its own: numbers are then lower bounds.
-func (s *segment) overflowed() bool { return s.mem[s.Geometry.DataOff()+s.Slots] != 0 }
+func (s *segment) overflowed() bool { return s.claims()[s.Slots] != 0 }
 
 // unmap removes the segment from the stopped target. Every jump into it must be gone.
 func (s *segment) unmap(w *process.World) error {

@@ -15,12 +15,13 @@ type Env struct {
 	GateAddr   uint64 // of a 32-bit word that is 0 in children that the process has forked; 0 = there is none
 }
 
-// hashFactor spreads thread pointers over slots: 2^32 / golden ratio, as an immediate that is positive.
-const hashFactor = 0x61C88647
+// hashFactor spreads thread pointers over slots: 2^32 / golden ratio. The product is taken modulo 2^32 and its highest bits
+// count, which all lower bits of the pointer reach: stacks lie at equal distances, and must not share a slot for that.
+const hashFactor = 0x9E3779B1
 
 // Slot is the first slot at which the block of a thread pointer is looked for.
 func (g Geometry) Slot(threadPointer uint64) int {
-	return int(threadPointer * hashFactor >> (64 - g.slotBits()))
+	return int(uint32(threadPointer) * hashFactor >> (32 - g.slotBits()))
 }
 
 func (g Geometry) slotBits() uint8 { return log2(g.Slots) }
@@ -333,8 +334,7 @@ func (g *generator) reserve(n int) {
 func (g *generator) findBlock() {
 	found := g.NewLabel()
 	g.MovFS(x86.RAX, 0)
-	g.ImulRRI(x86.RCX, x86.RAX, hashFactor)
-	g.ShrRI(x86.RCX, 64-g.env.slotBits())
+	g.hash()
 	g.ShlRI(x86.RCX, log2(g.env.BlockSize))
 	g.MovImm64(x86.RAX, g.env.DataAddr)
 	g.AddRR(x86.RCX, x86.RAX)
@@ -344,6 +344,13 @@ func (g *generator) findBlock() {
 	g.LeaRIP(x86.RAX, found)
 	g.JmpAddr(g.env.SlowAddr)
 	g.Bind(found)
+}
+
+// hash leaves the slot of the thread pointer in rax in rcx: imul $hashFactor, %eax, %ecx; shr $32-bits, %ecx.
+func (g *generator) hash() {
+	f := uint32(hashFactor)
+	g.Raw(0x69, 0xC8, byte(f), byte(f>>8), byte(f>>16), byte(f>>24))
+	g.Raw(0xC1, 0xE9, 32-g.env.slotBits())
 }
 
 // group emits the minis of one owner behind their switches: several where one short jump does not reach over all.

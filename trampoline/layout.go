@@ -27,9 +27,9 @@ type Geometry struct {
 	CodeSize  int // bytes reserved for all islands
 }
 
-// DefaultGeometry suits a process with the given number of threads: four slots for each of them, 1,024 at least.
+// DefaultGeometry suits a process with the given number of threads: four slots for each of them, 2,048 at least.
 func DefaultGeometry(threads int) Geometry {
-	slots := 1024
+	slots := 2048
 	for slots < 4*threads && slots < 1<<16 {
 		slots *= 2
 	}
