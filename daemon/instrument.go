@@ -137,6 +137,7 @@ func (b *batch) touch(p *part) {
 func (b *batch) add(key grid.PairKey, sink grid.Sink) (*pair, error) {
 	p := &pair{key: key, sink: sink, tier: grid.TierKernel}
 	covered := false
+	var errs []error // a function of one program need not be in another
 	for _, t := range b.d.targets {
 		if t.ended || !t.selected(key.Focus) {
 			continue
@@ -144,18 +145,19 @@ func (b *batch) add(key grid.PairKey, sink grid.Sink) (*pair, error) {
 		covered = true
 		part, err := b.part(t, key)
 		if err != nil {
-			for _, q := range p.parts {
-				b.takeBack(q)
-			}
-			return nil, err
+			errs = append(errs, err)
+			continue
 		}
 		p.parts = append(p.parts, part)
 		if part.plan.Kind != pcl.Kernel {
 			p.tier = grid.TierProbe
 		}
 	}
-	if !covered {
+	switch {
+	case !covered:
 		return nil, b.d.notCovered(key.Focus)
+	case len(p.parts) == 0:
+		return nil, errs[0]
 	}
 	return p, nil
 }

@@ -54,16 +54,20 @@ func (d *Daemon) compileAll(k grid.PairKey) (plans []costed, err error) {
 		if t.ended || !t.selected(k.Focus) {
 			continue
 		}
-		p, err := d.opts.Library.Compile(k.Metric, k.Focus, t)
-		if err != nil {
-			return nil, err
+		p, e := d.opts.Library.Compile(k.Metric, k.Focus, t)
+		if e != nil {
+			err = e
+			continue
 		}
 		plans = append(plans, costed{t, p})
 	}
-	if len(plans) == 0 {
-		return nil, d.notCovered(k.Focus)
+	switch {
+	case len(plans) > 0:
+		return plans, nil
+	case err == nil:
+		err = d.notCovered(k.Focus)
 	}
-	return plans, nil
+	return nil, err
 }
 
 // unknown collects the functions whose rate is not known or too old.
