@@ -13,7 +13,7 @@ import (
 // A shell starts a program after the attach: it is measured with what was asked for before, and left clean.
 func TestChildrenThatExecuteAreFollowed(t *testing.T) {
 	bin := testprog.Build(t, "testdata/targets/eventloop.c")
-	p := testprog.StartCmd(t, exec.Command("sh", "-c", "exec 3<&0; sleep 1; "+bin+" <&3 & wait"))
+	p := testprog.StartCmd(t, exec.Command("sh", "-c", "exec 3<&0; sleep 1; "+bin+" <&3 & wait $!"))
 	d, err := Attach(context.Background(), Options{Library: library(t), Children: true, Log: func(s string) { t.Log(s) }}, p.PID)
 	if err != nil {
 		t.Fatal(err)
