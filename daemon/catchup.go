@@ -22,7 +22,7 @@ func (t *target) catchUp(w *process.World, fresh []*part) {
 		return
 	}
 	byFunc := requestsByFunction(need)
-	buf := make([]byte, 32<<10)
+	buf := make([]byte, stackTop)
 	for _, th := range w.Threads() {
 		frames := t.frames(w, th, buf)
 		t.threads.noteStack(th.TID, th.Regs.Fs_base, frames)

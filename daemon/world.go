@@ -33,6 +33,9 @@ type retired struct {
 // stack cannot be walked to its end.
 const stackScan = 64 << 10
 
+// stackTop is how much of a stack is read at once for a walk: most stacks are shallow.
+const stackTop = 4 << 10
+
 // A span of addresses, both ends exclusive: lo < pc < hi.
 type addrSpan struct {
 	lo, hi uint64
@@ -83,7 +86,7 @@ func (t *target) standing(w *process.World, spans []addrSpan) (tids map[int]int)
 	for _, th := range w.Threads() {
 		mine := func(owner int) { tids[owner] = th.TID }
 		set.owners(th.Regs.Rip, mine)
-		n := readStack(w, th.Regs.Rsp, buf)
+		n := readStack(w, th.Regs.Rsp, buf[:stackTop])
 		at := th.Regs.Rsp &^ 7
 		pcs, end, whole := t.interrupted(threadRegs(th), cachedStack(at, buf[:n], worldReader(w)))
 		for _, pc := range pcs {
@@ -92,6 +95,7 @@ func (t *target) standing(w *process.World, spans []addrSpan) (tids map[int]int)
 		if whole {
 			continue
 		}
+		n = readStack(w, th.Regs.Rsp, buf)
 		for off := int(end - at); off >= 0 && off+8 <= n; off += 8 {
 			set.owners(binary.LittleEndian.Uint64(buf[off:]), mine)
 		}
