@@ -51,6 +51,10 @@ func restless(pid int, args []string) error {
 			}
 			fmt.Println("on")
 		}
+		if len(args) > 0 && args[0] == "hold" {
+			everyKind(d)
+			time.Sleep(time.Hour)
+		}
 		fmt.Println("detach")
 		if clean, err := d.Detach(); !clean {
 			return fmt.Errorf("detach: %w", err)

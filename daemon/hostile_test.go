@@ -1,0 +1,207 @@
+package daemon
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"culprit/daemon/process"
+	"culprit/grid"
+	"culprit/internal/require"
+	"culprit/internal/testprog"
+)
+
+// TestSeccomp: a target that would be killed for the calls that attaching makes in it is never killed. With the right to lift
+// the filter for those calls it is measured like any other, but processor time, which is a call in its own threads.
+func TestSeccomp(t *testing.T) {
+	bin := testprog.Build(t, "testdata/targets/seccomp.c")
+	want := undisturbed(t, bin)
+	p := testprog.StartTarget(t, bin)
+	time.Sleep(100 * time.Millisecond) // the filter comes after READY
+	d, err := Attach(context.Background(), Options{Library: library(t), Log: func(s string) { t.Log(s) }}, p.PID)
+	var unsupported *process.Unsupported
+	if err != nil && !errors.As(err, &unsupported) {
+		t.Fatalf("neither attached nor refused with a reason: %v", err)
+	}
+	if err == nil {
+		var s sums
+		polls := functionsOf(d, "procedure_calls", func(f *function) bool { return isLibc(f.obj.name) && f.fn.Name == "poll" })
+		calls, wall, cpu := polls[0], nameOf(t, d, "exec_time_inclusive", "main"), nameOf(t, d, "cpu_inclusive", "work")
+		d.mustEnable(t, &s, calls, wall)
+		if r := d.Enable([]grid.PairKey{cpu}, &s); !errors.As(r[0].Err, new(grid.ErrUnsupported)) {
+			t.Errorf("processor time under a filter: %v", r[0].Err)
+		}
+		time.Sleep(300 * time.Millisecond)
+		d.Disable([]grid.PairKey{calls, wall})
+		if s.of(calls) < 10 || s.of(wall) <= 0 {
+			t.Errorf("%v calls, %v s", s.of(calls), s.of(wall))
+		}
+		detachClean(t, d, p.PID)
+	}
+	if got := p.Stop(t); got != want {
+		t.Errorf("hash %s, undisturbed %s", got, want)
+	}
+}
+
+// TestSecondCulprit: a process has one culprit. A second one is told who the first is, also when that is frozen; when it is
+// dead, what to do.
+func TestSecondCulprit(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/selfcheck.c"))
+	first := self("victim", strconv.Itoa(p.PID), "hold")
+	out := startHelper(t, first, "on")
+	again := func(want string) {
+		t.Helper()
+		d, err := Attach(context.Background(), Options{Library: library(t)}, p.PID)
+		if err == nil {
+			d.Detach()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("a second culprit: %v, want an error with %q", err, want)
+		}
+	}
+	again("culprit with pid " + strconv.Itoa(first.Process.Pid))
+	if _, err := Restore(p.PID); err == nil || !strings.Contains(err.Error(), "alive") {
+		t.Errorf("restore while the culprit lives: %v", err)
+	}
+	unix.Kill(first.Process.Pid, unix.SIGSTOP)
+	p.MustBeat(t, 5*time.Second)
+	again("culprit with pid " + strconv.Itoa(first.Process.Pid))
+	first.Process.Kill()
+	for out.Scan() {
+	}
+	first.Wait()
+	again("culprit restore " + strconv.Itoa(p.PID))
+	restoreClean(t, p)
+	detachClean(t, attachTo(t, p.PID), p.PID)
+	p.Stop(t)
+}
+
+// startHelper starts a helper and waits until it says a word.
+func startHelper(t *testing.T, cmd *exec.Cmd, word string) *bufio.Scanner {
+	t.Helper()
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if lines.Text() == word {
+			return lines
+		}
+	}
+	t.Fatalf("the helper never said %q", word)
+	return nil
+}
+
+// TestAttachingAtTheSameTime: of several culprits that attach at once, one does.
+func TestAttachingAtTheSameTime(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/selfcheck.c"))
+	lib := library(t)
+	for range rounds(3, 30) {
+		attached := make(chan *Daemon, 4)
+		for range cap(attached) {
+			go func() {
+				d, _ := Attach(context.Background(), Options{Library: lib}, p.PID)
+				attached <- d
+			}()
+		}
+		n := 0
+		var ds []*Daemon
+		for range cap(attached) {
+			if d := <-attached; d != nil {
+				n++
+				ds = append(ds, d)
+			}
+		}
+		for _, d := range ds {
+			detachClean(t, d, p.PID)
+		}
+		if n > 1 {
+			t.Errorf("%d culprits at once", n)
+		}
+	}
+	p.Stop(t)
+}
+
+// TestVandal: whatever a target does to the memory that it shares with us, the daemon lives and lets go of it.
+func TestVandal(t *testing.T) {
+	bin := testprog.Build(t, "daemon/testdata/vandal.c")
+	for _, how := range []string{"scribble", "ledger", "unmap"} {
+		t.Run(how, func(t *testing.T) {
+			p := testprog.StartTarget(t, bin)
+			d := attachTo(t, p.PID)
+			var s sums
+			keys := []grid.PairKey{nameOf(t, d, "procedure_calls", "work"), nameOf(t, d, "exec_time_inclusive", "work"), nameOf(t, d, "cpu_inclusive", "work"), nameOf(t, d, "exec_time_inclusive", "main")}
+			d.mustEnable(t, &s, keys...)
+			time.Sleep(250 * time.Millisecond)
+			p.Say(t, how)
+			if p.Expect(t, "DONE ", 5*time.Second) == "DONE 0" {
+				t.Fatal("nothing to vandalise was found")
+			}
+			time.Sleep(500 * time.Millisecond)
+			d.Disable(keys[2:])
+			d.Settle()
+			p.MustBeat(t, 5*time.Second)
+			if how == "ledger" {
+				restoreFromFiles(t, d, p)
+			} else {
+				detachClean(t, d, p.PID)
+			}
+			p.Stop(t)
+		})
+	}
+}
+
+// restoreFromFiles forgets the target as a killed daemon would, and restores it although its ledger is noise.
+func restoreFromFiles(t *testing.T, d *Daemon, p *testprog.Prog) {
+	t.Helper()
+	d.stopOnce.Do(func() { close(d.stopped) })
+	d.loops.Wait()
+	for _, tg := range d.targets {
+		tg.detached = true
+		tg.close()
+	}
+	if r, err := Restore(p.PID); err != nil || r.Restored == 0 {
+		t.Fatalf("restore without a ledger: %+v, %v", r, err)
+	}
+	if v, err := Verify(p.PID); err != nil || !v.Clean() {
+		t.Fatalf("%+v, %v", v, err)
+	}
+}
+
+// TestTracedByAnother: a process under a debugger is refused, and the error says whose it is.
+func TestTracedByAnother(t *testing.T) {
+	gdb := require.Tool(t, "gdb")
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/selfcheck.c"))
+	cmd := exec.Command(gdb, "-nx", "-q", "-p", strconv.Itoa(p.PID))
+	in, err := cmd.StdinPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { in.Close(); cmd.Wait() }()
+	for range 200 {
+		if v, err := Verify(p.PID); err == nil && v.TracerPID == cmd.Process.Pid {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	_, err = Attach(context.Background(), Options{Library: library(t)}, p.PID)
+	var traced *process.Traced
+	if !errors.As(err, &traced) || traced.Tracer != cmd.Process.Pid {
+		t.Errorf("a process under a debugger: %v", err)
+	}
+}
