@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 
 	"culprit/daemon/image"
 	"culprit/daemon/process"
@@ -74,9 +75,12 @@ func (r *PointsReport) process(pid int) error {
 
 func (r *PointsReport) object(o *object) {
 	for _, fn := range o.Functions() {
-		r.Functions++
 		f := &function{id: pcl.FuncID(fn.Addr), obj: o, fn: fn}
 		f.analyse()
+		if strings.Contains(f.reason, "fragment") {
+			continue // a cold part that lies apart: it is instrumented with the function that it belongs to
+		}
+		r.Functions++
 		if reason := r.count(f); reason != "" {
 			r.Refused[reason]++
 		} else {
