@@ -197,8 +197,15 @@ func (t *target) commit(changes []*change, fresh []*part) error {
 		t.discard(changes)
 		return err
 	}
+	if err := faultPrepared.Hit(t.proc.PID()); err != nil {
+		t.discard(changes)
+		return err
+	}
 	wrote := false
 	err := t.stop(func(w *process.World) error {
+		if err := faultStopped.Hit(t.proc.PID()); err != nil {
+			return err
+		}
 		if err := t.inPlace(w, pages); err != nil {
 			return err
 		}
@@ -214,13 +221,16 @@ func (t *target) commit(changes []*change, fresh []*part) error {
 			p.zero()
 		}
 		t.catchUp(w, fresh)
-		return nil
+		return faultCaughtUp.Hit(t.proc.PID())
 	})
-	if !wrote {
+	switch {
+	case wrote:
+		t.adopt(changes)
+	case t.writing: // something may lead to the trampolines
+		t.writing, t.unsure = false, true
+	default:
 		t.discard(changes)
-		return err
 	}
-	t.adopt(changes)
 	return err
 }
 
@@ -313,21 +323,42 @@ func (t *target) write(w *process.World, changes []*change, pages []*pageEdit) e
 	if err := t.enter(changes); err != nil {
 		return err
 	}
+	t.writing = true
+	done, err := t.writePages(w, pages)
+	if err == nil {
+		t.settle(changes)
+		t.writing = false
+		return nil
+	}
+	var undo error
+	for k := done - 1; k >= 0; k-- {
+		undo = errors.Join(undo, pages[k].undo(w))
+	}
+	if undo == nil {
+		t.cancel(changes)
+		t.writing = false
+	}
+	return errors.Join(err, undo)
+}
+
+// writePages writes the pages and returns how many may have been changed.
+func (t *target) writePages(w *process.World, pages []*pageEdit) (done int, err error) {
+	if err := faultLedger.Hit(t.proc.PID()); err != nil {
+		return 0, err
+	}
 	for i, pg := range pages {
 		page, err := pg.edited(w)
-		if err == nil {
-			err = pg.writeTo(w, page)
-		}
 		if err != nil {
-			for k := i; k >= 0; k-- {
-				pages[k].undo(w)
-			}
-			t.cancel(changes)
-			return err
+			return i, err
+		}
+		if err := pg.writeTo(w, page); err != nil {
+			return i + 1, err
+		}
+		if err := faultPage.Hit(t.proc.PID()); err != nil {
+			return i + 1, err
 		}
 	}
-	t.settle(changes)
-	return nil
+	return len(pages), faultSettle.Hit(t.proc.PID())
 }
 
 // edited reads the page, compares what is to be replaced with what is expected, and returns the new contents.
@@ -362,11 +393,13 @@ func (pg *pageEdit) extent() (lo, hi uint64) {
 	return lo, hi
 }
 
-func (pg *pageEdit) undo(w *process.World) {
+// undo puts back what was there before the batch.
+func (pg *pageEdit) undo(w *process.World) (err error) {
 	for i := len(pg.pieces) - 1; i >= 0; i-- {
 		p := pg.pieces[i]
-		w.WriteText(process.Addr(p.addr), p.old) // an error here leaves the ledger entry in place for restore
+		err = errors.Join(err, w.WriteText(process.Addr(p.addr), p.old))
 	}
+	return err
 }
 
 // enter writes a ledger entry for every piece that is about to change.

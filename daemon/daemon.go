@@ -15,6 +15,7 @@ import (
 	"culprit/daemon/kernel"
 	"culprit/daemon/process"
 	"culprit/grid"
+	"culprit/internal/fault"
 	"culprit/internal/safetext"
 	"culprit/pcl"
 )
@@ -73,6 +74,9 @@ const (
 // Attach begins to measure processes. The targets run on; they are stopped for about a millisecond to map the shared
 // segment. On an error nothing is left behind. Errors are those of package process, per target.
 func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
+	if err := fault.FromEnvironment(); err != nil {
+		return nil, err
+	}
 	clock, err := kernel.CalibrateTSC()
 	if err != nil {
 		return nil, err

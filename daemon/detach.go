@@ -29,19 +29,32 @@ func (d *Daemon) Detach() (clean bool, err error) {
 	return clean, errors.Join(errs...)
 }
 
-// leaveTries is how often detaching is repeated while some thread is inside a trampoline.
-const leaveTries = 200
+// leaveFor is how long leaving is tried again while some thread is inside a trampoline or cannot be stopped.
+const leaveFor = 10 * time.Second
 
-// detach restores every byte, then unmaps the segment once no thread is inside.
+// detach restores every byte, then unmaps the segment once no thread is inside. If something stands in the way, it is done
+// once more from what the process itself carries. After an error everything is as it was, and detach may be called again.
 func (t *target) detach() error {
 	if t.detached {
 		return nil
 	}
-	t.detached = true
-	defer t.close()
-	if gone(t.proc) || t.seg == nil {
-		return nil
+	if !gone(t.proc) && t.seg != nil {
+		err := t.remove()
+		if err != nil && !gone(t.proc) {
+			t.d.logf("%s: detaching once more after: %v", t.name, err)
+			err = t.restore(&RestoreReport{})
+		}
+		if err != nil && !gone(t.proc) {
+			return err
+		}
 	}
+	t.detached = true
+	t.close()
+	return nil
+}
+
+// remove takes out what is known to be in.
+func (t *target) remove() error {
 	var sites []*site
 	for _, s := range t.sites {
 		if s.base != nil {
@@ -50,18 +63,29 @@ func (t *target) detach() error {
 		}
 	}
 	busy, err := t.apply(sites, nil)
-	if err == nil && len(busy) > 0 {
-		for _, e := range busy {
-			err = e
+	for _, e := range busy {
+		err = errors.Join(err, e)
+	}
+	if err != nil {
+		return err
+	}
+	if t.unsure {
+		return t.restore(&RestoreReport{})
+	}
+	return leaving(func() error { return t.stop(t.unmapOurs) })
+}
+
+// leaving tries until no thread stands in the way, for leaveFor.
+func leaving(try func() error) error {
+	for n, start := 0, time.Now(); ; n++ {
+		err := try()
+		var deferred *process.Deferred
+		again := errors.Is(err, errInside) || errors.As(err, &deferred)
+		if !again || time.Since(start) > leaveFor {
+			return err
 		}
+		time.Sleep(time.Duration(1+min(n/10, 20)) * time.Millisecond)
 	}
-	if err == nil {
-		err = t.leave()
-	}
-	if gone(t.proc) {
-		return nil
-	}
-	return err
 }
 
 func gone(p *process.Process) bool {
@@ -75,19 +99,6 @@ func gone(p *process.Process) bool {
 }
 
 var errInside = errors.New("a thread is inside a trampoline")
-
-// leave unmaps the segment when no thread is inside an island or may return into one.
-func (t *target) leave() error {
-	for try := 0; ; try++ {
-		err := t.stop(t.unmapOurs)
-		var deferred *process.Deferred
-		again := errors.Is(err, errInside) || errors.As(err, &deferred)
-		if !again || try == leaveTries {
-			return err
-		}
-		time.Sleep(time.Duration(1+try/10) * time.Millisecond)
-	}
-}
 
 func sortRefusals(r []Refusal) {
 	sort.Slice(r, func(i, j int) bool { return r[i].Function < r[j].Function })

@@ -30,6 +30,9 @@ func openGate(w *process.World, island uint64) (bool, error) {
 	if err := w.WriteText(at, gateOpen); err != nil {
 		return false, err
 	}
+	if err := faultGate.Hit(0); err != nil {
+		return false, err
+	}
 	_, err := w.Syscall(unix.SYS_MADVISE, island, trampoline.PageSize, madvWipeOnFork)
 	if errors.Is(err, unix.EINVAL) {
 		return false, nil

@@ -43,6 +43,9 @@ func (t *target) leftovers(r *RestoreReport) (*leftovers, error) {
 
 // undo puts back the bytes and unmaps the segment, in one stop. What leads to a jump goes before the jump.
 func (u *leftovers) undo(w *process.World, r *RestoreReport) error {
+	if err := faultUndo.Hit(u.t.proc.PID()); err != nil {
+		return err
+	}
 	shorts, longs := u.jumps(w)
 	if err := u.atJumpInPadding(w, shorts); err != nil {
 		return err
@@ -60,6 +63,9 @@ func (u *leftovers) undo(w *process.World, r *RestoreReport) error {
 		if err := u.fromFile(w, j, r); err != nil {
 			return err
 		}
+	}
+	if err := faultUndone.Hit(u.t.proc.PID()); err != nil {
+		return err
 	}
 	if err := u.t.unmapOurs(w); err != nil {
 		return err

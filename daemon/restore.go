@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"culprit/daemon/process"
 	"culprit/grid"
+	"culprit/internal/fault"
 	"culprit/trampoline"
 )
 
@@ -127,6 +127,9 @@ func Owner(pid int) (daemonPID int, alive, found bool, err error) {
 // unmapped as soon as no thread is inside it. Old bytes come from the ledger in the process; where a jump of ours is not in it
 // (a forked child's may be out of date), from the file. It refuses while that culprit is alive, except in forked children.
 func Restore(pid int) (r RestoreReport, err error) {
+	if err := fault.FromEnvironment(); err != nil {
+		return r, err
+	}
 	owner, alive, found, err := Owner(pid)
 	if err != nil && !found {
 		return r, err
@@ -148,18 +151,13 @@ func (t *target) restore(r *RestoreReport) error {
 	if err != nil {
 		return err
 	}
-	for try := 0; ; try++ {
+	return leaving(func() error {
 		r.Restored, r.Already = 0, 0
-		_, err = t.proc.Stop(context.Background(), process.StopOptions{Deadline: stopDeadline}, func(w *process.World) error {
+		_, err := t.proc.Stop(context.Background(), process.StopOptions{Deadline: stopDeadline}, func(w *process.World) error {
 			return u.undo(w, r)
 		})
-		var deferred *process.Deferred
-		again := errors.Is(err, errInside) || errors.As(err, &deferred)
-		if !again || try == leaveTries {
-			return err
-		}
-		time.Sleep(time.Duration(1+try/10) * time.Millisecond)
-	}
+		return err
+	})
 }
 
 // bareDaemon is enough of a daemon to look at a process's files.
@@ -228,8 +226,14 @@ func (t *target) unmapOurs(w *process.World) error {
 	if len(t.standing(w, islandSpans(ours))) > 0 {
 		return errInside
 	}
+	if err := faultRestored.Hit(t.proc.PID()); err != nil {
+		return err
+	}
 	for _, m := range ours {
 		if err := w.Munmap(m.Start, m.Len()); err != nil {
+			return err
+		}
+		if err := faultUnmap.Hit(t.proc.PID()); err != nil {
 			return err
 		}
 	}

@@ -47,6 +47,9 @@ func newSegment(w *process.World, p *process.Process, threads int, clusters []cl
 	if err != nil {
 		return nil, fmt.Errorf("creating the shared segment in process %d: %w", p.PID(), err)
 	}
+	if err := faultCreated.Hit(p.PID()); err != nil {
+		return nil, errors.Join(err, w.CloseFD(fd))
+	}
 	s := &segment{Header: trampoline.Header{Geometry: g, TargetPID: p.PID(), DaemonPID: os.Getpid(), DaemonStart: process.StartTime(os.Getpid())}}
 	err = s.build(w, p, fd, clusters)
 	if cerr := w.CloseFD(fd); err == nil {
@@ -64,6 +67,9 @@ func (s *segment) build(w *process.World, p *process.Process, fd int, clusters [
 	if err := s.mapHere(p, fd); err != nil {
 		return err
 	}
+	if err := faultSized.Hit(s.TargetPID); err != nil {
+		return err
+	}
 	g := s.Geometry
 	head, err := w.Mmap(0, uint64(g.DataOff()), unix.PROT_READ, unix.MAP_SHARED, fd, 0)
 	if err != nil {
@@ -71,6 +77,9 @@ func (s *segment) build(w *process.World, p *process.Process, fd int, clusters [
 	}
 	s.HeadAddr = uint64(head)
 	s.Encode(s.mem)
+	if err := faultHead.Hit(s.TargetPID); err != nil {
+		return err
+	}
 	data, err := w.Mmap(0, uint64(claimsSize(g)+g.DataSize()), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED, fd, uint64(g.DataOff()))
 	if err != nil {
 		return fmt.Errorf("mapping counters into the target: %w", err)
@@ -78,13 +87,16 @@ func (s *segment) build(w *process.World, p *process.Process, fd int, clusters [
 	s.DataAddr = uint64(data)
 	s.env = trampoline.Env{Geometry: g, ClaimsAddr: uint64(data), DataAddr: uint64(data) + uint64(claimsSize(g))}
 	s.Encode(s.mem)
+	if err := faultData.Hit(s.TargetPID); err != nil {
+		return err
+	}
 	for _, c := range clusters {
 		if err := s.addIsland(w, fd, c); err != nil {
 			return err
 		}
 	}
 	s.ledger = trampoline.NewLedger(s.mem[g.LedgerOff():g.DataOff()])
-	return nil
+	return faultBuilt.Hit(s.TargetPID)
 }
 
 // mapHere opens the target's memory file, fixes its size for ever and maps it into the daemon.
@@ -122,7 +134,13 @@ func (s *segment) addIsland(w *process.World, fd int, c cluster) error {
 		if err != nil {
 			continue
 		}
+		if err := faultIsland.Hit(s.TargetPID); err != nil {
+			return errors.Join(err, w.Munmap(process.Addr(at), islandSize))
+		}
 		gated, err := openGate(w, at)
+		if err != nil {
+			err = errors.Join(err, w.Munmap(process.Addr(at), islandSize))
+		}
 		if err != nil {
 			return err
 		}

@@ -35,6 +35,8 @@ type target struct {
 	ended      bool
 	stops      int // how often it was stopped by us
 	detached   bool
+	writing    bool // a batch changes the text
+	unsure     bool // a batch ended before it could tell how far it came
 	lossy      bool // some thread found no block of its own
 	seccomp    int  // mode of the target: 0 none, 1 strict, 2 filter
 	published  map[pcl.FuncID]bool

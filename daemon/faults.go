@@ -1,0 +1,24 @@
+package daemon
+
+import "culprit/internal/fault"
+
+// The places at which tests have something go wrong: between any two steps that change the target.
+var (
+	faultCreated  = fault.New("segment.created")  // the target has a memory file
+	faultSized    = fault.New("segment.sized")    // which has its size and is mapped here
+	faultHead     = fault.New("segment.head")     // the head is mapped and can be found
+	faultData     = fault.New("segment.data")     // the counters are
+	faultIsland   = fault.New("segment.island")   // an island is
+	faultGate     = fault.New("segment.gate")     // its gate is, but forked children would have it too
+	faultBuilt    = fault.New("segment.built")    // everything is mapped, the descriptor is open
+	faultPrepared = fault.New("batch.prepared")   // trampolines are written
+	faultStopped  = fault.New("batch.stopped")    // the target stands still
+	faultLedger   = fault.New("batch.ledger")     // the ledger says what will be changed
+	faultPage     = fault.New("batch.page")       // a page of text was changed
+	faultSettle   = fault.New("batch.settle")     // all pages were
+	faultCaughtUp = fault.New("batch.caught-up")  // threads that are inside functions were told
+	faultRestored = fault.New("detach.restored")  // the text is as it was
+	faultUnmap    = fault.New("detach.unmap")     // a mapping of the segment is gone
+	faultUndo     = fault.New("restore.undo")     // a culprit's leftovers are known
+	faultUndone   = fault.New("restore.restored") // the text is as it was
+)

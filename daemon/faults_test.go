@@ -1,0 +1,145 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"culprit/internal/fault"
+	"culprit/internal/testprog"
+)
+
+func init() { helpers["restorer"] = restorer }
+
+// restorer is a culprit that restores a process.
+func restorer(args []string) int {
+	pid, err := strconv.Atoi(args[0])
+	if err == nil {
+		_, err = Restore(pid)
+	}
+	if err != nil {
+		println("restorer:", err.Error())
+		return 3
+	}
+	return 0
+}
+
+// run runs a helper to its end, with a fault, and returns what it said about its end.
+func run(t *testing.T, faultSpec, name string, args ...string) (end error, said string) {
+	t.Helper()
+	cmd := self(name, args...)
+	cmd.Env = append(cmd.Env, fault.Variable+"="+faultSpec)
+	var out bytes.Buffer
+	cmd.Stderr = &out
+	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
+	defer cancel()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stop := context.AfterFunc(ctx, func() { cmd.Process.Kill() })
+	defer stop()
+	end = cmd.Wait()
+	if ctx.Err() != nil {
+		t.Fatalf("%s with %s did not end\n%s", name, faultSpec, &out)
+	}
+	return end, out.String()
+}
+
+// killed reports whether a process ended by SIGKILL, and ended otherwise with which status.
+func endOf(err error) (killed bool, status int) {
+	var ee *exec.ExitError
+	if !errors.As(err, &ee) {
+		return false, 0
+	}
+	ws := ee.Sys().(syscall.WaitStatus)
+	return ws.Signaled() && ws.Signal() == syscall.SIGKILL, ws.ExitStatus()
+}
+
+// TestFaultPoints has every step go wrong in every way on one live target: the tool is killed there, or the step fails. The
+// target lives on, nothing stays behind after a restore, and the same request succeeds afterwards.
+func TestFaultPoints(t *testing.T) {
+	bin := testprog.Build(t, "testdata/targets/selfcheck.c")
+	want := undisturbed(t, bin)
+	p := testprog.StartTarget(t, bin)
+	names := fault.Names()
+	if len(names) < 15 {
+		t.Fatalf("only %d fault points: %v", len(names), names)
+	}
+	actions := []string{"kill-self", "error"}
+	if *long {
+		actions = append(actions, "panic", "sleep", "exit-thread")
+	}
+	for _, name := range names {
+		for _, action := range actions {
+			for _, nth := range nths(name) {
+				faultAt(t, p, name, nth, action)
+			}
+		}
+	}
+	if end, said := run(t, "", "victim", strconv.Itoa(p.PID), "once"); end != nil {
+		t.Errorf("without a fault: %v\n%s", end, said)
+	}
+	detachClean(t, attachTo(t, p.PID), p.PID)
+	if got := p.Stop(t); got != want {
+		t.Errorf("hash %s, undisturbed %s", got, want)
+	}
+}
+
+// nths are the passes of a point at which it is to act: batches come several times in one run, the rest once.
+func nths(name string) []int {
+	switch {
+	case !strings.HasPrefix(name, "batch."):
+		return []int{1}
+	case *long:
+		return []int{1, 2, 3, 4}
+	}
+	return []int{1, 3}
+}
+
+// faultAt has one step go wrong. A step of restoring needs something to restore.
+func faultAt(t *testing.T, p *testprog.Prog, name string, nth int, action string) {
+	t.Helper()
+	spec := name + ":" + strconv.Itoa(nth) + ":" + action
+	var end error
+	var said string
+	if strings.HasPrefix(name, "restore.") {
+		run(t, "batch.settle:2:kill-self", "victim", strconv.Itoa(p.PID), "once")
+		end, said = run(t, spec, "restorer", strconv.Itoa(p.PID))
+	} else {
+		end, said = run(t, spec, "victim", strconv.Itoa(p.PID), "once")
+	}
+	killed, status := endOf(end)
+	if !p.Alive() {
+		t.Fatalf("%s: the target has died: status %d, last lines %q; the tool: %v\n%s", spec, p.Wait(t, time.Second), last(p.Lines(), 3), end, said)
+	}
+	p.MustBeat(t, 10*time.Second)
+	switch {
+	case (action == "kill-self") != killed:
+		t.Errorf("%s: ended with %v\n%s", spec, end, said)
+	case action == "error" && status != 0 && status != 3:
+		t.Errorf("%s: ended with %v\n%s", spec, end, said)
+	}
+	restoreClean(t, p)
+}
+
+// TestTargetDiesAtEveryPoint kills the target at every step: the tool says so and ends.
+func TestTargetDiesAtEveryPoint(t *testing.T) {
+	bin := testprog.Build(t, "testdata/targets/selfcheck.c")
+	for i, name := range fault.Names() {
+		if strings.HasPrefix(name, "restore.") || !*long && i%3 != 0 {
+			continue
+		}
+		p := testprog.StartTarget(t, bin)
+		end, said := run(t, name+":1:kill-target", "victim", strconv.Itoa(p.PID), "once")
+		if _, status := endOf(end); status != 0 && status != 3 || strings.Contains(said, "panic") || strings.Contains(said, "goroutine") {
+			t.Errorf("%s: the tool ended with %v\n%s", name, end, said)
+		}
+		p.Kill()
+	}
+}
