@@ -227,7 +227,7 @@ func (s *Search) pick(now float64) {
 // waitsForWhole tells that a node need not be started now: a focus that covers it has turned out false, or is still
 // being tested. By hand everything is tested.
 func (s *Search) waitsForWhole(n *node) bool {
-	if n.byHand || n.pinned || !n.hyp.additive() {
+	if n.byHand || n.pinned || !n.hyp.additive() && n.hyp.greater {
 		return false
 	}
 	if w := s.ruledOut(n); w != nil {

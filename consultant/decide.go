@@ -61,7 +61,7 @@ type estimate struct {
 	threshold float64
 	margin    float64 // how far the value is on the true side of the threshold; negative: on the false side
 	err       float64 // standard error of margin
-	nothing   bool    // every metric at the node's own focus was zero: nothing happened there
+	nothing   bool    // nothing happened at the node's own focus, or too little to judge
 }
 
 // estimate judges all bins together. The spread is that of the jackknife pseudo-values, one per bin: for a test that
@@ -78,8 +78,9 @@ func (w *window) estimate(h *hypothesis) estimate {
 			sums[i] += v
 		}
 	}
-	e := estimate{n: n, nothing: h.nothing(sums)}
+	e := estimate{n: n}
 	e.value, e.threshold = h.judge(sums, float64(n))
+	e.nothing = h.nothing(sums, e.value, e.threshold)
 	e.margin = h.margin(e.value, e.threshold)
 	if n < 2 {
 		e.err = math.Inf(1)

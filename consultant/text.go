@@ -146,7 +146,7 @@ func (h *hypothesis) valueText(v float64) string {
 // evidence says on what an answer rests: "72 %, threshold 20 %, 46 bins, 99 % sure".
 func (n *node) evidence() string {
 	if n.est.nothing {
-		return fmt.Sprintf("nothing happened there, %s, %s sure", count(n.bins, "bin", "bins"), surety(n.confidence))
+		return fmt.Sprintf("too little happened there, %s, %s sure", count(n.bins, "bin", "bins"), surety(n.confidence))
 	}
 	return fmt.Sprintf("%s, %s", n.hyp.valueText(n.est.value), n.basis())
 }

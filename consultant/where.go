@@ -465,11 +465,9 @@ func (s *Search) admit(k *node, c *candidate, tested *int) {
 
 // ruledOut returns a false node whose focus covers k's, where a part cannot exceed the whole; nil if there is none.
 func (s *Search) ruledOut(k *node) *node {
-	if !k.hyp.additive() {
-		return nil
-	}
 	for _, f := range widenings(k.focus) {
-		if w := s.graph.index[nodeKey{hyp: k.hyp, focus: f, phase: k.phase}]; w != nil && w.state == False {
+		w := s.graph.index[nodeKey{hyp: k.hyp, focus: f, phase: k.phase}]
+		if w != nil && w.state == False && (k.hyp.additive() || w.est.nothing) {
 			return w
 		}
 	}
@@ -478,6 +476,9 @@ func (s *Search) ruledOut(k *node) *node {
 
 // partOf is why a part of a false node is not tested.
 func partOf(w *node) string {
+	if w.est.nothing {
+		return fmt.Sprintf("too little happens in %s, which it is a part of (node %d)", focusText(w.focus), w.id)
+	}
 	return fmt.Sprintf("a part of %s, which is below the threshold (node %d)", focusText(w.focus), w.id)
 }
 

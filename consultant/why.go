@@ -164,10 +164,14 @@ func (h *hypothesis) margin(value, threshold float64) float64 {
 	return threshold - value
 }
 
-// nothing tells that a test for a value that is too small saw no activity at all: x/0 is 0 and would look true.
-func (h *hypothesis) nothing(sums []float64) bool {
+// nothing tells that a test for a value that is too small saw no activity at all: x/0 is 0 and would look true. A test may
+// also say by itself that too little happened, by a value that is the threshold.
+func (h *hypothesis) nothing(sums []float64, value, threshold float64) bool {
 	if h.greater || h.locals() == 0 {
 		return false
+	}
+	if value == threshold {
+		return true
 	}
 	for i, v := range sums {
 		if !h.global[i] && v != 0 {
