@@ -26,7 +26,7 @@ func (r *Report) WriteText(w io.Writer) error {
 
 func (r *Report) writeHead(b *strings.Builder) {
 	for _, t := range r.Targets {
-		fmt.Fprintf(b, "%s (pid %d%s), %d threads, watched for %.1f s%s\n", t.Exe, t.PID, runtimeNote(t.Runtime), t.Threads,
+		fmt.Fprintf(b, "%s (pid %d%s), %d %s, watched for %.1f s%s\n", t.Exe, t.PID, runtimeNote(t.Runtime), t.Threads, plural(t.Threads, "thread"),
 			float64(r.Seconds), endNote(t))
 	}
 	b.WriteByte('\n')
@@ -183,6 +183,9 @@ func (n *Node) Evidence() string {
 		}
 		return "no value"
 	}
+	if !n.Greater && n.Value == n.Threshold {
+		return fmt.Sprintf("too little happened (%d samples, %s sure)", n.Samples, Surety(float64(n.Confidence)))
+	}
 	return fmt.Sprintf("%s (threshold %s %s, %d samples, %s sure)", Quantity(float64(n.Value), n.Unit),
 		relation(n.Greater), Quantity(float64(n.Threshold), n.Unit), n.Samples, Surety(float64(n.Confidence)))
 }
@@ -203,9 +206,9 @@ func Quantity(v float64, unit string) string {
 	case "fraction", "s/s":
 		return fmt.Sprintf("%.1f %%", 100*v)
 	case "":
-		return fmt.Sprintf("%.3g", v)
+		return amount(v)
 	}
-	return fmt.Sprintf("%.3g %s", v, unit)
+	return amount(v) + " " + unit
 }
 
 // untested are the states of nodes that the search did not conclude, in the order in which they are told.
@@ -247,7 +250,7 @@ func pauseText(p Pauses) string {
 	if p.Count == 0 {
 		return "no pauses"
 	}
-	return fmt.Sprintf("%d pauses, the longest %d us, %.1f ms together", p.Count, p.MaxUS, float64(p.TotalUS)/1000)
+	return fmt.Sprintf("%d %s, the longest %.1f ms, %.1f ms together", p.Count, plural(p.Count, "pause"), float64(p.MaxUS)/1000, float64(p.TotalUS)/1000)
 }
 
 // cleanText says whether the targets that still run are as before; of one that has ended there is nothing to say.
@@ -262,4 +265,11 @@ func (r *Report) cleanText() string {
 		}
 	}
 	return "."
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return noun
+	}
+	return noun + "s"
 }
