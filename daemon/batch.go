@@ -239,7 +239,7 @@ func (t *target) adopt(changes []*change) {
 	for _, c := range changes {
 		s := c.s
 		if s.base != nil {
-			t.quarantine = append(t.quarantine, retired{s, s.room})
+			t.retire(s)
 		} else {
 			t.d.inserted++
 		}

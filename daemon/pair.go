@@ -3,6 +3,7 @@ package daemon
 import (
 	"fmt"
 
+	"culprit/daemon/process"
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/trampoline"
@@ -59,7 +60,15 @@ func newPart(t *target, key grid.PairKey, owner uint64) (*part, error) {
 	if plan.Kind == pcl.Kernel || plan.Kind == pcl.Void {
 		return p, nil
 	}
-	if err := p.reserve(); err != nil {
+	err = p.reserve()
+	if err != nil && len(t.leaving) > 0 {
+		p.release()
+		if err := t.stop(func(w *process.World) error { t.reclaim(w); return nil }); err != nil {
+			return nil, err
+		}
+		err = p.reserve()
+	}
+	if err != nil {
 		p.release()
 		return nil, err
 	}
@@ -89,12 +98,11 @@ func (p *part) reserve() error {
 }
 
 func (p *part) release() {
-	for _, c := range p.cells {
-		p.t.cells.release(c.off, c.size)
-	}
+	cells := p.cells
 	if p.hits >= 0 {
-		p.t.cells.release(p.hits, trampoline.WordSize)
+		cells = append(cells, cellVar{off: p.hits, size: trampoline.WordSize})
 	}
+	p.t.giveCells(cells)
 	p.cells, p.hits = nil, -1
 }
 

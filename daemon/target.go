@@ -21,25 +21,27 @@ type target struct {
 	name string // element of the Process hierarchy: "redis-server{4242}"
 	seg  *segment
 
-	objects    []*object // in order of load address
-	loads      int       // objects that were ever found
-	funcs      map[pcl.FuncID]*function
-	index      map[string]map[string][]pcl.FuncID // module -> function name -> ids
-	sites      map[uint64]*site                   // by address of the first displaced instruction
-	quarantine []retired
-	ownPages   map[uint64]bool // pages of text that are the target's own copy already
-	cells      cellSpace
-	threads    *threadTable
-	profile    *profile
-	tidOff     uint64 // where a thread's control block holds its tid, 0 if unknown
-	ended      bool
-	stops      int // how often it was stopped by us
-	detached   bool
-	writing    bool // a batch changes the text
-	unsure     bool // a batch ended before it could tell how far it came
-	lossy      bool // some thread found no block of its own
-	seccomp    int  // mode of the target: 0 none, 1 strict, 2 filter
-	published  map[pcl.FuncID]bool
+	objects     []*object // in order of load address
+	loads       int       // objects that were ever found
+	funcs       map[pcl.FuncID]*function
+	index       map[string]map[string][]pcl.FuncID // module -> function name -> ids
+	sites       map[uint64]*site                   // by address of the first displaced instruction
+	quarantine  []retired
+	retirements int
+	leaving     []leavingCells
+	ownPages    map[uint64]bool // pages of text that are the target's own copy already
+	cells       cellSpace
+	threads     *threadTable
+	profile     *profile
+	tidOff      uint64 // where a thread's control block holds its tid, 0 if unknown
+	ended       bool
+	stops       int // how often it was stopped by us
+	detached    bool
+	writing     bool // a batch changes the text
+	unsure      bool // a batch ended before it could tell how far it came
+	lossy       bool // some thread found no block of its own
+	seccomp     int  // mode of the target: 0 none, 1 strict, 2 filter
+	published   map[pcl.FuncID]bool
 }
 
 // An object is an ELF file as it is mapped into a target.

@@ -61,7 +61,7 @@ func (s *site) unpatched() {
 	for _, p := range s.pieces {
 		s.t.seg.ledger.Free(p.ledger)
 	}
-	s.t.quarantine = append(s.t.quarantine, retired{s, s.room})
+	s.t.retire(s)
 	s.base, s.pieces = nil, nil
 	s.t.d.removed++
 }

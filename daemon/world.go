@@ -27,6 +27,49 @@ func (t *target) stop(f func(*process.World) error) error {
 type retired struct {
 	s    *site
 	room room
+	n    int // its place in the order of retirement
+}
+
+// retire puts what is patched in at a site into quarantine.
+func (t *target) retire(s *site) {
+	t.retirements++
+	t.quarantine = append(t.quarantine, retired{s, s.room, t.retirements})
+}
+
+// Cells that are given back while an old trampoline may still write to them wait for it.
+type leavingCells struct {
+	cells []cellVar
+	after int // the last retirement before
+}
+
+// giveCells gives cells back as soon as no trampoline that was retired so far has a thread inside.
+func (t *target) giveCells(cells []cellVar) {
+	if len(t.quarantine) > 0 {
+		t.leaving = append(t.leaving, leavingCells{cells, t.retirements})
+		return
+	}
+	for _, c := range cells {
+		t.cells.release(c.off, c.size)
+	}
+}
+
+// dismiss gives back the cells that waited for trampolines which are free now.
+func (t *target) dismiss() {
+	kept := t.leaving[:0]
+	for _, l := range t.leaving {
+		waits := false
+		for _, r := range t.quarantine {
+			waits = waits || r.n <= l.after
+		}
+		if waits {
+			kept = append(kept, l)
+			continue
+		}
+		for _, c := range l.cells {
+			t.cells.release(c.off, c.size)
+		}
+	}
+	t.leaving = kept
 }
 
 // stackScan is how much of a stack is searched for addresses inside code that is about to change or to be freed, where the
@@ -179,6 +222,7 @@ func (t *target) checkPCs(w *process.World, changes []*change) error {
 // thread blocks may return into any of them.
 func (t *target) reclaim(w *process.World) {
 	if len(t.quarantine) == 0 {
+		t.dismiss()
 		return
 	}
 	const inStub = -1
@@ -202,4 +246,5 @@ func (t *target) reclaim(w *process.World) {
 		r.s.giveRoom(r.room)
 	}
 	t.quarantine = kept
+	t.dismiss()
 }
