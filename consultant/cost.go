@@ -18,10 +18,14 @@ const (
 	settleTime   = 1.5  // s until the observed cost shows what was started
 	shedPause    = 1.0  // s between two steps of shedding
 	shedAfter    = 1.2  // s; a shorter excess may come from the stop of one batch, which the observed cost includes
-	grossExcess  = 15.0 // times the budget; what exceeds it so much is stopped at once
+	grossExcess  = 15.0 // times the budget; what exceeds it so much is stopped as soon as it is not the stop of a batch
+	grossAfter   = 0.45 // s
+	falls        = 0.85 // an observed cost below this share of the one before is what a stop leaves behind: it fades away
+	starved      = 3.0  // s of waiting for budget until stack samples are asked
 	rewatchShare = 0.8  // of the budget: what was released is watched again if no more than this is used then
 	firstBackoff = 0.25 // s after the first deferral; doubles
 	maxBackoff   = 8.0  // s
+	maxAgain     = 60.0 // s until a hypothesis of the first level that cost too much is tried again, at most
 )
 
 // A priceTag is what a pair costs, or why it cannot be measured.
@@ -203,7 +207,10 @@ func (s *Search) pick(now float64) {
 		case err != nil:
 			s.fail(n, err, now)
 		case more > s.cfg.Budget:
-			s.overBudget(n)
+			s.overBudget(n, now)
+		case load+more > s.cfg.Budget && more > 0 && now-n.startTry > starved && n.weight > 0 && n.hyp.sampled() && !n.persistent():
+			n.starved = true
+			s.overBudget(n, now)
 		case load+more > s.cfg.Budget && more > 0, pairs+len(n.hyp.metrics) > maxActive:
 			blocked++
 			short = min(short, load+more-s.cfg.Budget)
@@ -336,7 +343,9 @@ func (s *Search) shed(now float64) {
 		return
 	}
 	s.overSince = min(s.overSince, now)
-	if gross := s.observed > grossExcess*s.cfg.Budget; now-s.shedAt < shedPause || now-s.overSince < shedAfter && !gross {
+	over := now - s.overSince
+	gross := s.observed > grossExcess*s.cfg.Budget && over >= grossAfter
+	if s.falling || now-s.shedAt < shedPause || over < shedAfter && !gross {
 		return
 	}
 	last, stop := s.latest(func(n *node) bool { return !n.persistent() })
@@ -364,17 +373,27 @@ func (s *Search) latest(kind func(*node) bool) (batch int, list []*node) {
 		}
 	}
 	for _, n := range s.graph.nodes {
-		if n.watch && kind(n) && !n.pinned && n.batch == batch {
+		if n.watch && kind(n) && !n.pinned && n.batch == batch && s.probes(n) {
 			list = append(list, n)
 		}
 	}
 	return batch, list
 }
 
-// costs tells whether stopping the node would remove a pair that nobody else wants.
+// costs tells whether stopping the node would remove probes that nobody else wants.
 func (s *Search) costs(n *node) bool {
 	for _, k := range n.hyp.keys(n.focus) {
-		if _, on := s.active[k]; on && s.wanted(k, n) == 0 {
+		if c, on := s.active[k]; on && c.tier != grid.TierKernel && s.wanted(k, n) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// probes tells whether the node is measured with probes: what the kernel keeps anyway costs nothing.
+func (s *Search) probes(n *node) bool {
+	for _, k := range n.hyp.keys(n.focus) {
+		if c, on := s.active[k]; on && c.tier != grid.TierKernel {
 			return true
 		}
 	}
@@ -461,10 +480,38 @@ func (s *Search) forget(n *node) {
 	}
 }
 
-// overBudget marks a node that alone costs more than the budget. It is judged by stack samples where they say
-// something (judgeSamples), now and as long as the search runs.
-func (s *Search) overBudget(n *node) {
+// forgive lowers what experience added to the prices of a node's pairs, and tells whether there was something to lower.
+func (s *Search) forgive(n *node) bool {
+	lowered := false
+	for _, k := range n.hyp.keys(n.focus) {
+		if tag := s.prices[k]; tag.bump > 1 || tag.least > 0 {
+			tag.bump, tag.least = max(tag.bump/4, 1), tag.least/4
+			if tag.least < s.cfg.Budget/10 {
+				tag.least = 0
+			}
+			s.prices[k], lowered = tag, true
+		}
+	}
+	return lowered
+}
+
+// overBudget marks a node that alone costs more than the budget, or for which there was no room. It is judged by stack
+// samples where they say something (judgeSamples), now and as long as the search runs. A hypothesis of the first level that
+// experience made too expensive is tried again: the search is blind without it.
+func (s *Search) overBudget(n *node, now float64) {
+	if n.persistent() && s.forgive(n) {
+		n.again = min(max(2*n.again, maxBackoff), maxAgain)
+		n.state, n.wakeAt = Deferred, now+n.again
+		n.reason = fmt.Sprintf("it cost more than predicted and is tried again in %s", seconds(n.again))
+		s.say(n, "%s", n.reason)
+		return
+	}
 	n.state = OverBudget
+	if n.starved {
+		n.reason = fmt.Sprintf("there was no room for its %s in the budget of %s for %s", percent(n.cost), percent(s.cfg.Budget), seconds(starved))
+		n.lookPast()
+		return
+	}
 	rate, points := 0.0, 0
 	for _, k := range n.hyp.keys(n.focus) {
 		rate += s.prices[k].price.Rate

@@ -115,6 +115,10 @@ func (s *Search) judgeShare(j *sampleJob, share, now float64) {
 	}
 	n.run.add(now, n.est.margin > 0)
 	s.settle(n, margin > 0, now)
-	n.reason = fmt.Sprintf("judged from stack samples, since measuring it would take %s of the program's time and the budget is %s",
+	why := "measuring it would take"
+	if n.starved {
+		why = "others use the budget and it would take"
+	}
+	n.reason = fmt.Sprintf("judged from stack samples, since %s %s of the program's time and the budget is %s", why,
 		percent(n.cost), percent(s.cfg.Budget))
 }

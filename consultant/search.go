@@ -48,6 +48,7 @@ type Search struct {
 	prices      map[grid.PairKey]priceTag
 	active      map[grid.PairKey]cell
 	observed    float64 // cost at the last tick
+	falling     bool    // the observed cost became clearly less when it changed last
 	batch       int
 	blocked     int
 	slow        bool
@@ -139,10 +140,13 @@ func (s *Search) tick() {
 	now := s.cfg.Now()
 	observed := s.cells.ObservedCost()
 	s.mu.Lock()
-	s.observed = observed
 	if math.IsNaN(observed) || observed < 0 {
-		s.observed = 0
+		observed = 0
 	}
+	if observed != s.observed {
+		s.falling = observed < falls*s.observed
+	}
+	s.observed = observed
 	s.shed(now)
 	s.observe(now)
 	asked := s.advance(now)

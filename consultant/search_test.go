@@ -1,6 +1,7 @@
 package consultant
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -436,6 +437,7 @@ func TestNoBudgetIsSaid(t *testing.T) {
 		activity{stack: []string{"main", "b"}, kind: "cpu", rate: always(0.45)},
 	)
 	m.predict = func(grid.PairKey) (grid.Price, error) { return grid.Price{Fraction: 0.015, Rate: 1e5, Points: 2}, nil }
+	m.samples = false // else they would answer
 	r := newRig(t, m)
 	r.runUntil(10, "reached", func() bool { return r.node(cpuBound, code(grid.Whole(), "main")).ID != 0 })
 	if err := r.s.Pin(r.node(cpuBound, code(grid.Whole(), "main")).ID, true); err != nil {
@@ -455,6 +457,43 @@ func TestNoBudgetIsSaid(t *testing.T) {
 	}
 	if m.maxCost > 0.02 {
 		t.Errorf("cost %g", m.maxCost)
+	}
+}
+
+// Candidates for which there is no room since what must stay uses the budget are judged by stack samples.
+func TestStarvedIsJudgedBySamples(t *testing.T) {
+	m := newModel(
+		activity{stack: []string{"main", "a"}, kind: "cpu", rate: always(0.7)},
+		activity{stack: []string{"main", "b"}, kind: "cpu", rate: always(0.1)},
+	)
+	m.predict = func(grid.PairKey) (grid.Price, error) { return grid.Price{Fraction: 0.015, Rate: 1e5, Points: 2}, nil }
+	r := newRig(t, m)
+	r.runUntil(10, "reached", func() bool { return r.node(cpuBound, code(grid.Whole(), "main")).ID != 0 })
+	if err := r.s.Pin(r.node(cpuBound, code(grid.Whole(), "main")).ID, true); err != nil {
+		t.Fatal(err)
+	}
+	r.runUntil(20, "settled", r.s.Settled)
+	n := r.node(cpuBound, code(grid.Whole(), "a"))
+	if n.State != True || n.Tier != grid.TierSample || !strings.Contains(n.Reason, "others use the budget") {
+		r.dump()
+		t.Errorf("%+v", n)
+	}
+	if m.maxCost > 0.02 {
+		t.Errorf("cost %g", m.maxCost)
+	}
+}
+
+// The stop in which something is inserted shows in the observed cost and fades: nothing is given up for it.
+func TestAStopIsNoCost(t *testing.T) {
+	m := newModel(activity{stack: deepStack, kind: "cpu", rate: always(0.9)})
+	r := newRig(t, m)
+	m.stopped = func(since float64) float64 { return 0.5 * math.Pow(0.7, math.Floor(since/0.2)) }
+	r.runUntil(30, "found", func() bool { return r.node(cpuBound, code(grid.Whole(), "scan")).State == True })
+	for _, e := range r.events {
+		if strings.Contains(e.Text, "exceeds the budget") {
+			r.dump()
+			t.Errorf("at %.1f s: %s", e.At, e.Text)
+		}
 	}
 }
 

@@ -46,6 +46,7 @@ type node struct {
 	priced   bool
 	wakeAt   float64 // s since session start; a deferred node is not tried before
 	backoff  float64 // s
+	again    float64 // s; after what time it was tried again when it had cost too much
 	watch    bool    // its pairs are wanted
 	batch    int     // number of the batch that started it
 	started  float64 // s; when the experiment began
@@ -67,6 +68,7 @@ type node struct {
 	everTrue   bool
 	retests    int
 	shares     []float64 // of a node judged by stack samples: what they said
+	starved    bool      // judged so since it found no room in the budget
 
 	plan  []step           // ways that are left, in order
 	asked []step           // ways that are to be walked at once

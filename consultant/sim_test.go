@@ -36,7 +36,9 @@ type model struct {
 	maxCost  float64
 	batches  int
 	disabled int
-	overdone int // batches enabled although the observed cost exceeded 2 %
+	stopped  func(since float64) float64 // share of time that the first stop still adds to the observed cost
+	began    float64                     // s; when something was enabled first
+	overdone int                         // batches enabled although the observed cost exceeded 2 %
 }
 
 // An activity is what one thread does at one place.
@@ -203,14 +205,16 @@ func (m *model) Enable(keys []grid.PairKey, sink grid.Sink) []grid.EnableResult 
 	over := m.ObservedCost() > 0.02+1e-9
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.batches++
+	if m.batches++; m.batches == 1 {
+		m.began = m.t
+	}
 	if over {
 		m.overdone++
 	}
 	var out []grid.EnableResult
 	for _, k := range keys {
 		r := grid.EnableResult{Key: k, Tier: grid.TierProbe, Since: m.t}
-		if k.Focus == grid.Whole() {
+		if k.Focus == grid.Whole() && m.whole[k.Metric] == 0 {
 			r.Tier = grid.TierKernel
 		}
 		m.tries[k]++
@@ -241,6 +245,9 @@ func (m *model) ObservedCost() float64 {
 	cost := 0.0
 	for k := range m.sinks {
 		cost += m.cost(k)
+	}
+	if m.stopped != nil && len(m.sinks) > 0 {
+		cost += m.stopped(m.t - m.began)
 	}
 	return cost
 }
