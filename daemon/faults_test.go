@@ -77,6 +77,9 @@ func TestFaultPoints(t *testing.T) {
 	}
 	for _, name := range names {
 		for _, action := range actions {
+			if action == "exit-thread" && name == "batch.prepared" {
+				continue // there it would end the test's own goroutine, not the one that traces
+			}
 			for _, nth := range nths(name) {
 				faultAt(t, p, name, nth, action)
 			}
