@@ -486,6 +486,7 @@ func TestStarvedIsJudgedBySamples(t *testing.T) {
 // The stop in which something is inserted shows in the observed cost and fades: nothing is given up for it.
 func TestAStopIsNoCost(t *testing.T) {
 	m := newModel(activity{stack: deepStack, kind: "cpu", rate: always(0.9)})
+	m.whole = map[string]float64{"sync_wait_inclusive": 0.001}
 	r := newRig(t, m)
 	m.stopped = func(since float64) float64 { return 0.5 * math.Pow(0.7, math.Floor(since/0.2)) }
 	r.runUntil(30, "found", func() bool { return r.node(cpuBound, code(grid.Whole(), "scan")).State == True })
