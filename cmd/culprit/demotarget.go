@@ -153,11 +153,25 @@ func (c demoCase) compare(w io.Writer, status int, r *report.Report) bool {
 			fmt.Fprintf(w, "  why:   %s\n  where: %s%s\n  when:  since %.1f s\n", b.Sentence, n.Focus, sourceText(b.Source), float64(n.Since))
 		}
 	}
+	if !found {
+		c.whyNot(w, r)
+	}
 	same := status == r.ExitStatus && (status == exitBottleneck) == (len(r.Bottlenecks) > 0)
 	fmt.Fprintf(w, "  expected %s: %s; exit status %d, report says %d with %d bottlenecks: %s; removed clean: %s\n\n", c.hypothesis,
 		yes(found, "found", "NOT FOUND"), status, r.ExitStatus, len(r.Bottlenecks), yes(same, "they agree", "they DISAGREE"),
 		yes(r.RemovedClean, "yes", "NO"))
 	return found && same && status == exitBottleneck && r.RemovedClean
+}
+
+// whyNot prints what became of the expected hypothesis at the whole program: on a machine that has no time for the program a
+// bottleneck may not show.
+func (c demoCase) whyNot(w io.Writer, r *report.Report) {
+	for _, n := range r.Nodes {
+		if n.Hypothesis == c.hypothesis && (c.hypothesis != "" && len(n.Focus) == 0 || n.State == "true") {
+			fmt.Fprintf(w, "  %s at %s is %s: %.3g, threshold %.3g, %d bins; %s\n", n.Hypothesis, n.Focus, n.State, float64(n.Value),
+				float64(n.Threshold), n.Samples, n.Reason)
+		}
+	}
 }
 
 // within reports whether the chain passes through the hypothesis.
