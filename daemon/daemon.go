@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -95,7 +96,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 		}
 		if err := d.attach(pid); err != nil {
 			d.Detach()
-			return nil, fmt.Errorf("process %d: %w", pid, err)
+			return nil, about(pid, err)
 		}
 	}
 	d.goLoop(d.sampleLoop)
@@ -105,6 +106,15 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 		d.publish(t)
 	}
 	return d, nil
+}
+
+// about names the process in an error that does not do so itself.
+func about(pid int, err error) error {
+	who := fmt.Sprintf("process %d: ", pid)
+	if strings.HasPrefix(err.Error(), who) {
+		return err
+	}
+	return fmt.Errorf("%s%w", who, err)
 }
 
 func (d *Daemon) goLoop(f func()) {
