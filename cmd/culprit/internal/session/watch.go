@@ -77,7 +77,11 @@ type watched struct {
 	err   error
 	tier  grid.Tier
 	retry bool
+	tries int
 }
+
+// maxTries bounds how often a pair is tried again that was refused: its function may come with a library later.
+const maxTries = 100
 
 func newWatcher(g *grid.Grid, d Daemon, lib *pcl.Library, watches []Watch) *watcher {
 	return &watcher{grid: g, tree: d.Tree(), lib: lib, watches: watches, state: map[grid.PairKey]*watched{}}
@@ -102,6 +106,7 @@ func (w *watcher) missing() []grid.PairKey {
 	version := w.tree.Version()
 	if version != w.version || len(w.order) == 0 {
 		w.version = version
+		w.retryRefused()
 		for _, one := range w.watches {
 			for _, key := range w.expand(one) {
 				if w.state[key] == nil && len(w.order) < maxPairs {
@@ -117,6 +122,17 @@ func (w *watcher) missing() []grid.PairKey {
 		}
 	}
 	return keys
+}
+
+// retryRefused has the pairs tried again that were refused, since there is more code than before.
+func (w *watcher) retryRefused() {
+	for _, s := range w.state {
+		var refused grid.ErrRefused
+		if errors.As(s.err, &refused) && s.tries < maxTries {
+			s.tries++
+			s.retry = true
+		}
+	}
 }
 
 // expand lists the pairs that a watch stands for now.
