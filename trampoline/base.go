@@ -86,6 +86,7 @@ type generator struct {
 
 	plain []x86.Label // where the bypass does displaced instruction i; the last one leaves
 	gated bool        // children have left for the bypass
+	far   bool        // a mini is too long for short jumps over it
 }
 
 // Generate makes the base trampoline of a site at addr. groups gives the mini-trampolines of each mark of the site, in order
@@ -353,26 +354,60 @@ func (g *generator) hash() {
 	g.Raw(0xC1, 0xE9, 32-g.env.slotBits())
 }
 
-// group emits the minis of one owner behind their switches: several where one short jump does not reach over all.
+// group emits the minis of one owner, each behind its switch.
 func (g *generator) group(gr *Group) error {
 	for i := range gr.Minis {
-		g.even()
-		at := g.Len()
-		g.Raw(On[:]...)
-		if err := g.mini(&gr.Minis[i]); err != nil {
+		if err := g.switched(gr, &gr.Minis[i]); err != nil {
 			return err
-		}
-		skip := g.Len() - at - 2
-		if skip > 127 {
-			return fmt.Errorf("a primitive at %#x is too long to be switched (%d bytes)", g.site.Addr, skip)
-		}
-		g.out.Toggles[gr.Owner] = append(g.out.Toggles[gr.Owner], at)
-		g.out.Skip[at] = byte(skip)
-		if gr.Off {
-			g.Patch(at, 0xEB, byte(skip))
 		}
 	}
 	return nil
+}
+
+// maxSkip is how far the short jump of a switch reaches.
+const maxSkip = 127
+
+// switched emits one mini behind a switch. A short jump that does not reach over it goes to a long one, which lies before the
+// mini and is jumped over while the switch is on.
+func (g *generator) switched(gr *Group, m *Mini) error {
+	n, err := g.measure(m)
+	if err != nil {
+		return err
+	}
+	g.far = n > maxSkip
+	if g.far { // jumps inside it are longer, and so is it
+		if n, err = g.measure(m); err != nil {
+			return err
+		}
+	}
+	g.even()
+	at := g.Len()
+	g.Raw(On[:]...)
+	over, skip := g.NewLabel(), n
+	if g.far {
+		g.Raw(0xEB, jumpLen)
+		skip = g.Len() - at - 2
+		g.JmpNear(over)
+	}
+	if err := g.mini(m); err != nil {
+		return err
+	}
+	g.Bind(over)
+	g.far = false
+	g.out.Toggles[gr.Owner] = append(g.out.Toggles[gr.Owner], at)
+	g.out.Skip[at] = byte(skip)
+	if gr.Off {
+		g.Patch(at, 0xEB, byte(skip))
+	}
+	return nil
+}
+
+// measure is the length of a mini's code, with short or long jumps inside as g.far says.
+func (g *generator) measure(m *Mini) (int, error) {
+	t := generator{env: g.env, site: g.site, addr: g.addr, saved: g.saved, pushed: g.pushed, far: g.far}
+	t.Init(g.addr)
+	err := t.mini(m)
+	return t.Len(), err
 }
 
 // SlowStub makes the stub of an island that finds or claims a thread block. It is entered with the first slot's block in rcx

@@ -27,16 +27,25 @@ func (g *generator) mini(m *Mini) error {
 	return nil
 }
 
+// jump leaves for skip, which may be far.
+func (g *generator) jump(c x86.Cond, skip x86.Label) {
+	if g.far {
+		g.JccNear(c, skip)
+		return
+	}
+	g.Jcc(c, skip)
+}
+
 // guard leaves for skip unless the predicate holds.
 func (g *generator) guard(gd Guard, skip x86.Label) {
 	if gd.Activation {
 		g.stackPointer(x86.RAX)
 		g.CmpMR(x86.RCX, gd.Cell, x86.RAX)
-		g.Jcc(x86.CondB, skip) // 0 or stale: below the stack pointer
+		g.jump(x86.CondB, skip) // 0 or stale: below the stack pointer
 		return
 	}
 	g.CmpMI(x86.RCX, gd.Cell, 0)
-	g.Jcc(x86.CondE, skip)
+	g.jump(x86.CondE, skip)
 }
 
 // stackPointer loads what rsp was at the point.
@@ -49,29 +58,29 @@ func (g *generator) primitive(m *Mini, skip x86.Label) error {
 	case FlagEnter:
 		g.stackPointer(x86.RAX)
 		g.CmpMR(x86.RCX, m.Cell, x86.RAX)
-		g.Jcc(x86.CondA, skip) // an outer activation holds it
+		g.jump(x86.CondA, skip) // an outer activation holds it
 		g.MovMR(x86.RCX, m.Cell, x86.RAX)
 	case FlagLeave:
 		g.stackPointer(x86.RAX)
 		g.CmpMR(x86.RCX, m.Cell, x86.RAX)
-		g.Jcc(x86.CondNE, skip)
+		g.jump(x86.CondNE, skip)
 		g.MovMI(x86.RCX, m.Cell, 0)
 	case WallEnter, CPUEnter:
 		g.timerEnter(m, skip)
 	case WallLeave, CPULeave:
 		g.stackPointer(x86.RAX)
 		g.CmpMR(x86.RCX, m.Cell+TimerActive, x86.RAX)
-		g.Jcc(x86.CondNE, skip)
+		g.jump(x86.CondNE, skip)
 		g.timerStop(m)
 	case WallStart, CPUStart:
 		g.CmpMI(x86.RCX, m.Cell+TimerActive, 0)
-		g.Jcc(x86.CondNE, skip)
+		g.jump(x86.CondNE, skip)
 		g.clock(m.Op)
 		g.MovMR(x86.RCX, m.Cell+TimerStart, x86.RAX)
 		g.MovMI(x86.RCX, m.Cell+TimerActive, 1)
 	case WallStop, CPUStop:
 		g.CmpMI(x86.RCX, m.Cell+TimerActive, 0)
-		g.Jcc(x86.CondE, skip)
+		g.jump(x86.CondE, skip)
 		g.timerStop(m)
 	default:
 		panic(fmt.Sprintf("BUG: unknown primitive %d", m.Op))
@@ -84,7 +93,7 @@ func (g *generator) primitive(m *Mini, skip x86.Label) error {
 func (g *generator) timerEnter(m *Mini, skip x86.Label) {
 	g.stackPointer(x86.RAX)
 	g.CmpMR(x86.RCX, m.Cell+TimerActive, x86.RAX)
-	g.Jcc(x86.CondA, skip)
+	g.jump(x86.CondA, skip)
 	g.clock(m.Op)
 	g.MovMR(x86.RCX, m.Cell+TimerStart, x86.RAX)
 	g.stackPointer(x86.RDX)
@@ -165,14 +174,14 @@ func (g *generator) branchUnless(e *Expr, skip x86.Label) error {
 			return err
 		}
 		g.CmpRI32(x86.RAX, int32(e.R.Value))
-		g.Jcc(x86.CondNE, skip)
+		g.jump(x86.CondNE, skip)
 		return nil
 	}
 	if err := g.eval(e); err != nil {
 		return err
 	}
 	g.TestRR(x86.RAX, x86.RAX)
-	g.Jcc(x86.CondE, skip)
+	g.jump(x86.CondE, skip)
 	return nil
 }
 

@@ -1,0 +1,199 @@
+package trampoline
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"culprit/trampoline/x86"
+)
+
+// A model is the slow twin of the generated code: it does to a thread's block what the primitives of a function mean. Times
+// are not known; a timer's start and sum are only known to be zero or not.
+type model struct {
+	mem      []byte
+	regs     registers
+	ret      uint64
+	sp       uint64
+	finalRDI uint64
+	sums     map[int32]bool // timers that were stopped: their sum may be anything
+}
+
+func (m *model) word(cell int32) uint64       { return binary.LittleEndian.Uint64(m.mem[cell:]) }
+func (m *model) set(cell int32, value uint64) { binary.LittleEndian.PutUint64(m.mem[cell:], value) }
+
+// function runs what the function's points have, in the order in which they are passed.
+func (m *model) function(s *sample, plan *Plan, groups map[Point][]Group) {
+	m.sums = map[int32]bool{}
+	m.sp = entrySP
+	var entry, exit, taken Point
+	var pre, post Point
+	for _, p := range s.points {
+		switch p.Kind {
+		case FuncEntry:
+			entry = p
+		case TailCond:
+			taken = p
+		case CallPre:
+			pre = p
+		case CallPost:
+			post = p
+		default:
+			exit = p
+		}
+	}
+	m.point(groups[entry])
+	if site, _ := plan.SiteOf(pre); pre.Addr != 0 && site != nil {
+		m.sp = s.callSP
+		if site.Tactic == Retarget {
+			m.sp -= 8 // the call has happened
+		}
+		m.point(groups[pre])
+	}
+	m.sp = entrySP
+	m.point(groups[post])
+	if taken.Addr != 0 && m.branches(s, taken) {
+		m.point(groups[taken])
+		return
+	}
+	m.point(groups[exit])
+}
+
+// branches tells whether the conditional tail jump behind `test %rdi,%rax` is taken; both registers are final by then.
+func (m *model) branches(s *sample, p Point) bool {
+	var in x86.Inst
+	for _, i := range s.insts {
+		if i.Addr == p.Addr {
+			in = i
+		}
+	}
+	v := m.ret & m.finalRDI
+	parity := 0
+	for i := range 8 {
+		parity ^= int(v >> i & 1)
+	}
+	zero, sign, even := v == 0, int64(v) < 0, parity == 0
+	holds := []bool{false, false, zero, zero, sign, even, sign, sign || zero}[in.Opcode>>1&7] // O B E BE S P L LE; OF = CF = 0
+	return holds != (in.Opcode&1 == 1)
+}
+
+func (m *model) point(groups []Group) {
+	for _, g := range groups {
+		for i := range g.Minis {
+			m.mini(&g.Minis[i])
+		}
+	}
+}
+
+func (m *model) mini(p *Mini) {
+	for _, g := range p.Guards {
+		v := m.word(g.Cell)
+		if g.Activation && v < m.sp || !g.Activation && v == 0 {
+			return
+		}
+	}
+	if p.Cond != nil && !m.holds(p.Cond) {
+		return
+	}
+	active := m.word(p.Cell)
+	switch p.Op {
+	case Add:
+		m.set(p.Cell, active+m.eval(p.Expr))
+	case Set:
+		m.set(p.Cell, m.eval(p.Expr))
+	case FlagEnter:
+		if active <= m.sp {
+			m.set(p.Cell, m.sp)
+		}
+	case FlagLeave:
+		if active == m.sp {
+			m.set(p.Cell, 0)
+		}
+	case WallEnter, CPUEnter:
+		if active <= m.sp {
+			m.start(p.Cell, m.sp)
+		}
+	case WallLeave, CPULeave:
+		if active == m.sp {
+			m.stop(p.Cell)
+		}
+	case WallStart, CPUStart:
+		if active == 0 {
+			m.start(p.Cell, 1)
+		}
+	case WallStop, CPUStop:
+		if active != 0 {
+			m.stop(p.Cell)
+		}
+	}
+}
+
+func (m *model) start(cell int32, by uint64) {
+	m.set(cell+TimerActive, by)
+	m.set(cell+TimerStart, ^uint64(0))
+}
+
+func (m *model) stop(cell int32) {
+	m.set(cell+TimerActive, 0)
+	m.sums[cell] = true
+}
+
+// holds is a condition; of an argument compared with a small constant only the lower half counts.
+func (m *model) holds(e *Expr) bool {
+	if e.Op == ExEq && e.L.Op == ExArg && e.R.Op == ExConst && e.R.Value >= 0 && e.R.Value <= 1<<31-1 {
+		return uint32(m.eval(e.L)) == uint32(e.R.Value)
+	}
+	return m.eval(e) != 0
+}
+
+func (m *model) eval(e *Expr) uint64 {
+	switch e.Op {
+	case ExConst:
+		return uint64(e.Value)
+	case ExWord:
+		return m.word(int32(e.Value))
+	case ExReturn:
+		return m.ret
+	case ExArg:
+		return m.regs[argRegs[e.Value]]
+	case ExNeg:
+		return -m.eval(e.L)
+	}
+	l, r := m.eval(e.L), m.eval(e.R)
+	yes := map[ExprOp]bool{ExEq: l == r, ExNe: l != r, ExLt: int64(l) < int64(r), ExLe: int64(l) <= int64(r), ExGt: int64(l) > int64(r),
+		ExGe: int64(l) >= int64(r), ExAnd: l != 0 && r != 0, ExOr: l != 0 || r != 0}
+	switch e.Op {
+	case ExAdd:
+		return l + r
+	case ExSub:
+		return l - r
+	case ExMul:
+		return l * r
+	}
+	if yes[e.Op] {
+		return 1
+	}
+	return 0
+}
+
+// compare holds a block against the model.
+func (m *model) compare(got []byte) error {
+	for i := range 8 {
+		if g, w := binary.LittleEndian.Uint64(got[wordCell(i):]), m.word(wordCell(i)); g != w {
+			return fmt.Errorf("word %d is %#x, the interpreter says %#x", i, g, w)
+		}
+	}
+	for i := range 4 {
+		c := timerCell(i)
+		active, start, sum := binary.LittleEndian.Uint64(got[c:]), binary.LittleEndian.Uint64(got[c+TimerStart:]), binary.LittleEndian.Uint64(got[c+TimerSum:])
+		if w := m.word(c); active != w {
+			return fmt.Errorf("timer %d is active by %#x, the interpreter says %#x", i, active, w)
+		}
+		if (start != 0) != (m.word(c+TimerStart) != 0) {
+			return fmt.Errorf("timer %d started at %d, the interpreter says %v", i, start, m.word(c+TimerStart) != 0)
+		}
+		if sum != 0 && !m.sums[c] {
+			return fmt.Errorf("timer %d has a sum of %d without having been stopped", i, sum)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,471 @@
+package trampoline
+
+import (
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os/exec"
+	"testing"
+
+	"culprit/internal/testprog"
+	"culprit/trampoline/x86"
+)
+
+var long = flag.Bool("long", false, "run the long forms of the tests (minutes)")
+
+// Where testdata/runner.c puts things, and what this test puts there.
+const (
+	textAt   = 0x10000000
+	calleeAt = textAt + 0x1000
+	tailAt   = textAt + 0x1100
+	gateAt   = textAt + 0x2000
+	slowAt   = textAt + 0x2100
+	roomAt   = textAt + 0x3000
+	textSize = 0x8000
+	dataAt   = 0x20000000
+	stackTop = 0x30010000
+)
+
+var nativeGeometry = Geometry{Slots: 8, BlockSize: 512, LedgerCap: 1, CodeSize: 1}
+
+const dataSize = PageSize + 9*512
+
+func nativeEnv() *Env {
+	return &Env{Geometry: nativeGeometry, ClaimsAddr: dataAt, DataAddr: dataAt + PageSize, SlowAddr: slowAt, GateAddr: gateAt}
+}
+
+// A runner is a process that runs machine code.
+type runner struct {
+	in   io.Writer
+	out  io.Reader
+	self uint64 // its thread pointer
+}
+
+func startRunner(t testing.TB) *runner {
+	t.Helper()
+	cmd := exec.Command(testprog.Build(t, "trampoline/testdata/runner.c"))
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	r := &runner{in: in, out: out}
+	if err := binary.Read(out, binary.LittleEndian, &r.self); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+type registers [16]uint64
+
+// run calls the code at entry and returns registers and data afterwards.
+func (r *runner) run(t testing.TB, entry uint64, regs registers, text, data []byte) (registers, []byte) {
+	t.Helper()
+	req := binary.LittleEndian.AppendUint64(nil, uint64(len(text)))
+	req = binary.LittleEndian.AppendUint64(req, uint64(len(data)))
+	req = binary.LittleEndian.AppendUint64(req, entry)
+	for _, v := range regs {
+		req = binary.LittleEndian.AppendUint64(req, v)
+	}
+	req = append(append(req, text...), data...)
+	if _, err := r.in.Write(req); err != nil {
+		t.Fatalf("the runner has ended: %v", err)
+	}
+	var after registers
+	if err := binary.Read(r.out, binary.LittleEndian, &after); err != nil {
+		t.Fatalf("the code crashed: %v", err)
+	}
+	out := make([]byte, len(data))
+	if _, err := io.ReadFull(r.out, out); err != nil {
+		t.Fatal(err)
+	}
+	return after, out
+}
+
+// A sample is a function made up by chance, and the points in it.
+type sample struct {
+	code   []byte
+	insts  []x86.Inst
+	points []Point
+	callSP uint64 // stack pointer before its call
+}
+
+const entrySP = stackTop - 8
+
+// makeSample makes a function: some arithmetic on registers, perhaps a call, more arithmetic, and one of several ends.
+func makeSample(rng *rand.Rand) *sample {
+	s := &sample{callSP: entrySP}
+	var a x86.Asm
+	a.Init(textAt)
+	if rng.IntN(3) == 0 {
+		a.Raw(0xF3, 0x0F, 0x1E, 0xFA) // endbr64
+	}
+	for range rng.IntN(8) {
+		arithmetic(&a, rng)
+	}
+	var calls []uint64
+	switch rng.IntN(3) {
+	case 0:
+		calls = append(calls, a.Addr())
+		d := int32(calleeAt - int64(a.Addr()) - 5)
+		a.Raw(0xE8, byte(d), byte(d>>8), byte(d>>16), byte(d>>24))
+	case 1:
+		a.MovImm64(x86.R11, calleeAt)
+		calls = append(calls, a.Addr())
+		a.Raw(0x41, 0xFF, 0xD3) // call *%r11
+	}
+	for range rng.IntN(5) {
+		arithmetic(&a, rng)
+	}
+	kind, at := Ret, a.Addr()
+	switch rng.IntN(4) {
+	case 0:
+		a.JmpAddr(tailAt)
+		kind = TailJump
+	case 1:
+		a.TestRR(x86.RAX, x86.RDI)
+		at = a.Addr()
+		a.JccAddr(x86.Cond(rng.IntN(16)), tailAt)
+		s.points = append(s.points, Point{TailCond, at})
+		at = a.Addr()
+		a.Ret()
+	default:
+		a.Ret()
+	}
+	s.points = append([]Point{{FuncEntry, textAt}, {kind, at}}, s.points...)
+	s.code = a.Bytes()
+	s.insts = decodeAll(s.code, textAt)
+	for _, c := range calls {
+		for _, in := range s.insts {
+			if in.Addr == c {
+				s.points = append(s.points, Point{CallPre, c}, Point{CallPost, in.End()})
+			}
+		}
+	}
+	return s
+}
+
+var scratchRegs = []x86.Reg{x86.RAX, x86.RCX, x86.RDX, x86.RBX, x86.RBP, x86.RSI, x86.RDI, x86.R8, x86.R9, x86.R10, x86.R12, x86.R15}
+
+func arithmetic(a *x86.Asm, rng *rand.Rand) {
+	r := func() x86.Reg { return scratchRegs[rng.IntN(len(scratchRegs))] }
+	switch rng.IntN(9) {
+	case 0:
+		a.MovImm64(r(), rng.Uint64())
+	case 1:
+		a.AddRR(r(), r())
+	case 2:
+		a.SubRI(r(), int32(rng.Uint32()))
+	case 3:
+		a.ImulRR(r(), r())
+	case 4:
+		a.Lea(r(), r(), int32(rng.IntN(200)))
+	case 5:
+		a.XorRR(r(), r())
+	case 6:
+		a.ShlRI(r(), uint8(1+rng.IntN(30)))
+	case 7:
+		a.NegR(r())
+	case 8:
+		a.LeaAddr(r(), textAt+uint64(rng.IntN(4096))) // reads its own address
+	}
+}
+
+func decodeAll(code []byte, at uint64) (insts []x86.Inst) {
+	for len(code) > 0 {
+		in, err := x86.Decode(code, at)
+		if err != nil {
+			panic(err)
+		}
+		insts = append(insts, in)
+		code, at = code[in.Len:], at+uint64(in.Len)
+	}
+	return insts
+}
+
+// body is the sample as the planner sees it: padding of int3 follows.
+func (s *sample) body() *Body {
+	end := textAt + uint64(len(s.code))
+	return &Body{
+		Insts:  s.insts,
+		Bytes:  func(addr uint64, n int) []byte { return s.code[addr-textAt:][:n] },
+		Target: func(addr uint64) bool { return addr == textAt },
+		PadEnd: func(addr uint64) uint64 {
+			if addr == end {
+				return end + 11
+			}
+			return addr
+		},
+	}
+}
+
+// text is the runner's text with the sample in it.
+func (s *sample) text(t testing.TB, open bool) []byte {
+	t.Helper()
+	text := make([]byte, textSize)
+	for i := range text {
+		text[i] = 0xCC
+	}
+	copy(text, s.code)
+	copy(text[calleeAt-textAt:], []byte{0x48, 0xFF, 0xC0, 0x49, 0x31, 0xC1, 0xC3}) // inc %rax; xor %rax,%r9; ret
+	text[tailAt-textAt] = 0xC3
+	copy(text[gateAt-textAt:], make([]byte, 4))
+	if open {
+		text[gateAt-textAt] = 1
+	}
+	stub, err := SlowStub(nativeEnv(), slowAt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(text[slowAt-textAt:], stub)
+	return text
+}
+
+// patch writes the trampolines of a plan and the jumps to them, and returns the trampolines.
+func patch(t testing.TB, plan *Plan, groups map[Point][]Group, text []byte) (bases []*Base, at []uint64) {
+	t.Helper()
+	room := uint64(roomAt)
+	for _, s := range plan.Sites {
+		list := make([][]Group, len(s.Marks))
+		n := 0
+		for i, m := range s.Marks {
+			list[i] = groups[m.Point]
+			n += len(list[i])
+		}
+		if n == 0 {
+			continue
+		}
+		b, err := Generate(nativeEnv(), s, list, room)
+		if err != nil {
+			t.Fatal(err)
+		}
+		copy(text[room-textAt:], b.Code)
+		pieces, err := s.Patch(room + uint64(b.Entry))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range pieces {
+			copy(text[p.Addr-textAt:], p.Bytes)
+		}
+		bases, at = append(bases, b), append(at, room)
+		room += uint64(len(b.Code)+63) &^ 63
+	}
+	return bases, at
+}
+
+// makeGroups gives each point that has a site some primitives by chance.
+func makeGroups(rng *rand.Rand, plan *Plan, points []Point) map[Point][]Group {
+	groups := map[Point][]Group{}
+	for _, p := range points {
+		if s, _ := plan.SiteOf(p); s == nil {
+			continue
+		}
+		for range rng.IntN(3) {
+			var g Group
+			g.Owner = uint64(1 + rng.IntN(5))
+			for range 1 + rng.IntN(3) {
+				g.Minis = append(g.Minis, randomMini(rng, p.Kind))
+			}
+			groups[p] = append(groups[p], g)
+		}
+	}
+	return groups
+}
+
+// Cells of a block: words from 64 on, timers from 256 on.
+func wordCell(i int) int32  { return int32(64 + 8*i) }
+func timerCell(i int) int32 { return int32(256 + TimerSize*i) }
+
+func randomMini(rng *rand.Rand, k PointKind) Mini {
+	m := Mini{Op: Op(rng.IntN(int(CPUStop) + 1)), Cell: timerCell(rng.IntN(4))}
+	if m.Op <= FlagLeave {
+		m.Cell = wordCell(rng.IntN(8))
+	}
+	if m.Op == Add || m.Op == Set {
+		m.Expr = randomExpr(rng, k, 1+rng.IntN(3))
+	}
+	for range rng.IntN(3) {
+		m.Guards = append(m.Guards, Guard{Cell: wordCell(rng.IntN(8)), Activation: rng.IntN(2) == 0})
+	}
+	switch rng.IntN(4) {
+	case 0:
+		m.Cond = randomExpr(rng, k, 2)
+	case 1:
+		if k == FuncEntry {
+			m.Cond = &Expr{Op: ExEq, L: &Expr{Op: ExArg, Value: rng.Int64N(6)}, R: &Expr{Op: ExConst, Value: rng.Int64N(3)}}
+		}
+	}
+	return m
+}
+
+func randomExpr(rng *rand.Rand, k PointKind, depth int) *Expr {
+	if depth == 1 || rng.IntN(4) == 0 {
+		switch {
+		case k == FuncEntry && rng.IntN(2) == 0:
+			return &Expr{Op: ExArg, Value: rng.Int64N(6)}
+		case k.IsExit() && rng.IntN(2) == 0:
+			return &Expr{Op: ExReturn}
+		case rng.IntN(2) == 0:
+			return &Expr{Op: ExWord, Value: int64(wordCell(rng.IntN(8)))}
+		case rng.IntN(2) == 0:
+			return &Expr{Op: ExConst, Value: rng.Int64N(5)}
+		}
+		return &Expr{Op: ExConst, Value: int64(rng.Uint64())}
+	}
+	e := &Expr{Op: ExAdd + ExprOp(rng.IntN(int(ExNeg-ExAdd)+1)), L: randomExpr(rng, k, depth-1)}
+	if e.Op != ExNeg {
+		e.R = randomExpr(rng, k, depth-1)
+	}
+	return e
+}
+
+// TestAgainstInterpreter runs functions made by chance with trampolines made by chance, and compares: what the function
+// computes is what it computes without them, and the thread's block holds what an interpreter of the primitives puts there.
+func TestAgainstInterpreter(t *testing.T) {
+	r := startRunner(t)
+	n := 3000
+	if *long {
+		n = 1_000_000
+	}
+	var did tally
+	for seed := range n {
+		rng := rand.New(rand.NewPCG(uint64(seed), 7))
+		if err := oneCase(t, r, rng, &did); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+	}
+	t.Logf("%d functions; sites by tactic %v, %d points refused, %d trampolines, %d primitives", n, did.tactics, did.refused, did.bases, did.minis)
+	for _, tactic := range []Tactic{Retarget, Single, Padding, Window} {
+		if did.tactics[tactic] < n/100 {
+			t.Errorf("only %d sites by %q: the test sees too little of it", did.tactics[tactic], tactic)
+		}
+	}
+}
+
+type tally struct {
+	tactics               map[Tactic]int
+	refused, bases, minis int
+}
+
+func (d *tally) add(plan *Plan, bases int, groups map[Point][]Group) {
+	if d.tactics == nil {
+		d.tactics = map[Tactic]int{}
+	}
+	for _, s := range plan.Sites {
+		d.tactics[s.Tactic]++
+	}
+	d.refused += len(plan.Refused)
+	d.bases += bases
+	for _, list := range groups {
+		for _, g := range list {
+			d.minis += len(g.Minis)
+		}
+	}
+}
+
+func oneCase(t testing.TB, r *runner, rng *rand.Rand, did *tally) error {
+	s := makeSample(rng)
+	plan := MakePlan(s.body(), s.points)
+	groups := makeGroups(rng, plan, s.points)
+	var regs registers
+	for i := range regs {
+		regs[i] = rng.Uint64()
+		if rng.IntN(3) == 0 {
+			regs[i] = uint64(rng.IntN(4)) | uint64(rng.IntN(2))<<40
+		}
+	}
+	data := make([]byte, dataSize)
+	if rng.IntN(4) > 0 { // otherwise the block is claimed on the way
+		binary.LittleEndian.PutUint64(block(data, nativeGeometry.Slot(r.self)), r.self)
+	}
+	plain, _ := r.run(t, textAt, regs, s.text(t, true), data)
+	text := s.text(t, true)
+	bases, at := patch(t, plan, groups, text)
+	did.add(plan, len(bases), groups)
+	after, got := r.run(t, textAt, regs, text, data)
+	if after != plain {
+		return fmt.Errorf("registers %x, without trampolines %x\ncode % x\ngroups %+v", after, plain, s.code, groups)
+	}
+	m := &model{mem: append([]byte(nil), block(data, nativeGeometry.Slot(r.self))...), regs: regs, ret: plain[x86.RAX], finalRDI: plain[x86.RDI]}
+	m.function(s, plan, groups)
+	if err := m.compare(block(got, nativeGeometry.Slot(r.self))); err != nil {
+		return fmt.Errorf("%w\ncode % x\ngroups %+v", err, s.code, groups)
+	}
+	return shut(t, r, s, text, regs, data, plain, bases, at)
+}
+
+// shut runs the same in a forked child, where the gate is closed, and with all switches off: nothing may be counted.
+func shut(t testing.TB, r *runner, s *sample, text []byte, regs registers, data []byte, plain registers, bases []*Base, at []uint64) error {
+	text[gateAt-textAt] = 0
+	after, got := r.run(t, textAt, regs, text, data)
+	if after != plain || string(got) != string(data) {
+		return fmt.Errorf("with the gate closed: registers %x, without trampolines %x", after, plain)
+	}
+	text[gateAt-textAt] = 1
+	for i, b := range bases {
+		off := b.Off(b.Switch)
+		copy(text[at[i]-textAt+uint64(b.Switch):], off[:])
+	}
+	after, got = r.run(t, textAt, regs, text, data)
+	if after != plain || string(got) != string(data) {
+		return fmt.Errorf("switched off: registers %x, without trampolines %x", after, plain)
+	}
+	for i, b := range bases {
+		copy(text[at[i]-textAt+uint64(b.Switch):], On[:])
+		for _, toggles := range b.Toggles {
+			for _, k := range toggles {
+				off := b.Off(k)
+				copy(text[at[i]-textAt+uint64(k):], off[:])
+			}
+		}
+	}
+	after, got = r.run(t, textAt, regs, text, data)
+	if after != plain || string(block(got, nativeGeometry.Slot(r.self))[8:]) != string(block(data, nativeGeometry.Slot(r.self))[8:]) {
+		return fmt.Errorf("all groups switched off: registers %x, without trampolines %x", after, plain)
+	}
+	return nil
+}
+
+func block(data []byte, slot int) []byte { return data[PageSize+512*slot:][:512] }
+
+// TestFullTable runs the stub that finds thread blocks on tables that are full, or full of others, up to the overflow block.
+func TestFullTable(t *testing.T) {
+	r := startRunner(t)
+	home := nativeGeometry.Slot(r.self)
+	add := map[Point][]Group{{FuncEntry, textAt}: {{Owner: 1, Minis: []Mini{{Op: Add, Cell: wordCell(0), Expr: &Expr{Value: 1}}}}}}
+	s := &sample{code: []byte{0x48, 0x81, 0xC7, 1, 2, 3, 4, 0xC3}, points: []Point{{FuncEntry, textAt}}}
+	s.insts = decodeAll(s.code, textAt)
+	plan := MakePlan(s.body(), s.points)
+	text := s.text(t, true)
+	patch(t, plan, add, text)
+	for others := 0; others <= nativeGeometry.Slots; others++ {
+		data := make([]byte, dataSize)
+		for i := range others {
+			binary.LittleEndian.PutUint64(block(data, (home+i)%nativeGeometry.Slots), 0x1000+uint64(i))
+		}
+		want := (home + others) % nativeGeometry.Slots
+		if others == nativeGeometry.Slots {
+			want = nativeGeometry.Slots // the overflow block
+		}
+		regs := registers{x86.RAX: 5, x86.RCX: 6, x86.RDX: 7, x86.RSI: 8, x86.RDI: 9}
+		after, got := r.run(t, textAt, regs, text, data)
+		if after[x86.RDI] != 9+0x04030201 || after[x86.RAX] != 5 || after[x86.RCX] != 6 || after[x86.RDX] != 7 || after[x86.RSI] != 8 {
+			t.Errorf("%d blocks taken: registers %x", others, after)
+		}
+		for slot := range nativeGeometry.Slots + 1 {
+			n := binary.LittleEndian.Uint64(block(got, slot)[wordCell(0):])
+			if (n == 1) != (slot == want) || others > 0 && (got[slot] != 0) != (slot == want) {
+				t.Errorf("%d blocks taken: block %d counts %d, claimed %d", others, slot, n, got[slot])
+			}
+		}
+	}
+}
