@@ -18,6 +18,8 @@ var long = flag.Bool("long", false, "run the long forms of the tests (minutes)")
 // Where testdata/runner.c puts things, and what this test puts there.
 const (
 	textAt   = 0x10000000
+	padsAt   = textAt + 0xc0 // room for five long jumps
+	funcAt   = textAt + 0x100
 	calleeAt = textAt + 0x1000
 	tailAt   = textAt + 0x1100
 	gateAt   = textAt + 0x2000
@@ -93,19 +95,20 @@ func (r *runner) run(t testing.TB, entry uint64, regs registers, text, data []by
 
 // A sample is a function made up by chance, and the points in it.
 type sample struct {
-	code   []byte
-	insts  []x86.Inst
-	points []Point
-	callSP uint64 // stack pointer before its call
+	code    []byte
+	padding uint64 // bytes behind it that nobody needs
+	insts   []x86.Inst
+	points  []Point
+	callSP  uint64 // stack pointer before its call
 }
 
 const entrySP = stackTop - 8
 
 // makeSample makes a function: some arithmetic on registers, perhaps a call, more arithmetic, and one of several ends.
 func makeSample(rng *rand.Rand) *sample {
-	s := &sample{callSP: entrySP}
+	s := &sample{callSP: entrySP, padding: []uint64{0, 1, 4, 11}[rng.IntN(4)]}
 	var a x86.Asm
-	a.Init(textAt)
+	a.Init(funcAt)
 	if rng.IntN(3) == 0 {
 		a.Raw(0xF3, 0x0F, 0x1E, 0xFA) // endbr64
 	}
@@ -141,9 +144,9 @@ func makeSample(rng *rand.Rand) *sample {
 	default:
 		a.Ret()
 	}
-	s.points = append([]Point{{FuncEntry, textAt}, {kind, at}}, s.points...)
+	s.points = append([]Point{{FuncEntry, funcAt}, {kind, at}}, s.points...)
 	s.code = a.Bytes()
-	s.insts = decodeAll(s.code, textAt)
+	s.insts = decodeAll(s.code, funcAt)
 	for _, c := range calls {
 		for _, in := range s.insts {
 			if in.Addr == c {
@@ -194,16 +197,23 @@ func decodeAll(code []byte, at uint64) (insts []x86.Inst) {
 
 // body is the sample as the planner sees it: padding of int3 follows.
 func (s *sample) body() *Body {
-	end := textAt + uint64(len(s.code))
+	end, pads := funcAt+uint64(len(s.code)), padsAt
 	return &Body{
 		Insts:  s.insts,
-		Bytes:  func(addr uint64, n int) []byte { return s.code[addr-textAt:][:n] },
-		Target: func(addr uint64) bool { return addr == textAt },
+		Bytes:  func(addr uint64, n int) []byte { return s.code[addr-funcAt:][:n] },
+		Target: func(addr uint64) bool { return addr == funcAt },
 		PadEnd: func(addr uint64) uint64 {
 			if addr == end {
-				return end + 11
+				return end + s.padding
 			}
 			return addr
+		},
+		Pads: func(near uint64) []Pad {
+			if near-funcAt > 0x40 || pads >= funcAt {
+				return nil
+			}
+			pads += 8
+			return []Pad{{Addr: uint64(pads - 8), Len: jumpLen}}
 		},
 	}
 }
@@ -215,7 +225,7 @@ func (s *sample) text(t testing.TB, open bool) []byte {
 	for i := range text {
 		text[i] = 0xCC
 	}
-	copy(text, s.code)
+	copy(text[funcAt-textAt:], s.code)
 	copy(text[calleeAt-textAt:], []byte{0x48, 0xFF, 0xC0, 0x49, 0x31, 0xC1, 0xC3}) // inc %rax; xor %rax,%r9; ret
 	text[tailAt-textAt] = 0xC3
 	copy(text[gateAt-textAt:], make([]byte, 4))
@@ -344,7 +354,7 @@ func TestAgainstInterpreter(t *testing.T) {
 		}
 	}
 	t.Logf("%d functions; sites by tactic %v, %d points refused, %d trampolines, %d primitives", n, did.tactics, did.refused, did.bases, did.minis)
-	for _, tactic := range []Tactic{Retarget, Single, Padding, Window} {
+	for _, tactic := range []Tactic{Retarget, Single, Padding, Window, Short} {
 		if did.tactics[tactic] < n/100 {
 			t.Errorf("only %d sites by %q: the test sees too little of it", did.tactics[tactic], tactic)
 		}
@@ -387,11 +397,11 @@ func oneCase(t testing.TB, r *runner, rng *rand.Rand, did *tally) error {
 	if rng.IntN(4) > 0 { // otherwise the block is claimed on the way
 		binary.LittleEndian.PutUint64(block(data, nativeGeometry.Slot(r.self)), r.self)
 	}
-	plain, _ := r.run(t, textAt, regs, s.text(t, true), data)
+	plain, _ := r.run(t, funcAt, regs, s.text(t, true), data)
 	text := s.text(t, true)
 	bases, at := patch(t, plan, groups, text)
 	did.add(plan, len(bases), groups)
-	after, got := r.run(t, textAt, regs, text, data)
+	after, got := r.run(t, funcAt, regs, text, data)
 	if after != plain {
 		return fmt.Errorf("registers %x, without trampolines %x\ncode % x\ngroups %+v", after, plain, s.code, groups)
 	}
@@ -406,7 +416,7 @@ func oneCase(t testing.TB, r *runner, rng *rand.Rand, did *tally) error {
 // shut runs the same in a forked child, where the gate is closed, and with all switches off: nothing may be counted.
 func shut(t testing.TB, r *runner, s *sample, text []byte, regs registers, data []byte, plain registers, bases []*Base, at []uint64) error {
 	text[gateAt-textAt] = 0
-	after, got := r.run(t, textAt, regs, text, data)
+	after, got := r.run(t, funcAt, regs, text, data)
 	if after != plain || string(got) != string(data) {
 		return fmt.Errorf("with the gate closed: registers %x, without trampolines %x", after, plain)
 	}
@@ -415,7 +425,7 @@ func shut(t testing.TB, r *runner, s *sample, text []byte, regs registers, data 
 		off := b.Off(b.Switch)
 		copy(text[at[i]-textAt+uint64(b.Switch):], off[:])
 	}
-	after, got = r.run(t, textAt, regs, text, data)
+	after, got = r.run(t, funcAt, regs, text, data)
 	if after != plain || string(got) != string(data) {
 		return fmt.Errorf("switched off: registers %x, without trampolines %x", after, plain)
 	}
@@ -428,7 +438,7 @@ func shut(t testing.TB, r *runner, s *sample, text []byte, regs registers, data 
 			}
 		}
 	}
-	after, got = r.run(t, textAt, regs, text, data)
+	after, got = r.run(t, funcAt, regs, text, data)
 	if after != plain || string(block(got, nativeGeometry.Slot(r.self))[8:]) != string(block(data, nativeGeometry.Slot(r.self))[8:]) {
 		return fmt.Errorf("all groups switched off: registers %x, without trampolines %x", after, plain)
 	}
@@ -441,9 +451,9 @@ func block(data []byte, slot int) []byte { return data[PageSize+512*slot:][:512]
 func TestFullTable(t *testing.T) {
 	r := startRunner(t)
 	home := nativeGeometry.Slot(r.self)
-	add := map[Point][]Group{{FuncEntry, textAt}: {{Owner: 1, Minis: []Mini{{Op: Add, Cell: wordCell(0), Expr: &Expr{Value: 1}}}}}}
-	s := &sample{code: []byte{0x48, 0x81, 0xC7, 1, 2, 3, 4, 0xC3}, points: []Point{{FuncEntry, textAt}}}
-	s.insts = decodeAll(s.code, textAt)
+	add := map[Point][]Group{{FuncEntry, funcAt}: {{Owner: 1, Minis: []Mini{{Op: Add, Cell: wordCell(0), Expr: &Expr{Value: 1}}}}}}
+	s := &sample{code: []byte{0x48, 0x81, 0xC7, 1, 2, 3, 4, 0xC3}, points: []Point{{FuncEntry, funcAt}}}
+	s.insts = decodeAll(s.code, funcAt)
 	plan := MakePlan(s.body(), s.points)
 	text := s.text(t, true)
 	patch(t, plan, add, text)
@@ -457,7 +467,7 @@ func TestFullTable(t *testing.T) {
 			want = nativeGeometry.Slots // the overflow block
 		}
 		regs := registers{x86.RAX: 5, x86.RCX: 6, x86.RDX: 7, x86.RSI: 8, x86.RDI: 9}
-		after, got := r.run(t, textAt, regs, text, data)
+		after, got := r.run(t, funcAt, regs, text, data)
 		if after[x86.RDI] != 9+0x04030201 || after[x86.RAX] != 5 || after[x86.RCX] != 6 || after[x86.RDX] != 7 || after[x86.RSI] != 8 {
 			t.Errorf("%d blocks taken: registers %x", others, after)
 		}

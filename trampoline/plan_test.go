@@ -1,0 +1,205 @@
+package trampoline
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"culprit/trampoline/x86"
+)
+
+// unhex reads code bytes; spaces are for the reader.
+func unhex(t testing.TB, s string) []byte {
+	t.Helper()
+	b, err := hex.DecodeString(strings.ReplaceAll(s, " ", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestPlans: code bytes in, sites out. Offsets count from the beginning of the code.
+func TestPlans(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		code    string
+		targets []uint64 // offsets that something may jump to
+		padding uint64
+		pads    bool   // whether there is padding nearby
+		hidden  string // why windows are unsafe
+		points  []Point
+		want    string // "tactic offset+length", in order of address; "kind: reason" of what is refused
+	}{
+		{name: "one long instruction", code: "48c7c001000000 c3", points: []Point{{FuncEntry, 0}}, want: "single 0+7"},
+		{name: "entry behind endbr64", code: "f30f1efa 48c7c001000000 c3", points: []Point{{FuncEntry, 0}}, want: "single 4+7"},
+		{name: "window", code: "55 4889e5 4883ec10 c9 c3", points: []Point{{FuncEntry, 0}}, want: "window 0+8"},
+		{name: "return with padding", code: "55 4889e5 4883ec10 c9 c3", padding: 4, points: []Point{{Ret, 9}}, want: "padding 9+1"},
+		{name: "return without padding", code: "55 4889e5 4883ec10 c9 c3", points: []Point{{Ret, 9}}, want: "window 4+6"},
+		{name: "entry and return of a short function", code: "55 4889e5 c9 c3", points: []Point{{FuncEntry, 0}, {Ret, 5}}, want: "window 0+6"},
+		{name: "call", code: "e8 00100000 c3", points: []Point{{CallPre, 0}}, want: "retarget 0+5"},
+		{name: "tail jump", code: "55 5d e9 00100000", points: []Point{{TailJump, 2}}, want: "retarget 2+5"},
+		{name: "conditional tail jump", code: "4885ff 0f84 00100000 c3", points: []Point{{TailCond, 3}}, want: "retarget 3+6"},
+		{name: "behind a call", code: "e8 00100000 4883c408 5b c3", points: []Point{{CallPost, 5}}, want: "window 5+5"},
+		{name: "before an indirect call", code: "4889df 4889c6 ffd0 c3", points: []Point{{CallPre, 6}}, want: "window 0+6"},
+		{name: "call to the next instruction", code: "e8 00000000 5b c3", points: []Point{{CallPre, 0}}, want: "call: there is no room before it"},
+		{name: "something jumps into the entry", code: "55 4889e5 4883ec10 c9 c3", targets: []uint64{1}, points: []Point{{FuncEntry, 0}},
+			want: "entry: something may jump into the bytes that a jump needs"},
+		{name: "the same with padding nearby", code: "50 55 4889e5 4883ec10 c9 c3", targets: []uint64{2}, pads: true, points: []Point{{FuncEntry, 0}}, want: "island 0+2"},
+		{name: "jumps that are not known", code: "55 4889e5 4883ec10 c9 c3", hidden: "a jump table", points: []Point{{FuncEntry, 0}}, want: "entry: a jump table"},
+		{name: "a single instruction needs no window", code: "48c7c001000000 c3", hidden: "a jump table", points: []Point{{FuncEntry, 0}}, want: "single 0+7"},
+		{name: "too short", code: "c3", points: []Point{{FuncEntry, 0}}, want: "entry: the function is too short for a jump"},
+		{name: "too short, but padded", code: "c3", padding: 15, points: []Point{{FuncEntry, 0}, {Ret, 0}}, want: "padding 0+1"},
+		{name: "too short, padding nearby", code: "90 c3", pads: true, points: []Point{{FuncEntry, 0}}, want: "island 0+2"},
+		{name: "a call may not move", code: "50 e8 00100000 58 c3", points: []Point{{FuncEntry, 0}}, want: "entry: a call would have to move, and its return address with it"},
+		{name: "a system call may not move", code: "50 0f05 58 c3", points: []Point{{FuncEntry, 0}}, want: "entry: a system call would have to move"},
+		{name: "no instruction there", code: "48c7c001000000 c3", points: []Point{{Ret, 3}}, want: "return: its address is not the start of an instruction that was decoded"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := describePlan(t, c.code, c.targets, c.padding, c.pads, c.hidden, c.points); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+const planBase = 0x401000
+
+func describePlan(t *testing.T, code string, targets []uint64, padding uint64, pads bool, hidden string, points []Point) string {
+	s := unhex(t, code)
+	b := &Body{
+		Insts:  decodeAll(s, planBase),
+		Bytes:  func(addr uint64, n int) []byte { return s[addr-planBase:][:n] },
+		Target: func(addr uint64) bool { return containsOffset(targets, addr-planBase) },
+		PadEnd: func(addr uint64) uint64 {
+			if addr == planBase+uint64(len(s)) {
+				return addr + padding
+			}
+			return addr
+		},
+		Hidden: hidden,
+	}
+	if pads {
+		b.Pads = func(uint64) []Pad { return []Pad{{planBase - 0x20, jumpLen}} }
+	}
+	var at []Point
+	for _, p := range points {
+		at = append(at, Point{p.Kind, p.Addr + planBase})
+	}
+	plan := MakePlan(b, at)
+	var out []string
+	for _, site := range plan.Sites {
+		out = append(out, fmt.Sprintf("%s %d+%d", site.Tactic, site.Addr-planBase, site.Len))
+	}
+	for _, r := range plan.Refused {
+		out = append(out, r.Point.Kind.String()+": "+r.Reason)
+	}
+	return strings.Join(out, ", ")
+}
+
+func containsOffset(list []uint64, v uint64) bool {
+	for _, x := range list {
+		if x == v {
+			return true
+		}
+	}
+	return false
+}
+
+// TestPageCrossing: a jump that would have to be written in two pages cannot be written at once.
+func TestPageCrossing(t *testing.T) {
+	code := unhex(t, "48c7c001000000 c3")
+	at := uint64(0x402000 - 3)
+	b := &Body{Insts: decodeAll(code, at), Bytes: func(addr uint64, n int) []byte { return code[addr-at:][:n] }, Target: func(uint64) bool { return false }, PadEnd: func(a uint64) uint64 { return a }}
+	plan := MakePlan(b, []Point{{FuncEntry, at}})
+	if len(plan.Sites) != 0 || len(plan.Refused) != 1 || !strings.Contains(plan.Refused[0].Reason, "cross a page") {
+		t.Errorf("%+v", plan)
+	}
+}
+
+// TestPlansAreDisjoint: sites of one plan share no bytes, hold whole instructions, and every point is served or refused.
+func TestPlansAreDisjoint(t *testing.T) {
+	for seed := range uint64(3000) {
+		s := makeSample(rand.New(rand.NewPCG(seed, 3)))
+		plan := MakePlan(s.body(), s.points)
+		end := uint64(0)
+		for _, site := range plan.Sites {
+			if site.Addr < end || site.Len != len(site.Code) || site.Insts[0].Addr != site.Addr || site.Insts[len(site.Insts)-1].End() != site.End() {
+				t.Fatalf("seed %d: %+v", seed, site)
+			}
+			end = site.End()
+			pieces, err := site.Patch(roomAt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range pieces {
+				if p.Addr/PageSize != (p.Addr+uint64(len(p.Bytes))-1)/PageSize {
+					t.Fatalf("seed %d: a piece crosses a page: %+v", seed, p)
+				}
+				if site.Interior(p.Addr) {
+					t.Fatalf("seed %d: a piece begins inside its site", seed)
+				}
+			}
+		}
+		for _, p := range s.points {
+			site, refusal := plan.SiteOf(p)
+			if (site == nil) == (refusal == nil) {
+				t.Fatalf("seed %d: point %+v: %v, %v", seed, p, site, refusal)
+			}
+		}
+	}
+}
+
+// TestSpans decodes base trampolines and follows what their own instructions push: a stack walk from inside must take away
+// exactly that, at every instruction.
+func TestSpans(t *testing.T) {
+	for seed := range uint64(2000) {
+		rng := rand.New(rand.NewPCG(seed, 11))
+		s := makeSample(rng)
+		plan := MakePlan(s.body(), s.points)
+		groups := makeGroups(rng, plan, s.points)
+		bases, at := patch(t, plan, groups, s.text(t, true))
+		for i, b := range bases {
+			if err := followPushes(b, at[i]); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+		}
+	}
+}
+
+// followPushes goes through the code from its first byte to its last: jumps inside it never leave a push undone. The sample's
+// own instructions push nothing.
+func followPushes(b *Base, at uint64) error {
+	pushed, covered := 0, 0
+	for _, in := range decodeAll(b.Code, at) {
+		off := int(in.Addr - at)
+		sp, ok := b.SpanAt(off)
+		if !ok {
+			return fmt.Errorf("offset %#x is in no span", off)
+		}
+		if sp.Pushed != pushed {
+			return fmt.Errorf("offset %#x: %d bytes pushed, the span says %d", off, pushed, sp.Pushed)
+		}
+		pushed += stackEffect(in, b.Code[off:off+in.Len])
+		covered += in.Len
+	}
+	if pushed != 0 || covered != len(b.Code) {
+		return fmt.Errorf("%d bytes are left on the stack", pushed)
+	}
+	return nil
+}
+
+// stackEffect is by how much an instruction lowers the stack pointer.
+func stackEffect(in x86.Inst, code []byte) int {
+	op := code[in.OpOff]
+	switch {
+	case in.Opcode>>8 == 0 && op >= 0x50 && op < 0x58:
+		return 8
+	case in.Opcode>>8 == 0 && op >= 0x58 && op < 0x60:
+		return -8
+	case op == 0x8D && in.ModRM == 0x64 && code[len(code)-2] == 0x24: // lea disp8(%rsp), %rsp
+		return -int(int8(code[len(code)-1]))
+	}
+	return 0
+}
