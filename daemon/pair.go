@@ -52,7 +52,7 @@ type slotValue struct {
 
 // newPart compiles a pair for a target and reserves its cells; nothing of the target is touched.
 func newPart(t *target, key grid.PairKey, owner uint64) (*part, error) {
-	plan, err := t.d.opts.Library.Compile(key.Metric, key.Focus, t)
+	plan, err := t.compile(key)
 	if err != nil {
 		return nil, err
 	}

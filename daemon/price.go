@@ -54,7 +54,7 @@ func (d *Daemon) compileAll(k grid.PairKey) (plans []costed, err error) {
 		if t.ended || !t.selected(k.Focus) {
 			continue
 		}
-		p, e := d.opts.Library.Compile(k.Metric, k.Focus, t)
+		p, e := t.compile(k)
 		if e != nil {
 			err = e
 			continue

@@ -1,0 +1,28 @@
+package daemon
+
+import (
+	"culprit/grid"
+	"culprit/pcl"
+)
+
+// compile is the plan of a pair in this target. A plan that found no function to instrument, in a program that names none,
+// would measure nothing for ever: that is an error, since 0 would be taken for an answer.
+func (t *target) compile(k grid.PairKey) (*pcl.Plan, error) {
+	plan, err := t.d.opts.Library.Compile(k.Metric, k.Focus, t)
+	if err != nil || plan.Kind == pcl.Kernel || len(plan.Requests) > 0 || !t.nameless() {
+		return plan, err
+	}
+	return nil, grid.ErrUnsupported{What: k.Metric + " of " + t.name,
+		Needs: "the names of its functions: it is linked statically and was stripped"}
+}
+
+// nameless tells whether no object of the target names any function.
+func (t *target) nameless() bool {
+	t.listAll()
+	for _, f := range t.funcs {
+		if f.fn.Named {
+			return false
+		}
+	}
+	return true
+}
