@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 
 // pluginKeys are pairs with the functions of the plugin, none while it is not loaded.
 func pluginKeys(d *Daemon, metric string) []grid.PairKey {
-	return functionsOf(d, metric, func(f *function) bool { return f.obj.name == "plugin" })
+	return functionsOf(d, metric, func(f *function) bool { return strings.HasSuffix(f.obj.name, "plugin") })
 }
 
 // waitForPlugin waits until the daemon has seen the plugin and its functions can be instrumented.
@@ -91,4 +92,36 @@ func storm(t *testing.T, d *Daemon, p *testprog.Prog) (times int) {
 		}
 	}
 	return times
+}
+
+// TestLoadedFarAway: a library that is out of the reach of all trampoline memory gets some of its own.
+func TestLoadedFarAway(t *testing.T) {
+	plugin := testprog.Build(t, "daemon/testdata/bigplugin.c", "-shared", "-fPIC")
+	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/far.c"), plugin)
+	d := attachTo(t, p.PID)
+	p.Say(t, "load")
+	t.Log(p.Expect(t, "LOADED", 5*time.Second))
+	keys := waitForPlugin(t, d)
+	islands := len(d.targets[0].seg.Islands)
+	var s sums
+	on := enableAll(t, d, &s, append(keys, pluginKeys(d, "exec_time_inclusive")...))
+	if got := len(d.targets[0].seg.Islands); got != islands+1 {
+		t.Errorf("%d islands, there were %d: the library is not far enough away for this test", got, islands)
+	}
+	time.Sleep(300 * time.Millisecond)
+	d.Disable(on)
+	calls := 0.0
+	for _, k := range on {
+		if k.Metric == "procedure_calls" {
+			calls += s.of(k)
+		}
+	}
+	if calls < 1000 {
+		t.Errorf("%v calls counted", calls)
+	}
+	if v, err := Verify(p.PID); err != nil || v.Descriptors != 0 {
+		t.Errorf("%+v, %v", v, err)
+	}
+	detachClean(t, d, p.PID)
+	p.Stop(t)
 }

@@ -244,7 +244,7 @@ func (t *target) reachable(r *pcl.Request) error {
 	if f.reason != "" {
 		return &process.Refused{Point: f.fn.Name, Reason: f.reason}
 	}
-	if t.seg.space(f.addr()) == nil {
+	if t.reachIsland(f.addr()) == nil {
 		return &process.Refused{Point: f.fn.Name, Reason: "no room for trampolines within 2 GiB of it"}
 	}
 	for _, pt := range f.pointsOf(*r) {

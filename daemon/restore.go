@@ -94,7 +94,7 @@ func readHeader(p *process.Process) (*trampoline.Header, process.Addr, error) {
 		return nil, 0, err
 	}
 	for _, m := range maps {
-		if m.Offset == 0 {
+		if m.Offset == 0 && m.Perms&process.Exec == 0 {
 			page := make([]byte, trampoline.PageSize)
 			if err := p.ReadMem(m.Start, page); err != nil {
 				return nil, 0, err

@@ -24,11 +24,13 @@ type segment struct {
 	ledger *trampoline.Ledger
 	env    trampoline.Env
 	spaces []*codeSpace
+	grown  [][]byte // the daemon's mappings of islands that came later, each a memory file of its own
 }
 
 // A codeSpace hands out the memory of one island.
 type codeSpace struct {
 	trampoline.Island
+	mem     []byte // the daemon's mapping of it
 	gate    uint64 // address of the word that is 0 in forked children; 0 where the kernel has no such memory
 	slow    uint64 // address of the stub that finds thread blocks
 	slowEnd uint64
@@ -100,25 +102,30 @@ func (s *segment) build(w *process.World, p *process.Process, fd int, clusters [
 }
 
 // mapHere opens the target's memory file, fixes its size for ever and maps it into the daemon.
-func (s *segment) mapHere(p *process.Process, fd int) error {
+func (s *segment) mapHere(p *process.Process, fd int) (err error) {
+	s.mem, err = openFile(p, fd, s.Geometry.Size()+claimsSize(s.Geometry))
+	return err
+}
+
+// openFile gives a memory file of the target its size and maps it here.
+func openFile(p *process.Process, fd, size int) ([]byte, error) {
 	f, err := p.OpenFD(fd)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer f.Close()
-	size := s.Geometry.Size() + claimsSize(s.Geometry)
 	if err := f.Truncate(int64(size)); err != nil {
-		return fmt.Errorf("sizing the shared segment: %w", err)
+		return nil, fmt.Errorf("sizing the shared segment: %w", err)
 	}
 	// A target that shrinks the file would kill its reader with SIGBUS.
 	if _, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW); err != nil && !errors.Is(err, unix.EPERM) {
-		return fmt.Errorf("sealing the shared segment: %w", err)
+		return nil, fmt.Errorf("sealing the shared segment: %w", err)
 	}
-	s.mem, err = unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	mem, err := unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
-		return fmt.Errorf("mapping the shared segment: %w", err)
+		return nil, fmt.Errorf("mapping the shared segment: %w", err)
 	}
-	return nil
+	return mem, nil
 }
 
 // islandSize is the room for trampolines near one cluster of text.
@@ -129,30 +136,33 @@ func (s *segment) addIsland(w *process.World, fd int, c cluster) error {
 	if len(s.Islands) == trampoline.MaxIslands || off+islandSize > len(s.mem) {
 		return errors.New("the target's code is spread over too many regions of memory")
 	}
+	return s.placeIsland(w, fd, uint64(off), s.mem[off:off+islandSize], c)
+}
+
+// placeIsland maps an island near a cluster.
+func (s *segment) placeIsland(w *process.World, fd int, off uint64, mem []byte, c cluster) error {
 	for _, at := range c.candidates(islandSize) {
-		_, err := w.Mmap(process.Addr(at), islandSize, unix.PROT_READ|unix.PROT_EXEC, unix.MAP_SHARED|unix.MAP_FIXED_NOREPLACE, fd, uint64(off))
+		_, err := w.Mmap(process.Addr(at), islandSize, unix.PROT_READ|unix.PROT_EXEC, unix.MAP_SHARED|unix.MAP_FIXED_NOREPLACE, fd, off)
 		if err != nil {
 			continue
 		}
-		if err := faultIsland.Hit(s.TargetPID); err != nil {
+		err = faultIsland.Hit(s.TargetPID)
+		gated := false
+		if err == nil {
+			gated, err = openGate(w, at)
+		}
+		if err != nil {
 			return errors.Join(err, w.Munmap(process.Addr(at), islandSize))
 		}
-		gated, err := openGate(w, at)
-		if err != nil {
-			err = errors.Join(err, w.Munmap(process.Addr(at), islandSize))
-		}
-		if err != nil {
-			return err
-		}
-		return s.openIsland(trampoline.Island{Addr: at, Off: uint64(off), Size: islandSize}, gated)
+		return s.openIsland(trampoline.Island{Addr: at, Off: off, Size: islandSize}, mem, gated)
 	}
 	return fmt.Errorf("no room for trampolines within 2 GiB of the code at %#x-%#x", c.lo, c.hi)
 }
 
-func (s *segment) openIsland(i trampoline.Island, gated bool) error {
+func (s *segment) openIsland(i trampoline.Island, mem []byte, gated bool) error {
 	s.Islands = append(s.Islands, i)
 	s.Encode(s.mem)
-	sp := &codeSpace{Island: i, slow: i.Addr + trampoline.PageSize}
+	sp := &codeSpace{Island: i, mem: mem, slow: i.Addr + trampoline.PageSize}
 	if gated {
 		sp.gate = i.Addr
 	}
@@ -193,8 +203,7 @@ func (sp *codeSpace) alloc(n int) (addr uint64, ok bool) {
 
 // code is the daemon's view of n bytes of an island.
 func (s *segment) code(sp *codeSpace, addr uint64, n int) []byte {
-	off := sp.Off + addr - sp.Addr
-	return s.mem[off : off+uint64(n)]
+	return sp.mem[addr-sp.Addr:][:n]
 }
 
 // toggle writes a two-byte switch with one store. Switches lie at even addresses, so the store is one access and a thread
@@ -277,6 +286,10 @@ func (s *segment) unmap(w *process.World) error {
 
 // Close unmaps the daemon's side.
 func (s *segment) Close() {
+	for _, mem := range s.grown {
+		unix.Munmap(mem)
+	}
+	s.grown = nil
 	if s.mem != nil {
 		unix.Munmap(s.mem)
 		s.mem = nil

@@ -102,7 +102,7 @@ func (s *site) empty() bool {
 // reach it yet.
 func (s *site) generate() (*trampoline.Base, room, error) {
 	seg := s.t.seg
-	sp := seg.space(s.Addr)
+	sp := s.t.reachIsland(s.Addr)
 	if sp == nil {
 		return nil, room{}, &process.Refused{Point: "code at " + hex(s.Addr), Reason: "no trampoline memory within 2 GiB"}
 	}

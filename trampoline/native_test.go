@@ -209,7 +209,7 @@ func (s *sample) body() *Body {
 			return addr
 		},
 		Pads: func(near uint64) []Pad {
-			if near-funcAt > 0x40 || pads >= funcAt {
+			if near-funcAt > 0x38 || pads >= funcAt {
 				return nil
 			}
 			pads += 8
