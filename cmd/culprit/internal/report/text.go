@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -211,8 +212,11 @@ func Quantity(v float64, unit string) string {
 	return amount(v) + " " + unit
 }
 
+// A state of a node and how it is told.
+type state struct{ state, say string }
+
 // untested are the states of nodes that the search did not conclude, in the order in which they are told.
-var untested = []struct{ state, say string }{
+var untested = []state{
 	{"overbudget", "too expensive for the budget"},
 	{"refused", "could not be instrumented safely"},
 	{"deferred", "could not be instrumented at the time"},
@@ -224,8 +228,15 @@ var untested = []struct{ state, say string }{
 
 func (r *Report) writeUntested(b *strings.Builder) {
 	counts := map[string]int{}
+	var first []string // of the first level: the questions themselves
 	for i := range r.Nodes {
-		counts[r.Nodes[i].State]++
+		n := &r.Nodes[i]
+		open := slices.ContainsFunc(untested, func(u state) bool { return u.state == n.State })
+		if open && len(n.Focus) == 0 && n.Reason != "" {
+			first = append(first, fmt.Sprintf("  %s: %s", n.Hypothesis, n.Reason))
+			continue
+		}
+		counts[n.State]++
 	}
 	var parts []string
 	for _, u := range untested {
@@ -233,9 +244,13 @@ func (r *Report) writeUntested(b *strings.Builder) {
 			parts = append(parts, fmt.Sprintf("%d %s", n, u.say))
 		}
 	}
-	if len(parts) > 0 {
+	switch {
+	case len(parts) > 0:
 		fmt.Fprintf(b, "\nNot concluded: %s.\n", strings.Join(parts, ", "))
+	case len(first) > 0:
+		b.WriteString("\nNot concluded:\n")
 	}
+	writeSome(b, first)
 }
 
 func (r *Report) writeCost(b *strings.Builder) {
