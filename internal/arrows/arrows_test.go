@@ -33,6 +33,7 @@ var allowed = map[string][]string{
 	"consultant":     {"grid", "pcl", "consultant"},
 	"cmd":            {"grid", "trampoline", "pcl", "visi", "daemon", "consultant", "cmd"},
 	"bench":          {"grid", "trampoline", "pcl", "visi", "daemon", "consultant"},
+	"e2e":            {},
 	"internal":       {},
 }
 

@@ -1,0 +1,121 @@
+package e2e
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"culprit/internal/require"
+	"culprit/internal/testprog"
+)
+
+// TestSysbenchMutex: a program that nobody wrote for us, whose threads do nothing but contend for one mutex. Millions of
+// operations a second on it are too many for the usual budget.
+func TestSysbenchMutex(t *testing.T) {
+	require.Root(t)
+	bench := require.Tool(t, "sysbench")
+	p := testprog.Start(t, bench, "mutex", "--threads=16", "--mutex-num=1", "--mutex-locks=2000000000", "--mutex-loops=0", "run")
+	p.Expect(t, "Threads started!", 30*time.Second)
+	r := searchWith(t, 8*time.Second, statusBottleneck, "--budget", "20%", fmt.Sprint(p.PID))
+	b := r.mustFind(t, "ExcessiveSyncWaitingTime", "mutex ")
+	if b.Object == "" || !strings.Contains(b.Sentence, b.Object) {
+		t.Errorf("the mutex is not named: %+v", b)
+	}
+	clean(t, p.PID)
+	p.Signal(t, 15)
+	if status := p.Wait(t, 20*time.Second); status != 128+15 {
+		t.Errorf("sysbench ended with %d", status)
+	}
+}
+
+// TestNothingToFind: programs that wait for work, not for each other, are not slow.
+func TestNothingToFind(t *testing.T) {
+	for _, c := range []struct {
+		source string
+		args   []string
+	}{{"sleeper.c", nil}, {"idlepool.c", nil}, {"idlepool.c", []string{"16", "60"}}, {"threads.c", []string{"1000", "500"}}} {
+		t.Run(strings.Join(append([]string{c.source}, c.args...), " "), func(t *testing.T) {
+			t.Parallel()
+			p := target(t, c.source, c.args...)
+			r := search(t, 4*time.Second, statusNothing, p.PID)
+			if len(r.Bottlenecks) != 0 {
+				t.Errorf("found: %s", r.sentences())
+			}
+			if len(c.args) > 0 && c.source == "threads.c" && r.Targets[0].Threads != 1001 {
+				t.Errorf("%d threads, there are 1001", r.Targets[0].Threads)
+			}
+			undisturbed(t, p, c.source, c.args...)
+		})
+	}
+}
+
+// An answer is what must be found in a target.
+type answer struct {
+	hypothesis string
+	words      []string // that its sentence must have
+	code       string   // where it must be; "" if that does not matter
+}
+
+func TestAnswers(t *testing.T) {
+	for _, c := range []struct {
+		source  string
+		args    []string // FILE stands for a file of the test
+		alone   bool     // it uses a processor, so that others would disturb it
+		answers []answer
+	}{
+		{"mutex.c", nil, false, []answer{
+			{"ExcessiveSyncWaitingTime", []string{"mutex cache_lock", "lookup (", "mutex.c:"}, "/Code/mutex.c/lookup"}}},
+		{"condvar.c", nil, true, []answer{
+			{"ExcessiveSyncWaitingTime", []string{"condition variable queue_filled", "take ("}, "/Code/condvar.c/take"},
+			{"CPUbound", []string{"make_item ("}, "/Code/condvar.c/make_item"}}},
+		{"piperead.c", nil, false, []answer{
+			{"ExcessiveIOBlockingTime", []string{"pipe", "receive ("}, "/Code/piperead.c/receive"}}},
+		{"cpu.c", nil, true, []answer{
+			{"CPUbound", []string{"distance (", "cpu.c:"}, "/Code/cpu.c/distance"}}},
+		{"iofile.c", []string{"FILE"}, false, []answer{
+			{"ExcessiveIOBlockingTime", []string{"save ("}, "/Code/iofile.c/save"}, {"ExcessiveIOBlockingTime", []string{"data"}, ""}}},
+		{"smallio.c", []string{"FILE"}, true, []answer{
+			{"TooManySmallIOOps", []string{"moves 16 bytes"}, ""}}},
+	} {
+		t.Run(c.source, func(t *testing.T) {
+			if !c.alone {
+				t.Parallel()
+			}
+			args := append([]string{}, c.args...)
+			for i := range args {
+				args[i] = strings.ReplaceAll(args[i], "FILE", filepath.Join(t.TempDir(), "data"))
+			}
+			p := target(t, c.source, args...)
+			r := search(t, 6*time.Second, statusBottleneck, p.PID)
+			for _, a := range c.answers {
+				b := r.mustFind(t, a.hypothesis, a.words...)
+				if code := r.focus(b.Node, "Code"); a.code != "" && code != a.code {
+					t.Errorf("found at %s, want %s: %s", code, a.code, b.Sentence)
+				}
+			}
+			undisturbed(t, p, c.source, args...)
+		})
+	}
+}
+
+// TestTwoProcesses: both are searched, and the answer says which it is.
+func TestTwoProcesses(t *testing.T) {
+	t.Parallel()
+	busy, idle := target(t, "mutex.c"), target(t, "sleeper.c")
+	r := search(t, 5*time.Second, statusBottleneck, busy.PID, idle.PID)
+	if len(r.Targets) != 2 {
+		t.Errorf("%d targets", len(r.Targets))
+	}
+	r.mustSay(t, "ExcessiveSyncWaitingTime", "cache_lock", "lookup")
+	for i := range r.Bottlenecks {
+		for _, code := range r.way(&r.Bottlenecks[i]) {
+			if strings.Contains(code, "sleeper.c") {
+				t.Errorf("the sleeper is blamed: %s", r.Bottlenecks[i].Sentence)
+			}
+		}
+	}
+	undisturbed(t, busy, "mutex.c")
+	undisturbed(t, idle, "sleeper.c")
+}
