@@ -77,7 +77,7 @@ func TestAnswers(t *testing.T) {
 		{"iofile.c", []string{"FILE"}, false, []answer{
 			{"ExcessiveIOBlockingTime", []string{"save ("}, "/Code/iofile.c/save"}, {"ExcessiveIOBlockingTime", []string{"data"}, ""}}},
 		{"smallio.c", []string{"FILE"}, true, []answer{
-			{"TooManySmallIOOps", []string{"moves 16 bytes"}, ""}}},
+			{"FrequentSmallIOOps", []string{"moves 16 bytes"}, ""}}},
 	} {
 		t.Run(c.source, func(t *testing.T) {
 			if !c.alone {

@@ -50,7 +50,7 @@ func TestDefault(t *testing.T) {
 			t.Errorf("%s is not complete", h.Name)
 		}
 	}
-	if got := strings.Join(names, " "); got != "CPUbound ExcessiveSyncWaitingTime ExcessiveIOBlockingTime TooManySmallIOOps SmallBlockingIOOps" {
+	if got := strings.Join(names, " "); got != "CPUbound ExcessiveSyncWaitingTime ExcessiveIOBlockingTime FrequentSmallIOOps TooManySmallIOOps" {
 		t.Errorf("hypotheses: %s", got)
 	}
 	for _, want := range []string{"### sync_wait", "### CPUbound", "| PC_CPUThreshold | 0.3 |", "procedureInclusive", "pthread_barrier_wait"} {
@@ -108,13 +108,13 @@ func TestHypotheses(t *testing.T) {
 		{"spinning is not blocked", "ExcessiveSyncWaitingTime", values{"sync_wait_inclusive": 3, "blocked": 0.2, "active_threads": 4}, 0.05, false},
 		{"waiting", "ExcessiveSyncWaitingTime", values{"sync_wait_inclusive": 3, "blocked": 3.2, "active_threads": 4}, 0.75, true},
 		{"waiting for disk", "ExcessiveIOBlockingTime", values{"io_wait_inclusive": 1, "blocked": 1, "active_threads": 2}, 0.5, true},
-		{"small", "TooManySmallIOOps", values{"io_bytes": 6400000, "io_ops": 100000}, 64, true},
-		{"large", "TooManySmallIOOps", values{"io_bytes": 819200000, "io_ops": 100000}, 8192, false},
-		{"few", "TooManySmallIOOps", values{"io_bytes": 64000, "io_ops": 1000}, 4096, false},
-		{"few that block", "SmallBlockingIOOps", values{"io_bytes": 64000, "io_ops": 1000}, 64, true},
-		{"too few that block", "SmallBlockingIOOps", values{"io_bytes": 6400, "io_ops": 100}, 4096, false},
-		{"none", "TooManySmallIOOps", values{}, 4096, false},
-		{"empty", "TooManySmallIOOps", values{"io_ops": 100000}, 0, true},
+		{"small", "FrequentSmallIOOps", values{"io_bytes": 6400000, "io_ops": 100000}, 64, true},
+		{"large", "FrequentSmallIOOps", values{"io_bytes": 819200000, "io_ops": 100000}, 8192, false},
+		{"few", "FrequentSmallIOOps", values{"io_bytes": 64000, "io_ops": 1000}, 4096, false},
+		{"few that block", "TooManySmallIOOps", values{"io_bytes": 64000, "io_ops": 1000}, 64, true},
+		{"too few that block", "TooManySmallIOOps", values{"io_bytes": 6400, "io_ops": 100}, 4096, false},
+		{"none", "FrequentSmallIOOps", values{}, 4096, false},
+		{"empty", "FrequentSmallIOOps", values{"io_ops": 100000}, 0, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := hypothesis(t, lib, c.hypothesis)
