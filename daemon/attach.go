@@ -129,10 +129,8 @@ func (d *Daemon) discover() {
 			d.logf("%s has loaded more code", t.name)
 			d.publish(t)
 		}
-		if sites := t.reloaded(); len(sites) > 0 {
-			if _, err := t.apply(sites, nil); err != nil {
-				d.logf("%s: patching what was loaded again: %v", t.name, err)
-			}
+		if err := t.repair(); err != nil {
+			d.logf("%s: patching what was loaded again: %v", t.name, err)
 		}
 	}
 }

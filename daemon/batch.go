@@ -116,9 +116,11 @@ func (t *target) again(err error, try *int, busy map[*site]error) bool {
 	case errors.Is(err, errMoved):
 		return *try < retries && t.loadObjects() == nil
 	case errors.As(err, &se):
-		if len(t.reloaded()) == 0 {
+		again := t.reloaded()
+		if len(again) == 0 {
 			busy[se.s] = se.err
 		}
+		t.fallen = append(t.fallen, again...)
 		return true
 	}
 	return false

@@ -39,6 +39,7 @@ type target struct {
 	detached    bool
 	writing     bool            // a batch changes the text
 	unsure      bool            // a batch ended before it could tell how far it came
+	fallen      []*site         // hold the bytes of the file again, to be patched again
 	unreachable map[uint64]bool // GiB in which no island could be placed
 	lossy       bool            // some thread found no block of its own
 	seccomp     int             // mode of the target: 0 none, 1 strict, 2 filter

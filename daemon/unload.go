@@ -92,6 +92,28 @@ func (t *target) inPlace(w *process.World, pages []*pageEdit) error {
 	return nil
 }
 
+// repair patches again what the target has loaded again.
+func (t *target) repair() error {
+	sites := append(t.fallen, t.reloaded()...)
+	t.fallen = nil
+	if len(sites) == 0 {
+		return nil
+	}
+	_, err := t.apply(distinctSites(sites), nil)
+	return err
+}
+
+func distinctSites(sites []*site) (out []*site) {
+	seen := map[*site]bool{}
+	for _, s := range sites {
+		if !seen[s] {
+			seen[s] = true
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 // reloaded finds patched sites that hold the bytes of the file: their library was unloaded and loaded again at the same
 // place. They are to be patched again. One site of each object is looked at.
 func (t *target) reloaded() (sites []*site) {
