@@ -16,6 +16,9 @@ import (
 	"culprit/internal/testprog"
 )
 
+// lockInLookup is what there is to find in mutex.c.
+var lockInLookup = finding{"ExcessiveSyncWaitingTime", []string{"/lookup", "/SyncObject/Mutex/cache_lock"}}
+
 // TestBuilds: however a program was built and whatever was taken from its file, the answer is found; names as far as there
 // are any.
 func TestBuilds(t *testing.T) {
@@ -41,11 +44,12 @@ func TestBuilds(t *testing.T) {
 				bin = stripped(t, bin)
 			}
 			p := testprog.StartTarget(t, bin)
-			words := []string{"mutex cache_lock", "lookup"}
+			place, words := lockInLookup, []string{"mutex cache_lock", "lookup"}
 			if b.strip {
-				words = []string{"mutex 0x", "[stripped+0x"}
+				place.at = []string{"/Code/stripped/[stripped+0x", "/SyncObject/Mutex/0x"}
+				words = []string{"mutex 0x", "in [stripped+0x"}
 			}
-			search(t, 4500*time.Millisecond, statusBottleneck, p.PID).mustSay(t, "ExcessiveSyncWaitingTime", words...)
+			searchFor(t, []finding{place}, fmt.Sprint(p.PID)).mustFind(t, place.hypothesis, words...)
 			clean(t, p.PID)
 			p.MustBeat(t, 10*time.Second)
 			p.Stop(t)
@@ -110,7 +114,7 @@ func TestDeletedExecutable(t *testing.T) {
 	if err := os.Remove(bin); err != nil {
 		t.Fatal(err)
 	}
-	search(t, 4500*time.Millisecond, statusBottleneck, p.PID).mustSay(t, "ExcessiveSyncWaitingTime", "cache_lock", "lookup")
+	searchFor(t, []finding{lockInLookup}, fmt.Sprint(p.PID)).mustFind(t, "ExcessiveSyncWaitingTime", "mutex cache_lock", "lookup")
 	clean(t, p.PID)
 	p.MustBeat(t, 10*time.Second)
 	p.Stop(t)
@@ -126,7 +130,7 @@ func TestReplacedExecutable(t *testing.T) {
 	if err := os.Rename(decoy, bin); err != nil {
 		t.Fatal(err)
 	}
-	search(t, 4500*time.Millisecond, statusBottleneck, p.PID).mustSay(t, "ExcessiveSyncWaitingTime", "cache_lock", "lookup")
+	searchFor(t, []finding{lockInLookup}, fmt.Sprint(p.PID)).mustFind(t, "ExcessiveSyncWaitingTime", "mutex cache_lock", "lookup")
 	clean(t, p.PID)
 	p.MustBeat(t, 10*time.Second)
 	p.Stop(t)
@@ -137,7 +141,7 @@ func refused(t *testing.T, pid, status int, words ...string) {
 	t.Helper()
 	s := start(t, "attach", "--no-tui", "--for", "2s", fmt.Sprint(pid)).want(status).says(words...)
 	t.Log(s.errOut.String())
-	if s.out.Len() > 0 {
+	if s.out.String() != "" {
 		t.Errorf("it said something on standard output:\n%s", s.story())
 	}
 	if lines := strings.Count(s.errOut.String(), "\n"); lines != 1 {
@@ -261,14 +265,17 @@ int main(int argc, char **argv) {
 			p := testprog.StartTarget(t, testprog.Build(t, written(t, "ends.c", []byte(twoSeconds))), c.how)
 			s := start(t, "attach", "--no-tui", "--for", "60s", "--json", "@REPORT", fmt.Sprint(p.PID))
 			s.awaitProbes(p.PID)
-			time.Sleep(4 * time.Second)
+			place := []finding{{"ExcessiveSyncWaitingTime", []string{"/hold_lock", "/SyncObject/Mutex/own_lock"}}}
+			for since := time.Now(); len(s.open(place)) > 0 && time.Since(since) < longest; {
+				time.Sleep(50 * time.Millisecond)
+			}
 			p.Say(t, "go")
 			s.want(statusEnded)
 			r := s.read()
 			if r.End != "ended" || !r.Targets[0].Ended {
 				t.Errorf("end %q, %+v", r.End, r.Targets[0])
 			}
-			r.mustSay(t, "ExcessiveSyncWaitingTime", "own_lock", "hold_lock")
+			r.mustFind(t, "ExcessiveSyncWaitingTime", "mutex own_lock", "hold_lock")
 			if !strings.Contains(s.out.String(), c.word) || !strings.Contains(s.out.String(), "own_lock") {
 				t.Error(s.story())
 			}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,9 +36,28 @@ const patience = time.Minute
 type session struct {
 	t           *testing.T
 	cmd         *exec.Cmd
-	out, errOut bytes.Buffer // complete once the session has ended
-	report      string       // path of the report
+	out, errOut output // complete once the session has ended
+	report      string // path of the report
 	done        chan struct{}
+}
+
+// An output is what a session has said so far.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
 }
 
 // start runs culprit with arguments; "@REPORT" stands for the path of its report.
@@ -253,16 +273,64 @@ func search(t *testing.T, length time.Duration, status int, pids ...int) *report
 	for _, pid := range pids {
 		args = append(args, fmt.Sprint(pid))
 	}
-	return searchWith(t, length, status, args...)
-}
-
-// searchWith is search with flags of its own.
-func searchWith(t *testing.T, length time.Duration, status int, args ...string) *report {
-	t.Helper()
 	s := start(t, append([]string{"attach", "--no-tui", "--for", length.String(), "--json", "@REPORT"}, args...)...).want(status)
 	r := s.read()
 	t.Log("\n" + s.out.String())
 	return r
+}
+
+// A finding is what must turn out true in a search: a hypothesis at a place whose name has all these words.
+type finding struct {
+	hypothesis string
+	at         []string
+}
+
+// told reports whether a progress line says so.
+func (f finding) told(line string) bool {
+	_, line, _ = strings.Cut(line, " ")
+	if !strings.HasPrefix(line, f.hypothesis+" at ") || !strings.Contains(line, " true: ") {
+		return false
+	}
+	return !slices.ContainsFunc(f.at, func(word string) bool { return !strings.Contains(line, word) })
+}
+
+// longest is how long a search may take to find something, on a machine that has other things to do.
+const longest = 40 * time.Second
+
+// searchFor searches until all these have turned out true, and a moment longer; then it interrupts the search. What has not
+// turned out true after the longest time is not found: the test ends.
+func searchFor(t *testing.T, what []finding, args ...string) *report {
+	t.Helper()
+	s := start(t, append([]string{"attach", "--no-tui", "--json", "@REPORT", "--for", longest.String()}, args...)...)
+	for since := time.Now(); time.Since(since) < longest && !s.ended() && len(s.open(what)) > 0; {
+		time.Sleep(50 * time.Millisecond)
+	}
+	time.Sleep(300 * time.Millisecond)
+	if !s.ended() {
+		s.interrupt()
+	}
+	s.want(statusBottleneck)
+	r := s.read()
+	t.Log("\n" + s.out.String())
+	if open := s.open(what); len(open) > 0 {
+		t.Fatalf("not found: %v\n%s", open, s.errOut.String())
+	}
+	return r
+}
+
+func (s *session) ended() bool {
+	select {
+	case <-s.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// open lists what no progress line has told yet.
+func (s *session) open(what []finding) []finding {
+	lines := strings.Split(s.errOut.String(), "\n")
+	return slices.DeleteFunc(slices.Clone(what), func(f finding) bool { return slices.ContainsFunc(lines, f.told) })
 }
 
 // mustFind ends the test unless a bottleneck of the hypothesis was found whose sentence has all these words.
@@ -273,18 +341,6 @@ func (r *report) mustFind(t *testing.T, hypothesis string, words ...string) *bot
 		t.Fatalf("%s with %q was not found, but:\n%s", hypothesis, words, r.sentences())
 	}
 	return b
-}
-
-// mustSay ends the test unless the hypothesis was found, and fails it unless its sentences together have all these words: on
-// a busy machine the search may not have come to the place that is a lock and a function at once.
-func (r *report) mustSay(t *testing.T, hypothesis string, words ...string) {
-	t.Helper()
-	r.mustFind(t, hypothesis)
-	for _, w := range words {
-		if r.find(hypothesis, w) == nil {
-			t.Errorf("%q is not named:\n%s", w, r.sentences())
-		}
-	}
 }
 
 // target builds and starts a program of testdata/targets.
