@@ -31,7 +31,7 @@ func restorer(args []string) int {
 }
 
 // run runs a helper to its end, with a fault, and returns what it said about its end.
-func run(t *testing.T, faultSpec, name string, args ...string) (end error, said string) {
+func run(t *testing.T, faultSpec, name string, args ...string) (said string, end error) {
 	t.Helper()
 	cmd := self(name, args...)
 	cmd.Env = append(cmd.Env, fault.Variable+"="+faultSpec)
@@ -48,7 +48,7 @@ func run(t *testing.T, faultSpec, name string, args ...string) (end error, said 
 	if ctx.Err() != nil {
 		t.Fatalf("%s with %s did not end\n%s", name, faultSpec, &out)
 	}
-	return end, out.String()
+	return out.String(), end
 }
 
 // killed reports whether a process ended by SIGKILL, and ended otherwise with which status.
@@ -85,7 +85,7 @@ func TestFaultPoints(t *testing.T) {
 			}
 		}
 	}
-	if end, said := run(t, "", "victim", strconv.Itoa(p.PID), "once"); end != nil {
+	if said, end := run(t, "", "victim", strconv.Itoa(p.PID), "once"); end != nil {
 		t.Errorf("without a fault: %v\n%s", end, said)
 	}
 	detachClean(t, attachTo(t, p.PID), p.PID)
@@ -113,9 +113,9 @@ func faultAt(t *testing.T, p *testprog.Prog, name string, nth int, action string
 	var said string
 	if strings.HasPrefix(name, "restore.") {
 		run(t, "batch.settle:2:kill-self", "victim", strconv.Itoa(p.PID), "once")
-		end, said = run(t, spec, "restorer", strconv.Itoa(p.PID))
+		said, end = run(t, spec, "restorer", strconv.Itoa(p.PID))
 	} else {
-		end, said = run(t, spec, "victim", strconv.Itoa(p.PID), "once")
+		said, end = run(t, spec, "victim", strconv.Itoa(p.PID), "once")
 	}
 	killed, status := endOf(end)
 	if !p.Alive() {
@@ -139,7 +139,7 @@ func TestTargetDiesAtEveryPoint(t *testing.T) {
 			continue
 		}
 		p := testprog.StartTarget(t, bin)
-		end, said := run(t, name+":1:kill-target", "victim", strconv.Itoa(p.PID), "once")
+		said, end := run(t, name+":1:kill-target", "victim", strconv.Itoa(p.PID), "once")
 		if _, status := endOf(end); status != 0 && status != 3 || strings.Contains(said, "panic") || strings.Contains(said, "goroutine") {
 			t.Errorf("%s: the tool ended with %v\n%s", name, end, said)
 		}
