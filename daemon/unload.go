@@ -18,8 +18,9 @@ func (t *target) unloadObjects(maps []process.Mapping) {
 			kept = append(kept, o)
 			continue
 		}
-		t.d.logf("%s has unloaded %s", t.name, o.name)
+		before := t.d.removed
 		t.forget(o)
+		t.d.logf("%s has unloaded %s, and %d places with probes went with it: what they counted ends here", t.name, o.name, t.d.removed-before)
 	}
 	t.objects = kept
 }

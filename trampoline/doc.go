@@ -10,5 +10,7 @@
 //   - no general register is taken as dead, because compilers keep values in caller-saved registers across calls that they
 //     can see through (-fipa-ra); arithmetic flags are dead at the points that we offer (entry, exit, around calls);
 //   - nothing is pushed below a red zone: at entry, at exits and around calls there is none;
+//   - a forked child, which has the same code but must not count into its parent, leaves for the displaced instructions at the
+//     first point of the site, over code that is the same in every version of the site's trampoline;
 //   - integer instructions only, and no call into compiled code.
 package trampoline

@@ -11,7 +11,8 @@ import (
 //	head    one page: Header; the target maps it read-only, together with the ledger
 //	ledger  LedgerCap entries of EntrySize bytes
 //	data    Slots+1 thread blocks of BlockSize bytes; the last is the overflow block
-//	code    islands, each mapped by the target near a cluster of its text
+//	code    islands, each mapped by the target near a cluster of its text; over its first page lies the gate, private memory
+//	        that the kernel clears in forked children (Env.GateAddr)
 const (
 	PageSize   = 4096
 	EntrySize  = 64
