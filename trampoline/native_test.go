@@ -344,7 +344,7 @@ func TestAgainstInterpreter(t *testing.T) {
 	r := startRunner(t)
 	n := 3000
 	if *long {
-		n = 1_000_000
+		n = 300_000
 	}
 	var did tally
 	for seed := range n {
