@@ -14,6 +14,7 @@ import (
 func TestChildrenThatExecuteAreFollowed(t *testing.T) {
 	bin := testprog.Build(t, "testdata/targets/eventloop.c")
 	p := testprog.StartCmd(t, exec.Command("sh", "-c", "exec 3<&0; sleep 1; "+bin+" <&3 & wait $!"))
+	time.Sleep(300 * time.Millisecond) // until the shell has begun: a process without a thread pointer cannot be measured
 	d, err := Attach(context.Background(), Options{Library: library(t), Children: true, Log: func(s string) { t.Log(s) }}, p.PID)
 	if err != nil {
 		t.Fatal(err)

@@ -42,9 +42,10 @@ func Open(pid int) (*Process, error) {
 	var p *Process
 	var err error
 	// In the middle of an exec or an exit a process looks for a moment as if its main thread had ended, and answers "not permitted".
-	for try := range 100 {
+	// And another culprit holds a process for the length of a stop only: a tracer that is still there after half a second means to stay.
+	for try := range 250 {
 		p, err = openOnce(pid)
-		transient := errors.Is(err, errLeaderEnded) || errors.Is(err, errEnding) || try < 3 && (errors.As(err, new(*NotPermitted)) || errors.Is(err, ErrZombie))
+		transient := try < 100 && (errors.Is(err, errLeaderEnded) || errors.Is(err, errEnding)) || errors.As(err, new(*Traced)) || try < 3 && (errors.As(err, new(*NotPermitted)) || errors.Is(err, ErrZombie))
 		if !transient {
 			break
 		}
