@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"sort"
 	"sync"
+	"time"
 
 	"culprit/daemon/image"
 	"culprit/daemon/kernel"
@@ -20,6 +21,7 @@ type profile struct {
 	t       *target
 	sampler *kernel.Sampler // nil where it is not permitted
 	next    int             // thread to look at next
+	bursts  bursts
 
 	mu    sync.Mutex
 	kinds [nKinds]kindStats
@@ -125,8 +127,20 @@ func sampleRegs(s *kernel.Sample) image.Regs {
 // looksPerRound bounds how many blocked threads are looked at in one round.
 const looksPerRound = 48
 
+// pace lets perf sample, or not, as it is time to.
+func (p *profile) pace() {
+	switch {
+	case p.sampler == nil:
+	case p.bursts.next(time.Now(), p.t.threads.switches()):
+		p.sampler.Resume()
+	default:
+		p.sampler.Pause()
+	}
+}
+
 // look samples threads by /proc: what they are blocked in, and where.
 func (p *profile) look(now float64) {
+	p.pace()
 	tids := p.t.threads.tids()
 	sort.Ints(tids)
 	for range min(len(tids), looksPerRound) {

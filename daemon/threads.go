@@ -126,6 +126,16 @@ func (r *threadRow) countWakes(k kernel.ThreadTimes, stops uint64, interval floa
 	r.wakes += (max(n, 0)/interval - r.wakes) * min(interval/wakesMemory, 1)
 }
 
+// switches is how often a second threads are put on a processor lately, all together.
+func (tt *threadTable) switches() (n float64) {
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	for _, r := range tt.rows {
+		n += r.wakes
+	}
+	return n
+}
+
 // parkAfter is how long a thread must not have run, in seconds, before its waiting counts as having nothing to do.
 const parkAfter = 1.0
 

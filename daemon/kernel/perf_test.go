@@ -256,6 +256,41 @@ func TestARefusalSaysWhatHelps(t *testing.T) {
 	}
 }
 
+func TestPausedSamplerIsSilent(t *testing.T) {
+	noLeak(t)
+	p := target(t, "cpu.c")
+	s := sampler(t, p.PID, 200)
+	s.Pause()
+	s.Read(func(Sample) {})
+	if n := len(collectOnly(s, 300*time.Millisecond)); n != 0 {
+		t.Errorf("%d samples while paused", n)
+	}
+	s.Resume()
+	if n := len(collectOnly(s, 500*time.Millisecond)); n == 0 {
+		t.Error("no samples after Resume")
+	}
+	q, err := NewSampler(p.PID, 200)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	q.Pause()
+	if err := q.Refresh([]int{}); err != nil { // forget the thread, and find it again while paused
+		t.Fatal(err)
+	}
+	if err := q.Refresh([]int{p.PID}); err != nil {
+		t.Fatal(err)
+	}
+	q.Read(func(Sample) {})
+	if n := len(collectOnly(q, 300*time.Millisecond)); n != 0 {
+		t.Errorf("%d samples of a thread that came during the pause", n)
+	}
+	q.Resume()
+	if n := len(collectOnly(q, 500*time.Millisecond)); n == 0 {
+		t.Error("no samples of it after Resume")
+	}
+}
+
 // TestSamplingOverhead logs what samples cost the target, and holds that it is small. It samples much faster than one
 // would, so that the cost stands out of the noise, and counts work done per processor time.
 func TestSamplingOverhead(t *testing.T) {
