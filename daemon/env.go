@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -69,10 +70,20 @@ func (t *target) names() map[string]map[string][]pcl.FuncID {
 		if t.index[mod] == nil {
 			t.index[mod] = map[string][]pcl.FuncID{}
 		}
-		for _, n := range append([]string{f.fn.Name, f.fn.Linkage}, f.fn.Aliases...) {
-			if n != "" {
-				t.index[mod][n] = distinct(append(t.index[mod][n], id))
+		add := func(n string) {
+			if list := t.index[mod][n]; n != "" && !slices.Contains(list, id) {
+				t.index[mod][n] = append(list, id)
 			}
+		}
+		add(f.fn.Name)
+		add(f.fn.Linkage)
+		for _, n := range f.fn.Aliases {
+			add(n)
+		}
+	}
+	for _, byName := range t.index {
+		for _, list := range byName {
+			slices.Sort(list)
 		}
 	}
 	return t.index

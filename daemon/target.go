@@ -231,7 +231,6 @@ func (t *target) loadObjects() error {
 		}
 		return firstErr
 	}
-	t.index = nil
 	return nil
 }
 
@@ -258,6 +257,7 @@ func (t *target) loadObject(maps []process.Mapping, i int) error {
 		}
 	}
 	t.loads++
+	t.index = nil
 	t.objects = append(t.objects, o)
 	sort.Slice(t.objects, func(a, b int) bool { return t.objects[a].lo < t.objects[b].lo })
 	return nil

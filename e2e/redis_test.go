@@ -183,13 +183,16 @@ func TestRedisThroughput(t *testing.T) {
 	for _, load := range loads {
 		r := startRedis(t)
 		end := load.start(r)
-		var during, after comparison
+		var noise, during, after comparison
 		for range rounds {
+			first := r.speed(func() { time.Sleep(slice) })
 			before := r.speed(func() { time.Sleep(slice) })
+			noise.add(before, first)
+			before = before.and(first)
 			during.add(r.speed(func() { r.search(length) }), before)
 			after.add(r.speed(func() { time.Sleep(slice) }), before)
 		}
-		t.Logf("%s during a search: %s; after it: %s", load.name, &during, &after)
+		t.Logf("%s during a search: %s; after it: %s; before it, one time against another: %s", load.name, &during, &after, &noise)
 		end()
 		clean(t, r.prog.PID)
 		if !long() || !quiet || !idleMachine(t) {
@@ -219,6 +222,9 @@ type speed struct {
 	rate float64 // requests a second
 	work float64 // processor time of a request, s
 }
+
+// and is the mean of two speeds.
+func (s speed) and(other speed) speed { return speed{(s.rate + other.rate) / 2, (s.work + other.work) / 2} }
 
 // speed measures the server while f runs.
 func (r *redis) speed(f func()) speed {
