@@ -224,7 +224,9 @@ type speed struct {
 }
 
 // and is the mean of two speeds.
-func (s speed) and(other speed) speed { return speed{(s.rate + other.rate) / 2, (s.work + other.work) / 2} }
+func (s speed) and(other speed) speed {
+	return speed{(s.rate + other.rate) / 2, (s.work + other.work) / 2}
+}
 
 // speed measures the server while f runs.
 func (r *redis) speed(f func()) speed {
