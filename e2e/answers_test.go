@@ -18,7 +18,7 @@ func TestSysbenchMutex(t *testing.T) {
 	bench := require.Tool(t, "sysbench")
 	p := testprog.Start(t, bench, "mutex", "--threads=16", "--mutex-num=1", "--mutex-locks=2000000000", "--mutex-loops=0", "run")
 	p.Expect(t, "Threads started!", 30*time.Second)
-	r := searchFor(t, []finding{{"ExcessiveSyncWaitingTime", []string{"/SyncObject/Mutex/"}}}, "--budget", "20%", fmt.Sprint(p.PID))
+	r := searchFor(t, []finding{{"ExcessiveSyncWaitingTime", []string{"/SyncObject/Mutex/"}}}, "--budget", "40%", fmt.Sprint(p.PID))
 	b := r.mustFind(t, "ExcessiveSyncWaitingTime", "mutex ")
 	if b.Object == "" || !strings.Contains(b.Sentence, b.Object) {
 		t.Errorf("the mutex is not named: %+v", b)
