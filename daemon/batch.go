@@ -161,7 +161,7 @@ func (c *change) layOut() error {
 		}
 		return nil
 	}
-	pieces, err := s.Patch(c.room.addr + uint64(c.base.Entry))
+	pieces, err := s.Patch(c.base, c.room.addr)
 	if err != nil {
 		return err
 	}

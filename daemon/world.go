@@ -9,7 +9,6 @@ import (
 
 	"culprit/daemon/image"
 	"culprit/daemon/process"
-	"culprit/trampoline"
 )
 
 // stopDeadline is how long the target may be held at most; past it everything is resumed and the batch is tried later.
@@ -200,22 +199,32 @@ func readStack(w *process.World, sp uint64, buf []byte) int {
 	return 0
 }
 
-// checkPCs refuses the batch if a thread stands inside a window whose bytes change, or at a jump in padding that is taken away:
-// what the padding held before leads into the next function.
+// checkPCs refuses the batch if a thread stands inside instructions whose bytes change, or at a jump nearby that is taken away:
+// what its place held before leads elsewhere.
 func (t *target) checkPCs(w *process.World, changes []*change) error {
 	var spans []addrSpan
 	for i, c := range changes {
-		switch {
-		case c.s.base == nil && len(c.s.Insts) > 1:
-			spans = append(spans, addrSpan{c.s.Addr, c.s.End(), i})
-		case c.s.base != nil && c.base == nil && c.s.Tactic == trampoline.Short:
-			spans = append(spans, addrSpan{c.s.Pad.Addr - 1, c.s.Pad.Addr + uint64(c.s.Pad.Len), i})
+		if c.s.base == nil {
+			spans = append(spans, c.s.displacedSpans(i)...)
+		} else if lo, hi, ok := c.s.Landing(); ok && c.base == nil {
+			spans = append(spans, addrSpan{lo - 1, hi, i})
 		}
 	}
 	for i, tid := range t.standing(w, spans) {
 		return &busyError{changes[i].s, tid}
 	}
 	return nil
+}
+
+// displacedSpans are where no thread may stand when a site is patched for the first time.
+func (s *site) displacedSpans(owner int) (spans []addrSpan) {
+	if len(s.Insts) > 1 {
+		spans = append(spans, addrSpan{s.Addr, s.End(), owner})
+	}
+	if h := s.Host; h != nil {
+		spans = append(spans, addrSpan{h.Addr, h.End(), owner})
+	}
+	return spans
 }
 
 // reclaim gives back the quarantined trampolines that no thread is in or can return into. A thread in the stub that finds

@@ -37,6 +37,7 @@ func log2(n int) (b uint8) {
 type Base struct {
 	Code    []byte
 	Entry   int              // offset at which the site's jump enters
+	Host    int              // offset at which the jump of the site's host enters
 	Switch  int              // offset of the two-byte switch of the whole trampoline
 	Toggles map[uint64][]int // owner -> offsets of its two-byte switches
 	Skip    map[int]byte     // switch offset -> distance to jump when off
@@ -84,6 +85,7 @@ type generator struct {
 	orig   uint64    // the instruction that a thread here is about to do
 	mark   int       // offset from which pushed and orig hold
 
+	aside int         // where the bypass begins
 	plain []x86.Label // where the bypass does displaced instruction i; the last one leaves
 	gated bool        // children have left for the bypass
 	far   bool        // a mini is too long for short jumps over it
@@ -96,6 +98,9 @@ func Generate(env *Env, site *Site, groups [][]Group, addr uint64) (*Base, error
 	g.Init(addr)
 	g.out.Toggles = map[uint64][]int{}
 	g.out.Skip = map[int]byte{}
+	if err := g.host(); err != nil {
+		return nil, err
+	}
 	if err := g.bypass(); err != nil {
 		return nil, err
 	}
@@ -113,9 +118,40 @@ func Generate(env *Env, site *Site, groups [][]Group, addr uint64) (*Base, error
 	return &g.out, nil
 }
 
+// host emits the instructions that made room for the site. They come first, where they stay in every version.
+func (g *generator) host() error {
+	h := g.site.Host
+	if h == nil {
+		return nil
+	}
+	g.out.Host = g.Len()
+	for i := range h.Insts {
+		if err := g.moved(&h.Insts[i], h.Code[h.Insts[i].Addr-h.Addr:]); err != nil {
+			return err
+		}
+	}
+	if !ends(&h.Insts[len(h.Insts)-1]) {
+		g.at(h.End())
+		g.JmpAddr(h.End())
+	}
+	return nil
+}
+
+// moved emits an instruction so that it does here what it does at its place, where code begins with it.
+func (g *generator) moved(in *x86.Inst, code []byte) error {
+	g.at(in.Addr)
+	here, err := x86.Relocate(nil, code[:in.Len], *in, g.addr+uint64(g.Len()))
+	if err != nil {
+		return err
+	}
+	g.Raw(here...)
+	return nil
+}
+
 // bypass emits the displaced instructions alone: where control goes while the whole trampoline is switched off. It lies
 // before the entry, so that a short jump reaches it.
 func (g *generator) bypass() error {
+	g.aside = g.Len()
 	for i := range g.site.Insts {
 		g.bindPlain()
 		if err := g.displaced(i); err != nil {
@@ -138,7 +174,7 @@ func (g *generator) mainSwitch() error {
 	}
 	g.even()
 	g.out.Entry = g.Len()
-	back := -(g.Len() + 2)
+	back := g.aside - (g.Len() + 2)
 	if back < -128 {
 		return fmt.Errorf("site at %#x displaces too many instructions", g.site.Addr)
 	}
@@ -215,16 +251,9 @@ func (g *generator) displaced(i int) error {
 	if g.site.Tactic == Retarget {
 		g.at(in.Target)
 		g.JmpAddr(in.Target) // the branch itself was taken at its place; a call has pushed its true return address
-	} else {
-		g.at(in.Addr)
-		off := in.Addr - g.site.Addr
-		code, err := x86.Relocate(nil, g.site.Code[off:off+uint64(in.Len)], *in, g.addr+uint64(g.Len()))
-		if err != nil {
-			return err
-		}
-		g.Raw(code...)
+		return nil
 	}
-	return nil
+	return g.moved(in, g.site.Code[in.Addr-g.site.Addr:])
 }
 
 // leave jumps back behind the site unless its last instruction does not go on.

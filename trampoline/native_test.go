@@ -100,13 +100,15 @@ type sample struct {
 	insts   []x86.Inst
 	points  []Point
 	callSP  uint64 // stack pointer before its call
+	target  uint64 // what the planner is told that something may jump to
+	noPads  bool   // there is no padding nearby
 }
 
 const entrySP = stackTop - 8
 
 // makeSample makes a function: some arithmetic on registers, perhaps a call, more arithmetic, and one of several ends.
 func makeSample(rng *rand.Rand) *sample {
-	s := &sample{callSP: entrySP, padding: []uint64{0, 1, 4, 11}[rng.IntN(4)]}
+	s := &sample{callSP: entrySP, padding: []uint64{0, 1, 4, 11}[rng.IntN(4)], noPads: rng.IntN(3) == 0}
 	var a x86.Asm
 	a.Init(funcAt)
 	if rng.IntN(3) == 0 {
@@ -147,6 +149,9 @@ func makeSample(rng *rand.Rand) *sample {
 	s.points = append([]Point{{FuncEntry, funcAt}, {kind, at}}, s.points...)
 	s.code = a.Bytes()
 	s.insts = decodeAll(s.code, funcAt)
+	if s.target = funcAt; rng.IntN(3) == 0 {
+		s.target = s.insts[rng.IntN(len(s.insts))].Addr
+	}
 	for _, c := range calls {
 		for _, in := range s.insts {
 			if in.Addr == c {
@@ -201,7 +206,7 @@ func (s *sample) body() *Body {
 	return &Body{
 		Insts:  s.insts,
 		Bytes:  func(addr uint64, n int) []byte { return s.code[addr-funcAt:][:n] },
-		Target: func(addr uint64) bool { return addr == funcAt },
+		Target: func(addr uint64) bool { return addr == funcAt || addr == s.target },
 		PadEnd: func(addr uint64) uint64 {
 			if addr == end {
 				return end + s.padding
@@ -209,7 +214,7 @@ func (s *sample) body() *Body {
 			return addr
 		},
 		Pads: func(near uint64) []Pad {
-			if near-funcAt > 0x38 || pads >= funcAt {
+			if s.noPads || near-funcAt > 0x38 || pads >= funcAt {
 				return nil
 			}
 			pads += 8
@@ -259,7 +264,7 @@ func patch(t testing.TB, plan *Plan, groups map[Point][]Group, text []byte) (bas
 			t.Fatal(err)
 		}
 		copy(text[room-textAt:], b.Code)
-		pieces, err := s.Patch(room + uint64(b.Entry))
+		pieces, err := s.Patch(b, room)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -354,7 +359,7 @@ func TestAgainstInterpreter(t *testing.T) {
 		}
 	}
 	t.Logf("%d functions; sites by tactic %v, %d points refused, %d trampolines, %d primitives", n, did.tactics, did.refused, did.bases, did.minis)
-	for _, tactic := range []Tactic{Retarget, Single, Padding, Window, Short} {
+	for _, tactic := range []Tactic{Retarget, Single, Padding, Window, Short, Evicted} {
 		if did.tactics[tactic] < n/100 {
 			t.Errorf("only %d sites by %q: the test sees too little of it", did.tactics[tactic], tactic)
 		}

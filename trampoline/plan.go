@@ -2,6 +2,7 @@ package trampoline
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 
 	"culprit/trampoline/x86"
@@ -17,7 +18,11 @@ const (
 	Padding  Tactic = "padding"  // the last instruction and the padding behind it
 	Window   Tactic = "window"   // several instructions that nothing can jump into
 	Short    Tactic = "island"   // a two-byte jump to a five-byte jump in padding nearby
+	Evicted  Tactic = "evicted"  // a two-byte jump to a five-byte jump in place of instructions nearby
 )
+
+// hosting is what instructions are planned for that make room for another site.
+const hosting Tactic = "host"
 
 const (
 	jumpLen  = 5 // jmp rel32
@@ -39,6 +44,7 @@ type Site struct {
 	Code   []byte // their bytes
 	Marks  []Mark // in order of Index
 	Pad    Pad    // for Short
+	Host   *Host  // for Evicted
 }
 
 // End is the address behind the displaced instructions.
@@ -47,6 +53,17 @@ func (s *Site) End() uint64 { return s.Addr + uint64(s.Len) }
 // Interior reports whether pc is inside the site but not at its beginning: where a thread must not stand when it is patched.
 func (s *Site) Interior(pc uint64) bool {
 	return len(s.Insts) > 1 && pc > s.Addr && pc < s.End()
+}
+
+// Landing is the long jump that a short jump at the site leads to; ok is false where there is none.
+func (s *Site) Landing() (lo, hi uint64, ok bool) {
+	switch s.Tactic {
+	case Short:
+		return s.Pad.Addr, s.Pad.Addr + uint64(s.Pad.Len), true
+	case Evicted:
+		return s.Host.slot(), s.Host.slot() + jumpLen, true
+	}
+	return 0, 0, false
 }
 
 // A Plan is how every point of one function is reached.
@@ -73,18 +90,39 @@ func (p *Plan) SiteOf(pt Point) (*Site, *Refusal) {
 }
 
 // MakePlan plans all points of a function together, so that sites never overlap and stay as they are while points are
-// turned on and off. Earlier points have the better chance: give entries and exits before calls.
+// turned on and off. Earlier points have the better chance: give entries and exits before calls. Entries and exits that find
+// no room of their own have others make room for them, before calls take it.
 func MakePlan(b *Body, points []Point) *Plan {
 	m := planner{Body: b, index: map[uint64]int{}}
 	for i, in := range b.Insts {
 		m.index[in.Addr] = i
 	}
-	for _, p := range points {
-		if reason := m.place(p); reason != "" {
-			m.plan.Refused = append(m.plan.Refused, &Refusal{p, reason})
+	calls := slices.IndexFunc(points, func(p Point) bool { return p.Kind == CallPre || p.Kind == CallPost })
+	if calls < 0 {
+		calls = len(points)
+	}
+	var refused []*Refusal
+	for _, p := range points[:calls] {
+		refused = m.try(p, refused)
+	}
+	for _, r := range refused {
+		if i, ok := m.index[r.Point.Addr]; ok {
+			r.Reason = m.placeEvicted(r.Point, i, r.Reason)
 		}
 	}
+	for _, p := range points[calls:] {
+		refused = m.try(p, refused)
+	}
+	m.plan.Refused = slices.DeleteFunc(refused, func(r *Refusal) bool { return r.Reason == "" })
 	return m.finish()
+}
+
+// try places a point, or adds why not to the refused.
+func (m *planner) try(p Point, refused []*Refusal) []*Refusal {
+	if reason := m.place(p); reason != "" {
+		return append(refused, &Refusal{p, reason})
+	}
+	return refused
 }
 
 // A run is a site that grows: instructions [lo, hi) of the body.
@@ -92,6 +130,7 @@ type run struct {
 	lo, hi int
 	tactic Tactic
 	pad    Pad
+	host   *run          // for Evicted
 	marks  map[Point]int // instruction index in the body
 }
 
@@ -100,6 +139,8 @@ type planner struct {
 	index map[uint64]int
 	runs  []*run
 	plan  Plan
+
+	evicting bool // others may be moved to make room
 }
 
 // place finds a way to one point; "" or the reason why there is none.
@@ -125,7 +166,7 @@ func (m *planner) written(r *run) (lo, hi uint64) {
 	switch r.tactic {
 	case Retarget:
 		return in.Addr + uint64(in.RelOff), in.Addr + uint64(in.RelOff) + 4
-	case Short:
+	case Short, Evicted:
 		return in.Addr, in.Addr + shortLen
 	}
 	return in.Addr, in.Addr + jumpLen
@@ -277,7 +318,13 @@ func (m *planner) short(lo, hi int, reason string) (*run, string) {
 	if end := last.Addr + uint64(last.Len); have < shortLen && ends(last) {
 		have += int(m.PadEnd(end) - end)
 	}
-	if have < shortLen || m.Pads == nil {
+	if have < shortLen {
+		return nil, reason
+	}
+	if m.evicting {
+		return m.evicted(lo, hi, reason)
+	}
+	if m.Pads == nil {
 		return nil, reason
 	}
 	for _, pad := range m.Pads(m.Insts[lo].Addr) {
@@ -286,6 +333,14 @@ func (m *planner) short(lo, hi int, reason string) (*run, string) {
 		}
 	}
 	return nil, reason
+}
+
+func (m *planner) evicted(lo, hi int, reason string) (*run, string) {
+	h := m.host(lo, hi)
+	if h == nil || m.Hidden != "" {
+		return nil, reason
+	}
+	return &run{lo: lo, hi: hi, tactic: Evicted, host: h}, ""
 }
 
 func (m *planner) padUsed(p Pad) bool {
@@ -358,7 +413,7 @@ func (m *planner) bytes(r *run) (lo, hi uint64) {
 
 // join makes one run of two that overlap.
 func (m *planner) join(a, b *run) string {
-	if a.tactic == Short || b.tactic == Short {
+	if !a.joins() || !b.joins() {
 		return "it overlaps another point that has no room of its own"
 	}
 	if a.lo == b.lo && a.hi == b.hi {
@@ -386,6 +441,9 @@ func (m *planner) join(a, b *run) string {
 	return ""
 }
 
+// joins reports whether a run may become part of a longer one.
+func (r *run) joins() bool { return r.tactic != Short && r.tactic != Evicted && r.tactic != hosting }
+
 func both(a, b map[Point]int) map[Point]int {
 	sum := map[Point]int{}
 	for p, i := range a {
@@ -400,14 +458,16 @@ func both(a, b map[Point]int) map[Point]int {
 // finish turns the runs into sites in order of address.
 func (m *planner) finish() *Plan {
 	for _, r := range m.runs {
-		m.plan.Sites = append(m.plan.Sites, m.site(r))
+		if r.tactic != hosting {
+			m.plan.Sites = append(m.plan.Sites, m.site(r))
+		}
 	}
 	sort.Slice(m.plan.Sites, func(i, j int) bool { return m.plan.Sites[i].Addr < m.plan.Sites[j].Addr })
 	return &m.plan
 }
 
 func (m *planner) site(r *run) *Site {
-	s := &Site{Tactic: r.tactic, Addr: m.Insts[r.lo].Addr, Insts: m.Insts[r.lo:r.hi], Pad: r.pad}
+	s := &Site{Tactic: r.tactic, Addr: m.Insts[r.lo].Addr, Insts: m.Insts[r.lo:r.hi], Pad: r.pad, Host: m.hostOf(r)}
 	for _, in := range s.Insts {
 		s.Len += in.Len
 	}
@@ -439,9 +499,10 @@ func markOrder(k PointKind) int {
 	return 3
 }
 
-// Patch returns the bytes to write so that control reaches the base trampoline at tramp: pieces in the order in which they
-// must be written. old is what the target's text holds now at each place.
-func (s *Site) Patch(tramp uint64) ([]Piece, error) {
+// Patch returns the bytes to write so that control reaches the base trampoline b at addr: pieces in the order in which they
+// must be written.
+func (s *Site) Patch(b *Base, addr uint64) ([]Piece, error) {
+	tramp := addr + uint64(b.Entry)
 	switch s.Tactic {
 	case Retarget:
 		in := &s.Insts[0]
@@ -455,17 +516,33 @@ func (s *Site) Patch(tramp uint64) ([]Piece, error) {
 		if err != nil {
 			return nil, err
 		}
-		d := int64(s.Pad.Addr) - int64(s.Addr+shortLen)
-		if d < -128 || d > 127 {
-			return nil, fmt.Errorf("padding at %#x is too far from %#x", s.Pad.Addr, s.Addr)
+		return s.shortTo(Piece{s.Pad.Addr, long})
+	case Evicted:
+		away, err := jump(s.Host.Addr, addr+uint64(b.Host))
+		if err != nil {
+			return nil, err
 		}
-		return []Piece{{s.Pad.Addr, long}, {s.Addr, []byte{0xEB, byte(int8(d))}}}, nil
+		long, err := jump(s.Host.slot(), tramp)
+		if err != nil {
+			return nil, err
+		}
+		return s.shortTo(Piece{s.Host.Addr, append(away, long...)})
 	}
 	j, err := jump(s.Addr, tramp)
 	if err != nil {
 		return nil, err
 	}
 	return []Piece{{s.Addr, j}}, nil
+}
+
+// shortTo adds the short jump to the piece that it leads into.
+func (s *Site) shortTo(p Piece) ([]Piece, error) {
+	to, _, _ := s.Landing()
+	d := int64(to) - int64(s.Addr+shortLen)
+	if d < -128 || d > 127 {
+		return nil, fmt.Errorf("the jump at %#x is too far from %#x", to, s.Addr)
+	}
+	return []Piece{p, {s.Addr, []byte{0xEB, byte(int8(d))}}}, nil
 }
 
 // A Piece is a run of bytes to be written at an address of the target.

@@ -129,7 +129,10 @@ func TestPlansAreDisjoint(t *testing.T) {
 				t.Fatalf("seed %d: %+v", seed, site)
 			}
 			end = site.End()
-			pieces, err := site.Patch(roomAt)
+			if err := hostIsFree(plan, site); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			pieces, err := site.Patch(&Base{}, roomAt)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -149,6 +152,23 @@ func TestPlansAreDisjoint(t *testing.T) {
 			}
 		}
 	}
+}
+
+// hostIsFree checks that the instructions that make room for a site belong to no site.
+func hostIsFree(plan *Plan, site *Site) error {
+	h := site.Host
+	if h == nil {
+		return nil
+	}
+	if h.Len < hostLen || len(h.Code) != h.Len || h.Insts[0].Addr != h.Addr || h.Insts[len(h.Insts)-1].End() != h.End() {
+		return fmt.Errorf("host %+v", h)
+	}
+	for _, o := range plan.Sites {
+		if o.Addr < h.End() && h.Addr < o.End() || o.Host != nil && o != site && o.Host.Addr < h.End() && h.Addr < o.Host.End() {
+			return fmt.Errorf("a host at %#x overlaps %+v", h.Addr, o)
+		}
+	}
+	return nil
 }
 
 // TestSpans decodes base trampolines and follows what their own instructions push: a stack walk from inside must take away
@@ -198,7 +218,7 @@ func stackEffect(in x86.Inst, code []byte) int {
 		return 8
 	case in.Opcode>>8 == 0 && op >= 0x58 && op < 0x60:
 		return -8
-	case op == 0x8D && in.ModRM == 0x64 && code[len(code)-2] == 0x24: // lea disp8(%rsp), %rsp
+	case op == 0x8D && code[0] == 0x48 && in.ModRM == 0x64 && code[len(code)-2] == 0x24: // lea disp8(%rsp), %rsp
 		return -int(int8(code[len(code)-1]))
 	}
 	return 0

@@ -1,0 +1,104 @@
+package trampoline
+
+import "culprit/trampoline/x86"
+
+// A Host is a run of instructions near a point that has room for a short jump only. It moves into the point's base trampoline
+// and makes room for two long jumps: one to where it went, one to the entry of the base trampoline.
+type Host struct {
+	Addr  uint64
+	Len   int // bytes of all its instructions, at least hostLen
+	Insts []x86.Inst
+	Code  []byte // their bytes
+}
+
+const hostLen = 2 * jumpLen
+
+// End is the address behind the instructions.
+func (h *Host) End() uint64 { return h.Addr + uint64(h.Len) }
+
+// slot is where the short jump leads.
+func (h *Host) slot() uint64 { return h.Addr + jumpLen }
+
+// placeEvicted finds a way to the point at instruction i whose only room is for a short jump, by moving instructions nearby out of its way; reason
+// is why there is no other.
+func (m *planner) placeEvicted(p Point, i int, reason string) string {
+	m.evicting = true
+	r, why := m.way(p, i)
+	m.evicting = false
+	if why != "" || r.tactic != Evicted {
+		return reason
+	}
+	if lo, hi := m.written(r); lo/PageSize != (hi-1)/PageSize {
+		return reason
+	}
+	r.marks = map[Point]int{p: i}
+	if why := m.merge(r); why != "" {
+		return why
+	}
+	m.runs = append(m.runs, r.host)
+	return ""
+}
+
+// host looks for instructions to evict within a short jump of the run [lo, hi); nil if there are none.
+func (m *planner) host(lo, hi int) *run {
+	at := m.Insts[lo].Addr + shortLen
+	reaches := func(i int) bool {
+		d := int64(m.Insts[i].Addr+jumpLen) - int64(at)
+		return d >= -128 && d <= 127
+	}
+	for i := hi; i < len(m.Insts) && (reaches(i) || m.Insts[i].Addr < at); i++ {
+		if h := m.hostAt(i); h != nil && reaches(i) {
+			return h
+		}
+	}
+	for i := lo - 1; i >= 0 && (reaches(i) || m.Insts[i].Addr > at); i-- {
+		if h := m.hostAt(i); h != nil && reaches(i) && h.hi <= lo {
+			return h
+		}
+	}
+	return nil
+}
+
+// hostAt is the shortest host that begins with instruction i, if that can be one.
+func (m *planner) hostAt(i int) *run {
+	h := &run{lo: i, tactic: hosting}
+	start := m.Insts[i].Addr
+	if start/PageSize != (start+hostLen-1)/PageSize {
+		return nil
+	}
+	for j := i; j < len(m.Insts); j++ {
+		in := &m.Insts[j]
+		if in.Endbr || m.movable(in) != "" || j > i && (m.Target(in.Addr) || m.Insts[j-1].End() != in.Addr) {
+			return nil
+		}
+		if h.hi = j + 1; in.End() >= start+hostLen {
+			return m.unlessTaken(h)
+		}
+		if ends(in) {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (m *planner) unlessTaken(h *run) *run {
+	for _, o := range m.runs {
+		if m.overlap(h, o) {
+			return nil
+		}
+	}
+	return h
+}
+
+// hostOf is the host of a run as part of its site.
+func (m *planner) hostOf(r *run) *Host {
+	if r.host == nil {
+		return nil
+	}
+	h := &Host{Addr: m.Insts[r.host.lo].Addr, Insts: m.Insts[r.host.lo:r.host.hi]}
+	for _, in := range h.Insts {
+		h.Len += in.Len
+	}
+	h.Code = m.Bytes(h.Addr, h.Len)
+	return h
+}
