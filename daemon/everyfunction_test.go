@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -151,13 +152,14 @@ func largestObject(d *Daemon) (largest []*function, keys []grid.PairKey) {
 	tg.names()
 	of := map[*object][]*function{}
 	for _, f := range tg.funcs {
-		if f.analyse(); !isLibc(f.obj.name) && !strings.Contains(f.reason, "fragment") {
-			of[f.obj] = append(of[f.obj], f)
-		}
-		if len(of[f.obj]) > len(largest) {
+		if of[f.obj] = append(of[f.obj], f); !isLibc(f.obj.name) && len(of[f.obj]) > len(largest) {
 			largest = of[f.obj]
 		}
 	}
+	largest = slices.DeleteFunc(largest, func(f *function) bool {
+		f.analyse()
+		return strings.Contains(f.reason, "fragment")
+	})
 	modules := map[string]bool{}
 	for _, f := range largest {
 		if !modules[f.fn.Module] {
