@@ -161,7 +161,7 @@ func (c *change) layOut() error {
 		}
 		return nil
 	}
-	pieces, err := s.Patch(c.base, c.room.addr)
+	pieces, err := s.Patch(s.way(c.base, c.room))
 	if err != nil {
 		return err
 	}
@@ -218,6 +218,11 @@ func (t *target) commit(changes []*change, fresh []*part) error {
 			return err
 		}
 		wrote = true
+		for _, c := range changes {
+			if c.base != nil {
+				c.s.aim(c.room.space, c.base, c.room)
+			}
+		}
 		t.reclaim(w)
 		for _, p := range fresh {
 			p.zero()

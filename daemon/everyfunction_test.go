@@ -109,25 +109,17 @@ const passages = `metric passages {
             prepend preInsn f.return (* passages++; *)
         }
     }
+    constraint passagesOfProcedure /Code/* is replace counter {
+        append preInsn $constraint[0].entry (* passages++; *)
+        prepend preInsn $constraint[0].return (* passages++; *)
+    }
     base is counter { foreach f in $procedures append preInsn f.entry (* passages++; *) }
 }`
 
 // instrumentAll counts at every function of the executable, or of the library that it is only a shell of, until the test ends.
 func instrumentAll(t *testing.T, p *testprog.Prog, least float64) {
 	t.Helper()
-	lib, problems, err := pcl.Load(pcl.Options{Texts: []string{passages}})
-	if err != nil || len(problems) > 0 {
-		t.Fatal(err, problems)
-	}
-	d, err := Attach(t.Context(), Options{Library: lib, Log: func(s string) { t.Log(s) }}, p.PID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if clean, err := d.Detach(); !clean && err != nil {
-			t.Errorf("detach: %v", err)
-		}
-	})
+	d := attachPassages(t, p.PID)
 	functions, keys := largestObject(d)
 	var s sums
 	start := time.Now()

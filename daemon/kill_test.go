@@ -162,13 +162,13 @@ func TestKilledAtRandom(t *testing.T) {
 	targets := []struct {
 		source string
 		flags  []string
-	}{{"selfcheck.c", nil}, {"switch.c", []string{"-no-pie", "-fno-pie"}}, {"mutex.c", nil}, {"ipara.c", []string{"-static"}}}
+	}{{"selfcheck.c", nil}, {"switch.c", []string{"-no-pie", "-fno-pie"}}, {"mutex.c", nil}, {"ipara.c", []string{"-static"}}, {"narrow.c", nil}}
 	kills, left := 0, map[string]int{}
 	for _, tg := range targets {
 		bin := testprog.Build(t, "testdata/targets/"+tg.source, tg.flags...)
 		want := undisturbed(t, bin)
 		p := testprog.StartTarget(t, bin)
-		for i := range rounds(10, 75) {
+		for i := range rounds(8, 60) {
 			at := moments[i%len(moments)]
 			killAtRandom(t, p.PID, at)
 			kills++

@@ -98,8 +98,12 @@ func (u *leftovers) jumps(w *process.World) (shorts, longs []foundJump) {
 		for i := 1; i+4 <= len(code) && i < d.Bytes+longJump; i++ {
 			at := lo + uint64(i)
 			if to := at + 4 + uint64(int64(int32(binary.LittleEndian.Uint32(code[i:])))); at-1 >= taken && u.island(to) {
-				longs = append(longs, foundJump{addr: at - 1, now: code[i-1 : i+4]})
-				taken = at + 4
+				n := longJump
+				if u.punned(code[i:], at) {
+					n++
+				}
+				longs = append(longs, foundJump{addr: at - 1, now: code[i-1 : i-1+n]})
+				taken = at - 1 + uint64(n)
 			}
 		}
 	}
@@ -121,6 +125,14 @@ func (u *leftovers) jumps(w *process.World) (shorts, longs []foundJump) {
 		}
 	}
 	return shorts, longs
+}
+
+// punned reports whether what follows the opcode of a jump of ours is another one, or a call: they share bytes.
+func (u *leftovers) punned(code []byte, at uint64) bool {
+	if len(code) < longJump || code[0] != 0xE9 && code[0] != 0xE8 {
+		return false
+	}
+	return u.island(at + longJump + uint64(int64(int32(binary.LittleEndian.Uint32(code[1:])))))
 }
 
 func (u *leftovers) island(addr uint64) bool {

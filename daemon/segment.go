@@ -34,7 +34,8 @@ type codeSpace struct {
 	gate    uint64 // address of the word that is 0 in forked children; 0 where the kernel has no such memory
 	slow    uint64 // address of the stub that finds thread blocks
 	slowEnd uint64
-	next    uint64 // offset of the first byte that was never used
+	next    uint64   // offset of the first byte that was never used
+	stubs   []uint64 // addresses of the stubs of punned sites, which lie anywhere behind it, in order
 }
 
 // claimsSize is the size of the array of bytes that say which slots are in use; it lies before the thread blocks.
@@ -193,7 +194,7 @@ func (s *segment) space(addr uint64) *codeSpace {
 
 // alloc reserves n bytes for good; ok is false when the island is full. What is given back belongs to its site.
 func (sp *codeSpace) alloc(n int) (addr uint64, ok bool) {
-	if sp.next+uint64(n) > sp.Size {
+	if sp.skipStubs(n); sp.next+uint64(n) > sp.Size {
 		return 0, false
 	}
 	addr = sp.Addr + sp.next

@@ -19,6 +19,7 @@ type site struct {
 	spare    []room    // where it was
 	pieces   []patched // written bytes, in order
 	gone     bool      // its code was unloaded
+	stubs    *stubs    // of a punned site that was patched once
 }
 
 // An ownedGroup is the mini-trampolines of one part at one mark.
@@ -130,7 +131,14 @@ func (s *site) generate() (*trampoline.Base, room, error) {
 	if len(base.Code) != len(probe.Code) {
 		panic("BUG: the length of a base trampoline depends on where it lies")
 	}
+	if err := s.takeStubs(sp); err != nil {
+		s.giveRoom(r)
+		return nil, room{}, err
+	}
 	s.fill(&r, base)
+	if s.base == nil {
+		s.aim(sp, base, r)
+	}
 	return base, r, nil
 }
 

@@ -69,6 +69,10 @@ func (t *target) walk(r image.Regs, mem memReader) (frames []frame) {
 // outOfTrampoline puts a thread that is inside one of our trampolines back to the instruction that it was about to do.
 func (t *target) outOfTrampoline(r *image.Regs) bool {
 	for _, s := range t.sites {
+		if orig, ok := s.outOfStub(r.RIP); ok {
+			r.RIP = orig
+			return true
+		}
 		if s.base == nil || r.RIP < s.baseAddr || r.RIP >= s.baseAddr+uint64(len(s.base.Code)) {
 			continue
 		}

@@ -24,6 +24,7 @@ type target struct {
 	objects     []*object // in order of load address
 	loads       int       // objects that were ever found
 	funcs       map[pcl.FuncID]*function
+	stubs       []addrSpan                         // of punned sites
 	index       map[string]map[string][]pcl.FuncID // module -> function name -> ids
 	sites       map[uint64]*site                   // by address of the first displaced instruction
 	quarantine  []retired

@@ -228,7 +228,7 @@ func (s *site) displacedSpans(owner int) (spans []addrSpan) {
 }
 
 // reclaim gives back the quarantined trampolines that no thread is in or can return into. A thread in the stub that finds
-// thread blocks may return into any of them.
+// thread blocks may return into any of them; one in the stub of a punned site is on its way into one.
 func (t *target) reclaim(w *process.World) {
 	if len(t.quarantine) == 0 {
 		t.dismiss()
@@ -238,6 +238,9 @@ func (t *target) reclaim(w *process.World) {
 	var spans []addrSpan
 	for _, sp := range t.seg.spaces {
 		spans = append(spans, addrSpan{sp.slow - 1, sp.slowEnd, inStub})
+	}
+	for _, st := range t.stubs {
+		spans = append(spans, addrSpan{st.lo, st.hi, inStub})
 	}
 	for i, r := range t.quarantine {
 		spans = append(spans, addrSpan{r.room.addr - 1, r.room.addr + uint64(r.room.size), i})

@@ -121,7 +121,7 @@ func Generate(env *Env, site *Site, groups [][]Group, addr uint64) (*Base, error
 // host emits the instructions that made room for the site. They come first, where they stay in every version.
 func (g *generator) host() error {
 	h := g.site.Host
-	if h == nil {
+	if h == nil || h.Call() != 0 {
 		return nil
 	}
 	g.out.Host = g.Len()

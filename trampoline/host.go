@@ -2,11 +2,12 @@ package trampoline
 
 import "culprit/trampoline/x86"
 
-// A Host is a run of instructions near a point that has room for a short jump only. It moves into the point's base trampoline
-// and makes room for two long jumps: one to where it went, one to the entry of the base trampoline.
+// A Host is a run of instructions that makes room for a point. Near a point that has room for a short jump only it moves into
+// the point's base trampoline and leaves its place to two long jumps: one to where it went, one to the entry of the base
+// trampoline. Behind a punned site it leaves its place to one.
 type Host struct {
 	Addr  uint64
-	Len   int // bytes of all its instructions, at least hostLen
+	Len   int // bytes of all its instructions
 	Insts []x86.Inst
 	Code  []byte // their bytes
 }
@@ -26,7 +27,7 @@ func (m *planner) placeEvicted(p Point, i int, reason string) string {
 	r, why := m.way(p, i)
 	m.evicting = false
 	if why != "" || r.tactic != Evicted {
-		return reason
+		return m.placePunned(p, i, reason)
 	}
 	if lo, hi := m.written(r); lo/PageSize != (hi-1)/PageSize {
 		return reason
@@ -61,17 +62,23 @@ func (m *planner) host(lo, hi int) *run {
 
 // hostAt is the shortest host that begins with instruction i, if that can be one.
 func (m *planner) hostAt(i int) *run {
-	h := &run{lo: i, tactic: hosting}
 	start := m.Insts[i].Addr
 	if start/PageSize != (start+hostLen-1)/PageSize {
 		return nil
 	}
+	return m.filling(i, hostLen)
+}
+
+// filling is the shortest run of n bytes or more from instruction i on that can move away; nil if there is none.
+func (m *planner) filling(i, n int) *run {
+	h := &run{lo: i, tactic: hosting}
+	start := m.Insts[i].Addr
 	for j := i; j < len(m.Insts); j++ {
 		in := &m.Insts[j]
 		if in.Endbr || m.movable(in) != "" || j > i && (m.Target(in.Addr) || m.Insts[j-1].End() != in.Addr) {
 			return nil
 		}
-		if h.hi = j + 1; in.End() >= start+hostLen {
+		if h.hi = j + 1; in.End() >= start+uint64(n) {
 			return m.unlessTaken(h)
 		}
 		if ends(in) {

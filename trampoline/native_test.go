@@ -264,7 +264,7 @@ func patch(t testing.TB, plan *Plan, groups map[Point][]Group, text []byte) (bas
 			t.Fatal(err)
 		}
 		copy(text[room-textAt:], b.Code)
-		pieces, err := s.Patch(b, room)
+		pieces, err := s.Patch(b.Way(room))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,7 @@ const (
 	Window   Tactic = "window"   // several instructions that nothing can jump into
 	Short    Tactic = "island"   // a two-byte jump to a five-byte jump in padding nearby
 	Evicted  Tactic = "evicted"  // a two-byte jump to a five-byte jump in place of instructions nearby
+	Punned   Tactic = "punned"   // one byte, which makes a jump of the four bytes behind it
 )
 
 // hosting is what instructions are planned for that make room for another site.
@@ -44,7 +45,7 @@ type Site struct {
 	Code   []byte // their bytes
 	Marks  []Mark // in order of Index
 	Pad    Pad    // for Short
-	Host   *Host  // for Evicted
+	Host   *Host  // for Evicted and Punned
 }
 
 // End is the address behind the displaced instructions.
@@ -442,7 +443,9 @@ func (m *planner) join(a, b *run) string {
 }
 
 // joins reports whether a run may become part of a longer one.
-func (r *run) joins() bool { return r.tactic != Short && r.tactic != Evicted && r.tactic != hosting }
+func (r *run) joins() bool {
+	return r.tactic != Short && r.tactic != Evicted && r.tactic != Punned && r.tactic != hosting
+}
 
 func both(a, b map[Point]int) map[Point]int {
 	sum := map[Point]int{}
@@ -499,10 +502,18 @@ func markOrder(k PointKind) int {
 	return 3
 }
 
-// Patch returns the bytes to write so that control reaches the base trampoline b at addr: pieces in the order in which they
-// must be written.
-func (s *Site) Patch(b *Base, addr uint64) ([]Piece, error) {
-	tramp := addr + uint64(b.Entry)
+// A Way is where the jumps of a site lead to: to its base trampoline, or to stubs that lead there.
+type Way struct {
+	Site uint64
+	Host uint64 // the jump in place of its host, if it has one
+}
+
+// Way is the direct way into a base trampoline at addr.
+func (b *Base) Way(addr uint64) Way { return Way{addr + uint64(b.Entry), addr + uint64(b.Host)} }
+
+// Patch returns the bytes to write so that control goes the way: pieces in the order in which they must be written.
+func (s *Site) Patch(w Way) ([]Piece, error) {
+	tramp := w.Site
 	switch s.Tactic {
 	case Retarget:
 		in := &s.Insts[0]
@@ -518,7 +529,7 @@ func (s *Site) Patch(b *Base, addr uint64) ([]Piece, error) {
 		}
 		return s.shortTo(Piece{s.Pad.Addr, long})
 	case Evicted:
-		away, err := jump(s.Host.Addr, addr+uint64(b.Host))
+		away, err := jump(s.Host.Addr, w.Host)
 		if err != nil {
 			return nil, err
 		}
@@ -527,6 +538,8 @@ func (s *Site) Patch(b *Base, addr uint64) ([]Piece, error) {
 			return nil, err
 		}
 		return s.shortTo(Piece{s.Host.Addr, append(away, long...)})
+	case Punned:
+		return s.punned(w)
 	}
 	j, err := jump(s.Addr, tramp)
 	if err != nil {

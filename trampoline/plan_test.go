@@ -44,7 +44,12 @@ func TestPlans(t *testing.T) {
 		{name: "behind a call", code: "e8 00100000 4883c408 5b c3", points: []Point{{CallPost, 5}}, want: "window 5+5"},
 		{name: "before an indirect call", code: "4889df 4889c6 ffd0 c3", points: []Point{{CallPre, 6}}, want: "window 0+6"},
 		{name: "call to the next instruction", code: "e8 00000000 5b c3", points: []Point{{CallPre, 0}}, want: "call: there is no room before it"},
-		{name: "something jumps into the entry", code: "55 4889e5 4883ec10 c9 c3", targets: []uint64{1}, points: []Point{{FuncEntry, 0}},
+		{name: "something jumps into the entry", code: "55 4889e5 4883ec10 c9 c3", targets: []uint64{1}, points: []Point{{FuncEntry, 0}}, want: "punned 0+1"},
+		{name: "and into what follows", code: "55 4889e5 4883ec10 c9 c3", targets: []uint64{1, 4}, points: []Point{{FuncEntry, 0}},
+			want: "entry: something may jump into the bytes that a jump needs"},
+		{name: "a return that is jumped over", code: "4885ff c3 4889e5 4883ec10 c9 c3", targets: []uint64{3, 4}, points: []Point{{Ret, 3}}, want: "punned 3+1"},
+		{name: "instructions nearby make room", code: "4889e5 c3 4889e5 4883ec10 4883c410 4889e5 c3", targets: []uint64{0, 3, 4}, points: []Point{{FuncEntry, 0}}, want: "evicted 0+3"},
+		{name: "not where they may be jumped into", code: "4889e5 c3 4889e5 4883ec10 4883c410 4889e5 c3", targets: []uint64{0, 3, 4, 7, 11, 15}, points: []Point{{FuncEntry, 0}},
 			want: "entry: something may jump into the bytes that a jump needs"},
 		{name: "the same with padding nearby", code: "50 55 4889e5 4883ec10 c9 c3", targets: []uint64{2}, pads: true, points: []Point{{FuncEntry, 0}}, want: "island 0+2"},
 		{name: "jumps that are not known", code: "55 4889e5 4883ec10 c9 c3", hidden: "a jump table", points: []Point{{FuncEntry, 0}}, want: "entry: a jump table"},
@@ -52,7 +57,8 @@ func TestPlans(t *testing.T) {
 		{name: "too short", code: "c3", points: []Point{{FuncEntry, 0}}, want: "entry: the function is too short for a jump"},
 		{name: "too short, but padded", code: "c3", padding: 15, points: []Point{{FuncEntry, 0}, {Ret, 0}}, want: "padding 0+1"},
 		{name: "too short, padding nearby", code: "90 c3", pads: true, points: []Point{{FuncEntry, 0}}, want: "island 0+2"},
-		{name: "a call may not move", code: "50 e8 00100000 58 c3", points: []Point{{FuncEntry, 0}}, want: "entry: a call would have to move, and its return address with it"},
+		{name: "a call is retargeted together with the entry", code: "50 e8 00100000 58 c3", points: []Point{{FuncEntry, 0}}, want: "punned 0+1"},
+		{name: "a call may not move", code: "50 ffd0 58 c3", points: []Point{{FuncEntry, 0}}, want: "entry: a call would have to move, and its return address with it"},
 		{name: "a system call may not move", code: "50 0f05 58 c3", points: []Point{{FuncEntry, 0}}, want: "entry: a system call would have to move"},
 		{name: "no instruction there", code: "48c7c001000000 c3", points: []Point{{Ret, 3}}, want: "return: its address is not the start of an instruction that was decoded"},
 	} {
@@ -132,7 +138,7 @@ func TestPlansAreDisjoint(t *testing.T) {
 			if err := hostIsFree(plan, site); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
-			pieces, err := site.Patch(&Base{}, roomAt)
+			pieces, err := site.Patch(wayOf(t, site))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -160,7 +166,7 @@ func hostIsFree(plan *Plan, site *Site) error {
 	if h == nil {
 		return nil
 	}
-	if h.Len < hostLen || len(h.Code) != h.Len || h.Insts[0].Addr != h.Addr || h.Insts[len(h.Insts)-1].End() != h.End() {
+	if h.Len < jumpLen || site.Tactic == Evicted && h.Len < hostLen || len(h.Code) != h.Len || h.Insts[0].Addr != h.Addr || h.Insts[len(h.Insts)-1].End() != h.End() {
 		return fmt.Errorf("host %+v", h)
 	}
 	for _, o := range plan.Sites {
@@ -222,4 +228,18 @@ func stackEffect(in x86.Inst, code []byte) int {
 		return -int(int8(code[len(code)-1]))
 	}
 	return 0
+}
+
+// wayOf is a way into a trampoline of the site that Patch accepts.
+func wayOf(t testing.TB, s *Site) Way {
+	t.Helper()
+	if s.Tactic != Punned {
+		return Way{roomAt, roomAt + 64}
+	}
+	at := s.FirstPunStub(roomAt)
+	second, ok := s.PunStub(at, 0)
+	if !ok || at-roomAt > 255 {
+		t.Fatalf("no stub at %#x fits %+v", at, s)
+	}
+	return Way{at, second}
 }

@@ -85,6 +85,23 @@ func TestCallsCountsAreExact(t *testing.T) {
 	}
 }
 
+func TestNarrowCountsAreExact(t *testing.T) {
+	t.Parallel()
+	p := StartTarget(t, build(t, "narrow.c"), "1000", "3")
+	p.Say(t, "go")
+	p.Expect(t, "DONE", 20*time.Second)
+	p.Stop(t)
+	got := p.Counts()
+	for _, name := range []string{"push_call", "push_loop", "bare_return", "two_bytes", "short_returns"} {
+		if got[name] != 3000 {
+			t.Errorf("%s: %d, want 3000", name, got[name])
+		}
+	}
+	if got["leaf"] < 9000 {
+		t.Errorf("leaf: %d", got["leaf"])
+	}
+}
+
 func TestThrowCountsAreExact(t *testing.T) {
 	t.Parallel()
 	p := StartTarget(t, build(t, "throw.cc"), "3000")
