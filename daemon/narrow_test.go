@@ -1,6 +1,8 @@
 package daemon
 
 import (
+	"fmt"
+	"syscall"
 	"testing"
 	"time"
 
@@ -97,6 +99,53 @@ func TestNarrowFunctionsInAndOut(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNarrowFunctionsOfChildren: a forked child has the jumps that its parent had, and runs while the parent's change and go. It
+// is restored from the files, as the ledger is its parent's.
+func TestNarrowFunctionsOfChildren(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/narrow.c"))
+	d := attachPassages(t, p.PID)
+	keys := narrowKeys(t)
+	var s sums
+	var children []int
+	for i := range 3 {
+		d.mustEnable(t, &s, keys...)
+		var pid int
+		p.Say(t, "child")
+		if _, err := fmt.Sscanf(p.Expect(t, "CHILD ", 5*time.Second), "CHILD %d", &pid); err != nil {
+			t.Fatal(err)
+		}
+		children = append(children, pid)
+		for j := range 5 {
+			d.Disable(keys[j:])
+			if i == 1 {
+				d.Settle()
+			}
+			d.mustEnable(t, &s, keys[j:]...)
+		}
+		d.Disable(keys)
+	}
+	detachClean(t, d, p.PID)
+	for _, pid := range children {
+		before, err := Verify(pid)
+		if err != nil || before.DifferingBytes == 0 {
+			t.Errorf("child %d was born with probes: %+v, %v", pid, before, err)
+		}
+		if r, err := Restore(pid); err != nil || r.Restored == 0 || !r.Unmapped {
+			t.Errorf("restoring child %d: %+v, %v", pid, r, err)
+		}
+		if after, err := Verify(pid); err != nil || !after.Clean() {
+			t.Errorf("child %d afterwards: %+v, %v", pid, after, err)
+		}
+	}
+	p.MustBeat(t, 5*time.Second)
+	for _, pid := range children {
+		if err := syscall.Kill(pid, 0); err != nil {
+			t.Errorf("child %d: %v", pid, err)
+		}
+	}
+	p.Stop(t)
 }
 
 func usedTactics(d *Daemon) map[trampoline.Tactic]int {

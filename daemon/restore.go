@@ -152,10 +152,12 @@ func (t *target) restore(r *RestoreReport) error {
 		return err
 	}
 	return leaving(func() error {
-		r.Restored, r.Already = 0, 0
+		earlier := r.Restored // by a try that came as far as the text and had to wait with the rest
+		r.Already = 0
 		_, err := t.proc.Stop(context.Background(), process.StopOptions{Deadline: stopDeadline}, func(w *process.World) error {
 			return u.undo(w, r)
 		})
+		r.Already = max(r.Already-earlier, 0)
 		return err
 	})
 }

@@ -1,9 +1,11 @@
 /* Functions whose entries and exits have no room for a jump: one byte before a call, two bytes before a call, returns between
  * places that are jumped to. Threads wait for "go", call each of them, and the program prints how often.
  * Without arguments two threads do the same work again and again until "stop", and each round must come to the same result.
+ * "child" makes a forked child do the same until the program ends.
  * narrow [N calls a thread] [threads] */
 #include "target.h"
 #include <pthread.h>
+#include <sys/prctl.h>
 
 enum { MAX_THREADS = 64 };
 
@@ -70,6 +72,22 @@ static void *caller(void *arg)
 	return NULL;
 }
 
+static void fork_child(const char *line)
+{
+	pid_t pid = strcmp(line, "child") == 0 ? fork() : 1;
+	if (pid < 0)
+		target_bad("fork");
+	if (pid > 0) {
+		printf("CHILD %d\n", (int)pid);
+		return;
+	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	alarm(600);
+	for_ever = 1;
+	target_stopping = 0;
+	caller(NULL);
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t tid[MAX_THREADS];
@@ -77,6 +95,7 @@ int main(int argc, char **argv)
 	calls_each = (uint64_t)target_arg(argc, argv, 1, (long)calls_each);
 	int threads = (int)target_arg(argc, argv, 2, 2);
 	for_ever = argc < 2;
+	target_command = fork_child;
 	if (threads < 1 || threads > MAX_THREADS)
 		target_bad("threads: 1 to %d", MAX_THREADS);
 	for (int i = 0; i < threads; i++)
