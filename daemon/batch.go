@@ -224,9 +224,7 @@ func (t *target) commit(changes []*change, fresh []*part) error {
 			}
 		}
 		t.reclaim(w)
-		for _, p := range fresh {
-			p.zero()
-		}
+		t.zero(fresh...)
 		t.catchUp(w, fresh)
 		return faultCaughtUp.Hit(t.proc.PID())
 	})

@@ -172,7 +172,7 @@ func (b *batch) part(t *target, key grid.PairKey) (*part, error) {
 		p.release()
 		return nil, err
 	}
-	p.zero()
+	p.t.zero(p)
 	if err := b.place(p); err != nil {
 		b.takeBack(p)
 		return nil, err
@@ -345,20 +345,26 @@ func (b *batch) abandon(p *pair) {
 	}
 }
 
-// zero clears the part's cells in all blocks. No code refers to them yet.
-func (p *part) zero() {
-	if p.t.seg == nil {
+// zero clears the cells of parts in all blocks. No code refers to them yet.
+func (t *target) zero(parts ...*part) {
+	if t.seg == nil || len(parts) == 0 {
 		return
 	}
-	for _, slot := range append(p.t.seg.used(nil), p.t.seg.Slots) {
-		for _, c := range p.cells {
-			for off := int32(0); off < c.size; off += trampoline.WordSize {
-				p.t.seg.store(slot, c.off+off, 0)
-			}
+	for _, slot := range append(t.seg.used(nil), t.seg.Slots) {
+		for _, p := range parts {
+			p.zeroIn(slot)
 		}
-		if p.hits >= 0 {
-			p.t.seg.store(slot, p.hits, 0)
+	}
+}
+
+func (p *part) zeroIn(slot int) {
+	for _, c := range p.cells {
+		for off := int32(0); off < c.size; off += trampoline.WordSize {
+			p.t.seg.store(slot, c.off+off, 0)
 		}
+	}
+	if p.hits >= 0 {
+		p.t.seg.store(slot, p.hits, 0)
 	}
 }
 

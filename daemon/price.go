@@ -102,7 +102,7 @@ func (d *Daemon) countCalls(unknown map[*target]map[pcl.FuncID]bool) (counters [
 			if p.reserve() != nil {
 				continue
 			}
-			p.zero()
+			t.zero(p)
 			if t.reachable(&p.plan.Requests[0]) != nil || b.place(p) != nil {
 				b.takeBack(p)
 				continue
