@@ -97,6 +97,7 @@ func (o *Object) Flow(f *Function) (w *Flow, err error) {
 	}
 	b.resolveIndirect()
 	slices.SortFunc(b.flow.Exits, func(p, q Exit) int { return cmp3(p.Addr, q.Addr) })
+	o.last.keep(f, b.flow)
 	return b.flow, nil
 }
 
@@ -248,12 +249,27 @@ type lastFlow struct {
 	flow *Flow
 }
 
+func (l *lastFlow) keep(f *Function, w *Flow) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.f, l.flow = f, w
+}
+
+func (l *lastFlow) of(f *Function) (w *Flow, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.flow, l.f == f
+}
+
+// flowOf is the flow of a function, nil if it is refused.
 func (o *Object) flowOf(f *Function) *Flow {
-	o.last.mu.Lock()
-	defer o.last.mu.Unlock()
-	if o.last.f != f {
-		w, _ := o.Flow(f)
-		o.last.f, o.last.flow = f, w
+	if w, ok := o.last.of(f); ok {
+		return w
 	}
-	return o.last.flow
+	w, err := o.Flow(f)
+	if err != nil {
+		w = nil
+		o.last.keep(f, nil)
+	}
+	return w
 }
