@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path"
 	"runtime"
 	"strings"
@@ -27,6 +28,9 @@ type Options struct {
 	Budget   float64      // fraction of the target's time that probes may use, for its own decisions; 0.02 if 0
 	Children bool         // whether programs that targets start are measured too
 	Log      func(string) // nil = dropped; called from any goroutine
+	// Guard makes the command of a process that does Guard: it keeps a daemon that is stopped by a signal from holding a target.
+	// nil = no guard.
+	Guard func() *exec.Cmd
 }
 
 // A Daemon measures processes. Without Detach its probes go on counting, harmlessly, until the targets end.
@@ -40,6 +44,7 @@ type Daemon struct {
 	ncpu    int
 	began   time.Time
 	pauses  pauseLog
+	guard   *guard
 	targets []*target
 
 	enabling sync.Mutex // one batch at a time
@@ -89,6 +94,11 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 	d := &Daemon{opts: opts, tree: grid.NewTree(), clock: clock, prices: measurePrices(clock.Hz()), host: host, ncpu: runtime.NumCPU(),
 		began: time.Now(), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, shunned: map[int]uint64{}, stopped: make(chan struct{}), ended: make(chan struct{})}
 	d.tree.Add(grid.Machine, host)
+	if opts.Guard != nil {
+		if d.guard, err = startGuard(opts.Guard()); err != nil {
+			opts.Log(err.Error()) // rare, and it measures as well without
+		}
+	}
 	for _, pid := range pids {
 		if err := ctx.Err(); err != nil {
 			d.Detach()

@@ -26,6 +26,9 @@ func (d *Daemon) Detach() (clean bool, err error) {
 			errs = append(errs, fmt.Errorf("%s: %w", t.name, e))
 		}
 	}
+	if clean {
+		d.guard.close()
+	}
 	return clean, errors.Join(errs...)
 }
 

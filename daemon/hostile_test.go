@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -193,8 +195,9 @@ func TestTracedByAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { in.Close(); cmd.Wait() }()
-	for range 200 {
-		if v, err := Verify(p.PID); err == nil && v.TracerPID == cmd.Process.Pid {
+	tracer := fmt.Sprintf("TracerPid:\t%d\n", cmd.Process.Pid)
+	for range 500 {
+		if status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID)); strings.Contains(string(status), tracer) {
 			break
 		}
 		time.Sleep(20 * time.Millisecond)

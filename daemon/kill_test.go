@@ -40,7 +40,7 @@ func restless(pid int, args []string) error {
 	}
 	for {
 		fmt.Println("attach")
-		d, err := Attach(context.Background(), Options{Library: lib}, pid)
+		d, err := Attach(context.Background(), Options{Library: lib, Guard: testGuard}, pid)
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,8 @@ const stopDeadline = 500 * time.Millisecond
 // stop runs f while every thread of the target is stopped and accounts for the pause.
 func (t *target) stop(f func(*process.World) error) error {
 	t.stops++
+	t.d.guard.begin()
+	defer t.d.guard.end()
 	pause, err := t.proc.Stop(context.Background(), process.StopOptions{Deadline: stopDeadline}, f)
 	t.d.pauses.add(pause)
 	return err

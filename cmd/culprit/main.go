@@ -6,4 +6,7 @@ package main
 
 import "os"
 
-func main() { os.Exit(execute(os.Args[1:])) }
+func main() {
+	guard = guardBySelf
+	os.Exit(execute(os.Args[1:]))
+}

@@ -50,7 +50,7 @@ func prepare(opts *measureOptions) (*measurement, error) {
 	}
 	m.cfg = session.Config{
 		Tool: toolName(), Library: lib, Budget: float64(opts.budget), Children: opts.children, Search: !opts.noSearch,
-		Watches: watches, OnEvent: m.progress, Log: m.note,
+		Watches: watches, OnEvent: m.progress, Log: m.note, Guard: guard,
 	}
 	return m, nil
 }

@@ -71,7 +71,7 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return err })
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newAttach(), newRun(), newDetach(), newRestore(), newDoctor(), newPoints(), newPCL(), newMetrics(),
-		newHypotheses(), newDemo(), newVersion())
+		newHypotheses(), newDemo(), newVersion(), newGuard())
 	return root
 }
 

@@ -8,6 +8,7 @@ package session
 import (
 	"context"
 	"errors"
+	"os/exec"
 	"sync"
 	"time"
 
@@ -31,6 +32,7 @@ type Config struct {
 	Watches  []Watch
 	OnEvent  func(consultant.Event) // nil = dropped; called from any goroutine
 	Log      func(string)           // nil = dropped; called from any goroutine
+	Guard    func() *exec.Cmd       // as daemon.Options.Guard
 }
 
 // A Session is one attachment to one or several targets, from Open to Close. Without Close probes stay in the targets until

@@ -24,7 +24,7 @@ type Daemon interface {
 }
 
 func attach(ctx context.Context, cfg Config) (Daemon, error) {
-	return daemon.Attach(ctx, daemon.Options{Library: cfg.Library, Budget: cfg.Budget, Children: cfg.Children, Log: cfg.Log}, cfg.PIDs...)
+	return daemon.Attach(ctx, daemon.Options{Library: cfg.Library, Budget: cfg.Budget, Children: cfg.Children, Log: cfg.Log, Guard: cfg.Guard}, cfg.PIDs...)
 }
 
 func newGrid(d Daemon, lib *pcl.Library) *grid.Grid { return grid.New(d, lib.Metric, d.Now) }

@@ -1,0 +1,168 @@
+package daemon
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A tracer that somebody stops (SIGSTOP) while it holds a target would hold it until it is continued. Nobody can refuse to be
+// stopped, so another process sees to it that this one lets go first: it is told of every stop, continues a tracer that was
+// stopped in the middle of one, and stops it again as soon as the target runs. Being killed in a stop is harmless: the kernel
+// lets go.
+
+// What a guard is told.
+const (
+	guardBegin = 'b'
+	guardEnd   = 'e'
+)
+
+const (
+	guardLook    = 100 * time.Millisecond // between two looks at a tracer that holds a target
+	guardPatient = 5 * time.Second        // after which a tracer that was continued in vain is killed
+)
+
+// A guard is the tracer's end of it; nil guards nothing.
+type guard struct {
+	mu    sync.Mutex
+	holds int // stops under way
+	pipe  int
+	cmd   *exec.Cmd
+}
+
+// startGuard starts the process that watches this one: one that does Guard.
+func startGuard(cmd *exec.Cmd) (*guard, error) {
+	var p [2]int
+	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
+		return nil, fmt.Errorf("starting the guard: %w", err)
+	}
+	theirs := os.NewFile(uintptr(p[0]), "guard")
+	defer theirs.Close()
+	cmd.Stdin = theirs
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what stops our group must not stop it
+	err := unix.SetNonblock(p[1], true)
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		unix.Close(p[1])
+		return nil, fmt.Errorf("starting the guard: %w", err)
+	}
+	return &guard{pipe: p[1], cmd: cmd}, nil
+}
+
+// begin and end enclose a stop of a target.
+func (g *guard) begin() { g.tell(guardBegin, +1) }
+func (g *guard) end()   { g.tell(guardEnd, -1) }
+
+func (g *guard) tell(what byte, by int) {
+	if g == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	before := g.holds
+	g.holds += by
+	if (before == 0) != (g.holds == 0) && g.pipe >= 0 {
+		unix.Write(g.pipe, []byte{what}) // a guard that was killed guards nothing: no reason not to go on
+	}
+}
+
+// close ends the guard.
+func (g *guard) close() {
+	if g == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.pipe >= 0 {
+		unix.Close(g.pipe)
+		g.pipe = -1
+		g.cmd.Wait()
+	}
+}
+
+// Guard is what the process does that Options.Guard starts: it watches its parent, by what it reads from standard input, until
+// that ends. It returns the exit status.
+func Guard() int {
+	signal.Ignore(unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU)
+	pid := os.Getppid()
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return 1
+	}
+	w := watcher{pid: pid, pidfd: fd}
+	for {
+		n, err := unix.Poll([]unix.PollFd{{Fd: 0, Events: unix.POLLIN}}, w.timeout())
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return 1
+		case n == 0:
+			w.look()
+		case !w.read():
+			return 0
+		}
+	}
+}
+
+// A watcher is the guard's end.
+type watcher struct {
+	pid, pidfd int
+	holding    bool      // a target
+	since      time.Time // when it was continued first in this stop; zero if it was not
+}
+
+func (w *watcher) timeout() int {
+	if w.holding {
+		return int(guardLook.Milliseconds())
+	}
+	return -1
+}
+
+// read takes what there is to read; false at its end.
+func (w *watcher) read() bool {
+	var buf [512]byte
+	n, err := unix.Read(0, buf[:])
+	if n <= 0 {
+		return errors.Is(err, unix.EINTR) || errors.Is(err, unix.EAGAIN)
+	}
+	w.holding = buf[n-1] == guardBegin
+	if !w.since.IsZero() && (!w.holding || n > 1) {
+		w.since = time.Time{}
+		w.signal(unix.SIGSTOP) // as somebody wanted it
+	}
+	return true
+}
+
+// look continues a tracer that is stopped and holds a target.
+func (w *watcher) look() {
+	if !stopped(w.pid) {
+		return
+	}
+	if w.since.IsZero() {
+		w.since = time.Now()
+	}
+	if time.Since(w.since) > guardPatient {
+		w.signal(unix.SIGKILL)
+		return
+	}
+	w.signal(unix.SIGCONT)
+}
+
+func (w *watcher) signal(s unix.Signal) { unix.PidfdSendSignal(w.pidfd, s, nil, 0) }
+
+// stopped reports whether a process is stopped by a signal.
+func stopped(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	i := bytes.LastIndexByte(text, ')')
+	return err == nil && i >= 0 && len(text) > i+2 && text[i+2] == 'T'
+}
