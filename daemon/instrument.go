@@ -247,6 +247,11 @@ func (t *target) reachable(r *pcl.Request) error {
 	if t.reachIsland(f.addr()) == nil {
 		return &process.Refused{Point: f.fn.Name, Reason: "no room for trampolines within 2 GiB of it"}
 	}
+	if r.Where.OfLoop() {
+		if err := t.planLoop(f, r.Where, r.Site); err != nil {
+			return err
+		}
+	}
 	for _, pt := range f.pointsOf(*r) {
 		if _, refusal := f.plan.SiteOf(pt); refusal != nil {
 			return &process.Refused{Point: f.fn.Name + ", " + pt.Kind.String(), Reason: refusal.Reason}
