@@ -82,6 +82,7 @@ type generator struct {
 
 	saved  []x86.Reg // pushed, in order
 	pushed int       // bytes on the stack beyond the original stack pointer
+	called int       // bytes that the target's own call has pushed since the point: the entry of a function that begins with one
 	orig   uint64    // the instruction that a thread here is about to do
 	mark   int       // offset from which pushed and orig hold
 
@@ -307,7 +308,7 @@ func (g *generator) gate() {
 // before is the instruction that a thread at a mark is about to do.
 func (g *generator) before(m Mark) uint64 {
 	switch {
-	case g.site.Tactic == Retarget && m.Point.Kind == CallPre:
+	case g.site.Tactic == Retarget && (m.Point.Kind == CallPre || m.Point.Kind == FuncEntry):
 		return g.site.Insts[0].Target // the call has happened: the thread is at the callee's door
 	case m.Index < len(g.site.Insts):
 		return g.site.Insts[m.Index].Addr
@@ -321,6 +322,9 @@ func (g *generator) section(m Mark, groups []Group) error {
 		return nil
 	}
 	g.at(g.before(m))
+	if g.called = 0; m.Point.Kind == FuncEntry && g.site.Tactic == Retarget {
+		g.called = 8
+	}
 	if !g.gated && !g.whenTaken(m) && g.env.GateAddr != 0 {
 		g.gate()
 		g.JccNear(x86.CondE, g.plain[m.Index])
@@ -433,7 +437,7 @@ func (g *generator) switched(gr *Group, m *Mini) error {
 
 // measure is the length of a mini's code, with short or long jumps inside as g.far says.
 func (g *generator) measure(m *Mini) (int, error) {
-	t := generator{env: g.env, site: g.site, addr: g.addr, saved: g.saved, pushed: g.pushed, far: g.far}
+	t := generator{env: g.env, site: g.site, addr: g.addr, saved: g.saved, pushed: g.pushed, called: g.called, far: g.far}
 	t.Init(g.addr)
 	err := t.mini(m)
 	return t.Len(), err

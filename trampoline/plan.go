@@ -19,7 +19,7 @@ const (
 	Window   Tactic = "window"   // several instructions that nothing can jump into
 	Short    Tactic = "island"   // a two-byte jump to a five-byte jump in padding nearby
 	Evicted  Tactic = "evicted"  // a two-byte jump to a five-byte jump in place of instructions nearby
-	Punned   Tactic = "punned"   // one byte, which makes a jump of the four bytes behind it
+	Punned   Tactic = "punned"   // one to four bytes, whose jump shares bytes with the branch behind it
 )
 
 // hosting is what instructions are planned for that make room for another site.
@@ -154,12 +154,25 @@ func (m *planner) place(p Point) string {
 	if reason != "" {
 		return reason
 	}
-	if lo, hi := m.written(r); lo/PageSize != (hi-1)/PageSize || r.tactic == Short && r.pad.Addr/PageSize != (r.pad.Addr+jumpLen-1)/PageSize {
-		return "its jump would cross a page, which cannot be written at once"
+	if m.crosses(r) {
+		return crossing
 	}
 	r.marks = map[Point]int{p: i}
 	return m.merge(r)
 }
+
+const crossing = "its jump would cross a page, which cannot be written at once"
+
+// crosses reports whether what is written for a run lies in two pages.
+func (m *planner) crosses(r *run) bool {
+	lo, hi := m.written(r)
+	return inTwoPages(lo, int(hi-lo)) || r.tactic == Short && inTwoPages(r.pad.Addr, jumpLen)
+}
+
+// splits reports whether n bytes from the start of instruction i on lie in two pages.
+func (m *planner) splits(i, n int) bool { return inTwoPages(m.Insts[i].Addr, n) }
+
+func inTwoPages(addr uint64, n int) bool { return addr/PageSize != (addr+uint64(n)-1)/PageSize }
 
 // written is the range of bytes that change at the site itself.
 func (m *planner) written(r *run) (lo, hi uint64) {
@@ -180,20 +193,32 @@ func (m *planner) way(p Point, i int) (*run, string) {
 		if in.Endbr && i+1 < len(m.Insts) {
 			i++
 		}
+		if r := m.retarget(i); r != nil && m.Insts[i].Flow == x86.FlowCall {
+			return r, ""
+		}
 		return m.forward(i, 0)
 	case CallPost:
 		return m.forward(i, 0)
 	case CallPre:
-		if in.Flow == x86.FlowCall && in.RelLen == 4 && !in.PCSensitive {
-			return &run{lo: i, hi: i + 1, tactic: Retarget}, ""
+		if r := m.retarget(i); r != nil {
+			return r, ""
 		}
 		return m.before(i)
 	case TailJump, TailCond:
-		if in.RelLen == 4 && !in.PCSensitive {
-			return &run{lo: i, hi: i + 1, tactic: Retarget}, ""
+		if r := m.retarget(i); r != nil {
+			return r, ""
 		}
 	}
 	return m.backward(i)
+}
+
+// retarget is the way by the displacement of the direct branch at i; nil if it has none that can be written at once.
+func (m *planner) retarget(i int) *run {
+	in := &m.Insts[i]
+	if in.RelLen != 4 || in.PCSensitive || inTwoPages(in.Addr+uint64(in.RelOff), in.RelLen) {
+		return nil
+	}
+	return &run{lo: i, hi: i + 1, tactic: Retarget}
 }
 
 // forward takes instructions from i on until a jump fits.
@@ -230,7 +255,7 @@ func (m *planner) backward(i int) (*run, string) {
 	}
 	reason := ""
 	lo, have := i, last.Len
-	for have+room < jumpLen && reason == "" {
+	for reason == "" && (have+room < jumpLen || m.splits(lo, jumpLen)) {
 		if reason = m.extend(lo); reason == "" {
 			lo--
 			have += m.Insts[lo].Len
@@ -241,6 +266,9 @@ func (m *planner) backward(i int) (*run, string) {
 	}
 	if reason == "" {
 		return m.padded(lo, i+1, have)
+	}
+	for ; lo < i && m.splits(lo, shortLen); lo++ {
+		have -= m.Insts[lo].Len
 	}
 	if have+room >= shortLen {
 		return m.short(lo, i+1, reason)
@@ -254,7 +282,7 @@ func (m *planner) before(i int) (*run, string) {
 		return nil, "something may jump to the call itself"
 	}
 	lo, have := i, 0
-	for have < jumpLen {
+	for have < jumpLen || m.splits(lo, jumpLen) {
 		if reason := m.extend(lo); reason != "" {
 			return nil, reason
 		}
@@ -277,6 +305,9 @@ func (m *planner) extend(lo int) string {
 }
 
 func (m *planner) sized(lo, hi int) (*run, string) {
+	if m.splits(lo, jumpLen) {
+		return m.short(lo, hi, crossing)
+	}
 	t := Window
 	if hi-lo == 1 {
 		t = Single
@@ -291,6 +322,9 @@ func (m *planner) padded(lo, hi, have int) (*run, string) {
 	end := last.Addr + uint64(last.Len)
 	if !ends(last) || have+int(m.PadEnd(end)-end) < jumpLen {
 		return m.short(lo, hi, "the function is too short for a jump")
+	}
+	if m.splits(lo, jumpLen) {
+		return m.short(lo, hi, crossing)
 	}
 	if hi-lo > 1 && m.Hidden != "" {
 		return nil, m.Hidden
@@ -422,8 +456,11 @@ func (m *planner) join(a, b *run) string {
 		return ""
 	}
 	lo, hi := min(a.lo, b.lo), max(a.hi, b.hi)
-	if m.Hidden != "" {
+	switch {
+	case m.Hidden != "":
 		return m.Hidden
+	case m.splits(lo, jumpLen):
+		return crossing
 	}
 	for i := lo; i < hi; i++ {
 		in := &m.Insts[i]
