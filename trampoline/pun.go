@@ -24,8 +24,8 @@ import (
 // maxPunned is how many bytes a punned site has at most: with five there is room for a jump.
 const maxPunned = jumpLen - 1
 
-// noMeaning is the prefix that takes a byte: a segment override, which a near jump ignores (assemblers align branches with it).
-const noMeaning = 0x2E
+// NoMeaning is the prefix that takes a byte: a segment override, which a near jump ignores (assemblers align branches with it).
+const NoMeaning = 0x2E
 
 // placePunned finds a way to the point at instruction i whose only room are a few bytes; reason is why there is no other.
 func (m *planner) placePunned(p Point, i int, reason string) string {
@@ -161,7 +161,7 @@ func (s *Site) punned(w Way) ([]Piece, error) {
 	}
 	var code []byte
 	for at := s.Addr; at < s.jumpAt(); at++ {
-		code = append(code, noMeaning)
+		code = append(code, NoMeaning)
 	}
 	return []Piece{{s.Addr, append(append(code, first[:have]...), behind...)}}, nil
 }

@@ -92,7 +92,9 @@ func TestNarrowCountsAreExact(t *testing.T) {
 	p.Expect(t, "DONE", 20*time.Second)
 	p.Stop(t)
 	got := p.Counts()
-	for _, name := range []string{"push_call", "push_loop", "bare_return", "two_bytes", "short_returns"} {
+	for _, name := range []string{"push_call", "push_loop", "bare_return", "two_bytes", "short_returns",
+		"call_first", "two_call", "three_call", "four_call", "endbr_call", "short_tail",
+		"page_entry", "page_return", "page_tail"} {
 		if got[name] != 3000 {
 			t.Errorf("%s: %d, want 3000", name, got[name])
 		}
