@@ -61,7 +61,7 @@ func Points(target string) (r PointsReport, err error) {
 	if err != nil {
 		return r, err
 	}
-	r.object(&object{Object: o, name: o.Name()})
+	r.object(&object{Object: o, name: o.Name()}, nil)
 	return r, o.Err()
 }
 
@@ -87,12 +87,13 @@ func (r *PointsReport) process(pid int) error {
 		if err != nil {
 			return err
 		}
-		r.object(&object{Object: o, name: o.Name()})
+		r.object(&object{Object: o, name: o.Name()}, nil)
 	}
 	return nil
 }
 
-func (r *PointsReport) object(o *object) {
+// object adds the functions of an object, and gives those that can be instrumented to each, if that is not nil.
+func (r *PointsReport) object(o *object, each func(*function)) {
 	for _, fn := range o.Functions() {
 		f := &function{id: pcl.FuncID(fn.Addr), obj: o, fn: fn}
 		f.analyse()
@@ -104,6 +105,9 @@ func (r *PointsReport) object(o *object) {
 			r.refuse(f, reason)
 		} else {
 			r.Instrumentable++
+			if each != nil {
+				each(f)
+			}
 		}
 	}
 }
