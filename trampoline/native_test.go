@@ -26,6 +26,7 @@ const (
 	slowAt   = textAt + 0x2100
 	roomAt   = textAt + 0x3000
 	textSize = 0x8000
+	stubsAt  = textAt + 1<<20 // of punned sites
 	dataAt   = 0x20000000
 	stackTop = 0x30010000
 )
@@ -70,15 +71,21 @@ func startRunner(t testing.TB) *runner {
 type registers [16]uint64
 
 // run calls the code at entry and returns registers and data afterwards.
-func (r *runner) run(t testing.TB, entry uint64, regs registers, text, data []byte) (registers, []byte) {
+func (r *runner) run(t testing.TB, entry uint64, regs registers, text, data []byte, stubs ...Piece) (registers, []byte) {
 	t.Helper()
 	req := binary.LittleEndian.AppendUint64(nil, uint64(len(text)))
 	req = binary.LittleEndian.AppendUint64(req, uint64(len(data)))
 	req = binary.LittleEndian.AppendUint64(req, entry)
+	req = binary.LittleEndian.AppendUint64(req, uint64(len(stubs)))
 	for _, v := range regs {
 		req = binary.LittleEndian.AppendUint64(req, v)
 	}
-	req = append(append(req, text...), data...)
+	req = append(req, text...)
+	for _, st := range stubs {
+		req = binary.LittleEndian.AppendUint64(req, st.Addr)
+		req = append(req, append(st.Bytes, 0xCC, 0xCC, 0xCC)...)
+	}
+	req = append(req, data...)
 	if _, err := r.in.Write(req); err != nil {
 		t.Fatalf("the runner has ended: %v", err)
 	}
