@@ -55,10 +55,10 @@ type source struct {
 	all  map[uint16][]shape
 }
 
-func newSource(list []shape) *source {
+func newSource(w *twins, list []shape) *source {
 	s := &source{ops: map[byte][]uint16{}, all: map[uint16][]shape{}}
 	for _, sh := range list {
-		if !varies(sh.in) {
+		if !varies(sh.in) && w.has(byte(sh.in.Opcode>>8)) {
 			s.all[sh.in.Opcode] = append(s.all[sh.in.Opcode], sh)
 		}
 	}
@@ -91,19 +91,20 @@ type comparison struct {
 	known   []int // maps
 	pairs   [twinSlots]pair
 
-	cases, bad, restless int
-	went, taken, refused int
-	faults               map[syscall.Signal]int
-	maps                 map[byte]int // cases that went on, by opcode map
-	opcodes              map[uint16]bool
-	shapes               map[[2]uint64]bool
-	shapesIn             int
+	cases, bad, restless   int
+	went, rip, refused     int
+	taken, notTaken, loops int
+	faults                 map[syscall.Signal]int
+	maps                   map[byte]int // cases that went on, by opcode map
+	opcodes                map[uint16]bool
+	shapes                 map[[2]uint64]bool
+	shapesIn               int
 }
 
 func newComparison(t *testing.T, libs []string) *comparison {
 	c := &comparison{t: t, w: newTwins(t), faults: map[syscall.Signal]int{}, maps: map[byte]int{}, opcodes: map[uint16]bool{}, shapes: map[[2]uint64]bool{}}
 	c.s = newStater(c.w, 20)
-	c.rnd, c.known = c.s.rnd, knownMaps()
+	c.rnd, c.known = c.s.rnd, slices.DeleteFunc(knownMaps(), func(m int) bool { return !c.w.has(byte(m)) })
 	classes := shapesOf(t, libs...)
 	for _, h := range extraShapes {
 		code := unhex(t, strings.ReplaceAll(h, " ", ""))
@@ -114,7 +115,7 @@ func newComparison(t *testing.T, libs []string) *comparison {
 		classes[classOf(in)] = append(classes[classOf(in)], shape{code, in})
 	}
 	for i, list := range classes {
-		c.sources[i] = newSource(list)
+		c.sources[i] = newSource(c.w, list)
 		c.shapesIn += len(list)
 	}
 	return c
@@ -256,8 +257,15 @@ func (c *comparison) count(p *pair, r result) {
 	}
 	c.went++
 	c.maps[byte(p.in.Opcode>>8)]++
-	if p.in.Flow != FlowNext && r.place() != p.in.End() {
+	switch taken := r.place() != p.in.End(); {
+	case p.in.Flow == FlowLoop:
+		c.loops++
+	case p.in.Flow != FlowNext && taken:
 		c.taken++
+	case p.in.Flow != FlowNext:
+		c.notTaken++
+	case p.in.RIPOff != 0:
+		c.rip++
 	}
 }
 
@@ -321,18 +329,16 @@ func firstDifference(a, b []byte) int {
 	return -1
 }
 
-// mapNames are the opcode maps that the cases must have seen, with the part of the extended state without which the processor
-// has none of it.
+// mapNames are the opcode maps that the cases must have seen.
 var mapNames = []struct {
 	m    byte
 	name string
-	part uint64
-}{{mapLegacy, "legacy", 0}, {map0F, "0F", 0}, {map0F38, "0F38", 0}, {map0F3A, "0F3A", 0}, {mapVEX | 1, "VEX 0F", 4}, {mapVEX | 2, "VEX 0F38", 4}, {mapVEX | 3, "VEX 0F3A", 4},
-	{mapEVEX | 1, "EVEX 0F", 0xE0}, {mapEVEX | 2, "EVEX 0F38", 0xE0}, {mapEVEX | 3, "EVEX 0F3A", 0xE0}}
+}{{mapLegacy, "legacy"}, {map0F, "0F"}, {map0F38, "0F38"}, {map0F3A, "0F3A"}, {mapVEX | 1, "VEX 0F"}, {mapVEX | 2, "VEX 0F38"}, {mapVEX | 3, "VEX 0F3A"},
+	{mapEVEX | 1, "EVEX 0F"}, {mapEVEX | 2, "EVEX 0F38"}, {mapEVEX | 3, "EVEX 0F3A"}}
 
 func (c *comparison) report(took time.Duration) {
-	c.t.Logf("%d cases in %.1f s (%.1f us each): %d opcodes, %d shapes (%d in the libraries); %d differences; %d went on, %d branches taken, faults alike %v; %d not movable, %d restless",
-		c.cases, took.Seconds(), float64(took.Microseconds())/float64(c.cases), len(c.opcodes), len(c.shapes), c.shapesIn, c.bad, c.went, c.taken, c.faults, c.refused, c.restless)
+	c.t.Logf("%d cases in %.1f s (%.1f us each): %d opcodes, %d shapes (%d in the libraries); %d differences; %d went on (%d RIP-relative, branches %d taken, %d not, %d jrcxz and loops), faults alike %v; %d not movable, %d restless",
+		c.cases, took.Seconds(), float64(took.Microseconds())/float64(c.cases), len(c.opcodes), len(c.shapes), c.shapesIn, c.bad, c.went, c.rip, c.taken, c.notTaken, c.loops, c.faults, c.refused, c.restless)
 	var by []string
 	for _, m := range mapNames {
 		by = append(by, fmt.Sprintf("%s %d", m.name, c.maps[m.m]))
@@ -342,11 +348,14 @@ func (c *comparison) report(took time.Duration) {
 
 // enough fails the test if the cases say too little.
 func (c *comparison) enough(n int) {
-	if c.went < n/2 || c.taken < n/20 || c.restless > n/1000 {
-		c.t.Errorf("too few cases say something: of %d %d went on, %d branches taken, %d restless", c.cases, c.went, c.taken, c.restless)
+	for what, few := range map[string]bool{"went on": c.went < n/2, "are RIP-relative": c.rip < n/10, "are branches taken": c.taken < n/20,
+		"are branches not taken": c.notTaken < n/100, "are loops": c.loops < n/200, "do the same twice": c.restless > n/1000} {
+		if few {
+			c.t.Errorf("too few of %d cases %s", c.cases, what)
+		}
 	}
 	for _, m := range mapNames {
-		if c.w.features&m.part == m.part && c.maps[m.m] < n/200 {
+		if c.w.has(m.m) && c.maps[m.m] < n/200 {
 			c.t.Errorf("only %d cases of the map %s went on", c.maps[m.m], m.name)
 		}
 	}

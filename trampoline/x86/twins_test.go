@@ -129,6 +129,18 @@ func (w *twins) hello() {
 	w.boot = append(w.boot, w.slot(0).result(0).xstate(w.size)...)
 }
 
+// has says whether the processor, and the kernel for it, has the registers that the instructions of an opcode map work on.
+func (w *twins) has(m byte) bool {
+	const avx, avx512 = 1 << 2, 7 << 5
+	switch {
+	case m&mapEVEX != 0:
+		return w.features&avx512 == avx512
+	case m&mapVEX != 0:
+		return w.features&avx != 0
+	}
+	return m&mapXOP == 0
+}
+
 // read reads words that must come within a minute: code that runs in circles must not hold the test.
 func (w *twins) read(words []uint64) {
 	w.out.SetReadDeadline(time.Now().Add(time.Minute))
