@@ -68,12 +68,12 @@ func TestEveryFunction(t *testing.T) {
 	}{
 		{"python3", func(t *testing.T) *testprog.Prog {
 			return testprog.Start(t, require.Tool(t, "/usr/bin/python3"), "-S", "-c", pythonWork)
-		}, "go", 0.955},
+		}, "go", 0.965},
 		{"gdb", func(t *testing.T) *testprog.Prog {
 			cmd := exec.Command(require.Tool(t, "gdb"), "-q", "-nx", "-nh", "-iex", "set confirm off", "-iex", "set width 0", "-iex", "set height 0", "-ex", `echo \nREADY\n`)
 			cmd.Env = append(cmd.Environ(), "TERM=dumb", "DEBUGINFOD_URLS=")
 			return testprog.StartCmd(t, cmd)
-		}, gdbWork(testprog.Build(t, "testdata/targets/cpu.c", "-O0")), 0.985},
+		}, gdbWork(testprog.Build(t, "testdata/targets/cpu.c", "-O0")), 0.99},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			alone := work(t, c.start(t), c.work, func(*testprog.Prog) {})

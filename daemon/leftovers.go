@@ -91,11 +91,8 @@ func (u *leftovers) jumps(w *process.World) (shorts, longs []foundJump) {
 	taken := uint64(0)
 	for _, d := range u.texts {
 		lo := uint64(d.Addr) - longJump
-		code := make([]byte, d.Bytes+3*longJump)
-		if w.ReadMem(process.Addr(lo), code) != nil {
-			continue
-		}
-		for i := 1; i < d.Bytes+longJump; i++ {
+		code := readCode(w, lo, d.Bytes+longJump, 2*longJump)
+		for i := 1; i < d.Bytes+longJump && i+4 <= len(code); i++ {
 			at := lo + uint64(i)
 			if to := leadsTo(code[i:], at); at-1 >= taken && u.island(to) {
 				from, n := i-1, longJump
@@ -128,6 +125,17 @@ func (u *leftovers) jumps(w *process.World) (shorts, longs []foundJump) {
 		}
 	}
 	return shorts, longs
+}
+
+// readCode reads n bytes and as many as there are of those behind them, more at most; nothing if the n bytes cannot be read.
+func readCode(w *process.World, addr uint64, n, more int) []byte {
+	code := make([]byte, n+more)
+	for ; more >= 0; more-- {
+		if code = code[:n+more]; w.ReadMem(process.Addr(addr), code) == nil {
+			return code
+		}
+	}
+	return nil
 }
 
 // leadsTo is where a displacement at address at leads, if it is one.

@@ -22,7 +22,9 @@ func newPoints() *cobra.Command {
 	var asJSON, names bool
 	cmd := &cobra.Command{
 		Use: "points PATH|PID", Short: "Say which functions of a program can be instrumented, and why others cannot", Args: cobra.ExactArgs(1),
-		RunE: body(func(cmd *cobra.Command, args []string) error { return points(cmd.OutOrStdout(), args[0], asJSON, names) }),
+		RunE: body(func(cmd *cobra.Command, args []string) error {
+			return points(cmd.OutOrStdout(), args[0], asJSON, names)
+		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the figures and every refused function as JSON")
 	cmd.Flags().BoolVar(&names, "names", false, "list every function that cannot be instrumented")

@@ -45,7 +45,15 @@ type decoder struct {
 
 // Decode decodes the instruction at code[0], which lies at address pc. Bytes behind the instruction are not looked at.
 // The error is ErrTruncated or *Unknown.
-func Decode(code []byte, pc uint64) (Inst, error) {
+func Decode(code []byte, pc uint64) (in Inst, err error) {
+	if len(code) >= MaxLen && in.common((*[MaxLen]byte)(code), pc) {
+		return in, nil
+	}
+	return decode(code, pc)
+}
+
+// decode is the general decoder, for whatever instruction.
+func decode(code []byte, pc uint64) (Inst, error) {
 	d := decoder{code: code}
 	if len(code) >= MaxLen {
 		d.code, d.cut = code[:MaxLen], true
@@ -80,7 +88,7 @@ func (d *decoder) run() bool {
 		return false
 	}
 	d.in.Len = d.pos
-	d.finish()
+	d.in.finish(d.code, d.pp)
 	return true
 }
 
@@ -370,25 +378,24 @@ func (d *decoder) rel(n int) bool {
 }
 
 // finish fills what depends on the whole instruction: targets, flow, flags.
-func (d *decoder) finish() {
-	in := &d.in
+func (in *Inst) finish(code []byte, pp int) {
 	switch in.RelLen {
 	case 1:
-		in.Target = in.End() + uint64(int64(int8(d.code[in.RelOff])))
+		in.Target = in.Addr + uint64(in.Len) + uint64(int64(int8(code[in.RelOff])))
 	case 4:
-		in.Target = in.End() + signed32(d.code[in.RelOff:])
+		in.Target = in.Addr + uint64(in.Len) + signed32(code[in.RelOff:])
 	}
 	if in.RIPOff != 0 {
-		in.RIPTarget = in.End() + signed32(d.code[in.RIPOff:])
+		in.RIPTarget = in.Addr + uint64(in.Len) + signed32(code[in.RIPOff:])
 		if in.Prefix&PrefixAddrSize != 0 {
 			in.RIPTarget = uint64(uint32(in.RIPTarget))
 			in.PCSensitive = true
 		}
 	}
-	in.Flow = flowOf(in, d.pp)
+	in.Flow = flowOf(in, pp)
 	if in.Flow == FlowNext {
 		in.Nop = isNop(in)
-		in.Endbr = in.Opcode == 0x11E && d.pp == 2 && in.ModRM == 0xFA
+		in.Endbr = in.Opcode == 0x11E && pp == 2 && in.ModRM == 0xFA
 		return
 	}
 	in.PCSensitive = in.PCSensitive || sensitiveBranch(in)

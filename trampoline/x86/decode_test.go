@@ -195,6 +195,9 @@ func TestDecodeRandom(t *testing.T) {
 // checkDecode decodes and checks the invariants.
 func checkDecode(t *testing.T, code []byte, pc uint64) {
 	in, err := Decode(code, pc)
+	if slow, slowErr := decode(code, pc); slow != in || (slowErr == nil) != (err == nil) {
+		t.Fatalf("% x: %+v, %v; the general decoder: %+v, %v", code, in, err, slow, slowErr)
+	}
 	if err != nil {
 		var u *Unknown
 		if err != ErrTruncated && !errors.As(err, &u) {
@@ -246,30 +249,6 @@ func checkRelocate(t *testing.T, code []byte, in Inst) {
 	back, err := Relocate(nil, moved, out, in.Addr)
 	if err != nil || string(back) != string(code[:in.Len]) {
 		t.Fatalf("% x moved there and back is % x: %v", code[:in.Len], back, err)
-	}
-}
-
-func BenchmarkDecode(b *testing.B) {
-	path := find("libc.so.6")
-	if path == "" {
-		b.Skip("no libc.so.6 here")
-	}
-	var data []byte
-	for _, s := range textSections(b, path) {
-		if s.name == ".text" {
-			data = s.data
-		}
-	}
-	b.ReportAllocs()
-	off := 0
-	for b.Loop() {
-		in, err := Decode(data[off:], uint64(off))
-		if err != nil {
-			b.Fatal(err)
-		}
-		if off += in.Len; off >= len(data) {
-			off = 0
-		}
 	}
 }
 
