@@ -245,7 +245,11 @@ func (t *target) reachable(r *pcl.Request) error {
 		return &process.Refused{Point: f.fn.Name, Reason: f.reason}
 	}
 	if t.reachIsland(f.addr()) == nil {
-		return &process.Refused{Point: f.fn.Name, Reason: "no room for trampolines within 2 GiB of it"}
+		reason := "no room for trampolines within 2 GiB of it"
+		if err := t.unreachable[f.addr()>>30]; err != nil {
+			reason = err.Error()
+		}
+		return &process.Refused{Point: f.fn.Name, Reason: reason}
 	}
 	for _, pt := range f.pointsOf(*r) {
 		if _, refusal := f.plan.SiteOf(pt); refusal != nil {
