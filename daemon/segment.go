@@ -150,7 +150,7 @@ func (s *segment) placeIsland(w *process.World, fd int, off uint64, mem []byte, 
 		err = faultIsland.Hit(s.TargetPID)
 		gated := false
 		if err == nil {
-			gated, err = openGate(w, at)
+			gated, err = openGate(w, s.TargetPID, at)
 		}
 		if err != nil {
 			return errors.Join(err, w.Munmap(process.Addr(at), islandSize))
