@@ -21,7 +21,7 @@ func TestAnotherLibraryAtTheSameAddress(t *testing.T) {
 	var s sums
 	in := map[string]int{}
 	twins := func(f *function) bool { return strings.HasPrefix(f.fn.Name, "twin_") }
-	for until := time.Now().Add(time.Duration(rounds(2000, 60000)) * time.Millisecond); time.Now().Before(until); {
+	for until := time.Now().Add(time.Duration(rounds(1200, 60000)) * time.Millisecond); time.Now().Before(until); {
 		d.discover()
 		keys := append(functionsOf(d, "procedure_calls", twins), functionsOf(d, "exec_time_inclusive", twins)...)
 		for _, r := range d.Enable(keys, &s) {
@@ -65,7 +65,7 @@ func TestCompiledAtRunTime(t *testing.T) {
 	p.Say(t, "go")
 	times := 0
 	others := append(functionsOf(d, "exec_time_inclusive", inMain(d)), functionsOf(d, "exec_time", inMain(d))...)
-	for until := time.Now().Add(time.Duration(rounds(1000, 60000)) * time.Millisecond); time.Now().Before(until); times++ {
+	for until := time.Now().Add(time.Duration(rounds(700, 60000)) * time.Millisecond); time.Now().Before(until); times++ {
 		on := enableAll(t, d, &s, others)
 		d.Disable(on)
 		d.Settle()

@@ -49,7 +49,7 @@ func TestPidIsUsedAgain(t *testing.T) {
 	require.Root(t)
 	bin := testprog.Build(t, "testdata/targets/selfcheck.c")
 	want := undisturbed(t, bin)
-	n := rounds(9, 300)
+	n := rounds(6, 300)
 	for i := range n {
 		p := testprog.StartTarget(t, bin)
 		cmd := self("victim", strconv.Itoa(p.PID), "once")

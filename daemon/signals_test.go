@@ -24,7 +24,7 @@ func TestSignals(t *testing.T) {
 			p := testprog.StartTarget(t, bin)
 			d := attachTo(t, p.PID)
 			times := 0
-			for until := time.Now().Add(time.Duration(rounds(700, 30000)) * time.Millisecond); time.Now().Before(until); {
+			for until := time.Now().Add(time.Duration(rounds(500, 30000)) * time.Millisecond); time.Now().Before(until); {
 				_, n := toggleAll(t, d, p)
 				times += n
 			}
@@ -77,7 +77,7 @@ func TestStoppedJob(t *testing.T) {
 	bin := testprog.Build(t, "testdata/targets/selfcheck.c")
 	want := undisturbed(t, bin)
 	p := testprog.StartTarget(t, bin)
-	times := rounds(5, 200)
+	times := rounds(4, 200)
 	for i := range times {
 		p.Signal(t, syscall.SIGSTOP)
 		eventually(t, p.PID, "T", true)
@@ -123,7 +123,7 @@ func TestUninterruptible(t *testing.T) {
 	d.mustEnable(t, &s, counter)
 	p.Say(t, "go")
 	worst := time.Duration(0)
-	for range rounds(2, 30) {
+	for range rounds(1, 30) {
 		p.Say(t, "wait 1500")
 		tid := strings.Fields(p.Expect(t, "WAITING ", 5*time.Second))[1]
 		awaitState(t, p.PID, tid, 'D')

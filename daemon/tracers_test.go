@@ -52,7 +52,8 @@ func TestBesideStrace(t *testing.T) {
 	var s sums
 	counter, timer := nameOf(t, d, "procedure_calls", "through_c"), nameOf(t, d, "exec_time_inclusive", "returns_pair")
 	d.mustEnable(t, &s, counter)
-	for range rounds(2, 50) {
+	traced := 0
+	for range rounds(1, 50) {
 		end := startStrace(t, p.PID)
 		r := d.Enable([]grid.PairKey{timer}, &s)
 		if r[0].Err == nil || !strings.Contains(r[0].Err.Error(), "strace") {
@@ -68,7 +69,9 @@ func TestBesideStrace(t *testing.T) {
 		end()
 		d.mustEnable(t, &s, timer)
 		d.Disable([]grid.PairKey{timer})
+		traced++
 	}
+	t.Logf("%d times beside strace, %v calls counted", traced, s.of(counter))
 	detachClean(t, d, p.PID)
 	if got := p.Stop(t); got != want {
 		t.Errorf("hash %s, undisturbed %s", got, want)
@@ -168,7 +171,7 @@ func TestBesideUprobes(t *testing.T) {
 	d := attachTo(t, p.PID)
 	var s sums
 	taken, other := nameOf(t, d, "procedure_calls", "through_c"), nameOf(t, d, "procedure_calls", "returns_pair")
-	for range rounds(3, 100) {
+	for range rounds(2, 100) {
 		r := d.Enable([]grid.PairKey{taken, other}, &s)
 		var refused grid.ErrRefused
 		if !errors.As(r[0].Err, &refused) || !strings.Contains(refused.Reason, "cc ") {

@@ -1,7 +1,8 @@
 /* What looks at stacks or leaves functions by other ways than their return: backtrace(), longjmp, siglongjmp out of a handler on
- * an alternate stack, pthread_cancel with cleanup handlers, deferred and at once; conditional jumps into other functions; errno. Each thing
- * must come out as it did the first time, when nobody had attached.
- * Line "sleep": the main thread sleeps at the end of a chain of calls, for a debugger; it says ASLEEP, and AWAKE after a while. */
+ * an alternate stack, pthread_cancel with cleanup handlers, deferred and at once; conditional jumps into other functions; errno.
+ * Each thing must come out as it did the first time, when nobody had attached.
+ * Line "sleep": the main thread waits at the end of a chain of calls, for a debugger; it says ASLEEP, and AWAKE after the line
+ * "wake". */
 #include "target.h"
 #include <execinfo.h>
 #include <pthread.h>
@@ -205,7 +206,8 @@ NOINLINE int sleep_deep(int n)
 		return r;
 	}
 	printf("ASLEEP\n");
-	target_sleep_us(1200000);
+	while (sleep_now && !target_stopping)
+		target_poll(20);
 	printf("AWAKE\n");
 	return 0;
 }
@@ -219,8 +221,7 @@ NOINLINE int sleep_outermost(void)
 
 static void command(const char *line)
 {
-	if (strcmp(line, "sleep") == 0)
-		sleep_now = 1;
+	sleep_now = strcmp(line, "sleep") == 0;
 }
 
 int main(void)
@@ -238,10 +239,8 @@ int main(void)
 		check_tails(n);
 		if (n % 64 == 0)
 			target_sleep_us(1000);
-		if (sleep_now) {
-			sleep_now = 0;
+		if (sleep_now)
 			sleep_outermost();
-		}
 	}
 	on = 0;
 	for (int i = 0; i < 3; i++)
