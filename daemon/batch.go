@@ -211,6 +211,7 @@ func (t *target) commit(changes []*change, fresh []*part) error {
 		if err := t.inPlace(w, pages); err != nil {
 			return err
 		}
+		t.watch(patchStopped, pages)
 		if err := t.checkPCs(w, changes); err != nil {
 			return err
 		}
@@ -329,7 +330,9 @@ func (t *target) write(w *process.World, changes []*change, pages []*pageEdit) e
 		return err
 	}
 	t.writing = true
+	t.watch(patchWriting, pages)
 	done, err := t.writePages(w, pages)
+	t.watch(patchWritten, pages[:done])
 	if err == nil {
 		t.settle(changes)
 		t.writing = false

@@ -84,6 +84,14 @@ func (c cluster) near(gaps []gap) (near []gap) {
 	return near
 }
 
+// largest is how many bytes the largest free piece within reach has.
+func (c cluster) largest() (n uint64) {
+	for _, g := range c.free {
+		n = max(n, g.hi-g.lo)
+	}
+	return n
+}
+
 // keepAway is the distance that an island keeps from what may grow: the heap grows up from the end of bss, stacks and new
 // mappings grow down.
 const keepAway = 256 << 20

@@ -22,3 +22,22 @@ var (
 	faultUndo     = fault.New("restore.undo")     // a culprit's leftovers are known
 	faultUndone   = fault.New("restore.restored") // the text is as it was
 )
+
+// watchPatch, if a test has set it, is called while the target stands still: when a batch has stopped it, right before bytes of
+// the text are written, and after the last of them was.
+var watchPatch func(t *target, when patchStep, pages []*pageEdit)
+
+// A patchStep is how far a batch has come.
+type patchStep int
+
+const (
+	patchStopped patchStep = iota
+	patchWriting
+	patchWritten
+)
+
+func (t *target) watch(when patchStep, pages []*pageEdit) {
+	if watchPatch != nil {
+		watchPatch(t, when, pages)
+	}
+}

@@ -68,6 +68,7 @@ func TestFaultPoints(t *testing.T) {
 	want := undisturbed(t, bin)
 	p := testprog.StartTarget(t, bin)
 	names := fault.Names()
+	faults := 0
 	if len(names) < 15 {
 		t.Fatalf("only %d fault points: %v", len(names), names)
 	}
@@ -82,6 +83,7 @@ func TestFaultPoints(t *testing.T) {
 			}
 			for _, nth := range nths(name) {
 				faultAt(t, p, name, nth, action)
+				faults++
 			}
 		}
 	}
@@ -92,6 +94,7 @@ func TestFaultPoints(t *testing.T) {
 	if got := p.Stop(t); got != want {
 		t.Errorf("hash %s, undisturbed %s", got, want)
 	}
+	t.Logf("%d faults at %d points, %v", faults, len(names), actions)
 }
 
 // nths are the passes of a point at which it is to act: batches come several times in one run, the rest once.
@@ -134,15 +137,29 @@ func faultAt(t *testing.T, p *testprog.Prog, name string, nth int, action string
 // TestTargetDiesAtEveryPoint kills the target at every step: the tool says so and ends.
 func TestTargetDiesAtEveryPoint(t *testing.T) {
 	bin := testprog.Build(t, "testdata/targets/selfcheck.c")
-	for i, name := range fault.Names() {
-		if strings.HasPrefix(name, "restore.") || !*long && i%3 != 0 {
-			continue
+	kills := 0
+	for _, name := range fault.Names() {
+		for i, nth := range nths(name) {
+			if strings.HasPrefix(name, "restore.") || i > 0 && !*long {
+				continue
+			}
+			killTargetAt(t, bin, name+":"+strconv.Itoa(nth)+":kill-target")
+			kills++
 		}
-		p := testprog.StartTarget(t, bin)
-		said, end := run(t, name+":1:kill-target", "victim", strconv.Itoa(p.PID), "once")
-		if _, status := endOf(end); status != 0 && status != 3 || strings.Contains(said, "panic") || strings.Contains(said, "goroutine") {
-			t.Errorf("%s: the tool ended with %v\n%s", name, end, said)
-		}
-		p.Kill()
+	}
+	t.Logf("%d targets were killed", kills)
+}
+
+// killTargetAt has a target be killed at a pass of a point, and makes sure that it was.
+func killTargetAt(t *testing.T, bin, spec string) {
+	t.Helper()
+	p := testprog.StartTarget(t, bin)
+	defer p.Kill()
+	said, end := run(t, spec, "victim", strconv.Itoa(p.PID), "once")
+	if _, status := endOf(end); status != 0 && status != 3 || strings.Contains(said, "panic") || strings.Contains(said, "goroutine") {
+		t.Errorf("%s: the tool ended with %v\n%s", spec, end, said)
+	}
+	if status := p.Wait(t, 5*time.Second); status != 128+int(syscall.SIGKILL) {
+		t.Errorf("%s: the target ended with %d", spec, status)
 	}
 }

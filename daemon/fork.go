@@ -22,7 +22,7 @@ var gateOpen = []byte{1, 0, 0, 0}
 
 // openGate puts the gate's page over the first page of an island that was mapped just now; false where the kernel knows no
 // memory of that kind: children then count into their parent.
-func openGate(w *process.World, island uint64) (bool, error) {
+func openGate(w *process.World, pid int, island uint64) (bool, error) {
 	at := process.Addr(island)
 	if _, err := w.Mmap(at, trampoline.PageSize, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_FIXED, -1, 0); err != nil {
 		return false, fmt.Errorf("mapping the gate for forked children: %w", err)
@@ -30,7 +30,7 @@ func openGate(w *process.World, island uint64) (bool, error) {
 	if err := w.WriteText(at, gateOpen); err != nil {
 		return false, err
 	}
-	if err := faultGate.Hit(0); err != nil {
+	if err := faultGate.Hit(pid); err != nil {
 		return false, err
 	}
 	_, err := w.Syscall(unix.SYS_MADVISE, island, trampoline.PageSize, madvWipeOnFork)

@@ -12,12 +12,12 @@ import (
 // reachIsland finds the island for the code at addr, and makes one if a library was loaded out of the reach of those that there
 // are: the target gets one more memory file, which is found by its name like the first.
 func (t *target) reachIsland(addr uint64) *codeSpace {
-	if sp := t.seg.space(addr); sp != nil || t.objectAt(addr) == nil || t.unreachable[addr>>30] {
+	if sp := t.seg.space(addr); sp != nil || t.objectAt(addr) == nil || t.unreachable[addr>>30] != nil {
 		return sp
 	}
 	err := t.stop(func(w *process.World) error { return t.seg.grow(w, t.proc, addr) })
 	if err != nil {
-		t.unreachable[addr>>30] = true
+		t.unreachable[addr>>30] = err
 		t.d.logf("%s: %v", t.name, err)
 	}
 	return t.seg.space(addr)

@@ -42,6 +42,7 @@ func TestFrozenCulprit(t *testing.T) {
 	if got := p.Stop(t); got != want {
 		t.Errorf("hash %s, undisturbed %s", got, want)
 	}
+	t.Logf("frozen at %d steps", frozen)
 }
 
 // freezeAt has a culprit stop itself at a fault point, if it comes there.

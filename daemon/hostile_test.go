@@ -23,9 +23,15 @@ import (
 // TestSeccomp: a target that would be killed for the calls that attaching makes in it is never killed. With the right to lift
 // the filter for those calls it is measured like any other, but processor time, which is a call in its own threads.
 func TestSeccomp(t *testing.T) {
+	for _, mode := range []string{"kill", "thread", "trap", "errno", "trace"} {
+		t.Run(mode, func(t *testing.T) { underFilter(t, mode) })
+	}
+}
+
+func underFilter(t *testing.T, mode string) {
 	bin := testprog.Build(t, "testdata/targets/seccomp.c")
-	want := undisturbed(t, bin)
-	p := testprog.StartTarget(t, bin)
+	want := undisturbed(t, bin, mode)
+	p := testprog.StartTarget(t, bin, mode)
 	time.Sleep(100 * time.Millisecond) // the filter comes after READY
 	d, err := Attach(context.Background(), Options{Library: library(t), Log: func(s string) { t.Log(s) }}, p.PID)
 	var unsupported *process.Unsupported

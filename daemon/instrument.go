@@ -25,7 +25,7 @@ func (d *Daemon) Enable(keys []grid.PairKey, sink grid.Sink) []grid.EnableResult
 		results[i] = grid.EnableResult{Key: key}
 		p, err := batch.add(key, sink)
 		if err != nil {
-			results[i].Err = typed(err)
+			results[i].Err = d.typed(err)
 			continue
 		}
 		batch.made[key] = p
@@ -37,7 +37,7 @@ func (d *Daemon) Enable(keys []grid.PairKey, sink grid.Sink) []grid.EnableResult
 			continue
 		}
 		if err := batch.failed[key]; err != nil {
-			results[i].Err = typed(err)
+			results[i].Err = d.typed(err)
 			continue
 		}
 		p := batch.made[key]
@@ -92,7 +92,7 @@ func (d *Daemon) start(p *pair) {
 }
 
 // typed turns errors of the rooms below into those of the grid, so that whoever searches can tell them apart.
-func typed(err error) error {
+func (d *Daemon) typed(err error) error {
 	var refused *process.Refused
 	var busy *busyError
 	var deferred *process.Deferred
@@ -102,9 +102,19 @@ func typed(err error) error {
 	case errors.As(err, &busy), errors.As(err, &deferred):
 		return grid.ErrDeferred{Reason: err.Error()}
 	case errors.Is(err, process.ErrTargetExited), errors.Is(err, process.ErrTargetExeced):
-		return grid.ErrTargetExited{}
+		return grid.ErrTargetExited{PID: d.goneTarget()}
 	}
 	return err
+}
+
+// goneTarget is the first target that has ended or become another program, 0 if none has. d.mu is held.
+func (d *Daemon) goneTarget() int {
+	for _, t := range d.targets {
+		if t.ended || gone(t.proc) {
+			return t.proc.PID()
+		}
+	}
+	return 0
 }
 
 // A batch is a set of pairs that are inserted, and of old ones that are removed, in one stop of each target.
@@ -245,7 +255,11 @@ func (t *target) reachable(r *pcl.Request) error {
 		return &process.Refused{Point: f.fn.Name, Reason: f.reason}
 	}
 	if t.reachIsland(f.addr()) == nil {
-		return &process.Refused{Point: f.fn.Name, Reason: "no room for trampolines within 2 GiB of it"}
+		reason := "no room for trampolines within 2 GiB of it"
+		if err := t.unreachable[f.addr()>>30]; err != nil {
+			reason = err.Error()
+		}
+		return &process.Refused{Point: f.fn.Name, Reason: reason}
 	}
 	if r.Where.OfLoop() {
 		if err := t.planLoop(f, r.Where, r.Site); err != nil {

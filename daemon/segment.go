@@ -150,14 +150,22 @@ func (s *segment) placeIsland(w *process.World, fd int, off uint64, mem []byte, 
 		err = faultIsland.Hit(s.TargetPID)
 		gated := false
 		if err == nil {
-			gated, err = openGate(w, at)
+			gated, err = openGate(w, s.TargetPID, at)
 		}
 		if err != nil {
 			return errors.Join(err, w.Munmap(process.Addr(at), islandSize))
 		}
 		return s.openIsland(trampoline.Island{Addr: at, Off: off, Size: islandSize}, mem, gated)
 	}
-	return fmt.Errorf("no room for trampolines within 2 GiB of the code at %#x-%#x", c.lo, c.hi)
+	return &noRoomError{c.lo, c.hi, c.largest()}
+}
+
+// A noRoomError says that no island fits near code, and how much would.
+type noRoomError struct{ lo, hi, largest uint64 }
+
+func (e *noRoomError) Error() string {
+	return fmt.Sprintf("no room for trampolines within 2 GiB of the code at %#x-%#x: %d KiB are needed, the largest free piece has %d KiB",
+		e.lo, e.hi, islandSize>>10, e.largest>>10)
 }
 
 func (s *segment) openIsland(i trampoline.Island, mem []byte, gated bool) error {

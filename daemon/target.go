@@ -38,12 +38,12 @@ type target struct {
 	ended       bool
 	stops       int // how often it was stopped by us
 	detached    bool
-	writing     bool            // a batch changes the text
-	unsure      bool            // a batch ended before it could tell how far it came
-	fallen      []*site         // hold the bytes of the file again, to be patched again
-	unreachable map[uint64]bool // GiB in which no island could be placed
-	lossy       bool            // some thread found no block of its own
-	seccomp     int             // mode of the target: 0 none, 1 strict, 2 filter
+	writing     bool             // a batch changes the text
+	unsure      bool             // a batch ended before it could tell how far it came
+	fallen      []*site          // hold the bytes of the file again, to be patched again
+	unreachable map[uint64]error // GiB in which no island could be placed, and why
+	lossy       bool             // some thread found no block of its own
+	seccomp     int              // mode of the target: 0 none, 1 strict, 2 filter
 	published   map[pcl.FuncID]bool
 }
 
@@ -204,7 +204,7 @@ func openTarget(d *Daemon, pid int) (*target, error) {
 		return nil, err
 	}
 	exe, _ := p.Exe()
-	t := &target{d: d, proc: p, exe: exe, sites: map[uint64]*site{}, unreachable: map[uint64]bool{}, ownPages: map[uint64]bool{}, published: map[pcl.FuncID]bool{}, funcs: map[pcl.FuncID]*function{}}
+	t := &target{d: d, proc: p, exe: exe, sites: map[uint64]*site{}, unreachable: map[uint64]error{}, ownPages: map[uint64]bool{}, published: map[pcl.FuncID]bool{}, funcs: map[pcl.FuncID]*function{}}
 	t.cells.init(trampoline.DefaultGeometry(1).BlockSize)
 	if err := t.loadObjects(); err != nil {
 		t.close()

@@ -2,6 +2,7 @@ package process
 
 import (
 	"io"
+	"slices"
 )
 
 // A Diff is a run of bytes in an executable mapping that is not as in its file.
@@ -24,12 +25,21 @@ func (p *Process) DiffText() ([]Diff, error) {
 			continue
 		}
 		diffs, err := p.diffMapping(m)
+		if (err != nil || len(diffs) > 0) && p.unmapped(m) {
+			continue // the target has unloaded it meanwhile: what was read may be anything
+		}
 		if err != nil {
 			return out, err
 		}
 		out = append(out, diffs...)
 	}
 	return out, nil
+}
+
+// unmapped reports whether a mapping is no more, or is another one now.
+func (p *Process) unmapped(m Mapping) bool {
+	maps, err := p.Maps()
+	return err == nil && !slices.Contains(maps, m)
 }
 
 func (p *Process) diffMapping(m Mapping) ([]Diff, error) {

@@ -1,15 +1,15 @@
 /* Loads a library far from everything else: memory that it has reserved before takes the addresses in between.
- * far PATH-OF-PLUGIN. Line "load" loads it, and it is called from then on. */
-#include "target.h"
+ * far PATH-OF-PLUGIN. Line "load" loads it, and it is called from then on; "crowd" does so and takes all memory around it. */
+#include "crowd.h"
 #include <dlfcn.h>
-#include <sys/mman.h>
 
 static const char *path;
 static uint64_t (*work)(uint64_t);
 
 static void command(const char *line)
 {
-	if (strcmp(line, "load") != 0 || work)
+	int crowded = strcmp(line, "crowd") == 0;
+	if ((strcmp(line, "load") != 0 && !crowded) || work)
 		return;
 	if (mmap(NULL, 5ul << 30, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED)
 		target_bad("mmap: %s", strerror(errno));
@@ -17,6 +17,8 @@ static void command(const char *line)
 	if (!handle)
 		target_bad("dlopen: %s", dlerror());
 	*(void **)&work = dlsym(handle, "plugin_work");
+	if (crowded)
+		crowd((uintptr_t)work & ~0xffful, (uintptr_t)work + (1 << 20), 1 << 20);
 	int64_t distance = (int64_t)((char *)work - (char *)&getppid);
 	printf("LOADED %lld MiB away\n", (long long)(distance < 0 ? -distance : distance) >> 20);
 }

@@ -66,7 +66,8 @@ func Names() (names []string) {
 }
 
 // Actions lists what can be asked for, sorted: error (Hit returns Err), kill-self and stop-self (a signal to this process),
-// sleep (a second), panic, exit-thread (the goroutine ends), kill-target (a SIGKILL to the process given to Hit).
+// sleep (a second), panic, exit-thread (the goroutine ends), kill-target (a SIGKILL to the process given to Hit), exec-target (a
+// SIGUSR2 to it, which a target made for that takes as the order to execute a program).
 func Actions() (names []string) {
 	for n := range actions {
 		names = append(names, n)
@@ -83,6 +84,7 @@ var actions = map[string]func(p *Point, target int) error{
 	"panic":       func(p *Point, _ int) error { panic("fault asked for at " + p.name) },
 	"exit-thread": func(*Point, int) error { runtime.Goexit(); return nil },
 	"kill-target": func(_ *Point, target int) error { return signal(target, unix.SIGKILL) },
+	"exec-target": func(_ *Point, target int) error { return signal(target, unix.SIGUSR2) },
 }
 
 func signal(pid int, sig unix.Signal) error {

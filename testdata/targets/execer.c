@@ -1,6 +1,7 @@
 /* exec drops everything that was in the process and keeps its pid.
  * Line "exec": the main thread calls exec on this program again; "execthread": another thread does;
- * "execother PATH": the main thread becomes another program. It says READY again afterwards. */
+ * "execother PATH": the main thread becomes another program. It says READY again afterwards.
+ * execer [leader|thread]: who does so at a SIGUSR2, in its handler. */
 #include "target.h"
 #include <pthread.h>
 
@@ -25,7 +26,7 @@ NOINLINE uint64_t work(uint64_t x)
 
 static void exec_again(const char *path)
 {
-	char *argv[] = {own_argv[0], NULL};
+	char *argv[] = {own_argv[0], own_argv[0] ? own_argv[1] : NULL, NULL};
 	execv(path, argv);
 	target_bad("exec %s: %s", path, strerror(errno));
 }
@@ -36,8 +37,25 @@ static void *exec_from_thread(void *arg)
 	return arg;
 }
 
+static void take_usr2(int how)
+{
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	pthread_sigmask(how, &set, NULL);
+}
+
+/* exec does not change the mask, in which the signal is blocked while it is handled. */
+static void on_usr2(int sig)
+{
+	(void)sig;
+	take_usr2(SIG_UNBLOCK);
+	exec_again("/proc/self/exe");
+}
+
 static void *bystander(void *arg)
 {
+	take_usr2(arg ? SIG_UNBLOCK : SIG_BLOCK);
 	for (;;)
 		target_sleep_us(10000);
 	return arg;
@@ -46,10 +64,13 @@ static void *bystander(void *arg)
 int main(int argc, char **argv)
 {
 	pthread_t t;
-	(void)argc;
+	int by_thread = argc > 1 && strcmp(argv[1], "thread") == 0;
 	own_argv = argv;
 	target_command = command;
-	pthread_create(&t, NULL, bystander, NULL);
+	take_usr2(SIG_BLOCK);
+	signal(SIGUSR2, on_usr2);
+	pthread_create(&t, NULL, bystander, by_thread ? &t : NULL);
+	take_usr2(by_thread ? SIG_BLOCK : SIG_UNBLOCK);
 	target_start();
 	uint64_t n = 0;
 	while (target_running()) {

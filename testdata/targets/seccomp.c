@@ -1,5 +1,6 @@
 /* A filter that kills the whole process at mmap, memfd_create, openat and ptrace: a tool that injects such a call
- * would kill the program. mprotect and munmap stay allowed, since the C library may need them at the end. */
+ * would kill the program. mprotect and munmap stay allowed, since the C library may need them at the end.
+ * seccomp [kill|thread|trap|errno|trace]: what the filter does instead; nobody may meet it, whatever it is. */
 #include "target.h"
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -8,20 +9,36 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#define KILL_AT(nr) \
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
+#define ACT_AT(nr) \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 1), BPF_STMT(BPF_RET | BPF_K, action)
 
-static void install_filter(void)
+static uint32_t action_of(const char *name)
 {
+	return strcmp(name, "thread") == 0  ? SECCOMP_RET_KILL_THREAD
+	       : strcmp(name, "trap") == 0  ? SECCOMP_RET_TRAP
+	       : strcmp(name, "errno") == 0 ? SECCOMP_RET_ERRNO | EPERM
+	       : strcmp(name, "trace") == 0 ? SECCOMP_RET_TRACE
+					    : SECCOMP_RET_KILL_PROCESS;
+}
+
+static void on_sys(int sig)
+{
+	(void)sig;
+	target_bad("somebody has met the filter");
+}
+
+static void install_filter(uint32_t action)
+{
+	signal(SIGSYS, on_sys);
 	struct sock_filter filter[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		KILL_AT(SYS_mmap),
-		KILL_AT(SYS_memfd_create),
-		KILL_AT(SYS_openat),
-		KILL_AT(SYS_ptrace),
+		ACT_AT(SYS_mmap),
+		ACT_AT(SYS_memfd_create),
+		ACT_AT(SYS_openat),
+		ACT_AT(SYS_ptrace),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
@@ -37,11 +54,11 @@ NOINLINE uint64_t work(uint64_t seed)
 	return h;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	target_start();
 	uint64_t hash = work(1), n = 1;
-	install_filter();
+	install_filter(action_of(argc > 1 ? argv[1] : "kill"));
 	while (target_running()) {
 		for (int i = 0; i < 20; i++, n++)
 			if (work(1) != hash)

@@ -1,0 +1,221 @@
+package daemon
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"culprit/grid"
+	"culprit/internal/testprog"
+)
+
+// A patchAudit looks, beside the daemon's own check, at every thread of a stopped target before its text is changed. PCs come
+// from /proc/PID/task/TID/syscall, what is changed from comparing the text before and after.
+type patchAudit struct {
+	t          *testing.T
+	lo, hi     uint64 // the text that is compared
+	before     []byte
+	stops      int // batches that had stopped the target
+	inside     int // of them, those in which some PC was inside what was to be changed
+	writes     int // stops in which bytes were changed
+	flips      int // pieces of code that were changed
+	violations int // writes with a PC inside
+	strange    int // bytes that changed outside what was to be changed
+	offsets    map[uint64]int
+}
+
+// auditPatches watches until the test ends.
+func auditPatches(t *testing.T) *patchAudit {
+	a := &patchAudit{t: t, offsets: map[uint64]int{}}
+	watchPatch = a.see
+	t.Cleanup(func() { watchPatch = nil })
+	return a
+}
+
+func (a *patchAudit) see(tg *target, when patchStep, pages []*pageEdit) {
+	switch when {
+	case patchStopped:
+		a.stops++
+		if a.pcsInside(tg.proc.PID(), pages) > 0 {
+			a.inside++
+		}
+	case patchWriting:
+		a.before = a.text(tg)
+		a.violations += a.pcsInside(tg.proc.PID(), pages)
+	case patchWritten:
+		a.writes++
+		a.compare(a.text(tg), pages)
+	}
+}
+
+// pcsInside counts the threads whose PC is behind the first byte of a piece that is changed, but not behind its last.
+func (a *patchAudit) pcsInside(pid int, pages []*pageEdit) (n int) {
+	pcs := threadPCs(a.t, pid)
+	for _, pg := range pages {
+		for _, p := range pg.pieces {
+			for _, pc := range pcs {
+				if pc > p.addr && pc < p.addr+uint64(len(p.new)) {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
+
+// threadPCs reads where every thread stands: the last word of what the kernel says about its system call.
+func threadPCs(t *testing.T, pid int) (pcs []uint64) {
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		t.Error(err)
+	}
+	for _, task := range tasks {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/syscall", pid, task.Name()))
+		if err != nil {
+			continue // it has ended
+		}
+		words := strings.Fields(string(text))
+		pc, err := strconv.ParseUint(words[len(words)-1], 0, 64)
+		if err != nil {
+			t.Errorf("thread %s of a stopped process: %q", task.Name(), text)
+		}
+		pcs = append(pcs, pc)
+	}
+	return pcs
+}
+
+// text reads the program's own text through /proc/PID/mem.
+func (a *patchAudit) text(tg *target) []byte {
+	m := tg.main()
+	a.lo, a.hi = m.lo, m.hi
+	f, err := os.Open(fmt.Sprintf("/proc/%d/mem", tg.proc.PID()))
+	if err != nil {
+		a.t.Error(err)
+		return nil
+	}
+	defer f.Close()
+	maps, err := tg.proc.Maps()
+	if err != nil {
+		a.t.Error(err)
+	}
+	for _, mp := range maps {
+		if mp.Executable() && uint64(mp.Start) >= m.lo && uint64(mp.End) <= m.hi {
+			a.lo, a.hi = uint64(mp.Start), uint64(mp.End)
+		}
+	}
+	text := make([]byte, a.hi-a.lo)
+	if _, err := f.ReadAt(text, int64(a.lo)); err != nil {
+		a.t.Error(err)
+	}
+	return text
+}
+
+// compare takes away what was to be changed from what has changed, and counts what is left.
+func (a *patchAudit) compare(after []byte, pages []*pageEdit) {
+	for _, pg := range pages {
+		for _, p := range pg.pieces {
+			a.flips++
+			a.offsets[p.addr%64]++
+			at := p.addr - a.lo
+			if !bytes.Equal(after[at:][:len(p.new)], p.new) {
+				a.strange++
+			}
+			copy(a.before[at:], p.new)
+		}
+	}
+	for i := range after {
+		if after[i] != a.before[i] {
+			a.strange++
+		}
+	}
+}
+
+// alignedKeys are pairs of a metric with the 64 copies of one set.
+func alignedKeys(t *testing.T, metric, set string) (keys []grid.PairKey) {
+	for i := range 64 {
+		keys = append(keys, key(t, metric, fmt.Sprintf("/Code/aligned.c/%s%d", set, i)))
+	}
+	return keys
+}
+
+// TestPatchUnderExecution changes probes at all 64 alignments of a function while all processors run it: one set of functions
+// keeps its counters and gets more probes at the same places and loses them, another one is bare in between. Counts are
+// exact, what the program computes is undisturbed, and no thread stands inside bytes when they are changed.
+func TestPatchUnderExecution(t *testing.T) {
+	for name, flags := range map[string][]string{"pie": nil, "nopie": {"-no-pie", "-fno-pie"}} {
+		t.Run(name, func(t *testing.T) {
+			patchUnderExecution(t, testprog.Build(t, "daemon/testdata/aligned.c", flags...), rounds(12_000, 500_000))
+		})
+	}
+}
+
+func patchUnderExecution(t *testing.T, bin string, flips int) {
+	p := testprog.StartTarget(t, bin, strconv.Itoa(2*numCPU()))
+	d := attachTo(t, p.PID)
+	audit := auditPatches(t)
+	var s sums
+	counters, timers := alignedKeys(t, "procedure_calls", "stay"), alignedKeys(t, "exec_time_inclusive", "stay")
+	bare := alignedKeys(t, "exec_time_inclusive", "flip")
+	d.mustEnable(t, &s, counters...)
+	p.Say(t, "go")
+	deferred, began := 0, time.Now()
+	for k := 0; audit.flips < flips || audit.inside == 0; k++ {
+		if time.Since(began) > 10*time.Minute {
+			t.Fatalf("%d flips, %d stops with a PC inside", audit.flips, audit.inside)
+		}
+		on := enableAll(t, d, &s, append(timers[k%3:], bare[k%5:]...))
+		deferred += len(timers[k%3:]) + len(bare[k%5:]) - len(on)
+		d.Disable(on)
+		if k%2 == 0 {
+			d.Settle()
+		}
+	}
+	took := time.Since(began)
+	p.Say(t, "stop")
+	p.Expect(t, "DONE", time.Minute)
+	d.Disable(counters)
+	want := p.Counts()["rounds"]
+	for _, k := range counters {
+		if got := uint64(s.of(k)); got != want || got == 0 {
+			t.Errorf("%s: %d calls counted, the program made %d", k, got, want)
+		}
+	}
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+	audit.report(t, took, deferred, d)
+}
+
+// report fails the test if a write was not as promised, or if the audit has seen too little to be believed.
+func (a *patchAudit) report(t *testing.T, took time.Duration, deferred int, d *Daemon) {
+	t.Helper()
+	pauses := d.Overhead().Pauses
+	t.Logf("%d flips in %v, %d stops, %d of them given up because of a PC inside, %d pairs deferred; the worst pause %d us, the mean %d us; %d writes with a PC inside, %d bytes changed elsewhere",
+		a.flips, took.Round(time.Millisecond), a.stops, a.stops-a.writes, deferred, pauses.MaxUS, pauses.TotalUS/int64(pauses.Count), a.violations, a.strange)
+	switch {
+	case a.violations > 0 || a.strange > 0:
+		t.Errorf("%d writes with a PC inside, %d bytes changed elsewhere", a.violations, a.strange)
+	case a.inside == 0 || a.inside > a.stops-a.writes:
+		t.Errorf("the audit found a PC inside in %d stops, %d were given up", a.inside, a.stops-a.writes)
+	case len(a.offsets) != 64:
+		t.Errorf("only the offsets %v modulo 64 were changed", slices.Sorted(maps.Keys(a.offsets)))
+	case pauses.MaxUS > stopDeadline.Microseconds():
+		t.Errorf("the target stood still for %d us", pauses.MaxUS)
+	}
+}
+
+// numCPU is on how many processors this process may run.
+func numCPU() int {
+	var set unix.CPUSet
+	if unix.SchedGetaffinity(0, &set) != nil {
+		return 1
+	}
+	return set.Count()
+}

@@ -1,0 +1,53 @@
+package daemon
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"culprit/internal/fault"
+	"culprit/internal/testprog"
+)
+
+// TestExecAtEveryPoint has the target execute a program at every step, its main thread or another one: the tool says so and
+// ends, and the new program is left alone.
+func TestExecAtEveryPoint(t *testing.T) {
+	bin := testprog.Build(t, "testdata/targets/execer.c")
+	for odd, who := range []string{"leader", "thread"} {
+		t.Run(who, func(t *testing.T) {
+			want := undisturbed(t, bin, who)
+			p := testprog.StartTarget(t, bin, who)
+			execs := 0
+			for i, name := range fault.Names() {
+				for k, nth := range nths(name) {
+					if strings.HasPrefix(name, "restore.") || !*long && (i%2 != odd || k > 0) {
+						continue
+					}
+					execAt(t, p, name, nth)
+					execs++
+				}
+			}
+			detachClean(t, attachTo(t, p.PID), p.PID)
+			if got := p.Stop(t); got != want {
+				t.Errorf("hash %s, undisturbed %s", got, want)
+			}
+			t.Logf("%d execs", execs)
+		})
+	}
+}
+
+// execAt has the target execute itself at a pass of a point.
+func execAt(t *testing.T, p *testprog.Prog, name string, nth int) {
+	t.Helper()
+	spec := name + ":" + strconv.Itoa(nth) + ":exec-target"
+	said, end := run(t, spec, "victim", strconv.Itoa(p.PID), "once")
+	if _, status := endOf(end); status != 0 && status != 3 || strings.Contains(said, "panic") || strings.Contains(said, "goroutine") {
+		t.Errorf("%s: the tool ended with %v\n%s", spec, end, said)
+	}
+	p.Expect(t, "READY", 10*time.Second)
+	if v, err := Verify(p.PID); err != nil || !v.Clean() {
+		t.Errorf("%s: the new program: %+v, %v", spec, v, err)
+	}
+	p.MustBeat(t, 5*time.Second)
+}
