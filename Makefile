@@ -31,6 +31,7 @@ build: $(DEMOS) ## build culprit and the demonstration programs into build/
 
 .PHONY: bench
 bench: packages ## what instrumentation costs here, beside its limits: printed and written to bench.json
+	@scripts/install-packages bench || echo "bench: goes on without uftrace or chromium"
 	go run ./bench -o bench.json
 
 .PHONY: benchmarks

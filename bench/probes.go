@@ -1,71 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"fmt"
-	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strconv"
-	"strings"
 
 	"culprit/daemon"
 	"culprit/grid"
 	"culprit/pcl"
 )
-
-// A loop is the running test program.
-type loop struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
-	dir string
-}
-
-func startLoop(threads int) (*loop, error) {
-	dir, err := os.MkdirTemp("", "culprit-bench")
-	if err != nil {
-		return nil, err
-	}
-	bin := filepath.Join(dir, "loop")
-	if out, err := exec.Command("gcc", "-O2", "-g", "-pthread", "-o", bin, "bench/target/loop.c").CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("building bench/target/loop.c (run from the top of the source tree): %v\n%s", err, out)
-	}
-	l := &loop{cmd: exec.Command(bin, strconv.Itoa(threads)), dir: dir}
-	if l.in, err = l.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	stdout, err := l.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	l.out = bufio.NewReader(stdout)
-	if err := l.cmd.Start(); err != nil {
-		return nil, err
-	}
-	_, err = l.out.ReadString('\n')
-	return l, err
-}
-
-func (l *loop) stop() {
-	l.in.Close()
-	l.cmd.Wait()
-	os.RemoveAll(l.dir)
-}
-
-// ask has the program measure one thing.
-func (l *loop) ask(what string) (float64, error) {
-	if _, err := fmt.Fprintln(l.in, what); err != nil {
-		return 0, err
-	}
-	line, err := l.out.ReadString('\n')
-	if err != nil {
-		return 0, err
-	}
-	return strconv.ParseFloat(strings.TrimSpace(line), 64)
-}
 
 // nobody takes values and drops them.
 type nobody struct{}
@@ -74,11 +15,10 @@ func (nobody) Sample(grid.PairKey, float64, float64, float64) {}
 
 // added measures what a pair adds to a call: bare and probed rounds alternate, the median of the differences counts.
 func added(l *loop, d *daemon.Daemon, what, metric, focus string, rounds int) (bare, extra float64, err error) {
-	f, err := grid.ParseFocus(focus)
+	key, err := pair(metric, focus)
 	if err != nil {
 		return 0, 0, err
 	}
-	key := []grid.PairKey{{Metric: metric, Focus: f}}
 	var bares, diffs []float64
 	for range rounds {
 		without, err := l.ask(what)
@@ -97,6 +37,39 @@ func added(l *loop, d *daemon.Daemon, what, metric, focus string, rounds int) (b
 		bares, diffs = append(bares, without), append(diffs, with-without)
 	}
 	return median(bares), median(diffs), nil
+}
+
+// pair is a metric at a focus, as Enable wants it.
+func pair(metric, focus string) ([]grid.PairKey, error) {
+	f, err := grid.ParseFocus(focus)
+	return []grid.PairKey{{Metric: metric, Focus: f}}, err
+}
+
+// residue measures what a counter that is switched off still costs. It is taken out of the text some seconds later, or here by
+// Settle: a round that this befell costs nothing, so the median of the rounds does not see it.
+func residue(l *loop, d *daemon.Daemon, rounds int) (float64, error) {
+	key, err := pair("procedure_calls", "/Code/loop.c/straight")
+	if err != nil {
+		return 0, err
+	}
+	var diffs []float64
+	for range rounds {
+		without, err := l.ask("s")
+		if err != nil {
+			return 0, err
+		}
+		if r := d.Enable(key, nobody{}); r[0].Err != nil {
+			return 0, r[0].Err
+		}
+		d.Disable(key)
+		with, err := l.ask("s")
+		d.Settle()
+		if err != nil {
+			return 0, err
+		}
+		diffs = append(diffs, with-without)
+	}
+	return median(diffs), nil
 }
 
 // probes measures the primitives.
@@ -118,6 +91,12 @@ func probes(r *Result, rounds int) error {
 	if r.CallNS, r.CounterNS, err = added(l, d, "l", "procedure_calls", "/Code/loop.c/leaf", rounds); err != nil {
 		return err
 	}
+	if _, r.CounterBareNS, err = added(l, d, "s", "procedure_calls", "/Code/loop.c/straight", rounds); err != nil {
+		return err
+	}
+	if r.ResidueNS, err = residue(l, d, rounds); err != nil {
+		return err
+	}
 	if _, r.Counter4NS, err = added(l, d, "m", "procedure_calls", "/Code/loop.c/leaf", rounds); err != nil {
 		return err
 	}
@@ -133,7 +112,31 @@ func probes(r *Result, rounds int) error {
 	if r.ThreadCPUTimeNS, err = l.ask("c"); err != nil {
 		return err
 	}
+	if r.EmptyJumpPairNS, err = emptyJumps(l, rounds); err != nil {
+		return err
+	}
 	r.CounterPerLimit = r.WallTimerPairNS / r.RDTSCPairNS
-	r.UprobeNS, err = uprobe(l, rounds)
+	r.CounterPerJumps = r.CounterBareNS / r.EmptyJumpPairNS
+	if r.UprobeNS, err = uprobe(l, rounds, false); err != nil {
+		return err
+	}
+	r.UprobePairNS, err = uprobe(l, rounds, true)
 	return err
+}
+
+// emptyJumps measures a jump away and back without a probe.
+func emptyJumps(l *loop, rounds int) (float64, error) {
+	var diffs []float64
+	for range rounds {
+		straight, err := l.ask("s")
+		if err != nil {
+			return 0, err
+		}
+		detour, err := l.ask("j")
+		if err != nil {
+			return 0, err
+		}
+		diffs = append(diffs, detour-straight)
+	}
+	return median(diffs), nil
 }

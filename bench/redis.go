@@ -14,54 +14,78 @@ import (
 	"culprit/pcl"
 )
 
-// redis measures attaching to redis-server at work, a counter at every function of it, and taking them out again.
+// passages counts every entry and every exit of a function.
+const passages = `metric passages {
+    name "passages"; units ops; unitsType unnormalized; aggregateOperator sum; style EventCounter;
+    constraint passagesOfModule /Code is replace counter {
+        foreach f in $constraint[0].funcs {
+            append preInsn f.entry (* passages++; *)
+            prepend preInsn f.return (* passages++; *)
+        }
+    }
+    constraint passagesOfProcedure /Code/* is replace counter {
+        append preInsn $constraint[0].entry (* passages++; *)
+        prepend preInsn $constraint[0].return (* passages++; *)
+    }
+    base is counter { foreach f in $procedures append preInsn f.entry (* passages++; *) }
+}`
+
+// redis measures attaching to redis-server at work, probes at every function of it, and taking them out again.
 func redis(r *Result, rounds int) error {
 	if _, err := exec.LookPath("redis-server"); err != nil {
-		return fmt.Errorf("redis-server is not installed: scripts/install.sh does it")
+		return fmt.Errorf("redis-server is not installed: scripts/install-packages does it")
 	}
-	var attach, insert, remove, pauses []float64
+	var attach, insert, remove, pauses, entries, module []float64
 	for range rounds {
-		var one Result
-		if err := redisOnce(&one); err != nil {
+		all, err := redisOnce("passages", true)
+		if err != nil {
 			return err
 		}
-		attach, insert, remove = append(attach, one.AttachMS), append(insert, one.InsertMS), append(remove, one.RemoveMS)
-		pauses = append(pauses, float64(one.InsertPauseUS))
-		r.InsertedFunctions = one.InsertedFunctions
+		calls, err := redisOnce("procedure_calls", true)
+		if err != nil {
+			return err
+		}
+		timer, err := redisOnce("exec_time_inclusive", false)
+		if err != nil {
+			return err
+		}
+		attach, insert, remove = append(attach, all.AttachMS), append(insert, all.InsertMS), append(remove, all.RemoveMS)
+		pauses = append(pauses, float64(all.InsertPauseUS))
+		entries, module = append(entries, calls.InsertMS), append(module, timer.InsertMS)
+		r.InsertedFunctions, r.InsertedPoints = all.InsertedFunctions, all.InsertedPoints
 	}
 	r.AttachMS, r.InsertMS, r.RemoveMS = median(attach), median(insert), median(remove)
 	r.InsertPauseUS = int64(median(pauses))
+	r.InsertEntriesMS, r.InsertModuleMS = median(entries), median(module)
 	return nil
 }
 
-func redisOnce(r *Result) error {
+// redisOnce puts a metric at each function, or once at the whole module, of a new server.
+func redisOnce(metric string, each bool) (r Result, err error) {
 	dir, err := os.MkdirTemp("", "culprit-bench")
 	if err != nil {
-		return err
+		return r, err
 	}
 	defer os.RemoveAll(dir)
 	server, client, err := startRedis(dir)
 	defer end(server)
 	if err != nil {
-		return err
+		return r, err
 	}
 	defer client.Close()
-	lib, _, err := pcl.Load(pcl.Options{})
+	lib, _, err := pcl.Load(pcl.Options{Texts: []string{passages}})
 	if err != nil {
-		return err
+		return r, err
 	}
 	began := time.Now()
 	d, err := daemon.Attach(context.Background(), daemon.Options{Library: lib}, server.Process.Pid)
 	if err != nil {
-		return err
+		return r, err
 	}
 	defer d.Detach()
 	d.Known()
 	r.AttachMS = ms(began)
-	var keys []grid.PairKey
-	for _, f := range d.Tree().Children(grid.Code, "redis-server") {
-		keys = append(keys, grid.PairKey{Metric: "procedure_calls", Focus: grid.Whole().Refine(grid.Code, "redis-server", f)})
-	}
+	keys := redisKeys(d, metric, each)
 	stops := len(d.Pauses())
 	began = time.Now()
 	for _, res := range d.Enable(keys, nobody{}) {
@@ -69,7 +93,7 @@ func redisOnce(r *Result) error {
 			r.InsertedFunctions++
 		}
 	}
-	r.InsertMS = ms(began)
+	r.InsertMS, r.InsertedPoints = ms(began), d.Probes().Inserted
 	for _, p := range d.Pauses()[stops:] {
 		r.InsertPauseUS = max(r.InsertPauseUS, p.Microseconds())
 	}
@@ -77,10 +101,21 @@ func redisOnce(r *Result) error {
 	began = time.Now()
 	d.Disable(keys)
 	if clean, err := d.Detach(); !clean {
-		return err
+		return r, err
 	}
 	r.RemoveMS = ms(began)
-	return nil
+	return r, nil
+}
+
+func redisKeys(d *daemon.Daemon, metric string, each bool) (keys []grid.PairKey) {
+	const module = "redis-server"
+	if !each {
+		return []grid.PairKey{{Metric: metric, Focus: grid.Whole().Refine(grid.Code, module)}}
+	}
+	for _, f := range d.Tree().Children(grid.Code, module) {
+		keys = append(keys, grid.PairKey{Metric: metric, Focus: grid.Whole().Refine(grid.Code, module, f)})
+	}
+	return keys
 }
 
 func ms(since time.Time) float64 { return float64(time.Since(since).Microseconds()) / 1000 }

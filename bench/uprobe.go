@@ -12,8 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// uprobe measures what the kernel's own probe (a counting perf event) adds to the same call; nil where it is not permitted.
-func uprobe(l *loop, rounds int) (*float64, error) {
+// uprobe measures what the kernel's own probe (a counting perf event) adds to the same call, and with returns that and another
+// one at its return; nil where it is not permitted.
+func uprobe(l *loop, rounds int, returns bool) (*float64, error) {
 	bin := filepath.Join(l.dir, "loop")
 	off, err := fileOffset(bin, "leaf")
 	if err != nil {
@@ -25,13 +26,13 @@ func uprobe(l *loop, rounds int) (*float64, error) {
 		if err != nil {
 			return nil, err
 		}
-		fd, err := openUprobe(bin, off, l.cmd.Process.Pid)
+		probes, err := openUprobes(bin, off, l.cmd.Process.Pid, returns)
 		if err != nil {
-			fmt.Fprintln(os.Stderr, "bench: no uprobe to compare with:", err)
+			skip("no uprobe to compare with: %v", err)
 			return nil, nil
 		}
 		with, err := l.ask("u")
-		unix.Close(fd)
+		closeAll(probes)
 		if err != nil {
 			return nil, err
 		}
@@ -41,8 +42,31 @@ func uprobe(l *loop, rounds int) (*float64, error) {
 	return &m, nil
 }
 
-// openUprobe opens a perf event of the type "uprobe" (/sys/bus/event_source/devices/uprobe/type).
-func openUprobe(bin string, off uint64, pid int) (int, error) {
+// openUprobes opens a probe at the entry, and if asked for another at the return.
+func openUprobes(bin string, off uint64, pid int, returns bool) (fds []int, err error) {
+	for _, config := range []uint64{0, 1} {
+		if config == 1 && !returns {
+			break
+		}
+		fd, err := openUprobe(bin, off, pid, config)
+		if err != nil {
+			closeAll(fds)
+			return nil, err
+		}
+		fds = append(fds, fd)
+	}
+	return fds, nil
+}
+
+func closeAll(fds []int) {
+	for _, fd := range fds {
+		unix.Close(fd)
+	}
+}
+
+// openUprobe opens a perf event of the type "uprobe" (/sys/bus/event_source/devices/uprobe/type). The configuration is 0 for
+// the entry and 1 for the return (format/retprobe there).
+func openUprobe(bin string, off uint64, pid int, config uint64) (int, error) {
 	text, err := os.ReadFile("/sys/bus/event_source/devices/uprobe/type")
 	if err != nil {
 		return -1, err
@@ -55,7 +79,7 @@ func openUprobe(bin string, off uint64, pid int) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	attr := unix.PerfEventAttr{Type: uint32(typ), Ext1: uint64(uintptr(unsafe.Pointer(path))), Ext2: off}
+	attr := unix.PerfEventAttr{Type: uint32(typ), Config: config, Ext1: uint64(uintptr(unsafe.Pointer(path))), Ext2: off}
 	attr.Size = uint32(unsafe.Sizeof(attr))
 	return unix.PerfEventOpen(&attr, pid, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
 }

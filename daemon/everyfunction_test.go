@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,34 +14,6 @@ import (
 	"culprit/pcl"
 	"culprit/trampoline"
 )
-
-// pythonWork computes for a while with most of what the interpreter has, and throws and catches on the way.
-const pythonWork = `
-import sys, json, re, zlib, decimal, itertools, collections
-print("READY", flush=True)
-sys.stdin.readline()
-def walk(n): return 1 if n < 2 else walk(n-1) + walk(n-2)
-out = []
-for i in range(30):
-    d = {str(k): [k * 1.5, (k, -k), {"x": k ** i}] for k in range(200)}
-    text = json.dumps(d, sort_keys=True)
-    out.append(zlib.crc32(text.encode()))
-    out.append(len(re.findall(r"(\d+)\.5", text)))
-    out.append(str(sum(decimal.Decimal(k) / 7 for k in range(100))))
-    out.append(collections.Counter(itertools.chain.from_iterable(text.split(","))).most_common(3))
-    try:
-        json.loads(text[:-i-1])
-    except ValueError as e:
-        out.append(str(e))
-    out.append(walk(14) + len(sorted(d, key=lambda k: -int(k))))
-    try:
-        (lambda f: f(f))(lambda f: f(f))
-    except RecursionError as e:
-        out.append("deep")
-print(out)
-print("DONE", flush=True)
-sys.stdin.readline()
-`
 
 // gdbWork makes a debugger in C++ look into a program and throw exceptions, again and again.
 func gdbWork(program string) string {
@@ -56,32 +27,20 @@ func gdbWork(program string) string {
 	return b.String()
 }
 
-// TestEveryFunction counts at every function of a large program that somebody else has written, at its entry and all its
-// exits, while it works: what it prints is what it prints undisturbed.
-func TestEveryFunction(t *testing.T) {
+// TestEveryFunctionOfGDB counts at every function of a large program in C++, at its entry and all its exits, while it works:
+// what it prints is what it prints undisturbed.
+func TestEveryFunctionOfGDB(t *testing.T) {
 	require.Root(t)
-	for _, c := range []struct {
-		name  string
-		start func(t *testing.T) *testprog.Prog
-		work  string
-		least float64 // share of the functions in the executable that have probes
-	}{
-		{"python3", func(t *testing.T) *testprog.Prog {
-			return testprog.Start(t, require.Tool(t, "/usr/bin/python3"), "-S", "-c", pythonWork)
-		}, "go", 0.965},
-		{"gdb", func(t *testing.T) *testprog.Prog {
-			cmd := exec.Command(require.Tool(t, "gdb"), "-q", "-nx", "-nh", "-iex", "set confirm off", "-iex", "set width 0", "-iex", "set height 0", "-ex", `echo \nREADY\n`)
-			cmd.Env = append(cmd.Environ(), "TERM=dumb", "DEBUGINFOD_URLS=")
-			return testprog.StartCmd(t, cmd)
-		}, gdbWork(testprog.Build(t, "testdata/targets/cpu.c", "-O0")), 0.99},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			alone := work(t, c.start(t), c.work, func(*testprog.Prog) {})
-			watched := work(t, c.start(t), c.work, func(p *testprog.Prog) { instrumentAll(t, p, c.least) })
-			if alone != watched {
-				t.Errorf("it printed %s, undisturbed %s", watched, alone)
-			}
-		})
+	text := gdbWork(testprog.Build(t, "testdata/targets/cpu.c", "-O0"))
+	start := func() *testprog.Prog {
+		cmd := exec.Command(require.Tool(t, "gdb"), "-q", "-nx", "-nh", "-iex", "set confirm off", "-iex", "set width 0", "-iex", "set height 0", "-ex", `echo \nREADY\n`)
+		cmd.Env = append(cmd.Environ(), "TERM=dumb", "DEBUGINFOD_URLS=")
+		return testprog.StartCmd(t, cmd)
+	}
+	alone := work(t, start(), text, func(*testprog.Prog) {})
+	watched := work(t, start(), text, func(p *testprog.Prog) { instrumentAll(t, p.PID, "gdb", 0.99) })
+	if alone != watched {
+		t.Errorf("it printed %s, undisturbed %s", watched, alone)
 	}
 }
 
@@ -116,50 +75,84 @@ const passages = `metric passages {
     base is counter { foreach f in $procedures append preInsn f.entry (* passages++; *) }
 }`
 
-// instrumentAll counts at every function of the executable, or of the library that it is only a shell of, until the test ends.
-func instrumentAll(t *testing.T, p *testprog.Prog, least float64) {
+// A watch is a process all of whose functions count their entries and exits.
+type watch struct {
+	pid  int
+	d    *Daemon
+	keys []grid.PairKey
+	sums sums
+}
+
+// instrumentAll counts at every function of the executable, which is known as object, until the test ends; in the long form
+// also at those of all libraries except the C library. least is the share of the executable's functions whose
+// entry and exits must all be reached.
+func instrumentAll(t *testing.T, pid int, object string, least float64) *watch {
 	t.Helper()
-	d := attachPassages(t, p.PID)
-	functions, keys := largestObject(d)
-	var s sums
+	w := &watch{pid: pid, d: attachPassages(t, pid)}
+	var functions []*function
+	functions, w.keys = functionsIn(w.d, object)
 	start := time.Now()
-	for _, r := range d.Enable(keys, &s) {
+	for _, r := range w.d.Enable(w.keys, &w.sums) {
 		if r.Err != nil {
 			t.Log(r.Key, r.Err)
 		}
 	}
 	took := time.Since(start)
-	ok, tactics := patchedOf(d, functions)
-	t.Logf("%s: %d of %d functions count, in %v; sites %v; pauses %+v", functions[0].obj.name, ok, len(functions), took, tactics, d.Overhead().Pauses)
+	ok, tactics := patchedOf(w.d, functions)
+	points := 0
+	for _, n := range tactics {
+		points += n
+	}
+	t.Logf("%s: %d of %d functions count at %d entries and exits, in %v; sites %v; pauses %+v",
+		object, ok, len(functions), points, took, tactics, w.d.Overhead().Pauses)
 	if float64(ok) < least*float64(len(functions)) {
 		t.Errorf("only %d of %d functions count", ok, len(functions))
 	}
+	return w
 }
 
-// largestObject lists the functions of the object that has most of them, and the pairs that count in all of its modules.
-func largestObject(d *Daemon) (largest []*function, keys []grid.PairKey) {
+// counted gives out what was counted and fails the test if that is less than least: the work has not run through the probes.
+func (w *watch) counted(t *testing.T, least float64) {
+	t.Helper()
+	w.d.Disable(w.keys)
+	total := 0.0
+	for _, k := range w.keys {
+		total += w.sums.of(k)
+	}
+	t.Logf("%.0f entries and exits counted", total)
+	if total < least {
+		t.Errorf("%.0f entries and exits counted, %.0f at least are expected", total, least)
+	}
+}
+
+// end is counted for a target that lives on: nothing is left behind in it.
+func (w *watch) end(t *testing.T, least float64) {
+	t.Helper()
+	w.counted(t, least)
+	detachClean(t, w.d, w.pid)
+}
+
+// functionsIn lists the functions of an object, and the pairs that count in its modules: the long form adds other objects'.
+func functionsIn(d *Daemon, object string) (functions []*function, keys []grid.PairKey) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	tg := d.targets[0]
 	tg.names()
-	of := map[*object][]*function{}
-	for _, f := range tg.funcs {
-		if of[f.obj] = append(of[f.obj], f); !isLibc(f.obj.name) && len(of[f.obj]) > len(largest) {
-			largest = of[f.obj]
-		}
-	}
-	largest = slices.DeleteFunc(largest, func(f *function) bool {
-		f.analyse()
-		return strings.Contains(f.reason, "fragment")
-	})
 	modules := map[string]bool{}
-	for _, f := range largest {
+	for _, f := range tg.funcs {
+		if f.obj.name != object && (!*long || isLibc(f.obj.name)) {
+			continue
+		}
+		f.analyse()
+		if f.obj.name == object && !strings.Contains(f.reason, "fragment") {
+			functions = append(functions, f)
+		}
 		if !modules[f.fn.Module] {
 			modules[f.fn.Module] = true
 			keys = append(keys, grid.PairKey{Metric: "passages", Focus: grid.Whole().Refine(grid.Code, f.fn.Module)})
 		}
 	}
-	return largest, keys
+	return functions, keys
 }
 
 // patchedOf counts the functions whose entry and exits all lead into trampolines.
