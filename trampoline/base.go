@@ -307,7 +307,7 @@ func (g *generator) gate() {
 // before is the instruction that a thread at a mark is about to do.
 func (g *generator) before(m Mark) uint64 {
 	switch {
-	case g.site.Tactic == Retarget && m.Point.Kind == CallPre:
+	case g.site.Tactic == Retarget && (m.Point.Kind == CallPre || m.Point.Kind == CallPost):
 		return g.site.Insts[0].Target // the call has happened: the thread is at the callee's door
 	case m.Index < len(g.site.Insts):
 		return g.site.Insts[m.Index].Addr

@@ -158,6 +158,9 @@ func (m *planner) place(p Point) string {
 		return "its jump would cross a page, which cannot be written at once"
 	}
 	r.marks = map[Point]int{p: i}
+	if p.Kind == CallPost {
+		r.marks[p] = max(i, r.lo) // at the call that follows
+	}
 	return m.merge(r)
 }
 
@@ -182,7 +185,11 @@ func (m *planner) way(p Point, i int) (*run, string) {
 		}
 		return m.forward(i, 0)
 	case CallPost:
-		return m.forward(i, 0)
+		r, reason := m.forward(i, 0)
+		if next := m.nextCall(i); reason != "" && next != nil {
+			return next, ""
+		}
+		return r, reason
 	case CallPre:
 		if in.Flow == x86.FlowCall && in.RelLen == 4 && !in.PCSensitive {
 			return &run{lo: i, hi: i + 1, tactic: Retarget}, ""
@@ -215,6 +222,25 @@ func (m *planner) forward(i, have int) (*run, string) {
 		}
 	}
 	return nil, "the function ends too early"
+}
+
+// nextCall is the direct call that follows the instruction at i without a branch between them, for a point behind a call that has
+// no room of its own: its probe runs when that call is made, some register moves later. nil if there is none, or if something
+// may jump in between.
+func (m *planner) nextCall(i int) *run {
+	for j := i; j < len(m.Insts) && m.Hidden == ""; j++ {
+		in := &m.Insts[j]
+		if j > i && (m.Target(in.Addr) || in.Addr != m.Insts[j-1].Addr+uint64(m.Insts[j-1].Len)) {
+			return nil
+		}
+		if in.Flow == x86.FlowCall && in.RelLen == 4 && !in.PCSensitive {
+			return &run{lo: j, hi: j + 1, tactic: Retarget}
+		}
+		if in.Flow != x86.FlowNext || m.movable(in) != "" {
+			return nil
+		}
+	}
+	return nil
 }
 
 // backward takes the instruction at i, which does not go on behind, and what it needs of those before it.
