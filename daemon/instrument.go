@@ -247,12 +247,26 @@ func (t *target) reachable(r *pcl.Request) error {
 	if t.reachIsland(f.addr()) == nil {
 		return &process.Refused{Point: f.fn.Name, Reason: "no room for trampolines within 2 GiB of it"}
 	}
+	if r.Where == pcl.Call && r.Post && f.reachedOtherwise(r.Site) && !repeatable(r) {
+		return &process.Refused{Point: f.fn.Name + ", behind call", Reason: "a branch leads there too, and would be counted as a return"}
+	}
 	for _, pt := range f.pointsOf(*r) {
 		if _, refusal := f.plan.SiteOf(pt); refusal != nil {
 			return &process.Refused{Point: f.fn.Name + ", " + pt.Kind.String(), Reason: refusal.Reason}
 		}
 	}
 	return nil
+}
+
+// repeatable reports whether the code of a request may also run where it has run already: a timer that runs is not started
+// again, and a flag that is set stays set. What counts is not.
+func repeatable(r *pcl.Request) bool {
+	for _, in := range r.Code {
+		if in.Op == pcl.OpAdd || in.Op == pcl.OpSet && (in.Expr == nil || in.Expr.Op != pcl.ExConst) {
+			return false
+		}
+	}
+	return true
 }
 
 // takeBack removes a part that was not patched in.
