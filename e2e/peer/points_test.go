@@ -60,14 +60,18 @@ func entryExitAndCall(t *testing.T) {
 	s.end()
 }
 
+// behind counts at all places where the calls of a function come back to.
+func behind(name, function string) string {
+	return metric(name, nil, `foreach c in $function("`+function+`").calls append postInsn c (* `+name+`++; *)`)
+}
+
 // callsOnAndOff: there, calls are replaced by others and removed. Who measures must not do that: a call leads where it did, and
 // what is put at its place and taken away again is a counter. All three calls of a function are instrumented before and behind, in
-// and out, and each callee is called each time.
+// and out, and each callee is called each time; two of the calls follow each other without an instruction between them. Where a
+// branch leads to the place behind a call, counting there is refused, since it would count what did not return.
 func callsOnAndOff(t *testing.T) {
-	sites := func(name, insn string) string {
-		return metric(name, nil, `foreach c in $function("caller").calls append `+insn+` c (* `+name+`++; *)`)
-	}
-	s := attach(t, "peer.c", sites("before", "preInsn"), sites("behind", "postInsn"))
+	s := attach(t, "peer.c", metric("before", nil, `foreach c in $function("caller").calls append preInsn c (* before++; *)`),
+		behind("behind", "caller"), behind("perhaps", "maybe"))
 	counted := 0.0
 	const calls = 1000
 	for range 20 {
@@ -90,6 +94,16 @@ func callsOnAndOff(t *testing.T) {
 	}
 	s.want("before", counted)
 	s.want("behind", counted)
+	s.refuses("perhaps", "a branch leads there too")
+	s.enable("exec_time@/Code/peer.c/maybe", "exec_time_inclusive@/Code/peer.c/maybe")
+	start := time.Now()
+	s.run("maybe", 100_000)
+	took := time.Since(start).Seconds()
+	s.disable()
+	own, in := s.value("exec_time@/Code/peer.c/maybe"), s.value("exec_time_inclusive@/Code/peer.c/maybe")
+	if own <= 0 || in <= 0 || max(own, in) > took { // so short that the probes' own time is most of it
+		t.Errorf("%.4f s in maybe itself, %.4f s with what it calls, in %.4f s", own, in, took)
+	}
 	s.end()
 }
 

@@ -1,9 +1,11 @@
 package peer
 
 import (
+	"slices"
 	"testing"
 	"time"
 
+	"culprit/daemon"
 	"culprit/grid"
 )
 
@@ -69,20 +71,24 @@ func (s *subject) finishes(calls ...string) {
 	s.t.Logf("the program looked at its own stack %d times", s.p.Counts()["traces"])
 }
 
-// warm has the thread go in and out once before anybody looks, so that the program knows its undisturbed stacks.
-func (s *subject) warm() {
-	s.t.Helper()
+// undisturbed starts the program, has its thread go in and out once before anybody looks, so that the program knows its own
+// stacks, and attaches to it then.
+func undisturbed(t *testing.T) *subject {
+	t.Helper()
+	p, bin := begin(t, "peerstack.c")
+	s := &subject{session: &session{t: t}, p: p, bin: bin}
 	s.tell("enter", "IN three")
 	s.tell("signal", "IN four")
 	s.tell("release", "OUT")
 	s.tell("enter", "IN three")
 	s.tell("release", "OUT")
+	s.session = measure(t, daemon.Options{}, nil, p.PID)
+	return s
 }
 
 // stackOfAThread: a thread computes three calls deep.
 func stackOfAThread(t *testing.T) {
-	s := attach(t, "peerstack.c")
-	s.warm()
+	s := undisturbed(t)
 	s.tell("enter", "IN three")
 	s.standing([]string{"life", "stack_one", "stack_two", "stack_three"}, []string{"stack_four", "on_signal"})
 	s.finishes()
@@ -91,8 +97,7 @@ func stackOfAThread(t *testing.T) {
 // stackInASignalHandler: a signal interrupted the thread there, and its handler has called a function: frames on both sides of
 // the kernel's own are seen.
 func stackInASignalHandler(t *testing.T) {
-	s := attach(t, "peerstack.c")
-	s.warm()
+	s := undisturbed(t)
 	s.tell("enter", "IN three")
 	s.tell("signal", "IN four")
 	s.standing([]string{"life", "stack_one", "stack_two", "stack_three", "on_signal", "stack_four"}, nil)
@@ -101,8 +106,7 @@ func stackInASignalHandler(t *testing.T) {
 
 // stackThroughInstrumentation: the functions were instrumented at entry, exit and calls before the thread went in.
 func stackThroughInstrumentation(t *testing.T) {
-	s := attach(t, "peerstack.c")
-	s.warm()
+	s := undisturbed(t)
 	s.enable(stackCalls+"stack_two", stackCalls+"stack_three", exclusive+"stack_two", exclusive+"stack_one")
 	s.tell("enter", "IN three")
 	s.standing([]string{"life", "stack_one", "stack_two", "stack_three"}, []string{"stack_four"})
@@ -111,14 +115,14 @@ func stackThroughInstrumentation(t *testing.T) {
 
 // stackThroughAnInstrumentedHandler: the same with the signal's handler, which interrupts an instrumented function.
 func stackThroughAnInstrumentedHandler(t *testing.T) {
-	s := attach(t, "peerstack.c")
-	s.warm()
+	s := undisturbed(t)
 	s.enable(stackCalls+"on_signal", stackCalls+"stack_four", exclusive+"on_signal", stackCalls+"stack_three", exclusive+"stack_two")
 	s.tell("enter", "IN three")
 	s.tell("signal", "IN four")
 	s.standing([]string{"life", "stack_one", "stack_three", "on_signal", "stack_four"}, nil)
-	if f, ok := s.key(inclusive + "on_signal").Focus.Parent(grid.Code); !ok || len(s.d.Refinements(f, grid.Code)) == 0 {
-		t.Errorf("nothing below %v", f)
+	handler, callee := s.key(inclusive+"on_signal").Focus, s.key(inclusive+"stack_four").Focus
+	if below := s.d.Refinements(handler, grid.Code); !slices.Contains(below, callee) {
+		t.Errorf("below %v are %v", handler, below)
 	}
 	s.finishes("on_signal", "stack_four", "stack_three")
 }

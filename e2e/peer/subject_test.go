@@ -125,6 +125,17 @@ func (s *session) enable(pairs ...string) {
 	}
 }
 
+// refuses checks that a pair cannot be measured, and why.
+func (s *session) refuses(pair, why string) {
+	s.t.Helper()
+	err := s.d.Enable(s.keysOf([]string{pair}), &s.sums)[0].Err
+	if err == nil || !strings.Contains(err.Error(), why) {
+		s.t.Errorf("%s: %v, should be refused: %s", pair, err, why)
+		return
+	}
+	s.t.Logf("refused as it should be: %v", err)
+}
+
 // disable stops measuring pairs; all if none is named. Their values are complete afterwards.
 func (s *session) disable(pairs ...string) {
 	s.t.Helper()

@@ -6,7 +6,7 @@
 
 enum { VALUES = 11 };
 static struct {
-	uint64_t zero, four, keep, pair, six, ten, inner, outer, five, gives, callee_a, callee_b, callee_c, caller, returns, timed, down,
+	uint64_t zero, four, keep, pair, six, ten, inner, outer, five, gives, callee_a, callee_b, callee_c, caller, maybe, returns, timed, down,
 		up, nest, callback_a, callback_b, callback_c, dynamic, clocks;
 } tally;
 static uint64_t hash;
@@ -109,6 +109,16 @@ NOINLINE void caller(void)
 	callee_b();
 	callee_c(&var);
 	wrong |= var != 3;
+}
+
+/* A branch leads to where its call comes back to. */
+NOINLINE void maybe(long x)
+{
+	if (__builtin_expect(x & 1, 1)) /* likely, so that the call is in the way and jumped over */
+		callee_a();
+	tally.maybe++;
+	hash = target_mix(hash, (uint64_t)x); /* too much to be there twice */
+	hash = target_mix(hash, tally.maybe & 1);
 }
 
 /* One function for every way in which a value comes back. */
@@ -298,6 +308,11 @@ static void run_caller(long i)
 	caller();
 }
 
+static void run_maybe(long i)
+{
+	maybe(i);
+}
+
 static void run_returns(long i)
 {
 	if (returns_bool(i) != (i & 1) || returns_int(i) != (int)i - 7 || returns_double(i) != (double)i * 0.5)
@@ -342,8 +357,8 @@ static const struct {
 	const char *name;
 	void (*run)(long);
 } cases[] = {{"zero", run_zero},   {"four", run_four},	 {"keep", run_keep},	   {"pair", run_pair},	 {"six", run_six},
-	     {"ten", run_ten},	   {"outer", run_outer}, {"five", run_five},	   {"caller", run_caller}, {"returns", run_returns},
-	     {"timed", run_timed}, {"down", run_down},	 {"nest", run_nest},	   {"dynamic", run_dynamic}};
+	     {"ten", run_ten},	   {"outer", run_outer}, {"five", run_five},	   {"caller", run_caller}, {"maybe", run_maybe},
+	     {"returns", run_returns}, {"timed", run_timed}, {"down", run_down}, {"nest", run_nest}, {"dynamic", run_dynamic}};
 
 static void run_case(const char *name, long n)
 {
@@ -364,7 +379,7 @@ static void report(void)
 {
 #define COUNT(function) target_count(#function, tally.function)
 	COUNT(zero), COUNT(four), COUNT(keep), COUNT(pair), COUNT(six), COUNT(ten), COUNT(inner), COUNT(outer), COUNT(five);
-	COUNT(gives), COUNT(callee_a), COUNT(callee_b), COUNT(callee_c), COUNT(caller), COUNT(returns), COUNT(timed), COUNT(clocks);
+	COUNT(gives), COUNT(callee_a), COUNT(callee_b), COUNT(callee_c), COUNT(caller), COUNT(maybe), COUNT(returns), COUNT(timed), COUNT(clocks);
 	COUNT(down), COUNT(up), COUNT(nest), COUNT(callback_a), COUNT(callback_b), COUNT(callback_c), COUNT(dynamic);
 	target_count("outer_trips", outer_trips);
 	target_count("middle_trips", middle_trips);
