@@ -80,15 +80,50 @@ type generator struct {
 	out  Base
 	addr uint64
 
-	saved  []x86.Reg // pushed, in order
-	pushed int       // bytes on the stack beyond the original stack pointer
-	orig   uint64    // the instruction that a thread here is about to do
-	mark   int       // offset from which pushed and orig hold
+	saved  []savedReg // in the order in which they were pushed
+	pushed int        // bytes on the stack beyond the original stack pointer
+	orig   uint64     // the instruction that a thread here is about to do
+	mark   int        // offset from which pushed and orig hold
 
-	aside int         // where the bypass begins
-	plain []x86.Label // where the bypass does displaced instruction i; the last one leaves
-	gated bool        // children have left for the bypass
-	far   bool        // a mini is too long for short jumps over it
+	aside  int         // where the bypass begins
+	plain  []x86.Label // where the bypass does displaced instruction i; the last one leaves
+	gated  bool        // children have left for the bypass
+	opened bool        // the gate of the first mark has saved what its section saves first
+	far    bool        // a mini is too long for short jumps over it
+	late   []late      // code that is rarely reached
+	child  x86.Label   // where the first gate leads
+}
+
+// A savedReg is a pushed register: it lies that many bytes below the original stack pointer.
+type savedReg struct {
+	reg   x86.Reg
+	depth int
+}
+
+// late is code that lies behind everything else, so that the usual way is a straight one.
+type late struct {
+	at     x86.Label
+	orig   uint64
+	pushed int
+	emit   func()
+}
+
+// outOfLine has emit make code behind everything else, for a thread that comes there from here.
+func (g *generator) outOfLine(emit func()) x86.Label {
+	l := g.NewLabel()
+	g.late = append(g.late, late{l, g.orig, g.pushed, emit})
+	return l
+}
+
+func (g *generator) emitLate() {
+	for _, l := range g.late {
+		g.flush()
+		g.orig, g.pushed = l.orig, l.pushed
+		g.Bind(l.at)
+		l.emit()
+	}
+	g.flush()
+	g.pushed = 0
 }
 
 // Generate makes the base trampoline of a site at addr. groups gives the mini-trampolines of each mark of the site, in order
@@ -98,9 +133,13 @@ func Generate(env *Env, site *Site, groups [][]Group, addr uint64) (*Base, error
 	g.Init(addr)
 	g.out.Toggles = map[uint64][]int{}
 	g.out.Skip = map[int]byte{}
+	for range len(site.Insts) + 1 {
+		g.plain = append(g.plain, g.NewLabel())
+	}
 	if err := g.host(); err != nil {
 		return nil, err
 	}
+	g.childExit()
 	if err := g.bypass(); err != nil {
 		return nil, err
 	}
@@ -110,7 +149,7 @@ func Generate(env *Env, site *Site, groups [][]Group, addr uint64) (*Base, error
 	if err := g.body(groups); err != nil {
 		return nil, err
 	}
-	g.flush()
+	g.emitLate()
 	if err := g.Finish(); err != nil {
 		return nil, fmt.Errorf("base trampoline of %#x: %w", site.Addr, err)
 	}
@@ -153,19 +192,13 @@ func (g *generator) moved(in *x86.Inst, code []byte) error {
 func (g *generator) bypass() error {
 	g.aside = g.Len()
 	for i := range g.site.Insts {
-		g.bindPlain()
+		g.Bind(g.plain[i])
 		if err := g.displaced(i); err != nil {
 			return err
 		}
 	}
-	g.bindPlain()
+	g.Bind(g.plain[len(g.site.Insts)])
 	return g.leave()
-}
-
-func (g *generator) bindPlain() {
-	l := g.NewLabel()
-	g.Bind(l)
-	g.plain = append(g.plain, l)
 }
 
 func (g *generator) mainSwitch() error {
@@ -196,7 +229,7 @@ func (g *generator) body(groups [][]Group) error {
 	for i := 0; i <= len(g.site.Insts); i++ {
 		g.firstGate(i)
 		for k, m := range g.site.Marks {
-			if m.Index != i || m.Point.Kind == TailCond && len(groups[k]) > 0 {
+			if m.Index != i || g.whenTaken(m) {
 				continue
 			}
 			if err := g.section(m, groups[k]); err != nil {
@@ -213,34 +246,26 @@ func (g *generator) body(groups [][]Group) error {
 	return g.leave()
 }
 
-// displacedAt emits instruction i; a conditional tail jump with mini-trampolines runs them on the way out only.
+// displacedAt emits instruction i; a conditional jump with mini-trampolines of its own runs them on the way out only.
 func (g *generator) displacedAt(i int, groups [][]Group) error {
+	over, taken := g.NewLabel(), false
 	for k, m := range g.site.Marks {
-		if m.Index == i && m.Point.Kind == TailCond && len(groups[k]) > 0 && g.site.Tactic != Retarget {
-			return g.tailCond(i, m, groups[k])
+		if m.Index != i || !g.whenTaken(m) || len(groups[k]) == 0 {
+			continue
 		}
-		if m.Index == i && m.Point.Kind == TailCond && len(groups[k]) > 0 {
-			if err := g.section(m, groups[k]); err != nil {
-				return err
-			}
+		if !taken {
+			taken = true
+			g.at(g.site.Insts[i].Addr)
+			g.JccNear(x86.Cond(g.site.Insts[i].Opcode&0xF)^1, over)
+		}
+		if err := g.section(m, groups[k]); err != nil {
+			return err
 		}
 	}
-	return g.displaced(i)
-}
-
-func (g *generator) tailCond(i int, m Mark, groups []Group) error {
-	in := &g.site.Insts[i]
-	over := g.NewLabel()
-	g.at(in.Addr)
-	g.JccNear(x86.Cond(in.Opcode&0xF)^1, over)
-	if !g.gated && g.env.GateAddr != 0 {
-		g.gate()
-		g.JccAddr(x86.CondE, in.Target)
+	if !taken {
+		return g.displaced(i)
 	}
-	if err := g.section(m, groups); err != nil {
-		return err
-	}
-	g.JmpAddr(in.Target)
+	g.JmpAddr(g.site.Insts[i].Target)
 	g.Bind(over)
 	return nil
 }
@@ -286,18 +311,59 @@ func (g *generator) firstGate(i int) {
 	if g.env.GateAddr == 0 || len(g.site.Marks) == 0 || g.site.Marks[0].Index != i || g.whenTaken(g.site.Marks[0]) {
 		return
 	}
-	g.at(g.before(g.site.Marks[0]))
+	m := g.site.Marks[0]
+	g.at(g.before(m))
+	g.open(m)
 	g.gate()
-	g.JccNear(x86.CondE, g.plain[i])
-	g.gated, g.out.Fixed = true, g.Len()
+	if m.saves() {
+		g.JccNear(x86.CondE, g.child)
+	} else {
+		g.JccNear(x86.CondE, g.plain[i])
+	}
+	g.gated, g.opened, g.out.Fixed = true, true, g.Len()
+}
+
+// childExit is where the gate of the first mark sends children if something was saved before it. It lies among what is the same
+// in every version.
+func (g *generator) childExit() {
+	if g.env.GateAddr == 0 || len(g.site.Marks) == 0 || g.whenTaken(g.site.Marks[0]) || !g.site.Marks[0].saves() {
+		return
+	}
+	m := g.site.Marks[0]
+	g.child = g.NewLabel()
+	g.at(g.before(m))
+	g.pushed = m.openSize()
+	g.Bind(g.child)
+	g.close(m)
+	g.JmpNear(g.plain[m.Index])
+	g.flush()
+}
+
+// laterGate sends children away at a mark that is not behind the first gate.
+func (g *generator) laterGate(m Mark) {
+	if g.gated || g.env.GateAddr == 0 {
+		return
+	}
+	g.gate()
+	g.JccNear(x86.CondE, g.outOfLine(func() {
+		g.close(m)
+		if g.whenTaken(m) {
+			g.JmpAddr(g.site.Insts[m.Index].Target)
+			return
+		}
+		g.JmpNear(g.plain[m.Index])
+	}))
 }
 
 // whenTaken reports whether the mini-trampolines of a mark run only when its branch is taken, which the trampoline finds out.
 func (g *generator) whenTaken(m Mark) bool {
-	return m.Point.Kind == TailCond && g.site.Tactic != Retarget
+	if g.site.Tactic == Retarget || m.Index >= len(g.site.Insts) {
+		return false
+	}
+	return m.Point.Kind == TailCond || m.Point.Kind == Taken && g.site.Insts[m.Index].Flow == x86.FlowCond
 }
 
-// gate sets the zero flag in forked children. Flags are dead at every mark but that of a branch.
+// gate sets the zero flag in forked children.
 func (g *generator) gate() {
 	const cmpLen = 7 // 83 3D disp32 imm8: cmpl $0, disp32(%rip)
 	d := int64(g.env.GateAddr) - int64(g.addr+uint64(g.Len())+cmpLen)
@@ -307,80 +373,12 @@ func (g *generator) gate() {
 // before is the instruction that a thread at a mark is about to do.
 func (g *generator) before(m Mark) uint64 {
 	switch {
-	case g.site.Tactic == Retarget && (m.Point.Kind == CallPre || m.Point.Kind == CallPost):
-		return g.site.Insts[0].Target // the call has happened: the thread is at the callee's door
+	case g.site.Tactic == Retarget:
+		return g.site.Insts[0].Target // the branch has happened: after a call the thread is at the callee's door
 	case m.Index < len(g.site.Insts):
 		return g.site.Insts[m.Index].Addr
 	}
 	return g.site.End()
-}
-
-// section emits the mini-trampolines of one point: save, find the thread's block, the groups, restore.
-func (g *generator) section(m Mark, groups []Group) error {
-	if len(groups) == 0 {
-		return nil
-	}
-	g.at(g.before(m))
-	if !g.gated && !g.whenTaken(m) && g.env.GateAddr != 0 {
-		g.gate()
-		g.JccNear(x86.CondE, g.plain[m.Index])
-	}
-	g.saved = []x86.Reg{x86.RAX, x86.RCX, x86.RDX}
-	for _, r := range g.saved {
-		g.push(r)
-	}
-	g.findBlock()
-	for i := range groups {
-		if err := g.group(&groups[i]); err != nil {
-			return err
-		}
-	}
-	for i := len(g.saved) - 1; i >= 0; i-- {
-		g.pop(g.saved[i])
-	}
-	return nil
-}
-
-func (g *generator) push(r x86.Reg) {
-	g.Push(r)
-	g.flush()
-	g.pushed += 8
-}
-
-func (g *generator) pop(r x86.Reg) {
-	g.Pop(r)
-	g.flush()
-	g.pushed -= 8
-}
-
-// reserve moves the stack pointer down by n bytes, or up by -n.
-func (g *generator) reserve(n int) {
-	g.Lea(x86.RSP, x86.RSP, int32(-n))
-	g.flush()
-	g.pushed += n
-}
-
-// findBlock leaves the address of the thread's block in rcx: the slot that the thread pointer hashes to, if it is its own.
-func (g *generator) findBlock() {
-	found := g.NewLabel()
-	g.MovFS(x86.RAX, 0)
-	g.hash()
-	g.ShlRI(x86.RCX, log2(g.env.BlockSize))
-	g.MovImm64(x86.RAX, g.env.DataAddr)
-	g.AddRR(x86.RCX, x86.RAX)
-	g.MovRM(x86.RAX, x86.RCX, 0)
-	g.CmpFS(x86.RAX, 0)
-	g.Jcc(x86.CondE, found)
-	g.LeaRIP(x86.RAX, found)
-	g.JmpAddr(g.env.SlowAddr)
-	g.Bind(found)
-}
-
-// hash leaves the slot of the thread pointer in rax in rcx: imul $hashFactor, %eax, %ecx; shr $32-bits, %ecx.
-func (g *generator) hash() {
-	f := uint32(hashFactor)
-	g.Raw(0x69, 0xC8, byte(f), byte(f>>8), byte(f>>16), byte(f>>24))
-	g.Raw(0xC1, 0xE9, 32-g.env.slotBits())
 }
 
 // group emits the minis of one owner, each behind its switch.
@@ -433,60 +431,8 @@ func (g *generator) switched(gr *Group, m *Mini) error {
 
 // measure is the length of a mini's code, with short or long jumps inside as g.far says.
 func (g *generator) measure(m *Mini) (int, error) {
-	t := generator{env: g.env, site: g.site, addr: g.addr, saved: g.saved, pushed: g.pushed, far: g.far}
+	t := generator{env: g.env, site: g.site, addr: g.addr, saved: g.saved, pushed: g.pushed, far: g.far} // minis alone need no more
 	t.Init(g.addr)
 	err := t.mini(m)
 	return t.Len(), err
-}
-
-// SlowStub makes the stub of an island that finds or claims a thread block. It is entered with the first slot's block in rcx
-// and the address to go on at in rax, and keeps every other register.
-func SlowStub(env *Env, addr uint64) ([]byte, error) {
-	var a x86.Asm
-	a.Init(addr)
-	probe, next, wrapped, claimed, done := a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel()
-	a.Push(x86.RDX)
-	a.Push(x86.RSI)
-	a.Push(x86.RDI)
-	a.MovFS(x86.RSI, 0)
-	a.MovImm32(x86.RDI, 64) // slots to look at before the overflow block is taken
-	a.Bind(probe)
-	a.MovRM(x86.RDX, x86.RCX, 0)
-	a.CmpRR(x86.RDX, x86.RSI)
-	a.Jcc(x86.CondE, done)
-	a.TestRR(x86.RDX, x86.RDX)
-	a.Jcc(x86.CondNE, next)
-	a.MovRR(x86.RDX, x86.RAX) // not pushed: no word on a stack may look like an address in an island
-	a.XorRR(x86.RAX, x86.RAX)
-	a.LockCmpxchgMR(x86.RCX, 0, x86.RSI)
-	a.MovRR(x86.RAX, x86.RDX)
-	a.Jcc(x86.CondE, claimed)
-	a.Bind(next)
-	a.Lea(x86.RCX, x86.RCX, int32(env.BlockSize))
-	a.MovImm64(x86.RDX, env.DataAddr+uint64(env.Slots*env.BlockSize))
-	a.CmpRR(x86.RCX, x86.RDX)
-	a.Jcc(x86.CondB, wrapped)
-	a.MovImm64(x86.RCX, env.DataAddr)
-	a.Bind(wrapped)
-	a.SubRI(x86.RDI, 1)
-	a.Jcc(x86.CondNE, probe)
-	a.MovImm64(x86.RCX, env.DataAddr+uint64(env.Slots*env.BlockSize))
-	a.Bind(claimed)
-	a.MovRR(x86.RDX, x86.RCX)
-	a.MovImm64(x86.RSI, env.DataAddr)
-	a.SubRR(x86.RDX, x86.RSI)
-	a.ShrRI(x86.RDX, log2(env.BlockSize))
-	a.MovImm64(x86.RSI, env.ClaimsAddr)
-	a.AddRR(x86.RDX, x86.RSI)
-	a.MovImm32(x86.RSI, 1)
-	a.MovMR8(x86.RDX, 0, x86.RSI)
-	a.Bind(done)
-	a.Pop(x86.RDI)
-	a.Pop(x86.RSI)
-	a.Pop(x86.RDX)
-	a.JmpReg(x86.RAX)
-	if err := a.Finish(); err != nil {
-		return nil, fmt.Errorf("slow stub: %w", err)
-	}
-	return a.Bytes(), nil
 }

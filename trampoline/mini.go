@@ -230,9 +230,9 @@ func (g *generator) leaf(e *Expr) error {
 
 // original loads into rax what a register held at the point.
 func (g *generator) original(r x86.Reg) {
-	for i, s := range g.saved {
-		if s == r {
-			g.MovRM(x86.RAX, x86.RSP, int32(g.pushed-8*(i+1)))
+	for _, s := range g.saved {
+		if s.reg == r {
+			g.MovRM(x86.RAX, x86.RSP, int32(g.pushed-s.depth))
 			return
 		}
 	}

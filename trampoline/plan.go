@@ -30,10 +30,14 @@ const (
 	shortLen = 2 // jmp rel8
 )
 
-// A Mark says that a point is served before displaced instruction Index of its site (len(Insts) = behind the last).
+// A Mark says that a point is served before displaced instruction Index of its site (len(Insts) = behind the last), and what
+// code there must keep: of the general registers all but the dead ones, the flags and the red zone if they are set.
 type Mark struct {
-	Index int
-	Point Point
+	Index   int
+	Point   Point
+	Dead    x86.RegSet
+	Flags   bool
+	RedZone bool
 }
 
 // A Site is a run of instructions that moves into a base trampoline, and how control gets there.
@@ -133,6 +137,7 @@ type run struct {
 	pad    Pad
 	host   *run          // for Evicted
 	marks  map[Point]int // instruction index in the body
+	site   *Site         // of a plan that is extended: it stays as it is
 }
 
 type planner struct {
@@ -157,11 +162,16 @@ func (m *planner) place(p Point) string {
 	if lo, hi := m.written(r); lo/PageSize != (hi-1)/PageSize || r.tactic == Short && r.pad.Addr/PageSize != (r.pad.Addr+jumpLen-1)/PageSize {
 		return "its jump would cross a page, which cannot be written at once"
 	}
-	r.marks = map[Point]int{p: i}
-	if p.Kind == CallPost {
-		r.marks[p] = max(i, r.lo) // at the call that follows
-	}
+	r.marks = map[Point]int{p: max(m.markAt(p, i), r.lo)} // its run begins later behind an endbr64, and at the next call
 	return m.merge(r)
+}
+
+// markAt is the instruction before which a point is served.
+func (m *planner) markAt(p Point, i int) int {
+	if p.Kind == Behind {
+		return i + 1
+	}
+	return i
 }
 
 // written is the range of bytes that change at the site itself.
@@ -179,9 +189,14 @@ func (m *planner) written(r *run) (lo, hi uint64) {
 func (m *planner) way(p Point, i int) (*run, string) {
 	in := &m.Insts[i]
 	switch p.Kind {
+	case Before, Behind, Taken:
+		return m.anywhere(p, i)
 	case FuncEntry:
 		if in.Endbr && i+1 < len(m.Insts) {
 			i++
+		}
+		if m.loopsTo(in.Addr) || m.loopsTo(m.Insts[i].Addr) {
+			return nil, "a loop leads back to it, and going round cannot be told from entering"
 		}
 		return m.forward(i, 0)
 	case CallPost:
@@ -444,6 +459,9 @@ func (m *planner) join(a, b *run) string {
 		return "it overlaps another point that has no room of its own"
 	}
 	if a.lo == b.lo && a.hi == b.hi {
+		if a.tactic == Retarget {
+			a.tactic = b.tactic // a branch that is retargeted serves those only who go where it leads
+		}
 		a.marks = both(a.marks, b.marks)
 		return ""
 	}
@@ -470,7 +488,7 @@ func (m *planner) join(a, b *run) string {
 
 // joins reports whether a run may become part of a longer one.
 func (r *run) joins() bool {
-	return r.tactic != Short && r.tactic != Evicted && r.tactic != Punned && r.tactic != hosting
+	return r.site == nil && r.tactic != Short && r.tactic != Evicted && r.tactic != Punned && r.tactic != hosting
 }
 
 func both(a, b map[Point]int) map[Point]int {
@@ -506,26 +524,32 @@ func (m *planner) site(r *run) *Site {
 		if p.Kind == FuncEntry {
 			at = 0 // behind an endbr64 that is not part of the site
 		}
-		s.Marks = append(s.Marks, Mark{at, p})
+		s.Marks = append(s.Marks, m.mark(p, at, r))
 	}
+	s.sortMarks()
+	return s
+}
+
+func (s *Site) sortMarks() {
 	sort.Slice(s.Marks, func(i, j int) bool {
 		a, b := s.Marks[i], s.Marks[j]
 		return a.Index < b.Index || a.Index == b.Index && markOrder(a.Point.Kind) < markOrder(b.Point.Kind)
 	})
-	return s
 }
 
 // markOrder puts what happens first first where two points meet at one instruction: a call returns, then the function goes on.
 func markOrder(k PointKind) int {
 	switch k {
-	case CallPost:
+	case CallPost, Behind:
 		return 0
 	case FuncEntry:
 		return 1
-	case CallPre:
+	case Before:
 		return 2
+	case CallPre:
+		return 3
 	}
-	return 3
+	return 4
 }
 
 // A Way is where the jumps of a site lead to: to its base trampoline, or to stubs that lead there.

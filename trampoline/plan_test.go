@@ -1,6 +1,7 @@
 package trampoline
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
@@ -199,24 +200,35 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// followPushes goes through the code from its first byte to its last: jumps inside it never leave a push undone. The sample's
-// own instructions push nothing.
+// followPushes goes through the code from its first byte to its last. Behind a jump that is always taken the span says with what
+// somebody comes there; whoever jumps inside the code comes with as much as the span says of where it leads. The sample's own
+// instructions push nothing.
 func followPushes(b *Base, at uint64) error {
-	pushed, covered := 0, 0
+	pushed, covered, known := 0, 0, false
 	for _, in := range decodeAll(b.Code, at) {
 		off := int(in.Addr - at)
 		sp, ok := b.SpanAt(off)
 		if !ok {
 			return fmt.Errorf("offset %#x is in no span", off)
 		}
+		if !known {
+			pushed = sp.Pushed
+		}
 		if sp.Pushed != pushed {
 			return fmt.Errorf("offset %#x: %d bytes pushed, the span says %d", off, pushed, sp.Pushed)
 		}
 		pushed += stackEffect(in, b.Code[off:off+in.Len])
 		covered += in.Len
+		if to, ok := b.SpanAt(int(in.Target - at)); ok && in.RelLen != 0 && to.Pushed != pushed {
+			return fmt.Errorf("offset %#x: leads with %d bytes pushed to where the span says %d", off, pushed, to.Pushed)
+		}
+		known = in.Flow != x86.FlowJump && in.Flow != x86.FlowRet
+		if !known && in.Target-at >= uint64(len(b.Code)) && pushed != 0 && in.Target != slowAt {
+			return fmt.Errorf("offset %#x: leaves with %d bytes on the stack", off, pushed)
+		}
 	}
-	if pushed != 0 || covered != len(b.Code) {
-		return fmt.Errorf("%d bytes are left on the stack", pushed)
+	if covered != len(b.Code) {
+		return fmt.Errorf("%d bytes of %d are code", covered, len(b.Code))
 	}
 	return nil
 }
@@ -231,6 +243,8 @@ func stackEffect(in x86.Inst, code []byte) int {
 		return -8
 	case op == 0x8D && code[0] == 0x48 && in.ModRM == 0x64 && code[len(code)-2] == 0x24: // lea disp8(%rsp), %rsp
 		return -int(int8(code[len(code)-1]))
+	case op == 0x8D && code[0] == 0x48 && in.ModRM == 0xA4 && code[len(code)-5] == 0x24: // lea disp32(%rsp), %rsp
+		return -int(int32(binary.LittleEndian.Uint32(code[len(code)-4:])))
 	}
 	return 0
 }

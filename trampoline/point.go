@@ -18,9 +18,12 @@ const (
 	TailInd                    // before an indirect jmp to another function
 	CallPre                    // before a call
 	CallPost                   // behind a call, where it returns to
+	Before                     // before any instruction
+	Behind                     // behind any instruction, when control goes on with the one that follows it
+	Taken                      // when a direct jump or conditional jump is taken
 )
 
-var pointNames = [...]string{"entry", "return", "tail jump", "conditional tail jump", "indirect tail jump", "call", "behind call"}
+var pointNames = [...]string{"entry", "return", "tail jump", "conditional tail jump", "indirect tail jump", "call", "behind call", "instruction", "behind instruction", "branch taken"}
 
 // String is the name in messages.
 func (k PointKind) String() string { return pointNames[k] }
@@ -28,8 +31,13 @@ func (k PointKind) String() string { return pointNames[k] }
 // IsExit reports whether the function's activation ends at the point.
 func (k PointKind) IsExit() bool { return k >= Ret && k <= TailInd }
 
+// Anywhere reports whether code at the point has to keep what is free at the doors of functions and at calls: the flags, and
+// what lies below the stack pointer.
+func (k PointKind) Anywhere() bool { return k >= Before }
+
 // A Point is a place in the code of a function where instrumentation may go. Addr is the address of the instruction that
-// the probe runs before; for CallPost it is where the call returns to.
+// the probe runs before (Behind: behind, Taken: instead of going where it leads at once); for CallPost it is where the call
+// returns to.
 type Point struct {
 	Kind PointKind
 	Addr uint64
@@ -43,6 +51,7 @@ type Body struct {
 	PadEnd func(addr uint64) uint64        // end of the unused padding that starts at addr; addr itself if there is none
 	Pads   func(near uint64) []Pad         // unused padding of 5 bytes within a short jump of near; what it returns is reserved
 	Hidden string                          // why windows of several instructions are unsafe here ("" = they are safe)
+	Go     bool                            // made by Go's compiler: there is no red zone, and when its stack grows a function begins again
 }
 
 // A Pad is a run of padding bytes between functions.

@@ -126,6 +126,12 @@ func (a *Asm) LeaAddr(dst Reg, addr uint64) {
 	a.refAddr(addr)
 }
 
+// AddAddr emits add addr(%rip), dst.
+func (a *Asm) AddAddr(dst Reg, addr uint64) {
+	a.Raw(0x48|rexRB(dst, 0), 0x03, 0x05|byte(dst&7)<<3)
+	a.refAddr(addr)
+}
+
 // IncM emits [base+disp]++, 64 bits.
 func (a *Asm) IncM(base Reg, disp int32) { a.rm(0xFF, 0, base, disp) }
 

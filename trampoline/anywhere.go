@@ -1,0 +1,104 @@
+package trampoline
+
+import "culprit/trampoline/x86"
+
+// Points in the middle of functions: single instructions, and the edges of the flow graph of which loops are made.
+
+// anywhere finds a way to a point at instruction i that is no door of the function.
+func (m *planner) anywhere(p Point, i int) (*run, string) {
+	in := &m.Insts[i]
+	switch p.Kind {
+	case Taken:
+		if in.Flow != x86.FlowJump && in.Flow != x86.FlowCond {
+			return nil, "it is no jump whose target is known"
+		}
+		if in.RelLen == 4 && !in.PCSensitive {
+			return &run{lo: i, hi: i + 1, tactic: Retarget}, ""
+		}
+		return m.covering(i, i+1)
+	case Behind:
+		return m.behind(i)
+	}
+	if r, why := m.covering(i, i+1); why == "" || in.Flow != x86.FlowCall && in.Flow != x86.FlowCallInd && in.Flow != x86.FlowSyscall {
+		return r, why
+	}
+	if retargetable(in) {
+		return &run{lo: i, hi: i + 1, tactic: Retarget}, ""
+	}
+	return m.before(i)
+}
+
+// behind finds a way to where control goes on behind instruction i.
+func (m *planner) behind(i int) (*run, string) {
+	if ends(&m.Insts[i]) || i+1 == len(m.Insts) || m.Insts[i+1].Addr != m.Insts[i].End() {
+		return nil, "control does not go on behind it"
+	}
+	if m.Hidden == "" && !m.Target(m.Insts[i+1].Addr) {
+		return m.covering(i+1, i+1)
+	}
+	return m.covering(i, i+1) // what follows has other ways in: only those count who come through here
+}
+
+// mostBack is how many instructions before a point its site may begin.
+const mostBack = 4
+
+// covering finds a run that begins at instruction i or a little before it, and reaches to instruction hi at least.
+func (m *planner) covering(i, hi int) (*run, string) {
+	r, why := m.forward(i, 0)
+	if why == "" {
+		return r, ""
+	}
+	for lo := i; lo > i-mostBack && m.extend(lo) == ""; lo-- {
+		if r, again := m.forward(lo-1, 0); again == "" && r.hi >= hi && r.hi > i {
+			return r, ""
+		}
+	}
+	return nil, why
+}
+
+// loopsTo reports whether a jump of the function itself leads to addr. Go's functions jump to their entry when their stack has grown.
+func (m *planner) loopsTo(addr uint64) bool {
+	if m.Go || !m.Target(addr) {
+		return false
+	}
+	for i := range m.Insts {
+		if in := &m.Insts[i]; in.RelLen != 0 && in.Target == addr && in.Flow != x86.FlowCall {
+			return true
+		}
+	}
+	return false
+}
+
+// mark is how a point is served before instruction `at` of a run.
+func (m *planner) mark(p Point, at int, r *run) Mark {
+	k := Mark{Index: at, Point: p}
+	i := r.lo + at
+	if p.Kind == Taken || r.tactic == Retarget {
+		to, inside := m.index[m.Insts[r.lo+at].Target]
+		if !inside || m.Insts[r.lo+at].Flow == x86.FlowCall {
+			return k // at the door of another function
+		}
+		i = to
+	}
+	if i >= len(m.Insts) {
+		return k
+	}
+	dead, flagsDead := x86.Dead(m.Insts[i:], m.straight(i))
+	if p.Kind != TailCond {
+		k.Dead = dead
+	}
+	if p.Kind.Anywhere() {
+		k.Flags = !flagsDead
+		k.RedZone = !m.Go
+	}
+	return k
+}
+
+// straight is the code from instruction i on as far as x86.Dead may look.
+func (m *planner) straight(i int) []byte {
+	end := m.Insts[i].End()
+	for j := i + 1; j < len(m.Insts) && j < i+16 && m.Insts[j].Addr == end; j++ {
+		end = m.Insts[j].End()
+	}
+	return m.Bytes(m.Insts[i].Addr, int(end-m.Insts[i].Addr))
+}

@@ -1,0 +1,154 @@
+package trampoline
+
+import "culprit/trampoline/x86"
+
+// redZone is how many bytes below the stack pointer C code may use without moving it.
+const redZone = 128
+
+// saves reports whether something is saved before the first instruction of ours that would destroy it.
+func (m Mark) saves() bool { return m.RedZone || m.Flags }
+
+// openSize is how many bytes open takes on the stack.
+func (m Mark) openSize() (n int) {
+	if m.RedZone {
+		n = redZone
+	}
+	if m.Flags {
+		n += 2 * 8
+	}
+	return n
+}
+
+// open saves what is live at a mark in the middle of a function before anything else runs: it steps over the red zone and keeps
+// the flags, by way of rax.
+func (g *generator) open(m Mark) {
+	if m.RedZone {
+		g.reserve(redZone)
+	}
+	if m.Flags {
+		g.push(x86.RAX)
+		g.saved = append(g.saved, savedReg{x86.RAX, g.pushed})
+		g.Lahf()
+		g.SetO()
+		g.push(x86.RAX)
+	}
+}
+
+// close undoes open.
+func (g *generator) close(m Mark) {
+	if m.Flags {
+		g.pop(x86.RAX)
+		g.AddAL(0x7F) // 1 overflows, 0 does not
+		g.Sahf()
+		g.pop(x86.RAX)
+	}
+	if m.RedZone {
+		g.reserve(-redZone)
+	}
+	g.saved = nil
+}
+
+// section emits the mini-trampolines of one point: save, find the thread's block, the groups, restore.
+func (g *generator) section(m Mark, groups []Group) error {
+	if len(groups) == 0 {
+		if g.opened {
+			g.close(m)
+			g.opened = false
+		}
+		return nil
+	}
+	g.at(g.before(m))
+	if !g.opened {
+		g.open(m)
+		g.laterGate(m)
+	}
+	g.opened = false
+	kept := len(g.saved)
+	for _, r := range scratch(m, groups) {
+		g.push(r)
+		g.saved = append(g.saved, savedReg{r, g.pushed})
+	}
+	g.findBlock()
+	for i := range groups {
+		if err := g.group(&groups[i]); err != nil {
+			return err
+		}
+	}
+	for i := len(g.saved) - 1; i >= kept; i-- {
+		g.pop(g.saved[i].reg)
+	}
+	g.close(m)
+	return nil
+}
+
+// scratch lists the registers that a section changes and that somebody may still read. Those that the function overwrites
+// unread are among them only where a mini-trampoline reads registers itself.
+func scratch(m Mark, groups []Group) (list []x86.Reg) {
+	use, reads := needs(groups)
+	for _, r := range []x86.Reg{x86.RAX, x86.RCX, x86.RDX} {
+		if use.Has(r) && (reads || !m.Dead.Has(r)) && !(r == x86.RAX && m.Flags) {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// needs tells which registers the groups change, and whether they read what registers held at the point.
+func needs(groups []Group) (use x86.RegSet, reads bool) {
+	use = 1<<x86.RAX | 1<<x86.RCX
+	for _, g := range groups {
+		for i := range g.Minis {
+			m := &g.Minis[i]
+			reads = reads || m.Expr.readsRegisters() || m.Cond.readsRegisters()
+			if m.Cond != nil || m.Expr != nil && m.Expr.Op > ExWord || m.Op >= WallEnter {
+				use |= 1 << x86.RDX
+			}
+		}
+	}
+	return use, reads
+}
+
+func (e *Expr) readsRegisters() bool {
+	return e != nil && (e.Op == ExArg || e.Op == ExReturn || e.L.readsRegisters() || e.R.readsRegisters())
+}
+
+func (g *generator) push(r x86.Reg) {
+	g.Push(r)
+	g.flush()
+	g.pushed += 8
+}
+
+func (g *generator) pop(r x86.Reg) {
+	g.Pop(r)
+	g.flush()
+	g.pushed -= 8
+}
+
+// reserve moves the stack pointer down by n bytes, or up by -n.
+func (g *generator) reserve(n int) {
+	g.Lea(x86.RSP, x86.RSP, int32(-n))
+	g.flush()
+	g.pushed += n
+}
+
+// findBlock leaves the address of the thread's block in rcx: the slot that the thread pointer hashes to, if it is its own.
+func (g *generator) findBlock() {
+	found := g.NewLabel()
+	g.MovFS(x86.RAX, 0)
+	g.hash()
+	g.ShlRI(x86.RCX, log2(g.env.BlockSize))
+	g.AddAddr(x86.RCX, g.env.SlowAddr+slowDataOff)
+	g.CmpMR(x86.RCX, 0, x86.RAX)
+	g.JccNear(x86.CondNE, g.outOfLine(func() {
+		g.LeaRIP(x86.RAX, found)
+		g.JmpAddr(g.env.SlowAddr)
+	}))
+	g.Bind(found)
+}
+
+// hash leaves the slot of the thread pointer in rax in rcx: imul $hashFactor, %eax, %ecx; shr $32-bits, %ecx.
+func (g *generator) hash() {
+	f := uint32(hashFactor)
+	g.Raw(0x69, 0xC8, byte(f), byte(f>>8), byte(f>>16), byte(f>>24))
+	g.Raw(0xC1, 0xE9, 32-g.env.slotBits())
+}
