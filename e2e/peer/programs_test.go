@@ -19,18 +19,28 @@ import (
 // everywhere is a metric that counts at the entry and at all exits of every function of the program and its libraries.
 var everywhere = metric("everywhere", nil, "foreach f in $procedures { append preInsn f.entry (* everywhere++; *) prepend preInsn f.return (* everywhere++; *) }")
 
+// calling is a timer that runs while a thread is in any function itself, and stands still while it calls another: points before and
+// behind every call there is.
+var calling = define("wallTimer", "calling", nil, []string{"foreach f in $procedures { append preInsn f.entry (* startWallTimer(calling); *)",
+	"foreach c in f.calls { append preInsn c (* stopWallTimer(calling); *) prepend postInsn c (* startWallTimer(calling); *) } }"})
+
 // everyFunctionMoves: there, each function of the program and its libraries is moved as a whole. culprit moves the instructions
 // at the points that it needs and no more; here it moves those at every entry and every exit of all functions of everything
-// that is mapped, in one step, and the program does each of its cases meanwhile.
+// that is mapped, in one step, then those at every call, and the program does each of its cases meanwhile.
 func everyFunctionMoves(t *testing.T) {
-	s := attach(t, "peer.c", everywhere)
+	s := attach(t, "peer.c", everywhere, calling)
 	for range rounds(2, 50) {
-		s.enable("everywhere")
-		s.run("every", 300)
-		s.disable()
-		s.run("every", 300)
+		for _, metric := range []string{"everywhere", "calling"} {
+			s.enable(metric)
+			s.run("every", 300)
+			s.disable()
+			s.run("every", 300)
+		}
 	}
 	probes := s.d.Probes()
+	if v := s.value("calling"); v <= 0 {
+		t.Errorf("%.4f s in functions themselves", v)
+	}
 	t.Logf("%d points of all functions; %.0f passes; %d functions left out", probes.Inserted, s.value("everywhere"), len(probes.Refused))
 	if probes.Inserted < 4000 || s.value("everywhere") < 100_000 {
 		t.Errorf("only %d points and %.0f passes", probes.Inserted, s.value("everywhere"))
