@@ -7,6 +7,7 @@ import (
 
 	"culprit/daemon"
 	"culprit/grid"
+	"culprit/internal/require"
 )
 
 const (
@@ -32,12 +33,10 @@ func (s *subject) standing(on, vain []string) {
 	s.enable(pairs...)
 	enabled := time.Now()
 	time.Sleep(stackTime)
-	least := time.Since(enabled).Seconds()
 	for _, f := range on {
-		if w := s.d.Weight(s.key(inclusive+f).Focus, "cpu"); w < 0.5 {
-			s.t.Errorf("%s is on %.0f %% of the stacks that were sampled", f, 100*w)
-		}
+		s.sampled(f)
 	}
+	least := time.Since(enabled).Seconds()
 	for _, f := range vain {
 		if w := s.d.Weight(s.key(inclusive+f).Focus, "cpu"); w > 0 {
 			s.t.Errorf("%s was not entered and is on %.0f %% of the stacks", f, 100*w)
@@ -54,6 +53,18 @@ func (s *subject) standing(on, vain []string) {
 	for _, f := range vain {
 		s.want(inclusive+f, 0)
 	}
+}
+
+// sampled waits until most of the stacks that were sampled have a function: soon, except on a busy machine.
+func (s *subject) sampled(function string) {
+	s.t.Helper()
+	weight := 0.0
+	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if weight = s.d.Weight(s.key(inclusive+function).Focus, "cpu"); weight > 0.5 {
+			return
+		}
+	}
+	s.t.Errorf("%s is on %.0f %% of the stacks that were sampled", function, 100*weight)
 }
 
 // finishes releases the thread and compares all calls.
@@ -75,6 +86,7 @@ func (s *subject) finishes(calls ...string) {
 // stacks, and attaches to it then.
 func undisturbed(t *testing.T) *subject {
 	t.Helper()
+	require.Root(t) // who may not sample stacks sees none
 	p, bin := begin(t, "peerstack.c")
 	s := &subject{session: &session{t: t}, p: p, bin: bin}
 	s.tell("enter", "IN three")
