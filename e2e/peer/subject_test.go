@@ -2,6 +2,7 @@ package peer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -112,16 +113,26 @@ func (s *session) keysOf(pairs []string) (keys []grid.PairKey) {
 	return keys
 }
 
-// enable begins to measure pairs; all must be possible.
+// enable begins to measure pairs; all must be possible, though perhaps not at once on a machine that is so busy that a thread
+// does not stop in time.
 func (s *session) enable(pairs ...string) {
 	s.t.Helper()
-	for _, r := range s.d.Enable(s.keysOf(pairs), &s.sums) {
-		if r.Err != nil {
-			s.t.Fatalf("%s: %v", r.Key, r.Err)
-		}
-	}
 	for _, p := range pairs {
 		s.on[p] = true
+	}
+	deadline := time.Now().Add(patience)
+	for keys := s.keysOf(pairs); len(keys) > 0; {
+		var later []grid.PairKey
+		for _, r := range s.d.Enable(keys, &s.sums) {
+			var deferred grid.ErrDeferred
+			switch {
+			case errors.As(r.Err, &deferred) && time.Now().Before(deadline):
+				later = append(later, r.Key)
+			case r.Err != nil:
+				s.t.Fatalf("%s: %v", r.Key, r.Err)
+			}
+		}
+		keys = later
 	}
 }
 
