@@ -61,7 +61,7 @@ func (t *target) remove() error {
 	var sites []*site
 	for _, s := range t.sites {
 		if s.base != nil {
-			s.groups = make([][]ownedGroup, len(s.Marks))
+			clear(s.groups)
 			sites = append(sites, s)
 		}
 	}

@@ -159,6 +159,20 @@ func (t *target) callee(o *object, c image.CallSite) *function {
 	return t.functionAt(c.Target + o.bias)
 }
 
+// Loop implements pcl.Env.
+func (t *target) Loop(id pcl.FuncID, name string) (number int, ok bool) {
+	f := t.funcs[id]
+	if f == nil {
+		return 0, false
+	}
+	for i, l := range f.findLoops() {
+		if l.Name == name {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
 // Start implements pcl.Env: main and the functions that threads were seen to start with.
 func (t *target) Start() []pcl.FuncID { return distinct(append(t.Named("main"), t.threads.roots()...)) }
 
@@ -187,9 +201,11 @@ func (t *target) Flavors() []string { return []string{"any", "unix", "c", "cxx",
 
 // pointsOf returns the points of a function that a request names: none behind a call that never comes back.
 func (f *function) pointsOf(r pcl.Request) []trampoline.Point {
-	switch r.Where {
-	case pcl.Entry, pcl.Return:
+	switch {
+	case r.Where == pcl.Entry, r.Where == pcl.Return:
 		return f.points[r.Where]
+	case r.Where.OfLoop():
+		return f.loopPoints(r.Where, r.Site)
 	}
 	i := 2 * r.Site
 	if r.Post {

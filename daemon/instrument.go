@@ -250,6 +250,11 @@ func (t *target) reachable(r *pcl.Request) error {
 	if r.Where == pcl.Call && r.Post && f.reachedOtherwise(r.Site) && !repeatable(r) {
 		return &process.Refused{Point: f.fn.Name + ", behind call", Reason: "a branch leads there too, and would be counted as a return"}
 	}
+	if r.Where.OfLoop() {
+		if err := t.planLoop(f, r.Where, r.Site); err != nil {
+			return err
+		}
+	}
 	for _, pt := range f.pointsOf(*r) {
 		if _, refusal := f.plan.SiteOf(pt); refusal != nil {
 			return &process.Refused{Point: f.fn.Name + ", " + pt.Kind.String(), Reason: refusal.Reason}

@@ -10,7 +10,7 @@ import (
 type site struct {
 	*trampoline.Site
 	t      *target
-	groups [][]ownedGroup // by mark
+	groups map[trampoline.Point][]ownedGroup
 
 	base     *trampoline.Base // what is patched in now; nil = the original bytes are there
 	baseAddr uint64
@@ -45,26 +45,16 @@ func (t *target) siteOf(f *function, pt trampoline.Point) (*site, error) {
 	}
 	s := t.sites[planned.Addr]
 	if s == nil {
-		s = &site{Site: planned, t: t, groups: make([][]ownedGroup, len(planned.Marks))}
+		s = &site{Site: planned, t: t, groups: map[trampoline.Point][]ownedGroup{}}
 		t.sites[planned.Addr] = s
 	}
 	return s, nil
 }
 
-func (s *site) mark(pt trampoline.Point) int {
-	for i, m := range s.Marks {
-		if m.Point == pt {
-			return i
-		}
-	}
-	panic("BUG: a site does not serve the point that it was found by")
-}
-
 // add puts a part's group at a mark; prepend puts its code first within the part's own.
 func (s *site) add(pt trampoline.Point, p *part, minis []trampoline.Mini, prepend bool) {
-	i := s.mark(pt)
-	for k := range s.groups[i] {
-		if g := &s.groups[i][k]; g.part == p {
+	for k := range s.groups[pt] {
+		if g := &s.groups[pt][k]; g.part == p {
 			if prepend {
 				g.group.Minis = append(append([]trampoline.Mini(nil), minis...), g.group.Minis...)
 			} else {
@@ -73,19 +63,19 @@ func (s *site) add(pt trampoline.Point, p *part, minis []trampoline.Mini, prepen
 			return
 		}
 	}
-	s.groups[i] = append(s.groups[i], ownedGroup{p, trampoline.Group{Owner: p.owner, Minis: minis}})
+	s.groups[pt] = append(s.groups[pt], ownedGroup{p, trampoline.Group{Owner: p.owner, Minis: minis}})
 }
 
 // drop removes a part's groups.
 func (s *site) drop(p *part) {
-	for i, list := range s.groups {
+	for pt, list := range s.groups {
 		kept := list[:0:0]
 		for _, g := range list {
 			if g.part != p {
 				kept = append(kept, g)
 			}
 		}
-		s.groups[i] = kept
+		s.groups[pt] = kept
 	}
 }
 
@@ -107,9 +97,9 @@ func (s *site) generate() (*trampoline.Base, room, error) {
 	if sp == nil {
 		return nil, room{}, &process.Refused{Point: "code at " + hex(s.Addr), Reason: "no trampoline memory within 2 GiB"}
 	}
-	groups := make([][]trampoline.Group, len(s.groups))
-	for i, l := range s.groups {
-		for _, g := range l {
+	groups := make([][]trampoline.Group, len(s.Marks))
+	for i, m := range s.Marks {
+		for _, g := range s.groups[m.Point] {
 			groups[i] = append(groups[i], g.group)
 		}
 	}

@@ -75,6 +75,10 @@ type function struct {
 	points map[pcl.Where][]trampoline.Point
 	reason string // why it cannot be instrumented at all
 
+	looked  bool // for loops
+	loops   []image.Loop
+	noLoops string // why they are not known
+
 	rate   float64 // calls per second when last measured
 	rateAt float64 // session time of that, 0 = never
 }
@@ -154,6 +158,7 @@ func (f *function) body() *trampoline.Body {
 		PadEnd: func(addr uint64) uint64 { return f.obj.PadEnd(addr-b) + b },
 		Pads:   f.obj.padsNear,
 		Hidden: f.flow.Hidden,
+		Go:     f.obj.IsGo(),
 	}
 }
 

@@ -126,7 +126,7 @@ func (c *codeChecker) insertion(s *syntax.Stmt) {
 		return
 	}
 	if !t.isPoint() {
-		c.fail(s.Expr.Pos, "found %v, expected a point: .entry, .return, or a call site out of .calls", t)
+		c.fail(s.Expr.Pos, "found %v, expected a point: .entry, .return, a call site out of .calls, or .enter, .exit, .start_iter, .end_iter of a loop", t)
 		return
 	}
 	if t == tReturn && s.Post {
@@ -166,14 +166,18 @@ func (c *codeChecker) primitive(e *syntax.Expr) {
 	}
 }
 
-// setsFlag: what is not "flag = 1" at an entry or "flag = 0" at a return cannot belong to an activation.
+// begins and ends tell where an activation of a function or of a loop begins and ends.
+func begins(t typ) bool { return t == tEntry || t == tLoopEnter }
+func ends(t typ) bool   { return t == tReturn || t == tLoopExit }
+
+// setsFlag: what is not "flag = 1" where something begins or "flag = 0" where it ends cannot belong to an activation.
 func (c *codeChecker) setsFlag(e *syntax.Expr) {
 	if !c.flag || e.X.Text != c.own {
 		return
 	}
 	if e.Kind == syntax.Assign && e.Text == "=" && !c.post {
 		n, isNumber := wholeNumber(e.Y)
-		if isNumber && (n != 0 && c.point == tEntry || n == 0 && c.point == tReturn) {
+		if isNumber && (n != 0 && begins(c.point) || n == 0 && ends(c.point)) {
 			return
 		}
 	}
@@ -254,7 +258,7 @@ func (c *codeChecker) timer(e *syntax.Expr, kind Kind, start bool) {
 		c.fail(e.Pos, "found %s for a base of kind %v, expected one for this kind", e.Text, c.out.kind)
 		return
 	}
-	if c.post || start && c.point != tEntry || !start && c.point != tReturn {
+	if c.post || start && !begins(c.point) || !start && !ends(c.point) {
 		c.out.plain = true
 	}
 }

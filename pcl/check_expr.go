@@ -116,11 +116,7 @@ func (c *codeChecker) index(e *syntax.Expr) typ {
 	if n >= int64(len(c.up)) {
 		return c.fail(e.Y.Pos, "found $constraint[%d], expected at most [%d] for this path", n, len(c.up)-1)
 	}
-	if t := c.up[n]; t != tLoop {
-		return t
-	}
-	c.note(e.Pos, "a loop", "points of loops")
-	return tLoop
+	return c.up[n]
 }
 
 func (c *codeChecker) field(e *syntax.Expr) typ {

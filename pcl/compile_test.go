@@ -211,7 +211,23 @@ m@/Code/work.c/leaf: counter
 	{"seventh argument", `metric m { name "m"; ` + head + ` base is counter { append preInsn $start.entry (* m += $arg[6]; *) } }`, "m", "arguments that are passed on the stack"},
 	{"typed argument", `metric m { name "m"; ` + head + ` base is counter { append preInsn $start.entry (* m += $arg[1]->len; *) } }`, "m", "types of arguments out of DWARF"},
 	{"line", `metric m { name "m"; ` + head + ` base is counter { append preInsn $line("a.c", 3) (* m++; *) } }`, "m", "a point by source line"},
-	{"loop", `metric m { name "m"; ` + head + ` constraint l /Code/*/* is counter { append preInsn $constraint[0].enter (* l = 1; *) } base is counter { } }`, "m@/Code/work.c/work/loop_1", "points of loops"},
+	{"loop as a flag", `metric m { name "m"; ` + head + ` constraint l /Code/*/* is counter { append preInsn $constraint[0].enter (* l = 1; *) prepend preInsn $constraint[0].exit (* l = 0; *) } base is counter { append preInsn $exit.entry constrained (* m++; *) } }`, "m@/Code/work.c/work/loop_1.1", `
+m@/Code/work.c/work/loop_1.1: counter
+  counter m
+  counter l
+  append preInsn 10.enter[1] { enter l }
+  prepend preInsn 10.exit[1] { leave l }
+  append preInsn 40.entry if l { m += 1 }
+`},
+	{"turns of a loop", `metric m { name "m"; ` + head + ` constraint l /Code/*/* is replace wallTimer { append preInsn $constraint[0].start_iter (* startWallTimer(m); *)
+			prepend preInsn $constraint[0].end_iter (* stopWallTimer(m); *) if ($constraint[0].name == "loop_1") append preInsn $constraint[1].entry (* stopWallTimer(m); *) } base is wallTimer { } }`, "m@/Code/work.c/work/loop_1", `
+m@/Code/work.c/work/loop_1: wallTimer
+  wallTimer m
+  append preInsn 10.start_iter[0] { timerStart m }
+  prepend preInsn 10.end_iter[0] { timerStop m }
+  append preInsn 10.entry { timerStop m }
+`},
+	{"no such loop", `metric m { name "m"; ` + head + ` constraint l /Code/*/* is replace counter { append preInsn $constraint[0].enter (* m++; *) } base is counter { } }`, "m@/Code/work.c/work/loop_7", "the target has no such loop"},
 	{"global id", `metric m { name "m"; ` + head + ` base is counter { append preInsn $start.entry (* m += $globalId; *) } }`, "m", "$globalId is not in this version"},
 	{"division", `metric m { name "m"; ` + head + ` base is counter { append preInsn $start.entry (* m += 4 / 2; *) } }`, "m", "a primitive that divides"},
 	{"symbol", `metric m { name "m"; ` + head + ` base is counter { append preInsn $start.entry (* m += readSymbol("x"); *) } }`, "m", "read the target's variables"},

@@ -95,6 +95,12 @@ func (e *fakeEnv) CallSites(id FuncID) []CallSite {
 	return out
 }
 
+// Loop: every function has the loops loop_1 and loop_1.1.
+func (e *fakeEnv) Loop(id FuncID, name string) (int, bool) {
+	n, ok := map[string]int{"loop_1": 0, "loop_1.1": 1}[name]
+	return n, ok && e.find(id).id == id
+}
+
 func (e *fakeEnv) Start() []FuncID { return e.Named("main") }
 func (e *fakeEnv) Exit() []FuncID  { return e.Named("exit") }
 

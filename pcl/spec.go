@@ -32,6 +32,8 @@ type Env interface {
 	FuncModule(FuncID) string
 	// CallSites lists the calls of a function in order of address.
 	CallSites(FuncID) []CallSite
+	// Loop resolves /Code/<module>/<function>/<loop> for a function of that name; ok is false if it has no such loop.
+	Loop(f FuncID, name string) (number int, ok bool)
 	// Start and Exit are $start and $exit: main and the thread roots; exit, _exit, pthread_exit.
 	Start() []FuncID
 	Exit() []FuncID
@@ -83,13 +85,21 @@ const (
 	Entry  Where = iota
 	Return       // every exit: ret, tail jmp, tail jcc
 	Call         // one call site: Request.Site
+	// Points of the loop with the number Request.Site.
+	LoopEnter     // where control comes into it
+	LoopExit      // where control goes out of it, returns from inside included
+	LoopStartIter // where a turn begins: its head
+	LoopEndIter   // where control goes back from the end of a turn to the next
 )
+
+// OfLoop reports whether the points belong to a loop.
+func (w Where) OfLoop() bool { return w >= LoopEnter }
 
 // A Request asks for code at all points of one kind of one function.
 type Request struct {
 	Func    FuncID
 	Where   Where
-	Site    int   // call site index, for Call
+	Site    int   // number of the call site or loop, for Call and the points of loops
 	Post    bool  // postInsn (after the instruction); else preInsn
 	Prepend bool  // first at the point; else last
 	Guards  []int // variables that must be non-zero, tested in order

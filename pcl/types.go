@@ -21,6 +21,8 @@ const (
 	tEntry
 	tReturn
 	tCall
+	tLoopEnter
+	tLoopExit
 	tOtherPoint // of a loop or of a source line
 	tTimer
 	tArgs // $arg without an index
@@ -30,7 +32,7 @@ const (
 
 var typeNames = [...]string{"an error", "nothing", "a number", "a fraction", "a string", "a list of numbers", "a list of fractions",
 	"a list of strings", "a function", "a module", "a list of modules", "a loop", "the entry of a function", "the return of a function",
-	"a call site", "a point", "a timer", "the arguments", "an argument", "an address"}
+	"a call site", "the enter of a loop", "the exit of a loop", "a point", "a timer", "the arguments", "an argument", "an address"}
 
 func (t typ) String() string { return typeNames[t] }
 
@@ -47,7 +49,7 @@ func (t typ) element() typ {
 		return tString
 	case tModules:
 		return tModule
-	case tProcs, tCall, tEntry, tReturn:
+	case tProcs, tCall, tEntry, tReturn, tLoopEnter, tLoopExit:
 		return t
 	}
 	return tBad
@@ -63,7 +65,7 @@ var environment = map[string]typ{"$start": tProcs, "$exit": tProcs, "$procedures
 var fields = map[typ]map[string]typ{
 	tProcs:  {"name": tString, "entry": tEntry, "return": tReturn, "calls": tCall},
 	tModule: {"name": tString, "funcs": tProcs},
-	tLoop:   {"name": tString, "enter": tOtherPoint, "exit": tOtherPoint, "start_iter": tOtherPoint, "end_iter": tOtherPoint},
+	tLoop:   {"name": tString, "enter": tLoopEnter, "exit": tLoopExit, "start_iter": tOtherPoint, "end_iter": tOtherPoint},
 }
 
 // timers are the primitives that take the metric's own timer.

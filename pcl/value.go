@@ -189,12 +189,45 @@ func (c *compiler) chosen(e *syntax.Expr) (value, error) {
 			return value{}, noFunction(elems[0], elems[1])
 		}
 		return value{typ: tProcs, procs: fns}, nil
+	case tLoop:
+		return c.loop(elems)
 	case tInt:
 		n, err := c.env.Object(c.cons.hierarchy, slices.Clone(elems))
 		return value{typ: tInt, n: int64(n)}, err
 	default:
 		return value{typ: tString, s: last}, nil
 	}
+}
+
+// loop finds a loop in all functions of the name that have it.
+func (c *compiler) loop(elems []string) (value, error) {
+	v := value{typ: tLoop, s: elems[2]}
+	for _, f := range unique(c.env.Function(elems[0], elems[1])) {
+		if n, ok := c.env.Loop(f, elems[2]); ok {
+			v.points = append(v.points, point{fn: f, site: n})
+		}
+	}
+	if len(v.points) == 0 {
+		f := grid.Whole().Refine(grid.Code, elems...)
+		return v, grid.ErrRefused{Point: f.String(), Reason: "the target has no such loop"}
+	}
+	return v, nil
+}
+
+// loopPoint is a field of a loop.
+func (v value) loopPoint(field string) value {
+	if field == "name" {
+		return value{typ: tString, s: v.s}
+	}
+	at := map[string]struct {
+		typ   typ
+		where Where
+	}{"enter": {tLoopEnter, LoopEnter}, "exit": {tLoopExit, LoopExit}, "start_iter": {tOtherPoint, LoopStartIter}, "end_iter": {tOtherPoint, LoopEndIter}}[field]
+	out := value{typ: at.typ}
+	for _, p := range v.points {
+		out.points = append(out.points, point{fn: p.fn, where: at.where, site: p.site})
+	}
+	return out
 }
 
 func noFunction(module, function string) error {
@@ -212,6 +245,9 @@ func (c *compiler) evalField(e *syntax.Expr) (value, error) {
 			return value{typ: tString, s: x.s}, nil
 		}
 		return value{typ: tProcs, procs: unique(c.moduleFuncs(x.s))}, nil
+	}
+	if x.typ == tLoop {
+		return x.loopPoint(e.Text), nil
 	}
 	switch e.Text {
 	case "entry":

@@ -50,6 +50,7 @@ type Flow struct {
 	Exits   []Exit              // sorted by Addr
 	Calls   []CallSite          // sorted by Addr
 	Hidden  string              // not "": there may be targets that are not in Targets; why
+	tables  map[uint64][]uint64 // where an indirect jump inside the function may lead, by its address
 }
 
 // In reports whether addr lies in the function.
@@ -87,7 +88,7 @@ func (o *Object) Flow(f *Function) (w *Flow, err error) {
 	if x.lost[f] {
 		return nil, &ErrRefused{Point: f.Name, Reason: whyFragment}
 	}
-	b := &flowBuilder{o: o, f: f, x: x, flow: &Flow{Targets: map[uint64]struct{}{}}}
+	b := &flowBuilder{o: o, f: f, x: x, flow: &Flow{Targets: map[uint64]struct{}{}, tables: map[uint64][]uint64{}}}
 	if err := b.decode(); err != nil {
 		return nil, err
 	}

@@ -78,7 +78,7 @@ func FuzzFrames(f *testing.F) {
 				}
 			}
 		}
-		callSites(&reader{b: b}, pc)
+		callSites(&reader{b: b}, pc, pc)
 		unitOffsets(b)
 		buildIDOf(b)
 		goFunctions(b, pc)

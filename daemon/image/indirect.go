@@ -87,8 +87,9 @@ func addends(in *x86.Inst, p operand, reg byte) []byte {
 
 // distances is what was read of a table of 32-bit distances.
 type distances struct {
-	n     int  // entries up to the first that leads out of the function
-	stray bool // that one leads into a fragment which may belong to the function
+	n     int      // entries up to the first that leads out of the function
+	to    []uint64 // where they lead
+	stray bool     // that one leads into a fragment which may belong to the function
 }
 
 // distanceTables tries every address that the function loads by lea as a jump table, and takes the targets of all that are.
@@ -158,6 +159,7 @@ func (b *flowBuilder) readDistances(table, base uint64) (d distances) {
 			break
 		}
 		b.target(to)
+		d.to = append(d.to, to)
 		d.n++
 	}
 	return d
@@ -174,6 +176,9 @@ func (b *flowBuilder) resolveDistance(i, load int, tables map[uint64]distances) 
 	want := b.bound(load, p.index)
 	table, known := b.loaded(load, p.base)
 	for t, d := range tables {
+		if !known || t == table {
+			b.flow.tables[in.Addr] = append(b.flow.tables[in.Addr], d.to...)
+		}
 		switch {
 		case known && t != table:
 		case known && want != noBound && d.n < want:
@@ -258,7 +263,9 @@ func (b *flowBuilder) resolveAddress(i int) {
 		}
 		b.exit(e)
 	case b.ownTaken && (!tail || b.fromTable(i)):
-		// The labels are known, and one of them it is.
+		for _, r := range b.flow.Parts { // the labels are known, and one of them it is
+			b.flow.tables[in.Addr] = append(b.flow.tables[in.Addr], within(b.x.taken, r)...)
+		}
 	case tail:
 		b.exit(Exit{Addr: in.Addr, Kind: ExitTailInd})
 	default:

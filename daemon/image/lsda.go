@@ -4,6 +4,18 @@ package image
 // base, an optional type table, then the call-site table (GCC's unwind-c.c, parse_lsda_header). ok is false if the data cannot
 // be read, so that pads may be missing.
 func (o *Object) landingPads(f *fde) (pads []uint64, ok bool) {
+	sites, ok := o.padSites(f)
+	for _, s := range sites {
+		pads = append(pads, s.pad)
+	}
+	return pads, ok
+}
+
+// A padSite says that an exception out of a call in [lo, hi) continues at pad.
+type padSite struct{ lo, hi, pad uint64 }
+
+// padSites reads the call-site table of f.
+func (o *Object) padSites(f *fde) (sites []padSite, ok bool) {
 	if f.lsdaLost {
 		return nil, false
 	}
@@ -24,26 +36,26 @@ func (o *Object) landingPads(f *fde) (pads []uint64, ok bool) {
 	if enc := r.u8(); enc != peOmit {
 		r.uleb()
 	}
-	return callSites(r, base)
+	return callSites(r, f.lo, base)
 }
 
-func callSites(r *reader, base uint64) (pads []uint64, ok bool) {
+func callSites(r *reader, start, base uint64) (sites []padSite, ok bool) {
 	enc := r.u8()
 	t := r.part(r.uleb())
 	if r.bad {
 		return nil, false
 	}
 	for len(t.b) > 0 {
-		_, ok1 := t.pointer(enc)
-		_, ok2 := t.pointer(enc)
+		lo, ok1 := t.pointer(enc)
+		n, ok2 := t.pointer(enc)
 		pad, ok3 := t.pointer(enc)
 		t.uleb()
 		if !ok1 || !ok2 || !ok3 || t.bad {
-			return pads, false
+			return sites, false
 		}
 		if pad != 0 {
-			pads = append(pads, base+pad)
+			sites = append(sites, padSite{start + lo, start + lo + n, base + pad})
 		}
 	}
-	return pads, true
+	return sites, true
 }

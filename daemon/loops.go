@@ -1,0 +1,125 @@
+package daemon
+
+import (
+	"fmt"
+
+	"culprit/daemon/image"
+	"culprit/daemon/process"
+	"culprit/grid"
+	"culprit/pcl"
+	"culprit/trampoline"
+)
+
+// Loops are looked for when somebody asks for one: most functions are never asked. Their points extend the function's plan.
+
+// findLoops gives the loops of a function, none where they are not known (noLoops says why). d.mu is held.
+func (f *function) findLoops() []image.Loop {
+	f.analyse()
+	if f.looked || f.flow == nil {
+		return f.loops
+	}
+	f.looked = true
+	loops, err := f.obj.Loops(f.fn, f.flow)
+	if err != nil {
+		f.noLoops = err.Error()
+	}
+	f.loops = loops
+	return loops
+}
+
+// loopPoints are the points of one kind of a loop. Exits of the function inside the loop leave it, too.
+func (f *function) loopPoints(w pcl.Where, number int) (points []trampoline.Point) {
+	loops := f.findLoops()
+	if number >= len(loops) {
+		return nil
+	}
+	l := &loops[number]
+	if w == pcl.LoopStartIter {
+		return []trampoline.Point{{Kind: trampoline.Before, Addr: l.Head + f.obj.bias}}
+	}
+	for _, e := range edgesOf(l, w) {
+		kind := trampoline.Behind
+		if e.Kind == image.EdgeJumps {
+			kind = trampoline.Taken
+		}
+		points = append(points, trampoline.Point{Kind: kind, Addr: e.From + f.obj.bias})
+	}
+	if w != pcl.LoopExit {
+		return points
+	}
+	inside := map[uint64]bool{}
+	for _, a := range l.Leaves {
+		inside[a+f.obj.bias] = true
+	}
+	for _, pt := range f.points[pcl.Return] {
+		if inside[pt.Addr] {
+			points = append(points, pt)
+		}
+	}
+	return points
+}
+
+func edgesOf(l *image.Loop, w pcl.Where) []image.Edge {
+	switch w {
+	case pcl.LoopEnter:
+		return l.Enter
+	case pcl.LoopExit:
+		return l.Exit
+	}
+	return l.Back
+}
+
+// planLoop makes the points of a loop part of the function's plan.
+func (t *target) planLoop(f *function, w pcl.Where, number int) error {
+	loops := f.findLoops()
+	if number >= len(loops) {
+		return &process.Refused{Point: f.fn.Name, Reason: "no such loop: " + f.noLoops}
+	}
+	l := &loops[number]
+	if w != pcl.LoopStartIter {
+		for _, e := range edgesOf(l, w) {
+			if e.Kind != image.EdgeFalls && e.Kind != image.EdgeJumps {
+				return &process.Refused{Point: f.fn.Name + ", " + l.Name, Reason: fmt.Sprintf("%s of it goes by a jump table or an exception, at %#x", w, e.From)}
+			}
+		}
+	}
+	points := f.loopPoints(w, number)
+	if w == pcl.LoopEnter && len(points) == 0 {
+		return &process.Refused{Point: f.fn.Name + ", " + l.Name, Reason: "the function begins inside it"}
+	}
+	for _, grown := range f.plan.Extend(f.body(), points) {
+		if s := t.sites[grown.Addr]; s != nil {
+			s.grown()
+		}
+	}
+	return nil
+}
+
+// grown is called when a site serves more points than before. Its trampolines may begin otherwise from now on, so that what
+// children run in may not be written over: the rooms of old versions stay as they are for good.
+func (s *site) grown() {
+	s.spare = nil
+	s.room.fixed = 0
+}
+
+// ListLoops makes the loops of a function resources below it and returns their names, outer ones first.
+func (d *Daemon) ListLoops(module, name string) (names []string, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, t := range d.targets {
+		for _, id := range t.Function(module, name) {
+			f := t.funcs[id]
+			for _, l := range f.findLoops() {
+				names = append(names, l.Name)
+				d.tree.Add(grid.Code, module, name, l.Name)
+			}
+			if f.noLoops != "" {
+				err = &process.Refused{Point: f.fn.Name, Reason: f.noLoops}
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil, err
+	}
+	return names, nil
+}
