@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -158,5 +159,27 @@ func recursiveBaseTrampoline(t *testing.T) {
 		t.Errorf("%.4f s in down, %.4f s in up below it, in %.4f s", outer, inner, took)
 	}
 	t.Logf("%.4f s in down, %.4f s in up below it, in %.4f s", outer, inner, took)
+	s.end()
+}
+
+// calleesOfDynamicCalls: there, code at a call through a pointer is told whom it calls. Here each function that may be called is
+// counted while the caller is active, so that it is known how often that call led to which, and the call site by itself.
+func calleesOfDynamicCalls(t *testing.T) {
+	callees := []string{"callback_a", "callback_b", "callback_c"}
+	texts := []string{metric("site", nil, `foreach c in $function("dynamic").calls append preInsn c (* site++; *)`)}
+	pairs := []string{"site"}
+	for _, c := range callees {
+		texts = append(texts, define("counter", "of_"+c, []string{"constraint procedureInclusive"},
+			[]string{fmt.Sprintf("append preInsn $function(%q).entry constrained (* of_%s++; *)", c, c)}))
+		pairs = append(pairs, "of_"+c+"@/Code/peer.c/dynamic")
+	}
+	s := attach(t, "peer.c", texts...)
+	s.enable(pairs...)
+	n := s.run("dynamic", rounds(100_000, 10_000_000))
+	s.disable()
+	s.want("site", n["dynamic"])
+	for _, c := range callees {
+		s.want("of_"+c+"@/Code/peer.c/dynamic", n[c])
+	}
 	s.end()
 }

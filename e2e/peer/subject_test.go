@@ -232,7 +232,14 @@ func begin(t *testing.T, source string, args ...string) (*testprog.Prog, string)
 // attach starts a target and measures it with the metrics of the texts beside those of the default library.
 func attach(t *testing.T, source string, texts ...string) *subject {
 	t.Helper()
-	p, bin := begin(t, source)
+	return attachBuilt(t, source, nil, texts...)
+}
+
+// attachBuilt is attach for a target that is compiled with flags of its own.
+func attachBuilt(t *testing.T, source string, flags []string, texts ...string) *subject {
+	t.Helper()
+	bin := testprog.Build(t, filepath.Join("testdata", "targets", source), flags...)
+	p := testprog.StartTarget(t, bin)
 	return &subject{session: measure(t, daemon.Options{}, texts, p.PID), p: p, bin: bin}
 }
 

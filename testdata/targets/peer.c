@@ -7,7 +7,7 @@
 enum { VALUES = 11 };
 static struct {
 	uint64_t zero, four, keep, pair, six, ten, inner, outer, five, gives, callee_a, callee_b, callee_c, caller, maybe, returns, timed, down,
-		up, nest, callback_a, callback_b, callback_c, dynamic, clocks;
+		up, nest, tight, branchy, mixed, callback_a, callback_b, callback_c, dynamic, clocks;
 } tally;
 static uint64_t hash;
 static char wanted[32];
@@ -223,6 +223,59 @@ __attribute__((optimize("no-unroll-loops", "no-tree-vectorize", "no-tree-loop-di
 	}
 }
 
+/* Loops with nothing before or behind those inside them: 20 turns of the innermost one end all three. */
+static volatile uint64_t tight_trips;
+
+NOINLINE void tight(void)
+{
+	volatile int i = 0, j = 0, k = 0;
+	tally.tight++;
+	while (i < 5)
+		while (j < 10)
+			do {
+				tight_trips++;
+				i++, j++, k++;
+			} while (k < 20);
+}
+
+/* Loops whose bodies are conditions. */
+static volatile uint64_t branchy_taken;
+
+NOINLINE void branchy(int n)
+{
+	volatile int i, j;
+	tally.branchy++;
+	for (i = 0; i < n; i++) {
+		if (i % 2 == 0)
+			branchy_taken++;
+		for (j = 0; j < 8; j++)
+			if (i % 2 == 0)
+				branchy_taken++;
+	}
+}
+
+/* Much arithmetic of all kinds in registers, flags that live over several instructions, values below the stack pointer. */
+NOINLINE double mixed(int n, uint64_t *whole, double *fraction)
+{
+	uint64_t a = 1, b = 2, c = 3, d = 5, carry = 0;
+	double x = 1, y = 2, z = 3;
+	tally.mixed++;
+	for (int i = 1; i <= n; i++) {
+		carry += __builtin_add_overflow(a, b << 60, &a);
+		b = (b << 7 | b >> 57) ^ (c + (d * (a | 1) + (b & c)));
+		c += a > b ? d : a < c ? b : carry;
+		d = (d ^ (uint64_t)i) * 0x9e3779b97f4a7c15u;
+		x += y / (z + i);
+		y = x > z ? y * 0.75 + (double)(d & 15) : y + 0.5;
+		z += (x + (y + (z + (x * (y + 1.5))))) * 1e-3;
+		for (int k = 0; k < 3; k++)
+			a ^= c >> (k + 5);
+	}
+	*whole = a ^ b ^ c ^ d ^ carry;
+	*fraction = x + y + z;
+	return x;
+}
+
 NOINLINE void callback_a(void)
 {
 	tally.callback_a++;
@@ -346,6 +399,27 @@ static void run_nest(long i)
 	nest(100, 10, 7);
 }
 
+static void run_tight(long i)
+{
+	(void)i;
+	tight();
+}
+
+static void run_branchy(long i)
+{
+	(void)i;
+	branchy(60);
+}
+
+static void run_mixed(long i)
+{
+	uint64_t whole, bits;
+	double fraction, x = mixed(20 + (int)(i % 5), &whole, &fraction);
+	fraction += x;
+	memcpy(&bits, &fraction, sizeof bits);
+	hash = target_mix(target_mix(hash, whole), bits);
+}
+
 static void run_dynamic(long i)
 {
 	static void (*volatile const targets[])(void) = {callback_a, callback_b, callback_c, callback_a};
@@ -358,7 +432,8 @@ static const struct {
 	void (*run)(long);
 } cases[] = {{"zero", run_zero},   {"four", run_four},	 {"keep", run_keep},	   {"pair", run_pair},	 {"six", run_six},
 	     {"ten", run_ten},	   {"outer", run_outer}, {"five", run_five},	   {"caller", run_caller}, {"maybe", run_maybe},
-	     {"returns", run_returns}, {"timed", run_timed}, {"down", run_down}, {"nest", run_nest}, {"dynamic", run_dynamic}};
+	     {"returns", run_returns}, {"timed", run_timed}, {"down", run_down}, {"nest", run_nest}, {"tight", run_tight}, {"branchy", run_branchy},
+	     {"mixed", run_mixed}, {"dynamic", run_dynamic}};
 
 static void run_case(const char *name, long n)
 {
@@ -380,11 +455,13 @@ static void report(void)
 #define COUNT(function) target_count(#function, tally.function)
 	COUNT(zero), COUNT(four), COUNT(keep), COUNT(pair), COUNT(six), COUNT(ten), COUNT(inner), COUNT(outer), COUNT(five);
 	COUNT(gives), COUNT(callee_a), COUNT(callee_b), COUNT(callee_c), COUNT(caller), COUNT(maybe), COUNT(returns), COUNT(timed), COUNT(clocks);
-	COUNT(down), COUNT(up), COUNT(nest), COUNT(callback_a), COUNT(callback_b), COUNT(callback_c), COUNT(dynamic);
+	COUNT(down), COUNT(up), COUNT(nest), COUNT(tight), COUNT(branchy), COUNT(mixed), COUNT(callback_a), COUNT(callback_b), COUNT(callback_c), COUNT(dynamic);
 	target_count("outer_trips", outer_trips);
 	target_count("middle_trips", middle_trips);
 	target_count("innermost_trips", innermost_trips);
 	target_count("last_trips", last_trips);
+	target_count("tight_trips", tight_trips);
+	target_count("branchy_taken", branchy_taken);
 }
 
 static void command(const char *line)
