@@ -91,19 +91,22 @@ func (u *leftovers) jumps(w *process.World) (shorts, longs []foundJump) {
 	taken := uint64(0)
 	for _, d := range u.texts {
 		lo := uint64(d.Addr) - longJump
-		code := make([]byte, d.Bytes+2*longJump)
+		code := make([]byte, d.Bytes+3*longJump)
 		if w.ReadMem(process.Addr(lo), code) != nil {
 			continue
 		}
-		for i := 1; i+4 <= len(code) && i < d.Bytes+longJump; i++ {
+		for i := 1; i < d.Bytes+longJump; i++ {
 			at := lo + uint64(i)
-			if to := at + 4 + uint64(int64(int32(binary.LittleEndian.Uint32(code[i:])))); at-1 >= taken && u.island(to) {
-				n := longJump
-				if u.punned(code[i:], at) {
-					n++
+			if to := leadsTo(code[i:], at); at-1 >= taken && u.island(to) {
+				from, n := i-1, longJump
+				if u.stub(w, to) {
+					n = u.punned(w, code, lo, from)
 				}
-				longs = append(longs, foundJump{addr: at - 1, now: code[i-1 : i-1+n]})
-				taken = at - 1 + uint64(n)
+				if n == maxPunned && at-2 >= taken && u.prefixed(w, code, lo, from) {
+					from, n = from-1, n+1
+				}
+				longs = append(longs, foundJump{addr: lo + uint64(from), now: code[from : from+n]})
+				taken = lo + uint64(from+n)
 			}
 		}
 	}
@@ -127,12 +130,49 @@ func (u *leftovers) jumps(w *process.World) (shorts, longs []foundJump) {
 	return shorts, longs
 }
 
-// punned reports whether what follows the opcode of a jump of ours is another one, or a call: they share bytes.
-func (u *leftovers) punned(code []byte, at uint64) bool {
-	if len(code) < longJump || code[0] != 0xE9 && code[0] != 0xE8 {
+// leadsTo is where a displacement at address at leads, if it is one.
+func leadsTo(code []byte, at uint64) uint64 {
+	return at + 4 + uint64(int64(int32(binary.LittleEndian.Uint32(code))))
+}
+
+// maxPunned is how much is written at a punned site, but for the prefix that the longest of them have.
+const maxPunned = 3 + longJump
+
+// punned is how much of a punned site was written from its jump on, which is at offset i of code and leads to a stub: the branch
+// that shares bytes with it does so, too.
+func (u *leftovers) punned(w *process.World, code []byte, lo uint64, i int) (n int) {
+	n = longJump
+	for k := 1; k+longJump <= maxPunned && i+k+longJump <= len(code); k++ {
+		op := code[i+k]
+		if to := leadsTo(code[i+k+1:], lo+uint64(i+k+1)); (op == 0xE8 || op == 0xE9) && u.island(to) && u.stub(w, to) {
+			n = k + longJump
+		}
+	}
+	return n
+}
+
+// prefixed reports whether the byte before the jump of a punned site, at offset i of code, is our prefix: it is not in the file, and
+// not the end of a short jump of another site.
+func (u *leftovers) prefixed(w *process.World, code []byte, lo uint64, i int) bool {
+	if i < 2 || code[i-1] != trampoline.NoMeaning {
 		return false
 	}
-	return u.island(at + longJump + uint64(int64(int32(binary.LittleEndian.Uint32(code[1:])))))
+	if old := u.t.fileBytes(lo+uint64(i-1), 1); old == nil || old[0] == trampoline.NoMeaning {
+		return false
+	}
+	var long [longJump]byte
+	at := lo + uint64(i) + trampoline.NoMeaning
+	return code[i-2] != 0xEB || w.ReadMem(process.Addr(at), long[:]) != nil || long[0] != 0xE9 || !u.island(leadsTo(long[1:], at+1))
+}
+
+// stub reports whether what lies at an address of an island is the stub of a punned site.
+func (u *leftovers) stub(w *process.World, addr uint64) bool {
+	var code [stubSize]byte
+	if w.ReadMem(process.Addr(addr), code[:]) != nil {
+		return false
+	}
+	nop := nops[stub{addr}.pad()]
+	return bytes.HasPrefix(code[:], nop) && code[len(nop)] == 0xE9
 }
 
 func (u *leftovers) island(addr uint64) bool {

@@ -83,16 +83,55 @@ func (t *target) planLoop(f *function, w pcl.Where, number int) error {
 			}
 		}
 	}
-	points := f.loopPoints(w, number)
-	if w == pcl.LoopEnter && len(points) == 0 {
+	if w == pcl.LoopEnter && len(l.Enter) == 0 {
 		return &process.Refused{Point: f.fn.Name + ", " + l.Name, Reason: "the function begins inside it"}
 	}
-	for _, grown := range f.plan.Extend(f.body(), points) {
-		if s := t.sites[grown.Addr]; s != nil {
-			s.grown()
-		}
+	if points := f.loopPoints(w, number); !f.served(points) {
+		t.extendPlan(f, f.allLoopPoints())
 	}
 	return nil
+}
+
+// allLoopPoints are those of all loops of a function. They are planned together: none takes the room that another needs.
+func (f *function) allLoopPoints() (points []trampoline.Point) {
+	for _, w := range []pcl.Where{pcl.LoopStartIter, pcl.LoopEnter, pcl.LoopExit, pcl.LoopEndIter} {
+		for i := range f.loops {
+			points = append(points, f.loopPoints(w, i)...)
+		}
+	}
+	return points
+}
+
+// extendPlan makes further points part of a function's plan. Sites that nothing runs at may change for it.
+func (t *target) extendPlan(f *function, points []trampoline.Point) {
+	next, grown := f.plan.Extend(f.body(), points, func(s *trampoline.Site) bool {
+		own := t.sites[s.Addr]
+		return own != nil && own.Site == s && own.inUse()
+	})
+	for _, s := range f.plan.Sites {
+		if own := t.sites[s.Addr]; own != nil && own.Site == s && !own.inUse() {
+			delete(t.sites, s.Addr)
+		}
+	}
+	f.plan = next
+	for _, s := range grown {
+		t.sites[s.Addr].grown()
+	}
+}
+
+// served reports whether all points are planned, or known not to be reached.
+func (f *function) served(points []trampoline.Point) bool {
+	for _, pt := range points {
+		if !f.plan.Knows(pt) {
+			return false
+		}
+	}
+	return true
+}
+
+// inUse reports whether anything runs at the site, or ever did: what children may still run in stays what it is.
+func (s *site) inUse() bool {
+	return s.base != nil || !s.empty() || len(s.pieces) > 0 || len(s.spare) > 0 || s.room.size > 0 || s.stubs != nil
 }
 
 // grown is called when a site serves more points than before. Its trampolines may begin otherwise from now on, so that what

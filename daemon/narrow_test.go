@@ -31,7 +31,8 @@ func attachPassages(t *testing.T, pid int) *Daemon {
 	return d
 }
 
-var narrow = []string{"push_call", "push_loop", "bare_return", "two_bytes", "short_returns"}
+var narrow = []string{"push_call", "push_loop", "bare_return", "two_bytes", "short_returns", "call_first", "two_call", "three_call", "four_call", "endbr_call", "short_tail",
+	"page_entry", "page_return", "page_tail"}
 
 func narrowKeys(t *testing.T) (keys []grid.PairKey) {
 	for _, n := range narrow {
@@ -46,14 +47,12 @@ var narrowBuilds = map[string][]string{"pie": nil, "nopie": {"-no-pie", "-fno-pi
 func TestNarrowFunctions(t *testing.T) {
 	for name, flags := range narrowBuilds {
 		t.Run(name, func(t *testing.T) {
-			p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/narrow.c", flags...), "500000", "4")
+			p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/narrow.c", flags...), "200000", "4")
 			d := attachPassages(t, p.PID)
 			keys := narrowKeys(t)
 			var s sums
 			d.mustEnable(t, &s, keys...)
-			if used := usedTactics(d); used[trampoline.Punned] < 3 || used[trampoline.Evicted] < 2 {
-				t.Errorf("sites %v: the test is about others", used)
-			}
+			checkForms(t, d)
 			p.Say(t, "go")
 			p.Expect(t, "DONE", time.Minute)
 			d.Disable(keys)
@@ -70,9 +69,9 @@ func TestNarrowFunctions(t *testing.T) {
 
 // TestNarrowFunctionsInAndOut puts the same probes in and takes them out while the functions run: the work is undisturbed.
 func TestNarrowFunctionsInAndOut(t *testing.T) {
-	rounds, calls := 40, "2000000"
+	rounds, calls := 40, "800000"
 	if *long {
-		rounds, calls = 2000, "60000000"
+		rounds, calls = 2000, "25000000"
 	}
 	for name, flags := range narrowBuilds {
 		t.Run(name, func(t *testing.T) {
@@ -148,14 +147,40 @@ func TestNarrowFunctionsOfChildren(t *testing.T) {
 	p.Stop(t)
 }
 
-func usedTactics(d *Daemon) map[trampoline.Tactic]int {
+// checkForms sees that sites of every form that the test is about are patched.
+func checkForms(t *testing.T, d *Daemon) {
+	t.Helper()
+	used := usedForms(d)
+	t.Logf("sites %v", used)
+	for _, f := range []string{"punned 1 call", "punned 1", "punned 2 call", "punned 2", "punned 3 call", "punned 4 call", "retargeted entry"} {
+		if used[f] == 0 {
+			t.Errorf("no site is %q: sites %v", f, used)
+		}
+	}
+	if used["evicted"] < 3 || used["punned 4 call"] < 2 {
+		t.Errorf("sites %v: the test is about others", used)
+	}
+}
+
+// usedForms counts the patched sites by tactic; of punned ones it tells how many bytes they have and whether a call follows.
+func usedForms(d *Daemon) map[string]int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	used := map[trampoline.Tactic]int{}
+	used := map[string]int{}
 	for _, s := range d.targets[0].sites {
-		if s.base != nil {
-			used[s.Tactic]++
+		if s.base == nil {
+			continue
 		}
+		form := string(s.Tactic)
+		switch {
+		case s.Tactic == trampoline.Punned && s.Host.Call() != 0:
+			form = fmt.Sprintf("punned %d call", s.Len)
+		case s.Tactic == trampoline.Punned:
+			form = fmt.Sprintf("punned %d", s.Len)
+		case s.Tactic == trampoline.Retarget && s.Marks[0].Point.Kind == trampoline.FuncEntry:
+			form = "retargeted entry"
+		}
+		used[form]++
 	}
 	return used
 }

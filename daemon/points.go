@@ -16,15 +16,34 @@ import (
 type PointsReport struct {
 	Functions      int            `json:"functions"`
 	Instrumentable int            `json:"instrumentable"` // entry and every exit can be reached
+	ByRule         int            `json:"by_rule"`        // must not be touched for what they are: they are no candidates
+	HandWritten    int            `json:"hand_written"`   // refused candidates whose line table names an assembly source
+	Coverage       float64        `json:"coverage"`       // Instrumentable of Functions without ByRule, in percent; 0 if there are none
 	Tactics        map[string]int `json:"tactics"`        // entries and exits by the way that leads to them
 	Refused        map[string]int `json:"refused"`        // functions by the reason why not
+	RefusedNames   []RefusedPoint `json:"refused_functions"`
+	RefusedMore    int            `json:"refused_more"` // refused functions beyond those that are named
 }
+
+// A RefusedPoint is a function that cannot be instrumented. Its name and object come from the program and are not safe to show.
+type RefusedPoint struct {
+	Name        string `json:"name"`
+	Object      string `json:"object"`
+	Reason      string `json:"reason"`
+	ByRule      bool   `json:"by_rule"`
+	HandWritten bool   `json:"hand_written"` // false also where there are no line tables
+}
+
+// maxRefusedNames bounds the list of refused functions.
+const maxRefusedNames = 2000
 
 // Points analyses a file, or all files whose code a process has mapped. Nothing is stopped or changed.
 func Points(target string) (r PointsReport, err error) {
-	r = PointsReport{Tactics: map[string]int{}, Refused: map[string]int{}}
+	r = PointsReport{Tactics: map[string]int{}, Refused: map[string]int{}, RefusedNames: []RefusedPoint{}}
+	defer r.sum()
 	if pid, err := strconv.Atoi(target); err == nil {
-		return r, r.process(pid)
+		err = r.process(pid)
+		return r, err
 	}
 	f, err := os.Open(target)
 	if err != nil {
@@ -42,7 +61,7 @@ func Points(target string) (r PointsReport, err error) {
 	if err != nil {
 		return r, err
 	}
-	r.object(&object{Object: o, name: o.Name()})
+	r.object(&object{Object: o, name: o.Name()}, nil)
 	return r, o.Err()
 }
 
@@ -68,12 +87,13 @@ func (r *PointsReport) process(pid int) error {
 		if err != nil {
 			return err
 		}
-		r.object(&object{Object: o, name: o.Name()})
+		r.object(&object{Object: o, name: o.Name()}, nil)
 	}
 	return nil
 }
 
-func (r *PointsReport) object(o *object) {
+// object adds the functions of an object, and gives those that can be instrumented to each, if that is not nil.
+func (r *PointsReport) object(o *object, each func(*function)) {
 	for _, fn := range o.Functions() {
 		f := &function{id: pcl.FuncID(fn.Addr), obj: o, fn: fn}
 		f.analyse()
@@ -82,10 +102,38 @@ func (r *PointsReport) object(o *object) {
 		}
 		r.Functions++
 		if reason := r.count(f); reason != "" {
-			r.Refused[reason]++
+			r.refuse(f, reason)
 		} else {
 			r.Instrumentable++
+			if each != nil {
+				each(f)
+			}
 		}
+	}
+}
+
+// refuse notes a function that cannot be instrumented.
+func (r *PointsReport) refuse(f *function, reason string) {
+	r.Refused[reason]++
+	p := RefusedPoint{Name: f.fn.Name, Object: f.obj.name, Reason: reason, ByRule: f.fn.ByRule()}
+	p.HandWritten = f.obj.HandWritten(f.fn)
+	switch {
+	case p.ByRule:
+		r.ByRule++
+	case p.HandWritten:
+		r.HandWritten++
+	}
+	if len(r.RefusedNames) == maxRefusedNames {
+		r.RefusedMore++
+		return
+	}
+	r.RefusedNames = append(r.RefusedNames, p)
+}
+
+// sum works out the coverage.
+func (r *PointsReport) sum() {
+	if n := r.Functions - r.ByRule; n > 0 {
+		r.Coverage = 100 * float64(r.Instrumentable) / float64(n)
 	}
 }
 

@@ -38,23 +38,37 @@ func (s *site) takeStubs(sp *codeSpace) error {
 	if s.stubs != nil || s.Tactic != trampoline.Punned {
 		return nil
 	}
-	for at := s.FirstPunStub(sp.Addr + sp.Size/2); at+stubSize <= sp.Addr+sp.Size; at += 256 {
+	end := sp.Addr + sp.Size - stubSize
+	for at := s.FirstPunStub(sp.Addr + sp.Size/2); at <= end; at = s.FirstPunStub(at + stubSize) {
 		if !sp.freeFor(at) {
 			continue
 		}
-		for last := range 256 {
-			second, ok := s.PunStub(at, byte(last))
-			if !ok || !sp.freeFor(second) || second < at+stubSize && at < second+stubSize {
-				continue
-			}
-			s.stubs = &stubs{stub{at}, stub{second}}
-			sp.reserve(at)
-			sp.reserve(second)
-			s.t.stubs = append(s.t.stubs, addrSpan{at - 1, s.stubs.site.end(), 0}, addrSpan{second - 1, s.stubs.successor.end(), 0})
+		if second, ok := s.secondStub(sp, at); ok {
+			s.reserveStubs(sp, stub{at}, stub{second})
 			return nil
 		}
 	}
 	return &process.Refused{Point: "code at " + hex(s.Addr), Reason: "no trampoline memory where its jump can lead to"}
+}
+
+// secondStub finds a place for the stub of the branch behind a punned site whose own jump leads to first.
+func (s *site) secondStub(sp *codeSpace, first uint64) (at uint64, ok bool) {
+	for _, from := range []uint64{sp.Addr + sp.Size/2, sp.Addr + sp.next + spare} { // far from where rooms will be, if there is a choice
+		for at, ok = s.PunStub(first, from); ok && at+stubSize <= sp.Addr+sp.Size; at, ok = s.PunStub(first, at+1) {
+			if sp.freeFor(at) && (at >= first+stubSize || at+stubSize <= first) {
+				return at, true
+			}
+		}
+	}
+	return 0, false
+}
+
+func (s *site) reserveStubs(sp *codeSpace, first, second stub) {
+	s.stubs = &stubs{first, second}
+	for _, st := range []stub{first, second} {
+		sp.reserve(st.addr)
+		s.t.stubs = append(s.t.stubs, addrSpan{st.addr - 1, st.end(), 0})
+	}
 }
 
 // aim makes the stubs of a site lead to its base trampoline at a room.
@@ -85,9 +99,11 @@ func (s *segment) aim(sp *codeSpace, st stub, to uint64) {
 	atomic.StoreUint32((*uint32)(unsafe.Pointer(&mem[st.pad()+1])), rel)
 }
 
+// spare is how much of an island is left to rooms before stubs may lie there.
+const spare = 1 << 20
+
 // freeFor reports whether nothing is where a stub at addr would be, and no room will be soon.
 func (sp *codeSpace) freeFor(addr uint64) bool {
-	const spare = 1 << 20
 	if addr < sp.Addr+sp.next+spare || addr+stubSize > sp.Addr+sp.Size {
 		return false
 	}

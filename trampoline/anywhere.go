@@ -12,8 +12,8 @@ func (m *planner) anywhere(p Point, i int) (*run, string) {
 		if in.Flow != x86.FlowJump && in.Flow != x86.FlowCond {
 			return nil, "it is no jump whose target is known"
 		}
-		if in.RelLen == 4 && !in.PCSensitive {
-			return &run{lo: i, hi: i + 1, tactic: Retarget}, ""
+		if r := m.retarget(i); r != nil {
+			return r, ""
 		}
 		return m.covering(i, i+1)
 	case Behind:
@@ -22,8 +22,8 @@ func (m *planner) anywhere(p Point, i int) (*run, string) {
 	if r, why := m.covering(i, i+1); why == "" || in.Flow != x86.FlowCall && in.Flow != x86.FlowCallInd && in.Flow != x86.FlowSyscall {
 		return r, why
 	}
-	if retargetable(in) {
-		return &run{lo: i, hi: i + 1, tactic: Retarget}, ""
+	if r := m.retarget(i); r != nil && in.Flow == x86.FlowCall {
+		return r, ""
 	}
 	return m.before(i)
 }

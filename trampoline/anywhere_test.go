@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"culprit/trampoline/x86"
@@ -189,8 +190,17 @@ func anywhereCase(t testing.TB, r *runner, rng *rand.Rand, ops []op, served map[
 	s := &sample{code: code, insts: decodeAll(code, funcAt)}
 	body := loopBody(code, ops, starts)
 	plan := MakePlan(body, []Point{{FuncEntry, funcAt}, {Ret, starts[len(ops)-1]}})
-	plan.Extend(body, chosen(rng, ops, starts))
-	plan.Extend(body, chosen(rng, ops, starts))
+	used := map[*Site]bool{}
+	for range 2 { // what was planned before is in use, or not
+		for _, s := range plan.Sites {
+			used[s] = rng.IntN(2) == 0
+		}
+		before := *plan
+		plan, _ = plan.Extend(body, chosen(rng, ops, starts), func(s *Site) bool { return used[s] })
+		if err := sameWhereUsed(&before, plan, used); err != nil {
+			return err
+		}
+	}
 
 	var regs registers
 	for i := range regs {
@@ -227,14 +237,14 @@ func anywhereCase(t testing.TB, r *runner, rng *rand.Rand, ops []op, served map[
 		}
 	}
 	*refused += len(plan.Refused)
-	bases, at := patch(t, plan, groups, text)
+	bases, at, stubs := patch(t, plan, groups, text)
 	*sections += len(bases)
 	for i, b := range bases {
 		if err := followPushes(b, at[i]); err != nil {
 			return err
 		}
 	}
-	after, got := r.run(t, funcAt, regs, text, data)
+	after, got := r.run(t, funcAt, regs, text, data, stubs...)
 	if after != plain {
 		return fmt.Errorf("registers %x, without trampolines %x\ncode % x\nplan %+v", after, plain, code, groups)
 	}
@@ -243,7 +253,17 @@ func anywhereCase(t testing.TB, r *runner, rng *rand.Rand, ops []op, served map[
 			return fmt.Errorf("cell %d counts %d, the processor %d\ncode % x\ngroups %+v", c, g, w, code, groups)
 		}
 	}
-	return shut(t, r, s, text, regs, data, plain, bases, at)
+	return shut(t, r, s, text, regs, data, plain, bases, at, stubs)
+}
+
+// sameWhereUsed checks that sites in use are still there and serve what they served.
+func sameWhereUsed(before, after *Plan, used map[*Site]bool) error {
+	for _, s := range before.Sites {
+		if used[s] && !slices.Contains(after.Sites, s) {
+			return fmt.Errorf("the site at %#x was in use and is gone", s.Addr)
+		}
+	}
+	return nil
 }
 
 // chosen are some points of a program.

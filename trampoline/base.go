@@ -82,6 +82,7 @@ type generator struct {
 
 	saved  []savedReg // in the order in which they were pushed
 	pushed int        // bytes on the stack beyond the original stack pointer
+	called int        // bytes that the target's own call has pushed since the point: the entry of a function that begins with one
 	orig   uint64     // the instruction that a thread here is about to do
 	mark   int        // offset from which pushed and orig hold
 
@@ -431,7 +432,7 @@ func (g *generator) switched(gr *Group, m *Mini) error {
 
 // measure is the length of a mini's code, with short or long jumps inside as g.far says.
 func (g *generator) measure(m *Mini) (int, error) {
-	t := generator{env: g.env, site: g.site, addr: g.addr, saved: g.saved, pushed: g.pushed, far: g.far} // minis alone need no more
+	t := generator{env: g.env, site: g.site, addr: g.addr, saved: g.saved, pushed: g.pushed, called: g.called, far: g.far} // minis alone need no more
 	t.Init(g.addr)
 	err := t.mini(m)
 	return t.Len(), err

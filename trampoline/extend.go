@@ -2,51 +2,54 @@ package trampoline
 
 import "slices"
 
-// Extend plans further points of a function whose plan may be in use already. Its sites stay as they are: a point whose
-// instruction moves with one of them is served there, by a mark more; the others get sites of their own, where there is room.
-// It returns the sites that got marks. Points that are planned or refused already are left out. b must be the body that the plan was made of.
-func (p *Plan) Extend(b *Body, points []Point) (grown []*Site) {
-	m := planner{Body: b, index: map[uint64]int{}, plan: *p}
-	for i, in := range b.Insts {
-		m.index[in.Addr] = i
-	}
+// Extend makes the plan that serves further points, too. Sites in use stay what they are: a point whose instruction moves with one
+// is served there, by a mark more (the site is among grown). What is not in use may be planned anew, to make room; of what was
+// planned before, exits and entries come first, calls last. b must be the body that the plan was made of.
+func (p *Plan) Extend(b *Body, points []Point, inUse func(*Site) bool) (next *Plan, grown []*Site) {
+	m := newPlanner(b)
+	var before []Point
 	for _, s := range p.Sites {
-		m.runs = append(m.runs, m.fixed(s)...)
-	}
-	for _, pt := range points {
-		if p.knows(pt) {
+		if inUse(s) {
+			m.runs = append(m.runs, m.fixed(s)...)
+			m.plan.Sites = append(m.plan.Sites, s)
 			continue
 		}
-		s, reason := m.extended(pt)
-		if reason != "" {
-			p.Refused = append(p.Refused, &Refusal{pt, reason})
-		} else if s != nil && !slices.Contains(grown, s) {
-			grown = append(grown, s)
+		for _, k := range s.Marks {
+			before = append(before, k.Point)
 		}
 	}
-	m.plan = Plan{}
-	m.runs = slices.DeleteFunc(m.runs, func(r *run) bool { return r.site != nil })
-	p.Sites = append(p.Sites, m.finish().Sites...)
-	slices.SortFunc(p.Sites, func(a, b *Site) int { return cmpAddr(a.Addr, b.Addr) })
-	return grown
+	for _, r := range p.Refused {
+		before = append(before, r.Point)
+	}
+	for _, pt := range points {
+		if !slices.Contains(before, pt) && !m.plan.serves(pt) {
+			before = append(before, pt)
+		}
+	}
+	slices.SortStableFunc(before, func(a, b Point) int { return priority(a.Kind) - priority(b.Kind) })
+	return m.planAll(before), m.grown
 }
 
-func cmpAddr(a, b uint64) int {
+// priority orders points by how much they are worth: those of metrics before those that serve to leave callees out.
+func priority(k PointKind) int {
 	switch {
-	case a < b:
-		return -1
-	case a > b:
+	case k == CallPre, k == CallPost:
+		return 2
+	case k.Anywhere():
 		return 1
 	}
 	return 0
 }
 
-// knows reports whether a point was planned or refused before.
-func (p *Plan) knows(pt Point) bool {
-	return slices.ContainsFunc(p.Refused, func(r *Refusal) bool { return r.Point == pt }) ||
-		slices.ContainsFunc(p.Sites, func(s *Site) bool {
-			return slices.ContainsFunc(s.Marks, func(k Mark) bool { return k.Point == pt })
-		})
+// Knows reports whether the point was planned or refused.
+func (p *Plan) Knows(pt Point) bool {
+	return p.serves(pt) || slices.ContainsFunc(p.Refused, func(r *Refusal) bool { return r.Point == pt })
+}
+
+// serves reports whether a site of the plan has a mark for the point.
+func (p *Plan) serves(pt Point) bool {
+	s, _ := p.SiteOf(pt)
+	return s != nil
 }
 
 // fixed gives the runs of a site that exists.
@@ -60,25 +63,26 @@ func (m *planner) fixed(s *Site) []*run {
 	return []*run{r, {lo: at, hi: at + len(s.Host.Insts), tactic: hosting, site: s}}
 }
 
-// extended serves a point at a site that is there, which it returns, or plans a new one; or says why neither works.
-func (m *planner) extended(p Point) (*Site, string) {
-	i, ok := m.index[p.Addr]
-	if !ok {
-		return nil, "its address is not the start of an instruction that was decoded"
-	}
+// joinFixed serves a point at a site in use whose instructions it is among; ok is false if it is among none.
+func (m *planner) joinFixed(p Point, i int) (ok bool, reason string) {
 	for _, r := range m.runs {
 		if r.site == nil || i < r.lo || i >= r.hi {
 			continue
 		}
 		switch {
 		case r.tactic == hosting:
-			return nil, "its instruction makes room for another point"
+			return true, "its instruction makes room for another point"
 		case r.tactic == Retarget && p.Kind != Taken:
-			return nil, "its instruction stays where it is and leads elsewhere, for another point"
+			return true, "its instruction stays where it is and leads elsewhere, for another point"
+		case !p.Kind.Anywhere():
+			return false, ""
 		}
 		r.site.Marks = append(r.site.Marks, m.mark(p, m.markAt(p, i)-r.lo, r))
 		r.site.sortMarks()
-		return r.site, ""
+		if !slices.Contains(m.grown, r.site) {
+			m.grown = append(m.grown, r.site)
+		}
+		return true, ""
 	}
-	return nil, m.place(p)
+	return false, ""
 }

@@ -29,10 +29,10 @@ func (m *planner) placeEvicted(p Point, i int, reason string) string {
 	if why != "" || r.tactic != Evicted {
 		return m.placePunned(p, i, reason)
 	}
-	if lo, hi := m.written(r); lo/PageSize != (hi-1)/PageSize {
+	if m.crosses(r) {
 		return reason
 	}
-	r.marks = map[Point]int{p: i}
+	r.marks = map[Point]int{p: m.markAt(p, i)}
 	if why := m.merge(r); why != "" {
 		return why
 	}
@@ -63,7 +63,7 @@ func (m *planner) host(lo, hi int) *run {
 // hostAt is the shortest host that begins with instruction i, if that can be one.
 func (m *planner) hostAt(i int) *run {
 	start := m.Insts[i].Addr
-	if start/PageSize != (start+hostLen-1)/PageSize {
+	if inTwoPages(start, hostLen) {
 		return nil
 	}
 	return m.filling(i, hostLen)

@@ -49,7 +49,7 @@ func (g *generator) guard(gd Guard, skip x86.Label) {
 }
 
 // stackPointer loads what rsp was at the point.
-func (g *generator) stackPointer(r x86.Reg) { g.Lea(r, x86.RSP, int32(g.pushed)) }
+func (g *generator) stackPointer(r x86.Reg) { g.Lea(r, x86.RSP, int32(g.pushed+g.called)) }
 
 func (g *generator) primitive(m *Mini, skip x86.Label) error {
 	switch m.Op {

@@ -26,6 +26,7 @@ const (
 	slowAt   = textAt + 0x2100
 	roomAt   = textAt + 0x3000
 	textSize = 0x8000
+	stubsAt  = textAt + 1<<20 // of punned sites
 	dataAt   = 0x20000000
 	stackTop = 0x30010000
 )
@@ -70,15 +71,21 @@ func startRunner(t testing.TB) *runner {
 type registers [16]uint64
 
 // run calls the code at entry and returns registers and data afterwards.
-func (r *runner) run(t testing.TB, entry uint64, regs registers, text, data []byte) (registers, []byte) {
+func (r *runner) run(t testing.TB, entry uint64, regs registers, text, data []byte, stubs ...Piece) (registers, []byte) {
 	t.Helper()
 	req := binary.LittleEndian.AppendUint64(nil, uint64(len(text)))
 	req = binary.LittleEndian.AppendUint64(req, uint64(len(data)))
 	req = binary.LittleEndian.AppendUint64(req, entry)
+	req = binary.LittleEndian.AppendUint64(req, uint64(len(stubs)))
 	for _, v := range regs {
 		req = binary.LittleEndian.AppendUint64(req, v)
 	}
-	req = append(append(req, text...), data...)
+	req = append(req, text...)
+	for _, st := range stubs {
+		req = binary.LittleEndian.AppendUint64(req, st.Addr)
+		req = append(req, append(st.Bytes, 0xCC, 0xCC, 0xCC)...)
+	}
+	req = append(req, data...)
 	if _, err := r.in.Write(req); err != nil {
 		t.Fatalf("the runner has ended: %v", err)
 	}
@@ -113,11 +120,19 @@ func makeSample(rng *rand.Rand) *sample {
 	if rng.IntN(3) == 0 {
 		a.Raw(0xF3, 0x0F, 0x1E, 0xFA) // endbr64
 	}
-	for range rng.IntN(8) {
-		arithmetic(&a, rng)
+	call := rng.IntN(3)
+	if rng.IntN(4) == 0 {
+		call = 0
+		for range rng.IntN(5) {
+			tiny(&a, rng)
+		}
+	} else {
+		for range rng.IntN(8) {
+			arithmetic(&a, rng)
+		}
 	}
 	var calls []uint64
-	switch rng.IntN(3) {
+	switch call {
 	case 0:
 		calls = append(calls, callDirect(&a))
 		if rng.IntN(2) == 0 { // another that follows at once or soon
@@ -174,6 +189,18 @@ func callDirect(a *x86.Asm) uint64 {
 }
 
 var scratchRegs = []x86.Reg{x86.RAX, x86.RCX, x86.RDX, x86.RBX, x86.RBP, x86.RSI, x86.RDI, x86.R8, x86.R9, x86.R10, x86.R12, x86.R15}
+
+// tiny emits an instruction of one or two bytes: functions begin with few bytes before a call.
+func tiny(a *x86.Asm, rng *rand.Rand) {
+	switch rng.IntN(3) {
+	case 0:
+		a.Raw(0x91) // xchg %eax, %ecx
+	case 1:
+		a.Raw(0x97) // xchg %eax, %edi
+	case 2:
+		a.Raw(0x01, 0xFE) // add %edi, %esi
+	}
+}
 
 func arithmetic(a *x86.Asm, rng *rand.Rand) {
 	r := func() x86.Reg { return scratchRegs[rng.IntN(len(scratchRegs))] }
@@ -256,8 +283,8 @@ func (s *sample) text(t testing.TB, open bool) []byte {
 	return text
 }
 
-// patch writes the trampolines of a plan and the jumps to them, and returns the trampolines.
-func patch(t testing.TB, plan *Plan, groups map[Point][]Group, text []byte) (bases []*Base, at []uint64) {
+// patch writes the trampolines of a plan and the jumps to them, and returns the trampolines and the stubs of punned sites.
+func patch(t testing.TB, plan *Plan, groups map[Point][]Group, text []byte) (bases []*Base, at []uint64, stubs []Piece) {
 	t.Helper()
 	room := uint64(roomAt)
 	for _, s := range plan.Sites {
@@ -275,7 +302,13 @@ func patch(t testing.TB, plan *Plan, groups map[Point][]Group, text []byte) (bas
 			t.Fatal(err)
 		}
 		copy(text[room-textAt:], b.Code)
-		pieces, err := s.Patch(b.Way(room))
+		way := b.Way(room)
+		if s.Tactic == Punned {
+			more := stubsOf(t, s, way, stubs)
+			way = Way{more[0].Addr, more[1].Addr}
+			stubs = append(stubs, more...)
+		}
+		pieces, err := s.Patch(way)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -285,7 +318,37 @@ func patch(t testing.TB, plan *Plan, groups map[Point][]Group, text []byte) (bas
 		bases, at = append(bases, b), append(at, room)
 		room += uint64(len(b.Code)+63) &^ 63
 	}
-	return bases, at
+	return bases, at, stubs
+}
+
+// stubsOf makes the two stubs of a punned site, from which w goes on, beside those that there are.
+func stubsOf(t testing.TB, s *Site, w Way, others []Piece) []Piece {
+	t.Helper()
+	if call := s.Host.Call(); call != 0 {
+		w.Host = call
+	}
+	free := func(at uint64) bool {
+		for _, o := range others {
+			if at < o.Addr+8 && o.Addr < at+8 {
+				return false
+			}
+		}
+		return true
+	}
+	for first := s.FirstPunStub(stubsAt); first < stubsAt+48<<20; first = s.FirstPunStub(first + 8) {
+		second, ok := s.PunStub(first, stubsAt)
+		if !ok || !free(first) || !free(second) || second < first+8 && first < second+8 {
+			continue
+		}
+		a, errA := jump(first, w.Site)
+		b, errB := jump(second, w.Host)
+		if errA != nil || errB != nil {
+			t.Fatal(errA, errB)
+		}
+		return []Piece{{first, a}, {second, b}}
+	}
+	t.Fatalf("no place for the stubs of %+v", s)
+	return nil
 }
 
 // makeGroups gives each point that has a site some primitives by chance.
@@ -373,7 +436,7 @@ func TestAgainstInterpreter(t *testing.T) {
 		t.Errorf("only %d points behind a call are served at the next one", did.late)
 	}
 	t.Logf("%d functions; sites by tactic %v, %d points behind a call served at the next one, %d points refused, %d trampolines, %d primitives", n, did.tactics, did.late, did.refused, did.bases, did.minis)
-	for _, tactic := range []Tactic{Retarget, Single, Padding, Window, Short, Evicted} {
+	for _, tactic := range []Tactic{Retarget, Single, Padding, Window, Short, Evicted, Punned} {
 		if did.tactics[tactic] < n/100 {
 			t.Errorf("only %d sites by %q: the test sees too little of it", did.tactics[tactic], tactic)
 		}
@@ -424,9 +487,9 @@ func oneCase(t testing.TB, r *runner, rng *rand.Rand, did *tally) error {
 	}
 	plain, _ := r.run(t, funcAt, regs, s.text(t, true), data)
 	text := s.text(t, true)
-	bases, at := patch(t, plan, groups, text)
+	bases, at, stubs := patch(t, plan, groups, text)
 	did.add(plan, len(bases), groups)
-	after, got := r.run(t, funcAt, regs, text, data)
+	after, got := r.run(t, funcAt, regs, text, data, stubs...)
 	if after != plain {
 		return fmt.Errorf("registers %x, without trampolines %x\ncode % x\ngroups %+v", after, plain, s.code, groups)
 	}
@@ -435,13 +498,13 @@ func oneCase(t testing.TB, r *runner, rng *rand.Rand, did *tally) error {
 	if err := m.compare(block(got, nativeGeometry.Slot(r.self))); err != nil {
 		return fmt.Errorf("%w\ncode % x\ngroups %+v", err, s.code, groups)
 	}
-	return shut(t, r, s, text, regs, data, plain, bases, at)
+	return shut(t, r, s, text, regs, data, plain, bases, at, stubs)
 }
 
 // shut runs the same in a forked child, where the gate is closed, and with all switches off: nothing may be counted.
-func shut(t testing.TB, r *runner, s *sample, text []byte, regs registers, data []byte, plain registers, bases []*Base, at []uint64) error {
+func shut(t testing.TB, r *runner, s *sample, text []byte, regs registers, data []byte, plain registers, bases []*Base, at []uint64, stubs []Piece) error {
 	text[gateAt-textAt] = 0
-	after, got := r.run(t, funcAt, regs, text, data)
+	after, got := r.run(t, funcAt, regs, text, data, stubs...)
 	if after != plain || string(got) != string(data) {
 		return fmt.Errorf("with the gate closed: registers %x, without trampolines %x", after, plain)
 	}
@@ -450,7 +513,7 @@ func shut(t testing.TB, r *runner, s *sample, text []byte, regs registers, data 
 		off := b.Off(b.Switch)
 		copy(text[at[i]-textAt+uint64(b.Switch):], off[:])
 	}
-	after, got = r.run(t, funcAt, regs, text, data)
+	after, got = r.run(t, funcAt, regs, text, data, stubs...)
 	if after != plain || string(got) != string(data) {
 		return fmt.Errorf("switched off: registers %x, without trampolines %x", after, plain)
 	}
@@ -463,7 +526,7 @@ func shut(t testing.TB, r *runner, s *sample, text []byte, regs registers, data 
 			}
 		}
 	}
-	after, got = r.run(t, funcAt, regs, text, data)
+	after, got = r.run(t, funcAt, regs, text, data, stubs...)
 	if after != plain || string(block(got, nativeGeometry.Slot(r.self))[8:]) != string(block(data, nativeGeometry.Slot(r.self))[8:]) {
 		return fmt.Errorf("all groups switched off: registers %x, without trampolines %x", after, plain)
 	}

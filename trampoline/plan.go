@@ -19,7 +19,7 @@ const (
 	Window   Tactic = "window"   // several instructions that nothing can jump into
 	Short    Tactic = "island"   // a two-byte jump to a five-byte jump in padding nearby
 	Evicted  Tactic = "evicted"  // a two-byte jump to a five-byte jump in place of instructions nearby
-	Punned   Tactic = "punned"   // one byte, which makes a jump of the four bytes behind it
+	Punned   Tactic = "punned"   // one to four bytes, whose jump shares bytes with the branch behind it
 )
 
 // hosting is what instructions are planned for that make room for another site.
@@ -97,11 +97,18 @@ func (p *Plan) SiteOf(pt Point) (*Site, *Refusal) {
 // MakePlan plans all points of a function together, so that sites never overlap and stay as they are while points are
 // turned on and off. Earlier points have the better chance: give entries and exits before calls. Entries and exits that find
 // no room of their own have others make room for them, before calls take it.
-func MakePlan(b *Body, points []Point) *Plan {
-	m := planner{Body: b, index: map[uint64]int{}}
+func MakePlan(b *Body, points []Point) *Plan { return newPlanner(b).planAll(points) }
+
+func newPlanner(b *Body) *planner {
+	m := &planner{Body: b, index: map[uint64]int{}}
 	for i, in := range b.Insts {
 		m.index[in.Addr] = i
 	}
+	return m
+}
+
+// planAll plans points beside the runs that are there.
+func (m *planner) planAll(points []Point) *Plan {
 	calls := slices.IndexFunc(points, func(p Point) bool { return p.Kind == CallPre || p.Kind == CallPost })
 	if calls < 0 {
 		calls = len(points)
@@ -146,7 +153,8 @@ type planner struct {
 	runs  []*run
 	plan  Plan
 
-	evicting bool // others may be moved to make room
+	evicting bool    // others may be moved to make room
+	grown    []*Site // sites in use that serve more points now
 }
 
 // place finds a way to one point; "" or the reason why there is none.
@@ -155,12 +163,15 @@ func (m *planner) place(p Point) string {
 	if !ok {
 		return "its address is not the start of an instruction that was decoded"
 	}
+	if ok, reason := m.joinFixed(p, i); ok {
+		return reason
+	}
 	r, reason := m.way(p, i)
 	if reason != "" {
 		return reason
 	}
-	if lo, hi := m.written(r); lo/PageSize != (hi-1)/PageSize || r.tactic == Short && r.pad.Addr/PageSize != (r.pad.Addr+jumpLen-1)/PageSize {
-		return "its jump would cross a page, which cannot be written at once"
+	if m.crosses(r) {
+		return crossing
 	}
 	r.marks = map[Point]int{p: max(m.markAt(p, i), r.lo)} // its run begins later behind an endbr64, and at the next call
 	return m.merge(r)
@@ -173,6 +184,19 @@ func (m *planner) markAt(p Point, i int) int {
 	}
 	return i
 }
+
+const crossing = "its jump would cross a page, which cannot be written at once"
+
+// crosses reports whether what is written for a run lies in two pages.
+func (m *planner) crosses(r *run) bool {
+	lo, hi := m.written(r)
+	return inTwoPages(lo, int(hi-lo)) || r.tactic == Short && inTwoPages(r.pad.Addr, jumpLen)
+}
+
+// splits reports whether n bytes from the start of instruction i on lie in two pages.
+func (m *planner) splits(i, n int) bool { return inTwoPages(m.Insts[i].Addr, n) }
+
+func inTwoPages(addr uint64, n int) bool { return addr/PageSize != (addr+uint64(n)-1)/PageSize }
 
 // written is the range of bytes that change at the site itself.
 func (m *planner) written(r *run) (lo, hi uint64) {
@@ -192,11 +216,11 @@ func (m *planner) way(p Point, i int) (*run, string) {
 	case Before, Behind, Taken:
 		return m.anywhere(p, i)
 	case FuncEntry:
-		if in.Endbr && i+1 < len(m.Insts) {
-			i++
-		}
-		if m.loopsTo(in.Addr) || m.loopsTo(m.Insts[i].Addr) {
+		if i = m.entry(i); m.loopsTo(in.Addr) || m.loopsTo(m.Insts[i].Addr) {
 			return nil, "a loop leads back to it, and going round cannot be told from entering"
+		}
+		if r := m.retarget(i); r != nil && m.Insts[i].Flow == x86.FlowCall {
+			return r, ""
 		}
 		return m.forward(i, 0)
 	case CallPost:
@@ -206,22 +230,42 @@ func (m *planner) way(p Point, i int) (*run, string) {
 		}
 		return r, reason
 	case CallPre:
-		if in.Flow == x86.FlowCall && in.RelLen == 4 && !in.PCSensitive {
-			return &run{lo: i, hi: i + 1, tactic: Retarget}, ""
+		if r := m.retarget(i); r != nil {
+			return r, ""
 		}
 		return m.before(i)
 	case TailJump, TailCond:
-		if in.RelLen == 4 && !in.PCSensitive {
-			return &run{lo: i, hi: i + 1, tactic: Retarget}, ""
+		if r := m.retarget(i); r != nil {
+			return r, ""
 		}
 	}
 	return m.backward(i)
+}
+
+// entry is the instruction before which the entry at instruction i is served: behind endbr64.
+func (m *planner) entry(i int) int {
+	if m.Insts[i].Endbr && i+1 < len(m.Insts) {
+		return i + 1
+	}
+	return i
+}
+
+// retarget is the way by the displacement of the direct branch at i; nil if it has none that can be written at once.
+func (m *planner) retarget(i int) *run {
+	in := &m.Insts[i]
+	if in.RelLen != 4 || in.PCSensitive || inTwoPages(in.Addr+uint64(in.RelOff), in.RelLen) {
+		return nil
+	}
+	return &run{lo: i, hi: i + 1, tactic: Retarget}
 }
 
 // forward takes instructions from i on until a jump fits.
 func (m *planner) forward(i, have int) (*run, string) {
 	for j := i; j < len(m.Insts); j++ {
 		in := &m.Insts[j]
+		if m.evicting && have >= shortLen {
+			return m.short(i, j, "there is no room for a short jump either")
+		}
 		if reason := m.movable(in); reason != "" {
 			return m.shortForward(i, j, have, reason)
 		}
@@ -271,7 +315,7 @@ func (m *planner) backward(i int) (*run, string) {
 	}
 	reason := ""
 	lo, have := i, last.Len
-	for have+room < jumpLen && reason == "" {
+	for reason == "" && (have+room < jumpLen || m.splits(lo, jumpLen)) {
 		if reason = m.extend(lo); reason == "" {
 			lo--
 			have += m.Insts[lo].Len
@@ -282,6 +326,9 @@ func (m *planner) backward(i int) (*run, string) {
 	}
 	if reason == "" {
 		return m.padded(lo, i+1, have)
+	}
+	for ; lo < i && m.splits(lo, shortLen); lo++ {
+		have -= m.Insts[lo].Len
 	}
 	if have+room >= shortLen {
 		return m.short(lo, i+1, reason)
@@ -295,7 +342,7 @@ func (m *planner) before(i int) (*run, string) {
 		return nil, "something may jump to the call itself"
 	}
 	lo, have := i, 0
-	for have < jumpLen {
+	for have < jumpLen || m.splits(lo, jumpLen) {
 		if reason := m.extend(lo); reason != "" {
 			return nil, reason
 		}
@@ -318,6 +365,9 @@ func (m *planner) extend(lo int) string {
 }
 
 func (m *planner) sized(lo, hi int) (*run, string) {
+	if m.splits(lo, jumpLen) {
+		return m.short(lo, hi, crossing)
+	}
 	t := Window
 	if hi-lo == 1 {
 		t = Single
@@ -332,6 +382,9 @@ func (m *planner) padded(lo, hi, have int) (*run, string) {
 	end := last.Addr + uint64(last.Len)
 	if !ends(last) || have+int(m.PadEnd(end)-end) < jumpLen {
 		return m.short(lo, hi, "the function is too short for a jump")
+	}
+	if m.splits(lo, jumpLen) {
+		return m.short(lo, hi, crossing)
 	}
 	if hi-lo > 1 && m.Hidden != "" {
 		return nil, m.Hidden
@@ -466,8 +519,11 @@ func (m *planner) join(a, b *run) string {
 		return ""
 	}
 	lo, hi := min(a.lo, b.lo), max(a.hi, b.hi)
-	if m.Hidden != "" {
+	switch {
+	case m.Hidden != "":
 		return m.Hidden
+	case m.splits(lo, jumpLen):
+		return crossing
 	}
 	for i := lo; i < hi; i++ {
 		in := &m.Insts[i]
@@ -505,7 +561,7 @@ func both(a, b map[Point]int) map[Point]int {
 // finish turns the runs into sites in order of address.
 func (m *planner) finish() *Plan {
 	for _, r := range m.runs {
-		if r.tactic != hosting {
+		if r.tactic != hosting && r.site == nil {
 			m.plan.Sites = append(m.plan.Sites, m.site(r))
 		}
 	}

@@ -64,6 +64,18 @@ func TestPlans(t *testing.T) {
 		{name: "too short, but padded", code: "c3", padding: 15, points: []Point{{FuncEntry, 0}, {Ret, 0}}, want: "padding 0+1"},
 		{name: "too short, padding nearby", code: "90 c3", pads: true, points: []Point{{FuncEntry, 0}}, want: "island 0+2"},
 		{name: "a call is retargeted together with the entry", code: "50 e8 00100000 58 c3", points: []Point{{FuncEntry, 0}}, want: "punned 0+1"},
+		{name: "two bytes before a call", code: "50 50 e8 00100000 58 58 c3", points: []Point{{FuncEntry, 0}}, want: "punned 0+2"},
+		{name: "three bytes before a call", code: "4889e5 e8 00100000 c3", points: []Point{{FuncEntry, 0}}, want: "punned 0+3"},
+		{name: "four bytes before a call", code: "4883ec08 e8 00100000 4883c408 c3", points: []Point{{FuncEntry, 0}}, want: "punned 0+4"},
+		{name: "four bytes in two instructions", code: "53 4889fb e8 00100000 5b c3", points: []Point{{FuncEntry, 0}}, want: "punned 0+4"},
+		{name: "unless something may jump between them", code: "53 4889fb e8 00100000 5b c3", targets: []uint64{1}, points: []Point{{FuncEntry, 0}},
+			want: "entry: something may jump into the bytes that a jump needs"},
+		{name: "four bytes before an indirect call", code: "4883ec08 ffd7 4883c408 c3", points: []Point{{FuncEntry, 0}},
+			want: "entry: a call would have to move, and its return address with it"},
+		{name: "jumps that are not known, two instructions", code: "53 4889fb e8 00100000 5b c3", hidden: "a jump table", points: []Point{{FuncEntry, 0}}, want: "entry: a jump table"},
+		{name: "jumps that are not known, one instruction", code: "4883ec08 e8 00100000 4883c408 c3", hidden: "a jump table", points: []Point{{FuncEntry, 0}}, want: "punned 0+4"},
+		{name: "a function that begins with a call", code: "e8 00100000 48ffc0 c3", points: []Point{{FuncEntry, 0}, {CallPre, 0}}, want: "retarget 0+5"},
+		{name: "a short tail jump that is jumped to", code: "4885ff eb70 4885f6 4885f6 c3", targets: []uint64{3, 5}, points: []Point{{TailJump, 3}}, want: "punned 3+2"},
 		{name: "a call may not move", code: "50 ffd0 58 c3", points: []Point{{FuncEntry, 0}}, want: "entry: a call would have to move, and its return address with it"},
 		{name: "a system call may not move", code: "50 0f05 58 c3", points: []Point{{FuncEntry, 0}}, want: "entry: a system call would have to move"},
 		{name: "no instruction there", code: "48c7c001000000 c3", points: []Point{{Ret, 3}}, want: "return: its address is not the start of an instruction that was decoded"},
@@ -130,6 +142,96 @@ func TestPageCrossing(t *testing.T) {
 	}
 }
 
+// TestAroundPages: where the usual jump would lie in two pages, another one is found that does not.
+func TestAroundPages(t *testing.T) {
+	for _, c := range []struct {
+		name, code string
+		before     uint64 // bytes of the code in the first page
+		point      Point  // its address is an offset in the code
+		pads       bool
+		want       string
+	}{
+		{name: "entry by padding nearby", code: "48c7c001000000 c3", before: 3, point: Point{FuncEntry, 0}, pads: true, want: "island 0+7"},
+		{name: "entry by instructions nearby", code: "48c7c001000000 48c7c001000000 48c7c001000000 c3", before: 3, point: Point{FuncEntry, 0}, want: "evicted 0+7"},
+		{name: "no way for the last byte of a page", code: "48c7c001000000 48c7c001000000 48c7c001000000 c3", before: 1, point: Point{FuncEntry, 0}, want: crossing},
+		{name: "tail jump from further up", code: "4889e5 4889e5 e9 00100000", before: 9, point: Point{TailJump, 6}, want: "window 3+8"},
+		{name: "conditional tail jump from further up", code: "4889e5 4889e5 0f84 00100000 c3", before: 10, point: Point{TailCond, 6}, want: "window 3+9"},
+		{name: "return from further up", code: "4889e5 4889e5 4889e5 5d c3", before: 8, point: Point{Ret, 10}, want: "window 3+8"},
+		{name: "call from further up", code: "4889e5 4889e5 e8 00100000 c3", before: 8, point: Point{CallPre, 6}, want: "window 0+6"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			code, at := unhex(t, c.code), 0x402000-c.before
+			b := &Body{Insts: decodeAll(code, at), Bytes: func(addr uint64, n int) []byte { return code[addr-at:][:n] },
+				Target: func(addr uint64) bool { return addr == at }, PadEnd: func(a uint64) uint64 { return a }}
+			if c.pads {
+				b.Pads = func(uint64) []Pad { return []Pad{{at - 0x20, jumpLen}} }
+			}
+			c.point.Addr += at
+			plan := MakePlan(b, []Point{c.point})
+			got := ""
+			for _, r := range plan.Refused {
+				got += r.Reason
+			}
+			for _, s := range plan.Sites {
+				got += fmt.Sprintf("%s %d+%d", s.Tactic, s.Addr-at, s.Len)
+				pieces, err := s.Patch(wayOf(t, s))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, p := range pieces {
+					if inTwoPages(p.Addr, len(p.Bytes)) {
+						t.Errorf("a piece lies in two pages: %#x, % x", p.Addr, p.Bytes)
+					}
+				}
+			}
+			if got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestPunnedBytes: what is written at a punned site decodes as two branches to the two stubs, wherever memory for them begins.
+func TestPunnedBytes(t *testing.T) {
+	for _, text := range []string{"50 e8 00100000", "5050 e8 00100000", "4889e5 e8 00100000", "4883ec08 e8 00100000",
+		"50 4889e5 4889e5", "5050 48c7c001000000", "505050 48c7c001000000", "50505050 48c7c001000000"} {
+		code := unhex(t, text)
+		for n := range uint64(150) {
+			at := planBase + n*0x12345677&^0xfff + 0x10
+			insts := decodeAll(code, at)
+			k := len(insts) - 1
+			if insts[k-1].Len == 3 && insts[k].Len == 3 {
+				k--
+			}
+			s := &Site{Tactic: Punned, Addr: at, Len: int(insts[k].Addr - at), Insts: insts[:k], Host: &Host{Addr: insts[k].Addr, Insts: insts[k:]}}
+			from := at - 0x40000000 + n*0x1000003
+			first := s.FirstPunStub(from)
+			second, ok := s.PunStub(first, from)
+			if !ok || first < from || second < from || first-from >= 1<<24 || second-from >= 1<<24 {
+				t.Fatalf("%s at %#x: stubs at %#x and %#x, wanted from %#x on", text, at, first, second, from)
+			}
+			if s.FirstPunStub(first) != first {
+				t.Fatalf("%s at %#x: a place that fits is not taken", text, at)
+			}
+			if again, _ := s.PunStub(first, second); again != second {
+				t.Fatalf("%s at %#x: a place that fits is not taken", text, at)
+			}
+			pieces, err := s.Patch(Way{first, second})
+			if err != nil || len(pieces) != 1 || len(pieces[0].Bytes) != s.Len+jumpLen || pieces[0].Addr != at {
+				t.Fatalf("%s at %#x: %+v, %v", text, at, pieces, err)
+			}
+			own, err1 := x86.Decode(pieces[0].Bytes, at)
+			behind, err2 := x86.Decode(pieces[0].Bytes[s.Len:], at+uint64(s.Len))
+			if err1 != nil || err2 != nil || own.Flow != x86.FlowJump || own.Target != first || behind.Target != second || behind.Len != jumpLen || (behind.Flow == x86.FlowCall) != (s.Host.Call() != 0) {
+				t.Fatalf("%s at %#x: % x: %+v, %+v", text, at, pieces[0].Bytes, own, behind)
+			}
+			if _, err := s.Patch(Way{first + 1<<(8*s.dictated()), second}); err == nil {
+				t.Fatalf("%s at %#x: another stub is taken", text, at)
+			}
+		}
+	}
+}
+
 // TestPlansAreDisjoint: sites of one plan share no bytes, hold whole instructions, and every point is served or refused.
 func TestPlansAreDisjoint(t *testing.T) {
 	for seed := range uint64(3000) {
@@ -191,7 +293,7 @@ func TestSpans(t *testing.T) {
 		s := makeSample(rng)
 		plan := MakePlan(s.body(), s.points)
 		groups := makeGroups(rng, plan, s.points)
-		bases, at := patch(t, plan, groups, s.text(t, true))
+		bases, at, _ := patch(t, plan, groups, s.text(t, true))
 		for i, b := range bases {
 			if err := followPushes(b, at[i]); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
@@ -256,9 +358,9 @@ func wayOf(t testing.TB, s *Site) Way {
 		return Way{roomAt, roomAt + 64}
 	}
 	at := s.FirstPunStub(roomAt)
-	second, ok := s.PunStub(at, 0)
-	if !ok || at-roomAt > 255 {
-		t.Fatalf("no stub at %#x fits %+v", at, s)
+	second, ok := s.PunStub(at, roomAt)
+	if !ok || at-roomAt >= 1<<(8*(s.dictated()+1)) || second-roomAt >= 1<<(8*(3-s.dictated())) {
+		t.Fatalf("no stub at %#x and %#x fits %+v", at, second, s)
 	}
 	return Way{at, second}
 }

@@ -7,36 +7,80 @@ import (
 	"culprit/trampoline/x86"
 )
 
-// A punned site has one byte: the opcode of a jump whose displacement is the first four bytes of what follows. What follows
-// must become a branch, too, whose own displacement can be chosen: either it is a call, which keeps its opcode and is
-// retargeted, or instructions that nothing jumps into, which move away like those of a host. The two branches share three
-// bytes. They lead to stubs at places that fit, and those to the base trampoline.
+// A punned site has one to four bytes, too few for a long jump: the displacement of its jump ends in the first bytes of what
+// follows. What follows must become a branch, too, whose own displacement can be chosen: either it is a call, which keeps its
+// opcode and is retargeted, or instructions that nothing jumps into, which move away like those of a host. So of the jump's
+// displacement the opcode of that branch is dictated, and what comes behind it both branches share:
+//
+//	bytes at the site     the jump                    the branch behind it
+//	1                     E9 | E8 a b c               E8 a b c .
+//	2                     E9 . | E8 a b               E8 a b . .
+//	3                     E9 . . | E8 a               E8 a . . .
+//	4                     2E E9 . . | E8 a            E8 a . . .
+//
+// With four bytes the jump gets a prefix without a meaning: without it the opcode would be the highest byte of the displacement
+// and would lead 400 MiB down. The branches lead to stubs at places that fit, and those to the base trampoline.
 
-// punLen is how many bytes change: the two branches overlap in all but the first and the last byte.
-const punLen = 1 + jumpLen
+// maxPunned is how many bytes a punned site has at most: with five there is room for a jump.
+const maxPunned = jumpLen - 1
 
-// placePunned finds a way to the point at instruction i whose only room is one byte; reason is why there is no other.
+// NoMeaning is the prefix that takes a byte: a segment override, which a near jump ignores (assemblers align branches with it).
+const NoMeaning = 0x2E
+
+// placePunned finds a way to the point at instruction i whose only room are a few bytes; reason is why there is no other.
 func (m *planner) placePunned(p Point, i int, reason string) string {
-	if p.Kind == FuncEntry && m.Insts[i].Endbr {
-		i++
+	for _, r := range m.narrow(p, i) {
+		h := m.punnable(r)
+		if h == nil {
+			continue
+		}
+		r.host, r.marks = h, map[Point]int{p: i}
+		if m.merge(r) == "" {
+			m.runs = append(m.runs, h)
+			return ""
+		}
 	}
-	if p.Kind != FuncEntry && p.Kind != Ret || i+1 >= len(m.Insts) {
-		return reason
+	return reason
+}
+
+// narrow lists the runs of up to four bytes that a point at instruction i can be served from, the shortest first.
+func (m *planner) narrow(p Point, i int) (runs []*run) {
+	switch {
+	case p.Kind == FuncEntry:
+		if i = m.entry(i); m.loopsTo(p.Addr) || m.loopsTo(m.Insts[i].Addr) {
+			return nil
+		}
+		have := 0
+		for hi := i; hi < len(m.Insts) && m.movable(&m.Insts[hi]) == "" && (hi == i || !m.Target(m.Insts[hi].Addr)); hi++ {
+			if have += m.Insts[hi].Len; have > maxPunned {
+				break
+			}
+			runs = append(runs, &run{lo: i, hi: hi + 1, tactic: Punned})
+		}
+	case p.Kind.IsExit() && m.movable(&m.Insts[i]) == "":
+		for lo, have := i, m.Insts[i].Len; have <= maxPunned; have += m.Insts[lo].Len {
+			runs = append(runs, &run{lo: lo, hi: i + 1, tactic: Punned})
+			if m.extend(lo) != "" {
+				break
+			}
+			lo--
+		}
 	}
-	in := &m.Insts[i]
-	if in.Len != 1 || m.movable(in) != "" || in.Addr/PageSize != (in.Addr+punLen-1)/PageSize || m.Insts[i+1].Addr != in.End() {
-		return reason
+	return runs
+}
+
+// punnable is the host behind a run that is as short as that of a punned site; nil if there is none, or if their bytes cannot
+// be written at once.
+func (m *planner) punnable(r *run) *run {
+	end := m.Insts[r.hi-1].End()
+	if r.hi >= len(m.Insts) || m.Insts[r.hi].Addr != end || inTwoPages(m.Insts[r.lo].Addr, int(end-m.Insts[r.lo].Addr)+jumpLen) {
+		return nil
 	}
-	h := m.successor(i + 1)
-	if h == nil || m.Hidden != "" && h.hi-h.lo > 1 {
-		return reason
+	h := m.successor(r.hi)
+	if h == nil || m.Hidden != "" && (r.hi-r.lo > 1 || h.hi-h.lo > 1) {
+		return nil
 	}
-	r := &run{lo: i, hi: i + 1, tactic: Punned, host: h, marks: map[Point]int{p: i}}
-	if why := m.merge(r); why != "" {
-		return why
-	}
-	m.runs = append(m.runs, h)
-	return ""
+	return h
 }
 
 // successor is the host that begins with instruction i: a call, or what fills a jump.
@@ -68,35 +112,56 @@ func (h *Host) opcode() byte {
 	return 0xE9
 }
 
-// PunStub is where the stub of a punned site that a jump to at could reach must be for its successor's branch, for each of the
-// 256 values of the last byte; ok is false if the branches do not fit together with a stub at at.
-func (s *Site) PunStub(at uint64, last byte) (successor uint64, ok bool) {
-	rel, err := rel32(s.Addr+jumpLen, at)
-	if err != nil || rel[0] != s.Host.opcode() {
-		return 0, false
-	}
-	second := binary.LittleEndian.Uint32([]byte{rel[1], rel[2], rel[3], last})
-	return s.Addr + punLen + uint64(int64(int32(second))), true
-}
+// jumpAt is where the long jump of a punned site begins, behind its prefix if it has one.
+func (s *Site) jumpAt() uint64 { return s.Addr + uint64(max(0, s.Len-(maxPunned-1))) }
+
+// dictated is the index of the byte of the jump's displacement that is the opcode of the branch behind the site: 0 to 2.
+func (s *Site) dictated() int { return int(s.End()-s.jumpAt()) - 1 }
 
 // FirstPunStub is the lowest address from at on where the stub of a punned site's own jump can be.
 func (s *Site) FirstPunStub(at uint64) uint64 {
-	low := byte(s.Addr+jumpLen) + s.Host.opcode()
-	return at + uint64(low-byte(at))
+	next, shift := s.jumpAt()+jumpLen, 8*s.dictated()
+	rel := at - next
+	if more := s.Host.opcode() - byte(rel>>shift); more != 0 {
+		rel = rel>>shift<<shift + uint64(more)<<shift
+	}
+	return next + rel
 }
 
-// punned is the piece of a punned site: its jump to w.Site, of which all but the opcode are the branch behind it to w.Host.
+// PunStub is the lowest address from at on where the stub of the branch behind a punned site can be if that of the site's own
+// jump is at first; ok is false if there is none that the branches reach.
+func (s *Site) PunStub(first, at uint64) (successor uint64, ok bool) {
+	rel, err := rel32(s.jumpAt()+jumpLen, first)
+	if k := s.dictated(); err == nil && rel[k] == s.Host.opcode() {
+		shared := rel[k+1:]
+		unit := uint64(1) << (8 * len(shared))
+		low := uint64(binary.LittleEndian.Uint32(append(append([]byte(nil), shared...), 0, 0, 0, 0)))
+		next := s.End() + jumpLen
+		successor = at + (low-(at-next))&(unit-1)
+		_, err = rel32(next, successor)
+		return successor, err == nil
+	}
+	return 0, false
+}
+
+// punned is the piece of a punned site: its jump to w.Site, and the branch behind it to w.Host.
 func (s *Site) punned(w Way) ([]Piece, error) {
-	first, err := jump(s.Addr, w.Site)
+	first, err := jump(s.jumpAt(), w.Site)
 	if err != nil {
 		return nil, err
 	}
-	second, err := rel32(s.Addr+punLen, w.Host)
+	second, err := rel32(s.End()+jumpLen, w.Host)
 	if err != nil {
 		return nil, err
 	}
-	if first[1] != s.Host.opcode() || [3]byte(first[2:]) != [3]byte(second[:3]) {
+	behind := append([]byte{s.Host.opcode()}, second[:]...)
+	have := s.dictated() + 1 // bytes of the jump that are in the site
+	if string(first[have:]) != string(behind[:jumpLen-have]) {
 		return nil, fmt.Errorf("stubs at %#x and %#x do not fit the code at %#x", w.Site, w.Host, s.Addr)
 	}
-	return []Piece{{s.Addr, append(first, second[3])}}, nil
+	var code []byte
+	for at := s.Addr; at < s.jumpAt(); at++ {
+		code = append(code, NoMeaning)
+	}
+	return []Piece{{s.Addr, append(append(code, first[:have]...), behind...)}}, nil
 }

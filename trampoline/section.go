@@ -58,6 +58,9 @@ func (g *generator) section(m Mark, groups []Group) error {
 		return nil
 	}
 	g.at(g.before(m))
+	if g.called = 0; m.Point.Kind == FuncEntry && g.site.Tactic == Retarget {
+		g.called = 8
+	}
 	if !g.opened {
 		g.open(m)
 		g.laterGate(m)

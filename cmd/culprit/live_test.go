@@ -406,13 +406,15 @@ func TestPoints(t *testing.T) {
 	bin := build(t, "calls.c")
 	c := culprit(t, "points", bin).want(0)
 	c.has(&c.out, "can be instrumented")
+	c = culprit(t, "points", "--names", bin).want(0)
+	c.has(&c.out, "_start in calls: process start code")
 	j := culprit(t, "points", "--json", bin).want(0)
-	var r struct {
-		Functions, Instrumentable int
-		Tactics, Refused          map[string]int
-	}
+	var r daemon.PointsReport
 	if err := json.Unmarshal(j.out.Bytes(), &r); err != nil || r.Functions < 10 || r.Instrumentable > r.Functions || len(r.Tactics) == 0 {
 		t.Errorf("%v %+v", err, r)
+	}
+	if r.ByRule < 1 || r.Coverage < 99 || len(r.RefusedNames) != r.Functions-r.Instrumentable || r.RefusedNames[0].Reason == "" {
+		t.Errorf("%+v", r)
 	}
 	culprit(t, "points", "/nowhere/at/all").want(exitFailed)
 	culprit(t, "points", "/etc").want(exitUsage)

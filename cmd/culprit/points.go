@@ -15,19 +15,21 @@ import (
 
 	"culprit/cmd/culprit/internal/proclist"
 	"culprit/daemon"
+	"culprit/internal/safetext"
 )
 
 func newPoints() *cobra.Command {
-	var asJSON bool
+	var asJSON, names bool
 	cmd := &cobra.Command{
 		Use: "points PATH|PID", Short: "Say which functions of a program can be instrumented, and why others cannot", Args: cobra.ExactArgs(1),
-		RunE: body(func(cmd *cobra.Command, args []string) error { return points(cmd.OutOrStdout(), args[0], asJSON) }),
+		RunE: body(func(cmd *cobra.Command, args []string) error { return points(cmd.OutOrStdout(), args[0], asJSON, names) }),
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the figures as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the figures and every refused function as JSON")
+	cmd.Flags().BoolVar(&names, "names", false, "list every function that cannot be instrumented")
 	return cmd
 }
 
-func points(w io.Writer, target string, asJSON bool) error {
+func points(w io.Writer, target string, asJSON, names bool) error {
 	target, err := pointsTarget(target)
 	if err != nil {
 		return err
@@ -36,21 +38,46 @@ func points(w io.Writer, target string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
+	clean(&r)
 	if asJSON {
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", " ")
 		return enc.Encode(r)
 	}
 	var b strings.Builder
-	share := 0.0
-	if r.Functions > 0 {
-		share = 100 * float64(r.Instrumentable) / float64(r.Functions)
-	}
-	fmt.Fprintf(&b, "%d functions, %d of them can be instrumented (%.1f %%)\n", r.Functions, r.Instrumentable, share)
+	fmt.Fprintf(&b, "%d functions, %d of them can be instrumented (%.2f %% of those that may be touched)\n", r.Functions, r.Instrumentable, r.Coverage)
+	fmt.Fprintf(&b, "%d must not be touched for what they are; of the other refused ones at least %d are hand-written assembly\n", r.ByRule, r.HandWritten)
 	writeCounts(&b, "how:", r.Tactics)
 	writeCounts(&b, "why not:", r.Refused)
+	if names {
+		writeRefused(&b, &r)
+	}
 	_, err = io.WriteString(w, b.String())
 	return err
+}
+
+// clean makes what comes from the program safe to show.
+func clean(r *daemon.PointsReport) {
+	for i := range r.RefusedNames {
+		p := &r.RefusedNames[i]
+		p.Name, p.Object, p.Reason = safetext.CleanMax(p.Name, maxLine), safetext.CleanMax(p.Object, maxLine), safetext.CleanMax(p.Reason, maxLine)
+	}
+	refused := map[string]int{}
+	for reason, n := range r.Refused {
+		refused[safetext.CleanMax(reason, maxLine)] += n
+	}
+	r.Refused = refused
+}
+
+// writeRefused lists the refused functions by name.
+func writeRefused(b *strings.Builder, r *daemon.PointsReport) {
+	fmt.Fprintln(b, "which:")
+	for _, p := range r.RefusedNames {
+		fmt.Fprintf(b, "  %s in %s: %s\n", p.Name, p.Object, p.Reason)
+	}
+	if r.RefusedMore > 0 {
+		fmt.Fprintf(b, "  and %d more\n", r.RefusedMore)
+	}
 }
 
 // pointsTarget takes a file as it is, and resolves a pid or a name to a pid.

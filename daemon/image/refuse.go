@@ -24,7 +24,7 @@ var refusals = func() map[string]string {
 	for why, names := range map[string]string{
 		whyStart:    "_start __start _dl_start _dl_start_user _dl_start_final _rt0_amd64 _rt0_amd64_linux _rt0_amd64_lib runtime.rt0_go",
 		whySignal:   "__restore_rt __restore restore_rt runtime.sigreturn__sigaction runtime.sigreturn runtime.sigtramp runtime.cgoSigtramp runtime.sigfwd",
-		whySetjmp:   "setjmp _setjmp __setjmp __sigsetjmp sigsetjmp __sigjmp_save longjmp _longjmp siglongjmp __longjmp ____longjmp_chk __longjmp_chk __libc_longjmp __libc_siglongjmp __sigsetjmp_cancel",
+		whySetjmp:   "setjmp _setjmp __setjmp __sigsetjmp sigsetjmp __sigjmp_save longjmp _longjmp siglongjmp __longjmp ____longjmp_chk __longjmp_chk __longjmp_cancel __libc_longjmp __libc_siglongjmp __sigsetjmp_cancel",
 		whyVfork:    "vfork __vfork __libc_vfork clone __clone clone3 __clone3 __clone_internal runtime.clone",
 		whyContext:  "getcontext __getcontext setcontext __setcontext swapcontext __swapcontext __start_context __push___start_context __startcontext",
 		whyUnwinder: "_Unwind_RaiseException _Unwind_Resume _Unwind_ForcedUnwind _Unwind_Resume_or_Rethrow __unw_resume_asm __morestack __morestack_non_split",
@@ -37,6 +37,20 @@ var refusals = func() map[string]string {
 	}
 	return m
 }()
+
+// byRule are the reasons that a name alone gives: such code must not be touched, however it looks.
+var byRule = map[string]bool{whyStart: true, whyResolver: true, whySignal: true, whySetjmp: true, whyVfork: true, whyContext: true,
+	whyUnwinder: true, whyMcount: true, whyIfunc: true, whyGoStack: true}
+
+// ByRule reports whether the function is refused for what it is, not for want of a way into it.
+func (f *Function) ByRule() bool { return byRule[f.Refuse] }
+
+// HandWritten reports whether the line table says that the function comes from an assembly source. Without line tables
+// nothing is known, and it says false.
+func (o *Object) HandWritten(f *Function) bool {
+	file, _, ok := o.Line(f.Addr)
+	return ok && (strings.HasSuffix(file, ".S") || strings.HasSuffix(file, ".s") || strings.HasSuffix(file, ".asm"))
+}
 
 // refusalOf gives the reason for which a function of this linkage name is never instrumented, "" if there is none.
 func refusalOf(name string) string {

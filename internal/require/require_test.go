@@ -64,6 +64,19 @@ func TestPresentToolGoesOn(t *testing.T) {
 	}
 }
 
+func TestObjects(t *testing.T) {
+	for _, name := range []string{"libc.so.6", "libc.so.?", "sh"} {
+		if p := Object(t, name); !strings.HasPrefix(p, "/") {
+			t.Errorf("%s: %q", name, p)
+		}
+	}
+	t.Setenv(AllVariable, "1")
+	r := ended(func(t testing.TB) { Object(t, "no-such-object.so.1") })
+	if !strings.Contains(r.failed, "no-such-object.so.1") || r.skipped != "" {
+		t.Fatalf("skipped %q, failed %q", r.skipped, r.failed)
+	}
+}
+
 func TestLongIsAChoice(t *testing.T) {
 	t.Setenv(AllVariable, "1")
 	t.Setenv("CULPRIT_LONG", "")

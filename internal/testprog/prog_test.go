@@ -93,13 +93,32 @@ func TestNarrowCountsAreExact(t *testing.T) {
 	p.Expect(t, "DONE", 20*time.Second)
 	p.Stop(t)
 	got := p.Counts()
-	for _, name := range []string{"push_call", "push_loop", "bare_return", "two_bytes", "short_returns"} {
+	for _, name := range []string{"push_call", "push_loop", "bare_return", "two_bytes", "short_returns",
+		"call_first", "two_call", "three_call", "four_call", "endbr_call", "short_tail",
+		"page_entry", "page_return", "page_tail"} {
 		if got[name] != 3000 {
 			t.Errorf("%s: %d, want 3000", name, got[name])
 		}
 	}
 	if got["leaf"] < 9000 {
 		t.Errorf("leaf: %d", got["leaf"])
+	}
+}
+
+func TestLoopsAreLeftInEveryWay(t *testing.T) {
+	t.Parallel()
+	p := StartTarget(t, build(t, "loops.c"), "2000", "2")
+	p.Say(t, "go")
+	p.Expect(t, "DONE", 20*time.Second)
+	p.Stop(t)
+	got := p.Counts()
+	if got["outer_enter"] != 4000 || got["inner_enter"] != got["outer"] || got["leaf_inside"] != got["inner"] || got["deep"] != 2*125*(3+9+27+81) {
+		t.Errorf("%v", got)
+	}
+	for _, name := range []string{"inner_break", "inner_return", "chosen"} {
+		if got[name] == 0 {
+			t.Errorf("%s: never", name)
+		}
 	}
 }
 

@@ -1,8 +1,8 @@
 /* Runs machine code that a test has made, and reports registers and memory afterwards.
  *
- * First it writes the thread pointer (%fs:0). Then for each request: 3 words (length of text, length of data, entry),
- * 16 registers in the processor's order (rsp is not used), text, data. Answer: 16 registers, data.
- * Text lies at TEXT, data at DATA, the stack below STACK. */
+ * First it writes the thread pointer (%fs:0). Then for each request: 4 words (length of text, length of data, entry, stubs),
+ * 16 registers in the processor's order (rsp is not used), text, for each stub its address and 8 bytes of code, data.
+ * Answer: 16 registers, data. Text lies at TEXT, stubs behind it, data at DATA, the stack below STACK. */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -18,6 +18,7 @@
 #define DATA 0x20000000ul
 #define STACK 0x30010000ul
 #define SIZE (1ul << 20)
+#define REACH (64ul << 20) /* of text and stubs */
 
 __asm__(".bss\n .lcomm entry, 8\n .lcomm in, 8\n .lcomm out, 8\n .lcomm kept, 8\n .lcomm result, 8\n .text\n"
 	".globl run\n run:\n"
@@ -58,9 +59,9 @@ static void give(const void *p, size_t n)
 	}
 }
 
-static void *map(uintptr_t at, int prot)
+static void *map(uintptr_t at, size_t size, int prot)
 {
-	void *p = mmap((void *)at, SIZE, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	void *p = mmap((void *)at, size, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	if (p != (void *)at)
 		exit(2);
 	return p;
@@ -83,11 +84,22 @@ static void confine(void)
 		exit(4);
 }
 
+static void take_stubs(uint64_t n)
+{
+	uint64_t at;
+	for (; n > 0; n--) {
+		take(&at, sizeof at);
+		if (at < TEXT + SIZE || at > TEXT + REACH - 8)
+			exit(3);
+		take((void *)at, 8);
+	}
+}
+
 int main(void)
 {
-	uint64_t head[3], in[16], out[16], self;
-	void *text = map(TEXT, PROT_READ | PROT_WRITE | PROT_EXEC), *data = map(DATA, PROT_READ | PROT_WRITE);
-	map(STACK & ~(SIZE - 1), PROT_READ | PROT_WRITE);
+	uint64_t head[4], in[16], out[16], self;
+	void *text = map(TEXT, REACH, PROT_READ | PROT_WRITE | PROT_EXEC), *data = map(DATA, SIZE, PROT_READ | PROT_WRITE);
+	map(STACK & ~(SIZE - 1), SIZE, PROT_READ | PROT_WRITE);
 	confine();
 	__asm__("mov %%fs:0, %0" : "=r"(self));
 	give(&self, sizeof self);
@@ -97,6 +109,7 @@ int main(void)
 			exit(3);
 		take(in, sizeof in);
 		take(text, head[0]);
+		take_stubs(head[3]);
 		take(data, head[1]);
 		run(head[2], in, out, STACK);
 		give(out, sizeof out);
