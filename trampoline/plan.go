@@ -260,7 +260,10 @@ func (m *planner) retarget(i int) *run {
 }
 
 // forward takes instructions from i on until a jump fits.
-func (m *planner) forward(i, have int) (*run, string) {
+func (m *planner) forward(i, have int) (*run, string) { return m.reaching(i, i+1, have) }
+
+// reaching is forward for a run that goes on to instruction hi at least; it ends before where that is not possible.
+func (m *planner) reaching(i, hi, have int) (*run, string) {
 	for j := i; j < len(m.Insts); j++ {
 		in := &m.Insts[j]
 		if m.evicting && have >= shortLen {
@@ -273,7 +276,7 @@ func (m *planner) forward(i, have int) (*run, string) {
 			return m.shortForward(i, j, have, "something may jump into the bytes that a jump needs")
 		}
 		have += in.Len
-		if have >= jumpLen {
+		if have >= jumpLen && j+1 >= hi {
 			return m.sized(i, j+1)
 		}
 		if ends(in) || j+1 == len(m.Insts) || m.Insts[j+1].Addr != in.Addr+uint64(in.Len) {
