@@ -12,15 +12,21 @@ type loop struct {
 	first         bool // its condition stands at its head in the source
 }
 
-// ofFunction are the loops of the functions that have some; in order of the source.
+// ofFunction are the loops of the functions that have some, as they are written and as gcc -O2 makes them: two of those that have
+// nothing between them share a head then, and are one.
 var ofFunction = []struct {
-	function string
-	loops    []loop
+	function          string
+	written, compiled []loop
 }{
-	{"nest", []loop{{1, 100, true}, {100, 1000, true}, {1000, 7000, true}, {100, 500, false}}},
-	{"tight", []loop{{1, 1, true}, {1, 1, true}, {1, 20, false}}},
-	{"branchy", []loop{{1, 60, true}, {60, 480, true}}},
+	{"nest", nestLoops, nestLoops},
+	{"tight", []loop{{1, 1, true}, {1, 1, true}, {1, 20, false}}, []loop{{1, 1, true}, {1, 20, false}}},
+	{"branchy", branchyLoops, branchyLoops},
 }
+
+var (
+	nestLoops    = []loop{{1, 100, true}, {100, 1000, true}, {1000, 7000, true}, {100, 500, false}}
+	branchyLoops = []loop{{1, 60, true}, {60, 480, true}}
+)
 
 // doors is a metric that counts at the points of a kind of a loop.
 func doors(name, field string) string {
@@ -43,7 +49,11 @@ func loops(t *testing.T) {
 		t.Run(b.name, func(t *testing.T) {
 			s := attachBuilt(t, "peer.c", b.flags, doors("enters", "enter"), doors("exits", "exit"), doors("starts", "start_iter"), doors("ends", "end_iter"))
 			for _, f := range ofFunction {
-				s.visitLoops(f.function, f.loops, b.above)
+				want := f.compiled
+				if b.above {
+					want = f.written
+				}
+				s.visitLoops(f.function, want, b.above)
 			}
 			s.end()
 		})
@@ -54,7 +64,7 @@ func (s *subject) visitLoops(function string, want []loop, above bool) {
 	s.t.Helper()
 	names, err := s.d.ListLoops("peer.c", function)
 	if err != nil || len(names) != len(want) {
-		s.t.Errorf("%s: loops %q, %v; the source has %d", function, names, err, len(want))
+		s.t.Errorf("%s: loops %q, %v; there should be %d", function, names, err, len(want))
 		return
 	}
 	var pairs []string
