@@ -20,6 +20,10 @@ test: packages $(DEMOS) ## install what is needed, then go vet and all tests (so
 	@go vet ./...
 	@scripts/test $(TESTFLAGS)
 
+.PHONY: cover
+cover: packages ## the share of statements that the tests of four rooms run, held against its limits
+	@scripts/cover
+
 .PHONY: build
 build: $(DEMOS) ## build culprit and the demonstration programs into build/
 	@mkdir -p $(BUILD)

@@ -16,29 +16,23 @@ import (
 // A machine is a stopped child process of the test that executes single instructions in memory of its own. It is used by the
 // goroutine that made it only: ptrace belongs to one OS thread.
 type machine struct {
-	t      testing.TB
-	pid    int
-	boot   syscall.PtraceRegs // registers as they were at the start
-	xstate []byte             // SSE and AVX state as it was at the start
+	t    testing.TB
+	pid  int
+	boot syscall.PtraceRegs // registers as they were at the start
 }
 
-// Where the machine's memory lies. Code runs from origAt and from copyAt, a distance apart that no rel8 covers.
+// Where the machine's memory lies.
 const (
 	origAt    = 0x1000_0000
-	copyAt    = 0x2345_6000
 	dataAt    = 0x3000_0000
 	codeSize  = 4096
 	dataSize  = 2 * 4096
 	dataMid   = dataAt + dataSize/2
 	edgeAt    = 0x4000_0000 // one page, and nothing behind it
 	edgeEnd   = edgeAt + 4096
-	ptSigInfo = 0x4202 // PTRACE_GETSIGINFO
-	ntXState  = 0x202
-	ptGetSet  = 0x4204 // PTRACE_GETREGSET
-	ptSetSet  = 0x4205
+	ptSigInfo = 0x4202   // PTRACE_GETSIGINFO
 	exitKill  = 0x100000 // PTRACE_O_EXITKILL
-	sysReadv  = 310      // process_vm_readv
-	sysWritev = 311
+	sysWritev = 311      // process_vm_writev
 )
 
 // newMachine starts the child: this test program, stopped before its first instruction and never let go.
@@ -69,10 +63,7 @@ func newMachine(t testing.TB) *machine {
 	m.wait()
 	m.must(syscall.PtraceSetOptions(m.pid, exitKill), "set options")
 	m.must(syscall.PtraceGetRegs(m.pid, &m.boot), "get registers")
-	m.xstate = make([]byte, 16<<10)
-	m.xstate = m.xstate[:m.regset(ptGetSet, m.xstate)]
 	m.mmap(origAt, codeSize)
-	m.mmap(copyAt, codeSize)
 	m.mmap(dataAt, dataSize)
 	m.mmap(edgeAt, edgeEnd-edgeAt)
 	// What the program had below is in the way: an instruction would change memory that no case puts back.
@@ -106,16 +97,6 @@ func (m *machine) wait() syscall.Signal {
 	}
 }
 
-// regset reads or writes the extended state and returns its length.
-func (m *machine) regset(req uintptr, buf []byte) int {
-	iov := syscall.Iovec{Base: &buf[0], Len: uint64(len(buf))}
-	_, _, e := syscall.Syscall6(syscall.SYS_PTRACE, req, uintptr(m.pid), ntXState, uintptr(unsafe.Pointer(&iov)), 0, 0)
-	if e != 0 {
-		m.t.Fatalf("extended state: %v", e)
-	}
-	return int(iov.Len)
-}
-
 // call makes a system call by an instruction at address at and returns its result.
 func (m *machine) call(at uint64, nr uint64, args ...uint64) uint64 {
 	r := m.boot
@@ -142,53 +123,14 @@ func (m *machine) mmap(addr, size uint64) {
 	}
 }
 
-// vm reads or writes memory of the child.
-func (m *machine) vm(call uintptr, addr uint64, buf []byte) {
+// write writes memory of the child.
+func (m *machine) write(addr uint64, buf []byte) {
 	local := syscall.Iovec{Base: &buf[0], Len: uint64(len(buf))}
 	remote := [2]uint64{addr, uint64(len(buf))}
-	n, _, e := syscall.Syscall6(call, uintptr(m.pid), uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&remote)), 1, 0)
+	n, _, e := syscall.Syscall6(sysWritev, uintptr(m.pid), uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&remote)), 1, 0)
 	if e != 0 || int(n) != len(buf) {
 		m.t.Fatalf("memory of the child at %#x: %d bytes, %v", addr, n, e)
 	}
-}
-
-// A state is everything that an instruction can read or write.
-type state struct {
-	regs   syscall.PtraceRegs
-	xstate []byte
-	data   []byte
-	signal syscall.Signal
-	steps  int
-}
-
-// run puts the state in, executes from code at addr until the program counter leaves [addr, addr+n), and returns what became
-// of it. A fault ends it as well.
-func (m *machine) run(in *state, addr uint64, n int, out *state) {
-	m.vm(sysWritev, dataAt, in.data)
-	m.regset(ptSetSet, in.xstate)
-	out.regs = in.regs
-	out.regs.Rip = addr
-	m.must(syscall.PtraceSetRegs(m.pid, &out.regs), "set registers")
-	for out.steps = 0; out.steps < 100; {
-		m.must(syscall.PtraceSingleStep(m.pid), "step")
-		out.signal = m.wait()
-		out.steps++
-		m.must(syscall.PtraceGetRegs(m.pid, &out.regs), "get registers")
-		if out.signal != syscall.SIGTRAP || out.regs.Rip-addr >= uint64(n) {
-			break
-		}
-	}
-	m.regset(ptGetSet, out.xstate)
-	m.vm(sysReadv, dataAt, out.data)
-	clearVolatile(out.xstate)
-}
-
-// clearVolatile clears what the processor fills in as it likes: the address of the last x87 instruction and operand, and the
-// header that says which parts are in use.
-func clearVolatile(x []byte) {
-	clear(x[6:24])
-	clear(x[512:576])
-	binary.LittleEndian.PutUint32(x[28:], 0) // MXCSR_MASK
 }
 
 // step executes one instruction at addr with the registers given and returns the signal and, for a fault, its address.

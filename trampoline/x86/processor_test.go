@@ -57,21 +57,31 @@ func emulated(in Inst) bool { return in.Opcode == 0x100 || in.Opcode == 0x101 }
 
 // edge puts the first n bytes of code before the end of the page and executes there.
 func (m *machine) edge(regs syscall.PtraceRegs, code []byte, n int) (syscall.Signal, uint64) {
-	m.vm(sysWritev, edgeEnd-uint64(n), code[:n])
+	m.write(edgeEnd-uint64(n), code[:n])
 	return m.step(regs, edgeEnd-uint64(n))
+}
+
+// knownMaps are the opcode maps that current processors have.
+func knownMaps() (maps []int) {
+	for m := range tables {
+		if tables[m] != nil && m&mapXOP == 0 {
+			maps = append(maps, m)
+		}
+	}
+	return maps
 }
 
 // randomInst returns 15 bytes that begin like an instruction of a random map.
 func randomInst(rnd *rand.Rand) []byte {
+	maps := knownMaps()
+	return randomOf(rnd, maps[rnd.Intn(len(maps))])
+}
+
+// randomOf returns 15 bytes that begin like an instruction of a map.
+func randomOf(rnd *rand.Rand, m int) []byte {
 	code := make([]byte, MaxLen)
 	rnd.Read(code)
-	var maps []int
-	for m := range tables {
-		if tables[m] != nil && m != mapXOP|8 && m != mapXOP|9 && m != mapXOP|10 {
-			maps = append(maps, m)
-		}
-	}
-	m, op := maps[rnd.Intn(len(maps))], rnd.Intn(256)
+	op := rnd.Intn(256)
 	v := variants(m, op, rnd.Intn(4), byte(rnd.Intn(256)))
 	if len(v) == 0 {
 		return code
@@ -92,4 +102,9 @@ func withREX(head []byte, rex byte) []byte {
 		i++
 	}
 	return slices.Insert(slices.Clone(head), i, rex)
+}
+
+// reg returns register n by its number in the encoding.
+func reg(g *syscall.PtraceRegs, n int) *uint64 {
+	return [...]*uint64{&g.Rax, &g.Rcx, &g.Rdx, &g.Rbx, &g.Rsp, &g.Rbp, &g.Rsi, &g.Rdi, &g.R8, &g.R9, &g.R10, &g.R11, &g.R12, &g.R13, &g.R14, &g.R15}[n]
 }
