@@ -199,7 +199,7 @@ func (t *target) Machine() string { return t.d.host }
 // Flavors implements pcl.Env.
 func (t *target) Flavors() []string { return []string{"any", "unix", "c", "cxx", "rust"} }
 
-// pointsOf returns the points of a function that a request names.
+// pointsOf returns the points of a function that a request names: none behind a call that never comes back.
 func (f *function) pointsOf(r pcl.Request) []trampoline.Point {
 	switch {
 	case r.Where == pcl.Entry, r.Where == pcl.Return:
@@ -209,10 +209,28 @@ func (f *function) pointsOf(r pcl.Request) []trampoline.Point {
 	}
 	i := 2 * r.Site
 	if r.Post {
+		if f.neverReturns(r.Site) {
+			return nil
+		}
 		i++
 	}
 	if all := f.points[pcl.Call]; i < len(all) {
 		return all[i : i+1]
 	}
 	return nil
+}
+
+// neverReturns reports whether nothing of the function is where a call would come back to: what it calls ends the program, or
+// throws.
+func (f *function) neverReturns(site int) bool {
+	return f.flow != nil && site < len(f.flow.Calls) && !f.flow.In(f.flow.Calls[site].Ret)
+}
+
+// reachedOtherwise reports whether something may jump to where a call comes back to.
+func (f *function) reachedOtherwise(site int) bool {
+	if f.flow == nil || site >= len(f.flow.Calls) {
+		return false
+	}
+	_, is := f.flow.Targets[f.flow.Calls[site].Ret]
+	return is
 }

@@ -261,6 +261,9 @@ func (t *target) reachable(r *pcl.Request) error {
 		}
 		return &process.Refused{Point: f.fn.Name, Reason: reason}
 	}
+	if r.Where == pcl.Call && r.Post && f.reachedOtherwise(r.Site) && !repeatable(r) {
+		return &process.Refused{Point: f.fn.Name + ", behind call", Reason: "a branch leads there too, and would be counted as a return"}
+	}
 	if r.Where.OfLoop() {
 		if err := t.planLoop(f, r.Where, r.Site); err != nil {
 			return err
@@ -272,6 +275,17 @@ func (t *target) reachable(r *pcl.Request) error {
 		}
 	}
 	return nil
+}
+
+// repeatable reports whether the code of a request may also run where it has run already: a timer that runs is not started
+// again, and a flag that is set stays set. What counts is not.
+func repeatable(r *pcl.Request) bool {
+	for _, in := range r.Code {
+		if in.Op == pcl.OpAdd || in.Op == pcl.OpSet && (in.Expr == nil || in.Expr.Op != pcl.ExConst) {
+			return false
+		}
+	}
+	return true
 }
 
 // takeBack removes a part that was not patched in.

@@ -143,7 +143,7 @@ func (p *part) request(r *pcl.Request) ([]*site, error) {
 		return nil, &process.Refused{Point: f.fn.Name, Reason: f.reason}
 	}
 	pts := f.pointsOf(*r)
-	if len(pts) == 0 && r.Where == pcl.Call {
+	if len(pts) == 0 && r.Where == pcl.Call && !(r.Post && f.neverReturns(r.Site)) {
 		return nil, &process.Refused{Point: f.fn.Name, Reason: "a call site is missing"}
 	}
 	minis, err := p.minis(r)

@@ -42,18 +42,53 @@ func (m *planner) behind(i int) (*run, string) {
 // mostBack is how many instructions before a point its site may begin.
 const mostBack = 4
 
-// covering finds a run that begins at instruction i or a little before it, and reaches to instruction hi at least.
+// covering finds a run that begins at instruction i or a little before it, and reaches to instruction hi at least. One with room for a
+// long jump of its own comes first, since others can join it; padding nearby is taken where there is none.
 func (m *planner) covering(i, hi int) (*run, string) {
-	r, why := m.forward(i, 0)
-	if why == "" {
+	pads := m.Pads
+	m.Pads = nil
+	r, _ := m.back(i, max(hi, i+1))
+	m.Pads = pads
+	if r != nil && !m.clashes(r) {
 		return r, ""
 	}
-	for lo := i; lo > i-mostBack && m.extend(lo) == ""; lo-- {
-		if r, again := m.forward(lo-1, 0); again == "" && r.hi >= hi && r.hi > i {
-			return r, ""
+	return m.back(i, max(hi, i+1))
+}
+
+// back is the shortest way back from instruction i to where a run that reaches to hi can begin: if it can be, one that takes
+// nothing from a site that is there.
+func (m *planner) back(i, hi int) (first *run, why string) {
+	for lo := i; ; lo-- {
+		r, reason := m.reaching(lo, hi, 0)
+		if lo == i {
+			why = reason
+		}
+		if reason == "" && r.hi >= hi {
+			if !m.clashes(r) {
+				return r, ""
+			}
+			if first == nil {
+				first = r
+			}
+		}
+		if lo == i-mostBack || m.extend(lo) != "" {
+			break
 		}
 	}
-	return nil, why
+	if first != nil {
+		why = ""
+	}
+	return first, why
+}
+
+// clashes reports whether a run shares bytes with one that cannot grow.
+func (m *planner) clashes(r *run) bool {
+	for _, o := range m.runs {
+		if !o.joins() && m.overlap(r, o) {
+			return true
+		}
+	}
+	return false
 }
 
 // loopsTo reports whether a jump of the function itself leads to addr. Go's functions jump to their entry when their stack has grown.

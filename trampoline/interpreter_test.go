@@ -26,31 +26,28 @@ func (m *model) function(s *sample, plan *Plan, groups map[Point][]Group) {
 	m.sums = map[int32]bool{}
 	m.sp = entrySP
 	var entry, exit, taken Point
-	var pre, post Point
 	for _, p := range s.points {
 		switch p.Kind {
 		case FuncEntry:
 			entry = p
 		case TailCond:
 			taken = p
-		case CallPre:
-			pre = p
-		case CallPost:
-			post = p
+		case CallPre, CallPost:
 		default:
 			exit = p
 		}
 	}
 	m.point(groups[entry])
-	if site, _ := plan.SiteOf(pre); pre.Addr != 0 && site != nil {
-		m.sp = s.callSP
-		if site.Tactic == Retarget {
-			m.sp -= 8 // the call has happened
+	for _, p := range s.points {
+		if p.Kind == CallPre || p.Kind == CallPost {
+			m.sp = entrySP
+			if site, _ := plan.SiteOf(p); site != nil && site.Tactic == Retarget {
+				m.sp = entrySP - 8 // a call has happened
+			}
+			m.point(groups[p])
 		}
-		m.point(groups[pre])
 	}
 	m.sp = entrySP
-	m.point(groups[post])
 	if taken.Addr != 0 && m.branches(s, taken) {
 		m.point(groups[taken])
 		return

@@ -106,7 +106,6 @@ type sample struct {
 	padding uint64 // bytes behind it that nobody needs
 	insts   []x86.Inst
 	points  []Point
-	callSP  uint64 // stack pointer before its call
 	target  uint64 // what the planner is told that something may jump to
 	noPads  bool   // there is no padding nearby
 }
@@ -115,7 +114,7 @@ const entrySP = stackTop - 8
 
 // makeSample makes a function: some arithmetic on registers, perhaps a call, more arithmetic, and one of several ends.
 func makeSample(rng *rand.Rand) *sample {
-	s := &sample{callSP: entrySP, padding: []uint64{0, 1, 4, 11}[rng.IntN(4)], noPads: rng.IntN(3) == 0}
+	s := &sample{padding: []uint64{0, 1, 4, 11}[rng.IntN(4)], noPads: rng.IntN(3) == 0}
 	var a x86.Asm
 	a.Init(funcAt)
 	if rng.IntN(3) == 0 {
@@ -135,9 +134,13 @@ func makeSample(rng *rand.Rand) *sample {
 	var calls []uint64
 	switch call {
 	case 0:
-		calls = append(calls, a.Addr())
-		d := int32(calleeAt - int64(a.Addr()) - 5)
-		a.Raw(0xE8, byte(d), byte(d>>8), byte(d>>16), byte(d>>24))
+		calls = append(calls, callDirect(&a))
+		if rng.IntN(2) == 0 { // another that follows at once or soon
+			for range rng.IntN(3) {
+				arithmetic(&a, rng)
+			}
+			calls = append(calls, callDirect(&a))
+		}
 	case 1:
 		a.MovImm64(x86.R11, calleeAt)
 		calls = append(calls, a.Addr())
@@ -175,6 +178,14 @@ func makeSample(rng *rand.Rand) *sample {
 		}
 	}
 	return s
+}
+
+// callDirect emits a direct call and returns its address.
+func callDirect(a *x86.Asm) uint64 {
+	at := a.Addr()
+	d := int32(calleeAt - int64(at) - 5)
+	a.Raw(0xE8, byte(d), byte(d>>8), byte(d>>16), byte(d>>24))
+	return at
 }
 
 var scratchRegs = []x86.Reg{x86.RAX, x86.RCX, x86.RDX, x86.RBX, x86.RBP, x86.RSI, x86.RDI, x86.R8, x86.R9, x86.R10, x86.R12, x86.R15}
@@ -421,7 +432,10 @@ func TestAgainstInterpreter(t *testing.T) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 	}
-	t.Logf("%d functions; sites by tactic %v, %d points refused, %d trampolines, %d primitives", n, did.tactics, did.refused, did.bases, did.minis)
+	if did.late < n/100 {
+		t.Errorf("only %d points behind a call are served at the next one", did.late)
+	}
+	t.Logf("%d functions; sites by tactic %v, %d points behind a call served at the next one, %d points refused, %d trampolines, %d primitives", n, did.tactics, did.late, did.refused, did.bases, did.minis)
 	for _, tactic := range []Tactic{Retarget, Single, Padding, Window, Short, Evicted, Punned} {
 		if did.tactics[tactic] < n/100 {
 			t.Errorf("only %d sites by %q: the test sees too little of it", did.tactics[tactic], tactic)
@@ -432,6 +446,7 @@ func TestAgainstInterpreter(t *testing.T) {
 type tally struct {
 	tactics               map[Tactic]int
 	refused, bases, minis int
+	late                  int // points behind a call that are served when the next call is made
 }
 
 func (d *tally) add(plan *Plan, bases int, groups map[Point][]Group) {
@@ -440,6 +455,11 @@ func (d *tally) add(plan *Plan, bases int, groups map[Point][]Group) {
 	}
 	for _, s := range plan.Sites {
 		d.tactics[s.Tactic]++
+		for _, m := range s.Marks {
+			if m.Point.Kind == CallPost && s.Tactic == Retarget {
+				d.late++
+			}
+		}
 	}
 	d.refused += len(plan.Refused)
 	d.bases += bases

@@ -173,7 +173,7 @@ func (m *planner) place(p Point) string {
 	if m.crosses(r) {
 		return crossing
 	}
-	r.marks = map[Point]int{p: m.markAt(p, i)}
+	r.marks = map[Point]int{p: max(m.markAt(p, i), r.lo)} // its run begins later behind an endbr64, and at the next call
 	return m.merge(r)
 }
 
@@ -224,7 +224,11 @@ func (m *planner) way(p Point, i int) (*run, string) {
 		}
 		return m.forward(i, 0)
 	case CallPost:
-		return m.forward(i, 0)
+		r, reason := m.forward(i, 0)
+		if next := m.nextCall(i); reason != "" && next != nil {
+			return next, ""
+		}
+		return r, reason
 	case CallPre:
 		if r := m.retarget(i); r != nil {
 			return r, ""
@@ -256,7 +260,10 @@ func (m *planner) retarget(i int) *run {
 }
 
 // forward takes instructions from i on until a jump fits.
-func (m *planner) forward(i, have int) (*run, string) {
+func (m *planner) forward(i, have int) (*run, string) { return m.reaching(i, i+1, have) }
+
+// reaching is forward for a run that goes on to instruction hi at least; it ends before where that is not possible.
+func (m *planner) reaching(i, hi, have int) (*run, string) {
 	for j := i; j < len(m.Insts); j++ {
 		in := &m.Insts[j]
 		if m.evicting && have >= shortLen {
@@ -269,7 +276,7 @@ func (m *planner) forward(i, have int) (*run, string) {
 			return m.shortForward(i, j, have, "something may jump into the bytes that a jump needs")
 		}
 		have += in.Len
-		if have >= jumpLen {
+		if have >= jumpLen && j+1 >= hi {
 			return m.sized(i, j+1)
 		}
 		if ends(in) || j+1 == len(m.Insts) || m.Insts[j+1].Addr != in.Addr+uint64(in.Len) {
@@ -277,6 +284,25 @@ func (m *planner) forward(i, have int) (*run, string) {
 		}
 	}
 	return nil, "the function ends too early"
+}
+
+// nextCall is the direct call that follows the instruction at i without a branch between them, for a point behind a call that has
+// no room of its own: its probe runs when that call is made, some register moves later. nil if there is none, or if something
+// may jump in between.
+func (m *planner) nextCall(i int) *run {
+	for j := i; j < len(m.Insts) && m.Hidden == ""; j++ {
+		in := &m.Insts[j]
+		if j > i && (m.Target(in.Addr) || in.Addr != m.Insts[j-1].Addr+uint64(m.Insts[j-1].Len)) {
+			return nil
+		}
+		if in.Flow == x86.FlowCall && in.RelLen == 4 && !in.PCSensitive {
+			return &run{lo: j, hi: j + 1, tactic: Retarget}
+		}
+		if in.Flow != x86.FlowNext || m.movable(in) != "" {
+			return nil
+		}
+	}
+	return nil
 }
 
 // backward takes the instruction at i, which does not go on behind, and what it needs of those before it.

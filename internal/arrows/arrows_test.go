@@ -34,6 +34,7 @@ var allowed = map[string][]string{
 	"cmd":            {"grid", "trampoline", "pcl", "visi", "daemon", "consultant", "cmd"},
 	"bench":          {"grid", "trampoline", "pcl", "visi", "daemon", "consultant"},
 	"e2e":            {},
+	"e2e/peer":       {"grid", "pcl", "daemon"},
 	"internal":       {},
 }
 
