@@ -231,6 +231,5 @@ func (f *function) reachedOtherwise(site int) bool {
 	if f.flow == nil || site >= len(f.flow.Calls) {
 		return false
 	}
-	_, is := f.flow.Targets[f.flow.Calls[site].Ret]
-	return is
+	return f.flow.Targets.Has(f.flow.Calls[site].Ret)
 }

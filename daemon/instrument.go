@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"culprit/daemon/process"
 	"culprit/grid"
@@ -65,12 +66,38 @@ func (d *Daemon) analyse(keys []grid.PairKey) {
 		}
 	}
 	d.mu.Unlock()
+	analyseTogether(fns)
+}
+
+// analyseAll decodes the functions of many requests.
+func (t *target) analyseAll(requests []pcl.Request) {
+	var fns []*function
+	for i := range requests {
+		if f := t.funcs[requests[i].Func]; f != nil && (len(fns) == 0 || fns[len(fns)-1] != f) {
+			fns = append(fns, f)
+		}
+	}
+	if len(fns) > 1 {
+		analyseTogether(fns)
+	}
+}
+
+// analyseTogether decodes functions on all processors. Neighbours go to one of them: what is asked about one is near what is
+// asked about the next.
+func analyseTogether(fns []*function) {
 	var wg sync.WaitGroup
-	n := runtime.GOMAXPROCS(0)
-	for i := range n {
+	var next atomic.Int64
+	const stretch = 16
+	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			for j := i; j < len(fns); j += n {
-				fns[j].analyse()
+			for {
+				hi := int(next.Add(stretch))
+				for _, f := range fns[min(hi-stretch, len(fns)):min(hi, len(fns))] {
+					f.analyse()
+				}
+				if hi >= len(fns) {
+					return
+				}
 			}
 		})
 	}
@@ -215,6 +242,7 @@ func (b *batch) check(p *part) error {
 func (b *batch) place(p *part) error {
 	bad := map[pcl.FuncID]error{}
 	focus := p.t.focusFunctions(p.plan.Pair.Focus)
+	p.t.analyseAll(p.plan.Requests)
 	for i := range p.plan.Requests {
 		r := &p.plan.Requests[i]
 		if err := p.t.reachable(r); err != nil {
@@ -263,6 +291,9 @@ func (t *target) reachable(r *pcl.Request) error {
 	}
 	if r.Where == pcl.Call && r.Post && f.reachedOtherwise(r.Site) && !repeatable(r) {
 		return &process.Refused{Point: f.fn.Name + ", behind call", Reason: "a branch leads there too, and would be counted as a return"}
+	}
+	if r.Where == pcl.Call {
+		t.planCalls(f)
 	}
 	if r.Where.OfLoop() {
 		if err := t.planLoop(f, r.Where, r.Site); err != nil {

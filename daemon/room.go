@@ -32,6 +32,16 @@ func roomSize(n int) int {
 	return size
 }
 
+// likelyRoom is where takeRoom will probably find memory.
+func (s *site) likelyRoom(sp *codeSpace) uint64 {
+	for _, r := range s.spare {
+		if r.space == sp {
+			return r.addr
+		}
+	}
+	return sp.Addr + sp.next
+}
+
 // takeRoom finds memory for n bytes: what an earlier version of the site's trampoline has left, or new memory.
 func (s *site) takeRoom(sp *codeSpace, n int) (room, error) {
 	for i, r := range s.spare {

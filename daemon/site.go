@@ -105,20 +105,23 @@ func (s *site) generate() (*trampoline.Base, room, error) {
 	}
 	env := seg.env
 	env.SlowAddr, env.GateAddr = sp.slow, sp.gate
-	probe, err := trampoline.Generate(&env, s.Site, groups, sp.Addr) // the length does not depend on where it lies
+	at := s.likelyRoom(sp)
+	base, err := trampoline.Generate(&env, s.Site, groups, at)
 	if err != nil {
 		return nil, room{}, err
 	}
-	r, err := s.takeRoom(sp, len(probe.Code))
+	n := len(base.Code)
+	r, err := s.takeRoom(sp, n)
 	if err != nil {
 		return nil, room{}, err
 	}
-	base, err := trampoline.Generate(&env, s.Site, groups, r.addr)
-	if err != nil {
-		s.giveRoom(r)
-		return nil, room{}, err
+	if r.addr != at {
+		if base, err = trampoline.Generate(&env, s.Site, groups, r.addr); err != nil {
+			s.giveRoom(r)
+			return nil, room{}, err
+		}
 	}
-	if len(base.Code) != len(probe.Code) {
+	if len(base.Code) != n {
 		panic("BUG: the length of a base trampoline depends on where it lies")
 	}
 	if err := s.takeStubs(sp); err != nil {

@@ -3,6 +3,7 @@ package daemon
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"sync"
 
@@ -10,7 +11,6 @@ import (
 	"culprit/daemon/process"
 	"culprit/pcl"
 	"culprit/trampoline"
-	"culprit/trampoline/x86"
 )
 
 // A target is one process that is measured.
@@ -101,7 +101,7 @@ func (f *function) analyse() {
 	})
 }
 
-// makePlan gives entries and exits the first choice of room, calls what is left.
+// makePlan plans entries and exits. Calls and loops are planned when somebody asks for them, with what room is left.
 func (f *function) makePlan() {
 	f.points = map[pcl.Where][]trampoline.Point{}
 	body := f.body()
@@ -111,12 +111,21 @@ func (f *function) makePlan() {
 		pts = append(pts, trampoline.Point{Kind: exitKind(e.Kind), Addr: e.Addr + f.obj.bias})
 	}
 	f.points[pcl.Return] = pts[1:len(pts):len(pts)]
+	f.plan = trampoline.MakePlan(body, pts)
+}
+
+// planCalls makes the points around all calls of a function part of its plan. d.mu is held.
+func (t *target) planCalls(f *function) {
+	if f.points[pcl.Call] != nil || len(f.flow.Calls) == 0 {
+		return
+	}
+	var pts []trampoline.Point
 	for _, c := range f.flow.Calls {
 		pts = append(pts, trampoline.Point{Kind: trampoline.CallPre, Addr: c.Addr + f.obj.bias},
 			trampoline.Point{Kind: trampoline.CallPost, Addr: c.Ret + f.obj.bias})
 	}
-	f.points[pcl.Call] = pts[1+len(f.flow.Exits):]
-	f.plan = trampoline.MakePlan(body, pts)
+	f.points[pcl.Call] = pts
+	t.extendPlan(f, pts)
 }
 
 func exitKind(k image.ExitKind) trampoline.PointKind {
@@ -134,8 +143,9 @@ func exitKind(k image.ExitKind) trampoline.PointKind {
 // body moves the function's code to where it is in the target.
 func (f *function) body() *trampoline.Body {
 	b := f.obj.bias
-	insts := make([]x86.Inst, len(f.flow.Insts))
-	for i, in := range f.flow.Insts {
+	insts := slices.Clone(f.flow.Insts)
+	for i := range insts {
+		in := &insts[i]
 		in.Addr += b
 		if in.Target != 0 {
 			in.Target += b
@@ -143,7 +153,6 @@ func (f *function) body() *trampoline.Body {
 		if in.RIPOff != 0 {
 			in.RIPTarget += b
 		}
-		insts[i] = in
 	}
 	return &trampoline.Body{
 		Insts: insts,
@@ -154,7 +163,7 @@ func (f *function) body() *trampoline.Body {
 			}
 			return code
 		},
-		Target: func(addr uint64) bool { _, ok := f.flow.Targets[addr-b]; return ok },
+		Target: func(addr uint64) bool { return f.flow.Targets.Has(addr - b) },
 		PadEnd: func(addr uint64) uint64 { return f.obj.PadEnd(addr-b) + b },
 		Pads:   f.obj.padsNear,
 		Hidden: f.flow.Hidden,

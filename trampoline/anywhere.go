@@ -109,7 +109,7 @@ func (m *planner) mark(p Point, at int, r *run) Mark {
 	k := Mark{Index: at, Point: p}
 	i := r.lo + at
 	if p.Kind == Taken || r.tactic == Retarget {
-		to, inside := m.index[m.Insts[r.lo+at].Target]
+		to, inside := m.indexOf(m.Insts[r.lo+at].Target)
 		if !inside || m.Insts[r.lo+at].Flow == x86.FlowCall {
 			return k // at the door of another function
 		}

@@ -37,6 +37,8 @@ func priority(k PointKind) int {
 		return 2
 	case k.Anywhere():
 		return 1
+	case k == FuncEntry:
+		return -1
 	}
 	return 0
 }
@@ -54,18 +56,22 @@ func (p *Plan) serves(pt Point) bool {
 
 // fixed gives the runs of a site that exists.
 func (m *planner) fixed(s *Site) []*run {
-	lo := m.index[s.Addr]
+	lo, _ := m.indexOf(s.Addr)
 	r := &run{lo: lo, hi: lo + len(s.Insts), tactic: s.Tactic, pad: s.Pad, site: s}
 	if s.Host == nil {
 		return []*run{r}
 	}
-	at := m.index[s.Host.Addr]
+	at, _ := m.indexOf(s.Host.Addr)
 	return []*run{r, {lo: at, hi: at + len(s.Host.Insts), tactic: hosting, site: s}}
 }
 
 // joinFixed serves a point at a site in use whose instructions it is among; ok is false if it is among none.
 func (m *planner) joinFixed(p Point, i int) (ok bool, reason string) {
 	for _, r := range m.runs {
+		if r.site != nil && p.Kind == CallPre && r.tactic == Window && i == r.hi && m.Insts[i-1].End() == m.Insts[i].Addr && !m.Target(m.Insts[i].Addr) && m.retarget(i) == nil {
+			m.grow(r, p, i)
+			return true, ""
+		}
 		if r.site == nil || i < r.lo || i >= r.hi {
 			continue
 		}
@@ -74,15 +80,18 @@ func (m *planner) joinFixed(p Point, i int) (ok bool, reason string) {
 			return true, "its instruction makes room for another point"
 		case r.tactic == Retarget && p.Kind != Taken:
 			return true, "its instruction stays where it is and leads elsewhere, for another point"
-		case !p.Kind.Anywhere():
-			return false, ""
 		}
-		r.site.Marks = append(r.site.Marks, m.mark(p, m.markAt(p, i)-r.lo, r))
-		r.site.sortMarks()
-		if !slices.Contains(m.grown, r.site) {
-			m.grown = append(m.grown, r.site)
-		}
+		m.grow(r, p, m.markAt(p, i))
 		return true, ""
 	}
 	return false, ""
+}
+
+// grow has the site of a run serve a point before instruction i of the function.
+func (m *planner) grow(r *run, p Point, i int) {
+	r.site.Marks = append(r.site.Marks, m.mark(p, i-r.lo, r))
+	r.site.sortMarks()
+	if !slices.Contains(m.grown, r.site) {
+		m.grown = append(m.grown, r.site)
+	}
 }

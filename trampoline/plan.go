@@ -100,11 +100,23 @@ func (p *Plan) SiteOf(pt Point) (*Site, *Refusal) {
 func MakePlan(b *Body, points []Point) *Plan { return newPlanner(b).planAll(points) }
 
 func newPlanner(b *Body) *planner {
-	m := &planner{Body: b, index: map[uint64]int{}}
-	for i, in := range b.Insts {
-		m.index[in.Addr] = i
+	return &planner{Body: b}
+}
+
+func cmpAddr(a, b uint64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
 	}
-	return m
+	return 0
+}
+
+// indexOf finds the instruction that starts at addr.
+func (m *planner) indexOf(addr uint64) (i int, ok bool) {
+	i = sort.Search(len(m.Insts), func(i int) bool { return m.Insts[i].Addr >= addr })
+	return i, i < len(m.Insts) && m.Insts[i].Addr == addr
 }
 
 // planAll plans points beside the runs that are there.
@@ -118,7 +130,7 @@ func (m *planner) planAll(points []Point) *Plan {
 		refused = m.try(p, refused)
 	}
 	for _, r := range refused {
-		if i, ok := m.index[r.Point.Addr]; ok {
+		if i, ok := m.indexOf(r.Point.Addr); ok {
 			r.Reason = m.placeEvicted(r.Point, i, r.Reason)
 		}
 	}
@@ -149,9 +161,8 @@ type run struct {
 
 type planner struct {
 	*Body
-	index map[uint64]int
-	runs  []*run
-	plan  Plan
+	runs []*run
+	plan Plan
 
 	evicting bool    // others may be moved to make room
 	grown    []*Site // sites in use that serve more points now
@@ -159,7 +170,7 @@ type planner struct {
 
 // place finds a way to one point; "" or the reason why there is none.
 func (m *planner) place(p Point) string {
-	i, ok := m.index[p.Addr]
+	i, ok := m.indexOf(p.Addr)
 	if !ok {
 		return "its address is not the start of an instruction that was decoded"
 	}
@@ -477,6 +488,10 @@ func ends(in *x86.Inst) bool {
 
 // merge adds a run, joined with those that it overlaps.
 func (m *planner) merge(r *run) string {
+	if !slices.ContainsFunc(m.runs, func(o *run) bool { return m.overlap(r, o) }) {
+		m.runs = append(m.runs, r)
+		return ""
+	}
 	joined := *r
 	rest := m.runs[:0:0]
 	for _, o := range m.runs {

@@ -71,7 +71,7 @@ func (g *graph) cut(silent map[uint64]bool) {
 		last := i+1 == len(insts) || insts[i+1].Addr != insts[i].End() || insts[i].Flow != x86.FlowNext && insts[i].Flow != x86.FlowCall &&
 			insts[i].Flow != x86.FlowCallInd && insts[i].Flow != x86.FlowSyscall || silent[insts[i].Addr]
 		if !last {
-			_, last = g.flow.Targets[insts[i+1].Addr]
+			last = g.flow.Targets.Has(insts[i+1].Addr)
 		}
 		if last {
 			g.at[insts[first].Addr] = len(g.blocks)

@@ -3,6 +3,7 @@ package image
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"sync"
 
 	"culprit/trampoline/x86"
@@ -46,11 +47,20 @@ type CallSite struct {
 type Flow struct {
 	Parts   []Range             // where the code is; the first range starts with the entry
 	Insts   []x86.Inst          // all instructions of all parts, sorted by Addr
-	Targets map[uint64]struct{} // every address that something may jump to; not all are starts of instructions
+	Targets Addresses           // every address that something may jump to; not all are starts of instructions
 	Exits   []Exit              // sorted by Addr
 	Calls   []CallSite          // sorted by Addr
 	Hidden  string              // not "": there may be targets that are not in Targets; why
 	tables  map[uint64][]uint64 // where an indirect jump inside the function may lead, by its address
+}
+
+// Addresses is a set of addresses, sorted.
+type Addresses []uint64
+
+// Has reports whether a is in the set.
+func (s Addresses) Has(a uint64) bool {
+	_, ok := slices.BinarySearch(s, a)
+	return ok
 }
 
 // In reports whether addr lies in the function.
@@ -65,8 +75,8 @@ func (w *Flow) In(addr uint64) bool {
 
 // At gives the instruction that starts at addr, nil if none does.
 func (w *Flow) At(addr uint64) *x86.Inst {
-	i, ok := slices.BinarySearchFunc(w.Insts, addr, func(in x86.Inst, a uint64) int { return cmp3(in.Addr, a) })
-	if !ok {
+	i := sort.Search(len(w.Insts), func(i int) bool { return w.Insts[i].Addr >= addr })
+	if i == len(w.Insts) || w.Insts[i].Addr != addr {
 		return nil
 	}
 	return &w.Insts[i]
@@ -88,7 +98,7 @@ func (o *Object) Flow(f *Function) (w *Flow, err error) {
 	if x.lost[f] {
 		return nil, &ErrRefused{Point: f.Name, Reason: whyFragment}
 	}
-	b := &flowBuilder{o: o, f: f, x: x, flow: &Flow{Targets: map[uint64]struct{}{}, tables: map[uint64][]uint64{}}}
+	b := &flowBuilder{o: o, f: f, x: x, flow: &Flow{tables: map[uint64][]uint64{}}}
 	if err := b.decode(); err != nil {
 		return nil, err
 	}
@@ -97,6 +107,8 @@ func (o *Object) Flow(f *Function) (w *Flow, err error) {
 		b.visit(i)
 	}
 	b.resolveIndirect()
+	slices.Sort(b.flow.Targets)
+	b.flow.Targets = slices.Compact(b.flow.Targets)
 	slices.SortFunc(b.flow.Exits, func(p, q Exit) int { return cmp3(p.Addr, q.Addr) })
 	o.last.keep(f, b.flow)
 	return b.flow, nil
@@ -162,7 +174,7 @@ func (b *flowBuilder) bytesOf(in *x86.Inst) []byte {
 	return s.slice(in.Addr, uint64(in.Len))
 }
 
-func (b *flowBuilder) target(addr uint64) { b.flow.Targets[addr] = struct{}{} }
+func (b *flowBuilder) target(addr uint64) { b.flow.Targets = append(b.flow.Targets, addr) }
 
 // targetsFromElsewhere adds what other functions, data, exceptions and symbols say.
 func (b *flowBuilder) targetsFromElsewhere() {
@@ -243,23 +255,33 @@ func (b *flowBuilder) call(c CallSite, in *x86.Inst) {
 	b.flow.Calls = append(b.flow.Calls, c)
 }
 
-// lastFlow keeps the flow of the function that was asked for last, for questions about single addresses.
+// lastFlow keeps the flows of the functions that were asked for last, for questions about single addresses: one for each of the
+// goroutines that decode functions side by side, and their neighbours.
 type lastFlow struct {
 	mu   sync.Mutex
-	f    *Function
-	flow *Flow
+	next int
+	kept [16]struct {
+		f    *Function
+		flow *Flow
+	}
 }
 
 func (l *lastFlow) keep(f *Function, w *Flow) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.f, l.flow = f, w
+	l.kept[l.next].f, l.kept[l.next].flow = f, w
+	l.next = (l.next + 1) % len(l.kept)
 }
 
 func (l *lastFlow) of(f *Function) (w *Flow, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.flow, l.f == f
+	for i := range l.kept {
+		if k := &l.kept[i]; k.f == f {
+			return k.flow, true
+		}
+	}
+	return nil, false
 }
 
 // flowOf is the flow of a function, nil if it is refused.

@@ -215,7 +215,7 @@ func TestJumpTables(t *testing.T) {
 				t.Errorf("%s: %s is hidden: %s", flags, name, w.Hidden)
 			}
 			n := 0
-			for a := range w.Targets {
+			for _, a := range w.Targets {
 				if w.At(a) == nil {
 					t.Errorf("%s: target %#x of %s is not the start of an instruction", flags, a, name)
 				}
@@ -338,7 +338,7 @@ func TestPadEnd(t *testing.T) {
 		t.Errorf("padding at the entry of a function: %#x", got)
 	}
 	for _, in := range w.Insts {
-		if _, ok := w.Targets[in.Addr]; ok && in.Nop && o.PadEnd(in.Addr) != in.Addr {
+		if w.Targets.Has(in.Addr) && in.Nop && o.PadEnd(in.Addr) != in.Addr {
 			t.Errorf("a target at %#x counts as padding", in.Addr)
 		}
 		if end := o.PadEnd(in.Addr); !in.Nop && in.Opcode != opInt3 && end != in.Addr {

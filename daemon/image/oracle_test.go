@@ -399,7 +399,7 @@ func (j *judge) checkTarget(r, next *Regs) {
 	}
 	j.transfers++
 	to := next.RIP - m.bias
-	if _, ok := w.Targets[to]; ok || to == f.Addr {
+	if w.Targets.Has(to) || to == f.Addr {
 		return
 	}
 	for _, c := range w.Calls { // longjmp comes back behind setjmp

@@ -35,7 +35,7 @@ func (o *Object) stopsPadding(addr uint64, w *Flow) bool {
 		return true
 	}
 	if w != nil {
-		if _, ok := w.Targets[addr]; ok {
+		if w.Targets.Has(addr) {
 			return true
 		}
 	}

@@ -9,9 +9,6 @@ type RegSet uint16
 // Has reports whether r is in the set.
 func (s RegSet) Has(r Reg) bool { return s>>r&1 != 0 }
 
-// allRegs is every general register.
-const allRegs RegSet = 1<<16 - 1
-
 // maxLook is how many instructions are looked at.
 const maxLook = 12
 
