@@ -308,12 +308,17 @@ func (g *generator) gate() {
 // before is the instruction that a thread at a mark is about to do.
 func (g *generator) before(m Mark) uint64 {
 	switch {
-	case g.site.Tactic == Retarget && (m.Point.Kind == CallPre || m.Point.Kind == FuncEntry):
+	case g.site.Tactic == Retarget && (m.Point.Kind == CallPre || g.entersByCall(m)):
 		return g.site.Insts[0].Target // the call has happened: the thread is at the callee's door
 	case m.Index < len(g.site.Insts):
 		return g.site.Insts[m.Index].Addr
 	}
 	return g.site.End()
+}
+
+// entersByCall reports whether a mark is the entry of a function that begins with a call: its trampoline is behind the call.
+func (g *generator) entersByCall(m Mark) bool {
+	return m.Point.Kind == FuncEntry && g.site.Tactic == Retarget && g.site.Insts[0].Flow == x86.FlowCall
 }
 
 // section emits the mini-trampolines of one point: save, find the thread's block, the groups, restore.
@@ -322,7 +327,7 @@ func (g *generator) section(m Mark, groups []Group) error {
 		return nil
 	}
 	g.at(g.before(m))
-	if g.called = 0; m.Point.Kind == FuncEntry && g.site.Tactic == Retarget {
+	if g.called = 0; g.entersByCall(m) {
 		g.called = 8
 	}
 	if !g.gated && !g.whenTaken(m) && g.env.GateAddr != 0 {

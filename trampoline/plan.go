@@ -150,6 +150,9 @@ func (m *planner) place(p Point) string {
 	if !ok {
 		return "its address is not the start of an instruction that was decoded"
 	}
+	if m.behindPunned(p, i) {
+		return ""
+	}
 	r, reason := m.way(p, i)
 	if reason != "" {
 		return reason
