@@ -94,7 +94,7 @@ func (u *leftovers) jumps(w *process.World) (shorts, longs []foundJump) {
 		code := readCode(w, lo, d.Bytes+longJump, 2*longJump)
 		for i := 1; i < d.Bytes+longJump && i+4 <= len(code); i++ {
 			at := lo + uint64(i)
-			if to := leadsTo(code[i:], at); at-1 >= taken && u.island(to) {
+			if to := leadsTo(code[i:], at); at-1 >= taken && u.island(to) && u.branch(code, lo, i-1) {
 				from, n := i-1, longJump
 				if u.stub(w, to) {
 					n = u.punned(w, code, lo, from)
@@ -141,6 +141,21 @@ func readCode(w *process.World, addr uint64, n, more int) []byte {
 // leadsTo is where a displacement at address at leads, if it is one.
 func leadsTo(code []byte, at uint64) uint64 {
 	return at + 4 + uint64(int64(int32(binary.LittleEndian.Uint32(code))))
+}
+
+// branch reports whether the byte at offset i of code is the last of the opcode of a branch with a displacement of four bytes. Four
+// bytes that lead into an island by chance would otherwise hide the jump that begins among them. What is not written by us, the
+// opcode of a branch that was retargeted, is as it is in the file.
+func (u *leftovers) branch(code []byte, lo uint64, i int) bool {
+	op := code[i]
+	switch {
+	case op == 0xE9:
+		return true
+	case op == 0xE8, op&0xF0 == 0x80 && i > 0 && code[i-1] == 0x0F:
+		old := u.t.fileBytes(lo+uint64(i), 1)
+		return old == nil || old[0] == op
+	}
+	return false
 }
 
 // maxPunned is how much is written at a punned site, but for the prefix that the longest of them have.

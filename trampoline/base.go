@@ -382,6 +382,11 @@ func (g *generator) before(m Mark) uint64 {
 	return g.site.End()
 }
 
+// entersByCall reports whether a mark is the entry of a function that begins with a call: its trampoline is behind the call.
+func (g *generator) entersByCall(m Mark) bool {
+	return m.Point.Kind == FuncEntry && g.site.Tactic == Retarget && g.site.Insts[0].Flow == x86.FlowCall
+}
+
 // group emits the minis of one owner, each behind its switch.
 func (g *generator) group(gr *Group) error {
 	for i := range gr.Minis {

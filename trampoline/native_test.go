@@ -567,3 +567,31 @@ func TestFullTable(t *testing.T) {
 		}
 	}
 }
+
+// TestEntryByBranch: where a function begins with a branch whose displacement leads into the trampoline, the stack pointer of its
+// entry is that of the function, whether the branch is a call, which has pushed a word by then, or a jump.
+func TestEntryByBranch(t *testing.T) {
+	r := startRunner(t)
+	for name, c := range map[string]struct {
+		op   byte
+		to   int64
+		more []Point
+	}{"call": {0xE8, calleeAt, []Point{{CallPre, funcAt}, {Ret, funcAt + 12}}}, "jump": {0xE9, tailAt, []Point{{TailJump, funcAt}}}} {
+		d := int32(c.to - funcAt - jumpLen)
+		code := append([]byte{c.op, byte(d), byte(d >> 8), byte(d >> 16), byte(d >> 24)}, 0x48, 0x81, 0xC7, 1, 2, 3, 4, 0xC3)
+		s := &sample{code: code, insts: decodeAll(code, funcAt), points: append([]Point{{FuncEntry, funcAt}}, c.more...)}
+		plan := MakePlan(s.body(), s.points)
+		site, refusal := plan.SiteOf(s.points[0])
+		if refusal != nil || site.Tactic != Retarget {
+			t.Fatalf("%s: %+v, %v", name, site, refusal)
+		}
+		enter := map[Point][]Group{s.points[0]: {{Owner: 1, Minis: []Mini{{Op: FlagEnter, Cell: wordCell(0)}}}}}
+		text := s.text(t, true)
+		patch(t, plan, enter, text)
+		data := make([]byte, dataSize)
+		_, got := r.run(t, funcAt, registers{}, text, data)
+		if sp := binary.LittleEndian.Uint64(block(got, nativeGeometry.Slot(r.self))[wordCell(0):]); sp != entrySP {
+			t.Errorf("%s: the flag holds %#x, the function was entered with %#x", name, sp, uint64(entrySP))
+		}
+	}
+}

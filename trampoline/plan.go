@@ -177,6 +177,9 @@ func (m *planner) place(p Point) string {
 	if ok, reason := m.joinFixed(p, i); ok {
 		return reason
 	}
+	if m.behindPunned(p, i) {
+		return ""
+	}
 	r, reason := m.way(p, i)
 	if reason != "" {
 		return reason

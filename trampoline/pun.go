@@ -83,6 +83,21 @@ func (m *planner) punnable(r *run) *run {
 	return h
 }
 
+// behindPunned serves the point before a call that is retargeted for a punned site by that site, whose trampoline leads to the call,
+// unless something else may lead there, too.
+func (m *planner) behindPunned(p Point, i int) bool {
+	if p.Kind != CallPre || m.Target(p.Addr) {
+		return false
+	}
+	for _, r := range m.runs {
+		if r.tactic == Punned && r.hi == i && m.Insts[r.hi-1].End() == p.Addr {
+			r.marks[p] = i
+			return true
+		}
+	}
+	return false
+}
+
 // successor is the host that begins with instruction i: a call, or what fills a jump.
 func (m *planner) successor(i int) *run {
 	if in := &m.Insts[i]; retargetable(in) {

@@ -58,7 +58,7 @@ func (g *generator) section(m Mark, groups []Group) error {
 		return nil
 	}
 	g.at(g.before(m))
-	if g.called = 0; m.Point.Kind == FuncEntry && g.site.Tactic == Retarget {
+	if g.called = 0; g.entersByCall(m) {
 		g.called = 8
 	}
 	if !g.opened {
