@@ -15,7 +15,7 @@ import (
 // them out: what
 // is counted all the time is exact, the target never stands still for long, and the daemon's memory stays flat.
 func TestSwarm(t *testing.T) {
-	span := time.Duration(rounds(2, 60)) * time.Second
+	span := time.Duration(rounds(15, 60)) * time.Second
 	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/swarm.c"), "1000", "700", "100", "20000")
 	d := attachTo(t, p.PID)
 	var s sums
