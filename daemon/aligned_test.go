@@ -220,7 +220,7 @@ func (a *patchAudit) report(t *testing.T, took time.Duration, deferred int, d *D
 		t.Errorf("the audit found a PC inside in %d stops, %d were given up", a.inside, a.stops-a.writes)
 	case len(a.offsets) != 64:
 		t.Errorf("only the offsets %v modulo 64 were changed", slices.Sorted(maps.Keys(a.offsets)))
-	case pauses.MaxUS > stopDeadline.Microseconds():
+	case pauses.MaxUS > (stopDeadline + 100*time.Millisecond).Microseconds(): // giving up takes the whole of it
 		t.Errorf("the target stood still for %d us", pauses.MaxUS)
 	}
 }
