@@ -108,7 +108,8 @@ func startHelper(t *testing.T, cmd *exec.Cmd, word string) *bufio.Scanner {
 			return lines
 		}
 	}
-	t.Fatalf("the helper never said %q", word)
+	end := cmd.Wait() // its standard error is complete
+	t.Fatalf("the helper never said %q: %v\n%v", word, end, cmd.Stderr)
 	return nil
 }
 

@@ -44,7 +44,7 @@ func TestSwarm(t *testing.T) {
 	if a, b := s.of(calls), s.of(bodies); b < 1000 || a > 2*b+2000 || a < 2*b-2000 {
 		t.Errorf("%v calls of all_small, %v of body that calls it twice", a, b)
 	}
-	if float64(in) < 50*span.Seconds() {
+	if float64(in) < 30*span.Seconds() {
 		t.Errorf("%d probes within %v", in, span)
 	}
 	if grown > 20<<10 {

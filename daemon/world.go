@@ -21,6 +21,10 @@ func (t *target) stop(f func(*process.World) error) error {
 	defer t.d.guard.end()
 	pause, err := t.proc.Stop(context.Background(), process.StopOptions{Deadline: stopDeadline}, f)
 	t.d.pauses.add(pause)
+	if pause.Total > stopDeadline {
+		t.d.logf("%s: %d threads stood still for %v: %v until all had stopped, %v while code was changed, the rest until all ran again (%v)",
+			t.name, pause.Threads, pause.Total.Round(time.Millisecond), pause.Stopping.Round(time.Millisecond), pause.Held.Round(time.Millisecond), err)
+	}
 	return err
 }
 

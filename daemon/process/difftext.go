@@ -24,16 +24,30 @@ func (p *Process) DiffText() ([]Diff, error) {
 		if m.Perms&Exec == 0 || m.Perms&Shared != 0 || !m.FileBacked() {
 			continue
 		}
-		diffs, err := p.diffMapping(m)
-		if (err != nil || len(diffs) > 0) && p.unmapped(m) {
-			continue // the target has unloaded it meanwhile: what was read may be anything
-		}
+		diffs, err := p.steadyDiff(m)
 		if err != nil {
 			return out, err
 		}
 		out = append(out, diffs...)
 	}
 	return out, nil
+}
+
+// steadyDiff is diffMapping for a target that loads and unloads at any time, even another file to the same place and the first one
+// again: a difference that is one is still there when one looks once more. A mapping that is gone has none.
+func (p *Process) steadyDiff(m Mapping) (diffs []Diff, err error) {
+	const tries = 5
+	for range tries {
+		before := diffs
+		diffs, err = p.diffMapping(m)
+		switch {
+		case err == nil && (len(diffs) == 0 || slices.Equal(diffs, before)):
+			return diffs, nil
+		case p.unmapped(m):
+			return nil, nil
+		}
+	}
+	return diffs, err
 }
 
 // unmapped reports whether a mapping is no more, or is another one now.

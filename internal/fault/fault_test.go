@@ -83,18 +83,26 @@ func TestSignals(t *testing.T) {
 	if err := cmd.Run(); !errors.As(err, &ee) || ee.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 		t.Errorf("kill-self: %v", err)
 	}
+	targetGets(t, "kill-target", unix.SIGKILL)
+	targetGets(t, "exec-target", unix.SIGUSR2)
+}
+
+// targetGets has an action send a signal to a process that ends of it.
+func targetGets(t *testing.T, action string, sig syscall.Signal) {
+	t.Helper()
 	sleeper := exec.Command("sleep", "60")
 	if err := sleeper.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer sleeper.Process.Kill()
-	Set("test.first:kill-target")
+	Set("test.first:" + action)
 	defer Set("")
 	if err := first.Hit(sleeper.Process.Pid); err != nil {
 		t.Error(err)
 	}
-	if err := sleeper.Wait(); !errors.As(err, &ee) || ee.Sys().(syscall.WaitStatus).Signal() != unix.SIGKILL {
-		t.Errorf("kill-target: %v", err)
+	var ee *exec.ExitError
+	if err := sleeper.Wait(); !errors.As(err, &ee) || ee.Sys().(syscall.WaitStatus).Signal() != sig {
+		t.Errorf("%s: %v", action, err)
 	}
 }
 
