@@ -132,7 +132,7 @@ func guardedBaseTrampoline(t *testing.T) {
 	s := attach(t, "peer.c", clocks, reads, timer("processTimer", "cpu_of_clock", "readers"))
 	s.enable("clocks@/Code/peer.c/timed", "cpu_of_clock", "cpu@/Code/peer.c/timed", "cpu_inclusive@/Code/peer.c/timed",
 		"exec_time@/Code/peer.c/timed", "exec_time_inclusive@/Code/peer.c/timed")
-	n := s.run("timed", rounds(20_000, 2_000_000))["clocks"]
+	n := s.run("timed", rounds(20_000, 1_000_000))["clocks"]
 	s.disable()
 	s.want("clocks@/Code/peer.c/timed", n)
 	s.end()
