@@ -20,7 +20,7 @@ func adders(function string, numbers ...int) (texts []string) {
 func (s *subject) bear(how string) (pid int) {
 	s.t.Helper()
 	s.p.Say(s.t, how)
-	if _, err := fmt.Sscanf(s.p.Expect(s.t, "CHILD ", patience), "CHILD %d", &pid); err != nil {
+	if _, err := fmt.Sscanf(s.p.Expect(s.t, "CHILD ", patience()), "CHILD %d", &pid); err != nil {
 		s.t.Fatal(err)
 	}
 	return pid
@@ -30,7 +30,7 @@ func (s *subject) bear(how string) (pid int) {
 func (s *subject) both(calls, child int) {
 	s.t.Helper()
 	s.p.Say(s.t, fmt.Sprintf("work %d", calls))
-	s.p.Expect(s.t, fmt.Sprintf("RAN %d %d", s.p.PID, calls), patience)
+	s.p.Expect(s.t, fmt.Sprintf("RAN %d %d", s.p.PID, calls), patience())
 	s.child(calls, child)
 }
 
@@ -38,7 +38,7 @@ func (s *subject) both(calls, child int) {
 func (s *subject) child(calls, child int) {
 	s.t.Helper()
 	s.p.Say(s.t, fmt.Sprintf("tell work %d", calls))
-	s.p.Expect(s.t, fmt.Sprintf("RAN %d %d", child, calls), patience)
+	s.p.Expect(s.t, fmt.Sprintf("RAN %d %d", child, calls), patience())
 }
 
 // over ends the sessions of a child and of its parent, and both programs, which must end well.
@@ -76,16 +76,16 @@ func execOfAProcess(t *testing.T) {
 	s := attach(t, "peerfork.c", adders("member", 2)...)
 	s.enable("add2")
 	s.p.Say(t, "work 4000")
-	s.p.Expect(t, "RAN", patience)
+	s.p.Expect(t, "RAN", patience())
 	s.p.Say(t, "exec")
-	s.p.Expect(t, "READY", patience)
+	s.p.Expect(t, "READY", patience())
 	s.ended()
 	s.want("add2", 8000)
 	untouched(t, s.p.PID)
 	anew := &subject{session: measure(t, daemon.Options{}, adders("member", 5), s.p.PID), p: s.p}
 	anew.enable("add5")
 	s.p.Say(t, "work 500")
-	s.p.Expect(t, "RAN", patience)
+	s.p.Expect(t, "RAN", patience())
 	anew.disable()
 	anew.want("add5", 2500)
 	anew.detach(s.p.PID)
@@ -99,7 +99,7 @@ func forkAndExec(t *testing.T) {
 	s := &subject{session: measure(t, daemon.Options{Children: true}, adders("member", 2), p.PID), p: p}
 	s.enable("add2")
 	pid := s.bear("forkexec")
-	p.Expect(t, fmt.Sprintf("READY %d", pid), patience)
+	p.Expect(t, fmt.Sprintf("READY %d", pid), patience())
 	s.followed(pid)
 	s.both(childCalls, pid)
 	s.disable()
@@ -111,7 +111,7 @@ func forkAndExec(t *testing.T) {
 // followed waits until a child is measured.
 func (s *session) followed(pid int) {
 	s.t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience()); ; time.Sleep(20 * time.Millisecond) {
 		for _, i := range s.d.Targets() {
 			if i.PID == pid {
 				return

@@ -24,7 +24,7 @@ func insertRemoveAndMemory(t *testing.T) {
 	}
 	s := attach(t, "peer.c", texts...)
 	const calls = "procedure_calls@/Code/peer.c/zero"
-	times := rounds(50, 5000)
+	times := rounds(50, 1000) // the program's lines are kept
 	for range times {
 		s.enable(calls)
 		s.run("zero", 1000)
@@ -156,7 +156,7 @@ func exitOfAProcess(t *testing.T) {
 	s.enable(calls)
 	s.tell("work 5000", "RAN")
 	s.p.Say(t, "exitpid")
-	if status := s.p.Wait(t, patience); status != s.p.PID&0xff {
+	if status := s.p.Wait(t, patience()); status != s.p.PID&0xff {
 		t.Errorf("status %d, should be %d", status, s.p.PID&0xff)
 	}
 	s.ended()
@@ -166,7 +166,7 @@ func exitOfAProcess(t *testing.T) {
 	s.enable(calls)
 	s.tell("work 7000", "RAN")
 	s.p.Signal(t, syscall.SIGKILL)
-	if status := s.p.Wait(t, patience); status != 128+int(syscall.SIGKILL) {
+	if status := s.p.Wait(t, patience()); status != 128+int(syscall.SIGKILL) {
 		t.Errorf("status %d of a program that was killed", status)
 	}
 	s.ended()

@@ -99,7 +99,8 @@ func (s *subject) visitLoops(function string, want []loop, above bool) {
 
 // arbitraryPoints: code in the middle of a function, where registers, flags and the bytes below the stack pointer are in use:
 // all doors and turns of its loops, its entry and its exits at once, each with code that uses every register that a probe
-// has. The function's sums, of whole numbers and of fractions, must come out to the last bit.
+// has. There it is every instruction; PCL has no name for a single one. The function's sums, of whole numbers and of fractions,
+// must come out to the last bit.
 func arbitraryPoints(t *testing.T) {
 	heavy := func(name, field string) string {
 		return fmt.Sprintf("metric %s { name %q; units ops; unitsType unnormalized; aggregateOperator sum; style EventCounter; counter a; counter b;\n"+

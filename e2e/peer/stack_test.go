@@ -59,7 +59,7 @@ func (s *subject) standing(on, vain []string) {
 func (s *subject) sampled(function string) {
 	s.t.Helper()
 	weight := 0.0
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience()); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if weight = s.d.Weight(s.key(inclusive+function).Focus, "cpu"); weight > 0.5 {
 			return
 		}

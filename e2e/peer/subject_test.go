@@ -120,7 +120,7 @@ func (s *session) enable(pairs ...string) {
 	for _, p := range pairs {
 		s.on[p] = true
 	}
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(patience())
 	for keys := s.keysOf(pairs); len(keys) > 0; {
 		var later []grid.PairKey
 		for _, r := range s.d.Enable(keys, &s.sums) {
@@ -220,7 +220,8 @@ type subject struct {
 	lines []string // what it was told
 }
 
-const patience = 30 * time.Second
+// patience is how long a program may take for what it is told.
+func patience() time.Duration { return time.Duration(rounds(30, 300)) * time.Second }
 
 // begin starts a target of testdata/targets.
 func begin(t *testing.T, source string, args ...string) (*testprog.Prog, string) {
@@ -248,7 +249,7 @@ func (s *subject) tell(line, answer string) string {
 	s.t.Helper()
 	s.lines = append(s.lines, line+"|"+answer)
 	s.p.Say(s.t, line)
-	return s.p.Expect(s.t, answer, patience)
+	return s.p.Expect(s.t, answer, patience())
 }
 
 // run has peer.c run a case n times and returns by how much its own counts have grown.
@@ -277,7 +278,7 @@ func (s *subject) end() {
 	for _, line := range s.lines {
 		say, answer, _ := strings.Cut(line, "|")
 		alone.Say(s.t, say)
-		alone.Expect(s.t, answer, patience)
+		alone.Expect(s.t, answer, patience())
 	}
 	if want := alone.Stop(s.t); got != want {
 		s.t.Errorf("the program computed %s, undisturbed %s", got, want)
