@@ -3,7 +3,9 @@ package daemon
 import (
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -132,13 +134,16 @@ func (w *watch) end(t *testing.T, least float64) {
 	detachClean(t, w.d, w.pid)
 }
 
-// functionsIn lists the functions of an object, and the pairs that count in its modules: the long form adds other objects'.
+// maxPoints is how many entries and exits the long form instruments at once: the ledger has room for 131,072.
+const maxPoints = 120_000
+
+// functionsIn lists the functions of an object, and the pairs that count in its modules. The long form adds those of libraries.
 func functionsIn(d *Daemon, object string) (functions []*function, keys []grid.PairKey) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	tg := d.targets[0]
 	tg.names()
-	modules := map[string]bool{}
+	points, modules := map[string]int{}, map[string]map[string]bool{}
 	for _, f := range tg.funcs {
 		if f.obj.name != object && (!*long || isLibc(f.obj.name)) {
 			continue
@@ -147,12 +152,34 @@ func functionsIn(d *Daemon, object string) (functions []*function, keys []grid.P
 		if f.obj.name == object && !strings.Contains(f.reason, "fragment") {
 			functions = append(functions, f)
 		}
-		if !modules[f.fn.Module] {
-			modules[f.fn.Module] = true
-			keys = append(keys, grid.PairKey{Metric: "passages", Focus: grid.Whole().Refine(grid.Code, f.fn.Module)})
+		if modules[f.obj.name] == nil {
+			modules[f.obj.name] = map[string]bool{}
+		}
+		modules[f.obj.name][f.fn.Module] = true
+		points[f.obj.name] += len(f.points[pcl.Entry]) + len(f.points[pcl.Return])
+	}
+	for _, o := range thatFit(points, object) {
+		for m := range modules[o] {
+			keys = append(keys, grid.PairKey{Metric: "passages", Focus: grid.Whole().Refine(grid.Code, m)})
 		}
 	}
 	return functions, keys
+}
+
+// thatFit is the object first and then others, those with the fewest points first, as far as the ledger reaches.
+func thatFit(points map[string]int, object string) (fit []string) {
+	sum := points[object]
+	fit = append(fit, object)
+	for _, o := range slices.SortedFunc(maps.Keys(points), func(a, b string) int { return points[a] - points[b] }) {
+		if o == object {
+			continue
+		}
+		if sum += points[o]; sum > maxPoints {
+			break
+		}
+		fit = append(fit, o)
+	}
+	return fit
 }
 
 // patchedOf counts the functions whose entry and exits all lead into trampolines.
