@@ -68,7 +68,7 @@ func (m *planner) fixed(s *Site) []*run {
 // joinFixed serves a point at a site in use whose instructions it is among; ok is false if it is among none.
 func (m *planner) joinFixed(p Point, i int) (ok bool, reason string) {
 	for _, r := range m.runs {
-		if r.site != nil && p.Kind == CallPre && r.tactic == Window && i == r.hi && m.Insts[i-1].End() == m.Insts[i].Addr && !m.Target(m.Insts[i].Addr) && m.retarget(i) == nil {
+		if r.site != nil && p.Kind == CallPre && r.hi == i && m.leadsOn(r) {
 			m.grow(r, p, i)
 			return true, ""
 		}
@@ -85,6 +85,13 @@ func (m *planner) joinFixed(p Point, i int) (ok bool, reason string) {
 		return true, ""
 	}
 	return false, ""
+}
+
+// leadsOn reports whether a run in use is the only way to the instruction behind it, a call that cannot be retargeted itself.
+func (m *planner) leadsOn(r *run) bool {
+	next := &m.Insts[r.hi]
+	return m.Insts[r.hi-1].End() == next.Addr && !m.Target(next.Addr) && m.Hidden == "" &&
+		(r.tactic == Punned || r.tactic == Window && m.retarget(r.hi) == nil)
 }
 
 // grow has the site of a run serve a point before instruction i of the function.

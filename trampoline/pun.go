@@ -90,7 +90,7 @@ func (m *planner) behindPunned(p Point, i int) bool {
 		return false
 	}
 	for _, r := range m.runs {
-		if r.tactic == Punned && r.hi == i && m.Insts[r.hi-1].End() == p.Addr {
+		if r.site == nil && r.tactic == Punned && r.hi == i && m.Insts[r.hi-1].End() == p.Addr {
 			r.marks[p] = i
 			return true
 		}
