@@ -103,16 +103,6 @@ func newPlanner(b *Body) *planner {
 	return &planner{Body: b}
 }
 
-func cmpAddr(a, b uint64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
 // indexOf finds the instruction that starts at addr.
 func (m *planner) indexOf(addr uint64) (i int, ok bool) {
 	i = sort.Search(len(m.Insts), func(i int) bool { return m.Insts[i].Addr >= addr })
@@ -533,8 +523,8 @@ func (m *planner) join(a, b *run) string {
 		return "it overlaps another point that has no room of its own"
 	}
 	if a.lo == b.lo && a.hi == b.hi {
-		if a.tactic == Retarget {
-			a.tactic = b.tactic // a branch that is retargeted serves those only who go where it leads
+		if a.tactic == Retarget && m.Insts[a.lo].Flow == x86.FlowCond {
+			a.tactic = b.tactic // a conditional branch that is retargeted serves those only who go where it leads
 		}
 		a.marks = both(a.marks, b.marks)
 		return ""
