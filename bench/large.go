@@ -45,7 +45,7 @@ func largeOnce() (r Result, err error) {
 	if err != nil {
 		return r, err
 	}
-	defer os.RemoveAll(dir)
+	defer removeBusy(dir)
 	cmd := exec.Command(chromium, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
 		"--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--remote-debugging-port=0", "--user-data-dir="+dir, "about:blank")
 	cmd.Env = append(os.Environ(), "HOME="+dir)
@@ -101,4 +101,15 @@ func started(cmd *exec.Cmd, file string) error {
 		time.Sleep(100 * time.Millisecond)
 	}
 	return fmt.Errorf("%s does not start", cmd.Path)
+}
+
+// removeBusy removes a directory into which children of a process that was killed may still write while they end.
+func removeBusy(dir string) {
+	for range 20 {
+		os.RemoveAll(dir)
+		time.Sleep(50 * time.Millisecond)
+		if _, err := os.Stat(dir); os.IsNotExist(err) {
+			return
+		}
+	}
 }

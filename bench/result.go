@@ -21,7 +21,7 @@ type Result struct {
 	InsertPauseUS     int64    `json:"insert_pause_us"`     // the longest time it stood still meanwhile; the median of the rounds
 	RemoveMS          float64  `json:"remove_ms"`           // all of them out again, nothing left
 	InsertedFunctions int      `json:"inserted_functions"`
-	InsertedPoints    int      `json:"inserted_points"`        // entries and exits that were patched
+	InsertedPoints    int      `json:"inserted_points"`        // places that were patched for that: entries and exits, some of which share one
 	InsertEntriesMS   float64  `json:"insert_entries_ms"`      // the same with a counter at each entry only
 	InsertModuleMS    float64  `json:"insert_module_ms"`       // the same with one timer for all functions: exec_time_inclusive of the module
 	CounterPerLimit   float64  `json:"wall_timer_per_limit"`   // wall_timer_pair_ns / rdtsc_pair_ns
