@@ -215,6 +215,10 @@ func (t *target) commit(changes []*change, fresh []*part) error {
 		if err := t.checkPCs(w, changes); err != nil {
 			return err
 		}
+		inside, err := t.inside(w, fresh)
+		if err != nil {
+			return err
+		}
 		if err := t.write(w, changes, pages); err != nil {
 			return err
 		}
@@ -224,9 +228,9 @@ func (t *target) commit(changes []*change, fresh []*part) error {
 				c.s.aim(c.room.space, c.base, c.room)
 			}
 		}
-		t.reclaim(w)
 		t.zero(fresh...)
-		t.catchUp(w, fresh)
+		catchUp(inside)
+		t.reclaim(w)
 		return faultCaughtUp.Hit(t.proc.PID())
 	})
 	switch {

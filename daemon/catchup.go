@@ -10,8 +10,9 @@ import (
 // main, or of an event loop, would stay 0 for ever. What the entry code would have left is written into the thread's block
 // while the target is stopped, by interpreting the plan for every activation on the stack, outermost first.
 
-// catchUp does this for the parts of a batch.
-func (t *target) catchUp(w *process.World, fresh []*part) {
+// inside finds the activations that the parts of a batch have to catch up with. It walks the stacks of all threads, so it comes before
+// anything is written: where that takes too long, nothing has happened.
+func (t *target) inside(w *process.World, fresh []*part) (list []activation, err error) {
 	var need []*part
 	for _, p := range fresh {
 		if p.needsCatchUp() {
@@ -19,19 +20,30 @@ func (t *target) catchUp(w *process.World, fresh []*part) {
 		}
 	}
 	if len(need) == 0 {
-		return
+		return nil, nil
 	}
 	byFunc := requestsByFunction(need)
 	buf := make([]byte, stackTop)
 	for _, th := range w.Threads() {
+		if t.late() {
+			return nil, &tooLong{len(w.Threads())}
+		}
 		frames := t.frames(w, th, buf)
 		t.threads.noteStack(th.TID, th.Regs.Fs_base, frames)
 		for i := len(frames) - 1; i >= 0; i-- {
 			if f := frames[i].f; f != nil && len(byFunc[f.id]) > 0 {
-				a := activation{t: t, tid: th.TID, slot: t.seg.slotOf(th.Regs.Fs_base), sp: frames[i].cfa - 8, fr: &frames[i], inner: i == 0}
-				a.enter(byFunc[f.id])
+				a := activation{t: t, tid: th.TID, slot: t.seg.slotOf(th.Regs.Fs_base), sp: frames[i].cfa - 8, fr: &frames[i], inner: i == 0, reqs: byFunc[f.id]}
+				list = append(list, a)
 			}
 		}
+	}
+	return list, nil
+}
+
+// catchUp does what the probes would have done.
+func catchUp(list []activation) {
+	for i := range list {
+		list[i].enter(list[i].reqs)
 	}
 }
 
@@ -59,6 +71,7 @@ type activation struct {
 	sp    uint64 // stack pointer at the entry
 	fr    *frame
 	inner bool // nothing was called from it
+	reqs  []partRequest
 }
 
 // enter runs what had run at the entry, then what had run before the call that the frame stands in.

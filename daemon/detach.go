@@ -83,7 +83,8 @@ func leaving(try func() error) error {
 	for n, start := 0, time.Now(); ; n++ {
 		err := try()
 		var deferred *process.Deferred
-		again := errors.Is(err, errInside) || errors.As(err, &deferred)
+		var long *tooLong
+		again := errors.Is(err, errInside) || errors.As(err, &deferred) || errors.As(err, &long)
 		if !again || time.Since(start) > leaveFor {
 			return err
 		}
@@ -101,7 +102,7 @@ func gone(p *process.Process) bool {
 	return errors.Is(err, process.ErrTargetExeced) || errors.Is(err, process.ErrTargetExited)
 }
 
-var errInside = errors.New("a thread is inside a trampoline")
+var errInside = errors.New("a thread is inside a trampoline and does not leave it; if the program is stopped, let it go on (kill -CONT), then try again")
 
 func sortRefusals(r []Refusal) {
 	sort.Slice(r, func(i, j int) bool { return r[i].Function < r[j].Function })

@@ -173,6 +173,18 @@ func (t *target) Loop(id pcl.FuncID, name string) (number int, ok bool) {
 	return 0, false
 }
 
+// Line implements pcl.Env.
+func (t *target) Line(file string, line int) (points []pcl.CodePoint) {
+	for _, o := range t.objects {
+		for _, a := range o.LineAddrs(file, line) {
+			if f := t.functionAt(a + o.bias); f != nil {
+				points = append(points, pcl.CodePoint{Func: f.id, Offset: int(int64(a + o.bias - f.addr()))})
+			}
+		}
+	}
+	return points
+}
+
 // Start implements pcl.Env: main and the functions that threads were seen to start with.
 func (t *target) Start() []pcl.FuncID { return distinct(append(t.Named("main"), t.threads.roots()...)) }
 
@@ -206,6 +218,8 @@ func (f *function) pointsOf(r pcl.Request) []trampoline.Point {
 		return f.points[r.Where]
 	case r.Where.OfLoop():
 		return f.loopPoints(r.Where, r.Site)
+	case r.Where == pcl.Insn:
+		return f.insnPoint(r)
 	}
 	i := 2 * r.Site
 	if r.Post {

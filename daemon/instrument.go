@@ -123,10 +123,11 @@ func (d *Daemon) typed(err error) error {
 	var refused *process.Refused
 	var busy *busyError
 	var deferred *process.Deferred
+	var long *tooLong
 	switch {
 	case errors.As(err, &refused):
 		return grid.ErrRefused{Point: refused.Point, Reason: refused.Reason}
-	case errors.As(err, &busy), errors.As(err, &deferred):
+	case errors.As(err, &busy), errors.As(err, &deferred), errors.As(err, &long):
 		return grid.ErrDeferred{Reason: err.Error()}
 	case errors.Is(err, process.ErrTargetExited), errors.Is(err, process.ErrTargetExeced):
 		return grid.ErrTargetExited{PID: d.goneTarget()}
@@ -294,6 +295,11 @@ func (t *target) reachable(r *pcl.Request) error {
 	}
 	if r.Where == pcl.Call {
 		t.planCalls(f)
+	}
+	if r.Where == pcl.Insn {
+		if pts := f.insnPoint(*r); !f.served(pts) {
+			t.extendPlan(f, pts)
+		}
 	}
 	if r.Where.OfLoop() {
 		if err := t.planLoop(f, r.Where, r.Site); err != nil {

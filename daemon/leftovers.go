@@ -213,10 +213,11 @@ func (u *leftovers) atJumpInPadding(w *process.World, shorts []foundJump) error 
 	for i, j := range shorts {
 		spans = append(spans, addrSpan{j.to - 1, j.to + 1, i})
 	}
-	if len(u.t.standing(w, spans)) > 0 {
+	inside, err := u.t.standing(w, spans)
+	if len(inside) > 0 {
 		return errInside
 	}
-	return nil
+	return err
 }
 
 // fromFile puts back the file's bytes at a jump that is still there.

@@ -19,7 +19,7 @@ func (f *function) findLoops() []image.Loop {
 		return f.loops
 	}
 	f.looked = true
-	loops, err := f.obj.Loops(f.fn, f.flow)
+	loops, err := f.obj.Loops(f.fn, f.whole())
 	if err != nil {
 		f.noLoops = err.Error()
 	}
@@ -132,6 +132,15 @@ func (f *function) served(points []trampoline.Point) bool {
 // inUse reports whether anything runs at the site, or ever did: what children may still run in stays what it is.
 func (s *site) inUse() bool {
 	return s.base != nil || !s.empty() || len(s.pieces) > 0 || len(s.spare) > 0 || s.room.size > 0 || s.stubs != nil
+}
+
+// insnPoint is the point of a request for a single instruction.
+func (f *function) insnPoint(r pcl.Request) []trampoline.Point {
+	pt := trampoline.Point{Kind: trampoline.Before, Addr: f.addr() + uint64(int64(r.Site))}
+	if r.Post {
+		pt.Kind = trampoline.Behind
+	}
+	return []trampoline.Point{pt}
 }
 
 // grown is called when a site serves more points than before. Its trampolines may begin otherwise from now on, so that what

@@ -225,7 +225,11 @@ func (t *target) unmapOurs(w *process.World) error {
 		return err
 	}
 	ours := oursIn(maps)
-	if len(t.standing(w, islandSpans(ours))) > 0 {
+	inside, err := t.standing(w, islandSpans(ours))
+	switch {
+	case err != nil:
+		return err
+	case len(inside) > 0:
 		return errInside
 	}
 	if err := faultRestored.Hit(t.proc.PID()); err != nil {

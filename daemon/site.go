@@ -129,6 +129,7 @@ func (s *site) generate() (*trampoline.Base, room, error) {
 		return nil, room{}, err
 	}
 	s.fill(&r, base)
+	base.Code = nil // it is in its room
 	if s.base == nil {
 		s.aim(sp, base, r)
 	}

@@ -73,7 +73,7 @@ func (t *target) outOfTrampoline(r *image.Regs) bool {
 			r.RIP = orig
 			return true
 		}
-		if s.base == nil || r.RIP < s.baseAddr || r.RIP >= s.baseAddr+uint64(len(s.base.Code)) {
+		if s.base == nil || r.RIP < s.baseAddr || r.RIP >= s.baseAddr+uint64(s.base.Size) {
 			continue
 		}
 		sp, ok := s.base.SpanAt(int(r.RIP - s.baseAddr))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 	"sync"
+	"time"
 
 	"culprit/daemon/image"
 	"culprit/daemon/process"
@@ -41,6 +42,7 @@ type target struct {
 	writing     bool             // a batch changes the text
 	unsure      bool             // a batch ended before it could tell how far it came
 	fallen      []*site          // hold the bytes of the file again, to be patched again
+	stopped     time.Time        // when the last stop began
 	unreachable map[uint64]error // GiB in which no island could be placed, and why
 	lossy       bool             // some thread found no block of its own
 	seccomp     int              // mode of the target: 0 none, 1 strict, 2 filter
@@ -98,6 +100,7 @@ func (f *function) analyse() {
 		}
 		f.flow = flow
 		f.makePlan()
+		f.flow = flow.Brief() // the instructions are decoded again in the rare case that they are asked for
 	})
 }
 
@@ -140,10 +143,22 @@ func exitKind(k image.ExitKind) trampoline.PointKind {
 	return trampoline.Ret
 }
 
+// whole is the flow with all instructions.
+func (f *function) whole() *image.Flow {
+	if f.flow.Insts != nil {
+		return f.flow
+	}
+	w, err := f.obj.Flow(f.fn)
+	if err != nil { // the file cannot be read any more
+		return &image.Flow{Hidden: err.Error()}
+	}
+	return w
+}
+
 // body moves the function's code to where it is in the target.
 func (f *function) body() *trampoline.Body {
 	b := f.obj.bias
-	insts := slices.Clone(f.flow.Insts)
+	insts := slices.Clone(f.whole().Insts)
 	for i := range insts {
 		in := &insts[i]
 		in.Addr += b

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"sort"
 	"time"
 
@@ -14,11 +15,26 @@ import (
 // stopDeadline is how long the target may be held at most; past it everything is resumed and the batch is tried later.
 const stopDeadline = 500 * time.Millisecond
 
+// walkDeadline is how far into a stop stacks are walked: what comes behind takes milliseconds.
+const walkDeadline = stopDeadline * 3 / 5
+
+// tooLong says that the threads of a target are so many, or their stacks so deep, that walking them takes longer than it may be held.
+type tooLong struct{ threads int }
+
+// Error says what to do.
+func (e *tooLong) Error() string {
+	return fmt.Sprintf("deferred: walking the stacks of %d threads took longer than %v; all threads were resumed: try again when the machine is less busy", e.threads, walkDeadline)
+}
+
+// late reports whether a stop has lasted so long that no more stacks may be walked.
+func (t *target) late() bool { return time.Since(t.stopped) > walkDeadline }
+
 // stop runs f while every thread of the target is stopped and accounts for the pause.
 func (t *target) stop(f func(*process.World) error) error {
 	t.stops++
 	t.d.guard.begin()
 	defer t.d.guard.end()
+	t.stopped = time.Now()
 	pause, err := t.proc.Stop(context.Background(), process.StopOptions{Deadline: stopDeadline}, f)
 	t.d.pauses.add(pause)
 	if pause.Total > stopDeadline {
@@ -124,14 +140,17 @@ func (s *spanSet) owners(pc uint64, f func(owner int)) {
 // standing reports for which spans some thread may go on inside: with its PC, or with one that a signal handler's frame
 // keeps. Stacks are walked by their tables, so that what an earlier visit has left on a stack is not taken for a visitor;
 // where a walk ends too early, every word above is taken for an address.
-func (t *target) standing(w *process.World, spans []addrSpan) (tids map[int]int) {
+func (t *target) standing(w *process.World, spans []addrSpan) (tids map[int]int, err error) {
 	tids = map[int]int{}
 	if len(spans) == 0 {
-		return tids
+		return tids, nil
 	}
 	set := newSpanSet(spans)
 	buf := make([]byte, stackScan)
 	for _, th := range w.Threads() {
+		if t.late() {
+			return nil, &tooLong{len(w.Threads())}
+		}
 		mine := func(owner int) { tids[owner] = th.TID }
 		set.owners(th.Regs.Rip, mine)
 		n := readStack(w, th.Regs.Rsp, buf[:stackTop])
@@ -148,7 +167,7 @@ func (t *target) standing(w *process.World, spans []addrSpan) (tids map[int]int)
 			set.owners(binary.LittleEndian.Uint64(buf[off:]), mine)
 		}
 	}
-	return tids
+	return tids, nil
 }
 
 // interrupted walks a stack and returns the PCs that signal frames on it keep. whole says that the walk came to the end;
@@ -216,10 +235,11 @@ func (t *target) checkPCs(w *process.World, changes []*change) error {
 			spans = append(spans, addrSpan{lo - 1, hi, i})
 		}
 	}
-	for i, tid := range t.standing(w, spans) {
+	tids, err := t.standing(w, spans)
+	for i, tid := range tids {
 		return &busyError{changes[i].s, tid}
 	}
-	return nil
+	return err
 }
 
 // displacedSpans are where no thread may stand when a site is patched for the first time.
@@ -251,7 +271,10 @@ func (t *target) reclaim(w *process.World) {
 	for i, r := range t.quarantine {
 		spans = append(spans, addrSpan{r.room.addr - 1, r.room.addr + uint64(r.room.size), i})
 	}
-	inside := t.standing(w, spans)
+	inside, err := t.standing(w, spans)
+	if err != nil {
+		return // another time
+	}
 	if _, busy := inside[inStub]; busy {
 		return
 	}

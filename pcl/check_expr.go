@@ -166,7 +166,6 @@ func (c *codeChecker) function(e *syntax.Expr) typ {
 		return c.fail(e.Pos, `found %s, expected $function("name")`, e)
 	case "$line":
 		if len(e.Args) == 2 && e.Args[0].Kind == syntax.Literal && e.Args[1].Kind == syntax.Number && !e.Args[1].IsFloat {
-			c.note(e.Pos, "a point by source line", "points inside of functions")
 			return tOtherPoint
 		}
 		return c.fail(e.Pos, `found %s, expected $line("file.c", 120)`, e)

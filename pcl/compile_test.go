@@ -210,7 +210,13 @@ m@/Code/work.c/leaf: counter
 	{"histogram", `metric m { name "m"; ` + head + ` base is histogram(wallTimer) { } }`, "m", "a base of kind histogram is not in this version"},
 	{"seventh argument", `metric m { name "m"; ` + head + ` base is counter { append preInsn $start.entry (* m += $arg[6]; *) } }`, "m", "arguments that are passed on the stack"},
 	{"typed argument", `metric m { name "m"; ` + head + ` base is counter { append preInsn $start.entry (* m += $arg[1]->len; *) } }`, "m", "types of arguments out of DWARF"},
-	{"line", `metric m { name "m"; ` + head + ` base is counter { append preInsn $line("a.c", 3) (* m++; *) } }`, "m", "a point by source line"},
+	{"line", `metric m { name "m"; ` + head + ` base is counter { append preInsn $line("work.c", 120) (* m++; *) } }`, "m", `
+m@/: counter
+  counter m
+  append preInsn 10.insn[18] { m += 1 }
+  append preInsn 11.insn[-4] { m += 1 }
+`},
+	{"no such line", `metric m { name "m"; ` + head + ` base is counter { append preInsn $line("work.c", 7) (* m++; *) } }`, "m", "work.c:7: the target has no code of this line"},
 	{"loop as a flag", `metric m { name "m"; ` + head + ` constraint l /Code/*/* is counter { append preInsn $constraint[0].enter (* l = 1; *) prepend preInsn $constraint[0].exit (* l = 0; *) } base is counter { append preInsn $exit.entry constrained (* m++; *) } }`, "m@/Code/work.c/work/loop_1.1", `
 m@/Code/work.c/work/loop_1.1: counter
   counter m

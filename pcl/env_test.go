@@ -101,6 +101,14 @@ func (e *fakeEnv) Loop(id FuncID, name string) (int, bool) {
 	return n, ok && e.find(id).id == id
 }
 
+// Line: line 120 of work.c has code in two functions.
+func (e *fakeEnv) Line(file string, line int) []CodePoint {
+	if file != "work.c" || line != 120 {
+		return nil
+	}
+	return []CodePoint{{10, 18}, {11, -4}}
+}
+
 func (e *fakeEnv) Start() []FuncID { return e.Named("main") }
 func (e *fakeEnv) Exit() []FuncID  { return e.Named("exit") }
 

@@ -26,7 +26,7 @@ func checkPlan(t *testing.T, p *Plan) {
 		check(e.R, where)
 	}
 	for _, r := range p.Requests {
-		if r.Func == 0 || r.Where > Call || r.Post && r.Where == Return || len(r.Code) == 0 {
+		if r.Func == 0 || r.Where > Insn || r.Post && r.Where == Return || len(r.Code) == 0 {
 			t.Fatalf("bad request in\n%v", p)
 		}
 		for _, g := range r.Guards {

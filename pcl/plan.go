@@ -43,7 +43,7 @@ func (p *Plan) request(r *Request) string {
 		insn = "postInsn"
 	}
 	s += fmt.Sprintf("%s %d.%s", insn, r.Func, r.Where)
-	if r.Where == Call || r.Where.OfLoop() {
+	if r.Where == Call || r.Where == Insn || r.Where.OfLoop() {
 		s += fmt.Sprintf("[%d]", r.Site)
 	}
 	for i, g := range r.Guards {
@@ -65,6 +65,8 @@ func (w Where) String() string {
 		return "return"
 	case Call:
 		return "call"
+	case Insn:
+		return "insn"
 	case LoopEnter:
 		return "enter"
 	case LoopExit:

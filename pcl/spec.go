@@ -15,6 +15,12 @@ type CallSite struct {
 	Callee FuncID // 0 where the call is indirect or its target is unknown
 }
 
+// A CodePoint is an instruction inside a function.
+type CodePoint struct {
+	Func   FuncID
+	Offset int // bytes from the entry; negative in a part that lies before it
+}
+
 // Env is what the compiler asks about a target. Answers must not change during one Compile.
 type Env interface {
 	// Named returns the functions with this exact (demangled or linkage) name; nil if the target has none.
@@ -34,6 +40,8 @@ type Env interface {
 	CallSites(FuncID) []CallSite
 	// Loop resolves /Code/<module>/<function>/<loop> for a function of that name; ok is false if it has no such loop.
 	Loop(f FuncID, name string) (number int, ok bool)
+	// Line returns where the code of a source line begins: in every function that has some.
+	Line(file string, line int) []CodePoint
 	// Start and Exit are $start and $exit: main and the thread roots; exit, _exit, pthread_exit.
 	Start() []FuncID
 	Exit() []FuncID
@@ -90,16 +98,17 @@ const (
 	LoopExit      // where control goes out of it, returns from inside included
 	LoopStartIter // where a turn begins: its head
 	LoopEndIter   // where control goes back from the end of a turn to the next
+	Insn          // the instruction Request.Site bytes from the function's entry
 )
 
 // OfLoop reports whether the points belong to a loop.
-func (w Where) OfLoop() bool { return w >= LoopEnter }
+func (w Where) OfLoop() bool { return w >= LoopEnter && w <= LoopEndIter }
 
 // A Request asks for code at all points of one kind of one function.
 type Request struct {
 	Func    FuncID
 	Where   Where
-	Site    int   // number of the call site or loop, for Call and the points of loops
+	Site    int   // number of the call site or loop, or the distance of the instruction in bytes (may be negative)
 	Post    bool  // postInsn (after the instruction); else preInsn
 	Prepend bool  // first at the point; else last
 	Guards  []int // variables that must be non-zero, tested in order

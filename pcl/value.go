@@ -1,6 +1,7 @@
 package pcl
 
 import (
+	"fmt"
 	"slices"
 
 	"culprit/grid"
@@ -56,7 +57,10 @@ func (c *compiler) eval(e *syntax.Expr) (value, error) {
 		return c.chosen(e)
 	case syntax.Field:
 		return c.evalField(e)
-	case syntax.Call: // the checker leaves $function only
+	case syntax.Call: // the checker leaves $function and $line
+		if e.Text == "$line" {
+			return c.line(e)
+		}
 		return value{typ: tProcs, procs: unique(c.env.Named(e.Args[0].Text))}, nil
 	case syntax.Negate:
 		x, err := c.eval(e.X)
@@ -228,6 +232,18 @@ func (v value) loopPoint(field string) value {
 		out.points = append(out.points, point{fn: p.fn, where: at.where, site: p.site})
 	}
 	return out
+}
+
+// line is $line("file.c", 120).
+func (c *compiler) line(e *syntax.Expr) (value, error) {
+	v := value{typ: tOtherPoint}
+	for _, p := range c.env.Line(e.Args[0].Text, int(e.Args[1].Int)) {
+		v.points = append(v.points, point{fn: p.Func, where: Insn, site: p.Offset})
+	}
+	if len(v.points) == 0 {
+		return v, grid.ErrRefused{Point: fmt.Sprintf("%s:%d", e.Args[0].Text, e.Args[1].Int), Reason: "the target has no code of this line that DWARF knows of"}
+	}
+	return v, nil
 }
 
 func noFunction(module, function string) error {

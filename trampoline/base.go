@@ -36,6 +36,7 @@ func log2(n int) (b uint8) {
 // A Base is a generated base trampoline.
 type Base struct {
 	Code    []byte
+	Size    int              // of the code in bytes
 	Entry   int              // offset at which the site's jump enters
 	Host    int              // offset at which the jump of the site's host enters
 	Switch  int              // offset of the two-byte switch of the whole trampoline
@@ -155,6 +156,7 @@ func Generate(env *Env, site *Site, groups [][]Group, addr uint64) (*Base, error
 		return nil, fmt.Errorf("base trampoline of %#x: %w", site.Addr, err)
 	}
 	g.out.Code = g.Bytes()
+	g.out.Size = g.Len()
 	return &g.out, nil
 }
 

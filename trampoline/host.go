@@ -1,6 +1,10 @@
 package trampoline
 
-import "culprit/trampoline/x86"
+import (
+	"slices"
+
+	"culprit/trampoline/x86"
+)
 
 // A Host is a run of instructions that makes room for a point. Near a point that has room for a short jump only it moves into
 // the point's base trampoline and leaves its place to two long jumps: one to where it went, one to the entry of the base
@@ -102,7 +106,7 @@ func (m *planner) hostOf(r *run) *Host {
 	if r.host == nil {
 		return nil
 	}
-	h := &Host{Addr: m.Insts[r.host.lo].Addr, Insts: m.Insts[r.host.lo:r.host.hi]}
+	h := &Host{Addr: m.Insts[r.host.lo].Addr, Insts: slices.Clone(m.Insts[r.host.lo:r.host.hi])}
 	for _, in := range h.Insts {
 		h.Len += in.Len
 	}

@@ -581,7 +581,7 @@ func (m *planner) finish() *Plan {
 }
 
 func (m *planner) site(r *run) *Site {
-	s := &Site{Tactic: r.tactic, Addr: m.Insts[r.lo].Addr, Insts: m.Insts[r.lo:r.hi], Pad: r.pad, Host: m.hostOf(r)}
+	s := &Site{Tactic: r.tactic, Addr: m.Insts[r.lo].Addr, Insts: slices.Clone(m.Insts[r.lo:r.hi]), Pad: r.pad, Host: m.hostOf(r)}
 	for _, in := range s.Insts {
 		s.Len += in.Len
 	}

@@ -63,6 +63,18 @@ func (s Addresses) Has(a uint64) bool {
 	return ok
 }
 
+func (s Addresses) sorted() Addresses {
+	slices.Sort(s)
+	return slices.Compact(s)
+}
+
+// Brief is the flow without its instructions, which are most of its memory.
+func (w *Flow) Brief() *Flow {
+	b := *w
+	b.Insts, b.tables = nil, nil
+	return &b
+}
+
 // In reports whether addr lies in the function.
 func (w *Flow) In(addr uint64) bool {
 	for _, p := range w.Parts {
@@ -107,8 +119,7 @@ func (o *Object) Flow(f *Function) (w *Flow, err error) {
 		b.visit(i)
 	}
 	b.resolveIndirect()
-	slices.Sort(b.flow.Targets)
-	b.flow.Targets = slices.Compact(b.flow.Targets)
+	b.flow.Targets = b.flow.Targets.sorted()
 	slices.SortFunc(b.flow.Exits, func(p, q Exit) int { return cmp3(p.Addr, q.Addr) })
 	o.last.keep(f, b.flow)
 	return b.flow, nil

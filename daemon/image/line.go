@@ -35,6 +35,7 @@ type lineRow struct {
 	file int32
 	line int32
 	end  bool // the sequence ends before addr
+	stmt bool // a good place for the line: what the compiler moved elsewhere is not
 }
 
 type lineTable struct {
@@ -87,7 +88,7 @@ func readLines(d *dwarf.Data, cu *dwarf.Entry) (t *lineTable, err error) {
 	numbers := map[string]int32{}
 	var e dwarf.LineEntry
 	for len(t.rows) < maxUnitRows && r.Next(&e) == nil {
-		row := lineRow{addr: e.Address, line: int32(e.Line), end: e.EndSequence}
+		row := lineRow{addr: e.Address, line: int32(e.Line), end: e.EndSequence, stmt: e.IsStmt}
 		if e.File != nil {
 			row.file = t.number(numbers, e.File.Name)
 		} else {

@@ -1,0 +1,70 @@
+package image
+
+import (
+	"debug/dwarf"
+	"maps"
+	"path"
+	"slices"
+)
+
+// LineAddrs gives the lowest address that the compiler recommends for breakpoints of a source line in every function that has code of it (inlined copies have their own), sorted.
+// file is the name, or the end of the path, of a source file with a compile unit of its own or, where there is none, of a header. In optimised code parts of a line may lie
+// elsewhere. It is nil where DWARF knows of no code.
+func (o *Object) LineAddrs(file string, line int) Addresses {
+	x := o.unitIndex()
+	for _, named := range []bool{true, false} {
+		var tables []*lineTable
+		for i := range x.units {
+			u := &x.units[i]
+			if name, _ := u.entry.Val(dwarf.AttrName).(string); !named || path.Base(name) == path.Base(file) {
+				tables = append(tables, o.lines.table(x, u))
+			}
+		}
+		for _, good := range []bool{true, false} {
+			found := map[*Function]uint64{}
+			for _, t := range tables {
+				o.lowest(t, file, line, good, found)
+			}
+			if len(found) > 0 {
+				return Addresses(slices.Collect(maps.Values(found))).sorted()
+			}
+		}
+	}
+	return nil
+}
+
+// lowest notes the lowest address of a line in each function.
+func (o *Object) lowest(t *lineTable, file string, line int, good bool, found map[*Function]uint64) {
+	for i := range t.rows {
+		r := &t.rows[i]
+		if r.end || int(r.line) != line || !pathEnds(t.files[r.file], file) || !t.owns(i, good) {
+			continue
+		}
+		f := o.FunctionAt(r.addr)
+		if f == nil {
+			continue
+		}
+		if at, ok := found[f]; !ok || r.addr < at {
+			found[f] = r.addr
+		}
+	}
+}
+
+// owns reports whether the instruction at a row is its line's and, if good is asked for, a good place for it: of the rows at one address the last says
+// whose the instruction is, and any that it is good.
+func (t *lineTable) owns(i int, good bool) bool {
+	r, is := t.rows[i], t.rows[i].stmt || !good
+	if i+1 < len(t.rows) && t.rows[i+1].addr == r.addr {
+		return false
+	}
+	for k := i - 1; k >= 0 && t.rows[k].addr == r.addr; k-- {
+		is = is || t.rows[k].stmt && t.rows[k].line == r.line && t.rows[k].file == r.file
+	}
+	return is
+}
+
+// pathEnds reports whether the last elements of a path are those of end.
+func pathEnds(p, end string) bool {
+	n := len(p) - len(end)
+	return n >= 0 && p[n:] == end && (n == 0 || p[n-1] == '/')
+}
