@@ -61,7 +61,7 @@ func (t *target) remove() error {
 	var sites []*site
 	for _, s := range t.sites {
 		if s.base != nil {
-			clear(s.groups)
+			s.groups = nil
 			sites = append(sites, s)
 		}
 	}

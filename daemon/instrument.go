@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -22,6 +23,8 @@ func (d *Daemon) Enable(keys []grid.PairKey, sink grid.Sink) []grid.EnableResult
 	defer d.mu.Unlock()
 	results := make([]grid.EnableResult, len(keys))
 	batch := d.newBatch()
+	defer batch.end()
+	batch.expect(len(keys))
 	for i, key := range keys {
 		results[i] = grid.EnableResult{Key: key}
 		p, err := batch.add(key, sink)
@@ -152,6 +155,9 @@ type batch struct {
 	failed map[grid.PairKey]error
 	sites  map[*target]map[*site]bool
 	fresh  map[*target][]*part
+
+	rare      bool // garbage is collected more rarely than else
+	collected int  // how often it is else
 }
 
 func (d *Daemon) newBatch() *batch {
@@ -160,6 +166,23 @@ func (d *Daemon) newBatch() *batch {
 		b.touch(p)
 	}
 	return b
+}
+
+// expect has garbage collected more rarely while a large batch of n functions is made: the collector would take the processor that the
+// analysis of the functions needs, for memory that is free a moment later.
+func (b *batch) expect(n int) {
+	const large, rarely = 256, 400
+	if n < large || b.rare {
+		return
+	}
+	b.rare, b.collected = true, debug.SetGCPercent(rarely)
+}
+
+// end has garbage collected as before.
+func (b *batch) end() {
+	if b.rare {
+		debug.SetGCPercent(b.collected)
+	}
 }
 
 func (b *batch) touch(p *part) {
@@ -210,7 +233,6 @@ func (b *batch) part(t *target, key grid.PairKey) (*part, error) {
 		p.release()
 		return nil, err
 	}
-	p.t.zero(p)
 	if err := b.place(p); err != nil {
 		b.takeBack(p)
 		return nil, err
@@ -243,6 +265,7 @@ func (b *batch) check(p *part) error {
 func (b *batch) place(p *part) error {
 	bad := map[pcl.FuncID]error{}
 	focus := p.t.focusFunctions(p.plan.Pair.Focus)
+	b.expect(len(p.plan.Requests))
 	p.t.analyseAll(p.plan.Requests)
 	for i := range p.plan.Requests {
 		r := &p.plan.Requests[i]
@@ -489,11 +512,9 @@ func (p *part) switchOff() {
 
 // allOff marks the groups of parts that are going and reports whether none is left.
 func (s *site) allOff() bool {
-	for _, l := range s.groups {
-		for _, g := range l {
-			if g.part.on {
-				return false
-			}
+	for _, g := range s.groups {
+		if g.part.on {
+			return false
 		}
 	}
 	return true

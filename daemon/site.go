@@ -1,6 +1,8 @@
 package daemon
 
 import (
+	"slices"
+
 	"culprit/daemon/process"
 	"culprit/pcl"
 	"culprit/trampoline"
@@ -10,7 +12,7 @@ import (
 type site struct {
 	*trampoline.Site
 	t      *target
-	groups map[trampoline.Point][]ownedGroup
+	groups []ownedGroup // in order of execution at each point
 
 	base     *trampoline.Base // what is patched in now; nil = the original bytes are there
 	baseAddr uint64
@@ -22,8 +24,9 @@ type site struct {
 	stubs    *stubs    // of a punned site that was patched once
 }
 
-// An ownedGroup is the mini-trampolines of one part at one mark.
+// An ownedGroup is the mini-trampolines of one part at one point.
 type ownedGroup struct {
+	at    trampoline.Point
 	part  *part
 	group trampoline.Group
 }
@@ -45,7 +48,7 @@ func (t *target) siteOf(f *function, pt trampoline.Point) (*site, error) {
 	}
 	s := t.sites[planned.Addr]
 	if s == nil {
-		s = &site{Site: planned, t: t, groups: map[trampoline.Point][]ownedGroup{}}
+		s = &site{Site: planned, t: t}
 		t.sites[planned.Addr] = s
 	}
 	return s, nil
@@ -53,8 +56,8 @@ func (t *target) siteOf(f *function, pt trampoline.Point) (*site, error) {
 
 // add puts a part's group at a mark; prepend puts its code first within the part's own.
 func (s *site) add(pt trampoline.Point, p *part, minis []trampoline.Mini, prepend bool) {
-	for k := range s.groups[pt] {
-		if g := &s.groups[pt][k]; g.part == p {
+	for k := range s.groups {
+		if g := &s.groups[k]; g.part == p && g.at == pt {
 			if prepend {
 				g.group.Minis = append(append([]trampoline.Mini(nil), minis...), g.group.Minis...)
 			} else {
@@ -63,30 +66,17 @@ func (s *site) add(pt trampoline.Point, p *part, minis []trampoline.Mini, prepen
 			return
 		}
 	}
-	s.groups[pt] = append(s.groups[pt], ownedGroup{p, trampoline.Group{Owner: p.owner, Minis: minis}})
+	s.groups = append(s.groups, ownedGroup{pt, p, trampoline.Group{Owner: p.owner, Minis: minis}})
 }
 
 // drop removes a part's groups.
 func (s *site) drop(p *part) {
-	for pt, list := range s.groups {
-		kept := list[:0:0]
-		for _, g := range list {
-			if g.part != p {
-				kept = append(kept, g)
-			}
-		}
-		s.groups[pt] = kept
-	}
+	s.groups = slices.DeleteFunc(s.groups, func(g ownedGroup) bool { return g.part == p })
 }
 
 // empty reports whether nothing runs at the site.
 func (s *site) empty() bool {
-	for _, l := range s.groups {
-		if len(l) > 0 {
-			return false
-		}
-	}
-	return true
+	return len(s.groups) == 0
 }
 
 // generate makes a new base trampoline for what is wanted at the site and puts it into an island. The target does not
@@ -99,7 +89,10 @@ func (s *site) generate() (*trampoline.Base, room, error) {
 	}
 	groups := make([][]trampoline.Group, len(s.Marks))
 	for i, m := range s.Marks {
-		for _, g := range s.groups[m.Point] {
+		for _, g := range s.groups {
+			if g.at != m.Point {
+				continue
+			}
 			groups[i] = append(groups[i], g.group)
 		}
 	}

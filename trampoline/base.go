@@ -41,7 +41,7 @@ type Base struct {
 	Host    int              // offset at which the jump of the site's host enters
 	Switch  int              // offset of the two-byte switch of the whole trampoline
 	Toggles map[uint64][]int // owner -> offsets of its two-byte switches
-	Skip    map[int]byte     // switch offset -> distance to jump when off
+	Skip    []Skip           // of all switches
 	Spans   []Span           // how to unwind from inside
 	// Fixed is how many bytes at the beginning are the same in every base trampoline of the site at this address, its switch
 	// apart. Forked children, which share this memory but not the site's jumps of today, run only in these. 0 if children may
@@ -61,7 +61,20 @@ type Span struct {
 var On = [2]byte{0x66, 0x90}
 
 // Off returns the bytes that switch off what lies behind the switch at off.
-func (b *Base) Off(off int) [2]byte { return [2]byte{0xEB, b.Skip[off]} }
+func (b *Base) Off(off int) [2]byte {
+	for _, s := range b.Skip {
+		if s.At == off {
+			return [2]byte{0xEB, s.Over}
+		}
+	}
+	panic("BUG: no switch there")
+}
+
+// A Skip is how far a switch jumps when it is off.
+type Skip struct {
+	At   int // its offset
+	Over byte
+}
 
 // SpanAt finds the span of an offset in the code.
 func (b *Base) SpanAt(off int) (Span, bool) {
@@ -134,7 +147,6 @@ func Generate(env *Env, site *Site, groups [][]Group, addr uint64) (*Base, error
 	g := &generator{env: env, site: site, addr: addr}
 	g.Init(addr)
 	g.out.Toggles = map[uint64][]int{}
-	g.out.Skip = map[int]byte{}
 	for range len(site.Insts) + 1 {
 		g.plain = append(g.plain, g.NewLabel())
 	}
@@ -215,7 +227,7 @@ func (g *generator) mainSwitch() error {
 		return fmt.Errorf("site at %#x displaces too many instructions", g.site.Addr)
 	}
 	g.out.Switch = g.Len()
-	g.out.Skip[g.Len()] = byte(int8(back))
+	g.out.Skip = append(g.out.Skip, Skip{g.Len(), byte(int8(back))})
 	g.Raw(On[:]...)
 	return nil
 }
@@ -405,20 +417,17 @@ const maxSkip = 127
 // switched emits one mini behind a switch. A short jump that does not reach over it goes to a long one, which lies before the
 // mini and is jumped over while the switch is on.
 func (g *generator) switched(gr *Group, m *Mini) error {
-	n, err := g.measure(m)
-	if err != nil {
-		return err
-	}
-	g.far = n > maxSkip
-	if g.far { // jumps inside it are longer, and so is it
-		if n, err = g.measure(m); err != nil {
+	if !m.small() {
+		n, err := g.measure(m)
+		if err != nil {
 			return err
 		}
+		g.far = n > maxSkip // jumps inside it are longer then
 	}
 	g.even()
 	at := g.Len()
 	g.Raw(On[:]...)
-	over, skip := g.NewLabel(), n
+	over, skip := g.NewLabel(), 0
 	if g.far {
 		g.Raw(0xEB, jumpLen)
 		skip = g.Len() - at - 2
@@ -428,13 +437,21 @@ func (g *generator) switched(gr *Group, m *Mini) error {
 		return err
 	}
 	g.Bind(over)
+	if !g.far {
+		skip = g.Len() - at - 2
+	}
 	g.far = false
 	g.out.Toggles[gr.Owner] = append(g.out.Toggles[gr.Owner], at)
-	g.out.Skip[at] = byte(skip)
+	g.out.Skip = append(g.out.Skip, Skip{at, byte(skip)})
 	if gr.Off {
 		g.Patch(at, 0xEB, byte(skip))
 	}
 	return nil
+}
+
+// small reports whether a mini is certainly no longer than a short jump reaches.
+func (m *Mini) small() bool {
+	return m.Cond == nil && (m.Expr == nil || m.Expr.Op == ExConst) && len(m.Guards) <= 3 && !m.Op.CPU()
 }
 
 // measure is the length of a mini's code, with short or long jumps inside as g.far says.

@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // Limits on what is believed about a file. Real files stay far below.
@@ -34,22 +35,41 @@ type section struct {
 	fileSize uint64 // 0 for .bss
 	link     uint32
 
-	once sync.Once
-	data []byte
+	once   sync.Once
+	loaded atomic.Bool
+	data   []byte
 }
 
-func (s *section) alloc() bool               { return s.flags&elf.SHF_ALLOC != 0 }
-func (s *section) exec() bool                { return s.alloc() && s.flags&elf.SHF_EXECINSTR != 0 }
-func (s *section) end() uint64               { return s.addr + s.size }
-func (s *section) contains(a uint64) bool    { return a-s.addr < s.size }
-func (s *section) isPLT() bool               { return strings.HasPrefix(s.name, ".plt") }
-func (s *section) tls() bool                 { return s.flags&elf.SHF_TLS != 0 }
-func (s *section) slice(lo, n uint64) []byte { return sub(s.bytes(), lo-s.addr, n) }
+func (s *section) alloc() bool            { return s.flags&elf.SHF_ALLOC != 0 }
+func (s *section) exec() bool             { return s.alloc() && s.flags&elf.SHF_EXECINSTR != 0 }
+func (s *section) end() uint64            { return s.addr + s.size }
+func (s *section) contains(a uint64) bool { return a-s.addr < s.size }
+func (s *section) isPLT() bool            { return strings.HasPrefix(s.name, ".plt") }
+func (s *section) tls() bool              { return s.flags&elf.SHF_TLS != 0 }
 
 // bytes gives the contents as they lie in the file; nil if they lie outside of it.
 func (s *section) bytes() []byte {
-	s.once.Do(func() { s.data, _ = s.o.readFile(s.off, s.fileSize) })
+	s.once.Do(func() {
+		s.data, _ = s.o.readFile(s.off, s.fileSize)
+		s.loaded.Store(true)
+	})
 	return s.data
+}
+
+// largeSection is from how many bytes on a section is not read whole for a look at a few of them: browsers have 200 MB of text.
+const largeSection = 16 << 20
+
+// slice gives n bytes from the address lo on; nil if they are not all in the file.
+func (s *section) slice(lo, n uint64) []byte {
+	off := lo - s.addr
+	if s.fileSize < largeSection || n > largeSection/16 || s.loaded.Load() {
+		return sub(s.bytes(), off, n)
+	}
+	if off > s.fileSize || n > s.fileSize-off {
+		return nil
+	}
+	b, _ := s.o.readFile(s.off+off, n)
+	return b
 }
 
 // sub is b[off:off+n], or nil if that is not all there.

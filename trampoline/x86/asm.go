@@ -26,7 +26,12 @@ type fixup struct {
 }
 
 // Init empties the assembler and sets the address that the first byte will have.
-func (a *Asm) Init(addr uint64) { *a = Asm{base: addr} }
+func (a *Asm) Init(addr uint64) {
+	*a = Asm{base: addr, buf: make([]byte, 0, usualCode), labels: make([]int, 0, 16), fixups: make([]fixup, 0, 16)}
+}
+
+// usualCode is how many bytes most pieces of code fit in.
+const usualCode = 256
 
 // Len returns the number of bytes emitted so far.
 func (a *Asm) Len() int { return len(a.buf) }
