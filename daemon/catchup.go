@@ -25,7 +25,7 @@ func (t *target) inside(w *process.World, fresh []*part) (list []activation, err
 	byFunc := requestsByFunction(need)
 	buf := make([]byte, stackTop)
 	for _, th := range w.Threads() {
-		if t.late() {
+		if late(w) {
 			return nil, &tooLong{len(w.Threads())}
 		}
 		frames := t.frames(w, th, buf)

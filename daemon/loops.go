@@ -104,7 +104,7 @@ func (f *function) allLoopPoints() (points []trampoline.Point) {
 
 // extendPlan makes further points part of a function's plan. Sites that nothing runs at may change for it.
 func (t *target) extendPlan(f *function, points []trampoline.Point) {
-	next, grown := f.plan.Extend(f.body(), points, func(s *trampoline.Site) bool {
+	next, grown := f.plan.Extend(f.body(f.whole()), points, func(s *trampoline.Site) bool {
 		own := t.sites[s.Addr]
 		return own != nil && own.Site == s && own.inUse()
 	})

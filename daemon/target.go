@@ -3,10 +3,8 @@ package daemon
 import (
 	"fmt"
 	"io"
-	"slices"
 	"sort"
 	"sync"
-	"time"
 
 	"culprit/daemon/image"
 	"culprit/daemon/process"
@@ -42,7 +40,6 @@ type target struct {
 	writing     bool             // a batch changes the text
 	unsure      bool             // a batch ended before it could tell how far it came
 	fallen      []*site          // hold the bytes of the file again, to be patched again
-	stopped     time.Time        // when the last stop began
 	unreachable map[uint64]error // GiB in which no island could be placed, and why
 	lossy       bool             // some thread found no block of its own
 	seccomp     int              // mode of the target: 0 none, 1 strict, 2 filter
@@ -99,15 +96,15 @@ func (f *function) analyse() {
 			return
 		}
 		f.flow = flow
-		f.makePlan()
+		f.makePlan(flow)
 		f.flow = flow.Brief() // the instructions are decoded again in the rare case that they are asked for
 	})
 }
 
 // makePlan plans entries and exits. Calls and loops are planned when somebody asks for them, with what room is left.
-func (f *function) makePlan() {
+func (f *function) makePlan(flow *image.Flow) {
 	f.points = map[pcl.Where][]trampoline.Point{}
-	body := f.body()
+	body := f.body(flow)
 	pts := []trampoline.Point{{Kind: trampoline.FuncEntry, Addr: f.addr()}}
 	f.points[pcl.Entry] = pts[:1:1]
 	for _, e := range f.flow.Exits {
@@ -145,9 +142,6 @@ func exitKind(k image.ExitKind) trampoline.PointKind {
 
 // whole is the flow with all instructions.
 func (f *function) whole() *image.Flow {
-	if f.flow.Insts != nil {
-		return f.flow
-	}
 	w, err := f.obj.Flow(f.fn)
 	if err != nil { // the file cannot be read any more
 		return &image.Flow{Hidden: err.Error()}
@@ -155,10 +149,10 @@ func (f *function) whole() *image.Flow {
 	return w
 }
 
-// body moves the function's code to where it is in the target.
-func (f *function) body() *trampoline.Body {
+// body moves the function's code to where it is in the target. The instructions of w change; it is used for nothing else.
+func (f *function) body(w *image.Flow) *trampoline.Body {
 	b := f.obj.bias
-	insts := slices.Clone(f.whole().Insts)
+	insts := w.Insts
 	for i := range insts {
 		in := &insts[i]
 		in.Addr += b

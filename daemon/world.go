@@ -27,14 +27,13 @@ func (e *tooLong) Error() string {
 }
 
 // late reports whether a stop has lasted so long that no more stacks may be walked.
-func (t *target) late() bool { return time.Since(t.stopped) > walkDeadline }
+func late(w *process.World) bool { return w.Elapsed() > walkDeadline }
 
 // stop runs f while every thread of the target is stopped and accounts for the pause.
 func (t *target) stop(f func(*process.World) error) error {
 	t.stops++
 	t.d.guard.begin()
 	defer t.d.guard.end()
-	t.stopped = time.Now()
 	pause, err := t.proc.Stop(context.Background(), process.StopOptions{Deadline: stopDeadline}, f)
 	t.d.pauses.add(pause)
 	if pause.Total > stopDeadline {
@@ -148,7 +147,7 @@ func (t *target) standing(w *process.World, spans []addrSpan) (tids map[int]int,
 	set := newSpanSet(spans)
 	buf := make([]byte, stackScan)
 	for _, th := range w.Threads() {
-		if t.late() {
+		if late(w) {
 			return nil, &tooLong{len(w.Threads())}
 		}
 		mine := func(owner int) { tids[owner] = th.TID }

@@ -121,7 +121,7 @@ func (o *Object) Flow(f *Function) (w *Flow, err error) {
 	b.resolveIndirect()
 	b.flow.Targets = b.flow.Targets.sorted()
 	slices.SortFunc(b.flow.Exits, func(p, q Exit) int { return cmp3(p.Addr, q.Addr) })
-	o.last.keep(f, b.flow)
+	o.last.keep(f, b.flow.Brief()) // the instructions belong to the caller
 	return b.flow, nil
 }
 
@@ -295,7 +295,7 @@ func (l *lastFlow) of(f *Function) (w *Flow, ok bool) {
 	return nil, false
 }
 
-// flowOf is the flow of a function, nil if it is refused.
+// flowOf is the flow of a function without its instructions, nil if it is refused.
 func (o *Object) flowOf(f *Function) *Flow {
 	if w, ok := o.last.of(f); ok {
 		return w

@@ -3,6 +3,7 @@ package process
 import (
 	"bytes"
 	"sort"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -40,6 +41,9 @@ type World struct {
 func (w *World) sort() {
 	sort.Slice(w.threads, func(i, j int) bool { return w.threads[i].TID < w.threads[j].TID })
 }
+
+// Elapsed is for how long the target has been held.
+func (w *World) Elapsed() time.Duration { return time.Since(w.s.begin) }
 
 // Threads are all threads of the target in order of id. The list is the caller's to read only.
 func (w *World) Threads() []*Stopped { return w.threads }
