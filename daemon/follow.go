@@ -107,7 +107,7 @@ func (d *Daemon) extend(t *target) error {
 	b.run()
 	for p, pt := range added {
 		p.parts = append(p.parts, pt)
-		d.start(&pair{key: p.key, parts: []*part{pt}})
+		d.start(&pair{key: p.key, parts: []*part{pt}}, map[*target]*reading{})
 	}
 	return errors.Join(errs...)
 }

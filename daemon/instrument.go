@@ -36,6 +36,7 @@ func (d *Daemon) Enable(keys []grid.PairKey, sink grid.Sink) []grid.EnableResult
 	}
 	batch.run()
 	now := d.Now()
+	readings := map[*target]*reading{}
 	for i, key := range keys {
 		if results[i].Err != nil {
 			continue
@@ -47,7 +48,7 @@ func (d *Daemon) Enable(keys []grid.PairKey, sink grid.Sink) []grid.EnableResult
 		p := batch.made[key]
 		p.since, p.last = now, now
 		d.pairs[key] = p
-		d.start(p)
+		d.start(p, readings)
 		results[i].Tier, results[i].Since = p.tier, now
 	}
 	return results
@@ -108,10 +109,14 @@ func analyseTogether(fns []*function) {
 }
 
 // start takes the readings from which a new pair grows.
-func (d *Daemon) start(p *pair) {
+func (d *Daemon) start(p *pair, readings map[*target]*reading) {
 	for _, pt := range p.parts {
 		pt.on = true
-		r := pt.t.read(d.Now())
+		r := readings[pt.t]
+		if r == nil {
+			r = pt.t.read(d.Now())
+			readings[pt.t] = r
+		}
 		pt.ns = d.prices.average(pt.plan)
 		if pt.plan.Kind == pcl.Kernel {
 			pt.sampleKernel(r, 0)
