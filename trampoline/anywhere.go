@@ -107,6 +107,9 @@ func (m *planner) loopsTo(addr uint64) bool {
 // mark is how a point is served before instruction `at` of a run.
 func (m *planner) mark(p Point, at int, r *run) Mark {
 	k := Mark{Index: at, Point: p}
+	if i, ok := m.indexOf(p.Addr); ok && p.Kind == CallPre {
+		k.Call = &Call{m.Insts[i], m.Bytes(p.Addr, m.Insts[i].Len)}
+	}
 	i := r.lo + at
 	if p.Kind == Taken || r.tactic == Retarget {
 		to, inside := m.indexOf(m.Insts[r.lo+at].Target)

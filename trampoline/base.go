@@ -95,6 +95,7 @@ type generator struct {
 	addr uint64
 
 	saved  []savedReg // in the order in which they were pushed
+	callee int        // depth at which the target of an indirect call was pushed, 0 = it was not
 	pushed int        // bytes on the stack beyond the original stack pointer
 	called int        // bytes that the target's own call has pushed since the point: the entry of a function that begins with one
 	orig   uint64     // the instruction that a thread here is about to do
@@ -102,6 +103,7 @@ type generator struct {
 
 	aside  int         // where the bypass begins
 	plain  []x86.Label // where the bypass does displaced instruction i; the last one leaves
+	mark0  Mark        // whose section is being made
 	gated  bool        // children have left for the bypass
 	opened bool        // the gate of the first mark has saved what its section saves first
 	far    bool        // a mini is too long for short jumps over it
@@ -456,7 +458,7 @@ func (m *Mini) small() bool {
 
 // measure is the length of a mini's code, with short or long jumps inside as g.far says.
 func (g *generator) measure(m *Mini) (int, error) {
-	t := generator{env: g.env, site: g.site, addr: g.addr, saved: g.saved, pushed: g.pushed, called: g.called, far: g.far} // minis alone need no more
+	t := generator{env: g.env, site: g.site, addr: g.addr, saved: g.saved, callee: g.callee, mark0: g.mark0, pushed: g.pushed, called: g.called, far: g.far} // minis alone need no more
 	t.Init(g.addr)
 	err := t.mini(m)
 	return t.Len(), err

@@ -219,11 +219,26 @@ func (g *generator) leaf(e *Expr) error {
 		g.MovRM(x86.RAX, x86.RCX, int32(e.Value))
 	case ExReturn:
 		g.original(x86.RAX)
+	case ExCallee:
+		return g.target()
 	case ExArg:
 		if e.Value < 0 || e.Value >= int64(len(argRegs)) {
 			return fmt.Errorf("argument %d is not in a register: 0 to 5 are", e.Value)
 		}
 		g.original(argRegs[e.Value])
+	}
+	return nil
+}
+
+// target loads into rax where the call at the point goes.
+func (g *generator) target() error {
+	switch {
+	case g.callee != 0:
+		g.MovRM(x86.RAX, x86.RSP, int32(g.pushed-g.callee))
+	case g.mark0.Call != nil && g.mark0.Call.Inst.Target != 0:
+		g.MovImm64(x86.RAX, g.mark0.Call.Inst.Target)
+	default:
+		return fmt.Errorf("there is no call at %#x whose target could be asked for", g.mark0.Point.Addr)
 	}
 	return nil
 }

@@ -38,6 +38,13 @@ type Mark struct {
 	Dead    x86.RegSet
 	Flags   bool
 	RedZone bool
+	Call    *Call // for CallPre
+}
+
+// A Call is the instruction that a point lies before.
+type Call struct {
+	Inst x86.Inst
+	Code []byte
 }
 
 // A Site is a run of instructions that moves into a base trampoline, and how control gets there.

@@ -66,8 +66,16 @@ func (g *generator) section(m Mark, groups []Group) error {
 		g.laterGate(m)
 	}
 	g.opened = false
+	g.mark0 = m
 	kept := len(g.saved)
-	for _, r := range scratch(m, groups) {
+	regs, called := scratch(m, groups), wantsCallee(m, groups)
+	if called {
+		if err := g.keepCallee(m); err != nil {
+			return err
+		}
+		regs = regs[1:]
+	}
+	for _, r := range regs {
 		g.push(r)
 		g.saved = append(g.saved, savedReg{r, g.pushed})
 	}
@@ -78,9 +86,44 @@ func (g *generator) section(m Mark, groups []Group) error {
 		}
 	}
 	for i := len(g.saved) - 1; i >= kept; i-- {
+		if g.saved[i].depth == g.callee-8 {
+			g.pop(x86.RAX) // the target itself
+			g.callee = 0
+		}
 		g.pop(g.saved[i].reg)
 	}
 	g.close(m)
+	return nil
+}
+
+// wantsCallee reports whether a group asks where an indirect call goes.
+func wantsCallee(m Mark, groups []Group) bool {
+	if m.Call == nil || m.Call.Inst.Flow != x86.FlowCallInd {
+		return false
+	}
+	for _, g := range groups {
+		for i := range g.Minis {
+			if g.Minis[i].Expr.asksCallee() || g.Minis[i].Cond.asksCallee() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (e *Expr) asksCallee() bool {
+	return e != nil && (e.Op == ExCallee || e.L.asksCallee() || e.R.asksCallee())
+}
+
+// keepCallee pushes rax and then where the call goes, before any other register changes.
+func (g *generator) keepCallee(m Mark) error {
+	g.push(x86.RAX)
+	g.saved = append(g.saved, savedReg{x86.RAX, g.pushed})
+	if err := g.LoadOperand(&m.Call.Inst, m.Call.Code, int32(g.pushed)); err != nil {
+		return err
+	}
+	g.push(x86.RAX)
+	g.callee = g.pushed
 	return nil
 }
 
@@ -112,7 +155,7 @@ func needs(groups []Group) (use x86.RegSet, reads bool) {
 }
 
 func (e *Expr) readsRegisters() bool {
-	return e != nil && (e.Op == ExArg || e.Op == ExReturn || e.L.readsRegisters() || e.R.readsRegisters())
+	return e != nil && (e.Op == ExCallee || e.Op == ExArg || e.Op == ExReturn || e.L.readsRegisters() || e.R.readsRegisters())
 }
 
 func (g *generator) push(r x86.Reg) {

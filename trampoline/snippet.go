@@ -63,6 +63,7 @@ const (
 	ExConst  ExprOp = iota // Value
 	ExArg                  // integer argument Value (0..5) of the function, at its entry
 	ExReturn               // integer return value, at an exit
+	ExCallee               // where the call at a point before a call goes
 	ExWord                 // the word at cell offset Value
 	ExAdd
 	ExSub
