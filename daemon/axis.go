@@ -99,7 +99,7 @@ func (t *target) calleesOf(id pcl.FuncID) (ids []pcl.FuncID) {
 			}
 		}
 	}
-	return distinct(append(ids, t.profile.callees(id)...))
+	return distinct(append(append(ids, f.learnt...), t.profile.callees(id)...))
 }
 
 // tailCallee is the function that an exit goes on in.

@@ -188,7 +188,7 @@ func (p *part) op(in pcl.Instr) trampoline.Op {
 	return op
 }
 
-var exprOps = map[pcl.ExprOp]trampoline.ExprOp{pcl.ExConst: trampoline.ExConst, pcl.ExArg: trampoline.ExArg, pcl.ExReturn: trampoline.ExReturn,
+var exprOps = map[pcl.ExprOp]trampoline.ExprOp{pcl.ExConst: trampoline.ExConst, pcl.ExArg: trampoline.ExArg, pcl.ExReturn: trampoline.ExReturn, pcl.ExCallee: trampoline.ExCallee,
 	pcl.ExVar: trampoline.ExWord, pcl.ExAdd: trampoline.ExAdd, pcl.ExSub: trampoline.ExSub, pcl.ExMul: trampoline.ExMul, pcl.ExEq: trampoline.ExEq,
 	pcl.ExNe: trampoline.ExNe, pcl.ExLt: trampoline.ExLt, pcl.ExLe: trampoline.ExLe, pcl.ExGt: trampoline.ExGt, pcl.ExGe: trampoline.ExGe,
 	pcl.ExAnd: trampoline.ExAnd, pcl.ExOr: trampoline.ExOr, pcl.ExNeg: trampoline.ExNeg}

@@ -74,6 +74,8 @@ type function struct {
 	points map[pcl.Where][]trampoline.Point
 	reason string // why it cannot be instrumented at all
 
+	learnt []pcl.FuncID // callees of its indirect calls that a probe saw
+
 	looked  bool // for loops
 	loops   []image.Loop
 	noLoops string // why they are not known

@@ -66,6 +66,10 @@ func (c *codeChecker) ident(e *syntax.Expr) typ {
 		if c.point != tReturn {
 			return c.fail(e.Pos, "found $return, expected it in code at a .return only: elsewhere there is no value yet")
 		}
+	case "$callee":
+		if c.point != tCall || c.post {
+			return c.fail(e.Pos, "found $callee, expected it in preInsn code at a call site only: elsewhere nothing is being called")
+		}
 	case "$constraint":
 		return c.fail(e.Pos, "found $constraint, expected $constraint[0] for what was chosen, [1] for its parent")
 	case "$arg":

@@ -216,6 +216,12 @@ m@/: counter
   append preInsn 10.insn[18] { m += 1 }
   append preInsn 11.insn[-4] { m += 1 }
 `},
+	{"callee", `metric m { name "m"; ` + head + ` base is counter { foreach c in $function("helper").calls append preInsn c (* if ($callee != 0) m++; *) } }`, "m", `
+m@/: counter
+  counter m
+  append preInsn 2.call[0] { if ($callee != 0) m += 1 }
+  append preInsn 2.call[1] { if ($callee != 0) m += 1 }
+`},
 	{"no such line", `metric m { name "m"; ` + head + ` base is counter { append preInsn $line("work.c", 7) (* m++; *) } }`, "m", "work.c:7: the target has no code of this line"},
 	{"loop as a flag", `metric m { name "m"; ` + head + ` constraint l /Code/*/* is counter { append preInsn $constraint[0].enter (* l = 1; *) prepend preInsn $constraint[0].exit (* l = 0; *) } base is counter { append preInsn $exit.entry constrained (* m++; *) } }`, "m@/Code/work.c/work/loop_1.1", `
 m@/Code/work.c/work/loop_1.1: counter

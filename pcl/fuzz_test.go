@@ -16,7 +16,7 @@ func checkPlan(t *testing.T, p *Plan) {
 		if e == nil {
 			return
 		}
-		bad := e.Op > ExNeg || e.Op == ExArg && (where != Entry || e.Value < 0 || e.Value > 5) || e.Op == ExReturn && where != Return ||
+		bad := e.Op > ExNeg || e.Op == ExArg && (where != Entry || e.Value < 0 || e.Value > 5) || e.Op == ExReturn && where != Return || e.Op == ExCallee && where != Call ||
 			e.Op == ExVar && (e.Value < 0 || e.Value >= int64(len(p.Vars)) || p.Vars[e.Value].Kind != Counter) ||
 			e.Op >= ExAdd && e.L == nil || e.Op >= ExAdd && e.Op != ExNeg && e.R == nil
 		if bad {

@@ -178,6 +178,7 @@ func TestProblems(t *testing.T) {
 		{"string in a sum", m + ` base is counter { append preInsn $start.entry (* m += 1 + "a"; *) } }`, `found a string on one side of "+"`},
 		{"no point", m + ` base is counter { append preInsn $start (* m++; *) } }`, "found a function, expected a point"},
 		{"no list", m + ` base is counter { foreach f in $machine append preInsn f.entry (* m++; *) } }`, "found a string, expected a list"},
+		{"callee elsewhere", m + ` base is counter { append preInsn $start.entry (* m += $callee; *) } }`, "elsewhere nothing is being called"},
 		{"loop variable", m + ` base is counter { foreach m in $procedures append preInsn m.entry (* m++; *) } }`, "expected a name that is not a variable of the metric"},
 		{"field", m + ` base is counter { append preInsn $start.entri (* m++; *) } }`, `(did you mean "entry"?)`},
 		{"field of a string", m + ` base is counter { append preInsn $machine.entry (* m++; *) } }`, "which has no fields"},

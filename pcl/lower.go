@@ -72,6 +72,8 @@ func (c *compiler) lower(e *syntax.Expr) (*Expr, error) {
 		return &Expr{Op: ExArg, Value: n}, nil
 	case e.Kind == syntax.Ident && e.Text == "$return":
 		return &Expr{Op: ExReturn}, nil
+	case e.Kind == syntax.Ident && e.Text == "$callee":
+		return &Expr{Op: ExCallee}, nil
 	case e.Kind == syntax.Negate:
 		x, err := c.lower(e.X)
 		if err != nil {
@@ -98,7 +100,7 @@ func (c *compiler) onStrings(e *syntax.Expr) bool {
 	case syntax.Literal, syntax.Field:
 		return true
 	case syntax.Ident, syntax.Index:
-		if _, isVar := c.index[x.Text]; isVar || x.Text == "$return" || x.Kind == syntax.Index && x.X.Text == "$arg" {
+		if _, isVar := c.index[x.Text]; isVar || x.Text == "$return" || x.Text == "$callee" || x.Kind == syntax.Index && x.X.Text == "$arg" {
 			return false
 		}
 		v, err := c.eval(x)

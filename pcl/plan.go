@@ -115,6 +115,8 @@ func (p *Plan) expr(e *Expr) string {
 		return fmt.Sprintf("$arg[%d]", e.Value)
 	case ExReturn:
 		return "$return"
+	case ExCallee:
+		return "$callee"
 	case ExVar:
 		return p.varName(int(e.Value))
 	case ExNeg:

@@ -148,6 +148,7 @@ const (
 	ExConst  ExprOp = iota // Value
 	ExArg                  // Value = 0..5: integer argument; valid at Entry only
 	ExReturn               // integer return value; valid at Return only
+	ExCallee               // address of the function that is called; valid before a call only
 	ExVar                  // Value = index into Plan.Vars
 	ExAdd
 	ExSub

@@ -59,7 +59,7 @@ var listTypes = map[string]typ{"procedure": tProcs, "module": tModules, "string"
 
 // environment are the names that mean the same everywhere.
 var environment = map[string]typ{"$start": tProcs, "$exit": tProcs, "$procedures": tProcs, "$modules": tModules,
-	"$machine": tString, "$globalId": tInt, "$return": tInt, "$arg": tArgs, "$constraint": tBad}
+	"$machine": tString, "$globalId": tInt, "$return": tInt, "$callee": tInt, "$arg": tArgs, "$constraint": tBad}
 
 // fields by what has them.
 var fields = map[typ]map[string]typ{

@@ -163,8 +163,8 @@ func recursiveBaseTrampoline(t *testing.T) {
 }
 
 // calleesOfDynamicCalls: there, code at a call through a pointer is told whom it calls. Here each function that may be called is
-// counted while the caller is active, so that it is known how often that call led to which, and the call site by itself. PCL has no
-// name for the callee of a call while it is made, so that the functions have to be known.
+// counted while the caller is active, so that it is known how often that call led to which, and the call site by itself. That the
+// callee is told at the call itself ($callee, and the command callees) is tested in daemon and trampoline (TestCallees, TestCallee).
 func calleesOfDynamicCalls(t *testing.T) {
 	callees := []string{"callback_a", "callback_b", "callback_c"}
 	texts := []string{metric("site", nil, `foreach c in $function("dynamic").calls append preInsn c (* site++; *)`)}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"culprit/cmd/culprit/internal/proclist"
+	"culprit/daemon"
+	"culprit/internal/safetext"
+)
+
+func newCallees() *cobra.Command {
+	span := time.Second
+	cmd := &cobra.Command{
+		Use: "callees PID MODULE/FUNCTION", Short: "Say what a function calls at each of its calls, the indirect ones included", Args: cobra.ExactArgs(2),
+		RunE: body(func(cmd *cobra.Command, args []string) error {
+			return callees(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], args[1], span)
+		}),
+	}
+	cmd.Flags().DurationVar(&span, "time", span, "how long to watch the indirect calls")
+	return cmd
+}
+
+func callees(ctx context.Context, w, errs io.Writer, target, name string, span time.Duration) (err error) {
+	module, function, ok := strings.Cut(name, "/")
+	if !ok || module == "" || function == "" {
+		return usagef("found %q, expected MODULE/FUNCTION as culprit shows them, such as server.c/main", name)
+	}
+	pid, err := proclist.Resolve(target)
+	if err != nil {
+		return err
+	}
+	lib, err := loadLibrary(nil, nil, false)
+	if err != nil {
+		return err
+	}
+	ctx, stop := interruptible(ctx, []int{pid})
+	defer stop()
+	say := func(s string) { fmt.Fprintln(errs, "culprit:", s) }
+	d, err := daemon.Attach(ctx, daemon.Options{Library: lib, Log: say, Guard: guardBySelf}, pid)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if clean, e := d.Detach(); !clean {
+			err = errors.Join(err, e)
+		}
+	}()
+	calls, err := d.Callees(ctx, module, function, span)
+	if err != nil && ctx.Err() == nil {
+		return err
+	}
+	return writeCallees(w, calls)
+}
+
+// writeCallees prints a line for each call and one for each of its callees.
+func writeCallees(w io.Writer, calls []daemon.CalledFrom) error {
+	var b strings.Builder
+	for _, c := range calls {
+		kind := "direct"
+		if c.Indirect {
+			kind = "indirect"
+		}
+		fmt.Fprintf(&b, "+%#x %s", c.Offset, kind)
+		if c.Line > 0 {
+			fmt.Fprintf(&b, " (%s:%d)", safetext.CleanMax(c.File, maxLine), c.Line)
+		}
+		b.WriteByte('\n')
+		for _, name := range c.Callees {
+			fmt.Fprintf(&b, "    %s\n", safetext.CleanMax(name, maxLine))
+		}
+		if c.Refused != "" {
+			fmt.Fprintf(&b, "    cannot be watched: %s\n", safetext.CleanMax(c.Refused, maxLine))
+		} else if len(c.Callees) == 0 {
+			b.WriteString("    not called while it was watched, or not known\n")
+		}
+	}
+	if len(calls) == 0 {
+		b.WriteString("it makes no calls\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
