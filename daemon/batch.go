@@ -54,6 +54,9 @@ const pagesPerStop = 24
 func (t *target) apply(sites []*site, fresh []*part) (busy map[*site]error, err error) {
 	busy = map[*site]error{}
 	sort.Slice(sites, func(i, j int) bool { return sites[i].Addr < sites[j].Addr })
+	if err := t.ledgerRoom(sites); err != nil {
+		return busy, err
+	}
 	for len(sites) > 0 || len(fresh) > 0 {
 		n := chunk(sites)
 		var last []*part
@@ -66,6 +69,24 @@ func (t *target) apply(sites []*site, fresh []*part) (busy map[*site]error, err 
 		sites = sites[n:]
 	}
 	return busy, nil
+}
+
+// ledgerRoom refuses a batch for which the ledger has no room, before anything of it is written.
+func (t *target) ledgerRoom(sites []*site) error {
+	need := 0
+	for _, s := range sites {
+		if s.base != nil || s.gone || s.empty() {
+			continue
+		}
+		need++
+		if _, _, two := s.Landing(); two {
+			need++
+		}
+	}
+	if t.seg == nil || need <= t.seg.ledger.Room() {
+		return nil
+	}
+	return fmt.Errorf("%s: %d pieces of code would change, and there is room to note %d more: choose fewer functions or modules at once", t.name, need, t.seg.ledger.Room())
 }
 
 // chunk counts the sites that fit into one stop.

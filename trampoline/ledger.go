@@ -52,6 +52,9 @@ func (l *Ledger) Put(e Entry) (int, error) {
 	return i, nil
 }
 
+// Room is how many more entries fit.
+func (l *Ledger) Room() int { return len(l.mem)/EntrySize - l.next + len(l.free) }
+
 // Patched marks an entry whose new bytes are in place.
 func (l *Ledger) Patched(i int) { l.setState(i, LedgerPatched) }
 
