@@ -55,6 +55,21 @@ func attachTo(t testing.TB, pids ...int) *Daemon {
 	return d
 }
 
+// attachWith attaches with metrics of the test's own beside those of the default library.
+func attachWith(t testing.TB, text string, pids ...int) *Daemon {
+	t.Helper()
+	lib, problems, err := pcl.Load(pcl.Options{Texts: []string{text}})
+	if err != nil || len(problems) > 0 {
+		t.Fatal(err, problems)
+	}
+	d, err := Attach(context.Background(), Options{Library: lib, Log: func(s string) { t.Log(s) }}, pids...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Detach() })
+	return d
+}
+
 func key(t testing.TB, metric, focus string) grid.PairKey {
 	t.Helper()
 	f, err := grid.ParseFocus(focus)

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,7 +10,6 @@ import (
 
 	"culprit/grid"
 	"culprit/internal/testprog"
-	"culprit/pcl"
 )
 
 // lineOf finds the line of a source file that holds a text.
@@ -44,15 +42,7 @@ func TestLines(t *testing.T) {
 					base is counter { append preInsn $line("loops.c", %d) (* %s++; *) } }
 `, name, name, lineOf(t, file, src), name)
 			}
-			lib, problems, err := pcl.Load(pcl.Options{Texts: []string{text}})
-			if err != nil || len(problems) > 0 {
-				t.Fatal(err, problems)
-			}
-			d, err := Attach(context.Background(), Options{Library: lib, Log: func(s string) { t.Log(s) }}, p.PID)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { d.Detach() })
+			d := attachWith(t, text, p.PID)
 			var s sums
 			for name := range lines {
 				d.mustEnable(t, &s, key(t, name, "/"))

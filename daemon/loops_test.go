@@ -1,14 +1,12 @@
 package daemon
 
 import (
-	"context"
 	"slices"
 	"testing"
 	"time"
 
 	"culprit/grid"
 	"culprit/internal/testprog"
-	"culprit/pcl"
 )
 
 // leafCalls counts calls of leaf from inside a loop, and how often the loop is left or goes round again.
@@ -30,15 +28,7 @@ func TestLoops(t *testing.T) {
 	for _, flags := range [][]string{{"-O1"}, {"-Os"}, {"-O2"}, {"-O2", "-fcf-protection"}, {"-O2", "-static"}} {
 		t.Run(flags[len(flags)-1], func(t *testing.T) {
 			p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/loops.c", flags...), "30000", "3")
-			lib, problems, err := pcl.Load(pcl.Options{Texts: []string{leafCalls}})
-			if err != nil || len(problems) > 0 {
-				t.Fatal(err, problems)
-			}
-			d, err := Attach(context.Background(), Options{Library: lib, Log: func(s string) { t.Log(s) }}, p.PID)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { d.Detach() })
+			d := attachWith(t, leafCalls, p.PID)
 			loopsCount(t, d, p)
 			detachClean(t, d, p.PID)
 			p.Stop(t)
