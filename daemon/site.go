@@ -51,6 +51,9 @@ func (t *target) siteOf(f *function, pt trampoline.Point) (*site, error) {
 		s = &site{Site: planned, t: t}
 		t.sites[planned.Addr] = s
 	}
+	if s.Site != planned && !s.Serves(pt) { // functions may share code
+		return nil, &process.Refused{Point: f.fn.Name + ": " + pt.Kind.String(), Reason: "its bytes serve another function"}
+	}
 	return s, nil
 }
 

@@ -626,6 +626,11 @@ func markOrder(k PointKind) int {
 	return 4
 }
 
+// Serves reports whether the site has a mark for the point.
+func (s *Site) Serves(pt Point) bool {
+	return slices.ContainsFunc(s.Marks, func(k Mark) bool { return k.Point == pt })
+}
+
 // A Way is where the jumps of a site lead to: to its base trampoline, or to stubs that lead there.
 type Way struct {
 	Site uint64

@@ -1,9 +1,16 @@
 package peer
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+
+	"culprit/grid"
+	"culprit/internal/testprog"
 )
 
 // A loop of a function of peer.c, as its source says: how often it is entered, and how many turns it makes, in one call.
@@ -99,8 +106,8 @@ func (s *subject) visitLoops(function string, want []loop, above bool) {
 
 // arbitraryPoints: code in the middle of a function, where registers, flags and the bytes below the stack pointer are in use:
 // all doors and turns of its loops, its entry and its exits at once, each with code that uses every register that a probe
-// has. There it is every instruction; PCL has no name for a single one. The function's sums, of whole numbers and of fractions,
-// must come out to the last bit.
+// has, and the first instruction of every source line. There it is every instruction. The function's sums, of whole numbers and of
+// fractions, must come out to the last bit.
 func arbitraryPoints(t *testing.T) {
 	heavy := func(name, field string) string {
 		return fmt.Sprintf("metric %s { name %q; units ops; unitsType unnormalized; aggregateOperator sum; style EventCounter; counter a; counter b;\n"+
@@ -109,7 +116,8 @@ func arbitraryPoints(t *testing.T) {
 	}
 	for _, flags := range [][]string{{"-O2"}, {"-O3"}, {"-O0"}} {
 		t.Run(flags[0][1:], func(t *testing.T) {
-			s := attachBuilt(t, "peer.c", flags, heavy("enters", "enter"), heavy("exits", "exit"), heavy("starts", "start_iter"), heavy("ends", "end_iter"),
+			lines, inLoop := linesOfMixed(t)
+			s := attachBuilt(t, "peer.c", flags, strings.Join(lines, ""), heavy("enters", "enter"), heavy("exits", "exit"), heavy("starts", "start_iter"), heavy("ends", "end_iter"),
 				metric("around", []string{"a"}, at("mixed", "entry", "a = $arg[0] * 3; around += 1;"), `prepend preInsn $function("mixed").return (* a = a * a; around += 1; *)`))
 			names, err := s.d.ListLoops("peer.c", "mixed")
 			if err != nil || len(names) == 0 {
@@ -122,8 +130,14 @@ func arbitraryPoints(t *testing.T) {
 				}
 			}
 			total := 0.0
-			for range rounds(5, 500) {
+			var served []string
+			for n := range rounds(5, 500) {
 				s.enable(pairs...)
+				if n == 0 {
+					served = s.possible(lineNames(len(lines)))
+				} else {
+					s.enable(served...)
+				}
 				total += s.run("mixed", 200)["mixed"]
 				s.disable()
 				s.run("mixed", 50)
@@ -132,8 +146,67 @@ func arbitraryPoints(t *testing.T) {
 			outer := "@/Code/peer.c/mixed/" + names[0]
 			s.want("enters"+outer, total)
 			s.want("exits"+outer, total)
-			t.Logf("%d loops, %d sites in and out", len(names), s.d.Probes().Inserted)
+			if flags[0] == "-O0" { // the turns of mixed's loop: 20 to 24, in turn
+				s.want(inLoop, 22*total)
+			}
+			if len(served) < len(lines)/2 {
+				t.Errorf("only %d of %d lines have points", len(served), len(lines))
+			}
+			t.Logf("%d loops, %d of %d lines, %d sites in and out", len(names), len(served), len(lines), s.d.Probes().Inserted)
 			s.end()
 		})
 	}
+}
+
+// linesOfMixed are metrics that count at each line of mixed, with code that uses every register that a probe has; inLoop is the
+// name of one whose line is inside the loop.
+func linesOfMixed(t *testing.T) (texts []string, inLoop string) {
+	t.Helper()
+	src, err := os.ReadFile(filepath.Join(testprog.Root(t), "testdata", "targets", "peer.c"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside := false
+	for i, l := range strings.Split(string(src), "\n") {
+		inside = inside && l != "}" || strings.Contains(l, "carry += ")
+		if !inside || !strings.Contains(l, "=") {
+			continue
+		}
+		name := lineName(len(texts))
+		if strings.Contains(l, "b << 7") {
+			inLoop = name
+		}
+		texts = append(texts, metric(name, []string{"a", "b"},
+			fmt.Sprintf(`append preInsn $line("peer.c", %d) (* a = a * 3 + (b - 1) * (a + 7); b = b + (a > b) * 5; %s++; *)`, i+1, name)))
+	}
+	return texts, inLoop
+}
+
+func lineName(i int) string { return fmt.Sprintf("line_%d", i) }
+
+func lineNames(n int) (names []string) {
+	for i := range n {
+		names = append(names, lineName(i))
+	}
+	return names
+}
+
+// possible enables those of the pairs that have room, and returns them.
+func (s *session) possible(pairs []string) (served []string) {
+	s.t.Helper()
+	for _, p := range pairs {
+		err := s.d.Enable(s.keysOf([]string{p}), &s.sums)[0].Err
+		var refused grid.ErrRefused
+		switch {
+		case errors.As(err, &refused):
+			s.t.Logf("%s: %v", p, err)
+		case err != nil:
+			s.enable(p)
+			fallthrough
+		default:
+			s.on[p] = true
+			served = append(served, p)
+		}
+	}
+	return served
 }
