@@ -1,7 +1,9 @@
 package peer
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -163,8 +165,8 @@ func recursiveBaseTrampoline(t *testing.T) {
 }
 
 // calleesOfDynamicCalls: there, code at a call through a pointer is told whom it calls. Here each function that may be called is
-// counted while the caller is active, so that it is known how often that call led to which, and the call site by itself. That the
-// callee is told at the call itself ($callee, and the command callees) is tested in daemon and trampoline (TestCallees, TestCallee).
+// counted while the caller is active, so that it is known how often that call led to which, and the call site by itself; and probes at
+// the call tell its callees, with nothing known of them before.
 func calleesOfDynamicCalls(t *testing.T) {
 	callees := []string{"callback_a", "callback_b", "callback_c"}
 	texts := []string{metric("site", nil, `foreach c in $function("dynamic").calls append preInsn c (* site++; *)`)}
@@ -182,5 +184,39 @@ func calleesOfDynamicCalls(t *testing.T) {
 	for _, c := range callees {
 		s.want("of_"+c+"@/Code/peer.c/dynamic", n[c])
 	}
+	s.seesCallees("dynamic", callees)
 	s.end()
+}
+
+// seesCallees watches the one indirect call of a function while it runs.
+func (s *subject) seesCallees(function string, want []string) {
+	s.t.Helper()
+	seen := make(chan []string, 1)
+	go func() {
+		var names []string
+		calls, err := s.d.Callees(context.Background(), "peer.c", function, 300*time.Millisecond)
+		for _, c := range calls {
+			if c.Indirect {
+				names = append(names, c.Callees...)
+			}
+		}
+		if err != nil {
+			names = []string{err.Error()}
+		}
+		seen <- names
+	}()
+	for {
+		select {
+		case names := <-seen:
+			for i, n := range names {
+				names[i] = strings.TrimPrefix(n, "peer.c/")
+			}
+			if !slices.Equal(names, want) {
+				s.t.Errorf("%s calls %q, should be %q", function, names, want)
+			}
+			return
+		default:
+			s.run(function, 20_000)
+		}
+	}
 }
