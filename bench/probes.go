@@ -45,6 +45,25 @@ func pair(metric, focus string) ([]grid.PairKey, error) {
 	return []grid.PairKey{{Metric: metric, Focus: f}}, err
 }
 
+// wallTimer measures a wall timer and its limit in turns: processors change their speed from second to second, so each round has both,
+// and the median of their ratios counts.
+func wallTimer(r *Result, l *loop, d *daemon.Daemon, rounds int) error {
+	var timers, limits, ratios []float64
+	for range rounds {
+		_, timer, err := added(l, d, "w", "exec_time_inclusive", "/Code/loop.c/timed", 1)
+		if err != nil {
+			return err
+		}
+		limit, err := l.ask("r")
+		if err != nil {
+			return err
+		}
+		timers, limits, ratios = append(timers, timer), append(limits, limit), append(ratios, timer/limit)
+	}
+	r.WallTimerPairNS, r.RDTSCPairNS, r.WallPerLimit = median(timers), median(limits), median(ratios)
+	return nil
+}
+
 // residue measures what a counter that is switched off still costs. It is taken out of the text some seconds later, or here by
 // Settle: a round that this befell costs nothing, so the median of the rounds does not see it.
 func residue(l *loop, d *daemon.Daemon, rounds int) (float64, error) {
@@ -100,13 +119,10 @@ func probes(r *Result, rounds int) error {
 	if _, r.Counter4NS, err = added(l, d, "m", "procedure_calls", "/Code/loop.c/leaf", rounds); err != nil {
 		return err
 	}
-	if _, r.WallTimerPairNS, err = added(l, d, "t", "exec_time_inclusive", "/Code/loop.c/timed", rounds); err != nil {
+	if err := wallTimer(r, l, d, rounds); err != nil {
 		return err
 	}
 	if _, r.CPUTimerPairNS, err = added(l, d, "t", "cpu_inclusive", "/Code/loop.c/timed", rounds); err != nil {
-		return err
-	}
-	if r.RDTSCPairNS, err = l.ask("r"); err != nil {
 		return err
 	}
 	if r.ThreadCPUTimeNS, err = l.ask("c"); err != nil {
@@ -115,7 +131,6 @@ func probes(r *Result, rounds int) error {
 	if r.EmptyJumpPairNS, err = emptyJumps(l, rounds); err != nil {
 		return err
 	}
-	r.CounterPerLimit = r.WallTimerPairNS / r.RDTSCPairNS
 	r.CounterPerJumps = r.CounterBareNS / r.EmptyJumpPairNS
 	if r.UprobeNS, err = uprobe(l, rounds, false); err != nil {
 		return err

@@ -24,7 +24,7 @@ type Result struct {
 	InsertedPoints    int      `json:"inserted_points"`        // places that were patched for that: entries and exits, some of which share one
 	InsertEntriesMS   float64  `json:"insert_entries_ms"`      // the same with a counter at each entry only
 	InsertModuleMS    float64  `json:"insert_module_ms"`       // the same with one timer for all functions: exec_time_inclusive of the module
-	CounterPerLimit   float64  `json:"wall_timer_per_limit"`   // wall_timer_pair_ns / rdtsc_pair_ns
+	WallPerLimit      float64  `json:"wall_timer_per_limit"`   // wall_timer_pair_ns / rdtsc_pair_ns
 	CounterPerJumps   float64  `json:"counter_per_limit"`      // counter_unhidden_ns / empty_jump_pair_ns
 	Threads           []Crowd  `json:"threads"`                // several threads that call the same function
 	Scale             []Crop   `json:"scale"`                  // ever more points in one large program

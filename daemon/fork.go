@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -18,7 +19,7 @@ import (
 
 const madvWipeOnFork = 18 // linux 4.14
 
-var gateOpen = []byte{1, 0, 0, 0}
+var gateOpen = binary.LittleEndian.AppendUint64(nil, trampoline.GateOpen)
 
 // openGate puts the gate's page over the first page of an island that was mapped just now; false where the kernel knows no
 // memory of that kind: children then count into their parent.

@@ -77,6 +77,6 @@ func (s *site) fill(r *room, b *trampoline.Base) {
 		}
 	}
 	copy(mem[r.fixed:], b.Code[r.fixed:])
-	seg.toggle(r.space, r.addr+uint64(b.Switch), trampoline.On)
+	seg.toggle(r.space, r.addr+uint64(b.Switch), b.On(b.Switch))
 	r.fixed = b.Fixed
 }

@@ -12,7 +12,7 @@ type Env struct {
 	DataAddr   uint64 // of the first thread block, in the target
 	ClaimsAddr uint64 // of the bytes that say which slots were claimed
 	SlowAddr   uint64 // of the island's stub that finds a thread block when the first look fails
-	GateAddr   uint64 // of a 32-bit word that is 0 in children that the process has forked; 0 = there is none
+	GateAddr   uint64 // of a word, GateOpen, that is 0 in children that the process has forked; 0 = there is none
 }
 
 // hashFactor spreads thread pointers over slots: 2^32 / golden ratio. The product is taken modulo 2^32 and its highest bits
@@ -57,25 +57,6 @@ type Span struct {
 	Pushed   int
 }
 
-// On and Off are the two bytes of a switch: a two-byte nop, or a short jump over what it switches.
-var On = [2]byte{0x66, 0x90}
-
-// Off returns the bytes that switch off what lies behind the switch at off.
-func (b *Base) Off(off int) [2]byte {
-	for _, s := range b.Skip {
-		if s.At == off {
-			return [2]byte{0xEB, s.Over}
-		}
-	}
-	panic("BUG: no switch there")
-}
-
-// A Skip is how far a switch jumps when it is off.
-type Skip struct {
-	At   int // its offset
-	Over byte
-}
-
 // SpanAt finds the span of an offset in the code.
 func (b *Base) SpanAt(off int) (Span, bool) {
 	for _, s := range b.Spans {
@@ -101,7 +82,6 @@ type generator struct {
 	orig   uint64     // the instruction that a thread here is about to do
 	mark   int        // offset from which pushed and orig hold
 
-	aside  int         // where the bypass begins
 	plain  []x86.Label // where the bypass does displaced instruction i; the last one leaves
 	mark0  Mark        // whose section is being made
 	gated  bool        // children have left for the bypass
@@ -156,9 +136,6 @@ func Generate(env *Env, site *Site, groups [][]Group, addr uint64) (*Base, error
 		return nil, err
 	}
 	g.childExit()
-	if err := g.bypass(); err != nil {
-		return nil, err
-	}
 	if err := g.mainSwitch(); err != nil {
 		return nil, err
 	}
@@ -204,10 +181,8 @@ func (g *generator) moved(in *x86.Inst, code []byte) error {
 	return nil
 }
 
-// bypass emits the displaced instructions alone: where control goes while the whole trampoline is switched off. It lies
-// before the entry, so that a short jump reaches it.
+// bypass emits the displaced instructions alone.
 func (g *generator) bypass() error {
-	g.aside = g.Len()
 	for i := range g.site.Insts {
 		g.Bind(g.plain[i])
 		if err := g.displaced(i); err != nil {
@@ -216,29 +191,6 @@ func (g *generator) bypass() error {
 	}
 	g.Bind(g.plain[len(g.site.Insts)])
 	return g.leave()
-}
-
-func (g *generator) mainSwitch() error {
-	if g.site.Tactic != Retarget {
-		g.at(g.site.Addr)
-	}
-	g.even()
-	g.out.Entry = g.Len()
-	back := g.aside - (g.Len() + 2)
-	if back < -128 {
-		return fmt.Errorf("site at %#x displaces too many instructions", g.site.Addr)
-	}
-	g.out.Switch = g.Len()
-	g.out.Skip = append(g.out.Skip, Skip{g.Len(), byte(int8(back))})
-	g.Raw(On[:]...)
-	return nil
-}
-
-// even makes the next switch lie within one aligned word: its two bytes then change in one access.
-func (g *generator) even() {
-	if (g.addr+uint64(g.Len()))%2 != 0 {
-		g.Nop(1)
-	}
 }
 
 // body emits the displaced instructions with the mini-trampolines of every mark before the instruction that it belongs to.
@@ -323,68 +275,12 @@ func (g *generator) flush() {
 	}
 }
 
-// firstGate sends children to the bypass at the first mark, whatever runs there: so that they find the same code in every version.
-func (g *generator) firstGate(i int) {
-	if g.env.GateAddr == 0 || len(g.site.Marks) == 0 || g.site.Marks[0].Index != i || g.whenTaken(g.site.Marks[0]) {
-		return
-	}
-	m := g.site.Marks[0]
-	g.at(g.before(m))
-	g.open(m)
-	g.gate()
-	if m.saves() {
-		g.JccNear(x86.CondE, g.child)
-	} else {
-		g.JccNear(x86.CondE, g.plain[i])
-	}
-	g.gated, g.opened, g.out.Fixed = true, true, g.Len()
-}
-
-// childExit is where the gate of the first mark sends children if something was saved before it. It lies among what is the same
-// in every version.
-func (g *generator) childExit() {
-	if g.env.GateAddr == 0 || len(g.site.Marks) == 0 || g.whenTaken(g.site.Marks[0]) || !g.site.Marks[0].saves() {
-		return
-	}
-	m := g.site.Marks[0]
-	g.child = g.NewLabel()
-	g.at(g.before(m))
-	g.pushed = m.openSize()
-	g.Bind(g.child)
-	g.close(m)
-	g.JmpNear(g.plain[m.Index])
-	g.flush()
-}
-
-// laterGate sends children away at a mark that is not behind the first gate.
-func (g *generator) laterGate(m Mark) {
-	if g.gated || g.env.GateAddr == 0 {
-		return
-	}
-	g.gate()
-	g.JccNear(x86.CondE, g.outOfLine(func() {
-		g.close(m)
-		if g.whenTaken(m) {
-			g.JmpAddr(g.site.Insts[m.Index].Target)
-			return
-		}
-		g.JmpNear(g.plain[m.Index])
-	}))
-}
-
 // whenTaken reports whether the mini-trampolines of a mark run only when its branch is taken, which the trampoline finds out.
 func (g *generator) whenTaken(m Mark) bool {
 	if g.site.Tactic == Retarget || m.Index >= len(g.site.Insts) {
 		return false
 	}
 	return m.Point.Kind == TailCond || m.Point.Kind == Taken && g.site.Insts[m.Index].Flow == x86.FlowCond
-}
-
-// gate sets the zero flag in forked children.
-func (g *generator) gate() {
-	const cmpLen = 7 // 83 3D disp32 imm8: cmpl $0, disp32(%rip)
-	d := int64(g.env.GateAddr) - int64(g.addr+uint64(g.Len())+cmpLen)
-	g.Raw(0x83, 0x3D, byte(d), byte(d>>8), byte(d>>16), byte(d>>24), 0)
 }
 
 // before is the instruction that a thread at a mark is about to do.
@@ -401,65 +297,4 @@ func (g *generator) before(m Mark) uint64 {
 // entersByCall reports whether a mark is the entry of a function that begins with a call: its trampoline is behind the call.
 func (g *generator) entersByCall(m Mark) bool {
 	return m.Point.Kind == FuncEntry && g.site.Tactic == Retarget && g.site.Insts[0].Flow == x86.FlowCall
-}
-
-// group emits the minis of one owner, each behind its switch.
-func (g *generator) group(gr *Group) error {
-	for i := range gr.Minis {
-		if err := g.switched(gr, &gr.Minis[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// maxSkip is how far the short jump of a switch reaches.
-const maxSkip = 127
-
-// switched emits one mini behind a switch. A short jump that does not reach over it goes to a long one, which lies before the
-// mini and is jumped over while the switch is on.
-func (g *generator) switched(gr *Group, m *Mini) error {
-	if !m.small() {
-		n, err := g.measure(m)
-		if err != nil {
-			return err
-		}
-		g.far = n > maxSkip // jumps inside it are longer then
-	}
-	g.even()
-	at := g.Len()
-	g.Raw(On[:]...)
-	over, skip := g.NewLabel(), 0
-	if g.far {
-		g.Raw(0xEB, jumpLen)
-		skip = g.Len() - at - 2
-		g.JmpNear(over)
-	}
-	if err := g.mini(m); err != nil {
-		return err
-	}
-	g.Bind(over)
-	if !g.far {
-		skip = g.Len() - at - 2
-	}
-	g.far = false
-	g.out.Toggles[gr.Owner] = append(g.out.Toggles[gr.Owner], at)
-	g.out.Skip = append(g.out.Skip, Skip{at, byte(skip)})
-	if gr.Off {
-		g.Patch(at, 0xEB, byte(skip))
-	}
-	return nil
-}
-
-// small reports whether a mini is certainly no longer than a short jump reaches.
-func (m *Mini) small() bool {
-	return m.Cond == nil && (m.Expr == nil || m.Expr.Op == ExConst) && len(m.Guards) <= 3 && !m.Op.CPU()
-}
-
-// measure is the length of a mini's code, with short or long jumps inside as g.far says.
-func (g *generator) measure(m *Mini) (int, error) {
-	t := generator{env: g.env, site: g.site, addr: g.addr, saved: g.saved, callee: g.callee, mark0: g.mark0, pushed: g.pushed, called: g.called, far: g.far} // minis alone need no more
-	t.Init(g.addr)
-	err := t.mini(m)
-	return t.Len(), err
 }

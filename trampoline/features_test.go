@@ -457,7 +457,7 @@ func (s *scene) othersKept(got []byte, touched bool, when string) error {
 func (s *scene) gateClosed(plain registers) error {
 	kept := bytes.Clone(s.text)
 	defer func() { copy(s.text, kept) }()
-	s.text[gateAt-textAt] = 0
+	copy(s.text[gateAt-textAt:], gateWord(false))
 	s.f.did["gate closed"]++
 	if err := s.nothing(plain, false, "gate closed"); err != nil {
 		return err
@@ -480,7 +480,8 @@ func (s *scene) switchedOff(plain registers) error {
 	}
 	defer func() {
 		for _, b := range s.bases {
-			copy(s.text[b.addr-textAt+uint64(b.Switch):], On[:])
+			on := b.On(b.Switch)
+			copy(s.text[b.addr-textAt+uint64(b.Switch):], on[:])
 		}
 	}()
 	s.f.did["whole trampoline off"]++

@@ -271,10 +271,7 @@ func (s *sample) text(t testing.TB, open bool) []byte {
 	copy(text[funcAt-textAt:], s.code)
 	copy(text[calleeAt-textAt:], []byte{0x48, 0xFF, 0xC0, 0x49, 0x31, 0xC1, 0xC3}) // inc %rax; xor %rax,%r9; ret
 	text[tailAt-textAt] = 0xC3
-	copy(text[gateAt-textAt:], make([]byte, 4))
-	if open {
-		text[gateAt-textAt] = 1
-	}
+	copy(text[gateAt-textAt:], gateWord(open))
 	stub, err := SlowStub(nativeEnv(), slowAt)
 	if err != nil {
 		t.Fatal(err)
@@ -501,14 +498,22 @@ func oneCase(t testing.TB, r *runner, rng *rand.Rand, did *tally) error {
 	return shut(t, r, s, text, regs, data, plain, bases, at, stubs)
 }
 
+// gateWord is what stands at gateAt in a process, or in a forked child of it.
+func gateWord(open bool) []byte {
+	if !open {
+		return make([]byte, 8)
+	}
+	return binary.LittleEndian.AppendUint64(nil, GateOpen)
+}
+
 // shut runs the same in a forked child, where the gate is closed, and with all switches off: nothing may be counted.
 func shut(t testing.TB, r *runner, s *sample, text []byte, regs registers, data []byte, plain registers, bases []*Base, at []uint64, stubs []Piece) error {
-	text[gateAt-textAt] = 0
+	copy(text[gateAt-textAt:], gateWord(false))
 	after, got := r.run(t, funcAt, regs, text, data, stubs...)
 	if after != plain || string(got) != string(data) {
 		return fmt.Errorf("with the gate closed: registers %x, without trampolines %x", after, plain)
 	}
-	text[gateAt-textAt] = 1
+	copy(text[gateAt-textAt:], gateWord(true))
 	for i, b := range bases {
 		off := b.Off(b.Switch)
 		copy(text[at[i]-textAt+uint64(b.Switch):], off[:])
@@ -518,7 +523,8 @@ func shut(t testing.TB, r *runner, s *sample, text []byte, regs registers, data 
 		return fmt.Errorf("switched off: registers %x, without trampolines %x", after, plain)
 	}
 	for i, b := range bases {
-		copy(text[at[i]-textAt+uint64(b.Switch):], On[:])
+		on := b.On(b.Switch)
+		copy(text[at[i]-textAt+uint64(b.Switch):], on[:])
 		for _, toggles := range b.Toggles {
 			for _, k := range toggles {
 				off := b.Off(k)

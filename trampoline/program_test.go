@@ -354,7 +354,7 @@ func (p *program) text(t testing.TB) []byte {
 	wrap.Ret()
 	put(wrapAt, wrap.Bytes()...)
 	put(slotsAt, binary.LittleEndian.AppendUint64(nil, tailAt)...)
-	put(gateAt, 1, 0, 0, 0)
+	put(gateAt, gateWord(true)...)
 	stub, err := SlowStub(nativeEnv(), slowAt)
 	if err != nil {
 		t.Fatal(err)
