@@ -24,6 +24,7 @@ type segment struct {
 	ledger *trampoline.Ledger
 	env    trampoline.Env
 	spaces []*codeSpace
+	taken  residues
 	grown  [][]byte // the daemon's mappings of islands that came later, each a memory file of its own
 }
 
@@ -38,6 +39,10 @@ type codeSpace struct {
 	stubEnd uint64   // where the stubs end
 	next    uint64   // offset of the first byte that was never used
 	stubs   []uint64 // addresses of the stubs of punned sites, which lie anywhere behind it, in order
+
+	residues *residues // of the segment, while rooms keep apart from text
+	number   uint8     // by which the residues know it
+	gaps     []gap     // offsets of what was left out meanwhile
 }
 
 // claimsSize is the size of the array of bytes that say which slots are in use; it lies before the thread blocks.
@@ -46,7 +51,7 @@ func claimsSize(g trampoline.Geometry) int {
 }
 
 // newSegment has the stopped target create and map the segment. A failure undoes what was done.
-func newSegment(w *process.World, p *process.Process, threads int, clusters []cluster) (*segment, error) {
+func newSegment(w *process.World, p *process.Process, threads int, maps []process.Mapping) (*segment, error) {
 	g := trampoline.DefaultGeometry(threads)
 	fd, err := w.MemfdCreate(segmentName, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
@@ -56,7 +61,8 @@ func newSegment(w *process.World, p *process.Process, threads int, clusters []cl
 		return nil, errors.Join(err, w.CloseFD(fd))
 	}
 	s := &segment{Header: trampoline.Header{Geometry: g, TargetPID: p.PID(), DaemonPID: os.Getpid(), DaemonStart: process.StartTime(os.Getpid())}}
-	err = s.build(w, p, fd, clusters)
+	s.taken.addText(maps)
+	err = s.build(w, p, fd, clusters(maps))
 	if cerr := w.CloseFD(fd); err == nil {
 		err = cerr
 	}
@@ -187,6 +193,7 @@ func (s *segment) openIsland(i trampoline.Island, mem []byte, gated bool) error 
 		return err
 	}
 	sp.next = roundUp64(sp.stubEnd-i.Addr, 64)
+	sp.keepApart(&s.taken, len(s.Islands))
 	s.spaces = append(s.spaces, sp)
 	return nil
 }
@@ -223,9 +230,15 @@ func (s *segment) space(addr uint64) *codeSpace {
 
 // alloc reserves n bytes for good; ok is false when the island is full. What is given back belongs to its site.
 func (sp *codeSpace) alloc(n int) (addr uint64, ok bool) {
-	if sp.skipStubs(n); sp.next+uint64(n) > sp.Size {
-		return 0, false
+	if !sp.apart(n) {
+		if off, ok := sp.fromGaps(n); ok {
+			return sp.Addr + off, true
+		}
+		if sp.skipStubs(n); sp.next+uint64(n) > sp.Size {
+			return 0, false
+		}
 	}
+	sp.claim(sp.next, n)
 	addr = sp.Addr + sp.next
 	sp.next += uint64(n)
 	return addr, true
