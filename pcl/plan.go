@@ -9,7 +9,7 @@ import (
 // the numbers that the Env gave out. Equal plans give equal texts.
 func (p *Plan) String() string {
 	var sb strings.Builder
-	fmt.Fprintf(&sb, "%v: %v", p.Pair, p.Kind)
+	fmt.Fprintf(&sb, "%v: %s", p.Pair, kindText(p.Kind, p.Distribution))
 	if p.Kind == Kernel {
 		fmt.Fprintf(&sb, "(%q)", p.KernelName)
 	}
