@@ -17,11 +17,12 @@ type prices struct {
 	simple  float64 // a counter or a flag
 	wall    float64 // one reading of the time-stamp counter
 	cpuTime float64 // one reading of the thread's CPU time
+	bucket  float64 // finding a value's bucket and counting it
 }
 
 // measurePrices takes about a millisecond.
 func measurePrices(hz float64) prices {
-	p := prices{jump: 1.5, simple: 0.5}
+	p := prices{jump: 1.5, simple: 0.5, bucket: 2}
 	const n = 2000
 	best := func(f func()) float64 {
 		min := time.Hour
@@ -47,6 +48,9 @@ func (p prices) of(plan *pcl.Plan, r *pcl.Request) float64 {
 	ns := p.jump + p.simple*float64(len(r.Guards))
 	for _, in := range r.Code {
 		ns += p.simple
+		if plan.Distribution && in.Var == 0 && in.Op != pcl.OpTimerEnter && in.Op != pcl.OpTimerStart {
+			ns += p.bucket
+		}
 		switch in.Op {
 		case pcl.OpTimerEnter, pcl.OpTimerLeave, pcl.OpTimerStart, pcl.OpTimerStop:
 			if plan.Vars[in.Var].Kind == pcl.ProcessTimer {
