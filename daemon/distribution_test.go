@@ -80,8 +80,8 @@ func truth(p *testprog.Prog) map[string][]float64 {
 	return all
 }
 
-// sameDistribution compares quantiles with those of values. Half a bucket and the time that the caller's own clock takes is
-// allowed; at the ends of the range, where one thread that had to wait for a processor is all there is, nothing is promised.
+// sameDistribution compares quantiles with those of values. Half a bucket and the time that the caller's own clock takes are
+// allowed; and since a few calls were interrupted between the probe and that clock, neighbours in order count as well.
 func sameDistribution(t *testing.T, what string, d *grid.Distribution, values []float64, qs ...float64) {
 	t.Helper()
 	if int(d.Count()) != len(values) || len(values) == 0 {
@@ -89,11 +89,12 @@ func sameDistribution(t *testing.T, what string, d *grid.Distribution, values []
 		return
 	}
 	for _, q := range qs {
-		exact := values[max(1, int(math.Ceil(q*float64(len(values))-1e-9)))-1]
-		got := d.Quantile(q)
+		rank, near := max(1, int(math.Ceil(q*float64(len(values))-1e-9)))-1, len(values)/200
+		exact, got := values[rank], d.Quantile(q)
+		low, high := values[max(rank-near, 0)], values[min(rank+near, len(values)-1)]
 		t.Logf("%-14s p%-5g %.6g, the program says %.6g (%+.1f %%)", what, 100*q, got, exact, 100*(got/exact-1))
-		if math.Abs(got-exact) > 0.13*exact+10e-6 {
-			t.Errorf("%s: quantile %g is %g, the program says %g", what, q, got, exact)
+		if got < 0.87*low-10e-6 || got > 1.13*high+10e-6 {
+			t.Errorf("%s: quantile %g is %g, the program says %g to %g", what, q, got, low, high)
 		}
 	}
 }
@@ -152,8 +153,11 @@ func sumsAgree(t *testing.T, s *spreads, d *grid.Distribution, with, without gri
 	t.Helper()
 	a, b := s.sums.of(with), s.sums.of(without)
 	t.Logf("%v: %.6f s, %v: %.6f s, values of the distribution together: %.6f s", with, a, without, b, d.Sum)
-	if math.Abs(a-b) > 0.001*b || math.Abs(d.Sum-b) > 0.001*b {
-		t.Errorf("the sums differ")
+	if math.Abs(d.Sum-a) > 1e-5*a {
+		t.Error("the values of the distribution are not those of its own sum")
+	}
+	if math.Abs(a-b) > 0.05*b { // a thread may lose its processor between two timers at one point
+		t.Error("the sums with and without a distribution differ")
 	}
 }
 
@@ -193,6 +197,64 @@ func TestDistributionsRunOut(t *testing.T) {
 	}
 	if n := s.distribution(keys[0]).Count(); n != 0 {
 		t.Errorf("%v was disabled before and has %d values", keys[0], n)
+	}
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}
+
+// TestDistributionLeavesOutWhatBeganBefore: an activation that was under way when its pair was enabled is no value when it ends,
+// while others that begin later are.
+func TestDistributionLeavesOutWhatBeganBefore(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/eventloop.c"))
+	d := attachWith(t, timing("loop_time", "wall", "event_loop", "")+timing("handle_time", "wall", "handle_event", ""), p.PID)
+	var s spreads
+	loop, handle := key(t, "loop_time", "/"), key(t, "handle_time", "/")
+	inLoop := key(t, "handle_time", "/Code/eventloop.c/event_loop") // the flag of a function that was entered before
+	d.mustEnable(t, &s, loop, handle, inLoop)
+	for range 10 {
+		p.MustBeat(t, 5*time.Second)
+	}
+	p.Say(t, "stop")
+	p.Finish(t, 20*time.Second)
+	d.Disable([]grid.PairKey{loop, handle, inLoop})
+	n, in := s.distribution(handle).Count(), s.distribution(inLoop).Count()
+	t.Logf("handle_event: %d values, %d in event_loop; event_loop itself: %d", n, in, s.distribution(loop).Count())
+	if n == 0 || in < n-1 || in > n {
+		t.Errorf("handle_event has %d values, %d of them in event_loop", n, in)
+	}
+	if got := s.distribution(loop).Count(); got != 0 {
+		t.Errorf("event_loop has %d values; it was entered once, before", got)
+	}
+}
+
+// TestDistributionsOfThreads: those of the single threads are together that of the process.
+func TestDistributionsOfThreads(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/mutex.c"), "3")
+	d := attachWith(t, timing("lookup_time", "wall", "lookup", ""), p.PID)
+	d.Known()
+	processName := d.Tree().Children(grid.Process)[0]
+	whole := key(t, "lookup_time", "/")
+	keys := []grid.PairKey{whole}
+	for _, th := range d.Tree().Children(grid.Process, processName) {
+		keys = append(keys, key(t, "lookup_time", "/Process/"+processName+"/"+th))
+	}
+	var s spreads
+	d.mustEnable(t, &s, keys...)
+	time.Sleep(time.Second)
+	d.Disable(keys)
+	var sum, busy uint64
+	for _, k := range keys[1:] {
+		n := s.distribution(k).Count()
+		sum += n
+		if n > 0 {
+			busy++
+		}
+		t.Logf("%v: %d values, p50 %.3g s", k, n, s.distribution(k).Quantile(0.5))
+	}
+	all := s.distribution(whole).Count()
+	// Each pair is switched off by a store of its own: a few calls lie between the first and the last.
+	if diff := int64(all - sum); busy != 3 || all < 100 || diff < -int64(all/50)-10 || diff > int64(all/50)+10 {
+		t.Errorf("%d values in all, %d together in %d threads", all, sum, busy)
 	}
 	detachClean(t, d, p.PID)
 	p.Stop(t)
