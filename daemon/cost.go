@@ -22,7 +22,7 @@ type prices struct {
 
 // measurePrices takes about a millisecond.
 func measurePrices(hz float64) prices {
-	p := prices{jump: 1.5, simple: 0.5, bucket: 2}
+	p := prices{jump: 1.5, simple: 0.5, bucket: 3.5}
 	const n = 2000
 	best := func(f func()) float64 {
 		min := time.Hour

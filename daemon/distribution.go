@@ -33,6 +33,10 @@ type tally struct {
 	sum    uint64 // of the values, as the cells have it
 }
 
+// mostGrowth is more than any bucket grows by between two passes, in half a day even. The words belong to the target: one that has
+// shrunk, or jumped, has been overwritten and says nothing.
+const mostGrowth = 1 << 44
+
 // allSlots is the key of the tally of all blocks together.
 const allSlots = -1
 
@@ -83,7 +87,9 @@ func (p *part) grown(key int, now *tally, growth *grid.Distribution) {
 		p.tallies[key] = last
 	}
 	for i, n := range now.counts {
-		growth.Counts[i] += n - last.counts[i]
+		if more := n - last.counts[i]; more < mostGrowth {
+			growth.Counts[i] += more
+		}
 	}
 	growth.Sum += float64(int64(now.sum-last.sum)) * growth.Step
 	*last = *now

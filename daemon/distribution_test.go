@@ -3,6 +3,7 @@ package daemon
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -256,6 +257,67 @@ func TestDistributionsOfThreads(t *testing.T) {
 	if diff := int64(all - sum); busy != 3 || all < 100 || diff < -int64(all/50)-10 || diff > int64(all/50)+10 {
 		t.Errorf("%d values in all, %d together in %d threads", all, sum, busy)
 	}
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}
+
+// TestDistributionOfTwoProcesses: the values of all processes that a focus covers are merged.
+func TestDistributionOfTwoProcesses(t *testing.T) {
+	bin := testprog.Build(t, "testdata/targets/latency.cc")
+	a, b := testprog.StartTarget(t, bin, "4", "2"), testprog.StartTarget(t, bin, "2", "2")
+	d := attachWith(t, latencyMetrics, a.PID, b.PID)
+	var s spreads
+	both := key(t, "nap_time", "/")
+	one := key(t, "nap_time", fmt.Sprintf("/Process/latency{%d}", b.PID))
+	d.mustEnable(t, &s, both, one)
+	for _, p := range []*testprog.Prog{a, b} {
+		p.Say(t, "go")
+	}
+	for _, p := range []*testprog.Prog{a, b} {
+		p.Expect(t, "DONE", time.Minute)
+	}
+	d.Disable([]grid.PairKey{both, one})
+	naps := append(truth(a)["nap"], truth(b)["nap"]...)
+	slices.Sort(naps)
+	sameDistribution(t, "both", s.distribution(both), naps, 0.5, 0.95)
+	sameDistribution(t, "the second", s.distribution(one), truth(b)["nap"], 0.5, 0.95)
+	if clean, err := d.Detach(); !clean {
+		t.Errorf("detach: %v", err)
+	}
+	a.Stop(t)
+	b.Stop(t)
+}
+
+// TestOverwrittenBuckets: whatever a target writes into buckets, nobody panics, and what is told stays a distribution.
+func TestOverwrittenBuckets(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/latency.cc"))
+	d := attachWith(t, latencyMetrics, p.PID)
+	g := grid.New(d, d.opts.Library.Metric, d.Now)
+	nap := key(t, "nap_time", "/")
+	if r := g.Enable(nap); r[0].Err != nil {
+		t.Fatal(r[0].Err)
+	}
+	rng := rand.New(rand.NewPCG(11, 12))
+	d.mu.Lock()
+	pt := d.pairs[nap].parts[0]
+	d.mu.Unlock()
+	slot := pt.t.seg.slotOf(0x12340) // nobody's
+	for range 200 {
+		for i := range int32(grid.DistributionBuckets) {
+			pt.t.seg.store(slot, pt.buckets+8*i, rng.Uint64()>>rng.IntN(64))
+		}
+		d.tick()
+		v, ok := g.Distribution(nap, 0)
+		if !ok || v.Count() == 0 {
+			t.Fatal("no values")
+		}
+		for _, q := range []float64{0, 0.5, 0.999, 1} {
+			if x := v.Quantile(q); math.IsNaN(x) {
+				t.Fatalf("quantile %g of %d values is %g", q, v.Count(), x)
+			}
+		}
+	}
+	g.DisableAll()
 	detachClean(t, d, p.PID)
 	p.Stop(t)
 }
