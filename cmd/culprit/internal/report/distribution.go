@@ -47,15 +47,14 @@ const (
 	chartWidth = 40
 )
 
-// write writes what people want to know of it, and a chart.
-func (d *Distribution) write(b *strings.Builder, indent string) {
+// Lines are what people want to know of it, and a chart of at most 12 lines, all in ASCII.
+func (d *Distribution) Lines() []string {
 	if d.Count == 0 {
-		fmt.Fprintf(b, "%sno values\n", indent)
-		return
+		return []string{"no values"}
 	}
-	fmt.Fprintf(b, "%s%d %s: mean %s, p50 %s, p90 %s, p99 %s, p99.9 %s, max at most %s\n", indent, d.Count, plural(int(min(d.Count, 2)), "value"),
+	head := fmt.Sprintf("%d %s: mean %s, p50 %s, p90 %s, p99 %s, p99.9 %s, max at most %s", d.Count, plural(int(min(d.Count, 2)), "value"),
 		d.value(d.Mean), d.value(d.P50), d.value(d.P90), d.value(d.P99), d.value(d.P999), d.value(d.Max))
-	d.chart(b, indent)
+	return append([]string{head}, d.chart()...)
 }
 
 func (d *Distribution) value(v Missing) string {
@@ -65,7 +64,7 @@ func (d *Distribution) value(v Missing) string {
 	return scaled(float64(v), d.Unit)
 }
 
-func (d *Distribution) chart(b *strings.Builder, indent string) {
+func (d *Distribution) chart() (lines []string) {
 	rows := d.rows()
 	var most uint64
 	var edges []string
@@ -80,8 +79,9 @@ func (d *Distribution) chart(b *strings.Builder, indent string) {
 		if r.Count > 0 {
 			n = max(1, n)
 		}
-		fmt.Fprintf(b, "%s  %*s %-*s %d\n", indent, width, edges[i], chartWidth, strings.Repeat("#", n), r.Count)
+		lines = append(lines, fmt.Sprintf("  %*s %-*s %d", width, edges[i], chartWidth, strings.Repeat("#", n), r.Count))
 	}
+	return lines
 }
 
 // edges writes a range of values: times from edge to edge, whole numbers from the least to the largest.

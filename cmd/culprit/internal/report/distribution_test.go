@@ -38,7 +38,7 @@ func TestDistributionText(t *testing.T) {
 	for _, name := range []string{"few", "none", "one", "below zero", "all below zero", "wide"} {
 		d := distributions()[name]
 		all.WriteString(name + "\n")
-		d.write(&all, "  ")
+		all.WriteString("  " + strings.Join(d.Lines(), "\n  ") + "\n")
 		rows, n := d.rows(), uint64(0)
 		for _, r := range rows {
 			n += r.Count
