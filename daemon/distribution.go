@@ -83,6 +83,9 @@ func (p *part) tally(slot int, into *tally) {
 func (p *part) grown(key int, now *tally, growth *grid.Distribution) {
 	last := p.tallies[key]
 	if last == nil {
+		if *now == (tally{}) {
+			return // nothing to remember: most threads never come where the pair measures
+		}
 		last = new(tally)
 		p.tallies[key] = last
 	}

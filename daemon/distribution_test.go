@@ -321,3 +321,25 @@ func TestOverwrittenBuckets(t *testing.T) {
 	detachClean(t, d, p.PID)
 	p.Stop(t)
 }
+
+// TestDistributionsOfThreadsThatEnd: blocks are freed for others when their threads have ended, and no value is lost with them.
+func TestDistributionsOfThreadsThatEnd(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/stacks.c"), fmt.Sprint(rounds(8000, 200000)), "16")
+	d := attachWith(t, timing("life_time", "wall", "short_life", ""), p.PID)
+	var s spreads
+	life := key(t, "life_time", "/")
+	d.mustEnable(t, &s, life)
+	p.Say(t, "go")
+	p.Expect(t, "DONE", 10*time.Minute)
+	d.Disable([]grid.PairKey{life})
+	d.mu.Lock()
+	blocks := len(d.targets[0].seg.used(nil))
+	d.mu.Unlock()
+	got, want := s.distribution(life), p.Counts()["short_life"]
+	t.Logf("%d threads in %d blocks, %d values, p50 %.3g s", p.Counts()["threads"], blocks, got.Count(), got.Quantile(0.5))
+	if got.Count() != want && !d.Targets()[0].Lossy || got.Count() > want {
+		t.Errorf("%d values, the program made %d calls", got.Count(), want)
+	}
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}
