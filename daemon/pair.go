@@ -21,11 +21,13 @@ type pair struct {
 
 // A part is a pair in one target: its compiled plan, its cells and the mini-trampolines that fill them.
 type part struct {
-	t     *target
-	plan  *pcl.Plan
-	owner uint64 // of its groups
-	cells []cellVar
-	hits  int32 // cell that counts executions, for the price; -1 if the metric's own word does
+	t       *target
+	plan    *pcl.Plan
+	owner   uint64 // of its groups
+	cells   []cellVar
+	buckets int32          // of the distribution of its values; 0 if it has none
+	tallies map[int]*tally // of the buckets in the last pass, by thread block or under allSlots
+	hits    int32          // cell that counts executions, for the price; -1 if the metric's own word does
 
 	sites []*site
 	seen  map[int]slotValue // last value by thread block
@@ -56,7 +58,7 @@ func newPart(t *target, key grid.PairKey, owner uint64) (*part, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &part{t: t, plan: plan, owner: owner, hits: -1, seen: map[int]slotValue{}, on: true}
+	p := &part{t: t, plan: plan, owner: owner, hits: -1, seen: map[int]slotValue{}, tallies: map[int]*tally{}, on: true}
 	if plan.Kind == pcl.Kernel || plan.Kind == pcl.Void {
 		return p, nil
 	}
@@ -87,6 +89,12 @@ func (p *part) reserve() error {
 		}
 		p.cells = append(p.cells, c)
 	}
+	if p.plan.Distribution {
+		var err error
+		if p.buckets, err = p.t.cells.allocBuckets(); err != nil {
+			return err
+		}
+	}
 	if p.countsItself() {
 		return nil
 	}
@@ -102,8 +110,11 @@ func (p *part) release() {
 	if p.hits >= 0 {
 		cells = append(cells, cellVar{off: p.hits, size: trampoline.WordSize})
 	}
+	if p.buckets != 0 {
+		cells = append(cells, cellVar{off: p.buckets, size: trampoline.BucketsSize})
+	}
 	p.t.giveCells(cells)
-	p.cells, p.hits = nil, -1
+	p.cells, p.hits, p.buckets = nil, -1, 0
 }
 
 // countsItself reports whether the metric's own word already says how often its code ran.
@@ -157,6 +168,9 @@ func (p *part) minis(r *pcl.Request) (ms []trampoline.Mini, err error) {
 		m := trampoline.Mini{Op: p.op(in), Guards: guards}
 		if in.Op != pcl.OpCall {
 			m.Cell = p.cells[in.Var].off
+		}
+		if in.Op != pcl.OpCall && in.Var == 0 {
+			m.Buckets = p.buckets
 		}
 		if m.Expr, err = p.expr(in.Expr); err != nil {
 			return nil, err

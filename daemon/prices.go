@@ -26,6 +26,7 @@ const (
 	priceOfCounter = 0.5
 	priceOfWall    = 10
 	priceOfCPUTime = 230
+	priceOfBucket  = 3.5
 	priceOfCall    = 115 // of one of the target's functions: all registers are saved
 )
 
@@ -135,6 +136,10 @@ func trialOf(plan *pcl.Plan, kinds []kindOf) (c trial.Case, err error) {
 		p.cells = append(p.cells, cellVar{off: next, kind: v.Kind, activation: p.isActivationFlag(i)})
 		next += trampoline.TimerSize
 	}
+	if plan.Distribution {
+		p.buckets = next
+		next += trampoline.BucketsSize
+	}
 	if !p.countsItself() {
 		p.hits = next
 		next += trampoline.WordSize
@@ -180,6 +185,9 @@ func floor(plan *pcl.Plan, r *pcl.Request) float64 {
 	ns := priceOfJump + priceOfCounter*float64(len(r.Guards))
 	for _, in := range r.Code {
 		ns += priceOfCounter + priceOfCall*float64(calls(in.Expr)+calls(in.Cond))
+		if plan.Distribution && in.Op != pcl.OpCall && in.Var == 0 && in.Op != pcl.OpTimerEnter && in.Op != pcl.OpTimerStart {
+			ns += priceOfBucket
+		}
 		switch in.Op {
 		case pcl.OpTimerEnter, pcl.OpTimerLeave, pcl.OpTimerStart, pcl.OpTimerStop:
 			if plan.Vars[in.Var].Kind == pcl.ProcessTimer {
@@ -208,7 +216,7 @@ func calls(e *pcl.Expr) (n int) {
 
 // signature tells requests apart by what their probes do, not by where they are or which numbers they use.
 func signature(plan *pcl.Plan, r *pcl.Request) string {
-	b := []byte{byte(r.Where), flagByte(r.Post), flagByte(r.Prepend), byte(len(r.Guards))}
+	b := []byte{byte(r.Where), flagByte(r.Post), flagByte(r.Prepend), flagByte(plan.Distribution), byte(len(r.Guards))}
 	for _, in := range r.Code {
 		b = append(b, '|', byte(in.Op))
 		if in.Op != pcl.OpCall {

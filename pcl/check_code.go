@@ -44,7 +44,7 @@ func (c *codeChecker) kind(base *syntax.Base) {
 		c.note(base.Pos, word+"("+base.Arg+")", "hardware counters that a probe can read")
 		word = map[string]string{"hwCounter": "counter", "hwTimer": "wallTimer"}[word]
 	case "histogram":
-		c.note(base.Pos, "a base of kind histogram", "distributions beside the sums in the shared segment")
+		c.out.distribution = true
 		word = base.Arg
 	}
 	c.out.kind, c.out.kernel = kindNames[word], ""
@@ -156,9 +156,11 @@ func (c *codeChecker) primitive(e *syntax.Expr) {
 		c.variable(e.X)
 		c.wantInt(e.Y)
 		c.setsFlag(e)
+		c.wantsAddition(e)
 	case e.Kind == syntax.PostInc:
 		c.variable(e.X)
 		c.setsFlag(e)
+		c.wantsAddition(e)
 	case e.Kind == syntax.Call:
 		c.call(e)
 	default:

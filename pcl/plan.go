@@ -15,7 +15,7 @@ func (p *Plan) String() string {
 func (p *Plan) Describe(name func(FuncID) string) string {
 	w := planWriter{p, name}
 	var sb strings.Builder
-	fmt.Fprintf(&sb, "%v: %v", p.Pair, p.Kind)
+	fmt.Fprintf(&sb, "%v: %s", p.Pair, kindText(p.Kind, p.Distribution))
 	if p.Kind == Kernel {
 		fmt.Fprintf(&sb, "(%q)", p.KernelName)
 	}

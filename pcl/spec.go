@@ -85,6 +85,9 @@ type Plan struct {
 	Process, Thread string
 	// ExcludeParked is set for waiting metrics: time of threads that are parked (idle) is not counted.
 	ExcludeParked bool
+	// Distribution is set for histogram(kind): what comes to Vars[0], by an OpAdd or when its timer is stopped, is counted by size
+	// as well.
+	Distribution bool
 }
 
 // Where says which points of a function a request goes to.

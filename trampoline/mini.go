@@ -109,6 +109,7 @@ func (g *generator) timerStop(m *Mini) {
 	g.SubRM(x86.RAX, x86.RCX, m.Cell+TimerStart)
 	g.MovMI(x86.RCX, m.Cell+TimerActive, 0)
 	g.AddMR(x86.RCX, m.Cell+TimerSum, x86.RAX)
+	g.bucket(m)
 }
 
 // clock leaves the time in rax: TSC cycles, or ns of the thread's CPU time.
@@ -149,7 +150,7 @@ func (g *generator) cpuClock() {
 
 // assign emits += and =.
 func (g *generator) assign(m *Mini) error {
-	if e := m.Expr; e.Op == ExConst && e.Value == int64(int32(e.Value)) {
+	if e := m.Expr; e.Op == ExConst && e.Value == int64(int32(e.Value)) && !m.distributes() {
 		if m.Op == Add {
 			g.AddMI(x86.RCX, m.Cell, int32(e.Value))
 		} else {
@@ -162,6 +163,7 @@ func (g *generator) assign(m *Mini) error {
 	}
 	if m.Op == Add {
 		g.AddMR(x86.RCX, m.Cell, x86.RAX)
+		g.bucket(m)
 	} else {
 		g.MovMR(x86.RCX, m.Cell, x86.RAX)
 	}

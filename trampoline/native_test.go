@@ -35,9 +35,12 @@ const (
 	stackTop = 0x30010000
 )
 
-var nativeGeometry = Geometry{Slots: 8, BlockSize: 512, LedgerCap: 1, CodeSize: 1}
+var nativeGeometry = Geometry{Slots: 8, BlockSize: blockSize, LedgerCap: 1, CodeSize: 1}
 
-const dataSize = PageSize + 9*512
+const (
+	blockSize = 4096
+	dataSize  = PageSize + 9*blockSize
+)
 
 func nativeEnv() *Env {
 	return &Env{Geometry: nativeGeometry, ClaimsAddr: dataAt, DataAddr: dataAt + PageSize, SlowAddr: slowAt, CallAddr: callAt, GateAddr: gateAt}
@@ -372,7 +375,9 @@ func makeGroups(rng *rand.Rand, plan *Plan, points []Point) map[Point][]Group {
 	return groups
 }
 
-// Cells of a block: words from 64 on, timers from 256 on.
+// Cells of a block: words from 64 on, timers from 256 on, the buckets of one distribution.
+const bucketsCell = 512
+
 func wordCell(i int) int32  { return int32(64 + 8*i) }
 func timerCell(i int) int32 { return int32(256 + TimerSize*i) }
 
@@ -386,6 +391,8 @@ func randomMini(rng *rand.Rand, k PointKind) Mini {
 	}
 	if m.Op == Do {
 		m.Cell, m.Expr = 0, randomCall(rng, k, 2)
+	} else if rng.IntN(2) == 0 {
+		m.Buckets = bucketsCell
 	}
 	for range rng.IntN(3) {
 		m.Guards = append(m.Guards, Guard{Cell: wordCell(rng.IntN(8)), Activation: rng.IntN(2) == 0})
@@ -501,7 +508,9 @@ func oneCase(t testing.TB, r *runner, rng *rand.Rand, did *tally) error {
 	if after != plain {
 		return fmt.Errorf("registers %x, without trampolines %x\ncode % x\ngroups %+v", after, plain, s.code, groups)
 	}
-	m := &model{mem: append([]byte(nil), block(data, nativeGeometry.Slot(r.self))...), at: blockAt(nativeGeometry.Slot(r.self)), regs: regs, ret: plain[x86.RAX], finalRDI: plain[x86.RDI]}
+	m := newModel(block(data, nativeGeometry.Slot(r.self)), regs)
+	m.at = blockAt(nativeGeometry.Slot(r.self))
+	m.ret, m.finalRDI = plain[x86.RAX], plain[x86.RDI]
 	m.function(s, plan, groups)
 	if err := m.compare(block(got, nativeGeometry.Slot(r.self))); err != nil {
 		return fmt.Errorf("%w\ncode % x\ngroups %+v", err, s.code, groups)
@@ -550,9 +559,9 @@ func shut(t testing.TB, r *runner, s *sample, text []byte, regs registers, data 
 	return nil
 }
 
-func blockAt(slot int) uint64 { return dataAt + PageSize + 512*uint64(slot) }
+func blockAt(slot int) uint64 { return dataAt + PageSize + blockSize*uint64(slot) }
 
-func block(data []byte, slot int) []byte { return data[PageSize+512*slot:][:512] }
+func block(data []byte, slot int) []byte { return data[PageSize+blockSize*slot:][:blockSize] }
 
 // TestFullTable runs the stub that finds thread blocks on tables that are full, or full of others, up to the overflow block.
 func TestFullTable(t *testing.T) {

@@ -15,6 +15,9 @@ type Mini struct {
 	Expr   *Expr   // for Add, Set and Do
 	Guards []Guard // all must hold
 	Cond   *Expr   // and this must be non-zero, if not nil
+	// Buckets is a cell of BucketsSize bytes in which what is added is counted by size as well: by an Add its expression, by
+	// the end of a timer the time. 0 = none.
+	Buckets int32
 }
 
 // An Op is a primitive that a mini-trampoline performs.
