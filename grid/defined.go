@@ -93,8 +93,10 @@ func (f Focus) WithoutItem() Focus { return f.Refine(Defined) }
 
 // definedName is the name of the defined hierarchy of which an item is selected; "" if there is none.
 func (f Focus) definedName() string {
-	name, _, _ := f.Item()
-	return name
+	if e := f.Elements(Defined); len(e) > 0 {
+		return e[0]
+	}
+	return ""
 }
 
 // rootText is how the path of a hierarchy begins. The names of defined hierarchies are in the part itself.
