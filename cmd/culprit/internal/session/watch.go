@@ -91,8 +91,9 @@ type watcher struct {
 
 	mu      sync.Mutex
 	state   map[grid.PairKey]*watched
-	order   []grid.PairKey // in which they were first asked for
-	version uint64         // of the tree when it was last looked at
+	asked   map[grid.PairKey]grid.PairKey // what became of a watch without a star
+	order   []grid.PairKey                // in which they were first asked for
+	version uint64                        // of the tree when it was last looked at
 }
 
 // watched is what became of one pair: enabled if err is nil.
@@ -107,7 +108,7 @@ type watched struct {
 const maxTries = 100
 
 func newWatcher(g *grid.Grid, d Daemon, lib *pcl.Library, watches []Watch) *watcher {
-	return &watcher{grid: g, tree: d.Tree(), lib: lib, watches: watches, state: map[grid.PairKey]*watched{}}
+	return &watcher{grid: g, tree: d.Tree(), lib: lib, watches: watches, state: map[grid.PairKey]*watched{}, asked: map[grid.PairKey]grid.PairKey{}}
 }
 
 // run enables pairs until ctx ends: at once those that are there, later those of children that appear.
@@ -132,6 +133,9 @@ func (w *watcher) missing() []grid.PairKey {
 		w.retryRefused()
 		for _, one := range w.watches {
 			for _, key := range w.expand(one) {
+				if !one.every {
+					w.asked[one.Key] = key
+				}
 				if w.state[key] == nil && len(w.order) < maxPairs {
 					w.state[key] = &watched{retry: true}
 					w.order = append(w.order, key)
