@@ -162,7 +162,7 @@ func (n *node) sentence(source string) string {
 	})
 	text = capital(tidy(text+n.missing(label, source)), !strings.HasPrefix(label, "{") || !n.choosesCode())
 	if item := n.partOfItem(); item != "" {
-		text += ", a part of " + item
+		text += " (in " + item + ")"
 	}
 	since := ", since " + seconds(n.sinceAt)
 	if strings.Contains(label, "{since}") {
