@@ -54,16 +54,28 @@ func (n *node) choosesCode() bool {
 	return n.focus.Depth(grid.Code) > 0 || n.itemText(grid.Code) != ""
 }
 
-// partOfItem names the items whose refinement led to the node at once and that the hypothesis holds for as well: what was found is
-// then found in them, which its own focus does not say.
-func (n *node) partOfItem() string {
+// withinItem names the items that led to the node and that the hypothesis holds for as well: what was found is found in them, or
+// below them in the graph of calls, which its own focus does not say. "" if there are none.
+func (n *node) withinItem() string {
+	if n.focus.Depth(grid.Defined) > 0 {
+		return ""
+	}
 	var names []string
-	for _, p := range n.parents {
+	n.climb(func(p *node) bool {
 		name := itemName(p.focus)
-		if name != "" && p.hyp == n.hyp && p.state == True && n.focus.Depth(grid.Defined) == 0 && !slices.Contains(names, name) {
+		if name == "" || p.hyp != n.hyp || p.state != True {
+			return p == n || p.state == True
+		}
+		if slices.Contains(n.parents, p) {
+			name = "in " + name
+		} else {
+			name = "below " + name
+		}
+		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
-	}
+		return true
+	})
 	slices.Sort(names)
-	return strings.Join(names, " and ")
+	return strings.Join(names, ", ")
 }

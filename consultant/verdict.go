@@ -161,8 +161,8 @@ func (n *node) sentence(source string) string {
 		return p
 	})
 	text = capital(tidy(text+n.missing(label, source)), !strings.HasPrefix(label, "{") || !n.choosesCode())
-	if item := n.partOfItem(); item != "" {
-		text += " (in " + item + ")"
+	if items := n.withinItem(); items != "" {
+		text += " (" + items + ")"
 	}
 	since := ", since " + seconds(n.sinceAt)
 	if strings.Contains(label, "{since}") {
