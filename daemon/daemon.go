@@ -163,6 +163,7 @@ func (d *Daemon) sampleLoop() {
 		if n%10 == 0 {
 			d.clean()
 			d.discover()
+			d.growItems()
 			if d.opts.Children {
 				d.follow()
 			}

@@ -65,10 +65,7 @@ func (t *target) hasItem(it *pcl.GroupingItem) bool {
 		x := t.itemIndex()
 		return x != nil && x.present[x.numbers[it.Focus()]]
 	}
-	return slices.ContainsFunc(it.Paths(), func(p []string) bool {
-		_, err := t.Object(it.Base, p)
-		return len(p) == 1 || err == nil
-	})
+	return slices.ContainsFunc(it.Paths(), func(p []string) bool { return t.hasPart(it, p) })
 }
 
 // itemOf is the item that a focus selects; nil if it selects none that is defined.

@@ -2,7 +2,9 @@ package daemon
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -182,5 +184,102 @@ func enableTogether(t *testing.T, d *Daemon, sink grid.Sink, keys ...grid.PairKe
 			t.Fatal(err)
 		}
 		d.Disable(keys)
+	}
+}
+
+// TestItemGrows: a library that is loaded later belongs to the item from then on, and what was counted before goes on being counted, once.
+func TestItemGrows(t *testing.T) {
+	plugin := testprog.Build(t, "testdata/targets/plugin.c", "-shared", "-fPIC")
+	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/late.c"), plugin, filepath.Join(t.TempDir(), "out"))
+	d := attachWith(t, `hierarchy Part { item "all" is { "/Code/late.c/step", "/Code/plugin.c/plugin_work" }; }`, p.PID)
+	var s sums
+	calls, busy := itemKey("procedure_calls", "Part", "all"), itemKey("exec_time_inclusive", "Part", "all")
+	enableTogether(t, d, &s, calls, busy)
+	p.Say(t, "go")
+	time.Sleep(200 * time.Millisecond)
+	p.Say(t, "load")
+	p.Expect(t, "LOADED", 10*time.Second)
+	awaitGrowth(t, d, calls, busy)
+	p.Say(t, "call")
+	time.Sleep(300 * time.Millisecond)
+	d.Settle()
+	p.Say(t, "rest")
+	p.Expect(t, "DONE", 20*time.Second)
+	d.Disable([]grid.PairKey{calls, busy})
+	c := p.Counts()
+	t.Logf("%.0f calls counted, the program made %d and %d; %.4f s", s.of(calls), c["step"], c["plugin_work"], s.of(busy))
+	if got := uint64(s.of(calls)); got != c["step"]+c["plugin_work"] || c["step"] == 0 || c["plugin_work"] == 0 {
+		t.Errorf("%d calls counted, the program made %d", got, c["step"]+c["plugin_work"])
+	}
+	if s.of(busy) <= 0 {
+		t.Error("no time was spent in the item")
+	}
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}
+
+// TestItemOfFilesGrows: a file that is seen later belongs to the item from then on; the code for it goes to functions that have some
+// already.
+func TestItemOfFilesGrows(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "out")
+	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/late.c"), "none", file)
+	d := attachWith(t, fmt.Sprintf(`hierarchy Store { item "own" is { "/IO/File/%s", "/IO/File/%s.other" }; }`, file, file), p.PID)
+	see := func(name string, fd uint64) { // as if a thread had waited for it
+		o := d.targets[0].threads.objects
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.learn(grid.IO, "File", name, fd, 0)
+	}
+	var s sums
+	item, single := itemKey("io_ops", "Store", "own"), key(t, "io_ops", "/IO/File/"+file)
+	if r := d.Enable([]grid.PairKey{item}, &s); !errors.As(r[0].Err, new(grid.ErrRefused)) {
+		t.Errorf("files that nobody has seen: %v", r[0].Err)
+	}
+	see(file+".other", 987)
+	enableTogether(t, d, &s, item)
+	p.Say(t, "open")
+	var fd uint64
+	if _, err := fmt.Sscan(strings.TrimPrefix(p.Expect(t, "OPENED", 10*time.Second), "OPENED"), &fd); err != nil {
+		t.Fatal(err)
+	}
+	see(file, fd)
+	awaitGrowth(t, d, item)
+	enableTogether(t, d, &s, single)
+	p.Say(t, "write")
+	time.Sleep(200 * time.Millisecond)
+	p.Say(t, "rest")
+	p.Expect(t, "DONE", 20*time.Second)
+	d.Disable([]grid.PairKey{item, single})
+	puts := p.Counts()["put"]
+	t.Logf("%.0f operations on the item, %.0f on the file, the program made %d", s.of(item), s.of(single), puts)
+	if uint64(s.of(item)) != puts || uint64(s.of(single)) != puts || puts == 0 {
+		t.Errorf("%.0f operations on the item, %.0f on the file, the program made %d", s.of(item), s.of(single), puts)
+	}
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}
+
+// awaitGrowth waits until nothing of an item is missing in any pair.
+func awaitGrowth(t *testing.T, d *Daemon, keys ...grid.PairKey) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		d.discover()
+		d.growItems()
+		d.mu.Lock()
+		lacking := 0
+		for _, k := range keys {
+			for _, pt := range d.pairs[k].parts {
+				if lacking += pt.lacking; pt.unfinished {
+					lacking++
+				}
+			}
+		}
+		d.mu.Unlock()
+		if lacking == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d resources are still missing", lacking)
+		}
 	}
 }

@@ -152,3 +152,18 @@ func (l *Library) docHierarchies(sb *strings.Builder) {
 		}
 	}
 }
+
+// Beyond lists the requests of the plan that an older plan of the same pair does not have.
+func (p *Plan) Beyond(old *Plan) []Request {
+	had := map[string]bool{}
+	for i := range old.Requests {
+		had[old.request(&old.Requests[i])] = true
+	}
+	var out []Request
+	for i := range p.Requests {
+		if !had[p.request(&p.Requests[i])] {
+			out = append(out, p.Requests[i])
+		}
+	}
+	return out
+}
