@@ -81,3 +81,31 @@ func TestItemErrors(t *testing.T) {
 		t.Errorf("a hierarchy that was not named: %v", err)
 	}
 }
+
+// FuzzItem checks that names of items survive the text form beside any other part, and that any text that is read with defined
+// hierarchies has a canonical form that stands for the same focus.
+func FuzzItem(f *testing.F) {
+	for _, seed := range []string{"parser", "a/b", "x,", "%2F", "", "a, /Code/x", "/Subsystem/y"} {
+		f.Add(seed, "/IO/File//tmp/a,/Subsystem/"+seed)
+		f.Add("x", "/Layer/"+seed+",/Code/m.c/f")
+	}
+	f.Fuzz(func(t *testing.T, item, text string) {
+		made := Whole().WithItem("Subsystem", item).Refine(Code, item, item)
+		if h, got, ok := made.Item(); !ok || h != "Subsystem" || got != item {
+			t.Fatalf("%q -> %s -> %q %q", item, made, h, got)
+		}
+		if len(made.String()) > maxFocusText {
+			return
+		}
+		if back, err := ParseFocus(made.String(), "Layer", "Subsystem"); err != nil || back != made {
+			t.Fatalf("%q -> %q -> %q, %v", item, made.String(), back.String(), err)
+		}
+		g, err := ParseFocus(text, "Layer", "Subsystem")
+		if err != nil || len(g.String()) > maxFocusText {
+			return
+		}
+		if back, err := ParseFocus(g.String(), "Layer", "Subsystem"); err != nil || back != g || !g.Covers(g) {
+			t.Fatalf("%q -> %q -> %q, %v", text, g.String(), back.String(), err)
+		}
+	})
+}

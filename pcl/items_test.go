@@ -314,3 +314,85 @@ func TestHypothesisAlongItems(t *testing.T) {
 		}
 	}
 }
+
+// FuzzItems: whatever hierarchy loads, a metric at each of its items compiles to a sound plan or to an error, the same on every run.
+func FuzzItems(f *testing.F) {
+	f.Add(subsystems, uint8(255))
+	f.Add(subsystems, uint8(0))
+	f.Add(`hierarchy H { item "a,/Code" is { "/Code/work.c/work/loop_1", "/Code/work.c/work/loop_1.1" }; }`, uint8(7))
+	f.Add(`hierarchy H { item "%2F/" is { "/SyncObject", "/SyncObject/Mutex" }; item "x" is { "/IO/File//tmp/x,/Code" }; }`, uint8(9))
+	f.Add(`hierarchy H { item "m" is { "/Memory/x/y" }; } expect E { cpu < 1 at "/H/m"; calls > 1 at "/H/m"; }`, uint8(3))
+	f.Fuzz(func(t *testing.T, src string, shape uint8) {
+		lib, problems, err := Load(Options{NoDefault: true, Texts: []string{itemPrelude, src}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range problems {
+			_ = p.Detail()
+		}
+		env := shapedTarget(shape)
+		for _, h := range lib.Defined() {
+			for _, it := range lib.Items(h)[:min(4, len(lib.Items(h)))] {
+				checkItem(t, lib, it, env)
+			}
+		}
+	})
+}
+
+// itemPrelude has metrics that are restricted in all ways: by flags and by replacements, at modules, functions, loops and objects.
+const itemPrelude = prelude + `
+constraint inModule /Code is counter { foreach f in $constraint[0].funcs { append preInsn f.entry (* inModule = 1; *) foreach c in f.calls append preInsn c (* inModule = 0; *) } }
+constraint inLoop /Code/*/* is counter { append preInsn $constraint[0].enter (* inLoop = 1; *) prepend preInsn $constraint[0].exit (* inLoop = 0; *) }
+constraint oneLock /SyncObject/Mutex is counter { foreach f in locks { append preInsn f.entry (* if ($arg[0] == $constraint[0]) oneLock = 1; *) append preInsn f.return (* oneLock = 0; *) } }
+constraint anyFile /IO/File is default;
+metric flagged { name "flagged"; units x; aggregateOperator sum; style EventCounter; constraint inModule; constraint inLoop; constraint oneLock; constraint anyFile;
+	base is counter { foreach f in locks append preInsn f.entry constrained (* flagged++; *) } }
+metric replaced { name "replaced"; units x; aggregateOperator sum; style EventCounter; constraint oneLock;
+	constraint one /Code/* is replace wallTimer { append preInsn $constraint[0].entry (* startWallTimer(replaced); *) prepend preInsn $constraint[0].return (* stopWallTimer(replaced); *) }
+	constraint loop /Code/*/* is replace wallTimer { append preInsn $constraint[0].enter (* startWallTimer(replaced); *) prepend preInsn $constraint[0].exit (* stopWallTimer(replaced); *) }
+	base is wallTimer { } }
+`
+
+func checkItem(t *testing.T, lib *Library, it *GroupingItem, env Env) {
+	f := it.Focus()
+	if back, err := grid.ParseFocus(f.String(), lib.Defined()...); err != nil || back != f {
+		t.Fatalf("%q is read back as %v, %v", f.String(), back, err)
+	}
+	for _, m := range lib.Metrics() {
+		plan, err := lib.Compile(m.Name, f, env)
+		if err != nil {
+			if err.Error() == "" {
+				t.Error("an error without text")
+			}
+			continue
+		}
+		checkPlan(t, plan)
+		again, err := lib.Compile(m.Name, f, env)
+		if err != nil || again.String() != plan.String() || len(again.Beyond(plan)) > 0 {
+			t.Fatalf("compiling again gives %v\n%v\n%v", err, plan, again)
+		}
+	}
+}
+
+// TestBeyond: the requests of what has come, in order, and nothing of what was there.
+func TestBeyond(t *testing.T) {
+	lib, small := load(t, subsystems), newTarget()
+	small.funcs = small.funcs[:3] // without leaf
+	plan := func(env Env) *Plan {
+		p, err := lib.Compile("cpu", grid.Whole().WithItem("Subsystem", "compute"), env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	before, after := plan(small), plan(newTarget())
+	more := after.Beyond(before)
+	if len(more) == 0 || len(more)+len(before.Requests) != len(after.Requests) {
+		t.Fatalf("%d requests before, %d after, %d more", len(before.Requests), len(after.Requests), len(more))
+	}
+	for _, r := range more {
+		if r.Func != 11 {
+			t.Errorf("a request of function %d, which was there", r.Func)
+		}
+	}
+}

@@ -21,18 +21,18 @@ func WriteText(w io.Writer, list []Verdict) error {
 // The elements of JUnit XML as continuous integration systems read it (the schema of the Jenkins plugin).
 type suites struct {
 	XMLName xml.Name `xml:"testsuites"`
-	Suites  []*suite
+	Suites  []*suite `xml:"testsuite"`
 }
 
 type suite struct {
-	XMLName   xml.Name `xml:"testsuite"`
-	Name      string   `xml:"name,attr"`
-	Tests     int      `xml:"tests,attr"`
-	Failures  int      `xml:"failures,attr"`
-	Errors    int      `xml:"errors,attr"`
-	Time      string   `xml:"time,attr"`      // s
-	Timestamp string   `xml:"timestamp,attr"` // UTC, without a zone
-	Cases     []testCase
+	XMLName   xml.Name   `xml:"testsuite"`
+	Name      string     `xml:"name,attr"`
+	Tests     int        `xml:"tests,attr"`
+	Failures  int        `xml:"failures,attr"`
+	Errors    int        `xml:"errors,attr"`
+	Time      string     `xml:"time,attr"`      // s
+	Timestamp string     `xml:"timestamp,attr"` // UTC, without a zone
+	Cases     []testCase `xml:"testcase"`
 }
 
 type testCase struct {
