@@ -109,7 +109,7 @@ func (d *Daemon) partRefinements(f grid.Focus, it *pcl.GroupingItem) (out []grid
 		if t.ended || !t.selected(f) {
 			continue
 		}
-		for _, id := range d.opts.Library.Functions(it, t) {
+		for _, id := range t.profile.onStacks(d.opts.Library.Functions(it, t)) {
 			add(f.Refine(grid.Code, t.FuncModule(id), t.FuncName(id)))
 		}
 		for _, p := range it.Paths() {
@@ -124,6 +124,32 @@ func (d *Daemon) partRefinements(f grid.Focus, it *pcl.GroupingItem) (out []grid
 		}
 	}
 	return out
+}
+
+// fewFunctions is how many functions of an item are offered to the search whatever stack samples say.
+const fewFunctions = 64
+
+// onStacks leaves of many functions those that stack samples saw lately: most of a library is not used. All are left if samples saw
+// none of them, or none are taken.
+func (p *profile) onStacks(ids []pcl.FuncID) []pcl.FuncID {
+	if len(ids) <= fewFunctions {
+		return ids
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var seen []pcl.FuncID
+	for _, id := range ids {
+		for k := range p.kinds {
+			if p.kinds[k].functions[id] > 0 {
+				seen = append(seen, id)
+				break
+			}
+		}
+	}
+	if len(seen) == 0 {
+		return ids
+	}
+	return seen
 }
 
 // An itemObject is an item together with a lock or file, as the profile names it; "" for whatever is waited for, or nothing.

@@ -132,9 +132,11 @@ func TestItemOfLocks(t *testing.T) {
 func TestItemRefinements(t *testing.T) {
 	p := testprog.Start(t, testprog.Build(t, "testdata/demo/cpu.c"))
 	d := attachWith(t, `hierarchy Subsystem { item "ranking" is { "/Code/cpu.c/rank_products", "/Code/cpu.c/score_product" };
-		item "parsing" is { "/Code/cpu.c/parse_request" }; item "gone" is { "/Code/gone.c" }; }`, p.PID)
+		item "parsing" is { "/Code/cpu.c/parse_request" }; item "gone" is { "/Code/gone.c" }; }
+		hierarchy Z { item "libc" is { "/Code/libc.so.6" }; }`, p.PID)
+	library := grid.Whole().WithItem("Z", "libc")
 	ranking, parsing := grid.Whole().WithItem("Subsystem", "ranking"), grid.Whole().WithItem("Subsystem", "parsing")
-	if r := d.Refinements(grid.Whole(), grid.Defined); !slices.Equal(r, []grid.Focus{parsing, ranking}) {
+	if r := d.Refinements(grid.Whole(), grid.Defined); !slices.Equal(r, []grid.Focus{parsing, ranking, library}) {
 		t.Errorf("items that are there: %v", r)
 	}
 	rank := grid.Whole().Refine(grid.Code, "cpu.c", "rank_products")
@@ -145,6 +147,11 @@ func TestItemRefinements(t *testing.T) {
 		t.Errorf("code is chosen twice: %v", r)
 	}
 	awaitWeight(t, d, ranking, "cpu", 0.8)
+	if r := d.Refinements(library, grid.Code); len(r) == 0 || len(r) > 200 || slices.ContainsFunc(r, func(f grid.Focus) bool { return d.Weight(f, "cpu") == 0 }) {
+		t.Errorf("%d functions of the C library are offered, some of which are on no stack", len(r))
+	} else {
+		t.Logf("%d functions of the C library are on stacks", len(r))
+	}
 	if w, r := d.Weight(ranking, "cpu"), d.Weight(rank, "cpu"); math.Abs(w-r) > 0.05 || w > 1.0001 {
 		t.Errorf("the item is on %.3f of the stacks, its outermost function on %.3f", w, r)
 	}
