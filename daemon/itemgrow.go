@@ -22,6 +22,9 @@ func (d *Daemon) growItems() {
 	defer d.mu.Unlock()
 	b := d.newBatch()
 	var grown []*part
+	joined := map[*part]*pair{}
+	fresh := d.tree.Version() != d.itemsAt
+	d.itemsAt = d.tree.Version()
 	before := map[*site]uint64{}
 	for key, p := range d.pairs {
 		it := d.itemOf(key.Focus)
@@ -33,11 +36,18 @@ func (d *Daemon) growItems() {
 				grown = append(grown, pt)
 			}
 		}
+		if fresh {
+			b.joinItem(p, it, joined)
+		}
 	}
-	if len(grown) == 0 {
+	if len(grown)+len(joined) == 0 {
 		return
 	}
 	b.run()
+	for pt, p := range joined {
+		p.parts = append(p.parts, pt)
+		d.start(&pair{key: p.key, parts: []*part{pt}}, map[*target]*reading{})
+	}
 	for _, pt := range grown {
 		pt.unfinished = slices.ContainsFunc(pt.sites, func(s *site) bool { at, ok := before[s]; return ok && s.baseAddr == at })
 	}
@@ -73,6 +83,19 @@ func (b *batch) grow(p *part, it *pcl.GroupingItem, before map[*site]uint64) boo
 		b.touch(p)
 	}
 	return touched
+}
+
+// joinItem makes parts of a pair in those targets that had nothing of the item before.
+func (b *batch) joinItem(p *pair, it *pcl.GroupingItem, joined map[*part]*pair) {
+	for _, t := range b.d.targets {
+		has := slices.ContainsFunc(p.parts, func(pt *part) bool { return pt.t == t })
+		if has || t.ended || !t.selected(p.key.Focus) || !t.hasItem(it) {
+			continue
+		}
+		if pt, err := b.part(t, p.key); err == nil {
+			joined[pt] = p
+		}
+	}
 }
 
 // later puts the code of one more request of a part at its sites.

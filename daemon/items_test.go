@@ -266,6 +266,53 @@ func TestItemOfFilesGrows(t *testing.T) {
 	p.Stop(t)
 }
 
+// TestItemGrowsInAnotherProcess: a process that gets what the item stands for later than another is counted from then on.
+func TestItemGrowsInAnotherProcess(t *testing.T) {
+	plugin := testprog.Build(t, "testdata/targets/plugin.c", "-shared", "-fPIC")
+	bin := testprog.Build(t, "daemon/testdata/late.c")
+	one, two := testprog.StartTarget(t, bin, plugin, "unused"), testprog.StartTarget(t, bin, plugin, "unused")
+	one.Say(t, "load")
+	one.Expect(t, "LOADED", 10*time.Second)
+	d := attachWith(t, `hierarchy Part { item "plugin" is { "/Code/plugin.c" }; }`, one.PID, two.PID)
+	var s sums
+	calls := itemKey("procedure_calls", "Part", "plugin")
+	enableTogether(t, d, &s, calls)
+	parts := func() int {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return len(d.pairs[calls].parts)
+	}
+	if n := parts(); n != 1 {
+		t.Fatalf("%d processes are measured, of which one has the library", n)
+	}
+	two.Say(t, "load")
+	two.Expect(t, "LOADED", 10*time.Second)
+	for end := time.Now().Add(20 * time.Second); parts() < 2; time.Sleep(20 * time.Millisecond) {
+		d.discover()
+		d.growItems()
+		if time.Now().After(end) {
+			t.Fatal("the second process is not measured")
+		}
+	}
+	var made, steps uint64
+	for _, p := range []*testprog.Prog{one, two} {
+		p.Say(t, "call")
+		time.Sleep(100 * time.Millisecond)
+		p.Say(t, "rest")
+		p.Expect(t, "DONE", 20*time.Second)
+		made += p.Counts()["plugin_work"]
+		steps += p.Counts()["step"]
+	}
+	d.Disable([]grid.PairKey{calls})
+	if got := uint64(s.of(calls)); got != 101*made || made == 0 || steps != 0 { // plugin_work calls plugin_step a hundred times
+		t.Errorf("%d calls in the library counted, the programs called it %d times", got, made)
+	}
+	t.Logf("%.0f calls in two processes, of %d calls of the library", s.of(calls), made)
+	for _, p := range []*testprog.Prog{one, two} {
+		p.Stop(t)
+	}
+}
+
 // awaitGrowth waits until nothing of an item is missing in any pair.
 func awaitGrowth(t *testing.T, d *Daemon, keys ...grid.PairKey) {
 	t.Helper()
