@@ -84,7 +84,7 @@ func TestItemTimeIsTheUnion(t *testing.T) {
 		parts := []grid.PairKey{key(t, metric, "/Code/cpu.c/serve_request"), key(t, metric, "/Code/cpu.c/search_products"), key(t, metric, "/Code/cpu.c/rank_products")}
 		all := append(slices.Clone(parts), item)
 		enableTogether(t, d, &s, all...)
-		time.Sleep(time.Duration(rounds(1500, 20000)) * time.Millisecond)
+		time.Sleep(time.Duration(rounds(1000, 20000)) * time.Millisecond)
 		d.Disable(all)
 		sum := s.of(parts[0]) + s.of(parts[1]) + s.of(parts[2])
 		t.Logf("%s: %.4f s at the item, %.4f s at the outermost function, %.4f s if the functions were added up", metric, s.of(item), s.of(parts[0]), sum)
