@@ -64,7 +64,7 @@ func (t *target) names() map[string]map[string][]pcl.FuncID {
 		return t.index
 	}
 	t.listAll()
-	t.index = map[string]map[string][]pcl.FuncID{}
+	t.index, t.items = map[string]map[string][]pcl.FuncID{}, nil
 	for id, f := range t.funcs {
 		mod := f.fn.Module
 		if t.index[mod] == nil {

@@ -65,9 +65,12 @@ func checkLabel(it *syntax.Item) error {
 func (b *builder) foci(d *syntax.Def, h *Hypothesis, have map[string]*syntax.Item) error {
 	if it := have["refine"]; it != nil {
 		for _, v := range it.Values {
-			hier, err := grid.ParseHierarchy(v.Text)
+			hier, err := b.refineName(h, v.Text)
 			if err != nil {
 				return errorAt(v.Pos, "hypothesis %s: %v", d.Name, err)
+			}
+			if hier == grid.Defined {
+				continue
 			}
 			for _, name := range h.Metrics {
 				if m := b.metric(name); !slices.Contains(h.Global, name) && !m.covers(hier) {
@@ -80,7 +83,7 @@ func (b *builder) foci(d *syntax.Def, h *Hypothesis, have map[string]*syntax.Ite
 	}
 	if it := have["suppress"]; it != nil {
 		for _, v := range it.Values {
-			if _, err := grid.ParseFocus(v.Text); err != nil {
+			if _, err := b.suppressed(v.Text); err != nil {
 				return errorAt(v.Pos, "hypothesis %s: found a bad path: %v", d.Name, err)
 			}
 			h.Suppress = append(h.Suppress, v.Text)
@@ -174,20 +177,12 @@ func (e *Expectation) Holds(get func(metric string) float64) bool {
 	return v < t != e.Not
 }
 
-// Value is the left side of a comparison, for messages.
-func (e *Expectation) Value(get func(metric string) float64) float64 {
-	if e.value == nil {
-		return 0
-	}
-	return e.value(get)
-}
-
 func (b *builder) checkExpect(d *syntax.Def) error {
 	out := Expect{Name: d.Name}
 	for _, it := range d.Items {
 		e := Expectation{Text: it.Expr.String(), Not: it.Not}
 		if len(it.Values) > 0 {
-			f, err := grid.ParseFocus(it.Values[0].Text)
+			f, err := b.focus(it.Values[0].Text)
 			if err != nil {
 				return errorAt(it.Values[0].Pos, "expect %s: found a bad focus: %v", d.Name, err)
 			}
@@ -196,6 +191,9 @@ func (b *builder) checkExpect(d *syntax.Def) error {
 		}
 		if err := b.expectation(&e, it.Expr); err != nil {
 			return err
+		}
+		if err := b.measurable(&e); err != nil {
+			return errorAt(it.Expr.Pos, "expect %s: %v", d.Name, err)
 		}
 		out.Of = append(out.Of, e)
 	}

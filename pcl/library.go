@@ -76,7 +76,7 @@ func (l *Library) Check(metric string, focus grid.Focus) error {
 	if err != nil {
 		return err
 	}
-	x, err := m.match(focus)
+	x, err := l.match(m, focus)
 	if err != nil {
 		return err
 	}

@@ -151,10 +151,10 @@ func (b *builder) build() {
 	b.resolve("constraint", b.checkConstraint)
 	b.resolve("metric", b.checkMetric)
 	b.dropRenamed()
+	b.resolve("hierarchy", b.checkHierarchy)
 	b.resolve("hypothesis", b.checkHypothesis)
 	b.orderHypotheses()
 	b.resolve("expect", b.checkExpect)
-	b.resolve("hierarchy", b.checkHierarchy)
 	b.resolve("trace", b.checkTrace)
 	for _, keyword := range []string{"daemon", "process", "visi"} {
 		b.resolve(keyword, b.checkRecord)
