@@ -1,19 +1,12 @@
 package pcl
 
 import (
-	"fmt"
-	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"culprit/grid"
 	"culprit/pcl/syntax"
 )
-
-func problemAt(pos syntax.Pos, format string, args ...any) Problem {
-	return Problem{Pos: pos, Msg: fmt.Sprintf(format, args...)}
-}
 
 // items gives access to the items of a definition by their key and reports those that are there twice.
 func uniqueItems(d *syntax.Def, many ...string) (map[string]*syntax.Item, error) {
@@ -90,9 +83,9 @@ func (b *builder) checkList(d *syntax.Def) error {
 		if v.Pattern != "" && l.kind != "procedure" && l.kind != "module" {
 			return errorAt(v.Pos, "resourceList %s: found a pattern, expected one only in lists of procedures and modules", d.Name)
 		}
-		if v.Pattern == "regex" {
-			if _, err := regexp.Compile(v.Text); err != nil {
-				return errorAt(v.Pos, "resourceList %s: found a bad regular expression: %v", d.Name, err)
+		if v.Pattern != "" {
+			if err := b.checkPattern(v.Pos, v.Text, v.Pattern == "regex"); err != nil {
+				return err
 			}
 		}
 	}
@@ -224,6 +217,9 @@ func (m *metric) readCounters() error {
 		if name == m.ident || slices.Contains(m.counters, name) {
 			return errorAt(it.Pos, "metric %s: found the counter %q a second time, expected another name", m.ident, name)
 		}
+		if len(m.counters) == maxCounters {
+			return errorAt(it.Pos, "metric %s: found more than %d counters, expected less; each takes room for every thread", m.ident, maxCounters)
+		}
 		m.counters = append(m.counters, name)
 	}
 	return nil
@@ -250,6 +246,9 @@ func (b *builder) metricConstraints(m *metric) error {
 		if slices.Contains(m.counters, c.ident) {
 			return errorAt(it.Def.Pos, "metric %s: found a constraint and a counter of the name %q, expected different names", m.ident, c.ident)
 		}
+		if len(m.constraints) == maxConstraints {
+			return errorAt(it.Def.Pos, "metric %s: found more than %d constraints, expected less; \"*\" in a path matches any name", m.ident, maxConstraints)
+		}
 		m.constraints = append(m.constraints, c)
 	}
 	return nil
@@ -263,5 +262,5 @@ func (b *builder) metricConstraint(m *metric, d *syntax.Def) (*constraint, error
 		return c, nil
 	}
 	return nil, errorAt(d.Pos, "metric %s: found the unknown constraint %q%s", m.ident, d.Name,
-		syntax.DidYouMean(d.Name, slices.Sorted(maps.Keys(b.constraints))))
+		syntax.DidYouMean(d.Name, names(b, b.constraints)))
 }

@@ -57,9 +57,8 @@ func (c *codeChecker) ident(e *syntax.Expr) typ {
 	}
 	t, ok := environment[e.Text]
 	if !ok {
-		names := slices.Concat(c.variables(), slices.Sorted(maps.Keys(c.vars)), slices.Sorted(maps.Keys(c.b.lists)),
-			slices.Sorted(maps.Keys(environment)))
-		return c.fail(e.Pos, "found the unknown name %q%s", e.Text, syntax.DidYouMean(e.Text, names))
+		known := slices.Concat(c.variables(), names(c.b, c.vars), names(c.b, c.b.lists), names(c.b, environment))
+		return c.fail(e.Pos, "found the unknown name %q%s", e.Text, syntax.DidYouMean(e.Text, known))
 	}
 	switch e.Text {
 	case "$return":

@@ -69,6 +69,9 @@ func (b *builder) foci(d *syntax.Def, h *Hypothesis, have map[string]*syntax.Ite
 			if err != nil {
 				return errorAt(v.Pos, "hypothesis %s: %v", d.Name, err)
 			}
+			if slices.Contains(h.Refine, hier) {
+				return errorAt(v.Pos, "hypothesis %s: found %v a second time, expected it once", d.Name, hier)
+			}
 			for _, name := range h.Metrics {
 				if m := b.metric(name); !slices.Contains(h.Global, name) && !m.covers(hier) {
 					return errorAt(v.Pos, `hypothesis %s: found refine %v, but its metric %s has no constraint there; read it as %s@"/" or add one`,
@@ -95,7 +98,6 @@ func (b *builder) orderHypotheses() {
 	o := &hypothesisOrder{byName: map[string]*Hypothesis{}, state: map[*Hypothesis]placing{}}
 	for _, h := range b.hypotheses {
 		o.byName[h.Name] = h
-		o.names = append(o.names, h.Name)
 	}
 	for _, h := range b.hypotheses {
 		if o.place(h) {
@@ -103,11 +105,14 @@ func (b *builder) orderHypotheses() {
 		}
 		why := "which is its own descendant or was left out"
 		if o.byName[h.Parent] == nil {
-			why = "which is not defined" + syntax.DidYouMean(h.Parent, o.names)
+			why = "which is not defined" + syntax.DidYouMean(h.Parent, names(b, o.byName))
 		}
 		b.problem(problemAt(b.chosen["hypothesis"][h.Name].Pos, "hypothesis %s: found the parent %q, %s", h.Name, h.Parent, why))
 	}
-	b.hypotheses = o.out
+	b.hypotheses, b.placed = o.out, map[string]*Hypothesis{}
+	for _, h := range o.out {
+		b.placed[h.Name] = h
+	}
 }
 
 type placing uint8
@@ -120,7 +125,6 @@ const (
 )
 
 type hypothesisOrder struct {
-	names  []string
 	byName map[string]*Hypothesis
 	state  map[*Hypothesis]placing
 	out    []*Hypothesis
@@ -205,12 +209,8 @@ func (b *builder) checkExpect(d *syntax.Def) error {
 
 func (b *builder) expectation(e *Expectation, expr *syntax.Expr) (err error) {
 	if expr.Kind == syntax.Ident {
-		var names []string
-		for _, h := range b.hypotheses {
-			names = append(names, h.Name)
-		}
-		if !slices.Contains(names, expr.Text) {
-			return errorAt(expr.Pos, "found the unknown hypothesis %q%s", expr.Text, syntax.DidYouMean(expr.Text, names))
+		if b.placed[expr.Text] == nil {
+			return errorAt(expr.Pos, "found the unknown hypothesis %q%s", expr.Text, syntax.DidYouMean(expr.Text, names(b, b.placed)))
 		}
 		e.Hypothesis = expr.Text
 		return nil

@@ -41,6 +41,12 @@ func MatchName(pattern string, regex bool, name string) bool {
 }
 
 func (b *builder) checkExclude(d *syntax.Def) error {
+	if err := b.checkPattern(d.Pos, d.Text, d.Regex); err != nil {
+		return err
+	}
+	if len(b.lib.excludes) == maxExcludes {
+		return errorAt(d.Pos, "found more than %d exclude statements, expected less; one pattern may cover many names", maxExcludes)
+	}
 	expr := d.Text
 	if !d.Regex {
 		expr = globRegexp(expr)

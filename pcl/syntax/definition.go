@@ -44,6 +44,15 @@ var items = map[string]map[string]shape{
 	"trace":     {"at": somePoint, "record": someExprs},
 }
 
+// itemNames are the items of each definition, sorted.
+var itemNames = func() map[string][]string {
+	out := map[string][]string{}
+	for keyword, allowed := range items {
+		out[keyword] = slices.Sorted(maps.Keys(allowed))
+	}
+	return out
+}()
+
 func (p *parser) definition() *Def {
 	d := &Def{Comments: Comments{Lead: p.lead()}, Pos: p.tok.pos}
 	if !p.at(word) || !slices.Contains(Keywords, p.tok.text) {
@@ -73,6 +82,10 @@ func (p *parser) definition() *Def {
 }
 
 func (p *parser) expectedDefinition() {
+	if p.quiet {
+		p.expected("")
+		return
+	}
 	what := "a definition"
 	if p.at(word) {
 		what += DidYouMean(p.tok.text, Keywords)
@@ -104,7 +117,7 @@ func (p *parser) item(keyword string) *Item {
 		p.expectation(it)
 	} else {
 		allowed := items[keyword]
-		it.Key = p.expectWord(slices.Sorted(maps.Keys(allowed))...)
+		it.Key = p.expectWord(itemNames[keyword]...)
 		if p.err == nil {
 			p.shaped(it, allowed[it.Key])
 		}

@@ -300,6 +300,9 @@ func oneLine(head string, s *Stmt) (string, bool) {
 		return "", false
 	}
 	for _, c := range s.Code {
+		if len(head) > 4*lineWidth { // it will not fit, whatever follows
+			return "", false
+		}
 		head += " " + c.String()
 	}
 	return head + " *)", true

@@ -95,6 +95,15 @@ func firstRunes(s string, n int) (string, bool) {
 	return printable(s[:cut]), cut < len(s)
 }
 
+// Shorten cuts a text to n characters, with "..." behind them, and replaces what could upset a terminal.
+func Shorten(s string, n int) string {
+	short, cut := firstRunes(s, n)
+	if cut {
+		short += "..."
+	}
+	return short
+}
+
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

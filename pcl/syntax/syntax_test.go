@@ -141,7 +141,7 @@ func TestErrors(t *testing.T) {
 		{"long sum", "expect e { 1" + strings.Repeat("+1", 100000), "an expression of more than"},
 		{"long fields", "expect e { a" + strings.Repeat(".b", 100000), "an expression of more than"},
 		{"long path", "constraint c " + strings.Repeat("/a", 100000), "a path longer than"},
-		{"big text", strings.Repeat(" ", MaxText+1), "at most 10485760 can be read"},
+		{"big text", strings.Repeat(" ", MaxText+1), "expected at most 10485760"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, errs := Parse("t", c.src)
