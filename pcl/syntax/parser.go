@@ -10,7 +10,7 @@ import (
 // Bounds on what is read. A text beyond them is refused with an error, never with a crash.
 const (
 	MaxText   = 10 << 20 // bytes of one text
-	maxParts  = 200_000  // words, signs and comments of one text; some 25,000 lines
+	maxParts  = 100_000  // words, signs and comments of one text; some 20,000 lines
 	maxWord   = 200      // bytes of one word
 	maxString = 64 << 10 // bytes of one string
 	maxDepth  = 200      // nesting of statements and expressions
