@@ -201,9 +201,25 @@ func (b *builder) checkExpect(d *syntax.Def) error {
 		if err := b.expectation(&e, it.Expr); err != nil {
 			return err
 		}
+		if err := b.readable(&e, it.Expr.Pos); err != nil {
+			return err
+		}
 		out.Of = append(out.Of, e)
 	}
 	b.lib.expects = append(b.lib.expects, out)
+	return nil
+}
+
+// readable refuses a comparison of metrics that cannot be read at the focus, as far as that is known without a target.
+func (b *builder) readable(e *Expectation, pos syntax.Pos) error {
+	for _, name := range e.Metrics {
+		if slices.Contains(e.Global, name) {
+			continue
+		}
+		if _, err := b.metric(name).match(e.Focus); err != nil {
+			return errorAt(pos, "found %s at %v, expected a metric that can be read there: %v", name, e.Focus, err)
+		}
+	}
 	return nil
 }
 
