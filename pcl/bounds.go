@@ -37,7 +37,7 @@ func (b *builder) checkPattern(pos text.Pos, pattern string, regex bool) error {
 	} else {
 		re, err := syntax.Parse(pattern, syntax.Perl)
 		if err != nil {
-			return errorAt(pos, "found a bad regular expression (%v), expected one of Go's syntax, such as \"^x.*y$\"", err)
+			return badPattern(pos, err)
 		}
 		b.patterns += size(re)
 	}
@@ -45,6 +45,10 @@ func (b *builder) checkPattern(pos text.Pos, pattern string, regex bool) error {
 		return errorAt(pos, "found patterns with more than %d parts in all, expected less; repeat less often or use a glob", maxPatterns)
 	}
 	return nil
+}
+
+func badPattern(pos text.Pos, err error) error {
+	return errorAt(pos, "found a bad regular expression (%v), expected one of Go's syntax, such as \"^x.*y$\"", err)
 }
 
 // size is about how many instructions an expression is compiled to.

@@ -105,7 +105,7 @@ var maxPath = map[grid.Hierarchy]int{grid.Code: 2, grid.Machine: 1, grid.Process
 // constraintOf checks a constraint with a path. metric is the one it stands in, or nil.
 func (b *builder) constraintOf(d *syntax.Def, metric *syntax.Def, counters []string) (*constraint, error) {
 	if d.Path == nil {
-		return nil, errorAt(d.Pos, "constraint %s: expected the path that it matches, such as /Code/*", d.Name)
+		return nil, errorAt(d.Pos, "constraint %s: found no path, expected the path that it matches, such as /Code/*", d.Name)
 	}
 	h, err := matchHierarchy(d)
 	if err != nil {
@@ -172,7 +172,7 @@ func (b *builder) checkMetric(d *syntax.Def) error {
 func (m *metric) words(have map[string]*syntax.Item) error {
 	m.Name, m.Units, m.Doc = first(have["name"]), first(have["units"]), first(have["doc"])
 	if m.Name == "" || strings.ContainsAny(m.Name, "@,/ \t") {
-		return errorAt(have["name"].Values[0].Pos, "found the name %q, expected one without blanks, commas, slashes and @", m.Name)
+		return errorAt(have["name"].Values[0].Pos, "found the name %q, expected one without blanks, commas, slashes and @, such as my_calls", m.Name)
 	}
 	for key, allowed := range map[string][]string{"parked": {"excluded", "counted"}, "mode": {"developer", "normal"}} {
 		if it := have[key]; it != nil {
@@ -261,6 +261,6 @@ func (b *builder) metricConstraint(m *metric, d *syntax.Def) (*constraint, error
 	if c, ok := b.constraints[d.Name]; ok {
 		return c, nil
 	}
-	return nil, errorAt(d.Pos, "metric %s: found the unknown constraint %q%s", m.ident, d.Name,
+	return nil, errorAt(d.Pos, "metric %s: found the unknown constraint %q%s, expected one that is defined", m.ident, d.Name,
 		syntax.DidYouMean(d.Name, names(b, b.constraints)))
 }

@@ -230,7 +230,7 @@ func (c *codeChecker) call(e *syntax.Expr) {
 	}
 	known := slices.Concat(slices.Sorted(maps.Keys(timers)), slices.Sorted(maps.Keys(notYet)))
 	if near := syntax.Nearest(e.Text, known); near != "" {
-		c.fail(e.Pos, "found a call of %q, which is no primitive (did you mean %q?)", e.Text, near)
+		c.fail(e.Pos, "found a call of %q, which is no primitive (did you mean %q?), expected a primitive or a function of the target", e.Text, near)
 		return
 	}
 	c.note(e.Pos, "a call of the target's function "+e.Text, needsRegisterSave)
@@ -267,12 +267,16 @@ func (c *codeChecker) timer(e *syntax.Expr, kind Kind, start bool) {
 func matchHierarchy(d *syntax.Def) (grid.Hierarchy, error) {
 	h, err := grid.ParseHierarchy(d.Path[0])
 	if err != nil {
-		var names []string
-		for h := range grid.NumHierarchies {
-			names = append(names, h.String())
-		}
-		return 0, errorAt(d.Pos, "constraint %s: found the hierarchy %q, expected one of %s%s", d.Name, d.Path[0],
-			strings.Join(names, ", "), syntax.DidYouMean(d.Path[0], names))
+		return 0, unknownHierarchy(d.Pos, "constraint "+d.Name, d.Path[0])
 	}
 	return h, nil
+}
+
+// unknownHierarchy is the error for a name that is no hierarchy, in the definition of.
+func unknownHierarchy(pos syntax.Pos, of, name string) error {
+	var known []string
+	for h := range grid.NumHierarchies {
+		known = append(known, h.String())
+	}
+	return errorAt(pos, "%s: found the hierarchy %q, expected one of %s%s", of, name, strings.Join(known, ", "), syntax.DidYouMean(name, known))
 }

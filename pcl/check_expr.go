@@ -58,7 +58,7 @@ func (c *codeChecker) ident(e *syntax.Expr) typ {
 	t, ok := environment[e.Text]
 	if !ok {
 		known := slices.Concat(c.variables(), names(c.b, c.vars), names(c.b, c.b.lists), names(c.b, environment))
-		return c.fail(e.Pos, "found the unknown name %q%s", e.Text, syntax.DidYouMean(e.Text, known))
+		return c.fail(e.Pos, "found the unknown name %q%s, expected a resourceList, a loop variable, a counter of the metric or a name such as $procedures", e.Text, syntax.DidYouMean(e.Text, known))
 	}
 	switch e.Text {
 	case "$return":
@@ -134,7 +134,7 @@ func (c *codeChecker) field(e *syntax.Expr) typ {
 	}
 	known, ok := fields[t]
 	if !ok {
-		return c.fail(e.Pos, "found .%s of %v, which has no fields", e.Text, t)
+		return c.fail(e.Pos, "found .%s of %v, which has no fields, expected it of a function, a module, a loop or an argument", e.Text, t)
 	}
 	if f, ok := known[e.Text]; ok {
 		return f

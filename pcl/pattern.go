@@ -57,7 +57,7 @@ func (b *builder) checkExclude(d *syntax.Def) error {
 	}
 	re, err := regexp.Compile("^(?" + flags + ":" + expr + ")$")
 	if err != nil {
-		return errorAt(d.Pos, "exclude: found a bad regular expression: %v", err)
+		return badPattern(d.Pos, err)
 	}
 	if !d.Regex && !strings.HasPrefix(d.Text, "/Code/") {
 		return errorAt(d.Pos, "exclude: found %q, expected /Code/module or /Code/module/function", d.Text)

@@ -103,12 +103,12 @@ func (p *parser) named(d *Def) {
 
 // body reads the braces of a definition and its items.
 func (p *parser) body(d *Def) {
-	p.expect('{', `"{"`)
+	open := p.expect('{', `"{"`)
 	for p.err == nil && !p.at('}') && !p.at(eof) {
 		d.Items = append(d.Items, p.item(d.Keyword))
 	}
 	d.Tail = p.lead()
-	p.expect('}', `"}"`)
+	p.closing('}', `"}"`, open)
 }
 
 func (p *parser) item(keyword string) *Item {
@@ -129,9 +129,9 @@ func (p *parser) item(keyword string) *Item {
 func (p *parser) shaped(it *Item, s shape) {
 	switch s {
 	case aWord:
-		it.Values = []Value{p.value("a name", Word)}
+		it.Values = []Value{p.value("a name without quotes", Word)}
 	case aString:
-		it.Values = []Value{p.value("a string", String)}
+		it.Values = []Value{p.value(`a string in quotes, such as "x"`, String)}
 	case anInt:
 		it.Values = []Value{p.value("a whole number", Int)}
 	case aBool:
@@ -163,22 +163,22 @@ func (p *parser) shaped(it *Item, s shape) {
 // set reads { value, .. }. Both "," and ";" separate; the last separator may be left out or written.
 func (p *parser) set(it *Item, s shape) {
 	it.Braced = true
-	p.expect('{', `"{"`)
+	open := p.expect('{', `"{"`)
 	for p.err == nil && !p.at('}') && !p.at(eof) {
 		it.Values = append(it.Values, p.element(s))
 		if !p.accept(',') && !p.accept(';') && !p.at('}') {
 			p.expected(`"," or "}"`)
 		}
 	}
-	p.expect('}', `"}"`)
+	p.closing('}', `"}"`, open)
 }
 
 func (p *parser) element(s shape) Value {
 	switch s {
 	case words:
-		return p.value("a name", Word)
+		return p.value("a name without quotes", Word)
 	case someStrings:
-		return p.value("a string", String)
+		return p.value(`a string in quotes, such as "x"`, String)
 	}
 	if p.isWord("glob") || p.isWord("regex") {
 		pattern := p.next().text
@@ -191,14 +191,14 @@ func (p *parser) element(s shape) Value {
 
 func (p *parser) exprSet(it *Item) {
 	it.Braced = true
-	p.expect('{', `"{"`)
+	open := p.expect('{', `"{"`)
 	for p.err == nil && !p.at('}') && !p.at(eof) {
 		it.Exprs = append(it.Exprs, p.expression())
 		if !p.accept(',') && !p.accept(';') && !p.at('}') {
 			p.expected(`"," or "}"`)
 		}
 	}
-	p.expect('}', `"}"`)
+	p.closing('}', `"}"`, open)
 }
 
 // expectation reads [not] HYPOTHESIS [at FOCUS]; or EXPR < EXPR [at FOCUS];
@@ -225,14 +225,14 @@ func (p *parser) tunables(d *Def) {
 		return
 	}
 	d.Braced = true
-	p.next()
+	open := p.next()
 	for p.err == nil && !p.at('}') && !p.at(eof) {
 		it := p.tunable(p.lead())
 		it.Trail = p.trail()
 		d.Items = append(d.Items, it)
 	}
 	d.Tail = p.lead()
-	p.expect('}', `"}"`)
+	p.closing('}', `"}"`, open)
 }
 
 func (p *parser) tunable(lead []string) *Item {

@@ -143,6 +143,14 @@ func (p *parser) expect(k kind, what string) token {
 	return p.next()
 }
 
+// closing reads what closes a bracket; if it is missing, the error names the bracket.
+func (p *parser) closing(k kind, what string, open token) {
+	if !p.at(k) && !p.quiet {
+		what = fmt.Sprintf("%s for the %v at %d:%d", what, open, open.pos.Line, open.pos.Col)
+	}
+	p.expect(k, what)
+}
+
 func (p *parser) isWord(w string) bool { return p.at(word) && p.tok.text == w }
 
 func (p *parser) acceptWord(w string) bool {

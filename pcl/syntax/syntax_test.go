@@ -124,7 +124,7 @@ func grouped(e *Expr) string {
 
 func TestErrors(t *testing.T) {
 	for _, c := range []struct{ name, src, want string }{
-		{"caret", "metric m {\n\tname x;\n}", "t:2:7: found \"x\", expected a string\n     name x;\n          ^"},
+		{"caret", "metric m {\n\tname x;\n}", "t:2:7: found \"x\", expected a string in quotes, such as \"x\"\n     name x;\n          ^"},
 		{"suggest item", "metric m { naem \"x\"; }", `(did you mean "name"?)`},
 		{"suggest definition", "metrik m { }", `(did you mean "metric"?)`},
 		{"open string", "exclude \"abc\n;", `t:1:9: found a string without its closing quote`},
