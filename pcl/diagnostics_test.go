@@ -179,6 +179,7 @@ func warnCases() []problemCase {
 		{"suppressed elsewhere", `hypothesis h { test cpu > 1; refine { Process }; suppress { "/Code/libc.so.6" } }`, ""},
 		{"two that exclude each other", m + `constraint oneMutex; constraint r /Code/* is replace counter { append preInsn $constraint[0].entry (* m++; *) }
 			base is counter { append preInsn $start.entry constrained (* m++; *) } } hypothesis h { test m > 1; refine { Code, SyncObject } }`, ""},
+		{"unknown to the kernel", t + `base is kernel("cpu_tme"); }`, ""},
 		{"never tested", `expect e { not CPUbound at "/SyncObject/Mutex"; }`, ""},
 	}
 }

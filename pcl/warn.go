@@ -25,6 +25,9 @@ func (l *Library) Warnings() []Problem {
 	return w.found.all()
 }
 
+// KernelNames are the quantities that a base of kind kernel may name: what the daemon can take from the kernel.
+var KernelNames = []string{"cpu_time", "wall_time", "blocked_time", "run_queue_wait", "active_threads", "number_of_cpus", "observed_cost", "pause_time"}
+
 // A warner looks at the definitions that are in force as they are written.
 type warner struct {
 	lib        *Library
@@ -141,6 +144,10 @@ func (w *warner) body(of string, base *syntax.Base) {
 				stop = c.Expr
 			}
 		}
+	}
+	if base.Kind == "kernel" && !slices.Contains(KernelNames, base.Arg) {
+		w.warn(base.Pos, "%s: found kernel(%q), expected one of %s%s; it will be refused when it is asked for", of, base.Arg, strings.Join(KernelNames, ", "),
+			syntax.DidYouMean(base.Arg, KernelNames))
 	}
 	switch {
 	case start != nil && stop == nil:

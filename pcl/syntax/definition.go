@@ -53,6 +53,9 @@ var itemNames = func() map[string][]string {
 	return out
 }()
 
+// ItemNames are the items that a definition of this keyword may have, sorted; none for those that are written otherwise.
+func ItemNames(keyword string) []string { return slices.Clone(itemNames[keyword]) }
+
 func (p *parser) definition() *Def {
 	d := &Def{Comments: Comments{Lead: p.lead()}, Pos: p.tok.pos}
 	if !p.at(word) || !slices.Contains(Keywords, p.tok.text) {
