@@ -64,7 +64,7 @@ func newPCLFmt() *cobra.Command {
 }
 
 // maxPCL bounds the text that fmt reads, in bytes.
-const maxPCL = 64 << 20
+const maxPCL = syntax.MaxText
 
 func formatPCL(cmd *cobra.Command, name string, write bool) error {
 	if name == "-" && write {
