@@ -267,16 +267,12 @@ func (c *codeChecker) timer(e *syntax.Expr, kind Kind, start bool) {
 func matchHierarchy(d *syntax.Def) (grid.Hierarchy, error) {
 	h, err := grid.ParseHierarchy(d.Path[0])
 	if err != nil {
-		return 0, unknownHierarchy(d.Pos, "constraint "+d.Name, d.Path[0])
+		var names []string
+		for h := range grid.NumHierarchies {
+			names = append(names, h.String())
+		}
+		return 0, errorAt(d.Pos, "constraint %s: found the hierarchy %q, expected one of %s%s", d.Name, d.Path[0],
+			strings.Join(names, ", "), syntax.DidYouMean(d.Path[0], names))
 	}
 	return h, nil
-}
-
-// unknownHierarchy is the error for a name that is no hierarchy, in the definition of.
-func unknownHierarchy(pos syntax.Pos, of, name string) error {
-	var known []string
-	for h := range grid.NumHierarchies {
-		known = append(known, h.String())
-	}
-	return errorAt(pos, "%s: found the hierarchy %q, expected one of %s%s", of, name, strings.Join(known, ", "), syntax.DidYouMean(name, known))
 }

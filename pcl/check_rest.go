@@ -43,7 +43,7 @@ func (b *builder) checkHierarchy(d *syntax.Def) error {
 	if _, err := grid.ParseHierarchy(d.Name); err == nil {
 		return errorAt(d.Pos, "hierarchy %s: found the name of a fixed hierarchy, expected another one", d.Name)
 	}
-	g, seen := Grouping{Name: d.Name}, map[string]bool{}
+	g := Grouping{Name: d.Name}
 	for _, it := range d.Items {
 		item := GroupingItem{Name: it.Values[0].Text}
 		for _, v := range it.Values[1:] {
@@ -53,10 +53,11 @@ func (b *builder) checkHierarchy(d *syntax.Def) error {
 			}
 			item.Foci = append(item.Foci, f)
 		}
-		if seen[item.Name] {
-			return errorAt(it.Pos, "hierarchy %s: found the item %q a second time, expected it once", d.Name, item.Name)
+		for _, other := range g.Items {
+			if other.Name == item.Name {
+				return errorAt(it.Pos, "hierarchy %s: found the item %q a second time, expected it once", d.Name, item.Name)
+			}
 		}
-		seen[item.Name] = true
 		g.Items = append(g.Items, item)
 	}
 	b.lib.groupings = append(b.lib.groupings, g)

@@ -67,16 +67,16 @@ func (b *builder) foci(d *syntax.Def, h *Hypothesis, have map[string]*syntax.Ite
 		for _, v := range it.Values {
 			hier, err := grid.ParseHierarchy(v.Text)
 			if err != nil {
-				return unknownHierarchy(v.Pos, "hypothesis "+d.Name, v.Text)
-			}
-			if slices.Contains(h.Refine, hier) {
-				return errorAt(v.Pos, "hypothesis %s: found %v a second time, expected it once", d.Name, hier)
+				return errorAt(v.Pos, "hypothesis %s: %v", d.Name, err)
 			}
 			for _, name := range h.Metrics {
 				if m := b.metric(name); !slices.Contains(h.Global, name) && !m.covers(hier) {
 					return errorAt(v.Pos, `hypothesis %s: found refine %v, but its metric %s has no constraint there; expected it as %s@"/", or with a constraint`,
 						d.Name, hier, name, name)
 				}
+			}
+			if slices.Contains(h.Refine, hier) {
+				return errorAt(v.Pos, "hypothesis %s: found %v a second time, expected it once", d.Name, hier)
 			}
 			h.Refine = append(h.Refine, hier)
 		}
@@ -214,25 +214,9 @@ func (b *builder) checkExpect(d *syntax.Def) error {
 		if err := b.expectation(&e, it.Expr); err != nil {
 			return err
 		}
-		if err := b.readable(&e, it.Expr.Pos); err != nil {
-			return err
-		}
 		out.Of = append(out.Of, e)
 	}
 	b.lib.expects = append(b.lib.expects, out)
-	return nil
-}
-
-// readable refuses a comparison of metrics that cannot be read at the focus, as far as that is known without a target.
-func (b *builder) readable(e *Expectation, pos syntax.Pos) error {
-	for _, name := range e.Metrics {
-		if slices.Contains(e.Global, name) {
-			continue
-		}
-		if _, err := b.metric(name).match(e.Focus); err != nil {
-			return errorAt(pos, "found %s at %v, expected a metric that can be read there: %v", name, e.Focus, err)
-		}
-	}
 	return nil
 }
 

@@ -139,7 +139,6 @@ func boundCases() []problemCase {
 		{"many exclusions", many(1001, "exclude \"/Code/%d\";\n"), ""},
 		{"many problems", many(210, "hypothesis h%d { test none > 1; }\n"), "and 10 more problems"},
 		{"second refine", `hypothesis h { test cpu > 1; refine { Code, Process, Code } }`, ""},
-		{"expectation that cannot be read", `expect e { active_threads > 2 at "/Code/x"; }`, ""},
 		{"bad focus of an expectation", `expect e { cpu > 2 at "x"; }`, ""},
 		{"item twice", `hierarchy h { item "x" is { "/Code" }; item "x" is { "/IO" }; }`, ""},
 		{"path of an item", `hierarchy h { item "x" is { "Code" }; }`, ""},
