@@ -68,7 +68,7 @@ func TestMatcherSpeed(t *testing.T) {
 		names[i] = fmt.Sprintf("blink::Document::update%d(int, char const*)", i)
 	}
 	found := 0
-	took := quickest(func() {
+	took := quickest(t, func() {
 		match := Matcher("*update99*", false)
 		for _, n := range names {
 			if match(n) {
