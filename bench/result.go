@@ -10,6 +10,7 @@ type Result struct {
 	ResidueNS         float64  `json:"residue_ns"`          // what is left of that when the counter is switched off and its jump is still in the text
 	WallTimerPairNS   float64  `json:"wall_timer_pair_ns"`  // added by a wall timer: entry and exit
 	CPUTimerPairNS    float64  `json:"cpu_timer_pair_ns"`   // added by a CPU timer
+	CallProbeNS       float64  `json:"call_probe_ns"`       // added by a probe that calls an empty function of the program: all registers are saved
 	EmptyJumpPairNS   float64  `json:"empty_jump_pair_ns"`  // added to the same by a jump away and back with one instruction moved and no probe: the limit of a counter
 	RDTSCPairNS       float64  `json:"rdtsc_pair_ns"`       // two readings of the time-stamp counter: the limit of a wall timer
 	ThreadCPUTimeNS   float64  `json:"thread_cputime_ns"`   // one clock_gettime(CLOCK_THREAD_CPUTIME_ID)

@@ -123,6 +123,9 @@ func (a *activation) holds(c cellVar) bool {
 }
 
 func (a *activation) primitive(p *part, in pcl.Instr) {
+	if in.Op == pcl.OpCall {
+		return // made at the entry only
+	}
 	seg, c := a.t.seg, p.cells[in.Var]
 	switch in.Op {
 	case pcl.OpFlagEnter:

@@ -17,11 +17,12 @@ type prices struct {
 	simple  float64 // a counter or a flag
 	wall    float64 // one reading of the time-stamp counter
 	cpuTime float64 // one reading of the thread's CPU time
+	call    float64 // a call of one of the target's functions, itself not included: all registers are saved
 }
 
 // measurePrices takes about a millisecond.
 func measurePrices(hz float64) prices {
-	p := prices{jump: 1.5, simple: 0.5}
+	p := prices{jump: 1.5, simple: 0.5, call: 115}
 	const n = 2000
 	best := func(f func()) float64 {
 		min := time.Hour
@@ -46,7 +47,7 @@ func measurePrices(hz float64) prices {
 func (p prices) of(plan *pcl.Plan, r *pcl.Request) float64 {
 	ns := p.jump + p.simple*float64(len(r.Guards))
 	for _, in := range r.Code {
-		ns += p.simple
+		ns += p.simple + p.call*float64(calls(in.Expr)+calls(in.Cond))
 		switch in.Op {
 		case pcl.OpTimerEnter, pcl.OpTimerLeave, pcl.OpTimerStart, pcl.OpTimerStop:
 			if plan.Vars[in.Var].Kind == pcl.ProcessTimer {
@@ -57,6 +58,20 @@ func (p prices) of(plan *pcl.Plan, r *pcl.Request) float64 {
 		}
 	}
 	return ns
+}
+
+// calls is how many functions of the target an expression calls.
+func calls(e *pcl.Expr) (n int) {
+	if e == nil {
+		return 0
+	}
+	if e.Op == pcl.ExCall {
+		n = 1
+	}
+	for _, a := range e.Args {
+		n += calls(a)
+	}
+	return n + calls(e.L) + calls(e.R)
 }
 
 // average is the mean price of an execution over the requests of a plan.

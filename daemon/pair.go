@@ -154,7 +154,10 @@ func (p *part) minis(r *pcl.Request) (ms []trampoline.Mini, err error) {
 		ms = append(ms, trampoline.Mini{Op: trampoline.Add, Cell: p.hits, Expr: &trampoline.Expr{Value: 1}})
 	}
 	for _, in := range r.Code {
-		m := trampoline.Mini{Op: p.op(in), Cell: p.cells[in.Var].off, Guards: guards}
+		m := trampoline.Mini{Op: p.op(in), Guards: guards}
+		if in.Op != pcl.OpCall {
+			m.Cell = p.cells[in.Var].off
+		}
 		if m.Expr, err = p.expr(in.Expr); err != nil {
 			return nil, err
 		}
@@ -166,7 +169,7 @@ func (p *part) minis(r *pcl.Request) (ms []trampoline.Mini, err error) {
 	return ms, nil
 }
 
-var plainOps = map[pcl.Op]trampoline.Op{pcl.OpAdd: trampoline.Add, pcl.OpSet: trampoline.Set,
+var plainOps = map[pcl.Op]trampoline.Op{pcl.OpAdd: trampoline.Add, pcl.OpSet: trampoline.Set, pcl.OpCall: trampoline.Do,
 	pcl.OpFlagEnter: trampoline.FlagEnter, pcl.OpFlagLeave: trampoline.FlagLeave}
 var wallOps = map[pcl.Op]trampoline.Op{pcl.OpTimerEnter: trampoline.WallEnter, pcl.OpTimerLeave: trampoline.WallLeave,
 	pcl.OpTimerStart: trampoline.WallStart, pcl.OpTimerStop: trampoline.WallStop}
@@ -191,14 +194,15 @@ func (p *part) op(in pcl.Instr) trampoline.Op {
 var exprOps = map[pcl.ExprOp]trampoline.ExprOp{pcl.ExConst: trampoline.ExConst, pcl.ExArg: trampoline.ExArg, pcl.ExReturn: trampoline.ExReturn, pcl.ExCallee: trampoline.ExCallee,
 	pcl.ExVar: trampoline.ExWord, pcl.ExAdd: trampoline.ExAdd, pcl.ExSub: trampoline.ExSub, pcl.ExMul: trampoline.ExMul, pcl.ExEq: trampoline.ExEq,
 	pcl.ExNe: trampoline.ExNe, pcl.ExLt: trampoline.ExLt, pcl.ExLe: trampoline.ExLe, pcl.ExGt: trampoline.ExGt, pcl.ExGe: trampoline.ExGe,
-	pcl.ExAnd: trampoline.ExAnd, pcl.ExOr: trampoline.ExOr, pcl.ExNeg: trampoline.ExNeg}
+	pcl.ExAnd: trampoline.ExAnd, pcl.ExOr: trampoline.ExOr, pcl.ExNeg: trampoline.ExNeg,
+	pcl.ExDiv: trampoline.ExDiv, pcl.ExAddr: trampoline.ExAddr, pcl.ExCall: trampoline.ExCall}
 
 func (p *part) expr(e *pcl.Expr) (*trampoline.Expr, error) {
 	if e == nil {
 		return nil, nil
 	}
 	out := &trampoline.Expr{Op: exprOps[e.Op], Value: e.Value}
-	if e.Op == pcl.ExVar {
+	if e.Op == pcl.ExVar || e.Op == pcl.ExAddr {
 		out.Value = int64(p.cells[e.Value].off)
 	}
 	var err error
@@ -207,6 +211,13 @@ func (p *part) expr(e *pcl.Expr) (*trampoline.Expr, error) {
 	}
 	if out.R, err = p.expr(e.R); err != nil {
 		return nil, err
+	}
+	for _, a := range e.Args {
+		arg, err := p.expr(a)
+		if err != nil {
+			return nil, err
+		}
+		out.Args = append(out.Args, arg)
 	}
 	if out.Depth() > trampoline.MaxExprDepth {
 		return nil, fmt.Errorf("metric %q: an expression is nested more than %d deep: split it", p.plan.Pair.Metric, trampoline.MaxExprDepth)

@@ -30,10 +30,12 @@ type segment struct {
 // A codeSpace hands out the memory of one island.
 type codeSpace struct {
 	trampoline.Island
-	mem     []byte // the daemon's mapping of it
-	gate    uint64 // address of the word that is 0 in forked children; 0 where the kernel has no such memory
-	slow    uint64 // address of the stub that finds thread blocks
-	slowEnd uint64
+	mem     []byte   // the daemon's mapping of it
+	gate    uint64   // address of the word that is 0 in forked children; 0 where the kernel has no such memory
+	slow    uint64   // address of the stub that finds thread blocks
+	call    uint64   // address of the stub that calls functions of the target; 0 if it cannot
+	back    uint64   // where it is returned to
+	stubEnd uint64   // where the stubs end
 	next    uint64   // offset of the first byte that was never used
 	stubs   []uint64 // addresses of the stubs of punned sites, which lie anywhere behind it, in order
 }
@@ -180,9 +182,28 @@ func (s *segment) openIsland(i trampoline.Island, mem []byte, gated bool) error 
 		return err
 	}
 	copy(s.code(sp, sp.slow, len(stub)), stub)
-	sp.slowEnd = sp.slow + uint64(len(stub))
-	sp.next = roundUp64(sp.slowEnd-i.Addr, 64)
+	sp.stubEnd = sp.slow + uint64(len(stub))
+	if err := s.addCallStub(sp); err != nil {
+		return err
+	}
+	sp.next = roundUp64(sp.stubEnd-i.Addr, 64)
 	s.spaces = append(s.spaces, sp)
+	return nil
+}
+
+// addCallStub puts the stub for calls of the target's functions behind the other one.
+func (s *segment) addCallStub(sp *codeSpace) error {
+	size, ok := process.VectorSize(trampoline.CallMask)
+	if !ok {
+		return nil
+	}
+	at := roundUp64(sp.stubEnd, 64)
+	stub, back, err := trampoline.CallStub(trampoline.VectorState{Mask: trampoline.CallMask, Size: size}, at)
+	if err != nil {
+		return err
+	}
+	copy(s.code(sp, at, len(stub)), stub)
+	sp.call, sp.back, sp.stubEnd = at, at+uint64(back), at+uint64(len(stub))
 	return nil
 }
 

@@ -100,7 +100,7 @@ func (s *site) generate() (*trampoline.Base, room, error) {
 		}
 	}
 	env := seg.env
-	env.SlowAddr, env.GateAddr = sp.slow, sp.gate
+	env.SlowAddr, env.CallAddr, env.GateAddr = sp.slow, sp.call, sp.gate
 	at := s.likelyRoom(sp)
 	base, err := trampoline.Generate(&env, s.Site, groups, at)
 	if err != nil {

@@ -101,10 +101,13 @@ func (p *Plan) instr(in Instr) string {
 	case OpSet:
 		return s + name + " = " + p.expr(in.Expr)
 	}
+	if in.Op == OpCall {
+		return s + p.expr(in.Expr)
+	}
 	return s + opVerbs[in.Op] + " " + name
 }
 
-var exprOps = map[ExprOp]string{ExAdd: "+", ExSub: "-", ExMul: "*", ExEq: "==", ExNe: "!=", ExLt: "<", ExLe: "<=", ExGt: ">",
+var exprOps = map[ExprOp]string{ExAdd: "+", ExSub: "-", ExMul: "*", ExDiv: "/", ExEq: "==", ExNe: "!=", ExLt: "<", ExLe: "<=", ExGt: ">",
 	ExGe: ">=", ExAnd: "&&", ExOr: "||"}
 
 func (p *Plan) expr(e *Expr) string {
@@ -121,8 +124,20 @@ func (p *Plan) expr(e *Expr) string {
 		return p.varName(int(e.Value))
 	case ExNeg:
 		return "-" + p.operand(e.L)
+	case ExAddr:
+		return "&" + p.varName(int(e.Value))
+	case ExCall:
+		return p.call(e)
 	}
 	return p.operand(e.L) + " " + exprOps[e.Op] + " " + p.operand(e.R)
+}
+
+func (p *Plan) call(e *Expr) string {
+	var args []string
+	for _, a := range e.Args {
+		args = append(args, p.expr(a))
+	}
+	return fmt.Sprintf("call %d(%s)", e.Value, strings.Join(args, ", "))
 }
 
 func (p *Plan) operand(e *Expr) string {

@@ -117,6 +117,10 @@ func runPlan(p *Plan, events []event) int64 {
 }
 
 func runInstr(in Instr, cells []cell, e event) {
+	if in.Op == OpCall {
+		value1(in.Expr, cells, e)
+		return
+	}
 	c := &cells[in.Var]
 	switch in.Op {
 	case OpAdd:
@@ -162,8 +166,37 @@ func value1(x *Expr, cells []cell, e event) int64 {
 		return cells[x.Value].value
 	case ExNeg:
 		return -value1(x.L, cells, e)
+	case ExCall:
+		return call1(x, cells, e)
 	}
 	return fold(x.Op, value1(x.L, cells, e), value1(x.R, cells, e))
+}
+
+// call1 calls weigh or bump. Arguments are evaluated from the last to the first.
+func call1(x *Expr, cells []cell, e event) int64 {
+	args := make([]int64, len(x.Args))
+	for i := len(args) - 1; i >= 0; i-- {
+		if x.Args[i].Op != ExAddr {
+			args[i] = value1(x.Args[i], cells, e)
+		}
+	}
+	if FuncID(x.Value) == bump {
+		return bumped(&cells[x.Args[0].Value], args)
+	}
+	return weighed(args)
+}
+
+func bumped(c *cell, args []int64) int64 {
+	c.value += args[1]
+	return c.value
+}
+
+func weighed(args []int64) int64 {
+	sum := int64(7)
+	for i, a := range args {
+		sum += a << i
+	}
+	return sum
 }
 
 // A twin runs the text of a metric directly.
@@ -338,6 +371,8 @@ func (t *twin) exec(e *syntax.Expr) {
 	switch {
 	case e.Kind == syntax.PostInc:
 		t.cells[e.X.Text].value++
+	case e.Kind == syntax.Call && (e.Text == "bump" || e.Text == "weigh"):
+		t.call(e)
 	case e.Kind == syntax.Call:
 		c := t.cells[e.Args[0].Text]
 		if strings.HasPrefix(e.Text, "start") {
@@ -380,6 +415,9 @@ func (t *twin) eval(e *syntax.Expr) any {
 	case syntax.Ident:
 		return t.name(e.Text)
 	case syntax.Call:
+		if e.Text == "bump" || e.Text == "weigh" {
+			return t.call(e)
+		}
 		return funcSet(t.env.Named(e.Args[0].Text))
 	case syntax.Index:
 		if e.X.Text == "$arg" {
@@ -399,6 +437,19 @@ func (t *twin) eval(e *syntax.Expr) any {
 		return fold(operatorOf[e.Text], x.(int64), y.(int64))
 	}
 	panic(fmt.Sprintf("the twin does not know %s", e))
+}
+
+func (t *twin) call(e *syntax.Expr) int64 {
+	args := make([]int64, len(e.Args))
+	for i := len(args) - 1; i >= 0; i-- {
+		if e.Args[i].Kind != syntax.AddrOf {
+			args[i] = t.eval(e.Args[i]).(int64)
+		}
+	}
+	if e.Text == "bump" {
+		return bumped(t.cells[e.Args[0].X.Text], args)
+	}
+	return weighed(args)
 }
 
 // funcSet is a set of functions without repeated ones.
@@ -517,6 +568,13 @@ metric mixed { name "mixed"; ` + head + ` counter n; counter last; constraint od
 			if (f.name != "main") append postInsn f.calls constrained (* mixed -= 2; *)
 		}
 		append preInsn $function("leaf").entry constrained (* mixed++; n = -n; *)
+	} }
+metric calling { name "calling"; ` + head + ` counter n; constraint odd;
+	base is counter {
+		foreach f in $procedures {
+			append preInsn f.entry constrained (* bump(&n, weigh($arg[0], $arg[2] / ($arg[1] - 4), -3)); calling += bump(&n, 1) / 2 - n; *)
+			prepend preInsn f.return (* if (weigh($return) > 20) calling++; weigh(); *)
+		}
 	} }
 metric crossed { name "crossed"; ` + head + ` constraint procedureInclusive;
 	base is wallTimer { foreach f in some { append preInsn f.return constrained (* startWallTimer(crossed); *)

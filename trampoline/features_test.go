@@ -382,7 +382,7 @@ func (s *scene) someOff(plain registers) error {
 // counts runs the patched function and compares with the twin.
 func (s *scene) counts(plain registers, when string) error {
 	after, got := s.f.r.run(s.f.t, wrapAt, s.regs, s.text, s.data, s.stubs...)
-	m := &model{mem: bytes.Clone(block(s.data, s.slot)), sums: map[int32]bool{}, regs: s.regs}
+	m := &model{mem: bytes.Clone(block(s.data, s.slot)), at: blockAt(s.slot), sums: map[int32]bool{}, regs: s.regs}
 	touched, same := false, true
 	s.p.execute(s.regs, func(pt Point, c *machine) {
 		site, _ := s.plan.SiteOf(pt)

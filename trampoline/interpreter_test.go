@@ -11,6 +11,7 @@ import (
 // are not known; a timer's start and sum are only known to be zero or not.
 type model struct {
 	mem      []byte
+	at       uint64 // its address
 	regs     registers
 	ret      uint64
 	sp       uint64
@@ -94,9 +95,12 @@ func (m *model) mini(p *Mini) {
 	active := m.word(p.Cell)
 	switch p.Op {
 	case Add:
-		m.set(p.Cell, active+m.eval(p.Expr))
+		value := m.eval(p.Expr) // a call in it may change the word
+		m.set(p.Cell, m.word(p.Cell)+value)
 	case Set:
 		m.set(p.Cell, m.eval(p.Expr))
+	case Do:
+		m.eval(p.Expr)
 	case FlagEnter:
 		if active <= m.sp {
 			m.set(p.Cell, m.sp)
@@ -154,6 +158,10 @@ func (m *model) eval(e *Expr) uint64 {
 		return m.regs[argRegs[e.Value]]
 	case ExNeg:
 		return -m.eval(e.L)
+	case ExAddr:
+		return m.at + uint64(e.Value)
+	case ExCall:
+		return m.call(e)
 	}
 	l, r := m.eval(e.L), m.eval(e.R)
 	yes := map[ExprOp]bool{ExEq: l == r, ExNe: l != r, ExLt: int64(l) < int64(r), ExLe: int64(l) <= int64(r), ExGt: int64(l) > int64(r),
@@ -165,11 +173,41 @@ func (m *model) eval(e *Expr) uint64 {
 		return l - r
 	case ExMul:
 		return l * r
+	case ExDiv:
+		return quotient(int64(l), int64(r))
 	}
 	if yes[e.Op] {
 		return 1
 	}
 	return 0
+}
+
+func quotient(l, r int64) uint64 {
+	switch r {
+	case 0:
+		return 0
+	case -1:
+		return uint64(-l)
+	}
+	return uint64(l / r)
+}
+
+// call does what the callees of the runner's text do. Arguments are evaluated from the last to the first.
+func (m *model) call(e *Expr) uint64 {
+	args := make([]uint64, len(e.Args))
+	for i := len(args) - 1; i >= 0; i-- {
+		args[i] = m.eval(e.Args[i])
+	}
+	if e.Value == storeAt {
+		cell := int32(args[0] - m.at)
+		m.set(cell, m.word(cell)+args[1])
+		return m.word(cell)
+	}
+	sum := uint64(7)
+	for i, a := range args {
+		sum += a << i
+	}
+	return sum
 }
 
 // compare holds a block against the model.

@@ -55,6 +55,8 @@ func (g *generator) primitive(m *Mini, skip x86.Label) error {
 	switch m.Op {
 	case Add, Set:
 		return g.assign(m)
+	case Do:
+		return g.eval(m.Expr)
 	case FlagEnter:
 		g.stackPointer(x86.RAX)
 		g.CmpMR(x86.RCX, m.Cell, x86.RAX)
@@ -190,10 +192,15 @@ func (g *generator) eval(e *Expr) error {
 	if e.Depth() > MaxExprDepth {
 		return fmt.Errorf("an expression is nested more than %d deep", MaxExprDepth)
 	}
-	if e.Op <= ExWord {
+	switch {
+	case e.Op <= ExWord:
 		return g.leaf(e)
-	}
-	if e.Op == ExNeg {
+	case e.Op == ExAddr:
+		g.Lea(x86.RAX, x86.RCX, int32(e.Value))
+		return nil
+	case e.Op == ExCall:
+		return g.callTarget(e)
+	case e.Op == ExNeg:
 		err := g.eval(e.L)
 		g.NegR(x86.RAX)
 		return err
@@ -267,6 +274,8 @@ func (g *generator) operator(op ExprOp) {
 		g.ImulRR(x86.RAX, x86.RDX)
 	case ExAnd, ExOr:
 		g.logical(op)
+	case ExDiv:
+		g.divide()
 	default:
 		g.CmpRR(x86.RAX, x86.RDX)
 		g.Setcc(compare[op], x86.RAX)

@@ -132,7 +132,7 @@ func (m *Mini) bound() int {
 	switch {
 	case m.Cond != nil || m.Op.CPU() || m.Expr != nil && (m.Expr.Op != ExConst || m.Expr.Value != int64(int32(m.Expr.Value))):
 		return 1 << 10
-	case m.Op >= WallEnter:
+	case m.Op.timer():
 		return aTimer + aGuard*len(m.Guards)
 	}
 	return 2*anAssignment + aGuard*len(m.Guards)

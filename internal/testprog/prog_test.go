@@ -122,6 +122,20 @@ func TestLoopsAreLeftInEveryWay(t *testing.T) {
 	}
 }
 
+func TestCalledCountsAreExact(t *testing.T) {
+	t.Parallel()
+	p := StartTarget(t, build(t, "called.c"), "2", "1000")
+	p.Say(t, "go")
+	p.Expect(t, "DONE", 20*time.Second)
+	p.Stop(t)
+	got := p.Counts()
+	for name, want := range map[string]uint64{"messages": 2000, "mixed": 2000, "hops": 2000, "jumps": 2000, "nested": 4000} {
+		if got[name] != want {
+			t.Errorf("%s: %d, want %d", name, got[name], want)
+		}
+	}
+}
+
 func TestThrowCountsAreExact(t *testing.T) {
 	t.Parallel()
 	p := StartTarget(t, build(t, "throw.cc"), "3000")
