@@ -221,7 +221,9 @@ func (c *codeChecker) call(e *syntax.Expr) {
 	}
 	if needs, ok := notYet[e.Text]; ok {
 		c.note(e.Pos, e.Text, needs)
-		c.args(e)
+		for _, a := range e.Args {
+			c.expr(a)
+		}
 		return
 	}
 	if strings.HasPrefix(e.Text, "$") {

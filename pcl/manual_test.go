@@ -48,8 +48,9 @@ func TestManualExamples(t *testing.T) {
 	_, fences := manual(t)
 	env := newTarget()
 	env.modules = append(env.modules, "shop.c")
-	env.funcs = append(env.funcs, fakeFunc{60, "shop.c", []string{"take"}, nil}, fakeFunc{61, "shop.c", []string{"sell"}, []FuncID{60}},
-		fakeFunc{62, "shop.c", []string{"audit"}, []FuncID{60}}, fakeFunc{63, "libc.so.6", []string{"read"}, nil}, fakeFunc{64, "libc.so.6", []string{"malloc"}, nil})
+	env.funcs = append(env.funcs, fakeFunc{70, "shop.c", []string{"take"}, nil}, fakeFunc{71, "shop.c", []string{"sell"}, []FuncID{70}},
+		fakeFunc{72, "shop.c", []string{"audit"}, []FuncID{70}}, fakeFunc{63, "libc.so.6", []string{"read"}, nil}, fakeFunc{64, "libc.so.6", []string{"malloc"}, nil},
+		fakeFunc{65, "shop.c", []string{"price"}, nil})
 	var above []string
 	examples, metrics, requests := 0, 0, 0
 	for _, f := range fences {

@@ -132,7 +132,7 @@ func (w *writer) known() string {
 	if len(w.loops) > 0 && w.n(2) == 0 {
 		return fmt.Sprintf("%s.name %s %q", w.one(w.loops...), w.one("==", "!="), w.one("work", "leaf", "main", "write"))
 	}
-	return fmt.Sprintf("%d %s %d", w.n(3), w.one("<", "<=", ">", ">=", "==", "!=", "&&", "||", "+", "-", "*"), w.n(3))
+	return fmt.Sprintf("%d %s %d", w.n(3), w.one("<", "<=", ">", ">=", "==", "!=", "&&", "||", "+", "-", "*", "/"), w.n(3))
 }
 
 func (w *writer) insertion() {
@@ -173,6 +173,8 @@ func (w *writer) code() {
 		w.add("%s = %s; ", w.own, w.one("0", "1", "1", "7"))
 	case k == 5:
 		w.add("%s++; ", v)
+	case k == 6 && w.n(3) == 0:
+		w.add("%s; ", w.call(2))
 	default:
 		w.add("%s %s %s; ", v, w.one("=", "+=", "+=", "-="), w.expression(4))
 	}
@@ -185,8 +187,22 @@ func (w *writer) expression(depth int) string {
 		return w.leaf()
 	case k == 2:
 		return "-(" + w.expression(depth-1) + ")"
+	case k == 3 && w.n(3) == 0:
+		return w.call(depth)
 	}
-	return fmt.Sprintf("(%s %s %s)", w.expression(depth-1), w.one("+", "-", "*", "==", "!=", "<", "<=", ">", ">=", "&&", "||"), w.expression(depth-1))
+	return fmt.Sprintf("(%s %s %s)", w.expression(depth-1), w.one("+", "-", "*", "/", "==", "!=", "<", "<=", ">", ">=", "&&", "||"), w.expression(depth-1))
+}
+
+// call is a call of one of the target's functions; it may change a counter.
+func (w *writer) call(depth int) string {
+	if !w.flag && w.n(2) == 0 {
+		return fmt.Sprintf("bump(&%s, %s)", w.one(w.vars...), w.expression(depth-1))
+	}
+	args := make([]string, w.n(4))
+	for i := range args {
+		args[i] = w.expression(depth - 1)
+	}
+	return "weigh(" + strings.Join(args, ", ") + ")"
 }
 
 func (w *writer) leaf() string {
