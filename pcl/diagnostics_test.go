@@ -293,6 +293,13 @@ func complete(t *testing.T, d diagnostic) {
 	}
 }
 
+// TestDefaultHasNoWarnings: what comes with the program is an example to others.
+func TestDefaultHasNoWarnings(t *testing.T) {
+	for _, p := range load(t).Warnings() {
+		t.Errorf("%s", p.Detail())
+	}
+}
+
 // proportion: at least a third of all cases of the language are negative.
 func proportion(t *testing.T, negative int) {
 	t.Helper()

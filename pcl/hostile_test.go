@@ -79,6 +79,8 @@ var hostileShapes = []hostileShape{
 	{"exclusions", "", "exclude regex \"/Code/x#(a|b){500}\";\n", ""},
 	{"one pattern", "exclude regex \"/Code/", "(a|b)*", "\";"},
 	{"lists of one", "", "resourceList l# is procedure { items { regex \"x{999}\" } }\n", ""},
+	{"lists that nothing uses", "", "resourceList l# is int { items { 1 } }\n", ""},
+	{"nested loops", headOnly + "base is counter {" + strings.Repeat(" foreach f in $procedures", 190) + " {", " append preInsn f.entry (* m++; *)", "} } }"},
 	{"traces", "", "trace t# { at $function(\"x\").entry; record { $arg[0] }; }\n", ""},
 }
 
@@ -188,6 +190,9 @@ func beHostile(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	_ = lib.Doc()
+	if n := len(lib.Warnings()); n > maxProblems+1 {
+		t.Errorf("%d warnings", n)
+	}
 	load, last := cpuTime(t)-began, "no problem"
 	for _, p := range problems {
 		if len(p.Detail()) > 4*maxMessage {
