@@ -44,7 +44,7 @@ func ParseHierarchy(name string) (Hierarchy, error) {
 			return Hierarchy(h), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown hierarchy %s; expected %s", quote(name), hierarchyList())
+	return 0, fmt.Errorf("found the hierarchy %s, expected %s", quote(name), hierarchyList())
 }
 
 // MarshalText writes the name.

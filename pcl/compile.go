@@ -190,7 +190,7 @@ func (c *compiler) compileBody(b *body) error {
 func (c *compiler) step(pos syntax.Pos, n int) error {
 	c.steps += n
 	if c.steps > maxSteps {
-		return errorAt(pos, "metric %s at %v: more than %d steps to compile; loop over fewer functions", c.m.Name, c.focus, maxSteps)
+		return errorAt(pos, "metric %s at %v: found more than %d steps to compile, expected less; loop over fewer functions", c.m.Name, c.focus, maxSteps)
 	}
 	return nil
 }

@@ -144,8 +144,12 @@ func (c *compiler) listValue(l *list) value {
 	for _, it := range l.items {
 		switch l.kind {
 		case "module":
+			match := func(m string) bool { return m == it.Text }
+			if it.Pattern != "" {
+				match = Matcher(it.Text, it.Pattern == "regex")
+			}
 			for _, m := range c.allModules() {
-				if m == it.Text || it.Pattern != "" && MatchName(it.Text, it.Pattern == "regex", m) {
+				if match(m) {
 					v.items = append(v.items, value{typ: tModule, s: m})
 				}
 			}
