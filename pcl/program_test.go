@@ -3,6 +3,7 @@ package pcl
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -251,8 +252,9 @@ func TestPrograms(t *testing.T) {
 				continue
 			}
 			events := walk(env, rand.New(rand.NewPCG(seed, uint64(i))))
-			got, want := runPlan(plan, events), runText(lib, env, lib.byName[name], focus, events)
-			if got != want {
+			got, values := runPlan(plan, events)
+			want, wanted := runText(lib, env, lib.byName[name], focus, events)
+			if got != want || !slices.Equal(values, wanted) {
 				t.Fatalf("seed %d, %s at %v: the plan counts %d, the text %d\n%v\n%s", seed, name, focus, got, want, plan, w.sb.String())
 			}
 			compared++
