@@ -210,7 +210,7 @@ func problemCases() []problemCase {
 		{"two foci", `hypothesis h { test cpu@"/" + cpu > 1; }`, "expected one of them in one test"},
 		{"two foci again", `hypothesis h { test cpu + cpu@"/" > 1; }`, "expected one of them in one test"},
 		{"refine", `hypothesis h { test active_threads > 1; refine { Code } }`, "its metric active_threads has no constraint there"},
-		{"refine what", `hypothesis h { test cpu > 1; refine { Coed } }`, `found the hierarchy "Coed", expected one of Code`},
+		{"refine what", `hypothesis h { test cpu > 1; refine { Coed } }`, `found the unknown hierarchy "Coed", expected one of Code`},
 		{"suppress", `hypothesis h { test cpu > 1; suppress { "libc" } }`, "found a bad path"},
 		{"expand", `hypothesis h { test cpu > 1; expand whyAndWere; }`, `(did you mean "whyAndWhere"?)`},
 		{"label", `hypothesis h { test cpu > 1; label "{procent} of {function}"; }`, `(did you mean "percent"?)`},

@@ -5,7 +5,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,6 +25,7 @@ func TestManual(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir, commands := t.TempDir(), 0
+	t.Cleanup(func() { endProgramsOf(t, dir) })
 	m := manualShell{t: t, dir: dir, bin: manualCulprit(t)}
 	for _, f := range regexp.MustCompile("(?ms)^```([a-z-]+)(?: ([a-z.]+))?\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
 		if f[2] != "" {
@@ -81,11 +84,30 @@ func (m manualShell) command(command, want string) {
 	if !timer.Stop() {
 		m.t.Errorf("$ %s\nit did not end", command)
 	}
+	endProgramsOf(m.t, m.dir)
 	got := string(out)
 	if !shows(want).MatchString(got) {
 		m.t.Errorf("$ %s (%v)\n%s\nthe manual shows:\n%s", command, err, got, want)
 	}
 	m.t.Logf("%.1f s: $ %s", time.Since(began).Seconds(), command)
+}
+
+// endProgramsOf kills what was started out of a directory: programs that "culprit run" has started go on when it ends.
+func endProgramsOf(t *testing.T, dir string) {
+	t.Helper()
+	links, err := filepath.Glob("/proc/[0-9]*/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, link := range links {
+		exe, err := os.Readlink(link)
+		if err != nil || !strings.HasPrefix(exe, dir+"/") {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(link))); err == nil {
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
 }
 
 // shows is what output must match.
