@@ -16,6 +16,7 @@ type model struct {
 	sp       uint64
 	finalRDI uint64
 	sums     map[int32]bool // timers that were stopped: their sum may be anything
+	did      map[string]int // how often what was evaluated, if not nil
 }
 
 func (m *model) word(cell int32) uint64       { return binary.LittleEndian.Uint64(m.mem[cell:]) }
@@ -152,6 +153,8 @@ func (m *model) eval(e *Expr) uint64 {
 		return m.ret
 	case ExArg:
 		return m.regs[argRegs[e.Value]]
+	case ExNarrow, ExSP, ExStack, ExLoad, ExMatch:
+		return m.memory(e)
 	case ExNeg:
 		return -m.eval(e.L)
 	}

@@ -193,6 +193,9 @@ func (g *generator) eval(e *Expr) error {
 	if e.Op <= ExWord {
 		return g.leaf(e)
 	}
+	if e.ofMemory() {
+		return g.memory(e)
+	}
 	if e.Op == ExNeg {
 		err := g.eval(e.L)
 		g.NegR(x86.RAX)

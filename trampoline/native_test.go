@@ -400,12 +400,17 @@ func randomExpr(rng *rand.Rand, k PointKind, depth int) *Expr {
 			return &Expr{Op: ExArg, Value: rng.Int64N(6)}
 		case k.IsExit() && rng.IntN(2) == 0:
 			return &Expr{Op: ExReturn}
+		case rng.IntN(5) == 0:
+			return stackLeaf(rng)
 		case rng.IntN(2) == 0:
 			return &Expr{Op: ExWord, Value: int64(wordCell(rng.IntN(8)))}
 		case rng.IntN(2) == 0:
 			return &Expr{Op: ExConst, Value: rng.Int64N(5)}
 		}
 		return &Expr{Op: ExConst, Value: int64(rng.Uint64())}
+	}
+	if rng.IntN(4) == 0 {
+		return memoryExpr(rng, k, depth)
 	}
 	e := &Expr{Op: ExAdd + ExprOp(rng.IntN(int(ExNeg-ExAdd)+1)), L: randomExpr(rng, k, depth-1)}
 	if e.Op != ExNeg {
@@ -473,10 +478,7 @@ func oneCase(t testing.TB, r *runner, rng *rand.Rand, did *tally) error {
 	groups := makeGroups(rng, plan, s.points)
 	var regs registers
 	for i := range regs {
-		regs[i] = rng.Uint64()
-		if rng.IntN(3) == 0 {
-			regs[i] = uint64(rng.IntN(4)) | uint64(rng.IntN(2))<<40
-		}
+		regs[i] = randomRegister(rng)
 	}
 	data := make([]byte, dataSize)
 	if rng.IntN(4) > 0 { // otherwise the block is claimed on the way
@@ -496,6 +498,17 @@ func oneCase(t testing.TB, r *runner, rng *rand.Rand, did *tally) error {
 		return fmt.Errorf("%w\ncode % x\ngroups %+v", err, s.code, groups)
 	}
 	return shut(t, r, s, text, regs, data, plain, bases, at, stubs)
+}
+
+// randomRegister is any number, a small one, or an address.
+func randomRegister(rng *rand.Rand) uint64 {
+	switch rng.IntN(6) {
+	case 0, 1:
+		return uint64(rng.IntN(4)) | uint64(rng.IntN(2))<<40
+	case 2:
+		return someAddress(rng)
+	}
+	return rng.Uint64()
 }
 
 // gateWord is what stands at gateAt in a process, or in a forked child of it.
