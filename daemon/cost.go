@@ -17,6 +17,7 @@ type prices struct {
 	simple  float64 // a counter or a flag
 	wall    float64 // one reading of the time-stamp counter
 	cpuTime float64 // one reading of the thread's CPU time
+	load    float64 // one reading of memory behind a pointer
 }
 
 // measurePrices takes about a millisecond.
@@ -39,6 +40,7 @@ func measurePrices(hz float64) prices {
 	p.wall = best(func() { tsc() }) + 1
 	var ts unix.Timespec
 	p.cpuTime = best(func() { unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts) }) + 5
+	p.load = best(func() { readSelf() }) + best(func() { unix.Gettid() })
 	return p
 }
 
@@ -46,7 +48,7 @@ func measurePrices(hz float64) prices {
 func (p prices) of(plan *pcl.Plan, r *pcl.Request) float64 {
 	ns := p.jump + p.simple*float64(len(r.Guards))
 	for _, in := range r.Code {
-		ns += p.simple
+		ns += p.simple + p.load*float64(reads(in.Expr)+reads(in.Cond))
 		switch in.Op {
 		case pcl.OpTimerEnter, pcl.OpTimerLeave, pcl.OpTimerStart, pcl.OpTimerStop:
 			if plan.Vars[in.Var].Kind == pcl.ProcessTimer {

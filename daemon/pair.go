@@ -35,6 +35,7 @@ type part struct {
 	lastK float64           // for kernel metrics: the last value
 	on    bool
 	gone  bool // switched off, to be taken out
+	asks  bool // its probes make system calls
 }
 
 // A cellVar is a variable of a plan in the thread blocks.
@@ -191,13 +192,14 @@ func (p *part) op(in pcl.Instr) trampoline.Op {
 var exprOps = map[pcl.ExprOp]trampoline.ExprOp{pcl.ExConst: trampoline.ExConst, pcl.ExArg: trampoline.ExArg, pcl.ExReturn: trampoline.ExReturn, pcl.ExCallee: trampoline.ExCallee,
 	pcl.ExVar: trampoline.ExWord, pcl.ExAdd: trampoline.ExAdd, pcl.ExSub: trampoline.ExSub, pcl.ExMul: trampoline.ExMul, pcl.ExEq: trampoline.ExEq,
 	pcl.ExNe: trampoline.ExNe, pcl.ExLt: trampoline.ExLt, pcl.ExLe: trampoline.ExLe, pcl.ExGt: trampoline.ExGt, pcl.ExGe: trampoline.ExGe,
-	pcl.ExAnd: trampoline.ExAnd, pcl.ExOr: trampoline.ExOr, pcl.ExNeg: trampoline.ExNeg}
+	pcl.ExAnd: trampoline.ExAnd, pcl.ExOr: trampoline.ExOr, pcl.ExNeg: trampoline.ExNeg,
+	pcl.ExNarrow: trampoline.ExNarrow, pcl.ExSP: trampoline.ExSP, pcl.ExStack: trampoline.ExStack, pcl.ExLoad: trampoline.ExLoad, pcl.ExMatch: trampoline.ExMatch}
 
 func (p *part) expr(e *pcl.Expr) (*trampoline.Expr, error) {
 	if e == nil {
 		return nil, nil
 	}
-	out := &trampoline.Expr{Op: exprOps[e.Op], Value: e.Value}
+	out := &trampoline.Expr{Op: exprOps[e.Op], Value: e.Value, Size: e.Size, Signed: e.Signed, Text: e.Text}
 	if e.Op == pcl.ExVar {
 		out.Value = int64(p.cells[e.Value].off)
 	}

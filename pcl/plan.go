@@ -121,12 +121,33 @@ func (p *Plan) expr(e *Expr) string {
 		return p.varName(int(e.Value))
 	case ExNeg:
 		return "-" + p.operand(e.L)
+	case ExNarrow, ExSP, ExStack, ExLoad, ExMatch:
+		return p.memory(e)
 	}
 	return p.operand(e.L) + " " + exprOps[e.Op] + " " + p.operand(e.R)
 }
 
+// memory writes "int32(x)", "uint64[x+8]" (or "stack" in front of it where it is certainly there), and `[x+8] == "text\x00"`.
+func (p *Plan) memory(e *Expr) string {
+	number := fmt.Sprintf("int%d", 8*int(e.Size))
+	if !e.Signed {
+		number = "u" + number
+	}
+	switch e.Op {
+	case ExNarrow:
+		return number + "(" + p.expr(e.L) + ")"
+	case ExSP:
+		return "$sp"
+	case ExStack:
+		return fmt.Sprintf("stack %s[$sp%+d]", number, e.Value)
+	case ExLoad:
+		return fmt.Sprintf("%s[%s%+d]", number, p.operand(e.L), e.Value)
+	}
+	return fmt.Sprintf("[%s%+d] == %q", p.operand(e.L), e.Value, e.Text)
+}
+
 func (p *Plan) operand(e *Expr) string {
-	if e.L != nil {
+	if e.L != nil && e.Op != ExNarrow && e.Op != ExLoad {
 		return "(" + p.expr(e) + ")"
 	}
 	return p.expr(e)
