@@ -74,10 +74,13 @@ func (t *target) allowed(plan *pcl.Plan) error {
 // selfRead is whether the system call works by which probes read memory.
 var selfRead = sync.OnceValue(readSelf)
 
+// selfReadFrom does not move, as what is on a stack may.
+var selfReadFrom [8]byte
+
 // readSelf makes the call of one probe.
 func readSelf() error {
-	from, to := [8]byte{1}, [8]byte{}
-	_, err := unix.ProcessVMReadv(os.Getpid(), []unix.Iovec{{Base: &to[0], Len: 8}}, []unix.RemoteIovec{{Base: uintptr(unsafe.Pointer(&from[0])), Len: 8}}, 0)
+	var to [8]byte
+	_, err := unix.ProcessVMReadv(os.Getpid(), []unix.Iovec{{Base: &to[0], Len: 8}}, []unix.RemoteIovec{{Base: uintptr(unsafe.Pointer(&selfReadFrom[0])), Len: 8}}, 0)
 	return err
 }
 

@@ -104,6 +104,7 @@ var argumentCases = []struct{ fn, path, want string }{
 	{"values", "t.a", "t is struct two, passed by value in registers"},
 	{"values", "t", "t is struct two, which is no whole number"},
 	{"values", "b.name text", "sp text+32/16"},
+	{"values", "8", "sp uint64[24]"},
 	{"values", "0", "t is struct two"},
 	{"result", "n", "r1 int32"},
 	{"result", "c->fd", "r2 int32[0]"},

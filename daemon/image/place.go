@@ -72,8 +72,11 @@ func (o *Object) Argument(f *Function, path ArgPath) (p ArgPlace, err error) {
 			return p, err
 		}
 	}
-	if path.Text {
+	switch {
+	case path.Text:
 		return w.text()
+	case path.Name == "" && len(path.Fields) == 0 && arg.stack != 0 && !w.t.loadable():
+		return w.word(path.Index), nil
 	}
 	return w.number()
 }
@@ -179,6 +182,11 @@ func (w *walk) number() (ArgPlace, error) {
 		return w.place, err
 	}
 	return w.place, w.load()
+}
+
+// word is 8 bytes of a structure that lies on the stack.
+func (w *walk) word(index int) ArgPlace {
+	return ArgPlace{Register: -1, Loads: []ArgLoad{{Offset: int64(index-argRegisters)*8 + 8, Size: 8}}}
 }
 
 // text ends at characters: char *, or char [].
