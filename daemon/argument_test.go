@@ -227,3 +227,41 @@ func TestArgumentsUnderFilter(t *testing.T) {
 	detachClean(t, d, p.PID)
 	p.Stop(t)
 }
+
+// TestLateFilter: probes that make system calls are gone soon after a program has put itself under a filter; others stay.
+func TestLateFilter(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/seccomp.c"), "kill", "late")
+	d := attachWith(t, argMetrics([]argCount{{"printf", `if ($arg[0] != "no text") m++`, ""}, {"poll", "m += $arg[1]", ""}}), p.PID)
+	var s sums
+	asking, silent := key(t, "m0", "/"), key(t, "m1", "/")
+	d.mustEnable(t, &s, asking, silent)
+	grows := func(k grid.PairKey, within time.Duration) bool {
+		begun := s.of(k)
+		for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+			if s.of(k) > begun {
+				return true
+			}
+		}
+		return false
+	}
+	if !grows(asking, 10*time.Second) || !grows(silent, 10*time.Second) {
+		t.Error("nothing is counted before there is a filter")
+	}
+	p.Say(t, "go")
+	stopped := time.Now()
+	for grows(asking, time.Second) && time.Since(stopped) < 20*time.Second {
+	}
+	if grows(asking, time.Second) {
+		t.Error("memory is still read through the kernel under a filter")
+	}
+	if !grows(silent, 10*time.Second) {
+		t.Error("what makes no system calls is no longer counted")
+	}
+	t.Logf("gone within %v", time.Since(stopped)-2*time.Second)
+	if r := d.Enable([]grid.PairKey{key(t, "m0", "/Process/"+d.targets[0].name)}, &s); !errors.As(r[0].Err, new(grid.ErrUnsupported)) {
+		t.Errorf("enabled under a late filter: %v", r[0].Err)
+	}
+	d.Disable([]grid.PairKey{asking, silent})
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}

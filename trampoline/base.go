@@ -13,6 +13,7 @@ type Env struct {
 	ClaimsAddr uint64 // of the bytes that say which slots were claimed
 	SlowAddr   uint64 // of the island's stub that finds a thread block when the first look fails
 	GateAddr   uint64 // of a word, GateOpen, that is 0 in children that the process has forked; 0 = there is none
+	PID        int    // of the process, as it sees itself; 0 = not known
 }
 
 // hashFactor spreads thread pointers over slots: 2^32 / golden ratio. The product is taken modulo 2^32 and its highest bits

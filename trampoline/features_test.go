@@ -232,7 +232,7 @@ func (s *scene) patch() error {
 
 func (s *scene) place(site *Site, list [][]Group) error {
 	at := textAt + uint64(len(s.text)+63)&^63
-	b, err := Generate(nativeEnv(), site, list, at)
+	b, err := Generate(s.f.r.env(s.f.rng), site, list, at)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ const MaxText = 128
 const (
 	sysGettid         = 186
 	sysProcessVMReadv = 310
+	esrch             = 3
 	iovecs            = 32 // bytes: one struct iovec for here, one for there (readv(2))
 )
 
@@ -95,12 +96,35 @@ func (g *generator) fetch(e *Expr, n int, use func(e *Expr)) {
 	}
 }
 
-// readSelf calls process_vm_readv with the two iovecs at rsp. It is the thread that is named, not the process: the
-// first thread of a process may have ended, and then nothing can be read by its number.
+// readSelf calls process_vm_readv with the two iovecs at rsp. The process is named, or, where its first thread has ended and nothing
+// can be read by its number, the thread itself.
 func (g *generator) readSelf() {
+	if g.env.PID == 0 {
+		g.ownThread()
+		g.copyMemory()
+		return
+	}
+	g.MovImm32(x86.RDI, uint32(g.env.PID))
+	g.copyMemory()
+	g.CmpRI(x86.RAX, -esrch)
+	back := g.NewLabel()
+	g.JccNear(x86.CondE, g.outOfLine(func() {
+		g.ownThread()
+		g.copyMemory()
+		g.JmpNear(back)
+	}))
+	g.Bind(back)
+}
+
+// ownThread leaves the number of the thread in rdi.
+func (g *generator) ownThread() {
 	g.MovImm32(x86.RAX, sysGettid)
 	g.Syscall()
 	g.MovRR(x86.RDI, x86.RAX)
+}
+
+// copyMemory makes the call for what rdi names.
+func (g *generator) copyMemory() {
 	g.MovRR(x86.RSI, x86.RSP)
 	g.MovImm32(x86.RDX, 1)
 	g.Lea(x86.R10, x86.RSP, iovecs/2)

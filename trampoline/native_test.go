@@ -39,11 +39,20 @@ func nativeEnv() *Env {
 	return &Env{Geometry: nativeGeometry, ClaimsAddr: dataAt, DataAddr: dataAt + PageSize, SlowAddr: slowAt, GateAddr: gateAt}
 }
 
+// env is what trampolines know of the runner: perhaps its number, or one that nobody has, as that of a process whose first thread
+// has ended.
+func (r *runner) env(rng *rand.Rand) *Env {
+	env := nativeEnv()
+	env.PID = []int{0, r.pid, 1<<31 - 1}[rng.IntN(3)]
+	return env
+}
+
 // A runner is a process that runs machine code.
 type runner struct {
 	in   io.Writer
 	out  io.Reader
 	self uint64 // its thread pointer
+	pid  int
 }
 
 func startRunner(t testing.TB) *runner {
@@ -61,7 +70,7 @@ func startRunner(t testing.TB) *runner {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	r := &runner{in: in, out: out}
+	r := &runner{in: in, out: out, pid: cmd.Process.Pid}
 	if err := binary.Read(out, binary.LittleEndian, &r.self); err != nil {
 		t.Fatal(err)
 	}

@@ -177,7 +177,11 @@ func (d *dies) recordClasses(t ctype) ([]argClass, error) {
 	if slices.Contains(eight[:], classMemory) || eight[1] == classX87Up && eight[0] != classX87 {
 		return []argClass{classMemory}, nil
 	}
-	return slices.DeleteFunc(eight[:], func(c argClass) bool { return c == classNone }), nil
+	list := slices.DeleteFunc(eight[:], func(c argClass) bool { return c == classNone })
+	if len(list) == 0 && t.size > 1 {
+		return nil, errUnknownABI // gcc leaves out the members of transparent unions
+	}
+	return list, nil
 }
 
 // flatten notes the classes of what a type is made of, which begins off bytes inside of an argument.

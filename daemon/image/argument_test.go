@@ -250,6 +250,11 @@ func compilers(t testing.TB, cxx bool) (list [][]string) {
 
 func compileWith(t testing.TB, src string, command []string) *Object {
 	t.Helper()
+	return openFile(t, compileTo(t, src, command), "prog")
+}
+
+func compileTo(t testing.TB, src string, command []string) string {
+	t.Helper()
 	dir := t.TempDir()
 	ext := ".c"
 	if strings.Contains(command[0], "++") {
@@ -263,7 +268,7 @@ func compileWith(t testing.TB, src string, command []string) *Object {
 	if msg, err := exec.Command(command[0], args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", command, err, msg)
 	}
-	return openFile(t, out, "prog")
+	return out
 }
 
 // TestArguments finds arguments of every kind in C and C++ programs, by what compilers write at -O0 and -O2 in DWARF 4 and 5.
