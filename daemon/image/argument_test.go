@@ -81,7 +81,7 @@ var argumentCases = []struct{ fn, path, want string }{
 	{"plain", "p->self.tag", "p->self.tag is an array"},
 	{"plain", "p->fd text", "p->fd is a number of 4 bytes (int), expected char * or char []"},
 	{"plain", "p->grid text", "p->grid is an array, expected char * or char []"},
-	{"plain", "p->hidden->x", "struct hidden is only declared in this source file"},
+	{"plain", "p->hidden->x", "struct hidden is only declared: DWARF has no definition of it"},
 	{"plain", "p.fd", "p is a pointer: write ->fd"},
 	{"plain", "p->self->port", "p->self is struct peer and no pointer: write .port"},
 	{"plain", "l->x", "l is a number of 8 bytes (long"},
@@ -239,11 +239,7 @@ func compilers(t testing.TB, cxx bool) (list [][]string) {
 			}
 			continue
 		}
-		for _, opt := range []string{"-O0", "-O2"} {
-			for _, version := range []string{"-gdwarf-4", "-gdwarf-5"} {
-				list = append(list, []string{name, opt, version})
-			}
-		}
+		list = append(list, []string{name, "-O0", "-gdwarf-5"}, []string{name, "-O2", "-gdwarf-4"}, []string{name, "-O2", "-gdwarf-5"})
 	}
 	return list
 }
@@ -281,6 +277,9 @@ func TestArguments(t *testing.T) {
 	}{{argumentsC, false, argumentCases}, {argumentsCXX, true, argumentCasesCXX}} {
 		for _, command := range compilers(t, lang.cxx) {
 			o := compileWith(t, lang.src, command)
+			if !lang.cxx {
+				localArguments(t, o, command)
+			}
 			for _, c := range lang.cases {
 				fns := o.Named(c.fn)
 				if len(fns) == 0 {
@@ -298,27 +297,71 @@ func TestArguments(t *testing.T) {
 	t.Logf("%d questions", asked)
 }
 
-// TestLocalArguments: what the compiler passes to a function that it alone calls is known only where DWARF says so.
-func TestLocalArguments(t *testing.T) {
-	for _, command := range compilers(t, false) {
-		o := compileWith(t, argumentsC, command)
-		local := o.Named("local")
-		if len(local) == 0 {
-			t.Fatalf("%v: no function local", command)
-		}
-		p, err := o.Argument(local[0], argPathOf("c->fd"))
-		q, errUnneeded := o.Argument(local[0], argPathOf("unneeded"))
-		t.Logf("%v: %s is c->fd; %s, unneeded", command, placeText(p, err, ArgPath{}), placeText(q, errUnneeded, ArgPath{}))
-		if err != nil {
-			t.Errorf("%v: %v", command, err)
-		}
-		if command[1] == "-O0" && (errUnneeded != nil || q.Register != 0 || p.Register != 1) {
-			t.Errorf("%v: without optimisation: %v, %v", command, p, errUnneeded)
-		}
-		if p.Register != 0 && p.Register != 1 {
-			t.Errorf("%v: c in %d", command, p.Register)
+// localArguments: what the compiler passes to a function that it alone calls is known only where DWARF says so.
+func localArguments(t *testing.T, o *Object, command []string) {
+	local := functionWith(t, o, "local")
+	p, err := o.Argument(local, argPathOf("c->fd"))
+	q, errUnneeded := o.Argument(local, argPathOf("unneeded"))
+	t.Logf("%v: %s is c->fd; %s, unneeded", command, placeText(p, err, ArgPath{}), placeText(q, errUnneeded, ArgPath{}))
+	if err != nil {
+		t.Errorf("%v: %v", command, err)
+	}
+	if command[1] == "-O0" && (errUnneeded != nil || q.Register != 0 || p.Register != 1) {
+		t.Errorf("%v: without optimisation: %v, %v", command, p, errUnneeded)
+	}
+	if p.Register != 0 && p.Register != 1 {
+		t.Errorf("%v: c in %d", command, p.Register)
+	}
+}
+
+// TestElsewhere: a structure that is only declared where a function uses it is found where it is defined, if there is one of its name.
+func TestElsewhere(t *testing.T) {
+	for _, cxx := range []bool{false, true} {
+		for _, command := range compilers(t, cxx) {
+			dir, ext := t.TempDir(), map[bool]string{false: ".c", true: ".cc"}[cxx]
+			for name, src := range map[string]string{
+				"a": `struct there; struct twice; struct nowhere; struct holder { int n; struct there *t; struct twice *w; struct nowhere *x; };
+volatile long sink;
+__attribute__((noinline, used)) void take(struct holder *h, struct there *t) { sink = h->n; }
+int main(void) { struct holder h = { 1 }; take(&h, 0); return 0; }`,
+				"b": "struct there { long before; int there; }; struct twice { int x; }; struct there one; struct twice two;",
+				"c": "struct there { long before; int there; }; struct twice { long y; int x; }; struct there three; struct twice four;",
+			} {
+				if err := os.WriteFile(filepath.Join(dir, name+ext), []byte(src), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			out := filepath.Join(dir, "prog")
+			args := append(append([]string{}, command[1:]...), "-fcommon", "-w", "-o", out)
+			for _, name := range []string{"a", "b", "c"} {
+				args = append(args, filepath.Join(dir, name+ext))
+			}
+			if msg, err := exec.Command(command[0], args...).CombinedOutput(); err != nil {
+				t.Fatalf("%v: %v\n%s", command, err, msg)
+			}
+			o := openFile(t, out, "prog")
+			take := functionWith(t, o, "take")
+			for path, want := range map[string]string{"t->there": "r1 int32[8]", "h->t->there": "r0 uint64[8] int32[8]",
+				"h->w->x": "struct twice is defined in several ways", "h->x->x": "struct nowhere is only declared"} {
+				p, err := o.Argument(take, argPathOf(path))
+				if got := placeText(p, err, argPathOf(path)); got != want && (err == nil || !strings.Contains(got, want)) {
+					t.Errorf("%v: %s: %s, want %s", command, path, got, want)
+				}
+			}
 		}
 	}
+}
+
+// functionWith is the function whose name begins so.
+func functionWith(t *testing.T, o *Object, name string) *Function {
+	t.Helper()
+	for _, f := range o.Functions() {
+		if plain, _, _ := strings.Cut(f.Name, "("); plain == name {
+			return f
+		}
+	}
+	t.Fatalf("no function %s", name)
+	return nil
 }
 
 // TestNoTypes: without DWARF, or with it elsewhere, it is said so.

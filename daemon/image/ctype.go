@@ -20,6 +20,7 @@ var errManyEntries = errors.New("DWARF does not come to an end: damaged or hosti
 // dies reads single entries of DWARF. Types are followed by hand rather than by dwarf.Data.Type, which is recursive and reads all
 // that a type leads to.
 type dies struct {
+	x    *unitIndex
 	r    *dwarf.Reader
 	left int
 }

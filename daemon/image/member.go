@@ -24,8 +24,9 @@ type finder struct {
 
 // member finds a field of a record by its name.
 func (d *dies) member(t ctype, name string) (member, error) {
-	if t.declared {
-		return member{}, fmt.Errorf("%s is only declared in this source file: its fields are not known here", t.describe())
+	t, err := d.defined(t)
+	if err != nil {
+		return member{}, err
 	}
 	f := &finder{d: d, name: name}
 	m, err := f.in(t.self.Offset, 0)

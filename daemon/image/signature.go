@@ -54,7 +54,7 @@ func (o *Object) signature(f *Function) (*signature, error) {
 	if data == nil {
 		return nil, &ErrNoTypes{"its DWARF is damaged"}
 	}
-	d := &dies{r: data.Reader(), left: maxEntries}
+	d := &dies{x: x, r: data.Reader(), left: maxEntries}
 	off, err := o.subprograms.find(data, u, f.Addr)
 	if err != nil {
 		return nil, err

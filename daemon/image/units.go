@@ -31,6 +31,7 @@ type unitIndex struct {
 	sections  map[string][]byte
 	withLines lazy[*dwarf.Data]
 	locations lazy[map[string][]byte]
+	defined   lazy[definitions]
 
 	units  []unit
 	ranges []unitRange // sorted by lo
