@@ -45,7 +45,8 @@ type features struct {
 var wanted = []string{"several points at one site", "several groups at one point", "generated switched off", "generated off, switched on",
 	"one owner of several off", "whole trampoline off", "gate closed", "all but the fixed part gone", "block found at once", "block found in another slot", "block claimed",
 	"expression of full depth", "mini longer than a short jump", "conditional tail jump taken", "conditional tail jump not taken",
-	"conditional tail jump moved and taken", "flags compared", "memory read", "memory that is not there", "text that matches", "text that differs"}
+	"conditional tail jump moved and taken", "flags compared", "memory read", "memory that is not there", "text that matches", "text that differs",
+	"both sides asked for", "one side decides"}
 
 func (f *features) report(n int) {
 	f.t.Logf("%d functions, each run 6 times; executed points by tactic of their site %v", n, f.tactics)
@@ -145,6 +146,8 @@ func (s *scene) mini(k PointKind) Mini {
 		m.Op, m.Cell, m.Expr = Op(s.f.rng.IntN(2)), wordCell(s.f.rng.IntN(8)), deep(s.f.rng, k, MaxExprDepth)
 	case 1:
 		m.Op, m.Cell, m.Expr = Op(s.f.rng.IntN(2)), wordCell(s.f.rng.IntN(8)), memoryExpr(s.f.rng, k, 3)
+	case 2:
+		m.Op, m.Cell, m.Expr = Op(s.f.rng.IntN(2)), wordCell(s.f.rng.IntN(8)), logicExpr(s.f.rng, k)
 	}
 	return m
 }

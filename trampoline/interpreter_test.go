@@ -159,6 +159,7 @@ func (m *model) eval(e *Expr) uint64 {
 		return -m.eval(e.L)
 	}
 	l, r := m.eval(e.L), m.eval(e.R)
+	m.logic(e, l, r)
 	yes := map[ExprOp]bool{ExEq: l == r, ExNe: l != r, ExLt: int64(l) < int64(r), ExLe: int64(l) <= int64(r), ExGt: int64(l) > int64(r),
 		ExGe: int64(l) >= int64(r), ExAnd: l != 0 && r != 0, ExOr: l != 0 || r != 0}
 	switch e.Op {

@@ -57,6 +57,30 @@ func (g *generator) memory(e *Expr) error {
 	return nil
 }
 
+// cheaperFirst emits && and || so that the kernel is asked only if the other side does not decide already.
+func (g *generator) cheaperFirst(e *Expr) error {
+	first, second := e.L, e.R
+	if first.AsksKernel() && !second.AsksKernel() {
+		first, second = second, first
+	}
+	if err := g.eval(first); err != nil {
+		return err
+	}
+	g.truth(x86.RAX)
+	decided, when := g.NewLabel(), x86.CondE
+	if e.Op == ExOr {
+		when = x86.CondNE
+	}
+	g.TestRR(x86.RAX, x86.RAX)
+	g.JccNear(when, decided)
+	if err := g.eval(second); err != nil {
+		return err
+	}
+	g.truth(x86.RAX)
+	g.Bind(decided)
+	return nil
+}
+
 // maxOffset bounds the distance of what is read from an address.
 const maxOffset = 1 << 30
 

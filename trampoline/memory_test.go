@@ -69,6 +69,15 @@ func memoryExpr(rng *rand.Rand, k PointKind, depth int) *Expr {
 	return e
 }
 
+// logicExpr joins conditions of which one at least reads memory.
+func logicExpr(rng *rand.Rand, k PointKind) *Expr {
+	e := &Expr{Op: ExAnd + ExprOp(rng.IntN(2)), L: memoryExpr(rng, k, 3), R: randomExpr(rng, k, 2)}
+	if rng.IntN(2) == 0 {
+		e.L, e.R = e.R, e.L
+	}
+	return e
+}
+
 // someText is what stands at an address, often with one bit wrong.
 func someText(rng *rand.Rand, addr uint64) string {
 	b := make([]byte, 1+rng.IntN(MaxText))
@@ -93,6 +102,13 @@ func (m *model) read(addr uint64, n int) ([]byte, bool) {
 	}
 	m.note("memory read")
 	return b, true
+}
+
+// logic notes which sides of && and || the generated code need not ask for.
+func (m *model) logic(e *Expr, l, r uint64) {
+	if (e.Op == ExAnd || e.Op == ExOr) && e.AsksKernel() {
+		m.note(map[bool]string{true: "both sides asked for", false: "one side decides"}[(l != 0) == (e.Op == ExAnd) && (r != 0) == (e.Op == ExAnd)])
+	}
 }
 
 func (m *model) note(what string) {

@@ -196,6 +196,9 @@ func (g *generator) eval(e *Expr) error {
 	if e.ofMemory() {
 		return g.memory(e)
 	}
+	if (e.Op == ExAnd || e.Op == ExOr) && e.AsksKernel() {
+		return g.cheaperFirst(e)
+	}
 	if e.Op == ExNeg {
 		err := g.eval(e.L)
 		g.NegR(x86.RAX)
