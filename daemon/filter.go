@@ -39,6 +39,9 @@ func reads(e *pcl.Expr) (n int) {
 	if e.Op == pcl.ExLoad || e.Op == pcl.ExMatch {
 		n = 1
 	}
+	for _, a := range e.Args {
+		n += reads(a)
+	}
 	return n + reads(e.L) + reads(e.R)
 }
 

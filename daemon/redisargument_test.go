@@ -43,8 +43,8 @@ func commandStats(t *testing.T, socket string) map[string]int {
 	return stats
 }
 
-// calls is how often a name was looked up, also as that of a subcommand (CONFIG GET).
-func calls(stats map[string]int, name string) (n int) {
+// lookups is how often a name was looked up, also as that of a subcommand (CONFIG GET).
+func lookups(stats map[string]int, name string) (n int) {
 	for command, calls := range stats {
 		if _, sub, _ := strings.Cut(command, "|"); command == strings.ToLower(name) || sub == strings.ToLower(name) {
 			n += calls
@@ -80,7 +80,7 @@ func TestCommandsOfRedis(t *testing.T) {
 	d.Disable(keys)
 	after := commandStats(t, socket)
 	for i, name := range names {
-		own := calls(after, name) - calls(before, name)
+		own := lookups(after, name) - lookups(before, name)
 		t.Logf("%s: %v, redis-server counts %d", name, s.of(keys[i]), own)
 		if s.of(keys[i]) != float64(own) || (own < n) != (name == "LPUSH") {
 			t.Errorf("%s: %v, redis-server counts %d", name, s.of(keys[i]), own)

@@ -2,6 +2,7 @@ package pcl
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -88,7 +89,7 @@ func codeOf(lib *Library) string {
 	var code []string
 	for i := range plan.Requests {
 		for _, in := range plan.Requests[i].Code {
-			code = append(code, plan.instr(in))
+			code = append(code, planWriter{plan, func(f FuncID) string { return fmt.Sprint(f) }}.instr(in))
 		}
 	}
 	return strings.Join(code, "|")

@@ -27,8 +27,11 @@ func (e *Expr) ofMemory() bool { return e.Op >= ExNarrow && e.Op <= ExMatch }
 
 // AsksKernel reports whether evaluating the expression makes system calls.
 func (e *Expr) AsksKernel() bool {
-	return e != nil && (e.Op == ExLoad || e.Op == ExMatch || e.L.AsksKernel() || e.R.AsksKernel())
+	return e.any(func(x *Expr) bool { return x.Op == ExLoad || x.Op == ExMatch })
 }
+
+// hasEffects tells whether it matters if the expression is evaluated.
+func (e *Expr) hasEffects() bool { return e.any(func(x *Expr) bool { return x.Op == ExCall }) }
 
 // memory leaves the value of an expression of this file in rax.
 func (g *generator) memory(e *Expr) error {

@@ -106,7 +106,7 @@ func (m *model) read(addr uint64, n int) ([]byte, bool) {
 
 // logic notes which sides of && and || the generated code need not ask for.
 func (m *model) logic(e *Expr, l, r uint64) {
-	if (e.Op == ExAnd || e.Op == ExOr) && e.AsksKernel() {
+	if (e.Op == ExAnd || e.Op == ExOr) && e.AsksKernel() && !e.hasEffects() {
 		m.note(map[bool]string{true: "both sides asked for", false: "one side decides"}[(l != 0) == (e.Op == ExAnd) && (r != 0) == (e.Op == ExAnd)])
 	}
 }
