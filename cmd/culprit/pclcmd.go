@@ -15,10 +15,10 @@ import (
 
 func newPCL() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "pcl", Short: "Check, lay out and document files of metrics and hypotheses",
+		Use: "pcl", Short: "Check, lay out, document and test files of metrics and hypotheses",
 		Args: cobra.NoArgs, RunE: body(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),
 	}
-	cmd.AddCommand(newPCLCheck(), newPCLFmt(), newPCLDoc())
+	cmd.AddCommand(newPCLCheck(), newPCLFmt(), newPCLDoc(), newPCLTest())
 	return cmd
 }
 
