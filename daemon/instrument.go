@@ -36,6 +36,7 @@ func (d *Daemon) Enable(keys []grid.PairKey, sink grid.Sink) []grid.EnableResult
 	}
 	batch.run()
 	now := d.Now()
+	d.settleRows(now, batch.made)
 	readings := map[*target]*reading{}
 	for i, key := range keys {
 		if results[i].Err != nil {
@@ -484,6 +485,7 @@ func (d *Daemon) Disable(keys []grid.PairKey) {
 		}
 	}
 	now := d.Now()
+	d.settleRows(now, going)
 	for k, p := range going {
 		if p.tier == grid.TierProbe {
 			d.samplePairs(now, map[grid.PairKey]*pair{k: p})

@@ -17,7 +17,7 @@
 //	          | "expect" pair [ view ] ( relation [ "as" NAME ] | "error" TEXT ) | "check" expr relation .
 //	what      = [ NAME ] "line" REGEXP | [ NAME ] "end" [ STATUS ] | "file" PATH | "socket" PATH | "port" NUMBER | "run" word { word } .
 //	pair      = METRIC [ "at" FOCUS ] .
-//	view      = "sum" | "average" | "min" | "max" .
+//	view      = "sum" | "average" | "min" | "max" | "last" .
 //	relation  = "is" expr [ "within" expr [ "%" ] ] | ( "<" | "<=" | ">" | ">=" ) expr .
 //	expr      = NUMBER | $VAR | "(" expr ")" | "-" expr | expr ( "+" | "-" | "*" | "/" ) expr .
 //

@@ -161,6 +161,7 @@ const (
 	Average View = "average" // per second for what grows, else the mean
 	Min     View = "min"     // the smallest bin, per second for what grows
 	Max     View = "max"
+	Last    View = "last" // the last bin, likewise
 )
 
 // Expect compares what a pair has measured.

@@ -31,7 +31,7 @@ func (r Relation) Verdict(got float64, value func(string) (float64, error)) (ok 
 		return compare(r.Op, got, want), r.Op + " " + Number(want), nil
 	}
 	if r.Within == nil {
-		return got == want, Number(want), nil
+		return same(got, want), Number(want), nil
 	}
 	within, err := r.Within.Eval(value)
 	if err != nil {
@@ -42,6 +42,9 @@ func (r Relation) Verdict(got float64, value func(string) (float64, error)) (ok 
 	}
 	return math.Abs(got-want) <= within, fmt.Sprintf("%s within %s, it is %s off", Number(want), Number(within), Number(math.Abs(got-want))), nil
 }
+
+// same reports whether two numbers are equal but for the rounding of an average: to 12 digits.
+func same(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) }
 
 // compare is false where a value is missing.
 func compare(op string, a, b float64) bool {

@@ -323,7 +323,7 @@ func (p *parser) onlyPair() Pair {
 }
 
 // views are the words for what of a pair's values is looked at.
-var views = []string{string(Sum), string(Average), string(Min), string(Max)}
+var views = []string{string(Sum), string(Average), string(Min), string(Max), string(Last)}
 
 func (p *parser) expect(at At) Step {
 	s := Expect{At: at}

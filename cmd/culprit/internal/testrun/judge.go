@@ -88,6 +88,8 @@ func (m *measured) value(key grid.PairKey, view pcltest.View) (v float64, unit s
 		v = snap.Min
 	case pcltest.Max:
 		v = snap.Max
+	case pcltest.Last:
+		v = snap.Current
 	}
 	return v, unit, !math.IsNaN(v)
 }

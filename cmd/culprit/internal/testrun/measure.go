@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"culprit/daemon"
+	"culprit/daemon/process"
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/pcl/pcltest"
@@ -42,7 +43,7 @@ func (r *run) measure(s pcltest.Measure, rest []pcltest.Step) error {
 	if r.opts.Verbose {
 		opts.Log = func(text string) { r.printf("      | culprit: %s", text) }
 	}
-	d, err := daemon.Attach(r.ctx, opts, pid)
+	d, err := r.attach(opts, pid)
 	if err != nil {
 		return err
 	}
@@ -52,6 +53,23 @@ func (r *run) measure(s pcltest.Measure, rest []pcltest.Step) error {
 		return err
 	}
 	return r.measured.enableAll(keys)
+}
+
+// attach tries again where a busy machine needs it.
+func (r *run) attach(opts daemon.Options, pid int) (*daemon.Daemon, error) {
+	for deadline := time.Now().Add(enableTime); ; r.pause(retryEvery) {
+		d, err := daemon.Attach(r.ctx, opts, pid)
+		if !deferred(err) || r.ctx.Err() != nil || time.Now().After(deadline) {
+			return d, err
+		}
+	}
+}
+
+// deferred reports whether it may be possible later.
+func deferred(err error) bool {
+	var later grid.ErrDeferred
+	var stop *process.Deferred
+	return errors.As(err, &later) || errors.As(err, &stop)
 }
 
 // target is the process that is measured.
@@ -174,12 +192,11 @@ func (m *measured) enableAll(keys []grid.PairKey) error {
 // try enables pairs and returns those for which it may be possible later.
 func (m *measured) try(keys []grid.PairKey) (later []grid.PairKey) {
 	for _, a := range m.g.Enable(keys...) {
-		var deferred grid.ErrDeferred
 		delete(m.refused, a.Key)
 		if a.Err != nil {
 			m.refused[a.Key] = a.Err
 		}
-		if errors.As(a.Err, &deferred) {
+		if deferred(a.Err) {
 			later = append(later, a.Key)
 		}
 	}
