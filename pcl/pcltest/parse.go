@@ -141,9 +141,7 @@ func (p *parser) add(s Step) {
 	if s == nil {
 		return
 	}
-	if p.steps++; p.steps > maxSteps {
-		p.report(&syntax.Error{Pos: s.Place(), Msg: fmt.Sprintf("the tests have more than %d statements, those before the first one counted for each", maxSteps)})
-		p.off = len(p.file.Source.Text)
+	if !p.room(1) {
 		return
 	}
 	if n := len(p.file.Tests); n > 0 {
@@ -151,6 +149,16 @@ func (p *parser) add(s Step) {
 		return
 	}
 	p.common = append(p.common, s)
+}
+
+// room counts n statements more; with too many the rest of the file is not read.
+func (p *parser) room(n int) bool {
+	if p.steps += n; p.steps <= maxSteps {
+		return true
+	}
+	p.errs = append(p.errs[:0], &syntax.Error{Pos: p.line.words[0].Pos, Msg: fmt.Sprintf("the tests have more than %d statements, those before the first one counted for each", maxSteps)})
+	p.off, p.file.Tests = len(p.file.Source.Text), nil
+	return false
 }
 
 // begin begins a test.
@@ -166,7 +174,9 @@ func (p *parser) begin() {
 			return
 		}
 	}
-	p.steps += len(p.common)
+	if !p.room(len(p.common)) {
+		return
+	}
 	p.file.Tests = append(p.file.Tests, &Test{Name: name, Pos: p.line.words[0].Pos, Steps: append([]Step(nil), p.common...)})
 }
 

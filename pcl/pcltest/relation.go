@@ -43,8 +43,10 @@ func (r Relation) Verdict(got float64, value func(string) (float64, error)) (ok 
 	return math.Abs(got-want) <= within, fmt.Sprintf("%s within %s, it is %s off", Number(want), Number(within), Number(math.Abs(got-want))), nil
 }
 
-// same reports whether two numbers are equal but for the rounding of an average: to 12 digits.
-func same(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) }
+// same reports whether two numbers are equal: whole ones exactly, others to 12 digits, since averages are rounded.
+func same(got, want float64) bool {
+	return got == want || got != math.Trunc(got) && math.Abs(got-want) <= 1e-12*math.Abs(want)
+}
 
 // compare is false where a value is missing.
 func compare(op string, a, b float64) bool {
@@ -69,7 +71,7 @@ func off(got, want float64) string {
 
 // Number writes whole numbers as they are and others with the digits that matter.
 func Number(v float64) string {
-	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+	if v == math.Trunc(v) && math.Abs(v) <= 1<<53 {
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
 	return strconv.FormatFloat(v, 'g', 6, 64)
