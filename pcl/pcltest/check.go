@@ -52,7 +52,7 @@ func (s *scope) step(step Step) {
 	case Run:
 		s.words(x.Args...)
 	case Say:
-		s.words(x.Text...)
+		s.words(x.Text)
 		s.program(x.Pos, x.To)
 	case Await:
 		s.words(x.Args...)

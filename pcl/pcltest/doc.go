@@ -11,7 +11,7 @@
 //	file      = { statement } { "test" name.. { statement } } .       what stands before the first test is for each of them
 //	statement = "needs" NAME [ GLOB ] | "compile" FILE { FLAG } [ body ] | "file" NAME body
 //	          | "pcl" ( body | FILE | "error" TEXT body )
-//	          | "start" [ "as" NAME ] word { word } | "run" word { word } | "say" [ "to" NAME ] word { word }
+//	          | "start" [ "as" NAME ] word { word } | "run" word { word } | "say" [ "to" NAME ] TEXT
 //	          | "await" what [ "within" TIME ] | "take" NAME REGEXP | "sleep" TIME
 //	          | "measure" [ NAME | $VAR ] [ "children" ] | "enable" pair | "disable" pair | "stop"
 //	          | "expect" pair [ view ] ( relation [ "as" NAME ] | "error" TEXT ) | "check" expr relation .

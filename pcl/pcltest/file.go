@@ -82,7 +82,7 @@ type Run struct {
 type Say struct {
 	At
 	To   string // "" = the one that was started last
-	Text []Word // joined with blanks
+	Text Word
 }
 
 // What an Await waits for.

@@ -40,7 +40,8 @@ pcl lib.pcl
 start as srv $server --port 0 '$x' "in $dir/s" ${dir}x ""
 
 test it's a name # with all
-say to srv hello  world
+say to srv hello  "world" it's $dir # all
+say  to2
 await srv line "^PID ([0-9]+)$" within 3s
 await end 7
 await socket $dir/s
@@ -77,7 +78,7 @@ func TestStatements(t *testing.T) {
 	}
 	want := []string{
 		`needs server /usr/lib/*/server`, `compile a b.c [-O1 -DX=y z] "int main(void)\n{\n\n\treturn 0;\n}\n"`, `file conf "one\n  two $x\n"`,
-		`pcl lib.pcl  false`, `start srv [<server> --port 0 $x in <dir>/s <dir>x ]`, `say srv [hello world]`,
+		`pcl lib.pcl  false`, `start srv [<server> --port 0 $x in <dir>/s <dir>x ]`, `say srv hello  "world" it's <dir> # all`, `say  to2`,
 		`await line srv ^PID ([0-9]+)$ -1 [] 3s`, `await end   7 [] 20s`, `await socket   -1 [<dir>/s] 20s`, `await run   -1 [true within] 1s`,
 		`take pid PID (\d+)`, `measure  <pid> true`, `enable cpu /Code/a.c`, `disable cpu /Code/a.c`, `sleep 1.5s`, `stop`,
 		`expect cpu_inclusive /Code/a.cc/f(int, char) average "" x: is ($pid + 2) * -3 / $srv within 2 %`, `expect calls / min "" : >= 0x10`,
@@ -117,7 +118,7 @@ func show(t *testing.T, s Step, values func(string) (string, error)) string {
 	case Start:
 		return fmt.Sprint("start ", s.Name, " ", words(s.Args))
 	case Say:
-		return fmt.Sprint("say ", s.To, " ", words(s.Text))
+		return fmt.Sprint("say ", s.To, " ", one(s.Text))
 	case Await:
 		line := ""
 		if s.Line != nil {
@@ -156,7 +157,7 @@ func TestErrors(t *testing.T) {
 		{ok + ok, `there is a test of this name already, in line 1`},
 		{ok + "  stop", "a.pcltest:4:1: expect takes no body"},
 		{"  stop\n" + ok, "a.pcltest:1:3: an indented line, but no statement above it takes a body"},
-		{ok + "say 'it", "a.pcltest:5:5: the closing ' is missing on this line"},
+		{ok + "run 'it", "a.pcltest:5:5: the closing ' is missing on this line"},
 		{ok + "say x $nowhere", `a.pcltest:5:7: there is no $nowhere at this place; there are $dir, $here`},
 		{ok + "say x $dirr", `(did you mean "dir"?)`},
 		{ok + "await lien READY", `a.pcltest:5:7: found "lien", expected what is waited for: one of line`},
@@ -181,7 +182,7 @@ func TestErrors(t *testing.T) {
 		{ok + "expect cpu is 1 within %", "found the end, expected a number"},
 		{ok + "expect cpu is " + strings.Repeat("(", 200) + "1", "less nesting"},
 		{ok + "expect cpu is 1" + strings.Repeat("+1", 2000), "the expression has more than 1000 parts"},
-		{ok + "say" + strings.Repeat(" x", 2000), "the line has more than 1000 words"},
+		{ok + "run" + strings.Repeat(" x", 2000), "the line has more than 1000 words"},
 		{ok + "expect cpu error", "expected what the message must say"},
 		{ok + "expect cpu error ''", "expected what the message must say"},
 		{ok + "check $x", "expected one of is, <"},
@@ -194,6 +195,8 @@ func TestErrors(t *testing.T) {
 		{ok + "file ..\n  x", "without a directory"},
 		{ok + "pcl", "expected a file, or indented lines below with PCL"},
 		{ok + "pcl error x", "the PCL that must be refused is missing"},
+		{ok + "say", "found the end of the line, expected what is said"},
+		{ok + "say to nobody x", `no program was started as "nobody"`},
 		{ok + "run", "expected a program and its arguments"},
 		{ok + "stop it", `found "it", expected the end of the line`},
 		{"test x\nexpect cpu < 1", `a.pcltest:2:1: expect without "measure" before it in the test`},

@@ -203,8 +203,7 @@ func (p *parser) say(at At) Step {
 	if p.has(1, "to") {
 		s.To, i = p.name(2, "the name of a program"), 3
 	}
-	p.word(i, "what is said")
-	s.Text = p.line.words[min(i, len(p.line.words)):]
+	s.Text = p.word(i, "what is said")
 	return s
 }
 

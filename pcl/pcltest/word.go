@@ -67,11 +67,14 @@ func (l *line) at(i int) syntax.Pos {
 	return syntax.Pos{File: l.file, Off: l.off + i, Line: l.no, Col: 1 + utf8.RuneCountInString(l.text[:i])}
 }
 
-// split takes a line apart, up to its end or a comment.
+// split takes a line apart, up to its end or a comment. The name of a test and what is said have no words.
 func (l *line) split() *syntax.Error {
 	for i := 0; ; {
 		for i < len(l.text) && blank(l.text[i]) {
 			i++
+		}
+		if l.said(i) {
+			return l.rest(i)
 		}
 		if i == len(l.text) || l.text[i] == '#' {
 			return nil
@@ -91,12 +94,30 @@ func (l *line) split() *syntax.Error {
 	}
 }
 
+// said reports whether what is said begins at offset i.
+func (l *line) said(i int) bool {
+	n := len(l.words)
+	return n > 0 && l.words[0].Plain == "say" && i < len(l.text) &&
+		(n == 1 && !strings.HasPrefix(l.text[i:], "to ") || n == 3 && l.words[1].Plain == "to")
+}
+
+// rest makes one word of the rest of the line: quotes and # stand for themselves, variables for values.
+func (l *line) rest(i int) *syntax.Error {
+	s := splitter{line: l, i: i, raw: true, word: Word{Pos: l.at(i)}}
+	if err := s.run(); err != nil {
+		return err
+	}
+	l.words, l.end = append(l.words, s.word), s.i
+	return nil
+}
+
 func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
 // A splitter reads one word.
 type splitter struct {
 	line  *line
 	i     int
+	raw   bool // up to the end of the line, without quotes
 	quote byte // 0 outside of quotes
 	from  int  // where the quote began
 	plain strings.Builder
@@ -106,12 +127,12 @@ type splitter struct {
 
 func (s *splitter) run() *syntax.Error {
 	t := s.line.text
-	for s.i < len(t) && (s.quote != 0 || !blank(t[s.i])) {
+	for s.i < len(t) && (s.raw || s.quote != 0 || !blank(t[s.i])) {
 		switch c := t[s.i]; {
 		case s.quote != 0 && c == s.quote:
 			s.quote = 0
 			s.i++
-		case s.quote == 0 && (c == '\'' || c == '"'):
+		case !s.raw && s.quote == 0 && (c == '\'' || c == '"'):
 			s.quote, s.from = c, s.i
 			s.i++
 		case c == '$' && s.quote != '\'' && s.variable():

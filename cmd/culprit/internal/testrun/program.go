@@ -214,12 +214,12 @@ func (r *run) say(s pcltest.Say) error {
 	if err != nil {
 		return err
 	}
-	words, err := r.words(s.Text)
+	text, err := s.Text.Expand(r.value)
 	if err != nil {
 		return err
 	}
 	p.stdin.SetWriteDeadline(time.Now().Add(endWait))
-	if _, err := io.WriteString(p.stdin, strings.Join(words, " ")+"\n"); err != nil {
+	if _, err := io.WriteString(p.stdin, text+"\n"); err != nil {
 		return fmt.Errorf("%s does not listen (it%s): %w", p.name, p.ended(), err)
 	}
 	return nil
