@@ -88,12 +88,13 @@ UNUSED static inline __attribute__((always_inline)) uint64_t spin(uint64_t n, ui
 	return x;
 }
 
-/* ready_time is how long the calling thread was ready, but had no processor. */
-UNUSED static double ready_time(void)
+/* ready_time_of is how long a thread of this process was ready, but had no processor. */
+UNUSED static double ready_time_of(int tid)
 {
 	unsigned long long run, wait;
 	char text[128];
-	int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+	snprintf(text, sizeof text, "/proc/self/task/%d/schedstat", tid);
+	int fd = open(text, O_RDONLY | O_CLOEXEC);
 	long n = syscall(SYS_read, fd, text, sizeof text - 1);
 	close(fd);
 	if (n <= 0)
@@ -103,6 +104,8 @@ UNUSED static double ready_time(void)
 		_exit(1);
 	return (double)wait / 1e9;
 }
+
+UNUSED static double ready_time(void) { return ready_time_of((int)gettid()); }
 
 /* room is straight code, so that a jump to a probe finds room beside a call. */
 #define room() __asm__ volatile(".fill 4, 4, 0x00401f0f" ::: "memory") /* nopl 0(%rax) */

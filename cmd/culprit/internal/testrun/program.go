@@ -174,7 +174,7 @@ func (p *program) ended() string {
 }
 
 // endWait is how long a program gets to end after SIGTERM.
-const endWait = 5 * time.Second
+const endWait = 3 * time.Second
 
 // end ends the program by its number: no more input and SIGTERM first, SIGKILL if that is not enough.
 func (p *program) end() {
