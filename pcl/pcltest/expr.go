@@ -192,18 +192,6 @@ func parseNumber(s string) (float64, error) {
 	return v, err
 }
 
-// variables calls f for each variable.
-func (e *Expr) variables(f func(name string, pos syntax.Pos)) {
-	if e == nil {
-		return
-	}
-	if e.op == '$' {
-		f(e.name, e.Pos)
-	}
-	e.l.variables(f)
-	e.r.variables(f)
-}
-
 func firstRune(s string) rune {
 	r, _ := utf8.DecodeRuneInString(s)
 	return r
