@@ -15,6 +15,7 @@ type scope struct {
 	vars      []string // that words may use; expressions may also use what programs print
 	started   bool
 	measuring bool
+	over      bool // the first expect, check or stop ends measuring
 	measured  bool
 }
 
@@ -72,24 +73,25 @@ func (s *scope) measurement(step Step) {
 	case Measure:
 		s.words(x.PID)
 		s.program(x.Pos, x.Who)
-		s.measuring = true
+		s.measuring, s.over = true, false
 	case Enable:
 		s.words(x.Focus)
-		s.while(x.Pos, "enable")
+		s.going(x.Pos, "enable")
 	case Disable:
 		s.words(x.Focus)
-		s.while(x.Pos, "disable")
+		s.going(x.Pos, "disable")
 	case Stop:
-		s.while(x.Pos, "stop")
+		s.going(x.Pos, "stop")
+		s.over = true
 	case Expect:
 		s.words(x.Focus)
 		s.while(x.Pos, "expect")
-		s.measured = true
+		s.measured, s.over = true, true
 		if x.As != "" {
 			s.vars = append(s.vars, x.As)
 		}
 	case Check:
-		s.measured = true
+		s.measured, s.over = true, true
 	}
 }
 
@@ -97,6 +99,14 @@ func (s *scope) measurement(step Step) {
 func (s *scope) while(pos syntax.Pos, what string) {
 	if !s.measuring {
 		s.fail(pos, what+` without "measure" before it in the test: measure says from when on, and which program`)
+	}
+}
+
+// going fails unless measuring goes on.
+func (s *scope) going(pos syntax.Pos, what string) {
+	s.while(pos, what)
+	if s.over {
+		s.fail(pos, what+" after measuring is over: the first expect, check or stop ends it")
 	}
 }
 

@@ -201,6 +201,8 @@ func TestErrors(t *testing.T) {
 		{ok + "stop it", `found "it", expected the end of the line`},
 		{"test x\nexpect cpu < 1", `a.pcltest:2:1: expect without "measure" before it in the test`},
 		{"test x\nstop", `stop without "measure"`},
+		{ok + "enable cpu", "a.pcltest:5:1: enable after measuring is over"},
+		{ok + "stop", "a.pcltest:5:1: stop after measuring is over"},
 		{"test x\nmeasure\nexpect cpu < 1", `a.pcltest:2:1: no program was started before`},
 		{"test x\nstart as srv y\nmeasure srw\nexpect cpu < 1", `no program was started as "srw" (did you mean "srv"?)`},
 		{"test x\nstart y", "a.pcltest:1:1: the test expects nothing"},
