@@ -221,3 +221,20 @@ func TestEveryTargetIsRun(t *testing.T) {
 		}
 	}
 }
+
+func TestMPICountsAreExact(t *testing.T) {
+	j := StartMPI(t, "mpi.c", 2, "50")
+	j.Tell(t, "go")
+	j.ExpectAll(t, "DONE", 30*time.Second)
+	j.End(t)
+	got := j.Counts()
+	for name, want := range map[string]uint64{"sent0": 150, "sent1": 100, "received0": 100, "received1": 150, "coll_ops0": 200, "coll_ops1": 200,
+		"rma_ops0": 50, "rma_ops1": 50, "sent_tagged0": 50} {
+		if got[name] != want {
+			t.Errorf("%s: %d, want %d", name, got[name], want)
+		}
+	}
+	if ns := got["recv_ns1"]; ns < 50*1_000_000 {
+		t.Errorf("the second waited %d ns for 50 messages that came 2 ms late", ns)
+	}
+}

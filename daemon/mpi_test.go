@@ -1,0 +1,96 @@
+package daemon
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"culprit/grid"
+	"culprit/internal/testprog"
+	"culprit/pcl"
+)
+
+// TestMPI compares operations, times and bytes of two processes that mpirun started with what they count themselves.
+func TestMPI(t *testing.T) {
+	j := testprog.StartMPI(t, "mpi.c", 2, "400")
+	d := attachTo(t, j.PIDs...)
+	const world = "/SyncObject/Message/ompi_mpi_comm_world"
+	second := "/Process/" + d.targets[1].name
+	exact := truths{
+		"mpi_msgs_sent@/": "sent0 sent1", "mpi_msgs_recv@/": "received0 received1", "mpi_collective_ops@/": "coll_ops0 coll_ops1",
+		"mpi_rma_ops@/": "rma_ops0 rma_ops1", "mpi_msgs_sent@" + second: "sent1", "mpi_msgs_sent@/Code/mpi.c/pass": "sent_tagged0",
+		"mpi_msgs_sent@" + world + "/7": "sent_tagged0", "mpi_msgs_sent@" + world + "/8": "", "mpi_collective_ops@/Code/mpi.c/reach": "",
+	}
+	times := truths{
+		"mpi_p2p_time@/": "p2p_ns0 p2p_ns1", "mpi_p2p_time@" + second: "p2p_ns1", "mpi_p2p_time@/Code/mpi.c/pass," + second: "recv_ns1",
+		"mpi_collective_time@/": "coll_ns0 coll_ns1", "mpi_rma_time@/": "rma_ns0 rma_ns1",
+	}
+	sizes := truths{
+		"mpi_bytes_sent@/": "sent_bytes0 sent_bytes1", "mpi_bytes_recv@/": "recv_bytes0 recv_bytes1", "mpi_collective_bytes@/": "coll_bytes0 coll_bytes1",
+		"mpi_rma_bytes@/": "rma_bytes0 rma_bytes1", "mpi_bytes_sent@" + world + "/7": "tagged_bytes0",
+	}
+	keys := append(exact.keys(t), times.keys(t)...)
+	var s sums
+	callable := enableSizes(t, d, &s, sizes.keys(t))
+	d.mustEnable(t, &s, keys...)
+	j.Tell(t, "go")
+	j.ExpectAll(t, "DONE", time.Minute)
+	d.Disable(append(keys, callable...))
+	got := s.all()
+	exact.check(t, got, j.Counts(), 1, 0)
+	times.check(t, got, j.Counts(), 1e-9, 0.01)
+	if len(callable) > 0 {
+		sizes.check(t, got, j.Counts(), 1, 0)
+	}
+	for _, pid := range j.PIDs[1:] {
+		defer func() {
+			if r, err := Verify(pid); err == nil && !r.Clean() {
+				t.Errorf("left behind: %+v", r)
+			}
+		}()
+	}
+	detachClean(t, d, j.PIDs[0])
+	j.End(t)
+}
+
+// enableSizes enables the metrics that ask MPI for the size of a type, where probes can call the target's functions.
+func enableSizes(t *testing.T, d *Daemon, sink grid.Sink, keys []grid.PairKey) []grid.PairKey {
+	t.Helper()
+	var lacks *pcl.Unsupported
+	results := d.Enable(keys, sink)
+	if errors.As(results[0].Err, &lacks) {
+		t.Logf("bytes are not measured: %v", lacks)
+		return nil
+	}
+	for _, r := range results {
+		if r.Err != nil {
+			t.Fatalf("%s: %v", r.Key, r.Err)
+		}
+	}
+	return keys
+}
+
+// all returns the sums by the text of their pair.
+func (s *sums) all() map[string]float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := map[string]float64{}
+	for k, v := range s.m {
+		out[k.String()] = v
+	}
+	return out
+}
+
+// TestMetricsOfMPIElsewhere: a program without MPI is told so.
+func TestMetricsOfMPIElsewhere(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/sleeper.c"))
+	d := attachTo(t, p.PID)
+	r := d.Enable([]grid.PairKey{key(t, "mpi_p2p_time", "/")}, &sums{})[0]
+	var unsupported grid.ErrUnsupported
+	t.Log(r.Err)
+	if !errors.As(r.Err, &unsupported) {
+		t.Errorf("%v", r.Err)
+	}
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}
