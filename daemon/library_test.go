@@ -152,6 +152,28 @@ func TestAllocations(t *testing.T) {
 	p.Stop(t)
 }
 
+// TestAllocationsOfRust compares counts and bytes of Rust programs. One with an allocator of its own is built as one builds to
+// find mistakes: rustc since 1.80 or so puts such an allocator into its callers otherwise. One that passes everything on to the
+// C library is built both ways, and each allocation counts once.
+func TestAllocationsOfRust(t *testing.T) {
+	for name, flags := range map[string][]string{"own": {"-C", "opt-level=0"}, "through C, optimised": {"--cfg", "through_c"}, "through C": {"--cfg", "through_c", "-C", "opt-level=0"}} {
+		t.Run(name, func(t *testing.T) {
+			p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/allocs.rs", flags...), "2000")
+			d := attachTo(t, p.PID)
+			round := named(t, d, "round")
+			want := truths{"allocations@" + round: "allocations", "alloc_bytes@" + round: "bytes"}
+			whole := key(t, "allocations", "/")
+			got := across(t, d, p, append(want.keys(t), whole)...)
+			want.check(t, got, p.Counts(), 1, 0)
+			if beside := got[whole.String()] - float64(p.Counts()["allocations"]); beside < 0 || beside > 100 { // for the lines that it writes
+				t.Errorf("%v allocations beside those that the program knows", beside)
+			}
+			detachClean(t, d, p.PID)
+			p.Stop(t)
+		})
+	}
+}
+
 // TestMessages compares counts and bytes of messages over sockets, of all calls and of those on one socket.
 func TestMessages(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/messages.c"), "20000")

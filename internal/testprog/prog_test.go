@@ -168,6 +168,16 @@ func TestDlopenerLoadsThePlugin(t *testing.T) {
 	}
 }
 
+func TestRustAllocationsAreCounted(t *testing.T) {
+	p := StartTarget(t, build(t, "allocs.rs", "-C", "opt-level=0"), "1000")
+	p.Say(t, "go")
+	p.Expect(t, "DONE", 20*time.Second)
+	p.Stop(t)
+	if got := p.Counts(); got["allocations"] < 10000 || got["bytes"] < 20*got["allocations"] {
+		t.Errorf("%v", got)
+	}
+}
+
 // TestWaitsAreAsLongAsTheyShould: each wait of the programs that time their waits lasts 5 ms or a little more.
 func TestWaitsAreAsLongAsTheyShould(t *testing.T) {
 	const rounds = 10

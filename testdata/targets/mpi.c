@@ -4,6 +4,7 @@
  * mpi DIRECTORY [rounds]: they work once DIRECTORY/go is there, and end once DIRECTORY/stop is. */
 #include "target.h"
 #include <mpi.h>
+#include <sys/prctl.h>
 
 enum { LARGEST = 500, TAG = 7, OTHER_TAG = 9 };
 static int rank, other;
@@ -129,6 +130,7 @@ int main(int argc, char **argv)
 {
 	int size;
 	target_start();
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* mpirun that is killed would leave its ranks behind */
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
