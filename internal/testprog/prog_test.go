@@ -190,6 +190,9 @@ func TestWaitsAreAsLongAsTheyShould(t *testing.T) {
 			t.Errorf("%s: %v", name, p.Counts())
 		}
 		for kind, ns := range p.Counts() {
+			if kind == "own_calls" {
+				continue
+			}
 			if each := time.Duration(ns / rounds); each < 4*time.Millisecond || each > 100*time.Millisecond {
 				t.Errorf("%s: a wait for %s lasts %v", name, kind, each)
 			}

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <thread>
 
-static uint64_t own_ns, atomic_ns, semaphore_ns, latch_ns, condition_ns, mutex_ns;
+static uint64_t own_calls, own_ns, atomic_ns, semaphore_ns, latch_ns, condition_ns, mutex_ns;
 static std::atomic<int> turn; // what the waiter waits for now; negative once it may be let go
 std::atomic<int> word;
 int futex_word;
@@ -42,8 +42,10 @@ NOINLINE void wait_own()
 {
 	__atomic_store_n(&futex_word, 0, __ATOMIC_SEQ_CST);
 	uint64_t t = begin(OWN);
-	while (__atomic_load_n(&futex_word, __ATOMIC_SEQ_CST) == 0)
+	while (__atomic_load_n(&futex_word, __ATOMIC_SEQ_CST) == 0) {
+		own_calls++;
 		syscall(SYS_futex, &futex_word, FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0);
+	}
 	own_ns += target_now_ns() - t;
 	settled();
 }
@@ -167,6 +169,7 @@ int main(int argc, char **argv)
 	a.join();
 	b.join();
 	target_count("own", own_ns);
+	target_count("own_calls", own_calls);
 	target_count("atomic", atomic_ns);
 	target_count("semaphore", semaphore_ns);
 	target_count("latch", latch_ns);
