@@ -54,7 +54,7 @@ func (t *target) mapSegment() error {
 			return err
 		}
 		t.threads.learn(w)
-		seg, err := newSegment(w, t.proc, info.Threads, clusters(maps))
+		seg, err := newSegment(w, t.proc, info.Threads, maps)
 		if err != nil {
 			return err
 		}

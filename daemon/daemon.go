@@ -91,7 +91,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 		opts.Log = func(string) {}
 	}
 	host, _ := os.Hostname()
-	d := &Daemon{opts: opts, tree: grid.NewTree(), clock: clock, prices: measurePrices(clock.Hz()), host: host, ncpu: runtime.NumCPU(),
+	d := &Daemon{opts: opts, tree: grid.NewTree(), clock: clock, host: host, ncpu: runtime.NumCPU(),
 		began: time.Now(), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, shunned: map[int]uint64{}, stopped: make(chan struct{}), ended: make(chan struct{})}
 	d.tree.Add(grid.Machine, host)
 	if opts.Guard != nil {

@@ -465,6 +465,9 @@ func (p *part) zeroIn(slot int) {
 	if p.hits >= 0 {
 		p.t.seg.store(slot, p.hits, 0)
 	}
+	for off := int32(0); p.buckets != 0 && off < trampoline.BucketsSize; off += trampoline.WordSize {
+		p.t.seg.store(slot, p.buckets+off, 0)
+	}
 }
 
 // Disable implements grid.Instrumenter: values up to now are given out, then the code is switched off without stopping

@@ -171,6 +171,9 @@ func (b *builder) checkMetric(d *syntax.Def) error {
 	if err = b.metricConstraints(m); err != nil {
 		return err
 	}
+	if err = m.distribute(); err != nil {
+		return err
+	}
 	b.metrics = append(b.metrics, m)
 	return nil
 }

@@ -200,8 +200,5 @@ func (c *codeChecker) binary(e *syntax.Expr) typ {
 			return c.fail(side.e.Pos, "found %v on one side of %q, expected a whole number", side.t, e.Text)
 		}
 	}
-	if e.Text == "/" {
-		c.note(e.Pos, "a division inside of a probe", "a primitive that divides")
-	}
 	return tInt
 }

@@ -115,7 +115,7 @@ type compiler struct {
 func (c *compiler) compile(x matching) (*Plan, error) {
 	counting := x.body(c.m)
 	c.plan = &Plan{Pair: grid.PairKey{Metric: c.m.Name, Focus: c.focus}, Kind: counting.kind, KernelName: counting.kernel,
-		ExcludeParked: c.m.noParked}
+		ExcludeParked: c.m.noParked, Distribution: counting.distribution}
 	c.chooseThreads()
 	counters := map[string]int{}
 	if counting.kind != Kernel && counting.kind != Void {

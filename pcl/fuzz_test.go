@@ -16,14 +16,18 @@ func checkPlan(t *testing.T, p *Plan) {
 		if e == nil {
 			return
 		}
-		bad := e.Op > ExNeg || e.Op == ExArg && (where != Entry || e.Value < 0 || e.Value > 5) || e.Op == ExReturn && where != Return || e.Op == ExCallee && where != Call ||
+		bad := e.Op > ExCall || e.Op == ExArg && (where != Entry || e.Value < 0 || e.Value > 5) || e.Op == ExReturn && where != Return || e.Op == ExCallee && where != Call ||
 			e.Op == ExVar && (e.Value < 0 || e.Value >= int64(len(p.Vars)) || p.Vars[e.Value].Kind != Counter) ||
-			e.Op >= ExAdd && e.L == nil || e.Op >= ExAdd && e.Op != ExNeg && e.R == nil
+			e.Op >= ExAdd && e.Op <= ExDiv && e.L == nil || e.Op >= ExAdd && e.Op <= ExDiv && e.Op != ExNeg && e.R == nil ||
+			e.Op == ExAddr && (e.Value < 0 || e.Value >= int64(len(p.Vars))) || e.Op == ExCall && (e.Value == 0 || len(e.Args) > maxCallArgs)
 		if bad {
 			t.Fatalf("bad expression in\n%v", p)
 		}
 		check(e.L, where)
 		check(e.R, where)
+		for _, a := range e.Args {
+			check(a, where)
+		}
 	}
 	for _, r := range p.Requests {
 		if r.Func == 0 || r.Where > Insn || r.Post && r.Where == Return || len(r.Code) == 0 {
@@ -35,8 +39,9 @@ func checkPlan(t *testing.T, p *Plan) {
 			}
 		}
 		for _, in := range r.Code {
-			timer := in.Op >= OpTimerEnter
-			if in.Var < 0 || in.Var >= len(p.Vars) || timer != (p.Vars[in.Var].Kind != Counter) || in.Op <= OpSet != (in.Expr != nil) {
+			timer, value := in.Op >= OpTimerEnter && in.Op <= OpTimerStop, in.Op <= OpSet || in.Op == OpCall
+			known := in.Op == OpCall || in.Var >= 0 && in.Var < len(p.Vars) && timer == (p.Vars[in.Var].Kind != Counter)
+			if !known || value != (in.Expr != nil) {
 				t.Fatalf("bad primitive in\n%v", p)
 			}
 			check(in.Cond, r.Where)

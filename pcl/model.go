@@ -35,7 +35,9 @@ type body struct {
 	pos    syntax.Pos
 	kind   Kind
 	kernel string
-	block  *syntax.Stmt // nil: nothing to insert
+	// distribution is set for histogram(kind).
+	distribution bool
+	block        *syntax.Stmt // nil: nothing to insert
 	// plain is set if starts and stops (or the assignments of a flag) are not pairs of an entry and a return: they then
 	// cannot belong to activations.
 	plain bool

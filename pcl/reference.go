@@ -42,7 +42,7 @@ func (m *metric) doc(sb *strings.Builder) {
 	if m.Doc != "" {
 		sb.WriteString(m.Doc + "\n\n")
 	}
-	base := "Counted by: " + m.base.kind.String()
+	base := "Counted by: " + kindText(m.base.kind, m.base.distribution)
 	if m.base.kind == Kernel {
 		base = "Kept by the kernel: " + m.base.kernel
 	}

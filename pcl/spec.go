@@ -36,6 +36,8 @@ type Env interface {
 	// FuncName and FuncModule describe a function.
 	FuncName(FuncID) string
 	FuncModule(FuncID) string
+	// Callable returns the function of this name that a probe may call; the error says why there is none.
+	Callable(name string) (FuncID, error)
 	// CallSites lists the calls of a function in order of address.
 	CallSites(FuncID) []CallSite
 	// Loop resolves /Code/<module>/<function>/<loop> for a function of that name; ok is false if it has no such loop.
@@ -83,6 +85,9 @@ type Plan struct {
 	Process, Thread string
 	// ExcludeParked is set for waiting metrics: time of threads that are parked (idle) is not counted.
 	ExcludeParked bool
+	// Distribution is set for histogram(kind): what comes to Vars[0], by an OpAdd or when its timer is stopped, is counted by size
+	// as well.
+	Distribution bool
 }
 
 // Where says which points of a function a request goes to.
@@ -130,13 +135,14 @@ const (
 	OpTimerLeave
 	OpTimerStart // a running timer goes on
 	OpTimerStop  // a stopped timer stays stopped
+	OpCall       // Expr is evaluated for what it does; there is no Var
 )
 
 // An Instr is one primitive with an optional condition.
 type Instr struct {
 	Op   Op
 	Var  int
-	Expr *Expr // for OpAdd and OpSet
+	Expr *Expr // for OpAdd, OpSet and OpCall
 	Cond *Expr // nil = always
 }
 
@@ -162,6 +168,9 @@ const (
 	ExAnd // logical
 	ExOr
 	ExNeg
+	ExDiv  // the fraction is dropped; a division by 0 gives 0
+	ExAddr // address of the thread's own variable with the index Value
+	ExCall // what the target's function with the FuncID Value returns for Args
 )
 
 // An Expr is an integer expression of 64 bits.
@@ -169,4 +178,5 @@ type Expr struct {
 	Op    ExprOp
 	Value int64
 	L, R  *Expr
+	Args  []*Expr // of a call
 }

@@ -42,7 +42,7 @@ type features struct {
 }
 
 // wanted are the features that must come up, besides tactics and kinds of points.
-var wanted = []string{"several points at one site", "several groups at one point", "generated switched off", "generated off, switched on",
+var wanted = []string{"several points at one site", "value put into a bucket", "several groups at one point", "generated switched off", "generated off, switched on",
 	"one owner of several off", "whole trampoline off", "gate closed", "all but the fixed part gone", "block found at once", "block found in another slot", "block claimed",
 	"expression of full depth", "mini longer than a short jump", "conditional tail jump taken", "conditional tail jump not taken",
 	"conditional tail jump moved and taken", "flags compared"}
@@ -382,7 +382,8 @@ func (s *scene) someOff(plain registers) error {
 // counts runs the patched function and compares with the twin.
 func (s *scene) counts(plain registers, when string) error {
 	after, got := s.f.r.run(s.f.t, wrapAt, s.regs, s.text, s.data, s.stubs...)
-	m := &model{mem: bytes.Clone(block(s.data, s.slot)), sums: map[int32]bool{}, regs: s.regs}
+	m := newModel(block(s.data, s.slot), s.regs)
+	m.at = blockAt(s.slot)
 	touched, same := false, true
 	s.p.execute(s.regs, func(pt Point, c *machine) {
 		site, _ := s.plan.SiteOf(pt)
@@ -530,6 +531,9 @@ func (s *scene) tallyGroups(groups []Group) {
 			s.f.did["generated switched off"]++
 		}
 		for _, m := range g.Minis {
+			if m.distributes() {
+				s.f.did["value put into a bucket"]++
+			}
 			if m.Expr.Depth() == MaxExprDepth {
 				s.f.did["expression of full depth"]++
 			}

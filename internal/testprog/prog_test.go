@@ -126,6 +126,20 @@ func TestLoopsAreLeftInEveryWay(t *testing.T) {
 	}
 }
 
+func TestCalledCountsAreExact(t *testing.T) {
+	t.Parallel()
+	p := StartTarget(t, build(t, "called.c"), "2", "1000")
+	p.Say(t, "go")
+	p.Expect(t, "DONE", 20*time.Second)
+	p.Stop(t)
+	got := p.Counts()
+	for name, want := range map[string]uint64{"messages": 2000, "mixed": 2000, "hops": 2000, "jumps": 2000, "nested": 4000} {
+		if got[name] != want {
+			t.Errorf("%s: %d, want %d", name, got[name], want)
+		}
+	}
+}
+
 func TestThrowCountsAreExact(t *testing.T) {
 	t.Parallel()
 	p := StartTarget(t, build(t, "throw.cc"), "3000")
@@ -139,6 +153,28 @@ func TestThrowCountsAreExact(t *testing.T) {
 		if got[name] != n {
 			t.Errorf("%s: %d, want %d", name, got[name], n)
 		}
+	}
+}
+
+func TestLatencyCallsWhatItSays(t *testing.T) {
+	p := StartTarget(t, build(t, "latency.cc"), "2", "2")
+	p.Say(t, "go")
+	p.Expect(t, "DONE", 20*time.Second)
+	p.Stop(t)
+	got := map[string]int{}
+	for _, l := range p.Lines() {
+		if f := strings.Fields(l); f[0] == "TOOK" || f[0] == "SIZE" {
+			got[f[0]+" "+f[1]]++
+		}
+	}
+	for name, n := range map[string]int{"TOOK nap": 200, "TOOK spin": 50, "TOOK find_small": 20, "TOOK find_large": 20,
+		"SIZE 100": 180, "SIZE 5000": 18, "SIZE 70000": 2} {
+		if got[name] != n {
+			t.Errorf("%s: %d, want %d", name, got[name], n)
+		}
+	}
+	if c := p.Counts(); c["returned"] != 16 || c["thrown"] != 4 {
+		t.Errorf("%v", c)
 	}
 }
 

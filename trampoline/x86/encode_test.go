@@ -82,6 +82,18 @@ var encodings = []struct {
 	{func(a *Asm) { a.ShlRI(RDX, 32) }, "48c1e220", "shl $0x20,%rdx"},
 	{func(a *Asm) { a.ShrRI(R11, 63) }, "49c1eb3f", "shr $0x3f,%r11"},
 	{func(a *Asm) { a.NegR(R13) }, "49f7dd", "neg %r13"},
+	{func(a *Asm) { a.OrRI(RDX, 4) }, "4883ca04", "or $0x4,%rdx"},
+	{func(a *Asm) { a.OrRI(R9, 0x1000) }, "4981c900100000", "or $0x1000,%r9"},
+	{func(a *Asm) { a.ShrRCL(RAX) }, "48d3e8", "shr %cl,%rax"},
+	{func(a *Asm) { a.ShrRCL(R13) }, "49d3ed", "shr %cl,%r13"},
+	{func(a *Asm) { a.Bsr(RDX, RDX) }, "480fbdd2", "bsr %rdx,%rdx"},
+	{func(a *Asm) { a.Bsr(R8, RAX) }, "4c0fbdc0", "bsr %rax,%r8"},
+	{func(a *Asm) { a.XchgRR(RCX, RDX) }, "4887d1", "xchg %rdx,%rcx"},
+	{func(a *Asm) { a.XchgRR(R9, RBX) }, "4987d9", "xchg %rbx,%r9"},
+	{func(a *Asm) { a.LeaIndex(RAX, RAX, RCX, 0) }, "488d448800", "lea 0x0(%rax,%rcx,4),%rax"},
+	{func(a *Asm) { a.LeaIndex(R10, R13, R12, -8) }, "4f8d54a5f8", "lea -0x8(%r13,%r12,4),%r10"},
+	{func(a *Asm) { a.IncIndexM(RDX, RAX, 64) }, "48ff84c240000000", "incq 0x40(%rdx,%rax,8)"},
+	{func(a *Asm) { a.IncIndexM(R12, R9, -8) }, "4bff84ccf8ffffff", "incq -0x8(%r12,%r9,8)"},
 	{func(a *Asm) { a.Setcc(CondG, RAX) }, "0f9fc0", "setg %al"},
 	{func(a *Asm) { a.Setcc(CondB, RSI) }, "400f92c6", "setb %sil"},
 	{func(a *Asm) { a.Setcc(CondNE, R8) }, "410f95c0", "setne %r8b"},
@@ -234,6 +246,8 @@ func TestLabels(t *testing.T) {
 		"not bound":         func(a *Asm) { a.JmpNear(a.NewLabel()) },
 		"out of reach":      func(a *Asm) { a.JmpAddr(asmBase + 1<<33) },
 		"shift by 64":       func(a *Asm) { a.ShlRI(RAX, 64) },
+		"is no index":       func(a *Asm) { a.LeaIndex(RAX, RAX, RSP, 0) },
+		"pointer is no":     func(a *Asm) { a.IncIndexM(RAX, RSP, 0) },
 	}
 	for want, f := range faults {
 		var a Asm

@@ -42,6 +42,7 @@ func (r *Report) normal() *Report {
 	}
 	for i := range c.Pairs {
 		c.Pairs[i].Focus = orRoot(c.Pairs[i].Focus)
+		c.Pairs[i].Distribution = c.Pairs[i].Distribution.normal()
 	}
 	return &c
 }

@@ -239,5 +239,9 @@ func (w *watcher) pair(key grid.PairKey) report.Pair {
 	for _, r := range snap.Histogram.Rates() {
 		p.Bins = append(p.Bins, report.Missing(r))
 	}
+	if snap.Values != nil {
+		values := snap.Values.Total()
+		p.Distribution = distributionReport(&values, snap.Metric.Values)
+	}
 	return p
 }
