@@ -185,10 +185,38 @@ func TestMessages(t *testing.T) {
 		"msgs@" + socket: "msgs_in file_in_msgs", "msg_bytes_recv@" + socket: "bytes_in file_in", "msg_bytes_sent@" + socket: "",
 		"io_bytes@" + socket: "bytes_in file_in",
 	}
+	var sizes spreads
+	enableSoon(t, d, &sizes, []grid.PairKey{key(t, "msg_size", "/")})
 	got := across(t, d, p, want.keys(t)...)
+	d.Disable([]grid.PairKey{key(t, "msg_size", "/")})
 	want.check(t, got, p.Counts(), 1, 0)
+	sizesAgree(t, sizes.distribution(key(t, "msg_size", "/")), p)
 	detachClean(t, d, p.PID)
 	p.Stop(t)
+}
+
+// sizesAgree compares a distribution of sizes with the program's lines "SIZE <bytes> <how often>", bucket by bucket.
+func sizesAgree(t *testing.T, d *grid.Distribution, p *testprog.Prog) {
+	t.Helper()
+	want := map[int]uint64{}
+	sizes := 0
+	for _, l := range p.Lines() {
+		var size int64
+		var n uint64
+		if k, _ := fmt.Sscanf(l, "SIZE %d %d", &size, &n); k == 2 {
+			want[grid.BucketOf(size)] += n
+			sizes++
+		}
+	}
+	t.Logf("%d messages of %d sizes in %d buckets; median %g B, largest %g B", d.Count(), sizes, len(want), d.Quantile(0.5), d.Max())
+	for i, n := range d.Counts {
+		if n != want[i] {
+			t.Errorf("bucket %d of sizes holds %d, want %d", i, n, want[i])
+		}
+	}
+	if len(want) < 10 {
+		t.Errorf("only %d buckets of sizes", len(want))
+	}
 }
 
 // waitForResource waits until the daemon knows a resource below the elements, and returns its name.

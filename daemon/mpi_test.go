@@ -2,12 +2,12 @@ package daemon
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
 	"culprit/grid"
 	"culprit/internal/testprog"
-	"culprit/pcl"
 )
 
 // TestMPI compares operations, times and bytes of two processes that mpirun started with what they count themselves.
@@ -29,19 +29,16 @@ func TestMPI(t *testing.T) {
 		"mpi_bytes_sent@/": "sent_bytes0 sent_bytes1", "mpi_bytes_recv@/": "recv_bytes0 recv_bytes1", "mpi_collective_bytes@/": "coll_bytes0 coll_bytes1",
 		"mpi_rma_bytes@/": "rma_bytes0 rma_bytes1", "mpi_bytes_sent@" + world + "/7": "tagged_bytes0",
 	}
-	keys := append(exact.keys(t), times.keys(t)...)
+	keys := slices.Concat(exact.keys(t), times.keys(t), sizes.keys(t))
 	var s sums
-	callable := enableSizes(t, d, &s, sizes.keys(t))
 	enableSoon(t, d, &s, keys)
 	j.Tell(t, "go")
 	j.ExpectAll(t, "DONE", time.Minute)
-	d.Disable(append(keys, callable...))
+	d.Disable(keys)
 	got := s.all()
 	exact.check(t, got, j.Counts(), 1, 0)
 	times.check(t, got, j.Counts(), 1e-9, 0.01)
-	if len(callable) > 0 {
-		sizes.check(t, got, j.Counts(), 1, 0)
-	}
+	sizes.check(t, got, j.Counts(), 1, 0)
 	for _, pid := range j.PIDs[1:] {
 		defer func() {
 			if r, err := Verify(pid); err == nil && !r.Clean() {
@@ -51,25 +48,6 @@ func TestMPI(t *testing.T) {
 	}
 	detachClean(t, d, j.PIDs[0])
 	j.End(t)
-}
-
-// enableSizes enables the metrics that ask MPI for the size of a type, where probes can call the target's functions.
-func enableSizes(t *testing.T, d *Daemon, sink grid.Sink, keys []grid.PairKey) []grid.PairKey {
-	t.Helper()
-	var lacks *pcl.Unsupported
-	results := d.Enable(keys, sink)
-	if errors.As(results[0].Err, &lacks) {
-		t.Logf("bytes are not measured: %v", lacks)
-		return nil
-	}
-	var again []grid.PairKey
-	for _, r := range results {
-		if r.Err != nil {
-			again = append(again, r.Key)
-		}
-	}
-	enableSoon(t, d, sink, again)
-	return keys
 }
 
 // all returns the sums by the text of their pair.

@@ -22,5 +22,5 @@ func withoutReturn(r *pcl.Request) *pcl.Request {
 func readsReturn(in pcl.Instr) bool { return hasReturn(in.Expr) || hasReturn(in.Cond) }
 
 func hasReturn(e *pcl.Expr) bool {
-	return e != nil && (e.Op == pcl.ExReturn || hasReturn(e.L) || hasReturn(e.R))
+	return e != nil && (e.Op == pcl.ExReturn || hasReturn(e.L) || hasReturn(e.R) || slices.ContainsFunc(e.Args, hasReturn))
 }

@@ -13,6 +13,8 @@ static int stream[2], datagrams[2]; /* [0] sends, [1] receives */
 static long rounds;
 static uint64_t msgs_out, bytes_out, msgs_in, bytes_in, batched_out, batched_in, file_out, file_out_msgs, file_in, file_in_msgs;
 
+static uint64_t sizes_out[LARGEST + 1], sizes_in[LARGEST + 1]; /* of what is in bytes_out and bytes_in: how often each */
+
 static size_t size_of(long i) { return 1 + (size_t)(i * 37 % LARGEST); }
 
 static void moved(ssize_t n, uint64_t *msgs, uint64_t *bytes)
@@ -21,6 +23,10 @@ static void moved(ssize_t n, uint64_t *msgs, uint64_t *bytes)
 		target_bad("%s", strerror(errno));
 	(*msgs)++;
 	*bytes += (uint64_t)n;
+	if (bytes == &bytes_out)
+		sizes_out[n]++;
+	if (bytes == &bytes_in)
+		sizes_in[n]++;
 }
 
 NOINLINE void say(long i, char *buf)
@@ -174,6 +180,9 @@ int main(int argc, char **argv)
 	target_count("file_out_msgs", file_out_msgs);
 	target_count("file_in", file_in);
 	target_count("file_in_msgs", file_in_msgs);
+	for (int i = 0; i <= LARGEST; i++)
+		if (sizes_out[i] + sizes_in[i] > 0)
+			printf("SIZE %d %llu\n", i, (unsigned long long)(sizes_out[i] + sizes_in[i]));
 	puts("DONE");
 	target_wait_stop();
 	return target_finish(target_mix(bytes_in, bytes_out));

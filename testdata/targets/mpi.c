@@ -22,6 +22,9 @@ static uint64_t sent, sent_tagged, received, coll_ops, rma_ops, sent_bytes, tagg
 		sum += target_now_ns() - timed_t;       \
 	} while (0)
 
+/* send_dirty is MPI_Send as some compilers would call it: what is above an int in its register means nothing. */
+static int (*volatile send_dirty)(const void *, long, MPI_Datatype, int, int, MPI_Comm);
+
 static void sends(int n, size_t size)
 {
 	sent++;
@@ -42,7 +45,7 @@ NOINLINE void pass(int n)
 		sends(n, sizeof *out);
 		sent_tagged++;
 		tagged_bytes += (uint64_t)n * sizeof *out;
-		timed(p2p_ns, MPI_Send(out, n, MPI_DOUBLE, other, TAG, MPI_COMM_WORLD));
+		timed(p2p_ns, send_dirty(out, n | 0x7ff00000000, MPI_DOUBLE, other, TAG, MPI_COMM_WORLD));
 		return;
 	}
 	uint64_t t = target_now_ns();
@@ -73,8 +76,16 @@ static void together(int n, size_t size)
 	coll_bytes += (uint64_t)n * size;
 }
 
+/* late lets the other wait, so that most of the time is waiting and not the clock's own. */
+static void late(void)
+{
+	if (rank == 0)
+		target_sleep_us(700);
+}
+
 NOINLINE void collect(int n)
 {
+	late();
 	together(0, 0);
 	timed(coll_ns, MPI_Barrier(MPI_COMM_WORLD));
 	together(n, sizeof *in);
@@ -87,6 +98,7 @@ NOINLINE void collect(int n)
 
 NOINLINE void reach(int n)
 {
+	late();
 	timed(rma_ns, MPI_Win_fence(0, win));
 	rma_ops++;
 	rma_bytes += (uint64_t)n * sizeof *out;
@@ -130,6 +142,8 @@ int main(int argc, char **argv)
 {
 	int size;
 	target_start();
+	void *send = (void *)MPI_Send;
+	memcpy((void *)&send_dirty, &send, sizeof send);
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* mpirun that is killed would leave its ranks behind */
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
