@@ -30,15 +30,21 @@ func TestMPI(t *testing.T) {
 		"mpi_rma_bytes@/": "rma_bytes0 rma_bytes1", "mpi_bytes_sent@" + world + "/7": "tagged_bytes0",
 	}
 	keys := slices.Concat(exact.keys(t), times.keys(t), sizes.keys(t))
-	var s sums
-	enableSoon(t, d, &s, keys)
+	var s spreads
+	lengths := key(t, "mpi_msg_size", "/")
+	enableSoon(t, d, &s, append(keys, lengths))
 	j.Tell(t, "go")
 	j.ExpectAll(t, "DONE", time.Minute)
-	d.Disable(keys)
+	d.Disable(append(keys, lengths))
 	got := s.all()
 	exact.check(t, got, j.Counts(), 1, 0)
 	times.check(t, got, j.Counts(), 1e-9, 0.01)
 	sizes.check(t, got, j.Counts(), 1, 0)
+	c, of := j.Counts(), s.distribution(lengths)
+	t.Logf("%d messages, %g bytes, median %g, largest %g", of.Count(), of.Sum, of.Quantile(0.5), of.Max())
+	if of.Count() != c["sent0"]+c["sent1"] || of.Sum != float64(c["sent_bytes0"]+c["sent_bytes1"]) {
+		t.Errorf("%d messages of %g bytes, the program sent %v", of.Count(), of.Sum, c)
+	}
 	for _, pid := range j.PIDs[1:] {
 		defer func() {
 			if r, err := Verify(pid); err == nil && !r.Clean() {
