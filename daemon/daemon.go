@@ -58,6 +58,7 @@ type Daemon struct {
 	shunned  map[int]uint64 // children that cannot be measured, by pid: their start time
 	inserted int
 	removed  int
+	itemsAt  uint64 // version of the tree when targets were last looked through for items
 
 	costMu    sync.Mutex
 	cost      float64
@@ -163,6 +164,7 @@ func (d *Daemon) sampleLoop() {
 		if n%10 == 0 {
 			d.clean()
 			d.discover()
+			d.growItems()
 			if d.opts.Children {
 				d.follow()
 			}

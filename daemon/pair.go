@@ -38,6 +38,9 @@ type part struct {
 	lastK float64           // for kernel metrics: the last value
 	on    bool
 	gone  bool // switched off, to be taken out
+
+	lacking    int  // resources of the focus's item that the target did not have when it was last looked for
+	unfinished bool // what has come of them since could not be patched yet
 }
 
 // A cellVar is a variable of a plan in the thread blocks.
@@ -60,6 +63,9 @@ func newPart(t *target, key grid.PairKey, owner uint64) (*part, error) {
 		return nil, err
 	}
 	p := &part{t: t, plan: plan, owner: owner, hits: -1, seen: map[int]slotValue{}, tallies: map[int]*tally{}, on: true}
+	if it := t.d.itemOf(key.Focus); it != nil {
+		p.lacking = t.lacking(it)
+	}
 	if plan.Kind == pcl.Kernel || plan.Kind == pcl.Void {
 		return p, nil
 	}

@@ -223,7 +223,9 @@ func (c *codeChecker) call(e *syntax.Expr) {
 	}
 	if needs, ok := notYet[e.Text]; ok {
 		c.note(e.Pos, e.Text, needs)
-		c.args(e)
+		for _, a := range e.Args {
+			c.expr(a)
+		}
 		return
 	}
 	if strings.HasPrefix(e.Text, "$") {
@@ -232,7 +234,7 @@ func (c *codeChecker) call(e *syntax.Expr) {
 	}
 	known := slices.Concat(slices.Sorted(maps.Keys(timers)), slices.Sorted(maps.Keys(notYet)))
 	if near := syntax.Nearest(e.Text, known); near != "" {
-		c.fail(e.Pos, "found a call of %q, which is no primitive (did you mean %q?)", e.Text, near)
+		c.fail(e.Pos, "found a call of %q, which is no primitive (did you mean %q?), expected a primitive or a function of the target", e.Text, near)
 		return
 	}
 	if len(e.Args) > maxCallArgs {

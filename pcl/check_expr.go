@@ -35,6 +35,7 @@ func (c *codeChecker) expr(e *syntax.Expr) typ {
 		return tInt
 	case syntax.AddrOf:
 		c.variable(e.X)
+		c.setsFlag(e)
 		return tAddress
 	case syntax.Binary:
 		return c.binary(e)
@@ -57,9 +58,8 @@ func (c *codeChecker) ident(e *syntax.Expr) typ {
 	}
 	t, ok := environment[e.Text]
 	if !ok {
-		names := slices.Concat(c.variables(), slices.Sorted(maps.Keys(c.vars)), slices.Sorted(maps.Keys(c.b.lists)),
-			slices.Sorted(maps.Keys(environment)))
-		return c.fail(e.Pos, "found the unknown name %q%s", e.Text, syntax.DidYouMean(e.Text, names))
+		known := slices.Concat(c.variables(), names(c.b, c.vars), names(c.b, c.b.lists), names(c.b, environment))
+		return c.fail(e.Pos, "found the unknown name %q%s, expected a resourceList, a loop variable, a counter of the metric or a name such as $procedures", e.Text, syntax.DidYouMean(e.Text, known))
 	}
 	switch e.Text {
 	case "$return":
@@ -135,7 +135,7 @@ func (c *codeChecker) field(e *syntax.Expr) typ {
 	}
 	known, ok := fields[t]
 	if !ok {
-		return c.fail(e.Pos, "found .%s of %v, which has no fields", e.Text, t)
+		return c.fail(e.Pos, "found .%s of %v, which has no fields, expected it of a function, a module, a loop or an argument", e.Text, t)
 	}
 	if f, ok := known[e.Text]; ok {
 		return f

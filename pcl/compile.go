@@ -20,7 +20,7 @@ func (l *Library) Compile(metric string, focus grid.Focus, env Env) (*Plan, erro
 	if err != nil {
 		return nil, err
 	}
-	x, err := m.match(focus)
+	x, err := l.match(m, focus)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (x *matching) supported(m *metric, focus grid.Focus) error {
 	if counting.unsupported != nil {
 		return counting.unsupported
 	}
-	for _, f := range x.flags {
+	for _, f := range x.bodies() {
 		if f.body.unsupported != nil {
 			return f.body.unsupported
 		}
@@ -103,7 +103,10 @@ type compiler struct {
 	skip  map[FuncID]bool // callees that are left out of the flags' call sites
 	steps int
 
+	parts parts // of the item that the focus selects
+
 	// of the body that is being compiled
+	at     *use // how the item is chosen; nil: by the focus
 	in     *body
 	cons   *constraint    // nil in a base
 	index  map[string]int // variables that it can name
@@ -117,6 +120,9 @@ func (c *compiler) compile(x matching) (*Plan, error) {
 	c.plan = &Plan{Pair: grid.PairKey{Metric: c.m.Name, Focus: c.focus}, Kind: counting.kind, KernelName: counting.kernel,
 		ExcludeParked: c.m.noParked, Distribution: counting.distribution}
 	c.chooseThreads()
+	if err := c.resolve(&x); err != nil {
+		return nil, err
+	}
 	counters := map[string]int{}
 	if counting.kind != Kernel && counting.kind != Void {
 		counters[c.m.ident] = c.newVar(c.m.ident, counting.kind)
@@ -134,14 +140,14 @@ func (c *compiler) compile(x matching) (*Plan, error) {
 	var flags []int
 	for _, f := range x.flags {
 		c.flag = c.newVar(f.ident, Counter)
-		c.cons, c.index, c.guards = f, map[string]int{f.ident: c.flag}, slices.Clone(flags)
-		if err := c.compileBody(f.body); err != nil {
+		c.guards = slices.Clone(flags)
+		if err := c.compileFlag(&x, f); err != nil {
 			return nil, err
 		}
 		flags = append(flags, c.flag)
 	}
-	c.flag, c.cons, c.index, c.guards = -1, x.replace, counters, flags
-	return c.plan, c.compileBody(counting)
+	c.flag, c.index, c.guards = -1, counters, flags
+	return c.plan, c.compileCounting(&x)
 }
 
 func (c *compiler) newVar(name string, kind Kind) int {
@@ -184,7 +190,7 @@ func (c *compiler) compileBody(b *body) error {
 func (c *compiler) step(pos syntax.Pos, n int) error {
 	c.steps += n
 	if c.steps > maxSteps {
-		return errorAt(pos, "metric %s at %v: more than %d steps to compile; loop over fewer functions", c.m.Name, c.focus, maxSteps)
+		return errorAt(pos, "metric %s at %v: found more than %d steps to compile, expected less; loop over fewer functions", c.m.Name, c.focus, maxSteps)
 	}
 	return nil
 }

@@ -210,6 +210,15 @@ m@/: counter
   counter b
   append preInsn 1.entry { call 61(&b, $arg[0]); m += b / call 60() }
 `},
+	{"flag that a call may change", `metric m { name "m"; ` + head + ` constraint c /Code/* is counter { append preInsn $constraint[0].entry (* c = 1; bump(&c, 2); *) append preInsn $constraint[0].return (* c = 0; *) }
+			base is counter { append preInsn $start.entry constrained (* m++; *) } }`, "m@/Code/work.c/leaf", `
+m@/Code/work.c/leaf: counter
+  counter m
+  counter c
+  append preInsn 11.entry { c = 1; call 61(&c, 2) }
+  append preInsn 11.return { c = 0 }
+  append preInsn 1.entry if c { m += 1 }
+`},
 	{"call of nothing", `metric m { name "m"; ` + head + ` counter b; base is counter { append preInsn $start.entry (* Size($arg[0], &b); m += b; *) } }`, "m", "no function that could be called: Size"},
 	{"text to a call", `metric m { name "m"; ` + head + ` base is counter { append preInsn $start.entry (* m += weigh("x"); *) } }`, "m", "texts in the shared segment"},
 	{"quotient", `metric m { name "m"; ` + head + ` base is counter { append preInsn $start.entry (* m += 7 / 2 + 7 / 0 - -7 / 2; *) } }`, "m", `

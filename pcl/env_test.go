@@ -69,7 +69,8 @@ func (e *fakeEnv) Named(name string) []FuncID {
 }
 
 func (e *fakeEnv) Matching(pattern string, regex bool) []FuncID {
-	return e.each(func(_ fakeFunc, n string) bool { return MatchName(pattern, regex, n) })
+	match := Matcher(pattern, regex)
+	return e.each(func(_ fakeFunc, n string) bool { return match(n) })
 }
 
 func (e *fakeEnv) Function(module, function string) []FuncID {

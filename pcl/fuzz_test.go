@@ -2,6 +2,7 @@ package pcl
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,6 +68,9 @@ func FuzzCompile(f *testing.F) {
 		}
 	}
 	f.Add(twinText, uint8(2), uint8(7))
+	for _, c := range slices.Concat(problemCases(), warnCases()) {
+		f.Add(c.pcl, uint8(1), uint8(255))
+	}
 	f.Fuzz(func(t *testing.T, src string, focusIndex, shape uint8) {
 		lib, problems, err := Load(Options{NoDefault: true, Texts: []string{prelude, src}})
 		if err != nil {
@@ -74,6 +78,11 @@ func FuzzCompile(f *testing.F) {
 		}
 		for _, p := range problems {
 			_ = p.Detail()
+		}
+		for _, p := range lib.Warnings() {
+			if p.Severity != SeverityWarning || p.Pos.Line == 0 || !strings.HasSuffix(p.Detail(), "^") {
+				t.Fatalf("a warning without its place: %s", p.Detail())
+			}
 		}
 		_ = lib.Doc()
 		env := shapedTarget(shape)

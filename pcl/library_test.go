@@ -187,10 +187,12 @@ func TestHypotheses(t *testing.T) {
 	}
 }
 
-// TestProblems: what is wrong is said with its place, and the rest is there.
-func TestProblems(t *testing.T) {
+// A problemCase is a text with one thing wrong and a part of what is said of it.
+type problemCase struct{ name, pcl, want string }
+
+func problemCases() []problemCase {
 	const m = `metric m { name "m"; ` + head
-	for _, c := range []struct{ name, pcl, want string }{
+	return []problemCase{
 		{"missing items", `metric m { base is counter { } }`, "metric m: expected the item name, units, style, aggregateOperator, which is missing"},
 		{"twice", m + ` name "n"; base is counter { } }`, `found "name" a second time`},
 		{"word", `metric m { name "m"; units x; aggregateOperator summ; style EventCounter; base is counter { } }`, `(did you mean "sum"?)`},
@@ -254,7 +256,7 @@ func TestProblems(t *testing.T) {
 		{"two foci", `hypothesis h { test cpu@"/" + cpu > 1; }`, "expected one of them in one test"},
 		{"two foci again", `hypothesis h { test cpu + cpu@"/" > 1; }`, "expected one of them in one test"},
 		{"refine", `hypothesis h { test active_threads > 1; refine { Code } }`, "its metric active_threads has no constraint there"},
-		{"refine what", `hypothesis h { test cpu > 1; refine { Coed } }`, "unknown hierarchy"},
+		{"refine what", `hypothesis h { test cpu > 1; refine { Coed } }`, `found the unknown hierarchy "Coed", expected one of Code`},
 		{"suppress", `hypothesis h { test cpu > 1; suppress { "libc" } }`, "found a bad path"},
 		{"expand", `hypothesis h { test cpu > 1; expand whyAndWere; }`, `(did you mean "whyAndWhere"?)`},
 		{"label", `hypothesis h { test cpu > 1; label "{procent} of {function}"; }`, `(did you mean "percent"?)`},
@@ -264,7 +266,12 @@ func TestProblems(t *testing.T) {
 		{"trace", `trace t { at $start; record { 1 }; }`, "expected a point"},
 		{"fixed hierarchy", `hierarchy Code { }`, "found the name of a fixed hierarchy"},
 		{"record", `visi v { limit 3; }`, "expected the item command"},
-	} {
+	}
+}
+
+// TestProblems: what is wrong is said with its place, and the rest is there.
+func TestProblems(t *testing.T) {
+	for _, c := range problemCases() {
 		t.Run(c.name, func(t *testing.T) {
 			lib, problems, err := Load(Options{Texts: []string{c.pcl + ` tunable_constant "after" 1;`}})
 			if err != nil {

@@ -7,9 +7,12 @@ import (
 
 // String writes the plan as text: a line for what it is, one for each variable, one for each request. Functions are
 // the numbers that the Env gave out. Equal plans give equal texts.
-func (p *Plan) String() string {
-	return p.Describe(func(id FuncID) string { return fmt.Sprint(uint64(id)) })
-}
+func (p *Plan) String() string { return p.Describe(number) }
+
+func number(id FuncID) string { return fmt.Sprint(uint64(id)) }
+
+// writer writes the plan with the numbers of functions.
+func (p *Plan) writer() planWriter { return planWriter{p, number} }
 
 // Describe is String with the names of functions that a caller gives.
 func (p *Plan) Describe(name func(FuncID) string) string {

@@ -282,22 +282,29 @@ func (t *twin) body(cons *constraint, own string, b *body) {
 		return
 	}
 	t.cons, t.own = cons, own
-	t.calls = false
-	b.block.Walk(func(e *syntax.Expr) bool {
-		t.calls = t.calls || e.Kind == syntax.Field && e.Text == "calls"
-		return true
-	})
-	t.calls = t.calls || !pairs(b.block, own)
+	t.calls = !pairs(b.block, own, nil)
 	t.stmt(b.block)
 }
 
-// pairs: what is switched on at entries is switched off at returns, and nothing else is done to it.
-func pairs(s *syntax.Stmt, own string) bool {
+// pairs: what is switched on at entries is switched off at returns, nothing else is done to it, and nothing is inserted at
+// call sites. sites are the loop variables that are call sites.
+func pairs(s *syntax.Stmt, own string, sites []string) bool {
+	isSite := func(e *syntax.Expr) bool {
+		return e.Kind == syntax.Field && e.Text == "calls" || e.Kind == syntax.Ident && slices.Contains(sites, e.Text)
+	}
 	switch s.Kind {
 	case syntax.Block:
-		return !slices.ContainsFunc(s.Stmts, func(x *syntax.Stmt) bool { return !pairs(x, own) })
-	case syntax.Foreach, syntax.If:
-		return pairs(s.Body, own)
+		return !slices.ContainsFunc(s.Stmts, func(x *syntax.Stmt) bool { return !pairs(x, own, sites) })
+	case syntax.Foreach:
+		if isSite(s.Expr) {
+			sites = append(slices.Clone(sites), s.Var)
+		}
+		return pairs(s.Body, own, sites)
+	case syntax.If:
+		return pairs(s.Body, own, sites)
+	}
+	if isSite(s.Expr) {
+		return false
 	}
 	on, off := s.Expr.Text == "entry" && !s.Post, s.Expr.Text == "return"
 	return !slices.ContainsFunc(s.Code, func(c *syntax.Code) bool {
@@ -318,7 +325,7 @@ func (t *twin) stmt(s *syntax.Stmt) {
 			t.stmt(x)
 		}
 	case syntax.Foreach:
-		for _, v := range t.eval(s.Expr).([]any) {
+		for _, v := range asSet(t.eval(s.Expr)) {
 			t.vars[s.Var] = v
 			t.stmt(s.Body)
 		}
