@@ -59,6 +59,7 @@ func (t *target) mapSegment() error {
 			return err
 		}
 		t.seg = seg
+		seg.env.PID = info.InnerPID
 		return nil
 	})
 }

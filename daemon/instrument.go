@@ -255,15 +255,8 @@ func (b *batch) check(p *part) error {
 	if p.plan.Kind == pcl.Kernel && kernelQuantities[p.plan.KernelName] == nil {
 		return fmt.Errorf("metric %q: the kernel keeps no quantity %q", p.plan.Pair.Metric, p.plan.KernelName)
 	}
-	if p.t.seccomp == 0 {
-		return nil
-	}
-	for _, v := range p.plan.Vars {
-		if v.Kind == pcl.ProcessTimer {
-			return grid.ErrUnsupported{What: "timing processor time in a program under a seccomp filter", Needs: "a clock without system calls"}
-		}
-	}
-	return nil
+	p.asks = asksKernel(p.plan) != ""
+	return p.t.allowed(p.plan)
 }
 
 // place puts the code of every request at its points. Of several functions those that cannot be instrumented are left out

@@ -38,6 +38,7 @@ type part struct {
 	lastK float64           // for kernel metrics: the last value
 	on    bool
 	gone  bool // switched off, to be taken out
+	asks  bool // its probes make system calls
 
 	lacking    int  // resources of the focus's item that the target did not have when it was last looked for
 	unfinished bool // what has come of them since could not be patched yet
@@ -216,13 +217,14 @@ var exprOps = map[pcl.ExprOp]trampoline.ExprOp{pcl.ExConst: trampoline.ExConst, 
 	pcl.ExVar: trampoline.ExWord, pcl.ExAdd: trampoline.ExAdd, pcl.ExSub: trampoline.ExSub, pcl.ExMul: trampoline.ExMul, pcl.ExEq: trampoline.ExEq,
 	pcl.ExNe: trampoline.ExNe, pcl.ExLt: trampoline.ExLt, pcl.ExLe: trampoline.ExLe, pcl.ExGt: trampoline.ExGt, pcl.ExGe: trampoline.ExGe,
 	pcl.ExAnd: trampoline.ExAnd, pcl.ExOr: trampoline.ExOr, pcl.ExNeg: trampoline.ExNeg,
-	pcl.ExDiv: trampoline.ExDiv, pcl.ExAddr: trampoline.ExAddr, pcl.ExCall: trampoline.ExCall}
+	pcl.ExDiv: trampoline.ExDiv, pcl.ExAddr: trampoline.ExAddr, pcl.ExCall: trampoline.ExCall,
+	pcl.ExNarrow: trampoline.ExNarrow, pcl.ExSP: trampoline.ExSP, pcl.ExStack: trampoline.ExStack, pcl.ExLoad: trampoline.ExLoad, pcl.ExMatch: trampoline.ExMatch}
 
 func (p *part) expr(e *pcl.Expr) (*trampoline.Expr, error) {
 	if e == nil {
 		return nil, nil
 	}
-	out := &trampoline.Expr{Op: exprOps[e.Op], Value: e.Value}
+	out := &trampoline.Expr{Op: exprOps[e.Op], Value: e.Value, Size: e.Size, Signed: e.Signed, Text: e.Text}
 	if e.Op == pcl.ExVar || e.Op == pcl.ExAddr {
 		out.Value = int64(p.cells[e.Value].off)
 	}

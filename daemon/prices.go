@@ -27,6 +27,7 @@ const (
 	priceOfWall    = 10
 	priceOfCPUTime = 230
 	priceOfBucket  = 3.5
+	priceOfLoad    = 490 // of memory behind a pointer: a system call
 	priceOfCall    = 115 // of one of the target's functions: all registers are saved
 )
 
@@ -184,7 +185,7 @@ func placeOf(r *pcl.Request) trial.Place {
 func floor(plan *pcl.Plan, r *pcl.Request) float64 {
 	ns := priceOfJump + priceOfCounter*float64(len(r.Guards))
 	for _, in := range r.Code {
-		ns += priceOfCounter + priceOfCall*float64(calls(in.Expr)+calls(in.Cond))
+		ns += priceOfCounter + priceOfCall*float64(calls(in.Expr)+calls(in.Cond)) + priceOfLoad*float64(reads(in.Expr)+reads(in.Cond))
 		if plan.Distribution && in.Op != pcl.OpCall && in.Var == 0 && in.Op != pcl.OpTimerEnter && in.Op != pcl.OpTimerStart {
 			ns += priceOfBucket
 		}
@@ -239,7 +240,7 @@ func shape(b []byte, e *pcl.Expr) []byte {
 	if e == nil {
 		return append(b, '-')
 	}
-	b = append(b, '(', byte(e.Op))
+	b = append(b, '(', byte(e.Op), e.Size, byte(min(len(e.Text), 255)))
 	b = shape(shape(b, e.L), e.R)
 	for _, a := range e.Args {
 		b = shape(b, a)

@@ -165,6 +165,7 @@ func (d *Daemon) tick() {
 			t.threads.settle()
 		}
 	}
+	d.watchFilters()
 	d.samplePairs(now, d.pairs)
 }
 

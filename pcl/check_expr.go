@@ -109,8 +109,8 @@ func (c *codeChecker) index(e *syntax.Expr) typ {
 	}
 	if e.X.Text == "$arg" {
 		c.wantEntry(e)
-		if n > 5 {
-			c.note(e.Pos, e.String(), "arguments that are passed on the stack; the first six, $arg[0] to $arg[5], can be read")
+		if n > maxArg {
+			return c.fail(e.Y.Pos, "found $arg[%d], expected at most [%d]", n, maxArg)
 		}
 		return tArg
 	}
@@ -156,7 +156,9 @@ func (c *codeChecker) typedArg(e *syntax.Expr) typ {
 	if t != tArg && t != tArgs {
 		return c.fail(e.Pos, "found a field of %v, expected one of an argument", t)
 	}
-	c.note(e.Pos, "the typed argument "+e.String(), "types of arguments out of DWARF")
+	if t == tArgs && e.Kind == syntax.Deref {
+		return c.fail(e.Pos, "found $arg->%s, expected $arg.%s for the argument of this name, or $arg[0]->%s", e.Text, e.Text, e.Text)
+	}
 	return tArg
 }
 
@@ -189,7 +191,7 @@ func (c *codeChecker) binary(e *syntax.Expr) typ {
 	if x == tBad || y == tBad {
 		return tBad
 	}
-	if x == tString && y == tString && (e.Text == "==" || e.Text == "!=") {
+	if (x == tString || y == tString) && (e.Text == "==" || e.Text == "!=") && c.comparable(e, x, y) {
 		return tInt
 	}
 	for _, side := range []struct {
@@ -201,4 +203,14 @@ func (c *codeChecker) binary(e *syntax.Expr) typ {
 		}
 	}
 	return tInt
+}
+
+// comparable tells whether two sides, of which one is a string, can be compared: with a string or with an argument.
+func (c *codeChecker) comparable(e *syntax.Expr, x, y typ) bool {
+	for _, side := range []*syntax.Expr{e.X, e.Y} {
+		if side.Kind == syntax.Literal && len(side.Text) > MaxText && x != y {
+			c.fail(side.Pos, "found a text of %d bytes, expected at most %d to compare an argument with", len(side.Text), MaxText)
+		}
+	}
+	return x == y || x == tArg || y == tArg
 }

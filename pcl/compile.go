@@ -112,6 +112,7 @@ type compiler struct {
 	index  map[string]int // variables that it can name
 	flag   int            // its own variable if it is a flag, else -1
 	guards []int          // what "constrained" means in it
+	site   point          // that the code is compiled for, or the first of several for which it is the same; zero if there is none
 	vars   map[string]value
 }
 
@@ -246,26 +247,62 @@ func (c *compiler) insertion(s *syntax.Stmt) error {
 	if err := c.step(s.Pos, len(at.points)); err != nil {
 		return err
 	}
-	var code []Instr
-	for _, piece := range s.Code {
-		in, keep, err := c.primitive(piece)
+	for _, group := range byFunction(s.Code, at.points) {
+		code, err := c.code(s.Code, group)
 		if err != nil {
 			return err
+		}
+		c.request(s, group, code)
+	}
+	return nil
+}
+
+// byFunction groups points for which the code is the same: all of them, or where it asks for types those of one function.
+func byFunction(code []*syntax.Code, all []point) (groups [][]point) {
+	if !asksTypes(code) {
+		return [][]point{all}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	from := 0
+	for i := range all {
+		if all[i].fn != all[from].fn || all[i].where != all[from].where {
+			groups, from = append(groups, all[from:i]), i
+		}
+	}
+	return append(groups, all[from:])
+}
+
+// code compiles the pieces between (* and *) for points that are alike; wrong code is an error also where there are none.
+func (c *compiler) code(pieces []*syntax.Code, at []point) (code []Instr, err error) {
+	c.site = point{}
+	if len(at) > 0 {
+		c.site = at[0]
+	}
+	for _, piece := range pieces {
+		in, keep, err := c.primitive(piece)
+		if err != nil {
+			return nil, err
 		}
 		if keep {
 			code = append(code, in)
 		}
 	}
+	return code, nil
+}
+
+// request asks for code at points.
+func (c *compiler) request(s *syntax.Stmt, points []point, code []Instr) {
 	if len(code) == 0 {
-		return nil
+		return
 	}
 	var guards []int
 	if s.Constrained {
 		guards = c.guards
 	}
-	for _, p := range at.points {
+	for _, p := range points {
 		c.plan.Requests = append(c.plan.Requests, Request{Func: p.fn, Where: p.where, Site: p.site, Post: s.Post, Prepend: s.Prepend,
 			Guards: guards, Code: code})
 	}
-	return nil
 }

@@ -228,8 +228,6 @@ m@/: counter
 `},
 	{"hardware counter", `metric m { name "m"; ` + head + ` base is hwCounter("cycles") { } }`, "m", "hardware counters that a probe can read"},
 	{"hardware timer", `metric m { name "m"; ` + head + ` base is hwTimer("x") { } }`, "m", "is not in this version"},
-	{"seventh argument", `metric m { name "m"; ` + head + ` base is counter { append preInsn $start.entry (* m += $arg[6]; *) } }`, "m", "arguments that are passed on the stack"},
-	{"typed argument", `metric m { name "m"; ` + head + ` base is counter { append preInsn $start.entry (* m += $arg[1]->len; *) } }`, "m", "types of arguments out of DWARF"},
 	{"line", `metric m { name "m"; ` + head + ` base is counter { append preInsn $line("work.c", 120) (* m++; *) } }`, "m", `
 m@/: counter
   counter m
@@ -389,7 +387,7 @@ func TestAdditions(t *testing.T) {
 		t.Fatal(err)
 	}
 	lib := load(t, string(text))
-	for _, name := range []string{"test_cycles", "test_typed"} {
+	for _, name := range []string{"test_cycles"} {
 		if _, err := lib.Compile(name, grid.Whole(), newTarget()); !IsUnsupported(err) {
 			t.Errorf("%s: got %v, want *Unsupported", name, err)
 		}

@@ -94,10 +94,10 @@ var operatorOf = map[string]ExprOp{"+": ExAdd, "-": ExSub, "*": ExMul, "/": ExDi
 
 // lower compiles an expression that the probe evaluates; what is known already is folded into constants.
 func (c *compiler) lower(e *syntax.Expr) (*Expr, error) {
+	path, isArg := argPath(e)
 	switch {
-	case e.Kind == syntax.Index && e.X.Text == "$arg":
-		n, _ := wholeNumber(e.Y)
-		return &Expr{Op: ExArg, Value: n}, nil
+	case isArg:
+		return c.lowerArg(e, path)
 	case e.Kind == syntax.Ident && e.Text == "$return":
 		return &Expr{Op: ExReturn}, nil
 	case e.Kind == syntax.Ident && e.Text == "$callee":
@@ -108,7 +108,9 @@ func (c *compiler) lower(e *syntax.Expr) (*Expr, error) {
 			return nil, err
 		}
 		return negate(x), nil
-	case e.Kind == syntax.Binary && !c.onStrings(e):
+	case e.Kind == syntax.Binary && c.onText(e):
+		return c.lowerText(e)
+	case e.Kind == syntax.Binary && !c.isString(e.X):
 		return c.lowerBinary(e)
 	case e.Kind == syntax.Call && e.Text != "$function" && e.Text != "$line":
 		return c.lowerCall(e)
@@ -126,13 +128,17 @@ func (c *compiler) lower(e *syntax.Expr) (*Expr, error) {
 	return &Expr{Op: ExConst, Value: v.n}, nil
 }
 
-// onStrings: a comparison of strings is decided here. The checker has seen to it that both sides are strings if one is.
-func (c *compiler) onStrings(e *syntax.Expr) bool {
-	switch x := e.X; x.Kind {
+// isString tells whether an expression is a string, which is known here: a comparison of two is decided here too. The checker has
+// seen to it that both sides are strings, or arguments, if one is a string.
+func (c *compiler) isString(x *syntax.Expr) bool {
+	if _, isArg := argPath(x); isArg {
+		return false
+	}
+	switch x.Kind {
 	case syntax.Literal, syntax.Field:
 		return true
 	case syntax.Ident, syntax.Index:
-		if _, isVar := c.index[x.Text]; isVar || x.Text == "$return" || x.Text == "$callee" || x.Kind == syntax.Index && x.X.Text == "$arg" {
+		if _, isVar := c.index[x.Text]; isVar || x.Text == "$return" || x.Text == "$callee" {
 			return false
 		}
 		v, err := c.eval(x)

@@ -143,6 +143,8 @@ func (p planWriter) expr(e *Expr) string {
 		return "&" + p.varName(int(e.Value))
 	case ExCall:
 		return p.call(e)
+	case ExNarrow, ExSP, ExStack, ExLoad, ExMatch:
+		return p.memory(e)
 	}
 	return p.operand(e.L) + " " + exprOps[e.Op] + " " + p.operand(e.R)
 }
@@ -155,8 +157,27 @@ func (p planWriter) call(e *Expr) string {
 	return fmt.Sprintf("call %s(%s)", p.name(FuncID(e.Value)), strings.Join(args, ", "))
 }
 
+// memory writes "int32(x)", "uint64[x+8]" (or "stack" in front of it where it is certainly there), and `[x+8] == "text\x00"`.
+func (p planWriter) memory(e *Expr) string {
+	number := fmt.Sprintf("int%d", 8*int(e.Size))
+	if !e.Signed {
+		number = "u" + number
+	}
+	switch e.Op {
+	case ExNarrow:
+		return number + "(" + p.expr(e.L) + ")"
+	case ExSP:
+		return "$sp"
+	case ExStack:
+		return fmt.Sprintf("stack %s[$sp%+d]", number, e.Value)
+	case ExLoad:
+		return fmt.Sprintf("%s[%s%+d]", number, p.operand(e.L), e.Value)
+	}
+	return fmt.Sprintf("[%s%+d] == %q", p.operand(e.L), e.Value, e.Text)
+}
+
 func (p planWriter) operand(e *Expr) string {
-	if e.L != nil {
+	if e.L != nil && e.Op != ExNarrow && e.Op != ExLoad {
 		return "(" + p.expr(e) + ")"
 	}
 	return p.expr(e)

@@ -50,6 +50,9 @@ type Env interface {
 	// Object resolves a resource other than code to the integer that $constraint[i] stands for: the address of a
 	// mutex, the descriptor of an open file.
 	Object(h grid.Hierarchy, elems []string) (uint64, error)
+	// Arg says where to find what an argument of a function leads to, at its entry. The error is *NoTypes, *NoSuchName, or says
+	// why it cannot be read.
+	Arg(f FuncID, path ArgPath) (ArgPlace, error)
 	// Machine is $machine.
 	Machine() string
 	// Flavors that this target has: "c", "cxx", "unix", ...
@@ -168,15 +171,23 @@ const (
 	ExAnd // logical
 	ExOr
 	ExNeg
-	ExDiv  // the fraction is dropped; a division by 0 gives 0
-	ExAddr // address of the thread's own variable with the index Value
-	ExCall // what the target's function with the FuncID Value returns for Args
+	ExDiv    // the fraction is dropped; a division by 0 gives 0
+	ExAddr   // address of the thread's own variable with the index Value
+	ExCall   // what the target's function with the FuncID Value returns for Args
+	ExNarrow // L cut to Size bytes and extended again
+	ExSP     // the stack pointer; valid at Entry only
+	ExStack  // Size bytes of the stack, Value bytes from ExSP, that are certainly there
+	ExLoad   // Size bytes of the target's memory at L + Value; 0 where they cannot be read
+	ExMatch  // 1 if the target's memory at L + Value holds the bytes of Text, else 0, also where it cannot be read
 )
 
 // An Expr is an integer expression of 64 bits.
 type Expr struct {
-	Op    ExprOp
-	Value int64
-	L, R  *Expr
-	Args  []*Expr // of a call
+	Op     ExprOp
+	Value  int64
+	Size   uint8 // of ExNarrow, ExStack and ExLoad: 1, 2, 4 or 8 bytes
+	Signed bool  // and whether they are extended with their sign
+	Text   string
+	L, R   *Expr
+	Args   []*Expr // of a call
 }

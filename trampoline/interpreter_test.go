@@ -21,6 +21,7 @@ type model struct {
 	sums     map[int32]bool // timers that were stopped: their sum may be anything
 	stops    map[int32]int  // how often each of them was
 	timed    map[int32]int  // and how often its time went into buckets
+	did      map[string]int // how often what was evaluated, if not nil
 }
 
 func (m *model) word(cell int32) uint64       { return binary.LittleEndian.Uint64(m.mem[cell:]) }
@@ -172,6 +173,8 @@ func (m *model) eval(e *Expr) uint64 {
 		return m.ret
 	case ExArg:
 		return m.regs[argRegs[e.Value]]
+	case ExNarrow, ExSP, ExStack, ExLoad, ExMatch:
+		return m.memory(e)
 	case ExNeg:
 		return -m.eval(e.L)
 	case ExAddr:
@@ -180,6 +183,7 @@ func (m *model) eval(e *Expr) uint64 {
 		return m.call(e)
 	}
 	l, r := m.eval(e.L), m.eval(e.R)
+	m.logic(e, l, r)
 	yes := map[ExprOp]bool{ExEq: l == r, ExNe: l != r, ExLt: int64(l) < int64(r), ExLe: int64(l) <= int64(r), ExGt: int64(l) > int64(r),
 		ExGe: int64(l) >= int64(r), ExAnd: l != 0 && r != 0, ExOr: l != 0 || r != 0}
 	switch e.Op {

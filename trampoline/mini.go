@@ -202,6 +202,10 @@ func (g *generator) eval(e *Expr) error {
 		return nil
 	case e.Op == ExCall:
 		return g.callTarget(e)
+	case e.ofMemory():
+		return g.memory(e)
+	case (e.Op == ExAnd || e.Op == ExOr) && e.AsksKernel() && !e.hasEffects():
+		return g.cheaperFirst(e)
 	case e.Op == ExNeg:
 		err := g.eval(e.L)
 		g.NegR(x86.RAX)

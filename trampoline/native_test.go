@@ -46,11 +46,20 @@ func nativeEnv() *Env {
 	return &Env{Geometry: nativeGeometry, ClaimsAddr: dataAt, DataAddr: dataAt + PageSize, SlowAddr: slowAt, CallAddr: callAt, GateAddr: gateAt}
 }
 
+// env is what trampolines know of the runner: perhaps its number, or one that nobody has, as that of a process whose first thread
+// has ended.
+func (r *runner) env(rng *rand.Rand) *Env {
+	env := nativeEnv()
+	env.PID = []int{0, r.pid, 1<<31 - 1}[rng.IntN(3)]
+	return env
+}
+
 // A runner is a process that runs machine code.
 type runner struct {
 	in   io.Writer
 	out  io.Reader
 	self uint64 // its thread pointer
+	pid  int
 }
 
 func startRunner(t testing.TB) *runner {
@@ -68,7 +77,7 @@ func startRunner(t testing.TB) *runner {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	r := &runner{in: in, out: out}
+	r := &runner{in: in, out: out, pid: cmd.Process.Pid}
 	if err := binary.Read(out, binary.LittleEndian, &r.self); err != nil {
 		t.Fatal(err)
 	}
@@ -415,6 +424,8 @@ func randomExpr(rng *rand.Rand, k PointKind, depth int) *Expr {
 			return &Expr{Op: ExArg, Value: rng.Int64N(6)}
 		case k.IsExit() && rng.IntN(2) == 0:
 			return &Expr{Op: ExReturn}
+		case rng.IntN(5) == 0:
+			return stackLeaf(rng)
 		case rng.IntN(2) == 0:
 			return &Expr{Op: ExWord, Value: int64(wordCell(rng.IntN(8)))}
 		case rng.IntN(2) == 0:
@@ -422,8 +433,11 @@ func randomExpr(rng *rand.Rand, k PointKind, depth int) *Expr {
 		}
 		return &Expr{Op: ExConst, Value: int64(rng.Uint64())}
 	}
-	if rng.IntN(8) == 0 {
+	switch rng.IntN(8) {
+	case 0:
 		return randomCall(rng, k, depth)
+	case 1, 2:
+		return memoryExpr(rng, k, depth)
 	}
 	e := &Expr{Op: ExAdd + ExprOp(rng.IntN(int(ExDiv-ExAdd)+1)), L: randomExpr(rng, k, depth-1)}
 	if e.Op != ExNeg {
@@ -491,10 +505,7 @@ func oneCase(t testing.TB, r *runner, rng *rand.Rand, did *tally) error {
 	groups := makeGroups(rng, plan, s.points)
 	var regs registers
 	for i := range regs {
-		regs[i] = rng.Uint64()
-		if rng.IntN(3) == 0 {
-			regs[i] = uint64(rng.IntN(4)) | uint64(rng.IntN(2))<<40
-		}
+		regs[i] = randomRegister(rng)
 	}
 	data := make([]byte, dataSize)
 	if rng.IntN(4) > 0 { // otherwise the block is claimed on the way
@@ -516,6 +527,17 @@ func oneCase(t testing.TB, r *runner, rng *rand.Rand, did *tally) error {
 		return fmt.Errorf("%w\ncode % x\ngroups %+v", err, s.code, groups)
 	}
 	return shut(t, r, s, text, regs, data, plain, bases, at, stubs)
+}
+
+// randomRegister is any number, a small one, or an address.
+func randomRegister(rng *rand.Rand) uint64 {
+	switch rng.IntN(6) {
+	case 0, 1:
+		return uint64(rng.IntN(4)) | uint64(rng.IntN(2))<<40
+	case 2:
+		return someAddress(rng)
+	}
+	return rng.Uint64()
 }
 
 // gateWord is what stands at gateAt in a process, or in a forked child of it.

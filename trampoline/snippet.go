@@ -86,16 +86,24 @@ const (
 	ExOr
 	ExNeg
 	ExDiv
-	ExAddr // the address of the word at cell offset Value of the executing thread
-	ExCall // what the target's function at address Value returns for Args; 0 inside of such a call
+	ExAddr   // the address of the word at cell offset Value of the executing thread
+	ExCall   // what the target's function at address Value returns for Args; 0 inside of such a call
+	ExNarrow // L cut to Size bytes and extended again
+	ExSP     // the stack pointer at the point
+	ExStack  // Size bytes of the stack, Value bytes from ExSP: memory that is certainly there, read directly
+	ExLoad   // Size bytes at the address L + Value; 0 where they cannot all be read
+	ExMatch  // 1 if the memory at the address L + Value holds the bytes of Text; 0 also where it cannot be read
 )
 
 // An Expr is an expression tree.
 type Expr struct {
-	Op    ExprOp
-	Value int64
-	L, R  *Expr
-	Args  []*Expr // of a call: integers and addresses, six at most
+	Op     ExprOp
+	Value  int64
+	Size   uint8 // of ExNarrow, ExStack, ExLoad: 1, 2, 4 or 8 bytes
+	Signed bool  // and whether they are extended with their sign
+	Text   string
+	L, R   *Expr
+	Args   []*Expr // of a call: integers and addresses, six at most
 }
 
 // MaxExprDepth bounds the stack that evaluating an expression uses: 8 bytes a level.

@@ -3,6 +3,7 @@ package trial
 import (
 	"encoding/binary"
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -56,7 +57,7 @@ func Open() (*Bench, error) {
 	}
 	b := &Bench{mem: mem}
 	at := b.addr(0)
-	b.env = trampoline.Env{Geometry: trampoline.Geometry{Slots: slots, BlockSize: blockSize, LedgerCap: 1, CodeSize: 1},
+	b.env = trampoline.Env{PID: os.Getpid(), Geometry: trampoline.Geometry{Slots: slots, BlockSize: blockSize, LedgerCap: 1, CodeSize: 1},
 		DataAddr: at + dataOff, ClaimsAddr: at + claimsOff, SlowAddr: at + slowOff, GateAddr: at + gateOff}
 	if err := b.stubs(); err != nil {
 		b.Close()

@@ -156,6 +156,29 @@ func TestThrowCountsAreExact(t *testing.T) {
 	}
 }
 
+func TestArgumentCountsAreExact(t *testing.T) {
+	p := StartTarget(t, build(t, "command.c"), "2000")
+	p.Say(t, "go")
+	p.Expect(t, "DONE", 20*time.Second)
+	p.Stop(t)
+	got, calls := p.Counts(), uint64(0)
+	for name, n := range got {
+		if strings.HasPrefix(name, "call_") {
+			calls += n
+		}
+	}
+	if calls != 4000 || got["argc"] != 12000 || got["ninth"] != 12000 || got["tagged"] != 3200 || got["opened"] != 1000 {
+		t.Errorf("%d calls, %v", calls, got)
+	}
+	p = StartTarget(t, build(t, "shapes.cc"), "2000")
+	p.Say(t, "go")
+	p.Expect(t, "DONE", 20*time.Second)
+	p.Stop(t)
+	if got := p.Counts(); got["radius"] != 99000 || got["rich"] != 101000 || got["last"] != 99000 || got["id"] != 9000 {
+		t.Errorf("%v", got)
+	}
+}
+
 func TestLatencyCallsWhatItSays(t *testing.T) {
 	p := StartTarget(t, build(t, "latency.cc"), "2", "2")
 	p.Say(t, "go")
