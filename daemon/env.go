@@ -209,7 +209,13 @@ func (t *target) Object(h grid.Hierarchy, elems []string) (uint64, error) {
 func (t *target) Machine() string { return t.d.host }
 
 // Flavors implements pcl.Env.
-func (t *target) Flavors() []string { return []string{"any", "unix", "c", "cxx", "rust"} }
+func (t *target) Flavors() []string {
+	list := []string{"any", "unix", "c", "cxx", "rust"}
+	if t.usesMPI() {
+		list = append(list, "mpi")
+	}
+	return list
+}
 
 // pointsOf returns the points of a function that a request names: none behind a call that never comes back.
 func (f *function) pointsOf(r pcl.Request) []trampoline.Point {

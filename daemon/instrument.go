@@ -124,6 +124,7 @@ func (d *Daemon) start(p *pair, readings map[*target]*reading) {
 			continue
 		}
 		pt.price(r, 0)
+		pt.ahead = d.predict(pt)
 	}
 }
 

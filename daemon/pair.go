@@ -34,6 +34,7 @@ type part struct {
 	hit   uint64            // last sum of hits
 	ns    float64           // price of one execution
 	spent float64           // fraction of the active time that it used in the last interval
+	ahead float64           // the same as it was predicted when the part was enabled
 	lastK float64           // for kernel metrics: the last value
 	on    bool
 	gone  bool // switched off, to be taken out

@@ -159,6 +159,10 @@ func (p *part) request(r *pcl.Request) ([]*site, error) {
 	if err != nil {
 		return nil, err
 	}
+	jumps, err := p.minis(withoutReturn(r))
+	if err != nil {
+		return nil, err
+	}
 	var sites []*site
 	for _, pt := range pts {
 		s, err := p.t.siteOf(f, pt)
@@ -168,7 +172,11 @@ func (p *part) request(r *pcl.Request) ([]*site, error) {
 		sites = append(sites, s)
 	}
 	for i, pt := range pts {
-		sites[i].add(pt, p, minis, r.Prepend)
+		code := minis
+		if pt.Kind.IsExit() && pt.Kind != trampoline.Ret {
+			code = jumps
+		}
+		sites[i].add(pt, p, code, r.Prepend)
 	}
 	return sites, nil
 }

@@ -26,7 +26,9 @@ func (l *Library) Warnings() []Problem {
 }
 
 // KernelNames are the quantities that a base of kind kernel may name: what the daemon can take from the kernel.
-var KernelNames = []string{"cpu_time", "wall_time", "blocked_time", "run_queue_wait", "active_threads", "number_of_cpus", "observed_cost", "pause_time"}
+var KernelNames = []string{"cpu_time", "wall_time", "blocked_time", "run_queue_wait", "active_threads", "number_of_cpus", "observed_cost", "pause_time",
+	"cpu_user", "cpu_system", "minor_faults", "major_faults", "voluntary_switches", "forced_switches", "active_processes",
+	"predicted_cost", "sampling_rate", "probes", "dropped_samples"}
 
 // A warner looks at the definitions that are in force as they are written.
 type warner struct {
