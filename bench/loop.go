@@ -21,23 +21,23 @@ type loop struct {
 
 // startLoop builds the program with its threads and starts it.
 func startLoop(threads int) (*loop, error) {
-	dir, bin, err := buildLoop()
+	dir, bin, err := build("bench/target/loop.c")
 	if err != nil {
 		return nil, err
 	}
 	return runLoop(dir, exec.Command(bin, strconv.Itoa(threads)))
 }
 
-// buildLoop compiles the program, with these flags besides the usual ones, in a directory of its own.
-func buildLoop(flags ...string) (dir, bin string, err error) {
+// build compiles a program, with these flags besides the usual ones, in a directory of its own.
+func build(source string, flags ...string) (dir, bin string, err error) {
 	if dir, err = os.MkdirTemp("", "culprit-bench"); err != nil {
 		return "", "", err
 	}
 	bin = filepath.Join(dir, "loop")
-	args := append([]string{"-O2", "-g", "-pthread", "-o", bin, "bench/target/loop.c"}, flags...)
+	args := append([]string{"-O2", "-g", "-pthread", "-o", bin, source}, flags...)
 	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
 		os.RemoveAll(dir)
-		return "", "", fmt.Errorf("building bench/target/loop.c (run from the top of the source tree): %v\n%s", err, out)
+		return "", "", fmt.Errorf("building %s (run from the top of the source tree): %v\n%s", source, err, out)
 	}
 	return dir, bin, nil
 }

@@ -91,6 +91,9 @@ func residue(l *loop, d *daemon.Daemon, rounds int) (float64, error) {
 	return median(diffs), nil
 }
 
+const callMetric = `metric benchCalls { name "bench_calls"; units calls; unitsType unnormalized; aggregateOperator sum; style EventCounter;
+	base is counter { append preInsn $function("timed").entry (* nothing(); *) } }`
+
 // probes measures the primitives.
 func probes(r *Result, rounds int) error {
 	l, err := startLoop(4)
@@ -98,7 +101,7 @@ func probes(r *Result, rounds int) error {
 		return err
 	}
 	defer l.stop()
-	lib, _, err := pcl.Load(pcl.Options{})
+	lib, _, err := pcl.Load(pcl.Options{Texts: []string{callMetric}})
 	if err != nil {
 		return err
 	}
@@ -123,6 +126,9 @@ func probes(r *Result, rounds int) error {
 		return err
 	}
 	if _, r.CPUTimerPairNS, err = added(l, d, "t", "cpu_inclusive", "/Code/loop.c/timed", rounds); err != nil {
+		return err
+	}
+	if _, r.CallProbeNS, err = added(l, d, "t", "bench_calls", "/", rounds); err != nil {
 		return err
 	}
 	if r.ThreadCPUTimeNS, err = l.ask("c"); err != nil {

@@ -10,6 +10,8 @@ type Result struct {
 	ResidueNS         float64  `json:"residue_ns"`          // what is left of that when the counter is switched off and its jump is still in the text
 	WallTimerPairNS   float64  `json:"wall_timer_pair_ns"`  // added by a wall timer: entry and exit
 	CPUTimerPairNS    float64  `json:"cpu_timer_pair_ns"`   // added by a CPU timer
+	CallProbeNS       float64  `json:"call_probe_ns"`       // added by a probe that calls an empty function of the program: all registers are saved
+	BucketNS          float64  `json:"bucket_ns"`           // added to a wall timer by the distribution of its times
 	EmptyJumpPairNS   float64  `json:"empty_jump_pair_ns"`  // added to the same by a jump away and back with one instruction moved and no probe: the limit of a counter
 	RDTSCPairNS       float64  `json:"rdtsc_pair_ns"`       // two readings of the time-stamp counter: the limit of a wall timer
 	ThreadCPUTimeNS   float64  `json:"thread_cputime_ns"`   // one clock_gettime(CLOCK_THREAD_CPUTIME_ID)
@@ -26,6 +28,7 @@ type Result struct {
 	InsertModuleMS    float64  `json:"insert_module_ms"`       // the same with one timer for all functions: exec_time_inclusive of the module
 	WallPerLimit      float64  `json:"wall_timer_per_limit"`   // wall_timer_pair_ns / rdtsc_pair_ns
 	CounterPerJumps   float64  `json:"counter_per_limit"`      // counter_unhidden_ns / empty_jump_pair_ns
+	Prices            []Price  `json:"prices"`                 // each metric of the default library: what pcl disasm says, and what it costs
 	Threads           []Crowd  `json:"threads"`                // several threads that call the same function
 	Scale             []Crop   `json:"scale"`                  // ever more points in one large program
 	AttachLargeMS     *float64 `json:"attach_large_ms"`        // chromium, 300 MB: attach, with the table of its functions; median of the rounds
@@ -42,6 +45,16 @@ type Crowd struct {
 	CallNS          float64 `json:"call_ns"`
 	CounterNS       float64 `json:"counter_ns"`
 	WallTimerPairNS float64 `json:"wall_timer_pair_ns"`
+}
+
+// A Price is what a metric costs in functions that wait for nothing, for all the probes that one turn of a program passes.
+type Price struct {
+	Metric     string  `json:"metric"`
+	Focus      string  `json:"focus"`
+	Probes     int     `json:"probes"` // places that are passed in one turn
+	SaidNS     float64 `json:"said_ns"`
+	MeasuredNS float64 `json:"measured_ns"`
+	Ratio      float64 `json:"ratio"` // said / measured
 }
 
 // A Crop is one number of points that are inserted at once into a program of 55,556 functions that runs.

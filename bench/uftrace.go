@@ -30,7 +30,7 @@ func uftrace(r *Result, rounds int) error {
 
 // once builds the program, starts it as it is told, and asks it for one call of the few that it makes for slow probes.
 func once(command func(dir, bin string) *exec.Cmd, flags ...string) (float64, error) {
-	dir, bin, err := buildLoop(flags...)
+	dir, bin, err := build("bench/target/loop.c", flags...)
 	if err != nil {
 		return 0, err
 	}

@@ -84,6 +84,8 @@ type Config struct {
 	Source     func(grid.Focus) (file string, line int) // nil = unknown
 	OnEvent    func(Event)                              // nil = dropped
 	Now        func() float64                           // s since session start
+	// Base is the fixed hierarchy to which the parts of the item that a focus selects belong; nil = Code.
+	Base func(item grid.Focus) grid.Hierarchy
 }
 
 // A Runner runs until ctx ends; Search is one. See search.go for New and Run; report.go for Nodes, Phases, Status,

@@ -32,11 +32,11 @@ func functionOf(f grid.Focus) string {
 func suppressed(f grid.Focus, paths []string) string {
 	for _, p := range paths {
 		parts := strings.Split(strings.Trim(p, "/"), "/")
-		h, err := grid.ParseHierarchy(parts[0])
-		if err != nil || len(parts) < 2 {
+		if len(parts) < 2 {
 			continue
 		}
-		if under(f.Elements(h), parts[1:]) {
+		h, err := grid.ParseHierarchy(parts[0])
+		if err != nil && under(f.Elements(grid.Defined), parts) || err == nil && under(f.Elements(h), parts[1:]) {
 			return p
 		}
 	}
@@ -59,7 +59,7 @@ func under(elems, patterns []string) bool {
 // whole program is not meant.
 func widenings(f grid.Focus) []grid.Focus {
 	var used []grid.Hierarchy
-	for h := range grid.NumHierarchies {
+	for h := range grid.Defined + 1 {
 		if f.Depth(h) > 0 {
 			used = append(used, h)
 		}

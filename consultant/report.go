@@ -173,7 +173,7 @@ func (s *Search) notReached(f grid.Focus) string {
 
 func depthOf(f grid.Focus) int {
 	d := 0
-	for h := range grid.NumHierarchies {
+	for h := range grid.Defined + 1 {
 		d += f.Depth(h)
 	}
 	return d

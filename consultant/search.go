@@ -71,6 +71,7 @@ func New(cfg Config) *Search {
 	for _, h := range cfg.Hypotheses {
 		if h != nil {
 			list, parents = append(list, newHypothesis(h)), append(parents, h.Parent)
+			list[len(list)-1].base = cfg.Base
 		}
 	}
 	s := newSearch(cfg, list, parents)

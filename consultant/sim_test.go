@@ -19,7 +19,8 @@ type model struct {
 	noise   float64
 	rng     *rand.Rand
 	acts    []activity
-	edges   map[string][]string // further calls
+	edges   map[string][]string     // further calls
+	items   map[grid.Focus][]string // functions
 	threads []string
 	samples bool // whether stack samples are taken
 	active  float64
@@ -98,7 +99,7 @@ func (a activity) matches(f grid.Focus) bool {
 func (m *model) sum(kind string, f grid.Focus) float64 {
 	v := 0.0
 	for _, a := range m.acts {
-		if a.kind == kind && a.matches(f) {
+		if a.kind == kind && a.matches(f) && m.inItem(a, f) {
 			v += a.rate(m.t)
 		}
 	}
@@ -258,7 +259,12 @@ func (m *model) Refinements(f grid.Focus, h grid.Hierarchy) []grid.Focus {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch h {
+	case grid.Defined:
+		return m.itemsOf(f)
 	case grid.Code:
+		if f.Depth(grid.Defined) > 0 {
+			return m.functionsOf(f)
+		}
 		return m.callees(f)
 	case grid.Process:
 		switch f.Depth(h) {

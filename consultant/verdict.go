@@ -160,7 +160,10 @@ func (n *node) sentence(source string) string {
 		}
 		return p
 	})
-	text = capital(tidy(text+n.missing(label, source)), !strings.HasPrefix(label, "{") || n.focus.Depth(grid.Code) == 0)
+	text = capital(tidy(text+n.missing(label, source)), !strings.HasPrefix(label, "{") || !n.choosesCode())
+	if items := n.withinItem(); items != "" {
+		text += " (" + items + ")"
+	}
 	since := ", since " + seconds(n.sinceAt)
 	if strings.Contains(label, "{since}") {
 		since = ""
@@ -173,7 +176,7 @@ func (n *node) sentence(source string) string {
 
 // objectOr names the object, or what kind of thing it would be.
 func (n *node) objectOr() string {
-	if o := objectText(n.focus); o != "" {
+	if o := n.objectText(); o != "" {
 		return o
 	}
 	switch n.hyp.kind {
@@ -189,6 +192,9 @@ func (n *node) objectOr() string {
 // function that it is called from.
 func (n *node) functionText() string {
 	text := functionText(n.focus)
+	if item := n.itemText(grid.Code); item != "" {
+		return item
+	}
 	if !nameless(functionOf(n.focus)) {
 		return text
 	}
@@ -209,10 +215,10 @@ func (n *node) missing(label, source string) string {
 		return ""
 	}
 	text := ""
-	if o := objectText(n.focus); o != "" && !strings.Contains(label, "{object}") {
+	if o := n.objectText(); o != "" && !strings.Contains(label, "{object}") {
 		text += " for " + o
 	}
-	if n.focus.Depth(grid.Code) > 0 && !strings.Contains(label, "{function}") {
+	if n.choosesCode() && !strings.Contains(label, "{function}") {
 		text += " in " + n.functionText() + " " + source
 	}
 	if p := processText(n.focus); p != "" && !strings.Contains(label, "{process}") {

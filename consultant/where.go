@@ -219,7 +219,7 @@ func (s *Search) refinements(f grid.Focus, h grid.Hierarchy) []grid.Focus {
 func (s *Search) look(j job) []*candidate {
 	n, h := j.n, j.st.h
 	var list []*candidate
-	for _, f := range s.refinements(n.focus, h) {
+	for _, f := range n.hyp.along(h, s.refinements(n.focus, h)) {
 		list = append(list, &candidate{focus: f, weight: s.cfg.Axis.Weight(f, n.hyp.kind)})
 	}
 	sort.SliceStable(list, func(a, b int) bool { return list[a].weight > list[b].weight })

@@ -19,6 +19,8 @@ type hypothesis struct {
 	children    []*hypothesis
 	greater     bool
 	refine      []grid.Hierarchy
+	defined     []string // hierarchies that texts define, along which grid.Defined is meant
+	base        func(item grid.Focus) grid.Hierarchy
 	suppress    []string
 	metrics     []string
 	global      []bool // by index of metrics: read at the whole program
@@ -35,7 +37,7 @@ type hypothesis struct {
 // newHypothesis takes over one hypothesis as PCL wrote it.
 func newHypothesis(p *pcl.Hypothesis) *hypothesis {
 	return (&hypothesis{
-		why: p.Expand != "where", where: p.Expand != "why", name: p.Name, label: p.Label, greater: p.Greater, refine: p.Refine, suppress: p.Suppress,
+		why: p.Expand != "where", where: p.Expand != "why", name: p.Name, label: p.Label, greater: p.Greater, refine: p.Refine, defined: p.Defined, suppress: p.Suppress,
 		metrics: p.Metrics, value: p.Value, threshold: p.Threshold,
 	}).prepare(p.Global)
 }

@@ -54,11 +54,12 @@ func (t *target) mapSegment() error {
 			return err
 		}
 		t.threads.learn(w)
-		seg, err := newSegment(w, t.proc, info.Threads, clusters(maps))
+		seg, err := newSegment(w, t.proc, info.Threads, maps)
 		if err != nil {
 			return err
 		}
 		t.seg = seg
+		seg.env.PID = info.InnerPID
 		return nil
 	})
 }

@@ -12,6 +12,12 @@ import (
 func (d *Daemon) Refinements(f grid.Focus, h grid.Hierarchy) []grid.Focus {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if h == grid.Defined {
+		return d.itemRefinements(f)
+	}
+	if it := d.itemOf(f); it != nil && it.Base == h {
+		return d.partRefinements(f, it)
+	}
 	if h == grid.Code {
 		return d.codeRefinements(f)
 	}

@@ -123,6 +123,12 @@ func (a *activation) holds(c cellVar) bool {
 }
 
 func (a *activation) primitive(p *part, in pcl.Instr) {
+	if in.Op == pcl.OpCall {
+		return // made at the entry only
+	}
+	if p.plan.Distribution && in.Var == 0 {
+		return // of an activation that began earlier only a part would be measured, and that part is no value
+	}
 	seg, c := a.t.seg, p.cells[in.Var]
 	switch in.Op {
 	case pcl.OpFlagEnter:

@@ -1,11 +1,17 @@
 package daemon
 
-import "fmt"
+import (
+	"fmt"
+
+	"culprit/trampoline"
+)
 
 // A cellSpace hands out words of the thread blocks: the same offsets in every block.
 type cellSpace struct {
 	next, size int32
 	free       map[int32][]int32 // by size
+
+	distributions int // whose buckets are in use
 }
 
 // firstCell leaves the first cache line to the block's owner word.
@@ -29,4 +35,9 @@ func (c *cellSpace) alloc(n int32) (int32, error) {
 }
 
 // release gives a cell back, once no code refers to it.
-func (c *cellSpace) release(off, n int32) { c.free[n] = append(c.free[n], off) }
+func (c *cellSpace) release(off, n int32) {
+	c.free[n] = append(c.free[n], off)
+	if n == trampoline.BucketsSize {
+		c.distributions--
+	}
+}

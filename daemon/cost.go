@@ -4,72 +4,8 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"culprit/daemon/process"
-	"culprit/pcl"
 )
-
-// Prices of one execution in ns, added to the target. They are floors that were measured with bench (see bench/); what
-// depends most on the machine, reading the clocks, is measured when the daemon starts.
-type prices struct {
-	jump    float64 // way in and out, saving registers, finding the thread's block
-	simple  float64 // a counter or a flag
-	wall    float64 // one reading of the time-stamp counter
-	cpuTime float64 // one reading of the thread's CPU time
-}
-
-// measurePrices takes about a millisecond.
-func measurePrices(hz float64) prices {
-	p := prices{jump: 1.5, simple: 0.5}
-	const n = 2000
-	best := func(f func()) float64 {
-		min := time.Hour
-		for range 5 {
-			start := time.Now()
-			for range n / 5 {
-				f()
-			}
-			if d := time.Since(start); d < min {
-				min = d
-			}
-		}
-		return float64(min.Nanoseconds()) / (n / 5)
-	}
-	p.wall = best(func() { tsc() }) + 1
-	var ts unix.Timespec
-	p.cpuTime = best(func() { unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts) }) + 5
-	return p
-}
-
-// of is the price of one execution of a request.
-func (p prices) of(plan *pcl.Plan, r *pcl.Request) float64 {
-	ns := p.jump + p.simple*float64(len(r.Guards))
-	for _, in := range r.Code {
-		ns += p.simple
-		switch in.Op {
-		case pcl.OpTimerEnter, pcl.OpTimerLeave, pcl.OpTimerStart, pcl.OpTimerStop:
-			if plan.Vars[in.Var].Kind == pcl.ProcessTimer {
-				ns += p.cpuTime
-			} else {
-				ns += p.wall
-			}
-		}
-	}
-	return ns
-}
-
-// average is the mean price of an execution over the requests of a plan.
-func (p prices) average(plan *pcl.Plan) float64 {
-	if len(plan.Requests) == 0 {
-		return 0
-	}
-	var sum float64
-	for i := range plan.Requests {
-		sum += p.of(plan, &plan.Requests[i])
-	}
-	return sum / float64(len(plan.Requests))
-}
 
 // A pauseLog adds up the stops of the target.
 type pauseLog struct {

@@ -56,6 +56,7 @@ type Daemon struct {
 	shunned  map[int]uint64 // children that cannot be measured, by pid: their start time
 	inserted int
 	removed  int
+	itemsAt  uint64 // version of the tree when targets were last looked through for items
 
 	costMu    sync.Mutex
 	cost      float64
@@ -89,7 +90,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 		opts.Log = func(string) {}
 	}
 	host, _ := os.Hostname()
-	d := &Daemon{opts: opts, tree: grid.NewTree(), clock: clock, prices: measurePrices(clock.Hz()), host: host,
+	d := &Daemon{opts: opts, tree: grid.NewTree(), clock: clock, host: host,
 		began: time.Now(), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, shunned: map[int]uint64{}, stopped: make(chan struct{}), ended: make(chan struct{})}
 	d.tree.Add(grid.Machine, host)
 	if opts.Guard != nil {
@@ -161,6 +162,7 @@ func (d *Daemon) sampleLoop() {
 		if n%10 == 0 {
 			d.clean()
 			d.discover()
+			d.growItems()
 			if d.opts.Children {
 				d.follow()
 			}

@@ -27,6 +27,7 @@ func (d *Daemon) Detach() (clean bool, err error) {
 		}
 	}
 	if clean {
+		d.prices.close()
 		d.guard.close()
 	}
 	return clean, errors.Join(errs...)

@@ -48,7 +48,7 @@ func distinct(ids []pcl.FuncID) []pcl.FuncID {
 
 // Matching implements pcl.Env.
 func (t *target) Matching(pattern string, regex bool) (ids []pcl.FuncID) {
-	match := func(name string) bool { return pcl.MatchName(pattern, regex, name) }
+	match := pcl.Matcher(pattern, regex)
 	t.listAll()
 	for id, f := range t.funcs {
 		if match(f.fn.Name) || f.fn.Linkage != "" && match(f.fn.Linkage) {
@@ -64,7 +64,7 @@ func (t *target) names() map[string]map[string][]pcl.FuncID {
 		return t.index
 	}
 	t.listAll()
-	t.index = map[string]map[string][]pcl.FuncID{}
+	t.index, t.items = map[string]map[string][]pcl.FuncID{}, nil
 	for id, f := range t.funcs {
 		mod := f.fn.Module
 		if t.index[mod] == nil {
@@ -209,7 +209,13 @@ func (t *target) Object(h grid.Hierarchy, elems []string) (uint64, error) {
 func (t *target) Machine() string { return t.d.host }
 
 // Flavors implements pcl.Env.
-func (t *target) Flavors() []string { return []string{"any", "unix", "c", "cxx", "rust"} }
+func (t *target) Flavors() []string {
+	list := []string{"any", "unix", "c", "cxx", "rust"}
+	if t.usesMPI() {
+		list = append(list, "mpi")
+	}
+	return list
+}
 
 // pointsOf returns the points of a function that a request names: none behind a call that never comes back.
 func (f *function) pointsOf(r pcl.Request) []trampoline.Point {

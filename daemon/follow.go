@@ -97,7 +97,7 @@ func (d *Daemon) extend(t *target) error {
 		}
 		pt, err := b.part(t, key)
 		if err != nil {
-			if len(key.Focus.Elements(grid.Code)) == 0 { // a function of another program is no news
+			if len(key.Focus.Elements(grid.Code)) == 0 && key.Focus.Depth(grid.Defined) == 0 { // a function of another program is no news
 				errs = append(errs, fmt.Errorf("%s: %w", key, err))
 			}
 			continue

@@ -32,6 +32,7 @@ func (s *segment) grow(w *process.World, p *process.Process, addr uint64) error 
 	if err != nil {
 		return err
 	}
+	s.taken.addText(maps)
 	for _, c := range clusters(maps) {
 		if addr >= c.lo && addr < c.hi {
 			return s.growNear(w, p, c)

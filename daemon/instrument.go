@@ -124,6 +124,7 @@ func (d *Daemon) start(p *pair, readings map[*target]*reading) {
 			continue
 		}
 		pt.price(r, 0)
+		pt.ahead = d.predict(pt)
 	}
 }
 
@@ -255,15 +256,8 @@ func (b *batch) check(p *part) error {
 	if p.plan.Kind == pcl.Kernel && kernelQuantities[p.plan.KernelName] == nil {
 		return fmt.Errorf("metric %q: the kernel keeps no quantity %q", p.plan.Pair.Metric, p.plan.KernelName)
 	}
-	if p.t.seccomp == 0 {
-		return nil
-	}
-	for _, v := range p.plan.Vars {
-		if v.Kind == pcl.ProcessTimer {
-			return grid.ErrUnsupported{What: "timing processor time in a program under a seccomp filter", Needs: "a clock without system calls"}
-		}
-	}
-	return nil
+	p.asks = asksKernel(p.plan) != ""
+	return p.t.allowed(p.plan)
 }
 
 // place puts the code of every request at its points. Of several functions those that cannot be instrumented are left out
@@ -459,6 +453,9 @@ func (p *part) zeroIn(slot int) {
 	}
 	if p.hits >= 0 {
 		p.t.seg.store(slot, p.hits, 0)
+	}
+	for off := int32(0); p.buckets != 0 && off < trampoline.BucketsSize; off += trampoline.WordSize {
+		p.t.seg.store(slot, p.buckets+off, 0)
 	}
 }
 

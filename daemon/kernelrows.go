@@ -20,6 +20,18 @@ var kernelQuantities = map[string]func(p *part, r *reading, interval float64) fl
 	"number_of_cpus": (*part).kernelProcessors,
 	"observed_cost":  func(p *part, _ *reading, _ float64) float64 { return p.t.d.observed() },
 	"pause_time":     (*part).kernelPause,
+
+	"cpu_user":           (*part).kernelUser,
+	"cpu_system":         (*part).kernelSystem,
+	"minor_faults":       (*part).kernelMinorFaults,
+	"major_faults":       (*part).kernelMajorFaults,
+	"voluntary_switches": (*part).kernelVoluntary,
+	"forced_switches":    (*part).kernelForced,
+	"active_processes":   (*part).kernelProcesses,
+	"predicted_cost":     func(p *part, _ *reading, _ float64) float64 { return p.t.d.predicted() },
+	"sampling_rate":      samplingRate,
+	"probes":             func(p *part, _ *reading, _ float64) float64 { return float64(p.t.d.inserted - p.t.d.removed) },
+	"dropped_samples":    (*part).kernelDropped,
 }
 
 // settleRows makes a pass where pairs that the kernel's rows are for begin or end: the rows tell how much there was since the

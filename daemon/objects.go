@@ -23,6 +23,9 @@ func newObjectTable(t *target) *objectTable {
 
 // value returns what an object's name stands for. Locks with a symbol need not have been seen waiting.
 func (o *objectTable) value(h grid.Hierarchy, elems []string) (uint64, bool) {
+	if h == grid.SyncObject && len(elems) > 0 && elems[0] == "Message" {
+		return o.message(elems[1:])
+	}
 	if len(elems) != 2 {
 		return 0, false
 	}
@@ -32,8 +35,13 @@ func (o *objectTable) value(h grid.Hierarchy, elems []string) (uint64, bool) {
 	if ok || h != grid.SyncObject {
 		return v, ok
 	}
-	for _, obj := range o.t.objects {
-		if s, ok := obj.DataNamed(elems[1]); ok {
+	return o.t.dataNamed(elems[1])
+}
+
+// dataNamed is the address of a variable with a symbol.
+func (t *target) dataNamed(name string) (uint64, bool) {
+	for _, obj := range t.objects {
+		if s, ok := obj.DataNamed(name); ok {
 			return s.Addr + obj.bias, true
 		}
 	}

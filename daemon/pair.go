@@ -21,20 +21,27 @@ type pair struct {
 
 // A part is a pair in one target: its compiled plan, its cells and the mini-trampolines that fill them.
 type part struct {
-	t     *target
-	plan  *pcl.Plan
-	owner uint64 // of its groups
-	cells []cellVar
-	hits  int32 // cell that counts executions, for the price; -1 if the metric's own word does
+	t       *target
+	plan    *pcl.Plan
+	owner   uint64 // of its groups
+	cells   []cellVar
+	buckets int32          // of the distribution of its values; 0 if it has none
+	tallies map[int]*tally // of the buckets in the last pass, by thread block or under allSlots
+	hits    int32          // cell that counts executions, for the price; -1 if the metric's own word does
 
 	sites []*site
 	seen  map[int]slotValue // last value by thread block
 	hit   uint64            // last sum of hits
 	ns    float64           // price of one execution
 	spent float64           // fraction of the active time that it used in the last interval
+	ahead float64           // the same as it was predicted when the part was enabled
 	lastK float64           // for kernel metrics: the last value
 	on    bool
 	gone  bool // switched off, to be taken out
+	asks  bool // its probes make system calls
+
+	lacking    int  // resources of the focus's item that the target did not have when it was last looked for
+	unfinished bool // what has come of them since could not be patched yet
 }
 
 // A cellVar is a variable of a plan in the thread blocks.
@@ -57,7 +64,10 @@ func newPart(t *target, key grid.PairKey, owner uint64) (*part, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &part{t: t, plan: plan, owner: owner, hits: -1, seen: map[int]slotValue{}, on: true}
+	p := &part{t: t, plan: plan, owner: owner, hits: -1, seen: map[int]slotValue{}, tallies: map[int]*tally{}, on: true}
+	if it := t.d.itemOf(key.Focus); it != nil {
+		p.lacking = t.lacking(it)
+	}
 	if plan.Kind == pcl.Kernel || plan.Kind == pcl.Void {
 		return p, nil
 	}
@@ -88,6 +98,12 @@ func (p *part) reserve() error {
 		}
 		p.cells = append(p.cells, c)
 	}
+	if p.plan.Distribution {
+		var err error
+		if p.buckets, err = p.t.cells.allocBuckets(); err != nil {
+			return err
+		}
+	}
 	if p.countsItself() {
 		return nil
 	}
@@ -103,8 +119,11 @@ func (p *part) release() {
 	if p.hits >= 0 {
 		cells = append(cells, cellVar{off: p.hits, size: trampoline.WordSize})
 	}
+	if p.buckets != 0 {
+		cells = append(cells, cellVar{off: p.buckets, size: trampoline.BucketsSize})
+	}
 	p.t.giveCells(cells)
-	p.cells, p.hits = nil, -1
+	p.cells, p.hits, p.buckets = nil, -1, 0
 }
 
 // countsItself reports whether the metric's own word already says how often its code ran.
@@ -155,7 +174,13 @@ func (p *part) minis(r *pcl.Request) (ms []trampoline.Mini, err error) {
 		ms = append(ms, trampoline.Mini{Op: trampoline.Add, Cell: p.hits, Expr: &trampoline.Expr{Value: 1}})
 	}
 	for _, in := range r.Code {
-		m := trampoline.Mini{Op: p.op(in), Cell: p.cells[in.Var].off, Guards: guards}
+		m := trampoline.Mini{Op: p.op(in), Guards: guards}
+		if in.Op != pcl.OpCall {
+			m.Cell = p.cells[in.Var].off
+		}
+		if in.Op != pcl.OpCall && in.Var == 0 {
+			m.Buckets = p.buckets
+		}
 		if m.Expr, err = p.expr(in.Expr); err != nil {
 			return nil, err
 		}
@@ -167,7 +192,7 @@ func (p *part) minis(r *pcl.Request) (ms []trampoline.Mini, err error) {
 	return ms, nil
 }
 
-var plainOps = map[pcl.Op]trampoline.Op{pcl.OpAdd: trampoline.Add, pcl.OpSet: trampoline.Set,
+var plainOps = map[pcl.Op]trampoline.Op{pcl.OpAdd: trampoline.Add, pcl.OpSet: trampoline.Set, pcl.OpCall: trampoline.Do,
 	pcl.OpFlagEnter: trampoline.FlagEnter, pcl.OpFlagLeave: trampoline.FlagLeave}
 var wallOps = map[pcl.Op]trampoline.Op{pcl.OpTimerEnter: trampoline.WallEnter, pcl.OpTimerLeave: trampoline.WallLeave,
 	pcl.OpTimerStart: trampoline.WallStart, pcl.OpTimerStop: trampoline.WallStop}
@@ -192,14 +217,16 @@ func (p *part) op(in pcl.Instr) trampoline.Op {
 var exprOps = map[pcl.ExprOp]trampoline.ExprOp{pcl.ExConst: trampoline.ExConst, pcl.ExArg: trampoline.ExArg, pcl.ExReturn: trampoline.ExReturn, pcl.ExCallee: trampoline.ExCallee,
 	pcl.ExVar: trampoline.ExWord, pcl.ExAdd: trampoline.ExAdd, pcl.ExSub: trampoline.ExSub, pcl.ExMul: trampoline.ExMul, pcl.ExEq: trampoline.ExEq,
 	pcl.ExNe: trampoline.ExNe, pcl.ExLt: trampoline.ExLt, pcl.ExLe: trampoline.ExLe, pcl.ExGt: trampoline.ExGt, pcl.ExGe: trampoline.ExGe,
-	pcl.ExAnd: trampoline.ExAnd, pcl.ExOr: trampoline.ExOr, pcl.ExNeg: trampoline.ExNeg}
+	pcl.ExAnd: trampoline.ExAnd, pcl.ExOr: trampoline.ExOr, pcl.ExNeg: trampoline.ExNeg,
+	pcl.ExDiv: trampoline.ExDiv, pcl.ExAddr: trampoline.ExAddr, pcl.ExCall: trampoline.ExCall,
+	pcl.ExNarrow: trampoline.ExNarrow, pcl.ExSP: trampoline.ExSP, pcl.ExStack: trampoline.ExStack, pcl.ExLoad: trampoline.ExLoad, pcl.ExMatch: trampoline.ExMatch}
 
 func (p *part) expr(e *pcl.Expr) (*trampoline.Expr, error) {
 	if e == nil {
 		return nil, nil
 	}
-	out := &trampoline.Expr{Op: exprOps[e.Op], Value: e.Value}
-	if e.Op == pcl.ExVar {
+	out := &trampoline.Expr{Op: exprOps[e.Op], Value: e.Value, Size: e.Size, Signed: e.Signed, Text: e.Text}
+	if e.Op == pcl.ExVar || e.Op == pcl.ExAddr {
 		out.Value = int64(p.cells[e.Value].off)
 	}
 	var err error
@@ -208,6 +235,13 @@ func (p *part) expr(e *pcl.Expr) (*trampoline.Expr, error) {
 	}
 	if out.R, err = p.expr(e.R); err != nil {
 		return nil, err
+	}
+	for _, a := range e.Args {
+		arg, err := p.expr(a)
+		if err != nil {
+			return nil, err
+		}
+		out.Args = append(out.Args, arg)
 	}
 	if out.Depth() > trampoline.MaxExprDepth {
 		return nil, fmt.Errorf("metric %q: an expression is nested more than %d deep: split it", p.plan.Pair.Metric, trampoline.MaxExprDepth)

@@ -147,6 +147,7 @@ func (d *Daemon) readRates(counters []rateCounter) {
 // add prices one plan: executions per second of each request times what one costs.
 func (d *Daemon) add(price *grid.Price, c costed) {
 	active := max(c.t.activeThreads(), 1)
+	prices := d.prices.each(c.plan)
 	for i := range c.plan.Requests {
 		r := &c.plan.Requests[i]
 		f := c.t.funcs[r.Func]
@@ -155,6 +156,6 @@ func (d *Daemon) add(price *grid.Price, c costed) {
 		}
 		price.Points++
 		price.Rate += f.rate
-		price.Fraction += f.rate * d.prices.of(c.plan, r) / 1e9 / active
+		price.Fraction += f.rate * prices[i] / 1e9 / active
 	}
 }

@@ -46,6 +46,7 @@ type kindStats struct {
 	threads   map[int]float64
 	objects   map[string]float64 // by focus part of the lock or file
 	both      map[funcObject]float64
+	items     map[itemObject]float64
 }
 
 type funcObject struct {
@@ -71,7 +72,7 @@ func newProfile(t *target) *profile {
 }
 
 func newKindStats() kindStats {
-	return kindStats{functions: map[pcl.FuncID]float64{}, threads: map[int]float64{}, objects: map[string]float64{}, both: map[funcObject]float64{}}
+	return kindStats{functions: map[pcl.FuncID]float64{}, threads: map[int]float64{}, objects: map[string]float64{}, both: map[funcObject]float64{}, items: map[itemObject]float64{}}
 }
 
 func (p *profile) close() {
@@ -93,6 +94,7 @@ func (p *profile) age() {
 		fadeAll(s.threads)
 		fadeAll(s.objects)
 		fadeAll(s.both)
+		fadeAll(s.items)
 	}
 }
 
@@ -180,6 +182,7 @@ func (p *profile) blockedFrames(call kernel.BlockedCall) []frame {
 // add counts one sample.
 func (p *profile) add(kind, tid int, frames []frame, object string) {
 	p.t.threads.noteStack(tid, 0, frames)
+	items := p.t.itemIndex()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := &p.kinds[kind]
@@ -208,6 +211,7 @@ func (p *profile) add(kind, tid int, frames []frame, object string) {
 			}
 		}
 	}
+	s.countItems(items, seen, object)
 	if root := threadRoot(frames); root != nil {
 		p.roots[root.id]++
 	}
@@ -245,6 +249,9 @@ func (p *profile) weight(f grid.Focus, kind int) (hits, total float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := &p.kinds[kind]
+	if it := p.t.d.itemOf(f); it != nil {
+		return p.itemWeight(s, f, it), s.total
+	}
 	object := objectPart(f)
 	code := f.Elements(grid.Code)
 	thread := f.Elements(grid.Process)

@@ -124,6 +124,12 @@ func (sp *codeSpace) skipStubs(n int) {
 	}
 }
 
+// stubWithin reports whether a stub lies within n bytes at addr.
+func (sp *codeSpace) stubWithin(addr uint64, n int) bool {
+	i, _ := slices.BinarySearch(sp.stubs, addr-(stubSize-1))
+	return i < len(sp.stubs) && sp.stubs[i] < addr+uint64(n)
+}
+
 // outOfStub puts a thread that is in a stub of a punned site back to the instruction that it was about to do.
 func (s *site) outOfStub(pc uint64) (orig uint64, ok bool) {
 	if s.stubs == nil {

@@ -39,6 +39,7 @@ func (s *site) likelyRoom(sp *codeSpace) uint64 {
 			return r.addr
 		}
 	}
+	sp.apart(1)
 	return sp.Addr + sp.next
 }
 

@@ -171,6 +171,7 @@ func (d *Daemon) pass(now float64) {
 			t.threads.settle()
 		}
 	}
+	d.watchFilters()
 	d.samplePairs(now, d.pairs)
 }
 
@@ -194,6 +195,7 @@ func (d *Daemon) samplePairs(now float64, pairs map[grid.PairKey]*pair) {
 		if v, ok := d.combine(p, values); ok {
 			p.sink.Sample(p.key, p.last, now, v)
 		}
+		d.distribute(p, readings, now)
 		p.last = now
 	}
 	if len(pairs) == len(d.pairs) {

@@ -24,18 +24,25 @@ type segment struct {
 	ledger *trampoline.Ledger
 	env    trampoline.Env
 	spaces []*codeSpace
+	taken  residues
 	grown  [][]byte // the daemon's mappings of islands that came later, each a memory file of its own
 }
 
 // A codeSpace hands out the memory of one island.
 type codeSpace struct {
 	trampoline.Island
-	mem     []byte // the daemon's mapping of it
-	gate    uint64 // address of the word that is 0 in forked children; 0 where the kernel has no such memory
-	slow    uint64 // address of the stub that finds thread blocks
-	slowEnd uint64
+	mem     []byte   // the daemon's mapping of it
+	gate    uint64   // address of the word that is 0 in forked children; 0 where the kernel has no such memory
+	slow    uint64   // address of the stub that finds thread blocks
+	call    uint64   // address of the stub that calls functions of the target; 0 if it cannot
+	back    uint64   // where it is returned to
+	stubEnd uint64   // where the stubs end
 	next    uint64   // offset of the first byte that was never used
 	stubs   []uint64 // addresses of the stubs of punned sites, which lie anywhere behind it, in order
+
+	residues *residues // of the segment, while rooms keep apart from text
+	number   uint8     // by which the residues know it
+	gaps     []gap     // offsets of what was left out meanwhile
 }
 
 // claimsSize is the size of the array of bytes that say which slots are in use; it lies before the thread blocks.
@@ -44,7 +51,7 @@ func claimsSize(g trampoline.Geometry) int {
 }
 
 // newSegment has the stopped target create and map the segment. A failure undoes what was done.
-func newSegment(w *process.World, p *process.Process, threads int, clusters []cluster) (*segment, error) {
+func newSegment(w *process.World, p *process.Process, threads int, maps []process.Mapping) (*segment, error) {
 	g := trampoline.DefaultGeometry(threads)
 	fd, err := w.MemfdCreate(segmentName, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
@@ -54,7 +61,8 @@ func newSegment(w *process.World, p *process.Process, threads int, clusters []cl
 		return nil, errors.Join(err, w.CloseFD(fd))
 	}
 	s := &segment{Header: trampoline.Header{Geometry: g, TargetPID: p.PID(), DaemonPID: os.Getpid(), DaemonStart: process.StartTime(os.Getpid())}}
-	err = s.build(w, p, fd, clusters)
+	s.taken.addText(maps)
+	err = s.build(w, p, fd, clusters(maps))
 	if cerr := w.CloseFD(fd); err == nil {
 		err = cerr
 	}
@@ -180,9 +188,29 @@ func (s *segment) openIsland(i trampoline.Island, mem []byte, gated bool) error 
 		return err
 	}
 	copy(s.code(sp, sp.slow, len(stub)), stub)
-	sp.slowEnd = sp.slow + uint64(len(stub))
-	sp.next = roundUp64(sp.slowEnd-i.Addr, 64)
+	sp.stubEnd = sp.slow + uint64(len(stub))
+	if err := s.addCallStub(sp); err != nil {
+		return err
+	}
+	sp.next = roundUp64(sp.stubEnd-i.Addr, 64)
+	sp.keepApart(&s.taken, len(s.Islands))
 	s.spaces = append(s.spaces, sp)
+	return nil
+}
+
+// addCallStub puts the stub for calls of the target's functions behind the other one.
+func (s *segment) addCallStub(sp *codeSpace) error {
+	size, ok := process.VectorSize(trampoline.CallMask)
+	if !ok {
+		return nil
+	}
+	at := roundUp64(sp.stubEnd, 64)
+	stub, back, err := trampoline.CallStub(trampoline.VectorState{Mask: trampoline.CallMask, Size: size}, at)
+	if err != nil {
+		return err
+	}
+	copy(s.code(sp, at, len(stub)), stub)
+	sp.call, sp.back, sp.stubEnd = at, at+uint64(back), at+uint64(len(stub))
 	return nil
 }
 
@@ -202,9 +230,15 @@ func (s *segment) space(addr uint64) *codeSpace {
 
 // alloc reserves n bytes for good; ok is false when the island is full. What is given back belongs to its site.
 func (sp *codeSpace) alloc(n int) (addr uint64, ok bool) {
-	if sp.skipStubs(n); sp.next+uint64(n) > sp.Size {
-		return 0, false
+	if !sp.apart(n) {
+		if off, ok := sp.fromGaps(n); ok {
+			return sp.Addr + off, true
+		}
+		if sp.skipStubs(n); sp.next+uint64(n) > sp.Size {
+			return 0, false
+		}
 	}
+	sp.claim(sp.next, n)
 	addr = sp.Addr + sp.next
 	sp.next += uint64(n)
 	return addr, true

@@ -85,24 +85,13 @@ func (s *site) empty() bool {
 // generate makes a new base trampoline for what is wanted at the site and puts it into an island. The target does not
 // reach it yet.
 func (s *site) generate() (*trampoline.Base, room, error) {
-	seg := s.t.seg
 	sp := s.t.reachIsland(s.Addr)
 	if sp == nil {
 		return nil, room{}, &process.Refused{Point: "code at " + hex(s.Addr), Reason: "no trampoline memory within 2 GiB"}
 	}
-	groups := make([][]trampoline.Group, len(s.Marks))
-	for i, m := range s.Marks {
-		for _, g := range s.groups {
-			if g.at != m.Point {
-				continue
-			}
-			groups[i] = append(groups[i], g.group)
-		}
-	}
-	env := seg.env
-	env.SlowAddr, env.GateAddr = sp.slow, sp.gate
+	env, groups := s.t.envOf(sp), s.groupsOf(func(*part) bool { return true })
 	at := s.likelyRoom(sp)
-	base, err := trampoline.Generate(&env, s.Site, groups, at)
+	base, err := trampoline.Generate(env, s.Site, groups, at)
 	if err != nil {
 		return nil, room{}, err
 	}
@@ -112,7 +101,7 @@ func (s *site) generate() (*trampoline.Base, room, error) {
 		return nil, room{}, err
 	}
 	if r.addr != at {
-		if base, err = trampoline.Generate(&env, s.Site, groups, r.addr); err != nil {
+		if base, err = trampoline.Generate(env, s.Site, groups, r.addr); err != nil {
 			s.giveRoom(r)
 			return nil, room{}, err
 		}
@@ -130,6 +119,26 @@ func (s *site) generate() (*trampoline.Base, room, error) {
 		s.aim(sp, base, r)
 	}
 	return base, r, nil
+}
+
+// envOf is what trampolines in an island have built in.
+func (t *target) envOf(sp *codeSpace) *trampoline.Env {
+	env := t.seg.env
+	env.SlowAddr, env.CallAddr, env.GateAddr = sp.slow, sp.call, sp.gate
+	return &env
+}
+
+// groupsOf are the mini-trampolines of each mark of the site, of those parts that are wanted.
+func (s *site) groupsOf(wanted func(*part) bool) [][]trampoline.Group {
+	groups := make([][]trampoline.Group, len(s.Marks))
+	for i, m := range s.Marks {
+		for _, g := range s.groups {
+			if g.at == m.Point && wanted(g.part) {
+				groups[i] = append(groups[i], g.group)
+			}
+		}
+	}
+	return groups
 }
 
 // request adds the code of one request of a part to the sites of its points and returns them.
@@ -150,6 +159,10 @@ func (p *part) request(r *pcl.Request) ([]*site, error) {
 	if err != nil {
 		return nil, err
 	}
+	jumps, err := p.minis(withoutReturn(r))
+	if err != nil {
+		return nil, err
+	}
 	var sites []*site
 	for _, pt := range pts {
 		s, err := p.t.siteOf(f, pt)
@@ -159,7 +172,11 @@ func (p *part) request(r *pcl.Request) ([]*site, error) {
 		sites = append(sites, s)
 	}
 	for i, pt := range pts {
-		sites[i].add(pt, p, minis, r.Prepend)
+		code := minis
+		if pt.Kind.IsExit() && pt.Kind != trampoline.Ret {
+			code = jumps
+		}
+		sites[i].add(pt, p, code, r.Prepend)
 	}
 	return sites, nil
 }

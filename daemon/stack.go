@@ -6,6 +6,7 @@ import (
 
 	"culprit/daemon/image"
 	"culprit/daemon/process"
+	"culprit/trampoline"
 )
 
 // A frame is one activation on a thread's stack.
@@ -43,6 +44,9 @@ func (t *target) walk(r image.Regs, mem memReader) (frames []frame) {
 		return nil
 	}
 	for len(frames) < maxFrames {
+		if t.outOfCall(&r, mem) && !t.outOfTrampoline(&r) {
+			return frames
+		}
 		o := t.objectAt(r.LookupPC())
 		if o == nil {
 			return frames
@@ -85,6 +89,39 @@ func (t *target) outOfTrampoline(r *image.Regs) bool {
 	}
 	return false
 }
+
+// outOfCall leads from a function that a probe has called back into the probe's trampoline.
+func (t *target) outOfCall(r *image.Regs, mem memReader) bool {
+	if t.seg == nil || !t.seg.contains(r.RIP) {
+		return false
+	}
+	for _, sp := range t.seg.spaces {
+		if sp.call == 0 || r.RIP != sp.back || r.Lost&(1<<rbp) != 0 {
+			continue
+		}
+		var frame [3]uint64 // where the probe goes on, rbp, rbx
+		for i := range frame {
+			var err error
+			if frame[i], err = mem(r.RBP + uint64(8*i)); err != nil {
+				return false
+			}
+		}
+		if !t.seg.contains(frame[0]) {
+			return false
+		}
+		r.RIP, r.RSP, r.Exact = frame[0], r.RBP+trampoline.FrameArgs, true
+		r.RBP, r.RBX = frame[1], frame[2]
+		r.Lost &^= 1 << rbx
+		return true
+	}
+	return false
+}
+
+// Numbers of registers in image.Regs.Lost.
+const (
+	rbx = 3
+	rbp = 6
+)
 
 // guess finds a frame made with a frame pointer whose value is not known: the first pair on the stack of a pointer further up
 // and an address behind a call. Only for samples; a frame that the tables describe is never guessed.

@@ -25,6 +25,7 @@ type target struct {
 	funcs       map[pcl.FuncID]*function
 	stubs       []addrSpan                         // of punned sites
 	index       map[string]map[string][]pcl.FuncID // module -> function name -> ids
+	items       *itemIndex                         // of index; nil until it is asked for
 	sites       map[uint64]*site                   // by address of the first displaced instruction
 	quarantine  []retired
 	retirements int

@@ -75,6 +75,9 @@ func (tt *threadTable) refresh(now float64, round int) {
 		r := tt.rows[k.TID]
 		if r == nil || r.times.Start != 0 && k.Start != r.times.Start {
 			r = &threadRow{tid: k.TID, name: threadName(k.PID, k.TID), quietSince: now - parkAfter, prev: k}
+			if tt.refreshed > 0 {
+				r.bornNow()
+			}
 			tt.rows[k.TID] = r
 			tt.t.d.tree.Add(grid.Process, tt.t.name, r.name)
 		} else {

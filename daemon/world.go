@@ -177,6 +177,10 @@ func (t *target) interrupted(r image.Regs, mem memReader) (pcs []uint64, end uin
 		t.outOfTrampoline(&r)
 	}
 	for range maxFrames {
+		if t.outOfCall(&r, mem) {
+			pcs = append(pcs, r.RIP)
+			t.outOfTrampoline(&r)
+		}
 		o := t.objectAt(r.LookupPC())
 		if o == nil {
 			return pcs, r.RSP, false
@@ -252,8 +256,8 @@ func (s *site) displacedSpans(owner int) (spans []addrSpan) {
 	return spans
 }
 
-// reclaim gives back the quarantined trampolines that no thread is in or can return into. A thread in the stub that finds
-// thread blocks may return into any of them; one in the stub of a punned site is on its way into one.
+// reclaim gives back the quarantined trampolines that no thread is in or can return into. A thread in one of an island's stubs may
+// return into any of them; one in the stub of a punned site is on its way into one.
 func (t *target) reclaim(w *process.World) {
 	if len(t.quarantine) == 0 {
 		t.dismiss()
@@ -262,7 +266,7 @@ func (t *target) reclaim(w *process.World) {
 	const inStub = -1
 	var spans []addrSpan
 	for _, sp := range t.seg.spaces {
-		spans = append(spans, addrSpan{sp.slow - 1, sp.slowEnd, inStub})
+		spans = append(spans, addrSpan{sp.slow - 1, sp.stubEnd, inStub})
 	}
 	for _, st := range t.stubs {
 		spans = append(spans, addrSpan{st.lo, st.hi, inStub})

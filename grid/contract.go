@@ -37,6 +37,13 @@ type Sink interface {
 	Sample(key PairKey, start, end, value float64)
 }
 
+// A DistributionSink is a Sink that takes distributions too: for metrics that have Values, what came into the buckets over
+// (start, end]. Growth belongs to the caller again when Distribute returns.
+type DistributionSink interface {
+	Sink
+	Distribute(key PairKey, start, end float64, growth *Distribution)
+}
+
 // An EnableResult tells how enabling one pair went.
 type EnableResult struct {
 	Key   PairKey

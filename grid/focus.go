@@ -17,8 +17,8 @@ type Focus struct {
 	parts unique.Handle[focusParts]
 }
 
-// focusParts holds for each hierarchy the canonical text below the root: "/queue.c/pop"; "" is the root.
-type focusParts [NumHierarchies]string
+// focusParts holds for each hierarchy the canonical text below the root: "/queue.c/pop"; "" is the root. The last is Defined.
+type focusParts [Defined + 1]string
 
 // Whole is the focus of the whole program, "/".
 func Whole() Focus { return Focus{} }
@@ -44,8 +44,9 @@ func newFocus(p focusParts) Focus {
 }
 
 // String writes the focus canonically: the parts in the order of the hierarchies, roots left out, "/" for the whole
-// program. ParseFocus reads it back exactly, whatever the names hold. It is not safe for a terminal if names come from a
-// target.
+// program. ParseFocus reads it back exactly, whatever the names hold; a focus with an item only if it is told of the defined
+// hierarchy (and, then, of no path of /IO in which that name stands behind ",/"). It is not safe for a terminal if names come
+// from a target.
 func (f Focus) String() string {
 	if f.IsWhole() {
 		return "/"
@@ -58,8 +59,7 @@ func (f Focus) String() string {
 		if b.Len() > 0 {
 			b.WriteByte(',')
 		}
-		b.WriteByte('/')
-		b.WriteString(hierarchyNames[h])
+		b.WriteString(rootText(Hierarchy(h)))
 		b.WriteString(part)
 	}
 	return b.String()
@@ -67,7 +67,7 @@ func (f Focus) String() string {
 
 // Elements returns the names from the root of the hierarchy (left out) down to the selected node; nil at the root.
 func (f Focus) Elements(h Hierarchy) []string {
-	if h >= NumHierarchies {
+	if h > Defined {
 		return nil
 	}
 	return decodePart(h, f.get()[h])
@@ -75,7 +75,7 @@ func (f Focus) Elements(h Hierarchy) []string {
 
 // Depth is how many steps below its root the selection in the hierarchy is; 0 at the root.
 func (f Focus) Depth(h Hierarchy) int {
-	if h >= NumHierarchies {
+	if h > Defined {
 		return 0
 	}
 	return partDepth(h, f.get()[h])
@@ -84,7 +84,7 @@ func (f Focus) Depth(h Hierarchy) int {
 // Refine returns the focus with the selection in the hierarchy replaced; without elems it is the root. Names may hold
 // anything. Below /IO/<kind> there is one level, a path: further elems are joined to it with slashes.
 func (f Focus) Refine(h Hierarchy, elems ...string) Focus {
-	if h >= NumHierarchies {
+	if h > Defined {
 		panic(fmt.Sprintf("BUG: focus refined in %v", h))
 	}
 	p := f.get()
@@ -134,15 +134,24 @@ func (f Focus) Compare(g Focus) int {
 func (f Focus) Map() map[string]string {
 	m := map[string]string{}
 	for h, part := range f.get() {
-		if part != "" {
-			m[hierarchyNames[h]] = "/" + hierarchyNames[h] + part
+		switch {
+		case part == "":
+		case Hierarchy(h) == Defined:
+			m[f.definedName()] = part
+		default:
+			m[hierarchyNames[h]] = rootText(Hierarchy(h)) + part
 		}
 	}
 	return m
 }
 
-// FocusFromMap is the inverse of Map. Roots ("Code": "/Code") may be given.
-func FocusFromMap(m map[string]string) (Focus, error) {
+// FocusFromMap is the inverse of Map. Roots ("Code": "/Code") may be given. A name that is none of a fixed hierarchy and none
+// of those in defined is an error.
+func FocusFromMap(m map[string]string, defined ...string) (Focus, error) {
+	return focusFromMap(m, definedNames(defined))
+}
+
+func focusFromMap(m map[string]string, defined definedSet) (Focus, error) {
 	names := make([]string, 0, len(m))
 	for name := range m {
 		names = append(names, name)
@@ -150,18 +159,19 @@ func FocusFromMap(m map[string]string) (Focus, error) {
 	sort.Strings(names) // so that the same bad map gives the same error
 	var p focusParts
 	for _, name := range names {
-		h, err := ParseHierarchy(name)
+		h, err := defined.hierarchy(name)
 		if err != nil {
 			return Focus{}, err
 		}
-		g, err := ParseFocus(m[name])
+		g, err := parseFocus(m[name], defined)
 		if err != nil {
 			return Focus{}, err
 		}
 		part := g.get()
+		other := p[h] != "" || h == Defined && g.definedName() != name
 		p[h] = part[h]
 		part[h] = ""
-		if part != (focusParts{}) {
+		if other || part != (focusParts{}) {
 			return Focus{}, fmt.Errorf("focus: %s has the path %s; expected one path below /%s", name, quote(m[name]), name)
 		}
 	}
@@ -171,7 +181,8 @@ func FocusFromMap(m map[string]string) (Focus, error) {
 // MarshalJSON writes the form of Map. Bytes of names that are not UTF-8 are lost in JSON.
 func (f Focus) MarshalJSON() ([]byte, error) { return json.Marshal(f.Map()) }
 
-// UnmarshalJSON reads the form of Map, or the text of String (as it stands where a focus is a key).
+// UnmarshalJSON reads the form of Map, or the text of String (as it stands where a focus is a key). A hierarchy that is not a
+// fixed one is taken for a defined one.
 func (f *Focus) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '"' {
 		var text string
@@ -184,7 +195,7 @@ func (f *Focus) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &m); err != nil {
 		return fmt.Errorf("focus: %w", err)
 	}
-	g, err := FocusFromMap(m)
+	g, err := focusFromMap(m, anyDefined)
 	if err == nil {
 		*f = g
 	}
@@ -194,9 +205,9 @@ func (f *Focus) UnmarshalJSON(data []byte) error {
 // MarshalText writes String; it serves where a focus is a key in JSON.
 func (f Focus) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
 
-// UnmarshalText reads what ParseFocus reads.
+// UnmarshalText reads what ParseFocus reads. A hierarchy that is not a fixed one is taken for a defined one.
 func (f *Focus) UnmarshalText(text []byte) error {
-	g, err := ParseFocus(string(text))
+	g, err := parseFocus(string(text), anyDefined)
 	if err == nil {
 		*f = g
 	}

@@ -44,6 +44,7 @@ type pair struct {
 	global  *Histogram
 	current *Histogram       // nil if there is no current phase
 	past    []PhaseHistogram // of the latest ended phases, oldest first
+	values  *Spread          // nil unless the metric has Values
 }
 
 // New makes an empty grid. inst measures; lookup knows the metrics; now is the time in s since the session started.
@@ -95,7 +96,7 @@ func (g *Grid) claim(results []EnableResult, metrics []Metric) (fresh []PairKey)
 			continue
 		}
 		p := g.pairs[r.Key]
-		if p == nil || !p.active && p.metric.Style != metrics[i].Style {
+		if p == nil || !p.active && (p.metric.Style != metrics[i].Style || p.metric.Values != metrics[i].Values) {
 			p = g.newPair(r.Key, metrics[i], now)
 		}
 		if p.refs++; p.refs == 1 {
@@ -114,6 +115,9 @@ func (g *Grid) newPair(key PairKey, m Metric, now float64) *pair {
 	p := &pair{key: key, metric: m, global: g.global.group.New(m.Style, now)}
 	if g.current != nil {
 		p.current = g.current.group.New(m.Style, now)
+	}
+	if m.Values != "" {
+		p.values = NewSpread(g.global.group.start)
 	}
 	g.pairs[key] = p
 	return p
@@ -336,6 +340,38 @@ func (g *Grid) Sample(key PairKey, start, end, value float64) {
 	}
 }
 
+// Distribute takes the growth of a distribution; it is what the Instrumenter calls. That of pairs that are not enabled, or whose
+// metric has no Values, is counted in Dropped.
+func (g *Grid) Distribute(key PairKey, start, end float64, growth *Distribution) {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	p := g.pairs[key]
+	if p == nil || !p.active || p.values == nil {
+		g.dropped.Add(1)
+		return
+	}
+	p.values.Add(start, end, growth)
+}
+
+// Distribution is that of a pair's values in a phase: 0 is the whole session, others as Phases numbers them, to the nearest edges
+// of intervals (see Spread.Between). False if there is no such phase or pair, or if its metric has no Values.
+func (g *Grid) Distribution(key PairKey, phase int) (Distribution, bool) {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	p := g.pairs[key]
+	if p == nil || p.values == nil || phase < 0 || phase >= len(g.phases) {
+		return Distribution{}, false
+	}
+	if phase == 0 {
+		return p.values.Total(), true
+	}
+	ph := g.phases[phase]
+	if ph.End == 0 {
+		ph.End = math.Inf(1)
+	}
+	return p.values.Between(ph.Start, ph.End), true
+}
+
 // addLocked adds without calling anyone; it returns the new width if there was a fold, and the group to be told.
 func (h *Histogram) addLocked(start, end, value float64) (float64, *FoldGroup) {
 	h.mu.Lock()
@@ -365,6 +401,7 @@ type Snapshot struct {
 
 	Histogram *Histogram       // of the global phase; live
 	Phases    []PhaseHistogram // of the latest ended phases and the current one, oldest first; the last is live
+	Values    *Spread          // live; nil unless the metric has Values
 }
 
 // Pair looks at one pair; false if it was never enabled or has been dropped.
@@ -412,7 +449,7 @@ func (g *Grid) Histogram(key PairKey, phase int) (*Histogram, bool) {
 func (g *Grid) snapshot(p *pair) Snapshot {
 	s := Snapshot{
 		Key: p.key, Metric: p.metric, Tier: p.tier, Since: p.since, Enabled: p.refs > 0, Cost: g.prices[p.key],
-		Histogram: p.global,
+		Histogram: p.global, Values: p.values,
 	}
 	st := p.global.Stats(math.Inf(-1), math.Inf(1))
 	s.Current, s.Average, s.Sum, s.Min, s.Max = p.global.Current(), st.Average, st.Sum, st.Min, st.Max

@@ -19,14 +19,20 @@ const (
 
 	// NumHierarchies is their number.
 	NumHierarchies
+
+	// Defined stands behind them for the hierarchies that PCL texts define: /<hierarchy>/<item>. See defined.go.
+	Defined = NumHierarchies
 )
 
 var hierarchyNames = [NumHierarchies]string{"Code", "Machine", "Process", "SyncObject", "IO", "Memory"}
 
 // String is the name of the root as written in a focus, without the slash.
 func (h Hierarchy) String() string {
-	if h < NumHierarchies {
+	switch {
+	case h < NumHierarchies:
 		return hierarchyNames[h]
+	case h == Defined:
+		return "Defined"
 	}
 	return fmt.Sprintf("Hierarchy(%d)", uint8(h))
 }
@@ -38,7 +44,7 @@ func ParseHierarchy(name string) (Hierarchy, error) {
 			return Hierarchy(h), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown hierarchy %s; expected %s", quote(name), hierarchyList())
+	return 0, fmt.Errorf("found the hierarchy %s, expected %s", quote(name), hierarchyList())
 }
 
 // MarshalText writes the name.

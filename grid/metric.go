@@ -50,6 +50,7 @@ type Metric struct {
 	Aggregate Aggregate
 	Style     Style
 	Doc       string // what is counted, where, in which unit, and what it does not see
+	Values    string `json:",omitempty"` // unit of the values whose distribution is kept beside the sum: "s", "B"; "" = no distribution
 }
 
 // RateUnits is the unit of Current, Average, Min and Max: "calls/s" for a metric that counts calls.

@@ -13,17 +13,23 @@ const maxFocusText = 1 << 20
 // the commas: "/Code/queue.c/pop,/Process/srv{4242}"; "/" is the whole program. '/' inside a name is written %2F. A comma
 // ends a path only if a '/' follows it, so that "f(int, int)" needs no escape; in /IO/<kind>/<path> the path is everything
 // up to a comma that is followed by the name of a hierarchy. "/Process/4242" is kept as it is: whoever knows the
-// processes resolves the number. Errors are of type *FocusError.
-func ParseFocus(text string) (Focus, error) {
-	p := focusParser{text: text}
+// processes resolves the number. Hierarchies that PCL texts define are known if they are named: "/Subsystem/parser" selects
+// the item parser of the hierarchy Subsystem. Errors are of type *FocusError.
+func ParseFocus(text string, defined ...string) (Focus, error) {
+	return parseFocus(text, definedNames(defined))
+}
+
+func parseFocus(text string, defined definedSet) (Focus, error) {
+	p := focusParser{text: text, defined: defined}
 	if err := p.parse(); err != nil {
 		return Focus{}, err
 	}
 	return newFocus(p.parts), nil
 }
 
-// ParsePair reads "METRIC@FOCUS" or "METRIC" (at the whole program). It does not know which metrics there are.
-func ParsePair(text string) (PairKey, error) {
+// ParsePair reads "METRIC@FOCUS" or "METRIC" (at the whole program), the focus as ParseFocus reads it. It does not know which
+// metrics there are.
+func ParsePair(text string, defined ...string) (PairKey, error) {
 	metric, focus, ok := strings.Cut(text, "@")
 	metric = strings.TrimSpace(metric)
 	if metric == "" {
@@ -32,7 +38,7 @@ func ParsePair(text string) (PairKey, error) {
 	if !ok {
 		return PairKey{Metric: metric}, nil
 	}
-	f, err := ParseFocus(focus)
+	f, err := ParseFocus(focus, defined...)
 	if err != nil {
 		return PairKey{}, fmt.Errorf("metric %s: %w", quote(metric), err)
 	}
@@ -40,10 +46,11 @@ func ParsePair(text string) (PairKey, error) {
 }
 
 type focusParser struct {
-	text  string
-	pos   int
-	seen  [NumHierarchies]bool
-	parts focusParts
+	text    string
+	pos     int
+	defined definedSet
+	seen    [Defined + 1]bool
+	parts   focusParts
 }
 
 func (p *focusParser) parse() error {
@@ -77,18 +84,29 @@ func (p *focusParser) part() error {
 	} else {
 		p.pos = len(p.text)
 	}
-	h, err := ParseHierarchy(p.text[start:p.pos])
+	name := p.text[start:p.pos]
+	h, err := p.defined.hierarchy(name)
 	if err != nil {
-		return p.errorAt(start, p.foundName(start), hierarchyList())
+		return p.errorAt(start, p.foundName(start), p.defined.list())
 	}
 	if p.seen[h] {
-		return p.errorAt(start, "a second path below /"+h.String(), "at most one for each hierarchy")
+		return p.second(start, h)
 	}
 	p.seen[h] = true
 	if p.at(',') && !p.separator(p.pos) {
 		return p.errorAt(p.pos, p.found(), "'/', ',/' or the end")
 	}
+	if h == Defined {
+		return p.item(name)
+	}
 	return p.elements(h)
+}
+
+func (p *focusParser) second(at int, h Hierarchy) error {
+	if h == Defined {
+		return p.errorAt(at, "a second defined hierarchy", "at most one of them in a focus")
+	}
+	return p.errorAt(at, "a second path below /"+h.String(), "at most one for each hierarchy")
 }
 
 func (p *focusParser) elements(h Hierarchy) error {
@@ -128,7 +146,7 @@ func (p *focusParser) skipName() {
 // skipPath goes to a comma that is followed by a hierarchy, or to the end.
 func (p *focusParser) skipPath() {
 	for ; p.pos < len(p.text); p.pos++ {
-		if p.text[p.pos] == ',' && startsPart(p.text[p.pos+1:]) {
+		if rest := p.text[p.pos+1:]; p.text[p.pos] == ',' && (startsPart(rest) || p.defined.startsItem(rest)) {
 			return
 		}
 	}

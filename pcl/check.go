@@ -1,19 +1,12 @@
 package pcl
 
 import (
-	"fmt"
-	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"culprit/grid"
 	"culprit/pcl/syntax"
 )
-
-func problemAt(pos syntax.Pos, format string, args ...any) Problem {
-	return Problem{Pos: pos, Msg: fmt.Sprintf(format, args...)}
-}
 
 // items gives access to the items of a definition by their key and reports those that are there twice.
 func uniqueItems(d *syntax.Def, many ...string) (map[string]*syntax.Item, error) {
@@ -90,9 +83,9 @@ func (b *builder) checkList(d *syntax.Def) error {
 		if v.Pattern != "" && l.kind != "procedure" && l.kind != "module" {
 			return errorAt(v.Pos, "resourceList %s: found a pattern, expected one only in lists of procedures and modules", d.Name)
 		}
-		if v.Pattern == "regex" {
-			if _, err := regexp.Compile(v.Text); err != nil {
-				return errorAt(v.Pos, "resourceList %s: found a bad regular expression: %v", d.Name, err)
+		if v.Pattern != "" {
+			if err := b.checkPattern(v.Pos, v.Text, v.Pattern == "regex"); err != nil {
+				return err
 			}
 		}
 	}
@@ -112,7 +105,7 @@ var maxPath = map[grid.Hierarchy]int{grid.Code: 2, grid.Machine: 1, grid.Process
 // constraintOf checks a constraint with a path. metric is the one it stands in, or nil.
 func (b *builder) constraintOf(d *syntax.Def, metric *syntax.Def, counters []string) (*constraint, error) {
 	if d.Path == nil {
-		return nil, errorAt(d.Pos, "constraint %s: expected the path that it matches, such as /Code/*", d.Name)
+		return nil, errorAt(d.Pos, "constraint %s: found no path, expected the path that it matches, such as /Code/*", d.Name)
 	}
 	h, err := matchHierarchy(d)
 	if err != nil {
@@ -171,6 +164,9 @@ func (b *builder) checkMetric(d *syntax.Def) error {
 	if err = b.metricConstraints(m); err != nil {
 		return err
 	}
+	if err = m.distribute(); err != nil {
+		return err
+	}
 	b.metrics = append(b.metrics, m)
 	return nil
 }
@@ -179,7 +175,7 @@ func (b *builder) checkMetric(d *syntax.Def) error {
 func (m *metric) words(have map[string]*syntax.Item) error {
 	m.Name, m.Units, m.Doc = first(have["name"]), first(have["units"]), first(have["doc"])
 	if m.Name == "" || strings.ContainsAny(m.Name, "@,/ \t") {
-		return errorAt(have["name"].Values[0].Pos, "found the name %q, expected one without blanks, commas, slashes and @", m.Name)
+		return errorAt(have["name"].Values[0].Pos, "found the name %q, expected one without blanks, commas, slashes and @, such as my_calls", m.Name)
 	}
 	for key, allowed := range map[string][]string{"parked": {"excluded", "counted"}, "mode": {"developer", "normal"}} {
 		if it := have[key]; it != nil {
@@ -224,6 +220,9 @@ func (m *metric) readCounters() error {
 		if name == m.ident || slices.Contains(m.counters, name) {
 			return errorAt(it.Pos, "metric %s: found the counter %q a second time, expected another name", m.ident, name)
 		}
+		if len(m.counters) == maxCounters {
+			return errorAt(it.Pos, "metric %s: found more than %d counters, expected less; each takes room for every thread", m.ident, maxCounters)
+		}
 		m.counters = append(m.counters, name)
 	}
 	return nil
@@ -250,6 +249,9 @@ func (b *builder) metricConstraints(m *metric) error {
 		if slices.Contains(m.counters, c.ident) {
 			return errorAt(it.Def.Pos, "metric %s: found a constraint and a counter of the name %q, expected different names", m.ident, c.ident)
 		}
+		if len(m.constraints) == maxConstraints {
+			return errorAt(it.Def.Pos, "metric %s: found more than %d constraints, expected less; \"*\" in a path matches any name", m.ident, maxConstraints)
+		}
 		m.constraints = append(m.constraints, c)
 	}
 	return nil
@@ -262,6 +264,6 @@ func (b *builder) metricConstraint(m *metric, d *syntax.Def) (*constraint, error
 	if c, ok := b.constraints[d.Name]; ok {
 		return c, nil
 	}
-	return nil, errorAt(d.Pos, "metric %s: found the unknown constraint %q%s", m.ident, d.Name,
-		syntax.DidYouMean(d.Name, slices.Sorted(maps.Keys(b.constraints))))
+	return nil, errorAt(d.Pos, "metric %s: found the unknown constraint %q%s, expected one that is defined", m.ident, d.Name,
+		syntax.DidYouMean(d.Name, names(b, b.constraints)))
 }

@@ -44,7 +44,7 @@ func (c *codeChecker) kind(base *syntax.Base) {
 		c.note(base.Pos, word+"("+base.Arg+")", "hardware counters that a probe can read")
 		word = map[string]string{"hwCounter": "counter", "hwTimer": "wallTimer"}[word]
 	case "histogram":
-		c.note(base.Pos, "a base of kind histogram", "distributions beside the sums in the shared segment")
+		c.out.distribution = true
 		word = base.Arg
 	}
 	c.out.kind, c.out.kernel = kindNames[word], ""
@@ -156,9 +156,11 @@ func (c *codeChecker) primitive(e *syntax.Expr) {
 		c.variable(e.X)
 		c.wantInt(e.Y)
 		c.setsFlag(e)
+		c.wantsAddition(e)
 	case e.Kind == syntax.PostInc:
 		c.variable(e.X)
 		c.setsFlag(e)
+		c.wantsAddition(e)
 	case e.Kind == syntax.Call:
 		c.call(e)
 	default:
@@ -221,7 +223,9 @@ func (c *codeChecker) call(e *syntax.Expr) {
 	}
 	if needs, ok := notYet[e.Text]; ok {
 		c.note(e.Pos, e.Text, needs)
-		c.args(e)
+		for _, a := range e.Args {
+			c.expr(a)
+		}
 		return
 	}
 	if strings.HasPrefix(e.Text, "$") {
@@ -230,17 +234,27 @@ func (c *codeChecker) call(e *syntax.Expr) {
 	}
 	known := slices.Concat(slices.Sorted(maps.Keys(timers)), slices.Sorted(maps.Keys(notYet)))
 	if near := syntax.Nearest(e.Text, known); near != "" {
-		c.fail(e.Pos, "found a call of %q, which is no primitive (did you mean %q?)", e.Text, near)
+		c.fail(e.Pos, "found a call of %q, which is no primitive (did you mean %q?), expected a primitive or a function of the target", e.Text, near)
 		return
 	}
-	c.note(e.Pos, "a call of the target's function "+e.Text, needsRegisterSave)
+	if len(e.Args) > maxCallArgs {
+		c.fail(e.Args[maxCallArgs].Pos, "found %d arguments of %s, expected at most %d: more would be passed on the stack", len(e.Args), e.Text, maxCallArgs)
+		return
+	}
 	c.args(e)
 }
 
+// maxCallArgs are passed in registers.
+const maxCallArgs = 6
+
 func (c *codeChecker) args(e *syntax.Expr) {
 	for _, a := range e.Args {
-		if t := c.expr(a); t != tInt && t != tArg && t != tString && t != tAddress && t != tTimer && t != tBad {
-			c.fail(a.Pos, "found %v, expected a number, a string or the address of a counter", t)
+		switch t := c.expr(a); t {
+		case tInt, tArg, tAddress, tBad:
+		case tString:
+			c.note(a.Pos, "a string that is given to a function of the target", "texts in the shared segment")
+		default:
+			c.fail(a.Pos, "found %v, expected a number or the address of a counter", t)
 		}
 	}
 }

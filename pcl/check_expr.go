@@ -35,6 +35,7 @@ func (c *codeChecker) expr(e *syntax.Expr) typ {
 		return tInt
 	case syntax.AddrOf:
 		c.variable(e.X)
+		c.setsFlag(e)
 		return tAddress
 	case syntax.Binary:
 		return c.binary(e)
@@ -57,9 +58,8 @@ func (c *codeChecker) ident(e *syntax.Expr) typ {
 	}
 	t, ok := environment[e.Text]
 	if !ok {
-		names := slices.Concat(c.variables(), slices.Sorted(maps.Keys(c.vars)), slices.Sorted(maps.Keys(c.b.lists)),
-			slices.Sorted(maps.Keys(environment)))
-		return c.fail(e.Pos, "found the unknown name %q%s", e.Text, syntax.DidYouMean(e.Text, names))
+		known := slices.Concat(c.variables(), names(c.b, c.vars), names(c.b, c.b.lists), names(c.b, environment))
+		return c.fail(e.Pos, "found the unknown name %q%s, expected a resourceList, a loop variable, a counter of the metric or a name such as $procedures", e.Text, syntax.DidYouMean(e.Text, known))
 	}
 	switch e.Text {
 	case "$return":
@@ -109,8 +109,8 @@ func (c *codeChecker) index(e *syntax.Expr) typ {
 	}
 	if e.X.Text == "$arg" {
 		c.wantEntry(e)
-		if n > 5 {
-			c.note(e.Pos, e.String(), "arguments that are passed on the stack; the first six, $arg[0] to $arg[5], can be read")
+		if n > maxArg {
+			return c.fail(e.Y.Pos, "found $arg[%d], expected at most [%d]", n, maxArg)
 		}
 		return tArg
 	}
@@ -135,7 +135,7 @@ func (c *codeChecker) field(e *syntax.Expr) typ {
 	}
 	known, ok := fields[t]
 	if !ok {
-		return c.fail(e.Pos, "found .%s of %v, which has no fields", e.Text, t)
+		return c.fail(e.Pos, "found .%s of %v, which has no fields, expected it of a function, a module, a loop or an argument", e.Text, t)
 	}
 	if f, ok := known[e.Text]; ok {
 		return f
@@ -156,7 +156,9 @@ func (c *codeChecker) typedArg(e *syntax.Expr) typ {
 	if t != tArg && t != tArgs {
 		return c.fail(e.Pos, "found a field of %v, expected one of an argument", t)
 	}
-	c.note(e.Pos, "the typed argument "+e.String(), "types of arguments out of DWARF")
+	if t == tArgs && e.Kind == syntax.Deref {
+		return c.fail(e.Pos, "found $arg->%s, expected $arg.%s for the argument of this name, or $arg[0]->%s", e.Text, e.Text, e.Text)
+	}
 	return tArg
 }
 
@@ -189,7 +191,7 @@ func (c *codeChecker) binary(e *syntax.Expr) typ {
 	if x == tBad || y == tBad {
 		return tBad
 	}
-	if x == tString && y == tString && (e.Text == "==" || e.Text == "!=") {
+	if (x == tString || y == tString) && (e.Text == "==" || e.Text == "!=") && c.comparable(e, x, y) {
 		return tInt
 	}
 	for _, side := range []struct {
@@ -200,8 +202,15 @@ func (c *codeChecker) binary(e *syntax.Expr) typ {
 			return c.fail(side.e.Pos, "found %v on one side of %q, expected a whole number", side.t, e.Text)
 		}
 	}
-	if e.Text == "/" {
-		c.note(e.Pos, "a division inside of a probe", "a primitive that divides")
-	}
 	return tInt
+}
+
+// comparable tells whether two sides, of which one is a string, can be compared: with a string or with an argument.
+func (c *codeChecker) comparable(e *syntax.Expr, x, y typ) bool {
+	for _, side := range []*syntax.Expr{e.X, e.Y} {
+		if side.Kind == syntax.Literal && len(side.Text) > MaxText && x != y {
+			c.fail(side.Pos, "found a text of %d bytes, expected at most %d to compare an argument with", len(side.Text), MaxText)
+		}
+	}
+	return x == y || x == tArg || y == tArg
 }

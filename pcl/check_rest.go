@@ -1,9 +1,6 @@
 package pcl
 
-import (
-	"culprit/grid"
-	"culprit/pcl/syntax"
-)
+import "culprit/pcl/syntax"
 
 // A Record is a daemon, process or visi definition: named values. Numbers and booleans are as written.
 type Record struct {
@@ -24,43 +21,6 @@ func (b *builder) checkRecord(d *syntax.Def) error {
 		r.Values[key] = it.Values[0].Text
 	}
 	b.lib.records[d.Keyword] = append(b.lib.records[d.Keyword], r)
-	return nil
-}
-
-// A Grouping is a hierarchy of a higher level: its items stand for resources of the fixed hierarchies.
-type Grouping struct {
-	Name  string
-	Items []GroupingItem
-}
-
-// A GroupingItem is one name of a Grouping with the foci it stands for.
-type GroupingItem struct {
-	Name string
-	Foci []grid.Focus
-}
-
-func (b *builder) checkHierarchy(d *syntax.Def) error {
-	if _, err := grid.ParseHierarchy(d.Name); err == nil {
-		return errorAt(d.Pos, "hierarchy %s: found the name of a fixed hierarchy, expected another one", d.Name)
-	}
-	g := Grouping{Name: d.Name}
-	for _, it := range d.Items {
-		item := GroupingItem{Name: it.Values[0].Text}
-		for _, v := range it.Values[1:] {
-			f, err := grid.ParseFocus(v.Text)
-			if err != nil {
-				return errorAt(v.Pos, "hierarchy %s: found a bad path: %v", d.Name, err)
-			}
-			item.Foci = append(item.Foci, f)
-		}
-		for _, other := range g.Items {
-			if other.Name == item.Name {
-				return errorAt(it.Pos, "hierarchy %s: found the item %q a second time, expected it once", d.Name, item.Name)
-			}
-		}
-		g.Items = append(g.Items, item)
-	}
-	b.lib.groupings = append(b.lib.groupings, g)
 	return nil
 }
 

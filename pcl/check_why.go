@@ -65,22 +65,28 @@ func checkLabel(it *syntax.Item) error {
 func (b *builder) foci(d *syntax.Def, h *Hypothesis, have map[string]*syntax.Item) error {
 	if it := have["refine"]; it != nil {
 		for _, v := range it.Values {
-			hier, err := grid.ParseHierarchy(v.Text)
+			hier, err := b.refineName(h, v.Text)
 			if err != nil {
 				return errorAt(v.Pos, "hypothesis %s: %v", d.Name, err)
 			}
+			if hier == grid.Defined {
+				continue
+			}
 			for _, name := range h.Metrics {
 				if m := b.metric(name); !slices.Contains(h.Global, name) && !m.covers(hier) {
-					return errorAt(v.Pos, `hypothesis %s: found refine %v, but its metric %s has no constraint there; read it as %s@"/" or add one`,
+					return errorAt(v.Pos, `hypothesis %s: found refine %v, but its metric %s has no constraint there; expected it as %s@"/", or with a constraint`,
 						d.Name, hier, name, name)
 				}
+			}
+			if slices.Contains(h.Refine, hier) {
+				return errorAt(v.Pos, "hypothesis %s: found %v a second time, expected it once", d.Name, hier)
 			}
 			h.Refine = append(h.Refine, hier)
 		}
 	}
 	if it := have["suppress"]; it != nil {
 		for _, v := range it.Values {
-			if _, err := grid.ParseFocus(v.Text); err != nil {
+			if _, err := b.suppressed(v.Text); err != nil {
 				return errorAt(v.Pos, "hypothesis %s: found a bad path: %v", d.Name, err)
 			}
 			h.Suppress = append(h.Suppress, v.Text)
@@ -95,19 +101,34 @@ func (b *builder) orderHypotheses() {
 	o := &hypothesisOrder{byName: map[string]*Hypothesis{}, state: map[*Hypothesis]placing{}}
 	for _, h := range b.hypotheses {
 		o.byName[h.Name] = h
-		o.names = append(o.names, h.Name)
 	}
 	for _, h := range b.hypotheses {
 		if o.place(h) {
 			continue
 		}
-		why := "which is its own descendant or was left out"
+		pos := b.parentPos(h.Name)
 		if o.byName[h.Parent] == nil {
-			why = "which is not defined" + syntax.DidYouMean(h.Parent, o.names)
+			b.problem(problemAt(pos, "hypothesis %s: found the parent %q, which is not defined%s, expected another hypothesis or top", h.Name, h.Parent,
+				syntax.DidYouMean(h.Parent, names(b, o.byName))))
+			continue
 		}
-		b.problem(problemAt(b.chosen["hypothesis"][h.Name].Pos, "hypothesis %s: found the parent %q, %s", h.Name, h.Parent, why))
+		b.problem(problemAt(pos, "hypothesis %s: found the parent %q, which is its own descendant or was left out, expected another one or top", h.Name, h.Parent))
 	}
-	b.hypotheses = o.out
+	b.hypotheses, b.placed = o.out, map[string]*Hypothesis{}
+	for _, h := range o.out {
+		b.placed[h.Name] = h
+	}
+}
+
+// parentPos is where a hypothesis names its parent.
+func (b *builder) parentPos(name string) syntax.Pos {
+	d := b.chosen["hypothesis"][name]
+	for _, it := range d.Items {
+		if it.Key == "parent" {
+			return it.Values[0].Pos
+		}
+	}
+	return d.Pos
 }
 
 type placing uint8
@@ -120,7 +141,6 @@ const (
 )
 
 type hypothesisOrder struct {
-	names  []string
 	byName map[string]*Hypothesis
 	state  map[*Hypothesis]placing
 	out    []*Hypothesis
@@ -174,20 +194,12 @@ func (e *Expectation) Holds(get func(metric string) float64) bool {
 	return v < t != e.Not
 }
 
-// Value is the left side of a comparison, for messages.
-func (e *Expectation) Value(get func(metric string) float64) float64 {
-	if e.value == nil {
-		return 0
-	}
-	return e.value(get)
-}
-
 func (b *builder) checkExpect(d *syntax.Def) error {
 	out := Expect{Name: d.Name}
 	for _, it := range d.Items {
 		e := Expectation{Text: it.Expr.String(), Not: it.Not}
 		if len(it.Values) > 0 {
-			f, err := grid.ParseFocus(it.Values[0].Text)
+			f, err := b.focus(it.Values[0].Text)
 			if err != nil {
 				return errorAt(it.Values[0].Pos, "expect %s: found a bad focus: %v", d.Name, err)
 			}
@@ -197,6 +209,9 @@ func (b *builder) checkExpect(d *syntax.Def) error {
 		if err := b.expectation(&e, it.Expr); err != nil {
 			return err
 		}
+		if err := b.measurable(&e); err != nil {
+			return errorAt(it.Expr.Pos, "expect %s: found %s, expected a focus at which it can be read: %v", d.Name, it.Expr, err)
+		}
 		out.Of = append(out.Of, e)
 	}
 	b.lib.expects = append(b.lib.expects, out)
@@ -205,12 +220,8 @@ func (b *builder) checkExpect(d *syntax.Def) error {
 
 func (b *builder) expectation(e *Expectation, expr *syntax.Expr) (err error) {
 	if expr.Kind == syntax.Ident {
-		var names []string
-		for _, h := range b.hypotheses {
-			names = append(names, h.Name)
-		}
-		if !slices.Contains(names, expr.Text) {
-			return errorAt(expr.Pos, "found the unknown hypothesis %q%s", expr.Text, syntax.DidYouMean(expr.Text, names))
+		if b.placed[expr.Text] == nil {
+			return errorAt(expr.Pos, "found the unknown hypothesis %q%s, expected one that is defined, or a comparison such as cpu > 0.5", expr.Text, syntax.DidYouMean(expr.Text, names(b, b.placed)))
 		}
 		e.Hypothesis = expr.Text
 		return nil

@@ -20,7 +20,7 @@ func (l *Library) Compile(metric string, focus grid.Focus, env Env) (*Plan, erro
 	if err != nil {
 		return nil, err
 	}
-	x, err := m.match(focus)
+	x, err := l.match(m, focus)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (x *matching) supported(m *metric, focus grid.Focus) error {
 	if counting.unsupported != nil {
 		return counting.unsupported
 	}
-	for _, f := range x.flags {
+	for _, f := range x.bodies() {
 		if f.body.unsupported != nil {
 			return f.body.unsupported
 		}
@@ -103,20 +103,27 @@ type compiler struct {
 	skip  map[FuncID]bool // callees that are left out of the flags' call sites
 	steps int
 
+	parts parts // of the item that the focus selects
+
 	// of the body that is being compiled
+	at     *use // how the item is chosen; nil: by the focus
 	in     *body
 	cons   *constraint    // nil in a base
 	index  map[string]int // variables that it can name
 	flag   int            // its own variable if it is a flag, else -1
 	guards []int          // what "constrained" means in it
+	site   point          // that the code is compiled for, or the first of several for which it is the same; zero if there is none
 	vars   map[string]value
 }
 
 func (c *compiler) compile(x matching) (*Plan, error) {
 	counting := x.body(c.m)
 	c.plan = &Plan{Pair: grid.PairKey{Metric: c.m.Name, Focus: c.focus}, Kind: counting.kind, KernelName: counting.kernel,
-		ExcludeParked: c.m.noParked}
+		ExcludeParked: c.m.noParked, Distribution: counting.distribution}
 	c.chooseThreads()
+	if err := c.resolve(&x); err != nil {
+		return nil, err
+	}
 	counters := map[string]int{}
 	if counting.kind != Kernel && counting.kind != Void {
 		counters[c.m.ident] = c.newVar(c.m.ident, counting.kind)
@@ -134,14 +141,14 @@ func (c *compiler) compile(x matching) (*Plan, error) {
 	var flags []int
 	for _, f := range x.flags {
 		c.flag = c.newVar(f.ident, Counter)
-		c.cons, c.index, c.guards = f, map[string]int{f.ident: c.flag}, slices.Clone(flags)
-		if err := c.compileBody(f.body); err != nil {
+		c.guards = slices.Clone(flags)
+		if err := c.compileFlag(&x, f); err != nil {
 			return nil, err
 		}
 		flags = append(flags, c.flag)
 	}
-	c.flag, c.cons, c.index, c.guards = -1, x.replace, counters, flags
-	return c.plan, c.compileBody(counting)
+	c.flag, c.index, c.guards = -1, counters, flags
+	return c.plan, c.compileCounting(&x)
 }
 
 func (c *compiler) newVar(name string, kind Kind) int {
@@ -184,7 +191,7 @@ func (c *compiler) compileBody(b *body) error {
 func (c *compiler) step(pos syntax.Pos, n int) error {
 	c.steps += n
 	if c.steps > maxSteps {
-		return errorAt(pos, "metric %s at %v: more than %d steps to compile; loop over fewer functions", c.m.Name, c.focus, maxSteps)
+		return errorAt(pos, "metric %s at %v: found more than %d steps to compile, expected less; loop over fewer functions", c.m.Name, c.focus, maxSteps)
 	}
 	return nil
 }
@@ -240,26 +247,62 @@ func (c *compiler) insertion(s *syntax.Stmt) error {
 	if err := c.step(s.Pos, len(at.points)); err != nil {
 		return err
 	}
-	var code []Instr
-	for _, piece := range s.Code {
-		in, keep, err := c.primitive(piece)
+	for _, group := range byFunction(s.Code, at.points) {
+		code, err := c.code(s.Code, group)
 		if err != nil {
 			return err
+		}
+		c.request(s, group, code)
+	}
+	return nil
+}
+
+// byFunction groups points for which the code is the same: all of them, or where it asks for types those of one function.
+func byFunction(code []*syntax.Code, all []point) (groups [][]point) {
+	if !asksTypes(code) {
+		return [][]point{all}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	from := 0
+	for i := range all {
+		if all[i].fn != all[from].fn || all[i].where != all[from].where {
+			groups, from = append(groups, all[from:i]), i
+		}
+	}
+	return append(groups, all[from:])
+}
+
+// code compiles the pieces between (* and *) for points that are alike; wrong code is an error also where there are none.
+func (c *compiler) code(pieces []*syntax.Code, at []point) (code []Instr, err error) {
+	c.site = point{}
+	if len(at) > 0 {
+		c.site = at[0]
+	}
+	for _, piece := range pieces {
+		in, keep, err := c.primitive(piece)
+		if err != nil {
+			return nil, err
 		}
 		if keep {
 			code = append(code, in)
 		}
 	}
+	return code, nil
+}
+
+// request asks for code at points.
+func (c *compiler) request(s *syntax.Stmt, points []point, code []Instr) {
 	if len(code) == 0 {
-		return nil
+		return
 	}
 	var guards []int
 	if s.Constrained {
 		guards = c.guards
 	}
-	for _, p := range at.points {
+	for _, p := range points {
 		c.plan.Requests = append(c.plan.Requests, Request{Func: p.fn, Where: p.where, Site: p.site, Post: s.Post, Prepend: s.Prepend,
 			Guards: guards, Code: code})
 	}
-	return nil
 }

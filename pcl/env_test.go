@@ -24,6 +24,12 @@ type fakeFunc struct {
 	calls  []FuncID // 0: unknown callee
 }
 
+// Functions that are there to be called by probes: weigh(a, b, ...) is 7+a+2b+..., bump(&variable, n) adds n and gives the new value.
+const (
+	weigh FuncID = 60
+	bump  FuncID = 61
+)
+
 // newTarget: main calls work and helper; work calls itself, leaf, the lock and something unknown; leaf calls write;
 // libc has several names for some functions.
 func newTarget() *fakeEnv {
@@ -63,7 +69,8 @@ func (e *fakeEnv) Named(name string) []FuncID {
 }
 
 func (e *fakeEnv) Matching(pattern string, regex bool) []FuncID {
-	return e.each(func(_ fakeFunc, n string) bool { return MatchName(pattern, regex, n) })
+	match := Matcher(pattern, regex)
+	return e.each(func(_ fakeFunc, n string) bool { return match(n) })
 }
 
 func (e *fakeEnv) Function(module, function string) []FuncID {
@@ -75,6 +82,18 @@ func (e *fakeEnv) ModuleFunctions(module string) []FuncID {
 }
 
 func (e *fakeEnv) Modules() []string { return e.modules }
+
+func (e *fakeEnv) Callable(name string) (FuncID, error) {
+	if id := map[string]FuncID{"weigh": weigh, "bump": bump}[name]; id != 0 {
+		return id, nil
+	}
+	if ids := unique(e.Named(name)); len(ids) == 1 {
+		return ids[0], nil
+	}
+	return 0, fmt.Errorf("%w: %s", errNoFunction, name)
+}
+
+var errNoFunction = errors.New("no function that could be called")
 
 func (e *fakeEnv) find(id FuncID) fakeFunc {
 	i := slices.IndexFunc(e.funcs, func(f fakeFunc) bool { return f.id == id })
@@ -121,6 +140,34 @@ func (e *fakeEnv) Object(h grid.Hierarchy, elems []string) (uint64, error) {
 }
 
 var errNoObject = errors.New("no such object")
+
+// Arg: work(int len, struct conn *c, ..) and leaf(const char *text, char name[8] in a structure on the stack); nothing is known of others.
+func (e *fakeEnv) Arg(id FuncID, path ArgPath) (ArgPlace, error) {
+	places := map[FuncID]map[string]ArgPlace{
+		10: {
+			"$arg.len":            {Narrow: ArgLoad{Size: 4, Signed: true}},
+			"$arg.c->fd":          {Register: 1, Loads: []ArgLoad{{8, 4, true}}},
+			"$arg.c->peer->name":  {Register: 1, Loads: []ArgLoad{{24, 8, false}, {0, 8, false}}},
+			"$arg.c->peer->tag":   {Register: 1, Loads: []ArgLoad{{24, 8, false}}, Offset: 40, Room: 4},
+			"$arg.c->at.port":     {Register: 1, Loads: []ArgLoad{{18, 2, false}}},
+			"$arg[1]->fd":         {Register: 1, Loads: []ArgLoad{{8, 4, true}}},
+			"$arg.seventh":        {Register: -1, Loads: []ArgLoad{{8, 8, true}}},
+			"$arg[6]":             {Register: -1, Loads: []ArgLoad{{8, 8, true}}},
+			"$arg.seventh->state": {Register: -1, Loads: []ArgLoad{{8, 8, false}, {4, 1, false}}},
+		},
+		11: {"$arg.text": {}, "$arg[0]": {}, "$arg.s.name": {Register: -1, Offset: 16, Room: 8}},
+	}[id]
+	if places == nil {
+		return ArgPlace{}, &NoTypes{e.FuncName(id), "there is no DWARF; build it with -g"}
+	}
+	if p, ok := places[path.String()]; ok {
+		return p, nil
+	}
+	if len(path.Fields) > 0 {
+		return ArgPlace{}, &NoSuchName{"field", path.Fields[len(path.Fields)-1].Name, "struct conn", []string{"fd", "peer", "at"}}
+	}
+	return ArgPlace{}, &NoSuchName{"parameter", strings.TrimPrefix(path.String()[4:], "."), e.FuncName(id), []string{"len", "c", "seventh"}}
+}
 
 func (e *fakeEnv) Machine() string   { return "node1" }
 func (e *fakeEnv) Flavors() []string { return e.flavors }

@@ -1,7 +1,6 @@
 package pcl
 
 import (
-	"maps"
 	"slices"
 
 	"culprit/grid"
@@ -66,11 +65,11 @@ func (r *exprReader) name(e *syntax.Expr) (evaluable, error) {
 }
 
 func (r *exprReader) unknown(e *syntax.Expr) error {
-	names := r.b.metricNames()
+	known := r.b.metricNames()
 	if e.Kind == syntax.Ident {
-		names = slices.Concat(names, slices.Sorted(maps.Keys(r.b.lib.tunables)))
+		known = slices.Concat(known, names(r.b, r.b.lib.tunables))
 	}
-	return errorAt(e.Pos, "found the unknown name %q, expected a metric or a tunable constant%s", e.Text, syntax.DidYouMean(e.Text, names))
+	return errorAt(e.Pos, "found the unknown name %q, expected a metric or a tunable constant%s", e.Text, syntax.DidYouMean(e.Text, known))
 }
 
 func (r *exprReader) use(m *metric) evaluable {

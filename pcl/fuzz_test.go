@@ -2,6 +2,7 @@ package pcl
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,14 +17,18 @@ func checkPlan(t *testing.T, p *Plan) {
 		if e == nil {
 			return
 		}
-		bad := e.Op > ExNeg || e.Op == ExArg && (where != Entry || e.Value < 0 || e.Value > 5) || e.Op == ExReturn && where != Return || e.Op == ExCallee && where != Call ||
+		bad := e.Op > ExCall || e.Op == ExArg && (where != Entry || e.Value < 0 || e.Value > 5) || e.Op == ExReturn && where != Return || e.Op == ExCallee && where != Call ||
 			e.Op == ExVar && (e.Value < 0 || e.Value >= int64(len(p.Vars)) || p.Vars[e.Value].Kind != Counter) ||
-			e.Op >= ExAdd && e.L == nil || e.Op >= ExAdd && e.Op != ExNeg && e.R == nil
+			e.Op >= ExAdd && e.Op <= ExDiv && e.L == nil || e.Op >= ExAdd && e.Op <= ExDiv && e.Op != ExNeg && e.R == nil ||
+			e.Op == ExAddr && (e.Value < 0 || e.Value >= int64(len(p.Vars))) || e.Op == ExCall && (e.Value == 0 || len(e.Args) > maxCallArgs)
 		if bad {
 			t.Fatalf("bad expression in\n%v", p)
 		}
 		check(e.L, where)
 		check(e.R, where)
+		for _, a := range e.Args {
+			check(a, where)
+		}
 	}
 	for _, r := range p.Requests {
 		if r.Func == 0 || r.Where > Insn || r.Post && r.Where == Return || len(r.Code) == 0 {
@@ -35,8 +40,9 @@ func checkPlan(t *testing.T, p *Plan) {
 			}
 		}
 		for _, in := range r.Code {
-			timer := in.Op >= OpTimerEnter
-			if in.Var < 0 || in.Var >= len(p.Vars) || timer != (p.Vars[in.Var].Kind != Counter) || in.Op <= OpSet != (in.Expr != nil) {
+			timer, value := in.Op >= OpTimerEnter && in.Op <= OpTimerStop, in.Op <= OpSet || in.Op == OpCall
+			known := in.Op == OpCall || in.Var >= 0 && in.Var < len(p.Vars) && timer == (p.Vars[in.Var].Kind != Counter)
+			if !known || value != (in.Expr != nil) {
 				t.Fatalf("bad primitive in\n%v", p)
 			}
 			check(in.Cond, r.Where)
@@ -62,6 +68,9 @@ func FuzzCompile(f *testing.F) {
 		}
 	}
 	f.Add(twinText, uint8(2), uint8(7))
+	for _, c := range slices.Concat(problemCases(), warnCases()) {
+		f.Add(c.pcl, uint8(1), uint8(255))
+	}
 	f.Fuzz(func(t *testing.T, src string, focusIndex, shape uint8) {
 		lib, problems, err := Load(Options{NoDefault: true, Texts: []string{prelude, src}})
 		if err != nil {
@@ -69,6 +78,11 @@ func FuzzCompile(f *testing.F) {
 		}
 		for _, p := range problems {
 			_ = p.Detail()
+		}
+		for _, p := range lib.Warnings() {
+			if p.Severity != SeverityWarning || p.Pos.Line == 0 || !strings.HasSuffix(p.Detail(), "^") {
+				t.Fatalf("a warning without its place: %s", p.Detail())
+			}
 		}
 		_ = lib.Doc()
 		env := shapedTarget(shape)

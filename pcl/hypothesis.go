@@ -9,14 +9,26 @@ type Hypothesis struct {
 	// {object} {process} {since} {focus}; see default.pcl.
 	Label    string
 	Explain  string
-	Greater  bool // true: holds if Value > Threshold; false: if Value < Threshold
-	Refine   []grid.Hierarchy
-	Suppress []string // paths that are never tested, such as "/Code/libc.so.6"
-	Expand   string   // what follows when it is true: "why", "where" or "whyAndWhere" (the default)
-	Metrics  []string // metrics that the test reads at the node's focus, in order of first use
-	Global   []string // subset of Metrics that are read at the whole program instead (written METRIC@"/")
+	Greater  bool             // true: holds if Value > Threshold; false: if Value < Threshold
+	Refine   []grid.Hierarchy // grid.Defined stands for the hierarchies of Defined
+	Defined  []string         // hierarchies that texts define
+	Suppress []string         // paths that are never tested, such as "/Code/libc.so.6"
+	Expand   string           // what follows when it is true: "why", "where" or "whyAndWhere" (the default)
+	Metrics  []string         // metrics that the test reads at the node's focus, in order of first use
+	Global   []string         // subset of Metrics that are read at the whole program instead (written METRIC@"/")
 
 	value, threshold evaluable // set by the loader
+}
+
+// Along lists the names of the hierarchies along which the hypothesis is refined: fixed ones, then those that texts define.
+func (h *Hypothesis) Along() []string {
+	var out []string
+	for _, r := range h.Refine {
+		if r != grid.Defined {
+			out = append(out, r.String())
+		}
+	}
+	return append(out, h.Defined...)
 }
 
 // An evaluable is a checked expression over metrics, tunables and numbers.

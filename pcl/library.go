@@ -1,6 +1,7 @@
 package pcl
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
@@ -21,6 +22,7 @@ type Library struct {
 	records     map[string][]Record
 	traces      map[string]*Unsupported
 	excludes    []exclusion
+	defs        []*syntax.Def // those in force that have names, in order of loading; what Warnings looks at
 
 	mu       sync.RWMutex
 	tunables map[string]float64
@@ -39,6 +41,10 @@ func (l *Library) take(b *builder) {
 			l.listOrder = append(l.listOrder, name)
 		}
 	}
+	for _, byName := range b.chosen {
+		l.defs = slices.AppendSeq(l.defs, maps.Values(byName))
+	}
+	slices.SortFunc(l.defs, func(x, y *syntax.Def) int { return b.seq[x] - b.seq[y] })
 }
 
 // Metrics lists all metrics in order of loading.
@@ -76,7 +82,7 @@ func (l *Library) Check(metric string, focus grid.Focus) error {
 	if err != nil {
 		return err
 	}
-	x, err := m.match(focus)
+	x, err := l.match(m, focus)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package pcl
 
 import (
+	"errors"
 	"flag"
 	"math"
 	"os"
@@ -28,7 +29,9 @@ func TestDefault(t *testing.T) {
 		}
 	}
 	for _, name := range strings.Fields(`procedure_calls exec_time exec_time_inclusive cpu cpu_inclusive sync_wait sync_wait_inclusive sync_ops
-		io_wait io_wait_inclusive io_ops io_bytes active_threads run_queue_wait number_of_cpus observed_cost pause_time blocked`) {
+		io_wait io_wait_inclusive io_ops io_bytes active_threads run_queue_wait number_of_cpus observed_cost pause_time blocked
+		cpu_user cpu_system active_processes switches_voluntary switches_forced page_faults_minor page_faults_major lock_hold
+		allocations alloc_bytes msgs msg_bytes_sent msg_bytes_recv msg_size predicted_cost sampling_rate probes dropped`) {
 		m, ok := lib.Metric(name)
 		if !ok {
 			t.Errorf("no metric %s", name)
@@ -60,21 +63,64 @@ func TestDefault(t *testing.T) {
 	}
 }
 
-// TestSyncFuncs: the list of all waits is the sum of the lists by type, or a type would be lost or counted alone.
+// TestSyncFuncs: the list of all waits, or of all that takes a lock, is the sum of the lists by type, or a type would be lost or
+// counted alone.
 func TestSyncFuncs(t *testing.T) {
-	var all, parts []string
-	for _, l := range load(t).Lists() {
-		switch {
-		case l.Name == "sync_funcs":
-			all = l.Items
-		case strings.HasSuffix(l.Name, "_waits"):
-			parts = append(parts, l.Items...)
+	for whole, suffix := range map[string]string{"sync_funcs": "_waits", "lock_takes": "_takes"} {
+		var all, parts []string
+		for _, l := range load(t).Lists() {
+			switch {
+			case l.Name == whole:
+				all = l.Items
+			case strings.HasSuffix(l.Name, suffix):
+				parts = append(parts, l.Items...)
+			}
+		}
+		slices.Sort(all)
+		slices.Sort(parts)
+		if len(all) < 15 || !slices.Equal(all, parts) {
+			t.Errorf("%s: %v\nby type: %v", whole, all, parts)
 		}
 	}
-	slices.Sort(all)
-	slices.Sort(parts)
-	if len(all) < 20 || !slices.Equal(all, parts) {
-		t.Errorf("sync_funcs: %v\nby type: %v", all, parts)
+}
+
+// TestDocstrings: every metric says what it counts and, where probes count it, what it does not see; its unit is in it.
+func TestDocstrings(t *testing.T) {
+	lib := load(t)
+	n := 0
+	for _, m := range lib.Metrics() {
+		n++
+		if len(m.Doc) < 60 || m.Units == "" || !strings.HasSuffix(m.Doc, ".") {
+			t.Errorf("%s [%s]: %q", m.Name, m.Units, m.Doc)
+		}
+	}
+	for _, name := range strings.Fields("sync_wait lock_hold io_wait msgs msg_bytes_sent msg_bytes_recv allocations alloc_bytes mpi_p2p_time mpi_bytes_sent mpi_msgs_recv") {
+		if m, _ := lib.Metric(name); !strings.Contains(m.Doc, "Not seen") {
+			t.Errorf("%s does not say what it does not see: %q", name, m.Doc)
+		}
+	}
+	t.Logf("%d metrics", n)
+}
+
+// TestMPIMetrics: a program with MPI has them, by communicator and tag where a function is told both; others are refused.
+func TestMPIMetrics(t *testing.T) {
+	lib, env := load(t), newTarget()
+	env.flavors = append(env.flavors, "mpi")
+	env.funcs = append(env.funcs, fakeFunc{50, "libmpi.so.40", []string{"MPI_Send", "PMPI_Send"}, nil}, fakeFunc{51, "libmpi.so.40", []string{"MPI_Barrier"}, nil})
+	tag := grid.Whole().Refine(grid.SyncObject, "Message", "world", "7")
+	for metric, requests := range map[string]int{"mpi_p2p_time": 2, "mpi_msgs_sent": 1, "mpi_collective_time": 2, "mpi_collective_ops": 1} {
+		plan, err := lib.Compile(metric, grid.Whole(), env)
+		if err != nil || len(plan.Requests) != requests {
+			t.Errorf("%s: %v %v", metric, plan, err)
+		}
+		var refused *NoConstraint
+		plan, err = lib.Compile(metric, tag, env)
+		if of := strings.Contains(metric, "collective"); of != errors.As(err, &refused) || !of && !strings.Contains(plan.String(), "($arg[4] == 7) && ($arg[5] == 91)") {
+			t.Errorf("%s for one tag: %v %v", metric, plan, err)
+		}
+		if _, err = lib.Compile(metric, grid.Whole(), newTarget()); err == nil {
+			t.Errorf("%s without MPI: no error", metric)
+		}
 	}
 }
 
@@ -141,10 +187,12 @@ func TestHypotheses(t *testing.T) {
 	}
 }
 
-// TestProblems: what is wrong is said with its place, and the rest is there.
-func TestProblems(t *testing.T) {
+// A problemCase is a text with one thing wrong and a part of what is said of it.
+type problemCase struct{ name, pcl, want string }
+
+func problemCases() []problemCase {
 	const m = `metric m { name "m"; ` + head
-	for _, c := range []struct{ name, pcl, want string }{
+	return []problemCase{
 		{"missing items", `metric m { base is counter { } }`, "metric m: expected the item name, units, style, aggregateOperator, which is missing"},
 		{"twice", m + ` name "n"; base is counter { } }`, `found "name" a second time`},
 		{"word", `metric m { name "m"; units x; aggregateOperator summ; style EventCounter; base is counter { } }`, `(did you mean "sum"?)`},
@@ -208,7 +256,7 @@ func TestProblems(t *testing.T) {
 		{"two foci", `hypothesis h { test cpu@"/" + cpu > 1; }`, "expected one of them in one test"},
 		{"two foci again", `hypothesis h { test cpu + cpu@"/" > 1; }`, "expected one of them in one test"},
 		{"refine", `hypothesis h { test active_threads > 1; refine { Code } }`, "its metric active_threads has no constraint there"},
-		{"refine what", `hypothesis h { test cpu > 1; refine { Coed } }`, "unknown hierarchy"},
+		{"refine what", `hypothesis h { test cpu > 1; refine { Coed } }`, `found the unknown hierarchy "Coed", expected one of Code`},
 		{"suppress", `hypothesis h { test cpu > 1; suppress { "libc" } }`, "found a bad path"},
 		{"expand", `hypothesis h { test cpu > 1; expand whyAndWere; }`, `(did you mean "whyAndWhere"?)`},
 		{"label", `hypothesis h { test cpu > 1; label "{procent} of {function}"; }`, `(did you mean "percent"?)`},
@@ -218,7 +266,12 @@ func TestProblems(t *testing.T) {
 		{"trace", `trace t { at $start; record { 1 }; }`, "expected a point"},
 		{"fixed hierarchy", `hierarchy Code { }`, "found the name of a fixed hierarchy"},
 		{"record", `visi v { limit 3; }`, "expected the item command"},
-	} {
+	}
+}
+
+// TestProblems: what is wrong is said with its place, and the rest is there.
+func TestProblems(t *testing.T) {
+	for _, c := range problemCases() {
 		t.Run(c.name, func(t *testing.T) {
 			lib, problems, err := Load(Options{Texts: []string{c.pcl + ` tunable_constant "after" 1;`}})
 			if err != nil {

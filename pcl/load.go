@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"culprit/pcl/syntax"
 )
@@ -45,7 +46,7 @@ func Load(o Options) (*Library, []Problem, error) {
 		b.text(fmt.Sprintf("-e[%d]", i+1), text)
 	}
 	b.build()
-	return b.lib, b.problems, nil
+	return b.lib, b.problems.all(), nil
 }
 
 // readText reads one file, no more of it than the parser would take.
@@ -62,8 +63,10 @@ func readText(name string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, syntax.MaxText+1))
-	return string(data), err
+	var text strings.Builder
+	text.Grow(int(min(info.Size(), syntax.MaxText+1)))
+	_, err = io.Copy(&text, io.LimitReader(f, syntax.MaxText+1))
+	return text.String(), err
 }
 
 // userDir reads the user's own files. One that cannot be read is a problem, not an error: nobody named it.
@@ -92,7 +95,7 @@ func (b *builder) userDir(dir string) {
 // A builder turns trees into a Library.
 type builder struct {
 	lib         *Library
-	problems    []Problem
+	problems    problemList
 	order       map[string][]string                 // by keyword: names in order of first appearance
 	candidates  map[string]map[string][]*syntax.Def // by keyword and name: in order of loading
 	chosen      map[string]map[string]*syntax.Def   // by keyword and name: what is in force
@@ -102,6 +105,8 @@ type builder struct {
 	constraints map[string]*constraint
 	metrics     []*metric
 	hypotheses  []*Hypothesis
+	placed      map[string]*Hypothesis // those in force by name, once they are in order
+	patterns    int                    // parts of regular expressions so far
 }
 
 func newBuilder() *builder {
@@ -112,14 +117,7 @@ func newBuilder() *builder {
 	}
 }
 
-// maxProblems bounds what is reported for bad input.
-const maxProblems = 1000
-
-func (b *builder) problem(p Problem) {
-	if len(b.problems) < maxProblems {
-		b.problems = append(b.problems, p)
-	}
-}
+func (b *builder) problem(p Problem) { b.problems.add(p) }
 
 func (b *builder) text(name, content string) {
 	tree, errs := syntax.Parse(name, content)
@@ -151,10 +149,10 @@ func (b *builder) build() {
 	b.resolve("constraint", b.checkConstraint)
 	b.resolve("metric", b.checkMetric)
 	b.dropRenamed()
+	b.resolve("hierarchy", b.checkHierarchy)
 	b.resolve("hypothesis", b.checkHypothesis)
 	b.orderHypotheses()
 	b.resolve("expect", b.checkExpect)
-	b.resolve("hierarchy", b.checkHierarchy)
 	b.resolve("trace", b.checkTrace)
 	for _, keyword := range []string{"daemon", "process", "visi"} {
 		b.resolve(keyword, b.checkRecord)
@@ -237,8 +235,12 @@ func indexMetrics(ms []*metric) map[string]*metric {
 	return out
 }
 
+// metricNames are the names of the metrics in order, for a suggestion.
 func (b *builder) metricNames() []string {
 	var out []string
+	if len(b.metrics) > maxNames || b.problems.full() {
+		return nil
+	}
 	for _, m := range b.metrics {
 		out = append(out, m.Name)
 	}

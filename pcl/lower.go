@@ -18,13 +18,41 @@ func (c *compiler) primitive(code *syntax.Code) (in Instr, keep bool, err error)
 	e := code.Expr
 	switch e.Kind {
 	case syntax.Call:
-		in.Op, in.Var = c.timerOp(e.Text), c.index[e.Args[0].Text]
+		err = c.callOrTimer(&in, e)
 	case syntax.PostInc:
 		in.Op, in.Var, in.Expr = OpAdd, c.index[e.X.Text], &Expr{Op: ExConst, Value: 1}
 	default:
 		err = c.assign(&in, e)
 	}
 	return in, true, err
+}
+
+// callOrTimer compiles a piece of code that is a call: a primitive for timers, or a function of the target.
+func (c *compiler) callOrTimer(in *Instr, e *syntax.Expr) (err error) {
+	if _, ok := timers[e.Text]; ok {
+		in.Op, in.Var = c.timerOp(e.Text), c.index[e.Args[0].Text]
+		return nil
+	}
+	in.Op = OpCall
+	in.Expr, err = c.lowerCall(e)
+	return err
+}
+
+// lowerCall compiles a call of a function of the target.
+func (c *compiler) lowerCall(e *syntax.Expr) (*Expr, error) {
+	id, err := c.env.Callable(e.Text)
+	if err != nil {
+		return nil, errorAt(e.Pos, "metric %s: %v", c.m.Name, err)
+	}
+	out := &Expr{Op: ExCall, Value: int64(id)}
+	for _, a := range e.Args {
+		x, err := c.lower(a)
+		if err != nil {
+			return nil, err
+		}
+		out.Args = append(out.Args, x)
+	}
+	return out, nil
 }
 
 // timerOp: pairs of an entry and a return belong to activations; anything else is plain.
@@ -61,15 +89,15 @@ func (c *compiler) assign(in *Instr, e *syntax.Expr) error {
 	return nil
 }
 
-var operatorOf = map[string]ExprOp{"+": ExAdd, "-": ExSub, "*": ExMul, "==": ExEq, "!=": ExNe, "<": ExLt, "<=": ExLe, ">": ExGt,
+var operatorOf = map[string]ExprOp{"+": ExAdd, "-": ExSub, "*": ExMul, "/": ExDiv, "==": ExEq, "!=": ExNe, "<": ExLt, "<=": ExLe, ">": ExGt,
 	">=": ExGe, "&&": ExAnd, "||": ExOr}
 
 // lower compiles an expression that the probe evaluates; what is known already is folded into constants.
 func (c *compiler) lower(e *syntax.Expr) (*Expr, error) {
+	path, isArg := argPath(e)
 	switch {
-	case e.Kind == syntax.Index && e.X.Text == "$arg":
-		n, _ := wholeNumber(e.Y)
-		return &Expr{Op: ExArg, Value: n}, nil
+	case isArg:
+		return c.lowerArg(e, path)
 	case e.Kind == syntax.Ident && e.Text == "$return":
 		return &Expr{Op: ExReturn}, nil
 	case e.Kind == syntax.Ident && e.Text == "$callee":
@@ -80,8 +108,14 @@ func (c *compiler) lower(e *syntax.Expr) (*Expr, error) {
 			return nil, err
 		}
 		return negate(x), nil
-	case e.Kind == syntax.Binary && !c.onStrings(e):
+	case e.Kind == syntax.Binary && c.onText(e):
+		return c.lowerText(e)
+	case e.Kind == syntax.Binary && !c.isString(e.X):
 		return c.lowerBinary(e)
+	case e.Kind == syntax.Call && e.Text != "$function" && e.Text != "$line":
+		return c.lowerCall(e)
+	case e.Kind == syntax.AddrOf:
+		return &Expr{Op: ExAddr, Value: int64(c.index[e.X.Text])}, nil
 	case e.Kind == syntax.Ident:
 		if i, ok := c.index[e.Text]; ok {
 			return &Expr{Op: ExVar, Value: int64(i)}, nil
@@ -94,13 +128,17 @@ func (c *compiler) lower(e *syntax.Expr) (*Expr, error) {
 	return &Expr{Op: ExConst, Value: v.n}, nil
 }
 
-// onStrings: a comparison of strings is decided here. The checker has seen to it that both sides are strings if one is.
-func (c *compiler) onStrings(e *syntax.Expr) bool {
-	switch x := e.X; x.Kind {
+// isString tells whether an expression is a string, which is known here: a comparison of two is decided here too. The checker has
+// seen to it that both sides are strings, or arguments, if one is a string.
+func (c *compiler) isString(x *syntax.Expr) bool {
+	if _, isArg := argPath(x); isArg {
+		return false
+	}
+	switch x.Kind {
 	case syntax.Literal, syntax.Field:
 		return true
 	case syntax.Ident, syntax.Index:
-		if _, isVar := c.index[x.Text]; isVar || x.Text == "$return" || x.Text == "$callee" || x.Kind == syntax.Index && x.X.Text == "$arg" {
+		if _, isVar := c.index[x.Text]; isVar || x.Text == "$return" || x.Text == "$callee" {
 			return false
 		}
 		v, err := c.eval(x)
@@ -141,6 +179,8 @@ func fold(op ExprOp, x, y int64) int64 {
 		return x - y
 	case ExMul:
 		return x * y
+	case ExDiv:
+		return quotient(x, y)
 	case ExEq:
 		return truth(x == y)
 	case ExNe:
@@ -159,6 +199,14 @@ func fold(op ExprOp, x, y int64) int64 {
 		return truth(x != 0 || y != 0)
 	}
 	panic("BUG: not a binary operator")
+}
+
+// quotient is that of Go where a processor would stop: the lowest number divided by -1 is itself.
+func quotient(x, y int64) int64 {
+	if y == 0 {
+		return 0
+	}
+	return x / y
 }
 
 func truth(b bool) int64 {

@@ -35,7 +35,9 @@ type body struct {
 	pos    syntax.Pos
 	kind   Kind
 	kernel string
-	block  *syntax.Stmt // nil: nothing to insert
+	// distribution is set for histogram(kind).
+	distribution bool
+	block        *syntax.Stmt // nil: nothing to insert
 	// plain is set if starts and stops (or the assignments of a flag) are not pairs of an entry and a return: they then
 	// cannot belong to activations.
 	plain bool
@@ -98,13 +100,20 @@ func needsNone(h grid.Hierarchy) bool { return h == grid.Process || h == grid.Ma
 type matching struct {
 	replace *constraint
 	flags   []*constraint // in the order of matchOrder
+	union   *union        // of the item that the focus selects; nil if it selects none
 }
 
-// match finds the constraints of m that apply at the focus.
-func (m *metric) match(focus grid.Focus) (matching, error) {
+// match finds the constraints of m that apply at the focus, and at the item that it selects, if it does.
+func (m *metric) match(focus grid.Focus, item *GroupingItem) (matching, error) {
 	var out matching
 	for _, h := range matchOrder {
 		elems := focus.Elements(h)
+		if item != nil && item.Base == h {
+			if err := out.matchItem(m, focus, item); err != nil {
+				return out, err
+			}
+			continue
+		}
 		if len(elems) == 0 {
 			continue
 		}

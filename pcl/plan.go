@@ -7,9 +7,18 @@ import (
 
 // String writes the plan as text: a line for what it is, one for each variable, one for each request. Functions are
 // the numbers that the Env gave out. Equal plans give equal texts.
-func (p *Plan) String() string {
+func (p *Plan) String() string { return p.Describe(number) }
+
+func number(id FuncID) string { return fmt.Sprint(uint64(id)) }
+
+// writer writes the plan with the numbers of functions.
+func (p *Plan) writer() planWriter { return planWriter{p, number} }
+
+// Describe is String with the names of functions that a caller gives.
+func (p *Plan) Describe(name func(FuncID) string) string {
+	w := planWriter{p, name}
 	var sb strings.Builder
-	fmt.Fprintf(&sb, "%v: %v", p.Pair, p.Kind)
+	fmt.Fprintf(&sb, "%v: %s", p.Pair, kindText(p.Kind, p.Distribution))
 	if p.Kind == Kernel {
 		fmt.Fprintf(&sb, "(%q)", p.KernelName)
 	}
@@ -27,13 +36,19 @@ func (p *Plan) String() string {
 		fmt.Fprintf(&sb, "  %v %s\n", v.Kind, v.Name)
 	}
 	for i := range p.Requests {
-		sb.WriteString("  " + p.request(&p.Requests[i]) + "\n")
+		sb.WriteString("  " + w.request(&p.Requests[i]) + "\n")
 	}
 	return sb.String()
 }
 
+// A planWriter writes a plan with names of functions.
+type planWriter struct {
+	*Plan
+	name func(FuncID) string
+}
+
 // request writes "append preInsn 17.entry if flag { m += 1 }".
-func (p *Plan) request(r *Request) string {
+func (p planWriter) request(r *Request) string {
 	s := "append "
 	if r.Prepend {
 		s = "prepend "
@@ -42,7 +57,7 @@ func (p *Plan) request(r *Request) string {
 	if r.Post {
 		insn = "postInsn"
 	}
-	s += fmt.Sprintf("%s %d.%s", insn, r.Func, r.Where)
+	s += fmt.Sprintf("%s %s.%s", insn, p.name(r.Func), r.Where)
 	if r.Where == Call || r.Where == Insn || r.Where.OfLoop() {
 		s += fmt.Sprintf("[%d]", r.Site)
 	}
@@ -79,7 +94,7 @@ func (w Where) String() string {
 	return "invalid"
 }
 
-func (p *Plan) varName(i int) string {
+func (p planWriter) varName(i int) string {
 	if i >= 0 && i < len(p.Vars) {
 		return p.Vars[i].Name
 	}
@@ -89,7 +104,7 @@ func (p *Plan) varName(i int) string {
 var opVerbs = map[Op]string{OpFlagEnter: "enter", OpFlagLeave: "leave", OpTimerEnter: "timerEnter", OpTimerLeave: "timerLeave",
 	OpTimerStart: "timerStart", OpTimerStop: "timerStop"}
 
-func (p *Plan) instr(in Instr) string {
+func (p planWriter) instr(in Instr) string {
 	s := ""
 	if in.Cond != nil {
 		s = "if (" + p.expr(in.Cond) + ") "
@@ -101,13 +116,16 @@ func (p *Plan) instr(in Instr) string {
 	case OpSet:
 		return s + name + " = " + p.expr(in.Expr)
 	}
+	if in.Op == OpCall {
+		return s + p.expr(in.Expr)
+	}
 	return s + opVerbs[in.Op] + " " + name
 }
 
-var exprOps = map[ExprOp]string{ExAdd: "+", ExSub: "-", ExMul: "*", ExEq: "==", ExNe: "!=", ExLt: "<", ExLe: "<=", ExGt: ">",
+var exprOps = map[ExprOp]string{ExAdd: "+", ExSub: "-", ExMul: "*", ExDiv: "/", ExEq: "==", ExNe: "!=", ExLt: "<", ExLe: "<=", ExGt: ">",
 	ExGe: ">=", ExAnd: "&&", ExOr: "||"}
 
-func (p *Plan) expr(e *Expr) string {
+func (p planWriter) expr(e *Expr) string {
 	switch e.Op {
 	case ExConst:
 		return fmt.Sprint(e.Value)
@@ -121,12 +139,45 @@ func (p *Plan) expr(e *Expr) string {
 		return p.varName(int(e.Value))
 	case ExNeg:
 		return "-" + p.operand(e.L)
+	case ExAddr:
+		return "&" + p.varName(int(e.Value))
+	case ExCall:
+		return p.call(e)
+	case ExNarrow, ExSP, ExStack, ExLoad, ExMatch:
+		return p.memory(e)
 	}
 	return p.operand(e.L) + " " + exprOps[e.Op] + " " + p.operand(e.R)
 }
 
-func (p *Plan) operand(e *Expr) string {
-	if e.L != nil {
+func (p planWriter) call(e *Expr) string {
+	var args []string
+	for _, a := range e.Args {
+		args = append(args, p.expr(a))
+	}
+	return fmt.Sprintf("call %s(%s)", p.name(FuncID(e.Value)), strings.Join(args, ", "))
+}
+
+// memory writes "int32(x)", "uint64[x+8]" (or "stack" in front of it where it is certainly there), and `[x+8] == "text\x00"`.
+func (p planWriter) memory(e *Expr) string {
+	number := fmt.Sprintf("int%d", 8*int(e.Size))
+	if !e.Signed {
+		number = "u" + number
+	}
+	switch e.Op {
+	case ExNarrow:
+		return number + "(" + p.expr(e.L) + ")"
+	case ExSP:
+		return "$sp"
+	case ExStack:
+		return fmt.Sprintf("stack %s[$sp%+d]", number, e.Value)
+	case ExLoad:
+		return fmt.Sprintf("%s[%s%+d]", number, p.operand(e.L), e.Value)
+	}
+	return fmt.Sprintf("[%s%+d] == %q", p.operand(e.L), e.Value, e.Text)
+}
+
+func (p planWriter) operand(e *Expr) string {
+	if e.L != nil && e.Op != ExNarrow && e.Op != ExLoad {
 		return "(" + p.expr(e) + ")"
 	}
 	return p.expr(e)

@@ -25,6 +25,7 @@ func (l *Library) Doc() string {
 	for _, c := range l.constraints {
 		fmt.Fprintf(&sb, "| %s | `%s` | %s |\n", c.ident, c.pathString(), c.how())
 	}
+	l.docHierarchies(&sb)
 	sb.WriteString("\n## Resource lists\n\n")
 	for _, x := range l.Lists() {
 		fmt.Fprintf(&sb, "- **%s** (%s): %s\n", x.Name, x.Kind, strings.Join(x.Items, ", "))
@@ -42,7 +43,7 @@ func (m *metric) doc(sb *strings.Builder) {
 	if m.Doc != "" {
 		sb.WriteString(m.Doc + "\n\n")
 	}
-	base := "Counted by: " + m.base.kind.String()
+	base := "Counted by: " + kindText(m.base.kind, m.base.distribution)
 	if m.base.kind == Kernel {
 		base = "Kept by the kernel: " + m.base.kernel
 	}
@@ -63,11 +64,7 @@ func (h *Hypothesis) doc(sb *strings.Builder) {
 		op = "above"
 	}
 	fmt.Fprintf(sb, "### %s\n\nParent: %s. Holds if its value is %s the threshold. Reads: %s.", h.Name, parent, op, strings.Join(h.Metrics, ", "))
-	var where []string
-	for _, r := range h.Refine {
-		where = append(where, r.String())
-	}
-	if len(where) > 0 {
+	if where := h.Along(); len(where) > 0 {
 		sb.WriteString(" Refined along: " + strings.Join(where, ", ") + ".")
 	}
 	fmt.Fprintf(sb, "\n\n> %s\n\n", h.Label)

@@ -36,6 +36,8 @@ type Env interface {
 	// FuncName and FuncModule describe a function.
 	FuncName(FuncID) string
 	FuncModule(FuncID) string
+	// Callable returns the function of this name that a probe may call; the error says why there is none.
+	Callable(name string) (FuncID, error)
 	// CallSites lists the calls of a function in order of address.
 	CallSites(FuncID) []CallSite
 	// Loop resolves /Code/<module>/<function>/<loop> for a function of that name; ok is false if it has no such loop.
@@ -48,6 +50,9 @@ type Env interface {
 	// Object resolves a resource other than code to the integer that $constraint[i] stands for: the address of a
 	// mutex, the descriptor of an open file.
 	Object(h grid.Hierarchy, elems []string) (uint64, error)
+	// Arg says where to find what an argument of a function leads to, at its entry. The error is *NoTypes, *NoSuchName, or says
+	// why it cannot be read.
+	Arg(f FuncID, path ArgPath) (ArgPlace, error)
 	// Machine is $machine.
 	Machine() string
 	// Flavors that this target has: "c", "cxx", "unix", ...
@@ -83,6 +88,9 @@ type Plan struct {
 	Process, Thread string
 	// ExcludeParked is set for waiting metrics: time of threads that are parked (idle) is not counted.
 	ExcludeParked bool
+	// Distribution is set for histogram(kind): what comes to Vars[0], by an OpAdd or when its timer is stopped, is counted by size
+	// as well.
+	Distribution bool
 }
 
 // Where says which points of a function a request goes to.
@@ -130,13 +138,14 @@ const (
 	OpTimerLeave
 	OpTimerStart // a running timer goes on
 	OpTimerStop  // a stopped timer stays stopped
+	OpCall       // Expr is evaluated for what it does; there is no Var
 )
 
 // An Instr is one primitive with an optional condition.
 type Instr struct {
 	Op   Op
 	Var  int
-	Expr *Expr // for OpAdd and OpSet
+	Expr *Expr // for OpAdd, OpSet and OpCall
 	Cond *Expr // nil = always
 }
 
@@ -162,11 +171,23 @@ const (
 	ExAnd // logical
 	ExOr
 	ExNeg
+	ExDiv    // the fraction is dropped; a division by 0 gives 0
+	ExAddr   // address of the thread's own variable with the index Value
+	ExCall   // what the target's function with the FuncID Value returns for Args
+	ExNarrow // L cut to Size bytes and extended again
+	ExSP     // the stack pointer; valid at Entry only
+	ExStack  // Size bytes of the stack, Value bytes from ExSP, that are certainly there
+	ExLoad   // Size bytes of the target's memory at L + Value; 0 where they cannot be read
+	ExMatch  // 1 if the target's memory at L + Value holds the bytes of Text, else 0, also where it cannot be read
 )
 
 // An Expr is an integer expression of 64 bits.
 type Expr struct {
-	Op    ExprOp
-	Value int64
-	L, R  *Expr
+	Op     ExprOp
+	Value  int64
+	Size   uint8 // of ExNarrow, ExStack and ExLoad: 1, 2, 4 or 8 bytes
+	Signed bool  // and whether they are extended with their sign
+	Text   string
+	L, R   *Expr
+	Args   []*Expr // of a call
 }

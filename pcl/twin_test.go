@@ -68,6 +68,12 @@ type cell struct {
 	on      bool  // a flag by activation, or a timer that runs
 	depth   int   // activation that switched it on
 	started int64
+	values  []int64 // that came to it: what is a distribution
+}
+
+func (c *cell) add(v int64) {
+	c.value += v
+	c.values = append(c.values, v)
 }
 
 func (c *cell) truth() bool { return c.value != 0 || c.on }
@@ -81,12 +87,12 @@ func (c *cell) start(now int64) {
 func (c *cell) stop(now int64) {
 	if c.on {
 		c.on = false
-		c.value += now - c.started
+		c.add(now - c.started)
 	}
 }
 
-// runPlan runs the requests of a plan and returns the metric's own variable.
-func runPlan(p *Plan, events []event) int64 {
+// runPlan runs the requests of a plan and returns the metric's own variable, and the values of its distribution if it has one.
+func runPlan(p *Plan, events []event) (int64, []int64) {
 	cells := make([]cell, len(p.Vars))
 	for _, e := range events {
 		var here []*Request
@@ -113,14 +119,21 @@ func runPlan(p *Plan, events []event) int64 {
 		}
 	}
 	cells[0].stop(events[len(events)-1].now)
-	return cells[0].value
+	if p.Distribution {
+		return cells[0].value, cells[0].values
+	}
+	return cells[0].value, nil
 }
 
 func runInstr(in Instr, cells []cell, e event) {
+	if in.Op == OpCall {
+		value1(in.Expr, cells, e)
+		return
+	}
 	c := &cells[in.Var]
 	switch in.Op {
 	case OpAdd:
-		c.value += value1(in.Expr, cells, e)
+		c.add(value1(in.Expr, cells, e))
 	case OpSet:
 		c.value = value1(in.Expr, cells, e)
 	case OpFlagEnter:
@@ -162,8 +175,37 @@ func value1(x *Expr, cells []cell, e event) int64 {
 		return cells[x.Value].value
 	case ExNeg:
 		return -value1(x.L, cells, e)
+	case ExCall:
+		return call1(x, cells, e)
 	}
 	return fold(x.Op, value1(x.L, cells, e), value1(x.R, cells, e))
+}
+
+// call1 calls weigh or bump. Arguments are evaluated from the last to the first.
+func call1(x *Expr, cells []cell, e event) int64 {
+	args := make([]int64, len(x.Args))
+	for i := len(args) - 1; i >= 0; i-- {
+		if x.Args[i].Op != ExAddr {
+			args[i] = value1(x.Args[i], cells, e)
+		}
+	}
+	if FuncID(x.Value) == bump {
+		return bumped(&cells[x.Args[0].Value], args)
+	}
+	return weighed(args)
+}
+
+func bumped(c *cell, args []int64) int64 {
+	c.value += args[1]
+	return c.value
+}
+
+func weighed(args []int64) int64 {
+	sum := int64(7)
+	for i, a := range args {
+		sum += a << i
+	}
+	return sum
 }
 
 // A twin runs the text of a metric directly.
@@ -182,8 +224,8 @@ type twin struct {
 	todo  []func() // what is to run at the event, in order
 }
 
-// runText returns what the metric's own variable is after the events.
-func runText(lib *Library, env *fakeEnv, m *metric, focus grid.Focus, events []event) int64 {
+// runText returns what the metric's own variable is after the events, and its distribution if its base asks for one.
+func runText(lib *Library, env *fakeEnv, m *metric, focus grid.Focus, events []event) (int64, []int64) {
 	t := &twin{lib: lib, env: env, focus: focus, m: m, cells: map[string]*cell{m.ident: {}}, vars: map[string]any{}}
 	for _, n := range m.counters {
 		t.cells[n] = &cell{}
@@ -220,7 +262,10 @@ func runText(lib *Library, env *fakeEnv, m *metric, focus grid.Focus, events []e
 	}
 	own := t.cells[m.ident]
 	own.stop(events[len(events)-1].now)
-	return own.value
+	if m.base.distribution {
+		return own.value, own.values
+	}
+	return own.value, nil
 }
 
 func fits(path, elems []string) bool {
@@ -237,22 +282,29 @@ func (t *twin) body(cons *constraint, own string, b *body) {
 		return
 	}
 	t.cons, t.own = cons, own
-	t.calls = false
-	b.block.Walk(func(e *syntax.Expr) bool {
-		t.calls = t.calls || e.Kind == syntax.Field && e.Text == "calls"
-		return true
-	})
-	t.calls = t.calls || !pairs(b.block, own)
+	t.calls = !pairs(b.block, own, nil)
 	t.stmt(b.block)
 }
 
-// pairs: what is switched on at entries is switched off at returns, and nothing else is done to it.
-func pairs(s *syntax.Stmt, own string) bool {
+// pairs: what is switched on at entries is switched off at returns, nothing else is done to it, and nothing is inserted at
+// call sites. sites are the loop variables that are call sites.
+func pairs(s *syntax.Stmt, own string, sites []string) bool {
+	isSite := func(e *syntax.Expr) bool {
+		return e.Kind == syntax.Field && e.Text == "calls" || e.Kind == syntax.Ident && slices.Contains(sites, e.Text)
+	}
 	switch s.Kind {
 	case syntax.Block:
-		return !slices.ContainsFunc(s.Stmts, func(x *syntax.Stmt) bool { return !pairs(x, own) })
-	case syntax.Foreach, syntax.If:
-		return pairs(s.Body, own)
+		return !slices.ContainsFunc(s.Stmts, func(x *syntax.Stmt) bool { return !pairs(x, own, sites) })
+	case syntax.Foreach:
+		if isSite(s.Expr) {
+			sites = append(slices.Clone(sites), s.Var)
+		}
+		return pairs(s.Body, own, sites)
+	case syntax.If:
+		return pairs(s.Body, own, sites)
+	}
+	if isSite(s.Expr) {
+		return false
 	}
 	on, off := s.Expr.Text == "entry" && !s.Post, s.Expr.Text == "return"
 	return !slices.ContainsFunc(s.Code, func(c *syntax.Code) bool {
@@ -273,7 +325,7 @@ func (t *twin) stmt(s *syntax.Stmt) {
 			t.stmt(x)
 		}
 	case syntax.Foreach:
-		for _, v := range t.eval(s.Expr).([]any) {
+		for _, v := range asSet(t.eval(s.Expr)) {
 			t.vars[s.Var] = v
 			t.stmt(s.Body)
 		}
@@ -331,6 +383,8 @@ func (t *twin) exec(e *syntax.Expr) {
 	switch {
 	case e.Kind == syntax.PostInc:
 		t.cells[e.X.Text].value++
+	case e.Kind == syntax.Call && (e.Text == "bump" || e.Text == "weigh"):
+		t.call(e)
 	case e.Kind == syntax.Call:
 		c := t.cells[e.Args[0].Text]
 		if strings.HasPrefix(e.Text, "start") {
@@ -346,9 +400,9 @@ func (t *twin) exec(e *syntax.Expr) {
 		isFlag := t.cons != nil && !t.cons.replace && e.X.Text == t.own
 		switch {
 		case e.Text == "+=":
-			c.value += v
+			c.add(v)
 		case e.Text == "-=":
-			c.value -= v
+			c.add(-v)
 		case isFlag && !t.calls && v != 0:
 			if !c.on {
 				c.on, c.depth = true, t.event.depth
@@ -373,6 +427,9 @@ func (t *twin) eval(e *syntax.Expr) any {
 	case syntax.Ident:
 		return t.name(e.Text)
 	case syntax.Call:
+		if e.Text == "bump" || e.Text == "weigh" {
+			return t.call(e)
+		}
 		return funcSet(t.env.Named(e.Args[0].Text))
 	case syntax.Index:
 		if e.X.Text == "$arg" {
@@ -392,6 +449,19 @@ func (t *twin) eval(e *syntax.Expr) any {
 		return fold(operatorOf[e.Text], x.(int64), y.(int64))
 	}
 	panic(fmt.Sprintf("the twin does not know %s", e))
+}
+
+func (t *twin) call(e *syntax.Expr) int64 {
+	args := make([]int64, len(e.Args))
+	for i := len(args) - 1; i >= 0; i-- {
+		if e.Args[i].Kind != syntax.AddrOf {
+			args[i] = t.eval(e.Args[i]).(int64)
+		}
+	}
+	if e.Text == "bump" {
+		return bumped(t.cells[e.Args[0].X.Text], args)
+	}
+	return weighed(args)
 }
 
 // funcSet is a set of functions without repeated ones.
@@ -511,11 +581,26 @@ metric mixed { name "mixed"; ` + head + ` counter n; counter last; constraint od
 		}
 		append preInsn $function("leaf").entry constrained (* mixed++; n = -n; *)
 	} }
+metric calling { name "calling"; ` + head + ` counter n; constraint odd;
+	base is counter {
+		foreach f in $procedures {
+			append preInsn f.entry constrained (* bump(&n, weigh($arg[0], $arg[2] / ($arg[1] - 4), -3)); calling += bump(&n, 1) / 2 - n; *)
+			prepend preInsn f.return (* if (weigh($return) > 20) calling++; weigh(); *)
+		}
+	} }
 metric crossed { name "crossed"; ` + head + ` constraint procedureInclusive;
 	base is wallTimer { foreach f in some { append preInsn f.return constrained (* startWallTimer(crossed); *)
 		append preInsn f.entry (* stopWallTimer(crossed); *) append preInsn f.calls (* stopWallTimer(crossed); *) } } }
 metric between { name "between"; ` + head + ` constraint procedureInclusive;
 	base is wallTimer { foreach f in some { append preInsn f.return constrained (* startWallTimer(between); *) append preInsn f.entry (* stopWallTimer(between); *) } } }
+metric sizes { name "sizes"; ` + head + ` counter n; constraint odd; constraint oneMutex;
+	base is histogram(counter) { foreach f in $procedures { append preInsn f.entry (* n = $arg[0]; *)
+		prepend preInsn f.return constrained (* if (n > 3) sizes += $return; if (n == 4) sizes -= n; *) } } }
+metric latency { name "latency"; ` + head + ` constraint procedureInclusive;
+	constraint one /Code/* is replace histogram(wallTimer) { append preInsn $constraint[0].entry (* if ($arg[0] > 3) startWallTimer(latency); *)
+		prepend preInsn $constraint[0].return (* stopWallTimer(latency); *) }
+	base is histogram(wallTimer) { foreach f in some { append preInsn f.entry constrained (* startWallTimer(latency); *)
+		prepend preInsn f.return constrained (* stopWallTimer(latency); *) } } }
 `
 
 // TestTwin compares both ways for every metric at many foci.
@@ -535,7 +620,7 @@ func TestTwin(t *testing.T) {
 			foci = append(foci, f)
 		}
 	}
-	compared, nonzero := 0, map[string]bool{}
+	compared, distributed, nonzero := 0, 0, map[string]bool{}
 	for _, m := range lib.metrics {
 		for _, focus := range foci {
 			plan, err := lib.Compile(m.Name, focus, env)
@@ -544,10 +629,12 @@ func TestTwin(t *testing.T) {
 			}
 			for seed := range uint64(12) {
 				events := walk(env, rand.New(rand.NewPCG(seed, 7)))
-				got, want := runPlan(plan, events), runText(lib, env, m, focus, events)
-				if got != want {
-					t.Fatalf("%v with seed %d: the plan counts %d, the text %d\n%v", plan.Pair, seed, got, want, plan)
+				got, values := runPlan(plan, events)
+				want, wanted := runText(lib, env, m, focus, events)
+				if got != want || !slices.Equal(values, wanted) {
+					t.Fatalf("%v with seed %d: the plan counts %d %v, the text %d %v\n%v", plan.Pair, seed, got, values, want, wanted, plan)
 				}
+				distributed += len(values)
 				compared++
 				if got != 0 {
 					nonzero[m.Name] = true
@@ -558,5 +645,8 @@ func TestTwin(t *testing.T) {
 	if compared < 1000 || len(nonzero) < 12 {
 		t.Errorf("only %d comparisons, %d metrics that count anything: %v", compared, len(nonzero), nonzero)
 	}
-	t.Logf("%d comparisons, metrics that counted: %d", compared, len(nonzero))
+	if distributed < 100 {
+		t.Errorf("only %d values of distributions were compared", distributed)
+	}
+	t.Logf("%d comparisons, metrics that counted: %d; values of distributions: %d", compared, len(nonzero), distributed)
 }

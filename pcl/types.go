@@ -87,8 +87,6 @@ var notYet = map[string]string{
 	"readAddress":         "probes that read the target's memory",
 }
 
-const needsRegisterSave = "the full register save (XSAVE-aware) and a recursion guard around calls of the target's own functions"
-
 var kindNames = map[string]Kind{"counter": Counter, "wallTimer": WallTimer, "processTimer": ProcessTimer, "kernel": Kernel, "void": Void}
 
 // String is the word of PCL.

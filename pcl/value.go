@@ -144,8 +144,12 @@ func (c *compiler) listValue(l *list) value {
 	for _, it := range l.items {
 		switch l.kind {
 		case "module":
+			match := func(m string) bool { return m == it.Text }
+			if it.Pattern != "" {
+				match = Matcher(it.Text, it.Pattern == "regex")
+			}
 			for _, m := range c.allModules() {
-				if m == it.Text || it.Pattern != "" && MatchName(it.Text, it.Pattern == "regex", m) {
+				if match(m) {
 					v.items = append(v.items, value{typ: tModule, s: m})
 				}
 			}
@@ -181,7 +185,10 @@ func (c *compiler) chosen(e *syntax.Expr) (value, error) {
 		return value{}, errorAt(e.Pos, "found %s, expected something that is known before the target runs", e)
 	}
 	i, _ := wholeNumber(e.Y)
-	elems := c.focus.Elements(c.cons.hierarchy)
+	if c.at != nil && c.at.path == nil {
+		return c.chosenItem(int(i)), nil
+	}
+	elems := c.elements()
 	elems = elems[:len(elems)-int(i)]
 	last := elems[len(elems)-1]
 	switch t := constraintTypes(c.cons)[i]; t {
@@ -259,6 +266,9 @@ func (c *compiler) evalField(e *syntax.Expr) (value, error) {
 	if x.typ == tModule {
 		if e.Text == "name" {
 			return value{typ: tString, s: x.s}, nil
+		}
+		if x.procs != nil {
+			return value{typ: tProcs, procs: x.procs}, nil
 		}
 		return value{typ: tProcs, procs: unique(c.moduleFuncs(x.s))}, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"culprit/grid"
 	"culprit/trampoline/x86"
 )
 
@@ -23,7 +24,7 @@ type op struct {
 }
 
 const (
-	countsAt = dataAt + PageSize + 9*512 // two words for each op, behind the thread blocks
+	countsAt = dataAt + dataSize // two words for each op, behind the thread blocks
 	maxOps   = 64
 	countLen = maxOps * 16
 )
@@ -219,7 +220,7 @@ func anywhereCase(t testing.TB, r *runner, rng *rand.Rand, ops []op, served map[
 		for _, k := range []PointKind{Before, Behind, Taken} {
 			pt := Point{k, starts[i]}
 			site, _ := plan.SiteOf(pt)
-			if site == nil || cell >= 512 {
+			if site == nil || cell >= bucketsCell {
 				continue
 			}
 			served[k.String()]++
@@ -227,10 +228,16 @@ func anywhereCase(t testing.TB, r *runner, rng *rand.Rand, ops []op, served map[
 			if rng.IntN(3) == 0 {
 				m.Expr = &Expr{Op: ExAdd, L: &Expr{Value: 1}, R: &Expr{Op: ExMul, L: &Expr{Value: 0}, R: &Expr{Op: ExArg, Value: rng.Int64N(6)}}}
 			}
+			if rng.IntN(3) == 0 {
+				m.Buckets = bucketsCell
+			}
 			groups[pt] = []Group{{Owner: 1, Minis: []Mini{m}}}
 			begun := binary.LittleEndian.Uint64(truth[countsAt-dataAt+16*i:])
 			fell := binary.LittleEndian.Uint64(truth[countsAt-dataAt+16*i+8:])
 			want[cell] = map[PointKind]uint64{Before: begun, Behind: fell, Taken: begun - fell}[k]
+			if m.Buckets != 0 {
+				want[bucketsCell+int32(grid.BucketOf(1))*WordSize] += want[cell]
+			}
 			if cell += 8; o.to < 0 && k == Behind {
 				break
 			}

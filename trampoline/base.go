@@ -12,7 +12,9 @@ type Env struct {
 	DataAddr   uint64 // of the first thread block, in the target
 	ClaimsAddr uint64 // of the bytes that say which slots were claimed
 	SlowAddr   uint64 // of the island's stub that finds a thread block when the first look fails
+	CallAddr   uint64 // of the island's stub that calls functions of the target; 0 = they cannot be called
 	GateAddr   uint64 // of a word, GateOpen, that is 0 in children that the process has forked; 0 = there is none
+	PID        int    // of the process, as it sees itself; 0 = not known
 }
 
 // hashFactor spreads thread pointers over slots: 2^32 / golden ratio. The product is taken modulo 2^32 and its highest bits

@@ -42,10 +42,11 @@ type features struct {
 }
 
 // wanted are the features that must come up, besides tactics and kinds of points.
-var wanted = []string{"several points at one site", "several groups at one point", "generated switched off", "generated off, switched on",
+var wanted = []string{"several points at one site", "value put into a bucket", "several groups at one point", "generated switched off", "generated off, switched on",
 	"one owner of several off", "whole trampoline off", "gate closed", "all but the fixed part gone", "block found at once", "block found in another slot", "block claimed",
 	"expression of full depth", "mini longer than a short jump", "conditional tail jump taken", "conditional tail jump not taken",
-	"conditional tail jump moved and taken", "flags compared"}
+	"conditional tail jump moved and taken", "flags compared", "memory read", "memory that is not there", "text that matches", "text that differs",
+	"both sides asked for", "one side decides"}
 
 func (f *features) report(n int) {
 	f.t.Logf("%d functions, each run 6 times; executed points by tactic of their site %v", n, f.tactics)
@@ -137,11 +138,16 @@ func (s *scene) chooseGroups() {
 	}
 }
 
-// mini is a primitive, now and then with an expression as deep as may be.
+// mini is a primitive, now and then with an expression as deep as may be or one that reads memory.
 func (s *scene) mini(k PointKind) Mini {
 	m := randomMini(s.f.rng, k)
-	if s.f.rng.IntN(8) == 0 {
+	switch s.f.rng.IntN(8) {
+	case 0:
 		m.Op, m.Cell, m.Expr = Op(s.f.rng.IntN(2)), wordCell(s.f.rng.IntN(8)), deep(s.f.rng, k, MaxExprDepth)
+	case 1:
+		m.Op, m.Cell, m.Expr = Op(s.f.rng.IntN(2)), wordCell(s.f.rng.IntN(8)), memoryExpr(s.f.rng, k, 3)
+	case 2:
+		m.Op, m.Cell, m.Expr = Op(s.f.rng.IntN(2)), wordCell(s.f.rng.IntN(8)), logicExpr(s.f.rng, k)
 	}
 	return m
 }
@@ -164,10 +170,7 @@ func deep(rng *rand.Rand, k PointKind, depth int) *Expr {
 func (s *scene) chooseState() {
 	rng := s.f.rng
 	for i := range s.regs {
-		s.regs[i] = rng.Uint64()
-		if rng.IntN(3) == 0 {
-			s.regs[i] = uint64(rng.IntN(4)) | uint64(rng.IntN(2))<<40
-		}
+		s.regs[i] = randomRegister(rng)
 	}
 	s.data = make([]byte, dataSize)
 	home, others := nativeGeometry.Slot(s.f.r.self), max(0, rng.IntN(4)-1)
@@ -232,7 +235,7 @@ func (s *scene) patch() error {
 
 func (s *scene) place(site *Site, list [][]Group) error {
 	at := textAt + uint64(len(s.text)+63)&^63
-	b, err := Generate(nativeEnv(), site, list, at)
+	b, err := Generate(s.f.r.env(s.f.rng), site, list, at)
 	if err != nil {
 		return err
 	}
@@ -382,7 +385,9 @@ func (s *scene) someOff(plain registers) error {
 // counts runs the patched function and compares with the twin.
 func (s *scene) counts(plain registers, when string) error {
 	after, got := s.f.r.run(s.f.t, wrapAt, s.regs, s.text, s.data, s.stubs...)
-	m := &model{mem: bytes.Clone(block(s.data, s.slot)), sums: map[int32]bool{}, regs: s.regs}
+	m := newModel(block(s.data, s.slot), s.regs)
+	m.at = blockAt(s.slot)
+	m.did = s.f.did
 	touched, same := false, true
 	s.p.execute(s.regs, func(pt Point, c *machine) {
 		site, _ := s.plan.SiteOf(pt)
@@ -530,6 +535,9 @@ func (s *scene) tallyGroups(groups []Group) {
 			s.f.did["generated switched off"]++
 		}
 		for _, m := range g.Minis {
+			if m.distributes() {
+				s.f.did["value put into a bucket"]++
+			}
 			if m.Expr.Depth() == MaxExprDepth {
 				s.f.did["expression of full depth"]++
 			}

@@ -1,9 +1,11 @@
 package trampoline
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 
+	"culprit/grid"
 	"culprit/trampoline/x86"
 )
 
@@ -11,11 +13,15 @@ import (
 // are not known; a timer's start and sum are only known to be zero or not.
 type model struct {
 	mem      []byte
+	at       uint64 // its address
 	regs     registers
 	ret      uint64
 	sp       uint64
 	finalRDI uint64
 	sums     map[int32]bool // timers that were stopped: their sum may be anything
+	stops    map[int32]int  // how often each of them was
+	timed    map[int32]int  // and how often its time went into buckets
+	did      map[string]int // how often what was evaluated, if not nil
 }
 
 func (m *model) word(cell int32) uint64       { return binary.LittleEndian.Uint64(m.mem[cell:]) }
@@ -23,7 +29,6 @@ func (m *model) set(cell int32, value uint64) { binary.LittleEndian.PutUint64(m.
 
 // function runs what the function's points have, in the order in which they are passed.
 func (m *model) function(s *sample, plan *Plan, groups map[Point][]Group) {
-	m.sums = map[int32]bool{}
 	m.sp = entrySP
 	var entry, exit, taken Point
 	for _, p := range s.points {
@@ -94,9 +99,15 @@ func (m *model) mini(p *Mini) {
 	active := m.word(p.Cell)
 	switch p.Op {
 	case Add:
-		m.set(p.Cell, active+m.eval(p.Expr))
+		v := m.eval(p.Expr) // a call in it may change the word
+		m.set(p.Cell, m.word(p.Cell)+v)
+		if p.Buckets != 0 {
+			m.count(v)
+		}
 	case Set:
 		m.set(p.Cell, m.eval(p.Expr))
+	case Do:
+		m.eval(p.Expr)
 	case FlagEnter:
 		if active <= m.sp {
 			m.set(p.Cell, m.sp)
@@ -111,7 +122,7 @@ func (m *model) mini(p *Mini) {
 		}
 	case WallLeave, CPULeave:
 		if active == m.sp {
-			m.stop(p.Cell)
+			m.stop(p)
 		}
 	case WallStart, CPUStart:
 		if active == 0 {
@@ -119,7 +130,7 @@ func (m *model) mini(p *Mini) {
 		}
 	case WallStop, CPUStop:
 		if active != 0 {
-			m.stop(p.Cell)
+			m.stop(p)
 		}
 	}
 }
@@ -129,9 +140,19 @@ func (m *model) start(cell int32, by uint64) {
 	m.set(cell+TimerStart, ^uint64(0))
 }
 
-func (m *model) stop(cell int32) {
-	m.set(cell+TimerActive, 0)
-	m.sums[cell] = true
+func (m *model) stop(p *Mini) {
+	m.set(p.Cell+TimerActive, 0)
+	m.sums[p.Cell] = true
+	m.stops[p.Cell]++
+	if p.Buckets != 0 {
+		m.timed[p.Cell]++
+	}
+}
+
+// count puts a value into its bucket.
+func (m *model) count(v uint64) {
+	c := bucketsCell + int32(grid.BucketOf(int64(v)))*WordSize
+	m.set(c, m.word(c)+1)
 }
 
 // holds is a condition; of an argument compared with a small constant only the lower half counts.
@@ -152,10 +173,17 @@ func (m *model) eval(e *Expr) uint64 {
 		return m.ret
 	case ExArg:
 		return m.regs[argRegs[e.Value]]
+	case ExNarrow, ExSP, ExStack, ExLoad, ExMatch:
+		return m.memory(e)
 	case ExNeg:
 		return -m.eval(e.L)
+	case ExAddr:
+		return m.at + uint64(e.Value)
+	case ExCall:
+		return m.call(e)
 	}
 	l, r := m.eval(e.L), m.eval(e.R)
+	m.logic(e, l, r)
 	yes := map[ExprOp]bool{ExEq: l == r, ExNe: l != r, ExLt: int64(l) < int64(r), ExLe: int64(l) <= int64(r), ExGt: int64(l) > int64(r),
 		ExGe: int64(l) >= int64(r), ExAnd: l != 0 && r != 0, ExOr: l != 0 || r != 0}
 	switch e.Op {
@@ -165,11 +193,41 @@ func (m *model) eval(e *Expr) uint64 {
 		return l - r
 	case ExMul:
 		return l * r
+	case ExDiv:
+		return quotient(int64(l), int64(r))
 	}
 	if yes[e.Op] {
 		return 1
 	}
 	return 0
+}
+
+func quotient(l, r int64) uint64 {
+	switch r {
+	case 0:
+		return 0
+	case -1:
+		return uint64(-l)
+	}
+	return uint64(l / r)
+}
+
+// call does what the callees of the runner's text do. Arguments are evaluated from the last to the first.
+func (m *model) call(e *Expr) uint64 {
+	args := make([]uint64, len(e.Args))
+	for i := len(args) - 1; i >= 0; i-- {
+		args[i] = m.eval(e.Args[i])
+	}
+	if e.Value == storeAt {
+		cell := int32(args[0] - m.at)
+		m.set(cell, m.word(cell)+args[1])
+		return m.word(cell)
+	}
+	sum := uint64(7)
+	for i, a := range args {
+		sum += a << i
+	}
+	return sum
 }
 
 // compare holds a block against the model.
@@ -191,6 +249,35 @@ func (m *model) compare(got []byte) error {
 		if sum != 0 && !m.sums[c] {
 			return fmt.Errorf("timer %d has a sum of %d without having been stopped", i, sum)
 		}
+		if m.stops[c] == 1 && m.timed[c] == 1 {
+			m.count(sum)
+			delete(m.timed, c)
+		}
+	}
+	return m.compareBuckets(got[bucketsCell:][:BucketsSize])
+}
+
+// compareBuckets holds the buckets against the model. Of a timer that was stopped several times no single time is known, only how
+// many there were.
+func (m *model) compareBuckets(got []byte) error {
+	unknown := 0
+	for _, n := range m.timed {
+		unknown += n
+	}
+	for i := range grid.DistributionBuckets {
+		g, w := binary.LittleEndian.Uint64(got[i*WordSize:]), m.word(bucketsCell+int32(i*WordSize))
+		if g < w {
+			return fmt.Errorf("bucket %d counts %d, the interpreter says %d", i, g, w)
+		}
+		unknown -= int(g - w)
+	}
+	if unknown != 0 {
+		return fmt.Errorf("%d values too many are in no bucket, or in one too many", unknown)
 	}
 	return nil
+}
+
+// newModel is the twin of a thread's block.
+func newModel(block []byte, regs registers) *model {
+	return &model{mem: bytes.Clone(block), regs: regs, sums: map[int32]bool{}, stops: map[int32]int{}, timed: map[int32]int{}}
 }

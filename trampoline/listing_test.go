@@ -35,6 +35,8 @@ func primitives() (names []string, minis map[string]Mini) {
 	add("guarded by a flag", Mini{Op: Add, Cell: 64, Expr: &Expr{Value: 1}, Guards: []Guard{{Cell: 72}}})
 	add("guarded by an activation", Mini{Op: Add, Cell: 64, Expr: &Expr{Value: 1}, Guards: []Guard{{Cell: 72, Activation: true}}})
 	add("if the first argument is 7", Mini{Op: Add, Cell: 64, Expr: &Expr{Value: 1}, Cond: &Expr{Op: ExEq, L: &Expr{Op: ExArg}, R: &Expr{Value: 7}}})
+	add("add argument, with its distribution", Mini{Op: Add, Cell: 64, Expr: &Expr{Op: ExArg, Value: 2}, Buckets: 96})
+	add("wall leave, with its distribution", Mini{Op: WallLeave, Cell: 64, Buckets: 96})
 	return names, minis
 }
 
@@ -46,14 +48,16 @@ func TestListings(t *testing.T) {
 	code := unhex(t, "48c7c001000000 c3")
 	s := &sample{code: code, insts: decodeAll(code, funcAt), points: []Point{{FuncEntry, funcAt}}}
 	plan := MakePlan(s.body(), s.points)
+	env := nativeEnv()
+	env.BlockSize = 512
 	for _, name := range names {
-		b, err := Generate(nativeEnv(), plan.Sites[0], [][]Group{{{Owner: 1, Minis: []Mini{minis[name]}}}}, roomAt)
+		b, err := Generate(env, plan.Sites[0], [][]Group{{{Owner: 1, Minis: []Mini{minis[name]}}}}, roomAt)
 		if err != nil {
 			t.Fatal(err)
 		}
 		fmt.Fprintf(&out, "%s: entry %#x, fixed %#x, switches %v\n%s\n", name, roomAt+b.Entry, roomAt+b.Fixed, b.Toggles[1], disassemble(t, b.Code, roomAt))
 	}
-	stub, err := SlowStub(nativeEnv(), slowAt)
+	stub, err := SlowStub(env, slowAt)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,6 +55,8 @@ func (g *generator) primitive(m *Mini, skip x86.Label) error {
 	switch m.Op {
 	case Add, Set:
 		return g.assign(m)
+	case Do:
+		return g.eval(m.Expr)
 	case FlagEnter:
 		g.stackPointer(x86.RAX)
 		g.CmpMR(x86.RCX, m.Cell, x86.RAX)
@@ -107,6 +109,7 @@ func (g *generator) timerStop(m *Mini) {
 	g.SubRM(x86.RAX, x86.RCX, m.Cell+TimerStart)
 	g.MovMI(x86.RCX, m.Cell+TimerActive, 0)
 	g.AddMR(x86.RCX, m.Cell+TimerSum, x86.RAX)
+	g.bucket(m)
 }
 
 // clock leaves the time in rax: TSC cycles, or ns of the thread's CPU time.
@@ -147,7 +150,7 @@ func (g *generator) cpuClock() {
 
 // assign emits += and =.
 func (g *generator) assign(m *Mini) error {
-	if e := m.Expr; e.Op == ExConst && e.Value == int64(int32(e.Value)) {
+	if e := m.Expr; e.Op == ExConst && e.Value == int64(int32(e.Value)) && !m.distributes() {
 		if m.Op == Add {
 			g.AddMI(x86.RCX, m.Cell, int32(e.Value))
 		} else {
@@ -160,6 +163,7 @@ func (g *generator) assign(m *Mini) error {
 	}
 	if m.Op == Add {
 		g.AddMR(x86.RCX, m.Cell, x86.RAX)
+		g.bucket(m)
 	} else {
 		g.MovMR(x86.RCX, m.Cell, x86.RAX)
 	}
@@ -190,10 +194,19 @@ func (g *generator) eval(e *Expr) error {
 	if e.Depth() > MaxExprDepth {
 		return fmt.Errorf("an expression is nested more than %d deep", MaxExprDepth)
 	}
-	if e.Op <= ExWord {
+	switch {
+	case e.Op <= ExWord:
 		return g.leaf(e)
-	}
-	if e.Op == ExNeg {
+	case e.Op == ExAddr:
+		g.Lea(x86.RAX, x86.RCX, int32(e.Value))
+		return nil
+	case e.Op == ExCall:
+		return g.callTarget(e)
+	case e.ofMemory():
+		return g.memory(e)
+	case (e.Op == ExAnd || e.Op == ExOr) && e.AsksKernel() && !e.hasEffects():
+		return g.cheaperFirst(e)
+	case e.Op == ExNeg:
 		err := g.eval(e.L)
 		g.NegR(x86.RAX)
 		return err
@@ -267,6 +280,8 @@ func (g *generator) operator(op ExprOp) {
 		g.ImulRR(x86.RAX, x86.RDX)
 	case ExAnd, ExOr:
 		g.logical(op)
+	case ExDiv:
+		g.divide()
 	default:
 		g.CmpRR(x86.RAX, x86.RDX)
 		g.Setcc(compare[op], x86.RAX)

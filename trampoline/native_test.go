@@ -24,6 +24,10 @@ const (
 	tailAt   = textAt + 0x1100
 	gateAt   = textAt + 0x2000
 	slowAt   = textAt + 0x2100
+	callAt   = textAt + 0x2400
+	sumsAt   = textAt + 0x1800 // of the callee with no argument; sumSize further the one with one, and so on
+	storeAt  = sumsAt + 7*sumSize
+	sumSize  = 0x100
 	roomAt   = textAt + 0x3000
 	textSize = 0x8000
 	stubsAt  = textAt + 1<<20 // of punned sites
@@ -31,12 +35,23 @@ const (
 	stackTop = 0x30010000
 )
 
-var nativeGeometry = Geometry{Slots: 8, BlockSize: 512, LedgerCap: 1, CodeSize: 1}
+var nativeGeometry = Geometry{Slots: 8, BlockSize: blockSize, LedgerCap: 1, CodeSize: 1}
 
-const dataSize = PageSize + 9*512
+const (
+	blockSize = 4096
+	dataSize  = PageSize + 9*blockSize
+)
 
 func nativeEnv() *Env {
-	return &Env{Geometry: nativeGeometry, ClaimsAddr: dataAt, DataAddr: dataAt + PageSize, SlowAddr: slowAt, GateAddr: gateAt}
+	return &Env{Geometry: nativeGeometry, ClaimsAddr: dataAt, DataAddr: dataAt + PageSize, SlowAddr: slowAt, CallAddr: callAt, GateAddr: gateAt}
+}
+
+// env is what trampolines know of the runner: perhaps its number, or one that nobody has, as that of a process whose first thread
+// has ended.
+func (r *runner) env(rng *rand.Rand) *Env {
+	env := nativeEnv()
+	env.PID = []int{0, r.pid, 1<<31 - 1}[rng.IntN(3)]
+	return env
 }
 
 // A runner is a process that runs machine code.
@@ -44,6 +59,7 @@ type runner struct {
 	in   io.Writer
 	out  io.Reader
 	self uint64 // its thread pointer
+	pid  int
 }
 
 func startRunner(t testing.TB) *runner {
@@ -61,7 +77,7 @@ func startRunner(t testing.TB) *runner {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	r := &runner{in: in, out: out}
+	r := &runner{in: in, out: out, pid: cmd.Process.Pid}
 	if err := binary.Read(out, binary.LittleEndian, &r.self); err != nil {
 		t.Fatal(err)
 	}
@@ -277,6 +293,7 @@ func (s *sample) text(t testing.TB, open bool) []byte {
 		t.Fatal(err)
 	}
 	copy(text[slowAt-textAt:], stub)
+	putCallees(t, text)
 	return text
 }
 
@@ -367,17 +384,24 @@ func makeGroups(rng *rand.Rand, plan *Plan, points []Point) map[Point][]Group {
 	return groups
 }
 
-// Cells of a block: words from 64 on, timers from 256 on.
+// Cells of a block: words from 64 on, timers from 256 on, the buckets of one distribution.
+const bucketsCell = 512
+
 func wordCell(i int) int32  { return int32(64 + 8*i) }
 func timerCell(i int) int32 { return int32(256 + TimerSize*i) }
 
 func randomMini(rng *rand.Rand, k PointKind) Mini {
-	m := Mini{Op: Op(rng.IntN(int(CPUStop) + 1)), Cell: timerCell(rng.IntN(4))}
+	m := Mini{Op: Op(rng.IntN(int(Do) + 1)), Cell: timerCell(rng.IntN(4))}
 	if m.Op <= FlagLeave {
 		m.Cell = wordCell(rng.IntN(8))
 	}
 	if m.Op == Add || m.Op == Set {
 		m.Expr = randomExpr(rng, k, 1+rng.IntN(3))
+	}
+	if m.Op == Do {
+		m.Cell, m.Expr = 0, randomCall(rng, k, 2)
+	} else if rng.IntN(2) == 0 {
+		m.Buckets = bucketsCell
 	}
 	for range rng.IntN(3) {
 		m.Guards = append(m.Guards, Guard{Cell: wordCell(rng.IntN(8)), Activation: rng.IntN(2) == 0})
@@ -400,6 +424,8 @@ func randomExpr(rng *rand.Rand, k PointKind, depth int) *Expr {
 			return &Expr{Op: ExArg, Value: rng.Int64N(6)}
 		case k.IsExit() && rng.IntN(2) == 0:
 			return &Expr{Op: ExReturn}
+		case rng.IntN(5) == 0:
+			return stackLeaf(rng)
 		case rng.IntN(2) == 0:
 			return &Expr{Op: ExWord, Value: int64(wordCell(rng.IntN(8)))}
 		case rng.IntN(2) == 0:
@@ -407,7 +433,13 @@ func randomExpr(rng *rand.Rand, k PointKind, depth int) *Expr {
 		}
 		return &Expr{Op: ExConst, Value: int64(rng.Uint64())}
 	}
-	e := &Expr{Op: ExAdd + ExprOp(rng.IntN(int(ExNeg-ExAdd)+1)), L: randomExpr(rng, k, depth-1)}
+	switch rng.IntN(8) {
+	case 0:
+		return randomCall(rng, k, depth)
+	case 1, 2:
+		return memoryExpr(rng, k, depth)
+	}
+	e := &Expr{Op: ExAdd + ExprOp(rng.IntN(int(ExDiv-ExAdd)+1)), L: randomExpr(rng, k, depth-1)}
 	if e.Op != ExNeg {
 		e.R = randomExpr(rng, k, depth-1)
 	}
@@ -473,10 +505,7 @@ func oneCase(t testing.TB, r *runner, rng *rand.Rand, did *tally) error {
 	groups := makeGroups(rng, plan, s.points)
 	var regs registers
 	for i := range regs {
-		regs[i] = rng.Uint64()
-		if rng.IntN(3) == 0 {
-			regs[i] = uint64(rng.IntN(4)) | uint64(rng.IntN(2))<<40
-		}
+		regs[i] = randomRegister(rng)
 	}
 	data := make([]byte, dataSize)
 	if rng.IntN(4) > 0 { // otherwise the block is claimed on the way
@@ -490,12 +519,25 @@ func oneCase(t testing.TB, r *runner, rng *rand.Rand, did *tally) error {
 	if after != plain {
 		return fmt.Errorf("registers %x, without trampolines %x\ncode % x\ngroups %+v", after, plain, s.code, groups)
 	}
-	m := &model{mem: append([]byte(nil), block(data, nativeGeometry.Slot(r.self))...), regs: regs, ret: plain[x86.RAX], finalRDI: plain[x86.RDI]}
+	m := newModel(block(data, nativeGeometry.Slot(r.self)), regs)
+	m.at = blockAt(nativeGeometry.Slot(r.self))
+	m.ret, m.finalRDI = plain[x86.RAX], plain[x86.RDI]
 	m.function(s, plan, groups)
 	if err := m.compare(block(got, nativeGeometry.Slot(r.self))); err != nil {
 		return fmt.Errorf("%w\ncode % x\ngroups %+v", err, s.code, groups)
 	}
 	return shut(t, r, s, text, regs, data, plain, bases, at, stubs)
+}
+
+// randomRegister is any number, a small one, or an address.
+func randomRegister(rng *rand.Rand) uint64 {
+	switch rng.IntN(6) {
+	case 0, 1:
+		return uint64(rng.IntN(4)) | uint64(rng.IntN(2))<<40
+	case 2:
+		return someAddress(rng)
+	}
+	return rng.Uint64()
 }
 
 // gateWord is what stands at gateAt in a process, or in a forked child of it.
@@ -539,7 +581,9 @@ func shut(t testing.TB, r *runner, s *sample, text []byte, regs registers, data 
 	return nil
 }
 
-func block(data []byte, slot int) []byte { return data[PageSize+512*slot:][:512] }
+func blockAt(slot int) uint64 { return dataAt + PageSize + blockSize*uint64(slot) }
+
+func block(data []byte, slot int) []byte { return data[PageSize+blockSize*slot:][:blockSize] }
 
 // TestFullTable runs the stub that finds thread blocks on tables that are full, or full of others, up to the overflow block.
 func TestFullTable(t *testing.T) {

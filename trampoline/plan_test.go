@@ -331,7 +331,7 @@ func followPushes(b *Base, at uint64) error {
 			return fmt.Errorf("offset %#x: leads with %d bytes pushed to where the span says %d", off, pushed, to.Pushed)
 		}
 		known = in.Flow != x86.FlowJump && in.Flow != x86.FlowRet
-		if !known && in.Target-at >= uint64(len(b.Code)) && pushed != 0 && in.Target != slowAt {
+		if !known && in.Target-at >= uint64(len(b.Code)) && pushed != 0 && in.Target != slowAt && in.Target != callAt {
 			return fmt.Errorf("offset %#x: leaves with %d bytes on the stack", off, pushed)
 		}
 	}

@@ -360,6 +360,7 @@ func (p *program) text(t testing.TB) []byte {
 		t.Fatal(err)
 	}
 	put(slowAt, stub...)
+	putCallees(t, text)
 	return text
 }
 

@@ -111,9 +111,7 @@ func wantsCallee(m Mark, groups []Group) bool {
 	return false
 }
 
-func (e *Expr) asksCallee() bool {
-	return e != nil && (e.Op == ExCallee || e.L.asksCallee() || e.R.asksCallee())
-}
+func (e *Expr) asksCallee() bool { return e.any(func(x *Expr) bool { return x.Op == ExCallee }) }
 
 // keepCallee pushes rax and then where the call goes, before any other register changes.
 func (g *generator) keepCallee(m Mark) error {
@@ -146,7 +144,7 @@ func needs(groups []Group) (use x86.RegSet, reads bool) {
 		for i := range g.Minis {
 			m := &g.Minis[i]
 			reads = reads || m.Expr.readsRegisters() || m.Cond.readsRegisters()
-			if m.Cond != nil || m.Expr != nil && m.Expr.Op > ExWord || m.Op >= WallEnter {
+			if m.Cond != nil || m.Expr != nil && m.Expr.Op > ExWord || m.Op.timer() || m.distributes() {
 				use |= 1 << x86.RDX
 			}
 		}
@@ -155,7 +153,7 @@ func needs(groups []Group) (use x86.RegSet, reads bool) {
 }
 
 func (e *Expr) readsRegisters() bool {
-	return e != nil && (e.Op == ExCallee || e.Op == ExArg || e.Op == ExReturn || e.L.readsRegisters() || e.R.readsRegisters())
+	return e.any(func(x *Expr) bool { return x.Op == ExCallee || x.Op == ExArg || x.Op == ExReturn })
 }
 
 func (g *generator) push(r x86.Reg) {

@@ -12,9 +12,12 @@ type Group struct {
 type Mini struct {
 	Op     Op
 	Cell   int32
-	Expr   *Expr   // for Add and Set
+	Expr   *Expr   // for Add, Set and Do
 	Guards []Guard // all must hold
 	Cond   *Expr   // and this must be non-zero, if not nil
+	// Buckets is a cell of BucketsSize bytes in which what is added is counted by size as well: by an Add its expression, by
+	// the end of a timer the time. 0 = none.
+	Buckets int32
 }
 
 // An Op is a primitive that a mini-trampoline performs.
@@ -34,6 +37,7 @@ const (
 	CPULeave
 	CPUStart
 	CPUStop
+	Do // expression, for what it does
 )
 
 // Words of a timer cell, as offsets from its start, and the sizes of cells.
@@ -46,7 +50,10 @@ const (
 )
 
 // CPU reports whether the primitive reads the thread's CPU time.
-func (o Op) CPU() bool { return o >= CPUEnter }
+func (o Op) CPU() bool { return o >= CPUEnter && o <= CPUStop }
+
+// timer reports whether the primitive works on a timer.
+func (o Op) timer() bool { return o >= WallEnter && o <= CPUStop }
 
 // A Guard is a predicate: a word that must be non-zero. For a flag of an activation (Activation) it must also be at or
 // above the stack pointer: a flag whose activation was left by an exception or longjmp is stale as soon as the stack is higher.
@@ -58,7 +65,8 @@ type Guard struct {
 // An ExprOp is a leaf or an operator of an expression.
 type ExprOp uint8
 
-// Leaves and operators on 64-bit integers; comparisons are signed and give 0 or 1, And and Or are logical.
+// Leaves and operators on 64-bit integers; comparisons are signed and give 0 or 1, And and Or are logical. Division drops the
+// fraction; by 0 it gives 0.
 const (
 	ExConst  ExprOp = iota // Value
 	ExArg                  // integer argument Value (0..5) of the function, at its entry
@@ -77,13 +85,25 @@ const (
 	ExAnd
 	ExOr
 	ExNeg
+	ExDiv
+	ExAddr   // the address of the word at cell offset Value of the executing thread
+	ExCall   // what the target's function at address Value returns for Args; 0 inside of such a call
+	ExNarrow // L cut to Size bytes and extended again
+	ExSP     // the stack pointer at the point
+	ExStack  // Size bytes of the stack, Value bytes from ExSP: memory that is certainly there, read directly
+	ExLoad   // Size bytes at the address L + Value; 0 where they cannot all be read
+	ExMatch  // 1 if the memory at the address L + Value holds the bytes of Text; 0 also where it cannot be read
 )
 
 // An Expr is an expression tree.
 type Expr struct {
-	Op    ExprOp
-	Value int64
-	L, R  *Expr
+	Op     ExprOp
+	Value  int64
+	Size   uint8 // of ExNarrow, ExStack, ExLoad: 1, 2, 4 or 8 bytes
+	Signed bool  // and whether they are extended with their sign
+	Text   string
+	L, R   *Expr
+	Args   []*Expr // of a call: integers and addresses, six at most
 }
 
 // MaxExprDepth bounds the stack that evaluating an expression uses: 8 bytes a level.
@@ -94,5 +114,25 @@ func (e *Expr) Depth() int {
 	if e == nil {
 		return 0
 	}
-	return 1 + max(e.L.Depth(), e.R.Depth())
+	depth := max(e.L.Depth(), e.R.Depth())
+	for _, a := range e.Args {
+		depth = max(depth, a.Depth())
+	}
+	return 1 + depth
+}
+
+// any reports whether something in the tree is of this kind.
+func (e *Expr) any(is func(*Expr) bool) bool {
+	if e == nil {
+		return false
+	}
+	if is(e) || e.L.any(is) || e.R.any(is) {
+		return true
+	}
+	for _, a := range e.Args {
+		if a.any(is) {
+			return true
+		}
+	}
+	return false
 }

@@ -127,13 +127,17 @@ func (g *generator) isFar(minis []Mini) (bool, error) {
 // bound is a number of bytes that a mini is certainly no longer than, large for one that is not simple.
 func (m *Mini) bound() int {
 	const (
-		aGuard, anAssignment, aTimer = 17, 12, 60
+		aGuard, anAssignment, aTimer, aBucket = 17, 12, 60, 50
 	)
+	more := aGuard * len(m.Guards)
+	if m.distributes() {
+		more += aBucket
+	}
 	switch {
 	case m.Cond != nil || m.Op.CPU() || m.Expr != nil && (m.Expr.Op != ExConst || m.Expr.Value != int64(int32(m.Expr.Value))):
 		return 1 << 10
-	case m.Op >= WallEnter:
-		return aTimer + aGuard*len(m.Guards)
+	case m.Op.timer():
+		return aTimer + more
 	}
-	return 2*anAssignment + aGuard*len(m.Guards)
+	return 2*anAssignment + more
 }

@@ -25,6 +25,9 @@ __attribute__((noinline, noclone)) void timed(uint64_t *p, uint64_t x)
 	__asm__ volatile("" ::: "memory");
 }
 
+/* What a probe may call. */
+__attribute__((noinline, noclone)) void nothing(void) { __asm__ volatile("" ::: "memory"); }
+
 /* A function that waits for nothing, not even for its own last store, so that nothing hides what is added to it. */
 __attribute__((naked, noinline, noclone)) void straight(uint64_t *p, uint64_t x)
 {

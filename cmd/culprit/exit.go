@@ -19,6 +19,7 @@ const (
 	exitForbidden  = 3  // not permitted; the message has the command that helps
 	exitEnded      = 4  // the target ended before the session did
 	exitBottleneck = 10 // at least one bottleneck was found
+	exitUnexpected = 11 // at least one expectation did not hold
 )
 
 // A statusError is an error with an exit status of its own. Its message may be empty: then all was said already.

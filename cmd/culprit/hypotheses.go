@@ -41,9 +41,5 @@ func about(h *pcl.Hypothesis) string {
 	if len(h.Refine) == 0 {
 		return text
 	}
-	var where []string
-	for _, r := range h.Refine {
-		where = append(where, r.String())
-	}
-	return strings.TrimSpace(text + " [" + strings.Join(where, ", ") + "]")
+	return strings.TrimSpace(text + " [" + strings.Join(h.Along(), ", ") + "]")
 }

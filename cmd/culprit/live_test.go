@@ -419,3 +419,17 @@ func TestPoints(t *testing.T) {
 	culprit(t, "points", "/nowhere/at/all").want(exitFailed)
 	culprit(t, "points", "/etc").want(exitUsage)
 }
+
+// TestDisasm prints the code of a metric for a process, and of one that the kernel keeps.
+func TestDisasm(t *testing.T) {
+	require.Root(t)
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/called.c"), "1", "10")
+	pid := fmt.Sprint(p.PID)
+	c := culprit(t, "pcl", "disasm", "exec_time_inclusive@/Code/called.c/mix", pid, "--sites", "1").want(0)
+	c.has(&c.out, "called.c/mix, entry at").has(&c.out, "rdtsc").has(&c.out, "and 1 more places").has(&c.out, "ns for each probe")
+	c = culprit(t, "pcl", "disasm", "cpu", pid).want(0)
+	c.has(&c.out, "kept by the kernel")
+	c = culprit(t, "pcl", "disasm", "cpux", pid).want(exitUsage, exitFailed)
+	c.has(&c.errOut, "did you mean").has(&c.errOut, "cpu")
+	p.Stop(t)
+}

@@ -33,7 +33,7 @@ func prepare(opts *measureOptions) (*measurement, error) {
 	if err != nil {
 		return nil, err
 	}
-	watches, err := opts.watches()
+	watches, err := opts.watches(lib)
 	if err != nil {
 		return nil, err
 	}

@@ -48,10 +48,10 @@ func (o *measureOptions) register(f *pflag.FlagSet) {
 // library loads the PCL that the flags name. Problems in what the user gave are an error of usage that shows each place.
 func (o *measureOptions) library() (*pcl.Library, error) { return loadLibrary(o.files, o.texts, false) }
 
-func (o *measureOptions) watches() ([]session.Watch, error) {
+func (o *measureOptions) watches(lib *pcl.Library) ([]session.Watch, error) {
 	var list []session.Watch
 	for _, text := range o.watch {
-		w, err := session.ParseWatch(text)
+		w, err := session.ParseWatch(text, lib.Defined()...)
 		if err != nil {
 			return nil, &statusError{exitUsage, fmt.Errorf("--watch: %w", err)}
 		}

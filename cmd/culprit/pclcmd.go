@@ -6,19 +6,21 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"culprit/pcl"
 	"culprit/pcl/syntax"
 )
 
 func newPCL() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "pcl", Short: "Check, lay out, document and test files of metrics and hypotheses",
+		Use: "pcl", Short: "Check, lay out, document and test files of metrics and hypotheses, and show their code",
 		Args: cobra.NoArgs, RunE: body(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),
 	}
-	cmd.AddCommand(newPCLCheck(), newPCLFmt(), newPCLDoc(), newPCLTest())
+	cmd.AddCommand(newPCLCheck(), newPCLFmt(), newPCLDoc(), newPCLDisasm(), newPCLTest())
 	return cmd
 }
 
@@ -26,13 +28,29 @@ func newPCLCheck() *cobra.Command {
 	return &cobra.Command{
 		Use: "check FILE...", Short: "Report what is wrong in a file, with line and column", Args: cobra.MinimumNArgs(1),
 		RunE: body(func(cmd *cobra.Command, args []string) error {
-			if _, err := loadLibrary(args, nil, false); err != nil {
+			lib, err := loadLibrary(args, nil, false)
+			if err != nil {
 				return err
 			}
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), "no errors")
+			said := "no errors"
+			if n := tellWarnings(cmd.ErrOrStderr(), lib, args); n > 0 {
+				said += fmt.Sprintf(", warnings: %d", n)
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), said)
 			return err
 		}),
 	}
+}
+
+// tellWarnings writes what looks wrong in the files that were named, and returns how many warnings that were.
+func tellWarnings(w io.Writer, lib *pcl.Library, files []string) (n int) {
+	for _, p := range lib.Warnings() {
+		if slices.Contains(files, p.Pos.File.Name) {
+			fmt.Fprintln(w, p.Detail())
+			n++
+		}
+	}
+	return n
 }
 
 func newPCLFmt() *cobra.Command {
@@ -46,7 +64,7 @@ func newPCLFmt() *cobra.Command {
 }
 
 // maxPCL bounds the text that fmt reads, in bytes.
-const maxPCL = 64 << 20
+const maxPCL = syntax.MaxText
 
 func formatPCL(cmd *cobra.Command, name string, write bool) error {
 	if name == "-" && write {

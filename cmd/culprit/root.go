@@ -56,8 +56,8 @@ why (CPU, waiting, I/O), where (function, thread, lock, file) and since when.
 
 Without a command it shows your processes to pick one from.
 
-Exit status: 0 nothing found, 10 a bottleneck was found, 1 failed, 2 wrong use or bad
-PCL, 3 not permitted, 4 the target ended before an answer.`
+Exit status: 0 nothing found, 10 a bottleneck was found, 11 an expectation did not hold,
+1 failed, 2 wrong use or bad PCL, 3 not permitted, 4 the target ended before an answer.`
 
 func newRoot() *cobra.Command {
 	var opts measureOptions
@@ -70,7 +70,7 @@ func newRoot() *cobra.Command {
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return err })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newAttach(), newRun(), newDetach(), newRestore(), newDoctor(), newPoints(), newCallees(), newPCL(), newMetrics(),
+	root.AddCommand(newAttach(), newRun(), newAssert(), newDetach(), newRestore(), newDoctor(), newPoints(), newCallees(), newPCL(), newMetrics(),
 		newHypotheses(), newDemo(), newVersion(), newGuard())
 	return root
 }

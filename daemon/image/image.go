@@ -87,6 +87,8 @@ type Object struct {
 	units  lazy[*unitIndex]
 	debug  lazy[*Object] // separate debug file, nil if there is none
 
+	subprograms subprogramCache
+
 	lines lineCache
 	data  dataTable
 	last  lastFlow

@@ -30,6 +30,8 @@ type unitIndex struct {
 	from      *Object // whose DWARF it is: the object or its debug file
 	sections  map[string][]byte
 	withLines lazy[*dwarf.Data]
+	locations lazy[map[string][]byte]
+	defined   lazy[definitions]
 
 	units  []unit
 	ranges []unitRange // sorted by lo

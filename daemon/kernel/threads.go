@@ -27,6 +27,8 @@ type ThreadTimes struct {
 	User, System time.Duration
 	// Voluntary and Forced count switches away from it because it blocked, and because it was preempted (status).
 	Voluntary, Forced uint64
+	// MinorFaults and MajorFaults count page faults that did without, and that waited for a disk (stat, fields 10 and 12).
+	MinorFaults, MajorFaults uint64
 	// State is the letter of stat, field 3: R running or ready, S blocked, D blocked and not to be interrupted,
 	// T stopped, t traced, Z ended, I idle kernel thread.
 	State byte
@@ -114,7 +116,7 @@ func (t *ThreadTimes) takeSchedstat(s schedstat) {
 	t.Run, t.RunQueueWait, t.Slices = time.Duration(s.run), time.Duration(s.wait), s.slices
 }
 
-// takeStat reads state, utime, stime and starttime. The name in brackets may hold anything, brackets too, so the
+// takeStat reads state, faults, utime, stime and starttime. The name in brackets may hold anything, brackets too, so the
 // last bracket counts.
 func (t *ThreadTimes) takeStat(text []byte) bool {
 	end := bytes.LastIndexByte(text, ')')
@@ -131,6 +133,10 @@ func (t *ThreadTimes) takeStat(text []byte) bool {
 			return false
 		}
 		switch field {
+		case 10:
+			t.MinorFaults = n
+		case 12:
+			t.MajorFaults = n
 		case 14:
 			t.User = time.Duration(n) * tick
 		case 15:

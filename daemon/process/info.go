@@ -42,6 +42,7 @@ type Info struct {
 	Threads  int
 	Seccomp  int // 0 none, 1 strict, 2 filter
 	Tracer   int // thread id of the tracer, 0 if none
+	InnerPID int // the number by which it knows itself, in its own namespace; 0 if that is not known
 }
 
 // Info reads the current state of the target.
@@ -59,7 +60,7 @@ func (p *Process) Info() (Info, error) {
 	if err != nil {
 		return Info{}, p.gone(err)
 	}
-	return Info{UID: s.uids[1], GID: s.gids[1], Comm: st.comm, State: st.state, Threads: s.threads, Seccomp: s.seccomp, Tracer: s.tracer}, p.alive()
+	return Info{UID: s.uids[1], GID: s.gids[1], Comm: st.comm, State: st.state, Threads: s.threads, Seccomp: s.seccomp, Tracer: s.tracer, InnerPID: s.inner}, p.alive()
 }
 
 // Blocked tells what a thread is waiting in, read without disturbing it.

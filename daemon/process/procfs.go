@@ -63,6 +63,7 @@ func taskState(pid, tid int) byte {
 type taskStatus struct {
 	state                          byte
 	tgid, tracer, threads, seccomp int
+	inner                          int    // its number in its own namespace
 	uids, gids                     [4]int // real, effective, saved, filesystem
 	capEff                         uint64
 }
@@ -80,6 +81,8 @@ func parseStatus(b []byte) taskStatus {
 			s.state = (value + "?")[0]
 		case "Tgid":
 			s.tgid = atoi(value)
+		case "NStgid":
+			s.inner = atoi(value[strings.LastIndexAny(value, " \t")+1:])
 		case "TracerPid":
 			s.tracer = atoi(value)
 		case "Threads":

@@ -45,6 +45,17 @@ func signalXsave(image []byte) []byte {
 	return out
 }
 
+// VectorSize is how many bytes XSAVE needs to save these parts of the vector state in its standard form, or those of them that the
+// processor has. ok is false where the processor or the system has no XSAVE.
+func VectorSize(parts uint32) (size int, ok bool) {
+	const osxsave = 1 << 27
+	if _, _, ecx, _ := cpuid(1, 0); ecx&osxsave == 0 {
+		return 0, false
+	}
+	have, _, _, _ := cpuid(0xd, 0)
+	return xsaveSize(uint64(have & parts)), true
+}
+
 // xsaveSize is the length of the standard form for a set of features; the processor says where each part lies.
 func xsaveSize(features uint64) int {
 	size := xsaveMin

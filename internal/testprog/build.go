@@ -54,8 +54,8 @@ func Target(t testing.TB, name string) string {
 	return filepath.Join(Root(t), "testdata", "targets", name)
 }
 
-// Build compiles one C (.c) or C++ (.cc) source, given relative to the top of the source tree or absolute, with
-// DefaultFlags and flags, and returns the path of the program (or shared object, with "-shared", "-fPIC").
+// Build compiles one C (.c), C++ (.cc) or Rust (.rs) source, given relative to the top of the source tree or absolute, with
+// DefaultFlags (Rust: optimised, with debug information) and flags, and returns the path of the program (or shared object, with "-shared", "-fPIC").
 // It skips the test if there is no compiler and fails it if the source does not compile.
 func Build(t testing.TB, source string, flags ...string) string {
 	t.Helper()
@@ -63,10 +63,16 @@ func Build(t testing.TB, source string, flags ...string) string {
 		source = filepath.Join(Root(t), source)
 	}
 	compiler := "gcc"
-	if strings.HasSuffix(source, ".cc") {
+	switch filepath.Ext(source) {
+	case ".cc":
 		compiler = "g++"
+	case ".rs":
+		compiler = "rustc"
 	}
 	require.Tool(t, compiler)
+	if compiler == "rustc" {
+		return cached(t, source, compiler, append([]string{"-O", "-g", "--edition", "2021"}, flags...))
+	}
 	args := append(append([]string{}, DefaultFlags...), "-Wall", "-Wextra", "-I", filepath.Join(Root(t), "testdata", "targets"))
 	return cached(t, source, compiler, append(args, flags...))
 }

@@ -139,7 +139,7 @@ const (
 // An Expr is an expression.
 type Expr struct {
 	Kind    ExprKind
-	Pos     Pos // of the operator for Binary and Assign, else of the first token
+	Pos     Pos // of the operator where one stands behind an operand, else of the first token
 	Text    string
 	Int     int64
 	Float   float64

@@ -44,6 +44,18 @@ var items = map[string]map[string]shape{
 	"trace":     {"at": somePoint, "record": someExprs},
 }
 
+// itemNames are the items of each definition, sorted.
+var itemNames = func() map[string][]string {
+	out := map[string][]string{}
+	for keyword, allowed := range items {
+		out[keyword] = slices.Sorted(maps.Keys(allowed))
+	}
+	return out
+}()
+
+// ItemNames are the items that a definition of this keyword may have, sorted; none for those that are written otherwise.
+func ItemNames(keyword string) []string { return slices.Clone(itemNames[keyword]) }
+
 func (p *parser) definition() *Def {
 	d := &Def{Comments: Comments{Lead: p.lead()}, Pos: p.tok.pos}
 	if !p.at(word) || !slices.Contains(Keywords, p.tok.text) {
@@ -73,6 +85,10 @@ func (p *parser) definition() *Def {
 }
 
 func (p *parser) expectedDefinition() {
+	if p.quiet {
+		p.expected("")
+		return
+	}
 	what := "a definition"
 	if p.at(word) {
 		what += DidYouMean(p.tok.text, Keywords)
@@ -90,12 +106,12 @@ func (p *parser) named(d *Def) {
 
 // body reads the braces of a definition and its items.
 func (p *parser) body(d *Def) {
-	p.expect('{', `"{"`)
+	open := p.expect('{', `"{"`)
 	for p.err == nil && !p.at('}') && !p.at(eof) {
 		d.Items = append(d.Items, p.item(d.Keyword))
 	}
 	d.Tail = p.lead()
-	p.expect('}', `"}"`)
+	p.closing('}', `"}"`, open)
 }
 
 func (p *parser) item(keyword string) *Item {
@@ -104,7 +120,7 @@ func (p *parser) item(keyword string) *Item {
 		p.expectation(it)
 	} else {
 		allowed := items[keyword]
-		it.Key = p.expectWord(slices.Sorted(maps.Keys(allowed))...)
+		it.Key = p.expectWord(itemNames[keyword]...)
 		if p.err == nil {
 			p.shaped(it, allowed[it.Key])
 		}
@@ -116,9 +132,9 @@ func (p *parser) item(keyword string) *Item {
 func (p *parser) shaped(it *Item, s shape) {
 	switch s {
 	case aWord:
-		it.Values = []Value{p.value("a name", Word)}
+		it.Values = []Value{p.value("a name without quotes", Word)}
 	case aString:
-		it.Values = []Value{p.value("a string", String)}
+		it.Values = []Value{p.value(`a string in quotes, such as "x"`, String)}
 	case anInt:
 		it.Values = []Value{p.value("a whole number", Int)}
 	case aBool:
@@ -150,22 +166,22 @@ func (p *parser) shaped(it *Item, s shape) {
 // set reads { value, .. }. Both "," and ";" separate; the last separator may be left out or written.
 func (p *parser) set(it *Item, s shape) {
 	it.Braced = true
-	p.expect('{', `"{"`)
+	open := p.expect('{', `"{"`)
 	for p.err == nil && !p.at('}') && !p.at(eof) {
 		it.Values = append(it.Values, p.element(s))
 		if !p.accept(',') && !p.accept(';') && !p.at('}') {
 			p.expected(`"," or "}"`)
 		}
 	}
-	p.expect('}', `"}"`)
+	p.closing('}', `"}"`, open)
 }
 
 func (p *parser) element(s shape) Value {
 	switch s {
 	case words:
-		return p.value("a name", Word)
+		return p.value("a name without quotes", Word)
 	case someStrings:
-		return p.value("a string", String)
+		return p.value(`a string in quotes, such as "x"`, String)
 	}
 	if p.isWord("glob") || p.isWord("regex") {
 		pattern := p.next().text
@@ -178,14 +194,14 @@ func (p *parser) element(s shape) Value {
 
 func (p *parser) exprSet(it *Item) {
 	it.Braced = true
-	p.expect('{', `"{"`)
+	open := p.expect('{', `"{"`)
 	for p.err == nil && !p.at('}') && !p.at(eof) {
 		it.Exprs = append(it.Exprs, p.expression())
 		if !p.accept(',') && !p.accept(';') && !p.at('}') {
 			p.expected(`"," or "}"`)
 		}
 	}
-	p.expect('}', `"}"`)
+	p.closing('}', `"}"`, open)
 }
 
 // expectation reads [not] HYPOTHESIS [at FOCUS]; or EXPR < EXPR [at FOCUS];
@@ -212,14 +228,14 @@ func (p *parser) tunables(d *Def) {
 		return
 	}
 	d.Braced = true
-	p.next()
+	open := p.next()
 	for p.err == nil && !p.at('}') && !p.at(eof) {
 		it := p.tunable(p.lead())
 		it.Trail = p.trail()
 		d.Items = append(d.Items, it)
 	}
 	d.Tail = p.lead()
-	p.expect('}', `"}"`)
+	p.closing('}', `"}"`, open)
 }
 
 func (p *parser) tunable(lead []string) *Item {

@@ -93,10 +93,10 @@ func (p *parser) postfix() *Expr {
 		pos := p.tok.pos
 		switch p.tok.kind {
 		case '[':
-			p.next()
+			open := p.next()
 			e = p.wrap(Index, pos, e)
 			e.Y = p.nested(assignment)
-			p.expect(']', `"]"`)
+			p.closing(']', `"]"`, open)
 		case '.', arrow:
 			k := Field
 			if p.next().kind == arrow {
@@ -136,9 +136,9 @@ func (p *parser) primary() *Expr {
 		e.Kind = Literal
 		p.next()
 	case '(':
-		p.next()
+		open := p.next()
 		e = p.nested(assignment)
-		p.expect(')', `")"`)
+		p.closing(')', `")"`, open)
 	case word:
 		p.next()
 		p.afterName(e)

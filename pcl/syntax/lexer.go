@@ -65,11 +65,7 @@ func (t token) String() string {
 
 // shorten makes text of any length and content fit into a message.
 func shorten(s, quote string) string {
-	short, cut := firstRunes(s, 40)
-	if cut {
-		short += "..."
-	}
-	return quote + short + quote
+	return quote + Shorten(s, 40) + quote
 }
 
 type comment struct {
@@ -81,6 +77,8 @@ type lexer struct {
 	file           *File
 	off, line, col int
 	comments       []comment // since they were last taken
+	parts          int       // tokens and comments so far
+	full           bool      // there were more than maxParts; only the end of the text is seen from then on
 }
 
 func (l *lexer) here() Pos { return Pos{l.file, l.off, l.line, l.col} }
@@ -112,6 +110,9 @@ func (l *lexer) skip() {
 			if i := strings.IndexByte(line, '\n'); i >= 0 {
 				line = line[:i]
 			}
+			if !l.part() {
+				return
+			}
 			l.comments = append(l.comments, comment{strings.TrimRight(line, " \t\r"), l.line})
 			l.advance(len(line))
 		default:
@@ -120,11 +121,18 @@ func (l *lexer) skip() {
 	}
 }
 
+// part counts a token or a comment and reports whether it may be read.
+func (l *lexer) part() bool {
+	l.parts++
+	l.full = l.parts > maxParts
+	return !l.full
+}
+
 func (l *lexer) next() token {
 	l.skip()
 	pos := l.here()
 	rest := l.rest()
-	if rest == "" {
+	if rest == "" || !l.part() {
 		return token{eof, "", pos}
 	}
 	switch c := rest[0]; {
@@ -153,6 +161,9 @@ func (l *lexer) word(pos Pos, rest string) token {
 	}
 	if rest[:n] == "$" || rest[0] == '$' && isDigit(rest[1]) {
 		return l.take(bad, pos, `a "$" without a name`, n)
+	}
+	if n > maxWord {
+		return l.take(bad, pos, fmt.Sprintf("a word of more than %d characters", maxWord), n)
 	}
 	return l.take(word, pos, rest[:n], n)
 }
@@ -190,6 +201,9 @@ func (l *lexer) str(pos Pos, rest string) token {
 			i = len(rest) - 1
 		}
 		return l.take(bad, pos, `a string without its closing quote on the same line`, 1+i)
+	}
+	if i > maxString {
+		return l.take(bad, pos, fmt.Sprintf("a string of more than %d bytes", maxString), i+2)
 	}
 	return l.take(text, pos, rest[1:1+i], i+2)
 }

@@ -10,9 +10,12 @@ import (
 // Bounds on what is read. A text beyond them is refused with an error, never with a crash.
 const (
 	MaxText   = 10 << 20 // bytes of one text
+	maxParts  = 100_000  // words, signs and comments of one text; some 20,000 lines
+	maxWord   = 200      // bytes of one word
+	maxString = 64 << 10 // bytes of one string
 	maxDepth  = 200      // nesting of statements and expressions
 	maxExpr   = 1000     // operands and operators of one expression
-	maxErrors = 50       // errors reported for one text
+	maxErrors = 50       // errors reported for one text; the others are counted
 )
 
 // Parse reads a text. Each definition that has an error is left out of the tree and reported; the rest is there.
@@ -21,24 +24,58 @@ func Parse(name, content string) (*Tree, []*Error) {
 	f := &File{Name: name, Text: content}
 	tree := &Tree{File: f}
 	if len(content) > MaxText {
-		return tree, []*Error{{Pos{f, 0, 1, 1}, fmt.Sprintf("the text has %d bytes; at most %d can be read", len(content), MaxText)}}
+		return tree, []*Error{{Pos{f, 0, 1, 1}, fmt.Sprintf("found a text of %d bytes, expected at most %d; split it into several files", len(content), MaxText)}}
 	}
 	p := &parser{lex: lexer{file: f, line: 1, col: 1}}
 	p.next()
-	var errs []*Error
+	var errs errorList
 	for p.tok.kind != eof {
-		if def := p.definition(); p.err == nil {
+		def := p.definition()
+		if p.lex.full {
+			break // in the middle of it
+		}
+		if p.err == nil {
 			tree.Defs = append(tree.Defs, def)
 			continue
 		}
-		errs = append(errs, p.err)
-		if len(errs) == maxErrors {
-			return tree, append(errs, &Error{p.err.Pos, "too many errors; the rest of the text was not read"})
-		}
+		errs.add(p.err)
+		p.quiet = len(errs.list) == maxErrors
 		p.recover()
 	}
 	tree.Tail = p.lead()
-	return tree, errs
+	if p.lex.full {
+		errs.last = &Error{p.lex.here(), fmt.Sprintf("found a text of more than %d words and signs, expected less; what follows was not read: split it into several files", maxParts)}
+	}
+	return tree, errs.all()
+}
+
+// An errorList keeps the first errors of a text and counts the others.
+type errorList struct {
+	list []*Error
+	more int
+	next *Error // the first that was not kept
+	last *Error // nil or one that is reported in any case
+}
+
+func (l *errorList) add(e *Error) {
+	switch {
+	case len(l.list) < maxErrors:
+		l.list = append(l.list, e)
+		return
+	case l.next == nil:
+		l.next = e
+	}
+	l.more++
+}
+
+func (l *errorList) all() []*Error {
+	if l.more > 0 {
+		l.list = append(l.list, &Error{l.next.Pos, fmt.Sprintf("and %d more errors, the first of them here", l.more)})
+	}
+	if l.last != nil {
+		l.list = append(l.list, l.last)
+	}
+	return l.list
 }
 
 // A parser holds one token of lookahead. Its first error is sticky: from then on it sees only the end of the text, so
@@ -51,7 +88,8 @@ type parser struct {
 	failed token // what tok was when err was set
 	braces int   // open braces since the definition began
 	depth  int
-	size   int // of the current expression
+	size   int  // of the current expression
+	quiet  bool // errors are only counted: what they say is not worked out
 }
 
 func (p *parser) next() token {
@@ -74,7 +112,10 @@ func (p *parser) failAt(pos Pos, format string, args ...any) {
 	if p.err != nil {
 		return
 	}
-	p.err = &Error{pos, fmt.Sprintf(format, args...)}
+	p.err = &Error{Pos: pos}
+	if !p.quiet {
+		p.err.Msg = fmt.Sprintf(format, args...)
+	}
 	p.failed = p.tok
 	p.tok = token{eof, "", p.tok.pos}
 }
@@ -102,6 +143,14 @@ func (p *parser) expect(k kind, what string) token {
 	return p.next()
 }
 
+// closing reads what closes a bracket; if it is missing, the error names the bracket.
+func (p *parser) closing(k kind, what string, open token) {
+	if !p.at(k) && !p.quiet {
+		what = fmt.Sprintf("%s for the %v at %d:%d", what, open, open.pos.Line, open.pos.Col)
+	}
+	p.expect(k, what)
+}
+
 func (p *parser) isWord(w string) bool { return p.at(word) && p.tok.text == w }
 
 func (p *parser) acceptWord(w string) bool {
@@ -122,6 +171,10 @@ func (p *parser) expectWord(words ...string) string {
 
 // expectedOneOf fails with the choices and, if the word is nearly one of them, with that one.
 func (p *parser) expectedOneOf(words []string) {
+	if p.quiet {
+		p.expected("")
+		return
+	}
 	what := choices(words)
 	if p.at(word) {
 		what += DidYouMean(p.tok.text, words)

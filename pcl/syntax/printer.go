@@ -32,8 +32,17 @@ type printer struct {
 	indent int
 }
 
+// Deeper than this nothing is moved to the right any more: a text that is nested hundreds of levels would become many times
+// as long.
+const maxIndent = 20
+
+var indentation = strings.Repeat("    ", maxIndent)
+
+// margin is how many blanks a line begins with.
+func (w *printer) margin() int { return 4 * min(w.indent, maxIndent) }
+
 func (w *printer) line(parts ...string) {
-	w.sb.WriteString(strings.Repeat("    ", w.indent))
+	w.sb.WriteString(indentation[:w.margin()])
 	for _, p := range parts {
 		w.sb.WriteString(p)
 	}
@@ -194,7 +203,7 @@ func (w *printer) set(head string, parts []string, end string) {
 }
 
 func (w *printer) fits(s string) bool {
-	return 4*w.indent+utf8.RuneCountInString(s) <= lineWidth
+	return w.margin()+utf8.RuneCountInString(s) <= lineWidth
 }
 
 func (w *printer) constraint(d *Def, end string) {
@@ -300,6 +309,9 @@ func oneLine(head string, s *Stmt) (string, bool) {
 		return "", false
 	}
 	for _, c := range s.Code {
+		if len(head) > 4*lineWidth { // it will not fit, whatever follows
+			return "", false
+		}
 		head += " " + c.String()
 	}
 	return head + " *)", true

@@ -33,8 +33,13 @@ type Error struct {
 	Msg string // what was found and what was expected
 }
 
-// Error is the message on one line: "file:line:col: message".
-func (e *Error) Error() string { return e.Pos.String() + ": " + e.Msg }
+// Error is the message on one line: "file:line:col: message"; without a place it is the message alone.
+func (e *Error) Error() string {
+	if e.Pos.File == nil {
+		return e.Msg
+	}
+	return e.Pos.String() + ": " + e.Msg
+}
 
 // Detail is the message with the line it is about and a caret under the place.
 func (e *Error) Detail() string {
@@ -93,6 +98,15 @@ func firstRunes(s string, n int) (string, bool) {
 		cut += w
 	}
 	return printable(s[:cut]), cut < len(s)
+}
+
+// Shorten cuts a text to n characters, with "..." behind them, and replaces what could upset a terminal.
+func Shorten(s string, n int) string {
+	short, cut := firstRunes(s, n)
+	if cut {
+		short += "..."
+	}
+	return short
 }
 
 func printable(s string) string {

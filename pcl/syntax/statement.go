@@ -33,18 +33,18 @@ func (p *parser) statement() *Stmt {
 
 func (p *parser) block(s *Stmt) {
 	s.Kind = Block
-	p.next()
+	open := p.next()
 	for p.err == nil && !p.at('}') && !p.at(eof) {
 		s.Stmts = append(s.Stmts, p.statement())
 	}
 	s.Tail = p.lead()
-	p.expect('}', `"}", "append", "prepend", "foreach" or "if"`)
+	p.closing('}', `"append", "prepend", "foreach", "if" or "}"`, open)
 }
 
 func (p *parser) condition() *Expr {
-	p.expect('(', `"("`)
+	open := p.expect('(', `"("`)
 	e := p.expression()
-	p.expect(')', `")"`)
+	p.closing(')', `")"`, open)
 	return e
 }
 
@@ -55,12 +55,12 @@ func (p *parser) insertion(s *Stmt) {
 	s.Post = p.expectWord("preInsn", "postInsn") == "postInsn"
 	s.Expr = p.expression()
 	s.Constrained = p.acceptWord("constrained")
-	p.expect(codeOpen, `"constrained" or "(*"`)
+	open := p.expect(codeOpen, `"constrained" or "(*"`)
 	for p.err == nil && !p.at(codeClose) && !p.at(eof) {
 		s.Code = append(s.Code, p.code())
 	}
 	s.Tail = p.lead()
-	p.expect(codeClose, `"*)"`)
+	p.closing(codeClose, `"*)"`, open)
 }
 
 func (p *parser) code() *Code {

@@ -2,8 +2,10 @@ package syntax
 
 import (
 	"os"
+	"reflect"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -122,7 +124,7 @@ func grouped(e *Expr) string {
 
 func TestErrors(t *testing.T) {
 	for _, c := range []struct{ name, src, want string }{
-		{"caret", "metric m {\n\tname x;\n}", "t:2:7: found \"x\", expected a string\n     name x;\n          ^"},
+		{"caret", "metric m {\n\tname x;\n}", "t:2:7: found \"x\", expected a string in quotes, such as \"x\"\n     name x;\n          ^"},
 		{"suggest item", "metric m { naem \"x\"; }", `(did you mean "name"?)`},
 		{"suggest definition", "metrik m { }", `(did you mean "metric"?)`},
 		{"open string", "exclude \"abc\n;", `t:1:9: found a string without its closing quote`},
@@ -141,7 +143,7 @@ func TestErrors(t *testing.T) {
 		{"long sum", "expect e { 1" + strings.Repeat("+1", 100000), "an expression of more than"},
 		{"long fields", "expect e { a" + strings.Repeat(".b", 100000), "an expression of more than"},
 		{"long path", "constraint c " + strings.Repeat("/a", 100000), "a path longer than"},
-		{"big text", strings.Repeat(" ", MaxText+1), "at most 10485760 can be read"},
+		{"big text", strings.Repeat(" ", MaxText+1), "expected at most 10485760"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, errs := Parse("t", c.src)
@@ -185,9 +187,16 @@ func TestRecovery(t *testing.T) {
 }
 
 func TestManyErrorsEnd(t *testing.T) {
-	_, errs := Parse("t", strings.Repeat("junk;\n", 100000))
-	if len(errs) != maxErrors+1 {
-		t.Errorf("%d errors reported, want %d", len(errs), maxErrors+1)
+	_, errs := Parse("t", strings.Repeat("junk;\n", 40000)+"metric m { }")
+	if len(errs) != maxErrors+1 || errs[maxErrors].Error() != "t:51:1: and 39950 more errors, the first of them here" {
+		t.Errorf("%d errors reported, want %d: %v", len(errs), maxErrors+1, errs[len(errs)-1])
+	}
+	tree, errs := Parse("t", strings.Repeat("junk;\n", 60000))
+	if len(errs) != maxErrors+2 || !strings.Contains(errs[maxErrors+1].Msg, "split it into several files") {
+		t.Errorf("%d errors reported, want %d: %v", len(errs), maxErrors+2, errs[len(errs)-1])
+	}
+	if tree.File.Name != "t" {
+		t.Error("no tree")
 	}
 }
 
@@ -230,5 +239,88 @@ func FuzzParse(f *testing.F) {
 		if twice := Print(again); once != twice {
 			t.Fatalf("printing is not stable:\n%s", cmp.Diff(once, twice))
 		}
+		meaning(reflect.ValueOf(tree.Defs))
+		meaning(reflect.ValueOf(again.Defs))
+		if !reflect.DeepEqual(tree.Defs, again.Defs) {
+			t.Fatalf("printing has changed the meaning of\n%s\nto\n%s", src, once)
+		}
 	})
+}
+
+// meaning takes places and comments out of a tree, and the case of booleans.
+func meaning(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			meaning(v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			meaning(v.Index(i))
+		}
+	case reflect.Struct:
+		if x, ok := v.Addr().Interface().(*Value); ok && x.Kind == Bool {
+			x.Text = ""
+		}
+		for i := range v.NumField() {
+			switch v.Type().Field(i).Name {
+			case "Pos", "Comments", "Tail":
+				v.Field(i).SetZero()
+			default:
+				meaning(v.Field(i))
+			}
+		}
+	}
+}
+
+// FuzzLex: the tokens of any text follow each other with nothing but blanks and comments in between, and each knows its place.
+func FuzzLex(f *testing.F) {
+	for _, seed := range []string{"metric m { } // x\n\"a\" 0x1f 1.5 1. -> ++ (* *) $a", "\"", "0x", "$", "\xff\x00é", "/", "1e5", "//\r\n\t a"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, src string) {
+		l := lexer{file: &File{Text: src}, line: 1, col: 1}
+		end := 0
+		for {
+			tok := l.next()
+			between := src[end:tok.pos.Off]
+			if !onlyBlanks(between) {
+				t.Fatalf("%q lies between two tokens", between)
+			}
+			before := src[:tok.pos.Off]
+			line, col := 1+strings.Count(before, "\n"), 1+starts(before[strings.LastIndexByte(before, '\n')+1:])
+			if tok.pos.Line != line || tok.pos.Col != col {
+				t.Fatalf("%v is at %d:%d, want %d:%d", tok, tok.pos.Line, tok.pos.Col, line, col)
+			}
+			if tok.kind == eof {
+				if tok.pos.Off != len(src) && !l.full {
+					t.Fatal("the end comes early")
+				}
+				return
+			}
+			if end = l.off; end <= tok.pos.Off || tok.String() == "" {
+				t.Fatalf("an empty token at %v", tok.pos)
+			}
+		}
+	})
+}
+
+// starts counts the bytes that begin a character.
+func starts(s string) (n int) {
+	for _, c := range []byte(s) {
+		if utf8.RuneStart(c) {
+			n++
+		}
+	}
+	return n
+}
+
+func onlyBlanks(s string) bool {
+	for line := range strings.Lines(s) {
+		code, _, _ := strings.Cut(line, "//")
+		if strings.Trim(code, " \t\r\n") != "" {
+			return false
+		}
+	}
+	return true
 }

@@ -1,6 +1,7 @@
 /* A filter that kills the whole process at mmap, memfd_create, openat and ptrace: a tool that injects such a call
  * would kill the program. mprotect and munmap stay allowed, since the C library may need them at the end.
- * seccomp [kill|thread|trap|errno|trace]: what the filter does instead; nobody may meet it, whatever it is. */
+ * seccomp [kill|thread|trap|errno|trace] [late]: what the filter does instead; nobody may meet it, whatever it is. A late one comes
+ * when the program is told to go. */
 #include "target.h"
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -58,6 +59,8 @@ int main(int argc, char **argv)
 {
 	target_start();
 	uint64_t hash = work(1), n = 1;
+	if (argc > 2 && strcmp(argv[2], "late") == 0)
+		target_wait_go();
 	install_filter(action_of(argc > 1 ? argv[1] : "kill"));
 	while (target_running()) {
 		for (int i = 0; i < 20; i++, n++)

@@ -2,7 +2,8 @@
  *
  * First it writes the thread pointer (%fs:0). Then for each request: 4 words (length of text, length of data, entry, stubs),
  * 16 registers in the processor's order (rsp is not used), text, for each stub its address and 8 bytes of code, data.
- * Answer: 16 registers, data. Text lies at TEXT, stubs behind it, data at DATA, the stack below STACK. */
+ * Answer: 16 registers, data. Text lies at TEXT, stubs behind it, data at DATA, the stack below STACK. The last page of the room
+ * for data and the first bytes above the stack hold a pattern. */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -67,6 +68,12 @@ static void *map(uintptr_t at, size_t size, int prot)
 	return p;
 }
 
+static void fill(uint64_t at, uint64_t n)
+{
+	for (; n > 0; n--, at++)
+		*(uint8_t *)at = (uint8_t)(at * 37 + (at >> 8) * 101 + 11);
+}
+
 /* Code that goes astray must not come across a system call that harms anybody else. */
 static void confine(void)
 {
@@ -76,6 +83,8 @@ static void confine(void)
 		ALLOW(SYS_read),
 		ALLOW(SYS_write),
 		ALLOW(SYS_clock_gettime),
+		ALLOW(SYS_gettid),
+		ALLOW(SYS_process_vm_readv),
 		ALLOW(SYS_exit_group),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 	};
@@ -100,6 +109,8 @@ int main(void)
 	uint64_t head[4], in[16], out[16], self;
 	void *text = map(TEXT, REACH, PROT_READ | PROT_WRITE | PROT_EXEC), *data = map(DATA, SIZE, PROT_READ | PROT_WRITE);
 	map(STACK & ~(SIZE - 1), SIZE, PROT_READ | PROT_WRITE);
+	fill(DATA + SIZE - 4096, 4096);
+	fill(STACK, 256);
 	confine();
 	__asm__("mov %%fs:0, %0" : "=r"(self));
 	give(&self, sizeof self);

@@ -37,6 +37,7 @@ const (
 	viewTree
 	viewEvidence
 	viewHelp
+	viewWatched
 )
 
 // An app is the running screens. All its fields belong to the goroutine of the application.
@@ -117,6 +118,8 @@ func (a *app) press(e *tcell.EventKey) *tcell.EventKey {
 		a.show(viewVerdict)
 	case e.Rune() == '2':
 		a.show(viewTree)
+	case e.Rune() == '3':
+		a.show(viewWatched)
 	case e.Rune() == '?' || e.Key() == tcell.KeyF1:
 		a.help()
 	case e.Key() == tcell.KeyTab || e.Key() == tcell.KeyBacktab:

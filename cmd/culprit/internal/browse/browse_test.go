@@ -376,3 +376,18 @@ func TestPick(t *testing.T) {
 		t.Fatal("the list did not end")
 	}
 }
+
+// TestNarrowedToAnItem: a row of the tree names the item that its refinement has chosen, and what is chosen below it.
+func TestNarrowedToAnItem(t *testing.T) {
+	whole, item := consultant.Node{}, grid.Whole().WithItem("Subsystem", "parser")
+	if got := narrowed(item, &whole); got != "/Subsystem/parser" {
+		t.Errorf("an item below the whole program: %s", got)
+	}
+	thread := item.Refine(grid.Process, "srv{1}", "thr_2")
+	if got := narrowed(thread, &consultant.Node{Focus: item}); got != "/Process/srv{1}/thr_2" {
+		t.Errorf("a thread below an item: %s", got)
+	}
+	if got := narrowed(grid.Whole().WithItem("Subsystem", "lexer"), &consultant.Node{Focus: item}); got != "/Subsystem/lexer" {
+		t.Errorf("another item: %s", got)
+	}
+}

@@ -3,6 +3,7 @@ package browse
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,8 @@ func (a *app) lines(w, h int) []line {
 		return a.evidenceLines(w, h)
 	case viewHelp:
 		return a.helpLines(w)
+	case viewWatched:
+		return a.watchedLines(w)
 	}
 	return a.verdictLines(w)
 }
@@ -48,6 +51,9 @@ func (a *app) footer(w int) []item {
 		return []item{{0, " " + a.message}}
 	}
 	items := []item{{'1', " 1 Verdict "}, {'2', " 2 Search "}, {'?', " ? Help "}, {'q', " q Quit "}}
+	if len(a.snap.Watched) > 0 {
+		items = slices.Insert(items, 2, item{'3', " 3 Watched "})
+	}
 	if a.view == viewTree || a.view == viewEvidence {
 		items = append(items, item{'x', " x expand "}, item{'p', " p prune "}, item{'r', " r re-test "})
 	}
@@ -177,6 +183,7 @@ func (a *app) evidenceLines(w, h int) []line {
 
 var helpText = []string{
 	"1, 2, Tab      the verdict; the search history graph",
+	"3              the metrics that --watch names",
 	"up, down, j, k choose; PgUp, PgDn, Home, End, mouse wheel",
 	"Enter          the evidence of the chosen node; Esc goes back",
 	"space          fold and unfold a node of the tree (also left, right)",

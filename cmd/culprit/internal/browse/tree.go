@@ -117,6 +117,9 @@ func narrowed(f grid.Focus, parent *consultant.Node) string {
 			parts = append(parts, path)
 		}
 	}
+	if name, _, ok := f.Item(); ok && now[name] != before[name] {
+		parts = append(parts, now[name])
+	}
 	if len(parts) == 0 {
 		return f.String()
 	}

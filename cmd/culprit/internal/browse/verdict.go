@@ -76,7 +76,7 @@ func nowText(s session.Snapshot) string {
 	case s.Ended:
 		return "The target has ended; what was found so far stays. q prints the answer."
 	case !s.Searching:
-		return "The search is off (--no-search); only watched pairs are measured."
+		return "The search is off (--no-search); only watched pairs are measured: see screen 3."
 	case s.Status != "":
 		return clean(s.Status)
 	case s.Settled:

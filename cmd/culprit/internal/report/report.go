@@ -106,6 +106,8 @@ type Pair struct {
 	BinSeconds Number  `json:"bin_seconds"`
 	Bins       Bins    `json:"bins"`            // null = nothing measured in that interval
 	Error      string  `json:"error,omitempty"` // why the pair was not measured
+	// Distribution is there for metrics whose base is a histogram.
+	Distribution *Distribution `json:"distribution,omitempty"`
 }
 
 // Overhead is what the tool cost the targets, as measured.

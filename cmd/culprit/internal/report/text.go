@@ -129,6 +129,9 @@ func (r *Report) writePairs(b *strings.Builder) {
 		}
 		fmt.Fprintf(b, "  %s@%s: sum %s, average %s %s (%s)\n", p.Metric, p.Focus, amount(float64(p.Sum)),
 			amount(float64(p.Average)), p.Unit, p.Tier)
+		if p.Distribution != nil {
+			fmt.Fprintf(b, "    %s\n", strings.Join(p.Distribution.Lines(), "\n    "))
+		}
 	}
 }
 

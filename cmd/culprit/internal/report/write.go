@@ -42,6 +42,7 @@ func (r *Report) normal() *Report {
 	}
 	for i := range c.Pairs {
 		c.Pairs[i].Focus = orRoot(c.Pairs[i].Focus)
+		c.Pairs[i].Distribution = c.Pairs[i].Distribution.normal()
 	}
 	return &c
 }
@@ -60,18 +61,21 @@ func orRoot(f Focus) Focus {
 	return f
 }
 
-// Save writes the report to path by way of a temporary file in the same directory and a rename, so that an old report
+// Save writes the report to path as SaveAs does.
+func (r *Report) Save(path string) error { return SaveAs(path, r.Encode) }
+
+// SaveAs writes what encode writes to path by way of a temporary file in the same directory and a rename, so that an old report
 // is there in full until the new one is. A path that exists and is no regular file (a pipe, /dev/null) is written
 // directly. The error says what could not be written.
-func (r *Report) Save(path string) error {
+func SaveAs(path string, encode func(io.Writer) error) error {
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() {
 		return fmt.Errorf("the report cannot be written: %s is a directory; name a file", path)
 	}
 	if err == nil && !info.Mode().IsRegular() {
-		return saveError(path, r.writeTo(path))
+		return saveError(path, writeTo(path, encode))
 	}
-	return saveError(path, r.replace(path, info))
+	return saveError(path, replace(path, info, encode))
 }
 
 // CheckWritable says before a session whether a report could be created at path, so that nobody measures in vain.
@@ -92,16 +96,16 @@ func CheckWritable(path string) error {
 	return os.Remove(f.Name())
 }
 
-func (r *Report) writeTo(path string) error {
+func writeTo(path string, encode func(io.Writer) error) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
-	err = r.Encode(f)
+	err = encode(f)
 	return errors.Join(err, f.Close())
 }
 
-func (r *Report) replace(path string, old fs.FileInfo) error {
+func replace(path string, old fs.FileInfo, encode func(io.Writer) error) error {
 	// A link stays a link: what it points to is replaced.
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
@@ -115,7 +119,7 @@ func (r *Report) replace(path string, old fs.FileInfo) error {
 	if old != nil {
 		mode = old.Mode().Perm()
 	}
-	err = errors.Join(r.Encode(f), f.Chmod(mode), f.Sync())
+	err = errors.Join(encode(f), f.Chmod(mode), f.Sync())
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ type Snapshot struct {
 	Settled     bool
 	Searching   bool // false with --no-search
 	Ended       bool // all targets have ended
+	Watched     []Watched
 }
 
 // Snapshot takes a picture of the session.
@@ -28,6 +29,7 @@ func (s *Session) Snapshot() Snapshot {
 	snap := Snapshot{
 		Targets: s.targets(), Elapsed: s.daemon.Now(), Budget: s.cfg.Budget, Observed: s.daemon.ObservedCost(),
 		Searching: s.search != nil, Settled: s.settled(), Ended: s.interrupted() == EndTarget,
+		Watched: s.watch.look(),
 	}
 	if s.search != nil {
 		snap.Nodes, snap.Bottlenecks, snap.Status = s.search.Nodes(), s.search.Bottlenecks(), s.search.Status()

@@ -22,15 +22,15 @@ type Watch struct {
 	every bool
 }
 
-// ParseWatch reads "METRIC", "METRIC@FOCUS", or a focus in which one path ends with "/*". Errors are *grid.FocusError or
-// say what is wrong.
-func ParseWatch(text string) (Watch, error) {
-	key, err := grid.ParsePair(text)
+// ParseWatch reads "METRIC", "METRIC@FOCUS", or a focus in which one path ends with "/*". defined are the hierarchies that
+// texts define. Errors are *grid.FocusError or say what is wrong.
+func ParseWatch(text string, defined ...string) (Watch, error) {
+	key, err := grid.ParsePair(text, defined...)
 	if err != nil {
 		return Watch{}, err
 	}
 	w := Watch{Text: text, Key: key}
-	for h := range grid.NumHierarchies {
+	for h := range grid.Defined + 1 {
 		elems := key.Focus.Elements(h)
 		if len(elems) == 0 || elems[len(elems)-1] != "*" {
 			continue
@@ -47,10 +47,33 @@ func ParseWatch(text string) (Watch, error) {
 // Check says whether the library has the metric and can restrict it to the focus; the error says what is wrong.
 func (w Watch) Check(lib *pcl.Library) error {
 	f := w.Key.Focus
+	if w.every && w.wild == grid.Defined {
+		return w.checkItems(lib)
+	}
 	if w.every {
 		f = f.Refine(w.wild, append(f.Elements(w.wild), "*")...)
 	}
 	return lib.Check(w.Key.Metric, f)
+}
+
+// checkItems says whether the metric can be read at one item at least of those that the star stands for.
+func (w Watch) checkItems(lib *pcl.Library) (err error) {
+	for _, f := range itemFoci(lib, w.Key.Focus) {
+		if err = lib.Check(w.Key.Metric, f); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// itemFoci are the foci with each item of the defined hierarchy that the focus names.
+func itemFoci(lib *pcl.Library, f grid.Focus) []grid.Focus {
+	var out []grid.Focus
+	hierarchy := f.Elements(grid.Defined)[0]
+	for _, it := range lib.Items(hierarchy) {
+		out = append(out, f.WithItem(hierarchy, it.Name))
+	}
+	return out
 }
 
 // maxPairs bounds how many pairs the stars of one session may stand for.
@@ -68,8 +91,9 @@ type watcher struct {
 
 	mu      sync.Mutex
 	state   map[grid.PairKey]*watched
-	order   []grid.PairKey // in which they were first asked for
-	version uint64         // of the tree when it was last looked at
+	asked   map[grid.PairKey]grid.PairKey // what became of a watch without a star
+	order   []grid.PairKey                // in which they were first asked for
+	version uint64                        // of the tree when it was last looked at
 }
 
 // watched is what became of one pair: enabled if err is nil.
@@ -84,7 +108,7 @@ type watched struct {
 const maxTries = 100
 
 func newWatcher(g *grid.Grid, d Daemon, lib *pcl.Library, watches []Watch) *watcher {
-	return &watcher{grid: g, tree: d.Tree(), lib: lib, watches: watches, state: map[grid.PairKey]*watched{}}
+	return &watcher{grid: g, tree: d.Tree(), lib: lib, watches: watches, state: map[grid.PairKey]*watched{}, asked: map[grid.PairKey]grid.PairKey{}}
 }
 
 // run enables pairs until ctx ends: at once those that are there, later those of children that appear.
@@ -109,6 +133,9 @@ func (w *watcher) missing() []grid.PairKey {
 		w.retryRefused()
 		for _, one := range w.watches {
 			for _, key := range w.expand(one) {
+				if !one.every {
+					w.asked[one.Key] = key
+				}
 				if w.state[key] == nil && len(w.order) < maxPairs {
 					w.state[key] = &watched{retry: true}
 					w.order = append(w.order, key)
@@ -142,10 +169,18 @@ func (w *watcher) expand(one Watch) []grid.PairKey {
 		return []grid.PairKey{{Metric: one.Key.Metric, Focus: focus}}
 	}
 	var keys []grid.PairKey
-	for _, f := range w.tree.Refinements(focus, one.wild) {
+	for _, f := range w.children(focus, one.wild) {
 		keys = append(keys, grid.PairKey{Metric: one.Key.Metric, Focus: f})
 	}
 	return keys
+}
+
+// children are the foci that a star stands for now.
+func (w *watcher) children(f grid.Focus, h grid.Hierarchy) []grid.Focus {
+	if h == grid.Defined {
+		return itemFoci(w.lib, f)
+	}
+	return w.tree.Refinements(f, h)
 }
 
 // resolveProcess turns /Process/4242 into the process's name in the tree, exe{4242}.
@@ -238,6 +273,10 @@ func (w *watcher) pair(key grid.PairKey) report.Pair {
 	p.Start, p.BinSeconds = report.Number(snap.Histogram.Start()), report.Number(snap.Histogram.Width())
 	for _, r := range snap.Histogram.Rates() {
 		p.Bins = append(p.Bins, report.Missing(r))
+	}
+	if snap.Values != nil {
+		values := snap.Values.Total()
+		p.Distribution = distributionReport(&values, snap.Metric.Values)
 	}
 	return p
 }

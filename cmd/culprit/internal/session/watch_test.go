@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"testing"
 
 	"culprit/grid"
@@ -91,6 +92,45 @@ func TestExpand(t *testing.T) {
 			if got[i] != want[i] {
 				t.Errorf("%q: %v, want %v", text, got, want)
 			}
+		}
+	}
+}
+
+// TestItems: items of defined hierarchies are watched by their names; a star stands for each that the library has, in order.
+func TestItems(t *testing.T) {
+	lib, problems, err := pcl.Load(pcl.Options{Texts: []string{`
+		hierarchy Part { item "b" is { "/Code/b.c" }; item "a" is { "/Code/a.c/f", "/Code/a.c/g" }; }
+		hierarchy Lock { item "m" is { "/SyncObject/Mutex/m" }; }`}})
+	if err != nil || len(problems) > 0 {
+		t.Fatal(err, problems)
+	}
+	w := &watcher{tree: grid.NewTree(), lib: lib, state: map[grid.PairKey]*watched{}}
+	for text, want := range map[string][]string{
+		"cpu@/Part/a":                   {"cpu@/Part/a"},
+		"cpu@/Part/*":                   {"cpu@/Part/b", "cpu@/Part/a"},
+		"sync_ops@/Lock/*,/Code/a.c/f":  {"sync_ops@/Code/a.c/f,/Lock/m"},
+		"sync_ops@/Part/*,/SyncObject/": nil,
+		"cpu@/Lock/*":                   nil,
+		"cpu@/Part/c":                   nil,
+		"cpu@/Part/*/x":                 nil,
+		"cpu@/Part/a,/Code/a.c":         nil,
+	} {
+		one, err := ParseWatch(text, lib.Defined()...)
+		if err == nil {
+			err = one.Check(lib)
+		}
+		if (err != nil) != (want == nil) {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		var got []string
+		if err == nil {
+			for _, k := range w.expand(one) {
+				got = append(got, k.String())
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q stands for %v, want %v", text, got, want)
 		}
 	}
 }

@@ -27,10 +27,19 @@ func attach(ctx context.Context, cfg Config) (Daemon, error) {
 	return daemon.Attach(ctx, daemon.Options{Library: cfg.Library, Budget: cfg.Budget, Children: cfg.Children, Log: cfg.Log, Guard: cfg.Guard}, cfg.PIDs...)
 }
 
+// itemBase is the hierarchy of what the item of a focus stands for; Code if it is not known.
+func itemBase(lib *pcl.Library, f grid.Focus) grid.Hierarchy {
+	if it, err := lib.Item(f); err == nil && it != nil {
+		return it.Base
+	}
+	return grid.Code
+}
+
 func newGrid(d Daemon, lib *pcl.Library) *grid.Grid { return grid.New(d, lib.Metric, d.Now) }
 
 func newSearch(cfg Config, d Daemon, g *grid.Grid) *consultant.Search {
 	return consultant.New(consultant.Config{
 		Hypotheses: cfg.Library.Hypotheses(), Grid: g, Axis: d, Budget: cfg.Budget, Source: d.Source, OnEvent: cfg.OnEvent, Now: d.Now,
+		Base: func(item grid.Focus) grid.Hierarchy { return itemBase(cfg.Library, item) },
 	})
 }

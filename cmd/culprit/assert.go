@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"culprit/cmd/culprit/internal/expect"
+	"culprit/cmd/culprit/internal/report"
+	"culprit/cmd/culprit/internal/session"
+	"culprit/internal/safetext"
+	"culprit/pcl"
+)
+
+// assertTime is how long `assert` measures without --for.
+const assertTime = 10 * time.Second
+
+// assertOptions are the flags of `assert`.
+type assertOptions struct {
+	length   lengthFlag
+	files    []string
+	texts    []string
+	junit    string
+	children bool
+	end      bool
+	quiet    bool
+}
+
+func (o *assertOptions) register(f *pflag.FlagSet) {
+	o.length = lengthFlag(assertTime)
+	f.Var(&o.length, "for", "how long to measure (30s, 2m, or seconds), unless the target ends before")
+	f.StringArrayVar(&o.files, "pcl", nil, "read expectations, and metrics and hypotheses for them, from a `FILE` (repeatable)")
+	f.StringArrayVarP(&o.texts, "expr", "e", nil, "the same as `PCL` text (repeatable)")
+	f.StringVar(&o.junit, "junit", "", "write the results as JUnit XML to a `FILE`")
+	f.BoolVar(&o.children, "children", true, "follow the children of the target")
+	f.BoolVar(&o.end, "end", false, "end the program that was started (SIGTERM) when the time is over")
+	f.BoolVar(&o.quiet, "quiet", false, "no progress lines")
+}
+
+func newAssert() *cobra.Command {
+	var opts assertOptions
+	cmd := &cobra.Command{
+		Use:   "assert {TARGET... | -- CMD [ARG...]} --pcl FILE",
+		Short: "Measure what a file expects of a program and say whether it holds",
+		Long: `assert measures what the expect definitions of PCL files need, in processes that run or in a
+program that it starts, and prints a line for each expectation: ok, FAILED with the value and
+the limit, or UNKNOWN with the reason why it could not be measured. Hypotheses are tested
+on the averages over the whole time.
+
+Exit status: 0 all hold, 11 some do not, 1 some could not be measured (or the program that was
+started failed), 4 a process that was attached to ended before the time was over.`,
+		Example: "  culprit assert redis-server --pcl limits.pcl --for 20s\n" +
+			"  culprit assert --pcl limits.pcl --junit results.xml --end -- ./server --port 8080",
+		Args: cobra.MinimumNArgs(1),
+		RunE: body(func(cmd *cobra.Command, args []string) error {
+			return runAssert(cmd.Context(), &opts, args, cmd.ArgsLenAtDash())
+		}),
+	}
+	opts.register(cmd.Flags())
+	return cmd
+}
+
+// runAssert measures processes, or the program behind "--", which stands at args[dash:] if dash is not negative.
+func runAssert(ctx context.Context, opts *assertOptions, args []string, dash int) error {
+	if dash > 0 {
+		return usagef("found targets and, behind --, a program to start; name one or the other")
+	}
+	if opts.end && dash < 0 {
+		return usagef("--end is for a program that assert starts: culprit assert --end -- CMD")
+	}
+	a, err := prepareAssert(opts)
+	if err != nil {
+		return err
+	}
+	if dash < 0 {
+		pids, err := resolveAll(args)
+		if err != nil {
+			return err
+		}
+		return a.run(ctx, pids)
+	}
+	return a.start(ctx, args)
+}
+
+// An assertion is one run of `assert`.
+type assertion struct {
+	opts  *assertOptions
+	lib   *pcl.Library
+	cfg   session.Config
+	child *child // the program that was started; nil for targets
+
+	opened bool // the session was opened
+}
+
+// prepareAssert reads everything that can be wrong before any process is touched.
+func prepareAssert(opts *assertOptions) (*assertion, error) {
+	lib, err := loadLibrary(opts.files, opts.texts, false)
+	if err != nil {
+		return nil, err
+	}
+	if len(lib.Expects()) == 0 {
+		return nil, usagef(`there is nothing to expect; name a file that has expect definitions: culprit assert TARGET --pcl FILE`)
+	}
+	a := &assertion{opts: opts, lib: lib}
+	a.cfg = session.Config{Tool: toolName(), Library: lib, Budget: 1, Children: opts.children, Log: a.note, Guard: guard}
+	for _, k := range expect.Keys(lib) {
+		a.cfg.Watches = append(a.cfg.Watches, session.WatchOf(k))
+	}
+	if opts.junit != "" {
+		if err := report.CheckWritable(opts.junit); err != nil {
+			return nil, &statusError{exitFailed, err}
+		}
+	}
+	return a, nil
+}
+
+// start starts the program and measures it. It ends if it cannot be measured, and with --end when it has been.
+func (a *assertion) start(ctx context.Context, args []string) error {
+	c, err := startChild(args, false, false)
+	if err != nil {
+		return err
+	}
+	c.awaitImage()
+	a.child = c
+	err = a.run(ctx, []int{c.pid})
+	if !a.opened || a.opts.end {
+		c.end()
+	}
+	return err
+}
+
+// run attaches, measures, removes the probes and says what holds.
+func (a *assertion) run(ctx context.Context, pids []int) error {
+	ctx, stop := interruptible(ctx, pids)
+	defer stop()
+	a.cfg.PIDs = pids
+	began := time.Now()
+	s, err := session.Open(ctx, a.cfg)
+	if err != nil {
+		return openError(ctx, err)
+	}
+	a.opened = true
+	end := s.Run(ctx, session.Limits{For: time.Duration(a.opts.length)})
+	took := time.Since(began)
+	closeErr := s.Close()
+	verdicts := expect.Judge(a.lib, s.Average)
+	err = errors.Join(a.write(verdicts, began, took), a.trouble(end), closeErr)
+	if err != nil {
+		return &statusError{exitFailed, err}
+	}
+	return exitWith(a.status(verdicts, end))
+}
+
+// write prints the verdicts and saves them as JUnit XML.
+func (a *assertion) write(verdicts []expect.Verdict, began time.Time, took time.Duration) error {
+	err := expect.WriteText(os.Stdout, verdicts)
+	if err != nil {
+		err = fmt.Errorf("the results cannot be written to standard output: %w", err)
+	}
+	if a.opts.junit == "" {
+		return err
+	}
+	return errors.Join(err, report.SaveAs(a.opts.junit, func(w io.Writer) error { return expect.WriteJUnit(w, verdicts, began, took) }))
+}
+
+// trouble is what makes the results worthless, whatever they say.
+func (a *assertion) trouble(end session.End) error {
+	if end == session.EndInterrupted {
+		return errors.New("interrupted before the time was over")
+	}
+	if end != session.EndTarget || a.child == nil {
+		return nil
+	}
+	if code, ended := a.child.exitCode(true); ended && code != nil && *code != 0 {
+		return fmt.Errorf("the program failed: it ended with exit code %d", *code)
+	}
+	return nil
+}
+
+func (a *assertion) status(verdicts []expect.Verdict, end session.End) int {
+	switch {
+	case expect.Count(verdicts, expect.Unknown) > 0:
+		return exitFailed
+	case end == session.EndTarget && a.child == nil:
+		return exitEnded
+	case expect.Count(verdicts, expect.Failed) > 0:
+		return exitUnexpected
+	}
+	return exitNothing
+}
+
+func (a *assertion) note(text string) {
+	if !a.opts.quiet {
+		fmt.Fprintf(os.Stderr, "culprit: %s\n", safetext.CleanMax(text, maxLine))
+	}
+}

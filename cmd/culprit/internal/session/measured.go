@@ -1,0 +1,43 @@
+package session
+
+import (
+	"errors"
+	"math"
+
+	"culprit/grid"
+)
+
+// WatchOf is a watch of one pair.
+func WatchOf(key grid.PairKey) Watch { return Watch{Text: key.String(), Key: key} }
+
+var (
+	errNotWatched = errors.New("it was not watched")
+	errNotEnabled = errors.New("the session ended before it was enabled")
+	errNoValue    = errors.New("nothing was recorded: the session, or the target, ended too early, or no thread was active")
+)
+
+// Average is the average of a watched pair, in the unit of its rate, from when it was enabled until Close; the error says why there is
+// none.
+func (s *Session) Average(key grid.PairKey) (float64, error) { return s.watch.average(key) }
+
+func (w *watcher) average(key grid.PairKey) (float64, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if real, ok := w.asked[key]; ok {
+		key = real
+	}
+	s := w.state[key]
+	switch {
+	case s == nil:
+		return math.NaN(), errNotWatched
+	case s.err != nil:
+		return math.NaN(), s.err
+	case s.retry:
+		return math.NaN(), errNotEnabled
+	}
+	snap, ok := w.grid.Pair(key)
+	if !ok || math.IsNaN(snap.Average) {
+		return math.NaN(), errNoValue
+	}
+	return snap.Average, nil
+}

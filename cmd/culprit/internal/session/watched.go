@@ -1,0 +1,33 @@
+package session
+
+import "culprit/cmd/culprit/internal/report"
+
+// A Watched is a pair of --watch as it stands; Error says why it has no values, or not yet. Its Bins are left out.
+type Watched struct {
+	report.Pair
+	Recent []float64 // the latest values, one for each bin, oldest first; NaN where nothing is known
+}
+
+// Bounds of what is shown while a session runs.
+const (
+	maxWatched = 50
+	maxRecent  = 60
+)
+
+// look reads the pairs that were asked for first.
+func (w *watcher) look() (list []Watched) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, key := range w.order[:min(len(w.order), maxWatched)] {
+		one := Watched{Pair: w.pair(key)}
+		if w.state[key].retry {
+			one.Error = "not enabled yet"
+		}
+		for _, v := range one.Bins[max(0, len(one.Bins)-maxRecent):] {
+			one.Recent = append(one.Recent, float64(v))
+		}
+		one.Bins = nil
+		list = append(list, one)
+	}
+	return list
+}

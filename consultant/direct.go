@@ -1,0 +1,15 @@
+package consultant
+
+import "culprit/pcl"
+
+// Test judges a hypothesis on one average for each of its metrics, as the search judges the bins of a node. value and
+// threshold are the two sides of its test. A test for something too small does not hold where nothing happened at all.
+func Test(p *pcl.Hypothesis, get func(metric string) float64) (value, threshold float64, holds bool) {
+	h := newHypothesis(p)
+	sums := make([]float64, len(h.metrics))
+	for i, m := range h.metrics {
+		sums[i] = get(m)
+	}
+	value, threshold = h.judge(sums, 1)
+	return value, threshold, h.margin(value, threshold) > 0 && !h.nothing(sums, value, threshold)
+}

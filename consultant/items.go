@@ -1,0 +1,81 @@
+package consultant
+
+import (
+	"slices"
+	"strings"
+
+	"culprit/grid"
+)
+
+// Items of hierarchies that texts define: here they are foci with a name, and the axis knows what they stand for.
+
+// along leaves of the items that the axis offers those of the hierarchies that the hypothesis names.
+func (h *hypothesis) along(hier grid.Hierarchy, list []grid.Focus) []grid.Focus {
+	if hier != grid.Defined {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(f grid.Focus) bool {
+		name, _, ok := f.Item()
+		return !ok || !slices.Contains(h.defined, name)
+	})
+}
+
+// itemName is the item of a focus in a sentence: "Subsystem parser"; "" if it selects none.
+func itemName(f grid.Focus) string {
+	hierarchy, item, ok := f.Item()
+	if !ok {
+		return ""
+	}
+	return printable(hierarchy) + " " + printable(item)
+}
+
+// itemText is itemName if the parts of the item are of one of the hierarchies, else "".
+func (n *node) itemText(of ...grid.Hierarchy) string {
+	name, base := itemName(n.focus), grid.Code
+	if name != "" && n.hyp.base != nil {
+		base = n.hyp.base(n.focus)
+	}
+	if !slices.Contains(of, base) {
+		return ""
+	}
+	return name
+}
+
+// objectText names the object of the node's focus, or the item of several; "" if it has none.
+func (n *node) objectText() string {
+	if o := objectText(n.focus); o != "" {
+		return o
+	}
+	return n.itemText(grid.SyncObject, grid.IO, grid.Memory)
+}
+
+// choosesCode tells whether the focus selects code, by itself or by an item.
+func (n *node) choosesCode() bool {
+	return n.focus.Depth(grid.Code) > 0 || n.itemText(grid.Code) != ""
+}
+
+// withinItem names the items that led to the node and that the hypothesis holds for as well: what was found is found in them, or
+// below them in the graph of calls, which its own focus does not say. "" if there are none.
+func (n *node) withinItem() string {
+	if n.focus.Depth(grid.Defined) > 0 {
+		return ""
+	}
+	var names []string
+	n.climb(func(p *node) bool {
+		name := itemName(p.focus)
+		if name == "" || p.hyp != n.hyp || p.state != True {
+			return p == n || p.state == True
+		}
+		if slices.Contains(n.parents, p) {
+			name = "in " + name
+		} else {
+			name = "below " + name
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+		return true
+	})
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,34 @@
+package daemon
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"culprit/pcl"
+)
+
+// Callable implements pcl.Env: a probe calls a function as C code would. What is refused as a place for probes for what it is (a
+// resolver, setjmp, clone ...) must not be called either, and Go code has another way of calling.
+func (t *target) Callable(name string) (pcl.FuncID, error) {
+	ids := t.callables(name)
+	switch {
+	case len(ids) == 0:
+		return 0, fmt.Errorf("the target has no function %q that could be called", name)
+	case len(ids) > 1:
+		return 0, fmt.Errorf("the target has %d functions of the name %q: it cannot be told which one is meant", len(ids), name)
+	}
+	f := t.funcs[ids[0]]
+	switch {
+	case f.fn.Refuse != "":
+		return 0, fmt.Errorf("%s cannot be called: %s", name, f.fn.Refuse)
+	case t.main().IsGo():
+		return 0, fmt.Errorf("%s cannot be called: the target is a Go program, whose stacks are too small for other code", name)
+	}
+	return ids[0], nil
+}
+
+// callables are the functions of a name without those of the dynamic loader, which has its own of what the C library has.
+func (t *target) callables(name string) []pcl.FuncID {
+	return slices.DeleteFunc(t.Named(name), func(id pcl.FuncID) bool { return strings.HasPrefix(t.funcs[id].obj.name, "ld-") })
+}

@@ -1,0 +1,133 @@
+package daemon
+
+import (
+	"slices"
+
+	"culprit/grid"
+	"culprit/pcl"
+)
+
+// What an item stands for may come later: a library is loaded, a file is opened, a lock is seen. A pair at the item then grows: the
+// code for what has come is added to the part that counts already, with the same cells, so that nothing is counted twice and
+// nothing of what was counted is lost.
+
+// growItems lets the pairs at items grow. It stops the targets only if there is something to add.
+func (d *Daemon) growItems() {
+	if len(d.opts.Library.Defined()) == 0 {
+		return
+	}
+	d.enabling.Lock()
+	defer d.enabling.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	b := d.newBatch()
+	var grown []*part
+	joined := map[*part]*pair{}
+	fresh := d.tree.Version() != d.itemsAt
+	d.itemsAt = d.tree.Version()
+	before := map[*site]uint64{}
+	for key, p := range d.pairs {
+		it := d.itemOf(key.Focus)
+		if it == nil {
+			continue
+		}
+		for _, pt := range p.parts {
+			if !pt.t.ended && pt.on && b.grow(pt, it, before) {
+				grown = append(grown, pt)
+			}
+		}
+		if fresh {
+			b.joinItem(p, it, joined)
+		}
+	}
+	if len(grown)+len(joined) == 0 {
+		return
+	}
+	b.run()
+	for pt, p := range joined {
+		p.parts = append(p.parts, pt)
+		d.start(&pair{key: p.key, parts: []*part{pt}}, map[*target]*reading{})
+	}
+	for _, pt := range grown {
+		pt.unfinished = slices.ContainsFunc(pt.sites, func(s *site) bool { at, ok := before[s]; return ok && s.baseAddr == at })
+	}
+}
+
+// grow adds to a part what its target has of the item only now, and reports whether sites have to be patched. before gets where the
+// trampolines of these sites are until then.
+func (b *batch) grow(p *part, it *pcl.GroupingItem, before map[*site]uint64) bool {
+	lacking := p.t.lacking(it)
+	more := lacking < p.lacking
+	p.lacking = lacking
+	if !more && !p.unfinished {
+		return false
+	}
+	plan, err := p.t.compile(p.plan.Pair)
+	if err != nil || plan.Kind == pcl.Kernel || !slices.Equal(plan.Vars, p.plan.Vars) {
+		return false
+	}
+	touched := p.unfinished
+	for _, r := range plan.Beyond(p.plan) {
+		p.plan.Requests = append(p.plan.Requests, r)
+		sites, err := b.later(p, &r)
+		if err != nil {
+			b.d.noteRefusal(p.t, r.Func, err)
+			continue
+		}
+		p.sites = append(p.sites, sites...)
+		for _, s := range sites {
+			before[s], touched = s.baseAddr, true
+		}
+	}
+	if touched {
+		b.touch(p)
+	}
+	return touched
+}
+
+// joinItem makes parts of a pair in those targets that had nothing of the item before.
+func (b *batch) joinItem(p *pair, it *pcl.GroupingItem, joined map[*part]*pair) {
+	for _, t := range b.d.targets {
+		has := slices.ContainsFunc(p.parts, func(pt *part) bool { return pt.t == t })
+		if has || t.ended || !t.selected(p.key.Focus) || !t.hasItem(it) {
+			continue
+		}
+		if pt, err := b.part(t, p.key); err == nil {
+			joined[pt] = p
+		}
+	}
+}
+
+// later puts the code of one more request of a part at its sites.
+func (b *batch) later(p *part, r *pcl.Request) ([]*site, error) {
+	if err := p.t.reachable(r); err != nil {
+		return nil, err
+	}
+	return p.request(r)
+}
+
+// lacking counts the resources of an item that the target does not have.
+func (t *target) lacking(it *pcl.GroupingItem) int {
+	n := 0
+	for _, p := range it.Paths() {
+		if !t.hasPart(it, p) {
+			n++
+		}
+	}
+	return n
+}
+
+func (t *target) hasPart(it *pcl.GroupingItem, path []string) bool {
+	switch {
+	case it.Base == grid.Code && len(path) == 1:
+		return len(t.names()[path[0]]) > 0
+	case it.Base == grid.Code && len(path) == 2:
+		return len(t.Function(path[0], path[1])) > 0
+	case it.Base == grid.Code:
+		return slices.ContainsFunc(t.Function(path[0], path[1]), func(f pcl.FuncID) bool { _, ok := t.Loop(f, path[2]); return ok })
+	case len(path) == 1:
+		return true
+	}
+	_, err := t.Object(it.Base, path)
+	return err == nil
+}

@@ -1,0 +1,37 @@
+package kernel
+
+import (
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ProcessTimes is what the kernel has accounted to a whole process since it started, threads that have ended included and
+// children left out.
+type ProcessTimes struct {
+	// User and System are the processor time in user and in kernel mode, in units of 10 ms. Their sum is exact; where the
+	// kernel samples the mode (CONFIG_TICK_CPU_ACCOUNTING) the division is an estimate that gets better with time.
+	User, System time.Duration
+	// MinorFaults and MajorFaults count page faults that did without, and that waited for a disk.
+	MinorFaults, MajorFaults uint64
+}
+
+// ReadProcess reads the accounting of a process (/proc/PID/stat). The error wraps ErrGone if it has ended.
+func ReadProcess(pid int) (ProcessTimes, error) {
+	what := fmt.Sprintf("reading the times of process %d", pid)
+	dir, err := unix.Open(fmt.Sprintf("/proc/%d", pid), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return ProcessTimes{}, explain(what, err)
+	}
+	defer unix.Close(dir)
+	text, err := readAt(dir, "stat", make([]byte, statSize))
+	if err != nil {
+		return ProcessTimes{}, explain(what, err)
+	}
+	var t ThreadTimes // the file of a process has the form of a thread's
+	if !t.takeStat(text) {
+		return ProcessTimes{}, fmt.Errorf("%s: stat has a form that this program does not know", what)
+	}
+	return ProcessTimes{User: t.User, System: t.System, MinorFaults: t.MinorFaults, MajorFaults: t.MajorFaults}, nil
+}

@@ -1,0 +1,140 @@
+package daemon
+
+import (
+	"fmt"
+	"slices"
+
+	"golang.org/x/arch/x86/x86asm"
+
+	"culprit/grid"
+	"culprit/pcl"
+	"culprit/trampoline"
+)
+
+// A Listing is what a metric at a focus would be in one process: the plan, and the code for each place.
+type Listing struct {
+	Process string
+	Plan    string  // as package pcl prints it
+	Kernel  string  // the quantity of the kernel that is read; no code then
+	PriceNS float64 // mean price of one execution of a probe
+	Sites   []ListedSite
+	Left    int // sites beyond those that were asked for
+}
+
+// A ListedSite is a place in the program that would be patched.
+type ListedSite struct {
+	Function string // module/function
+	Points   []string
+	Addr     uint64
+	Tactic   string
+	PriceNS  float64 // of one pass through it
+	Code     []ListedInst
+}
+
+// A ListedInst is one instruction of a trampoline, at the address where it would probably lie.
+type ListedInst struct {
+	Addr  uint64
+	Bytes []byte
+	Text  string
+}
+
+// Disassemble makes the trampolines of a metric at a focus without putting them in, and prices them. At most as many sites as said
+// are listed for each process.
+func (d *Daemon) Disassemble(k grid.PairKey, sites int) ([]Listing, error) {
+	d.enabling.Lock()
+	defer d.enabling.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	plans, err := d.compileAll(k)
+	if err != nil {
+		return nil, d.typed(err)
+	}
+	var out []Listing
+	for _, c := range plans {
+		l, err := d.listing(c, sites)
+		if err != nil {
+			return nil, d.typed(err)
+		}
+		out = append(out, *l)
+	}
+	return out, nil
+}
+
+func (d *Daemon) listing(c costed, most int) (*Listing, error) {
+	l := &Listing{Process: c.t.name, Plan: c.plan.Describe(c.t.called), Kernel: c.plan.KernelName, PriceNS: d.prices.average(c.plan)}
+	if c.plan.Kind == pcl.Kernel || c.plan.Kind == pcl.Void {
+		return l, nil
+	}
+	p := &part{t: c.t, plan: c.plan, hits: -1, seen: map[int]slotValue{}}
+	defer p.discard()
+	if err := p.reserve(); err != nil {
+		return nil, err
+	}
+	if err := d.newBatch().place(p); err != nil {
+		return nil, err
+	}
+	prices := d.prices.each(c.plan)
+	for i, s := range p.sites {
+		if i == most {
+			l.Left = len(p.sites) - most
+			break
+		}
+		listed, err := p.list(s, prices)
+		if err != nil {
+			return nil, err
+		}
+		l.Sites = append(l.Sites, *listed)
+	}
+	return l, nil
+}
+
+// called is how a listing names a function.
+func (t *target) called(id pcl.FuncID) string { return t.FuncModule(id) + "/" + t.FuncName(id) }
+
+// discard takes back a part that was only made to be looked at.
+func (p *part) discard() {
+	for _, s := range p.sites {
+		s.drop(p)
+	}
+	p.release()
+}
+
+// list makes the part's own trampoline of a site.
+func (p *part) list(s *site, prices []float64) (*ListedSite, error) {
+	sp := p.t.reachIsland(s.Addr)
+	if sp == nil {
+		return nil, fmt.Errorf("code at %#x: no trampoline memory within 2 GiB", s.Addr)
+	}
+	at := s.likelyRoom(sp)
+	base, err := trampoline.Generate(p.t.envOf(sp), s.Site, s.groupsOf(func(q *part) bool { return q == p }), at)
+	if err != nil {
+		return nil, err
+	}
+	f := p.t.functionAt(s.Addr)
+	out := &ListedSite{Function: f.fn.Module + "/" + f.fn.Name, Addr: s.Addr, Tactic: string(s.Tactic), Code: disassemble(base.Code, at)}
+	for _, m := range s.Marks {
+		if slices.ContainsFunc(s.groups, func(g ownedGroup) bool { return g.part == p && g.at == m.Point }) {
+			out.Points = append(out.Points, m.Point.Kind.String())
+		}
+	}
+	for i := range p.plan.Requests {
+		if r := &p.plan.Requests[i]; r.Func == f.id && slices.ContainsFunc(f.pointsOf(*r), s.Serves) {
+			out.PriceNS += prices[i]
+		}
+	}
+	return out, nil
+}
+
+// disassemble writes code in the notation of the GNU tools. What the disassembler does not know is a line of bytes.
+func disassemble(code []byte, at uint64) (out []ListedInst) {
+	for len(code) > 0 {
+		in, err := x86asm.Decode(code, 64)
+		text, n := "(bad)", 1
+		if err == nil && in.Len > 0 {
+			text, n = x86asm.GNUSyntax(in, at, nil), in.Len
+		}
+		out = append(out, ListedInst{at, slices.Clone(code[:n]), text})
+		code, at = code[n:], at+uint64(n)
+	}
+	return out
+}

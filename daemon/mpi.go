@@ -1,0 +1,26 @@
+package daemon
+
+import "strconv"
+
+// What MPI adds to a target: its flavor, and messages as objects of synchronisation.
+
+// usesMPI reports whether the target has MPI's functions.
+func (t *target) usesMPI() bool {
+	return len(t.Named("MPI_Init")) > 0 || len(t.Named("MPI_Init_thread")) > 0
+}
+
+// message is what the last element of /SyncObject/Message/COMMUNICATOR/TAG stands for. A communicator is the name of the
+// variable that it is the address of ("ompi_mpi_comm_world" of Open MPI), or its handle as a number ("0x44000000", what
+// MPI_COMM_WORLD is in MPICH); a tag is a number.
+func (o *objectTable) message(elems []string) (uint64, bool) {
+	if len(elems) < 1 || len(elems) > 2 {
+		return 0, false
+	}
+	if v, err := strconv.ParseInt(elems[len(elems)-1], 0, 64); err == nil {
+		return uint64(v), true
+	}
+	if len(elems) == 2 {
+		return 0, false
+	}
+	return o.t.dataNamed(elems[0])
+}

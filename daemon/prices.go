@@ -1,0 +1,249 @@
+package daemon
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"culprit/daemon/trial"
+	"culprit/pcl"
+	"culprit/trampoline"
+)
+
+// prices tells what probes cost: it tries each kind once. The zero value is ready; close gives back what it holds.
+type prices struct {
+	mu    sync.Mutex
+	bench *trial.Bench
+	tried bool // to open it
+	known map[string]float64
+}
+
+// Prices of one execution in ns where nothing can be tried, because the system gives out no memory for code: floors that were measured
+// with bench (see bench/).
+const (
+	priceOfJump    = 1
+	priceOfCounter = 0.5
+	priceOfWall    = 10
+	priceOfCPUTime = 230
+	priceOfBucket  = 3.5
+	priceOfLoad    = 490 // of memory behind a pointer: a system call
+	priceOfCall    = 115 // of one of the target's functions: all registers are saved
+)
+
+func (p *prices) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bench != nil {
+		p.bench.Close()
+		p.bench = nil
+	}
+}
+
+// average is the mean price of an execution over the points of a plan, in ns.
+func (p *prices) average(plan *pcl.Plan) float64 {
+	if len(plan.Requests) == 0 {
+		return 0
+	}
+	var sum float64
+	for _, ns := range p.each(plan) {
+		sum += ns
+	}
+	return sum / float64(len(plan.Requests))
+}
+
+// each is the price of one execution of each request of a plan, in ns. What belongs together in a function, such as the start and the
+// stop of a timer, is tried together and has one price.
+func (p *prices) each(plan *pcl.Plan) []float64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	byFunc := map[pcl.FuncID][]int{}
+	for i := range plan.Requests {
+		id := plan.Requests[i].Func
+		byFunc[id] = append(byFunc[id], i)
+	}
+	out := make([]float64, len(plan.Requests))
+	for _, list := range byFunc {
+		kinds := distinctRequests(plan, list)
+		ns := p.of(plan, kinds)
+		for _, i := range list {
+			out[i] = ns
+		}
+	}
+	return out
+}
+
+// A kindOf is a request with what tells it from others, wherever they are.
+type kindOf struct {
+	text    string
+	request *pcl.Request
+}
+
+// distinctRequests leaves out those that do the same at another point of the same kind.
+func distinctRequests(plan *pcl.Plan, list []int) (kinds []kindOf) {
+	for _, i := range list {
+		r := &plan.Requests[i]
+		k := kindOf{signature(plan, r), r}
+		if !slices.ContainsFunc(kinds, func(o kindOf) bool { return o.text == k.text }) {
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds
+}
+
+// of is the mean price of an execution of requests in one function. p.mu is held.
+func (p *prices) of(plan *pcl.Plan, kinds []kindOf) float64 {
+	var all strings.Builder
+	for _, k := range kinds {
+		all.WriteString(k.text)
+		all.WriteByte('\n')
+	}
+	ns, ok := p.known[all.String()]
+	if !ok {
+		ns = p.try(plan, kinds) / float64(len(kinds))
+		if p.known == nil {
+			p.known = map[string]float64{}
+		}
+		p.known[all.String()] = ns
+	}
+	return ns
+}
+
+// try is what all requests cost together.
+func (p *prices) try(plan *pcl.Plan, kinds []kindOf) float64 {
+	if !p.tried {
+		p.tried = true
+		p.bench, _ = trial.Open() // without it there are floors
+	}
+	if p.bench != nil {
+		if c, err := trialOf(plan, kinds); err == nil {
+			if ns, err := p.bench.Cost(c); err == nil {
+				return ns
+			}
+		}
+	}
+	var ns float64
+	for _, k := range kinds {
+		ns += floor(plan, k.request)
+	}
+	return ns
+}
+
+// trialOf makes the probes of requests for a trial: in cells of its own, with flags that let them run.
+func trialOf(plan *pcl.Plan, kinds []kindOf) (c trial.Case, err error) {
+	p := &part{plan: plan, hits: -1}
+	next := int32(trial.FirstCell)
+	for i, v := range plan.Vars {
+		p.cells = append(p.cells, cellVar{off: next, kind: v.Kind, activation: p.isActivationFlag(i)})
+		next += trampoline.TimerSize
+	}
+	if plan.Distribution {
+		p.buckets = next
+		next += trampoline.BucketsSize
+	}
+	if !p.countsItself() {
+		p.hits = next
+		next += trampoline.WordSize
+	}
+	if next > trial.EndCell {
+		return c, fmt.Errorf("metric %q has too many variables to be tried", plan.Pair.Metric)
+	}
+	c = trial.Case{Minis: map[trial.Place][]trampoline.Mini{}, Words: map[int32]uint64{}}
+	for _, k := range kinds {
+		minis, err := p.minis(k.request)
+		if err != nil {
+			return c, err
+		}
+		at := placeOf(k.request)
+		if k.request.Prepend {
+			c.Minis[at] = append(minis, c.Minis[at]...)
+		} else {
+			c.Minis[at] = append(c.Minis[at], minis...)
+		}
+		for _, g := range k.request.Guards {
+			c.Words[p.cells[g].off] = 1 << 62 // above every stack
+		}
+	}
+	return c, nil
+}
+
+func placeOf(r *pcl.Request) trial.Place {
+	switch {
+	case r.Where == pcl.Entry && !r.Post:
+		return trial.Entry
+	case r.Where == pcl.Return:
+		return trial.Return
+	case r.Where == pcl.Call && !r.Post:
+		return trial.Call
+	case r.Where == pcl.Call:
+		return trial.Called
+	}
+	return trial.Inside
+}
+
+// floor prices a request by the table.
+func floor(plan *pcl.Plan, r *pcl.Request) float64 {
+	ns := priceOfJump + priceOfCounter*float64(len(r.Guards))
+	for _, in := range r.Code {
+		ns += priceOfCounter + priceOfCall*float64(calls(in.Expr)+calls(in.Cond)) + priceOfLoad*float64(reads(in.Expr)+reads(in.Cond))
+		if plan.Distribution && in.Op != pcl.OpCall && in.Var == 0 && in.Op != pcl.OpTimerEnter && in.Op != pcl.OpTimerStart {
+			ns += priceOfBucket
+		}
+		switch in.Op {
+		case pcl.OpTimerEnter, pcl.OpTimerLeave, pcl.OpTimerStart, pcl.OpTimerStop:
+			if plan.Vars[in.Var].Kind == pcl.ProcessTimer {
+				ns += priceOfCPUTime
+			} else {
+				ns += priceOfWall
+			}
+		}
+	}
+	return ns
+}
+
+// calls is how many functions of the target an expression calls.
+func calls(e *pcl.Expr) (n int) {
+	if e == nil {
+		return 0
+	}
+	if e.Op == pcl.ExCall {
+		n = 1
+	}
+	for _, a := range e.Args {
+		n += calls(a)
+	}
+	return n + calls(e.L) + calls(e.R)
+}
+
+// signature tells requests apart by what their probes do, not by where they are or which numbers they use.
+func signature(plan *pcl.Plan, r *pcl.Request) string {
+	b := []byte{byte(r.Where), flagByte(r.Post), flagByte(r.Prepend), flagByte(plan.Distribution), byte(len(r.Guards))}
+	for _, in := range r.Code {
+		b = append(b, '|', byte(in.Op))
+		if in.Op != pcl.OpCall {
+			b = append(b, byte(in.Var), byte(plan.Vars[in.Var].Kind))
+		}
+		b = shape(append(b, ':'), in.Expr)
+		b = shape(append(b, '?'), in.Cond)
+	}
+	return string(b)
+}
+
+func flagByte(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func shape(b []byte, e *pcl.Expr) []byte {
+	if e == nil {
+		return append(b, '-')
+	}
+	b = append(b, '(', byte(e.Op), e.Size, byte(min(len(e.Text), 255)))
+	b = shape(shape(b, e.L), e.R)
+	for _, a := range e.Args {
+		b = shape(b, a)
+	}
+	return append(b, ')')
+}

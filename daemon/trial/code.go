@@ -1,0 +1,69 @@
+package trial
+
+import (
+	"culprit/trampoline"
+	"culprit/trampoline/x86"
+)
+
+// repeat calls machine code n times with the address of a word and a number, on the stack of the goroutine. The code follows the
+// C ABI and may use 16 KiB.
+func repeat(code, word uintptr, n int)
+
+// What lies where in the memory of a bench, as offsets.
+const (
+	probedOff = 0x0 // the function that gets the probes
+	plainOff  = 0x400
+	leafOff   = 0x800 // what it calls, and what probes call
+	slowOff   = 0x1000
+	callOff   = 0x1400
+	roomOff   = 0x2000 // trampolines
+	roomEnd   = 0xA000
+	gateOff   = 0xA000 // from here on it can be written to
+	wordOff   = 0xA040 // what the function writes
+	claimsOff = 0xB000
+	dataOff   = 0xC000
+	slots     = 8
+	size      = dataOff + (slots+1)*blockSize
+	blockSize = 1 << 15
+	padding   = 64 // of no-operations behind a function
+)
+
+// busy is how many instructions the function does that wait for nothing: the processor is busy with them for longer than a word of a
+// thread's block needs to be written and read again, which would else be all that counts.
+const busy = 30
+
+// function is what the probes are put into: an instruction, perhaps a call, others, and the return.
+func function(at, leaf uint64, calls bool) []byte {
+	var a x86.Asm
+	a.Init(at)
+	a.Raw(0x48, 0x8D, 0x44, 0x76, 0x01) // lea 1(%rsi,%rsi,2), %rax
+	if calls {
+		d := uint32(leaf - (a.Addr() + 5))
+		a.Raw(0xE8, byte(d), byte(d>>8), byte(d>>16), byte(d>>24))
+	}
+	a.MovMR(x86.RDI, 0, x86.RAX)
+	for range busy {
+		a.Raw(0x89, 0xF0) // mov %esi, %eax
+	}
+	a.Ret()
+	return a.Bytes()
+}
+
+// points are where the probes of a case go in the function.
+func points(insts []x86.Inst) map[Place]trampoline.Point {
+	at := map[Place]trampoline.Point{}
+	for i, in := range insts {
+		switch {
+		case i == 0:
+			at[Entry] = trampoline.Point{Kind: trampoline.FuncEntry, Addr: in.Addr}
+		case in.Flow == x86.FlowCall:
+			at[Call] = trampoline.Point{Kind: trampoline.CallPre, Addr: in.Addr}
+			at[Called] = trampoline.Point{Kind: trampoline.CallPost, Addr: in.End()}
+		case in.Flow == x86.FlowRet:
+			at[Return] = trampoline.Point{Kind: trampoline.Ret, Addr: in.Addr}
+		case at[Inside].Addr == 0:
+			at[Inside] = trampoline.Point{Kind: trampoline.Before, Addr: in.Addr}
+		}
+	}
+	return at
+}
