@@ -8,6 +8,9 @@ import (
 // compile is the plan of a pair in this target. A plan that found no function to instrument, in a program that names none,
 // would measure nothing for ever: that is an error, since 0 would be taken for an answer.
 func (t *target) compile(k grid.PairKey) (*pcl.Plan, error) {
+	if err := t.checkModule(k.Focus); err != nil {
+		return nil, err
+	}
 	plan, err := t.d.opts.Library.Compile(k.Metric, k.Focus, t)
 	if err != nil || plan.Kind == pcl.Kernel || len(plan.Requests) > 0 || !t.nameless() {
 		return plan, err

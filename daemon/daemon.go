@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path"
-	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -41,7 +40,6 @@ type Daemon struct {
 	prices  prices
 	images  images
 	host    string
-	ncpu    int
 	began   time.Time
 	pauses  pauseLog
 	guard   *guard
@@ -92,7 +90,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 		opts.Log = func(string) {}
 	}
 	host, _ := os.Hostname()
-	d := &Daemon{opts: opts, tree: grid.NewTree(), clock: clock, host: host, ncpu: runtime.NumCPU(),
+	d := &Daemon{opts: opts, tree: grid.NewTree(), clock: clock, host: host,
 		began: time.Now(), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, shunned: map[int]uint64{}, stopped: make(chan struct{}), ended: make(chan struct{})}
 	d.tree.Add(grid.Machine, host)
 	if opts.Guard != nil {

@@ -36,6 +36,7 @@ func (d *Daemon) Enable(keys []grid.PairKey, sink grid.Sink) []grid.EnableResult
 	}
 	batch.run()
 	now := d.Now()
+	d.settleRows(now, batch.made)
 	readings := map[*target]*reading{}
 	for i, key := range keys {
 		if results[i].Err != nil {
@@ -260,7 +261,7 @@ func (b *batch) check(p *part) error {
 }
 
 // place puts the code of every request at its points. Of several functions those that cannot be instrumented are left out
-// and listed, as long as the constrained function itself is not among them and some are left.
+// and listed, as long as the constrained function itself is not among them and some are left of each variable's.
 func (b *batch) place(p *part) error {
 	bad := map[pcl.FuncID]error{}
 	focus := p.t.focusFunctions(p.plan.Pair.Focus)
@@ -272,7 +273,6 @@ func (b *batch) place(p *part) error {
 			bad[r.Func] = err
 		}
 	}
-	placed := 0
 	for i := range p.plan.Requests {
 		r := &p.plan.Requests[i]
 		if err := bad[r.Func]; err != nil {
@@ -286,13 +286,9 @@ func (b *batch) place(p *part) error {
 		if err != nil {
 			return err
 		}
-		placed++
 		p.sites = append(p.sites, sites...)
 	}
-	if placed == 0 && len(p.plan.Requests) > 0 {
-		return bad[p.plan.Requests[0].Func]
-	}
-	return nil
+	return p.unplaced(bad)
 }
 
 // reachable reports why the points of a request cannot all be instrumented.
@@ -481,6 +477,7 @@ func (d *Daemon) Disable(keys []grid.PairKey) {
 		}
 	}
 	now := d.Now()
+	d.settleRows(now, going)
 	for k, p := range going {
 		if p.tier == grid.TierProbe {
 			d.samplePairs(now, map[grid.PairKey]*pair{k: p})

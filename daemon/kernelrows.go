@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"culprit/grid"
 )
 
 // Metrics that the kernel keeps anyway: PCL's "base is kernel(NAME)". They need no probe and cost the target nothing.
@@ -15,7 +17,7 @@ var kernelQuantities = map[string]func(p *part, r *reading, interval float64) fl
 	"blocked_time":   (*part).kernelBlocked,
 	"run_queue_wait": (*part).kernelRunQueue,
 	"active_threads": (*part).kernelActive,
-	"number_of_cpus": func(p *part, _ *reading, _ float64) float64 { return float64(p.t.d.ncpu) },
+	"number_of_cpus": (*part).kernelProcessors,
 	"observed_cost":  func(p *part, _ *reading, _ float64) float64 { return p.t.d.observed() },
 	"pause_time":     (*part).kernelPause,
 
@@ -30,6 +32,17 @@ var kernelQuantities = map[string]func(p *part, r *reading, interval float64) fl
 	"sampling_rate":      samplingRate,
 	"probes":             func(p *part, _ *reading, _ float64) float64 { return float64(p.t.d.inserted - p.t.d.removed) },
 	"dropped_samples":    (*part).kernelDropped,
+}
+
+// settleRows makes a pass where pairs that the kernel's rows are for begin or end: the rows tell how much there was since the
+// last pass, and what lies before the beginning or behind the end is none of theirs. d.mu is held.
+func (d *Daemon) settleRows(now float64, pairs map[grid.PairKey]*pair) {
+	for _, p := range pairs {
+		if p.tier == grid.TierKernel {
+			d.pass(now)
+			return
+		}
+	}
 }
 
 func (p *part) sampleKernel(r *reading, interval float64) float64 {

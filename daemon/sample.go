@@ -75,7 +75,8 @@ func (p *part) growth(r *reading, slot int, c cellVar, interval float64) float64
 		return float64(int64(v - last.value))
 	}
 	v, raw := p.timer(r, slot, c, tid)
-	if p.plan.ExcludeParked && r.parked[tid] {
+	parked := p.plan.ExcludeParked && r.parked[tid]
+	if parked {
 		v = max(last.value, raw) // what is in flight while parked is not waiting
 	}
 	if v < last.value {
@@ -84,12 +85,12 @@ func (p *part) growth(r *reading, slot int, c cellVar, interval float64) float64
 		}
 		last.value = v // what was in flight is gone: its activation was left by an exception, or its thread ended
 	}
-	p.seen[slot] = slotValue{value: v, raw: raw}
+	p.seen[slot] = slotValue{value: v, raw: raw, parked: parked}
 	if !p.covers(tid) {
 		return 0
 	}
 	d := p.seconds(c, v-last.value)
-	if p.plan.ExcludeParked && d > interval {
+	if (parked || last.parked) && d > interval {
 		d = interval // a wait that ends was parked for the most part
 	}
 	return d
@@ -155,9 +156,14 @@ func (p *part) price(r *reading, interval float64) {
 
 // tick samples every pair of every target once.
 func (d *Daemon) tick() {
-	now := d.Now()
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.pass(d.Now())
+}
+
+// pass is a tick at session time now. d.mu is held, since before now was taken: what the kernel keeps is counted from one
+// pass to the next.
+func (d *Daemon) pass(now float64) {
 	d.round++
 	for _, t := range d.targets {
 		if d.lives(t) {

@@ -61,7 +61,7 @@ func (h *hierarchyChecker) item(it *syntax.Item) error {
 func (h *hierarchyChecker) path(v syntax.Value) error {
 	f, err := grid.ParseFocus(v.Text)
 	if err != nil {
-		return fmt.Errorf("found a bad path: %w", err)
+		return fmt.Errorf("found a path that is no path of a resource: %w", err)
 	}
 	base, err := baseOf(f)
 	if err != nil {
@@ -193,7 +193,7 @@ func (b *builder) refineDefined(h *Hypothesis, g *Grouping) error {
 		}
 	}
 	if last != nil {
-		return fmt.Errorf("found refine %s, but the hypothesis can be tested at none of its items: %w", g.Name, last)
+		return fmt.Errorf("found refine %s, expected a hierarchy with an item at which the hypothesis can be tested: %w", g.Name, last)
 	}
 	h.Defined = append(h.Defined, g.Name)
 	if !slices.Contains(h.Refine, grid.Defined) {

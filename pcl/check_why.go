@@ -210,7 +210,7 @@ func (b *builder) checkExpect(d *syntax.Def) error {
 			return err
 		}
 		if err := b.measurable(&e); err != nil {
-			return errorAt(it.Expr.Pos, "expect %s: %v", d.Name, err)
+			return errorAt(it.Expr.Pos, "expect %s: found %s, expected a focus at which it can be read: %v", d.Name, it.Expr, err)
 		}
 		out.Of = append(out.Of, e)
 	}

@@ -46,7 +46,7 @@ type UnknownItem struct {
 // Error names the item and the nearest one that exists.
 func (u *UnknownItem) Error() string {
 	h, item, _ := u.Focus.Item()
-	msg := fmt.Sprintf("%v: the hierarchy %s has no item %q", u.Focus, h, item)
+	msg := fmt.Sprintf("%v: the hierarchy %s has no item %q, expected one that it has", u.Focus, h, item)
 	if u.Nearest != "" {
 		msg += fmt.Sprintf(" (did you mean %q?)", u.Nearest)
 	}

@@ -26,6 +26,15 @@ hierarchy Lock {
 }
 hierarchy Layer { item "low" is { "/Code/libc.so.6" }; }`
 
+// clashing are metrics that cannot be read at some items.
+const clashing = `
+constraint as_well /Code is counter { foreach f in $constraint[0].funcs { append preInsn f.entry (* as_well = 1; *) prepend preInsn f.return (* as_well = 0; *) } }
+metric doubled { name "doubled"; units x; aggregateOperator sum; style EventCounter; constraint moduleInclusive; constraint as_well;
+    base is counter { append preInsn $start.entry constrained (* doubled++; *) } }
+metric split { name "split"; units x; aggregateOperator sum; style EventCounter; constraint procedureInclusive;
+    constraint split_way /Code/*/* is replace counter { append preInsn $constraint[0].start_iter (* split++; *) }
+    base is counter { append preInsn $start.entry constrained (* split++; *) } }`
+
 func itemPair(t testing.TB, lib *Library, text string) (string, grid.Focus) {
 	t.Helper()
 	k, err := grid.ParsePair(text, lib.Defined()...)
@@ -134,15 +143,17 @@ sync_ops@/Code/main.c/helper,/Lock/hot: counter
 	{"kept by the kernel for the whole", "blocked@/Subsystem/compute", "blocked@/Subsystem/compute: kernel(\"blocked_time\"), parked excluded\n"},
 	{"nothing of it is there", "cpu@/Subsystem/gone", "refused at /Subsystem/gone: the target has nothing of what it stands for: /Code/nowhere.c/x, /Code/libabsent.so"},
 	{"no such object", "sync_ops@/Lock/none", "refused at /Lock/none: the target has nothing"},
-	{"unknown item", "cpu@/Subsystem/mixd", `the hierarchy Subsystem has no item "mixd" (did you mean "mixed"?)`},
+	{"unknown item", "cpu@/Subsystem/mixd", `the hierarchy Subsystem has no item "mixd", expected one that it has (did you mean "mixed"?)`},
 	{"both ways", "cpu@/Code/main.c,/Subsystem/mixed", "stands for parts of /Code, and /Code/main.c is chosen as well; name one of them"},
 	{"no constraint", "cpu@/Lock/hot", "no constraint of it covers this part of /SyncObject"},
 	{"no constraint for loops", "exec_time@/Lock/loops", "no constraint of it covers this part of /Code"},
+	{"a flag for one, a replacement for another", "split@/Lock/loops", "split_way and procedureInclusive cannot be joined for the parts of one item"},
+	{"two constraints for a part", "doubled@/Subsystem/compute", "both moduleInclusive and as_well apply to /Subsystem/compute"},
 	{"replacement and object", "procedure_calls@/SyncObject/Mutex/cache_lock,/Subsystem/mixed", "no constraint of it covers this part of /SyncObject"},
 }
 
 func TestItemPlans(t *testing.T) {
-	lib := load(t, subsystems)
+	lib := load(t, subsystems, clashing)
 	for _, tt := range itemCases {
 		t.Run(tt.name, func(t *testing.T) {
 			metric, focus := itemPair(t, lib, tt.pair)
@@ -248,38 +259,42 @@ func timeInside(events []event, fns ...FuncID) (sum int64) {
 	return sum
 }
 
+// hierarchyProblems: a text, and a part of the one problem with it.
+var hierarchyProblems = []struct{ text, want string }{
+	{`hierarchy Code { item "x" is { "/Code/a" }; }`, "hierarchy Code: found the name of a fixed hierarchy"},
+	{`hierarchy H { }`, `found no item, expected at least one`},
+	{`hierarchy H { item "x" is { }; }`, `found the item "x" without resources`},
+	{`hierarchy H { item "" is { "/Code/a" }; }`, `found the name ""`},
+	{`hierarchy H { item "*" is { "/Code/a" }; }`, `found the name "*"`},
+	{`hierarchy H { item "x" is { "/Code/a" }; item "x" is { "/Code/b" }; }`, `found the item "x" a second time`},
+	{`hierarchy H { item "x" is { "/Cod/a" }; }`, `found a path that is no path of a resource: focus "/Cod/a": column 2`},
+	{`hierarchy H { item "x" is { "/Code" }; }`, "expected a part of a hierarchy"},
+	{`hierarchy H { item "x" is { "/" }; }`, "expected a part of a hierarchy"},
+	{`hierarchy H { item "x" is { "/Code/a,/Process/b" }; }`, "expected a path of one hierarchy"},
+	{`hierarchy H { item "x" is { "/Process/b" }; }`, "have other names in each run"},
+	{`hierarchy H { item "x" is { "/Machine/b" }; }`, "have other names in each run"},
+	{`hierarchy H { item "x" is { "/Code/a", "/IO/File//tmp/x" }; }`, "expected resources of one hierarchy in an item"},
+	{`hierarchy H { item "x" is { "/Code/a/b/c/d" }; }`, "expected at most 3 names below /Code"},
+	{`hierarchy H { item "x" is { "/SyncObject/Mutx/b" }; }`, `(did you mean "Mutex"?)`},
+	{`hierarchy H { item "x" is { "/Code/a", "/Code/a" }; }`, `belongs to the item "x" already`},
+	{`hierarchy H { item "x" is { "/Code/a" }; item "y" is { "/Code/a" }; }`, `belongs to the item "x" already`},
+	{`hierarchy H { item "x" is { "/Code/a" }; item "y" is { "/Code/a/f" }; }`, `belongs to the item "x" already as a part of /Code/a`},
+	{`hierarchy H { item "x" is { "/Code/a/f" }; item "y" is { "/Code/a" }; }`, `of which the item "x" has a part already`},
+	{`hierarchy H { item "x" is { "/Code/a/f/loop_1" }; item "y" is { "/Code/a/f/loop_1.2" }; }`, `as a part of /Code/a/f/loop_1`},
+	{`hierarchy H { item "x" is { "/Code/a/f/loop_1.2.1" }; item "y" is { "/Code/a/f/loop_1" }; }`, `of which the item "x" has a part`},
+	{`hypothesis N { test cpu_inclusive > 1; refine { Subsytem }; } hierarchy Subsystem { item "x" is { "/Code/a" }; }`,
+		`found the unknown hierarchy "Subsytem", expected one of Code, Machine, Process, SyncObject, IO, Memory, Subsystem (did you mean "Subsystem"?)`},
+	{`hypothesis N { test cpu_inclusive > 1; refine { Lock }; } hierarchy Lock { item "x" is { "/SyncObject/Mutex/a" }; }`,
+		"at which the hypothesis can be tested: metric cpu_inclusive cannot be read at /Lock/x"},
+	{`expect E { cpu < 1 at "/Subsystem/prser"; } hierarchy Subsystem { item "parser" is { "/Code/a" }; }`, `has no item "prser", expected one that it has (did you mean "parser"?)`},
+	{`expect E { cpu < 1 at "/Subsystm/parser"; } hierarchy Subsystem { item "parser" is { "/Code/a" }; }`, `expected one of Code, Machine, Process, SyncObject, IO, Memory, Subsystem`},
+	{`expect E { cpu < 1 at "/Lock/x"; } hierarchy Lock { item "x" is { "/SyncObject/Mutex/a" }; }`, "metric cpu cannot be read at /Lock/x"},
+	{`expect E { cpu < 1 at "/IO/File"; }`, "metric cpu cannot be read at /IO/File"},
+	{`expect E { not CPUbound at "/IO/File"; }`, "metric cpu_inclusive cannot be read at /IO/File"},
+}
+
 func TestHierarchyProblems(t *testing.T) {
-	for _, tt := range []struct{ text, want string }{
-		{`hierarchy Code { item "x" is { "/Code/a" }; }`, "hierarchy Code: found the name of a fixed hierarchy"},
-		{`hierarchy H { }`, `found no item, expected at least one`},
-		{`hierarchy H { item "" is { "/Code/a" }; }`, `found the name ""`},
-		{`hierarchy H { item "*" is { "/Code/a" }; }`, `found the name "*"`},
-		{`hierarchy H { item "x" is { "/Code/a" }; item "x" is { "/Code/b" }; }`, `found the item "x" a second time`},
-		{`hierarchy H { item "x" is { "/Cod/a" }; }`, `found a bad path: focus "/Cod/a": column 2`},
-		{`hierarchy H { item "x" is { "/Code" }; }`, "expected a part of a hierarchy"},
-		{`hierarchy H { item "x" is { "/" }; }`, "expected a part of a hierarchy"},
-		{`hierarchy H { item "x" is { "/Code/a,/Process/b" }; }`, "expected a path of one hierarchy"},
-		{`hierarchy H { item "x" is { "/Process/b" }; }`, "have other names in each run"},
-		{`hierarchy H { item "x" is { "/Machine/b" }; }`, "have other names in each run"},
-		{`hierarchy H { item "x" is { "/Code/a", "/IO/File//tmp/x" }; }`, "expected resources of one hierarchy in an item"},
-		{`hierarchy H { item "x" is { "/Code/a/b/c/d" }; }`, "expected at most 3 names below /Code"},
-		{`hierarchy H { item "x" is { "/SyncObject/Mutx/b" }; }`, `(did you mean "Mutex"?)`},
-		{`hierarchy H { item "x" is { "/Code/a", "/Code/a" }; }`, `belongs to the item "x" already`},
-		{`hierarchy H { item "x" is { "/Code/a" }; item "y" is { "/Code/a" }; }`, `belongs to the item "x" already`},
-		{`hierarchy H { item "x" is { "/Code/a" }; item "y" is { "/Code/a/f" }; }`, `belongs to the item "x" already as a part of /Code/a`},
-		{`hierarchy H { item "x" is { "/Code/a/f" }; item "y" is { "/Code/a" }; }`, `of which the item "x" has a part already`},
-		{`hierarchy H { item "x" is { "/Code/a/f/loop_1" }; item "y" is { "/Code/a/f/loop_1.2" }; }`, `as a part of /Code/a/f/loop_1`},
-		{`hierarchy H { item "x" is { "/Code/a/f/loop_1.2.1" }; item "y" is { "/Code/a/f/loop_1" }; }`, `of which the item "x" has a part`},
-		{`hypothesis N { test cpu_inclusive > 1; refine { Subsytem }; } hierarchy Subsystem { item "x" is { "/Code/a" }; }`,
-			`found the unknown hierarchy "Subsytem", expected one of Code, Machine, Process, SyncObject, IO, Memory, Subsystem (did you mean "Subsystem"?)`},
-		{`hypothesis N { test cpu_inclusive > 1; refine { Lock }; } hierarchy Lock { item "x" is { "/SyncObject/Mutex/a" }; }`,
-			"the hypothesis can be tested at none of its items: metric cpu_inclusive cannot be read at /Lock/x"},
-		{`expect E { cpu < 1 at "/Subsystem/prser"; } hierarchy Subsystem { item "parser" is { "/Code/a" }; }`, `has no item "prser" (did you mean "parser"?)`},
-		{`expect E { cpu < 1 at "/Subsystm/parser"; } hierarchy Subsystem { item "parser" is { "/Code/a" }; }`, `expected one of Code, Machine, Process, SyncObject, IO, Memory, Subsystem`},
-		{`expect E { cpu < 1 at "/Lock/x"; } hierarchy Lock { item "x" is { "/SyncObject/Mutex/a" }; }`, "metric cpu cannot be read at /Lock/x"},
-		{`expect E { cpu < 1 at "/IO/File"; }`, "metric cpu cannot be read at /IO/File"},
-		{`expect E { not CPUbound at "/IO/File"; }`, "metric cpu_inclusive cannot be read at /IO/File"},
-	} {
+	for _, tt := range hierarchyProblems {
 		_, problems, err := Load(Options{Texts: []string{tt.text}})
 		if err != nil || len(problems) != 1 || !strings.Contains(problems[0].Msg, tt.want) {
 			t.Errorf("%s:\ngot  %v, %v\nwant %s", tt.text, problems, err, tt.want)

@@ -73,23 +73,48 @@ func (m manualShell) console(block string) (commands int) {
 	return commands
 }
 
+// attempts is how often a command that measures may be tried: on a machine that is busy with other things a thread may not
+// stop in time, and culprit then refuses to go on, as it should.
+const attempts = 3
+
 func (m manualShell) command(command, want string) {
+	m.t.Helper()
+	left := 1
+	if strings.HasPrefix(command, "culprit run ") {
+		left = attempts
+	}
+	for {
+		began := time.Now()
+		got, err := m.output(command)
+		m.t.Logf("%.1f s: $ %s", time.Since(began).Seconds(), command)
+		if shows(want).MatchString(got) {
+			return
+		}
+		left--
+		report := m.t.Logf
+		if left == 0 {
+			report = m.t.Errorf
+		}
+		report("$ %s (%v)\n%s\nthe manual shows:\n%s", command, err, got, want)
+		if left == 0 {
+			return
+		}
+	}
+}
+
+// output runs a command and returns all that it prints.
+func (m manualShell) output(command string) (string, error) {
 	m.t.Helper()
 	cmd := exec.Command("sh", "-c", command)
 	cmd.Dir, cmd.WaitDelay = m.dir, time.Second
 	cmd.Env = append(os.Environ(), beCulprit+"=1", "PATH="+m.bin+":"+os.Getenv("PATH"), "XDG_CONFIG_HOME="+m.dir)
 	timer := time.AfterFunc(patienceOfTests, func() { cmd.Process.Kill() })
-	began := time.Now()
 	out, err := cmd.CombinedOutput()
 	if !timer.Stop() {
 		m.t.Errorf("$ %s\nit did not end", command)
 	}
 	endProgramsOf(m.t, m.dir)
-	got := string(out)
-	if !shows(want).MatchString(got) {
-		m.t.Errorf("$ %s (%v)\n%s\nthe manual shows:\n%s", command, err, got, want)
-	}
-	m.t.Logf("%.1f s: $ %s", time.Since(began).Seconds(), command)
+	return string(out), err
 }
 
 // endProgramsOf kills what was started out of a directory: programs that "culprit run" has started go on when it ends.

@@ -77,7 +77,7 @@ type subprogramCache struct {
 // Bounds of the cache, and of the entries of one unit that are looked through for functions.
 const (
 	maxKeptSubprograms = 1 << 20
-	maxUnitEntries     = 64 << 20
+	maxUnitEntries     = 16 << 20
 )
 
 // find gives the entry of the function at an address, 0 if its unit describes none.

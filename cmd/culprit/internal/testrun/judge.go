@@ -1,0 +1,126 @@
+package testrun
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"culprit/grid"
+	"culprit/pcl/pcltest"
+)
+
+// expect ends measuring and compares what a pair has measured.
+func (r *run) expect(s pcltest.Expect) error {
+	if err := r.measured.stop(); err != nil {
+		return err
+	}
+	key, err := r.key(s.Pair)
+	if err != nil {
+		return err
+	}
+	what := fmt.Sprintf("%s: %s", s.Pos, title(key, s.View))
+	if s.Error != "" {
+		r.refusal(what, key, s.Error)
+		return nil
+	}
+	if err := r.measured.refused[key]; err != nil {
+		r.fail("%s: it was not measured: %v", what, err)
+		return nil
+	}
+	got, unit, ok := r.measured.value(key, s.View)
+	if !ok {
+		r.fail("%s: nothing was measured", what)
+		return nil
+	}
+	r.judge(what, got, unit, s.Relation)
+	if s.As != "" {
+		r.vars[s.As] = strconv.FormatFloat(got, 'g', -1, 64)
+	}
+	return nil
+}
+
+// title is a pair as the statement has it.
+func title(k grid.PairKey, view pcltest.View) string {
+	text := k.Metric
+	if f := k.Focus.String(); f != "/" {
+		text += " at " + f
+	}
+	if view != pcltest.Default {
+		text += " " + string(view)
+	}
+	return text
+}
+
+// refusal checks that a pair was refused, and why.
+func (r *run) refusal(what string, key grid.PairKey, want string) {
+	err := r.measured.refused[key]
+	switch {
+	case err == nil:
+		r.fail("%s: it was measured, expected the error %q", what, want)
+	case !strings.Contains(err.Error(), want):
+		r.fail("%s: the error is %q, expected one with %q in it", what, err.Error(), want)
+	default:
+		r.pass("%s: refused: %v", what, err)
+	}
+}
+
+// value is what a pair has measured, in its unit; ok is false if there are no values.
+func (m *measured) value(key grid.PairKey, view pcltest.View) (v float64, unit string, ok bool) {
+	snap, ok := m.g.Pair(key)
+	metric, known := m.lib.Metric(key.Metric)
+	if !ok || !known {
+		return 0, "", false
+	}
+	if view == pcltest.Default {
+		view = pcltest.Sum
+		if metric.Style == grid.SampledFunction {
+			view = pcltest.Average
+		}
+	}
+	unit = metric.RateUnits()
+	switch view {
+	case pcltest.Sum:
+		v, unit = snap.Sum, metric.SumUnits()
+	case pcltest.Average:
+		v = snap.Average
+	case pcltest.Min:
+		v = snap.Min
+	case pcltest.Max:
+		v = snap.Max
+	case pcltest.Last:
+		v = snap.Current
+	}
+	return v, unit, !math.IsNaN(v)
+}
+
+// judge compares and prints.
+func (r *run) judge(what string, got float64, unit string, relation pcltest.Relation) {
+	ok, expected, err := relation.Verdict(got, r.number)
+	if unit != "" {
+		unit = " " + unit
+	}
+	switch {
+	case err != nil:
+		r.fail("%s: %s%s, expected %s: %v", what, pcltest.Number(got), unit, relation.Text, err)
+	case ok:
+		r.pass("%s: %s%s, expected %s", what, pcltest.Number(got), unit, expected)
+	default:
+		r.fail("%s: %s%s, expected %s", what, pcltest.Number(got), unit, expected)
+	}
+}
+
+// check ends measuring and compares two expressions.
+func (r *run) check(s pcltest.Check) error {
+	if err := r.measured.stop(); err != nil {
+		return err
+	}
+	got, err := s.Expr.Eval(r.number)
+	what := fmt.Sprintf("%s: %s", s.Pos, s.Text)
+	if err != nil {
+		r.fail("%s: %v", what, err)
+		return nil
+	}
+	r.judge(what, got, "", s.Relation)
+	return nil
+}

@@ -1,0 +1,33 @@
+package daemon
+
+import (
+	"culprit/grid"
+	"culprit/pcl"
+)
+
+// unplaced reports why the value of a part would be wrong for what was left out: a counter, a timer or a flag of it that no
+// code is left for stays 0 for ever, and 0 would be taken for an answer. bad says which functions cannot be instrumented.
+func (p *part) unplaced(bad map[pcl.FuncID]error) error {
+	written := map[int]bool{}
+	for _, r := range p.plan.Requests {
+		for _, in := range r.Code {
+			written[in.Var] = written[in.Var] || bad[r.Func] == nil
+		}
+	}
+	for _, r := range p.plan.Requests {
+		for _, in := range r.Code {
+			if !written[in.Var] {
+				return bad[r.Func]
+			}
+		}
+	}
+	return nil
+}
+
+// checkModule refuses a focus on a module that the target does not have (yet): nothing would be counted there.
+func (t *target) checkModule(f grid.Focus) error {
+	if e := f.Elements(grid.Code); len(e) == 1 && len(t.ModuleFunctions(e[0])) == 0 {
+		return grid.ErrRefused{Point: grid.Whole().Refine(grid.Code, e...).String(), Reason: "the target has no such module"}
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"culprit/internal/require"
+	"culprit/internal/testprog"
+)
+
+// TestPCLFiles runs every test of metrics in testdata/pcl.
+func TestPCLFiles(t *testing.T) {
+	require.Root(t)
+	files, err := filepath.Glob(filepath.Join(testprog.Root(t), "testdata", "pcl", "*.pcltest"))
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d files of tests: %v", len(files), err)
+	}
+	for _, f := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(f), ".pcltest"), func(t *testing.T) { runPCLFile(t, f) })
+	}
+}
+
+// tries is how often a file is run whose times are wrong on a busy machine. A wrong count, or anything else, fails at once.
+const tries = 4
+
+func runPCLFile(t *testing.T, file string) {
+	for try := 1; ; try++ {
+		out, status := pclTest(t, file)
+		t.Logf("%s\n%s", filepath.Base(file), out)
+		skipped := regexp.MustCompile(`(?m)^skip  .*`).FindString(out)
+		switch {
+		case status == 0 && skipped != "":
+			require.Skip(t, skipped)
+		case status == 0:
+			return
+		case !onlyTimes(out) || try == tries || idleMachine(t):
+			t.Fatalf("exit status %d", status)
+		}
+	}
+}
+
+// onlyTimes reports whether what failed is a time that is off.
+func onlyTimes(out string) bool {
+	for line := range strings.Lines(out) {
+		if strings.HasPrefix(line, "FAIL") && !strings.Contains(line, " within ") {
+			return false
+		}
+	}
+	return strings.Contains(out, "FAIL")
+}
+
+// pclTest runs tests with the real program.
+func pclTest(t *testing.T, args ...string) (out string, status int) {
+	t.Helper()
+	cmd := exec.Command(culprit, append([]string{"pcl", "test"}, args...)...)
+	b, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return string(b), cmd.ProcessState.ExitCode()
+}
+
+// TestEveryMetricHasATest makes sure that no metric of the default library is without a test in testdata/pcl.
+func TestEveryMetricHasATest(t *testing.T) {
+	root := testprog.Root(t)
+	library, err := os.ReadFile(filepath.Join(root, "pcl", "default.pcl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tests bytes.Buffer
+	files, _ := filepath.Glob(filepath.Join(root, "testdata", "pcl", "*.pcltest"))
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tests.Write(text)
+	}
+	names := regexp.MustCompile(`(?m)^    name "(\w+)";`).FindAllSubmatch(library, -1)
+	if len(names) < 19 {
+		t.Fatalf("only %d metrics are found in the default library", len(names))
+	}
+	for _, n := range names {
+		if !regexp.MustCompile(`(?m)^expect ` + string(n[1]) + ` .*(is|<|>|<=|>=) `).Match(tests.Bytes()) {
+			t.Errorf("no test in testdata/pcl expects a value of %s", n[1])
+		}
+	}
+}
+
+// TestPCLTestDocument runs the examples of docs/pcltest.md.
+func TestPCLTestDocument(t *testing.T) {
+	require.Root(t)
+	text, err := os.ReadFile(filepath.Join(testprog.Root(t), "docs", "pcltest.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := regexp.MustCompile("(?s)```pcltest\n(.*?)```").FindAllStringSubmatch(string(text), -1)
+	if len(examples) < 3 {
+		t.Fatalf("only %d examples are found", len(examples))
+	}
+	for i, e := range examples {
+		file := filepath.Join(t.TempDir(), fmt.Sprintf("example%d.pcltest", i+1))
+		if err := os.WriteFile(file, []byte(e[1]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		runPCLFile(t, file)
+	}
+}
+
+// TestPCLTestEndsItsPrograms: an interrupt in the middle of a test ends every program that it started, also one that does not
+// listen to SIGTERM, and leaves no directory.
+func TestPCLTestEndsItsPrograms(t *testing.T) {
+	require.Root(t)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "long.pcltest")
+	const text = `test a program that does not want to end
+start as stubborn sh -c 'trap "" TERM; echo PID $$; while :; do sleep 0.05; done'
+await line PID
+measure
+start as other sleep 1000
+sleep 1m
+expect cpu < 1
+`
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(culprit, "pcl", "test", "-v", file)
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir)
+	p := testprog.StartCmd(t, cmd)
+	pid := strings.Fields(p.Expect(t, "      | stubborn: PID", 20*time.Second))[3]
+	time.Sleep(time.Second)
+	p.Signal(t, syscall.SIGINT)
+	if status := p.Wait(t, 30*time.Second); status != statusFailed {
+		t.Errorf("exit status %d", status)
+	}
+	if _, err := os.Stat("/proc/" + pid); err == nil {
+		t.Errorf("process %s goes on", pid)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "culprit-test-*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
