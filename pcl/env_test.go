@@ -155,6 +155,7 @@ func (e *fakeEnv) Arg(id FuncID, path ArgPath) (ArgPlace, error) {
 			"$arg[6]":             {Register: -1, Loads: []ArgLoad{{8, 8, true}}},
 			"$arg.seventh->state": {Register: -1, Loads: []ArgLoad{{8, 8, false}, {4, 1, false}}},
 		},
+		70: {"$arg.bytes": {Narrow: ArgLoad{Size: 8, Signed: true}}}, // of the manual
 		11: {"$arg.text": {}, "$arg[0]": {}, "$arg.s.name": {Register: -1, Offset: 16, Room: 8}},
 	}[id]
 	if places == nil {
