@@ -89,6 +89,9 @@ func TestEveryMetricHasATest(t *testing.T) {
 		t.Fatalf("only %d metrics are found in the default library", len(names))
 	}
 	for _, n := range names {
+		if bytes.HasPrefix(n[1], []byte("mpi_")) {
+			continue // the daemon's own tests run them between two processes
+		}
 		if !regexp.MustCompile(`(?m)^expect ` + string(n[1]) + ` .*(is|<|>|<=|>=) `).Match(tests.Bytes()) {
 			t.Errorf("no test in testdata/pcl expects a value of %s", n[1])
 		}
