@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"maps"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"culprit/daemon"
@@ -60,16 +62,26 @@ func price(l *loop, d *daemon.Daemon, metric, focus string, rounds int) (*Price,
 		return nil, nil // the metric cannot be restricted so, or the program lacks what it needs
 	}
 	p := &Price{Metric: metric, Focus: focus}
+	passed := map[string]bool{}
 	for _, s := range list[0].Sites {
-		if strings.HasPrefix(s.Function, "prices.c/") && !strings.HasSuffix(s.Function, "/main") {
-			p.Probes += len(s.Points)
-			p.SaidNS += s.PriceNS
+		name, ours := strings.CutPrefix(s.Function, "prices.c/")
+		if !ours || name == "main" || strings.HasPrefix(name, "turns_") || name == "now_ns" {
+			continue
 		}
+		passed[name] = true
+		p.Probes += len(s.Points)
+		p.SaidNS += s.PriceNS
 	}
 	if p.Probes == 0 {
 		return nil, nil
 	}
-	_, p.MeasuredNS, err = added(l, d, "t", metric, focus, rounds)
+	for _, name := range slices.Sorted(maps.Keys(passed)) {
+		_, ns, err := added(l, d, name, metric, focus, rounds)
+		if err != nil {
+			return nil, err
+		}
+		p.MeasuredNS += ns
+	}
 	p.Ratio = p.SaidNS / p.MeasuredNS
-	return p, err
+	return p, nil
 }

@@ -47,11 +47,11 @@ type Crowd struct {
 	WallTimerPairNS float64 `json:"wall_timer_pair_ns"`
 }
 
-// A Price is what a metric costs in functions that wait for nothing, for all the probes that one turn of a program passes.
+// A Price is what a metric costs in functions that wait for nothing, all of those together that have its probes, called in turn.
 type Price struct {
 	Metric     string  `json:"metric"`
 	Focus      string  `json:"focus"`
-	Probes     int     `json:"probes"` // places that are passed in one turn
+	Probes     int     `json:"probes"` // places that are passed in a call of each
 	SaidNS     float64 `json:"said_ns"`
 	MeasuredNS float64 `json:"measured_ns"`
 	Ratio      float64 `json:"ratio"` // said / measured

@@ -5,14 +5,15 @@ import (
 	"culprit/trampoline/x86"
 )
 
-// repeat calls machine code n times with the address of a word and a number, on the stack of the goroutine. The code follows the
-// C ABI and may use 16 KiB.
-func repeat(code, word uintptr, n int)
+// run calls machine code with the address of a word and a number, on the stack of the goroutine. The code follows the C ABI and may
+// use 16 KiB.
+func run(code, word uintptr, n int)
 
 // What lies where in the memory of a bench, as offsets.
 const (
 	probedOff = 0x0 // the function that gets the probes
 	plainOff  = 0x400
+	loopOff   = 0x200 // from a function to the loop that calls it
 	leafOff   = 0x800 // what it calls, and what probes call
 	slowOff   = 0x1000
 	callOff   = 0x1400
@@ -28,11 +29,7 @@ const (
 	padding   = 64 // of no-operations behind a function
 )
 
-// busy is how many instructions the function does that wait for nothing: the processor is busy with them for longer than a word of a
-// thread's block needs to be written and read again, which would else be all that counts.
-const busy = 30
-
-// function is what the probes are put into: an instruction, perhaps a call, others, and the return.
+// function is what the probes are put into: an instruction, perhaps a call, another instruction, and the return.
 func function(at, leaf uint64, calls bool) []byte {
 	var a x86.Asm
 	a.Init(at)
@@ -42,11 +39,35 @@ func function(at, leaf uint64, calls bool) []byte {
 		a.Raw(0xE8, byte(d), byte(d>>8), byte(d>>16), byte(d>>24))
 	}
 	a.MovMR(x86.RDI, 0, x86.RAX)
-	for range busy {
-		a.Raw(0x89, 0xF0) // mov %esi, %eax
-	}
 	a.Ret()
 	return a.Bytes()
+}
+
+// loop makes code that calls a function n times with a word's address and a number: as a compiler would, by a direct call.
+func loop(at, function uint64) ([]byte, error) {
+	var a x86.Asm
+	a.Init(at)
+	for _, r := range []x86.Reg{x86.RBX, x86.R12, x86.R13} {
+		a.Push(r)
+	}
+	a.MovRR(x86.R12, x86.RDI)
+	a.MovRR(x86.R13, x86.RSI)
+	a.XorRR(x86.RBX, x86.RBX)
+	again := a.NewLabel()
+	a.Bind(again)
+	a.MovRR(x86.RSI, x86.RBX)
+	a.MovRR(x86.RDI, x86.R12)
+	a.AddRI(x86.RBX, 1)
+	d := uint32(function - (a.Addr() + 5))
+	a.Raw(0xE8, byte(d), byte(d>>8), byte(d>>16), byte(d>>24))
+	a.CmpRR(x86.RBX, x86.R13)
+	a.Jcc(x86.CondNE, again)
+	for _, r := range []x86.Reg{x86.R13, x86.R12, x86.RBX} {
+		a.Pop(r)
+	}
+	a.Ret()
+	err := a.Finish()
+	return a.Bytes(), err
 }
 
 // points are where the probes of a case go in the function.

@@ -109,6 +109,11 @@ func (b *Bench) prepare(c Case) error {
 	for _, off := range []int{probedOff, plainOff} {
 		code := function(b.addr(off), b.addr(leafOff), calls)
 		copy(b.mem[off:], append(code, slices.Repeat([]byte{0x90}, padding)...))
+		turns, err := loop(b.addr(off+loopOff), b.addr(off))
+		if err != nil {
+			return err
+		}
+		copy(b.mem[off+loopOff:], turns)
 	}
 	clear(b.mem[dataOff:])
 	for slot := range slots + 1 {
@@ -225,6 +230,7 @@ const (
 	rounds     = 40
 	roundTime  = 20 * time.Microsecond
 	fewestCall = 16
+	warmUps    = 3
 )
 
 // measure takes the least of the rounds of each function: what it takes when nobody disturbs.
@@ -240,18 +246,24 @@ func (b *Bench) measure() float64 {
 	return max(0, float64(probed-plain)/float64(n))
 }
 
-// fit finds how many calls make up a round; it warms up as well.
+// fit finds how many calls make up a round. The first calls are slow: code, data and branches are not known yet.
 func (b *Bench) fit() int {
 	n := fewestCall
-	for b.time(probedOff, n) < roundTime/2 {
+	for {
+		least := b.time(probedOff, n)
+		for range warmUps {
+			least = min(least, b.time(probedOff, n))
+		}
+		if least >= roundTime/2 {
+			return n
+		}
 		n *= 2
 	}
-	return n
 }
 
 func (b *Bench) time(off, n int) time.Duration {
-	code, word := uintptr(b.addr(off)), uintptr(b.addr(wordOff))
+	code, word := uintptr(b.addr(off+loopOff)), uintptr(b.addr(wordOff))
 	start := time.Now()
-	repeat(code, word, n)
+	run(code, word, n)
 	return time.Since(start)
 }
