@@ -46,8 +46,9 @@ func (l *pauseLog) total() time.Duration {
 	return l.sum
 }
 
-// accountCost smooths the observed cost over about a second. It is a fraction of the time that the target was active.
-func (d *Daemon) accountCost(cpus float64) {
+// accountCost smooths the observed cost over about a second. It is a fraction of the time that the target was active. A pass
+// that comes sooner than a tick counts for less.
+func (d *Daemon) accountCost(now, cpus float64) {
 	active := 0.0
 	for _, t := range d.targets {
 		active += t.activeThreads()
@@ -55,9 +56,10 @@ func (d *Daemon) accountCost(cpus float64) {
 	pause := d.pauses.total()
 	share := (pause - d.lastPause).Seconds() / tickInterval.Seconds()
 	d.lastPause = pause
-	cost := cpus/max(active, 1) + share
+	step := min((now-d.accounted)/tickInterval.Seconds(), 1)
+	d.accounted = now
 	d.costMu.Lock()
-	d.cost += 0.3 * (cost - d.cost)
+	d.cost += 0.3 * (step*(cpus/max(active, 1)-d.cost) + share)
 	d.costMu.Unlock()
 }
 

@@ -61,6 +61,7 @@ type Daemon struct {
 	costMu    sync.Mutex
 	cost      float64
 	lastPause time.Duration
+	accounted float64 // session time of the last accounting of costs
 
 	stopped   chan struct{}
 	loops     sync.WaitGroup

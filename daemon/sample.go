@@ -199,7 +199,7 @@ func (d *Daemon) samplePairs(now float64, pairs map[grid.PairKey]*pair) {
 		p.last = now
 	}
 	if len(pairs) == len(d.pairs) {
-		d.accountCost(cost)
+		d.accountCost(now, cost)
 	}
 }
 
