@@ -49,11 +49,14 @@ func TestPCLTestSaysWhatWentWrong(t *testing.T) {
 // TestPCLTestKilled: when culprit is killed in the middle of a test, the kernel ends the programs that it started.
 func TestPCLTestKilled(t *testing.T) {
 	require.Root(t)
-	file := filepath.Join(t.TempDir(), "t.pcltest")
+	dir := t.TempDir() // also for the test's own directory, which stays behind
+	file := filepath.Join(dir, "t.pcltest")
 	if err := os.WriteFile(file, []byte("test x\nstart sh -c 'trap \"\" TERM; echo PID $$; while :; do sleep 0.05; done'\nawait line PID\nsleep 1m\nmeasure\nexpect cpu < 1\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	p := testprog.StartCmd(t, exec.Command(culprit, "pcl", "test", "-v", file))
+	cmd := exec.Command(culprit, "pcl", "test", "-v", file)
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir)
+	p := testprog.StartCmd(t, cmd)
 	pid := strings.Fields(p.Expect(t, "      | sh: PID", 20*time.Second))[3]
 	p.Signal(t, syscall.SIGKILL)
 	p.Wait(t, 10*time.Second)
