@@ -54,8 +54,9 @@ type cellVar struct {
 // A slotValue is the last value of a pair in one thread block and whose it was.
 type slotValue struct {
 	value  uint64
-	raw    uint64 // sum without what is in flight
-	parked bool   // its thread was parked, and what is in flight left out
+	raw    uint64  // sum without what is in flight
+	parked bool    // its thread was parked, and what is in flight left out
+	hidden float64 // how much that was, in seconds
 }
 
 // newPart compiles a pair for a target and reserves its cells; nothing of the target is touched.

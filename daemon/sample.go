@@ -75,8 +75,9 @@ func (p *part) growth(r *reading, slot int, c cellVar, interval float64) float64
 		return float64(int64(v - last.value))
 	}
 	v, raw := p.timer(r, slot, c, tid)
-	parked := p.plan.ExcludeParked && r.parked[tid]
+	parked, hidden := p.plan.ExcludeParked && r.parked[tid], 0.0
 	if parked {
+		hidden = p.seconds(c, v-raw)
 		v = max(last.value, raw) // what is in flight while parked is not waiting
 	}
 	if v < last.value {
@@ -85,15 +86,23 @@ func (p *part) growth(r *reading, slot int, c cellVar, interval float64) float64
 		}
 		last.value = v // what was in flight is gone: its activation was left by an exception, or its thread ended
 	}
-	p.seen[slot] = slotValue{value: v, raw: raw, parked: parked}
+	p.seen[slot] = slotValue{value: v, raw: raw, parked: parked, hidden: hidden}
 	if !p.covers(tid) {
 		return 0
 	}
 	d := p.seconds(c, v-last.value)
-	if (parked || last.parked) && d > interval {
-		d = interval // a wait that ends was parked for the most part
+	if parked || last.parked {
+		d = min(d, interval+last.short()) // a wait that ends was parked for the most part
 	}
 	return d
+}
+
+// short is how long a wait had lasted when it was last taken for a parked one, if that was not long: it was waiting all the same.
+func (v slotValue) short() float64 {
+	if v.hidden > parkAfter {
+		return 0
+	}
+	return v.hidden
 }
 
 func (p *part) running(slot int, c cellVar) bool {
