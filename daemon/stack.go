@@ -47,12 +47,12 @@ func (t *target) walk(r image.Regs, mem memReader) (frames []frame) {
 		if t.outOfCall(&r, mem) && !t.outOfTrampoline(&r) {
 			return frames
 		}
-		o := t.objectAt(r.LookupPC())
+		o, bias := t.tablesAt(r.LookupPC())
 		if o == nil {
 			return frames
 		}
 		fr := frame{f: t.functionAt(r.LookupPC()), pc: r.RIP}
-		caller, cfa, err := o.Unwind(r.LookupPC()-o.bias, r, o.bias, mem)
+		caller, cfa, err := o.Unwind(r.LookupPC()-bias, r, bias, mem)
 		if err != nil && !errors.Is(err, image.ErrStackEnd) {
 			var ok bool
 			if caller, cfa, ok = t.guess(r, mem); !ok {

@@ -21,7 +21,8 @@ type target struct {
 	seg  *segment
 
 	objects     []*object // in order of load address
-	loads       int       // objects that were ever found
+	vdso        process.Mapping
+	loads       int // objects that were ever found
 	funcs       map[pcl.FuncID]*function
 	stubs       []addrSpan                         // of punned sites
 	index       map[string]map[string][]pcl.FuncID // module -> function name -> ids
@@ -243,6 +244,7 @@ func (t *target) loadObjects() error {
 		return err
 	}
 	t.unloadObjects(maps)
+	t.noteVdso(maps)
 	var firstErr error
 	for i, m := range maps {
 		if !m.Executable() || m.Inode == 0 || t.objectAt(uint64(m.Start)) != nil || isSegment(m) {

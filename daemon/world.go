@@ -181,11 +181,11 @@ func (t *target) interrupted(r image.Regs, mem memReader) (pcs []uint64, end uin
 			pcs = append(pcs, r.RIP)
 			t.outOfTrampoline(&r)
 		}
-		o := t.objectAt(r.LookupPC())
+		o, bias := t.tablesAt(r.LookupPC())
 		if o == nil {
 			return pcs, r.RSP, false
 		}
-		caller, _, err := o.Unwind(r.LookupPC()-o.bias, r, o.bias, mem)
+		caller, _, err := o.Unwind(r.LookupPC()-bias, r, bias, mem)
 		if errors.Is(err, image.ErrStackEnd) || err == nil && caller.RIP == 0 {
 			return pcs, 0, true
 		}

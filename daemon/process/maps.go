@@ -77,6 +77,15 @@ func (p *Process) Maps() ([]Mapping, error) {
 }
 
 // readMaps tries the leader first. A leader that has ended while other threads live shows no mappings; any other thread does.
+// OwnMaps lists the mappings of this process.
+func OwnMaps() ([]Mapping, error) {
+	b, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		return nil, err
+	}
+	return parseMaps(b)
+}
+
 func (p *Process) readMaps() ([]Mapping, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", p.pid))
 	if err != nil {
