@@ -118,13 +118,12 @@ func (d *Daemon) start(p *pair, readings map[*target]*reading) {
 			r = pt.t.read(d.Now())
 			readings[pt.t] = r
 		}
-		pt.ns = d.prices.average(pt.plan)
+		pt.ns = notPriced
 		if pt.plan.Kind == pcl.Kernel {
 			pt.sampleKernel(r, 0)
 			continue
 		}
 		pt.price(r, 0)
-		pt.ahead = d.predict(pt)
 	}
 }
 

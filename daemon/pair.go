@@ -32,9 +32,9 @@ type part struct {
 	sites []*site
 	seen  map[int]slotValue // last value by thread block
 	hit   uint64            // last sum of hits
-	ns    float64           // price of one execution
+	ns    float64           // price of one execution, or notPriced
 	spent float64           // fraction of the active time that it used in the last interval
-	ahead float64           // the same as it was predicted when the part was enabled
+	ahead float64           // the same as it was predicted when the part was first looked at
 	lastK float64           // for kernel metrics: the last value
 	on    bool
 	gone  bool // switched off, to be taken out
@@ -43,6 +43,9 @@ type part struct {
 	lacking    int  // resources of the focus's item that the target did not have when it was last looked for
 	unfinished bool // what has come of them since could not be patched yet
 }
+
+// notPriced is the price of a part that no pass has seen yet: those who wait for many pairs must not wait for their prices.
+const notPriced = -1
 
 // A cellVar is a variable of a plan in the thread blocks.
 type cellVar struct {

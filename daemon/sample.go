@@ -158,6 +158,9 @@ func (p *part) price(r *reading, interval float64) {
 		sum += p.t.seg.load(slot, cell)
 	}
 	if interval > 0 {
+		if p.ns == notPriced {
+			p.ns, p.ahead = p.t.d.prices.average(p.plan), p.t.d.predict(p)
+		}
 		p.spent = float64(sum-p.hit) * p.ns / 1e9 / interval
 	}
 	p.hit = sum

@@ -121,6 +121,9 @@ func (c *compiler) moduleFuncs(module string) []FuncID {
 
 // unique drops the 0 and what was there before: one address may have many names.
 func unique(ids []FuncID) []FuncID {
+	if len(ids) == 1 && ids[0] != 0 {
+		return ids
+	}
 	seen := map[FuncID]bool{0: true}
 	var out []FuncID
 	for _, id := range ids {
