@@ -118,7 +118,8 @@ func (p *part) list(s *site, prices []float64) (*ListedSite, error) {
 		}
 	}
 	for i := range p.plan.Requests {
-		if r := &p.plan.Requests[i]; r.Func == f.id && slices.ContainsFunc(f.pointsOf(*r), s.Serves) {
+		r := &p.plan.Requests[i]
+		if slices.ContainsFunc(p.t.pointsOf(p.t.funcs[r.Func], r), func(e exit) bool { return s.Serves(e.pt) }) {
 			out.PriceNS += prices[i]
 		}
 	}

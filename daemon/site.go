@@ -151,7 +151,7 @@ func (p *part) request(r *pcl.Request) ([]*site, error) {
 	if f.reason != "" {
 		return nil, &process.Refused{Point: f.fn.Name, Reason: f.reason}
 	}
-	pts := f.pointsOf(*r)
+	pts := p.t.pointsOf(f, r)
 	if len(pts) == 0 && r.Where == pcl.Call && !(r.Post && f.neverReturns(r.Site)) {
 		return nil, &process.Refused{Point: f.fn.Name, Reason: "a call site is missing"}
 	}
@@ -164,19 +164,23 @@ func (p *part) request(r *pcl.Request) ([]*site, error) {
 		return nil, err
 	}
 	var sites []*site
-	for _, pt := range pts {
-		s, err := p.t.siteOf(f, pt)
+	for _, e := range pts {
+		s, err := p.t.siteOf(e.f, e.pt)
 		if err != nil {
 			return nil, err
 		}
 		sites = append(sites, s)
 	}
-	for i, pt := range pts {
+	ends := endsActivations(r)
+	for i, e := range pts {
 		code := minis
-		if pt.Kind.IsExit() && pt.Kind != trampoline.Ret {
+		if e.pt.Kind.IsExit() && e.pt.Kind != trampoline.Ret {
 			code = jumps
 		}
-		sites[i].add(pt, p, code, r.Prepend)
+		if ends && sites[i].has(e.pt, p, code) {
+			continue // another function jumps there, too
+		}
+		sites[i].add(e.pt, p, code, r.Prepend)
 	}
 	return sites, nil
 }

@@ -1,0 +1,114 @@
+package daemon
+
+import (
+	"reflect"
+	"slices"
+
+	"culprit/pcl"
+	"culprit/trampoline"
+)
+
+// A function that ends in a jump to another one has not returned: the other returns in its place, with the stack pointer that the
+// first was entered with. Semaphores and joins of the C library wait there. What ends with an activation (a timer, a flag) therefore
+// stands at the exits of the function that is jumped to. It knows by the stack pointer whether the activation that returns is the one
+// that began: calls of the other function that did not come by the jump end nothing.
+
+// maxJumps is how many such jumps are followed, one behind the other.
+const maxJumps = 4
+
+// An exit is a point at which an activation of a function ends, in it or in one that it jumps to.
+type exit struct {
+	f  *function
+	pt trampoline.Point
+}
+
+// endsActivations reports whether a request does nothing but end what belongs to activations.
+func endsActivations(r *pcl.Request) bool {
+	return r.Where == pcl.Return && !slices.ContainsFunc(r.Code, func(in pcl.Instr) bool {
+		return in.Op != pcl.OpTimerLeave && in.Op != pcl.OpFlagLeave
+	})
+}
+
+// pointsOf are where a request has its code.
+func (t *target) pointsOf(f *function, r *pcl.Request) (all []exit) {
+	follows := endsActivations(r)
+	for _, pt := range f.pointsOf(*r) {
+		if !follows {
+			all = append(all, exit{f, pt})
+			continue
+		}
+		if g := t.jumpedTo(f, pt); g != nil {
+			if more, ok := t.exitsOf(g, []*function{f}); ok {
+				all = append(all, more...)
+				continue
+			}
+		}
+		all = append(all, exit{f, pt})
+	}
+	if follows {
+		all = unrepeated(all)
+	}
+	return all
+}
+
+func unrepeated(all []exit) (out []exit) {
+	for _, e := range all {
+		if !slices.Contains(out, e) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// jumpedTo is the function that an exit jumps to, if that is known.
+func (t *target) jumpedTo(f *function, pt trampoline.Point) *function {
+	if pt.Kind != trampoline.TailJump && pt.Kind != trampoline.TailCond {
+		return nil
+	}
+	for _, e := range f.flow.Exits {
+		if e.Addr+f.obj.bias != pt.Addr || e.Target == 0 {
+			continue
+		}
+		if g := t.functionAt(e.Target + f.obj.bias); g != nil && g.addr() == e.Target+f.obj.bias {
+			return g
+		}
+	}
+	return nil
+}
+
+// exitsOf are the exits of a function that came is jumped to from; ok is false if one of them cannot be instrumented, or if they
+// lead in a circle: then the jump itself has to do.
+func (t *target) exitsOf(f *function, came []*function) (all []exit, ok bool) {
+	if slices.Contains(came, f) || len(came) > maxJumps || t.reachIsland(f.addr()) == nil {
+		return nil, false
+	}
+	if f.analyse(); f.reason != "" {
+		return nil, false
+	}
+	for _, pt := range f.points[pcl.Return] {
+		if g := t.jumpedTo(f, pt); g != nil {
+			if more, ok := t.exitsOf(g, append(came, f)); ok {
+				all = append(all, more...)
+				continue
+			}
+		}
+		if _, err := t.siteOf(f, pt); err != nil {
+			return nil, false
+		}
+		all = append(all, exit{f, pt})
+	}
+	return all, len(all) > 0
+}
+
+// has reports whether a part has the same code at a point already.
+func (s *site) has(pt trampoline.Point, p *part, minis []trampoline.Mini) bool {
+	for _, g := range s.groups {
+		if g.part != p || g.at != pt {
+			continue
+		}
+		return !slices.ContainsFunc(minis, func(m trampoline.Mini) bool {
+			return !slices.ContainsFunc(g.group.Minis, func(o trampoline.Mini) bool { return reflect.DeepEqual(m, o) })
+		})
+	}
+	return false
+}
