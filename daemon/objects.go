@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 
 	"culprit/daemon/kernel"
@@ -15,10 +16,11 @@ type objectTable struct {
 	mu     sync.Mutex
 	values map[string]uint64 // "SyncObject/Mutex/cache_lock" -> address
 	names  map[uint64]string // address of a lock -> its part
+	unsure map[uint64]bool   // locks whose kind no stack has told yet
 }
 
 func newObjectTable(t *target) *objectTable {
-	return &objectTable{t: t, values: map[string]uint64{}, names: map[uint64]string{}}
+	return &objectTable{t: t, values: map[string]uint64{}, names: map[uint64]string{}, unsure: map[uint64]bool{}}
 }
 
 // value returns what an object's name stands for. Locks with a symbol need not have been seen waiting.
@@ -54,6 +56,9 @@ type syncKind struct {
 	offsets []uint64 // of the futex words in the object (glibc's nptl/ and sysdeps/nptl/bits)
 }
 
+// futexKind is the kind of what a thread waits for by no function that is known.
+const futexKind = "Futex"
+
 // syncKinds maps the waiting function to what it waits for.
 var syncKinds = map[string]syncKind{}
 
@@ -88,14 +93,24 @@ func (o *objectTable) waitedFor(call kernel.BlockedCall, frames []frame, now flo
 var fdCalls = map[int]bool{0: true, 1: true, 17: true, 18: true, 19: true, 20: true, 295: true, 296: true, 44: true, 45: true, 46: true, 47: true,
 	74: true, 75: true, 277: true, 40: true, 327: true, 328: true}
 
-// lock names the lock that a futex word belongs to.
+// lock names the lock that a futex word belongs to. The stack is read while the thread may go on, and what was read of two
+// waits leads nowhere: a lock is a bare futex only if it is seen as one twice, and until it is seen as something else.
 func (o *objectTable) lock(word uint64, frames []frame) string {
 	k, user := waitingIn(frames)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if n, ok := o.names[word]; ok {
+	if n, ok := o.names[word]; ok && (!o.unsure[word] || k.name == futexKind) {
 		return n
 	}
+	if k.name == futexKind && !o.unsure[word] {
+		o.unsure[word] = true
+		return ""
+	}
+	if was := o.names[word]; was != "" {
+		_, elems, _ := strings.Cut(was, "/")
+		o.t.d.tree.Retire(grid.SyncObject, strings.SplitN(elems, "/", 2)...)
+	}
+	o.unsure[word] = k.name == futexKind
 	addr, name := o.nameLock(word, k)
 	if name == "" {
 		name = fmt.Sprintf("%#x", addr)
@@ -123,7 +138,7 @@ func waitingIn(frames []frame) (k syncKind, user *function) {
 			}
 		}
 	}
-	return syncKind{name: "Futex", offsets: []uint64{0}}, nil
+	return syncKind{name: futexKind, offsets: []uint64{0}}, nil
 }
 
 // nameLock finds the variable that holds the futex word, and the address of the lock in it.
