@@ -75,7 +75,7 @@ func (m *measured) awaitNodes(ctx context.Context, nodes []expectedNode) {
 		if !m.finder.Settled() {
 			busy = time.Now()
 		}
-		if time.Since(busy) >= settledTime || len(nodes) > 0 && m.allHold(nodes) {
+		if time.Since(busy) >= settledTime || m.found(nodes) {
 			return
 		}
 		select {
@@ -86,13 +86,14 @@ func (m *measured) awaitNodes(ctx context.Context, nodes []expectedNode) {
 	}
 }
 
-func (m *measured) allHold(nodes []expectedNode) bool {
+// found reports whether all that is expected holds, and will: what must stay untested is known when the search is over.
+func (m *measured) found(nodes []expectedNode) bool {
 	for _, n := range nodes {
-		if !m.holds(n) {
+		if n.state == pcltest.StateUntested || !m.holds(n) {
 			return false
 		}
 	}
-	return true
+	return len(nodes) > 0
 }
 
 // holds reports whether a node is in the state that is expected.
