@@ -28,7 +28,7 @@ func TestPCLFiles(t *testing.T) {
 	}
 }
 
-// tries is how often a file is run whose times are wrong on a busy machine. A wrong count, or anything else, fails at once.
+// tries is how often a file is run whose times are wrong on a busy machine, or whose searches need longer. A wrong count, or anything else, fails at once.
 const tries = 4
 
 func runPCLFile(t *testing.T, file string) {
@@ -47,10 +47,10 @@ func runPCLFile(t *testing.T, file string) {
 	}
 }
 
-// onlyTimes reports whether what failed is a time that is off.
+// onlyTimes reports whether what failed is a time that is off, or a search that did not get there in its time.
 func onlyTimes(out string) bool {
 	for line := range strings.Lines(out) {
-		if strings.HasPrefix(line, "FAIL") && !strings.Contains(line, " within ") {
+		if strings.HasPrefix(line, "FAIL") && !strings.Contains(line, " within ") && !strings.Contains(line, ": hypothesis ") {
 			return false
 		}
 	}

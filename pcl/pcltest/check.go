@@ -15,6 +15,7 @@ type scope struct {
 	vars      []string // that words may use; expressions may also use what programs print
 	started   bool
 	measuring bool
+	searched  bool // since the last measure
 	over      bool // the first expect, check or stop ends measuring
 	measured  bool
 }
@@ -73,13 +74,18 @@ func (s *scope) measurement(step Step) {
 	case Measure:
 		s.words(x.PID)
 		s.program(x.Pos, x.Who)
-		s.measuring, s.over = true, false
+		s.measuring, s.over, s.searched = true, false, false
 	case Enable:
 		s.words(x.Focus)
 		s.going(x.Pos, "enable")
 	case Disable:
 		s.words(x.Focus)
 		s.going(x.Pos, "disable")
+	case Search:
+		s.going(x.Pos, "search")
+		s.searched = true
+	case Hypothesis:
+		s.hypothesis(x)
 	case Stop:
 		s.going(x.Pos, "stop")
 		s.over = true
@@ -93,6 +99,16 @@ func (s *scope) measurement(step Step) {
 	case Check:
 		s.measured, s.over = true, true
 	}
+}
+
+// hypothesis fails unless there was a search.
+func (s *scope) hypothesis(x Hypothesis) {
+	s.words(x.Focus)
+	s.while(x.Pos, "expect")
+	if s.measuring && !s.searched {
+		s.fail(x.Pos, `expect hypothesis without "search" between "measure" and it: nothing was tested`)
+	}
+	s.measured, s.over = true, true
 }
 
 // while fails unless something is measured.

@@ -13,11 +13,12 @@
 //	          | "pcl" ( body | FILE | "error" TEXT body )
 //	          | "start" [ "as" NAME ] word { word } | "run" word { word } | "say" [ "to" NAME ] TEXT
 //	          | "await" what [ "within" TIME ] | "take" NAME REGEXP | "sleep" TIME
-//	          | "measure" [ NAME | $VAR ] [ "children" ] | "enable" pair | "disable" pair | "stop"
-//	          | "expect" pair [ view ] ( relation [ "as" NAME ] | "error" TEXT ) | "check" expr relation .
+//	          | "measure" [ NAME | $VAR ] [ "children" ] | "enable" pair | "disable" pair | "search" [ "for" TIME ] | "stop"
+//	          | "expect" pair [ view ] ( relation [ "as" NAME ] | "error" TEXT ) | "check" expr relation
+//	          | "expect" "hypothesis" NAME [ "at" FOCUS ] ( "true" | "false" | "tested" | "untested" ) .
 //	what      = [ NAME ] "line" REGEXP | [ NAME ] "end" [ STATUS ] | "file" PATH | "socket" PATH | "port" NUMBER | "run" word { word } .
 //	pair      = METRIC [ "at" FOCUS ] .
-//	view      = "sum" | "average" | "min" | "max" | "last" .
+//	view      = "sum" | "average" | "min" | "max" | "last" | "count" | "mean" | "p" NUMBER .
 //	relation  = "is" expr [ "within" expr [ "%" ] ] | ( "<" | "<=" | ">" | ">=" ) expr .
 //	expr      = NUMBER | $VAR | "(" expr ")" | "-" expr | expr ( "+" | "-" | "*" | "/" ) expr .
 //

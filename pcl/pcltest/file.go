@@ -151,19 +151,6 @@ type Disable struct {
 	Pair
 }
 
-// A View is what of a pair's values is looked at.
-type View string
-
-// The views. Default is the sum where growth is measured, and the average where samples are.
-const (
-	Default View = ""
-	Sum     View = "sum"     // over the time measured: calls, bytes, seconds
-	Average View = "average" // per second for what grows, else the mean
-	Min     View = "min"     // the smallest bin, per second for what grows
-	Max     View = "max"
-	Last    View = "last" // the last bin, likewise
-)
-
 // Expect compares what a pair has measured.
 type Expect struct {
 	At
@@ -172,6 +159,21 @@ type Expect struct {
 	Relation Relation // if Error is ""
 	Error    string   // what must be in the message of why it cannot be measured
 	As       string   // the variable that the value is given to, or ""
+}
+
+// Search runs the search on what is measured, as the program does for its users, until all that is expected of it holds, nothing
+// is left that it could test, or the time is over.
+type Search struct {
+	At
+	For time.Duration
+}
+
+// Hypothesis expects an answer of the search.
+type Hypothesis struct {
+	At
+	Name  string
+	Focus Word // "/" where none is given
+	State State
 }
 
 // Check compares two expressions.

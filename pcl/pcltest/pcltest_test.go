@@ -51,9 +51,14 @@ measure $pid children
 enable cpu at /Code/a.c
 disable cpu at /Code/a.c
 sleep 1.5s
+search
+search for 3s
 stop
 expect cpu_inclusive at "/Code/a.cc/f(int, char)" average is ($pid + 2) * -3 / $srv within 2 % as x
 expect calls min >= 0x10
+expect calls at /Shop/front,/Process/$pid p99.9 > 1
+expect hypothesis TooMany at "/Shop/back office" tested
+expect hypothesis TooMany untested
 expect calls at /Process/$pid error 'no such'
 check $x is 1e3 within $x / 10 # a comment
 pcl error "wrong"
@@ -80,8 +85,9 @@ func TestStatements(t *testing.T) {
 		`needs server /usr/lib/*/server`, `compile a b.c [-O1 -DX=y z] "int main(void)\n{\n\n\treturn 0;\n}\n"`, `file conf "one\n  two $x\n"`,
 		`pcl lib.pcl  false`, `start srv [<server> --port 0 $x in <dir>/s <dir>x ]`, `say srv hello  "world" it's <dir> # all`, `say  to2`,
 		`await line srv ^PID ([0-9]+)$ -1 [] 3s`, `await end   7 [] 20s`, `await socket   -1 [<dir>/s] 20s`, `await run   -1 [true within] 1s`,
-		`take pid PID (\d+)`, `measure  <pid> true`, `enable cpu /Code/a.c`, `disable cpu /Code/a.c`, `sleep 1.5s`, `stop`,
+		`take pid PID (\d+)`, `measure  <pid> true`, `enable cpu /Code/a.c`, `disable cpu /Code/a.c`, `sleep 1.5s`, `search 30s`, `search 3s`, `stop`,
 		`expect cpu_inclusive /Code/a.cc/f(int, char) average "" x: is ($pid + 2) * -3 / $srv within 2 %`, `expect calls / min "" : >= 0x10`,
+		`expect calls /Shop/front,/Process/<pid> p99.9 "" : > 1`, `hypothesis TooMany /Shop/back office tested`, `hypothesis TooMany / untested`,
 		`expect calls /Process/<pid>  "no such" : `, `check $x: is 1e3 within $x / 10`, `pcl  wrong true`,
 	}
 	for i, w := range want {
@@ -135,6 +141,10 @@ func show(t *testing.T, s Step, values func(string) (string, error)) string {
 		return fmt.Sprint("disable ", s.Metric, " ", one(s.Focus))
 	case Sleep:
 		return fmt.Sprint("sleep ", s.For)
+	case Search:
+		return fmt.Sprint("search ", s.For)
+	case Hypothesis:
+		return fmt.Sprint("hypothesis ", s.Name, " ", one(s.Focus), " ", s.State)
 	case Stop:
 		return "stop"
 	case Expect:
@@ -199,6 +209,24 @@ func TestErrors(t *testing.T) {
 		{ok + "say to nobody x", `no program was started as "nobody"`},
 		{ok + "run", "expected a program and its arguments"},
 		{ok + "stop it", `found "it", expected the end of the line`},
+		{ok + "expect cpu at /Codes/x/y is 1", `a.pcltest:5:15: focus "/Codes/x/y"`},
+		{ok + "expect cpu at /Shop/a,/Store/b is 1", `a.pcltest:5:15: focus`},
+		{ok + "expect cpu p is 1", `found "p", expected one of is, <`},
+		{ok + "expect cpu p101 is 1", `found "p101", expected one of is, <`},
+		{ok + "expect cpu p5e1 is 1", `found "p5e1", expected one of is, <`},
+		{ok + "expect hypothesis", "a.pcltest:5:18: found the end of the line, expected the name of a hypothesis"},
+		{ok + "expect hypothesis X", "found the end of the line, expected one of true, false, tested, untested"},
+		{ok + "expect hypothesis X at / tru", `found "tru", expected one of true, false, tested, untested (did you mean "true"?)`},
+		{ok + "expect hypothesis X true 1", `found "1", expected the end of the line`},
+		{ok + "expect hypothesis X at y true", `a.pcltest:5:24: focus "y"`},
+		{ok + "expect hypothesis X true", `a.pcltest:5:1: expect hypothesis without "search" between "measure" and it`},
+		{"test x\nstart p\nmeasure\nsearch\nmeasure\nexpect hypothesis X true", `a.pcltest:6:1: expect hypothesis without "search"`},
+		{"test x\nexpect hypothesis X true", `a.pcltest:2:1: expect without "measure"`},
+		{"test x\nsearch", `a.pcltest:2:1: search without "measure"`},
+		{ok + "search", "a.pcltest:5:1: search after measuring is over"},
+		{ok + "search 3s", `found "3s", expected "for" and a length of time, or the end of the line`},
+		{ok + "search for", "expected a length of time"},
+		{ok + "search for 3s x", `found "x", expected the end of the line`},
 		{"test x\nexpect cpu < 1", `a.pcltest:2:1: expect without "measure" before it in the test`},
 		{"test x\nstop", `stop without "measure"`},
 		{ok + "enable cpu", "a.pcltest:5:1: enable after measuring is over"},

@@ -7,13 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"culprit/grid"
 	"culprit/pcl/syntax"
 )
 
 // keywords are the words that a statement may begin with.
 var keywords = []string{"test", "needs", "compile", "file", "pcl", "start", "run", "say", "await", "take", "sleep", "measure", "enable",
-	"disable", "stop", "expect", "check"}
+	"disable", "search", "stop", "expect", "check"}
 
 // statement reads the present line; nil if it is no step, or wrong.
 func (p *parser) statement() Step {
@@ -48,6 +47,8 @@ func (p *parser) statement() Step {
 		return Enable{at, p.onlyPair()}
 	case "disable":
 		return Disable{at, p.onlyPair()}
+	case "search":
+		return p.search(at)
 	case "stop":
 		p.exactly(1)
 		return Stop{at}
@@ -302,17 +303,9 @@ func (p *parser) measure(at At) Step {
 
 // pair reads METRIC [at FOCUS] from word i on and returns the number of the next word.
 func (p *parser) pair(i int) (Pair, int) {
-	c := Pair{Metric: p.word(i, "a metric").Plain, Focus: Word{parts: []part{{text: "/"}}, Plain: "/"}}
-	if !p.has(i+1, "at") {
-		return c, i + 1
-	}
-	c.Focus = p.word(i+2, "a focus, such as /Code/queue.c/pop")
-	if p.err == nil && c.Focus.constant() {
-		if _, err := grid.ParseFocus(c.Focus.Plain); err != nil {
-			p.fail(c.Focus.Pos, "%v", err)
-		}
-	}
-	return c, i + 3
+	c := Pair{Metric: p.word(i, "a metric").Plain}
+	c.Focus, i = p.at(i + 1)
+	return c, i
 }
 
 func (p *parser) onlyPair() Pair {
@@ -321,17 +314,17 @@ func (p *parser) onlyPair() Pair {
 	return c
 }
 
-// views are the words for what of a pair's values is looked at.
-var views = []string{string(Sum), string(Average), string(Min), string(Max), string(Last)}
-
 func (p *parser) expect(at At) Step {
+	if p.has(1, "hypothesis") {
+		return p.hypothesis(at)
+	}
 	s := Expect{At: at}
 	var i int
 	s.Pair, i = p.pair(1)
 	if p.err != nil {
 		return s
 	}
-	if i < len(p.line.words) && slices.Contains(views, p.line.words[i].Plain) {
+	if i < len(p.line.words) && isView(p.line.words[i].Plain) {
 		s.View = View(p.line.words[i].Plain)
 		i++
 	}

@@ -65,7 +65,7 @@ func Open(ctx context.Context, cfg Config) (*Session, error) {
 	s.grid = newGrid(d, cfg.Library)
 	s.watch = newWatcher(s.grid, d, cfg.Library, cfg.Watches)
 	if cfg.Search {
-		s.search = newSearch(cfg, d, s.grid)
+		s.search = NewSearch(cfg, d, s.grid)
 	}
 	return s, nil
 }

@@ -37,7 +37,9 @@ func itemBase(lib *pcl.Library, f grid.Focus) grid.Hierarchy {
 
 func newGrid(d Daemon, lib *pcl.Library) *grid.Grid { return grid.New(d, lib.Metric, d.Now) }
 
-func newSearch(cfg Config, d Daemon, g *grid.Grid) *consultant.Search {
+// NewSearch prepares the search on what a daemon measures into a grid. Of cfg it uses the library, the budget (2 % if it is 0)
+// and OnEvent.
+func NewSearch(cfg Config, d Daemon, g *grid.Grid) *consultant.Search {
 	return consultant.New(consultant.Config{
 		Hypotheses: cfg.Library.Hypotheses(), Grid: g, Axis: d, Budget: cfg.Budget, Source: d.Source, OnEvent: cfg.OnEvent, Now: d.Now,
 		Base: func(item grid.Focus) grid.Hierarchy { return itemBase(cfg.Library, item) },

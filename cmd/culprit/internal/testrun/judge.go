@@ -28,9 +28,9 @@ func (r *run) expect(s pcltest.Expect) error {
 		r.fail("%s: it was not measured: %v", what, err)
 		return nil
 	}
-	got, unit, ok := r.measured.value(key, s.View)
+	got, unit, ok := r.measured.look(key, s.View)
 	if !ok {
-		r.fail("%s: nothing was measured", what)
+		r.fail("%s: nothing was measured%s", what, r.measured.noValues(key, s.View))
 		return nil
 	}
 	r.judge(what, got, unit, s.Relation)

@@ -68,10 +68,16 @@ func inFile(problems []pcl.Problem, bodies []*pcltest.Body) (out []*syntax.Error
 	return out
 }
 
-// checkPCL reports what is wrong with the PCL of a test before anything is started.
+// checkPCL reports what is wrong with the PCL of a test, and with what is asked of it, before anything is started.
 func checkPCL(f *pcltest.File, t *pcltest.Test) error {
-	_, err := library(f, t)
-	return err
+	lib, err := library(f, t)
+	if err != nil {
+		return err
+	}
+	if problems := append(checkFoci(lib, t), checkSearch(lib, t)...); len(problems) > 0 {
+		return &BadFile{problems}
+	}
+	return nil
 }
 
 // refusePCL checks that a text is refused, and why.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"culprit/consultant"
 	"culprit/daemon"
 	"culprit/daemon/process"
 	"culprit/grid"
@@ -24,6 +25,7 @@ type measured struct {
 	g       *grid.Grid
 	refused map[grid.PairKey]error // why pairs are not measured
 	asked   map[grid.PairKey]bool
+	finder  *consultant.Search // nil before the first search
 }
 
 // measure attaches to a program, and enables the pairs that are expected up to the next measure.
@@ -47,7 +49,9 @@ func (r *run) measure(s pcltest.Measure, rest []pcltest.Step) error {
 	if err != nil {
 		return err
 	}
-	r.measured = &measured{r: r, pid: pid, lib: lib, d: d, g: grid.New(d, lib.Metric, d.Now), refused: map[grid.PairKey]error{}, asked: map[grid.PairKey]bool{}}
+	r.measured = &measured{
+		r: r, pid: pid, lib: lib, d: d, g: grid.New(d, lib.Metric, d.Now), refused: map[grid.PairKey]error{}, asked: map[grid.PairKey]bool{},
+	}
 	keys, err := r.expected(rest)
 	if err != nil {
 		return err
@@ -158,11 +162,7 @@ func span(steps []pcltest.Step) []pcltest.Step {
 
 // key reads a pair.
 func (r *run) key(p pcltest.Pair) (grid.PairKey, error) {
-	text, err := p.Focus.Expand(r.value)
-	if err != nil {
-		return grid.PairKey{}, err
-	}
-	f, err := grid.ParseFocus(text)
+	f, err := r.focus(p.Focus)
 	return grid.PairKey{Metric: p.Metric, Focus: f}, err
 }
 

@@ -179,10 +179,14 @@ func (r *run) measuring(i int, s pcltest.Step) error {
 		return r.measured.enable(s.Pair)
 	case pcltest.Disable:
 		return r.measured.disable(s.Pair)
+	case pcltest.Search:
+		return r.measured.search(s, r.test.Steps[i+1:])
 	case pcltest.Stop:
 		return r.measured.stop()
 	case pcltest.Expect:
 		return r.expect(s)
+	case pcltest.Hypothesis:
+		return r.hypothesis(s)
 	case pcltest.Check:
 		return r.check(s)
 	}
@@ -219,8 +223,11 @@ func (r *run) value(name string) (string, error) {
 	if v, ok := r.vars[name]; ok {
 		return v, nil
 	}
-	return "", fmt.Errorf("$%s has no value", name)
+	return noValue(name)
 }
+
+// noValue is what a variable stands for before anything is started.
+func noValue(name string) (string, error) { return "", fmt.Errorf("$%s has no value", name) }
 
 // number is what a variable stands for in an expression: what was taken or measured, else what a program has printed.
 func (r *run) number(name string) (float64, error) {

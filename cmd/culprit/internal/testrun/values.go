@@ -1,0 +1,36 @@
+package testrun
+
+import (
+	"math"
+
+	"culprit/grid"
+	"culprit/pcl/pcltest"
+)
+
+// look is what a view shows of a pair, in its unit; ok is false if there is nothing.
+func (m *measured) look(key grid.PairKey, view pcltest.View) (v float64, unit string, ok bool) {
+	if !view.OfValues() {
+		return m.value(key, view)
+	}
+	metric, known := m.lib.Metric(key.Metric)
+	d, ok := m.g.Distribution(key, 0)
+	if !ok || !known {
+		return 0, "", false
+	}
+	if view == pcltest.Count {
+		return float64(d.Count()), "values", true
+	}
+	v = d.Mean()
+	if q, is := view.Quantile(); is {
+		v = d.Quantile(q)
+	}
+	return v, metric.SumUnits(), !math.IsNaN(v)
+}
+
+// noValues says why a view of single values shows nothing, if it is for the metric; else it is empty.
+func (m *measured) noValues(key grid.PairKey, view pcltest.View) string {
+	if _, ok := m.g.Distribution(key, 0); ok || !view.OfValues() {
+		return ""
+	}
+	return `: "` + string(view) + `" is of single values, which only a metric with a base of histogram(..) keeps`
+}
