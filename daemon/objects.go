@@ -38,16 +38,6 @@ func (o *objectTable) value(h grid.Hierarchy, elems []string) (uint64, bool) {
 	return o.t.dataNamed(elems[1])
 }
 
-// dataNamed is the address of a variable with a symbol.
-func (t *target) dataNamed(name string) (uint64, bool) {
-	for _, obj := range t.objects {
-		if s, ok := obj.DataNamed(name); ok {
-			return s.Addr + obj.bias, true
-		}
-	}
-	return 0, false
-}
-
 // A syncKind is a kind of lock: where in it threads wait, by the function that waits.
 type syncKind struct {
 	name    string
@@ -63,20 +53,21 @@ func init() {
 			syncKinds[n] = k
 		}
 	}
-	add(syncKind{"Mutex", []uint64{0}}, "pthread_mutex_lock", "pthread_mutex_timedlock", "pthread_mutex_clocklock", "__pthread_mutex_lock", "___pthread_mutex_lock")
+	add(syncKind{"Mutex", []uint64{0}}, "pthread_mutex_lock", "pthread_mutex_timedlock", "pthread_mutex_clocklock", "__pthread_mutex_lock", "___pthread_mutex_lock",
+		"__pthread_mutex_lock_full", "__pthread_mutex_cond_lock", "__pthread_mutex_clocklock_common", "mtx_lock", "mtx_timedlock")
 	add(syncKind{"RWLock", []uint64{0, 8, 12}}, "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_rwlock_timedrdlock",
 		"pthread_rwlock_timedwrlock", "pthread_rwlock_clockrdlock", "pthread_rwlock_clockwrlock")
-	add(syncKind{"CondVar", []uint64{40, 44, 36}}, "pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait")
+	add(syncKind{"CondVar", []uint64{40, 44, 36}}, "pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait", "cnd_wait", "cnd_timedwait")
 	add(syncKind{"Barrier", []uint64{4, 0}}, "pthread_barrier_wait")
 	add(syncKind{"Semaphore", []uint64{0, 4}}, "sem_wait", "sem_timedwait", "sem_clockwait")
-	add(syncKind{"Thread", nil}, "pthread_join", "pthread_timedjoin_np", "pthread_clockjoin_np")
+	add(syncKind{"Thread", nil}, "pthread_join", "pthread_timedjoin_np", "pthread_clockjoin_np", "__pthread_clockjoin_ex", "thrd_join")
 }
 
 // waitedFor names what a blocked thread waits for, and makes it a resource when it is first seen. kind says whether it is
 // another thread or a device.
-func (o *objectTable) waitedFor(call kernel.BlockedCall, frames []frame, now float64) (part string, kind int) {
+func (o *objectTable) waitedFor(call kernel.BlockedCall, frames []frame, st blockedStack) (part string, kind int) {
 	if call.NR == sysFutex {
-		return o.lock(call.Args[0], frames), kindSync
+		return o.lock(call.Args[0], frames, st), kindSync
 	}
 	if fdCalls[call.NR] {
 		return o.file(int(int32(call.Args[0]))), kindIO
@@ -88,65 +79,59 @@ func (o *objectTable) waitedFor(call kernel.BlockedCall, frames []frame, now flo
 var fdCalls = map[int]bool{0: true, 1: true, 17: true, 18: true, 19: true, 20: true, 295: true, 296: true, 44: true, 45: true, 46: true, 47: true,
 	74: true, 75: true, 277: true, 40: true, 327: true, 328: true}
 
-// lock names the lock that a futex word belongs to.
-func (o *objectTable) lock(word uint64, frames []frame) string {
-	k, user := waitingIn(frames)
+// lock names the lock that a futex word belongs to. DWARF is read without holding o.mu.
+func (o *objectTable) lock(word uint64, frames []frame, st blockedStack) string {
 	o.mu.Lock()
-	defer o.mu.Unlock()
-	if n, ok := o.names[word]; ok {
+	n, ok := o.names[word]
+	o.mu.Unlock()
+	if ok {
 		return n
 	}
-	addr, name := o.nameLock(word, k)
+	k, user := waitingIn(frames)
+	addr, name := o.t.nameLock(word, k)
+	switch {
+	case k.name == "Thread":
+		addr, name = o.t.joined(word)
+	case name == "":
+		name = o.t.heldBy(addr, st)
+	}
 	if name == "" {
 		name = fmt.Sprintf("%#x", addr)
 		if user != nil {
 			name += " (" + user.fn.Name + ")"
 		}
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	return o.learn(grid.SyncObject, k.name, name, addr, word)
 }
 
-// waitingIn finds the waiting function on a stack and who called it.
+// waitingIn finds the innermost waiting function on a stack, and who called it or what it is a part of in the library.
 func waitingIn(frames []frame) (k syncKind, user *function) {
-	for i, fr := range frames {
+	k = syncKind{name: "Futex", offsets: []uint64{0}}
+	found := false
+	for _, fr := range frames {
 		if fr.f == nil {
 			continue
 		}
-		for _, n := range append([]string{fr.f.fn.Name, fr.f.fn.Linkage}, fr.f.fn.Aliases...) {
-			if k, ok := syncKinds[n]; ok {
-				for _, up := range frames[i+1:] {
-					if up.f != nil {
-						return k, up.f
-					}
-				}
-				return k, nil
-			}
+		switch named, ok := kindOfWait(fr.f); {
+		case ok && !found:
+			k, found = named, true
+		case !ok && found:
+			return k, fr.f
 		}
 	}
-	return syncKind{name: "Futex", offsets: []uint64{0}}, nil
+	return k, nil
 }
 
-// nameLock finds the variable that holds the futex word, and the address of the lock in it.
-func (o *objectTable) nameLock(word uint64, k syncKind) (addr uint64, name string) {
-	addr = word
-	if len(k.offsets) > 0 {
-		addr = word - k.offsets[0]
-	}
-	obj := o.t.dataObjectAt(word)
-	if obj == nil {
-		return addr, ""
-	}
-	s, ok := obj.DataAt(word - obj.bias)
-	if !ok {
-		return addr, ""
-	}
-	base := s.Addr + obj.bias
-	for _, off := range k.offsets {
-		if word == base+off {
-			return base, s.Name
+// kindOfWait is what a function waits for, if it is one of those that wait.
+func kindOfWait(f *function) (syncKind, bool) {
+	for _, n := range append([]string{f.fn.Name, f.fn.Linkage}, f.fn.Aliases...) {
+		if k, ok := syncKinds[n]; ok {
+			return k, true
 		}
 	}
-	return addr, fmt.Sprintf("%s+%#x", s.Name, addr-base)
+	return syncKind{}, false
 }
 
 // learn makes an object a resource.
@@ -177,6 +162,3 @@ func (o *objectTable) file(fd int) string {
 	defer o.mu.Unlock()
 	return o.learn(grid.IO, kind, to.Name, uint64(fd), 0)
 }
-
-// dataObjectAt finds the object whose data covers an address.
-func (t *target) dataObjectAt(addr uint64) *object { return t.objectAt(addr) }

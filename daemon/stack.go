@@ -39,35 +39,43 @@ func cachedStack(at uint64, mem []byte, more memReader) memReader {
 
 // walk returns the activations of a thread, innermost first. It ends where the frames end or cannot be followed.
 func (t *target) walk(r image.Regs, mem memReader) (frames []frame) {
+	t.walkEach(r, mem, func(fr frame, _ image.Regs) bool {
+		frames = append(frames, fr)
+		return true
+	})
+	return frames
+}
+
+// walkEach hands each activation to visit, with what is known of its registers, until that says that it was the last one wanted.
+func (t *target) walkEach(r image.Regs, mem memReader, visit func(frame, image.Regs) bool) {
 	r.Exact = true
 	if t.seg != nil && t.seg.contains(r.RIP) && !t.outOfTrampoline(&r) {
-		return nil
+		return
 	}
-	for len(frames) < maxFrames {
+	for range maxFrames {
 		if t.outOfCall(&r, mem) && !t.outOfTrampoline(&r) {
-			return frames
+			return
 		}
 		o, bias := t.tablesAt(r.LookupPC())
 		if o == nil {
-			return frames
+			return
 		}
 		fr := frame{f: t.functionAt(r.LookupPC()), pc: r.RIP}
 		caller, cfa, err := o.Unwind(r.LookupPC()-bias, r, bias, mem)
 		if err != nil && !errors.Is(err, image.ErrStackEnd) {
 			var ok bool
 			if caller, cfa, ok = t.guess(r, mem); !ok {
-				return append(frames, fr)
+				visit(fr, r)
+				return
 			}
 			err = nil
 		}
 		fr.cfa = cfa
-		frames = append(frames, fr)
-		if err != nil || caller.RIP == 0 || caller.RSP <= r.RSP && !caller.Exact {
-			return frames
+		if !visit(fr, r) || err != nil || caller.RIP == 0 || caller.RSP <= r.RSP && !caller.Exact {
+			return
 		}
 		r = caller
 	}
-	return frames
 }
 
 // outOfTrampoline puts a thread that is inside one of our trampolines back to the instruction that it was about to do.

@@ -259,6 +259,22 @@ func TestWaitsAreAsLongAsTheyShould(t *testing.T) {
 	}
 }
 
+// TestMutexesAreWaitedFor: each of the mutexes is taken by each thread in each round, and waited for as long as it is held.
+func TestMutexesAreWaitedFor(t *testing.T) {
+	const rounds = 3
+	p := StartTarget(t, build(t, "mutexes.cc"), strconv.Itoa(rounds))
+	p.Say(t, "go")
+	p.Expect(t, "DONE", 20*time.Second)
+	p.Stop(t)
+	got := p.Counts()
+	for i := range 16 {
+		n, ns := got["taken"+strconv.Itoa(i)], got["waited"+strconv.Itoa(i)]
+		if each := time.Duration(ns / rounds / 2); n != 3*rounds || each < 3*time.Millisecond || each > 100*time.Millisecond {
+			t.Errorf("mutex %d: taken %d times, waited for %v", i, n, each)
+		}
+	}
+}
+
 func TestKillIsSeenAsASignal(t *testing.T) {
 	t.Parallel()
 	p := StartTarget(t, build(t, "sleeper.c"))
