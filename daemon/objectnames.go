@@ -22,15 +22,16 @@ func (t *target) nameLock(word uint64, k syncKind) (addr uint64, name string) {
 		return addr, ""
 	}
 	for _, off := range k.offsets {
-		if n, rest, ok := obj.PartAt(word - off - obj.bias); ok && rest == 0 {
-			return word - off, t.distinct(obj, n, word-off)
+		p, ok := obj.PartAt(word - off - obj.bias)
+		if ok && (p.Rest == 0 || p.Lock && k.name == kindFutex) {
+			return word - off, t.distinct(obj, p.Name, word-off-p.Rest)
 		}
 	}
-	n, rest, ok := obj.PartAt(word - obj.bias)
+	p, ok := obj.PartAt(word - obj.bias)
 	if !ok {
 		return addr, ""
 	}
-	return addr, fmt.Sprintf("%s+%#x", n, rest)
+	return addr, fmt.Sprintf("%s+%#x", p.Name, p.Rest)
 }
 
 // distinct puts the object in front of a name that another object uses, too.

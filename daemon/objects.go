@@ -44,6 +44,9 @@ type syncKind struct {
 	offsets []uint64 // of the futex words in the object (glibc's nptl/ and sysdeps/nptl/bits)
 }
 
+// kindFutex is what is waited for in a function that is none of these: the lock of a language's library, or of the program.
+const kindFutex = "Futex"
+
 // syncKinds maps the waiting function to what it waits for.
 var syncKinds = map[string]syncKind{}
 
@@ -108,7 +111,7 @@ func (o *objectTable) lock(word uint64, frames []frame, st blockedStack) string 
 
 // waitingIn finds the innermost waiting function on a stack, and who called it or what it is a part of in the library.
 func waitingIn(frames []frame) (k syncKind, user *function) {
-	k = syncKind{name: "Futex", offsets: []uint64{0}}
+	k = syncKind{name: kindFutex, offsets: []uint64{0}}
 	found := false
 	for _, fr := range frames {
 		if fr.f == nil {

@@ -15,8 +15,8 @@ func touch(o *Object) {
 		if i == 64 {
 			break
 		}
-		name, _, _ := o.PartAt(s.Addr + s.Size/2)
-		o.PartNamed(name)
+		p, _ := o.PartAt(s.Addr + s.Size/2)
+		o.PartNamed(p.Name)
 	}
 	fs := o.Functions()
 	for i, f := range fs {

@@ -153,8 +153,8 @@ func (h *holder) leads(e *dwarf.Entry) bool {
 // within names the part of a value at v that the address lies in.
 func (h *holder) within(t ctype, v uint64, name string, heap bool) bool {
 	if off := h.addr - v; h.addr >= v && int64(off) < h.d.sizeOf(t, 0) {
-		path, rest := h.d.path(t, int64(off))
-		if rest == 0 && (path != "" || !heap) {
+		path, rest, lock := h.d.path(t, int64(off))
+		if (rest == 0 || lock) && (path != "" || !heap) {
 			h.name, h.heap = name+path, heap
 			return true
 		}

@@ -29,19 +29,19 @@ func (t *ctype) isLock() bool {
 }
 
 // path names what lies off bytes inside of a value: ".lock", "[3].lock", "" for all of it. rest is how far inside of what was
-// named it is.
-func (d *dies) path(t ctype, off int64) (text string, rest int64) {
+// named it is; lock tells that this is a lock of a library.
+func (d *dies) path(t ctype, off int64) (text string, rest int64, lock bool) {
 	for range maxInside {
 		if t.isLock() {
-			break
+			return text, off, true
 		}
 		step, next, within, ok := d.inside(t, off)
 		if !ok {
-			break
+			return text, off, d.opaque(t)
 		}
 		text, t, off = text+step, next, within
 	}
-	return text, off
+	return text, off, false
 }
 
 // inside goes one step into a record or an array.
@@ -98,6 +98,17 @@ func (d *dies) memberAt(t ctype, off int64) (step string, next ctype, within int
 		step = "." + name
 	}
 	return step, next, within, true
+}
+
+// opaque tells whether the members of a type have names that are no business of its users.
+func (d *dies) opaque(t ctype) (is bool) {
+	if t.kind == tRecord && t.self != nil {
+		_ = d.children(t.self.Offset, func(e *dwarf.Entry) bool {
+			is = e.Tag == dwarf.TagMember && reserved.MatchString(nameOf(e))
+			return !is
+		})
+	}
+	return is
 }
 
 // sizeOf is the size of a type in bytes; 0 if it is not known.

@@ -162,26 +162,32 @@ func (o *Object) described(addr uint64) (d *dies, scope, name string, t ctype, o
 // numbered matches what compilers call variables that are static in a function of C: lock.0.
 var numbered = regexp.MustCompile(`^(.+)\.[0-9]+$`)
 
-// PartAt names the variable, or the smallest part of it that has a name, that begins at or covers a file virtual address: "lock",
-// "cache.lock", "shards[3].lock", "serve::lock" for one that is static in a function. rest is how far behind the beginning of
-// what is named the address is, in bytes. ok is false where no symbol covers the address.
-func (o *Object) PartAt(vaddr uint64) (name string, rest uint64, ok bool) {
+// A Part is a variable or a named part of one.
+type Part struct {
+	Name string // "lock", "cache.lock", "shards[3].lock", "serve::lock" for one that is static in a function of C
+	Rest uint64 // bytes from its beginning to the address that was asked for
+	Lock bool   // its type is one of the locks of C, C++ and Rust, whose insides have no names
+}
+
+// PartAt finds the variable, or the smallest part of it that has a name, that covers a file virtual address. ok is false where no
+// symbol covers it.
+func (o *Object) PartAt(vaddr uint64) (p Part, ok bool) {
 	s, ok := o.DataAt(vaddr)
 	if !ok {
-		return "", 0, false
+		return p, false
 	}
 	var err error
 	defer guard(&err, o.name)
-	name, rest = s.Name, vaddr-s.Addr
+	p = Part{Name: s.Name, Rest: vaddr - s.Addr}
 	d, scope, own, t, described := o.described(s.Addr)
 	if !described {
-		return name, rest, true
+		return p, true
 	}
-	if numbered.MatchString(name) && scope != "" && own != "" {
-		name = scope + "::" + own
+	if numbered.MatchString(p.Name) && scope != "" && own != "" {
+		p.Name = scope + "::" + own
 	}
-	path, left := d.path(t, int64(rest))
-	return name + path, uint64(left), true
+	path, rest, lock := d.path(t, int64(p.Rest))
+	return Part{p.Name + path, uint64(rest), lock}, true
 }
 
 // PartNamed is the file virtual address of what PartAt gives a name to.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"culprit/internal/require"
@@ -57,21 +58,21 @@ func TestParts(t *testing.T) {
 		t.Fatal("there is no box")
 	}
 	for off, name := range map[uint64]string{8: "box.left.n", 16: "box.left.lock", 64: "box.many[0].lock", 112: "box.many[1].lock", 104: "box.many[1].n"} {
-		got, rest, ok := o.PartAt(box.Addr + off)
-		if !ok || rest != 0 || got != name {
-			t.Errorf("%d bytes inside of box is %q and %d bytes, want %q", off, got, rest, name)
+		got, ok := o.PartAt(box.Addr + off)
+		if !ok || got.Rest != 0 || got.Name != name || got.Lock != strings.HasSuffix(name, "lock") {
+			t.Errorf("%d bytes inside of box is %+v, want %q", off, got, name)
 		}
 		if at, ok := o.PartNamed(name); !ok || at != box.Addr+off {
 			t.Errorf("%q is at %#x, want %#x", name, at, box.Addr+off)
 		}
 	}
-	if got, rest, ok := o.PartAt(box.Addr + 20); !ok || got != "box.left.lock" || rest != 4 {
-		t.Errorf("inside of a lock is %q and %d bytes", got, rest)
+	if got, ok := o.PartAt(box.Addr + 20); !ok || got != (Part{"box.left.lock", 4, true}) {
+		t.Errorf("inside of a lock is %+v", got)
 	}
 	for _, name := range []string{"hidden::lock", "other::lock", "one.c:twin", "two.c:twin"} {
 		at, ok := o.PartNamed(name)
-		if got, rest, found := o.PartAt(at); !ok || !found || got != name || rest != 0 {
-			t.Errorf("%q is at %#x, which is %q and %d bytes", name, at, got, rest)
+		if got, found := o.PartAt(at); !ok || !found || got != (Part{Name: name, Lock: true}) {
+			t.Errorf("%q is at %#x, which is %+v", name, at, got)
 		}
 	}
 	for _, name := range []string{"box.left.nothing", "box.many[3]", "box.many[-1]", "box[0]", "box.", "box.kind.more", "twin", "hidden::other", "[0]", "", ".", "box.many[1", "grid[1][1]"} {
@@ -89,8 +90,8 @@ func TestPartsWithoutDwarf(t *testing.T) {
 	}
 	o := openFile(t, path, "prog")
 	box, _ := o.DataNamed("box")
-	if got, rest, ok := o.PartAt(box.Addr + 16); !ok || got != "box" || rest != 16 {
-		t.Errorf("%q and %d bytes", got, rest)
+	if got, ok := o.PartAt(box.Addr + 16); !ok || got != (Part{Name: "box", Rest: 16}) {
+		t.Errorf("%+v", got)
 	}
 	if at, ok := o.PartNamed("box.left"); ok {
 		t.Errorf("box.left is at %#x", at)
@@ -119,8 +120,8 @@ func TestPartsOfDamaged(t *testing.T) {
 		}
 		n++
 		for _, s := range d.dataSymbols() {
-			name, _, _ := d.PartAt(s.Addr + 8)
-			d.PartNamed(name)
+			p, _ := d.PartAt(s.Addr + 8)
+			d.PartNamed(p.Name)
 			d.PartNamed(fmt.Sprintf("%s[0].lock", s.Name))
 		}
 	}
