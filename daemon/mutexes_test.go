@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"culprit/grid"
+	"culprit/internal/require"
 	"culprit/internal/testprog"
 )
 
@@ -62,4 +63,45 @@ func TestMutexesByName(t *testing.T) {
 	ops.check(t, got, p.Counts(), 1, 0)
 	detachClean(t, d, p.PID)
 	p.Stop(t)
+}
+
+// TestMutexesByOneProbe compares what one probe for all mutexes tells of each of them, and of all together, with the program's
+// account, also below the function that takes them.
+func TestMutexesByOneProbe(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/mutexes.cc"), "25")
+	d := attachTo(t, p.PID)
+	waits, ops, sleeps := truths{}, truths{}, truths{}
+	var all [3]string
+	for i, n := range mutexesOf(t, d, p) {
+		f := "@" + grid.Whole().Refine(grid.SyncObject, "Mutex", n).String()
+		waits["lock_wait"+f] = fmt.Sprintf("waited%d", i)
+		ops["lock_acquisitions"+f] = fmt.Sprintf("taken%d", i)
+		sleeps["lock_contention"+f] = fmt.Sprintf("contended%d", i)
+		for k, name := range []string{"waited", "taken", "contended"} {
+			all[k] += fmt.Sprintf(" %s%d", name, i)
+		}
+	}
+	inVisit := ",/SyncObject/Mutex/cache.lock"
+	const visit = "@/Code/mutexes.cc/visit(int, void (*)(void*), void*)"
+	ops["lock_acquisitions"+visit] = all[1]
+	ops["lock_acquisitions"+visit+inVisit] = "taken5"
+	sleeps["lock_contention"+visit] = all[2]
+	waits["lock_wait"+visit] = all[0]
+	waits["lock_wait"+visit+inVisit] = "waited5"
+	named := len(d.targets[0].Named("__lll_lock_wait")) > 0
+	if !named {
+		sleeps = nil
+	}
+	got := across(t, d, p, slices.Concat(waits.keys(t), ops.keys(t), sleeps.keys(t))...)
+	waits.check(t, got, p.Counts(), 1e-9, 0.02)
+	ops.check(t, got, p.Counts(), 1, 0)
+	sleeps.check(t, got, p.Counts(), 1, 0.02)
+	if len(d.pairs) != 0 {
+		t.Errorf("%d pairs are left", len(d.pairs))
+	}
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+	if !named {
+		require.Skip(t, "needs the symbols of the C library for contention (libc6-dbg)")
+	}
 }

@@ -14,11 +14,15 @@ type objectTable struct {
 	t      *target
 	mu     sync.Mutex
 	values map[string]uint64 // "SyncObject/Mutex/cache_lock" -> address
-	names  map[uint64]string // address of a lock -> its part
+	names  map[uint64]string // futex word of a lock -> its part
+	addrs  map[uint64]bool   // of locks that have a name
+	bare   map[uint64]string // address of a lock that is called by it, until somebody who waits for it tells more -> that name
+
+	numTaken int // how many are known by being taken
 }
 
 func newObjectTable(t *target) *objectTable {
-	return &objectTable{t: t, values: map[string]uint64{}, names: map[uint64]string{}}
+	return &objectTable{t: t, values: map[string]uint64{}, names: map[uint64]string{}, addrs: map[uint64]bool{}, bare: map[uint64]string{}}
 }
 
 // value returns what an object's name stands for. Locks with a symbol need not have been seen waiting.
@@ -142,7 +146,11 @@ func (o *objectTable) learn(h grid.Hierarchy, kind, name string, value, word uin
 	part := h.String() + "/" + kind + "/" + name
 	o.values[part] = value
 	if h == grid.SyncObject {
-		o.names[word] = part
+		o.names[word], o.addrs[value] = part, true
+		if old := o.bare[value]; old != "" && old != name { // it stays known by both, but is shown by one
+			o.t.d.tree.Retire(h, kind, old)
+			delete(o.bare, value)
+		}
 	}
 	o.t.d.tree.Add(h, kind, name)
 	return part

@@ -76,3 +76,9 @@ func (l *Library) KeyedBy(metric string, focus grid.Focus) (all grid.Focus, h gr
 	}
 	return all, h, true
 }
+
+// Restricted reports whether code or threads are chosen beside a key.
+func (p *Plan) Restricted() bool {
+	f := p.Pair.Focus
+	return len(f.Elements(grid.Code))+len(f.Elements(grid.Process)) > 0 || f.Depth(grid.Defined) > 0
+}

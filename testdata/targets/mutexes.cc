@@ -79,7 +79,7 @@ static pool *pools;
 static pthread_mutex_t *bare; // allocated as it is: nothing tells of which type it is
 
 static std::atomic<int> turn(-1), served;
-static std::atomic<uint64_t> waited[MUTEXES], taken[MUTEXES];
+static std::atomic<uint64_t> waited[MUTEXES], taken[MUTEXES], contended[MUTEXES];
 static std::atomic<bool> ended;
 
 NOINLINE void take_pool(pool *p, void (*locked)(void *), void *arg)
@@ -164,6 +164,7 @@ static void waiter()
 		uint64_t got, from = target_now_ns();
 		visit(i, look, &got);
 		waited[i] += got - from;
+		contended[i] += got - from > 200000; /* it was held, or this is a very busy machine */
 		served++;
 	}
 }
@@ -174,7 +175,7 @@ static void run(long rounds)
 	std::vector<std::thread> threads;
 	ended = false;
 	for (int i = 0; i < MUTEXES; i++)
-		waited[i] = taken[i] = 0;
+		waited[i] = taken[i] = contended[i] = 0;
 	for (int i = 0; i < WAITERS; i++)
 		threads.emplace_back(waiter);
 	threads.emplace_back(holder, rounds);
@@ -214,6 +215,8 @@ int main(int argc, char **argv)
 		target_count(name, waited[i]);
 		snprintf(name, sizeof name, "taken%d", i);
 		target_count(name, taken[i]);
+		snprintf(name, sizeof name, "contended%d", i);
+		target_count(name, contended[i]);
 	}
 	puts("DONE");
 	target_wait_stop();
