@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"culprit/grid"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
+	"culprit/trampoline"
 )
 
 // The sixteen mutexes of testdata/targets/mutexes.cc by the names that people know them by; "" stands for the address.
@@ -104,4 +106,93 @@ func TestMutexesByOneProbe(t *testing.T) {
 	if !named {
 		require.Skip(t, "needs the symbols of the C library for contention (libc6-dbg)")
 	}
+}
+
+// ofTable are the mutexes that are known of the table of testdata/targets/stripes.c. The C library takes locks of its own.
+func ofTable(d *Daemon) []string {
+	return slices.DeleteFunc(d.Tree().Children(grid.SyncObject, "Mutex"), func(n string) bool {
+		return !strings.HasPrefix(n, "table.stripes[") && n != "table.lock"
+	})
+}
+
+// TestLocksAreFound: locks that nobody waits for become known by being taken. Of more than a thread has room for only some do, and the
+// sum of all is right.
+func TestLocksAreFound(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/stripes.c"), "2000", "8")
+	d := attachTo(t, p.PID)
+	var s sums
+	pairs := []grid.PairKey{key(t, "lock_acquisitions", "/"), key(t, "lock_acquisitions", "/Code/stripes.c/worker")}
+	enableSoon(t, d, &s, pairs)
+	p.Say(t, "go")
+	p.Expect(t, "DONE", time.Minute)
+	for began := time.Now(); len(ofTable(d)) < maxTaken-10 && time.Since(began) < 10*time.Second; {
+		time.Sleep(tickInterval)
+	}
+	d.Disable(pairs)
+	counts, all := p.Counts(), len(d.Tree().Children(grid.SyncObject, "Mutex"))
+	t.Logf("%d of %d mutexes are known; %v locks were taken, the program says %d", len(ofTable(d)), counts["mutexes"], s.of(pairs[1]), counts["taken"])
+	if s.of(pairs[1]) != float64(counts["taken"]) || s.of(pairs[0]) < float64(counts["taken"]) {
+		t.Errorf("%v locks were taken, %v in all, the program says %d", s.of(pairs[1]), s.of(pairs[0]), counts["taken"])
+	}
+	if len(ofTable(d)) < maxTaken-10 || all > maxTaken {
+		t.Errorf("%d mutexes of the table are known, %d in all", len(ofTable(d)), all)
+	}
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}
+
+// TestFewLocksAreExact: of as many locks as a thread has room for, each is exact, and known by its name as soon as it was taken.
+func TestFewLocksAreExact(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/stripes.c"), "400", "4")
+	d := attachTo(t, p.PID)
+	want := truths{"lock_acquisitions@/Code/stripes.c/worker": "taken"}
+	for i := 0; i < 400; i += 21 {
+		want[fmt.Sprintf("lock_acquisitions@/SyncObject/Mutex/table.stripes[%d].lock", i)] = "each"
+	}
+	got := across(t, d, p, want.keys(t)...)
+	want.check(t, got, p.Counts(), 1, 0)
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}
+
+// TestOverwrittenTables: whatever a target writes into its tables, nobody panics, memory is bounded, and what is told is no less than
+// nothing.
+func TestOverwrittenTables(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/stripes.c"), "100", "3")
+	d := attachTo(t, p.PID)
+	var s sums
+	pairs := []grid.PairKey{key(t, "lock_acquisitions", "/SyncObject/Mutex/table.lock"), key(t, "lock_wait", "/SyncObject/Mutex/table.lock"), key(t, "lock_wait", "/")}
+	enableSoon(t, d, &s, pairs)
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 12 {
+		d.mu.Lock()
+		seg := d.targets[0].seg
+		for _, slot := range seg.used(nil) {
+			for off := int32(firstCell); off < int32(seg.BlockSize); off += trampoline.WordSize {
+				if rng.IntN(2) == 0 {
+					seg.store(slot, off, rng.Uint64()>>rng.IntN(64))
+				}
+			}
+		}
+		d.pass(d.Now())
+		for _, pt := range d.parts(d.targets[0]) {
+			if n := len(pt.keys.totals); n > maxKeys {
+				t.Errorf("%d keys are kept", n)
+			}
+			for slot, m := range pt.keys.slots {
+				if len(m) > 2*trampoline.TableEntries+1 {
+					t.Errorf("%d keys are kept of block %d", len(m), slot)
+				}
+			}
+		}
+		d.mu.Unlock()
+	}
+	for _, k := range pairs[:2] {
+		if v := s.of(k); v < 0 {
+			t.Errorf("%v: %v", k, v)
+		}
+	}
+	d.Disable(pairs)
+	detachClean(t, d, p.PID)
+	p.Stop(t)
 }

@@ -17,7 +17,7 @@ func (t *target) nameLock(word uint64, k syncKind) (addr uint64, name string) {
 	if len(k.offsets) > 0 {
 		addr = word - k.offsets[0]
 	}
-	obj := t.objectAt(word)
+	obj := t.dataAt(word)
 	if obj == nil {
 		return addr, ""
 	}
@@ -32,6 +32,18 @@ func (t *target) nameLock(word uint64, k syncKind) (addr uint64, name string) {
 		return addr, ""
 	}
 	return addr, fmt.Sprintf("%s+%#x", p.Name, p.Rest)
+}
+
+// dataAt is the object whose data an address lies in, what the file holds no bytes of included.
+func (t *target) dataAt(addr uint64) *object {
+	for _, obj := range t.objects {
+		for _, s := range obj.Segments() {
+			if addr-obj.bias >= s.Vaddr && addr-obj.bias < s.Vaddr+s.MemSize {
+				return obj
+			}
+		}
+	}
+	return nil
 }
 
 // distinct puts the object in front of a name that another object uses, too.

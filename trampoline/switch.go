@@ -127,7 +127,7 @@ func (g *generator) isFar(minis []Mini) (bool, error) {
 // bound is a number of bytes that a mini is certainly no longer than, large for one that is not simple.
 func (m *Mini) bound() int {
 	const (
-		aGuard, anAssignment, aTimer, aBucket, aTable = 17, 12, 60, 50, 60
+		aGuard, anAssignment, aTimer, aBucket, aTable = 17, 12, 60, 50, 70
 	)
 	more := aGuard * len(m.Guards)
 	if m.distributes() {

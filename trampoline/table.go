@@ -23,9 +23,15 @@ const (
 	TableSize = TableFirst + TableEntries*TableEntry
 )
 
-// TablePlace is the number of the entry at which a key is looked for first.
+// secondFactor is that of the second multiplication: the second prime of xxHash for 32 bits.
+const secondFactor = 0x85EBCA77
+
+// TablePlace is the number of the entry at which a key is looked for first. Locks of an array lie at equal distances, and for any
+// factor there are distances whose multiples fall together: two multiplications, with the bytes turned round between them, leave
+// none that matter.
 func TablePlace(key uint64) int {
-	return int(uint32(key) * hashFactor >> (32 - uint(bits.Len(tablePlaces-1))))
+	h := bits.ReverseBytes32(uint32(key) * hashFactor)
+	return int(h * secondFactor >> (32 - uint(bits.Len(tablePlaces-1))))
 }
 
 // tabled reports whether the primitive adds to a table.
@@ -62,10 +68,12 @@ func (g *generator) table(m *Mini) {
 }
 
 // place leaves in rdx how far behind the block's address the entry is that the key in rax is looked for at first, the block's
-// address included: imul $hashFactor, %eax, %edx; shr, shl, add.
+// address included: imul $hashFactor, %eax, %edx; bswap %edx; imul $secondFactor, %edx, %edx; shr, shl, add.
 func (g *generator) place() {
-	f := uint32(hashFactor)
+	f, s := uint32(hashFactor), uint32(secondFactor)
 	g.Raw(0x69, 0xD0, byte(f), byte(f>>8), byte(f>>16), byte(f>>24))
+	g.Raw(0x0F, 0xCA)
+	g.Raw(0x69, 0xD2, byte(s), byte(s>>8), byte(s>>16), byte(s>>24))
 	g.Raw(0xC1, 0xEA, byte(32-bits.Len(tablePlaces-1)))
 	g.ShlRI(x86.RDX, uint8(bits.Len(TableEntry-1)))
 	g.AddRR(x86.RDX, x86.RCX)

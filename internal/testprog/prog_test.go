@@ -275,6 +275,16 @@ func TestMutexesAreWaitedFor(t *testing.T) {
 	}
 }
 
+func TestStripesAreTaken(t *testing.T) {
+	p := StartTarget(t, build(t, "stripes.c"), "50", "3")
+	p.Say(t, "go")
+	p.Expect(t, "DONE", 20*time.Second)
+	p.Stop(t)
+	if got := p.Counts(); got["taken"] != 50*20+3*20 || got["mutexes"] != 51 {
+		t.Errorf("%v", got)
+	}
+}
+
 func TestKillIsSeenAsASignal(t *testing.T) {
 	t.Parallel()
 	p := StartTarget(t, build(t, "sleeper.c"))
