@@ -12,6 +12,9 @@ type Result struct {
 	CPUTimerPairNS    float64  `json:"cpu_timer_pair_ns"`   // added by a CPU timer
 	CallProbeNS       float64  `json:"call_probe_ns"`       // added by a probe that calls an empty function of the program: all registers are saved
 	BucketNS          float64  `json:"bucket_ns"`           // added to a wall timer by the distribution of its times
+	LockPairNS        float64  `json:"lock_pair_ns"`        // locking and unlocking a mutex that nobody has
+	LockFlagsNS       float64  `json:"lock_16flags_ns"`     // added by counting how often each of 16 mutexes is taken, with a flag for each
+	LockTableNS       float64  `json:"lock_16table_ns"`     // the same with one table
 	EmptyJumpPairNS   float64  `json:"empty_jump_pair_ns"`  // added to the same by a jump away and back with one instruction moved and no probe: the limit of a counter
 	RDTSCPairNS       float64  `json:"rdtsc_pair_ns"`       // two readings of the time-stamp counter: the limit of a wall timer
 	ThreadCPUTimeNS   float64  `json:"thread_cputime_ns"`   // one clock_gettime(CLOCK_THREAD_CPUTIME_ID)

@@ -129,6 +129,9 @@ func (a *activation) primitive(p *part, in pcl.Instr) {
 	if p.plan.Distribution && in.Var == 0 {
 		return // of an activation that began earlier only a part would be measured, and that part is no value
 	}
+	if p.keys.cell != 0 && in.Var == 0 {
+		return // nobody knows any more which object the activation that is under way is for
+	}
 	seg, c := a.t.seg, p.cells[in.Var]
 	switch in.Op {
 	case pcl.OpFlagEnter:

@@ -12,6 +12,7 @@ type cellSpace struct {
 	free       map[int32][]int32 // by size
 
 	distributions int // whose buckets are in use
+	tables        int // in use
 }
 
 // firstCell leaves the first cache line to the block's owner word.
@@ -37,7 +38,10 @@ func (c *cellSpace) alloc(n int32) (int32, error) {
 // release gives a cell back, once no code refers to it.
 func (c *cellSpace) release(off, n int32) {
 	c.free[n] = append(c.free[n], off)
-	if n == trampoline.BucketsSize {
+	switch n {
+	case trampoline.BucketsSize:
 		c.distributions--
+	case trampoline.TableSize:
+		c.tables--
 	}
 }

@@ -17,7 +17,7 @@ func maxDistributions(blockSize int32) int { return int(blockSize / 4 * 3 / tram
 
 // allocBuckets reserves the buckets of one distribution.
 func (c *cellSpace) allocBuckets() (int32, error) {
-	if most := maxDistributions(c.size); c.distributions >= most {
+	if most := maxDistributions(c.size); c.distributions*trampoline.BucketsSize+c.tables*trampoline.TableSize+trampoline.BucketsSize > int(c.size/4*3) {
 		return 0, fmt.Errorf("a process has room for the distributions of %d metric-focus pairs, and all are in use: disable one of them, or measure the sum alone with a base that is no histogram", most)
 	}
 	off, err := c.alloc(trampoline.BucketsSize)

@@ -92,7 +92,7 @@ func (d *Daemon) extend(t *target) error {
 	added := map[*pair]*part{}
 	var errs []error
 	for key, p := range d.pairs {
-		if !t.selected(key.Focus) {
+		if p.keyed != nil || !t.selected(key.Focus) {
 			continue
 		}
 		pt, err := b.part(t, key)

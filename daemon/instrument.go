@@ -38,15 +38,16 @@ func (d *Daemon) Enable(keys []grid.PairKey, sink grid.Sink) []grid.EnableResult
 	now := d.Now()
 	d.settleRows(now, batch.made)
 	readings := map[*target]*reading{}
+	d.beginKeyed(batch, now, readings)
 	for i, key := range keys {
 		if results[i].Err != nil {
 			continue
 		}
-		if err := batch.failed[key]; err != nil {
+		p := batch.made[key]
+		if err := batch.failure(p); err != nil {
 			results[i].Err = d.typed(err)
 			continue
 		}
-		p := batch.made[key]
 		p.since, p.last = now, now
 		d.pairs[key] = p
 		d.start(p, readings)
@@ -202,6 +203,21 @@ func (b *batch) touch(p *part) {
 
 // add compiles a pair for every target that its focus covers and puts its code at the sites; nothing is patched yet.
 func (b *batch) add(key grid.PairKey, sink grid.Sink) (*pair, error) {
+	if all, h, ok := b.d.serving(key); ok {
+		return b.addKeyed(key, all, h, sink)
+	}
+	return b.addPlain(key, sink)
+}
+
+// failure is why a pair cannot be measured, or the one that serves it.
+func (b *batch) failure(p *pair) error {
+	if err := b.failed[p.key]; err != nil || p.keyed == nil {
+		return err
+	}
+	return b.failed[p.keyed.of.key]
+}
+
+func (b *batch) addPlain(key grid.PairKey, sink grid.Sink) (*pair, error) {
 	p := &pair{key: key, sink: sink, tier: grid.TierKernel}
 	covered := false
 	var errs []error // a function of one program need not be in another
@@ -453,6 +469,9 @@ func (p *part) zeroIn(slot int) {
 	if p.hits >= 0 {
 		p.t.seg.store(slot, p.hits, 0)
 	}
+	for off := int32(0); p.keys.cell != 0 && off < trampoline.TableSize; off += trampoline.WordSize {
+		p.t.seg.store(slot, p.keys.cell+off, 0)
+	}
 	for off := int32(0); p.buckets != 0 && off < trampoline.BucketsSize; off += trampoline.WordSize {
 		p.t.seg.store(slot, p.buckets+off, 0)
 	}
@@ -466,7 +485,7 @@ func (d *Daemon) Disable(keys []grid.PairKey) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	going := map[grid.PairKey]*pair{}
-	for _, k := range keys {
+	for _, k := range d.servedTogether(keys) {
 		if p := d.pairs[k]; p != nil {
 			going[k] = p
 			for _, pt := range p.parts {
@@ -479,7 +498,7 @@ func (d *Daemon) Disable(keys []grid.PairKey) {
 	d.settleRows(now, going)
 	for k, p := range going {
 		if p.tier == grid.TierProbe {
-			d.samplePairs(now, map[grid.PairKey]*pair{k: p})
+			d.samplePairs(now, p.withServing())
 		}
 		delete(d.pairs, k)
 		for _, pt := range p.parts {

@@ -28,7 +28,7 @@ func (d *Daemon) growItems() {
 	before := map[*site]uint64{}
 	for key, p := range d.pairs {
 		it := d.itemOf(key.Focus)
-		if it == nil {
+		if it == nil || p.keyed != nil {
 			continue
 		}
 		for _, pt := range p.parts {

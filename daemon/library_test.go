@@ -275,7 +275,8 @@ func TestWaitsBelowCPlusPlus(t *testing.T) {
 	yields := truths{
 		"sync_wait_inclusive@/Code/waits.cc/wait_atomic()": "atomic", "sync_wait_inclusive@/Code/waits.cc/wait_semaphore()": "semaphore",
 		"sync_wait_inclusive@/Code/waits.cc/wait_latch()": "latch", "sync_wait_inclusive@/SyncObject/Futex": "own atomic semaphore latch",
-		"sync_wait_inclusive@/": "own atomic semaphore latch condition mutex",
+		"sync_wait_inclusive@/":                      "own atomic semaphore latch condition mutex",
+		"sync_wait_inclusive@/SyncObject/Futex/word": "atomic", "sync_wait_inclusive@/SyncObject/Futex/tickets": "semaphore",
 	}
 	calls := truths{"sync_ops@/Code/waits.cc/wait_own()": "own_calls", "sync_ops@/SyncObject/Futex/futex_word": "own_calls"}
 	got := across(t, d, p, slices.Concat(exact.keys(t), yields.keys(t), calls.keys(t))...)
@@ -297,9 +298,41 @@ func TestWaitsOfRust(t *testing.T) {
 		"sync_wait_inclusive@" + named(t, d, "wait_mutex"): "mutex", "sync_wait_inclusive@" + named(t, d, "wait_condition"): "condition",
 		"sync_wait_inclusive@" + named(t, d, "wait_book"): "book", "sync_wait_inclusive@" + named(t, d, "wait_parked"): "parked",
 	}
+	for object, name := range map[string]string{"Shared.mutex 0x": "mutex", "Shared.book 0x": "book"} {
+		exact["sync_wait_inclusive@"+objectCalled(t, d, "Futex", object)] = name
+	}
 	got := across(t, d, p, slices.Concat(exact.keys(t), yields.keys(t))...)
 	exact.check(t, got, p.Counts(), 1e-9, 0.01)
 	yields.check(t, got, p.Counts(), 1e-9, 0.1) // a channel yields the processor before it waits
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}
+
+// objectCalled is the focus of the only object of a type whose name begins with the word.
+func objectCalled(t *testing.T, d *Daemon, kind, word string) string {
+	t.Helper()
+	all := d.Tree().Children(grid.SyncObject, kind)
+	list := slices.DeleteFunc(slices.Clone(all), func(n string) bool { return !strings.HasPrefix(n, word) })
+	if len(list) != 1 {
+		t.Fatalf("%d objects of type %s are called %q: %q", len(list), kind, word, all)
+	}
+	return grid.Whole().Refine(grid.SyncObject, kind, list[0]).String()
+}
+
+// TestWaitsOfC11 compares how long a thread waited in the functions of C11, at them and at the objects.
+func TestWaitsOfC11(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/c11.c", "-std=gnu11"), "30")
+	d := attachTo(t, p.PID)
+	want := truths{
+		"sync_wait@/Code/c11.c/lock_guard": "mutex", "sync_wait@/Code/c11.c/wait_thread": "thread",
+		"sync_wait_inclusive@/Code/c11.c/wait_mutex": "mutex", "sync_wait_inclusive@/Code/c11.c/wait_condition": "condition",
+		"sync_wait_inclusive@/Code/c11.c/wait_thread": "thread", "sync_wait@/SyncObject/CondVar/changed": "condition",
+		"sync_wait@/Code/c11.c/lock_guard,/SyncObject/Mutex/guard": "mutex", "sync_wait@/Code/c11.c/waiter,/SyncObject/Mutex": "",
+	}
+	ops := truths{"sync_ops@/SyncObject/Mutex/guard": "locks"}
+	got := across(t, d, p, slices.Concat(want.keys(t), ops.keys(t))...)
+	want.check(t, got, p.Counts(), 1e-9, 0.01)
+	ops.check(t, got, p.Counts(), 1, 0)
 	detachClean(t, d, p.PID)
 	p.Stop(t)
 }

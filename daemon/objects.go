@@ -15,12 +15,16 @@ type objectTable struct {
 	t      *target
 	mu     sync.Mutex
 	values map[string]uint64 // "SyncObject/Mutex/cache_lock" -> address
-	names  map[uint64]string // address of a lock -> its part
-	unsure map[uint64]bool   // locks whose kind no stack has told yet
+	names  map[uint64]string // futex word of a lock -> its part
+	unsure map[uint64]bool   // futex words of locks whose kind no stack has told yet
+	addrs  map[uint64]bool   // of locks that have a name
+	bare   map[uint64]string // address of a lock that is called by it, until somebody who waits for it tells more -> that name
+
+	numTaken int // how many are known by being taken
 }
 
 func newObjectTable(t *target) *objectTable {
-	return &objectTable{t: t, values: map[string]uint64{}, names: map[uint64]string{}, unsure: map[uint64]bool{}}
+	return &objectTable{t: t, values: map[string]uint64{}, names: map[uint64]string{}, unsure: map[uint64]bool{}, addrs: map[uint64]bool{}, bare: map[uint64]string{}}
 }
 
 // value returns what an object's name stands for. Locks with a symbol need not have been seen waiting.
@@ -40,24 +44,14 @@ func (o *objectTable) value(h grid.Hierarchy, elems []string) (uint64, bool) {
 	return o.t.dataNamed(elems[1])
 }
 
-// dataNamed is the address of a variable with a symbol.
-func (t *target) dataNamed(name string) (uint64, bool) {
-	for _, obj := range t.objects {
-		if s, ok := obj.DataNamed(name); ok {
-			return s.Addr + obj.bias, true
-		}
-	}
-	return 0, false
-}
-
 // A syncKind is a kind of lock: where in it threads wait, by the function that waits.
 type syncKind struct {
 	name    string
 	offsets []uint64 // of the futex words in the object (glibc's nptl/ and sysdeps/nptl/bits)
 }
 
-// futexKind is the kind of what a thread waits for by no function that is known.
-const futexKind = "Futex"
+// kindFutex is what is waited for in a function that is none of these: the lock of a language's library, or of the program.
+const kindFutex = "Futex"
 
 // syncKinds maps the waiting function to what it waits for.
 var syncKinds = map[string]syncKind{}
@@ -68,20 +62,21 @@ func init() {
 			syncKinds[n] = k
 		}
 	}
-	add(syncKind{"Mutex", []uint64{0}}, "pthread_mutex_lock", "pthread_mutex_timedlock", "pthread_mutex_clocklock", "__pthread_mutex_lock", "___pthread_mutex_lock")
+	add(syncKind{"Mutex", []uint64{0}}, "pthread_mutex_lock", "pthread_mutex_timedlock", "pthread_mutex_clocklock", "__pthread_mutex_lock", "___pthread_mutex_lock",
+		"__pthread_mutex_lock_full", "__pthread_mutex_cond_lock", "__pthread_mutex_clocklock_common", "mtx_lock", "mtx_timedlock")
 	add(syncKind{"RWLock", []uint64{0, 8, 12}}, "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_rwlock_timedrdlock",
 		"pthread_rwlock_timedwrlock", "pthread_rwlock_clockrdlock", "pthread_rwlock_clockwrlock")
-	add(syncKind{"CondVar", []uint64{40, 44, 36}}, "pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait")
+	add(syncKind{"CondVar", []uint64{40, 44, 36}}, "pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait", "cnd_wait", "cnd_timedwait")
 	add(syncKind{"Barrier", []uint64{4, 0}}, "pthread_barrier_wait")
 	add(syncKind{"Semaphore", []uint64{0, 4}}, "sem_wait", "sem_timedwait", "sem_clockwait")
-	add(syncKind{"Thread", nil}, "pthread_join", "pthread_timedjoin_np", "pthread_clockjoin_np")
+	add(syncKind{"Thread", nil}, "pthread_join", "pthread_timedjoin_np", "pthread_clockjoin_np", "__pthread_clockjoin_ex", "thrd_join")
 }
 
 // waitedFor names what a blocked thread waits for, and makes it a resource when it is first seen. kind says whether it is
 // another thread or a device.
-func (o *objectTable) waitedFor(call kernel.BlockedCall, frames []frame, now float64) (part string, kind int) {
+func (o *objectTable) waitedFor(call kernel.BlockedCall, frames []frame, st blockedStack) (part string, kind int) {
 	if call.NR == sysFutex {
-		return o.lock(call.Args[0], frames), kindSync
+		return o.lock(call.Args[0], frames, st), kindSync
 	}
 	if fdCalls[call.NR] {
 		return o.file(int(int32(call.Args[0]))), kindIO
@@ -93,75 +88,78 @@ func (o *objectTable) waitedFor(call kernel.BlockedCall, frames []frame, now flo
 var fdCalls = map[int]bool{0: true, 1: true, 17: true, 18: true, 19: true, 20: true, 295: true, 296: true, 44: true, 45: true, 46: true, 47: true,
 	74: true, 75: true, 277: true, 40: true, 327: true, 328: true}
 
-// lock names the lock that a futex word belongs to. The stack is read while the thread may go on, and what was read of two
-// waits leads nowhere: a lock is a bare futex only if it is seen as one twice, and until it is seen as something else.
-func (o *objectTable) lock(word uint64, frames []frame) string {
-	k, user := waitingIn(frames)
+// nameOf returns the name of the lock of a futex word, if it has one that need not be looked for anew; k is what the stack says
+// that it is. Stacks are read while threads may go on, and what was read of two waits leads nowhere: a lock is a bare futex
+// only if it is seen as one twice, and until it is seen as something else.
+func (o *objectTable) nameOf(word uint64, k syncKind) (name string, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if n, ok := o.names[word]; ok && (!o.unsure[word] || k.name == futexKind) {
-		return n
-	}
-	if k.name == futexKind && !o.unsure[word] {
+	was, named := o.names[word]
+	switch bare := k.name == kindFutex; {
+	case named && (bare || !o.unsure[word]):
+		return was, true
+	case bare && !o.unsure[word]:
 		o.unsure[word] = true
-		return ""
-	}
-	if was := o.names[word]; was != "" {
+		return "", true
+	case named:
 		_, elems, _ := strings.Cut(was, "/")
 		o.t.d.tree.Retire(grid.SyncObject, strings.SplitN(elems, "/", 2)...)
+		delete(o.names, word)
 	}
-	o.unsure[word] = k.name == futexKind
-	addr, name := o.nameLock(word, k)
+	o.unsure[word] = k.name == kindFutex
+	return "", false
+}
+
+// lock names the lock that a futex word belongs to. DWARF is read without holding o.mu.
+func (o *objectTable) lock(word uint64, frames []frame, st blockedStack) string {
+	k, user := waitingIn(frames)
+	if n, ok := o.nameOf(word, k); ok {
+		return n
+	}
+	addr, name := o.t.nameLock(word, k)
+	switch {
+	case k.name == "Thread":
+		addr, name = o.t.joined(word)
+	case name == "":
+		name = o.t.heldBy(addr, st)
+	}
 	if name == "" {
 		name = fmt.Sprintf("%#x", addr)
 		if user != nil {
 			name += " (" + user.fn.Name + ")"
 		}
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	return o.learn(grid.SyncObject, k.name, name, addr, word)
 }
 
-// waitingIn finds the waiting function on a stack and who called it.
+// waitingIn finds the innermost waiting function on a stack, and who called it or what it is a part of in the library.
 func waitingIn(frames []frame) (k syncKind, user *function) {
-	for i, fr := range frames {
+	k = syncKind{name: kindFutex, offsets: []uint64{0}}
+	found := false
+	for _, fr := range frames {
 		if fr.f == nil {
 			continue
 		}
-		for _, n := range append([]string{fr.f.fn.Name, fr.f.fn.Linkage}, fr.f.fn.Aliases...) {
-			if k, ok := syncKinds[n]; ok {
-				for _, up := range frames[i+1:] {
-					if up.f != nil {
-						return k, up.f
-					}
-				}
-				return k, nil
-			}
+		switch named, ok := kindOfWait(fr.f); {
+		case ok && !found:
+			k, found = named, true
+		case !ok && found:
+			return k, fr.f
 		}
 	}
-	return syncKind{name: futexKind, offsets: []uint64{0}}, nil
+	return k, nil
 }
 
-// nameLock finds the variable that holds the futex word, and the address of the lock in it.
-func (o *objectTable) nameLock(word uint64, k syncKind) (addr uint64, name string) {
-	addr = word
-	if len(k.offsets) > 0 {
-		addr = word - k.offsets[0]
-	}
-	obj := o.t.dataObjectAt(word)
-	if obj == nil {
-		return addr, ""
-	}
-	s, ok := obj.DataAt(word - obj.bias)
-	if !ok {
-		return addr, ""
-	}
-	base := s.Addr + obj.bias
-	for _, off := range k.offsets {
-		if word == base+off {
-			return base, s.Name
+// kindOfWait is what a function waits for, if it is one of those that wait.
+func kindOfWait(f *function) (syncKind, bool) {
+	for _, n := range append([]string{f.fn.Name, f.fn.Linkage}, f.fn.Aliases...) {
+		if k, ok := syncKinds[n]; ok {
+			return k, true
 		}
 	}
-	return addr, fmt.Sprintf("%s+%#x", s.Name, addr-base)
+	return syncKind{}, false
 }
 
 // learn makes an object a resource.
@@ -169,7 +167,11 @@ func (o *objectTable) learn(h grid.Hierarchy, kind, name string, value, word uin
 	part := h.String() + "/" + kind + "/" + name
 	o.values[part] = value
 	if h == grid.SyncObject {
-		o.names[word] = part
+		o.names[word], o.addrs[value] = part, true
+		if old := o.bare[value]; old != "" && old != name { // it stays known by both, but is shown by one
+			o.t.d.tree.Retire(h, kind, old)
+			delete(o.bare, value)
+		}
 	}
 	o.t.d.tree.Add(h, kind, name)
 	return part
@@ -192,6 +194,3 @@ func (o *objectTable) file(fd int) string {
 	defer o.mu.Unlock()
 	return o.learn(grid.IO, kind, to.Name, uint64(fd), 0)
 }
-
-// dataObjectAt finds the object whose data covers an address.
-func (t *target) dataObjectAt(addr uint64) *object { return t.objectAt(addr) }

@@ -17,6 +17,7 @@ type pair struct {
 	since float64
 	last  float64 // session time of the last value given to the sink
 	parts []*part
+	keyed *keyedPair // of a pair that chooses a key, which has no parts; else nil
 }
 
 // A part is a pair in one target: its compiled plan, its cells and the mini-trampolines that fill them.
@@ -27,6 +28,8 @@ type part struct {
 	cells   []cellVar
 	buckets int32          // of the distribution of its values; 0 if it has none
 	tallies map[int]*tally // of the buckets in the last pass, by thread block or under allSlots
+	keys    keyTable       // of what is told apart
+	serves  bool           // pairs that choose a key are served from it
 	hits    int32          // cell that counts executions, for the price; -1 if the metric's own word does
 
 	sites []*site
@@ -64,11 +67,12 @@ type slotValue struct {
 
 // newPart compiles a pair for a target and reserves its cells; nothing of the target is touched.
 func newPart(t *target, key grid.PairKey, owner uint64) (*part, error) {
+	key, serves := plainKey(key)
 	plan, err := t.compile(key)
 	if err != nil {
 		return nil, err
 	}
-	p := &part{t: t, plan: plan, owner: owner, hits: -1, seen: map[int]slotValue{}, tallies: map[int]*tally{}, on: true}
+	p := &part{t: t, plan: plan, owner: owner, hits: -1, seen: map[int]slotValue{}, tallies: map[int]*tally{}, serves: serves, on: true}
 	if it := t.d.itemOf(key.Focus); it != nil {
 		p.lacking = t.lacking(it)
 	}
@@ -108,6 +112,9 @@ func (p *part) reserve() error {
 			return err
 		}
 	}
+	if err := p.reserveTable(); err != nil {
+		return err
+	}
 	if p.countsItself() {
 		return nil
 	}
@@ -126,8 +133,11 @@ func (p *part) release() {
 	if p.buckets != 0 {
 		cells = append(cells, cellVar{off: p.buckets, size: trampoline.BucketsSize})
 	}
+	if p.keys.cell != 0 {
+		cells = append(cells, cellVar{off: p.keys.cell, size: trampoline.TableSize})
+	}
 	p.t.giveCells(cells)
-	p.cells, p.hits, p.buckets = nil, -1, 0
+	p.cells, p.hits, p.buckets, p.keys = nil, -1, 0, keyTable{}
 }
 
 // countsItself reports whether the metric's own word already says how often its code ran.
@@ -184,6 +194,9 @@ func (p *part) minis(r *pcl.Request) (ms []trampoline.Mini, err error) {
 		}
 		if in.Op != pcl.OpCall && in.Var == 0 {
 			m.Buckets = p.buckets
+			if p.keys.cell != 0 {
+				m.Table, m.Key = p.keys.cell, p.cells[p.plan.By].off
+			}
 		}
 		if m.Expr, err = p.expr(in.Expr); err != nil {
 			return nil, err
@@ -191,6 +204,7 @@ func (p *part) minis(r *pcl.Request) (ms []trampoline.Mini, err error) {
 		if m.Cond, err = p.expr(in.Cond); err != nil {
 			return nil, err
 		}
+		p.tag(&m, in, r.Func)
 		ms = append(ms, m)
 	}
 	return ms, nil

@@ -50,6 +50,9 @@ type costed struct {
 }
 
 func (d *Daemon) compileAll(k grid.PairKey) (plans []costed, err error) {
+	if all, _, ok := d.serving(k); ok && d.pairs[all] != nil {
+		return nil, nil // the probe is there already
+	}
 	for _, t := range d.targets {
 		if t.ended || !t.selected(k.Focus) {
 			continue

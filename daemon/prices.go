@@ -27,6 +27,7 @@ const (
 	priceOfWall    = 10
 	priceOfCPUTime = 230
 	priceOfBucket  = 3.5
+	priceOfTable   = 3
 	priceOfLoad    = 490 // of memory behind a pointer: a system call
 	priceOfCall    = 115 // of one of the target's functions: all registers are saved
 )
@@ -50,7 +51,7 @@ func (p *prices) average(plan *pcl.Plan) float64 {
 		return 0
 	}
 	var sum float64
-	for _, ns := range p.each(&pcl.Plan{Vars: plan.Vars, Kind: plan.Kind, Distribution: plan.Distribution, Requests: plan.Requests[:most]}) {
+	for _, ns := range p.each(&pcl.Plan{Vars: plan.Vars, Kind: plan.Kind, Distribution: plan.Distribution, By: plan.By, Requests: plan.Requests[:most]}) {
 		sum += ns
 	}
 	return sum / float64(most)
@@ -145,6 +146,10 @@ func trialOf(plan *pcl.Plan, kinds []kindOf) (c trial.Case, err error) {
 		p.buckets = next
 		next += trampoline.BucketsSize
 	}
+	if plan.By != 0 {
+		p.keys.cell = next
+		next += trampoline.TableSize
+	}
 	if !p.countsItself() {
 		p.hits = next
 		next += trampoline.WordSize
@@ -193,6 +198,9 @@ func floor(plan *pcl.Plan, r *pcl.Request) float64 {
 		if plan.Distribution && in.Op != pcl.OpCall && in.Var == 0 && in.Op != pcl.OpTimerEnter && in.Op != pcl.OpTimerStart {
 			ns += priceOfBucket
 		}
+		if plan.By != 0 && in.Op != pcl.OpCall && in.Var == 0 && in.Op != pcl.OpTimerEnter && in.Op != pcl.OpTimerStart {
+			ns += priceOfTable
+		}
 		switch in.Op {
 		case pcl.OpTimerEnter, pcl.OpTimerLeave, pcl.OpTimerStart, pcl.OpTimerStop:
 			if plan.Vars[in.Var].Kind == pcl.ProcessTimer {
@@ -221,7 +229,7 @@ func calls(e *pcl.Expr) (n int) {
 
 // signature tells requests apart by what their probes do, not by where they are or which numbers they use.
 func signature(plan *pcl.Plan, r *pcl.Request) string {
-	b := []byte{byte(r.Where), flagByte(r.Post), flagByte(r.Prepend), flagByte(plan.Distribution), byte(len(r.Guards))}
+	b := []byte{byte(r.Where), flagByte(r.Post), flagByte(r.Prepend), flagByte(plan.Distribution), byte(plan.By), byte(len(r.Guards))}
 	for _, in := range r.Code {
 		b = append(b, '|', byte(in.Op))
 		if in.Op != pcl.OpCall {

@@ -156,13 +156,20 @@ func (p *profile) lookAt(tid int, now float64) {
 	if !ok || kind != lookWaiting {
 		return
 	}
-	frames := p.blockedFrames(call)
-	object, what := p.t.threads.objects.waitedFor(call, frames, now)
+	st := p.blockedStack(call)
+	frames := p.t.walk(st.regs, st.mem)
+	object, what := p.t.threads.objects.waitedFor(call, frames, st)
 	p.add(what, tid, frames, object)
 }
 
-// blockedFrames walks the stack of a blocked thread, whose registers but two are not known.
-func (p *profile) blockedFrames(call kernel.BlockedCall) []frame {
+// A blockedStack is the stack of a blocked thread, whose registers but two are not known.
+type blockedStack struct {
+	regs image.Regs
+	mem  memReader
+}
+
+// blockedStack reads the top of the stack of a blocked thread.
+func (p *profile) blockedStack(call kernel.BlockedCall) blockedStack {
 	buf := make([]byte, 16<<10)
 	n := len(buf)
 	for ; n >= 512; n /= 2 {
@@ -176,7 +183,7 @@ func (p *profile) blockedFrames(call kernel.BlockedCall) []frame {
 		err := p.t.proc.ReadMem(process.Addr(addr), b[:])
 		return binary.LittleEndian.Uint64(b[:]), err
 	}
-	return p.t.walk(r, cachedStack(call.SP, buf[:n], more))
+	return blockedStack{r, cachedStack(call.SP, buf[:n], more)}
 }
 
 // add counts one sample.

@@ -58,6 +58,7 @@ func (p *part) sample(r *reading, interval float64) float64 {
 	for _, slot := range r.slots {
 		sum += p.growth(r, slot, c, interval)
 	}
+	p.readTable(r)
 	p.price(r, interval)
 	return sum
 }
@@ -185,6 +186,7 @@ func (d *Daemon) pass(now float64) {
 	}
 	d.watchFilters()
 	d.samplePairs(now, d.pairs)
+	d.findTaken()
 }
 
 // samplePairs reads the pairs and hands their growth to the sinks.
@@ -194,9 +196,14 @@ func (d *Daemon) samplePairs(now float64, pairs map[grid.PairKey]*pair) {
 		readings[t] = t.read(now)
 	}
 	var cost float64
+	var keyed []*pair
 	for _, p := range pairs {
 		interval := now - p.last
 		if interval <= 0 {
+			continue
+		}
+		if p.keyed != nil {
+			keyed = append(keyed, p)
 			continue
 		}
 		var values []float64
@@ -204,14 +211,23 @@ func (d *Daemon) samplePairs(now float64, pairs map[grid.PairKey]*pair) {
 			values = append(values, pt.sample(readings[pt.t], interval))
 			cost += pt.spent
 		}
-		if v, ok := d.combine(p, values); ok {
-			p.sink.Sample(p.key, p.last, now, v)
-		}
+		d.hand(p, values, now)
 		d.distribute(p, readings, now)
+		p.last = now
+	}
+	for _, p := range keyed { // when those that serve them were read
+		d.hand(p, p.keyed.values(), now)
 		p.last = now
 	}
 	if len(pairs) == len(d.pairs) {
 		d.accountCost(now, cost)
+	}
+}
+
+// hand gives the value of a pair since p.last to its sink. Pairs that serve others have none.
+func (d *Daemon) hand(p *pair, values []float64, now float64) {
+	if v, ok := d.combine(p, values); ok && p.sink != nil {
+		p.sink.Sample(p.key, p.last, now, v)
 	}
 }
 

@@ -39,35 +39,46 @@ func cachedStack(at uint64, mem []byte, more memReader) memReader {
 
 // walk returns the activations of a thread, innermost first. It ends where the frames end or cannot be followed.
 func (t *target) walk(r image.Regs, mem memReader) (frames []frame) {
+	t.walkEach(r, mem, func(fr frame, _ image.Regs) bool {
+		frames = append(frames, fr)
+		return true
+	})
+	return frames
+}
+
+// walkEach hands each activation to visit, with what is known of its registers, until that says that it was the last one wanted.
+func (t *target) walkEach(r image.Regs, mem memReader, visit func(frame, image.Regs) bool) {
 	r.Exact = true
 	if t.seg != nil && t.seg.contains(r.RIP) && !t.outOfTrampoline(&r) {
-		return nil
+		return
 	}
-	for len(frames) < maxFrames {
+	for range maxFrames {
 		if t.outOfCall(&r, mem) && !t.outOfTrampoline(&r) {
-			return frames
+			return
 		}
 		o, bias := t.tablesAt(r.LookupPC())
 		if o == nil {
-			return frames
+			return
 		}
 		fr := frame{f: t.functionAt(r.LookupPC()), pc: r.RIP}
 		caller, cfa, err := o.Unwind(r.LookupPC()-bias, r, bias, mem)
+		if err != nil && !errors.Is(err, image.ErrStackEnd) && fr.f != nil && t.framePointer(fr.f, &r, mem) {
+			caller, cfa, err = o.Unwind(r.LookupPC()-bias, r, bias, mem)
+		}
 		if err != nil && !errors.Is(err, image.ErrStackEnd) {
 			var ok bool
 			if caller, cfa, ok = t.guess(r, mem); !ok {
-				return append(frames, fr)
+				visit(fr, r)
+				return
 			}
 			err = nil
 		}
 		fr.cfa = cfa
-		frames = append(frames, fr)
-		if err != nil || caller.RIP == 0 || caller.RSP <= r.RSP && !caller.Exact {
-			return frames
+		if !visit(fr, r) || err != nil || caller.RIP == 0 || caller.RSP <= r.RSP && !caller.Exact {
+			return
 		}
 		r = caller
 	}
-	return frames
 }
 
 // outOfTrampoline puts a thread that is inside one of our trampolines back to the instruction that it was about to do.
@@ -123,11 +134,54 @@ const (
 	rbp = 6
 )
 
+// maxLook is how many words of a stack are looked at for a frame whose pointer is not known.
+const maxLook = 512
+
+// framePointer finds the frame of a function whose frame pointer is not known, by the first return address on the stack that lies
+// behind a call of this very function. Below it the frame pointer was pushed.
+func (t *target) framePointer(f *function, r *image.Regs, mem memReader) bool {
+	if r.Lost&(1<<rbp) == 0 {
+		return false
+	}
+	for a := r.RSP &^ 7; a < r.RSP+8*maxLook; a += 8 {
+		ret, err := mem(a + 8)
+		if err != nil {
+			return false
+		}
+		if t.behindCallOf(f, ret, mem) {
+			r.RBP, r.Lost = a, r.Lost&^(1<<rbp)
+			return true
+		}
+	}
+	return false
+}
+
+// behindCallOf reports whether the instruction before an address calls the function: directly, or through a word of the global
+// offset table.
+func (t *target) behindCallOf(f *function, ret uint64, mem memReader) bool {
+	o := t.objectAt(ret)
+	if o == nil || ret < o.text {
+		return false
+	}
+	code, err := o.Code(ret-o.bias-6, ret-o.bias)
+	if err != nil || len(code) < 6 {
+		return false
+	}
+	to := ret + uint64(int64(int32(binary.LittleEndian.Uint32(code[2:]))))
+	if code[1] == 0xE8 {
+		return to == f.addr()
+	}
+	if code[0] != 0xFF || code[1] != 0x15 {
+		return false
+	}
+	to, err = mem(to)
+	return err == nil && to == f.addr()
+}
+
 // guess finds a frame made with a frame pointer whose value is not known: the first pair on the stack of a pointer further up
 // and an address behind a call. Only for samples; a frame that the tables describe is never guessed.
 func (t *target) guess(r image.Regs, mem memReader) (caller image.Regs, cfa uint64, ok bool) {
-	const look = 512
-	for a := r.RSP &^ 7; a < r.RSP+8*look; a += 8 {
+	for a := r.RSP &^ 7; a < r.RSP+8*maxLook; a += 8 {
 		bp, err := mem(a)
 		if err != nil {
 			return caller, 0, false

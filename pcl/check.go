@@ -111,7 +111,10 @@ func (b *builder) constraintOf(d *syntax.Def, metric *syntax.Def, counters []str
 	if err != nil {
 		return nil, err
 	}
-	c := &constraint{ident: d.Name, pos: d.Pos, hierarchy: h, path: d.Path[1:], replace: d.Replace}
+	c := &constraint{ident: d.Name, pos: d.Pos, hierarchy: h, path: d.Path[1:], replace: d.Replace, key: d.Key}
+	if err := c.checkKey(); err != nil {
+		return nil, err
+	}
 	if n := maxPath[h]; len(c.path) > n {
 		return nil, errorAt(d.Pos, "constraint %s: found %s, expected at most %d names below /%v (the path names the parent of what is chosen)",
 			d.Name, c.pathString(), n, h)
@@ -122,6 +125,9 @@ func (b *builder) constraintOf(d *syntax.Def, metric *syntax.Def, counters []str
 	}
 	if d.Base == nil {
 		return c, nil
+	}
+	if d.Base.By != "" {
+		return nil, errorAt(d.Base.Pos, "constraint %s: found \"by %s\", expected it in the base of a metric only", d.Name, d.Base.By)
 	}
 	check := &codeChecker{b: b, own: d.Name, flag: true, up: constraintTypes(c)}
 	if c.replace {
@@ -165,6 +171,9 @@ func (b *builder) checkMetric(d *syntax.Def) error {
 		return err
 	}
 	if err = m.distribute(); err != nil {
+		return err
+	}
+	if err = m.tellApart(); err != nil {
 		return err
 	}
 	b.metrics = append(b.metrics, m)

@@ -27,7 +27,7 @@ type codeChecker struct {
 
 // checkBody checks a base or a constraint's body and fills in what the compiler wants to know of it.
 func (c *codeChecker) checkBody(base *syntax.Base) (*body, error) {
-	c.out = &body{pos: base.Pos, block: base.Body}
+	c.out = &body{pos: base.Pos, block: base.Body, by: base.By}
 	c.vars, c.lists = map[string]typ{}, map[string]bool{}
 	c.kind(base)
 	if c.err == nil && base.Body != nil {

@@ -147,6 +147,9 @@ func (c *compiler) compile(x matching) (*Plan, error) {
 		}
 		flags = append(flags, c.flag)
 	}
+	if err := c.chooseKey(&x, counters); err != nil {
+		return nil, err
+	}
 	c.flag, c.index, c.guards = -1, counters, flags
 	return c.plan, c.compileCounting(&x)
 }

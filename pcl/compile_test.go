@@ -35,6 +35,11 @@ func pair(t testing.TB, text string) (string, grid.Focus) {
 
 const head = `units x; aggregateOperator sum; style EventCounter; `
 
+// byLock tells apart by the address of a lock, or by a descriptor.
+const byLock = `metric m { name "m"; ` + head + ` counter lock; constraint procedureInclusive; constraint oneLock /SyncObject/Mutex is key;
+	constraint oneFd /IO/File is key; constraint r /Code is replace counter { }
+	base is counter by lock { append preInsn $start.entry (* lock = $arg[0]; *) append preInsn $start.entry constrained (* m++; *) } }`
+
 // compileCases: PCL on top of the default library, a pair, and the plan or a part of the error.
 var compileCases = []struct{ name, pcl, pair, want string }{
 	{"kernel", "", "cpu_inclusive@/Process/a{7}/thr_8", `
@@ -188,6 +193,26 @@ m@/Code/work.c/leaf,/SyncObject/Mutex/cache_lock: counter
 `},
 	{"replacement and flag in two hierarchies", `metric m { name "m"; ` + head + ` constraint oneMutex; constraint r /Code/* is replace counter { } base is counter { } }`,
 		"m@/Code/work.c/leaf,/SyncObject/Mutex/cache_lock", "r replaces the base, so the metric cannot be restricted by oneMutex at the same time"},
+	{"a key: the code is that of all objects", byLock, "m@/Code/work.c/leaf,/SyncObject/Mutex/cache_lock", `
+m@/Code/work.c/leaf,/SyncObject/Mutex/cache_lock: counter, by lock, key 0x5
+  counter m
+  counter lock
+  counter procedureInclusive
+  append preInsn 11.entry { enter procedureInclusive }
+  prepend preInsn 11.return { leave procedureInclusive }
+  append preInsn 1.entry { lock = $arg[0] }
+  append preInsn 1.entry if procedureInclusive { m += 1 }
+`},
+	{"no key: all objects together", byLock, "m@/", `
+m@/: counter, by lock
+  counter m
+  counter lock
+  append preInsn 1.entry { lock = $arg[0] }
+  append preInsn 1.entry { m += 1 }
+`},
+	{"two keys", byLock, "m@/SyncObject/Mutex/cache_lock,/IO/File/x", "both oneLock and oneFd are keys; name one hierarchy only"},
+	{"key and replacement", byLock, "m@/Code/work.c,/SyncObject/Mutex/cache_lock", "r replaces the base, so the metric cannot be restricted by oneLock at the same time"},
+	{"key of an object that is not there", byLock, "m@/SyncObject/Mutex/none", "none"},
 	{"two replacements", `metric m { name "m"; ` + head + ` constraint s /SyncObject is replace counter { } constraint r /Code/* is replace counter { } base is counter { } }`,
 		"m@/Code/work.c/leaf,/SyncObject/Mutex", "both r and s would replace the base"},
 	{"flag on the kernel", `metric m { name "m"; ` + head + ` constraint procedureInclusive; base is kernel("off_cpu"); }`, "m@/Code/work.c/leaf",

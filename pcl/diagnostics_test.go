@@ -88,6 +88,7 @@ func syntaxCases() []problemCase {
 		{"argument of a kind", `metric m { base is kernel(x); }`, ""},
 		{"no argument of a kind", `metric m { base is kernel { } }`, ""},
 		{"end of an argument", `metric m { base is kernel("x" { } }`, ""},
+		{"nothing to tell apart by", `metric m { base is counter by { } }`, ""},
 		{"kind of a histogram", `metric m { base is histogram(kernel) { } }`, ""},
 		{"no body", `metric m { base is counter; }`, ""},
 		{"statement", body + `apend preInsn $start.entry (* c = 1; *) }`, ""},

@@ -28,6 +28,7 @@ hierarchy Layer { item "low" is { "/Code/libc.so.6" }; }`
 
 // clashing are metrics that cannot be read at some items.
 const clashing = `
+hierarchy Single { item "lock" is { "/SyncObject/Mutex/cache_lock" }; }
 constraint as_well /Code is counter { foreach f in $constraint[0].funcs { append preInsn f.entry (* as_well = 1; *) prepend preInsn f.return (* as_well = 0; *) } }
 metric doubled { name "doubled"; units x; aggregateOperator sum; style EventCounter; constraint moduleInclusive; constraint as_well;
     base is counter { append preInsn $start.entry constrained (* doubled++; *) } }
@@ -141,6 +142,7 @@ sync_ops@/Code/main.c/helper,/Lock/hot: counter
   append preInsn 21.entry if procedureInclusive and oneMutex { syncOps += 1 }
 `},
 	{"kept by the kernel for the whole", "blocked@/Subsystem/compute", "blocked@/Subsystem/compute: kernel(\"blocked_time\"), parked excluded\n"},
+	{"a key", "lock_acquisitions@/Single/lock", "eachMutex is a key, by which single objects are told apart; name one of the objects of the item"},
 	{"nothing of it is there", "cpu@/Subsystem/gone", "refused at /Subsystem/gone: the target has nothing of what it stands for: /Code/nowhere.c/x, /Code/libabsent.so"},
 	{"no such object", "sync_ops@/Lock/none", "refused at /Lock/none: the target has nothing"},
 	{"unknown item", "cpu@/Subsystem/mixd", `the hierarchy Subsystem has no item "mixd", expected one that it has (did you mean "mixed"?)`},

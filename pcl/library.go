@@ -161,6 +161,8 @@ func (l *Library) Constraints(metric string) []ConstraintInfo {
 
 func (c *constraint) how() string {
 	switch {
+	case c.key:
+		return "key"
 	case c.body == nil:
 		return "default"
 	case c.replace:

@@ -193,6 +193,15 @@ type problemCase struct{ name, pcl, want string }
 func problemCases() []problemCase {
 	const m = `metric m { name "m"; ` + head
 	return []problemCase{
+		{"flag by a counter", `constraint c /Code is counter by x { append preInsn $constraint[0].entry (* c = 1; *) }`, `found "by x", expected it in the base of a metric only`},
+		{"replacement by a counter", m + `counter x; constraint c /Code is replace counter by x { } base is counter { } }`, `found "by x", expected it in the base of a metric only`},
+		{"key that is a name", `constraint c /Code is key;`, "found a key for /Code, which is a module"},
+		{"key that is a type", `constraint c /SyncObject is key;`, "found a key for /SyncObject, which is a string"},
+		{"key without a counter", m + `constraint oneLock /SyncObject/Mutex is key; base is counter { append preInsn $start.entry (* m++; *) } }`, `expected "base is counter by" a counter`},
+		{"by what is no counter", m + `base is counter by m { append preInsn $start.entry (* m++; *) } }`, `found "by m", expected a counter of the metric`},
+		{"nothing by a counter", m + `counter x; base is void by x { append preInsn $start.entry (* x = 1; *) } }`, "found a base of kind void that is told apart"},
+		{"sampled by a counter", `metric m { name "m"; units x; aggregateOperator max; style EventCounter; counter x; base is counter by x { append preInsn $start.entry (* m++; *) } }`,
+			"found style EventCounter and aggregateOperator max, expected EventCounter and sum"},
 		{"missing items", `metric m { base is counter { } }`, "metric m: expected the item name, units, style, aggregateOperator, which is missing"},
 		{"twice", m + ` name "n"; base is counter { } }`, `found "name" a second time`},
 		{"word", `metric m { name "m"; units x; aggregateOperator summ; style EventCounter; base is counter { } }`, `(did you mean "sum"?)`},

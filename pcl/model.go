@@ -27,7 +27,8 @@ type constraint struct {
 	hierarchy grid.Hierarchy
 	path      []string // below the hierarchy; "*" matches any name
 	replace   bool
-	body      *body // nil for "is default"
+	key       bool  // what is chosen is told apart by the value of the metric's key
+	body      *body // nil for "is default" and "is key"
 }
 
 // A body is a checked block with what it counts in.
@@ -37,6 +38,7 @@ type body struct {
 	kernel string
 	// distribution is set for histogram(kind).
 	distribution bool
+	by           string       // the counter by whose value it is told apart, "" if it is not
 	block        *syntax.Stmt // nil: nothing to insert
 	// plain is set if starts and stops (or the assignments of a flag) are not pairs of an entry and a return: they then
 	// cannot belong to activations.
@@ -100,6 +102,7 @@ func needsNone(h grid.Hierarchy) bool { return h == grid.Process || h == grid.Ma
 type matching struct {
 	replace *constraint
 	flags   []*constraint // in the order of matchOrder
+	key     *constraint   // one that is a key; nil if none is
 	union   *union        // of the item that the focus selects; nil if it selects none
 }
 
@@ -129,6 +132,10 @@ func (m *metric) match(focus grid.Focus, item *GroupingItem) (matching, error) {
 					m.Name, focus, out.replace.ident, c.ident)
 			case c.replace:
 				out.replace = c
+			case c.key && out.key != nil:
+				return out, errorAt(c.pos, "metric %s at %v: both %s and %s are keys; name one hierarchy only", m.Name, focus, out.key.ident, c.ident)
+			case c.key:
+				out.key = c
 			case c.body != nil:
 				out.flags = append(out.flags, c)
 			}
@@ -146,8 +153,12 @@ func (x *matching) dropFlags(m *metric, focus grid.Focus) error {
 	if x.replace == nil {
 		return nil
 	}
-	for _, c := range x.flags {
-		if c.hierarchy != x.replace.hierarchy {
+	restricting := x.flags
+	if x.key != nil {
+		restricting = append(slices.Clone(restricting), x.key)
+	}
+	for _, c := range restricting {
+		if c.hierarchy != x.replace.hierarchy || c.key {
 			return errorAt(x.replace.pos, "metric %s at %v: %s replaces the base, so the metric cannot be restricted by %s at the same time",
 				m.Name, focus, x.replace.ident, c.ident)
 		}

@@ -28,6 +28,12 @@ func (p *Plan) Describe(name func(FuncID) string) string {
 	if p.Thread != "" {
 		fmt.Fprintf(&sb, ", thread %q", p.Thread)
 	}
+	if p.By != 0 {
+		sb.WriteString(", by " + w.varName(p.By))
+	}
+	if p.Keyed {
+		fmt.Fprintf(&sb, ", key %#x", p.Key)
+	}
 	if p.ExcludeParked {
 		sb.WriteString(", parked excluded")
 	}

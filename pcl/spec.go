@@ -88,6 +88,11 @@ type Plan struct {
 	Process, Thread string
 	// ExcludeParked is set for waiting metrics: time of threads that are parked (idle) is not counted.
 	ExcludeParked bool
+	// By is the variable by whose value what comes to Vars[0] is told apart, 0 if it is not. It is a counter of the metric.
+	By int
+	// Keyed is set where the focus chooses one value of it, Key. The code is that of the focus without that choice.
+	Keyed bool
+	Key   uint64
 	// Distribution is set for histogram(kind): what comes to Vars[0], by an OpAdd or when its timer is stopped, is counted by size
 	// as well.
 	Distribution bool

@@ -98,6 +98,7 @@ func (w *warner) metric(d *syntax.Def) {
 	for _, it := range d.Items {
 		if it.Base != nil {
 			u.stmt(it.Base.Body)
+			u.reads[it.Base.By] = true
 		}
 		if it.Def != nil && it.Def.Base != nil {
 			u.stmt(it.Def.Base.Body)

@@ -104,6 +104,9 @@ func (m *model) mini(p *Mini) {
 		if p.Buckets != 0 {
 			m.count(v)
 		}
+		if p.Table != 0 {
+			m.table(p, v)
+		}
 	case Set:
 		m.set(p.Cell, m.eval(p.Expr))
 	case Do:
@@ -153,6 +156,21 @@ func (m *model) stop(p *Mini) {
 func (m *model) count(v uint64) {
 	c := bucketsCell + int32(grid.BucketOf(int64(v)))*WordSize
 	m.set(c, m.word(c)+1)
+}
+
+// table adds a value under a key.
+func (m *model) table(p *Mini, v uint64) {
+	key := m.word(p.Key)
+	at := p.Table + TableFirst + int32(TablePlace(key))*TableEntry
+	for range tableProbes {
+		if at0 := m.word(at); key != 0 && (at0 == key || at0 == 0) {
+			m.set(at, key)
+			m.set(at+TableValue, m.word(at+TableValue)+v)
+			return
+		}
+		at += TableEntry
+	}
+	m.set(p.Table+TableLost, m.word(p.Table+TableLost)+v)
 }
 
 // holds is a condition; of an argument compared with a small constant only the lower half counts.
@@ -252,6 +270,11 @@ func (m *model) compare(got []byte) error {
 		if m.stops[c] == 1 && m.timed[c] == 1 {
 			m.count(sum)
 			delete(m.timed, c)
+		}
+	}
+	for at := int32(tableCell); at < tableCell+TableSize; at += WordSize {
+		if g, w := binary.LittleEndian.Uint64(got[at:]), m.word(at); g != w {
+			return fmt.Errorf("the word at %d of the table is %#x, the interpreter says %#x", at-tableCell, g, w)
 		}
 	}
 	return m.compareBuckets(got[bucketsCell:][:BucketsSize])

@@ -110,6 +110,7 @@ func (g *generator) timerStop(m *Mini) {
 	g.MovMI(x86.RCX, m.Cell+TimerActive, 0)
 	g.AddMR(x86.RCX, m.Cell+TimerSum, x86.RAX)
 	g.bucket(m)
+	g.table(m)
 }
 
 // clock leaves the time in rax: TSC cycles, or ns of the thread's CPU time.
@@ -150,7 +151,7 @@ func (g *generator) cpuClock() {
 
 // assign emits += and =.
 func (g *generator) assign(m *Mini) error {
-	if e := m.Expr; e.Op == ExConst && e.Value == int64(int32(e.Value)) && !m.distributes() {
+	if e := m.Expr; e.Op == ExConst && e.Value == int64(int32(e.Value)) && !m.distributes() && !m.tabled() {
 		if m.Op == Add {
 			g.AddMI(x86.RCX, m.Cell, int32(e.Value))
 		} else {
@@ -164,6 +165,7 @@ func (g *generator) assign(m *Mini) error {
 	if m.Op == Add {
 		g.AddMR(x86.RCX, m.Cell, x86.RAX)
 		g.bucket(m)
+		g.table(m)
 	} else {
 		g.MovMR(x86.RCX, m.Cell, x86.RAX)
 	}

@@ -38,7 +38,7 @@ const (
 var nativeGeometry = Geometry{Slots: 8, BlockSize: blockSize, LedgerCap: 1, CodeSize: 1}
 
 const (
-	blockSize = 4096
+	blockSize = 8192
 	dataSize  = PageSize + 9*blockSize
 )
 
@@ -387,6 +387,9 @@ func makeGroups(rng *rand.Rand, plan *Plan, points []Point) map[Point][]Group {
 // Cells of a block: words from 64 on, timers from 256 on, the buckets of one distribution.
 const bucketsCell = 512
 
+// tableCell is the cell of a table.
+const tableCell = 2560
+
 func wordCell(i int) int32  { return int32(64 + 8*i) }
 func timerCell(i int) int32 { return int32(256 + TimerSize*i) }
 
@@ -402,6 +405,8 @@ func randomMini(rng *rand.Rand, k PointKind) Mini {
 		m.Cell, m.Expr = 0, randomCall(rng, k, 2)
 	} else if rng.IntN(2) == 0 {
 		m.Buckets = bucketsCell
+	} else if m.Op == Add && rng.IntN(2) == 0 {
+		m.Table, m.Key = tableCell, wordCell(rng.IntN(8))
 	}
 	for range rng.IntN(3) {
 		m.Guards = append(m.Guards, Guard{Cell: wordCell(rng.IntN(8)), Activation: rng.IntN(2) == 0})

@@ -18,6 +18,9 @@ type Mini struct {
 	// Buckets is a cell of BucketsSize bytes in which what is added is counted by size as well: by an Add its expression, by
 	// the end of a timer the time. 0 = none.
 	Buckets int32
+	// Table is a cell of TableSize bytes in which what is added is added up by the key in the word Key as well. 0 = none; not
+	// together with Buckets.
+	Table, Key int32
 }
 
 // An Op is a primitive that a mini-trampoline performs.

@@ -127,11 +127,14 @@ func (g *generator) isFar(minis []Mini) (bool, error) {
 // bound is a number of bytes that a mini is certainly no longer than, large for one that is not simple.
 func (m *Mini) bound() int {
 	const (
-		aGuard, anAssignment, aTimer, aBucket = 17, 12, 60, 50
+		aGuard, anAssignment, aTimer, aBucket, aTable = 17, 12, 60, 50, 70
 	)
 	more := aGuard * len(m.Guards)
 	if m.distributes() {
 		more += aBucket
+	}
+	if m.tabled() {
+		more += aTable
 	}
 	switch {
 	case m.Cond != nil || m.Op.CPU() || m.Expr != nil && (m.Expr.Op != ExConst || m.Expr.Value != int64(int32(m.Expr.Value))):

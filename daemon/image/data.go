@@ -2,13 +2,15 @@ package image
 
 import (
 	"debug/elf"
+	"fmt"
+	"path"
 	"sort"
 	"sync"
 )
 
 // A Data is a named variable of an object: a global lock, for example.
 type Data struct {
-	Name       string // demangled
+	Name       string // demangled; with its source file where several have the same: "cache.c:lock"
 	Addr, Size uint64 // file virtual address; bytes
 }
 
@@ -35,7 +37,29 @@ func (o *Object) DataNamed(name string) (Data, bool) {
 // dataTable is the variables of an object, read when first asked for.
 type dataTable struct {
 	once sync.Once
-	all  []Data // sorted by Addr
+	all  []Data            // sorted by Addr
+	file map[uint64]string // of variables that only their source file knows, by address
+}
+
+// distinguish gives variables of the same name different ones: the source file in front, where it is known and tells.
+func (t *dataTable) distinguish() {
+	number := map[string]int{}
+	for _, d := range t.all {
+		number[d.Name]++
+	}
+	seen := map[string]int{}
+	for i := range t.all {
+		d := &t.all[i]
+		if number[d.Name] == 1 {
+			continue
+		}
+		if file := t.file[d.Addr]; file != "" {
+			d.Name = file + ":" + d.Name
+		}
+		if seen[d.Name]++; seen[d.Name] > 1 {
+			d.Name = fmt.Sprintf("%s#%d", d.Name, seen[d.Name])
+		}
+	}
 }
 
 // maxData bounds how many variables are kept.
@@ -59,8 +83,19 @@ func (o *Object) dataSymbols() []Data {
 			}
 		}
 		sort.Slice(o.data.all, func(i, j int) bool { return o.data.all[i].Addr < o.data.all[j].Addr })
+		o.data.distinguish()
 	})
 	return o.data.all
+}
+
+// noteFile remembers the source file of a variable.
+func (t *dataTable) noteFile(addr uint64, file string) {
+	if t.file == nil {
+		t.file = map[uint64]string{}
+	}
+	if file != "" {
+		t.file[addr] = path.Base(file)
+	}
 }
 
 func (o *Object) addData(from *Object, s *section, seen map[uint64]bool) {
@@ -68,15 +103,21 @@ func (o *Object) addData(from *Object, s *section, seen map[uint64]bool) {
 	if strs == nil {
 		return
 	}
-	str := strs.bytes()
+	str, file := strs.bytes(), ""
 	for tab := s.bytes(); len(tab) >= symSize && len(o.data.all) < maxData; tab = tab[symSize:] {
 		addr, size := u64(tab[8:]), u64(tab[16:])
+		if elf.ST_TYPE(tab[4]) == elf.STT_FILE { // what is local and comes behind it is in it
+			file = limit(stringAt(str, u32(tab)))
+		}
 		if elf.ST_TYPE(tab[4]) != elf.STT_OBJECT || elf.SectionIndex(u16(tab[6:])) == elf.SHN_UNDEF || addr == 0 || size == 0 || seen[addr] {
 			continue
 		}
 		if name := demangled(stringAt(str, u32(tab))); name != "" {
 			seen[addr] = true
 			o.data.all = append(o.data.all, Data{name, addr, size})
+			if elf.ST_BIND(tab[4]) == elf.STB_LOCAL {
+				o.data.noteFile(addr, file)
+			}
 		}
 	}
 }

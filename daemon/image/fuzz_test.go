@@ -11,6 +11,13 @@ import (
 // touch asks an object for everything.
 func touch(o *Object) {
 	o.BuildID()
+	for i, s := range o.dataSymbols() {
+		if i == 64 {
+			break
+		}
+		p, _ := o.PartAt(s.Addr + s.Size/2)
+		o.PartNamed(p.Name)
+	}
 	fs := o.Functions()
 	for i, f := range fs {
 		if i == 64 {
@@ -24,6 +31,7 @@ func touch(o *Object) {
 		if w, err := o.Flow(f); err == nil && len(w.Insts) > 0 {
 			mid := w.Insts[len(w.Insts)/2].Addr
 			o.PadEnd(mid)
+			o.Holder(f, Activation{Regs: Regs{RIP: mid, RSP: 4096, RBP: 8192, Exact: true}, CFA: 8200, Mem: func(a uint64) (uint64, error) { return a * 7, nil }}, 8208)
 			_, _, _ = o.Unwind(mid, Regs{RIP: mid, RSP: 4096, RBP: 8192}, 0, func(a uint64) (uint64, error) { return a * 7, nil })
 		}
 	}

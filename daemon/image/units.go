@@ -32,6 +32,7 @@ type unitIndex struct {
 	withLines lazy[*dwarf.Data]
 	locations lazy[map[string][]byte]
 	defined   lazy[definitions]
+	fixed     lazy[map[uint64]variable]
 
 	units  []unit
 	ranges []unitRange // sorted by lo

@@ -23,8 +23,9 @@ type Def struct {
 
 	ListKind string   // resourceList: procedure module string int float
 	Path     []string // constraint: the elements of the match path; nil for "constraint NAME;" inside a metric
-	Base     *Base    // constraint: nil for "is default"
+	Base     *Base    // constraint: nil for "is default" and "is key"
 	Replace  bool     // constraint: "is replace"
+	Key      bool     // constraint: "is key"
 	NoCase   bool     // exclude
 	Regex    bool     // exclude
 	Text     string   // exclude: the pattern
@@ -39,6 +40,7 @@ type Base struct {
 	Pos  Pos
 	Kind string // counter wallTimer processTimer hwCounter hwTimer kernel histogram void
 	Arg  string // of hwCounter, hwTimer, kernel: the string; of histogram: the kind inside
+	By   string // the counter by whose value it is told apart, "" if it is not
 	Body *Stmt  // a block; nil if it was written as ";"
 }
 

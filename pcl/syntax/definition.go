@@ -246,7 +246,7 @@ func (p *parser) tunable(lead []string) *Item {
 	return it
 }
 
-// constraint reads behind the word: NAME ; (inside a metric) or NAME PATH is (default ; | [replace] kind block).
+// constraint reads behind the word: NAME ; (inside a metric) or NAME PATH is ((default | key) ; | [replace] kind block).
 func (p *parser) constraint(d *Def) {
 	p.named(d)
 	if p.at(';') {
@@ -258,13 +258,16 @@ func (p *parser) constraint(d *Def) {
 	switch {
 	case p.acceptWord("default"):
 		p.semicolon(false)
+	case p.acceptWord("key"):
+		d.Key = true
+		p.semicolon(false)
 	case p.acceptWord("replace"):
 		d.Replace = true
 		d.Base = p.base()
 	case p.isWord("counter"):
 		d.Base = p.base()
 	default:
-		p.expectedOneOf([]string{"counter", "replace", "default"})
+		p.expectedOneOf([]string{"counter", "replace", "default", "key"})
 	}
 }
 
@@ -301,6 +304,9 @@ func (p *parser) base() *Base {
 		p.expect('(', `"("`)
 		b.Arg = p.expectWord("wallTimer", "processTimer", "counter")
 		p.expect(')', `")"`)
+	}
+	if p.acceptWord("by") {
+		b.By = p.name("the name of a counter").text
 	}
 	if (b.Kind == "kernel" || b.Kind == "void") && p.accept(';') {
 		return b

@@ -25,8 +25,8 @@
 //	           | "flavor" words | "mode" ( "developer" | "normal" ) ";" | "counter" IDENT ";"
 //	           | "doc" STR ";"                              what is counted, where, in which unit, and what is not seen
 //	           | "parked" ( "excluded" | "counted" ) ";"    whether the time of idle threads counts; it does by default
-//	           | "constraint" IDENT ";" | constraint | "base" "is" kind body .
-//	constraint = "constraint" IDENT path "is" ( "default" ";" | "counter" body | "replace" kind body ) .
+//	           | "constraint" IDENT ";" | constraint | "base" "is" kind [ "by" IDENT ] body .
+//	constraint = "constraint" IDENT path "is" ( ( "default" | "key" ) ";" | "counter" body | "replace" kind body ) .
 //	path       = "/" ( IDENT | "*" ) { "/" ( IDENT | "*" ) } .
 //	kind       = "counter" | "wallTimer" | "processTimer" | "void" | ( "hwCounter" | "hwTimer" | "kernel" ) "(" STR ")"
 //	           | "histogram" "(" ( "counter" | "wallTimer" | "processTimer" ) ")" .

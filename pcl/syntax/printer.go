@@ -214,7 +214,7 @@ func (w *printer) constraint(d *Def, end string) {
 	}
 	head += " /" + strings.Join(d.Path, "/") + " is "
 	if d.Base == nil {
-		w.line(head, "default;", end)
+		w.line(head, map[bool]string{true: "key;", false: "default;"}[d.Key], end)
 		return
 	}
 	w.base(head+when(d.Replace, "replace "), d.Base, end)
@@ -227,6 +227,9 @@ func (w *printer) base(head string, b *Base, end string) {
 		head += "(" + quote(b.Arg) + ")"
 	case "histogram":
 		head += "(" + b.Arg + ")"
+	}
+	if b.By != "" {
+		head += " by " + b.By
 	}
 	if b.Body == nil {
 		w.line(head, ";", end)

@@ -1,0 +1,171 @@
+package daemon
+
+import (
+	"strings"
+
+	"culprit/grid"
+)
+
+// Pairs whose focus chooses a key have no code of their own. A pair that serves all keys has the code and the tables, and is there as
+// long as somebody asks for one of them; nobody sees it.
+
+// servingMark stands in front of the metric's name in the key of a pair that serves others; no metric's name has a blank.
+const servingMark = "serving "
+
+// serving is the key of the pair that serves those that choose a key; ok is false for those that do not choose one.
+func (d *Daemon) serving(key grid.PairKey) (all grid.PairKey, h grid.Hierarchy, ok bool) {
+	f, h, ok := d.opts.Library.KeyedBy(key.Metric, key.Focus)
+	return grid.PairKey{Metric: servingMark + key.Metric, Focus: f}, h, ok
+}
+
+// plainKey is what a serving pair measures, and whether it is one.
+func plainKey(key grid.PairKey) (grid.PairKey, bool) {
+	name, serves := strings.CutPrefix(key.Metric, servingMark)
+	return grid.PairKey{Metric: name, Focus: key.Focus}, serves
+}
+
+// A keyedPair is what a pair that chooses a key has besides.
+type keyedPair struct {
+	of    *pair // that serves it
+	h     grid.Hierarchy
+	elems []string
+	keys  map[*part]uint64
+	last  map[*part]float64
+	tries map[*part]int
+}
+
+// addKeyed makes a pair that is read out of the tables of one that serves all keys, and that one, if it is not there yet.
+func (b *batch) addKeyed(key, all grid.PairKey, h grid.Hierarchy, sink grid.Sink) (*pair, error) {
+	serving := b.d.pairs[all]
+	if serving == nil {
+		serving = b.made[all]
+	}
+	if serving == nil || b.failed[all] != nil {
+		p, err := b.addPlain(all, nil)
+		if err != nil {
+			return nil, err
+		}
+		serving = p
+	}
+	k := &keyedPair{of: serving, h: h, elems: key.Focus.Elements(h), keys: map[*part]uint64{}, last: map[*part]float64{}, tries: map[*part]int{}}
+	var err error
+	for _, pt := range serving.parts {
+		if _, e := k.keyIn(pt); e != nil {
+			err = e
+		}
+	}
+	if len(k.keys) == 0 && err != nil {
+		if b.d.pairs[all] == nil && b.made[all] == nil {
+			b.discard(serving)
+		}
+		return nil, err
+	}
+	if b.d.pairs[all] == nil {
+		b.made[all] = serving
+	}
+	return &pair{key: key, sink: sink, tier: grid.TierProbe, keyed: k}, nil
+}
+
+// discard takes back a pair that was not patched in.
+func (b *batch) discard(p *pair) {
+	for _, pt := range p.parts {
+		b.takeBack(pt)
+	}
+}
+
+// keyAgain is after how many passes an object is looked for again in a process that did not have it.
+const keyAgain = 50
+
+// keyIn is what the object is in the process of a part.
+func (k *keyedPair) keyIn(pt *part) (uint64, error) {
+	if v, ok := k.keys[pt]; ok {
+		return v, nil
+	}
+	v, err := pt.t.Object(k.h, k.elems)
+	if err == nil {
+		k.keys[pt] = v & keyMask
+	}
+	return v & keyMask, err
+}
+
+// begin takes the totals from which the pair grows.
+func (k *keyedPair) begin() {
+	for _, pt := range k.of.parts {
+		if key, ok := k.keys[pt]; ok {
+			k.last[pt] = pt.keys.totals[key]
+		}
+	}
+}
+
+// values are by how much the key has grown since the last pass in each process.
+func (k *keyedPair) values() (values []float64) {
+	for _, pt := range k.of.parts {
+		if _, ok := k.keys[pt]; !ok {
+			if k.tries[pt]++; k.tries[pt]%keyAgain != 0 {
+				continue
+			}
+			if _, err := k.keyIn(pt); err != nil {
+				continue
+			}
+		}
+		total := pt.keys.totals[k.keys[pt]]
+		values = append(values, total-k.last[pt])
+		k.last[pt] = total
+	}
+	return values
+}
+
+// beginKeyed brings the serving pairs of a batch into operation, and reads those that were there before up to now, so that pairs that
+// choose a key begin at the present totals.
+func (d *Daemon) beginKeyed(b *batch, now float64, readings map[*target]*reading) {
+	for key, p := range b.made {
+		if _, serves := plainKey(key); serves && b.failed[key] == nil {
+			p.since, p.last = now, now
+			d.pairs[key] = p
+			d.start(p, readings)
+		}
+	}
+	served := map[grid.PairKey]*pair{}
+	for _, p := range b.made {
+		if p.keyed != nil && p.keyed.of.last < now {
+			served[p.keyed.of.key] = p.keyed.of
+		}
+	}
+	if len(served) > 0 {
+		d.samplePairs(now, served)
+	}
+	for _, p := range b.made {
+		if p.keyed != nil {
+			p.keyed.begin()
+		}
+	}
+}
+
+// servedTogether adds to keys the serving pairs that nobody will ask any more.
+func (d *Daemon) servedTogether(keys []grid.PairKey) []grid.PairKey {
+	going := map[grid.PairKey]bool{}
+	for _, k := range keys {
+		going[k] = true
+	}
+	users := map[grid.PairKey]int{}
+	for k, p := range d.pairs {
+		if p.keyed != nil && !going[k] {
+			users[p.keyed.of.key]++
+		}
+	}
+	for k := range d.pairs {
+		if _, serves := plainKey(k); serves && users[k] == 0 {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// withServing is a pair together with the one that serves it.
+func (p *pair) withServing() map[grid.PairKey]*pair {
+	m := map[grid.PairKey]*pair{p.key: p}
+	if p.keyed != nil {
+		m[p.keyed.of.key] = p.keyed.of
+	}
+	return m
+}

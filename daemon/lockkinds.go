@@ -1,0 +1,115 @@
+package daemon
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"culprit/grid"
+	"culprit/pcl"
+	"culprit/trampoline"
+)
+
+// Locks become known by being taken: the tables of metrics that are told apart by locks have their addresses, and the functions
+// that the keys were set in say of which kind they are.
+
+// lockKinds are the kinds of locks by the functions of the C library, whose names begin so. The number of a kind is its place here
+// and 1.
+var lockKinds = []struct{ kind, prefix string }{
+	{"Mutex", "pthread_mutex_"}, {"RWLock", "pthread_rwlock_"}, {"SpinLock", "pthread_spin_"}, {"CondVar", "pthread_cond_"},
+	{"Barrier", "pthread_barrier_"}, {"Semaphore", "sem_"},
+}
+
+// lockKind is the number of the kind of lock that a function's first argument is, 0 if that is not known.
+func lockKind(f *function) byte {
+	if f == nil {
+		return 0
+	}
+	for _, n := range append([]string{f.fn.Name, f.fn.Linkage}, f.fn.Aliases...) {
+		if strings.HasPrefix(n, "__lll_lock_wait") {
+			return 1
+		}
+		for i, k := range lockKinds {
+			if strings.HasPrefix(strings.TrimLeft(n, "_"), k.prefix) {
+				return byte(i + 1)
+			}
+		}
+	}
+	return 0
+}
+
+// tag has a key say in its highest byte what kind of lock it is, where that is known.
+func (p *part) tag(m *trampoline.Mini, in pcl.Instr, id pcl.FuncID) {
+	if p.keys.cell == 0 || in.Op != pcl.OpSet || in.Var != p.plan.By || p.t == nil || in.Expr.Op == pcl.ExConst {
+		return
+	}
+	if kind := lockKind(p.t.funcs[id]); kind != 0 {
+		m.Expr = &trampoline.Expr{Op: trampoline.ExAdd, L: m.Expr, R: &trampoline.Expr{Value: int64(kind) << tagShift}}
+	}
+}
+
+// maxTaken is how many locks of a process become known by being taken, and takenAtOnce how many in one pass.
+const (
+	maxTaken    = 1000
+	takenAtOnce = 64
+)
+
+// findTaken makes resources of the locks in the tables of all pairs: of many the busiest first. d.mu is held.
+func (d *Daemon) findTaken() {
+	for _, p := range d.pairs {
+		for _, pt := range p.parts {
+			if pt.keys.cell != 0 && !pt.t.ended {
+				pt.findTaken()
+			}
+		}
+	}
+}
+
+func (p *part) findTaken() {
+	o := p.t.threads.objects
+	var fresh []uint64
+	for key := range p.keys.totals {
+		if p.keys.tags[key] != 0 && !o.known(key) {
+			fresh = append(fresh, key)
+		}
+	}
+	slices.SortFunc(fresh, func(a, b uint64) int {
+		switch x, y := p.keys.totals[a], p.keys.totals[b]; {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+	for _, key := range fresh[:min(len(fresh), takenAtOnce)] {
+		if k := int(p.keys.tags[key]); k <= len(lockKinds) {
+			o.taken(lockKinds[k-1].kind, key)
+		}
+	}
+}
+
+// known reports whether the lock at an address has a name.
+func (o *objectTable) known(addr uint64) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.addrs[addr]
+}
+
+// taken makes a lock a resource that nobody was seen waiting for.
+func (o *objectTable) taken(kind string, addr uint64) {
+	_, name := o.t.nameLock(addr, syncKind{kind, []uint64{0}})
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.numTaken >= maxTaken || o.addrs[addr] {
+		return
+	}
+	o.numTaken++
+	if name == "" {
+		name = fmt.Sprintf("%#x", addr)
+		o.bare[addr] = name
+	}
+	part := grid.SyncObject.String() + "/" + kind + "/" + name
+	o.values[part], o.addrs[addr] = addr, true
+	o.t.d.tree.Add(grid.SyncObject, kind, name)
+}

@@ -1,0 +1,198 @@
+package daemon
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"culprit/grid"
+	"culprit/internal/require"
+	"culprit/internal/testprog"
+	"culprit/trampoline"
+)
+
+// The sixteen mutexes of testdata/targets/mutexes.cc by the names that people know them by; "" stands for the address.
+var mutexNames = [16]string{"global_lock", "global_mutex", "file_lock", "file_mutex", "function_lock()::in_function", "cache.lock", "cache.stats",
+	"table.guard", "table.schema.change", "shards[0]", "shards[2]", "buckets[1].lock", "buckets[3].lock", "Queue.lock 0x", "pool.mutex 0x", "0x"}
+
+// mutexesOf waits until all mutexes of the program were seen by their names, and returns the names in order.
+func mutexesOf(t *testing.T, d *Daemon, p *testprog.Prog) (names []string) {
+	t.Helper()
+	addrs := map[int]string{}
+	for _, l := range p.Lines() {
+		var i int
+		var at string
+		if n, _ := fmt.Sscanf(l, "ADDRESS %d %s", &i, &at); n == 2 {
+			addrs[i] = strings.TrimPrefix(at, "0x")
+		}
+	}
+	for i, n := range mutexNames {
+		if strings.HasSuffix(n, "0x") {
+			n += addrs[i]
+		}
+		if i == 15 {
+			n += " (visit(int, void (*)(void*), void*))"
+		}
+		names = append(names, n)
+	}
+	for range 8 { // each time half a second
+		p.Say(t, "warm")
+		p.Expect(t, "WARM", 20*time.Second)
+		seen := d.Tree().Children(grid.SyncObject, "Mutex")
+		if !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(seen, n) }) {
+			return names
+		}
+	}
+	t.Fatalf("the names are %q, want %q", d.Tree().Children(grid.SyncObject, "Mutex"), names)
+	return nil
+}
+
+// TestMutexesByName compares waits for sixteen mutexes and how often they were taken with what the program knows of each.
+func TestMutexesByName(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/mutexes.cc"), "25")
+	d := attachTo(t, p.PID)
+	waits, ops := truths{}, truths{}
+	for i, n := range mutexesOf(t, d, p) {
+		f := "@" + grid.Whole().Refine(grid.SyncObject, "Mutex", n).String()
+		waits["sync_wait"+f] = fmt.Sprintf("waited%d", i)
+		ops["sync_ops"+f] = fmt.Sprintf("taken%d", i)
+	}
+	got := across(t, d, p, slices.Concat(waits.keys(t), ops.keys(t))...)
+	waits.check(t, got, p.Counts(), 1e-9, 0.02)
+	ops.check(t, got, p.Counts(), 1, 0)
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}
+
+// TestMutexesByOneProbe compares what one probe for all mutexes tells of each of them, and of all together, with the program's
+// account, also below the function that takes them.
+func TestMutexesByOneProbe(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/mutexes.cc"), "25")
+	d := attachTo(t, p.PID)
+	waits, ops, sleeps := truths{}, truths{}, truths{}
+	var all [3]string
+	for i, n := range mutexesOf(t, d, p) {
+		f := "@" + grid.Whole().Refine(grid.SyncObject, "Mutex", n).String()
+		waits["lock_wait"+f] = fmt.Sprintf("waited%d", i)
+		ops["lock_acquisitions"+f] = fmt.Sprintf("taken%d", i)
+		sleeps["lock_contention"+f] = fmt.Sprintf("contended%d", i)
+		for k, name := range []string{"waited", "taken", "contended"} {
+			all[k] += fmt.Sprintf(" %s%d", name, i)
+		}
+	}
+	inVisit := ",/SyncObject/Mutex/cache.lock"
+	const visit = "@/Code/mutexes.cc/visit(int, void (*)(void*), void*)"
+	ops["lock_acquisitions"+visit] = all[1]
+	ops["lock_acquisitions"+visit+inVisit] = "taken5"
+	sleeps["lock_contention"+visit] = all[2]
+	waits["lock_wait"+visit] = all[0]
+	waits["lock_wait"+visit+inVisit] = "waited5"
+	named := len(d.targets[0].Named("__lll_lock_wait")) > 0
+	if !named {
+		sleeps = nil
+	}
+	got := across(t, d, p, slices.Concat(waits.keys(t), ops.keys(t), sleeps.keys(t))...)
+	waits.check(t, got, p.Counts(), 1e-9, 0.02)
+	ops.check(t, got, p.Counts(), 1, 0)
+	sleeps.check(t, got, p.Counts(), 1, 0.02)
+	if len(d.pairs) != 0 {
+		t.Errorf("%d pairs are left", len(d.pairs))
+	}
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+	if !named {
+		require.Skip(t, "needs the symbols of the C library for contention (libc6-dbg)")
+	}
+}
+
+// ofTable are the mutexes that are known of the table of testdata/targets/stripes.c. The C library takes locks of its own.
+func ofTable(d *Daemon) []string {
+	return slices.DeleteFunc(d.Tree().Children(grid.SyncObject, "Mutex"), func(n string) bool {
+		return !strings.HasPrefix(n, "table.stripes[") && n != "table.lock"
+	})
+}
+
+// TestLocksAreFound: locks that nobody waits for become known by being taken. Of more than a thread has room for only some do, and the
+// sum of all is right.
+func TestLocksAreFound(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/stripes.c"), "2000", "8")
+	d := attachTo(t, p.PID)
+	var s sums
+	pairs := []grid.PairKey{key(t, "lock_acquisitions", "/"), key(t, "lock_acquisitions", "/Code/stripes.c/worker")}
+	enableSoon(t, d, &s, pairs)
+	p.Say(t, "go")
+	p.Expect(t, "DONE", time.Minute)
+	for began := time.Now(); len(ofTable(d)) < maxTaken-10 && time.Since(began) < 10*time.Second; {
+		time.Sleep(tickInterval)
+	}
+	d.Disable(pairs)
+	counts, all := p.Counts(), len(d.Tree().Children(grid.SyncObject, "Mutex"))
+	t.Logf("%d of %d mutexes are known; %v locks were taken, the program says %d", len(ofTable(d)), counts["mutexes"], s.of(pairs[1]), counts["taken"])
+	if s.of(pairs[1]) != float64(counts["taken"]) || s.of(pairs[0]) < float64(counts["taken"]) {
+		t.Errorf("%v locks were taken, %v in all, the program says %d", s.of(pairs[1]), s.of(pairs[0]), counts["taken"])
+	}
+	if len(ofTable(d)) < maxTaken-10 || all > maxTaken {
+		t.Errorf("%d mutexes of the table are known, %d in all", len(ofTable(d)), all)
+	}
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}
+
+// TestFewLocksAreExact: of as many locks as a thread has room for, each is exact, and known by its name as soon as it was taken.
+func TestFewLocksAreExact(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/stripes.c"), "400", "4")
+	d := attachTo(t, p.PID)
+	want := truths{"lock_acquisitions@/Code/stripes.c/worker": "taken"}
+	for i := 0; i < 400; i += 21 {
+		want[fmt.Sprintf("lock_acquisitions@/SyncObject/Mutex/table.stripes[%d].lock", i)] = "each"
+	}
+	got := across(t, d, p, want.keys(t)...)
+	want.check(t, got, p.Counts(), 1, 0)
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}
+
+// TestOverwrittenTables: whatever a target writes into its tables, nobody panics, memory is bounded, and what is told is no less than
+// nothing.
+func TestOverwrittenTables(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/stripes.c"), "100", "3")
+	d := attachTo(t, p.PID)
+	var s sums
+	pairs := []grid.PairKey{key(t, "lock_acquisitions", "/SyncObject/Mutex/table.lock"), key(t, "lock_wait", "/SyncObject/Mutex/table.lock"), key(t, "lock_wait", "/")}
+	enableSoon(t, d, &s, pairs)
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 12 {
+		d.mu.Lock()
+		seg := d.targets[0].seg
+		for _, slot := range seg.used(nil) {
+			for off := int32(firstCell); off < int32(seg.BlockSize); off += trampoline.WordSize {
+				if rng.IntN(2) == 0 {
+					seg.store(slot, off, rng.Uint64()>>rng.IntN(64))
+				}
+			}
+		}
+		d.pass(d.Now())
+		for _, pt := range d.parts(d.targets[0]) {
+			if n := len(pt.keys.totals); n > maxKeys {
+				t.Errorf("%d keys are kept", n)
+			}
+			for slot, m := range pt.keys.slots {
+				if len(m) > 2*trampoline.TableEntries+1 {
+					t.Errorf("%d keys are kept of block %d", len(m), slot)
+				}
+			}
+		}
+		d.mu.Unlock()
+	}
+	for _, k := range pairs[:2] {
+		if v := s.of(k); v < 0 {
+			t.Errorf("%v: %v", k, v)
+		}
+	}
+	d.Disable(pairs)
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}

@@ -1,0 +1,103 @@
+package daemon
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"culprit/daemon/image"
+	"culprit/daemon/process"
+)
+
+// Names of locks: by the variable that they are or lie in ("cache.lock", "shards[3]"), or by who holds them on the heap or a stack.
+
+// nameLock finds the variable that holds the futex word, and the address of the lock in it. name is "" where no symbol covers it.
+func (t *target) nameLock(word uint64, k syncKind) (addr uint64, name string) {
+	addr = word
+	if len(k.offsets) > 0 {
+		addr = word - k.offsets[0]
+	}
+	obj := t.dataAt(word)
+	if obj == nil {
+		return addr, ""
+	}
+	for _, off := range k.offsets {
+		p, ok := obj.PartAt(word - off - obj.bias)
+		if ok && (p.Rest == 0 || p.Lock && k.name == kindFutex) {
+			return word - off, t.distinct(obj, p.Name, word-off-p.Rest)
+		}
+	}
+	p, ok := obj.PartAt(word - obj.bias)
+	if !ok {
+		return addr, ""
+	}
+	return addr, fmt.Sprintf("%s+%#x", p.Name, p.Rest)
+}
+
+// dataAt is the object whose data an address lies in, what the file holds no bytes of included.
+func (t *target) dataAt(addr uint64) *object {
+	for _, obj := range t.objects {
+		for _, s := range obj.Segments() {
+			if addr-obj.bias >= s.Vaddr && addr-obj.bias < s.Vaddr+s.MemSize {
+				return obj
+			}
+		}
+	}
+	return nil
+}
+
+// distinct puts the object in front of a name that another object uses, too.
+func (t *target) distinct(obj *object, name string, addr uint64) string {
+	if at, ok := t.dataNamed(name); ok && at != addr {
+		return obj.name + ":" + name
+	}
+	return name
+}
+
+// dataNamed is the address of a variable with a symbol, or of a named part of it.
+func (t *target) dataNamed(name string) (uint64, bool) {
+	for _, obj := range t.objects {
+		own := name
+		if rest, ok := strings.CutPrefix(name, obj.name+":"); ok {
+			own = rest
+		}
+		if at, ok := obj.PartNamed(own); ok {
+			return at + obj.bias, true
+		}
+	}
+	return 0, false
+}
+
+// holders is how many activations are asked for a variable that leads to a lock.
+const holders = 24
+
+// heldBy names a lock by the variables of the functions that wait for it: the type and field of an object on the heap with the
+// address, which tells one from another ("Queue.lock 0x55d0"), or a variable on a stack. "" if DWARF does not tell.
+func (t *target) heldBy(addr uint64, st blockedStack) (name string) {
+	left := holders
+	t.walkEach(st.regs, st.mem, func(fr frame, regs image.Regs) bool {
+		if fr.f == nil || fr.cfa == 0 {
+			return true
+		}
+		a := image.Activation{Regs: regs, CFA: fr.cfa, Bias: fr.f.obj.bias, Mem: st.mem}
+		n, heap, ok := fr.f.obj.Holder(fr.f.fn, a, addr)
+		if ok && heap {
+			n = fmt.Sprintf("%s %#x", n, addr)
+		}
+		if name = n; !ok {
+			name = ""
+		}
+		left--
+		return !ok && left > 0
+	})
+	return name
+}
+
+// joined is the pthread_t and the name of a thread that is waited for: the word that is waited on is its number.
+func (t *target) joined(word uint64) (addr uint64, name string) {
+	var b [4]byte
+	if t.proc.ReadMem(process.Addr(word), b[:]) != nil || t.tidOff == 0 {
+		return word, ""
+	}
+	return word - t.tidOff, fmt.Sprintf("thr_%d", binary.LittleEndian.Uint32(b[:]))
+}

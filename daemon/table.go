@@ -1,0 +1,168 @@
+package daemon
+
+import (
+	"fmt"
+
+	"culprit/pcl"
+	"culprit/trampoline"
+)
+
+// Tables of parts whose base is told apart by a counter: in every thread block a sum for each key, read with each pass. Entries only
+// grow; what a running timer adds is looked up under the key that its thread has at the moment.
+
+// Keys are addresses and descriptors. The highest byte of a key in a table says of which kind an object is, where the function that
+// the key was set in tells.
+const (
+	tagShift = 56
+	keyMask  = 1<<tagShift - 1
+)
+
+// maxKeys bounds how many different keys of a part are kept: what is in a table is the target's.
+const maxKeys = 1 << 16
+
+// A keyTable is what was read of the tables of a part.
+type keyTable struct {
+	cell   int32 // in each thread block; 0 if there is none
+	totals map[uint64]float64
+	tags   map[uint64]byte
+	slots  map[int]map[uint64]keySum
+	lost   uint64 // what found no place, as of the last pass
+	full   bool   // something found none, and it was said
+}
+
+// A keySum is the last reading of one entry, running time included.
+type keySum struct {
+	value   uint64
+	doubted bool // the next reading was lower: a timer was stopped and its sum has not grown yet, or it was given up
+}
+
+// allocTable reserves a table, if there is room for one. Tables and distributions share three quarters of the block.
+func (c *cellSpace) allocTable() (int32, error) {
+	if used := c.distributions*trampoline.BucketsSize + c.tables*trampoline.TableSize; int32(used+trampoline.TableSize) > c.size/4*3 {
+		return 0, fmt.Errorf("a process has room for the tables of %d metric-focus pairs, and no more for one: disable one that is told apart by objects, or a distribution",
+			int(c.size/4*3)/trampoline.TableSize)
+	}
+	off, err := c.alloc(trampoline.TableSize)
+	if err == nil {
+		c.tables++
+	}
+	return off, err
+}
+
+// wantsTable reports whether a part has a table: one that serves single objects must, and one of all objects of a kind everywhere
+// may, so that they become known.
+func (p *part) wantsTable() (must, may bool) {
+	if p.plan.By == 0 {
+		return false, false
+	}
+	return p.serves, len(p.plan.Vars) > p.plan.By && !p.plan.Restricted()
+}
+
+// reserveTable gives the part a table where it needs one, or may have one.
+func (p *part) reserveTable() error {
+	must, may := p.wantsTable()
+	if !must && !may {
+		return nil
+	}
+	off, err := p.t.cells.allocTable()
+	if err != nil {
+		if must {
+			return err
+		}
+		return nil
+	}
+	p.keys = keyTable{cell: off, totals: map[uint64]float64{}, tags: map[uint64]byte{}, slots: map[int]map[uint64]keySum{}}
+	return nil
+}
+
+// readTable adds to the totals what the entries have grown by since the last pass.
+func (p *part) readTable(r *reading) {
+	if p.keys.cell == 0 {
+		return
+	}
+	var lost uint64
+	for _, slot := range r.slots {
+		if slot == p.t.seg.Slots {
+			continue // threads that share a block would write into each other's entries
+		}
+		lost += p.t.seg.load(slot, p.keys.cell+trampoline.TableLost)
+		p.readKeys(r, slot)
+	}
+	if lost != p.keys.lost && !p.keys.full {
+		p.keys.full = true
+		p.t.d.logf("%s: %v: a thread uses more than %d objects, or some whose places collide: values of single objects are lower bounds",
+			p.t.name, p.plan.Pair, trampoline.TableEntries)
+	}
+	p.keys.lost = lost
+}
+
+// readKeys reads the table of one thread block.
+func (p *part) readKeys(r *reading, slot int) {
+	running, flying := p.flying(r, slot)
+	for i := range int32(trampoline.TableEntries) {
+		at := p.keys.cell + trampoline.TableFirst + i*trampoline.TableEntry
+		key := p.t.seg.load(slot, at)
+		if key == 0 {
+			continue
+		}
+		v := p.t.seg.load(slot, at+trampoline.TableValue)
+		if key == flying {
+			v, flying = v+running, 0
+		}
+		p.keyGrowth(r, slot, key, v)
+	}
+	if flying != 0 {
+		p.keyGrowth(r, slot, flying, running)
+	}
+}
+
+// flying is what a running timer of a thread has not added yet, and under which key it will.
+func (p *part) flying(r *reading, slot int) (d, key uint64) {
+	c := p.cells[0]
+	if c.kind == pcl.Counter || r.owner[slot] == 0 || p.t.seg.load(slot, c.off+trampoline.TimerActive) == 0 {
+		return 0, 0
+	}
+	start, now := p.t.seg.load(slot, c.off+trampoline.TimerStart), r.tsc
+	if c.kind == pcl.ProcessTimer {
+		now = r.cpuOf(p.t, r.owner[slot])
+	}
+	if p.t.seg.load(slot, c.off+trampoline.TimerActive) == 0 || now <= start {
+		return 0, 0
+	}
+	return now - start, p.t.seg.load(slot, p.cells[p.plan.By].off)
+}
+
+// keyGrowth takes one reading of an entry.
+func (p *part) keyGrowth(r *reading, slot int, key, v uint64) {
+	if p.keys.slots[slot] == nil {
+		p.keys.slots[slot] = map[uint64]keySum{}
+	}
+	last, known := p.keys.slots[slot][key]
+	if !known && len(p.keys.slots[slot]) > 2*trampoline.TableEntries {
+		return // no table holds so many: the target writes into it
+	}
+	switch {
+	case v < last.value && !last.doubted:
+		p.keys.slots[slot][key] = keySum{last.value, true}
+		return
+	case v < last.value:
+		last.value = v
+	}
+	p.keys.slots[slot][key] = keySum{value: v}
+	short := key & keyMask
+	if _, ok := p.keys.totals[short]; !ok && len(p.keys.totals) >= maxKeys || !p.covers(r.owner[slot]) || v-last.value >= mostGrowth {
+		return
+	}
+	p.keys.totals[short] += p.inUnits(v - last.value)
+	if tag := byte(key >> tagShift); tag != 0 {
+		p.keys.tags[short] = tag
+	}
+}
+
+// inUnits is what was added in the metric's unit.
+func (p *part) inUnits(d uint64) float64 {
+	if c := p.cells[0]; c.kind != pcl.Counter {
+		return p.seconds(c, d)
+	}
+	return float64(d)
+}
