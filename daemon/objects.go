@@ -8,8 +8,8 @@ import (
 	"culprit/grid"
 )
 
-// An objectTable knows the locks and files that threads of a target were seen waiting for, and what PCL's $constraint[0]
-// stands for in each: an address, or a descriptor.
+// An objectTable knows the locks that threads of a target were seen waiting for, and what PCL's $constraint[0] stands for in each: an
+// address. What descriptors stand for is the business of the target's fileTable.
 type objectTable struct {
 	t      *target
 	mu     sync.Mutex
@@ -28,6 +28,9 @@ func (o *objectTable) value(h grid.Hierarchy, elems []string) (uint64, bool) {
 	}
 	if len(elems) != 2 {
 		return 0, false
+	}
+	if h == grid.IO {
+		return o.t.files.number(elems)
 	}
 	o.mu.Lock()
 	v, ok := o.values[h.String()+"/"+elems[0]+"/"+elems[1]]
@@ -79,7 +82,7 @@ func (o *objectTable) waitedFor(call kernel.BlockedCall, frames []frame, now flo
 		return o.lock(call.Args[0], frames), kindSync
 	}
 	if fdCalls[call.NR] {
-		return o.file(int(int32(call.Args[0]))), kindIO
+		return o.t.files.at(int(int32(call.Args[0]))), kindIO
 	}
 	return "", kindIO
 }
@@ -153,29 +156,9 @@ func (o *objectTable) nameLock(word uint64, k syncKind) (addr uint64, name strin
 func (o *objectTable) learn(h grid.Hierarchy, kind, name string, value, word uint64) string {
 	part := h.String() + "/" + kind + "/" + name
 	o.values[part] = value
-	if h == grid.SyncObject {
-		o.names[word] = part
-	}
+	o.names[word] = part
 	o.t.d.tree.Add(h, kind, name)
 	return part
-}
-
-// file names what a descriptor refers to.
-func (o *objectTable) file(fd int) string {
-	to, err := kernel.FDTarget(o.t.proc.PID(), fd)
-	if err != nil {
-		return ""
-	}
-	kind := "File"
-	switch to.Kind {
-	case kernel.FDSocket:
-		kind = "Socket"
-	case kernel.FDPipe:
-		kind = "Pipe"
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.learn(grid.IO, kind, to.Name, uint64(fd), 0)
 }
 
 // dataObjectAt finds the object whose data covers an address.
