@@ -145,6 +145,8 @@ static struct ends local(int abstract)
 		snprintf(un.sun_path + 1, sizeof un.sun_path - 1, "culprit-descriptors-%d", (int)getpid());
 	else
 		snprintf(un.sun_path, sizeof un.sun_path, "%s", in_directory("socket"));
+	if (!abstract)
+		unlink(un.sun_path); /* of an earlier run */
 	socklen_t size = (socklen_t)(sizeof un.sun_family + (abstract ? 1 + strlen(un.sun_path + 1) : sizeof un.sun_path));
 	printf("NAME %s unix %s%s\n", abstract ? "abstract" : "unix", abstract ? "@" : "", un.sun_path + abstract);
 	return connected(AF_UNIX, (struct sockaddr *)&un, size);
