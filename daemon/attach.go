@@ -134,6 +134,7 @@ func (d *Daemon) discover() {
 			d.logf("%s: patching what was loaded again: %v", t.name, err)
 		}
 	}
+	d.findFiles(0)
 }
 
 // publishCode makes modules and functions resources. It runs beside the search: names are needed at once only for what is

@@ -21,6 +21,9 @@ func (d *Daemon) Refinements(f grid.Focus, h grid.Hierarchy) []grid.Focus {
 	if h == grid.Code {
 		return d.codeRefinements(f)
 	}
+	if h == grid.IO {
+		d.findFiles(lookAgain)
+	}
 	e := f.Elements(h)
 	var out []grid.Focus
 	if h == grid.Process && len(d.targets) == 1 && d.targets[0].threads.count() == 1 {
@@ -36,6 +39,9 @@ func (d *Daemon) Refinements(f grid.Focus, h grid.Hierarchy) []grid.Focus {
 			continue
 		}
 		out = append(out, f.Refine(h, append(append([]string(nil), e...), c)...))
+	}
+	if h == grid.IO {
+		return d.worthAsking(out)
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"encoding/binary"
+	"strings"
 	"time"
 
 	"culprit/daemon/kernel"
@@ -13,6 +14,7 @@ import (
 // System calls of x86-64 (arch/x86/entry/syscalls/syscall_64.tbl).
 const (
 	sysRead         = 0
+	sysReadv        = 19
 	sysPoll         = 7
 	sysPause        = 34
 	sysNanosleep    = 35
@@ -21,6 +23,7 @@ const (
 	sysRecvmsg      = 47
 	sysWait4        = 61
 	sysSemop        = 65
+	sysMsgrcv       = 70
 	sysSelect       = 23
 	sysRtSigwait    = 128
 	sysRtSigsuspend = 130
@@ -34,7 +37,10 @@ const (
 	sysAccept4      = 288
 	sysRestart      = 219
 	sysSemtimedop   = 220
+	sysMqReceive    = 243
+	sysIOUringEnter = 426
 	sysEpollPwait2  = 441
+	sysFutexWaitv   = 449
 )
 
 // alwaysIdle are the calls in which a thread waits for work, for time or for a child.
@@ -64,26 +70,46 @@ func idles(c kernel.BlockedCall, quiet, wakes float64) bool {
 	switch c.NR {
 	case sysFutex:
 		cmd := c.Args[1] & futexCommand
-		return cmd != futexWait && cmd != futexLockPI && (quiet >= parkAfter || wakes < rareWakes)
-	case sysSemop, sysSemtimedop:
-		return quiet >= parkAfter || wakes < rareWakes
-	case sysRead, sysRecvfrom, sysRecvmsg, sysRestart, -1:
+		return cmd != futexWait && cmd != futexLockPI && signalled(quiet, wakes)
+	case sysSemop, sysSemtimedop, sysMsgrcv, sysMqReceive:
+		return signalled(quiet, wakes)
+	case sysRead, sysReadv, sysRecvfrom, sysRecvmsg, sysRestart, sysIOUringEnter, sysFutexWaitv, -1:
 		return quiet >= parkAfter
 	}
 	return false
 }
 
+// signalled tells whether one that waits for others to give it work is parked.
+func signalled(quiet, wakes float64) bool { return quiet >= parkAfter || wakes < rareWakes }
+
 // longPoll is the longest time after which a wait may give up and still be a look whether there is something to do,
 // rather than waiting for an answer.
 const longPoll = time.Second
 
-// polls tells whether a thread waits for something that gives up after a moment, again and again, as others do with poll.
-func (tt *threadTable) polls(r *threadRow, call kernel.BlockedCall) bool {
+// polls tells whether a thread waits for something that gives up after a moment, again and again, as others do with poll; or for what
+// is no input: for a timer, a signal, a change of a directory, or, now and then, for an event of another thread.
+func (tt *threadTable) polls(r *threadRow, call kernel.BlockedCall, now float64) bool {
 	if w := (wait{call.NR, call.Args[0], r.quietSince}); w != r.asked { // once for each wait
 		timeout := tt.timeout(call)
-		r.asked, r.polling = w, timeout > 0 && timeout <= longPoll
+		r.asked, r.polling, r.counting = w, timeout > 0 && timeout <= longPoll, false
+		if call.NR == sysRead || call.NR == sysReadv {
+			r.polling, r.counting = tt.eventKind(int(int32(call.Args[0])))
+		}
 	}
-	return r.polling
+	return r.polling || r.counting && signalled(now-r.quietSince, r.wakes)
+}
+
+// eventKind tells whether a descriptor is none for input: one that tells of time, signals or changes, or a counter (eventfd) by which
+// other threads give work.
+func (tt *threadTable) eventKind(fd int) (tells, counts bool) {
+	link, err := kernel.FDLink(tt.t.proc.PID(), fd)
+	if err != nil {
+		return false, false
+	}
+	for _, word := range []string{"timerfd", "signalfd", "inotify", "fanotify"} {
+		tells = tells || strings.HasPrefix(link, "anon_inode:["+word) || link == "anon_inode:"+word
+	}
+	return tells, strings.HasPrefix(link, "anon_inode:[eventfd")
 }
 
 // timeout is after what time a blocked call gives up, as far as its arguments say; 0 if it never does.

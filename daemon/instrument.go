@@ -35,6 +35,7 @@ func (d *Daemon) Enable(keys []grid.PairKey, sink grid.Sink) []grid.EnableResult
 		batch.made[key] = p
 	}
 	batch.run()
+	d.tellFiles(batch.made) // after probes see what is closed
 	now := d.Now()
 	d.settleRows(now, batch.made)
 	readings := map[*target]*reading{}

@@ -44,6 +44,7 @@ func (d *Daemon) growItems() {
 		return
 	}
 	b.run()
+	d.tellFiles(d.pairs)
 	for pt, p := range joined {
 		p.parts = append(p.parts, pt)
 		d.start(&pair{key: p.key, parts: []*part{pt}}, map[*target]*reading{})

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/kernel"
 	"culprit/grid"
 	"culprit/internal/testprog"
 )
@@ -231,25 +232,20 @@ func TestItemOfFilesGrows(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "out")
 	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/late.c"), "none", file)
 	d := attachWith(t, fmt.Sprintf(`hierarchy Store { item "own" is { "/IO/File/%s", "/IO/File/%s.other" }; }`, file, file), p.PID)
-	see := func(name string, fd uint64) { // as if a thread had waited for it
-		o := d.targets[0].threads.objects
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		o.learn(grid.IO, "File", name, fd, 0)
+	see := func(name string) { // as if it had been open
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.targets[0].files.learn(kernel.FD{Kind: kernel.FDFile, Name: name}, nil)
 	}
 	var s sums
 	item, single := itemKey("io_ops", "Store", "own"), key(t, "io_ops", "/IO/File/"+file)
 	if r := d.Enable([]grid.PairKey{item}, &s); !errors.As(r[0].Err, new(grid.ErrRefused)) {
 		t.Errorf("files that nobody has seen: %v", r[0].Err)
 	}
-	see(file+".other", 987)
+	see(file + ".other")
 	enableTogether(t, d, &s, item)
 	p.Say(t, "open")
-	var fd uint64
-	if _, err := fmt.Sscan(strings.TrimPrefix(p.Expect(t, "OPENED", 10*time.Second), "OPENED"), &fd); err != nil {
-		t.Fatal(err)
-	}
-	see(file, fd)
+	p.Expect(t, "OPENED", 10*time.Second)
 	awaitGrowth(t, d, item)
 	enableTogether(t, d, &s, single)
 	p.Say(t, "write")

@@ -9,8 +9,8 @@ import (
 	"culprit/grid"
 )
 
-// An objectTable knows the locks and files that threads of a target were seen waiting for, and what PCL's $constraint[0]
-// stands for in each: an address, or a descriptor.
+// An objectTable knows the locks that threads of a target were seen waiting for, and what PCL's $constraint[0] stands for in each: an
+// address. What descriptors stand for is the business of the target's fileTable.
 type objectTable struct {
 	t      *target
 	mu     sync.Mutex
@@ -34,6 +34,9 @@ func (o *objectTable) value(h grid.Hierarchy, elems []string) (uint64, bool) {
 	}
 	if len(elems) != 2 {
 		return 0, false
+	}
+	if h == grid.IO {
+		return o.t.files.number(elems)
 	}
 	o.mu.Lock()
 	v, ok := o.values[h.String()+"/"+elems[0]+"/"+elems[1]]
@@ -79,7 +82,7 @@ func (o *objectTable) waitedFor(call kernel.BlockedCall, frames []frame, st bloc
 		return o.lock(call.Args[0], frames, st), kindSync
 	}
 	if fdCalls[call.NR] {
-		return o.file(int(int32(call.Args[0]))), kindIO
+		return o.t.files.at(int(int32(call.Args[0]))), kindIO
 	}
 	return "", kindIO
 }
@@ -166,31 +169,11 @@ func kindOfWait(f *function) (syncKind, bool) {
 func (o *objectTable) learn(h grid.Hierarchy, kind, name string, value, word uint64) string {
 	part := h.String() + "/" + kind + "/" + name
 	o.values[part] = value
-	if h == grid.SyncObject {
-		o.names[word], o.addrs[value] = part, true
-		if old := o.bare[value]; old != "" && old != name { // it stays known by both, but is shown by one
-			o.t.d.tree.Retire(h, kind, old)
-			delete(o.bare, value)
-		}
+	o.names[word], o.addrs[value] = part, true
+	if old := o.bare[value]; old != "" && old != name { // it stays known by both, but is shown by one
+		o.t.d.tree.Retire(h, kind, old)
+		delete(o.bare, value)
 	}
 	o.t.d.tree.Add(h, kind, name)
 	return part
-}
-
-// file names what a descriptor refers to.
-func (o *objectTable) file(fd int) string {
-	to, err := kernel.FDTarget(o.t.proc.PID(), fd)
-	if err != nil {
-		return ""
-	}
-	kind := "File"
-	switch to.Kind {
-	case kernel.FDSocket:
-		kind = "Socket"
-	case kernel.FDPipe:
-		kind = "Pipe"
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.learn(grid.IO, kind, to.Name, uint64(fd), 0)
 }

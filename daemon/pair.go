@@ -43,6 +43,8 @@ type part struct {
 	gone  bool // switched off, to be taken out
 	asks  bool // its probes make system calls
 
+	follows bool // its probes ask what descriptors stand for
+
 	lacking    int  // resources of the focus's item that the target did not have when it was last looked for
 	unfinished bool // what has come of them since could not be patched yet
 }
@@ -72,7 +74,8 @@ func newPart(t *target, key grid.PairKey, owner uint64) (*part, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &part{t: t, plan: plan, owner: owner, hits: -1, seen: map[int]slotValue{}, tallies: map[int]*tally{}, serves: serves, on: true}
+	p := &part{t: t, plan: plan, owner: owner, hits: -1, seen: map[int]slotValue{}, tallies: map[int]*tally{}, serves: serves, on: true,
+		follows: plan.UsesFiles()}
 	if it := t.d.itemOf(key.Focus); it != nil {
 		p.lacking = t.lacking(it)
 	}
@@ -237,7 +240,8 @@ var exprOps = map[pcl.ExprOp]trampoline.ExprOp{pcl.ExConst: trampoline.ExConst, 
 	pcl.ExNe: trampoline.ExNe, pcl.ExLt: trampoline.ExLt, pcl.ExLe: trampoline.ExLe, pcl.ExGt: trampoline.ExGt, pcl.ExGe: trampoline.ExGe,
 	pcl.ExAnd: trampoline.ExAnd, pcl.ExOr: trampoline.ExOr, pcl.ExNeg: trampoline.ExNeg,
 	pcl.ExDiv: trampoline.ExDiv, pcl.ExAddr: trampoline.ExAddr, pcl.ExCall: trampoline.ExCall,
-	pcl.ExNarrow: trampoline.ExNarrow, pcl.ExSP: trampoline.ExSP, pcl.ExStack: trampoline.ExStack, pcl.ExLoad: trampoline.ExLoad, pcl.ExMatch: trampoline.ExMatch}
+	pcl.ExNarrow: trampoline.ExNarrow, pcl.ExSP: trampoline.ExSP, pcl.ExStack: trampoline.ExStack, pcl.ExLoad: trampoline.ExLoad, pcl.ExMatch: trampoline.ExMatch,
+	pcl.ExFile: trampoline.ExFile, pcl.ExRenew: trampoline.ExRenew}
 
 func (p *part) expr(e *pcl.Expr) (*trampoline.Expr, error) {
 	if e == nil {

@@ -185,6 +185,7 @@ func (d *Daemon) pass(now float64) {
 		}
 	}
 	d.watchFilters()
+	d.followFiles(now)
 	d.samplePairs(now, d.pairs)
 	d.findTaken()
 }

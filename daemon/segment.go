@@ -45,8 +45,12 @@ type codeSpace struct {
 	gaps     []gap     // offsets of what was left out meanwhile
 }
 
-// claimsSize is the size of the array of bytes that say which slots are in use; it lies before the thread blocks.
-func claimsSize(g trampoline.Geometry) int {
+// claimsSize is the size of what lies before the thread blocks: the array of bytes that say which slots are in use, and the table of
+// open files.
+func claimsSize(g trampoline.Geometry) int { return filesOff(g) + trampoline.FilesSize }
+
+// filesOff is where in it the table of open files begins.
+func filesOff(g trampoline.Geometry) int {
 	return (g.Slots + trampoline.PageSize) &^ (trampoline.PageSize - 1)
 }
 
@@ -96,7 +100,7 @@ func (s *segment) build(w *process.World, p *process.Process, fd int, clusters [
 		return fmt.Errorf("mapping counters into the target: %w", err)
 	}
 	s.DataAddr = uint64(data)
-	s.env = trampoline.Env{Geometry: g, ClaimsAddr: uint64(data), DataAddr: uint64(data) + uint64(claimsSize(g))}
+	s.env = trampoline.Env{Geometry: g, ClaimsAddr: uint64(data), DataAddr: uint64(data) + uint64(claimsSize(g)), FilesAddr: uint64(data) + uint64(filesOff(g))}
 	s.Encode(s.mem)
 	if err := faultData.Hit(s.TargetPID); err != nil {
 		return err
@@ -276,6 +280,12 @@ func (s *segment) claims() []byte {
 
 func (s *segment) word(slot int, off int32) *uint64 {
 	at := s.Geometry.DataOff() + claimsSize(s.Geometry) + slot*s.BlockSize + int(off)
+	return (*uint64)(unsafe.Pointer(&s.mem[at]))
+}
+
+// fileWord is the word of a descriptor in the table of open files.
+func (s *segment) fileWord(fd int) *uint64 {
+	at := s.Geometry.DataOff() + filesOff(s.Geometry) + fd*trampoline.WordSize
 	return (*uint64)(unsafe.Pointer(&s.mem[at]))
 }
 

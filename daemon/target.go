@@ -34,6 +34,7 @@ type target struct {
 	ownPages    map[uint64]bool // pages of text that are the target's own copy already
 	cells       cellSpace
 	threads     *threadTable
+	files       *fileTable
 	profile     *profile
 	tidOff      uint64 // where a thread's control block holds its tid, 0 if unknown
 	ended       bool
@@ -234,6 +235,7 @@ func openTarget(d *Daemon, pid int) (*target, error) {
 	}
 	t.name = fmt.Sprintf("%s{%d}", t.main().name, pid)
 	t.threads = newThreadTable(t)
+	t.files = newFileTable(t)
 	return t, nil
 }
 

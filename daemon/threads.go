@@ -41,6 +41,7 @@ type threadRow struct {
 	call       kernel.BlockedCall
 	asked      wait // the wait that polling is known for
 	polling    bool
+	counting   bool // it waits for a counter that others write to
 	parked     bool
 	idle       bool   // waits for work or time, as of the last look
 	looks      [3]int // samples since the last tick: running or ready, waiting, idle
@@ -266,7 +267,7 @@ func (tt *threadTable) look(tid int, now float64) (call kernel.BlockedCall, kind
 	r.parked = false
 	if !call.Running {
 		kind = lookWaiting
-		if idles(call, now-r.quietSince, r.wakes) || tt.polls(r, call) {
+		if idles(call, now-r.quietSince, r.wakes) || tt.polls(r, call, now) {
 			kind = lookIdle
 			r.parked = true
 		}

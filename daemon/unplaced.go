@@ -11,12 +11,12 @@ func (p *part) unplaced(bad map[pcl.FuncID]error) error {
 	written := map[int]bool{}
 	for _, r := range p.plan.Requests {
 		for _, in := range r.Code {
-			written[in.Var] = written[in.Var] || bad[r.Func] == nil
+			written[in.Var] = written[in.Var] || bad[r.Func] == nil && !in.FollowsFiles()
 		}
 	}
 	for _, r := range p.plan.Requests {
 		for _, in := range r.Code {
-			if !written[in.Var] {
+			if !written[in.Var] && !in.FollowsFiles() {
 				return bad[r.Func]
 			}
 		}

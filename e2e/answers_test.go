@@ -35,7 +35,7 @@ func TestNothingToFind(t *testing.T) {
 	for _, c := range []struct {
 		source string
 		args   []string
-	}{{"sleeper.c", nil}, {"idlepool.c", nil}, {"idlepool.c", []string{"16", "60"}}, {"threads.c", []string{"1000", "500"}}} {
+	}{{"sleeper.c", nil}, {"idlewaits.c", nil}, {"idlepool.c", nil}, {"idlepool.c", []string{"16", "60"}}, {"threads.c", []string{"1000", "500"}}} {
 		t.Run(strings.Join(append([]string{c.source}, c.args...), " "), func(t *testing.T) {
 			t.Parallel()
 			p := target(t, c.source, c.args...)
@@ -70,6 +70,8 @@ func TestAnswers(t *testing.T) {
 		{"condvar.c", nil, true, []answer{
 			{"ExcessiveSyncWaitingTime", []string{"/Code/condvar.c/take", "/queue_filled"}, []string{"condition variable queue_filled", "take ("}},
 			{"CPUbound", []string{"/Code/condvar.c/make_item"}, []string{"make_item ("}}}},
+		{"piperead.c", []string{"100000"}, false, []answer{ // ten messages a second are work that is waited for
+			{"ExcessiveIOBlockingTime", []string{"/Code/piperead.c/receive", "/IO/Pipe/"}, []string{"pipe", "receive ("}}}},
 		{"piperead.c", nil, false, []answer{
 			{"ExcessiveIOBlockingTime", []string{"/Code/piperead.c/receive", "/IO/Pipe/"}, []string{"pipe", "receive ("}}}},
 		{"cpu.c", nil, true, []answer{

@@ -151,7 +151,11 @@ func (c *compiler) compile(x matching) (*Plan, error) {
 		return nil, err
 	}
 	c.flag, c.index, c.guards = -1, counters, flags
-	return c.plan, c.compileCounting(&x)
+	if err := c.compileCounting(&x); err != nil {
+		return c.plan, err
+	}
+	c.followFiles()
+	return c.plan, nil
 }
 
 func (c *compiler) newVar(name string, kind Kind) int {

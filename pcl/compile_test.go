@@ -131,9 +131,9 @@ sync_ops@/SyncObject/Semaphore: counter
 io_bytes@/IO/File//tmp/x: counter
   counter ioBytes
   counter oneFile
-  prepend preInsn 30.entry { if ($arg[0] == 3) enter oneFile }
+  prepend preInsn 30.entry { if (file($arg[0]) == 3) enter oneFile }
   append preInsn 30.return { leave oneFile }
-  prepend preInsn 31.entry { if ($arg[0] == 3) enter oneFile }
+  prepend preInsn 31.entry { if (file($arg[0]) == 3) enter oneFile }
   append preInsn 31.return { leave oneFile }
   prepend preInsn 30.return if oneFile { if ($return > 0) ioBytes += $return }
   prepend preInsn 31.return if oneFile { if ($return > 0) ioBytes += $return }

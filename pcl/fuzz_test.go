@@ -17,7 +17,7 @@ func checkPlan(t *testing.T, p *Plan) {
 		if e == nil {
 			return
 		}
-		bad := e.Op > ExCall || e.Op == ExArg && (where != Entry || e.Value < 0 || e.Value > 5) || e.Op == ExReturn && where != Return || e.Op == ExCallee && where != Call ||
+		bad := e.Op > ExCall && e.Op != ExFile && e.Op != ExRenew || e.Op >= ExFile && e.L == nil || e.Op == ExArg && (where != Entry || e.Value < 0 || e.Value > 5) || e.Op == ExReturn && where != Return || e.Op == ExCallee && where != Call ||
 			e.Op == ExVar && (e.Value < 0 || e.Value >= int64(len(p.Vars)) || p.Vars[e.Value].Kind != Counter) ||
 			e.Op >= ExAdd && e.Op <= ExDiv && e.L == nil || e.Op >= ExAdd && e.Op <= ExDiv && e.Op != ExNeg && e.R == nil ||
 			e.Op == ExAddr && (e.Value < 0 || e.Value >= int64(len(p.Vars))) || e.Op == ExCall && (e.Value == 0 || len(e.Args) > maxCallArgs)

@@ -157,6 +157,9 @@ func (c *compiler) lowerBinary(e *syntax.Expr) (*Expr, error) {
 		return nil, err
 	}
 	op := operatorOf[e.Text]
+	if op == ExEq || op == ExNe {
+		x, y = c.asFiles(e, x, y)
+	}
 	if x.Op == ExConst && y.Op == ExConst {
 		return &Expr{Op: ExConst, Value: fold(op, x.Value, y.Value)}, nil
 	}

@@ -151,6 +151,10 @@ func (p planWriter) expr(e *Expr) string {
 		return p.call(e)
 	case ExNarrow, ExSP, ExStack, ExLoad, ExMatch:
 		return p.memory(e)
+	case ExFile:
+		return "file(" + p.expr(e.L) + ")"
+	case ExRenew:
+		return p.renew(e)
 	}
 	return p.operand(e.L) + " " + exprOps[e.Op] + " " + p.operand(e.R)
 }
@@ -183,7 +187,7 @@ func (p planWriter) memory(e *Expr) string {
 }
 
 func (p planWriter) operand(e *Expr) string {
-	if e.L != nil && e.Op != ExNarrow && e.Op != ExLoad {
+	if e.L != nil && e.Op != ExNarrow && e.Op != ExLoad && e.Op != ExFile {
 		return "(" + p.expr(e) + ")"
 	}
 	return p.expr(e)

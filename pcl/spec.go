@@ -48,7 +48,7 @@ type Env interface {
 	Start() []FuncID
 	Exit() []FuncID
 	// Object resolves a resource other than code to the integer that $constraint[i] stands for: the address of a
-	// mutex, the descriptor of an open file.
+	// mutex, the number of an open file, which is what ExFile gives for each of its descriptors.
 	Object(h grid.Hierarchy, elems []string) (uint64, error)
 	// Arg says where to find what an argument of a function leads to, at its entry. The error is *NoTypes, *NoSuchName, or says
 	// why it cannot be read.
@@ -184,6 +184,8 @@ const (
 	ExStack  // Size bytes of the stack, Value bytes from ExSP, that are certainly there
 	ExLoad   // Size bytes of the target's memory at L + Value; 0 where they cannot be read
 	ExMatch  // 1 if the target's memory at L + Value holds the bytes of Text, else 0, also where it cannot be read
+	ExFile   // what Env.Object gave for the open file, socket or pipe that the descriptor L stands for now; 0 if nobody asked for it
+	ExRenew  // the descriptor L stands for what the number R says from now on; for nothing that is known if R is nil
 )
 
 // An Expr is an integer expression of 64 bits.

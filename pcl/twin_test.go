@@ -177,6 +177,8 @@ func value1(x *Expr, cells []cell, e event) int64 {
 		return -value1(x.L, cells, e)
 	case ExCall:
 		return call1(x, cells, e)
+	case ExFile:
+		return value1(x.L, cells, e) // files have the numbers of their descriptors
 	}
 	return fold(x.Op, value1(x.L, cells, e), value1(x.R, cells, e))
 }

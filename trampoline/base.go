@@ -11,6 +11,7 @@ type Env struct {
 	Geometry
 	DataAddr   uint64 // of the first thread block, in the target
 	ClaimsAddr uint64 // of the bytes that say which slots were claimed
+	FilesAddr  uint64 // of the table of open files; 0 = there is none
 	SlowAddr   uint64 // of the island's stub that finds a thread block when the first look fails
 	CallAddr   uint64 // of the island's stub that calls functions of the target; 0 = they cannot be called
 	GateAddr   uint64 // of a word, GateOpen, that is 0 in children that the process has forked; 0 = there is none

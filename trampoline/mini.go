@@ -206,6 +206,8 @@ func (g *generator) eval(e *Expr) error {
 		return g.callTarget(e)
 	case e.ofMemory():
 		return g.memory(e)
+	case e.ofFiles():
+		return g.openFile(e)
 	case (e.Op == ExAnd || e.Op == ExOr) && e.AsksKernel() && !e.hasEffects():
 		return g.cheaperFirst(e)
 	case e.Op == ExNeg:

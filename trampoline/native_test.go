@@ -40,10 +40,11 @@ var nativeGeometry = Geometry{Slots: 8, BlockSize: blockSize, LedgerCap: 1, Code
 const (
 	blockSize = 8192
 	dataSize  = PageSize + 9*blockSize
+	filesAt   = dataAt + dataSize
 )
 
 func nativeEnv() *Env {
-	return &Env{Geometry: nativeGeometry, ClaimsAddr: dataAt, DataAddr: dataAt + PageSize, SlowAddr: slowAt, CallAddr: callAt, GateAddr: gateAt}
+	return &Env{Geometry: nativeGeometry, ClaimsAddr: dataAt, DataAddr: dataAt + PageSize, SlowAddr: slowAt, CallAddr: callAt, GateAddr: gateAt, FilesAddr: filesAt}
 }
 
 // env is what trampolines know of the runner: perhaps its number, or one that nobody has, as that of a process whose first thread

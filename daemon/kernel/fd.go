@@ -10,6 +10,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // An FDKind says what sort of thing a descriptor refers to.
@@ -29,51 +31,89 @@ const (
 // FD is what a descriptor of a process refers to.
 type FD struct {
 	Kind FDKind
-	// Name is a path for files; "tcp LOCAL->PEER", "tcp listen LOCAL", "udp LOCAL", "unix PATH" for sockets; "pipe:[N]"
-	// for pipes; the kernel's own word (such as "anon_inode:[eventfd]", "socket:[N]") where there is no better one.
-	// It is not escaped.
+	// Name is a path for files, "memfd:NAME" for memory files; "tcp PEER", "tcp listen LOCAL", "udp LOCAL" (or PEER, where it is
+	// connected), "unix PATH" for sockets; "pipe:[N]" for pipes; the kernel's own word (such as "anon_inode:[eventfd]",
+	// "socket:[N]") where there is no better one. It is not escaped.
 	Name string
-	// Inode tells unnamed pipes and sockets apart; 0 if unknown.
-	Inode uint64
+	// Inode and Dev tell things with the same name apart; 0 if unknown. Dev is 0 for pipes and sockets.
+	Inode, Dev uint64
+	// Unsettled is set for a socket that may get another name: it is not connected yet.
+	Unsettled bool
 }
 
 // FDTarget returns what descriptor fd of the process refers to. It needs the right to trace the process (else
 // *NotPermitted); the error wraps ErrGone if the process has ended or the descriptor is closed.
 func FDTarget(pid, fd int) (FD, error) {
-	link := fmt.Sprintf("/proc/%d/fd/%d", pid, fd)
-	name, err := os.Readlink(link)
+	link, err := FDLink(pid, fd)
 	if err != nil {
-		return FD{}, explain(fmt.Sprintf("reading descriptor %d of process %d", fd, pid), err)
+		return FD{}, err
 	}
 	switch {
-	case strings.HasPrefix(name, "socket:["):
-		inode := bracketed(name)
-		return FD{FDSocket, socketName(pid, inode, name), inode}, nil
-	case strings.HasPrefix(name, "pipe:["):
-		return FD{FDPipe, name, bracketed(name)}, nil
-	case strings.HasPrefix(name, "anon_inode:"):
-		return FD{Kind: anonymousKind(name), Name: name}, nil
+	case strings.HasPrefix(link, "socket:["):
+		inode := bracketed(link)
+		name, settled := socketName(pid, fd, inode, link)
+		return FD{Kind: FDSocket, Name: name, Inode: inode, Unsettled: !settled}, nil
+	case strings.HasPrefix(link, "pipe:["):
+		return FD{Kind: FDPipe, Name: link, Inode: bracketed(link)}, nil
+	case strings.HasPrefix(link, "anon_inode:"):
+		return FD{Kind: anonymousKind(link), Name: link}, nil
+	case strings.HasPrefix(link, "/memfd:"):
+		to := fileAt(pid, fd)
+		to.Name = strings.TrimSuffix(link[1:], " (deleted)")
+		return to, nil
 	}
-	return FD{Kind: fileKind(link), Name: name}, nil
+	to := fileAt(pid, fd)
+	to.Name = link
+	return to, nil
 }
 
-// fileKind asks the file itself, through the link in /proc, so that another file at the same path cannot deceive.
-func fileKind(link string) FDKind {
-	info, err := os.Stat(link)
+// FDLink returns what the kernel says that descriptor fd of the process refers to: a path, "socket:[N]" and the like. It is cheaper
+// than FDTarget, and enough to see whether the descriptor still refers to the same. Errors are those of FDTarget.
+func FDLink(pid, fd int) (string, error) {
+	link, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", pid, fd))
 	if err != nil {
-		return FDOther
+		return "", explain(fmt.Sprintf("reading descriptor %d of process %d", fd, pid), err)
 	}
-	switch mode := info.Mode(); {
-	case mode.IsRegular():
-		return FDFile
-	case mode.IsDir():
-		return FDDir
-	case mode&os.ModeNamedPipe != 0:
-		return FDPipe
-	case mode&os.ModeDevice != 0:
-		return FDDevice
+	return link, nil
+}
+
+// FDs lists the open descriptors of the process, at most as many as said, in no order. Errors are those of FDTarget.
+func FDs(pid, most int) (fds []int, err error) {
+	dir, err := os.Open(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		return nil, explain(fmt.Sprintf("listing the descriptors of process %d", pid), err)
 	}
-	return FDOther
+	defer dir.Close()
+	names, err := dir.Readdirnames(most)
+	if err != nil && err != io.EOF {
+		return nil, explain(fmt.Sprintf("listing the descriptors of process %d", pid), err)
+	}
+	for _, name := range names {
+		if fd, err := strconv.Atoi(name); err == nil {
+			fds = append(fds, fd)
+		}
+	}
+	return fds, nil
+}
+
+// fileAt asks the file itself, through the link in /proc, so that another file at the same path cannot deceive.
+func fileAt(pid, fd int) FD {
+	var st unix.Stat_t
+	if unix.Stat(fmt.Sprintf("/proc/%d/fd/%d", pid, fd), &st) != nil {
+		return FD{Kind: FDOther}
+	}
+	to := FD{Kind: FDOther, Inode: st.Ino, Dev: st.Dev}
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		to.Kind = FDFile
+	case unix.S_IFDIR:
+		to.Kind = FDDir
+	case unix.S_IFIFO:
+		to.Kind = FDPipe
+	case unix.S_IFCHR, unix.S_IFBLK:
+		to.Kind = FDDevice
+	}
+	return to
 }
 
 func anonymousKind(name string) FDKind {
@@ -106,25 +146,6 @@ var socketTables = []socketTable{
 	{"tcp", "tcp", 9, inetName}, {"tcp6", "tcp", 9, inetName},
 	{"udp", "udp", 9, inetName}, {"udp6", "udp", 9, inetName},
 	{"unix", "unix", 6, unixName},
-}
-
-// socketName looks the socket up in the tables of the process's own network namespace.
-func socketName(pid int, inode uint64, otherwise string) string {
-	if inode == 0 {
-		return otherwise
-	}
-	for _, table := range socketTables {
-		f, err := os.Open(fmt.Sprintf("/proc/%d/net/%s", pid, table.file))
-		if err != nil {
-			continue
-		}
-		name, err := findSocket(f, table, inode)
-		f.Close()
-		if err == nil {
-			return name
-		}
-	}
-	return otherwise
 }
 
 var errNoSocket = errors.New("no such socket in this table")
@@ -160,7 +181,7 @@ func inetName(protocol string, fields []string) string {
 	case peer.Port() == 0:
 		return protocol + " " + local.String()
 	}
-	return protocol + " " + local.String() + "->" + peer.String()
+	return protocol + " " + peer.String()
 }
 
 // hexAddress reads "0100007F:1F90": words of the address in the host's byte order, the port in hexadecimal.

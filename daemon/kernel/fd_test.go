@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -103,7 +104,7 @@ func TestTCPSocketsHaveAddresses(t *testing.T) {
 		}
 		defer c.Close()
 		check(t, fdOf(t, l.(*net.TCPListener)), FDSocket, "tcp listen "+l.Addr().String())
-		check(t, fdOf(t, c.(*net.TCPConn)), FDSocket, fmt.Sprintf("tcp %s->%s", c.LocalAddr(), c.RemoteAddr()))
+		check(t, fdOf(t, c.(*net.TCPConn)), FDSocket, fmt.Sprintf("tcp %s", c.RemoteAddr()))
 	}
 }
 
@@ -130,6 +131,71 @@ func TestUDPAndUnixSockets(t *testing.T) {
 	got, err := FDTarget(os.Getpid(), pair[0])
 	if err != nil || got.Name != fmt.Sprintf("unix socket:[%d]", got.Inode) {
 		t.Errorf("an unnamed socket: %+v, %v", got, err)
+	}
+}
+
+// TestSocketsAreNamedByTheirPeers: who is at the other end of UNIX sockets and of connected datagram sockets, and what may change.
+func TestSocketsAreNamedByTheirPeers(t *testing.T) {
+	for _, name := range []string{filepath.Join(t.TempDir(), "peer"), "@culprit-test-abstract"} {
+		l, err := net.Listen("unix", name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		c, err := net.Dial("unix", name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		s, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		check(t, fdOf(t, c.(*net.UnixConn)), FDSocket, "unix "+name)
+		check(t, fdOf(t, s.(*net.UnixConn)), FDSocket, "unix "+name)
+	}
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	if got, err := FDTarget(os.Getpid(), fd); err != nil || !got.Unsettled || got.Name != "udp 0.0.0.0:0" {
+		t.Errorf("not connected: %+v %v", got, err)
+	}
+	if err := unix.Connect(fd, &unix.SockaddrInet4{Port: 9, Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := FDTarget(os.Getpid(), fd); err != nil || got.Unsettled || got.Name != "udp 127.0.0.1:9" {
+		t.Errorf("connected: %+v %v", got, err)
+	}
+}
+
+// TestMemoryFilesAndDeletedOnes have names of their own.
+func TestMemoryFilesAndDeletedOnes(t *testing.T) {
+	fd, err := unix.MemfdCreate("numbers", unix.MFD_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	check(t, fd, FDFile, "memfd:numbers")
+	f, err := os.Create(filepath.Join(t.TempDir(), "gone"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	before, err := FDTarget(os.Getpid(), int(f.Fd()))
+	if err != nil || os.Remove(f.Name()) != nil {
+		t.Fatal(err)
+	}
+	check(t, int(f.Fd()), FDFile, f.Name()+" (deleted)")
+	after, err := FDTarget(os.Getpid(), int(f.Fd()))
+	if err != nil || after.Inode != before.Inode || after.Dev != before.Dev || after.Inode == 0 {
+		t.Errorf("%+v, deleted %+v %v", before, after, err)
+	}
+	fds, err := FDs(os.Getpid(), 1000)
+	if err != nil || !slices.Contains(fds, fd) || !slices.Contains(fds, int(f.Fd())) {
+		t.Errorf("%v %v", fds, err)
 	}
 }
 

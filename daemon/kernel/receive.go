@@ -12,12 +12,7 @@ import (
 // the process has ended. The socket is held for the moment that the question takes.
 func ReceiveTimeout(pid, fd int) (time.Duration, error) {
 	what := fmt.Sprintf("asking for the timeout of socket %d of process %d", fd, pid)
-	proc, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		return 0, explain(what, err)
-	}
-	defer unix.Close(proc)
-	own, err := unix.PidfdGetfd(proc, fd, 0)
+	own, err := copyFD(pid, fd)
 	if err == unix.ENOSYS {
 		return 0, &Unsupported{What: what, Needs: "Linux 5.6 or later (pidfd_getfd)"}
 	}

@@ -24,7 +24,8 @@ const (
 	claimsOff = 0xB000
 	dataOff   = 0xC000
 	slots     = 8
-	size      = dataOff + (slots+1)*blockSize
+	filesOff  = dataOff + (slots+1)*blockSize // the table of open files: those of a trial are unknown
+	size      = filesOff + trampoline.FilesSize
 	blockSize = 1 << 15
 	padding   = 64 // of no-operations behind a function
 )

@@ -58,7 +58,7 @@ func Open() (*Bench, error) {
 	b := &Bench{mem: mem}
 	at := b.addr(0)
 	b.env = trampoline.Env{PID: os.Getpid(), Geometry: trampoline.Geometry{Slots: slots, BlockSize: blockSize, LedgerCap: 1, CodeSize: 1},
-		DataAddr: at + dataOff, ClaimsAddr: at + claimsOff, SlowAddr: at + slowOff, GateAddr: at + gateOff}
+		DataAddr: at + dataOff, ClaimsAddr: at + claimsOff, SlowAddr: at + slowOff, GateAddr: at + gateOff, FilesAddr: at + filesOff}
 	if err := b.stubs(); err != nil {
 		b.Close()
 		return nil, err
@@ -115,7 +115,7 @@ func (b *Bench) prepare(c Case) error {
 		}
 		copy(b.mem[off+loopOff:], turns)
 	}
-	clear(b.mem[dataOff:])
+	clear(b.mem[dataOff:filesOff])
 	for slot := range slots + 1 {
 		for off, v := range c.Words {
 			binary.LittleEndian.PutUint64(b.mem[dataOff+slot*blockSize+int(off):], v)

@@ -19,9 +19,9 @@ func build(t *testing.T, name string, flags ...string) string {
 var untilStop = map[string][]string{
 	"eventloop.c": nil, "sleeper.c": nil, "mutex.c": nil, "condvar.c": nil, "piperead.c": nil, "cpu.c": nil,
 	"threads.c": {"300", "100"}, "churn.c": nil, "selfcheck.c": nil, "forker.c": nil, "vforker.c": nil,
-	"switch.c": nil, "dispatch.c": nil, "idlepool.c": nil, "ipara.c": nil, "seccomp.c": nil, "smallio.c": {"FILE"}, "iofile.c": {"FILE"},
+	"switch.c": nil, "dispatch.c": nil, "idlepool.c": nil, "idlewaits.c": nil, "ipara.c": nil, "seccomp.c": nil, "smallio.c": {"FILE"}, "iofile.c": {"FILE"},
 	"locks.c": {"5"}, "allocs.cc": {"500"}, "messages.c": {"1000"}, "account.c": {"FILE", "20"},
-	"clock.c": nil, "peer.c": nil, "peerthread.c": nil, "peerstack.c": nil, "peerfork.c": nil,
+	"transfer.c": {"FILE", "50"}, "descriptors.c": {"DIRECTORY"}, "clock.c": nil, "peer.c": nil, "peerthread.c": nil, "peerstack.c": nil, "peerfork.c": nil,
 }
 
 // chance lists what depends on the machine: whether others want the processor, and whether a file lies on a disk.
@@ -32,8 +32,11 @@ func TestTargetsThatRunUntilStop(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			args := append([]string{}, args...)
 			for i := range args {
-				if args[i] == "FILE" {
+				switch args[i] {
+				case "FILE":
 					args[i] = filepath.Join(t.TempDir(), "data")
+				case "DIRECTORY":
+					args[i] = t.TempDir()
 				}
 			}
 			bin := build(t, name)
@@ -87,6 +90,23 @@ func TestCallsCountsAreExact(t *testing.T) {
 	}
 	if n := got["tail_last"]; n == 0 || n >= got["tail_second"] {
 		t.Errorf("tail_last: %d of %d", n, got["tail_second"])
+	}
+}
+
+// TestTransferIsCountedByTheKernel: what the program says that it moved is what the kernel says.
+func TestTransferIsCountedByTheKernel(t *testing.T) {
+	t.Parallel()
+	p := StartTarget(t, build(t, "transfer.c"), filepath.Join(t.TempDir(), "data"), "100")
+	p.Say(t, "go")
+	p.Expect(t, "DONE", 20*time.Second)
+	p.Stop(t)
+	n := p.Counts()
+	t.Logf("%d operations with %d bytes", n["ops"], n["bytes"])
+	if kernel := n["syscr"] + n["syscw"] - n["twice_ops"] + n["unseen_ops"]; n["ops"] != kernel || kernel == 0 {
+		t.Errorf("%d operations, the kernel counts %d", n["ops"], kernel)
+	}
+	if kernel := n["rchar"] + n["wchar"] - n["twice_bytes"] + n["unseen_bytes"]; n["bytes"] != kernel {
+		t.Errorf("%d bytes, the kernel counts %d", n["bytes"], kernel)
 	}
 }
 

@@ -1,0 +1,63 @@
+package pcl
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"culprit/grid"
+)
+
+// closing is the target of the other tests with functions that close and copy descriptors.
+func closing() *fakeEnv {
+	env := newTarget()
+	env.funcs = append(env.funcs, fakeFunc{70, "libc.so.6", []string{"close", "__close"}, nil},
+		fakeFunc{71, "libc.so.6", []string{"__close_nocancel"}, nil}, fakeFunc{72, "libc.so.6", []string{"dup2"}, nil})
+	return env
+}
+
+// TestFilesAreFollowed: whatever asks what a descriptor stands for gets code where descriptors are closed and copied, each function once;
+// what does not ask gets none.
+func TestFilesAreFollowed(t *testing.T) {
+	lib := load(t, `metric kept { name "kept"; units B; unitsType unnormalized; aggregateOperator sum; style EventCounter; counter fd;
+		constraint other /IO/File is replace counter {
+			foreach f in io_data_funcs {
+				append preInsn f.entry (* fd = $arg[0]; if ($constraint[0] != fd) kept++; *)
+			}
+		}
+		base is counter { } }`)
+	file := grid.Whole().Refine(grid.IO, "File", "/tmp/x")
+	for metric, asks := range map[string]string{"io_bytes": "if (file($arg[0]) == 3) enter oneFile", "io_wait": "if (file($arg[0]) == 3) enter oneFile",
+		"kept": "if (3 != file(fd)) kept += 1"} {
+		plan, err := lib.Compile(metric, file, closing())
+		if err != nil {
+			t.Fatalf("%s: %v", metric, err)
+		}
+		text := plan.String()
+		for _, want := range []string{asks, "append preInsn 70.entry { renew($arg[0]) }", "append preInsn 71.entry { renew($arg[0]) }",
+			"append preInsn 72.entry { renew($arg[1], file($arg[0])) }"} {
+			if strings.Contains(text, want) && strings.Count(text, "70.entry") == 1 {
+				continue
+			}
+			t.Errorf("%s: no %q, or more than one close, in\n%s", metric, want, text)
+		}
+		if !plan.UsesFiles() {
+			t.Errorf("%s: nobody says that it asks", metric)
+		}
+		follows := 0
+		for _, r := range plan.Requests {
+			if slices.ContainsFunc(r.Code, Instr.FollowsFiles) {
+				follows++
+			}
+		}
+		if follows != 3 {
+			t.Errorf("%s: %d requests follow files, want 3", metric, follows)
+		}
+	}
+	for _, at := range []grid.Focus{grid.Whole(), grid.Whole().Refine(grid.SyncObject, "Mutex", "cache_lock")} {
+		plan, err := lib.Compile("sync_wait", at, closing())
+		if err != nil || plan.UsesFiles() || strings.Contains(plan.String(), "renew") {
+			t.Errorf("%v: %v %v", at, plan, err)
+		}
+	}
+}
