@@ -26,6 +26,9 @@ func (d *Daemon) attach(pid int) error {
 	d.tree.Add(grid.Process, t.name)
 	t.threads.refresh(0, 0)
 	d.targets = append(d.targets, t)
+	d.byPID[pid] = t
+	d.family.seats++
+	t.seat = d.family.seats
 	return nil
 }
 

@@ -54,7 +54,7 @@ func (d *Daemon) accountCost(now, cpus float64) {
 		active += t.activeThreads()
 	}
 	pause := d.pauses.total()
-	share := (pause - d.lastPause).Seconds() / tickInterval.Seconds()
+	share := (pause - d.lastPause).Seconds() / tickInterval.Seconds() / float64(max(len(d.targets), 1)) // one of them stood still, the others ran
 	d.lastPause = pause
 	step := min((now-d.accounted)/tickInterval.Seconds(), 1)
 	d.accounted = now

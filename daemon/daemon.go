@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -25,7 +26,7 @@ import (
 type Options struct {
 	Library  *pcl.Library // metrics; required
 	Budget   float64      // fraction of the target's time that probes may use, for its own decisions; 0.02 if 0
-	Children bool         // whether programs that targets start are measured too
+	Children bool         // whether all descendants of the targets are measured too, those that there are and those that begin later
 	Log      func(string) // nil = dropped; called from any goroutine
 	// Guard makes the command of a process that does Guard: it keeps a daemon that is stopped by a signal from holding a target.
 	// nil = no guard.
@@ -44,6 +45,8 @@ type Daemon struct {
 	pauses  pauseLog
 	guard   *guard
 	targets []*target
+	byPID   map[int]*target // the last target of each number
+	family  *family
 
 	enabling sync.Mutex // one batch at a time
 
@@ -53,7 +56,6 @@ type Daemon struct {
 	owner    uint64
 	round    int
 	refused  map[string]string
-	shunned  map[int]uint64 // children that cannot be measured, by pid: their start time
 	inserted int
 	removed  int
 	itemsAt  uint64 // version of the tree when targets were last looked through for items
@@ -92,7 +94,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 	}
 	host, _ := os.Hostname()
 	d := &Daemon{opts: opts, tree: grid.NewTree(), clock: clock, host: host,
-		began: time.Now(), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, shunned: map[int]uint64{}, stopped: make(chan struct{}), ended: make(chan struct{})}
+		began: time.Now(), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, byPID: map[int]*target{}, family: newFamily(), stopped: make(chan struct{}), ended: make(chan struct{})}
 	d.tree.Add(grid.Machine, host)
 	if opts.Guard != nil {
 		if d.guard, err = startGuard(opts.Guard()); err != nil {
@@ -109,11 +111,15 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 			return nil, about(pid, err)
 		}
 	}
-	d.goLoop(d.sampleLoop)
-	d.goLoop(d.lookLoop)
 	for _, t := range d.targets {
 		d.goLoop(func() { d.await(t) })
 		d.publish(t)
+	}
+	d.goLoop(d.sampleLoop)
+	d.goLoop(d.lookLoop)
+	if opts.Children {
+		d.adopt()
+		d.goLoop(d.followLoop)
 	}
 	return d, nil
 }
@@ -164,9 +170,6 @@ func (d *Daemon) sampleLoop() {
 			d.clean()
 			d.discover()
 			d.growItems()
-			if d.opts.Children {
-				d.follow()
-			}
 		}
 	}
 }
@@ -227,6 +230,9 @@ func (d *Daemon) lives(t *target) bool {
 	if errors.Is(err, process.ErrTargetExeced) || errors.Is(err, process.ErrTargetExited) {
 		d.logf("%s: %v", t.name, err)
 		d.end(t)
+		if t.child && errors.Is(err, process.ErrTargetExeced) {
+			d.family.again = append(d.family.again, t.proc.PID())
+		}
 		return false
 	}
 	return true
@@ -261,14 +267,24 @@ type TargetInfo struct {
 	Lossy   bool // more threads lived than can be told apart: its numbers are lower bounds
 }
 
-// Targets lists what is measured.
+// Targets lists what is measured and what was, in the order of attaching; of children that have ended at most a thousand.
 func (d *Daemon) Targets() (infos []TargetInfo) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	seats := append([]departed(nil), d.family.gone...)
 	for _, t := range d.targets {
-		infos = append(infos, TargetInfo{Host: d.host, PID: t.proc.PID(), Exe: path.Join(path.Dir(t.exe), t.main().name), Runtime: t.runtime(), Threads: t.threads.count(), Ended: t.ended, Lossy: t.lossy})
+		seats = append(seats, departed{d.infoOf(t), t.seat})
+	}
+	sort.Slice(seats, func(i, j int) bool { return seats[i].seat < seats[j].seat })
+	for _, s := range seats {
+		infos = append(infos, s.info)
 	}
 	return infos
+}
+
+// infoOf describes a target. d.mu is held.
+func (d *Daemon) infoOf(t *target) TargetInfo {
+	return TargetInfo{Host: d.host, PID: t.proc.PID(), Exe: path.Join(path.Dir(t.exe), t.main().name), Runtime: t.runtime(), Threads: t.threads.count(), Ended: t.ended, Lossy: t.lossy}
 }
 
 // Overhead is what the session costs.

@@ -26,6 +26,9 @@ func (d *Daemon) Detach() (clean bool, err error) {
 			errs = append(errs, fmt.Errorf("%s: %w", t.name, e))
 		}
 	}
+	if d.opts.Children {
+		d.releaseYoung()
+	}
 	if clean {
 		d.prices.close()
 		d.guard.close()
