@@ -12,6 +12,8 @@ const (
 	sampleBudget = 0.005  // of one processor
 	burst        = 3 * lookInterval
 	longestGap   = 3 * time.Second // so that the shares of stacks do not grow stale
+	toggleCost   = 2e-6            // s; what it costs us to let an event sample, and not
+	toggleBudget = 0.002           // of one processor
 )
 
 // bursts decides when a profile takes samples.
@@ -20,12 +22,13 @@ type bursts struct {
 	off   bool
 }
 
-// next tells whether samples are to be taken now, for threads that are put on a processor so many times a second.
-func (b *bursts) next(now time.Time, switches float64) (on bool) {
+// next tells whether samples are to be taken now, for threads that are put on a processor so many times a second and have so many
+// events.
+func (b *bursts) next(now time.Time, switches float64, events int) (on bool) {
 	if now.Before(b.until) {
 		return !b.off
 	}
-	gap := gapFor(switches)
+	gap := gapFor(switches, events)
 	if b.off || gap == 0 {
 		b.off, b.until = false, now.Add(burst)
 		return true
@@ -36,10 +39,11 @@ func (b *bursts) next(now time.Time, switches float64) (on bool) {
 }
 
 // gapFor is how long nothing is sampled after a burst; 0 if what sampling costs is within its budget.
-func gapFor(switches float64) time.Duration {
+func gapFor(switches float64, events int) time.Duration {
 	share := sampleBudget / (switches * switchCost)
 	if !(share < 1) {
 		return 0
 	}
-	return time.Duration(min(float64(burst)*(1/share-1), float64(longestGap)))
+	gap := max(float64(burst)*(1/share-1), 2*float64(events)*toggleCost/toggleBudget*float64(time.Second)-float64(burst))
+	return time.Duration(min(gap, float64(longestGap)))
 }

@@ -12,7 +12,7 @@ func TestBurstsKeepTheirBudget(t *testing.T) {
 		const step, total = lookInterval, 60 * time.Second
 		on := 0
 		for at := time.Duration(0); at < total; at += step {
-			if b.next(time.Unix(0, int64(at)), switches) {
+			if b.next(time.Unix(0, int64(at)), switches, 8) {
 				on++
 			}
 		}

@@ -47,6 +47,9 @@ type Daemon struct {
 	targets []*target
 	byPID   map[int]*target // the last target of each number
 	family  *family
+	looks   looks
+	kern    *kernel.ThreadTable // of all targets
+	rings   *kernel.Rings       // of all targets; nil until the first needs them
 
 	enabling sync.Mutex // one batch at a time
 
@@ -94,7 +97,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 	}
 	host, _ := os.Hostname()
 	d := &Daemon{opts: opts, tree: grid.NewTree(), clock: clock, host: host,
-		began: time.Now(), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, byPID: map[int]*target{}, family: newFamily(), stopped: make(chan struct{}), ended: make(chan struct{})}
+		began: time.Now(), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, byPID: map[int]*target{}, family: newFamily(), kern: kernel.NewThreadTable(), stopped: make(chan struct{}), ended: make(chan struct{})}
 	d.tree.Add(grid.Machine, host)
 	if opts.Guard != nil {
 		if d.guard, err = startGuard(opts.Guard()); err != nil {
@@ -183,31 +186,6 @@ func (d *Daemon) age() {
 	}
 }
 
-// lookLoop samples stacks.
-func (d *Daemon) lookLoop() {
-	tick := time.NewTicker(lookInterval)
-	defer tick.Stop()
-	for n := 0; ; n++ {
-		select {
-		case <-d.stopped:
-			return
-		case <-tick.C:
-		}
-		d.mu.Lock()
-		for _, t := range d.targets {
-			if t.ended {
-				continue
-			}
-			d.makeRoom(t)
-			t.profile.look(d.Now())
-			if n%4 == 0 {
-				t.profile.take()
-			}
-		}
-		d.mu.Unlock()
-	}
-}
-
 // await marks a target that has ended; the last one ends the session.
 func (d *Daemon) await(t *target) {
 	select {
@@ -226,7 +204,7 @@ func (d *Daemon) lives(t *target) bool {
 	if t.ended {
 		return false
 	}
-	err := t.proc.CheckExec()
+	err := d.checkExec(t)
 	if errors.Is(err, process.ErrTargetExeced) || errors.Is(err, process.ErrTargetExited) {
 		d.logf("%s: %v", t.name, err)
 		d.end(t)

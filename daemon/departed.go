@@ -44,11 +44,11 @@ func (d *Daemon) bury(t *target) {
 	if len(d.family.gone) < maxDeparted {
 		d.family.gone = append(d.family.gone, departed{d.infoOf(t), t.seat})
 	}
+	t.detached = true
+	t.close()
 	if d.byPID[t.proc.PID()] == t {
 		delete(d.byPID, t.proc.PID())
 	}
-	t.detached = true
-	t.close()
 }
 
 // without drops the parts of a target.

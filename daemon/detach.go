@@ -30,6 +30,11 @@ func (d *Daemon) Detach() (clean bool, err error) {
 		d.releaseYoung()
 	}
 	if clean {
+		if d.rings != nil {
+			d.rings.Close()
+			d.rings = nil
+		}
+		d.kern.Close()
 		d.prices.close()
 		d.guard.close()
 	}

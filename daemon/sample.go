@@ -183,6 +183,7 @@ func (d *Daemon) pass(now float64) {
 			t.threads.settle()
 		}
 	}
+	d.countSwitches()
 	d.watchFilters()
 	d.samplePairs(now, d.pairs)
 }

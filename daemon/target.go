@@ -350,8 +350,8 @@ func (t *target) close() {
 	if t.profile != nil {
 		t.profile.close()
 	}
-	if t.threads != nil {
-		t.threads.kern.Close()
+	if t.d.kern != nil && t.d.byPID[t.proc.PID()] == t {
+		t.d.kern.Forget(t.proc.PID())
 	}
 	for _, o := range t.objects {
 		o.file.Close()

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SlowEvery is how often a ThreadTable reads stat and status of a thread that runs, in a process with more than FewThreads
-// threads: they cost the kernel several times what schedstat costs. With fewer threads they are read every time.
+// SlowEvery is how often a ThreadTable reads stat and status of a thread that runs if it has more than FewThreads threads, in all
+// its processes together: they cost the kernel several times what schedstat costs. With fewer threads they are read every time.
 const (
 	SlowEvery  = time.Second
 	FewThreads = 64
@@ -22,6 +22,7 @@ const (
 // It must be closed, or its descriptors (two per thread, at most half of what the process may open) stay open.
 type ThreadTable struct {
 	procs map[int]*procRows
+	known int // rows of all processes
 	buf   []byte
 	// open is how many descriptors rows hold; beyond maxOpen files are opened for each read.
 	open, maxOpen int
@@ -60,7 +61,7 @@ func NewThreadTable() *ThreadTable {
 
 // Refresh lists the threads of a process and reads them all. The result, in the kernel's order (by age), is valid until
 // the next Refresh of this process. A thread that ends meanwhile is left out and stands in Ended.
-// Run, RunQueueWait and Slices are of now; with more than FewThreads threads the rest may be older by SlowEvery.
+// Run, RunQueueWait and Slices are of now; with more than FewThreads threads in the table the rest may be older by SlowEvery.
 // The error wraps ErrGone if the process has ended.
 func (t *ThreadTable) Refresh(pid int) ([]ThreadTimes, error) {
 	p, err := t.proc(pid)
@@ -77,7 +78,7 @@ func (t *ThreadTable) Refresh(pid int) ([]ThreadTimes, error) {
 		return nil, explain(fmt.Sprintf("listing the threads of process %d", pid), err)
 	}
 	p.times, p.slow = p.times[:0], 0
-	if len(p.tidList) > FewThreads {
+	if max(t.known, len(p.tidList)) > FewThreads {
 		p.slow = SlowEvery
 	}
 	now := time.Now()
@@ -114,6 +115,9 @@ func (t *ThreadTable) Ended(pid int) []ThreadTimes {
 	return ended
 }
 
+// Threads is how many threads of all processes the table knew after the last Refresh of each.
+func (t *ThreadTable) Threads() int { return t.known }
+
 // Forget closes what belongs to one process.
 func (t *ThreadTable) Forget(pid int) {
 	p := t.procs[pid]
@@ -123,6 +127,7 @@ func (t *ThreadTable) Forget(pid int) {
 	for _, row := range p.rows {
 		t.close(row)
 	}
+	t.known -= len(p.rows)
 	unix.Close(p.dir)
 	delete(t.procs, pid)
 }
@@ -160,6 +165,7 @@ func (t *ThreadTable) add(p *procRows, pid, tid int, now time.Time) *threadRow {
 		return nil
 	}
 	p.rows[tid] = row
+	t.known++
 	return row
 }
 
@@ -250,6 +256,7 @@ const maxEnded = 1 << 16
 func (t *ThreadTable) end(p *procRows, row *threadRow) {
 	t.close(row)
 	delete(p.rows, row.times.TID)
+	t.known--
 	if len(p.ended) < maxEnded {
 		p.ended = append(p.ended, row.times)
 	}
