@@ -17,7 +17,7 @@ func TestBurstsKeepTheirBudget(t *testing.T) {
 			}
 		}
 		share := float64(on) * step.Seconds() / total.Seconds()
-		allowed := min(1, max(sampleBudget/(switches*switchCost), burst.Seconds()/longestGap.Seconds()))
+		allowed := min(1, max(sampleBudget/(switches*switchCost), burst.Seconds()/(burst+longestGap).Seconds()))
 		if math.IsNaN(allowed) {
 			allowed = 1
 		}

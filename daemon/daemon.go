@@ -47,7 +47,10 @@ type Daemon struct {
 	targets []*target
 	byPID   map[int]*target // the last target of each number
 	family  *family
+	listed  map[fileKey]bool     // whose functions are in the tree
+	indexes map[string]nameIndex // by layout
 	looks   looks
+	pace    pace                // of the sampling loop
 	kern    *kernel.ThreadTable // of all targets
 	rings   *kernel.Rings       // of all targets; nil until the first needs them
 
@@ -76,11 +79,8 @@ type Daemon struct {
 	stopOnce  sync.Once
 }
 
-// tickInterval is how often all cells are read; lookInterval how often stacks are sampled.
-const (
-	tickInterval = 200 * time.Millisecond
-	lookInterval = 25 * time.Millisecond
-)
+// lookInterval is how often stacks are sampled.
+const lookInterval = 25 * time.Millisecond
 
 // Attach begins to measure processes. The targets run on; they are stopped for about a millisecond to map the shared
 // segment. On an error nothing is left behind. Errors are those of package process, per target.
@@ -97,7 +97,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 	}
 	host, _ := os.Hostname()
 	d := &Daemon{opts: opts, tree: grid.NewTree(), clock: clock, host: host,
-		began: time.Now(), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, byPID: map[int]*target{}, family: newFamily(), kern: kernel.NewThreadTable(), stopped: make(chan struct{}), ended: make(chan struct{})}
+		began: time.Now(), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, byPID: map[int]*target{}, family: newFamily(), listed: map[fileKey]bool{}, indexes: map[string]nameIndex{}, kern: kernel.NewThreadTable(), stopped: make(chan struct{}), ended: make(chan struct{})}
 	d.tree.Add(grid.Machine, host)
 	if opts.Guard != nil {
 		if d.guard, err = startGuard(opts.Guard()); err != nil {
@@ -154,7 +154,7 @@ func (d *Daemon) logf(format string, args ...any) {
 	d.opts.Log(safetext.Clean(fmt.Sprintf(format, args...)))
 }
 
-// sampleLoop reads all cells five times a second and keeps the house clean in between.
+// sampleLoop reads all cells, five times a second if that takes little, and keeps the house clean in between.
 func (d *Daemon) sampleLoop() {
 	tick := time.NewTicker(tickInterval)
 	defer tick.Stop()
@@ -164,7 +164,7 @@ func (d *Daemon) sampleLoop() {
 			return
 		case <-tick.C:
 		}
-		d.tick()
+		d.tickIfDue()
 		if n%5 == 0 {
 			d.clock.Refine()
 			d.age()

@@ -14,7 +14,7 @@ const (
 	// lotsOfThreads: a look takes about 5 us, and the shares of time that they give are of longer spans then.
 	looksPerRound = 48
 	looksOfMany   = 16
-	lotsOfThreads   = 256
+	lotsOfThreads = 256
 	// manyTargets is how many targets are looked after in each round; of more of them, each has its turn every turnRounds.
 	manyTargets = 16
 	turnRounds  = 8

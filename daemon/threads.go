@@ -25,6 +25,7 @@ type threadTable struct {
 	live      int
 	changes   int     // threads that came or went
 	refreshed float64 // session time of the last refresh
+	span      float64 // from the one before to that, in seconds
 	stopsSeen [2]int  // stops of the target until the last two refreshes
 }
 
@@ -90,7 +91,7 @@ func (tt *threadTable) refresh(now float64, round int) {
 		r.countWakes(k, uint64(stops), now-tt.refreshed)
 		r.times, r.round = k, round
 	}
-	tt.refreshed = now
+	tt.refreshed, tt.span = now, now-tt.refreshed
 	for tid, r := range tt.rows {
 		if r.round != round {
 			tt.t.d.tree.Retire(grid.Process, tt.t.name, r.name)
