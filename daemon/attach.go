@@ -124,8 +124,9 @@ func (d *Daemon) discover() {
 	defer d.enabling.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, t := range d.targets {
-		if !d.lives(t) {
+	d.looks.loads++
+	for i, t := range d.targets {
+		if !d.lives(t) || !t.mayHaveLoaded() && !d.hasTurn(i, d.looks.loads) {
 			continue
 		}
 		known := t.loads

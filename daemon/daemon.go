@@ -119,11 +119,10 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 		d.publish(t)
 	}
 	d.goLoop(d.sampleLoop)
-	d.goLoop(d.lookLoop)
 	if opts.Children {
 		d.adopt()
-		d.goLoop(d.followLoop)
 	}
+	d.goLoop(d.lookLoop)
 	return d, nil
 }
 

@@ -12,16 +12,6 @@ type departed struct {
 	seat int // its place in the order of attaching
 }
 
-// toBury reports whether a child has ended and its last values were taken.
-func (d *Daemon) toBury() bool {
-	for _, t := range d.targets {
-		if t.child && t.ended && t.settled {
-			return true
-		}
-	}
-	return false
-}
-
 // buryEnded gives back what belongs to children that have ended. d.enabling and d.mu are held.
 func (d *Daemon) buryEnded() {
 	kept := d.targets[:0]

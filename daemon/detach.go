@@ -35,6 +35,7 @@ func (d *Daemon) Detach() (clean bool, err error) {
 			d.rings = nil
 		}
 		d.kern.Close()
+		d.family.births.Close()
 		d.prices.close()
 		d.guard.close()
 	}

@@ -18,8 +18,8 @@ import (
 // on their way to an exec are not held up.
 
 const (
-	// followInterval is how often it is asked for new processes: one that forks and goes on is measured after twice that.
-	followInterval = 20 * time.Millisecond
+	// youth is how long a child that was forked has time to execute a program. It is asked for new processes with each round of looks.
+	youth = 20 * time.Millisecond
 	// waitInterval is after what time a child that cannot be measured yet, because it still runs on its parent's memory, is
 	// looked at again.
 	waitInterval = time.Second
@@ -88,22 +88,13 @@ func (d *Daemon) adopt() {
 	}
 }
 
-// followLoop looks for new processes until the session ends.
-func (d *Daemon) followLoop() {
-	tick := time.NewTicker(followInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-d.stopped:
-			return
-		case <-tick.C:
-			d.follow()
-		}
-	}
-}
-
-// follow attaches to descendants of the targets that have begun since the last look. Only one goroutine at a time calls it.
+// follow attaches to descendants of the targets that have begun since the last look. Only one goroutine at a time calls it. While
+// others change what is measured it does nothing: the next round will do.
 func (d *Daemon) follow() {
+	if !d.enabling.TryLock() {
+		return
+	}
+	defer d.enabling.Unlock()
 	now := time.Now()
 	begun := d.family.births.Next()
 	if now.Sub(d.family.scanned) >= scanInterval {
@@ -111,14 +102,6 @@ func (d *Daemon) follow() {
 		begun = kernel.Processes()
 		d.forgetShunned()
 	}
-	d.mu.Lock()
-	due := len(begun) > 0 || len(d.family.again) > 0 || d.isDue(now) || d.toBury()
-	d.mu.Unlock()
-	if !due {
-		return
-	}
-	d.enabling.Lock()
-	defer d.enabling.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.buryEnded()
@@ -178,7 +161,7 @@ func (d *Daemon) meet(p kernel.Parentage, now time.Time) {
 		return
 	}
 	if y, ok := d.family.young[p.PID]; (!ok || y.start != p.Start) && forkedOnly(p.PID) {
-		d.family.young[p.PID] = young{p.Start, now.Add(followInterval)}
+		d.family.young[p.PID] = young{p.Start, now.Add(youth)}
 		return
 	}
 	d.welcome(p, now)
@@ -216,16 +199,6 @@ func (d *Daemon) meetAgain(now time.Time) {
 			d.welcome(p, now)
 		}
 	}
-}
-
-// isDue reports whether a child that was put off is to be looked at again.
-func (d *Daemon) isDue(now time.Time) bool {
-	for _, y := range d.family.young {
-		if !now.Before(y.after) {
-			return true
-		}
-	}
-	return false
 }
 
 func (d *Daemon) isTarget(pid int) bool {

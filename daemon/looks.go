@@ -13,23 +13,30 @@ const (
 	// looksPerRound bounds how many threads are looked at in one round, and looksOfMany how many where there are more than
 	// lotsOfThreads: a look takes about 5 us, and the shares of time that they give are of longer spans then.
 	looksPerRound = 48
-	looksOfMany   = 16
+	looksOfMany   = 32
 	lotsOfThreads = 256
+	// crowdedInterval is the time from one round to the next then.
+	crowdedInterval = 4 * lookInterval
 	// manyTargets is how many targets are looked after in each round; of more of them, each has its turn every turnRounds.
 	manyTargets = 16
 	turnRounds  = 8
+	// readInterval is how often samples are read.
+	readInterval = 4 * lookInterval
 )
 
 // looks is whose turn it is.
 type looks struct {
 	round    int
-	next     int     // the first target to look at
+	loads    int // rounds of looking for new code
+	next     int // the first target to look at
+	read     time.Time
 	switches float64 // how often a second threads are put on a processor, in all targets together
 }
 
-// lookLoop looks at threads until the session ends.
+// lookLoop looks at threads, and for new processes, until the session ends.
 func (d *Daemon) lookLoop() {
-	tick := time.NewTicker(lookInterval)
+	interval := lookInterval
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {
@@ -39,8 +46,24 @@ func (d *Daemon) lookLoop() {
 		}
 		d.mu.Lock()
 		d.look()
+		wanted := d.roundInterval()
 		d.mu.Unlock()
+		if d.opts.Children {
+			d.follow()
+		}
+		if wanted != interval {
+			interval = wanted
+			tick.Reset(interval)
+		}
 	}
+}
+
+// roundInterval is the time from one round to the next.
+func (d *Daemon) roundInterval() time.Duration {
+	if d.kern.Threads() > lotsOfThreads {
+		return crowdedInterval
+	}
+	return lookInterval
 }
 
 // look is one round. d.mu is held.
@@ -48,21 +71,22 @@ func (d *Daemon) look() {
 	l := &d.looks
 	l.round++
 	for i, t := range d.targets {
-		if !t.ended && d.hasTurn(i) {
+		if !t.ended && d.hasTurn(i, l.round) {
 			d.makeRoom(t)
 			t.profile.pace(l.switches)
 			t.profile.follow()
 		}
 	}
-	if l.round%4 == 0 {
+	if now := time.Now(); now.Sub(l.read) >= readInterval-lookInterval/2 {
+		l.read = now
 		d.readSamples()
 	}
 	d.lookAround()
 }
 
-// hasTurn reports whether the i-th target is looked after in this round.
-func (d *Daemon) hasTurn(i int) bool {
-	return len(d.targets) <= manyTargets || (d.looks.round+i)%turnRounds == 0
+// hasTurn reports whether the i-th target is looked after in a round.
+func (d *Daemon) hasTurn(i, round int) bool {
+	return len(d.targets) <= manyTargets || (round+i)%turnRounds == 0
 }
 
 // lookAround looks at as many threads as there may be in a round, of one target after the other.
@@ -116,6 +140,15 @@ func (d *Daemon) countSwitches() {
 			d.looks.switches += t.threads.switches()
 		}
 	}
+}
+
+// mayHaveLoaded reports whether the target maps more or less than when it was last asked. Where one object was put in the place of
+// another of the same size it does not: all mappings are looked at now and then, and before each change of the text.
+func (t *target) mayHaveLoaded() bool {
+	size, err := kernel.MemorySize(t.proc.PID())
+	same := err == nil && size == t.size
+	t.size = size
+	return !same
 }
 
 // checkExec is process.CheckExec, for many targets in most rounds only the part of it that costs little: a program that was

@@ -23,6 +23,7 @@ type target struct {
 	objects     []*object // in order of load address
 	vdso        process.Mapping
 	loads       int                      // objects that were ever found
+	size        uint64                   // of its memory when that was last looked at, in bytes
 	funcs       map[pcl.FuncID]*function // those that somebody has asked for: see know
 	stubs       []addrSpan               // of punned sites
 	index       nameIndex

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"io"
 	"os"
 	"strconv"
 
@@ -16,7 +17,8 @@ type Parentage struct {
 
 // ParentOf reads whose child a process is; ok is false if there is none of that number, if it is a thread, or if it has ended.
 func ParentOf(pid int) (p Parentage, ok bool) {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	var buf [statSize]byte
+	text, err := readAt(unix.AT_FDCWD, "/proc/"+strconv.Itoa(pid)+"/stat", buf[:])
 	if err != nil {
 		return Parentage{}, false
 	}
@@ -77,6 +79,7 @@ func Processes() (list []Parentage) {
 type Births struct {
 	before, last int
 	begun        bool
+	load         *os.File // /proc/loadavg
 }
 
 // manyBirths is how many new numbers are looked at one by one; with more of them all processes are listed.
@@ -85,7 +88,7 @@ const manyBirths = 1000
 // Next lists processes that have begun since the last call but one, some perhaps twice; at the first call all there are. Those
 // that began and ended in between, and threads, are left out. Nothing that begins before it returns is missed by the call after.
 func (b *Births) Next() []Parentage {
-	newest, ok := newestNumber()
+	newest, ok := b.newest()
 	if ok && b.begun && newest == b.last && b.last == b.before {
 		return nil
 	}
@@ -104,12 +107,33 @@ func (b *Births) Next() []Parentage {
 	return list
 }
 
-// newestNumber is the number that the kernel gave out last, to a process or a thread.
-func newestNumber() (int, bool) {
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
+// Close closes the file that it reads. It may be called twice.
+func (b *Births) Close() {
+	if b.load != nil {
+		b.load.Close()
+		b.load = nil
+	}
+}
+
+// newest is the number that the kernel gave out last, to a process or a thread.
+func (b *Births) newest() (int, bool) {
+	if b.load == nil {
+		f, err := os.Open("/proc/loadavg")
+		if err != nil {
+			return 0, false
+		}
+		b.load = f
+	}
+	var buf [128]byte
+	size, err := b.load.ReadAt(buf[:], 0)
+	if err != nil && err != io.EOF {
 		return 0, false
 	}
+	return lastNumber(buf[:size])
+}
+
+// lastNumber reads the number at the end of a line.
+func lastNumber(text []byte) (int, bool) {
 	end := len(text)
 	for end > 0 && (text[end-1] == '\n' || text[end-1] == ' ') {
 		end--

@@ -1,11 +1,14 @@
 package kernel
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"slices"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestParentBehindAnyName(t *testing.T) {
@@ -54,5 +57,49 @@ func BenchmarkBirths(b *testing.B) {
 	time.Sleep(10 * time.Millisecond)
 	for b.Loop() {
 		births.Next()
+	}
+}
+
+// TestMemorySize: what a process maps is what its mappings sum up to, and there is none of a process that is not there.
+func TestMemorySize(t *testing.T) {
+	before, err := MemorySize(os.Getpid())
+	if err != nil || before < 1<<20 {
+		t.Fatalf("%d, %v", before, err)
+	}
+	const more = 64 << 20
+	mem, err := unix.Mmap(-1, 0, more, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(mem)
+	if after, err := MemorySize(os.Getpid()); err != nil || after < before+more {
+		t.Errorf("%d, and %d after %d more; %v", before, after, more, err)
+	}
+	if _, err := MemorySize(1 << 30); !errors.Is(err, ErrGone) {
+		t.Errorf("of no process: %v", err)
+	}
+}
+
+// TestTableListsNewThreads: threads that begin and end between two readings are seen, though the directory is read only if it may
+// have changed.
+func TestTableListsNewThreads(t *testing.T) {
+	p := target(t, "churn.c")
+	table := NewThreadTable()
+	defer table.Close()
+	p.Say(t, "go")
+	seen := map[int]bool{}
+	for range 50 {
+		rows, err := table.Refresh(p.PID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range rows {
+			seen[r.TID] = true
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Logf("%d threads were seen", len(seen))
+	if len(seen) < 20 {
+		t.Errorf("%d threads were seen", len(seen))
 	}
 }

@@ -13,8 +13,9 @@ import (
 // SlowEvery is how often a ThreadTable reads stat and status of a thread that runs if it has more than FewThreads threads, in all
 // its processes together: they cost the kernel several times what schedstat costs. With fewer threads they are read every time.
 const (
-	SlowEvery  = time.Second
-	FewThreads = 64
+	SlowEvery   = time.Second
+	FewThreads  = 64
+	ManyThreads = 1000 // for each more of them a second is added
 )
 
 // A ThreadTable re-reads the accounting of all threads of processes, several times a second, cheaply: its files
@@ -35,6 +36,7 @@ type procRows struct {
 	ended   []ThreadTimes
 	round   uint64
 	tidList []int
+	links   uint64        // of dir when tidList was read
 	slow    time.Duration // between reads of stat and status of one thread
 }
 
@@ -69,7 +71,9 @@ func (t *ThreadTable) Refresh(pid int) ([]ThreadTimes, error) {
 		return nil, err
 	}
 	p.round++
-	p.tidList, err = listTIDs(p.dir, p.tidList[:0], t.buf)
+	if !p.sameThreads() {
+		p.tidList, err = listTIDs(p.dir, p.tidList[:0], t.buf)
+	}
 	if err != nil || len(p.tidList) == 0 {
 		t.Forget(pid)
 		if err == nil {
@@ -78,8 +82,8 @@ func (t *ThreadTable) Refresh(pid int) ([]ThreadTimes, error) {
 		return nil, explain(fmt.Sprintf("listing the threads of process %d", pid), err)
 	}
 	p.times, p.slow = p.times[:0], 0
-	if max(t.known, len(p.tidList)) > FewThreads {
-		p.slow = SlowEvery
+	if n := max(t.known, len(p.tidList)); n > FewThreads {
+		p.slow = SlowEvery * time.Duration(1+n/ManyThreads)
 	}
 	now := time.Now()
 	for _, tid := range p.tidList {
@@ -89,11 +93,13 @@ func (t *ThreadTable) Refresh(pid int) ([]ThreadTimes, error) {
 		}
 		if row != nil && !t.read(p, row, now) {
 			// The thread has ended, and perhaps another has got its number since.
+			p.links = 0 // lists them again next time: another may have begun
 			t.end(p, row)
 			row = nil
 		}
 		if row == nil {
 			if row = t.add(p, pid, tid, now); row == nil {
+				p.links = 0
 				continue
 			}
 		}
@@ -102,6 +108,18 @@ func (t *ThreadTable) Refresh(pid int) ([]ThreadTimes, error) {
 	}
 	t.sweep(p)
 	return p.times, nil
+}
+
+// sameThreads reports whether as many threads are there as when they were last listed: each is a link of the directory. That one
+// has ended and another begun shows when the one that ended is read.
+func (p *procRows) sameThreads() bool {
+	var st unix.Stat_t
+	if unix.Fstat(p.dir, &st) != nil {
+		return false
+	}
+	same := st.Nlink == p.links && len(p.tidList) > 0
+	p.links = st.Nlink
+	return same
 }
 
 // Ended returns the last known times of the threads that have ended since the last call, and forgets them.
