@@ -160,7 +160,7 @@ func TestLeastAndMostOverProcesses(t *testing.T) {
 // TestHundredsOfProcesses measures two hundred processes with five threads each: what that takes of a processor and of memory, and
 // that no count is lost.
 func TestHundredsOfProcesses(t *testing.T) {
-	children, span := rounds(40, 200), time.Duration(rounds(3, 30))*time.Second
+	children, span := rounds(60, 200), time.Duration(rounds(3, 30))*time.Second
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/crowd.c"), fmt.Sprint(children), "5", "200000")
 	debug.FreeOSMemory()
 	before, began := residentKB(t), time.Now()
@@ -191,7 +191,11 @@ func TestHundredsOfProcesses(t *testing.T) {
 	if s.of(keys[0]) != float64(c["work"]) || s.of(keys[1]) != float64(c["work"]) {
 		t.Errorf("%v and %v calls counted, the program made %d", s.of(keys[0]), s.of(keys[1]), c["work"])
 	}
-	if used > 0.03 {
+	limit := 0.03
+	if !*long {
+		limit = 0.05 // a short span, on a machine that has other things to do
+	}
+	if used > limit {
 		t.Errorf("%.2f %% of a processor", 100*used)
 	}
 	if grown > 400<<10 {
