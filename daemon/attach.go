@@ -27,6 +27,7 @@ func (d *Daemon) attach(pid int) error {
 	t.threads.refresh(0, 0)
 	d.targets = append(d.targets, t)
 	d.byPID[pid] = t
+	t.findRank()
 	d.family.seats++
 	t.seat = d.family.seats
 	return nil

@@ -241,7 +241,8 @@ type TargetInfo struct {
 	Runtime string // "c", "cxx", "go" or "rust"
 	Threads int
 	Ended   bool
-	Lossy   bool // more threads lived than can be told apart: its numbers are lower bounds
+	Lossy   bool  // more threads lived than can be told apart: its numbers are lower bounds
+	Rank    *Rank // in a job of MPI; nil if it is not part of one
 }
 
 // Targets lists what is measured and what was, in the order of attaching; of children that have ended at most a thousand.
@@ -261,7 +262,7 @@ func (d *Daemon) Targets() (infos []TargetInfo) {
 
 // infoOf describes a target. d.mu is held.
 func (d *Daemon) infoOf(t *target) TargetInfo {
-	return TargetInfo{Host: d.host, PID: t.proc.PID(), Exe: path.Join(path.Dir(t.exe), t.main().name), Runtime: t.runtime(), Threads: t.threads.count(), Ended: t.ended, Lossy: t.lossy}
+	return TargetInfo{Host: d.host, PID: t.proc.PID(), Exe: path.Join(path.Dir(t.exe), t.main().name), Runtime: t.runtime(), Threads: t.threads.count(), Ended: t.ended, Lossy: t.lossy, Rank: t.rank}
 }
 
 // Overhead is what the session costs.

@@ -38,10 +38,11 @@ type target struct {
 	profile     *profile
 	tidOff      uint64 // where a thread's control block holds its tid, 0 if unknown
 	ended       bool
-	settled     bool // it has ended, and its last values were taken
-	child       bool // it was started by a target, and came by that
-	seat        int  // its place in the order of attaching
-	stops       int  // how often it was stopped by us
+	settled     bool  // it has ended, and its last values were taken
+	child       bool  // it was started by a target, and came by that
+	rank        *Rank // in a job of MPI; nil if it is not part of one
+	seat        int   // its place in the order of attaching
+	stops       int   // how often it was stopped by us
 	detached    bool
 	writing     bool             // a batch changes the text
 	unsure      bool             // a batch ended before it could tell how far it came
