@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"culprit/grid"
+	"culprit/pcl"
 )
 
 // The ranks of a job of MPI. What starts a job tells each of its processes by the environment which one it is.
@@ -67,4 +68,36 @@ func (t *target) findRank() {
 	}
 	t.rank = &r
 	t.d.tree.SetLabel(fmt.Sprintf("rank %d", r.Number), grid.Process, t.name)
+}
+
+// SeenMost is the name among these of the function that was seen most often on the stacks of these processes lately; "" if none
+// was.
+func (d *Daemon) SeenMost(names []string, pids ...int) (most string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	best := 0.0
+	for _, name := range names {
+		seen := 0.0
+		for _, pid := range pids {
+			if t := d.byPID[pid]; t != nil {
+				seen += t.profile.seen(t.Named(name))
+			}
+		}
+		if seen > best {
+			most, best = name, seen
+		}
+	}
+	return most
+}
+
+// seen is how many samples have one of the functions on their stacks.
+func (p *profile) seen(ids []pcl.FuncID) (n float64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for k := range p.kinds {
+		for _, id := range ids {
+			n += p.kinds[k].functions[id]
+		}
+	}
+	return n
 }

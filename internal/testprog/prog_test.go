@@ -311,3 +311,17 @@ func TestMPICountsAreExact(t *testing.T) {
 		t.Errorf("the second waited %d ns for 50 messages that came 2 ms late", ns)
 	}
 }
+
+func TestSlowRankIsWaitedFor(t *testing.T) {
+	j := StartMPI(t, "slowrank.c", 2, "1")
+	j.Tell(t, "go")
+	time.Sleep(500 * time.Millisecond)
+	j.End(t)
+	got := j.Counts()
+	if got["rounds0"] != got["rounds1"] || got["rounds0"] < 5 {
+		t.Errorf("%d and %d rounds", got["rounds0"], got["rounds1"])
+	}
+	if got["reduce_ns0"] < 2*got["reduce_ns1"] || got["reduce_ns0"] > got["worked_ns0"] {
+		t.Errorf("in reductions for %d and %d ns of %d", got["reduce_ns0"], got["reduce_ns1"], got["worked_ns0"])
+	}
+}
