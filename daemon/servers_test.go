@@ -1,15 +1,12 @@
 package daemon
 
 import (
+	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,6 +14,7 @@ import (
 
 	"culprit/grid"
 	"culprit/internal/require"
+	"culprit/internal/servers"
 	"culprit/internal/testprog"
 )
 
@@ -118,74 +116,30 @@ func waiters(t *testing.T, holder *testprog.Prog, n int) (pids []int, asked int)
 	return nil, 0
 }
 
-// An nginx is a server with a directory of its own, on a port of this machine only.
-type nginx struct {
-	prog *testprog.Prog
-	url  string
-}
-
-// startNginx starts a server with workers and further settings for its only site.
-func startNginx(t *testing.T, workers int, site string) *nginx {
+// startNginx starts a server with workers.
+func startNginx(t *testing.T, workers int) *servers.Nginx {
 	t.Helper()
-	bin := require.Object(t, "nginx")
-	dir, port := t.TempDir(), freePort(t)
-	conf := fmt.Sprintf(`daemon off; user root; worker_processes %d; pid nginx.pid; error_log stderr;
-events { worker_connections 256; }
-http {
-	access_log off; keepalive_requests 1000000;
-	client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;
-	server { listen 127.0.0.1:%d reuseport; root site; %s }
-}`, workers, port, site)
-	for name, text := range map[string]string{"nginx.conf": conf, "site/small.txt": "hello\n", "site/large.txt": compressible()} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+	n, err := servers.StartNginx(t.TempDir(), workers, "", map[string]string{"small.txt": "hello\n"})
+	if errors.Is(err, servers.ErrMissing) {
+		require.Skip(t, err.Error())
 	}
-	cmd := exec.Command(bin, "-p", dir, "-c", filepath.Join(dir, "nginx.conf"))
-	n := &nginx{prog: testprog.StartCmd(t, cmd), url: fmt.Sprintf("http://127.0.0.1:%d", port)}
-	t.Cleanup(func() { // before it is killed: its workers end with it
-		n.prog.Signal(t, syscall.SIGTERM)
-		n.prog.Wait(t, 20*time.Second)
-	})
-	for range 200 {
-		if answer, err := http.Get(n.url + "/small.txt"); err == nil {
-			_ = answer.Body.Close()
-			return n
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Fatal("nginx does not answer")
-	return nil
-}
-
-// compressible is half a megabyte that a compressor has work with.
-func compressible() string {
-	var b strings.Builder
-	for i := 0; b.Len() < 512<<10; i++ {
-		fmt.Fprintf(&b, "line %d of %x, and %x\n", i, i*2654435761, i*i)
-	}
-	return b.String()
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	t.Cleanup(func() {
+		if err := n.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return n
 }
 
 // ask sends n requests, each with a connection of its own, so that all workers get some.
-func (n *nginx) ask(t *testing.T, times int) {
+func ask(t *testing.T, n *servers.Nginx, times int) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
 	for range times {
-		answer, err := client.Get(n.url + "/small.txt")
+		answer, err := client.Get(n.URL + "/small.txt")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,27 +148,13 @@ func (n *nginx) ask(t *testing.T, times int) {
 	}
 }
 
-var wrkRequests = regexp.MustCompile(`(\d+) requests in`)
-
-// load runs wrk and returns how many answers it got.
-func (n *nginx) load(t *testing.T, path string, connections int, span time.Duration) int {
-	t.Helper()
-	out, err := exec.Command(require.Tool(t, "wrk"), "-t", "1", "-c", fmt.Sprint(connections), "-d", fmt.Sprint(int(span.Seconds())), n.url+path).CombinedOutput()
-	m := wrkRequests.FindSubmatch(out)
-	if err != nil || m == nil {
-		t.Fatalf("wrk: %v\n%s", err, out)
-	}
-	answers, _ := strconv.Atoi(string(m[1]))
-	return answers
-}
-
 // TestNginxProcesses attaches to the first process of a server whose workers do the work: requests are counted exactly, by worker and
 // in sum, under wrk as well; when it is told to take new workers they are measured, and the old ones keep their numbers.
 func TestNginxProcesses(t *testing.T) {
 	require.Root(t)
 	const workers, connections = 3, 12
-	n := startNginx(t, workers, "")
-	d := attachTree(t, nil, n.prog.PID)
+	n := startNginx(t, workers)
+	d := attachTree(t, nil, n.PID)
 	d.awaitTargets(t, 1+workers)
 	var s sums
 	requests := key(t, "procedure_calls", "/Code/nginx/ngx_http_process_request")
@@ -224,23 +164,31 @@ func TestNginxProcesses(t *testing.T) {
 	}
 	d.mustEnable(t, &s, keys...)
 	times := rounds(600, 20_000)
-	n.ask(t, times)
+	ask(t, n, times)
 	d.tick()
 	if got := s.of(requests); got != float64(times) {
 		t.Errorf("%v requests counted, %d were sent", got, times)
 	}
-	answers := n.load(t, "/small.txt", connections, time.Second)
+	answers, _, err := n.Wrk("/small.txt", "", connections, time.Second)
+	if errors.Is(err, servers.ErrMissing) {
+		require.Skip(t, err.Error())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	d.tick()
 	first := s.of(requests) - float64(times)
 	// wrk goes away with requests on their way, one on each connection at most.
 	if first < float64(answers) || first > float64(answers+connections) {
 		t.Errorf("%v requests counted under wrk, which got %d answers", first, answers)
 	}
-	n.prog.Signal(t, syscall.SIGHUP)
+	if err := n.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
 	d.awaitChange(t, keys, 1+workers)
 	again := rounds(300, 5000)
 	before := s.of(requests)
-	n.ask(t, again)
+	ask(t, n, again)
 	d.Disable(keys)
 	infos := d.Targets()
 	detachTree(t, d)

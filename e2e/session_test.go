@@ -141,7 +141,7 @@ func (s *session) interrupt() {
 type report struct {
 	Schema  int
 	Targets []process
-	Nodes []struct {
+	Nodes   []struct {
 		ID                int
 		Hypothesis, State string
 		Focus             map[string]string
