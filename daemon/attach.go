@@ -26,6 +26,10 @@ func (d *Daemon) attach(pid int) error {
 	d.tree.Add(grid.Process, t.name)
 	t.threads.refresh(0, 0)
 	d.targets = append(d.targets, t)
+	d.byPID[pid] = t
+	t.findRank()
+	d.family.seats++
+	t.seat = d.family.seats
 	return nil
 }
 
@@ -121,8 +125,9 @@ func (d *Daemon) discover() {
 	defer d.enabling.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, t := range d.targets {
-		if !d.lives(t) {
+	d.looks.loads++
+	for i, t := range d.targets {
+		if !d.lives(t) || !t.mayHaveLoaded() && !d.hasTurn(i, d.looks.loads) {
 			continue
 		}
 		known := t.loads
@@ -137,39 +142,46 @@ func (d *Daemon) discover() {
 	d.findFiles(0)
 }
 
-// publishCode makes modules and functions resources. It runs beside the search: names are needed at once only for what is
-// asked for.
+// publishCode makes modules and functions resources, those of a file once for all targets. It runs beside the search: names are
+// needed at once only for what is asked for.
 func (d *Daemon) publishCode(t *target) {
-	type entry struct{ module, name string }
-	var list []entry
 	d.mu.Lock()
-	objects := append([]*object(nil), t.objects...)
+	var objects []*object
+	for _, o := range t.objects {
+		if !d.listed[o.key] {
+			d.listed[o.key] = true
+			objects = append(objects, o)
+		}
+	}
 	d.mu.Unlock()
 	var wg sync.WaitGroup
-	for _, o := range objects { // reads the tables, which takes a while, before the lock is taken
+	for _, o := range objects { // reads the tables, which takes a while
 		wg.Go(func() { o.Functions() })
 	}
 	wg.Wait()
-	d.mu.Lock()
-	t.names()
-	for id, f := range t.funcs {
-		if !t.published[id] && !d.opts.Library.Excluded(f.fn.Module, f.fn.Name) {
-			t.published[id] = true
-			list = append(list, entry{f.fn.Module, f.fn.Name})
+	for _, o := range objects {
+		if err := d.publishObject(o); err != nil {
+			d.logf("not all functions are listed: %v", err)
+			return
 		}
 	}
-	d.mu.Unlock()
-	for i, e := range list {
+}
+
+func (d *Daemon) publishObject(o *object) error {
+	for _, fn := range o.Functions() {
 		select {
 		case <-d.stopped:
-			return
+			return nil
 		default:
 		}
-		if err := d.tree.Add(grid.Code, e.module, e.name); err != nil {
-			d.logf("%d of %d functions are listed: %v", i, len(list), err)
-			return
+		if d.opts.Library.Excluded(fn.Module, fn.Name) {
+			continue
+		}
+		if err := d.tree.Add(grid.Code, fn.Module, fn.Name); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // runtime guesses what a target is written in from what it has loaded.

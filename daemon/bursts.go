@@ -12,6 +12,8 @@ const (
 	sampleBudget = 0.005  // of one processor
 	burst        = 3 * lookInterval
 	longestGap   = 3 * time.Second // so that the shares of stacks do not grow stale
+	toggleCost   = 12e-6           // s; what it costs us to let an event sample, or not, measured in a virtual machine
+	toggleBudget = 0.002           // of one processor
 )
 
 // bursts decides when a profile takes samples.
@@ -20,14 +22,15 @@ type bursts struct {
 	off   bool
 }
 
-// next tells whether samples are to be taken now, for threads that are put on a processor so many times a second.
-func (b *bursts) next(now time.Time, switches float64) (on bool) {
+// next tells whether samples are to be taken now, for threads that are put on a processor so many times a second and have so many
+// events.
+func (b *bursts) next(now time.Time, switches float64, events int) (on bool) {
 	if now.Before(b.until) {
 		return !b.off
 	}
-	gap := gapFor(switches)
+	long, gap := burstFor(switches, events)
 	if b.off || gap == 0 {
-		b.off, b.until = false, now.Add(burst)
+		b.off, b.until = false, now.Add(long)
 		return true
 	}
 	// The length varies, so that a program with a rhythm is not always met at the same beat.
@@ -35,11 +38,17 @@ func (b *bursts) next(now time.Time, switches float64) (on bool) {
 	return false
 }
 
-// gapFor is how long nothing is sampled after a burst; 0 if what sampling costs is within its budget.
-func gapFor(switches float64) time.Duration {
+// burstFor is how long samples are taken, and for how long not; the gap is 0 if what sampling costs is within its budget. Of many
+// events both are longer, so that they are not switched too often.
+func burstFor(switches float64, events int) (long, gap time.Duration) {
 	share := sampleBudget / (switches * switchCost)
 	if !(share < 1) {
-		return 0
+		return burst, 0
 	}
-	return time.Duration(min(float64(burst)*(1/share-1), float64(longestGap)))
+	gap = time.Duration(min(float64(burst)*(1/share-1), float64(longestGap)))
+	cycle := time.Duration(2 * float64(events) * toggleCost / toggleBudget * float64(time.Second))
+	if stretch := float64(cycle) / float64(burst+gap); stretch > 1 {
+		return time.Duration(stretch * float64(burst)), time.Duration(stretch * float64(gap))
+	}
+	return burst, gap
 }

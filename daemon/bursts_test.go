@@ -12,12 +12,12 @@ func TestBurstsKeepTheirBudget(t *testing.T) {
 		const step, total = lookInterval, 60 * time.Second
 		on := 0
 		for at := time.Duration(0); at < total; at += step {
-			if b.next(time.Unix(0, int64(at)), switches) {
+			if b.next(time.Unix(0, int64(at)), switches, 8) {
 				on++
 			}
 		}
 		share := float64(on) * step.Seconds() / total.Seconds()
-		allowed := min(1, max(sampleBudget/(switches*switchCost), burst.Seconds()/longestGap.Seconds()))
+		allowed := min(1, max(sampleBudget/(switches*switchCost), burst.Seconds()/(burst+longestGap).Seconds()))
 		if math.IsNaN(allowed) {
 			allowed = 1
 		}

@@ -31,7 +31,10 @@ const calleeLook = 2 * time.Millisecond
 func (d *Daemon) Callees(ctx context.Context, module, function string, span time.Duration) ([]CalledFrom, error) {
 	var all []CalledFrom
 	found := false
-	for _, t := range d.targets {
+	d.mu.Lock()
+	targets := append([]*target(nil), d.targets...)
+	d.mu.Unlock()
+	for _, t := range targets {
 		d.mu.Lock()
 		ids := t.Function(module, function)
 		d.mu.Unlock()

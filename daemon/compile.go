@@ -1,6 +1,9 @@
 package daemon
 
 import (
+	"slices"
+
+	"culprit/daemon/image"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -25,9 +28,8 @@ func (t *target) compile(k grid.PairKey) (*pcl.Plan, error) {
 
 // nameless tells whether no object of the target names any function.
 func (t *target) nameless() bool {
-	t.listAll()
-	for _, f := range t.funcs {
-		if f.fn.Named {
+	for _, o := range t.objects {
+		if slices.ContainsFunc(o.Functions(), func(fn *image.Function) bool { return fn.Named }) {
 			return false
 		}
 	}

@@ -54,7 +54,7 @@ func (d *Daemon) accountCost(now, cpus float64) {
 		active += t.activeThreads()
 	}
 	pause := d.pauses.total()
-	share := (pause - d.lastPause).Seconds() / tickInterval.Seconds()
+	share := (pause - d.lastPause).Seconds() / max(now-d.accounted, tickInterval.Seconds()) / float64(max(len(d.targets), 1)) // one of them stood still, the others ran
 	d.lastPause = pause
 	step := min((now-d.accounted)/tickInterval.Seconds(), 1)
 	d.accounted = now
@@ -76,9 +76,12 @@ func (d *Daemon) ObservedCost() float64 { return d.observed() }
 func (t *target) activeThreads() (n float64) {
 	t.threads.mu.Lock()
 	defer t.threads.mu.Unlock()
+	span := t.threads.span
+	if span <= 0 {
+		return 0
+	}
 	for _, w := range t.threads.rows {
-		off := w.offCPU(tickInterval.Seconds())
-		n += min(1, (tickInterval.Seconds()-off+w.waiting(tickInterval.Seconds()))/tickInterval.Seconds())
+		n += min(1, (span-w.offCPU(span)+w.waiting(span))/span)
 	}
 	return n
 }

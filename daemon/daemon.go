@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -25,7 +26,7 @@ import (
 type Options struct {
 	Library  *pcl.Library // metrics; required
 	Budget   float64      // fraction of the target's time that probes may use, for its own decisions; 0.02 if 0
-	Children bool         // whether programs that targets start are measured too
+	Children bool         // whether all descendants of the targets are measured too, those that there are and those that begin later
 	Log      func(string) // nil = dropped; called from any goroutine
 	// Guard makes the command of a process that does Guard: it keeps a daemon that is stopped by a signal from holding a target.
 	// nil = no guard.
@@ -44,6 +45,14 @@ type Daemon struct {
 	pauses  pauseLog
 	guard   *guard
 	targets []*target
+	byPID   map[int]*target // the last target of each number
+	family  *family
+	listed  map[fileKey]bool     // whose functions are in the tree
+	indexes map[string]nameIndex // by layout
+	looks   looks
+	pace    pace                // of the sampling loop
+	kern    *kernel.ThreadTable // of all targets
+	rings   *kernel.Rings       // of all targets; nil until the first needs them
 
 	enabling sync.Mutex // one batch at a time
 
@@ -53,7 +62,6 @@ type Daemon struct {
 	owner    uint64
 	round    int
 	refused  map[string]string
-	shunned  map[int]uint64 // children that cannot be measured, by pid: their start time
 	inserted int
 	removed  int
 	itemsAt  uint64 // version of the tree when targets were last looked through for items
@@ -71,11 +79,8 @@ type Daemon struct {
 	stopOnce  sync.Once
 }
 
-// tickInterval is how often all cells are read; lookInterval how often stacks are sampled.
-const (
-	tickInterval = 200 * time.Millisecond
-	lookInterval = 25 * time.Millisecond
-)
+// lookInterval is how often stacks are sampled.
+const lookInterval = 25 * time.Millisecond
 
 // Attach begins to measure processes. The targets run on; they are stopped for about a millisecond to map the shared
 // segment. On an error nothing is left behind. Errors are those of package process, per target.
@@ -92,7 +97,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 	}
 	host, _ := os.Hostname()
 	d := &Daemon{opts: opts, tree: grid.NewTree(), clock: clock, host: host,
-		began: time.Now(), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, shunned: map[int]uint64{}, stopped: make(chan struct{}), ended: make(chan struct{})}
+		began: time.Now(), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, byPID: map[int]*target{}, family: newFamily(), listed: map[fileKey]bool{}, indexes: map[string]nameIndex{}, kern: kernel.NewThreadTable(), stopped: make(chan struct{}), ended: make(chan struct{})}
 	d.tree.Add(grid.Machine, host)
 	if opts.Guard != nil {
 		if d.guard, err = startGuard(opts.Guard()); err != nil {
@@ -109,12 +114,15 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 			return nil, about(pid, err)
 		}
 	}
-	d.goLoop(d.sampleLoop)
-	d.goLoop(d.lookLoop)
 	for _, t := range d.targets {
 		d.goLoop(func() { d.await(t) })
 		d.publish(t)
 	}
+	d.goLoop(d.sampleLoop)
+	if opts.Children {
+		d.adopt()
+	}
+	d.goLoop(d.lookLoop)
 	return d, nil
 }
 
@@ -145,7 +153,7 @@ func (d *Daemon) logf(format string, args ...any) {
 	d.opts.Log(safetext.Clean(fmt.Sprintf(format, args...)))
 }
 
-// sampleLoop reads all cells five times a second and keeps the house clean in between.
+// sampleLoop reads all cells, five times a second if that takes little, and keeps the house clean in between.
 func (d *Daemon) sampleLoop() {
 	tick := time.NewTicker(tickInterval)
 	defer tick.Stop()
@@ -155,7 +163,7 @@ func (d *Daemon) sampleLoop() {
 			return
 		case <-tick.C:
 		}
-		d.tick()
+		d.tickIfDue()
 		if n%5 == 0 {
 			d.clock.Refine()
 			d.age()
@@ -164,9 +172,6 @@ func (d *Daemon) sampleLoop() {
 			d.clean()
 			d.discover()
 			d.growItems()
-			if d.opts.Children {
-				d.follow()
-			}
 		}
 	}
 }
@@ -177,31 +182,6 @@ func (d *Daemon) age() {
 	defer d.mu.Unlock()
 	for _, t := range d.targets {
 		t.profile.age()
-	}
-}
-
-// lookLoop samples stacks.
-func (d *Daemon) lookLoop() {
-	tick := time.NewTicker(lookInterval)
-	defer tick.Stop()
-	for n := 0; ; n++ {
-		select {
-		case <-d.stopped:
-			return
-		case <-tick.C:
-		}
-		d.mu.Lock()
-		for _, t := range d.targets {
-			if t.ended {
-				continue
-			}
-			d.makeRoom(t)
-			t.profile.look(d.Now())
-			if n%4 == 0 {
-				t.profile.take()
-			}
-		}
-		d.mu.Unlock()
 	}
 }
 
@@ -223,10 +203,13 @@ func (d *Daemon) lives(t *target) bool {
 	if t.ended {
 		return false
 	}
-	err := t.proc.CheckExec()
+	err := d.checkExec(t)
 	if errors.Is(err, process.ErrTargetExeced) || errors.Is(err, process.ErrTargetExited) {
 		d.logf("%s: %v", t.name, err)
 		d.end(t)
+		if t.child && errors.Is(err, process.ErrTargetExeced) {
+			d.family.again = append(d.family.again, t.proc.PID())
+		}
 		return false
 	}
 	return true
@@ -258,17 +241,28 @@ type TargetInfo struct {
 	Runtime string // "c", "cxx", "go" or "rust"
 	Threads int
 	Ended   bool
-	Lossy   bool // more threads lived than can be told apart: its numbers are lower bounds
+	Lossy   bool  // more threads lived than can be told apart: its numbers are lower bounds
+	Rank    *Rank // in a job of MPI; nil if it is not part of one
 }
 
-// Targets lists what is measured.
+// Targets lists what is measured and what was, in the order of attaching; of children that have ended at most a thousand.
 func (d *Daemon) Targets() (infos []TargetInfo) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	seats := append([]departed(nil), d.family.gone...)
 	for _, t := range d.targets {
-		infos = append(infos, TargetInfo{Host: d.host, PID: t.proc.PID(), Exe: path.Join(path.Dir(t.exe), t.main().name), Runtime: t.runtime(), Threads: t.threads.count(), Ended: t.ended, Lossy: t.lossy})
+		seats = append(seats, departed{d.infoOf(t), t.seat})
+	}
+	sort.Slice(seats, func(i, j int) bool { return seats[i].seat < seats[j].seat })
+	for _, s := range seats {
+		infos = append(infos, s.info)
 	}
 	return infos
+}
+
+// infoOf describes a target. d.mu is held.
+func (d *Daemon) infoOf(t *target) TargetInfo {
+	return TargetInfo{Host: d.host, PID: t.proc.PID(), Exe: path.Join(path.Dir(t.exe), t.main().name), Runtime: t.runtime(), Threads: t.threads.count(), Ended: t.ended, Lossy: t.lossy, Rank: t.rank}
 }
 
 // Overhead is what the session costs.

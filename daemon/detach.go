@@ -26,7 +26,16 @@ func (d *Daemon) Detach() (clean bool, err error) {
 			errs = append(errs, fmt.Errorf("%s: %w", t.name, e))
 		}
 	}
+	if d.opts.Children {
+		d.releaseYoung()
+	}
 	if clean {
+		if d.rings != nil {
+			d.rings.Close()
+			d.rings = nil
+		}
+		d.kern.Close()
+		d.family.births.Close()
 		d.prices.close()
 		d.guard.close()
 	}

@@ -16,21 +16,10 @@ import (
 
 var _ pcl.Env = (*target)(nil)
 
-// ids turns functions of one object into ids, in order of address.
-func (t *target) ids(o *object, fns []*image.Function) (ids []pcl.FuncID) {
-	for _, fn := range fns {
-		ids = append(ids, pcl.FuncID(fn.Addr+o.bias))
-	}
-	return ids
-}
-
 // Named implements pcl.Env.
 func (t *target) Named(name string) (ids []pcl.FuncID) {
 	for _, o := range t.objects {
-		if fns := o.Named(name); len(fns) > 0 {
-			t.list(o)
-			ids = append(ids, t.ids(o, fns)...)
-		}
+		ids = append(ids, t.know(o, o.Named(name))...)
 	}
 	return distinct(ids)
 }
@@ -49,55 +38,31 @@ func distinct(ids []pcl.FuncID) []pcl.FuncID {
 // Matching implements pcl.Env.
 func (t *target) Matching(pattern string, regex bool) (ids []pcl.FuncID) {
 	match := pcl.Matcher(pattern, regex)
-	t.listAll()
-	for id, f := range t.funcs {
-		if match(f.fn.Name) || f.fn.Linkage != "" && match(f.fn.Linkage) {
-			ids = append(ids, id)
+	for _, o := range t.objects {
+		for _, fn := range o.Functions() {
+			if match(fn.Name) || fn.Linkage != "" && match(fn.Linkage) {
+				ids = append(ids, t.know(o, []*image.Function{fn})...)
+			}
 		}
 	}
 	return distinct(ids)
 }
 
-// names indexes all functions by module and name.
-func (t *target) names() map[string]map[string][]pcl.FuncID {
-	if t.index != nil {
-		return t.index
-	}
-	t.listAll()
-	t.index, t.items = map[string]map[string][]pcl.FuncID{}, nil
-	for id, f := range t.funcs {
-		mod := f.fn.Module
-		if t.index[mod] == nil {
-			t.index[mod] = map[string][]pcl.FuncID{}
-		}
-		add := func(n string) {
-			if list := t.index[mod][n]; n != "" && !slices.Contains(list, id) {
-				t.index[mod][n] = append(list, id)
-			}
-		}
-		add(f.fn.Name)
-		add(f.fn.Linkage)
-		for _, n := range f.fn.Aliases {
-			add(n)
-		}
-	}
-	for _, byName := range t.index {
-		for _, list := range byName {
-			slices.Sort(list)
-		}
-	}
-	return t.index
-}
-
 // Function implements pcl.Env.
-func (t *target) Function(module, function string) []pcl.FuncID { return t.names()[module][function] }
+func (t *target) Function(module, function string) []pcl.FuncID {
+	ids := slices.Clone(t.names()[module][function])
+	t.knowAt(ids)
+	return ids
+}
 
 // ModuleFunctions implements pcl.Env.
 func (t *target) ModuleFunctions(module string) (ids []pcl.FuncID) {
 	for _, list := range t.names()[module] {
 		ids = append(ids, list...)
 	}
-	return distinct(ids)
+	ids = distinct(ids)
+	t.knowAt(ids)
+	return ids
 }
 
 // Modules implements pcl.Env.

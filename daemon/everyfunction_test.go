@@ -142,7 +142,7 @@ func functionsIn(d *Daemon, object string) (functions []*function, keys []grid.P
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	tg := d.targets[0]
-	tg.names()
+	tg.listAll()
 	points, modules := map[string]int{}, map[string]map[string]bool{}
 	for _, f := range tg.funcs {
 		if f.obj.name != object && (!*long || isLibc(f.obj.name)) {

@@ -4,45 +4,206 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
+	"time"
 
+	"culprit/daemon/kernel"
 	"culprit/daemon/process"
 	"culprit/grid"
 )
 
-// Children: a program that a target starts is measured too, from a moment after its exec on. A child that was only forked
-// runs its parent's code and is left alone until it executes a program of its own.
+// The whole tree: the children of targets, and theirs, are targets too, those that are there at attach and those that begin
+// later. One that has executed a program is measured from a moment after that on. One that was only forked runs its parent's
+// code, in which its inherited probes do nothing: it is measured if it lives for more than a moment, so that a shell's children
+// on their way to an exec are not held up.
 
-// follow attaches to the children of the targets that have executed a program since the last look.
-func (d *Daemon) follow() {
+const (
+	// youth is how long a child that was forked has time to execute a program. It is asked for new processes with each round of looks.
+	youth = 20 * time.Millisecond
+	// waitInterval is after what time a child that cannot be measured yet, because it still runs on its parent's memory, is
+	// looked at again.
+	waitInterval = time.Second
+	// scanInterval is how often all processes are looked at, in case one was missed.
+	scanInterval = 30 * time.Second
+	// maxTargets bounds how many processes one session measures at a time.
+	maxTargets = 1024
+)
+
+// A family is what is known of the processes that targets have started.
+type family struct {
+	births  kernel.Births
+	scanned time.Time
+	young   map[int]young  // forked and not yet joined, by pid
+	shunned map[int]uint64 // cannot be measured, by pid: their start time
+	again   []int          // were targets and have executed another program
+	elders  map[int]bool   // ancestors of the first targets: what loses its parent becomes a child of one of them
+	gone    []departed     // what is kept of children that have ended
+	seats   int            // targets that there ever were
+}
+
+// A young child runs its parent's code.
+type young struct {
+	start uint64
+	after time.Time // when to look again
+}
+
+func newFamily() *family {
+	return &family{young: map[int]young{}, shunned: map[int]uint64{}, elders: map[int]bool{}}
+}
+
+// beginFamily notes who adopts the orphans of a target.
+func (d *Daemon) beginFamily(pid int) {
+	for n := 0; pid > 0 && n < 1000; n++ {
+		p, ok := kernel.ParentOf(pid)
+		if !ok || d.family.elders[p.Parent] {
+			return
+		}
+		pid = p.Parent
+		d.family.elders[pid] = true
+	}
+}
+
+// maxGenerations bounds how deep the tree of the targets' descendants is looked at when attaching.
+const maxGenerations = 100
+
+// adopt attaches to all descendants that the targets have now, one generation after the other.
+func (d *Daemon) adopt() {
+	d.family.births.Next()
+	d.family.scanned = time.Now()
 	d.enabling.Lock()
 	defer d.enabling.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, t := range append([]*target(nil), d.targets...) {
-		if t.ended {
+	for _, t := range d.targets {
+		d.beginFamily(t.proc.PID())
+	}
+	for range maxGenerations {
+		before := len(d.targets)
+		for _, p := range d.kin(kernel.Processes()) {
+			d.meet(p, time.Now())
+		}
+		if len(d.targets) == before {
+			return
+		}
+	}
+}
+
+// follow attaches to descendants of the targets that have begun since the last look. Only one goroutine at a time calls it. While
+// others change what is measured it does nothing: the next round will do.
+func (d *Daemon) follow() {
+	if !d.enabling.TryLock() {
+		return
+	}
+	defer d.enabling.Unlock()
+	now := time.Now()
+	begun := d.family.births.Next()
+	if now.Sub(d.family.scanned) >= scanInterval {
+		d.family.scanned = now
+		begun = kernel.Processes()
+		d.forgetShunned()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.buryEnded()
+	for _, p := range d.kin(begun) {
+		d.meet(p, now)
+	}
+	d.meetAgain(now)
+}
+
+// kin picks the descendants of targets.
+func (d *Daemon) kin(list []kernel.Parentage) (kin []kernel.Parentage) {
+	for _, p := range list {
+		if d.isKin(p) {
+			kin = append(kin, p)
+		}
+	}
+	return kin
+}
+
+// isKin reports whether a process is the child of a target, or was: one whose parent has ended is known by what it has inherited.
+func (d *Daemon) isKin(p kernel.Parentage) bool {
+	switch {
+	case p.PID == os.Getpid():
+		return false
+	case d.isTarget(p.Parent) || d.knows(p.Parent):
+		return true
+	case !d.family.elders[p.Parent] || d.isTarget(p.PID) || !forkedOnly(p.PID):
+		return false
+	}
+	owner, _, found, err := Owner(p.PID)
+	return err == nil && found && owner == os.Getpid()
+}
+
+// knows reports whether a process is a descendant of a target that is not measured, or not yet.
+func (d *Daemon) knows(pid int) bool {
+	if y, ok := d.family.young[pid]; ok {
+		return y.start == process.StartTime(pid)
+	}
+	start, ok := d.family.shunned[pid]
+	return ok && start == process.StartTime(pid)
+}
+
+// forgetShunned forgets those that have ended.
+func (d *Daemon) forgetShunned() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for pid, start := range d.family.shunned {
+		if process.StartTime(pid) != start {
+			delete(d.family.shunned, pid)
+		}
+	}
+}
+
+// meet makes a descendant a target, or puts it off.
+func (d *Daemon) meet(p kernel.Parentage, now time.Time) {
+	if d.isTarget(p.PID) || d.family.shunned[p.PID] == p.Start {
+		return
+	}
+	if y, ok := d.family.young[p.PID]; (!ok || y.start != p.Start) && forkedOnly(p.PID) {
+		d.family.young[p.PID] = young{p.Start, now.Add(youth)}
+		return
+	}
+	d.welcome(p, now)
+}
+
+// welcome joins a descendant.
+func (d *Daemon) welcome(p kernel.Parentage, now time.Time) {
+	delete(d.family.young, p.PID)
+	err := d.join(p.PID)
+	switch {
+	case err == nil, errors.Is(err, process.ErrNotFound), errors.Is(err, process.ErrZombie), errors.Is(err, process.ErrTargetExited):
+	case errors.As(err, new(*process.Deferred)), forkedOnly(p.PID): // it may run on its parent's memory until it executes a program
+		d.family.young[p.PID] = young{p.Start, now.Add(waitInterval)}
+	default:
+		d.family.shunned[p.PID] = p.Start
+		d.logf("child %d is not measured: %v", p.PID, err)
+	}
+}
+
+// meetAgain looks again at those that were put off, and at those that have executed another program.
+func (d *Daemon) meetAgain(now time.Time) {
+	for pid, y := range d.family.young {
+		if now.Before(y.after) {
 			continue
 		}
-		for _, pid := range childrenOf(t.proc.PID(), t.threads.tids()) {
-			if d.isTarget(pid) || forkedOnly(pid) || d.shunned[pid] == process.StartTime(pid) {
-				continue
-			}
-			if err := d.join(pid); err != nil {
-				d.shunned[pid] = process.StartTime(pid)
-				d.logf("child %d is not measured: %v", pid, err)
-			}
+		delete(d.family.young, pid)
+		if p, ok := kernel.ParentOf(pid); ok && p.Start == y.start {
+			d.welcome(p, now)
+		}
+	}
+	again := d.family.again
+	d.family.again = nil
+	for _, pid := range again {
+		if p, ok := kernel.ParentOf(pid); ok && !d.isTarget(pid) {
+			d.welcome(p, now)
 		}
 	}
 }
 
 func (d *Daemon) isTarget(pid int) bool {
-	for _, t := range d.targets {
-		if t.proc.PID() == pid && !t.ended {
-			return true
-		}
-	}
-	return false
+	t := d.byPID[pid]
+	return t != nil && !t.ended
 }
 
 // forkedOnly reports whether a child still is the image that it was forked from: the mapping that we made there is in it.
@@ -50,26 +211,6 @@ func forkedOnly(pid int) bool {
 	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
 	return err != nil || strings.Contains(string(maps), "/memfd:"+segmentName+" ") || len(maps) == 0
 }
-
-// childrenOf lists the children that the threads of a process have (/proc/PID/task/TID/children; none where the kernel was
-// built without it).
-func childrenOf(pid int, tids []int) (children []int) {
-	for _, tid := range tids {
-		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, tid))
-		if err != nil {
-			continue
-		}
-		for _, f := range strings.Fields(string(text)) {
-			if n, err := strconv.Atoi(f); err == nil {
-				children = append(children, n)
-			}
-		}
-	}
-	return children
-}
-
-// maxTargets bounds how many processes one session measures.
-const maxTargets = 64
 
 // join makes a process a target and measures there too what is measured of the others.
 func (d *Daemon) join(pid int) error {
@@ -80,10 +221,14 @@ func (d *Daemon) join(pid int) error {
 		return err
 	}
 	t := d.targets[len(d.targets)-1]
+	t.child = true
 	d.logf("%s was started by a target and is measured too", t.name)
 	d.goLoop(func() { d.await(t) })
 	d.publish(t)
-	return d.extend(t)
+	if err := d.extend(t); err != nil {
+		d.logf("%s: not everything is measured there: %v", t.name, err)
+	}
+	return nil
 }
 
 // extend adds a part in a new target to every pair whose focus covers it.
@@ -110,4 +255,16 @@ func (d *Daemon) extend(t *target) error {
 		d.start(&pair{key: p.key, parts: []*part{pt}}, map[*target]*reading{})
 	}
 	return errors.Join(errs...)
+}
+
+// releaseYoung undoes what children that were never measured have inherited, once their parents have no probes any more.
+func (d *Daemon) releaseYoung() {
+	for _, p := range d.kin(kernel.Processes()) {
+		if d.isTarget(p.PID) || !forkedOnly(p.PID) {
+			continue
+		}
+		if _, err := Restore(p.PID); err != nil && !errors.Is(err, process.ErrNotFound) && !errors.Is(err, process.ErrZombie) && !errors.Is(err, process.ErrTargetExited) {
+			d.logf("child %d carries what its parent had: %v; culprit restore %d removes it", p.PID, err, p.PID)
+		}
+	}
 }

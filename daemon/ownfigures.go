@@ -30,11 +30,11 @@ func samplingRate(_ *part, _ *reading, interval float64) float64 {
 	return 1 / interval
 }
 
-// kernelDropped counts stack samples that the kernel took and for which there was no room any more.
+// kernelDropped counts stack samples that the kernel took and for which there was no room any more. All targets share the room: they
+// are counted with the first.
 func (p *part) kernelDropped(*reading, float64) float64 {
-	s := p.t.profile.sampler
-	if s == nil {
-		return 0
+	if d := p.t.d; d.rings != nil && p.t == d.targets[0] {
+		return p.since(float64(d.rings.Lost()))
 	}
-	return p.since(float64(s.Lost()))
+	return 0
 }

@@ -165,10 +165,19 @@ func number(t *testing.T, s string) int {
 }
 
 // A postgres is a server with a directory and a socket of its own. It has no port.
-type postgres struct{ bin, dir string }
+type postgres struct {
+	bin, dir string
+	pid      int // of the first process
+}
 
 // startPostgres makes a cluster and starts its server as the user whom the package made for it: it refuses to run as root.
 func startPostgres(t *testing.T) *postgres {
+	t.Helper()
+	return startPostgresWith(t, "fsync=off", "autovacuum=off", "max_connections=10")
+}
+
+// startPostgresWith is startPostgres with settings.
+func startPostgresWith(t *testing.T, settings ...string) *postgres {
 	t.Helper()
 	who := unprivileged(t, "postgres", "nobody")
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin")
@@ -191,7 +200,12 @@ func startPostgres(t *testing.T) *postgres {
 	if out, err := as("initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions").CombinedOutput(); err != nil {
 		t.Fatalf("initdb: %v\n%s", err, out)
 	}
-	server := testprog.StartCmd(t, as("postgres", "-D", data, "-k", pg.dir, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "autovacuum=off", "-c", "max_connections=10"))
+	args := []string{"-D", data, "-k", pg.dir, "-c", "listen_addresses="}
+	for _, s := range settings {
+		args = append(args, "-c", s)
+	}
+	server := testprog.StartCmd(t, as("postgres", args...))
+	pg.pid = server.PID
 	t.Cleanup(func() { // before it is killed: its processes end with it, and give back what they share
 		server.Signal(t, syscall.SIGINT)
 		server.Wait(t, 20*time.Second)

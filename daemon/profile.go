@@ -22,6 +22,7 @@ type profile struct {
 	sampler *kernel.Sampler // nil where it is not permitted
 	next    int             // thread to look at next
 	bursts  bursts
+	births  int // of threads, when the sampler was last told of them
 
 	mu    sync.Mutex
 	kinds [nKinds]kindStats
@@ -62,7 +63,7 @@ func newProfile(t *target) *profile {
 	for k := range p.kinds {
 		p.kinds[k] = newKindStats()
 	}
-	s, err := kernel.NewSampler(t.proc.PID(), sampleHz)
+	s, err := t.d.newSampler(t.proc.PID())
 	if err != nil {
 		t.d.logf("no stack samples of running threads: %v", err)
 		return p
@@ -108,16 +109,17 @@ func fadeAll[K comparable](m map[K]float64) {
 	}
 }
 
-// take reads what perf has gathered.
-func (p *profile) take() {
-	if p.sampler == nil {
-		return
+// take counts a sample that perf has taken.
+func (p *profile) take(s *kernel.Sample) {
+	p.add(kindCPU, s.TID, p.t.walk(sampleRegs(s), cachedStack(s.StackAddr, s.Stack, nil)), "")
+}
+
+// follow tells perf of threads that came or went.
+func (p *profile) follow() {
+	if births := p.t.threads.births(); p.sampler != nil && births != p.births {
+		p.births = births
+		p.sampler.Refresh(p.t.threads.tids())
 	}
-	p.sampler.Refresh(p.t.threads.tids())
-	p.sampler.Read(func(s kernel.Sample) {
-		frames := p.t.walk(sampleRegs(&s), cachedStack(s.StackAddr, s.Stack, nil))
-		p.add(kindCPU, s.TID, frames, "")
-	})
 }
 
 func sampleRegs(s *kernel.Sample) image.Regs {
@@ -126,29 +128,27 @@ func sampleRegs(s *kernel.Sample) image.Regs {
 		R8: r.R8, R9: r.R9, R10: r.R10, R11: r.R11, R12: r.R12, R13: r.R13, R14: r.R14, R15: r.R15, RIP: r.IP, Exact: true}
 }
 
-// looksPerRound bounds how many blocked threads are looked at in one round.
-const looksPerRound = 48
-
-// pace lets perf sample, or not, as it is time to.
-func (p *profile) pace() {
+// pace lets perf sample, or not, as it is time to where all targets together have so many switches a second.
+func (p *profile) pace(switches float64) {
 	switch {
 	case p.sampler == nil:
-	case p.bursts.next(time.Now(), p.t.threads.switches()):
+	case p.bursts.next(time.Now(), switches, p.sampler.Events()):
 		p.sampler.Resume()
 	default:
 		p.sampler.Pause()
 	}
 }
 
-// look samples threads by /proc: what they are blocked in, and where.
-func (p *profile) look(now float64) {
-	p.pace()
+// look samples up to most threads by /proc: what they are blocked in, and where. It returns how many.
+func (p *profile) look(now float64, most int) int {
 	tids := p.t.threads.tids()
 	sort.Ints(tids)
-	for range min(len(tids), looksPerRound) {
+	n := min(len(tids), most)
+	for range n {
 		p.next++
 		p.lookAt(tids[p.next%len(tids)], now)
 	}
+	return n
 }
 
 func (p *profile) lookAt(tid int, now float64) {

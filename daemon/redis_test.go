@@ -51,7 +51,7 @@ func TestEveryFunctionOfRedis(t *testing.T) {
 	tg := d.targets[0]
 	start = time.Now()
 	d.mu.Lock()
-	tg.names()
+	tg.listAll()
 	t.Logf("listed in %v", time.Since(start))
 	start = time.Now()
 	for _, f := range tg.funcs {

@@ -184,6 +184,7 @@ func (d *Daemon) pass(now float64) {
 			t.threads.settle()
 		}
 	}
+	d.countSwitches()
 	d.watchFilters()
 	d.followFiles(now)
 	d.samplePairs(now, d.pairs)
@@ -222,6 +223,7 @@ func (d *Daemon) samplePairs(now float64, pairs map[grid.PairKey]*pair) {
 	}
 	if len(pairs) == len(d.pairs) {
 		d.accountCost(now, cost)
+		d.settleEnded()
 	}
 }
 

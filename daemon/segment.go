@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -311,8 +312,13 @@ func (s *segment) slotOf(threadPointer uint64) int {
 
 // used lists the slots that were ever claimed, the overflow block among them. The bytes belong to the target: any non-zero one counts.
 func (s *segment) used(buf []int) []int {
-	for i, c := range s.claims() {
-		if c != 0 {
+	claims := s.claims()
+	for i := 0; i < len(claims); i++ {
+		if len(claims)-i >= 8 && binary.LittleEndian.Uint64(claims[i:]) == 0 {
+			i += 7 // most are free
+			continue
+		}
+		if claims[i] != 0 {
 			buf = append(buf, i)
 		}
 	}

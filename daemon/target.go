@@ -22,12 +22,13 @@ type target struct {
 
 	objects     []*object // in order of load address
 	vdso        process.Mapping
-	loads       int // objects that were ever found
-	funcs       map[pcl.FuncID]*function
-	stubs       []addrSpan                         // of punned sites
-	index       map[string]map[string][]pcl.FuncID // module -> function name -> ids
-	items       *itemIndex                         // of index; nil until it is asked for
-	sites       map[uint64]*site                   // by address of the first displaced instruction
+	loads       int                      // objects that were ever found
+	size        uint64                   // of its memory when that was last looked at, in bytes
+	funcs       map[pcl.FuncID]*function // those that somebody has asked for: see know
+	stubs       []addrSpan               // of punned sites
+	index       nameIndex
+	items       *itemIndex       // of index; nil until it is asked for
+	sites       map[uint64]*site // by address of the first displaced instruction
 	quarantine  []retired
 	retirements int
 	leaving     []leavingCells
@@ -38,7 +39,11 @@ type target struct {
 	profile     *profile
 	tidOff      uint64 // where a thread's control block holds its tid, 0 if unknown
 	ended       bool
-	stops       int // how often it was stopped by us
+	settled     bool  // it has ended, and its last values were taken
+	child       bool  // it was started by a target, and came by that
+	rank        *Rank // in a job of MPI; nil if it is not part of one
+	seat        int   // its place in the order of attaching
+	stops       int   // how often it was stopped by us
 	detached    bool
 	writing     bool             // a batch changes the text
 	unsure      bool             // a batch ended before it could tell how far it came
@@ -46,7 +51,6 @@ type target struct {
 	unreachable map[uint64]error // GiB in which no island could be placed, and why
 	lossy       bool             // some thread found no block of its own
 	seccomp     int              // mode of the target: 0 none, 1 strict, 2 filter
-	published   map[pcl.FuncID]bool
 }
 
 // An object is an ELF file as it is mapped into a target.
@@ -59,7 +63,6 @@ type object struct {
 	lo, hi uint64
 	bias   uint64
 	file   io.Closer
-	listed bool
 
 	padMu     sync.Mutex
 	padsTaken map[uint64]bool // by end of the padding
@@ -227,7 +230,7 @@ func openTarget(d *Daemon, pid int) (*target, error) {
 		return nil, err
 	}
 	exe, _ := p.Exe()
-	t := &target{d: d, proc: p, exe: exe, sites: map[uint64]*site{}, unreachable: map[uint64]error{}, ownPages: map[uint64]bool{}, published: map[pcl.FuncID]bool{}, funcs: map[pcl.FuncID]*function{}}
+	t := &target{d: d, proc: p, exe: exe, sites: map[uint64]*site{}, unreachable: map[uint64]error{}, ownPages: map[uint64]bool{}, funcs: map[pcl.FuncID]*function{}}
 	t.cells.init(trampoline.DefaultGeometry(1).BlockSize)
 	if err := t.loadObjects(); err != nil {
 		t.close()
@@ -294,24 +297,6 @@ func (t *target) loadObject(maps []process.Mapping, i int) error {
 	return nil
 }
 
-// list makes the functions of an object known; the tables of a file are read when somebody first asks for one of them.
-func (t *target) list(o *object) {
-	if o.listed {
-		return
-	}
-	o.listed = true
-	for _, fn := range o.Functions() {
-		id := pcl.FuncID(fn.Addr + o.bias)
-		t.funcs[id] = &function{id: id, obj: o, fn: fn}
-	}
-}
-
-func (t *target) listAll() {
-	for _, o := range t.objects {
-		t.list(o)
-	}
-}
-
 // main is the executable, as opposed to its libraries.
 func (t *target) main() *object {
 	for _, o := range t.objects {
@@ -337,20 +322,19 @@ func (t *target) functionAt(addr uint64) *function {
 	if o == nil {
 		return nil
 	}
-	t.list(o)
 	fn := o.FunctionAt(addr - o.bias)
 	if fn == nil {
 		return nil
 	}
-	return t.funcs[pcl.FuncID(fn.Addr+o.bias)]
+	return t.funcs[t.know(o, []*image.Function{fn})[0]]
 }
 
 func (t *target) close() {
 	if t.profile != nil {
 		t.profile.close()
 	}
-	if t.threads != nil {
-		t.threads.kern.Close()
+	if t.d.kern != nil && t.d.byPID[t.proc.PID()] == t {
+		t.d.kern.Forget(t.proc.PID())
 	}
 	for _, o := range t.objects {
 		o.file.Close()

@@ -18,13 +18,14 @@ type threadTable struct {
 	t  *target
 	mu sync.Mutex
 
-	kern      *kernel.ThreadTable
 	rows      map[int]*threadRow
 	byFS      map[uint64]int // thread pointer -> tid
 	rootIDs   map[pcl.FuncID]int
 	objects   *objectTable
 	live      int
+	changes   int     // threads that came or went
 	refreshed float64 // session time of the last refresh
+	span      float64 // from the one before to that, in seconds
 	stopsSeen [2]int  // stops of the target until the last two refreshes
 }
 
@@ -57,13 +58,13 @@ const (
 )
 
 func newThreadTable(t *target) *threadTable {
-	return &threadTable{t: t, kern: kernel.NewThreadTable(), rows: map[int]*threadRow{}, byFS: map[uint64]int{},
+	return &threadTable{t: t, rows: map[int]*threadRow{}, byFS: map[uint64]int{},
 		rootIDs: map[pcl.FuncID]int{}, objects: newObjectTable(t)}
 }
 
 // refresh reads the kernel's accounting of all threads at session time now.
 func (tt *threadTable) refresh(now float64, round int) {
-	times, err := tt.kern.Refresh(tt.t.proc.PID())
+	times, err := tt.t.d.kern.Refresh(tt.t.proc.PID())
 	tt.mu.Lock()
 	defer tt.mu.Unlock()
 	if err != nil {
@@ -80,6 +81,7 @@ func (tt *threadTable) refresh(now float64, round int) {
 				r.bornNow()
 			}
 			tt.rows[k.TID] = r
+			tt.changes++
 			tt.t.d.tree.Add(grid.Process, tt.t.name, r.name)
 		} else {
 			r.prev = r.times
@@ -90,11 +92,12 @@ func (tt *threadTable) refresh(now float64, round int) {
 		r.countWakes(k, uint64(stops), now-tt.refreshed)
 		r.times, r.round = k, round
 	}
-	tt.refreshed = now
+	tt.refreshed, tt.span = now, now-tt.refreshed
 	for tid, r := range tt.rows {
 		if r.round != round {
 			tt.t.d.tree.Retire(grid.Process, tt.t.name, r.name)
 			delete(tt.rows, tid)
+			tt.changes++
 		}
 	}
 	for fs, tid := range tt.byFS {
@@ -315,6 +318,13 @@ func (tt *threadTable) tids() (ids []int) {
 		ids = append(ids, tid)
 	}
 	return ids
+}
+
+// births grows when threads come or go.
+func (tt *threadTable) births() int {
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	return tt.changes
 }
 
 // is reports whether a thread is the one that a focus names.

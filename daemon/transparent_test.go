@@ -52,7 +52,7 @@ func functionsOf(d *Daemon, metric string, pick func(*function) bool) (keys []gr
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	t := d.targets[0]
-	t.names()
+	t.listAll()
 	var fs []*function
 	for _, f := range t.funcs {
 		if pick(f) {

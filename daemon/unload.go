@@ -41,7 +41,6 @@ func (t *target) forget(o *object) {
 	for id, f := range t.funcs {
 		if f.obj == o {
 			delete(t.funcs, id)
-			delete(t.published, id)
 		}
 	}
 	for addr, s := range t.sites {

@@ -140,13 +140,8 @@ func (s *session) interrupt() {
 // A report is what the tests read of the report of schema 1 (docs/report.md).
 type report struct {
 	Schema  int
-	Targets []struct {
-		PID     int
-		Exe     string
-		Threads int
-		Ended   bool
-	}
-	Nodes []struct {
+	Targets []process
+	Nodes   []struct {
 		ID                int
 		Hypothesis, State string
 		Focus             map[string]string
@@ -155,6 +150,7 @@ type report struct {
 	}
 	Bottlenecks []bottleneck
 	Pairs       []pair
+	Jobs        []job
 	Overhead    struct {
 		Budget, Observed float64
 		Pauses           struct {
@@ -169,6 +165,13 @@ type report struct {
 	RemovedClean bool `json:"removed_clean"`
 	ExitStatus   int  `json:"exit_status"`
 	End          string
+}
+
+type process struct {
+	PID     int
+	Exe     string
+	Threads int
+	Ended   bool
 }
 
 type bottleneck struct {

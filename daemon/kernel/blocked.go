@@ -24,25 +24,22 @@ type BlockedCall struct {
 // Blocked reads in which system call a thread is blocked, without stopping it. It needs the right to trace the process
 // (else *NotPermitted); the error wraps ErrGone if there is no such thread, and is *Unsupported if the kernel has no such file.
 func Blocked(pid, tid int) (BlockedCall, error) {
-	what := fmt.Sprintf("reading the system call of thread %d of process %d", tid, pid)
-	dir, err := unix.Open(fmt.Sprintf("/proc/%d/task/%d", pid, tid), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return BlockedCall{}, explain(what, err)
-	}
-	defer unix.Close(dir)
 	var buf [256]byte
-	text, err := readAt(dir, "syscall", buf[:])
-	if err == unix.ENOENT && unix.Faccessat(dir, "stat", unix.F_OK, 0) == nil {
+	dir := "/proc/" + strconv.Itoa(pid) + "/task/" + strconv.Itoa(tid)
+	text, err := readAt(unix.AT_FDCWD, dir+"/syscall", buf[:])
+	if err == nil {
+		if call, ok := parseSyscall(text); ok {
+			return call, nil
+		}
+	}
+	what := fmt.Sprintf("reading the system call of thread %d of process %d", tid, pid)
+	switch {
+	case err == nil:
+		return BlockedCall{}, fmt.Errorf("%s: %q has a form that this program does not know", what, text)
+	case err == unix.ENOENT && unix.Access(dir+"/stat", unix.F_OK) == nil:
 		return BlockedCall{}, &Unsupported{What: what, Needs: "a kernel with CONFIG_HAVE_ARCH_TRACEHOOK (/proc/PID/syscall)"}
 	}
-	if err != nil {
-		return BlockedCall{}, explain(what, err)
-	}
-	call, ok := parseSyscall(text)
-	if !ok {
-		return call, fmt.Errorf("%s: %q has a form that this program does not know", what, text)
-	}
-	return call, nil
+	return BlockedCall{}, explain(what, err)
 }
 
 // parseSyscall reads "running", "-1 SP PC" or "NR ARG*6 SP PC", the latter in hexadecimal.

@@ -38,20 +38,16 @@ type Sample struct {
 //
 // Every thread has one event per processor, because one ring per processor is shared by all threads; events open
 // as Refresh names threads. Without Close the events stay open and go on costing the target.
-// It belongs to one goroutine at a time.
+// It belongs to one goroutine at a time, together with all others of the same Rings.
 type Sampler struct {
+	*Rings
+	own       bool // the rings are its own
 	pid       int
 	attr      unix.PerfEventAttr
 	userOnly  bool
 	paused    bool
-	rings     []*ring
 	threads   map[int][]int // descriptors by thread
-	open      int
-	maxOpen   int
 	unsampled int
-	lost      uint64
-	throttled uint64
-	scratch   []byte
 }
 
 // regsMask asks for AX to SS (bits 0-11) and R8 to R15 (bits 16-23): arch/x86/include/uapi/asm/perf_regs.h.
@@ -67,18 +63,26 @@ const MaxHz = 4000
 // NewSampler prepares to sample all present threads of the process, each hz times per second of processor time
 // (1 to MaxHz). Samples wait in rings until Read. Errors: *NotPermitted, *Unsupported, or one that wraps ErrGone.
 func NewSampler(pid, hz int) (*Sampler, error) {
+	rings, err := NewRings()
+	if err != nil {
+		return nil, explainSampling(pid, err)
+	}
+	s, err := rings.Sampler(pid, hz)
+	if err != nil {
+		rings.Close()
+		return nil, err
+	}
+	s.own = true
+	return s, nil
+}
+
+// Sampler is NewSampler with rings that are shared: all their samples come from Rings.Read, and the rings stay open when the
+// sampler is closed.
+func (r *Rings) Sampler(pid, hz int) (*Sampler, error) {
 	if hz < 1 || hz > MaxHz {
 		return nil, fmt.Errorf("sampling %d times a second: choose 1 to %d", hz, MaxHz)
 	}
-	cpus, err := OnlineCPUs()
-	if err != nil {
-		return nil, err
-	}
-	s := &Sampler{pid: pid, threads: map[int][]int{}, maxOpen: 512, scratch: make([]byte, 1<<16)}
-	var limit unix.Rlimit
-	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil {
-		s.maxOpen = int(min(limit.Cur, 1<<20) / 2)
-	}
+	s := &Sampler{Rings: r, pid: pid, threads: map[int][]int{}}
 	s.attr = unix.PerfEventAttr{
 		Type:              unix.PERF_TYPE_SOFTWARE,
 		Config:            unix.PERF_COUNT_SW_CPU_CLOCK,
@@ -90,31 +94,21 @@ func NewSampler(pid, hz int) (*Sampler, error) {
 		Bits:              unix.PerfBitFreq | unix.PerfBitUseClockID | unix.PerfBitExcludeHv,
 		Clockid:           unix.CLOCK_MONOTONIC,
 	}
-	err = s.start(cpus)
-	if errors.Is(err, os.ErrPermission) {
-		// kernel.perf_event_paranoid = 2 allows to sample user mode only.
-		s.userOnly = true
-		s.attr.Bits |= unix.PerfBitExcludeKernel
-		err = s.start(cpus)
+	err := s.start(r.userOnly)
+	if errors.Is(err, os.ErrPermission) && !s.userOnly {
+		err = s.start(true) // kernel.perf_event_paranoid = 2 allows to sample user mode only
 	}
 	if err != nil {
-		s.Close()
+		s.closeEvents()
 		return nil, s.explain(err)
 	}
 	return s, nil
 }
 
-func (s *Sampler) start(cpus []int) error {
-	s.closeAll()
-	for _, cpu := range cpus {
-		r, err := newRing(cpu, s.userOnly)
-		if err == unix.ENODEV {
-			continue // the processor went offline meanwhile
-		}
-		if err != nil {
-			return err
-		}
-		s.rings = append(s.rings, r)
+func (s *Sampler) start(userOnly bool) error {
+	s.closeEvents()
+	if s.userOnly = userOnly; userOnly {
+		s.attr.Bits |= unix.PerfBitExcludeKernel
 	}
 	return s.refresh(nil)
 }
@@ -225,65 +219,31 @@ func (s *Sampler) drop(tid int) {
 	delete(s.threads, tid)
 }
 
-// Read hands over all samples that have come since the last Read, in order per processor, and returns their number.
-// The Sample's Stack is valid during the call only. Call it at least ten times a second: a ring holds about 60 samples
-// per MiB, and what does not fit is counted by Lost.
-func (s *Sampler) Read(f func(Sample)) int {
-	n := 0
-	for _, r := range s.rings {
-		r.drain(s.scratch, func(kind uint32, misc uint16, body []byte) {
-			switch kind {
-			case unix.PERF_RECORD_SAMPLE:
-				sample, ok := parseSample(body)
-				if !ok {
-					s.lost++
-					return
-				}
-				sample.Kernel = misc&unix.PERF_RECORD_MISC_CPUMODE_MASK == unix.PERF_RECORD_MISC_KERNEL
-				n++
-				f(sample)
-			case unix.PERF_RECORD_LOST:
-				s.lost += lostCount(body)
-			case unix.PERF_RECORD_THROTTLE:
-				s.throttled++
-			}
-		})
-		s.lost += r.broken
-		r.broken = 0
-	}
-	return n
-}
-
-// Lost returns how many samples did not fit into the rings since NewSampler.
-func (s *Sampler) Lost() uint64 { return s.lost }
-
-// Throttled returns how often the kernel held the sampler back because samples took it too long.
-func (s *Sampler) Throttled() uint64 { return s.throttled }
-
 // Unsampled returns how many threads of the last Refresh have no events for want of descriptors.
 func (s *Sampler) Unsampled() int { return s.unsampled }
 
 // Threads returns how many threads are followed.
 func (s *Sampler) Threads() int { return len(s.threads) }
 
-// Close ends all sampling and gives the rings back. It may be called twice.
+// Close ends all sampling and gives the rings back, unless they are shared. It may be called twice.
 func (s *Sampler) Close() error {
-	s.closeAll()
+	s.closeEvents()
+	if s.own {
+		s.Rings.Close()
+	}
 	return nil
 }
 
-func (s *Sampler) closeAll() {
+func (s *Sampler) closeEvents() {
 	for tid := range s.threads {
 		s.drop(tid)
 	}
-	for _, r := range s.rings {
-		r.close()
-	}
-	s.rings = nil
 }
 
-func (s *Sampler) explain(err error) error {
-	what := fmt.Sprintf("sampling the stacks of process %d", s.pid)
+func (s *Sampler) explain(err error) error { return explainSampling(s.pid, err) }
+
+func explainSampling(pid int, err error) error {
+	what := fmt.Sprintf("sampling the stacks of process %d", pid)
 	switch {
 	case err == nil:
 		return nil

@@ -10,11 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SlowEvery is how often a ThreadTable reads stat and status of a thread that runs, in a process with more than FewThreads
-// threads: they cost the kernel several times what schedstat costs. With fewer threads they are read every time.
+// SlowEvery is how often a ThreadTable reads stat and status of a thread that runs if it has more than FewThreads threads, in all
+// its processes together: they cost the kernel several times what schedstat costs. With fewer threads they are read every time.
 const (
-	SlowEvery  = time.Second
-	FewThreads = 64
+	SlowEvery   = time.Second
+	FewThreads  = 64
+	ManyThreads = 1000 // for each more of them a second is added
 )
 
 // A ThreadTable re-reads the accounting of all threads of processes, several times a second, cheaply: its files
@@ -22,6 +23,7 @@ const (
 // It must be closed, or its descriptors (two per thread, at most half of what the process may open) stay open.
 type ThreadTable struct {
 	procs map[int]*procRows
+	known int // rows of all processes
 	buf   []byte
 	// open is how many descriptors rows hold; beyond maxOpen files are opened for each read.
 	open, maxOpen int
@@ -34,6 +36,7 @@ type procRows struct {
 	ended   []ThreadTimes
 	round   uint64
 	tidList []int
+	links   uint64        // of dir when tidList was read
 	slow    time.Duration // between reads of stat and status of one thread
 }
 
@@ -60,7 +63,7 @@ func NewThreadTable() *ThreadTable {
 
 // Refresh lists the threads of a process and reads them all. The result, in the kernel's order (by age), is valid until
 // the next Refresh of this process. A thread that ends meanwhile is left out and stands in Ended.
-// Run, RunQueueWait and Slices are of now; with more than FewThreads threads the rest may be older by SlowEvery.
+// Run, RunQueueWait and Slices are of now; with more than FewThreads threads in the table the rest may be older by SlowEvery.
 // The error wraps ErrGone if the process has ended.
 func (t *ThreadTable) Refresh(pid int) ([]ThreadTimes, error) {
 	p, err := t.proc(pid)
@@ -68,7 +71,9 @@ func (t *ThreadTable) Refresh(pid int) ([]ThreadTimes, error) {
 		return nil, err
 	}
 	p.round++
-	p.tidList, err = listTIDs(p.dir, p.tidList[:0], t.buf)
+	if !p.sameThreads() {
+		p.tidList, err = listTIDs(p.dir, p.tidList[:0], t.buf)
+	}
 	if err != nil || len(p.tidList) == 0 {
 		t.Forget(pid)
 		if err == nil {
@@ -77,8 +82,8 @@ func (t *ThreadTable) Refresh(pid int) ([]ThreadTimes, error) {
 		return nil, explain(fmt.Sprintf("listing the threads of process %d", pid), err)
 	}
 	p.times, p.slow = p.times[:0], 0
-	if len(p.tidList) > FewThreads {
-		p.slow = SlowEvery
+	if n := max(t.known, len(p.tidList)); n > FewThreads {
+		p.slow = SlowEvery * time.Duration(1+n/ManyThreads)
 	}
 	now := time.Now()
 	for _, tid := range p.tidList {
@@ -88,11 +93,13 @@ func (t *ThreadTable) Refresh(pid int) ([]ThreadTimes, error) {
 		}
 		if row != nil && !t.read(p, row, now) {
 			// The thread has ended, and perhaps another has got its number since.
+			p.links = 0 // lists them again next time: another may have begun
 			t.end(p, row)
 			row = nil
 		}
 		if row == nil {
 			if row = t.add(p, pid, tid, now); row == nil {
+				p.links = 0
 				continue
 			}
 		}
@@ -101,6 +108,18 @@ func (t *ThreadTable) Refresh(pid int) ([]ThreadTimes, error) {
 	}
 	t.sweep(p)
 	return p.times, nil
+}
+
+// sameThreads reports whether as many threads are there as when they were last listed: each is a link of the directory. That one
+// has ended and another begun shows when the one that ended is read.
+func (p *procRows) sameThreads() bool {
+	var st unix.Stat_t
+	if unix.Fstat(p.dir, &st) != nil {
+		return false
+	}
+	same := st.Nlink == p.links && len(p.tidList) > 0
+	p.links = st.Nlink
+	return same
 }
 
 // Ended returns the last known times of the threads that have ended since the last call, and forgets them.
@@ -114,6 +133,9 @@ func (t *ThreadTable) Ended(pid int) []ThreadTimes {
 	return ended
 }
 
+// Threads is how many threads of all processes the table knew after the last Refresh of each.
+func (t *ThreadTable) Threads() int { return t.known }
+
 // Forget closes what belongs to one process.
 func (t *ThreadTable) Forget(pid int) {
 	p := t.procs[pid]
@@ -123,6 +145,7 @@ func (t *ThreadTable) Forget(pid int) {
 	for _, row := range p.rows {
 		t.close(row)
 	}
+	t.known -= len(p.rows)
 	unix.Close(p.dir)
 	delete(t.procs, pid)
 }
@@ -160,6 +183,7 @@ func (t *ThreadTable) add(p *procRows, pid, tid int, now time.Time) *threadRow {
 		return nil
 	}
 	p.rows[tid] = row
+	t.known++
 	return row
 }
 
@@ -250,6 +274,7 @@ const maxEnded = 1 << 16
 func (t *ThreadTable) end(p *procRows, row *threadRow) {
 	t.close(row)
 	delete(p.rows, row.times.TID)
+	t.known--
 	if len(p.ended) < maxEnded {
 		p.ended = append(p.ended, row.times)
 	}

@@ -22,6 +22,7 @@ var untilStop = map[string][]string{
 	"switch.c": nil, "dispatch.c": nil, "idlepool.c": nil, "idlewaits.c": nil, "ipara.c": nil, "seccomp.c": nil, "smallio.c": {"FILE"}, "iofile.c": {"FILE"},
 	"locks.c": {"5"}, "allocs.cc": {"500"}, "messages.c": {"1000"}, "account.c": {"FILE", "20"},
 	"transfer.c": {"FILE", "50"}, "descriptors.c": {"DIRECTORY"}, "clock.c": nil, "peer.c": nil, "peerthread.c": nil, "peerstack.c": nil, "peerfork.c": nil,
+	"crowd.c": {"3", "2"},
 }
 
 // chance lists what depends on the machine: whether others want the processor, and whether a file lies on a disk.
@@ -354,5 +355,19 @@ func TestMPICountsAreExact(t *testing.T) {
 	}
 	if ns := got["recv_ns1"]; ns < 50*1_000_000 {
 		t.Errorf("the second waited %d ns for 50 messages that came 2 ms late", ns)
+	}
+}
+
+func TestSlowRankIsWaitedFor(t *testing.T) {
+	j := StartMPI(t, "slowrank.c", 2, "1")
+	j.Tell(t, "go")
+	time.Sleep(500 * time.Millisecond)
+	j.End(t)
+	got := j.Counts()
+	if got["rounds0"] != got["rounds1"] || got["rounds0"] < 5 {
+		t.Errorf("%d and %d rounds", got["rounds0"], got["rounds1"])
+	}
+	if got["reduce_ns0"] < 2*got["reduce_ns1"] || got["reduce_ns0"] > got["worked_ns0"] {
+		t.Errorf("in reductions for %d and %d ns of %d", got["reduce_ns0"], got["reduce_ns1"], got["worked_ns0"])
 	}
 }

@@ -22,6 +22,7 @@ type Report struct {
 	Nodes       []Node       `json:"nodes"`
 	Bottlenecks []Bottleneck `json:"bottlenecks"` // deepest true nodes, worst first
 	Pairs       []Pair       `json:"pairs"`
+	Jobs        []Job        `json:"jobs,omitempty"` // of MPI
 	Overhead    Overhead     `json:"overhead"`
 	Probes      Probes       `json:"probes"`
 	// RemovedClean says that after the end every byte of code was checked and is as it was.
@@ -40,6 +41,8 @@ type Target struct {
 	Runtime string `json:"runtime"` // "c", "cxx", "go" or "rust"
 	Threads int    `json:"threads"`
 	Ended   bool   `json:"ended"`
+	// Rank is the process's number in a job of MPI; absent if it is not part of one.
+	Rank *int `json:"rank,omitempty"`
 	// ExitCode is how a process that `culprit run` started ended: its exit code, or 128 + the signal; absent while it runs.
 	ExitCode *int `json:"exit_code,omitempty"`
 }

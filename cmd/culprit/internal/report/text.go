@@ -17,6 +17,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	r.writeHead(&b)
 	r.writeBottlenecks(&b)
+	r.writeJobs(&b)
 	r.writePairs(&b)
 	r.writeRuledOut(&b)
 	r.writeUntested(&b)

@@ -43,6 +43,7 @@ type Session struct {
 	grid    *grid.Grid
 	search  *consultant.Search // nil without search
 	watch   *watcher
+	ranks   *rankWatch // nil without search
 	started time.Time
 
 	mu     sync.Mutex
@@ -66,6 +67,7 @@ func Open(ctx context.Context, cfg Config) (*Session, error) {
 	s.watch = newWatcher(s.grid, d, cfg.Library, cfg.Watches)
 	if cfg.Search {
 		s.search = NewSearch(cfg, d, s.grid)
+		s.ranks = newRankWatch(s.grid, d, cfg)
 	}
 	return s, nil
 }
@@ -78,6 +80,7 @@ func (s *Session) Run(ctx context.Context, l Limits) End {
 	wg.Go(func() { s.watch.run(ctx) })
 	if s.search != nil {
 		wg.Go(func() { s.keepSearching(ctx) })
+		wg.Go(func() { s.ranks.run(ctx) })
 	}
 	end := s.wait(ctx, l)
 	cancel()
@@ -161,6 +164,9 @@ func (s *Session) Close() error {
 		pairs := s.watch.finish()
 		r := s.build()
 		r.Pairs = pairs
+		if s.ranks != nil {
+			r.Jobs = s.ranks.finish()
+		}
 		clean, err := s.daemon.Detach()
 		r.RemovedClean = clean && err == nil
 		s.finishReport(r)

@@ -40,9 +40,13 @@ func (s *Session) Snapshot() Snapshot {
 func (s *Session) targets() []report.Target {
 	var list []report.Target
 	for _, t := range s.daemon.Targets() {
-		list = append(list, report.Target{
+		one := report.Target{
 			Host: clean(t.Host), PID: t.PID, Exe: clean(t.Exe), Runtime: t.Runtime, Threads: t.Threads, Ended: t.Ended,
-		})
+		}
+		if t.Rank != nil {
+			one.Rank = &t.Rank.Number
+		}
+		list = append(list, one)
 	}
 	return list
 }

@@ -20,6 +20,7 @@ type Daemon interface {
 	Ended() <-chan struct{}
 	Overhead() daemon.Overhead
 	Probes() daemon.Probes
+	SeenMost(functions []string, pids ...int) string
 	Detach() (clean bool, err error)
 }
 

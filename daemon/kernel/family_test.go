@@ -1,0 +1,105 @@
+package kernel
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"slices"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestParentBehindAnyName(t *testing.T) {
+	for text, want := range map[string]int{"17 (a) S 1 (b)) R 42 17 17 0": 42, "1 (systemd) S 0 1 1 0": 0, "9 (x) S -1 1": 0} {
+		if got, ok := parentIn([]byte(text)); !ok || got != want {
+			t.Errorf("%q: %d, %v", text, got, ok)
+		}
+	}
+	for _, text := range []string{"", "17", "17 (a", "17 (a)", "17 (a) S", "17 (a) S "} {
+		if got, ok := parentIn([]byte(text)); ok {
+			t.Errorf("%q: %d", text, got)
+		}
+	}
+}
+
+// TestBirths: a process that begins is told of by the next call or the one after; threads are not; nothing is told when none begin.
+func TestBirths(t *testing.T) {
+	var b Births
+	if first := b.Next(); !slices.ContainsFunc(first, func(p Parentage) bool { return p.PID == os.Getpid() && p.Parent == os.Getppid() }) {
+		t.Fatalf("the first call does not list this process among %d", len(first))
+	}
+	child := exec.Command("sleep", "60")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { child.Process.Kill(); child.Wait() }()
+	isChild := func(p Parentage) bool { return p.PID == child.Process.Pid && p.Parent == os.Getpid() }
+	if !slices.ContainsFunc(b.Next(), isChild) {
+		t.Error("a child was not told of")
+	}
+	if p := target(t, "threads.c", "20", "100000"); p != nil {
+		for range 2 {
+			for _, x := range b.Next() {
+				if tids, err := ListThreads(x.PID); err == nil && !slices.Contains(tids, x.PID) {
+					t.Errorf("%d is a thread", x.PID)
+				}
+			}
+		}
+	}
+}
+
+// BenchmarkBirths is what it costs to ask when no process has begun.
+func BenchmarkBirths(b *testing.B) {
+	var births Births
+	births.Next()
+	time.Sleep(10 * time.Millisecond)
+	for b.Loop() {
+		births.Next()
+	}
+}
+
+// TestMemorySize: what a process maps is what its mappings sum up to, and there is none of a process that is not there.
+func TestMemorySize(t *testing.T) {
+	before, err := MemorySize(os.Getpid())
+	if err != nil || before < 1<<20 {
+		t.Fatalf("%d, %v", before, err)
+	}
+	const more = 64 << 20
+	mem, err := unix.Mmap(-1, 0, more, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(mem)
+	if after, err := MemorySize(os.Getpid()); err != nil || after < before+more {
+		t.Errorf("%d, and %d after %d more; %v", before, after, more, err)
+	}
+	if _, err := MemorySize(1 << 30); !errors.Is(err, ErrGone) {
+		t.Errorf("of no process: %v", err)
+	}
+}
+
+// TestTableListsNewThreads: threads that begin and end between two readings are seen, though the directory is read only if it may
+// have changed.
+func TestTableListsNewThreads(t *testing.T) {
+	p := target(t, "churn.c")
+	table := NewThreadTable()
+	defer table.Close()
+	p.Say(t, "go")
+	seen := map[int]bool{}
+	for range 50 {
+		rows, err := table.Refresh(p.PID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range rows {
+			seen[r.TID] = true
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Logf("%d threads were seen", len(seen))
+	if len(seen) < 20 {
+		t.Errorf("%d threads were seen", len(seen))
+	}
+}

@@ -1,0 +1,54 @@
+package daemon
+
+import (
+	"slices"
+	"time"
+)
+
+// How often all cells are read. A pass over many processes and threads takes long: passes are made more rarely then, so that they take a
+// hundredth of a processor, and values are of longer intervals. Each pass reads everything, so that nothing is lost.
+
+const (
+	// tickInterval is how often all cells are read, longestTick how often at least.
+	tickInterval = 200 * time.Millisecond
+	longestTick  = time.Second
+	// passShare is the share of a processor that passes may take.
+	passShare = 0.01
+	// passesKept is of how many passes the shortest counts: others were held up.
+	passesKept = 5
+)
+
+// A pace is how long the last passes took, and when the last one was.
+type pace struct {
+	took []time.Duration
+	last time.Time
+}
+
+// note keeps what a pass took.
+func (p *pace) note(at time.Time, took time.Duration) {
+	p.last = at
+	if p.took = append(p.took, took); len(p.took) > passesKept {
+		p.took = slices.Delete(p.took, 0, 1)
+	}
+}
+
+// interval is how long to wait from one pass to the next.
+func (p *pace) interval() time.Duration {
+	if len(p.took) < passesKept {
+		return tickInterval
+	}
+	wanted := time.Duration(float64(slices.Min(p.took)) / passShare)
+	return min(max(wanted, tickInterval), longestTick)
+}
+
+// due reports whether it is time for a pass; timers of ticks are never exact.
+func (p *pace) due(now time.Time) bool { return now.Sub(p.last) >= p.interval()-tickInterval/2 }
+
+// tickIfDue is a tick, if it is time for one.
+func (d *Daemon) tickIfDue() {
+	now := time.Now()
+	if d.pace.due(now) {
+		d.tick()
+		d.pace.note(now, time.Since(now))
+	}
+}

@@ -1,0 +1,47 @@
+package daemon
+
+import (
+	"testing"
+	"time"
+)
+
+// TestPace: passes that are short come five times a second, long ones take a hundredth of the time, and one that was held up changes
+// nothing.
+func TestPace(t *testing.T) {
+	for _, c := range []struct {
+		took []time.Duration
+		want time.Duration
+	}{
+		{[]time.Duration{time.Second}, tickInterval},
+		{[]time.Duration{1e6, 1e6, 1e6, 1e6, 1e6}, tickInterval},
+		{[]time.Duration{1e6, 1e6, 4e6, 5e6, 4e6, 90e6, 6e6}, 400 * time.Millisecond},
+		{[]time.Duration{50e6, 60e6, 70e6, 50e6, 80e6}, longestTick},
+	} {
+		var p pace
+		for _, took := range c.took {
+			p.note(time.Time{}, took)
+		}
+		if got := p.interval(); got != c.want {
+			t.Errorf("%v: every %v, want %v", c.took, got, c.want)
+		}
+	}
+}
+
+// TestPaceIsKept drives it with the ticks of a second's loop: as many passes as the interval says, though no tick is exact.
+func TestPaceIsKept(t *testing.T) {
+	for _, took := range []time.Duration{1e6, 4e6, 20e6} {
+		var p pace
+		passes, at := 0, time.Unix(100, 0)
+		for i := range 500 {
+			now := at.Add(time.Duration(i)*tickInterval + time.Duration(i%7)*time.Millisecond)
+			if p.due(now) {
+				p.note(now, took)
+				passes++
+			}
+		}
+		span := 500 * tickInterval
+		if want := int(span / p.interval()); passes < want-6 || passes > want+6 {
+			t.Errorf("%v each: %d passes in %v, want %d", took, passes, span, want)
+		}
+	}
+}

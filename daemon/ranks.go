@@ -1,0 +1,103 @@
+package daemon
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"culprit/grid"
+	"culprit/pcl"
+)
+
+// The ranks of a job of MPI. What starts a job tells each of its processes by the environment which one it is.
+
+// A Rank is a process's place in a job of MPI.
+type Rank struct {
+	Job    string // what the ranks of one job have in common; not to be shown raw
+	Number int    // 0 or more
+}
+
+// maxEnvironment bounds what is read of a process's environment.
+const maxEnvironment = 1 << 20
+
+// rankNames are the variables that hold the rank, and those that name the job: Open MPI (its own and PMIx), and MPICH and its kin (PMI).
+var (
+	rankNames = []string{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}
+	jobNames  = []string{"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID", "PMI_FD"}
+)
+
+// readRank reads which rank a process is, from the environment with which it was started. ok is false if it is none.
+func readRank(pid int) (r Rank, ok bool) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil || len(text) > maxEnvironment {
+		return Rank{}, false
+	}
+	return rankIn(string(text))
+}
+
+// rankIn reads a rank from an environment, whose variables end in NUL.
+func rankIn(environment string) (Rank, bool) {
+	values := map[string]string{}
+	for _, v := range strings.Split(environment, "\x00") {
+		name, value, _ := strings.Cut(v, "=")
+		values[name] = value
+	}
+	number := first(values, rankNames)
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 0 {
+		return Rank{}, false
+	}
+	return Rank{Job: first(values, jobNames), Number: n}, true
+}
+
+func first(values map[string]string, names []string) string {
+	for _, n := range names {
+		if v := values[n]; v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// findRank notes which rank the target is, if it uses MPI: what starts a rank has its environment, too.
+func (t *target) findRank() {
+	r, ok := readRank(t.proc.PID())
+	if !ok || !t.usesMPI() {
+		return
+	}
+	t.rank = &r
+	t.d.tree.SetLabel(fmt.Sprintf("rank %d", r.Number), grid.Process, t.name)
+}
+
+// SeenMost is the name among these of the function that was seen most often on the stacks of these processes lately; "" if none
+// was.
+func (d *Daemon) SeenMost(names []string, pids ...int) (most string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	best := 0.0
+	for _, name := range names {
+		seen := 0.0
+		for _, pid := range pids {
+			if t := d.byPID[pid]; t != nil {
+				seen += t.profile.seen(t.Named(name))
+			}
+		}
+		if seen > best {
+			most, best = name, seen
+		}
+	}
+	return most
+}
+
+// seen is how many samples have one of the functions on their stacks.
+func (p *profile) seen(ids []pcl.FuncID) (n float64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for k := range p.kinds {
+		for _, id := range ids {
+			n += p.kinds[k].functions[id]
+		}
+	}
+	return n
+}

@@ -1,0 +1,88 @@
+// Package servers starts servers of Debian's packages for tests and benchmarks: PostgreSQL and nginx, each with a directory of its
+// own, reachable from this machine only, and never as a service. It imports nothing of the house. A server belongs to one
+// goroutine; without Close it and its processes stay behind.
+package servers
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// ErrMissing is wrapped by errors that say which package is not installed.
+var ErrMissing = errors.New("scripts/install-packages installs it on Debian")
+
+func missing(what string) error { return fmt.Errorf("needs %s: %w", what, ErrMissing) }
+
+// patience is how long a server may take to begin, and to end when it is told to.
+const patience = 20 * time.Second
+
+// A Server is a server that runs.
+type Server struct {
+	PID  int // of its first process
+	Dir  string
+	cmd  *exec.Cmd
+	stop syscall.Signal // what makes it and its processes end
+	done chan struct{}
+}
+
+// start starts a server whose first process ends with all others when it gets the signal.
+func start(cmd *exec.Cmd, dir string, stop syscall.Signal) (*Server, error) {
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	s := &Server{PID: cmd.Process.Pid, Dir: dir, cmd: cmd, stop: stop, done: make(chan struct{})}
+	go func() {
+		_ = cmd.Wait() // how it ended is in ProcessState
+		close(s.done)
+	}()
+	return s, nil
+}
+
+// await waits until ready answers nil. On an error the server has ended.
+func (s *Server) await(ready func() error) error {
+	var err error
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		select {
+		case <-s.done:
+			return fmt.Errorf("%s has ended at once: %v", s.cmd.Path, s.cmd.ProcessState)
+		default:
+		}
+		if err = ready(); err == nil {
+			return nil
+		}
+	}
+	return errors.Join(fmt.Errorf("%s does not answer: %w", s.cmd.Path, err), s.Close())
+}
+
+// Alive says whether its first process runs.
+func (s *Server) Alive() bool {
+	select {
+	case <-s.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// Signal sends a signal to its first process.
+func (s *Server) Signal(sig syscall.Signal) error { return s.cmd.Process.Signal(sig) }
+
+// Close tells the server to end and waits for it. It is an error if it does not end in time: it is killed then. Closing twice is
+// harmless.
+func (s *Server) Close() error {
+	if !s.Alive() {
+		return nil
+	}
+	_ = s.Signal(s.stop) // it may have ended meanwhile
+	select {
+	case <-s.done:
+		return nil
+	case <-time.After(patience):
+	}
+	_ = s.cmd.Process.Kill()
+	<-s.done
+	return fmt.Errorf("%s did not end within %v and was killed", s.cmd.Path, patience)
+}
