@@ -132,6 +132,8 @@ func (m *model) mini(p *Mini) {
 		if active != 0 {
 			m.stop(p)
 		}
+	default:
+		m.rowTimer(p, active)
 	}
 }
 
@@ -253,6 +255,9 @@ func (m *model) compare(got []byte) error {
 			m.count(sum)
 			delete(m.timed, c)
 		}
+	}
+	if err := m.compareRowTimers(got); err != nil {
+		return err
 	}
 	return m.compareBuckets(got[bucketsCell:][:BucketsSize])
 }
