@@ -12,7 +12,7 @@ func (t *target) compile(k grid.PairKey) (*pcl.Plan, error) {
 		return nil, err
 	}
 	plan, err := t.d.opts.Library.Compile(k.Metric, k.Focus, t)
-	if err != nil || plan.Kind == pcl.Kernel || len(plan.Requests) > 0 || !t.nameless() {
+	if err != nil || plan.KeptByKernel() || len(plan.Requests) > 0 || !t.nameless() {
 		return plan, err
 	}
 	return nil, grid.ErrUnsupported{What: k.Metric + " of " + t.name,

@@ -43,6 +43,7 @@ type Daemon struct {
 	began   time.Time
 	pauses  pauseLog
 	guard   *guard
+	rows    rowKeeper
 	targets []*target
 
 	enabling sync.Mutex // one batch at a time

@@ -29,6 +29,7 @@ func (d *Daemon) Detach() (clean bool, err error) {
 	if clean {
 		d.prices.close()
 		d.guard.close()
+		d.rows.close()
 	}
 	return clean, errors.Join(errs...)
 }

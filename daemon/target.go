@@ -28,6 +28,7 @@ type target struct {
 	index       map[string]map[string][]pcl.FuncID // module -> function name -> ids
 	items       *itemIndex                         // of index; nil until it is asked for
 	sites       map[uint64]*site                   // by address of the first displaced instruction
+	kept        kernelRows
 	quarantine  []retired
 	retirements int
 	leaving     []leavingCells
@@ -353,6 +354,7 @@ func (t *target) close() {
 	for _, o := range t.objects {
 		o.file.Close()
 	}
+	t.closeRows()
 	if t.seg != nil {
 		t.seg.Close()
 	}

@@ -1,6 +1,10 @@
 package trampoline
 
-import "culprit/trampoline/x86"
+import (
+	"math"
+
+	"culprit/trampoline/x86"
+)
 
 // A row is memory in which somebody else, the kernel, keeps sums for one thread: each is a word that only grows, and trampolines
 // only read it. Timers of rows add up by how much such a word grew while they ran. A timer of running time reads two clocks:
@@ -25,6 +29,9 @@ const (
 
 // scaleBits is how many bits of Env.Scale are behind the point.
 const scaleBits = 20
+
+// ScaleOf is Env.Scale for a time-stamp counter of that rate.
+func ScaleOf(hz float64) int32 { return int32(math.Round(1e9 / hz * (1 << scaleBits))) }
 
 // Run reports whether the primitive times how long the thread ran, by its row.
 func (o Op) Run() bool { return o >= RunEnter && o <= RunStop }
