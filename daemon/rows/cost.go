@@ -54,7 +54,7 @@ func (k *Keeper) endCost() error {
 
 func (k *Keeper) readCost() (c Cost, err error) {
 	for i, a := range k.always {
-		if switchHooks[i].at == "sched_switch" {
+		if i == len(k.always)-1 {
 			err = errors.Join(err, addStats(a.program, &c.Switches, &c.SwitchNS))
 		} else {
 			err = errors.Join(err, addStats(a.program, &c.Wakeups, &c.WakeupNS))

@@ -7,9 +7,7 @@ import (
 	"os"
 	"sync"
 
-	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/asm"
-	"github.com/cilium/ebpf/link"
+	"github.com/cilium/ebpf/btf"
 )
 
 // A Keeper has the programs that keep rows, for all processes that are watched. Without Close they run until this process
@@ -27,30 +25,11 @@ type Keeper struct {
 	closed bool
 }
 
-// An attached is a program that the kernel runs.
-type attached struct {
-	program *ebpf.Program
-	link    link.Link
-}
-
-func (a *attached) close() error {
-	err := a.link.Close()
-	return errors.Join(err, a.program.Close())
-}
-
-// A hook says where a program goes.
-type hook struct {
-	name string // of the program
-	kind ebpf.AttachType
-	at   string // trace point or function
-	make func(*shape, *maps) asm.Instructions
-}
-
 // switchHooks are there as long as the Keeper.
 var switchHooks = []hook{
-	{name: "culprit_wakeup", kind: ebpf.AttachTraceRawTp, at: "sched_wakeup", make: woken},
-	{name: "culprit_born", kind: ebpf.AttachTraceRawTp, at: "sched_wakeup_new", make: born},
-	{name: "culprit_switch", kind: ebpf.AttachTraceRawTp, at: "sched_switch", make: switches},
+	{name: "culprit_wakeup", points: []string{"sched_wakeup"}, make: woken},
+	{name: "culprit_born", points: []string{"sched_wakeup_new"}, make: born},
+	{name: "culprit_switch", points: []string{"sched_switch"}, make: switches},
 }
 
 // Open loads the programs of switches and lets the kernel run them. Its errors are ErrNotPermitted, ErrNoBTF and ErrUnsupported.
@@ -59,7 +38,8 @@ func Open() (*Keeper, error) {
 	if !hasCapabilities() {
 		return nil, fmt.Errorf("%w: %s", ErrNotPermitted, missingRight())
 	}
-	s, err := readShape()
+	types := btf.NewCache()
+	s, err := readShape(types)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +51,7 @@ func Open() (*Keeper, error) {
 		return nil, err
 	}
 	k := &Keeper{shape: s, maps: m, tables: map[*Table]bool{}}
-	if err := k.begin(); err != nil {
+	if err := k.begin(types); err != nil {
 		k.Close()
 		return nil, err
 	}
@@ -79,54 +59,17 @@ func Open() (*Keeper, error) {
 }
 
 // begin maps the filter and attaches the programs of switches.
-func (k *Keeper) begin() (err error) {
+func (k *Keeper) begin(types *btf.Cache) (err error) {
 	if k.filter, err = mapWhole(k.maps.filter.FD(), filterSize); err != nil {
 		return explain("mapping the filter", err)
 	}
-	k.always, err = k.attach(switchHooks)
+	k.always, err = k.attach(switchHooks, types)
 	return err
-}
-
-// attach loads and attaches programs, all or none.
-func (k *Keeper) attach(hooks []hook) ([]*attached, error) {
-	var all []*attached
-	for _, h := range hooks {
-		a, err := k.attachOne(h)
-		if err != nil {
-			closeAll(all)
-			return nil, err
-		}
-		all = append(all, a)
-	}
-	return all, nil
-}
-
-func (k *Keeper) attachOne(h hook) (*attached, error) {
-	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Name: h.name, Type: ebpf.Tracing, AttachType: h.kind, AttachTo: h.at,
-		Instructions: h.make(k.shape, k.maps), License: license})
-	if err != nil {
-		return nil, explain("loading a program for "+h.at, err)
-	}
-	l, err := link.AttachTracing(link.TracingOptions{Program: p, AttachType: h.kind})
-	if err != nil {
-		p.Close()
-		return nil, explain("attaching to "+h.at, err)
-	}
-	return &attached{program: p, link: l}, nil
 }
 
 // license is what the programs say of themselves: the kernel gives what they read its memory with only to what can be had
 // under the GPL. It is said of these few programs, which are ours, and of nothing else.
 const license = "Dual MIT/GPL"
-
-// closeAll detaches in the opposite order.
-func closeAll(all []*attached) error {
-	var errs []error
-	for i := len(all) - 1; i >= 0; i-- {
-		errs = append(errs, all[i].close())
-	}
-	return errors.Join(errs...)
-}
 
 // Close takes the programs away, and forgets all tables, which keep their sums until they are closed themselves.
 func (k *Keeper) Close() error {

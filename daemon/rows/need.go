@@ -4,23 +4,23 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/btf"
+	"golang.org/x/sys/unix"
 )
 
 // extraHooks are the programs that are there while a quantity needs them, in the order in which they are attached.
 var extraHooks = [needCount][]hook{
 	needFaults: {
-		{name: "culprit_trap", kind: ebpf.AttachTraceRawTp, at: "page_fault_user", make: trapped},
-		{name: "culprit_fault", kind: ebpf.AttachTraceFEntry, at: "handle_mm_fault", make: faulting},
-		{name: "culprit_faulted", kind: ebpf.AttachTraceFExit, at: "handle_mm_fault", make: faulted},
+		{name: "culprit_trap", points: []string{"page_fault_user", "page_fault_kernel"}, make: trapped},
+		{name: "culprit_faulted", events: []uint64{unix.PERF_COUNT_SW_PAGE_FAULTS_MIN, unix.PERF_COUNT_SW_PAGE_FAULTS_MAJ}, make: faulted},
 	},
 	needCalls: {
-		{name: "culprit_call", kind: ebpf.AttachTraceRawTp, at: "sys_enter", make: calling},
-		{name: "culprit_called", kind: ebpf.AttachTraceRawTp, at: "sys_exit", make: called},
+		{name: "culprit_call", points: []string{"sys_enter"}, make: calling},
+		{name: "culprit_called", points: []string{"sys_exit"}, make: called},
 	},
 	needNet: {
-		{name: "culprit_sent", kind: ebpf.AttachTraceRawTp, at: "sock_send_length", make: sent},
-		{name: "culprit_received", kind: ebpf.AttachTraceRawTp, at: "sock_recv_length", make: received},
+		{name: "culprit_sent", points: []string{"sock_send_length"}, make: sent},
+		{name: "culprit_received", points: []string{"sock_recv_length"}, make: received},
 	},
 }
 
@@ -58,7 +58,7 @@ func (k *Keeper) attachFor(n need) error {
 	for t := range k.tables {
 		t.wipe(n)
 	}
-	all, err := k.attach(extraHooks[n])
+	all, err := k.attach(extraHooks[n], btf.NewCache())
 	k.extra[n] = all
 	return err
 }

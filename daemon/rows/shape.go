@@ -39,8 +39,8 @@ const (
 var counted = [countedWords]Quantity{VoluntarySwitches, ForcedSwitches, MinorFaults, MajorFaults, BlockBytes, BlockBytes}
 
 // readShape looks up the fields.
-func readShape() (*shape, error) {
-	spec, err := btf.LoadKernelSpec()
+func readShape(types *btf.Cache) (*shape, error) {
+	spec, err := types.Kernel()
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%w: a kernel with CONFIG_DEBUG_INFO_BTF=y has it", ErrNoBTF)
