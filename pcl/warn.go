@@ -30,8 +30,8 @@ var KernelNames = []string{"cpu_time", "wall_time", "blocked_time", "run_queue_w
 	"cpu_user", "cpu_system", "minor_faults", "major_faults", "voluntary_switches", "forced_switches", "active_processes",
 	"predicted_cost", "sampling_rate", "probes", "dropped_samples",
 	"off_cpu", "blocked_futex", "blocked_file", "blocked_socket", "blocked_pipe", "blocked_poll", "blocked_sleep", "blocked_fault", "blocked_other",
-	"preempted", "fault_time", "system_time", "block_read_bytes", "block_write_bytes", "io_block_time", "net_bytes_sent", "net_bytes_received",
-	"system_calls", "calls_futex", "calls_io", "calls_memory"}
+	"preempted", "fault_time", "system_time", "io_block_bytes", "io_block_time", "net_bytes_sent", "net_bytes_received",
+	"system_calls", "calls_futex", "calls_io", "calls_memory", "calls_other"}
 
 // A warner looks at the definitions that are in force as they are written.
 type warner struct {

@@ -22,7 +22,7 @@ const RowSize = 256
 
 // Words that a timer of running time has behind those of every timer, and its size.
 const (
-	TimerOff     = 24 // time off the processor at the start, in ns
+	TimerOff     = 24 // what the row said at the start, in ns
 	TimerOffSum  = 32 // sum of the time off the processor
 	RunTimerSize = 40
 )

@@ -228,6 +228,25 @@ func (c *code) exhausted(end string) {
 	c.add(asm.Ja.Label(end))
 }
 
+// base remembers the clock at which the sum of the row and what the thread has run were both 0, had they begun together: from then on
+// the sum is what the clock has more than the thread's time.
+func (c *code) base() {
+	now := c.name("now")
+	c.add(
+		load(asm.R0, asm.R10, atSince, asm.DWord),
+		asm.JNE.Imm(asm.R0, 0, now),
+		asm.FnKtimeGetNs.Call(),
+	)
+	c.at(now)
+	c.add(
+		load(asm.R1, rTask, int(c.shape.ran), asm.DWord),
+		asm.Sub.Reg(asm.R0, asm.R1),
+		load(asm.R1, rRow, sum(OffCPU), asm.DWord),
+		asm.Sub.Reg(asm.R0, asm.R1),
+		store(rThread, threadBase, asm.R0, asm.DWord),
+	)
+}
+
 // take makes the thread the owner of the row in rRow. A thread that ends may own it still when the next one with its pointer
 // starts: C libraries wait only until the kernel does not need the stack any more. So the newer one wins, and one that has lost
 // its row does not take it back.
@@ -245,6 +264,7 @@ func (c *code) take(end string) {
 	c.count(rProcess, procShared, 1)
 	c.add(asm.Ja.Label(end))
 	c.at(mine)
+	c.base()
 	c.setSequence()
 	c.add(
 		load(asm.R1, asm.R10, atSince, asm.DWord),

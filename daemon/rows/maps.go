@@ -39,7 +39,8 @@ const (
 	threadPid   = 12 // 32 bits: its number when it got the row; 0 before a row was looked for
 	threadFlags = 16 // 32 bits
 	threadLast  = 20 // 32 bits: what it waited for last
-	threadCount = 24 // the counted words when they were last added to the row
+	threadBase  = 24 // ns of the clock at which the row's time off the processor and what the thread ran were 0
+	threadCount = 32 // the counted words when they were last added to the row
 	threadSize  = threadCount + 8*countedWords
 )
 

@@ -37,6 +37,20 @@ func switches(s *shape, m *maps) asm.Instructions {
 	return c.list
 }
 
+// offUntilNow sets the time off the processor to what of the clock was not the thread's, by what the scheduler has accounted up to
+// this switch. So it has what the hypervisor and interrupts took from a thread while it was on the processor as well, as
+// CLOCK_THREAD_CPUTIME_ID leaves both out.
+func (c *code) offUntilNow() {
+	c.add(
+		load(asm.R1, asm.R10, atNow, asm.DWord),
+		load(asm.R2, rTask, int(c.shape.ran), asm.DWord),
+		asm.Sub.Reg(asm.R1, asm.R2),
+		load(asm.R2, rThread, threadBase, asm.DWord),
+		asm.Sub.Reg(asm.R1, asm.R2),
+		store(rRow, sum(OffCPU), asm.R1, asm.DWord),
+	)
+}
+
 // out notes that the thread leaves the processor, from when on, and why.
 func (c *code) out(end string) {
 	runnable, write, dead := c.name("runnable"), c.name("write"), c.name("dead")
@@ -67,6 +81,7 @@ func (c *code) out(end string) {
 	c.add(asm.Mov.Imm(asm.R0, int32(Preempted)), load(asm.R4, asm.R10, atNow, asm.DWord))
 	c.at(write)
 	c.setSequence()
+	c.offUntilNow()
 	c.add(
 		load(asm.R1, asm.R10, atNow, asm.DWord),
 		store(rRow, sinceOff, asm.R1, asm.DWord),
@@ -123,9 +138,7 @@ func (c *code) in(end string) {
 	)
 	c.at(woken)
 	c.setSequence()
-	c.add(asm.Mov.Reg(asm.R0, asm.R5), asm.Sub.Reg(asm.R0, asm.R3))
-	c.atLeastZero(asm.R0)
-	c.addTo(OffCPU, asm.R0, asm.R1)
+	c.offUntilNow()
 	c.add(asm.Mov.Reg(asm.R0, asm.R5), asm.Sub.Reg(asm.R0, asm.R4))
 	c.atLeastZero(asm.R0)
 	c.addTo(RunQueueWait, asm.R0, asm.R1)
