@@ -30,7 +30,7 @@ const (
 	CallsFutex                        // of them futex
 	CallsIO                           // of them on descriptors: reading, writing, waiting for them
 	CallsMemory                       // of them mmap, munmap, brk, madvise and the like
-	CallsOther                        // of them all others
+	Stolen                            // ns in which a processor that it was on had been taken away by the hypervisor, or by interrupts where the kernel counts them apart; known at the next switch
 	quantityCount
 )
 
@@ -75,7 +75,7 @@ var quantities = [quantityCount]struct {
 	CallsFutex:        {"calls_futex", false, needCalls},
 	CallsIO:           {"calls_io", false, needCalls},
 	CallsMemory:       {"calls_memory", false, needCalls},
-	CallsOther:        {"calls_other", false, needCalls},
+	Stolen:            {"stolen", true, needNothing},
 }
 
 // Offset is where in a row the quantity's word is, in bytes.

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"github.com/cilium/ebpf"
-	"golang.org/x/sys/unix"
 )
 
 // A Table has the rows of one process. Without Close it stays mapped and watched until this process ends.
@@ -17,7 +16,6 @@ type Table struct {
 	tgid   uint32 // the process in the first namespace
 	slots  int
 	rows   *ebpf.Map
-	share  int // a descriptor that can only be read, -1 if the kernel gave none
 	mem    []byte
 	close  sync.Once
 }
@@ -52,12 +50,11 @@ func (k *Keeper) watch(tgid uint32, slots int) (*Table, error) {
 	if err != nil {
 		return nil, explain("making a table of rows", err)
 	}
-	t := &Table{keeper: k, tgid: tgid, slots: slots, rows: rows, share: -1}
+	t := &Table{keeper: k, tgid: tgid, slots: slots, rows: rows}
 	if t.mem, err = mapWhole(rows.FD(), (slots+1)*RowSize); err != nil {
 		rows.Close()
 		return nil, explain("mapping a table of rows", err)
 	}
-	t.share = readOnly(rows)
 	var proc [procSize]byte
 	binary.LittleEndian.PutUint32(proc[procShift:], slotShift(slots))
 	binary.LittleEndian.PutUint32(proc[procMask:], uint32(slots-1))
@@ -120,22 +117,13 @@ func (t *Table) Close() error {
 }
 
 func (t *Table) release() error {
-	var errs []error
-	if t.share >= 0 {
-		errs = append(errs, unix.Close(t.share))
-	}
-	errs = append(errs, unmap(t.mem), t.rows.Close())
-	return errors.Join(errs...)
+	return errors.Join(unmap(t.mem), t.rows.Close())
 }
 
-// FD is the descriptor of the rows, to be given to the target: it maps [Table.Size] bytes at offset 0, for reading only where the
-// kernel makes such descriptors (CAP_SYS_ADMIN). It belongs to the Table.
-func (t *Table) FD() int {
-	if t.share >= 0 {
-		return t.share
-	}
-	return t.rows.FD()
-}
+// FD is the descriptor of the rows, to be given to the target: it maps [Table.Size] bytes at offset 0, for reading. The kernel lets
+// nobody make such a mapping writable later, so that no stray store of the target reaches the rows; it maps only descriptors that
+// could be written to, so the target's has to be closed when it is mapped. It belongs to the Table.
+func (t *Table) FD() int { return t.rows.FD() }
 
 // Size is the length of the mapping in bytes, whole pages.
 func (t *Table) Size() int { return len(t.mem) }
@@ -151,7 +139,7 @@ func (t *Table) Find(threadPointer uint64) (index int, ok bool) {
 	if threadPointer <= freed {
 		return 0, false
 	}
-	first := firstSlot(threadPointer, t.slots)
+	first := FirstSlot(threadPointer, t.slots)
 	for i := range probes {
 		index := (first + i) % t.slots
 		switch read(t.mem, index*RowSize+KeyOff) {

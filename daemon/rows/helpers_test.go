@@ -1,0 +1,3 @@
+package rows
+
+var helpers = map[string]func() int{}
