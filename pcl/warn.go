@@ -31,7 +31,7 @@ var KernelNames = []string{"cpu_time", "wall_time", "blocked_time", "run_queue_w
 	"predicted_cost", "sampling_rate", "probes", "dropped_samples",
 	"off_cpu", "blocked_futex", "blocked_file", "blocked_socket", "blocked_pipe", "blocked_poll", "blocked_sleep", "blocked_fault", "blocked_other",
 	"preempted", "fault_time", "system_time", "io_block_bytes", "io_block_time", "net_bytes_sent", "net_bytes_received",
-	"system_calls", "calls_futex", "calls_io", "calls_memory", "calls_other"}
+	"system_calls", "calls_futex", "calls_io", "calls_memory", "stolen"}
 
 // A warner looks at the definitions that are in force as they are written.
 type warner struct {

@@ -1,5 +1,7 @@
 package rows
 
+import "golang.org/x/sys/unix"
+
 // byDescriptor is the reason of system calls that wait for what their first argument is: the descriptor is looked up.
 const byDescriptor = 0x1f
 
@@ -7,7 +9,7 @@ const byDescriptor = 0x1f
 const asBefore = 0x1e
 
 // A kind says of a system call, in its low five bits, the reason for which a thread waits in it, and above which quantity counts
-// it: 0 CallsOther, 1 CallsFutex, 2 CallsIO, 3 CallsMemory.
+// it beside SystemCalls: 1 CallsFutex, 2 CallsIO, 3 CallsMemory.
 const (
 	reasonBits  = 0x1f
 	classShift  = 5
@@ -18,39 +20,61 @@ const (
 )
 
 // classes are the quantities of the classes.
-var classes = [...]Quantity{classOther: CallsOther, classFutex: CallsFutex, classIO: CallsIO, classMemory: CallsMemory}
+var classes = map[int32]Quantity{classFutex: CallsFutex, classIO: CallsIO, classMemory: CallsMemory}
 
 // maxCalls is how many system calls are told apart; x86-64 has fewer than 500.
 const maxCalls = 512
 
-// kinds lists the system calls of x86-64 (arch/x86/entry/syscalls/syscall_64.tbl) that are not BlockedOther and CallsOther.
+// kinds lists the system calls that are not BlockedOther and without a class.
 var kinds = []struct {
 	reason byte
 	class  byte
 	calls  []int
 }{
-	// futex, futex_waitv, futex_wake, futex_wait, futex_requeue
-	{byte(BlockedFutex), classFutex, []int{202, 449, 454, 455, 456}},
-	// read, write, pread64, pwrite64, readv, writev, ioctl, sendfile, connect, accept, sendto, recvfrom, sendmsg, recvmsg, fcntl,
-	// splice, tee, vmsplice, accept4, preadv, pwritev, recvmmsg, sendmmsg, copy_file_range, preadv2, pwritev2
-	{byDescriptor, classIO, []int{0, 1, 17, 18, 19, 20, 16, 40, 42, 43, 44, 45, 46, 47, 72, 275, 276, 278, 288, 295, 296, 299, 307, 326, 327, 328}},
-	// lseek, flock, fsync, fdatasync, truncate, ftruncate, getdents, getdents64, sync_file_range, fallocate, syncfs, sync, readahead, close
-	{byte(BlockedFile), classIO, []int{8, 73, 74, 75, 76, 77, 78, 217, 277, 285, 306, 162, 187, 3}},
-	// open, stat, fstat, lstat, access, rename, mkdir, rmdir, creat, link, unlink, symlink, readlink, chmod, chown, statfs, openat,
-	// mkdirat, newfstatat, unlinkat, renameat, linkat, readlinkat, faccessat, renameat2, statx, openat2, faccessat2
-	{byte(BlockedFile), classOther, []int{2, 4, 5, 6, 21, 82, 83, 84, 85, 86, 87, 88, 89, 90, 92, 137, 257, 258, 262, 263, 264, 265, 267, 269, 316, 332, 437, 439}},
-	// poll, select, epoll_wait, pselect6, ppoll, epoll_pwait, epoll_pwait2
-	{byte(BlockedPoll), classIO, []int{7, 23, 232, 270, 271, 281, 441}},
-	// nanosleep, clock_nanosleep
-	{byte(BlockedSleep), classOther, []int{35, 230}},
-	// msync
-	{byte(BlockedFile), classMemory, []int{26}},
-	// mmap, mprotect, munmap, brk, mremap, mincore, madvise, mlock, munlock, mbind, move_pages, mlock2, process_madvise
-	{byte(BlockedOther), classMemory, []int{9, 10, 11, 12, 25, 27, 28, 149, 150, 237, 279, 325, 440}},
-	// io_uring_enter, epoll_ctl
-	{byte(BlockedOther), classIO, []int{426, 233}},
-	// restart_syscall
-	{asBefore, classOther, []int{219}},
+	{byte(BlockedFutex), classFutex, []int{
+		unix.SYS_FUTEX, unix.SYS_FUTEX_WAITV, unix.SYS_FUTEX_WAKE, unix.SYS_FUTEX_WAIT, unix.SYS_FUTEX_REQUEUE,
+	}},
+	{byDescriptor, classIO, []int{
+		unix.SYS_READ, unix.SYS_WRITE, unix.SYS_PREAD64, unix.SYS_PWRITE64, unix.SYS_READV, unix.SYS_WRITEV,
+		unix.SYS_IOCTL, unix.SYS_SENDFILE, unix.SYS_CONNECT, unix.SYS_ACCEPT, unix.SYS_SENDTO, unix.SYS_RECVFROM,
+		unix.SYS_SENDMSG, unix.SYS_RECVMSG, unix.SYS_FCNTL, unix.SYS_SPLICE, unix.SYS_TEE, unix.SYS_VMSPLICE,
+		unix.SYS_ACCEPT4, unix.SYS_PREADV, unix.SYS_PWRITEV, unix.SYS_RECVMMSG, unix.SYS_SENDMMSG,
+		unix.SYS_COPY_FILE_RANGE, unix.SYS_PREADV2, unix.SYS_PWRITEV2,
+	}},
+	{byte(BlockedFile), classIO, []int{
+		unix.SYS_LSEEK, unix.SYS_FLOCK, unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_SYNC, unix.SYS_SYNCFS,
+		unix.SYS_SYNC_FILE_RANGE, unix.SYS_TRUNCATE, unix.SYS_FTRUNCATE, unix.SYS_FALLOCATE, unix.SYS_GETDENTS,
+		unix.SYS_GETDENTS64, unix.SYS_READAHEAD, unix.SYS_CLOSE,
+	}},
+	{byte(BlockedFile), classOther, []int{
+		unix.SYS_OPEN, unix.SYS_OPENAT, unix.SYS_OPENAT2, unix.SYS_CREAT, unix.SYS_STAT, unix.SYS_FSTAT,
+		unix.SYS_LSTAT, unix.SYS_NEWFSTATAT, unix.SYS_STATX, unix.SYS_STATFS, unix.SYS_ACCESS, unix.SYS_FACCESSAT,
+		unix.SYS_FACCESSAT2, unix.SYS_RENAME, unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2, unix.SYS_MKDIR, unix.SYS_MKDIRAT,
+		unix.SYS_RMDIR, unix.SYS_LINK, unix.SYS_LINKAT, unix.SYS_UNLINK, unix.SYS_UNLINKAT, unix.SYS_SYMLINK,
+		unix.SYS_SYMLINKAT, unix.SYS_READLINK, unix.SYS_READLINKAT, unix.SYS_CHMOD, unix.SYS_FCHMODAT, unix.SYS_CHOWN,
+		unix.SYS_FCHOWNAT,
+	}},
+	{byte(BlockedPoll), classIO, []int{
+		unix.SYS_POLL, unix.SYS_PPOLL, unix.SYS_SELECT, unix.SYS_PSELECT6, unix.SYS_EPOLL_WAIT, unix.SYS_EPOLL_PWAIT,
+		unix.SYS_EPOLL_PWAIT2,
+	}},
+	{byte(BlockedSleep), classOther, []int{
+		unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP,
+	}},
+	{byte(BlockedFile), classMemory, []int{
+		unix.SYS_MSYNC,
+	}},
+	{byte(BlockedOther), classMemory, []int{
+		unix.SYS_MMAP, unix.SYS_MUNMAP, unix.SYS_MPROTECT, unix.SYS_BRK, unix.SYS_MREMAP, unix.SYS_MINCORE,
+		unix.SYS_MADVISE, unix.SYS_MLOCK, unix.SYS_MLOCK2, unix.SYS_MUNLOCK, unix.SYS_MBIND, unix.SYS_MOVE_PAGES,
+		unix.SYS_PROCESS_MADVISE,
+	}},
+	{byte(BlockedOther), classIO, []int{
+		unix.SYS_IO_URING_ENTER, unix.SYS_EPOLL_CTL,
+	}},
+	{asBefore, classOther, []int{
+		unix.SYS_RESTART_SYSCALL,
+	}},
 }
 
 // callKinds is the table that the programs read: a kind for each number.

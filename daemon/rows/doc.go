@@ -10,7 +10,7 @@
 // Everything is held by descriptors: nothing is pinned, and when the process that has the Keeper is killed, the kernel takes
 // programs, links and maps away.
 //
-// The package imports nothing of the house. All methods may be called from any goroutine; Close must come last. A target that
-// has a Table's descriptor may read it and not write to it, so rows are as true as the kernel; their indexes, which the reader
-// is given by others, are checked nevertheless.
+// The package imports nothing of the house. All methods may be called from any goroutine; Close must come last. A target maps
+// its rows for reading. One that writes to them nevertheless, through a second mapping, spoils its own figures and nothing else:
+// indexes and sums are only numbers here.
 package rows

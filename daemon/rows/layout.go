@@ -40,8 +40,8 @@ const probes = 64
 // begin to look at the same place. A test holds the two together.
 const hashFactor = 0x9E3779B1
 
-// firstSlot is the place at which the row of a thread pointer is looked for first.
-func firstSlot(threadPointer uint64, slots int) int {
+// FirstSlot is the row at which the one of a thread pointer is looked for first; slots is a power of two.
+func FirstSlot(threadPointer uint64, slots int) int {
 	return int(uint32(threadPointer) * hashFactor >> slotShift(slots))
 }
 

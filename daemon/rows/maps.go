@@ -34,14 +34,17 @@ const (
 
 // A thread's value in maps.threads.
 const (
-	threadKey   = 0  // the thread pointer for which a row was looked for
-	threadIndex = 8  // 32 bits: index of the row + 1, 0 without
-	threadPid   = 12 // 32 bits: its number when it got the row; 0 before a row was looked for
-	threadFlags = 16 // 32 bits
-	threadLast  = 20 // 32 bits: what it waited for last
-	threadBase  = 24 // ns of the clock at which the row's time off the processor and what the thread ran were 0
-	threadCount = 32 // the counted words when they were last added to the row
-	threadSize  = threadCount + 8*countedWords
+	threadKey   = 0                            // the thread pointer for which a row was looked for
+	threadIndex = 8                            // 32 bits: index of the row + 1, 0 without
+	threadPid   = 12                           // 32 bits: its number when it got the row; 0 before a row was looked for
+	threadFlags = 16                           // 32 bits
+	threadLast  = 20                           // 32 bits: what it waited for last
+	threadCount = 24                           // the counted words when they were last added to the row
+	threadIn    = threadCount + 8*countedWords // when it came onto the processor, ns; 0 before it was seen to
+	threadRan   = threadIn + 8                 // what it had run by then, ns
+	threadDebt  = threadRan + 8                // ns, not above 0: what was charged beyond the time that it was there
+	threadBase  = threadDebt + 8               // ns of the clock at which the row's time off the processor and what the thread ran were 0
+	threadSize  = threadBase + 8
 )
 
 // Bits of threadFlags: what the thread was counted as.

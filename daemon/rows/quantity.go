@@ -5,7 +5,7 @@ type Quantity uint8
 
 // The quantities. Those of switches are kept for every watched thread; the others while somebody needs them ([Keeper.Need]).
 const (
-	OffCPU            Quantity = iota // ns off the processor, for whatever reason
+	OffCPU            Quantity = iota // ns off the processor, for whatever reason; what the hypervisor or interrupts took (Stolen) is among it, from the next switch on
 	RunQueueWait                      // ns in which it could have run and another thread did
 	BlockedFutex                      // ns until woken, waiting in futex
 	BlockedFile                       // ns until woken, in a call on a file, directory or block device, or on a path
@@ -30,7 +30,7 @@ const (
 	CallsFutex                        // of them futex
 	CallsIO                           // of them on descriptors: reading, writing, waiting for them
 	CallsMemory                       // of them mmap, munmap, brk, madvise and the like
-	CallsOther                        // of them all others
+	Stolen                            // ns in which a processor that it was on had been taken away by the hypervisor, or by interrupts where the kernel counts them apart; known at the next switch
 	quantityCount
 )
 
@@ -75,7 +75,7 @@ var quantities = [quantityCount]struct {
 	CallsFutex:        {"calls_futex", false, needCalls},
 	CallsIO:           {"calls_io", false, needCalls},
 	CallsMemory:       {"calls_memory", false, needCalls},
-	CallsOther:        {"calls_other", false, needCalls},
+	Stolen:            {"stolen", true, needNothing},
 }
 
 // Offset is where in a row the quantity's word is, in bytes.

@@ -12,9 +12,8 @@ import (
 // A shape is where in the running kernel's structures the fields are that the programs read: byte offsets, from the kernel's own
 // description of its types.
 type shape struct {
-	tgid, pid, flags, fsbase        int16
+	tgid, pid, flags, fsbase, ran   int16
 	leader, startTime               int16
-	ran                             int16 // ns that the thread ran, by the scheduler's account
 	files, fdt, maxFDs, fds         int16
 	inode, mode, super, magic       int16
 	origAX, di                      int16
@@ -51,9 +50,8 @@ func readShape(types *btf.Cache) (*shape, error) {
 	l := lookup{spec: spec}
 	s := &shape{
 		tgid: l.field("task_struct", "tgid"), pid: l.field("task_struct", "pid"), flags: l.field("task_struct", "flags"),
-		fsbase: l.field("task_struct", "thread", "fsbase"),
+		fsbase: l.field("task_struct", "thread", "fsbase"), ran: l.field("task_struct", "se", "sum_exec_runtime"),
 		leader: l.field("task_struct", "group_leader"), startTime: l.field("task_struct", "start_time"),
-		ran:   l.field("task_struct", "se", "sum_exec_runtime"),
 		files: l.field("task_struct", "files"), fdt: l.field("files_struct", "fdt"),
 		maxFDs: l.field("fdtable", "max_fds"), fds: l.field("fdtable", "fd"),
 		inode: l.field("file", "f_inode"), mode: l.field("inode", "i_mode"), super: l.field("inode", "i_sb"),

@@ -55,6 +55,7 @@ func (c *code) offUntilNow() {
 func (c *code) out(end string) {
 	runnable, write, dead := c.name("runnable"), c.name("write"), c.name("dead")
 	c.sync()
+	c.stolen()
 	c.add(
 		load(asm.R3, rContext, argState, asm.Word),
 		asm.Mov.Reg(asm.R1, asm.R3),
@@ -124,14 +125,41 @@ func (c *code) syncOne(i int) {
 	c.at(same)
 }
 
+// stolen adds what the thread was on the processor and, as the kernel has charged it just now, did not run. The switch itself is
+// charged to one thread or the other as it happens: less than nothing is kept, and taken off the next time.
+func (c *code) stolen() {
+	none, debt := c.name("none"), c.name("debt")
+	c.add(
+		load(asm.R1, rThread, threadIn, asm.DWord),
+		asm.JEq.Imm(asm.R1, 0, none),
+		load(asm.R3, asm.R10, atNow, asm.DWord),
+		asm.Sub.Reg(asm.R3, asm.R1),
+		load(asm.R1, rTask, int(c.shape.ran), asm.DWord),
+		load(asm.R2, rThread, threadRan, asm.DWord),
+		asm.Sub.Reg(asm.R1, asm.R2),
+		asm.Sub.Reg(asm.R3, asm.R1),
+		load(asm.R1, rThread, threadDebt, asm.DWord),
+		asm.Add.Reg(asm.R3, asm.R1),
+		asm.JSLE.Imm(asm.R3, 0, debt),
+	)
+	c.addTo(Stolen, asm.R3, asm.R1)
+	c.add(asm.Mov.Imm(asm.R3, 0))
+	c.at(debt)
+	c.add(store(rThread, threadDebt, asm.R3, asm.DWord))
+	c.at(none)
+}
+
 // in adds what has passed since the thread left the processor. Clocks of two processors may differ by less than they say; what
 // would be negative is nothing.
 func (c *code) in(end string) {
 	woken, forced, add, waited := c.name("woken"), c.name("forced"), c.name("add"), c.name("waited")
 	c.add(
+		load(asm.R5, asm.R10, atNow, asm.DWord),
+		store(rThread, threadIn, asm.R5, asm.DWord),
+		load(asm.R1, rTask, int(c.shape.ran), asm.DWord),
+		store(rThread, threadRan, asm.R1, asm.DWord),
 		load(asm.R3, rRow, sinceOff, asm.DWord),
 		asm.JEq.Imm(asm.R3, 0, end),
-		load(asm.R5, asm.R10, atNow, asm.DWord),
 		load(asm.R4, rRow, wokenOff, asm.DWord),
 		asm.JNE.Imm(asm.R4, 0, woken),
 		asm.Mov.Reg(asm.R4, asm.R5),

@@ -21,10 +21,10 @@ func calling(s *shape, m *maps) asm.Instructions {
 	)
 	c.at("class")
 	c.addTo(SystemCalls, asm.R3, asm.R1)
-	for class, q := range classes {
+	for class := int32(classFutex); class <= classMemory; class++ {
 		next := c.name("next")
-		c.add(asm.JNE.Imm(asm.R2, int32(class), next))
-		c.addTo(q, asm.R3, asm.R1)
+		c.add(asm.JNE.Imm(asm.R2, class, next))
+		c.addTo(classes[class], asm.R3, asm.R1)
 		c.at(next)
 	}
 	c.add(

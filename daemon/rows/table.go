@@ -120,9 +120,9 @@ func (t *Table) release() error {
 	return errors.Join(unmap(t.mem), t.rows.Close())
 }
 
-// FD is the descriptor of the rows, to be given to the target: it maps [Table.Size] bytes at offset 0, for reading, which the kernel
-// does not let it change into writing later, and closes the descriptor. One that can only be read could not be mapped at all. It
-// belongs to the Table.
+// FD is the descriptor of the rows, to be given to the target: it maps [Table.Size] bytes at offset 0, for reading. The kernel lets
+// nobody make such a mapping writable later, so that no stray store of the target reaches the rows; it maps only descriptors that
+// could be written to, so the target's has to be closed when it is mapped. It belongs to the Table.
 func (t *Table) FD() int { return t.rows.FD() }
 
 // Size is the length of the mapping in bytes, whole pages.
@@ -139,7 +139,7 @@ func (t *Table) Find(threadPointer uint64) (index int, ok bool) {
 	if threadPointer <= freed {
 		return 0, false
 	}
-	first := firstSlot(threadPointer, t.slots)
+	first := FirstSlot(threadPointer, t.slots)
 	for i := range probes {
 		index := (first + i) % t.slots
 		switch read(t.mem, index*RowSize+KeyOff) {
