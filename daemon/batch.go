@@ -250,6 +250,7 @@ func (t *target) commit(changes []*change, fresh []*part) error {
 			}
 		}
 		t.zero(fresh...)
+		t.linkRows()
 		catchUp(inside)
 		t.reclaim(w)
 		return faultCaughtUp.Hit(t.proc.PID())

@@ -140,12 +140,10 @@ func (a *activation) primitive(p *part, in pcl.Instr) {
 		}
 	case pcl.OpTimerEnter:
 		if seg.load(a.slot, c.off+trampoline.TimerActive) <= a.sp {
-			seg.store(a.slot, c.off+trampoline.TimerStart, a.now(c))
-			seg.store(a.slot, c.off+trampoline.TimerActive, a.sp)
+			a.start(p, c, a.sp)
 		}
 	case pcl.OpTimerStart:
-		seg.store(a.slot, c.off+trampoline.TimerStart, a.now(c))
-		seg.store(a.slot, c.off+trampoline.TimerActive, 1)
+		a.start(p, c, 1)
 	case pcl.OpTimerStop, pcl.OpTimerLeave:
 		seg.store(a.slot, c.off+trampoline.TimerActive, 0)
 	case pcl.OpSet:
@@ -155,9 +153,27 @@ func (a *activation) primitive(p *part, in pcl.Instr) {
 	}
 }
 
+// start starts a timer, but not one that reads a row in a thread that has none.
+func (a *activation) start(p *part, c cellVar, by uint64) {
+	seg, now := a.t.seg, a.now(c)
+	if c.rows {
+		row, ok := a.t.rowNow(a.slot, p.rowQuantity())
+		if !ok {
+			return
+		}
+		if c.kind == pcl.Kernel {
+			now = row
+		} else {
+			seg.store(a.slot, c.off+trampoline.TimerOff, row)
+		}
+	}
+	seg.store(a.slot, c.off+trampoline.TimerStart, now)
+	seg.store(a.slot, c.off+trampoline.TimerActive, by)
+}
+
 // now is the time on the clock of a timer.
 func (a *activation) now(c cellVar) uint64 {
-	if c.kind == pcl.ProcessTimer {
+	if c.kind == pcl.ProcessTimer && !c.rows {
 		return uint64(a.t.threads.cpuTime(a.tid))
 	}
 	return tsc()

@@ -19,7 +19,7 @@ func (t *target) compile(k grid.PairKey) (*pcl.Plan, error) {
 		return nil, grid.ErrUnsupported{What: k.Metric + " of " + t.name,
 			Needs: "functions that it counts, and the target names none of them: those inside of the C library have names where its debug symbols are installed"}
 	}
-	if err != nil || plan.Kind == pcl.Kernel || len(plan.Requests) > 0 || !t.nameless() {
+	if err != nil || plan.KeptByKernel() || len(plan.Requests) > 0 || !t.nameless() {
 		return plan, err
 	}
 	return nil, grid.ErrUnsupported{What: k.Metric + " of " + t.name,

@@ -44,6 +44,7 @@ type Daemon struct {
 	began   time.Time
 	pauses  pauseLog
 	guard   *guard
+	rows    rowKeeper
 	targets []*target
 	byPID   map[int]*target // the last target of each number
 	family  *family

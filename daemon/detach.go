@@ -38,6 +38,7 @@ func (d *Daemon) Detach() (clean bool, err error) {
 		d.family.births.Close()
 		d.prices.close()
 		d.guard.close()
+		d.rows.close()
 	}
 	return clean, errors.Join(errs...)
 }

@@ -72,6 +72,10 @@ func (p *part) tally(slot int, into *tally) {
 	for i := range into.counts {
 		into.counts[i] += seg.load(slot, p.buckets+int32(i)*trampoline.WordSize)
 	}
+	if c := p.cells[0]; c.rows && c.kind == pcl.ProcessTimer {
+		into.sum += p.ranSum(slot, c)
+		return
+	}
 	at := p.cells[0].off
 	if p.cells[0].kind != pcl.Counter {
 		at += trampoline.TimerSum

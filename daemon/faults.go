@@ -11,6 +11,8 @@ var (
 	faultIsland   = fault.New("segment.island")   // an island is
 	faultGate     = fault.New("segment.gate")     // its gate is, but forked children would have it too
 	faultBuilt    = fault.New("segment.built")    // everything is mapped, the descriptor is open
+	faultPassing  = fault.New("rows.passing")     // the target has one more descriptor on the way to the kernel's rows
+	faultPassed   = fault.New("rows.passed")      // the rows are mapped
 	faultPrepared = fault.New("batch.prepared")   // trampolines are written
 	faultStopped  = fault.New("batch.stopped")    // the target stands still
 	faultLedger   = fault.New("batch.ledger")     // the ledger says what will be changed

@@ -14,10 +14,11 @@ import (
 // Probes that read a clock of processor time, or memory behind a pointer, make system calls in the target. Where a filter
 // (seccomp(2)) may end the target for that, there are none.
 
-// asksKernel tells what of a plan makes system calls; "" if nothing does.
-func asksKernel(plan *pcl.Plan) string {
+// asksKernel tells what of the part's probes makes system calls; "" if nothing does.
+func (p *part) asksKernel() string {
+	plan := p.plan
 	for _, v := range plan.Vars {
-		if v.Kind == pcl.ProcessTimer {
+		if v.Kind == pcl.ProcessTimer && !p.rows {
 			return "timing processor time"
 		}
 	}
@@ -52,9 +53,9 @@ const (
 	someThreads = 16
 )
 
-// allowed refuses a plan whose probes make system calls in a target that is under a filter, or on a kernel without the call.
-func (t *target) allowed(plan *pcl.Plan) error {
-	what := asksKernel(plan)
+// allowed refuses probes that make system calls in a target that is under a filter, or on a kernel without the call.
+func (p *part) allowed() error {
+	t, what := p.t, p.asksKernel()
 	if what == "" {
 		return nil
 	}
@@ -119,5 +120,5 @@ func (d *Daemon) giveUp(pt *part) {
 	pt.on, pt.gone = false, true
 	pt.switchOff()
 	d.off = append(d.off, pt)
-	d.logf("%s: %v is no longer measured: %s makes system calls, and the program has put itself under a seccomp filter", pt.t.name, pt.plan.Pair, asksKernel(pt.plan))
+	d.logf("%s: %v is no longer measured: %s makes system calls, and the program has put itself under a seccomp filter", pt.t.name, pt.plan.Pair, pt.asksKernel())
 }

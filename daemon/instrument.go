@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"errors"
-	"fmt"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -121,7 +120,7 @@ func (d *Daemon) start(p *pair, readings map[*target]*reading) {
 			readings[pt.t] = r
 		}
 		pt.ns = notPriced
-		if pt.plan.Kind == pcl.Kernel {
+		if pt.plan.KeptByKernel() {
 			pt.sampleKernel(r, 0)
 			continue
 		}
@@ -233,7 +232,7 @@ func (b *batch) addPlain(key grid.PairKey, sink grid.Sink) (*pair, error) {
 			continue
 		}
 		p.parts = append(p.parts, part)
-		if part.plan.Kind != pcl.Kernel {
+		if !part.plan.KeptByKernel() {
 			p.tier = grid.TierProbe
 		}
 	}
@@ -269,11 +268,11 @@ func (b *batch) part(t *target, key grid.PairKey) (*part, error) {
 
 // check refuses what this target cannot take.
 func (b *batch) check(p *part) error {
-	if p.plan.Kind == pcl.Kernel && kernelQuantities[p.plan.KernelName] == nil {
-		return fmt.Errorf("metric %q: the kernel keeps no quantity %q", p.plan.Pair.Metric, p.plan.KernelName)
+	if err := p.kept(); err != nil {
+		return err
 	}
-	p.asks = asksKernel(p.plan) != ""
-	return p.t.allowed(p.plan)
+	p.asks = p.asksKernel() != ""
+	return p.allowed()
 }
 
 // place puts the code of every request at its points. Of several functions those that cannot be instrumented are left out

@@ -64,7 +64,7 @@ func (b *batch) grow(p *part, it *pcl.GroupingItem, before map[*site]uint64) boo
 		return false
 	}
 	plan, err := p.t.compile(p.plan.Pair)
-	if err != nil || plan.Kind == pcl.Kernel || !slices.Equal(plan.Vars, p.plan.Vars) {
+	if err != nil || plan.KeptByKernel() || !slices.Equal(plan.Vars, p.plan.Vars) {
 		return false
 	}
 	touched := p.unfinished

@@ -1,11 +1,14 @@
 package daemon
 
 import (
+	"fmt"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"culprit/daemon/rows"
 	"culprit/grid"
+	"culprit/pcl"
 )
 
 // Metrics that the kernel keeps anyway: PCL's "base is kernel(NAME)". They need no probe and cost the target nothing.
@@ -45,7 +48,38 @@ func (d *Daemon) settleRows(now float64, pairs map[grid.PairKey]*pair) {
 	}
 }
 
+// kept refuses what the kernel does not keep, or not here. d.mu is held.
+func (p *part) kept() error {
+	name := p.plan.KernelName
+	if p.plan.Kind != pcl.Kernel || p.plan.KeptByKernel() && kernelQuantities[name] != nil {
+		return nil
+	}
+	if _, ok := rows.ByName(name); !ok {
+		return fmt.Errorf("metric %q: the kernel keeps no quantity %q for the parts of a program", p.plan.Pair.Metric, name)
+	}
+	if err := p.t.watchRows(); err != nil {
+		return noRows(p.plan, err)
+	}
+	return p.needRows()
+}
+
+// needRows has the kernel keep what the part reads, until release.
+func (p *part) needRows() error {
+	keeper, err := p.t.d.rows.open()
+	if err == nil {
+		err = keeper.Need(p.rowQuantity())
+	}
+	if err != nil {
+		return noRows(p.plan, err)
+	}
+	p.needs = true
+	return nil
+}
+
 func (p *part) sampleKernel(r *reading, interval float64) float64 {
+	if kernelQuantities[p.plan.KernelName] == nil {
+		return p.sampleRows(p.rowQuantity())
+	}
 	return kernelQuantities[p.plan.KernelName](p, r, interval)
 }
 

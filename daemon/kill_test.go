@@ -9,7 +9,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -153,7 +155,27 @@ func restoreClean(t *testing.T, p *testprog.Prog) RestoreReport {
 	if err != nil || !v.Clean() {
 		t.Fatalf("after restore (%+v): %+v, %v", r, v, err)
 	}
+	noRowsLeft(t, p.PID)
 	return r
+}
+
+// noRowsLeft looks for what the way of the kernel's rows into a target may have left there: none of the tests' programs has maps of BPF
+// or sockets of its own.
+func noRowsLeft(t testing.TB, pid int) {
+	t.Helper()
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		return // it has ended
+	}
+	if strings.Contains(string(maps), "bpf-map") {
+		t.Errorf("process %d still maps the kernel's rows", pid)
+	}
+	fds, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	for _, fd := range fds {
+		if link, _ := os.Readlink(fd); strings.HasPrefix(link, "socket:") || strings.Contains(link, "bpf-map") {
+			t.Errorf("process %d still has %s", pid, link)
+		}
+	}
 }
 
 // TestKilledAtRandom kills culprits at random instants of attaching, measuring and detaching. The target lives on every time,

@@ -61,11 +61,11 @@ func (d *Daemon) Disassemble(k grid.PairKey, sites int) ([]Listing, error) {
 }
 
 func (d *Daemon) listing(c costed, most int) (*Listing, error) {
-	l := &Listing{Process: c.t.name, Plan: c.plan.Describe(c.t.called), Kernel: c.plan.KernelName, PriceNS: d.prices.average(c.plan)}
-	if c.plan.Kind == pcl.Kernel || c.plan.Kind == pcl.Void {
+	l := &Listing{Process: c.t.name, Plan: c.plan.Describe(c.t.called), Kernel: c.plan.KernelName, PriceNS: d.prices.average(c.plan, c.t.readsRows(c.plan))}
+	if c.plan.KeptByKernel() || c.plan.Kind == pcl.Void {
 		return l, nil
 	}
-	p := &part{t: c.t, plan: c.plan, hits: -1, seen: map[int]slotValue{}}
+	p := &part{t: c.t, plan: c.plan, hits: -1, seen: map[int]slotValue{}, rows: c.t.readsRows(c.plan)}
 	defer p.discard()
 	if err := p.reserve(); err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (d *Daemon) listing(c costed, most int) (*Listing, error) {
 	if err := d.newBatch().place(p); err != nil {
 		return nil, err
 	}
-	prices := d.prices.each(c.plan)
+	prices := d.prices.each(c.plan, c.t.readsRows(c.plan))
 	for i, s := range p.sites {
 		if i == most {
 			l.Left = len(p.sites) - most

@@ -42,6 +42,10 @@ type part struct {
 	on    bool
 	gone  bool // switched off, to be taken out
 	asks  bool // its probes make system calls
+	rows  bool // its probes read the kernel's rows
+
+	needs   bool // the kernel keeps something for it
+	started bool // rows that come now are new threads'
 
 	follows bool // its probes ask what descriptors stand for
 
@@ -57,6 +61,7 @@ type cellVar struct {
 	off, size  int32
 	kind       pcl.Kind
 	activation bool // a flag that holds a stack pointer
+	rows       bool // a timer that reads the thread's row
 }
 
 // A slotValue is the last value of a pair in one thread block and whose it was.
@@ -65,6 +70,8 @@ type slotValue struct {
 	raw    uint64  // sum without what is in flight
 	parked bool    // its thread was parked, and what is in flight left out
 	hidden float64 // how much that was, in seconds
+	off    uint64  // of a timer of running time: ns off the processor
+	owner  uint64  // of a row: its thread pointer
 }
 
 // newPart compiles a pair for a target and reserves its cells; nothing of the target is touched.
@@ -79,8 +86,11 @@ func newPart(t *target, key grid.PairKey, owner uint64) (*part, error) {
 	if it := t.d.itemOf(key.Focus); it != nil {
 		p.lacking = t.lacking(it)
 	}
-	if plan.Kind == pcl.Kernel || plan.Kind == pcl.Void {
+	if plan.KeptByKernel() || plan.Kind == pcl.Void {
 		return p, nil
+	}
+	if p.rows, err = t.timesRows(plan); err != nil {
+		return nil, err
 	}
 	err = p.reserve()
 	if err != nil && len(t.leaving) > 0 {
@@ -99,10 +109,7 @@ func newPart(t *target, key grid.PairKey, owner uint64) (*part, error) {
 
 func (p *part) reserve() error {
 	for i, v := range p.plan.Vars {
-		c := cellVar{size: trampoline.WordSize, kind: v.Kind, activation: p.isActivationFlag(i)}
-		if v.Kind != pcl.Counter {
-			c.size = trampoline.TimerSize
-		}
+		c := p.cellVar(i, v.Kind)
 		var err error
 		if c.off, err = p.t.cells.alloc(c.size); err != nil {
 			return err
@@ -128,7 +135,23 @@ func (p *part) reserve() error {
 	return err
 }
 
+// cellVar is the cell that variable i of the plan needs.
+func (p *part) cellVar(i int, kind pcl.Kind) cellVar {
+	c := cellVar{size: trampoline.WordSize, kind: kind, activation: p.isActivationFlag(i), rows: p.rows && (kind == pcl.ProcessTimer || kind == pcl.Kernel)}
+	switch {
+	case c.rows && kind == pcl.ProcessTimer:
+		c.size = trampoline.RunTimerSize
+	case kind != pcl.Counter:
+		c.size = trampoline.TimerSize
+	}
+	return c
+}
+
 func (p *part) release() {
+	if p.needs {
+		p.needs = false
+		p.t.d.rows.keeper.Release(p.rowQuantity())
+	}
 	cells := p.cells
 	if p.hits >= 0 {
 		cells = append(cells, cellVar{off: p.hits, size: trampoline.WordSize})
@@ -192,6 +215,9 @@ func (p *part) minis(r *pcl.Request) (ms []trampoline.Mini, err error) {
 	}
 	for _, in := range r.Code {
 		m := trampoline.Mini{Op: p.op(in), Guards: guards}
+		if in.Op != pcl.OpCall && p.cells[in.Var].rows {
+			m.Row = p.rowQuantity().Offset()
+		}
 		if in.Op != pcl.OpCall {
 			m.Cell = p.cells[in.Var].off
 		}
@@ -219,13 +245,22 @@ var wallOps = map[pcl.Op]trampoline.Op{pcl.OpTimerEnter: trampoline.WallEnter, p
 	pcl.OpTimerStart: trampoline.WallStart, pcl.OpTimerStop: trampoline.WallStop}
 var cpuOps = map[pcl.Op]trampoline.Op{pcl.OpTimerEnter: trampoline.CPUEnter, pcl.OpTimerLeave: trampoline.CPULeave,
 	pcl.OpTimerStart: trampoline.CPUStart, pcl.OpTimerStop: trampoline.CPUStop}
+var runOps = map[pcl.Op]trampoline.Op{pcl.OpTimerEnter: trampoline.RunEnter, pcl.OpTimerLeave: trampoline.RunLeave,
+	pcl.OpTimerStart: trampoline.RunStart, pcl.OpTimerStop: trampoline.RunStop}
+var rowOps = map[pcl.Op]trampoline.Op{pcl.OpTimerEnter: trampoline.RowEnter, pcl.OpTimerLeave: trampoline.RowLeave,
+	pcl.OpTimerStart: trampoline.RowStart, pcl.OpTimerStop: trampoline.RowStop}
 
 func (p *part) op(in pcl.Instr) trampoline.Op {
 	if op, ok := plainOps[in.Op]; ok {
 		return op
 	}
 	ops := wallOps
-	if p.cells[in.Var].kind == pcl.ProcessTimer {
+	switch c := p.cells[in.Var]; {
+	case c.kind == pcl.Kernel:
+		ops = rowOps
+	case c.kind == pcl.ProcessTimer && c.rows:
+		ops = runOps
+	case c.kind == pcl.ProcessTimer:
 		ops = cpuOps
 	}
 	op, ok := ops[in.Op]

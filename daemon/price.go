@@ -150,7 +150,7 @@ func (d *Daemon) readRates(counters []rateCounter) {
 // add prices one plan: executions per second of each request times what one costs.
 func (d *Daemon) add(price *grid.Price, c costed) {
 	active := max(c.t.activeThreads(), 1)
-	prices := d.prices.each(c.plan)
+	prices := d.prices.each(c.plan, c.t.readsRows(c.plan))
 	for i := range c.plan.Requests {
 		r := &c.plan.Requests[i]
 		f := c.t.funcs[r.Func]

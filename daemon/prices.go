@@ -26,6 +26,7 @@ const (
 	priceOfCounter = 0.5
 	priceOfWall    = 10
 	priceOfCPUTime = 230
+	priceOfRow     = 2
 	priceOfBucket  = 3.5
 	priceOfTable   = 3
 	priceOfLoad    = 490 // of memory behind a pointer: a system call
@@ -45,13 +46,15 @@ func (p *prices) close() {
 const enough = 256
 
 // average is the mean price of an execution over the points of a plan, in ns.
-func (p *prices) average(plan *pcl.Plan) float64 {
+func (p *prices) average(plan *pcl.Plan, rows bool) float64 {
 	most := min(len(plan.Requests), enough)
 	if most == 0 {
 		return 0
 	}
 	var sum float64
-	for _, ns := range p.each(&pcl.Plan{Vars: plan.Vars, Kind: plan.Kind, Distribution: plan.Distribution, By: plan.By, Requests: plan.Requests[:most]}) {
+	some := *plan
+	some.Requests = plan.Requests[:most]
+	for _, ns := range p.each(&some, rows) {
 		sum += ns
 	}
 	return sum / float64(most)
@@ -59,7 +62,7 @@ func (p *prices) average(plan *pcl.Plan) float64 {
 
 // each is the price of one execution of each request of a plan, in ns. What belongs together in a function, such as the start and the
 // stop of a timer, is tried together and has one price.
-func (p *prices) each(plan *pcl.Plan) []float64 {
+func (p *prices) each(plan *pcl.Plan, rows bool) []float64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	byFunc := map[pcl.FuncID][]int{}
@@ -70,7 +73,7 @@ func (p *prices) each(plan *pcl.Plan) []float64 {
 	out := make([]float64, len(plan.Requests))
 	for _, list := range byFunc {
 		kinds := distinctRequests(plan, list)
-		ns := p.of(plan, kinds)
+		ns := p.of(plan, kinds, rows)
 		for _, i := range list {
 			out[i] = ns
 		}
@@ -97,15 +100,16 @@ func distinctRequests(plan *pcl.Plan, list []int) (kinds []kindOf) {
 }
 
 // of is the mean price of an execution of requests in one function. p.mu is held.
-func (p *prices) of(plan *pcl.Plan, kinds []kindOf) float64 {
+func (p *prices) of(plan *pcl.Plan, kinds []kindOf, rows bool) float64 {
 	var all strings.Builder
+	fmt.Fprintln(&all, rows)
 	for _, k := range kinds {
 		all.WriteString(k.text)
 		all.WriteByte('\n')
 	}
 	ns, ok := p.known[all.String()]
 	if !ok {
-		ns = p.try(plan, kinds) / float64(len(kinds))
+		ns = p.try(plan, kinds, rows) / float64(len(kinds))
 		if p.known == nil {
 			p.known = map[string]float64{}
 		}
@@ -115,13 +119,13 @@ func (p *prices) of(plan *pcl.Plan, kinds []kindOf) float64 {
 }
 
 // try is what all requests cost together.
-func (p *prices) try(plan *pcl.Plan, kinds []kindOf) float64 {
+func (p *prices) try(plan *pcl.Plan, kinds []kindOf, rows bool) float64 {
 	if !p.tried {
 		p.tried = true
 		p.bench, _ = trial.Open() // without it there are floors
 	}
 	if p.bench != nil {
-		if c, err := trialOf(plan, kinds); err == nil {
+		if c, err := trialOf(plan, kinds, rows); err == nil {
 			if ns, err := p.bench.Cost(c); err == nil {
 				return ns
 			}
@@ -129,18 +133,20 @@ func (p *prices) try(plan *pcl.Plan, kinds []kindOf) float64 {
 	}
 	var ns float64
 	for _, k := range kinds {
-		ns += floor(plan, k.request)
+		ns += floor(plan, k.request, rows)
 	}
 	return ns
 }
 
 // trialOf makes the probes of requests for a trial: in cells of its own, with flags that let them run.
-func trialOf(plan *pcl.Plan, kinds []kindOf) (c trial.Case, err error) {
-	p := &part{plan: plan, hits: -1}
+func trialOf(plan *pcl.Plan, kinds []kindOf, rows bool) (c trial.Case, err error) {
+	p := &part{plan: plan, hits: -1, rows: rows}
 	next := int32(trial.FirstCell)
 	for i, v := range plan.Vars {
-		p.cells = append(p.cells, cellVar{off: next, kind: v.Kind, activation: p.isActivationFlag(i)})
-		next += trampoline.TimerSize
+		cell := p.cellVar(i, v.Kind)
+		cell.off = next
+		p.cells = append(p.cells, cell)
+		next += trampoline.RunTimerSize
 	}
 	if plan.Distribution {
 		p.buckets = next
@@ -191,7 +197,7 @@ func placeOf(r *pcl.Request) trial.Place {
 }
 
 // floor prices a request by the table.
-func floor(plan *pcl.Plan, r *pcl.Request) float64 {
+func floor(plan *pcl.Plan, r *pcl.Request, rows bool) float64 {
 	ns := priceOfJump + priceOfCounter*float64(len(r.Guards))
 	for _, in := range r.Code {
 		ns += priceOfCounter + priceOfCall*float64(calls(in.Expr)+calls(in.Cond)) + priceOfLoad*float64(reads(in.Expr)+reads(in.Cond))
@@ -203,9 +209,12 @@ func floor(plan *pcl.Plan, r *pcl.Request) float64 {
 		}
 		switch in.Op {
 		case pcl.OpTimerEnter, pcl.OpTimerLeave, pcl.OpTimerStart, pcl.OpTimerStop:
-			if plan.Vars[in.Var].Kind == pcl.ProcessTimer {
+			switch kind := plan.Vars[in.Var].Kind; {
+			case kind == pcl.ProcessTimer && !rows:
 				ns += priceOfCPUTime
-			} else {
+			case kind == pcl.Kernel:
+				ns += priceOfRow
+			default:
 				ns += priceOfWall
 			}
 		}

@@ -50,6 +50,7 @@ func (t *target) recycle(w *process.World) {
 	for _, slot := range dead {
 		t.silence(slot)
 		if !needed[slot] {
+			t.freeRow(seg.load(slot, 0))
 			seg.store(slot, 0, 0)
 		}
 	}

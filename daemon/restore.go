@@ -61,7 +61,13 @@ func Verify(pid int) (r VerifyReport, err error) {
 // ourMappings lists what the target maps of a segment.
 func ourMappings(p *process.Process) ([]process.Mapping, error) {
 	maps, err := p.Maps()
-	return oursIn(maps), err
+	return allOurs(p, maps), err
+}
+
+// allOurs are the mappings of a segment, those of the kernel's rows first: the head says where they are.
+func allOurs(p *process.Process, maps []process.Mapping) []process.Mapping {
+	ours := oursIn(maps)
+	return append(rowMappings(p, ours, maps), ours...)
 }
 
 // ourDescriptors lists the descriptors of a segment that the target has open: a culprit was killed while it built one.
@@ -72,7 +78,7 @@ func ourDescriptors(p *process.Process) (fds []int, err error) {
 			fds = append(fds, fd)
 		}
 	}
-	return fds, err
+	return append(fds, passing(p, open)...), err
 }
 
 // A RestoreReport says what Restore did.
@@ -94,7 +100,7 @@ func readHeader(p *process.Process) (*trampoline.Header, process.Addr, error) {
 		return nil, 0, err
 	}
 	for _, m := range maps {
-		if m.Offset == 0 && m.Perms&process.Exec == 0 {
+		if m.Offset == 0 && m.Perms&process.Exec == 0 && m.Path == "/memfd:"+segmentName {
 			page := make([]byte, trampoline.PageSize)
 			if err := p.ReadMem(m.Start, page); err != nil {
 				return nil, 0, err
@@ -224,7 +230,7 @@ func (t *target) unmapOurs(w *process.World) error {
 	if err != nil {
 		return err
 	}
-	ours := oursIn(maps)
+	ours := allOurs(t.proc, maps)
 	inside, err := t.standing(w, islandSpans(ours))
 	switch {
 	case err != nil:
@@ -235,6 +241,9 @@ func (t *target) unmapOurs(w *process.World) error {
 	if err := faultRestored.Hit(t.proc.PID()); err != nil {
 		return err
 	}
+	if err := t.closeLeft(w); err != nil { // while the head still says which
+		return err
+	}
 	for _, m := range ours {
 		if err := w.Munmap(m.Start, m.Len()); err != nil {
 			return err
@@ -243,7 +252,7 @@ func (t *target) unmapOurs(w *process.World) error {
 			return err
 		}
 	}
-	return t.closeLeft(w)
+	return nil
 }
 
 // islandSpans are the addresses of trampolines.

@@ -47,7 +47,7 @@ func (r *reading) cpuOf(t *target, tid int) uint64 {
 
 // sample returns by how much the pair has grown in this target since the last pass, in the metric's unit.
 func (p *part) sample(r *reading, interval float64) float64 {
-	if p.plan.Kind == pcl.Kernel {
+	if p.plan.KeptByKernel() {
 		return p.sampleKernel(r, interval)
 	}
 	if len(p.cells) == 0 || p.t.seg == nil {
@@ -74,6 +74,9 @@ func (p *part) growth(r *reading, slot int, c cellVar, interval float64) float64
 			return 0
 		}
 		return float64(int64(v - last.value))
+	}
+	if c.rows && c.kind == pcl.ProcessTimer {
+		return p.ran(r, slot, c)
 	}
 	v, raw := p.timer(r, slot, c, tid)
 	parked, hidden := p.plan.ExcludeParked && r.parked[tid], 0.0
@@ -125,8 +128,13 @@ func (p *part) timer(r *reading, slot int, c cellVar, tid int) (value, raw uint6
 			return value, raw
 		}
 		now := r.tsc
-		if c.kind == pcl.ProcessTimer {
+		switch c.kind {
+		case pcl.ProcessTimer:
 			now = r.cpuOf(p.t, tid)
+		case pcl.Kernel:
+			if now, _ = p.t.rowNow(slot, p.rowQuantity()); now == 0 {
+				return value, raw
+			}
 		}
 		if now > start {
 			value += now - start
@@ -137,8 +145,13 @@ func (p *part) timer(r *reading, slot int, c cellVar, tid int) (value, raw uint6
 }
 
 func (p *part) seconds(c cellVar, d uint64) float64 {
-	if c.kind == pcl.ProcessTimer {
+	switch {
+	case c.kind == pcl.ProcessTimer:
 		return float64(d) / 1e9
+	case c.kind == pcl.Kernel && p.rowQuantity().Nanoseconds():
+		return float64(d) / 1e9
+	case c.kind == pcl.Kernel:
+		return float64(d)
 	}
 	return p.t.d.clock.Seconds(float64(d))
 }
@@ -160,7 +173,7 @@ func (p *part) price(r *reading, interval float64) {
 	}
 	if interval > 0 {
 		if p.ns == notPriced {
-			p.ns, p.ahead = p.t.d.prices.average(p.plan), p.t.d.predict(p)
+			p.ns, p.ahead = p.t.d.prices.average(p.plan, p.rows), p.t.d.predict(p)
 		}
 		p.spent = float64(sum-p.hit) * p.ns / 1e9 / interval
 	}
@@ -182,6 +195,7 @@ func (d *Daemon) pass(now float64) {
 		if d.lives(t) {
 			t.threads.refresh(now, d.round)
 			t.threads.settle()
+			t.linkRows()
 		}
 	}
 	d.countSwitches()

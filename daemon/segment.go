@@ -194,6 +194,7 @@ func (s *segment) openIsland(i trampoline.Island, mem []byte, gated bool) error 
 	}
 	copy(s.code(sp, sp.slow, len(stub)), stub)
 	sp.stubEnd = sp.slow + uint64(len(stub))
+	s.storeCode(sp, sp.slow+trampoline.SlowRowsOff, s.RowsAddr)
 	if err := s.addCallStub(sp); err != nil {
 		return err
 	}
@@ -259,6 +260,11 @@ func (s *segment) code(sp *codeSpace, addr uint64, n int) []byte {
 func (s *segment) toggle(sp *codeSpace, addr uint64, b [2]byte) {
 	mem := s.code(sp, addr, 2)
 	*(*uint16)(unsafe.Pointer(&mem[0])) = uint16(b[0]) | uint16(b[1])<<8
+}
+
+// storeCode writes a word of data among the code of an island, with one store.
+func (s *segment) storeCode(sp *codeSpace, addr uint64, v uint64) {
+	atomic.StoreUint64((*uint64)(unsafe.Pointer(&s.code(sp, addr, 8)[0])), v)
 }
 
 // contains reports whether an address lies in an island.

@@ -125,6 +125,7 @@ func (s *site) generate() (*trampoline.Base, room, error) {
 func (t *target) envOf(sp *codeSpace) *trampoline.Env {
 	env := t.seg.env
 	env.SlowAddr, env.CallAddr, env.GateAddr = sp.slow, sp.call, sp.gate
+	env.Scale = trampoline.ScaleOf(t.d.clock.Hz())
 	return &env
 }
 

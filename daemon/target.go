@@ -29,6 +29,7 @@ type target struct {
 	index       nameIndex
 	items       *itemIndex       // of index; nil until it is asked for
 	sites       map[uint64]*site // by address of the first displaced instruction
+	kept        kernelRows
 	quarantine  []retired
 	retirements int
 	leaving     []leavingCells
@@ -339,6 +340,7 @@ func (t *target) close() {
 	for _, o := range t.objects {
 		o.file.Close()
 	}
+	t.closeRows()
 	if t.seg != nil {
 		t.seg.Close()
 	}

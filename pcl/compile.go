@@ -57,9 +57,8 @@ func (x *matching) supported(m *metric, focus grid.Focus) error {
 			return f.body.unsupported
 		}
 	}
-	if counting.kind == Kernel && len(x.flags) > 0 {
-		return &Unsupported{Pos: counting.pos, What: fmt.Sprintf("%s, kept by the kernel, at %v", m.Name, focus),
-			Needs: fmt.Sprintf("probes that read the kernel's rows; the constraint %s cannot be applied to them", x.flags[0].ident)}
+	if counting.kind == Kernel && len(x.flags) > 1 {
+		return &Unsupported{Pos: counting.pos, What: fmt.Sprintf("%s, kept by the kernel, at %v", m.Name, focus), Needs: x.rowsNeed()}
 	}
 	if len(focus.Elements(grid.Machine)) > 1 {
 		return &Unsupported{Pos: counting.pos, What: fmt.Sprintf("%s for a single processor", m.Name), Needs: "counts by processor"}
@@ -123,6 +122,9 @@ func (c *compiler) compile(x matching) (*Plan, error) {
 	c.chooseThreads()
 	if err := c.resolve(&x); err != nil {
 		return nil, err
+	}
+	if counting.kind == Kernel && len(x.flags) == 1 {
+		return c.plan, c.compileRow(&x)
 	}
 	counters := map[string]int{}
 	if counting.kind != Kernel && counting.kind != Void {

@@ -215,8 +215,27 @@ m@/: counter, by lock
 	{"key of an object that is not there", byLock, "m@/SyncObject/Mutex/none", "none"},
 	{"two replacements", `metric m { name "m"; ` + head + ` constraint s /SyncObject is replace counter { } constraint r /Code/* is replace counter { } base is counter { } }`,
 		"m@/Code/work.c/leaf,/SyncObject/Mutex", "both r and s would replace the base"},
-	{"flag on the kernel", `metric m { name "m"; ` + head + ` constraint procedureInclusive; base is kernel("off_cpu"); }`, "m@/Code/work.c/leaf",
-		"the constraint procedureInclusive cannot be applied to them"},
+	{"flag on the kernel", `metric m { name "m"; ` + head + ` constraint procedureInclusive; base is kernel("off_cpu"); }`, "m@/Code/work.c/leaf", `
+m@/Code/work.c/leaf: kernel("off_cpu")
+  kernel m
+  append preInsn 11.entry { timerEnter m }
+  prepend preInsn 11.return { timerLeave m }
+`},
+	{"flag on the kernel, callees left out", `metric m { name "m"; ` + head + ` constraint procedureExclusive; base is kernel("off_cpu"); }`, "m@/Code/work.c/leaf", `
+m@/Code/work.c/leaf: kernel("off_cpu")
+  kernel m
+  append preInsn 11.entry { timerStart m }
+  prepend preInsn 11.return { timerStop m }
+  append preInsn 11.call[0] { timerStop m }
+  prepend postInsn 11.call[0] { timerStart m }
+  append preInsn 11.call[1] { timerStop m }
+  prepend postInsn 11.call[1] { timerStart m }
+`},
+	{"two flags on the kernel", `metric m { name "m"; ` + head + ` constraint procedureInclusive; constraint syncType; base is kernel("off_cpu"); }`, "m@/Code/work.c/leaf,/SyncObject/Mutex",
+		"one timer for both constraints, procedureInclusive and syncType"},
+	{"counting flag on the kernel", `metric m { name "m"; ` + head + ` constraint inside; base is kernel("off_cpu"); }
+		constraint inside /Code/* is counter { append preInsn $constraint[0].entry (* inside++; *) }`, "m@/Code/work.c/leaf",
+		"constraint inside: found inside += 1, expected only inside = 1 and inside = 0: it constrains what the kernel keeps"},
 	{"kind of the replacement", `metric m { name "m"; ` + head + ` constraint r /Code is replace void { } base is counter { } }`, "m@/Code/work.c", `
 m@/Code/work.c: void
 `},

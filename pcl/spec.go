@@ -74,10 +74,10 @@ const (
 // A Var is one variable of a plan. Every variable exists once per thread of the target and starts at 0.
 type Var struct {
 	Name string
-	Kind Kind // Counter (metric, flag, temporary), WallTimer or ProcessTimer
+	Kind Kind // Counter (metric, flag, temporary), WallTimer, ProcessTimer, or Kernel: how much Plan.KernelName grew
 }
 
-// A Plan is a compiled (metric, focus). Vars[0] is the metric's own variable (absent for Kernel and Void).
+// A Plan is a compiled (metric, focus). Vars[0] is the metric's own variable (absent for Void, and for Kernel where nothing constrains it).
 type Plan struct {
 	Pair       grid.PairKey
 	Kind       Kind

@@ -232,7 +232,12 @@ func runText(lib *Library, env *fakeEnv, m *metric, focus grid.Focus, events []e
 	for _, n := range m.counters {
 		t.cells[n] = &cell{}
 	}
+	kept, before := int64(0), events[0].now
 	for _, t.event = range events {
+		if m.base.kind == Kernel && len(t.flags) == 1 && t.cells[t.flags[0]].truth() {
+			kept += t.event.now - before // the clock is as good a quantity of the kernel as any
+		}
+		before = t.event.now
 		t.todo = nil
 		t.flags = nil
 		counting, cons := m.base, (*constraint)(nil)
@@ -264,6 +269,9 @@ func runText(lib *Library, env *fakeEnv, m *metric, focus grid.Focus, events []e
 	}
 	own := t.cells[m.ident]
 	own.stop(events[len(events)-1].now)
+	if kept != 0 {
+		return kept, nil
+	}
 	if m.base.distribution {
 		return own.value, own.values
 	}

@@ -28,7 +28,10 @@ func (l *Library) Warnings() []Problem {
 // KernelNames are the quantities that a base of kind kernel may name: what the daemon can take from the kernel.
 var KernelNames = []string{"cpu_time", "wall_time", "blocked_time", "run_queue_wait", "active_threads", "number_of_cpus", "observed_cost", "pause_time",
 	"cpu_user", "cpu_system", "minor_faults", "major_faults", "voluntary_switches", "forced_switches", "active_processes",
-	"predicted_cost", "sampling_rate", "probes", "dropped_samples"}
+	"predicted_cost", "sampling_rate", "probes", "dropped_samples",
+	"off_cpu", "blocked_futex", "blocked_file", "blocked_socket", "blocked_pipe", "blocked_poll", "blocked_sleep", "blocked_fault", "blocked_other",
+	"preempted", "fault_time", "system_time", "io_block_bytes", "io_block_time", "net_bytes_sent", "net_bytes_received",
+	"system_calls", "calls_futex", "calls_io", "calls_memory", "stolen"}
 
 // A warner looks at the definitions that are in force as they are written.
 type warner struct {
@@ -149,7 +152,7 @@ func (w *warner) body(of string, base *syntax.Base) {
 		}
 	}
 	if base.Kind == "kernel" && !slices.Contains(KernelNames, base.Arg) {
-		w.warn(base.Pos, "%s: found kernel(%q), expected one of %s%s; it will be refused when it is asked for", of, base.Arg, strings.Join(KernelNames, ", "),
+		w.warn(base.Pos, "%s: found kernel(%q), expected what the kernel keeps, such as cpu_time or off_cpu%s; it will be refused when it is asked for", of, base.Arg,
 			syntax.DidYouMean(base.Arg, KernelNames))
 	}
 	switch {

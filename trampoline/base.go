@@ -16,6 +16,7 @@ type Env struct {
 	CallAddr   uint64 // of the island's stub that calls functions of the target; 0 = they cannot be called
 	GateAddr   uint64 // of a word, GateOpen, that is 0 in children that the process has forked; 0 = there is none
 	PID        int    // of the process, as it sees itself; 0 = not known
+	Scale      int32  // nanoseconds of a cycle of the time-stamp counter, times 2^20
 }
 
 // hashFactor spreads thread pointers over slots: 2^32 / golden ratio. The product is taken modulo 2^32 and its highest bits

@@ -11,7 +11,7 @@ const BucketsSize = grid.DistributionBuckets * WordSize
 // distributes reports whether the primitive puts a value into buckets.
 func (m *Mini) distributes() bool {
 	switch m.Op {
-	case Add, WallLeave, WallStop, CPULeave, CPUStop:
+	case Add, WallLeave, WallStop, CPULeave, CPUStop, RunLeave, RunStop, RowLeave, RowStop:
 		return m.Buckets != 0
 	}
 	return false

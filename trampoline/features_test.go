@@ -46,7 +46,7 @@ var wanted = []string{"several points at one site", "value put into a bucket", "
 	"one owner of several off", "whole trampoline off", "gate closed", "all but the fixed part gone", "block found at once", "block found in another slot", "block claimed",
 	"expression of full depth", "mini longer than a short jump", "conditional tail jump taken", "conditional tail jump not taken",
 	"conditional tail jump moved and taken", "flags compared", "memory read", "memory that is not there", "text that matches", "text that differs",
-	"both sides asked for", "one side decides"}
+	"both sides asked for", "one side decides", "row read at the start", "row read at the end", "no row", "row grown meanwhile"}
 
 func (f *features) report(n int) {
 	f.t.Logf("%d functions, each run 6 times; executed points by tactic of their site %v", n, f.tactics)
@@ -181,6 +181,9 @@ func (s *scene) chooseState() {
 	own := block(s.data, s.slot)
 	if !s.unclaimed {
 		binary.LittleEndian.PutUint64(own, s.f.r.self)
+		if rng.IntN(4) > 0 { // its own words are its row, so that the row changes while timers run
+			binary.LittleEndian.PutUint64(own[BlockRow:], blockAt(s.slot))
+		}
 	}
 	left := []uint64{0, 0, programSP - 64, programSP, programSP + 64}
 	for i := range 8 {
@@ -191,6 +194,9 @@ func (s *scene) chooseState() {
 			binary.LittleEndian.PutUint64(own[timerCell(i):], v)
 			binary.LittleEndian.PutUint64(own[timerCell(i)+TimerStart:], 1)
 		}
+	}
+	for _, c := range rowTimerCells {
+		binary.LittleEndian.PutUint64(own[c:], left[rng.IntN(len(left))])
 	}
 	switch {
 	case s.unclaimed:

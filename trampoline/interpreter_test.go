@@ -135,6 +135,8 @@ func (m *model) mini(p *Mini) {
 		if active != 0 {
 			m.stop(p)
 		}
+	default:
+		m.rowTimer(p, active)
 	}
 }
 
@@ -276,6 +278,9 @@ func (m *model) compare(got []byte) error {
 		if g, w := binary.LittleEndian.Uint64(got[at:]), m.word(at); g != w {
 			return fmt.Errorf("the word at %d of the table is %#x, the interpreter says %#x", at-tableCell, g, w)
 		}
+	}
+	if err := m.compareRowTimers(got); err != nil {
+		return err
 	}
 	return m.compareBuckets(got[bucketsCell:][:BucketsSize])
 }

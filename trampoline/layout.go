@@ -70,7 +70,16 @@ type Header struct {
 	HeadAddr    uint64 // where the target maps head and ledger
 	DataAddr    uint64 // where the target maps the data part
 	Islands     []Island
+	RowsAddr    uint64 // where the target maps the kernel's rows of its threads; 0 = nowhere
+	RowsSize    uint64 // in bytes
+	Passing     []int  // descriptors that the target has open only while the rows are passed to it, MaxPassing at most
 }
+
+// MaxPassing is how many descriptors of the target a header notes.
+const MaxPassing = 3
+
+// rowsWord is the number of the header's word that says where the rows are; the islands' words end before it.
+const rowsWord = 120
 
 // Encode writes the header to the first page of the segment.
 func (h *Header) Encode(page []byte) {
@@ -79,6 +88,15 @@ func (h *Header) Encode(page []byte) {
 		uint64(h.Slots), uint64(h.BlockSize), uint64(h.LedgerCap), uint64(h.CodeSize), uint64(len(h.Islands))}
 	for _, i := range h.Islands {
 		words = append(words, i.Addr, i.Off, i.Size)
+	}
+	words = append(words, make([]uint64, rowsWord-len(words))...)
+	words = append(words, h.RowsAddr, h.RowsSize)
+	for i := range MaxPassing {
+		fd := 0
+		if i < len(h.Passing) {
+			fd = h.Passing[i] + 1
+		}
+		words = append(words, uint64(fd))
 	}
 	for i, w := range words {
 		le.PutUint64(page[8+8*i:], w)
@@ -103,6 +121,12 @@ func DecodeHeader(page []byte) (*Header, error) {
 	}
 	for i := range int(n) {
 		h.Islands = append(h.Islands, Island{word(10 + 3*i), word(11 + 3*i), word(12 + 3*i)})
+	}
+	h.RowsAddr, h.RowsSize = word(rowsWord), word(rowsWord+1)
+	for i := range MaxPassing {
+		if fd := word(rowsWord + 2 + i); fd > 0 && fd <= 1<<31 {
+			h.Passing = append(h.Passing, int(fd-1))
+		}
 	}
 	return h, nil
 }

@@ -67,23 +67,22 @@ func (g *generator) primitive(m *Mini, skip x86.Label) error {
 		g.CmpMR(x86.RCX, m.Cell, x86.RAX)
 		g.jump(x86.CondNE, skip)
 		g.MovMI(x86.RCX, m.Cell, 0)
-	case WallEnter, CPUEnter:
+	case WallEnter, CPUEnter, RunEnter, RowEnter:
 		g.timerEnter(m, skip)
-	case WallLeave, CPULeave:
+	case WallLeave, CPULeave, RunLeave, RowLeave:
 		g.stackPointer(x86.RAX)
 		g.CmpMR(x86.RCX, m.Cell+TimerActive, x86.RAX)
 		g.jump(x86.CondNE, skip)
-		g.timerStop(m)
-	case WallStart, CPUStart:
+		g.timerStop(m, skip)
+	case WallStart, CPUStart, RunStart, RowStart:
 		g.CmpMI(x86.RCX, m.Cell+TimerActive, 0)
 		g.jump(x86.CondNE, skip)
-		g.clock(m.Op)
-		g.MovMR(x86.RCX, m.Cell+TimerStart, x86.RAX)
+		g.timerStart(m, skip)
 		g.MovMI(x86.RCX, m.Cell+TimerActive, 1)
-	case WallStop, CPUStop:
+	case WallStop, CPUStop, RunStop, RowStop:
 		g.CmpMI(x86.RCX, m.Cell+TimerActive, 0)
 		g.jump(x86.CondE, skip)
-		g.timerStop(m)
+		g.timerStop(m, skip)
 	default:
 		panic(fmt.Sprintf("BUG: unknown primitive %d", m.Op))
 	}
@@ -96,29 +95,57 @@ func (g *generator) timerEnter(m *Mini, skip x86.Label) {
 	g.stackPointer(x86.RAX)
 	g.CmpMR(x86.RCX, m.Cell+TimerActive, x86.RAX)
 	g.jump(x86.CondA, skip)
-	g.clock(m.Op)
-	g.MovMR(x86.RCX, m.Cell+TimerStart, x86.RAX)
+	g.timerStart(m, skip)
 	g.stackPointer(x86.RDX)
 	g.MovMR(x86.RCX, m.Cell+TimerActive, x86.RDX)
 }
 
+// timerStart notes what the clock says.
+func (g *generator) timerStart(m *Mini, skip x86.Label) {
+	g.clock(m, skip)
+	g.MovMR(x86.RCX, m.Cell+TimerStart, x86.RAX)
+	if m.Op.Run() {
+		g.MovMR(x86.RCX, m.Cell+TimerOff, x86.RDX)
+	}
+}
+
 // timerStop adds the time since the start. The timer is marked stopped before the sum grows: a reader in between sees too
 // little for a moment, never too much.
-func (g *generator) timerStop(m *Mini) {
-	g.clock(m.Op)
+func (g *generator) timerStop(m *Mini, skip x86.Label) {
+	g.clock(m, skip)
 	g.SubRM(x86.RAX, x86.RCX, m.Cell+TimerStart)
+	if m.Op.Run() {
+		g.SubRM(x86.RDX, x86.RCX, m.Cell+TimerOff)
+	}
 	g.MovMI(x86.RCX, m.Cell+TimerActive, 0)
 	g.AddMR(x86.RCX, m.Cell+TimerSum, x86.RAX)
+	if m.Op.Run() {
+		g.AddMR(x86.RCX, m.Cell+TimerOffSum, x86.RDX)
+		if m.distributes() || m.tabled() {
+			g.ran()
+		}
+	}
 	g.bucket(m)
 	g.table(m)
 }
 
-// clock leaves the time in rax: TSC cycles, or ns of the thread's CPU time.
-func (g *generator) clock(op Op) {
-	if op.CPU() {
+// clock leaves the time in rax: TSC cycles, ns of the thread's CPU time, or a word of its row; for a timer of running time the
+// time off the processor in rdx as well.
+func (g *generator) clock(m *Mini, skip x86.Label) {
+	switch {
+	case m.Op.CPU():
 		g.cpuClock()
-		return
+	case m.Op.Run():
+		g.runClock(m, skip)
+	case m.Op.row():
+		g.rowClock(m, skip)
+	default:
+		g.stamp()
 	}
+}
+
+// stamp leaves the time-stamp counter in rax; rdx is gone.
+func (g *generator) stamp() {
 	g.Rdtsc()
 	g.ShlRI(x86.RDX, 32)
 	g.OrRR(x86.RAX, x86.RDX)

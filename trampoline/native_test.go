@@ -44,7 +44,7 @@ const (
 )
 
 func nativeEnv() *Env {
-	return &Env{Geometry: nativeGeometry, ClaimsAddr: dataAt, DataAddr: dataAt + PageSize, SlowAddr: slowAt, CallAddr: callAt, GateAddr: gateAt, FilesAddr: filesAt}
+	return &Env{Geometry: nativeGeometry, ClaimsAddr: dataAt, DataAddr: dataAt + PageSize, SlowAddr: slowAt, CallAddr: callAt, GateAddr: gateAt, FilesAddr: filesAt, Scale: 1 << scaleBits / 3}
 }
 
 // env is what trampolines know of the runner: perhaps its number, or one that nobody has, as that of a process whose first thread
@@ -395,7 +395,10 @@ func wordCell(i int) int32  { return int32(64 + 8*i) }
 func timerCell(i int) int32 { return int32(256 + TimerSize*i) }
 
 func randomMini(rng *rand.Rand, k PointKind) Mini {
-	m := Mini{Op: Op(rng.IntN(int(Do) + 1)), Cell: timerCell(rng.IntN(4))}
+	m := Mini{Op: Op(rng.IntN(int(RowStop) + 1)), Cell: timerCell(rng.IntN(4))}
+	if m.Op.Run() || m.Op.row() {
+		m.Cell, m.Row = rowTimerCell(m.Op, rng.IntN(2)), wordCell(rng.IntN(8))
+	}
 	if m.Op <= FlagLeave {
 		m.Cell = wordCell(rng.IntN(8))
 	}

@@ -179,7 +179,7 @@ func (g *generator) reserve(n int) {
 func (g *generator) findBlock() {
 	found := g.NewLabel()
 	g.MovFS(x86.RAX, 0)
-	g.hash()
+	hash(&g.Asm, g.env, x86.RCX, x86.RAX)
 	g.ShlRI(x86.RCX, log2(g.env.BlockSize))
 	g.AddAddr(x86.RCX, g.env.SlowAddr+slowDataOff)
 	g.CmpMR(x86.RCX, 0, x86.RAX)
@@ -190,9 +190,10 @@ func (g *generator) findBlock() {
 	g.Bind(found)
 }
 
-// hash leaves the slot of the thread pointer in rax in rcx: imul $hashFactor, %eax, %ecx; shr $32-bits, %ecx.
-func (g *generator) hash() {
+// hash leaves the slot of a thread pointer in slot: imul $hashFactor, tp, slot; shr $32-bits, slot, both of 32 bits and of the
+// first eight registers.
+func hash(a *x86.Asm, env *Env, slot, tp x86.Reg) {
 	f := uint32(hashFactor)
-	g.Raw(0x69, 0xC8, byte(f), byte(f>>8), byte(f>>16), byte(f>>24))
-	g.Raw(0xC1, 0xE9, 32-g.env.slotBits())
+	a.Raw(0x69, 0xC0|byte(slot)<<3|byte(tp), byte(f), byte(f>>8), byte(f>>16), byte(f>>24))
+	a.Raw(0xC1, 0xE8|byte(slot), 32-env.slotBits())
 }

@@ -11,6 +11,10 @@ import (
 // shorter than the number itself.
 const slowDataOff = 8
 
+// SlowRowsOff is where in the stub the word stands that says where the target maps the table of rows; 0 = nowhere. It may be written
+// at any time.
+const SlowRowsOff = 16
+
 // SlowStub makes the stub of an island that finds or claims a thread block. It is entered with the first slot's block in rcx
 // and the address to go on at in rax, and keeps every other register.
 func SlowStub(env *Env, addr uint64) ([]byte, error) {
@@ -20,6 +24,9 @@ func SlowStub(env *Env, addr uint64) ([]byte, error) {
 	a.Jmp(start)
 	a.Nop(slowDataOff - a.Len())
 	a.Raw(binary.LittleEndian.AppendUint64(nil, env.DataAddr)...)
+	rows := a.NewLabel()
+	a.Bind(rows)
+	a.Raw(make([]byte, 8)...)
 	a.Bind(start)
 	probe, next, wrapped, claimed, done := a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel()
 	a.Push(x86.RDX)
@@ -30,7 +37,7 @@ func SlowStub(env *Env, addr uint64) ([]byte, error) {
 	a.Bind(probe)
 	a.MovRM(x86.RDX, x86.RCX, 0)
 	a.CmpRR(x86.RDX, x86.RSI)
-	a.Jcc(x86.CondE, done)
+	a.JccNear(x86.CondE, done)
 	a.TestRR(x86.RDX, x86.RDX)
 	a.Jcc(x86.CondNE, next)
 	a.MovRR(x86.RDX, x86.RAX) // not pushed: no word on a stack may look like an address in an island
@@ -57,6 +64,8 @@ func SlowStub(env *Env, addr uint64) ([]byte, error) {
 	a.AddRR(x86.RDX, x86.RSI)
 	a.MovImm32(x86.RSI, 1)
 	a.MovMR8(x86.RDX, 0, x86.RSI)
+	findRow(&a, env, rows)
+	a.MovMR(x86.RCX, BlockRow, x86.RDX)
 	a.Bind(done)
 	a.Pop(x86.RDI)
 	a.Pop(x86.RSI)

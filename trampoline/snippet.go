@@ -21,6 +21,7 @@ type Mini struct {
 	// Table is a cell of TableSize bytes in which what is added is added up by the key in the word Key as well. 0 = none; not
 	// together with Buckets.
 	Table, Key int32
+	Row        int32 // of a timer by rows: offset of the word in the row; of one of running time, of the time off the processor
 }
 
 // An Op is a primitive that a mini-trampoline performs.
@@ -40,7 +41,15 @@ const (
 	CPULeave
 	CPUStart
 	CPUStop
-	Do // expression, for what it does
+	Do       // expression, for what it does
+	RunEnter // timers of the time that the thread ran, by its row: see row.go
+	RunLeave
+	RunStart
+	RunStop
+	RowEnter // timers of how much a word of the thread's row grew
+	RowLeave
+	RowStart
+	RowStop
 )
 
 // Words of a timer cell, as offsets from its start, and the sizes of cells.
@@ -56,7 +65,7 @@ const (
 func (o Op) CPU() bool { return o >= CPUEnter && o <= CPUStop }
 
 // timer reports whether the primitive works on a timer.
-func (o Op) timer() bool { return o >= WallEnter && o <= CPUStop }
+func (o Op) timer() bool { return o >= WallEnter && o <= CPUStop || o.Run() || o.row() }
 
 // A Guard is a predicate: a word that must be non-zero. For a flag of an activation (Activation) it must also be at or
 // above the stack pointer: a flag whose activation was left by an exception or longjmp is stale as soon as the stack is higher.

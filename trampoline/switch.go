@@ -128,6 +128,7 @@ func (g *generator) isFar(minis []Mini) (bool, error) {
 func (m *Mini) bound() int {
 	const (
 		aGuard, anAssignment, aTimer, aBucket, aTable = 17, 12, 60, 50, 70
+		aRunTimer                                     = 2*aTimer + 20
 	)
 	more := aGuard * len(m.Guards)
 	if m.distributes() {
@@ -139,6 +140,8 @@ func (m *Mini) bound() int {
 	switch {
 	case m.Cond != nil || m.Op.CPU() || m.Expr != nil && (m.Expr.Op != ExConst || m.Expr.Value != int64(int32(m.Expr.Value))):
 		return 1 << 10
+	case m.Op.Run():
+		return aRunTimer + more
 	case m.Op.timer():
 		return aTimer + more
 	}

@@ -37,7 +37,7 @@ func TablePlace(key uint64) int {
 // tabled reports whether the primitive adds to a table.
 func (m *Mini) tabled() bool {
 	switch m.Op {
-	case Add, WallLeave, WallStop, CPULeave, CPUStop:
+	case Add, WallLeave, WallStop, CPULeave, CPUStop, RunLeave, RunStop, RowLeave, RowStop:
 		return m.Table != 0
 	}
 	return false

@@ -53,6 +53,7 @@ type call struct {
 	area  Addr
 	saved []byte // what the area held
 	name  Addr
+	reply []byte // to be filled from where the name is, behind the call
 	frame callFrame
 	until time.Time
 }
@@ -190,6 +191,9 @@ func (c *call) call(nr uint64, args [6]uint64) (uint64, error) {
 	}
 	restore()
 	fault("call.brought-back")
+	if err == nil && len(c.reply) > 0 {
+		err = c.w.s.p.gone(c.w.s.p.readText(c.name, c.reply))
+	}
 	c.clear()
 	if err != nil {
 		return 0, err

@@ -117,6 +117,7 @@ func (b *Bench) prepare(c Case) error {
 	}
 	clear(b.mem[dataOff:filesOff])
 	for slot := range slots + 1 {
+		binary.LittleEndian.PutUint64(b.mem[dataOff+slot*blockSize+trampoline.BlockRow:], b.addr(dataOff+slots*blockSize)) // zeros
 		for off, v := range c.Words {
 			binary.LittleEndian.PutUint64(b.mem[dataOff+slot*blockSize+int(off):], v)
 		}

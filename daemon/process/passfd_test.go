@@ -1,0 +1,66 @@
+package process
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestPassFD: memory of ours that only a descriptor leads to is mapped by a target, which keeps no descriptor, also where the way ends
+// early.
+func TestPassFD(t *testing.T) {
+	for _, kind := range []string{"running", "blocked"} {
+		t.Run(kind, func(t *testing.T) {
+			tg := start(t, compile(t, stateSource), kind)
+			p := open(t, tg.pid())
+			fd, err := unix.MemfdCreate("ours", unix.MFD_CLOEXEC)
+			must(t, err)
+			defer unix.Close(fd)
+			want := []byte("seen by both")
+			_, err = unix.Pwrite(fd, want, 0)
+			must(t, err)
+			before, told := fdCount(t, tg.pid()), 0
+			var at Addr
+			stop(t, p, func(w *World) error {
+				there, err := w.PassFD(fd, func(int) error { told++; return nil })
+				if err != nil {
+					return err
+				}
+				if at, err = w.Mmap(0, pageSize, unix.PROT_READ, unix.MAP_SHARED, there, 0); err != nil {
+					return err
+				}
+				return w.CloseFD(there)
+			})
+			got := make([]byte, len(want))
+			must(t, p.ReadMem(at, got))
+			if !bytes.Equal(got, want) || told != 3 {
+				t.Errorf("the target maps %q, %d descriptors were told of", got, told)
+			}
+			stop(t, p, func(w *World) error { return w.Munmap(at, pageSize) })
+			refused := errors.New("refused")
+			for n := range 3 {
+				stop(t, p, func(w *World) error {
+					left := n
+					_, err := w.PassFD(fd, func(int) error {
+						if left--; left < 0 {
+							return refused
+						}
+						return nil
+					})
+					if !errors.Is(err, refused) {
+						t.Errorf("descriptor %d refused: %v", n, err)
+					}
+					return nil
+				})
+			}
+			if n := fdCount(t, tg.pid()); n != before {
+				t.Errorf("the target has %d descriptors, had %d", n, before)
+			}
+			if res := tg.finish(); res["bad"] != 0 || res["eintr"] != 0 {
+				t.Errorf("the target noticed: %v", res)
+			}
+		})
+	}
+}

@@ -1,0 +1,303 @@
+package rows
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"culprit/internal/testprog"
+)
+
+// An actor is the program testdata/acts.c, watched; its main thread has a row.
+type actor struct {
+	*testprog.Prog
+	tab   *Table
+	index int
+}
+
+func newActor(t *testing.T, k *Keeper) *actor {
+	t.Helper()
+	p := testprog.Start(t, testprog.Build(t, "daemon/rows/testdata/acts.c"))
+	tp := pointer(t, p)
+	a := &actor{Prog: p, tab: watched(t, k, p.PID, 64)}
+	a.act(t, "nap 1000000")
+	a.index = found(t, a.tab, tp)
+	a.parked(t)
+	return a
+}
+
+// pointer is the thread pointer that a program says.
+func pointer(t *testing.T, p *testprog.Prog) uint64 {
+	t.Helper()
+	tp, err := strconv.ParseUint(strings.TrimPrefix(p.Expect(t, "READY", 10*time.Second), "READY "), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tp
+}
+
+// act has the program do one thing and returns what it says about it.
+func (a *actor) act(t *testing.T, line string) []int64 {
+	t.Helper()
+	a.Say(t, line)
+	var numbers []int64
+	for _, f := range strings.Fields(a.Expect(t, "DONE", 30*time.Second))[1:] {
+		n, err := strconv.ParseInt(f, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers
+}
+
+// parked waits until the main thread has gone to sleep again.
+func (a *actor) parked(t *testing.T) {
+	t.Helper()
+	for range 2000 {
+		if read(a.tab.mem, a.index*RowSize+sinceOff) != 0 && read(a.tab.mem, a.index*RowSize+wokenOff) == 0 {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatal("the program does not rest")
+}
+
+// change is what an act adds to the main thread's row, with what is in flight.
+func (a *actor) change(t *testing.T, line string) (sums map[Quantity]int64, said []int64) {
+	t.Helper()
+	a.parked(t)
+	before := all(t, a.tab, a.index)
+	said = a.act(t, line)
+	a.parked(t)
+	after := all(t, a.tab, a.index)
+	for q := range after {
+		if after[q] < before[q] {
+			t.Errorf("%s has shrunk from %d to %d", q, before[q], after[q])
+		}
+		after[q] -= before[q]
+	}
+	return after, said
+}
+
+// switchesOf reads what the kernel says of a thread's switches.
+func switchesOf(t *testing.T, pid, tid int) (voluntary, forced int64) {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/status", pid, tid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		fmt.Sscanf(line, "voluntary_ctxt_switches: %d", &voluntary)
+		fmt.Sscanf(line, "nonvoluntary_ctxt_switches: %d", &forced)
+	}
+	return voluntary, forced
+}
+
+func TestSwitchesAreThoseOfTheKernel(t *testing.T) {
+	a := newActor(t, opened(t))
+	a.parked(t)
+	voluntary, forced := switchesOf(t, a.PID, a.PID)
+	sums, _ := a.change(t, "switches 2000")
+	v, f := switchesOf(t, a.PID, a.PID)
+	t.Logf("voluntary %d, forced %d; the kernel says %d and %d", sums[VoluntarySwitches], sums[ForcedSwitches], v-voluntary, f-forced)
+	if sums[VoluntarySwitches] != v-voluntary || sums[ForcedSwitches] != f-forced || v-voluntary < 2000 {
+		t.Error("they differ")
+	}
+}
+
+// runDelay reads what the kernel says of a thread's waits for a processor, in ns.
+func runDelay(t *testing.T, pid, tid int) int64 {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/schedstat", pid, tid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ran, delay int64
+	if _, err := fmt.Sscan(string(text), &ran, &delay); err != nil {
+		t.Fatal(err)
+	}
+	return delay
+}
+
+// TestRunQueueWaitIsThatOfTheKernel has two threads spin on one processor: each waits for about half of the time.
+func TestRunQueueWaitIsThatOfTheKernel(t *testing.T) {
+	a := newActor(t, opened(t))
+	before := runDelay(t, a.PID, a.PID)
+	sums, _ := a.change(t, "queue 600")
+	said := runDelay(t, a.PID, a.PID) - before
+	off := math.Abs(float64(sums[RunQueueWait]-said)) / float64(said)
+	t.Logf("run_queue_wait %.3f ms (preempted %.3f), schedstat %.3f ms: %.2f %% apart", float64(sums[RunQueueWait])/1e6, float64(sums[Preempted])/1e6, float64(said)/1e6, 100*off)
+	if off > 0.05 || said < 100e6 || sums[Preempted] < sums[RunQueueWait]*8/10 {
+		t.Error("they differ")
+	}
+}
+
+func TestFaultsAreThoseOfTheKernel(t *testing.T) {
+	k := opened(t)
+	a := newActor(t, k)
+	needed(t, k, FaultTime, MinorFaults, MajorFaults)
+	sums, said := a.change(t, "faults 20000")
+	t.Logf("%d minor and %d major faults; the program counts %d and %d around its loop; %.3f ms in them of %.3f ms that the loop took (%.0f ns each)", sums[MinorFaults],
+		sums[MajorFaults], said[0], said[1], float64(sums[FaultTime])/1e6, float64(said[2])/1e6, float64(sums[FaultTime])/float64(sums[MinorFaults]))
+	if extra := sums[MinorFaults] - said[0]; extra < 0 || extra > 40 {
+		t.Errorf("%d faults beside those of the loop", extra)
+	}
+	if sums[FaultTime] < said[2]*3/10 || sums[FaultTime] > said[2]*21/20 {
+		t.Error("the time in faults is not most of the loop, or more than it")
+	}
+}
+
+// needed has quantities kept until the test ends.
+func needed(t *testing.T, k *Keeper, list ...Quantity) {
+	t.Helper()
+	for _, q := range list {
+		if err := k.Need(q); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { k.Release(q) })
+	}
+}
+
+func TestSystemCallsAreCountedByClass(t *testing.T) {
+	k := opened(t)
+	a := newActor(t, k)
+	needed(t, k, SystemCalls, SystemTime, CallsIO)
+	sums, said := a.change(t, "calls 20000")
+	t.Logf("%d calls, %d of input and output, %.3f ms in them of %.3f", sums[SystemCalls], sums[CallsIO], float64(sums[SystemTime])/1e6, float64(said[1])/1e6)
+	if extra := sums[SystemCalls] - said[0]; extra < 0 || extra > 20 {
+		t.Errorf("%d calls beside those of the loop", extra)
+	}
+	if extra := sums[CallsIO] - said[0]/2; extra < 0 || extra > 10 {
+		t.Errorf("%d calls of input and output beside those of the loop", extra)
+	}
+	if sums[SystemTime] < said[1]/10 || sums[SystemTime] > said[1]*21/20 {
+		t.Error("the time in calls is next to nothing of the loop, or more than it")
+	}
+	k.Release(SystemCalls)
+	k.Release(SystemTime)
+	k.Release(CallsIO)
+	if sums, _ := a.change(t, "calls 1000"); sums[SystemCalls] != 0 || sums[SystemTime] != 0 {
+		t.Errorf("%d calls are counted when nobody needs them", sums[SystemCalls])
+	}
+}
+
+func TestSocketsCountBytes(t *testing.T) {
+	k := opened(t)
+	a := newActor(t, k)
+	needed(t, k, NetBytesSent)
+	sums, said := a.change(t, "sockets 1000000")
+	t.Logf("%d bytes sent, %d received; the program says %d and %d", sums[NetBytesSent], sums[NetBytesReceived], said[0], said[1])
+	if sums[NetBytesSent] != said[0] || sums[NetBytesReceived] != said[1] {
+		t.Error("they differ")
+	}
+}
+
+// TestThreadPointersAreUsedAgain has one thread after the other, whose stack and thread pointer the C library keeps.
+func TestThreadPointersAreUsedAgain(t *testing.T) {
+	a := newActor(t, opened(t))
+	a.act(t, "reuse 500")
+	a.parked(t)
+	rows := owned(a.tab)
+	var slept, exits int64
+	for i, owner := range rows {
+		if i == a.index {
+			continue
+		}
+		slept += a.tab.Value(i, BlockedSleep, 0)
+		exits += a.tab.Value(i, VoluntarySwitches, 0)
+		if owner != 0 {
+			t.Errorf("row %d belongs to thread %d, which has ended", i, owner)
+		}
+	}
+	t.Logf("500 threads, %d rows, %.1f ms asleep, %d voluntary switches, %d shared", len(rows)-1, float64(slept)/1e6, exits, a.tab.Shared())
+	if len(rows)-1 > 4 || slept < 500*200e3 || exits < 500 || a.tab.Shared() != 0 || a.tab.Exhausted() != 0 {
+		t.Error("threads were lost, or took rows of their own")
+	}
+	freeAll(t, a, rows)
+}
+
+// freeAll gives the rows of dead threads back, and has new threads take them.
+func freeAll(t *testing.T, a *actor, rows map[int]int) {
+	t.Helper()
+	if a.tab.Free(a.index) || a.tab.Free(-1) || a.tab.Free(a.tab.Slots()) {
+		t.Error("a row was given back that belongs to a thread, or does not exist")
+	}
+	for i := range rows {
+		if i != a.index && !a.tab.Free(i) {
+			t.Errorf("row %d cannot be given back", i)
+		}
+	}
+	if got := len(owned(a.tab)); got != 1 {
+		t.Errorf("%d rows are owned, not 1", got)
+	}
+	if _, ok := a.tab.Find(a.tab.Key(a.index)); !ok {
+		t.Error("a row behind one that was given back is not found")
+	}
+	a.act(t, "reuse 20")
+	var slept int64
+	for i := range owned(a.tab) {
+		if i != a.index {
+			slept += a.tab.Value(i, BlockedSleep, 0)
+		}
+	}
+	if slept < 20*200e3 || slept > 200*200e3 {
+		t.Errorf("20 threads slept %.3f ms in the rows that were given back", float64(slept)/1e6)
+	}
+}
+
+// TestThreadsWithoutAPointerOfTheirOwn has threads made by clone alone: one with its maker's thread pointer, one with none.
+func TestThreadsWithoutAPointerOfTheirOwn(t *testing.T) {
+	a := newActor(t, opened(t))
+	a.act(t, "sharing 0")
+	if n := a.tab.Shared(); n != 1 || len(owned(a.tab)) != 1 {
+		t.Errorf("%d threads share a pointer, %d rows", n, len(owned(a.tab)))
+	}
+	a.act(t, "keyless 0")
+	t.Logf("%d shared, %d keyless, %d exhausted, %d rows", a.tab.Shared(), a.tab.Keyless(), a.tab.Exhausted(), len(owned(a.tab)))
+	if a.tab.Shared() != 1 || a.tab.Keyless() != 1 || a.tab.Exhausted() != 0 || len(owned(a.tab)) != 1 {
+		t.Error("that is not what there was")
+	}
+	if sums, _ := a.change(t, "nap 50000000"); sums[BlockedSleep] < 50e6 || sums[BlockedSleep] > 1e9 {
+		t.Errorf("the maker's row has %d ns of a sleep of 50 ms", sums[BlockedSleep])
+	}
+}
+
+// TestRowsGoOnAfterExec replaces the program of a watched process.
+func TestRowsGoOnAfterExec(t *testing.T) {
+	a := newActor(t, opened(t))
+	old := a.index
+	a.Say(t, "exec 0")
+	tp := pointer(t, a.Prog)
+	a.act(t, "nap 1000000")
+	a.index = found(t, a.tab, tp)
+	sums, _ := a.change(t, "nap 30000000")
+	t.Logf("row %d became %d; asleep %.3f ms of 30; keyless %d", old, a.index, float64(sums[BlockedSleep])/1e6, a.tab.Keyless())
+	if sums[BlockedSleep] < 30e6 || a.tab.Keyless() != 0 {
+		t.Error("the sleep was lost, or a thread is missing")
+	}
+	if rows := owned(a.tab); rows[a.index] != a.PID || old != a.index && rows[old] != 0 {
+		t.Errorf("owners: %v", rows)
+	}
+}
+
+// TestTheEndOfAProcess leaves its sums, and nobody owns them.
+func TestTheEndOfAProcess(t *testing.T) {
+	a := newActor(t, opened(t))
+	a.act(t, "nap 20000000")
+	a.Kill()
+	slept := a.tab.Value(a.index, BlockedSleep, now(t))
+	if rows := owned(a.tab); rows[a.index] != 0 || slept < 20e6 {
+		t.Errorf("asleep %d ns, owners %v", slept, rows)
+	}
+	if again := a.tab.Value(a.index, OffCPU, now(t)); a.tab.Value(a.index, OffCPU, now(t)+1e9) != again {
+		t.Error("a thread that has ended goes on")
+	}
+	if !a.tab.Free(a.index) {
+		t.Error("the row cannot be given back")
+	}
+}

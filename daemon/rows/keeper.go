@@ -1,0 +1,94 @@
+package rows
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/cilium/ebpf/btf"
+)
+
+// A Keeper has the programs that keep rows, for all processes that are watched. Without Close they run until this process
+// ends, however it ends.
+type Keeper struct {
+	mu     sync.Mutex
+	shape  *shape
+	maps   *maps
+	filter []byte // maps.filter, mapped
+	always []*attached
+	extra  [needCount][]*attached
+	needed [needCount]int
+	tables map[*Table]bool
+	stats  io.Closer // while Cost's figures are kept
+	closed bool
+}
+
+// switchHooks are there as long as the Keeper.
+var switchHooks = []hook{
+	{name: "culprit_wakeup", points: []string{"sched_wakeup"}, make: woken},
+	{name: "culprit_born", points: []string{"sched_wakeup_new"}, make: born},
+	{name: "culprit_switch", points: []string{"sched_switch"}, make: switches},
+}
+
+// Open loads the programs of switches and lets the kernel run them. Its errors are ErrNotPermitted, ErrNoBTF and ErrUnsupported.
+// It takes some 50 ms and 10 MB, most of both for the description of the kernel's types.
+func Open() (*Keeper, error) {
+	if !hasCapabilities() {
+		return nil, fmt.Errorf("%w: %s", ErrNotPermitted, missingRight())
+	}
+	types := btf.NewCache()
+	s, err := readShape(types)
+	if err != nil {
+		return nil, err
+	}
+	if !s.stateIsGiven {
+		return nil, unsupported("sched_switch does not tell the state of threads, which it does since Linux 5.18")
+	}
+	m, err := newMaps()
+	if err != nil {
+		return nil, err
+	}
+	k := &Keeper{shape: s, maps: m, tables: map[*Table]bool{}}
+	if err := k.begin(types); err != nil {
+		k.Close()
+		return nil, err
+	}
+	return k, nil
+}
+
+// begin maps the filter and attaches the programs of switches.
+func (k *Keeper) begin(types *btf.Cache) (err error) {
+	if k.filter, err = mapWhole(k.maps.filter.FD(), filterSize); err != nil {
+		return explain("mapping the filter", err)
+	}
+	k.always, err = k.attach(switchHooks, types)
+	return err
+}
+
+// license is what the programs say of themselves: the kernel gives what they read its memory with only to what can be had
+// under the GPL. It is said of these few programs, which are ours, and of nothing else.
+const license = "Dual MIT/GPL"
+
+// Close takes the programs away, and forgets all tables, which keep their sums until they are closed themselves.
+func (k *Keeper) Close() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed {
+		return nil
+	}
+	k.closed = true
+	errs := []error{closeAll(k.always), k.endCost()}
+	for _, extra := range k.extra {
+		errs = append(errs, closeAll(extra))
+	}
+	if k.filter != nil {
+		errs = append(errs, unmap(k.filter))
+	}
+	k.maps.close()
+	return errors.Join(errs...)
+}
+
+// errClosed is what a closed Keeper says.
+var errClosed = fmt.Errorf("the keeper of rows is closed: %w", os.ErrClosed)

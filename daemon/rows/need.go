@@ -1,0 +1,110 @@
+package rows
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/cilium/ebpf/btf"
+	"golang.org/x/sys/unix"
+)
+
+// extraHooks are the programs that are there while a quantity needs them, in the order in which they are attached.
+var extraHooks = [needCount][]hook{
+	needFaults: {
+		{name: "culprit_trap", points: []string{"page_fault_user", "page_fault_kernel"}, make: trapped},
+		{name: "culprit_faulted", events: []uint64{unix.PERF_COUNT_SW_PAGE_FAULTS_MIN, unix.PERF_COUNT_SW_PAGE_FAULTS_MAJ}, make: faulted},
+	},
+	needCalls: {
+		{name: "culprit_call", points: []string{"sys_enter"}, make: calling},
+		{name: "culprit_called", points: []string{"sys_exit"}, make: called},
+	},
+	needNet: {
+		{name: "culprit_sent", points: []string{"sock_send_length"}, make: sent},
+		{name: "culprit_received", points: []string{"sock_recv_length"}, make: received},
+	},
+}
+
+// Need has the programs that the quantity takes attached, if they are not: system calls, faults or sockets then cost every
+// process of the machine a little, and a watched one some tens of nanoseconds each. Each Need wants its Release. The quantities of
+// switches need nothing more. ErrUnsupported says that this kernel does not know the quantity.
+func (k *Keeper) Need(q Quantity) error {
+	if q >= quantityCount {
+		return fmt.Errorf("there is no quantity %d", q)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed {
+		return errClosed
+	}
+	if err := k.shape.knows(q); err != nil {
+		return err
+	}
+	n := quantities[q].need
+	if n == needNothing {
+		return nil
+	}
+	if k.needed[n] == 0 {
+		if err := k.attachFor(n); err != nil {
+			return err
+		}
+	}
+	k.needed[n]++
+	return nil
+}
+
+// attachFor attaches the programs of a need. What the rows say of a system call or fault that was under way when the programs were
+// detached is wiped out first.
+func (k *Keeper) attachFor(n need) error {
+	for t := range k.tables {
+		t.wipe(n)
+	}
+	all, err := k.attach(extraHooks[n], btf.NewCache())
+	k.extra[n] = all
+	return err
+}
+
+// wipe forgets the beginnings that belong to a need.
+func (t *Table) wipe(n need) {
+	off := map[need]int{needCalls: callOff, needFaults: faultOff}[n]
+	if off == 0 {
+		return
+	}
+	for i := range t.slots {
+		if t.Key(i) != 0 {
+			atomic.StoreUint64(word(t.mem, i*RowSize+off), 0)
+		}
+	}
+}
+
+// Release takes the programs of a quantity away when nobody needs them any more. Sums stay as they are.
+func (k *Keeper) Release(q Quantity) {
+	if q >= quantityCount || quantities[q].need == needNothing {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	n := quantities[q].need
+	if k.closed || k.needed[n] == 0 {
+		return
+	}
+	k.needed[n]--
+	if k.needed[n] > 0 {
+		return
+	}
+	_ = closeAll(k.extra[n]) // closing a descriptor detaches, whatever it says
+	k.extra[n] = nil
+	for t := range k.tables {
+		t.wipe(n)
+	}
+}
+
+// knows says why this kernel does not know a quantity.
+func (s *shape) knows(q Quantity) error {
+	switch {
+	case q == BlockBytes && !s.hasIO:
+		return unsupported("%s: the kernel does not count them (CONFIG_TASK_IO_ACCOUNTING)", q)
+	case (q == NetBytesSent || q == NetBytesReceived) && !s.hasSockets:
+		return unsupported("%s: the trace points of sockets came with Linux 6.3", q)
+	}
+	return nil
+}

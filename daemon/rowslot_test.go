@@ -1,0 +1,24 @@
+package daemon
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"culprit/daemon/rows"
+	"culprit/trampoline"
+)
+
+// TestRowsAreLookedForWhereTrampolinesLook holds two hash functions together that are written down in two rooms: the kernel side puts
+// a thread's row where the target's code begins to look for it.
+func TestRowsAreLookedForWhereTrampolinesLook(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, slots := range []int{64, 2048, 4096, 65536} {
+		g := trampoline.Geometry{Slots: slots}
+		for range 10_000 {
+			tp := r.Uint64() >> 16 &^ 63
+			if got, want := rows.FirstSlot(tp, slots), g.Slot(tp); got != want {
+				t.Fatalf("thread pointer %#x of %d: row %d, block %d", tp, slots, got, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,228 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"culprit/daemon/process"
+	"culprit/daemon/rows"
+	"culprit/grid"
+	"culprit/pcl"
+	"culprit/trampoline"
+)
+
+// What the kernel keeps for each thread of a target (package rows) is mapped into the target, so that a probe reads it with a load
+// instruction. Both are done when a pair first asks for them: loading the kernel's side takes a few tens of milliseconds, mapping a
+// stop of the target.
+
+// A rowKeeper is the kernel's side, opened when it is first asked for.
+type rowKeeper struct {
+	once   sync.Once
+	keeper *rows.Keeper
+	err    error
+}
+
+func (r *rowKeeper) open() (*rows.Keeper, error) {
+	r.once.Do(func() { r.keeper, r.err = rows.Open() })
+	return r.keeper, r.err
+}
+
+// close ends it. No table may be in use any more.
+func (r *rowKeeper) close() {
+	r.once.Do(func() { r.err = errors.New("the session is over") })
+	if r.keeper != nil {
+		r.keeper.Close()
+	}
+}
+
+// kernelRows are the rows of one target.
+type kernelRows struct {
+	table    *rows.Table
+	addr     uint64 // where the target maps them; 0 = nowhere
+	unwatch  error  // why the kernel keeps none
+	unmapped error  // why the target cannot have them
+}
+
+// watchRows has the kernel keep rows for the target's threads.
+func (t *target) watchRows() error {
+	k := &t.kept
+	if k.table != nil || k.unwatch != nil {
+		return k.unwatch
+	}
+	keeper, err := t.d.rows.open()
+	if err == nil {
+		slots := trampoline.DefaultGeometry(t.threads.count()).Slots
+		if t.seg != nil {
+			slots = t.seg.Slots
+		}
+		k.table, err = keeper.Watch(t.proc.PID(), slots)
+	}
+	if k.unwatch = err; err != nil {
+		t.d.logf("%s: the kernel keeps no rows for its threads: %v", t.name, err)
+	}
+	return err
+}
+
+// mapRows makes the rows readable for the target's probes.
+func (t *target) mapRows() error {
+	k := &t.kept
+	if k.addr != 0 || k.unmapped != nil {
+		return k.unmapped
+	}
+	k.unmapped = t.watchRows()
+	if k.unmapped == nil {
+		k.unmapped = t.stop(t.passRows)
+	}
+	var deferred *process.Deferred
+	if errors.As(k.unmapped, &deferred) { // it may work the next time
+		err := k.unmapped
+		k.unmapped = nil
+		return err
+	}
+	if k.unmapped != nil {
+		t.d.logf("%s: its probes cannot read what the kernel keeps for its threads: %v", t.name, k.unmapped)
+	}
+	return k.unmapped
+}
+
+// passRows maps the table into the stopped target. What would be left behind if we were killed is noted in the segment's head first:
+// where the mapping will be, and each descriptor as soon as it is there.
+func (t *target) passRows(w *process.World) error {
+	seg, table := t.seg, t.kept.table
+	at, err := w.Mmap(0, uint64(table.Size()), unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE, -1, 0)
+	if err != nil {
+		return err
+	}
+	seg.RowsAddr, seg.RowsSize = uint64(at), uint64(table.Size())
+	seg.Encode(seg.mem)
+	err = t.passTable(w, at)
+	if err != nil {
+		err = errors.Join(fmt.Errorf("mapping the kernel's rows: %w", err), w.Munmap(at, seg.RowsSize))
+		seg.RowsAddr, seg.RowsSize = 0, 0
+	}
+	seg.Passing = nil
+	seg.Encode(seg.mem)
+	if err != nil {
+		return err
+	}
+	t.kept.addr = uint64(at)
+	seg.tellRows()
+	return nil
+}
+
+// passTable puts the table where room was made for it.
+func (t *target) passTable(w *process.World, at process.Addr) error {
+	seg, table := t.seg, t.kept.table
+	fd, err := w.PassFD(table.FD(), func(fd int) error {
+		seg.Passing = append(seg.Passing, fd)
+		seg.Encode(seg.mem)
+		return faultPassing.Hit(seg.TargetPID)
+	})
+	if err != nil {
+		return err
+	}
+	_, err = w.Mmap(at, uint64(table.Size()), unix.PROT_READ, unix.MAP_SHARED|unix.MAP_FIXED, fd, 0)
+	if cerr := w.CloseFD(fd); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	return faultPassed.Hit(seg.TargetPID)
+}
+
+// tellRows tells the stubs that claim blocks where the rows are.
+func (s *segment) tellRows() {
+	for _, sp := range s.spaces {
+		s.storeCode(sp, sp.slow+trampoline.SlowRowsOff, s.RowsAddr)
+	}
+}
+
+// linkRows gives blocks that were claimed before their thread had a row, or before the rows were there, the address of it.
+func (t *target) linkRows() {
+	k := &t.kept
+	if k.addr == 0 {
+		return
+	}
+	for slot := range t.seg.Slots {
+		if t.seg.claims()[slot] == 0 || t.seg.load(slot, trampoline.BlockRow) != 0 {
+			continue
+		}
+		if tp := t.seg.load(slot, 0); tp != 0 {
+			if i, ok := k.table.Find(tp); ok {
+				t.seg.store(slot, trampoline.BlockRow, k.addr+uint64(i*rows.RowSize))
+			}
+		}
+	}
+}
+
+// rowOf is the number of the row that a block's thread reads.
+func (t *target) rowOf(slot int) (index int, ok bool) {
+	at := t.seg.load(slot, trampoline.BlockRow)
+	i := (at - t.kept.addr) / rows.RowSize
+	if t.kept.addr == 0 || at < t.kept.addr || i >= uint64(t.seg.Slots) {
+		return 0, false
+	}
+	return int(i), true
+}
+
+// freeRow gives back the row of a dead thread whose block was freed.
+func (t *target) freeRow(tp uint64) {
+	if t.kept.table == nil {
+		return
+	}
+	if i, ok := t.kept.table.Find(tp); ok {
+		t.kept.table.Free(i)
+	}
+}
+
+// closeRows ends the daemon's side of the rows.
+func (t *target) closeRows() {
+	if t.kept.table != nil {
+		t.kept.table.Close()
+		t.kept.table = nil
+	}
+}
+
+// wantsRows tells which timers of a plan read rows: of processor time, which can ask the kernel instead, and of what only the kernel
+// keeps.
+func wantsRows(plan *pcl.Plan) (cpu, kept bool) {
+	for _, v := range plan.Vars {
+		cpu = cpu || v.Kind == pcl.ProcessTimer
+		kept = kept || v.Kind == pcl.Kernel
+	}
+	return cpu, kept
+}
+
+// timesRows decides whether a plan is to read rows, and makes them ready. d.mu is held.
+func (t *target) timesRows(plan *pcl.Plan) (bool, error) {
+	cpu, kept := wantsRows(plan)
+	if !cpu && !kept {
+		return false, nil
+	}
+	err := t.mapRows()
+	if kept && err != nil {
+		return false, noRows(plan, err)
+	}
+	return err == nil, nil
+}
+
+// readsRows tells whether the probes of a plan would read rows; nothing of the target is touched.
+func (t *target) readsRows(plan *pcl.Plan) bool {
+	cpu, kept := wantsRows(plan)
+	if kept || !cpu || t.kept.addr != 0 {
+		return cpu || kept
+	}
+	if t.kept.unmapped != nil || t.kept.unwatch != nil {
+		return false
+	}
+	_, err := t.d.rows.open()
+	return err == nil
+}
+
+func noRows(plan *pcl.Plan, err error) error {
+	return fmt.Errorf("metric %q: %w", plan.Pair.Metric, grid.ErrUnsupported{What: fmt.Sprintf("kernel(%q) of this target", plan.KernelName), Needs: err.Error()})
+}

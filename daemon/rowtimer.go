@@ -1,0 +1,124 @@
+package daemon
+
+import (
+	"golang.org/x/sys/unix"
+
+	"culprit/daemon/rows"
+	"culprit/pcl"
+	"culprit/trampoline"
+)
+
+// Reading timers that read rows, and the rows themselves.
+
+// monotonic is CLOCK_MONOTONIC in ns, by which the kernel's rows tell time.
+func monotonic() int64 {
+	var ts unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) != nil {
+		return 0
+	}
+	return ts.Nano()
+}
+
+// rowNow is what a row says now, with what is going on.
+func (t *target) rowNow(slot int, q rows.Quantity) (uint64, bool) {
+	i, ok := t.rowOf(slot)
+	if !ok {
+		return 0, false
+	}
+	return uint64(t.kept.table.Value(i, q, monotonic())), true
+}
+
+// A ranTime is a reading of a timer of running time: cycles, and ns off the processor, with what is in flight and without.
+type ranTime struct {
+	cycles, off, rawCycles uint64
+	running                bool
+}
+
+// readRan reads such a timer without stopping its thread.
+func (p *part) readRan(slot int, c cellVar, tid int) (v ranTime) {
+	seg := p.t.seg
+	word := func(off int32) uint64 { return seg.load(slot, c.off+off) }
+	for range 4 {
+		active, start, off := word(trampoline.TimerActive), word(trampoline.TimerStart), word(trampoline.TimerOff)
+		v = ranTime{cycles: word(trampoline.TimerSum), off: word(trampoline.TimerOffSum), running: active != 0}
+		v.rawCycles = v.cycles
+		if word(trampoline.TimerActive) != active || word(trampoline.TimerStart) != start || word(trampoline.TimerSum) != v.rawCycles {
+			continue
+		}
+		if active == 0 || tid == 0 {
+			return v
+		}
+		if now, ok := p.t.rowNow(slot, rows.OffCPU); ok {
+			v.cycles += tsc() - start
+			v.off += now - off
+		}
+		return v
+	}
+	return v
+}
+
+// ran is the growth of a timer of running time in one thread block, in seconds.
+func (p *part) ran(r *reading, slot int, c cellVar) float64 {
+	tid, last := r.owner[slot], p.seen[slot]
+	v := p.readRan(slot, c, tid)
+	switch {
+	case v.cycles >= last.value:
+	case tid != 0 && v.rawCycles == last.raw && !v.running:
+		return 0 // stopped, but the sum has not grown yet: the next pass sees it
+	default: // what was in flight is gone: its activation was left by an exception, or its thread ended
+		last.value, last.off = v.cycles, v.off
+	}
+	d := p.t.d.clock.Seconds(float64(v.cycles-last.value)) - float64(int64(v.off-last.off))/1e9
+	if d < 0 && v.cycles != last.value {
+		return 0 // less than the two clocks can tell apart: it counts with the next pass
+	}
+	p.seen[slot] = slotValue{value: v.cycles, off: v.off, raw: v.rawCycles}
+	if !p.covers(tid) {
+		return 0
+	}
+	return d
+}
+
+// ranSum is the sum of a timer of running time in ns, as far as it was stopped.
+func (p *part) ranSum(slot int, c cellVar) uint64 {
+	cycles := p.t.seg.load(slot, c.off+trampoline.TimerSum)
+	return uint64(p.t.d.clock.Seconds(float64(cycles))*1e9) - p.t.seg.load(slot, c.off+trampoline.TimerOffSum)
+}
+
+// rowQuantity is the word of the rows that a pair reads in its probes.
+func (p *part) rowQuantity() rows.Quantity {
+	if p.plan.Kind != pcl.Kernel {
+		return rows.OffCPU
+	}
+	q, _ := rows.ByName(p.plan.KernelName)
+	return q
+}
+
+// sampleRows is the growth of a quantity over all threads that the focus covers, from the rows themselves.
+func (p *part) sampleRows(q rows.Quantity) float64 {
+	table := p.t.kept.table
+	if table == nil {
+		return 0
+	}
+	now, sum := monotonic(), 0.0
+	for i := range table.Slots() {
+		tp := table.Key(i)
+		if tp == 0 {
+			continue
+		}
+		v, last := uint64(table.Value(i, q, now)), p.seen[i]
+		known := last.owner == tp
+		if !known {
+			last = slotValue{} // a new thread, whose row begins with 0
+		}
+		p.seen[i] = slotValue{value: max(v, last.value), owner: tp}
+		if (known || p.started) && v > last.value && p.covers(p.t.threads.owner(tp)) {
+			sum += float64(v - last.value)
+		}
+	}
+	p.started = true
+	if q.Nanoseconds() {
+		sum /= 1e9
+	}
+	return sum
+}

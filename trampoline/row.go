@@ -1,0 +1,109 @@
+package trampoline
+
+import (
+	"math"
+
+	"culprit/trampoline/x86"
+)
+
+// A row is memory in which somebody else, the kernel, keeps sums for one thread: each is a word that only grows, and trampolines
+// only read it. Timers of rows add up by how much such a word grew while they ran. A timer of running time reads two clocks:
+// the time-stamp counter, and the word of the row that says how long the thread was off the processor. They have no common unit
+// here; each has its own sum, and whoever reads them converts.
+
+// BlockRow is the offset of the word of a thread block that holds the address of the thread's row. While it is 0 the timers of
+// rows do not start in this thread.
+const BlockRow = 16
+
+// RowSize is the distance of the rows of two threads in the table of rows, whose length is Geometry.Slots. A thread's row is found
+// as its block is, by the first word, which is the thread pointer: at Geometry.Slot or within 64 places behind it. But nobody
+// claims rows in the target.
+const RowSize = 256
+
+// Words that a timer of running time has behind those of every timer, and its size.
+const (
+	TimerOff     = 24 // what the row said at the start, in ns
+	TimerOffSum  = 32 // sum of the time off the processor
+	RunTimerSize = 40
+)
+
+// scaleBits is how many bits of Env.Scale are behind the point.
+const scaleBits = 20
+
+// ScaleOf is Env.Scale for a time-stamp counter of that rate.
+func ScaleOf(hz float64) int32 { return int32(math.Round(1e9 / hz * (1 << scaleBits))) }
+
+// Run reports whether the primitive times how long the thread ran, by its row.
+func (o Op) Run() bool { return o >= RunEnter && o <= RunStop }
+
+// row reports whether the primitive reads nothing but a word of the row.
+func (o Op) row() bool { return o >= RowEnter && o <= RowStop }
+
+// rowAddress leaves the address of the thread's row in r, or leaves for skip if it has none.
+func (g *generator) rowAddress(r x86.Reg, skip x86.Label) {
+	g.MovRM(r, x86.RCX, BlockRow)
+	g.TestRR(r, r)
+	g.jump(x86.CondE, skip)
+}
+
+// rowClock leaves the word of the row in rax.
+func (g *generator) rowClock(m *Mini, skip x86.Label) {
+	g.rowAddress(x86.RAX, skip)
+	g.MovRM(x86.RAX, x86.RAX, m.Row)
+}
+
+// runClock leaves the time-stamp counter in rax and the time off the processor in rdx. Both are of one moment: if the thread
+// lost the processor between them, the word has grown, and they are read again.
+func (g *generator) runClock(m *Mini, skip x86.Label) {
+	again := g.NewLabel()
+	g.Bind(again)
+	g.rowAddress(x86.RDX, skip)
+	g.MovRM(x86.RDX, x86.RDX, m.Row)
+	g.push(x86.RDX)
+	g.stamp()
+	g.MovRM(x86.RDX, x86.RCX, BlockRow)
+	g.MovRM(x86.RDX, x86.RDX, m.Row)
+	g.CmpRM(x86.RDX, x86.RSP, 0)
+	g.pop(x86.RDX)
+	g.Jcc(x86.CondNE, again)
+}
+
+// ran makes the nanoseconds that the thread ran of the cycles in rax and the nanoseconds off the processor in rdx. Both are the
+// difference of two readings; the factor is good to some millionths, which is enough to find a bucket.
+func (g *generator) ran() {
+	g.ImulRRI(x86.RAX, x86.RAX, g.env.Scale)
+	g.ShrRI(x86.RAX, scaleBits)
+	g.SubRR(x86.RAX, x86.RDX)
+}
+
+// findRow leaves the address of the thread's row in rdx, 0 if it has none: the stub's own word at rows says where the target has
+// the table. rsi and rdi are gone.
+func findRow(a *x86.Asm, env *Env, rows x86.Label) {
+	probe, next, found, none := a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel()
+	a.Push(x86.RCX)
+	a.LeaRIP(x86.RDI, rows)
+	a.MovRM(x86.RDI, x86.RDI, 0)
+	a.TestRR(x86.RDI, x86.RDI)
+	a.Jcc(x86.CondE, none)
+	a.MovFS(x86.RSI, 0)
+	hash(a, env, x86.RDX, x86.RSI)
+	a.ShlRI(x86.RDX, log2(RowSize))
+	a.AddRR(x86.RDX, x86.RDI)
+	a.MovImm32(x86.RCX, 64)
+	a.Bind(probe)
+	a.MovRM(x86.RSI, x86.RDX, 0)
+	a.CmpFS(x86.RSI, 0)
+	a.Jcc(x86.CondE, found)
+	a.AddRI(x86.RDX, RowSize)
+	a.Lea(x86.RSI, x86.RDI, int32(env.Slots)*RowSize)
+	a.CmpRR(x86.RDX, x86.RSI)
+	a.Jcc(x86.CondB, next)
+	a.MovRR(x86.RDX, x86.RDI)
+	a.Bind(next)
+	a.SubRI(x86.RCX, 1)
+	a.Jcc(x86.CondNE, probe)
+	a.Bind(none)
+	a.XorRR(x86.RDX, x86.RDX)
+	a.Bind(found)
+	a.Pop(x86.RCX)
+}
