@@ -31,6 +31,7 @@ type Result struct {
 	InsertModuleMS    float64  `json:"insert_module_ms"`       // the same with one timer for all functions: exec_time_inclusive of the module
 	WallPerLimit      float64  `json:"wall_timer_per_limit"`   // wall_timer_pair_ns / rdtsc_pair_ns
 	CounterPerJumps   float64  `json:"counter_per_limit"`      // counter_unhidden_ns / empty_jump_pair_ns
+	Rows              *Rows    `json:"rows"`                   // what the kernel's rows of threads cost
 	Prices            []Price  `json:"prices"`                 // each metric of the default library: what pcl disasm says, and what it costs
 	Threads           []Crowd  `json:"threads"`                // several threads that call the same function
 	Scale             []Crop   `json:"scale"`                  // ever more points in one large program
@@ -39,6 +40,20 @@ type Result struct {
 	AttachLargePeakMB *float64 `json:"attach_large_peak_mb"`   // and at most meanwhile
 	LargeFileMB       *float64 `json:"attach_large_file_mb"`   // MiB of the executable
 	LargeFunctions    int      `json:"attach_large_functions"` // that are known by a name
+}
+
+// Rows is what the programs cost that keep rows of threads: of a program that does nothing but hand a byte from one thread to the
+// other and back, two switches and two wake-ups a round trip, and by the kernel's own account.
+type Rows struct {
+	RoundTripNS       float64 `json:"round_trip_ns"`           // without the programs
+	UnwatchedNS       float64 `json:"round_trip_unwatched_ns"` // with them, the program not watched
+	WatchedNS         float64 `json:"round_trip_watched_ns"`   // and watched
+	UnwatchedSlowdown float64 `json:"unwatched_slowdown"`      // share by which a round trip takes longer
+	WatchedSlowdown   float64 `json:"watched_slowdown"`
+	SwitchUnwatchedNS float64 `json:"switch_unwatched_ns"` // one run of the program of switches, the measuring of the kernel included
+	SwitchWatchedNS   float64 `json:"switch_watched_ns"`
+	WakeupWatchedNS   float64 `json:"wakeup_watched_ns"`
+	OpenMS            float64 `json:"open_ms"` // loading them
 }
 
 // A Crowd is what calls cost when several threads make them at once; of the threads the slowest counts.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/internal/require"
 	"culprit/internal/testprog"
 )
 
@@ -149,6 +150,56 @@ func TestFaultsAreThoseOfTheKernel(t *testing.T) {
 	}
 	if sums[FaultTime] < said[2]*3/10 || sums[FaultTime] > said[2]*21/20 {
 		t.Error("the time in faults is not most of the loop, or more than it")
+	}
+}
+
+// TestMajorFaultsAreThoseOfTheKernel touches pages of a file that have to be read from a disk.
+func TestMajorFaultsAreThoseOfTheKernel(t *testing.T) {
+	k := opened(t)
+	a := newActor(t, k)
+	needed(t, k, MajorFaults)
+	sums, said := a.change(t, "mapped 200")
+	t.Logf("%d major faults, the program counts %d; %.3f ms in faults, of them %.3f waiting (%.3f for a disk)", sums[MajorFaults], said[1],
+		float64(sums[FaultTime])/1e6, float64(sums[BlockedFault])/1e6, float64(sums[BlockTime])/1e6)
+	if said[1] == 0 {
+		require.Skip(t, "needs /var/tmp on a disk")
+	}
+	if sums[MajorFaults] != said[1] || sums[BlockedFault] > sums[FaultTime] || sums[BlockedFault] == 0 {
+		t.Error("they differ, or waiting took longer than all")
+	}
+}
+
+// ioOf reads what a thread has had fetched from and given to block devices, in bytes.
+func ioOf(t *testing.T, pid, tid int) (total int64) {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/io", pid, tid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		var n int64
+		if c, _ := fmt.Sscanf(line, "read_bytes: %d", &n); c == 1 {
+			total += n
+		} else if c, _ := fmt.Sscanf(line, "write_bytes: %d", &n); c == 1 {
+			total += n
+		}
+	}
+	return total
+}
+
+func TestBlockBytesAreThoseOfTheKernel(t *testing.T) {
+	k := opened(t)
+	a := newActor(t, k)
+	needed(t, k, BlockBytes)
+	before := ioOf(t, a.PID, a.PID)
+	sums, _ := a.change(t, "files 8388608")
+	said := ioOf(t, a.PID, a.PID) - before
+	t.Logf("%d bytes, the kernel says %d; %.3f ms for a disk, %.3f ms for files", sums[BlockBytes], said, float64(sums[BlockTime])/1e6, float64(sums[BlockedFile])/1e6)
+	if said < 8<<20 {
+		require.Skip(t, "needs /var/tmp on a disk")
+	}
+	if sums[BlockBytes] != said || sums[BlockTime] == 0 || sums[BlockTime] > sums[BlockedFile] {
+		t.Error("they differ, or there is no time in which it waited for the disk")
 	}
 }
 

@@ -6,6 +6,9 @@ import "github.com/cilium/ebpf/asm"
 // thread pointer of the thread that made them.
 const workerFlags = 0x10 | 0x4000
 
+// exitingFlag is that of tasks that end (PF_EXITING): the kernel has taken their thread pointer away already (deactivate_mm).
+const exitingFlag = 0x4
+
 // storageCreate is BPF_LOCAL_STORAGE_GET_F_CREATE.
 const storageCreate = 1
 
@@ -145,6 +148,9 @@ func (c *code) keyless(end string) {
 		load(asm.R2, asm.R10, atKey, asm.DWord),
 		asm.JGT.Imm(asm.R2, freed, keyed),
 		asm.JNE.Imm(asm.R4, 0, end),
+		load(asm.R1, rTask, int(c.shape.flags), asm.Word),
+		asm.And.Imm(asm.R1, exitingFlag),
+		asm.JNE.Imm(asm.R1, 0, end),
 		asm.Or.Imm(asm.R3, flagKeyless),
 		store(rThread, threadFlags, asm.R3, asm.Word),
 	)

@@ -52,7 +52,7 @@ func runClocks(t *testing.T, k *Keeper, threads, slots int, span time.Duration) 
 }
 
 // TestProcessorTimeIsThatOfTheClock compares wall time less off_cpu, read by the threads themselves through their own mapping, with
-// CLOCK_THREAD_CPUTIME_ID: within 1 % for each thread. The clock leaves out what the hypervisor of a virtual machine has taken away.
+// CLOCK_THREAD_CPUTIME_ID: within 1 % in all, and for each thread within that or half a millisecond. The clock leaves out what the hypervisor of a virtual machine has taken away.
 func TestProcessorTimeIsThatOfTheClock(t *testing.T) {
 	k := opened(t)
 	for _, n := range []int{1, 4, 64} {
@@ -69,7 +69,8 @@ func TestProcessorTimeIsThatOfTheClock(t *testing.T) {
 			}
 			apart := math.Abs(float64(c.byRow-c.byClock)) / float64(c.byClock)
 			worst = max(worst, apart)
-			if apart > 0.01 && c.byClock > 10e6 {
+			// The clock is read in two calls, and charged at other instants of a switch than rows are.
+			if apart > 0.01 && math.Abs(float64(c.byRow-c.stolen-c.byClock)) > 500e3 {
 				t.Errorf("%d threads: thread %d took %d ns by its row, of them %d stolen, %d ns by its clock", n, c.tid, c.byRow, c.stolen, c.byClock)
 			}
 			stolen += c.stolen

@@ -2,6 +2,7 @@ package rows
 
 import (
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/cilium/ebpf"
@@ -19,7 +20,7 @@ type Cost struct {
 }
 
 // Cost says what the programs took. The kernel measures programs only while it is asked to, since that costs as much as a short
-// program: the first call begins, StopCost or Close ends it.
+// program: the first call begins, StopCost or Close ends it. It takes CAP_SYS_ADMIN.
 func (k *Keeper) Cost() (Cost, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -28,6 +29,9 @@ func (k *Keeper) Cost() (Cost, error) {
 	}
 	if k.stats == nil {
 		stats, err := ebpf.EnableStats(unix.BPF_STATS_RUN_TIME)
+		if errors.Is(err, unix.EPERM) {
+			return Cost{}, fmt.Errorf("%w: what programs take is told to CAP_SYS_ADMIN only; run it as root", ErrNotPermitted)
+		}
 		if err != nil {
 			return Cost{}, explain("measuring programs", err)
 		}

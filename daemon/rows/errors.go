@@ -32,7 +32,8 @@ func explain(what string, err error) error {
 		return err
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES) && !hasCapabilities():
 		return fmt.Errorf("%w: %s (%s: %v)", ErrNotPermitted, missingRight(), what, err)
-	case errors.Is(err, ebpf.ErrNotSupported), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.EINVAL):
+	case errors.Is(err, ebpf.ErrNotSupported), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.EINVAL),
+		errors.Is(err, unix.EACCES): // the last is what a kernel says whose verifier does not follow a program
 		return unsupported("%s: %v", what, err)
 	}
 	return fmt.Errorf("%s: %w", what, err)

@@ -175,13 +175,24 @@ func openOnly() int {
 		fmt.Println(errors.Is(err, ErrNotPermitted), err)
 		return 0
 	}
-	k.Close()
+	defer k.Close()
+	if _, err := k.Watch(os.Getpid(), 64); err != nil {
+		fmt.Println("Watch:", err)
+		return 0
+	}
+	for _, q := range Quantities() {
+		if err := k.Need(q); err != nil {
+			fmt.Println(q, err)
+			return 0
+		}
+	}
 	fmt.Println("opened")
 	return 0
 }
 
-// TestWithoutPermissionItSaysWhatIsMissing opens as nobody.
-func TestWithoutPermissionItSaysWhatIsMissing(t *testing.T) {
+// asNobody runs this program in the role of openOnly as nobody, with these capabilities.
+func asNobody(t *testing.T, caps ...uintptr) string {
+	t.Helper()
 	require.Root(t)
 	self, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
@@ -199,11 +210,32 @@ func TestWithoutPermissionItSaysWhatIsMissing(t *testing.T) {
 	cmd := exec.Command(dir + "/open")
 	cmd.Env = append(os.Environ(), "CULPRIT_ROWS_HELPER=open")
 	cmd.Dir = "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}, AmbientCaps: caps}
 	text, err := cmd.CombinedOutput()
-	t.Logf("%s", text)
-	if err != nil || !strings.HasPrefix(string(text), "true ") || !strings.Contains(string(text), "CAP_BPF and CAP_PERFMON") || !strings.Contains(string(text), "setcap") {
-		t.Errorf("%v: %s", err, text)
+	if err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return strings.TrimSpace(string(text))
+}
+
+func TestWithoutPermissionItSaysWhatIsMissing(t *testing.T) {
+	for _, c := range []struct {
+		caps []uintptr
+		want string
+	}{{nil, "lacks CAP_BPF and CAP_PERFMON"}, {[]uintptr{capBPF}, "lacks CAP_PERFMON;"}, {[]uintptr{capPerfmon}, "lacks CAP_BPF;"}} {
+		text := asNobody(t, c.caps...)
+		t.Log(text)
+		if !strings.HasPrefix(text, "true ") || !strings.Contains(text, c.want) || !strings.Contains(text, "setcap") {
+			t.Errorf("%q does not say %q", text, c.want)
+		}
+	}
+}
+
+// TestTwoCapabilitiesAreEnough opens without root's other rights, and keeps every quantity.
+func TestTwoCapabilitiesAreEnough(t *testing.T) {
+	opened(t)
+	if text := asNobody(t, capBPF, capPerfmon); text != "opened" {
+		t.Error(text)
 	}
 }
 

@@ -100,18 +100,3 @@ func owned(tab *Table) map[int]int {
 	}
 	return m
 }
-
-// rowOf is the row that a thread owns.
-func rowOf(t testing.TB, tab *Table, tid int) int {
-	t.Helper()
-	for range 2000 {
-		for i, owner := range owned(tab) {
-			if owner == tid {
-				return i
-			}
-		}
-		time.Sleep(time.Millisecond)
-	}
-	t.Fatalf("thread %d owns no row", tid)
-	return 0
-}

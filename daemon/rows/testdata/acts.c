@@ -110,6 +110,50 @@ static void sockets(long n)
 	close(fd[1]);
 }
 
+/* scratch is a file of n bytes on a disk, none of it in memory. */
+static int scratch(long n)
+{
+	static char block[65536], path[] = "/var/tmp/culprit-acts-XXXXXX";
+	int fd = mkstemp(path);
+	unlink(path);
+	strcpy(path, "/var/tmp/culprit-acts-XXXXXX");
+	memset(block, 1, sizeof block);
+	for (long at = 0; at < n; at += sizeof block)
+		if (write(fd, block, sizeof block) != sizeof block)
+			_exit(9);
+	if (fsync(fd))
+		_exit(9);
+	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	return fd;
+}
+
+/* files writes n bytes to a disk and reads them from there. */
+static void files(long n)
+{
+	static char block[65536];
+	int fd = scratch(n);
+	for (long at = 0; at < n; at += sizeof block)
+		if (pread(fd, block, sizeof block, at) != sizeof block)
+			_exit(9);
+	close(fd);
+}
+
+/* mapped touches n pages of a file that are not in memory. */
+static void mapped(long n)
+{
+	struct rusage a, b;
+	int fd = scratch(n * 65536);
+	const volatile char *p = mmap(NULL, n * 65536, PROT_READ, MAP_SHARED, fd, 0);
+	madvise((void *)p, n * 65536, MADV_RANDOM);
+	getrusage(RUSAGE_THREAD, &a);
+	for (long i = 0; i < n; i++)
+		(void)p[i * 65536];
+	getrusage(RUSAGE_THREAD, &b);
+	munmap((void *)p, n * 65536);
+	close(fd);
+	printf("DONE %ld %ld\n", b.ru_minflt - a.ru_minflt, b.ru_majflt - a.ru_majflt);
+}
+
 static void *briefly(void *arg)
 {
 	(void)arg;
@@ -179,6 +223,10 @@ int main(int argc, char **argv)
 			raw(0, 0);
 		else if (!strcmp(word, "keyless"))
 			raw(CLONE_SETTLS, 0);
+		else if (!strcmp(word, "files"))
+			files(n);
+		else if (!strcmp(word, "mapped"))
+			mapped(n);
 		else if (!strcmp(word, "exec"))
 			execv("/proc/self/exe", argv);
 		else if (!strcmp(word, "faults"))
@@ -187,7 +235,7 @@ int main(int argc, char **argv)
 			calls(n);
 		else if (!strcmp(word, "sockets"))
 			sockets(n);
-		if (strcmp(word, "faults") && strcmp(word, "calls") && strcmp(word, "sockets"))
+		if (strcmp(word, "faults") && strcmp(word, "calls") && strcmp(word, "sockets") && strcmp(word, "mapped"))
 			printf("DONE\n");
 		fflush(stdout);
 	}
