@@ -34,44 +34,47 @@ type ranTime struct {
 	running                bool
 }
 
-// readRan reads such a timer without stopping its thread.
-func (p *part) readRan(slot int, c cellVar, tid int) (v ranTime) {
+// apart is by how many cycles the two clocks of a reading may be apart. A reader that lost its processor between them reads again:
+// what it would take for running time may be time that the thread was off the processor.
+const apart = 100_000
+
+// readRan reads such a timer without stopping its thread; ok is false if it changed each time.
+func (p *part) readRan(slot int, c cellVar, tid int) (v ranTime, ok bool) {
 	seg := p.t.seg
 	word := func(off int32) uint64 { return seg.load(slot, c.off+off) }
-	for range 4 {
-		active, start, off := word(trampoline.TimerActive), word(trampoline.TimerStart), word(trampoline.TimerOff)
-		v = ranTime{cycles: word(trampoline.TimerSum), off: word(trampoline.TimerOffSum), running: active != 0}
-		v.rawCycles = v.cycles
-		if word(trampoline.TimerActive) != active || word(trampoline.TimerStart) != start || word(trampoline.TimerSum) != v.rawCycles {
+	for range 8 {
+		active, start, off, sum := word(trampoline.TimerActive), word(trampoline.TimerStart), word(trampoline.TimerOff), word(trampoline.TimerSum)
+		v = ranTime{cycles: sum, off: word(trampoline.TimerOffSum), rawCycles: sum, running: active != 0}
+		before := tsc()
+		now, owned := p.t.rowNow(slot, rows.OffCPU)
+		after := tsc()
+		if word(trampoline.TimerActive) != active || word(trampoline.TimerStart) != start || word(trampoline.TimerSum) != sum || after-before > apart {
 			continue
 		}
-		if active == 0 || tid == 0 {
-			return v
-		}
-		if now, ok := p.t.rowNow(slot, rows.OffCPU); ok {
-			v.cycles += tsc() - start
+		if active != 0 && tid != 0 && owned {
+			v.cycles += after - start
 			v.off += now - off
 		}
-		return v
+		return v, true
 	}
-	return v
+	return v, false
 }
 
 // ran is the growth of a timer of running time in one thread block, in seconds.
 func (p *part) ran(r *reading, slot int, c cellVar) float64 {
 	tid, last := r.owner[slot], p.seen[slot]
-	v := p.readRan(slot, c, tid)
+	v, ok := p.readRan(slot, c, tid)
 	switch {
+	case !ok:
+		return 0 // the next pass sees it
 	case v.cycles >= last.value:
 	case tid != 0 && v.rawCycles == last.raw && !v.running:
-		return 0 // stopped, but the sum has not grown yet: the next pass sees it
+		return 0 // stopped, but the sum has not grown yet: likewise
 	default: // what was in flight is gone: its activation was left by an exception, or its thread ended
 		last.value, last.off = v.cycles, v.off
 	}
+	// It may be less than nothing: what a hypervisor takes from a thread shows at the thread's next switch, and is taken back here.
 	d := p.t.d.clock.Seconds(float64(v.cycles-last.value)) - float64(int64(v.off-last.off))/1e9
-	if d < 0 && v.cycles != last.value {
-		return 0 // less than the two clocks can tell apart: it counts with the next pass
-	}
 	p.seen[slot] = slotValue{value: v.cycles, off: v.off, raw: v.rawCycles}
 	if !p.covers(tid) {
 		return 0

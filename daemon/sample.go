@@ -113,35 +113,36 @@ func (p *part) running(slot int, c cellVar) bool {
 	return p.t.seg.load(slot, c.off+trampoline.TimerActive) != 0
 }
 
-// timer reads a timer cell without stopping its thread: the words are read until two readings agree.
+// timer reads a timer cell without stopping its thread: the words are read until two readings agree, with the clock between them.
 func (p *part) timer(r *reading, slot int, c cellVar, tid int) (value, raw uint64) {
-	seg := p.t.seg
-	for range 4 {
-		active := seg.load(slot, c.off+trampoline.TimerActive)
-		start := seg.load(slot, c.off+trampoline.TimerStart)
-		sum := seg.load(slot, c.off+trampoline.TimerSum)
-		if seg.load(slot, c.off+trampoline.TimerActive) != active || seg.load(slot, c.off+trampoline.TimerStart) != start {
-			continue
+	word := func(off int32) uint64 { return p.t.seg.load(slot, c.off+off) }
+	for range 8 {
+		active, start, sum := word(trampoline.TimerActive), word(trampoline.TimerStart), word(trampoline.TimerSum)
+		now := start
+		if active != 0 && tid != 0 {
+			now = p.clockOf(r, slot, c, tid)
 		}
 		value, raw = sum, sum
-		if active == 0 || tid == 0 {
-			return value, raw
-		}
-		now := r.tsc
-		switch c.kind {
-		case pcl.ProcessTimer:
-			now = r.cpuOf(p.t, tid)
-		case pcl.Kernel:
-			if now, _ = p.t.rowNow(slot, p.rowQuantity()); now == 0 {
-				return value, raw
-			}
-		}
 		if now > start {
 			value += now - start
 		}
-		return value, raw
+		if word(trampoline.TimerActive) == active && word(trampoline.TimerStart) == start && word(trampoline.TimerSum) == sum {
+			break
+		}
 	}
 	return value, raw
+}
+
+// clockOf is the time on the clock of a timer that runs; 0 where it cannot be read.
+func (p *part) clockOf(r *reading, slot int, c cellVar, tid int) uint64 {
+	switch c.kind {
+	case pcl.ProcessTimer:
+		return r.cpuOf(p.t, tid)
+	case pcl.Kernel:
+		now, _ := p.t.rowNow(slot, p.rowQuantity())
+		return now
+	}
+	return r.tsc
 }
 
 func (p *part) seconds(c cellVar, d uint64) float64 {
