@@ -247,6 +247,9 @@ func (c *code) take(end string) {
 		load(asm.R1, rRow, ownerOff, asm.Word),
 		asm.RSh.Imm(asm.R1, ownerShift),
 		asm.JEq.Imm(asm.R1, 0, mine),
+		load(asm.R1, rTask, int(c.shape.flags), asm.Word),
+		asm.And.Imm(asm.R1, exitingFlag),
+		asm.JNE.Imm(asm.R1, 0, end),
 	)
 	c.count(rProcess, procShared, 1)
 	c.add(asm.Ja.Label(end))
