@@ -6,8 +6,11 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"culprit/internal/require"
 	"culprit/internal/testprog"
@@ -25,7 +28,6 @@ func newActor(t *testing.T, k *Keeper) *actor {
 	p := testprog.Start(t, testprog.Build(t, "daemon/rows/testdata/acts.c"))
 	tp := pointer(t, p)
 	a := &actor{Prog: p, tab: watched(t, k, p.PID, 64)}
-	a.act(t, "nap 1000000")
 	a.index = found(t, a.tab, tp)
 	a.parked(t)
 	return a
@@ -83,6 +85,51 @@ func (a *actor) change(t *testing.T, line string) (sums map[Quantity]int64, said
 		after[q] -= before[q]
 	}
 	return after, said
+}
+
+// TestAWaitThatHasBegunIsSeen watches a process that is asleep, and stops and continues it in its sleep.
+func TestAWaitThatHasBegunIsSeen(t *testing.T) {
+	k := opened(t)
+	p := testprog.Start(t, testprog.Build(t, "daemon/rows/testdata/acts.c"))
+	tp := pointer(t, p)
+	p.Say(t, "nap 400000000")
+	asleep(t, p.PID)
+	tab := watched(t, k, p.PID, 64)
+	index, ok := tab.Find(tp)
+	if !ok {
+		t.Fatal("a thread that waits has no row")
+	}
+	before := now(t)
+	time.Sleep(20 * time.Millisecond)
+	if seen := tab.Value(index, BlockedSleep, now(t)); seen < 20e6 {
+		t.Errorf("20 ms later it has slept %d ns", seen)
+	}
+	p.Signal(t, syscall.SIGSTOP)
+	time.Sleep(20 * time.Millisecond)
+	p.Signal(t, syscall.SIGCONT)
+	p.Expect(t, "DONE", 20*time.Second)
+	slept, took := tab.Value(index, BlockedSleep, now(t)), now(t)-before
+	stopped := tab.Value(index, BlockedOther, now(t))
+	t.Logf("asleep %.3f ms of the last %.3f, stopped %.3f ms", float64(slept)/1e6, float64(took)/1e6, float64(stopped)/1e6)
+	if slept < took/2 || stopped < 15e6 || stopped > took/2 {
+		t.Error("a sleep that was interrupted is taken for something else")
+	}
+}
+
+// asleep waits until a process sleeps.
+func asleep(t *testing.T, pid int) {
+	t.Helper()
+	for range 2000 {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/syscall", pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(string(text), strconv.Itoa(unix.SYS_CLOCK_NANOSLEEP)+" ") {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatal("it does not sleep")
 }
 
 // switchesOf reads what the kernel says of a thread's switches.
