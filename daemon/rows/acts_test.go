@@ -58,6 +58,19 @@ func (a *actor) act(t *testing.T, line string) []int64 {
 	return numbers
 }
 
+// alone waits until no row but the main thread's has an owner: a thread that was joined is not yet gone.
+func (a *actor) alone(t *testing.T) {
+	t.Helper()
+	waitFor(t, "threads that have ended to own nothing", func() bool {
+		for i, owner := range owned(a.tab) {
+			if i != a.index && owner != 0 {
+				return false
+			}
+		}
+		return true
+	})
+}
+
 // parked waits until the main thread has gone to sleep again.
 func (a *actor) parked(t *testing.T) {
 	t.Helper()
@@ -305,16 +318,13 @@ func TestThreadPointersAreUsedAgain(t *testing.T) {
 	a := newActor(t, opened(t))
 	a.act(t, "reuse 500")
 	a.parked(t)
+	a.alone(t)
 	rows := owned(a.tab)
 	var slept, exits int64
-	for i, owner := range rows {
-		if i == a.index {
-			continue
-		}
-		slept += a.tab.Value(i, BlockedSleep, 0)
-		exits += a.tab.Value(i, VoluntarySwitches, 0)
-		if owner != 0 {
-			t.Errorf("row %d belongs to thread %d, which has ended", i, owner)
+	for i := range rows {
+		if i != a.index {
+			slept += a.tab.Value(i, BlockedSleep, 0)
+			exits += a.tab.Value(i, VoluntarySwitches, 0)
 		}
 	}
 	t.Logf("500 threads, %d rows, %.1f ms asleep, %d voluntary switches, %d shared", len(rows)-1, float64(slept)/1e6, exits, a.tab.Shared())
@@ -322,6 +332,35 @@ func TestThreadPointersAreUsedAgain(t *testing.T) {
 		t.Error("threads were lost, or took rows of their own")
 	}
 	freeAll(t, a, rows)
+}
+
+// TestAStormOfThreads has threads begin and end on several processors at once, with each other's pointers.
+func TestAStormOfThreads(t *testing.T) {
+	a := newActor(t, opened(t))
+	each := 300
+	if *long {
+		each = 30_000
+	}
+	a.act(t, fmt.Sprintf("storm %d", each))
+	a.parked(t)
+	a.alone(t)
+	rows := owned(a.tab)
+	var slept, exits int64
+	for i := range rows {
+		if i == a.index {
+			continue
+		}
+		slept += a.tab.Value(i, BlockedSleep, 0)
+		exits += a.tab.Value(i, VoluntarySwitches, 0)
+		if readHalf(a.tab.mem, i*RowSize+seqOff)%2 != 0 {
+			t.Errorf("row %d is being changed for ever", i)
+		}
+	}
+	n := int64(4 * each)
+	t.Logf("%d threads, %d rows, %.3f ms asleep each, %.2f voluntary switches, %d shared", n, len(rows)-1, float64(slept)/1e6/float64(n), float64(exits)/float64(n), a.tab.Shared())
+	if slept < n*200e3 || exits < n || a.tab.Shared() != 0 || a.tab.Exhausted() != 0 || a.tab.Keyless() != 0 || len(rows) > 40 {
+		t.Error("threads were lost, or took rows of their own")
+	}
 }
 
 // freeAll gives the rows of dead threads back, and has new threads take them.
@@ -393,9 +432,9 @@ func TestTheEndOfAProcess(t *testing.T) {
 	a := newActor(t, opened(t))
 	a.act(t, "nap 20000000")
 	a.Kill()
-	slept := a.tab.Value(a.index, BlockedSleep, now(t))
-	if rows := owned(a.tab); rows[a.index] != 0 || slept < 20e6 {
-		t.Errorf("asleep %d ns, owners %v", slept, rows)
+	waitFor(t, "the process to own nothing", func() bool { return owned(a.tab)[a.index] == 0 })
+	if slept := a.tab.Value(a.index, BlockedSleep, now(t)); slept < 20e6 {
+		t.Errorf("asleep %d ns", slept)
 	}
 	if again := a.tab.Value(a.index, OffCPU, now(t)); a.tab.Value(a.index, OffCPU, now(t)+1e9) != again {
 		t.Error("a thread that has ended goes on")
@@ -403,4 +442,59 @@ func TestTheEndOfAProcess(t *testing.T) {
 	if !a.tab.Free(a.index) {
 		t.Error("the row cannot be given back")
 	}
+}
+
+// TestRowsThatAreGivenBackAreFound has more threads than rows, then fewer: those that had none get the rows of those that ended.
+func TestRowsThatAreGivenBackAreFound(t *testing.T) {
+	a := newActor(t, opened(t))
+	a.act(t, "crowd 100")
+	waitFor(t, "every thread to be counted", func() bool { return len(owned(a.tab)) == 64 && a.tab.Exhausted() == 101-64 })
+	a.act(t, "thin 0")
+	waitFor(t, "half of the threads to end", func() bool { return len(tasks(t, a.PID)) == 51 })
+	given := 0
+	for i, owner := range owned(a.tab) {
+		if owner == 0 && a.tab.Free(i) {
+			given++
+		}
+	}
+	waitFor(t, "the others to have rows", func() bool {
+		owners := map[int]bool{}
+		for _, owner := range owned(a.tab) {
+			owners[owner] = true
+		}
+		for _, tid := range tasks(t, a.PID) {
+			if !owners[tid] {
+				return false
+			}
+		}
+		return true
+	})
+	t.Logf("64 rows, 101 threads, %d exhausted; %d rows given back, and all of 51 threads have one", a.tab.Exhausted(), given)
+}
+
+// tasks lists the threads of a process.
+func tasks(t *testing.T, pid int) (list []int) {
+	t.Helper()
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if tid, err := strconv.Atoi(e.Name()); err == nil {
+			list = append(list, tid)
+		}
+	}
+	return list
+}
+
+// waitFor waits until something holds.
+func waitFor(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for range 5000 {
+		if holds() {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatalf("waited in vain for %s", what)
 }

@@ -24,11 +24,12 @@ func (t *Table) Value(index int, q Quantity, now int64) int64 {
 }
 
 // A change of a row takes some 20 ns. It takes as long as a hypervisor likes that takes the processor away in the middle of it, which
-// is tens of milliseconds: a row is read spins times without a pause, and then for a quarter of a second with pauses.
+// is tens of milliseconds: a row is read spins times without a pause, and then for a tenth of a second with pauses. A target that breaks
+// its own rows on purpose makes its reader wait that long.
 const (
 	spins    = 100
-	patience = spins + 5000
-	pause    = 50 * time.Microsecond
+	patience = spins + 1000
+	pause    = 100 * time.Microsecond
 )
 
 // valueOf reads once.
