@@ -124,9 +124,9 @@ func (c *code) leaveOldRow(end string) {
 		load(asm.R1, rRow, wokenOff, asm.DWord),
 		store(asm.R10, atWoken, asm.R1, asm.DWord),
 	)
-	c.setSequence()
+	c.beginChange()
 	c.add(zero(rRow, sinceOff), zero(rRow, wokenOff), zero(rRow, callOff), zero(rRow, faultOff), asm.StoreImm(rRow, ownerOff, 0, asm.Word))
-	c.setSequence()
+	c.endChange()
 	c.at(gone)
 	c.add(
 		load(asm.R1, asm.R10, atKey, asm.DWord),
@@ -165,7 +165,8 @@ func (c *code) keyless(end string) {
 
 // search sets rRow to the row of the thread pointer, which is claimed if there is none, and its index in the frame; it falls
 // through where there is no room. First the pointer is looked for as far as the row that was never used, then the first row that
-// nobody has is claimed: a row that was freed may lie before the one that is there.
+// nobody has is claimed: a row that was freed may lie before the one that is there. A thread may be met and switched at the same
+// time; whoever comes second finds the row that the first has claimed.
 func (c *code) search() {
 	c.places("there", func(next, done string) {
 		c.add(
@@ -175,10 +176,12 @@ func (c *code) search() {
 	})
 	c.places("free", func(next, done string) {
 		c.add(
+			asm.JEq.Reg(asm.R1, asm.R2, "claimed"),
 			asm.JGT.Imm(asm.R1, freed, next),
 			asm.Mov.Reg(asm.R0, asm.R1),
 			indivisible(asm.CmpXchg, rRow, KeyOff, asm.R2),
 			asm.JEq.Reg(asm.R0, asm.R1, "claimed"),
+			asm.JEq.Reg(asm.R0, asm.R2, "claimed"),
 		)
 	})
 }
@@ -266,12 +269,15 @@ func (c *code) take(end string) {
 		load(asm.R1, rRow, ownerOff, asm.Word),
 		asm.RSh.Imm(asm.R1, ownerShift),
 		asm.JEq.Imm(asm.R1, 0, mine),
+		load(asm.R1, rTask, int(c.shape.flags), asm.Word),
+		asm.And.Imm(asm.R1, exitingFlag),
+		asm.JNE.Imm(asm.R1, 0, end),
 	)
 	c.count(rProcess, procShared, 1)
 	c.add(asm.Ja.Label(end))
 	c.at(mine)
 	c.base()
-	c.setSequence()
+	c.beginChange()
 	c.add(
 		load(asm.R1, asm.R10, atSince, asm.DWord),
 		store(rRow, sinceOff, asm.R1, asm.DWord),
@@ -285,7 +291,7 @@ func (c *code) take(end string) {
 		asm.Or.Reg(asm.R1, asm.R2),
 		store(rRow, ownerOff, asm.R1, asm.Word),
 	)
-	c.setSequence()
+	c.endChange()
 	c.add(
 		load(asm.R1, asm.R10, atIndex, asm.Word),
 		asm.Add.Imm(asm.R1, 1),

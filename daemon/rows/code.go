@@ -123,9 +123,13 @@ func (c *code) leaveUnlessWatched(label string) {
 	)
 }
 
-// setSequence begins or ends a change of the row that a reader must not see half of.
-func (c *code) setSequence() {
-	c.add(load(asm.R1, rRow, seqOff, asm.Word), asm.Add.Imm(asm.R1, 1), store(rRow, seqOff, asm.R1, asm.Word))
+// beginChange and endChange enclose a change of the row that a reader must not see half of: its sequence is odd meanwhile. Where two
+// programs change a row at once, which takes a thread that loses it to another, it is even when both are done.
+func (c *code) beginChange() { c.sequence(0) }
+func (c *code) endChange()   { c.sequence(1) }
+
+func (c *code) sequence(more int32) {
+	c.add(load(asm.R1, rRow, seqOff, asm.Word), asm.Or.Imm(asm.R1, 1), asm.Add.Imm(asm.R1, more), store(rRow, seqOff, asm.R1, asm.Word))
 }
 
 // leave ends a program.

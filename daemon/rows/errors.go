@@ -61,8 +61,7 @@ func missingRight() string {
 	if len(lacks) == 0 {
 		return "the capabilities are there, so a container's seccomp filter, its user namespace or kernel lockdown forbids it"
 	}
-	caps := strings.ToLower(strings.Join(lacks, ","))
-	return fmt.Sprintf("it lacks %s; run it as root, or once: setcap %s+ep on the program", strings.Join(lacks, " and "), caps)
+	return fmt.Sprintf("it lacks %s; run it as root, or once: setcap cap_sys_ptrace,cap_perfmon,cap_bpf+ep on the program", strings.Join(lacks, " and "))
 }
 
 func hasCapabilities() bool {

@@ -18,6 +18,7 @@ func (c *code) findOrMake(none string) {
 // find sets rThread and rRow for the task in rTask, by what the thread remembers. It goes to stale where that is nothing or does
 // not hold any more, and to none where the thread has no row and will not get one.
 func (c *code) find(stale, none string) {
+	has := c.name("has")
 	c.add(
 		asm.LoadMapPtr(asm.R1, c.maps.threads.FD()),
 		asm.Mov.Reg(asm.R2, rTask),
@@ -30,7 +31,14 @@ func (c *code) find(stale, none string) {
 		load(asm.R2, rThread, threadKey, asm.DWord),
 		asm.JNE.Reg(asm.R1, asm.R2, stale),
 		load(asm.R1, rThread, threadIndex, asm.Word),
-		asm.JEq.Imm(asm.R1, 0, none),
+		asm.JNE.Imm(asm.R1, 0, has),
+		load(asm.R2, rThread, threadFlags, asm.Word),
+		asm.And.Imm(asm.R2, flagExhausted), // a row may have been given back since
+		asm.JNE.Imm(asm.R2, 0, stale),
+		asm.Ja.Label(none),
+	)
+	c.at(has)
+	c.add(
 		asm.Sub.Imm(asm.R1, 1),
 		store(asm.R10, atIndex, asm.R1, asm.Word),
 		load(asm.R1, rTask, int(c.shape.tgid), asm.Word),

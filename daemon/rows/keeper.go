@@ -7,6 +7,7 @@ import (
 	"os"
 	"sync"
 
+	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
 )
 
@@ -20,6 +21,7 @@ type Keeper struct {
 	always []*attached
 	extra  [needCount][]*attached
 	needed [needCount]int
+	walker *ebpf.Program // meeting, once it was needed
 	tables map[*Table]bool
 	stats  io.Closer // while Cost's figures are kept
 	closed bool
@@ -82,6 +84,9 @@ func (k *Keeper) Close() error {
 	errs := []error{closeAll(k.always), k.endCost()}
 	for _, extra := range k.extra {
 		errs = append(errs, closeAll(extra))
+	}
+	if k.walker != nil {
+		errs = append(errs, k.walker.Close())
 	}
 	if k.filter != nil {
 		errs = append(errs, unmap(k.filter))

@@ -147,12 +147,12 @@ func TestAReaderNeverSeesNonsense(t *testing.T) {
 		for _, q := range list {
 			at := now(t)
 			v := a.tab.Value(a.index, q, at)
-			// The clock is read before the row: a switch in between makes what was in flight then a little more than it turned out.
-			if v < last[q]-1e6 {
-				t.Fatalf("%s went back from %d to %d", q, last[q], v)
+			// Between a thread's wake-up and the kernel's note of it both parts of its wait may claim some microseconds.
+			if v < last[q]-100e3 {
+				t.Errorf("%s went back from %d to %d", q, last[q], v)
 			}
 			if q == OffCPU && v-first > now(t)-from {
-				t.Fatalf("off the processor for %d ns within %d", v-first, now(t)-from)
+				t.Errorf("off the processor for %d ns within %d", v-first, now(t)-from)
 			}
 			last[q] = max(last[q], v)
 			reads++

@@ -15,6 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// argWalked is the task among the arguments of a walk; none at its end.
+const argWalked = 8
+
 // firstNamespace is the inode of the first pid namespace (PROC_PID_INIT_INO of linux/proc_ns.h).
 const firstNamespace = 0xEFFFFFFC
 
@@ -67,26 +70,36 @@ func (k *Keeper) fromInside(pid, pidfd int) (uint32, error) {
 
 // findMarked walks over the tasks and returns the number of the one that has a value in marks.
 func findMarked(s *shape, marks *ebpf.Map) (uint32, error) {
-	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Name: "culprit_walk", Type: ebpf.Tracing, AttachType: ebpf.AttachTraceIter, AttachTo: "task",
-		Instructions: walker(s, marks), License: license})
+	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Name: "culprit_marked", Type: ebpf.Tracing, AttachType: ebpf.AttachTraceIter, AttachTo: "task",
+		Instructions: markedFinder(s, marks), License: license})
 	if err != nil {
 		return 0, explain("loading a walk over tasks", err)
 	}
 	defer p.Close()
+	var n uint32
+	err = walk(p, func(r io.Reader) (err error) {
+		n, err = readNumber(r)
+		return err
+	})
+	return n, err
+}
+
+// walk has the program see all tasks that are visible from this process's pid namespace, while read takes what it writes.
+func walk(p *ebpf.Program, read func(io.Reader) error) error {
 	it, err := link.AttachIter(link.IterOptions{Program: p})
 	if err != nil {
-		return 0, explain("a walk over tasks", err)
+		return explain("a walk over tasks", err)
 	}
 	defer it.Close()
 	r, err := it.Open()
 	if err != nil {
-		return 0, explain("a walk over tasks", err)
+		return explain("a walk over tasks", err)
 	}
 	defer r.Close()
-	return readNumber(r)
+	return read(r)
 }
 
-// readNumber reads the four bytes that walker has written.
+// readNumber reads the four bytes that markedFinder has written.
 func readNumber(r io.Reader) (uint32, error) {
 	var b [4]byte
 	if _, err := io.ReadFull(bufio.NewReader(r), b[:]); err != nil {
@@ -102,12 +115,12 @@ func readNumber(r io.Reader) (uint32, error) {
 	return n, nil
 }
 
-// walker is the program that sees each task: [R1] is how output is written, behind it the task, none at the end.
-func walker(s *shape, marks *ebpf.Map) asm.Instructions {
+// markedFinder is the program that sees each task: [R1] is how output is written, behind it the task, none at the end.
+func markedFinder(s *shape, marks *ebpf.Map) asm.Instructions {
 	c := &code{shape: s}
 	c.add(
 		asm.Mov.Reg(rContext, asm.R1),
-		load(rTask, rContext, 8, asm.DWord),
+		load(rTask, rContext, argWalked, asm.DWord),
 		asm.JEq.Imm(rTask, 0, "end"),
 		asm.LoadMapPtr(asm.R1, marks.FD()),
 		asm.Mov.Reg(asm.R2, rTask),

@@ -19,6 +19,7 @@ type shape struct {
 	origAX, di                      int16
 	iowait                          int16 // the byte
 	iowaitMask                      int32 // and the bit of it
+	onProcessor, state              int16
 	counts                          [countedWords]int16
 	hasIO, hasSockets, stateIsGiven bool
 	hasIterator                     bool
@@ -57,6 +58,7 @@ func readShape(types *btf.Cache) (*shape, error) {
 		inode: l.field("file", "f_inode"), mode: l.field("inode", "i_mode"), super: l.field("inode", "i_sb"),
 		magic: l.field("super_block", "s_magic"), origAX: l.field("pt_regs", "orig_ax"), di: l.field("pt_regs", "di"),
 	}
+	s.onProcessor, s.state = l.field("task_struct", "on_cpu"), l.field("task_struct", "__state")
 	for i, name := range []string{"nvcsw", "nivcsw", "min_flt", "maj_flt"} {
 		s.counts[i] = l.field("task_struct", name)
 	}

@@ -65,23 +65,39 @@ func (c *code) out(end string) {
 		asm.And.Imm(asm.R1, 0xff),
 		asm.JNE.Imm(asm.R1, 0, runnable),
 		asm.JEq.Imm(asm.R3, 0, runnable),
+	)
+	c.why()
+	c.add(asm.Mov.Imm(asm.R4, 0), asm.Ja.Label(write))
+	c.at(runnable)
+	c.add(asm.Mov.Imm(asm.R0, int32(Preempted)), load(asm.R4, asm.R10, atNow, asm.DWord))
+	c.at(write)
+	c.begin()
+	c.add(asm.Ja.Label(end))
+	c.at(dead)
+	c.beginChange()
+	c.add(asm.StoreImm(rRow, ownerOff, 0, asm.Word), zero(rRow, callOff), zero(rRow, faultOff))
+	c.endChange()
+	c.add(asm.Ja.Label(end))
+}
+
+// why sets R0 to the reason for which the thread waits that goes into the state in R3.
+func (c *code) why() {
+	quick := c.name("quick")
+	c.add(
 		asm.Mov.Reg(asm.R1, rTask),
 		asm.Mov.Reg(asm.R2, rThread),
 		asm.Call.Label("reason"),
-	)
-	quick := c.name("quick")
-	c.add(
 		load(asm.R1, rTask, int(c.shape.iowait), asm.Byte),
 		asm.And.Imm(asm.R1, c.shape.iowaitMask),
 		asm.JEq.Imm(asm.R1, 0, quick),
 		asm.Or.Imm(asm.R0, ioBit),
 	)
 	c.at(quick)
-	c.add(asm.Mov.Imm(asm.R4, 0), asm.Ja.Label(write))
-	c.at(runnable)
-	c.add(asm.Mov.Imm(asm.R0, int32(Preempted)), load(asm.R4, asm.R10, atNow, asm.DWord))
-	c.at(write)
-	c.setSequence()
+}
+
+// begin writes that the thread is off the processor from now on, for the reason in R0, and can run from the instant in R4 on.
+func (c *code) begin() {
+	c.beginChange()
 	c.offUntilNow()
 	c.add(
 		load(asm.R1, asm.R10, atNow, asm.DWord),
@@ -92,13 +108,7 @@ func (c *code) out(end string) {
 		asm.Or.Reg(asm.R1, asm.R0),
 		store(rRow, ownerOff, asm.R1, asm.Word),
 	)
-	c.setSequence()
-	c.add(asm.Ja.Label(end))
-	c.at(dead)
-	c.setSequence()
-	c.add(asm.StoreImm(rRow, ownerOff, 0, asm.Word), zero(rRow, callOff), zero(rRow, faultOff))
-	c.setSequence()
-	c.add(asm.Ja.Label(end))
+	c.endChange()
 }
 
 // sync adds to the row what the kernel has counted of the thread since the last time. The word that was added last is exchanged,
@@ -165,7 +175,7 @@ func (c *code) in(end string) {
 		asm.Mov.Reg(asm.R4, asm.R5),
 	)
 	c.at(woken)
-	c.setSequence()
+	c.beginChange()
 	c.offUntilNow()
 	c.add(asm.Mov.Reg(asm.R0, asm.R5), asm.Sub.Reg(asm.R0, asm.R4))
 	c.atLeastZero(asm.R0)
@@ -197,7 +207,7 @@ func (c *code) in(end string) {
 	c.addTo(Preempted, asm.R0, asm.R1)
 	c.at(waited)
 	c.add(zero(rRow, sinceOff), zero(rRow, wokenOff))
-	c.setSequence()
+	c.endChange()
 }
 
 // atLeastZero makes what is negative nothing.

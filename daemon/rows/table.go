@@ -21,8 +21,8 @@ type Table struct {
 }
 
 // Watch begins to keep rows for the threads of a process, whose number is what this process sees. slots is a power of two from 64
-// to 65536: how many thread pointers have a row, at 256 bytes each. Threads that are waiting or running get theirs when they are
-// switched next; what they wait for at the moment is not counted. A process is watched by one Table at a time.
+// to 65536: how many thread pointers have a row, at 256 bytes each. Threads that wait have theirs at
+// once, and what they wait for counts from now on; those that run get theirs when they are switched. A process is watched by one Table at a time.
 func (k *Keeper) Watch(pid, slots int) (*Table, error) {
 	if slots < minSlots || slots > maxSlots || slots&(slots-1) != 0 {
 		return nil, fmt.Errorf("a table of %d rows: the number must be a power of two from %d to %d", slots, minSlots, maxSlots)
@@ -69,6 +69,11 @@ func (k *Keeper) watch(tgid uint32, slots int) (*Table, error) {
 		return nil, fmt.Errorf("watching one more process than %d, or: %w", len(k.tables), err)
 	}
 	k.pass(tgid)
+	if err := k.meet(); err != nil {
+		k.forget(t)
+		t.release()
+		return nil, err
+	}
 	return t, nil
 }
 

@@ -1,5 +1,7 @@
 package rows
 
+import "time"
+
 // Value is a quantity of the row, in ns or times or bytes, with the part of what is going on at the moment: of a thread that is
 // off the processor the time since it left, up to now, which is CLOCK_MONOTONIC in ns. It is read again when the row
 // changes meanwhile. 0 where there is no such row or quantity.
@@ -8,18 +10,27 @@ func (t *Table) Value(index int, q Quantity, now int64) int64 {
 		return 0
 	}
 	row := t.mem[index*RowSize : (index+1)*RowSize]
-	for range patience {
+	for try := range patience {
 		before := readHalf(row, seqOff)
 		v := valueOf(row, q, now)
 		if before&1 == 0 && readHalf(row, seqOff) == before {
 			return v
 		}
+		if try >= spins {
+			time.Sleep(pause)
+		}
 	}
 	return int64(read(row, int(q.Offset()))) // the sum alone is one word, and never wrong
 }
 
-// patience is how often a row is read while it changes; a change takes some 20 ns, once for thousands of instructions.
-const patience = 1000
+// A change of a row takes some 20 ns. It takes as long as a hypervisor likes that takes the processor away in the middle of it, which
+// is tens of milliseconds: a row is read spins times without a pause, and then for a tenth of a second with pauses. A target that breaks
+// its own rows on purpose makes its reader wait that long.
+const (
+	spins    = 100
+	patience = spins + 1000
+	pause    = 100 * time.Microsecond
+)
 
 // valueOf reads once.
 func valueOf(row []byte, q Quantity, now int64) int64 {

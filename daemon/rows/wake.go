@@ -40,17 +40,8 @@ func born(s *shape, m *maps) asm.Instructions {
 	c.at("own")
 	c.add(asm.Mov.Imm(asm.R0, 0))
 	c.findOrMake("end")
-	c.setSequence()
-	c.add(
-		load(asm.R1, asm.R10, atNow, asm.DWord),
-		store(rRow, sinceOff, asm.R1, asm.DWord),
-		store(rRow, wokenOff, asm.R1, asm.DWord),
-		load(asm.R1, rThread, threadPid, asm.Word),
-		asm.LSh.Imm(asm.R1, ownerShift),
-		asm.Or.Imm(asm.R1, int32(BlockedOther)),
-		store(rRow, ownerOff, asm.R1, asm.Word),
-	)
-	c.setSequence()
+	c.add(load(asm.R4, asm.R10, atNow, asm.DWord), asm.Mov.Imm(asm.R0, int32(BlockedOther)))
+	c.begin()
 	c.add(asm.Ja.Label("end"))
 	c.at("shared")
 	c.knowProcess("end")

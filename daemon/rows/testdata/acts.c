@@ -171,6 +171,43 @@ static void reuse(long n)
 	}
 }
 
+static void *reuser(void *arg)
+{
+	reuse((intptr_t)arg);
+	return NULL;
+}
+
+/* storm: four threads do that at once. */
+static void storm(long n)
+{
+	pthread_t all[4];
+	for (int i = 0; i < 4; i++)
+		pthread_create(&all[i], NULL, reuser, (void *)(intptr_t)n);
+	for (int i = 0; i < 4; i++)
+		pthread_join(all[i], NULL);
+}
+
+static volatile int thin;
+static void *loiter(void *arg)
+{
+	while (!thin || (intptr_t)arg % 2)
+		nap(2000000);
+	return NULL;
+}
+
+/* crowd makes n threads that stay; half of them end when the line "thin" comes. */
+static void crowd(long n)
+{
+	pthread_attr_t small;
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 65536);
+	for (long i = 0; i < n; i++) {
+		pthread_t t;
+		if (pthread_create(&t, &small, loiter, (void *)(intptr_t)i))
+			_exit(9);
+	}
+}
+
 /* raw makes a thread without a C library: it sleeps, and ends. */
 static void raw(unsigned long flags, unsigned long tls)
 {
@@ -227,6 +264,12 @@ int main(int argc, char **argv)
 			files(n);
 		else if (!strcmp(word, "mapped"))
 			mapped(n);
+		else if (!strcmp(word, "storm"))
+			storm(n);
+		else if (!strcmp(word, "crowd"))
+			crowd(n);
+		else if (!strcmp(word, "thin"))
+			thin = 1;
 		else if (!strcmp(word, "exec"))
 			execv("/proc/self/exe", argv);
 		else if (!strcmp(word, "faults"))
