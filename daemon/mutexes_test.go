@@ -196,3 +196,64 @@ func TestOverwrittenTables(t *testing.T) {
 	detachClean(t, d, p.PID)
 	p.Stop(t)
 }
+
+// TestLocksEnd: where memory becomes another lock, the name of the first ends and counts no longer, and the other has its own; what is
+// unmapped ends, too.
+func TestLocksEnd(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/reuse.c"))
+	d := attachTo(t, p.PID)
+	at := func() string {
+		line := strings.Fields(p.Expect(t, "STAGE", 10*time.Second))
+		return line[2]
+	}
+	heap := heldAddress(t, d, "Mutex", "first.lock")
+	var s sums
+	first := grid.PairKey{Metric: "lock_acquisitions", Focus: grid.Whole().Refine(grid.SyncObject, "Mutex", "first.lock "+heap)}
+	enableSoon(t, d, &s, []grid.PairKey{first})
+	time.Sleep(time.Second)
+	counted := s.of(first)
+	for stage, want := range []struct{ kind, name, gone string }{{"Mutex", "second.guard", "first.lock"}, {"Semaphore", "third.tickets", "second.guard"}} {
+		p.Say(t, "next")
+		at()
+		if now := heldAddress(t, d, want.kind, want.name); now != heap {
+			t.Errorf("stage %d: %s is at %s, the memory at %s", stage+1, want.name, now, heap)
+		}
+		if list := d.Tree().Children(grid.SyncObject, "Mutex"); slices.Contains(list, want.gone+" "+heap) {
+			t.Errorf("stage %d: %s is still there: %q", stage+1, want.gone, list)
+		}
+		if stage == 0 {
+			time.Sleep(2 * tickInterval)
+			ended := s.of(first)
+			time.Sleep(time.Second)
+			t.Logf("%v locks of the first, %v until its end was seen, %v a second later", counted, ended, s.of(first))
+			if counted == 0 || s.of(first) != ended {
+				t.Errorf("what ended counts: %v, then %v", ended, s.of(first))
+			}
+		}
+	}
+	d.Disable([]grid.PairKey{first})
+	p.Say(t, "next")
+	page := heldAddress(t, d, "Mutex", "first.lock")
+	p.Say(t, "next")
+	for began := time.Now(); slices.Contains(d.Tree().Children(grid.SyncObject, "Mutex"), "first.lock "+page); time.Sleep(tickInterval) {
+		if time.Since(began) > 10*time.Second {
+			t.Fatal("a lock whose memory was unmapped is still there")
+		}
+	}
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}
+
+// heldAddress waits until a lock on the heap is called by a type and field, and returns its address.
+func heldAddress(t *testing.T, d *Daemon, kind, field string) string {
+	t.Helper()
+	for began := time.Now(); time.Since(began) < 15*time.Second; time.Sleep(20 * time.Millisecond) {
+		for _, n := range d.Tree().Children(grid.SyncObject, kind) {
+			if at, ok := strings.CutPrefix(n, field+" "); ok {
+				return at
+			}
+		}
+	}
+	t.Fatalf("no %s is called %s: %q", kind, field, d.Tree().Children(grid.SyncObject, kind))
+	return ""
+}

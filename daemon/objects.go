@@ -2,7 +2,9 @@ package daemon
 
 import (
 	"fmt"
+	"strings"
 	"sync"
+	"time"
 
 	"culprit/daemon/kernel"
 	"culprit/grid"
@@ -19,10 +21,15 @@ type objectTable struct {
 	bare   map[uint64]string // address of a lock that is called by it, until somebody who waits for it tells more -> that name
 
 	numTaken int // how many are known by being taken
+
+	sights    map[uint64]*sighting // by futex word, of locks that may end
+	nextSight time.Time
+	ended     map[string]bool // parts of the past
 }
 
 func newObjectTable(t *target) *objectTable {
-	return &objectTable{t: t, values: map[string]uint64{}, names: map[uint64]string{}, addrs: map[uint64]bool{}, bare: map[uint64]string{}}
+	return &objectTable{t: t, values: map[string]uint64{}, names: map[uint64]string{}, addrs: map[uint64]bool{}, bare: map[uint64]string{},
+		sights: map[uint64]*sighting{}, ended: map[string]bool{}}
 }
 
 // value returns what an object's name stands for. Locks with a symbol need not have been seen waiting.
@@ -66,7 +73,8 @@ func init() {
 		"pthread_rwlock_timedwrlock", "pthread_rwlock_clockrdlock", "pthread_rwlock_clockwrlock")
 	add(syncKind{"CondVar", []uint64{40, 44, 36}}, "pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait", "cnd_wait", "cnd_timedwait")
 	add(syncKind{"Barrier", []uint64{4, 0}}, "pthread_barrier_wait")
-	add(syncKind{"Semaphore", []uint64{0, 4}}, "sem_wait", "sem_timedwait", "sem_clockwait")
+	add(syncKind{"Semaphore", []uint64{0, 4}}, "sem_wait", "sem_timedwait", "sem_clockwait",
+		"__new_sem_wait_slow64", "__new_sem_wait_slow32") // where the first three jump to
 	add(syncKind{"Thread", nil}, "pthread_join", "pthread_timedjoin_np", "pthread_clockjoin_np", "__pthread_clockjoin_ex", "thrd_join")
 }
 
@@ -90,18 +98,21 @@ var fdCalls = map[int]bool{0: true, 1: true, 17: true, 18: true, 19: true, 20: t
 func (o *objectTable) lock(word uint64, frames []frame, st blockedStack) string {
 	o.mu.Lock()
 	n, ok := o.names[word]
+	again := ok && o.mayEnd(word)
 	o.mu.Unlock()
-	if ok {
+	if ok && !again {
 		return n
 	}
 	k, user := waitingIn(frames)
 	addr, name := o.t.nameLock(word, k)
+	variable := name != ""
 	switch {
 	case k.name == "Thread":
 		addr, name = o.t.joined(word)
 	case name == "":
 		name = o.t.heldBy(addr, st)
 	}
+	telling := name != ""
 	if name == "" {
 		name = fmt.Sprintf("%#x", addr)
 		if user != nil {
@@ -110,7 +121,17 @@ func (o *objectTable) lock(word uint64, frames []frame, st blockedStack) string 
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.learn(grid.SyncObject, k.name, name, addr, word)
+	if again && !o.sighted(word, k.name, name, telling) {
+		return n
+	}
+	if again {
+		o.end(n)
+	}
+	n = o.learn(grid.SyncObject, k.name, name, addr, word)
+	if !variable {
+		o.sights[word] = &sighting{}
+	}
+	return n
 }
 
 // waitingIn finds the innermost waiting function on a stack, and who called it or what it is a part of in the library.
@@ -134,6 +155,7 @@ func waitingIn(frames []frame) (k syncKind, user *function) {
 // kindOfWait is what a function waits for, if it is one of those that wait.
 func kindOfWait(f *function) (syncKind, bool) {
 	for _, n := range append([]string{f.fn.Name, f.fn.Linkage}, f.fn.Aliases...) {
+		n, _, _ = strings.Cut(n, ".") // what compilers call their copies: .constprop.0
 		if k, ok := syncKinds[n]; ok {
 			return k, true
 		}
@@ -145,6 +167,7 @@ func kindOfWait(f *function) (syncKind, bool) {
 func (o *objectTable) learn(h grid.Hierarchy, kind, name string, value, word uint64) string {
 	part := h.String() + "/" + kind + "/" + name
 	o.values[part] = value
+	delete(o.ended, part)
 	if h == grid.SyncObject {
 		o.names[word], o.addrs[value] = part, true
 		if old := o.bare[value]; old != "" && old != name { // it stays known by both, but is shown by one
