@@ -263,3 +263,34 @@ func heldAddress(t *testing.T, d *Daemon, kind, field string) string {
 	t.Fatalf("no %s is called %s: %q", kind, field, d.Tree().Children(grid.SyncObject, kind))
 	return ""
 }
+
+// TestHolders: for each mutex that was waited for, the thread that had it is known, and where it was.
+func TestHolders(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/mutexes.cc"), "25")
+	d := attachTo(t, p.PID)
+	p.Say(t, "go")
+	p.Expect(t, "DONE", time.Minute)
+	want := fmt.Sprintf("thr_%d", p.Counts()["holder"])
+	seen, right := 0, 0
+	for _, n := range mutexNames[:13] {
+		list := d.Holders(grid.Whole().Refine(grid.SyncObject, "Mutex", n))
+		if len(list) == 0 {
+			continue
+		}
+		seen++
+		t.Logf("%-28s %+v", n, list[0])
+		if strings.HasPrefix(list[0].Thread, want) && list[0].Share > 0.5 && strings.HasPrefix(list[0].Function, "mutexes.cc/") {
+			right++
+		}
+	}
+	if t.Logf("%d locks were waited for, the right thread is named for %d", seen, right); seen < 6 || right < seen-2 {
+		t.Errorf("the holder %s is named for %d of %d locks", want, right, seen)
+	}
+	for _, f := range []grid.Focus{grid.Whole(), grid.Whole().Refine(grid.SyncObject, "Mutex"), grid.Whole().Refine(grid.SyncObject, "CondVar", "x")} {
+		if list := d.Holders(f); list != nil {
+			t.Errorf("%v: %v", f, list)
+		}
+	}
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}

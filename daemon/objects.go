@@ -25,6 +25,8 @@ type objectTable struct {
 	sights    map[uint64]*sighting // by futex word, of locks that may end
 	nextSight time.Time
 	ended     map[string]bool // parts of the past
+
+	lookedAtHolder time.Time // of any lock, by the one who samples
 }
 
 func newObjectTable(t *target) *objectTable {

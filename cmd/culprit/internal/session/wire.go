@@ -20,6 +20,7 @@ type Daemon interface {
 	Ended() <-chan struct{}
 	Overhead() daemon.Overhead
 	Probes() daemon.Probes
+	Holders(f grid.Focus) []daemon.Holder
 	Detach() (clean bool, err error)
 }
 
