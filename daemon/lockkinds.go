@@ -17,7 +17,7 @@ import (
 // and 1.
 var lockKinds = []struct{ kind, prefix string }{
 	{"Mutex", "pthread_mutex_"}, {"RWLock", "pthread_rwlock_"}, {"SpinLock", "pthread_spin_"}, {"CondVar", "pthread_cond_"},
-	{"Barrier", "pthread_barrier_"}, {"Semaphore", "sem_"},
+	{"Barrier", "pthread_barrier_"}, {"Semaphore", "sem_"}, {"Mutex", "mtx_"}, {"CondVar", "cnd_"},
 }
 
 // lockKind is the number of the kind of lock that a function's first argument is, 0 if that is not known.
