@@ -65,6 +65,7 @@ func (o *objectTable) end(part string) {
 	delete(o.values, part)
 	delete(o.addrs, addr)
 	delete(o.bare, addr)
+	delete(o.idle, addr)
 	for word, p := range o.names {
 		if p == part {
 			delete(o.names, word)

@@ -89,6 +89,24 @@ func (p *part) findTaken() {
 	}
 }
 
+// onlyTaken reports whether a lock is known by being taken alone: nobody was seen waiting for it in any process, so there is nothing to
+// search. d.mu is held.
+func (d *Daemon) onlyTaken(kind, name string) bool {
+	part, known := grid.SyncObject.String()+"/"+kind+"/"+name, false
+	for _, t := range d.targets {
+		o := t.threads.objects
+		o.mu.Lock()
+		addr, has := o.values[part]
+		taken := o.idle[addr]
+		o.mu.Unlock()
+		if has && !taken {
+			return false
+		}
+		known = known || has
+	}
+	return known
+}
+
 // known reports whether the lock at an address has a name.
 func (o *objectTable) known(addr uint64) bool {
 	o.mu.Lock()
@@ -105,6 +123,7 @@ func (o *objectTable) taken(kind string, addr uint64) {
 		return
 	}
 	o.numTaken++
+	o.idle[addr] = true
 	if name == "" {
 		name = fmt.Sprintf("%#x", addr)
 		o.bare[addr] = name

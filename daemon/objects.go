@@ -20,7 +20,8 @@ type objectTable struct {
 	addrs  map[uint64]bool   // of locks that have a name
 	bare   map[uint64]string // address of a lock that is called by it, until somebody who waits for it tells more -> that name
 
-	numTaken int // how many are known by being taken
+	numTaken int             // how many are known by being taken
+	idle     map[uint64]bool // of those the addresses for which nobody was seen waiting
 
 	sights    map[uint64]*sighting // by futex word, of locks that may end
 	nextSight time.Time
@@ -30,7 +31,7 @@ type objectTable struct {
 }
 
 func newObjectTable(t *target) *objectTable {
-	return &objectTable{t: t, values: map[string]uint64{}, names: map[uint64]string{}, addrs: map[uint64]bool{}, bare: map[uint64]string{},
+	return &objectTable{t: t, values: map[string]uint64{}, names: map[uint64]string{}, addrs: map[uint64]bool{}, bare: map[uint64]string{}, idle: map[uint64]bool{},
 		sights: map[uint64]*sighting{}, ended: map[string]bool{}}
 }
 
@@ -172,6 +173,7 @@ func (o *objectTable) learn(h grid.Hierarchy, kind, name string, value, word uin
 	delete(o.ended, part)
 	if h == grid.SyncObject {
 		o.names[word], o.addrs[value] = part, true
+		delete(o.idle, value)
 		if old := o.bare[value]; old != "" && old != name { // it stays known by both, but is shown by one
 			o.t.d.tree.Retire(h, kind, old)
 			delete(o.bare, value)
