@@ -34,6 +34,9 @@ func (d *Daemon) Refinements(f grid.Focus, h grid.Hierarchy) []grid.Focus {
 		f = f.Refine(h, e...)
 	}
 	for _, c := range d.tree.Children(h, e...) {
+		if h == grid.SyncObject && len(e) == 1 && d.onlyTaken(e[0], c) {
+			continue
+		}
 		if h == grid.SyncObject || h == grid.IO {
 			out = append(out, d.objectsOf(f, h, append(append([]string(nil), e...), c))...)
 			continue
@@ -52,7 +55,9 @@ func (d *Daemon) objectsOf(f grid.Focus, h grid.Hierarchy, e []string) (out []gr
 		return []grid.Focus{f.Refine(h, e...)}
 	}
 	for _, c := range d.tree.Children(h, e...) {
-		out = append(out, f.Refine(h, e[0], c))
+		if h != grid.SyncObject || !d.onlyTaken(e[0], c) {
+			out = append(out, f.Refine(h, e[0], c))
+		}
 	}
 	return out
 }

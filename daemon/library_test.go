@@ -277,6 +277,7 @@ func TestWaitsBelowCPlusPlus(t *testing.T) {
 		"sync_wait_inclusive@/Code/waits.cc/wait_latch()": "latch", "sync_wait_inclusive@/SyncObject/Futex": "own atomic semaphore latch",
 		"sync_wait_inclusive@/":                      "own atomic semaphore latch condition mutex",
 		"sync_wait_inclusive@/SyncObject/Futex/word": "atomic", "sync_wait_inclusive@/SyncObject/Futex/tickets": "semaphore",
+		"object_wait@/SyncObject/Futex/word": "atomic", "object_wait@/SyncObject/Futex/tickets": "semaphore",
 	}
 	calls := truths{"sync_ops@/Code/waits.cc/wait_own()": "own_calls", "sync_ops@/SyncObject/Futex/futex_word": "own_calls"}
 	got := across(t, d, p, slices.Concat(exact.keys(t), yields.keys(t), calls.keys(t))...)
@@ -300,6 +301,7 @@ func TestWaitsOfRust(t *testing.T) {
 	}
 	for object, name := range map[string]string{"Shared.mutex 0x": "mutex", "Shared.book 0x": "book"} {
 		exact["sync_wait_inclusive@"+objectCalled(t, d, "Futex", object)] = name
+		exact["object_wait@"+objectCalled(t, d, "Futex", object)] = name
 	}
 	got := across(t, d, p, slices.Concat(exact.keys(t), yields.keys(t))...)
 	exact.check(t, got, p.Counts(), 1e-9, 0.01)
@@ -326,6 +328,7 @@ func TestWaitsOfC11(t *testing.T) {
 	want := truths{
 		"sync_wait@/Code/c11.c/lock_guard": "mutex", "sync_wait@/Code/c11.c/wait_thread": "thread",
 		"sync_wait_inclusive@/Code/c11.c/wait_mutex": "mutex", "sync_wait_inclusive@/Code/c11.c/wait_condition": "condition",
+		"object_wait@/SyncObject/CondVar/changed": "condition", "object_wait@/Code/c11.c/wait_mutex,/SyncObject/Mutex/guard": "mutex",
 		"sync_wait_inclusive@/Code/c11.c/wait_thread": "thread", "sync_wait@/SyncObject/CondVar/changed": "condition",
 		"sync_wait@/Code/c11.c/lock_guard,/SyncObject/Mutex/guard": "mutex", "sync_wait@/Code/c11.c/waiter,/SyncObject/Mutex": "",
 	}

@@ -17,7 +17,7 @@ import (
 // and 1.
 var lockKinds = []struct{ kind, prefix string }{
 	{"Mutex", "pthread_mutex_"}, {"RWLock", "pthread_rwlock_"}, {"SpinLock", "pthread_spin_"}, {"CondVar", "pthread_cond_"},
-	{"Barrier", "pthread_barrier_"}, {"Semaphore", "sem_"},
+	{"Barrier", "pthread_barrier_"}, {"Semaphore", "sem_"}, {"Mutex", "mtx_"}, {"CondVar", "cnd_"},
 }
 
 // lockKind is the number of the kind of lock that a function's first argument is, 0 if that is not known.
@@ -89,6 +89,24 @@ func (p *part) findTaken() {
 	}
 }
 
+// onlyTaken reports whether a lock is known by being taken alone: nobody was seen waiting for it in any process, so there is nothing to
+// search. d.mu is held.
+func (d *Daemon) onlyTaken(kind, name string) bool {
+	part, known := grid.SyncObject.String()+"/"+kind+"/"+name, false
+	for _, t := range d.targets {
+		o := t.threads.objects
+		o.mu.Lock()
+		addr, has := o.values[part]
+		taken := o.idle[addr]
+		o.mu.Unlock()
+		if has && !taken {
+			return false
+		}
+		known = known || has
+	}
+	return known
+}
+
 // known reports whether the lock at an address has a name.
 func (o *objectTable) known(addr uint64) bool {
 	o.mu.Lock()
@@ -105,6 +123,7 @@ func (o *objectTable) taken(kind string, addr uint64) {
 		return
 	}
 	o.numTaken++
+	o.idle[addr] = true
 	if name == "" {
 		name = fmt.Sprintf("%#x", addr)
 		o.bare[addr] = name

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"culprit/daemon/kernel"
 	"culprit/grid"
@@ -20,11 +21,19 @@ type objectTable struct {
 	addrs  map[uint64]bool   // of locks that have a name
 	bare   map[uint64]string // address of a lock that is called by it, until somebody who waits for it tells more -> that name
 
-	numTaken int // how many are known by being taken
+	numTaken int             // how many are known by being taken
+	idle     map[uint64]bool // of those the addresses for which nobody was seen waiting
+
+	sights    map[uint64]*sighting // by futex word, of locks that may end
+	nextSight time.Time
+	ended     map[string]bool // parts of the past
+
+	lookedAtHolder time.Time // of any lock, by the one who samples
 }
 
 func newObjectTable(t *target) *objectTable {
-	return &objectTable{t: t, values: map[string]uint64{}, names: map[uint64]string{}, unsure: map[uint64]bool{}, addrs: map[uint64]bool{}, bare: map[uint64]string{}}
+	return &objectTable{t: t, values: map[string]uint64{}, names: map[uint64]string{}, unsure: map[uint64]bool{}, addrs: map[uint64]bool{}, bare: map[uint64]string{}, idle: map[uint64]bool{},
+		sights: map[uint64]*sighting{}, ended: map[string]bool{}}
 }
 
 // value returns what an object's name stands for. Locks with a symbol need not have been seen waiting.
@@ -71,7 +80,8 @@ func init() {
 		"pthread_rwlock_timedwrlock", "pthread_rwlock_clockrdlock", "pthread_rwlock_clockwrlock")
 	add(syncKind{"CondVar", []uint64{40, 44, 36}}, "pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait", "cnd_wait", "cnd_timedwait")
 	add(syncKind{"Barrier", []uint64{4, 0}}, "pthread_barrier_wait")
-	add(syncKind{"Semaphore", []uint64{0, 4}}, "sem_wait", "sem_timedwait", "sem_clockwait")
+	add(syncKind{"Semaphore", []uint64{0, 4}}, "sem_wait", "sem_timedwait", "sem_clockwait",
+		"__new_sem_wait_slow64", "__new_sem_wait_slow32") // where the first three jump to
 	add(syncKind{"Thread", nil}, "pthread_join", "pthread_timedjoin_np", "pthread_clockjoin_np", "__pthread_clockjoin_ex", "thrd_join")
 }
 
@@ -93,39 +103,43 @@ var fdCalls = map[int]bool{0: true, 1: true, 17: true, 18: true, 19: true, 20: t
 
 // nameOf returns the name of the lock of a futex word, if it has one that need not be looked for anew; k is what the stack says
 // that it is. Stacks are read while threads may go on, and what was read of two waits leads nowhere: a lock is a bare futex
-// only if it is seen as one twice, and until it is seen as something else.
-func (o *objectTable) nameOf(word uint64, k syncKind) (name string, ok bool) {
+// only if it is seen as one twice, and until it is seen as something else. again says that it is time to look whether it is still
+// the lock that it was.
+func (o *objectTable) nameOf(word uint64, k syncKind) (name string, ok, again bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	was, named := o.names[word]
 	switch bare := k.name == kindFutex; {
 	case named && (bare || !o.unsure[word]):
-		return was, true
+		return was, true, o.mayEnd(word)
 	case bare && !o.unsure[word]:
 		o.unsure[word] = true
-		return "", true
+		return "", true, false
 	case named:
 		_, elems, _ := strings.Cut(was, "/")
 		o.t.d.tree.Retire(grid.SyncObject, strings.SplitN(elems, "/", 2)...)
 		delete(o.names, word)
 	}
 	o.unsure[word] = k.name == kindFutex
-	return "", false
+	return "", false, false
 }
 
 // lock names the lock that a futex word belongs to. DWARF is read without holding o.mu.
 func (o *objectTable) lock(word uint64, frames []frame, st blockedStack) string {
 	k, user := waitingIn(frames)
-	if n, ok := o.nameOf(word, k); ok {
+	n, ok, again := o.nameOf(word, k)
+	if ok && !again {
 		return n
 	}
 	addr, name := o.t.nameLock(word, k)
+	variable := name != ""
 	switch {
 	case k.name == "Thread":
 		addr, name = o.t.joined(word)
 	case name == "":
 		name = o.t.heldBy(addr, st)
 	}
+	telling := name != ""
 	if name == "" {
 		name = fmt.Sprintf("%#x", addr)
 		if user != nil {
@@ -134,7 +148,17 @@ func (o *objectTable) lock(word uint64, frames []frame, st blockedStack) string 
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.learn(grid.SyncObject, k.name, name, addr, word)
+	if again && !o.sighted(word, k.name, name, telling) {
+		return n
+	}
+	if again {
+		o.end(n)
+	}
+	n = o.learn(grid.SyncObject, k.name, name, addr, word)
+	if !variable {
+		o.sights[word] = &sighting{}
+	}
+	return n
 }
 
 // waitingIn finds the innermost waiting function on a stack, and who called it or what it is a part of in the library.
@@ -158,6 +182,7 @@ func waitingIn(frames []frame) (k syncKind, user *function) {
 // kindOfWait is what a function waits for, if it is one of those that wait.
 func kindOfWait(f *function) (syncKind, bool) {
 	for _, n := range append([]string{f.fn.Name, f.fn.Linkage}, f.fn.Aliases...) {
+		n, _, _ = strings.Cut(n, ".") // what compilers call their copies: .constprop.0
 		if k, ok := syncKinds[n]; ok {
 			return k, true
 		}
@@ -169,7 +194,9 @@ func kindOfWait(f *function) (syncKind, bool) {
 func (o *objectTable) learn(h grid.Hierarchy, kind, name string, value, word uint64) string {
 	part := h.String() + "/" + kind + "/" + name
 	o.values[part] = value
+	delete(o.ended, part)
 	o.names[word], o.addrs[value] = part, true
+	delete(o.idle, value)
 	if old := o.bare[value]; old != "" && old != name { // it stays known by both, but is shown by one
 		o.t.d.tree.Retire(h, kind, old)
 		delete(o.bare, value)

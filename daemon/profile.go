@@ -28,6 +28,8 @@ type profile struct {
 	kinds [nKinds]kindStats
 	edges map[pcl.FuncID]map[pcl.FuncID]float64 // caller -> callee -> samples
 	roots map[pcl.FuncID]float64
+	held  map[string]*heldBy // by the part of a lock
+	runs  map[int]pcl.FuncID // where threads ran when they were last sampled, the C library left out
 }
 
 // The kinds of samples.
@@ -59,7 +61,8 @@ type funcObject struct {
 const sampleHz = 97
 
 func newProfile(t *target) *profile {
-	p := &profile{t: t, edges: map[pcl.FuncID]map[pcl.FuncID]float64{}, roots: map[pcl.FuncID]float64{}}
+	p := &profile{t: t, edges: map[pcl.FuncID]map[pcl.FuncID]float64{}, roots: map[pcl.FuncID]float64{},
+		held: map[string]*heldBy{}, runs: map[int]pcl.FuncID{}}
 	for k := range p.kinds {
 		p.kinds[k] = newKindStats()
 	}
@@ -88,6 +91,7 @@ const fade = 0.85
 func (p *profile) age() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.fadeHeld()
 	for k := range p.kinds {
 		s := &p.kinds[k]
 		s.total *= fade
@@ -160,6 +164,7 @@ func (p *profile) lookAt(tid int, now float64) {
 	frames := p.t.walk(st.regs, st.mem)
 	object, what := p.t.threads.objects.waitedFor(call, frames, st)
 	p.add(what, tid, frames, object)
+	p.noteHolder(object)
 }
 
 // A blockedStack is the stack of a blocked thread, whose registers but two are not known.
@@ -195,6 +200,9 @@ func (p *profile) add(kind, tid int, frames []frame, object string) {
 	s := &p.kinds[kind]
 	s.total++
 	s.threads[tid]++
+	if kind == kindCPU {
+		p.noteRun(tid, frames)
+	}
 	if object != "" {
 		s.objects[object]++
 	}
@@ -222,6 +230,14 @@ func (p *profile) add(kind, tid int, frames []frame, object string) {
 	if root := threadRoot(frames); root != nil {
 		p.roots[root.id]++
 	}
+}
+
+// noteRun remembers where a thread ran. p.mu is held.
+func (p *profile) noteRun(tid int, frames []frame) {
+	if len(p.runs) > 1<<14 { // most of them have ended
+		clear(p.runs)
+	}
+	p.runs[tid] = ownFunction(frames)
 }
 
 func (p *profile) edge(caller, callee pcl.FuncID) {

@@ -58,7 +58,7 @@ func (p *part) sample(r *reading, interval float64) float64 {
 	for _, slot := range r.slots {
 		sum += p.growth(r, slot, c, interval)
 	}
-	p.readTable(r)
+	p.readTable(r, interval)
 	p.price(r, interval)
 	return sum
 }

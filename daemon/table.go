@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"math"
 
 	"culprit/pcl"
 	"culprit/trampoline"
@@ -26,8 +27,9 @@ type keyTable struct {
 	totals map[uint64]float64
 	tags   map[uint64]byte
 	slots  map[int]map[uint64]keySum
-	lost   uint64 // what found no place, as of the last pass
-	full   bool   // something found none, and it was said
+	parked map[int]float64 // thread blocks whose thread was parked in the last pass -> s that its wait had lasted
+	lost   uint64          // what found no place, as of the last pass
+	full   bool            // something found none, and it was said
 }
 
 // A keySum is the last reading of one entry, running time included.
@@ -71,12 +73,12 @@ func (p *part) reserveTable() error {
 		}
 		return nil
 	}
-	p.keys = keyTable{cell: off, totals: map[uint64]float64{}, tags: map[uint64]byte{}, slots: map[int]map[uint64]keySum{}}
+	p.keys = keyTable{cell: off, totals: map[uint64]float64{}, tags: map[uint64]byte{}, slots: map[int]map[uint64]keySum{}, parked: map[int]float64{}}
 	return nil
 }
 
 // readTable adds to the totals what the entries have grown by since the last pass.
-func (p *part) readTable(r *reading) {
+func (p *part) readTable(r *reading, interval float64) {
 	if p.keys.cell == 0 {
 		return
 	}
@@ -86,7 +88,7 @@ func (p *part) readTable(r *reading) {
 			continue // threads that share a block would write into each other's entries
 		}
 		lost += p.t.seg.load(slot, p.keys.cell+trampoline.TableLost)
-		p.readKeys(r, slot)
+		p.readKeys(r, slot, interval)
 	}
 	if lost != p.keys.lost && !p.keys.full {
 		p.keys.full = true
@@ -96,9 +98,19 @@ func (p *part) readTable(r *reading) {
 	p.keys.lost = lost
 }
 
-// readKeys reads the table of one thread block.
-func (p *part) readKeys(r *reading, slot int) {
+// readKeys reads the table of one thread block. Where idle time does not count, a wait that is taken for a parked one shows nothing
+// while it lasts, and at its end no more than since the last pass.
+func (p *part) readKeys(r *reading, slot int, interval float64) {
 	running, flying := p.flying(r, slot)
+	most := math.Inf(1)
+	if hidden, was := p.keys.parked[slot]; was {
+		most = interval + (&slotValue{hidden: hidden}).short()
+		delete(p.keys.parked, slot)
+	}
+	if p.plan.ExcludeParked && r.parked[r.owner[slot]] {
+		p.keys.parked[slot] = p.inUnits(running)
+		running, flying = 0, 0
+	}
 	for i := range int32(trampoline.TableEntries) {
 		at := p.keys.cell + trampoline.TableFirst + i*trampoline.TableEntry
 		key := p.t.seg.load(slot, at)
@@ -109,10 +121,10 @@ func (p *part) readKeys(r *reading, slot int) {
 		if key == flying {
 			v, flying = v+running, 0
 		}
-		p.keyGrowth(r, slot, key, v)
+		p.keyGrowth(r, slot, key, v, most)
 	}
 	if flying != 0 {
-		p.keyGrowth(r, slot, flying, running)
+		p.keyGrowth(r, slot, flying, running, most)
 	}
 }
 
@@ -132,8 +144,8 @@ func (p *part) flying(r *reading, slot int) (d, key uint64) {
 	return now - start, p.t.seg.load(slot, p.cells[p.plan.By].off)
 }
 
-// keyGrowth takes one reading of an entry.
-func (p *part) keyGrowth(r *reading, slot int, key, v uint64) {
+// keyGrowth takes one reading of an entry, of whose growth no more than most counts.
+func (p *part) keyGrowth(r *reading, slot int, key, v uint64, most float64) {
 	if p.keys.slots[slot] == nil {
 		p.keys.slots[slot] = map[uint64]keySum{}
 	}
@@ -153,7 +165,7 @@ func (p *part) keyGrowth(r *reading, slot int, key, v uint64) {
 	if _, ok := p.keys.totals[short]; !ok && len(p.keys.totals) >= maxKeys || !p.covers(r.owner[slot]) || v-last.value >= mostGrowth {
 		return
 	}
-	p.keys.totals[short] += p.inUnits(v - last.value)
+	p.keys.totals[short] += min(p.inUnits(v-last.value), most)
 	if tag := byte(key >> tagShift); tag != 0 {
 		p.keys.tags[short] = tag
 	}

@@ -23,6 +23,9 @@ func (t *target) unloadObjects(maps []process.Mapping) {
 		t.d.logf("%s has unloaded %s, and %d places with probes went with it: what they counted ends here", t.name, o.name, t.d.removed-before)
 	}
 	t.objects = kept
+	if t.threads != nil {
+		t.threads.objects.endUnmapped(maps)
+	}
 }
 
 // mappedIn reports whether the object's text is where it was found.

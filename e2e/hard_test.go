@@ -49,7 +49,10 @@ func TestBuilds(t *testing.T) {
 				place.at = []string{"/Code/stripped/[stripped+0x", "/SyncObject/Mutex/0x"}
 				words = []string{"mutex 0x", "in [stripped+0x"}
 			}
-			searchFor(t, []finding{place}, fmt.Sprint(p.PID)).mustFind(t, place.hypothesis, words...)
+			found := searchFor(t, []finding{place}, fmt.Sprint(p.PID)).mustFind(t, place.hypothesis, words...)
+			if len(found.HeldBy) == 0 || !strings.HasPrefix(found.HeldBy[0].Thread, "thr_") {
+				t.Errorf("nobody is named who had the lock: %+v", found)
+			}
 			clean(t, p.PID)
 			p.MustBeat(t, 10*time.Second)
 			p.Stop(t)

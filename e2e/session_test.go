@@ -180,6 +180,10 @@ type bottleneck struct {
 	Chain    []int
 	Object   string
 	Severity float64
+	HeldBy   []struct {
+		Thread, Function string
+		Share            float64
+	} `json:"held_by"`
 	Source   *struct {
 		File string
 		Line int

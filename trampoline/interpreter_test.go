@@ -164,8 +164,11 @@ func (m *model) count(v uint64) {
 func (m *model) table(p *Mini, v uint64) {
 	key := m.word(p.Key)
 	at := p.Table + TableFirst + int32(TablePlace(key))*TableEntry
+	if key == 0 {
+		return
+	}
 	for range tableProbes {
-		if at0 := m.word(at); key != 0 && (at0 == key || at0 == 0) {
+		if there := m.word(at); there == key || there == 0 {
 			m.set(at, key)
 			m.set(at+TableValue, m.word(at+TableValue)+v)
 			return

@@ -10,9 +10,10 @@ import (
 // Keys are looked for at the place that their lower half hashes to and in the next few; one that finds no place there goes
 // uncounted by key, which is counted. An entry that was taken stays taken.
 
-// Layout of a table: the word of what found no place, then entries of a key and a sum. Key 0 is none.
+// Layout of a table: the word of what found no place, then entries of a key and a sum. What is added while the key is 0 is under none:
+// nobody has set it yet.
 const (
-	TableLost    = 0  // offset of the sum of what was added under no key
+	TableLost    = 0  // offset of the sum of what found no place
 	TableFirst   = 16 // offset of the first entry
 	TableEntry   = 16 // size of an entry in bytes: the key, then the sum at TableValue
 	TableValue   = 8
@@ -50,17 +51,16 @@ func (g *generator) table(m *Mini) {
 	}
 	found, done := g.NewLabel(), g.NewLabel()
 	g.push(x86.RAX)
-	lost := g.outOfLine(func() {
+	none := g.outOfLine(func() {
 		g.pop(x86.RAX)
-		g.AddMR(x86.RCX, m.Table+TableLost, x86.RAX)
 		g.JmpNear(done)
 	})
 	g.MovRM(x86.RAX, x86.RCX, m.Key)
 	g.TestRR(x86.RAX, x86.RAX)
-	g.JccNear(x86.CondE, lost)
+	g.JccNear(x86.CondE, none)
 	g.place()
 	g.CmpMR(x86.RDX, m.Table+TableFirst, x86.RAX)
-	g.JccNear(x86.CondNE, g.outOfLine(func() { g.search(m, found, lost) }))
+	g.JccNear(x86.CondNE, g.outOfLine(func() { g.search(m, found, done) }))
 	g.Bind(found)
 	g.pop(x86.RAX)
 	g.AddMR(x86.RDX, m.Table+TableFirst+TableValue, x86.RAX)
@@ -81,7 +81,7 @@ func (g *generator) place() {
 
 // search looks for the key in rax, which is not at the entry that rdx leads to, there and in the next few entries, and takes the
 // first free one. An entry that is free ends the search, since none is ever given back.
-func (g *generator) search(m *Mini, found, lost x86.Label) {
+func (g *generator) search(m *Mini, found, done x86.Label) {
 	for i := range tableProbes {
 		if i > 0 {
 			g.AddRI(x86.RDX, TableEntry)
@@ -95,5 +95,7 @@ func (g *generator) search(m *Mini, found, lost x86.Label) {
 		g.JmpNear(found)
 		g.Bind(taken)
 	}
-	g.JmpNear(lost)
+	g.pop(x86.RAX)
+	g.AddMR(x86.RCX, m.Table+TableLost, x86.RAX)
+	g.JmpNear(done)
 }

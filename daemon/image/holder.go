@@ -20,10 +20,14 @@ type Activation struct {
 
 // Holder names what lies at an address of the process by the variables and parameters of a function on the stack, those of
 // functions that were put into it included: "Queue.lock" where one points to a Queue in which it is, "serve::gate" where it is a
-// variable on the stack. heap tells the former from the latter. ok is false where DWARF does not tell.
+// variable on the stack. heap tells the former from the latter. ok is false where DWARF does not tell; what only a separate debug file
+// knows does not count: what libraries call their insides is no name for people.
 func (o *Object) Holder(f *Function, a Activation, addr uint64) (name string, heap, ok bool) {
 	var err error
 	defer guard(&err, o.name)
+	if o.section(".debug_info") == nil {
+		return "", false, false
+	}
 	x := o.unitIndex()
 	u := x.find(f.Addr)
 	if u == nil || x.from == nil || x.data() == nil {

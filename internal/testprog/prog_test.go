@@ -21,7 +21,7 @@ var untilStop = map[string][]string{
 	"threads.c": {"300", "100"}, "churn.c": nil, "selfcheck.c": nil, "forker.c": nil, "vforker.c": nil,
 	"switch.c": nil, "dispatch.c": nil, "idlepool.c": nil, "idlewaits.c": nil, "ipara.c": nil, "seccomp.c": nil, "smallio.c": {"FILE"}, "iofile.c": {"FILE"},
 	"locks.c": {"5"}, "allocs.cc": {"500"}, "messages.c": {"1000"}, "account.c": {"FILE", "20"},
-	"transfer.c": {"FILE", "50"}, "descriptors.c": {"DIRECTORY"}, "clock.c": nil, "peer.c": nil, "peerthread.c": nil, "peerstack.c": nil, "peerfork.c": nil,
+	"transfer.c": {"FILE", "50"}, "descriptors.c": {"DIRECTORY"}, "clock.c": nil, "reuse.c": nil, "peer.c": nil, "peerthread.c": nil, "peerstack.c": nil, "peerfork.c": nil,
 	"crowd.c": {"3", "2"},
 }
 

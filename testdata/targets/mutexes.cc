@@ -78,7 +78,7 @@ static Queue *queue = new Queue;
 static pool *pools;
 static pthread_mutex_t *bare; // allocated as it is: nothing tells of which type it is
 
-static std::atomic<int> turn(-1), served;
+static std::atomic<int> turn(-1), served, holder_tid;
 static std::atomic<uint64_t> waited[MUTEXES], taken[MUTEXES], contended[MUTEXES];
 static std::atomic<bool> ended;
 
@@ -138,6 +138,7 @@ static void look(void *arg) { *(uint64_t *)arg = target_now_ns(); }
 
 static void holder(long rounds)
 {
+	holder_tid = (int)gettid();
 	for (long r = 0; r < rounds; r++)
 		for (int i = 0; i < MUTEXES; i++) {
 			served = 0;
@@ -218,6 +219,7 @@ int main(int argc, char **argv)
 		snprintf(name, sizeof name, "contended%d", i);
 		target_count(name, contended[i]);
 	}
+	target_count("holder", (uint64_t)holder_tid);
 	puts("DONE");
 	target_wait_stop();
 	return target_finish(target_mix(16, (uint64_t)(rounds + (queue->size() > 0))));

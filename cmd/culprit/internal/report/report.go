@@ -86,6 +86,14 @@ type Bottleneck struct {
 	Severity Number  `json:"severity"`
 	Source   *Source `json:"source"` // null if unknown
 	Object   string  `json:"object,omitempty"`
+	HeldBy   []Held  `json:"held_by,omitempty"`
+}
+
+// A Held is a thread that had the lock of a bottleneck while others waited for it.
+type Held struct {
+	Thread   string `json:"thread"`
+	Function string `json:"function,omitempty"` // where it was mostly meanwhile
+	Share    Number `json:"share"`              // of the looks at threads that waited, 0..1
 }
 
 // A Source is a place in a source file.

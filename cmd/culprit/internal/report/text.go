@@ -61,7 +61,29 @@ func (r *Report) writeBottlenecks(b *strings.Builder) {
 		if c := r.chain(n.Chain); c != "" {
 			fmt.Fprintf(b, "   found by: %s\n", c)
 		}
+		if h := n.heldBy(); h != "" {
+			fmt.Fprintf(b, "   held meanwhile by: %s\n", h)
+		}
 	}
+}
+
+// fewHolders is how many threads that had a lock are named in the text.
+const fewHolders = 3
+
+// heldBy writes who had the lock, the one who had it most first.
+func (n *Bottleneck) heldBy() string {
+	var parts []string
+	for _, h := range n.HeldBy[:min(len(n.HeldBy), fewHolders)] {
+		s := fmt.Sprintf("%s (%.0f %%", h.Thread, 100*float64(h.Share))
+		if h.Function != "" {
+			s += ", in " + h.Function
+		}
+		parts = append(parts, s+")")
+	}
+	if more := len(n.HeldBy) - fewHolders; more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // chain writes how the search came to a node: each step names only what it changed.

@@ -6,6 +6,7 @@ import (
 
 	"culprit/cmd/culprit/internal/report"
 	"culprit/consultant"
+	"culprit/grid"
 )
 
 // A Snapshot is a copy of what is known at one moment; the screens draw it. Names in it are as the target has them: clean
@@ -64,6 +65,7 @@ func (s *Session) build() *report.Report {
 		for _, b := range s.search.Bottlenecks() {
 			r.Bottlenecks = append(r.Bottlenecks, bottleneckReport(b))
 		}
+		s.addHolders(r)
 	}
 	s.mu.Lock()
 	r.End = string(s.end)
@@ -96,6 +98,19 @@ func nodeReport(n consultant.Node) report.Node {
 		Phase: phaseReport(n.Phase), State: string(n.State), Value: report.Number(n.Value), Threshold: report.Number(n.Threshold),
 		Greater: n.Greater, Unit: clean(n.Unit), Confidence: report.Number(n.Confidence), Samples: n.Samples,
 		Since: report.Number(n.Since), Cost: report.Number(n.Cost), Tier: string(n.Tier), Reason: clean(n.Reason),
+	}
+}
+
+// addHolders says who had the locks of the bottlenecks.
+func (s *Session) addHolders(r *report.Report) {
+	foci := map[int]grid.Focus{}
+	for _, n := range s.search.Nodes() {
+		foci[n.ID] = n.Focus
+	}
+	for i := range r.Bottlenecks {
+		for _, h := range s.daemon.Holders(foci[r.Bottlenecks[i].Node]) {
+			r.Bottlenecks[i].HeldBy = append(r.Bottlenecks[i].HeldBy, report.Held{Thread: clean(h.Thread), Function: clean(h.Function), Share: report.Number(h.Share)})
+		}
 	}
 }
 

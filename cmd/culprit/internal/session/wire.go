@@ -21,6 +21,7 @@ type Daemon interface {
 	Overhead() daemon.Overhead
 	Probes() daemon.Probes
 	SeenMost(functions []string, pids ...int) string
+	Holders(f grid.Focus) []daemon.Holder
 	Detach() (clean bool, err error)
 }
 

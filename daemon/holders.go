@@ -1,0 +1,165 @@
+package daemon
+
+import (
+	"encoding/binary"
+	"sort"
+	"strings"
+	"time"
+
+	"culprit/daemon/kernel"
+	"culprit/daemon/process"
+	"culprit/grid"
+	"culprit/pcl"
+)
+
+// Who holds a lock while others wait for it. glibc writes the thread that has a mutex into it, and the one that writes under an
+// rwlock; whenever a waiting thread is looked at, so is that word, and what the thread that it names does at the moment.
+
+// A Holder is a thread that had a lock while others waited for it.
+type Holder struct {
+	Thread   string  // its element of the Process hierarchy
+	Function string  // where it was mostly meanwhile, "" if nobody knows
+	Share    float64 // of the looks at threads that waited for the lock lately, 0 to 1
+}
+
+// ownerAt is where in a lock the number of the thread stands that has it, by kind (struct __pthread_mutex_s and
+// __pthread_rwlock_arch_t of glibc for x86-64).
+var ownerAt = map[string]uint64{"Mutex": 8, "RWLock": 24}
+
+// holdEvery is how often it is looked who has a lock, all locks together.
+const holdEvery = 20 * time.Millisecond
+
+// A heldBy counts looks at the threads that wait for one lock; counts fade as those of stack samples do.
+type heldBy struct {
+	looks     float64
+	threads   map[string]float64 // by name: they may have ended when somebody asks
+	functions map[string]map[pcl.FuncID]float64
+}
+
+// noteHolder looks who has the lock that a thread waits for.
+func (p *profile) noteHolder(part string) {
+	o := p.t.threads.objects
+	elems := strings.SplitN(part, "/", 3)
+	if len(elems) != 3 || elems[0] != grid.SyncObject.String() || ownerAt[elems[1]] == 0 || time.Since(o.lookedAtHolder) < holdEvery {
+		return
+	}
+	o.lookedAtHolder = time.Now()
+	o.mu.Lock()
+	addr, ok := o.values[part]
+	o.mu.Unlock()
+	var b [4]byte
+	if !ok || p.t.proc.ReadMem(process.Addr(addr+ownerAt[elems[1]]), b[:]) != nil {
+		return
+	}
+	tid := int(binary.LittleEndian.Uint32(b[:]))
+	name := p.t.threads.nameOf(tid)
+	p.mu.Lock()
+	at := p.runs[tid]
+	p.mu.Unlock()
+	if call, err := kernel.Blocked(p.t.proc.PID(), tid); name != "" && err == nil && !call.Running {
+		st := p.blockedStack(call)
+		at = ownFunction(p.t.walk(st.regs, st.mem))
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.heldLook(part, name, at)
+}
+
+// heldLook counts a look. p.mu is held.
+func (p *profile) heldLook(part, name string, at pcl.FuncID) {
+	h := p.held[part]
+	if h == nil {
+		h = &heldBy{threads: map[string]float64{}, functions: map[string]map[pcl.FuncID]float64{}}
+		p.held[part] = h
+	}
+	h.looks++
+	if name == "" {
+		return // let go of in between, or the number of a thread in another namespace
+	}
+	h.threads[name]++
+	if h.functions[name] == nil {
+		h.functions[name] = map[pcl.FuncID]float64{}
+	}
+	if at != 0 {
+		h.functions[name][at]++
+	}
+}
+
+// ownFunction is the innermost function of a stack that is not the C library's; 0 if there is none.
+func ownFunction(frames []frame) pcl.FuncID {
+	for _, fr := range frames {
+		if fr.f != nil && !isLibc(fr.f.obj.name) {
+			return fr.f.id
+		}
+	}
+	return 0
+}
+
+// fadeHeld lets old looks fade. p.mu is held.
+func (p *profile) fadeHeld() {
+	for part, h := range p.held {
+		if h.looks *= fade; h.looks < 0.01 {
+			delete(p.held, part)
+			continue
+		}
+		fadeAll(h.threads)
+		for name, at := range h.functions {
+			if fadeAll(at); h.threads[name] == 0 {
+				delete(h.functions, name)
+			}
+		}
+	}
+}
+
+// nameOf is the name of a live thread, "" if there is no such thread.
+func (tt *threadTable) nameOf(tid int) string {
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	if r := tt.rows[tid]; r != nil {
+		return r.name
+	}
+	return ""
+}
+
+// Holders tells which threads had the lock that a focus chooses while others waited for it, within the last seconds, the one that had
+// it most often first; nil where the focus chooses no POSIX mutex or rwlock, or nobody was seen waiting for it.
+func (d *Daemon) Holders(f grid.Focus) (list []Holder) {
+	e := f.Elements(grid.SyncObject)
+	if len(e) != 2 || ownerAt[e[0]] == 0 {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, t := range d.targets {
+		if t.selected(f) {
+			list = append(list, t.profile.holders(grid.SyncObject.String()+"/"+e[0]+"/"+e[1])...)
+		}
+	}
+	sort.Slice(list, func(i, j int) bool {
+		if list[i].Share != list[j].Share {
+			return list[i].Share > list[j].Share
+		}
+		return list[i].Thread < list[j].Thread
+	})
+	return list
+}
+
+func (p *profile) holders(part string) (list []Holder) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h := p.held[part]
+	if h == nil {
+		return nil
+	}
+	for name, n := range h.threads {
+		one := Holder{Thread: name, Share: n / h.looks}
+		most := 0.0
+		for id, n := range h.functions[name] {
+			if f := p.t.funcs[id]; f != nil && n > most {
+				one.Function, most = f.fn.Module+"/"+f.fn.Name, n
+			}
+		}
+		list = append(list, one)
+	}
+	return list
+}
