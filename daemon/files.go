@@ -25,6 +25,8 @@ type fileTable struct {
 	numbers map[string]uint32    // of those that somebody asked for
 	looked  float64              // session time of the last look; 0 = never
 	took    time.Duration
+	askedAt float64 // session time at which it was asked whether probes may read memory
+	reads   bool    // the answer
 }
 
 // A descriptor is what a descriptor stood for when it was last looked at.

@@ -27,8 +27,8 @@ func namesOf(t *testing.T, p *testprog.Prog) map[string]string {
 	return m
 }
 
-// TestBytesFollowTheFile: copies of descriptors, descriptors that are used again at once, files that are deleted and renamed, and
-// sockets by their peers; exact.
+// TestBytesFollowTheFile: copies of descriptors, descriptors that are used again at once, files that are open for a moment, deleted and
+// renamed, and sockets by their peers; exact.
 func TestBytesFollowTheFile(t *testing.T) {
 	dir := t.TempDir()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/descriptors.c"), dir)
@@ -42,7 +42,7 @@ func TestBytesFollowTheFile(t *testing.T) {
 	}
 	got := across(t, d, p, want.keys(t)...)
 	want.check(t, got, p.Counts(), 1, 0)
-	t.Logf("%d bytes went through descriptors that had just been used again, and count for no file", p.Counts()["stray"])
+	t.Logf("%d bytes went to files that had just been opened by another name, and count for none", p.Counts()["stray"])
 	detachClean(t, d, p.PID)
 	p.Stop(t)
 }

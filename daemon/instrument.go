@@ -454,6 +454,9 @@ func (p *part) zeroIn(slot int) {
 	if p.hits >= 0 {
 		p.t.seg.store(slot, p.hits, 0)
 	}
+	if p.keeping.cell != 0 {
+		p.t.seg.store(slot, p.keeping.cell, 0)
+	}
 	for off := int32(0); p.buckets != 0 && off < trampoline.BucketsSize; off += trampoline.WordSize {
 		p.t.seg.store(slot, p.buckets+off, 0)
 	}

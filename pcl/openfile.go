@@ -32,11 +32,6 @@ func (c *compiler) isOpenFile(e *syntax.Expr) bool {
 	return ok && i >= 0 && int(i) < len(types) && types[i] == tInt
 }
 
-// FollowsFiles reports whether the code only keeps up with what descriptors stand for: nothing is counted by it.
-func (in Instr) FollowsFiles() bool {
-	return in.Op == OpCall && in.Expr != nil && in.Expr.Op == ExRenew
-}
-
 // UsesFiles reports whether the plan asks what descriptors stand for.
 func (p *Plan) UsesFiles() bool {
 	return slices.ContainsFunc(p.Requests, func(r Request) bool {
@@ -56,25 +51,108 @@ var descriptorEnds = []struct {
 	from int64 // -1: none
 }{{"close", 0, -1}, {"__close", 0, -1}, {"__close_nocancel", 0, -1}, {"dup2", 1, 0}, {"dup3", 1, 0}}
 
-// followFiles adds code to a plan that asks what descriptors stand for. What it does not see (descriptors that are closed by a system
-// call of the program's own, or many at once) is seen by whoever keeps the table, later.
-func (c *compiler) followFiles() {
+// pathOpens are the functions that return a descriptor for a path, by which argument that is.
+var pathOpens = []struct {
+	name string
+	path int64
+}{{"open", 0}, {"open64", 0}, {"creat", 0}, {"creat64", 0}, {"__open_nocancel", 0}, {"__open64_nocancel", 0}, {"openat", 1}, {"openat64", 1}}
+
+// The commands of fcntl that return a copy of a descriptor (fcntl(2)).
+const (
+	dupFD        = 0
+	dupFDCloexec = 1030
+)
+
+// followFiles adds code to a plan that asks what descriptors stand for. What it does not see (descriptors that are opened for other
+// names of a file, or closed by a system call of the program's own, or many at once) is seen by whoever keeps the table, later.
+func (c *compiler) followFiles(x *matching) {
 	if !c.plan.UsesFiles() {
 		return
 	}
-	seen := map[FuncID]bool{}
+	f := &follower{compiler: c, opened: c.newVar("$opened", Counter)}
 	for _, end := range descriptorEnds {
-		renew := &Expr{Op: ExRenew, L: &Expr{Op: ExArg, Value: end.fd}}
+		renew := &Expr{Op: ExRenew, L: argument(end.fd)}
 		if end.from >= 0 {
-			renew.R = &Expr{Op: ExFile, L: &Expr{Op: ExArg, Value: end.from}}
+			renew.R = &Expr{Op: ExFile, L: argument(end.from)}
 		}
-		for _, f := range unique(c.env.Named(end.name)) {
-			if !seen[f] {
-				seen[f] = true
-				c.plan.Requests = append(c.plan.Requests, Request{Func: f, Where: Entry, Code: []Instr{{Op: OpCall, Expr: renew}}})
-			}
+		f.at(end.name, Entry, Instr{Op: OpCall, Expr: renew})
+	}
+	f.copies()
+	for _, elems := range c.chosenFiles(x) {
+		f.opens(elems)
+	}
+}
+
+func argument(i int64) *Expr { return &Expr{Op: ExArg, Value: i} }
+
+// A follower adds requests to a plan. opened is the variable in which a thread keeps which file it opens or copies.
+type follower struct {
+	*compiler
+	opened int
+}
+
+func (f *follower) at(name string, where Where, code ...Instr) {
+	for _, id := range unique(f.env.Named(name)) {
+		r := Request{Func: id, Where: where, Code: code, Follows: true}
+		if !slices.ContainsFunc(f.plan.Requests, func(o Request) bool { return o.Follows && sameRequest(&o, &r, f.plan) }) {
+			f.plan.Requests = append(f.plan.Requests, r)
 		}
 	}
+}
+
+// sameRequest tells whether two requests do the same at the same place, as two names of one function give.
+func sameRequest(a, b *Request, p *Plan) bool {
+	return a.Func == b.Func && a.Where == b.Where && p.writer().request(a) == p.writer().request(b)
+}
+
+// gives has a function's return tell that what it returns stands for the file that its entry has noted.
+func (f *follower) gives(name string) {
+	opened := &Expr{Op: ExVar, Value: int64(f.opened)}
+	f.at(name, Return, Instr{Op: OpCall, Cond: opened, Expr: &Expr{Op: ExRenew, L: &Expr{Op: ExReturn}, R: opened}},
+		Instr{Op: OpSet, Var: f.opened, Expr: &Expr{Op: ExConst}})
+}
+
+// copies follows dup and what fcntl copies.
+func (f *follower) copies() {
+	from := Instr{Op: OpSet, Var: f.opened, Expr: &Expr{Op: ExFile, L: argument(0)}}
+	f.at("dup", Entry, from)
+	f.gives("dup")
+	command := func(n int64) *Expr {
+		return &Expr{Op: ExEq, L: &Expr{Op: ExNarrow, Size: 4, L: argument(1)}, R: &Expr{Op: ExConst, Value: n}}
+	}
+	from.Cond = &Expr{Op: ExOr, L: command(dupFD), R: command(dupFDCloexec)}
+	for _, name := range []string{"fcntl", "fcntl64"} {
+		f.at(name, Entry, from)
+		f.gives(name)
+	}
+}
+
+// opens follows what is opened by the path of a file that was chosen.
+func (f *follower) opens(elems []string) {
+	number, err := f.env.Object(grid.IO, slices.Clone(elems))
+	if err != nil {
+		return
+	}
+	for _, text := range f.env.OpenedAs(slices.Clone(elems)) {
+		if text == "" || len(text) > MaxText {
+			continue
+		}
+		for _, o := range pathOpens {
+			f.at(o.name, Entry, Instr{Op: OpSet, Var: f.opened, Expr: &Expr{Op: ExConst, Value: int64(number)},
+				Cond: &Expr{Op: ExMatch, L: argument(o.path), Text: text + "\x00"}})
+			f.gives(o.name)
+		}
+	}
+}
+
+// chosenFiles are the single files that a focus selects: one, or those of an item.
+func (c *compiler) chosenFiles(x *matching) (files [][]string) {
+	if x.union != nil && x.union.item.Base == grid.IO {
+		files = slices.Clone(x.union.item.Paths())
+	} else if e := c.focus.Elements(grid.IO); e != nil {
+		files = [][]string{e}
+	}
+	return slices.DeleteFunc(files, func(e []string) bool { return len(e) != 2 })
 }
 
 // renew writes "renew(x, y)".

@@ -1,7 +1,6 @@
 package pcl
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -12,7 +11,9 @@ import (
 func closing() *fakeEnv {
 	env := newTarget()
 	env.funcs = append(env.funcs, fakeFunc{70, "libc.so.6", []string{"close", "__close"}, nil},
-		fakeFunc{71, "libc.so.6", []string{"__close_nocancel"}, nil}, fakeFunc{72, "libc.so.6", []string{"dup2"}, nil})
+		fakeFunc{71, "libc.so.6", []string{"__close_nocancel"}, nil}, fakeFunc{72, "libc.so.6", []string{"dup2"}, nil},
+		fakeFunc{73, "libc.so.6", []string{"dup"}, nil}, fakeFunc{74, "libc.so.6", []string{"fcntl", "fcntl64"}, nil},
+		fakeFunc{75, "libc.so.6", []string{"open", "open64"}, nil}, fakeFunc{76, "libc.so.6", []string{"openat"}, nil})
 	return env
 }
 
@@ -35,7 +36,12 @@ func TestFilesAreFollowed(t *testing.T) {
 		}
 		text := plan.String()
 		for _, want := range []string{asks, "append preInsn 70.entry { renew($arg[0]) }", "append preInsn 71.entry { renew($arg[0]) }",
-			"append preInsn 72.entry { renew($arg[1], file($arg[0])) }"} {
+			"append preInsn 72.entry { renew($arg[1], file($arg[0])) }",
+			"append preInsn 73.entry { $opened = file($arg[0]) }",
+			"append preInsn 74.entry { if ((uint32($arg[1]) == 0) || (uint32($arg[1]) == 1030)) $opened = file($arg[0]) }",
+			`append preInsn 75.entry { if ([$arg[0]+0] == "/tmp/x\x00") $opened = 3 }`,
+			`append preInsn 76.entry { if ([$arg[1]+0] == "/tmp/x\x00") $opened = 3 }`,
+			"append preInsn 75.return { if ($opened) renew($return, $opened); $opened = 0 }"} {
 			if strings.Contains(text, want) && strings.Count(text, "70.entry") == 1 {
 				continue
 			}
@@ -46,12 +52,12 @@ func TestFilesAreFollowed(t *testing.T) {
 		}
 		follows := 0
 		for _, r := range plan.Requests {
-			if slices.ContainsFunc(r.Code, Instr.FollowsFiles) {
+			if r.Follows {
 				follows++
 			}
 		}
-		if follows != 3 {
-			t.Errorf("%s: %d requests follow files, want 3", metric, follows)
+		if follows != 11 {
+			t.Errorf("%s: %d requests follow files, want 11", metric, follows)
 		}
 	}
 	for _, at := range []grid.Focus{grid.Whole(), grid.Whole().Refine(grid.SyncObject, "Mutex", "cache_lock")} {

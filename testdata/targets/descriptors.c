@@ -1,8 +1,9 @@
 /* Descriptors that are copied, closed and used again for other files, by every way there is; each byte is counted for the file that
- * it goes to. descriptors DIRECTORY
+ * it goes to. descriptors DIRECTORY (its whole path)
  *
- * It opens its files and sockets, says NAMES, waits for "go", works, says DONE. Between opening something and writing to it lies half a
- * second wherever only the kernel can tell what the new descriptor stands for. */
+ * It opens its files and sockets, says NAMES, waits for "go", works, says DONE. Copies and what is opened by the path that the file has
+ * are used at once; where only the kernel can tell what a new descriptor stands for, half a second later, and what is written at once
+ * is strayed. */
 #include "target.h"
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -62,7 +63,6 @@ NOINLINE void copies(int a, int a2, int b)
 	put(a, 1000, &a_bytes);
 	put(a2, 200, &a_bytes);
 	put(b, 30, &b_bytes);
-	settle();
 	put(a3, 4, &a_bytes);
 	put(a4, 50, &a_bytes);
 	put(a5, 600, &a_bytes);
@@ -75,31 +75,52 @@ NOINLINE void copies(int a, int a2, int b)
 	close(a5);
 }
 
-/* What is written at once to a file on a descriptor that is used again belongs to nobody that is known yet, and never to the last. */
 NOINLINE void reused(int a)
 {
 	close(a);
 	again(a, "c");
-	put(a, 500, &stray_bytes);
-	settle();
-	put(a, 900, &c_bytes);
+	put(a, 500, &c_bytes);
 	close(a);
 	again(a, "a");
-	put(a, 300, &stray_bytes);
-	settle();
 	put(a, 20, &a_bytes);
 	FILE *f = fdopen(a, "r+");
 	if (!f || fclose(f) != 0)
 		target_bad("fclose: %s", strerror(errno));
 	again(a, "b");
-	put(a, 40, &stray_bytes);
-	settle();
 	put(a, 60, &b_bytes);
 	syscall(SYS_close, a); /* seen by nobody but the kernel */
 	again(a, "c");
-	settle();
 	put(a, 8, &c_bytes);
 	close(a);
+}
+
+/* What is written at once to a file that was opened by another name belongs to nobody that is known yet, and never to the last. */
+NOINLINE void strayed(int a)
+{
+	again(a, "./c");
+	put(a, 300, &stray_bytes);
+	settle();
+	put(a, 900, &c_bytes);
+	close(a);
+	again(a, "./a");
+	put(a, 40, &stray_bytes);
+	settle();
+	put(a, 77, &a_bytes);
+	close(a);
+}
+
+/* Files that are never open for long, by their whole path or from where the program is. */
+NOINLINE void briefly(int a)
+{
+	for (int i = 0; i < 100; i++) {
+		const char *name = i % 3 ? "c" : "b";
+		if (i % 2 == 0)
+			again(a, name);
+		else if (open(name, O_RDWR | O_CLOEXEC) != a)
+			target_bad("%s: %s", name, strerror(errno));
+		put(a, (size_t)i, i % 3 ? &c_bytes : &b_bytes);
+		close(a);
+	}
 }
 
 NOINLINE void gone(int a2, int b)
@@ -170,6 +191,7 @@ int main(int argc, char **argv)
 	target_start();
 	target_beat();
 	snprintf(directory, sizeof directory, "%s", argc > 1 ? argv[1] : ".");
+	must(chdir(directory), directory);
 	int a = open_file("a"), a2 = must(dup(a), "dup"), b = open_file("b"), c = open_file("c");
 	struct ends t = tcp(), u = local(0), n = local(1);
 	int d = datagrams(&self), m = must((int)syscall(SYS_memfd_create, "numbers", 1), "memfd");
@@ -198,6 +220,8 @@ int main(int argc, char **argv)
 	get(t.from, 1234, &elsewhere);
 	close(t.from); /* the name of the connection stays */
 	reused(a);
+	strayed(a);
+	briefly(a);
 	put(t.to, 1, &tcp_bytes);
 	gone(a2, b);
 	target_count("a", a_bytes);
