@@ -51,7 +51,7 @@ func newFileTable(t *target) *fileTable {
 const (
 	maxOpen   = trampoline.MaxDescriptors
 	maxSeen   = 100_000
-	goneFor   = 5.0 // seconds after which what is not open any more is no resource
+	goneFor   = 3.0 // seconds after which what is not open any more is no resource
 	lookAgain = 0.5 // seconds after which files are looked at again where somebody wants to know them
 	lookShare = 50  // a look may take one part in so many of the time until the next
 )
