@@ -82,7 +82,7 @@ func (o *objectTable) waitedFor(call kernel.BlockedCall, frames []frame, now flo
 		return o.lock(call.Args[0], frames), kindSync
 	}
 	if fdCalls[call.NR] {
-		return o.t.files.at(int(int32(call.Args[0]))), kindIO
+		return o.file(int(int32(call.Args[0]))), kindIO
 	}
 	return "", kindIO
 }
@@ -156,10 +156,15 @@ func (o *objectTable) nameLock(word uint64, k syncKind) (addr uint64, name strin
 func (o *objectTable) learn(h grid.Hierarchy, kind, name string, value, word uint64) string {
 	part := h.String() + "/" + kind + "/" + name
 	o.values[part] = value
-	o.names[word] = part
+	if h == grid.SyncObject {
+		o.names[word] = part
+	}
 	o.t.d.tree.Add(h, kind, name)
 	return part
 }
+
+// file names what a descriptor refers to.
+func (o *objectTable) file(fd int) string { return o.t.files.at(fd) }
 
 // dataObjectAt finds the object whose data covers an address.
 func (t *target) dataObjectAt(addr uint64) *object { return t.objectAt(addr) }
