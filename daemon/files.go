@@ -8,6 +8,7 @@ import (
 
 	"culprit/daemon/kernel"
 	"culprit/grid"
+	"culprit/pcl"
 	"culprit/trampoline"
 )
 
@@ -108,8 +109,19 @@ func (f *fileTable) lookAt(fd int) {
 	}
 	o.used = used
 	f.open[fd] = o
-	f.tell(fd, word, f.numbers[o.part])
+	f.tell(fd, word, f.numberOf(o.part))
 }
+
+// numberOf is what probes know a part by: its own number if somebody asked for it, else only its kind.
+func (f *fileTable) numberOf(part string) uint32 {
+	if n := f.numbers[part]; n != 0 {
+		return n
+	}
+	kind, _, _ := strings.Cut(part[len("IO/"):], "/")
+	return kindNumber(kind)
+}
+
+func kindNumber(kind string) uint32 { return uint32(pcl.FileKinds[kind]) << pcl.FileKindShift }
 
 // sameFile tells whether two names are those of one file.
 func sameFile(a, b kernel.FD) bool {
@@ -192,7 +204,10 @@ func (f *fileTable) number(elems []string) (n uint64, ok bool) {
 		return 0, false
 	}
 	if f.numbers[part] == 0 {
-		f.numbers[part] = uint32(len(f.numbers) + 1)
+		if len(f.numbers) >= 1<<pcl.FileKindShift-1 {
+			return 0, false
+		}
+		f.numbers[part] = kindNumber(elems[0]) | uint32(len(f.numbers)+1)
 	}
 	return uint64(f.numbers[part]), true
 }

@@ -40,6 +40,8 @@ func TestBytesFollowTheFile(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} {
 		want[at("File", filepath.Join(dir, name))] = name
 	}
+	want["io_bytes@/IO/File"], want["io_bytes@/IO/Socket"] = "a b c memfd stray", "tcp unix abstract udp elsewhere"
+	want["io_bytes@/Code/descriptors.c/put,/IO/Pipe"] = "pipe_put"
 	got := across(t, d, p, want.keys(t)...)
 	want.check(t, got, p.Counts(), 1, 0)
 	t.Logf("%d bytes went to files that had just been opened by another name, and count for none", p.Counts()["stray"])

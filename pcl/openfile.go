@@ -1,6 +1,7 @@
 package pcl
 
 import (
+	"maps"
 	"slices"
 
 	"culprit/grid"
@@ -10,6 +11,50 @@ import (
 // A constraint of /IO compares a descriptor with what was chosen. Descriptors come and go: the same one stands for one file now and
 // for another later, and one file may have several. So what is compared is the file behind the descriptor, and the functions that
 // close or copy descriptors get code that keeps up with it.
+
+// FileKinds are the types below /IO, by which what a descriptor stands for is told apart as well: the number of an open file is the type
+// shifted by FileKindShift, with a number of its own in it if somebody asked for it.
+var FileKinds = map[string]int64{"File": 1, "Socket": 2, "Pipe": 3}
+
+// FileKindShift is how many bits the number of a file has below its type.
+const FileKindShift = 28
+
+// asFileKind compiles a comparison of a descriptor with $constraint[i] where that is a type of /IO; nil if it is none.
+func (c *compiler) asFileKind(e *syntax.Expr) (*Expr, error) {
+	fd, kind := e.X, e.Y
+	if c.isFileKind(fd) {
+		fd, kind = kind, fd
+	}
+	if e.Text != "==" && e.Text != "!=" || !c.isFileKind(kind) || c.isString(fd) {
+		return nil, nil
+	}
+	v, err := c.eval(kind)
+	if err != nil {
+		return nil, err
+	}
+	x, err := c.lower(fd)
+	if err != nil {
+		return nil, err
+	}
+	of := &Expr{Op: ExDiv, L: &Expr{Op: ExFile, L: x}, R: &Expr{Op: ExConst, Value: 1 << FileKindShift}}
+	return &Expr{Op: operatorOf[e.Text], L: of, R: &Expr{Op: ExConst, Value: FileKinds[v.s]}}, nil
+}
+
+// isFileKind tells whether an expression is $constraint[i] where that is a type of /IO.
+func (c *compiler) isFileKind(e *syntax.Expr) bool { return c.choice(e) == tString }
+
+// choice is what $constraint[i] is in a constraint of /IO; tBad for everything else.
+func (c *compiler) choice(e *syntax.Expr) typ {
+	if c.cons == nil || c.cons.hierarchy != grid.IO || e.Kind != syntax.Index || e.X.Text != "$constraint" {
+		return tBad
+	}
+	i, ok := wholeNumber(e.Y)
+	types := constraintTypes(c.cons)
+	if !ok || i < 0 || int(i) >= len(types) {
+		return tBad
+	}
+	return types[i]
+}
 
 // asFiles makes the side that is compared with $constraint[i], where that is something of /IO, the file of a descriptor.
 func (c *compiler) asFiles(e *syntax.Expr, x, y *Expr) (*Expr, *Expr) {
@@ -23,14 +68,7 @@ func (c *compiler) asFiles(e *syntax.Expr, x, y *Expr) (*Expr, *Expr) {
 }
 
 // isOpenFile tells whether an expression is $constraint[i] where that stands for a file, a socket or a pipe.
-func (c *compiler) isOpenFile(e *syntax.Expr) bool {
-	if c.cons == nil || c.cons.hierarchy != grid.IO || e.Kind != syntax.Index || e.X.Text != "$constraint" {
-		return false
-	}
-	i, ok := wholeNumber(e.Y)
-	types := constraintTypes(c.cons)
-	return ok && i >= 0 && int(i) < len(types) && types[i] == tInt
-}
+func (c *compiler) isOpenFile(e *syntax.Expr) bool { return c.choice(e) == tInt }
 
 // UsesFiles reports whether the plan asks what descriptors stand for.
 func (p *Plan) UsesFiles() bool {
@@ -78,6 +116,7 @@ func (c *compiler) followFiles(x *matching) {
 		f.at(end.name, Entry, Instr{Op: OpCall, Expr: renew})
 	}
 	f.copies()
+	f.kinds()
 	for _, elems := range c.chosenFiles(x) {
 		f.opens(elems)
 	}
@@ -142,6 +181,21 @@ func (f *follower) opens(elems []string) {
 				Cond: &Expr{Op: ExMatch, L: argument(o.path), Text: text + "\x00"}})
 			f.gives(o.name)
 		}
+	}
+}
+
+// kindOpens are the functions that return a descriptor of which only the type is known, beside those of pathOpens.
+var kindOpens = map[string]string{"open_by_handle_at": "File", "socket": "Socket", "accept": "Socket", "accept4": "Socket"}
+
+// kinds has what is opened known by its type at once, unless something knows more: other plans have code at the same places.
+func (f *follower) kinds() {
+	unknown := &Expr{Op: ExEq, L: &Expr{Op: ExFile, L: &Expr{Op: ExReturn}}, R: &Expr{Op: ExConst}}
+	kinds := maps.Clone(kindOpens)
+	for _, o := range pathOpens {
+		kinds[o.name] = "File"
+	}
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		f.at(name, Return, Instr{Op: OpCall, Cond: unknown, Expr: &Expr{Op: ExRenew, L: &Expr{Op: ExReturn}, R: &Expr{Op: ExConst, Value: FileKinds[kinds[name]] << FileKindShift}}})
 	}
 }
 

@@ -41,6 +41,7 @@ func TestFilesAreFollowed(t *testing.T) {
 			"append preInsn 74.entry { if ((uint32($arg[1]) == 0) || (uint32($arg[1]) == 1030)) $opened = file($arg[0]) }",
 			`append preInsn 75.entry { if ([$arg[0]+0] == "/tmp/x\x00") $opened = 3 }`,
 			`append preInsn 76.entry { if ([$arg[1]+0] == "/tmp/x\x00") $opened = 3 }`,
+			"append preInsn 75.return { if (file($return) == 0) renew($return, 268435456) }",
 			"append preInsn 75.return { if ($opened) renew($return, $opened); $opened = 0 }"} {
 			if strings.Contains(text, want) && strings.Count(text, "70.entry") == 1 {
 				continue
@@ -56,9 +57,13 @@ func TestFilesAreFollowed(t *testing.T) {
 				follows++
 			}
 		}
-		if follows != 11 {
-			t.Errorf("%s: %d requests follow files, want 11", metric, follows)
+		if follows != 13 {
+			t.Errorf("%s: %d requests follow files, want 13", metric, follows)
 		}
+	}
+	plan, err := lib.Compile("io_ops", grid.Whole().Refine(grid.IO, "Socket"), closing())
+	if err != nil || !plan.UsesFiles() || !strings.Contains(plan.String(), "if ((file($arg[0]) / 268435456) == 2) enter ioType") {
+		t.Errorf("all sockets: %v %v", plan, err)
 	}
 	for _, at := range []grid.Focus{grid.Whole(), grid.Whole().Refine(grid.SyncObject, "Mutex", "cache_lock")} {
 		plan, err := lib.Compile("sync_wait", at, closing())

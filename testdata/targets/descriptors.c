@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 
-static uint64_t a_bytes, b_bytes, c_bytes, tcp_bytes, unix_bytes, abstract_bytes, udp_bytes, pipe_bytes, memfd_bytes, stray_bytes;
+static uint64_t a_bytes, b_bytes, c_bytes, tcp_bytes, unix_bytes, abstract_bytes, udp_bytes, pipe_bytes, memfd_bytes, stray_bytes, elsewhere_bytes;
 static char directory[400], block[1 << 16];
 
 static const char *in_directory(const char *name)
@@ -216,8 +216,7 @@ int main(int argc, char **argv)
 	if (read(pipes[0], block, 55) != 55)
 		target_bad("read: %s", strerror(errno));
 	pipe_bytes += 55;
-	uint64_t elsewhere = 0; /* its name is that of the other end, which nobody has told the test */
-	get(t.from, 1234, &elsewhere);
+	get(t.from, 1234, &elsewhere_bytes); /* its name is that of the other end, which nobody has told the test */
 	close(t.from); /* the name of the connection stays */
 	reused(a);
 	strayed(a);
@@ -234,6 +233,8 @@ int main(int argc, char **argv)
 	target_count("pipe", pipe_bytes);
 	target_count("memfd", memfd_bytes);
 	target_count("stray", stray_bytes);
+	target_count("elsewhere", elsewhere_bytes);
+	target_count("pipe_put", pipe_bytes / 2);
 	printf("DONE\n");
 	target_wait_stop();
 	return target_finish(target_mix(a_bytes, b_bytes));
