@@ -107,13 +107,14 @@ func (c *compiler) followFiles(x *matching) {
 	if !c.plan.UsesFiles() {
 		return
 	}
-	f := &follower{compiler: c, opened: c.newVar("$opened", Counter)}
+	f := &follower{compiler: c, opened: c.newVar("$opened", Counter), spawning: c.newVar("$spawning", Counter)}
+	f.spawns()
 	for _, end := range descriptorEnds {
-		renew := &Expr{Op: ExRenew, L: argument(end.fd)}
+		var file *Expr
 		if end.from >= 0 {
-			renew.R = &Expr{Op: ExFile, L: argument(end.from)}
+			file = &Expr{Op: ExFile, L: argument(end.from)}
 		}
-		f.at(end.name, Entry, Instr{Op: OpCall, Expr: renew})
+		f.at(end.name, Entry, f.renew(argument(end.fd), file))
 	}
 	f.copies()
 	f.kinds()
@@ -124,10 +125,25 @@ func (c *compiler) followFiles(x *matching) {
 
 func argument(i int64) *Expr { return &Expr{Op: ExArg, Value: i} }
 
-// A follower adds requests to a plan. opened is the variable in which a thread keeps which file it opens or copies.
+// A follower adds requests to a plan. opened is the variable in which a thread keeps which file it opens or copies, spawning the one that
+// says that it starts a child: until that is another program it runs here, as this thread, and closes descriptors of its own.
 type follower struct {
 	*compiler
-	opened int
+	opened, spawning int
+}
+
+// spawns follows the functions that start children in such a way.
+func (f *follower) spawns() {
+	for _, name := range []string{"posix_spawn", "posix_spawnp"} {
+		f.at(name, Entry, Instr{Op: OpSet, Var: f.spawning, Expr: &Expr{Op: ExConst, Value: 1}})
+		f.at(name, Return, Instr{Op: OpSet, Var: f.spawning, Expr: &Expr{Op: ExConst}})
+	}
+}
+
+// renew makes a descriptor stand for something else, unless it is a child's.
+func (f *follower) renew(fd, file *Expr) Instr {
+	own := &Expr{Op: ExEq, L: &Expr{Op: ExVar, Value: int64(f.spawning)}, R: &Expr{Op: ExConst}}
+	return Instr{Op: OpCall, Expr: &Expr{Op: ExRenew, L: fd, R: file}, Cond: own}
 }
 
 func (f *follower) at(name string, where Where, code ...Instr) {

@@ -7,10 +7,12 @@
 #include "target.h"
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 static uint64_t a_bytes, b_bytes, c_bytes, tcp_bytes, unix_bytes, abstract_bytes, udp_bytes, pipe_bytes, memfd_bytes, stray_bytes, elsewhere_bytes;
 static char directory[400], block[1 << 16];
@@ -123,6 +125,24 @@ NOINLINE void briefly(int a)
 	}
 }
 
+/* A child that is started closes descriptors of its own, while it still looks like a thread of this program. */
+NOINLINE void spawned(int a2, int b)
+{
+	posix_spawn_file_actions_t actions;
+	char *args[] = {"true", NULL}, *env[] = {NULL};
+	pid_t child;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, a2, b);
+	posix_spawn_file_actions_addclose(&actions, a2);
+	if (posix_spawn(&child, "/bin/true", &actions, NULL, args, env) != 0)
+		target_bad("posix_spawn: %s", strerror(errno));
+	put(a2, 17, &a_bytes);
+	put(b, 19, &b_bytes);
+	waitpid(child, NULL, 0);
+	put(a2, 23, &a_bytes);
+	posix_spawn_file_actions_destroy(&actions);
+}
+
 NOINLINE void gone(int a2, int b)
 {
 	if (unlink(in_directory("a")) != 0 || rename(in_directory("b"), in_directory("b.renamed")) != 0)
@@ -221,6 +241,7 @@ int main(int argc, char **argv)
 	reused(a);
 	strayed(a);
 	briefly(a);
+	spawned(a2, b);
 	put(t.to, 1, &tcp_bytes);
 	gone(a2, b);
 	target_count("a", a_bytes);
