@@ -25,6 +25,7 @@ func (d *Daemon) attach(pid int) error {
 	t.profile = newProfile(t)
 	d.tree.Add(grid.Process, t.name)
 	t.threads.refresh(0, 0)
+	t.files.look(d.Now())
 	d.targets = append(d.targets, t)
 	d.byPID[pid] = t
 	t.findRank()

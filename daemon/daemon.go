@@ -40,6 +40,7 @@ type Daemon struct {
 	clock   *kernel.TSCClock
 	prices  prices
 	images  images
+	pipes   pipeUsers
 	host    string
 	began   time.Time
 	pauses  pauseLog

@@ -170,6 +170,9 @@ func (t *target) Object(h grid.Hierarchy, elems []string) (uint64, error) {
 	return v, nil
 }
 
+// OpenedAs implements pcl.Env.
+func (t *target) OpenedAs(elems []string) []string { return t.files.openedAs(elems) }
+
 // Machine implements pcl.Env.
 func (t *target) Machine() string { return t.d.host }
 

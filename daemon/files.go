@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -9,6 +8,7 @@ import (
 
 	"culprit/daemon/kernel"
 	"culprit/grid"
+	"culprit/pcl"
 	"culprit/trampoline"
 )
 
@@ -22,9 +22,12 @@ type fileTable struct {
 	t       *target
 	open    map[int]descriptor
 	seen    map[string]*seenFile // by part, as in a focus
+	pipes   map[uint64]string    // names of pipes, by inode
 	numbers map[string]uint32    // of those that somebody asked for
 	looked  float64              // session time of the last look; 0 = never
 	took    time.Duration
+	askedAt float64 // session time at which it was asked whether probes may read memory
+	reads   bool    // the answer
 }
 
 // A descriptor is what a descriptor stood for when it was last looked at.
@@ -42,14 +45,14 @@ type seenFile struct {
 }
 
 func newFileTable(t *target) *fileTable {
-	return &fileTable{t: t, open: map[int]descriptor{}, seen: map[string]*seenFile{}, numbers: map[string]uint32{}}
+	return &fileTable{t: t, open: map[int]descriptor{}, seen: map[string]*seenFile{}, pipes: map[uint64]string{}, numbers: map[string]uint32{}}
 }
 
 // Bounds of what is looked at and remembered.
 const (
 	maxOpen   = trampoline.MaxDescriptors
 	maxSeen   = 100_000
-	goneFor   = 5.0 // seconds after which what is not open any more is no resource
+	goneFor   = 3.0 // seconds after which what is not open any more is no resource
 	lookAgain = 0.5 // seconds after which files are looked at again where somebody wants to know them
 	lookShare = 50  // a look may take one part in so many of the time until the next
 )
@@ -66,14 +69,10 @@ func (f *fileTable) look(now float64) {
 	if err != nil {
 		return
 	}
-	fresh := f.renewed(fds)
-	pipes := f.pipeNames(fresh)
 	still := make(map[int]bool, len(fds))
 	for _, fd := range fds {
 		still[fd] = true
-		if n, ok := fresh[fd]; ok {
-			f.settle(fd, n, pipes)
-		}
+		f.lookAt(fd)
 		if o, ok := f.open[fd]; ok {
 			f.seen[o.part] = &seenFile{at: now}
 		}
@@ -88,47 +87,41 @@ func (f *fileTable) look(now float64) {
 	f.looked, f.took = now, time.Since(began)
 }
 
-// A freshLook is what was seen of a descriptor, and the word that probes had for it before.
-type freshLook struct {
-	link string
-	word uint64
-}
-
-// renewed looks at the descriptors and returns those that have to be named, or told to the probes.
-func (f *fileTable) renewed(fds []int) map[int]freshLook {
-	fresh := map[int]freshLook{}
-	for _, fd := range fds {
-		word := f.word(fd)
-		link, err := kernel.FDLink(f.t.proc.PID(), fd)
-		if err != nil {
-			continue
-		}
-		o, known := f.open[fd]
-		if !known || o.link != link || o.to.Unsettled || o.used != uint32(word>>32) || f.numbers[o.part] != uint32(word) {
-			fresh[fd] = freshLook{link, word}
-		}
+// lookAt names what a descriptor stands for, if that has changed, and tells the probes. The word is read before anything else: where the
+// descriptor is closed meanwhile, they are not told.
+func (f *fileTable) lookAt(fd int) {
+	word := f.word(fd)
+	link, err := kernel.FDLink(f.t.proc.PID(), fd)
+	if err != nil {
+		return
 	}
-	return fresh
-}
-
-// settle names what a descriptor stands for and tells the probes.
-func (f *fileTable) settle(fd int, n freshLook, pipes map[string]string) {
 	o, known := f.open[fd]
-	used := uint32(n.word >> 32)
-	if !known || o.link != n.link || o.to.Unsettled {
+	used := uint32(word >> 32)
+	if !known || o.link != link || o.to.Unsettled {
 		to, err := kernel.FDTarget(f.t.proc.PID(), fd)
 		if err != nil {
 			return
 		}
 		if !known || o.used != used || !sameFile(o.to, to) { // else it was only renamed or deleted
-			o.part = f.learn(to, pipes)
+			o.part = f.learn(to)
 		}
-		o.link, o.to = n.link, to
+		o.link, o.to = link, to
 	}
 	o.used = used
 	f.open[fd] = o
-	f.tell(fd, n.word, f.numbers[o.part])
+	f.tell(fd, word, f.numberOf(o.part))
 }
+
+// numberOf is what probes know a part by: its own number if somebody asked for it, else only its kind.
+func (f *fileTable) numberOf(part string) uint32 {
+	if n := f.numbers[part]; n != 0 {
+		return n
+	}
+	kind, _, _ := strings.Cut(part[len("IO/"):], "/")
+	return kindNumber(kind)
+}
+
+func kindNumber(kind string) uint32 { return uint32(pcl.FileKinds[kind]) << pcl.FileKindShift }
 
 // sameFile tells whether two names are those of one file.
 func sameFile(a, b kernel.FD) bool {
@@ -155,55 +148,18 @@ func (f *fileTable) tell(fd int, word uint64, number uint32) {
 var ioKinds = map[kernel.FDKind]string{kernel.FDSocket: "Socket", kernel.FDPipe: "Pipe"}
 
 // learn makes what a descriptor stands for a resource.
-func (f *fileTable) learn(to kernel.FD, pipes map[string]string) (part string) {
+func (f *fileTable) learn(to kernel.FD) (part string) {
 	kind, name := ioKinds[to.Kind], to.Name
 	if kind == "" {
 		kind = "File"
 	}
-	if better := pipes[name]; better != "" {
-		name = better
+	if to.Kind == kernel.FDPipe {
+		name = f.pipeName(to)
 	}
 	part = grid.IO.String() + "/" + kind + "/" + name
 	f.seen[part] = &seenFile{at: f.t.d.Now()}
 	f.t.d.tree.Add(grid.IO, kind, name)
 	return part
-}
-
-// pipeNames are the names of pipes that were not known, by what the kernel calls them: with the process at the other end.
-func (f *fileTable) pipeNames(fresh map[int]freshLook) map[string]string {
-	inodes, names := map[uint64]bool{}, map[string]string{}
-	for fd, n := range fresh {
-		var inode uint64
-		if _, err := fmt.Sscanf(n.link, "pipe:[%d]", &inode); err == nil && f.open[fd].link != n.link {
-			inodes[inode] = true
-		}
-	}
-	for _, o := range f.open { // a pipe keeps its name
-		if o.to.Kind == kernel.FDPipe && inodes[o.to.Inode] {
-			names[o.link] = o.part[len("IO/Pipe/"):]
-			delete(inodes, o.to.Inode)
-		}
-	}
-	if len(inodes) == 0 {
-		return names
-	}
-	users := kernel.PipeUsers(inodes, f.t.proc.PID())
-	for inode := range inodes {
-		plain := fmt.Sprintf("pipe:[%d]", inode)
-		names[plain] = plain + others(users[inode])
-	}
-	return names
-}
-
-// others is how a pipe's name tells who is at its other end.
-func others(pids []int) string {
-	switch len(pids) {
-	case 0:
-		return ""
-	case 1:
-		return fmt.Sprintf(" with %s[%d]", kernel.Command(pids[0]), pids[0])
-	}
-	return fmt.Sprintf(" with %s[%d] and %d more", kernel.Command(pids[0]), pids[0], len(pids)-1)
 }
 
 // retire takes out of the tree what was not open for a while in any process. It is remembered, so that a pair can be made at it.
@@ -231,20 +187,10 @@ func (d *Daemon) openElsewhere(part string, now float64) bool {
 
 // at names what a descriptor stands for; "" if it is not open.
 func (f *fileTable) at(fd int) string {
-	if o, ok := f.open[fd]; ok {
-		if link, err := kernel.FDLink(f.t.proc.PID(), fd); err == nil && link == o.link && !o.to.Unsettled {
-			return o.part
-		}
-	}
 	if fd < 0 {
 		return ""
 	}
-	link, err := kernel.FDLink(f.t.proc.PID(), fd)
-	if err != nil {
-		return ""
-	}
-	fresh := map[int]freshLook{fd: {link, f.word(fd)}}
-	f.settle(fd, fresh[fd], f.pipeNames(fresh))
+	f.lookAt(fd)
 	return f.open[fd].part
 }
 
@@ -258,7 +204,10 @@ func (f *fileTable) number(elems []string) (n uint64, ok bool) {
 		return 0, false
 	}
 	if f.numbers[part] == 0 {
-		f.numbers[part] = uint32(len(f.numbers) + 1)
+		if len(f.numbers) >= 1<<pcl.FileKindShift-1 {
+			return 0, false
+		}
+		f.numbers[part] = kindNumber(elems[0]) | uint32(len(f.numbers)+1)
 	}
 	return uint64(f.numbers[part]), true
 }

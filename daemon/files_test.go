@@ -27,8 +27,8 @@ func namesOf(t *testing.T, p *testprog.Prog) map[string]string {
 	return m
 }
 
-// TestBytesFollowTheFile: copies of descriptors, descriptors that are used again at once, files that are deleted and renamed, and
-// sockets by their peers; exact.
+// TestBytesFollowTheFile: copies of descriptors, descriptors that are used again at once, files that are open for a moment, deleted and
+// renamed, and sockets by their peers; exact.
 func TestBytesFollowTheFile(t *testing.T) {
 	dir := t.TempDir()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/descriptors.c"), dir)
@@ -40,9 +40,11 @@ func TestBytesFollowTheFile(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} {
 		want[at("File", filepath.Join(dir, name))] = name
 	}
+	want["io_bytes@/IO/File"], want["io_bytes@/IO/Socket"] = "a b c memfd stray", "tcp unix abstract udp elsewhere"
+	want["io_bytes@/Code/descriptors.c/put,/IO/Pipe"] = "pipe_put"
 	got := across(t, d, p, want.keys(t)...)
 	want.check(t, got, p.Counts(), 1, 0)
-	t.Logf("%d bytes went through descriptors that had just been used again, and count for no file", p.Counts()["stray"])
+	t.Logf("%d bytes went to files that had just been opened by another name, and count for none", p.Counts()["stray"])
 	detachClean(t, d, p.PID)
 	p.Stop(t)
 }

@@ -91,12 +91,27 @@ const longPoll = time.Second
 func (tt *threadTable) polls(r *threadRow, call kernel.BlockedCall, now float64) bool {
 	if w := (wait{call.NR, call.Args[0], r.quietSince}); w != r.asked { // once for each wait
 		timeout := tt.timeout(call)
-		r.asked, r.polling, r.counting = w, timeout > 0 && timeout <= longPoll, false
+		r.asked, r.polling, r.counting, r.spinning = w, timeout > 0 && timeout <= longPoll, false, false
 		if call.NR == sysRead || call.NR == sysReadv {
 			r.polling, r.counting = tt.eventKind(int(int32(call.Args[0])))
 		}
+		if call.NR == sysFutex && call.Args[1]&futexCommand == futexWait {
+			r.counting = tt.waitsForValue(call.PC)
+			r.spinning = r.counting
+		}
 	}
-	return r.polling || r.counting && signalled(now-r.quietSince, r.wakes)
+	wakes := r.wakes
+	if r.spinning {
+		wakes = min(wakes, r.sleeps)
+	}
+	return r.polling || r.counting && signalled(now-r.quietSince, wakes)
+}
+
+// waitsForValue tells whether a futex is waited for by way of the C library's syscall function, as std::atomic::wait and what is built on
+// it do: for a value that another thread will store, which says nothing of a lock. Locks of the C library make the call themselves.
+func (tt *threadTable) waitsForValue(pc uint64) bool {
+	f := tt.t.functionAt(pc)
+	return f != nil && f.fn.Name == "syscall" && isLibc(f.obj.name)
 }
 
 // eventKind tells whether a descriptor is none for input: one that tells of time, signals or changes, or a counter (eventfd) by which

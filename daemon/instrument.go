@@ -472,6 +472,9 @@ func (p *part) zeroIn(slot int) {
 	for off := int32(0); p.keys.cell != 0 && off < trampoline.TableSize; off += trampoline.WordSize {
 		p.t.seg.store(slot, p.keys.cell+off, 0)
 	}
+	if p.keeping.cell != 0 {
+		p.t.seg.store(slot, p.keeping.cell, 0)
+	}
 	for off := int32(0); p.buckets != 0 && off < trampoline.BucketsSize; off += trampoline.WordSize {
 		p.t.seg.store(slot, p.buckets+off, 0)
 	}

@@ -178,7 +178,7 @@ func TestAllocationsOfRust(t *testing.T) {
 func TestMessages(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/messages.c"), "20000")
 	d := attachTo(t, p.PID)
-	socket := "/IO/Socket/" + waitForResource(t, d, grid.IO, "Socket")
+	socket := "/IO/Socket/" + waitedFor(t, d, grid.IO, "Socket") // the listener's
 	want := truths{
 		"msgs@/": "msgs_out msgs_in batched_out batched_in", "msg_bytes_sent@/": "bytes_out", "msg_bytes_recv@/": "bytes_in",
 		"msgs@/Code/messages.c/hear": "msgs_in", "msg_bytes_sent@/Code/messages.c/hear": "", "msg_bytes_recv@/Code/messages.c/listener": "bytes_in",
@@ -219,15 +219,17 @@ func sizesAgree(t *testing.T, d *grid.Distribution, p *testprog.Prog) {
 	}
 }
 
-// waitForResource waits until the daemon knows a resource below the elements, and returns its name.
-func waitForResource(t *testing.T, d *Daemon, h grid.Hierarchy, elems ...string) string {
+// waitedFor waits until the daemon has seen a thread wait for a resource below the elements, and returns its name.
+func waitedFor(t *testing.T, d *Daemon, h grid.Hierarchy, kind string) string {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if list := d.Tree().Children(h, elems...); len(list) > 0 {
-			return list[0]
+		for _, name := range d.Tree().Children(h, kind) {
+			if d.targets[0].profile.waited(h.String() + "/" + kind + "/" + name) {
+				return name
+			}
 		}
 	}
-	t.Fatalf("nothing was ever seen below /%v/%v", h, elems)
+	t.Fatalf("nobody was ever seen waiting for something below /%v/%v", h, kind)
 	return ""
 }
 

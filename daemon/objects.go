@@ -92,7 +92,7 @@ func (o *objectTable) waitedFor(call kernel.BlockedCall, frames []frame, st bloc
 		return o.lock(call.Args[0], frames, st), kindSync
 	}
 	if fdCalls[call.NR] {
-		return o.t.files.at(int(int32(call.Args[0]))), kindIO
+		return o.file(int(int32(call.Args[0]))), kindIO
 	}
 	return "", kindIO
 }
@@ -204,3 +204,6 @@ func (o *objectTable) learn(h grid.Hierarchy, kind, name string, value, word uin
 	o.t.d.tree.Add(h, kind, name)
 	return part
 }
+
+// file names what a descriptor refers to.
+func (o *objectTable) file(fd int) string { return o.t.files.at(fd) }

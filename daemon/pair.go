@@ -48,6 +48,7 @@ type part struct {
 	started bool // rows that come now are new threads'
 
 	follows bool // its probes ask what descriptors stand for
+	keeping keeping
 
 	lacking    int  // resources of the focus's item that the target did not have when it was last looked for
 	unfinished bool // what has come of them since could not be patched yet
@@ -131,6 +132,7 @@ func (p *part) reserve() error {
 	off, err := p.t.cells.alloc(trampoline.WordSize)
 	if err == nil {
 		p.hits = off
+		err = p.reserveKeeping()
 	}
 	return err
 }
@@ -162,8 +164,11 @@ func (p *part) release() {
 	if p.keys.cell != 0 {
 		cells = append(cells, cellVar{off: p.keys.cell, size: trampoline.TableSize})
 	}
+	if p.keeping.cell != 0 {
+		cells = append(cells, cellVar{off: p.keeping.cell, size: trampoline.WordSize})
+	}
 	p.t.giveCells(cells)
-	p.cells, p.hits, p.buckets, p.keys = nil, -1, 0, keyTable{}
+	p.cells, p.hits, p.buckets, p.keys, p.keeping.cell = nil, -1, 0, keyTable{}, 0
 }
 
 // countsItself reports whether the metric's own word already says how often its code ran.
@@ -210,8 +215,8 @@ func (p *part) minis(r *pcl.Request) (ms []trampoline.Mini, err error) {
 	for _, v := range r.Guards {
 		guards = append(guards, trampoline.Guard{Cell: p.cells[v].off, Activation: p.cells[v].activation})
 	}
-	if p.hits >= 0 {
-		ms = append(ms, trampoline.Mini{Op: trampoline.Add, Cell: p.hits, Expr: &trampoline.Expr{Value: 1}})
+	if cell := p.hitsOf(r); cell >= 0 {
+		ms = append(ms, trampoline.Mini{Op: trampoline.Add, Cell: cell, Expr: &trampoline.Expr{Value: 1}})
 	}
 	for _, in := range r.Code {
 		m := trampoline.Mini{Op: p.op(in), Guards: guards}

@@ -45,19 +45,23 @@ func (p *prices) close() {
 // enough requests are looked at for an average: those of many functions are alike.
 const enough = 256
 
-// average is the mean price of an execution over the points of a plan, in ns.
-func (p *prices) average(plan *pcl.Plan, rows bool) float64 {
-	most := min(len(plan.Requests), enough)
-	if most == 0 {
-		return 0
+// average is the mean price of an execution over the points of a plan that count, in ns.
+func (p *prices) average(plan *pcl.Plan, rows bool) float64 { return p.averageOf(plan, false, rows) }
+
+// averageOf is the mean price over those that count, or over those that only keep up with what descriptors stand for.
+func (p *prices) averageOf(plan *pcl.Plan, follow, rows bool) float64 {
+	part := *plan
+	part.Requests = nil
+	for i := range plan.Requests {
+		if plan.Requests[i].Follows == follow && len(part.Requests) < enough {
+			part.Requests = append(part.Requests, plan.Requests[i])
+		}
 	}
 	var sum float64
-	some := *plan
-	some.Requests = plan.Requests[:most]
-	for _, ns := range p.each(&some, rows) {
+	for _, ns := range p.each(&part, rows) {
 		sum += ns
 	}
-	return sum / float64(most)
+	return sum / max(float64(len(part.Requests)), 1)
 }
 
 // each is the price of one execution of each request of a plan, in ns. What belongs together in a function, such as the start and the

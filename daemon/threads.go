@@ -39,10 +39,12 @@ type threadRow struct {
 
 	quietSince float64 // session time since which it has not run
 	wakes      float64 // how often a second it is put on a processor, lately, our stops left out
+	sleeps     float64 // how often a second it goes to sleep, the same
 	call       kernel.BlockedCall
 	asked      wait // the wait that polling is known for
 	polling    bool
 	counting   bool // it waits for a counter that others write to
+	spinning   bool // it looks a few times, and gives its processor away each time, before it goes to sleep
 	parked     bool
 	idle       bool   // waits for work or time, as of the last look
 	looks      [3]int // samples since the last tick: running or ready, waiting, idle
@@ -131,6 +133,8 @@ func (r *threadRow) countWakes(k kernel.ThreadTimes, stops uint64, interval floa
 	}
 	n := float64(k.Slices-r.prev.Slices) - float64(slicesOfStop*stops)
 	r.wakes += (max(n, 0)/interval - r.wakes) * min(interval/wakesMemory, 1)
+	n = float64(k.Voluntary) - float64(r.prev.Voluntary) - float64(slicesOfStop*stops)
+	r.sleeps += (max(n, 0)/interval - r.sleeps) * min(interval/wakesMemory, 1)
 }
 
 // switches is how often a second threads are put on a processor lately, all together.

@@ -18,12 +18,17 @@ import (
 func TestTransfers(t *testing.T) {
 	bin := testprog.Build(t, "testdata/targets/transfer.c")
 	n := strconv.Itoa(rounds(400, 20000))
-	p := testprog.StartTarget(t, bin, filepath.Join(t.TempDir(), "data"), n)
+	file := filepath.Join(t.TempDir(), "data")
+	p := testprog.StartTarget(t, bin, file, n)
 	d := attachTo(t, p.PID)
 	const work = "@/Code/transfer.c/work"
 	exact := truths{"io_ops" + work: "ops", "io_bytes" + work: "bytes", "io_size" + work: "bytes", "opens" + work: "opens",
 		"io_ops@/Code/transfer.c/use_disk": "", "opens@/Code/transfer.c/use_file": ""}
-	times := truths{"fsync_time" + work: "sync_ns", "fsync_time@/Code/transfer.c/use_disk": "sync_ns", "io_wait@/Code/transfer.c/use_disk": "sync_ns"}
+	on := "@/IO/File/" + file
+	exact["io_ops"+on], exact["io_bytes"+on], exact["io_size"+on] = "file_ops", "file_bytes", "file_bytes"
+	exact["io_ops"+on+".other"], exact["io_bytes"+on+".other"] = "stream_ops", "stream_bytes"
+	times := truths{"fsync_time" + on: "sync_ns",
+		"fsync_time" + work: "sync_ns", "fsync_time@/Code/transfer.c/use_disk": "sync_ns", "io_wait@/Code/transfer.c/use_disk": "sync_ns"}
 	got := across(t, d, p, append(exact.keys(t), times.keys(t)...)...)
 	counts := p.Counts()
 	exact.check(t, got, counts, 1, 0)

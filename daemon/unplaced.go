@@ -11,12 +11,12 @@ func (p *part) unplaced(bad map[pcl.FuncID]error) error {
 	written := map[int]bool{}
 	for _, r := range p.plan.Requests {
 		for _, in := range r.Code {
-			written[in.Var] = written[in.Var] || bad[r.Func] == nil && !in.FollowsFiles()
+			written[in.Var] = written[in.Var] || bad[r.Func] == nil && !r.Follows
 		}
 	}
 	for _, r := range p.plan.Requests {
 		for _, in := range r.Code {
-			if !written[in.Var] && !in.FollowsFiles() {
+			if !written[in.Var] && !r.Follows {
 				return bad[r.Func]
 			}
 		}

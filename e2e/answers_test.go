@@ -35,7 +35,7 @@ func TestNothingToFind(t *testing.T) {
 	for _, c := range []struct {
 		source string
 		args   []string
-	}{{"sleeper.c", nil}, {"idlewaits.c", nil}, {"idlepool.c", nil}, {"idlepool.c", []string{"16", "60"}}, {"threads.c", []string{"1000", "500"}}} {
+	}{{"sleeper.c", nil}, {"idlewaits.c", nil}, {"atomicpool.cc", nil}, {"idlepool.c", nil}, {"idlepool.c", []string{"16", "60"}}, {"threads.c", []string{"1000", "500"}}} {
 		t.Run(strings.Join(append([]string{c.source}, c.args...), " "), func(t *testing.T) {
 			t.Parallel()
 			p := target(t, c.source, c.args...)
@@ -78,6 +78,8 @@ func TestAnswers(t *testing.T) {
 			{"CPUbound", []string{"/Code/cpu.c/distance"}, []string{"distance (", "cpu.c:"}}}},
 		{"iofile.c", []string{"FILE"}, false, []answer{
 			{"ExcessiveIOBlockingTime", []string{"/Code/iofile.c/save"}, []string{"save ("}}, {"ExcessiveIOBlockingTime", []string{"/data"}, []string{"data"}}}},
+		{"smallio.c", []string{"FILE", "16", "4000"}, true, []answer{ // nobody ever waits for the file
+			{"FrequentSmallIOOps", []string{"/IO/File/", "/data"}, []string{"data", "moves 16 bytes"}}}},
 		{"smallio.c", []string{"FILE"}, true, []answer{
 			{"FrequentSmallIOOps", []string{"/Code/smallio.c/main"}, []string{"main (", "moves 16 bytes"}}}},
 	} {

@@ -354,7 +354,11 @@ func (r *report) mustFind(t *testing.T, hypothesis string, words ...string) *bot
 func target(t *testing.T, source string, args ...string) *testprog.Prog {
 	t.Helper()
 	require.Root(t)
-	return testprog.StartTarget(t, testprog.Build(t, testprog.Target(t, source)), args...)
+	var flags []string
+	if strings.HasSuffix(source, ".cc") {
+		flags = []string{"-std=c++20", "-Wno-volatile"}
+	}
+	return testprog.StartTarget(t, testprog.Build(t, testprog.Target(t, source), flags...), args...)
 }
 
 // clean fails the test unless nothing of culprit is in the process.

@@ -156,7 +156,7 @@ func (c *compiler) compile(x matching) (*Plan, error) {
 	if err := c.compileCounting(&x); err != nil {
 		return c.plan, err
 	}
-	c.followFiles()
+	c.followFiles(&x)
 	return c.plan, nil
 }
 

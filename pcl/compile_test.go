@@ -131,6 +131,8 @@ sync_ops@/SyncObject/Semaphore: counter
 io_bytes@/IO/File//tmp/x: counter
   counter ioBytes
   counter oneFile
+  counter $opened
+  counter $spawning
   prepend preInsn 30.entry { if (file($arg[0]) == 3) enter oneFile }
   append preInsn 30.return { leave oneFile }
   prepend preInsn 31.entry { if (file($arg[0]) == 3) enter oneFile }

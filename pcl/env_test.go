@@ -128,6 +128,14 @@ func (e *fakeEnv) Line(file string, line int) []CodePoint {
 	return []CodePoint{{10, 18}, {11, -4}}
 }
 
+// OpenedAs: files are opened by their paths.
+func (e *fakeEnv) OpenedAs(elems []string) []string {
+	if elems[0] != "File" {
+		return nil
+	}
+	return elems[1:]
+}
+
 func (e *fakeEnv) Start() []FuncID { return e.Named("main") }
 func (e *fakeEnv) Exit() []FuncID  { return e.Named("exit") }
 

@@ -108,6 +108,10 @@ func (c *compiler) lower(e *syntax.Expr) (*Expr, error) {
 			return nil, err
 		}
 		return negate(x), nil
+	case e.Kind == syntax.Binary && (c.isFileKind(e.X) || c.isFileKind(e.Y)):
+		if of, err := c.asFileKind(e); of != nil || err != nil {
+			return of, err
+		}
 	case e.Kind == syntax.Binary && c.onText(e):
 		return c.lowerText(e)
 	case e.Kind == syntax.Binary && !c.isString(e.X):

@@ -1,7 +1,6 @@
 package pcl
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -12,7 +11,9 @@ import (
 func closing() *fakeEnv {
 	env := newTarget()
 	env.funcs = append(env.funcs, fakeFunc{70, "libc.so.6", []string{"close", "__close"}, nil},
-		fakeFunc{71, "libc.so.6", []string{"__close_nocancel"}, nil}, fakeFunc{72, "libc.so.6", []string{"dup2"}, nil})
+		fakeFunc{71, "libc.so.6", []string{"__close_nocancel"}, nil}, fakeFunc{72, "libc.so.6", []string{"dup2"}, nil},
+		fakeFunc{73, "libc.so.6", []string{"dup"}, nil}, fakeFunc{74, "libc.so.6", []string{"fcntl", "fcntl64"}, nil},
+		fakeFunc{75, "libc.so.6", []string{"open", "open64"}, nil}, fakeFunc{76, "libc.so.6", []string{"openat"}, nil}, fakeFunc{77, "libc.so.6", []string{"posix_spawn"}, nil})
 	return env
 }
 
@@ -34,8 +35,15 @@ func TestFilesAreFollowed(t *testing.T) {
 			t.Fatalf("%s: %v", metric, err)
 		}
 		text := plan.String()
-		for _, want := range []string{asks, "append preInsn 70.entry { renew($arg[0]) }", "append preInsn 71.entry { renew($arg[0]) }",
-			"append preInsn 72.entry { renew($arg[1], file($arg[0])) }"} {
+		for _, want := range []string{asks, "append preInsn 70.entry { if ($spawning == 0) renew($arg[0]) }", "append preInsn 71.entry { if ($spawning == 0) renew($arg[0]) }",
+			"append preInsn 72.entry { if ($spawning == 0) renew($arg[1], file($arg[0])) }",
+			"append preInsn 73.entry { $opened = file($arg[0]) }",
+			"append preInsn 74.entry { if ((uint32($arg[1]) == 0) || (uint32($arg[1]) == 1030)) $opened = file($arg[0]) }",
+			"append preInsn 77.entry { $spawning = 1 }", "append preInsn 77.return { $spawning = 0 }",
+			`append preInsn 75.entry { if ([$arg[0]+0] == "/tmp/x\x00") $opened = 3 }`,
+			`append preInsn 76.entry { if ([$arg[1]+0] == "/tmp/x\x00") $opened = 3 }`,
+			"append preInsn 75.return { if (file($return) == 0) renew($return, 268435456) }",
+			"append preInsn 75.return { if ($opened) renew($return, $opened); $opened = 0 }"} {
 			if strings.Contains(text, want) && strings.Count(text, "70.entry") == 1 {
 				continue
 			}
@@ -46,13 +54,17 @@ func TestFilesAreFollowed(t *testing.T) {
 		}
 		follows := 0
 		for _, r := range plan.Requests {
-			if slices.ContainsFunc(r.Code, Instr.FollowsFiles) {
+			if r.Follows {
 				follows++
 			}
 		}
-		if follows != 3 {
-			t.Errorf("%s: %d requests follow files, want 3", metric, follows)
+		if follows != 15 {
+			t.Errorf("%s: %d requests follow files, want 15", metric, follows)
 		}
+	}
+	plan, err := lib.Compile("io_ops", grid.Whole().Refine(grid.IO, "Socket"), closing())
+	if err != nil || !plan.UsesFiles() || !strings.Contains(plan.String(), "if ((file($arg[0]) / 268435456) == 2) enter ioType") {
+		t.Errorf("all sockets: %v %v", plan, err)
 	}
 	for _, at := range []grid.Focus{grid.Whole(), grid.Whole().Refine(grid.SyncObject, "Mutex", "cache_lock")} {
 		plan, err := lib.Compile("sync_wait", at, closing())

@@ -50,6 +50,9 @@ type Env interface {
 	// Object resolves a resource other than code to the integer that $constraint[i] stands for: the address of a
 	// mutex, the number of an open file, which is what ExFile gives for each of its descriptors.
 	Object(h grid.Hierarchy, elems []string) (uint64, error)
+	// OpenedAs lists the texts by which the target may open a resource of /IO: its path, and what that is from where the target
+	// is; nil if it is not opened by a name, or nothing that a pointer leads to may be read.
+	OpenedAs(elems []string) []string
 	// Arg says where to find what an argument of a function leads to, at its entry. The error is *NoTypes, *NoSuchName, or says
 	// why it cannot be read.
 	Arg(f FuncID, path ArgPath) (ArgPlace, error)
@@ -126,6 +129,7 @@ type Request struct {
 	Prepend bool  // first at the point; else last
 	Guards  []int // variables that must be non-zero, tested in order
 	Code    []Instr
+	Follows bool // it only keeps up with what descriptors stand for: nothing is counted by it
 }
 
 // An Op is a primitive.

@@ -15,9 +15,10 @@ const (
 	fdsOfProcess = 1024
 )
 
-// PipeUsers finds which other processes than pid have a descriptor of the pipes, by inode; in order of their numbers. Those that may
-// not be looked at are left out, and on a machine with more than 4,096 processes, or 50,000 descriptors, some.
-func PipeUsers(inodes map[uint64]bool, pid int) map[uint64][]int {
+// PipeUsers finds which processes have a descriptor of a pipe, by its inode; in order of their numbers. Those that may not be looked at
+// are left out, and on a machine with more than 4,096 processes, or 50,000 descriptors, some. It takes about a microsecond for each
+// descriptor of all processes.
+func PipeUsers() map[uint64][]int {
 	users := map[uint64][]int{}
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -26,7 +27,7 @@ func PipeUsers(inodes map[uint64]bool, pid int) map[uint64][]int {
 	searched, followed := 0, 0
 	for _, e := range entries {
 		other, err := strconv.Atoi(e.Name())
-		if err != nil || other == pid {
+		if err != nil {
 			continue
 		}
 		if searched++; searched > maxSearched || followed > maxFollowed {
@@ -42,7 +43,7 @@ func PipeUsers(inodes map[uint64]bool, pid int) map[uint64][]int {
 			if err != nil || !strings.HasPrefix(link, "pipe:[") {
 				continue
 			}
-			if n := bracketed(link); inodes[n] && !slices.Contains(users[n], other) {
+			if n := bracketed(link); !slices.Contains(users[n], other) {
 				users[n] = append(users[n], other)
 			}
 		}

@@ -1,17 +1,20 @@
 /* Descriptors that are copied, closed and used again for other files, by every way there is; each byte is counted for the file that
- * it goes to. descriptors DIRECTORY
+ * it goes to. descriptors DIRECTORY (its whole path)
  *
- * It opens its files and sockets, says NAMES, waits for "go", works, says DONE. Between opening something and writing to it lies half a
- * second wherever only the kernel can tell what the new descriptor stands for. */
+ * It opens its files and sockets, says NAMES, waits for "go", works, says DONE. Copies and what is opened by the path that the file has
+ * are used at once; where only the kernel can tell what a new descriptor stands for, half a second later, and what is written at once
+ * is strayed. */
 #include "target.h"
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
-static uint64_t a_bytes, b_bytes, c_bytes, tcp_bytes, unix_bytes, abstract_bytes, udp_bytes, pipe_bytes, memfd_bytes, stray_bytes;
+static uint64_t a_bytes, b_bytes, c_bytes, tcp_bytes, unix_bytes, abstract_bytes, udp_bytes, pipe_bytes, memfd_bytes, stray_bytes, elsewhere_bytes;
 static char directory[400], block[1 << 16];
 
 static const char *in_directory(const char *name)
@@ -62,7 +65,6 @@ NOINLINE void copies(int a, int a2, int b)
 	put(a, 1000, &a_bytes);
 	put(a2, 200, &a_bytes);
 	put(b, 30, &b_bytes);
-	settle();
 	put(a3, 4, &a_bytes);
 	put(a4, 50, &a_bytes);
 	put(a5, 600, &a_bytes);
@@ -75,31 +77,70 @@ NOINLINE void copies(int a, int a2, int b)
 	close(a5);
 }
 
-/* What is written at once to a file on a descriptor that is used again belongs to nobody that is known yet, and never to the last. */
 NOINLINE void reused(int a)
 {
 	close(a);
 	again(a, "c");
-	put(a, 500, &stray_bytes);
-	settle();
-	put(a, 900, &c_bytes);
+	put(a, 500, &c_bytes);
 	close(a);
 	again(a, "a");
-	put(a, 300, &stray_bytes);
-	settle();
 	put(a, 20, &a_bytes);
 	FILE *f = fdopen(a, "r+");
 	if (!f || fclose(f) != 0)
 		target_bad("fclose: %s", strerror(errno));
 	again(a, "b");
-	put(a, 40, &stray_bytes);
-	settle();
 	put(a, 60, &b_bytes);
 	syscall(SYS_close, a); /* seen by nobody but the kernel */
 	again(a, "c");
-	settle();
 	put(a, 8, &c_bytes);
 	close(a);
+}
+
+/* What is written at once to a file that was opened by another name belongs to nobody that is known yet, and never to the last. */
+NOINLINE void strayed(int a)
+{
+	again(a, "./c");
+	put(a, 300, &stray_bytes);
+	settle();
+	put(a, 900, &c_bytes);
+	close(a);
+	again(a, "./a");
+	put(a, 40, &stray_bytes);
+	settle();
+	put(a, 77, &a_bytes);
+	close(a);
+}
+
+/* Files that are never open for long, by their whole path or from where the program is. */
+NOINLINE void briefly(int a)
+{
+	for (int i = 0; i < 100; i++) {
+		const char *name = i % 3 ? "c" : "b";
+		if (i % 2 == 0)
+			again(a, name);
+		else if (open(name, O_RDWR | O_CLOEXEC) != a)
+			target_bad("%s: %s", name, strerror(errno));
+		put(a, (size_t)i, i % 3 ? &c_bytes : &b_bytes);
+		close(a);
+	}
+}
+
+/* A child that is started closes descriptors of its own, while it still looks like a thread of this program. */
+NOINLINE void spawned(int a2, int b)
+{
+	posix_spawn_file_actions_t actions;
+	char *args[] = {"true", NULL}, *env[] = {NULL};
+	pid_t child;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, a2, b);
+	posix_spawn_file_actions_addclose(&actions, a2);
+	if (posix_spawn(&child, "/bin/true", &actions, NULL, args, env) != 0)
+		target_bad("posix_spawn: %s", strerror(errno));
+	put(a2, 17, &a_bytes);
+	put(b, 19, &b_bytes);
+	waitpid(child, NULL, 0);
+	put(a2, 23, &a_bytes);
+	posix_spawn_file_actions_destroy(&actions);
 }
 
 NOINLINE void gone(int a2, int b)
@@ -170,6 +211,7 @@ int main(int argc, char **argv)
 	target_start();
 	target_beat();
 	snprintf(directory, sizeof directory, "%s", argc > 1 ? argv[1] : ".");
+	must(chdir(directory), directory);
 	int a = open_file("a"), a2 = must(dup(a), "dup"), b = open_file("b"), c = open_file("c");
 	struct ends t = tcp(), u = local(0), n = local(1);
 	int d = datagrams(&self), m = must((int)syscall(SYS_memfd_create, "numbers", 1), "memfd");
@@ -194,10 +236,12 @@ int main(int argc, char **argv)
 	if (read(pipes[0], block, 55) != 55)
 		target_bad("read: %s", strerror(errno));
 	pipe_bytes += 55;
-	uint64_t elsewhere = 0; /* its name is that of the other end, which nobody has told the test */
-	get(t.from, 1234, &elsewhere);
+	get(t.from, 1234, &elsewhere_bytes); /* its name is that of the other end, which nobody has told the test */
 	close(t.from); /* the name of the connection stays */
 	reused(a);
+	strayed(a);
+	briefly(a);
+	spawned(a2, b);
 	put(t.to, 1, &tcp_bytes);
 	gone(a2, b);
 	target_count("a", a_bytes);
@@ -210,6 +254,8 @@ int main(int argc, char **argv)
 	target_count("pipe", pipe_bytes);
 	target_count("memfd", memfd_bytes);
 	target_count("stray", stray_bytes);
+	target_count("elsewhere", elsewhere_bytes);
+	target_count("pipe_put", pipe_bytes / 2);
 	printf("DONE\n");
 	target_wait_stop();
 	return target_finish(target_mix(a_bytes, b_bytes));

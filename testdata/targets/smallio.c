@@ -1,5 +1,5 @@
 /* Very many very small reads and writes of a cached file: the cost is in the number of calls, not in the disk.
- * smallio [path] [bytes a call]; without a path a file in the current directory, removed at the end. */
+ * smallio [path] [bytes a call] [rounds of computing between two records]; without a path a file in the current directory, removed at the end. */
 #include "target.h"
 #include <fcntl.h>
 
@@ -13,6 +13,13 @@ NOINLINE void read_small(int fd, off_t at, char *to, size_t size)
 {
 	if (pread(fd, to, size, at) != (ssize_t)size)
 		target_bad("pread: %s", strerror(errno));
+}
+
+NOINLINE uint64_t digest(uint64_t h, long rounds)
+{
+	for (long i = 0; i < rounds; i++)
+		h = target_mix(h, (uint64_t)i);
+	return h;
 }
 
 NOINLINE void copy_record(int fd, uint64_t n, size_t size)
@@ -36,10 +43,15 @@ int main(int argc, char **argv)
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		target_bad("%s: %s", path, strerror(errno));
+	long rounds = target_arg(argc, argv, 3, 0);
+	volatile uint64_t sum = 0;
 	uint64_t n = 0;
 	while (target_running())
-		for (int i = 0; i < 256; i++)
+		for (int i = 0; i < 256; i++) {
 			copy_record(fd, n++, size);
+			if (rounds > 0)
+				sum += digest(n, rounds);
+		}
 	close(fd);
 	unlink(path);
 	target_count("copy_record", n);

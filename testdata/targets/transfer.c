@@ -11,7 +11,7 @@
 #include <sys/uio.h>
 
 enum { MOST = 4096 };
-static uint64_t ops, bytes, opens, twice_ops, twice_bytes, unseen_ops, unseen_bytes, sync_ns, syncs, file_ops, file_bytes, socket_ops, socket_bytes, pipe_ops, pipe_bytes;
+static uint64_t ops, bytes, opens, twice_ops, twice_bytes, unseen_ops, unseen_bytes, sync_ns, syncs, file_ops, file_bytes, socket_ops, socket_bytes, pipe_ops, pipe_bytes, stream_ops, stream_bytes;
 static char path[512], other_path[600];
 static volatile int nowhere = -1;
 static int file, other, sockets[2], pipes[2], second_pipe[2];
@@ -150,6 +150,8 @@ NOINLINE void use_streams(void)
 		target_bad("%d lines", lines);
 	ops += 4; /* three with 10,000 bytes, and the end */
 	bytes += 10000;
+	stream_ops += 7;
+	stream_bytes += 20000;
 	fclose(f);
 }
 
@@ -264,6 +266,8 @@ int main(int argc, char **argv)
 	target_count("socket_bytes", socket_bytes);
 	target_count("pipe_ops", pipe_ops);
 	target_count("pipe_bytes", pipe_bytes);
+	target_count("stream_ops", stream_ops);
+	target_count("stream_bytes", stream_bytes);
 	target_count("rchar", to.rchar - from.rchar - from.read);
 	target_count("wchar", to.wchar - from.wchar);
 	target_count("syscr", to.syscr - from.syscr - 1);

@@ -1,0 +1,59 @@
+package daemon
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"culprit/daemon/kernel"
+)
+
+// A pipe has no name but a number; who is at its other end says more. That is looked up once, when the pipe is first seen, and stays
+// its name.
+
+// pipeUsers is who had which pipe when all processes were last looked through. d.mu is held when it is used.
+type pipeUsers struct {
+	users map[uint64][]int // by inode
+	at    time.Time
+}
+
+// pipesFor is how long what was found is believed of pipes that are not in it.
+const pipesFor = time.Second
+
+// of lists the processes that have a pipe.
+func (p *pipeUsers) of(inode uint64) []int {
+	if _, known := p.users[inode]; !known && time.Since(p.at) > pipesFor {
+		p.users = kernel.PipeUsers()
+		p.at = time.Now()
+	}
+	return p.users[inode]
+}
+
+// pipeName is the name of a pipe in a target, with the process that was at its other end when it was first seen. A FIFO has a path.
+func (f *fileTable) pipeName(to kernel.FD) string {
+	if to.Dev != 0 {
+		return to.Name
+	}
+	name, ok := f.pipes[to.Inode]
+	if !ok {
+		if len(f.pipes) > maxSeen {
+			clear(f.pipes)
+		}
+		name = to.Name + withOthers(f.t.d.pipes.of(to.Inode), f.t.proc.PID())
+		f.pipes[to.Inode] = name
+	}
+	return name
+}
+
+// withOthers tells who else than a process has a pipe.
+func withOthers(users []int, self int) string {
+	others := slices.DeleteFunc(slices.Clone(users), func(pid int) bool { return pid == self })
+	if len(others) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf(" with %s[%d]", kernel.Command(others[0]), others[0])
+	if len(others) > 1 {
+		text += fmt.Sprintf(" and %d more", len(others)-1)
+	}
+	return text
+}
