@@ -209,7 +209,8 @@ func (d *Daemon) welcome(p kernel.Parentage, y young, now time.Time) {
 	}
 }
 
-// meetAgain looks again at those that were put off, and at those that have executed another program.
+// meetAgain looks again at those that were put off, at those where not everything could be measured, and at those that have executed
+// another program.
 func (d *Daemon) meetAgain(now time.Time) {
 	for pid, y := range d.family.young {
 		if now.Before(y.after) {
@@ -224,6 +225,11 @@ func (d *Daemon) meetAgain(now time.Time) {
 		default:
 			y.after = now.Add(loading)
 			d.family.young[pid] = y
+		}
+	}
+	for _, t := range d.targets {
+		if !t.ended && !t.incomplete.IsZero() && now.Sub(t.incomplete) >= waitInterval {
+			_ = d.extend(t) // what cannot be measured there was said when it was joined
 		}
 	}
 	again := d.family.again
@@ -289,7 +295,13 @@ func (d *Daemon) extend(t *target) error {
 		added[p] = pt
 	}
 	b.run()
+	t.incomplete = time.Time{}
 	for p, pt := range added {
+		if err := b.missed(pt); err != nil { // a thread stood in the way: another time
+			b.abandon(&pair{key: p.key, parts: []*part{pt}})
+			t.incomplete = time.Now()
+			continue
+		}
 		p.parts = append(p.parts, pt)
 		d.start(&pair{key: p.key, parts: []*part{pt}}, map[*target]*reading{})
 	}
