@@ -39,6 +39,7 @@ type Result struct {
 	AttachLargeMB     *float64 `json:"attach_large_mb"`        // MiB by which this program's resident memory is larger afterwards
 	AttachLargePeakMB *float64 `json:"attach_large_peak_mb"`   // and at most meanwhile
 	LargeFileMB       *float64 `json:"attach_large_file_mb"`   // MiB of the executable
+	Losses            []Loss   `json:"losses"`                 // servers with many processes: what a search costs their throughput
 	LargeFunctions    int      `json:"attach_large_functions"` // that are known by a name
 }
 

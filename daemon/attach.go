@@ -135,6 +135,10 @@ func (d *Daemon) discover() {
 		if err := t.loadObjects(); err == nil && t.loads > known {
 			d.logf("%s has loaded more code", t.name)
 			d.publish(t)
+			t.findRank()
+			if t.child {
+				_ = d.extend(t) // what cannot be measured there was said when it was joined
+			}
 		}
 		if err := t.repair(); err != nil {
 			d.logf("%s: patching what was loaded again: %v", t.name, err)

@@ -212,3 +212,30 @@ func ownCPU(t testing.TB) time.Duration {
 	}
 	return time.Duration(ru.Utime.Nano() + ru.Stime.Nano())
 }
+
+// TestShortLives: children that come and go by the hundred, some of which are attached to in the middle of their work, do what they do
+// undisturbed, and their parent's own calls are counted exactly.
+func TestShortLives(t *testing.T) {
+	bin := testprog.Build(t, "testdata/targets/forker.c")
+	want := testprog.StartTarget(t, bin, "12000000").Stop(t)
+	p := testprog.StartTarget(t, bin, "12000000") // each child lives for some 50 ms
+	d := attachTree(t, nil, p.PID)
+	var s sums
+	all := key(t, "procedure_calls", "/Code/forker.c/work")
+	own := ofProcess(all, t, d, p.PID)
+	d.mustEnable(t, &s, all, own)
+	time.Sleep(time.Duration(rounds(2, 60)) * time.Second)
+	joined := len(d.Targets()) - 1
+	before := s.of(own)
+	if got := p.Stop(t); got != want {
+		t.Errorf("it ended with %s, undisturbed with %s", got, want)
+	}
+	c := p.Counts()
+	if clean, err := d.Detach(); !clean {
+		t.Errorf("detach: %v", err)
+	}
+	t.Logf("%d children, %d of them measured; %v calls in the parent until shortly before its end, which made %d; %v in all", c["one_child"], joined, before, c["work"], s.of(all))
+	if before > float64(c["work"]) || c["one_child"] < 5 || joined == 0 {
+		t.Errorf("%v calls of %d counted beside %d children, of which %d were measured", before, c["work"], c["one_child"], joined)
+	}
+}

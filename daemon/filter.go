@@ -14,18 +14,24 @@ import (
 // Probes that read a clock of processor time, or memory behind a pointer, make system calls in the target. Where a filter
 // (seccomp(2)) may end the target for that, there are none.
 
+// What probes make system calls for.
+const (
+	timingCPU     = "timing processor time"
+	readingMemory = "reading memory behind pointers"
+)
+
 // asksKernel tells what of the part's probes makes system calls; "" if nothing does.
 func (p *part) asksKernel() string {
 	plan := p.plan
 	for _, v := range plan.Vars {
 		if v.Kind == pcl.ProcessTimer && !p.rows {
-			return "timing processor time"
+			return timingCPU
 		}
 	}
 	for i := range plan.Requests {
 		for _, in := range plan.Requests[i].Code {
 			if reads(in.Expr)+reads(in.Cond) > 0 {
-				return "reading memory behind pointers"
+				return readingMemory
 			}
 		}
 	}
@@ -54,8 +60,10 @@ const (
 )
 
 // allowed refuses probes that make system calls in a target that is under a filter, or on a kernel without the call.
-func (p *part) allowed() error {
-	t, what := p.t, p.asksKernel()
+func (p *part) allowed() error { return p.t.mayAsk(p.asksKernel()) }
+
+// mayAsk is why probes of the target may not do what makes system calls; what is what asksKernel tells.
+func (t *target) mayAsk(what string) error {
 	if what == "" {
 		return nil
 	}
@@ -64,12 +72,12 @@ func (p *part) allowed() error {
 			return err
 		}
 		needs := "a clock without system calls"
-		if what != "timing processor time" {
+		if what != timingCPU {
 			needs = "a target whose system calls are not filtered"
 		}
 		return grid.ErrUnsupported{What: what + " in a program under a seccomp filter", Needs: needs}
 	}
-	if err := selfRead(); err != nil && what != "timing processor time" {
+	if err := selfRead(); err != nil && what != timingCPU {
 		return grid.ErrUnsupported{What: what, Needs: "a kernel with process_vm_readv (CONFIG_CROSS_MEMORY_ATTACH): " + err.Error()}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,10 @@ import (
 const (
 	// youth is how long a child that was forked has time to execute a program. It is asked for new processes with each round of looks.
 	youth = 20 * time.Millisecond
+	// loading is how long the memory of a program must have kept its size for it to have been loaded, and loadings after how many
+	// such times it is measured whatever it does.
+	loading  = 50 * time.Millisecond
+	loadings = 20
 	// waitInterval is after what time a child that cannot be measured yet, because it still runs on its parent's memory, is
 	// looked at again.
 	waitInterval = time.Second
@@ -31,20 +36,23 @@ const (
 
 // A family is what is known of the processes that targets have started.
 type family struct {
-	births  kernel.Births
-	scanned time.Time
-	young   map[int]young  // forked and not yet joined, by pid
-	shunned map[int]uint64 // cannot be measured, by pid: their start time
-	again   []int          // were targets and have executed another program
-	elders  map[int]bool   // ancestors of the first targets: what loses its parent becomes a child of one of them
-	gone    []departed     // what is kept of children that have ended
-	seats   int            // targets that there ever were
+	births   kernel.Births
+	scanned  time.Time
+	young    map[int]young  // forked and not yet joined, by pid
+	adopting bool           // the targets were just attached to: what they have started is there for a while
+	shunned  map[int]uint64 // cannot be measured, by pid: their start time
+	again    []int          // were targets and have executed another program
+	elders   map[int]bool   // ancestors of the first targets: what loses its parent becomes a child of one of them
+	gone     []departed     // what is kept of children that have ended
+	seats    int            // targets that there ever were
 }
 
-// A young child runs its parent's code.
+// A young child runs its parent's code, or is just being loaded.
 type young struct {
 	start uint64
 	after time.Time // when to look again
+	size  uint64    // of its memory when it was last looked at, if it has executed a program
+	looks int
 }
 
 func newFamily() *family {
@@ -77,6 +85,8 @@ func (d *Daemon) adopt() {
 	for _, t := range d.targets {
 		d.beginFamily(t.proc.PID())
 	}
+	d.family.adopting = true
+	defer func() { d.family.adopting = false }()
 	for range maxGenerations {
 		before := len(d.targets)
 		for _, p := range d.kin(kernel.Processes()) {
@@ -160,43 +170,73 @@ func (d *Daemon) meet(p kernel.Parentage, now time.Time) {
 	if d.isTarget(p.PID) || d.family.shunned[p.PID] == p.Start {
 		return
 	}
-	if y, ok := d.family.young[p.PID]; (!ok || y.start != p.Start) && forkedOnly(p.PID) {
-		d.family.young[p.PID] = young{p.Start, now.Add(youth)}
+	if y, ok := d.family.young[p.PID]; ok && y.start == p.Start {
 		return
 	}
-	d.welcome(p, now)
+	if d.family.adopting && !forkedOnly(p.PID) {
+		d.welcome(p, young{start: p.Start}, now)
+		return
+	}
+	d.family.young[p.PID] = young{start: p.Start, after: now.Add(youth)}
+}
+
+// grown reports whether a child may be measured now: it still runs what it was forked from, or what it has executed is loaded. A
+// program without its libraries has nothing to measure, and perhaps no thread pointer yet.
+func (y *young) grown(pid int) bool {
+	if forkedOnly(pid) {
+		return true
+	}
+	size, err := kernel.MemorySize(pid)
+	same := err == nil && size == y.size
+	y.size = size
+	y.looks++
+	return same || y.looks > loadings
 }
 
 // welcome joins a descendant.
-func (d *Daemon) welcome(p kernel.Parentage, now time.Time) {
+func (d *Daemon) welcome(p kernel.Parentage, y young, now time.Time) {
 	delete(d.family.young, p.PID)
 	err := d.join(p.PID)
 	switch {
 	case err == nil, errors.Is(err, process.ErrNotFound), errors.Is(err, process.ErrZombie), errors.Is(err, process.ErrTargetExited):
-	case errors.As(err, new(*process.Deferred)), forkedOnly(p.PID): // it may run on its parent's memory until it executes a program
-		d.family.young[p.PID] = young{p.Start, now.Add(waitInterval)}
+	case errors.As(err, new(*process.Deferred)), forkedOnly(p.PID), y.looks <= loadings: // it may run on its parent's memory, or not have begun
+		y.looks += loadings / 4
+		y.after = now.Add(waitInterval)
+		d.family.young[p.PID] = y
 	default:
 		d.family.shunned[p.PID] = p.Start
 		d.logf("child %d is not measured: %v", p.PID, err)
 	}
 }
 
-// meetAgain looks again at those that were put off, and at those that have executed another program.
+// meetAgain looks again at those that were put off, at those where not everything could be measured, and at those that have executed
+// another program.
 func (d *Daemon) meetAgain(now time.Time) {
 	for pid, y := range d.family.young {
 		if now.Before(y.after) {
 			continue
 		}
-		delete(d.family.young, pid)
-		if p, ok := kernel.ParentOf(pid); ok && p.Start == y.start {
-			d.welcome(p, now)
+		p, ok := kernel.ParentOf(pid)
+		switch {
+		case !ok || p.Start != y.start:
+			delete(d.family.young, pid)
+		case y.grown(pid):
+			d.welcome(p, y, now)
+		default:
+			y.after = now.Add(loading)
+			d.family.young[pid] = y
+		}
+	}
+	for _, t := range d.targets {
+		if !t.ended && !t.incomplete.IsZero() && now.Sub(t.incomplete) >= waitInterval {
+			_ = d.extend(t) // what cannot be measured there was said when it was joined
 		}
 	}
 	again := d.family.again
 	d.family.again = nil
 	for _, pid := range again {
 		if p, ok := kernel.ParentOf(pid); ok && !d.isTarget(pid) {
-			d.welcome(p, now)
+			d.family.young[pid] = young{start: p.Start, after: now.Add(loading)}
 		}
 	}
 }
@@ -231,13 +271,18 @@ func (d *Daemon) join(pid int) error {
 	return nil
 }
 
-// extend adds a part in a new target to every pair whose focus covers it.
+// partIn reports whether the pair is measured in a target.
+func (p *pair) partIn(t *target) bool {
+	return slices.ContainsFunc(p.parts, func(pt *part) bool { return pt.t == t })
+}
+
+// extend adds a part in a target to every pair whose focus covers it and that has none there: the target is new, or has new code.
 func (d *Daemon) extend(t *target) error {
 	b := d.newBatch()
 	added := map[*pair]*part{}
 	var errs []error
 	for key, p := range d.pairs {
-		if p.keyed != nil || !t.selected(key.Focus) {
+		if p.keyed != nil || !t.selected(key.Focus) || p.partIn(t) {
 			continue
 		}
 		pt, err := b.part(t, key)
@@ -250,7 +295,13 @@ func (d *Daemon) extend(t *target) error {
 		added[p] = pt
 	}
 	b.run()
+	t.incomplete = time.Time{}
 	for p, pt := range added {
+		if err := b.missed(pt); err != nil { // a thread stood in the way: another time
+			b.abandon(&pair{key: p.key, parts: []*part{pt}})
+			t.incomplete = time.Now()
+			continue
+		}
 		p.parts = append(p.parts, pt)
 		d.start(&pair{key: p.key, parts: []*part{pt}}, map[*target]*reading{})
 	}

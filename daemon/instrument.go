@@ -162,13 +162,16 @@ type batch struct {
 	failed map[grid.PairKey]error
 	sites  map[*target]map[*site]bool
 	fresh  map[*target][]*part
+	busy   map[*target]map[*site]error // sites that could not be changed
+	errs   map[*target]error           // why nothing could be changed there
 
 	rare      bool // garbage is collected more rarely than else
 	collected int  // how often it is else
 }
 
 func (d *Daemon) newBatch() *batch {
-	b := &batch{d: d, made: map[grid.PairKey]*pair{}, failed: map[grid.PairKey]error{}, sites: map[*target]map[*site]bool{}, fresh: map[*target][]*part{}}
+	b := &batch{d: d, made: map[grid.PairKey]*pair{}, failed: map[grid.PairKey]error{}, sites: map[*target]map[*site]bool{}, fresh: map[*target][]*part{},
+		busy: map[*target]map[*site]error{}, errs: map[*target]error{}}
 	for _, p := range d.off { // what was switched off goes out with the next stop
 		b.touch(p)
 	}
@@ -394,6 +397,8 @@ func (b *batch) run() {
 
 // settle marks what failed and forgets the parts that went out.
 func (b *batch) settle(t *target, busy map[*site]error, err error) {
+	b.leaveOut(t, err)
+	b.busy[t], b.errs[t] = busy, err
 	for key, p := range b.made {
 		for _, pt := range p.parts {
 			if pt.t != t {
@@ -425,6 +430,31 @@ func (b *batch) settle(t *target, busy map[*site]error, err error) {
 		kept = append(kept, p)
 	}
 	b.d.off = kept
+}
+
+// leaveOut takes a target that has ended meanwhile out of the pairs that others have parts of: they are measured there.
+func (b *batch) leaveOut(t *target, err error) {
+	if !errors.Is(err, process.ErrTargetExited) && !errors.Is(err, process.ErrTargetExeced) {
+		return
+	}
+	for _, p := range b.made {
+		if left := len(p.parts); left > 1 && p.partIn(t) {
+			p.parts = without(p.parts, t)
+		}
+	}
+}
+
+// missed reports why a part did not get into its target; nil if it did.
+func (b *batch) missed(p *part) error {
+	if err := b.errs[p.t]; err != nil {
+		return err
+	}
+	for _, s := range p.sites {
+		if err := b.busy[p.t][s]; err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // stillIn reports whether a site of the part could not be changed.

@@ -4,15 +4,10 @@ import (
 	"fmt"
 	"os"
 	"strings"
-
-	"culprit/pcl"
 )
 
 // What a file is opened by: probes compare the path with the argument of open, so that what is written to a file that is open for a
 // moment only is known to be its own.
-
-// readsText is a plan whose probes read what a pointer leads to.
-var readsText = &pcl.Plan{Requests: []pcl.Request{{Code: []pcl.Instr{{Cond: &pcl.Expr{Op: pcl.ExMatch}}}}}}
 
 // openedAs lists the texts by which the target may open a file: its path, and what that is from the directory where the target is.
 func (f *fileTable) openedAs(elems []string) []string {
@@ -31,7 +26,7 @@ func (f *fileTable) openedAs(elems []string) []string {
 // mayRead tells whether probes may read what pointers lead to; what was found is believed for a second.
 func (f *fileTable) mayRead() bool {
 	if now := f.t.d.Now(); f.askedAt == 0 || now-f.askedAt > 1 {
-		f.askedAt, f.reads = now, f.t.allowed(readsText) == nil
+		f.askedAt, f.reads = now, f.t.mayAsk(readingMemory) == nil
 	}
 	return f.reads
 }

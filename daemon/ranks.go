@@ -62,6 +62,9 @@ func first(values map[string]string, names []string) string {
 
 // findRank notes which rank the target is, if it uses MPI: what starts a rank has its environment, too.
 func (t *target) findRank() {
+	if t.rank != nil {
+		return
+	}
 	r, ok := readRank(t.proc.PID())
 	if !ok || !t.usesMPI() {
 		return

@@ -1,8 +1,10 @@
 package daemon
 
 import (
+	"os/exec"
 	"strconv"
 	"testing"
+	"time"
 
 	"culprit/grid"
 	"culprit/internal/testprog"
@@ -56,3 +58,44 @@ func TestRanks(t *testing.T) {
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }
+
+// TestRanksThatStartLater: a shell that is measured starts mpirun: its ranks are measured from their first moments on, and what was
+// asked for of all processes covers them, though the library of MPI is not there when they begin.
+func TestRanksThatStartLater(t *testing.T) {
+	const ranks = 2
+	j, mpirun := testprog.PrepareMPI(t, "slowrank.c", ranks, "1")
+	cmd := exec.Command("sh", append([]string{"-c", `read line; "$@" </dev/null & wait $!`, "sh"}, mpirun.Args...)...)
+	cmd.Env = mpirun.Env
+	j.Prog = testprog.StartCmd(t, cmd)
+	time.Sleep(300 * time.Millisecond) // until the shell has begun
+	d := attachTree(t, nil, j.PID)
+	var s sums
+	cpu := key(t, "cpu", "/")
+	d.mustEnable(t, &s, cpu)
+	j.Say(t, "go")
+	j.Meet(t)
+	found := map[int]int{}
+	for deadline := time.Now().Add(20 * time.Second); len(found) < ranks && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		for _, i := range d.Targets() {
+			if i.Rank != nil && !i.Ended {
+				found[i.Rank.Number] = i.PID
+			}
+		}
+	}
+	for rank, pid := range j.PIDs {
+		if found[rank] != pid {
+			t.Errorf("rank %d is process %d, found was %d", rank, pid, found[rank])
+		}
+	}
+	before, collective := s.of(cpu), key(t, "mpi_collective_ops", "/")
+	d.mustEnable(t, &s, collective)
+	j.Tell(t, "go")
+	time.Sleep(500 * time.Millisecond)
+	d.tick()
+	if s.of(collective) < 10 || s.of(cpu) <= before {
+		t.Errorf("%v collective operations, %v more seconds of processor time", s.of(collective), s.of(cpu)-before)
+	}
+	t.Logf("%d processes, ranks %v, %v collective operations", len(d.Targets()), found, s.of(collective))
+	detachTree(t, d)
+	j.End(t)
+}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"sort"
 	"sync"
+	"time"
 
 	"culprit/daemon/image"
 	"culprit/daemon/process"
@@ -40,11 +41,12 @@ type target struct {
 	profile     *profile
 	tidOff      uint64 // where a thread's control block holds its tid, 0 if unknown
 	ended       bool
-	settled     bool  // it has ended, and its last values were taken
-	child       bool  // it was started by a target, and came by that
-	rank        *Rank // in a job of MPI; nil if it is not part of one
-	seat        int   // its place in the order of attaching
-	stops       int   // how often it was stopped by us
+	settled     bool      // it has ended, and its last values were taken
+	child       bool      // it was started by a target, and came by that
+	incomplete  time.Time // when it was last tried to measure there what is measured of the others, and not all could be
+	rank        *Rank     // in a job of MPI; nil if it is not part of one
+	seat        int       // its place in the order of attaching
+	stops       int       // how often it was stopped by us
 	detached    bool
 	writing     bool             // a batch changes the text
 	unsure      bool             // a batch ended before it could tell how far it came

@@ -38,7 +38,7 @@ func (o *assertOptions) register(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.files, "pcl", nil, "read expectations, and metrics and hypotheses for them, from a `FILE` (repeatable)")
 	f.StringArrayVarP(&o.texts, "expr", "e", nil, "the same as `PCL` text (repeatable)")
 	f.StringVar(&o.junit, "junit", "", "write the results as JUnit XML to a `FILE`")
-	f.BoolVar(&o.children, "children", true, "follow the children of the target")
+	f.BoolVar(&o.children, "children", true, "measure all descendants of the target too, those that there are and those that begin later")
 	f.BoolVar(&o.end, "end", false, "end the program that was started (SIGTERM) when the time is over")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress lines")
 }

@@ -41,7 +41,7 @@ func (o *measureOptions) register(f *pflag.FlagSet) {
 	f.BoolVar(&o.ascii, "ascii", false, "only ASCII characters on the screens")
 	f.StringVar(&o.json, "json", "", "write the report as JSON to a `FILE`; - is standard output")
 	f.StringArrayVar(&o.watch, "watch", nil, "measure `METRIC[@FOCUS]` beside the search (repeatable; cpu@/Code/a.c/* means each function)")
-	f.BoolVar(&o.children, "children", true, "follow the children of the target")
+	f.BoolVar(&o.children, "children", true, "measure all descendants of the target too, those that there are and those that begin later")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress lines")
 }
 

@@ -22,7 +22,8 @@ func newDetach() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "detach TARGET", Short: "Remove what any culprit has put into a process",
 		Long: `detach asks the culprit that measures the process to end and waits until nothing of it is left.
-If that culprit is gone, its probes are removed from what it noted in the process itself.
+If that culprit is gone, its probes are removed from what it noted in the process itself,
+in the children of the process too.
 With --verify the code in memory is compared with the files it came from.`,
 		Args: cobra.ExactArgs(1),
 		RunE: body(func(cmd *cobra.Command, args []string) error { return detach(cmd.OutOrStdout(), args[0], verify) }),
@@ -45,7 +46,7 @@ func detach(w io.Writer, target string, verify bool) error {
 	case alive:
 		err = endOwner(w, pid, owner)
 	default:
-		err = restore(w, pid)
+		err = restoreTree(w, pid)
 	}
 	if err == nil && verify {
 		err = verifyClean(w, pid)
@@ -67,7 +68,7 @@ func endOwner(w io.Writer, pid, owner int) error {
 			fmt.Fprintf(w, "process %d: culprit %d has ended and removed its probes\n", pid, owner)
 			return nil
 		case !alive:
-			return restore(w, pid)
+			return restoreTree(w, pid)
 		}
 	}
 	return fmt.Errorf("culprit %d did not remove its probes from process %d within %v; end it (kill %d), then: culprit restore %d",
@@ -76,7 +77,7 @@ func endOwner(w io.Writer, pid, owner int) error {
 
 func newRestore() *cobra.Command {
 	return &cobra.Command{
-		Use: "restore TARGET", Short: "Remove probes that a culprit left behind, from what is noted in the process",
+		Use: "restore TARGET", Short: "Remove probes that a culprit left behind in a process and its children, from what is noted there",
 		Args: cobra.ExactArgs(1),
 		RunE: body(func(cmd *cobra.Command, args []string) error {
 			pid, err := proclist.Resolve(args[0])
@@ -90,9 +91,20 @@ func newRestore() *cobra.Command {
 			case found && alive:
 				return fmt.Errorf("process %d is being measured by process %d; to end that: culprit detach %d", pid, owner, pid)
 			}
-			return restore(cmd.OutOrStdout(), pid)
+			return restoreTree(cmd.OutOrStdout(), pid)
 		}),
 	}
+}
+
+// restoreTree restores a process and those of its descendants in which a culprit that is gone has left something.
+func restoreTree(w io.Writer, pid int) error {
+	err := restore(w, pid)
+	for _, p := range daemon.Descendants(pid) {
+		if _, alive, found, e := daemon.Owner(p); e == nil && found && !alive {
+			err = errors.Join(err, restore(w, p))
+		}
+	}
+	return err
 }
 
 func restore(w io.Writer, pid int) error {

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // ErrMissing is wrapped by errors that say which package is not installed.
@@ -19,13 +21,14 @@ func missing(what string) error { return fmt.Errorf("needs %s: %w", what, ErrMis
 // patience is how long a server may take to begin, and to end when it is told to.
 const patience = 20 * time.Second
 
-// A Server is a server that runs.
+// A Server is a server that runs. Nobody waits for it before it is closed: a wait takes the stops of a process away from whoever
+// traces it in the same program.
 type Server struct {
-	PID  int // of its first process
-	Dir  string
-	cmd  *exec.Cmd
-	stop syscall.Signal // what makes it and its processes end
-	done chan struct{}
+	PID    int // of its first process
+	Dir    string
+	cmd    *exec.Cmd
+	stop   syscall.Signal // what makes it and its processes end
+	closed bool
 }
 
 // start starts a server whose first process ends with all others when it gets the signal.
@@ -33,22 +36,15 @@ func start(cmd *exec.Cmd, dir string, stop syscall.Signal) (*Server, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	s := &Server{PID: cmd.Process.Pid, Dir: dir, cmd: cmd, stop: stop, done: make(chan struct{})}
-	go func() {
-		_ = cmd.Wait() // how it ended is in ProcessState
-		close(s.done)
-	}()
-	return s, nil
+	return &Server{PID: cmd.Process.Pid, Dir: dir, cmd: cmd, stop: stop}, nil
 }
 
 // await waits until ready answers nil. On an error the server has ended.
 func (s *Server) await(ready func() error) error {
 	var err error
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		select {
-		case <-s.done:
-			return fmt.Errorf("%s has ended at once: %v", s.cmd.Path, s.cmd.ProcessState)
-		default:
+		if !s.Alive() {
+			return fmt.Errorf("%s has ended at once: %w", s.cmd.Path, s.cmd.Wait())
 		}
 		if err = ready(); err == nil {
 			return nil
@@ -59,12 +55,12 @@ func (s *Server) await(ready func() error) error {
 
 // Alive says whether its first process runs.
 func (s *Server) Alive() bool {
-	select {
-	case <-s.done:
+	if s.closed {
 		return false
-	default:
-		return true
 	}
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, s.PID, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+	return err == nil && info.Signo == 0
 }
 
 // Signal sends a signal to its first process.
@@ -73,16 +69,22 @@ func (s *Server) Signal(sig syscall.Signal) error { return s.cmd.Process.Signal(
 // Close tells the server to end and waits for it. It is an error if it does not end in time: it is killed then. Closing twice is
 // harmless.
 func (s *Server) Close() error {
-	if !s.Alive() {
+	if s.closed {
 		return nil
 	}
 	_ = s.Signal(s.stop) // it may have ended meanwhile
+	s.closed = true
+	done := make(chan struct{})
+	go func() {
+		_ = s.cmd.Wait() // by the signal, or as it likes
+		close(done)
+	}()
 	select {
-	case <-s.done:
+	case <-done:
 		return nil
 	case <-time.After(patience):
 	}
 	_ = s.cmd.Process.Kill()
-	<-s.done
+	<-done
 	return fmt.Errorf("%s did not end within %v and was killed", s.cmd.Path, patience)
 }

@@ -26,27 +26,40 @@ type MPIJob struct {
 // loader does in a first call is in no function of MPI.
 func StartMPI(t testing.TB, name string, ranks int, args ...string) *MPIJob {
 	t.Helper()
+	j, cmd := PrepareMPI(t, name, ranks, args...)
+	j.Prog = StartCmd(t, cmd)
+	j.Meet(t)
+	return j
+}
+
+// PrepareMPI is StartMPI without the start: the command is to be started by the caller, who sets the job's Prog, and Meet waits for
+// the ranks.
+func PrepareMPI(t testing.TB, name string, ranks int, args ...string) (*MPIJob, *exec.Cmd) {
+	t.Helper()
 	require.Tool(t, "mpicc")
 	mpirun := require.Tool(t, "mpirun")
 	flags := append(append([]string{}, DefaultFlags...), "-Wall", "-Wextra", "-Wl,-z,now", "-I", filepath.Join(Root(t), "testdata", "targets"))
 	bin := cached(t, Target(t, name), "mpicc", flags)
-	j := &MPIJob{dir: t.TempDir()}
+	j := &MPIJob{dir: t.TempDir(), PIDs: make([]int, ranks)}
 	all := append([]string{"--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "btl", "self,vader", "--mca", "mpi_yield_when_idle", "1",
 		"--mca", "oob_tcp_if_include", "lo", "-np", strconv.Itoa(ranks), bin, j.dir}, args...)
 	cmd := exec.Command(mpirun, all...)
 	cmd.Env = append(os.Environ(), "TMPDIR="+shortDir(t))
-	j.Prog = StartCmd(t, cmd)
-	for range ranks {
+	return j, cmd
+}
+
+// Meet waits until all ranks are ready.
+func (j *MPIJob) Meet(t testing.TB) {
+	t.Helper()
+	for range j.PIDs {
 		j.Expect(t, "RANK", 30*time.Second)
 	}
-	j.PIDs = make([]int, ranks)
 	for _, line := range j.Lines() {
 		var rank, pid int
-		if n, _ := fmt.Sscanf(line, "RANK%d %d", &rank, &pid); n == 2 && rank >= 0 && rank < ranks {
+		if n, _ := fmt.Sscanf(line, "RANK%d %d", &rank, &pid); n == 2 && rank >= 0 && rank < len(j.PIDs) {
 			j.PIDs[rank] = pid
 		}
 	}
-	return j
 }
 
 // shortDir is a directory for mpirun's sockets, whose names must be short; it is removed when the test ends.

@@ -27,7 +27,11 @@ func (r *Report) WriteText(w io.Writer) error {
 }
 
 func (r *Report) writeHead(b *strings.Builder) {
-	for _, t := range r.Targets {
+	for i, t := range r.Targets {
+		if i == maxLines {
+			fmt.Fprintf(b, "and %d more processes\n", len(r.Targets)-i)
+			break
+		}
 		fmt.Fprintf(b, "%s (pid %d%s), %d %s, watched for %.1f s%s\n", t.Exe, t.PID, runtimeNote(t.Runtime), t.Threads, plural(t.Threads, "thread"),
 			float64(r.Seconds), endNote(t))
 	}
