@@ -22,7 +22,7 @@ func (d *Daemon) Refinements(f grid.Focus, h grid.Hierarchy) []grid.Focus {
 		return d.codeRefinements(f)
 	}
 	if h == grid.IO {
-		d.findFiles(lookAgain)
+		d.findFiles(freshFor)
 	}
 	e := f.Elements(h)
 	var out []grid.Focus

@@ -50,10 +50,10 @@ func newFileTable(t *target) *fileTable {
 
 // Bounds of what is looked at and remembered.
 const (
-	maxOpen   = trampoline.MaxDescriptors
+	maxFDs    = trampoline.MaxDescriptors
 	maxSeen   = 100_000
 	goneFor   = 3.0 // seconds after which what is not open any more is no resource
-	lookAgain = 0.5 // seconds after which files are looked at again where somebody wants to know them
+	freshFor  = 0.5 // seconds after which files are looked at again where somebody wants to know them
 	lookShare = 50  // a look may take one part in so many of the time until the next
 )
 
@@ -65,7 +65,7 @@ func (f *fileTable) due(now, after float64) bool {
 // look finds out what all descriptors stand for now, and tells the probes.
 func (f *fileTable) look(now float64) {
 	began := time.Now()
-	fds, err := kernel.FDs(f.t.proc.PID(), maxOpen)
+	fds, err := kernel.FDs(f.t.proc.PID(), maxFDs)
 	if err != nil {
 		return
 	}

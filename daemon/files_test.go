@@ -86,7 +86,12 @@ func TestOpenFilesAreResources(t *testing.T) {
 	}
 	p.Say(t, "go")
 	p.Expect(t, "DONE", time.Minute)
-	awaitTruth(t, "a closed file is forgotten", func() bool { return !has("File", c) })
+	d.mu.Lock()
+	d.targets[0].files.look(d.Now() + goneFor + 1)
+	d.mu.Unlock()
+	if has("File", c) {
+		t.Error("a closed file is still listed")
+	}
 	if has("File", filepath.Join(dir, "b.renamed")) || !has("File", filepath.Join(dir, "b")) {
 		t.Error("a file that was renamed got another name")
 	}

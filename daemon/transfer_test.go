@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"culprit/grid"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
 )
@@ -29,10 +30,20 @@ func TestTransfers(t *testing.T) {
 	exact["io_ops"+on+".other"], exact["io_bytes"+on+".other"] = "stream_ops", "stream_bytes"
 	times := truths{"fsync_time" + on: "sync_ns",
 		"fsync_time" + work: "sync_ns", "fsync_time@/Code/transfer.c/use_disk": "sync_ns", "io_wait@/Code/transfer.c/use_disk": "sync_ns"}
+	size, latency := key(t, "io_size", "/Code/transfer.c/use_file"), key(t, "io_latency", "/Code/transfer.c/use_file,/IO/File/"+file)
+	var spread spreads
+	enableSoon(t, d, &spread, []grid.PairKey{size, latency})
 	got := across(t, d, p, append(exact.keys(t), times.keys(t)...)...)
+	d.Disable([]grid.PairKey{size, latency})
 	counts := p.Counts()
 	exact.check(t, got, counts, 1, 0)
 	times.check(t, got, counts, 1e-9, 0.02)
+	// Of thirteen operations in use_file two move nothing, and one of these is on no file.
+	made, moved, of := spread.distribution(latency).Count(), spread.distribution(size).Count(), counts["rounds"]
+	t.Logf("%d times of operations on the file, %d sizes, in %d rounds", made, moved, of)
+	if uint64(made) != 12*of || uint64(moved) != 11*of {
+		t.Errorf("%d times and %d sizes in %d rounds, want 12 and 11 in each", made, moved, of)
+	}
 	kernelAgrees(t, counts, got["io_ops"+work], got["io_bytes"+work])
 	traced := straced(t, bin, n) - straced(t, bin, "0")
 	t.Logf("strace -c counts %d operations in an identical run", traced)

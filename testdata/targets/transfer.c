@@ -251,6 +251,7 @@ int main(int argc, char **argv)
 	work(rounds);
 	struct kernel_figures to = kernel_figures();
 	clean();
+	target_count("rounds", (uint64_t)rounds);
 	target_count("ops", ops);
 	target_count("bytes", bytes);
 	target_count("twice_ops", twice_ops);
