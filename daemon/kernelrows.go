@@ -51,6 +51,9 @@ func (d *Daemon) settleRows(now float64, pairs map[grid.PairKey]*pair) {
 // kept refuses what the kernel does not keep, or not here. d.mu is held.
 func (p *part) kept() error {
 	name := p.plan.KernelName
+	if p.rows && p.plan.Kind != pcl.Kernel {
+		return p.needRows()
+	}
 	if p.plan.Kind != pcl.Kernel || p.plan.KeptByKernel() && kernelQuantities[name] != nil {
 		return nil
 	}
@@ -69,11 +72,25 @@ func (p *part) needRows() error {
 	if err == nil {
 		err = keeper.Need(p.rowQuantity())
 	}
+	if err == nil && p.rows && p.rowQuantity() == rows.OffCPU {
+		if err = keeper.NeedAccount(); err != nil {
+			keeper.Release(p.rowQuantity())
+		}
+	}
 	if err != nil {
 		return noRows(p.plan, err)
 	}
 	p.needs = true
 	return nil
+}
+
+// doesNotNeedRows ends needRows.
+func (p *part) doesNotNeedRows() {
+	keeper := p.t.d.rows.keeper
+	keeper.Release(p.rowQuantity())
+	if p.rows && p.rowQuantity() == rows.OffCPU {
+		keeper.ReleaseAccount()
+	}
 }
 
 func (p *part) sampleKernel(r *reading, interval float64) float64 {

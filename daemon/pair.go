@@ -152,7 +152,7 @@ func (p *part) cellVar(i int, kind pcl.Kind) cellVar {
 func (p *part) release() {
 	if p.needs {
 		p.needs = false
-		p.t.d.rows.keeper.Release(p.rowQuantity())
+		p.doesNotNeedRows()
 	}
 	cells := p.cells
 	if p.hits >= 0 {

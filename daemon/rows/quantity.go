@@ -42,6 +42,7 @@ const (
 	needFaults
 	needCalls
 	needNet
+	needAccount
 	needCount
 )
 

@@ -38,17 +38,22 @@ func switches(s *shape, m *maps) asm.Instructions {
 }
 
 // offUntilNow sets the time off the processor to what of the clock was not the thread's, by what the scheduler has accounted up to
-// this switch. So it has what the hypervisor and interrupts took from a thread while it was on the processor as well, as
+// this moment. It never goes back, as accounts are a little older than the clock. So it has what the hypervisor and interrupts took from a thread while it was on the processor as well, as
 // CLOCK_THREAD_CPUTIME_ID leaves both out.
 func (c *code) offUntilNow() {
+	later := c.name("later")
 	c.add(
 		load(asm.R1, asm.R10, atNow, asm.DWord),
 		load(asm.R2, rTask, int(c.shape.ran), asm.DWord),
 		asm.Sub.Reg(asm.R1, asm.R2),
 		load(asm.R2, rThread, threadBase, asm.DWord),
 		asm.Sub.Reg(asm.R1, asm.R2),
+		load(asm.R2, rRow, sum(OffCPU), asm.DWord),
+		asm.JSLE.Reg(asm.R1, asm.R2, later),
 		store(rRow, sum(OffCPU), asm.R1, asm.DWord),
 	)
+	c.at(later)
+	c.add(asm.Mov.Imm(asm.R1, 0))
 }
 
 // out notes that the thread leaves the processor, from when on, and why.
