@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"slices"
 	"strings"
 
 	"culprit/grid"
@@ -101,7 +102,8 @@ func (k *keyedPair) begin() {
 func (k *keyedPair) values() (values []float64) {
 	for _, pt := range k.of.parts {
 		if _, ok := k.keys[pt]; !ok {
-			if k.tries[pt]++; k.tries[pt]%keyAgain != 0 {
+			n := k.tries[pt]
+			if k.tries[pt]++; n%keyAgain != 0 {
 				continue
 			}
 			if _, err := k.keyIn(pt); err != nil {
@@ -144,8 +146,9 @@ func (d *Daemon) beginKeyed(b *batch, now float64, readings map[*target]*reading
 	}
 }
 
-// servedTogether adds to keys the serving pairs that nobody will ask any more.
+// servedTogether is keys together with the serving pairs that nobody will ask any more without them.
 func (d *Daemon) servedTogether(keys []grid.PairKey) []grid.PairKey {
+	keys = slices.Clone(keys)
 	going := map[grid.PairKey]bool{}
 	for _, k := range keys {
 		going[k] = true

@@ -70,6 +70,7 @@ func (o *objectTable) end(part string) {
 		if p == part {
 			delete(o.names, word)
 			delete(o.sights, word)
+			delete(o.unnamed, word)
 		}
 	}
 	if len(o.ended) >= maxEnded {

@@ -21,6 +21,7 @@ type objectTable struct {
 	addrs  map[uint64]bool   // of locks that have a name
 	bare   map[uint64]string // address of a lock that is called by it, until somebody who waits for it tells more -> that name
 
+	unnamed  map[uint64]int  // futex words of locks that have no name but their address -> how often one was looked for at a stop
 	numTaken int             // how many are known by being taken
 	idle     map[uint64]bool // of those the addresses for which nobody was seen waiting
 
@@ -32,7 +33,7 @@ type objectTable struct {
 }
 
 func newObjectTable(t *target) *objectTable {
-	return &objectTable{t: t, values: map[string]uint64{}, names: map[uint64]string{}, unsure: map[uint64]bool{}, addrs: map[uint64]bool{}, bare: map[uint64]string{}, idle: map[uint64]bool{},
+	return &objectTable{t: t, values: map[string]uint64{}, names: map[uint64]string{}, unsure: map[uint64]bool{}, addrs: map[uint64]bool{}, bare: map[uint64]string{}, idle: map[uint64]bool{}, unnamed: map[uint64]int{},
 		sights: map[uint64]*sighting{}, ended: map[string]bool{}}
 }
 
@@ -157,6 +158,9 @@ func (o *objectTable) lock(word uint64, frames []frame, st blockedStack) string 
 	n = o.learn(grid.SyncObject, k.name, name, addr, word)
 	if !variable {
 		o.sights[word] = &sighting{}
+	}
+	if !telling && len(o.unnamed) < maxKeys {
+		o.unnamed[word] = 0
 	}
 	return n
 }

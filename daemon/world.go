@@ -34,8 +34,13 @@ func (t *target) stop(f func(*process.World) error) error {
 	t.stops++
 	t.d.guard.begin()
 	defer t.d.guard.end()
-	pause, err := t.proc.Stop(context.Background(), process.StopOptions{Deadline: stopDeadline}, f)
+	var waiting []waiter
+	pause, err := t.proc.Stop(context.Background(), process.StopOptions{Deadline: stopDeadline}, func(w *process.World) error {
+		waiting = t.unnamedWaiters(w)
+		return f(w)
+	})
 	t.d.pauses.add(pause)
+	t.nameWaiters(waiting)
 	if pause.Total > stopDeadline {
 		t.d.logf("%s: %d threads stood still for %v: %v until all had stopped, %v while code was changed, the rest until all ran again (%v)",
 			t.name, pause.Threads, pause.Total.Round(time.Millisecond), pause.Stopping.Round(time.Millisecond), pause.Held.Round(time.Millisecond), err)

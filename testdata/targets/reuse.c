@@ -37,6 +37,21 @@ NOINLINE void use_first(struct first *f)
 	__asm__ volatile("" ::"r"(f) : "memory");
 }
 
+/* use_hidden keeps what it needs in registers that no function of the C library saves: only a stopped thread tells them. */
+NOINLINE void use_hidden(struct first *f)
+{
+	register struct first *kept __asm__("r13") = f;
+	register pthread_mutex_t *lock __asm__("r12") = &f->lock;
+	__asm__ volatile("" : "+r"(kept), "+r"(lock));
+	pthread_mutex_lock(lock);
+	__asm__ volatile("" : "+r"(kept), "+r"(lock));
+	kept->n++;
+	nap();
+	__asm__ volatile("" : "+r"(kept), "+r"(lock));
+	pthread_mutex_unlock(lock);
+	__asm__ volatile("" : "+r"(kept), "+r"(lock));
+}
+
 NOINLINE void use_second(struct second *s)
 {
 	pthread_mutex_lock(&s->guard);
@@ -59,8 +74,8 @@ static void *worker(void *arg)
 {
 	while (!over) {
 		switch (stage) {
-		case 0:
-		case 3: use_first((struct first *)memory); break;
+		case 0: use_first((struct first *)memory); break;
+		case 3: use_hidden((struct first *)memory); break;
 		case 1: use_second((struct second *)memory); break;
 		case 2: use_third((struct third *)memory); break;
 		}

@@ -1,0 +1,80 @@
+package daemon
+
+import (
+	"encoding/binary"
+
+	"culprit/daemon/image"
+	"culprit/daemon/process"
+	"culprit/grid"
+)
+
+// Locks that only their address names get a better name at the next stop: then all registers of those who wait for them are known,
+// those too that the kernel does not tell of a blocked thread, and the variable that leads to the lock may be in one.
+
+// At one stop so many waiting threads are looked at, and for each lock so often.
+const (
+	maxWaiters   = 8
+	triesForName = 3
+)
+
+// A waiter is a stopped thread that waits for a lock without a name.
+type waiter struct {
+	word uint64
+	regs image.Regs
+}
+
+// unnamedWaiters finds such threads while they stand still; their stacks are read afterwards.
+func (t *target) unnamedWaiters(w *process.World) (list []waiter) {
+	if t.threads == nil {
+		return nil
+	}
+	o := t.threads.objects
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.unnamed) == 0 {
+		return nil
+	}
+	for _, th := range w.Threads() {
+		if !th.InSyscall || th.Regs.Orig_rax != sysFutex && th.Regs.Rax != sysFutex || len(list) == maxWaiters {
+			continue
+		}
+		if n, ok := o.unnamed[th.Regs.Rdi]; ok {
+			if o.unnamed[th.Regs.Rdi]++; n+1 >= triesForName {
+				delete(o.unnamed, th.Regs.Rdi)
+			}
+			list = append(list, waiter{th.Regs.Rdi, threadRegs(th)})
+		}
+	}
+	return list
+}
+
+// nameWaiters names the locks of waiters by their variables. A stack may have changed since: a variable that leads to the very
+// address of the lock tells the truth nevertheless.
+func (t *target) nameWaiters(list []waiter) {
+	for _, w := range list {
+		mem := func(addr uint64) (uint64, error) {
+			var b [8]byte
+			err := t.proc.ReadMem(process.Addr(addr), b[:])
+			return binary.LittleEndian.Uint64(b[:]), err
+		}
+		st := blockedStack{w.regs, mem}
+		k, _ := waitingIn(t.walk(st.regs, st.mem))
+		addr, _ := t.nameLock(w.word, k)
+		if name := t.heldBy(addr, st); name != "" && k.name != "Thread" {
+			t.threads.objects.rename(w.word, k.name, name, addr)
+		}
+	}
+}
+
+// rename gives a lock that only its address named a better name. Pairs at the old one go on.
+func (o *objectTable) rename(word uint64, kind, name string, addr uint64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	old, ok := o.names[word]
+	if !ok || !sameKind(old, grid.SyncObject.String()+"/"+kind+"/") {
+		return
+	}
+	delete(o.unnamed, word)
+	o.bare[addr] = old[len(grid.SyncObject.String()+"/"+kind+"/"):]
+	o.learn(grid.SyncObject, kind, name, addr, word)
+}
