@@ -29,7 +29,8 @@ const (
 	procExhausted = 16 // threads that found no row
 	procKeyless   = 24 // threads that have no thread pointer
 	procShared    = 32 // threads whose thread pointer is another's
-	procSize      = 40
+	procUnseen    = 40 // switches to its threads that no trace point has told
+	procSize      = 48
 )
 
 // A thread's value in maps.threads.
@@ -43,7 +44,8 @@ const (
 	threadIn    = threadCount + 8*countedWords // when it came onto the processor, ns; 0 before it was seen to
 	threadRan   = threadIn + 8                 // what it had run by then, ns
 	threadDebt  = threadRan + 8                // ns, not above 0: what was charged beyond the time that it was there
-	threadBase  = threadDebt + 8               // ns of the clock at which the row's time off the processor and what the thread ran were 0
+	threadLeft  = threadDebt + 8               // what it had run when it left the processor, ns
+	threadBase  = threadLeft + 8               // ns of the clock at which the row's time off the processor and what the thread ran were 0
 	threadSize  = threadBase + 8
 )
 

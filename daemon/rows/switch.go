@@ -20,17 +20,12 @@ func switches(s *shape, m *maps) asm.Instructions {
 	c.findOrMake("next")
 	c.out("next")
 	c.at("only_next")
-	c.add(load(rTask, rContext, argNext, asm.DWord))
-	c.leaveUnlessWatched("end")
-	c.clock()
-	c.add(asm.Ja.Label("in"))
+	c.add(asm.Mov.Imm(asm.R0, 0))
 	c.at("next")
 	c.add(load(rTask, rContext, argNext, asm.DWord))
 	c.leaveUnlessWatched("end")
-	c.at("in")
-	c.add(asm.Mov.Imm(asm.R0, 0))
 	c.findOrMake("end")
-	c.in("end")
+	c.in()
 	c.leave("end")
 	c.claim()
 	c.reason()
@@ -38,8 +33,8 @@ func switches(s *shape, m *maps) asm.Instructions {
 }
 
 // offUntilNow sets the time off the processor to what of the clock was not the thread's, by what the scheduler has accounted up to
-// this moment. It never goes back, as accounts are a little older than the clock. So it has what the hypervisor and interrupts took from a thread while it was on the processor as well, as
-// CLOCK_THREAD_CPUTIME_ID leaves both out.
+// this moment. So it has what the hypervisor and interrupts took from a thread while it was on the processor as well, as
+// CLOCK_THREAD_CPUTIME_ID leaves both out. Accounts are a little older than the clock: it never goes back for that.
 func (c *code) offUntilNow() {
 	later := c.name("later")
 	c.add(
@@ -59,6 +54,7 @@ func (c *code) offUntilNow() {
 // out notes that the thread leaves the processor, from when on, and why.
 func (c *code) out(end string) {
 	runnable, write, dead := c.name("runnable"), c.name("write"), c.name("dead")
+	c.unseen()
 	c.sync()
 	c.stolen()
 	c.add(
@@ -114,6 +110,7 @@ func (c *code) begin() {
 		store(rRow, ownerOff, asm.R1, asm.Word),
 	)
 	c.endChange()
+	c.add(load(asm.R1, rTask, int(c.shape.ran), asm.DWord), store(rThread, threadLeft, asm.R1, asm.DWord))
 }
 
 // sync adds to the row what the kernel has counted of the thread since the last time. The word that was added last is exchanged,
@@ -164,23 +161,66 @@ func (c *code) stolen() {
 	c.at(none)
 }
 
-// in adds what has passed since the thread left the processor. Clocks of two processors may differ by less than they say; what
-// would be negative is nothing.
-func (c *code) in(end string) {
-	woken, forced, add, waited := c.name("woken"), c.name("forced"), c.name("add"), c.name("waited")
+// in adds what has passed since the thread left the processor. The clock is read within the change: a hypervisor may take the
+// processor away between the two, and a reader that went on with its own clock meanwhile would have counted more than there was.
+func (c *code) in() {
+	done := c.name("done")
+	c.beginChange()
+	c.clock()
 	c.add(
-		load(asm.R5, asm.R10, atNow, asm.DWord),
+		asm.Mov.Reg(asm.R5, asm.R0),
 		store(rThread, threadIn, asm.R5, asm.DWord),
 		load(asm.R1, rTask, int(c.shape.ran), asm.DWord),
 		store(rThread, threadRan, asm.R1, asm.DWord),
 		load(asm.R3, rRow, sinceOff, asm.DWord),
-		asm.JEq.Imm(asm.R3, 0, end),
+		asm.JEq.Imm(asm.R3, 0, done),
 		load(asm.R4, rRow, wokenOff, asm.DWord),
-		asm.JNE.Imm(asm.R4, 0, woken),
-		asm.Mov.Reg(asm.R4, asm.R5),
+	)
+	c.account()
+	c.at(done)
+	c.endChange()
+}
+
+// unseen makes up for a switch to the thread that no trace point has told: of some kernels that run in virtual machines up to one of
+// a hundred. The thread leaves the processor now, and its row says that it has been away; it came back when it had run as long, before
+// now, as the kernel has charged it since it left.
+func (c *code) unseen() {
+	seen, after, woken := c.name("seen"), c.name("after"), c.name("woken")
+	c.add(load(asm.R3, rRow, sinceOff, asm.DWord), asm.JEq.Imm(asm.R3, 0, seen))
+	c.beginChange()
+	c.add(
+		load(asm.R5, asm.R10, atNow, asm.DWord),
+		load(asm.R1, rTask, int(c.shape.ran), asm.DWord),
+		load(asm.R2, rThread, threadLeft, asm.DWord),
+		store(rThread, threadRan, asm.R2, asm.DWord),
+		asm.Sub.Reg(asm.R1, asm.R2),
+		asm.Sub.Reg(asm.R5, asm.R1),
+		asm.JSGE.Reg(asm.R5, asm.R3, after),
+		asm.Mov.Reg(asm.R5, asm.R3),
+	)
+	c.at(after)
+	c.add(
+		load(asm.R4, rRow, wokenOff, asm.DWord),
+		asm.JSGE.Reg(asm.R5, asm.R4, woken),
+		asm.Mov.Reg(asm.R5, asm.R4),
 	)
 	c.at(woken)
-	c.beginChange()
+	c.add(store(rThread, threadIn, asm.R5, asm.DWord))
+	c.account()
+	c.endChange()
+	c.lookup(c.maps.processes, atProcess) // its number is there since find
+	c.add(asm.JEq.Imm(asm.R0, 0, seen))
+	c.count(asm.R0, procUnseen, 1)
+	c.at(seen)
+	c.add(asm.Mov.Imm(asm.R0, 0))
+}
+
+// account adds the time from R3, when the thread left, to R5, when it came back, having been woken at R4 if that is not 0. Clocks of two
+// processors may differ by less than they say; what would be negative is nothing.
+func (c *code) account() {
+	woken, forced, add, waited := c.name("woken"), c.name("forced"), c.name("add"), c.name("waited")
+	c.add(asm.JNE.Imm(asm.R4, 0, woken), asm.Mov.Reg(asm.R4, asm.R5))
+	c.at(woken)
 	c.offUntilNow()
 	c.add(asm.Mov.Reg(asm.R0, asm.R5), asm.Sub.Reg(asm.R0, asm.R4))
 	c.atLeastZero(asm.R0)
@@ -212,7 +252,6 @@ func (c *code) in(end string) {
 	c.addTo(Preempted, asm.R0, asm.R1)
 	c.at(waited)
 	c.add(zero(rRow, sinceOff), zero(rRow, wokenOff))
-	c.endChange()
 }
 
 // atLeastZero makes what is negative nothing.

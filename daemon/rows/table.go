@@ -196,6 +196,10 @@ func (t *Table) Keyless() uint64 { return t.counter(procKeyless) }
 // its own afterwards has a row then.
 func (t *Table) Shared() uint64 { return t.counter(procShared) }
 
+// Unseen is how often a thread has come onto the processor and no trace point told: its sums were put right when it left again, until
+// when [Table.Value] took it for waiting, and the thread itself missed the wait in its own reading.
+func (t *Table) Unseen() uint64 { return t.counter(procUnseen) }
+
 func (t *Table) counter(off int) uint64 {
 	value, err := t.keeper.maps.processes.LookupBytes(t.tgid)
 	if err != nil || len(value) < procSize {

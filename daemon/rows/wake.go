@@ -14,9 +14,10 @@ func woken(s *shape, m *maps) asm.Instructions {
 		asm.JEq.Imm(asm.R1, 0, "end"), // woken before it had gone
 		load(asm.R1, rRow, wokenOff, asm.DWord),
 		asm.JNE.Imm(asm.R1, 0, "end"),
-		asm.FnKtimeGetNs.Call(),
-		store(rRow, wokenOff, asm.R0, asm.DWord),
 	)
+	c.beginChange()
+	c.add(asm.FnKtimeGetNs.Call(), store(rRow, wokenOff, asm.R0, asm.DWord))
+	c.endChange()
 	c.leave("end")
 	return c.list
 }
