@@ -35,7 +35,7 @@ const (
 // valueOf reads once.
 func valueOf(row []byte, q Quantity, now int64) int64 {
 	v := int64(read(row, int(q.Offset())))
-	since, wokenAt := int64(read(row, sinceOff)), int64(read(row, wokenOff))
+	since, wokenAt := int64(read(row, SinceOff)), int64(read(row, wokenOff))
 	why := readHalf(row, ownerOff)
 	end := now // of what it waits for
 	if wokenAt != 0 {
