@@ -119,13 +119,13 @@ func (c *code) leaveOldRow(end string) {
 		asm.JNE.Reg(asm.R2, asm.R3, gone),
 		asm.And.Imm(asm.R1, reasonMask|ioBit),
 		store(asm.R10, atReason, asm.R1, asm.DWord),
-		load(asm.R1, rRow, sinceOff, asm.DWord),
+		load(asm.R1, rRow, SinceOff, asm.DWord),
 		store(asm.R10, atSince, asm.R1, asm.DWord),
 		load(asm.R1, rRow, wokenOff, asm.DWord),
 		store(asm.R10, atWoken, asm.R1, asm.DWord),
 	)
 	c.beginChange()
-	c.add(zero(rRow, sinceOff), zero(rRow, wokenOff), zero(rRow, callOff), zero(rRow, faultOff), asm.StoreImm(rRow, ownerOff, 0, asm.Word))
+	c.add(zero(rRow, SinceOff), zero(rRow, wokenOff), zero(rRow, callOff), zero(rRow, faultOff), asm.StoreImm(rRow, ownerOff, 0, asm.Word))
 	c.endChange()
 	c.at(gone)
 	c.add(
@@ -280,7 +280,7 @@ func (c *code) take(end string) {
 	c.beginChange()
 	c.add(
 		load(asm.R1, asm.R10, atSince, asm.DWord),
-		store(rRow, sinceOff, asm.R1, asm.DWord),
+		store(rRow, SinceOff, asm.R1, asm.DWord),
 		load(asm.R1, asm.R10, atWoken, asm.DWord),
 		store(rRow, wokenOff, asm.R1, asm.DWord),
 		zero(rRow, callOff),

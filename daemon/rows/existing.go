@@ -42,7 +42,7 @@ func meeting(s *shape, m *maps) asm.Instructions {
 	c.clock()
 	c.findOrMake("end")
 	c.add(
-		load(asm.R1, rRow, sinceOff, asm.DWord),
+		load(asm.R1, rRow, SinceOff, asm.DWord),
 		asm.JNE.Imm(asm.R1, 0, "end"),
 		load(asm.R1, rTask, int(s.onProcessor), asm.Word),
 		asm.JNE.Imm(asm.R1, 0, "end"),
@@ -60,7 +60,7 @@ func meeting(s *shape, m *maps) asm.Instructions {
 		asm.JEq.Imm(asm.R1, 0, "end"),
 		load(asm.R0, asm.R10, atNow, asm.DWord),
 		asm.Mov.Imm(asm.R1, 0),
-		indivisible(asm.CmpXchg, rRow, sinceOff, asm.R1),
+		indivisible(asm.CmpXchg, rRow, SinceOff, asm.R1),
 	)
 	c.leave("end")
 	c.claim()

@@ -9,11 +9,15 @@ const RowSize = 256
 // search ends; 1 is one that was freed, which a search passes.
 const KeyOff = 0
 
+// SinceOff is where in a row it stands since when its thread is off the processor, in ns of CLOCK_MONOTONIC; 0 while it runs. A thread
+// that finds anything else in its own row came back without a trace point telling ([Table.Unseen]): its time off the processor is
+// short by the wait before, until it leaves again.
+const SinceOff = 16
+
 // The words of a row that are not sums. All of them are written by the kernel side only, but keys, which Free takes away.
 const (
 	seqOff   = 8  // 32 bits: odd while a switch changes the row
 	ownerOff = 12 // 32 bits: the thread's number << ownerShift, then why it left the processor
-	sinceOff = 16 // ns of CLOCK_MONOTONIC when it left the processor, 0 while it runs
 	wokenOff = 24 // ns of CLOCK_MONOTONIC from when on it could run again, 0 while it waits or runs
 	callOff  = 32 // the thread's processor time (clock - off_cpu, ns) when it entered a system call, 0 outside
 	faultOff = 40 // ns of CLOCK_MONOTONIC when it had a page fault, 0 outside

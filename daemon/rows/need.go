@@ -29,7 +29,8 @@ var extraHooks = [needCount][]hook{
 
 // Need has the programs that the quantity takes attached, if they are not: system calls, faults or sockets then cost every
 // process of the machine a little, and a watched one some tens of nanoseconds each. Each Need wants its Release. The quantities of
-// switches need nothing more. ErrUnsupported says that this kernel does not know the quantity.
+// switches need nothing more. ErrUnsupported says that this kernel does not know the quantity. Faults on processors that come online
+// afterwards are counted at switches only.
 func (k *Keeper) Need(q Quantity) error {
 	if q >= quantityCount {
 		return fmt.Errorf("there is no quantity %d", q)

@@ -102,7 +102,7 @@ func (c *code) begin() {
 	c.offUntilNow()
 	c.add(
 		load(asm.R1, asm.R10, atNow, asm.DWord),
-		store(rRow, sinceOff, asm.R1, asm.DWord),
+		store(rRow, SinceOff, asm.R1, asm.DWord),
 		store(rRow, wokenOff, asm.R4, asm.DWord),
 		load(asm.R1, rThread, threadPid, asm.Word),
 		asm.LSh.Imm(asm.R1, ownerShift),
@@ -172,7 +172,7 @@ func (c *code) in() {
 		store(rThread, threadIn, asm.R5, asm.DWord),
 		load(asm.R1, rTask, int(c.shape.ran), asm.DWord),
 		store(rThread, threadRan, asm.R1, asm.DWord),
-		load(asm.R3, rRow, sinceOff, asm.DWord),
+		load(asm.R3, rRow, SinceOff, asm.DWord),
 		asm.JEq.Imm(asm.R3, 0, done),
 		load(asm.R4, rRow, wokenOff, asm.DWord),
 	)
@@ -186,7 +186,7 @@ func (c *code) in() {
 // now, as the kernel has charged it since it left.
 func (c *code) unseen() {
 	seen, after, woken := c.name("seen"), c.name("after"), c.name("woken")
-	c.add(load(asm.R3, rRow, sinceOff, asm.DWord), asm.JEq.Imm(asm.R3, 0, seen))
+	c.add(load(asm.R3, rRow, SinceOff, asm.DWord), asm.JEq.Imm(asm.R3, 0, seen))
 	c.beginChange()
 	c.add(
 		load(asm.R5, asm.R10, atNow, asm.DWord),
@@ -251,7 +251,7 @@ func (c *code) account() {
 	c.at(forced)
 	c.addTo(Preempted, asm.R0, asm.R1)
 	c.at(waited)
-	c.add(zero(rRow, sinceOff), zero(rRow, wokenOff))
+	c.add(zero(rRow, SinceOff), zero(rRow, wokenOff))
 }
 
 // atLeastZero makes what is negative nothing.

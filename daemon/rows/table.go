@@ -180,7 +180,7 @@ func (t *Table) Free(index int) bool {
 		return false
 	}
 	// A thread with the same pointer that has found the row just now sees at its next switch that the key is gone, and looks again.
-	for off := sinceOff; off < RowSize; off += 8 {
+	for off := SinceOff; off < RowSize; off += 8 {
 		atomic.StoreUint64(word(row, off), 0)
 	}
 	return true

@@ -10,32 +10,38 @@ func (t *Table) Value(index int, q Quantity, now int64) int64 {
 		return 0
 	}
 	row := t.mem[index*RowSize : (index+1)*RowSize]
-	for try := range patience {
+	var until time.Time
+	for try := 0; ; try++ {
 		before := readHalf(row, seqOff)
 		v := valueOf(row, q, now)
 		if before&1 == 0 && readHalf(row, seqOff) == before {
 			return v
 		}
-		if try >= spins {
+		switch {
+		case try < spins:
+		case until.IsZero():
+			until = time.Now().Add(patience)
+		case time.Now().After(until):
+			return int64(read(row, int(q.Offset()))) // the sum alone is one word, and never wrong
+		default:
 			time.Sleep(pause)
 		}
 	}
-	return int64(read(row, int(q.Offset()))) // the sum alone is one word, and never wrong
 }
 
 // A change of a row takes some 20 ns. It takes as long as a hypervisor likes that takes the processor away in the middle of it, which
-// is tens of milliseconds: a row is read spins times without a pause, and then for a tenth of a second with pauses. A target that breaks
-// its own rows on purpose makes its reader wait that long.
+// is tens of milliseconds: a row is read spins times without a pause, and then for as long as patience with pauses. A target that
+// breaks its own rows on purpose makes its reader wait that long.
 const (
 	spins    = 100
-	patience = spins + 1000
+	patience = 100 * time.Millisecond
 	pause    = 100 * time.Microsecond
 )
 
 // valueOf reads once.
 func valueOf(row []byte, q Quantity, now int64) int64 {
 	v := int64(read(row, int(q.Offset())))
-	since, wokenAt := int64(read(row, sinceOff)), int64(read(row, wokenOff))
+	since, wokenAt := int64(read(row, SinceOff)), int64(read(row, wokenOff))
 	why := readHalf(row, ownerOff)
 	end := now // of what it waits for
 	if wokenAt != 0 {

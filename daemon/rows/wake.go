@@ -10,7 +10,7 @@ func woken(s *shape, m *maps) asm.Instructions {
 	c.leaveUnlessWatched("end")
 	c.find("end", "end")
 	c.add(
-		load(asm.R1, rRow, sinceOff, asm.DWord),
+		load(asm.R1, rRow, SinceOff, asm.DWord),
 		asm.JEq.Imm(asm.R1, 0, "end"), // woken before it had gone
 		load(asm.R1, rRow, wokenOff, asm.DWord),
 		asm.JNE.Imm(asm.R1, 0, "end"),
