@@ -74,9 +74,10 @@ func (d *Daemon) listing(c costed, most int) (*Listing, error) {
 		return nil, err
 	}
 	prices := d.prices.each(c.plan, c.t.readsRows(c.plan))
-	for i, s := range p.sites {
+	sites := distinctSites(p.sites) // several requests may lead to one
+	for i, s := range sites {
 		if i == most {
-			l.Left = len(p.sites) - most
+			l.Left = len(sites) - most
 			break
 		}
 		listed, err := p.list(s, prices)

@@ -38,9 +38,14 @@ func lockKind(f *function) byte {
 	return 0
 }
 
-// tag has a key say in its highest byte what kind of lock it is, where that is known.
+// tag has a key say in its highest byte what kind of lock it is, where that is known. A trial of the price, which belongs to no target,
+// has one key: most threads use few objects.
 func (p *part) tag(m *trampoline.Mini, in pcl.Instr, id pcl.FuncID) {
-	if p.keys.cell == 0 || in.Op != pcl.OpSet || in.Var != p.plan.By || p.t == nil || in.Expr.Op == pcl.ExConst {
+	if p.keys.cell == 0 || in.Op != pcl.OpSet || in.Var != p.plan.By || in.Expr.Op == pcl.ExConst {
+		return
+	}
+	if p.t == nil {
+		m.Expr = &trampoline.Expr{Op: trampoline.ExOr, L: m.Expr, R: &trampoline.Expr{Value: 1}}
 		return
 	}
 	if kind := lockKind(p.t.funcs[id]); kind != 0 {

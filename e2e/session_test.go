@@ -184,7 +184,7 @@ type bottleneck struct {
 		Thread, Function string
 		Share            float64
 	} `json:"held_by"`
-	Source   *struct {
+	Source *struct {
 		File string
 		Line int
 	}
