@@ -28,6 +28,9 @@ const (
 	// waitInterval is after what time a child that cannot be measured yet, because it still runs on its parent's memory, is
 	// looked at again.
 	waitInterval = time.Second
+	// followShare is the share of a processor that looking for new processes may take: where numbers are given out by the thousand,
+	// to threads that come and go, it is done more rarely.
+	followShare = 0.004
 	// scanInterval is how often all processes are looked at, in case one was missed.
 	scanInterval = 30 * time.Second
 	// maxTargets bounds how many processes one session measures at a time.
@@ -38,6 +41,7 @@ const (
 type family struct {
 	births   kernel.Births
 	scanned  time.Time
+	rest     time.Time      // until when nobody looks
 	young    map[int]young  // forked and not yet joined, by pid
 	adopting bool           // the targets were just attached to: what they have started is there for a while
 	shunned  map[int]uint64 // cannot be measured, by pid: their start time
@@ -106,12 +110,16 @@ func (d *Daemon) follow() {
 	}
 	defer d.enabling.Unlock()
 	now := time.Now()
+	if now.Before(d.family.rest) {
+		return
+	}
 	begun := d.family.births.Next()
 	if now.Sub(d.family.scanned) >= scanInterval {
 		d.family.scanned = now
 		begun = kernel.Processes()
 		d.forgetShunned()
 	}
+	d.family.rest = now.Add(min(time.Duration(float64(time.Since(now))/followShare), scanInterval/10))
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.buryEnded()
