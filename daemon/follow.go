@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -31,6 +32,7 @@ const (
 	// followShare is the share of a processor that looking for new processes may take: where numbers are given out by the thousand,
 	// to threads that come and go, it is done more rarely.
 	followShare = 0.004
+	longestRest = 2 * time.Second
 	// scanInterval is how often all processes are looked at, in case one was missed.
 	scanInterval = 30 * time.Second
 	// maxTargets bounds how many processes one session measures at a time.
@@ -113,13 +115,7 @@ func (d *Daemon) follow() {
 	if now.Before(d.family.rest) {
 		return
 	}
-	begun := d.family.births.Next()
-	if now.Sub(d.family.scanned) >= scanInterval {
-		d.family.scanned = now
-		begun = kernel.Processes()
-		d.forgetShunned()
-	}
-	d.family.rest = now.Add(min(time.Duration(float64(time.Since(now))/followShare), scanInterval/10))
+	begun := d.begun(now)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.buryEnded()
@@ -127,6 +123,22 @@ func (d *Daemon) follow() {
 		d.meet(p, now)
 	}
 	d.meetAgain(now)
+}
+
+// begun lists what has begun since the last look, and notes when to look next.
+func (d *Daemon) begun(now time.Time) []kernel.Parentage {
+	runtime.LockOSThread() // for its clock
+	defer runtime.UnlockOSThread()
+	before := kernel.OwnThreadTime()
+	begun := d.family.births.Next()
+	if now.Sub(d.family.scanned) >= scanInterval {
+		d.family.scanned = now
+		begun = kernel.Processes()
+		d.forgetShunned()
+	}
+	used := kernel.OwnThreadTime() - before
+	d.family.rest = now.Add(min(time.Duration(float64(used)/followShare), longestRest))
+	return begun
 }
 
 // kin picks the descendants of targets.
