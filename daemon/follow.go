@@ -194,7 +194,7 @@ func (d *Daemon) meet(p kernel.Parentage, now time.Time) {
 		return
 	}
 	if d.family.adopting && !forkedOnly(p.PID) {
-		d.welcome(p, young{start: p.Start}, now)
+		d.takeIn(p, young{start: p.Start}, now)
 		return
 	}
 	d.family.young[p.PID] = young{start: p.Start, after: now.Add(youth)}
@@ -213,8 +213,8 @@ func (y *young) grown(pid int) bool {
 	return same || y.looks > loadings
 }
 
-// welcome joins a descendant.
-func (d *Daemon) welcome(p kernel.Parentage, y young, now time.Time) {
+// takeIn joins a descendant.
+func (d *Daemon) takeIn(p kernel.Parentage, y young, now time.Time) {
 	delete(d.family.young, p.PID)
 	err := d.join(p.PID)
 	switch {
@@ -241,7 +241,7 @@ func (d *Daemon) meetAgain(now time.Time) {
 		case !ok || p.Start != y.start:
 			delete(d.family.young, pid)
 		case y.grown(pid):
-			d.welcome(p, y, now)
+			d.takeIn(p, y, now)
 		default:
 			y.after = now.Add(loading)
 			d.family.young[pid] = y
