@@ -192,8 +192,8 @@ func TestHundredsOfProcesses(t *testing.T) {
 		t.Errorf("%v and %v calls counted, the program made %d", s.of(keys[0]), s.of(keys[1]), c["work"])
 	}
 	limit := 0.03
-	if !*long {
-		limit = 0.05 // a short span, on a machine that has other things to do
+	if !*long || busy() {
+		limit = 0.06 // a short span, or a machine whose caches others fill
 	}
 	if used > limit {
 		t.Errorf("%.2f %% of a processor", 100*used)

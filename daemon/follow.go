@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -28,6 +29,10 @@ const (
 	// waitInterval is after what time a child that cannot be measured yet, because it still runs on its parent's memory, is
 	// looked at again.
 	waitInterval = time.Second
+	// followShare is the share of a processor that looking for new processes may take: where numbers are given out by the thousand,
+	// to threads that come and go, it is done more rarely.
+	followShare = 0.004
+	longestRest = 2 * time.Second
 	// scanInterval is how often all processes are looked at, in case one was missed.
 	scanInterval = 30 * time.Second
 	// maxTargets bounds how many processes one session measures at a time.
@@ -38,6 +43,7 @@ const (
 type family struct {
 	births   kernel.Births
 	scanned  time.Time
+	rest     time.Time      // until when nobody looks
 	young    map[int]young  // forked and not yet joined, by pid
 	adopting bool           // the targets were just attached to: what they have started is there for a while
 	shunned  map[int]uint64 // cannot be measured, by pid: their start time
@@ -106,12 +112,10 @@ func (d *Daemon) follow() {
 	}
 	defer d.enabling.Unlock()
 	now := time.Now()
-	begun := d.family.births.Next()
-	if now.Sub(d.family.scanned) >= scanInterval {
-		d.family.scanned = now
-		begun = kernel.Processes()
-		d.forgetShunned()
+	if now.Before(d.family.rest) {
+		return
 	}
+	begun := d.begun(now)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.buryEnded()
@@ -119,6 +123,22 @@ func (d *Daemon) follow() {
 		d.meet(p, now)
 	}
 	d.meetAgain(now)
+}
+
+// begun lists what has begun since the last look, and notes when to look next.
+func (d *Daemon) begun(now time.Time) []kernel.Parentage {
+	runtime.LockOSThread() // for its clock
+	defer runtime.UnlockOSThread()
+	before := kernel.OwnThreadTime()
+	begun := d.family.births.Next()
+	if now.Sub(d.family.scanned) >= scanInterval {
+		d.family.scanned = now
+		begun = kernel.Processes()
+		d.forgetShunned()
+	}
+	used := kernel.OwnThreadTime() - before
+	d.family.rest = now.Add(min(time.Duration(float64(used)/followShare), longestRest))
+	return begun
 }
 
 // kin picks the descendants of targets.
@@ -174,7 +194,7 @@ func (d *Daemon) meet(p kernel.Parentage, now time.Time) {
 		return
 	}
 	if d.family.adopting && !forkedOnly(p.PID) {
-		d.welcome(p, young{start: p.Start}, now)
+		d.takeIn(p, young{start: p.Start}, now)
 		return
 	}
 	d.family.young[p.PID] = young{start: p.Start, after: now.Add(youth)}
@@ -193,8 +213,8 @@ func (y *young) grown(pid int) bool {
 	return same || y.looks > loadings
 }
 
-// welcome joins a descendant.
-func (d *Daemon) welcome(p kernel.Parentage, y young, now time.Time) {
+// takeIn joins a descendant.
+func (d *Daemon) takeIn(p kernel.Parentage, y young, now time.Time) {
 	delete(d.family.young, p.PID)
 	err := d.join(p.PID)
 	switch {
@@ -221,7 +241,7 @@ func (d *Daemon) meetAgain(now time.Time) {
 		case !ok || p.Start != y.start:
 			delete(d.family.young, pid)
 		case y.grown(pid):
-			d.welcome(p, y, now)
+			d.takeIn(p, y, now)
 		default:
 			y.after = now.Add(loading)
 			d.family.young[pid] = y

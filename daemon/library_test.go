@@ -416,10 +416,8 @@ func TestDroppedSamples(t *testing.T) {
 func lostSamples(d *Daemon) (n uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, t := range d.targets {
-		if s := t.profile.sampler; s != nil {
-			n += s.Lost()
-		}
+	if d.rings != nil {
+		n = d.rings.Lost()
 	}
 	return n
 }

@@ -151,10 +151,12 @@ func (t *target) mayHaveLoaded() bool {
 	return !same
 }
 
-// checkExec is process.CheckExec, for many targets in most rounds only the part of it that costs little: a program that was
-// executed is seen then if its process had its memory for itself.
+// execRounds is in how many passes each of many targets is checked for an exec once; that one has ended is known at once.
+const execRounds = 4
+
+// checkExec is process.CheckExec, for many targets not with each pass.
 func (d *Daemon) checkExec(t *target) error {
-	if len(d.targets) > manyTargets && (d.round+t.seat)%turnRounds != 0 && !t.proc.Emptied() {
+	if len(d.targets) > manyTargets && (d.round+t.seat)%execRounds != 0 {
 		return nil
 	}
 	return t.proc.CheckExec()

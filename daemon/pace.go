@@ -1,8 +1,11 @@
 package daemon
 
 import (
+	"runtime"
 	"slices"
 	"time"
+
+	"culprit/daemon/kernel"
 )
 
 // How often all cells are read. A pass over many processes and threads takes long: passes are made more rarely then, so that they take a
@@ -14,11 +17,11 @@ const (
 	longestTick  = time.Second
 	// passShare is the share of a processor that passes may take.
 	passShare = 0.01
-	// passesKept is of how many passes the shortest counts: others were held up.
+	// passesKept is of how many passes the shortest counts: in others something began or ended.
 	passesKept = 5
 )
 
-// A pace is how long the last passes took, and when the last one was.
+// A pace is what processor time the last passes took, and when the last one was.
 type pace struct {
 	took []time.Duration
 	last time.Time
@@ -47,8 +50,12 @@ func (p *pace) due(now time.Time) bool { return now.Sub(p.last) >= p.interval()-
 // tickIfDue is a tick, if it is time for one.
 func (d *Daemon) tickIfDue() {
 	now := time.Now()
-	if d.pace.due(now) {
-		d.tick()
-		d.pace.note(now, time.Since(now))
+	if !d.pace.due(now) {
+		return
 	}
+	runtime.LockOSThread() // for its clock: a pass that waits for a processor is not a long one
+	defer runtime.UnlockOSThread()
+	before := kernel.OwnThreadTime()
+	d.tick()
+	d.pace.note(now, kernel.OwnThreadTime()-before)
 }

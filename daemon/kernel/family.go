@@ -17,6 +17,9 @@ type Parentage struct {
 
 // ParentOf reads whose child a process is; ok is false if there is none of that number, if it is a thread, or if it has ended.
 func ParentOf(pid int) (p Parentage, ok bool) {
+	if !leads(pid) {
+		return Parentage{}, false
+	}
 	var buf [statSize]byte
 	text, err := readAt(unix.AT_FDCWD, "/proc/"+strconv.Itoa(pid)+"/stat", buf[:])
 	if err != nil {
@@ -24,7 +27,7 @@ func ParentOf(pid int) (p Parentage, ok bool) {
 	}
 	var t ThreadTimes
 	parent, ok := parentIn(text)
-	if !ok || !t.takeStat(text) || t.State == 'Z' || t.State == 'X' || !leads(pid) {
+	if !ok || !t.takeStat(text) || t.State == 'Z' || t.State == 'X' {
 		return Parentage{}, false
 	}
 	return Parentage{PID: pid, Parent: parent, Start: t.Start}, true
@@ -83,7 +86,7 @@ type Births struct {
 }
 
 // manyBirths is how many new numbers are looked at one by one; with more of them all processes are listed.
-const manyBirths = 1000
+const manyBirths = 3000
 
 // Next lists processes that have begun since the last call but one, some perhaps twice; at the first call all there are. Those
 // that began and ended in between, and threads, are left out. Nothing that begins before it returns is missed by the call after.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -101,5 +102,19 @@ func TestTableListsNewThreads(t *testing.T) {
 	t.Logf("%d threads were seen", len(seen))
 	if len(seen) < 20 {
 		t.Errorf("%d threads were seen", len(seen))
+	}
+}
+
+// TestOwnThreadTime: it grows by what the thread computes, and not while it sleeps.
+func TestOwnThreadTime(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before := OwnThreadTime()
+	time.Sleep(50 * time.Millisecond)
+	slept := OwnThreadTime() - before
+	for OwnThreadTime()-before < 20*time.Millisecond {
+	}
+	if slept > 20*time.Millisecond || before == 0 {
+		t.Errorf("%v while it slept, from %v", slept, before)
 	}
 }

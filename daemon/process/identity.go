@@ -110,17 +110,6 @@ func (p *Process) checkExec() error {
 }
 
 // memoryEmptied says whether the address space that was opened has no user any more: the process has ended or executed another program.
-// Emptied reports whether the memory that was opened is nobody's any more: the target has ended, or executed a program. It costs a
-// microsecond; of a child that shares its parent's memory it says nothing.
-func (p *Process) Emptied() bool {
-	release, err := p.use()
-	if err != nil {
-		return true
-	}
-	defer release()
-	return p.memoryEmptied()
-}
-
 func (p *Process) memoryEmptied() bool {
 	entry, ok := auxValue(p.exec.auxv, auxEntry)
 	if !ok || p.mem < 0 {

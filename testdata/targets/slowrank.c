@@ -67,7 +67,8 @@ int main(int argc, char **argv)
 	say("reduce_ns", reduce_ns);
 	say("worked_ns", target_now_ns() - began);
 	say("rounds", rounds);
-	MPI_Finalize();
 	printf("END%d\n", rank);
+	fflush(stdout); /* mpirun ends all when the first ends with a status that is not 0 */
+	MPI_Finalize();
 	return rank == 0 ? target_finish(15) : 0;
 }

@@ -96,3 +96,17 @@ func TestParseStatHostile(t *testing.T) {
 		}
 	}
 }
+
+func TestEldest(t *testing.T) {
+	all := []Proc{{PID: 1}, {PID: 10, PPID: 1}, {PID: 11, PPID: 10}, {PID: 12, PPID: 10}, {PID: 20, PPID: 1}, {PID: 21, PPID: 20}, {PID: 30, PPID: 21}, {PID: 40, PPID: 41}, {PID: 41, PPID: 40}}
+	for _, c := range []struct {
+		found []int
+		want  int // 0: none
+	}{
+		{[]int{11, 10, 12}, 10}, {[]int{11, 12}, 0}, {[]int{20, 30}, 20}, {[]int{10, 20}, 0}, {[]int{30, 21, 20}, 20}, {[]int{10, 11, 30}, 0}, {nil, 0}, {[]int{40, 41}, 0},
+	} {
+		if got, ok := eldest(all, c.found); ok != (c.want != 0) || ok && got != c.want {
+			t.Errorf("%v: %d, %v, want %d", c.found, got, ok, c.want)
+		}
+	}
+}

@@ -48,7 +48,8 @@ func (e *BadTarget) Error() string {
 }
 
 // Resolve turns what a user typed (a pid or the name of a process) into a pid. Names match the executable's base name, the
-// name that the process gave itself, or the base name of its first argument. The errors are
+// name that the process gave itself, or the base name of its first argument. Of several processes it is the one whose descendants
+// all others are, if there is such a one. The errors are
 // *NotFound, *Ambiguous and *BadTarget.
 func Resolve(target string) (int, error) {
 	if target == "" {
@@ -73,7 +74,36 @@ func Resolve(target string) (int, error) {
 	case 1:
 		return found[0], nil
 	}
+	if pid, ok := eldest(all, found); ok {
+		return pid, nil
+	}
 	return 0, &Ambiguous{target, found}
+}
+
+// eldest is the process of those found whose descendants all others are, as the first process of a server with workers is.
+func eldest(all []Proc, found []int) (int, bool) {
+	parent := map[int]int{}
+	for i := range all {
+		parent[all[i].PID] = all[i].PPID
+	}
+	isFound := map[int]bool{}
+	for _, pid := range found {
+		isFound[pid] = true
+	}
+	top := 0
+	for _, pid := range found {
+		oldest := pid
+		for at, n := parent[pid], 0; at > 0 && n < len(all); at, n = parent[at], n+1 {
+			if isFound[at] {
+				oldest = at
+			}
+		}
+		if top != 0 && oldest != top {
+			return 0, false
+		}
+		top = oldest
+	}
+	return top, top != 0
 }
 
 func resolvePID(target string, pid int) (int, error) {
