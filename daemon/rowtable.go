@@ -116,8 +116,8 @@ func (t *target) passRows(w *process.World) error {
 // passTable puts the table where room was made for it.
 func (t *target) passTable(w *process.World, at process.Addr) error {
 	seg, table := t.seg, t.kept.table
-	fd, err := w.PassFD(table.FD(), func(fd int) error {
-		seg.Passing = append(seg.Passing, fd)
+	fd, err := w.PassFD(table.FD(), func(fds ...int) error {
+		seg.Passing = append(seg.Passing, fds...)
 		seg.Encode(seg.mem)
 		return faultPassing.Hit(seg.TargetPID)
 	})

@@ -8,10 +8,10 @@ import (
 )
 
 // PassFD gives the target a descriptor of what fd is here: for files that cannot be opened anew through /proc, such as maps of BPF.
-// The target makes a pair of connected sockets, of which one end is taken over for a moment to send it through. opened is told of every
-// descriptor that the target gets on the way, as soon as it is there and before it is used; an error of it ends the matter. What is
+// The target makes a pair of connected sockets, of which one end is taken over for a moment to send it through. opened is told of the
+// descriptors that the target gets on the way, as soon as they are there and before they are used; an error of it ends the matter. What is
 // returned is the target's to close (CloseFD); the sockets are closed, whatever happens.
-func (w *World) PassFD(fd int, opened func(targetFD int) error) (got int, err error) {
+func (w *World) PassFD(fd int, opened func(targetFDs ...int) error) (got int, err error) {
 	ends, err := w.socketPair()
 	if err != nil {
 		return 0, err
@@ -23,10 +23,8 @@ func (w *World) PassFD(fd int, opened func(targetFD int) error) (got int, err er
 			}
 		}
 	}()
-	for _, e := range ends {
-		if err := opened(e); err != nil {
-			return 0, err
-		}
+	if err := opened(ends[:]...); err != nil {
+		return 0, err
 	}
 	if err := w.sendThrough(ends[0], fd); err != nil {
 		return 0, err
