@@ -196,7 +196,9 @@ func (s *scene) chooseState() {
 		}
 	}
 	for _, c := range rowTimerCells {
-		binary.LittleEndian.PutUint64(own[c:], left[rng.IntN(len(left))])
+		if binary.LittleEndian.Uint64(own[BlockRow:]) != 0 { // else none of them ever began
+			binary.LittleEndian.PutUint64(own[c:], left[rng.IntN(len(left))])
+		}
 	}
 	switch {
 	case s.unclaimed:

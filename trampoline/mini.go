@@ -102,17 +102,14 @@ func (g *generator) timerEnter(m *Mini, skip x86.Label) {
 
 // timerStart notes what the clock says.
 func (g *generator) timerStart(m *Mini, skip x86.Label) {
-	g.clock(m, skip)
+	g.clock(m, m.Cell+TimerOff, skip)
 	g.MovMR(x86.RCX, m.Cell+TimerStart, x86.RAX)
-	if m.Op.Run() {
-		g.MovMR(x86.RCX, m.Cell+TimerOff, x86.RDX)
-	}
 }
 
 // timerStop adds the time since the start. The timer is marked stopped before the sum grows: a reader in between sees too
 // little for a moment, never too much.
 func (g *generator) timerStop(m *Mini, skip x86.Label) {
-	g.clock(m, skip)
+	g.clock(m, m.Cell+timerOffNow, skip)
 	g.SubRM(x86.RAX, x86.RCX, m.Cell+TimerStart)
 	if m.Op.Run() {
 		g.SubRM(x86.RDX, x86.RCX, m.Cell+TimerOff)
@@ -130,13 +127,13 @@ func (g *generator) timerStop(m *Mini, skip x86.Label) {
 }
 
 // clock leaves the time in rax: TSC cycles, ns of the thread's CPU time, or a word of its row; for a timer of running time the
-// time off the processor in rdx as well.
-func (g *generator) clock(m *Mini, skip x86.Label) {
+// time off the processor in rdx and in the word at off as well.
+func (g *generator) clock(m *Mini, off int32, skip x86.Label) {
 	switch {
 	case m.Op.CPU():
 		g.cpuClock()
 	case m.Op.Run():
-		g.runClock(m, skip)
+		g.runClock(m, off, skip)
 	case m.Op.row():
 		g.rowClock(m, skip)
 	default:

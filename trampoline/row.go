@@ -24,7 +24,8 @@ const RowSize = 256
 const (
 	TimerOff     = 24 // what the row said at the start, in ns
 	TimerOffSum  = 32 // sum of the time off the processor
-	RunTimerSize = 40
+	timerOffNow  = 40 // what the row says while it is read at the end
+	RunTimerSize = 48
 )
 
 // scaleBits is how many bits of Env.Scale are behind the point.
@@ -39,32 +40,37 @@ func (o Op) Run() bool { return o >= RunEnter && o <= RunStop }
 // row reports whether the primitive reads nothing but a word of the row.
 func (o Op) row() bool { return o >= RowEnter && o <= RowStop }
 
-// rowAddress leaves the address of the thread's row in r, or leaves for skip if it has none.
-func (g *generator) rowAddress(r x86.Reg, skip x86.Label) {
+// rowAddress leaves the address of the thread's row in r, or leaves for skip if it has none: that is only looked for at the start, as
+// a timer that runs has one.
+func (g *generator) rowAddress(m *Mini, r x86.Reg, skip x86.Label) {
 	g.MovRM(r, x86.RCX, BlockRow)
-	g.TestRR(r, r)
-	g.jump(x86.CondE, skip)
+	if m.Op.starts() {
+		g.TestRR(r, r)
+		g.jump(x86.CondE, skip)
+	}
 }
+
+// starts reports whether the primitive starts a timer by rows.
+func (o Op) starts() bool { return o == RunEnter || o == RunStart || o == RowEnter || o == RowStart }
 
 // rowClock leaves the word of the row in rax.
 func (g *generator) rowClock(m *Mini, skip x86.Label) {
-	g.rowAddress(x86.RAX, skip)
+	g.rowAddress(m, x86.RAX, skip)
 	g.MovRM(x86.RAX, x86.RAX, m.Row)
 }
 
-// runClock leaves the time-stamp counter in rax and the time off the processor in rdx. Both are of one moment: if the thread
-// lost the processor between them, the word has grown, and they are read again.
-func (g *generator) runClock(m *Mini, skip x86.Label) {
+// runClock leaves the time-stamp counter in rax and the time off the processor in rdx and in the word at cell. Both are of one
+// moment: if the thread lost the processor between them, the row's word has grown, and they are read again.
+func (g *generator) runClock(m *Mini, cell int32, skip x86.Label) {
 	again := g.NewLabel()
 	g.Bind(again)
-	g.rowAddress(x86.RDX, skip)
+	g.rowAddress(m, x86.RDX, skip)
 	g.MovRM(x86.RDX, x86.RDX, m.Row)
-	g.push(x86.RDX)
+	g.MovMR(x86.RCX, cell, x86.RDX)
 	g.stamp()
 	g.MovRM(x86.RDX, x86.RCX, BlockRow)
 	g.MovRM(x86.RDX, x86.RDX, m.Row)
-	g.CmpRM(x86.RDX, x86.RSP, 0)
-	g.pop(x86.RDX)
+	g.CmpMR(x86.RCX, cell, x86.RDX)
 	g.Jcc(x86.CondNE, again)
 }
 

@@ -25,7 +25,7 @@ func (m *model) rowTimer(p *Mini, active uint64) {
 	acts := [...]bool{active <= m.sp, active == m.sp, active == 0, active != 0}[kind]
 	switch {
 	case !acts:
-	case m.word(BlockRow) == 0:
+	case m.word(BlockRow) == 0 && kind%2 == 0:
 		m.noteRow("no row")
 	case kind == 0:
 		m.startRow(p, m.sp)
