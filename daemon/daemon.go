@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path"
@@ -26,6 +27,7 @@ type Options struct {
 	Library  *pcl.Library // metrics; required
 	Budget   float64      // fraction of the target's time that probes may use, for its own decisions; 0.02 if 0
 	Children bool         // whether programs that targets start are measured too
+	Backend  Backend
 	Log      func(string) // nil = dropped; called from any goroutine
 	// Guard makes the command of a process that does Guard: it keeps a daemon that is stopped by a signal from holding a target.
 	// nil = no guard.
@@ -71,10 +73,13 @@ type Daemon struct {
 	stopOnce  sync.Once
 }
 
-// tickInterval is how often all cells are read; lookInterval how often stacks are sampled.
+// tickInterval is how often all cells are read; lookInterval how often blocked threads are looked at, lookSampled the same in the
+// mean where values come of it; takeInterval how often samples of running threads are fetched.
 const (
 	tickInterval = 200 * time.Millisecond
 	lookInterval = 25 * time.Millisecond
+	lookSampled  = 10 * time.Millisecond
+	takeInterval = 95 * time.Millisecond
 )
 
 // Attach begins to measure processes. The targets run on; they are stopped for about a millisecond to map the shared
@@ -94,7 +99,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 	d := &Daemon{opts: opts, tree: grid.NewTree(), clock: clock, host: host,
 		began: time.Now(), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, shunned: map[int]uint64{}, stopped: make(chan struct{}), ended: make(chan struct{})}
 	d.tree.Add(grid.Machine, host)
-	if opts.Guard != nil {
+	if opts.Guard != nil && opts.Backend != BackendSample {
 		if d.guard, err = startGuard(opts.Guard()); err != nil {
 			opts.Log(err.Error()) // rare, and it measures as well without
 		}
@@ -182,27 +187,43 @@ func (d *Daemon) age() {
 
 // lookLoop samples stacks.
 func (d *Daemon) lookLoop() {
-	tick := time.NewTicker(lookInterval)
-	defer tick.Stop()
-	for n := 0; ; n++ {
+	var taken time.Time
+	for {
 		select {
 		case <-d.stopped:
 			return
-		case <-tick.C:
+		case <-time.After(d.untilLook()):
 		}
 		d.mu.Lock()
+		take := time.Since(taken) >= takeInterval
+		if take {
+			taken = time.Now()
+		}
 		for _, t := range d.targets {
 			if t.ended {
 				continue
 			}
 			d.makeRoom(t)
 			t.profile.look(d.Now())
-			if n%4 == 0 {
+			if take {
 				t.profile.take()
 			}
 		}
 		d.mu.Unlock()
 	}
+}
+
+// untilLook is how long to wait until the next look at blocked threads. Where values come of it the length varies, so that a program
+// with a rhythm is not always met at the same beat.
+func (d *Daemon) untilLook() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, t := range d.targets {
+		if t.sampled != nil {
+			return time.Duration(float64(lookSampled) * (0.5 + rand.Float64()))
+		}
+	}
+	return lookInterval
 }
 
 // await marks a target that has ended; the last one ends the session.
@@ -259,6 +280,8 @@ type TargetInfo struct {
 	Threads int
 	Ended   bool
 	Lossy   bool // more threads lived than can be told apart: its numbers are lower bounds
+	Backend Backend
+	Why     string // it is only looked at; "" where it is patched
 }
 
 // Targets lists what is measured.
@@ -266,7 +289,7 @@ func (d *Daemon) Targets() (infos []TargetInfo) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, t := range d.targets {
-		infos = append(infos, TargetInfo{Host: d.host, PID: t.proc.PID(), Exe: path.Join(path.Dir(t.exe), t.main().name), Runtime: t.runtime(), Threads: t.threads.count(), Ended: t.ended, Lossy: t.lossy})
+		infos = append(infos, TargetInfo{Host: d.host, PID: t.proc.PID(), Exe: path.Join(path.Dir(t.exe), t.main().name), Runtime: t.runtime(), Threads: t.threads.count(), Ended: t.ended, Lossy: t.lossy, Backend: t.backend(), Why: t.whyLooking()})
 	}
 	return infos
 }

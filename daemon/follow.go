@@ -106,7 +106,7 @@ func (d *Daemon) extend(t *target) error {
 	}
 	b.run()
 	for p, pt := range added {
-		p.parts = append(p.parts, pt)
+		p.parts, p.tier = append(p.parts, pt), coarser(p.tier, pt.tier())
 		d.start(&pair{key: p.key, parts: []*part{pt}}, map[*target]*reading{})
 	}
 	return errors.Join(errs...)

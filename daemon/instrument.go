@@ -113,6 +113,10 @@ func analyseTogether(fns []*function) {
 func (d *Daemon) start(p *pair, readings map[*target]*reading) {
 	for _, pt := range p.parts {
 		pt.on = true
+		if pt.estimate != nil {
+			pt.t.sampled.follow(pt)
+			continue
+		}
 		r := readings[pt.t]
 		if r == nil {
 			r = pt.t.read(d.Now())
@@ -216,9 +220,7 @@ func (b *batch) add(key grid.PairKey, sink grid.Sink) (*pair, error) {
 			continue
 		}
 		p.parts = append(p.parts, part)
-		if part.plan.Kind != pcl.Kernel {
-			p.tier = grid.TierProbe
-		}
+		p.tier = coarser(p.tier, part.tier())
 	}
 	switch {
 	case !covered:
@@ -255,6 +257,9 @@ func (b *batch) check(p *part) error {
 	if p.plan.Kind == pcl.Kernel && kernelQuantities[p.plan.KernelName] == nil {
 		return fmt.Errorf("metric %q: the kernel keeps no quantity %q", p.plan.Pair.Metric, p.plan.KernelName)
 	}
+	if p.estimate != nil {
+		return nil
+	}
 	p.asks = asksKernel(p.plan) != ""
 	return p.t.allowed(p.plan)
 }
@@ -262,6 +267,9 @@ func (b *batch) check(p *part) error {
 // place puts the code of every request at its points. Of several functions those that cannot be instrumented are left out
 // and listed, as long as the constrained function itself is not among them and some are left of each variable's.
 func (b *batch) place(p *part) error {
+	if p.estimate != nil {
+		return nil
+	}
 	bad := map[pcl.FuncID]error{}
 	focus := p.t.focusFunctions(p.plan.Pair.Focus)
 	b.expect(len(p.plan.Requests))

@@ -21,13 +21,14 @@ type pair struct {
 
 // A part is a pair in one target: its compiled plan, its cells and the mini-trampolines that fill them.
 type part struct {
-	t       *target
-	plan    *pcl.Plan
-	owner   uint64 // of its groups
-	cells   []cellVar
-	buckets int32          // of the distribution of its values; 0 if it has none
-	tallies map[int]*tally // of the buckets in the last pass, by thread block or under allSlots
-	hits    int32          // cell that counts executions, for the price; -1 if the metric's own word does
+	t        *target
+	plan     *pcl.Plan
+	owner    uint64 // of its groups
+	cells    []cellVar
+	estimate *estimate      // in a target that is only looked at; nil for what the kernel keeps
+	buckets  int32          // of the distribution of its values; 0 if it has none
+	tallies  map[int]*tally // of the buckets in the last pass, by thread block or under allSlots
+	hits     int32          // cell that counts executions, for the price; -1 if the metric's own word does
 
 	sites []*site
 	seen  map[int]slotValue // last value by thread block
@@ -64,6 +65,9 @@ type slotValue struct {
 
 // newPart compiles a pair for a target and reserves its cells; nothing of the target is touched.
 func newPart(t *target, key grid.PairKey, owner uint64) (*part, error) {
+	if t.sampled != nil {
+		return newEstimate(t, key, owner)
+	}
 	plan, err := t.compile(key)
 	if err != nil {
 		return nil, err
@@ -119,6 +123,10 @@ func (p *part) reserve() error {
 }
 
 func (p *part) release() {
+	if p.estimate != nil {
+		p.t.sampled.forget(p)
+		return
+	}
 	cells := p.cells
 	if p.hits >= 0 {
 		cells = append(cells, cellVar{off: p.hits, size: trampoline.WordSize})

@@ -20,6 +20,7 @@ import (
 type profile struct {
 	t       *target
 	sampler *kernel.Sampler // nil where it is not permitted
+	failed  error           // why there is none
 	next    int             // thread to look at next
 	bursts  bursts
 
@@ -54,20 +55,26 @@ type funcObject struct {
 	obj string
 }
 
-// sampleHz is the rate of stack samples of each thread that runs: about 10 us each, 0.1 % of a processor.
-const sampleHz = 97
+// sampleHz is the rate of stack samples of each thread that runs: about 10 us each, 0.1 % of a processor. In a target that is only
+// looked at all values come from them: 250 a second are half a percent.
+const (
+	sampleHz  = 97
+	sampledHz = 249
+)
 
 func newProfile(t *target) *profile {
 	p := &profile{t: t, edges: map[pcl.FuncID]map[pcl.FuncID]float64{}, roots: map[pcl.FuncID]float64{}}
 	for k := range p.kinds {
 		p.kinds[k] = newKindStats()
 	}
-	s, err := kernel.NewSampler(t.proc.PID(), sampleHz)
-	if err != nil {
-		t.d.logf("no stack samples of running threads: %v", err)
-		return p
+	hz := sampleHz
+	if t.sampled != nil {
+		hz = sampledHz
 	}
-	p.sampler = s
+	if p.sampler, p.failed = kernel.NewSampler(t.proc.PID(), hz); p.failed != nil {
+		p.sampler = nil
+		t.d.logf("no stack samples of running threads: %v", p.failed)
+	}
 	return p
 }
 
@@ -116,6 +123,10 @@ func (p *profile) take() {
 	p.sampler.Refresh(p.t.threads.tids())
 	p.sampler.Read(func(s kernel.Sample) {
 		frames := p.t.walk(sampleRegs(&s), cachedStack(s.StackAddr, s.Stack, nil))
+		if p.t.sampled != nil {
+			frames = p.t.sampled.withJumps(frames)
+			p.t.sampled.note(&stackSample{tid: s.TID, frames: frames})
+		}
 		p.add(kindCPU, s.TID, frames, "")
 	})
 }
@@ -126,8 +137,11 @@ func sampleRegs(s *kernel.Sample) image.Regs {
 		R8: r.R8, R9: r.R9, R10: r.R10, R11: r.R11, R12: r.R12, R13: r.R13, R14: r.R14, R15: r.R15, RIP: r.IP, Exact: true}
 }
 
-// looksPerRound bounds how many blocked threads are looked at in one round.
-const looksPerRound = 48
+// looksPerRound bounds how many threads are looked at in one round, looksSampled the same where rounds are more frequent.
+const (
+	looksPerRound = 48
+	looksSampled  = 20
+)
 
 // pace lets perf sample, or not, as it is time to.
 func (p *profile) pace() {
@@ -145,7 +159,11 @@ func (p *profile) look(now float64) {
 	p.pace()
 	tids := p.t.threads.tids()
 	sort.Ints(tids)
-	for range min(len(tids), looksPerRound) {
+	most := looksPerRound
+	if p.t.sampled != nil {
+		most = looksSampled
+	}
+	for range min(len(tids), most) {
 		p.next++
 		p.lookAt(tids[p.next%len(tids)], now)
 	}
@@ -153,6 +171,10 @@ func (p *profile) look(now float64) {
 
 func (p *profile) lookAt(tid int, now float64) {
 	call, kind, ok := p.t.threads.look(tid, now)
+	if ok && p.t.sampled != nil {
+		p.lookSampled(tid, call, kind, now)
+		return
+	}
 	if !ok || kind != lookWaiting {
 		return
 	}

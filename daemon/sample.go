@@ -50,6 +50,11 @@ func (p *part) sample(r *reading, interval float64) float64 {
 	if p.plan.Kind == pcl.Kernel {
 		return p.sampleKernel(r, interval)
 	}
+	if e := p.estimate; e != nil {
+		grown := e.growth
+		e.growth = 0
+		return grown
+	}
 	if len(p.cells) == 0 || p.t.seg == nil {
 		return 0
 	}
@@ -179,8 +184,14 @@ func (d *Daemon) pass(now float64) {
 	d.round++
 	for _, t := range d.targets {
 		if d.lives(t) {
+			if t.sampled != nil {
+				t.profile.take()
+			}
 			t.threads.refresh(now, d.round)
 			t.threads.settle()
+			if t.sampled != nil {
+				t.sampled.account(now)
+			}
 		}
 	}
 	d.watchFilters()

@@ -35,7 +35,8 @@ type target struct {
 	cells       cellSpace
 	threads     *threadTable
 	profile     *profile
-	tidOff      uint64 // where a thread's control block holds its tid, 0 if unknown
+	sampled     *strata // of a target that is only looked at; else nil
+	tidOff      uint64  // where a thread's control block holds its tid, 0 if unknown
 	ended       bool
 	stops       int // how often it was stopped by us
 	detached    bool
@@ -220,8 +221,8 @@ func (o *object) padsNear(addr uint64) (pads []trampoline.Pad) {
 }
 
 // openTarget looks at a process without touching it: its objects and functions.
-func openTarget(d *Daemon, pid int) (*target, error) {
-	p, err := process.Open(pid)
+func openTarget(d *Daemon, pid int, open func(pid int) (*process.Process, error)) (*target, error) {
+	p, err := open(pid)
 	if err != nil {
 		return nil, err
 	}

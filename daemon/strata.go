@@ -1,0 +1,291 @@
+package daemon
+
+import (
+	"math"
+
+	"culprit/daemon/kernel"
+	"culprit/grid"
+	"culprit/pcl"
+)
+
+// Strata turn stack samples of a target into times. How long a thread ran, was ready and was blocked is known from the scheduler;
+// only how that divides among functions is estimated: between two passes a thread's time is shared out evenly among the samples
+// of it, those of when it ran and those of when it was blocked each for themselves. So no time is lost or made up, whatever the rate
+// at which samples come, and the error is that of a share. d.mu is held in all methods.
+type strata struct {
+	t       *target
+	why     string // it is not patched
+	parts   map[pcl.FuncID][]*part
+	threads map[int]*stratum
+	jumps   jumpCache
+	last    float64         // session time of the last pass
+	total   [nClocks]weight // of all samples so far
+	taken   int             // samples since the last pass of threads that ran
+}
+
+// The clocks of timers: a sample of a blocked thread has no processor time.
+const (
+	clockWall = iota
+	clockCPU
+	nClocks
+)
+
+// A weight adds up samples by the time that each stands for.
+type weight struct{ n, sum, squares float64 }
+
+func (w *weight) add(n int, each float64) {
+	w.n += float64(n)
+	w.sum += float64(n) * each
+	w.squares += float64(n) * each * each
+}
+
+// A stratum is one thread since the last pass. Its times wait there, in seconds, until a sample says what for they were used.
+type stratum struct {
+	run, ready, off float64
+	ran, blocked    hits
+	each            [3]float64 // what a sample stood for last: of a running thread on each clock, of a blocked one
+}
+
+// eachOff is the place of a blocked thread's samples in stratum.each.
+const eachOff = nClocks
+
+// hits are the samples of a thread in one of its two states, and how many of them each part counts.
+type hits struct {
+	n  int
+	of map[*part]int
+}
+
+func newStrata(t *target, why string) *strata {
+	return &strata{t: t, why: why, parts: map[pcl.FuncID][]*part{}, threads: map[int]*stratum{}}
+}
+
+// A stackSample is what one thread was doing at one moment.
+type stackSample struct {
+	tid     int
+	frames  []frame            // innermost first
+	blocked bool               // else it ran
+	idle    bool               // blocked with nothing to do
+	call    kernel.BlockedCall // of a blocked thread
+	object  string             // what it waits for, as the profile names it
+}
+
+// note counts a sample for every part whose timer runs there.
+func (s *strata) note(x *stackSample) {
+	st := s.stratum(x.tid)
+	h := &st.ran
+	if x.blocked {
+		h = &st.blocked
+	} else {
+		s.taken++
+	}
+	h.n++
+	for p := range s.candidates(x.frames) {
+		if p.counts(x) {
+			if h.of == nil {
+				h.of = map[*part]int{}
+			}
+			h.of[p]++
+		}
+	}
+}
+
+// candidates are the parts with code in a function on the stack.
+func (s *strata) candidates(frames []frame) map[*part]bool {
+	found := map[*part]bool{}
+	for _, fr := range frames {
+		if fr.f == nil {
+			continue
+		}
+		for _, p := range s.parts[fr.f.id] {
+			found[p] = true
+		}
+	}
+	return found
+}
+
+func (s *strata) stratum(tid int) *stratum {
+	st := s.threads[tid]
+	if st == nil {
+		st = &stratum{}
+		s.threads[tid] = st
+	}
+	return st
+}
+
+// account gives what the kernel accounted to threads since the last pass to the samples taken meanwhile. The thread table has just
+// been refreshed.
+func (s *strata) account(now float64) {
+	interval := now - s.last
+	s.last = now
+	tt := s.t.threads
+	tt.mu.Lock()
+	for tid, r := range tt.rows {
+		s.stratum(tid).take(r, interval)
+	}
+	for tid, st := range s.threads {
+		if tt.rows[tid] == nil {
+			s.bury(st)
+			delete(s.threads, tid)
+		}
+	}
+	tt.mu.Unlock()
+	for _, st := range s.threads {
+		s.settle(st)
+	}
+}
+
+// take adds what the kernel has accounted to a thread since the last pass; of one that was born since, all its life.
+func (st *stratum) take(r *threadRow, interval float64) {
+	run, ready := r.times.Run-r.prev.Run, r.times.RunQueueWait-r.prev.RunQueueWait
+	if r.born {
+		r.born = false
+		run, ready = r.times.Run, r.times.RunQueueWait
+		interval = min(interval, max(kernel.Age(r.times.Start), (run+ready).Seconds()))
+	}
+	st.run += max(run, 0).Seconds()
+	st.ready += max(ready, 0).Seconds()
+	st.off += max(interval-(run+ready).Seconds(), 0)
+}
+
+// settle shares a thread's times out among its samples.
+func (s *strata) settle(st *stratum) {
+	if n := float64(st.ran.n); n > 0 {
+		st.each[clockWall], st.each[clockCPU] = (st.run+st.ready)/n, st.run/n
+		s.give(st.ran, clockWall, st.each[clockWall])
+		s.give(st.ran, clockCPU, st.each[clockCPU])
+		st.run, st.ready, st.ran = 0, 0, hits{}
+	}
+	if n := float64(st.blocked.n); n > 0 {
+		st.each[eachOff] = st.off / n
+		s.give(st.blocked, clockWall, st.each[eachOff])
+		st.off, st.blocked = 0, hits{}
+	}
+}
+
+// bury counts the last samples of a thread that has ended since the last pass. Its last times nobody can read any more: its samples
+// stand for what those before stood for, or, if there were none, for the time between two.
+func (s *strata) bury(st *stratum) {
+	cpu, wall, off := st.each[clockCPU], st.each[clockWall], st.each[eachOff]
+	if cpu == 0 {
+		cpu, wall = 1.0/sampledHz, 1.0/sampledHz
+	}
+	if off == 0 {
+		off = lookSampled.Seconds() * max(float64(len(s.threads))/looksSampled, 1)
+	}
+	s.give(st.ran, clockWall, wall)
+	s.give(st.ran, clockCPU, cpu)
+	s.give(st.blocked, clockWall, off)
+}
+
+// give adds samples, of which each stands for so many seconds of a clock, to the parts that count on it.
+func (s *strata) give(h hits, clock int, each float64) {
+	s.total[clock].add(h.n, each)
+	for p, n := range h.of {
+		if e := p.estimate; e.clock == clock {
+			e.growth += float64(n) * each
+			e.own.add(n, each)
+		}
+	}
+}
+
+// follow has samples counted for a part from now on.
+func (s *strata) follow(p *part) {
+	p.estimate.before = s.total[p.estimate.clock]
+	seen := map[pcl.FuncID]bool{}
+	for i := range p.plan.Requests {
+		if id := p.plan.Requests[i].Func; !seen[id] {
+			seen[id] = true
+			s.parts[id] = append(s.parts[id], p)
+		}
+	}
+}
+
+// forget ends that.
+func (s *strata) forget(p *part) {
+	for i := range p.plan.Requests {
+		id := p.plan.Requests[i].Func
+		kept := s.parts[id][:0]
+		for _, q := range s.parts[id] {
+			if q != p {
+				kept = append(kept, q)
+			}
+		}
+		if s.parts[id] = kept; len(kept) == 0 {
+			delete(s.parts, id)
+		}
+	}
+	for _, st := range s.threads {
+		delete(st.ran.of, p)
+		delete(st.blocked.of, p)
+	}
+}
+
+// variance is the square of the standard error of what a part has counted, in seconds squared; ok is false before the first sample.
+// Samples are taken for independent, which overrates the error where a thread stays in one place for long. One sample more
+// than there were is reckoned, so that what was never seen is not taken to be certainly nothing.
+func (e *estimate) variance(total weight) (v float64, ok bool) {
+	n, sum := total.n-e.before.n, total.sum-e.before.sum
+	if n < 1 {
+		return 0, false
+	}
+	mean := sum / n
+	share := min((e.own.sum+mean)/(sum+2*mean+math.SmallestNonzeroFloat64), 1)
+	return (e.own.squares + mean*mean) * (1 - share), true
+}
+
+// Uncertainty is the standard error of the average of a pair over the time since it was enabled, in the unit of its rate. ok is false
+// for pairs that are not enabled or not of the sample tier, and while there are no samples.
+func (d *Daemon) Uncertainty(key grid.PairKey) (err float64, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	p := d.pairs[key]
+	if p == nil {
+		return 0, false
+	}
+	return p.uncertainty()
+}
+
+func (p *pair) uncertainty() (err float64, ok bool) {
+	var sum float64
+	for _, pt := range p.parts {
+		if pt.estimate == nil {
+			continue
+		}
+		v, known := pt.estimate.variance(pt.t.sampled.total[pt.estimate.clock])
+		sum, ok = sum+v, ok || known
+	}
+	span := p.last - p.since
+	return math.Sqrt(sum) / max(span, 1e-9), ok && span > 0
+}
+
+// lookSampled takes a sample of a blocked thread. The thread may go on while its stack is read: then it is read again.
+func (p *profile) lookSampled(tid int, call kernel.BlockedCall, kind int, now float64) {
+	for range 3 {
+		if call.Running {
+			return
+		}
+		frames := p.blockedFrames(call)
+		again, err := kernel.Blocked(p.t.proc.PID(), tid)
+		if err != nil {
+			return
+		}
+		if again == call {
+			p.noteBlocked(tid, call, kind, frames, now)
+			return
+		}
+		call = again
+	}
+}
+
+func (p *profile) noteBlocked(tid int, call kernel.BlockedCall, kind int, frames []frame, now float64) {
+	frames = p.t.sampled.withJumps(frames)
+	x := stackSample{tid: tid, frames: frames, blocked: true, idle: kind == lookIdle, call: call}
+	if !x.idle {
+		var what int
+		x.object, what = p.t.threads.objects.waitedFor(call, frames, now)
+		p.add(what, tid, frames, x.object)
+	} else {
+		p.t.threads.noteStack(tid, 0, frames)
+	}
+	p.t.sampled.note(&x)
+}
