@@ -43,7 +43,7 @@ func ParseBackend(name string) (Backend, error) {
 // attach begins to measure a process, in the way that the options name or that the process allows.
 func (d *Daemon) attach(pid int) error {
 	if d.opts.Backend == BackendSample {
-		return d.attachSampled(pid, "as --backend sample asks for")
+		return d.attachSampled(pid, "--backend sample was asked for")
 	}
 	err := d.attachProbed(pid)
 	if err == nil || d.opts.Backend != BackendAuto || !mayFall(err) {

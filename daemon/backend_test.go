@@ -199,10 +199,14 @@ func TestLookingTouchesNothing(t *testing.T) {
 	time.Sleep(500 * time.Millisecond)
 	before.unchanged(t, "while it was looked at")
 	d.Disable(keys)
-	detachClean(t, d, p.PID)
-	before.unchanged(t, "afterwards")
+	if clean, err := d.Detach(); !clean {
+		t.Errorf("detach: %v", err)
+	}
 	close(stop)
-	t.Logf("not traced at %d looks; cpu of half %.3f s of %.3f s, tier %s", <-traced, s.of(keys[0]), s.of(keys[2]), grid.TierSample)
+	looks := <-traced
+	before.unchanged(t, "afterwards")
+	detachClean(t, d, p.PID) // its check traces
+	t.Logf("not traced at %d looks; cpu of half %.3f s of %.3f s, tier %s", looks, s.of(keys[0]), s.of(keys[2]), grid.TierSample)
 	if d.Overhead().Pauses.Count != 0 || s.of(keys[0]) < 0.05 || s.of(keys[1]) < 0.05 {
 		t.Errorf("%d pauses; %v", d.Overhead().Pauses.Count, s.m)
 	}

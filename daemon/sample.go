@@ -222,7 +222,7 @@ func (d *Daemon) samplePairs(now float64, pairs map[grid.PairKey]*pair) {
 		p.last = now
 	}
 	if len(pairs) == len(d.pairs) {
-		d.accountCost(now, cost)
+		d.accountCost(now, cost+d.samplingCost(now))
 	}
 }
 

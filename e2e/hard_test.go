@@ -212,7 +212,7 @@ func i386Program() []byte {
 	return append(b, code...)
 }
 
-// TestAlreadyTraced: the message names who traces the process, and the target is left alone.
+// TestAlreadyTraced: the message names who traces the process; samples still tell what is slow, and the target is left alone.
 func TestAlreadyTraced(t *testing.T) {
 	t.Parallel()
 	strace := require.Tool(t, "strace")
@@ -232,7 +232,11 @@ func TestAlreadyTraced(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	refused(t, p.PID, statusFailed, "strace", "traced")
+	start(t, "attach", "--no-tui", "--for", "2s", "--backend", "probe", fmt.Sprint(p.PID)).want(statusFailed).says("strace", "traced")
+	r := start(t, "attach", "--no-tui", "--for", "3s", "--json", "@REPORT", fmt.Sprint(p.PID)).want(statusBottleneck).says("strace", "stack samples only").read()
+	if len(r.Targets) != 1 || r.Targets[0].Backend != "sample" || !strings.Contains(r.Targets[0].Why, "strace") {
+		t.Errorf("targets %+v", r.Targets)
+	}
 	_ = tracer.Process.Signal(os.Interrupt)
 	_ = tracer.Wait()
 	undisturbed(t, p, "mutex.c")

@@ -143,6 +143,8 @@ type report struct {
 	Targets []struct {
 		PID     int
 		Exe     string
+		Backend string
+		Why     string
 		Threads int
 		Ended   bool
 	}

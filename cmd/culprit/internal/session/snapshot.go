@@ -42,6 +42,7 @@ func (s *Session) targets() []report.Target {
 	for _, t := range s.daemon.Targets() {
 		list = append(list, report.Target{
 			Host: clean(t.Host), PID: t.PID, Exe: clean(t.Exe), Runtime: t.Runtime, Threads: t.Threads, Ended: t.Ended,
+			Backend: t.Backend.String(), Why: clean(t.Why),
 		})
 	}
 	return list
