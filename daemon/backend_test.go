@@ -281,3 +281,26 @@ func TestWhatCannotBePatched(t *testing.T) {
 		t.Errorf("a process that does not exist: %v", err)
 	}
 }
+
+// TestWithoutTheRightToTrace: where memory may not be read (as of a handle that is closed), processor time is still told and waiting is
+// refused, with what would help.
+func TestWithoutTheRightToTrace(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/shares.c"))
+	d := lookAt(t, p.PID)
+	cpu, wait := nameOf(t, d, "cpu_inclusive", "half"), nameOf(t, d, "sync_wait_inclusive", "visit")
+	tg := d.targets[0]
+	for _, k := range []grid.PairKey{cpu, wait} {
+		if _, _, err := tg.compileToLook(k); err != nil {
+			t.Errorf("%s: %v", k, err)
+		}
+	}
+	d.Detach()
+	if _, _, err := tg.compileToLook(cpu); err != nil {
+		t.Errorf("%s: %v", cpu, err)
+	}
+	var denied grid.ErrNotPermitted
+	if _, _, err := tg.compileToLook(wait); !errors.As(err, &denied) || !strings.Contains(err.Error(), "sudo culprit attach") {
+		t.Errorf("%s: %v", wait, err)
+	}
+	p.Stop(t)
+}

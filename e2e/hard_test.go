@@ -324,14 +324,17 @@ func TestNotPermitted(t *testing.T) {
 }
 
 // publicCopy is a culprit in a place where everybody may run it.
-func publicCopy(t *testing.T) string {
+func publicCopy(t *testing.T) string { return publicCopyOf(t, culprit) }
+
+// publicCopyOf is a program in such a place.
+func publicCopyOf(t *testing.T, bin string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "culprit-public")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	b, err := os.ReadFile(culprit)
+	b, err := os.ReadFile(bin)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "culprit"), b, 0o755)
 	}
