@@ -81,8 +81,8 @@ func (d *Daemon) attachSampled(pid int, why string) error {
 	}
 	t.sampled = newStrata(t, why)
 	d.welcome(t)
-	if e := t.sampled.cannot(false); e != nil {
-		d.logf("%s: %v", t.name, e)
+	if t.proc.Blind() {
+		d.logf("%s: what its threads wait in cannot be seen: that takes the right to trace it", t.name)
 	}
 	return nil
 }
