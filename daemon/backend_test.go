@@ -304,3 +304,26 @@ func TestWithoutTheRightToTrace(t *testing.T) {
 	}
 	p.Stop(t)
 }
+
+// TestManyThreadsAreSampled: no time is lost where there are more threads than can be looked at all the time.
+func TestManyThreadsAreSampled(t *testing.T) {
+	const threads = 400
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/threads.c"), strconv.Itoa(threads), "100")
+	d := lookAt(t, p.PID)
+	worker := nameOf(t, d, "exec_time_inclusive", "worker")
+	time.Sleep(time.Second) // each was seen once
+	var s sums
+	d.mustEnable(t, &s, worker)
+	time.Sleep(time.Duration(rounds(1500, 10000)) * time.Millisecond)
+	d.mu.Lock()
+	span := -d.pairs[worker].since
+	d.mu.Unlock()
+	d.Disable([]grid.PairKey{worker})
+	span += d.Now()
+	alive := s.of(worker) / span
+	t.Logf("%.1f s/s in the function that %d threads began with; culprit used %.1f %% of a processor", alive, threads, 100*d.Overhead().DaemonCPU)
+	if math.Abs(alive-threads) > 0.03*threads {
+		t.Errorf("%.1f of %d", alive, threads)
+	}
+	p.Stop(t)
+}

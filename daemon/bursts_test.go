@@ -26,3 +26,36 @@ func TestBurstsKeepTheirBudget(t *testing.T) {
 		}
 	}
 }
+
+// TestBurstsGrowWithThreads: where switching sampling on and off takes long, it is done rarely, and as large a share of time is sampled.
+func TestBurstsGrowWithThreads(t *testing.T) {
+	shareOf := func(toggle time.Duration) (share, toggles float64) {
+		b := bursts{}
+		for range 40 {
+			b.toggled(toggle)
+		}
+		now, on := time.Now(), time.Duration(0)
+		const step, span = 5 * time.Millisecond, 2000 * time.Second
+		last := false
+		for at := time.Duration(0); at < span; at += step {
+			is := b.next(now.Add(at), 10_000)
+			if is {
+				on += step
+			}
+			if is != last {
+				toggles++
+			}
+			last = is
+		}
+		return on.Seconds() / span.Seconds(), toggles / span.Seconds()
+	}
+	quick, many := shareOf(10 * time.Microsecond)
+	slow, few := shareOf(12 * time.Millisecond)
+	t.Logf("switching in 10 us: %.1f %% of the time sampled, %.1f switches a second; in 12 ms: %.1f %%, %.2f", 100*quick, many, 100*slow, few)
+	if few*0.012 > 1.5*toggleShare || few == 0 {
+		t.Errorf("%.2f switches a second of 12 ms each", few)
+	}
+	if slow < quick/1.3 || slow > quick*1.3 {
+		t.Errorf("%.3f of the time is sampled, else %.3f", slow, quick)
+	}
+}

@@ -80,6 +80,7 @@ const (
 	lookInterval = 25 * time.Millisecond
 	lookSampled  = 10 * time.Millisecond
 	takeInterval = 95 * time.Millisecond
+	lookMany     = 30 * time.Millisecond // where not all threads are looked at each time
 )
 
 // Attach begins to measure processes. The targets run on; they are stopped for about a millisecond to map the shared
@@ -214,13 +215,17 @@ func (d *Daemon) lookLoop() {
 }
 
 // untilLook is how long to wait until the next look at blocked threads. Where values come of it the length varies, so that a program
-// with a rhythm is not always met at the same beat.
+// with a rhythm is not always met at the same beat. Where there are many threads looking takes long, and is done less often.
 func (d *Daemon) untilLook() time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, t := range d.targets {
 		if t.sampled != nil {
-			return time.Duration(float64(lookSampled) * (0.5 + rand.Float64()))
+			mean := lookSampled
+			if t.threads.count() > looksSampled {
+				mean = lookMany
+			}
+			return time.Duration(float64(mean) * (0.5 + rand.Float64()))
 		}
 	}
 	return lookInterval

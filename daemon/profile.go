@@ -145,13 +145,20 @@ const (
 
 // pace lets perf sample, or not, as it is time to.
 func (p *profile) pace() {
-	switch {
-	case p.sampler == nil:
-	case p.bursts.next(time.Now(), p.t.threads.switches()):
+	if p.sampler == nil {
+		return
+	}
+	begin := time.Now()
+	on := p.bursts.next(begin, p.t.threads.switches())
+	if on == !p.sampler.Paused() {
+		return
+	}
+	if on {
 		p.sampler.Resume()
-	default:
+	} else {
 		p.sampler.Pause()
 	}
+	p.bursts.toggled(time.Since(begin))
 }
 
 // look samples threads by /proc: what they are blocked in, and where.
@@ -159,13 +166,29 @@ func (p *profile) look(now float64) {
 	p.pace()
 	tids := p.t.threads.tids()
 	sort.Ints(tids)
-	most := looksPerRound
 	if p.t.sampled != nil {
-		most = looksSampled
+		p.lookAround(tids, now)
+		return
 	}
-	for range min(len(tids), most) {
+	for range min(len(tids), looksPerRound) {
 		p.next++
 		p.lookAt(tids[p.next%len(tids)], now)
+	}
+}
+
+// lookAround is a round in a target that is only looked at: threads that have not moved are left out.
+func (p *profile) lookAround(tids []int, now float64) {
+	looks := 0
+	for range tids {
+		p.next++
+		tid := tids[p.next%len(tids)]
+		if !p.t.sampled.needsLook(tid, now) {
+			continue
+		}
+		p.lookAt(tid, now)
+		if looks++; looks == looksSampled {
+			return
+		}
 	}
 }
 

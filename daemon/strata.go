@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"maps"
 	"math"
 
 	"culprit/daemon/kernel"
@@ -43,7 +44,18 @@ func (w *weight) add(n int, each float64) {
 type stratum struct {
 	run, ready, off float64
 	ran, blocked    hits
+	seen            sight
+	passes          int
 	each            [3]float64 // what a sample stood for last: of a running thread on each clock, of a blocked one
+}
+
+// A sight is the last sample of a thread that was blocked. As long as the thread does not run, it says what the thread does without
+// another look.
+type sight struct {
+	x      *stackSample // nil before the first
+	hits   hits         // of this sample alone
+	slices uint64       // how often the thread had been put on a processor
+	at     float64      // session time
 }
 
 // eachOff is the place of a blocked thread's samples in stratum.each.
@@ -78,15 +90,24 @@ func (s *strata) note(x *stackSample) {
 	} else {
 		s.taken++
 	}
-	h.n++
+	var own hits
 	for p := range s.candidates(x.frames) {
 		if p.counts(x) {
-			if h.of == nil {
-				h.of = map[*part]int{}
-			}
-			h.of[p]++
+			own.add(p, 1)
+			h.add(p, 1)
 		}
 	}
+	h.n++
+	if own.n = 1; x.blocked {
+		st.seen.x, st.seen.hits = x, own
+	}
+}
+
+func (h *hits) add(p *part, n int) {
+	if h.of == nil {
+		h.of = map[*part]int{}
+	}
+	h.of[p] += n
 }
 
 // candidates are the parts with code in a function on the stack.
@@ -145,6 +166,35 @@ func (st *stratum) take(r *threadRow, interval float64) {
 	st.run += max(run, 0).Seconds()
 	st.ready += max(ready, 0).Seconds()
 	st.off += max(interval-(run+ready).Seconds(), 0)
+	st.passes++
+	if st.seen.x != nil && st.blocked.n == 0 && (st.stays(r) || st.off > longestUnseen) {
+		st.blocked = hits{n: 1, of: maps.Clone(st.seen.hits.of)}
+	}
+}
+
+// stays reports whether a thread has not run since it was last looked at, nor in the interval before.
+func (st *stratum) stays(r *threadRow) bool {
+	return st.passes > 1 && st.seen.x != nil && r.times.Slices == st.seen.slices && r.times.Slices == r.prev.Slices
+}
+
+// longestUnseen is for how long, in seconds, time of a thread waits for a look: then it goes where the thread was last seen. It matters in
+// programs of hundreds of threads, of which each is looked at rarely.
+const longestUnseen = 1.0
+
+// lookAgain is after what time, in seconds, a thread that has not run is looked at again: it may count as idle since.
+const lookAgain = 1.0
+
+// needsLook reports whether a look at a thread would tell anything new.
+func (s *strata) needsLook(tid int, now float64) bool {
+	st := s.threads[tid]
+	if st == nil {
+		return true
+	}
+	tt := s.t.threads
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	r := tt.rows[tid]
+	return r == nil || !st.stays(r) || now-st.seen.at > lookAgain
 }
 
 // settle shares a thread's times out among its samples.
@@ -191,6 +241,11 @@ func (s *strata) give(h hits, clock int, each float64) {
 // follow has samples counted for a part from now on.
 func (s *strata) follow(p *part) {
 	p.estimate.before = s.total[p.estimate.clock]
+	for _, st := range s.threads {
+		if st.seen.x != nil && p.counts(st.seen.x) {
+			st.seen.hits.add(p, 1)
+		}
+	}
 	seen := map[pcl.FuncID]bool{}
 	for i := range p.plan.Requests {
 		if id := p.plan.Requests[i].Func; !seen[id] {
@@ -217,6 +272,7 @@ func (s *strata) forget(p *part) {
 	for _, st := range s.threads {
 		delete(st.ran.of, p)
 		delete(st.blocked.of, p)
+		delete(st.seen.hits.of, p)
 	}
 }
 
@@ -288,4 +344,16 @@ func (p *profile) noteBlocked(tid int, call kernel.BlockedCall, kind int, frames
 		p.t.threads.noteStack(tid, 0, frames)
 	}
 	p.t.sampled.note(&x)
+	p.t.sampled.sighted(tid, now)
+}
+
+// sighted notes when a blocked thread was looked at, and as of which time on a processor.
+func (s *strata) sighted(tid int, now float64) {
+	seen := &s.stratum(tid).seen
+	seen.at = now
+	s.t.threads.mu.Lock()
+	defer s.t.threads.mu.Unlock()
+	if r := s.t.threads.rows[tid]; r != nil {
+		seen.slices = r.times.Slices
+	}
 }
