@@ -20,6 +20,7 @@ import (
 	"culprit/grid"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
+	"culprit/pcl"
 )
 
 // lookAt attaches with the sample tier only.
@@ -36,7 +37,7 @@ func lookAt(t testing.TB, pids ...int) *Daemon {
 // TestSamplesTellShares compares estimates with what a program knows of itself: processor time by function, and waiting by function and
 // lock. Each must lie within four of its own standard errors, and three percent of the whole, for what the program does beside.
 func TestSamplesTellShares(t *testing.T) {
-	length := rounds(3000, 30000)
+	length := rounds(2000, 30000)
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/shares.c"), strconv.Itoa(length))
 	d := lookAt(t, p.PID)
 	d.Known()
@@ -213,6 +214,21 @@ func TestLookingTouchesNothing(t *testing.T) {
 	p.Stop(t)
 }
 
+// traceBy has strace trace a process until the test ends.
+func traceBy(t *testing.T, strace string, pid int) {
+	t.Helper()
+	tracer := exec.Command(strace, "-qq", "-f", "-o", os.DevNull, "-e", "trace=none", "-p", fmt.Sprint(pid))
+	if err := tracer.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tracer.Process.Signal(os.Interrupt); tracer.Wait() })
+	for deadline := time.Now().Add(10 * time.Second); tracerOf(t, pid) == "0"; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("strace does not trace it")
+		}
+	}
+}
+
 // TestWhatCannotBePatched: each of these is an error of the probe backend and falls to samples with auto; the answer says why.
 func TestWhatCannotBePatched(t *testing.T) {
 	strace := require.Tool(t, "strace")
@@ -222,16 +238,7 @@ func TestWhatCannotBePatched(t *testing.T) {
 	}{
 		{"traced", "traced by", func(t *testing.T) *testprog.Prog {
 			p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/shares.c"))
-			tracer := exec.Command(strace, "-qq", "-f", "-o", os.DevNull, "-e", "trace=none", "-p", fmt.Sprint(p.PID))
-			if err := tracer.Start(); err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { tracer.Process.Signal(os.Interrupt); tracer.Wait() })
-			for deadline := time.Now().Add(10 * time.Second); tracerOf(t, p.PID) == "0"; time.Sleep(time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Fatal("strace does not trace it")
-				}
-			}
+			traceBy(t, strace, p.PID)
 			return p
 		}},
 		{"no room", "memory", func(t *testing.T) *testprog.Prog {
@@ -311,10 +318,10 @@ func TestManyThreadsAreSampled(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/threads.c"), strconv.Itoa(threads), "100")
 	d := lookAt(t, p.PID)
 	worker := nameOf(t, d, "exec_time_inclusive", "worker")
-	time.Sleep(time.Second) // each was seen once
+	time.Sleep(700 * time.Millisecond) // each was seen once
 	var s sums
 	d.mustEnable(t, &s, worker)
-	time.Sleep(time.Duration(rounds(1500, 10000)) * time.Millisecond)
+	time.Sleep(time.Duration(rounds(1000, 10000)) * time.Millisecond)
 	d.mu.Lock()
 	span := -d.pairs[worker].since
 	d.mu.Unlock()
@@ -326,4 +333,100 @@ func TestManyThreadsAreSampled(t *testing.T) {
 		t.Errorf("%.1f of %d", alive, threads)
 	}
 	p.Stop(t)
+}
+
+// TestSamplesOfPartsOfAProgram: a thread, and an item of a hierarchy that a text defines, are told by samples as functions are; the same
+// text serves a metric of the user's own.
+func TestSamplesOfPartsOfAProgram(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/shares.c"))
+	lib, problems, err := pcl.Load(pcl.Options{Texts: []string{`
+		hierarchy Part { item "work" is { "/Code/shares.c/half", "/Code/shares.c/third" }; item "doors" is { "/Code/shares.c/visit" }; }
+		metric visiting { name "visiting"; units "s/s"; unitsType normalized; aggregateOperator sum; style EventCounter;
+			base is wallTimer { foreach f in $procedures if (f.name == "visit") {
+				append preInsn f.entry (* startWallTimer(visiting); *) prepend preInsn f.return (* stopWallTimer(visiting); *) } } }`}})
+	if err != nil || len(problems) > 0 {
+		t.Fatal(err, problems)
+	}
+	d, err := Attach(context.Background(), Options{Library: lib, Backend: BackendSample, Log: func(s string) { t.Log(s) }}, p.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Detach()
+	d.Known()
+	p.Say(t, "go")
+	time.Sleep(700 * time.Millisecond) // threads are there, and were seen
+	process := d.targets[0].name
+	threads := map[string]grid.Focus{}
+	for _, name := range d.tree.Children(grid.Process, process) {
+		threads[d.tree.Label(grid.Process, process, name)] = grid.Whole().Refine(grid.Process, process, name)
+	}
+	if len(threads) != 4 {
+		t.Fatalf("threads began with %v", threads)
+	}
+	at := func(metric string, f grid.Focus, code ...string) grid.PairKey {
+		return grid.PairKey{Metric: metric, Focus: f.Refine(grid.Code, code...)}
+	}
+	half := []string{"shares.c", "half"}
+	all, own, other := at("cpu_inclusive", grid.Whole(), half...), at("cpu_inclusive", threads["computer"], half...), at("cpu_inclusive", threads["visitor"], half...)
+	third := at("cpu_inclusive", grid.Whole(), "shares.c", "third")
+	work, doors := grid.PairKey{Metric: "cpu_inclusive", Focus: grid.Whole().WithItem("Part", "work")}, grid.PairKey{Metric: "exec_time_inclusive", Focus: grid.Whole().WithItem("Part", "doors")}
+	visiting := key(t, "visiting", "/")
+	var s sums
+	d.mustEnable(t, &s, all, own, other, third, work, doors, visiting)
+	time.Sleep(time.Duration(rounds(700, 10_000)) * time.Millisecond)
+	d.Disable([]grid.PairKey{all, own, other, third, work, doors, visiting})
+	t.Logf("half %.3f s, on its own thread %.3f, on another %.3f; half and third %.3f, as an item %.3f; visit %.3f, as an item %.3f", s.of(all), s.of(own),
+		s.of(other), s.of(all)+s.of(third), s.of(work), s.of(visiting), s.of(doors))
+	near := func(a, b float64) bool { return math.Abs(a-b) < 1e-6 }
+	if s.of(all) < 0.1 || !near(s.of(all), s.of(own)) || s.of(other) != 0 || !near(s.of(all)+s.of(third), s.of(work)) {
+		t.Error("the parts do not fit")
+	}
+	if s.of(doors) < 0.6 || !near(s.of(doors), s.of(visiting)) {
+		t.Error("visits do not fit")
+	}
+	p.Stop(t)
+}
+
+// TestProbesAndSamplesTogether: of two processes that are measured at once one is traced by another program. A pair over both is of the
+// sample tier, and is the sum of what each does.
+func TestProbesAndSamplesTogether(t *testing.T) {
+	strace := require.Tool(t, "strace")
+	bin := testprog.Build(t, "testdata/targets/shares.c")
+	free, traced := testprog.StartTarget(t, bin), testprog.StartTarget(t, bin)
+	free.Say(t, "go")
+	traced.Say(t, "go")
+	traced.MustBeat(t, 5*time.Second)
+	free.MustBeat(t, 5*time.Second)
+	traceBy(t, strace, traced.PID)
+	d, err := Attach(context.Background(), Options{Library: library(t), Backend: BackendAuto, Log: func(s string) { t.Log(s) }}, free.PID, traced.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Detach()
+	both := key(t, "exec_time_inclusive", "/Code/shares.c/visit")
+	one := both
+	one.Focus = one.Focus.Refine(grid.Process, d.targets[0].name)
+	var s sums
+	results := d.Enable([]grid.PairKey{both, one}, &s)
+	if results[0].Err != nil || results[0].Tier != grid.TierSample || results[1].Err != nil || results[1].Tier != grid.TierProbe {
+		t.Fatalf("%+v", results)
+	}
+	time.Sleep(time.Duration(rounds(800, 10_000)) * time.Millisecond)
+	d.Disable([]grid.PairKey{both, one})
+	span := d.Now() - results[0].Since
+	t.Logf("in visit: %.3f s in both processes, %.3f in the one with probes, of %.3f s", s.of(both), s.of(one), span)
+	if v := s.of(both) / span; v < 1.85 || v > 2.1 {
+		t.Errorf("two threads were there for %.3f of the time", v)
+	}
+	if v := s.of(one) / span; v < 0.9 || v > 1.1 {
+		t.Errorf("one thread was there for %.3f of the time", v)
+	}
+	if d.targets[1].stops != 0 {
+		t.Error("the traced process was stopped")
+	}
+	if clean, err := d.Detach(); !clean {
+		t.Error(err)
+	}
+	free.Stop(t)
+	traced.Stop(t)
 }

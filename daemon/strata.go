@@ -46,16 +46,19 @@ type stratum struct {
 	ran, blocked    hits
 	seen            sight
 	passes          int
+	again           float64    // s that the only sample of when it was blocked has stood for before
 	each            [3]float64 // what a sample stood for last: of a running thread on each clock, of a blocked one
 }
 
 // A sight is the last sample of a thread that was blocked. As long as the thread does not run, it says what the thread does without
-// another look.
+// another look. In a program of hundreds of threads, of which each is looked at rarely, it also stands for what the thread does until
+// the next look.
 type sight struct {
 	x      *stackSample // nil before the first
 	hits   hits         // of this sample alone
 	slices uint64       // how often the thread had been put on a processor
 	at     float64      // session time
+	spent  float64      // s that it stood for although the thread had run since
 }
 
 // eachOff is the place of a blocked thread's samples in stratum.each.
@@ -68,7 +71,7 @@ type hits struct {
 }
 
 func newStrata(t *target, why string) *strata {
-	return &strata{t: t, why: why, parts: map[pcl.FuncID][]*part{}, threads: map[int]*stratum{}}
+	return &strata{t: t, why: why, last: t.d.Now(), parts: map[pcl.FuncID][]*part{}, threads: map[int]*stratum{}}
 }
 
 // A stackSample is what one thread was doing at one moment.
@@ -99,7 +102,7 @@ func (s *strata) note(x *stackSample) {
 	}
 	h.n++
 	if own.n = 1; x.blocked {
-		st.seen.x, st.seen.hits = x, own
+		st.seen.x, st.seen.hits, st.seen.spent = x, own, 0
 	}
 }
 
@@ -167,8 +170,12 @@ func (st *stratum) take(r *threadRow, interval float64) {
 	st.ready += max(ready, 0).Seconds()
 	st.off += max(interval-(run+ready).Seconds(), 0)
 	st.passes++
-	if st.seen.x != nil && st.blocked.n == 0 && (st.stays(r) || st.off > longestUnseen) {
+	if st.seen.x != nil && st.blocked.n == 0 {
 		st.blocked = hits{n: 1, of: maps.Clone(st.seen.hits.of)}
+		if !st.stays(r) {
+			st.again = st.seen.spent
+			st.seen.spent += st.off
+		}
 	}
 }
 
@@ -176,10 +183,6 @@ func (st *stratum) take(r *threadRow, interval float64) {
 func (st *stratum) stays(r *threadRow) bool {
 	return st.passes > 1 && st.seen.x != nil && r.times.Slices == st.seen.slices && r.times.Slices == r.prev.Slices
 }
-
-// longestUnseen is for how long, in seconds, time of a thread waits for a look: then it goes where the thread was last seen. It matters in
-// programs of hundreds of threads, of which each is looked at rarely.
-const longestUnseen = 1.0
 
 // lookAgain is after what time, in seconds, a thread that has not run is looked at again: it may count as idle since.
 const lookAgain = 1.0
@@ -208,7 +211,22 @@ func (s *strata) settle(st *stratum) {
 	if n := float64(st.blocked.n); n > 0 {
 		st.each[eachOff] = st.off / n
 		s.give(st.blocked, clockWall, st.each[eachOff])
-		st.off, st.blocked = 0, hits{}
+		s.correlate(st)
+		if st.again == 0 {
+			st.seen.spent = st.each[eachOff]
+		}
+		st.off, st.blocked, st.again = 0, hits{}, 0
+	}
+}
+
+// correlate corrects the squares for a sample that stands for several intervals: what it says of them is not independent.
+func (s *strata) correlate(st *stratum) {
+	more := 2 * st.again * st.each[eachOff]
+	s.total[clockWall].squares += more
+	for p := range st.blocked.of {
+		if p.estimate.clock == clockWall {
+			p.estimate.own.squares += more
+		}
 	}
 }
 
@@ -240,6 +258,9 @@ func (s *strata) give(h hits, clock int, each float64) {
 
 // follow has samples counted for a part from now on.
 func (s *strata) follow(p *part) {
+	if len(s.parts) == 0 {
+		s.forgive()
+	}
 	p.estimate.before = s.total[p.estimate.clock]
 	for _, st := range s.threads {
 		if st.seen.x != nil && p.counts(st.seen.x) {
@@ -252,6 +273,13 @@ func (s *strata) follow(p *part) {
 			seen[id] = true
 			s.parts[id] = append(s.parts[id], p)
 		}
+	}
+}
+
+// forgive drops the times that wait for a sample, when nobody has counted yet whom they could belong to.
+func (s *strata) forgive() {
+	for _, st := range s.threads {
+		st.run, st.ready, st.off = 0, 0, 0
 	}
 }
 
