@@ -15,7 +15,8 @@ import (
 // or a thread is read from there.
 type Backend int
 
-// The backends.
+// The backends. One that keeps rows by eBPF, without patching, has its place between probes and samples: it would be named here, and
+// its parts would stand beside those of an estimate (part.estimate).
 const (
 	// BackendProbe patches trampolines into the target. A target that does not allow it is an error of Attach.
 	BackendProbe Backend = iota

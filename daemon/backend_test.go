@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"culprit/daemon/kernel"
 	"culprit/daemon/process"
 	"culprit/grid"
 	"culprit/internal/require"
@@ -308,6 +309,13 @@ func TestWithoutTheRightToTrace(t *testing.T) {
 	var denied grid.ErrNotPermitted
 	if _, _, err := tg.compileToLook(wait); !errors.As(err, &denied) || !strings.Contains(err.Error(), "sudo culprit attach") {
 		t.Errorf("%s: %v", wait, err)
+	}
+	tg.profile.failed = &kernel.NotPermitted{What: "sampling", Remedy: "sudo sysctl something", Err: unix.EACCES} // as a system without perf answers
+	if _, _, err := tg.compileToLook(cpu); !errors.As(err, &denied) || !strings.Contains(err.Error(), "sudo sysctl something") {
+		t.Errorf("%s: %v", cpu, err)
+	}
+	if _, _, err := tg.compileToLook(key(t, "cpu", "/")); err != nil {
+		t.Errorf("what the kernel accounts: %v", err)
 	}
 	p.Stop(t)
 }

@@ -147,7 +147,7 @@ const maxCallees = 1 << 16
 // withJumps puts those functions back on a stack that ended in a jump to the one above them: the C library's semaphores and joins wait
 // behind such a jump. They stand where the call leads to that made the activation.
 func (s *strata) withJumps(frames []frame) []frame {
-	if s.jumps.callee == nil || s.jumps.loads != s.t.loads || len(s.jumps.callee) > maxCallees {
+	if s.jumps.callee == nil || s.jumps.loads != s.t.loads || len(s.jumps.callee)+len(s.jumps.jumps) > maxCallees {
 		s.jumps = jumpCache{callee: map[uint64]*function{}, jumps: map[[2]pcl.FuncID]bool{}, loads: s.t.loads}
 	}
 	for i := len(frames) - 1; i > 0; i-- {
