@@ -42,6 +42,7 @@ func TestSamplesTellShares(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/shares.c"), strconv.Itoa(length))
 	d := lookAt(t, p.PID)
 	d.Known()
+	time.Sleep(2 * tickInterval) // its threads are known to be alive
 	want := map[string]string{
 		"cpu_inclusive@/Code/shares.c/half":                                    "half",
 		"cpu_inclusive@/Code/shares.c/third":                                   "third",
@@ -50,6 +51,7 @@ func TestSamplesTellShares(t *testing.T) {
 		"cpu@/Code/shares.c/half":                                              "",
 		"cpu_inclusive@/Code/shares.c":                                         "half third fifth",
 		"exec_time_inclusive@/Code/shares.c/wait_for_mutex":                    "mutex",
+		"exec_time_inclusive@/Code/shares.c/wait_for_mail":                     "pipe",
 		"exec_time_inclusive@/Code/shares.c/visit":                             "mutex sem pipe",
 		"exec_time@/Code/shares.c/wait_for_mail":                               "",
 		"sync_wait@/Code/shares.c/wait_for_mutex":                              "mutex",

@@ -42,12 +42,15 @@ func (w *weight) add(n int, each float64) {
 
 // A stratum is one thread since the last pass. Its times wait there, in seconds, until a sample says what for they were used.
 type stratum struct {
-	run, ready, off float64
-	ran, blocked    hits
-	seen            sight
-	passes          int
-	again           float64    // s that the only sample of when it was blocked has stood for before
-	each            [3]float64 // what a sample stood for last: of a running thread on each clock, of a blocked one
+	run    float64 // on a processor
+	active float64 // the same on the wall clock, with what it was ready after it had been displaced
+	off    float64 // blocked, and ready after that
+
+	ran, blocked hits
+	seen         sight
+	passes       int
+	again        float64    // s that the only sample of when it was blocked has stood for before
+	each         [3]float64 // what a sample stood for last: of a running thread on each clock, of a blocked one
 }
 
 // A sight is the last sample of a thread that was blocked. As long as the thread does not run, it says what the thread does without
@@ -166,10 +169,14 @@ func (st *stratum) take(r *threadRow, interval float64) {
 		run, ready = r.times.Run, r.times.RunQueueWait
 		interval = min(interval, max(kernel.Age(r.times.Start), (run+ready).Seconds()))
 	}
+	woken := ready.Seconds() * (1 - r.displaced())
 	st.run += max(run, 0).Seconds()
-	st.ready += max(ready, 0).Seconds()
-	st.off += max(interval-(run+ready).Seconds(), 0)
+	st.active += max((run+ready).Seconds()-woken, 0)
+	st.off += max(interval-(run+ready).Seconds(), 0) + max(woken, 0)
 	st.passes++
+	if st.ran.n == 0 && st.seen.x != nil { // it ran so little that it was never met: what it was then is its waking up
+		st.off, st.active = st.off+st.active, 0
+	}
 	if st.seen.x != nil && st.blocked.n == 0 {
 		st.blocked = hits{n: 1, of: maps.Clone(st.seen.hits.of)}
 		if !st.stays(r) {
@@ -177,6 +184,16 @@ func (st *stratum) take(r *threadRow, interval float64) {
 			st.seen.spent += st.off
 		}
 	}
+}
+
+// displaced is the share of a thread's waits for a processor that began when it had to give one up; the others followed a wait for
+// something else, whose stack the thread still has.
+func (r *threadRow) displaced() float64 {
+	forced, voluntary := float64(r.times.Forced-r.prev.Forced), float64(r.times.Voluntary-r.prev.Voluntary)
+	if !(forced+voluntary > 0) {
+		return 1
+	}
+	return forced / (forced + voluntary)
 }
 
 // stays reports whether a thread has not run since it was last looked at, nor in the interval before.
@@ -203,10 +220,10 @@ func (s *strata) needsLook(tid int, now float64) bool {
 // settle shares a thread's times out among its samples.
 func (s *strata) settle(st *stratum) {
 	if n := float64(st.ran.n); n > 0 {
-		st.each[clockWall], st.each[clockCPU] = (st.run+st.ready)/n, st.run/n
+		st.each[clockWall], st.each[clockCPU] = st.active/n, st.run/n
 		s.give(st.ran, clockWall, st.each[clockWall])
 		s.give(st.ran, clockCPU, st.each[clockCPU])
-		st.run, st.ready, st.ran = 0, 0, hits{}
+		st.run, st.active, st.ran = 0, 0, hits{}
 	}
 	if n := float64(st.blocked.n); n > 0 {
 		st.each[eachOff] = st.off / n
@@ -279,7 +296,7 @@ func (s *strata) follow(p *part) {
 // forgive drops the times that wait for a sample, when nobody has counted yet whom they could belong to.
 func (s *strata) forgive() {
 	for _, st := range s.threads {
-		st.run, st.ready, st.off = 0, 0, 0
+		st.run, st.active, st.off = 0, 0, 0
 	}
 }
 

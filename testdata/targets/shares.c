@@ -50,6 +50,13 @@ NOINLINE void fifth(uint64_t turns)
 	result += burn(turns * 2) + 3;
 }
 
+/* The threads are there before they work: what a thread does in its first moments nobody can see. */
+static void wait_for_go(void)
+{
+	while (!target_going)
+		target_sleep_us(5000);
+}
+
 NOINLINE void compute(uint32_t *state)
 {
 	static void (*const parts[])(uint64_t) = {half, third, fifth};
@@ -66,6 +73,7 @@ static void *computer(void *arg)
 {
 	uint32_t state = 2463534242u;
 	(void)arg;
+	wait_for_go();
 	while (!over)
 		compute(&state);
 	return NULL;
@@ -107,6 +115,7 @@ NOINLINE void visit(void)
 static void *visitor(void *arg)
 {
 	(void)arg;
+	wait_for_go();
 	while (!over)
 		visit();
 	return NULL;
@@ -119,6 +128,7 @@ static void *porter(void *arg)
 	(void)arg;
 	pthread_mutex_lock(&gate_lock);
 	locked = 1;
+	wait_for_go();
 	while (!over) {
 		target_sleep_us(3000 + next_random(&state) % 4000);
 		passed = 0;
@@ -147,13 +157,12 @@ int main(int argc, char **argv)
 	sem_init(&ticket, 0, 0);
 	if (pipe(mail) != 0)
 		target_bad("pipe: %s", strerror(errno));
-	target_poll(0);
-	target_wait_go();
 	pthread_create(&t[0], NULL, computer, NULL);
 	pthread_create(&t[1], NULL, porter, NULL);
 	while (!locked)
-		target_poll(1);
+		target_sleep_us(1000);
 	pthread_create(&t[2], NULL, visitor, NULL);
+	target_wait_go();
 	for (uint64_t end = target_now_ns() + (uint64_t)ms * 1000000u; target_now_ns() < end && !target_stopping;)
 		target_poll(10);
 	over = 1;
