@@ -170,6 +170,8 @@ type report struct {
 type process struct {
 	PID     int
 	Exe     string
+	Backend string
+	Why     string
 	Threads int
 	Ended   bool
 }
@@ -184,7 +186,7 @@ type bottleneck struct {
 		Thread, Function string
 		Share            float64
 	} `json:"held_by"`
-	Source   *struct {
+	Source *struct {
 		File string
 		Line int
 	}

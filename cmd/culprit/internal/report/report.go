@@ -42,7 +42,9 @@ type Target struct {
 	Threads int    `json:"threads"`
 	Ended   bool   `json:"ended"`
 	// Rank is the process's number in a job of MPI; absent if it is not part of one.
-	Rank *int `json:"rank,omitempty"`
+	Rank    *int   `json:"rank,omitempty"`
+	Backend string `json:"backend"`       // "probe", or "sample" if it was only looked at
+	Why     string `json:"why,omitempty"` // it was only looked at
 	// ExitCode is how a process that `culprit run` started ended: its exit code, or 128 + the signal; absent while it runs.
 	ExitCode *int `json:"exit_code,omitempty"`
 }
@@ -108,15 +110,17 @@ type Pair struct {
 	Focus  Focus  `json:"focus"`
 	Unit   string `json:"unit"`
 	// Sum is exact for counters of the probe tier. Average, Min and Max are per bin and null where nothing was measured.
-	Sum        Number  `json:"sum"`
-	Average    Missing `json:"average"`
-	Min        Missing `json:"min"`
-	Max        Missing `json:"max"`
-	Tier       string  `json:"tier"`
-	Start      Number  `json:"start"`
-	BinSeconds Number  `json:"bin_seconds"`
-	Bins       Bins    `json:"bins"`            // null = nothing measured in that interval
-	Error      string  `json:"error,omitempty"` // why the pair was not measured
+	Sum     Number  `json:"sum"`
+	Average Missing `json:"average"`
+	Min     Missing `json:"min"`
+	Max     Missing `json:"max"`
+	// Uncertainty is the standard error of Average for values of the sample tier; null elsewhere, and where it is not known.
+	Uncertainty Missing `json:"uncertainty"`
+	Tier        string  `json:"tier"`
+	Start       Number  `json:"start"`
+	BinSeconds  Number  `json:"bin_seconds"`
+	Bins        Bins    `json:"bins"`            // null = nothing measured in that interval
+	Error       string  `json:"error,omitempty"` // why the pair was not measured
 	// Distribution is there for metrics whose base is a histogram.
 	Distribution *Distribution `json:"distribution,omitempty"`
 }
