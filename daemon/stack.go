@@ -55,7 +55,7 @@ func (t *target) walk(r image.Regs, mem memReader) (frames []frame) {
 		caller, cfa, err := o.Unwind(r.LookupPC()-bias, r, bias, mem)
 		if err != nil && !errors.Is(err, image.ErrStackEnd) {
 			var ok bool
-			if caller, cfa, ok = t.guess(r, mem); !ok {
+			if caller, cfa, ok = t.guess(r, fr.f, mem); !ok {
 				return append(frames, fr)
 			}
 			err = nil
@@ -122,29 +122,6 @@ const (
 	rbx = 3
 	rbp = 6
 )
-
-// guess finds a frame made with a frame pointer whose value is not known: the first pair on the stack of a pointer further up
-// and an address behind a call. Only for samples; a frame that the tables describe is never guessed.
-func (t *target) guess(r image.Regs, mem memReader) (caller image.Regs, cfa uint64, ok bool) {
-	const look = 512
-	for a := r.RSP &^ 7; a < r.RSP+8*look; a += 8 {
-		bp, err := mem(a)
-		if err != nil {
-			return caller, 0, false
-		}
-		ret, err := mem(a + 8)
-		if err != nil {
-			return caller, 0, false
-		}
-		if bp > a && bp < a+1<<20 && bp%8 == 0 && t.behindCall(ret) {
-			caller = r
-			caller.RIP, caller.RSP, caller.RBP, caller.Exact = ret, a+16, bp, false
-			caller.Lost = ^uint32(1<<6|1<<7) & 0xffff
-			return caller, a + 16, true
-		}
-	}
-	return caller, 0, false
-}
 
 // behindCall reports whether the instruction before an address may be a call.
 func (t *target) behindCall(ret uint64) bool {
