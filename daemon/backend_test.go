@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -328,10 +330,10 @@ func TestManyThreadsAreSampled(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/threads.c"), strconv.Itoa(threads), "100")
 	d := lookAt(t, p.PID)
 	worker := nameOf(t, d, "exec_time_inclusive", "worker")
-	time.Sleep(700 * time.Millisecond) // each was seen once
+	time.Sleep(500 * time.Millisecond) // each was seen once
 	var s sums
 	d.mustEnable(t, &s, worker)
-	time.Sleep(time.Duration(rounds(1000, 10000)) * time.Millisecond)
+	time.Sleep(time.Duration(rounds(700, 10000)) * time.Millisecond)
 	d.mu.Lock()
 	span := -d.pairs[worker].since
 	d.mu.Unlock()
@@ -364,7 +366,7 @@ func TestSamplesOfPartsOfAProgram(t *testing.T) {
 	defer d.Detach()
 	d.Known()
 	p.Say(t, "go")
-	time.Sleep(700 * time.Millisecond) // threads are there, and were seen
+	time.Sleep(450 * time.Millisecond) // threads are there, and were seen
 	process := d.targets[0].name
 	threads := map[string]grid.Focus{}
 	for _, name := range d.tree.Children(grid.Process, process) {
@@ -383,7 +385,7 @@ func TestSamplesOfPartsOfAProgram(t *testing.T) {
 	visiting := key(t, "visiting", "/")
 	var s sums
 	d.mustEnable(t, &s, all, own, other, third, work, doors, visiting)
-	time.Sleep(time.Duration(rounds(700, 10_000)) * time.Millisecond)
+	time.Sleep(time.Duration(rounds(500, 10_000)) * time.Millisecond)
 	d.Disable([]grid.PairKey{all, own, other, third, work, doors, visiting})
 	t.Logf("half %.3f s, on its own thread %.3f, on another %.3f; half and third %.3f, as an item %.3f; visit %.3f, as an item %.3f", s.of(all), s.of(own),
 		s.of(other), s.of(all)+s.of(third), s.of(work), s.of(visiting), s.of(doors))
@@ -391,7 +393,7 @@ func TestSamplesOfPartsOfAProgram(t *testing.T) {
 	if s.of(all) < 0.1 || !near(s.of(all), s.of(own)) || s.of(other) != 0 || !near(s.of(all)+s.of(third), s.of(work)) {
 		t.Error("the parts do not fit")
 	}
-	if s.of(doors) < 0.6 || !near(s.of(doors), s.of(visiting)) {
+	if s.of(doors) < 0.4 || !near(s.of(doors), s.of(visiting)) {
 		t.Error("visits do not fit")
 	}
 	p.Stop(t)
@@ -421,7 +423,7 @@ func TestProbesAndSamplesTogether(t *testing.T) {
 	if results[0].Err != nil || results[0].Tier != grid.TierSample || results[1].Err != nil || results[1].Tier != grid.TierProbe {
 		t.Fatalf("%+v", results)
 	}
-	time.Sleep(time.Duration(rounds(800, 10_000)) * time.Millisecond)
+	time.Sleep(time.Duration(rounds(500, 10_000)) * time.Millisecond)
 	d.Disable([]grid.PairKey{both, one})
 	span := d.Now() - results[0].Since
 	t.Logf("in visit: %.3f s in both processes, %.3f in the one with probes, of %.3f s", s.of(both), s.of(one), span)
@@ -439,4 +441,50 @@ func TestProbesAndSamplesTogether(t *testing.T) {
 	}
 	free.Stop(t)
 	traced.Stop(t)
+}
+
+// TestSamplesSeeFutexWaits: what C++20 and Rust wait in asks the kernel's futex by its number. The argument that says so is gone from the
+// stack, and known from the system call. Rust's library keeps frame pointers, which of a blocked thread nobody knows: its callers are
+// found by where its functions were called.
+func TestSamplesSeeFutexWaits(t *testing.T) {
+	for _, c := range []struct {
+		source, waits string
+		functions     map[string]string
+		rounds        int
+		flags         []string
+	}{
+		{"testdata/targets/waits.cc", "own condition mutex atomic semaphore latch", nil, rounds(15, 300), []string{"-std=c++20", "-Wno-volatile"}},
+		{"testdata/targets/waits.rs", "mutex condition book channel parked", map[string]string{"wait_mutex": "mutex", "wait_book": "book"}, rounds(40, 400), nil},
+	} {
+		p := testprog.StartTarget(t, testprog.Build(t, c.source, c.flags...), strconv.Itoa(c.rounds))
+		d := lookAt(t, p.PID)
+		time.Sleep(2 * tickInterval)
+		want := map[grid.PairKey]string{key(t, "sync_wait_inclusive", "/"): c.waits}
+		for function, name := range c.functions {
+			want[key(t, "sync_wait_inclusive", named(t, d, function))] = name
+		}
+		keys := slices.Collect(maps.Keys(want))
+		var s sums
+		d.mustEnable(t, &s, keys...)
+		begin := time.Now()
+		p.Say(t, "go")
+		p.Expect(t, "DONE", time.Minute)
+		span, errs := time.Since(begin).Seconds(), map[grid.PairKey]float64{}
+		for _, k := range keys {
+			errs[k], _ = d.Uncertainty(k)
+		}
+		d.Disable(keys)
+		for _, k := range keys {
+			var truth float64
+			for name := range strings.FieldsSeq(want[k]) {
+				truth += float64(p.Counts()[name]) / 1e9
+			}
+			t.Logf("%s, %s: %.3f s +- %.3f, the program knows %.3f, of %.3f s", c.source, k, s.of(k), errs[k]*span, truth, span)
+			// A thread that was woken rarely so far counts as idle until the next pass or two.
+			if truth == 0 || s.of(k) > truth+4*errs[k]*span+0.05*span || s.of(k) < truth-4*errs[k]*span-2*tickInterval.Seconds()*truth/span {
+				t.Errorf("%s: %.3f s, the program knows %.3f", k, s.of(k), truth)
+			}
+		}
+		p.Stop(t)
+	}
 }

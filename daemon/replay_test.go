@@ -160,7 +160,7 @@ func TestReplayAgreesWithItsTwin(t *testing.T) {
 			e := &estimate{}
 			e.index(plan)
 			w := &twin{plan: plan, vars: make([]int, len(plan.Vars))}
-			for range rounds(1500, 50_000) {
+			for range rounds(400, 50_000) {
 				w.step(tg, r, fns)
 				events++
 				if len(w.stack) == 0 {

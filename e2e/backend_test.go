@@ -85,7 +85,7 @@ func TestFilteredTarget(t *testing.T) {
 	require.Root(t)
 	p := target(t, "seccomp.c")
 	p.Say(t, "go")
-	cmd := exec.Command(culprit, "attach", "--no-tui", "--for", "2s", "--json", "@REPORT", fmt.Sprint(p.PID))
+	cmd := exec.Command(culprit, "attach", "--no-tui", "--for", "1s", "--json", "@REPORT", fmt.Sprint(p.PID))
 	setpriv := require.Tool(t, "setpriv")
 	cmd.Path, cmd.Args = setpriv, append([]string{setpriv, "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin"}, cmd.Args...)
 	s := startCmd(t, cmd)

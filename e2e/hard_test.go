@@ -236,7 +236,7 @@ func TestAlreadyTraced(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	start(t, "attach", "--no-tui", "--for", "2s", "--backend", "probe", fmt.Sprint(p.PID)).want(statusFailed).says("strace", "traced")
-	r := start(t, "attach", "--no-tui", "--for", "3s", "--json", "@REPORT", fmt.Sprint(p.PID)).want(statusBottleneck).says("strace", "stack samples only").read()
+	r := start(t, "attach", "--no-tui", "--for", "2s", "--json", "@REPORT", fmt.Sprint(p.PID)).want(statusBottleneck).says("strace", "stack samples only").read()
 	if len(r.Targets) != 1 || r.Targets[0].Backend != "sample" || !strings.Contains(r.Targets[0].Why, "strace") {
 		t.Errorf("targets %+v", r.Targets)
 	}
