@@ -14,18 +14,23 @@ import (
 // or a thread is read from there.
 type Backend int
 
-// The backends. One that keeps rows by eBPF, without patching, has its place between probes and samples: it would be named here, and
-// its parts would stand beside those of an estimate (part.estimate).
+// The backends.
 const (
 	// BackendProbe patches trampolines into the target. A target that does not allow it is an error of Attach.
 	BackendProbe Backend = iota
 	// BackendAuto is BackendProbe where that is possible and BackendSample elsewhere.
 	BackendAuto
-	// BackendSample only looks: at samples of stacks. The target is never traced, stopped or written to.
+	// BackendSample only looks: at samples of stacks. The target is never traced, stopped or written to. What the kernel keeps for
+	// each thread by eBPF is told where that is possible.
 	BackendSample
+	// BackendEBPF is BackendSample where that must be possible: else Attach fails.
+	BackendEBPF
 )
 
-var backendNames = [...]string{BackendProbe: "probe", BackendAuto: "auto", BackendSample: "sample"}
+var backendNames = [...]string{BackendProbe: "probe", BackendAuto: "auto", BackendSample: "sample", BackendEBPF: "ebpf"}
+
+// looks reports whether no target is ever patched.
+func (b Backend) looks() bool { return b == BackendSample || b == BackendEBPF }
 
 // String is the name on the command line.
 func (b Backend) String() string { return backendNames[b] }
@@ -37,13 +42,18 @@ func ParseBackend(name string) (Backend, error) {
 			return Backend(b), nil
 		}
 	}
-	return 0, fmt.Errorf("expected auto, probe or sample")
+	return 0, fmt.Errorf("expected auto, probe, sample or ebpf")
 }
 
 // attach begins to measure a process, in the way that the options name or that the process allows.
 func (d *Daemon) attach(pid int) error {
-	if d.opts.Backend == BackendSample {
-		return d.attachSampled(pid, "--backend sample was asked for")
+	if d.opts.Backend == BackendEBPF {
+		if err := d.needsRows(); err != nil {
+			return err
+		}
+	}
+	if d.opts.Backend.looks() {
+		return d.attachSampled(pid, "--backend "+d.opts.Backend.String()+" was asked for")
 	}
 	err := d.attachProbed(pid)
 	if err == nil || d.opts.Backend != BackendAuto || !mayFall(err) {
@@ -124,10 +134,13 @@ func (t *target) needsProbes(what string) error {
 }
 
 func (t *target) backend() Backend {
-	if t.sampled != nil {
-		return BackendSample
+	switch {
+	case t.sampled == nil:
+		return BackendProbe
+	case t.d.opts.Backend == BackendEBPF:
+		return BackendEBPF
 	}
-	return BackendProbe
+	return BackendSample
 }
 
 func (t *target) whyLooking() string {

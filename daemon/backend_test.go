@@ -62,6 +62,11 @@ func TestSamplesTellShares(t *testing.T) {
 		"sync_wait_inclusive@/Code/shares.c/wait_for_ticket":                   "sem",
 		"sync_wait_inclusive@/Code/shares.c/visit,/SyncObject/Mutex/gate_lock": "mutex",
 		"sync_wait_inclusive@/SyncObject/Semaphore":                            "sem",
+		"lock_wait@/SyncObject/Mutex/gate_lock":                                "mutex",
+		"lock_wait@/Code/shares.c/visit,/SyncObject/Mutex/gate_lock":           "mutex",
+		"lock_wait@/Code/shares.c/visit":                                       "mutex",
+		"object_wait@/SyncObject/Semaphore":                                    "sem",
+		"object_wait@/SyncObject/Mutex/gate_lock":                              "mutex",
 		"io_wait_inclusive@/Code/shares.c/visit":                               "pipe",
 		"io_wait@/Code/shares.c/wait_for_mail":                                 "pipe",
 	}
@@ -419,14 +424,22 @@ func TestProbesAndSamplesTogether(t *testing.T) {
 	one := both
 	one.Focus = one.Focus.Refine(grid.Process, d.targets[0].name)
 	var s sums
-	results := d.Enable([]grid.PairKey{both, one}, &s)
-	if results[0].Err != nil || results[0].Tier != grid.TierSample || results[1].Err != nil || results[1].Tier != grid.TierProbe {
-		t.Fatalf("%+v", results)
+	lock := key(t, "lock_wait", "/SyncObject/Mutex/gate_lock") // by a table where there are probes, by samples where there are none
+	oneLock := grid.PairKey{Metric: lock.Metric, Focus: lock.Focus.Refine(grid.Process, d.targets[0].name)}
+	keys := []grid.PairKey{both, one, lock, oneLock}
+	results := d.Enable(keys, &s)
+	for i, tier := range []grid.Tier{grid.TierSample, grid.TierProbe, grid.TierSample, grid.TierProbe} {
+		if r := results[i]; r.Err != nil || r.Tier != tier {
+			t.Fatalf("%+v", r)
+		}
 	}
 	time.Sleep(time.Duration(rounds(500, 10_000)) * time.Millisecond)
-	d.Disable([]grid.PairKey{both, one})
+	d.Disable(keys)
 	span := d.Now() - results[0].Since
-	t.Logf("in visit: %.3f s in both processes, %.3f in the one with probes, of %.3f s", s.of(both), s.of(one), span)
+	t.Logf("in visit: %.3f s in both processes, %.3f in the one with probes, of %.3f s; for the lock %.3f and %.3f", s.of(both), s.of(one), span, s.of(lock), s.of(oneLock))
+	if v, mine := s.of(lock), s.of(oneLock); mine < 0.2*span || v < 1.4*mine || v > 2.6*mine {
+		t.Errorf("for the lock %.3f s in both, %.3f in the one with probes", v, mine)
+	}
 	if v := s.of(both) / span; v < 1.85 || v > 2.1 {
 		t.Errorf("two threads were there for %.3f of the time", v)
 	}

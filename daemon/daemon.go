@@ -102,7 +102,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 	d := &Daemon{opts: opts, tree: grid.NewTree(), clock: clock, host: host,
 		began: time.Now(), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, byPID: map[int]*target{}, family: newFamily(), listed: map[fileKey]bool{}, indexes: map[string]nameIndex{}, kern: kernel.NewThreadTable(), stopped: make(chan struct{}), ended: make(chan struct{})}
 	d.tree.Add(grid.Machine, host)
-	if opts.Guard != nil && opts.Backend != BackendSample {
+	if opts.Guard != nil && !opts.Backend.looks() {
 		if d.guard, err = startGuard(opts.Guard()); err != nil {
 			opts.Log(err.Error()) // rare, and it measures as well without
 		}

@@ -114,7 +114,7 @@ func (s *strata) unseen(plan *pcl.Plan, r *pcl.Request) string {
 	}
 	for _, in := range r.Code {
 		switch {
-		case in.Op == pcl.OpSet && plan.By != 0 && in.Var == plan.By && in.Cond == nil:
+		case in.Op == pcl.OpSet && plan.By != 0 && in.Var == plan.By:
 		case in.Op == pcl.OpAdd, in.Op == pcl.OpCall, in.Op == pcl.OpSet && in.Expr != nil && in.Expr.Op != pcl.ExConst:
 			return "it computes with what was passed to functions"
 		case in.Cond != nil && !(r.Where == pcl.Entry && s.asksByNumber(r.Func) && plain(in.Cond)):

@@ -60,6 +60,9 @@ func (p *part) kept() error {
 	if err := p.t.watchRows(); err != nil {
 		return noRows(p.plan, err)
 	}
+	if err := p.tellsThreads(); err != nil {
+		return err
+	}
 	return p.needRows()
 }
 

@@ -213,6 +213,9 @@ func (d *Daemon) pass(now float64) {
 	d.followFiles(now)
 	d.samplePairs(now, d.pairs)
 	d.findTaken()
+	for _, t := range d.targets {
+		t.tidyRows()
+	}
 }
 
 // samplePairs reads the pairs and hands their growth to the sinks.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"culprit/daemon/rows"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -49,7 +50,9 @@ func (t *target) survey(m grid.Metric) MetricSurvey {
 		case err != nil:
 			lacks = err
 		case plan.KeptByKernel():
-			s.can(grid.TierKernel)
+			if lacks = noKernel(plan); lacks == nil {
+				s.can(grid.TierKernel)
+			}
 		case plan.Kind == pcl.Void:
 			s.can(grid.TierProbe) // at a place that is chosen further down
 		case len(plan.Requests) > 0:
@@ -66,6 +69,17 @@ func (t *target) survey(m grid.Metric) MetricSurvey {
 		s.Why = "the program has none of the functions that it is about"
 	}
 	return s
+}
+
+// noKernel is why the kernel does not keep what a plan reads, as far as that is known without asking it to.
+func noKernel(plan *pcl.Plan) error {
+	if kernelQuantities[plan.KernelName] != nil {
+		return nil
+	}
+	if err := rows.Missing(); err != nil {
+		return noRows(plan, err)
+	}
+	return nil
 }
 
 func (s *MetricSurvey) can(t grid.Tier) {

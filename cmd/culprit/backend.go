@@ -6,12 +6,12 @@ import (
 	"culprit/daemon"
 )
 
-// A backendFlag says how values are come by: auto, probe or sample.
+// A backendFlag says how values are come by: auto, probe, sample or ebpf.
 type backendFlag daemon.Backend
 
 func (b *backendFlag) register(f *pflag.FlagSet) {
 	*b = backendFlag(daemon.BackendAuto)
-	f.Var(b, "backend", "how to measure: probe patches the program, and fails where that is not possible; sample only looks, at stacks, and never stops or changes it; auto is probe where that is possible, else sample")
+	f.Var(b, "backend", "how to measure: probe patches the program, and fails where that is not possible; sample only looks, at stacks, and never stops or changes it; ebpf is sample where eBPF keeps what threads wait for as well, and fails where it cannot; auto is probe where that is possible, else sample")
 }
 
 // String implements pflag.Value.

@@ -35,7 +35,7 @@ func (a *app) header(w int) []item {
 		if len(ts) > 1 {
 			name += fmt.Sprintf(" +%d", len(ts)-1)
 		}
-		if slices.ContainsFunc(ts, func(t report.Target) bool { return t.Backend == "sample" }) {
+		if slices.ContainsFunc(ts, report.Target.OnlyLooked) {
 			name += " by samples"
 		}
 		if a.snap.Ended {

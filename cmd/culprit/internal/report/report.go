@@ -43,11 +43,14 @@ type Target struct {
 	Ended   bool   `json:"ended"`
 	// Rank is the process's number in a job of MPI; absent if it is not part of one.
 	Rank    *int   `json:"rank,omitempty"`
-	Backend string `json:"backend"`       // "probe", or "sample" if it was only looked at
+	Backend string `json:"backend"`       // "probe", or "sample" or "ebpf" if it was only looked at
 	Why     string `json:"why,omitempty"` // it was only looked at
 	// ExitCode is how a process that `culprit run` started ended: its exit code, or 128 + the signal; absent while it runs.
 	ExitCode *int `json:"exit_code,omitempty"`
 }
+
+// OnlyLooked reports whether the process was never stopped or changed.
+func (t Target) OnlyLooked() bool { return t.Backend == "sample" || t.Backend == "ebpf" }
 
 // A Focus maps a hierarchy ("Code") to the chosen path ("/Code/cache.c/lookup"); roots are left out.
 type Focus map[string]string

@@ -313,7 +313,7 @@ func pauseText(p Pauses) string {
 func (r *Report) cleanText() string {
 	for _, t := range r.Targets {
 		switch {
-		case t.Ended, t.Backend == "sample":
+		case t.Ended, t.OnlyLooked():
 		case !r.RemovedClean:
 			return fmt.Sprintf("; the target could NOT be verified to be as before: culprit restore %d", t.PID)
 		default:
