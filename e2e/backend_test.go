@@ -79,6 +79,31 @@ func TestEachValueSaysItsTier(t *testing.T) {
 	p.Stop(t)
 }
 
+// TestRowsAreInsistedOn: what the kernel keeps by eBPF is told of a process that is only looked at, and who asks for it without the
+// right to it is told what gives it.
+func TestRowsAreInsistedOn(t *testing.T) {
+	require.Root(t)
+	public := publicCopy(t)
+	p := testprog.StartCmd(t, nobody(exec.Command(publicCopyOf(t, testprog.Build(t, testprog.Target(t, "shares.c"))))))
+	p.Expect(t, "READY", 10*time.Second)
+	p.Say(t, "go")
+	args := []string{"attach", "--no-tui", "--no-search", "--backend", "ebpf", "--for", "1s", "--json", "@REPORT", "--watch", "blocked_pipe", fmt.Sprint(p.PID)}
+	s := startCmd(t, nobody(exec.Command(public, args...)))
+	if status := s.status(); status != statusForbidden || !strings.Contains(s.errOut.String(), "setcap") {
+		t.Errorf("without the right: status %d: %s", status, s.errOut.String())
+	}
+	s = start(t, args...)
+	if status := s.status(); status == statusForbidden || strings.Contains(s.errOut.String(), "ebpf is not supported") {
+		require.Skip(t, s.errOut.String())
+	}
+	r := s.read()
+	t.Logf("%s%s", s.out.String(), s.errOut.String())
+	if r.Targets[0].Backend != "ebpf" || r.Probes.Inserted != 0 || r.Overhead.Pauses.Count != 0 || !strings.Contains(s.out.String(), "blocked_pipe") {
+		t.Errorf("%+v, probes %+v, pauses %+v", r.Targets, r.Probes, r.Overhead.Pauses)
+	}
+	p.Stop(t)
+}
+
 // TestFilteredTarget: a program whose filter kills it at the calls that mapping would need is searched by samples, also by somebody
 // who may not suspend the filter.
 func TestFilteredTarget(t *testing.T) {

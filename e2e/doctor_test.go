@@ -69,7 +69,7 @@ func TestDoctorsTierIsWhatAttachGives(t *testing.T) {
 			doctor := c.run(p.PID, "doctor", fmt.Sprint(p.PID))
 			out, _ := doctor.Output()
 			said := doctorsTier(t, string(out))
-			attach := startCmd(t, c.run(p.PID, "attach", "--no-tui", "--no-search", "--for", "200ms", "--json", "-", fmt.Sprint(p.PID)))
+			attach := startCmd(t, c.run(p.PID, "attach", "--no-tui", "--no-search", "--for", "200ms", "--watch", "ready_wait", "--json", "-", fmt.Sprint(p.PID)))
 			status := attach.status()
 			got := "nothing"
 			switch {
@@ -79,6 +79,10 @@ func TestDoctorsTierIsWhatAttachGives(t *testing.T) {
 				got = "stack samples"
 			}
 			t.Logf("doctor (status %d): %s; attach (status %d): %s %s", doctor.ProcessState.ExitCode(), said, status, got, attach.errOut.String())
+			rows := !strings.Contains(attach.out.String(), "CAP_BPF") && !strings.Contains(attach.out.String(), "eBPF programs")
+			if strings.Contains(said, "the kernel's rows") != rows && got == "probes" {
+				t.Errorf("the doctor said %q; of the kernel's rows attach says: %v", said, rows)
+			}
 			if !strings.HasPrefix(said, got) {
 				t.Errorf("the doctor said %q, attach measures by %q", said, got)
 			}
