@@ -380,7 +380,7 @@ func (p *profile) lookSampled(tid int, call kernel.BlockedCall, kind int, now fl
 
 func (p *profile) noteBlocked(tid int, call kernel.BlockedCall, kind int, frames []frame, now float64) {
 	frames = p.t.sampled.withJumps(frames)
-	x := stackSample{tid: tid, frames: frames, blocked: true, idle: kind == lookIdle, call: call}
+	x := stackSample{tid: tid, frames: frames, blocked: true, idle: kind == lookIdle || p.t.threads.halted(tid), call: call}
 	if !x.idle {
 		var what int
 		x.object, what = p.t.threads.objects.waitedFor(call, frames, now)
@@ -390,6 +390,14 @@ func (p *profile) noteBlocked(tid int, call kernel.BlockedCall, kind int, frames
 	}
 	p.t.sampled.note(&x)
 	p.t.sampled.sighted(tid, now)
+}
+
+// halted reports whether somebody has stopped a thread: a debugger, or a signal. It waits for that, whatever it was waiting for before.
+func (tt *threadTable) halted(tid int) bool {
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	r := tt.rows[tid]
+	return r != nil && (r.times.State == 'T' || r.times.State == 't')
 }
 
 // sighted notes when a blocked thread was looked at, and as of which time on a processor.
