@@ -331,7 +331,21 @@ func TestManyThreadsAreSampled(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/threads.c"), strconv.Itoa(threads), "100")
 	d := lookAt(t, p.PID)
 	worker := nameOf(t, d, "exec_time_inclusive", "worker")
-	time.Sleep(500 * time.Millisecond) // each was seen once
+	unseen := func() (n int) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		for _, st := range d.targets[0].sampled.threads {
+			if st.seen.x == nil {
+				n++
+			}
+		}
+		return n + max(0, threads-len(d.targets[0].sampled.threads))
+	}
+	for deadline := time.Now().Add(20 * time.Second); unseen() > threads/200; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d threads were not looked at within 20 s", unseen())
+		}
+	}
 	var s sums
 	d.mustEnable(t, &s, worker)
 	time.Sleep(time.Duration(rounds(700, 10000)) * time.Millisecond)
