@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -335,7 +336,21 @@ func TestManyThreadsAreSampled(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/threads.c"), strconv.Itoa(threads), "100")
 	d := lookAt(t, p.PID)
 	worker := nameOf(t, d, "exec_time_inclusive", "worker")
-	time.Sleep(500 * time.Millisecond) // each was seen once
+	unseen := func() (n int) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		for _, st := range d.targets[0].sampled.threads {
+			if st.seen.x == nil {
+				n++
+			}
+		}
+		return n + max(0, threads-len(d.targets[0].sampled.threads))
+	}
+	for deadline := time.Now().Add(20 * time.Second); unseen() > threads/200; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d threads were not looked at within 20 s", unseen())
+		}
+	}
 	var s sums
 	d.mustEnable(t, &s, worker)
 	time.Sleep(time.Duration(rounds(700, 10000)) * time.Millisecond)
@@ -500,4 +515,31 @@ func TestSamplesSeeFutexWaits(t *testing.T) {
 		}
 		p.Stop(t)
 	}
+}
+
+// TestHaltedIsNotWaiting: a process that was stopped by a signal, as by a debugger, is not found to wait for its locks.
+func TestHaltedIsNotWaiting(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/mutex.c"))
+	d := lookAt(t, p.PID)
+	p.Say(t, "go")
+	p.MustBeat(t, 5*time.Second)
+	time.Sleep(tickInterval)
+	p.Signal(t, syscall.SIGSTOP)
+	time.Sleep(2 * tickInterval)
+	var s sums
+	wait, there := key(t, "sync_wait_inclusive", "/"), key(t, "exec_time", "/")
+	d.mustEnable(t, &s, wait, there)
+	time.Sleep(2 * tickInterval)
+	d.Disable([]grid.PairKey{wait, there})
+	halted := s.of(wait)
+	p.Signal(t, syscall.SIGCONT)
+	time.Sleep(2 * tickInterval)
+	d.mustEnable(t, &s, wait, there)
+	time.Sleep(2 * tickInterval)
+	d.Disable([]grid.PairKey{wait, there})
+	t.Logf("waiting while it was stopped: %.3f s, afterwards %.3f s", halted, s.of(wait)-halted)
+	if halted > 0.05 || s.of(wait)-halted < 0.1 {
+		t.Error("a stopped thread waits for whoever has stopped it")
+	}
+	p.Stop(t)
 }

@@ -2,10 +2,8 @@ package daemon
 
 import (
 	"maps"
-	"math"
 
 	"culprit/daemon/kernel"
-	"culprit/grid"
 	"culprit/pcl"
 )
 
@@ -51,17 +49,6 @@ type stratum struct {
 	passes       int
 	again        float64    // s that the only sample of when it was blocked has stood for before
 	each         [3]float64 // what a sample stood for last: of a running thread on each clock, of a blocked one
-}
-
-// A sight is the last sample of a thread that was blocked. As long as the thread does not run, it says what the thread does without
-// another look. In a program of hundreds of threads, of which each is looked at rarely, it also stands for what the thread does until
-// the next look.
-type sight struct {
-	x      *stackSample // nil before the first
-	hits   hits         // of this sample alone
-	slices uint64       // how often the thread had been put on a processor
-	at     float64      // session time
-	spent  float64      // s that it stood for although the thread had run since
 }
 
 // eachOff is the place of a blocked thread's samples in stratum.each.
@@ -196,27 +183,6 @@ func (r *threadRow) displaced() float64 {
 	return forced / (forced + voluntary)
 }
 
-// stays reports whether a thread has not run since it was last looked at, nor in the interval before.
-func (st *stratum) stays(r *threadRow) bool {
-	return st.passes > 1 && st.seen.x != nil && r.times.Slices == st.seen.slices && r.times.Slices == r.prev.Slices
-}
-
-// lookStale is after what time, in seconds, a thread that has not run is looked at again: it may count as idle since.
-const lookStale = 1.0
-
-// needsLook reports whether a look at a thread would tell anything new.
-func (s *strata) needsLook(tid int, now float64) bool {
-	st := s.threads[tid]
-	if st == nil {
-		return true
-	}
-	tt := s.t.threads
-	tt.mu.Lock()
-	defer tt.mu.Unlock()
-	r := tt.rows[tid]
-	return r == nil || !st.stays(r) || now-st.seen.at > lookStale
-}
-
 // settle shares a thread's times out among its samples.
 func (s *strata) settle(st *stratum) {
 	if n := float64(st.ran.n); n > 0 {
@@ -318,89 +284,5 @@ func (s *strata) forget(p *part) {
 		delete(st.ran.of, p)
 		delete(st.blocked.of, p)
 		delete(st.seen.hits.of, p)
-	}
-}
-
-// variance is the square of the standard error of what a part has counted, in seconds squared; ok is false before the first sample.
-// Samples are taken for independent, which overrates the error where a thread stays in one place for long. One sample more
-// than there were is reckoned, so that what was never seen is not taken to be certainly nothing.
-func (e *estimate) variance(total weight) (v float64, ok bool) {
-	n, sum := total.n-e.before.n, total.sum-e.before.sum
-	if n < 1 {
-		return 0, false
-	}
-	mean := sum / n
-	share := min((e.own.sum+mean)/(sum+2*mean+math.SmallestNonzeroFloat64), 1)
-	return (e.own.squares + mean*mean) * (1 - share), true
-}
-
-// Uncertainty is the standard error of the average of a pair over the time since it was enabled, in the unit of its rate. ok is false
-// for pairs that are not enabled or not of the sample tier, and while there are no samples.
-func (d *Daemon) Uncertainty(key grid.PairKey) (err float64, ok bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	p := d.pairs[key]
-	if p == nil {
-		return 0, false
-	}
-	return p.uncertainty()
-}
-
-func (p *pair) uncertainty() (err float64, ok bool) {
-	var sum float64
-	for _, pt := range p.parts {
-		if pt.estimate == nil {
-			continue
-		}
-		v, known := pt.estimate.variance(pt.t.sampled.total[pt.estimate.clock])
-		sum, ok = sum+v, ok || known
-	}
-	span := p.last - p.since
-	return math.Sqrt(sum) / max(span, 1e-9), ok && span > 0
-}
-
-// lookSampled takes a sample of a blocked thread. The thread may go on while its stack is read: then it is read again.
-func (p *profile) lookSampled(tid int, call kernel.BlockedCall, kind int, now float64) {
-	for range 3 {
-		if call.Running {
-			return
-		}
-		st := p.blockedStack(call)
-		frames := p.t.walk(st.regs, st.mem)
-		again, err := kernel.Blocked(p.t.proc.PID(), tid)
-		if err != nil {
-			return
-		}
-		if again == call {
-			p.noteBlocked(tid, call, kind, frames, st, now)
-			return
-		}
-		call = again
-	}
-}
-
-func (p *profile) noteBlocked(tid int, call kernel.BlockedCall, kind int, frames []frame, st blockedStack, now float64) {
-	frames = p.t.sampled.withJumps(frames)
-	x := stackSample{tid: tid, frames: frames, blocked: true, idle: kind == lookIdle, call: call}
-	if !x.idle {
-		var what int
-		x.object, what = p.t.threads.objects.waitedFor(call, frames, st)
-		p.add(what, tid, frames, x.object)
-		p.noteHolder(x.object)
-	} else {
-		p.t.threads.noteStack(tid, 0, frames)
-	}
-	p.t.sampled.note(&x)
-	p.t.sampled.sighted(tid, now)
-}
-
-// sighted notes when a blocked thread was looked at, and as of which time on a processor.
-func (s *strata) sighted(tid int, now float64) {
-	seen := &s.stratum(tid).seen
-	seen.at = now
-	s.t.threads.mu.Lock()
-	defer s.t.threads.mu.Unlock()
-	if r := s.t.threads.rows[tid]; r != nil {
-		seen.slices = r.times.Slices
 	}
 }
