@@ -39,22 +39,26 @@ func (p *part) tellsThreads() error {
 	return grid.ErrUnsupported{What: fmt.Sprintf("kernel(%q) of one thread of %s", p.plan.KernelName, p.t.name), Needs: "probes, or culprit outside of the container"}
 }
 
-// tidyRows gives the rows of dead threads back when half of them are taken, after all were read. Where there are probes that happens
+// takenRows is how many rows have an owner.
+func takenRows(table *rows.Table) (n int) {
+	for i := range table.Slots() {
+		if table.Key(i) != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// tidyRows gives the rows of dead threads back when half of all are taken, after they were read. Where there are probes that happens
 // together with the thread blocks.
 func (t *target) tidyRows() {
 	table := t.kept.table
-	if t.sampled == nil || table == nil {
-		return
+	if t.sampled != nil && table != nil && takenRows(table) > table.Slots()/2 {
+		t.freeRows(table)
 	}
-	taken := 0
-	for i := range table.Slots() {
-		if table.Key(i) != 0 {
-			taken++
-		}
-	}
-	if taken <= table.Slots()/2 {
-		return
-	}
+}
+
+func (t *target) freeRows(table *rows.Table) {
 	parts := t.d.parts(t)
 	for i := range table.Slots() {
 		if table.Free(i) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/process"
 	"culprit/grid"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
@@ -95,6 +96,61 @@ func TestRowsWithoutProbes(t *testing.T) {
 	}
 	if d.targets[0].stops != 0 || witnessOf(t, p.PID) != before {
 		t.Error("the process is not as it was")
+	}
+	p.Stop(t)
+}
+
+// TestRowsOfShortLives: rows of threads that have ended are given back, and nothing of what they say is lost or counted twice. Each of the
+// threads sleeps once, for 2 ms, and they count themselves.
+func TestRowsOfShortLives(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/churn.c"), "64", "2000")
+	d := withRows(t, p.PID)
+	sleeps := key(t, "blocked_sleep", "/")
+	tg := d.targets[0]
+	counter, ok := tg.dataNamed("lived")
+	if !ok {
+		t.Fatal("the program has no counter")
+	}
+	lived := func() float64 {
+		var b [8]byte
+		if err := tg.proc.ReadMem(process.Addr(counter), b[:]); err != nil {
+			t.Fatal(err)
+		}
+		return float64(le64(b[:]))
+	}
+	sleep := func(free bool) (slept, truth float64, most, left int) {
+		var s sums
+		results := d.Enable([]grid.PairKey{sleeps}, &s)
+		if results[0].Err != nil {
+			t.Fatal(results[0].Err)
+		}
+		before := lived()
+		for until := time.Now().Add(time.Second); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+			if !free {
+				continue
+			}
+			d.mu.Lock()
+			most = max(most, takenRows(tg.kept.table))
+			d.pass(d.Now())
+			tg.freeRows(tg.kept.table)
+			left = max(left, takenRows(tg.kept.table))
+			d.mu.Unlock()
+		}
+		truth = 0.002 * (lived() - before)
+		d.Disable([]grid.PairKey{sleeps})
+		return s.of(sleeps), truth, most, left
+	}
+	for _, free := range []bool{false, true} {
+		slept, truth, _, _ := sleep(free)
+		t.Logf("threads slept %.2f s and say %.2f s; rows freed: %v", slept, truth, free)
+		if underWay := 64 * 0.002; slept < 0.97*truth-underWay || slept > 1.15*truth+underWay {
+			t.Errorf("rows freed: %v: %.2f s, of %.2f", free, slept, truth)
+		}
+	}
+	_, _, most, left := sleep(true)
+	t.Logf("at most %d rows were taken, and %d were left", most, left)
+	if most == 0 || left > 1+64 {
+		t.Errorf("of at most 65 threads %d rows are left", left)
 	}
 	p.Stop(t)
 }

@@ -69,7 +69,7 @@ func TestDoctorsTierIsWhatAttachGives(t *testing.T) {
 			doctor := c.run(p.PID, "doctor", fmt.Sprint(p.PID))
 			out, _ := doctor.Output()
 			said := doctorsTier(t, string(out))
-			attach := startCmd(t, c.run(p.PID, "attach", "--no-tui", "--no-search", "--for", "200ms", "--watch", "ready_wait", "--json", "-", fmt.Sprint(p.PID)))
+			attach := startCmd(t, c.run(p.PID, "attach", "--no-tui", "--no-search", "--for", "200ms", "--watch", "blocked_futex", "--json", "-", fmt.Sprint(p.PID)))
 			status := attach.status()
 			got := "nothing"
 			switch {
