@@ -309,7 +309,7 @@ func (s *Search) release(short float64) {
 func (s *Search) rewatch(now, load float64) {
 	for _, n := range s.graph.nodes {
 		released := n.state == True || n.state == False && n.persistent()
-		if !released || n.watch || n.wakeAt > now || n.tier == grid.TierSample || n.isRoot() || n.phase.over() {
+		if !released || n.watch || n.wakeAt > now || n.byShare() || n.isRoot() || n.phase.over() {
 			continue
 		}
 		_, more, known, err := s.predict(n)

@@ -90,7 +90,7 @@ func (s *Search) Pin(id int, on bool) error {
 		case !on:
 			n.watch = n.watch && (n.state != False || n.persistent())
 		case n.watch:
-		case n.state == True || n.state == False && n.tier != "sample":
+		case n.state == True || n.state == False && !n.byShare():
 			s.requeue(n, "tested again, since it was pinned")
 		case n.state == Never && !n.phase.over():
 			s.requeue(n, "pinned")

@@ -289,7 +289,7 @@ func (s *Search) settle(n *node, holds bool, now float64) {
 
 func (s *Search) becameTrue(n *node, old State) {
 	n.state = True
-	if n.tier == grid.TierSample { // samples are read from when the node was found to be too expensive
+	if n.byShare() { // samples are read from when the node was found to be too expensive
 		n.sinceAt, n.sinceOpen = n.sinceOfParents(n.run.from), true
 	}
 	if old == False {
@@ -319,7 +319,7 @@ func (n *node) passSince() {
 // retestKids queues the false children of a node again: the answer of one of them, or of the node, has changed.
 func (s *Search) retestKids(n *node, now float64) {
 	for _, k := range n.children {
-		if k.state == False && !k.watch && now-k.decidedAt > retestPause && k.tier != grid.TierSample {
+		if k.state == False && !k.watch && now-k.decidedAt > retestPause && !k.byShare() {
 			k.retests++
 			s.requeue(k, "tested again: "+focusText(n.focus)+" has changed")
 		}

@@ -47,11 +47,15 @@ func (s *Search) judgeSamples(now float64) {
 	}
 }
 
+// byShare reports whether the node was judged by its share of stack samples, since it is too expensive to measure. A node whose pairs
+// themselves come from samples is measured as any other.
+func (n *node) byShare() bool { return n.tier == grid.TierSample && len(n.shares) > 0 }
+
 // sampleJobs finds for each node over budget the nearest ancestor of its hypothesis that is measured.
 func (s *Search) sampleJobs() []*sampleJob {
 	var jobs []*sampleJob
 	for _, n := range s.graph.nodes {
-		bySample := n.state == OverBudget || n.tier == grid.TierSample && (n.state == True || n.state == False)
+		bySample := n.state == OverBudget || n.byShare() && (n.state == True || n.state == False)
 		if !bySample || n.phase.over() || !n.hyp.sampled() {
 			continue
 		}
@@ -68,7 +72,7 @@ func (s *Search) measuredAbove(n *node) *node {
 	for len(level) > 0 {
 		var next []*node
 		for _, p := range level {
-			if p.hyp == n.hyp && p.state == True && p.tier != grid.TierSample && p.est.n > 0 {
+			if p.hyp == n.hyp && p.state == True && !p.byShare() && p.est.n > 0 {
 				return p
 			}
 			if !seen[p] {

@@ -154,8 +154,11 @@ func (n *node) evidence() string {
 // basis is evidence without the value.
 func (n *node) basis() string {
 	bins := count(n.bins, "bin", "bins")
-	if n.tier == grid.TierSample {
+	switch {
+	case n.byShare():
 		bins = "from stack samples"
+	case n.tier == grid.TierSample:
+		bins += " of stack samples"
 	}
 	return fmt.Sprintf("threshold %s, %s, %s sure", n.hyp.valueText(n.est.threshold), bins, surety(n.confidence))
 }

@@ -22,6 +22,7 @@ func (p *part) ofProcess(whole func(*kernel.ProcessTimes) float64, thread func(*
 // bornNow makes everything that the kernel counted for a thread before it was first seen part of the interval in which it
 // started.
 func (r *threadRow) bornNow() {
+	r.born = true
 	r.prev.Voluntary, r.prev.Forced = 0, 0
 	r.prev.MinorFaults, r.prev.MajorFaults = 0, 0
 	r.prev.User, r.prev.System = 0, 0

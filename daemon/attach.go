@@ -12,9 +12,9 @@ import (
 	"culprit/pcl"
 )
 
-// attach opens a process, maps the segment into it and learns its threads.
-func (d *Daemon) attach(pid int) error {
-	t, err := openTarget(d, pid)
+// attachProbed opens a process, maps the segment into it and learns its threads.
+func (d *Daemon) attachProbed(pid int) error {
+	t, err := openTarget(d, pid, process.Open)
 	if err != nil {
 		return err
 	}
@@ -22,15 +22,7 @@ func (d *Daemon) attach(pid int) error {
 		t.close()
 		return err
 	}
-	t.profile = newProfile(t)
-	d.tree.Add(grid.Process, t.name)
-	t.threads.refresh(0, 0)
-	t.files.look(d.Now())
-	d.targets = append(d.targets, t)
-	d.byPID[pid] = t
-	t.findRank()
-	d.family.seats++
-	t.seat = d.family.seats
+	d.admit(t)
 	return nil
 }
 
@@ -85,9 +77,9 @@ func (t *target) vacate() error {
 func (t *target) occupied() error {
 	pid, alive, _, err := Owner(t.proc.PID())
 	if err == nil && alive {
-		return fmt.Errorf("culprit with pid %d is attached to it already: detach that one first (culprit detach %d)", pid, t.proc.PID())
+		return fmt.Errorf("%w: culprit with pid %d is attached to it; detach that one first (culprit detach %d)", errOccupied, pid, t.proc.PID())
 	}
-	return fmt.Errorf("an earlier culprit was killed and has left its probes in it: run culprit restore %d first", t.proc.PID())
+	return fmt.Errorf("%w: an earlier culprit was killed and has left them; run culprit restore %d first", errOccupied, t.proc.PID())
 }
 
 // checkThreadPointers makes sure that trampolines can tell threads apart by the word at %fs:0, which the x86-64 ABI makes

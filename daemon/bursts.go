@@ -14,12 +14,14 @@ const (
 	longestGap   = 3 * time.Second // so that the shares of stacks do not grow stale
 	toggleCost   = 12e-6           // s; what it costs us to let an event sample, or not, measured in a virtual machine
 	toggleBudget = 0.002           // of one processor
+	toggleShare  = 0.01            // the same where values come of the samples
 )
 
 // bursts decides when a profile takes samples.
 type bursts struct {
-	until time.Time // end of the present burst or gap
-	off   bool
+	until  time.Time // end of the present burst or gap
+	off    bool
+	budget float64 // of one processor, for beginning and ending bursts; 0 = toggleBudget
 }
 
 // next tells whether samples are to be taken now, for threads that are put on a processor so many times a second and have so many
@@ -28,7 +30,7 @@ func (b *bursts) next(now time.Time, switches float64, events int) (on bool) {
 	if now.Before(b.until) {
 		return !b.off
 	}
-	long, gap := burstFor(switches, events)
+	long, gap := burstFor(switches, events, b.budget)
 	if b.off || gap == 0 {
 		b.off, b.until = false, now.Add(long)
 		return true
@@ -39,14 +41,17 @@ func (b *bursts) next(now time.Time, switches float64, events int) (on bool) {
 }
 
 // burstFor is how long samples are taken, and for how long not; the gap is 0 if what sampling costs is within its budget. Of many
-// events both are longer, so that they are not switched too often.
-func burstFor(switches float64, events int) (long, gap time.Duration) {
+// events both are longer, so that switching them takes no more than a budget, in processors; 0 = toggleBudget.
+func burstFor(switches float64, events int, budget float64) (long, gap time.Duration) {
+	if budget == 0 {
+		budget = toggleBudget
+	}
 	share := sampleBudget / (switches * switchCost)
 	if !(share < 1) {
 		return burst, 0
 	}
 	gap = time.Duration(min(float64(burst)*(1/share-1), float64(longestGap)))
-	cycle := time.Duration(2 * float64(events) * toggleCost / toggleBudget * float64(time.Second))
+	cycle := time.Duration(2 * float64(events) * toggleCost / budget * float64(time.Second))
 	if stretch := float64(cycle) / float64(burst+gap); stretch > 1 {
 		return time.Duration(stretch * float64(burst)), time.Duration(stretch * float64(gap))
 	}

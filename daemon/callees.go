@@ -38,6 +38,9 @@ func (d *Daemon) Callees(ctx context.Context, module, function string, span time
 		d.mu.Lock()
 		ids := t.Function(module, function)
 		d.mu.Unlock()
+		if err := t.needsProbes("watching indirect calls"); err != nil {
+			return nil, err
+		}
 		for _, id := range ids {
 			found = true
 			calls, err := d.callees(ctx, t, id, span)

@@ -63,6 +63,20 @@ func (d *Daemon) accountCost(now, cpus float64) {
 	d.costMu.Unlock()
 }
 
+// sampleCost is what a stack sample takes of the thread that it is taken of, in seconds: an interrupt, and StackBytes to be copied.
+const sampleCost = 10e-6
+
+// samplingCost is what stack samples took since the last accounting of targets that are only looked at, in processors.
+func (d *Daemon) samplingCost(now float64) (cost float64) {
+	for _, t := range d.targets {
+		if t.sampled != nil {
+			cost += float64(t.sampled.taken) * sampleCost / max(now-d.accounted, tickInterval.Seconds())
+			t.sampled.taken = 0
+		}
+	}
+	return cost
+}
+
 func (d *Daemon) observed() float64 {
 	d.costMu.Lock()
 	defer d.costMu.Unlock()

@@ -27,6 +27,7 @@ type Options struct {
 	Library  *pcl.Library // metrics; required
 	Budget   float64      // fraction of the target's time that probes may use, for its own decisions; 0.02 if 0
 	Children bool         // whether all descendants of the targets are measured too, those that there are and those that begin later
+	Backend  Backend
 	Log      func(string) // nil = dropped; called from any goroutine
 	// Guard makes the command of a process that does Guard: it keeps a daemon that is stopped by a signal from holding a target.
 	// nil = no guard.
@@ -81,7 +82,7 @@ type Daemon struct {
 	stopOnce  sync.Once
 }
 
-// lookInterval is how often stacks are sampled.
+// lookInterval is how often blocked threads are looked at in targets with probes.
 const lookInterval = 25 * time.Millisecond
 
 // Attach begins to measure processes. The targets run on; they are stopped for about a millisecond to map the shared
@@ -101,7 +102,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 	d := &Daemon{opts: opts, tree: grid.NewTree(), clock: clock, host: host,
 		began: time.Now(), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, byPID: map[int]*target{}, family: newFamily(), listed: map[fileKey]bool{}, indexes: map[string]nameIndex{}, kern: kernel.NewThreadTable(), stopped: make(chan struct{}), ended: make(chan struct{})}
 	d.tree.Add(grid.Machine, host)
-	if opts.Guard != nil {
+	if opts.Guard != nil && !opts.Backend.looks() {
 		if d.guard, err = startGuard(opts.Guard()); err != nil {
 			opts.Log(err.Error()) // rare, and it measures as well without
 		}
@@ -245,6 +246,8 @@ type TargetInfo struct {
 	Ended   bool
 	Lossy   bool  // more threads lived than can be told apart: its numbers are lower bounds
 	Rank    *Rank // in a job of MPI; nil if it is not part of one
+	Backend Backend
+	Why     string // it is only looked at; "" where it is patched
 }
 
 // Targets lists what is measured and what was, in the order of attaching; of children that have ended at most a thousand.
@@ -264,7 +267,8 @@ func (d *Daemon) Targets() (infos []TargetInfo) {
 
 // infoOf describes a target. d.mu is held.
 func (d *Daemon) infoOf(t *target) TargetInfo {
-	return TargetInfo{Host: d.host, PID: t.proc.PID(), Exe: path.Join(path.Dir(t.exe), t.main().name), Runtime: t.runtime(), Threads: t.threads.count(), Ended: t.ended, Lossy: t.lossy, Rank: t.rank}
+	return TargetInfo{Host: d.host, PID: t.proc.PID(), Exe: path.Join(path.Dir(t.exe), t.main().name), Runtime: t.runtime(), Threads: t.threads.count(), Ended: t.ended, Lossy: t.lossy, Rank: t.rank,
+		Backend: t.backend(), Why: t.whyLooking()}
 }
 
 // Overhead is what the session costs.

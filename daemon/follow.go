@@ -302,7 +302,7 @@ func (d *Daemon) extend(t *target) error {
 	added := map[*pair]*part{}
 	var errs []error
 	for key, p := range d.pairs {
-		if p.keyed != nil || !t.selected(key.Focus) || p.partIn(t) {
+		if !p.hasPartsIn(t) || !t.selected(key.Focus) || p.partIn(t) {
 			continue
 		}
 		pt, err := b.part(t, key)
@@ -322,7 +322,7 @@ func (d *Daemon) extend(t *target) error {
 			t.incomplete = time.Now()
 			continue
 		}
-		p.parts = append(p.parts, pt)
+		p.parts, p.tier = append(p.parts, pt), coarser(p.tier, pt.tier())
 		d.start(&pair{key: p.key, parts: []*part{pt}}, map[*target]*reading{})
 	}
 	return errors.Join(errs...)

@@ -114,6 +114,10 @@ func analyseTogether(fns []*function) {
 func (d *Daemon) start(p *pair, readings map[*target]*reading) {
 	for _, pt := range p.parts {
 		pt.on = true
+		if pt.estimate != nil {
+			pt.t.sampled.follow(pt)
+			continue
+		}
 		r := readings[pt.t]
 		if r == nil {
 			r = pt.t.read(d.Now())
@@ -206,7 +210,7 @@ func (b *batch) touch(p *part) {
 
 // add compiles a pair for every target that its focus covers and puts its code at the sites; nothing is patched yet.
 func (b *batch) add(key grid.PairKey, sink grid.Sink) (*pair, error) {
-	if all, h, ok := b.d.serving(key); ok {
+	if all, h, ok := b.d.serving(key); ok && b.d.probed(key.Focus) {
 		return b.addKeyed(key, all, h, sink)
 	}
 	return b.addPlain(key, sink)
@@ -222,10 +226,11 @@ func (b *batch) failure(p *pair) error {
 
 func (b *batch) addPlain(key grid.PairKey, sink grid.Sink) (*pair, error) {
 	p := &pair{key: key, sink: sink, tier: grid.TierKernel}
+	_, serves := plainKey(key)
 	covered := false
 	var errs []error // a function of one program need not be in another
 	for _, t := range b.d.targets {
-		if t.ended || !t.selected(key.Focus) {
+		if t.ended || !t.selected(key.Focus) || serves && t.sampled != nil {
 			continue
 		}
 		covered = true
@@ -235,9 +240,7 @@ func (b *batch) addPlain(key grid.PairKey, sink grid.Sink) (*pair, error) {
 			continue
 		}
 		p.parts = append(p.parts, part)
-		if !part.plan.KeptByKernel() {
-			p.tier = grid.TierProbe
-		}
+		p.tier = coarser(p.tier, part.tier())
 	}
 	switch {
 	case !covered:
@@ -274,6 +277,9 @@ func (b *batch) check(p *part) error {
 	if err := p.kept(); err != nil {
 		return err
 	}
+	if p.estimate != nil {
+		return nil
+	}
 	p.asks = p.asksKernel() != ""
 	return p.allowed()
 }
@@ -281,6 +287,9 @@ func (b *batch) check(p *part) error {
 // place puts the code of every request at its points. Of several functions those that cannot be instrumented are left out
 // and listed, as long as the constrained function itself is not among them and some are left of each variable's.
 func (b *batch) place(p *part) error {
+	if p.estimate != nil {
+		return nil
+	}
 	bad := map[pcl.FuncID]error{}
 	focus := p.t.focusFunctions(p.plan.Pair.Focus)
 	b.expect(len(p.plan.Requests))

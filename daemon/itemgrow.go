@@ -46,7 +46,7 @@ func (d *Daemon) growItems() {
 	b.run()
 	d.tellFiles(d.pairs)
 	for pt, p := range joined {
-		p.parts = append(p.parts, pt)
+		p.parts, p.tier = append(p.parts, pt), coarser(p.tier, pt.tier())
 		d.start(&pair{key: p.key, parts: []*part{pt}}, map[*target]*reading{})
 	}
 	for _, pt := range grown {
@@ -63,8 +63,12 @@ func (b *batch) grow(p *part, it *pcl.GroupingItem, before map[*site]uint64) boo
 	if !more && !p.unfinished {
 		return false
 	}
-	plan, err := p.t.compile(p.plan.Pair)
+	plan, err := p.t.planOf(p.plan.Pair)
 	if err != nil || plan.KeptByKernel() || !slices.Equal(plan.Vars, p.plan.Vars) {
+		return false
+	}
+	if p.estimate != nil {
+		p.t.sampled.regrow(p, plan)
 		return false
 	}
 	touched := p.unfinished

@@ -37,11 +37,11 @@ var kernelQuantities = map[string]func(p *part, r *reading, interval float64) fl
 	"dropped_samples":    (*part).kernelDropped,
 }
 
-// settleRows makes a pass where pairs that the kernel's rows are for begin or end: the rows tell how much there was since the
-// last pass, and what lies before the beginning or behind the end is none of theirs. d.mu is held.
+// settleRows makes a pass where pairs that the kernel's rows or samples are for begin or end: the rows tell how much there was since
+// the last pass, and what lies before the beginning or behind the end is none of theirs. d.mu is held.
 func (d *Daemon) settleRows(now float64, pairs map[grid.PairKey]*pair) {
 	for _, p := range pairs {
-		if p.tier == grid.TierKernel {
+		if p.tier != grid.TierProbe {
 			d.pass(now)
 			return
 		}
@@ -62,6 +62,9 @@ func (p *part) kept() error {
 	}
 	if err := p.t.watchRows(); err != nil {
 		return noRows(p.plan, err)
+	}
+	if err := p.tellsThreads(); err != nil {
+		return err
 	}
 	return p.needRows()
 }

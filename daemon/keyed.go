@@ -8,7 +8,8 @@ import (
 )
 
 // Pairs whose focus chooses a key have no code of their own. A pair that serves all keys has the code and the tables, and is there as
-// long as somebody asks for one of them; nobody sees it.
+// long as somebody asks for one of them; nobody sees it. Where a target is only looked at there are no tables: a sample of a blocked thread
+// tells what it waits for, and the pair has a part of its own there.
 
 // servingMark stands in front of the metric's name in the key of a pair that serves others; no metric's name has a blank.
 const servingMark = "serving "
@@ -23,6 +24,20 @@ func (d *Daemon) serving(key grid.PairKey) (all grid.PairKey, h grid.Hierarchy, 
 func plainKey(key grid.PairKey) (grid.PairKey, bool) {
 	name, serves := strings.CutPrefix(key.Metric, servingMark)
 	return grid.PairKey{Metric: name, Focus: key.Focus}, serves
+}
+
+// probed reports whether a focus covers a target with probes.
+func (d *Daemon) probed(f grid.Focus) bool {
+	return slices.ContainsFunc(d.targets, func(t *target) bool { return !t.ended && t.sampled == nil && t.selected(f) })
+}
+
+// hasPartsIn reports whether a pair has parts in targets such as t.
+func (p *pair) hasPartsIn(t *target) bool {
+	if t.sampled != nil {
+		_, serves := plainKey(p.key)
+		return !serves
+	}
+	return p.keyed == nil
 }
 
 // A keyedPair is what a pair that chooses a key has besides.
@@ -64,7 +79,21 @@ func (b *batch) addKeyed(key, all grid.PairKey, h grid.Hierarchy, sink grid.Sink
 	if b.d.pairs[all] == nil {
 		b.made[all] = serving
 	}
-	return &pair{key: key, sink: sink, tier: grid.TierProbe, keyed: k}, nil
+	p := &pair{key: key, sink: sink, tier: grid.TierProbe, keyed: k}
+	b.addSampled(p)
+	return p, nil
+}
+
+// addSampled adds parts to a pair that chooses a key where targets are only looked at.
+func (b *batch) addSampled(p *pair) {
+	for _, t := range b.d.targets {
+		if t.ended || t.sampled == nil || !t.selected(p.key.Focus) {
+			continue
+		}
+		if pt, err := b.part(t, p.key); err == nil { // else the targets with probes tell it
+			p.parts, p.tier = append(p.parts, pt), coarser(p.tier, pt.tier())
+		}
+	}
 }
 
 // discard takes back a pair that was not patched in.

@@ -61,6 +61,9 @@ func (d *Daemon) Disassemble(k grid.PairKey, sites int) ([]Listing, error) {
 }
 
 func (d *Daemon) listing(c costed, most int) (*Listing, error) {
+	if err := c.t.needsProbes("the code of a metric"); err != nil {
+		return nil, err
+	}
 	l := &Listing{Process: c.t.name, Plan: c.plan.Describe(c.t.called), Kernel: c.plan.KernelName, PriceNS: d.prices.average(c.plan, c.t.readsRows(c.plan))}
 	if c.plan.KeptByKernel() || c.plan.Kind == pcl.Void {
 		return l, nil

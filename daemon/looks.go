@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"math/rand/v2"
 	"time"
 
 	"culprit/daemon/kernel"
@@ -24,38 +25,78 @@ const (
 	readInterval = 4 * lookInterval
 )
 
+// In targets that are only looked at, values come of the looks. Rounds of them have a time of their own.
+const (
+	// looksSampled bounds how many threads are looked at in one round.
+	looksSampled = 20
+	// lookSampled is the time from one round to the next in the mean, and lookMany where not all threads are looked at in each.
+	lookSampled = 10 * time.Millisecond
+	lookMany    = 30 * time.Millisecond
+)
+
 // looks is whose turn it is.
 type looks struct {
 	round    int
 	loads    int // rounds of looking for new code
 	next     int // the first target to look at
+	sampled  int // the same of those that are only looked at
+	due      time.Time
 	read     time.Time
 	switches float64 // how often a second threads are put on a processor, in all targets together
 }
 
 // lookLoop looks at threads, and for new processes, until the session ends.
 func (d *Daemon) lookLoop() {
-	interval := lookInterval
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
 	for {
 		select {
 		case <-d.stopped:
 			return
-		case <-tick.C:
+		case <-time.After(d.untilLook()):
 		}
+		now := time.Now()
 		d.mu.Lock()
-		d.look()
-		wanted := d.roundInterval()
+		due := d.looks.isDue(now, d.roundInterval())
+		if due {
+			d.look()
+		}
+		d.lookSampled()
 		d.mu.Unlock()
-		if d.opts.Children {
+		if due && d.opts.Children {
 			d.follow()
 		}
-		if wanted != interval {
-			interval = wanted
-			tick.Reset(interval)
+	}
+}
+
+// isDue reports whether it is time for a round, and if it is, when the next one will be. A round that is late makes up for nothing.
+func (l *looks) isDue(now time.Time, interval time.Duration) bool {
+	if now.Before(l.due) {
+		return false
+	}
+	if l.due = l.due.Add(interval); l.due.Before(now) {
+		l.due = now.Add(interval)
+	}
+	return true
+}
+
+// untilLook is how long to wait. Where values come of looks the length varies, so that a program with a rhythm is not always met at the
+// same beat.
+func (d *Daemon) untilLook() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	threads, any := 0, false
+	for _, t := range d.targets {
+		if t.sampled != nil && !t.ended {
+			threads, any = threads+t.threads.count(), true
 		}
 	}
+	mean := lookSampled
+	switch {
+	case !any:
+		return time.Until(d.looks.due)
+	case threads > looksSampled:
+		mean = lookMany
+	}
+	return time.Duration(float64(mean) * (0.5 + rand.Float64()))
 }
 
 // roundInterval is the time from one round to the next.
@@ -102,13 +143,27 @@ func (d *Daemon) lookAround() {
 			return
 		}
 		l.next = (l.next + 1) % len(d.targets)
-		if t := d.targets[l.next]; !t.ended {
+		if t := d.targets[l.next]; !t.ended && t.sampled == nil {
 			left -= t.profile.look(now, left)
 		}
 	}
 }
 
-// readSamples hands the samples that perf has gathered to their targets.
+// lookSampled is a round in the targets that are only looked at. d.mu is held.
+func (d *Daemon) lookSampled() {
+	l, left, now := &d.looks, looksSampled, d.Now()
+	for range d.targets {
+		if left <= 0 {
+			return
+		}
+		l.sampled = (l.sampled + 1) % len(d.targets)
+		if t := d.targets[l.sampled]; !t.ended && t.sampled != nil {
+			left -= t.profile.lookAround(now, left)
+		}
+	}
+}
+
+// readSamples hands the samples that perf has gathered to their targets. d.mu is held.
 func (d *Daemon) readSamples() {
 	if d.rings == nil {
 		return
@@ -120,16 +175,16 @@ func (d *Daemon) readSamples() {
 	})
 }
 
-// newSampler opens a sampler of a process with the rings that all share.
-func (d *Daemon) newSampler(pid int) (*kernel.Sampler, error) {
+// newSampler opens a sampler of a process, so many times a second, with the rings that all share.
+func (d *Daemon) newSampler(pid, hz int) (*kernel.Sampler, error) {
 	if d.rings == nil {
 		rings, err := kernel.NewRings()
 		if err != nil {
-			return kernel.NewSampler(pid, sampleHz) // says why
+			return kernel.NewSampler(pid, hz) // says why
 		}
 		d.rings = rings
 	}
-	return d.rings.Sampler(pid, sampleHz)
+	return d.rings.Sampler(pid, hz)
 }
 
 // countSwitches sums up over the targets, for the pace of the samples. d.mu is held.

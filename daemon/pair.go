@@ -17,20 +17,21 @@ type pair struct {
 	since float64
 	last  float64 // session time of the last value given to the sink
 	parts []*part
-	keyed *keyedPair // of a pair that chooses a key, which has no parts; else nil
+	keyed *keyedPair // of a pair that chooses a key, which has parts only in targets that are looked at; else nil
 }
 
 // A part is a pair in one target: its compiled plan, its cells and the mini-trampolines that fill them.
 type part struct {
-	t       *target
-	plan    *pcl.Plan
-	owner   uint64 // of its groups
-	cells   []cellVar
-	buckets int32          // of the distribution of its values; 0 if it has none
-	tallies map[int]*tally // of the buckets in the last pass, by thread block or under allSlots
-	keys    keyTable       // of what is told apart
-	serves  bool           // pairs that choose a key are served from it
-	hits    int32          // cell that counts executions, for the price; -1 if the metric's own word does
+	t        *target
+	plan     *pcl.Plan
+	owner    uint64 // of its groups
+	cells    []cellVar
+	estimate *estimate      // in a target that is only looked at; nil for what the kernel keeps
+	buckets  int32          // of the distribution of its values; 0 if it has none
+	tallies  map[int]*tally // of the buckets in the last pass, by thread block or under allSlots
+	keys     keyTable       // of what is told apart
+	serves   bool           // pairs that choose a key are served from it
+	hits     int32          // cell that counts executions, for the price; -1 if the metric's own word does
 
 	sites []*site
 	seen  map[int]slotValue // last value by thread block
@@ -78,6 +79,9 @@ type slotValue struct {
 // newPart compiles a pair for a target and reserves its cells; nothing of the target is touched.
 func newPart(t *target, key grid.PairKey, owner uint64) (*part, error) {
 	key, serves := plainKey(key)
+	if t.sampled != nil {
+		return newEstimate(t, key, owner)
+	}
 	plan, err := t.compile(key)
 	if err != nil {
 		return nil, err
@@ -153,6 +157,10 @@ func (p *part) release() {
 	if p.needs {
 		p.needs = false
 		p.doesNotNeedRows()
+	}
+	if p.estimate != nil {
+		p.t.sampled.forget(p)
+		return
 	}
 	cells := p.cells
 	if p.hits >= 0 {

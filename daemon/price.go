@@ -57,6 +57,14 @@ func (d *Daemon) compileAll(k grid.PairKey) (plans []costed, err error) {
 		if t.ended || !t.selected(k.Focus) {
 			continue
 		}
+		if t.sampled != nil { // looking costs the same whatever is looked for
+			if _, _, e := t.compileToLook(k); e != nil {
+				err = e
+				continue
+			}
+			plans = append(plans, costed{t, &pcl.Plan{Pair: k}})
+			continue
+		}
 		p, e := t.compile(k)
 		if e != nil {
 			err = e

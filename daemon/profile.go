@@ -20,6 +20,7 @@ import (
 type profile struct {
 	t       *target
 	sampler *kernel.Sampler // nil where it is not permitted
+	failed  error           // why there is none
 	next    int             // thread to look at next
 	bursts  bursts
 	births  int // of threads, when the sampler was last told of them
@@ -57,8 +58,12 @@ type funcObject struct {
 	obj string
 }
 
-// sampleHz is the rate of stack samples of each thread that runs: about 10 us each, 0.1 % of a processor.
-const sampleHz = 97
+// sampleHz is the rate of stack samples of each thread that runs: about 10 us each, 0.1 % of a processor. In a target that is only
+// looked at all values come from them: 250 a second are half a percent.
+const (
+	sampleHz  = 97
+	sampledHz = 249
+)
 
 func newProfile(t *target) *profile {
 	p := &profile{t: t, edges: map[pcl.FuncID]map[pcl.FuncID]float64{}, roots: map[pcl.FuncID]float64{},
@@ -66,12 +71,14 @@ func newProfile(t *target) *profile {
 	for k := range p.kinds {
 		p.kinds[k] = newKindStats()
 	}
-	s, err := t.d.newSampler(t.proc.PID())
-	if err != nil {
-		t.d.logf("no stack samples of running threads: %v", err)
-		return p
+	hz := sampleHz
+	if t.sampled != nil {
+		hz, p.bursts.budget = sampledHz, toggleShare
 	}
-	p.sampler = s
+	if p.sampler, p.failed = t.d.newSampler(t.proc.PID(), hz); p.failed != nil {
+		p.sampler = nil
+		t.d.logf("no stack samples of running threads: %v", p.failed)
+	}
 	return p
 }
 
@@ -115,7 +122,12 @@ func fadeAll[K comparable](m map[K]float64) {
 
 // take counts a sample that perf has taken.
 func (p *profile) take(s *kernel.Sample) {
-	p.add(kindCPU, s.TID, p.t.walk(sampleRegs(s), cachedStack(s.StackAddr, s.Stack, nil)), "")
+	frames := p.t.walk(sampleRegs(s), cachedStack(s.StackAddr, s.Stack, nil))
+	if p.t.sampled != nil {
+		frames = p.t.sampled.withJumps(frames)
+		p.t.sampled.note(&stackSample{tid: s.TID, frames: frames})
+	}
+	p.add(kindCPU, s.TID, frames, "")
 }
 
 // follow tells perf of threads that came or went.
@@ -155,8 +167,30 @@ func (p *profile) look(now float64, most int) int {
 	return n
 }
 
+// lookAround is look for a target that is only looked at: threads that have not moved are left out.
+func (p *profile) lookAround(now float64, most int) (looks int) {
+	tids := p.t.threads.tids()
+	sort.Ints(tids)
+	for range tids {
+		p.next++
+		tid := tids[p.next%len(tids)]
+		if !p.t.sampled.needsLook(tid, now) {
+			continue
+		}
+		p.lookAt(tid, now)
+		if looks++; looks == most {
+			break
+		}
+	}
+	return looks
+}
+
 func (p *profile) lookAt(tid int, now float64) {
 	call, kind, ok := p.t.threads.look(tid, now)
+	if ok && p.t.sampled != nil {
+		p.lookSampled(tid, call, kind, now)
+		return
+	}
 	if !ok || kind != lookWaiting {
 		return
 	}

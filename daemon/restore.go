@@ -140,7 +140,7 @@ func Restore(pid int) (r RestoreReport, err error) {
 	if err != nil && !found {
 		return r, err
 	}
-	t, err := openTarget(bareDaemon(), pid)
+	t, err := openTarget(bareDaemon(), pid, process.Open)
 	if err != nil {
 		return r, err
 	}

@@ -115,7 +115,7 @@ func (p *part) sampleRows(q rows.Quantity) float64 {
 			last = slotValue{} // a new thread, whose row begins with 0
 		}
 		p.seen[i] = slotValue{value: max(v, last.value), owner: tp}
-		if (known || p.started) && v > last.value && p.covers(p.t.threads.owner(tp)) {
+		if (known || p.started) && v > last.value && p.covers(p.t.rowOwner(i, tp)) {
 			sum += float64(v - last.value)
 		}
 	}

@@ -50,6 +50,11 @@ func (p *part) sample(r *reading, interval float64) float64 {
 	if p.plan.KeptByKernel() {
 		return p.sampleKernel(r, interval)
 	}
+	if e := p.estimate; e != nil {
+		grown := e.growth
+		e.growth = 0
+		return grown
+	}
 	if len(p.cells) == 0 || p.t.seg == nil {
 		return 0
 	}
@@ -192,11 +197,15 @@ func (d *Daemon) tick() {
 // pass to the next.
 func (d *Daemon) pass(now float64) {
 	d.round++
+	d.readSamples() // they are of the time up to now
 	for _, t := range d.targets {
 		if d.lives(t) {
 			t.threads.refresh(now, d.round)
 			t.threads.settle()
 			t.linkRows()
+			if t.sampled != nil {
+				t.sampled.account(now)
+			}
 		}
 	}
 	d.countSwitches()
@@ -204,6 +213,9 @@ func (d *Daemon) pass(now float64) {
 	d.followFiles(now)
 	d.samplePairs(now, d.pairs)
 	d.findTaken()
+	for _, t := range d.targets {
+		t.tidyRows()
+	}
 }
 
 // samplePairs reads the pairs and hands their growth to the sinks.
@@ -233,11 +245,15 @@ func (d *Daemon) samplePairs(now float64, pairs map[grid.PairKey]*pair) {
 		p.last = now
 	}
 	for _, p := range keyed { // when those that serve them were read
-		d.hand(p, p.keyed.values(), now)
+		values := p.keyed.values()
+		for _, pt := range p.parts {
+			values = append(values, pt.sample(readings[pt.t], now-p.last))
+		}
+		d.hand(p, values, now)
 		p.last = now
 	}
 	if len(pairs) == len(d.pairs) {
-		d.accountCost(now, cost)
+		d.accountCost(now, cost+d.samplingCost(now))
 		d.settleEnded()
 	}
 }

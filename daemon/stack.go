@@ -62,12 +62,12 @@ func (t *target) walkEach(r image.Regs, mem memReader, visit func(frame, image.R
 		}
 		fr := frame{f: t.functionAt(r.LookupPC()), pc: r.RIP}
 		caller, cfa, err := o.Unwind(r.LookupPC()-bias, r, bias, mem)
-		if err != nil && !errors.Is(err, image.ErrStackEnd) && fr.f != nil && t.framePointer(fr.f, &r, mem) {
+		if err != nil && !errors.Is(err, image.ErrStackEnd) && fr.f != nil && t.findFrame(fr.f, &r, mem) {
 			caller, cfa, err = o.Unwind(r.LookupPC()-bias, r, bias, mem)
 		}
 		if err != nil && !errors.Is(err, image.ErrStackEnd) {
 			var ok bool
-			if caller, cfa, ok = t.guess(r, mem); !ok {
+			if caller, cfa, ok = t.guess(r, fr.f, mem); !ok {
 				visit(fr, r)
 				return
 			}
@@ -134,16 +134,13 @@ const (
 	rbp = 6
 )
 
-// maxLook is how many words of a stack are looked at for a frame whose pointer is not known.
-const maxLook = 512
-
-// framePointer finds the frame of a function whose frame pointer is not known, by the first return address on the stack that lies
+// findFrame finds the frame of a function whose frame pointer is not known, by the first return address on the stack that lies
 // behind a call of this very function. Below it the frame pointer was pushed.
-func (t *target) framePointer(f *function, r *image.Regs, mem memReader) bool {
+func (t *target) findFrame(f *function, r *image.Regs, mem memReader) bool {
 	if r.Lost&(1<<rbp) == 0 {
 		return false
 	}
-	for a := r.RSP &^ 7; a < r.RSP+8*maxLook; a += 8 {
+	for a := r.RSP &^ 7; a < r.RSP+8*guessWords; a += 8 {
 		ret, err := mem(a + 8)
 		if err != nil {
 			return false
@@ -176,28 +173,6 @@ func (t *target) behindCallOf(f *function, ret uint64, mem memReader) bool {
 	}
 	to, err = mem(to)
 	return err == nil && to == f.addr()
-}
-
-// guess finds a frame made with a frame pointer whose value is not known: the first pair on the stack of a pointer further up
-// and an address behind a call. Only for samples; a frame that the tables describe is never guessed.
-func (t *target) guess(r image.Regs, mem memReader) (caller image.Regs, cfa uint64, ok bool) {
-	for a := r.RSP &^ 7; a < r.RSP+8*maxLook; a += 8 {
-		bp, err := mem(a)
-		if err != nil {
-			return caller, 0, false
-		}
-		ret, err := mem(a + 8)
-		if err != nil {
-			return caller, 0, false
-		}
-		if bp > a && bp < a+1<<20 && bp%8 == 0 && t.behindCall(ret) {
-			caller = r
-			caller.RIP, caller.RSP, caller.RBP, caller.Exact = ret, a+16, bp, false
-			caller.Lost = ^uint32(1<<6|1<<7) & 0xffff
-			return caller, a + 16, true
-		}
-	}
-	return caller, 0, false
 }
 
 // behindCall reports whether the instruction before an address may be a call.

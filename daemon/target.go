@@ -39,7 +39,8 @@ type target struct {
 	threads     *threadTable
 	files       *fileTable
 	profile     *profile
-	tidOff      uint64 // where a thread's control block holds its tid, 0 if unknown
+	sampled     *strata // of a target that is only looked at; else nil
+	tidOff      uint64  // where a thread's control block holds its tid, 0 if unknown
 	ended       bool
 	settled     bool      // it has ended, and its last values were taken
 	child       bool      // it was started by a target, and came by that
@@ -227,8 +228,8 @@ func (o *object) padsNear(addr uint64) (pads []trampoline.Pad) {
 }
 
 // openTarget looks at a process without touching it: its objects and functions.
-func openTarget(d *Daemon, pid int) (*target, error) {
-	p, err := process.Open(pid)
+func openTarget(d *Daemon, pid int, open func(pid int) (*process.Process, error)) (*target, error) {
+	p, err := open(pid)
 	if err != nil {
 		return nil, err
 	}

@@ -50,6 +50,7 @@ type threadRow struct {
 	looks      [3]int // samples since the last tick: running or ready, waiting, idle
 	share      [3]float64
 	round      int
+	born       bool // since the pass before the first that saw it
 }
 
 // What a thread was seen doing.

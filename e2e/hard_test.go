@@ -215,7 +215,7 @@ func i386Program() []byte {
 	return append(b, code...)
 }
 
-// TestAlreadyTraced: the message names who traces the process, and the target is left alone.
+// TestAlreadyTraced: the message names who traces the process; samples still tell what is slow, and the target is left alone.
 func TestAlreadyTraced(t *testing.T) {
 	t.Parallel()
 	strace := require.Tool(t, "strace")
@@ -235,7 +235,11 @@ func TestAlreadyTraced(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	refused(t, p.PID, statusFailed, "strace", "traced")
+	start(t, "attach", "--no-tui", "--for", "2s", "--backend", "probe", fmt.Sprint(p.PID)).want(statusFailed).says("strace", "traced")
+	r := start(t, "attach", "--no-tui", "--for", "2s", "--json", "@REPORT", fmt.Sprint(p.PID)).want(statusBottleneck).says("strace", "stack samples only").read()
+	if len(r.Targets) != 1 || r.Targets[0].Backend != "sample" || !strings.Contains(r.Targets[0].Why, "strace") {
+		t.Errorf("targets %+v", r.Targets)
+	}
 	_ = tracer.Process.Signal(os.Interrupt)
 	_ = tracer.Wait()
 	undisturbed(t, p, "mutex.c")
@@ -323,14 +327,17 @@ func TestNotPermitted(t *testing.T) {
 }
 
 // publicCopy is a culprit in a place where everybody may run it.
-func publicCopy(t *testing.T) string {
+func publicCopy(t *testing.T) string { return publicCopyOf(t, culprit) }
+
+// publicCopyOf is a program in such a place.
+func publicCopyOf(t *testing.T, bin string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "culprit-public")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	b, err := os.ReadFile(culprit)
+	b, err := os.ReadFile(bin)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "culprit"), b, 0o755)
 	}

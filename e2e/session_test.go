@@ -170,6 +170,8 @@ type report struct {
 type process struct {
 	PID     int
 	Exe     string
+	Backend string
+	Why     string
 	Threads int
 	Ended   bool
 }

@@ -93,3 +93,19 @@ func (e *FocusError) Caret() string {
 	}
 	return b.String() + "\n" + strings.Repeat(" ", at-from) + "^"
 }
+
+// ErrNotSampled says that a metric cannot be estimated from stack samples, which is all that is taken of the target.
+type ErrNotSampled struct {
+	Metric string
+	Verb   string // "counted" or "told"
+	Why    string // "" if the verb says it all
+}
+
+// Error says what would help.
+func (e ErrNotSampled) Error() string {
+	why := ""
+	if e.Why != "" {
+		why = ": " + e.Why
+	}
+	return fmt.Sprintf("%s cannot be %s by stack samples%s; attach with --backend probe", e.Metric, e.Verb, why)
+}

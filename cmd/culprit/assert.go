@@ -14,6 +14,7 @@ import (
 	"culprit/cmd/culprit/internal/expect"
 	"culprit/cmd/culprit/internal/report"
 	"culprit/cmd/culprit/internal/session"
+	"culprit/daemon"
 	"culprit/internal/safetext"
 	"culprit/pcl"
 )
@@ -30,6 +31,7 @@ type assertOptions struct {
 	children bool
 	end      bool
 	quiet    bool
+	backend  backendFlag
 }
 
 func (o *assertOptions) register(f *pflag.FlagSet) {
@@ -41,6 +43,7 @@ func (o *assertOptions) register(f *pflag.FlagSet) {
 	f.BoolVar(&o.children, "children", true, "measure all descendants of the target too, those that there are and those that begin later")
 	f.BoolVar(&o.end, "end", false, "end the program that was started (SIGTERM) when the time is over")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress lines")
+	o.backend.register(f)
 }
 
 func newAssert() *cobra.Command {
@@ -108,7 +111,7 @@ func prepareAssert(opts *assertOptions) (*assertion, error) {
 		return nil, usagef(`there is nothing to expect; name a file that has expect definitions: culprit assert TARGET --pcl FILE`)
 	}
 	a := &assertion{opts: opts, lib: lib}
-	a.cfg = session.Config{Tool: toolName(), Library: lib, Budget: 1, Children: opts.children, Log: a.note, Guard: guard}
+	a.cfg = session.Config{Tool: toolName(), Library: lib, Budget: 1, Children: opts.children, Backend: daemon.Backend(opts.backend), Log: a.note, Guard: guard}
 	for _, k := range expect.Keys(lib) {
 		a.cfg.Watches = append(a.cfg.Watches, session.WatchOf(k))
 	}

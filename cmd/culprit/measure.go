@@ -12,6 +12,7 @@ import (
 	"culprit/cmd/culprit/internal/report"
 	"culprit/cmd/culprit/internal/session"
 	"culprit/consultant"
+	"culprit/daemon"
 	"culprit/internal/safetext"
 )
 
@@ -50,7 +51,7 @@ func prepare(opts *measureOptions) (*measurement, error) {
 	}
 	m.cfg = session.Config{
 		Tool: toolName(), Library: lib, Budget: float64(opts.budget), Children: opts.children, Search: !opts.noSearch,
-		Watches: watches, OnEvent: m.progress, Log: m.note, Guard: guard,
+		Backend: daemon.Backend(opts.backend), Watches: watches, OnEvent: m.progress, Log: m.note, Guard: guard,
 	}
 	return m, nil
 }

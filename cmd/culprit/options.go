@@ -28,6 +28,7 @@ type measureOptions struct {
 	watch    []string
 	children bool
 	quiet    bool
+	backend  backendFlag
 }
 
 func (o *measureOptions) register(f *pflag.FlagSet) {
@@ -43,6 +44,7 @@ func (o *measureOptions) register(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.watch, "watch", nil, "measure `METRIC[@FOCUS]` beside the search (repeatable; cpu@/Code/a.c/* means each function)")
 	f.BoolVar(&o.children, "children", true, "measure all descendants of the target too, those that there are and those that begin later")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress lines")
+	o.backend.register(f)
 }
 
 // library loads the PCL that the flags name. Problems in what the user gave are an error of usage that shows each place.

@@ -152,27 +152,6 @@ func newPCLDoc() *cobra.Command {
 	return cmd
 }
 
-func newMetrics() *cobra.Command {
-	var files, texts []string
-	cmd := &cobra.Command{
-		Use: "metrics", Short: "List what can be measured", Args: cobra.NoArgs,
-		RunE: body(func(cmd *cobra.Command, _ []string) error {
-			lib, err := loadLibrary(files, texts, false)
-			if err != nil {
-				return err
-			}
-			var b strings.Builder
-			for _, m := range lib.Metrics() {
-				fmt.Fprintf(&b, "%-24s %-10s %s\n", m.Name, m.RateUnits(), cleanLines(firstSentence(m.Doc)))
-			}
-			_, err = io.WriteString(cmd.OutOrStdout(), b.String())
-			return err
-		}),
-	}
-	addLibraryFlags(cmd, &files, &texts)
-	return cmd
-}
-
 func newHypotheses() *cobra.Command {
 	var files, texts []string
 	cmd := &cobra.Command{

@@ -38,6 +38,15 @@ type ThreadTimes struct {
 	Coarse bool
 }
 
+// Age is for how long, in seconds, a thread has lived that started at a time as ThreadTimes has it; up to 10 ms more than that.
+func Age(start uint64) float64 {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
+		return 0
+	}
+	return (time.Duration(now.Nano()) - time.Duration(start)*tick).Seconds()
+}
+
 // ReadThread reads the accounting of one thread. It opens and closes what it reads; for many threads at a time use
 // a ThreadTable. The error wraps ErrGone if there is no such thread.
 func ReadThread(pid, tid int) (ThreadTimes, error) {

@@ -265,3 +265,23 @@ func BenchmarkRefresh(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/thread")
 }
+
+// TestAge: a thread is as old as the time since it was started says, to 10 ms.
+func TestAge(t *testing.T) {
+	before := time.Now()
+	p := target(t, "sleeper.c")
+	k, err := ReadThread(p.PID, p.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	age, most := Age(k.Start), time.Since(before).Seconds()+0.02
+	t.Logf("%.3f s old, at most %.3f", age, most)
+	if age < 0 || age > most {
+		t.Errorf("%.3f s, at most %.3f", age, most)
+	}
+	time.Sleep(100 * time.Millisecond)
+	if grown := Age(k.Start) - age; grown < 0.1 || grown > 2 {
+		t.Errorf("%.3f s older after 0.1 s", grown)
+	}
+	p.Stop(t)
+}

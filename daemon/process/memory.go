@@ -81,6 +81,9 @@ func (p *Process) pwrite(data []byte, addr Addr) (n int, err error) {
 // WriteData writes data to writable memory of the running target. It refuses memory that is not mapped writable: text is written
 // with World.WriteText while the world is stopped. Not atomic.
 func (p *Process) WriteData(addr Addr, data []byte) error {
+	if err := p.onlyLooking("writing to"); err != nil {
+		return err
+	}
 	release, err := p.use()
 	if err != nil {
 		return err

@@ -17,10 +17,12 @@ type Process struct {
 	pid   int
 	start uint64 // clock ticks since boot at which it started
 	pidfd int
-	mem   int // /proc/PID/mem: bound to the address space, not to the number
+	mem   int // /proc/PID/mem: bound to the address space, not to the number; -1 if it may not be read (Look)
 	exec  execMark
 	done  chan struct{}
 	watch *os.File // a second pidfd, owned by the goroutine that closes done
+
+	looking bool // opened by Look: never stopped, never written
 
 	mu     sync.RWMutex // write-locked to close the descriptors
 	closed bool
@@ -38,13 +40,14 @@ const kernelThreadFlag = 0x00200000 // PF_KTHREAD
 
 // Open takes hold of a running process without disturbing it. The errors are, in the order of the checks: ErrNotFound, ErrKernelThread,
 // ErrZombie, *Unsupported (32-bit programs), *Traced, *NotPermitted.
-func Open(pid int) (*Process, error) {
-	var p *Process
-	var err error
+func Open(pid int) (*Process, error) { return patiently(pid, openOnce) }
+
+// patiently opens a process in one of two ways.
+func patiently(pid int, once func(int) (*Process, error)) (p *Process, err error) {
 	// In the middle of an exec or an exit a process looks for a moment as if its main thread had ended, and answers "not permitted".
 	// And another culprit holds a process for the length of a stop only: a tracer that is still there after half a second means to stay.
 	for try := range 250 {
-		p, err = openOnce(pid)
+		p, err = once(pid)
 		transient := try < 100 && (errors.Is(err, errLeaderEnded) || errors.Is(err, errEnding)) || errors.As(err, new(*Traced)) || try < 3 && (errors.As(err, new(*NotPermitted)) || errors.Is(err, ErrZombie))
 		if !transient {
 			break
@@ -156,8 +159,26 @@ func traced(pid, tracer int) *Traced {
 	return t
 }
 
-// openHandles opens what is bound to the process rather than to its number, and makes sure that the number still meant the same process.
+// openHandles opens what is bound to the process rather than to its number, and asks whether it may be traced.
 func (p *Process) openHandles() (err error) {
+	if err := p.openPidfd(); err != nil {
+		return err
+	}
+	if p.mem, err = unix.Open(fmt.Sprintf("/proc/%d/mem", p.pid), unix.O_RDWR|unix.O_CLOEXEC, 0); err != nil {
+		p.mem = -1
+		return p.openFailed("memory", err)
+	}
+	if err := trySeize(p.pid); err != nil {
+		return p.openFailed("seize", err)
+	}
+	if p.exec, err = markExec(p.pid); err != nil {
+		return p.openFailed("program", err)
+	}
+	return p.alive()
+}
+
+// openPidfd opens the handle of the process, and makes sure that the number still meant the same process.
+func (p *Process) openPidfd() (err error) {
 	if p.pidfd, err = unix.PidfdOpen(p.pid, unix.PIDFD_NONBLOCK); err != nil {
 		p.pidfd = -1
 		return p.openFailed("pidfd", err)
@@ -170,17 +191,7 @@ func (p *Process) openHandles() (err error) {
 		return err
 	}
 	p.watch = os.NewFile(uintptr(dup), "pidfd")
-	if p.mem, err = unix.Open(fmt.Sprintf("/proc/%d/mem", p.pid), unix.O_RDWR|unix.O_CLOEXEC, 0); err != nil {
-		p.mem = -1
-		return p.openFailed("memory", err)
-	}
-	if err := trySeize(p.pid); err != nil {
-		return p.openFailed("seize", err)
-	}
-	if p.exec, err = markExec(p.pid); err != nil {
-		return p.openFailed("program", err)
-	}
-	return p.alive()
+	return nil
 }
 
 // openFailed turns the kernel's answer into the reason.

@@ -31,6 +31,9 @@ type Pause struct {
 // everything runs again and f was not called), *Traced, *NotPermitted, ctx.Err(). A panic of f reaches the caller after the threads were released.
 // Calls of Stop on one Process follow one another.
 func (p *Process) Stop(ctx context.Context, opts StopOptions, f func(w *World) error) (Pause, error) {
+	if err := p.onlyLooking("stopping"); err != nil {
+		return Pause{}, err
+	}
 	if opts.Deadline <= 0 {
 		opts.Deadline = DefaultDeadline
 	}

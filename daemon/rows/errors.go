@@ -39,6 +39,14 @@ func explain(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
+// Missing is what keeps this process from Open, as far as that can be told without loading anything; nil if nothing is known to.
+func Missing() error {
+	if !hasCapabilities() {
+		return fmt.Errorf("%w: %s", ErrNotPermitted, missingRight())
+	}
+	return nil
+}
+
 // Bits of capability sets (linux/capability.h).
 const (
 	capSysAdmin = 21

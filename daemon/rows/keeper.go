@@ -37,8 +37,8 @@ var switchHooks = []hook{
 // Open loads the programs of switches and lets the kernel run them. Its errors are ErrNotPermitted, ErrNoBTF and ErrUnsupported.
 // It takes some 50 ms and 10 MB, most of both for the description of the kernel's types.
 func Open() (*Keeper, error) {
-	if !hasCapabilities() {
-		return nil, fmt.Errorf("%w: %s", ErrNotPermitted, missingRight())
+	if err := Missing(); err != nil {
+		return nil, err
 	}
 	types := btf.NewCache()
 	s, err := readShape(types)

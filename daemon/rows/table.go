@@ -14,6 +14,7 @@ import (
 type Table struct {
 	keeper *Keeper
 	tgid   uint32 // the process in the first namespace
+	first  bool   // we are in it, too
 	slots  int
 	rows   *ebpf.Map
 	mem    []byte
@@ -41,7 +42,11 @@ func (k *Keeper) Watch(pid, slots int) (*Table, error) {
 			return nil, fmt.Errorf("process %d is watched already", pid)
 		}
 	}
-	return k.watch(tgid, slots)
+	t, err := k.watch(tgid, slots)
+	if err == nil {
+		t.first, err = inFirstNamespace()
+	}
+	return t, err
 }
 
 // watch makes a table and tells the programs of it, the filter last: what they find then is whole.
@@ -166,6 +171,17 @@ func (t *Table) Key(index int) uint64 {
 		return key
 	}
 	return 0
+}
+
+// KnowsOwners tells whether Owner knows more than nothing: the kernel's side has the numbers of the first pid namespace.
+func (t *Table) KnowsOwners() bool { return t.first }
+
+// Owner is the number of the thread that a row belongs to; 0 where there is none, where it has ended, or where KnowsOwners is false.
+func (t *Table) Owner(index int) int {
+	if !t.first || t.Key(index) == 0 {
+		return 0
+	}
+	return int(readHalf(t.mem[index*RowSize:], ownerOff) >> ownerShift)
 }
 
 // Free gives a row back, with sums of 0, when its thread is known to be dead. It does nothing, and says so, where the kernel still

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gdamore/tcell/v2"
 
+	"culprit/cmd/culprit/internal/report"
 	"culprit/consultant"
 )
 
@@ -33,6 +34,9 @@ func (a *app) header(w int) []item {
 		name = fmt.Sprintf("%s{%d}", clean(filepath.Base(ts[0].Exe)), ts[0].PID)
 		if len(ts) > 1 {
 			name += fmt.Sprintf(" +%d", len(ts)-1)
+		}
+		if slices.ContainsFunc(ts, report.Target.OnlyLooked) {
+			name += " by samples"
 		}
 		if a.snap.Ended {
 			name += " ENDED"

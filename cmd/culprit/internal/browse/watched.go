@@ -56,6 +56,9 @@ func watchedText(one session.Watched) string {
 	}
 	if avg := float64(one.Average); !math.IsNaN(avg) {
 		parts = append(parts, "average "+report.Quantity(avg, one.Unit))
+		if u := float64(one.Uncertainty); one.Tier == "sample" && !math.IsNaN(u) {
+			parts[len(parts)-1] += " +- " + report.Quantity(u, one.Unit)
+		}
 	}
 	if len(parts) == 0 {
 		return "no value yet"

@@ -56,3 +56,18 @@ func TestWatchedScreen(t *testing.T) {
 		newScreen(t, &fixed{snap: watching(t)}, size[0], size[1], Options{}).keys('3', tcell.KeyPgDn, tcell.KeyEnd, tcell.KeyEnter, 'x').text()
 	}
 }
+
+// TestSamplesAreMarked: that a target is only looked at stands in the header, and the error of an estimate beside it.
+func TestSamplesAreMarked(t *testing.T) {
+	snap := searched(t)
+	snap.Watched = []session.Watched{{Pair: report.Pair{Metric: "io_wait", Average: 0.31, Uncertainty: 0.02, Tier: "sample", Unit: "s/s"}},
+		{Pair: report.Pair{Metric: "cpu", Average: 1, Uncertainty: report.Missing(math.NaN()), Tier: "kernel", Unit: "CPUs"}}}
+	s := newScreen(t, &fixed{snap: snap}, 80, 24, Options{}).keys('3')
+	if text := s.text(); strings.Contains(text, "by samples") || !strings.Contains(text, "average 31.0 % +- 2.0 % (sample)") || strings.Count(text, "+-") != 1 {
+		t.Error(text)
+	}
+	snap.Targets[1].Backend = "sample"
+	if text := newScreen(t, &fixed{snap: snap}, 80, 24, Options{}).keys('1').text(); !strings.Contains(text, "by samples") {
+		t.Error(text)
+	}
+}

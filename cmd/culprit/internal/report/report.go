@@ -42,10 +42,15 @@ type Target struct {
 	Threads int    `json:"threads"`
 	Ended   bool   `json:"ended"`
 	// Rank is the process's number in a job of MPI; absent if it is not part of one.
-	Rank *int `json:"rank,omitempty"`
+	Rank    *int   `json:"rank,omitempty"`
+	Backend string `json:"backend"`       // "probe", or "sample" or "ebpf" if it was only looked at
+	Why     string `json:"why,omitempty"` // it was only looked at
 	// ExitCode is how a process that `culprit run` started ended: its exit code, or 128 + the signal; absent while it runs.
 	ExitCode *int `json:"exit_code,omitempty"`
 }
+
+// OnlyLooked reports whether the process was never stopped or changed.
+func (t Target) OnlyLooked() bool { return t.Backend == "sample" || t.Backend == "ebpf" }
 
 // A Focus maps a hierarchy ("Code") to the chosen path ("/Code/cache.c/lookup"); roots are left out.
 type Focus map[string]string
@@ -108,15 +113,17 @@ type Pair struct {
 	Focus  Focus  `json:"focus"`
 	Unit   string `json:"unit"`
 	// Sum is exact for counters of the probe tier. Average, Min and Max are per bin and null where nothing was measured.
-	Sum        Number  `json:"sum"`
-	Average    Missing `json:"average"`
-	Min        Missing `json:"min"`
-	Max        Missing `json:"max"`
-	Tier       string  `json:"tier"`
-	Start      Number  `json:"start"`
-	BinSeconds Number  `json:"bin_seconds"`
-	Bins       Bins    `json:"bins"`            // null = nothing measured in that interval
-	Error      string  `json:"error,omitempty"` // why the pair was not measured
+	Sum     Number  `json:"sum"`
+	Average Missing `json:"average"`
+	Min     Missing `json:"min"`
+	Max     Missing `json:"max"`
+	// Uncertainty is the standard error of Average for values of the sample tier; null elsewhere, and where it is not known.
+	Uncertainty Missing `json:"uncertainty"`
+	Tier        string  `json:"tier"`
+	Start       Number  `json:"start"`
+	BinSeconds  Number  `json:"bin_seconds"`
+	Bins        Bins    `json:"bins"`            // null = nothing measured in that interval
+	Error       string  `json:"error,omitempty"` // why the pair was not measured
 	// Distribution is there for metrics whose base is a histogram.
 	Distribution *Distribution `json:"distribution,omitempty"`
 }

@@ -23,7 +23,8 @@ func sample() *Report {
 	code := 3
 	return &Report{
 		Tool: "culprit 0.1.0", Started: "2026-01-02T03:04:05Z", Seconds: 30,
-		Targets: []Target{{Host: "h", PID: 4242, Exe: "/usr/bin/srv", Runtime: "c", Threads: 4, Ended: true, ExitCode: &code}},
+		Targets: []Target{{Host: "h", PID: 4242, Exe: "/usr/bin/srv", Runtime: "c", Threads: 4, Ended: true, Backend: "probe", ExitCode: &code},
+			{Host: "h", PID: 4243, Exe: "/usr/bin/child", Threads: 1, Backend: "sample", Why: "it is traced by 7 (gdb)"}},
 		Nodes: []Node{
 			{ID: 1, Hypothesis: "top", Axis: "why", State: "true", Phase: Phase{Name: "global"}},
 			{ID: 2, Parents: []int{1}, Axis: "why", Hypothesis: "CPUbound", State: "false", Value: 0.02, Threshold: 0.3, Greater: true,
@@ -40,8 +41,10 @@ func sample() *Report {
 			Severity: 0.72, Source: &Source{File: "cache.c", Line: 41}, Object: "cache_lock",
 			HeldBy: []Held{{"thr_7{writer}", "cache.c/rebuild", 0.81}, {"thr_8", "", 0.1}, {"thr_9", "a.c/b", 0.05}, {"thr_10", "a.c/b", 0.01}}}, {Node: 3, Sentence: "Another.", Severity: 0.3}},
 		Pairs: []Pair{{Metric: "procedure_calls", Focus: Focus{"Code": "/Code/cache.c/lookup"}, Unit: "calls/s", Sum: 4e7,
-			Average: 1e6, Min: 0, Max: 2e6, Tier: "probe", Start: 0.4, BinSeconds: 0.2, Bins: Bins{1, Missing(math.NaN()), 3}},
-			{Metric: "cpu", Error: "refused", Average: Missing(math.NaN()), Min: Missing(math.NaN()), Max: Missing(math.NaN())}},
+			Average: 1e6, Min: 0, Max: 2e6, Uncertainty: Missing(math.NaN()), Tier: "probe", Start: 0.4, BinSeconds: 0.2, Bins: Bins{1, Missing(math.NaN()), 3}},
+			{Metric: "cpu_inclusive", Focus: Focus{"Code": "/Code/cache.c/lookup"}, Unit: "CPUs", Sum: 3.1, Average: 0.62, Min: 0.5, Max: 0.7,
+				Uncertainty: 0.0138, Tier: "sample", BinSeconds: 0.2},
+			{Metric: "cpu", Uncertainty: Missing(math.NaN()), Error: "refused", Average: Missing(math.NaN()), Min: Missing(math.NaN()), Max: Missing(math.NaN())}},
 		Overhead:     Overhead{Budget: 0.02, Observed: 0.004, Pauses: Pauses{12, 310, 2100}, DaemonCPU: 0.008},
 		Probes:       Probes{Inserted: 214, Removed: 214, Refused: []Refusal{{"f", "too short"}}},
 		RemovedClean: true, ExitStatus: 10, End: "time",
@@ -96,10 +99,10 @@ func TestSchemaKeys(t *testing.T) {
 	}
 	need := map[string]string{
 		"":            "schema tool started seconds targets nodes bottlenecks pairs overhead probes removed_clean",
-		"targets":     "host pid exe runtime threads ended",
+		"targets":     "host pid exe runtime threads ended backend",
 		"nodes":       "id parents axis hypothesis focus phase state value threshold unit confidence samples since cost reason",
 		"bottlenecks": "node sentence chain severity source",
-		"pairs":       "metric focus unit sum average min max tier start bin_seconds bins",
+		"pairs":       "metric focus unit sum average min max uncertainty tier start bin_seconds bins",
 		"overhead":    "budget observed pauses daemon_cpu",
 		"probes":      "inserted removed left refused",
 	}

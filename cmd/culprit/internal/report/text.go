@@ -34,6 +34,9 @@ func (r *Report) writeHead(b *strings.Builder) {
 		}
 		fmt.Fprintf(b, "%s (pid %d%s), %d %s, watched for %.1f s%s\n", t.Exe, t.PID, runtimeNote(t.Runtime), t.Threads, plural(t.Threads, "thread"),
 			float64(r.Seconds), endNote(t))
+		if t.Why != "" {
+			fmt.Fprintf(b, "  it was not patched but only looked at, by stack samples: %s\n", t.Why)
+		}
 	}
 	b.WriteByte('\n')
 }
@@ -154,12 +157,20 @@ func (r *Report) writePairs(b *strings.Builder) {
 			fmt.Fprintf(b, "  %s@%s: not measured: %s\n", p.Metric, p.Focus, p.Error)
 			continue
 		}
-		fmt.Fprintf(b, "  %s@%s: sum %s, average %s %s (%s)\n", p.Metric, p.Focus, amount(float64(p.Sum)),
-			amount(float64(p.Average)), p.Unit, p.Tier)
+		fmt.Fprintf(b, "  %s@%s: sum %s, average %s%s %s (%s)\n", p.Metric, p.Focus, amount(float64(p.Sum)),
+			amount(float64(p.Average)), errorNote(p), p.Unit, p.Tier)
 		if p.Distribution != nil {
 			fmt.Fprintf(b, "    %s\n", strings.Join(p.Distribution.Lines(), "\n    "))
 		}
 	}
+}
+
+// errorNote is the standard error of an estimate.
+func errorNote(p Pair) string {
+	if u := float64(p.Uncertainty); p.Tier == "sample" && u == u {
+		return fmt.Sprintf(" +- %.2g", u)
+	}
+	return ""
 }
 
 func amount(f float64) string {
@@ -302,7 +313,7 @@ func pauseText(p Pauses) string {
 func (r *Report) cleanText() string {
 	for _, t := range r.Targets {
 		switch {
-		case t.Ended:
+		case t.Ended, t.OnlyLooked():
 		case !r.RemovedClean:
 			return fmt.Sprintf("; the target could NOT be verified to be as before: culprit restore %d", t.PID)
 		default:

@@ -14,6 +14,7 @@ import (
 
 	"culprit/cmd/culprit/internal/report"
 	"culprit/consultant"
+	"culprit/daemon"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -29,6 +30,7 @@ type Config struct {
 	Budget   float64 // fraction of the target's active time, > 0
 	Children bool    // follow children of the targets
 	Search   bool
+	Backend  daemon.Backend
 	Watches  []Watch
 	OnEvent  func(consultant.Event) // nil = dropped; called from any goroutine
 	Log      func(string)           // nil = dropped; called from any goroutine

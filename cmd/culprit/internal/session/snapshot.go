@@ -43,6 +43,7 @@ func (s *Session) targets() []report.Target {
 	for _, t := range s.daemon.Targets() {
 		one := report.Target{
 			Host: clean(t.Host), PID: t.PID, Exe: clean(t.Exe), Runtime: t.Runtime, Threads: t.Threads, Ended: t.Ended,
+			Backend: t.Backend.String(), Why: clean(t.Why),
 		}
 		if t.Rank != nil {
 			one.Rank = &t.Rank.Number

@@ -86,6 +86,7 @@ const watchEvery = 500 * time.Millisecond
 type watcher struct {
 	grid    *grid.Grid
 	tree    *grid.Tree
+	daemon  Daemon
 	lib     *pcl.Library
 	watches []Watch
 
@@ -102,13 +103,16 @@ type watched struct {
 	tier  grid.Tier
 	retry bool
 	tries int
+
+	uncertain report.Missing // of the average; known at the end
+	over      bool
 }
 
 // maxTries bounds how often a pair is tried again that was refused: its function may come with a library later.
 const maxTries = 100
 
 func newWatcher(g *grid.Grid, d Daemon, lib *pcl.Library, watches []Watch) *watcher {
-	return &watcher{grid: g, tree: d.Tree(), lib: lib, watches: watches, state: map[grid.PairKey]*watched{}, asked: map[grid.PairKey]grid.PairKey{}}
+	return &watcher{grid: g, tree: d.Tree(), daemon: d, lib: lib, watches: watches, state: map[grid.PairKey]*watched{}, asked: map[grid.PairKey]grid.PairKey{}}
 }
 
 // run enables pairs until ctx ends: at once those that are there, later those of children that appear.
@@ -222,6 +226,7 @@ func (w *watcher) finish() []report.Pair {
 	for _, key := range w.order {
 		if s := w.state[key]; s.err == nil && !s.retry {
 			enabled = append(enabled, key)
+			s.uncertain, s.over = w.uncertainty(key), true
 		}
 	}
 	w.grid.Disable(enabled...)
@@ -230,6 +235,14 @@ func (w *watcher) finish() []report.Pair {
 		pairs = append(pairs, w.pair(key))
 	}
 	return append(pairs, w.empty()...)
+}
+
+// uncertainty is missing for what is counted or kept by the kernel.
+func (w *watcher) uncertainty(key grid.PairKey) report.Missing {
+	if v, ok := w.daemon.Uncertainty(key); ok {
+		return report.Missing(v)
+	}
+	return missing
 }
 
 // empty reports the stars that never stood for anything.
@@ -248,7 +261,7 @@ func (w *watcher) empty() []report.Pair {
 
 // blank is a pair without values.
 func (w *watcher) blank(key grid.PairKey) report.Pair {
-	p := report.Pair{Metric: clean(key.Metric), Focus: focusReport(key.Focus), Average: missing, Min: missing, Max: missing}
+	p := report.Pair{Metric: clean(key.Metric), Focus: focusReport(key.Focus), Average: missing, Uncertainty: missing, Min: missing, Max: missing}
 	if m, ok := w.lib.Metric(key.Metric); ok {
 		p.Unit = clean(m.RateUnits())
 	}
@@ -269,6 +282,9 @@ func (w *watcher) pair(key grid.PairKey) report.Pair {
 		return p
 	}
 	p.Tier = string(snap.Tier)
+	if p.Uncertainty = s.uncertain; !s.over {
+		p.Uncertainty = w.uncertainty(key)
+	}
 	p.Sum, p.Average, p.Min, p.Max = report.Number(snap.Sum), report.Missing(snap.Average), report.Missing(snap.Min), report.Missing(snap.Max)
 	p.Start, p.BinSeconds = report.Number(snap.Histogram.Start()), report.Number(snap.Histogram.Width())
 	for _, r := range snap.Histogram.Rates() {

@@ -18,6 +18,7 @@ type Daemon interface {
 	Source(f grid.Focus) (file string, line int)
 	Targets() []daemon.TargetInfo
 	Ended() <-chan struct{}
+	Uncertainty(key grid.PairKey) (float64, bool)
 	Overhead() daemon.Overhead
 	Probes() daemon.Probes
 	SeenMost(functions []string, pids ...int) string
@@ -26,7 +27,7 @@ type Daemon interface {
 }
 
 func attach(ctx context.Context, cfg Config) (Daemon, error) {
-	return daemon.Attach(ctx, daemon.Options{Library: cfg.Library, Budget: cfg.Budget, Children: cfg.Children, Log: cfg.Log, Guard: cfg.Guard}, cfg.PIDs...)
+	return daemon.Attach(ctx, daemon.Options{Library: cfg.Library, Budget: cfg.Budget, Children: cfg.Children, Backend: cfg.Backend, Log: cfg.Log, Guard: cfg.Guard}, cfg.PIDs...)
 }
 
 // itemBase is the hierarchy of what the item of a focus stands for; Code if it is not known.

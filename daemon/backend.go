@@ -1,0 +1,172 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"culprit/daemon/kernel"
+	"culprit/daemon/process"
+	"culprit/grid"
+)
+
+// A Backend is how the values of a target are come by. Whatever it is, what the kernel accounts to the whole program, a process
+// or a thread is read from there.
+type Backend int
+
+// The backends.
+const (
+	// BackendProbe patches trampolines into the target. A target that does not allow it is an error of Attach.
+	BackendProbe Backend = iota
+	// BackendAuto is BackendProbe where that is possible and BackendSample elsewhere.
+	BackendAuto
+	// BackendSample only looks: at samples of stacks. The target is never traced, stopped or written to. What the kernel keeps for
+	// each thread by eBPF is told where that is possible.
+	BackendSample
+	// BackendEBPF is BackendSample where that must be possible: else Attach fails.
+	BackendEBPF
+)
+
+var backendNames = [...]string{BackendProbe: "probe", BackendAuto: "auto", BackendSample: "sample", BackendEBPF: "ebpf"}
+
+// looks reports whether no target is ever patched.
+func (b Backend) looks() bool { return b == BackendSample || b == BackendEBPF }
+
+// String is the name on the command line.
+func (b Backend) String() string { return backendNames[b] }
+
+// ParseBackend reads a name; the error lists those that there are.
+func ParseBackend(name string) (Backend, error) {
+	for b, n := range backendNames {
+		if n == name {
+			return Backend(b), nil
+		}
+	}
+	return 0, fmt.Errorf("expected auto, probe, sample or ebpf")
+}
+
+// attach begins to measure a process, in the way that the options name or that the process allows.
+func (d *Daemon) attach(pid int) error {
+	if d.opts.Backend == BackendEBPF {
+		if err := d.needsRows(); err != nil {
+			return err
+		}
+	}
+	if d.opts.Backend.looks() {
+		return d.attachSampled(pid, "--backend "+d.opts.Backend.String()+" was asked for")
+	}
+	err := d.attachProbed(pid)
+	if err == nil || d.opts.Backend != BackendAuto || !mayFall(err) {
+		return err
+	}
+	if d.attachSampled(pid, err.Error()) != nil {
+		return err // what would have to change for probes is the better answer
+	}
+	d.logf("process %d is measured by stack samples only, since it cannot be patched: %v", pid, err)
+	return nil
+}
+
+// errOccupied: somebody's probes are in the target already, which is no reason to measure it less well.
+var errOccupied = errors.New("probes are in it already")
+
+// mayFall reports whether stack samples may still be had where probes cannot: not of what is no process any more, nor of one that
+// could be patched a moment later.
+func mayFall(err error) bool {
+	for _, e := range []error{process.ErrNotFound, process.ErrKernelThread, process.ErrZombie, process.ErrTargetExited, process.ErrTargetExeced,
+		process.ErrClosed, errOccupied, context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, e) {
+			return false
+		}
+	}
+	var deferred *process.Deferred
+	var long *tooLong
+	return !errors.As(err, &deferred) && !errors.As(err, &long)
+}
+
+// attachSampled begins to look at a process. why says for what reason it is not patched.
+func (d *Daemon) attachSampled(pid int, why string) error {
+	t, err := openTarget(d, pid, process.Look)
+	if err != nil {
+		return err
+	}
+	t.sampled = newStrata(t, why)
+	d.admit(t)
+	if t.proc.Blind() {
+		d.logf("%s: what its threads wait in cannot be seen: that takes the right to trace it", t.name)
+	}
+	return nil
+}
+
+// admit makes an opened process a target.
+func (d *Daemon) admit(t *target) {
+	t.profile = newProfile(t)
+	d.tree.Add(grid.Process, t.name)
+	t.threads.refresh(0, 0)
+	t.files.look(d.Now())
+	d.targets = append(d.targets, t)
+	d.byPID[t.proc.PID()] = t
+	t.findRank()
+	d.family.seats++
+	t.seat = d.family.seats
+}
+
+// cannot says what keeps samples from being taken: of threads that run, or, with blocked, of threads that wait as well; nil if
+// nothing does.
+func (s *strata) cannot(blocked bool) error {
+	var denied *kernel.NotPermitted
+	switch err := s.t.profile.failed; {
+	case errors.As(err, &denied):
+		return grid.ErrNotPermitted{What: denied.What, Help: denied.Remedy}
+	case err != nil:
+		return err
+	case blocked && s.t.proc.Blind():
+		return grid.ErrNotPermitted{What: "seeing what threads wait in", Help: fmt.Sprintf("it needs the right to trace the process: sudo culprit attach --backend sample %d", s.t.proc.PID())}
+	}
+	return nil
+}
+
+// needsProbes refuses what only trampolines can tell.
+func (t *target) needsProbes(what string) error {
+	if t.sampled == nil {
+		return nil
+	}
+	return grid.ErrUnsupported{What: what + " of " + t.name, Needs: "probes, and it is measured by stack samples (" + t.sampled.why + ")"}
+}
+
+func (t *target) backend() Backend {
+	switch {
+	case t.sampled == nil:
+		return BackendProbe
+	case t.d.opts.Backend == BackendEBPF:
+		return BackendEBPF
+	}
+	return BackendSample
+}
+
+func (t *target) whyLooking() string {
+	if t.sampled != nil {
+		return t.sampled.why
+	}
+	return ""
+}
+
+// tier is where the values of a part come from.
+func (p *part) tier() grid.Tier {
+	switch {
+	case p.estimate != nil:
+		return grid.TierSample
+	case p.plan.KeptByKernel():
+		return grid.TierKernel
+	}
+	return grid.TierProbe
+}
+
+// coarser is the tier that limits what can be said of several parts together.
+func coarser(a, b grid.Tier) grid.Tier {
+	for _, t := range []grid.Tier{grid.TierSample, grid.TierProbe} {
+		if a == t || b == t {
+			return t
+		}
+	}
+	return b
+}

@@ -1,0 +1,89 @@
+package daemon
+
+import (
+	"culprit/daemon/image"
+)
+
+// Where a sample does not have the register that a frame's tables ask for, the caller is guessed. Of a blocked thread only the stack
+// pointer is known, and functions with a frame pointer (Rust's standard library has them) are found by what it was when they began.
+// Only for samples; a frame that the tables describe is never guessed.
+
+// guessWords is how many words of the stack are looked through.
+const guessWords = 512
+
+// guess finds the caller of a function: where a call of the very function comes back to, or, if no such address is on the stack, the first
+// pair of a frame pointer and an address behind a call that is not known to call something else.
+func (t *target) guess(r image.Regs, f *function, mem memReader) (caller image.Regs, cfa uint64, ok bool) {
+	if r.Lost == 0 {
+		f = nil // a stopped thread, whose registers are known: nobody may wait for functions to be decoded
+	}
+	called, pair := uint64(0), uint64(0)
+	for a := r.RSP &^ 7; a < r.RSP+8*guessWords && called == 0; a += 8 {
+		ret, err := mem(a)
+		if err != nil {
+			break
+		}
+		if !t.behindCall(ret) {
+			continue
+		}
+		var to *function
+		if f != nil {
+			to = t.calledBefore(ret)
+		}
+		switch {
+		case to != nil && (to == f || t.jumpsTo(to, f, 0)):
+			called = a
+		case pair == 0 && a > r.RSP && to == nil && framePointer(mem, a-8):
+			pair = a
+		}
+	}
+	at := called
+	if at == 0 || pair != 0 && pair < at {
+		at = pair
+	}
+	if at == 0 {
+		return caller, 0, false
+	}
+	return callerAt(r, mem, at)
+}
+
+// framePointer reports whether a word may be one: it points a little further up.
+func framePointer(mem memReader, a uint64) bool {
+	bp, err := mem(a)
+	return err == nil && bp > a && bp < a+1<<20 && bp%8 == 0
+}
+
+// callerAt are the registers of the caller whose return address lies at an address; the word below it is its frame pointer, or whatever it
+// had in that register.
+func callerAt(r image.Regs, mem memReader, a uint64) (caller image.Regs, cfa uint64, ok bool) {
+	ret, err := mem(a)
+	if err != nil {
+		return caller, 0, false
+	}
+	caller = r
+	caller.RIP, caller.RSP, caller.Exact = ret, a+8, false
+	caller.Lost = ^uint32(1<<7) & 0xffff
+	if bp, err := mem(a - 8); err == nil && a > r.RSP {
+		caller.RBP = bp
+		caller.Lost &^= 1 << rbp
+	}
+	return caller, a + 8, true
+}
+
+// calledBefore is the function that the call before a return address names; nil if that is not known, as of indirect calls.
+func (t *target) calledBefore(ret uint64) *function {
+	h := t.functionAt(ret - 1)
+	if h == nil {
+		return nil
+	}
+	h.analyse()
+	if h.flow == nil {
+		return nil
+	}
+	for _, c := range h.flow.Calls {
+		if c.Ret+h.obj.bias == ret {
+			return t.callee(h.obj, c)
+		}
+	}
+	return nil
+}

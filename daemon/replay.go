@@ -1,0 +1,209 @@
+package daemon
+
+import (
+	"slices"
+
+	"culprit/daemon/image"
+	"culprit/pcl"
+)
+
+// A stack says what the code of a plan would have left behind: every activation on it has run what stands at its entry, and what
+// stands before the call that it is in. What ran in calls that have returned is undone by what runs behind them. This is what
+// catch-up does in the cells of a thread (catchup.go), here for one sample.
+
+// A replay is the state of the variables of a plan: whether timers run, and what flags hold.
+type replay struct {
+	x    *stackSample
+	vars []int64
+}
+
+// maxVars bounds the variables that are kept without an allocation.
+const maxVars = 16
+
+// runs reports whether the metric's timer runs at the end of the replay.
+func (e *estimate) runs(x *stackSample, vars int) bool {
+	var room [maxVars]int64
+	r := replay{x: x, vars: room[:]}
+	if vars > maxVars {
+		r.vars = make([]int64, vars)
+	}
+	for i := len(x.frames) - 1; i >= 0; i-- {
+		f := x.frames[i].f
+		if f == nil || len(e.code[f.id]) == 0 {
+			continue
+		}
+		for _, q := range e.code[f.id] {
+			if q.Where == pcl.Entry {
+				r.run(q, i)
+			}
+		}
+		if i == 0 {
+			break
+		}
+		for _, q := range e.code[f.id] {
+			if q.Where == pcl.Call && !q.Post && f.callsFrom(q.Site, x.frames[i].pc) {
+				r.run(q, i)
+			}
+		}
+	}
+	return r.vars[0] != 0
+}
+
+// callsFrom reports whether a return address is that of the call site with this number.
+func (f *function) callsFrom(site int, ret uint64) bool {
+	f.analyse()
+	return f.flow != nil && site < len(f.flow.Calls) && f.flow.Calls[site].Ret+f.obj.bias == ret
+}
+
+// run does what one request would have done in frame i.
+func (r *replay) run(q *pcl.Request, i int) {
+	for _, g := range q.Guards {
+		if r.vars[g] == 0 {
+			return
+		}
+	}
+	for _, in := range q.Code {
+		if in.Cond != nil && (i != 0 || !r.x.blocked || r.value(in.Cond) == 0) {
+			continue
+		}
+		switch in.Op {
+		case pcl.OpFlagEnter, pcl.OpTimerEnter, pcl.OpTimerStart:
+			r.vars[in.Var] = 1
+		case pcl.OpFlagLeave, pcl.OpTimerLeave, pcl.OpTimerStop:
+			r.vars[in.Var] = 0
+		case pcl.OpSet:
+			if in.Expr != nil {
+				r.vars[in.Var] = in.Expr.Value
+			}
+		}
+	}
+}
+
+// value evaluates an expression over the arguments of the C library's syscall: the number of the call, then what the kernel was given.
+func (r *replay) value(e *pcl.Expr) int64 {
+	switch e.Op {
+	case pcl.ExConst:
+		return e.Value
+	case pcl.ExArg:
+		switch n := int64(len(r.x.call.Args)); {
+		case e.Value == 0:
+			return int64(r.x.call.NR)
+		case e.Value > 0 && e.Value <= n:
+			return int64(r.x.call.Args[e.Value-1])
+		}
+		return 0
+	case pcl.ExNeg:
+		return -r.value(e.L)
+	}
+	return binary64(e.Op, r.value(e.L), r.value(e.R))
+}
+
+// binary64 is an operator of PCL on 64 bits.
+func binary64(op pcl.ExprOp, a, b int64) int64 {
+	truth := func(ok bool) int64 {
+		if ok {
+			return 1
+		}
+		return 0
+	}
+	switch op {
+	case pcl.ExAdd:
+		return a + b
+	case pcl.ExSub:
+		return a - b
+	case pcl.ExMul:
+		return a * b
+	case pcl.ExEq:
+		return truth(a == b)
+	case pcl.ExNe:
+		return truth(a != b)
+	case pcl.ExLt:
+		return truth(a < b)
+	case pcl.ExLe:
+		return truth(a <= b)
+	case pcl.ExGt:
+		return truth(a > b)
+	case pcl.ExGe:
+		return truth(a >= b)
+	case pcl.ExAnd:
+		return truth(a != 0 && b != 0)
+	case pcl.ExOr:
+		return truth(a != 0 || b != 0)
+	}
+	return 0
+}
+
+// A jumpCache knows what is called from where: the function that a call names, by the address behind the call. nil where that is
+// not known.
+type jumpCache struct {
+	callee map[uint64]*function
+	jumps  map[[2]pcl.FuncID]bool // whether the one may end in a jump to the other
+	loads  int                    // of the target when it was made
+}
+
+// maxCallees bounds the cache; it is emptied when it is full.
+const maxCallees = 1 << 16
+
+// withJumps puts those functions back on a stack that ended in a jump to the one above them: the C library's semaphores and joins wait
+// behind such a jump. They stand where the call leads to that made the activation.
+func (s *strata) withJumps(frames []frame) []frame {
+	if s.jumps.callee == nil || s.jumps.loads != s.t.loads || len(s.jumps.callee)+len(s.jumps.jumps) > maxCallees {
+		s.jumps = jumpCache{callee: map[uint64]*function{}, jumps: map[[2]pcl.FuncID]bool{}, loads: s.t.loads}
+	}
+	for i := len(frames) - 1; i > 0; i-- {
+		g := s.calledFrom(&frames[i])
+		if in := frames[i-1].f; g != nil && in != nil && g != in && s.jumpsTo(g, in) {
+			frames = slices.Insert(frames, i, frame{f: g, cfa: frames[i-1].cfa})
+		}
+	}
+	return frames
+}
+
+// calledFrom is the function that the call names in which a frame stands.
+func (s *strata) calledFrom(fr *frame) *function {
+	if fr.f == nil {
+		return nil
+	}
+	if g, ok := s.jumps.callee[fr.pc]; ok {
+		return g
+	}
+	var g *function
+	fr.f.analyse()
+	if fr.f.flow != nil {
+		for _, c := range fr.f.flow.Calls {
+			if c.Ret+fr.f.obj.bias == fr.pc {
+				g = s.t.callee(fr.f.obj, c)
+			}
+		}
+	}
+	s.jumps.callee[fr.pc] = g
+	return g
+}
+
+// jumpsTo is the target's answer, kept: it is asked at every sample.
+func (s *strata) jumpsTo(f, to *function) bool {
+	k := [2]pcl.FuncID{f.id, to.id}
+	is, ok := s.jumps.jumps[k]
+	if !ok {
+		is = s.t.jumpsTo(f, to, 0)
+		s.jumps.jumps[k] = is
+	}
+	return is
+}
+
+// jumpsTo reports whether a function may end in a jump to another one, also over others.
+func (t *target) jumpsTo(f, to *function, depth int) bool {
+	f.analyse()
+	if f.flow == nil || depth > maxJumps {
+		return false
+	}
+	for _, x := range f.flow.Exits {
+		if x.Kind == image.ExitRet || x.Target == 0 {
+			continue
+		}
+		if g := t.tailCallee(f.obj, x); g == to || g != nil && g != f && t.jumpsTo(g, to, depth+1) {
+			return true
+		}
+	}
+	return false
+}

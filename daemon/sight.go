@@ -1,0 +1,91 @@
+package daemon
+
+import "culprit/daemon/kernel"
+
+// Looks at blocked threads of a target that is only looked at.
+
+// A sight is the last sample of a thread that was blocked. As long as the thread does not run, it says what the thread does without
+// another look. In a program of hundreds of threads, of which each is looked at rarely, it also stands for what the thread does until
+// the next look.
+type sight struct {
+	x      *stackSample // nil before the first
+	hits   hits         // of this sample alone
+	slices uint64       // how often the thread had been put on a processor
+	at     float64      // session time
+	spent  float64      // s that it stood for although the thread had run since
+}
+
+// stays reports whether a thread has not run since it was last looked at, nor in the interval before.
+func (st *stratum) stays(r *threadRow) bool {
+	return st.passes > 1 && st.seen.x != nil && r.times.Slices == st.seen.slices && r.times.Slices == r.prev.Slices
+}
+
+// lookStale is after what time, in seconds, a thread that has not run is looked at again: it may count as idle since.
+const lookStale = 1.0
+
+// needsLook reports whether a look at a thread would tell anything new.
+func (s *strata) needsLook(tid int, now float64) bool {
+	st := s.threads[tid]
+	if st == nil {
+		return true
+	}
+	tt := s.t.threads
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	r := tt.rows[tid]
+	return r == nil || !st.stays(r) || now-st.seen.at > lookStale
+}
+
+// lookSampled takes a sample of a blocked thread. The thread may go on while its stack is read: then it is read again.
+func (p *profile) lookSampled(tid int, call kernel.BlockedCall, kind int, now float64) {
+	for range 3 {
+		if call.Running {
+			return
+		}
+		st := p.blockedStack(call)
+		frames := p.t.walk(st.regs, st.mem)
+		again, err := kernel.Blocked(p.t.proc.PID(), tid)
+		if err != nil {
+			return
+		}
+		if again == call {
+			p.noteBlocked(tid, call, kind, frames, st, now)
+			return
+		}
+		call = again
+	}
+}
+
+func (p *profile) noteBlocked(tid int, call kernel.BlockedCall, kind int, frames []frame, st blockedStack, now float64) {
+	frames = p.t.sampled.withJumps(frames)
+	x := stackSample{tid: tid, frames: frames, blocked: true, idle: kind == lookIdle || p.t.threads.halted(tid), call: call}
+	if !x.idle {
+		var what int
+		x.object, what = p.t.threads.objects.waitedFor(call, frames, st)
+		p.add(what, tid, frames, x.object)
+		p.noteHolder(x.object)
+	} else {
+		p.t.threads.noteStack(tid, 0, frames)
+	}
+	p.t.sampled.note(&x)
+	p.t.sampled.sighted(tid, now)
+}
+
+// halted reports whether somebody has stopped a thread: a debugger, or a signal. It waits for that, whatever it was waiting for before.
+func (tt *threadTable) halted(tid int) bool {
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	r := tt.rows[tid]
+	return r != nil && (r.times.State == 'T' || r.times.State == 't')
+}
+
+// sighted notes when a blocked thread was looked at, and as of which time on a processor.
+func (s *strata) sighted(tid int, now float64) {
+	seen := &s.stratum(tid).seen
+	seen.at = now
+	s.t.threads.mu.Lock()
+	defer s.t.threads.mu.Unlock()
+	if r := s.t.threads.rows[tid]; r != nil {
+		seen.slices = r.times.Slices
+	}
+}
