@@ -8,8 +8,8 @@ import (
 // Sampling a thread costs a timer to be set whenever it gets a processor. Where threads wait and wake very often, samples
 // are therefore taken in bursts, so that the setting of timers stays within sampleBudget; elsewhere all the time.
 const (
-	switchCost   = 1.5e-6 // s; what a switch to a thread costs more while it is sampled, measured in a virtual machine
-	sampleBudget = 0.005  // of one processor
+	switchCost   = 8e-6  // s; what a switch to a thread costs more while it is sampled: 1.5 to 10 us in virtual machines
+	sampleBudget = 0.005 // of one processor
 	burst        = 3 * lookInterval
 	longestGap   = 3 * time.Second // so that the shares of stacks do not grow stale
 	toggleCost   = 12e-6           // s; what it costs us to let an event sample, or not, measured in a virtual machine
