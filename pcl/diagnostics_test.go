@@ -182,6 +182,8 @@ func warnCases() []problemCase {
 		{"suppressed elsewhere", `hypothesis h { test cpu > 1; refine { Process }; suppress { "/Code/libc.so.6" } }`, ""},
 		{"two that exclude each other", m + `constraint oneMutex; constraint r /Code/* is replace counter { append preInsn $constraint[0].entry (* m++; *) }
 			base is counter { append preInsn $start.entry constrained (* m++; *) } } hypothesis h { test m > 1; refine { Code, SyncObject } }`, ""},
+		{"dear code everywhere", m + `base is counter { foreach f in $procedures { append preInsn f.entry (* if ($arg[0] == "GET") m++; *) } } }`, ""},
+		{"dear call everywhere", m + `base is counter { foreach o in $modules foreach f in o.funcs append preInsn f.entry (* m += strlen($arg[0]); *) } }`, ""},
 		{"unknown to the kernel", t + `base is kernel("cpu_tme"); }`, ""},
 		{"never tested", `expect e { not CPUbound at "/Machine/node1"; }`, ""},
 	}
