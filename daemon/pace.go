@@ -14,7 +14,7 @@ import (
 const (
 	// tickInterval is how often all cells are read, longestTick how often at least.
 	tickInterval = 200 * time.Millisecond
-	longestTick  = time.Second
+	longestTick  = 1600 * time.Millisecond
 	// passShare is the share of a processor that passes may take.
 	passShare = 0.01
 	// passesKept is of how many passes the shortest counts: in others something began or ended.
