@@ -410,7 +410,7 @@ func TestSamplesOfPartsOfAProgram(t *testing.T) {
 	t.Logf("half %.3f s, on its own thread %.3f, on another %.3f; half and third %.3f, as an item %.3f; visit %.3f, as an item %.3f", s.of(all), s.of(own),
 		s.of(other), s.of(all)+s.of(third), s.of(work), s.of(visiting), s.of(doors))
 	near := func(a, b float64) bool { return math.Abs(a-b) < 1e-6 }
-	if s.of(all) < 0.1 || !near(s.of(all), s.of(own)) || s.of(other) != 0 || !near(s.of(all)+s.of(third), s.of(work)) {
+	if s.of(all) < 0.02 || !near(s.of(all), s.of(own)) || s.of(other) != 0 || !near(s.of(all)+s.of(third), s.of(work)) {
 		t.Error("the parts do not fit")
 	}
 	if s.of(doors) < 0.4 || !near(s.of(doors), s.of(visiting)) {
@@ -439,6 +439,11 @@ func TestProbesAndSamplesTogether(t *testing.T) {
 	one := both
 	one.Focus = one.Focus.Refine(grid.Process, d.targets[0].name)
 	var s sums
+	for _, k := range []grid.PairKey{key(t, "lock_wait", "/SyncObject/Mutex/no_lock"), key(t, "sync_wait", "/SyncObject/Mutex/no_lock")} {
+		if r := d.Enable([]grid.PairKey{k}, &s)[0]; r.Err == nil {
+			t.Errorf("%s is measured", k)
+		}
+	}
 	lock := key(t, "lock_wait", "/SyncObject/Mutex/gate_lock") // by a table where there are probes, by samples where there are none
 	oneLock := grid.PairKey{Metric: lock.Metric, Focus: lock.Focus.Refine(grid.Process, d.targets[0].name)}
 	keys := []grid.PairKey{both, one, lock, oneLock}
@@ -452,7 +457,7 @@ func TestProbesAndSamplesTogether(t *testing.T) {
 	d.Disable(keys)
 	span := d.Now() - results[0].Since
 	t.Logf("in visit: %.3f s in both processes, %.3f in the one with probes, of %.3f s; for the lock %.3f and %.3f", s.of(both), s.of(one), span, s.of(lock), s.of(oneLock))
-	if v, mine := s.of(lock), s.of(oneLock); mine < 0.2*span || v < 1.4*mine || v > 2.6*mine {
+	if v, mine := s.of(lock), s.of(oneLock); mine < 0.2*span || v < mine+0.15*span || v > mine+span {
 		t.Errorf("for the lock %.3f s in both, %.3f in the one with probes", v, mine)
 	}
 	if v := s.of(both) / span; v < 1.85 || v > 2.1 {

@@ -56,6 +56,9 @@ func (t *target) compileToLook(key grid.PairKey) (plan *pcl.Plan, object string,
 	if err := lib.Check(key.Metric, key.Focus); err != nil {
 		return nil, "", err
 	}
+	if err := t.knowsObject(key.Focus); err != nil {
+		return nil, "", err
+	}
 	rest, object := withoutObject(key.Focus)
 	plan, err = t.compile(grid.PairKey{Metric: key.Metric, Focus: rest})
 	if err == nil && object != "" && plan.KeptByKernel() {
@@ -71,6 +74,18 @@ func (t *target) compileToLook(key grid.PairKey) (plan *pcl.Plan, object string,
 	}
 	plan.Pair = key
 	return plan, object, nil
+}
+
+// knowsObject refuses a lock or file that nobody has seen: its value would be 0 for ever.
+func (t *target) knowsObject(f grid.Focus) error {
+	for _, h := range []grid.Hierarchy{grid.SyncObject, grid.IO} {
+		if e := f.Elements(h); len(e) == 2 {
+			if _, err := t.Object(h, e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // withoutObject takes the lock or file out of a focus.

@@ -74,13 +74,22 @@ func (b *batch) addKeyed(key, all grid.PairKey, h grid.Hierarchy, sink grid.Sink
 		if b.d.pairs[all] == nil && b.made[all] == nil {
 			b.discard(serving)
 		}
-		return nil, err
+		return b.addLooked(key, sink, err)
 	}
 	if b.d.pairs[all] == nil {
 		b.made[all] = serving
 	}
 	p := &pair{key: key, sink: sink, tier: grid.TierProbe, keyed: k}
 	b.addSampled(p)
+	return p, nil
+}
+
+// addLooked makes a pair that chooses a key where only targets that are looked at have it. err is why the others have none of it.
+func (b *batch) addLooked(key grid.PairKey, sink grid.Sink, err error) (*pair, error) {
+	p := &pair{key: key, sink: sink, tier: grid.TierKernel}
+	if b.addSampled(p); len(p.parts) == 0 {
+		return nil, err
+	}
 	return p, nil
 }
 

@@ -66,7 +66,7 @@ func TestMetricsOfATarget(t *testing.T) {
 func TestFoci(t *testing.T) {
 	p := working(t)
 	pid := strconv.Itoa(p.PID)
-	opts := fociOptions{depth: 2, most: 1000, span: 300 * time.Millisecond, asJSON: true}
+	opts := fociOptions{depth: 2, most: 1000, span: time.Second, asJSON: true}
 	list := func(opts fociOptions, args ...string) (paths []string, lines map[string]focusLine) {
 		t.Helper()
 		var b bytes.Buffer
