@@ -167,6 +167,6 @@ func (d *Daemon) add(price *grid.Price, c costed) {
 		}
 		price.Points++
 		price.Rate += f.rate
-		price.Fraction += f.rate * prices[i] / 1e9 / active
+		price.Fraction += f.rate * prices[i] * inProgram(c.plan) / 1e9 / active
 	}
 }

@@ -181,7 +181,7 @@ func (p *part) price(r *reading, interval float64) {
 		if p.ns == notPriced {
 			p.ns, p.ahead = p.t.d.prices.average(p.plan, p.rows), p.t.d.predict(p)
 		}
-		p.spent = float64(sum-p.hit)*p.ns/1e9/interval + p.priceKeeping(r, interval)
+		p.spent = float64(sum-p.hit)*p.ns*inProgram(p.plan)/1e9/interval + p.priceKeeping(r, interval)
 	}
 	p.hit = sum
 }
