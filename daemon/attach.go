@@ -67,7 +67,13 @@ func (t *target) vacate() error {
 	if err != nil || len(ours) == 0 {
 		return err
 	}
-	if !t.forked() {
+	forked := t.forked()
+	if forked { // while another culprit builds its segment the gate is closed for a moment, but not while we have the target stopped
+		if err := t.stop(func(*process.World) error { forked = t.forked(); return nil }); err != nil {
+			return err
+		}
+	}
+	if !forked {
 		return t.occupied()
 	}
 	return t.restore(&RestoreReport{})

@@ -110,7 +110,7 @@ func startHelper(t *testing.T, cmd *exec.Cmd, word string) *bufio.Scanner {
 	return nil
 }
 
-// TestAttachingAtTheSameTime: of several culprits that attach at once to put in probes, one does. Others could still look.
+// TestAttachingAtTheSameTime: of several culprits that attach at once, one does.
 func TestAttachingAtTheSameTime(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/selfcheck.c"))
 	lib := library(t)
@@ -118,7 +118,7 @@ func TestAttachingAtTheSameTime(t *testing.T) {
 		attached := make(chan *Daemon, 4)
 		for range cap(attached) {
 			go func() {
-				d, _ := Attach(context.Background(), Options{Library: lib, Backend: BackendProbe}, p.PID)
+				d, _ := Attach(context.Background(), Options{Library: lib}, p.PID)
 				attached <- d
 			}()
 		}
