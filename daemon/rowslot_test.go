@@ -22,3 +22,11 @@ func TestRowsAreLookedForWhereTrampolinesLook(t *testing.T) {
 		}
 	}
 }
+
+// TestRowsAreLaidOutAsTrampolinesReadThem holds the words of a row that trampolines read against those that the kernel side writes.
+func TestRowsAreLaidOutAsTrampolinesReadThem(t *testing.T) {
+	if rows.RowSize != trampoline.RowSize || rows.KeyOff != 0 || rows.SinceOff != trampoline.RowSince || rows.WokenOff != trampoline.RowWoken || rows.FilteredBit != trampoline.RowFiltered {
+		t.Errorf("rows of %d bytes, words at %d, %d and %d, bit %d; trampolines: %d, 0, %d and %d, bit %d", rows.RowSize, rows.KeyOff, rows.SinceOff, rows.WokenOff, rows.FilteredBit,
+			trampoline.RowSize, trampoline.RowSince, trampoline.RowWoken, trampoline.RowFiltered)
+	}
+}

@@ -46,7 +46,7 @@ var wanted = []string{"several points at one site", "value put into a bucket", "
 	"one owner of several off", "whole trampoline off", "gate closed", "all but the fixed part gone", "block found at once", "block found in another slot", "block claimed",
 	"expression of full depth", "mini longer than a short jump", "conditional tail jump taken", "conditional tail jump not taken",
 	"conditional tail jump moved and taken", "flags compared", "memory read", "memory that is not there", "text that matches", "text that differs",
-	"both sides asked for", "one side decides", "row read at the start", "row read at the end", "no row", "row grown meanwhile"}
+	"both sides asked for", "one side decides", "row read at the start", "row read at the end", "no row", "row grown meanwhile", "last wait made up for", "last wait not known"}
 
 func (f *features) report(n int) {
 	f.t.Logf("%d functions, each run 6 times; executed points by tactic of their site %v", n, f.tactics)
@@ -182,7 +182,11 @@ func (s *scene) chooseState() {
 	if !s.unclaimed {
 		binary.LittleEndian.PutUint64(own, s.f.r.self)
 		if rng.IntN(4) > 0 { // its own words are its row, so that the row changes while timers run
-			binary.LittleEndian.PutUint64(own[BlockRow:], blockAt(s.slot))
+			binary.LittleEndian.PutUint64(own[BlockRow:], blockAt(s.slot)+rowInBlock)
+			if rng.IntN(3) == 0 { // and nobody has told it that the thread is back
+				binary.LittleEndian.PutUint64(own[rowInBlock+RowSince:], 1000+rng.Uint64N(1000))
+				binary.LittleEndian.PutUint64(own[rowInBlock+RowWoken:], []uint64{0, 2000 + rng.Uint64N(1000)}[rng.IntN(2)])
+			}
 		}
 	}
 	left := []uint64{0, 0, programSP - 64, programSP, programSP + 64}

@@ -397,7 +397,7 @@ func timerCell(i int) int32 { return int32(256 + TimerSize*i) }
 func randomMini(rng *rand.Rand, k PointKind) Mini {
 	m := Mini{Op: Op(rng.IntN(int(RowStop) + 1)), Cell: timerCell(rng.IntN(4))}
 	if m.Op.Run() || m.Op.row() {
-		m.Cell, m.Row = rowTimerCell(m.Op, rng.IntN(2)), wordCell(rng.IntN(8))
+		m.Cell, m.Row = rowTimerCell(m.Op, rng.IntN(2)), wordCell(rng.IntN(8))-rowInBlock
 	}
 	if m.Op <= FlagLeave {
 		m.Cell = wordCell(rng.IntN(8))

@@ -11,6 +11,15 @@ import (
 // the time-stamp counter, and the word of the row that says how long the thread was off the processor. They have no common unit
 // here; each has its own sum, and whoever reads them converts.
 
+// Words of every row but its sums: since when its thread is off the processor, and since when it could run again, both of one clock in
+// ns; 0 while it runs. A thread that finds the first set in its own row came back and nobody has told the row so. RowFiltered is its
+// lowest bit, set if the thread must not make system calls that are not its own.
+const (
+	RowSince    = 16
+	RowWoken    = 24
+	RowFiltered = 1
+)
+
 // BlockRow is the offset of the word of a thread block that holds the address of the thread's row. While it is 0 the timers of
 // rows do not start in this thread.
 const BlockRow = 16
@@ -60,18 +69,49 @@ func (g *generator) rowClock(m *Mini, skip x86.Label) {
 }
 
 // runClock leaves the time-stamp counter in rax and the time off the processor in rdx and in the word at cell. Both are of one
-// moment: if the thread lost the processor between them, the row's word has grown, and they are read again.
+// moment: if the thread lost the processor between them, the row's word has grown, and they are read again. Nor is a row believed
+// that does not know that the thread is back: it lacks its last wait.
 func (g *generator) runClock(m *Mini, cell int32, skip x86.Label) {
-	again := g.NewLabel()
+	again, read := g.NewLabel(), g.NewLabel()
 	g.Bind(again)
 	g.rowAddress(m, x86.RDX, skip)
 	g.MovRM(x86.RDX, x86.RDX, m.Row)
 	g.MovMR(x86.RCX, cell, x86.RDX)
 	g.stamp()
 	g.MovRM(x86.RDX, x86.RCX, BlockRow)
+	g.CmpMI(x86.RDX, RowSince, 0)
+	g.JccNear(x86.CondNE, g.outOfLine(func() { g.lastWait(m, cell, again, read) }))
 	g.MovRM(x86.RDX, x86.RDX, m.Row)
 	g.CmpMR(x86.RCX, cell, x86.RDX)
 	g.Jcc(x86.CondNE, again)
+	g.Bind(read)
+}
+
+// lastWait puts the row in rdx right, which lacks the thread's last wait: whoever asks for its processor time has the kernel account
+// for it, and so write into the row how long it waited. Where that must not be asked, or does not help, it makes up for the wait as
+// far as the row knows it, from when the thread left to when it was woken. What it waited for the processor is missing then.
+func (g *generator) lastWait(m *Mini, cell int32, again, read x86.Label) {
+	told, known := g.NewLabel(), g.NewLabel()
+	g.MovRM(x86.RAX, x86.RDX, RowSince)
+	g.AndRI(x86.RAX, RowFiltered)
+	g.Jcc(x86.CondNE, told)
+	g.cpuClock()
+	g.CmpMI(x86.RDX, RowSince, 0)
+	g.JccNear(x86.CondE, again)
+	g.Bind(told)
+	g.stamp()
+	g.push(x86.RAX)
+	g.MovRM(x86.RDX, x86.RCX, BlockRow)
+	g.MovRM(x86.RAX, x86.RDX, RowWoken)
+	g.SubRM(x86.RAX, x86.RDX, RowSince)
+	g.Jcc(x86.CondNS, known)
+	g.XorRR(x86.RAX, x86.RAX)
+	g.Bind(known)
+	g.AddRM(x86.RAX, x86.RDX, m.Row)
+	g.MovMR(x86.RCX, cell, x86.RAX)
+	g.MovRR(x86.RDX, x86.RAX)
+	g.pop(x86.RAX)
+	g.JmpNear(read)
 }
 
 // ran makes the nanoseconds that the thread ran of the cycles in rax and the nanoseconds off the processor in rdx. Both are the
@@ -95,7 +135,7 @@ func findRow(a *x86.Asm, env *Env, rows x86.Label) {
 	hash(a, env, x86.RDX, x86.RSI)
 	a.ShlRI(x86.RDX, log2(RowSize))
 	a.AddRR(x86.RDX, x86.RDI)
-	a.MovImm32(x86.RCX, 64)
+	a.MovImm32(x86.RCX, slotProbes)
 	a.Bind(probe)
 	a.MovRM(x86.RSI, x86.RDX, 0)
 	a.CmpFS(x86.RSI, 0)

@@ -9,6 +9,9 @@ import (
 // rowTimerCells are the cells of timers that read rows: two of running time, two of a word.
 var rowTimerCells = [...]int32{352, 352 + RunTimerSize, 352 + 2*RunTimerSize, 352 + 2*RunTimerSize + TimerSize}
 
+// rowInBlock is where in the block of a test its row begins: so that the row's own words lie behind the cells, and its sums are cells.
+const rowInBlock = 496 - RowSince
+
 func rowTimerCell(op Op, i int) int32 {
 	if op.Run() {
 		return rowTimerCells[i]
@@ -50,16 +53,30 @@ func rowWord(p *Mini) (start, sum int32) {
 	return p.Cell + TimerStart, p.Cell + TimerSum
 }
 
+// rowSays is what the row says of a timer: its word, and the last wait if the row does not know that it is over.
+func (m *model) rowSays(p *Mini) uint64 {
+	v, since, woken := m.word(rowInBlock+p.Row), m.word(rowInBlock+RowSince), m.word(rowInBlock+RowWoken)
+	switch {
+	case !p.Op.Run() || since == 0:
+	case woken >= since:
+		v += woken - since
+		m.noteRow("last wait made up for")
+	default:
+		m.noteRow("last wait not known")
+	}
+	return v
+}
+
 func (m *model) startRow(p *Mini, by uint64) {
 	start, _ := rowWord(p)
 	m.set(p.Cell+TimerActive, by)
-	m.set(start, m.word(p.Row))
+	m.set(start, m.rowSays(p))
 	m.noteRow("row read at the start")
 }
 
 func (m *model) stopRow(p *Mini) {
 	start, sum := rowWord(p)
-	grown := m.word(p.Row) - m.word(start)
+	grown := m.rowSays(p) - m.word(start)
 	m.set(p.Cell+TimerActive, 0)
 	m.set(sum, m.word(sum)+grown)
 	m.noteRow("row read at the end")

@@ -75,7 +75,7 @@ func (a *actor) alone(t *testing.T) {
 func (a *actor) parked(t *testing.T) {
 	t.Helper()
 	for range 2000 {
-		if read(a.tab.mem, a.index*RowSize+SinceOff) != 0 && read(a.tab.mem, a.index*RowSize+wokenOff) == 0 {
+		if read(a.tab.mem, a.index*RowSize+SinceOff) != 0 && read(a.tab.mem, a.index*RowSize+WokenOff) == 0 {
 			return
 		}
 		time.Sleep(time.Millisecond)

@@ -121,11 +121,11 @@ func (c *code) leaveOldRow(end string) {
 		store(asm.R10, atReason, asm.R1, asm.DWord),
 		load(asm.R1, rRow, SinceOff, asm.DWord),
 		store(asm.R10, atSince, asm.R1, asm.DWord),
-		load(asm.R1, rRow, wokenOff, asm.DWord),
+		load(asm.R1, rRow, WokenOff, asm.DWord),
 		store(asm.R10, atWoken, asm.R1, asm.DWord),
 	)
 	c.beginChange()
-	c.add(zero(rRow, SinceOff), zero(rRow, wokenOff), zero(rRow, callOff), zero(rRow, faultOff), asm.StoreImm(rRow, ownerOff, 0, asm.Word))
+	c.add(zero(rRow, SinceOff), zero(rRow, WokenOff), zero(rRow, callOff), zero(rRow, faultOff), asm.StoreImm(rRow, ownerOff, 0, asm.Word))
 	c.endChange()
 	c.at(gone)
 	c.add(
@@ -282,7 +282,7 @@ func (c *code) take(end string) {
 		load(asm.R1, asm.R10, atSince, asm.DWord),
 		store(rRow, SinceOff, asm.R1, asm.DWord),
 		load(asm.R1, asm.R10, atWoken, asm.DWord),
-		store(rRow, wokenOff, asm.R1, asm.DWord),
+		store(rRow, WokenOff, asm.R1, asm.DWord),
 		zero(rRow, callOff),
 		zero(rRow, faultOff),
 		load(asm.R1, rThread, threadPid, asm.Word),

@@ -11,14 +11,21 @@ const KeyOff = 0
 
 // SinceOff is where in a row it stands since when its thread is off the processor, in ns of CLOCK_MONOTONIC; 0 while it runs. A thread
 // that finds anything else in its own row came back without a trace point telling ([Table.Unseen]): its time off the processor is
-// short by the wait before, until it leaves again.
+// short by the wait before, until the scheduler accounts for it: a system call that asks for its processor time has it do so. The
+// lowest bit is no time, but FilteredBit.
 const SinceOff = 16
+
+// FilteredBit is set in a row's word at SinceOff if system calls of the thread did not simply go to the kernel when it left: a filter
+// (seccomp(2)) or the program itself looks at them, and may end it for one.
+const FilteredBit = 1
+
+// WokenOff is where it stands from when on the thread could run again, in ns of CLOCK_MONOTONIC; 0 while it waits or runs.
+const WokenOff = 24
 
 // The words of a row that are not sums. All of them are written by the kernel side only, but keys, which Free takes away.
 const (
 	seqOff   = 8  // 32 bits: odd while a switch changes the row
 	ownerOff = 12 // 32 bits: the thread's number << ownerShift, then why it left the processor
-	wokenOff = 24 // ns of CLOCK_MONOTONIC from when on it could run again, 0 while it waits or runs
 	callOff  = 32 // the thread's processor time (clock - off_cpu, ns) when it entered a system call, 0 outside
 	faultOff = 40 // ns of CLOCK_MONOTONIC when it had a page fault, 0 outside
 	firstOff = 48 // of the sums

@@ -66,8 +66,9 @@ func oneWait(t *testing.T, p *testprog.Prog, tab *Table, index int, q Quantity) 
 			t.Errorf("waiting for %s: %.3f ms of %s", q, float64(got)/1e6, r)
 		}
 	}
-	// The whole is by the scheduler's account, which charges a switch to one thread or the other; the parts are by the clock.
-	if sum := accounted(after) - accounted(before); math.Abs(float64(sum-(after[OffCPU]-before[OffCPU]))) > 200e3 {
+	// The whole is by the scheduler's account, which charges a switch to one thread or the other; the parts are by the clock. Interrupts and a hypervisor
+	// may take some hundred microseconds meanwhile.
+	if sum := accounted(after) - accounted(before); math.Abs(float64(sum-(after[OffCPU]-before[OffCPU]))) > 1e6 {
 		t.Errorf("%s: the parts are %d ns, the whole is %d", q, sum, after[OffCPU]-before[OffCPU])
 	}
 }

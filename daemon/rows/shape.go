@@ -19,6 +19,7 @@ type shape struct {
 	origAX, di                      int16
 	iowait                          int16 // the byte
 	iowaitMask                      int32 // and the bit of it
+	atCalls                         int16 // what is done at each system call, a word of bits
 	onProcessor, state              int16
 	counts                          [countedWords]int16
 	hasIO, hasSockets, stateIsGiven bool
@@ -63,6 +64,7 @@ func readShape(types *btf.Cache) (*shape, error) {
 		s.counts[i] = l.field("task_struct", name)
 	}
 	bit := l.bits("task_struct", "in_iowait")
+	s.atCalls = l.field("task_struct", "thread_info", "syscall_work")
 	s.iowait, s.iowaitMask = int16(bit/8), 1<<(bit%8)
 	if l.err != nil {
 		return nil, l.err

@@ -96,14 +96,26 @@ func (c *code) why() {
 	c.at(quick)
 }
 
+// callsFiltered are the bits of a thread's syscall_work for a filter and for a program that wants to have its system calls itself.
+const callsFiltered = 1<<0 | 1<<5
+
 // begin writes that the thread is off the processor from now on, for the reason in R0, and can run from the instant in R4 on.
 func (c *code) begin() {
+	free := c.name("free")
 	c.beginChange()
 	c.offUntilNow()
 	c.add(
 		load(asm.R1, asm.R10, atNow, asm.DWord),
+		asm.And.Imm(asm.R1, ^FilteredBit),
+		load(asm.R2, rTask, int(c.shape.atCalls), asm.DWord),
+		asm.And.Imm(asm.R2, callsFiltered),
+		asm.JEq.Imm(asm.R2, 0, free),
+		asm.Or.Imm(asm.R1, FilteredBit),
+	)
+	c.at(free)
+	c.add(
 		store(rRow, SinceOff, asm.R1, asm.DWord),
-		store(rRow, wokenOff, asm.R4, asm.DWord),
+		store(rRow, WokenOff, asm.R4, asm.DWord),
 		load(asm.R1, rThread, threadPid, asm.Word),
 		asm.LSh.Imm(asm.R1, ownerShift),
 		asm.Or.Reg(asm.R1, asm.R0),
@@ -174,7 +186,7 @@ func (c *code) in() {
 		store(rThread, threadRan, asm.R1, asm.DWord),
 		load(asm.R3, rRow, SinceOff, asm.DWord),
 		asm.JEq.Imm(asm.R3, 0, done),
-		load(asm.R4, rRow, wokenOff, asm.DWord),
+		load(asm.R4, rRow, WokenOff, asm.DWord),
 	)
 	c.account()
 	c.at(done)
@@ -200,7 +212,7 @@ func (c *code) unseen() {
 	)
 	c.at(after)
 	c.add(
-		load(asm.R4, rRow, wokenOff, asm.DWord),
+		load(asm.R4, rRow, WokenOff, asm.DWord),
 		asm.JSGE.Reg(asm.R5, asm.R4, woken),
 		asm.Mov.Reg(asm.R5, asm.R4),
 	)
@@ -251,7 +263,7 @@ func (c *code) account() {
 	c.at(forced)
 	c.addTo(Preempted, asm.R0, asm.R1)
 	c.at(waited)
-	c.add(zero(rRow, SinceOff), zero(rRow, wokenOff))
+	c.add(zero(rRow, SinceOff), zero(rRow, WokenOff))
 }
 
 // atLeastZero makes what is negative nothing.

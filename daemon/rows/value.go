@@ -41,7 +41,7 @@ const (
 // valueOf reads once.
 func valueOf(row []byte, q Quantity, now int64) int64 {
 	v := int64(read(row, int(q.Offset())))
-	since, wokenAt := int64(read(row, SinceOff)), int64(read(row, wokenOff))
+	since, wokenAt := int64(read(row, SinceOff)), int64(read(row, WokenOff))
 	why := readHalf(row, ownerOff)
 	end := now // of what it waits for
 	if wokenAt != 0 {

@@ -20,8 +20,8 @@ func paper(words map[int]uint64) *Table {
 func TestValueCountsWhatIsGoingOn(t *testing.T) {
 	why := func(q Quantity, flags uint64) uint64 { return (77<<ownerShift | uint64(q) | flags) << 32 }
 	waits := paper(map[int]uint64{SinceOff: 1000, seqOff: why(BlockedFutex, ioBit), sum(OffCPU): 50, sum(BlockedFutex): 40, sum(RunQueueWait): 10, sum(BlockTime): 5})
-	ready := paper(map[int]uint64{SinceOff: 1000, wokenOff: 1300, seqOff: why(BlockedFutex, 0), sum(OffCPU): 50})
-	forced := paper(map[int]uint64{SinceOff: 1000, wokenOff: 1000, seqOff: why(Preempted, 0), sum(Preempted): 7})
+	ready := paper(map[int]uint64{SinceOff: 1000, WokenOff: 1300, seqOff: why(BlockedFutex, 0), sum(OffCPU): 50})
+	forced := paper(map[int]uint64{SinceOff: 1000, WokenOff: 1000, seqOff: why(Preempted, 0), sum(Preempted): 7})
 	calls := paper(map[int]uint64{SinceOff: 1000, callOff: 600, seqOff: why(BlockedPipe, 0), sum(OffCPU): 100, sum(SystemTime): 9})
 	faults := paper(map[int]uint64{SinceOff: 1000, faultOff: 900, seqOff: why(BlockedFault, 0), sum(FaultTime): 3})
 	for _, c := range []struct {

@@ -12,11 +12,11 @@ func woken(s *shape, m *maps) asm.Instructions {
 	c.add(
 		load(asm.R1, rRow, SinceOff, asm.DWord),
 		asm.JEq.Imm(asm.R1, 0, "end"), // woken before it had gone
-		load(asm.R1, rRow, wokenOff, asm.DWord),
+		load(asm.R1, rRow, WokenOff, asm.DWord),
 		asm.JNE.Imm(asm.R1, 0, "end"),
 	)
 	c.beginChange()
-	c.add(asm.FnKtimeGetNs.Call(), store(rRow, wokenOff, asm.R0, asm.DWord))
+	c.add(asm.FnKtimeGetNs.Call(), store(rRow, WokenOff, asm.R0, asm.DWord))
 	c.endChange()
 	c.leave("end")
 	return c.list
