@@ -41,7 +41,7 @@ func runPCLFile(t *testing.T, file string) {
 			require.Skip(t, skipped)
 		case status == 0:
 			return
-		case !onlyTimes(out) || try == tries || try > 1 && idleMachine(t): // once: not every switch of a thread is told by the kernel
+		case !onlyTimes(out) || try == tries || try > 1 && idleMachine(t): // once: a hypervisor takes some ms where nobody sees it
 			t.Fatalf("exit status %d", status)
 		}
 	}
