@@ -95,12 +95,17 @@ var errNoLedger = errors.New("culprit has left nothing in it")
 
 // readHeader finds the head of the segment in a process.
 func readHeader(p *process.Process) (*trampoline.Header, process.Addr, error) {
-	maps, err := ourMappings(p)
+	maps, err := p.Maps()
 	if err != nil {
 		return nil, 0, err
 	}
-	for _, m := range maps {
-		if m.Offset == 0 && m.Perms&process.Exec == 0 && m.Path == "/memfd:"+segmentName {
+	return headerIn(p, oursIn(maps))
+}
+
+// headerIn reads the head of the segment that these mappings belong to, and says where it is.
+func headerIn(p *process.Process, ours []process.Mapping) (*trampoline.Header, process.Addr, error) {
+	for _, m := range ours {
+		if m.Offset == 0 && m.Perms&process.Exec == 0 {
 			page := make([]byte, trampoline.PageSize)
 			if err := p.ReadMem(m.Start, page); err != nil {
 				return nil, 0, err
