@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os/exec"
 
 	"culprit/daemon"
 	"culprit/grid"
@@ -25,11 +24,7 @@ const lockObjects = 16
 
 // locks measures what it costs to count how often each of several mutexes is taken, for each pair of lock and unlock.
 func locks(r *Result, rounds int) error {
-	dir, bin, err := build("bench/target/locks.c")
-	if err != nil {
-		return err
-	}
-	l, err := runLoop(dir, exec.Command(bin))
+	l, err := loopOf("bench/target/locks.c")
 	if err != nil {
 		return err
 	}

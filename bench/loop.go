@@ -42,6 +42,15 @@ func build(source string, flags ...string) (dir, bin string, err error) {
 	return dir, bin, nil
 }
 
+// loopOf builds a target of one source and starts it.
+func loopOf(source string) (*loop, error) {
+	dir, bin, err := build(source)
+	if err != nil {
+		return nil, err
+	}
+	return runLoop(dir, exec.Command(bin))
+}
+
 // runLoop starts the program. stop ends it and removes the directory.
 func runLoop(dir string, cmd *exec.Cmd) (l *loop, err error) {
 	l = &loop{cmd: cmd, dir: dir}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"maps"
-	"os/exec"
 	"slices"
 	"strings"
 
@@ -17,11 +16,7 @@ var priceFoci = []string{"/", "/Code/prices.c/work", "/Code/prices.c/spin/loop_1
 
 // prices holds what pcl disasm says of each metric of the default library against what it costs.
 func prices(r *Result, rounds int) error {
-	dir, bin, err := build("bench/target/prices.c")
-	if err != nil {
-		return err
-	}
-	l, err := runLoop(dir, exec.Command(bin))
+	l, err := loopOf("bench/target/prices.c")
 	if err != nil {
 		return err
 	}

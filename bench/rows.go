@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"os/exec"
 	"time"
 
 	"culprit/daemon/rows"
@@ -11,11 +10,7 @@ import (
 // kernelRows measures what the programs cost that keep rows of threads, on two threads that are switched all the time: without
 // them, with them, and watched, in turn.
 func kernelRows(r *Result, rounds int) error {
-	dir, bin, err := build("bench/target/pingpong.c")
-	if err != nil {
-		return err
-	}
-	l, err := runLoop(dir, exec.Command(bin))
+	l, err := loopOf("bench/target/pingpong.c")
 	if err != nil {
 		return err
 	}
