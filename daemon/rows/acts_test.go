@@ -427,6 +427,21 @@ func TestRowsGoOnAfterExec(t *testing.T) {
 	}
 }
 
+// TestRowsKnowFilters: whoever wants to ask the kernel in a thread's name sees in its row whether a filter would see that.
+func TestRowsKnowFilters(t *testing.T) {
+	a := newActor(t, opened(t))
+	filtered := func() bool {
+		a.parked(t)
+		return read(a.tab.mem, a.index*RowSize+SinceOff)&FilteredBit != 0
+	}
+	if a.act(t, "nap 1000"); filtered() {
+		t.Error("a filter where there is none")
+	}
+	if a.act(t, "filter 0"); !filtered() {
+		t.Error("the filter is not known")
+	}
+}
+
 // TestTheEndOfAProcess leaves its sums, and nobody owns them.
 func TestTheEndOfAProcess(t *testing.T) {
 	a := newActor(t, opened(t))
