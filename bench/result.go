@@ -32,6 +32,7 @@ type Result struct {
 	WallPerLimit      float64  `json:"wall_timer_per_limit"`   // wall_timer_pair_ns / rdtsc_pair_ns
 	CounterPerJumps   float64  `json:"counter_per_limit"`      // counter_unhidden_ns / empty_jump_pair_ns
 	Rows              *Rows    `json:"rows"`                   // what the kernel's rows of threads cost
+	Samples           *Samples `json:"samples"`                // what stack samples cost
 	Prices            []Price  `json:"prices"`                 // each metric of the default library: what pcl disasm says, and what it costs
 	Threads           []Crowd  `json:"threads"`                // several threads that call the same function
 	Scale             []Crop   `json:"scale"`                  // ever more points in one large program

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/kernel"
 	"culprit/grid"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
@@ -397,7 +398,9 @@ func TestDroppedSamples(t *testing.T) {
 	enableSoon(t, d, last, []grid.PairKey{k})
 	for began := time.Now(); lostSamples(d) == 0 && time.Since(began) < 20*time.Second; {
 		d.mu.Lock()
-		d.targets[0].profile.sampler.Resume()
+		if s, ok := d.targets[0].profile.sampler.(*kernel.Sampler); ok {
+			s.Resume()
+		}
 		time.Sleep(2 * time.Second)
 		d.mu.Unlock()
 		time.Sleep(2 * tickInterval)

@@ -175,16 +175,24 @@ func (d *Daemon) readSamples() {
 	})
 }
 
-// newSampler opens a sampler of a process, so many times a second, with the rings that all share.
-func (d *Daemon) newSampler(pid, hz int) (*kernel.Sampler, error) {
+// newSampler opens a sampler of a process, so many times a second, with the rings that all share: of everything that processors run, or
+// where that is not permitted of the process's threads. It is nil with an error.
+func (d *Daemon) newSampler(pid, hz int) (sampler, error) {
 	if d.rings == nil {
 		rings, err := kernel.NewRings()
 		if err != nil {
-			return kernel.NewSampler(pid, hz) // says why
+			return nil, kernel.ExplainSampling(pid, err)
 		}
 		d.rings = rings
 	}
-	return d.rings.Sampler(pid, hz)
+	if s, err := d.rings.ProcessSampler(pid, hz); err == nil {
+		return s, nil
+	}
+	s, err := d.rings.Sampler(pid, hz)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // countSwitches sums up over the targets, for the pace of the samples. d.mu is held.

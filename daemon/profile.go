@@ -19,9 +19,9 @@ import (
 // and from /proc for threads that are blocked; nobody is stopped.
 type profile struct {
 	t       *target
-	sampler *kernel.Sampler // nil where it is not permitted
-	failed  error           // why there is none
-	next    int             // thread to look at next
+	sampler sampler // nil where it is not permitted
+	failed  error   // why there is none
+	next    int     // thread to look at next
 	bursts  bursts
 	births  int // of threads, when the sampler was last told of them
 
@@ -31,6 +31,12 @@ type profile struct {
 	roots map[pcl.FuncID]float64
 	held  map[string]*heldBy // by the part of a lock
 	runs  map[int]pcl.FuncID // where threads ran when they were last sampled, the C library left out
+}
+
+// A sampler takes stack samples of a process.
+type sampler interface {
+	Refresh(tids []int) error
+	Close() error
 }
 
 // The kinds of samples.
@@ -76,7 +82,6 @@ func newProfile(t *target) *profile {
 		hz, p.bursts.budget = sampledHz, toggleShare
 	}
 	if p.sampler, p.failed = t.d.newSampler(t.proc.PID(), hz); p.failed != nil {
-		p.sampler = nil
 		t.d.logf("no stack samples of running threads: %v", p.failed)
 	}
 	return p
@@ -144,14 +149,16 @@ func sampleRegs(s *kernel.Sample) image.Regs {
 		R8: r.R8, R9: r.R9, R10: r.R10, R11: r.R11, R12: r.R12, R13: r.R13, R14: r.R14, R15: r.R15, RIP: r.IP, Exact: true}
 }
 
-// pace lets perf sample, or not, as it is time to where all targets together have so many switches a second.
+// pace lets perf sample, or not, as it is time to where samples cost something at each switch of a thread, and all targets together have
+// so many switches a second.
 func (p *profile) pace(switches float64) {
+	s, ok := p.sampler.(*kernel.Sampler)
 	switch {
-	case p.sampler == nil:
-	case p.bursts.next(time.Now(), switches, p.sampler.Events()):
-		p.sampler.Resume()
+	case !ok:
+	case p.bursts.next(time.Now(), switches, s.Events()):
+		s.Resume()
 	default:
-		p.sampler.Pause()
+		s.Pause()
 	}
 }
 

@@ -65,7 +65,7 @@ const MaxHz = 4000
 func NewSampler(pid, hz int) (*Sampler, error) {
 	rings, err := NewRings()
 	if err != nil {
-		return nil, explainSampling(pid, err)
+		return nil, ExplainSampling(pid, err)
 	}
 	s, err := rings.Sampler(pid, hz)
 	if err != nil {
@@ -79,21 +79,13 @@ func NewSampler(pid, hz int) (*Sampler, error) {
 // Sampler is NewSampler with rings that are shared: all their samples come from Rings.Read, and the rings stay open when the
 // sampler is closed.
 func (r *Rings) Sampler(pid, hz int) (*Sampler, error) {
-	if hz < 1 || hz > MaxHz {
-		return nil, fmt.Errorf("sampling %d times a second: choose 1 to %d", hz, MaxHz)
+	if err := checkRate(hz); err != nil {
+		return nil, err
 	}
 	s := &Sampler{Rings: r, pid: pid, threads: map[int][]int{}}
-	s.attr = unix.PerfEventAttr{
-		Type:              unix.PERF_TYPE_SOFTWARE,
-		Config:            unix.PERF_COUNT_SW_CPU_CLOCK,
-		Size:              uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
-		Sample:            uint64(hz),
-		Sample_type:       sampleType,
-		Sample_regs_user:  regsMask,
-		Sample_stack_user: StackBytes,
-		Bits:              unix.PerfBitFreq | unix.PerfBitUseClockID | unix.PerfBitExcludeHv,
-		Clockid:           unix.CLOCK_MONOTONIC,
-	}
+	s.attr = clockEvent()
+	s.attr.Sample = uint64(hz)
+	s.attr.Bits |= unix.PerfBitFreq
 	err := s.start(r.userOnly)
 	if errors.Is(err, os.ErrPermission) && !s.userOnly {
 		err = s.start(true) // kernel.perf_event_paranoid = 2 allows to sample user mode only
@@ -103,6 +95,27 @@ func (r *Rings) Sampler(pid, hz int) (*Sampler, error) {
 		return nil, s.explain(err)
 	}
 	return s, nil
+}
+
+func checkRate(hz int) error {
+	if hz < 1 || hz > MaxHz {
+		return fmt.Errorf("sampling %d times a second: choose 1 to %d", hz, MaxHz)
+	}
+	return nil
+}
+
+// clockEvent is what all events that sample have in common: after so much of a processor's time, registers and stack of the thread.
+func clockEvent() unix.PerfEventAttr {
+	return unix.PerfEventAttr{
+		Type:              unix.PERF_TYPE_SOFTWARE,
+		Config:            unix.PERF_COUNT_SW_CPU_CLOCK,
+		Size:              uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
+		Sample_type:       sampleType,
+		Sample_regs_user:  regsMask,
+		Sample_stack_user: StackBytes,
+		Bits:              unix.PerfBitUseClockID | unix.PerfBitExcludeHv,
+		Clockid:           unix.CLOCK_MONOTONIC,
+	}
 }
 
 func (s *Sampler) start(userOnly bool) error {
@@ -243,9 +256,10 @@ func (s *Sampler) closeEvents() {
 	}
 }
 
-func (s *Sampler) explain(err error) error { return explainSampling(s.pid, err) }
+func (s *Sampler) explain(err error) error { return ExplainSampling(s.pid, err) }
 
-func explainSampling(pid int, err error) error {
+// ExplainSampling says what keeps samples of a process from being taken, and what would help: *NotPermitted, *Unsupported, or the error.
+func ExplainSampling(pid int, err error) error {
 	what := fmt.Sprintf("sampling the stacks of process %d", pid)
 	switch {
 	case err == nil:

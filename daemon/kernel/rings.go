@@ -18,9 +18,12 @@ type Rings struct {
 	lost      uint64
 	throttled uint64
 	scratch   []byte
+
+	everywhere *processors // nil until somebody wants them
+	nowhere    error       // why there are none
 }
 
-// NewRings opens a ring for each processor that is online. Errors are those of the kernel: Sampler explains them.
+// NewRings opens a ring for each processor that is online. Errors are those of the kernel: ExplainSampling explains them.
 func NewRings() (*Rings, error) {
 	cpus, err := OnlineCPUs()
 	if err != nil {
@@ -98,6 +101,10 @@ func (r *Rings) Throttled() uint64 { return r.throttled }
 
 // Close gives the rings back. It may be called twice.
 func (r *Rings) Close() error {
+	if r.everywhere != nil {
+		r.everywhere.close()
+		r.everywhere, r.nowhere = nil, os.ErrClosed
+	}
 	for _, one := range r.rings {
 		one.close()
 	}
