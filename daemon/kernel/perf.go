@@ -25,8 +25,7 @@ type Sample struct {
 	PID, TID int
 	CPU      int
 	Time     uint64 // CLOCK_MONOTONIC, ns
-	Kernel   bool   // the thread was in the kernel; Regs are those with which it entered
-	Regs     Regs
+	Regs     Regs   // in user mode; where the thread was in the kernel, those with which it entered
 	// Stack is the memory from StackAddr (the stack pointer) upwards, at most StackBytes, less where the stack ends.
 	// It is valid during the call of Read's function only.
 	Stack     []byte

@@ -410,10 +410,10 @@ func TestRecordsThatWrapRound(t *testing.T) {
 		want := bytes.Repeat([]byte{byte(i)}, 8*(1+i%100))
 		r.put(uint32(i), want)
 		n := 0
-		r.drain(scratch, func(kind uint32, misc uint16, body []byte) {
+		r.drain(scratch, func(kind uint32, body []byte) {
 			n++
-			if kind != uint32(i) || misc != unix.PERF_RECORD_MISC_USER || !bytes.Equal(body, want) {
-				t.Fatalf("record %d came back as %d %d %x", i, kind, misc, body)
+			if kind != uint32(i) || !bytes.Equal(body, want) {
+				t.Fatalf("record %d came back as %d %x", i, kind, body)
 			}
 		})
 		if n != 1 || *r.tail != *r.head || r.broken != 0 {
@@ -428,14 +428,14 @@ func TestABrokenRingIsLeftBehind(t *testing.T) {
 		r := fakeRing(4096)
 		r.put(1, make([]byte, 24))
 		binary.LittleEndian.PutUint16(r.data[6:], size)
-		r.drain(scratch, func(uint32, uint16, []byte) { t.Errorf("size %d was believed", size) })
+		r.drain(scratch, func(uint32, []byte) { t.Errorf("size %d was believed", size) })
 		if r.broken != 1 || *r.tail != *r.head {
 			t.Errorf("size %d: %d broken, head %d, tail %d", size, r.broken, *r.head, *r.tail)
 		}
 	}
 	r := fakeRing(4096)
 	*r.head = 1 << 40
-	r.drain(scratch, func(uint32, uint16, []byte) { t.Error("a head out of range was believed") })
+	r.drain(scratch, func(uint32, []byte) { t.Error("a head out of range was believed") })
 	if r.broken != 1 {
 		t.Errorf("%d broken", r.broken)
 	}

@@ -67,7 +67,7 @@ const headerSize = 8
 
 // drain hands over all records that are there. A record's body is valid during the call only; one that wraps round the
 // end is put together in scratch, which must hold the largest record (64 KiB).
-func (r *ring) drain(scratch []byte, f func(kind uint32, misc uint16, body []byte)) {
+func (r *ring) drain(scratch []byte, f func(kind uint32, body []byte)) {
 	// The atomic load orders the reads of data behind it, the store of tail the kernel's next writes behind our reads.
 	head, tail := atomic.LoadUint64(r.head), atomic.LoadUint64(r.tail)
 	if head-tail > uint64(len(r.data)) {
@@ -77,14 +77,13 @@ func (r *ring) drain(scratch []byte, f func(kind uint32, misc uint16, body []byt
 	for head-tail >= headerSize {
 		header := r.bytes(tail, headerSize, scratch)
 		kind := binary.LittleEndian.Uint32(header)
-		misc := binary.LittleEndian.Uint16(header[4:])
 		size := uint64(binary.LittleEndian.Uint16(header[6:]))
 		if size < headerSize || size > head-tail {
 			r.broken++
 			tail = head
 			break
 		}
-		f(kind, misc, r.bytes(tail+headerSize, int(size-headerSize), scratch))
+		f(kind, r.bytes(tail+headerSize, int(size-headerSize), scratch))
 		tail += size
 	}
 	atomic.StoreUint64(r.tail, tail)

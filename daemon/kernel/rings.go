@@ -19,8 +19,8 @@ type Rings struct {
 	throttled uint64
 	scratch   []byte
 
-	everywhere *processors // nil until somebody wants them
-	nowhere    error       // why there are none
+	everywhere everywhere // of all processors; nil until somebody wants it
+	nowhere    error      // why there is none
 }
 
 // NewRings opens a ring for each processor that is online. Errors are those of the kernel: ExplainSampling explains them.
@@ -67,7 +67,7 @@ func (r *Rings) openAll(cpus []int) error {
 func (r *Rings) Read(f func(Sample)) int {
 	n := 0
 	for _, one := range r.rings {
-		one.drain(r.scratch, func(kind uint32, misc uint16, body []byte) {
+		one.drain(r.scratch, func(kind uint32, body []byte) {
 			switch kind {
 			case unix.PERF_RECORD_SAMPLE:
 				sample, ok := parseSample(body)
@@ -75,7 +75,6 @@ func (r *Rings) Read(f func(Sample)) int {
 					r.lost++
 					return
 				}
-				sample.Kernel = misc&unix.PERF_RECORD_MISC_CPUMODE_MASK == unix.PERF_RECORD_MISC_KERNEL
 				n++
 				f(sample)
 			case unix.PERF_RECORD_LOST:
@@ -86,6 +85,10 @@ func (r *Rings) Read(f func(Sample)) int {
 		})
 		r.lost += one.broken
 		one.broken = 0
+	}
+	if r.everywhere != nil {
+		more, lost := r.everywhere.read(f)
+		n, r.lost = n+more, r.lost+lost
 	}
 	return n
 }

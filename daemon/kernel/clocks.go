@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"errors"
 	"fmt"
 	"time"
 	"unsafe"
@@ -11,44 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A ProcessSampler is what a Sampler is, of all threads that a process ever has, and costs nothing when a thread is switched: events
-// sample what each processor runs, whoever's it is, and a program of the kernel (eBPF) keeps the samples of the processes that were
-// asked for. It takes CAP_PERFMON and CAP_BPF. Without Close the process goes on to be sampled until the rings are closed.
-// It belongs to one goroutine at a time, together with all others of the same Rings.
-type ProcessSampler struct {
-	p   *processors
-	pid int
-}
-
-// ProcessSampler has a process sampled hz times per second of processor time (1 to MaxHz), or more often where another that
-// shares the rings is. Errors say why that cannot be here, or wrap ErrGone.
-func (r *Rings) ProcessSampler(pid, hz int) (*ProcessSampler, error) {
-	if err := checkRate(hz); err != nil {
-		return nil, err
-	}
-	if r.everywhere == nil && r.nowhere == nil {
-		r.everywhere, r.nowhere = newProcessors(r.rings)
-	}
-	if r.nowhere != nil {
-		return nil, r.nowhere
-	}
-	if _, err := ListThreads(pid); err != nil {
-		return nil, err
-	}
-	return &ProcessSampler{r.everywhere, pid}, r.everywhere.ask(pid, hz)
-}
-
-// Refresh does nothing: all threads are followed.
-func (s *ProcessSampler) Refresh([]int) error { return nil }
-
-// Close ends the sampling of the process. It may be called twice.
-func (s *ProcessSampler) Close() error {
-	s.p.forget(s.pid)
-	return nil
-}
-
-// processors are the events of all processors, with one program.
-type processors struct {
+// clocks are an event of perf on each processor, with one program.
+type clocks struct {
 	asked   *ebpf.Map // numbers of processes
 	program *ebpf.Program
 	events  []int
@@ -56,24 +19,9 @@ type processors struct {
 	rate    int         // the highest of them, which all have
 }
 
-// mostAsked is how many processes can be sampled at once.
-const mostAsked = 1 << 16
-
-// firstPIDNamespace is the inode of the first pid namespace (PROC_PID_INIT_INO of linux/proc_ns.h), whose numbers programs see.
-const firstPIDNamespace = 0xEFFFFFFC
-
-var errNamespace = errors.New("processes have other numbers in the kernel than in this pid namespace")
-
-// newProcessors opens an event on every ring's processor. Nothing is sampled before ask.
-func newProcessors(rings []*ring) (*processors, error) {
-	var st unix.Stat_t
-	if err := unix.Stat("/proc/self/ns/pid", &st); err != nil {
-		return nil, fmt.Errorf("which pid namespace this is: %w", err)
-	}
-	if st.Ino != firstPIDNamespace {
-		return nil, errNamespace
-	}
-	p := &processors{hz: map[int]int{}}
+// newClocks opens an event on every ring's processor. Nothing is sampled before ask.
+func newClocks(rings []*ring) (*clocks, error) {
+	p := &clocks{hz: map[int]int{}}
 	if err := p.open(rings); err != nil {
 		p.close()
 		return nil, err
@@ -81,7 +29,10 @@ func newProcessors(rings []*ring) (*processors, error) {
 	return p, nil
 }
 
-func (p *processors) open(rings []*ring) (err error) {
+// read has nothing: samples come through the rings.
+func (p *clocks) read(func(Sample)) (int, uint64) { return 0, 0 }
+
+func (p *clocks) open(rings []*ring) (err error) {
 	p.asked, err = ebpf.NewMap(&ebpf.MapSpec{Name: "culprit_asked", Type: ebpf.Hash, KeySize: 4, ValueSize: 4, MaxEntries: mostAsked, Flags: unix.BPF_F_NO_PREALLOC})
 	if err != nil {
 		return err
@@ -117,7 +68,7 @@ func ifAsked(asked *ebpf.Map) asm.Instructions {
 }
 
 // openEvent opens the event of a ring's processor, which does not count yet.
-func (p *processors) openEvent(r *ring) (int, error) {
+func (p *clocks) openEvent(r *ring) (int, error) {
 	attr := clockEvent()
 	attr.Sample = uint64(time.Second)
 	attr.Bits |= unix.PerfBitDisabled | unix.PerfBitExcludeIdle
@@ -137,7 +88,7 @@ func (p *processors) openEvent(r *ring) (int, error) {
 }
 
 // ask has a process sampled, at least hz times a second.
-func (p *processors) ask(pid, hz int) error {
+func (p *clocks) ask(pid, hz int) error {
 	if err := p.asked.Put(uint32(pid), uint32(1)); err != nil {
 		return fmt.Errorf("sampling process %d: %w", pid, err)
 	}
@@ -145,8 +96,7 @@ func (p *processors) ask(pid, hz int) error {
 	return p.setRate()
 }
 
-// forget ends that. A process that is not sampled is no error.
-func (p *processors) forget(pid int) {
+func (p *clocks) forget(pid int) {
 	if _, ok := p.hz[pid]; ok {
 		delete(p.hz, pid)
 		_ = p.asked.Delete(uint32(pid)) // it is there
@@ -155,7 +105,7 @@ func (p *processors) forget(pid int) {
 }
 
 // setRate gives all events the highest rate that somebody wants; none, if nobody does.
-func (p *processors) setRate() error {
+func (p *clocks) setRate() error {
 	rate := 0
 	for _, hz := range p.hz {
 		rate = max(rate, hz)
@@ -184,7 +134,7 @@ func setEventRate(fd, hz int) error {
 	return unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_ENABLE, 0)
 }
 
-func (p *processors) close() {
+func (p *clocks) close() {
 	for _, fd := range p.events {
 		unix.Close(fd)
 	}

@@ -1,0 +1,265 @@
+package kernel
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/link"
+	"github.com/cilium/ebpf/ringbuf"
+	"golang.org/x/sys/unix"
+)
+
+// ticks take samples when a processor's timer interrupts whatever it runs: at the scheduler's ticks above all, 100 to 1,000 times a
+// second while it is busy. No interrupt comes for us. They share the weakness of all that is bound to ticks: a program that wakes with
+// them and sleeps again before the next is never met.
+type ticks struct {
+	asked   *ebpf.Map // by process: ns between two samples
+	pace    *ebpf.Map // of each processor: when the next sample is due, and how many there was no room for
+	samples *ebpf.Map
+	program *ebpf.Program
+	at      link.Link
+	reader  *ringbuf.Reader
+	record  ringbuf.Record
+	lost    uint64 // that read has told
+}
+
+// A sample as the program writes it.
+const (
+	tickThread = 0  // process << 32 | thread
+	tickTime   = 8  // CLOCK_MONOTONIC
+	tickSize   = 16 // bytes of stack
+	tickRegs   = 24 // struct pt_regs
+	tickStack  = tickRegs + 21*8
+	tickEnd    = tickStack + StackBytes
+)
+
+// Words of the pace of a processor.
+const (
+	paceDue  = 0
+	paceLost = 8
+)
+
+// ringPerCPU is the room for samples: some 60 of each processor.
+const ringPerCPU = 1 << 20
+
+// newTicks has timer interrupts handled. Nothing is sampled before ask.
+func newTicks(cpus int) (*ticks, error) {
+	t := &ticks{}
+	if err := t.open(cpus); err != nil {
+		t.close()
+		return nil, err
+	}
+	return t, nil
+}
+
+func (t *ticks) open(cpus int) (err error) {
+	t.asked, err = ebpf.NewMap(&ebpf.MapSpec{Name: "culprit_asked", Type: ebpf.Hash, KeySize: 4, ValueSize: 8, MaxEntries: mostAsked, Flags: unix.BPF_F_NO_PREALLOC})
+	if err != nil {
+		return err
+	}
+	t.pace, err = ebpf.NewMap(&ebpf.MapSpec{Name: "culprit_pace", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 16, MaxEntries: 1})
+	if err != nil {
+		return err
+	}
+	room := ringPerCPU
+	for room < cpus*ringPerCPU && room < 64*ringPerCPU {
+		room *= 2
+	}
+	t.samples, err = ebpf.NewMap(&ebpf.MapSpec{Name: "culprit_samples", Type: ebpf.RingBuf, MaxEntries: uint32(room)})
+	if err != nil {
+		return err
+	}
+	t.program, err = ebpf.NewProgram(&ebpf.ProgramSpec{Name: "culprit_tick", Type: ebpf.RawTracepoint, Instructions: t.atTick(), License: "GPL"})
+	if err != nil {
+		return err
+	}
+	if t.reader, err = ringbuf.NewReader(t.samples); err != nil {
+		return err
+	}
+	t.at, err = link.AttachRawTracepoint(link.RawTracepointOptions{Name: "local_timer_entry", Program: t.program})
+	return err
+}
+
+// atTick is the program. R6 is the time between two samples of the process, R7 the processor's pace, R8 the time, R9 the sample.
+func (t *ticks) atTick() asm.Instructions {
+	list := asm.Instructions{
+		asm.FnGetCurrentPidTgid.Call(),
+		asm.StoreMem(asm.R10, -8, asm.R0, asm.DWord),
+		asm.RSh.Imm(asm.R0, 32),
+		asm.StoreMem(asm.R10, -12, asm.R0, asm.Word),
+		asm.LoadMapPtr(asm.R1, t.asked.FD()),
+		asm.Mov.Reg(asm.R2, asm.R10),
+		asm.Add.Imm(asm.R2, -12),
+		asm.FnMapLookupElem.Call(),
+		asm.JEq.Imm(asm.R0, 0, "end"),
+		asm.LoadMem(asm.R6, asm.R0, 0, asm.DWord),
+	}
+	list = append(list, t.ifDue()...)
+	list = append(list,
+		asm.LoadMapPtr(asm.R1, t.samples.FD()),
+		asm.Mov.Imm(asm.R2, tickEnd),
+		asm.Mov.Imm(asm.R3, 0),
+		asm.FnRingbufReserve.Call(),
+		asm.Mov.Reg(asm.R9, asm.R0),
+		asm.JEq.Imm(asm.R9, 0, "full"),
+		asm.LoadMem(asm.R1, asm.R10, -8, asm.DWord),
+		asm.StoreMem(asm.R9, tickThread, asm.R1, asm.DWord),
+		asm.StoreMem(asm.R9, tickTime, asm.R8, asm.DWord),
+		asm.FnGetCurrentTaskBtf.Call(),
+		asm.Mov.Reg(asm.R1, asm.R0),
+		asm.FnTaskPtRegs.Call(),
+		asm.Mov.Reg(asm.R3, asm.R0),
+		asm.Mov.Reg(asm.R1, asm.R9),
+		asm.Add.Imm(asm.R1, tickRegs),
+		asm.Mov.Imm(asm.R2, tickStack-tickRegs),
+		asm.FnProbeReadKernel.Call(),
+	)
+	list = append(list, copyStack()...)
+	return append(list,
+		asm.StoreMem(asm.R9, tickSize, asm.R6, asm.DWord).WithSymbol("copied"),
+		asm.Mov.Reg(asm.R1, asm.R9),
+		asm.Mov.Imm(asm.R2, unix.BPF_RB_NO_WAKEUP),
+		asm.FnRingbufSubmit.Call(),
+		asm.Ja.Label("end"),
+		asm.LoadMem(asm.R1, asm.R7, paceLost, asm.DWord).WithSymbol("full"),
+		asm.Add.Imm(asm.R1, 1),
+		asm.StoreMem(asm.R7, paceLost, asm.R1, asm.DWord),
+		asm.Mov.Imm(asm.R0, 0).WithSymbol("end"),
+		asm.Return(),
+	)
+}
+
+// ifDue ends the program before it is time for the next sample, which is then due a period after this one was: in the mean they come as
+// often as they should, whatever the distance of ticks. What was missed while others ran is not made up for.
+func (t *ticks) ifDue() asm.Instructions {
+	return asm.Instructions{
+		asm.StoreImm(asm.R10, -12, 0, asm.Word),
+		asm.LoadMapPtr(asm.R1, t.pace.FD()),
+		asm.Mov.Reg(asm.R2, asm.R10),
+		asm.Add.Imm(asm.R2, -12),
+		asm.FnMapLookupElem.Call(),
+		asm.Mov.Reg(asm.R7, asm.R0),
+		asm.JEq.Imm(asm.R7, 0, "end"),
+		asm.FnKtimeGetNs.Call(),
+		asm.Mov.Reg(asm.R8, asm.R0),
+		asm.LoadMem(asm.R1, asm.R7, paceDue, asm.DWord),
+		asm.JLT.Reg(asm.R8, asm.R1, "end"),
+		asm.Add.Reg(asm.R1, asm.R6),
+		asm.RSh.Imm(asm.R6, 1),
+		asm.Add.Reg(asm.R6, asm.R8),
+		asm.JGE.Reg(asm.R1, asm.R6, "due"),
+		asm.Mov.Reg(asm.R1, asm.R6),
+		asm.StoreMem(asm.R7, paceDue, asm.R1, asm.DWord).WithSymbol("due"),
+	}
+}
+
+// copyStack copies as much of the stack as there is, of a power of two bytes, and leaves in R6 how much.
+func copyStack() (list asm.Instructions) {
+	for size := int32(StackBytes); size >= 256; size /= 2 {
+		list = append(list,
+			asm.Mov.Imm(asm.R6, size),
+			asm.Mov.Reg(asm.R1, asm.R9),
+			asm.Add.Imm(asm.R1, tickStack),
+			asm.Mov.Imm(asm.R2, size),
+			asm.LoadMem(asm.R3, asm.R9, tickRegs+regSP, asm.DWord),
+			asm.FnProbeReadUser.Call(),
+			asm.JEq.Imm(asm.R0, 0, "copied"),
+		)
+	}
+	return append(list, asm.Mov.Imm(asm.R6, 0))
+}
+
+// ask has a process sampled hz times a second, if there are as many ticks.
+func (t *ticks) ask(pid, hz int) error {
+	if err := t.asked.Put(uint32(pid), uint64(time.Second)/uint64(hz)); err != nil {
+		return fmt.Errorf("sampling process %d: %w", pid, err)
+	}
+	return nil
+}
+
+func (t *ticks) forget(pid int) {
+	_ = t.asked.Delete(uint32(pid)) // it may be forgotten already
+}
+
+// read hands over what has come.
+func (t *ticks) read(f func(Sample)) (n int, lost uint64) {
+	for t.reader.AvailableBytes() > 0 {
+		t.reader.SetDeadline(time.Unix(1, 0)) // what is there, and no more
+		if err := t.reader.ReadInto(&t.record); err != nil {
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				continue
+			}
+			break
+		}
+		if s, ok := parseTick(t.record.RawSample); ok {
+			n++
+			f(s)
+		}
+	}
+	return n, t.newlyLost()
+}
+
+// newlyLost is how many samples more there was no room for.
+func (t *ticks) newlyLost() uint64 {
+	var of [][2]uint64
+	if t.pace.Lookup(uint32(0), &of) != nil {
+		return 0
+	}
+	var sum uint64
+	for _, p := range of {
+		sum += p[paceLost/8]
+	}
+	more := sum - t.lost
+	t.lost = sum
+	return more
+}
+
+// regSP is where in struct pt_regs the stack pointer is, regCS the code segment: user64 in 64-bit programs.
+const (
+	regCS  = 17 * 8
+	regSP  = 19 * 8
+	user64 = 0x33
+)
+
+// parseTick reads a sample. It refuses those of 32-bit programs.
+func parseTick(b []byte) (s Sample, ok bool) {
+	if len(b) < tickEnd {
+		return s, false
+	}
+	word := func(off int) uint64 { return binary.LittleEndian.Uint64(b[off:]) }
+	if word(tickRegs+regCS) != user64 {
+		return s, false
+	}
+	s.PID, s.TID, s.Time = int(word(tickThread)>>32), int(uint32(word(tickThread))), word(tickTime)
+	for i, p := range []*uint64{&s.Regs.R15, &s.Regs.R14, &s.Regs.R13, &s.Regs.R12, &s.Regs.BP, &s.Regs.BX, &s.Regs.R11, &s.Regs.R10, &s.Regs.R9, &s.Regs.R8,
+		&s.Regs.AX, &s.Regs.CX, &s.Regs.DX, &s.Regs.SI, &s.Regs.DI, nil, &s.Regs.IP, &s.Regs.CS, &s.Regs.Flags, &s.Regs.SP, &s.Regs.SS} {
+		if p != nil { // one is the number of the system call
+			*p = word(tickRegs + 8*i)
+		}
+	}
+	s.StackAddr = s.Regs.SP
+	s.Stack = b[tickStack:][:min(word(tickSize), StackBytes)]
+	return s, true
+}
+
+func (t *ticks) close() {
+	if t.at != nil {
+		t.at.Close()
+	}
+	if t.reader != nil {
+		t.reader.Close()
+	}
+	if t.program != nil {
+		t.program.Close()
+	}
+	for _, m := range []*ebpf.Map{t.samples, t.pace, t.asked} {
+		if m != nil {
+			m.Close()
+		}
+	}
+}
