@@ -44,6 +44,7 @@ type family struct {
 	births   kernel.Births
 	scanned  time.Time
 	rest     time.Time      // until when nobody looks
+	born     time.Time      // the last that a target had
 	young    map[int]young  // forked and not yet joined, by pid
 	adopting bool           // the targets were just attached to: what they have started is there for a while
 	shunned  map[int]uint64 // cannot be measured, by pid: their start time
@@ -197,6 +198,7 @@ func (d *Daemon) meet(p kernel.Parentage, now time.Time) {
 		d.takeIn(p, young{start: p.Start}, now)
 		return
 	}
+	d.family.born = now
 	d.family.young[p.PID] = young{start: p.Start, after: now.Add(youth)}
 }
 

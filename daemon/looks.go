@@ -18,6 +18,13 @@ const (
 	lotsOfThreads = 256
 	// crowdedInterval is the time from one round to the next then.
 	crowdedInterval = 4 * lookInterval
+	// busyInterval is the same where the processors have less than idleEnough of their time to spare: each time we wake up takes 100 us and
+	// more from somebody then, and who is busy waits for little. busyFor is how often that is asked. For quickAfter after a
+	// target had a child rounds stay short, so that others are met early.
+	busyInterval = 4 * lookInterval
+	idleEnough   = 0.25
+	busyFor      = time.Second
+	quickAfter   = 10 * time.Second
 	// manyTargets is how many targets are looked after in each round; of more of them, each has its turn every turnRounds.
 	manyTargets = 16
 	turnRounds  = 8
@@ -42,7 +49,10 @@ type looks struct {
 	sampled  int // the same of those that are only looked at
 	due      time.Time
 	read     time.Time
-	switches float64 // how often a second threads are put on a processor, in all targets together
+	idle     kernel.Idle
+	asked    time.Time // idle
+	busy     bool      // all processors are
+	switches float64   // how often a second threads are put on a processor, in all targets together
 }
 
 // lookLoop looks at threads, and for new processes, until the session ends.
@@ -99,18 +109,29 @@ func (d *Daemon) untilLook() time.Duration {
 	return time.Duration(float64(mean) * (0.5 + rand.Float64()))
 }
 
-// roundInterval is the time from one round to the next.
+// roundInterval is the time from one round to the next. d.mu is held.
 func (d *Daemon) roundInterval() time.Duration {
-	if d.kern.Threads() > lotsOfThreads {
+	switch {
+	case d.kern.Threads() > lotsOfThreads:
 		return crowdedInterval
+	case d.looks.busy && time.Since(d.family.born) > quickAfter:
+		return busyInterval
 	}
 	return lookInterval
+}
+
+// notice finds out now and then whether the processors are busy.
+func (l *looks) notice(now time.Time) {
+	if now.Sub(l.asked) >= busyFor {
+		l.asked, l.busy = now, l.idle.Share() < idleEnough
+	}
 }
 
 // look is one round. d.mu is held.
 func (d *Daemon) look() {
 	l := &d.looks
 	l.round++
+	l.notice(time.Now())
 	for i, t := range d.targets {
 		if !t.ended && d.hasTurn(i, l.round) {
 			d.makeRoom(t)

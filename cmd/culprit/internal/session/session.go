@@ -19,8 +19,8 @@ import (
 	"culprit/pcl"
 )
 
-// tick is how often a session looks whether it is over.
-const tick = 50 * time.Millisecond
+// tick is how often a session without a fixed end looks whether it is over: rarely, as each time takes somebody's processor.
+const tick = 200 * time.Millisecond
 
 // Config is what a session needs.
 type Config struct {
@@ -102,7 +102,7 @@ func (s *Session) keepSearching(ctx context.Context) {
 			s.mu.Unlock()
 			return
 		}
-		pause(ctx, 5*tick)
+		pause(ctx, tick)
 	}
 }
 
@@ -116,9 +116,13 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 func (s *Session) wait(ctx context.Context, l Limits) End {
-	t := time.NewTicker(tick)
-	defer t.Stop()
 	begin := time.Now()
+	every := tick
+	if l.For > 0 {
+		every = l.For
+	}
+	t := time.NewTicker(every)
+	defer t.Stop()
 	busy := begin // when the search last had something to test
 	for {
 		select {
