@@ -13,6 +13,9 @@ type Samples struct {
 	OfProcessorsNS  float64 `json:"round_trip_of_processors_ns"`
 	ThreadsShare    float64 `json:"of_threads_slowdown"` // share by which a round trip takes longer
 	ProcessorsShare float64 `json:"of_processors_slowdown"`
+	// The same for nginx under load: the share by which a request takes more of its processor. Null without nginx and wrk.
+	NginxThreads    *float64 `json:"nginx_of_threads_more_work"`
+	NginxProcessors *float64 `json:"nginx_of_processors_more_work"`
 }
 
 // sampleRate is how often a second, as it is in a search.
@@ -50,7 +53,7 @@ func stackSamples(r *Result, rounds int) error {
 	s := &Samples{RoundTripNS: median(bare), OfThreadsNS: median(threads), OfProcessorsNS: median(processors)}
 	s.ThreadsShare, s.ProcessorsShare = s.OfThreadsNS/s.RoundTripNS-1, s.OfProcessorsNS/s.RoundTripNS-1
 	r.Samples = s
-	return nil
+	return s.ofServer(rings, rounds)
 }
 
 type closer interface{ Close() error }
