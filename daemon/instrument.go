@@ -355,6 +355,9 @@ func (t *target) reachable(r *pcl.Request) error {
 		if _, refusal := f.plan.SiteOf(pt); refusal != nil {
 			return &process.Refused{Point: f.fn.Name + ", " + pt.Kind.String(), Reason: refusal.Reason}
 		}
+		if err := t.roomToPun(f, pt); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package daemon
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -209,4 +210,39 @@ func usedForms(d *Daemon) map[string]int {
 		used[form]++
 	}
 	return used
+}
+
+// TestPunnedWithoutRoom fills the islands where punned sites could lead to: those functions are refused, each by its name, and the
+// module's other ones count.
+func TestPunnedWithoutRoom(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/narrow.c"), "20000", "2")
+	d := attachPassages(t, p.PID)
+	for _, sp := range d.targets[0].seg.spaces {
+		sp.next = sp.Size - spare
+	}
+	var s sums
+	module := key(t, "passages", "/Code/narrow.c")
+	r := d.Enable([]grid.PairKey{module}, &s)
+	if r[0].Err != nil {
+		t.Fatal(r[0].Err)
+	}
+	alone := d.Enable([]grid.PairKey{key(t, "passages", "/Code/narrow.c/push_call")}, &s)
+	var refused grid.ErrRefused
+	if !errors.As(alone[0].Err, &refused) || !strings.Contains(refused.Point, "push_call") || !strings.Contains(refused.Reason, "no trampoline memory") {
+		t.Errorf("push_call: %v", alone[0].Err)
+	}
+	used := usedForms(d)
+	t.Logf("sites %v", used)
+	for form := range used {
+		if strings.HasPrefix(form, "punned") {
+			t.Errorf("a site is %s", form)
+		}
+	}
+	p.Say(t, "go")
+	p.Expect(t, "DONE", time.Minute)
+	d.Disable([]grid.PairKey{module})
+	if s.of(module) == 0 {
+		t.Error("nothing was counted")
+	}
+	p.Stop(t)
 }

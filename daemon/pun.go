@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"encoding/binary"
+	"errors"
 	"slices"
 	"sync/atomic"
 	"unsafe"
@@ -31,6 +32,23 @@ func (s *site) way(b *trampoline.Base, r room) trampoline.Way {
 		return b.Way(r.addr)
 	}
 	return trampoline.Way{Site: s.stubs.site.addr, Host: s.stubs.successor.addr}
+}
+
+// roomToPun reports why a point whose site is punned cannot be reached: both jumps lead to few places, and in rare layouts of memory all
+// of them are taken. Else the places are the site's from now on.
+func (t *target) roomToPun(f *function, pt trampoline.Point) error {
+	if planned, _ := f.plan.SiteOf(pt); planned.Tactic != trampoline.Punned {
+		return nil
+	}
+	s, err := t.siteOf(f, pt)
+	if err == nil {
+		err = s.takeStubs(t.reachIsland(s.Addr))
+	}
+	var refused *process.Refused
+	if errors.As(err, &refused) {
+		return &process.Refused{Point: f.fn.Name + ", " + pt.Kind.String(), Reason: refused.Reason}
+	}
+	return err
 }
 
 // takeStubs finds places for the stubs of a punned site, once.
