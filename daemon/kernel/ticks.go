@@ -158,20 +158,29 @@ func (t *ticks) ifDue() asm.Instructions {
 	}
 }
 
-// copyStack copies as much of the stack as there is, of a power of two bytes, and leaves in R6 how much.
-func copyStack() (list asm.Instructions) {
+// copyStack copies as much of the stack as there is, to 256 bytes: it ends anywhere, and of a piece all is copied or nothing. It leaves in
+// R6 how much.
+func copyStack() asm.Instructions {
+	list := asm.Instructions{asm.Mov.Imm(asm.R6, 0)}
 	for size := int32(StackBytes); size >= 256; size /= 2 {
+		next := fmt.Sprintf("below_%d", size)
 		list = append(list,
-			asm.Mov.Imm(asm.R6, size),
 			asm.Mov.Reg(asm.R1, asm.R9),
 			asm.Add.Imm(asm.R1, tickStack),
+			asm.Add.Reg(asm.R1, asm.R6),
 			asm.Mov.Imm(asm.R2, size),
 			asm.LoadMem(asm.R3, asm.R9, tickRegs+regSP, asm.DWord),
+			asm.Add.Reg(asm.R3, asm.R6),
 			asm.FnProbeReadUser.Call(),
-			asm.JEq.Imm(asm.R0, 0, "copied"),
+			asm.JNE.Imm(asm.R0, 0, next),
+			asm.Add.Imm(asm.R6, size),
 		)
+		if size == StackBytes {
+			list = append(list, asm.Ja.Label("copied"))
+		}
+		list = append(list, asm.Mov.Reg(asm.R0, asm.R0).WithSymbol(next))
 	}
-	return append(list, asm.Mov.Imm(asm.R6, 0))
+	return list
 }
 
 // ask has a process sampled hz times a second, if there are as many ticks.
