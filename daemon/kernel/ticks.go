@@ -19,7 +19,7 @@ import (
 // them and sleeps again before the next is never met.
 type ticks struct {
 	asked   *ebpf.Map // by process: ns between two samples
-	pace    *ebpf.Map // of each processor: when the next sample is due, and how many there was no room for
+	pace    *ebpf.Map // of each processor
 	samples *ebpf.Map
 	program *ebpf.Program
 	at      link.Link
@@ -40,9 +40,14 @@ const (
 
 // Words of the pace of a processor.
 const (
-	paceDue  = 0
-	paceLost = 8
+	paceLast = 0  // when the last interrupt was
+	paceTime = 8  // that waits for a sample, in ns
+	paceLost = 16 // samples for which there was no room
+	paceSize = 24
 )
+
+// longestTick is the distance of ticks of the slowest kernels, in ns.
+const longestTick = 10_000_000
 
 // ringPerCPU is the room for samples: some 60 of each processor.
 const ringPerCPU = 1 << 20
@@ -62,7 +67,7 @@ func (t *ticks) open(cpus int) (err error) {
 	if err != nil {
 		return err
 	}
-	t.pace, err = ebpf.NewMap(&ebpf.MapSpec{Name: "culprit_pace", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 16, MaxEntries: 1})
+	t.pace, err = ebpf.NewMap(&ebpf.MapSpec{Name: "culprit_pace", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: paceSize, MaxEntries: 1})
 	if err != nil {
 		return err
 	}
@@ -87,7 +92,7 @@ func (t *ticks) open(cpus int) (err error) {
 
 // atTick is the program. R6 is the time between two samples of the process, R7 the processor's pace, R8 the time, R9 the sample.
 func (t *ticks) atTick() asm.Instructions {
-	list := asm.Instructions{
+	list := append(t.since(),
 		asm.FnGetCurrentPidTgid.Call(),
 		asm.StoreMem(asm.R10, -8, asm.R0, asm.DWord),
 		asm.RSh.Imm(asm.R0, 32),
@@ -98,7 +103,8 @@ func (t *ticks) atTick() asm.Instructions {
 		asm.FnMapLookupElem.Call(),
 		asm.JEq.Imm(asm.R0, 0, "end"),
 		asm.LoadMem(asm.R6, asm.R0, 0, asm.DWord),
-	}
+		asm.LoadMem(asm.R1, asm.R10, -24, asm.DWord),
+	)
 	list = append(list, t.ifDue()...)
 	list = append(list,
 		asm.LoadMapPtr(asm.R1, t.samples.FD()),
@@ -134,9 +140,26 @@ func (t *ticks) atTick() asm.Instructions {
 	)
 }
 
-// ifDue ends the program before it is time for the next sample, which is then due a period after this one was: in the mean they come as
-// often as they should, whatever the distance of ticks. What was missed while others ran is not made up for.
+// ifDue ends the program before it is time for the next sample: the time between two interrupts of a processor counts for whom the second
+// meets, and when there is enough of it for a sample, one is taken. So in the mean they come as often as they should, whatever the
+// distance of ticks, and whoever else runs on the processor.
 func (t *ticks) ifDue() asm.Instructions {
+	return asm.Instructions{
+		asm.LoadMem(asm.R2, asm.R7, paceTime, asm.DWord),
+		asm.Add.Reg(asm.R1, asm.R2),
+		asm.JGE.Reg(asm.R1, asm.R6, "enough"),
+		asm.StoreMem(asm.R7, paceTime, asm.R1, asm.DWord),
+		asm.Ja.Label("end"),
+		asm.Sub.Reg(asm.R1, asm.R6).WithSymbol("enough"),
+		asm.JLT.Reg(asm.R1, asm.R6, "due"),
+		asm.Mov.Reg(asm.R1, asm.R6), // ticks are rarer than samples should be
+		asm.StoreMem(asm.R7, paceTime, asm.R1, asm.DWord).WithSymbol("due"),
+	}
+}
+
+// since leaves in R7 the processor's pace, in R8 the time, and in R1 the time since the last interrupt, which is that of a tick at most
+// where ticks have stopped for want of work.
+func (t *ticks) since() asm.Instructions {
 	return asm.Instructions{
 		asm.StoreImm(asm.R10, -12, 0, asm.Word),
 		asm.LoadMapPtr(asm.R1, t.pace.FD()),
@@ -147,14 +170,13 @@ func (t *ticks) ifDue() asm.Instructions {
 		asm.JEq.Imm(asm.R7, 0, "end"),
 		asm.FnKtimeGetNs.Call(),
 		asm.Mov.Reg(asm.R8, asm.R0),
-		asm.LoadMem(asm.R1, asm.R7, paceDue, asm.DWord),
-		asm.JLT.Reg(asm.R8, asm.R1, "end"),
-		asm.Add.Reg(asm.R1, asm.R6),
-		asm.RSh.Imm(asm.R6, 1),
-		asm.Add.Reg(asm.R6, asm.R8),
-		asm.JGE.Reg(asm.R1, asm.R6, "due"),
-		asm.Mov.Reg(asm.R1, asm.R6),
-		asm.StoreMem(asm.R7, paceDue, asm.R1, asm.DWord).WithSymbol("due"),
+		asm.LoadMem(asm.R2, asm.R7, paceLast, asm.DWord),
+		asm.StoreMem(asm.R7, paceLast, asm.R8, asm.DWord),
+		asm.Mov.Reg(asm.R1, asm.R8),
+		asm.Sub.Reg(asm.R1, asm.R2),
+		asm.JLE.Imm(asm.R1, longestTick, "short"),
+		asm.Mov.Imm(asm.R1, longestTick),
+		asm.StoreMem(asm.R10, -24, asm.R1, asm.DWord).WithSymbol("short"),
 	}
 }
 
@@ -215,7 +237,7 @@ func (t *ticks) read(f func(Sample)) (n int, lost uint64) {
 
 // newlyLost is how many samples more there was no room for.
 func (t *ticks) newlyLost() uint64 {
-	var of [][2]uint64
+	var of [][paceSize / 8]uint64
 	if t.pace.Lookup(uint32(0), &of) != nil {
 		return 0
 	}
