@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -27,9 +28,9 @@ type worker struct{ pid int }
 // work is what a packet of the loopback interface takes of its processor in a window, in ns.
 func (w worker) work() float64 {
 	time.Sleep(windowGap)
-	cpu, packets := w.ran(), packets()
+	cpu, before := w.ran(), packets()
 	time.Sleep(window)
-	return (w.ran() - cpu) / max(packetsSince(packets), 1)
+	return (w.ran() - cpu) / max(packets()-before, 1)
 }
 
 // ran is the processor time of its only thread, in ns.
@@ -41,8 +42,6 @@ func (w worker) ran() float64 {
 	ns, _, _ := strings.Cut(string(text), " ")
 	return number(ns)
 }
-
-func packetsSince(before float64) float64 { return packets() - before }
 
 // packets are those that the loopback interface has received.
 func packets() float64 {
@@ -83,6 +82,9 @@ func (w worker) more(pairs int, with func() (closer, error)) (float64, error) {
 		if work[1] > 0 {
 			ratios = append(ratios, work[0]/work[1])
 		}
+	}
+	if len(ratios) == 0 {
+		return 0, errors.New("the server had nothing to do")
 	}
 	return median(ratios) - 1, nil
 }

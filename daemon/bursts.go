@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Sampling a thread costs a timer to be set whenever it gets a processor. Where threads wait and wake very often, samples
+// Sampling by events of threads costs a timer to be set whenever one gets a processor (processors are sampled without that). Where threads wait and wake very often, samples
 // are therefore taken in bursts, so that the setting of timers stays within sampleBudget; elsewhere all the time.
 const (
 	switchCost   = 8e-6  // s; what a switch to a thread costs more while it is sampled: 1.5 to 10 us in virtual machines

@@ -217,9 +217,11 @@ func usedForms(d *Daemon) map[string]int {
 func TestPunnedWithoutRoom(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/narrow.c"), "20000", "2")
 	d := attachPassages(t, p.PID)
+	d.mu.Lock()
 	for _, sp := range d.targets[0].seg.spaces {
 		sp.next = sp.Size - spare
 	}
+	d.mu.Unlock()
 	var s sums
 	module := key(t, "passages", "/Code/narrow.c")
 	r := d.Enable([]grid.PairKey{module}, &s)

@@ -42,7 +42,11 @@ func (t *target) roomToPun(f *function, pt trampoline.Point) error {
 	}
 	s, err := t.siteOf(f, pt)
 	if err == nil {
-		err = s.takeStubs(t.reachIsland(s.Addr))
+		if sp := t.reachIsland(s.Addr); sp == nil {
+			err = &process.Refused{Reason: "no room for trampolines within 2 GiB of it"}
+		} else {
+			err = s.takeStubs(sp)
+		}
 	}
 	var refused *process.Refused
 	if errors.As(err, &refused) {

@@ -2,6 +2,8 @@
 // accounting per thread, the system call in which a thread is blocked, what a descriptor refers to, samples of
 // registers and stacks, the processors and their time-stamp counter.
 //
+// Stacks are sampled by perf, or by programs of the kernel (eBPF) that throw away what is of other processes.
+//
 // It imports nothing of the house, calls no ptrace and writes to no process. What it returns comes from the target
 // (names, paths, stack bytes) and is bounded but not escaped: whoever shows it must escape it.
 //

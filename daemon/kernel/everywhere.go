@@ -42,7 +42,11 @@ func (r *Rings) ProcessSampler(pid, hz int) (*ProcessSampler, error) {
 	if _, err := ListThreads(pid); err != nil {
 		return nil, err
 	}
-	return &ProcessSampler{r.everywhere, pid}, r.everywhere.ask(pid, hz)
+	if err := r.everywhere.ask(pid, hz); err != nil {
+		r.everywhere.forget(pid)
+		return nil, err
+	}
+	return &ProcessSampler{r.everywhere, pid}, nil
 }
 
 // Refresh does nothing: all threads are followed.

@@ -14,6 +14,17 @@ import (
 // what the thread says that it took, and next to nothing to the others.
 func TestEveryWaitHasItsReason(t *testing.T) {
 	k := opened(t)
+	const tries = 3 // interrupts and a hypervisor take some hundred microseconds now and then
+	for try := 1; !everyWait(t, k); try++ {
+		if try == tries {
+			t.Fatal("the parts are not the whole")
+		}
+	}
+}
+
+// everyWait lets the program wait in each way. It reports whether the parts of each wait make up the whole.
+func everyWait(t *testing.T, k *Keeper) (whole bool) {
+	t.Helper()
 	p := testprog.Start(t, testprog.Build(t, "daemon/rows/testdata/reasons.c"))
 	var tp uint64
 	var steps int
@@ -23,6 +34,7 @@ func TestEveryWaitHasItsReason(t *testing.T) {
 	tab := watched(t, k, p.PID, 64)
 	p.Say(t, "")
 	index := found(t, tab, tp)
+	whole = true
 	for range steps {
 		name := p.Expect(t, "NEXT", 10*time.Second)[len("NEXT "):]
 		if name == "none" {
@@ -32,15 +44,17 @@ func TestEveryWaitHasItsReason(t *testing.T) {
 		if !ok {
 			t.Fatalf("%q is no quantity", name)
 		}
-		oneWait(t, p, tab, index, q)
+		whole = oneWait(t, p, tab, index, q) && whole
 	}
 	if code := p.Wait(t, 10*time.Second); code != 0 {
 		t.Errorf("status %d", code)
 	}
+	tab.Close()
+	return whole
 }
 
 // oneWait lets the thread wait once. It stands in a read of its standard input before and after that, which is a pipe.
-func oneWait(t *testing.T, p *testprog.Prog, tab *Table, index int, q Quantity) {
+func oneWait(t *testing.T, p *testprog.Prog, tab *Table, index int, q Quantity) (whole bool) {
 	t.Helper()
 	const least = 99e6 // a timer may run while the thread still does
 	began, before := now(t), all(t, tab, index)
@@ -66,11 +80,12 @@ func oneWait(t *testing.T, p *testprog.Prog, tab *Table, index int, q Quantity) 
 			t.Errorf("waiting for %s: %.3f ms of %s", q, float64(got)/1e6, r)
 		}
 	}
-	// The whole is by the scheduler's account, which charges a switch to one thread or the other; the parts are by the clock. Interrupts and a hypervisor
-	// may take some hundred microseconds meanwhile.
-	if sum := accounted(after) - accounted(before); math.Abs(float64(sum-(after[OffCPU]-before[OffCPU]))) > 1e6 {
-		t.Errorf("%s: the parts are %d ns, the whole is %d", q, sum, after[OffCPU]-before[OffCPU])
+	// The whole is by the scheduler's account, which charges a switch to one thread or the other; the parts are by the clock.
+	if sum := accounted(after) - accounted(before); math.Abs(float64(sum-(after[OffCPU]-before[OffCPU]))) > 200e3 {
+		t.Logf("%s: the parts are %d ns, the whole is %d", q, sum, after[OffCPU]-before[OffCPU])
+		return false
 	}
+	return true
 }
 
 // accounted is all that off_cpu consists of.
