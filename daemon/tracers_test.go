@@ -43,11 +43,14 @@ func startStrace(t *testing.T, pid int) (end func()) {
 	return nil
 }
 
-// TestBesideStrace: probes count on while strace looks at their program; changes wait until it has gone, and say for whom.
+// TestBesideStrace: probes count on while strace looks at their program; changes wait until it has gone, and say for whom. No
+// signals are sent meanwhile: strace that lets a thread go just as it stops for a signal takes the signal with it (1 of 200,000
+// signals in 250 runs under strace alone).
 func TestBesideStrace(t *testing.T) {
 	bin := testprog.Build(t, "testdata/targets/selfcheck.c")
-	want := undisturbed(t, bin)
-	p := testprog.StartTarget(t, bin)
+	threads, signals := "3", "0"
+	want := undisturbed(t, bin, threads, signals)
+	p := testprog.StartTarget(t, bin, threads, signals)
 	d := attachTo(t, p.PID)
 	var s sums
 	counter, timer := nameOf(t, d, "procedure_calls", "through_c"), nameOf(t, d, "exec_time_inclusive", "returns_pair")

@@ -2,7 +2,7 @@
  * red zone, callee-saved and caller-saved registers (callers compiled with -fipa-ra keep values in those),
  * vector registers, MXCSR, x87 control word, direction flag, errno, argument and result registers,
  * and that every signal sent arrives once. Good functions to instrument: leaf_*, through_c, takes_many, on_signal.
- * selfcheck [threads] */
+ * selfcheck [threads [signals]] (0: none are sent) */
 #include "target.h"
 #include <pthread.h>
 
@@ -289,6 +289,7 @@ int main(int argc, char **argv)
 	int threads = (int)target_arg(argc, argv, 1, 3);
 	if (threads < 1 || threads > MAX_THREADS)
 		target_bad("threads: 1 to %d", MAX_THREADS);
+	long signals = target_arg(argc, argv, 2, 1);
 	have_avx = __builtin_cpu_supports("avx");
 	memset(&sa, 0, sizeof sa);
 	sa.sa_handler = on_signal;
@@ -296,7 +297,8 @@ int main(int argc, char **argv)
 	sigaction(SIGRTMIN + 1, &sa, NULL);
 	for (int i = 0; i < threads; i++)
 		pthread_create(&t[i], NULL, checker, &rounds[i]);
-	pthread_create(&sender, NULL, storm, NULL);
+	if (signals)
+		pthread_create(&sender, NULL, storm, NULL);
 	target_wait_stop();
 	on = 0;
 	uint64_t sum = 0;
@@ -304,7 +306,8 @@ int main(int argc, char **argv)
 		pthread_join(t[i], NULL);
 		sum += rounds[i];
 	}
-	pthread_join(sender, NULL);
+	if (signals)
+		pthread_join(sender, NULL);
 	if (signals_sent != __atomic_load_n(&signals_seen, __ATOMIC_RELAXED))
 		target_bad("%llu signals sent, %llu seen", (unsigned long long)signals_sent,
 			   (unsigned long long)signals_seen);

@@ -22,13 +22,28 @@ func Target(pid int) []Check {
 	if c, stop := kindOf(st, id); stop {
 		return append(checks, c)
 	}
-	return append(checks, stateCheck(st), tracer(st), permission(pid, st), executable(id), targetSeccomp(st), space(id))
+	all := append(checks, stateCheck(st), tracer(st), permission(pid, st), executable(id), targetSeccomp(st), space(id))
+	if now, err := readStatus(id); Failed(all) && (err != nil || now.ended()) {
+		return append(checks, hasEnded("while it was looked at"))
+	}
+	return all
+}
+
+// ended reports whether the process runs no program any more. Between its memory's end and its last state it looks like a thread of
+// the kernel, but for a line that newer kernels have.
+func (st status) ended() bool {
+	s := st["State"]
+	return strings.HasPrefix(s, "Z") || strings.HasPrefix(s, "X") || st["VmSize"] == "" && st["Kthread"] == "0"
+}
+
+func hasEnded(how string) Check {
+	return Check{"state", "it has ended (" + how + ")", Fail, "choose a running process"}
 }
 
 // kindOf recognises what has no user code to measure.
 func kindOf(st status, id string) (Check, bool) {
-	if strings.HasPrefix(st["State"], "Z") || strings.HasPrefix(st["State"], "X") {
-		return Check{"state", "it has ended (" + st["State"] + ")", Fail, "choose a running process"}, true
+	if st.ended() {
+		return hasEnded(st["State"]), true
 	}
 	if st["Kthread"] == "1" || st["VmSize"] == "" {
 		return Check{"kind", "a thread of the kernel", Fail, "choose a process that runs a program; for the kernel use perf"}, true
