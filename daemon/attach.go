@@ -14,6 +14,9 @@ import (
 
 // attachProbed opens a process, maps the segment into it and learns its threads.
 func (d *Daemon) attachProbed(pid int) error {
+	if err := unoccupied(pid); err != nil {
+		return err
+	}
 	t, err := openTarget(d, pid, process.Open)
 	if err != nil {
 		return err
@@ -42,7 +45,7 @@ func (t *target) mapSegment() error {
 			return err
 		}
 		if len(oursIn(maps)) > 0 {
-			return t.occupied()
+			return occupied(t.proc)
 		}
 		if err := t.checkThreadPointers(w); err != nil {
 			return err
@@ -74,18 +77,31 @@ func (t *target) vacate() error {
 		}
 	}
 	if !forked {
-		return t.occupied()
+		return occupied(t.proc)
 	}
 	return t.restore(&RestoreReport{})
 }
 
-// occupied says whose segment is in the target already.
-func (t *target) occupied() error {
-	pid, alive, _, err := Owner(t.proc.PID())
-	if err == nil && alive {
-		return fmt.Errorf("%w: culprit with pid %d is attached to it; detach that one first (culprit detach %d)", errOccupied, pid, t.proc.PID())
+// unoccupied refuses a process that another culprit has, before anything is done to it that would disturb that one's passes.
+func unoccupied(pid int) error {
+	p, err := process.Look(pid)
+	if err != nil {
+		return nil // to open it for more will say why
 	}
-	return fmt.Errorf("%w: an earlier culprit was killed and has left them; run culprit restore %d first", errOccupied, t.proc.PID())
+	defer p.Close()
+	if _, alive, _, err := ownerOf(p); err != nil || !alive || forked(p) {
+		return nil
+	}
+	return occupied(p)
+}
+
+// occupied says whose segment is in a process already.
+func occupied(p *process.Process) error {
+	pid, alive, _, err := ownerOf(p)
+	if err == nil && alive {
+		return fmt.Errorf("%w: culprit with pid %d is attached to it; detach that one first (culprit detach %d)", errOccupied, pid, p.PID())
+	}
+	return fmt.Errorf("%w: an earlier culprit was killed and has left them; run culprit restore %d first", errOccupied, p.PID())
 }
 
 // checkThreadPointers makes sure that trampolines can tell threads apart by the word at %fs:0, which the x86-64 ABI makes

@@ -69,15 +69,17 @@ func hasGate(island process.Mapping, maps []process.Mapping) bool {
 }
 
 // forked reports whether the process is a forked child that has its parent's segment: its gate is closed.
-func (t *target) forked() bool {
-	ours, err := ourMappings(t.proc)
+func (t *target) forked() bool { return forked(t.proc) }
+
+func forked(p *process.Process) bool {
+	ours, err := ourMappings(p)
 	if err != nil {
 		return false
 	}
 	for _, m := range ours {
 		if m.Perms&process.Exec != 0 && m.Len() == islandSize {
 			word := make([]byte, len(gateOpen))
-			return t.proc.ReadMem(m.Start, word) == nil && bytes.Equal(word, make([]byte, len(word)))
+			return p.ReadMem(m.Start, word) == nil && bytes.Equal(word, make([]byte, len(word)))
 		}
 	}
 	return false

@@ -66,7 +66,7 @@ func Points(target string) (r PointsReport, err error) {
 }
 
 func (r *PointsReport) process(pid int) error {
-	p, err := process.Open(pid)
+	p, err := process.Look(pid)
 	if err != nil {
 		return err
 	}

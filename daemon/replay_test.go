@@ -125,6 +125,8 @@ func TestReplayAgreesWithItsTwin(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/shares.c"))
 	d := lookAt(t, p.PID)
 	d.Known()
+	d.mu.Lock() // looks make functions known
+	defer d.mu.Unlock()
 	tg := d.targets[0]
 	var fns []*function
 	for _, name := range []string{"half", "third", "compute", "burn", "visit", "wait_for_mutex", "wait_for_mail", "main"} {

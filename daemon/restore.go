@@ -119,11 +119,26 @@ func headerIn(p *process.Process, ours []process.Mapping) (*trampoline.Header, p
 
 // Owner tells who has instrumented a process, from the ledger that it carries. alive says that this culprit still runs.
 func Owner(pid int) (daemonPID int, alive, found bool, err error) {
-	p, err := process.Open(pid)
+	p, err := readable(pid)
 	if err != nil {
 		return 0, false, false, err
 	}
 	defer p.Close()
+	return ownerOf(p)
+}
+
+// readable opens a process of which only the memory is read. To ask whether it may be traced would take it for a moment from a culprit
+// that has it.
+func readable(pid int) (*process.Process, error) {
+	p, err := process.Look(pid)
+	if err == nil && p.Blind() {
+		p.Close()
+		return process.Open(pid) // which says why not
+	}
+	return p, err
+}
+
+func ownerOf(p *process.Process) (daemonPID int, alive, found bool, err error) {
 	h, _, err := readHeader(p)
 	if errors.Is(err, errNoLedger) {
 		return 0, false, false, nil
