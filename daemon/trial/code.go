@@ -9,26 +9,37 @@ import (
 // use 16 KiB.
 func run(code, word uintptr, n int)
 
-// What lies where in the memory of a bench, as offsets.
+// What lies where in the memory of a bench, as offsets: the function and who calls it, and far from that, as islands are from a program's
+// text, trampolines and what they use.
 const (
 	probedOff = 0x0 // the function that gets the probes
 	plainOff  = 0x400
-	loopOff   = 0x200 // from a function to the loop that calls it
 	leafOff   = 0x800 // what it calls, and what probes call
-	slowOff   = 0x1000
-	callOff   = 0x1400
-	roomOff   = 0x2000 // trampolines
-	roomEnd   = 0xA000
-	gateOff   = 0xA000 // from here on it can be written to
-	wordOff   = 0xA040 // what the function writes
-	claimsOff = 0xB000
-	dataOff   = 0xC000
+	textEnd   = 0x1000
+	slowOff   = 64 << 20
+	callOff   = slowOff + 0x400
+	roomOff   = slowOff + 0x1000 // trampolines
+	roomEnd   = slowOff + 0x9000
+	gateOff   = slowOff + 0x9000 // from here on it can be written to
+	wordOff   = gateOff + 0x40   // what the function writes
+	claimsOff = gateOff + 0x1000
+	dataOff   = gateOff + 0x2000
 	slots     = 8
 	filesOff  = dataOff + (slots+1)*blockSize // the table of open files: those of a trial are unknown
 	size      = filesOff + trampoline.FilesSize
 	blockSize = 1 << 15
 	padding   = 64 // of no-operations behind a function
 )
+
+// A layout says how code lies: what takes one nanosecond takes two where a jump ends at another place in a line of the cache or crosses
+// its end, and nobody knows how it will be in a program. So each case is tried in several.
+type layout struct {
+	function int // offset in its place
+	loop     int // from the function to the loop that calls it
+	room     int // of trampolines, where they begin in a line
+}
+
+var layouts = [...]layout{{0, 0x200, 0}, {0x10, 0x20B, 0x10}, {0x20, 0x220, 0x30}, {0x30, 0x237, 0x20}}
 
 // function is what the probes are put into: an instruction, perhaps a call, another instruction, and the return.
 func function(at, leaf uint64, calls bool) []byte {

@@ -51,11 +51,18 @@ type Bench struct {
 
 // Open makes a bench. Close gives its memory back. The error says that the system gives out no memory for code.
 func Open() (*Bench, error) {
-	mem, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	mem, err := unix.Mmap(-1, 0, size, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
 	if err != nil {
 		return nil, fmt.Errorf("memory for trying probes: %w", err)
 	}
 	b := &Bench{mem: mem}
+	if err = unix.Mprotect(b.mem[gateOff:], unix.PROT_READ|unix.PROT_WRITE); err == nil {
+		err = b.protect(unix.PROT_WRITE)
+	}
+	if err != nil {
+		b.Close()
+		return nil, fmt.Errorf("memory for trying probes: %w", err)
+	}
 	at := b.addr(0)
 	b.env = trampoline.Env{PID: os.Getpid(), Geometry: trampoline.Geometry{Slots: slots, BlockSize: blockSize, LedgerCap: 1, CodeSize: 1},
 		DataAddr: at + dataOff, ClaimsAddr: at + claimsOff, SlowAddr: at + slowOff, GateAddr: at + gateOff, FilesAddr: at + filesOff}
@@ -70,6 +77,15 @@ func Open() (*Bench, error) {
 func (b *Bench) Close() { unix.Munmap(b.mem) }
 
 func (b *Bench) addr(off int) uint64 { return uint64(uintptr(unsafe.Pointer(&b.mem[0]))) + uint64(off) }
+
+// protect lets the code be read, and written to or run.
+func (b *Bench) protect(how int) error {
+	err := unix.Mprotect(b.mem[:textEnd], unix.PROT_READ|how)
+	if err == nil {
+		err = unix.Mprotect(b.mem[slowOff:gateOff], unix.PROT_READ|how)
+	}
+	return err
+}
 
 func (b *Bench) stubs() error {
 	slow, err := trampoline.SlowStub(&b.env, b.env.SlowAddr)
@@ -89,31 +105,45 @@ func (b *Bench) stubs() error {
 	return err
 }
 
-// Cost is what all probes of a case together add to one call of the function, in ns, at least 0.
+// Cost is what all probes of a case together add to one call of the function, in ns, at least 0: the mean over the layouts.
 func (b *Bench) Cost(c Case) (float64, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err := b.prepare(c); err != nil {
+	var sum float64
+	for _, l := range layouts {
+		ns, err := b.costIn(c, l)
+		if err != nil {
+			return 0, err
+		}
+		sum += ns
+	}
+	return sum / float64(len(layouts)), nil
+}
+
+func (b *Bench) costIn(c Case, l layout) (float64, error) {
+	if err := b.prepare(c, l); err != nil {
 		return 0, err
 	}
-	if err := unix.Mprotect(b.mem[:gateOff], unix.PROT_READ|unix.PROT_EXEC); err != nil {
+	if err := b.protect(unix.PROT_EXEC); err != nil {
 		return 0, fmt.Errorf("trying probes: %w", err)
 	}
-	defer unix.Mprotect(b.mem[:gateOff], unix.PROT_READ|unix.PROT_WRITE)
-	return b.measure(), nil
+	defer b.protect(unix.PROT_WRITE)
+	return b.measure(l), nil
 }
 
 // prepare writes the function twice, once with the probes.
-func (b *Bench) prepare(c Case) error {
+func (b *Bench) prepare(c Case, l layout) error {
 	calls := len(c.Minis[Call])+len(c.Minis[Called]) > 0
+	clear(b.mem[:leafOff])
 	for _, off := range []int{probedOff, plainOff} {
-		code := function(b.addr(off), b.addr(leafOff), calls)
-		copy(b.mem[off:], append(code, slices.Repeat([]byte{0x90}, padding)...))
-		turns, err := loop(b.addr(off+loopOff), b.addr(off))
+		at := off + l.function
+		code := function(b.addr(at), b.addr(leafOff), calls)
+		copy(b.mem[at:], append(code, slices.Repeat([]byte{0x90}, padding)...))
+		turns, err := loop(b.addr(off+l.loop), b.addr(at))
 		if err != nil {
 			return err
 		}
-		copy(b.mem[off+loopOff:], turns)
+		copy(b.mem[off+l.loop:], turns)
 	}
 	clear(b.mem[dataOff:filesOff])
 	for slot := range slots + 1 {
@@ -121,12 +151,14 @@ func (b *Bench) prepare(c Case) error {
 			binary.LittleEndian.PutUint64(b.mem[dataOff+slot*blockSize+int(off):], v)
 		}
 	}
-	return b.patch(c, function(b.addr(probedOff), b.addr(leafOff), calls))
+	return b.patch(c, l, calls)
 }
 
 // patch makes the trampolines and the jumps to them.
-func (b *Bench) patch(c Case, code []byte) error {
-	insts, err := decode(code, b.addr(probedOff))
+func (b *Bench) patch(c Case, l layout, calls bool) error {
+	start := b.addr(probedOff + l.function)
+	code := function(start, b.addr(leafOff), calls)
+	insts, err := decode(code, start)
 	if err != nil {
 		return err
 	}
@@ -138,11 +170,11 @@ func (b *Bench) patch(c Case, code []byte) error {
 		wanted = append(wanted, p)
 		groups[p] = []trampoline.Group{{Owner: 1, Minis: b.own(minis)}}
 	}
-	plan := trampoline.MakePlan(b.body(insts, code), wanted)
+	plan := trampoline.MakePlan(body(insts, code, start), wanted)
 	for _, r := range plan.Refused {
 		return r
 	}
-	room := roomOff
+	room := roomOff + l.room
 	for _, s := range plan.Sites {
 		if room, err = b.site(s, groups, room); err != nil {
 			return err
@@ -184,8 +216,7 @@ func decode(code []byte, at uint64) (insts []x86.Inst, err error) {
 	return insts, nil
 }
 
-func (b *Bench) body(insts []x86.Inst, code []byte) *trampoline.Body {
-	start := b.addr(probedOff)
+func body(insts []x86.Inst, code []byte, start uint64) *trampoline.Body {
 	end := start + uint64(len(code))
 	return &trampoline.Body{
 		Insts:  insts,
@@ -227,23 +258,23 @@ func (b *Bench) redirect(e *trampoline.Expr) *trampoline.Expr {
 
 // How long a case is measured: rounds of both functions in turns, each as long as this and of so many calls at least.
 const (
-	rounds     = 100
+	rounds     = 30 // in each layout
 	roundTime  = 20 * time.Microsecond
 	fewestCall = 16
 	warmUps    = 3
 )
 
 // measure takes the least of the rounds of each function: what it takes when nobody disturbs.
-func (b *Bench) measure() float64 {
+func (b *Bench) measure(l layout) float64 {
 	runtime.LockOSThread() // blocks belong to threads
 	defer runtime.UnlockOSThread()
-	b.time(probedOff, 1) // claims a block
+	b.time(probedOff+l.loop, 1) // claims a block
 	b.giveRow()
-	n := b.fit()
+	n := b.fit(probedOff + l.loop)
 	probed, plain := time.Hour, time.Hour
 	for range rounds {
-		probed = min(probed, b.time(probedOff, n))
-		plain = min(plain, b.time(plainOff, n))
+		probed = min(probed, b.time(probedOff+l.loop, n))
+		plain = min(plain, b.time(plainOff+l.loop, n))
 	}
 	return max(0, float64(probed-plain)/float64(n))
 }
@@ -256,12 +287,12 @@ func (b *Bench) giveRow() {
 }
 
 // fit finds how many calls make up a round. The first calls are slow: code, data and branches are not known yet.
-func (b *Bench) fit() int {
+func (b *Bench) fit(loop int) int {
 	n := fewestCall
 	for {
-		least := b.time(probedOff, n)
+		least := b.time(loop, n)
 		for range warmUps {
-			least = min(least, b.time(probedOff, n))
+			least = min(least, b.time(loop, n))
 		}
 		if least >= roundTime/2 {
 			return n
@@ -270,8 +301,8 @@ func (b *Bench) fit() int {
 	}
 }
 
-func (b *Bench) time(off, n int) time.Duration {
-	code, word := uintptr(b.addr(off+loopOff)), uintptr(b.addr(wordOff))
+func (b *Bench) time(loop, n int) time.Duration {
+	code, word := uintptr(b.addr(loop)), uintptr(b.addr(wordOff))
 	start := time.Now()
 	run(code, word, n)
 	return time.Since(start)
