@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"culprit/daemon/kernel"
 	"culprit/daemon/rows"
 	"culprit/pcl"
 )
@@ -19,5 +20,8 @@ func TestKernelNames(t *testing.T) {
 	known = slices.Compact(known)
 	if !slices.Equal(known, told) {
 		t.Errorf("the daemon knows %v, pcl.KernelNames are %v", known, told)
+	}
+	if known, told := kernel.EventNames(), pcl.EventNames(); !slices.Equal(known, told) {
+		t.Errorf("the daemon knows the events %v, pcl.EventNames are %v", known, told)
 	}
 }

@@ -51,6 +51,9 @@ func (d *Daemon) settleRows(now float64, pairs map[grid.PairKey]*pair) {
 // kept refuses what the kernel does not keep, or not here. d.mu is held.
 func (p *part) kept() error {
 	name := p.plan.KernelName
+	if p.plan.Event != "" {
+		return p.countEvents()
+	}
 	if p.rows && p.plan.Kind != pcl.Kernel {
 		return p.needRows()
 	}
@@ -97,6 +100,9 @@ func (p *part) doesNotNeedRows() {
 }
 
 func (p *part) sampleKernel(r *reading, interval float64) float64 {
+	if p.events != nil {
+		return p.sampleEvents()
+	}
 	if kernelQuantities[p.plan.KernelName] == nil {
 		return p.sampleRows(p.rowQuantity())
 	}

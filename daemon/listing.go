@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -64,7 +65,7 @@ func (d *Daemon) listing(c costed, most int) (*Listing, error) {
 	if err := c.t.needsProbes("the code of a metric"); err != nil {
 		return nil, err
 	}
-	l := &Listing{Process: c.t.name, Plan: c.plan.Describe(c.t.called), Kernel: c.plan.KernelName, PriceNS: d.prices.average(c.plan, c.t.readsRows(c.plan))}
+	l := &Listing{Process: c.t.name, Plan: c.plan.Describe(c.t.called), Kernel: cmp.Or(c.plan.KernelName, c.plan.Event), PriceNS: d.prices.average(c.plan, c.t.readsRows(c.plan))}
 	if c.plan.KeptByKernel() || c.plan.Kind == pcl.Void {
 		return l, nil
 	}

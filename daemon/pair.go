@@ -3,6 +3,7 @@ package daemon
 import (
 	"fmt"
 
+	"culprit/daemon/kernel"
 	"culprit/daemon/process"
 	"culprit/grid"
 	"culprit/pcl"
@@ -46,6 +47,7 @@ type part struct {
 	rows  bool // its probes read the kernel's rows
 
 	needs   bool // the kernel keeps something for it
+	events  *kernel.EventCount
 	started bool // rows that come now are new threads'
 
 	follows bool // its probes ask what descriptors stand for
@@ -154,6 +156,10 @@ func (p *part) cellVar(i int, kind pcl.Kind) cellVar {
 }
 
 func (p *part) release() {
+	if p.events != nil {
+		p.events.Close()
+		p.events = nil
+	}
 	if p.needs {
 		p.needs = false
 		p.doesNotNeedRows()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"culprit/daemon/kernel"
 	"culprit/daemon/rows"
 	"culprit/grid"
 	"culprit/pcl"
@@ -73,6 +74,9 @@ func (t *target) survey(m grid.Metric) MetricSurvey {
 
 // noKernel is why the kernel does not keep what a plan reads, as far as that is known without asking it to.
 func noKernel(plan *pcl.Plan) error {
+	if plan.Event != "" {
+		return kernel.EventMissing(plan.Event)
+	}
 	if kernelQuantities[plan.KernelName] != nil {
 		return nil
 	}

@@ -41,7 +41,11 @@ func (c *codeChecker) kind(base *syntax.Base) {
 	word := base.Kind
 	switch word {
 	case "hwCounter", "hwTimer":
-		c.note(base.Pos, word+"("+base.Arg+")", "hardware counters that a probe can read")
+		if word == "hwCounter" && !hasCode(base) {
+			c.out.event, word = base.Arg, "kernel"
+			break
+		}
+		c.note(base.Pos, word+"("+base.Arg+")", probesReadCounters)
 		word = map[string]string{"hwCounter": "counter", "hwTimer": "wallTimer"}[word]
 	case "histogram":
 		c.out.distribution = true
@@ -50,11 +54,14 @@ func (c *codeChecker) kind(base *syntax.Base) {
 	c.out.kind, c.out.kernel = kindNames[word], ""
 	switch c.out.kind {
 	case Kernel:
+		if c.out.event != "" {
+			break
+		}
 		c.out.kernel = base.Arg
 		if base.Arg == "" {
 			c.fail(base.Pos, `found kernel(""), expected the name of a quantity of the kernel, such as kernel("cpu_time")`)
 		}
-		if base.Body != nil && len(base.Body.Stmts) > 0 {
+		if hasCode(base) {
 			c.fail(base.Body.Stmts[0].Pos, "found a statement below a kernel base, expected none: the kernel counts by itself")
 		}
 	case Counter:
@@ -65,6 +72,8 @@ func (c *codeChecker) kind(base *syntax.Base) {
 		c.ownType = tVoid
 	}
 }
+
+func hasCode(base *syntax.Base) bool { return base.Body != nil && len(base.Body.Stmts) > 0 }
 
 func (c *codeChecker) fail(pos syntax.Pos, format string, args ...any) typ {
 	if c.err == nil {

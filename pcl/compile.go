@@ -57,6 +57,9 @@ func (x *matching) supported(m *metric, focus grid.Focus) error {
 			return f.body.unsupported
 		}
 	}
+	if counting.event != "" && len(x.flags) > 0 {
+		return &Unsupported{Pos: counting.pos, What: fmt.Sprintf("hwCounter(%q) at %v", counting.event, focus), Needs: probesReadCounters}
+	}
 	if counting.kind == Kernel && len(x.flags) > 1 {
 		return &Unsupported{Pos: counting.pos, What: fmt.Sprintf("%s, kept by the kernel, at %v", m.Name, focus), Needs: x.rowsNeed()}
 	}
@@ -117,7 +120,7 @@ type compiler struct {
 
 func (c *compiler) compile(x matching) (*Plan, error) {
 	counting := x.body(c.m)
-	c.plan = &Plan{Pair: grid.PairKey{Metric: c.m.Name, Focus: c.focus}, Kind: counting.kind, KernelName: counting.kernel,
+	c.plan = &Plan{Pair: grid.PairKey{Metric: c.m.Name, Focus: c.focus}, Kind: counting.kind, KernelName: counting.kernel, Event: counting.event,
 		ExcludeParked: c.m.noParked, Distribution: counting.distribution}
 	c.chooseThreads()
 	if err := c.resolve(&x); err != nil {

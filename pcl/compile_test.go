@@ -272,7 +272,14 @@ m@/: counter
   counter m
   append preInsn 1.entry { m += 6 }
 `},
-	{"hardware counter", `metric m { name "m"; ` + head + ` base is hwCounter("cycles") { } }`, "m", "hardware counters that a probe can read"},
+	{"hardware counter", `metric m { name "m"; ` + head + ` base is hwCounter("cycles"); }`, "m", `
+m@/: kernel(hwCounter("cycles"))
+`},
+	{"hardware counter of a thread", `metric m { name "m"; ` + head + ` base is hwCounter("r01c2") { } }`, "m@/Process/a{7}/thr_8", `
+m@/Process/a{7}/thr_8: kernel(hwCounter("r01c2")), process "a{7}", thread "thr_8"
+`},
+	{"hardware counter of a function", `metric m { name "m"; ` + head + ` constraint procedureInclusive; base is hwCounter("cycles"); }`, "m@/Code/work.c/leaf", "hwCounter(\"cycles\") at /Code/work.c/leaf is not in this version: it needs hardware counters that a probe can read"},
+	{"hardware counter in code", `metric m { name "m"; ` + head + ` base is hwCounter("cycles") { append preInsn $start.entry (* sampleHwCounter(m); *) } }`, "m", "hardware counters that a probe can read"},
 	{"hardware timer", `metric m { name "m"; ` + head + ` base is hwTimer("x") { } }`, "m", "is not in this version"},
 	{"line", `metric m { name "m"; ` + head + ` base is counter { append preInsn $line("work.c", 120) (* m++; *) } }`, "m", `
 m@/: counter
@@ -345,12 +352,12 @@ func TestCompile(t *testing.T) {
 
 // TestErrorTypes: callers tell errors apart by type.
 func TestErrorTypes(t *testing.T) {
-	lib := load(t, `metric m { name "m"; `+head+` base is hwCounter("c") { } }`)
+	lib := load(t, `metric m { name "m"; `+head+` base is hwTimer("c") { } }`)
 	_, err := lib.Compile("m", grid.Whole(), newTarget())
 	var u *Unsupported
 	var gu grid.ErrUnsupported
 	if !errors.As(err, &u) || !errors.As(err, &gu) || !IsUnsupported(err) || u.Pos.Line != 1 {
-		t.Errorf("hwCounter: %v", err)
+		t.Errorf("hwTimer: %v", err)
 	}
 	_, err = lib.Compile("active_threads", grid.Whole().Refine(grid.IO, "File"), newTarget())
 	var n *NoConstraint

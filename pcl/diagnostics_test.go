@@ -185,6 +185,7 @@ func warnCases() []problemCase {
 		{"dear code everywhere", m + `base is counter { foreach f in $procedures { append preInsn f.entry (* if ($arg[0] == "GET") m++; *) } } }`, ""},
 		{"dear call everywhere", m + `base is counter { foreach o in $modules foreach f in o.funcs append preInsn f.entry (* m += strlen($arg[0]); *) } }`, ""},
 		{"unknown to the kernel", t + `base is kernel("cpu_tme"); }`, ""},
+		{"unknown event", t + `base is hwCounter("instruction"); }`, ""},
 		{"never tested", `expect e { not CPUbound at "/Machine/node1"; }`, ""},
 	}
 }

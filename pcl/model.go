@@ -36,6 +36,7 @@ type body struct {
 	pos    syntax.Pos
 	kind   Kind
 	kernel string
+	event  string // of hwCounter without code, which the kernel counts
 	// distribution is set for histogram(kind).
 	distribution bool
 	by           string       // the counter by whose value it is told apart, "" if it is not

@@ -19,7 +19,10 @@ func (p *Plan) Describe(name func(FuncID) string) string {
 	w := planWriter{p, name}
 	var sb strings.Builder
 	fmt.Fprintf(&sb, "%v: %s", p.Pair, kindText(p.Kind, p.Distribution))
-	if p.Kind == Kernel {
+	switch {
+	case p.Event != "":
+		fmt.Fprintf(&sb, "(hwCounter(%q))", p.Event)
+	case p.Kind == Kernel:
 		fmt.Fprintf(&sb, "(%q)", p.KernelName)
 	}
 	if p.Process != "" {

@@ -44,7 +44,10 @@ func (m *metric) doc(sb *strings.Builder) {
 		sb.WriteString(m.Doc + "\n\n")
 	}
 	base := "Counted by: " + kindText(m.base.kind, m.base.distribution)
-	if m.base.kind == Kernel {
+	switch {
+	case m.base.event != "":
+		base = "Counted by the processor or the kernel, as perf does: " + m.base.event
+	case m.base.kind == Kernel:
 		base = "Kept by the kernel: " + m.base.kernel
 	}
 	sb.WriteString(base + ".")

@@ -85,6 +85,7 @@ type Plan struct {
 	Pair       grid.PairKey
 	Kind       Kind
 	KernelName string // for Kernel
+	Event      string // for Kernel without KernelName: what perf calls the event of the processor that the kernel counts
 	Vars       []Var
 	Requests   []Request
 	// Process and Thread select where it runs; "" = all. They are the elements of the focus's Process part.

@@ -77,12 +77,14 @@ var timers = map[string]struct {
 	"startProcessTimer": {ProcessTimer, true}, "stopProcessTimer": {ProcessTimer, false},
 }
 
+const probesReadCounters = "hardware counters that a probe can read"
+
 // notYet are the other primitives of the language, with what they need.
 var notYet = map[string]string{
 	"destroyProcessTimer": "timers that a probe can remove",
-	"startHwTimer":        "hardware counters that a probe can read",
-	"stopHwTimer":         "hardware counters that a probe can read",
-	"sampleHwCounter":     "hardware counters that a probe can read",
+	"startHwTimer":        probesReadCounters,
+	"stopHwTimer":         probesReadCounters,
+	"sampleHwCounter":     probesReadCounters,
 	"readSymbol":          "probes that read the target's variables",
 	"readAddress":         "probes that read the target's memory",
 }

@@ -155,6 +155,10 @@ func (w *warner) body(of string, base *syntax.Base) {
 		w.warn(base.Pos, "%s: found kernel(%q), expected what the kernel keeps, such as cpu_time or off_cpu%s; it will be refused when it is asked for", of, base.Arg,
 			syntax.DidYouMean(base.Arg, KernelNames))
 	}
+	if base.Kind == "hwCounter" && !hasCode(base) && !isEvent(base.Arg) {
+		w.warn(base.Pos, "%s: found hwCounter(%q), expected what perf list shows, such as instructions or LLC-load-misses, or a number such as r01c2%s; it will be refused when it is asked for", of, base.Arg,
+			syntax.DidYouMean(base.Arg, EventNames()))
+	}
 	switch {
 	case start != nil && stop == nil:
 		w.warn(start.Pos, "%s: found %s but nothing that stops the timer, expected %s; it would run on for as long as the thread lives", of, start,

@@ -308,7 +308,7 @@ func (p *parser) base() *Base {
 	if p.acceptWord("by") {
 		b.By = p.name("the name of a counter").text
 	}
-	if (b.Kind == "kernel" || b.Kind == "void") && p.accept(';') {
+	if (b.Kind == "kernel" || b.Kind == "void" || b.Kind == "hwCounter") && p.accept(';') {
 		return b
 	}
 	if !p.at('{') {

@@ -30,7 +30,7 @@
 //	path       = "/" ( IDENT | "*" ) { "/" ( IDENT | "*" ) } .
 //	kind       = "counter" | "wallTimer" | "processTimer" | "void" | ( "hwCounter" | "hwTimer" | "kernel" ) "(" STR ")"
 //	           | "histogram" "(" ( "counter" | "wallTimer" | "processTimer" ) ")" .
-//	body       = block | ";" .                              ";" for kernel and void only
+//	body       = block | ";" .                              ";" for kernel, hwCounter and void only
 //	block      = "{" { stmt } "}" .
 //	stmt       = block | "foreach" IDENT "in" expr stmt | "if" "(" expr ")" stmt
 //	           | ( "append" | "prepend" ) ( "preInsn" | "postInsn" ) expr [ "constrained" ] "(*" { code } "*)" .
