@@ -45,23 +45,22 @@ func pair(metric, focus string) ([]grid.PairKey, error) {
 	return []grid.PairKey{{Metric: metric, Focus: f}}, err
 }
 
-// wallTimer measures a wall timer and its limit in turns: processors change their speed from second to second, so each round has both,
-// and the median of their ratios counts.
-func wallTimer(r *Result, l *loop, d *daemon.Daemon, rounds int) error {
+// timerPair measures a timer and its limit in turns: processors change their speed from second to second, so each round has both, and the
+// median of their ratios counts.
+func timerPair(l *loop, d *daemon.Daemon, metric string, rounds int) (pairNS, limitNS, ratio float64, err error) {
 	var timers, limits, ratios []float64
 	for range rounds {
-		_, timer, err := added(l, d, "w", "exec_time_inclusive", "/Code/loop.c/timed", 1)
+		_, timer, err := added(l, d, "w", metric, "/Code/loop.c/timed", 1)
 		if err != nil {
-			return err
+			return 0, 0, 0, err
 		}
 		limit, err := l.ask("r")
 		if err != nil {
-			return err
+			return 0, 0, 0, err
 		}
 		timers, limits, ratios = append(timers, timer), append(limits, limit), append(ratios, timer/limit)
 	}
-	r.WallTimerPairNS, r.RDTSCPairNS, r.WallPerLimit = median(timers), median(limits), median(ratios)
-	return nil
+	return median(timers), median(limits), median(ratios), nil
 }
 
 // residue measures what a counter that is switched off still costs. It is taken out of the text some seconds later, or here by
@@ -122,10 +121,10 @@ func probes(r *Result, rounds int) error {
 	if _, r.Counter4NS, err = added(l, d, "m", "procedure_calls", "/Code/loop.c/leaf", rounds); err != nil {
 		return err
 	}
-	if err := wallTimer(r, l, d, rounds); err != nil {
+	if r.CPUTimerPairNS, _, r.CPUPerLimit, err = timerPair(l, d, "cpu_inclusive", rounds); err != nil {
 		return err
 	}
-	if _, r.CPUTimerPairNS, err = added(l, d, "t", "cpu_inclusive", "/Code/loop.c/timed", rounds); err != nil {
+	if r.WallTimerPairNS, r.RDTSCPairNS, r.WallPerLimit, err = timerPair(l, d, "exec_time_inclusive", rounds); err != nil {
 		return err
 	}
 	if _, r.CallProbeNS, err = added(l, d, "t", "bench_calls", "/", rounds); err != nil {

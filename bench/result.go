@@ -30,6 +30,7 @@ type Result struct {
 	InsertEntriesMS   float64  `json:"insert_entries_ms"`      // the same with a counter at each entry only
 	InsertModuleMS    float64  `json:"insert_module_ms"`       // the same with one timer for all functions: exec_time_inclusive of the module
 	WallPerLimit      float64  `json:"wall_timer_per_limit"`   // wall_timer_pair_ns / rdtsc_pair_ns
+	CPUPerLimit       float64  `json:"cpu_timer_per_limit"`    // cpu_timer_pair_ns / rdtsc_pair_ns
 	CounterPerJumps   float64  `json:"counter_per_limit"`      // counter_unhidden_ns / empty_jump_pair_ns
 	Rows              *Rows    `json:"rows"`                   // what the kernel's rows of threads cost
 	Samples           *Samples `json:"samples"`                // what stack samples cost
