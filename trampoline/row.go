@@ -68,22 +68,23 @@ func (g *generator) rowClock(m *Mini, skip x86.Label) {
 	g.MovRM(x86.RAX, x86.RAX, m.Row)
 }
 
-// runClock leaves the time-stamp counter in rax and the time off the processor in rdx and in the word at cell. Both are of one
-// moment: if the thread lost the processor between them, the row's word has grown, and they are read again. Nor is a row believed
-// that does not know that the thread is back: it lacks its last wait.
+// runClock leaves the time-stamp counter in rax and the time off the processor in rdx and in the word at cell. Both are of one moment: the
+// row's word only grows, so if it says what it said when the word at cell was written, which was before, the thread has not lost the
+// processor since, and not between the two readings. If it says something else that is noted and both are read again, once for each time
+// that the thread lost the processor. Nor is a row believed that does not know that the thread is back: it lacks its last wait.
 func (g *generator) runClock(m *Mini, cell int32, skip x86.Label) {
 	again, read := g.NewLabel(), g.NewLabel()
 	g.Bind(again)
-	g.rowAddress(m, x86.RDX, skip)
-	g.MovRM(x86.RDX, x86.RDX, m.Row)
-	g.MovMR(x86.RCX, cell, x86.RDX)
 	g.stamp()
-	g.MovRM(x86.RDX, x86.RCX, BlockRow)
+	g.rowAddress(m, x86.RDX, skip)
 	g.CmpMI(x86.RDX, RowSince, 0)
 	g.JccNear(x86.CondNE, g.outOfLine(func() { g.lastWait(m, cell, again, read) }))
 	g.MovRM(x86.RDX, x86.RDX, m.Row)
 	g.CmpMR(x86.RCX, cell, x86.RDX)
-	g.Jcc(x86.CondNE, again)
+	g.JccNear(x86.CondNE, g.outOfLine(func() {
+		g.MovMR(x86.RCX, cell, x86.RDX)
+		g.JmpNear(again)
+	}))
 	g.Bind(read)
 }
 
