@@ -307,11 +307,13 @@ func TestWithoutTheRightToTrace(t *testing.T) {
 	d := lookAt(t, p.PID)
 	cpu, wait := nameOf(t, d, "cpu_inclusive", "half"), nameOf(t, d, "sync_wait_inclusive", "visit")
 	tg := d.targets[0]
+	d.mu.Lock() // looks make functions known
 	for _, k := range []grid.PairKey{cpu, wait} {
 		if _, _, err := tg.compileToLook(k); err != nil {
 			t.Errorf("%s: %v", k, err)
 		}
 	}
+	d.mu.Unlock()
 	d.Detach()
 	if _, _, err := tg.compileToLook(cpu); err != nil {
 		t.Errorf("%s: %v", cpu, err)

@@ -198,6 +198,8 @@ func TestCallsBehindJumps(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/shares.c"))
 	d := lookAt(t, p.PID)
 	d.Known()
+	d.mu.Lock() // looks make functions known
+	defer d.mu.Unlock()
 	tg := d.targets[0]
 	s := tg.sampled
 	caller := tg.funcs[tg.Named("wait_for_ticket")[0]]

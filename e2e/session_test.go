@@ -27,7 +27,7 @@ const (
 )
 
 // maxPauseUS is the longest pause of a target, in us. culprit gives up after 500 ms; to let all threads go takes a little.
-const maxPauseUS = 600_000
+const maxPauseUS = 800_000
 
 // patience is how long a test waits for a session beyond the time that it was given.
 const patience = time.Minute
