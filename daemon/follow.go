@@ -159,11 +159,22 @@ func (d *Daemon) isKin(p kernel.Parentage) bool {
 		return false
 	case d.isTarget(p.Parent) || d.knows(p.Parent):
 		return true
-	case !d.family.elders[p.Parent] || d.isTarget(p.PID) || !forkedOnly(p.PID):
+	case !d.family.elders[p.Parent] || d.isTarget(p.PID) || isOurs(p) || !forkedOnly(p.PID):
 		return false
 	}
 	owner, _, found, err := Owner(p.PID)
 	return err == nil && found && owner == os.Getpid()
+}
+
+// isOurs reports whether a process is a child of our own on its way to an exec: until then it runs on our memory, in which the targets'
+// segments are mapped too. Asked before that memory is looked at: once it has executed a program there is nothing of a target in it.
+func isOurs(p kernel.Parentage) bool {
+	if p.Parent != os.Getpid() {
+		return false
+	}
+	its, err := os.Stat(fmt.Sprintf("/proc/%d/exe", p.PID))
+	own, ownErr := os.Stat("/proc/self/exe")
+	return err != nil || ownErr != nil || os.SameFile(its, own)
 }
 
 // knows reports whether a process is a descendant of a target that is not measured, or not yet.
