@@ -101,14 +101,13 @@ func (t *target) calleesOf(id pcl.FuncID) (ids []pcl.FuncID) {
 	if f == nil {
 		return nil
 	}
-	f.analyse()
-	if f.flow != nil {
-		for _, c := range f.flow.Calls {
+	if flow := f.brief(); flow != nil {
+		for _, c := range flow.Calls {
 			if g := t.callee(f.obj, c); g != nil && g != f {
 				ids = append(ids, g.id)
 			}
 		}
-		for _, x := range f.flow.Exits {
+		for _, x := range flow.Exits {
 			if x.Kind != image.ExitRet && x.Target != 0 {
 				if g := t.tailCallee(f.obj, x); g != nil && g != f {
 					ids = append(ids, g.id)

@@ -109,8 +109,22 @@ func (f *function) analyse() {
 		}
 		f.flow = flow
 		f.makePlan(flow)
-		f.flow = flow.Brief() // the instructions are decoded again in the rare case that they are asked for
+		f.flow, _ = f.obj.BriefFlow(f.fn) // the instructions are decoded again in the rare case that they are asked for
+		flow.Release()
 	})
+}
+
+// brief is where the function calls and leaves; nil if it is refused. Nothing is planned: most functions that the search goes through are
+// never instrumented.
+func (f *function) brief() *image.Flow {
+	if f.fn.Refuse != "" {
+		return nil
+	}
+	flow, err := f.obj.BriefFlow(f.fn)
+	if err != nil {
+		return nil
+	}
+	return flow
 }
 
 // makePlan plans entries and exits. Calls and loops are planned when somebody asks for them, with what room is left.

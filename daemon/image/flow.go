@@ -102,6 +102,11 @@ const maxFunction = 32 << 20
 // code (27 ms for redis-server, 0.3 s for 50 MB of text).
 // Flow does not look at f.Refuse: the calls of _start are of interest although it is never instrumented.
 func (o *Object) Flow(f *Function) (w *Flow, err error) {
+	defer func() {
+		if err != nil {
+			o.flows.keep(f, nil, err)
+		}
+	}()
 	defer guard(&err, o.name+": "+f.Name)
 	x := o.xref()
 	if owner := x.owner[f]; owner != nil {
@@ -121,7 +126,7 @@ func (o *Object) Flow(f *Function) (w *Flow, err error) {
 	b.resolveIndirect()
 	b.flow.Targets = b.flow.Targets.sorted()
 	slices.SortFunc(b.flow.Exits, func(p, q Exit) int { return cmp3(p.Addr, q.Addr) })
-	o.last.keep(f, b.flow.Brief()) // the instructions belong to the caller
+	o.flows.keep(f, b.flow.Brief(), nil) // the instructions belong to the caller
 	return b.flow, nil
 }
 
@@ -150,7 +155,9 @@ func (b *flowBuilder) decode() error {
 		}
 	}
 	b.flow.Parts = parts
-	slices.SortStableFunc(b.flow.Insts, func(p, q x86.Inst) int { return cmp3(p.Addr, q.Addr) })
+	if byAddr := func(p, q x86.Inst) int { return cmp3(p.Addr, q.Addr) }; len(parts) > 1 && !slices.IsSortedFunc(b.flow.Insts, byAddr) {
+		slices.SortStableFunc(b.flow.Insts, byAddr)
+	}
 	return nil
 }
 
@@ -160,7 +167,7 @@ func (b *flowBuilder) decodeRange(r Range) error {
 		return err
 	}
 	if b.flow.Insts == nil {
-		b.flow.Insts = make([]x86.Inst, 0, len(code)/4+4)
+		b.flow.Insts = listFor(len(code)/3 + 4)
 	}
 	for off := 0; off < len(code); {
 		in, err := x86.Decode(code[off:], r.Lo+uint64(off))
@@ -266,44 +273,74 @@ func (b *flowBuilder) call(c CallSite, in *x86.Inst) {
 	b.flow.Calls = append(b.flow.Calls, c)
 }
 
-// lastFlow keeps the flows of the functions that were asked for last, for questions about single addresses: one for each of the
-// goroutines that decode functions side by side, and their neighbours.
-type lastFlow struct {
+// flows keeps what was found out about functions, without their instructions: many processes that run one program ask for the same.
+type flows struct {
 	mu   sync.Mutex
-	next int
-	kept [16]struct {
-		f    *Function
-		flow *Flow
+	kept map[*Function]keptFlow
+}
+
+type keptFlow struct {
+	flow *Flow
+	err  error
+}
+
+func (l *flows) keep(f *Function, w *Flow, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.kept == nil {
+		l.kept = map[*Function]keptFlow{}
 	}
+	l.kept[f] = keptFlow{w, err}
 }
 
-func (l *lastFlow) keep(f *Function, w *Flow) {
+func (l *flows) of(f *Function) (k keptFlow, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.kept[l.next].f, l.kept[l.next].flow = f, w
-	l.next = (l.next + 1) % len(l.kept)
+	k, ok = l.kept[f]
+	return k, ok
 }
 
-func (l *lastFlow) of(f *Function) (w *Flow, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for i := range l.kept {
-		if k := &l.kept[i]; k.f == f {
-			return k.flow, true
+// BriefFlow is Flow without the instructions. It is found out once; the answer belongs to the object.
+func (o *Object) BriefFlow(f *Function) (*Flow, error) {
+	k, ok := o.flows.of(f)
+	if !ok {
+		w, err := o.Flow(f)
+		if err != nil {
+			return nil, err
 		}
+		w.Release()
+		k, _ = o.flows.of(f)
 	}
-	return nil, false
+	return k.flow, k.err
 }
 
 // flowOf is the flow of a function without its instructions, nil if it is refused.
 func (o *Object) flowOf(f *Function) *Flow {
-	if w, ok := o.last.of(f); ok {
-		return w
-	}
-	w, err := o.Flow(f)
+	w, err := o.BriefFlow(f)
 	if err != nil {
-		w = nil
-		o.last.keep(f, nil)
+		return nil
 	}
 	return w
+}
+
+// instructions are the lists of functions that nobody looks at any more: most of what the analysis needs of memory.
+var instructions sync.Pool
+
+// largestKept is how many instructions a list has at most that is kept for the next function.
+const largestKept = 1 << 14
+
+// Release gives the instructions back. Nobody may use them, or the flow, afterwards; what Brief made of it stays.
+func (w *Flow) Release() {
+	if list := w.Insts[:0]; cap(list) > 0 && cap(list) <= largestKept {
+		instructions.Put(&list)
+	}
+	w.Insts = nil
+}
+
+// listFor is an empty list for so many instructions.
+func listFor(n int) []x86.Inst {
+	if list, ok := instructions.Get().(*[]x86.Inst); ok && cap(*list) >= n {
+		return *list
+	}
+	return make([]x86.Inst, 0, n)
 }

@@ -91,7 +91,7 @@ type Object struct {
 
 	lines lineCache
 	data  dataTable
-	last  lastFlow
+	flows flows
 }
 
 // Open reads the headers of an ELF file of size bytes; name is what people see ("libc.so.6"). The rest is read when it is
