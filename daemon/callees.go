@@ -175,9 +175,9 @@ func (d *Daemon) takeOut(p *part) {
 	if p.gone {
 		return
 	}
-	p.on, p.gone = false, true
+	p.on = false
 	p.switchOff()
-	d.off = append(d.off, p)
+	d.leaves(p)
 }
 
 // noteCallees reads the last callees of all threads.

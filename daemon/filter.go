@@ -123,10 +123,10 @@ func (t *target) filteredSince(seen map[*target]bool) bool {
 	return is
 }
 
-// giveUp switches a part off at once; the next batch takes it out.
+// giveUp switches a part off at once; it is taken out within the next seconds.
 func (d *Daemon) giveUp(pt *part) {
-	pt.on, pt.gone = false, true
+	pt.on = false
 	pt.switchOff()
-	d.off = append(d.off, pt)
+	d.leaves(pt)
 	d.logf("%s: %v is no longer measured: %s makes system calls, and the program has put itself under a seccomp filter", pt.t.name, pt.plan.Pair, pt.asksKernel())
 }

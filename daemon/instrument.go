@@ -176,9 +176,7 @@ type batch struct {
 func (d *Daemon) newBatch() *batch {
 	b := &batch{d: d, made: map[grid.PairKey]*pair{}, failed: map[grid.PairKey]error{}, sites: map[*target]map[*site]bool{}, fresh: map[*target][]*part{},
 		busy: map[*target]map[*site]error{}, errs: map[*target]error{}}
-	for _, p := range d.off { // what was switched off goes out with the next stop
-		b.touch(p)
-	}
+	b.takeOut(func(*part) bool { return false })
 	return b
 }
 
@@ -391,13 +389,7 @@ func (b *batch) takeBack(p *part) {
 // run patches. Pairs with a site that stays busy, and all pairs of a target that cannot be stopped, are taken back.
 func (b *batch) run() {
 	for t, set := range b.sites {
-		for _, p := range b.d.off {
-			if p.t == t {
-				for _, s := range p.sites {
-					s.drop(p)
-				}
-			}
-		}
+		b.dropOff(t)
 		var sites []*site
 		for s := range set {
 			sites = append(sites, s)
@@ -433,15 +425,7 @@ func (b *batch) settle(t *target, busy map[*site]error, err error) {
 	if err != nil {
 		return
 	}
-	kept := b.d.off[:0]
-	for _, p := range b.d.off {
-		if p.t == t && !p.stillIn(busy) {
-			p.release()
-			continue
-		}
-		kept = append(kept, p)
-	}
-	b.d.off = kept
+	b.forgetOff(t, busy)
 }
 
 // leaveOut takes a target that has ended meanwhile out of the pairs that others have parts of: they are measured there.
@@ -469,23 +453,12 @@ func (b *batch) missed(p *part) error {
 	return nil
 }
 
-// stillIn reports whether a site of the part could not be changed.
-func (p *part) stillIn(busy map[*site]error) bool {
-	for _, s := range p.sites {
-		if busy[s] != nil {
-			return true
-		}
-	}
-	return false
-}
-
 // abandon has the parts of a failed pair removed with the next batch: some of their sites may be patched already.
 func (b *batch) abandon(p *pair) {
 	for _, pt := range p.parts {
 		if !pt.gone {
-			pt.gone = true
 			pt.switchOff()
-			b.d.off = append(b.d.off, pt)
+			b.d.leaves(pt)
 		}
 	}
 }
@@ -548,8 +521,7 @@ func (d *Daemon) Disable(keys []grid.PairKey) {
 		delete(d.pairs, k)
 		for _, pt := range p.parts {
 			if len(pt.sites) > 0 {
-				pt.gone = true
-				d.off = append(d.off, pt)
+				d.leaves(pt)
 			} else {
 				pt.release()
 			}
@@ -581,20 +553,6 @@ func (s *site) allOff() bool {
 	}
 	return true
 }
-
-// clean takes out what was switched off. It stops the targets.
-func (d *Daemon) clean() {
-	d.enabling.Lock()
-	defer d.enabling.Unlock()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.off) > 0 {
-		d.newBatch().run()
-	}
-}
-
-// Settle takes out of the text what was switched off, now instead of within the next seconds.
-func (d *Daemon) Settle() { d.clean() }
 
 // Known waits until all modules and functions of the targets are listed in the tree.
 func (d *Daemon) Known() { d.published.Wait() }

@@ -34,17 +34,18 @@ type part struct {
 	serves   bool           // pairs that choose a key are served from it
 	hits     int32          // cell that counts executions, for the price; -1 if the metric's own word does
 
-	sites []*site
-	seen  map[int]slotValue // last value by thread block
-	hit   uint64            // last sum of hits
-	ns    float64           // price of one execution, or notPriced
-	spent float64           // fraction of the active time that it used in the last interval
-	ahead float64           // the same as it was predicted when the part was first looked at
-	lastK float64           // for kernel metrics: the last value
-	on    bool
-	gone  bool // switched off, to be taken out
-	asks  bool // its probes make system calls
-	rows  bool // its probes read the kernel's rows
+	sites  []*site
+	seen   map[int]slotValue // last value by thread block
+	hit    uint64            // last sum of hits
+	ns     float64           // price of one execution, or notPriced
+	spent  float64           // fraction of the active time that it used in the last interval
+	ahead  float64           // the same as it was predicted when the part was first looked at
+	lastK  float64           // for kernel metrics: the last value
+	on     bool
+	gone   bool    // switched off, to be taken out
+	goneAt float64 // when that was
+	asks   bool    // its probes make system calls
+	rows   bool    // its probes read the kernel's rows
 
 	needs   bool // the kernel keeps something for it
 	events  *kernel.EventCount

@@ -149,9 +149,9 @@ func (d *Daemon) readRates(counters []rateCounter) {
 		}
 		c.f.rate = float64(n) / time.Since(c.since).Seconds()
 		c.f.rateAt = d.Now()
-		c.part.on, c.part.gone = false, true
+		c.part.on = false
 		c.part.switchOff()
-		d.off = append(d.off, c.part)
+		d.leaves(c.part)
 	}
 }
 

@@ -15,3 +15,12 @@ func OwnThreadTime() time.Duration {
 	}
 	return time.Duration(ts.Nano())
 }
+
+// OwnTime is the processor time of this process, all of its threads; 0 if that is not known.
+func OwnTime() time.Duration {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

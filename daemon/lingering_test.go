@@ -1,0 +1,130 @@
+package daemon
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"culprit/grid"
+	"culprit/internal/testprog"
+)
+
+// TestLingering: what is switched off stays in the text for a moment, goes with what takes its place at a site without a stop of its own,
+// and goes by itself otherwise; nothing of it counts meanwhile.
+func TestLingering(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/loops.c", "-O1"), "30000", "3")
+	d := attachTo(t, p.PID)
+	calls := key(t, "procedure_calls", "/Code/loops.c/deep")
+	spent := key(t, "exec_time_inclusive", "/Code/loops.c/deep")
+	alone := key(t, "procedure_calls", "/Code/loops.c/choose")
+	var s sums
+	d.mustEnable(t, &s, calls, alone)
+	d.Disable([]grid.PairKey{calls, alone})
+	if n := d.leftIn("deep"); n != 1 {
+		t.Errorf("%d parts are at deep after it was switched off, want 1: it lingers", n)
+	}
+	d.mustEnable(t, &s, spent)
+	if n := d.leftIn("deep"); n != 1 {
+		t.Errorf("%d parts are at deep, want 1: the other went when this one came", n)
+	}
+	if n := d.leftIn("choose"); n != 1 {
+		t.Errorf("%d parts are at choose, want 1: nothing takes its place", n)
+	}
+	for end := time.Now().Add(20 * time.Second); d.leftIn("choose") > 0; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("what was switched off is still in the text")
+		}
+	}
+	p.Say(t, "go")
+	p.Expect(t, "DONE", time.Minute)
+	d.Disable([]grid.PairKey{spent})
+	if s.of(calls) != 0 || s.of(alone) != 0 {
+		t.Errorf("%.0f and %.0f calls were counted by what was switched off", s.of(calls), s.of(alone))
+	}
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}
+
+// TestLingeringCells: the cells of what lingers are not given to others, so that what is enabled next begins at nothing, again and again.
+func TestLingeringCells(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/loops.c", "-O1"), "30000", "3")
+	d := attachTo(t, p.PID)
+	var s sums
+	turns := key(t, "loop_iterations", "/Code/loops.c/deep/loop_1")
+	for range lingering + 50 {
+		k := key(t, "exec_time_inclusive", "/Code/loops.c/choose")
+		d.mustEnable(t, &s, k)
+		d.Disable([]grid.PairKey{k})
+	}
+	d.mu.Lock()
+	left, seen := len(d.off), map[int32]bool{}
+	for _, pt := range d.off {
+		for _, c := range pt.cells {
+			if seen[c.off] {
+				t.Errorf("two parts that linger have the cell at %d", c.off)
+			}
+			seen[c.off] = true
+		}
+	}
+	d.mu.Unlock()
+	if left > lingering+1 {
+		t.Errorf("%d parts linger, at most %d may", left, lingering)
+	}
+	d.mustEnable(t, &s, turns)
+	p.Say(t, "go")
+	p.Expect(t, "DONE", time.Minute)
+	d.Disable([]grid.PairKey{turns})
+	if got, want := uint64(s.of(turns)), p.Counts()["deep"]; got != want || want == 0 {
+		t.Errorf("%d turns counted, the program says %d", got, want)
+	}
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}
+
+// leftIn counts the parts with code at the sites of a function.
+func (d *Daemon) leftIn(function string) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var parts []*part
+	t := d.targets[0]
+	for _, id := range t.Function("loops.c", function) {
+		for _, s := range t.sites {
+			if s.base == nil || t.functionAt(s.Addr) != t.funcs[id] {
+				continue
+			}
+			for _, g := range s.groups {
+				if !slices.Contains(parts, g.part) {
+					parts = append(parts, g.part)
+				}
+			}
+		}
+	}
+	return len(parts)
+}
+
+// TestAccount: what we may use grows with time and shrinks with what we use, and what was long ago is forgotten.
+func TestAccount(t *testing.T) {
+	var a account
+	at := time.Now()
+	a.enter(at, time.Second, 0.04) // what was used before the first entry is nobody's debt
+	if a.saved != 0 {
+		t.Errorf("saved %g at first", a.saved)
+	}
+	a.enter(at.Add(10*time.Second), 1300*time.Millisecond, 0.04)
+	if math.Abs(a.saved-0.1) > 1e-9 && a.saved != longestCredit*0.04 {
+		t.Errorf("saved %g after 10 s at 4 %% with 0.3 s used", a.saved)
+	}
+	a.enter(at.Add(11*time.Second), 2300*time.Millisecond, 0.04)
+	if a.saved > -0.8 || a.saved < -1 {
+		t.Errorf("saved %g after a second of a whole processor", a.saved)
+	}
+	a.enter(at.Add(12*time.Second), time.Minute, 0.04)
+	if math.Abs(a.saved+longestDebt*0.04) > 1e-9 {
+		t.Errorf("saved %g after a minute's debt, want %g", a.saved, -longestDebt*0.04)
+	}
+	a.enter(at.Add(time.Hour), time.Minute, 0.04)
+	if math.Abs(a.saved-longestCredit*0.04) > 1e-9 {
+		t.Errorf("saved %g after an hour, want %g", a.saved, longestCredit*0.04)
+	}
+}
