@@ -84,6 +84,9 @@ type Config struct {
 	Source     func(grid.Focus) (file string, line int) // nil = unknown
 	OnEvent    func(Event)                              // nil = dropped
 	Now        func() float64                           // s since session start
+	// Spare is how many seconds of a processor the search may use now so that it takes no more of the machine than it should: below 0 if
+	// it has used too many, +Inf if processors are idle. nil = always +Inf.
+	Spare func() float64
 	// Base is the fixed hierarchy to which the parts of the item that a focus selects belong; nil = Code.
 	Base func(item grid.Focus) grid.Hierarchy
 }

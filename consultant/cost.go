@@ -82,6 +82,9 @@ func (s *Search) unpriced(now float64) []grid.PairKey {
 	seen := map[grid.PairKey]bool{}
 	nodes := 0
 	for _, n := range s.candidates(now) {
+		if s.waitsForTime(n) {
+			continue
+		}
 		fresh := false
 		for _, k := range n.hyp.keys(n.focus) {
 			tag, known := s.prices[k]
@@ -193,6 +196,10 @@ func (s *Search) pick(now float64) {
 			continue
 		}
 		if s.waitsForWhole(n) {
+			continue
+		}
+		if s.waitsForTime(n) {
+			s.wantTime(n, now)
 			continue
 		}
 		all, more, known, err := s.predict(n)

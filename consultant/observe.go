@@ -331,13 +331,14 @@ func (s *Search) retestKids(n *node, now float64) {
 func (s *Search) requeue(n *node, reason string) {
 	n.state, n.reason, n.skip = Queued, reason, false
 	n.watch, n.win, n.shares = false, window{}, nil
-	n.startTry, n.backoff, n.wakeAt = 0, 0, 0
+	n.startTry, n.timeTry, n.backoff, n.wakeAt = 0, 0, 0, 0
 	n.tier = ""
 	s.forget(n)
 }
 
 // suspect compares false children of true nodes that have no true child with the stack samples: where these now
-// promise a true node the test is repeated, at growing intervals. It takes the lock itself.
+// promise a true node the test is repeated, at growing intervals. Children that wait for processor time wait no longer then. It takes the
+// lock itself.
 func (s *Search) suspect(now float64) {
 	s.mu.Lock()
 	var jobs []*sampleJob
@@ -354,6 +355,9 @@ func (s *Search) suspect(now float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, j := range jobs {
+		if j.known && j.n.state == Queued && j.base.est.value*j.share >= hotShare*j.base.est.threshold {
+			j.n.hot, j.n.cool = true, false
+		}
 		if j.known && j.n.state == False && j.base.est.value*j.share > suspectMore*j.n.est.threshold {
 			j.n.retests++
 			s.requeue(j.n, "tested again: stack samples promise more than was measured")
@@ -364,10 +368,17 @@ func (s *Search) suspect(now float64) {
 func (s *Search) suspicions(now float64) []*sampleJob {
 	var jobs []*sampleJob
 	for _, n := range s.graph.nodes {
-		if n.state != True || !n.hyp.sampled() || n.phase.over() || len(n.trueKids()) > 0 {
+		if n.state != True || !n.hyp.sampled() || n.phase.over() {
 			continue
 		}
+		explained := len(n.trueKids()) > 0
 		for _, k := range n.children {
+			if k.hyp == n.hyp && s.waitsForTime(k) && len(jobs) < maxLooks {
+				jobs = append(jobs, &sampleJob{n: k, base: n})
+			}
+			if explained {
+				continue
+			}
 			wait := 2 * retestPause * math.Exp2(float64(min(k.retests, 10)))
 			if k.hyp == n.hyp && k.state == False && !k.watch && now-k.decidedAt > wait && len(jobs) < maxLooks {
 				jobs = append(jobs, &sampleJob{n: k, base: n})

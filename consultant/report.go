@@ -30,11 +30,11 @@ func (s *Search) Phases() []Phase {
 	return out
 }
 
-// hopeless is how long nothing may be started for lack of budget until the search counts as settled, in seconds.
+// hopeless is how long nothing may be started for lack of budget or time until the search counts as settled, in seconds.
 const hopeless = 10.0
 
 // Settled tells that nothing is queued or being tested, so that waiting will not bring new answers unless the program
-// changes. Nodes that are deferred or over budget do not count, nor do candidates that have waited for budget for ten
+// changes. Nodes that are deferred or over budget do not count, nor do candidates that have waited for budget or time for ten
 // seconds while nothing was being tested.
 func (s *Search) Settled() bool {
 	s.mu.Lock()
@@ -42,11 +42,11 @@ func (s *Search) Settled() bool {
 	now, queued, latest := s.cfg.now(), false, 0.0
 	for _, n := range s.graph.nodes {
 		judging := n.state == OverBudget && len(n.shares) > 0 && len(n.shares) < sampleReadings
-		if n.state == Testing || len(n.asked) > 0 || judging || n.state == Queued && n.startTry == 0 {
+		if n.state == Testing || s.walks(n) || judging || n.state == Queued && n.startTry == 0 && n.timeTry == 0 {
 			return false
 		}
 		queued = queued || n.state == Queued
-		latest = max(latest, n.startTry, n.started, n.decidedAt)
+		latest = max(latest, n.startTry, n.timeTry, n.started, n.decidedAt)
 	}
 	return !queued || now-latest > hopeless
 }

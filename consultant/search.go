@@ -48,6 +48,7 @@ type Search struct {
 	prices      map[grid.PairKey]priceTag
 	active      map[grid.PairKey]cell
 	observed    float64 // cost at the last tick
+	spare       float64 // processor seconds that may be used now
 	falling     bool    // the observed cost became clearly less when it changed last
 	batch       int
 	blocked     int
@@ -162,6 +163,7 @@ func (s *Search) tick() {
 	}
 	if now-s.beatAt >= beatTime-1e-9 {
 		s.beatAt = now
+		s.askForTime()
 		s.priceQueue(now)
 		s.mu.Lock()
 		s.pick(s.cfg.Now())

@@ -39,6 +39,7 @@ type node struct {
 	pinned bool
 	byHand bool    // asked for by the user: comes first, and is not skipped
 	hot    bool    // stack samples say that it will hold (Deep Start)
+	cool   bool    // stack samples say that it will not hold: it is tested when there is time to spare
 	weight float64 // share of stack samples when it was reached
 	skip   bool    // Never for now, because something else made the test needless
 
@@ -51,6 +52,7 @@ type node struct {
 	batch    int     // number of the batch that started it
 	started  float64 // s; when the experiment began
 	startTry float64 // s; when its values were wanted first
+	timeTry  float64 // s; since when it waits for processor time
 	next     float64 // s; bins that begin earlier have been read
 
 	win        window

@@ -17,18 +17,19 @@ const (
 	throughDepth   = 6    // calls below the children
 	coolDepth      = 3    // calls through functions on few stacks before Deep Start gives up
 	hotShare       = 0.6  // of the threshold: what stack samples must promise for Deep Start
-	blockedTime    = 5.0  // s; a candidate that waits longer for budget does not hold up other ways
+	blockedTime    = 5.0  // s; a candidate that waits longer for budget or time does not hold up other ways
 )
 
 // A candidate is a focus that an expansion reached, with the ones that it was reached from.
 type candidate struct {
-	focus   grid.Focus
-	weight  float64
-	callers []*candidate // none: the expanded node itself
-	hot     bool         // Deep Start
-	pass    bool         // only on the way to others
-	bound   float64      // at most this value, by what its callers have
-	cool    int
+	focus    grid.Focus
+	weight   float64
+	callers  []*candidate // none: the expanded node itself
+	hot      bool         // Deep Start
+	unlikely bool         // stack samples speak against it
+	pass     bool         // only on the way to others
+	bound    float64      // at most this value, by what its callers have
+	cool     int
 }
 
 // A job is one step of one node, with what is needed while the lock is not held.
@@ -97,7 +98,7 @@ func (s *Search) advance(now float64) bool {
 			if n.state == True && len(n.plan) > 0 && len(n.asked) == 0 && (n.via == grid.Code) == alongCode {
 				s.advanceNode(n, now)
 			}
-			asked = asked || len(n.asked) > 0
+			asked = asked || s.walks(n)
 		}
 	}
 	return asked
@@ -124,7 +125,8 @@ func (s *Search) advanceNode(n *node, now float64) {
 
 // busy tells that an answer about the node can be expected soon.
 func (n *node) busy(now float64) bool {
-	return n.state == Testing || n.state == Queued && (n.startTry == 0 || now-n.startTry < blockedTime)
+	since := max(n.startTry, n.timeTry)
+	return n.state == Testing || n.state == Queued && (since == 0 || now-since < blockedTime)
 }
 
 // codeBusy tells whether the hypothesis is still being followed along Code in the node's phase.
@@ -175,7 +177,7 @@ func (s *Search) nextJob() (job, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, n := range s.graph.nodes {
-		if len(n.asked) == 0 {
+		if !s.walks(n) {
 			continue
 		}
 		j := job{n: n, st: n.asked[0], value: n.est.value, threshold: n.est.threshold}
@@ -249,6 +251,7 @@ func (s *Search) deepStart(j job, list []*candidate) []*candidate {
 	byFocus := map[grid.Focus]*candidate{}
 	for _, c := range list {
 		c.hot = isHot(c.weight)
+		c.unlikely = !c.hot
 		byFocus[c.focus] = c
 	}
 	var found []*candidate
@@ -423,9 +426,10 @@ func (s *Search) growOne(j job, c *candidate, parents []*node, tested *int) *nod
 			s.revive(k)
 		}
 		k.hot = k.hot || c.hot
+		k.cool = k.cool && c.unlikely
 		return k
 	}
-	k.via, k.weight, k.hot = j.st.h, c.weight, c.hot
+	k.via, k.weight, k.hot, k.cool = j.st.h, c.weight, c.hot, c.unlikely
 	s.admit(k, c, tested)
 	return k
 }

@@ -23,6 +23,7 @@ type Daemon interface {
 	Probes() daemon.Probes
 	SeenMost(functions []string, pids ...int) string
 	Holders(f grid.Focus) []daemon.Holder
+	Spare() float64
 	Detach() (clean bool, err error)
 }
 
@@ -45,6 +46,7 @@ func newGrid(d Daemon, lib *pcl.Library) *grid.Grid { return grid.New(d, lib.Met
 func NewSearch(cfg Config, d Daemon, g *grid.Grid) *consultant.Search {
 	return consultant.New(consultant.Config{
 		Hypotheses: cfg.Library.Hypotheses(), Grid: g, Axis: d, Budget: cfg.Budget, Source: d.Source, OnEvent: cfg.OnEvent, Now: d.Now,
-		Base: func(item grid.Focus) grid.Hierarchy { return itemBase(cfg.Library, item) },
+		Spare: d.Spare,
+		Base:  func(item grid.Focus) grid.Hierarchy { return itemBase(cfg.Library, item) },
 	})
 }

@@ -1,0 +1,96 @@
+package consultant
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"culprit/grid"
+)
+
+// crowd is a program with one bottleneck and forty functions beside it that do little.
+func crowd() []activity {
+	acts := []activity{{stack: deepStack, kind: "cpu", rate: always(0.5)}}
+	for i := range 40 {
+		acts = append(acts, activity{stack: []string{"main", "serve", "f" + itoa(i)}, kind: "cpu", rate: always(0.01)})
+	}
+	return acts
+}
+
+// enabledOf counts how often pairs at functions with such a name were enabled.
+func (m *model) enabledOf(prefix string) (n int) {
+	for _, k := range m.enabled {
+		if strings.HasPrefix(functionOf(k.Focus), prefix) {
+			n++
+		}
+	}
+	return n
+}
+
+// Where processors are busy the bottleneck is found as soon as else, and what stack samples speak against waits until there is time.
+func TestBusyProcessors(t *testing.T) {
+	spare := -5.0
+	m := newModel(crowd()...)
+	r := newRig(t, m, func(c *Config) { c.Spare = func() float64 { return spare } })
+	at := r.runUntil(5, "found", func() bool { return r.node(cpuBound, code(grid.Whole(), "scan")).State == True })
+	r.run(at + 5)
+	if n := m.enabledOf("f"); n != 0 {
+		t.Errorf("%d pairs at functions that stack samples speak against were enabled", n)
+	}
+	if n := r.node(cpuBound, code(grid.Whole(), "f7")); n.State != Queued || !strings.Contains(n.Reason, "processors are busy") {
+		t.Errorf("f7 is %s: %q", n.State, n.Reason)
+	}
+	settled := r.runUntil(30, "settled", r.s.Settled)
+	t.Logf("found after %.1f s, settled after %.1f", at, settled)
+	spare = 1
+	r.runUntil(settled+60, "tested", func() bool { return r.node(cpuBound, code(grid.Whole(), "f7")).State == False })
+	if b := r.only(); !strings.Contains(b.Sentence, "scan") {
+		t.Errorf("bottleneck %s", b.Sentence)
+	}
+}
+
+// What stack samples say nothing about may run ahead of the search's share, and then waits too.
+func TestRunsAhead(t *testing.T) {
+	spare := -2 * ahead
+	m := newModel(activity{stack: deepStack, kind: "cpu", rate: always(0.9)})
+	m.samples = false
+	r := newRig(t, m, func(c *Config) { c.Spare = func() float64 { return spare } })
+	r.run(8)
+	if n := m.enabledOf(""); len(m.enabled) == 0 || r.node(cpuBound, code(grid.Whole(), "main")).State != Queued {
+		t.Errorf("%d pairs enabled, main is %s", n, r.node(cpuBound, code(grid.Whole(), "main")).State)
+	}
+	spare = -ahead / 2
+	r.runUntil(30, "found", func() bool { return r.node(cpuBound, code(grid.Whole(), "scan")).State == True })
+}
+
+// A function that gets hot while it waits for time is tested at once.
+func TestGetsHotWhileWaiting(t *testing.T) {
+	m := newModel(append(crowd(), activity{stack: []string{"main", "serve", "late"}, kind: "cpu", rate: func(at float64) float64 {
+		if at < 10 {
+			return 0.01
+		}
+		return 0.45
+	}})...)
+	r := newRig(t, m, func(c *Config) { c.Spare = func() float64 { return -5 } })
+	r.run(10)
+	if n := r.node(cpuBound, code(grid.Whole(), "late")); n.State != Queued {
+		t.Fatalf("late is %s", n.State)
+	}
+	at := r.runUntil(40, "found", func() bool { return r.node(cpuBound, code(grid.Whole(), "late")).State == True })
+	t.Logf("found after %.1f s", at-10)
+	if n := m.enabledOf("f"); n != 0 {
+		t.Errorf("%d pairs at functions that stack samples speak against were enabled", n)
+	}
+}
+
+// The user does not wait.
+func TestByHandAtOnce(t *testing.T) {
+	m := newModel(crowd()...)
+	r := newRig(t, m, func(c *Config) { c.Spare = func() float64 { return math.Inf(-1) } })
+	r.runUntil(5, "found", func() bool { return r.node(cpuBound, code(grid.Whole(), "scan")).State == True })
+	r.run(8)
+	if err := r.s.Retest(r.node(cpuBound, code(grid.Whole(), "f3")).ID); err != nil {
+		t.Fatal(err)
+	}
+	r.runUntil(14, "tested", func() bool { return r.node(cpuBound, code(grid.Whole(), "f3")).State == False })
+}
