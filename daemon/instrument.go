@@ -473,6 +473,9 @@ func (t *target) zero(parts ...*part) {
 			p.zeroIn(slot)
 		}
 	}
+	for _, p := range parts {
+		p.readAt = t.d.Now()
+	}
 }
 
 func (p *part) zeroIn(slot int) {

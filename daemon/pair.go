@@ -37,6 +37,7 @@ type part struct {
 	sites  []*site
 	seen   map[int]slotValue // last value by thread block
 	hit    uint64            // last sum of hits
+	readAt float64           // session time at which the cells were last read, or cleared
 	ns     float64           // price of one execution, or notPriced
 	spent  float64           // fraction of the active time that it used in the last interval
 	ahead  float64           // the same as it was predicted when the part was first looked at

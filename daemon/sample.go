@@ -58,18 +58,19 @@ func (p *part) sample(r *reading, interval float64) float64 {
 	if len(p.cells) == 0 || p.t.seg == nil {
 		return 0
 	}
-	c := p.cells[0]
+	c, since := p.cells[0], p.readAt
+	p.readAt, r.tsc = p.t.d.Now(), tsc() // what was priced since the pass began took time
 	var sum float64
 	for _, slot := range r.slots {
-		sum += p.growth(r, slot, c, interval)
+		sum += p.growth(r, slot, c, since)
 	}
-	p.readTable(r, interval)
+	p.readTable(r, since)
 	p.price(r, interval)
 	return sum
 }
 
-// growth is the growth in one thread block.
-func (p *part) growth(r *reading, slot int, c cellVar, interval float64) float64 {
+// growth is the growth in one thread block since the session time of the last reading.
+func (p *part) growth(r *reading, slot int, c cellVar, since float64) float64 {
 	tid := r.owner[slot]
 	last := p.seen[slot]
 	if c.kind == pcl.Counter {
@@ -101,7 +102,7 @@ func (p *part) growth(r *reading, slot int, c cellVar, interval float64) float64
 	}
 	d := p.seconds(c, v-last.value)
 	if parked || last.parked {
-		d = min(d, interval+last.short()) // a wait that ends was parked for the most part
+		d = min(d, p.t.d.Now()-since+last.short()) // a wait that ends was parked for the most part; a pass begins long before it reads
 	}
 	return d
 }

@@ -78,7 +78,7 @@ func (p *part) reserveTable() error {
 }
 
 // readTable adds to the totals what the entries have grown by since the last pass.
-func (p *part) readTable(r *reading, interval float64) {
+func (p *part) readTable(r *reading, since float64) {
 	if p.keys.cell == 0 {
 		return
 	}
@@ -88,7 +88,7 @@ func (p *part) readTable(r *reading, interval float64) {
 			continue // threads that share a block would write into each other's entries
 		}
 		lost += p.t.seg.load(slot, p.keys.cell+trampoline.TableLost)
-		p.readKeys(r, slot, interval)
+		p.readKeys(r, slot, since)
 	}
 	if lost != p.keys.lost && !p.keys.full {
 		p.keys.full = true
@@ -99,12 +99,12 @@ func (p *part) readTable(r *reading, interval float64) {
 }
 
 // readKeys reads the table of one thread block. Where idle time does not count, a wait that is taken for a parked one shows nothing
-// while it lasts, and at its end no more than since the last pass.
-func (p *part) readKeys(r *reading, slot int, interval float64) {
+// while it lasts, and at its end no more than since the last reading.
+func (p *part) readKeys(r *reading, slot int, since float64) {
 	running, flying := p.flying(r, slot)
-	most := math.Inf(1)
+	from := math.Inf(-1)
 	if hidden, was := p.keys.parked[slot]; was {
-		most = interval + (&slotValue{hidden: hidden}).short()
+		from = since - (&slotValue{hidden: hidden}).short()
 		delete(p.keys.parked, slot)
 	}
 	if p.plan.ExcludeParked && r.parked[r.owner[slot]] {
@@ -121,10 +121,10 @@ func (p *part) readKeys(r *reading, slot int, interval float64) {
 		if key == flying {
 			v, flying = v+running, 0
 		}
-		p.keyGrowth(r, slot, key, v, most)
+		p.keyGrowth(r, slot, key, v, from)
 	}
 	if flying != 0 {
-		p.keyGrowth(r, slot, flying, running, most)
+		p.keyGrowth(r, slot, flying, running, from)
 	}
 }
 
@@ -144,8 +144,8 @@ func (p *part) flying(r *reading, slot int) (d, key uint64) {
 	return now - start, p.t.seg.load(slot, p.cells[p.plan.By].off)
 }
 
-// keyGrowth takes one reading of an entry, of whose growth no more than most counts.
-func (p *part) keyGrowth(r *reading, slot int, key, v uint64, most float64) {
+// keyGrowth takes one reading of an entry, of whose growth no more counts than the time since from, a session time.
+func (p *part) keyGrowth(r *reading, slot int, key, v uint64, from float64) {
 	if p.keys.slots[slot] == nil {
 		p.keys.slots[slot] = map[uint64]keySum{}
 	}
@@ -165,7 +165,7 @@ func (p *part) keyGrowth(r *reading, slot int, key, v uint64, most float64) {
 	if _, ok := p.keys.totals[short]; !ok && len(p.keys.totals) >= maxKeys || !p.covers(r.owner[slot]) || v-last.value >= mostGrowth {
 		return
 	}
-	p.keys.totals[short] += min(p.inUnits(v-last.value), most)
+	p.keys.totals[short] += min(p.inUnits(v-last.value), p.t.d.Now()-from)
 	if tag := byte(key >> tagShift); tag != 0 {
 		p.keys.tags[short] = tag
 	}
