@@ -93,6 +93,9 @@ type generator struct {
 	far    bool        // a mini is too long for short jumps over it
 	late   []late      // code that is rarely reached
 	child  x86.Label   // where the first gate leads
+
+	trial   *generator // on which minis are made to learn how long they are
+	lengths []int      // of the minis of a group
 }
 
 // A savedReg is a pushed register: it lies that many bytes below the original stack pointer.

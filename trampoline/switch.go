@@ -68,7 +68,7 @@ const maxSkip = 127
 // group emits the minis of one owner behind one switch. A short jump that does not reach over them goes to a long one, which lies
 // before them and is jumped over while the switch is on.
 func (g *generator) group(gr *Group) error {
-	far, err := g.isFar(gr.Minis)
+	far, err := g.measure(gr.Minis)
 	if err != nil {
 		return err
 	}
@@ -82,9 +82,7 @@ func (g *generator) group(gr *Group) error {
 		g.JmpNear(over)
 	}
 	for i := range gr.Minis {
-		if g.far, err = g.isFar(gr.Minis[i : i+1]); err != nil { // jumps inside it are longer then
-			return err
-		}
+		g.far = g.lengths[i] > maxSkip // jumps inside it are longer then
 		if err := g.mini(&gr.Minis[i]); err != nil {
 			return err
 		}
@@ -105,23 +103,40 @@ func (g *generator) group(gr *Group) error {
 	return nil
 }
 
-// isFar reports whether minis are longer than a short jump reaches. Most are short by far; the others are made on trial.
-func (g *generator) isFar(minis []Mini) (bool, error) {
-	bound := 0
+// measure works out how long the minis of a group are and reports whether they are longer than a short jump reaches. Most are short by
+// far, and their bounds tell; the others are made on trial.
+func (g *generator) measure(minis []Mini) (far bool, err error) {
+	g.lengths = g.lengths[:0]
+	sum := 0
 	for i := range minis {
-		bound += minis[i].bound()
+		g.lengths = append(g.lengths, minis[i].bound())
+		sum += g.lengths[i]
 	}
-	if bound <= maxSkip {
+	if sum <= maxSkip {
 		return false, nil
 	}
-	t := generator{env: g.env, site: g.site, addr: g.addr, saved: g.saved, callee: g.callee, mark0: g.mark0, pushed: g.pushed, called: g.called, far: true} // minis alone need no more
-	t.Init(g.addr)
+	sum = 0
 	for i := range minis {
-		if err := t.mini(&minis[i]); err != nil {
+		if g.lengths[i], err = g.lengthOf(&minis[i]); err != nil {
 			return false, err
 		}
+		sum += g.lengths[i]
 	}
-	return t.Len() > maxSkip, nil
+	return sum > maxSkip, nil
+}
+
+// lengthOf makes a mini on trial, with long jumps.
+func (g *generator) lengthOf(m *Mini) (int, error) {
+	t := g.trial
+	if t == nil {
+		t = &generator{}
+		g.trial = t
+	}
+	*t = generator{Asm: t.Asm, env: g.env, site: g.site, addr: g.addr, saved: g.saved, callee: g.callee, mark0: g.mark0, pushed: g.pushed, called: g.called,
+		far: true, late: t.late[:0]} // minis alone need no more
+	t.Reset(g.addr)
+	err := t.mini(m)
+	return t.Len(), err
 }
 
 // bound is a number of bytes that a mini is certainly no longer than, large for one that is not simple.

@@ -30,6 +30,11 @@ func (a *Asm) Init(addr uint64) {
 	*a = Asm{base: addr, buf: make([]byte, 0, usualCode), labels: make([]int, 0, 16), fixups: make([]fixup, 0, 16)}
 }
 
+// Reset is Init that keeps the memory: the code that was made before is overwritten.
+func (a *Asm) Reset(addr uint64) {
+	*a = Asm{base: addr, buf: a.buf[:0], labels: a.labels[:0], fixups: a.fixups[:0]}
+}
+
 // usualCode is how many bytes most pieces of code fit in.
 const usualCode = 256
 
