@@ -3,6 +3,7 @@ package image
 import (
 	"errors"
 	"fmt"
+	"sync"
 )
 
 // DWARF register numbers of x86-64 (psABI, figure 3.36).
@@ -60,6 +61,47 @@ func (f *fde) rowAt(pc uint64) (*row, error) {
 		return nil, err
 	}
 	return &m.row, nil
+}
+
+// maxRows bounds how many rows an object keeps, of some 900 bytes each: the same return addresses are met again and again.
+const maxRows = 2048
+
+// rowsKept are the rows that were worked out last, by pc.
+type rowsKept struct {
+	mu   sync.Mutex
+	kept map[uint64]keptRow
+}
+
+type keptRow struct {
+	fde *fde
+	row *row
+}
+
+// rowFor is the row that holds at pc, with what it is part of, which is nil if nothing is known of pc. Nobody changes a row.
+func (o *Object) rowFor(pc uint64) (*fde, *row, error) {
+	l := &o.rows
+	l.mu.Lock()
+	k, ok := l.kept[pc]
+	l.mu.Unlock()
+	if ok {
+		return k.fde, k.row, nil
+	}
+	f := o.fdeAt(pc)
+	if f == nil {
+		return nil, nil, nil
+	}
+	w, err := f.rowAt(pc)
+	if err != nil {
+		return f, nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.kept == nil || len(l.kept) >= maxRows {
+		l.kept = map[uint64]keptRow{}
+	}
+	own := *w // what it was worked out with is larger
+	l.kept[pc] = keptRow{f, &own}
+	return f, &own, nil
 }
 
 // cfiMachine executes call frame instructions (DWARF 5, section 6.4.2).

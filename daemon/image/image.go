@@ -92,6 +92,7 @@ type Object struct {
 	lines lineCache
 	data  dataTable
 	flows flows
+	rows  rowsKept
 }
 
 // Open reads the headers of an ELF file of size bytes; name is what people see ("libc.so.6"). The rest is read when it is

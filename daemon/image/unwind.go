@@ -52,13 +52,12 @@ const callerSaved = 1<<0 | 1<<1 | 1<<2 | 1<<4 | 1<<5 | 1<<8 | 1<<9 | 1<<10 | 1<<
 // r.LookupPC()-bias. mem reads 8 bytes of the process. A damaged stack may lead round in a circle: bound the number of steps. Errors: ErrNoCFI, ErrStackEnd, whatever mem returns, damaged tables.
 func (o *Object) Unwind(pc uint64, r Regs, bias uint64, mem func(addr uint64) (uint64, error)) (caller Regs, cfa uint64, err error) {
 	defer guard(&err, o.name+": unwinding")
-	f := o.fdeAt(pc)
-	if f == nil {
-		return Regs{}, 0, ErrNoCFI
-	}
-	w, err := f.rowAt(pc)
-	if err != nil {
+	f, w, err := o.rowFor(pc)
+	switch {
+	case err != nil:
 		return Regs{}, 0, fmt.Errorf("%s: at %#x: %w", o.name, pc, err)
+	case f == nil:
+		return Regs{}, 0, ErrNoCFI
 	}
 	u := unwinder{regs: r, bias: bias, mem: mem}
 	if cfa, err = u.cfaOf(w); err != nil {
