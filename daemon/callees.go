@@ -166,7 +166,7 @@ func (d *Daemon) insertCallees(t *target, f *function, seen []watched) (*part, e
 	return p, nil
 }
 
-// takeOut removes the probes; they leave the text with the next batch.
+// takeOut removes the probes; they leave the text within the next seconds.
 func (d *Daemon) takeOut(p *part) {
 	d.enabling.Lock()
 	defer d.enabling.Unlock()
@@ -175,9 +175,7 @@ func (d *Daemon) takeOut(p *part) {
 	if p.gone {
 		return
 	}
-	p.on = false
-	p.switchOff()
-	d.leaves(p)
+	d.switchOut(p)
 }
 
 // noteCallees reads the last callees of all threads.

@@ -125,8 +125,6 @@ func (t *target) filteredSince(seen map[*target]bool) bool {
 
 // giveUp switches a part off at once; it is taken out within the next seconds.
 func (d *Daemon) giveUp(pt *part) {
-	pt.on = false
-	pt.switchOff()
-	d.leaves(pt)
+	d.switchOut(pt)
 	d.logf("%s: %v is no longer measured: %s makes system calls, and the program has put itself under a seccomp filter", pt.t.name, pt.plan.Pair, pt.asksKernel())
 }

@@ -453,12 +453,11 @@ func (b *batch) missed(p *part) error {
 	return nil
 }
 
-// abandon has the parts of a failed pair removed with the next batch: some of their sites may be patched already.
+// abandon has the parts of a failed pair removed: some of their sites may be patched already.
 func (b *batch) abandon(p *pair) {
 	for _, pt := range p.parts {
 		if !pt.gone {
-			pt.switchOff()
-			b.d.leaves(pt)
+			b.d.switchOut(pt)
 		}
 	}
 }
@@ -499,7 +498,7 @@ func (p *part) zeroIn(slot int) {
 }
 
 // Disable implements grid.Instrumenter: values up to now are given out, then the code is switched off without stopping
-// anyone. It is taken out of the text with the next batch, or by the janitor.
+// anyone. It is taken out of the text with what takes its place, or by the janitor.
 func (d *Daemon) Disable(keys []grid.PairKey) {
 	d.enabling.Lock()
 	defer d.enabling.Unlock()

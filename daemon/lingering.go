@@ -18,6 +18,13 @@ func (d *Daemon) leaves(p *part) {
 	d.off = append(d.off, p)
 }
 
+// switchOut switches a part off at once; it is taken out within the next seconds.
+func (d *Daemon) switchOut(p *part) {
+	p.on = false
+	p.switchOff()
+	d.leaves(p)
+}
+
 // isScarce reports whether others may wait for what the part holds: a process has few distributions and tables.
 func (p *part) isScarce() bool { return p.buckets != 0 || p.keys.cell != 0 }
 

@@ -149,9 +149,7 @@ func (d *Daemon) readRates(counters []rateCounter) {
 		}
 		c.f.rate = float64(n) / time.Since(c.since).Seconds()
 		c.f.rateAt = d.Now()
-		c.part.on = false
-		c.part.switchOff()
-		d.leaves(c.part)
+		d.switchOut(c.part)
 	}
 }
 
