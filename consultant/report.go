@@ -59,13 +59,16 @@ func (s *Search) Status() string {
 		return s.err.Error()
 	}
 	counts := map[State]int{}
-	watched := 0
+	watched, unhurried := 0, 0
 	var now *node
 	for _, n := range s.graph.nodes {
 		if n.isRoot() {
 			continue
 		}
 		counts[n.state]++
+		if s.waitsForTime(n) {
+			unhurried++
+		}
 		if n.state == Testing && (now == nil || n.weight > now.weight) {
 			now = n
 		}
@@ -84,8 +87,11 @@ func (s *Search) Status() string {
 	if s.blocked > 0 {
 		parts = append(parts, fmt.Sprintf("%s for budget: %s of %s are used",
 			count(s.blocked, "candidate waits", "candidates wait"), percent(s.observed), percent(s.cfg.Budget)))
-	} else if counts[Queued] > 0 {
-		parts = append(parts, itoa(counts[Queued])+" queued")
+	} else if more := counts[Queued] - unhurried; more > 0 {
+		parts = append(parts, itoa(more)+" queued")
+	}
+	if unhurried > 0 {
+		parts = append(parts, count(unhurried, "candidate waits", "candidates wait")+" until processors are less busy")
 	}
 	if counts[Deferred] > 0 {
 		parts = append(parts, itoa(counts[Deferred])+" deferred")

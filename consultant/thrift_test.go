@@ -40,6 +40,9 @@ func TestBusyProcessors(t *testing.T) {
 	if n := r.node(cpuBound, code(grid.Whole(), "f7")); n.State != Queued || !strings.Contains(n.Reason, "processors are busy") {
 		t.Errorf("f7 is %s: %q", n.State, n.Reason)
 	}
+	if says := r.s.Status(); !strings.Contains(says, "40 candidates wait until processors are less busy") {
+		t.Errorf("status: %s", says)
+	}
 	settled := r.runUntil(30, "settled", r.s.Settled)
 	t.Logf("found after %.1f s, settled after %.1f", at, settled)
 	spare = 1
