@@ -584,7 +584,8 @@ func (m *planner) finish() *Plan {
 		}
 	}
 	sort.Slice(m.plan.Sites, func(i, j int) bool { return m.plan.Sites[i].Addr < m.plan.Sites[j].Addr })
-	return &m.plan
+	plan := m.plan // the planner holds the whole function, and plans stay
+	return &plan
 }
 
 func (m *planner) site(r *run) *Site {
