@@ -199,7 +199,7 @@ func (s *Search) pick(now float64) {
 			continue
 		}
 		if s.waitsForTime(n) {
-			s.wantTime(n, now)
+			n.wantTime(now)
 			continue
 		}
 		all, more, known, err := s.predict(n)

@@ -19,8 +19,8 @@ func (s *Search) askForTime() {
 	s.mu.Unlock()
 }
 
-// waitsForTime tells that a candidate is not started now since there is no time for it. A hypothesis of the first level, what stack samples
-// promise, and what the user asks for, never wait.
+// waitsForTime tells that a candidate is not started now since there is no time for it. A hypothesis at a place that is known to be of
+// interest, what stack samples promise, and what the user asks for, never wait.
 func (s *Search) waitsForTime(n *node) bool {
 	switch {
 	case n.byHand, n.pinned, n.axis == "why", n.hot, n.state != Queued:
@@ -32,7 +32,7 @@ func (s *Search) waitsForTime(n *node) bool {
 }
 
 // wantTime notes that a candidate waits for time.
-func (s *Search) wantTime(n *node, now float64) {
+func (n *node) wantTime(now float64) {
 	if n.timeTry == 0 {
 		n.timeTry = now
 	}

@@ -59,8 +59,8 @@ func TestRunsAhead(t *testing.T) {
 	m.samples = false
 	r := newRig(t, m, func(c *Config) { c.Spare = func() float64 { return spare } })
 	r.run(8)
-	if n := m.enabledOf(""); len(m.enabled) == 0 || r.node(cpuBound, code(grid.Whole(), "main")).State != Queued {
-		t.Errorf("%d pairs enabled, main is %s", n, r.node(cpuBound, code(grid.Whole(), "main")).State)
+	if n := r.node(cpuBound, code(grid.Whole(), "main")); n.State != Queued || m.enabledOf("main") != 0 || len(m.enabled) == 0 {
+		t.Errorf("main is %s, enabled %d times; %d pairs enabled in all, the first hypotheses' are wanted", n.State, m.enabledOf("main"), len(m.enabled))
 	}
 	spare = -ahead / 2
 	r.runUntil(30, "found", func() bool { return r.node(cpuBound, code(grid.Whole(), "scan")).State == True })

@@ -62,7 +62,7 @@ type Daemon struct {
 	mu       sync.Mutex
 	pairs    map[grid.PairKey]*pair
 	off      []*part // switched off, still in the text
-	account  account
+	account  account // what we may use of processors
 	owner    uint64
 	round    int
 	refused  map[string]string

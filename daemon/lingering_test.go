@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"math"
 	"slices"
 	"testing"
 	"time"
@@ -101,30 +100,4 @@ func (d *Daemon) leftIn(function string) int {
 		}
 	}
 	return len(parts)
-}
-
-// TestAccount: what we may use grows with time and shrinks with what we use, and what was long ago is forgotten.
-func TestAccount(t *testing.T) {
-	var a account
-	at := time.Now()
-	a.enter(at, time.Second, 0.04) // what was used before the first entry is nobody's debt
-	if a.saved != 0 {
-		t.Errorf("saved %g at first", a.saved)
-	}
-	a.enter(at.Add(10*time.Second), 1300*time.Millisecond, 0.04)
-	if math.Abs(a.saved-0.1) > 1e-9 && a.saved != longestCredit*0.04 {
-		t.Errorf("saved %g after 10 s at 4 %% with 0.3 s used", a.saved)
-	}
-	a.enter(at.Add(11*time.Second), 2300*time.Millisecond, 0.04)
-	if a.saved > -0.8 || a.saved < -1 {
-		t.Errorf("saved %g after a second of a whole processor", a.saved)
-	}
-	a.enter(at.Add(12*time.Second), time.Minute, 0.04)
-	if math.Abs(a.saved+longestDebt*0.04) > 1e-9 {
-		t.Errorf("saved %g after a minute's debt, want %g", a.saved, -longestDebt*0.04)
-	}
-	a.enter(at.Add(time.Hour), time.Minute, 0.04)
-	if math.Abs(a.saved-longestCredit*0.04) > 1e-9 {
-		t.Errorf("saved %g after an hour, want %g", a.saved, longestCredit*0.04)
-	}
 }

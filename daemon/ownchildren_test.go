@@ -53,6 +53,9 @@ func TestOwnChildren(t *testing.T) {
 			}
 		}
 	}
+	if onOurs == 0 {
+		t.Error("none was met while it ran on our memory: nothing is tested")
+	}
 	t.Logf("%d looks at our children, of which %d ran on our memory", seen, onOurs)
 	detachTree(t, d)
 	p.Stop(t)
