@@ -400,13 +400,13 @@ func (s *scene) counts(plain registers, when string) error {
 	m := newModel(block(s.data, s.slot), s.regs)
 	m.at = blockAt(s.slot)
 	m.did = s.f.did
-	touched, same := false, true
+	touched, flags := false, uint64(flagBits)
 	s.p.execute(s.regs, func(pt Point, c *machine) {
 		site, _ := s.plan.SiteOf(pt)
 		if site == nil || !s.patched[site] {
 			return
 		}
-		c.flags, same = false, false
+		flags = 0 // from here on those count that an instruction sets
 		if len(s.groups[pt]) == 0 {
 			return
 		}
@@ -418,10 +418,10 @@ func (s *scene) counts(plain registers, when string) error {
 	})
 	end := s.p.execute(s.regs, func(pt Point, c *machine) {
 		if site, _ := s.plan.SiteOf(pt); site != nil && s.patched[site] {
-			c.flags = false
+			c.flags = 0
 		}
 	})
-	if err := s.sameRegisters(after, plain, end.flags || same); err != nil {
+	if err := s.sameRegisters(after, plain, end.flags|flags); err != nil {
 		return fmt.Errorf("%s: %w", when, err)
 	}
 	if err := m.compare(block(got, s.slot)); err != nil {
@@ -441,14 +441,12 @@ func (s *scene) active(pt Point) (list []Group) {
 }
 
 // sameRegisters compares registers, and the flags where instructions of the function have set them behind the last point.
-func (s *scene) sameRegisters(after, plain registers, flags bool) error {
-	mask := uint64(0)
-	if flags {
-		mask = flagBits
+func (s *scene) sameRegisters(after, plain registers, flags uint64) error {
+	if flags != 0 {
 		s.f.did["flags compared"]++
 	}
-	after[x86.R14] &= mask
-	plain[x86.R14] &= mask
+	after[x86.R14] &= flags
+	plain[x86.R14] &= flags
 	if after != plain {
 		return fmt.Errorf("registers %x, without trampolines %x", after, plain)
 	}
@@ -476,7 +474,7 @@ func (s *scene) gateClosed(plain registers) error {
 	defer func() { copy(s.text, kept) }()
 	copy(s.text[gateAt-textAt:], gateWord(false))
 	s.f.did["gate closed"]++
-	if err := s.nothing(plain, false, "gate closed"); err != nil {
+	if err := s.nothing(plain, 0, "gate closed"); err != nil {
 		return err
 	}
 	for _, b := range s.bases {
@@ -486,7 +484,7 @@ func (s *scene) gateClosed(plain registers) error {
 			s.f.did["all but the fixed part gone"]++
 		}
 	}
-	return s.nothing(plain, false, "all but the fixed part gone")
+	return s.nothing(plain, 0, "all but the fixed part gone")
 }
 
 // switchedOff runs with every whole trampoline off: nothing is counted, and not even flags change.
@@ -502,10 +500,10 @@ func (s *scene) switchedOff(plain registers) error {
 		}
 	}()
 	s.f.did["whole trampoline off"]++
-	return s.nothing(plain, true, "switched off")
+	return s.nothing(plain, flagBits, "switched off")
 }
 
-func (s *scene) nothing(plain registers, flags bool, when string) error {
+func (s *scene) nothing(plain registers, flags uint64, when string) error {
 	after, got := s.f.r.run(s.f.t, wrapAt, s.regs, s.text, s.data, s.stubs...)
 	if err := s.sameRegisters(after, plain, flags); err != nil {
 		return fmt.Errorf("%s: %w", when, err)

@@ -53,7 +53,7 @@ type machine struct {
 	r      registers
 	rbx    uint64 // pushed
 	sp     uint64
-	flags  bool // flags were set since the last point that was passed
+	flags  uint64 // those that were set since the last point that was passed, to what the architecture says
 	passed func(p Point, c *machine)
 }
 
@@ -130,7 +130,7 @@ func (p *program) add(kind int) {
 		p.sets(func(c *machine) { c.r[d] -= uint64(int64(int32(v))) })
 	case 3:
 		a.ImulRR(d, s)
-		p.sets(func(c *machine) { c.r[d] *= c.r[s] })
+		p.setsBut(undefinedByImul, func(c *machine) { c.r[d] *= c.r[s] })
 	case 4:
 		a.Lea(d, s, int32(v%200))
 		p.do(func(c *machine) { c.r[d] = c.r[s] + v%200 })
@@ -139,7 +139,7 @@ func (p *program) add(kind int) {
 		p.sets(func(c *machine) { c.r[d] ^= c.r[s] })
 	case 6:
 		a.ShlRI(d, uint8(1+v%30))
-		p.sets(func(c *machine) { c.r[d] <<= 1 + v%30 })
+		p.setsBut(undefinedByShl, func(c *machine) { c.r[d] <<= 1 + v%30 })
 	case 7:
 		a.NegR(d)
 		p.sets(func(c *machine) { c.r[d] = -c.r[d] })
@@ -153,10 +153,20 @@ func (p *program) add(kind int) {
 }
 
 // sets adds what the instruction emitted last does, flags included.
-func (p *program) sets(f func(c *machine)) {
+func (p *program) sets(f func(c *machine)) { p.setsBut(0, f) }
+
+// What some instructions leave undefined: one make of processors keeps it as it was before, where a trampoline may have changed it, and
+// another does not.
+const (
+	undefinedByImul = 0xD4  // SF ZF AF PF
+	undefinedByShl  = 0x810 // OF AF, if the count is not 1
+)
+
+// setsBut is sets for an instruction that leaves some flags undefined.
+func (p *program) setsBut(undefined uint64, f func(c *machine)) {
 	p.do(func(c *machine) {
 		f(c)
-		c.flags = true
+		c.flags = flagBits &^ undefined
 	})
 }
 
@@ -289,7 +299,7 @@ func (p *program) called(emit func()) {
 	n.does = func(c *machine) { // inc %rax; xor %rax, %r9
 		c.r[x86.RAX]++
 		c.r[x86.R9] ^= c.r[x86.RAX]
-		c.flags = true
+		c.flags = flagBits
 	}
 	p.nodes = append(p.nodes, n)
 }
