@@ -31,6 +31,9 @@ func kernelRows(r *Result, rounds int) error {
 			return err
 		}
 		open = append(open, float64(time.Since(began).Microseconds())/1000)
+		if err := k.Need(rows.RunQueueWait); err != nil {
+			return errors.Join(err, k.Close())
+		}
 		bare = append(bare, ns)
 		u, w, err := keptRound(k, l)
 		if err = errors.Join(err, k.Close()); err != nil {
@@ -65,6 +68,9 @@ func (r *Rows) account(l *loop) error {
 		return err
 	}
 	defer k.Close()
+	if err := k.Need(rows.RunQueueWait); err != nil {
+		return err
+	}
 	first, err := k.Cost()
 	if err != nil {
 		return err

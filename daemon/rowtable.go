@@ -30,6 +30,9 @@ func (r *rowKeeper) open() (*rows.Keeper, error) {
 	return r.keeper, r.err
 }
 
+// running reports whether programs keep rows.
+func (r *rowKeeper) running() bool { return r.keeper != nil }
+
 // close ends it. No table may be in use any more.
 func (r *rowKeeper) close() {
 	r.once.Do(func() { r.err = errors.New("the session is over") })
@@ -44,6 +47,7 @@ type kernelRows struct {
 	addr     uint64 // where the target maps them; 0 = nowhere
 	unwatch  error  // why the kernel keeps none
 	unmapped error  // why the target cannot have them
+	wakeups  bool   // they are kept for its sake
 }
 
 // watchRows has the kernel keep rows for the target's threads.
@@ -63,7 +67,18 @@ func (t *target) watchRows() error {
 	if k.unwatch = err; err != nil {
 		t.d.logf("%s: the kernel keeps no rows for its threads: %v", t.name, err)
 	}
+	t.tellWaits()
 	return err
+}
+
+// tellWaits has wake-ups kept for a target whose probes may not ask the kernel: where a row does not know that its thread is back, they
+// go by when it was woken.
+func (t *target) tellWaits() {
+	k := &t.kept
+	if k.wakeups || k.table == nil || t.seccomp == 0 && !k.table.Filtered() {
+		return
+	}
+	k.wakeups = t.d.rows.keeper.Need(rows.RunQueueWait) == nil
 }
 
 // mapRows makes the rows readable for the target's probes.
@@ -181,6 +196,10 @@ func (t *target) freeRow(tp uint64) {
 
 // closeRows ends the daemon's side of the rows.
 func (t *target) closeRows() {
+	if t.kept.wakeups {
+		t.d.rows.keeper.Release(rows.RunQueueWait)
+		t.kept.wakeups = false
+	}
 	if t.kept.table != nil {
 		t.kept.table.Close()
 		t.kept.table = nil

@@ -216,6 +216,7 @@ func (d *Daemon) pass(now float64) {
 	d.findTaken()
 	for _, t := range d.targets {
 		t.tidyRows()
+		t.tellWaits()
 	}
 }
 

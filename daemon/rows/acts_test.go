@@ -270,7 +270,7 @@ func TestBlockBytesAreThoseOfTheKernel(t *testing.T) {
 }
 
 // needed has quantities kept until the test ends.
-func needed(t *testing.T, k *Keeper, list ...Quantity) {
+func needed(t testing.TB, k *Keeper, list ...Quantity) {
 	t.Helper()
 	for _, q := range list {
 		if err := k.Need(q); err != nil {

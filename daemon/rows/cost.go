@@ -13,7 +13,7 @@ import (
 type Cost struct {
 	Switches uint64 // runs of the program of switches, of all threads of the machine
 	SwitchNS uint64 // ns in them
-	Wakeups  uint64 // runs of the programs of wake-ups
+	Wakeups  uint64 // runs of the programs of wake-ups: of new threads, and of all while they are needed
 	WakeupNS uint64 // ns in them
 	Others   uint64 // runs of the programs that are there while they are needed
 	OthersNS uint64 // ns in them
@@ -64,9 +64,13 @@ func (k *Keeper) readCost() (c Cost, err error) {
 			err = errors.Join(err, addStats(a.program, &c.Wakeups, &c.WakeupNS))
 		}
 	}
-	for _, extra := range k.extra {
+	for n, extra := range k.extra {
+		runs, ns := &c.Others, &c.OthersNS
+		if need(n) == needWakeups {
+			runs, ns = &c.Wakeups, &c.WakeupNS
+		}
 		for _, a := range extra {
-			err = errors.Join(err, addStats(a.program, &c.Others, &c.OthersNS))
+			err = errors.Join(err, addStats(a.program, runs, ns))
 		}
 	}
 	return c, err

@@ -29,7 +29,6 @@ type Keeper struct {
 
 // switchHooks are there as long as the Keeper.
 var switchHooks = []hook{
-	{name: "culprit_wakeup", points: []string{"sched_wakeup"}, make: woken},
 	{name: "culprit_born", points: []string{"sched_wakeup_new"}, make: born},
 	{name: "culprit_switch", points: []string{"sched_switch"}, make: switches},
 }

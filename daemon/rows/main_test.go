@@ -38,6 +38,7 @@ func opened(t testing.TB) *Keeper {
 			t.Error(err)
 		}
 	})
+	needed(t, k, RunQueueWait)
 	return k
 }
 

@@ -13,6 +13,7 @@ type maps struct {
 	tables    *ebpf.Map // its rows, likewise
 	threads   *ebpf.Map // what is known of a thread, kept with the thread by the kernel
 	kinds     *ebpf.Map // callKinds
+	running   *ebpf.Map // of each processor the number of the thread that the last switch seen there led to
 }
 
 // filterSize is the number of bytes of the filter: most switches end at it, after two loads.
@@ -76,6 +77,7 @@ func newMaps() (*maps, error) {
 			Key: word, Value: &btf.Array{Index: word, Type: long, Nelems: threadSize / 8}}},
 		{&m.kinds, &ebpf.MapSpec{Name: "culprit_calls", Type: ebpf.Array, KeySize: 4, ValueSize: maxCalls, MaxEntries: 1, Flags: unix.BPF_F_RDONLY_PROG,
 			Contents: []ebpf.MapKV{{Key: uint32(0), Value: callKinds()}}}},
+		{&m.running, &ebpf.MapSpec{Name: "culprit_running", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 4, MaxEntries: 1}},
 	} {
 		made, err := ebpf.NewMap(c.spec)
 		if err != nil {
@@ -89,7 +91,7 @@ func newMaps() (*maps, error) {
 
 // close gives the maps back; what is nil was never made.
 func (m *maps) close() {
-	for _, one := range []*ebpf.Map{m.filter, m.processes, m.tables, m.threads, m.kinds} {
+	for _, one := range []*ebpf.Map{m.filter, m.processes, m.tables, m.threads, m.kinds, m.running} {
 		if one != nil {
 			one.Close()
 		}

@@ -21,6 +21,9 @@ var extraHooks = [needCount][]hook{
 	needAccount: {
 		{name: "culprit_account", points: []string{"sched_stat_runtime"}, make: accountedFor},
 	},
+	needWakeups: {
+		{name: "culprit_wakeup", points: []string{"sched_wakeup"}, make: woken},
+	},
 	needNet: {
 		{name: "culprit_sent", points: []string{"sock_send_length"}, make: sent},
 		{name: "culprit_received", points: []string{"sock_recv_length"}, make: received},
@@ -28,8 +31,8 @@ var extraHooks = [needCount][]hook{
 }
 
 // Need has the programs that the quantity takes attached, if they are not: system calls, faults or sockets then cost every
-// process of the machine a little, and a watched one some tens of nanoseconds each. Each Need wants its Release. The quantities of
-// switches need nothing more. ErrUnsupported says that this kernel does not know the quantity. Faults on processors that come online
+// process of the machine a little, and a watched one some tens of nanoseconds each; wake-ups likewise. Each Need wants its Release. The
+// quantities of switches need nothing more. ErrUnsupported says that this kernel does not know the quantity. Faults on processors that come online
 // afterwards are counted at switches only.
 func (k *Keeper) Need(q Quantity) error {
 	if q >= quantityCount {
@@ -48,7 +51,8 @@ func (k *Keeper) Need(q Quantity) error {
 
 // NeedAccount has the time off the processor brought up to date whenever the scheduler accounts for a thread that runs, at each tick
 // for example, and not only when it is switched: what a hypervisor takes shows within a few milliseconds. It costs every account of
-// the scheduler some ten nanoseconds, and one of a watched thread some fifty. Each NeedAccount wants its ReleaseAccount.
+// the scheduler some ten nanoseconds, and one of a watched thread that has run for a while some fifty. Each NeedAccount wants its
+// ReleaseAccount.
 func (k *Keeper) NeedAccount() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -3,7 +3,8 @@ package rows
 // A Quantity is one sum in a row.
 type Quantity uint8
 
-// The quantities. Those of switches are kept for every watched thread; the others while somebody needs them ([Keeper.Need]).
+// The quantities. Those of switches are kept for every watched thread; the others while somebody needs them ([Keeper.Need]). What lasts until
+// a thread is woken has its wait for a processor in it while nobody does.
 const (
 	OffCPU            Quantity = iota // ns off the processor, for whatever reason; what the hypervisor or interrupts took (Stolen) is among it, from the next switch on
 	RunQueueWait                      // ns in which it could have run and another thread did
@@ -43,6 +44,7 @@ const (
 	needCalls
 	needNet
 	needAccount
+	needWakeups
 	needCount
 )
 
@@ -52,15 +54,15 @@ var quantities = [quantityCount]struct {
 	need  need
 }{
 	OffCPU:            {"off_cpu", true, needNothing},
-	RunQueueWait:      {"run_queue_wait", true, needNothing},
-	BlockedFutex:      {"blocked_futex", true, needNothing},
-	BlockedFile:       {"blocked_file", true, needNothing},
-	BlockedSocket:     {"blocked_socket", true, needNothing},
-	BlockedPipe:       {"blocked_pipe", true, needNothing},
-	BlockedPoll:       {"blocked_poll", true, needNothing},
-	BlockedSleep:      {"blocked_sleep", true, needNothing},
-	BlockedFault:      {"blocked_fault", true, needNothing},
-	BlockedOther:      {"blocked_other", true, needNothing},
+	RunQueueWait:      {"run_queue_wait", true, needWakeups},
+	BlockedFutex:      {"blocked_futex", true, needWakeups},
+	BlockedFile:       {"blocked_file", true, needWakeups},
+	BlockedSocket:     {"blocked_socket", true, needWakeups},
+	BlockedPipe:       {"blocked_pipe", true, needWakeups},
+	BlockedPoll:       {"blocked_poll", true, needWakeups},
+	BlockedSleep:      {"blocked_sleep", true, needWakeups},
+	BlockedFault:      {"blocked_fault", true, needWakeups},
+	BlockedOther:      {"blocked_other", true, needWakeups},
 	Preempted:         {"preempted", true, needNothing},
 	VoluntarySwitches: {"voluntary_switches", false, needNothing},
 	ForcedSwitches:    {"forced_switches", false, needNothing},
@@ -69,7 +71,7 @@ var quantities = [quantityCount]struct {
 	FaultTime:         {"fault_time", true, needFaults},
 	SystemTime:        {"system_time", true, needCalls},
 	BlockBytes:        {"io_block_bytes", false, needCalls},
-	BlockTime:         {"io_block_time", true, needNothing},
+	BlockTime:         {"io_block_time", true, needWakeups},
 	NetBytesSent:      {"net_bytes_sent", false, needNet},
 	NetBytesReceived:  {"net_bytes_received", false, needNet},
 	SystemCalls:       {"system_calls", false, needCalls},

@@ -173,6 +173,16 @@ func (t *Table) Key(index int) uint64 {
 	return 0
 }
 
+// Filtered reports whether a thread that is off the processor now, or was when that was last seen, has its system calls filtered.
+func (t *Table) Filtered() bool {
+	for i := range t.slots {
+		if t.Key(i) != 0 && read(t.mem, i*RowSize+SinceOff)&FilteredBit != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // KnowsOwners tells whether Owner knows more than nothing: the kernel's side has the numbers of the first pid namespace.
 func (t *Table) KnowsOwners() bool { return t.first }
 
