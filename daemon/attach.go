@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"sync"
 
 	"culprit/daemon/process"
 	"culprit/grid"
@@ -142,7 +141,8 @@ func (d *Daemon) discover() {
 	defer d.mu.Unlock()
 	d.looks.loads++
 	for i, t := range d.targets {
-		if !d.lives(t) || !t.mayHaveLoaded() && !d.hasTurn(i, d.looks.loads) {
+		turn := d.hasTurn(i, d.looks.loads) && (!d.looks.busy || inTurn(i, d.looks.loads))
+		if !d.lives(t) || !t.mayHaveLoaded() && !turn {
 			continue
 		}
 		known := t.loads
@@ -159,48 +159,6 @@ func (d *Daemon) discover() {
 		}
 	}
 	d.findFiles(0)
-}
-
-// publishCode makes modules and functions resources, those of a file once for all targets. It runs beside the search: names are
-// needed at once only for what is asked for.
-func (d *Daemon) publishCode(t *target) {
-	d.mu.Lock()
-	var objects []*object
-	for _, o := range t.objects {
-		if !d.listed[o.key] {
-			d.listed[o.key] = true
-			objects = append(objects, o)
-		}
-	}
-	d.mu.Unlock()
-	var wg sync.WaitGroup
-	for _, o := range objects { // reads the tables, which takes a while
-		wg.Go(func() { o.Functions() })
-	}
-	wg.Wait()
-	for _, o := range objects {
-		if err := d.publishObject(o); err != nil {
-			d.logf("not all functions are listed: %v", err)
-			return
-		}
-	}
-}
-
-func (d *Daemon) publishObject(o *object) error {
-	for _, fn := range o.Functions() {
-		select {
-		case <-d.stopped:
-			return nil
-		default:
-		}
-		if d.opts.Library.Excluded(fn.Module, fn.Name) {
-			continue
-		}
-		if err := d.tree.Add(grid.Code, fn.Module, fn.Name); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // runtime guesses what a target is written in from what it has loaded.
@@ -277,13 +235,4 @@ func (d *Daemon) Source(f grid.Focus) (file string, line int) {
 		}
 	}
 	return "", 0
-}
-
-// publish lists the code of a target beside everything else.
-func (d *Daemon) publish(t *target) {
-	d.published.Add(1)
-	d.goLoop(func() {
-		defer d.published.Done()
-		d.publishCode(t)
-	})
 }

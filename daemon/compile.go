@@ -1,9 +1,6 @@
 package daemon
 
 import (
-	"slices"
-
-	"culprit/daemon/image"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -29,7 +26,7 @@ func (t *target) compile(k grid.PairKey) (*pcl.Plan, error) {
 // nameless tells whether no object of the target names any function.
 func (t *target) nameless() bool {
 	for _, o := range t.objects {
-		if slices.ContainsFunc(o.Functions(), func(fn *image.Function) bool { return fn.Named }) {
+		if o.HasNames() {
 			return false
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"culprit/daemon/kernel"
 	"culprit/daemon/process"
 	"culprit/grid"
+	"culprit/internal/beat"
 	"culprit/internal/fault"
 	"culprit/internal/safetext"
 	"culprit/pcl"
@@ -50,8 +51,7 @@ type Daemon struct {
 	targets []*target
 	byPID   map[int]*target // the last target of each number
 	family  *family
-	listed  map[fileKey]bool     // whose functions are in the tree
-	indexes map[string]nameIndex // by layout
+	code    catalogue
 	looks   looks
 	pace    pace                // of the sampling loop
 	kern    *kernel.ThreadTable // of all targets
@@ -63,6 +63,7 @@ type Daemon struct {
 	pairs    map[grid.PairKey]*pair
 	off      []*part // switched off, still in the text
 	account  account // what we may use of processors
+	taken    float64 // s of processors that probes, and programs in the kernel, have used
 	owner    uint64
 	round    int
 	refused  map[string]string
@@ -75,12 +76,11 @@ type Daemon struct {
 	lastPause time.Duration
 	accounted float64 // session time of the last accounting of costs
 
-	stopped   chan struct{}
-	loops     sync.WaitGroup
-	published sync.WaitGroup // listings of functions that are under way
-	ended     chan struct{}
-	endOnce   sync.Once
-	stopOnce  sync.Once
+	stopped  chan struct{}
+	loops    sync.WaitGroup
+	ended    chan struct{}
+	endOnce  sync.Once
+	stopOnce sync.Once
 }
 
 // lookInterval is how often blocked threads are looked at in targets with probes.
@@ -101,7 +101,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 	}
 	host, _ := os.Hostname()
 	d := &Daemon{opts: opts, tree: grid.NewTree(), clock: clock, host: host,
-		began: time.Now(), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, byPID: map[int]*target{}, family: newFamily(), listed: map[fileKey]bool{}, indexes: map[string]nameIndex{}, kern: kernel.NewThreadTable(), stopped: make(chan struct{}), ended: make(chan struct{})}
+		began: time.Now(), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, byPID: map[int]*target{}, family: newFamily(), code: catalogue{listed: map[fileKey]bool{}}, kern: kernel.NewThreadTable(), stopped: make(chan struct{}), ended: make(chan struct{})}
 	d.tree.Add(grid.Machine, host)
 	if opts.Guard != nil && !opts.Backend.looks() {
 		if d.guard, err = startGuard(opts.Guard()); err != nil {
@@ -159,13 +159,11 @@ func (d *Daemon) logf(format string, args ...any) {
 
 // sampleLoop reads all cells, five times a second if that takes little, and keeps the house clean in between.
 func (d *Daemon) sampleLoop() {
-	tick := time.NewTicker(tickInterval)
-	defer tick.Stop()
 	for n := 1; ; n++ {
 		select {
 		case <-d.stopped:
 			return
-		case <-tick.C:
+		case <-time.After(beat.Until(tickInterval)):
 		}
 		d.tickIfDue()
 		if n%5 == 0 {
@@ -174,6 +172,8 @@ func (d *Daemon) sampleLoop() {
 		}
 		if n%10 == 0 {
 			d.clean()
+		}
+		if n%10 == 0 && (n%30 == 0 || !d.isBusy()) {
 			d.discover()
 			d.growItems()
 		}

@@ -50,28 +50,29 @@ func (t *target) Matching(pattern string, regex bool) (ids []pcl.FuncID) {
 
 // Function implements pcl.Env.
 func (t *target) Function(module, function string) []pcl.FuncID {
-	ids := slices.Clone(t.names()[module][function])
-	t.knowAt(ids)
-	return ids
+	return slices.Clone(t.found.get(t, funcName{module, function}))
 }
 
 // ModuleFunctions implements pcl.Env.
 func (t *target) ModuleFunctions(module string) (ids []pcl.FuncID) {
-	for _, list := range t.names()[module] {
-		ids = append(ids, list...)
+	for _, o := range t.objects {
+		ids = append(ids, t.know(o, o.ModuleFunctions(module))...)
 	}
-	ids = distinct(ids)
-	t.knowAt(ids)
 	return ids
+}
+
+// hasModule reports whether functions of the target belong to a module.
+func (t *target) hasModule(module string) bool {
+	return slices.ContainsFunc(t.objects, func(o *object) bool { return len(o.ModuleFunctions(module)) > 0 })
 }
 
 // Modules implements pcl.Env.
 func (t *target) Modules() (mods []string) {
-	for m := range t.names() {
-		mods = append(mods, m)
+	for _, o := range t.objects {
+		mods = append(mods, o.Modules()...)
 	}
-	sort.Strings(mods)
-	return mods
+	slices.Sort(mods)
+	return slices.Compact(mods)
 }
 
 // FuncName implements pcl.Env.

@@ -555,6 +555,3 @@ func (s *site) allOff() bool {
 	}
 	return true
 }
-
-// Known waits until all modules and functions of the targets are listed in the tree.
-func (d *Daemon) Known() { d.published.Wait() }

@@ -125,7 +125,7 @@ func (t *target) lacking(it *pcl.GroupingItem) int {
 func (t *target) hasPart(it *pcl.GroupingItem, path []string) bool {
 	switch {
 	case it.Base == grid.Code && len(path) == 1:
-		return len(t.names()[path[0]]) > 0
+		return t.hasModule(path[0])
 	case it.Base == grid.Code && len(path) == 2:
 		return len(t.Function(path[0], path[1])) > 0
 	case it.Base == grid.Code:

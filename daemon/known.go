@@ -1,11 +1,6 @@
 package daemon
 
 import (
-	"fmt"
-	"slices"
-	"sort"
-	"strings"
-
 	"culprit/daemon/image"
 	"culprit/pcl"
 )
@@ -25,24 +20,6 @@ func (t *target) know(o *object, fns []*image.Function) (ids []pcl.FuncID) {
 	return ids
 }
 
-// knowAt makes the functions with these entries known.
-func (t *target) knowAt(ids []pcl.FuncID) {
-	for _, id := range ids {
-		if t.funcs[id] != nil {
-			continue
-		}
-		o := t.objectAt(uint64(id))
-		if o == nil {
-			continue
-		}
-		fns := o.Functions()
-		at := uint64(id) - o.bias
-		if i := sort.Search(len(fns), func(i int) bool { return fns[i].Addr >= at }); i < len(fns) && fns[i].Addr == at {
-			t.know(o, fns[i:i+1])
-		}
-	}
-}
-
 // listAll makes all functions known.
 func (t *target) listAll() {
 	for _, o := range t.objects {
@@ -50,62 +27,30 @@ func (t *target) listAll() {
 	}
 }
 
-// A nameIndex leads from modules and the names of functions to their entries. It is the same for all processes that map the same
-// files at the same addresses, as forked children do; nobody changes it.
-type nameIndex map[string]map[string][]pcl.FuncID
+// A funcName is how people name a function.
+type funcName struct{ module, function string }
 
-// layout names what a target maps, and where.
-func (t *target) layout() string {
-	var b strings.Builder
+// maxFound bounds how many names of functions a target remembers; then it begins anew.
+const maxFound = 1 << 14
+
+// A finder remembers which functions names stand for: the search asks for the same ones again and again.
+type finder struct {
+	code int // the target's when they were found
+	ids  map[funcName][]pcl.FuncID
+}
+
+// get must not be changed.
+func (f *finder) get(t *target, n funcName) []pcl.FuncID {
+	if ids, ok := f.ids[n]; ok && f.code == t.code {
+		return ids
+	}
+	if f.ids == nil || f.code != t.code || len(f.ids) >= maxFound {
+		f.code, f.ids = t.code, map[funcName][]pcl.FuncID{}
+	}
+	var ids []pcl.FuncID
 	for _, o := range t.objects {
-		fmt.Fprintf(&b, "%x:%x+%x ", o.key.dev, o.key.inode, o.bias)
+		ids = append(ids, t.know(o, o.InModule(n.module, n.function))...)
 	}
-	return b.String()
-}
-
-// maxIndexes bounds how many layouts have their index kept; of more of them each target makes its own.
-const maxIndexes = 64
-
-// names indexes all functions by module and name.
-func (t *target) names() nameIndex {
-	if t.index != nil {
-		return t.index
-	}
-	layout := t.layout()
-	t.index, t.items = t.d.indexes[layout], nil
-	if t.index == nil {
-		t.index = t.makeIndex()
-		if t.d.indexes != nil && len(t.d.indexes) < maxIndexes {
-			t.d.indexes[layout] = t.index
-		}
-	}
-	return t.index
-}
-
-func (t *target) makeIndex() nameIndex {
-	index := nameIndex{}
-	for _, o := range t.objects {
-		for _, fn := range o.Functions() {
-			index.add(pcl.FuncID(fn.Addr+o.bias), fn)
-		}
-	}
-	for _, byName := range index {
-		for _, list := range byName {
-			slices.Sort(list)
-		}
-	}
-	return index
-}
-
-func (x nameIndex) add(id pcl.FuncID, fn *image.Function) {
-	byName := x[fn.Module]
-	if byName == nil {
-		byName = map[string][]pcl.FuncID{}
-		x[fn.Module] = byName
-	}
-	for _, n := range append([]string{fn.Name, fn.Linkage}, fn.Aliases...) {
-		if list := byName[n]; n != "" && !slices.Contains(list, id) {
-			byName[n] = append(list, id)
-		}
-	}
+	f.ids[n] = ids
+	return ids
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"culprit/daemon/kernel"
+	"culprit/internal/beat"
 )
 
 // Looks at threads: what runs is sampled by perf, what is blocked is looked at in /proc, a few threads at a time in turn. What that
@@ -83,7 +84,7 @@ func (l *looks) isDue(now time.Time, interval time.Duration) bool {
 		return false
 	}
 	if l.due = l.due.Add(interval); l.due.Before(now) {
-		l.due = now.Add(interval)
+		l.due = now.Add(beat.Until(interval))
 	}
 	return true
 }
@@ -127,15 +128,23 @@ func (l *looks) notice(now time.Time) {
 	}
 }
 
+// isBusy reports whether no processor is idle.
+func (d *Daemon) isBusy() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.looks.busy
+}
+
 // look is one round. d.mu is held.
 func (d *Daemon) look() {
 	l := &d.looks
 	l.round++
 	l.notice(time.Now())
+	rest := l.busy && d.account.saved < 0
 	for i, t := range d.targets {
 		if !t.ended && d.hasTurn(i, l.round) {
 			d.makeRoom(t)
-			t.profile.pace(l.switches)
+			t.profile.pace(l.switches, rest)
 			t.profile.follow()
 		}
 	}
@@ -148,8 +157,10 @@ func (d *Daemon) look() {
 
 // hasTurn reports whether the i-th target is looked after in a round.
 func (d *Daemon) hasTurn(i, round int) bool {
-	return len(d.targets) <= manyTargets || (round+i)%turnRounds == 0
+	return len(d.targets) <= manyTargets || inTurn(i, round)
 }
+
+func inTurn(i, round int) bool { return (round+i)%turnRounds == 0 }
 
 // lookAround looks at as many threads as there may be in a round, of one target after the other.
 func (d *Daemon) lookAround() {

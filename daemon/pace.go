@@ -15,8 +15,9 @@ const (
 	// tickInterval is how often all cells are read, longestTick how often at least.
 	tickInterval = 200 * time.Millisecond
 	longestTick  = 1600 * time.Millisecond
-	// passShare is the share of a processor that passes may take.
+	// passShare is the share of a processor that passes may take, and busyShare where none is idle.
 	passShare = 0.01
+	busyShare = 0.004
 	// passesKept is of how many passes the shortest counts: in others something began or ended.
 	passesKept = 5
 )
@@ -35,22 +36,28 @@ func (p *pace) note(at time.Time, took time.Duration) {
 	}
 }
 
-// interval is how long to wait from one pass to the next.
-func (p *pace) interval() time.Duration {
+// interval is how long to wait from one pass to the next, each of which may take a share of a processor.
+func (p *pace) interval(share float64) time.Duration {
 	if len(p.took) < passesKept {
 		return tickInterval
 	}
-	wanted := time.Duration(float64(slices.Min(p.took)) / passShare)
+	wanted := time.Duration(float64(slices.Min(p.took)) / share)
 	return min(max(wanted, tickInterval), longestTick)
 }
 
 // due reports whether it is time for a pass; timers of ticks are never exact.
-func (p *pace) due(now time.Time) bool { return now.Sub(p.last) >= p.interval()-tickInterval/2 }
+func (p *pace) due(now time.Time, share float64) bool {
+	return now.Sub(p.last) >= p.interval(share)-tickInterval/2
+}
 
 // tickIfDue is a tick, if it is time for one.
 func (d *Daemon) tickIfDue() {
 	now := time.Now()
-	if !d.pace.due(now) {
+	share := passShare
+	if d.isBusy() {
+		share = busyShare
+	}
+	if !d.pace.due(now, share) {
 		return
 	}
 	runtime.LockOSThread() // for its clock: a pass that waits for a processor is not a long one

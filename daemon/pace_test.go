@@ -21,9 +21,20 @@ func TestPace(t *testing.T) {
 		for _, took := range c.took {
 			p.note(time.Time{}, took)
 		}
-		if got := p.interval(); got != c.want {
+		if got := p.interval(passShare); got != c.want {
 			t.Errorf("%v: every %v, want %v", c.took, got, c.want)
 		}
+	}
+}
+
+// TestPaceOfBusyProcessors: where no processor is idle there are fewer passes.
+func TestPaceOfBusyProcessors(t *testing.T) {
+	var p pace
+	for range passesKept {
+		p.note(time.Time{}, 4*time.Millisecond)
+	}
+	if idle, busy := p.interval(passShare), p.interval(busyShare); idle != 400*time.Millisecond || busy != time.Second {
+		t.Errorf("every %v, and every %v where no processor is idle", idle, busy)
 	}
 }
 
@@ -34,13 +45,13 @@ func TestPaceIsKept(t *testing.T) {
 		passes, at := 0, time.Unix(100, 0)
 		for i := range 500 {
 			now := at.Add(time.Duration(i)*tickInterval + time.Duration(i%7)*time.Millisecond)
-			if p.due(now) {
+			if p.due(now, passShare) {
 				p.note(now, took)
 				passes++
 			}
 		}
 		span := 500 * tickInterval
-		if want := int(span / p.interval()); passes < want-6 || passes > want+6 {
+		if want := int(span / p.interval(passShare)); passes < want-6 || passes > want+6 {
 			t.Errorf("%v each: %d passes in %v, want %d", took, passes, span, want)
 		}
 	}

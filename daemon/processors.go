@@ -2,13 +2,31 @@ package daemon
 
 import (
 	"runtime"
+	"time"
 
 	"culprit/daemon/kernel"
 )
 
+// processorsFor is how long a target's number of processors is believed: it is rarely changed, and stands in a dozen files.
+const processorsFor = 5 * time.Second
+
+// A quota is how many processors a target may use, as it was when it was last asked.
+type quota struct {
+	processors float64
+	asked      time.Time
+}
+
 // kernelProcessors is how many processors the target may use: by its affinity, and by the time that its control groups leave it.
 func (p *part) kernelProcessors(*reading, float64) float64 {
-	pid := p.t.proc.PID()
+	q := &p.t.quota
+	if now := time.Now(); now.Sub(q.asked) >= processorsFor {
+		*q = quota{p.t.usableProcessors(), now}
+	}
+	return q.processors
+}
+
+func (t *target) usableProcessors() float64 {
+	pid := t.proc.PID()
 	n, err := kernel.UsableCPUs(pid)
 	if err != nil { // it has ended
 		n = runtime.NumCPU()

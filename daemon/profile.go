@@ -24,6 +24,7 @@ type profile struct {
 	next    int     // thread to look at next
 	bursts  bursts
 	births  int // of threads, when the sampler was last told of them
+	resting bool
 
 	mu    sync.Mutex
 	kinds [nKinds]kindStats
@@ -66,8 +67,12 @@ type funcObject struct {
 
 // sampleHz is the rate of stack samples of each thread that runs: about 10 us each, 0.1 % of a processor. In a target that is only
 // looked at all values come from them: 250 a second are half a percent.
+//
+// restingHz is enough to notice within seconds that something else runs now, where the search waits for processor time: to walk a stack
+// takes us another 30 us.
 const (
 	sampleHz  = 97
+	restingHz = 31
 	sampledHz = 249
 )
 
@@ -150,15 +155,27 @@ func sampleRegs(s *kernel.Sample) image.Regs {
 }
 
 // pace lets perf sample, or not, as it is time to where samples cost something at each switch of a thread, and all targets together have
-// so many switches a second.
-func (p *profile) pace(switches float64) {
-	s, ok := p.sampler.(*kernel.Sampler)
-	switch {
-	case !ok:
-	case p.bursts.next(time.Now(), switches, s.Events()):
-		s.Resume()
-	default:
-		s.Pause()
+// so many switches a second. Elsewhere there are fewer samples where we are to rest.
+func (p *profile) pace(switches float64, rest bool) {
+	switch s := p.sampler.(type) {
+	case *kernel.Sampler:
+		if p.bursts.next(time.Now(), switches, s.Events()) {
+			s.Resume()
+		} else {
+			s.Pause()
+		}
+	case *kernel.ProcessSampler:
+		p.rest(s, rest && p.t.sampled == nil)
+	}
+}
+
+func (p *profile) rest(s *kernel.ProcessSampler, rest bool) {
+	hz := sampleHz
+	if rest {
+		hz = restingHz
+	}
+	if rest != p.resting && s.SetRate(hz) == nil {
+		p.resting = rest
 	}
 }
 

@@ -8,13 +8,17 @@ import (
 )
 
 // Where processors are busy, each second of ours is one that the targets lack. What need not be done soon is then done only as far as
-// our own time stays below the budget's share of the machine: the account grows by the share and shrinks by what we use.
+// all that we take stays below the budget's share of the machine: our own time, that of probes in the targets, and that of the programs
+// that keep rows in the kernel. The account grows by the share and shrinks by what we take.
 
 const (
 	// longestCredit and longestDebt bound the account, as seconds of the share: what was long ago does not count.
 	longestCredit = 2.0
 	longestDebt   = 30.0
 	usualBudget   = 0.02
+	// programsCost is what the programs that keep rows take of each switch of a thread of a target, as the kernel itself counts it on a
+	// virtual machine.
+	programsCost = 0.25e-6 // s
 )
 
 // An account is what we may use of processors, and have used.
@@ -46,9 +50,20 @@ func (d *Daemon) Spare() float64 {
 	if err != nil {
 		return math.Inf(1)
 	}
-	d.account.enter(time.Now(), kernel.OwnTime(), budget*float64(max(len(cpus), 1)))
+	d.account.enter(time.Now(), kernel.OwnTime()+d.inTargets(), budget*float64(max(len(cpus), 1)))
 	if !d.looks.busy {
 		return math.Inf(1)
 	}
 	return d.account.saved
+}
+
+// inTargets is what probes and the kernel's programs have taken of the targets' processors so far. d.mu is held.
+func (d *Daemon) inTargets() time.Duration { return time.Duration(d.taken * float64(time.Second)) }
+
+// accountTaken adds what was taken in an interval, of which probes took so many processors. d.mu is held.
+func (d *Daemon) accountTaken(interval, probes float64) {
+	if d.rows.running() {
+		probes += d.looks.switches * programsCost
+	}
+	d.taken += interval * probes
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"culprit/daemon/rows"
 )
 
 // TestAccount: what we may use grows with time and shrinks with what we use, and what was long ago is forgotten.
@@ -29,5 +31,20 @@ func TestAccount(t *testing.T) {
 	a.enter(at.Add(time.Hour), time.Minute, 0.04)
 	if math.Abs(a.saved-longestCredit*0.04) > 1e-9 {
 		t.Errorf("saved %g after an hour, want %g", a.saved, longestCredit*0.04)
+	}
+}
+
+// TestTaken: what probes and the kernel's programs take of the targets counts as used.
+func TestTaken(t *testing.T) {
+	var d Daemon
+	d.looks.switches = 1e5
+	d.accountTaken(2, 0.01)
+	if got := d.inTargets(); got != 20*time.Millisecond {
+		t.Errorf("%v of probes that took 1 %% of a processor for 2 s", got)
+	}
+	d.rows.keeper = new(rows.Keeper)
+	d.accountTaken(1, 0)
+	if got, want := d.inTargets(), time.Duration((0.02+1e5*programsCost)*1e9); (got - want).Abs() > time.Microsecond {
+		t.Errorf("%v with the programs of %.0f switches, want %v", got, d.looks.switches, want)
 	}
 }

@@ -26,7 +26,7 @@ func (p *part) unplaced(bad map[pcl.FuncID]error) error {
 
 // checkModule refuses a focus on a module that the target does not have (yet): nothing would be counted there.
 func (t *target) checkModule(f grid.Focus) error {
-	if e := f.Elements(grid.Code); len(e) == 1 && len(t.ModuleFunctions(e[0])) == 0 {
+	if e := f.Elements(grid.Code); len(e) == 1 && !t.hasModule(e[0]) {
 		return grid.ErrRefused{Point: grid.Whole().Refine(grid.Code, e...).String(), Reason: "the target has no such module"}
 	}
 	return nil

@@ -60,6 +60,9 @@ func NewTree() *Tree {
 // Version grows with each change of the tree.
 func (t *Tree) Version() uint64 { return t.version.Load() }
 
+// Touch has the tree count as changed: there is more of what it stands for, though nothing that is listed.
+func (t *Tree) Touch() { t.version.Add(1) }
+
 // Len is the number of live resources, the roots left out.
 func (t *Tree) Len() int {
 	t.mu.RLock()

@@ -140,10 +140,6 @@ func (o *Object) FunctionAt(vaddr uint64) *Function {
 	return s.fn
 }
 
-// Named finds functions by linkage name (without version), alias, demangled or display name. Of several versions of a symbol
-// the default comes first, otherwise they are sorted by Addr.
-func (o *Object) Named(name string) []*Function { return o.functions().byName[name] }
-
 // NearestNamed describes an address for people: "name", "name+0x12", or "[object+0x1234]".
 func (o *Object) NearestNamed(vaddr uint64) string {
 	f := o.FunctionAt(vaddr)

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 )
 
 // ErrUnsupported says that the file is of a kind that cannot be handled. Needs says what could be.
@@ -79,13 +80,15 @@ type Object struct {
 	buildID string
 	isGo    bool
 
-	table  lazy[*functionTable]
-	frames lazy[*frameIndex] // .eh_frame
-	debugF lazy[*frameIndex] // .debug_frame
-	relocs lazy[*relocations]
-	xrefs  lazy[*xref]
-	units  lazy[*unitIndex]
-	debug  lazy[*Object] // separate debug file, nil if there is none
+	table    lazy[*functionTable]
+	names    lazy[names] // in the symbol tables
+	byModule lazy[map[string][]*Function]
+	frames   lazy[*frameIndex] // .eh_frame
+	debugF   lazy[*frameIndex] // .debug_frame
+	relocs   lazy[*relocations]
+	xrefs    lazy[*xref]
+	units    lazy[*unitIndex]
+	debug    lazy[*Object] // separate debug file, nil if there is none
 
 	subprograms subprogramCache
 
@@ -165,14 +168,16 @@ func guard(err *error, what string) {
 // lazy computes a value once, on first use.
 type lazy[T any] struct {
 	once sync.Once
+	done atomic.Bool // it is there
 	val  T
 	err  error
 }
 
-func (l *lazy[T]) set(v T) { l.once.Do(func() { l.val = v }) }
+func (l *lazy[T]) set(v T) { l.once.Do(func() { l.val = v; l.done.Store(true) }) }
 
 func (l *lazy[T]) get(what string, f func() (T, error)) (T, error) {
 	l.once.Do(func() {
+		defer l.done.Store(true)
 		defer guard(&l.err, what)
 		l.val, l.err = f()
 	})

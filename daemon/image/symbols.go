@@ -31,9 +31,23 @@ type symbolSet struct {
 	labels []uint64 // untyped symbols inside code: hand-written assembly jumps there
 }
 
-// readSymbols collects .symtab (of the separate debug file, if the object is stripped and there is one) and .dynsym.
+// readSymbols collects what the symbol tables say about code.
 func (o *Object) readSymbols() (*symbolSet, error) {
 	set := &symbolSet{}
+	err := o.eachTable(func(from *Object, s *section) error {
+		if s.typ == elf.SHT_DYNSYM {
+			return o.addSymbols(set, from, s, o.versions())
+		}
+		return o.addSymbols(set, from, s, nil)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return set, nil
+}
+
+// eachTable goes through .symtab (of the separate debug file, if the object is stripped and there is one) and .dynsym.
+func (o *Object) eachTable(visit func(from *Object, s *section) error) error {
 	from := o
 	if o.section(".symtab") == nil {
 		if d := o.debugFile(); d != nil {
@@ -42,19 +56,19 @@ func (o *Object) readSymbols() (*symbolSet, error) {
 	}
 	for _, s := range from.secs {
 		if s.typ == elf.SHT_SYMTAB {
-			if err := o.addSymbols(set, from, s, nil); err != nil {
-				return nil, err
+			if err := visit(from, s); err != nil {
+				return err
 			}
 		}
 	}
 	for _, s := range o.secs {
 		if s.typ == elf.SHT_DYNSYM {
-			if err := o.addSymbols(set, o, s, o.versions()); err != nil {
-				return nil, err
+			if err := visit(o, s); err != nil {
+				return err
 			}
 		}
 	}
-	return set, nil
+	return nil
 }
 
 func (o *Object) addSymbols(set *symbolSet, from *Object, s *section, vers *versionTable) error {

@@ -49,6 +49,14 @@ func (r *Rings) ProcessSampler(pid, hz int) (*ProcessSampler, error) {
 	return &ProcessSampler{r.everywhere, pid}, nil
 }
 
+// SetRate has the process sampled about hz times a second from now on. Errors are as those of Rings.ProcessSampler.
+func (s *ProcessSampler) SetRate(hz int) error {
+	if err := checkRate(hz); err != nil {
+		return err
+	}
+	return s.of.ask(s.pid, hz)
+}
+
 // Refresh does nothing: all threads are followed.
 func (s *ProcessSampler) Refresh([]int) error { return nil }
 

@@ -87,6 +87,33 @@ func seesNobodyElse(t *testing.T, open func(t *testing.T) *Rings) {
 	}
 }
 
+// TestProcessSamplerChangesRate: fewer samples come when fewer are asked for, and more again afterwards.
+func TestProcessSamplerChangesRate(t *testing.T) { eachWay(t, changesRate) }
+
+func changesRate(t *testing.T, open func(t *testing.T) *Rings) {
+	p := target(t, "cpu.c")
+	r := open(t)
+	s := sampled(t, r, p.PID, 67)
+	defer s.Close()
+	perSecond := func(hz int) float64 {
+		if err := s.SetRate(hz); err != nil {
+			t.Fatal(err)
+		}
+		r.Read(func(Sample) {})
+		began := processorTime(t, p)
+		n := count(r, 2*time.Second)
+		return float64(n[p.PID]) / (processorTime(t, p) - began).Seconds()
+	}
+	few, many := perSecond(17), perSecond(67)
+	t.Logf("%.1f samples a second where 17 are asked for, %.1f where 67 are", few, many)
+	if few < 10 || few > 24 || many < 2*few {
+		t.Error("the rate is not what was asked for")
+	}
+	if err := s.SetRate(0); err == nil {
+		t.Error("a rate of 0 is taken")
+	}
+}
+
 // processorTime is what a program's first thread ran.
 func processorTime(t *testing.T, p *testprog.Prog) time.Duration {
 	t.Helper()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -119,6 +120,9 @@ func newWatcher(g *grid.Grid, d Daemon, lib *pcl.Library, watches []Watch) *watc
 func (w *watcher) run(ctx context.Context) {
 	if len(w.watches) == 0 {
 		return
+	}
+	if slices.ContainsFunc(w.watches, func(one Watch) bool { return one.every && one.wild == grid.Code }) {
+		w.daemon.ListCode()
 	}
 	for ctx.Err() == nil {
 		w.enable(w.missing())

@@ -14,6 +14,7 @@ type Daemon interface {
 	grid.Instrumenter
 	grid.Axis
 	Tree() *grid.Tree
+	ListCode()
 	Now() float64
 	Source(f grid.Focus) (file string, line int)
 	Targets() []daemon.TargetInfo

@@ -1,0 +1,92 @@
+package daemon
+
+import (
+	"sync"
+
+	"culprit/grid"
+)
+
+// What modules and functions the targets have is listed in the tree for those who want to choose among them. The search does not: it
+// goes from what runs to what that calls, and a server has a hundred thousand functions that never run.
+
+// A catalogue is what of the targets' code is listed.
+type catalogue struct {
+	wanted bool             // by somebody
+	listed map[fileKey]bool // whose functions are in the tree
+	open   sync.WaitGroup   // listings that are under way
+}
+
+// ListCode has all modules and functions of the targets listed in the tree, those of code that is loaded later too. It does not wait.
+func (d *Daemon) ListCode() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.code.wanted = true
+	for _, t := range d.targets {
+		d.publish(t)
+	}
+}
+
+// Known lists all modules and functions of the targets, and waits until they are in the tree.
+func (d *Daemon) Known() {
+	d.ListCode()
+	d.code.open.Wait()
+}
+
+// publish lists the code of a target beside everything else, if somebody wants that. That there is more of it is news in any case.
+func (d *Daemon) publish(t *target) {
+	d.tree.Touch()
+	d.code.open.Add(1)
+	d.goLoop(func() {
+		defer d.code.open.Done()
+		d.publishCode(t)
+	})
+}
+
+// publishCode makes modules and functions resources, those of a file once for all targets.
+func (d *Daemon) publishCode(t *target) {
+	objects := d.unlisted(t)
+	var wg sync.WaitGroup
+	for _, o := range objects { // reads the tables, which takes a while
+		wg.Go(func() { o.Functions() })
+	}
+	wg.Wait()
+	for _, o := range objects {
+		if err := d.publishObject(o); err != nil {
+			d.logf("not all functions are listed: %v", err)
+			return
+		}
+	}
+}
+
+// unlisted are the objects of a target that are to be listed, once.
+func (d *Daemon) unlisted(t *target) (objects []*object) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.code.wanted {
+		return nil
+	}
+	for _, o := range t.objects {
+		if !d.code.listed[o.key] {
+			d.code.listed[o.key] = true
+			objects = append(objects, o)
+		}
+	}
+	return objects
+}
+
+func (d *Daemon) publishObject(o *object) error {
+	for _, fn := range o.Functions() {
+		select {
+		case <-d.stopped:
+			return nil
+		default:
+		}
+		if d.opts.Library.Excluded(fn.Module, fn.Name) {
+			continue
+		}
+		if err := d.tree.Add(grid.Code, fn.Module, fn.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}

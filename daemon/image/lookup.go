@@ -1,0 +1,126 @@
+package image
+
+import (
+	"debug/elf"
+	"hash/maphash"
+	"slices"
+	"strings"
+)
+
+// Most of what a process maps is never asked for a function: a server has dozens of libraries, and runs in three. To list the functions of
+// one takes milliseconds; that it does not have what is looked for is known for less.
+
+// names are hashes of the names in an object's symbol tables: what is not among them it does not have.
+type names map[uint64]struct{}
+
+var nameSeed = maphash.MakeSeed()
+
+func (n names) has(name string) bool {
+	_, ok := n[maphash.String(nameSeed, name)]
+	return ok
+}
+
+// Named finds functions by linkage name (without version), alias, demangled or display name. Of several versions of a symbol
+// the default comes first, otherwise they are sorted by Addr.
+func (o *Object) Named(name string) []*Function {
+	if !o.table.done.Load() && isLinkage(name) && !o.isGo && !o.symbolNames().has(name) {
+		return nil
+	}
+	return o.functions().byName[name]
+}
+
+// isLinkage reports whether a name can be found as it is in a symbol table only: what is demangled has parameters or a path, and what was
+// made unique another sign.
+func isLinkage(name string) bool {
+	return !strings.ContainsFunc(name, func(r rune) bool {
+		return r != '_' && r != '.' && r != '$' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	})
+}
+
+// symbolNames is empty where the tables cannot be read.
+func (o *Object) symbolNames() names {
+	n, err := o.names.get(o.name, func() (names, error) {
+		n := names{}
+		return n, o.eachTable(func(from *Object, s *section) error { return o.addNames(n, from, s) })
+	})
+	if err != nil {
+		return nil
+	}
+	return n
+}
+
+// addNames adds the names of the functions that are defined in a table.
+func (o *Object) addNames(n names, from *Object, s *section) error {
+	strs := from.sectionByIndex(s.link)
+	if strs == nil {
+		return nil
+	}
+	str := strs.bytes()
+	for tab := s.bytes(); len(tab) >= symSize && len(n) < maxSymbols; tab = tab[symSize:] {
+		typ := elf.ST_TYPE(tab[4])
+		if typ != elf.STT_FUNC && typ != elf.STT_GNU_IFUNC || elf.SectionIndex(u16(tab[6:])) == elf.SHN_UNDEF {
+			continue
+		}
+		n[maphash.String(nameSeed, cleanName(stringAt(str, u32(tab))))] = struct{}{}
+	}
+	return nil
+}
+
+// HasNames reports whether symbols name any function.
+func (o *Object) HasNames() bool {
+	if len(o.symbolNames()) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(o.Functions(), func(f *Function) bool { return f.Named })
+}
+
+// oneModule reports whether all functions belong to the module that is called like the object.
+func (o *Object) oneModule() bool { return o.section(".debug_info") == nil && !o.isGo }
+
+// ModuleFunctions lists the functions of a module by Addr. It must not be changed.
+func (o *Object) ModuleFunctions(module string) []*Function {
+	if o.oneModule() {
+		if module == o.name {
+			return o.Functions()
+		}
+		return nil
+	}
+	return o.modules()[module]
+}
+
+// InModule finds the functions of a module that are called so: by display name, linkage name or alias, sorted by Addr.
+func (o *Object) InModule(module, name string) (fns []*Function) {
+	if o.oneModule() && module != o.name {
+		return nil
+	}
+	for _, f := range o.Named(name) {
+		if f.Module == module && (f.Name == name || f.Linkage == name || slices.Contains(f.Aliases, name)) {
+			fns = append(fns, f)
+		}
+	}
+	slices.SortFunc(fns, func(a, b *Function) int { return cmp3(a.Addr, b.Addr) })
+	return fns
+}
+
+// Modules names the modules that functions belong to.
+func (o *Object) Modules() (names []string) {
+	if o.oneModule() && len(o.Functions()) > 0 {
+		return []string{o.name}
+	}
+	for m := range o.modules() {
+		names = append(names, m)
+	}
+	return names
+}
+
+// modules are the functions by their module.
+func (o *Object) modules() map[string][]*Function {
+	m, _ := o.byModule.get(o.name, func() (map[string][]*Function, error) {
+		m := map[string][]*Function{}
+		for _, f := range o.Functions() {
+			m[f.Module] = append(m[f.Module], f)
+		}
+		return m, nil
+	})
+	return m
+}
