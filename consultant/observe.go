@@ -112,8 +112,13 @@ func (r reader) edge(t float64) float64 {
 	return r.start + math.Ceil((t-r.start)/r.width-1e-6)*r.width
 }
 
-// observe reads the new bins of all watched nodes and draws the conclusions.
+// observe reads the new bins of all watched nodes and draws the conclusions. Where no value came it is for those that never get one.
 func (s *Search) observe(now float64) {
+	taken := s.cells.Taken()
+	if taken == s.taken && now-s.lookedAt < stallTime/10 {
+		return
+	}
+	s.taken, s.lookedAt = taken, now
 	cache := map[seriesKey]*series{}
 	for _, n := range slices.Clone(s.graph.nodes) {
 		if n.watch && !math.IsInf(n.next, 1) {

@@ -30,6 +30,7 @@ type cells interface {
 	Price(keys []grid.PairKey) ([]grid.Price, []error)
 	Pair(key grid.PairKey) (grid.Snapshot, bool)
 	ObservedCost() float64
+	Taken() uint64
 }
 
 // A Search is the automatic search. Its methods may be called from any goroutine.
@@ -48,6 +49,10 @@ type Search struct {
 	prices      map[grid.PairKey]priceTag
 	active      map[grid.PairKey]cell
 	observed    float64 // cost at the last tick
+	taken       uint64  // values that were there when nodes were last looked through
+	lookedAt    float64 // s; when that was
+	tickedAt    float64 // s; when the last tick began
+	stirred     bool    // the user has changed something since
 	spare       float64 // processor seconds that may be used now
 	falling     bool    // the observed cost became clearly less when it changed last
 	batch       int
@@ -94,7 +99,7 @@ func newSearch(cfg Config, list []*hypothesis, parents []string) *Search {
 	s := &Search{
 		cfg: cfg, prices: map[grid.PairKey]priceTag{}, active: map[grid.PairKey]cell{},
 		sampledAt: math.Inf(-1), suspectedAt: math.Inf(-1), shedAt: math.Inf(-1), overSince: math.Inf(1),
-		beatAt: math.Inf(-1), changedAt: math.Inf(-1),
+		beatAt: math.Inf(-1), changedAt: math.Inf(-1), tickedAt: math.Inf(-1), spare: math.Inf(1),
 	}
 	s.top, s.err = whyTree(list, parents)
 	switch {
@@ -122,16 +127,16 @@ func (s *Search) Run(ctx context.Context) error {
 	}
 	defer s.ran.Store(false)
 	defer s.leave()
-	ticker := time.NewTicker(tickTime)
-	defer ticker.Stop()
 	for ctx.Err() == nil {
-		s.tick()
+		if s.isDue() {
+			s.tick()
+		}
 		if s.idle() {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-		case <-ticker.C:
+		case <-time.After(s.pause()):
 		}
 	}
 	return nil
@@ -142,6 +147,7 @@ func (s *Search) tick() {
 	now := s.cfg.Now()
 	observed := s.cells.ObservedCost()
 	s.mu.Lock()
+	s.tickedAt, s.stirred = now, false
 	if math.IsNaN(observed) || observed < 0 {
 		observed = 0
 	}

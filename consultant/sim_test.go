@@ -399,10 +399,16 @@ func newRig(t *testing.T, m *model, change ...func(*Config)) *rig {
 }
 
 // run lets the program and the search run until the time.
+func (r *rig) turn() {
+	if r.s.isDue() {
+		r.s.tick()
+	}
+}
+
 func (r *rig) run(until float64) {
 	for r.m.now() < until {
 		r.m.advance(0.15)
-		r.s.tick()
+		r.turn()
 	}
 }
 
@@ -411,7 +417,7 @@ func (r *rig) runUntil(limit float64, what string, done func() bool) float64 {
 	r.Helper()
 	for r.m.now() < limit {
 		r.m.advance(0.15)
-		r.s.tick()
+		r.turn()
 		if done() {
 			return r.m.now()
 		}

@@ -1,12 +1,40 @@
 package consultant
 
-import "math"
+import (
+	"math"
+	"time"
+
+	"culprit/internal/beat"
+)
 
 // Where processors are busy, what the search itself takes is taken from the program. What promises an answer is tested at once all the
 // same; the rest as far as there is time for it.
 
 // ahead is how many processor seconds the search may run ahead of its share for what stack samples say nothing about.
-const ahead = 1.0
+const ahead = 0.5
+
+// restTime is how long the search waits from one turn to the next, in s, while it may use no time and there is no new value.
+const restTime = 0.6
+
+// restTick is how often it is then looked whether it is time for a turn: when the daemon wakes up as well.
+const restTick = 200 * time.Millisecond
+
+// pause is how long to wait until it may be time for a turn.
+func (s *Search) pause() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.spare > 0 {
+		return beat.Until(tickTime)
+	}
+	return beat.Until(restTick)
+}
+
+// isDue tells that it is time for a turn.
+func (s *Search) isDue() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.spare > 0 || s.stirred || s.cells.Taken() != s.taken || s.cfg.Now()-s.tickedAt >= restTime
+}
 
 // askForTime finds out how much time there is. It takes the lock itself.
 func (s *Search) askForTime() {

@@ -25,6 +25,7 @@ func (s *Search) StartPhase(name string) Phase {
 		name = "phase " + itoa(len(s.phases))
 	}
 	p := s.addPhase(name, now)
+	s.stirred = true
 	s.say(p.root, "phase %s begins", name)
 	return p.Phase
 }

@@ -30,6 +30,7 @@ type Grid struct {
 
 	subs    atomic.Pointer[[]*subscriber]
 	dropped atomic.Uint64
+	taken   atomic.Uint64
 }
 
 // A pair is what the grid knows of one cell. Everything is guarded by Grid.mu; refs changes only with Grid.wish held.
@@ -319,6 +320,7 @@ func (g *Grid) Sample(key PairKey, start, end, value float64) {
 		g.dropped.Add(1)
 		return
 	}
+	g.taken.Add(1)
 	folded, group := p.global.addLocked(start, end, value)
 	var folded2 float64
 	var group2 *FoldGroup
@@ -378,6 +380,9 @@ func (h *Histogram) addLocked(start, end, value float64) (float64, *FoldGroup) {
 	defer h.mu.Unlock()
 	return h.add(start, end, value), h.group
 }
+
+// Taken is how many values came so far: while it stays the same, so do all histograms.
+func (g *Grid) Taken() uint64 { return g.taken.Load() }
 
 // Dropped is how many values came for pairs that were not enabled.
 func (g *Grid) Dropped() uint64 { return g.dropped.Load() }
