@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,12 +20,14 @@ import (
 // What a search costs a server with many processes: its throughput under a load that never pauses, with and without a search from
 // the beginning of the load to its end, attaching and removing included, in turn.
 
-// span is how long each load lasts.
-const span = 20 * time.Second
+// span is how long each load of a server lasts: a minute, unless told otherwise. To attach, and to find what stack samples promise from the
+// beginning, takes the same time however long the search goes on afterwards.
+var span = flag.Duration("span", time.Minute, "how long each load of a server lasts")
 
 // A Loss is what a search costs a server; figures are medians of the alternations.
 type Loss struct {
 	Load     string  `json:"load"`
+	Seconds  float64 `json:"seconds"`    // that each load lasts
 	BarePerS float64 `json:"bare_per_s"` // transactions or requests per second without a search
 	// LossPercent is by how much fewer there are during a search: of the alternations each is compared with the mean of the loads
 	// without a search before and after it.
@@ -68,7 +71,7 @@ func postgresLoss(r *Result, rounds int) error {
 		args []string
 	}{{"postgres: pgbench", []string{"-c", clients}}, {"postgres: pgbench -S", []string{"-c", clients, "-S"}}} {
 		loss, err := lossOf(l.name, pg.PID, rounds, func() (float64, error) {
-			out, err := pg.Run("pgbench", append(l.args, "-n", "-M", "prepared", "-T", seconds(span), "postgres")...)
+			out, err := pg.Run("pgbench", append(l.args, "-n", "-M", "prepared", "-T", seconds(*span), "postgres")...)
 			return numberIn(out, `tps = ([\d.]+)`), err
 		})
 		if err != nil {
@@ -94,7 +97,7 @@ func nginxLoss(r *Result, rounds int) error {
 	defer n.Close()
 	for _, l := range []struct{ name, path, header string }{{"nginx: small files", "/small.txt", ""}, {"nginx: gzip", "/large.txt", "Accept-Encoding: gzip"}} {
 		loss, err := lossOf(l.name, n.PID, rounds, func() (float64, error) {
-			answers, took, err := n.Wrk(l.path, l.header, 8, span)
+			answers, took, err := n.Wrk(l.path, l.header, 8, *span)
 			return float64(answers) / took.Seconds(), err
 		})
 		if err != nil {
@@ -140,7 +143,7 @@ func lossOf(name string, pid, rounds int, f load) (*Loss, error) {
 	}
 	var bare []served
 	var with []served
-	l := &Loss{Load: name}
+	l := &Loss{Load: name, Seconds: span.Seconds()}
 	for i := range rounds + 1 {
 		one, err := serve(pid, f)
 		if err != nil {

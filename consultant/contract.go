@@ -87,6 +87,9 @@ type Config struct {
 	// Spare is how many seconds of a processor the search may use now so that it takes no more of the machine than it should: below 0 if
 	// it has used too many, +Inf if processors are idle. nil = always +Inf.
 	Spare func() float64
+	// Beat is the time until whoever measures wakes up next, which it does at an interval: a search that rests wakes up then as well.
+	// nil = it wakes up by itself.
+	Beat func(interval time.Duration) time.Duration
 	// Base is the fixed hierarchy to which the parts of the item that a focus selects belong; nil = Code.
 	Base func(item grid.Focus) grid.Hierarchy
 }

@@ -3,8 +3,6 @@ package consultant
 import (
 	"math"
 	"time"
-
-	"culprit/internal/beat"
 )
 
 // Where processors are busy, what the search itself takes is taken from the program. What promises an answer is tested at once all the
@@ -23,10 +21,10 @@ const restTick = 200 * time.Millisecond
 func (s *Search) pause() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.spare > 0 {
-		return beat.Until(tickTime)
+	if s.spare > 0 || s.cfg.Beat == nil {
+		return tickTime
 	}
-	return beat.Until(restTick)
+	return s.cfg.Beat(restTick)
 }
 
 // isDue tells that it is time for a turn.

@@ -17,7 +17,6 @@ import (
 	"culprit/daemon/kernel"
 	"culprit/daemon/process"
 	"culprit/grid"
-	"culprit/internal/beat"
 	"culprit/internal/fault"
 	"culprit/internal/safetext"
 	"culprit/pcl"
@@ -54,6 +53,7 @@ type Daemon struct {
 	code    catalogue
 	looks   looks
 	pace    pace                // of the sampling loop
+	beats   time.Time           // when the first beat was
 	kern    *kernel.ThreadTable // of all targets
 	rings   *kernel.Rings       // of all targets; nil until the first needs them
 
@@ -122,6 +122,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 		d.goLoop(func() { d.await(t) })
 		d.publish(t)
 	}
+	d.beats = time.Now()
 	d.goLoop(d.sampleLoop)
 	if opts.Children {
 		d.adopt()
@@ -163,7 +164,7 @@ func (d *Daemon) sampleLoop() {
 		select {
 		case <-d.stopped:
 			return
-		case <-time.After(beat.Until(tickInterval)):
+		case <-time.After(d.Beat(tickInterval)):
 		}
 		d.tickIfDue()
 		if n%5 == 0 {

@@ -17,11 +17,8 @@ import (
 var _ pcl.Env = (*target)(nil)
 
 // Named implements pcl.Env.
-func (t *target) Named(name string) (ids []pcl.FuncID) {
-	for _, o := range t.objects {
-		ids = append(ids, t.know(o, o.Named(name))...)
-	}
-	return distinct(ids)
+func (t *target) Named(name string) []pcl.FuncID {
+	return slices.Clone(t.found.get(t, funcName{"", name}))
 }
 
 func distinct(ids []pcl.FuncID) []pcl.FuncID {

@@ -27,7 +27,7 @@ func (t *target) listAll() {
 	}
 }
 
-// A funcName is how people name a function.
+// A funcName is how people name a function; in any module if that is "".
 type funcName struct{ module, function string }
 
 // maxFound bounds how many names of functions a target remembers; then it begins anew.
@@ -47,10 +47,19 @@ func (f *finder) get(t *target, n funcName) []pcl.FuncID {
 	if f.ids == nil || f.code != t.code || len(f.ids) >= maxFound {
 		f.code, f.ids = t.code, map[funcName][]pcl.FuncID{}
 	}
-	var ids []pcl.FuncID
-	for _, o := range t.objects {
-		ids = append(ids, t.know(o, o.InModule(n.module, n.function))...)
-	}
+	ids := t.find(n)
 	f.ids[n] = ids
 	return ids
+}
+
+// find makes the functions of a name known, in order of address.
+func (t *target) find(n funcName) (ids []pcl.FuncID) {
+	for _, o := range t.objects {
+		if n.module == "" {
+			ids = append(ids, t.know(o, o.Named(n.function))...)
+		} else {
+			ids = append(ids, t.know(o, o.InModule(n.module, n.function))...)
+		}
+	}
+	return distinct(ids)
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"culprit/daemon/kernel"
-	"culprit/internal/beat"
 )
 
 // Looks at threads: what runs is sampled by perf, what is blocked is looked at in /proc, a few threads at a time in turn. What that
@@ -66,7 +65,8 @@ func (d *Daemon) lookLoop() {
 		}
 		now := time.Now()
 		d.mu.Lock()
-		due := d.looks.isDue(now, d.roundInterval())
+		interval := d.roundInterval()
+		due := d.looks.isDue(now, interval, d.Beat(interval))
 		if due {
 			d.look()
 		}
@@ -78,13 +78,14 @@ func (d *Daemon) lookLoop() {
 	}
 }
 
-// isDue reports whether it is time for a round, and if it is, when the next one will be. A round that is late makes up for nothing.
-func (l *looks) isDue(now time.Time, interval time.Duration) bool {
+// isDue reports whether it is time for a round, and if it is, when the next one will be. A round that is late makes up for nothing: the
+// next one is at the next beat.
+func (l *looks) isDue(now time.Time, interval, beat time.Duration) bool {
 	if now.Before(l.due) {
 		return false
 	}
 	if l.due = l.due.Add(interval); l.due.Before(now) {
-		l.due = now.Add(beat.Until(interval))
+		l.due = now.Add(beat)
 	}
 	return true
 }
@@ -246,13 +247,16 @@ func (t *target) mayHaveLoaded() bool {
 	return !same
 }
 
-// execRounds is in how many passes each of many targets is checked for an exec once; that one has ended is known at once.
+// execRounds is in how many passes each target is checked for an exec of whatever kind once; that one has ended is known at once.
 const execRounds = 4
 
-// checkExec is process.CheckExec, for many targets not with each pass.
+// checkExec is process.CheckExec, not with each pass; of many targets nothing is asked in between.
 func (d *Daemon) checkExec(t *target) error {
-	if len(d.targets) > manyTargets && (d.round+t.seat)%execRounds != 0 {
+	switch {
+	case (d.round+t.seat)%execRounds == 0:
+		return t.proc.CheckExec()
+	case len(d.targets) > manyTargets:
 		return nil
 	}
-	return t.proc.CheckExec()
+	return t.proc.CheckMemory()
 }

@@ -56,3 +56,12 @@ func TestPaceIsKept(t *testing.T) {
 		}
 	}
 }
+
+// TestBeat: intervals that divide each other end together.
+func TestBeat(t *testing.T) {
+	d := Daemon{beats: time.Now().Add(-1250 * time.Millisecond)}
+	long, short := d.Beat(200*time.Millisecond), d.Beat(50*time.Millisecond)
+	if long <= 100*time.Millisecond || long > 150*time.Millisecond || (long-short)%(50*time.Millisecond) > time.Millisecond {
+		t.Errorf("%v until the next beat of 200 ms, %v of 50 ms", long, short)
+	}
+}

@@ -62,6 +62,7 @@ func questions(p *Process, m Mapping, data Addr) map[string]func() error {
 		"Touch":       func() error { return p.Touch(m.Start) },
 		"Descriptors": func() error { _, err := p.Descriptors(); return err },
 		"CheckExec":   p.CheckExec,
+		"CheckMemory": p.CheckMemory,
 		"DiffText":    func() error { _, err := p.DiffText(); return err },
 		"Signal":      func() error { return p.Signal(0) },
 		"Stop":        func() error { _, err := p.Stop(context.Background(), StopOptions{}, nothing); return err },
@@ -143,14 +144,16 @@ func TestAfterExec(t *testing.T) {
 	tg := startCmd(t, cmd)
 	p := open(t, tg.pid())
 	must(t, p.CheckExec())
+	must(t, p.CheckMemory())
 	code, err := p.Maps()
 	must(t, err)
 	tg.write(t, "\n")
 	tg.expect("another")
 	for name, err := range map[string]error{
-		"CheckExec": p.CheckExec(),
-		"ReadMem":   p.ReadMem(code[0].Start, make([]byte, 1)),
-		"Touch":     p.Touch(code[0].Start),
+		"CheckMemory": p.CheckMemory(),
+		"CheckExec":   p.CheckExec(),
+		"ReadMem":     p.ReadMem(code[0].Start, make([]byte, 1)),
+		"Touch":       p.Touch(code[0].Start),
 	} {
 		if !errors.Is(err, ErrTargetExeced) {
 			t.Errorf("%s: %v", name, err)

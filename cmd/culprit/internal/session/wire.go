@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"time"
 
 	"culprit/consultant"
 	"culprit/daemon"
@@ -25,6 +26,7 @@ type Daemon interface {
 	SeenMost(functions []string, pids ...int) string
 	Holders(f grid.Focus) []daemon.Holder
 	Spare() float64
+	Beat(interval time.Duration) time.Duration
 	Detach() (clean bool, err error)
 }
 
@@ -47,7 +49,7 @@ func newGrid(d Daemon, lib *pcl.Library) *grid.Grid { return grid.New(d, lib.Met
 func NewSearch(cfg Config, d Daemon, g *grid.Grid) *consultant.Search {
 	return consultant.New(consultant.Config{
 		Hypotheses: cfg.Library.Hypotheses(), Grid: g, Axis: d, Budget: cfg.Budget, Source: d.Source, OnEvent: cfg.OnEvent, Now: d.Now,
-		Spare: d.Spare,
-		Base:  func(item grid.Focus) grid.Hierarchy { return itemBase(cfg.Library, item) },
+		Spare: d.Spare, Beat: d.Beat,
+		Base: func(item grid.Focus) grid.Hierarchy { return itemBase(cfg.Library, item) },
 	})
 }
