@@ -16,15 +16,12 @@ const (
 	longestCredit = 2.0
 	longestDebt   = 30.0
 	usualBudget   = 0.02
-	// countedShare is the part of the share that may be used for what is counted. The rest is for what nobody can count: caches that are cold
-	// when a thread of ours has run, and processors that wake up for us.
-	countedShare = 0.75
 	// programsCost is what the programs that keep rows take of each switch of a thread of a target, as the kernel itself counts it on a
 	// virtual machine.
 	programsCost = 0.25e-6 // s
 )
 
-// An account is what we may use of processors, and have used. What was used before the first entry, to attach above all, is a debt.
+// An account is what we may use of processors, and have used.
 type account struct {
 	at    time.Time // of the last entry
 	used  time.Duration
@@ -34,15 +31,14 @@ type account struct {
 // enter brings the account up to date: share is of one processor, and may be more than 1.
 func (a *account) enter(now time.Time, used time.Duration, share float64) {
 	if !a.at.IsZero() {
-		a.saved += now.Sub(a.at).Seconds() * share
+		a.saved += now.Sub(a.at).Seconds()*share - (used - a.used).Seconds()
 	}
-	a.saved -= (used - a.used).Seconds()
 	a.saved = min(max(a.saved, -longestDebt*share), longestCredit*share)
 	a.at, a.used = now, used
 }
 
-// Spare is how many seconds of a processor we may use now without taking more than the budget's share of the machine, a quarter of which is
-// left for what is not counted; below 0 if we have used too many; +Inf while processors are idle.
+// Spare is how many seconds of a processor we may use now without taking more than the budget's share of the machine, below 0 if we have
+// used too many; +Inf while processors are idle.
 func (d *Daemon) Spare() float64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -54,7 +50,7 @@ func (d *Daemon) Spare() float64 {
 	if err != nil {
 		return math.Inf(1)
 	}
-	d.account.enter(time.Now(), kernel.OwnTime()+d.inTargets(), countedShare*budget*float64(max(len(cpus), 1)))
+	d.account.enter(time.Now(), kernel.OwnTime()+d.inTargets(), budget*float64(max(len(cpus), 1)))
 	if !d.looks.busy {
 		return math.Inf(1)
 	}
