@@ -173,8 +173,6 @@ func (d *Daemon) sampleLoop() {
 		}
 		if n%10 == 0 {
 			d.clean()
-		}
-		if n%10 == 0 && (n%30 == 0 || !d.isBusy()) {
 			d.discover()
 			d.growItems()
 		}
