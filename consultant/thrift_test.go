@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"culprit/grid"
 )
@@ -96,4 +97,34 @@ func TestByHandAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.runUntil(14, "tested", func() bool { return r.node(cpuBound, code(grid.Whole(), "f3")).State == False })
+}
+
+// A search that may use no time rests until there are new values, until the user wants something, or for a while.
+func TestRests(t *testing.T) {
+	m := newModel(crowd()...)
+	r := newRig(t, m, func(c *Config) { c.Spare = func() float64 { return -5 } })
+	r.run(5)
+	rest := func() { r.s.taken, r.s.tickedAt, r.s.stirred = r.s.cells.Taken(), m.now(), false }
+	if rest(); r.s.isDue() {
+		t.Error("it has a turn, and nothing is new")
+	}
+	if r.s.tickedAt -= restTime + 0.01; !r.s.isDue() {
+		t.Error("it has no turn after a while")
+	}
+	rest()
+	if err := r.s.Pin(r.node(cpuBound, code(grid.Whole(), "scan")).ID, true); err != nil || !r.s.isDue() {
+		t.Errorf("it has no turn after a wish (%v)", err)
+	}
+	rest()
+	if m.advance(0.5); !r.s.isDue() {
+		t.Error("it has no turn after new values")
+	}
+	if beat := func(d time.Duration) time.Duration { return d / 3 }; r.s.pause() != tickTime {
+		t.Errorf("it waits for %v without a beat", r.s.pause())
+	} else if r.s.cfg.Beat = beat; r.s.pause() != restTick/3 {
+		t.Errorf("it waits for %v, and the next beat is in %v", r.s.pause(), restTick/3)
+	}
+	if r.s.spare = 1; r.s.pause() != tickTime || !r.s.isDue() {
+		t.Error("it rests although there is time")
+	}
 }

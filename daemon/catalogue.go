@@ -11,7 +11,7 @@ import (
 
 // A catalogue is what of the targets' code is listed.
 type catalogue struct {
-	wanted bool             // by somebody
+	wanted bool             // by somebody; until then there is none
 	listed map[fileKey]bool // whose functions are in the tree
 	open   sync.WaitGroup   // listings that are under way
 }
@@ -20,7 +20,7 @@ type catalogue struct {
 func (d *Daemon) ListCode() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.code.wanted = true
+	d.catalogue.wanted = true
 	for _, t := range d.targets {
 		d.publish(t)
 	}
@@ -29,15 +29,19 @@ func (d *Daemon) ListCode() {
 // Known lists all modules and functions of the targets, and waits until they are in the tree.
 func (d *Daemon) Known() {
 	d.ListCode()
-	d.code.open.Wait()
+	d.catalogue.open.Wait()
 }
 
-// publish lists the code of a target beside everything else, if somebody wants that. That there is more of it is news in any case.
+// publish lists the code of a target beside everything else, if somebody wants that. That there is more of it is news in any case. d.mu is
+// held.
 func (d *Daemon) publish(t *target) {
 	d.tree.Touch()
-	d.code.open.Add(1)
+	if !d.catalogue.wanted {
+		return
+	}
+	d.catalogue.open.Add(1)
 	d.goLoop(func() {
-		defer d.code.open.Done()
+		defer d.catalogue.open.Done()
 		d.publishCode(t)
 	})
 }
@@ -62,12 +66,9 @@ func (d *Daemon) publishCode(t *target) {
 func (d *Daemon) unlisted(t *target) (objects []*object) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.code.wanted {
-		return nil
-	}
 	for _, o := range t.objects {
-		if !d.code.listed[o.key] {
-			d.code.listed[o.key] = true
+		if !d.catalogue.listed[o.key] {
+			d.catalogue.listed[o.key] = true
 			objects = append(objects, o)
 		}
 	}

@@ -129,3 +129,10 @@ func TestCountsAreExact(t *testing.T) {
 	detachClean(t, d, p.PID)
 	p.Stop(t)
 }
+
+// listAll makes all functions known.
+func (t *target) listAll() {
+	for _, o := range t.objects {
+		t.know(o, o.Functions())
+	}
+}

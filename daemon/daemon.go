@@ -36,26 +36,26 @@ type Options struct {
 
 // A Daemon measures processes. Without Detach its probes go on counting, harmlessly, until the targets end.
 type Daemon struct {
-	opts    Options
-	tree    *grid.Tree
-	clock   *kernel.TSCClock
-	prices  prices
-	images  images
-	pipes   pipeUsers
-	host    string
-	began   time.Time
-	pauses  pauseLog
-	guard   *guard
-	rows    rowKeeper
-	targets []*target
-	byPID   map[int]*target // the last target of each number
-	family  *family
-	code    catalogue
-	looks   looks
-	pace    pace                // of the sampling loop
-	beats   time.Time           // when the first beat was
-	kern    *kernel.ThreadTable // of all targets
-	rings   *kernel.Rings       // of all targets; nil until the first needs them
+	opts      Options
+	tree      *grid.Tree
+	clock     *kernel.TSCClock
+	prices    prices
+	images    images
+	pipes     pipeUsers
+	host      string
+	began     time.Time
+	pauses    pauseLog
+	guard     *guard
+	rows      rowKeeper
+	targets   []*target
+	byPID     map[int]*target // the last target of each number
+	family    *family
+	catalogue catalogue
+	looks     looks
+	pace      pace                // of the sampling loop
+	beats     time.Time           // when the first beat was
+	kern      *kernel.ThreadTable // of all targets
+	rings     *kernel.Rings       // of all targets; nil until the first needs them
 
 	enabling sync.Mutex // one batch at a time
 
@@ -101,7 +101,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 	}
 	host, _ := os.Hostname()
 	d := &Daemon{opts: opts, tree: grid.NewTree(), clock: clock, host: host,
-		began: time.Now(), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, byPID: map[int]*target{}, family: newFamily(), code: catalogue{listed: map[fileKey]bool{}}, kern: kernel.NewThreadTable(), stopped: make(chan struct{}), ended: make(chan struct{})}
+		began: time.Now(), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, byPID: map[int]*target{}, family: newFamily(), catalogue: catalogue{listed: map[fileKey]bool{}}, kern: kernel.NewThreadTable(), stopped: make(chan struct{}), ended: make(chan struct{})}
 	d.tree.Add(grid.Machine, host)
 	if opts.Guard != nil && !opts.Backend.looks() {
 		if d.guard, err = startGuard(opts.Guard()); err != nil {
@@ -120,7 +120,6 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 	}
 	for _, t := range d.targets {
 		d.goLoop(func() { d.await(t) })
-		d.publish(t)
 	}
 	d.beats = time.Now()
 	d.goLoop(d.sampleLoop)

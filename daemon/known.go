@@ -20,13 +20,6 @@ func (t *target) know(o *object, fns []*image.Function) (ids []pcl.FuncID) {
 	return ids
 }
 
-// listAll makes all functions known.
-func (t *target) listAll() {
-	for _, o := range t.objects {
-		t.know(o, o.Functions())
-	}
-}
-
 // A funcName is how people name a function; in any module if that is "".
 type funcName struct{ module, function string }
 
@@ -35,17 +28,17 @@ const maxFound = 1 << 14
 
 // A finder remembers which functions names stand for: the search asks for the same ones again and again.
 type finder struct {
-	code int // the target's when they were found
-	ids  map[funcName][]pcl.FuncID
+	changes int // of the target when they were found
+	ids     map[funcName][]pcl.FuncID
 }
 
 // get must not be changed.
 func (f *finder) get(t *target, n funcName) []pcl.FuncID {
-	if ids, ok := f.ids[n]; ok && f.code == t.code {
+	if ids, ok := f.ids[n]; ok && f.changes == t.changes {
 		return ids
 	}
-	if f.ids == nil || f.code != t.code || len(f.ids) >= maxFound {
-		f.code, f.ids = t.code, map[funcName][]pcl.FuncID{}
+	if f.ids == nil || f.changes != t.changes || len(f.ids) >= maxFound {
+		f.changes, f.ids = t.changes, map[funcName][]pcl.FuncID{}
 	}
 	ids := t.find(n)
 	f.ids[n] = ids

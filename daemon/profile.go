@@ -23,8 +23,8 @@ type profile struct {
 	failed  error   // why there is none
 	next    int     // thread to look at next
 	bursts  bursts
-	births  int // of threads, when the sampler was last told of them
-	resting bool
+	births  int  // of threads, when the sampler was last told of them
+	resting bool // fewer samples are taken
 
 	mu    sync.Mutex
 	kinds [nKinds]kindStats

@@ -27,9 +27,9 @@ type target struct {
 	size        uint64                   // of its memory when that was last looked at, in bytes
 	funcs       map[pcl.FuncID]*function // those that somebody has asked for: see know
 	stubs       []addrSpan               // of punned sites
-	code        int                      // how often objects came and went
+	changes     int                      // how often objects came or went
 	items       *itemIndex               // nil until it is asked for
-	itemsOf     int                      // the value of code when it was made
+	itemsOf     int                      // changes when it was made
 	found       finder
 	sites       map[uint64]*site // by address of the first displaced instruction
 	kept        kernelRows
@@ -312,7 +312,7 @@ func (t *target) loadObject(maps []process.Mapping, i int) error {
 		}
 	}
 	t.loads++
-	t.code++
+	t.changes++
 	t.objects = append(t.objects, o)
 	sort.Slice(t.objects, func(a, b int) bool { return t.objects[a].lo < t.objects[b].lo })
 	return nil

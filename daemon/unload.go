@@ -53,7 +53,7 @@ func (t *target) forget(o *object) {
 			delete(t.sites, addr)
 		}
 	}
-	t.code++
+	t.changes++
 }
 
 // unpatched forgets what was written at a site: its bytes are gone, or those of the file are back.

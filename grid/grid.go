@@ -320,7 +320,6 @@ func (g *Grid) Sample(key PairKey, start, end, value float64) {
 		g.dropped.Add(1)
 		return
 	}
-	g.taken.Add(1)
 	folded, group := p.global.addLocked(start, end, value)
 	var folded2 float64
 	var group2 *FoldGroup
@@ -330,6 +329,7 @@ func (g *Grid) Sample(key PairKey, start, end, value float64) {
 	for i := len(p.past) - 1; i >= 0 && p.past[i].Phase.End > start; i-- {
 		p.past[i].Histogram.addLocked(start, end, value) // the part before the phase ended
 	}
+	g.taken.Add(1) // when it is there: who saw the number before looks again
 	g.mu.RUnlock()
 	if folded > 0 {
 		group.told(folded)

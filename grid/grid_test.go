@@ -180,6 +180,9 @@ func TestGridFailures(t *testing.T) {
 	if g.Dropped() != 1 {
 		t.Errorf("%d dropped", g.Dropped())
 	}
+	if g.Taken() != 1 {
+		t.Errorf("%d taken", g.Taken())
+	}
 	g.Enable(good)
 	g.DisableAll()
 	if s, _ := g.Pair(good); s.Enabled || len(p.enabled) != 0 {

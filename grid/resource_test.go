@@ -29,6 +29,10 @@ func TestTree(t *testing.T) {
 		t.Errorf("exists is wrong, or %d resources", tr.Len())
 	}
 	v := tr.Version()
+	if tr.Touch(); tr.Version() <= v {
+		t.Errorf("version %d -> %d when it was touched", v, tr.Version())
+	}
+	v = tr.Version()
 	if err := tr.Add(Code, "queue.c", "pop"); err != nil || tr.Version() != v {
 		t.Errorf("adding again: %v, version %d -> %d", err, v, tr.Version())
 	}
