@@ -87,6 +87,24 @@ func seesNobodyElse(t *testing.T, open func(t *testing.T) *Rings) {
 	}
 }
 
+// TestProcessSamplerMeetsTheWoken: a program that another one's timers wake is sampled like any other, for the time that it runs.
+func TestProcessSamplerMeetsTheWoken(t *testing.T) { eachWay(t, meetsTheWoken) }
+
+func meetsTheWoken(t *testing.T, open func(t *testing.T) *Rings) {
+	const hz = 97
+	p := target(t, "woken.c")
+	r := open(t)
+	sampled(t, r, p.PID, hz)
+	began := processorTime(t, p)
+	n := count(r, 5*time.Second)
+	ran := processorTime(t, p) - began
+	want := hz * ran.Seconds()
+	t.Logf("%d samples for %.3f s of processor time at %d Hz, want %.0f", n[p.PID], ran.Seconds(), hz, want)
+	if got := float64(n[p.PID]); got < 0.5*want || got > 2*want {
+		t.Errorf("%.0f samples, want %.0f", got, want)
+	}
+}
+
 // TestProcessSamplerChangesRate: fewer samples come when fewer are asked for, and more again afterwards.
 func TestProcessSamplerChangesRate(t *testing.T) { eachWay(t, changesRate) }
 

@@ -26,6 +26,7 @@ type ticks struct {
 	reader  *ringbuf.Reader
 	record  ringbuf.Record
 	lost    uint64 // that read has told
+	most    int32  // distance of two ticks, in ns
 }
 
 // A sample as the program writes it.
@@ -49,12 +50,21 @@ const (
 // longestTick is the distance of ticks of the slowest kernels, in ns.
 const longestTick = 10_000_000
 
+// tickLength is the distance of ticks of this kernel, in ns: its coarse clock goes by them.
+func tickLength() int32 {
+	var res unix.Timespec
+	if unix.ClockGetres(unix.CLOCK_MONOTONIC_COARSE, &res) != nil {
+		return longestTick
+	}
+	return int32(min(max(res.Nano(), 1), longestTick))
+}
+
 // ringPerCPU is the room for samples: some 60 of each processor.
 const ringPerCPU = 1 << 20
 
 // newTicks has timer interrupts handled. Nothing is sampled before ask.
 func newTicks(cpus int) (*ticks, error) {
-	t := &ticks{}
+	t := &ticks{most: tickLength()}
 	if err := t.open(cpus); err != nil {
 		t.close()
 		return nil, err
@@ -92,9 +102,13 @@ func (t *ticks) open(cpus int) (err error) {
 
 // atTick is the program. R6 is the time between two samples of the process, R7 the processor's pace, R8 the time, R9 the sample.
 func (t *ticks) atTick() asm.Instructions {
-	list := append(t.since(),
+	list := asm.Instructions{
 		asm.FnGetCurrentPidTgid.Call(),
 		asm.StoreMem(asm.R10, -8, asm.R0, asm.DWord),
+		asm.JEq.Imm(asm.R0, 0, "end"),
+	}
+	list = append(append(list, t.since()...),
+		asm.LoadMem(asm.R0, asm.R10, -8, asm.DWord),
 		asm.RSh.Imm(asm.R0, 32),
 		asm.StoreMem(asm.R10, -12, asm.R0, asm.Word),
 		asm.LoadMapPtr(asm.R1, t.asked.FD()),
@@ -157,8 +171,9 @@ func (t *ticks) ifDue() asm.Instructions {
 	}
 }
 
-// since leaves in R7 the processor's pace, in R8 the time, and in R1 the time since the last interrupt, which is that of a tick at most
-// where ticks have stopped for want of work.
+// since leaves in R7 the processor's pace, in R8 the time, and in R1 the time since the last interrupt of a thread, which is that of a tick
+// at most: where there is no work, ticks stop. Interrupts of idle processors are no measure: somebody's timers may be hundreds of times
+// more than the ticks that can meet a program that these timers, or their owner, wake.
 func (t *ticks) since() asm.Instructions {
 	return asm.Instructions{
 		asm.StoreImm(asm.R10, -12, 0, asm.Word),
@@ -174,8 +189,8 @@ func (t *ticks) since() asm.Instructions {
 		asm.StoreMem(asm.R7, paceLast, asm.R8, asm.DWord),
 		asm.Mov.Reg(asm.R1, asm.R8),
 		asm.Sub.Reg(asm.R1, asm.R2),
-		asm.JLE.Imm(asm.R1, longestTick, "short"),
-		asm.Mov.Imm(asm.R1, longestTick),
+		asm.JLE.Imm(asm.R1, t.most, "short"),
+		asm.Mov.Imm(asm.R1, t.most),
 		asm.StoreMem(asm.R10, -24, asm.R1, asm.DWord).WithSymbol("short"),
 	}
 }
