@@ -177,6 +177,7 @@ func (s *Search) load(now float64) float64 {
 
 // pick marks the candidates that fit into the budget as being tested.
 func (s *Search) pick(now float64) {
+	s.doze(now)
 	load := s.load(now)
 	if s.observed > s.cfg.Budget { // not even what costs nothing: to insert it stops the target
 		s.slowed(len(s.candidates(now)), load)
@@ -235,7 +236,7 @@ func (s *Search) pick(now float64) {
 		s.release(short)
 		return
 	}
-	s.rewatch(now, load)
+	s.rewatch(now, s.wake(now, load))
 }
 
 // waitsForWhole tells that a node need not be started now: a focus that covers it has turned out false, or is still
@@ -285,6 +286,11 @@ func (s *Search) begin(n *node, now float64) {
 	n.run = holdRun{}
 	n.bins = 0
 	n.next = math.Inf(1) // until the pairs are enabled
+	for _, p := range n.trueParents() {
+		if p.dozes() {
+			s.watchAgain(p, now)
+		}
+	}
 }
 
 // release stops watching the costliest concluded nodes until as much is free as the candidates lack: first the true
@@ -316,14 +322,12 @@ func (s *Search) release(short float64) {
 func (s *Search) rewatch(now, load float64) {
 	for _, n := range s.graph.nodes {
 		released := n.state == True || n.state == False && n.persistent()
-		if !released || n.watch || n.wakeAt > now || n.byShare() || n.isRoot() || n.phase.over() {
+		if !released || n.watch || n.dozes() || n.wakeAt > now || n.byShare() || n.isRoot() || n.phase.over() {
 			continue
 		}
 		_, more, known, err := s.predict(n)
 		if known && err == nil && load+more <= rewatchShare*s.cfg.Budget {
-			n.watch, n.reason, n.batch = true, "", s.batch
-			n.win, n.next = window{}, math.Inf(1)
-			n.started = now
+			s.watchAgain(n, now)
 			return
 		}
 	}

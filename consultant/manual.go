@@ -55,7 +55,7 @@ func (s *Search) Prune(id int) error {
 
 func (s *Search) prune(n *node, reason string) {
 	n.state, n.reason = Pruned, reason
-	n.watch, n.pinned = false, false
+	n.watch, n.pinned, n.dozedAt = false, false, 0
 	n.asked, n.plan = nil, nil
 }
 

@@ -336,7 +336,7 @@ func (s *Search) retestKids(n *node, now float64) {
 func (s *Search) requeue(n *node, reason string) {
 	n.state, n.reason, n.skip = Queued, reason, false
 	n.watch, n.win, n.shares = false, window{}, nil
-	n.startTry, n.timeTry, n.backoff, n.wakeAt = 0, 0, 0, 0
+	n.startTry, n.timeTry, n.backoff, n.wakeAt, n.dozedAt = 0, 0, 0, 0, 0
 	n.tier = ""
 	s.forget(n)
 }

@@ -59,7 +59,7 @@ func (s *Search) Status() string {
 		return s.err.Error()
 	}
 	counts := map[State]int{}
-	watched, unhurried := 0, 0
+	watched, unhurried, doze := 0, 0, 0
 	var now *node
 	for _, n := range s.graph.nodes {
 		if n.isRoot() {
@@ -74,6 +74,9 @@ func (s *Search) Status() string {
 		}
 		if n.watch && n.state != Testing {
 			watched++
+		}
+		if n.dozes() {
+			doze++
 		}
 	}
 	var parts []string
@@ -100,6 +103,9 @@ func (s *Search) Status() string {
 		parts = append(parts, "nothing left to test")
 	}
 	parts = append(parts, fmt.Sprintf("%d true, %d false, watching %d", counts[True], counts[False], watched))
+	if doze > 0 {
+		parts[len(parts)-1] += fmt.Sprintf(" and %d from time to time", doze)
+	}
 	return strings.Join(parts, "; ")
 }
 

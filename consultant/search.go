@@ -331,7 +331,7 @@ func (s *Search) idle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, n := range s.graph.nodes {
-		if n.watch || n.open() || len(n.asked) > 0 || n.state == OverBudget && n.hyp.sampled() {
+		if n.watch || n.dozes() || n.open() || len(n.asked) > 0 || n.state == OverBudget && n.hyp.sampled() {
 			return false
 		}
 	}

@@ -49,6 +49,7 @@ type node struct {
 	backoff  float64 // s
 	again    float64 // s; after what time it was tried again when it had cost too much
 	watch    bool    // its pairs are wanted
+	dozedAt  float64 // s; since when they are not for want of time, though its answer should be watched; 0 if that is not so
 	batch    int     // number of the batch that started it
 	started  float64 // s; when the experiment began
 	startTry float64 // s; when its values were wanted first

@@ -57,7 +57,7 @@ func (s *Search) endPhase(now float64) {
 		if n.phase != p {
 			continue
 		}
-		n.watch = false
+		n.watch, n.dozedAt = false, 0
 		n.plan, n.asked = nil, nil
 		if n.waiting() || n.state == Testing {
 			n.state, n.reason = Never, "not tested: the phase ended"

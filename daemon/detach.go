@@ -18,6 +18,7 @@ func (d *Daemon) Detach() (clean bool, err error) {
 	defer d.enabling.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.demand.end()
 	clean = true
 	var errs []error
 	for _, t := range d.targets {

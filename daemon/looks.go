@@ -18,12 +18,9 @@ const (
 	lotsOfThreads = 256
 	// crowdedInterval is the time from one round to the next then.
 	crowdedInterval = 4 * lookInterval
-	// busyInterval is the same where the processors have less than idleEnough of their time to spare: each time we wake up takes 100 us and
-	// more from somebody then, and who is busy waits for little. busyFor is how often that is asked. For quickAfter after a
-	// target had a child rounds stay short, so that others are met early.
+	// busyInterval is the same where the processors are busy: each time we wake up takes 100 us and more from somebody then, and who is
+	// busy waits for little. For quickAfter after a target had a child rounds stay short, so that others are met early.
 	busyInterval = 4 * lookInterval
-	idleEnough   = 0.25
-	busyFor      = time.Second
 	quickAfter   = 10 * time.Second
 	// manyTargets is how many targets are looked after in each round; of more of them, each has its turn every turnRounds.
 	manyTargets = 16
@@ -49,10 +46,7 @@ type looks struct {
 	sampled  int // the same of those that are only looked at
 	due      time.Time
 	read     time.Time
-	idle     kernel.Idle
-	asked    time.Time // idle
-	busy     bool      // all processors are
-	switches float64   // how often a second threads are put on a processor, in all targets together
+	switches float64 // how often a second threads are put on a processor, in all targets together
 }
 
 // lookLoop looks at threads, and for new processes, until the session ends.
@@ -116,32 +110,18 @@ func (d *Daemon) roundInterval() time.Duration {
 	switch {
 	case d.kern.Threads() > lotsOfThreads:
 		return crowdedInterval
-	case d.looks.busy && time.Since(d.family.born) > quickAfter:
+	case d.demand.busy && time.Since(d.family.born) > quickAfter:
 		return busyInterval
 	}
 	return lookInterval
-}
-
-// notice finds out now and then whether the processors are busy.
-func (l *looks) notice(now time.Time) {
-	if now.Sub(l.asked) >= busyFor {
-		l.asked, l.busy = now, l.idle.Share() < idleEnough
-	}
-}
-
-// isBusy reports whether no processor is idle.
-func (d *Daemon) isBusy() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.looks.busy
 }
 
 // look is one round. d.mu is held.
 func (d *Daemon) look() {
 	l := &d.looks
 	l.round++
-	l.notice(time.Now())
-	rest := l.busy && d.account.saved < 0
+	d.demand.notice(time.Now(), d.budget())
+	rest := d.demand.busy && d.account.saved < 0
 	for i, t := range d.targets {
 		if !t.ended && d.hasTurn(i, l.round) {
 			d.makeRoom(t)

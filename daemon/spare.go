@@ -42,16 +42,12 @@ func (a *account) enter(now time.Time, used time.Duration, share float64) {
 func (d *Daemon) Spare() float64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	budget := d.opts.Budget
-	if budget <= 0 {
-		budget = usualBudget
-	}
 	cpus, err := kernel.OnlineCPUs()
 	if err != nil {
 		return math.Inf(1)
 	}
-	d.account.enter(time.Now(), kernel.OwnTime()+d.inTargets(), budget*float64(max(len(cpus), 1)))
-	if !d.looks.busy {
+	d.account.enter(time.Now(), kernel.OwnTime()+d.inTargets(), d.budget()*float64(max(len(cpus), 1)))
+	if !d.demand.busy {
 		return math.Inf(1)
 	}
 	return d.account.saved

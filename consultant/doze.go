@@ -1,0 +1,77 @@
+package consultant
+
+import "math"
+
+// Where processors are busy, and the search has used its share of them, what has been concluded is not measured all the time: no probe
+// stays in the program for it, and the answer stands. It is looked at again when there is time, and after a while in any case. All doze
+// and wake together as far as they can: each change stops the target for a moment.
+
+const (
+	glanceTime = 3.0  // s that an answer is watched at least
+	dozeTime   = 20.0 // s that an answer is not watched at most
+	dozing     = "watched from time to time: processors are busy"
+)
+
+// doze ends the watching of what has been concluded while there is no time for it.
+func (s *Search) doze(now float64) {
+	if s.spare > 0 {
+		return
+	}
+	for _, n := range s.graph.nodes {
+		if s.canDoze(n, now) {
+			n.watch, n.dozedAt, n.reason = false, now, dozing
+		}
+	}
+}
+
+// canDoze tells that nothing is lost if a node is not measured for a while: nobody has asked for it, and no part of it is being tested,
+// which it is compared with.
+func (s *Search) canDoze(n *node, now float64) bool {
+	if !n.watch || n.pinned || n.state != True && n.state != False || now-max(n.decidedAt, n.started) < glanceTime || !s.probes(n) {
+		return false
+	}
+	for _, k := range n.children {
+		if k.state == Testing {
+			return false
+		}
+	}
+	return true
+}
+
+// wake has all that dozes watched again, as far as the budget allows, if it is time for that. It returns the load with it.
+func (s *Search) wake(now, load float64) float64 {
+	due := false
+	for _, n := range s.graph.nodes {
+		due = due || n.dozes() && (s.spare > 0 || now-n.dozedAt >= dozeTime)
+	}
+	if !due {
+		return load
+	}
+	for _, n := range s.graph.nodes {
+		if n.dozes() {
+			load += s.wakeNode(n, now, load)
+		}
+	}
+	return load
+}
+
+// wakeNode returns what it adds to the load. What does not fit is watched again when there is room, as all that was released.
+func (s *Search) wakeNode(n *node, now, load float64) float64 {
+	n.dozedAt = 0
+	_, more, known, err := s.predict(n)
+	if !known || err != nil || load+more > s.cfg.Budget && more > 0 {
+		return 0
+	}
+	s.watchAgain(n, now)
+	return more
+}
+
+// watchAgain measures a node anew; what was concluded stands until there is enough to compare.
+func (s *Search) watchAgain(n *node, now float64) {
+	n.watch, n.reason, n.batch = true, "", s.batch
+	n.win, n.next = window{}, math.Inf(1)
+	n.started, n.dozedAt = now, 0
+}
+
+// dozes tells that a node is not watched for want of time.
+func (n *node) dozes() bool { return n.dozedAt > 0 }

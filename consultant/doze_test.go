@@ -1,0 +1,65 @@
+package consultant
+
+import (
+	"strings"
+	"testing"
+
+	"culprit/grid"
+)
+
+// on reports whether something is measured at a function.
+func (m *model) on(function string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for k := range m.sinks {
+		if functionOf(k.Focus) == function {
+			return true
+		}
+	}
+	return false
+}
+
+// Where processors are busy answers stand without being watched, are looked at from time to time, and are watched again when there is time.
+func TestDozes(t *testing.T) {
+	spare := -5.0
+	stops := 40.0
+	m := newModel(activity{stack: deepStack, kind: "cpu", rate: between(0, stops, 0.9)})
+	r := newRig(t, m, func(c *Config) { c.Spare = func() float64 { return spare } })
+	scan := func() Node { return r.node(cpuBound, code(grid.Whole(), "scan")) }
+	found := r.runUntil(5, "found", func() bool { return scan().State == True })
+	slept := r.runUntil(found+glanceTime+2, "unwatched", func() bool { return !m.on("scan") })
+	if n := scan(); n.State != True || n.Reason != dozing || slept < found+glanceTime-0.01 {
+		t.Errorf("%s %q, unwatched %.1f s after it was found", n.State, n.Reason, slept-found)
+	}
+	if says := r.s.Status(); !strings.Contains(says, "from time to time") {
+		t.Errorf("status: %s", says)
+	}
+	woke := r.runUntil(slept+dozeTime+2, "watched again", func() bool { return m.on("scan") })
+	again := r.runUntil(woke+glanceTime+2, "unwatched again", func() bool { return !m.on("scan") })
+	if woke < slept+dozeTime-1 || again < woke+glanceTime-0.01 || scan().State != True {
+		t.Errorf("unwatched at %.1f, watched at %.1f, unwatched at %.1f s: %s", slept, woke, again, scan().State)
+	}
+	r.runUntil(stops+dozeTime+10, "false", func() bool { return scan().State == False })
+	if r.s.idle() {
+		t.Error("nothing will be watched again")
+	}
+}
+
+// There may be time again, and what the user has pinned is watched all the time.
+func TestDozesNoLongerThanNeeded(t *testing.T) {
+	spare := -5.0
+	m := newModel(activity{stack: deepStack, kind: "cpu", rate: always(0.9)})
+	r := newRig(t, m, func(c *Config) { c.Spare = func() float64 { return spare } })
+	scan := func() Node { return r.node(cpuBound, code(grid.Whole(), "scan")) }
+	slept := r.runUntil(20, "unwatched", func() bool { return scan().Reason == dozing && !m.on("scan") && !m.on("main") })
+	spare = 0.5
+	woke := r.runUntil(slept+5, "watched again", func() bool { return m.on("scan") && m.on("main") })
+	if err := r.s.Pin(scan().ID, true); err != nil {
+		t.Fatal(err)
+	}
+	spare = -5
+	r.run(woke + glanceTime + 3)
+	if !m.on("scan") || m.on("main") {
+		t.Errorf("what is pinned is watched: %v, what is not: %v", m.on("scan"), m.on("main"))
+	}
+}
