@@ -185,10 +185,14 @@ func (l *Loss) judge(bare, with []served) {
 		l.Load, l.BarePerS, l.LossPercent, loss, l.WorkPercent, work, l.NoisePercent)
 }
 
+// settle is how long servers have to be rid of those that served: who ends between two looks is in neither.
+const settle = 500 * time.Millisecond
+
 // serve is one load, with the processor time that the server's processes take for it.
 func serve(pid int, f load) (served, error) {
 	before := processorTime(pid)
 	rate, err := f()
+	time.Sleep(settle)
 	if err == nil && rate <= 0 {
 		err = errors.New("the load generator does not say how many there were")
 	}
