@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -50,14 +51,11 @@ type load func() (rate float64, err error)
 
 // clients are more than there are processors: with one, whose server waits for it and the other way round, what is measured on a virtual
 // machine is how long a processor takes to wake up, and a search that keeps it awake doubles the rate.
-const clients = "4"
+const clients = 4
 
 // generators is how many threads pgbench has: one for each processor. With one for all clients, who stands in its way stops all servers, and
 // rates scatter by 13 % from second to second instead of 8.
-func generators() string {
-	most, _ := strconv.Atoi(clients)
-	return strconv.Itoa(min(runtime.NumCPU(), most))
-}
+func generators() int { return min(runtime.NumCPU(), clients) }
 
 // postgresLoss measures pgbench's own transactions on a cluster without fsync.
 func postgresLoss(r *Result, rounds int) error {
@@ -74,12 +72,13 @@ func postgresLoss(r *Result, rounds int) error {
 	if _, err := pg.Run("pgbench", "-q", "-i", "-s", "2", "postgres"); err != nil {
 		return err
 	}
+	args := []string{"-c", strconv.Itoa(clients), "-j", strconv.Itoa(generators()), "-n", "-M", "prepared", "-T", seconds(*span)}
 	for _, l := range []struct {
 		name string
 		args []string
-	}{{"postgres: pgbench", []string{"-c", clients, "-j", generators()}}, {"postgres: pgbench -S", []string{"-c", clients, "-j", generators(), "-S"}}} {
+	}{{"postgres: pgbench", nil}, {"postgres: pgbench -S", []string{"-S"}}} {
 		loss, err := lossOf(l.name, pg.PID, rounds, func() (float64, error) {
-			out, err := pg.Run("pgbench", append(l.args, "-n", "-M", "prepared", "-T", seconds(*span), "postgres")...)
+			out, err := pg.Run("pgbench", slices.Concat(args, l.args, []string{"postgres"})...)
 			return numberIn(out, `tps = ([\d.]+)`), err
 		})
 		if err != nil {

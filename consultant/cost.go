@@ -177,7 +177,6 @@ func (s *Search) load(now float64) float64 {
 
 // pick marks the candidates that fit into the budget as being tested.
 func (s *Search) pick(now float64) {
-	s.doze(now)
 	load := s.load(now)
 	if s.observed > s.cfg.Budget { // not even what costs nothing: to insert it stops the target
 		s.slowed(len(s.candidates(now)), load)

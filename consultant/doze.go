@@ -2,9 +2,9 @@ package consultant
 
 import "math"
 
-// Where processors are busy, and the search has used its share of them, what has been concluded is not measured all the time: no probe
-// stays in the program for it, and the answer stands. It is looked at again when there is time, and after a while in any case. All doze
-// and wake together as far as they can: each change stops the target for a moment.
+// Where processors are busy, and the search has used its share of them, what probes have concluded is not measured all the time: none of
+// them stays in the program for it, and the answer stands. It is looked at again when there is time, and after a while in any case. All
+// doze and wake together as far as they can: each change stops the target for a moment.
 
 const (
 	glanceTime = 3.0  // s that an answer is watched at least
@@ -24,8 +24,8 @@ func (s *Search) doze(now float64) {
 	}
 }
 
-// canDoze tells that nothing is lost if a node is not measured for a while: nobody has asked for it, and no part of it is being tested,
-// which it is compared with.
+// canDoze tells that a node need not be measured for a while, and that this would free probes: it has been concluded and was seen for
+// long enough, nobody has pinned it, and no part of it is being tested, which would be compared with it.
 func (s *Search) canDoze(n *node, now float64) bool {
 	if !n.watch || n.pinned || n.state != True && n.state != False || now-max(n.decidedAt, n.started) < glanceTime || !s.probes(n) {
 		return false

@@ -172,7 +172,9 @@ func (s *Search) tick() {
 		s.askForTime()
 		s.priceQueue(now)
 		s.mu.Lock()
-		s.pick(s.cfg.Now())
+		now = s.cfg.Now()
+		s.doze(now)
+		s.pick(now)
 		s.mu.Unlock()
 	}
 	s.apply()

@@ -41,7 +41,7 @@ func quantity(v float64) string {
 			return fmt.Sprintf("%.3g%s", v/u.size, u.name)
 		}
 	}
-	if v == math.Trunc(v) {
+	if v == math.Trunc(v) || math.Abs(v) >= 999.5 { // %.3g would write 2.54e+03
 		return fmt.Sprintf("%.0f", v)
 	}
 	return fmt.Sprintf("%.3g", v)

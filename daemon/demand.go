@@ -7,22 +7,23 @@ import (
 	"culprit/daemon/kernel"
 )
 
-// Processors have less than idleEnough of their time to spare, or are busy; what we use is to spare. busyFor is how often that is asked, and
-// firstAsked how soon.
 const (
-	idleEnough = 0.25
+	idleEnough = 0.25 // of the processors' time: with less of it idle, or used by us, they are busy
 	busyFor    = time.Second
-	firstAsked = 200 * time.Millisecond
+	firstAsked = 200 * time.Millisecond // from the beginning, which is when most is done
 )
 
-// A demand tells whether others want all processors.
+// usualProcessors is how many processors our runtime uses at once where there are enough: it belongs to the process, however many daemons
+// there are in it.
+var usualProcessors = runtime.GOMAXPROCS(0)
+
+// A demand tells whether others want all processors; it is asked every busyFor.
 type demand struct {
-	idle  kernel.Idle
-	last  time.Time     // when it was asked
-	next  time.Time     // when it will be
-	own   time.Duration // that we had used at last
-	busy  bool
-	usual int // processors that our runtime may use at once; 0 while that is unchanged
+	idle kernel.Idle
+	last time.Time     // when it was asked
+	next time.Time     // when it will be
+	own  time.Duration // that we had used at last
+	busy bool
 }
 
 // begin is called before anything is done.
@@ -50,29 +51,19 @@ func (m *demand) notice(now time.Time, budget float64) {
 // yield has our runtime use few processors at once while they are busy, one at least: with more, each of our wake-ups brings others that look
 // for something to do.
 func (m *demand) yield(few int) {
-	switch {
-	case m.busy && m.usual == 0:
-		m.usual = runtime.GOMAXPROCS(0)
-		runtime.GOMAXPROCS(min(max(few, 1), m.usual))
-	case !m.busy:
-		m.end()
+	n := usualProcessors
+	if m.busy {
+		n = min(max(few, 1), n)
+	}
+	if n != runtime.GOMAXPROCS(0) { // to set it stops all goroutines
+		runtime.GOMAXPROCS(n)
 	}
 }
 
 // end gives the runtime back what it had.
 func (m *demand) end() {
-	if m.usual > 0 {
-		runtime.GOMAXPROCS(m.usual)
-		m.usual = 0
-	}
-}
-
-// budget is the share of the machine that we may use where processors are busy, and of a target's time that probes may.
-func (d *Daemon) budget() float64 {
-	if d.opts.Budget > 0 {
-		return d.opts.Budget
-	}
-	return usualBudget
+	m.busy = false
+	m.yield(0)
 }
 
 // isBusy reports whether no processor is idle.

@@ -63,3 +63,11 @@ func (d *Daemon) accountTaken(interval, probes float64) {
 	}
 	d.taken += interval * probes
 }
+
+// budget is the share of the machine that we may use where processors are busy, and of a target's time that probes may.
+func (d *Daemon) budget() float64 {
+	if d.opts.Budget > 0 {
+		return d.opts.Budget
+	}
+	return usualBudget
+}
