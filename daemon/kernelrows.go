@@ -90,8 +90,12 @@ func (p *part) needRows() error {
 	return nil
 }
 
-// doesNotNeedRows ends needRows.
+// doesNotNeedRows ends needRows, if there was one.
 func (p *part) doesNotNeedRows() {
+	if !p.needs {
+		return
+	}
+	p.needs = false
 	keeper := p.t.d.rows.keeper
 	keeper.Release(p.rowQuantity())
 	if p.rows && p.rowQuantity() == rows.OffCPU {

@@ -12,9 +12,10 @@ const (
 	lingering = 200
 )
 
-// leaves notes that a part, which is switched off, is to be taken out of the text.
+// leaves notes that a part, which is switched off and reads nothing any more, is to be taken out of the text.
 func (d *Daemon) leaves(p *part) {
 	p.on, p.gone, p.goneAt = false, true, d.Now()
+	p.doesNotNeedRows()
 	d.off = append(d.off, p)
 }
 

@@ -162,10 +162,7 @@ func (p *part) release() {
 		p.events.Close()
 		p.events = nil
 	}
-	if p.needs {
-		p.needs = false
-		p.doesNotNeedRows()
-	}
+	p.doesNotNeedRows()
 	if p.estimate != nil {
 		p.t.sampled.forget(p)
 		return

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -30,8 +31,18 @@ func (r *rowKeeper) open() (*rows.Keeper, error) {
 	return r.keeper, r.err
 }
 
+// unreadFor is for how long nobody must have read rows for them to stand still: to begin again takes a few milliseconds.
+const unreadFor = 2 * time.Second
+
+// rest has the kernel's side do nothing while nobody reads rows.
+func (r *rowKeeper) rest() {
+	if r.keeper != nil {
+		r.keeper.Rest(unreadFor)
+	}
+}
+
 // running reports whether programs keep rows.
-func (r *rowKeeper) running() bool { return r.keeper != nil }
+func (r *rowKeeper) running() bool { return r.keeper != nil && !r.keeper.Resting() }
 
 // close ends it. No table may be in use any more.
 func (r *rowKeeper) close() {

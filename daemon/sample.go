@@ -218,6 +218,7 @@ func (d *Daemon) pass(now float64) {
 		t.tidyRows()
 		t.tellWaits()
 	}
+	d.rows.rest()
 }
 
 // samplePairs reads the pairs and hands their growth to the sinks.

@@ -172,18 +172,17 @@ func TestSwitchesAreThoseOfTheKernel(t *testing.T) {
 	}
 }
 
-// runDelay reads what the kernel says of a thread's waits for a processor, in ns.
-func runDelay(t *testing.T, pid, tid int) int64 {
+// schedstat reads what the kernel says a thread has run and waited for a processor, in ns.
+func schedstat(t *testing.T, pid, tid int) (ran, delay int64) {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/schedstat", pid, tid))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var ran, delay int64
 	if _, err := fmt.Sscan(string(text), &ran, &delay); err != nil {
 		t.Fatal(err)
 	}
-	return delay
+	return ran, delay
 }
 
 // TestRunQueueWaitIsThatOfTheKernel has two threads spin on one processor: each waits for about half of the time. A hypervisor that
@@ -192,9 +191,10 @@ func runDelay(t *testing.T, pid, tid int) int64 {
 func TestRunQueueWaitIsThatOfTheKernel(t *testing.T) {
 	a := newActor(t, opened(t))
 	for range 3 {
-		before := runDelay(t, a.PID, a.PID)
+		_, before := schedstat(t, a.PID, a.PID)
 		sums, _ := a.change(t, "queue 600")
-		said := runDelay(t, a.PID, a.PID) - before
+		_, said := schedstat(t, a.PID, a.PID)
+		said -= before
 		off := math.Abs(float64(sums[RunQueueWait]-said)) / float64(said)
 		t.Logf("run_queue_wait %.3f ms (preempted %.3f), schedstat %.3f ms: %.2f %% apart", float64(sums[RunQueueWait])/1e6, float64(sums[Preempted])/1e6, float64(said)/1e6, 100*off)
 		if off <= 0.05 && said >= 100e6 && sums[Preempted] >= sums[RunQueueWait]*8/10 {

@@ -69,14 +69,19 @@ func (c *code) knowThread(end string) {
 		load(asm.R1, rThread, threadPid, asm.Word),
 		asm.JNE.Imm(asm.R1, 0, known),
 	)
+	c.countsOfNow()
+	c.add(asm.StoreImm(rThread, threadLast, int64(BlockedOther), asm.Word))
+	c.at(known)
+	c.add(asm.Mov.Imm(asm.R0, 0))
+}
+
+// countsOfNow remembers what the kernel has counted of the thread: only what comes is added to its row.
+func (c *code) countsOfNow() {
 	for i := range countedWords {
 		if c.counts(i) {
 			c.add(load(asm.R1, rTask, int(c.shape.counts[i]), asm.DWord), store(rThread, threadCount+8*i, asm.R1, asm.DWord))
 		}
 	}
-	c.add(asm.StoreImm(rThread, threadLast, int64(BlockedOther), asm.Word))
-	c.at(known)
-	c.add(asm.Mov.Imm(asm.R0, 0))
 }
 
 // counts says whether the kernel has the counted word.
@@ -258,23 +263,26 @@ func (c *code) base() {
 
 // take makes the thread the owner of the row in rRow. A thread that ends may own it still when the next one with its pointer
 // starts: C libraries wait only until the kernel does not need the stack any more. So the newer one wins, and one that has lost
-// its row does not take it back.
+// its row does not take it back. One whose row nobody owns takes it as if it were new: what it did meanwhile is in no row.
 func (c *code) take(end string) {
 	const rProcess = rContext
-	mine := c.name("mine")
+	mine, again := c.name("mine"), c.name("again")
 	c.at("claimed")
 	c.add(
 		load(asm.R1, asm.R10, atLost, asm.DWord),
 		asm.JEq.Imm(asm.R1, 0, mine),
 		load(asm.R1, rRow, ownerOff, asm.Word),
 		asm.RSh.Imm(asm.R1, ownerShift),
-		asm.JEq.Imm(asm.R1, 0, mine),
+		asm.JEq.Imm(asm.R1, 0, again),
 		load(asm.R1, rTask, int(c.shape.flags), asm.Word),
 		asm.And.Imm(asm.R1, exitingFlag),
 		asm.JNE.Imm(asm.R1, 0, end),
 	)
 	c.count(rProcess, procShared, 1)
 	c.add(asm.Ja.Label(end))
+	c.at(again)
+	c.countsOfNow()
+	c.add(zero(rThread, threadIn), zero(rThread, threadDebt))
 	c.at(mine)
 	c.base()
 	c.beginChange()

@@ -31,12 +31,16 @@ type attached struct {
 	links   []io.Closer
 }
 
-func (a *attached) close() error {
+func (a *attached) close() error { return errors.Join(a.detach(), a.program.Close()) }
+
+// detach leaves the program loaded.
+func (a *attached) detach() error {
 	var errs []error
 	for _, l := range a.links {
 		errs = append(errs, l.Close())
 	}
-	return errors.Join(append(errs, a.program.Close())...)
+	a.links = nil
+	return errors.Join(errs...)
 }
 
 // closeAll detaches in the opposite order.

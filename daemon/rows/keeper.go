@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
@@ -25,9 +26,13 @@ type Keeper struct {
 	tables map[*Table]bool
 	stats  io.Closer // while Cost's figures are kept
 	closed bool
+
+	users   int       // how many need rows
+	left    time.Time // when there was one fewer
+	resting bool      // nobody has needed them for a while
 }
 
-// switchHooks are there as long as the Keeper.
+// switchHooks are there as long as the Keeper, but while it rests.
 var switchHooks = []hook{
 	{name: "culprit_born", points: []string{"sched_wakeup_new"}, make: born},
 	{name: "culprit_switch", points: []string{"sched_switch"}, make: switches},

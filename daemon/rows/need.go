@@ -46,7 +46,14 @@ func (k *Keeper) Need(q Quantity) error {
 	if err := k.shape.knows(q); err != nil {
 		return err
 	}
-	return k.needPrograms(quantities[q].need)
+	if err := k.use(); err != nil {
+		return err
+	}
+	err := k.needPrograms(quantities[q].need)
+	if err != nil {
+		k.leave()
+	}
+	return err
 }
 
 // NeedAccount has the time off the processor brought up to date whenever the scheduler accounts for a thread that runs, at each tick
@@ -109,11 +116,12 @@ func (t *Table) wipe(n need) {
 
 // Release takes the programs of a quantity away when nobody needs them any more. Sums stay as they are.
 func (k *Keeper) Release(q Quantity) {
-	if q >= quantityCount || quantities[q].need == needNothing {
+	if q >= quantityCount {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.leave()
 	k.release(quantities[q].need)
 }
 

@@ -1,0 +1,98 @@
+package rows
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Each switch of a watched thread takes some tenths of a microsecond more while rows are kept, and a server that answers small requests
+// switches a hundred thousand times a second. So the programs of switches are there as long as somebody reads rows, and not while the
+// search has found what it was looking for.
+
+// Rest has the programs of switches detached if nobody has needed a quantity for so long. The rows stand still then, whatever their
+// threads do, and sums of all quantities go on from where they were at the next Need: nothing of the time between is in them. It does
+// nothing where the kernel has no walks over tasks: a thread that waits would be met too late.
+func (k *Keeper) Rest(after time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed || k.resting || k.users > 0 || !k.shape.hasIterator || time.Since(k.left) < after {
+		return
+	}
+	k.resting = true
+	for _, a := range k.always {
+		_ = a.detach() // closing a descriptor detaches, whatever it says
+	}
+}
+
+// Resting reports whether the rows stand still.
+func (k *Keeper) Resting() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.resting
+}
+
+// use notes that somebody needs rows, which are kept again. k.mu is held.
+func (k *Keeper) use() error {
+	if k.resting {
+		if err := k.rise(); err != nil {
+			return err
+		}
+	}
+	k.users++
+	return nil
+}
+
+// leave ends a use. k.mu is held.
+func (k *Keeper) leave() {
+	k.users = max(k.users-1, 0)
+	k.left = time.Now()
+}
+
+// rise has rows kept again, each as if its thread had just got it. Rows whose threads have ended meanwhile have no owner, and are given
+// back.
+func (k *Keeper) rise() error {
+	for t := range k.tables {
+		t.disown()
+	}
+	if err := k.attachAgain(); err != nil {
+		return err
+	}
+	k.resting = false
+	if err := k.meet(); err != nil {
+		return err
+	}
+	for t := range k.tables {
+		for i := range t.slots {
+			t.Free(i)
+		}
+	}
+	return nil
+}
+
+// attachAgain attaches the programs of switches, all or none.
+func (k *Keeper) attachAgain() error {
+	for i, a := range k.always {
+		if err := a.attach(switchHooks[i], switchHooks[i].points[0]); err != nil {
+			for _, b := range k.always[:i] {
+				_ = b.detach()
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// disown forgets what the rows' threads were doing, and whose they are: a thread takes its own again when it is met. No program changes
+// rows meanwhile.
+func (t *Table) disown() {
+	for i := range t.slots {
+		if t.Key(i) == 0 {
+			continue
+		}
+		row := t.mem[i*RowSize : (i+1)*RowSize]
+		for _, off := range []int{SinceOff, WokenOff, callOff, faultOff} {
+			atomic.StoreUint64(word(row, off), 0)
+		}
+		atomic.StoreUint32(half(row, ownerOff), 0)
+	}
+}
