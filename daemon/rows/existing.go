@@ -1,36 +1,39 @@
 package rows
 
 import (
-	"encoding/binary"
 	"io"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
-	"github.com/cilium/ebpf/btf"
 )
 
 // meet gives rows to the threads that a process has already: one that waits would have none until it is woken, and its wait would be
 // seen by nobody. What it waits for counts from now on. Where the kernel has no walks over tasks they get theirs when they are
 // switched.
 func (k *Keeper) meet() error {
-	if !k.shape.hasIterator {
-		return nil
-	}
 	if k.walker == nil {
-		h := hook{name: "culprit_walk", make: meeting}
-		spec := &ebpf.ProgramSpec{Name: h.name, Type: ebpf.Tracing, AttachType: ebpf.AttachTraceIter, AttachTo: "task", Instructions: h.make(k.shape, k.maps), License: license}
-		loaded, err := ebpf.NewCollectionWithOptions(&ebpf.CollectionSpec{Programs: map[string]*ebpf.ProgramSpec{h.name: spec}, ByteOrder: binary.LittleEndian},
-			ebpf.CollectionOptions{Cache: btf.NewCache()})
-		if err != nil {
-			return explain("loading a walk over tasks", err)
-		}
-		k.walker = loaded.DetachProgram(h.name)
-		loaded.Close()
+		return nil
 	}
 	return walk(k.walker, func(r io.Reader) error {
 		_, err := io.Copy(io.Discard, r)
 		return explain("a walk over tasks", err)
 	})
+}
+
+// loadWalker loads the program of the walk, where there are walks.
+func (k *Keeper) loadWalker() error {
+	if !k.shape.hasIterator {
+		return nil
+	}
+	h := hook{name: "culprit_walk", make: meeting}
+	spec := &ebpf.ProgramSpec{Name: h.name, Type: ebpf.Tracing, AttachType: ebpf.AttachTraceIter, AttachTo: "task", Instructions: h.make(k.shape, k.maps), License: license}
+	loaded, err := k.loadAll(map[string]*ebpf.ProgramSpec{h.name: spec})
+	if err != nil {
+		return err
+	}
+	defer loaded.Close()
+	k.walker = loaded.DetachProgram(h.name)
+	return nil
 }
 
 // meeting is the program of the walk. A thread may be switched while it is looked at: if it came onto the processor meanwhile, what was

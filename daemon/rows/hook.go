@@ -25,8 +25,10 @@ type hook struct {
 	make   func(*shape, *maps) asm.Instructions
 }
 
-// An attached is a program that the kernel runs.
+// An attached is a program that the kernel runs, until it is detached.
 type attached struct {
+	hook    hook
+	point   string
 	program *ebpf.Program
 	links   []io.Closer
 }
@@ -52,9 +54,9 @@ func closeAll(all []*attached) error {
 	return errors.Join(errs...)
 }
 
-// attach loads and attaches programs, all or none. types is the kernel's description of itself, read once for all of them.
-func (k *Keeper) attach(hooks []hook, types *btf.Cache) ([]*attached, error) {
-	loaded, err := k.load(hooks, types)
+// attach loads and attaches programs, all or none.
+func (k *Keeper) attach(hooks []hook) ([]*attached, error) {
+	loaded, err := k.load(hooks)
 	if err != nil {
 		return nil, err
 	}
@@ -62,9 +64,9 @@ func (k *Keeper) attach(hooks []hook, types *btf.Cache) ([]*attached, error) {
 	var all []*attached
 	for _, h := range hooks {
 		for _, point := range h.places() {
-			a := &attached{program: loaded.DetachProgram(h.key(point))}
+			a := &attached{hook: h, point: point, program: loaded.DetachProgram(h.key(point))}
 			all = append(all, a)
-			if err := a.attach(h, point); err != nil {
+			if err := a.attach(); err != nil {
 				closeAll(all)
 				return nil, err
 			}
@@ -84,7 +86,7 @@ func (h hook) places() []string {
 func (h hook) key(point string) string { return h.name + " " + point }
 
 // load has the kernel check and translate the programs.
-func (k *Keeper) load(hooks []hook, types *btf.Cache) (*ebpf.Collection, error) {
+func (k *Keeper) load(hooks []hook) (*ebpf.Collection, error) {
 	specs := map[string]*ebpf.ProgramSpec{}
 	for _, h := range hooks {
 		for _, point := range h.places() {
@@ -95,22 +97,47 @@ func (k *Keeper) load(hooks []hook, types *btf.Cache) (*ebpf.Collection, error) 
 			specs[h.key(point)] = spec
 		}
 	}
+	return k.loadAll(specs)
+}
+
+func (k *Keeper) loadAll(specs map[string]*ebpf.ProgramSpec) (*ebpf.Collection, error) {
+	if k.types == nil {
+		k.types = btf.NewCache()
+	}
 	loaded, err := ebpf.NewCollectionWithOptions(&ebpf.CollectionSpec{Programs: specs, ByteOrder: binary.LittleEndian},
-		ebpf.CollectionOptions{Cache: types})
+		ebpf.CollectionOptions{Cache: k.types})
 	return loaded, explain("loading programs", err)
 }
 
+// attachAgain attaches programs that were detached and are loaded still, all or none.
+func attachAgain(all []*attached) error {
+	for i, a := range all {
+		if err := a.attach(); err != nil {
+			detachAll(all[:i+1])
+			return err
+		}
+	}
+	return nil
+}
+
+// detachAll detaches in the opposite order, and leaves the programs loaded.
+func detachAll(all []*attached) {
+	for i := len(all) - 1; i >= 0; i-- {
+		_ = all[i].detach() // closing a descriptor detaches, whatever it says
+	}
+}
+
 // attach has the program run at a trace point, or at every one of its events on each processor that is online.
-func (a *attached) attach(h hook, point string) error {
-	if point != "" {
+func (a *attached) attach() error {
+	if a.point != "" {
 		l, err := link.AttachTracing(link.TracingOptions{Program: a.program, AttachType: ebpf.AttachTraceRawTp})
 		if err == nil {
 			a.links = append(a.links, l)
 		}
-		return explain("attaching to "+point, err)
+		return explain("attaching to "+a.point, err)
 	}
 	for _, cpu := range onlineProcessors() {
-		for _, event := range h.events {
+		for _, event := range a.hook.events {
 			fd, err := openEvent(event, cpu, a.program.FD())
 			if err != nil {
 				return explain("attaching to a software event", err)

@@ -22,7 +22,8 @@ type Keeper struct {
 	always []*attached
 	extra  [needCount][]*attached
 	needed [needCount]int
-	walker *ebpf.Program // meeting, once it was needed
+	walker *ebpf.Program // meeting; nil where the kernel has no walks over tasks
+	types  *btf.Cache    // the kernel's description of itself, until it first rests: what is loaded is loaded soon, for the most part; may be nil
 	tables map[*Table]bool
 	stats  io.Closer // while Cost's figures are kept
 	closed bool
@@ -39,7 +40,7 @@ var switchHooks = []hook{
 }
 
 // Open loads the programs of switches and lets the kernel run them. Its errors are ErrNotPermitted, ErrNoBTF and ErrUnsupported.
-// It takes some 50 ms and 10 MB, most of both for the description of the kernel's types.
+// It takes some 80 ms and 10 MB: the kernel checks the programs, and its description of its types is read.
 func Open() (*Keeper, error) {
 	if err := Missing(); err != nil {
 		return nil, err
@@ -56,8 +57,8 @@ func Open() (*Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &Keeper{shape: s, maps: m, tables: map[*Table]bool{}}
-	if err := k.begin(types); err != nil {
+	k := &Keeper{shape: s, maps: m, types: types, tables: map[*Table]bool{}}
+	if err := k.begin(); err != nil {
 		k.Close()
 		return nil, err
 	}
@@ -65,12 +66,14 @@ func Open() (*Keeper, error) {
 }
 
 // begin maps the filter and attaches the programs of switches.
-func (k *Keeper) begin(types *btf.Cache) (err error) {
+func (k *Keeper) begin() (err error) {
 	if k.filter, err = mapWhole(k.maps.filter.FD(), filterSize); err != nil {
 		return explain("mapping the filter", err)
 	}
-	k.always, err = k.attach(switchHooks, types)
-	return err
+	if k.always, err = k.attach(switchHooks); err != nil {
+		return err
+	}
+	return k.loadWalker()
 }
 
 // license is what the programs say of themselves: the kernel gives what they read its memory with only to what can be had

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/cilium/ebpf/btf"
 	"golang.org/x/sys/unix"
 )
 
@@ -90,14 +89,16 @@ func (k *Keeper) needPrograms(n need) error {
 	return nil
 }
 
-// attachFor attaches the programs of a need. What the rows say of a system call or fault that was under way when the programs were
-// detached is wiped out first.
-func (k *Keeper) attachFor(n need) error {
+// attachFor attaches the programs of a need, which stay loaded from the first time on. What the rows say of a system call or fault that
+// was under way when the programs were detached is wiped out first.
+func (k *Keeper) attachFor(n need) (err error) {
 	for t := range k.tables {
 		t.wipe(n)
 	}
-	all, err := k.attach(extraHooks[n], btf.NewCache())
-	k.extra[n] = all
+	if k.extra[n] != nil {
+		return attachAgain(k.extra[n])
+	}
+	k.extra[n], err = k.attach(extraHooks[n])
 	return err
 }
 
@@ -134,8 +135,7 @@ func (k *Keeper) release(n need) {
 	if k.needed[n] > 0 {
 		return
 	}
-	_ = closeAll(k.extra[n]) // closing a descriptor detaches, whatever it says
-	k.extra[n] = nil
+	detachAll(k.extra[n])
 	for t := range k.tables {
 		t.wipe(n)
 	}

@@ -15,13 +15,11 @@ import (
 func (k *Keeper) Rest(after time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.closed || k.resting || k.users > 0 || !k.shape.hasIterator || time.Since(k.left) < after {
+	if k.closed || k.resting || k.users > 0 || k.walker == nil || time.Since(k.left) < after {
 		return
 	}
-	k.resting = true
-	for _, a := range k.always {
-		_ = a.detach() // closing a descriptor detaches, whatever it says
-	}
+	k.resting, k.types = true, nil
+	detachAll(k.always)
 }
 
 // Resting reports whether the rows stand still.
@@ -54,7 +52,7 @@ func (k *Keeper) rise() error {
 	for t := range k.tables {
 		t.disown()
 	}
-	if err := k.attachAgain(); err != nil {
+	if err := attachAgain(k.always); err != nil {
 		return err
 	}
 	k.resting = false
@@ -64,19 +62,6 @@ func (k *Keeper) rise() error {
 	for t := range k.tables {
 		for i := range t.slots {
 			t.Free(i)
-		}
-	}
-	return nil
-}
-
-// attachAgain attaches the programs of switches, all or none.
-func (k *Keeper) attachAgain() error {
-	for i, a := range k.always {
-		if err := a.attach(switchHooks[i], switchHooks[i].points[0]); err != nil {
-			for _, b := range k.always[:i] {
-				_ = b.detach()
-			}
-			return err
 		}
 	}
 	return nil

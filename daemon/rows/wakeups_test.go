@@ -7,7 +7,7 @@ import "testing"
 func TestWakeupsAreKeptOnNeed(t *testing.T) {
 	k := opened(t)
 	k.Release(RunQueueWait) // what opened has asked for
-	if k.extra[needWakeups] != nil {
+	if running(k.extra[needWakeups]) {
 		t.Fatal("wake-ups are watched, and nobody needs them")
 	}
 	a := newActor(t, k)
@@ -19,7 +19,7 @@ func TestWakeupsAreKeptOnNeed(t *testing.T) {
 	if err := k.Need(RunQueueWait); err != nil {
 		t.Fatal(err)
 	}
-	if k.extra[needWakeups] == nil {
+	if !running(k.extra[needWakeups]) {
 		t.Error("wake-ups are needed, and not watched")
 	}
 	sums, _ = a.change(t, "nap 20000000")
@@ -27,3 +27,6 @@ func TestWakeupsAreKeptOnNeed(t *testing.T) {
 		t.Errorf("asleep %d ns, ready %d ns of %d off the processor", sums[BlockedSleep], sums[RunQueueWait], sums[OffCPU])
 	}
 }
+
+// running reports whether programs are attached.
+func running(all []*attached) bool { return len(all) > 0 && len(all[0].links) > 0 }
