@@ -2,24 +2,26 @@ package consultant
 
 import "math"
 
-// Where processors are busy, and the search has used its share of them, what probes have concluded is not measured all the time: none of
-// them stays in the program for it, and the answer stands. It is looked at again when there is time, and after a while in any case. All
-// doze and wake together as far as they can: each change stops the target for a moment.
+// Where processors are busy, what probes have concluded is not measured all the time: none of them stays in the program for it, and the
+// answer stands. It is looked at again when processors are idle, and after a while in any case; the longer nothing changes, the longer
+// that is. All doze and wake together as far as they can: each change stops the target for a moment.
 
 const (
-	glanceTime = 3.0  // s that an answer is watched at least
-	dozeTime   = 20.0 // s that an answer is not watched at most
-	dozing     = "watched from time to time: processors are busy"
+	glanceTime  = 3.0  // s that an answer is watched at least
+	dozeTime    = 20.0 // s that an answer is not watched, at first
+	longestDoze = 60.0 // s at most
+	dozing      = "watched from time to time: processors are busy"
 )
 
-// doze ends the watching of what has been concluded while there is no time for it.
+// doze ends the watching of what has been concluded while processors are busy.
 func (s *Search) doze(now float64) {
-	if s.spare > 0 {
+	if math.IsInf(s.spare, 1) {
 		return
 	}
 	for _, n := range s.graph.nodes {
 		if s.canDoze(n, now) {
 			n.watch, n.dozedAt, n.reason = false, now, dozing
+			s.wokeAt = min(s.wokeAt, now) // nothing that was concluded before is a change
 		}
 	}
 }
@@ -42,17 +44,29 @@ func (s *Search) canDoze(n *node, now float64) bool {
 func (s *Search) wake(now, load float64) float64 {
 	due := false
 	for _, n := range s.graph.nodes {
-		due = due || n.dozes() && (s.spare > 0 || now-n.dozedAt >= dozeTime)
+		due = due || n.dozes() && (math.IsInf(s.spare, 1) || now-n.dozedAt >= s.dozeFor)
 	}
 	if !due {
 		return load
 	}
+	s.pace(now)
 	for _, n := range s.graph.nodes {
 		if n.dozes() {
 			load += s.wakeNode(n, now, load)
 		}
 	}
 	return load
+}
+
+// pace says how long the next doze is: twice as long as the last if no answer has changed since then.
+func (s *Search) pace(now float64) {
+	s.dozeFor = min(2*s.dozeFor, longestDoze)
+	for _, n := range s.graph.nodes {
+		if n.decidedAt > s.wokeAt {
+			s.dozeFor = dozeTime
+		}
+	}
+	s.wokeAt = now
 }
 
 // wakeNode returns what it adds to the load. What does not fit is watched again when there is room, as all that was released.

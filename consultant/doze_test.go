@@ -1,6 +1,7 @@
 package consultant
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -22,7 +23,7 @@ func (m *model) on(function string) bool {
 // Where processors are busy answers stand without being watched, are looked at from time to time, and are watched again when there is time.
 func TestDozes(t *testing.T) {
 	spare := -5.0
-	stops := 40.0
+	stops := 80.0
 	m := newModel(activity{stack: deepStack, kind: "cpu", rate: between(0, stops, 0.9)})
 	r := newRig(t, m, func(c *Config) { c.Spare = func() float64 { return spare } })
 	scan := func() Node { return r.node(cpuBound, code(grid.Whole(), "scan")) }
@@ -39,7 +40,12 @@ func TestDozes(t *testing.T) {
 	if woke < slept+dozeTime-1 || again < woke+glanceTime-0.01 || scan().State != True {
 		t.Errorf("unwatched at %.1f, watched at %.1f, unwatched at %.1f s: %s", slept, woke, again, scan().State)
 	}
-	r.runUntil(stops+dozeTime+10, "false", func() bool { return scan().State == False })
+	slept = again
+	woke = r.runUntil(slept+2*dozeTime+2, "watched again", func() bool { return m.on("scan") })
+	if woke < slept+2*dozeTime-1 {
+		t.Errorf("nothing has changed, and %.1f s later it is watched again", woke-slept)
+	}
+	r.runUntil(woke+longestDoze+10, "false", func() bool { return scan().State == False })
 	if r.s.idle() {
 		t.Error("nothing will be watched again")
 	}
@@ -52,7 +58,7 @@ func TestDozesNoLongerThanNeeded(t *testing.T) {
 	r := newRig(t, m, func(c *Config) { c.Spare = func() float64 { return spare } })
 	scan := func() Node { return r.node(cpuBound, code(grid.Whole(), "scan")) }
 	slept := r.runUntil(20, "unwatched", func() bool { return scan().Reason == dozing && !m.on("scan") && !m.on("main") })
-	spare = 0.5
+	spare = math.Inf(1)
 	woke := r.runUntil(slept+5, "watched again", func() bool { return m.on("scan") && m.on("main") })
 	if err := r.s.Pin(scan().ID, true); err != nil {
 		t.Fatal(err)

@@ -64,6 +64,8 @@ type Search struct {
 	changedAt   float64
 	sampledAt   float64
 	suspectedAt float64
+	dozeFor     float64 // s that answers are not watched
+	wokeAt      float64 // s; when they were watched again last, or not for the first time
 }
 
 var _ Runner = (*Search)(nil)
@@ -100,6 +102,7 @@ func newSearch(cfg Config, list []*hypothesis, parents []string) *Search {
 		cfg: cfg, prices: map[grid.PairKey]priceTag{}, active: map[grid.PairKey]cell{},
 		sampledAt: math.Inf(-1), suspectedAt: math.Inf(-1), shedAt: math.Inf(-1), overSince: math.Inf(1),
 		beatAt: math.Inf(-1), changedAt: math.Inf(-1), tickedAt: math.Inf(-1), spare: math.Inf(1),
+		dozeFor: dozeTime, wokeAt: math.Inf(1),
 	}
 	s.top, s.err = whyTree(list, parents)
 	switch {
