@@ -184,7 +184,10 @@ func (s *Search) pick(now float64) {
 	}
 	pairs, started := len(s.active), 0
 	s.batch++
-	blocked := 0
+	blocked, left := 0, math.MaxInt
+	if !math.IsInf(s.spare, 1) {
+		left = fewAtOnce
+	}
 	short := math.Inf(1)
 	for _, n := range s.candidates(now) {
 		if started >= startBatch {
@@ -198,7 +201,7 @@ func (s *Search) pick(now float64) {
 		if s.waitsForWhole(n) {
 			continue
 		}
-		if s.waitsForTime(n) {
+		if s.waitsForTime(n) || left == 0 && !n.isPromising() {
 			n.wantTime(now)
 			continue
 		}
@@ -227,6 +230,9 @@ func (s *Search) pick(now float64) {
 			load += more
 			pairs += len(n.hyp.metrics)
 			started += len(n.hyp.metrics)
+			if !n.isPromising() {
+				left--
+			}
 			s.begin(n, now)
 		}
 	}

@@ -9,7 +9,10 @@ import (
 // same; the rest as far as there is time for it.
 
 // ahead is how many processor seconds the search may run ahead of its share for what stack samples say nothing about.
-const ahead = 0.5
+const ahead = 0.25
+
+// fewAtOnce is how many such candidates are begun at once where processors are busy: what they take is known when it has been taken.
+const fewAtOnce = 2
 
 // restTime is how long the search waits from one turn to the next, in s, while it may use no time and there is no new value.
 const restTime = 0.6
@@ -49,12 +52,17 @@ func (s *Search) askForTime() {
 // interest, what stack samples promise, and what the user asks for, never wait.
 func (s *Search) waitsForTime(n *node) bool {
 	switch {
-	case n.byHand, n.pinned, n.axis == "why", n.hot, n.state != Queued:
+	case n.isPromising():
 		return false
 	case n.cool:
 		return s.spare <= 0
 	}
 	return s.spare <= -ahead
+}
+
+// isPromising tells that a candidate is worth its time, as far as that can be known.
+func (n *node) isPromising() bool {
+	return n.byHand || n.pinned || n.axis == "why" || n.hot || n.state != Queued
 }
 
 // wantTime notes that a candidate waits for time.

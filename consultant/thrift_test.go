@@ -67,6 +67,28 @@ func TestRunsAhead(t *testing.T) {
 	r.runUntil(30, "found", func() bool { return r.node(cpuBound, code(grid.Whole(), "scan")).State == True })
 }
 
+// Where processors are busy few candidates of little promise are begun at once, and all where they are not.
+func TestFewAtOnce(t *testing.T) {
+	spare := 1.0
+	m := newModel(crowd()...)
+	r := newRig(t, m, func(c *Config) { c.Spare = func() float64 { return spare } })
+	most := func(until float64) (most int) {
+		for last := m.enabledOf("f"); m.now() < until; {
+			r.run(m.now() + beatTime)
+			n := m.enabledOf("f")
+			last, most = n, max(most, n-last)
+		}
+		return most
+	}
+	if n := most(4); n == 0 || n > 2*fewAtOnce { // a beat may begin just before and just behind
+		t.Errorf("%d were begun at once where processors are busy", n)
+	}
+	spare = math.Inf(1)
+	if n := most(9); n <= 2*fewAtOnce {
+		t.Errorf("%d were begun at once where they are not", n)
+	}
+}
+
 // A function that gets hot while it waits for time is tested at once.
 func TestGetsHotWhileWaiting(t *testing.T) {
 	m := newModel(append(crowd(), activity{stack: []string{"main", "serve", "late"}, kind: "cpu", rate: func(at float64) float64 {
