@@ -8,7 +8,7 @@ import (
 )
 
 // stormSource sends queued signals (each counts) to a process whose threads compute, sleep and wait, with and without SA_RESTART and on an
-// alternate stack; and, one at a time, signals to a thread in epoll_wait that must give exactly one EINTR each.
+// alternate stack, and go on until all have come; and, one at a time, signals to a thread in epoll_wait that must give exactly one EINTR each.
 const stormSource = `
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -21,13 +21,13 @@ const stormSource = `
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
-static volatile int done; static volatile long got, sum, sent, want, handled, seen, asked, late, waited, chld;
+static volatile int done, over; static volatile long got, sum, sent, want, handled, seen, asked, late, waited, chld;
 static void onrt(int s, siginfo_t *i, void *c) { __sync_fetch_and_add(&got, 1); __sync_fetch_and_add(&sum, i->si_value.sival_int); }
 static void onusr(int s) { handled++; }
 static int waiter;
-static void *spin(void *a) { volatile long x = 0; while (!done) x++; return 0; }
+static void *spin(void *a) { volatile long x = 0; while (!over) x++; return 0; }
 static void altstack(void) { stack_t st = {.ss_sp = malloc(65536), .ss_size = 65536}; sigaltstack(&st, 0); }
-static void *nap(void *a) { altstack(); while (!done) { struct timespec ts = {0, 2000000}; nanosleep(&ts, 0); } return 0; }
+static void *nap(void *a) { altstack(); while (!over) { struct timespec ts = {0, 2000000}; nanosleep(&ts, 0); } return 0; }
 static void block(int rt) { sigset_t s; sigemptyset(&s); if (rt) { sigaddset(&s, SIGRTMIN); sigaddset(&s, SIGRTMIN + 1); } sigaddset(&s, SIGUSR1); pthread_sigmask(SIG_BLOCK, &s, 0); }
 static void *epoll(void *a) { block(1); sigset_t u; sigemptyset(&u); sigaddset(&u, SIGUSR1); pthread_sigmask(SIG_UNBLOCK, &u, 0);
   int e = epoll_create1(0); waiter = syscall(SYS_gettid); while (!done) { struct epoll_event ev; int r = epoll_wait(e, &ev, 1, -1); if (r < 0 && errno == EINTR) seen++; } return 0; }
@@ -46,7 +46,7 @@ int main() { struct sigaction sa = {.sa_sigaction = onrt, .sa_flags = SA_SIGINFO
   puts("ready"); fflush(stdout); char c; long r; while ((r = read(0, &c, 1)) > 0 || (r < 0 && errno == EINTR)); done = 1;
   pthread_join(t[3], 0); pthread_join(t[4], 0); for (int i = 0; i < 2000 && got < sent; i++) usleep(1000);
   long s = seen; syscall(SYS_tgkill, getpid(), waiter, SIGUSR1); for (int i = 0; i < 2000 && seen == s; i++) { usleep(1000); if (i % 100 == 99) syscall(SYS_tgkill, getpid(), waiter, SIGUSR1); }
-  pthread_join(t[2], 0); pthread_join(t[0], 0); pthread_join(t[1], 0);
+  pthread_join(t[2], 0); over = 1; pthread_join(t[0], 0); pthread_join(t[1], 0);
   printf("sent %ld\ngot %ld\nsumdiff %ld\nasked %ld\nwronghandled %ld\nnoeintr %ld\nspare %ld\n", sent, got, sum - waited, asked, want, late, s - asked + late); return 0; }
 `
 
