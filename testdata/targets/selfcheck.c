@@ -258,10 +258,10 @@ static void *checker(void *arg)
 	uint64_t *mine = arg;
 	stack_t alternate = {.ss_sp = malloc(64 << 10), .ss_size = 64 << 10};
 	sigaltstack(&alternate, NULL);
-	while (on) {
+	do { /* at least once, also when it is to stop before this thread has run */
 		all_checks(*mine);
 		(*mine)++;
-	}
+	} while (on);
 	alternate.ss_flags = SS_DISABLE;
 	sigaltstack(&alternate, NULL);
 	free(alternate.ss_sp);
