@@ -10,10 +10,12 @@ import (
 	"culprit/daemon/kernel"
 )
 
+// A bystander shares nothing with a server but processors. It uses them evenly; culprit does half of its work in the first seconds.
+
 // burst is how long a bystander computes at once: about as long as culprit does when it wakes up.
 const burst = 500 * time.Microsecond
 
-// leastShare of a processor is told from none.
+// leastShare is what a bystander uses at least: without any share this program measures.
 const leastShare = 0.001
 
 // besides is a load while a process that has nothing to do with the server uses so much of a processor.
@@ -32,7 +34,7 @@ func besides(share float64, pid int, f load) (served, error) {
 	return one, err
 }
 
-// standBy is the bystander.
+// standBy is the bystander: it computes whenever it has used less than its share.
 func standBy(share float64, long time.Duration) {
 	runtime.GOMAXPROCS(1)
 	began := time.Now()

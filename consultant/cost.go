@@ -185,7 +185,7 @@ func (s *Search) pick(now float64) {
 	pairs, started := len(s.active), 0
 	s.batch++
 	blocked, left := 0, math.MaxInt
-	if !math.IsInf(s.spare, 1) {
+	if s.isBusy() {
 		left = fewAtOnce
 	}
 	short := math.Inf(1)

@@ -15,7 +15,7 @@ const (
 
 // doze ends the watching of what has been concluded while processors are busy.
 func (s *Search) doze(now float64) {
-	if math.IsInf(s.spare, 1) {
+	if !s.isBusy() {
 		return
 	}
 	for _, n := range s.graph.nodes {
@@ -44,7 +44,7 @@ func (s *Search) canDoze(n *node, now float64) bool {
 func (s *Search) wake(now, load float64) float64 {
 	due := false
 	for _, n := range s.graph.nodes {
-		due = due || n.dozes() && (math.IsInf(s.spare, 1) || now-n.dozedAt >= s.dozeFor)
+		due = due || n.dozes() && (!s.isBusy() || now-n.dozedAt >= s.dozeFor)
 	}
 	if !due {
 		return load

@@ -20,7 +20,7 @@ func (m *model) on(function string) bool {
 	return false
 }
 
-// Where processors are busy answers stand without being watched, are looked at from time to time, and are watched again when there is time.
+// Where processors are busy answers stand without being watched, and are looked at from time to time, more rarely while nothing changes.
 func TestDozes(t *testing.T) {
 	spare := -5.0
 	stops := 80.0
@@ -51,7 +51,7 @@ func TestDozes(t *testing.T) {
 	}
 }
 
-// There may be time again, and what the user has pinned is watched all the time.
+// Processors may be idle again, and what the user has pinned is watched all the time.
 func TestDozesNoLongerThanNeeded(t *testing.T) {
 	spare := -5.0
 	m := newModel(activity{stack: deepStack, kind: "cpu", rate: always(0.9)})

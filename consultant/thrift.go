@@ -37,6 +37,9 @@ func (s *Search) isDue() bool {
 	return s.spare > 0 || s.stirred || s.cells.Taken() != s.taken || s.cfg.Now()-s.tickedAt >= restTime
 }
 
+// isBusy reports whether processors are busy: where they are not, time has no limit.
+func (s *Search) isBusy() bool { return !math.IsInf(s.spare, 1) }
+
 // askForTime finds out how much time there is. It takes the lock itself.
 func (s *Search) askForTime() {
 	spare := math.Inf(1)

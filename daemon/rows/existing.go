@@ -25,14 +25,14 @@ func (k *Keeper) loadWalker() error {
 	if !k.shape.hasIterator {
 		return nil
 	}
-	h := hook{name: "culprit_walk", make: meeting}
-	spec := &ebpf.ProgramSpec{Name: h.name, Type: ebpf.Tracing, AttachType: ebpf.AttachTraceIter, AttachTo: "task", Instructions: h.make(k.shape, k.maps), License: license}
-	loaded, err := k.loadAll(map[string]*ebpf.ProgramSpec{h.name: spec})
+	const name = "culprit_walk"
+	spec := &ebpf.ProgramSpec{Name: name, Type: ebpf.Tracing, AttachType: ebpf.AttachTraceIter, AttachTo: "task", Instructions: meeting(k.shape, k.maps), License: license}
+	loaded, err := k.loadAll(map[string]*ebpf.ProgramSpec{name: spec})
 	if err != nil {
 		return err
 	}
 	defer loaded.Close()
-	k.walker = loaded.DetachProgram(h.name)
+	k.walker = loaded.DetachProgram(name)
 	return nil
 }
 

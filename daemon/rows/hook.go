@@ -100,6 +100,7 @@ func (k *Keeper) load(hooks []hook) (*ebpf.Collection, error) {
 	return k.loadAll(specs)
 }
 
+// loadAll loads programs, by the kernel's description of its types.
 func (k *Keeper) loadAll(specs map[string]*ebpf.ProgramSpec) (*ebpf.Collection, error) {
 	if k.types == nil {
 		k.types = btf.NewCache()

@@ -12,8 +12,8 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// A Keeper has the programs that keep rows, for all processes that are watched. Without Close they run until this process
-// ends, however it ends.
+// A Keeper has the programs that keep rows, for all processes that are watched. Without Close they run, but for rests, until this
+// process ends, however it ends.
 type Keeper struct {
 	mu     sync.Mutex
 	shape  *shape
@@ -23,14 +23,13 @@ type Keeper struct {
 	extra  [needCount][]*attached
 	needed [needCount]int
 	walker *ebpf.Program // meeting; nil where the kernel has no walks over tasks
-	types  *btf.Cache    // the kernel's description of itself, until it first rests: what is loaded is loaded soon, for the most part; may be nil
+	types  *btf.Cache    // the kernel's description of itself; nil from the first rest until it is read again
 	tables map[*Table]bool
 	stats  io.Closer // while Cost's figures are kept
 	closed bool
 
-	users   int       // how many need rows
-	left    time.Time // when there was one fewer
-	resting bool      // nobody has needed them for a while
+	left    time.Time // when somebody needed something last
+	resting bool      // nobody has for a while: see Rest
 }
 
 // switchHooks are there as long as the Keeper, but while it rests.
@@ -65,7 +64,7 @@ func Open() (*Keeper, error) {
 	return k, nil
 }
 
-// begin maps the filter and attaches the programs of switches.
+// begin maps the filter, attaches the programs of switches and loads the walk.
 func (k *Keeper) begin() (err error) {
 	if k.filter, err = mapWhole(k.maps.filter.FD(), filterSize); err != nil {
 		return explain("mapping the filter", err)

@@ -3,6 +3,7 @@ package rows
 import (
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -30,9 +31,9 @@ var extraHooks = [needCount][]hook{
 }
 
 // Need has the programs that the quantity takes attached, if they are not: system calls, faults or sockets then cost every
-// process of the machine a little, and a watched one some tens of nanoseconds each; wake-ups likewise. Each Need wants its Release. The
-// quantities of switches need nothing more. ErrUnsupported says that this kernel does not know the quantity. Faults on processors that come online
-// afterwards are counted at switches only.
+// process of the machine a little, and a watched one some tens of nanoseconds each; wake-ups likewise. The quantities of switches need
+// nothing more than a Keeper that does not [Keeper.Rest]. Each Need wants its Release. ErrUnsupported says that this kernel does not know
+// the quantity. Faults on processors that come online afterwards are counted at switches only.
 func (k *Keeper) Need(q Quantity) error {
 	if q >= quantityCount {
 		return fmt.Errorf("there is no quantity %d", q)
@@ -45,14 +46,7 @@ func (k *Keeper) Need(q Quantity) error {
 	if err := k.shape.knows(q); err != nil {
 		return err
 	}
-	if err := k.use(); err != nil {
-		return err
-	}
-	err := k.needPrograms(quantities[q].need)
-	if err != nil {
-		k.leave()
-	}
-	return err
+	return k.needPrograms(quantities[q].need)
 }
 
 // NeedAccount has the time off the processor brought up to date whenever the scheduler accounts for a thread that runs, at each tick
@@ -75,10 +69,12 @@ func (k *Keeper) ReleaseAccount() {
 	k.release(needAccount)
 }
 
-// needPrograms attaches the programs of a need, if they are not. k.mu is held.
+// needPrograms attaches the programs of a need, if they are not, and those of switches. k.mu is held.
 func (k *Keeper) needPrograms(n need) error {
-	if n == needNothing {
-		return nil
+	if k.resting {
+		if err := k.rise(); err != nil {
+			return err
+		}
 	}
 	if k.needed[n] == 0 {
 		if err := k.attachFor(n); err != nil {
@@ -95,10 +91,12 @@ func (k *Keeper) attachFor(n need) (err error) {
 	for t := range k.tables {
 		t.wipe(n)
 	}
-	if k.extra[n] != nil {
+	switch {
+	case k.extra[n] != nil:
 		return attachAgain(k.extra[n])
+	case len(extraHooks[n]) > 0:
+		k.extra[n], err = k.attach(extraHooks[n])
 	}
-	k.extra[n], err = k.attach(extraHooks[n])
 	return err
 }
 
@@ -122,7 +120,6 @@ func (k *Keeper) Release(q Quantity) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.leave()
 	k.release(quantities[q].need)
 }
 
@@ -132,6 +129,7 @@ func (k *Keeper) release(n need) {
 		return
 	}
 	k.needed[n]--
+	k.left = time.Now()
 	if k.needed[n] > 0 {
 		return
 	}

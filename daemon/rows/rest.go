@@ -15,7 +15,7 @@ import (
 func (k *Keeper) Rest(after time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.closed || k.resting || k.users > 0 || k.walker == nil || time.Since(k.left) < after {
+	if k.closed || k.resting || k.needed != [needCount]int{} || k.walker == nil || time.Since(k.left) < after {
 		return
 	}
 	k.resting, k.types = true, nil
@@ -29,25 +29,8 @@ func (k *Keeper) Resting() bool {
 	return k.resting
 }
 
-// use notes that somebody needs rows, which are kept again. k.mu is held.
-func (k *Keeper) use() error {
-	if k.resting {
-		if err := k.rise(); err != nil {
-			return err
-		}
-	}
-	k.users++
-	return nil
-}
-
-// leave ends a use. k.mu is held.
-func (k *Keeper) leave() {
-	k.users = max(k.users-1, 0)
-	k.left = time.Now()
-}
-
 // rise has rows kept again, each as if its thread had just got it. Rows whose threads have ended meanwhile have no owner, and are given
-// back.
+// back. k.mu is held.
 func (k *Keeper) rise() error {
 	for t := range k.tables {
 		t.disown()
