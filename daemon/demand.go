@@ -11,11 +11,15 @@ const (
 	idleEnough = 0.25 // of the processors' time: with less of it idle, or used by us, they are busy
 	busyFor    = time.Second
 	firstAsked = 200 * time.Millisecond // from the beginning, which is when most is done
+	politeness = 5 * time.Millisecond   // that our timers may be late while they are busy: more than a tick of 250 a second
 )
 
-// usualProcessors is how many processors our runtime uses at once where there are enough: it belongs to the process, however many daemons
-// there are in it.
-var usualProcessors = runtime.GOMAXPROCS(0)
+// usualProcessors is how many processors our runtime uses at once where there are enough, usualSlack how late its timers may be: they belong
+// to the process, however many daemons there are in it.
+var (
+	usualProcessors = runtime.GOMAXPROCS(0)
+	usualSlack      = kernel.TimerSlack()
+)
 
 // A demand tells whether others want all processors; it is asked every busyFor.
 type demand struct {
@@ -49,11 +53,15 @@ func (m *demand) notice(now time.Time, budget float64) {
 }
 
 // yield has our runtime use few processors at once while they are busy, one at least: with more, each of our wake-ups brings others that look
-// for something to do.
+// for something to do. And its timers wait for the kernel's ticks: the runtime looks after itself every few hundred microseconds while
+// it does anything, which was two of three times that a thread of ours took a processor from somebody.
 func (m *demand) yield(few int) {
-	n := usualProcessors
+	n, late := usualProcessors, usualSlack
 	if m.busy {
-		n = min(max(few, 1), n)
+		n, late = min(max(few, 1), n), politeness
+	}
+	if late != kernel.TimerSlack() {
+		kernel.SetTimerSlack(late)
 	}
 	if n != runtime.GOMAXPROCS(0) { // to set it stops all goroutines
 		runtime.GOMAXPROCS(n)
@@ -64,11 +72,4 @@ func (m *demand) yield(few int) {
 func (m *demand) end() {
 	m.busy = false
 	m.yield(0)
-}
-
-// isBusy reports whether no processor is idle.
-func (d *Daemon) isBusy() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.demand.busy
 }

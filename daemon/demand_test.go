@@ -15,7 +15,7 @@ func TestDemand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	usual := runtime.GOMAXPROCS(0)
+	usual, slack := runtime.GOMAXPROCS(0), kernel.TimerSlack()
 	var m demand
 	now := time.Now()
 	m.begin(now)
@@ -38,8 +38,8 @@ func TestDemand(t *testing.T) {
 	}
 	m.notice(time.Now(), 0.02)
 	close(stop)
-	if m.busy || runtime.GOMAXPROCS(0) != usual {
-		t.Errorf("busy %v with our own work, %d processors to use of %d", m.busy, runtime.GOMAXPROCS(0), usual)
+	if m.busy || runtime.GOMAXPROCS(0) != usual || kernel.TimerSlack() != slack {
+		t.Errorf("busy %v with our own work, %d processors to use of %d, timers %v late", m.busy, runtime.GOMAXPROCS(0), usual, kernel.TimerSlack())
 	}
 	for range cpus {
 		p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/cpu.c"))
@@ -48,11 +48,11 @@ func TestDemand(t *testing.T) {
 	m.begin(time.Now())
 	time.Sleep(time.Second)
 	m.notice(time.Now(), 0.02)
-	if few := max(len(cpus)/50, 1); !m.busy || runtime.GOMAXPROCS(0) != min(few, usual) {
-		t.Errorf("busy %v, %d processors to use of %d", m.busy, runtime.GOMAXPROCS(0), usual)
+	if few := max(len(cpus)/50, 1); !m.busy || runtime.GOMAXPROCS(0) != min(few, usual) || kernel.TimerSlack() != politeness {
+		t.Errorf("busy %v, %d processors to use of %d, timers %v late", m.busy, runtime.GOMAXPROCS(0), usual, kernel.TimerSlack())
 	}
 	m.end()
-	if runtime.GOMAXPROCS(0) != usual {
-		t.Errorf("%d processors to use at the end, there were %d", runtime.GOMAXPROCS(0), usual)
+	if runtime.GOMAXPROCS(0) != usual || kernel.TimerSlack() != slack {
+		t.Errorf("%d processors to use and timers %v late at the end, it was %d and %v", runtime.GOMAXPROCS(0), kernel.TimerSlack(), usual, slack)
 	}
 }

@@ -1,0 +1,32 @@
+package kernel
+
+import (
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TimerSlack is how late timers of the calling thread may run out: 50 us, unless somebody has said otherwise. 0 if that is not known.
+func TimerSlack() time.Duration {
+	ns, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(ns)
+}
+
+// SetTimerSlack lets timers of this process run out late, by this much at most, so that the kernel serves them together with its own
+// ticks. It holds for the threads that there are and for those that they make, and is left to a program that is executed by one of them.
+// What cannot be set stays as it is.
+func SetTimerSlack(late time.Duration) {
+	threads, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return
+	}
+	value := strconv.FormatInt(late.Nanoseconds(), 10)
+	for _, t := range threads {
+		_ = os.WriteFile("/proc/"+t.Name()+"/timerslack_ns", []byte(value), 0)
+	}
+}

@@ -1,0 +1,60 @@
+package kernel
+
+import (
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// slackOf reads the timer slack of a thread.
+func slackOf(t *testing.T, tid int) time.Duration {
+	t.Helper()
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(tid) + "/timerslack_ns")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(n)
+}
+
+// A timer slack goes to all threads, those of the runtime as well, and to a thread that is made afterwards.
+func TestTimerSlack(t *testing.T) {
+	const late = 3 * time.Millisecond
+	usual := TimerSlack()
+	SetTimerSlack(late)
+	defer SetTimerSlack(usual)
+	if got := TimerSlack(); got != late {
+		t.Errorf("it is %v", got)
+	}
+	made := make(chan int)
+	go func() {
+		runtime.LockOSThread() // and ends with the goroutine
+		made <- unix.Gettid()
+		made <- 0
+	}()
+	if got := slackOf(t, <-made); got != late {
+		t.Errorf("a new thread has %v", got)
+	}
+	<-made
+	for _, want := range []time.Duration{late, usual} {
+		SetTimerSlack(want)
+		threads, err := os.ReadDir("/proc/self/task")
+		if err != nil || len(threads) < 2 {
+			t.Fatalf("%d threads: %v", len(threads), err)
+		}
+		for _, one := range threads {
+			tid, _ := strconv.Atoi(one.Name())
+			if got := slackOf(t, tid); got != want {
+				t.Errorf("thread %d has %v, not %v", tid, got, want)
+			}
+		}
+	}
+}
