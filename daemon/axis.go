@@ -1,7 +1,7 @@
 package daemon
 
 import (
-	"sort"
+	"slices"
 
 	"culprit/daemon/image"
 	"culprit/grid"
@@ -62,60 +62,74 @@ func (d *Daemon) objectsOf(f grid.Focus, h grid.Hierarchy, e []string) (out []gr
 	return out
 }
 
-// codeRefinements follows the call graph: the roots first, then callees.
-func (d *Daemon) codeRefinements(f grid.Focus) (out []grid.Focus) {
-	e := f.Elements(grid.Code)
-	seen := map[grid.Focus]bool{f: true}
+// codeRefinements follows the call graph: the roots first, then callees. Processes of one program name the same functions over and over: foci
+// are made of what is left.
+func (d *Daemon) codeRefinements(f grid.Focus) []grid.Focus {
+	var names []funcName
 	for _, t := range d.targets {
 		if t.ended || !t.selected(f) {
 			continue
 		}
-		var ids []pcl.FuncID
-		switch len(e) {
-		case 0:
-			ids = distinct(append(t.Start(), t.profile.sampledRoots()...))
-		case 2:
-			for _, id := range t.Function(e[0], e[1]) {
-				ids = append(ids, t.calleesOf(id)...)
-			}
-			ids = distinct(ids)
-		}
-		for _, id := range ids {
-			fn := t.funcs[id]
-			if fn == nil || d.opts.Library.Excluded(fn.fn.Module, fn.fn.Name) {
-				continue
-			}
-			if g := f.Refine(grid.Code, fn.fn.Module, fn.fn.Name); !seen[g] {
-				seen[g] = true
-				out = append(out, g)
+		for _, id := range t.below(f.Elements(grid.Code)) {
+			if fn := t.funcs[id]; fn != nil {
+				names = append(names, funcName{fn.fn.Module, fn.fn.Name})
 			}
 		}
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].String() < out[j].String() })
+	slices.SortFunc(names, funcName.compare)
+	var out []grid.Focus
+	for _, n := range slices.Compact(names) {
+		if g := f.Refine(grid.Code, n.module, n.function); g != f && !d.opts.Library.Excluded(n.module, n.function) {
+			out = append(out, g)
+		}
+	}
 	return out
 }
 
+// below are the functions one step down the call graph from a selection in Code, each once.
+func (t *target) below(e []string) (ids []pcl.FuncID) {
+	switch len(e) {
+	case 0:
+		ids = append(t.Start(), t.profile.sampledRoots()...)
+	case 2:
+		for _, id := range t.Function(e[0], e[1]) {
+			ids = append(ids, t.calleesOf(id)...)
+		}
+	}
+	return distinct(ids)
+}
+
 // calleesOf lists what a function calls: by its direct calls and tail calls, and by what samples saw below it.
-func (t *target) calleesOf(id pcl.FuncID) (ids []pcl.FuncID) {
+func (t *target) calleesOf(id pcl.FuncID) []pcl.FuncID {
 	f := t.funcs[id]
 	if f == nil {
 		return nil
 	}
-	if flow := f.brief(); flow != nil {
-		for _, c := range flow.Calls {
-			if g := t.callee(f.obj, c); g != nil && g != f {
+	if f.callsAt != t.changes {
+		f.calls, f.callsAt = t.callsOf(f), t.changes
+	}
+	return slices.Concat(f.calls, f.learnt, t.profile.callees(id))
+}
+
+// callsOf are the callees of a function's direct calls and tail calls, as long as no object is mapped or unmapped.
+func (t *target) callsOf(f *function) (ids []pcl.FuncID) {
+	flow := f.brief()
+	if flow == nil {
+		return nil
+	}
+	for _, c := range flow.Calls {
+		if g := t.callee(f.obj, c); g != nil && g != f {
+			ids = append(ids, g.id)
+		}
+	}
+	for _, x := range flow.Exits {
+		if x.Kind != image.ExitRet && x.Target != 0 {
+			if g := t.tailCallee(f.obj, x); g != nil && g != f {
 				ids = append(ids, g.id)
 			}
 		}
-		for _, x := range flow.Exits {
-			if x.Kind != image.ExitRet && x.Target != 0 {
-				if g := t.tailCallee(f.obj, x); g != nil && g != f {
-					ids = append(ids, g.id)
-				}
-			}
-		}
 	}
-	return distinct(append(append(ids, f.learnt...), t.profile.callees(id)...))
+	return distinct(ids)
 }
 
 // tailCallee is the function that an exit goes on in.
@@ -132,8 +146,9 @@ func (d *Daemon) Weight(f grid.Focus, kind string) float64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var hits, total float64
+	part := d.sampledPart(f)
 	for _, t := range d.targets {
-		h, n := t.profile.weight(f, k)
+		h, n := t.profile.weight(part, k)
 		total += n
 		if t.selected(f) {
 			hits += h

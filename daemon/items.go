@@ -179,10 +179,11 @@ func (s *kindStats) countItems(x *itemIndex, functions map[pcl.FuncID]bool, obje
 }
 
 // itemWeight is how many samples support the item of a focus, beside the function or the object that the focus selects as well.
-func (p *profile) itemWeight(s *kindStats, f grid.Focus, it *pcl.GroupingItem) (hits float64) {
+func (p *profile) itemWeight(s *kindStats, part *sampledPart) (hits float64) {
+	it := part.item
 	if it.Base == grid.Code {
 		if x := p.t.itemIndex(); x != nil {
-			return s.items[itemObject{x.numbers[it.Focus()], objectPart(f)}]
+			return s.items[itemObject{x.numbers[it.Focus()], part.object}]
 		}
 		return 0
 	}
@@ -192,7 +193,7 @@ func (p *profile) itemWeight(s *kindStats, f grid.Focus, it *pcl.GroupingItem) (
 			return object == name || len(path) == 1 && strings.HasPrefix(object, name+"/")
 		})
 	}
-	if code := f.Elements(grid.Code); len(code) >= 2 {
+	if code := part.code; len(code) >= 2 {
 		ids := p.t.Function(code[0], code[1])
 		for at, n := range s.both {
 			if slices.Contains(ids, at.f) && chosen(at.obj) {

@@ -1,6 +1,9 @@
 package daemon
 
 import (
+	"cmp"
+	"strings"
+
 	"culprit/daemon/image"
 	"culprit/pcl"
 )
@@ -22,6 +25,11 @@ func (t *target) know(o *object, fns []*image.Function) (ids []pcl.FuncID) {
 
 // A funcName is how people name a function; in any module if that is "".
 type funcName struct{ module, function string }
+
+// compare orders names by module, then by function.
+func (n funcName) compare(m funcName) int {
+	return cmp.Or(strings.Compare(n.module, m.module), strings.Compare(n.function, m.function))
+}
 
 // maxFound bounds how many names of functions a target remembers; then it begins anew.
 const maxFound = 1 << 14

@@ -325,34 +325,41 @@ func (p *profile) sampledRoots() (ids []pcl.FuncID) {
 	return ids
 }
 
-// weight is how many samples of a kind support a focus, and of how many.
-func (p *profile) weight(f grid.Focus, kind int) (hits, total float64) {
+// A sampledPart is what of a focus samples know, read once for all targets.
+type sampledPart struct {
+	item         *pcl.GroupingItem // nil where none is chosen
+	object       string            // as objectPart has it
+	code, thread []string          // elements
+}
+
+func (d *Daemon) sampledPart(f grid.Focus) *sampledPart {
+	return &sampledPart{d.itemOf(f), objectPart(f), f.Elements(grid.Code), f.Elements(grid.Process)}
+}
+
+// weight is how many samples of a kind support a part, and of how many.
+func (p *profile) weight(part *sampledPart, kind int) (hits, total float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := &p.kinds[kind]
-	if it := p.t.d.itemOf(f); it != nil {
-		return p.itemWeight(s, f, it), s.total
-	}
-	object := objectPart(f)
-	code := f.Elements(grid.Code)
-	thread := f.Elements(grid.Process)
 	switch {
-	case len(thread) == 2 && len(code) < 2:
+	case part.item != nil:
+		hits = p.itemWeight(s, part)
+	case len(part.thread) == 2 && len(part.code) < 2:
 		for tid, n := range s.threads {
-			if p.t.threads.is(tid, thread[1]) {
+			if p.t.threads.is(tid, part.thread[1]) {
 				hits += n
 			}
 		}
-	case len(code) >= 2:
-		for _, id := range p.t.Function(code[0], code[1]) {
-			if object != "" {
-				hits += s.both[funcObject{id, object}]
+	case len(part.code) >= 2:
+		for _, id := range p.t.found.get(p.t, funcName{part.code[0], part.code[1]}) {
+			if part.object != "" {
+				hits += s.both[funcObject{id, part.object}]
 			} else {
 				hits += s.functions[id]
 			}
 		}
-	case object != "":
-		hits = s.objects[object]
+	case part.object != "":
+		hits = s.objects[part.object]
 	default:
 		hits = s.total
 	}

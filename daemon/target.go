@@ -87,7 +87,9 @@ type function struct {
 	points map[pcl.Where][]trampoline.Point
 	reason string // why it cannot be instrumented at all
 
-	learnt []pcl.FuncID // callees of its indirect calls that a probe saw
+	calls   []pcl.FuncID // callees of its direct calls and tail calls
+	callsAt int          // changes of the target when they were found, 0 = never
+	learnt  []pcl.FuncID // callees of its indirect calls that a probe saw
 
 	looked  bool // for loops
 	loops   []image.Loop
