@@ -20,7 +20,7 @@ func (w *World) Mmap(addr Addr, length uint64, prot, flags, fd int, off uint64) 
 		}
 		return 0, fmt.Errorf("mmap of %d bytes at %v in the target: %w", length, addr, unix.EEXIST)
 	}
-	w.maps = nil
+	w.remapped(Addr(got), length)
 	return Addr(got), nil
 }
 
@@ -29,7 +29,7 @@ func (w *World) Munmap(addr Addr, length uint64) error {
 	if _, err := w.Syscall(unix.SYS_MUNMAP, uint64(addr), length); err != nil {
 		return fmt.Errorf("munmap of %d bytes at %v in the target: %w", length, addr, err)
 	}
-	w.maps = nil
+	w.remapped(addr, length)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package process
 
 import (
 	"bytes"
+	"slices"
 	"sort"
 	"time"
 
@@ -34,7 +35,7 @@ func (t *Stopped) Within(lo, hi Addr) bool {
 type World struct {
 	s       *session
 	threads []*Stopped
-	maps    []Mapping // of this stop, read when first needed
+	maps    []Mapping // of this stop, see stackMaps
 	over    bool
 }
 
@@ -86,17 +87,22 @@ func (w *World) Maps() ([]Mapping, error) {
 		return nil, ErrWorldOver
 	}
 	maps, err := w.s.p.readMaps()
+	w.maps = slices.Clone(maps)
 	return maps, w.s.p.gone(err)
 }
 
-// stackMaps are the mappings as they were when first asked for in this stop: stacks do not move while the world stands still.
+// stackMaps are the mappings as they were when last asked for in this stop, without what was changed since: stacks do not move while the
+// world stands still. To read them takes a millisecond in a large program.
 func (w *World) stackMaps() ([]Mapping, error) {
 	if w.maps == nil {
-		maps, err := w.Maps()
-		if err != nil {
+		if _, err := w.Maps(); err != nil {
 			return nil, err
 		}
-		w.maps = maps
 	}
 	return w.maps, nil
+}
+
+// remapped has no mapping in the range be taken for a stack.
+func (w *World) remapped(addr Addr, length uint64) {
+	w.maps = slices.DeleteFunc(w.maps, func(m Mapping) bool { return m.Start < addr+Addr(length) && addr < m.End })
 }
