@@ -3,7 +3,6 @@ package daemon
 import (
 	"errors"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -169,8 +168,7 @@ type batch struct {
 	busy   map[*target]map[*site]error // sites that could not be changed
 	errs   map[*target]error           // why nothing could be changed there
 
-	rare      bool // garbage is collected more rarely than else
-	collected int  // how often it is else
+	asBefore func() // ends that garbage is collected rarely; nil if it is not
 }
 
 func (d *Daemon) newBatch() *batch {
@@ -180,20 +178,18 @@ func (d *Daemon) newBatch() *batch {
 	return b
 }
 
-// expect has garbage collected more rarely while a large batch of n functions is made: the collector would take the processor that the
-// analysis of the functions needs, for memory that is free a moment later.
+// expect prepares for a batch of n functions.
 func (b *batch) expect(n int) {
-	const large, rarely = 256, 400
-	if n < large || b.rare {
-		return
+	const large = 256
+	if n >= large && b.asBefore == nil {
+		b.asBefore = collectRarely()
 	}
-	b.rare, b.collected = true, debug.SetGCPercent(rarely)
 }
 
-// end has garbage collected as before.
+// end undoes what expect did.
 func (b *batch) end() {
-	if b.rare {
-		debug.SetGCPercent(b.collected)
+	if b.asBefore != nil {
+		b.asBefore()
 	}
 }
 
