@@ -27,6 +27,8 @@ const (
 	turnRounds  = 8
 	// readInterval is how often samples are read.
 	readInterval = 4 * lookInterval
+	// stillRounds is in how many rounds one is for threads and samples where nobody waits for their values.
+	stillRounds = 4
 )
 
 // In targets that are only looked at, values come of the looks. Rounds of them have a time of their own.
@@ -121,13 +123,16 @@ func (d *Daemon) look() {
 	l := &d.looks
 	l.round++
 	d.demand.notice(time.Now(), d.budget())
-	rest := d.demand.busy && d.account.saved < 0
+	rest := d.mustSave()
 	for i, t := range d.targets {
 		if !t.ended && d.hasTurn(i, l.round) {
 			d.makeRoom(t)
 			t.profile.pace(l.switches, rest)
 			t.profile.follow()
 		}
+	}
+	if l.round%stillRounds != 0 && d.isStill() {
+		return
 	}
 	if now := time.Now(); now.Sub(l.read) >= readInterval-lookInterval/2 {
 		l.read = now

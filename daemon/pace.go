@@ -18,6 +18,8 @@ const (
 	// passShare is the share of a processor that passes may take, and busyShare where none is idle.
 	passShare = 0.01
 	busyShare = 0.004
+	// stillShare is the same where nothing is measured that anybody waits for.
+	stillShare = 0.0005
 	// passesKept is of how many passes the shortest counts: in others something began or ended.
 	passesKept = 5
 )
@@ -53,11 +55,7 @@ func (p *pace) due(now time.Time, share float64) bool {
 // tickIfDue is a tick, if it is time for one.
 func (d *Daemon) tickIfDue() {
 	now := time.Now()
-	share := passShare
-	if d.isBusy() {
-		share = busyShare
-	}
-	if !d.pace.due(now, share) {
+	if !d.pace.due(now, d.passShare()) {
 		return
 	}
 	runtime.LockOSThread() // for its clock: a pass that waits for a processor is not a long one
@@ -65,6 +63,19 @@ func (d *Daemon) tickIfDue() {
 	before := kernel.OwnThreadTime()
 	d.tick()
 	d.pace.note(now, kernel.OwnThreadTime()-before)
+}
+
+// passShare is the share of a processor that passes may take now.
+func (d *Daemon) passShare() float64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.isStill():
+		return stillShare
+	case d.demand.busy:
+		return busyShare
+	}
+	return passShare
 }
 
 // Beat is the time until the next of the beats that come with an interval, more than 0. Who wakes up regularly does so at a beat, together with

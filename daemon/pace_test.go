@@ -36,6 +36,9 @@ func TestPaceOfBusyProcessors(t *testing.T) {
 	if idle, busy := p.interval(passShare), p.interval(busyShare); idle != 400*time.Millisecond || busy != time.Second {
 		t.Errorf("every %v, and every %v where no processor is idle", idle, busy)
 	}
+	if still := p.interval(stillShare); still != longestTick {
+		t.Errorf("every %v where nobody waits for values", still)
+	}
 }
 
 // TestPaceIsKept drives it with the ticks of a second's loop: as many passes as the interval says, though no tick is exact.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"culprit/daemon/rows"
+	"culprit/grid"
 )
 
 // TestAccount: what we may use grows with time and shrinks with what we use, and what was long ago is forgotten.
@@ -46,5 +47,34 @@ func TestTaken(t *testing.T) {
 	d.accountTaken(1, 0)
 	if got, want := d.inTargets(), time.Duration((0.02+1e5*programsCost)*1e9); (got - want).Abs() > time.Microsecond {
 		t.Errorf("%v with the programs of %.0f switches, want %v", got, d.looks.switches, want)
+	}
+}
+
+// TestStill: passes are rare while processors are busy, too much was taken of them, and nothing is measured by probes or rows.
+func TestStill(t *testing.T) {
+	of := func(parts ...*part) *pair { return &pair{parts: parts} }
+	kept := of(&part{}, &part{})
+	for _, c := range []struct {
+		name  string
+		busy  bool
+		saved float64
+		pairs []*pair
+		want  float64
+	}{
+		{"idle processors", false, -1, []*pair{kept}, passShare},
+		{"time to spare", true, 0.1, []*pair{kept}, busyShare},
+		{"a probe", true, -1, []*pair{kept, of(&part{}, &part{sites: []*site{{}}})}, busyShare},
+		{"the kernel's rows", true, -1, []*pair{of(&part{needs: true})}, busyShare},
+		{"a target that is only looked at", true, -1, []*pair{of(&part{estimate: &estimate{}})}, busyShare},
+		{"nothing", true, -1, []*pair{kept}, stillShare},
+	} {
+		d := Daemon{pairs: map[grid.PairKey]*pair{}}
+		d.demand.busy, d.account.saved = c.busy, c.saved
+		for i, p := range c.pairs {
+			d.pairs[grid.PairKey{Metric: string(rune('a' + i))}] = p
+		}
+		if got := d.passShare(); got != c.want {
+			t.Errorf("%s: passes take %g, want %g", c.name, got, c.want)
+		}
 	}
 }
