@@ -1,12 +1,9 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -45,15 +42,11 @@ type load func() (rate float64, err error)
 
 // lossOf alternates loads with and without a search.
 func lossOf(name string, pid, rounds int, f load) (*Loss, error) {
-	dir, err := os.MkdirTemp("", "culprit-bench")
+	tool, err := buildTool()
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
-	tool := filepath.Join(dir, "culprit")
-	if out, err := exec.Command("go", "build", "-o", tool, "./cmd/culprit").CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("building culprit: %w\n%s", err, out)
-	}
+	defer tool.remove()
 	var bare, with, beside []served
 	l := &Loss{Load: name, Seconds: span.Seconds()}
 	for i := range rounds + 1 {
@@ -64,7 +57,7 @@ func lossOf(name string, pid, rounds int, f load) (*Loss, error) {
 		if bare = append(bare, one); i == rounds {
 			break
 		}
-		two, used, err := l.searched(tool, filepath.Join(dir, "report.json"), pid, f)
+		two, used, err := l.searched(tool, pid, f)
 		if err != nil {
 			return nil, err
 		}
@@ -110,29 +103,16 @@ func serve(pid int, f load) (served, error) {
 }
 
 // searched is a load during a search, and the processors that culprit used.
-func (l *Loss) searched(tool, report string, pid int, f load) (_ served, used float64, _ error) {
-	cmd := exec.Command(tool, "attach", "--quiet", "--no-tui", "--for", span.String(), "--json", report, strconv.Itoa(pid))
+func (l *Loss) searched(tool *tool, pid int, f load) (_ served, used float64, _ error) {
+	cmd := tool.search(pid)
 	if err := cmd.Start(); err != nil {
 		return served{}, 0, err
 	}
 	one, err := serve(pid, f)
 	_ = cmd.Wait() // its status says what it found; that it ended well is in the report
-	text, readErr := os.ReadFile(report)
+	said, readErr := tool.report()
 	if err := errors.Join(err, readErr); err != nil {
 		return one, 0, err
-	}
-	var said struct {
-		Targets      []struct{ PID int }
-		RemovedClean bool `json:"removed_clean"`
-		Overhead     struct {
-			DaemonCPU float64 `json:"daemon_cpu"`
-		}
-	}
-	if err := json.Unmarshal(text, &said); err != nil {
-		return one, 0, err
-	}
-	if !said.RemovedClean {
-		return one, 0, errors.New("the search has not removed its probes")
 	}
 	l.DaemonCPU, l.Processes = max(l.DaemonCPU, said.Overhead.DaemonCPU), max(l.Processes, len(said.Targets))
 	return one, said.Overhead.DaemonCPU, nil

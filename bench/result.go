@@ -42,6 +42,7 @@ type Result struct {
 	AttachLargePeakMB *float64 `json:"attach_large_peak_mb"`   // and at most meanwhile
 	LargeFileMB       *float64 `json:"attach_large_file_mb"`   // MiB of the executable
 	Losses            []Loss   `json:"losses"`                 // servers with many processes: what a search costs their throughput
+	Courses           []Course `json:"courses"`                // the same within loads, as time goes by
 	LargeFunctions    int      `json:"attach_large_functions"` // that are known by a name
 }
 

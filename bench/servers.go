@@ -28,28 +28,44 @@ const clients = 4
 // rates scatter by 13 % from second to second instead of 8.
 func generators() int { return min(runtime.NumCPU(), clients) }
 
-// postgresLoss measures pgbench's own transactions on a cluster without fsync.
+// pgLoads are pgbench's own transactions, with and without writing.
+var pgLoads = []struct {
+	name string
+	args []string
+}{{"postgres: pgbench", nil}, {"postgres: pgbench -S", []string{"-S"}}}
+
+func pgArgs(long time.Duration) []string {
+	return []string{"-c", strconv.Itoa(clients), "-j", strconv.Itoa(generators()), "-n", "-M", "prepared", "-T", seconds(long)}
+}
+
+// loadedPostgres is a cluster without fsync, with the tables of pgbench.
+func loadedPostgres(dir string) (*servers.Postgres, error) {
+	pg, err := servers.StartPostgres(dir, "fsync=off", "autovacuum=off")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := pg.Run("pgbench", "-q", "-i", "-s", "2", "postgres"); err != nil {
+		pg.Close()
+		return nil, err
+	}
+	return pg, nil
+}
+
+// postgresLoss measures loads that each begin anew.
 func postgresLoss(r *Result, rounds int) error {
 	dir, err := os.MkdirTemp("", "culprit-bench")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	pg, err := servers.StartPostgres(dir, "fsync=off", "autovacuum=off")
+	pg, err := loadedPostgres(dir)
 	if err != nil {
 		return unlessMissing(err)
 	}
 	defer pg.Close()
-	if _, err := pg.Run("pgbench", "-q", "-i", "-s", "2", "postgres"); err != nil {
-		return err
-	}
-	args := []string{"-c", strconv.Itoa(clients), "-j", strconv.Itoa(generators()), "-n", "-M", "prepared", "-T", seconds(*span)}
-	for _, l := range []struct {
-		name string
-		args []string
-	}{{"postgres: pgbench", nil}, {"postgres: pgbench -S", []string{"-S"}}} {
+	for _, l := range pgLoads {
 		loss, err := lossOf(l.name, pg.PID, rounds, func() (float64, error) {
-			out, err := pg.Run("pgbench", slices.Concat(args, l.args, []string{"postgres"})...)
+			out, err := pg.Run("pgbench", slices.Concat(pgArgs(*span), l.args, []string{"postgres"})...)
 			return numberIn(out, `tps = ([\d.]+)`), err
 		})
 		if err != nil {

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+)
+
+// A tool is culprit as a user runs it, in a directory of its own.
+type tool struct{ dir string }
+
+func buildTool() (*tool, error) {
+	dir, err := os.MkdirTemp("", "culprit-bench")
+	if err != nil {
+		return nil, err
+	}
+	t := &tool{dir}
+	if out, err := exec.Command("go", "build", "-o", t.path("culprit"), "./cmd/culprit").CombinedOutput(); err != nil {
+		t.remove()
+		return nil, fmt.Errorf("building culprit: %w\n%s", err, out)
+	}
+	return t, nil
+}
+
+func (t *tool) remove() { os.RemoveAll(t.dir) }
+
+func (t *tool) path(name string) string { return filepath.Join(t.dir, name) }
+
+// search is a search of a process and its children, for as long as -span.
+func (t *tool) search(pid int) *exec.Cmd {
+	return exec.Command(t.path("culprit"), "attach", "--quiet", "--no-tui", "--for", span.String(), "--json", t.path("report.json"), strconv.Itoa(pid))
+}
+
+// A report is what of a search's report counts here.
+type report struct {
+	Targets      []struct{ PID int }
+	RemovedClean bool `json:"removed_clean"`
+	Overhead     struct {
+		DaemonCPU float64 `json:"daemon_cpu"`
+	}
+}
+
+// report reads what the last search has written. It is an error if probes were left behind.
+func (t *tool) report() (*report, error) {
+	text, err := os.ReadFile(t.path("report.json"))
+	if err != nil {
+		return nil, err
+	}
+	var said report
+	if err := json.Unmarshal(text, &said); err != nil {
+		return nil, err
+	}
+	if !said.RemovedClean {
+		return nil, errors.New("the search has not removed its probes")
+	}
+	return &said, nil
+}
