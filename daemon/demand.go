@@ -28,6 +28,8 @@ type demand struct {
 	next time.Time     // when it will be
 	own  time.Duration // that we had used at last
 	busy bool
+
+	strict bool // we may not have our timers late
 }
 
 // begin is called before anything is done.
@@ -60,8 +62,8 @@ func (m *demand) yield(few int) {
 	if m.busy {
 		n, late = min(max(few, 1), n), politeness
 	}
-	if late != kernel.TimerSlack() {
-		kernel.SetTimerSlack(late)
+	if late != kernel.TimerSlack() && !m.strict {
+		m.strict = kernel.SetTimerSlack(late) != nil
 	}
 	if n != runtime.GOMAXPROCS(0) { // to set it stops all goroutines
 		runtime.GOMAXPROCS(n)
