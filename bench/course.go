@@ -41,29 +41,19 @@ type Window struct {
 
 // postgresCourse measures the loads of postgresLoss.
 func postgresCourse(r *Result, rounds int) error {
-	dir, err := os.MkdirTemp("", "culprit-bench")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	pg, err := loadedPostgres(dir)
-	if err != nil {
-		return unlessMissing(err)
-	}
-	defer pg.Close()
 	tool, err := buildTool()
 	if err != nil {
 		return err
 	}
 	defer tool.remove()
-	for _, l := range pgLoads {
-		c := &Course{Load: l.name}
-		if err := c.measure(tool, pg, l.args, rounds); err != nil {
+	return eachPgLoad(func(pg *servers.Postgres, name string, args []string) error {
+		c := &Course{Load: name}
+		if err := c.measure(tool, pg, args, rounds); err != nil {
 			return err
 		}
 		r.Courses = append(r.Courses, *c)
-	}
-	return nil
+		return nil
+	})
 }
 
 func (c *Course) measure(tool *tool, pg *servers.Postgres, args []string, rounds int) error {

@@ -38,42 +38,41 @@ func pgArgs(long time.Duration) []string {
 	return []string{"-c", strconv.Itoa(clients), "-j", strconv.Itoa(generators()), "-n", "-M", "prepared", "-T", seconds(long)}
 }
 
-// loadedPostgres is a cluster without fsync, with the tables of pgbench.
-func loadedPostgres(dir string) (*servers.Postgres, error) {
-	pg, err := servers.StartPostgres(dir, "fsync=off", "autovacuum=off")
-	if err != nil {
-		return nil, err
-	}
-	if _, err := pg.Run("pgbench", "-q", "-i", "-s", "2", "postgres"); err != nil {
-		pg.Close()
-		return nil, err
-	}
-	return pg, nil
-}
-
-// postgresLoss measures loads that each begin anew.
-func postgresLoss(r *Result, rounds int) error {
+// eachPgLoad starts a cluster without fsync, with the tables of pgbench, and hands it to f with the arguments of one load after the other.
+func eachPgLoad(f func(pg *servers.Postgres, name string, args []string) error) error {
 	dir, err := os.MkdirTemp("", "culprit-bench")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	pg, err := loadedPostgres(dir)
+	pg, err := servers.StartPostgres(dir, "fsync=off", "autovacuum=off")
 	if err != nil {
 		return unlessMissing(err)
 	}
 	defer pg.Close()
+	if _, err := pg.Run("pgbench", "-q", "-i", "-s", "2", "postgres"); err != nil {
+		return err
+	}
 	for _, l := range pgLoads {
-		loss, err := lossOf(l.name, pg.PID, rounds, func() (float64, error) {
-			out, err := pg.Run("pgbench", slices.Concat(pgArgs(*span), l.args, []string{"postgres"})...)
-			return numberIn(out, `tps = ([\d.]+)`), err
-		})
-		if err != nil {
+		if err := f(pg, l.name, l.args); err != nil {
 			return err
 		}
-		r.Losses = append(r.Losses, *loss)
 	}
 	return nil
+}
+
+// postgresLoss measures loads that each begin anew.
+func postgresLoss(r *Result, rounds int) error {
+	return eachPgLoad(func(pg *servers.Postgres, name string, args []string) error {
+		loss, err := lossOf(name, pg.PID, rounds, func() (float64, error) {
+			out, err := pg.Run("pgbench", slices.Concat(pgArgs(*span), args, []string{"postgres"})...)
+			return numberIn(out, `tps = ([\d.]+)`), err
+		})
+		if err == nil {
+			r.Losses = append(r.Losses, *loss)
+		}
+		return err
+	})
 }
 
 // nginxLoss measures small files, and a large one that is compressed.

@@ -30,8 +30,9 @@ func (t *tool) remove() { os.RemoveAll(t.dir) }
 
 func (t *tool) path(name string) string { return filepath.Join(t.dir, name) }
 
-// search is a search of a process and its children, for as long as -span.
+// search is a search of a process and its children, for as long as -span. What an earlier one has reported is gone.
 func (t *tool) search(pid int) *exec.Cmd {
+	os.Remove(t.path("report.json"))
 	return exec.Command(t.path("culprit"), "attach", "--quiet", "--no-tui", "--for", span.String(), "--json", t.path("report.json"), strconv.Itoa(pid))
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"culprit/daemon/rows"
 	"culprit/grid"
+	"culprit/internal/testprog"
 )
 
 // TestAccount: what we may use grows with time and shrinks with what we use, and what was long ago is forgotten.
@@ -77,4 +78,25 @@ func TestStill(t *testing.T) {
 			t.Errorf("%s: passes take %g, want %g", c.name, got, c.want)
 		}
 	}
+}
+
+// TestStillLooks: threads of a real process are looked at in each round, and in one of stillRounds while nobody waits for values.
+func TestStillLooks(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/cpu.c"))
+	d := attachTo(t, p.PID)
+	looks := func(saved float64) int {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.demand.busy, d.demand.next, d.account.saved = true, time.Now().Add(time.Hour), saved
+		before := d.targets[0].profile.next
+		for range 2 * stillRounds {
+			d.look()
+		}
+		return d.targets[0].profile.next - before
+	}
+	if one, all := looks(-1), looks(1); one != 2 || all != 2*stillRounds {
+		t.Errorf("a thread is looked at %d times in %d rounds while nothing is measured, %d else", one, 2*stillRounds, all)
+	}
+	detachClean(t, d, p.PID)
+	p.Stop(t)
 }

@@ -34,7 +34,7 @@ type measureOptions struct {
 func (o *measureOptions) register(f *pflag.FlagSet) {
 	o.budget = 0.02
 	f.Var(&o.length, "for", "how long to measure (30s, 2m, or seconds); default: until you quit, or without a terminal until the search has settled (10 s to 60 s)")
-	f.Var(&o.budget, "budget", "most that the probes may cost, as a share of the target's time, and that tests of little promise may take of busy processors (2% or 0.02)")
+	f.Var(&o.budget, "budget", "most that the probes may cost, as a share of the target's time, and most that tests of little promise may cost where processors are busy (2% or 0.02)")
 	f.StringArrayVar(&o.files, "pcl", nil, "read metrics and hypotheses from a `FILE` (repeatable)")
 	f.StringArrayVarP(&o.texts, "expr", "e", nil, "metrics and hypotheses as `PCL` text (repeatable)")
 	f.BoolVar(&o.noSearch, "no-search", false, "only measure what --watch names")

@@ -4,7 +4,7 @@
 //
 // Stacks are sampled by perf, or by programs of the kernel (eBPF) that throw away what is of other processes.
 //
-// It imports nothing of the house, calls no ptrace and writes to no process. What it returns comes from the target
+// It imports nothing of the house, calls no ptrace and writes to no other process. What it returns comes from the target
 // (names, paths, stack bytes) and is bounded but not escaped: whoever shows it must escape it.
 //
 // Package-level functions may be called from any goroutine. A ThreadTable, a Sampler or an EventCount belongs to one goroutine at

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"culprit/internal/require"
 )
 
 // slackOf reads the timer slack of a thread; it is not there if the thread has ended.
@@ -34,7 +36,7 @@ func TestTimerSlack(t *testing.T) {
 	const late = 3 * time.Millisecond
 	usual := TimerSlack()
 	if err := SetTimerSlack(late); err != nil {
-		t.Skipf("it cannot be set here: %v", err)
+		require.Skipf(t, "a timer slack cannot be set here: %v", err)
 	}
 	defer SetTimerSlack(usual)
 	if got := TimerSlack(); got != late {
