@@ -1,19 +1,19 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
-	"strconv"
 	"time"
 
 	"culprit/internal/servers"
 )
 
 // What a search costs a server as time goes by: a load goes on before the search, during it and after it, and tells how much was done in
-// each second. Loads that begin anew differ from each other by more than a search costs after its first seconds.
+// each second. Loads that begin anew differ from each other by more than a search costs after its first seconds. So do the seconds of one
+// load, by a tenth, where the machine is somebody's virtual one and as fast as its neighbours let it be. What the clients have of the
+// processors does not: they do the same for each transaction, and are as slow as their servers when the machine is. It tells what is taken
+// from both by others, and what a server needs more for a transaction; not what makes the client's own work take longer as well.
 
 const (
 	lead      = 20 * time.Second // of a load before a search, and after it
@@ -25,18 +25,21 @@ var courseEnds = []time.Duration{3 * time.Second, 10 * time.Second, 20 * time.Se
 
 // A Course is by how much less a server does during a search than before and after it; figures are medians of the rounds.
 type Course struct {
-	Load         string   `json:"load"`
-	Windows      []Window `json:"windows"`
-	LossPercent  float64  `json:"loss_percent"`  // of the whole search, attaching included
-	NoisePercent float64  `json:"noise_percent"` // by which what was done before and after differ
-	DaemonCPU    float64  `json:"daemon_cpu"`    // processors that culprit used
+	Load              string   `json:"load"`
+	Windows           []Window `json:"windows"`
+	LossPercent       float64  `json:"loss_percent"`        // of the whole search, attaching included
+	NoisePercent      float64  `json:"noise_percent"`       // by which what was done before and after differ
+	ShareLossPercent  float64  `json:"share_loss_percent"`  // likewise, of what the clients have of the processors
+	ShareNoisePercent float64  `json:"share_noise_percent"` // likewise
+	DaemonCPU         float64  `json:"daemon_cpu"`          // processors that culprit used
 }
 
 // A Window is a part of a search.
 type Window struct {
-	FromS       float64 `json:"from_s"` // since culprit was started
-	ToS         float64 `json:"to_s"`
-	LossPercent float64 `json:"loss_percent"`
+	FromS            float64 `json:"from_s"` // since culprit was started
+	ToS              float64 `json:"to_s"`
+	LossPercent      float64 `json:"loss_percent"`
+	ShareLossPercent float64 `json:"share_loss_percent"`
 }
 
 // postgresCourse measures the loads of postgresLoss.
@@ -57,10 +60,10 @@ func postgresCourse(r *Result, rounds int) error {
 }
 
 func (c *Course) measure(tool *tool, pg *servers.Postgres, args []string, rounds int) error {
-	var whole, noise, cpu []float64
-	var parts [][]float64
+	var searches [][]second
+	var cpu []float64
 	for range rounds {
-		rates, err := searchAmid(tool, pg, args)
+		list, err := searchAmid(tool, pg, args)
 		if err != nil {
 			return err
 		}
@@ -68,27 +71,25 @@ func (c *Course) measure(tool *tool, pg *servers.Postgres, args []string, rounds
 		if err != nil {
 			return err
 		}
-		before, after := mean(within(rates, leadStart, lead)), mean(within(rates, lead+*span+leadStart, 2*lead+*span))
-		loss := func(from, to time.Duration) float64 {
-			return 100 * (1 - mean(within(rates, lead+from, lead+to))/((before+after)/2))
-		}
-		var part []float64
-		for _, w := range c.windows() {
-			part = append(part, loss(w[0], w[1]))
-		}
-		parts = append(parts, part)
-		whole, cpu = append(whole, loss(0, *span)), append(cpu, said.Overhead.DaemonCPU)
-		noise = append(noise, 100*max(after/before-1, 1-after/before))
+		searches, cpu = append(searches, list), append(cpu, said.Overhead.DaemonCPU)
 	}
-	for i, w := range c.windows() {
-		var of []float64
-		for _, part := range parts {
-			of = append(of, part[i])
+	each := func(f func(list []second) float64) (of []float64) {
+		for _, list := range searches {
+			of = append(of, f(list))
 		}
-		c.Windows = append(c.Windows, Window{w[0].Seconds(), w[1].Seconds(), median(of)})
+		return of
 	}
-	c.LossPercent, c.NoisePercent, c.DaemonCPU = median(whole), median(noise), median(cpu)
-	fmt.Fprintf(os.Stderr, "%s: lost in the course of a search %.1f, in all %.1f %% (%.1f); noise %.1f %%\n", c.Load, c.Windows, c.LossPercent, whole, c.NoisePercent)
+	lost := func(of measure, from, to time.Duration) []float64 {
+		return each(func(list []second) float64 { return of.loss(list, from, to) })
+	}
+	for _, w := range c.windows() {
+		c.Windows = append(c.Windows, Window{w[0].Seconds(), w[1].Seconds(), median(lost(done, w[0], w[1])), median(lost(share, w[0], w[1]))})
+	}
+	c.LossPercent, c.NoisePercent = median(lost(done, 0, *span)), median(each(done.noise))
+	c.ShareLossPercent, c.ShareNoisePercent = median(lost(share, 0, *span)), median(each(share.noise))
+	c.DaemonCPU = median(cpu)
+	fmt.Fprintf(os.Stderr, "%s: lost in the course of a search %.1f\n in all %.1f %% of transactions (%.1f; noise %.1f %%), %.1f %% of the clients' share (%.1f; noise %.1f %%)\n", c.Load, c.Windows,
+		c.LossPercent, lost(done, 0, *span), c.NoisePercent, c.ShareLossPercent, lost(share, 0, *span), c.ShareNoisePercent)
 	return nil
 }
 
@@ -104,42 +105,59 @@ func (c *Course) windows() (list [][2]time.Duration) {
 	return list
 }
 
-// searchAmid is a load with a search in its midst; it returns how many transactions a second there were, second by second.
-func searchAmid(tool *tool, pg *servers.Postgres, args []string) ([]float64, error) {
-	all := slices.Concat(pgArgs(2*lead+*span), []string{"-P", "1"}, args, []string{"postgres"})
-	cmd := pg.Command("pgbench", all...)
-	var out bytes.Buffer
-	cmd.Stderr = &out
-	if err := cmd.Start(); err != nil {
+// searchAmid is a load with a search in its midst; it returns what was done in each second.
+func searchAmid(tool *tool, pg *servers.Postgres, args []string) ([]second, error) {
+	load, err := startPinned(pg, args, 2*lead+*span+leadStart)
+	if err != nil {
 		return nil, err
 	}
-	time.Sleep(lead)
-	said, _ := tool.search(pg.PID).CombinedOutput() // its status says what it found
-	if err := cmd.Wait(); err != nil {
-		return nil, fmt.Errorf("pgbench: %w\n%s", err, out.Bytes())
+	search := make(chan []byte)
+	go func() {
+		time.Sleep(lead)
+		said, _ := tool.search(pg.PID).CombinedOutput() // its status says what it found
+		search <- said
+	}()
+	list, err := load.watch()
+	said := <-search
+	if err != nil {
+		return nil, err
 	}
-	var rates []float64
-	for _, m := range regexp.MustCompile(`progress: [\d.]+ s, ([\d.]+) tps`).FindAllStringSubmatch(out.String(), -1) {
-		n, err := strconv.ParseFloat(m[1], 64)
-		if err != nil {
-			return nil, err
-		}
-		rates = append(rates, n)
+	if want := int((2*lead + *span).Seconds()); len(list) < want {
+		return nil, fmt.Errorf("pgbench told of %d seconds, not %d; culprit said %q", len(list), want, said)
 	}
-	if want := int((2*lead + *span).Seconds()) - 2; len(rates) < want {
-		return nil, fmt.Errorf("pgbench told of %d seconds, not %d; culprit said %q", len(rates), want, said)
-	}
-	return rates, nil
+	return list, nil
 }
 
-// within are the seconds from one moment to another.
-func within(rates []float64, from, to time.Duration) []float64 {
-	return rates[min(int(from.Seconds()), len(rates)):min(int(to.Seconds()), len(rates))]
-}
+// A measure is what a second is judged by.
+type measure func(s second) float64
 
-func mean(v []float64) (m float64) {
-	for _, x := range v {
-		m += x / float64(len(v))
+var (
+	done  measure = func(s second) float64 { return s.transactions }
+	share measure = func(s second) float64 { return s.clients }
+)
+
+// mean is that of the seconds from one moment of a load to another.
+func (of measure) mean(list []second, from, to time.Duration) (m float64) {
+	part := list[int(from.Seconds()):int(to.Seconds())]
+	for _, s := range part {
+		m += of(s) / float64(len(part))
 	}
 	return m
+}
+
+// ends are the means before and after the search.
+func (of measure) ends(list []second) (before, after float64) {
+	return of.mean(list, leadStart, lead), of.mean(list, lead+*span+leadStart, 2*lead+*span)
+}
+
+// loss is by how many percent less there is from one moment of the search to another than before and after it.
+func (of measure) loss(list []second, from, to time.Duration) float64 {
+	before, after := of.ends(list)
+	return 100 * (1 - of.mean(list, lead+from, lead+to)/((before+after)/2))
+}
+
+// noise is by how many percent what is before and after the search differ.
+func (of measure) noise(list []second) float64 {
+	before, after := of.ends(list)
+	return 100 * max(after/before-1, before/after-1)
 }
