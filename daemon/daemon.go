@@ -104,7 +104,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 	d := &Daemon{opts: opts, tree: grid.NewTree(), clock: clock, host: host,
 		began: time.Now(), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, byPID: map[int]*target{}, family: newFamily(), catalogue: catalogue{listed: map[fileKey]bool{}}, kern: kernel.NewThreadTable(), stopped: make(chan struct{}), ended: make(chan struct{})}
 	d.demand.begin(d.began)
-	defer collectRarely()()
+	defer garbage().collectRarely()()
 	d.tree.Add(grid.Machine, host)
 	if opts.Guard != nil && !opts.Backend.looks() {
 		if d.guard, err = startGuard(opts.Guard()); err != nil {

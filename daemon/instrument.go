@@ -182,7 +182,7 @@ func (d *Daemon) newBatch() *batch {
 func (b *batch) expect(n int) {
 	const large = 256
 	if n >= large && b.asBefore == nil {
-		b.asBefore = collectRarely()
+		b.asBefore = garbage().collectRarely()
 	}
 }
 
