@@ -195,8 +195,9 @@ func (c *code) search() {
 func (c *code) places(what string, try func(next, done string)) {
 	const rProcess = rContext
 	again, next, done := c.name(what), c.name(what+"_next"), c.name(what+"_done")
-	c.add(zero(asm.R10, atPlace))
+	c.beginLoop(atPlace)
 	c.at(again)
+	c.loop(done)
 	c.add(
 		load(asm.R1, asm.R10, atKey, asm.DWord),
 		asm.Mul.Imm32(asm.R1, int32(hashFactor-1<<32)),

@@ -97,8 +97,9 @@ func clocksAgree(t *testing.T, list []clocked) bool {
 }
 
 // TestThousandThreadsLoseNoRow has as many threads as a table of 2048 is made for.
-func TestThousandThreadsLoseNoRow(t *testing.T) {
-	k := opened(t)
+func TestThousandThreadsLoseNoRow(t *testing.T) { eachLoop(t, thousandThreads) }
+
+func thousandThreads(t *testing.T, k *Keeper) {
 	list, tab, _ := runClocks(t, k, 1000, 2048, 100*time.Millisecond)
 	lost := 0
 	for _, c := range list {
@@ -113,8 +114,9 @@ func TestThousandThreadsLoseNoRow(t *testing.T) {
 }
 
 // TestTooManyThreadsAreCounted fills a table of 64 rows.
-func TestTooManyThreadsAreCounted(t *testing.T) {
-	k := opened(t)
+func TestTooManyThreadsAreCounted(t *testing.T) { eachLoop(t, tooManyThreads) }
+
+func tooManyThreads(t *testing.T, k *Keeper) {
 	list, tab, _ := runClocks(t, k, 200, 64, 50*time.Millisecond)
 	have := 0
 	for _, c := range list {

@@ -26,8 +26,9 @@ func (k *Keeper) loadWalker() error {
 		return nil
 	}
 	const name = "culprit_walk"
-	spec := &ebpf.ProgramSpec{Name: name, Type: ebpf.Tracing, AttachType: ebpf.AttachTraceIter, AttachTo: "task", Instructions: meeting(k.shape, k.maps), License: license}
-	loaded, err := k.loadAll(map[string]*ebpf.ProgramSpec{name: spec})
+	loaded, err := k.loadAll(func() map[string]*ebpf.ProgramSpec {
+		return map[string]*ebpf.ProgramSpec{name: {Name: name, Type: ebpf.Tracing, AttachType: ebpf.AttachTraceIter, AttachTo: "task", Instructions: meeting(k.shape, k.maps), License: license}}
+	})
 	if err != nil {
 		return err
 	}

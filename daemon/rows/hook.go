@@ -87,26 +87,37 @@ func (h hook) key(point string) string { return h.name + " " + point }
 
 // load has the kernel check and translate the programs.
 func (k *Keeper) load(hooks []hook) (*ebpf.Collection, error) {
-	specs := map[string]*ebpf.ProgramSpec{}
-	for _, h := range hooks {
-		for _, point := range h.places() {
-			spec := &ebpf.ProgramSpec{Name: h.name, Type: ebpf.PerfEvent, Instructions: h.make(k.shape, k.maps), License: license}
-			if point != "" {
-				spec.Type, spec.AttachType, spec.AttachTo = ebpf.Tracing, ebpf.AttachTraceRawTp, point
+	return k.loadAll(func() map[string]*ebpf.ProgramSpec {
+		specs := map[string]*ebpf.ProgramSpec{}
+		for _, h := range hooks {
+			for _, point := range h.places() {
+				spec := &ebpf.ProgramSpec{Name: h.name, Type: ebpf.PerfEvent, Instructions: h.make(k.shape, k.maps), License: license}
+				if point != "" {
+					spec.Type, spec.AttachType, spec.AttachTo = ebpf.Tracing, ebpf.AttachTraceRawTp, point
+				}
+				specs[h.key(point)] = spec
 			}
-			specs[h.key(point)] = spec
 		}
-	}
-	return k.loadAll(specs)
+		return specs
+	})
 }
 
-// loadAll loads programs, by the kernel's description of its types.
-func (k *Keeper) loadAll(specs map[string]*ebpf.ProgramSpec) (*ebpf.Collection, error) {
+// loadAll loads programs, by the kernel's description of its types: at first as kernels of today want them, then as all do.
+func (k *Keeper) loadAll(specs func() map[string]*ebpf.ProgramSpec) (*ebpf.Collection, error) {
 	if k.types == nil {
 		k.types = btf.NewCache()
 	}
-	loaded, err := ebpf.NewCollectionWithOptions(&ebpf.CollectionSpec{Programs: specs, ByteOrder: binary.LittleEndian},
-		ebpf.CollectionOptions{Cache: k.types})
+	try := func(options ebpf.ProgramOptions) (*ebpf.Collection, error) {
+		return ebpf.NewCollectionWithOptions(&ebpf.CollectionSpec{Programs: specs(), ByteOrder: binary.LittleEndian},
+			ebpf.CollectionOptions{Cache: k.types, Programs: options})
+	}
+	if k.shape.hasMayGoto {
+		if loaded, err := try(ebpf.ProgramOptions{LogDisabled: true}); err == nil {
+			return loaded, nil
+		}
+		k.shape.hasMayGoto = false
+	}
+	loaded, err := try(ebpf.ProgramOptions{})
 	return loaded, explain("loading programs", err)
 }
 

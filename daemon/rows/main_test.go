@@ -26,7 +26,12 @@ func TestMain(m *testing.M) {
 // opened is a Keeper that is closed when the test ends; the test is skipped where the kernel gives none.
 func opened(t testing.TB) *Keeper {
 	t.Helper()
-	k, err := Open()
+	return openedBy(t, Open)
+}
+
+func openedBy(t testing.TB, open func() (*Keeper, error)) *Keeper {
+	t.Helper()
+	k, err := open()
 	if errors.Is(err, ErrNotPermitted) || errors.Is(err, ErrNoBTF) || errors.Is(err, ErrUnsupported) {
 		require.Skip(t, err.Error())
 	}
