@@ -107,7 +107,7 @@ func (c *Course) windows() (list [][2]time.Duration) {
 
 // searchAmid is a load with a search in its midst; it returns what was done in each second.
 func searchAmid(tool *tool, pg *servers.Postgres, args []string) ([]second, error) {
-	load, err := startPinned(pg, args, 2*lead+*span+leadStart)
+	amid, err := startPinned(pg, args, 2*lead+*span+leadStart)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func searchAmid(tool *tool, pg *servers.Postgres, args []string) ([]second, erro
 		said, _ := tool.search(pg.PID).CombinedOutput() // its status says what it found
 		search <- said
 	}()
-	list, err := load.watch()
+	list, err := amid.watch()
 	said := <-search
 	if err != nil {
 		return nil, err

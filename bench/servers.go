@@ -20,6 +20,9 @@ import (
 // beginning, takes the same time however long the search goes on afterwards.
 var span = flag.Duration("span", time.Minute, "how long each load of a server lasts")
 
+// onlyLoad is a part of the name of the loads of PostgreSQL that are measured.
+var onlyLoad = flag.String("load", "", "which loads of PostgreSQL: those whose name has this in it, such as \"-S\"")
+
 // clients are more than there are processors: with one, whose server waits for it and the other way round, what is measured on a virtual
 // machine is how long a processor takes to wake up, and a search that keeps it awake doubles the rate.
 const clients = 4
@@ -58,6 +61,9 @@ func eachPgLoad(f func(pg *servers.Postgres, name string, args []string) error) 
 		return err
 	}
 	for _, l := range pgLoads {
+		if !strings.Contains(l.name, *onlyLoad) {
+			continue
+		}
 		if err := f(pg, l.name, l.args); err != nil {
 			return err
 		}
