@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/cilium/ebpf/btf"
 	"golang.org/x/sys/unix"
 
 	"culprit/internal/require"
@@ -20,7 +19,7 @@ func eachLoop(t *testing.T, f func(t *testing.T, k *Keeper)) {
 		f(t, k)
 	})
 	t.Run("before 6.9", func(t *testing.T) {
-		k := openedBy(t, openBounded)
+		k := openedBy(t, func() (*Keeper, error) { return open(false) })
 		for _, q := range Quantities() {
 			needed(t, k, q)
 		}
@@ -29,20 +28,6 @@ func eachLoop(t *testing.T, f func(t *testing.T, k *Keeper)) {
 		}
 		f(t, k)
 	})
-}
-
-// openBounded is Open on a kernel that does not know may_goto.
-func openBounded() (*Keeper, error) {
-	if err := Missing(); err != nil {
-		return nil, err
-	}
-	types := btf.NewCache()
-	s, err := readShape(types)
-	if err != nil {
-		return nil, err
-	}
-	s.hasMayGoto = false
-	return openWith(s, types)
 }
 
 // TestLoopsThatTheKernelRefuses: what is refused with loops of today is tried with those of before. What is refused here is programs that

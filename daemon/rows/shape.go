@@ -24,7 +24,7 @@ type shape struct {
 	counts                          [countedWords]int16
 	hasIO, hasSockets, stateIsGiven bool
 	hasIterator                     bool
-	hasMayGoto                      bool // so far as it is known
+	hasMayGoto                      bool // as far as is known: loading finds out
 }
 
 // The words of a task that the kernel counts by itself, in the order in which a thread's last ones are remembered.
@@ -84,7 +84,6 @@ func (s *shape) optional(spec *btf.Spec) {
 	s.stateIsGiven = arguments(spec, "btf_trace_sched_switch") >= 5
 	var iter *btf.Func
 	s.hasIterator = spec.TypeByName("bpf_iter_task", &iter) == nil
-	s.hasMayGoto = true // loading finds out
 }
 
 // arguments is how many arguments the handlers of a trace point take, with the one that is never passed on; 0 if there is none.
