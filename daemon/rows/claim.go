@@ -51,7 +51,8 @@ func (c *code) knowProcess(end string) {
 		store(rProcess, procStart, asm.R1, asm.DWord),
 	)
 	c.at(same)
-	c.lookup(c.maps.tables, atProcess)
+	c.add(load(asm.R1, rProcess, procTable, asm.Word), store(asm.R10, atPlace, asm.R1, asm.Word))
+	c.lookup(c.maps.tables, atPlace)
 	c.add(asm.JEq.Imm(asm.R0, 0, end), store(asm.R10, atTable, asm.R0, asm.DWord))
 }
 
@@ -305,5 +306,7 @@ func (c *code) take(end string) {
 		load(asm.R1, asm.R10, atIndex, asm.Word),
 		asm.Add.Imm(asm.R1, 1),
 		store(rThread, threadIndex, asm.R1, asm.Word),
+		load(asm.R1, rProcess, procTable, asm.Word),
+		store(rThread, threadTable, asm.R1, asm.Word),
 	)
 }

@@ -97,7 +97,7 @@ func clocksAgree(t *testing.T, list []clocked) bool {
 }
 
 // TestThousandThreadsLoseNoRow has as many threads as a table of 2048 is made for.
-func TestThousandThreadsLoseNoRow(t *testing.T) { eachLoop(t, thousandThreads) }
+func TestThousandThreadsLoseNoRow(t *testing.T) { eachKernel(t, thousandThreads) }
 
 func thousandThreads(t *testing.T, k *Keeper) {
 	list, tab, _ := runClocks(t, k, 1000, 2048, 100*time.Millisecond)
@@ -114,7 +114,7 @@ func thousandThreads(t *testing.T, k *Keeper) {
 }
 
 // TestTooManyThreadsAreCounted fills a table of 64 rows.
-func TestTooManyThreadsAreCounted(t *testing.T) { eachLoop(t, tooManyThreads) }
+func TestTooManyThreadsAreCounted(t *testing.T) { eachKernel(t, tooManyThreads) }
 
 func tooManyThreads(t *testing.T, k *Keeper) {
 	list, tab, _ := runClocks(t, k, 200, 64, 50*time.Millisecond)

@@ -41,11 +41,11 @@ func (c *code) find(stale, none string) {
 	c.add(
 		asm.Sub.Imm(asm.R1, 1),
 		store(asm.R10, atIndex, asm.R1, asm.Word),
-		load(asm.R1, rTask, int(c.shape.tgid), asm.Word),
-		store(asm.R10, atProcess, asm.R1, asm.Word),
+		load(asm.R1, rThread, threadTable, asm.Word),
+		store(asm.R10, atPlace, asm.R1, asm.Word),
 	)
-	c.lookup(c.maps.tables, atProcess)
-	c.add(asm.JEq.Imm(asm.R0, 0, none), asm.Mov.Reg(asm.R1, asm.R0))
+	c.lookup(c.maps.tables, atPlace)
+	c.add(asm.JEq.Imm(asm.R0, 0, stale), asm.Mov.Reg(asm.R1, asm.R0)) // its process may be watched again, with its rows elsewhere
 	c.row(atIndex, stale)
 	c.add(
 		asm.Mov.Reg(rRow, asm.R0),

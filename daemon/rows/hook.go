@@ -111,11 +111,11 @@ func (k *Keeper) loadAll(specs func() map[string]*ebpf.ProgramSpec) (*ebpf.Colle
 		return ebpf.NewCollectionWithOptions(&ebpf.CollectionSpec{Programs: specs(), ByteOrder: binary.LittleEndian},
 			ebpf.CollectionOptions{Cache: k.types, Programs: options})
 	}
-	if k.shape.hasMayGoto {
+	if k.shape.hasMayGoto || k.shape.casts != nil {
 		if loaded, err := try(ebpf.ProgramOptions{LogDisabled: true}); err == nil {
 			return loaded, nil
 		}
-		k.shape.hasMayGoto = false
+		k.shape.anywhere()
 	}
 	loaded, err := try(ebpf.ProgramOptions{})
 	return loaded, explain("loading programs", err)

@@ -40,10 +40,10 @@ var switchHooks = []hook{
 
 // Open loads the programs of switches and lets the kernel run them. Its errors are ErrNotPermitted, ErrNoBTF and ErrUnsupported.
 // It takes some 30 ms, on kernels before 6.9 some 90, and 10 MB: the kernel checks the programs, and its description of its types is read.
-func Open() (*Keeper, error) { return open(true) }
+func Open() (*Keeper, error) { return open((*shape).today) }
 
-// open is Open on a kernel that may know may_goto, or on one that does not.
-func open(mayGoto bool) (*Keeper, error) {
+// open is Open on a kernel of which only some things are used that not all have.
+func open(known func(*shape)) (*Keeper, error) {
 	if err := Missing(); err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func open(mayGoto bool) (*Keeper, error) {
 	if !s.stateIsGiven {
 		return nil, unsupported("sched_switch does not tell the state of threads, which it does since Linux 5.18")
 	}
-	s.hasMayGoto = mayGoto
+	known(s)
 	m, err := newMaps()
 	if err != nil {
 		return nil, err

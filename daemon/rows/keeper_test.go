@@ -89,6 +89,36 @@ func TestWatchRefuses(t *testing.T) {
 	watched(t, k, os.Getpid(), 128)
 }
 
+// TestWatchedAgainElsewhere: rows of a process that is watched again lie elsewhere than its threads remember: where they do, there is
+// nothing, or the rows of another.
+func TestWatchedAgainElsewhere(t *testing.T) {
+	k := opened(t)
+	all := []*actor{newActor(t, k), newActor(t, k)}
+	var keys []uint64
+	for _, a := range all {
+		keys = append(keys, a.tab.Key(a.index))
+		if err := a.tab.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, i := range []int{1, 0} {
+		a := all[i]
+		old := a.tab.place
+		a.tab = watched(t, k, a.PID, 64)
+		if a.tab.place == old {
+			t.Errorf("process %d is where it was, which tests nothing", i)
+		}
+		a.index = found(t, a.tab, keys[i])
+	}
+	for i, a := range all {
+		began := now(t)
+		a.act(t, "nap 20000000")
+		if slept := a.tab.Value(a.index, BlockedSleep, now(t)); slept < 19e6 || slept > now(t)-began {
+			t.Errorf("process %d slept %d ns", i, slept)
+		}
+	}
+}
+
 // TestTwoHundredProcesses watches them at once.
 func TestTwoHundredProcesses(t *testing.T) {
 	k := opened(t)

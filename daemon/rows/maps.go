@@ -10,7 +10,7 @@ import (
 type maps struct {
 	filter    *ebpf.Map // one byte for each of the lowest 16 bits of a process's number: whether it may be watched
 	processes *ebpf.Map // what is known of a watched process, by its number in the first namespace
-	tables    *ebpf.Map // its rows, likewise
+	tables    *ebpf.Map // its rows, by the place that its value says: an array, since each switch looks there
 	threads   *ebpf.Map // what is known of a thread, kept with the thread by the kernel
 	kinds     *ebpf.Map // callKinds
 	running   *ebpf.Map // of each processor the number of the thread that the last switch seen there led to
@@ -31,7 +31,8 @@ const (
 	procKeyless   = 24 // threads that have no thread pointer
 	procShared    = 32 // threads whose thread pointer is another's
 	procUnseen    = 40 // switches to its threads that no trace point has told
-	procSize      = 48
+	procTable     = 48 // 32 bits: where in maps.tables its rows are
+	procSize      = 56
 )
 
 // A thread's value in maps.threads.
@@ -47,7 +48,8 @@ const (
 	threadDebt  = threadRan + 8                // ns, not above 0: what was charged beyond the time that it was there
 	threadLeft  = threadDebt + 8               // what it had run when it left the processor, ns
 	threadBase  = threadLeft + 8               // ns of the clock at which the row's time off the processor and what the thread ran were 0
-	threadSize  = threadBase + 8
+	threadTable = threadBase + 8               // 32 bits: where in maps.tables the table was that the row is in
+	threadSize  = threadTable + 8
 )
 
 // Bits of threadFlags: what the thread was counted as.
@@ -72,7 +74,7 @@ func newMaps() (*maps, error) {
 	}{
 		{&m.filter, &ebpf.MapSpec{Name: "culprit_filter", Type: ebpf.Array, KeySize: 4, ValueSize: filterSize, MaxEntries: 1, Flags: unix.BPF_F_MMAPABLE}},
 		{&m.processes, &ebpf.MapSpec{Name: "culprit_procs", Type: ebpf.Hash, KeySize: 4, ValueSize: procSize, MaxEntries: maxProcesses}},
-		{&m.tables, &ebpf.MapSpec{Name: "culprit_tables", Type: ebpf.HashOfMaps, KeySize: 4, ValueSize: 4, MaxEntries: maxProcesses, InnerMap: tableSpec(minSlots)}},
+		{&m.tables, &ebpf.MapSpec{Name: "culprit_tables", Type: ebpf.ArrayOfMaps, KeySize: 4, ValueSize: 4, MaxEntries: maxProcesses, InnerMap: tableSpec(minSlots)}},
 		{&m.threads, &ebpf.MapSpec{Name: "culprit_threads", Type: ebpf.TaskStorage, KeySize: 4, ValueSize: threadSize, Flags: unix.BPF_F_NO_PREALLOC,
 			Key: word, Value: &btf.Array{Index: word, Type: long, Nelems: threadSize / 8}}},
 		{&m.kinds, &ebpf.MapSpec{Name: "culprit_calls", Type: ebpf.Array, KeySize: 4, ValueSize: maxCalls, MaxEntries: 1, Flags: unix.BPF_F_RDONLY_PROG,

@@ -12,8 +12,9 @@ import (
 
 // TestEveryWaitHasItsReason has a thread wait 100 ms for each thing that there is: at least that is added to the quantity, at most
 // what the thread says that it took, and next to nothing to the others.
-func TestEveryWaitHasItsReason(t *testing.T) {
-	k := opened(t)
+func TestEveryWaitHasItsReason(t *testing.T) { eachKernel(t, everyReason) }
+
+func everyReason(t *testing.T, k *Keeper) {
 	const tries = 3 // interrupts and a hypervisor take some hundred microseconds now and then
 	for try := 1; !everyWait(t, k); try++ {
 		if try == tries {

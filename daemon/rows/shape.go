@@ -24,8 +24,21 @@ type shape struct {
 	counts                          [countedWords]int16
 	hasIO, hasSockets, stateIsGiven bool
 	hasIterator                     bool
-	hasMayGoto                      bool // as far as is known: loading finds out
+	hasMayGoto                      bool   // as far as is known: loading finds out
+	casts                           *casts // likewise; nil on kernels without them
 }
+
+// casts are the numbers, in the kernel's description of its types, of what turns an address into a pointer that programs may read
+// through (bpf_rdonly_cast, Linux 6.2), and of the types that it is used for.
+type casts struct {
+	function, slot, file int32
+}
+
+// today uses what kernels of today have, if this one does not refuse it when programs are loaded.
+func (s *shape) today() { s.hasMayGoto = true }
+
+// anywhere leaves out what only they have.
+func (s *shape) anywhere() { s.hasMayGoto, s.casts = false, nil }
 
 // The words of a task that the kernel counts by itself, in the order in which a thread's last ones are remembered.
 const (
@@ -82,8 +95,30 @@ func (s *shape) optional(spec *btf.Spec) {
 	s.hasIO = io.err == nil
 	s.hasSockets = arguments(spec, "btf_trace_sock_send_length") > 0 && arguments(spec, "btf_trace_sock_recv_length") > 0
 	s.stateIsGiven = arguments(spec, "btf_trace_sched_switch") >= 5
+	s.casts = readCasts(spec)
 	var iter *btf.Func
 	s.hasIterator = spec.TypeByName("bpf_iter_task", &iter) == nil
+}
+
+// readCasts looks for what casts take; nil where the kernel has none.
+func readCasts(spec *btf.Spec) *casts {
+	var function *btf.Func
+	var slot, file *btf.Struct
+	if spec.TypeByName("bpf_rdonly_cast", &function) != nil || spec.TypeByName("file", &file) != nil {
+		return nil
+	}
+	if spec.TypeByName("llist_node", &slot) != nil { // a pointer and nothing else, as a place in a table of files is
+		return nil
+	}
+	c := &casts{}
+	for to, t := range map[*int32]btf.Type{&c.function: function, &c.slot: slot, &c.file: file} {
+		id, err := spec.TypeID(t)
+		if err != nil {
+			return nil
+		}
+		*to = int32(id)
+	}
+	return c
 }
 
 // arguments is how many arguments the handlers of a trace point take, with the one that is never passed on; 0 if there is none.

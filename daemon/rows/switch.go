@@ -223,7 +223,8 @@ func (c *code) unseen() {
 	c.add(store(rThread, threadIn, asm.R5, asm.DWord))
 	c.account()
 	c.endChange()
-	c.lookup(c.maps.processes, atProcess) // its number is there since find
+	c.add(load(asm.R1, rTask, int(c.shape.tgid), asm.Word), store(asm.R10, atProcess, asm.R1, asm.Word))
+	c.lookup(c.maps.processes, atProcess)
 	c.add(asm.JEq.Imm(asm.R0, 0, seen))
 	c.count(asm.R0, procUnseen, 1)
 	c.at(seen)

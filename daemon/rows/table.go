@@ -14,6 +14,7 @@ import (
 type Table struct {
 	keeper *Keeper
 	tgid   uint32 // the process in the first namespace
+	place  uint32 // in maps.tables
 	first  bool   // we are in it, too
 	slots  int
 	rows   *ebpf.Map
@@ -55,7 +56,7 @@ func (k *Keeper) watch(tgid uint32, slots int) (*Table, error) {
 	if err != nil {
 		return nil, explain("making a table of rows", err)
 	}
-	t := &Table{keeper: k, tgid: tgid, slots: slots, rows: rows}
+	t := &Table{keeper: k, tgid: tgid, place: k.freePlace(), slots: slots, rows: rows}
 	if t.mem, err = mapWhole(rows.FD(), (slots+1)*RowSize); err != nil {
 		rows.Close()
 		return nil, explain("mapping a table of rows", err)
@@ -63,10 +64,11 @@ func (k *Keeper) watch(tgid uint32, slots int) (*Table, error) {
 	var proc [procSize]byte
 	binary.LittleEndian.PutUint32(proc[procShift:], slotShift(slots))
 	binary.LittleEndian.PutUint32(proc[procMask:], uint32(slots-1))
+	binary.LittleEndian.PutUint32(proc[procTable:], t.place)
 	k.tables[t] = true
-	err = k.maps.processes.Put(tgid, proc[:])
+	err = k.maps.tables.Put(t.place, rows)
 	if err == nil {
-		err = k.maps.tables.Put(tgid, rows)
+		err = k.maps.processes.Put(tgid, proc[:])
 	}
 	if err != nil {
 		k.forget(t)
@@ -80,6 +82,19 @@ func (k *Keeper) watch(tgid uint32, slots int) (*Table, error) {
 		return nil, err
 	}
 	return t, nil
+}
+
+// freePlace finds a place in maps.tables that no table has.
+func (k *Keeper) freePlace() uint32 {
+	taken := map[uint32]bool{}
+	for t := range k.tables {
+		taken[t.place] = true
+	}
+	place := uint32(0)
+	for taken[place] {
+		place++
+	}
+	return place
 }
 
 // pass sets the filter for all processes whose number ends like tgid.
@@ -110,8 +125,8 @@ func (k *Keeper) forget(t *Table) {
 		k.pass(t.tgid)
 	}
 	// Not there is as good as deleted.
-	_ = k.maps.tables.Delete(t.tgid)
 	_ = k.maps.processes.Delete(t.tgid)
+	_ = k.maps.tables.Delete(t.place)
 }
 
 // Close stops keeping rows for the process and unmaps them here. The target's own mapping stays, and stands still.

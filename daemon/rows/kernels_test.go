@@ -9,41 +9,44 @@ import (
 	"culprit/internal/require"
 )
 
-// eachLoop runs a test with loops as the kernel likes them best, and as kernels before 6.9 want them.
-func eachLoop(t *testing.T, f func(t *testing.T, k *Keeper)) {
+// eachKernel runs a test with what kernels of today have, and with what they all have.
+func eachKernel(t *testing.T, f func(t *testing.T, k *Keeper)) {
 	t.Run("today", func(t *testing.T) {
 		k := opened(t)
 		if has := kernelSince(t, 6, 9); k.shape.hasMayGoto != has {
 			t.Errorf("may_goto is used: %v; the kernel should have it: %v", k.shape.hasMayGoto, has)
 		}
+		if has := kernelSince(t, 6, 2); (k.shape.casts != nil) != has {
+			t.Errorf("casts are used: %v; the kernel should have them: %v", k.shape.casts != nil, has)
+		}
 		f(t, k)
 	})
-	t.Run("before 6.9", func(t *testing.T) {
-		k := openedBy(t, func() (*Keeper, error) { return open(false) })
+	t.Run("before 6.2", func(t *testing.T) {
+		k := openedBy(t, func() (*Keeper, error) { return open((*shape).anywhere) })
 		for _, q := range Quantities() {
 			needed(t, k, q)
 		}
-		if k.shape.hasMayGoto {
-			t.Error("may_goto is used")
+		if k.shape.hasMayGoto || k.shape.casts != nil {
+			t.Error("what only kernels of today have is used")
 		}
 		f(t, k)
 	})
 }
 
-// TestLoopsThatTheKernelRefuses: what is refused with loops of today is tried with those of before. What is refused here is programs that
+// TestWhatTheKernelRefuses: what is refused with what kernels of today have is tried without. What is refused here is programs that
 // read in front of a task.
-func TestLoopsThatTheKernelRefuses(t *testing.T) {
+func TestWhatTheKernelRefuses(t *testing.T) {
 	k := opened(t)
-	if !k.shape.hasMayGoto {
-		require.Skip(t, "this kernel knows no may_goto")
+	if !k.shape.hasMayGoto && k.shape.casts == nil {
+		require.Skip(t, "this kernel knows neither may_goto nor casts")
 	}
 	right := k.shape.pid
 	k.shape.pid = -32768
 	if _, err := k.load(switchHooks); err == nil {
 		t.Error("programs that read in front of a task were loaded")
 	}
-	if k.shape.hasMayGoto {
-		t.Error("the other loops were not tried")
+	if k.shape.hasMayGoto || k.shape.casts != nil {
+		t.Error("nothing else was tried")
 	}
 	k.shape.pid = right
 	loaded, err := k.load(switchHooks)
