@@ -43,6 +43,7 @@ type Result struct {
 	LargeFileMB       *float64 `json:"attach_large_file_mb"`   // MiB of the executable
 	Losses            []Loss   `json:"losses"`                 // servers with many processes: what a search costs their throughput
 	Courses           []Course `json:"courses"`                // the same within loads, as time goes by
+	Herd              *Herd    `json:"processes"`              // what culprit itself takes to watch very many
 	LargeFunctions    int      `json:"attach_large_functions"` // that are known by a name
 }
 
@@ -67,6 +68,16 @@ type Crowd struct {
 	CallNS          float64 `json:"call_ns"`
 	CounterNS       float64 `json:"counter_ns"`
 	WallTimerPairNS float64 `json:"wall_timer_pair_ns"`
+}
+
+// A Herd is many processes of several threads that are watched (--no-search --watch cpu) when culprit has attached to all of them.
+type Herd struct {
+	Processes int       `json:"processes"`
+	Threads   int       `json:"threads"`
+	DaemonCPU float64   `json:"daemon_cpu"` // share of a processor that culprit uses; median of the rounds
+	Rounds    []float64 `json:"daemon_cpu_rounds"`
+	OfLimit   float64   `json:"daemon_cpu_per_limit"` // beside 0.03
+	DaemonMB  float64   `json:"daemon_mb"`            // MiB of its resident memory at most, attaching included
 }
 
 // A Price is what a metric costs in functions that wait for nothing, all of those together that have its probes, called in turn.

@@ -38,7 +38,7 @@ func (t *tool) search(pid int) *exec.Cmd {
 
 // A report is what of a search's report counts here.
 type report struct {
-	Targets      []struct{ PID int }
+	Targets      []struct{ PID, Threads int }
 	RemovedClean bool `json:"removed_clean"`
 	Overhead     struct {
 		DaemonCPU float64 `json:"daemon_cpu"`

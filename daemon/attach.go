@@ -158,7 +158,7 @@ func (d *Daemon) discover() {
 			d.logf("%s: patching what was loaded again: %v", t.name, err)
 		}
 	}
-	d.findFiles(0)
+	d.findFilesInTurn()
 }
 
 // runtime guesses what a target is written in from what it has loaded.

@@ -83,8 +83,9 @@ func (f *fileTable) look(now float64) {
 			f.tell(fd, f.word(fd), 0)
 		}
 	}
+	f.looked = now
 	f.retire(now)
-	f.looked, f.took = now, time.Since(began)
+	f.took = time.Since(began)
 }
 
 // lookAt names what a descriptor stands for, if that has changed, and tells the probes. The word is read before anything else: where the
@@ -175,10 +176,10 @@ func (f *fileTable) retire(now float64) {
 	}
 }
 
-// openElsewhere tells whether another target had it open lately.
+// openElsewhere tells whether another target had it open lately, or when it was last looked at: of many targets each has its turn.
 func (d *Daemon) openElsewhere(part string, now float64) bool {
 	for _, t := range d.targets {
-		if s := t.files.seen[part]; s != nil && !t.ended && now-s.at < goneFor {
+		if s := t.files.seen[part]; s != nil && !t.ended && (now-s.at < goneFor || s.at >= t.files.looked) {
 			return true
 		}
 	}
@@ -247,6 +248,16 @@ func (d *Daemon) findFiles(after float64) {
 	now := d.Now()
 	for _, t := range d.targets {
 		if !t.ended && t.files.due(now, after) {
+			t.files.look(now)
+		}
+	}
+}
+
+// findFilesInTurn looks at those of the targets whose turn it is, and of those that were never looked at. d.mu is held.
+func (d *Daemon) findFilesInTurn() {
+	now := d.Now()
+	for i, t := range d.targets {
+		if !t.ended && t.files.due(now, 0) && (t.files.looked == 0 || d.hasTurn(i, d.looks.loads)) {
 			t.files.look(now)
 		}
 	}

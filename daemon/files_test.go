@@ -99,6 +99,29 @@ func TestOpenFilesAreResources(t *testing.T) {
 	p.Stop(t)
 }
 
+// TestAFileThatAnotherHasOpen: of many targets each is looked at in its turn, and a file that one has closed stays listed as long as the
+// other had it open when that was looked at last.
+func TestAFileThatAnotherHasOpen(t *testing.T) {
+	const part = "IO/File//var/log/x"
+	d := &Daemon{tree: grid.NewTree()}
+	for range 2 {
+		one := &target{d: d}
+		one.files = newFileTable(one)
+		d.targets = append(d.targets, one)
+	}
+	d.tree.Add(grid.IO, "File", "/var/log/x")
+	closed, open := d.targets[0].files, d.targets[1].files
+	closed.seen[part], closed.looked = &seenFile{at: 2}, 20
+	open.seen[part], open.looked = &seenFile{at: 12}, 12
+	if closed.retire(20); !d.tree.Live(grid.IO, "File", "/var/log/x") {
+		t.Error("it is listed no more when one has closed it")
+	}
+	open.looked = 28
+	if open.retire(28); d.tree.Live(grid.IO, "File", "/var/log/x") {
+		t.Error("it is listed still when the other has closed it, too")
+	}
+}
+
 // awaitTruth waits until something holds.
 func awaitTruth(t *testing.T, what string, holds func() bool) {
 	t.Helper()

@@ -14,7 +14,7 @@ const (
 	// looksPerRound bounds how many threads are looked at in one round, and looksOfMany how many where there are more than
 	// lotsOfThreads: a look takes about 5 us, and the shares of time that they give are of longer spans then.
 	looksPerRound = 48
-	looksOfMany   = 32
+	looksOfMany   = 20
 	lotsOfThreads = 256
 	// crowdedInterval is the time from one round to the next then.
 	crowdedInterval = 4 * lookInterval
@@ -232,16 +232,21 @@ func (t *target) mayHaveLoaded() bool {
 	return !same
 }
 
-// execRounds is in how many passes each target is checked for an exec of whatever kind once; that one has ended is known at once.
-const execRounds = 4
+// execRounds is in how many passes each target is checked for an exec of whatever kind once, execRoundsOfMany in how many where there are
+// many; that one has ended is known at once.
+const (
+	execRounds       = 4
+	execRoundsOfMany = 4 * execRounds
+)
 
-// checkExec is process.CheckExec, not with each pass; of many targets nothing is asked in between.
+// checkExec is process.CheckExec, not with each pass, and what is cheaper in between; of many targets some are asked in each pass.
 func (d *Daemon) checkExec(t *target) error {
+	turn, many := d.round+t.seat, len(d.targets) > manyTargets
 	switch {
-	case (d.round+t.seat)%execRounds == 0:
-		return t.proc.CheckExec()
-	case len(d.targets) > manyTargets:
+	case turn%execRounds != 0 && many:
 		return nil
+	case turn%execRounds != 0, turn%execRoundsOfMany != 0 && many:
+		return t.proc.CheckMemory()
 	}
-	return t.proc.CheckMemory()
+	return t.proc.CheckExec()
 }

@@ -20,7 +20,7 @@ const (
 	busyShare = 0.004
 	// stillShare is the same where nothing is measured that anybody waits for.
 	stillShare = 0.0005
-	// passesKept is of how many passes the shortest counts: in others something began or ended.
+	// passesKept is of how many passes the middle one counts: in single ones something began or ended.
 	passesKept = 5
 )
 
@@ -43,7 +43,8 @@ func (p *pace) interval(share float64) time.Duration {
 	if len(p.took) < passesKept {
 		return tickInterval
 	}
-	wanted := time.Duration(float64(slices.Min(p.took)) / share)
+	middle := slices.Sorted(slices.Values(p.took))[passesKept/2]
+	wanted := time.Duration(float64(middle) / share)
 	return min(max(wanted, tickInterval), longestTick)
 }
 

@@ -14,7 +14,7 @@ func TestPace(t *testing.T) {
 	}{
 		{[]time.Duration{time.Second}, tickInterval},
 		{[]time.Duration{1e6, 1e6, 1e6, 1e6, 1e6}, tickInterval},
-		{[]time.Duration{1e6, 1e6, 4e6, 5e6, 4e6, 90e6, 6e6}, 400 * time.Millisecond},
+		{[]time.Duration{1e6, 1e6, 4e6, 5e6, 4e6, 90e6, 6e6}, 500 * time.Millisecond},
 		{[]time.Duration{50e6, 60e6, 70e6, 50e6, 80e6}, longestTick},
 	} {
 		var p pace

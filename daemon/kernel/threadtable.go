@@ -15,7 +15,7 @@ import (
 const (
 	SlowEvery   = time.Second
 	FewThreads  = 64
-	ManyThreads = 1000 // for each more of them a second is added
+	ManyThreads = 250 // for each more of them a second is added
 )
 
 // A ThreadTable re-reads the accounting of all threads of processes, several times a second, cheaply: its files
