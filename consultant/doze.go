@@ -3,8 +3,9 @@ package consultant
 import "math"
 
 // Where processors are busy, what probes have concluded is not measured all the time: none of them stays in the program for it, and the
-// answer stands. It is looked at again when processors are idle, and after a while in any case; the longer nothing changes, the longer
-// that is. All doze and wake together as far as they can: each change stops the target for a moment.
+// answer stands. It is looked at again when processors are idle, and after a while where there is time for it; the longer nothing changes,
+// the longer that is. Where there is none it is looked at after the longest while in any case. All doze and wake together as far as they can:
+// each change stops the target for a moment.
 
 const (
 	glanceTime  = 3.0  // s that an answer is watched at least
@@ -44,7 +45,7 @@ func (s *Search) canDoze(n *node, now float64) bool {
 func (s *Search) wake(now, load float64) float64 {
 	due := false
 	for _, n := range s.graph.nodes {
-		due = due || n.dozes() && (!s.isBusy() || now-n.dozedAt >= s.dozeFor)
+		due = due || n.dozes() && (!s.isBusy() || now-n.dozedAt >= s.dozesFor())
 	}
 	if !due {
 		return load
@@ -56,6 +57,14 @@ func (s *Search) wake(now, load float64) float64 {
 		}
 	}
 	return load
+}
+
+// dozesFor is how long what dozes is not watched, in s.
+func (s *Search) dozesFor() float64 {
+	if s.spare < 0 {
+		return longestDoze
+	}
+	return s.dozeFor
 }
 
 // pace says how long the next doze is: twice as long as the last if no answer has changed since then.

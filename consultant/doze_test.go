@@ -23,7 +23,7 @@ func (m *model) on(function string) bool {
 // Where processors are busy answers stand without being watched, and are looked at from time to time, more rarely while nothing changes.
 func TestDozes(t *testing.T) {
 	spare := -5.0
-	stops := 80.0
+	stops := 150.0
 	m := newModel(activity{stack: deepStack, kind: "cpu", rate: between(0, stops, 0.9)})
 	r := newRig(t, m, func(c *Config) { c.Spare = func() float64 { return spare } })
 	scan := func() Node { return r.node(cpuBound, code(grid.Whole(), "scan")) }
@@ -35,6 +35,7 @@ func TestDozes(t *testing.T) {
 	if says := r.s.Status(); !strings.Contains(says, "from time to time") {
 		t.Errorf("status: %s", says)
 	}
+	spare = 0.1
 	woke := r.runUntil(slept+dozeTime+2, "watched again", func() bool { return m.on("scan") })
 	again := r.runUntil(woke+glanceTime+2, "unwatched again", func() bool { return !m.on("scan") })
 	if woke < slept+dozeTime-1 || again < woke+glanceTime-0.01 || scan().State != True {
@@ -44,6 +45,12 @@ func TestDozes(t *testing.T) {
 	woke = r.runUntil(slept+2*dozeTime+2, "watched again", func() bool { return m.on("scan") })
 	if woke < slept+2*dozeTime-1 {
 		t.Errorf("nothing has changed, and %.1f s later it is watched again", woke-slept)
+	}
+	slept = r.runUntil(woke+glanceTime+2, "unwatched once more", func() bool { return !m.on("scan") })
+	spare = -5
+	woke = r.runUntil(slept+longestDoze+2, "watched once more", func() bool { return m.on("scan") })
+	if woke < slept+longestDoze-1 {
+		t.Errorf("there is no time for it, and %.1f s later it is watched again", woke-slept)
 	}
 	r.runUntil(woke+longestDoze+10, "false", func() bool { return scan().State == False })
 	if r.s.idle() {

@@ -9,7 +9,7 @@ import (
 // same; the rest as far as there is time for it.
 
 // ahead is how many processor seconds the search may run ahead of its share for what stack samples say nothing about.
-const ahead = 0.25
+const ahead = 0.5
 
 // fewAtOnce is how many such candidates are begun at once where processors are busy: what they take is known when it has been taken.
 const fewAtOnce = 2

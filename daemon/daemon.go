@@ -47,6 +47,7 @@ type Daemon struct {
 	pauses    pauseLog
 	guard     *guard
 	rows      rowKeeper
+	accounts  accounts
 	targets   []*target
 	byPID     map[int]*target // the last target of each number
 	family    *family

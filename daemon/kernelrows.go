@@ -79,7 +79,7 @@ func (p *part) needRows() error {
 		err = keeper.Need(p.rowQuantity())
 	}
 	if err == nil && p.rows && p.rowQuantity() == rows.OffCPU {
-		if err = keeper.NeedAccount(); err != nil {
+		if err = p.t.d.wantAccounts(); err != nil {
 			keeper.Release(p.rowQuantity())
 		}
 	}
@@ -99,7 +99,7 @@ func (p *part) doesNotNeedRows() {
 	keeper := p.t.d.rows.keeper
 	keeper.Release(p.rowQuantity())
 	if p.rows && p.rowQuantity() == rows.OffCPU {
-		keeper.ReleaseAccount()
+		p.t.d.unwantAccounts()
 	}
 }
 

@@ -122,6 +122,7 @@ func (d *Daemon) roundInterval() time.Duration {
 func (d *Daemon) look() {
 	l := &d.looks
 	l.round++
+	d.rows.rest()
 	d.demand.notice(time.Now(), d.budget())
 	rest := d.mustSave()
 	for i, t := range d.targets {

@@ -32,7 +32,7 @@ func (r *rowKeeper) open() (*rows.Keeper, error) {
 }
 
 // unreadFor is for how long nobody must have read rows for them to stand still: to begin again takes a few milliseconds.
-const unreadFor = 2 * time.Second
+const unreadFor = 400 * time.Millisecond
 
 // rest has the kernel's side do nothing while nobody reads rows.
 func (r *rowKeeper) rest() {

@@ -1,6 +1,8 @@
 package daemon
 
 import (
+	"time"
+
 	"culprit/daemon/kernel"
 	"culprit/grid"
 	"culprit/pcl"
@@ -218,7 +220,7 @@ func (d *Daemon) pass(now float64) {
 		t.tidyRows()
 		t.tellWaits()
 	}
-	d.rows.rest()
+	_ = d.followAccounts(time.Now()) // what is refused now was not when it was there first
 }
 
 // samplePairs reads the pairs and hands their growth to the sinks.

@@ -11,19 +11,20 @@ import (
 // Where processors are busy, each second of ours is one that the targets lack, and more: whoever takes the processor from one of several
 // processes that work hand in hand makes the others wait as well. What need not be done soon is then done only as far as what the targets
 // lose by all that we take stays below the budget's share of the machine: by our own time, that of probes in the targets, and that of the
-// programs that keep rows in the kernel. The account grows by the share and shrinks by what we take.
+// programs that keep rows in the kernel. The account grows by the share, and shrinks by what we take while processors are busy: the first
+// seconds, in which most is done, are repaid in the minutes that follow.
 
 const (
 	// longestCredit and longestDebt bound the account, as seconds of the share: what was long ago does not count.
 	longestCredit = 2.0
-	longestDebt   = 30.0
+	longestDebt   = 120.0
 	usualBudget   = 0.02
 	// lossFactor is how much more than what we take full processors lose of their work: 2.5 to 4 times as much, with a server and its
 	// clients on two of them, by whoever takes it.
 	lossFactor = 3.0
-	// programsCost is what the programs that keep rows take of each switch of a thread of a target, as the kernel itself counts it on a
-	// virtual machine.
-	programsCost = 0.25e-6 // s
+	// programsCost is what the programs that keep rows take for each time that a thread of a target is put on a processor and leaves it, as
+	// the kernel itself counts it on a virtual machine: two runs where others are switched to in between.
+	programsCost = 0.45e-6 // s
 )
 
 // An account is what we may use of processors, and have used.
@@ -33,10 +34,14 @@ type account struct {
 	saved float64 // s of one processor; below 0 it is a debt
 }
 
-// enter brings the account up to date: share is of one processor, and may be more than 1.
-func (a *account) enter(now time.Time, used time.Duration, share float64) {
+// enter brings the account up to date: share is of one processor, and may be more than 1. What is used while processors are idle costs
+// nobody anything.
+func (a *account) enter(now time.Time, used time.Duration, share float64, busy bool) {
 	if !a.at.IsZero() {
-		a.saved += now.Sub(a.at).Seconds()*share - (used - a.used).Seconds()
+		a.saved += now.Sub(a.at).Seconds() * share
+		if busy {
+			a.saved -= (used - a.used).Seconds()
+		}
 	}
 	a.saved = min(max(a.saved, -longestDebt*share), longestCredit*share)
 	a.at, a.used = now, used
@@ -51,7 +56,7 @@ func (d *Daemon) Spare() float64 {
 	if err != nil {
 		return math.Inf(1)
 	}
-	d.account.enter(time.Now(), kernel.OwnTime()+d.inTargets(), d.budget()*float64(max(len(cpus), 1))/lossFactor)
+	d.account.enter(time.Now(), kernel.OwnTime()+d.inTargets(), d.budget()*float64(max(len(cpus), 1))/lossFactor, d.demand.busy)
 	if !d.demand.busy {
 		return math.Inf(1)
 	}

@@ -14,23 +14,27 @@ import (
 func TestAccount(t *testing.T) {
 	var a account
 	at := time.Now()
-	a.enter(at, time.Second, 0.04) // what was used before the first entry is nobody's debt
+	a.enter(at, time.Second, 0.04, true) // what was used before the first entry is nobody's debt
 	if a.saved != 0 {
 		t.Errorf("saved %g at first", a.saved)
 	}
-	a.enter(at.Add(10*time.Second), 1300*time.Millisecond, 0.04)
+	a.enter(at.Add(10*time.Second), 1300*time.Millisecond, 0.04, true)
 	if want := longestCredit * 0.04; math.Abs(a.saved-want) > 1e-9 { // 0.1 s more than it used, which is more than is kept
 		t.Errorf("saved %g after 10 s at 4 %% with 0.3 s used, want %g", a.saved, want)
 	}
-	a.enter(at.Add(11*time.Second), 2300*time.Millisecond, 0.04)
+	a.enter(at.Add(11*time.Second), 2300*time.Millisecond, 0.04, true)
 	if want := longestCredit*0.04 + 0.04 - 1; math.Abs(a.saved-want) > 1e-9 {
 		t.Errorf("saved %g after a second of a whole processor, want %g", a.saved, want)
 	}
-	a.enter(at.Add(12*time.Second), time.Minute, 0.04)
+	a.enter(at.Add(12*time.Second), time.Minute, 0.04, true)
 	if math.Abs(a.saved+longestDebt*0.04) > 1e-9 {
 		t.Errorf("saved %g after a minute's debt, want %g", a.saved, -longestDebt*0.04)
 	}
-	a.enter(at.Add(time.Hour), time.Minute, 0.04)
+	a.enter(at.Add(13*time.Second), 2*time.Minute, 0.04, false)
+	if want := (1 - longestDebt) * 0.04; math.Abs(a.saved-want) > 1e-9 {
+		t.Errorf("saved %g after a second in which processors were idle, want %g", a.saved, want)
+	}
+	a.enter(at.Add(time.Hour), 2*time.Minute, 0.04, true)
 	if math.Abs(a.saved-longestCredit*0.04) > 1e-9 {
 		t.Errorf("saved %g after an hour, want %g", a.saved, longestCredit*0.04)
 	}

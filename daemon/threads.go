@@ -47,6 +47,7 @@ type threadRow struct {
 	spinning   bool // it looks a few times, and gives its processor away each time, before it goes to sleep
 	parked     bool
 	idle       bool   // waits for work or time, as of the last look
+	long       bool   // ran for long at a time, between the last two refreshes
 	looks      [3]int // samples since the last tick: running or ready, waiting, idle
 	share      [3]float64
 	round      int
@@ -78,7 +79,8 @@ func (tt *threadTable) refresh(now float64, round int) {
 	tt.stopsSeen = [2]int{tt.stopsSeen[1], tt.t.stops}
 	for _, k := range times {
 		r := tt.rows[k.TID]
-		if r == nil || r.times.Start != 0 && k.Start != r.times.Start {
+		isNew := r == nil || r.times.Start != 0 && k.Start != r.times.Start
+		if isNew {
 			r = &threadRow{tid: k.TID, name: threadName(k.PID, k.TID), quietSince: now - parkAfter, prev: k}
 			if tt.refreshed > 0 {
 				r.bornNow()
@@ -93,6 +95,7 @@ func (tt *threadTable) refresh(now float64, round int) {
 			r.quietSince = now
 		}
 		r.countWakes(k, uint64(stops), now-tt.refreshed)
+		r.noteRuns(k, isNew)
 		r.times, r.round = k, round
 	}
 	tt.refreshed, tt.span = now, now-tt.refreshed

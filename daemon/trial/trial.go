@@ -258,7 +258,7 @@ func (b *Bench) redirect(e *trampoline.Expr) *trampoline.Expr {
 
 // How long a case is measured: rounds of both functions in turns, each as long as this and of so many calls at least.
 const (
-	rounds     = 30 // in each layout
+	rounds     = 10 // in each layout
 	roundTime  = 20 * time.Microsecond
 	fewestCall = 16
 	warmUps    = 3

@@ -1,0 +1,94 @@
+package daemon
+
+import (
+	"time"
+
+	"culprit/daemon/kernel"
+)
+
+// The time that a hypervisor takes from a thread is in its row when the thread is switched, and sooner where a program runs at each account
+// that the scheduler makes. It makes several at each switch. So a server whose threads run for ten microseconds at a time would pay for that
+// program a hundred thousand times a second, for what the next switch tells anyway: it is there while some thread runs for long.
+
+const (
+	// longRun is for how long a thread must run at a time, on average since the last pass, for its accounts to be wanted.
+	longRun = time.Millisecond
+	// longRunsLinger is for how long they are wanted when no thread does any more.
+	longRunsLinger = 2 * time.Second
+)
+
+// accounts is whether that program is there.
+type accounts struct {
+	wanted int // parts whose timers read processor time from rows
+	held   bool
+	seen   time.Time // when some thread ran for long last
+}
+
+// wantAccounts has the scheduler's accounts in the rows while they matter, until unwantAccounts. d.mu is held.
+func (d *Daemon) wantAccounts() error {
+	d.accounts.wanted++
+	err := d.followAccounts(time.Now())
+	if err != nil {
+		d.accounts.wanted--
+	}
+	return err
+}
+
+// unwantAccounts ends wantAccounts. d.mu is held.
+func (d *Daemon) unwantAccounts() {
+	d.accounts.wanted--
+	_ = d.followAccounts(time.Now()) // nothing is attached, which alone may fail
+}
+
+// followAccounts has the program there or not, by what the threads did until the last pass. d.mu is held.
+func (d *Daemon) followAccounts(now time.Time) error {
+	a := &d.accounts
+	if d.runsLong() {
+		a.seen = now
+	}
+	needed := a.wanted > 0 && now.Sub(a.seen) < longRunsLinger
+	if needed == a.held {
+		return nil
+	}
+	if !needed {
+		d.rows.keeper.ReleaseAccount()
+		a.held = false
+		return nil
+	}
+	err := d.rows.keeper.NeedAccount()
+	a.held = err == nil
+	return err
+}
+
+// runsLong tells whether a thread of a target ran for long at a time until the last pass. d.mu is held.
+func (d *Daemon) runsLong() bool {
+	for _, t := range d.targets {
+		if !t.ended && t.threads.runsLong() {
+			return true
+		}
+	}
+	return false
+}
+
+func (tt *threadTable) runsLong() bool {
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	if tt.refreshed == 0 {
+		return true // nothing is known yet
+	}
+	for _, r := range tt.rows {
+		if r.long {
+			return true
+		}
+	}
+	return false
+}
+
+// noteRuns notes whether the thread ran for long at a time since it was seen last, and when it is new since it began.
+func (r *threadRow) noteRuns(k kernel.ThreadTimes, isNew bool) {
+	run, slices := k.Run, k.Slices
+	if !isNew {
+		run, slices = run-r.prev.Run, slices-r.prev.Slices
+	}
+	r.long = run >= longRun*time.Duration(max(slices, 1))
+}

@@ -1,0 +1,74 @@
+package daemon
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"culprit/daemon/rows"
+	"culprit/grid"
+	"culprit/internal/require"
+	"culprit/internal/testprog"
+)
+
+// TestAccounts: the scheduler's accounts are in the rows while threads run for long at a time and timers of processor time read them, and not
+// for threads that are switched all the time.
+func TestAccounts(t *testing.T) {
+	for _, c := range []struct {
+		name, us string
+		held     bool
+	}{{"short", "100", false}, {"long", "20000", true}} {
+		t.Run(c.name, func(t *testing.T) {
+			p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/woken.c"), c.us)
+			d := attachTo(t, p.PID)
+			if _, err := d.rows.open(); errors.Is(err, rows.ErrNotPermitted) || errors.Is(err, rows.ErrNoBTF) || errors.Is(err, rows.ErrUnsupported) {
+				require.Skip(t, err.Error())
+			}
+			held := func() bool {
+				d.mu.Lock()
+				defer d.mu.Unlock()
+				return d.accounts.held
+			}
+			k := nameOf(t, d, "cpu_inclusive", "answer")
+			var s sums
+			d.mustEnable(t, &s, k)
+			time.Sleep(longRunsLinger + longestTick)
+			if held() != c.held {
+				t.Errorf("a thread that runs for %s us at a time: the accounts are kept: %v", c.us, held())
+			}
+			d.Disable([]grid.PairKey{k})
+			d.Settle()
+			if held() {
+				t.Error("they are kept for nobody")
+			}
+			detachClean(t, d, p.PID)
+			p.Stop(t)
+		})
+	}
+}
+
+// TestRunsLong: by what a thread did between two refreshes, and a new one since it began.
+func TestRunsLong(t *testing.T) {
+	const ms = time.Millisecond
+	for _, c := range []struct {
+		name        string
+		run, ran    time.Duration
+		was, slices uint64
+		isNew, want bool
+	}{
+		{"it ran all the time", 1000 * ms, 1200 * ms, 10, 10, false, true},
+		{"it was preempted now and then", 1000 * ms, 1200 * ms, 10, 80, false, true},
+		{"it answers", 1000 * ms, 1100 * ms, 10, 10010, false, false},
+		{"it waits, and ran for long before", 1000 * ms, 1000 * ms, 10, 10, false, false},
+		{"it is new and ran for long", 0, 5 * ms, 0, 2, true, true},
+		{"it is new and waits", 0, ms / 10, 0, 2, true, false},
+	} {
+		var r threadRow
+		r.prev.Run, r.prev.Slices = c.run, c.was
+		now := r.prev
+		now.Run, now.Slices = c.ran, c.slices
+		if r.noteRuns(now, c.isNew); r.long != c.want {
+			t.Errorf("%s: long %v", c.name, r.long)
+		}
+	}
+}
