@@ -20,8 +20,8 @@ import (
 // beginning, takes the same time however long the search goes on afterwards.
 var span = flag.Duration("span", time.Minute, "how long each load of a server lasts")
 
-// onlyLoad is a part of the name of the loads of PostgreSQL that are measured.
-var onlyLoad = flag.String("load", "", "which loads of PostgreSQL: those whose name has this in it, such as \"-S\"")
+// onlyLoad is a part of the name of the loads of servers that are measured.
+var onlyLoad = flag.String("load", "", "which loads of PostgreSQL and nginx: those whose name has this in it, such as \"-S\" or \"small\"")
 
 // clients are more than there are processors: with one, whose server waits for it and the other way round, what is measured on a virtual
 // machine is how long a processor takes to wake up, and a search that keeps it awake doubles the rate.
@@ -99,6 +99,9 @@ func nginxLoss(r *Result, rounds int) error {
 	}
 	defer n.Close()
 	for _, l := range []struct{ name, path, header string }{{"nginx: small files", "/small.txt", ""}, {"nginx: gzip", "/large.txt", "Accept-Encoding: gzip"}} {
+		if !strings.Contains(l.name, *onlyLoad) {
+			continue
+		}
 		loss, err := lossOf(l.name, n.PID, rounds, func() (float64, error) {
 			answers, took, err := n.Wrk(l.path, l.header, 8, *span)
 			return float64(answers) / took.Seconds(), err
