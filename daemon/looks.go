@@ -12,7 +12,7 @@ import (
 
 const (
 	// looksPerRound bounds how many threads are looked at in one round, and looksOfMany how many where there are more than
-	// lotsOfThreads: a look takes about 5 us, and the shares of time that they give are of longer spans then.
+	// lotsOfThreads: a look takes 5 to 15 us, and the shares of time that they give are of longer spans then.
 	looksPerRound = 48
 	looksOfMany   = 20
 	lotsOfThreads = 256

@@ -63,7 +63,8 @@ func NewThreadTable() *ThreadTable {
 
 // Refresh lists the threads of a process and reads them all. The result, in the kernel's order (by age), is valid until
 // the next Refresh of this process. A thread that ends meanwhile is left out and stands in Ended.
-// Run, RunQueueWait and Slices are of now; with more than FewThreads threads in the table the rest may be older by SlowEvery.
+// Run, RunQueueWait and Slices are of now; with more than FewThreads threads in the table the rest may be older by SlowEvery,
+// and by as much again for each ManyThreads.
 // The error wraps ErrGone if the process has ended.
 func (t *ThreadTable) Refresh(pid int) ([]ThreadTimes, error) {
 	p, err := t.proc(pid)
