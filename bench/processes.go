@@ -8,6 +8,7 @@ import (
 )
 
 const (
+	// wantProcesses and wantThreads are what bench/target/processes.c starts.
 	wantProcesses = 200
 	wantThreads   = 5*wantProcesses + 1
 	// settled is how long culprit may take to attach to all processes, and steadyFor over how long its processor time is taken then.

@@ -19,45 +19,43 @@ const (
 
 // accounts is whether that program is there.
 type accounts struct {
-	wanted int // parts whose timers read processor time from rows
-	held   bool
-	seen   time.Time // when some thread ran for long last
+	wanted  int // parts whose timers read processor time from rows
+	held    bool
+	refused bool      // by the kernel; it is not asked again
+	seen    time.Time // when some thread ran for long last
 }
 
 // wantAccounts has the scheduler's accounts in the rows while they matter, until unwantAccounts. d.mu is held.
-func (d *Daemon) wantAccounts() error {
+func (d *Daemon) wantAccounts() {
 	d.accounts.wanted++
-	err := d.followAccounts(time.Now())
-	if err != nil {
-		d.accounts.wanted--
-	}
-	return err
+	d.followAccounts(time.Now())
 }
 
 // unwantAccounts ends wantAccounts. d.mu is held.
 func (d *Daemon) unwantAccounts() {
 	d.accounts.wanted--
-	_ = d.followAccounts(time.Now()) // nothing is attached, which alone may fail
+	d.followAccounts(time.Now())
 }
 
-// followAccounts has the program there or not, by what the threads did until the last pass. d.mu is held.
-func (d *Daemon) followAccounts(now time.Time) error {
+// followAccounts has the program there or not, by what the threads did until the last pass. Without it timers are right as of their
+// threads' last switch. d.mu is held.
+func (d *Daemon) followAccounts(now time.Time) {
 	a := &d.accounts
 	if d.runsLong() {
 		a.seen = now
 	}
-	needed := a.wanted > 0 && now.Sub(a.seen) < longRunsLinger
-	if needed == a.held {
-		return nil
-	}
-	if !needed {
+	needed := a.wanted > 0 && !a.refused && now.Sub(a.seen) < longRunsLinger
+	switch {
+	case needed == a.held:
+	case !needed:
 		d.rows.keeper.ReleaseAccount()
 		a.held = false
-		return nil
+	default:
+		err := d.rows.keeper.NeedAccount()
+		if a.held, a.refused = err == nil, err != nil; a.refused {
+			d.logf("what the hypervisor takes from threads that run for long shows late: %v", err)
+		}
 	}
-	err := d.rows.keeper.NeedAccount()
-	a.held = err == nil
-	return err
 }
 
 // runsLong tells whether a thread of a target ran for long at a time until the last pass. d.mu is held.

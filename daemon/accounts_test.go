@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -14,6 +13,9 @@ import (
 // TestAccounts: the scheduler's accounts are in the rows while threads run for long at a time and timers of processor time read them, and not
 // for threads that are switched all the time.
 func TestAccounts(t *testing.T) {
+	if err := rows.Missing(); err != nil {
+		require.Skip(t, err.Error())
+	}
 	for _, c := range []struct {
 		name, us string
 		held     bool
@@ -21,9 +23,6 @@ func TestAccounts(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/woken.c"), c.us)
 			d := attachTo(t, p.PID)
-			if _, err := d.rows.open(); errors.Is(err, rows.ErrNotPermitted) || errors.Is(err, rows.ErrNoBTF) || errors.Is(err, rows.ErrUnsupported) {
-				require.Skip(t, err.Error())
-			}
 			held := func() bool {
 				d.mu.Lock()
 				defer d.mu.Unlock()
@@ -70,5 +69,34 @@ func TestRunsLong(t *testing.T) {
 		if r.noteRuns(now, c.isNew); r.long != c.want {
 			t.Errorf("%s: long %v", c.name, r.long)
 		}
+	}
+}
+
+// TestAccountsThatAreRefused: the kernel is asked once, it is said once, and timers go on.
+func TestAccountsThatAreRefused(t *testing.T) {
+	if err := rows.Missing(); err != nil {
+		require.Skip(t, err.Error())
+	}
+	said := 0
+	d := &Daemon{opts: Options{Log: func(string) { said++ }}}
+	d.targets = []*target{{d: d}}
+	d.targets[0].threads = newThreadTable(d.targets[0])
+	keeper, err := d.rows.open()
+	if err != nil {
+		require.Skip(t, err.Error())
+	}
+	if err := keeper.Close(); err != nil { // it refuses everything from now on
+		t.Fatal(err)
+	}
+	d.wantAccounts()
+	d.followAccounts(time.Now())
+	d.wantAccounts()
+	if d.accounts.held || !d.accounts.refused || said != 1 {
+		t.Errorf("%+v, said %d times", d.accounts, said)
+	}
+	d.unwantAccounts()
+	d.unwantAccounts()
+	if d.accounts.wanted != 0 || said != 1 {
+		t.Errorf("%+v, said %d times", d.accounts, said)
 	}
 }

@@ -51,3 +51,29 @@ func execAt(t *testing.T, p *testprog.Prog, name string, nth int) {
 	}
 	p.MustBeat(t, 5*time.Second)
 }
+
+// TestExecAmongMany: of many targets each is asked in its turn only, and one that executes another program is retired all the same.
+func TestExecAmongMany(t *testing.T) {
+	bin := testprog.Build(t, "testdata/targets/execer.c")
+	var all []*testprog.Prog
+	var pids []int
+	for range manyTargets + 1 {
+		p := testprog.StartTarget(t, bin)
+		all, pids = append(all, p), append(pids, p.PID)
+	}
+	d := attachTo(t, pids...)
+	all[0].Say(t, "exec")
+	all[0].Expect(t, "READY", 10*time.Second)
+	d.awaitTargets(t, manyTargets)
+	for _, i := range d.Targets() {
+		if i.Ended != (i.PID == pids[0]) {
+			t.Errorf("process %d: ended %v; %d executed another program", i.PID, i.Ended, pids[0])
+		}
+	}
+	if clean, err := d.Detach(); !clean {
+		t.Errorf("detach: %v", err)
+	}
+	for _, p := range all {
+		p.Stop(t)
+	}
+}

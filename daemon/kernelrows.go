@@ -78,13 +78,11 @@ func (p *part) needRows() error {
 	if err == nil {
 		err = keeper.Need(p.rowQuantity())
 	}
-	if err == nil && p.rows && p.rowQuantity() == rows.OffCPU {
-		if err = p.t.d.wantAccounts(); err != nil {
-			keeper.Release(p.rowQuantity())
-		}
-	}
 	if err != nil {
 		return noRows(p.plan, err)
+	}
+	if p.rows && p.rowQuantity() == rows.OffCPU {
+		p.t.d.wantAccounts()
 	}
 	p.needs = true
 	return nil

@@ -342,7 +342,7 @@ func (p *profile) weight(part *sampledPart, kind int) (hits, total float64) {
 	defer p.mu.Unlock()
 	s := &p.kinds[kind]
 	switch {
-	case s.total == 0: // as of most of a server's processes that wait for each other
+	case s.total == 0: // nothing was seen, as of processes that only wait
 	case part.item != nil:
 		hits = p.itemWeight(s, part)
 	case len(part.thread) == 2 && len(part.code) < 2:

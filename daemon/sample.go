@@ -220,7 +220,7 @@ func (d *Daemon) pass(now float64) {
 		t.tidyRows()
 		t.tellWaits()
 	}
-	_ = d.followAccounts(time.Now()) // what is refused now was not when it was there first
+	d.followAccounts(time.Now())
 }
 
 // samplePairs reads the pairs and hands their growth to the sinks.
