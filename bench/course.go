@@ -42,28 +42,40 @@ type Window struct {
 	ShareLossPercent float64 `json:"share_loss_percent"`
 }
 
-// postgresCourse measures the loads of postgresLoss.
-func postgresCourse(r *Result, rounds int) error {
+// courses measures the loads of postgresLoss and nginxLoss.
+func courses(r *Result, rounds int) error {
 	tool, err := buildTool()
 	if err != nil {
 		return err
 	}
 	defer tool.remove()
-	return eachPgLoad(func(pg *servers.Postgres, name string, args []string) error {
+	measure := func(name string, pid int, begin beginning) error {
 		c := &Course{Load: name}
-		if err := c.measure(tool, pg, args, rounds); err != nil {
+		if err := c.measure(tool, pid, begin, rounds); err != nil {
 			return err
 		}
 		r.Courses = append(r.Courses, *c)
 		return nil
+	}
+	err = eachPgLoad(func(pg *servers.Postgres, name string, args []string) error {
+		return measure(name, pg.PID, func(long time.Duration) (steady, error) { return startPinned(pg, args, long) })
+	})
+	if err != nil {
+		return err
+	}
+	return eachNginxLoad(func(n *servers.Nginx, name, path, header string) error {
+		return measure(name, n.PID, func(long time.Duration) (steady, error) { return startAsked(n, path, header, long) })
 	})
 }
 
-func (c *Course) measure(tool *tool, pg *servers.Postgres, args []string, rounds int) error {
+// A beginning starts a load that lasts as long as told.
+type beginning func(long time.Duration) (steady, error)
+
+func (c *Course) measure(tool *tool, pid int, begin beginning, rounds int) error {
 	var searches [][]second
 	var cpu []float64
 	for range rounds {
-		list, err := searchAmid(tool, pg, args)
+		list, err := searchAmid(tool, pid, begin)
 		if err != nil {
 			return err
 		}
@@ -106,15 +118,15 @@ func (c *Course) windows() (list [][2]time.Duration) {
 }
 
 // searchAmid is a load with a search in its midst; it returns what was done in each second.
-func searchAmid(tool *tool, pg *servers.Postgres, args []string) ([]second, error) {
-	amid, err := startPinned(pg, args, 2*lead+*span+leadStart)
+func searchAmid(tool *tool, pid int, begin beginning) ([]second, error) {
+	amid, err := begin(2*lead + *span + leadStart)
 	if err != nil {
 		return nil, err
 	}
 	search := make(chan []byte)
 	go func() {
 		time.Sleep(lead)
-		said, _ := tool.search(pg.PID).CombinedOutput() // its status says what it found
+		said, _ := tool.search(pid).CombinedOutput() // its status says what it found
 		search <- said
 	}()
 	list, err := amid.watch()
@@ -123,7 +135,7 @@ func searchAmid(tool *tool, pg *servers.Postgres, args []string) ([]second, erro
 		return nil, err
 	}
 	if want := int((2*lead + *span).Seconds()); len(list) < want {
-		return nil, fmt.Errorf("pgbench told of %d seconds, not %d; culprit said %q", len(list), want, said)
+		return nil, fmt.Errorf("the load told of %d seconds, not %d; culprit said %q", len(list), want, said)
 	}
 	return list, nil
 }

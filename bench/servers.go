@@ -85,15 +85,16 @@ func postgresLoss(r *Result, rounds int) error {
 	})
 }
 
-// nginxLoss measures small files, and a large one that is compressed.
-func nginxLoss(r *Result, rounds int) error {
+// eachNginxLoad starts a server with one worker, and hands it to f with one load after the other: small files, and a large one that is
+// compressed.
+func eachNginxLoad(f func(n *servers.Nginx, name, path, header string) error) error {
 	dir, err := os.MkdirTemp("", "culprit-bench")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
 	text := strings.Repeat("what is said again and again, and what is not: 0123456789\n", 1000)
-	n, err := servers.StartNginx(dir, 1, "gzip on; gzip_types text/plain; gzip_min_length 1000;", map[string]string{"small.txt": "hello\n", "large.txt": text})
+	n, err := servers.StartNginx(dir, 1, "gzip on; gzip_types text/plain; gzip_min_length 1000; "+statusSettings, map[string]string{"small.txt": "hello\n", "large.txt": text})
 	if err != nil {
 		return unlessMissing(err)
 	}
@@ -102,16 +103,25 @@ func nginxLoss(r *Result, rounds int) error {
 		if !strings.Contains(l.name, *onlyLoad) {
 			continue
 		}
-		loss, err := lossOf(l.name, n.PID, rounds, func() (float64, error) {
-			answers, took, err := n.Wrk(l.path, l.header, 8, *span)
-			return float64(answers) / took.Seconds(), err
-		})
-		if err != nil {
+		if err := f(n, l.name, l.path, l.header); err != nil {
 			return unlessMissing(err)
 		}
-		r.Losses = append(r.Losses, *loss)
 	}
 	return nil
+}
+
+// nginxLoss measures loads that each begin anew.
+func nginxLoss(r *Result, rounds int) error {
+	return eachNginxLoad(func(n *servers.Nginx, name, path, header string) error {
+		loss, err := lossOf(name, n.PID, rounds, func() (float64, error) {
+			answers, took, err := n.Wrk(path, header, connections, *span)
+			return float64(answers) / took.Seconds(), err
+		})
+		if err == nil {
+			r.Losses = append(r.Losses, *loss)
+		}
+		return err
+	})
 }
 
 func unlessMissing(err error) error {

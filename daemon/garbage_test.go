@@ -15,11 +15,11 @@ func TestGarbageIsCollectedWhenEnoughWasMade(t *testing.T) {
 		alive       uint64
 		want        int
 	}{
-		{"of little: 48 MiB", 100, 0, 4 * mib, 1200},
-		{"of more: 48 MiB still", 100, 0, 24 * mib, 200},
+		{"of little: 96 MiB", 100, 0, 4 * mib, 2400},
+		{"of more: 96 MiB still", 100, 0, 24 * mib, 400},
 		{"of much: as usual", 100, 0, 300 * mib, 100},
 		{"of much, while it is collected rarely", 100, 1, 300 * mib, rarely},
-		{"of little, while it is collected rarely", 100, 1, 4 * mib, 1200},
+		{"of little, while it is collected rarely", 100, 1, 4 * mib, 2400},
 		{"never, if the user wants it so", -1, 1, 4 * mib, -1},
 	} {
 		if got := (&collector{usual: x.usual, rare: x.rare}).percent(x.alive); got != x.want {

@@ -13,7 +13,8 @@ const (
 	rateAge    = 10.0 // seconds
 )
 
-// Price implements grid.Instrumenter: the calls of every function that is not known yet are counted for rateWindow.
+// Price implements grid.Instrumenter: the calls of every function that is not known yet are counted for rateWindow. A target that sleeps
+// while others run calls nothing and is left out.
 func (d *Daemon) Price(keys []grid.PairKey) ([]grid.Price, []error) {
 	prices, errs := make([]grid.Price, len(keys)), make([]error, len(keys))
 	plans := make([][]costed, len(keys))
@@ -21,20 +22,20 @@ func (d *Daemon) Price(keys []grid.PairKey) ([]grid.Price, []error) {
 	defer d.enabling.Unlock()
 	d.mu.Lock()
 	unknown := map[*target]map[pcl.FuncID]bool{}
+	running, asleep := d.byWakefulness()
 	for i, k := range keys {
-		plans[i], errs[i] = d.compileAll(k)
+		if plans[i], errs[i] = d.compileFor(k, running); len(plans[i]) == 0 && len(asleep) > 0 {
+			plans[i], errs[i] = d.compileFor(k, asleep)
+		}
 		for _, c := range plans[i] {
 			c.unknown(unknown, d.Now())
 		}
 	}
-	counters := d.countCalls(unknown)
+	aside := setAside(unknown)
 	d.mu.Unlock()
-	if len(counters) > 0 {
-		time.Sleep(rateWindow)
-	}
+	d.learnRates(unknown, aside)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.readRates(counters)
 	for i := range keys {
 		for _, c := range plans[i] {
 			d.add(&prices[i], c)
@@ -43,17 +44,35 @@ func (d *Daemon) Price(keys []grid.PairKey) ([]grid.Price, []error) {
 	return prices, errs
 }
 
+// learnRates counts calls for rateWindow, and then those of targets that were not asleep. d.enabling is held.
+func (d *Daemon) learnRates(unknown map[*target]map[pcl.FuncID]bool, asleep []sleeper) {
+	for len(unknown)+len(asleep) > 0 {
+		d.mu.Lock()
+		counters := d.countCalls(unknown)
+		d.mu.Unlock()
+		if len(counters)+len(asleep) > 0 {
+			time.Sleep(rateWindow)
+		}
+		d.mu.Lock()
+		d.readRates(counters)
+		unknown, asleep = d.woken(asleep), nil
+		d.mu.Unlock()
+	}
+}
+
 // A costed plan is a pair in one target.
 type costed struct {
 	t    *target
 	plan *pcl.Plan
 }
 
-func (d *Daemon) compileAll(k grid.PairKey) (plans []costed, err error) {
+func (d *Daemon) compileAll(k grid.PairKey) ([]costed, error) { return d.compileFor(k, d.targets) }
+
+func (d *Daemon) compileFor(k grid.PairKey, targets []*target) (plans []costed, err error) {
 	if all, _, ok := d.serving(k); ok && d.pairs[all] != nil {
 		return nil, nil // the probe is there already
 	}
-	for _, t := range d.targets {
+	for _, t := range targets {
 		if t.ended || !t.selected(k.Focus) {
 			continue
 		}

@@ -26,7 +26,7 @@ type Price struct {
 	Fraction float64
 	// Rate of executions of all its points together, per second, as measured (not guessed).
 	Rate float64
-	// Points is how many points would be instrumented.
+	// Points is how many points would be instrumented, those of processes left out that do not run.
 	Points int
 }
 

@@ -199,7 +199,7 @@ func (o *Object) buildTable() (*functionTable, error) {
 }
 
 func (b *tableBuilder) group(syms []symbol) {
-	slices.SortStableFunc(syms, func(x, y symbol) int { return cmp3(x.addr, y.addr) })
+	slices.SortFunc(syms, func(x, y symbol) int { return cmp3(x.addr, y.addr) })
 	for i := 0; i < len(syms); {
 		j := i + 1
 		for j < len(syms) && syms[j].addr == syms[i].addr {

@@ -1,0 +1,86 @@
+package daemon
+
+import (
+	"time"
+
+	"culprit/daemon/kernel"
+	"culprit/pcl"
+)
+
+// Most processes of a server wait for work, and to count the calls of a function in one of them is to stop it twice for nothing. What has
+// not run has called nothing, which its processor time tells.
+
+// asleepShare is the share of the time that a process may have run, and be taken for one that was asleep: to wake up for a look round takes
+// 50 to 80 us on a virtual machine.
+const asleepShare = 0.002
+
+// byWakefulness parts the targets into those that ran lately, or of which that is not known, and the others. d.mu is held.
+func (d *Daemon) byWakefulness() (running, asleep []*target) {
+	for _, t := range d.targets {
+		if !t.ended && t.threads.ran() <= asleepShare {
+			asleep = append(asleep, t)
+		} else {
+			running = append(running, t)
+		}
+	}
+	return running, asleep
+}
+
+// A sleeper is a target that did not run lately, and whose functions are priced without counting.
+type sleeper struct {
+	t     *target
+	funcs map[pcl.FuncID]bool
+	used  time.Duration // of processors, at
+	at    time.Time
+}
+
+// setAside takes the targets that did not run lately from those whose calls are to be counted. d.mu is held.
+func setAside(unknown map[*target]map[pcl.FuncID]bool) (asleep []sleeper) {
+	for t, funcs := range unknown {
+		if t.threads.ran() > asleepShare {
+			continue
+		}
+		used, err := kernel.ProcessTime(t.proc.PID())
+		if err != nil {
+			continue
+		}
+		asleep = append(asleep, sleeper{t: t, funcs: funcs, used: used, at: time.Now()})
+		delete(unknown, t)
+	}
+	return asleep
+}
+
+// ran is the share of the time from the refresh before the last one to that one in which threads ran, all together; 1 before there were
+// two.
+func (tt *threadTable) ran() (share float64) {
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	if tt.span <= 0 {
+		return 1
+	}
+	for _, r := range tt.rows {
+		share += (r.times.Run - r.prev.Run).Seconds() / tt.span
+	}
+	return share
+}
+
+// woken gives those that were not asleep after all; of the others it is known now that they called nothing. d.mu is held.
+func (d *Daemon) woken(asleep []sleeper) map[*target]map[pcl.FuncID]bool {
+	awake := map[*target]map[pcl.FuncID]bool{}
+	for _, s := range asleep {
+		used, err := kernel.ProcessTime(s.t.proc.PID())
+		if err != nil {
+			continue // it has ended
+		}
+		if float64(used-s.used) > asleepShare*float64(time.Since(s.at)) {
+			awake[s.t] = s.funcs
+			continue
+		}
+		for id := range s.funcs {
+			if f := s.t.funcs[id]; f != nil {
+				f.rate, f.rateAt = 0, d.Now()
+			}
+		}
+	}
+	return awake
+}

@@ -1,0 +1,70 @@
+package daemon
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"culprit/grid"
+	"culprit/internal/testprog"
+)
+
+// TestPriceOfSleepers asks what the calls of a function cost of a program that waits, which is not stopped for the answer, and of one that
+// begins to run meanwhile, whose calls are counted.
+func TestPriceOfSleepers(t *testing.T) {
+	p := testprog.Start(t, "/bin/cat")
+	d := attachTo(t, p.PID)
+	for began := time.Now(); d.targets[0].threads.ran() > asleepShare; time.Sleep(tickInterval) {
+		if time.Since(began) > 10*time.Second {
+			t.Fatal("cat does not fall asleep")
+		}
+	}
+	calls := []grid.PairKey{key(t, "procedure_calls", "/Code/libc.so.6/read")}
+	ask := func() (rate float64, stops int) {
+		t.Helper()
+		before := stopsOf(d)
+		prices, errs := d.Price(calls)
+		if errs[0] != nil || prices[0].Points == 0 {
+			t.Fatalf("%+v, %v", prices[0], errs[0])
+		}
+		return prices[0].Rate, stopsOf(d) - before
+	}
+	if rate, stops := ask(); rate != 0 || stops != 0 {
+		t.Errorf("asleep: %v calls a second, stopped %d times", rate, stops)
+	}
+	forgetRates(d)
+	answered := make(chan struct{})
+	var fed sync.WaitGroup
+	fed.Go(func() {
+		time.Sleep(rateWindow / 3)
+		for {
+			select {
+			case <-answered:
+				return
+			default:
+				p.Say(t, "to be read")
+			}
+		}
+	})
+	rate, stops := ask()
+	close(answered)
+	fed.Wait()
+	if rate < 1 || stops == 0 {
+		t.Errorf("woken up: %v calls a second, stopped %d times", rate, stops)
+	}
+	detachClean(t, d, p.PID)
+}
+
+func stopsOf(d *Daemon) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.targets[0].stops
+}
+
+func forgetRates(d *Daemon) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, f := range d.targets[0].funcs {
+		f.rateAt = 0
+	}
+}
