@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"bytes"
+	"strings"
 
 	"culprit/daemon/process"
 )
@@ -69,8 +70,15 @@ func (s *site) unpatched() {
 	s.t.d.removed++
 }
 
-// resident reports whether an object cannot be unloaded while the target runs: the program itself and the C library.
-func (t *target) resident(o *object) bool { return o != nil && (o.path == t.exe || isLibc(o.name)) }
+// resident reports whether an object cannot be unloaded while the target runs: the program itself, the C library and what loads libraries.
+func (t *target) resident(o *object) bool {
+	return o != nil && (o.path == t.exe || isLibc(o.name) || isLoader(o.name))
+}
+
+// isLoader reports whether an object is glibc's dynamic loader, which the kernel has mapped (other C libraries load by themselves).
+func isLoader(name string) bool {
+	return strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-2.")
+}
 
 // inPlace checks in the stopped target that the objects whose text is to be changed are mapped where they were found.
 func (t *target) inPlace(w *process.World, pages []*pageEdit) error {
