@@ -2,10 +2,10 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"os"
 	"os/exec"
 	"time"
+
+	"culprit/daemon/kernel"
 )
 
 // A steady load goes on for as long as it was told to, and tells what was done in each second.
@@ -48,14 +48,11 @@ func eachSecond(clients []*exec.Cmd, total func() (float64, error)) (list []seco
 	}
 }
 
-// used is the clients' processor time in seconds; none of those that have ended.
+// used is the clients' processor time in seconds, of all their threads; none of those that have ended.
 func used(clients []*exec.Cmd) (sum float64) {
 	for _, cmd := range clients {
-		var ns int64
-		if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/schedstat", cmd.Process.Pid)); err == nil {
-			fmt.Sscan(string(text), &ns)
-		}
-		sum += time.Duration(ns).Seconds()
+		took, _ := kernel.ProcessTime(cmd.Process.Pid)
+		sum += took.Seconds()
 	}
 	return sum
 }
