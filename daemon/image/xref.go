@@ -131,6 +131,10 @@ type codeScan struct {
 func (c *codeScan) scan(s stretch) {
 	code := s.sec.slice(s.lo, s.hi-s.lo)
 	for off := 0; off < len(code); {
+		if n := x86.Plain(code[off:]); n > 0 && (n < leastImmediate || !c.fixed) {
+			off += n
+			continue
+		}
 		in, err := x86.Decode(code[off:], s.lo+uint64(off))
 		if err != nil || in.Len <= 0 {
 			off++
@@ -162,6 +166,9 @@ func (c *codeScan) note(in *x86.Inst, code []byte, fn *Function) {
 		c.taken = append(c.taken, v)
 	}
 }
+
+// leastImmediate is how long an instruction is at least that immediate gives something of.
+const leastImmediate = 5
 
 // immediate gives the last 4 or 8 bytes of the instructions that put a constant somewhere: mov and push.
 func immediate(in *x86.Inst, code []byte) (uint64, bool) {

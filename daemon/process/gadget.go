@@ -75,7 +75,7 @@ func gadgetOrder(maps []Mapping) []Mapping {
 
 // scan reads one mapping in pieces that overlap by the length of a gadget.
 func (g *gadgetCache) scan(p *Process, m Mapping) {
-	const piece = 1 << 20
+	const piece = 1 << 16 // in glibc both are found within some hundred KiB
 	buf := make([]byte, min(m.Len(), piece+uint64(gadgetMaxLength)))
 	for a := m.Start; a < m.End && !g.found(); a += piece {
 		b := buf[:min(uint64(m.End-a), uint64(len(buf)))]

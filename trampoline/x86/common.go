@@ -134,27 +134,68 @@ func (in *Inst) common(c *[MaxLen]byte, pc uint64) bool {
 
 // commonAddress reads ModRM, SIB and displacement at pos and returns where they end; 0 if there is no such form.
 func (in *Inst) commonAddress(e *commonEntry, c *[MaxLen]byte, pos int) int {
+	in.ModRM, in.HasModRM = c[pos], true
+	end, rip := e.address(c, pos)
+	if rip {
+		in.RIPOff = pos + 1
+	}
+	return end
+}
+
+// address tells where ModRM, SIB and displacement at pos end, 0 if there is no such form, and whether they are relative to RIP.
+func (e *commonEntry) address(c *[MaxLen]byte, pos int) (end int, rip bool) {
 	b := c[pos]
-	in.ModRM, in.HasModRM = b, true
 	pos++
 	if b >= 0xC0 {
 		if e.reg>>(b&63)&1 == 0 {
-			return 0
+			return 0, false
 		}
-		return pos
+		return pos, false
 	}
 	if e.mem>>(b>>3&7)&1 == 0 {
-		return 0
+		return 0, false
 	}
 	form := addressForms[b]
-	switch {
-	case form&addressSIB != 0:
+	if form&addressSIB != 0 {
 		if b < 0x40 && c[pos]&7 == 5 {
 			pos += 4
 		}
 		pos++
-	case form&addressRIP != 0:
-		in.RIPOff = pos
 	}
-	return pos + int(form&addressLen)
+	return pos + int(form&addressLen), form&addressRIP != 0
+}
+
+// Plain returns the length of the instruction at code[0] if it is a common one that goes on to the next and names no address relative to
+// itself; 0 for any other, and where there are less than MaxLen bytes. Six of ten instructions of the C library are plain, and whoever looks
+// for branches and references needs to know no more of them.
+func Plain(code []byte) int {
+	if len(code) < MaxLen {
+		return 0
+	}
+	c := (*[MaxLen]byte)(code)
+	op, pos, wide := c[0], 0, false
+	if op&0xF0 == 0x40 {
+		op, pos, wide = c[1], 1, op&8 != 0
+	}
+	m := mapLegacy
+	if op == 0x0F {
+		m = map0F
+		pos++
+		op = c[pos]
+	}
+	e := &commonTables[m][op]
+	if !e.known || e.ends || e.rel != 0 {
+		return 0
+	}
+	pos++
+	if e.modrm {
+		rip := false
+		if pos, rip = e.address(c, pos); rip || pos == 0 {
+			return 0
+		}
+	}
+	if wide {
+		return pos + int(e.wide)
+	}
+	return pos + int(e.imm)
 }
