@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,55 +13,63 @@ import (
 	"culprit/internal/servers"
 )
 
-// An asked load is wrk with one thread asking nginx with one worker, each on a processor of its own while there are two: both begin side by
-// side otherwise, and part when something disturbs them. What was done nginx knows itself.
+// An asked load is wrk with one thread on each processor that this process may use, asking nginx with a worker on each. A processor is never
+// idle then: with nginx on one and wrk on another each waits for the other in turn, and how many requests it finds when it wakes up changes
+// what a request takes by a tenth, for a minute or two, with a search and without.
 type asked struct {
 	nginx *servers.Nginx
-	wrk   *exec.Cmd
+	wrks  []*exec.Cmd
 }
 
 const (
 	statusPath     = "/status"
 	statusSettings = "location = " + statusPath + " { stub_status; }"
-	connections    = 8
+	connections    = 64 // of each wrk: with fewer, how the kernel has shared them out among the workers makes loads differ
 )
 
 // startAsked starts a load that lasts as long as told.
 func startAsked(n *servers.Nginx, path, header string, long time.Duration) (*asked, error) {
+	may, err := processors()
+	if err != nil {
+		return nil, err
+	}
 	workers, err := childrenOf(n.PID)
 	if err != nil {
 		return nil, err
 	}
-	cmd, err := n.WrkCommand(path, header, connections, long)
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	a := &asked{n, cmd}
-	if err := a.pin(workers); err != nil {
-		kill([]*exec.Cmd{cmd})
-		return nil, fmt.Errorf("%w (%v)", err, cmd.Wait())
+	a := &asked{nginx: n}
+	for i, cpu := range may {
+		if i < len(workers) {
+			if err := pin(workers[i], cpu); err != nil {
+				return nil, errors.Join(err, a.end())
+			}
+		}
+		if err := a.start(path, header, long, cpu); err != nil {
+			return nil, errors.Join(err, a.end())
+		}
 	}
 	return a, nil
 }
 
-// pin puts the workers on the first processor and wrk on the last one.
-func (a *asked) pin(workers []int) error {
-	may, err := processors()
+// start has wrk ask from one processor.
+func (a *asked) start(path, header string, long time.Duration, cpu int) error {
+	cmd, err := a.nginx.WrkCommand(path, header, connections, long)
 	if err != nil {
 		return err
 	}
-	for _, pid := range workers {
-		if err := pin(pid, may[0]); err != nil {
-			return err
-		}
+	if err := cmd.Start(); err != nil {
+		return err
 	}
-	return pinThreads(a.wrk.Process.Pid, may[len(may)-1])
+	a.wrks = append(a.wrks, cmd)
+	return pinThreads(cmd.Process.Pid, cpu)
 }
 
-func (a *asked) watch() ([]second, error) { return eachSecond([]*exec.Cmd{a.wrk}, a.answered) }
+func (a *asked) end() error {
+	kill(a.wrks)
+	return wait(a.wrks)
+}
+
+func (a *asked) watch() ([]second, error) { return eachSecond(a.wrks, a.answered) }
 
 var requestsSaid = regexp.MustCompile(`requests\s+\d+ \d+ (\d+)`)
 

@@ -63,7 +63,11 @@ func courses(r *Result, rounds int) error {
 	if err != nil {
 		return err
 	}
-	return eachNginxLoad(func(n *servers.Nginx, name, path, header string) error {
+	may, err := processors()
+	if err != nil {
+		return err
+	}
+	return eachNginxLoad(len(may), func(n *servers.Nginx, name, path, header string) error {
 		return measure(name, n.PID, func(long time.Duration) (steady, error) { return startAsked(n, path, header, long) })
 	})
 }

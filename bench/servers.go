@@ -85,16 +85,16 @@ func postgresLoss(r *Result, rounds int) error {
 	})
 }
 
-// eachNginxLoad starts a server with one worker, and hands it to f with one load after the other: small files, and a large one that is
+// eachNginxLoad starts a server with so many workers, and hands it to f with one load after the other: small files, and a large one that is
 // compressed.
-func eachNginxLoad(f func(n *servers.Nginx, name, path, header string) error) error {
+func eachNginxLoad(workers int, f func(n *servers.Nginx, name, path, header string) error) error {
 	dir, err := os.MkdirTemp("", "culprit-bench")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
 	text := strings.Repeat("what is said again and again, and what is not: 0123456789\n", 1000)
-	n, err := servers.StartNginx(dir, 1, "gzip on; gzip_types text/plain; gzip_min_length 1000; "+statusSettings, map[string]string{"small.txt": "hello\n", "large.txt": text})
+	n, err := servers.StartNginx(dir, workers, "gzip on; gzip_types text/plain; gzip_min_length 1000; "+statusSettings, map[string]string{"small.txt": "hello\n", "large.txt": text})
 	if err != nil {
 		return unlessMissing(err)
 	}
@@ -112,9 +112,9 @@ func eachNginxLoad(f func(n *servers.Nginx, name, path, header string) error) er
 
 // nginxLoss measures loads that each begin anew.
 func nginxLoss(r *Result, rounds int) error {
-	return eachNginxLoad(func(n *servers.Nginx, name, path, header string) error {
+	return eachNginxLoad(1, func(n *servers.Nginx, name, path, header string) error {
 		loss, err := lossOf(name, n.PID, rounds, func() (float64, error) {
-			answers, took, err := n.Wrk(path, header, connections, *span)
+			answers, took, err := n.Wrk(path, header, 8, *span)
 			return float64(answers) / took.Seconds(), err
 		})
 		if err == nil {

@@ -24,7 +24,7 @@ const (
 type Price struct {
 	// Fraction of the target's active time that the probes of the pair would use, 0 or more.
 	Fraction float64
-	// Rate of executions of all its points together, per second, as measured (not guessed).
+	// Rate of executions of all its points together, per second, as measured (not guessed); 0 of a process that hardly runs.
 	Rate float64
 	// Points is how many points would be instrumented, those of processes left out that do not run.
 	Points int
