@@ -21,7 +21,7 @@ import (
 var span = flag.Duration("span", time.Minute, "how long each load of a server lasts")
 
 // onlyLoad is a part of the name of the loads of servers that are measured.
-var onlyLoad = flag.String("load", "", "which loads of PostgreSQL and nginx: those whose name has this in it, such as \"-S\" or \"small\"")
+var onlyLoad = flag.String("load", "", "which loads of PostgreSQL and nginx: those whose name has this in it, such as \"-S\", \"TPC-B\" or \"small\"")
 
 // clients are more than there are processors: with one, whose server waits for it and the other way round, what is measured on a virtual
 // machine is how long a processor takes to wake up, and a search that keeps it awake doubles the rate.
@@ -39,7 +39,7 @@ const branches = "10"
 var pgLoads = []struct {
 	name string
 	args []string
-}{{"postgres: pgbench", nil}, {"postgres: pgbench -S", []string{"-S"}}}
+}{{"postgres: pgbench TPC-B", nil}, {"postgres: pgbench -S", []string{"-S"}}}
 
 func pgArgs(long time.Duration) []string {
 	return []string{"-c", strconv.Itoa(clients), "-j", strconv.Itoa(generators()), "-n", "-M", "prepared", "-T", seconds(long)}
