@@ -63,10 +63,10 @@ func commonOf(e *entry, opcode uint16) (c commonEntry) {
 	return c
 }
 
-// rexPrefix is what each REX byte sets.
-var rexPrefix = func() (t [16]Prefix) {
-	for i := range t {
-		t[i] = rexBits(byte(0x40 + i))
+// rexPrefix is what each REX byte sets, and nothing for any other.
+var rexPrefix = func() (t [256]Prefix) {
+	for i := 0x40; i < 0x50; i++ {
+		t[i] = rexBits(byte(i))
 	}
 	return t
 }()
@@ -92,23 +92,26 @@ var addressForms = func() (t [256]uint8) {
 	return t
 }()
 
+// opcodeAt returns the REX prefix, 0 if there is none, the map of the opcode and where it is.
+func opcodeAt(c *[MaxLen]byte) (rex byte, m, pos int) {
+	if c[0]&0xF0 == 0x40 {
+		rex, pos = c[0], 1
+	}
+	if c[pos] == 0x0F {
+		return rex, map0F, pos + 1
+	}
+	return rex, mapLegacy, pos
+}
+
 // common decodes a common instruction into in, which is zero; false leaves the bytes to the general decoder.
 func (in *Inst) common(c *[MaxLen]byte, pc uint64) bool {
-	op, pos := c[0], 0
-	if op&0xF0 == 0x40 {
-		in.Prefix = rexPrefix[op&0xF]
-		op, pos = c[1], 1
-	}
-	m := mapLegacy
-	if op == 0x0F {
-		m = map0F
-		pos++
-		op = c[pos]
-	}
+	rex, m, pos := opcodeAt(c)
+	op := c[pos]
 	e := &commonTables[m][op]
 	if !e.known {
 		return false
 	}
+	in.Prefix = rexPrefix[rex]
 	in.Addr, in.Opcode, in.OpOff = pc, uint16(m<<8)|uint16(op), pos
 	pos++
 	if e.modrm {
@@ -173,17 +176,8 @@ func Plain(code []byte) int {
 		return 0
 	}
 	c := (*[MaxLen]byte)(code)
-	op, pos, wide := c[0], 0, false
-	if op&0xF0 == 0x40 {
-		op, pos, wide = c[1], 1, op&8 != 0
-	}
-	m := mapLegacy
-	if op == 0x0F {
-		m = map0F
-		pos++
-		op = c[pos]
-	}
-	e := &commonTables[m][op]
+	rex, m, pos := opcodeAt(c)
+	e := &commonTables[m][c[pos]]
 	if !e.known || e.ends || e.rel != 0 {
 		return 0
 	}
@@ -194,7 +188,7 @@ func Plain(code []byte) int {
 			return 0
 		}
 	}
-	if wide {
+	if rex&8 != 0 {
 		return pos + int(e.wide)
 	}
 	return pos + int(e.imm)
