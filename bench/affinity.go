@@ -7,12 +7,14 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"culprit/daemon/kernel"
 )
 
-// processors are those that this process may use.
-func processors() (list []int, err error) {
+// processorsOf are those that a process may use, this one if pid is 0.
+func processorsOf(pid int) (list []int, err error) {
 	var may unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &may); err != nil {
+	if err := unix.SchedGetaffinity(pid, &may); err != nil {
 		return nil, err
 	}
 	for cpu := 0; len(list) < may.Count(); cpu++ {
@@ -23,25 +25,18 @@ func processors() (list []int, err error) {
 	return list, nil
 }
 
-// pin keeps a process of one thread on a processor.
-func pin(pid, cpu int) error {
+// pin keeps all threads of a process on processors, and those that they make.
+func pin(pid int, cpus ...int) error {
 	var set unix.CPUSet
-	set.Set(cpu)
-	return unix.SchedSetaffinity(pid, &set)
-}
-
-// pinThreads keeps all threads of a process on a processor, and those that they make.
-func pinThreads(pid, cpu int) error {
-	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	for _, cpu := range cpus {
+		set.Set(cpu)
+	}
+	tids, err := kernel.ListThreads(pid)
 	if err != nil {
 		return err
 	}
-	for _, t := range tasks {
-		tid, err := strconv.Atoi(t.Name())
-		if err != nil {
-			return err
-		}
-		if err := pin(tid, cpu); err != nil {
+	for _, tid := range tids {
+		if err := unix.SchedSetaffinity(tid, &set); err != nil {
 			return err
 		}
 	}

@@ -29,7 +29,7 @@ const (
 
 // startAsked starts a load that lasts as long as told.
 func startAsked(n *servers.Nginx, path, header string, long time.Duration) (*asked, error) {
-	may, err := processors()
+	may, err := processorsOf(0)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (a *asked) start(path, header string, long time.Duration, cpu int) error {
 		return err
 	}
 	a.wrks = append(a.wrks, cmd)
-	return pinThreads(cmd.Process.Pid, cpu)
+	return pin(cmd.Process.Pid, cpu)
 }
 
 func (a *asked) end() error {

@@ -63,7 +63,7 @@ func courses(r *Result, rounds int) error {
 	if err != nil {
 		return err
 	}
-	may, err := processors()
+	may, err := processorsOf(0)
 	if err != nil {
 		return err
 	}

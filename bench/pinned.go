@@ -26,7 +26,7 @@ const clientsEach = 2
 
 // startPinned starts a load that lasts as long as told.
 func startPinned(pg *servers.Postgres, args []string, long time.Duration) (*pinned, error) {
-	may, err := processors()
+	may, err := processorsOf(0)
 	if err != nil {
 		return nil, err
 	}

@@ -2,11 +2,7 @@ package main
 
 import (
 	"context"
-	"os"
 	"runtime"
-	"strconv"
-
-	"golang.org/x/sys/unix"
 
 	"culprit/daemon"
 	"culprit/pcl"
@@ -32,7 +28,11 @@ func (c *Crowd) measure(rounds int) error {
 		return err
 	}
 	defer l.stop()
-	if err := confine(l.cmd.Process.Pid, c.Cores); err != nil {
+	may, err := processorsOf(l.cmd.Process.Pid)
+	if err != nil {
+		return err
+	}
+	if err := pin(l.cmd.Process.Pid, may[:min(c.Cores, len(may))]...); err != nil {
 		return err
 	}
 	lib, _, err := pcl.Load(pcl.Options{})
@@ -49,31 +49,4 @@ func (c *Crowd) measure(rounds int) error {
 	}
 	_, c.WallTimerPairNS, err = added(l, d, "m", "exec_time_inclusive", "/Code/loop.c/leaf", rounds)
 	return err
-}
-
-// confine lets all threads of a process use the first of the processors that it may use.
-func confine(pid, cores int) error {
-	var allowed, set unix.CPUSet
-	if err := unix.SchedGetaffinity(pid, &allowed); err != nil {
-		return err
-	}
-	for cpu := 0; set.Count() < min(cores, allowed.Count()); cpu++ {
-		if allowed.IsSet(cpu) {
-			set.Set(cpu)
-		}
-	}
-	tasks, err := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
-	if err != nil {
-		return err
-	}
-	for _, task := range tasks {
-		tid, err := strconv.Atoi(task.Name())
-		if err != nil {
-			return err
-		}
-		if err := unix.SchedSetaffinity(tid, &set); err != nil {
-			return err
-		}
-	}
-	return nil
 }
