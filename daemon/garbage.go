@@ -9,7 +9,7 @@ import (
 
 // Garbage is collected when as much was made as is alive. While little is alive that is again and again for a few megabytes, eleven times in
 // the half second that it takes to attach to nine processes, and each time takes processors from them: so at least leastMade has to be
-// made, which is about what is alive later on.
+// made, which is what is alive later on and half as much again.
 const leastMade = 96 << 20
 
 // rarely is how much is made, in percent of what is alive, while much is made at once that stays, or is free a moment later.
