@@ -22,6 +22,7 @@ type fileKey struct {
 type images struct {
 	mu     sync.Mutex
 	byFile map[fileKey]*image.Object
+	twins  map[placed]*twinPlans
 }
 
 // name is what a file is called in resources. A program that was started through a link (Debian's redis-server is one) is
@@ -43,29 +44,29 @@ func (s *images) name(p *process.Process, m process.Mapping) string {
 }
 
 // open returns the image of a mapped file. The file stays open as long as the image may be read: until the daemon ends.
-func (s *images) open(p *process.Process, m process.Mapping, key fileKey) (*image.Object, io.Closer, error) {
+func (s *images) open(p *process.Process, m process.Mapping, key fileKey) (*image.Object, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if o := s.byFile[key]; o != nil {
-		return o, io.NopCloser(nil), nil
+		return o, nil
 	}
 	f, err := p.OpenMapping(m)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
 		f.Close()
-		return nil, nil, err
+		return nil, err
 	}
 	o, err := image.Open(f, size, s.name(p, m))
 	if err != nil {
 		f.Close()
-		return nil, nil, err
+		return nil, err
 	}
 	if s.byFile == nil {
 		s.byFile = map[fileKey]*image.Object{}
 	}
 	s.byFile[key] = o
-	return o, io.NopCloser(nil), nil
+	return o, nil
 }

@@ -83,7 +83,7 @@ func (r *PointsReport) process(pid int) error {
 			continue
 		}
 		seen[key] = true
-		o, _, err := files.open(p, m, key)
+		o, err := files.open(p, m, key)
 		if err != nil {
 			return err
 		}

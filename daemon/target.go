@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"fmt"
-	"io"
 	"sort"
 	"sync"
 	"time"
@@ -69,7 +68,7 @@ type object struct {
 	text   uint64 // where its executable mapping begins
 	lo, hi uint64
 	bias   uint64
-	file   io.Closer
+	twins  *twinPlans // nil of a file that is only looked at
 
 	padMu     sync.Mutex
 	padsTaken map[uint64]bool // by end of the padding
@@ -107,16 +106,32 @@ func (f *function) analyse() {
 		if f.reason = f.fn.Refuse; f.reason != "" {
 			return
 		}
+		if f.likeTwin() {
+			return
+		}
 		flow, err := f.obj.Flow(f.fn)
 		if err != nil {
 			f.reason = err.Error()
 			return
 		}
 		f.flow = flow
-		f.makePlan(flow)
+		f.plan = trampoline.MakePlan(f.body(flow), f.firstPoints())
+		f.obj.twins.keep(f.fn, f.plan)
 		f.flow, _ = f.obj.BriefFlow(f.fn) // the instructions are decoded again in the rare case that they are asked for
 		flow.Release()
 	})
+}
+
+// likeTwin takes over what was planned for the same code at the same address in another target; false if it has to be planned here.
+func (f *function) likeTwin() bool {
+	plan := f.obj.twins.of(f.fn)
+	if plan == nil || !f.obj.takePads(plan) {
+		return false
+	}
+	f.plan = plan
+	f.flow, _ = f.obj.BriefFlow(f.fn)
+	f.firstPoints()
+	return true
 }
 
 // brief is where the function calls and leaves; nil if it is refused. Nothing is planned: most functions that the search goes through are
@@ -132,17 +147,16 @@ func (f *function) brief() *image.Flow {
 	return flow
 }
 
-// makePlan plans entries and exits. Calls and loops are planned when somebody asks for them, with what room is left.
-func (f *function) makePlan(flow *image.Flow) {
+// firstPoints are entries and exits. Calls and loops are planned when somebody asks for them, with what room is left.
+func (f *function) firstPoints() []trampoline.Point {
 	f.points = map[pcl.Where][]trampoline.Point{}
-	body := f.body(flow)
 	pts := []trampoline.Point{{Kind: trampoline.FuncEntry, Addr: f.addr()}}
 	f.points[pcl.Entry] = pts[:1:1]
 	for _, e := range f.flow.Exits {
 		pts = append(pts, trampoline.Point{Kind: exitKind(e.Kind), Addr: e.Addr + f.obj.bias})
 	}
 	f.points[pcl.Return] = pts[1:len(pts):len(pts)]
-	f.plan = trampoline.MakePlan(body, pts)
+	return pts
 }
 
 // planCalls makes the points around all calls of a function part of its plan. d.mu is held.
@@ -224,9 +238,6 @@ const (
 func (o *object) padsNear(addr uint64) (pads []trampoline.Pad) {
 	o.padMu.Lock()
 	defer o.padMu.Unlock()
-	if o.padsTaken == nil {
-		o.padsTaken = map[uint64]bool{}
-	}
 	fns := o.Functions()
 	at := addr - o.bias
 	i := sort.Search(len(fns), func(i int) bool { return fns[i].Addr+fns[i].Size > at-min(at, shortReach+padJump) })
@@ -240,10 +251,18 @@ func (o *object) padsNear(addr uint64) (pads []trampoline.Pad) {
 		if d < -128 || d > shortReach || o.padsTaken[pad] || (pad-padJump)/trampoline.PageSize != (pad-1)/trampoline.PageSize {
 			continue
 		}
-		o.padsTaken[pad] = true
+		o.takePad(pad)
 		return []trampoline.Pad{{Addr: pad - padJump + o.bias, Len: padJump}}
 	}
 	return nil
+}
+
+// takePad reserves the padding that ends somewhere. o.padMu is held.
+func (o *object) takePad(end uint64) {
+	if o.padsTaken == nil {
+		o.padsTaken = map[uint64]bool{}
+	}
+	o.padsTaken[end] = true
 }
 
 // openTarget looks at a process without touching it: its objects and functions.
@@ -297,12 +316,12 @@ func isSegment(m process.Mapping) bool { return len(m.Path) >= 7 && m.Path[:7] =
 func (t *target) loadObject(maps []process.Mapping, i int) error {
 	m := maps[i]
 	key := fileKey{m.Dev, m.Inode}
-	img, file, err := t.d.images.open(t.proc, m, key)
+	img, err := t.d.images.open(t.proc, m, key)
 	if err != nil {
 		t.d.logf("%s: %v", m.Path, err)
 		return err
 	}
-	o := &object{Object: img, name: t.d.images.name(t.proc, m), path: m.Path, key: key, text: uint64(m.Start), file: file, lo: uint64(m.Start), hi: uint64(m.End)}
+	o := &object{Object: img, name: t.d.images.name(t.proc, m), path: m.Path, key: key, text: uint64(m.Start), lo: uint64(m.Start), hi: uint64(m.End)}
 	for _, s := range img.Segments() {
 		if s.Exec && s.Off&^0xfff == uint64(m.Offset)&^0xfff {
 			o.bias = uint64(m.Start) - s.Vaddr&^0xfff
@@ -313,6 +332,7 @@ func (t *target) loadObject(maps []process.Mapping, i int) error {
 			o.lo, o.hi = min(o.lo, uint64(n.Start)), max(o.hi, uint64(n.End))
 		}
 	}
+	o.twins = t.d.images.join(o)
 	t.loads++
 	t.changes++
 	t.objects = append(t.objects, o)
@@ -360,7 +380,7 @@ func (t *target) close() {
 		t.d.kern.Forget(t.proc.PID())
 	}
 	for _, o := range t.objects {
-		o.file.Close()
+		t.d.images.leave(o)
 	}
 	t.closeRows()
 	if t.seg != nil {

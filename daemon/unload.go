@@ -21,6 +21,7 @@ func (t *target) unloadObjects(maps []process.Mapping) {
 		}
 		before := t.d.removed
 		t.forget(o)
+		t.d.images.leave(o)
 		t.d.logf("%s has unloaded %s, and %d places with probes went with it: what they counted ends here", t.name, o.name, t.d.removed-before)
 	}
 	t.objects = kept

@@ -84,6 +84,17 @@ type Plan struct {
 	Refused []*Refusal
 }
 
+// Copy is a plan that is extended without the other.
+func (p *Plan) Copy() *Plan {
+	c := &Plan{Sites: make([]*Site, len(p.Sites)), Refused: slices.Clone(p.Refused)}
+	for i, s := range p.Sites {
+		own := *s
+		own.Marks = slices.Clone(s.Marks)
+		c.Sites[i] = &own
+	}
+	return c
+}
+
 // SiteOf returns the site that serves a point, or the reason why there is none.
 func (p *Plan) SiteOf(pt Point) (*Site, *Refusal) {
 	for _, s := range p.Sites {

@@ -1,0 +1,99 @@
+package daemon
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"culprit/daemon/image"
+	"culprit/trampoline"
+)
+
+// Processes that were forked from one another have the same code at the same addresses. How the points of a function are reached is planned
+// once for all of them: to decode it again for each of the servers of a database is most of what a new probe in all of them takes.
+
+// A placed file is a file and where it is loaded.
+type placed struct {
+	img  *image.Object
+	bias uint64
+}
+
+// twinPlans are the first plans of the functions of a placed file, as long as any target maps it there. Safe for use by several goroutines.
+type twinPlans struct {
+	objects atomic.Int32 // of targets; for a single one nothing is kept
+
+	mu   sync.Mutex
+	made map[*image.Function]*trampoline.Plan
+}
+
+// join adds an object to those with the same code.
+func (s *images) join(o *object) *twinPlans {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := placed{o.Object, o.bias}
+	tp := s.twins[at]
+	if tp == nil {
+		tp = &twinPlans{}
+		if s.twins == nil {
+			s.twins = map[placed]*twinPlans{}
+		}
+		s.twins[at] = tp
+	}
+	tp.objects.Add(1)
+	return tp
+}
+
+// leave takes an object out that is not mapped any more, or whose target has gone.
+func (s *images) leave(o *object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o.twins.objects.Add(-1) == 0 {
+		delete(s.twins, placed{o.Object, o.bias})
+	}
+}
+
+// of is a copy of a function's plan; nil if there is none.
+func (tp *twinPlans) of(fn *image.Function) *trampoline.Plan {
+	if tp == nil {
+		return nil
+	}
+	tp.mu.Lock()
+	defer tp.mu.Unlock()
+	if plan := tp.made[fn]; plan != nil {
+		return plan.Copy()
+	}
+	return nil
+}
+
+// keep keeps a copy of the first plan of a function, which may grow.
+func (tp *twinPlans) keep(fn *image.Function, plan *trampoline.Plan) {
+	if tp == nil || tp.objects.Load() < 2 {
+		return
+	}
+	tp.mu.Lock()
+	defer tp.mu.Unlock()
+	if tp.made == nil {
+		tp.made = map[*image.Function]*trampoline.Plan{}
+	}
+	tp.made[fn] = plan.Copy()
+}
+
+// takePads reserves the padding that the sites of a plan use; false if another function of this target has some of it.
+func (o *object) takePads(plan *trampoline.Plan) bool {
+	o.padMu.Lock()
+	defer o.padMu.Unlock()
+	var ends []uint64
+	for _, s := range plan.Sites {
+		if s.Tactic != trampoline.Short {
+			continue
+		}
+		end := s.Pad.Addr + uint64(s.Pad.Len) - o.bias
+		if o.padsTaken[end] {
+			return false
+		}
+		ends = append(ends, end)
+	}
+	for _, end := range ends {
+		o.takePad(end)
+	}
+	return true
+}

@@ -1,0 +1,123 @@
+package daemon
+
+import (
+	"testing"
+	"time"
+
+	"culprit/grid"
+	"culprit/pcl"
+	"culprit/trampoline"
+)
+
+// TestTwins measures a program and its children, which have the same code at the same addresses: its points are planned once for all of
+// them, and what is planned further for one changes nothing for the others.
+func TestTwins(t *testing.T) {
+	p := startFamily(t, rounds(60, 2000))
+	pids := []int{p.PID, longChild(t, p), longChild(t, p)}
+	d := attachTo(t, pids...)
+	var s sums
+	calls := nameOf(t, d, "procedure_calls", "work_all")
+	d.mustEnable(t, &s, calls)
+	planOnce(t, d, calls)
+	time.Sleep(200 * time.Millisecond)
+	d.Disable([]grid.PairKey{calls})
+	if s.of(calls) == 0 {
+		t.Error("the children make no calls")
+	}
+	for _, pid := range pids {
+		detachClean(t, d, pid)
+	}
+	if n := len(d.images.twins); n != 0 {
+		t.Errorf("plans of %d files are kept for targets that are gone", n)
+	}
+	p.Say(t, "go")
+	p.Expect(t, "DONE", time.Minute)
+	p.Stop(t)
+}
+
+// planOnce expects that a function of the first two targets has one plan, of which each has a copy.
+func planOnce(t *testing.T, d *Daemon, calls grid.PairKey) {
+	t.Helper()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	first, second := d.targets[0].chosen(calls), d.targets[1].chosen(calls)
+	if first == nil || second == nil {
+		t.Fatal("not one function of that name in each")
+	}
+	planned, own := first.plan.Sites[0], second.plan.Sites[0]
+	if &planned.Insts[0] != &own.Insts[0] {
+		t.Error("a child's function was planned again")
+	}
+	if planned == own {
+		t.Error("a parent and its child share a site")
+	}
+	d.targets[0].planCalls(first)
+	if before := first.points[pcl.Call]; len(before) == 0 || !first.plan.Knows(before[0]) || second.plan.Knows(before[0]) {
+		t.Errorf("calls %v: planned for one %t, for the other %t", before, first.plan.Knows(before[0]), second.plan.Knows(before[0]))
+	}
+}
+
+// TestTwinsPadding plans a function alike in two processes, unless the padding that it needs has been taken for another one there.
+func TestTwinsPadding(t *testing.T) {
+	p := startFamily(t, 1)
+	d := attachTo(t, p.PID, longChild(t, p))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	free, taken := false, false
+	for _, f := range d.targets[0].inPadding(t) {
+		pad := padOf(f)
+		g := d.targets[1].functionAt(f.addr())
+		if !free {
+			if g.analyse(); padOf(g) != pad {
+				t.Errorf("%s goes by the padding at %#x, and in the child by that at %#x", f.fn.Name, pad, padOf(g))
+			}
+			free = true
+			continue
+		}
+		g.obj.takePad(pad + padJump - g.obj.bias)
+		if g.analyse(); padOf(g) == pad {
+			t.Errorf("%s goes by the padding at %#x, which is taken", f.fn.Name, pad)
+		}
+		taken = true
+		break
+	}
+	if !free || !taken {
+		t.Fatal("no two functions of the C library go by padding")
+	}
+}
+
+// chosen is the function that a pair is about; nil if there are more, or none.
+func (t *target) chosen(k grid.PairKey) *function {
+	e := k.Focus.Elements(grid.Code)
+	if ids := t.Function(e[0], e[1]); len(ids) == 1 {
+		return t.funcs[ids[0]]
+	}
+	return nil
+}
+
+// inPadding are functions of the C library whose entry or exit goes by padding nearby.
+func (t *target) inPadding(tt *testing.T) (fns []*function) {
+	tt.Helper()
+	for _, o := range t.objects {
+		if !isLibc(o.name) {
+			continue
+		}
+		for _, id := range t.know(o, o.Functions()) {
+			f := t.funcs[id]
+			if f.analyse(); f.reason == "" && padOf(f) != 0 {
+				fns = append(fns, f)
+			}
+		}
+	}
+	return fns
+}
+
+// padOf is where the first padding is that a function goes by; 0 if it needs none.
+func padOf(f *function) uint64 {
+	for _, s := range f.plan.Sites {
+		if s.Tactic == trampoline.Short {
+			return s.Pad.Addr
+		}
+	}
+	return 0
+}
