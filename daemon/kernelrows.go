@@ -37,6 +37,9 @@ var kernelQuantities = map[string]func(p *part, r *reading, interval float64) fl
 	"dropped_samples":    (*part).kernelDropped,
 }
 
+// RowsUnsupported says what this kernel lacks for its rows of threads, whoever asks; nil if nothing is known to be missing.
+func RowsUnsupported() error { return rows.Unsupported() }
+
 // settleRows makes a pass where pairs that the kernel's rows or samples are for begin or end: the rows tell how much there was since
 // the last pass, and what lies before the beginning or behind the end is none of theirs. d.mu is held.
 func (d *Daemon) settleRows(now float64, pairs map[grid.PairKey]*pair) {

@@ -7,6 +7,7 @@ import (
 
 	"culprit/cmd/culprit/internal/doctor"
 	"culprit/cmd/culprit/internal/proclist"
+	"culprit/daemon"
 )
 
 func newDoctor() *cobra.Command {
@@ -29,7 +30,7 @@ Exit status 0 if the program, or one of yours, can be measured in some way (note
 				checks = append(checks, doctor.Target(pid)...)
 				facts = doctor.FactsOf(pid)
 			}
-			verdict := doctor.Judge(doctor.Gather(), facts)
+			verdict := doctor.Judge(rights(), facts)
 			doctor.Soften(checks, verdict)
 			checks = append(checks, verdict.Check())
 			w := cmd.OutOrStdout()
@@ -45,4 +46,13 @@ Exit status 0 if the program, or one of yours, can be measured in some way (note
 			return nil
 		}),
 	}
+}
+
+// rights are those of this user, and what this kernel can do.
+func rights() doctor.Rights {
+	r := doctor.Gather()
+	if err := daemon.RowsUnsupported(); r.BTF && err != nil {
+		r.Lacks = err.Error()
+	}
+	return r
 }

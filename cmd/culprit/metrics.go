@@ -67,7 +67,7 @@ func metricsOf(ctx context.Context, lib *pcl.Library, args []string) (list []met
 	if err != nil {
 		return nil, err
 	}
-	verdict := doctor.Judge(doctor.Gather(), doctor.FactsOf(pid))
+	verdict := doctor.Judge(rights(), doctor.FactsOf(pid))
 	err = lookInto(ctx, lib, pid, func(d *daemon.Daemon) error {
 		for _, s := range d.Survey() {
 			line := lineOf(s.Metric)

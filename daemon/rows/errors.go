@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/btf"
 	"golang.org/x/sys/unix"
 )
 
@@ -41,6 +43,23 @@ func explain(what string, err error) error {
 
 // Missing is what keeps this process from Open, as far as that can be told without loading anything; nil if nothing is known to.
 func Missing() error {
+	if err := permitted(); err != nil {
+		return err
+	}
+	return Unsupported()
+}
+
+// Unsupported is what this kernel lacks for Open, whoever asks: ErrNoBTF or ErrUnsupported; nil if nothing is known to be missing. The first
+// call reads the kernel's description of its types, which takes some 60 ms and 10 MB.
+func Unsupported() error { return lacks() }
+
+var lacks = sync.OnceValue(func() error {
+	_, err := usable(btf.NewCache())
+	return err
+})
+
+// permitted is ErrNotPermitted for a process that may not load programs.
+func permitted() error {
 	if !hasCapabilities() {
 		return fmt.Errorf("%w: %s", ErrNotPermitted, missingRight())
 	}

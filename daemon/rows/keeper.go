@@ -44,16 +44,13 @@ func Open() (*Keeper, error) { return open((*shape).today) }
 
 // open is Open on a kernel of which only some things are used that not all have.
 func open(known func(*shape)) (*Keeper, error) {
-	if err := Missing(); err != nil {
+	if err := permitted(); err != nil {
 		return nil, err
 	}
 	types := btf.NewCache()
-	s, err := readShape(types)
+	s, err := usable(types)
 	if err != nil {
 		return nil, err
-	}
-	if !s.stateIsGiven {
-		return nil, unsupported("sched_switch does not tell the state of threads, which it does since Linux 5.18")
 	}
 	known(s)
 	m, err := newMaps()

@@ -1,7 +1,9 @@
 package rows
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -54,6 +56,17 @@ func TestWhatTheKernelRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	loaded.Close()
+}
+
+// TestKernelsWithoutStates: before Linux 5.18 a switch does not tell the state of the thread that leaves, which is said before anything is
+// loaded.
+func TestKernelsWithoutStates(t *testing.T) {
+	if err := (&shape{}).unmet(); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), "5.18") {
+		t.Errorf("a kernel without: %v", err)
+	}
+	if err := Unsupported(); err != nil && !errors.Is(err, ErrNoBTF) && kernelSince(t, 5, 18) {
+		t.Errorf("this kernel: %v", err)
+	}
 }
 
 // kernelSince tells whether the kernel is of a release or later.

@@ -87,6 +87,23 @@ func readShape(types *btf.Cache) (*shape, error) {
 	return s, nil
 }
 
+// usable is the shape of a kernel that tells enough for rows.
+func usable(types *btf.Cache) (*shape, error) {
+	s, err := readShape(types)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.unmet()
+}
+
+// unmet is what rows cannot do without.
+func (s *shape) unmet() error {
+	if !s.stateIsGiven {
+		return unsupported("sched_switch does not tell the state of threads, which it does since Linux 5.18")
+	}
+	return nil
+}
+
 // optional looks for what only some kernels have.
 func (s *shape) optional(spec *btf.Spec) {
 	io := lookup{spec: spec}

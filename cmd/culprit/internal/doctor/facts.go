@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Gather reads what the tier depends on for this user and machine.
+// Gather reads what the tier depends on for this user and machine, but for what the kernel lacks.
 func Gather() Rights {
 	self, err := readStatus("self")
 	if err != nil {

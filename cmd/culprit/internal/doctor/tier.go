@@ -31,6 +31,7 @@ type Rights struct {
 	Noexec                      int  // vm.memfd_noexec
 	Lockdown                    bool // confidentiality: eBPF may not read the kernel
 	BTF                         bool
+	Lacks                       string // what else the kernel lacks for its rows of threads; "" if nothing is known to be missing
 }
 
 // Facts are what decides on the side of one process.
@@ -152,6 +153,8 @@ func (r Rights) toKeepRows(f *Facts) *obstacle {
 	switch {
 	case !r.BTF:
 		return &obstacle{"this kernel has no BTF (CONFIG_DEBUG_INFO_BTF)", ""}
+	case r.Lacks != "":
+		return &obstacle{r.Lacks, ""}
 	case r.Lockdown:
 		return &obstacle{"the kernel is locked down (confidentiality): eBPF may not read it", ""}
 	case !r.Admin && !(r.BPF && r.Perfmon):

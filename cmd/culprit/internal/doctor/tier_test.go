@@ -24,9 +24,9 @@ func (f Facts) with(change func(*Facts)) *Facts { change(&f); return &f }
 func effects(command string, r *Rights, f *Facts) bool {
 	switch {
 	case strings.HasPrefix(command, "sudo culprit attach"):
-		yama, noexec, btf, down, paranoid := r.Yama, r.Noexec, r.BTF, r.Lockdown, r.Paranoid
+		yama, noexec, btf, down, paranoid, lacks := r.Yama, r.Noexec, r.BTF, r.Lockdown, r.Paranoid, r.Lacks
 		*r = root
-		r.Yama, r.Noexec, r.BTF, r.Lockdown, r.Paranoid = yama, noexec, btf, down, paranoid
+		r.Yama, r.Noexec, r.BTF, r.Lockdown, r.Paranoid, r.Lacks = yama, noexec, btf, down, paranoid, lacks
 		if f != nil {
 			f.Readable, f.Attach = true, yama < 3
 		}
@@ -79,6 +79,7 @@ func TestTierAndNextCommand(t *testing.T) {
 		{"filtered, nobody", nobody, ownOne.with(func(f *Facts) { f.Filtered = true }), TierSample, "seccomp", "sudo culprit attach 7"},
 		{"noexec", root.with(func(r *Rights) { r.Noexec = 2 }), &ownOne, TierSample, "memfd_noexec", "sudo sysctl vm.memfd_noexec=1"},
 		{"no BTF", root.with(func(r *Rights) { r.BTF = false }), &ownOne, TierProbe, "BTF", ""},
+		{"kernel 5.15", root.with(func(r *Rights) { r.Lacks = "since Linux 5.18" }), &ownOne, TierProbe, "5.18", ""},
 		{"lockdown", root.with(func(r *Rights) { r.Lockdown = true }), &ownOne, TierProbe, "locked down", ""},
 		{"root of a user namespace", inside, &ownOne, TierProbe, "do not count for eBPF", "sudo culprit attach 7, outside of the container"},
 		{"root of a user namespace, foreign", inside, ownOne.with(func(f *Facts) { f.Attach = false }), TierRunning, "outside of the user namespace", "sudo culprit attach 7, outside of the container"},
