@@ -129,6 +129,18 @@ func TestLocksAreHeld(t *testing.T) {
 		"lock_hold@/Code/locks.c/hold_nested,/SyncObject/Mutex/inner_lock":    "inner",
 		"lock_hold@/Code/locks.c/hold_wrapped,/SyncObject/Mutex/wrapped_lock": "wrapped",
 		"lock_hold@/Code/locks.c/hold_wrapped,/SyncObject/Mutex/plain_lock":   "",
+
+		"outer_lock_hold@/":                                                      "plain tried outer lent wrapped again book spun",
+		"outer_lock_hold@/SyncObject/Mutex":                                      "plain tried outer lent wrapped again",
+		"outer_lock_hold@/SyncObject/Mutex/plain_lock":                           "plain",
+		"outer_lock_hold@/SyncObject/Mutex/busy_lock":                            "",
+		"outer_lock_hold@/SyncObject/Mutex/inner_lock":                           "",
+		"outer_lock_hold@/SyncObject/Mutex/outer_lock":                           "outer",
+		"outer_lock_hold@/SyncObject/Mutex/again_lock":                           "again",
+		"outer_lock_hold@/SyncObject/Mutex/lent_lock":                            "lent",
+		"outer_lock_hold@/SyncObject/RWLock/book_lock":                           "book",
+		"outer_lock_hold@/Code/locks.c/hold_nested,/SyncObject/Mutex/outer_lock": "outer",
+		"outer_lock_hold@/Code/locks.c/hold_nested,/SyncObject/Mutex/plain_lock": "",
 	}
 	got := across(t, d, p, want.keys(t)...)
 	want.check(t, got, p.Counts(), 1e-9, 0.01)

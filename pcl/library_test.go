@@ -201,6 +201,7 @@ func problemCases() []problemCase {
 		{"key without a counter", m + `constraint oneLock /SyncObject/Mutex is key; base is counter { append preInsn $start.entry (* m++; *) } }`, `expected "base is counter by" a counter`},
 		{"by what is no counter", m + `base is counter by m { append preInsn $start.entry (* m++; *) } }`, `found "by m", expected a counter of the metric`},
 		{"nothing by a counter", m + `counter x; base is void by x { append preInsn $start.entry (* x = 1; *) } }`, "found a base of kind void that is told apart"},
+		{"key as a value", m + `counter x; base is counter by x { append preInsn $start.entry (* x = $arg[0]; if (x == $arg[0]) m++; *) } }`, "found the value of x, by which the base is told apart"},
 		{"sampled by a counter", `metric m { name "m"; units x; aggregateOperator max; style EventCounter; counter x; base is counter by x { append preInsn $start.entry (* m++; *) } }`,
 			"found style EventCounter and aggregateOperator max, expected EventCounter and sum"},
 		{"missing items", `metric m { base is counter { } }`, "metric m: expected the item name, units, style, aggregateOperator, which is missing"},
