@@ -5,7 +5,7 @@
 
 enum { MAX_AT_ONCE = 64 };
 static long life_us = 1000;
-static uint64_t lived;
+static uint64_t lived, slept_ns;
 
 NOINLINE uint64_t short_life(uint64_t seed)
 {
@@ -19,7 +19,9 @@ NOINLINE uint64_t short_life(uint64_t seed)
 static void *body(void *arg)
 {
 	uint64_t h = short_life(9);
+	uint64_t from = target_now_ns();
 	target_sleep_us(life_us);
+	__atomic_fetch_add(&slept_ns, target_now_ns() - from, __ATOMIC_RELAXED);
 	*(uint64_t *)arg = h;
 	return NULL;
 }

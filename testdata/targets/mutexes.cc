@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <thread>
 #include <vector>
 
@@ -134,7 +135,24 @@ static void hold(void *arg)
 	target_sleep_us(4000 + 100 * turn);
 }
 
-static void look(void *arg) { *(uint64_t *)arg = target_now_ns(); }
+// A Visit is what a waiter sees when it has the mutex.
+struct Visit {
+	uint64_t got;
+	long slept; // how often it had gone to sleep
+};
+
+static long sleeps()
+{
+	struct rusage u;
+	getrusage(RUSAGE_THREAD, &u);
+	return u.ru_nvcsw;
+}
+
+static void look(void *arg)
+{
+	Visit *v = (Visit *)arg;
+	*v = {target_now_ns(), sleeps()};
+}
 
 static void holder(long rounds)
 {
@@ -162,10 +180,12 @@ static void waiter()
 			continue;
 		}
 		last = i;
-		uint64_t got, from = target_now_ns();
-		visit(i, look, &got);
-		waited[i] += got - from;
-		contended[i] += got - from > 200000; /* it was held, or this is a very busy machine */
+		Visit v;
+		long before = sleeps();
+		uint64_t from = target_now_ns();
+		visit(i, look, &v);
+		waited[i] += v.got - from;
+		contended[i] += v.slept != before;
 		served++;
 	}
 }
