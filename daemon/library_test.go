@@ -129,7 +129,18 @@ func TestLocksAreHeld(t *testing.T) {
 		"lock_hold@/Code/locks.c/hold_nested,/SyncObject/Mutex/inner_lock":    "inner",
 		"lock_hold@/Code/locks.c/hold_wrapped,/SyncObject/Mutex/wrapped_lock": "wrapped",
 		"lock_hold@/Code/locks.c/hold_wrapped,/SyncObject/Mutex/plain_lock":   "",
+	}
+	got := across(t, d, p, want.keys(t)...)
+	want.check(t, got, p.Counts(), 1e-9, 0.01)
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}
 
+// TestOuterLocksAreHeld compares what one probe for all locks says of how long each of them was held, unless within another one.
+func TestOuterLocksAreHeld(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/locks.c"), "60")
+	d := attachTo(t, p.PID)
+	want := truths{
 		"outer_lock_hold@/":                                                      "plain tried outer lent wrapped again book spun",
 		"outer_lock_hold@/SyncObject/Mutex":                                      "plain tried outer lent wrapped again",
 		"outer_lock_hold@/SyncObject/Mutex/plain_lock":                           "plain",
