@@ -107,9 +107,7 @@ func enableSoon(t *testing.T, d *Daemon, sink grid.Sink, keys []grid.PairKey) {
 // TestLocksAreHeld compares how long locks of each kind were held: taken, tried, nested, taken twice, lent to a condition
 // variable, and taken in one function and given back in another.
 func TestLocksAreHeld(t *testing.T) {
-	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/locks.c"), "60")
-	d := attachTo(t, p.PID)
-	want := truths{
+	locksHeld(t, truths{
 		"lock_hold@/":                                                         "plain tried outer lent wrapped again book spun",
 		"lock_hold@/SyncObject/Mutex":                                         "plain tried outer lent wrapped again",
 		"lock_hold@/SyncObject/RWLock":                                        "book",
@@ -129,18 +127,12 @@ func TestLocksAreHeld(t *testing.T) {
 		"lock_hold@/Code/locks.c/hold_nested,/SyncObject/Mutex/inner_lock":    "inner",
 		"lock_hold@/Code/locks.c/hold_wrapped,/SyncObject/Mutex/wrapped_lock": "wrapped",
 		"lock_hold@/Code/locks.c/hold_wrapped,/SyncObject/Mutex/plain_lock":   "",
-	}
-	got := across(t, d, p, want.keys(t)...)
-	want.check(t, got, p.Counts(), 1e-9, 0.01)
-	detachClean(t, d, p.PID)
-	p.Stop(t)
+	})
 }
 
 // TestOuterLocksAreHeld compares what one probe for all locks says of how long each of them was held, unless within another one.
 func TestOuterLocksAreHeld(t *testing.T) {
-	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/locks.c"), "60")
-	d := attachTo(t, p.PID)
-	want := truths{
+	locksHeld(t, truths{
 		"outer_lock_hold@/":                                                      "plain tried outer lent wrapped again book spun",
 		"outer_lock_hold@/SyncObject/Mutex":                                      "plain tried outer lent wrapped again",
 		"outer_lock_hold@/SyncObject/Mutex/plain_lock":                           "plain",
@@ -152,7 +144,14 @@ func TestOuterLocksAreHeld(t *testing.T) {
 		"outer_lock_hold@/SyncObject/RWLock/book_lock":                           "book",
 		"outer_lock_hold@/Code/locks.c/hold_nested,/SyncObject/Mutex/outer_lock": "outer",
 		"outer_lock_hold@/Code/locks.c/hold_nested,/SyncObject/Mutex/plain_lock": "",
-	}
+	})
+}
+
+// locksHeld compares times with what testdata/targets/locks.c says of its locks.
+func locksHeld(t *testing.T, want truths) {
+	t.Helper()
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/locks.c"), "60")
+	d := attachTo(t, p.PID)
 	got := across(t, d, p, want.keys(t)...)
 	want.check(t, got, p.Counts(), 1e-9, 0.01)
 	detachClean(t, d, p.PID)

@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,7 +55,7 @@ func TestNothingToFind(t *testing.T) {
 // An answer is what must be found in a target.
 type answer struct {
 	hypothesis string
-	at         []string // its place
+	at         []string // its place, or one that the search came by
 	words      []string // that its sentence must have
 }
 
@@ -80,7 +81,7 @@ func TestAnswers(t *testing.T) {
 			{"ExcessiveIOBlockingTime", []string{"/Code/iofile.c/save"}, []string{"save ("}}, {"ExcessiveIOBlockingTime", []string{"/data"}, []string{"data"}}}},
 		{"smallio.c", []string{"FILE", "16", "4000"}, true, []answer{ // nobody ever waits for the file
 			{"FrequentSmallIOOps", []string{"/IO/File/", "/data"}, []string{"data", "moves 16 bytes"}}}},
-		{"smallio.c", []string{"FILE"}, true, []answer{ // below main where its calls can be afforded to be counted
+		{"smallio.c", []string{"FILE"}, true, []answer{ // main, or one of its functions where their calls can be afforded to be counted
 			{"FrequentSmallIOOps", []string{"/Code/smallio.c/main"}, []string{"smallio.c:", "moves 16 bytes"}}}},
 	} {
 		t.Run(c.source, func(t *testing.T) {
@@ -98,10 +99,20 @@ func TestAnswers(t *testing.T) {
 			}
 			r := searchFor(t, places, fmt.Sprint(p.PID))
 			for _, a := range c.answers {
-				r.mustFind(t, a.hypothesis, a.words...)
+				r.cameBy(t, r.mustFind(t, a.hypothesis, a.words...), a.at)
 			}
 			undisturbed(t, p, c.source, args...)
 		})
+	}
+}
+
+// cameBy fails the test unless the search came by the functions among the places to the bottleneck, or ended there.
+func (r *report) cameBy(t *testing.T, b *bottleneck, places []string) {
+	t.Helper()
+	for _, p := range places {
+		if way := r.way(b); strings.HasPrefix(p, "/Code/") && !slices.Contains(way, p) {
+			t.Errorf("%s was found by way of %q, not of %s", b.Sentence, way, p)
+		}
 	}
 }
 
