@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -13,15 +14,20 @@ import (
 // each second. Loads that begin anew differ from each other by more than a search costs after its first seconds. So do the seconds of one
 // load, by a tenth, where the machine is somebody's virtual one and as fast as its neighbours let it be. What the clients have of the
 // processors does not: they do the same for each transaction, and are as slow as their servers when the machine is. It tells what is taken
-// from both by others, and what a server needs more for a transaction; not what makes the client's own work take longer as well.
+// from both by others, and what a server needs more for a transaction; not what makes the client's own work take longer as well. Transactions
+// that are divided by the speed of the processors in the same second tell that too, and differ by less than transactions do.
 
 const (
+	warmUp    = 2 * time.Minute  // of a load before the first that counts: the tables of one that writes grow slower to use, at first fast
 	lead      = 20 * time.Second // of a load before a search, and after it
 	leadStart = 3 * time.Second  // of that: the load begins, or probes are removed
 )
 
 // courseEnds are where windows of a search end.
 var courseEnds = []time.Duration{3 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second, 160 * time.Second}
+
+// null leaves searches out.
+var null = flag.Bool("null", false, "in the course of loads, search nothing: what is said to be lost then is what the measure itself cannot tell")
 
 // A Course is by how much less a server does during a search than before and after it; figures are medians of the rounds.
 type Course struct {
@@ -31,6 +37,8 @@ type Course struct {
 	NoisePercent      float64  `json:"noise_percent"`       // by which what was done before and after differ
 	ShareLossPercent  float64  `json:"share_loss_percent"`  // likewise, of what the clients have of the processors
 	ShareNoisePercent float64  `json:"share_noise_percent"` // likewise
+	SpeedLossPercent  float64  `json:"speed_loss_percent"`  // likewise, of transactions, had the processors been equally fast all the time
+	SpeedNoisePercent float64  `json:"speed_noise_percent"` // likewise
 	DaemonCPU         float64  `json:"daemon_cpu"`          // processors that culprit used
 }
 
@@ -40,6 +48,7 @@ type Window struct {
 	ToS              float64 `json:"to_s"`
 	LossPercent      float64 `json:"loss_percent"`
 	ShareLossPercent float64 `json:"share_loss_percent"`
+	SpeedLossPercent float64 `json:"speed_loss_percent"`
 }
 
 // courses measures the loads of postgresLoss and nginxLoss.
@@ -58,7 +67,15 @@ func courses(r *Result, rounds int) error {
 		return nil
 	}
 	err = eachPgLoad(func(pg *servers.Postgres, name string, args []string) error {
-		return measure(name, pg.PID, func(long time.Duration) (steady, error) { return startPinned(pg, args, long) })
+		if _, err := pg.Run("pgbench", slices.Concat(pgArgs(warmUp), args, []string{"postgres"})...); err != nil {
+			return err
+		}
+		return measure(name, pg.PID, func(long time.Duration) (steady, error) {
+			if _, err := pg.Run("psql", "-c", "checkpoint", "postgres"); err != nil {
+				return nil, err
+			}
+			return startPinned(pg, args, long)
+		})
 	})
 	if err != nil {
 		return err
@@ -83,11 +100,15 @@ func (c *Course) measure(tool *tool, pid int, begin beginning, rounds int) error
 		if err != nil {
 			return err
 		}
+		searches = append(searches, list)
+		if *null {
+			continue
+		}
 		said, err := tool.report()
 		if err != nil {
 			return err
 		}
-		searches, cpu = append(searches, list), append(cpu, said.Overhead.DaemonCPU)
+		cpu = append(cpu, said.Overhead.DaemonCPU)
 	}
 	each := func(f func(list []second) float64) (of []float64) {
 		for _, list := range searches {
@@ -99,13 +120,23 @@ func (c *Course) measure(tool *tool, pid int, begin beginning, rounds int) error
 		return each(func(list []second) float64 { return of.loss(list, from, to) })
 	}
 	for _, w := range c.windows() {
-		c.Windows = append(c.Windows, Window{w[0].Seconds(), w[1].Seconds(), median(lost(done, w[0], w[1])), median(lost(share, w[0], w[1]))})
+		c.Windows = append(c.Windows, Window{w[0].Seconds(), w[1].Seconds(),
+			median(lost(done, w[0], w[1])), median(lost(share, w[0], w[1])), median(lost(atSpeed, w[0], w[1]))})
 	}
 	c.LossPercent, c.NoisePercent = median(lost(done, 0, *span)), median(each(done.noise))
 	c.ShareLossPercent, c.ShareNoisePercent = median(lost(share, 0, *span)), median(each(share.noise))
-	c.DaemonCPU = median(cpu)
-	fmt.Fprintf(os.Stderr, "%s: lost in the course of a search %.1f\n in all %.1f %% of transactions (%.1f; noise %.1f %%), %.1f %% of the clients' share (%.1f; noise %.1f %%)\n", c.Load, c.Windows,
-		c.LossPercent, lost(done, 0, *span), c.NoisePercent, c.ShareLossPercent, lost(share, 0, *span), c.ShareNoisePercent)
+	c.SpeedLossPercent, c.SpeedNoisePercent = median(lost(atSpeed, 0, *span)), median(each(atSpeed.noise))
+	if !*null {
+		c.DaemonCPU = median(cpu)
+	}
+	fmt.Fprintf(os.Stderr, "%s: lost in the course of a search %.1f\n", c.Load, c.Windows)
+	for _, of := range []struct {
+		what string
+		measure
+	}{{"transactions", done}, {"the clients' share", share}, {"transactions at equal speed", atSpeed}} {
+		all := lost(of.measure, 0, *span)
+		fmt.Fprintf(os.Stderr, " in all %.1f %% of %s (%.1f; noise %.1f %%)\n", median(all), of.what, all, median(each(of.noise)))
+	}
 	return nil
 }
 
@@ -130,6 +161,10 @@ func searchAmid(tool *tool, pid int, begin beginning) ([]second, error) {
 	search := make(chan []byte)
 	go func() {
 		time.Sleep(lead)
+		if *null {
+			search <- nil
+			return
+		}
 		said, _ := tool.search(pid).CombinedOutput() // its status says what it found
 		search <- said
 	}()
@@ -150,6 +185,8 @@ type measure func(s second) float64
 var (
 	done  measure = func(s second) float64 { return s.transactions }
 	share measure = func(s second) float64 { return s.clients }
+
+	atSpeed measure = func(s second) float64 { return s.transactions / s.speed }
 )
 
 // mean is that of the seconds from one moment of a load to another.

@@ -17,10 +17,17 @@ type steady interface {
 type second struct {
 	transactions float64 // or requests
 	clients      float64 // processors that the clients had
+	speed        float64 // of the processors, in the speedometer's unit
 }
 
 // eachSecond waits for clients to end. Meanwhile it asks each second how much was done in all until then, and what the clients have used.
 func eachSecond(clients []*exec.Cmd, total func() (float64, error)) (list []second, err error) {
+	fast, err := startSpeedometer()
+	if err != nil {
+		kill(clients)
+		return nil, errors.Join(err, wait(clients))
+	}
+	defer fast.close()
 	ended := make(chan error, 1)
 	go func() { ended <- wait(clients) }()
 	tick := time.NewTicker(time.Second)
@@ -41,9 +48,9 @@ func eachSecond(clients []*exec.Cmd, total func() (float64, error)) (list []seco
 			kill(clients)
 			return nil, errors.Join(err, <-ended)
 		}
-		now, at := second{sum, used(clients)}, time.Now()
+		now, at := second{transactions: sum, clients: used(clients)}, time.Now()
 		took := at.Sub(since).Seconds()
-		list = append(list, second{(now.transactions - last.transactions) / took, (now.clients - last.clients) / took})
+		list = append(list, second{(now.transactions - last.transactions) / took, (now.clients - last.clients) / took, fast.read()})
 		last, since = now, at
 	}
 }
