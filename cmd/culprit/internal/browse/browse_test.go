@@ -238,6 +238,21 @@ func TestNeverEmpty(t *testing.T) {
 	s.golden("nothing-80x24")
 }
 
+// TestTooLittleHappened: a test for small values that had nothing to look at says so, and not that its threshold is above itself.
+func TestTooLittleHappened(t *testing.T) {
+	ruled := searched(t).Nodes[1]
+	ruled.State, ruled.Greater, ruled.Samples, ruled.Unit, ruled.Threshold = consultant.False, false, 9, "", 4096
+	for value, want := range map[float64]string{4096: "too little happened", 5000: "5000 > 4096"} {
+		ruled.Value = value
+		if got := valueText(&ruled); got != want {
+			t.Errorf("%g is shown as %q, want %q", value, got, want)
+		}
+		if list := facts(&ruled, "", 1); !strings.HasPrefix(list[1], "Value: "+strings.TrimSuffix(want, " > 4096")+"; it holds below 4096") {
+			t.Errorf("%g is evidence as %q, want %q", value, list[1], want)
+		}
+	}
+}
+
 // TestNothingRawReachesTheScreen: control and direction characters in names are shown as text.
 func TestNothingRawReachesTheScreen(t *testing.T) {
 	for _, keys := range [][]any{{'1'}, {'2'}, {'2', tcell.KeyEnd, tcell.KeyEnter}} {

@@ -38,7 +38,11 @@ func facts(n *consultant.Node, unit string, now float64) []string {
 		if n.Greater {
 			rel = "above"
 		}
-		list = append(list, fmt.Sprintf("Value: %s; it holds %s %s", report.Quantity(n.Value, unit), rel, report.Quantity(n.Threshold, unit)),
+		value := report.Quantity(n.Value, unit)
+		if report.TooLittle(n.Greater, n.Value, n.Threshold) {
+			value = tooLittle
+		}
+		list = append(list, fmt.Sprintf("Value: %s; it holds %s %s", value, rel, report.Quantity(n.Threshold, unit)),
 			fmt.Sprintf("Bins: %d; confidence %s", n.Samples, report.Surety(n.Confidence)))
 	}
 	list = append(list, fmt.Sprintf("Price: %.3f %% of the target's time; measured by %s", 100*n.Cost, orUnknown(string(n.Tier))))

@@ -225,12 +225,15 @@ func (n *Node) Evidence() string {
 		}
 		return "no value"
 	}
-	if !n.Greater && n.Value == n.Threshold {
+	if TooLittle(n.Greater, float64(n.Value), float64(n.Threshold)) {
 		return fmt.Sprintf("too little happened (%d samples, %s sure)", n.Samples, Surety(float64(n.Confidence)))
 	}
 	return fmt.Sprintf("%s (threshold %s %s, %d samples, %s sure)", Quantity(float64(n.Value), n.Unit),
 		relation(n.Greater), Quantity(float64(n.Threshold), n.Unit), n.Samples, Surety(float64(n.Confidence)))
 }
+
+// TooLittle tells that a test for a value that is too small saw too little happen to say anything: its value is the threshold then.
+func TooLittle(greater bool, value, threshold float64) bool { return !greater && value == threshold }
 
 // Surety writes a confidence from 0 to 1 rounded down, so that nothing is ever 100 % sure.
 func Surety(c float64) string { return fmt.Sprintf("%d %%", int(min(100*c, 99))) }
