@@ -51,6 +51,7 @@ type cell struct {
 	tier  grid.Tier
 	at    float64 // s; when it was enabled
 	cost  float64 // predicted
+	kept  float64 // likewise, of what is kept for all pairs at once
 }
 
 // priceQueue asks for the prices of the first candidates that have none. It takes the lock itself.
@@ -161,6 +162,10 @@ func (s *Search) predict(n *node) (all, more float64, ok bool, err error) {
 		all += tag.fraction()
 		more += tag.fraction()
 	}
+	kept := s.keptFor(n)
+	if all += kept; !s.keeps {
+		more += kept
+	}
 	return all, more, true, err
 }
 
@@ -172,7 +177,7 @@ func (s *Search) load(now float64) float64 {
 			load += c.cost
 		}
 	}
-	return load
+	return load + s.keptSince(now-settleTime)
 }
 
 // pick marks the candidates that fit into the budget as being tested.
@@ -184,6 +189,7 @@ func (s *Search) pick(now float64) {
 	}
 	pairs, started := len(s.active), 0
 	s.batch++
+	s.keeps = s.keptNow()
 	blocked, left := 0, math.MaxInt
 	if s.isBusy() {
 		left = fewAtOnce
@@ -291,6 +297,7 @@ func (s *Search) begin(n *node, now float64) {
 	n.run = holdRun{}
 	n.bins = 0
 	n.next = math.Inf(1) // until the pairs are enabled
+	s.willKeep(n)
 	for _, p := range n.trueParents() {
 		if p.dozes() {
 			s.watchAgain(p, now)
@@ -528,13 +535,21 @@ func (s *Search) overBudget(n *node, now float64) {
 		n.lookPast()
 		return
 	}
+	n.reason = fmt.Sprintf("measuring it would take %s of the program's time (%s), the budget is %s", percent(n.cost), s.whatTakes(n), percent(s.cfg.Budget))
+	s.say(n, "over budget: %s", n.reason)
+	n.lookPast()
+}
+
+// whatTakes says by what a node's pairs take time.
+func (s *Search) whatTakes(n *node) string {
 	rate, points := 0.0, 0
 	for _, k := range n.hyp.keys(n.focus) {
 		rate += s.prices[k].price.Rate
 		points += s.prices[k].price.Points
 	}
-	n.reason = fmt.Sprintf("measuring it would take %s of the program's time (%s executions a second at %s), the budget is %s",
-		percent(n.cost), quantity(rate), count(points, "point", "points"), percent(s.cfg.Budget))
-	s.say(n, "over budget: %s", n.reason)
-	n.lookPast()
+	text := fmt.Sprintf("%s executions a second at %s", quantity(rate), count(points, "point", "points"))
+	if kept := s.keptFor(n); kept > 0 {
+		text += fmt.Sprintf("; and as often as its threads are switched the kernel notes it, which alone is %s", percent(kept))
+	}
+	return text
 }

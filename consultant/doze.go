@@ -93,6 +93,7 @@ func (s *Search) wakeNode(n *node, now, load float64) float64 {
 func (s *Search) watchAgain(n *node, now float64) {
 	n.watch, n.reason, n.batch = true, "", s.batch
 	n.win, n.next = window{}, math.Inf(1)
+	s.willKeep(n)
 	n.started, n.dozedAt = now, 0
 }
 

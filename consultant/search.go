@@ -48,6 +48,7 @@ type Search struct {
 
 	prices      map[grid.PairKey]priceTag
 	active      map[grid.PairKey]cell
+	keeps       bool    // the kernel keeps something for a pair, or will when the present batch has been enabled
 	observed    float64 // cost at the last tick
 	taken       uint64  // values that were there when nodes were last looked through
 	lookedAt    float64 // s; when that was
@@ -255,7 +256,7 @@ func (s *Search) enabled(add []grid.PairKey, results []grid.EnableResult, now fl
 			continue
 		}
 		if failed[r.Key] = r.Err; r.Err == nil {
-			s.active[r.Key] = cell{since: r.Since, tier: r.Tier, at: now, cost: s.prices[r.Key].fraction()}
+			s.active[r.Key] = cell{since: r.Since, tier: r.Tier, at: now, cost: s.prices[r.Key].fraction(), kept: s.prices[r.Key].price.Kept}
 		}
 	}
 	for _, n := range s.graph.nodes {

@@ -167,6 +167,7 @@ func (m *model) advance(dt float64) {
 			out = append(out, sample{m.sinks[k], k, m.t, m.t + d, v})
 			cost += m.cost(k)
 		}
+		cost += m.kept()
 		m.maxCost = max(m.maxCost, cost)
 		m.t += d
 		m.mu.Unlock()
@@ -188,6 +189,16 @@ func (m *model) cost(k grid.PairKey) float64 {
 	}
 	p, _ := m.predict(k)
 	return p.Fraction
+}
+
+// kept is what is taken for what is kept for pairs: once for all of them.
+func (m *model) kept() (most float64) {
+	for k := range m.sinks {
+		if p, _ := m.predict(k); !isLevel(k.Metric) && k.Focus != grid.Whole() {
+			most = max(most, p.Kept)
+		}
+	}
+	return most
 }
 
 func (m *model) Price(keys []grid.PairKey) ([]grid.Price, []error) {
@@ -247,6 +258,7 @@ func (m *model) ObservedCost() float64 {
 	for k := range m.sinks {
 		cost += m.cost(k)
 	}
+	cost += m.kept()
 	if m.stopped != nil && len(m.sinks) > 0 {
 		cost += m.stopped(m.t - m.began)
 	}

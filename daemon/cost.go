@@ -56,11 +56,12 @@ func (d *Daemon) accountCost(now, cpus float64) {
 	pause := d.pauses.total()
 	share := (pause - d.lastPause).Seconds() / max(now-d.accounted, tickInterval.Seconds()) / float64(max(len(d.targets), 1)) // one of them stood still, the others ran
 	d.lastPause = pause
+	rows := d.rowsCost()
 	d.accountTaken(now-d.accounted, cpus)
 	step := min((now-d.accounted)/tickInterval.Seconds(), 1)
 	d.accounted = now
 	d.costMu.Lock()
-	d.cost += 0.3 * (step*(cpus/max(active, 1)-d.cost) + share)
+	d.cost += 0.3 * (step*(cpus/max(active, 1)+rows-d.cost) + share)
 	d.costMu.Unlock()
 }
 

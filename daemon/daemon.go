@@ -63,9 +63,10 @@ type Daemon struct {
 
 	mu       sync.Mutex
 	pairs    map[grid.PairKey]*pair
-	off      []*part // switched off, still in the text
-	account  account // what we may use of processors
-	taken    float64 // s of processors that probes, and programs in the kernel, have used
+	off      []*part               // switched off, still in the text
+	asking   map[grid.PairKey]bool // whose probes ask the kernel for processor time although there may be rows to read
+	account  account               // what we may use of processors
+	taken    float64               // s of processors that probes, and programs in the kernel, have used
 	owner    uint64
 	round    int
 	refused  map[string]string

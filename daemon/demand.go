@@ -29,6 +29,8 @@ type demand struct {
 	own  time.Duration // that we had used at last
 	busy bool
 
+	processors float64 // that are online; known when busy is
+
 	strict bool // we may not have our timers late
 }
 
@@ -51,6 +53,7 @@ func (m *demand) notice(now time.Time, budget float64) {
 	ours := (own - m.own).Seconds() / (now.Sub(m.last).Seconds() * float64(len(cpus)))
 	m.busy = m.idle.Share()+ours < idleEnough
 	m.own, m.last, m.next = own, now, now.Add(busyFor)
+	m.processors = float64(len(cpus))
 	m.yield(int(budget * float64(len(cpus))))
 }
 

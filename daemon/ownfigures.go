@@ -19,7 +19,7 @@ func (d *Daemon) predicted() (sum float64) {
 			sum += pt.ahead
 		}
 	}
-	return sum
+	return sum + d.rowsCost()
 }
 
 // samplingRate is how often a second values are read: once in each interval.

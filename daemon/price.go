@@ -37,6 +37,7 @@ func (d *Daemon) Price(keys []grid.PairKey) ([]grid.Price, []error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for i := range keys {
+		prices[i].Kept = d.settleClocks(plans[i])
 		for _, c := range plans[i] {
 			d.add(&prices[i], c)
 		}

@@ -230,7 +230,7 @@ func wantsRows(plan *pcl.Plan) (cpu, kept bool) {
 // timesRows decides whether a plan is to read rows, and makes them ready. d.mu is held.
 func (t *target) timesRows(plan *pcl.Plan) (bool, error) {
 	cpu, kept := wantsRows(plan)
-	if !cpu && !kept {
+	if !cpu && !kept || !kept && t.asks(plan) && t.mayAsk(timingCPU) == nil {
 		return false, nil
 	}
 	err := t.mapRows()
@@ -243,11 +243,16 @@ func (t *target) timesRows(plan *pcl.Plan) (bool, error) {
 // readsRows tells whether the probes of a plan would read rows; nothing of the target is touched.
 func (t *target) readsRows(plan *pcl.Plan) bool {
 	cpu, kept := wantsRows(plan)
-	if kept || !cpu || t.kept.addr != 0 {
-		return cpu || kept
-	}
-	if t.kept.unmapped != nil || t.kept.unwatch != nil {
+	return kept || cpu && !t.asks(plan) && t.mayHaveRows()
+}
+
+// mayHaveRows tells whether the target has rows, or would as far as that is known.
+func (t *target) mayHaveRows() bool {
+	switch {
+	case t.kept.unmapped != nil, t.kept.unwatch != nil:
 		return false
+	case t.kept.addr != 0, t.d.rowsTooDear():
+		return true // in the second case nobody needs to know
 	}
 	_, err := t.d.rows.open()
 	return err == nil

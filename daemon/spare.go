@@ -90,10 +90,7 @@ func (d *Daemon) inTargets() time.Duration { return time.Duration(d.taken * floa
 
 // accountTaken adds what was taken in an interval, of which probes took so many processors. d.mu is held.
 func (d *Daemon) accountTaken(interval, probes float64) {
-	if d.rows.running() {
-		probes += d.looks.switches * programsCost
-	}
-	d.taken += interval * probes
+	d.taken += interval * (probes + d.rowsTakeNow())
 }
 
 // budget is the share of the machine that we may cost where processors are busy, and of a target's time that probes may.

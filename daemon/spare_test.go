@@ -42,16 +42,23 @@ func TestAccount(t *testing.T) {
 
 // TestTaken: what probes and the kernel's programs take of the targets counts as used.
 func TestTaken(t *testing.T) {
+	const switches = 1e5
 	var d Daemon
-	d.looks.switches = 1e5
+	watched, other := &target{d: &d}, &target{d: &d}
+	watched.kept.table = new(rows.Table)
+	for _, tg := range []*target{watched, other} {
+		tg.threads = newThreadTable(tg)
+		tg.threads.rows[1] = &threadRow{wakes: switches}
+		d.targets = append(d.targets, tg)
+	}
 	d.accountTaken(2, 0.01)
 	if got := d.inTargets(); got != 20*time.Millisecond {
 		t.Errorf("%v of probes that took 1 %% of a processor for 2 s", got)
 	}
 	d.rows.keeper = new(rows.Keeper)
 	d.accountTaken(1, 0)
-	if got, want := d.inTargets(), time.Duration((0.02+1e5*programsCost)*1e9); (got - want).Abs() > time.Microsecond {
-		t.Errorf("%v with the programs of %.0f switches, want %v", got, d.looks.switches, want)
+	if got, want := d.inTargets(), time.Duration((0.02+switches*programsCost)*1e9); (got - want).Abs() > time.Microsecond {
+		t.Errorf("%v with the programs of %.0f switches, want %v", got, switches, want)
 	}
 }
 

@@ -3,6 +3,7 @@ package daemon
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -26,6 +27,7 @@ type threadTable struct {
 	changes   int     // threads that came or went
 	refreshed float64 // session time of the last refresh
 	span      float64 // from the one before to that, in seconds
+	first     float64 // session time of the first
 	stopsSeen [2]int  // stops of the target until the last two refreshes
 }
 
@@ -98,6 +100,9 @@ func (tt *threadTable) refresh(now float64, round int) {
 		r.noteRuns(k, isNew)
 		r.times, r.round = k, round
 	}
+	if tt.refreshed == 0 {
+		tt.first = now
+	}
 	tt.refreshed, tt.span = now, now-tt.refreshed
 	for tid, r := range tt.rows {
 		if r.round != round {
@@ -141,12 +146,16 @@ func (r *threadRow) countWakes(k kernel.ThreadTimes, stops uint64, interval floa
 	r.sleeps += (max(n, 0)/interval - r.sleeps) * min(interval/wakesMemory, 1)
 }
 
-// switches is how often a second threads are put on a processor lately, all together.
+// switches is how often a second threads are put on a processor lately, all together. Rates begin at 0 with the first refresh and have
+// come near what is true after a few seconds: what is missing is known until then.
 func (tt *threadTable) switches() (n float64) {
 	tt.mu.Lock()
 	defer tt.mu.Unlock()
 	for _, r := range tt.rows {
 		n += r.wakes
+	}
+	if age := tt.refreshed - tt.first; age > 0 {
+		n /= 1 - math.Exp(-age/wakesMemory)
 	}
 	return n
 }

@@ -24,6 +24,8 @@ const (
 type Price struct {
 	// Fraction of the target's active time that the probes of the pair would use, 0 or more.
 	Fraction float64
+	// Kept is the fraction that the kernel takes besides for what it keeps for the pair, 0 or more: once, however many pairs it is kept for.
+	Kept float64
 	// Rate of executions of all its points together, per second, as measured (not guessed); 0 of a process that hardly runs.
 	Rate float64
 	// Points is how many points would be instrumented, those of processes left out that do not run.
@@ -61,7 +63,8 @@ type Instrumenter interface {
 	Enable(keys []PairKey, sink Sink) []EnableResult
 	// Disable stops. Values up to now reach the sink before it returns.
 	Disable(keys []PairKey)
-	// ObservedCost is the fraction of the target's active time that all enabled probes used over the last second or so.
+	// ObservedCost is the fraction of the target's active time that all enabled probes, and what the kernel keeps for them, used over the
+	// last second or so.
 	ObservedCost() float64
 }
 

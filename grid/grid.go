@@ -297,7 +297,8 @@ func (g *Grid) rememberPrices(keys []PairKey, prices []Price, errs []error) {
 	}
 }
 
-// ObservedCost is the fraction of the target's active time that all enabled probes used over the last second or so.
+// ObservedCost is the fraction of the target's active time that all enabled probes, and what the kernel keeps for them, used over the last second
+// or so.
 func (g *Grid) ObservedCost() float64 { return g.inst.ObservedCost() }
 
 // SamplingInterval is how often sampling makes sense, in seconds: the width of the narrowest bins that are being filled.

@@ -1,0 +1,87 @@
+package consultant
+
+import (
+	"strings"
+	"testing"
+
+	"culprit/grid"
+)
+
+// busyServer is a program of many functions under main, and of what the kernel takes to keep what their probes read.
+func busyServer(kept float64) *model {
+	acts := []activity{{stack: deepStack, kind: "cpu", rate: always(0.5)}}
+	for i := range 12 {
+		acts = append(acts, activity{stack: []string{"main", "f" + itoa(i)}, kind: "cpu", rate: always(0.02)})
+	}
+	m := newModel(acts...)
+	m.predict = func(k grid.PairKey) (grid.Price, error) {
+		return grid.Price{Fraction: 0.0005, Kept: kept, Rate: 1e4, Points: 2}, nil
+	}
+	return m
+}
+
+// TestKeptOnce: what is kept for all pairs together is paid for once. So many are measured at a time, and the budget holds.
+func TestKeptOnce(t *testing.T) {
+	settled := func(m *model) float64 {
+		r := newRig(t, m)
+		r.runUntil(60, "settled", r.s.Settled)
+		if b := r.only(); !strings.Contains(b.Sentence, "scan") || strings.Contains(b.Sentence, "stack samples") {
+			r.dump()
+			t.Errorf("bottleneck %s", b.Sentence)
+		}
+		if m.maxCost > 0.02+1e-9 || m.overdone > 0 {
+			t.Errorf("observed cost rose to %g, %d batches above the budget of 0.02", m.maxCost, m.overdone)
+		}
+		return m.now()
+	}
+	without, with := settled(busyServer(0)), settled(busyServer(0.012))
+	t.Logf("settled after %.1f s, and after %.1f s where something is kept", without, with)
+	if with > 1.5*without {
+		t.Errorf("it took %.1f s instead of %.1f: pairs for which the same is kept wait for one another", with, without)
+	}
+}
+
+// TestKeptTooDear: where it exceeds the budget no pair is measured that needs it, and stack samples tell.
+func TestKeptTooDear(t *testing.T) {
+	m := busyServer(0.03)
+	r := newRig(t, m)
+	r.run(15)
+	if b := r.only(); !strings.Contains(b.Sentence, "scan") || !strings.Contains(b.Sentence, "from stack samples") {
+		r.dump()
+		t.Errorf("bottleneck %s", b.Sentence)
+	}
+	for _, k := range m.enabled {
+		if p, _ := m.predict(k); k.Focus != grid.Whole() && !isLevel(k.Metric) && p.Kept > 0 {
+			t.Errorf("%v was enabled", k)
+		}
+	}
+	m = busyServer(0.03)
+	m.samples = false
+	r = newRig(t, m)
+	r.run(10)
+	main := r.node(cpuBound, code(grid.Whole(), "main"))
+	if main.State != OverBudget || !strings.Contains(main.Reason, "and as often as its threads are switched the kernel notes it, which alone is 3.0 %") {
+		t.Errorf("without samples main is %s: %s", main.State, main.Reason)
+	}
+}
+
+// TestKeptForOthers: what is kept for a pair of the user's already costs the next ones nothing.
+func TestKeptForOthers(t *testing.T) {
+	s := newRig(t, busyServer(0)).s
+	n := &node{nodeKey: nodeKey{hyp: s.top.children[0], focus: code(grid.Whole(), "main")}} // CPUbound
+	for _, k := range n.hyp.keys(n.focus) {
+		s.prices[k] = priceTag{price: grid.Price{Kept: 0.012}}
+	}
+	if all, more, ok, err := s.predict(n); all != 0.012 || more != 0.012 || !ok || err != nil {
+		t.Errorf("alone: %g, %g more, %v, %v", all, more, ok, err)
+	}
+	other := grid.PairKey{Metric: "cpu_inclusive", Focus: code(grid.Whole(), "other")}
+	s.active[other] = cell{kept: 0.012, at: 10}
+	s.keeps = s.keptNow()
+	if all, more, _, _ := s.predict(n); all != 0.012 || more != 0 {
+		t.Errorf("beside another: %g, %g more", all, more)
+	}
+	if soon, late := s.load(10.1), s.load(10+settleTime+1); soon != 0.012 || late != 0 {
+		t.Errorf("the load is %g until the observed cost shows it, and %g after that", soon, late)
+	}
+}

@@ -1,0 +1,136 @@
+package daemon
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"culprit/daemon/kernel"
+	"culprit/daemon/rows"
+	"culprit/grid"
+	"culprit/internal/require"
+	"culprit/internal/testprog"
+)
+
+// TestRowsPrice: in a program whose threads hand each other the processor all the time, what is seldom called is timed without rows, the
+// price of what is called often has what rows take, and what they take is observed.
+func TestRowsPrice(t *testing.T) {
+	if err := rows.Missing(); err != nil {
+		require.Skip(t, err.Error())
+	}
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/pingpong.c"))
+	d := attachTo(t, p.PID)
+	untilKnown(t, d)
+	serve, tidy, step := key(t, "cpu_inclusive", "/Code/pingpong.c/serve"), key(t, "cpu_inclusive", "/Code/pingpong.c/tidy"), key(t, "cpu_inclusive", "/Code/pingpong.c/step")
+	prices, errs := d.Price([]grid.PairKey{serve, tidy, step})
+	for i, err := range errs {
+		if err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	d.mu.Lock()
+	want := d.looks.switches * programsCost / d.timeOfTargets()
+	d.mu.Unlock()
+	t.Logf("rows take %.2f %%, prices %+v", 100*want, prices)
+	if prices[0].Kept != 0 || prices[1].Kept != 0 {
+		t.Errorf("what is seldom called has %.2g and %.2g for rows in its price", prices[0].Kept, prices[1].Kept)
+	}
+	if prices[1].Fraction == 0 {
+		t.Error("asking the kernel costs nothing")
+	}
+	if got := prices[2].Kept; got < want/3 || got > 3*want {
+		t.Errorf("what is called often has %.2g for rows in its price, want some %.2g", got, want)
+	}
+
+	var s sums
+	enableTogether(t, d, &s, serve, tidy)
+	if _, running := rowsOf(d); running {
+		t.Error("rows are kept for what is seldom called")
+	}
+	server := int(p.Counts()["server"])
+	ran := func() float64 { return threadTime(t, p.PID, server) }
+	before, already := ran(), s.of(serve)
+	time.Sleep(2 * time.Second)
+	d.tick()
+	if got, want := s.of(serve)-already, ran()-before; math.Abs(got-want) > 0.05*want+0.05 {
+		t.Errorf("serve: %.3f s of processor time, its thread used %.3f", got, want)
+	}
+	if got := s.of(tidy); got <= 0 || got > s.of(serve) {
+		t.Errorf("tidy: %.3f s of %.3f", got, s.of(serve))
+	}
+
+	enableTogether(t, d, &s, step)
+	time.Sleep(time.Second)
+	if take, running := rowsOf(d); !running || take < want/3 || take > 3*want {
+		t.Errorf("rows are kept: %v; they are observed to take %.2g, want some %.2g", running, take, want)
+	}
+	d.Disable([]grid.PairKey{serve, tidy, step})
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}
+
+// TestRowsForFilters: who may not ask the kernel reads rows, whatever they take.
+func TestRowsForFilters(t *testing.T) {
+	if err := rows.Missing(); err != nil {
+		require.Skip(t, err.Error())
+	}
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/pingpong.c"))
+	d := attachTo(t, p.PID)
+	untilKnown(t, d)
+	serve := key(t, "cpu_inclusive", "/Code/pingpong.c/serve")
+	d.mu.Lock()
+	d.targets[0].seccomp = 2 // as if the program were under a filter: that is asked when it is attached to
+	d.mu.Unlock()
+	prices, errs := d.Price([]grid.PairKey{serve})
+	if errs[0] != nil || prices[0].Kept == 0 {
+		t.Errorf("%+v, %v", prices[0], errs[0])
+	}
+	var s sums
+	enableTogether(t, d, &s, serve)
+	if _, running := rowsOf(d); !running {
+		t.Error("no rows are kept for it")
+	}
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}
+
+// untilKnown waits until it is known that the threads are switched all the time.
+func untilKnown(t *testing.T, d *Daemon) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		d.mu.Lock()
+		often := d.looks.switches
+		d.mu.Unlock()
+		if often > 10000 && d.Now() > 1 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%.0f switches a second", often)
+		}
+	}
+}
+
+// rowsOf says what rows are observed to take of the targets' time, and whether they are kept.
+func rowsOf(d *Daemon) (take float64, running bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.rowsCost(), d.rows.running()
+}
+
+// threadTime is the processor time of a thread, in s.
+func threadTime(t *testing.T, pid, tid int) float64 {
+	t.Helper()
+	table := kernel.NewThreadTable()
+	defer table.Close()
+	times, err := table.Refresh(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(times, func(k kernel.ThreadTimes) bool { return k.TID == tid })
+	if i < 0 {
+		t.Fatal(fmt.Errorf("no thread %d in %d", tid, pid))
+	}
+	return times[i].Run.Seconds()
+}
