@@ -20,8 +20,8 @@ const (
 	longestDebt   = 120.0
 	usualBudget   = 0.02
 	// lossFactor is how much more than what we take full processors lose of their work: 2.5 to 4 times as much, with a server and its
-	// clients on two of them, by whoever takes it.
-	lossFactor = 3.0
+	// clients on two of them, by whoever takes it. The account has the most that it may be: a promise is kept at the end of its range too.
+	lossFactor = 4.0
 	// programsCost is what the programs that keep rows take for each time that a thread of a target is put on a processor and leaves it, as
 	// the kernel itself counts it on a virtual machine: two runs where others are switched to in between.
 	programsCost = 0.45e-6 // s
