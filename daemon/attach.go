@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"culprit/daemon/process"
 	"culprit/grid"
@@ -158,6 +159,7 @@ func (d *Daemon) discover() {
 			d.logf("%s: patching what was loaded again: %v", t.name, err)
 		}
 	}
+	d.completeTargets(time.Now())
 	d.findFilesInTurn()
 }
 

@@ -3,6 +3,7 @@ package daemon
 import (
 	"os"
 	"sync"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -12,7 +13,7 @@ import (
 )
 
 // Probes that read a clock of processor time, or memory behind a pointer, make system calls in the target. Where a filter
-// (seccomp(2)) may end the target for that, there are none.
+// (seccomp(2)) may end the target for that, there are none. A program that puts itself under one later is seen at the next pass.
 
 // What probes make system calls for.
 const (
@@ -123,8 +124,12 @@ func (t *target) filteredSince(seen map[*target]bool) bool {
 	return is
 }
 
-// giveUp switches a part off at once; it is taken out within the next seconds.
+// giveUp switches a part off at once; it is taken out within the next seconds. What rows can tell is measured by them from then on.
 func (d *Daemon) giveUp(pt *part) {
 	d.switchOut(pt)
+	if pt.asksKernel() == timingCPU && pt.t.mayHaveRows() {
+		pt.t.incomplete = time.Now()
+		return
+	}
 	d.logf("%s: %v is no longer measured: %s makes system calls, and the program has put itself under a seccomp filter", pt.t.name, pt.plan.Pair, pt.asksKernel())
 }

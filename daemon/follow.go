@@ -260,11 +260,7 @@ func (d *Daemon) meetAgain(now time.Time) {
 			d.family.young[pid] = y
 		}
 	}
-	for _, t := range d.targets {
-		if !t.ended && !t.incomplete.IsZero() && now.Sub(t.incomplete) >= waitInterval {
-			_ = d.extend(t) // what cannot be measured there was said when it was joined
-		}
-	}
+	d.completeTargets(now)
 	again := d.family.again
 	d.family.again = nil
 	for _, pid := range again {
@@ -339,6 +335,15 @@ func (d *Daemon) extend(t *target) error {
 		d.start(&pair{key: p.key, parts: []*part{pt}}, map[*target]*reading{})
 	}
 	return errors.Join(errs...)
+}
+
+// completeTargets tries again to measure where not everything could be that is measured elsewhere.
+func (d *Daemon) completeTargets(now time.Time) {
+	for _, t := range d.targets {
+		if !t.ended && !t.incomplete.IsZero() && now.Sub(t.incomplete) >= waitInterval {
+			_ = d.extend(t) // what cannot be measured there was said when it was joined
+		}
+	}
 }
 
 // releaseYoung undoes what children that were never measured have inherited, once their parents have no probes any more.

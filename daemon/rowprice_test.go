@@ -96,6 +96,50 @@ func TestRowsForFilters(t *testing.T) {
 	p.Stop(t)
 }
 
+// TestLateFilterTimes: where a program puts itself under a filter, what was timed by asking the kernel is timed by rows from then on.
+func TestLateFilterTimes(t *testing.T) {
+	if err := rows.Missing(); err != nil {
+		require.Skip(t, err.Error())
+	}
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/seccomp.c"), "kill", "late")
+	d := attachTo(t, p.PID)
+	poll := key(t, "cpu_inclusive", "/Code/libc.so.6/poll")
+	d.mu.Lock()
+	d.ask(poll) // as if it were seldom called, in a program that is switched often
+	d.mu.Unlock()
+	var s sums
+	enableTogether(t, d, &s, poll)
+	reads := func() (any, all bool) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		all = len(d.pairs[poll].parts) > 0
+		for _, pt := range d.pairs[poll].parts {
+			any, all = any || pt.rows, all && pt.rows
+		}
+		return any, all
+	}
+	if any, _ := reads(); any {
+		t.Fatal("it reads rows from the beginning")
+	}
+	p.Say(t, "go")
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		if _, all := reads(); all {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("it does not read rows under a filter")
+		}
+	}
+	already := s.of(poll)
+	time.Sleep(2 * time.Second)
+	if s.of(poll) <= already {
+		t.Error("nothing is timed under the filter")
+	}
+	d.Disable([]grid.PairKey{poll})
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}
+
 // untilKnown waits until it is known that the threads are switched all the time.
 func untilKnown(t *testing.T, d *Daemon) {
 	t.Helper()

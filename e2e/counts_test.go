@@ -117,7 +117,7 @@ func TestLibraryLoadedLater(t *testing.T) {
 	p := target(t, "dlopener.c", plugin, "50")
 	s := watch(t, p, "procedure_calls@/Code/dlopener.c/use", "procedure_calls@/Code/plugin.c/plugin_work")
 	p.Say(t, "hold")
-	time.Sleep(2 * time.Second)
+	time.Sleep(5 * time.Second) // it is looked for every 2 s
 	pairs := s.over(2)
 	for _, pair := range pairs {
 		if pair.Sum == 0 || pair.Error != "" {
