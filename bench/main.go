@@ -32,6 +32,7 @@ func main() {
 		standBy(*bystander, *span)
 		return
 	}
+	leaveOnSignal()
 	if err := run(*out, *rounds, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"flag"
-	"os"
 	"regexp"
 	"runtime"
 	"slices"
@@ -63,11 +62,11 @@ func memoryDir() string {
 
 // eachPgLoad starts a cluster in memory, with the tables of pgbench, and hands it to f with the arguments of one load after the other.
 func eachPgLoad(f func(pg *servers.Postgres, name string, args []string) error) error {
-	dir, err := os.MkdirTemp(memoryDir(), "culprit-bench")
+	dir, leave, err := makeRoom(memoryDir())
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer leave()
 	pg, err := servers.StartPostgres(dir, pgSettings...)
 	if err != nil {
 		return unlessMissing(err)
@@ -104,11 +103,11 @@ func postgresLoss(r *Result, rounds int) error {
 // eachNginxLoad starts a server with so many workers, and hands it to f with one load after the other: small files, and a large one that is
 // compressed.
 func eachNginxLoad(workers int, f func(n *servers.Nginx, name, path, header string) error) error {
-	dir, err := os.MkdirTemp("", "culprit-bench")
+	dir, leave, err := makeRoom("")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer leave()
 	text := strings.Repeat("what is said again and again, and what is not: 0123456789\n", 1000)
 	n, err := servers.StartNginx(dir, workers, "gzip on; gzip_types text/plain; gzip_min_length 1000; "+statusSettings, map[string]string{"small.txt": "hello\n", "large.txt": text})
 	if err != nil {
