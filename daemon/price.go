@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"slices"
 	"time"
 
 	"culprit/grid"
@@ -36,6 +37,7 @@ func (d *Daemon) Price(keys []grid.PairKey) ([]grid.Price, []error) {
 	d.learnRates(unknown, aside)
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.knowThreads()
 	for i := range keys {
 		prices[i].Kept = d.settleClocks(plans[i])
 		for _, c := range plans[i] {
@@ -43,6 +45,14 @@ func (d *Daemon) Price(keys []grid.PairKey) ([]grid.Price, []error) {
 		}
 	}
 	return prices, errs
+}
+
+// knowThreads makes the first pass where there was none yet: a price is a share of the time of threads, and of those nothing is known before.
+// d.mu is held.
+func (d *Daemon) knowThreads() {
+	if slices.ContainsFunc(d.targets, func(t *target) bool { return !t.ended && !t.threads.known() }) {
+		d.pass(d.Now())
+	}
 }
 
 // learnRates counts calls for rateWindow, and then those of targets that were not asleep. d.enabling is held.

@@ -118,6 +118,13 @@ func (tt *threadTable) refresh(now float64, round int) {
 	}
 }
 
+// known tells whether there was a refresh.
+func (tt *threadTable) known() bool {
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	return tt.refreshed > 0
+}
+
 // What stopping a blocked thread and letting it go costs it at most: it is put on a processor to stop, to go back into its
 // call, and more often where others want the processor. That is our doing and not work of its own.
 const (
