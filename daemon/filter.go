@@ -127,7 +127,7 @@ func (t *target) filteredSince(seen map[*target]bool) bool {
 // giveUp switches a part off at once; it is taken out within the next seconds. What rows can tell is measured by them from then on.
 func (d *Daemon) giveUp(pt *part) {
 	d.switchOut(pt)
-	if pt.asksKernel() == timingCPU && pt.t.mayHaveRows() {
+	if pt.asksKernel() == timingCPU && pt.t.watchRows() == nil {
 		pt.t.incomplete = time.Now()
 		return
 	}

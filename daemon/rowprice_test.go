@@ -17,12 +17,7 @@ import (
 // TestRowsPrice: in a program whose threads hand each other the processor all the time, what is seldom called is timed without rows, the
 // price of what is called often has what rows take, and what they take is observed.
 func TestRowsPrice(t *testing.T) {
-	if err := rows.Missing(); err != nil {
-		require.Skip(t, err.Error())
-	}
-	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/pingpong.c"))
-	d := attachTo(t, p.PID)
-	untilKnown(t, d)
+	p, d := pingPong(t)
 	serve, tidy, step := key(t, "cpu_inclusive", "/Code/pingpong.c/serve"), key(t, "cpu_inclusive", "/Code/pingpong.c/tidy"), key(t, "cpu_inclusive", "/Code/pingpong.c/step")
 	prices, errs := d.Price([]grid.PairKey{serve, tidy, step})
 	for i, err := range errs {
@@ -73,12 +68,7 @@ func TestRowsPrice(t *testing.T) {
 
 // TestRowsForFilters: who may not ask the kernel reads rows, whatever they take.
 func TestRowsForFilters(t *testing.T) {
-	if err := rows.Missing(); err != nil {
-		require.Skip(t, err.Error())
-	}
-	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/pingpong.c"))
-	d := attachTo(t, p.PID)
-	untilKnown(t, d)
+	p, d := pingPong(t)
 	serve := key(t, "cpu_inclusive", "/Code/pingpong.c/serve")
 	d.mu.Lock()
 	d.targets[0].seccomp = 2 // as if the program were under a filter: that is asked when it is attached to
@@ -140,15 +130,20 @@ func TestLateFilterTimes(t *testing.T) {
 	p.Stop(t)
 }
 
-// untilKnown waits until it is known that the threads are switched all the time.
-func untilKnown(t *testing.T, d *Daemon) {
+// pingPong starts the program whose threads hand each other the processor, and waits until that is known.
+func pingPong(t *testing.T) (*testprog.Prog, *Daemon) {
 	t.Helper()
+	if err := rows.Missing(); err != nil {
+		require.Skip(t, err.Error())
+	}
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/pingpong.c"))
+	d := attachTo(t, p.PID)
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
 		d.mu.Lock()
 		often := d.looks.switches
 		d.mu.Unlock()
 		if often > 10000 && d.Now() > 1 {
-			return
+			return p, d
 		}
 		if time.Now().After(end) {
 			t.Fatalf("%.0f switches a second", often)

@@ -81,7 +81,7 @@ func TestAnswers(t *testing.T) {
 			{"ExcessiveIOBlockingTime", []string{"/Code/iofile.c/save"}, []string{"save ("}}, {"ExcessiveIOBlockingTime", []string{"/data"}, []string{"data"}}}},
 		{"smallio.c", []string{"FILE", "16", "4000"}, true, []answer{ // nobody ever waits for the file
 			{"FrequentSmallIOOps", []string{"/IO/File/", "/data"}, []string{"data", "moves 16 bytes"}}}},
-		{"smallio.c", []string{"FILE", "16", "300"}, true, []answer{ // too many to be told apart by file; with none in between not even by main
+		{"smallio.c", []string{"FILE", "16", "300"}, true, []answer{ // too many to be told apart by file; with nothing in between, main is too dear once in a while
 			{"FrequentSmallIOOps", []string{"/Code/smallio.c/main"}, []string{"smallio.c:", "moves 16 bytes"}}}},
 	} {
 		t.Run(c.source, func(t *testing.T) {
