@@ -82,6 +82,8 @@ type generator struct {
 	saved  []savedReg // in the order in which they were pushed
 	callee int        // depth at which the target of an indirect call was pushed, 0 = it was not
 	pushed int        // bytes on the stack beyond the original stack pointer
+	kept   int        // how many of them open has pushed
+	base   int        // pushed while no expression has anything on the stack
 	called int        // bytes that the target's own call has pushed since the point: the entry of a function that begins with one
 	orig   uint64     // the instruction that a thread here is about to do
 	mark   int        // offset from which pushed and orig hold

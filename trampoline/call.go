@@ -51,6 +51,7 @@ func (g *generator) callTarget(e *Expr) error {
 	g.LeaRIP(x86.RDX, behind)
 	g.JmpAddr(g.env.CallAddr)
 	g.Bind(behind)
+	g.childOfCall()
 	g.reserve(-8 * max(len(e.Args), 1))
 	return nil
 }
@@ -87,8 +88,9 @@ const outermost = 1 << 20
 
 // CallStub makes the stub of an island that calls a function of the target: its address is in rax, the thread's block in rcx, the
 // address to go on at in rdx, and the arguments are on the stack, the first on top. The result takes the first one's place and is in
-// rax; rdx changes. back is the offset of the address to which the function returns.
-func CallStub(v VectorState, addr uint64) (code []byte, back int, err error) {
+// rax; rdx changes. gate is Env.GateAddr: the function may fork, and the child has no thread blocks. back is the offset of the address
+// to which the function returns.
+func CallStub(v VectorState, addr, gate uint64) (code []byte, back int, err error) {
 	var a x86.Asm
 	a.Init(addr)
 	call, skip, out := a.NewLabel(), a.NewLabel(), a.NewLabel()
@@ -111,6 +113,10 @@ func CallStub(v VectorState, addr uint64) (code []byte, back int, err error) {
 	a.Bind(call)
 	a.MovMR(x86.RBX, CallDepth, x86.RBP)
 	back = guardedCall(&a, v)
+	if gate != 0 {
+		a.CmpAddrR(gate, x86.RSP)
+		a.Jcc(closed, out)
+	}
 	a.MovMI(x86.RBX, CallDepth, 0)
 	a.Bind(out)
 	a.Lea(x86.RSP, x86.RBP, int32(-8*(1+len(callSaved))))

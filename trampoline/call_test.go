@@ -15,7 +15,7 @@ var nativeVectors = VectorState{Mask: CallMask, Size: 2688}
 // the ABI lets them change, and the x87 stack in a state that it does not.
 func putCallees(t testing.TB, text []byte) {
 	t.Helper()
-	stub, _, err := CallStub(nativeVectors, callAt)
+	stub, _, err := CallStub(nativeVectors, callAt, gateAt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,5 +139,37 @@ func TestCallIsRefused(t *testing.T) {
 	}
 	if _, err := Generate(nativeEnv(), site, list, roomAt); err == nil {
 		t.Error("a call has seven arguments")
+	}
+}
+
+// TestCallThatForks: where the function that a probe calls has forked, its child goes on with what the program does, and touches no
+// thread block: it has none.
+func TestCallThatForks(t *testing.T) {
+	r := startRunner(t)
+	fork := &Expr{Op: ExCall, Value: storeAt, Args: []*Expr{{Value: gateAt}, {Value: 1}}} // which closes the open gate
+	for name, e := range map[string]*Expr{
+		"alone":             fork,
+		"in a sum":          {Op: ExAdd, L: &Expr{Op: ExArg, Value: 1}, R: &Expr{Op: ExMul, L: fork, R: &Expr{Value: 3}}},
+		"among arguments":   {Op: ExCall, Value: sumsAt + 2*sumSize, Args: []*Expr{fork, {Value: 2}}},
+		"behind a division": {Op: ExDiv, L: &Expr{Value: 5}, R: fork},
+	} {
+		plan, groups := callAtEntry(t, e)
+		s := plainSample()
+		text, data, regs := s.text(t, true), make([]byte, dataSize), registers{}
+		for i := range regs {
+			regs[i] = 0x1111 * uint64(i+1)
+		}
+		mine := block(data, nativeGeometry.Slot(r.self))
+		binary.LittleEndian.PutUint64(mine, r.self)
+		plain, _ := r.run(t, funcAt, regs, text, data)
+		_, _, stubs := patch(t, plan, groups, text)
+		after, got := r.run(t, funcAt, regs, text, data, stubs...)
+		if after != plain {
+			t.Errorf("%s: registers %x, without trampolines %x", name, after, plain)
+		}
+		clear(block(got, nativeGeometry.Slot(r.self))[CallDepth:][:8]) // written before the call
+		if string(got) != string(data) {
+			t.Errorf("%s: the child has written to thread blocks", name)
+		}
 	}
 }

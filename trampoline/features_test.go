@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -83,6 +84,7 @@ type scene struct {
 	regs      registers
 	data      []byte
 	slot      int // of the thread's block
+	row       int // that the block says it has, counted from 1; 0 = none
 	unclaimed bool
 }
 
@@ -182,8 +184,9 @@ func (s *scene) chooseState() {
 	if !s.unclaimed {
 		binary.LittleEndian.PutUint64(own, s.f.r.self)
 		if rng.IntN(4) > 0 { // its own words are its row, so that the row changes while timers run
-			binary.LittleEndian.PutUint64(own[BlockRow:], blockAt(s.slot)+rowInBlock)
-			if rng.IntN(3) == 0 { // and nobody has told it that the thread is back
+			s.row = 1 + rng.IntN(nativeGeometry.Slots)
+			binary.LittleEndian.PutUint64(own[BlockRow:], RowWord(s.row-1)|rng.Uint64()<<bits.Len32(uint32(nativeGeometry.rowMask()))) // what lies outside of the table means nothing
+			if rng.IntN(3) == 0 {                                                                                                      // and nobody has told it that the thread is back
 				binary.LittleEndian.PutUint64(own[rowInBlock+RowSince:], 1000+rng.Uint64N(1000))
 				binary.LittleEndian.PutUint64(own[rowInBlock+RowWoken:], []uint64{0, 2000 + rng.Uint64N(1000)}[rng.IntN(2)])
 			}
@@ -229,6 +232,9 @@ func (s *scene) twinAgrees(plain registers) error {
 // patch writes the trampolines, the stubs and the bytes of each site.
 func (s *scene) patch() error {
 	s.text = s.p.text(s.f.t)
+	if s.row > 0 {
+		binary.LittleEndian.PutUint64(s.text[slowAt-textAt+SlowRowsOff:], blockAt(s.slot)+rowInBlock-uint64(s.row-1)*RowSize)
+	}
 	for _, site := range s.plan.Sites {
 		list, some := make([][]Group, len(site.Marks)), false
 		for i, m := range site.Marks {

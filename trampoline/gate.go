@@ -1,6 +1,10 @@
 package trampoline
 
-import "culprit/trampoline/x86"
+import (
+	"slices"
+
+	"culprit/trampoline/x86"
+)
 
 // GateOpen is the word at Env.GateAddr in a process that is no forked child: above every stack pointer, as 0 is below.
 const GateOpen = ^uint64(0)
@@ -10,11 +14,7 @@ const closed = x86.CondB
 
 // gate compares the gate with the stack pointer, which is neither 0 nor all ones: a comparison with a register and the jump behind
 // it are one operation of the processor, one with a number is three.
-func (g *generator) gate() {
-	const cmpLen = 7 // 48 39 25 disp32: cmp %rsp, disp32(%rip)
-	d := int64(g.env.GateAddr) - int64(g.addr+uint64(g.Len())+cmpLen)
-	g.Raw(0x48, 0x39, 0x25, byte(d), byte(d>>8), byte(d>>16), byte(d>>24))
-}
+func (g *generator) gate() { g.CmpAddrR(g.env.GateAddr, x86.RSP) }
 
 // firstGate sends children to the bypass at the first mark, whatever runs there: so that they find the same code in every version.
 func (g *generator) firstGate(i int) {
@@ -57,10 +57,32 @@ func (g *generator) laterGate(m Mark) {
 	g.gate()
 	g.JccNear(closed, g.outOfLine(func() {
 		g.close(m)
-		if g.whenTaken(m) {
-			g.JmpAddr(g.site.Insts[m.Index].Target)
-			return
-		}
-		g.JmpNear(g.plain[m.Index])
+		g.bypassed(m)
 	}))
+}
+
+// childOfCall sends a child away that a function of the target, called by this probe, has forked: it has no thread blocks. Everything
+// that the section has saved is put back on the way.
+func (g *generator) childOfCall() {
+	if g.env.GateAddr == 0 {
+		return
+	}
+	m, saved, kept, callee, base := g.mark0, slices.Clone(g.saved), g.kept, g.callee, g.base
+	g.gate()
+	g.JccNear(closed, g.outOfLine(func() {
+		g.reserve(base - g.pushed)
+		g.saved, g.callee = saved, callee
+		g.restore(kept)
+		g.close(m)
+		g.bypassed(m)
+	}))
+}
+
+// bypassed goes on behind a mark without its mini-trampolines.
+func (g *generator) bypassed(m Mark) {
+	if g.whenTaken(m) {
+		g.JmpAddr(g.site.Insts[m.Index].Target)
+		return
+	}
+	g.JmpNear(g.plain[m.Index])
 }

@@ -4,29 +4,41 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 )
 
-// The shared segment is one memory file that the target and the daemon both map:
+// The shared segment is memory that the target and the daemon both map. One memory file only the daemon can write to:
 //
-//	head    one page: Header; the target maps it read-only, together with the ledger
+//	head    one page: Header; the target maps it together with the ledger
 //	ledger  LedgerCap entries of EntrySize bytes
-//	data    Slots+1 thread blocks of BlockSize bytes; the last is the overflow block
 //	code    islands, each mapped by the target near a cluster of its text; over its first page lies the gate, private memory
-//	        that the kernel clears in forked children (Env.GateAddr)
+//	        that the kernel clears in forked children (Env.GateAddr); those that come later have a file of their own
+//
+// Another one, which children do not inherit, holds what the target writes:
+//
+//	data    Slots+1 thread blocks of BlockSize bytes; the last is the overflow block
+//
+// Where blocks are to have more words than BlockSize has, there is one more file with as many blocks for each further BlockSize, a step;
+// the target maps step i at i times Stride behind the first, so that the offset of a word says in which step it is.
 const (
 	PageSize   = 4096
 	EntrySize  = 64
 	MaxIslands = 32
-	Magic      = "culprit\x01"
+	Magic      = "culprit\x02" // the last byte is the version
+	// IslandAlign divides the offsets of islands in their files, so that an island without its first page is known by its offset.
+	IslandAlign = 64 << 10
 )
 
 // A Geometry fixes the sizes of a segment.
 type Geometry struct {
 	Slots     int // thread blocks, a power of two
-	BlockSize int // bytes of a thread block, a power of two; the first word is the thread pointer that owns it
+	BlockSize int // bytes of a thread block in one step, a power of two; the first word is the thread pointer that owns it
 	LedgerCap int // ledger entries
-	CodeSize  int // bytes reserved for all islands
+	CodeSize  int // bytes reserved for the islands that there are at first
 }
+
+// MaxLedger is how many entries a ledger has at most, in any segment.
+const MaxLedger = 1 << 17
 
 // DefaultGeometry suits a process with the given number of threads: four slots for each of them, 2,048 at least.
 func DefaultGeometry(threads int) Geometry {
@@ -34,30 +46,33 @@ func DefaultGeometry(threads int) Geometry {
 	for slots < 4*threads && slots < 1<<16 {
 		slots *= 2
 	}
-	return Geometry{Slots: slots, BlockSize: 1 << 15, LedgerCap: 1 << 17, CodeSize: 256 << 20}
+	return Geometry{Slots: slots, BlockSize: 1 << 15, LedgerCap: MaxLedger, CodeSize: 256 << 20}
 }
 
 // LedgerOff is the offset of the ledger in the segment.
 func (g Geometry) LedgerOff() int { return PageSize }
 
-// DataOff is the offset of the first thread block.
-func (g Geometry) DataOff() int { return PageSize + roundUp(g.LedgerCap*EntrySize, PageSize) }
-
-// DataSize is the size of all thread blocks, the overflow block included.
-func (g Geometry) DataSize() int { return (g.Slots + 1) * g.BlockSize }
+// HeadSize is the size of head and ledger.
+func (g Geometry) HeadSize() int { return g.LedgerOff() + roundUp(g.LedgerCap*EntrySize, PageSize) }
 
 // CodeOff is the offset of the islands.
-func (g Geometry) CodeOff() int { return g.DataOff() + roundUp(g.DataSize(), PageSize) }
+func (g Geometry) CodeOff() int { return roundUp(g.HeadSize(), IslandAlign) }
 
-// Size is the size of the segment in bytes. It is sparse: only touched pages use memory.
+// Size is the size of head, ledger and islands in bytes. It is sparse: only touched pages use memory.
 func (g Geometry) Size() int { return g.CodeOff() + g.CodeSize }
+
+// DataSize is the size of all thread blocks of one step, the overflow block included.
+func (g Geometry) DataSize() int { return (g.Slots + 1) * g.BlockSize }
+
+// Stride is the distance of a word of a block from the same word of the step before.
+func (g Geometry) Stride() int { return roundUp(g.DataSize(), PageSize) }
 
 func roundUp(n, to int) int { return (n + to - 1) / to * to }
 
-// An Island is a piece of the segment's code part as the target maps it.
+// An Island is a piece of code memory as the target maps it.
 type Island struct {
 	Addr uint64 // in the target
-	Off  uint64 // in the segment
+	Off  uint64 // in its memory file
 	Size uint64
 }
 
@@ -68,10 +83,11 @@ type Header struct {
 	DaemonStart uint64 // its start time (field 22 of /proc/PID/stat), so that a reused pid is seen
 	TargetPID   int
 	HeadAddr    uint64 // where the target maps head and ledger
-	DataAddr    uint64 // where the target maps the data part
+	DataAddr    uint64 // where the target maps the first step of the data
 	Islands     []Island
 	RowsAddr    uint64 // where the target maps the kernel's rows of its threads; 0 = nowhere
 	RowsSize    uint64 // in bytes
+	Stays       bool   // the target may come back to its trampolines when no thread of it is inside: they are never unmapped
 	Passing     []int  // descriptors that the target has open only while the rows are passed to it, MaxPassing at most
 }
 
@@ -81,7 +97,8 @@ const MaxPassing = 3
 // rowsWord is the number of the header's word that says where the rows are; the islands' words end before it.
 const rowsWord = 120
 
-// Encode writes the header to the first page of the segment.
+// Encode writes the header to the first page of the segment. The first two words, who instrumented the target, are the same in all
+// versions.
 func (h *Header) Encode(page []byte) {
 	le := binary.LittleEndian
 	words := []uint64{uint64(h.DaemonPID), h.DaemonStart, uint64(h.TargetPID), h.HeadAddr, h.DataAddr,
@@ -98,6 +115,11 @@ func (h *Header) Encode(page []byte) {
 		}
 		words = append(words, uint64(fd))
 	}
+	stays := uint64(0)
+	if h.Stays {
+		stays = 1
+	}
+	words = append(words, stays)
 	for i, w := range words {
 		le.PutUint64(page[8+8*i:], w)
 	}
@@ -107,22 +129,31 @@ func (h *Header) Encode(page []byte) {
 // ErrNoSegment says that a page does not begin a segment of this tool.
 var ErrNoSegment = errors.New("no culprit segment of a version that this culprit knows")
 
-// DecodeHeader reads the head of a segment. The page belongs to the target and is not trusted.
+// knownVersions are those whose heads and ledgers lie as they do today: a culprit of an earlier one may have been killed.
+var knownVersions = []byte{1, 2}
+
+// DecodeHeader reads the head of a segment. The page belongs to the target and is not trusted. Of a version that is not known the header
+// tells who instrumented the target and nothing else, and the error is ErrNoSegment.
 func DecodeHeader(page []byte) (*Header, error) {
-	if len(page) < PageSize || string(page[:8]) != Magic {
+	const version = len(Magic) - 1
+	if len(page) < PageSize || string(page[:version]) != Magic[:version] {
 		return nil, ErrNoSegment
 	}
 	word := func(i int) uint64 { return binary.LittleEndian.Uint64(page[8+8*i:]) }
+	if v := page[version]; !slices.Contains(knownVersions, v) {
+		return &Header{DaemonPID: int(word(0)), DaemonStart: word(1)}, fmt.Errorf("%w: it is of version %d", ErrNoSegment, v)
+	}
 	h := &Header{DaemonPID: int(word(0)), DaemonStart: word(1), TargetPID: int(word(2)), HeadAddr: word(3), DataAddr: word(4),
 		Geometry: Geometry{Slots: int(word(5)), BlockSize: int(word(6)), LedgerCap: int(word(7)), CodeSize: int(word(8))}}
 	n := word(9)
-	if h.Slots < 0 || h.Slots > 1<<20 || h.BlockSize < 0 || h.BlockSize > 1<<24 || h.LedgerCap < 0 || h.LedgerCap > 1<<24 || n > MaxIslands {
+	if h.Slots < 0 || h.Slots > 1<<20 || h.BlockSize < 0 || h.BlockSize > 1<<24 || h.LedgerCap < 0 || h.LedgerCap > MaxLedger || n > MaxIslands {
 		return nil, fmt.Errorf("%w: the head is damaged", ErrNoSegment)
 	}
 	for i := range int(n) {
 		h.Islands = append(h.Islands, Island{word(10 + 3*i), word(11 + 3*i), word(12 + 3*i)})
 	}
 	h.RowsAddr, h.RowsSize = word(rowsWord), word(rowsWord+1)
+	h.Stays = word(rowsWord+2+MaxPassing) != 0
 	for i := range MaxPassing {
 		if fd := word(rowsWord + 2 + i); fd > 0 && fd <= 1<<31 {
 			h.Passing = append(h.Passing, int(fd-1))

@@ -96,15 +96,31 @@ func Entries(mem []byte) (entries []Entry, damaged int) {
 	return entries, damaged
 }
 
+// History decodes all entries that a ledger holds, and those that it held and that were not written over since.
+func History(mem []byte) (entries []Entry) {
+	for ; len(mem) >= EntrySize; mem = mem[EntrySize:] {
+		if e, ok := decodeKept(mem); ok {
+			entries = append(entries, e)
+		}
+	}
+	return entries
+}
+
 func decodeEntry(b []byte) (Entry, bool) {
 	le := binary.LittleEndian
 	s := LedgerState(le.Uint32(b[60:]))
 	if s == LedgerFree {
 		return Entry{}, true
 	}
-	e := Entry{Addr: le.Uint64(b), Len: int(b[8]), State: s}
+	return decodeKept(b)
+}
+
+// decodeKept decodes an entry, whether it is in use or not.
+func decodeKept(b []byte) (Entry, bool) {
+	le := binary.LittleEndian
+	e := Entry{Addr: le.Uint64(b), Len: int(b[8]), State: LedgerState(le.Uint32(b[60:]))}
 	copy(e.Old[:], b[16:32])
 	copy(e.New[:], b[32:48])
-	ok := s <= LedgerPatched && e.Len >= 1 && e.Len <= 16 && le.Uint32(b[56:]) == crc32.ChecksumIEEE(b[:48])
+	ok := e.State <= LedgerPatched && e.Len >= 1 && e.Len <= 16 && le.Uint32(b[56:]) == crc32.ChecksumIEEE(b[:48])
 	return e, ok
 }

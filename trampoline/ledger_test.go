@@ -95,7 +95,7 @@ func TestHeader(t *testing.T) {
 func TestGeometry(t *testing.T) {
 	for _, threads := range []int{0, 1, 1000, 5000, 100000} {
 		g := DefaultGeometry(threads)
-		if g.Slots&(g.Slots-1) != 0 || g.BlockSize&(g.BlockSize-1) != 0 || g.Slots < min(4*threads, 1<<16) || g.CodeOff()%PageSize != 0 || g.DataOff()%PageSize != 0 {
+		if g.Slots&(g.Slots-1) != 0 || g.BlockSize&(g.BlockSize-1) != 0 || g.Slots < min(4*threads, 1<<16) || g.CodeOff()%PageSize != 0 || g.Stride()%PageSize != 0 {
 			t.Errorf("%d threads: %+v", threads, g)
 		}
 	}

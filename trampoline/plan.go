@@ -275,7 +275,7 @@ func (m *planner) entry(i int) int {
 // retarget is the way by the displacement of the direct branch at i; nil if it has none that can be written at once.
 func (m *planner) retarget(i int) *run {
 	in := &m.Insts[i]
-	if in.RelLen != 4 || in.PCSensitive || inTwoPages(in.Addr+uint64(in.RelOff), in.RelLen) {
+	if in.RelLen != 4 || in.PCSensitive || m.bound(in) || inTwoPages(in.Addr+uint64(in.RelOff), in.RelLen) {
 		return nil
 	}
 	return &run{lo: i, hi: i + 1, tactic: Retarget}
@@ -317,7 +317,7 @@ func (m *planner) nextCall(i int) *run {
 		if j > i && (m.Target(in.Addr) || in.Addr != m.Insts[j-1].Addr+uint64(m.Insts[j-1].Len)) {
 			return nil
 		}
-		if in.Flow == x86.FlowCall && in.RelLen == 4 && !in.PCSensitive {
+		if in.Flow == x86.FlowCall && in.RelLen == 4 && !in.PCSensitive && !m.bound(in) {
 			return &run{lo: j, hi: j + 1, tactic: Retarget}
 		}
 		if in.Flow != x86.FlowNext || m.movable(in) != "" {
@@ -481,6 +481,8 @@ func (m *planner) padUsed(p Pad) bool {
 // movable says why an instruction cannot run at another address; "" if it can.
 func (m *planner) movable(in *x86.Inst) string {
 	switch {
+	case m.bound(in):
+		return inSequence
 	case in.Flow == x86.FlowCall || in.Flow == x86.FlowCallInd:
 		return "a call would have to move, and its return address with it"
 	case in.Flow == x86.FlowSyscall:
@@ -489,9 +491,18 @@ func (m *planner) movable(in *x86.Inst) string {
 		return "an instruction that does not go on would have to move"
 	case in.PCSensitive:
 		return "an instruction that reads its own address would have to move"
+	case m.Stay&in.MayFault(m.Bytes(in.Addr, in.Len)) != 0:
+		return faulting
 	}
 	return ""
 }
+
+// bound reports whether an instruction can neither move nor lead elsewhere.
+func (m *planner) bound(in *x86.Inst) bool { return m.Bound != nil && m.Bound(in.Addr, in.End()) }
+
+const inSequence = "an instruction would have to move that is bound to its place by a restartable sequence"
+
+const faulting = "an instruction would have to move that may fault, and the program may look where it did"
 
 func ends(in *x86.Inst) bool {
 	return in.Flow == x86.FlowJump || in.Flow == x86.FlowJumpInd || in.Flow == x86.FlowRet || in.Flow == x86.FlowStop

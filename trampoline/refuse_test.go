@@ -194,14 +194,14 @@ func TestSpanAt(t *testing.T) {
 func TestSegmentParts(t *testing.T) {
 	for _, threads := range []int{1, 1000, 1 << 20} {
 		g := DefaultGeometry(threads)
-		parts := []int{0, g.LedgerOff(), g.DataOff(), g.CodeOff(), g.Size()}
-		need := []int{PageSize, g.LedgerCap * EntrySize, g.DataSize(), g.CodeSize}
+		parts := []int{0, g.LedgerOff(), g.CodeOff(), g.Size()}
+		need := []int{PageSize, g.LedgerCap * EntrySize, g.CodeSize}
 		for i, n := range need {
 			if parts[i]%PageSize != 0 || parts[i+1]-parts[i] < n {
 				t.Errorf("%d threads: part %d at %#x, %#x bytes, the next at %#x", threads, i, parts[i], n, parts[i+1])
 			}
 		}
-		if g.Slots&(g.Slots-1) != 0 || g.Slots < min(4*threads, 1<<16) || g.DataSize() != (g.Slots+1)*g.BlockSize {
+		if g.Slots&(g.Slots-1) != 0 || g.Slots < min(4*threads, 1<<16) || g.DataSize() != (g.Slots+1)*g.BlockSize || g.Stride() < g.DataSize() || g.Stride()%PageSize != 0 {
 			t.Errorf("%d threads: %+v", threads, g)
 		}
 	}

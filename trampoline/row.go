@@ -20,9 +20,21 @@ const (
 	RowFiltered = 1
 )
 
-// BlockRow is the offset of the word of a thread block that holds the address of the thread's row. While it is 0 the timers of
+// BlockRow is the offset of the word of a thread block that says which row is the thread's: see RowWord. While it is 0 the timers of
 // rows do not start in this thread.
 const BlockRow = 16
+
+// RowWord is what BlockRow holds for the row with that number. It is no address: whatever somebody else writes there, a trampoline
+// reads a row of the table, which is at the place that the stub has (SlowRowsOff).
+func RowWord(index int) uint64 { return uint64(index)*RowSize + 1 }
+
+// RowIndex is the number of the row that a word at BlockRow stands for, as trampolines read it; ok is false if it stands for none.
+func (g Geometry) RowIndex(word uint64) (index int, ok bool) {
+	return int(word&uint64(g.rowMask())) / RowSize, word != 0
+}
+
+// rowMask leaves of a word at BlockRow what lies within the table.
+func (g Geometry) rowMask() int32 { return int32(g.Slots-1) * RowSize }
 
 // RowSize is the distance of the rows of two threads in the table of rows, whose length is Geometry.Slots. A thread's row is found
 // as its block is, by the first word, which is the thread pointer: at Geometry.Slot or within 64 places behind it. But nobody
@@ -57,6 +69,13 @@ func (g *generator) rowAddress(m *Mini, r x86.Reg, skip x86.Label) {
 		g.TestRR(r, r)
 		g.jump(x86.CondE, skip)
 	}
+	g.rowOf(r)
+}
+
+// rowOf makes the address of the row of what a thread block has at BlockRow.
+func (g *generator) rowOf(r x86.Reg) {
+	g.AndRI(r, g.env.rowMask())
+	g.AddAddr(r, g.env.SlowAddr+SlowRowsOff)
 }
 
 // starts reports whether the primitive starts a timer by rows.
@@ -103,6 +122,7 @@ func (g *generator) lastWait(m *Mini, cell int32, again, read x86.Label) {
 	g.stamp()
 	g.push(x86.RAX)
 	g.MovRM(x86.RDX, x86.RCX, BlockRow)
+	g.rowOf(x86.RDX)
 	g.MovRM(x86.RAX, x86.RDX, RowWoken)
 	g.SubRM(x86.RAX, x86.RDX, RowSince)
 	g.Jcc(x86.CondNS, known)
@@ -123,10 +143,10 @@ func (g *generator) ran() {
 	g.SubRR(x86.RAX, x86.RDX)
 }
 
-// findRow leaves the address of the thread's row in rdx, 0 if it has none: the stub's own word at rows says where the target has
-// the table. rsi and rdi are gone.
+// findRow leaves in rdx what BlockRow holds for the thread's row, 0 if it has none: the stub's own word at rows says where the target
+// has the table. rsi and rdi are gone.
 func findRow(a *x86.Asm, env *Env, rows x86.Label) {
-	probe, next, found, none := a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel()
+	probe, next, found, none, end := a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel(), a.NewLabel()
 	a.Push(x86.RCX)
 	a.LeaRIP(x86.RDI, rows)
 	a.MovRM(x86.RDI, x86.RDI, 0)
@@ -151,6 +171,10 @@ func findRow(a *x86.Asm, env *Env, rows x86.Label) {
 	a.Jcc(x86.CondNE, probe)
 	a.Bind(none)
 	a.XorRR(x86.RDX, x86.RDX)
+	a.Jmp(end)
 	a.Bind(found)
+	a.SubRR(x86.RDX, x86.RDI)
+	a.AddRI(x86.RDX, 1)
+	a.Bind(end)
 	a.Pop(x86.RCX)
 }

@@ -135,7 +135,7 @@ func TestRowOfClaimedBlock(t *testing.T) {
 				at := (home + row) % nativeGeometry.Slots
 				binary.LittleEndian.PutUint64(data[rowsAt-dataAt+RowSize*at:], r.self)
 				if mapped {
-					want = rowsAt + RowSize*uint64(at)
+					want = RowWord(at)
 				}
 			}
 			binary.LittleEndian.PutUint64(block(data, home)[BlockRow:], 0x1234) // of an earlier owner

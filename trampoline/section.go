@@ -67,7 +67,7 @@ func (g *generator) section(m Mark, groups []Group) error {
 	}
 	g.opened = false
 	g.mark0 = m
-	kept := len(g.saved)
+	g.kept = len(g.saved)
 	regs, called := scratch(m, groups), wantsCallee(m, groups)
 	if called {
 		if err := g.keepCallee(m); err != nil {
@@ -79,12 +79,20 @@ func (g *generator) section(m Mark, groups []Group) error {
 		g.push(r)
 		g.saved = append(g.saved, savedReg{r, g.pushed})
 	}
+	g.base = g.pushed
 	g.findBlock()
 	for i := range groups {
 		if err := g.group(&groups[i]); err != nil {
 			return err
 		}
 	}
+	g.restore(g.kept)
+	g.close(m)
+	return nil
+}
+
+// restore takes back from the stack what a section has saved beyond what open did.
+func (g *generator) restore(kept int) {
 	for i := len(g.saved) - 1; i >= kept; i-- {
 		if g.saved[i].depth == g.callee-8 {
 			g.pop(x86.RAX) // the target itself
@@ -92,8 +100,6 @@ func (g *generator) section(m Mark, groups []Group) error {
 		}
 		g.pop(g.saved[i].reg)
 	}
-	g.close(m)
-	return nil
 }
 
 // wantsCallee reports whether a group asks where an indirect call goes.

@@ -132,7 +132,7 @@ func (g *generator) lengthOf(m *Mini) (int, error) {
 		t = &generator{}
 		g.trial = t
 	}
-	*t = generator{Asm: t.Asm, env: g.env, site: g.site, addr: g.addr, saved: g.saved, callee: g.callee, mark0: g.mark0, pushed: g.pushed, called: g.called,
+	*t = generator{Asm: t.Asm, env: g.env, site: g.site, addr: g.addr, saved: g.saved, callee: g.callee, mark0: g.mark0, pushed: g.pushed, base: g.base, called: g.called,
 		far: true, late: t.late[:0]} // minis alone need no more
 	t.Reset(g.addr)
 	err := t.mini(m)
@@ -143,7 +143,8 @@ func (g *generator) lengthOf(m *Mini) (int, error) {
 func (m *Mini) bound() int {
 	const (
 		aGuard, anAssignment, aTimer, aBucket, aTable = 17, 12, 60, 50, 70
-		aRunTimer                                     = 2*aTimer + 20
+		aRowTimer                                     = aTimer + 20
+		aRunTimer                                     = 2*aRowTimer + 20
 	)
 	more := aGuard * len(m.Guards)
 	if m.distributes() {
@@ -157,6 +158,8 @@ func (m *Mini) bound() int {
 		return 1 << 10
 	case m.Op.Run():
 		return aRunTimer + more
+	case m.Op.row():
+		return aRowTimer + more
 	case m.Op.timer():
 		return aTimer + more
 	}

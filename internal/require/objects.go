@@ -9,7 +9,7 @@ import (
 // objectPlaces are where distributions keep shared libraries, and programs that are not in PATH; the last match counts, which
 // is the newest version.
 var objectPlaces = []string{"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib", "/usr/sbin",
-	"/usr/local/go/bin", "/usr/lib/postgresql/*/bin", "/usr/lib/chromium"}
+	"/usr/local/go/bin", "/usr/lib/postgresql/*/bin", "/usr/lib/chromium", "/usr/lib/jvm/*/lib/server"}
 
 // Object goes on if the machine has an ELF file of that name, a library or a program, and returns its path without links.
 // The name may be a pattern of filepath.Match.
@@ -19,6 +19,9 @@ func Object(t testing.TB, name string) string {
 	That(t, path != "", "needs the file "+name+": scripts/install-packages installs it on Debian")
 	return path
 }
+
+// FindObject is Object for who goes on without it: "" if the machine has none.
+func FindObject(name string) string { return findObject(name) }
 
 func findObject(name string) string {
 	if p, err := exec.LookPath(name); err == nil {

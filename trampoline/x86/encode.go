@@ -132,6 +132,12 @@ func (a *Asm) AddAddr(dst Reg, addr uint64) {
 	a.refAddr(addr)
 }
 
+// CmpAddrR compares the 64-bit word at an absolute address with x.
+func (a *Asm) CmpAddrR(addr uint64, x Reg) {
+	a.Raw(0x48|rexRB(x, 0), 0x39, 0x05|byte(x&7)<<3)
+	a.refAddr(addr)
+}
+
 // IncM emits [base+disp]++, 64 bits.
 func (a *Asm) IncM(base Reg, disp int32) { a.rm(0xFF, 0, base, disp) }
 
