@@ -25,6 +25,10 @@ func (d *Daemon) attachProbed(pid int) error {
 		t.close()
 		return err
 	}
+	t.sampleGo()
+	if t.contexts.foreign != 0 { // else before the first point is planned, when tables have been read
+		t.lookFirst()
+	}
 	d.admit(t)
 	return nil
 }
@@ -39,27 +43,39 @@ func (t *target) mapSegment() error {
 	if err := t.vacate(); err != nil {
 		return err
 	}
+	l, err := chooseLayout(t.proc, info.Threads)
+	if err != nil {
+		return err
+	}
+	left, err := ourDescriptors(t.proc)
+	if err != nil {
+		return err
+	}
 	return t.stop(func(w *process.World) error {
 		maps, err := w.Maps()
 		if err != nil {
 			return err
 		}
-		if len(oursIn(maps)) > 0 {
+		if ours := oursIn(maps); len(ours) > 0 && !staying(ours) {
 			return occupied(t.proc)
 		}
 		if err := t.checkThreadPointers(w); err != nil {
 			return err
 		}
-		if err := t.closeLeft(w); err != nil {
+		if err := checkPeers(w); err != nil {
 			return err
+		}
+		if len(left) > 0 {
+			if err := t.closeLeft(w); err != nil {
+				return err
+			}
 		}
 		t.threads.learn(w)
-		seg, err := newSegment(w, t.proc, info.Threads, maps)
-		if err != nil {
+		if err := t.share(w, l, info.Threads, maps); err != nil {
 			return err
 		}
-		t.seg = seg
-		seg.env.PID = info.InnerPID
+		t.seg.env.PID = info.InnerPID
+		t.noteStays()
 		return nil
 	})
 }
@@ -70,6 +86,9 @@ func (t *target) vacate() error {
 	if err != nil || len(ours) == 0 {
 		return err
 	}
+	if t.stayed(ours) {
+		return nil
+	}
 	forked := t.forked()
 	if forked { // while another culprit builds its segment the gate is closed for a moment, but not while we have the target stopped
 		if err := t.stop(func(*process.World) error { forked = t.forked(); return nil }); err != nil {
@@ -79,7 +98,12 @@ func (t *target) vacate() error {
 	if !forked {
 		return occupied(t.proc)
 	}
-	return t.restore(&RestoreReport{})
+	if err := t.restore(&RestoreReport{}); err != nil {
+		return err
+	}
+	ours, err = ourMappings(t.proc)
+	t.stayed(ours)
+	return err
 }
 
 // unoccupied refuses a process that another culprit has, before anything is done to it that would disturb that one's passes.
@@ -150,10 +174,16 @@ func (d *Daemon) discover() {
 		if err := t.loadObjects(); err == nil && t.loads > known {
 			d.logf("%s has loaded more code", t.name)
 			d.publish(t)
+			if t.seg != nil {
+				t.sampleGo()
+			}
 			t.findRank()
 			if t.child {
 				_ = d.extend(t) // what cannot be measured there was said when it was joined
 			}
+		}
+		if err := t.lookAtHandlers(); err != nil {
+			d.logf("%s: where its signal handlers lead cannot be told: %v", t.name, err)
 		}
 		if err := t.repair(); err != nil {
 			d.logf("%s: patching what was loaded again: %v", t.name, err)

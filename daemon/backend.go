@@ -52,6 +52,9 @@ func (d *Daemon) attach(pid int) error {
 			return err
 		}
 	}
+	if err := d.roomFor(pid); err != nil {
+		return err
+	}
 	if d.opts.Backend.looks() {
 		return d.attachSampled(pid, "--backend "+d.opts.Backend.String()+" was asked for")
 	}
@@ -127,7 +130,7 @@ func (s *strata) cannot(blocked bool) error {
 
 // needsProbes refuses what only trampolines can tell.
 func (t *target) needsProbes(what string) error {
-	if t.sampled == nil {
+	if !t.onlyLooked() {
 		return nil
 	}
 	return grid.ErrUnsupported{What: what + " of " + t.name, Needs: "probes, and it is measured by stack samples (" + t.sampled.why + ")"}
@@ -135,7 +138,7 @@ func (t *target) needsProbes(what string) error {
 
 func (t *target) backend() Backend {
 	switch {
-	case t.sampled == nil:
+	case !t.onlyLooked():
 		return BackendProbe
 	case t.d.opts.Backend == BackendEBPF:
 		return BackendEBPF
@@ -144,7 +147,7 @@ func (t *target) backend() Backend {
 }
 
 func (t *target) whyLooking() string {
-	if t.sampled != nil {
+	if t.onlyLooked() {
 		return t.sampled.why
 	}
 	return ""

@@ -252,7 +252,7 @@ func TestWhatCannotBePatched(t *testing.T) {
 			traceBy(t, strace, p.PID)
 			return p
 		}},
-		{"no room", "memory", func(t *testing.T) *testprog.Prog {
+		{"no room", "address space", func(t *testing.T) *testprog.Prog {
 			p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/shares.c"))
 			limit := unix.Rlimit{Cur: 1, Max: 1}
 			if err := unix.Prlimit(p.PID, unix.RLIMIT_AS, &limit, nil); err != nil {

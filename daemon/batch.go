@@ -160,7 +160,10 @@ func (t *target) prepare(sites []*site, busy map[*site]error) (changes []*change
 		}
 		c := &change{s: s}
 		if !s.empty() {
-			if c.base, c.room, err = s.generate(); err != nil {
+			if c.base, c.room, err = s.generate(); errors.As(err, new(*process.Refused)) {
+				busy[s] = err // there is no memory for this one; the others need not wait for it
+				continue
+			} else if err != nil {
 				return changes, err
 			}
 		}
@@ -232,7 +235,16 @@ func (t *target) commit(changes []*change, fresh []*part) error {
 		if err := t.inPlace(w, pages); err != nil {
 			return err
 		}
+		if err := t.checkAgain(changes); err != nil {
+			return err
+		}
+		if err := t.checkSequences(changes); err != nil {
+			return err
+		}
 		t.watch(patchStopped, pages)
+		if err := t.checkWindows(changes); err != nil {
+			return err
+		}
 		if err := t.checkPCs(w, changes); err != nil {
 			return err
 		}
@@ -246,7 +258,7 @@ func (t *target) commit(changes []*change, fresh []*part) error {
 		wrote = true
 		for _, c := range changes {
 			if c.base != nil {
-				c.s.aim(c.room.space, c.base, c.room)
+				c.s.aim(c.base, c.room)
 			}
 		}
 		t.zero(fresh...)
@@ -268,6 +280,7 @@ func (t *target) commit(changes []*change, fresh []*part) error {
 
 // adopt remembers what is patched now.
 func (t *target) adopt(changes []*change) {
+	t.contexts.patched = t.contexts.patched || len(changes) > 0
 	for _, c := range changes {
 		s := c.s
 		if s.base != nil {

@@ -21,7 +21,7 @@ var listedObjects = []struct {
 	quick bool
 }{
 	{"libc.so.6", true}, {"libstdc++.so.6", true}, {"redis-server", true}, {"nginx", true}, {"sqlite3", true},
-	{"libpython3*.so.1.0", true}, {"libcrypto.so.3", true}, {"go", true}, {"postgres", false}, {"gdb", false},
+	{"libpython3*.so.1.0", true}, {"libcrypto.so.3", true}, {"postgres", false}, {"gdb", false},
 }
 
 const (

@@ -22,7 +22,7 @@ func sayRoom(t *testing.T, err error) {
 	if m == nil {
 		t.Fatalf("the error does not say how much was within reach: %v", err)
 	}
-	if kib, _ := strconv.Atoi(m[2]); kib < 4 || kib >= islandSize>>10 {
+	if kib, _ := strconv.Atoi(m[2]); kib < 4 || kib >= largeIsland>>10 {
 		t.Errorf("%d KiB within reach: %v", kib, err)
 	}
 	t.Log(err)

@@ -10,6 +10,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -46,6 +47,7 @@ type Daemon struct {
 	began     time.Time
 	pauses    pauseLog
 	guard     *guard
+	reserve   reserve // until Detach
 	rows      rowKeeper
 	accounts  accounts
 	targets   []*target
@@ -64,6 +66,7 @@ type Daemon struct {
 	mu       sync.Mutex
 	pairs    map[grid.PairKey]*pair
 	off      []*part               // switched off, still in the text
+	hurry    atomic.Bool           // some of them are not to wait
 	asking   map[grid.PairKey]bool // whose probes ask the kernel for processor time although there may be rows to read
 	account  account               // what we may use of processors
 	taken    float64               // s of processors that probes, and programs in the kernel, have used
@@ -105,9 +108,14 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 	host, _ := os.Hostname()
 	d := &Daemon{opts: opts, tree: grid.NewTree(), clock: clock, host: host,
 		began: time.Now(), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, byPID: map[int]*target{}, family: newFamily(), catalogue: catalogue{listed: map[fileKey]bool{}}, kern: kernel.NewThreadTable(), stopped: make(chan struct{}), ended: make(chan struct{})}
+	d.images.say = func(text string) { d.logf("%s", text) }
+	defer d.images.endWith(ctx)()
 	d.demand.begin(d.began)
 	defer garbage().collectRarely()()
 	d.tree.Add(grid.Machine, host)
+	if err := d.keepReserve(); err != nil {
+		return nil, err
+	}
 	if opts.Guard != nil && !opts.Backend.looks() {
 		if d.guard, err = startGuard(opts.Guard()); err != nil {
 			opts.Log(err.Error()) // rare, and it measures as well without
@@ -175,10 +183,13 @@ func (d *Daemon) sampleLoop() {
 			d.clock.Refine()
 			d.age()
 		}
-		if n%10 == 0 {
+		if n%10 == 0 || d.hurry.Swap(false) {
 			d.clean()
+		}
+		if n%10 == 0 {
 			d.discover()
 			d.growItems()
+			d.leaveWindows()
 		}
 	}
 }

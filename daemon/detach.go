@@ -19,6 +19,7 @@ func (d *Daemon) Detach() (clean bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.demand.end()
+	d.reserve.release()
 	clean = true
 	var errs []error
 	for _, t := range d.targets {
@@ -87,7 +88,18 @@ func (t *target) remove() error {
 	if t.unsure {
 		return t.restore(&RestoreReport{})
 	}
-	return leaving(func() error { return t.stop(t.unmapOurs) })
+	t.leavesNothing()
+	err = leaving(func() error {
+		found, err := t.findStrays()
+		if err != nil {
+			return err
+		}
+		return t.stop(func(w *process.World) error { return t.unmapOurs(w, found) })
+	})
+	if err == nil && t.seg.Stays {
+		t.d.logf("%s: the code is as it was; trampolines stay in its memory until it ends, since contexts of the program may come back to them", t.name)
+	}
+	return err
 }
 
 // leaving tries until no thread stands in the way, for leaveFor.
@@ -96,7 +108,7 @@ func leaving(try func() error) error {
 		err := try()
 		var deferred *process.Deferred
 		var long *tooLong
-		again := errors.Is(err, errInside) || errors.As(err, &deferred) || errors.As(err, &long)
+		again := errors.Is(err, errInside) || errors.Is(err, errRemapped) || errors.As(err, &deferred) || errors.As(err, &long)
 		if !again || time.Since(start) > leaveFor {
 			return err
 		}

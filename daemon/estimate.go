@@ -170,7 +170,7 @@ func (p *part) counts(x *stackSample) bool {
 
 // planOf is the plan of a pair in a target of either kind.
 func (t *target) planOf(key grid.PairKey) (*pcl.Plan, error) {
-	if t.sampled == nil {
+	if !t.estimates(key, nil) {
 		return t.compile(key)
 	}
 	plan, _, err := t.compileToLook(key)

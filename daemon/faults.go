@@ -4,25 +4,28 @@ import "culprit/internal/fault"
 
 // The places at which tests have something go wrong: between any two steps that change the target.
 var (
-	faultCreated  = fault.New("segment.created")  // the target has a memory file
-	faultSized    = fault.New("segment.sized")    // which has its size and is mapped here
-	faultHead     = fault.New("segment.head")     // the head is mapped and can be found
-	faultData     = fault.New("segment.data")     // the counters are
-	faultIsland   = fault.New("segment.island")   // an island is
-	faultGate     = fault.New("segment.gate")     // its gate is, but forked children would have it too
-	faultBuilt    = fault.New("segment.built")    // everything is mapped, the descriptor is open
-	faultPassing  = fault.New("rows.passing")     // the target has one more descriptor on the way to the kernel's rows
-	faultPassed   = fault.New("rows.passed")      // the rows are mapped
-	faultPrepared = fault.New("batch.prepared")   // trampolines are written
-	faultStopped  = fault.New("batch.stopped")    // the target stands still
-	faultLedger   = fault.New("batch.ledger")     // the ledger says what will be changed
-	faultPage     = fault.New("batch.page")       // a page of text was changed
-	faultSettle   = fault.New("batch.settle")     // all pages were
-	faultCaughtUp = fault.New("batch.caught-up")  // threads that are inside functions were told
-	faultRestored = fault.New("detach.restored")  // the text is as it was
-	faultUnmap    = fault.New("detach.unmap")     // a mapping of the segment is gone
-	faultUndo     = fault.New("restore.undo")     // a culprit's leftovers are known
-	faultUndone   = fault.New("restore.restored") // the text is as it was
+	faultCreated  = fault.New("segment.created")   // its memory is made, the target has none of it
+	faultSending  = fault.New("segment.passing")   // the target has one more descriptor on the way to it
+	faultSent     = fault.New("segment.passed")    // the target has the descriptors of it
+	faultHead     = fault.New("segment.head")      // the head is mapped and can be found
+	faultData     = fault.New("segment.data")      // the counters are
+	faultIsland   = fault.New("segment.island")    // an island is
+	faultGate     = fault.New("segment.gate")      // its gate is, but forked children would have it too
+	faultBuilt    = fault.New("segment.built")     // everything is mapped, the descriptor is open
+	faultPassing  = fault.New("rows.passing")      // the target has one more descriptor on the way to the kernel's rows
+	faultPassed   = fault.New("rows.passed")       // the rows are mapped
+	faultPrepared = fault.New("batch.prepared")    // trampolines are written
+	faultStopped  = fault.New("batch.stopped")     // the target stands still
+	faultLedger   = fault.New("batch.ledger")      // the ledger says what will be changed
+	faultPage     = fault.New("batch.page")        // a page of text was changed
+	faultSettle   = fault.New("batch.settle")      // all pages were
+	faultCaughtUp = fault.New("batch.caught-up")   // threads that are inside functions were told
+	faultTaken    = fault.New("unload.taken-back") // code that was moved with jumps in it is as it was
+	faultCopies   = fault.New("detach.copies")     // copies of jumps are as what was copied
+	faultRestored = fault.New("detach.restored")   // the text is as it was
+	faultUnmap    = fault.New("detach.unmap")      // a mapping of the segment is gone
+	faultUndo     = fault.New("restore.undo")      // a culprit's leftovers are known
+	faultUndone   = fault.New("restore.restored")  // the text is as it was
 )
 
 // watchPatch, if a test has set it, is called while the target stands still: when a batch has stopped it, right before bytes of

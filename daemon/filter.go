@@ -103,6 +103,18 @@ func (d *Daemon) watchFilters() {
 	for _, p := range d.pairs {
 		kept := p.parts[:0]
 		for _, pt := range p.parts {
+			if pt.t.keyless != 0 {
+				d.switchOut(pt)
+				d.logf("%s: %v is no longer measured: thread %d of the program has given up its thread pointer", pt.t.name, pt.plan.Pair, pt.t.keyless)
+				continue
+			}
+			if s := pt.disturbs(); s != nil {
+				d.switchOut(pt)
+				pt.goneAt -= lingerTime
+				d.hurry.Store(true)
+				d.logf("%s: %v is no longer measured: %v", pt.t.name, pt.plan.Pair, s.sequenceError())
+				continue
+			}
 			if pt.asks && pt.t.filteredSince(filtered) {
 				d.giveUp(pt)
 				continue

@@ -3,7 +3,6 @@ package daemon
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 
 	"golang.org/x/sys/unix"
@@ -12,36 +11,30 @@ import (
 	"culprit/trampoline"
 )
 
-// Forked children. They inherit the patched text, and share the counters and the trampolines' memory with their parent. So
-// that they do not count into it, every base trampoline begins with a look at a word that the kernel clears in children: the
+// Forked children. They inherit the patched text, and share the trampolines' memory with their parent, but not the counters. So
+// that they do not look for them, every base trampoline begins with a look at a word that the kernel clears in children: the
 // gate, in the first page of every island, which is private memory with MADV_WIPEONFORK. A child of vfork or posix_spawn runs
 // on its parent's memory, gate included, and counts as its parent, which stands still meanwhile.
 
-const madvWipeOnFork = 18 // linux 4.14
-
 var gateOpen = binary.LittleEndian.AppendUint64(nil, trampoline.GateOpen)
 
-// openGate puts the gate's page over the first page of an island that was mapped just now; false where the kernel knows no
-// memory of that kind: children then count into their parent.
-func openGate(w *process.World, pid int, island uint64) (bool, error) {
+// openGate puts the gate's page over the first page of an island that was mapped just now.
+func openGate(w *process.World, pid int, island uint64) error {
 	at := process.Addr(island)
 	if _, err := w.Mmap(at, trampoline.PageSize, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_FIXED, -1, 0); err != nil {
-		return false, fmt.Errorf("mapping the gate for forked children: %w", err)
+		return fmt.Errorf("mapping the gate for forked children: %w", err)
 	}
 	if err := w.WriteText(at, gateOpen); err != nil {
-		return false, err
+		return err
 	}
 	if err := faultGate.Hit(pid); err != nil {
-		return false, err
+		return err
 	}
-	_, err := w.Syscall(unix.SYS_MADVISE, island, trampoline.PageSize, madvWipeOnFork)
-	if errors.Is(err, unix.EINVAL) {
-		return false, nil
-	}
-	return err == nil, err
+	_, err := w.Syscall(unix.SYS_MADVISE, island, trampoline.PageSize, unix.MADV_WIPEONFORK)
+	return err
 }
 
-// oursIn picks the mappings of a segment. An island that is a page too short has a gate before it, which is returned with it.
+// oursIn picks the mappings of a segment. An island that lacks its first page has a gate before it, which is returned with it.
 func oursIn(maps []process.Mapping) (ours []process.Mapping) {
 	for _, m := range maps {
 		if m.Path != "/memfd:"+segmentName {
@@ -49,6 +42,7 @@ func oursIn(maps []process.Mapping) (ours []process.Mapping) {
 		}
 		if hasGate(m, maps) {
 			m.Start -= trampoline.PageSize
+			m.Offset -= trampoline.PageSize
 		}
 		ours = append(ours, m)
 	}
@@ -56,7 +50,7 @@ func oursIn(maps []process.Mapping) (ours []process.Mapping) {
 }
 
 func hasGate(island process.Mapping, maps []process.Mapping) bool {
-	if island.Perms&process.Exec == 0 || island.Len() != islandSize-trampoline.PageSize {
+	if island.Perms&process.Exec == 0 || !lacksPage(island) {
 		return false
 	}
 	lo := island.Start - trampoline.PageSize
@@ -68,6 +62,12 @@ func hasGate(island process.Mapping, maps []process.Mapping) bool {
 	return false
 }
 
+// lacksPage reports whether a mapping of code begins with the second page of an island: in segments of version 1 islands of 32 MiB had any
+// offset.
+func lacksPage(m process.Mapping) bool {
+	return m.Offset%trampoline.IslandAlign == trampoline.PageSize || m.Len() == 32<<20-trampoline.PageSize
+}
+
 // forked reports whether the process is a forked child that has its parent's segment: its gate is closed.
 func (t *target) forked() bool { return forked(t.proc) }
 
@@ -77,7 +77,7 @@ func forked(p *process.Process) bool {
 		return false
 	}
 	for _, m := range ours {
-		if m.Perms&process.Exec != 0 && m.Len() == islandSize {
+		if m.Perms&process.Exec != 0 && !lacksPage(m) { // its gate is part of it
 			word := make([]byte, len(gateOpen))
 			return p.ReadMem(m.Start, word) == nil && bytes.Equal(word, make([]byte, len(word)))
 		}

@@ -9,47 +9,87 @@ import (
 	"culprit/trampoline"
 )
 
-// reachIsland finds the island for the code at addr, and makes one if a library was loaded out of the reach of those that there
-// are: the target gets one more memory file, which is found by its name like the first.
+// reachIsland finds the island for the code at addr, and makes one if those in reach are full, or if a library was loaded out of the reach
+// of those that there are.
 func (t *target) reachIsland(addr uint64) *codeSpace {
-	if sp := t.seg.space(addr); sp != nil || t.objectAt(addr) == nil || t.unreachable[addr>>30] != nil {
+	sp := t.seg.space(addr)
+	if sp != nil && sp.hasRoom() || t.objectAt(addr) == nil || t.unreachable[addr>>30] != nil {
 		return sp
 	}
-	err := t.stop(func(w *process.World) error { return t.seg.grow(w, t.proc, addr) })
-	if err != nil {
+	if err := t.growIsland(addr); err != nil {
 		t.unreachable[addr>>30] = err
 		t.d.logf("%s: %v", t.name, err)
 	}
 	return t.seg.space(addr)
 }
 
-// grow maps one more island near an address.
-func (s *segment) grow(w *process.World, p *process.Process, addr uint64) error {
-	if len(s.Islands) == trampoline.MaxIslands {
-		return errors.New("the target's code is spread over too many regions of memory")
+// growIsland maps one more island near an address. What can be made before the target stands still is.
+func (t *target) growIsland(addr uint64) error {
+	if len(t.seg.Islands) == trampoline.MaxIslands {
+		return errTooManyRegions
 	}
+	if err := t.affords(t.seg.islandSize); err != nil {
+		return err
+	}
+	a, err := newArea(int(t.seg.islandSize), sealed)
+	if err != nil {
+		return err
+	}
+	t.seg.grown = append(t.seg.grown, a)
+	return t.stop(func(w *process.World) error { return t.seg.grow(w, a, addr) })
+}
+
+// grow maps an area as an island near an address.
+func (s *segment) grow(w *process.World, a *area, addr uint64) error {
 	maps, err := w.Maps()
 	if err != nil {
 		return err
 	}
 	s.taken.addText(maps)
 	for _, c := range clusters(maps) {
-		if addr >= c.lo && addr < c.hi {
-			return s.growNear(w, p, c)
+		if addr < c.lo || addr >= c.hi {
+			continue
 		}
+		fds, err := pass(w, s.TargetPID, a)
+		if err != nil {
+			return err
+		}
+		return errors.Join(s.placeIsland(w, fds[0], 0, a.mem, c), closeAll(w, fds))
 	}
 	return errMoved
 }
 
-func (s *segment) growNear(w *process.World, p *process.Process, c cluster) error {
-	fd, err := w.MemfdCreate(segmentName, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+// maxSteps is how many steps the counters have at most.
+const maxSteps = 16
+
+// growCells gives every thread block one more step of words.
+func (t *target) growCells() error {
+	g := t.seg.Geometry
+	if len(t.seg.data) == maxSteps {
+		return errors.New("there are as many as there can be")
+	}
+	if err := t.affords(uint64(g.Stride())); err != nil {
+		return err
+	}
+	a, err := newArea(g.Stride(), counters)
 	if err != nil {
 		return err
 	}
-	mem, err := openFile(p, fd, islandSize)
-	if err == nil {
-		s.grown = append(s.grown, mem)
-		err = s.placeIsland(w, fd, 0, mem, c)
+	if err := t.stop(func(w *process.World) error { return t.seg.addStep(w, a) }); err != nil {
+		a.Close()
+		return err
 	}
-	return errors.Join(err, w.CloseFD(fd))
+	t.seg.data = append(t.seg.data, a)
+	return nil
+}
+
+// addStep maps an area behind the steps that there are.
+func (s *segment) addStep(w *process.World, a *area) error {
+	fds, err := pass(w, s.TargetPID, a)
+	if err != nil {
+		return err
+	}
+	at := process.Addr(s.env.DataAddr + uint64(len(s.data)*s.Geometry.Stride()))
+	_, err = mapCounters(w, at, uint64(len(a.mem)), unix.MAP_FIXED_NOREPLACE, fds[0])
+	return errors.Join(err, closeAll(w, fds))
 }

@@ -224,7 +224,7 @@ func (b *batch) addPlain(key grid.PairKey, sink grid.Sink) (*pair, error) {
 	covered := false
 	var errs []error // a function of one program need not be in another
 	for _, t := range b.d.targets {
-		if t.ended || !t.selected(key.Focus) || serves && t.sampled != nil {
+		if t.ended || !t.selected(key.Focus) || serves && t.onlyLooked() {
 			continue
 		}
 		covered = true
@@ -318,6 +318,9 @@ func (t *target) reachable(r *pcl.Request) error {
 	if f == nil {
 		return &process.Refused{Point: hex(uint64(r.Func)), Reason: "no function there"}
 	}
+	if !t.contexts.looked {
+		t.lookFirst()
+	}
 	f.analyse()
 	if f.reason != "" {
 		return &process.Refused{Point: f.fn.Name, Reason: f.reason}
@@ -346,8 +349,12 @@ func (t *target) reachable(r *pcl.Request) error {
 		}
 	}
 	for _, pt := range f.pointsOf(*r) {
-		if _, refusal := f.plan.SiteOf(pt); refusal != nil {
+		planned, refusal := f.plan.SiteOf(pt)
+		if refusal != nil {
 			return &process.Refused{Point: f.fn.Name + ", " + pt.Kind.String(), Reason: refusal.Reason}
+		}
+		if err := t.tooWide(planned); err != nil {
+			return err
 		}
 		if err := t.roomToPun(f, pt); err != nil {
 			return err

@@ -16,7 +16,7 @@ func TestLedgerHasNoRoom(t *testing.T) {
 	var s sums
 	d.mu.Lock()
 	seg := d.targets[0].seg
-	seg.ledger = trampoline.NewLedger(seg.mem[seg.LedgerOff():][:4*trampoline.EntrySize])
+	seg.ledger = trampoline.NewLedger(seg.code.mem[seg.LedgerOff():][:4*trampoline.EntrySize])
 	d.mu.Unlock()
 	var keys []grid.PairKey
 	for _, n := range []string{"recurse", "tail_first", "tail_second", "tail_last", "deep_jump", "try_jump"} {

@@ -42,7 +42,7 @@ func (t *target) leftovers(r *RestoreReport) (*leftovers, error) {
 }
 
 // undo puts back the bytes and unmaps the segment, in one stop. What leads to a jump goes before the jump.
-func (u *leftovers) undo(w *process.World, r *RestoreReport) error {
+func (u *leftovers) undo(w *process.World, r *RestoreReport, found *strays) error {
 	if err := faultUndo.Hit(u.t.proc.PID()); err != nil {
 		return err
 	}
@@ -67,11 +67,12 @@ func (u *leftovers) undo(w *process.World, r *RestoreReport) error {
 	if err := faultUndone.Hit(u.t.proc.PID()); err != nil {
 		return err
 	}
-	if err := u.t.unmapOurs(w); err != nil {
+	if err := u.t.unmapOurs(w, found); err != nil {
 		return err
 	}
-	r.Unmapped = true
-	return nil
+	left, err := ourMappings(u.t.proc)
+	r.Unmapped, r.Staying = len(left) == 0, len(left)
+	return err
 }
 
 const (

@@ -219,7 +219,7 @@ func TestPunnedWithoutRoom(t *testing.T) {
 	d := attachPassages(t, p.PID)
 	d.mu.Lock()
 	for _, sp := range d.targets[0].seg.spaces {
-		sp.next = sp.Size - spare
+		sp.next = sp.Size - sp.spare()
 	}
 	d.mu.Unlock()
 	var s sums

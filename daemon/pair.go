@@ -83,12 +83,20 @@ type slotValue struct {
 // newPart compiles a pair for a target and reserves its cells; nothing of the target is touched.
 func newPart(t *target, key grid.PairKey, owner uint64) (*part, error) {
 	key, serves := plainKey(key)
-	if t.sampled != nil {
+	if t.onlyLooked() {
 		return newEstimate(t, key, owner)
 	}
 	plan, err := t.compile(key)
 	if err != nil {
 		return nil, err
+	}
+	if len(plan.Requests) > 0 && !t.contexts.looked {
+		t.lookFirst()
+	}
+	if !serves && t.estimates(key, plan) {
+		if p, ok, err := newPartEstimate(t, key, plan, owner); ok {
+			return p, err
+		}
 	}
 	p := &part{t: t, plan: plan, owner: owner, hits: -1, seen: map[int]slotValue{}, tallies: map[int]*tally{}, serves: serves, on: true,
 		follows: plan.UsesFiles()}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"culprit/daemon/image"
-	"culprit/daemon/process"
 	"culprit/pcl"
 	"culprit/trampoline"
 )
@@ -66,30 +65,7 @@ func Points(target string) (r PointsReport, err error) {
 }
 
 func (r *PointsReport) process(pid int) error {
-	p, err := process.Look(pid)
-	if err != nil {
-		return err
-	}
-	defer p.Close()
-	maps, err := p.Maps()
-	if err != nil {
-		return err
-	}
-	var files images
-	seen := map[fileKey]bool{}
-	for _, m := range maps {
-		key := fileKey{m.Dev, m.Inode}
-		if !m.Executable() || !m.FileBacked() || isSegment(m) || seen[key] {
-			continue
-		}
-		seen[key] = true
-		o, err := files.open(p, m, key)
-		if err != nil {
-			return err
-		}
-		r.object(&object{Object: o, name: o.Name()}, nil)
-	}
-	return nil
+	return eachFile(pid, func(o *image.Object) { r.object(&object{Object: o, name: o.Name()}, nil) })
 }
 
 // object adds the functions of an object, and gives those that can be instrumented to each, if that is not nil.
@@ -115,7 +91,7 @@ func (r *PointsReport) object(o *object, each func(*function)) {
 // refuse notes a function that cannot be instrumented.
 func (r *PointsReport) refuse(f *function, reason string) {
 	r.Refused[reason]++
-	p := RefusedPoint{Name: f.fn.Name, Object: f.obj.name, Reason: reason, ByRule: f.fn.ByRule()}
+	p := RefusedPoint{Name: f.fn.Name, Object: f.obj.name, Reason: reason, ByRule: f.fn.ByRule() || f.reason == whyGo}
 	p.HandWritten = f.obj.HandWritten(f.fn)
 	switch {
 	case p.ByRule:

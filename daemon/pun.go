@@ -75,7 +75,7 @@ func (s *site) takeStubs(sp *codeSpace) error {
 
 // secondStub finds a place for the stub of the branch behind a punned site whose own jump leads to first.
 func (s *site) secondStub(sp *codeSpace, first uint64) (at uint64, ok bool) {
-	for _, from := range []uint64{sp.Addr + sp.Size/2, sp.Addr + sp.next + spare} { // far from where rooms will be, if there is a choice
+	for _, from := range []uint64{sp.Addr + sp.Size/2, sp.Addr + sp.next + sp.spare()} { // far from where rooms will be, if there is a choice
 		for at, ok = s.PunStub(first, from); ok && at+stubSize <= sp.Addr+sp.Size; at, ok = s.PunStub(first, at+1) {
 			if sp.freeFor(at) && (at >= first+stubSize || at+stubSize <= first) {
 				return at, true
@@ -94,7 +94,7 @@ func (s *site) reserveStubs(sp *codeSpace, first, second stub) {
 }
 
 // aim makes the stubs of a site lead to its base trampoline at a room.
-func (s *site) aim(sp *codeSpace, b *trampoline.Base, r room) {
+func (s *site) aim(b *trampoline.Base, r room) {
 	if s.stubs == nil {
 		return
 	}
@@ -102,16 +102,17 @@ func (s *site) aim(sp *codeSpace, b *trampoline.Base, r room) {
 	if call := s.Host.Call(); call != 0 {
 		w.Host = call
 	}
-	s.t.seg.aim(sp, s.stubs.site, w.Site)
-	s.t.seg.aim(sp, s.stubs.successor, w.Host)
+	s.t.seg.aim(s.stubs.site, w.Site)
+	s.t.seg.aim(s.stubs.successor, w.Host)
 }
 
 var nops = [4][]byte{nil, {0x90}, {0x66, 0x90}, {0x0F, 0x1F, 0x00}}
 
 // aim writes a stub; where there is one already, its displacement alone changes, in one store.
-func (s *segment) aim(sp *codeSpace, st stub, to uint64) {
+func (s *segment) aim(st stub, to uint64) {
+	sp := s.spaceAt(st.addr)
 	rel := uint32(to - st.end())
-	mem := s.code(sp, st.addr, st.pad()+5)
+	mem := s.view(sp, st.addr, st.pad()+5)
 	if mem[st.pad()] != 0xE9 {
 		copy(mem, nops[st.pad()])
 		mem[st.pad()] = 0xE9
@@ -122,11 +123,11 @@ func (s *segment) aim(sp *codeSpace, st stub, to uint64) {
 }
 
 // spare is how much of an island is left to rooms before stubs may lie there.
-const spare = 1 << 20
+func (sp *codeSpace) spare() uint64 { return min(1<<20, sp.Size/8) }
 
 // freeFor reports whether nothing is where a stub at addr would be, and no room will be soon.
 func (sp *codeSpace) freeFor(addr uint64) bool {
-	if addr < sp.Addr+sp.next+spare || addr+stubSize > sp.Addr+sp.Size {
+	if addr < sp.Addr+sp.next+sp.spare() || addr+stubSize > sp.Addr+sp.Size {
 		return false
 	}
 	i, _ := slices.BinarySearch(sp.stubs, addr)

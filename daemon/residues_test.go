@@ -50,20 +50,20 @@ func TestRoomsKeepApartFromText(t *testing.T) {
 	} {
 		var r residues
 		r.addText(c.text)
-		sp := &codeSpace{Island: trampoline.Island{Addr: island, Size: islandSize}, next: 0x1200}
+		sp := &codeSpace{Island: trampoline.Island{Addr: island, Size: largeIsland}, next: 0x1200}
 		sp.keepApart(&r, 1)
 		if (sp.residues != nil) != c.before {
 			t.Errorf("%s: rooms keep apart: %v", c.name, sp.residues != nil)
 		}
-		sp.reserve(island + islandSize/4)
-		sp.reserve(island + islandSize/2 + 100)
+		sp.reserve(island + largeIsland/4)
+		sp.reserve(island + largeIsland/2 + 100)
 		addrs, total := allocAll(t, sp)
 		apart := 0
 		for apart < len(addrs) && r[residueOf(addrs[apart])] != textResidue {
 			apart++
 		}
 		t.Logf("%s: %d rooms, %d of them before the first that shares low bits with text, %d KiB in all", c.name, len(addrs), apart, total>>10)
-		if apart < c.apart || total < islandSize*9/10 {
+		if apart < c.apart || total < largeIsland*9/10 {
 			t.Errorf("%s: %d rooms keep apart, %d KiB are used", c.name, apart, total>>10)
 		}
 	}
@@ -72,8 +72,8 @@ func TestRoomsKeepApartFromText(t *testing.T) {
 // TestIslandsKeepApart: rooms of two islands do not share low bits either.
 func TestIslandsKeepApart(t *testing.T) {
 	var r residues
-	a := &codeSpace{Island: trampoline.Island{Addr: 0x5605_f800_0000, Size: islandSize}}
-	b := &codeSpace{Island: trampoline.Island{Addr: 0x7f05_f800_0000, Size: islandSize}}
+	a := &codeSpace{Island: trampoline.Island{Addr: 0x5605_f800_0000, Size: largeIsland}}
+	b := &codeSpace{Island: trampoline.Island{Addr: 0x7f05_f800_0000, Size: largeIsland}}
 	a.keepApart(&r, 1)
 	b.keepApart(&r, 2)
 	seen := map[int]*codeSpace{}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"culprit/daemon/process"
 	"culprit/grid"
@@ -14,8 +15,10 @@ import (
 
 // A VerifyReport says what of ours is left in a process.
 type VerifyReport struct {
-	DifferingBytes int      // bytes of executable file mappings that are not as in their files
+	DifferingBytes int      // bytes of text that are not as in its files, where it lies in memory of the program's own, too
+	Leads          int      // places in code that is no file's from where it goes into mappings of ours
 	Mappings       int      // mappings of ours
+	Staying        int      // of them those that stay on purpose: contexts of the program may come back to them
 	Descriptors    int      // open descriptors of ours
 	TracerPID      int      // who traces it, 0 = nobody
 	Details        []string // one line per difference, at most 20
@@ -23,7 +26,7 @@ type VerifyReport struct {
 
 // Clean reports whether nothing is left.
 func (r VerifyReport) Clean() bool {
-	return r.DifferingBytes == 0 && r.Mappings == 0 && r.Descriptors == 0 && r.TracerPID == 0
+	return r.DifferingBytes == 0 && r.Leads == 0 && r.Mappings == r.Staying && r.Descriptors == 0 && r.TracerPID == 0
 }
 
 // Verify compares every executable page of a process with its file and looks for mappings and tracers.
@@ -37,7 +40,11 @@ func Verify(pid int) (r VerifyReport, err error) {
 	if err != nil {
 		return r, err
 	}
-	for _, d := range diffs {
+	moved, err := p.DiffMoved()
+	if err != nil {
+		return r, err
+	}
+	for _, d := range append(diffs, moved...) {
 		r.DifferingBytes += d.Bytes
 		if len(r.Details) < 20 {
 			r.Details = append(r.Details, fmt.Sprintf("%d bytes differ at %v (%s)", d.Bytes, d.Addr, baseName(d.Path)))
@@ -47,7 +54,20 @@ func Verify(pid int) (r VerifyReport, err error) {
 	if err != nil {
 		return r, err
 	}
-	r.Mappings = len(maps)
+	all, err := p.Maps()
+	if err != nil {
+		return r, err
+	}
+	if staying(maps) {
+		r.Staying = len(maps)
+	}
+	r.Mappings = len(maps) + len(process.Leftovers(all))
+	if r.Leads, err = leads(p); err != nil {
+		return r, err
+	}
+	if r.Leads > 0 && len(r.Details) < 20 {
+		r.Details = append(r.Details, fmt.Sprintf("%d places in memory of the program's own lead into mappings of culprit", r.Leads))
+	}
 	fds, err := ourDescriptors(p)
 	if err != nil {
 		return r, err
@@ -88,65 +108,46 @@ type RestoreReport struct {
 	Already  int  // that held them
 	Damaged  int  // ledger entries that cannot be believed
 	Unmapped bool // whether the segment is gone
+	Staying  int  // mappings of it that stay on purpose: contexts of the program may come back to them
 }
 
 // errNoLedger says that a process holds nothing of ours.
 var errNoLedger = errors.New("culprit has left nothing in it")
 
-// readHeader finds the head of the segment in a process.
-func readHeader(p *process.Process) (*trampoline.Header, process.Addr, error) {
-	maps, err := p.Maps()
-	if err != nil {
-		return nil, 0, err
-	}
-	return headerIn(p, oursIn(maps))
-}
-
-// headerIn reads the head of the segment that these mappings belong to, and says where it is.
-func headerIn(p *process.Process, ours []process.Mapping) (*trampoline.Header, process.Addr, error) {
-	for _, m := range ours {
-		if m.Offset == 0 && m.Perms&process.Exec == 0 {
-			page := make([]byte, trampoline.PageSize)
-			if err := p.ReadMem(m.Start, page); err != nil {
-				return nil, 0, err
-			}
-			h, err := trampoline.DecodeHeader(page)
-			return h, m.Start, err
+// readHeader finds the head of the segment in a process, and the mapping that it begins. Where a head cannot be read its owner may just have
+// unmapped it: then the mappings say so.
+func readHeader(p *process.Process) (h *trampoline.Header, m process.Mapping, err error) {
+	const mostLooks = 10 // somebody may map and unmap heads for ever
+	for range mostLooks {
+		maps, mapsErr := p.Maps()
+		if mapsErr != nil {
+			return nil, process.Mapping{}, mapsErr
+		}
+		unread := m
+		h, m, err = headerIn(p, oursIn(maps))
+		if !errors.Is(err, errHeadUnread) || m == unread {
+			break
 		}
 	}
-	return nil, 0, errNoLedger
+	return h, m, err
 }
 
-// Owner tells who has instrumented a process, from the ledger that it carries. alive says that this culprit still runs.
-func Owner(pid int) (daemonPID int, alive, found bool, err error) {
-	p, err := readable(pid)
-	if err != nil {
-		return 0, false, false, err
-	}
-	defer p.Close()
-	return ownerOf(p)
-}
+// errHeadUnread says that there is a head and that its memory cannot be read.
+var errHeadUnread = fmt.Errorf("its memory cannot be read: %w", trampoline.ErrNoSegment)
 
-// readable opens a process of which only the memory is read. To ask whether it may be traced would take it for a moment from a culprit
-// that has it.
-func readable(pid int) (*process.Process, error) {
-	p, err := process.Look(pid)
-	if err == nil && p.Blind() {
-		p.Close()
-		return process.Open(pid) // which says why not
+// headerIn reads the head of the segment that these mappings belong to. One that cannot be read is none that can be believed.
+func headerIn(p *process.Process, ours []process.Mapping) (*trampoline.Header, process.Mapping, error) {
+	for _, m := range ours {
+		if isHead(m) {
+			page := make([]byte, trampoline.PageSize)
+			if err := p.ReadMem(m.Start, page); err != nil {
+				return nil, m, errors.Join(errHeadUnread, err)
+			}
+			h, err := trampoline.DecodeHeader(page)
+			return h, m, err
+		}
 	}
-	return p, err
-}
-
-func ownerOf(p *process.Process) (daemonPID int, alive, found bool, err error) {
-	h, _, err := readHeader(p)
-	if errors.Is(err, errNoLedger) {
-		return 0, false, false, nil
-	}
-	if err != nil {
-		return 0, false, true, err
-	}
-	return h.DaemonPID, process.StartTime(h.DaemonPID) == h.DaemonStart && h.DaemonStart != 0, true, nil
+	return nil, process.Mapping{}, errNoLedger // what there is without a head is there to stay
 }
 
 // Restore undoes what a culprit that was killed has left in a process: every site gets its old bytes back, and the segment is
@@ -180,8 +181,12 @@ func (t *target) restore(r *RestoreReport) error {
 	return leaving(func() error {
 		earlier := r.Restored // by a try that came as far as the text and had to wait with the rest
 		r.Already = 0
-		_, err := t.proc.Stop(context.Background(), process.StopOptions{Deadline: stopDeadline}, func(w *process.World) error {
-			return u.undo(w, r)
+		found, err := t.findStrays()
+		if err != nil {
+			return err
+		}
+		_, err = t.proc.Stop(context.Background(), process.StopOptions{Deadline: stopDeadline}, func(w *process.World) error {
+			return u.undo(w, r, found)
 		})
 		r.Already = max(r.Already-earlier, 0)
 		return err
@@ -191,39 +196,67 @@ func (t *target) restore(r *RestoreReport) error {
 // bareDaemon is enough of a daemon to look at a process's files.
 func bareDaemon() *Daemon { return &Daemon{opts: Options{Log: func(string) {}}, tree: grid.NewTree()} }
 
-// ledgerOf reads the ledger of a process; none is no error, as the segment may have been half built, or half unmapped.
-func ledgerOf(p *process.Process, r *RestoreReport) ([]trampoline.Entry, error) {
-	h, at, err := readHeader(p)
-	if errors.Is(err, errNoLedger) || errors.Is(err, trampoline.ErrNoSegment) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	mem, err := usedLedger(p, at+process.Addr(h.LedgerOff()), h.LedgerCap)
-	if err != nil {
-		return nil, fmt.Errorf("reading the ledger: %w", err)
-	}
-	entries, damaged := trampoline.Entries(mem)
+// mostOfASite is how many entries of one address are believed: a site has two while it is patched anew.
+const mostOfASite = 2
+
+// ledgerOf reads the ledger of a process; none is no error, as the segment may have been half built, or half unmapped. That of a version
+// that is not known counts as damaged.
+func ledgerOf(p *process.Process, r *RestoreReport) (entries []trampoline.Entry, err error) {
+	of, damaged := map[uint64]int{}, 0
+	err = eachLedgerChunk(p, func(chunk []byte) {
+		some, bad := trampoline.Entries(chunk)
+		damaged += bad
+		for _, e := range some {
+			if of[e.Addr]++; of[e.Addr] > mostOfASite {
+				damaged++
+				continue
+			}
+			entries = append(entries, e)
+		}
+	})
 	r.Sites, r.Damaged = len(entries), damaged
-	return entries, nil
+	return entries, err
 }
 
-// usedLedger reads the ledger up to the first chunk that never held anything, so that a sparse file stays sparse.
-func usedLedger(p *process.Process, at process.Addr, capacity int) (mem []byte, err error) {
-	chunk := make([]byte, 64<<10)
+// ledgerHistory is what the ledger of a process holds and has held, as far as that was not written over; none is no error.
+func ledgerHistory(p *process.Process) (entries []trampoline.Entry, err error) {
+	err = eachLedgerChunk(p, func(chunk []byte) { entries = append(entries, trampoline.History(chunk)...) })
+	if errors.Is(err, trampoline.ErrNoSegment) {
+		return nil, nil // that of a version that is not known: the files say what was there
+	}
+	return entries, err
+}
+
+// eachLedgerChunk reads the ledger up to the first chunk that never held anything, so that a sparse file stays sparse.
+func eachLedgerChunk(p *process.Process, take func(chunk []byte)) error {
+	h, m, err := readHeader(p)
+	switch {
+	case h != nil && errors.Is(err, trampoline.ErrNoSegment):
+		return err
+	case errors.Is(err, errNoLedger), errors.Is(err, trampoline.ErrNoSegment):
+		return nil
+	case err != nil:
+		return err
+	case m.Len() < uint64(h.LedgerOff()):
+		return nil
+	}
+	capacity := min(h.LedgerCap, int(m.Len()-uint64(h.LedgerOff()))/trampoline.EntrySize) // the head may say what it likes
+	at, chunk := m.Start+process.Addr(h.LedgerOff()), make([]byte, 64<<10)
 	for left := capacity * trampoline.EntrySize; left > 0; left -= len(chunk) {
 		chunk = chunk[:min(len(chunk), left)]
 		if err := p.ReadMem(at, chunk); err != nil {
-			return mem, err
+			if _, _, again := readHeader(p); errors.Is(again, errNoLedger) {
+				return nil // its owner has just unmapped it
+			}
+			return fmt.Errorf("reading the ledger: %w", err)
 		}
 		if bytes.Count(chunk, []byte{0}) == len(chunk) {
-			return mem, nil
+			return nil
 		}
-		mem = append(mem, chunk...)
+		take(chunk)
 		at += process.Addr(len(chunk))
 	}
-	return mem, nil
+	return nil
 }
 
 // restoreEntry puts back one site if it holds what we wrote.
@@ -244,19 +277,29 @@ func restoreEntry(w *process.World, e trampoline.Entry, r *RestoreReport) error 
 	return w.WriteText(process.Addr(e.Addr), e.Old[:e.Len])
 }
 
-// unmapOurs unmaps every mapping of the segment, unless a thread is inside one, and closes descriptors that were left open.
-func (t *target) unmapOurs(w *process.World) error {
+// unmapFor is for how long mappings are unmapped in one stop. A target may have thousands that look like ours, each of which takes some 100 us.
+const unmapFor = 100 * time.Millisecond
+
+// errMore says that a stop was not long enough for all mappings; the next one goes on.
+var errMore = errors.New("the program has more mappings that look like culprit's than can be unmapped in ten seconds; end it, or try again")
+
+// unmapOurs unmaps every mapping of the segment, unless a thread is inside one or something leads there, and closes descriptors that
+// were left open.
+func (t *target) unmapOurs(w *process.World, found *strays) error {
 	maps, err := w.Maps()
 	if err != nil {
 		return err
 	}
-	ours := allOurs(t.proc, maps)
-	inside, err := t.standing(w, islandSpans(ours))
+	ours := t.mustGo(w, allOurs(t.proc, maps))
+	inside, err := t.standing(w, append(islandSpans(ours), found.spans(-1)...))
 	switch {
 	case err != nil:
 		return err
 	case len(inside) > 0:
 		return errInside
+	}
+	if err := found.putBack(w, maps); err != nil {
+		return err
 	}
 	if err := faultRestored.Hit(t.proc.PID()); err != nil {
 		return err
@@ -264,7 +307,11 @@ func (t *target) unmapOurs(w *process.World) error {
 	if err := t.closeLeft(w); err != nil { // while the head still says which
 		return err
 	}
+	began := time.Now()
 	for _, m := range ours {
+		if time.Since(began) > unmapFor {
+			return errMore
+		}
 		if err := w.Munmap(m.Start, m.Len()); err != nil {
 			return err
 		}
@@ -272,7 +319,12 @@ func (t *target) unmapOurs(w *process.World) error {
 			return err
 		}
 	}
-	return nil
+	return w.Tidy()
+}
+
+// isHead reports whether a mapping of ours begins with the head.
+func isHead(m process.Mapping) bool {
+	return m.Path == "/memfd:"+segmentName && m.Offset == 0 && m.Perms&(process.Exec|process.Write) == 0
 }
 
 // islandSpans are the addresses of trampolines.

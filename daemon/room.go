@@ -61,7 +61,7 @@ func (s *site) takeRoom(sp *codeSpace, n int) (room, error) {
 
 // giveRoom takes memory back that no thread of the target is in. What children may run in as it is stays as it is.
 func (s *site) giveRoom(r room) {
-	if r.fixed > 0 || r.space.gate == 0 {
+	if r.fixed > 0 {
 		s.spare = append(s.spare, r)
 	}
 }
@@ -70,7 +70,7 @@ func (s *site) giveRoom(r room) {
 // again; its switch is put on with one store.
 func (s *site) fill(r *room, b *trampoline.Base) {
 	seg := s.t.seg
-	mem := seg.code(r.space, r.addr, len(b.Code))
+	mem := seg.view(r.space, r.addr, len(b.Code))
 	if r.fixed > 0 {
 		same := r.fixed == b.Fixed && bytes.Equal(mem[:b.Switch], b.Code[:b.Switch]) && bytes.Equal(mem[b.Switch+2:b.Fixed], b.Code[b.Switch+2:b.Fixed])
 		if !same {

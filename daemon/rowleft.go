@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"slices"
 	"strings"
 
 	"culprit/daemon/process"
@@ -24,14 +25,16 @@ func rowMappings(p *process.Process, ours, maps []process.Mapping) (list []proce
 	return list
 }
 
-// passing are the descriptors that the head of the segment says are on the way, if they are what goes that way.
+// passing are the sockets on which descriptors are passed, and the descriptors that the head of the segment says are on the way, if they
+// are what goes that way.
 func passing(p *process.Process, open map[int]string) (fds []int) {
+	fds = p.PassingSockets(open)
 	h, _, err := readHeader(p)
 	if err != nil {
-		return nil
+		return fds
 	}
 	for _, fd := range h.Passing {
-		if link := open[fd]; link == "anon_inode:bpf-map" || strings.HasPrefix(link, "socket:") {
+		if link := open[fd]; (link == "anon_inode:bpf-map" || strings.HasPrefix(link, "socket:")) && !slices.Contains(fds, fd) {
 			fds = append(fds, fd)
 		}
 	}

@@ -25,7 +25,7 @@ func (d *Daemon) needsRows() error {
 
 // rowOwner is the number of the thread that a row belongs to; 0 if it has ended or that is not known.
 func (t *target) rowOwner(index int, tp uint64) int {
-	if t.sampled != nil {
+	if t.onlyLooked() {
 		return t.kept.table.Owner(index)
 	}
 	return t.threads.owner(tp)
@@ -33,7 +33,7 @@ func (t *target) rowOwner(index int, tp uint64) int {
 
 // tellsThreads refuses pairs at one thread where the rows do not say whose they are.
 func (p *part) tellsThreads() error {
-	if p.plan.Thread == "" || p.t.sampled == nil || p.t.kept.table.KnowsOwners() {
+	if p.plan.Thread == "" || !p.t.onlyLooked() || p.t.kept.table.KnowsOwners() {
 		return nil
 	}
 	return grid.ErrUnsupported{What: fmt.Sprintf("kernel(%q) of one thread of %s", p.plan.KernelName, p.t.name), Needs: "probes, or culprit outside of the container"}
@@ -53,7 +53,7 @@ func takenRows(table *rows.Table) (n int) {
 // together with the thread blocks.
 func (t *target) tidyRows() {
 	table := t.kept.table
-	if t.sampled != nil && table != nil && takenRows(table) > table.Slots()/2 {
+	if t.onlyLooked() && table != nil && takenRows(table) > table.Slots()/2 {
 		t.freeRows(table)
 	}
 }

@@ -123,14 +123,14 @@ func (t *target) passRows(w *process.World) error {
 		return err
 	}
 	seg.RowsAddr, seg.RowsSize = uint64(at), uint64(table.Size())
-	seg.Encode(seg.mem)
+	seg.encode()
 	err = t.passTable(w, at)
 	if err != nil {
 		err = errors.Join(fmt.Errorf("mapping the kernel's rows: %w", err), w.Munmap(at, seg.RowsSize))
 		seg.RowsAddr, seg.RowsSize = 0, 0
 	}
 	seg.Passing = nil
-	seg.Encode(seg.mem)
+	seg.encode()
 	if err != nil {
 		return err
 	}
@@ -142,16 +142,16 @@ func (t *target) passRows(w *process.World) error {
 // passTable puts the table where room was made for it.
 func (t *target) passTable(w *process.World, at process.Addr) error {
 	seg, table := t.seg, t.kept.table
-	fd, err := w.PassFD(table.FD(), func(fds ...int) error {
+	fds, err := w.PassFDs([]int{table.FD()}, func(fds ...int) error {
 		seg.Passing = append(seg.Passing, fds...)
-		seg.Encode(seg.mem)
+		seg.encode()
 		return faultPassing.Hit(seg.TargetPID)
 	})
 	if err != nil {
 		return err
 	}
-	_, err = w.Mmap(at, uint64(table.Size()), unix.PROT_READ, unix.MAP_SHARED|unix.MAP_FIXED, fd, 0)
-	if cerr := w.CloseFD(fd); err == nil {
+	_, err = w.Mmap(at, uint64(table.Size()), unix.PROT_READ, unix.MAP_SHARED|unix.MAP_FIXED, fds[0], 0)
+	if cerr := w.CloseFD(fds[0]); err == nil {
 		err = cerr
 	}
 	if err != nil {
@@ -179,7 +179,7 @@ func (t *target) linkRows() {
 		}
 		if tp := t.seg.load(slot, 0); tp != 0 {
 			if i, ok := k.table.Find(tp); ok {
-				t.seg.store(slot, trampoline.BlockRow, k.addr+uint64(i*rows.RowSize))
+				t.seg.store(slot, trampoline.BlockRow, trampoline.RowWord(i))
 			}
 		}
 	}
@@ -187,12 +187,10 @@ func (t *target) linkRows() {
 
 // rowOf is the number of the row that a block's thread reads.
 func (t *target) rowOf(slot int) (index int, ok bool) {
-	at := t.seg.load(slot, trampoline.BlockRow)
-	i := (at - t.kept.addr) / rows.RowSize
-	if t.kept.addr == 0 || at < t.kept.addr || i >= uint64(t.seg.Slots) {
+	if t.kept.addr == 0 {
 		return 0, false
 	}
-	return int(i), true
+	return t.seg.RowIndex(t.seg.load(slot, trampoline.BlockRow))
 }
 
 // freeRow gives back the row of a dead thread whose block was freed.

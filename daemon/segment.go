@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -17,23 +18,25 @@ import (
 // segmentName is how the segment shows in /proc/PID/maps: "/memfd:culprit (deleted)".
 const segmentName = "culprit"
 
-// A segment is the memory that a target and the daemon share. Without Close the daemon's mapping stays; what the target
+// A segment is the memory that a target and the daemon share. Without Close the daemon's mappings stay; what the target
 // maps is undone by unmap, or by the target's end.
 type segment struct {
 	trampoline.Header
-	mem    []byte // the daemon's mapping of all of it, read-write
-	ledger *trampoline.Ledger
-	env    trampoline.Env
-	spaces []*codeSpace
-	taken  residues
-	grown  [][]byte // the daemon's mappings of islands that came later, each a memory file of its own
+	code       *area   // head, ledger and the first islands
+	grown      []*area // islands that came later
+	data       []*area // counters, a step each; before the first are the claims and the table of open files
+	ledger     *trampoline.Ledger
+	env        trampoline.Env
+	spaces     []*codeSpace
+	taken      residues
+	islandSize uint64 // of each
 }
 
 // A codeSpace hands out the memory of one island.
 type codeSpace struct {
 	trampoline.Island
 	mem     []byte   // the daemon's mapping of it
-	gate    uint64   // address of the word that is 0 in forked children; 0 where the kernel has no such memory
+	gate    uint64   // address of the word that is 0 in forked children
 	slow    uint64   // address of the stub that finds thread blocks
 	call    uint64   // address of the stub that calls functions of the target; 0 if it cannot
 	back    uint64   // where it is returned to
@@ -55,144 +58,149 @@ func filesOff(g trampoline.Geometry) int {
 	return (g.Slots + trampoline.PageSize) &^ (trampoline.PageSize - 1)
 }
 
-// newSegment has the stopped target create and map the segment. A failure undoes what was done.
-func newSegment(w *process.World, p *process.Process, threads int, maps []process.Mapping) (*segment, error) {
-	g := trampoline.DefaultGeometry(threads)
-	fd, err := w.MemfdCreate(segmentName, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
-	if err != nil {
-		return nil, fmt.Errorf("creating the shared segment in process %d: %w", p.PID(), err)
+// newSegment makes a segment and has the stopped target map it. A failure undoes what was done.
+func newSegment(w *process.World, p *process.Process, l layout, maps []process.Mapping) (*segment, error) {
+	near := clusters(maps)
+	if len(near) > trampoline.MaxIslands {
+		return nil, errTooManyRegions
 	}
-	if err := faultCreated.Hit(p.PID()); err != nil {
-		return nil, errors.Join(err, w.CloseFD(fd))
-	}
-	s := &segment{Header: trampoline.Header{Geometry: g, TargetPID: p.PID(), DaemonPID: os.Getpid(), DaemonStart: process.StartTime(os.Getpid())}}
+	g := l.Geometry
+	g.CodeSize = len(near) * int(l.islandSize)
+	s := &segment{islandSize: l.islandSize,
+		Header: trampoline.Header{Geometry: g, TargetPID: p.PID(), DaemonPID: os.Getpid(), DaemonStart: process.StartTime(os.Getpid())}}
 	s.taken.addText(maps)
-	err = s.build(w, p, fd, clusters(maps))
-	if cerr := w.CloseFD(fd); err == nil {
-		err = cerr
+	err := s.make()
+	if err == nil {
+		err = s.build(w, p, l, near, maps)
 	}
 	if err != nil {
-		s.unmap(w)
+		err = errors.Join(err, s.unmap(w))
 		s.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *segment) build(w *process.World, p *process.Process, fd int, clusters []cluster) error {
-	if err := s.mapHere(p, fd); err != nil {
+// make makes the segment's memory here. Its head is complete before the target has any of it.
+func (s *segment) make() (err error) {
+	if s.code, err = newArea(s.Geometry.Size(), sealed); err != nil {
 		return err
 	}
-	if err := faultSized.Hit(s.TargetPID); err != nil {
-		return err
-	}
-	g := s.Geometry
-	head, err := w.Mmap(0, uint64(g.DataOff()), unix.PROT_READ, unix.MAP_SHARED, fd, 0)
+	s.encode()
+	s.ledger = trampoline.NewLedger(s.code.mem[s.Geometry.LedgerOff():s.Geometry.HeadSize()])
+	first, err := newArea(claimsSize(s.Geometry)+s.Geometry.Stride(), counters)
 	if err != nil {
-		return fmt.Errorf("mapping the ledger into the target: %w", err)
-	}
-	s.HeadAddr = uint64(head)
-	s.Encode(s.mem)
-	if err := faultHead.Hit(s.TargetPID); err != nil {
 		return err
 	}
-	data, err := w.Mmap(0, uint64(claimsSize(g)+g.DataSize()), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED, fd, uint64(g.DataOff()))
+	s.data = []*area{first}
+	return faultCreated.Hit(s.TargetPID)
+}
+
+// encode writes the head.
+func (s *segment) encode() { s.Encode(s.code.mem) }
+
+func (s *segment) build(w *process.World, p *process.Process, l layout, clusters []cluster, maps []process.Mapping) (err error) {
+	fds, err := pass(w, s.TargetPID, s.code, s.data[0])
 	if err != nil {
-		return fmt.Errorf("mapping counters into the target: %w", err)
-	}
-	s.DataAddr = uint64(data)
-	s.env = trampoline.Env{Geometry: g, ClaimsAddr: uint64(data), DataAddr: uint64(data) + uint64(claimsSize(g)), FilesAddr: uint64(data) + uint64(filesOff(g))}
-	s.Encode(s.mem)
-	if err := faultData.Hit(s.TargetPID); err != nil {
 		return err
 	}
-	for _, c := range clusters {
-		if err := s.addIsland(w, fd, c); err != nil {
+	defer func() { err = errors.Join(err, closeAll(w, fds)) }()
+	if err := s.mapHead(w, fds[0]); err != nil {
+		return err
+	}
+	if err := l.stillFits(p); err != nil {
+		return err
+	}
+	if err := s.mapData(w, fds[1], l.dataAt(maps)); err != nil {
+		return err
+	}
+	for i, c := range clusters {
+		off := s.Geometry.CodeOff() + i*int(s.islandSize)
+		if err := s.placeIsland(w, fds[0], uint64(off), s.code.mem[off:][:s.islandSize], c); err != nil {
 			return err
 		}
 	}
-	s.ledger = trampoline.NewLedger(s.mem[g.LedgerOff():g.DataOff()])
 	return faultBuilt.Hit(s.TargetPID)
 }
 
-// mapHere opens the target's memory file, fixes its size for ever and maps it into the daemon.
-func (s *segment) mapHere(p *process.Process, fd int) (err error) {
-	s.mem, err = openFile(p, fd, s.Geometry.Size()+claimsSize(s.Geometry))
-	return err
-}
-
-// openFile gives a memory file of the target its size and maps it here.
-func openFile(p *process.Process, fd, size int) ([]byte, error) {
-	f, err := p.OpenFD(fd)
+// mapHead maps head and ledger: from then on the segment can be found.
+func (s *segment) mapHead(w *process.World, fd int) error {
+	head, err := w.Mmap(0, uint64(s.Geometry.HeadSize()), unix.PROT_READ, unix.MAP_SHARED, fd, 0)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("mapping the ledger into the target: %w", err)
 	}
-	defer f.Close()
-	if err := f.Truncate(int64(size)); err != nil {
-		return nil, fmt.Errorf("sizing the shared segment: %w", err)
+	if err := faultHead.Hit(s.TargetPID); err != nil {
+		return errors.Join(err, w.Munmap(head, uint64(s.Geometry.HeadSize())))
 	}
-	// A target that shrinks the file would kill its reader with SIGBUS.
-	if _, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW); err != nil && !errors.Is(err, unix.EPERM) {
-		return nil, fmt.Errorf("sealing the shared segment: %w", err)
-	}
-	mem, err := unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	s.HeadAddr = uint64(head)
+	s.encode()
+	return nil
+}
+
+// mapData maps the first step of the counters, near an address if that is not 0.
+func (s *segment) mapData(w *process.World, fd int, near process.Addr) error {
+	g := s.Geometry
+	size := uint64(len(s.data[0].mem))
+	data, err := mapCounters(w, near, size, 0, fd)
 	if err != nil {
-		return nil, fmt.Errorf("mapping the shared segment: %w", err)
+		return err
 	}
-	return mem, nil
+	s.DataAddr = uint64(data)
+	s.env = trampoline.Env{Geometry: g, ClaimsAddr: uint64(data), DataAddr: uint64(data) + uint64(claimsSize(g)), FilesAddr: uint64(data) + uint64(filesOff(g))}
+	s.encode()
+	return faultData.Hit(s.TargetPID)
 }
 
-// islandSize is the room for trampolines near one cluster of text.
-const islandSize = 32 << 20
-
-func (s *segment) addIsland(w *process.World, fd int, c cluster) error {
-	off := s.Geometry.CodeOff() + claimsSize(s.Geometry) + len(s.Islands)*islandSize
-	if len(s.Islands) == trampoline.MaxIslands || off+islandSize > len(s.mem) {
-		return errors.New("the target's code is spread over too many regions of memory")
+// mapCounters maps memory that the target writes to. Children that it forks do not have it: they are led past all that touches it by the
+// gate, and whoever of them has given up the target's rights cannot change what the target goes by.
+func mapCounters(w *process.World, at process.Addr, size uint64, flags, fd int) (process.Addr, error) {
+	data, err := w.Mmap(at, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|flags, fd, 0)
+	if err != nil {
+		return 0, fmt.Errorf("mapping counters into the target: %w", err)
 	}
-	return s.placeIsland(w, fd, uint64(off), s.mem[off:off+islandSize], c)
+	if _, err := w.Syscall(unix.SYS_MADVISE, uint64(data), size, unix.MADV_DONTFORK); err != nil {
+		return 0, errors.Join(fmt.Errorf("keeping counters from the target's children: %w", err), w.Munmap(data, size))
+	}
+	return data, nil
 }
+
+var errTooManyRegions = errors.New("the target's code is spread over too many regions of memory")
 
 // placeIsland maps an island near a cluster.
 func (s *segment) placeIsland(w *process.World, fd int, off uint64, mem []byte, c cluster) error {
-	for _, at := range c.candidates(islandSize) {
-		_, err := w.Mmap(process.Addr(at), islandSize, unix.PROT_READ|unix.PROT_EXEC, unix.MAP_SHARED|unix.MAP_FIXED_NOREPLACE, fd, off)
+	for _, at := range c.candidates(s.islandSize) {
+		_, err := w.Mmap(process.Addr(at), s.islandSize, unix.PROT_READ|unix.PROT_EXEC, unix.MAP_SHARED|unix.MAP_FIXED_NOREPLACE, fd, off)
 		if err != nil {
 			continue
 		}
-		err = faultIsland.Hit(s.TargetPID)
-		gated := false
-		if err == nil {
-			gated, err = openGate(w, s.TargetPID, at)
+		if err = faultIsland.Hit(s.TargetPID); err == nil {
+			err = openGate(w, s.TargetPID, at)
 		}
 		if err != nil {
-			return errors.Join(err, w.Munmap(process.Addr(at), islandSize))
+			return errors.Join(err, w.Munmap(process.Addr(at), s.islandSize))
 		}
-		return s.openIsland(trampoline.Island{Addr: at, Off: off, Size: islandSize}, mem, gated)
+		return s.openIsland(trampoline.Island{Addr: at, Off: off, Size: s.islandSize}, mem)
 	}
-	return &noRoomError{c.lo, c.hi, c.largest()}
+	return &noRoomError{c.lo, c.hi, c.largest(), s.islandSize}
 }
 
 // A noRoomError says that no island fits near code, and how much would.
-type noRoomError struct{ lo, hi, largest uint64 }
+type noRoomError struct{ lo, hi, largest, needed uint64 }
 
 func (e *noRoomError) Error() string {
 	return fmt.Sprintf("no room for trampolines within 2 GiB of the code at %#x-%#x: %d KiB are needed, the largest free piece has %d KiB",
-		e.lo, e.hi, islandSize>>10, e.largest>>10)
+		e.lo, e.hi, e.needed>>10, e.largest>>10)
 }
 
-func (s *segment) openIsland(i trampoline.Island, mem []byte, gated bool) error {
+func (s *segment) openIsland(i trampoline.Island, mem []byte) error {
 	s.Islands = append(s.Islands, i)
-	s.Encode(s.mem)
-	sp := &codeSpace{Island: i, mem: mem, slow: i.Addr + trampoline.PageSize}
-	if gated {
-		sp.gate = i.Addr
-	}
+	s.encode()
+	sp := &codeSpace{Island: i, mem: mem, gate: i.Addr, slow: i.Addr + trampoline.PageSize}
 	stub, err := trampoline.SlowStub(&s.env, sp.slow)
 	if err != nil {
 		return err
 	}
-	copy(s.code(sp, sp.slow, len(stub)), stub)
+	copy(s.view(sp, sp.slow, len(stub)), stub)
 	sp.stubEnd = sp.slow + uint64(len(stub))
 	s.storeCode(sp, sp.slow+trampoline.SlowRowsOff, s.RowsAddr)
 	if err := s.addCallStub(sp); err != nil {
@@ -211,28 +219,48 @@ func (s *segment) addCallStub(sp *codeSpace) error {
 		return nil
 	}
 	at := roundUp64(sp.stubEnd, 64)
-	stub, back, err := trampoline.CallStub(trampoline.VectorState{Mask: trampoline.CallMask, Size: size}, at)
+	stub, back, err := trampoline.CallStub(trampoline.VectorState{Mask: trampoline.CallMask, Size: size}, at, sp.gate)
 	if err != nil {
 		return err
 	}
-	copy(s.code(sp, at, len(stub)), stub)
+	copy(s.view(sp, at, len(stub)), stub)
 	sp.call, sp.back, sp.stubEnd = at, at+uint64(back), at+uint64(len(stub))
 	return nil
 }
 
 func roundUp64(n, to uint64) uint64 { return (n + to - 1) / to * to }
 
-// space returns the island that the code at addr can jump to and from, data operands of that code included.
-func (s *segment) space(addr uint64) *codeSpace {
+// space returns the island that the code at addr can jump to and from, data operands of that code included: one that has room, if there
+// is any.
+func (s *segment) space(addr uint64) (found *codeSpace) {
 	const reach = 1<<31 - 1<<20
 	for _, sp := range s.spaces {
 		lo, hi := min(addr, sp.Addr), max(addr, sp.Addr+sp.Size)
-		if hi-lo < reach {
+		if hi-lo >= reach {
+			continue
+		}
+		if found = sp; sp.hasRoom() {
+			break
+		}
+	}
+	return found
+}
+
+// spaceAt is the island at an address.
+func (s *segment) spaceAt(addr uint64) *codeSpace {
+	for _, sp := range s.spaces {
+		if addr >= sp.Addr && addr < sp.Addr+sp.Size {
 			return sp
 		}
 	}
 	return nil
 }
+
+// hasRoom reports whether one more base trampoline surely fits.
+func (sp *codeSpace) hasRoom() bool { return sp.next+largeRoom <= sp.Size }
+
+// largeRoom is more than a base trampoline takes.
+const largeRoom = 32 << 10
 
 // alloc reserves n bytes for good; ok is false when the island is full. What is given back belongs to its site.
 func (sp *codeSpace) alloc(n int) (addr uint64, ok bool) {
@@ -250,21 +278,21 @@ func (sp *codeSpace) alloc(n int) (addr uint64, ok bool) {
 	return addr, true
 }
 
-// code is the daemon's view of n bytes of an island.
-func (s *segment) code(sp *codeSpace, addr uint64, n int) []byte {
+// view is the daemon's view of n bytes of an island.
+func (s *segment) view(sp *codeSpace, addr uint64, n int) []byte {
 	return sp.mem[addr-sp.Addr:][:n]
 }
 
 // toggle writes a two-byte switch with one store. Switches lie at even addresses, so the store is one access and a thread
 // that runs into it sees the old or the new instruction, both of two bytes.
 func (s *segment) toggle(sp *codeSpace, addr uint64, b [2]byte) {
-	mem := s.code(sp, addr, 2)
+	mem := s.view(sp, addr, 2)
 	*(*uint16)(unsafe.Pointer(&mem[0])) = uint16(b[0]) | uint16(b[1])<<8
 }
 
 // storeCode writes a word of data among the code of an island, with one store.
 func (s *segment) storeCode(sp *codeSpace, addr uint64, v uint64) {
-	atomic.StoreUint64((*uint64)(unsafe.Pointer(&s.code(sp, addr, 8)[0])), v)
+	atomic.StoreUint64((*uint64)(unsafe.Pointer(&s.view(sp, addr, 8)[0])), v)
 }
 
 // contains reports whether an address lies in an island.
@@ -281,19 +309,21 @@ func (s *segment) contains(pc uint64) bool {
 
 // claims has a byte for every block, the overflow block included.
 func (s *segment) claims() []byte {
-	off := s.Geometry.DataOff()
-	return s.mem[off : off+s.Slots+1]
+	return s.data[0].mem[:s.Slots+1]
 }
 
+// word is a word of a block, in the step that its offset says.
 func (s *segment) word(slot int, off int32) *uint64 {
-	at := s.Geometry.DataOff() + claimsSize(s.Geometry) + slot*s.BlockSize + int(off)
-	return (*uint64)(unsafe.Pointer(&s.mem[at]))
+	step, at := int(off)/s.Geometry.Stride(), slot*s.BlockSize+int(off)%s.Geometry.Stride()
+	if step == 0 {
+		at += claimsSize(s.Geometry)
+	}
+	return (*uint64)(unsafe.Pointer(&s.data[step].mem[at]))
 }
 
 // fileWord is the word of a descriptor in the table of open files.
 func (s *segment) fileWord(fd int) *uint64 {
-	at := s.Geometry.DataOff() + filesOff(s.Geometry) + fd*trampoline.WordSize
-	return (*uint64)(unsafe.Pointer(&s.mem[at]))
+	return (*uint64)(unsafe.Pointer(&s.data[0].mem[filesOff(s.Geometry)+fd*trampoline.WordSize]))
 }
 
 func (s *segment) load(slot int, off int32) uint64     { return atomic.LoadUint64(s.word(slot, off)) }
@@ -340,23 +370,28 @@ func (s *segment) unmap(w *process.World) error {
 	for _, i := range s.Islands {
 		errs = append(errs, w.Munmap(process.Addr(i.Addr), i.Size))
 	}
-	if s.DataAddr != 0 {
-		errs = append(errs, w.Munmap(process.Addr(s.DataAddr), uint64(claimsSize(s.Geometry)+s.Geometry.DataSize())))
+	if s.DataAddr != 0 { // further steps come when nothing here fails any more
+		errs = append(errs, w.Munmap(process.Addr(s.DataAddr), uint64(len(s.data[0].mem))))
 	}
 	if s.HeadAddr != 0 {
-		errs = append(errs, w.Munmap(process.Addr(s.HeadAddr), uint64(s.Geometry.DataOff())))
+		errs = append(errs, w.Munmap(process.Addr(s.HeadAddr), uint64(s.Geometry.HeadSize())))
 	}
 	return errors.Join(errs...)
 }
 
 // Close unmaps the daemon's side.
 func (s *segment) Close() {
-	for _, mem := range s.grown {
-		unix.Munmap(mem)
+	for _, a := range s.areas() {
+		a.Close()
 	}
-	s.grown = nil
-	if s.mem != nil {
-		unix.Munmap(s.mem)
-		s.mem = nil
+	s.code, s.grown, s.data = nil, nil, nil
+}
+
+// areas are all of the segment's memory.
+func (s *segment) areas() []*area {
+	all := slices.Concat(s.grown, s.data)
+	if s.code != nil {
+		all = append(all, s.code)
 	}
+	return all
 }

@@ -21,6 +21,7 @@ type site struct {
 	spare    []room    // where it was
 	pieces   []patched // written bytes, in order
 	gone     bool      // its code was unloaded
+	stuck    bool      // our bytes are there still, in code that has moved
 	stubs    *stubs    // of a punned site that was patched once
 }
 
@@ -46,10 +47,16 @@ func (t *target) siteOf(f *function, pt trampoline.Point) (*site, error) {
 	if refusal != nil {
 		return nil, &process.Refused{Point: f.fn.Name + ": " + pt.Kind.String(), Reason: refusal.Reason}
 	}
+	if err := t.tooWide(planned); err != nil {
+		return nil, err
+	}
 	s := t.sites[planned.Addr]
 	if s == nil {
 		s = &site{Site: planned, t: t}
 		t.sites[planned.Addr] = s
+	}
+	if t.inSequence(s) {
+		return nil, s.sequenceError()
 	}
 	if s.Site != planned && !s.Serves(pt) { // functions may share code
 		return nil, &process.Refused{Point: f.fn.Name + ": " + pt.Kind.String(), Reason: "its bytes serve another function"}
@@ -116,7 +123,7 @@ func (s *site) generate() (*trampoline.Base, room, error) {
 	s.fill(&r, base)
 	base.Code = nil // it is in its room
 	if s.base == nil {
-		s.aim(sp, base, r)
+		s.aim(base, r)
 	}
 	return base, r, nil
 }

@@ -10,6 +10,7 @@ import (
 	"culprit/daemon/process"
 	"culprit/pcl"
 	"culprit/trampoline"
+	"culprit/trampoline/x86"
 )
 
 // A target is one process that is measured.
@@ -19,6 +20,8 @@ type target struct {
 	exe  string
 	name string // element of the Process hierarchy: "redis-server{4242}"
 	seg  *segment
+
+	little bool // it gets memory as it is needed: see layout
 
 	objects     []*object // in order of load address
 	vdso        process.Mapping
@@ -52,11 +55,18 @@ type target struct {
 	stops       int       // how often it was stopped by us
 	detached    bool
 	writing     bool             // a batch changes the text
+	unreadable  map[fileKey]int  // files of code that could not be read, and how often
+	manyObjects sync.Once        // said that there are too many files
 	unsure      bool             // a batch ended before it could tell how far it came
 	fallen      []*site          // hold the bytes of the file again, to be patched again
 	unreachable map[uint64]error // GiB in which no island could be placed, and why
 	lossy       bool             // some thread found no block of its own
+	peered      bool             // processes were seen that run on its memory
+	keyless     int              // a thread that has set its thread pointer to 0, 0 = none was seen
+	sequences   []image.Range    // restartable sequences that no file tells of
 	seccomp     int              // mode of the target: 0 none, 1 strict, 2 filter
+	contexts    contexts
+	goKnown     int // objects with Go code of which the user was told
 }
 
 // An object is an ELF file as it is mapped into a target.
@@ -69,6 +79,7 @@ type object struct {
 	lo, hi uint64
 	bias   uint64
 	twins  *twinPlans // nil of a file that is only looked at
+	parks  bool       // contexts may be parked at any of its instructions
 
 	padMu     sync.Mutex
 	padsTaken map[uint64]bool // by end of the padding
@@ -106,7 +117,12 @@ func (f *function) analyse() {
 		if f.reason = f.fn.Refuse; f.reason != "" {
 			return
 		}
-		if f.likeTwin() {
+		if f.obj.IsGoCode(f.fn) {
+			f.reason = whyGo
+			f.flow, _ = f.obj.BriefFlow(f.fn) // whom it calls can be told all the same
+			return
+		}
+		if !f.obj.parks && f.likeTwin() {
 			return
 		}
 		flow, err := f.obj.Flow(f.fn)
@@ -116,7 +132,9 @@ func (f *function) analyse() {
 		}
 		f.flow = flow
 		f.plan = trampoline.MakePlan(f.body(flow), f.firstPoints())
-		f.obj.twins.keep(f.fn, f.plan)
+		if !f.obj.parks {
+			f.obj.twins.keep(f.fn, f.plan)
+		}
 		f.flow, _ = f.obj.BriefFlow(f.fn) // the instructions are decoded again in the rare case that they are asked for
 		flow.Release()
 	})
@@ -208,7 +226,7 @@ func (f *function) body(w *image.Flow) *trampoline.Body {
 			in.RIPTarget += b
 		}
 	}
-	return &trampoline.Body{
+	body := &trampoline.Body{
 		Insts: insts,
 		Bytes: func(addr uint64, n int) []byte {
 			code, err := f.obj.Code(addr-b, addr-b+uint64(n))
@@ -220,9 +238,21 @@ func (f *function) body(w *image.Flow) *trampoline.Body {
 		Target: func(addr uint64) bool { return f.flow.Targets.Has(addr - b) },
 		PadEnd: func(addr uint64) uint64 { return f.obj.PadEnd(addr-b) + b },
 		Pads:   f.obj.padsNear,
+		Bound:  func(lo, hi uint64) bool { return f.obj.InSequence(lo-b, hi-b) },
 		Hidden: f.flow.Hidden,
 		Go:     f.obj.IsGo(),
+		Stay:   x86.FaultDivide,
 	}
+	if f.obj.FaultsAsked(f.fn, f.flow) {
+		body.Stay |= x86.FaultMemory
+	}
+	if f.obj.parks {
+		body.Pads = nil
+		if body.Hidden == "" {
+			body.Hidden = whyOneInstruction
+		}
+	}
+	return body
 }
 
 // A short jump reaches 127 bytes; a long jump takes 5. The first 4 bytes of any padding are left to the instruction before
@@ -272,8 +302,8 @@ func openTarget(d *Daemon, pid int, open func(pid int) (*process.Process, error)
 		return nil, err
 	}
 	exe, _ := p.Exe()
-	t := &target{d: d, proc: p, exe: exe, sites: map[uint64]*site{}, unreachable: map[uint64]error{}, ownPages: map[uint64]bool{}, funcs: map[pcl.FuncID]*function{}}
-	t.cells.init(trampoline.DefaultGeometry(1).BlockSize)
+	t := &target{d: d, proc: p, exe: exe, sites: map[uint64]*site{}, unreachable: map[uint64]error{}, ownPages: map[uint64]bool{}, funcs: map[pcl.FuncID]*function{}, unreadable: map[fileKey]int{}}
+	t.cells.init(trampoline.DefaultGeometry(1), nil)
 	if err := t.loadObjects(); err != nil {
 		t.close()
 		return nil, err
@@ -283,6 +313,13 @@ func openTarget(d *Daemon, pid int, open func(pid int) (*process.Process, error)
 	t.files = newFileTable(t)
 	return t, nil
 }
+
+// maxObjects bounds the files of code that are read of one target. Large programs have some hundreds; each costs us a descriptor and
+// takes time at the attach.
+const maxObjects = 4096
+
+// triesToRead is how often a file of code is tried that cannot be read: while it is being mapped that may change.
+const triesToRead = 3
 
 // loadObjects opens every file whose code is mapped and that is not known yet (at attach, and when dlopen brought more).
 func (t *target) loadObjects() error {
@@ -294,11 +331,20 @@ func (t *target) loadObjects() error {
 	t.noteVdso(maps)
 	var firstErr error
 	for i, m := range maps {
-		if !m.Executable() || m.Inode == 0 || t.objectAt(uint64(m.Start)) != nil || isSegment(m) {
+		if !m.Executable() || m.Inode == 0 || t.objectAt(uint64(m.Start)) != nil || isSegment(m) || t.unreadable[fileKey{m.Dev, m.Inode}] >= triesToRead {
 			continue
 		}
-		if err := t.loadObject(maps, i); err != nil && firstErr == nil {
-			firstErr = err
+		if len(t.objects)+len(t.unreadable) >= maxObjects {
+			t.manyObjects.Do(func() {
+				t.d.logf("more than %d files of code are mapped: what is in the others is not measured", maxObjects)
+			})
+			break
+		}
+		if err := t.loadObject(maps, i); err != nil {
+			t.unreadable[fileKey{m.Dev, m.Inode}]++
+			if firstErr == nil {
+				firstErr = err
+			}
 		}
 	}
 	if len(t.objects) == 0 {
@@ -332,7 +378,7 @@ func (t *target) loadObject(maps []process.Mapping, i int) error {
 			o.lo, o.hi = min(o.lo, uint64(n.Start)), max(o.hi, uint64(n.End))
 		}
 	}
-	o.twins = t.d.images.join(o)
+	o.twins, o.parks = t.d.images.join(o), t.contexts.why != ""
 	t.loads++
 	t.changes++
 	t.objects = append(t.objects, o)

@@ -2,8 +2,10 @@ package daemon
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
+	"culprit/daemon/image"
 	"culprit/daemon/process"
 )
 
@@ -20,6 +22,7 @@ func (t *target) unloadObjects(maps []process.Mapping) {
 			continue
 		}
 		before := t.d.removed
+		t.takeBack(o)
 		t.forget(o)
 		t.d.images.leave(o)
 		t.d.logf("%s has unloaded %s, and %d places with probes went with it: what they counted ends here", t.name, o.name, t.d.removed-before)
@@ -28,6 +31,73 @@ func (t *target) unloadObjects(maps []process.Mapping) {
 	if t.threads != nil {
 		t.threads.objects.endUnmapped(maps)
 	}
+}
+
+// takeBack puts the old bytes where an object was that is not mapped any more, if our jumps are there all the same: the program has
+// copied its code, and moved the copy to the place of the original. What cannot be put back stays in the ledger.
+func (t *target) takeBack(o *object) {
+	var held []*site
+	for addr, s := range t.sites {
+		if addr >= o.lo && addr < o.hi && s.holdsOurs(t.proc.ReadMem) {
+			s.stuck = true
+			held = append(held, s)
+		}
+	}
+	if len(held) == 0 {
+		return
+	}
+	err := leaving(func() error { return t.stop(func(w *process.World) error { return putBack(w, held) }) })
+	if err == nil {
+		t.d.logf("%s has moved the code of %s to memory of its own: %d places with probes got their old bytes there", t.name, o.name, len(held))
+	} else if !gone(t.proc) {
+		t.d.logf("%s: putting back what was there before in code that has moved: %v", t.name, err)
+	}
+}
+
+// holdsOurs reports whether something of what was written at a patched site is there.
+func (s *site) holdsOurs(read func(process.Addr, []byte) error) bool {
+	for _, p := range s.pieces {
+		now := make([]byte, len(p.new))
+		if read(process.Addr(p.addr), now) == nil && bytes.Equal(now, p.new) {
+			return true
+		}
+	}
+	return false
+}
+
+// putBack gives sites their old bytes wherever ours are, whatever is mapped there.
+func putBack(w *process.World, sites []*site) error {
+	t := sites[0].t
+	var spans []addrSpan
+	for i, s := range sites {
+		if lo, hi, ok := s.Landing(); ok {
+			spans = append(spans, addrSpan{lo - 1, hi, i})
+		}
+	}
+	switch inside, err := t.standing(w, spans); {
+	case err != nil:
+		return err
+	case len(inside) > 0:
+		return errInside
+	}
+	for _, s := range sites {
+		for i := len(s.pieces) - 1; i >= 0; i-- { // the way in first, then what it led to
+			if err := s.pieces[i].putBack(w); err != nil {
+				return err
+			}
+		}
+		s.stuck = false
+	}
+	return faultTaken.Hit(t.proc.PID())
+}
+
+// putBack writes the old bytes of a piece if ours are there.
+func (p *patched) putBack(w *process.World) error {
+	now := make([]byte, len(p.new))
+	if w.ReadMem(process.Addr(p.addr), now) != nil || !bytes.Equal(now, p.new) {
+		return nil
+	}
+	return w.WriteText(process.Addr(p.addr), p.old)
 }
 
 // mappedIn reports whether the object's text is where it was found.
@@ -55,16 +125,20 @@ func (t *target) forget(o *object) {
 			delete(t.sites, addr)
 		}
 	}
+	t.sequences = slices.DeleteFunc(t.sequences, func(r image.Range) bool { return r.Lo >= o.lo && r.Lo < o.hi })
 	t.changes++
 }
 
-// unpatched forgets what was written at a site: its bytes are gone, or those of the file are back.
+// unpatched forgets what was written at a site: its bytes are gone, or those of the file are back. Bytes that are there all the same
+// stay in the ledger.
 func (s *site) unpatched() {
 	if s.base == nil {
 		return
 	}
 	for _, p := range s.pieces {
-		s.t.seg.ledger.Free(p.ledger)
+		if !s.stuck {
+			s.t.seg.ledger.Free(p.ledger)
+		}
 	}
 	s.t.retire(s)
 	s.base, s.pieces = nil, nil

@@ -8,6 +8,8 @@ import (
 	"sort"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"culprit/daemon/image"
 	"culprit/daemon/process"
 )
@@ -37,15 +39,32 @@ func (t *target) stop(f func(*process.World) error) error {
 	var waiting []waiter
 	pause, err := t.proc.Stop(context.Background(), process.StopOptions{Deadline: stopDeadline}, func(w *process.World) error {
 		waiting = t.unnamedWaiters(w)
+		t.noteKeyless(w)
+		t.notePeers(w)
+		t.lookAtStacks(w)
+		t.noteSequences(w)
 		return f(w)
 	})
 	t.d.pauses.add(pause)
 	t.nameWaiters(waiting)
 	if pause.Total > stopDeadline {
-		t.d.logf("%s: %d threads stood still for %v: %v until all had stopped, %v while code was changed, the rest until all ran again (%v)",
-			t.name, pause.Threads, pause.Total.Round(time.Millisecond), pause.Stopping.Round(time.Millisecond), pause.Held.Round(time.Millisecond), err)
+		t.d.logf("%s: %s", t.name, longPause(pause, err))
 	}
 	return err
+}
+
+// longPause says what a stop beyond its limit was spent on.
+func longPause(p process.Pause, err error) string {
+	ms := func(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
+	if p.Threads == 0 {
+		return fmt.Sprintf("not all threads stopped within %v, and all were let go: %v", ms(p.Total), err)
+	}
+	text := fmt.Sprintf("%d threads stood still for %v: %v until all had stopped, %v while code was changed, the rest until all ran again",
+		p.Threads, ms(p.Total), ms(p.Stopping), ms(p.Held))
+	if err != nil {
+		text += fmt.Sprintf(" (%v)", err)
+	}
+	return text
 }
 
 // A retired trampoline is not reached any more, but a thread may still be inside it.
@@ -166,7 +185,7 @@ func (t *target) standing(w *process.World, spans []addrSpan) (tids map[int]int,
 		if whole {
 			continue
 		}
-		n = readStack(w, th.Regs.Rsp, buf)
+		n = readStack(w, th.Regs.Rsp, buf[:t.stackLeft(w, &th.Regs)])
 		for off := int(end - at); off >= 0 && off+8 <= n; off += 8 {
 			set.owners(binary.LittleEndian.Uint64(buf[off:]), mine)
 		}
@@ -174,8 +193,8 @@ func (t *target) standing(w *process.World, spans []addrSpan) (tids map[int]int,
 	return tids, nil
 }
 
-// interrupted walks a stack and returns the PCs that signal frames on it keep. whole says that the walk came to the end;
-// otherwise end is the stack pointer of the frame where it did not go on.
+// interrupted walks a stack and returns the PCs that signal frames on it keep. end is the stack pointer of the last frame,
+// which whole says is that at the end of the stack; otherwise the walk did not go on there.
 func (t *target) interrupted(r image.Regs, mem memReader) (pcs []uint64, end uint64, whole bool) {
 	r.Exact = true
 	if t.seg != nil && t.seg.contains(r.RIP) {
@@ -192,7 +211,7 @@ func (t *target) interrupted(r image.Regs, mem memReader) (pcs []uint64, end uin
 		}
 		caller, _, err := o.Unwind(r.LookupPC()-bias, r, bias, mem)
 		if errors.Is(err, image.ErrStackEnd) || err == nil && caller.RIP == 0 {
-			return pcs, 0, true
+			return pcs, r.RSP, true
 		}
 		if err != nil {
 			return pcs, r.RSP, false
@@ -215,6 +234,33 @@ func worldReader(w *process.World) memReader {
 		err := w.ReadMem(process.Addr(addr), b[:])
 		return binary.LittleEndian.Uint64(b[:]), err
 	}
+}
+
+// stackLeft is how much of a thread's stack is worth searching: up to its control block, which every C library puts at the end of a
+// stack that it makes, and not into memory of ours that happens to lie behind it. Our ledger is full of addresses of code.
+func (t *target) stackLeft(w *process.World, r *unix.PtraceRegs) int {
+	end := r.Rsp&^7 + stackScan
+	if r.Fs_base > r.Rsp {
+		end = min(end, (r.Fs_base+7)&^7)
+	}
+	for _, at := range t.ownMemory(w) {
+		if at > r.Rsp {
+			end = min(end, at)
+		}
+	}
+	return int(end - r.Rsp&^7)
+}
+
+// ownMemory is where mappings of ours begin that a target may read.
+func (t *target) ownMemory(w *process.World) (starts []uint64) {
+	if t.seg != nil {
+		return []uint64{t.seg.HeadAddr, t.seg.DataAddr}
+	}
+	maps, _ := w.Maps() // of a process that is restored; what cannot be read has no starts
+	for _, m := range oursIn(maps) {
+		starts = append(starts, uint64(m.Start))
+	}
+	return starts
 }
 
 // readStack reads what is mapped of the stack from sp on.
@@ -264,6 +310,9 @@ func (s *site) displacedSpans(owner int) (spans []addrSpan) {
 // reclaim gives back the quarantined trampolines that no thread is in or can return into. A thread in one of an island's stubs may
 // return into any of them; one in the stub of a punned site is on its way into one.
 func (t *target) reclaim(w *process.World) {
+	if t.contexts.why != "" {
+		return // nobody knows who may still be inside
+	}
 	if len(t.quarantine) == 0 {
 		t.dismiss()
 		return

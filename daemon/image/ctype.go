@@ -33,7 +33,23 @@ func (d *dies) next() (*dwarf.Entry, error) {
 	if err == nil && e == nil {
 		err = errors.New("DWARF ends within an entry")
 	}
+	if e != nil {
+		d.left -= weigh(e)
+	}
 	return e, err
+}
+
+// weigh is how much more than an ordinary entry one cost to read.
+func weigh(e *dwarf.Entry) int { return textOf(e)/256 + len(e.Field)/32 }
+
+// textOf is how many bytes the strings of an entry have.
+func textOf(e *dwarf.Entry) (n int) {
+	for i := range e.Field {
+		if s, ok := e.Field[i].Val.(string); ok {
+			n += len(s)
+		}
+	}
+	return n
 }
 
 func (d *dies) at(off dwarf.Offset) (*dwarf.Entry, error) {
@@ -69,8 +85,9 @@ func (d *dies) children(off dwarf.Offset, f func(e *dwarf.Entry) (more bool)) er
 
 // skip passes over the children of the entry that was read last.
 func (d *dies) skip(e *dwarf.Entry) error {
-	if _, ok := e.Val(dwarf.AttrSibling).(dwarf.Offset); ok {
-		d.r.SkipChildren()
+	// Reader.SkipChildren would do it, but where the next sibling is said to lie before its children it calls itself for each level of them.
+	if next, ok := e.Val(dwarf.AttrSibling).(dwarf.Offset); ok && next > e.Offset {
+		d.r.Seek(next)
 		return nil
 	}
 	for depth := 1; depth > 0; {

@@ -104,6 +104,7 @@ func (o *Object) addData(from *Object, s *section, seen map[uint64]bool) {
 		return
 	}
 	str, file := strs.bytes(), ""
+	room := roomForNames(str)
 	for tab := s.bytes(); len(tab) >= symSize && len(o.data.all) < maxData; tab = tab[symSize:] {
 		addr, size := u64(tab[8:]), u64(tab[16:])
 		if elf.ST_TYPE(tab[4]) == elf.STT_FILE { // what is local and comes behind it is in it
@@ -112,7 +113,11 @@ func (o *Object) addData(from *Object, s *section, seen map[uint64]bool) {
 		if elf.ST_TYPE(tab[4]) != elf.STT_OBJECT || elf.SectionIndex(u16(tab[6:])) == elf.SHN_UNDEF || addr == 0 || size == 0 || seen[addr] {
 			continue
 		}
-		if name := demangled(stringAt(str, u32(tab))); name != "" {
+		if name := from.demangled(stringAt(str, u32(tab))); name != "" {
+			if !room.take(name) {
+				o.leftOut("symbols of %s were read in part only: their names are longer than the table that holds them", o.name)
+				return
+			}
 			seen[addr] = true
 			o.data.all = append(o.data.all, Data{name, addr, size})
 			if elf.ST_BIND(tab[4]) == elf.STB_LOCAL {

@@ -1,6 +1,9 @@
 package image
 
-import "os"
+import (
+	"os"
+	"syscall"
+)
 
 // debugRoot is where distributions put separate debug files, by build-id (gdb manual, "Separate Debug Files").
 // It is a variable for the tests.
@@ -14,7 +17,7 @@ func (o *Object) debugFile() *Object {
 		if len(id) < 4 {
 			return nil, nil
 		}
-		f, err := os.Open(debugRoot + "/" + id[:2] + "/" + id[2:] + ".debug")
+		f, err := os.OpenFile(debugRoot+"/"+id[:2]+"/"+id[2:]+".debug", os.O_RDONLY|syscall.O_NONBLOCK, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -28,6 +31,7 @@ func (o *Object) debugFile() *Object {
 			f.Close()
 			return nil, err
 		}
+		d.OnLeftOut(func(text string) { o.leftOut("%s", text) })
 		return d, nil // the file stays open as long as the object: DWARF is read later
 	})
 	return d

@@ -221,6 +221,9 @@ func (p *frameParser) parseCIE(r *reader) *cie {
 	if r.bad || c.ra > ripColumn {
 		return nil
 	}
+	if len(r.b) > maxCIE {
+		return nil
+	}
 	c.init = r.b
 	return c
 }
@@ -247,6 +250,13 @@ func (c *cie) augment(a *reader, letters string) bool {
 	return !a.bad
 }
 
+// Bounds of the programs of frame descriptions in bytes. They are run again and again, the first for every function, the other also while
+// the target stands still.
+const (
+	maxCIE          = 4096
+	maxFrameProgram = 1 << 20
+)
+
 func (p *frameParser) parseFDE(r *reader, c *cie) {
 	if c == nil {
 		return
@@ -265,6 +275,9 @@ func (p *frameParser) parseFDE(r *reader, c *cie) {
 		}
 	}
 	if r.bad {
+		return
+	}
+	if len(r.b) > maxFrameProgram {
 		return
 	}
 	f.prog = r.b

@@ -11,12 +11,8 @@ import (
 	"sync/atomic"
 )
 
-// Limits on what is believed about a file. Real files stay far below.
-const (
-	maxSegments   = 1 << 12
-	maxDebugBytes = 2 << 30 // one DWARF section, expanded
-	maxExpansion  = 64      // expanded size of a compressed section over its size in the file
-)
+// maxSegments bounds the program headers that are believed of a file. Real files stay far below.
+const maxSegments = 1 << 12
 
 func u16(b []byte) uint16 { return binary.LittleEndian.Uint16(b) }
 func u32(b []byte) uint32 { return binary.LittleEndian.Uint32(b) }
@@ -47,10 +43,15 @@ func (s *section) contains(a uint64) bool { return a-s.addr < s.size }
 func (s *section) isPLT() bool            { return strings.HasPrefix(s.name, ".plt") }
 func (s *section) tls() bool              { return s.flags&elf.SHF_TLS != 0 }
 
-// bytes gives the contents as they lie in the file; nil if they lie outside of it.
+// bytes gives the contents as they lie in the file; nil if they lie outside of it, or are more than can be read.
 func (s *section) bytes() []byte {
 	s.once.Do(func() {
-		s.data, _ = s.o.readFile(s.off, s.fileSize)
+		if s.fileSize <= uint64(s.o.size) && s.o.mayRead(s.name, s.fileSize) {
+			s.data, _ = s.o.readFile(s.off, s.fileSize)
+		}
+		if s.data == nil && s.fileSize > 0 && s.alloc() {
+			s.o.unread.Store(true)
+		}
 		s.loaded.Store(true)
 	})
 	return s.data
@@ -210,10 +211,10 @@ func (o *Object) debugSection(name string) []byte {
 		if s.Name != name && s.Name != ".z"+strings.TrimPrefix(name, ".") {
 			continue
 		}
-		if s.Type == elf.SHT_NOBITS || s.Size > maxDebugBytes || s.FileSize > uint64(o.size) || s.Size/maxExpansion > s.FileSize {
+		if s.Type == elf.SHT_NOBITS || !o.mayExpand(s) {
 			return nil
 		}
-		b, err := s.Data()
+		b, err := expand(s)
 		if err != nil {
 			return nil
 		}

@@ -109,6 +109,9 @@ func (o *Object) Flow(f *Function) (w *Flow, err error) {
 	}()
 	defer guard(&err, o.name+": "+f.Name)
 	x := o.xref()
+	if o.unread.Load() {
+		return nil, &ErrRefused{Point: f.Name, Reason: "its file could not be read in whole, so that not all jumps into it are known"}
+	}
 	if owner := x.owner[f]; owner != nil {
 		return nil, &ErrRefused{Point: f.Name, Reason: "it is a fragment of " + owner.Name}
 	}
@@ -162,9 +165,22 @@ func (b *flowBuilder) decode() error {
 }
 
 func (b *flowBuilder) decodeRange(r Range) error {
+	for _, piece := range b.o.cutAtHandlers(r) {
+		if err := b.decodePiece(piece, piece.Hi < r.Hi); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decodePiece decodes code that goes on to the end of r, or to what lies before an abort handler there.
+func (b *flowBuilder) decodePiece(r Range, handler bool) error {
 	code, err := b.o.Code(r.Lo, r.Hi)
 	if err != nil {
 		return err
+	}
+	if returnsFromSignal(code) {
+		return &ErrRefused{Point: b.f.Name, Reason: whySignal}
 	}
 	if b.flow.Insts == nil {
 		b.flow.Insts = listFor(len(code)/3 + 4)
@@ -173,6 +189,9 @@ func (b *flowBuilder) decodeRange(r Range) error {
 		in, err := x86.Decode(code[off:], r.Lo+uint64(off))
 		if err == nil && (in.Len <= 0 || off+in.Len > len(code)) {
 			err = fmt.Errorf("the instruction runs beyond the end of the function")
+		}
+		if err != nil && handler && len(code)-off <= beforeHandler {
+			return nil
 		}
 		if err != nil {
 			return &ErrRefused{Point: b.f.Name, Reason: fmt.Sprintf("cannot decode the instruction at %#x: %v", r.Lo+uint64(off), err)}
@@ -199,7 +218,7 @@ func (b *flowBuilder) targetsFromElsewhere() {
 	t := b.o.functions()
 	for _, r := range b.flow.Parts {
 		b.target(r.Lo)
-		for _, list := range [][]uint64{b.x.into, b.x.taken, b.x.pads, t.labels} {
+		for _, list := range [][]uint64{b.x.into, b.x.taken, b.x.pads, t.labels, b.o.sequences().aborts} {
 			for _, a := range within(list, r) {
 				b.target(a)
 			}

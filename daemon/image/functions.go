@@ -49,6 +49,7 @@ type functionTable struct {
 	maxHi  []uint64
 	byName map[string][]*Function
 	labels []uint64 // untyped symbols in code, sorted
+	goText Range    // empty if that is not known
 }
 
 // A span is one contiguous range of one function.
@@ -180,7 +181,7 @@ func (o *Object) buildTable() (*functionTable, error) {
 		return nil, err
 	}
 	slices.Sort(set.labels)
-	b := &tableBuilder{o: o, table: &functionTable{labels: slices.Compact(set.labels)}}
+	b := &tableBuilder{o: o, table: &functionTable{labels: slices.Compact(set.labels), goText: set.goText}}
 	b.group(set.funcs)
 	b.size()
 	b.attachCold()
@@ -362,7 +363,10 @@ func (b *tableBuilder) name() {
 	seen := make(map[key]int, len(b.table.funcs))
 	versions := b.oldVersions()
 	budget := int(b.o.size)*4 + 64<<20 // bytes of demangled names: a hostile table may repeat a long one
-	for _, f := range b.table.funcs {
+	for i, f := range b.table.funcs {
+		if i%oftenEnough == 0 && b.o.ended() != nil {
+			return
+		}
 		f.Name = f.Linkage
 		switch {
 		case !f.Named:
@@ -370,7 +374,7 @@ func (b *tableBuilder) name() {
 		case versions[f.Addr] != "":
 			f.Name += "@" + versions[f.Addr]
 		case budget > 0:
-			f.Name = demangled(f.Linkage)
+			f.Name = b.o.demangled(f.Linkage)
 		}
 		budget -= len(f.Name)
 		k := key{f.Module, f.Name}
@@ -413,7 +417,7 @@ func (b *tableBuilder) indexNames() {
 			for _, a := range f.Aliases {
 				add(a, f)
 				if mangled(a) && len(f.Aliases) <= 64 {
-					add(demangled(a), f)
+					add(b.o.demangled(a), f)
 				}
 			}
 		}

@@ -1,7 +1,7 @@
 package image
 
 import (
-	"debug/gosym"
+	"bytes"
 	"slices"
 	"strings"
 )
@@ -31,22 +31,84 @@ func (b *tableBuilder) addGo() {
 	b.table.index()
 }
 
-// goFunctions reads the table; a damaged one gives what was read before the damage, or nothing.
+// Magic numbers of .gopclntab, by the version of Go that began to write it (debug/gosym, and runtime/symtab.go).
+const (
+	goMagic12  = 0xfffffffb
+	goMagic116 = 0xfffffffa
+	goMagic118 = 0xfffffff0
+	goMagic120 = 0xfffffff1
+)
+
+// A goTable is .gopclntab: n pairs of an address and the place of a description in data, which says where in names the name is.
+type goTable struct {
+	n           uint64
+	pairs       []byte
+	data, names []byte
+	field       uint64 // size of each half of a pair
+	base        uint64 // of the addresses
+}
+
+// goFunctions reads the table; a damaged one gives what was read before the damage, or nothing. It is not left to debug/gosym, which copies
+// a name for each function: all may have the same long one, or one that ends where another does.
 func goFunctions(tab []byte, text uint64) (funcs []*Function) {
-	defer func() { _ = recover() }()
-	t, err := gosym.NewTable(nil, gosym.NewLineTable(tab, text))
-	if err != nil {
-		return nil
-	}
-	for i := range t.Funcs {
-		f := &t.Funcs[i]
-		if f.End <= f.Entry || f.Name == "" {
+	t, ok := openGoTable(tab, text)
+	room := roomForNames(tab)
+	for i := uint64(0); ok && i < t.n && i < maxSymbols; i++ {
+		entry, end, name := t.function(i)
+		if end <= entry || name == "" {
 			continue
 		}
-		name := limit(f.Name)
-		funcs = append(funcs, &Function{Linkage: name, Addr: f.Entry, Size: f.End - f.Entry, Named: true, Module: goPackage(name), Refuse: refusalOf(name)})
+		if !room.take(name) {
+			break
+		}
+		name = limit(name)
+		funcs = append(funcs, &Function{Linkage: name, Addr: entry, Size: end - entry, Named: true, Module: goPackage(name), Refuse: refusalOf(name)})
 	}
 	return funcs
+}
+
+// openGoTable reads the head of the table.
+func openGoTable(tab []byte, text uint64) (t goTable, ok bool) {
+	if len(tab) < 16 || tab[7] != 8 { // size of pointers
+		return t, false
+	}
+	part := func(word uint64) []byte {
+		if b := sub(tab, 8+8*word, 8); b != nil && u64(b) < uint64(len(tab)) {
+			return tab[u64(b):]
+		}
+		return nil
+	}
+	t.n, t.field = u64(tab[8:]), 8
+	switch u32(tab) {
+	case goMagic12:
+		t.names, t.data, t.pairs = tab, tab, tab[16:]
+	case goMagic116:
+		t.names, t.data = part(2), part(6)
+		t.pairs = t.data
+	case goMagic118, goMagic120:
+		t.names, t.data, t.field, t.base = part(3), part(7), 4, text
+		t.pairs = t.data
+	}
+	return t, t.pairs != nil && t.names != nil
+}
+
+// half is one half of a pair; the first of the pair behind the last one ends the last function.
+func (t *goTable) half(i uint64) (v uint64, ok bool) {
+	r := reader{b: sub(t.pairs, i*t.field, t.field)}
+	v = r.uint(int(t.field))
+	return v, !r.bad
+}
+
+// function is the i-th function; its name is "" if there is none.
+func (t *goTable) function(i uint64) (entry, end uint64, name string) {
+	entry, ok1 := t.half(2 * i)
+	off, ok2 := t.half(2*i + 1)
+	end, ok3 := t.half(2*i + 2)
+	at := sub(t.data, off+t.field, 4)
+	if !ok1 || !ok2 || !ok3 || at == nil {
+		return 0, 0, ""
+	}
+	return t.base + entry, t.base + end, stringAt(t.names, u32(at))
 }
 
 // goPackage is the package path in the name of a Go function: "net/http" of "net/http.(*Server).Serve".
@@ -59,4 +121,44 @@ func goPackage(name string) string {
 		return name[:slash+i]
 	}
 	return ""
+}
+
+// IsGoCode reports whether a function of the object may run on a goroutine's stack. Go's linker puts all code that the Go compiler and
+// assembler made between two symbols, and the C code of a cgo program behind them; a stripped program does not say where that is, and all of
+// it counts.
+func (o *Object) IsGoCode(f *Function) bool {
+	if !o.isGo {
+		return false
+	}
+	text := o.functions().goText
+	return text.Lo >= text.Hi || f.Addr < text.Hi && f.Addr+f.Size > text.Lo
+}
+
+// goHeads are the first bytes of Go's function table, from Go 1.2, 1.16, 1.18 and 1.20 on (debug/gosym): magic, two zeros, the least
+// instruction, the size of a pointer.
+var goHeads = [][]byte{
+	{0xFB, 0xFF, 0xFF, 0xFF, 0, 0, 1, 8}, {0xFA, 0xFF, 0xFF, 0xFF, 0, 0, 1, 8},
+	{0xF0, 0xFF, 0xFF, 0xFF, 0, 0, 1, 8}, {0xF1, 0xFF, 0xFF, 0xFF, 0, 0, 1, 8},
+}
+
+// linkedByGo reports whether Go's tool chain linked the object: by the sections that it makes, or, where there are no sections, by the
+// table of functions that every Go program carries.
+func (o *Object) linkedByGo() bool {
+	for _, name := range []string{".gopclntab", ".data.rel.ro.gopclntab", ".go.buildinfo"} {
+		if o.section(name) != nil {
+			return true
+		}
+	}
+	for _, s := range o.secs {
+		if s.index >= 0 {
+			return false
+		}
+		b := s.bytes()
+		for _, head := range goHeads {
+			if bytes.Contains(b, head) {
+				return true
+			}
+		}
+	}
+	return false
 }

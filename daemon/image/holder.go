@@ -118,6 +118,7 @@ func (h *holder) scope(off dwarf.Offset, depth int) bool {
 // covers reports whether a block has code at pc.
 func (h *holder) covers(e *dwarf.Entry) bool {
 	ranges, err := h.x.data().Ranges(e)
+	h.d.left -= len(ranges) / 8
 	if err != nil {
 		return false
 	}
@@ -189,6 +190,9 @@ func (h *holder) place(e *dwarf.Entry) (v uint64, memory, ok bool) {
 
 // eval runs a location expression: it gives a value that is in a register, or that is computed, or an address.
 func (h *holder) eval(expr []byte) (v uint64, memory, ok bool) {
+	if !simple(expr) {
+		return 0, false, false
+	}
 	u := unwinder{regs: h.a.Regs, bias: h.a.Bias, mem: h.a.Mem}
 	regs := make([]*op.DwarfRegister, ripColumn+1)
 	for n := range regs {

@@ -2,7 +2,7 @@
 // unwinding. It answers "what is where" about a file; it knows no process, no ptrace and no reason why something is measured.
 //
 // All addresses are virtual addresses of the file, as the ELF says; the caller adds the load bias. Nothing in a file is
-// trusted: damaged or hostile contents give errors, never a panic, and memory stays proportional to the size of the file.
+// trusted: damaged or hostile contents give errors, never a panic, and memory stays within one allowance for all files (allowed).
 //
 // It may import trampoline/x86 (to decode) and must not import daemon/process, pcl, consultant or cmd.
 // All methods of an Object may be called from any goroutine. What is expensive (call frame information, relocations, the pass
@@ -16,6 +16,8 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+
+	"culprit/internal/safeelf"
 )
 
 // ErrUnsupported says that the file is of a kind that cannot be handled. Needs says what could be.
@@ -79,6 +81,11 @@ type Object struct {
 	secs    []*section
 	buildID string
 	isGo    bool
+	share   *share
+
+	demangling atomic.Int64 // ns that names have taken
+	unread     atomic.Bool  // something that is loaded into memory could not be read, or not in whole: who jumps where is not known
+	padsRead   atomic.Int64 // landing pads of all functions, as often as they were read
 
 	table    lazy[*functionTable]
 	names    lazy[names] // in the symbol tables
@@ -86,8 +93,10 @@ type Object struct {
 	frames   lazy[*frameIndex] // .eh_frame
 	debugF   lazy[*frameIndex] // .debug_frame
 	relocs   lazy[*relocations]
+	seqs     lazy[*sequences]
 	xrefs    lazy[*xref]
 	units    lazy[*unitIndex]
+	mentions lazy[bool]    // the name of a function that leaves for another stack
 	debug    lazy[*Object] // separate debug file, nil if there is none
 
 	subprograms subprogramCache
@@ -106,7 +115,7 @@ func Open(r io.ReaderAt, size int64, name string) (*Object, error) {
 
 func open(r io.ReaderAt, size int64, name string, withDebug bool) (o *Object, err error) {
 	defer guard(&err, name)
-	f, err := elf.NewFile(io.NewSectionReader(r, 0, size))
+	f, left, err := safeelf.NewFile(r, size)
 	if err != nil {
 		return nil, fmt.Errorf("%s: not a usable ELF file: %w", name, err)
 	}
@@ -114,6 +123,10 @@ func open(r io.ReaderAt, size int64, name string, withDebug bool) (o *Object, er
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	o = &Object{name: name, size: size, r: r, file: f, kind: KindDyn}
+	o.share = newShare(o)
+	if left != "" {
+		o.leftOut("the section headers of %s were not read, nor its debug information: %s", name, left)
+	}
 	if f.Type == elf.ET_EXEC {
 		o.kind = KindExec
 	}
@@ -122,7 +135,7 @@ func open(r io.ReaderAt, size int64, name string, withDebug bool) (o *Object, er
 	}
 	o.readSections()
 	o.buildID = o.readBuildID()
-	o.isGo = o.section(".gopclntab") != nil || o.section(".data.rel.ro.gopclntab") != nil || o.section(".go.buildinfo") != nil
+	o.isGo = o.linkedByGo()
 	if !withDebug {
 		o.debug.set(nil)
 	}
@@ -157,6 +170,19 @@ func (o *Object) IsGo() bool { return o.isGo }
 
 // Segments lists the PT_LOAD program headers in file order.
 func (o *Object) Segments() []Segment { return o.segs }
+
+// ended is an error when nothing is to be read of the file any more: whoever opened it may want to end, and what loops over much that was
+// read before asks from time to time.
+func (o *Object) ended() error {
+	var b [1]byte
+	if n, err := o.r.ReadAt(b[:], 0); n == 0 {
+		return err
+	}
+	return nil
+}
+
+// oftenEnough is in how many steps of a loop ended is asked once.
+const oftenEnough = 1 << 12
 
 // guard turns a panic of a parser (ours or a library's) on hostile input into an error.
 func guard(err *error, what string) {

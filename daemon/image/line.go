@@ -7,10 +7,12 @@ import (
 	"sync"
 )
 
-// Bounds of the line tables: rows of one unit, and rows of all tables that are kept (32 bytes each).
+// Bounds of the line tables: rows of one unit, rows of all tables that are kept (24 bytes each), and rows that are ever read of an
+// object, some seconds' worth: many units may have one table, and be asked for in turn.
 const (
 	maxUnitRows = 4 << 20
 	maxKeptRows = 8 << 20
+	maxReadRows = 64 << 20
 )
 
 // Line gives the source position of the code at vaddr; ok is false where DWARF does not say. For a return address ask for the
@@ -51,11 +53,12 @@ func (t *lineTable) find(addr uint64) *lineRow {
 	return &t.rows[i]
 }
 
-// lineCache keeps line tables by unit. When it holds too much it forgets everything: reading again is cheap.
+// lineCache keeps line tables by unit. When it holds too much it forgets everything: reading again is cheap, within maxReadRows.
 type lineCache struct {
 	mu     sync.Mutex
 	tables map[dwarf.Offset]*lineTable
 	rows   int
+	read   int // rows that were ever read
 }
 
 func (c *lineCache) table(x *unitIndex, u *unit) *lineTable {
@@ -65,53 +68,23 @@ func (c *lineCache) table(x *unitIndex, u *unit) *lineTable {
 		return t
 	}
 	t := &lineTable{}
-	if d := x.data(); d != nil {
-		t, _ = readLines(d, u.entry)
+	if x.data() != nil && c.read < maxReadRows && x.from.ended() == nil {
+		t = runLines(x.sections, u.entry)
 	}
 	if c.tables == nil || c.rows > maxKeptRows {
 		c.tables, c.rows = map[dwarf.Offset]*lineTable{}, 0
 	}
 	c.tables[u.entry.Offset] = t
 	c.rows += len(t.rows)
+	if c.read += len(t.rows) + 1; c.read >= maxReadRows && x.from != nil {
+		x.from.leftOut("some lines of %s are not known: %d rows of its line tables were read", x.from.name, maxReadRows)
+	}
 	return t
-}
-
-// readLines runs the line program of a unit. A damaged one gives the rows before the damage.
-func readLines(d *dwarf.Data, cu *dwarf.Entry) (t *lineTable, err error) {
-	t = &lineTable{}
-	defer guard(&err, "line table")
-	defer t.sort()
-	r, err := d.LineReader(cu)
-	if err != nil || r == nil {
-		return t, err
-	}
-	numbers := map[string]int32{}
-	var e dwarf.LineEntry
-	for len(t.rows) < maxUnitRows && r.Next(&e) == nil {
-		row := lineRow{addr: e.Address, line: int32(e.Line), end: e.EndSequence, stmt: e.IsStmt}
-		if e.File != nil {
-			row.file = t.number(numbers, e.File.Name)
-		} else {
-			row.end = true
-		}
-		t.rows = append(t.rows, row)
-	}
-	return t, nil
-}
-
-func (t *lineTable) number(numbers map[string]int32, name string) int32 {
-	n, ok := numbers[name]
-	if !ok {
-		n = int32(len(t.files))
-		numbers[name] = n
-		t.files = append(t.files, limit(name))
-	}
-	return n
 }
 
 // sort orders rows by address; where one sequence ends and another begins at the same address, the beginning comes last.
 func (t *lineTable) sort() {
-	slices.SortStableFunc(t.rows, func(a, b lineRow) int {
+	order := func(a, b lineRow) int {
 		if a.addr != b.addr {
 			return cmp3(a.addr, b.addr)
 		}
@@ -122,5 +95,8 @@ func (t *lineTable) sort() {
 			return 1
 		}
 		return 0
-	})
+	}
+	if !slices.IsSortedFunc(t.rows, order) {
+		slices.SortStableFunc(t.rows, order)
+	}
 }

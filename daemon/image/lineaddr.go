@@ -13,18 +13,16 @@ import (
 func (o *Object) LineAddrs(file string, line int) Addresses {
 	x := o.unitIndex()
 	for _, named := range []bool{true, false} {
-		var tables []*lineTable
+		good, any := map[*Function]uint64{}, map[*Function]uint64{}
 		for i := range x.units {
 			u := &x.units[i]
 			if name, _ := u.entry.Val(dwarf.AttrName).(string); !named || path.Base(name) == path.Base(file) {
-				tables = append(tables, o.lines.table(x, u))
+				t := o.lines.table(x, u)
+				o.lowest(t, file, line, true, good)
+				o.lowest(t, file, line, false, any)
 			}
 		}
-		for _, good := range []bool{true, false} {
-			found := map[*Function]uint64{}
-			for _, t := range tables {
-				o.lowest(t, file, line, good, found)
-			}
+		for _, found := range []map[*Function]uint64{good, any} {
 			if len(found) > 0 {
 				return Addresses(slices.Collect(maps.Values(found))).sorted()
 			}

@@ -56,12 +56,17 @@ func (o *Object) addNames(n names, from *Object, s *section) error {
 		return nil
 	}
 	str := strs.bytes()
+	room := roomForNames(str)
 	for tab := s.bytes(); len(tab) >= symSize && len(n) < maxSymbols; tab = tab[symSize:] {
 		typ := elf.ST_TYPE(tab[4])
 		if typ != elf.STT_FUNC && typ != elf.STT_GNU_IFUNC || elf.SectionIndex(u16(tab[6:])) == elf.SHN_UNDEF {
 			continue
 		}
-		n[maphash.String(nameSeed, cleanName(stringAt(str, u32(tab))))] = struct{}{}
+		name := cleanName(stringAt(str, u32(tab)))
+		if !room.take(name) {
+			return nil // which is told where the functions are listed
+		}
+		n[maphash.String(nameSeed, name)] = struct{}{}
 	}
 	return nil
 }

@@ -36,8 +36,20 @@ func (o *Object) padSites(f *fde) (sites []padSite, ok bool) {
 	if enc := r.u8(); enc != peOmit {
 		r.uleb()
 	}
-	return callSites(r, f.lo, base)
+	if o.padsRead.Load() > maxPads {
+		o.leftOut("functions of %s with exceptions are not measured: it claims more than %d landing pads", o.name, maxPads)
+		return nil, false
+	}
+	sites, ok = callSites(r, f.lo, base)
+	o.padsRead.Add(int64(len(sites)))
+	return sites, ok
 }
+
+// maxPads bounds how many are read of an object, as often as they are read: all functions may claim the same long table.
+const maxPads = 64 << 20
+
+// maxSites bounds the calls of one function that an exception may come out of.
+const maxSites = 1 << 18
 
 func callSites(r *reader, start, base uint64) (sites []padSite, ok bool) {
 	enc := r.u8()
@@ -50,7 +62,7 @@ func callSites(r *reader, start, base uint64) (sites []padSite, ok bool) {
 		n, ok2 := t.pointer(enc)
 		pad, ok3 := t.pointer(enc)
 		t.uleb()
-		if !ok1 || !ok2 || !ok3 || t.bad {
+		if !ok1 || !ok2 || !ok3 || t.bad || len(sites) == maxSites {
 			return sites, false
 		}
 		if pad != 0 {

@@ -3,6 +3,7 @@ package image
 import (
 	"bytes"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/ianlancetaylor/demangle"
@@ -26,6 +27,21 @@ func stringAt(tab []byte, off uint32) string {
 	return string(b)
 }
 
+// A nameRoom bounds the bytes of the names that are taken out of one table: names may lie within each other, so that each of millions
+// of symbols has a long one.
+type nameRoom int
+
+const maxNameRoom = 256 << 20
+
+// roomForNames is enough for every table that a linker makes: it shares the ends of names at most.
+func roomForNames(strs []byte) nameRoom { return nameRoom(min(4*len(strs)+16<<20, maxNameRoom)) }
+
+// take is false when there is no room for another name.
+func (n *nameRoom) take(name string) bool {
+	*n -= nameRoom(len(name))
+	return *n >= 0
+}
+
 // cleanName makes a name of a file usable as a key: valid UTF-8, without its symbol version, at most maxName bytes.
 // Control characters stay: cleaning for a terminal is the display's work.
 func cleanName(s string) string {
@@ -47,6 +63,25 @@ func limit(s string) string {
 		s = s[:len(s)-1]
 	}
 	return s
+}
+
+// maxDemangling is how long all names of an object may take to be made readable. Ordinary ones take some 10 µs each; the time grows with the
+// square of the length for those that were made for it.
+const maxDemangling = 5 * time.Second
+
+// demangled is the readable form of a C++ or Rust linkage name with its parameters; the name itself if it is no such name, or if the names
+// of the object take too long.
+func (o *Object) demangled(s string) string {
+	if !mangled(s) {
+		return s
+	}
+	if o.demangling.Load() > int64(maxDemangling) {
+		o.leftOut("some names of %s are shown as the linker has them: others took %v to be made readable", o.name, maxDemangling)
+		return s
+	}
+	began := time.Now()
+	defer func() { o.demangling.Add(int64(time.Since(began))) }()
+	return demangled(s)
 }
 
 // demangled is the readable form of a C++ or Rust linkage name with its parameters, or the name itself.

@@ -20,6 +20,10 @@ type slot struct {
 	ifunc  bool   // target is a resolver: the final address is what it returns
 }
 
+func (r *relocations) full() bool {
+	return len(r.values) >= maxRelocations || len(r.slots) >= maxRelocations || len(r.words) >= maxRelocations
+}
+
 func (o *Object) relocations() *relocations {
 	r, _ := o.relocs.get(o.name, func() (*relocations, error) {
 		r := &relocations{slots: map[uint64]slot{}, words: map[uint64]uint64{}}
@@ -32,6 +36,10 @@ func (o *Object) relocations() *relocations {
 			case shtRelr:
 				o.readRelr(r, s.bytes())
 			}
+		}
+		if r.full() {
+			o.unread.Store(true)
+			o.leftOut("%s claims more than %d relocations: the others were not read, and its functions are not measured", o.name, maxRelocations)
 		}
 		return r, nil
 	})
@@ -46,6 +54,9 @@ func (o *Object) readRela(r *relocations, s *section) {
 	syms := o.dynNames(s.link)
 	for b := s.bytes(); len(b) >= 24; b = b[24:] {
 		where, info, addend := u64(b), u64(b[8:]), u64(b[16:])
+		if r.full() {
+			break
+		}
 		switch elf.R_X86_64(info & 0xffffffff) {
 		case elf.R_X86_64_RELATIVE:
 			r.relative(where, addend)
@@ -62,7 +73,13 @@ func (o *Object) readRela(r *relocations, s *section) {
 	}
 }
 
+// maxRelocations bounds how many are kept. The largest programs have some millions; a packed table expands by 500.
+const maxRelocations = 8 << 20
+
 func (r *relocations) relative(where, addend uint64) {
+	if r.full() {
+		return
+	}
 	r.values = append(r.values, addend)
 	r.words[where] = addend
 }
@@ -76,7 +93,7 @@ func (o *Object) readRelr(r *relocations, b []byte) {
 		}
 	}
 	var next uint64
-	for ; len(b) >= 8; b = b[8:] {
+	for ; len(b) >= 8 && !r.full(); b = b[8:] {
 		w := u64(b)
 		if w&1 == 0 {
 			at(w)

@@ -88,13 +88,14 @@ func (c *subprogramCache) find(data *dwarf.Data, u *unit, addr uint64) (dwarf.Of
 	if !ok {
 		d := &dies{r: data.Reader(), left: maxUnitEntries}
 		var err error
-		if m, err = d.subprograms(data, u.entry.Offset); err != nil {
-			return 0, fmt.Errorf("DWARF of the unit %s: %w", u.module, err)
-		}
+		m, err = d.subprograms(data, u.entry.Offset)
 		if c.units == nil || c.kept > maxKeptSubprograms {
 			c.units, c.kept = map[dwarf.Offset]map[uint64]dwarf.Offset{}, 0
 		}
-		c.units[u.entry.Offset], c.kept = m, c.kept+len(m)
+		c.units[u.entry.Offset], c.kept = m, c.kept+len(m) // of a damaged unit, too: those before the damage, so that it is read once
+		if err != nil {
+			return 0, fmt.Errorf("DWARF of the unit %s: %w", u.module, err)
+		}
 	}
 	return m[addr], nil
 }
@@ -112,7 +113,7 @@ func (d *dies) subprograms(data *dwarf.Data, root dwarf.Offset) (map[uint64]dwar
 			return m, err
 		}
 		if e.Tag == dwarf.TagSubprogram {
-			for _, low := range starts(data, e) {
+			for _, low := range d.starts(data, e) {
 				m[low] = e.Offset
 			}
 		}
@@ -132,7 +133,7 @@ func (d *dies) subprograms(data *dwarf.Data, root dwarf.Offset) (map[uint64]dwar
 }
 
 // starts are where the parts of a function begin: one of them is its entry.
-func starts(data *dwarf.Data, e *dwarf.Entry) (list []uint64) {
+func (d *dies) starts(data *dwarf.Data, e *dwarf.Entry) (list []uint64) {
 	if low, ok := e.Val(dwarf.AttrLowpc).(uint64); ok {
 		return []uint64{low}
 	}
@@ -140,6 +141,7 @@ func starts(data *dwarf.Data, e *dwarf.Entry) (list []uint64) {
 		return nil
 	}
 	ranges, err := data.Ranges(e)
+	d.left -= len(ranges) / 8
 	for i := range ranges {
 		if err == nil && i < maxInside {
 			list = append(list, ranges[i][0])

@@ -2,13 +2,12 @@ package image
 
 import (
 	"debug/elf"
-	"fmt"
 	"strings"
 )
 
 const (
 	symSize    = 24      // sizeof(Elf64_Sym)
-	maxSymbols = 4 << 20 // function symbols believed of one file
+	maxSymbols = 2 << 20 // function symbols believed of one file
 	bindLocal  = uint8(elf.STB_LOCAL)
 	bindWeak   = uint8(elf.STB_WEAK)
 )
@@ -29,6 +28,7 @@ type symbol struct {
 type symbolSet struct {
 	funcs  []symbol
 	labels []uint64 // untyped symbols inside code: hand-written assembly jumps there
+	goText Range    // between the symbols runtime.text and runtime.etext of Go's linker
 }
 
 // readSymbols collects what the symbol tables say about code.
@@ -78,7 +78,13 @@ func (o *Object) addSymbols(set *symbolSet, from *Object, s *section, vers *vers
 	}
 	str, unit := strs.bytes(), int32(0)
 	tab := s.bytes()
+	room := roomForNames(str)
 	for i := 0; len(tab) >= symSize; i, tab = i+1, tab[symSize:] {
+		if i%oftenEnough == 0 {
+			if err := o.ended(); err != nil {
+				return err
+			}
+		}
 		typ, bind, shndx := elf.ST_TYPE(tab[4]), uint8(elf.ST_BIND(tab[4])), elf.SectionIndex(u16(tab[6:]))
 		if typ == elf.STT_FILE {
 			unit++
@@ -89,19 +95,33 @@ func (o *Object) addSymbols(set *symbolSet, from *Object, s *section, vers *vers
 		}
 		switch typ {
 		case elf.STT_NOTYPE:
+			if len(set.labels) >= maxSymbols {
+				continue
+			}
 			set.labels = append(set.labels, addr)
 		case elf.STT_FUNC, elf.STT_GNU_IFUNC:
-			if len(set.funcs) >= maxSymbols {
-				return fmt.Errorf("%s: more than %d function symbols", o.name, maxSymbols)
-			}
 			raw := stringAt(str, u32(tab))
+			if len(set.funcs) >= maxSymbols {
+				o.leftOut("symbols of %s were read in part only: it claims more than %d functions", o.name, maxSymbols)
+				return nil
+			}
+			if !room.take(raw) {
+				o.leftOut("symbols of %s were read in part only: their names are longer than the table that holds them", o.name)
+				return nil
+			}
 			y := symbol{name: cleanName(raw), addr: addr, size: u64(tab[16:]), bind: bind, ifunc: typ == elf.STT_GNU_IFUNC, unit: unit}
 			if y.version, y.old = vers.of(i); vers == nil {
 				y.version, y.old = versionIn(raw)
 			}
-			if y.name != "" {
-				set.funcs = append(set.funcs, y)
+			switch y.name {
+			case "":
+				continue
+			case "runtime.text":
+				set.goText.Lo = addr
+			case "runtime.etext":
+				set.goText.Hi = addr
 			}
+			set.funcs = append(set.funcs, y)
 		}
 	}
 	return nil

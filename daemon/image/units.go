@@ -15,9 +15,6 @@ const (
 	langRust = 0x1c
 )
 
-// maxUnits bounds the compile units read of one file.
-const maxUnits = 1 << 20
-
 // A unit is one compile unit of DWARF.
 type unit struct {
 	entry  *dwarf.Entry
@@ -34,6 +31,7 @@ type unitIndex struct {
 	defined   lazy[definitions]
 	fixed     lazy[map[uint64]variable]
 
+	read   int // addresses of units, with the weight of their roots
 	units  []unit
 	ranges []unitRange // sorted by lo
 }
@@ -77,7 +75,7 @@ var (
 	lineSections = []string{".debug_line"}
 )
 
-// dwarfSections reads (and expands, which takes longest) sections side by side.
+// dwarfSections reads (and expands, which takes longest) sections side by side. The allowance bounds what they take together.
 func (o *Object) dwarfSections(names []string) map[string][]byte {
 	out := make([][]byte, len(names))
 	var wg sync.WaitGroup
@@ -85,7 +83,9 @@ func (o *Object) dwarfSections(names []string) map[string][]byte {
 		wg.Go(func() {
 			var err error
 			defer guard(&err, o.name)
-			out[i] = o.debugSection(n)
+			if out[i] = o.debugSection(n); n == ".debug_str" || n == ".debug_line_str" {
+				cutStrings(out[i])
+			}
 		})
 	}
 	wg.Wait()
@@ -116,13 +116,20 @@ func (o *Object) readUnits() *unitIndex {
 	if len(sec[".debug_info"]) == 0 || len(sec[".debug_abbrev"]) == 0 {
 		return nil
 	}
+	if err := credible(sec[".debug_info"], sec[".debug_abbrev"]); err != nil {
+		o.leftOut("debug information of %s was not read: %v", o.name, err)
+		return nil
+	}
 	d, err := newDwarf(sec)
 	if err != nil {
 		return nil
 	}
 	x := &unitIndex{from: o, sections: sec}
 	for _, off := range unitOffsets(sec[".debug_info"]) {
-		x.addUnit(d, off)
+		if x.addUnit(d, off); x.read > maxUnitRanges {
+			o.leftOut("debug information of %s was read in part only: its units claim too many addresses", o.name)
+			break
+		}
 	}
 	slices.SortStableFunc(x.ranges, func(a, b unitRange) int { return cmp3(a.lo, b.lo) })
 	return x
@@ -176,6 +183,7 @@ func (x *unitIndex) addUnit(d *dwarf.Data, off dwarf.Offset) {
 		return
 	}
 	ranges, err := d.Ranges(e)
+	x.read += len(ranges) + 4*len(e.Field) + textOf(e)/8
 	if err != nil || len(ranges) == 0 {
 		return
 	}

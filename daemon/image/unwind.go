@@ -162,6 +162,9 @@ func (u *unwinder) same(n uint64) (uint64, bool, error) {
 
 // eval runs a DWARF expression; rules of registers start with the frame address on the stack (DWARF 5, section 6.4.2.3).
 func (u *unwinder) eval(expr []byte, cfa uint64, push bool) (uint64, error) {
+	if !simple(expr) {
+		return 0, errors.New("call frame expression: of a kind that is not run")
+	}
 	regs := make([]*op.DwarfRegister, ripColumn+1)
 	for n := range regs {
 		if v, err := u.reg(uint64(n)); err == nil {

@@ -13,10 +13,11 @@ import (
 // Everything is sorted. It errs towards too many targets: a place that is taken for a target costs a little room for a
 // trampoline, one that is missed costs the process.
 type xref struct {
-	into  []uint64 // direct branches from other functions (or from code that is in none)
-	taken []uint64 // addresses of code in data, in relocations, loaded by lea or (at fixed addresses) as an immediate
-	pads  []uint64 // landing pads
-	calls []uint64 // targets of direct calls
+	into  []uint64  // direct branches from other functions (or from code that is in none)
+	taken []uint64  // addresses of code in data, in relocations, loaded by lea or (at fixed addresses) as an immediate
+	pads  []uint64  // landing pads
+	calls []uint64  // targets of direct calls
+	named namedCode // what may be compared with where a fault happened
 	owner map[*Function]*Function
 	lost  map[*Function]bool    // fragments without an owner
 	parts map[*Function][]Range // fragments that were found to belong to a function
@@ -38,10 +39,12 @@ func (o *Object) xref() *xref {
 		o.scanCode(x, t)
 		o.scanData(x)
 		o.scanPads(x)
-		for _, l := range []*[]uint64{&x.into, &x.taken, &x.pads, &x.calls} {
+		o.scanOwnTables(x)
+		for _, l := range []*[]uint64{&x.into, &x.taken, &x.pads, &x.calls, &x.named.by, &x.named.ordered, &x.named.equal, &x.named.tabled, &x.named.own} {
 			slices.Sort(*l)
 			*l = slices.Compact(*l)
 		}
+		o.notAsked(x)
 		o.adopt(x, t)
 		x.jumps = nil
 		return x, nil
@@ -77,18 +80,34 @@ func (o *Object) stretches(t *functionTable) (out []stretch) {
 		if !s.exec() || s.isPLT() || s.fileSize == 0 {
 			continue
 		}
-		at := s.addr
+		at, twice := s.addr, uint64(0)
 		for i, _ := slices.BinarySearchFunc(t.spans, s.addr, func(p span, a uint64) int { return cmp3(p.lo, a) }); i < len(t.spans) && t.spans[i].lo < s.end(); i++ {
 			p := t.spans[i]
 			if p.lo > at {
-				out = append(out, stretch{s, at, p.lo, nil})
+				out = o.cut(out, stretch{s, at, p.lo, nil})
 			}
-			out = append(out, stretch{s, p.lo, min(p.hi, s.end()), p.fn})
+			lo, hi := p.lo, min(p.hi, s.end())
+			if at > lo { // it lies within another, as far as it does
+				if twice += min(at, hi) - lo; twice > s.size {
+					lo = at
+				}
+			}
+			if lo < hi {
+				out = o.cut(out, stretch{s, lo, hi, p.fn})
+			}
 			at = max(at, p.hi)
 		}
 		if at < s.end() {
-			out = append(out, stretch{s, at, s.end(), nil})
+			out = o.cut(out, stretch{s, at, s.end(), nil})
 		}
+	}
+	return out
+}
+
+// cut adds a stretch in pieces that are decoded each by itself.
+func (o *Object) cut(out []stretch, s stretch) []stretch {
+	for _, r := range o.cutAtHandlers(Range{s.lo, s.hi}) {
+		out = append(out, stretch{s.sec, r.Lo, r.Hi, s.fn})
 	}
 	return out
 }
@@ -115,6 +134,9 @@ func (o *Object) scanCode(x *xref, t *functionTable) {
 		x.into = append(x.into, f.into...)
 		x.taken = append(x.taken, f.taken...)
 		x.calls = append(x.calls, f.calls...)
+		x.named.by = append(x.named.by, f.named.by...)
+		x.named.ordered = append(x.named.ordered, f.named.ordered...)
+		x.named.equal = append(x.named.equal, f.named.equal...)
 		x.jumps = append(x.jumps, f.jumps...)
 	}
 }
@@ -123,14 +145,27 @@ type codeScan struct {
 	o                  *Object
 	fixed              bool // addresses may appear as 32-bit immediates
 	into, taken, calls []uint64
+	named              namedCode
 	jumps              []farJump
 }
+
+// endLook is after how many bytes of code the pass asks whether it is to end.
+const endLook = 1 << 20
+
+// maxFound bounds the targets that one processor finds, 8 or 16 bytes each. Some 100 MB of ordinary code have ten million.
+const maxFound = 48 << 20
 
 // scan decodes a stretch one instruction after the other. Where it does not decode it goes on at the next byte in a gap
 // (data, or code that was never meant to be read in this way), and gives up in a function, which Flow refuses.
 func (c *codeScan) scan(s stretch) {
 	code := s.sec.slice(s.lo, s.hi-s.lo)
-	for off := 0; off < len(code); {
+	for off, next := 0, endLook; off < len(code); {
+		if off >= next {
+			if next += endLook; c.o.ended() != nil || len(c.into)+len(c.taken)+len(c.calls)+len(c.jumps) > maxFound {
+				c.o.unread.Store(true)
+				return
+			}
+		}
 		if n := x86.Plain(code[off:]); n > 0 && (n < leastImmediate || !c.fixed) {
 			off += n
 			continue
@@ -159,6 +194,7 @@ func (c *codeScan) note(in *x86.Inst, code []byte, fn *Function) {
 		c.calls = append(c.calls, in.Target)
 		return
 	}
+	c.name(in, code, fn)
 	if in.Opcode == opLea && in.RIPOff != 0 && c.o.execAt(in.RIPTarget) != nil {
 		c.taken = append(c.taken, in.RIPTarget)
 	}
@@ -187,6 +223,7 @@ func (o *Object) scanData(x *xref) {
 	for _, v := range o.relocations().values {
 		if o.execAt(v) != nil {
 			x.taken = append(x.taken, v)
+			x.named.tabled = append(x.named.tabled, v)
 		}
 	}
 	if o.kind != KindExec {
@@ -201,6 +238,7 @@ func (o *Object) scanData(x *xref) {
 		for ; len(b) >= 8; b = b[8:] {
 			if v := u64(b); o.execAt(v) != nil {
 				x.taken = append(x.taken, v)
+				x.named.tabled = append(x.named.tabled, v)
 			}
 		}
 	}

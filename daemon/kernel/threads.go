@@ -36,7 +36,13 @@ type ThreadTimes struct {
 	Start uint64
 	// Coarse says that this kernel keeps no schedstat: Run is User+System, RunQueueWait and Slices are 0.
 	Coarse bool
+
+	worker bool
 }
+
+// workerFlags are those of tasks that run in the kernel on behalf of a process (PF_IO_WORKER, PF_USER_WORKER of linux/sched.h): of
+// io_uring and vhost. They are listed with its threads but never run code of it.
+const workerFlags = 0x10 | 0x4000
 
 // Age is for how long, in seconds, a thread has lived that started at a time as ThreadTimes has it; up to 10 ms more than that.
 func Age(start uint64) float64 {
@@ -125,7 +131,7 @@ func (t *ThreadTimes) takeSchedstat(s schedstat) {
 	t.Run, t.RunQueueWait, t.Slices = time.Duration(s.run), time.Duration(s.wait), s.slices
 }
 
-// takeStat reads state, faults, utime, stime and starttime. The name in brackets may hold anything, brackets too, so the
+// takeStat reads state, flags, faults, utime, stime and starttime. The name in brackets may hold anything, brackets too, so the
 // last bracket counts.
 func (t *ThreadTimes) takeStat(text []byte) bool {
 	end := bytes.LastIndexByte(text, ')')
@@ -142,6 +148,8 @@ func (t *ThreadTimes) takeStat(text []byte) bool {
 			return false
 		}
 		switch field {
+		case 9:
+			t.worker = n&workerFlags != 0
 		case 10:
 			t.MinorFaults = n
 		case 12:

@@ -2,11 +2,16 @@ package kernel
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"culprit/internal/testprog"
 )
 
 func TestStatNamesMayHoldBrackets(t *testing.T) {
@@ -282,6 +287,27 @@ func TestAge(t *testing.T) {
 	time.Sleep(100 * time.Millisecond)
 	if grown := Age(k.Start) - age; grown < 0.1 || grown > 2 {
 		t.Errorf("%.3f s older after 0.1 s", grown)
+	}
+	p.Stop(t)
+}
+
+// TestWorkersAreNoThreads: what the kernel runs for a process is neither listed nor accounted.
+func TestWorkersAreNoThreads(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, filepath.Join("testdata", "odd", "uring.c"), "-luring"), "sqpoll")
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", p.PID))
+	if err != nil || len(tasks) < 2 {
+		t.Skipf("%d tasks, %v: this kernel has no workers of io_uring", len(tasks), err)
+	}
+	tids, err := ListThreads(p.PID)
+	if err != nil || len(tids) != 1 || tids[0] != p.PID {
+		t.Errorf("threads %v of %d tasks, %v", tids, len(tasks), err)
+	}
+	table := NewThreadTable()
+	defer table.Close()
+	for range 3 {
+		if times, err := table.Refresh(p.PID); err != nil || len(times) != 1 || times[0].TID != p.PID {
+			t.Errorf("times of %d threads, %v", len(times), err)
+		}
 	}
 	p.Stop(t)
 }

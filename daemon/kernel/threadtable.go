@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -61,7 +62,7 @@ func NewThreadTable() *ThreadTable {
 	return t
 }
 
-// Refresh lists the threads of a process and reads them all. The result, in the kernel's order (by age), is valid until
+// Refresh lists the threads of a process and reads them all; the kernel's workers are left out. The result, in the kernel's order (by age), is valid until
 // the next Refresh of this process. A thread that ends meanwhile is left out and stands in Ended.
 // Run, RunQueueWait and Slices are of now; with more than FewThreads threads in the table the rest may be older by SlowEvery,
 // and by as much again for each ManyThreads.
@@ -104,8 +105,9 @@ func (t *ThreadTable) Refresh(pid int) ([]ThreadTimes, error) {
 				continue
 			}
 		}
-		row.round = p.round
-		p.times = append(p.times, row.times)
+		if row.round = p.round; !row.times.worker {
+			p.times = append(p.times, row.times)
+		}
 	}
 	t.sweep(p)
 	return p.times, nil
@@ -276,7 +278,7 @@ func (t *ThreadTable) end(p *procRows, row *threadRow) {
 	t.close(row)
 	delete(p.rows, row.times.TID)
 	t.known--
-	if len(p.ended) < maxEnded {
+	if len(p.ended) < maxEnded && !row.times.worker {
 		p.ended = append(p.ended, row.times)
 	}
 }
@@ -320,7 +322,7 @@ func listTIDs(dir int, tids []int, buf []byte) ([]int, error) {
 	}
 }
 
-// ListThreads returns the thread ids of a process, oldest first. The error wraps ErrGone if it has ended.
+// ListThreads returns the thread ids of a process, oldest first, without the kernel's workers. The error wraps ErrGone if it has ended.
 func ListThreads(pid int) ([]int, error) {
 	what := fmt.Sprintf("listing the threads of process %d", pid)
 	dir, err := unix.Open(fmt.Sprintf("/proc/%d/task", pid), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -332,5 +334,15 @@ func ListThreads(pid int) ([]int, error) {
 	if err == nil && len(tids) == 0 {
 		err = unix.ESRCH
 	}
-	return tids, explain(what, err)
+	return withoutWorkers(dir, tids), explain(what, err)
+}
+
+// withoutWorkers takes the kernel's own tasks out of a list. One that cannot be read any more stays in it: to look at it will say so.
+func withoutWorkers(dir int, tids []int) []int {
+	buf := make([]byte, statSize)
+	return slices.DeleteFunc(tids, func(tid int) bool {
+		var t ThreadTimes
+		text, err := readAt(dir, threadFile(tid, "stat"), buf)
+		return err == nil && t.takeStat(text) && t.worker
+	})
 }

@@ -62,6 +62,11 @@ func (p *Process) diffMapping(m Mapping) ([]Diff, error) {
 		return nil, err
 	}
 	defer f.Close()
+	return p.diffFile(m, f)
+}
+
+// diffFile compares what is at the addresses of a mapping with the part of a file that it names.
+func (p *Process) diffFile(m Mapping, f io.ReaderAt) ([]Diff, error) {
 	const piece = 64 << 10
 	var out []Diff
 	mem, file := make([]byte, piece), make([]byte, piece)

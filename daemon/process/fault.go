@@ -7,5 +7,5 @@ var fault = func(point string) {}
 var faultPoints = []string{
 	"stop.one-seized", "stop.seized", "stop.interrupted", "stop.one-stopped", "stop.broken-call", "stop.stopped", "stop.one-released",
 	"call.frame-written", "call.registers-set", "call.signals-blocked", "call.entered", "call.made", "call.interrupted",
-	"call.signals-restored", "call.registers-restored", "call.brought-back",
+	"call.signals-restored", "call.registers-restored", "call.brought-back", "call.own-page",
 }

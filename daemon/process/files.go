@@ -28,16 +28,6 @@ func (p *Process) ExeFile() (*os.File, error) {
 	return p.checkedFile(os.Open(fmt.Sprintf("/proc/%d/exe", p.pid)))
 }
 
-// OpenFD opens anew, for reading and writing, what the target has open as descriptor fd (a memfd, for example). The caller closes it.
-func (p *Process) OpenFD(fd int) (*os.File, error) {
-	release, err := p.use()
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	return p.checkedFile(os.OpenFile(fmt.Sprintf("/proc/%d/fd/%d", p.pid, fd), os.O_RDWR, 0))
-}
-
 // OpenMapping opens the very file that is mapped, or fails: a different file at the same path is never returned.
 // It needs CAP_CHECKPOINT_RESTORE when the file has no name any more and is not the program itself. The caller closes it.
 func (p *Process) OpenMapping(m Mapping) (*os.File, error) {
@@ -54,16 +44,24 @@ func (p *Process) OpenMapping(m Mapping) (*os.File, error) {
 }
 
 func (p *Process) openMapped(m Mapping) (*os.File, error) {
-	f, err := os.Open(fmt.Sprintf("/proc/%d/map_files/%x-%x", p.pid, uint64(m.Start), uint64(m.End)))
+	fd, err := openPath(fmt.Sprintf("/proc/%d/map_files/%x-%x", p.pid, uint64(m.Start), uint64(m.End)))
 	if err == nil {
-		return sameInode(f, m, false)
+		return mappedFile(fd, m, false)
 	}
-	if f, err = os.Open(fmt.Sprintf("/proc/%d/exe", p.pid)); err == nil {
-		if f, err = sameInode(f, m, true); err == nil {
+	if fd, err = openPath(fmt.Sprintf("/proc/%d/exe", p.pid)); err == nil {
+		if f, err := mappedFile(fd, m, true); err == nil {
 			return f, nil
 		}
 	}
 	return p.openInRoot(m)
+}
+
+// openPath names a file without opening it: what it is can be asked, and a device, a FIFO or a server of files notices nothing.
+func openPath(path string) (fd int, err error) {
+	if fd, err = unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0); err != nil {
+		return -1, fmt.Errorf("%s: %w", path, err)
+	}
+	return fd, nil
 }
 
 // openInRoot follows the path within the target's root directory, so that no link can lead out of it.
@@ -73,27 +71,32 @@ func (p *Process) openInRoot(m Mapping) (*os.File, error) {
 		return nil, fmt.Errorf("root directory of process %d: %w", p.pid, err)
 	}
 	defer unix.Close(root)
-	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK, Resolve: unix.RESOLVE_IN_ROOT}
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT}
 	fd, err := unix.Openat2(root, m.Path, &how)
 	if err != nil {
 		return nil, fmt.Errorf("file mapped at %v: %w", m.Start, err)
 	}
-	return sameInode(os.NewFile(uintptr(fd), m.Path), m, true)
+	return mappedFile(fd, m, true)
 }
 
-// sameInode closes the file and fails unless it is the one that is mapped. The device is left out where the kernel itself made the link:
-// some filesystems (btrfs, overlay) show another device in stat than in maps.
-func sameInode(f *os.File, m Mapping, device bool) (*os.File, error) {
+// mappedFile opens the file that fd names, and closes fd. It fails, and opens nothing, unless that is a regular file and the one that is mapped.
+// The device is left out where the kernel itself made the link: some filesystems (btrfs, overlay) show another device in stat than in maps.
+func mappedFile(fd int, m Mapping, device bool) (*os.File, error) {
+	defer unix.Close(fd)
 	var st unix.Stat_t
-	err := unix.Fstat(int(f.Fd()), &st)
-	if err == nil && (st.Ino != m.Inode || device && st.Dev != m.Dev) {
-		err = fmt.Errorf("another file is now at the path of the mapping at %v", m.Start)
+	switch err := unix.Fstat(fd, &st); {
+	case err != nil:
+		return nil, fmt.Errorf("file mapped at %v: %w", m.Start, err)
+	case st.Ino != m.Inode || device && st.Dev != m.Dev:
+		return nil, fmt.Errorf("another file is now at the path of the mapping at %v", m.Start)
+	case st.Mode&unix.S_IFMT != unix.S_IFREG:
+		return nil, fmt.Errorf("what is mapped at %v is no regular file", m.Start)
 	}
+	open, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", fd), unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
-		f.Close()
-		return nil, err
+		return nil, fmt.Errorf("file mapped at %v: %w", m.Start, err)
 	}
-	return f, nil
+	return os.NewFile(uintptr(open), m.Path), nil
 }
 
 // checkedFile gives the file only if the process still lived after it was opened: then it was opened in the right process.

@@ -51,7 +51,6 @@ func questions(p *Process, m Mapping, data Addr) map[string]func() error {
 	}
 	return map[string]func() error{
 		"ExeFile":     func() error { return closed(p.ExeFile()) },
-		"OpenFD":      func() error { return closed(p.OpenFD(0)) },
 		"OpenMapping": func() error { return closed(p.OpenMapping(m)) },
 		"Threads":     func() error { _, err := p.Threads(); return err },
 		"Info":        func() error { _, err := p.Info(); return err },

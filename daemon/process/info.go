@@ -14,14 +14,14 @@ type Thread struct {
 	State byte   // R, S, D, T, t, Z, X
 }
 
-// Threads lists the threads of the target in order of id. Threads that end meanwhile are left out.
+// Threads lists the threads of the target in order of id. Threads that end meanwhile are left out, and so are the kernel's workers.
 func (p *Process) Threads() ([]Thread, error) {
 	release, err := p.use()
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	tids, err := listTasks(p.pid)
+	tids, err := listThreads(p.pid)
 	if err != nil {
 		return nil, p.gone(err)
 	}
@@ -39,10 +39,10 @@ type Info struct {
 	UID, GID int    // effective
 	Comm     string // cleaned of control characters
 	State    byte   // of the leader
-	Threads  int
-	Seccomp  int // 0 none, 1 strict, 2 filter
-	Tracer   int // thread id of the tracer, 0 if none
-	InnerPID int // the number by which it knows itself, in its own namespace; 0 if that is not known
+	Threads  int    // without the kernel's workers
+	Seccomp  int    // 0 none, 1 strict, 2 filter
+	Tracer   int    // thread id of the tracer, 0 if none
+	InnerPID int    // the number by which it knows itself, in its own namespace; 0 if that is not known
 }
 
 // Info reads the current state of the target.
@@ -60,7 +60,11 @@ func (p *Process) Info() (Info, error) {
 	if err != nil {
 		return Info{}, p.gone(err)
 	}
-	return Info{UID: s.uids[1], GID: s.gids[1], Comm: st.comm, State: st.state, Threads: s.threads, Seccomp: s.seccomp, Tracer: s.tracer, InnerPID: s.inner}, p.alive()
+	threads, err := listThreads(p.pid)
+	if err != nil {
+		return Info{}, p.gone(err)
+	}
+	return Info{UID: s.uids[1], GID: s.gids[1], Comm: st.comm, State: st.state, Threads: len(threads), Seccomp: s.seccomp, Tracer: s.tracer, InnerPID: s.inner}, p.alive()
 }
 
 // Blocked tells what a thread is waiting in, read without disturbing it.

@@ -30,7 +30,7 @@ func (w *World) syscall(name []byte, nr uint64, args ...uint64) (uint64, error) 
 	if w.over {
 		return 0, ErrWorldOver
 	}
-	if len(args) > 6 || len(name) > 512 {
+	if len(args) > 6 || len(name) >= maxName {
 		panic("BUG: injected call with too many arguments or too long a name")
 	}
 	c, err := w.prepare(name)
@@ -61,18 +61,20 @@ type call struct {
 // prepare chooses a thread and a place, and writes the frame.
 func (w *World) prepare(name []byte) (*call, error) {
 	p := w.s.p
-	if !p.gadgets.valid(p) {
+	p.gadgets.search(p) // again, where the text was changed in this stop: restored, for example
+	if !p.gadgets.found() {
 		return nil, p.gone(&Unsupported{What: "a program without the instructions `syscall; ret` and rt_sigreturn in its files", Needs: "a C library or the Go runtime"})
 	}
-	area, err := w.findScratch()
-	if err != nil {
-		return nil, p.gone(err)
+	if w.own == 0 && !w.borrowing {
+		if err := w.mapOwn(); err != nil {
+			return nil, err
+		}
 	}
 	tr, err := w.chooseThread()
 	if err != nil {
 		return nil, p.gone(err)
 	}
-	c := &call{w: w, tr: tr, area: area, until: w.s.patience()}
+	c := &call{w: w, tr: tr, until: w.s.patience()}
 	if c.mask, err = ptraceGetMask(tr.tid); err != nil {
 		return nil, p.gone(err)
 	}
@@ -80,10 +82,21 @@ func (w *World) prepare(name []byte) (*call, error) {
 	if err != nil {
 		return nil, p.gone(fmt.Errorf("vector registers of thread %d: %w", tr.tid, err))
 	}
+	vectors := signalXsave(image)
+	c.saved = make([]byte, frameRoom+len(vectors))
+	if c.area, err = w.place(len(c.saved)); err != nil {
+		return nil, p.gone(err)
+	}
 	back := rewound(tr.regs)
-	c.frame = buildFrame(area+scratchSize, &back, c.mask, signalXsave(image), p.gadgets.sigreturn)
+	c.frame = buildFrame(c.area+Addr(len(c.saved)), &back, c.mask, vectors, p.gadgets.sigreturn)
 	return c, c.write(name)
 }
+
+// Room for a call's memory: maxName bytes at the low end, the frame without the vector state behind them.
+const (
+	maxName   = 512
+	frameRoom = maxName + 8 + frameLength + 16 + 64
+)
 
 // patience is how long one call may take before its thread is left to complete it alone.
 func (s *session) patience() time.Time {
@@ -91,18 +104,17 @@ func (s *session) patience() time.Time {
 	return time.Now().Add(left)
 }
 
-// write fills the area: mark, name, frame.
+// write fills the area: name, frame.
 func (c *call) write(name []byte) error {
 	p := c.w.s.p
-	c.saved = make([]byte, scratchSize)
 	if err := p.readText(c.area, c.saved); err != nil {
 		return p.gone(err)
 	}
-	c.name = c.area + Addr(len(scratchMark))
-	head := append(append([]byte{}, scratchMark...), name...)
-	head = append(head, 0)
-	if _, err := p.pwrite(head, c.area); err != nil {
-		return p.gone(&WriteError{Addr: c.area, Err: err})
+	c.name = c.area
+	if name != nil {
+		if _, err := p.pwrite(append(name[:len(name):len(name)], 0), c.name); err != nil {
+			return p.gone(&WriteError{Addr: c.name, Err: err})
+		}
 	}
 	if _, err := p.pwrite(c.frame.data, c.frame.sp); err != nil {
 		return p.gone(&WriteError{Addr: c.frame.sp, Err: err})
@@ -110,20 +122,14 @@ func (c *call) write(name []byte) error {
 	return nil
 }
 
-// clear puts the old bytes back, but leaves the mark.
-func (c *call) clear() {
-	p := c.w.s.p
-	from := len(scratchMark)
-	_, _ = p.pwrite(c.saved[from:from+513], c.area+Addr(from))
-	off := int(c.frame.sp - c.area)
-	_, _ = p.pwrite(c.saved[off:], c.frame.sp)
-}
+// clear puts the old bytes back.
+func (c *call) clear() { _, _ = c.w.s.p.pwrite(c.saved, c.area) }
 
 // chooseThread prefers a thread that was running in user mode: it has no call to repeat.
 func (w *World) chooseThread() (*tracee, error) {
 	var candidates []*tracee
 	for _, t := range w.threads {
-		if tr := w.s.threads[t.TID]; tr.phase == stopped && !tr.adrift {
+		if tr := w.s.threads[t.TID]; tr != nil && tr.phase == stopped && !tr.adrift {
 			candidates = append(candidates, tr)
 		}
 	}
@@ -155,27 +161,6 @@ func burden(tr *tracee) int {
 func hasShadowStack(tid int) bool {
 	_, err := ptraceRegset(tid, unix.NT_X86_SHSTK, make([]byte, 8))
 	return err == nil
-}
-
-// inRseq: a restartable sequence would forget that it was interrupted once the thread has been elsewhere.
-func (w *World) inRseq(tr *tracee) bool {
-	area := ptraceRseq(tr.tid)
-	if area == 0 {
-		return false
-	}
-	var b [8]byte
-	if w.s.p.readText(area+8, b[:]) != nil {
-		return true
-	}
-	if le64(b[:]) == 0 {
-		return false
-	}
-	var cs [24]byte // version, flags, start, length, abort
-	if w.s.p.readText(Addr(le64(b[:])), cs[:]) != nil {
-		return true
-	}
-	start, length := le64(cs[8:]), le64(cs[16:])
-	return tr.regs.Rip-start < length
 }
 
 // call sends the thread and brings it back.
@@ -346,6 +331,11 @@ func (c *call) resume(how func(int, int) error, sig int) (status int, err error)
 // abandon leaves the thread to complete the call alone; the tracer releases it when it next stops.
 func (c *call) abandon() error {
 	c.tr.phase, c.tr.adrift = running, true
+	for _, t := range c.w.threads {
+		if t.TID == c.tr.tid {
+			t.Regs.Rsp = uint64(c.frame.sp) // it stands there until it has come back
+		}
+	}
 	_ = unix.PtraceInterrupt(c.tr.tid)
 	return &Deferred{TID: c.tr.tid, State: taskState(c.w.s.p.pid, c.tr.tid), Waited: time.Since(c.w.s.begin)}
 }

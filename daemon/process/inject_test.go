@@ -138,22 +138,19 @@ func TestSharedMemoryInTarget(t *testing.T) {
 	const size = 1 << 16
 	before := fdCount(t, tg.pid())
 	var addr Addr
-	var f *os.File
-	stop(t, p, func(w *World) (err error) {
-		fd, err := w.MemfdCreate("culprit test", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	ours, err := unix.MemfdCreate("culprit test", unix.MFD_CLOEXEC)
+	must(t, err)
+	f := os.NewFile(uintptr(ours), "culprit test")
+	must(t, f.Truncate(size))
+	stop(t, p, func(w *World) error {
+		fds, err := w.PassFDs([]int{ours}, func(...int) error { return nil })
 		if err != nil {
 			return err
 		}
-		if f, err = p.OpenFD(fd); err != nil {
+		if addr, err = w.Mmap(0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED, fds[0], 0); err != nil {
 			return err
 		}
-		if err := f.Truncate(size); err != nil {
-			return err
-		}
-		if addr, err = w.Mmap(0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED, fd, 0); err != nil {
-			return err
-		}
-		return w.CloseFD(fd)
+		return w.CloseFD(fds[0])
 	})
 	defer f.Close()
 	if n := fdCount(t, tg.pid()); n != before {
@@ -206,6 +203,23 @@ func TestInjectedCallFails(t *testing.T) {
 	if err := kept.WriteText(0x1000, []byte{1}); !errors.Is(err, ErrWorldOver) {
 		t.Errorf("write outside of Stop: %v", err)
 	}
+	if res := tg.finish(); res["bad"] != 0 {
+		t.Errorf("the target noticed: %v", res)
+	}
+}
+
+// TestCallsBehindRestoredText: all code that a call can be made from was patched when the stop began, and came back within it.
+func TestCallsBehindRestoredText(t *testing.T) {
+	tg := start(t, compile(t, stateSource), "blocked")
+	p := open(t, tg.pid())
+	stop(t, p, func(w *World) error {
+		p.gadgets = gadgetCache{} // as a search leaves it where every place is patched
+		pid, err := w.Syscall(unix.SYS_GETPID)
+		if int(pid) != tg.pid() {
+			t.Errorf("getpid says %d in process %d", pid, tg.pid())
+		}
+		return err
+	})
 	if res := tg.finish(); res["bad"] != 0 {
 		t.Errorf("the target noticed: %v", res)
 	}

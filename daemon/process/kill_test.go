@@ -60,12 +60,12 @@ func self(name string, args ...string) *exec.Cmd {
 }
 
 // endsByKill waits for a helper that must die of SIGKILL.
-func endsByKill(t *testing.T, cmd *exec.Cmd) {
+func endsByKill(t *testing.T, cmd *exec.Cmd, said fmt.Stringer) {
 	t.Helper()
 	err := cmd.Wait()
 	var ee *exec.ExitError
 	if !errors.As(err, &ee) || ee.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
-		t.Fatalf("the tracer ended otherwise: %v", err)
+		t.Fatalf("the tracer ended otherwise: %v: %s", err, said)
 	}
 }
 
@@ -111,7 +111,7 @@ func killVictim(t *testing.T, tg *target, point string, nth int) {
 		time.Sleep(time.Duration(rand.IntN(20000)) * time.Microsecond)
 		must(t, cmd.Process.Kill())
 	}
-	endsByKill(t, cmd)
+	endsByKill(t, cmd, &out)
 	untraced(t, tg.pid())
 }
 
@@ -159,6 +159,10 @@ func checkState(t *testing.T, tg *target) {
 	if d, err := p.DiffText(); err != nil || len(d) != 0 {
 		t.Errorf("text differs: %v, %v", d, err)
 	}
+	eventually(t, "the pages of killed tracers are gone", func() bool {
+		stop(t, p, func(w *World) error { return w.Tidy() })
+		return len(Leftovers(must2(p.Maps()))) == 0
+	})
 	res := tg.finish()
 	t.Logf("target: %v", res)
 	if res["bad"] != 0 || res["loops"] == 0 {

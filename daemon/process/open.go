@@ -33,7 +33,8 @@ type Process struct {
 	tracerMu sync.Mutex
 	tracer   *tracer // nil until the first Stop
 
-	gadgets gadgetCache // used on the tracer goroutine only
+	gadgets gadgetCache        // used on the tracer goroutine only
+	waits   map[int]brokenWait // by thread, of those that go on with restart_syscall; the same
 }
 
 const kernelThreadFlag = 0x00200000 // PF_KTHREAD
@@ -68,7 +69,7 @@ func openOnce(pid int) (*Process, error) {
 	if err := checkTraced(pid); err != nil {
 		return nil, err
 	}
-	p := &Process{pid: pid, start: st.start, pidfd: -1, mem: -1, done: make(chan struct{})}
+	p := &Process{pid: pid, start: st.start, pidfd: -1, mem: -1, done: make(chan struct{}), waits: map[int]brokenWait{}}
 	if err := p.openHandles(); err != nil {
 		p.closeHandles()
 		return nil, err

@@ -2,19 +2,26 @@ package process
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
-// PassFD gives the target a descriptor of what fd is here: for files that cannot be opened anew through /proc, such as maps of BPF.
-// The target makes a pair of connected sockets, of which one end is taken over for a moment to send it through. opened is told of the
-// descriptors that the target gets on the way, as soon as they are there and before they are used; an error of it ends the matter. What is
-// returned is the target's to close (CloseFD); the sockets are closed, whatever happens.
-func (w *World) PassFD(fd int, opened func(targetFDs ...int) error) (got int, err error) {
+// PassFDs gives the target descriptors of what fds, two at most, are here. The target makes a pair of connected sockets, of which one end
+// is taken over for a moment to send them through. opened is told when the sockets are there, of no descriptor, and then of those that
+// the target has got; an error of it ends the matter. What is returned is the target's to close (CloseFD); the sockets are closed,
+// whatever happens. A culprit that is killed leaves sockets that PassingSockets finds.
+//
+// Whoever shares the target's table of descriptors may put others in their place at any time. What he can win is what the target gets.
+// Errors: *Unsupported where the kernel cannot take over a descriptor.
+func (w *World) PassFDs(fds []int, opened func(got ...int) error) (got []int, err error) {
 	ends, err := w.socketPair()
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer func() {
 		for _, e := range ends {
@@ -23,24 +30,23 @@ func (w *World) PassFD(fd int, opened func(targetFDs ...int) error) (got int, er
 			}
 		}
 	}()
-	if err := opened(ends[:]...); err != nil {
-		return 0, err
+	if err := w.sendThrough(ends, fds, opened); err != nil {
+		return nil, err
 	}
-	if err := w.sendThrough(ends[0], fd); err != nil {
-		return 0, err
+	if got, err = w.receiveFDs(ends[1], len(fds)); err != nil {
+		return nil, err
 	}
-	if got, err = w.receiveFD(ends[1]); err != nil {
-		return 0, err
-	}
-	if err := opened(got); err != nil {
-		return 0, closing(w, got, err)
+	if err := opened(got...); err != nil {
+		return nil, closing(w, got, err)
 	}
 	return got, nil
 }
 
-func closing(w *World, fd int, err error) error {
-	if cerr := w.CloseFD(fd); cerr != nil {
-		return fmt.Errorf("%w; and then %w", err, cerr)
+func closing(w *World, fds []int, err error) error {
+	for _, fd := range fds {
+		if cerr := w.CloseFD(fd); cerr != nil {
+			err = fmt.Errorf("%w; and then %w", err, cerr)
+		}
 	}
 	return err
 }
@@ -60,48 +66,124 @@ func (w *World) socketPair() (ends [2]int, err error) {
 	return ends, nil
 }
 
-// sendThrough sends fd into the target's socket from our side.
-func (w *World) sendThrough(end, fd int) error {
-	pidfd, err := unix.PidfdOpen(w.s.p.pid, 0)
-	if err != nil {
-		return fmt.Errorf("pidfd_open(%d): %w", w.s.p.pid, err)
+// sendThrough names the target's sockets and sends descriptors into the first from our side.
+func (w *World) sendThrough(ends [2]int, fds []int, opened func(...int) error) error {
+	var mine [2]int
+	for i, end := range ends {
+		fd, err := w.s.p.takeSocket(end)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		mine[i] = fd
+		_ = unix.Bind(fd, &unix.SockaddrUnix{Name: passingName()}) // without a name it only is not found after a kill
 	}
-	defer unix.Close(pidfd)
-	mine, err := unix.PidfdGetfd(pidfd, end, 0)
-	if err != nil {
-		return fmt.Errorf("taking over a socket of the target: %w", err)
+	if err := opened(); err != nil {
+		return err
 	}
-	defer unix.Close(mine)
-	if err := unix.Sendmsg(mine, []byte{0}, unix.UnixRights(fd), nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL); err != nil {
+	if err := unix.Sendmsg(mine[0], []byte{0}, unix.UnixRights(fds...), nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL); err != nil {
 		return fmt.Errorf("sending a descriptor to the target: %w", err)
 	}
 	return nil
+}
+
+// takeSocket takes over a socket of a pair that the target has made. Nothing is opened, and nothing else is done to what is no such socket:
+// to close it may mean to wait for whoever serves the file.
+func (p *Process) takeSocket(end int) (int, error) {
+	pidfd, err := unix.PidfdOpen(p.pid, 0)
+	if err != nil {
+		return 0, fmt.Errorf("pidfd_open(%d): %w", p.pid, err)
+	}
+	defer unix.Close(pidfd)
+	fd, err := unix.PidfdGetfd(pidfd, end, 0)
+	switch {
+	case errors.Is(err, unix.ENOSYS):
+		return 0, &Unsupported{What: "passing memory to the target", Needs: "Linux 5.6 (pidfd_getfd)"}
+	case errors.Is(err, unix.EPERM):
+		return 0, &Unsupported{What: "passing memory to the target", Needs: "the right to take over its descriptors (pidfd_getfd; a container's seccomp profile may forbid it)"}
+	case err != nil:
+		return 0, fmt.Errorf("taking over a socket of the target: %w", err)
+	}
+	if !p.pairedSocket(fd) {
+		go unix.Close(fd)
+		return 0, fmt.Errorf("descriptor %d of the target is not the socket that was made there: somebody else changes its descriptors", end)
+	}
+	return fd, nil
+}
+
+// pairedSocket reports whether a descriptor is a stream socket whose other end the target made itself: nobody else is at the other end
+// unless the target has given it to him.
+func (p *Process) pairedSocket(fd int) bool {
+	domain, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN)
+	if err != nil || domain != unix.AF_UNIX {
+		return false
+	}
+	kind, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE)
+	if err != nil || kind != unix.SOCK_STREAM {
+		return false
+	}
+	peer, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
+	return err == nil && int(peer.Pid) == p.pid
+}
+
+// passingPrefix begins the names, in the abstract namespace, of sockets on which descriptors are passed.
+const passingPrefix = "@culprit-passing-"
+
+func passingName() string { return fmt.Sprintf("%s%016x", passingPrefix, rand.Uint64()) }
+
+// PassingSockets are the descriptors, among those that the target has open, of sockets that a culprit has left there which was killed
+// while it passed a descriptor.
+func (p *Process) PassingSockets(open map[int]string) (fds []int) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/unix", p.pid))
+	if err != nil {
+		return nil
+	}
+	left := map[string]bool{}
+	for line := range strings.Lines(string(text)) { // Num RefCount Protocol Flags Type St Inode Path
+		if f := strings.Fields(line); len(f) == 8 && strings.HasPrefix(f[7], passingPrefix) {
+			left["socket:["+f[6]+"]"] = true
+		}
+	}
+	for fd, link := range open {
+		if left[link] {
+			fds = append(fds, fd)
+		}
+	}
+	return fds
 }
 
 // Offsets in what the target receives into: struct msghdr, its struct iovec, the control message, and one byte of data.
 const (
 	iovecAt    = 56
 	controlAt  = iovecAt + 16
-	controlLen = 24 // a struct cmsghdr and one descriptor, padded
+	controlLen = cmsgLen + 2*4 // a struct cmsghdr and two descriptors
+	cmsgLen    = 16
 	dataAt     = controlAt + controlLen
 	messageLen = dataAt + 8
 )
 
-// receiveFD has the target take a descriptor out of its socket.
-func (w *World) receiveFD(end int) (int, error) {
+// receiveFDs has the target take descriptors out of its socket, which it may have room for only in part.
+func (w *World) receiveFDs(end, n int) ([]int, error) {
 	reply := make([]byte, messageLen)
 	_, err := w.exchange(reply, func(at uint64) (uint64, [6]uint64, []byte) {
 		return unix.SYS_RECVMSG, [6]uint64{uint64(end), at, unix.MSG_DONTWAIT | unix.MSG_CMSG_CLOEXEC}, message(at)
 	})
 	if err != nil {
-		return 0, fmt.Errorf("receiving a descriptor in the target: %w", err)
+		return nil, fmt.Errorf("receiving descriptors in the target: %w", err)
 	}
 	le := binary.LittleEndian
 	control := reply[controlAt:]
-	if le.Uint64(control) != 20 || le.Uint32(control[8:]) != unix.SOL_SOCKET || le.Uint32(control[12:]) != unix.SCM_RIGHTS {
-		return 0, fmt.Errorf("receiving a descriptor in the target: there was none in the message")
+	if le.Uint32(control[8:]) != unix.SOL_SOCKET || le.Uint32(control[12:]) != unix.SCM_RIGHTS {
+		return nil, fmt.Errorf("receiving descriptors in the target: there was none in the message")
 	}
-	return int(int32(le.Uint32(control[16:]))), nil
+	var got []int
+	for at := cmsgLen; at+4 <= min(int(le.Uint32(control)), controlLen); at += 4 {
+		got = append(got, int(int32(le.Uint32(control[at:]))))
+	}
+	if len(got) != n {
+		return nil, closing(w, got, fmt.Errorf("the target has room for %d of %d more descriptors", len(got), n))
+	}
+	return got, nil
 }
 
 // message is a struct msghdr at address at, and what it points to.

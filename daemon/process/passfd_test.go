@@ -28,18 +28,18 @@ func TestPassFD(t *testing.T) {
 			told := 0
 			var at Addr
 			stop(t, p, func(w *World) error {
-				there, err := w.PassFD(fd, func(fds ...int) error { told += len(fds); return nil })
+				there, err := w.PassFDs([]int{fd, fd}, func(fds ...int) error { told += 1 + len(fds); return nil })
 				if err != nil {
 					return err
 				}
-				if at, err = w.Mmap(0, pageSize, unix.PROT_READ, unix.MAP_SHARED, there, 0); err != nil {
+				if at, err = w.Mmap(0, pageSize, unix.PROT_READ, unix.MAP_SHARED, there[1], 0); err != nil {
 					return err
 				}
-				return w.CloseFD(there)
+				return errors.Join(w.CloseFD(there[0]), w.CloseFD(there[1]))
 			})
 			got := make([]byte, len(want))
 			must(t, p.ReadMem(at, got))
-			if !bytes.Equal(got, want) || told != 3 {
+			if !bytes.Equal(got, want) || told != 4 {
 				t.Errorf("the target maps %q, %d descriptors were told of", got, told)
 			}
 			stop(t, p, func(w *World) error { return w.Munmap(at, pageSize) })
@@ -47,7 +47,7 @@ func TestPassFD(t *testing.T) {
 			for n := range 2 {
 				stop(t, p, func(w *World) error {
 					left := n
-					_, err := w.PassFD(fd, func(...int) error {
+					_, err := w.PassFDs([]int{fd}, func(...int) error {
 						if left--; left < 0 {
 							return refused
 						}

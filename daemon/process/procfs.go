@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -113,7 +114,23 @@ func readStatus(pid, tid int) (taskStatus, error) {
 	return parseStatus(b), nil
 }
 
-// listTasks gives the thread ids of a process in increasing order.
+// workerFlags are those of tasks that run in the kernel on behalf of a process (PF_IO_WORKER, PF_USER_WORKER of linux/sched.h): of
+// io_uring and vhost. They are listed with its threads but never come back to user mode, where a thread stops for us as we need it.
+const workerFlags = 0x10 | 0x4000
+
+// isWorker says whether a task of a process is the kernel's. A task stays what it is from its birth to its end.
+func isWorker(pid, tid int) bool {
+	st, err := readStat(pid, tid)
+	return err == nil && st.flags&workerFlags != 0
+}
+
+// listThreads gives the ids of the threads that run code of the process, in increasing order.
+func listThreads(pid int) ([]int, error) {
+	tids, err := listTasks(pid)
+	return slices.DeleteFunc(tids, func(tid int) bool { return tid != pid && isWorker(pid, tid) }), err
+}
+
+// listTasks gives the ids of all tasks of a process in increasing order, the kernel's workers among them.
 func listTasks(pid int) ([]int, error) {
 	d, err := os.Open(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {

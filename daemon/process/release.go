@@ -8,6 +8,7 @@ import (
 
 // release resumes and detaches every thread. Those that have not stopped yet are left to the tracer, to be released when they do.
 func (s *session) release() {
+	defer s.forgetWaits()
 	for _, tr := range s.threads {
 		if tr.phase == stopped {
 			detach(tr, 0)
@@ -34,17 +35,23 @@ func (s *session) release() {
 }
 
 // takeStop reads the registers of a thread at an interrupt stop and makes sure that it will repeat its call, whatever becomes of us.
-func takeStop(tr *tracee, sig int) error {
+func (p *Process) takeStop(tr *tracee, sig int) error {
 	tr.group = sig != int(unix.SIGTRAP)
 	if err := unix.PtraceGetRegs(tr.tid, &tr.regs); err != nil {
 		return err
 	}
 	tr.phase = stopped
-	if tr.group || tr.adrift || !brokenByUs(&tr.regs) {
-		return nil // a job-control stop breaks such a call with EINTR also in an undisturbed run
+	if tr.group || tr.adrift {
+		return nil // a job-control stop breaks a call also in an undisturbed run
+	}
+	broken := brokenByUs(&tr.regs)
+	if broken {
+		tr.regs.Rax = restartUnlessHandled
+	}
+	if !p.keepCall(tr) && !broken {
+		return nil
 	}
 	fault("stop.broken-call")
-	tr.regs.Rax = restartUnlessHandled
 	return unix.PtraceSetRegs(tr.tid, &tr.regs)
 }
 
@@ -53,7 +60,7 @@ func (t *tracer) settleStop(tr *tracee, status int) bool {
 	sig, event := status&0xff, status>>8
 	switch {
 	case event == unix.PTRACE_EVENT_STOP && !tr.stray:
-		if takeStop(tr, sig) != nil {
+		if t.p.takeStop(tr, sig) != nil {
 			return false // killed
 		}
 		detach(tr, 0)

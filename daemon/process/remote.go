@@ -1,7 +1,6 @@
 package process
 
 import (
-	"errors"
 	"fmt"
 
 	"golang.org/x/sys/unix"
@@ -39,20 +38,4 @@ func (w *World) CloseFD(fd int) error {
 		return fmt.Errorf("close of descriptor %d in the target: %w", fd, err)
 	}
 	return nil
-}
-
-// MemfdCreate makes a memfd in the target and gives its descriptor there; OpenFD opens it here. The name has at most 249 bytes and no zero.
-// MFD_EXEC is asked for where the kernel (6.3) knows it. Descriptors are inherited over exec unless flags has MFD_CLOEXEC.
-func (w *World) MemfdCreate(name string, flags int) (fd int, err error) {
-	if len(name) > 249 {
-		return 0, fmt.Errorf("memfd name of %d bytes: at most 249 are allowed", len(name))
-	}
-	n, err := w.syscall([]byte(name), unix.SYS_MEMFD_CREATE, 0, uint64(flags|unix.MFD_EXEC))
-	if errors.Is(err, unix.EINVAL) && flags&unix.MFD_EXEC == 0 {
-		n, err = w.syscall([]byte(name), unix.SYS_MEMFD_CREATE, 0, uint64(flags))
-	}
-	if err != nil {
-		return 0, fmt.Errorf("memfd_create in the target: %w", err)
-	}
-	return int(n), nil
 }

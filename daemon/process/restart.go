@@ -52,7 +52,7 @@ func inSyscall(r *unix.PtraceRegs) bool {
 
 // brokenByUs: the program would see an EINTR that is due to us only, or to a signal that is still to be delivered.
 func brokenByUs(r *unix.PtraceRegs) bool {
-	return int64(r.Orig_rax) >= 0 && int64(r.Rax) == errIntr && rewindable[r.Orig_rax]
+	return int64(r.Orig_rax) >= 0 && int64(r.Rax) == errIntr && rewindable[uint64(uint32(r.Orig_rax))]
 }
 
 // rewound is the state in which the thread makes its interrupted call once more. For any other state it is the state itself.

@@ -3,71 +3,175 @@ package process
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
 
-// Where to put a frame: memory of the target that is dead for certain, since a killed tracer leaves its bytes there.
+// Where a frame may be put that a thread comes back from by itself if we are killed: memory of the target that is dead for certain. There
+// is little of it, so it is borrowed for two calls only, that which maps a page of ours and that which unmaps it; all other calls
+// of a Stop are made from that page (own.go). What is borrowed gets its bytes back before anybody runs.
+//
+// Best is what was never used: no page of it is in memory or swapped out. Next best is what holds nothing but zeros. Both are looked for
+// only below a stack pointer, on a stack whose end is known, or on the stack of the main thread. Where there is neither, what lies below the
+// stack pointer on such a stack is dead because nothing else has a right to it.
 
 const (
-	scratchSize = 32 << 10 // a frame with the largest vector state, and a name
-	redZone     = 128
-	pageSize    = 4096
+	redZone  = 128
+	pageSize = 4096
+
+	lookFar       = 16 // places on one stack that are looked at, a page apart
+	lookAtThreads = 64
 )
 
-// scratchMark stands at the low end of a piece that was used before. The next one may use it again, although its pages are no longer untouched.
-var scratchMark = []byte("culprit scratch\x00")
+// A stackRoom is the part of a stack below all stack pointers.
+type stackRoom struct {
+	lo, hi Addr
+	below  bool // nobody else can have anything there, so that it is dead whatever it holds
+}
 
-// findScratch gives the low end of scratchSize dead bytes. Candidates: the far end of the main stack, if the main thread stands
-// well above it or it was never touched (a Go program's main thread runs elsewhere); the stack of a thread that libc made.
-func (w *World) findScratch() (Addr, error) {
+// findScratch gives the low end of n dead bytes.
+func (w *World) findScratch(n int) (Addr, error) {
 	maps, err := w.stackMaps()
 	if err != nil {
 		return 0, err
 	}
-	for _, m := range maps {
-		if m.Path == "[stack]" && m.Perms&(Read|Write) == Read|Write {
-			if a, ok := w.scratchInMain(m); ok {
-				return a, nil
-			}
+	main := w.mainRoom(maps)
+	if a, ok := w.vacant(main, n); ok {
+		return a, nil
+	}
+	others := w.threadRooms(maps)
+	if a, ok := w.vacant(others, n); ok {
+		return a, nil
+	}
+	for _, r := range append(main, others...) {
+		if r.below && r.fits(n) && w.unoccupied(r.lo, n) {
+			return r.lo, nil
 		}
 	}
 	for _, t := range w.threads {
-		if a, ok := w.scratchInThread(maps, t); ok {
-			return a, nil
+		if sp := Addr(t.Regs.Rsp); sp >= ownFirst && sp < ownLast+ownSize { // not on its own stack yet, after a tracer was killed
+			return 0, &Deferred{TID: t.TID, State: taskState(w.s.p.pid, t.TID), Waited: w.Elapsed()}
 		}
 	}
-	return 0, &Unsupported{What: "no stack with 32 KiB of free room for a system call", Needs: "a thread with a stack of the C library, or an unused end of the main stack"}
+	return 0, &Unsupported{What: fmt.Sprintf("no stack with %d KiB of free room and a known end for a system call", (n+1023)>>10),
+		Needs: "a thread with a stack of the C library, or an unused end of the main stack"}
 }
 
-func (w *World) scratchInMain(m Mapping) (Addr, bool) {
-	if m.Len() < scratchSize {
-		return 0, false
-	}
-	for _, t := range w.threads {
-		if t.TID == w.s.p.pid && m.Contains(Addr(t.Regs.Rsp)) {
-			return m.Start, Addr(t.Regs.Rsp)-redZone >= m.Start+scratchSize && w.unoccupied(m.Start)
-		}
-	}
-	for a := m.Start; a+scratchSize <= m.End-scratchSize; a += scratchSize {
-		if w.unoccupied(a) && (w.marked(a) || w.s.p.untouched(a, scratchSize)) {
-			return a, true
+func (r stackRoom) fits(n int) bool { return r.hi >= r.lo && uint64(r.hi-r.lo) >= uint64(n) }
+
+// vacant finds n bytes that hold nothing.
+func (w *World) vacant(rooms []stackRoom, n int) (Addr, bool) {
+	for _, empty := range []func(Addr, int) bool{w.s.p.untouched, w.s.p.zeros} {
+		for _, r := range rooms {
+			first := r.lo
+			for ; r.fits(n) && r.lo < first+lookFar*pageSize; r.lo = (r.lo + pageSize) &^ (pageSize - 1) {
+				if w.unoccupied(r.lo, n) && empty(r.lo, n) {
+					return r.lo, true
+				}
+			}
 		}
 	}
 	return 0, false
 }
 
-// unoccupied: no thread stands on the piece. One that a killed tracer left in a call would.
-func (w *World) unoccupied(a Addr) bool {
+// mainRoom is that of the main thread's stack, whoever stands there: programs with stacks of their own leave it.
+func (w *World) mainRoom(maps []Mapping) (rooms []stackRoom) {
+	for _, m := range maps {
+		if m.Path == "[stack]" && m.Perms&(Read|Write) == Read|Write {
+			hi, own := w.lowest(m.Start, m.End)
+			rooms = append(rooms, stackRoom{m.Start, hi, own})
+		}
+	}
+	return rooms
+}
+
+// threadRooms are those of threads that stand on a stack whose end is known.
+func (w *World) threadRooms(maps []Mapping) (rooms []stackRoom) {
+	for _, t := range w.threads[:min(len(w.threads), lookAtThreads)] {
+		m, ok := findMapping(maps, Addr(t.Regs.Rsp))
+		if !ok || m.Perms&(Read|Write) != Read|Write || m.Inode != 0 || m.Path != "" {
+			continue
+		}
+		lo, end, known := w.stackOf(t)
+		if ok = known; !ok {
+			lo, end, ok = w.guarded(t, m, maps)
+		}
+		if lo = (max(lo, m.Start) + 15) &^ 15; ok {
+			hi, _ := w.lowest(lo, end)
+			rooms = append(rooms, stackRoom{lo, hi, known})
+		}
+	}
+	return rooms
+}
+
+// lowest is where the room on a stack ends: below the red zone of the lowest stack pointer on it. own says that there is one of the
+// main thread.
+func (w *World) lowest(lo, hi Addr) (end Addr, own bool) {
+	end = hi
 	for _, t := range w.threads {
-		if sp := Addr(t.Regs.Rsp); sp >= a && sp < a+scratchSize {
-			return false
+		if sp := Addr(t.Regs.Rsp); sp >= lo && sp < hi {
+			end = min(end, sp-redZone)
+			own = own || t.TID == w.s.p.pid
+		}
+	}
+	return end, own
+}
+
+// Where the C library keeps the bounds of a thread's stack, in glibc's struct pthread, three words follow each other: the low end, the size,
+// and the size of the guard. Their place differs from version to version, but only one can be right.
+const (
+	descriptorSize = 0x1000 // more than any version's
+	descriptorMin  = 0x400  // less
+)
+
+// stackOf asks a thread's descriptor in the C library for the bounds of its stack, without the guard. The stack pointer and the descriptor itself
+// must lie on it, the latter at its upper end.
+func (w *World) stackOf(t *Stopped) (lo, end Addr, ok bool) {
+	sp, tp := Addr(t.Regs.Rsp), Addr(t.Regs.Fs_base)
+	b := make([]byte, descriptorSize)
+	n, _ := w.s.p.pread(b, tp)
+	for i := 0; i+24 <= n; i += 8 {
+		low, size, guard := Addr(le64(b[i:])), le64(b[i+8:]), le64(b[i+16:])
+		high := low + Addr(size)
+		if size > 1<<40 || guard >= size || guard%pageSize != 0 || low+Addr(guard) > sp || sp >= tp || high < tp+descriptorMin || high > tp+2*descriptorSize {
+			continue
+		}
+		if ok {
+			return 0, 0, false // two answers are none
+		}
+		lo, end, ok = low+Addr(guard), high, true
+	}
+	return lo, end, ok
+}
+
+// guarded takes a mapping for a thread's stack that nobody else is on, and below which there is a guard. It may be something else all the
+// same (the heap of another thread, with stacks that the program made): only what is vacant there is dead.
+func (w *World) guarded(t *Stopped, m Mapping, maps []Mapping) (lo, end Addr, ok bool) {
+	sp, tp := Addr(t.Regs.Rsp), Addr(t.Regs.Fs_base)
+	if !m.Contains(tp) || tp < sp || tp-sp > 1<<30 {
+		return 0, 0, false
+	}
+	for _, other := range w.threads {
+		if other.TID != t.TID && (m.Contains(Addr(other.Regs.Rsp)) || m.Contains(Addr(other.Regs.Fs_base))) {
+			return 0, 0, false
+		}
+	}
+	guard := func(g Mapping) bool { return g.End == m.Start && g.Perms&(Read|Write|Exec) == 0 && g.Len() < 1<<20 }
+	return m.Start, tp, slices.ContainsFunc(maps, guard)
+}
+
+// unoccupied: no thread stands on the piece or keeps its descriptor there. One that a killed tracer left in a call would.
+func (w *World) unoccupied(a Addr, n int) bool {
+	for _, t := range w.threads {
+		for _, at := range []Addr{Addr(t.Regs.Rsp), Addr(t.Regs.Fs_base)} {
+			if at >= a && at < a+Addr(n) {
+				return false
+			}
 		}
 	}
 	return true
 }
-
-func (w *World) marked(a Addr) bool { return w.s.p.holds(a, scratchMark) }
 
 // untouched says whether no page of the range was ever used: neither in memory nor swapped out.
 func (p *Process) untouched(a Addr, n int) bool {
@@ -76,8 +180,9 @@ func (p *Process) untouched(a Addr, n int) bool {
 		return false
 	}
 	defer unix.Close(fd)
-	entries := make([]byte, n/pageSize*8)
-	if k, err := unix.Pread(fd, entries, int64(a)/pageSize*8); err != nil || k != len(entries) {
+	first, last := a/pageSize, (a+Addr(n)-1)/pageSize
+	entries := make([]byte, (last-first+1)*8)
+	if k, err := unix.Pread(fd, entries, int64(first)*8); err != nil || k != len(entries) {
 		return false
 	}
 	const present, swapped = 1 << 63, 1 << 62
@@ -89,17 +194,8 @@ func (p *Process) untouched(a Addr, n int) bool {
 	return true
 }
 
-// scratchInThread takes room below a thread that stands on a stack of the C library: there, and only there, the thread's own
-// descriptor (fs_base) lies in the same mapping above the stack pointer. Goroutines, coroutines and alternate stacks fail this test.
-func (w *World) scratchInThread(maps []Mapping, t *Stopped) (Addr, bool) {
-	sp, tp := Addr(t.Regs.Rsp), Addr(t.Regs.Fs_base)
-	m, ok := findMapping(maps, sp)
-	if !ok || m.Perms&(Read|Write) != Read|Write || !m.Contains(tp) || tp < sp || m.Inode != 0 || m.Path != "" {
-		return 0, false
-	}
-	if tp-sp > 1<<30 || sp < m.Start+scratchSize+redZone+2*pageSize {
-		return 0, false
-	}
-	a := (sp - redZone - scratchSize) &^ 15
-	return a, w.unoccupied(a)
+// zeros says whether the range holds nothing else.
+func (p *Process) zeros(a Addr, n int) bool {
+	b := make([]byte, n)
+	return p.readText(a, b) == nil && !slices.ContainsFunc(b, func(v byte) bool { return v != 0 })
 }

@@ -17,7 +17,7 @@ func (p *Process) Filtered(others int) (bool, error) {
 	if s.seccomp != 0 {
 		return true, p.alive()
 	}
-	tids, err := listTasks(p.pid)
+	tids, err := listThreads(p.pid)
 	if err != nil {
 		return false, p.gone(err)
 	}

@@ -100,6 +100,7 @@ type session struct {
 	keep     bool
 	passes   int
 	refusals int
+	peers    []*session // of processes that share the target's memory
 }
 
 // run does one Stop on the tracer's thread.
@@ -114,8 +115,11 @@ func (s *session) run(f func(*World) error) error {
 		delete(s.t.lingering, tid)
 	}
 	s.keep = s.p.ownChild()
+	last := lastPID()
+	shared := len(peersOf(s.p.pid)) > 0 // looked for while everything runs: with many processes it takes some milliseconds
 	s.begin = time.Now()
 	defer s.release()
+	defer s.releasePeers()
 	if err := s.attachAll(); err != nil {
 		return err
 	}
@@ -125,6 +129,11 @@ func (s *session) run(f func(*World) error) error {
 	fault("stop.interrupted")
 	if err := s.waitAll(); err != nil {
 		return err
+	}
+	if shared || last == "" || lastPID() != last {
+		if err := s.stopPeers(); err != nil {
+			return err
+		}
 	}
 	s.pause.Stopping = time.Since(s.begin)
 	fault("stop.stopped")
@@ -137,22 +146,48 @@ func (s *session) run(f func(*World) error) error {
 
 func (s *session) call(f func(*World) error) error {
 	w := &World{s: s}
-	for _, tr := range s.threads {
-		if tr.phase == stopped && !tr.stray {
-			w.threads = append(w.threads, &Stopped{TID: tr.tid, Regs: tr.regs, InSyscall: inSyscall(&tr.regs)})
-		}
-	}
+	w.add(s)
 	if len(w.threads) == 0 {
 		return s.p.gone(unix.ESRCH)
+	}
+	for _, one := range s.peers {
+		if one.complete {
+			w.add(one)
+		}
 	}
 	w.sort()
 	s.pause.Threads = len(w.threads)
 	held := time.Now()
 	defer func() {
-		w.over = true
 		s.pause.Held = time.Since(held)
 	}()
+	return w.run(f)
+}
+
+// run calls f and removes what its calls needed, whatever becomes of it. What cannot be removed is for the next one: f has done its work.
+func (w *World) run(f func(*World) error) error {
+	defer func() {
+		_ = w.unmapOwn()
+		w.over = true
+	}()
 	return f(w)
+}
+
+func (w *World) add(s *session) {
+	for _, tr := range s.threads {
+		if tr.phase == stopped && !tr.stray {
+			w.threads = append(w.threads, seen(tr))
+		}
+	}
+}
+
+// seen is what users of a World see of a thread: without what we keep in a register.
+func seen(tr *tracee) *Stopped {
+	t := &Stopped{TID: tr.tid, Regs: tr.regs, InSyscall: inSyscall(&tr.regs)}
+	if int64(t.Regs.Orig_rax) >= 0 {
+		t.Regs.Orig_rax = uint64(uint32(t.Regs.Orig_rax))
+	}
+	return t
 }
 
 // attachAll seizes threads until a pass over the list finds no new one. Threads born by seized threads are attached by the kernel.
@@ -178,7 +213,7 @@ func (s *session) attachPass() (fresh int, err error) {
 	g := newGuard(s.p.pid)
 	defer func() { s.bury(g.end()) }()
 	for _, tid := range tids {
-		if s.threads[tid] != nil && s.threads[tid].phase != ended {
+		if s.threads[tid] != nil && s.threads[tid].phase != ended || tid != s.p.pid && isWorker(s.p.pid, tid) {
 			continue
 		}
 		attached, err := s.seize(tid)
@@ -244,7 +279,7 @@ func (s *session) refused(tid int) (bool, error) {
 	s.refusals++
 	if s.refusals < 100 || time.Since(s.begin) < s.limit/2 {
 		nap(100 * time.Microsecond)
-		return true, nil // perhaps it is just ending, or amid an exec: look again
+		return true, s.expired() // perhaps it is just ending, or amid an exec: look again
 	}
 	return false, explainDenied(gatherFacts(s.p.pid))
 }
@@ -351,7 +386,7 @@ func (s *session) onStop(tr *tracee, status int) {
 	case event == unix.PTRACE_EVENT_STOP && tr.stray:
 		detach(tr, 0)
 	case event == unix.PTRACE_EVENT_STOP:
-		if takeStop(tr, sig) != nil {
+		if s.p.takeStop(tr, sig) != nil {
 			tr.phase = ended // killed while stopped
 		}
 	case event == unix.PTRACE_EVENT_EXEC:

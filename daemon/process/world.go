@@ -37,6 +37,9 @@ type World struct {
 	threads []*Stopped
 	maps    []Mapping // of this stop, see stackMaps
 	over    bool
+
+	own       Addr // the page that calls are made from, 0 while there is none
+	borrowing bool // the next call is made from a piece of a stack
 }
 
 func (w *World) sort() {

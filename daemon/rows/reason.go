@@ -36,6 +36,7 @@ func (c *code) reason() {
 		asm.Mov.Imm(rRow, int32(BlockedFault)),
 		asm.JEq.Imm(asm.R1, -1, "reason_end"),
 		asm.Mov.Imm(rRow, int32(BlockedOther)),
+		asm.Mov.Reg32(asm.R1, asm.R1), // the kernel looks at no more of it
 		asm.JGE.Imm(asm.R1, maxCalls, "reason_known"),
 		asm.LoadMapValue(asm.R2, c.maps.kinds.FD(), 0),
 		asm.Add.Reg(asm.R2, asm.R1),

@@ -1,5 +1,5 @@
 /* Does to the memory that somebody has mapped into it what a program should not.
- * Lines: "scribble" fills the counters with noise, "ledger" the head and the ledger, "unmap" unmaps counters and ledger while no
+ * Lines: "scribble" fills the counters with noise, "ledger" puts noise in the place of the head and the ledger, "unmap" unmaps counters and ledger while no
  * instrumented function is called, "truncate" tries to shrink the memory file. It says DONE <what> afterwards. */
 #include "target.h"
 #include <fcntl.h>
@@ -44,9 +44,17 @@ static void noise(char *p, size_t n)
 
 static void ruin_ledger(char *p, size_t n)
 {
-	if (mprotect(p, n, PROT_READ | PROT_WRITE) != 0)
-		target_bad("mprotect: %s", strerror(errno));
-	noise(p, n);
+	int fd = memfd_create("culprit", MFD_CLOEXEC);
+	if (mprotect(p, n, PROT_READ | PROT_WRITE) == 0)
+		target_bad("the ledger can be written to");
+	if (fd < 0 || ftruncate(fd, (off_t)n) != 0)
+		target_bad("memfd: %s", strerror(errno));
+	char *q = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	noise(q, n);
+	munmap(q, n);
+	if (mmap(p, n, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) != p)
+		target_bad("mmap: %s", strerror(errno));
+	close(fd);
 }
 
 static void drop(char *p, size_t n)

@@ -93,6 +93,7 @@ func (b *Bench) stubs() error {
 		return err
 	}
 	copy(b.mem[slowOff:], slow)
+	binary.LittleEndian.PutUint64(b.mem[slowOff+trampoline.SlowRowsOff:], b.addr(dataOff+slots*blockSize))
 	b.mem[leafOff] = 0xC3
 	binary.LittleEndian.PutUint64(b.mem[gateOff:], trampoline.GateOpen)
 	vectors, ok := process.VectorSize(trampoline.CallMask)
@@ -100,7 +101,7 @@ func (b *Bench) stubs() error {
 		return nil
 	}
 	b.env.CallAddr = b.addr(callOff)
-	call, _, err := trampoline.CallStub(trampoline.VectorState{Mask: trampoline.CallMask, Size: vectors}, b.env.CallAddr)
+	call, _, err := trampoline.CallStub(trampoline.VectorState{Mask: trampoline.CallMask, Size: vectors}, b.env.CallAddr, b.env.GateAddr)
 	copy(b.mem[callOff:], call)
 	return err
 }
@@ -282,7 +283,7 @@ func (b *Bench) measure(l layout) float64 {
 // giveRow gives the blocks a row, which nobody fills: the block that is never claimed.
 func (b *Bench) giveRow() {
 	for slot := range slots {
-		binary.LittleEndian.PutUint64(b.mem[dataOff+slot*blockSize+trampoline.BlockRow:], b.addr(dataOff+slots*blockSize))
+		binary.LittleEndian.PutUint64(b.mem[dataOff+slot*blockSize+trampoline.BlockRow:], trampoline.RowWord(0))
 	}
 }
 

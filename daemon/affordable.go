@@ -1,0 +1,219 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"culprit/daemon/process"
+	"culprit/trampoline"
+)
+
+// What a target can afford. The memory of a segment is sparse, and costs what is touched of it; but where the target has asked for all
+// memory to be locked (mlockall with MCL_FUTURE) the kernel fills all of it at once, and where its address space is limited all of it
+// counts. Such a target gets little at first, and more as it is needed.
+
+// A layout says how much memory a segment is to have.
+type layout struct {
+	trampoline.Geometry
+	islandSize uint64
+	little     bool   // little at first
+	locked     uint64 // bytes of the target that are locked before
+}
+
+// largeIsland is the room for trampolines near one cluster of text where memory that nobody touches costs nothing, and littleIsland where
+// it costs.
+const (
+	largeIsland  = 32 << 20
+	littleIsland = 512 << 10
+)
+
+// mostAtOnce bounds what a target that fills all memory gets in one piece: a few milliseconds of a stop.
+const mostAtOnce = 4 << 20
+
+func ordinaryLayout(threads int) layout {
+	return layout{Geometry: trampoline.DefaultGeometry(threads), islandSize: largeIsland}
+}
+
+// littleLayout has blocks that take one table each, and ledger and islands for some thousand sites. Further steps and islands come later.
+func littleLayout(threads int) layout {
+	g := trampoline.Geometry{Slots: 256, BlockSize: 1 << 13, LedgerCap: 1 << 13}
+	for g.Slots < 2*threads {
+		g.Slots *= 2
+	}
+	return layout{Geometry: g, islandSize: littleIsland, little: true}
+}
+
+// size is about how much the target maps at first.
+func (l layout) size() uint64 {
+	const clusters = 4
+	return uint64(l.HeadSize()+claimsSize(l.Geometry)+l.Stride()) + clusters*l.islandSize
+}
+
+// plenty is so much address space that what we take of it cannot matter.
+const plenty = 4 << 30
+
+// leastMemory must be left of a target's memory limits: some of it will be touched.
+const leastMemory = 1 << 20
+
+// chooseLayout decides how much memory the target is to get.
+func chooseLayout(p *process.Process, threads int) (layout, error) {
+	h, err := p.Headroom()
+	if err != nil {
+		return layout{}, err
+	}
+	if h.Memory < 2*leastMemory {
+		return layout{}, noHeadroom("memory limit", h.Memory, leastMemory)
+	}
+	l := ordinaryLayout(threads)
+	if h.AddressSpace < plenty {
+		l = littleLayout(threads)
+		if err := l.within(h.AddressSpace, "limit of address space"); err != nil {
+			return l, err
+		}
+	}
+	l.locked = h.Locked
+	return l, nil
+}
+
+// underLock is the layout for a target that fills all memory that it maps.
+func underLock(p *process.Process, threads int) (layout, error) {
+	l := littleLayout(threads)
+	if l.Slots*l.BlockSize > mostAtOnce {
+		return l, &process.Unsupported{What: fmt.Sprintf("a program that locks all of its memory (mlockall) and has %d threads: counters for them would be filled at once", threads),
+			Needs: "fewer threads"}
+	}
+	h, err := p.Headroom()
+	if err == nil {
+		err = l.within(h.Memory, "memory limit")
+	}
+	if err == nil {
+		err = l.within(h.Lockable, "limit of locked memory")
+	}
+	l.locked = h.Locked
+	return l, err
+}
+
+// Affordable tells why a process would not get the memory that probes take; nil if nothing speaks against it. Whether one that has locked
+// memory also fills what it will map shows only when something is mapped: it is told as for one that does.
+func Affordable(pid int) error {
+	p, err := process.Look(pid)
+	if err != nil {
+		return nil // there is nothing to be said about it
+	}
+	defer p.Close()
+	info, err := p.Info()
+	if err != nil {
+		return nil
+	}
+	l, err := chooseLayout(p, info.Threads)
+	if err == nil && l.locked > 0 {
+		if _, err = underLock(p, info.Threads); err != nil {
+			err = fmt.Errorf("if it locks what it will map, too (mlockall): %w", err)
+		}
+	}
+	return err
+}
+
+// within refuses a layout of which twice as much as it takes is not left of something.
+func (l layout) within(left uint64, what string) error {
+	if left < 2*l.size() {
+		return noHeadroom(what, left, l.size())
+	}
+	return nil
+}
+
+func noHeadroom(what string, left, needed uint64) error {
+	return &process.Unsupported{What: fmt.Sprintf("a program that has %d KiB left of its %s", left>>10, what), Needs: fmt.Sprintf("twice the %d KiB that probes take", needed>>10)}
+}
+
+// affords refuses more memory for a target that has little of something.
+func (t *target) affords(size uint64) error {
+	if !t.little {
+		return nil
+	}
+	h, err := t.proc.Headroom()
+	if err != nil {
+		return err
+	}
+	for _, left := range []uint64{h.AddressSpace, h.Memory, h.Lockable} {
+		if left < 2*size+leastMemory {
+			return fmt.Errorf("no more memory for probes: the program has %d KiB left of a limit", left>>10)
+		}
+	}
+	return nil
+}
+
+// errFills says that the target fills all memory that it maps.
+var errFills = errors.New("the target locks all of its memory")
+
+// fills finds out whether the stopped target fills what it maps: one that has locked nothing yet shows it by the head of the segment.
+func fills(w *process.World, p *process.Process, locked uint64) (bool, error) {
+	if locked == 0 {
+		return false, nil
+	}
+	at, err := w.Mmap(0, trampoline.PageSize, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS, -1, 0)
+	if err != nil {
+		return false, err
+	}
+	now, err := p.Locked()
+	return now > locked, errors.Join(err, w.Munmap(at, trampoline.PageSize))
+}
+
+// stillFits fails with errFills if something that was mapped for an ordinary layout was filled.
+func (l layout) stillFits(p *process.Process) error {
+	if l.little {
+		return nil
+	}
+	if now, err := p.Locked(); err != nil || now <= l.locked {
+		return err
+	}
+	return errFills
+}
+
+// dataAt is where the counters begin: where there are to be steps behind them, far from all that may grow. 0 = anywhere.
+func (l layout) dataAt(maps []process.Mapping) process.Addr {
+	if !l.little {
+		return 0
+	}
+	var widest gap
+	for _, g := range gapsOf(maps) {
+		if g.hi-g.lo > widest.hi-widest.lo {
+			widest = g
+		}
+	}
+	return process.Addr((widest.lo + (widest.hi-widest.lo)/2) &^ (trampoline.PageSize - 1))
+}
+
+// share maps a segment into the stopped target: an ordinary one, or, where the target fills all memory, one of little memory.
+func (t *target) share(w *process.World, l layout, threads int, maps []process.Mapping) error {
+	full, err := fills(w, t.proc, l.locked)
+	if err != nil {
+		return err
+	}
+	if !full {
+		t.seg, err = newSegment(w, t.proc, l, maps)
+		if full = errors.Is(err, errFills); !full {
+			return t.shared(l, err)
+		}
+	}
+	if l, err = underLock(t.proc, threads); err != nil {
+		return err
+	}
+	t.seg, err = newSegment(w, t.proc, l, maps)
+	return t.shared(l, err)
+}
+
+// shared notes what layout the segment has.
+func (t *target) shared(l layout, err error) error {
+	if err != nil {
+		return err
+	}
+	var grow func() error
+	if t.little = l.little; l.little {
+		grow = t.growCells
+	}
+	t.cells.init(l.Geometry, grow)
+	return nil
+}

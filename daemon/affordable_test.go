@@ -1,0 +1,93 @@
+package daemon
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"culprit/daemon/process"
+	"culprit/internal/require"
+	"culprit/internal/testprog"
+	"culprit/trampoline"
+)
+
+// TestLittleMemory: a target that fills all memory that it maps gets little at first, in pieces that are small, and as much as hundreds
+// of pairs need by and by; what is counted in the last step is as right as in the first, and all of it goes.
+func TestLittleMemory(t *testing.T) {
+	require.Root(t)
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/odd/lockall.c"), "lock")
+	look, err := process.Look(p.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer look.Close()
+	before, _ := look.Locked()
+	d := attachTo(t, p.PID)
+	tg := d.targets[0]
+	at, _ := look.Locked()
+	if at-before > mostAtOnce+1<<20 || !tg.little {
+		t.Errorf("%d KiB are filled by the attach", (at-before)>>10)
+	}
+	islands := len(tg.seg.Islands)
+	var s sums
+	libc := functionsOf(d, "exec_time_inclusive", func(f *function) bool { return isLibc(f.obj.name) })
+	on := enableAll(t, d, &s, libc[:min(len(libc), 1500)])
+	last := nameOf(t, d, "procedure_calls", "work")
+	d.mustEnable(t, &s, last)
+	time.Sleep(500 * time.Millisecond)
+	d.Disable(append(on, last))
+	if s.of(last) < 100 {
+		t.Errorf("%v calls of work counted", s.of(last))
+	}
+	if len(tg.seg.data) < 2 || len(tg.seg.Islands) <= islands {
+		t.Errorf("%d pairs: %d steps, %d islands, at first %d", len(on), len(tg.seg.data), len(tg.seg.Islands), islands)
+	}
+	most, _ := look.Locked()
+	t.Logf("%d pairs: %d KiB at first, %d KiB at last, %d steps, %d islands, %v stopped", len(on), (at-before)>>10, (most-before)>>10,
+		len(tg.seg.data), len(tg.seg.Islands), d.pauses.total())
+	detachClean(t, d, p.PID)
+	if after, _ := look.Locked(); after > before+1<<20 {
+		t.Errorf("%d KiB stay locked", (after-before)>>10)
+	}
+	p.Stop(t)
+}
+
+// TestNothingIsAffordable: a target with less left of its address space than twice what probes take is not patched; the reason says so.
+func TestNothingIsAffordable(t *testing.T) {
+	l := littleLayout(1)
+	if err := l.within(2*l.size()-1, "limit of address space"); err == nil || !strings.Contains(err.Error(), "limit of address space") {
+		t.Errorf("too little room: %v", err)
+	}
+	if err := l.within(2*l.size(), "x"); err != nil {
+		t.Error(err)
+	}
+	for _, threads := range []int{1, 64, 128} {
+		if l := littleLayout(threads); l.Slots*l.BlockSize > mostAtOnce || l.BlockSize < firstCell+trampoline.TableSize || l.size() > 2*mostAtOnce {
+			t.Errorf("%d threads: %+v, %d KiB", threads, l, l.size()>>10)
+		}
+	}
+}
+
+// TestOwnerIsNotBelieved: a process that only is named as the culprit of another one is not signalled, nor taken for alive.
+func TestOwnerIsNotBelieved(t *testing.T) {
+	victim := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/sleeper.c"))
+	for version := range 3 {
+		p := testprog.StartTarget(t, testprog.Build(t, "testdata/odd/fakehead.c"), string(rune('1'+version)), strconv.Itoa(victim.PID), strconv.Itoa(int(process.StartTime(victim.PID))), "16")
+		if _, alive, found, err := Owner(p.PID); alive || !found || err != nil {
+			t.Errorf("version %d: alive %v, found %v, %v", version+1, alive, found, err)
+		}
+		if _, err := EndOwner(p.PID); err == nil {
+			t.Errorf("version %d: somebody was asked to end", version+1)
+		}
+		if _, err := Restore(p.PID); err != nil {
+			t.Errorf("version %d: %v", version+1, err)
+		}
+		if v, err := Verify(p.PID); err != nil || !v.Clean() {
+			t.Errorf("version %d: %+v, %v", version+1, v, err)
+		}
+		p.Stop(t)
+	}
+	victim.MustBeat(t, 5*time.Second)
+	victim.Stop(t)
+}

@@ -1,0 +1,61 @@
+package daemon
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// openDescriptors counts those of this process.
+func openDescriptors(t *testing.T) int {
+	t.Helper()
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list)
+}
+
+// numberOfFree is the limit below which so many numbers of descriptors are free now.
+func numberOfFree(t *testing.T, n int) (limit uint64) {
+	t.Helper()
+	var trial reserve
+	defer trial.release()
+	if trial.keep(n); len(trial) != n {
+		t.Fatalf("only %d descriptors can be opened", len(trial))
+	}
+	return uint64(slices.Max(trial)) + 1
+}
+
+// TestReserve: descriptors are kept back and given back, and too few are an error that says what to do.
+func TestReserve(t *testing.T) {
+	var r reserve
+	was := openDescriptors(t)
+	r.keep(keptBack)
+	if n := openDescriptors(t); n != was+keptBack {
+		t.Errorf("%d are open, want %d", n, was+keptBack)
+	}
+	r.release()
+	r.release()
+	if n := openDescriptors(t); n != was {
+		t.Errorf("%d are open afterwards, want %d", n, was)
+	}
+	if err := openable(8); err != nil {
+		t.Error(err)
+	}
+	var old unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Setrlimit(unix.RLIMIT_NOFILE, &old)
+	limit := numberOfFree(t, 4)
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: limit, Max: old.Max}); err != nil {
+		t.Fatal(err)
+	}
+	if err := openable(keptBack); err == nil || !strings.Contains(err.Error(), "ulimit -n") {
+		t.Errorf("with numbers below %d: %v", limit, err)
+	}
+}

@@ -1,0 +1,45 @@
+package daemon
+
+import (
+	"fmt"
+
+	"culprit/daemon/process"
+)
+
+// What a program must be like for trampolines to be right in it: asked of the stopped target before they are put in.
+
+// checkPeers refuses a program whose memory other processes run on. They would run what is in the text, under the thread pointers of those
+// that made them: their work would count as that of others, and two of them would write to one block at a time.
+func checkPeers(w *process.World) error {
+	if n := w.Peers(); n > 0 {
+		return &process.Unsupported{What: fmt.Sprintf("a program that shares its memory with %d other processes (clone with CLONE_VM)", n), Needs: "threads, or memory of its own"}
+	}
+	return nil
+}
+
+// notePeers says once that such processes have come since.
+func (t *target) notePeers(w *process.World) {
+	if n := w.Peers(); n > 0 && t.seg != nil && !t.peered {
+		t.peered = true
+		t.d.logf("%s: %d processes run on its memory now (clone with CLONE_VM): what they do counts as that of its threads, and times may be wrong", t.name, n)
+	}
+}
+
+// checkAgain refuses to put in more where the program has changed since it was attached to. Taking out is always right.
+func (t *target) checkAgain(changes []*change) error {
+	for _, c := range changes {
+		if c.base != nil && t.keyless != 0 {
+			return &process.Unsupported{What: fmt.Sprintf("a program whose thread %d has given up its thread pointer", t.keyless), Needs: "a thread control block for each thread"}
+		}
+	}
+	return nil
+}
+
+// noteKeyless notes a thread that has set its thread pointer to 0: the next trampoline that it comes to would read %fs:0 there.
+func (t *target) noteKeyless(w *process.World) {
+	for _, th := range w.Threads() {
+		if t.seg != nil && t.keyless == 0 && th.Regs.Fs_base == 0 {
+			t.keyless = th.TID
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package daemon
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"culprit/grid"
+	"culprit/pcl"
+)
+
+// Go code is not patched. Its scheduler takes a goroutine off its thread at nearly any instruction (asynchronous preemption, since Go 1.14) and
+// keeps the place on the goroutine's own stack, where no thread stands: to look at all threads does not tell whether somebody will go on
+// in the middle of a jump that is written now, or in a trampoline that is freed. And it goes on on another thread: what began to count in one
+// thread's block ends in another's. So functions of Go code are measured by stack samples.
+//
+// C code in the same process keeps its probes. A goroutine that calls C does so on the stack of the thread itself, which the call holds until
+// it returns, even where C calls back into Go and that goroutine waits (runtime.cgocallbackg locks it to its thread); Go's signal
+// handler leaves a thread alone whose PC is not in Go's text (runtime.isAsyncSafePoint).
+
+// whyGo is why a function of Go code has no points.
+const whyGo = "Go code: goroutines are taken off their threads at any instruction and go on on others, so it is measured by stack samples"
+
+// goObjects names the objects of the target that hold Go code.
+func (t *target) goObjects() (names []string) {
+	for _, o := range t.objects {
+		if o.IsGo() {
+			names = append(names, o.name)
+		}
+	}
+	return names
+}
+
+// onlyLooked reports whether nothing is put into the target: all that is told of its functions comes of samples.
+func (t *target) onlyLooked() bool { return t.sampled != nil && t.seg == nil }
+
+// sampleGo has stack samples tell what Go code of a target with probes does, as soon as there is such code.
+func (t *target) sampleGo() {
+	names := t.goObjects()
+	if t.goKnown == len(names) {
+		return
+	}
+	t.goKnown = len(names)
+	t.sampleToo(whyGo)
+	t.d.logf("process %d: %s holds Go code, which is measured by stack samples; probes go into the rest only", t.proc.PID(), strings.Join(names, ", "))
+}
+
+// sampleToo has stack samples tell of a target with probes what those cannot.
+func (t *target) sampleToo(why string) {
+	if t.sampled == nil {
+		t.sampled = newStrata(t, why)
+	}
+}
+
+// isSampled reports whether samples tell of a function what probes do of others.
+func (t *target) isSampled(id pcl.FuncID) bool {
+	f := t.funcs[id]
+	return f != nil && (f.obj.IsGoCode(f.fn) || t.contexts.why != "" && t.outOfReach(f))
+}
+
+// someSampled reports whether a plan asks for points that only samples tell of.
+func (t *target) someSampled(plan *pcl.Plan) bool {
+	return slices.ContainsFunc(plan.Requests, func(r pcl.Request) bool { return t.isSampled(r.Func) })
+}
+
+// allSampled reports whether a plan asks for no others.
+func (t *target) allSampled(plan *pcl.Plan) bool {
+	return !slices.ContainsFunc(plan.Requests, func(r pcl.Request) bool { return !t.isSampled(r.Func) })
+}
+
+// estimates reports whether a pair of a target is told by samples, and not by probes: all of those of a target that is only looked
+// at, and of a target with probes what it does in Go code, or out of the reach of probes. plan is the pair's, nil where it was not compiled yet.
+func (t *target) estimates(key grid.PairKey, plan *pcl.Plan) bool {
+	switch {
+	case t.sampled == nil:
+		return false
+	case t.onlyLooked():
+		return true
+	case plan == nil:
+		var err error
+		if plan, err = t.compile(key); err != nil {
+			return false
+		}
+	}
+	return !plan.KeptByKernel() && plan.Kind != pcl.Void && t.someSampled(plan)
+}
+
+// newPartEstimate is newEstimate for a pair of a target with probes that asks for points which it cannot have. A pair that samples do not tell
+// may still have some of them (ok is false): the others are left out and listed.
+func newPartEstimate(t *target, key grid.PairKey, plan *pcl.Plan, owner uint64) (p *part, ok bool, err error) {
+	p, err = newEstimate(t, key, owner)
+	var other grid.ErrNotSampled
+	if errors.As(err, &other) && !t.allSampled(plan) {
+		return nil, false, nil
+	}
+	return p, true, err
+}

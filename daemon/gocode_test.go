@@ -1,0 +1,65 @@
+package daemon
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"culprit/grid"
+	"culprit/internal/require"
+	"culprit/internal/testprog"
+)
+
+// TestGoCodeIsSampled: of a cgo program the C functions get probes, and the Go functions are measured by samples.
+func TestGoCodeIsSampled(t *testing.T) {
+	require.Tool(t, "gcc")
+	bin := testprog.BuildGo(t, "testdata/odd/cgo")
+	p := testprog.StartTarget(t, bin)
+	d := attachTo(t, p.PID)
+	var s sums
+	inGo, inC := nameOf(t, d, "exec_time_inclusive", "main.unit"), nameOf(t, d, "procedure_calls", "c_wait")
+	got := d.Enable([]grid.PairKey{inGo, inC, nameOf(t, d, "procedure_calls", "main.unit")}, &s)
+	if got[0].Err != nil || got[0].Tier != grid.TierSample {
+		t.Errorf("a time of a Go function: %v of tier %v, want samples", got[0].Err, got[0].Tier)
+	}
+	if got[1].Err != nil || got[1].Tier != grid.TierProbe {
+		t.Errorf("calls of a C function: %v of tier %v, want probes", got[1].Err, got[1].Tier)
+	}
+	if !errors.As(got[2].Err, new(grid.ErrNotSampled)) {
+		t.Errorf("calls of a Go function: %v, want that samples do not count", got[2].Err)
+	}
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end) && (s.of(inGo) == 0 || s.of(inC) == 0); { // 48 others want to run
+		time.Sleep(200 * time.Millisecond)
+		d.tick()
+	}
+	if s.of(inGo) == 0 || s.of(inC) == 0 {
+		t.Errorf("a Go function that runs took %v s, a C function was called %v times", s.of(inGo), s.of(inC))
+	}
+	for _, site := range d.targets[0].sites {
+		if f := d.targets[0].functionAt(site.Addr); f != nil && f.obj.IsGoCode(f.fn) {
+			t.Errorf("Go function %s is patched", f.fn.Name)
+		}
+	}
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}
+
+// TestGoCodeHasNoPoints: what `culprit points` and `culprit doctor` say.
+func TestGoCodeHasNoPoints(t *testing.T) {
+	require.Tool(t, "gcc")
+	bin := testprog.BuildGo(t, "testdata/odd/cgo")
+	r, err := Points(bin)
+	if err != nil || r.Refused[whyGo] < 1000 || r.Instrumentable < 10 {
+		t.Errorf("%d functions refused as Go code, %d can be instrumented, %v", r.Refused[whyGo], r.Instrumentable, err)
+	}
+	stripped, err := Points(testprog.BuildGo(t, "testdata/odd/cgo", "-ldflags=-s -w"))
+	if err != nil || stripped.Instrumentable != 0 {
+		t.Errorf("of a stripped program, which does not say what is C code, %d functions can be instrumented, %v", stripped.Instrumentable, err)
+	}
+	p := testprog.StartTarget(t, bin)
+	limits, err := Limits(p.PID)
+	if err != nil || len(limits) != 1 || limits[0].Why != whyGo {
+		t.Errorf("limits of a Go program: %v, %v", limits, err)
+	}
+	p.Stop(t)
+}

@@ -1,0 +1,54 @@
+package daemon
+
+import (
+	"culprit/daemon/image"
+	"culprit/daemon/process"
+)
+
+// A Limit is code of a process that is measured by stack samples, or may be, where other code has probes.
+type Limit struct {
+	Object string // comes from the process and is not safe to show
+	Why    string
+	Sure   bool // else it is found out when attaching
+}
+
+// Limits says what of a process has no probes, as far as it is seen without stopping it.
+func Limits(pid int) (limits []Limit, err error) {
+	err = eachFile(pid, func(o *image.Object) {
+		if o.IsGo() {
+			limits = append(limits, Limit{o.Name(), whyGo, true})
+		}
+		if !isLibc(o.Name()) && o.MentionsSwitch() {
+			limits = append(limits, Limit{o.Name(), "it can leave for another context: if a signal handler of the program does, " + whyOneInstruction, false})
+		}
+	})
+	return limits, err
+}
+
+// eachFile hands every file whose code a process has mapped to visit. Nothing is stopped.
+func eachFile(pid int, visit func(*image.Object)) error {
+	p, err := process.Look(pid)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	maps, err := p.Maps()
+	if err != nil {
+		return err
+	}
+	var files images
+	seen := map[fileKey]bool{}
+	for _, m := range maps {
+		key := fileKey{m.Dev, m.Inode}
+		if !m.Executable() || !m.FileBacked() || isSegment(m) || seen[key] {
+			continue
+		}
+		seen[key] = true
+		o, err := files.open(p, m, key)
+		if err != nil {
+			return err
+		}
+		visit(o)
+	}
+	return nil
+}

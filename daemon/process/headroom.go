@@ -1,0 +1,188 @@
+package process
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Unlimited is a headroom that nothing bounds, as far as can be seen.
+const Unlimited = uint64(math.MaxUint64)
+
+// A Headroom says how many bytes a process may still have of what is limited.
+type Headroom struct {
+	AddressSpace uint64 // RLIMIT_AS
+	Lockable     uint64 // RLIMIT_MEMLOCK, which binds nobody with CAP_IPC_LOCK
+	Memory       uint64 // of its memory cgroup and those above it; file pages that are not in use count as free
+	Locked       uint64 // is locked now: no headroom
+}
+
+// Headroom reads what limits the target's memory at the moment. What cannot be read counts as unlimited.
+func (p *Process) Headroom() (Headroom, error) {
+	release, err := p.use()
+	if err != nil {
+		return Headroom{}, err
+	}
+	defer release()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
+	if err != nil {
+		return Headroom{}, p.gone(err)
+	}
+	limits, _ := os.ReadFile(fmt.Sprintf("/proc/%d/limits", p.pid))
+	h := Headroom{Locked: kilobytes(status, "VmLck:"), Memory: memoryLeft(p.pid)}
+	h.AddressSpace = left(limitOf(limits, "Max address space"), kilobytes(status, "VmSize:"))
+	h.Lockable = left(limitOf(limits, "Max locked memory"), h.Locked)
+	const ipcLock = 14
+	if parseStatus(status).capEff&(1<<ipcLock) != 0 {
+		h.Lockable = Unlimited
+	}
+	return h, p.alive()
+}
+
+// Locked tells how many bytes of the target's memory are locked.
+func (p *Process) Locked() (uint64, error) {
+	release, err := p.use()
+	if err != nil {
+		return 0, err
+	}
+	defer release()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
+	if err != nil {
+		return 0, p.gone(err)
+	}
+	return kilobytes(status, "VmLck:"), p.alive()
+}
+
+// left is what a limit leaves of itself.
+func left(limit, used uint64) uint64 {
+	if limit == Unlimited {
+		return Unlimited
+	}
+	return limit - min(limit, used)
+}
+
+// kilobytes finds a line of a status file, as bytes; 0 if there is none.
+func kilobytes(text []byte, key string) uint64 {
+	_, rest, ok := bytes.Cut(text, []byte("\n"+key))
+	f := strings.Fields(string(rest[:min(len(rest), 64)]))
+	if !ok || len(f) < 1 {
+		return 0
+	}
+	n, _ := strconv.ParseUint(f[0], 10, 64)
+	return n << 10
+}
+
+// limitOf finds the soft limit of a resource in a limits file.
+func limitOf(text []byte, name string) uint64 {
+	_, rest, ok := bytes.Cut(text, []byte(name))
+	f := strings.Fields(string(rest[:min(len(rest), 80)]))
+	if !ok || len(f) < 1 {
+		return Unlimited
+	}
+	return number(f[0])
+}
+
+// number reads a limit, which may be "unlimited" or "max".
+func number(s string) uint64 {
+	if n, err := strconv.ParseUint(strings.TrimSpace(s), 10, 64); err == nil {
+		return n
+	}
+	return Unlimited
+}
+
+// A hierarchy is one that counts memory, of version 1 or 2 of control groups.
+type hierarchy struct {
+	dir              string // where it is mounted
+	root             string // what of it is mounted there
+	limit, use, idle string // names of files, and of a line in memory.stat
+}
+
+// memoryLeft is how much memory the process's control group and those above it have left.
+func memoryLeft(pid int) uint64 {
+	groups, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
+	if err != nil {
+		return Unlimited
+	}
+	most := Unlimited
+	for line := range strings.Lines(string(groups)) {
+		f := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
+		if len(f) != 3 || f[1] != "" && !hasWord(f[1], "memory") {
+			continue
+		}
+		if h, ok := mounted(f[1] == ""); ok {
+			most = min(most, h.leftOf(f[2]))
+		}
+	}
+	return most
+}
+
+func hasWord(list, word string) bool {
+	for w := range strings.SplitSeq(list, ",") {
+		if w == word {
+			return true
+		}
+	}
+	return false
+}
+
+// mounted finds where the hierarchy is mounted that counts memory.
+func mounted(second bool) (h hierarchy, ok bool) {
+	text, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return h, false
+	}
+	for line := range strings.Lines(string(text)) { // id parent dev root dir options .. - type source options
+		before, after, _ := strings.Cut(line, " - ")
+		f, g := strings.Fields(before), strings.Fields(after)
+		if len(f) < 5 || len(g) < 3 {
+			continue
+		}
+		switch {
+		case second && g[0] == "cgroup2":
+			return hierarchy{f[4], f[3], "memory.max", "memory.current", "inactive_file"}, true
+		case !second && g[0] == "cgroup" && hasWord(g[2], "memory"):
+			return hierarchy{f[4], f[3], "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"}, true
+		}
+	}
+	return h, false
+}
+
+// leftOf is how much a group and those above it leave.
+func (h hierarchy) leftOf(group string) uint64 {
+	rel, err := filepath.Rel(h.root, group)
+	if err != nil || strings.HasPrefix(rel, "..") {
+		rel = "."
+	}
+	most := Unlimited
+	for dir := filepath.Join(h.dir, rel); len(dir) >= len(h.dir); dir = filepath.Dir(dir) {
+		limit, use := h.read(dir, h.limit), h.read(dir, h.use)
+		if limit != Unlimited && use != Unlimited {
+			stat, _ := os.ReadFile(filepath.Join(dir, "memory.stat"))
+			most = min(most, left(limit, use-min(use, lineOf(stat, h.idle))))
+		}
+	}
+	return most
+}
+
+func (h hierarchy) read(dir, name string) uint64 {
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		return Unlimited
+	}
+	return number(string(text))
+}
+
+// lineOf finds a number in memory.stat; 0 if it is not there.
+func lineOf(text []byte, name string) uint64 {
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) == 2 && f[0] == name {
+			n, _ := strconv.ParseUint(f[1], 10, 64)
+			return n
+		}
+	}
+	return 0
+}

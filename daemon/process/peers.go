@@ -1,0 +1,123 @@
+package process
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Peers are processes that run on the memory of the target without being threads of it: made by clone(2) with CLONE_VM and without
+// CLONE_THREAD. They run the target's text, so they stand still with it. A child of vfork is none: its parent waits for it in the kernel, and
+// while it does the target does not come to stand.
+
+// peersOf lists the processes with the memory of a process, by asking the kernel about all there are.
+func peersOf(pid int) (peers []int) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	for _, name := range names {
+		if other := atoi(name); other > 0 && other != pid && sameMemory(pid, other) {
+			peers = append(peers, other)
+		}
+	}
+	return peers
+}
+
+// sameMemory is false where the kernel does not say (no CONFIG_KCMP, no right). Two that have no memory, as all that have ended and the threads
+// of the kernel, have not the same.
+func sameMemory(a, b int) bool {
+	const kcmpVM = 1
+	r, _, e := unix.RawSyscall6(unix.SYS_KCMP, uintptr(a), uintptr(b), kcmpVM, 0, 0, 0)
+	return e == 0 && r == 0 && hasMemory(b)
+}
+
+func hasMemory(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	return err == nil && len(b) > 0 && b[0] != '0'
+}
+
+// lastPID is the number that a process or thread got last; where it has not changed none has come.
+func lastPID() string {
+	b, _ := os.ReadFile("/proc/loadavg")
+	return string(b[strings.LastIndexByte(string(b), ' ')+1:])
+}
+
+// stopPeers stops all peers of a target that stands still. Nobody is attached to earlier: until then children of vfork share the memory too,
+// and what they execute may have rights that a traced process does not get.
+func (s *session) stopPeers() error {
+	for {
+		fresh := s.freshPeers()
+		if len(fresh) == 0 {
+			return nil
+		}
+		for _, pid := range fresh {
+			if err := s.stopPeer(pid); err != nil && sameMemory(s.p.pid, pid) {
+				return err // else it has ended or executed a program, and is none any more
+			}
+			if err := s.expired(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (s *session) freshPeers() []int {
+	return slices.DeleteFunc(peersOf(s.p.pid), func(pid int) bool {
+		return slices.ContainsFunc(s.peers, func(one *session) bool { return one.p.pid == pid })
+	})
+}
+
+func (s *session) stopPeer(pid int) error {
+	if tr := s.threads[pid]; tr != nil && tr.phase == running { // born just now, and attached to us at its birth
+		if s.poll(tr); tr.phase == running {
+			return &Deferred{TID: pid, State: taskState(pid, pid), Waited: time.Since(s.begin)}
+		}
+	}
+	st, err := readStat(pid, 0)
+	if err != nil {
+		return err
+	}
+	q := &Process{pid: pid, start: st.start, pidfd: -1, mem: -1, exec: s.p.exec, waits: map[int]brokenWait{}}
+	one := &session{p: q, t: s.t, ctx: s.ctx, limit: s.limit, threads: map[int]*tracee{}, begin: s.begin, keep: q.ownChild()}
+	s.peers = append(s.peers, one)
+	if err := q.openPidfd(); err != nil {
+		return err
+	}
+	if err := one.attachAll(); err != nil {
+		return err
+	}
+	one.interruptAll()
+	if err := one.waitAll(); err != nil {
+		return err
+	}
+	if one.complete = sameMemory(s.p.pid, pid); !one.complete {
+		one.release()
+	}
+	return nil
+}
+
+// releasePeers lets all peers go.
+func (s *session) releasePeers() {
+	for _, one := range s.peers {
+		one.release()
+		one.p.closeHandles()
+	}
+}
+
+// Peers is how many other processes run on the target's memory, without being threads of it. They stand still as well, and
+// their threads are among those of the World.
+func (w *World) Peers() (n int) {
+	for _, one := range w.s.peers {
+		if one.complete {
+			n++
+		}
+	}
+	return n
+}

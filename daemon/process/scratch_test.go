@@ -1,0 +1,142 @@
+package process
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// stacksSource has one thread on a stack of the library and one on 16 KiB of its own, and prints where both begin and end. All that is not in use
+// of them, and what is below the second, holds known bytes. With an argument the main thread has filled its own stack too.
+const stacksSource = `
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static volatile int done, up; static long low, high;
+static void *stand(void *a) { pthread_attr_t at; void *lo; size_t n; pthread_getattr_np(pthread_self(), &at); pthread_attr_getstack(&at, &lo, &n); if (a) low = (long)lo, high = low + n;
+  up++; while (!done); return 0; }
+static __attribute__((noinline)) void dirty(void) { volatile char b[118 << 10]; memset((void *)b, 7, sizeof b); }
+int main(int argc, char **argv) { char c; long bad = 0; pthread_t t[2]; pthread_attr_t at; if (argc > 1) dirty();
+  char *pool = mmap(0, 128 << 10, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); memset(pool, 7, 128 << 10); pthread_attr_init(&at); pthread_attr_setstack(&at, pool + (64 << 10), 16 << 10);
+  pthread_create(&t[0], 0, stand, 0); while (up < 1); pthread_create(&t[1], &at, stand, &at); while (up < 2); puts("ready"); fflush(stdout);
+  while (read(0, &c, 1) > 0); done = 1; pthread_join(t[0], 0); pthread_join(t[1], 0);
+  for (int i = 0; i < 64 << 10; i++) bad += pool[i] != 7; for (int i = 80 << 10; i < 128 << 10; i++) bad += pool[i] != 7;
+  printf("bad %ld\nlow %ld\nhigh %ld\n", bad, low, high); return 0; }
+`
+
+// TestStackBounds: of threads that the C library has made it is known where their stacks end, also of those that the program gave them.
+func TestStackBounds(t *testing.T) {
+	tg := start(t, compile(t, stacksSource))
+	p := open(t, tg.pid())
+	var bounds [][2]Addr
+	stop(t, p, func(w *World) error {
+		for _, th := range w.Threads() {
+			if lo, hi, ok := w.stackOf(th); ok {
+				bounds = append(bounds, [2]Addr{lo, hi})
+			}
+		}
+		return nil
+	})
+	res := tg.finish()
+	if len(bounds) != 2 {
+		t.Fatalf("the stacks of %d threads are known, want 2", len(bounds))
+	}
+	if want := [2]Addr{Addr(res["low"]), Addr(res["high"])}; bounds[1] != want {
+		t.Errorf("stack %v, want %v", bounds[1], want)
+	}
+	if n := bounds[0][1] - bounds[0][0]; n < 1<<20 {
+		t.Errorf("the library's stack has %d bytes", n)
+	}
+}
+
+// TestBorrowedBytesComeBack: a stop with calls leaves every writable byte of the target as it was, wherever the calls were made from.
+func TestBorrowedBytesComeBack(t *testing.T) {
+	for _, mode := range [][]string{nil, {"dirty"}} {
+		tg := start(t, compile(t, stacksSource), mode...)
+		p := open(t, tg.pid())
+		for range 5 {
+			stop(t, p, func(w *World) error {
+				before := writableBytes(t, w)
+				if err := mapPage(w); err != nil {
+					return err
+				}
+				if err := w.unmapOwn(); err != nil {
+					return err
+				}
+				for at, was := range before {
+					is := make([]byte, len(was))
+					if err := w.ReadMem(at, is); err != nil || !bytes.Equal(is, was) {
+						t.Errorf("%v: the mapping at %v has changed, %v", mode, at, err)
+					}
+				}
+				return nil
+			})
+		}
+		if res := tg.finish(); res["bad"] != 0 {
+			t.Errorf("target: %v", res)
+		}
+	}
+}
+
+func writableBytes(t *testing.T, w *World) map[Addr][]byte {
+	t.Helper()
+	all := map[Addr][]byte{}
+	for _, m := range must2(w.Maps()) {
+		if m.Perms&Write == 0 || m.Len() > 16<<20 || isOwn(m) {
+			continue
+		}
+		b := make([]byte, m.Len())
+		if err := w.ReadMem(m.Start, b); err == nil {
+			all[m.Start] = b
+		}
+	}
+	return all
+}
+
+// TestPageOfKilledTracer: what a tracer that was killed has left is known, and the next one that makes a call removes it, at each of
+// the points at which there is something.
+func TestPageOfKilledTracer(t *testing.T) {
+	tg := start(t, compile(t, stateSource), "both")
+	killVictim(t, tg, "call.own-page", 1)
+	killVictim(t, tg, "call.made", 2)
+	p := open(t, tg.pid())
+	if n := len(Leftovers(must2(p.Maps()))); n == 0 {
+		t.Error("no page was left: this test shows nothing")
+	}
+	eventually(t, "all pages are gone", func() bool { // a thread may still have to come back from one
+		stop(t, p, func(w *World) error { return w.Tidy() })
+		return len(Leftovers(must2(p.Maps()))) == 0
+	})
+	checkState(t, tg)
+}
+
+// TestNoRoomForAPage: a target that may have no more memory can be restored all the same.
+func TestNoRoomForAPage(t *testing.T) {
+	tg := start(t, compile(t, stateSource), "blocked")
+	p := open(t, tg.pid())
+	limit := func(n uint64) {
+		must(t, unix.Prlimit(tg.pid(), unix.RLIMIT_AS, &unix.Rlimit{Cur: n, Max: unix.RLIM_INFINITY}, nil))
+	}
+	stop(t, p, func(w *World) error {
+		limit(1 << 20) // only while the target stands still: its stacks may have to grow
+		defer limit(unix.RLIM_INFINITY)
+		for range 3 {
+			if got, err := w.Syscall(unix.SYS_GETPID); err != nil || int(got) != tg.pid() {
+				t.Errorf("getpid: %d, %v", got, err)
+			}
+		}
+		if _, err := w.Mmap(0, pageSize, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS, -1, 0); !errors.Is(err, unix.ENOMEM) {
+			t.Errorf("mmap: %v", err)
+		}
+		return nil
+	})
+	if res := tg.finish(); res["bad"] != 0 || res["eintr"] != 0 {
+		t.Errorf("target: %v", res)
+	}
+}

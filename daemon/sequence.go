@@ -1,0 +1,70 @@
+package daemon
+
+import (
+	"slices"
+
+	"culprit/daemon/image"
+	"culprit/daemon/process"
+)
+
+// Restartable sequences that no file tells of: a program may make their descriptors when it runs. They are seen when it is stopped.
+
+// maxSequences bounds how many are remembered of a target.
+const maxSequences = 1 << 10
+
+// noteSequences notes the sequences in the text of files that threads of the stopped target show.
+func (t *target) noteSequences(w *process.World) {
+	for _, s := range w.Sequences() {
+		o := t.objectAt(s.Start)
+		end := s.Start + s.Length
+		if o == nil || end < s.Start || len(t.sequences) >= maxSequences || o.InSequence(s.Start-o.bias, s.Start-o.bias+1) && o.InSequence(end-1-o.bias, end-o.bias) {
+			continue
+		}
+		for _, r := range []image.Range{{Lo: s.Start - 1, Hi: end}, {Lo: s.Abort - 4, Hi: s.Abort + 1}} {
+			if !slices.Contains(t.sequences, r) {
+				t.sequences = append(t.sequences, r)
+			}
+		}
+	}
+}
+
+// inSequence reports whether the site changes or moves bytes of a sequence that was seen.
+func (t *target) inSequence(s *site) bool {
+	if len(t.sequences) == 0 {
+		return false
+	}
+	own := []image.Range{{Lo: s.Addr, Hi: max(s.End(), s.Addr+padJump)}} // a jump may reach into padding
+	if h := s.Host; h != nil {
+		own = append(own, image.Range{Lo: h.Addr, Hi: h.End()})
+	}
+	if lo, hi, ok := s.Landing(); ok {
+		own = append(own, image.Range{Lo: lo, Hi: hi})
+	}
+	return slices.ContainsFunc(t.sequences, func(r image.Range) bool {
+		return slices.ContainsFunc(own, func(o image.Range) bool { return o.Lo < r.Hi && r.Lo < o.Hi })
+	})
+}
+
+// sequenceError is why a site is not patched.
+func (s *site) sequenceError() error {
+	return &process.Refused{Point: "code at " + hex(s.Addr), Reason: "it lies in a restartable sequence, which a thread was seen in"}
+}
+
+// checkSequences refuses to patch a site that lies in a sequence. Taking out is always right.
+func (t *target) checkSequences(changes []*change) error {
+	for _, c := range changes {
+		if c.base != nil && t.inSequence(c.s) {
+			return &siteError{c.s, c.s.sequenceError()}
+		}
+	}
+	return nil
+}
+
+// disturbs is the first site of a part that lies in a sequence, nil if none does.
+func (p *part) disturbs() *site {
+	i := slices.IndexFunc(p.sites, p.t.inSequence)
+	if i < 0 {
+		return nil
+	}
+	return p.sites[i]
+}
