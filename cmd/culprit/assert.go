@@ -152,6 +152,7 @@ func (a *assertion) run(ctx context.Context, pids []int) error {
 	end := s.Run(ctx, session.Limits{For: time.Duration(a.opts.length)})
 	took := time.Since(began)
 	closeErr := s.Close()
+	warnings.flush()
 	verdicts := expect.Judge(a.lib, s.Average)
 	err = errors.Join(a.write(verdicts, began, took), a.trouble(end), closeErr)
 	if err != nil {
@@ -200,6 +201,6 @@ func (a *assertion) status(verdicts []expect.Verdict, end session.End) int {
 
 func (a *assertion) note(text string) {
 	if !a.opts.quiet {
-		fmt.Fprintf(os.Stderr, "culprit: %s\n", safetext.CleanMax(text, maxLine))
+		warnf("culprit: %s", safetext.CleanMax(text, maxLine))
 	}
 }

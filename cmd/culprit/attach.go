@@ -8,7 +8,6 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -65,7 +64,7 @@ func pickAndAttach(ctx context.Context, opts *measureOptions) error {
 	if err != nil {
 		return err
 	}
-	pickCtx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	pickCtx, stop := signal.NotifyContext(ctx, ending...)
 	pid, err := browse.Pick(pickCtx, browse.Options{Mono: os.Getenv("NO_COLOR") != "", ASCII: opts.ascii || !utf8Locale()})
 	stop()
 	switch {

@@ -13,6 +13,7 @@ import (
 	"culprit/cmd/culprit/internal/proclist"
 	"culprit/daemon"
 	"culprit/internal/safetext"
+	"culprit/pcl"
 )
 
 func newCallees() *cobra.Command {
@@ -20,14 +21,14 @@ func newCallees() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "callees PID MODULE/FUNCTION", Short: "Say what a function calls at each of its calls, the indirect ones included", Args: cobra.ExactArgs(2),
 		RunE: body(func(cmd *cobra.Command, args []string) error {
-			return callees(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], args[1], span)
+			return callees(cmd.Context(), cmd.OutOrStdout(), args[0], args[1], span)
 		}),
 	}
 	cmd.Flags().DurationVar(&span, "time", span, "how long to watch the indirect calls")
 	return cmd
 }
 
-func callees(ctx context.Context, w, errs io.Writer, target, name string, span time.Duration) (err error) {
+func callees(ctx context.Context, w io.Writer, target, name string, span time.Duration) error {
 	module, function, ok := strings.Cut(name, "/")
 	if !ok || module == "" || function == "" {
 		return usagef("found %q, expected MODULE/FUNCTION as culprit shows them, such as server.c/main", name)
@@ -42,21 +43,33 @@ func callees(ctx context.Context, w, errs io.Writer, target, name string, span t
 	}
 	ctx, stop := interruptible(ctx, []int{pid})
 	defer stop()
-	say := func(s string) { fmt.Fprintln(errs, "culprit:", s) }
+	var calls []daemon.CalledFrom
+	err = briefly(ctx, lib, pid, func(d *daemon.Daemon) (err error) {
+		calls, err = d.Callees(ctx, module, function, span)
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return writeCallees(w, calls)
+}
+
+// briefly attaches for as long as ask takes. What it found is printed by the caller, when nothing is left in the target.
+func briefly(ctx context.Context, lib *pcl.Library, pid int, ask func(*daemon.Daemon) error) error {
+	say := func(s string) { warn("culprit: " + s) }
 	d, err := daemon.Attach(ctx, daemon.Options{Library: lib, Log: say, Guard: guardBySelf}, pid)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if clean, e := d.Detach(); !clean {
-			err = errors.Join(err, e)
-		}
-	}()
-	calls, err := d.Callees(ctx, module, function, span)
-	if err != nil && ctx.Err() == nil {
-		return err
+	err = ask(d)
+	if clean, e := d.Detach(); !clean {
+		err = errors.Join(err, e)
 	}
-	return writeCallees(w, calls)
+	warnings.flush()
+	return err
 }
 
 // writeCallees prints a line for each call and one for each of its callees.

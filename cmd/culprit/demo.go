@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -49,7 +48,7 @@ small programs are built by "make demo"; redis-server is used if it and redis-be
 installed. Everything that demo starts it also ends. Exit status 0 if all was found as
 expected, 1 if not.`,
 		RunE: body(func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+			ctx, stop := signal.NotifyContext(cmd.Context(), ending...)
 			defer stop()
 			return demo(ctx, cmd.OutOrStdout(), programs, time.Duration(length))
 		}),

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -35,7 +34,7 @@ A price is what a probe adds to a function that waits for nothing, tried on this
 	return cmd
 }
 
-func disasm(cmd *cobra.Command, what, target string, files, texts []string, sites int) (err error) {
+func disasm(cmd *cobra.Command, what, target string, files, texts []string, sites int) error {
 	metric, text, ok := strings.Cut(what, "@")
 	if !ok {
 		text = "/"
@@ -54,17 +53,11 @@ func disasm(cmd *cobra.Command, what, target string, files, texts []string, site
 	}
 	ctx, stop := interruptible(cmd.Context(), []int{pid})
 	defer stop()
-	say := func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), "culprit:", s) }
-	d, err := daemon.Attach(ctx, daemon.Options{Library: lib, Log: say, Guard: guardBySelf}, pid)
-	if err != nil {
+	var list []daemon.Listing
+	err = briefly(ctx, lib, pid, func(d *daemon.Daemon) (err error) {
+		list, err = d.Disassemble(grid.PairKey{Metric: metric, Focus: focus}, sites)
 		return err
-	}
-	defer func() {
-		if clean, e := d.Detach(); !clean {
-			err = errors.Join(err, e)
-		}
-	}()
-	list, err := d.Disassemble(grid.PairKey{Metric: metric, Focus: focus}, sites)
+	})
 	if err != nil {
 		return err
 	}

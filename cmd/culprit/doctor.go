@@ -8,6 +8,7 @@ import (
 	"culprit/cmd/culprit/internal/doctor"
 	"culprit/cmd/culprit/internal/proclist"
 	"culprit/daemon"
+	"culprit/internal/safetext"
 )
 
 func newDoctor() *cobra.Command {
@@ -28,10 +29,13 @@ Exit status 0 if the program, or one of yours, can be measured in some way (note
 					return err
 				}
 				checks = append(checks, doctor.Target(pid)...)
+				checks = append(checks, occupied(pid))
+				checks = append(checks, limits(pid)...)
 				facts = doctor.FactsOf(pid)
 			}
 			verdict := doctor.Judge(rights(), facts)
 			doctor.Soften(checks, verdict)
+			checks = append(checks, memoryFor(args)...)
 			checks = append(checks, verdict.Check())
 			w := cmd.OutOrStdout()
 			if err := doctor.Write(w, checks); err != nil {
@@ -46,6 +50,31 @@ Exit status 0 if the program, or one of yours, can be measured in some way (note
 			return nil
 		}),
 	}
+}
+
+// occupied looks for what another culprit has put into a process, or has left there.
+func occupied(pid int) doctor.Check {
+	why := ""
+	if err := daemon.Occupied(pid); err != nil {
+		why = err.Error()
+	}
+	return doctor.Occupied(why)
+}
+
+// limits are the objects of a process that probes do not go into, or not everywhere.
+func limits(pid int) (checks []doctor.Check) {
+	list, err := daemon.Limits(pid)
+	if err != nil {
+		return nil // the other checks say why
+	}
+	for _, l := range list {
+		c := doctor.Check{Name: "probes in " + safetext.CleanMax(l.Object, maxLine), Value: l.Why}
+		if l.Sure {
+			c.Level, c.Remedy = doctor.Note, "nothing to do: stack samples tell its times, and probes go into the rest; calls are not counted there"
+		}
+		checks = append(checks, c)
+	}
+	return checks
 }
 
 // rights are those of this user, and what this kernel can do.

@@ -357,8 +357,10 @@ func TestNotPermitted(t *testing.T) {
 	p := target(t, "sleeper.c")
 	nobody := &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	dir := t.TempDir()
-	for d := dir; d != "/"; d = filepath.Dir(d) {
-		os.Chmod(d, 0o755)
+	for _, d := range []string{dir, filepath.Dir(dir)} { // both were made for this test alone
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -397,6 +399,15 @@ func TestDoctorOfATarget(t *testing.T) {
 	p := target(t, "sleeper.c")
 	c := culprit(t, "doctor", fmt.Sprint(p.PID)).want(0)
 	c.has(&c.out, "attach is permitted").has(&c.out, "attach would work")
+	p.Stop(t)
+}
+
+// TestRestoreOfNothing: where nothing was left the answer says so, and nothing of a ledger.
+func TestRestoreOfNothing(t *testing.T) {
+	t.Parallel()
+	p := target(t, "sleeper.c")
+	c := culprit(t, "restore", fmt.Sprint(p.PID)).want(0)
+	c.has(&c.out, "there is nothing of culprit in it")
 	p.Stop(t)
 }
 

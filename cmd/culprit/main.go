@@ -4,9 +4,19 @@
 // and exit statuses. What is measured and searched lives in the rooms below; nothing imports this package.
 package main
 
-import "os"
+import (
+	"os"
+	"runtime/debug"
+)
+
+// softMemory is from how many bytes on garbage is collected as soon as there is some: an attach to a large program else waits until there is
+// four times as much as is alive. GOMEMLIMIT goes before it.
+const softMemory = 1536 << 20
 
 func main() {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(softMemory)
+	}
 	guard = guardBySelf
 	os.Exit(execute(os.Args[1:]))
 }

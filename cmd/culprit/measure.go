@@ -169,13 +169,13 @@ func (m *measurement) writeAnswer(r *report.Report) error {
 // progress prints an event of the search; m may be showing screens, which say the same in their own way.
 func (m *measurement) progress(e consultant.Event) {
 	if !m.opts.quiet && !m.screens {
-		fmt.Fprintf(os.Stderr, "+%.1fs %s\n", e.At, safetext.CleanMax(e.Text, 400))
+		warnf("+%.1fs %s", e.At, safetext.CleanMax(e.Text, 400))
 	}
 }
 
 func (m *measurement) progressf(format string, args ...any) {
 	if !m.opts.quiet && !m.screens {
-		fmt.Fprintf(os.Stderr, "culprit: "+format+"\n", args...)
+		warnf("culprit: "+format, args...)
 	}
 }
 
@@ -194,18 +194,19 @@ func (m *measurement) say(format string, args ...any) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.screens {
-		fmt.Fprintln(os.Stderr, line)
+		warn(line)
 	} else if len(m.later) < maxLater {
 		m.later = append(m.later, line)
 	}
 }
 
-// flush prints what waited for the screens to close.
+// flush prints what waited for the screens to close, and waits until it is written: the answer comes behind it.
 func (m *measurement) flush() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, line := range m.later {
-		fmt.Fprintln(os.Stderr, line)
+		warn(line)
 	}
 	m.later = nil
+	warnings.flush()
 }

@@ -56,8 +56,14 @@ func detach(w io.Writer, target string, verify bool) error {
 
 // endOwner asks the culprit that measures pid to end, and waits until its probes are out.
 func endOwner(w io.Writer, pid, owner int) error {
-	if err := syscall.Kill(owner, syscall.SIGINT); errors.Is(err, syscall.EPERM) {
+	_, err := daemon.EndOwner(pid)
+	switch {
+	case errors.Is(err, syscall.EPERM):
 		return &statusError{exitForbidden, fmt.Errorf("process %d is measured by process %d of another user; this would help: sudo culprit detach %d", pid, owner, pid)}
+	case err != nil && !errors.Is(err, syscall.ESRCH): // it has ended by itself, or will be seen to have
+		if _, alive, _, again := daemon.Owner(pid); again != nil || alive {
+			return err
+		}
 	}
 	for deadline := time.Now().Add(detachWait); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		_, alive, found, err := daemon.Owner(pid)
@@ -71,7 +77,7 @@ func endOwner(w io.Writer, pid, owner int) error {
 			return restoreTree(w, pid)
 		}
 	}
-	return fmt.Errorf("culprit %d did not remove its probes from process %d within %v; end it (kill %d), then: culprit restore %d",
+	return fmt.Errorf("culprit %d did not remove its probes from process %d within %v; end it (kill -KILL %d), then: culprit restore %d",
 		owner, pid, detachWait, owner, pid)
 }
 
@@ -108,17 +114,28 @@ func restoreTree(w io.Writer, pid int) error {
 }
 
 func restore(w io.Writer, pid int) error {
+	_, _, found, _ := daemon.Owner(pid) // an error comes again from Restore
 	r, err := daemon.Restore(pid)
 	if err != nil {
 		return err
 	}
+	if !found && r.Restored == 0 && r.Staying == 0 {
+		_, err = fmt.Fprintf(w, "process %d: there is nothing of culprit in it\n", pid)
+		return err
+	}
 	state := "its memory is unmapped"
-	if !r.Unmapped {
+	switch {
+	case r.Staying > 0:
+		state = fmt.Sprintf("%d mappings stay until it ends: %s", r.Staying, whyStaying)
+	case !r.Unmapped:
 		state = "there was nothing to unmap"
 	}
 	_, err = fmt.Fprintf(w, "process %d: %d sites in the ledger, %d restored, %d already as before; %s\n", pid, r.Sites, r.Restored, r.Already, state)
 	return err
 }
+
+// whyStaying is why memory of ours is left on purpose.
+const whyStaying = "the program schedules its own contexts, which may come back to trampolines; nothing leads there any more"
 
 // maxDetails bounds the differences that are listed.
 const maxDetails = 20
@@ -128,7 +145,10 @@ func verifyClean(w io.Writer, pid int) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%d bytes differ, %d mappings of ours, TracerPid %d\n", v.DifferingBytes, v.Mappings, v.TracerPID)
+	fmt.Fprintf(w, "%d bytes differ, %d mappings of ours, TracerPid %d\n", v.DifferingBytes, v.Mappings-v.Staying, v.TracerPID)
+	if v.Staying > 0 {
+		fmt.Fprintf(w, "%d more mappings stay on purpose until it ends: %s\n", v.Staying, whyStaying)
+	}
 	for i, d := range v.Details {
 		if i == maxDetails {
 			fmt.Fprintf(w, "  and %d more\n", len(v.Details)-i)
@@ -136,7 +156,7 @@ func verifyClean(w io.Writer, pid int) error {
 		}
 		fmt.Fprintf(w, "  %s\n", cleanLines(d))
 	}
-	if v.DifferingBytes != 0 || v.Mappings != 0 || v.TracerPID != 0 {
+	if v.DifferingBytes != 0 || v.Leads != 0 || v.Mappings != v.Staying || v.TracerPID != 0 {
 		return exitWith(exitFailed)
 	}
 	return nil

@@ -21,6 +21,7 @@ func execute(args []string) int {
 	root := newRoot()
 	root.SetArgs(args)
 	err := root.Execute()
+	warnings.flush()
 	if err == nil {
 		return exitNothing
 	}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
+
+	"culprit/internal/safeelf"
 )
 
 func newRun() *cobra.Command {
@@ -178,13 +180,17 @@ func (c *child) awaitImage() {
 }
 
 func isDynamic(path string) bool {
-	f, err := elf.Open(path)
+	f, file, err := safeelf.Open(path)
 	if err != nil {
 		return true // a script: its interpreter is dynamic in all likelihood
 	}
-	defer f.Close()
-	libs, err := f.ImportedLibraries()
-	return err == nil && len(libs) > 0
+	defer file.Close()
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP {
+			return true
+		}
+	}
+	return false
 }
 
 // endWait is how long a program gets to end after SIGTERM.

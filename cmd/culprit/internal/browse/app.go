@@ -112,7 +112,7 @@ func (a *app) keepFresh(ctx context.Context, done <-chan struct{}) {
 // press handles the keys that mean the same everywhere, and gives the others on.
 func (a *app) press(e *tcell.EventKey) *tcell.EventKey {
 	switch {
-	case e.Key() == tcell.KeyCtrlC || e.Rune() == 'q' || e.Rune() == 'Q':
+	case e.Key() == tcell.KeyCtrlC || e.Key() == tcell.KeyCtrlBackslash || e.Rune() == 'q' || e.Rune() == 'Q':
 		a.tv.Stop()
 	case e.Rune() == '1':
 		a.show(viewVerdict)

@@ -155,7 +155,7 @@ func (p *picker) pressRune(r rune) {
 // press handles what is typed: it filters; the other keys move.
 func (p *picker) press(e *tcell.EventKey) *tcell.EventKey {
 	switch e.Key() {
-	case tcell.KeyCtrlC:
+	case tcell.KeyCtrlC, tcell.KeyCtrlBackslash:
 		p.tv.Stop()
 	case tcell.KeyEscape:
 		if p.filter == "" {

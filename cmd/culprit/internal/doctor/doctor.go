@@ -1,7 +1,7 @@
 // Package doctor says whether this machine, this user and a given target allow what culprit does, and if not, what to do.
 //
 // It only looks: it reads /proc and /sys, changes nothing and traces nobody. It imports nothing of the house but
-// internal/safetext. Its functions may be called from any goroutine.
+// internal/safetext and internal/safeelf. Its functions may be called from any goroutine.
 package doctor
 
 import (

@@ -29,9 +29,9 @@ func machine() Check {
 	return c
 }
 
-// minMajor and minMinor name the oldest kernel that has everything that is used: 5.3 brought pidfd_open and
-// PTRACE_GET_SYSCALL_INFO (ptrace(2), pidfd_open(2)).
-const minMajor, minMinor = 5, 3
+// minMajor and minMinor name the oldest kernel that has everything that is used: 5.6 brought pidfd_getfd, by which
+// memory is passed to a target (pidfd_getfd(2)).
+const minMajor, minMinor = 5, 6
 
 func kernel() Check {
 	var u unix.Utsname

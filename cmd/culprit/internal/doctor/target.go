@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"culprit/internal/safeelf"
 )
 
 // Target checks whether attach to the process would work. It opens /proc/PID/mem for that, which the kernel permits to
@@ -27,6 +29,17 @@ func Target(pid int) []Check {
 		return append(checks, hasEnded("while it was looked at"))
 	}
 	return all
+}
+
+// Occupied is the check that fails where attach would be refused since probes are in the process already; why says whose, and what to do
+// ("" if there are none).
+func Occupied(why string) Check {
+	c := Check{Name: "probes of a culprit", Value: "none"}
+	if why != "" {
+		c.Level = Fail
+		c.Value, c.Remedy, _ = strings.Cut(why, ": ")
+	}
+	return c
 }
 
 // ended reports whether the process runs no program any more. Between its memory's end and its last state it looks like a thread of
@@ -127,12 +140,12 @@ func firstField(s string) string {
 func executable(id string) Check {
 	c := Check{Name: "executable"}
 	link, _ := os.Readlink("/proc/" + id + "/exe")
-	f, err := elf.Open("/proc/" + id + "/exe")
+	f, file, err := safeelf.Open("/proc/" + id + "/exe")
 	if err != nil {
 		c.Value, c.Level, c.Remedy = "cannot be read: "+errno(err), Fail, "see permission"
 		return c
 	}
-	defer f.Close()
+	defer file.Close()
 	c.Value = link
 	if f.Class != elf.ELFCLASS64 || f.Machine != elf.EM_X86_64 {
 		c.Value += fmt.Sprintf(" (%v, %v)", f.Class, f.Machine)
@@ -147,17 +160,18 @@ func executable(id string) Check {
 	return c
 }
 
+// targetSeccomp says what happens under a filter. Which calls it lets pass can be read only of a process that is stopped.
 func targetSeccomp(st status) Check {
 	c := Check{Name: "seccomp of the target", Value: seccompText(st["Seccomp"])}
-	if mode := st["Seccomp"]; mode == "1" || mode == "2" {
+	self, _ := readStatus("self")
+	switch mode := st["Seccomp"]; {
+	case mode == "1":
+		c.Level, c.Remedy = Fail, "strict mode cannot be put aside, so there are no probes: culprit attach --backend sample "+st["Pid"]
+	case mode == "2" && !self.has(capSysAdmin):
+		c.Level, c.Remedy = Fail, "the filter is put aside while probes' memory is mapped, which needs CAP_SYS_ADMIN: sudo culprit attach "+st["Pid"]
+	case mode == "2":
 		c.Level = Note
-		c.Remedy = "the filter is suspended while probes' memory is mapped, which needs CAP_SYS_ADMIN: sudo culprit attach " + st["Pid"]
-		self, _ := readStatus("self")
-		if self.has(capSysAdmin) {
-			c.Level = OK
-		} else {
-			c.Level = Fail
-		}
+		c.Remedy = "it is put aside for our calls; if it lacks restart_syscall, a wait with a timeout that a stop breaks begins anew and may last up to twice as long"
 	}
 	return c
 }

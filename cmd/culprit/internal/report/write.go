@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
+	"time"
 )
 
 // Encode writes the report as indented JSON with a final newline. Lists that are empty are written as [], never as null.
@@ -96,13 +98,41 @@ func CheckWritable(path string) error {
 	return os.Remove(f.Name())
 }
 
+// readerWait is how long a pipe may have no reader, or one that does not read.
+const readerWait = 5 * time.Second
+
+// writeTo writes to what is there already. A pipe that nobody reads is an error after readerWait.
 func writeTo(path string, encode func(io.Writer) error) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	f, err := openPatiently(path)
 	if err != nil {
 		return err
 	}
-	err = encode(f)
+	err = encode(patient{f})
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = fmt.Errorf("its reader has read nothing for %v", readerWait)
+	}
 	return errors.Join(err, f.Close())
+}
+
+// openPatiently waits for the reader of a named pipe.
+func openPatiently(path string) (*os.File, error) {
+	for deadline := time.Now().Add(readerWait); ; time.Sleep(20 * time.Millisecond) {
+		f, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+		if !errors.Is(err, syscall.ENXIO) {
+			return f, err
+		}
+		if time.Now().After(deadline) {
+			return nil, fmt.Errorf("it is a pipe that nobody has opened for reading within %v", readerWait)
+		}
+	}
+}
+
+// patient is a file whose every write is given up after readerWait, where the file can be waited for at all.
+type patient struct{ *os.File }
+
+func (p patient) Write(b []byte) (int, error) {
+	_ = p.SetWriteDeadline(time.Now().Add(readerWait)) // not of devices that never block
+	return p.File.Write(b)
 }
 
 func replace(path string, old fs.FileInfo, encode func(io.Writer) error) error {
