@@ -4,7 +4,8 @@ BUILD := build
 DEMOS := $(BUILD)/culprit-demo-cpu $(BUILD)/culprit-demo-lock $(BUILD)/culprit-demo-io
 # As a distribution would build them, with line numbers. Nothing here makes them easier to instrument.
 CFLAGS ?= -O2 -g
-TESTFLAGS ?= -timeout 10m
+TESTFLAGS ?= -timeout 15m
+ROUNDS ?= 10000
 
 .PHONY: help
 help: ## this list
@@ -50,6 +51,10 @@ fuzz: ## fuzz every fuzz target for FUZZTIME (10s) each
 .PHONY: long
 long: packages $(DEMOS) ## the long forms of the tests; as long as it takes
 	@scripts/long
+
+.PHONY: attack
+attack: packages ## 10,000 attacks (ROUNDS) of a user without rights on whoever measures his programs; an hour or two
+	@cd e2e/attack && go test -count=1 -timeout 0 -run '^TestAttack$$' . -args -rounds $(ROUNDS)
 
 .PHONY: packages
 packages:
