@@ -235,13 +235,14 @@ func (f *function) body(w *image.Flow) *trampoline.Body {
 			}
 			return code
 		},
-		Target: func(addr uint64) bool { return f.flow.Targets.Has(addr - b) },
-		PadEnd: func(addr uint64) uint64 { return f.obj.PadEnd(addr-b) + b },
-		Pads:   f.obj.padsNear,
-		Bound:  func(lo, hi uint64) bool { return f.obj.InSequence(lo-b, hi-b) },
-		Hidden: f.flow.Hidden,
-		Go:     f.obj.IsGo(),
-		Stay:   x86.FaultDivide,
+		Target:    func(addr uint64) bool { return f.flow.Targets.Has(addr - b) },
+		PadEnd:    func(addr uint64) uint64 { return f.obj.PadEnd(addr-b) + b },
+		Pads:      f.obj.padsNear,
+		Elsewhere: f.obj.firstAt,
+		Bound:     func(lo, hi uint64) bool { return f.obj.InSequence(lo-b, hi-b) },
+		Hidden:    f.flow.Hidden,
+		Go:        f.obj.IsGo(),
+		Stay:      x86.FaultDivide,
 	}
 	if f.obj.FaultsAsked(f.fn, f.flow) {
 		body.Stay |= x86.FaultMemory
@@ -253,6 +254,28 @@ func (f *function) body(w *image.Flow) *trampoline.Body {
 		}
 	}
 	return body
+}
+
+// firstAt decodes the first instructions at an address in the target, as many as one may have to look at there.
+func (o *object) firstAt(addr uint64) (insts []x86.Inst, code []byte) {
+	const most = 12
+	at := addr - o.bias
+	for end := at; len(insts) < most; {
+		b, err := o.Code(end, end+x86.MaxLen)
+		if err != nil {
+			break
+		}
+		in, err := x86.Decode(b, end+o.bias)
+		if err != nil {
+			break
+		}
+		insts, end = append(insts, in), end+uint64(in.Len)
+		code = append(code, b[:in.Len]...)
+		if in.Flow != x86.FlowNext {
+			break
+		}
+	}
+	return insts, code
 }
 
 // A short jump reaches 127 bytes; a long jump takes 5. The first 4 bytes of any padding are left to the instruction before

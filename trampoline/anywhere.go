@@ -114,6 +114,7 @@ func (m *planner) mark(p Point, at int, r *run) Mark {
 	if p.Kind == Taken || r.tactic == Retarget {
 		to, inside := m.indexOf(m.Insts[r.lo+at].Target)
 		if !inside || m.Insts[r.lo+at].Flow == x86.FlowCall {
+			k.keep(m.expected(p.Kind, i))
 			return k // at the door of another function
 		}
 		i = to
@@ -126,10 +127,54 @@ func (m *planner) mark(p Point, at int, r *run) Mark {
 		k.Dead = dead
 	}
 	if p.Kind.Anywhere() {
-		k.Flags = !flagsDead
-		k.RedZone = !m.Go
+		k.keep(x86.Live{Flags: !flagsDead, Below: !m.Go})
+	} else {
+		k.keep(m.expected(p.Kind, i))
 	}
 	return k
+}
+
+// expected is what may be live at instruction i though no compiler leaves anything there: functions of assembly pass flags and what is
+// below the stack pointer to each other. It is told where the code on the other side shows that it is so.
+func (m *planner) expected(k PointKind, i int) (live x86.Live) {
+	in := &m.Insts[i]
+	switch {
+	case m.Go:
+	case k == Ret:
+		live.Flags = m.leavesFlags(i)
+	case k == TailInd:
+		live.Below = m.writesBelow()
+	case in.RelLen != 0 && (k == TailJump || k == TailCond || k == CallPre):
+		if m.Elsewhere != nil {
+			live = x86.Expects(m.Elsewhere(in.Target))
+		}
+	case k == FuncEntry || k == CallPost:
+		live = x86.Expects(m.Insts[i:], m.straight(i))
+	}
+	return live
+}
+
+// mostBefore is how many instructions before a return are looked at.
+const mostBefore = 8
+
+// leavesFlags reports whether the instructions before a return set the flags for the caller.
+func (m *planner) leavesFlags(ret int) bool {
+	lo := ret
+	for lo > 0 && ret-lo < mostBefore && m.Insts[lo-1].Flow == x86.FlowNext && m.Insts[lo-1].End() == m.Insts[lo].Addr {
+		lo--
+	}
+	from := m.Insts[lo].Addr
+	return x86.LeavesFlags(m.Insts[lo:ret], m.Bytes(from, int(m.Insts[ret].Addr-from)))
+}
+
+// writesBelow reports whether the function writes below its stack pointer where it has not moved it.
+func (m *planner) writesBelow() bool {
+	for i := range m.Insts {
+		if in := &m.Insts[i]; in.HasModRM && in.StoresBelow(m.Bytes(in.Addr, in.Len)) {
+			return true
+		}
+	}
+	return false
 }
 
 // straight is the code from instruction i on as far as x86.Dead may look.

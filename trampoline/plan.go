@@ -41,6 +41,9 @@ type Mark struct {
 	Call    *Call // for CallPre
 }
 
+// keep has a mark save what is live.
+func (m *Mark) keep(l x86.Live) { m.Flags, m.RedZone = l.Flags, l.Below }
+
 // A Call is the instruction that a point lies before.
 type Call struct {
 	Inst x86.Inst

@@ -50,10 +50,12 @@ type Body struct {
 	Target func(addr uint64) bool          // whether anything may jump to addr
 	PadEnd func(addr uint64) uint64        // end of the unused padding that starts at addr; addr itself if there is none
 	Pads   func(near uint64) []Pad         // unused padding of 5 bytes within a short jump of near; what it returns is reserved
-	Stay   x86.Fault                       // such as may fault in this way stay where they are: a handler may go by the address
-	Bound  func(lo, hi uint64) bool        // whether any of these bytes must stay what and where they are, for a restartable sequence; nil = none
-	Hidden string                          // why windows of several instructions are unsafe here ("" = they are safe)
-	Go     bool                            // made by Go's compiler: there is no red zone, and when its stack grows a function begins again
+	// Elsewhere gives the first instructions at an address of another function, and their bytes; nil = not known.
+	Elsewhere func(addr uint64) ([]x86.Inst, []byte)
+	Stay      x86.Fault                // such as may fault in this way stay where they are: a handler may go by the address
+	Bound     func(lo, hi uint64) bool // whether any of these bytes must stay what and where they are, for a restartable sequence; nil = none
+	Hidden    string                   // why windows of several instructions are unsafe here ("" = they are safe)
+	Go        bool                     // made by Go's compiler: there is no red zone, and when its stack grows a function begins again
 }
 
 // A Pad is a run of padding bytes between functions.

@@ -9,5 +9,6 @@ func init() {
 	scenarios = append(scenarios,
 		scenario{row: 15, name: "sequences", rounds: 1, run: watched("percpu.c", "last_add")},
 		scenario{row: 15, name: "sequences-made", rounds: 1, run: watched("madeseq.c", "made_add")},
+		scenario{row: 16, name: "assembly", rounds: 1, run: watched("passes.c", "*")},
 	)
 }
