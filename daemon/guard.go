@@ -119,13 +119,17 @@ type watcher struct {
 	pid, pidfd int
 	holding    bool      // a target
 	since      time.Time // when it was continued first in this stop; zero if it was not
+	stopping   bool      // it was stopped between two stops of a target, and may have begun the second before that took effect
 }
 
 func (w *watcher) timeout() int {
-	if w.holding {
-		return int(guardLook.Milliseconds())
+	switch {
+	case !w.holding:
+		return -1
+	case w.stopping:
+		return 1
 	}
-	return -1
+	return int(guardLook.Milliseconds())
 }
 
 // read takes what there is to read; false at its end.
@@ -138,6 +142,7 @@ func (w *watcher) read() bool {
 	w.holding = buf[n-1] == guardBegin
 	if !w.since.IsZero() && (!w.holding || n > 1) {
 		w.since = time.Time{}
+		w.stopping = true
 		w.signal(unix.SIGSTOP) // as somebody wanted it
 	}
 	return true
@@ -146,6 +151,7 @@ func (w *watcher) read() bool {
 // look continues a tracer that is stopped and holds a target.
 func (w *watcher) look() {
 	if !stopped(w.pid) {
+		w.stopping = false
 		return
 	}
 	if w.since.IsZero() {
