@@ -52,9 +52,9 @@ func interruptible(ctx context.Context, pids []int) (context.Context, func()) {
 		}
 	}()
 	return ctx, sync.OnceFunc(func() {
-		signal.Stop(sigs)
 		close(done)
 		cancel()
+		time.AfterFunc(sameGesture, func() { signal.Stop(sigs) }) // what is to be said of the session is not lost to its last signal
 	})
 }
 
