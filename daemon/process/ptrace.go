@@ -23,8 +23,13 @@ func ptrace(request, tid int, addr, data uintptr) error {
 	return nil
 }
 
+// ptraceSeize waits for an exec that is under way. The runtime must know: until the tracer comes back it would stop no goroutine for the
+// garbage collector, and with all others the guard that ends the wait.
 func ptraceSeize(tid, options int) error {
-	return ptrace(unix.PTRACE_SEIZE, tid, 0, uintptr(options))
+	if _, _, e := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(tid), 0, uintptr(options), 0, 0); e != 0 {
+		return e
+	}
+	return nil
 }
 
 func ptraceDetach(tid, sig int) error { return ptrace(unix.PTRACE_DETACH, tid, 0, uintptr(sig)) }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"runtime"
 	"testing"
 	"time"
 
@@ -244,6 +245,13 @@ func TestExecInTheMiddle(t *testing.T) {
 	const execs = 60
 	tg := start(t, compile(t, execSource), itoa(execs), "3000", itoa(execs))
 	seen, stops, deferred := 0, 0, 0
+	ctx := t.Context()
+	go func() { // which waits for every goroutine that runs, also for one that waits for the target without telling the runtime
+		for ctx.Err() == nil {
+			runtime.GC()
+			time.Sleep(time.Millisecond)
+		}
+	}()
 	for deadline := time.Now().Add(8 * time.Second); time.Now().Before(deadline); {
 		p, err := Open(tg.pid())
 		if err != nil {
