@@ -313,7 +313,7 @@ func (d *Daemon) Overhead() (o Overhead) {
 // A Refusal is a function that could not be instrumented.
 type Refusal struct{ Function, Reason string }
 
-// Probes counts the sites that were patched.
+// Probes counts the sites that were patched. Left are those that still are, in targets that live and were not left.
 type Probes struct {
 	Inserted, Removed, Left int
 	Refused                 []Refusal
@@ -323,7 +323,10 @@ type Probes struct {
 func (d *Daemon) Probes() Probes {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	p := Probes{Inserted: d.inserted, Removed: d.removed, Left: d.inserted - d.removed}
+	p := Probes{Inserted: d.inserted, Removed: d.removed}
+	for _, t := range d.targets {
+		p.Left += len(t.patched())
+	}
 	for f, r := range d.refused {
 		p.Refused = append(p.Refused, Refusal{f, r})
 	}

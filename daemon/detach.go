@@ -63,20 +63,34 @@ func (t *target) detach() error {
 		if err != nil && !gone(t.proc) {
 			return err
 		}
+		for _, s := range t.patched() { // by way of the ledger
+			t.d.removed++
+			s.base = nil
+		}
 	}
 	t.detached = true
 	t.close()
 	return nil
 }
 
-// remove takes out what is known to be in.
-func (t *target) remove() error {
-	var sites []*site
+// patched are the sites that are in the text of a target that lives and was not left.
+func (t *target) patched() (sites []*site) {
+	if t.detached || t.ended {
+		return nil
+	}
 	for _, s := range t.sites {
 		if s.base != nil {
-			s.groups = nil
 			sites = append(sites, s)
 		}
+	}
+	return sites
+}
+
+// remove takes out what is known to be in.
+func (t *target) remove() error {
+	sites := t.patched()
+	for _, s := range sites {
+		s.groups = nil
 	}
 	busy, err := t.apply(sites, nil)
 	for _, e := range busy {
