@@ -17,7 +17,7 @@ func (d *Daemon) attachProbed(pid int) error {
 	if err := unoccupied(pid); err != nil {
 		return err
 	}
-	t, err := openTarget(d, pid, process.Open)
+	t, err := openTarget(d, pid, func(pid int) (*process.Process, error) { return process.OpenFor(pid, d.guard) })
 	if err != nil {
 		return err
 	}

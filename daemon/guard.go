@@ -33,7 +33,7 @@ const (
 // A guard is the tracer's end of it; nil guards nothing.
 type guard struct {
 	mu    sync.Mutex
-	holds int // stops under way
+	holds int // targets that may be held
 	pipe  int
 	cmd   *exec.Cmd
 }
@@ -59,9 +59,9 @@ func startGuard(cmd *exec.Cmd) (*guard, error) {
 	return &guard{pipe: p[1], cmd: cmd}, nil
 }
 
-// begin and end enclose a stop of a target.
-func (g *guard) begin() { g.tell(guardBegin, +1) }
-func (g *guard) end()   { g.tell(guardEnd, -1) }
+// Begin and End enclose the time in which a target may be held: a guard is the process.Holder of all targets.
+func (g *guard) Begin() { g.tell(guardBegin, +1) }
+func (g *guard) End()   { g.tell(guardEnd, -1) }
 
 func (g *guard) tell(what byte, by int) {
 	if g == nil {

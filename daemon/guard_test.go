@@ -74,6 +74,7 @@ func freezeAt(t *testing.T, p *testprog.Prog, name string) (frozen bool) {
 	if _, err := os.Stat("/proc/" + strconv.Itoa(p.PID)); err != nil {
 		t.Fatal(err)
 	}
+	t.Logf("frozen at %s", name)
 	p.MustBeat(t, 10*time.Second)
 	for {
 		cmd.Process.Signal(syscall.SIGCONT)

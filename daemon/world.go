@@ -34,8 +34,6 @@ func late(w *process.World) bool { return w.Elapsed() > walkDeadline }
 // stop runs f while every thread of the target is stopped and accounts for the pause.
 func (t *target) stop(f func(*process.World) error) error {
 	t.stops++
-	t.d.guard.begin()
-	defer t.d.guard.end()
 	var waiting []waiter
 	pause, err := t.proc.Stop(context.Background(), process.StopOptions{Deadline: stopDeadline}, func(w *process.World) error {
 		waiting = t.unnamedWaiters(w)

@@ -23,6 +23,7 @@ type Process struct {
 	watch *os.File // a second pidfd, owned by the goroutine that closes done
 
 	looking bool // opened by Look: never stopped, never written
+	holder  Holder
 
 	mu     sync.RWMutex // write-locked to close the descriptors
 	closed bool
@@ -41,7 +42,12 @@ const kernelThreadFlag = 0x00200000 // PF_KTHREAD
 
 // Open takes hold of a running process without disturbing it. The errors are, in the order of the checks: ErrNotFound, ErrKernelThread,
 // ErrZombie, *Unsupported (32-bit programs), *Traced, *NotPermitted.
-func Open(pid int) (*Process, error) { return patiently(pid, openOnce) }
+func Open(pid int) (*Process, error) { return OpenFor(pid, nobody{}) }
+
+// OpenFor is Open for somebody who wants to know when the process may be held.
+func OpenFor(pid int, h Holder) (*Process, error) {
+	return patiently(pid, func(pid int) (*Process, error) { return openOnce(pid, h) })
+}
 
 // patiently opens a process in one of two ways.
 func patiently(pid int, once func(int) (*Process, error)) (p *Process, err error) {
@@ -58,7 +64,7 @@ func patiently(pid int, once func(int) (*Process, error)) (p *Process, err error
 	return p, err
 }
 
-func openOnce(pid int) (*Process, error) {
+func openOnce(pid int, h Holder) (*Process, error) {
 	st, err := checkExists(pid)
 	if err != nil {
 		return nil, err
@@ -69,7 +75,7 @@ func openOnce(pid int) (*Process, error) {
 	if err := checkTraced(pid); err != nil {
 		return nil, err
 	}
-	p := &Process{pid: pid, start: st.start, pidfd: -1, mem: -1, done: make(chan struct{}), waits: map[int]brokenWait{}}
+	p := &Process{pid: pid, start: st.start, pidfd: -1, mem: -1, done: make(chan struct{}), holder: h, waits: map[int]brokenWait{}}
 	if err := p.openHandles(); err != nil {
 		p.closeHandles()
 		return nil, err
@@ -169,7 +175,10 @@ func (p *Process) openHandles() (err error) {
 		p.mem = -1
 		return p.openFailed("memory", err)
 	}
-	if err := trySeize(p.pid); err != nil {
+	p.holder.Begin()
+	err = trySeize(p.pid)
+	p.holder.End()
+	if err != nil {
 		return p.openFailed("seize", err)
 	}
 	if p.exec, err = markExec(p.pid); err != nil {

@@ -118,6 +118,8 @@ func (s *session) run(f func(*World) error) error {
 	last := lastPID()
 	shared := len(peersOf(s.p.pid)) > 0 // looked for while everything runs: with many processes it takes some milliseconds
 	s.begin = time.Now()
+	s.t.begin()
+	defer s.t.end()
 	defer s.release()
 	defer s.releasePeers()
 	if err := s.attachAll(); err != nil {

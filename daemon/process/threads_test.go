@@ -116,7 +116,9 @@ int main() { pthread_t b, v; pthread_create(&b, 0, beat, 0); puts("ready"); fflu
 
 func TestVforkParentIsDeferred(t *testing.T) {
 	tg := start(t, compile(t, vforkSource))
-	p := open(t, tg.pid())
+	var h holds
+	p := must2(OpenFor(tg.pid(), &h))
+	t.Cleanup(func() { p.Close() })
 	tg.write(t, "x")
 	eventually(t, "a thread in vfork", func() bool {
 		threads, err := p.Threads()
@@ -137,6 +139,9 @@ func TestVforkParentIsDeferred(t *testing.T) {
 		t.Errorf("gave up only after %v", took)
 	}
 	// Everything else runs; the thread in vfork is still ours and is let go as soon as it wakes up.
+	if begun, ended := h.seen(); begun != ended+1 {
+		t.Errorf("one thread is attached to us, but the holder was told of %d begins and %d ends", begun, ended)
+	}
 	for _, th := range must2(p.Threads()) {
 		if th.State == 't' {
 			t.Errorf("thread %d is still stopped", th.TID)
@@ -144,6 +149,10 @@ func TestVforkParentIsDeferred(t *testing.T) {
 	}
 	tg.expect("ended")
 	untraced(t, tg.pid())
+	eventually(t, "the holder to be told of the end", func() bool {
+		begun, ended := h.seen()
+		return begun == ended
+	})
 	stop(t, p, nothing)
 	if res := tg.finish(); res["bad"] != 0 || res["beats"] < 100 {
 		t.Errorf("target: %v", res)

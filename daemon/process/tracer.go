@@ -19,6 +19,7 @@ type tracer struct {
 
 	// lingering are threads that could not be released yet: in uninterruptible sleep, or dying.
 	lingering map[int]*tracee
+	holds     bool // what the process's Holder was told last
 	p         *Process
 }
 
@@ -72,6 +73,10 @@ func onOwnThread(f func()) {
 
 func (t *tracer) run() {
 	defer close(t.dead)
+	defer func() {
+		clear(t.lingering) // the end of this thread lets go of all
+		t.end()
+	}()
 	t.tid = unix.Gettid()
 	// While this thread waits for a CPU the target stands still. Without the right to do so it stays as it is.
 	_ = unix.Setpriority(unix.PRIO_PROCESS, t.tid, -15)
@@ -91,6 +96,7 @@ func (t *tracer) run() {
 		case <-tick:
 		}
 		t.settle()
+		t.end()
 		if t.onlyZombies() {
 			return // ends the thread, which is the one way to let go of a zombie leader
 		}

@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -270,7 +272,29 @@ func (p *Prog) story() string {
 		text += fmt.Sprintf("\n  its standard error: %q", p.err)
 	}
 	if p.wait != nil {
-		text += fmt.Sprintf("\n  it ended: %v", p.wait)
+		return text + fmt.Sprintf("\n  it ended: %v", p.wait)
+	}
+	return text + threads(p.PID)
+}
+
+// threads says what each thread of a process is at, as far as the kernel tells.
+func threads(pid int) (text string) {
+	dirs, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
+	for _, dir := range dirs {
+		text += "\n  thread " + filepath.Base(dir) + ":"
+		status, _ := os.ReadFile(dir + "/status")
+		for line := range strings.SplitSeq(string(status), "\n") {
+			for _, name := range []string{"State:", "TracerPid:", "SigPnd:", "SigBlk:", "voluntary_ctxt_switches:"} {
+				if strings.HasPrefix(line, name) {
+					text += " " + strings.Join(strings.Fields(line), " ")
+				}
+			}
+		}
+		for _, name := range []string{"wchan", "syscall"} {
+			if b, err := os.ReadFile(dir + "/" + name); err == nil {
+				text += " " + name + " " + strings.TrimSpace(string(b))
+			}
+		}
 	}
 	return text
 }
