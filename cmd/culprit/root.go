@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"culprit/internal/fault"
 	"culprit/internal/safetext"
 )
 
@@ -65,7 +66,8 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use: "culprit", Short: "Find out why, where and when a running program is slow", Long: longHelp,
 		SilenceErrors: true, SilenceUsage: true, Args: noCommand,
-		RunE: body(func(cmd *cobra.Command, _ []string) error { return pickAndAttach(cmd.Context(), &opts) }),
+		PersistentPreRunE: body(func(*cobra.Command, []string) error { return fault.FromEnvironment() }), // a wrong choice is never ignored
+		RunE:              body(func(cmd *cobra.Command, _ []string) error { return pickAndAttach(cmd.Context(), &opts) }),
 	}
 	opts.register(root.Flags())
 	root.SuggestionsMinimumDistance = 2

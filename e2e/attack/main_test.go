@@ -71,5 +71,5 @@ func faultPlaces() []string {
 	cmd := exec.Command(culprit, "restore", fmt.Sprint(os.Getpid()))
 	cmd.Env = append(os.Environ(), "CULPRIT_FAULT=no-such-place")
 	text, _ := cmd.CombinedOutput() // it fails, and says why
-	return regexp.MustCompile(`[a-z-]+\.[a-z-]+`).FindAllString(string(regexp.MustCompile(`there are .*`).Find(text)), -1)
+	return regexp.MustCompile(`[a-z-]+\.[a-z-]+`).FindAllString(string(regexp.MustCompile(`(?s)there are.*`).Find(text)), -1)
 }

@@ -127,7 +127,7 @@ func Set(spec string) error {
 		}
 	}
 	if names := Names(); !slices.Contains(names, name) {
-		return fmt.Errorf("%s=%q: there is no place %q; there are %s", Variable, spec, name, strings.Join(names, ", "))
+		return fmt.Errorf("%s=%q: there is no place %q; there are\n  %s", Variable, spec, name, strings.Join(names, "\n  "))
 	}
 	armed.Store(f)
 	return nil
