@@ -51,6 +51,22 @@ func ownerOf(p *process.Process) (daemonPID int, alive, found bool, err error) {
 	return h.DaemonPID, h.DaemonStart != 0 && process.StartTime(h.DaemonPID) == h.DaemonStart && mapsToo(h.DaemonPID, m), true, nil
 }
 
+// Present reports whether there is anything of a culprit in a process: memory, a page of a tracer that was killed, or descriptors. The
+// process is not stopped for it.
+func Present(pid int) (bool, error) {
+	p, err := readable(pid)
+	if err != nil {
+		return false, err
+	}
+	defer p.Close()
+	maps, err := p.Maps()
+	if err != nil || len(oursIn(maps)) > 0 || len(process.Leftovers(maps)) > 0 {
+		return err == nil, err
+	}
+	fds, err := ourDescriptors(p)
+	return len(fds) > 0, err
+}
+
 // mapsToo reports whether a process maps the file that is mapped somewhere else, and may write to it. Of one that may not be looked at it is believed.
 func mapsToo(pid int, m process.Mapping) bool {
 	ok, err := process.MapsFile(pid, m.Dev, m.Inode)

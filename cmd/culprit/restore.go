@@ -41,9 +41,7 @@ func detach(w io.Writer, target string, verify bool) error {
 	switch {
 	case err != nil:
 		return err
-	case !found:
-		fmt.Fprintf(w, "process %d: there is nothing of culprit in it\n", pid)
-	case alive:
+	case found && alive:
 		err = endOwner(w, pid, owner)
 	default:
 		err = restoreTree(w, pid)
@@ -114,21 +112,21 @@ func restoreTree(w io.Writer, pid int) error {
 }
 
 func restore(w io.Writer, pid int) error {
-	_, _, found, _ := daemon.Owner(pid) // an error comes again from Restore
+	present, err := daemon.Present(pid)
+	if err != nil {
+		return err
+	}
+	if !present { // it need not be stopped to find that out, which a debugger would prevent
+		_, err = fmt.Fprintf(w, "process %d: there is nothing of culprit in it\n", pid)
+		return err
+	}
 	r, err := daemon.Restore(pid)
 	if err != nil {
 		return err
 	}
-	if !found && r.Restored == 0 && r.Staying == 0 {
-		_, err = fmt.Fprintf(w, "process %d: there is nothing of culprit in it\n", pid)
-		return err
-	}
 	state := "its memory is unmapped"
-	switch {
-	case r.Staying > 0:
+	if r.Staying > 0 {
 		state = fmt.Sprintf("%d mappings stay until it ends: %s", r.Staying, whyStaying)
-	case !r.Unmapped:
-		state = "there was nothing to unmap"
 	}
 	_, err = fmt.Fprintf(w, "process %d: %d sites in the ledger, %d restored, %d already as before; %s\n", pid, r.Sites, r.Restored, r.Already, state)
 	return err
@@ -146,6 +144,9 @@ func verifyClean(w io.Writer, pid int) error {
 		return err
 	}
 	fmt.Fprintf(w, "%d bytes differ, %d mappings of ours, TracerPid %d\n", v.DifferingBytes, v.Mappings-v.Staying, v.TracerPID)
+	if v.Descriptors > 0 {
+		fmt.Fprintf(w, "%d descriptors of ours are open in it\n", v.Descriptors)
+	}
 	if v.Staying > 0 {
 		fmt.Fprintf(w, "%d more mappings stay on purpose until it ends: %s\n", v.Staying, whyStaying)
 	}
@@ -156,7 +157,7 @@ func verifyClean(w io.Writer, pid int) error {
 		}
 		fmt.Fprintf(w, "  %s\n", cleanLines(d))
 	}
-	if v.DifferingBytes != 0 || v.Leads != 0 || v.Mappings != v.Staying || v.TracerPID != 0 {
+	if v.TracerPID = 0; !v.Clean() { // a debugger is none of ours, and a culprit that traces it has mappings in it
 		return exitWith(exitFailed)
 	}
 	return nil
