@@ -23,6 +23,8 @@ const (
 	opMovReg   = 0xb8 // ..bf, mov $imm, r
 	opMovMem   = 0xc7
 	opInt3     = 0xcc
+	opSyscall  = 0x105
+	opUD2      = 0x10b
 	opGroup5   = 0xff
 	opJccShort = 0x70
 	opJccNear  = 0x180
