@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // ExitOK is the exit status of a target of testdata/targets that found nothing wrong (TARGET_OK of target.h).
@@ -62,16 +64,18 @@ func StartCmd(t testing.TB, cmd *exec.Cmd) *Prog {
 	if err != nil {
 		t.Fatalf("testprog: %v", err)
 	}
-	stdout, err := cmd.StdoutPipe()
+	stdout, theirs, err := os.Pipe()
 	if err != nil {
 		t.Fatalf("testprog: %v", err)
 	}
+	defer theirs.Close()
+	cmd.Stdout = theirs
 	if cmd.Stderr == nil {
 		cmd.Stderr = (*firstBytes)(p)
 	}
-	// A child of the program that kept the pipe open must not hold up Wait for ever.
-	cmd.WaitDelay = 2 * time.Second
+	cmd.WaitDelay = childrenHold
 	if err := cmd.Start(); err != nil {
+		stdout.Close()
 		t.Fatalf("testprog: %v", err)
 	}
 	p.Stdin, p.PID = stdin, cmd.Process.Pid
@@ -80,16 +84,38 @@ func StartCmd(t testing.TB, cmd *exec.Cmd) *Prog {
 	return p
 }
 
-func (p *Prog) read(stdout io.Reader) {
-	scanner := bufio.NewScanner(stdout)
-	for scanner.Scan() {
+// childrenHold is for how long children of a program that has ended may keep its output open.
+const childrenHold = 2 * time.Second
+
+func (p *Prog) read(stdout *os.File) {
+	defer stdout.Close()
+	go func() {
+		p.awaitEnd()
+		_ = stdout.SetReadDeadline(time.Now().Add(childrenHold)) // pipes have deadlines
+	}()
+	for scanner := bufio.NewScanner(stdout); scanner.Scan(); {
 		p.take(scanner.Text())
 	}
+	p.awaitEnd()
 	err := p.cmd.Wait()
 	p.mu.Lock()
 	p.wait = err
 	p.mu.Unlock()
 	close(p.done)
+}
+
+// awaitEnd waits until the program has ended, and leaves it to be waited for: that wait would be told of stops of a tracer in this process.
+func (p *Prog) awaitEnd() {
+	fd, err := unix.PidfdOpen(p.PID, 0)
+	if err != nil {
+		return // it has ended, and was waited for
+	}
+	defer unix.Close(fd)
+	for {
+		if _, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1); err != unix.EINTR {
+			return
+		}
+	}
 }
 
 func (p *Prog) take(line string) {

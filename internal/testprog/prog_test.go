@@ -22,7 +22,7 @@ var untilStop = map[string][]string{
 	"switch.c": nil, "dispatch.c": nil, "idlepool.c": nil, "idlewaits.c": nil, "atomicpool.cc": nil, "ipara.c": nil, "seccomp.c": nil, "smallio.c": {"FILE"}, "iofile.c": {"FILE"},
 	"locks.c": {"5"}, "allocs.cc": {"500"}, "messages.c": {"1000"}, "account.c": {"FILE", "20"},
 	"transfer.c": {"FILE", "50"}, "descriptors.c": {"DIRECTORY"}, "clock.c": nil, "reuse.c": nil, "peer.c": nil, "peerthread.c": nil, "peerstack.c": nil, "peerfork.c": nil,
-	"crowd.c": {"3", "2"}, "shares.c": {"150"}, "woken.c": {"50"}, "pingpong.c": nil,
+	"crowd.c": {"3", "2"}, "timeouts.c": {"50"}, "shares.c": {"150"}, "woken.c": {"50"}, "pingpong.c": nil,
 }
 
 // chance lists what depends on the machine: whether others want the processor, and whether a file lies on a disk.
@@ -373,5 +373,19 @@ func TestSlowRankIsWaitedFor(t *testing.T) {
 	}
 	if got["reduce_ns0"] < 2*got["reduce_ns1"] || got["reduce_ns0"] > got["worked_ns0"] {
 		t.Errorf("in reductions for %d and %d ns of %d", got["reduce_ns0"], got["reduce_ns1"], got["worked_ns0"])
+	}
+}
+
+// TestOrphansDoNotHoldATest: what a program leaves behind keeps its output open, and the end of the program is seen all the same.
+func TestOrphansDoNotHoldATest(t *testing.T) {
+	p := Start(t, "/bin/sh", "-c", "sleep 30 & echo $!; exit 3")
+	orphan := p.Expect(t, "", 5*time.Second)
+	t.Cleanup(func() {
+		if pid, err := strconv.Atoi(orphan); err == nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	})
+	if status := p.Wait(t, 15*time.Second); status != 3 {
+		t.Errorf("status %d", status)
 	}
 }

@@ -3,6 +3,7 @@
 #include "target.h"
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 enum { MAX_PEERS = 16, STACK = 64 << 10 };
@@ -31,6 +32,7 @@ NOINLINE uint64_t work(uint64_t h)
 static int peer(void *arg)
 {
 	uint64_t *mine = arg;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	uint64_t hash = work(1);
 	while (!over) {
 		if (work(1) != hash)
