@@ -49,6 +49,7 @@ type Daemon struct {
 	guard     *guard
 	reserve   reserve // until Detach
 	rows      rowKeeper
+	deadlines deadlines
 	accounts  accounts
 	targets   []*target
 	byPID     map[int]*target // the last target of each number
@@ -120,6 +121,9 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 		if d.guard, err = startGuard(opts.Guard()); err != nil {
 			opts.Log(err.Error()) // rare, and it measures as well without
 		}
+	}
+	if !opts.Backend.looks() {
+		d.deadlines.begin(d.logf)
 	}
 	for _, pid := range pids {
 		if err := ctx.Err(); err != nil {

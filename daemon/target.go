@@ -327,6 +327,7 @@ func openTarget(d *Daemon, pid int, open func(pid int) (*process.Process, error)
 	exe, _ := p.Exe()
 	t := &target{d: d, proc: p, exe: exe, sites: map[uint64]*site{}, unreachable: map[uint64]error{}, ownPages: map[uint64]bool{}, funcs: map[pcl.FuncID]*function{}, unreadable: map[fileKey]int{}}
 	t.cells.init(trampoline.DefaultGeometry(1), nil)
+	p.ProveSpent(t.fourthIsSpent)
 	if err := t.loadObjects(); err != nil {
 		t.close()
 		return nil, err

@@ -150,6 +150,12 @@ func (t *target) resident(o *object) bool {
 	return o != nil && (o.path == t.exe || isLibc(o.name) || isLoader(o.name))
 }
 
+// fourthIsSpent reports whether nobody behind a system call reads its fourth argument, where the code stays for good.
+func (t *target) fourthIsSpent(ret process.Addr) bool {
+	o := t.objectAt(uint64(ret))
+	return t.resident(o) && o.FourthIsSpent(uint64(ret)-o.bias)
+}
+
 // isLoader reports whether an object is glibc's dynamic loader, which the kernel has mapped (other C libraries load by themselves).
 func isLoader(name string) bool {
 	return strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-2.")

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -34,8 +35,11 @@ type Process struct {
 	tracerMu sync.Mutex
 	tracer   *tracer // nil until the first Stop
 
+	deadlines atomic.Pointer[Deadlines] // nil: nobody knows
+
 	gadgets gadgetCache        // used on the tracer goroutine only
 	waits   map[int]brokenWait // by thread, of those that go on with restart_syscall; the same
+	spent   spentPlaces
 }
 
 const kernelThreadFlag = 0x00200000 // PF_KTHREAD

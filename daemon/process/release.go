@@ -47,6 +47,7 @@ func (p *Process) takeStop(tr *tracee, sig int) error {
 	broken := brokenByUs(&tr.regs)
 	if broken {
 		tr.regs.Rax = restartUnlessHandled
+		p.endInTime(tr, monotonic())
 	}
 	if !p.keepCall(tr) && !broken {
 		return nil

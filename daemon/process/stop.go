@@ -37,6 +37,7 @@ func (p *Process) Stop(ctx context.Context, opts StopOptions, f func(w *World) e
 	if opts.Deadline <= 0 {
 		opts.Deadline = DefaultDeadline
 	}
+	defer p.lookForDeadlines()()
 	for {
 		t, err := p.startTracer()
 		if err != nil {
@@ -51,6 +52,7 @@ func (p *Process) Stop(ctx context.Context, opts StopOptions, f func(w *World) e
 			runErr = s.run(f)
 			returned = true
 		})
+		p.spent.learn()
 		switch {
 		case errors.Is(err, errTracerDead):
 			continue // it ended to let go of a zombie; another one starts afresh
@@ -79,10 +81,11 @@ const (
 type tracee struct {
 	tid    int
 	phase  phase
-	group  bool // in a job-control stop
-	stray  bool // belongs to a child process: to be released as soon as it can be
-	adrift bool // was left in an injected call: completes it by itself, its registers must not be touched
-	keep   bool // its end is collected by somebody else in this process
+	group  bool          // in a job-control stop
+	stray  bool          // belongs to a child process: to be released as soon as it can be
+	asked  time.Duration // when it was interrupted last, on the monotonic clock
+	adrift bool          // was left in an injected call: completes it by itself, its registers must not be touched
+	keep   bool          // its end is collected by somebody else in this process
 	regs   unix.PtraceRegs
 }
 
@@ -295,9 +298,15 @@ func (s *session) add(tid int) *tracee {
 func (s *session) interruptAll() {
 	for _, tr := range s.threads {
 		if tr.phase == running {
-			_ = unix.PtraceInterrupt(tr.tid) // ESRCH: it is ending, and the wait will say so
+			tr.interrupt()
 		}
 	}
+}
+
+// interrupt asks a thread to stop. One that is ending does not, and the wait will say so.
+func (tr *tracee) interrupt() {
+	tr.asked = monotonic()
+	_ = unix.PtraceInterrupt(tr.tid)
 }
 
 // waitAll waits until every thread has stopped and no unknown one is left.
@@ -406,7 +415,7 @@ func (s *session) onStop(tr *tracee, status int) {
 
 // goOn resumes a thread on its way to the interrupt stop. The interrupt must be asked for anew: every stop takes back one that was pending.
 func goOn(tr *tracee, sig int) {
-	_ = unix.PtraceInterrupt(tr.tid)
+	tr.interrupt()
 	_ = unix.PtraceCont(tr.tid, sig)
 }
 
