@@ -123,7 +123,7 @@ func leaving(try func() error) error {
 		err := try()
 		var deferred *process.Deferred
 		var long *tooLong
-		again := errors.Is(err, errInside) || errors.Is(err, errRemapped) || errors.As(err, &deferred) || errors.As(err, &long)
+		again := errors.Is(err, errInside) || errors.Is(err, errRemapped) || errors.Is(err, errMore) || errors.As(err, &deferred) || errors.As(err, &long)
 		if !again || time.Since(start) > leaveFor {
 			return err
 		}
