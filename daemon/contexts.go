@@ -268,11 +268,11 @@ func (t *target) lookAtHandlers() error {
 	return err
 }
 
-// lookFirst is lookAtHandlers before anything is patched.
+// lookFirst is lookAtHandlers before anything is patched. What is not known then is taken for the worse.
 func (t *target) lookFirst() {
 	t.contexts.looked = true
-	if err := t.lookAtHandlers(); err != nil {
-		t.d.logf("process %d: where its signal handlers lead cannot be told: %v", t.proc.PID(), err)
+	if err := leaving(t.lookAtHandlers); err != nil && t.contexts.why == "" && !gone(t.proc) {
+		t.schedules(fmt.Sprintf("where its signal handlers lead cannot be told: %v", err))
 	}
 }
 

@@ -32,6 +32,27 @@ func (d *Daemon) patchedWide() (wideOnes, all int) {
 	return wideOnes, all
 }
 
+// TestHandlersThatCannotBeTold: where it is not known what a program's signal handlers do, it is taken for one that schedules its own contexts.
+func TestHandlersThatCannotBeTold(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/odd/preempt.c"), "never")
+	d := attachTo(t, p.PID)
+	_, end := debugged(t, p.PID)
+	d.targets[0].lookFirst()
+	end()
+	if why := d.targets[0].contexts.why; !strings.Contains(why, "cannot be told") {
+		t.Errorf("why single instructions only: %q", why)
+	}
+	var s sums
+	d.Enable(inSource(d, "procedure_calls", "preempt.c"), &s)
+	if w, all := d.patchedWide(); w != 0 || all == 0 {
+		t.Errorf("%d of %d places take more than one instruction", w, all)
+	}
+	if clean, err := d.Detach(); !clean {
+		t.Error(err)
+	}
+	p.Stop(t)
+}
+
 // TestScheduledContexts: a program whose handler exchanges contexts gets narrow jumps only, and keeps the trampolines.
 func TestScheduledContexts(t *testing.T) {
 	bin := testprog.Build(t, "testdata/odd/preempt.c")

@@ -188,9 +188,20 @@ func restoreFromFiles(t *testing.T, d *Daemon, p *testprog.Prog) {
 
 // TestTracedByAnother: a process under a debugger is refused, and the error says whose it is.
 func TestTracedByAnother(t *testing.T) {
-	gdb := require.Tool(t, "gdb")
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/selfcheck.c"))
-	cmd := exec.Command(gdb, "-nx", "-q", "-p", strconv.Itoa(p.PID))
+	gdb, end := debugged(t, p.PID)
+	defer end()
+	_, err := Attach(context.Background(), Options{Library: library(t)}, p.PID)
+	var traced *process.Traced
+	if !errors.As(err, &traced) || traced.Tracer != gdb {
+		t.Errorf("a process under a debugger: %v", err)
+	}
+}
+
+// debugged has gdb attach to a process, until end.
+func debugged(t *testing.T, pid int) (gdb int, end func()) {
+	t.Helper()
+	cmd := exec.Command(require.Tool(t, "gdb"), "-nx", "-q", "-p", strconv.Itoa(pid))
 	in, err := cmd.StdinPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -198,17 +209,12 @@ func TestTracedByAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { in.Close(); cmd.Wait() }()
 	tracer := fmt.Sprintf("TracerPid:\t%d\n", cmd.Process.Pid)
 	for range 500 {
-		if status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID)); strings.Contains(string(status), tracer) {
+		if status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)); strings.Contains(string(status), tracer) {
 			break
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	_, err = Attach(context.Background(), Options{Library: library(t)}, p.PID)
-	var traced *process.Traced
-	if !errors.As(err, &traced) || traced.Tracer != cmd.Process.Pid {
-		t.Errorf("a process under a debugger: %v", err)
-	}
+	return cmd.Process.Pid, func() { in.Close(); cmd.Wait() }
 }

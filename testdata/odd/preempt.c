@@ -1,7 +1,7 @@
 /* Schedules its own contexts: a timer's signal arrives where it likes, and the handler leaves by swapcontext. A context that does not
  * run stands anywhere in the small functions, and no thread's registers or stack say so.
  * Argument 1: "library" to leave by swapcontext (default), "hand" to exchange the registers that the kernel has saved for the handler,
- * which takes no function at all. */
+ * which takes no function at all, "never" to have the handler without a timer. */
 #include "target.h"
 #include <pthread.h>
 #include <sys/mman.h>
@@ -72,6 +72,7 @@ int main(int argc, char **argv)
 	timer_t timer;
 	pthread_t thread;
 
+	int never = argc > 1 && strcmp(argv[1], "never") == 0;
 	by_hand = argc > 1 && strcmp(argv[1], "hand") == 0;
 	target_start();
 	expected = unit(one);
@@ -92,9 +93,13 @@ int main(int argc, char **argv)
 	sa.sa_mask = tick;
 	sigaction(SIGUSR1, &sa, NULL);
 	timer_create(CLOCK_MONOTONIC, &ev, &timer);
-	timer_settime(timer, 0, &every, NULL);
+	if (!never)
+		timer_settime(timer, 0, &every, NULL);
 	while (target_running()) {
-		if (by_hand) { /* the next tick takes main off, and the last context's tick brings it back */
+		if (never) {
+			target_poll(10);
+			units++;
+		} else if (by_hand) { /* the next tick takes main off, and the last context's tick brings it back */
 			sigprocmask(SIG_UNBLOCK, &tick, NULL);
 			while (current != 0)
 				;
