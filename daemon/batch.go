@@ -227,6 +227,7 @@ func (t *target) commit(changes []*change, fresh []*part) error {
 		t.discard(changes)
 		return err
 	}
+	t.readyFor(fresh)
 	wrote := false
 	err := t.stop(func(w *process.World) error {
 		if err := faultStopped.Hit(t.proc.PID()); err != nil {

@@ -23,21 +23,57 @@ func (t *target) inside(w *process.World, fresh []*part) (list []activation, err
 		return nil, nil
 	}
 	byFunc := requestsByFunction(need)
-	buf := make([]byte, stackTop)
-	for _, th := range w.Threads() {
+	objects := t.objectsOf(byFunc)
+	for i, th := range w.Threads() {
 		if late(w) {
 			return nil, &tooLong{len(w.Threads())}
 		}
-		frames := t.frames(w, th, buf)
-		t.threads.noteStack(th.TID, th.Regs.Fs_base, frames)
+		frames := t.view.walk(i).frames
+		if t.threads.meets(th.TID, th.Regs.Fs_base) {
+			t.view.roots = append(t.view.roots, rootless{th.TID, th.Regs.Fs_base, frames})
+		}
 		for i := len(frames) - 1; i >= 0; i-- {
-			if f := frames[i].f; f != nil && len(byFunc[f.id]) > 0 {
-				a := activation{t: t, tid: th.TID, slot: t.seg.slotOf(th.Regs.Fs_base), sp: frames[i].cfa - 8, fr: &frames[i], inner: i == 0, reqs: byFunc[f.id]}
-				list = append(list, a)
+			if f := t.oneOf(objects, frames[i].at); f != nil && len(byFunc[f.id]) > 0 {
+				fr := &frame{f: f, pc: frames[i].pc, cfa: frames[i].cfa}
+				list = append(list, activation{t: t, tid: th.TID, slot: t.seg.slotOf(th.Regs.Fs_base), sp: fr.cfa - 8, fr: fr, inner: i == 0, reqs: byFunc[f.id]})
 			}
 		}
 	}
-	return list, nil
+	return list, t.view.missing()
+}
+
+// objectsOf are the objects of functions.
+func (t *target) objectsOf(byFunc map[pcl.FuncID][]partRequest) map[*object]bool {
+	objects := map[*object]bool{}
+	for id := range byFunc {
+		if f := t.funcs[id]; f != nil {
+			objects[f.obj] = true
+		}
+	}
+	return objects
+}
+
+// oneOf is functionAt for what lies in some objects.
+func (t *target) oneOf(objects map[*object]bool, addr uint64) *function {
+	if o := t.objectAt(addr); o == nil || !objects[o] {
+		return nil
+	}
+	return t.functionAt(addr)
+}
+
+// readyFor makes what the catching up with parts needs to know of their functions.
+func (t *target) readyFor(fresh []*part) {
+	for _, p := range fresh {
+		if !p.needsCatchUp() {
+			continue
+		}
+		for i := range p.plan.Requests {
+			if f := t.funcs[p.plan.Requests[i].Func]; f != nil {
+				f.obj.PrepareFunctions()
+				f.analyse()
+			}
+		}
+	}
 }
 
 // catchUp does what the probes would have done.

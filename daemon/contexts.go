@@ -37,15 +37,16 @@ const whyOneInstruction = "contexts that a signal takes off may go on at any ins
 
 // contexts is what is known of a target's own contexts.
 type contexts struct {
-	why     string             // they may be parked at any instruction; "" if there is no sign of it
-	foreign int                // thread that was on a stack that is not its own before handlers could be looked at; 0 = none
-	looked  bool               // handlers were looked at, or there was no need
-	left    bool               // windows that were there when that was found are gone
-	stacks  map[int]ownedStack // by thread
-	caught  uint64             // signals that had a handler when handlers were last looked at
-	loads   int                // objects that had been found then
-	patched bool               // something was ever patched, so that a context may stand in a trampoline
-	stayed  bool               // memory of an earlier session is there to stay
+	why      string             // they may be parked at any instruction; "" if there is no sign of it
+	foreign  int                // thread that was on a stack that is not its own before handlers could be looked at; 0 = none
+	looked   bool               // handlers were looked at, or there was no need
+	left     bool               // windows that were there when that was found are gone
+	stacks   map[int]ownedStack // by thread
+	caught   uint64             // signals that had a handler when handlers were last looked at
+	loads    int                // objects that had been found then
+	patched  bool               // something was ever patched, so that a context may stand in a trampoline
+	stayed   bool               // memory of an earlier session is there to stay
+	verdicts verdicts           // on handlers
 }
 
 // An ownedStack is where a thread's stack pointer is as long as it runs on its own stack: below the thread's control block in the mapping
@@ -78,21 +79,68 @@ func nearTop(th *process.Stopped) ownedStack {
 func (s ownedStack) holds(sp uint64) bool { return sp >= s.lo && sp < s.hi }
 
 // lookAtStacks looks for a thread that runs on a stack which is not its own, as long as the program was not found to schedule contexts.
-func (t *target) lookAtStacks(w *process.World) {
+func (t *target) lookAtStacks(w *process.World) error {
 	c := &t.contexts
 	if c.why != "" {
-		return
+		return nil
 	}
 	tid := t.onForeignStack(w)
-	switch {
-	case tid == 0:
-	case t.seg == nil:
-		c.foreign = tid // nothing is patched before handlers are looked at
-	default:
-		if list, err := t.handlers(w); err != nil || t.mayExchange(list) {
-			t.schedules(foreignStack(tid))
-		}
+	if err := t.view.missing(); err != nil || tid == 0 {
+		return err
 	}
+	if t.seg == nil {
+		c.foreign = tid // nothing is patched before handlers are looked at
+		return nil
+	}
+	list, err := t.handlers(w)
+	exchange := err != nil
+	for _, h := range list {
+		verdict, ok := t.verdict(h)
+		if !ok {
+			c.caught = 0 // nobody has seen yet what these handlers do
+			return &unjudged{t, list}
+		}
+		exchange = exchange || verdict
+	}
+	if exchange {
+		t.schedules(foreignStack(tid))
+	}
+	return nil
+}
+
+// verdicts are which handlers may leave for another context: their code is not looked at in a stop.
+type verdicts struct {
+	changes  int // of the objects of the target, then
+	exchange map[handler]bool
+}
+
+// verdict is what was found out about a handler, if that was done.
+func (t *target) verdict(h handler) (exchange, ok bool) {
+	if t.contexts.verdicts.changes != t.changes {
+		return false, false
+	}
+	exchange, ok = t.contexts.verdicts.exchange[h]
+	return exchange, ok
+}
+
+// unjudged says that a stop has shown handlers whose code nobody has looked at yet.
+type unjudged struct {
+	t    *target
+	list []handler
+}
+
+// Error says so.
+func (e *unjudged) Error() string {
+	return "deferred: the code of the program's signal handlers has to be looked at first; all threads were resumed: try again"
+}
+
+// Make looks at their code.
+func (e *unjudged) Make() {
+	v := verdicts{e.t.changes, map[handler]bool{}}
+	for _, h := range e.list {
+		v.exchange[h] = e.t.mayExchange([]handler{h})
+	}
+	e.t.contexts.verdicts = v
 }
 
 func foreignStack(tid int) string {
@@ -103,7 +151,7 @@ func foreignStack(tid int) string {
 func (t *target) onForeignStack(w *process.World) (tid int) {
 	var maps []process.Mapping
 	stacks := make(map[int]ownedStack, len(w.Threads()))
-	for _, th := range w.Threads() {
+	for i, th := range w.Threads() {
 		own, known := t.contexts.stacks[th.TID]
 		if near := nearTop(th); !known && near.holds(th.Regs.Rsp) {
 			own, known = near, true
@@ -118,7 +166,7 @@ func (t *target) onForeignStack(w *process.World) (tid int) {
 			own = ownStack(th, th.TID == t.proc.PID(), maps)
 		}
 		stacks[th.TID] = own
-		if own.hi != 0 && !own.holds(th.Regs.Rsp) && !t.comesBack(w, th, own) {
+		if own.hi != 0 && !own.holds(th.Regs.Rsp) && !t.comesBack(i, th, own) {
 			tid = th.TID
 		}
 	}
@@ -126,18 +174,16 @@ func (t *target) onForeignStack(w *process.World) (tid int) {
 	return tid
 }
 
-// comesBack reports whether a thread that is on another stack than its own is there for a while only: in a handler on a stack for signals,
+// comesBack reports whether a thread, by its number, that is on another stack than its own is there for a while only: in a handler on a stack for signals,
 // or in Go code, whose goroutines have stacks of their own and are not patched.
-func (t *target) comesBack(w *process.World, th *process.Stopped, own ownedStack) bool {
+func (t *target) comesBack(i int, th *process.Stopped, own ownedStack) bool {
 	if o := t.objectAt(th.Regs.Rip); o != nil && o.IsGo() {
 		return true
 	}
-	regs := threadRegs(th)
-	if at := regs; t.seg != nil && t.seg.contains(at.RIP) && !t.outOfTrampoline(&at) {
+	if at := threadRegs(th); t.seg != nil && t.seg.contains(at.RIP) && !t.outOfTrampoline(&at) {
 		return true // in a trampoline that is being left, from where nothing can be told
 	}
-	_, end, _ := t.interrupted(regs, worldReader(w))
-	return own.holds(end)
+	return own.holds(t.view.walk(i).end)
 }
 
 // schedules notes that the program schedules its own contexts, for a reason. From now on no window of several instructions is written.

@@ -12,10 +12,11 @@ import (
 const guessWords = 512
 
 // guess finds the caller of a function: where a call of the very function comes back to, or, if no such address is on the stack, the first
-// pair of a frame pointer and an address behind a call that is not known to call something else.
-func (t *target) guess(r image.Regs, f *function, mem memReader) (caller image.Regs, cfa uint64, ok bool) {
+// pair of a frame pointer and an address behind a call that is not known to call something else. f is nil where the function is not known, or
+// may not be asked for.
+func (t *target) guess(r image.Regs, f *function, mem memReader, code codeReader) (caller image.Regs, cfa uint64, ok bool) {
 	if r.Lost == 0 {
-		f = nil // a stopped thread, whose registers are known: nobody may wait for functions to be decoded
+		f = nil // nothing that was asked for is lost: nobody may wait for functions to be decoded
 	}
 	called, pair := uint64(0), uint64(0)
 	for a := r.RSP &^ 7; a < r.RSP+8*guessWords && called == 0; a += 8 {
@@ -23,7 +24,7 @@ func (t *target) guess(r image.Regs, f *function, mem memReader) (caller image.R
 		if err != nil {
 			break
 		}
-		if !t.behindCall(ret) {
+		if !t.behindCall(ret, code) {
 			continue
 		}
 		var to *function

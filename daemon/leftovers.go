@@ -15,6 +15,7 @@ type leftovers struct {
 	entries []trampoline.Entry
 	islands []process.Mapping
 	texts   []process.Diff // where the text is not as in the files
+	files   []fileText     // what these have there
 	noFiles error          // why the text could not be compared with the files
 }
 
@@ -38,7 +39,43 @@ func (t *target) leftovers(r *RestoreReport) (*leftovers, error) {
 	if u.noFiles != nil && r.Damaged > 0 {
 		return nil, fmt.Errorf("the ledger is damaged, and the text cannot be compared with its files: nothing was changed: %w", u.noFiles)
 	}
+	for _, d := range u.texts {
+		u.files = append(u.files, t.fileText(uint64(d.Addr)-aroundDiff, d.Bytes+2*aroundDiff)...)
+	}
 	return u, nil
+}
+
+// A fileText is what a file has for a piece of the text.
+type fileText struct {
+	addr uint64
+	code []byte
+}
+
+// aroundDiff is how far before and behind a difference it may matter what the file has: where a jump begins or ends that happens to have bytes
+// of the file.
+const aroundDiff = 16
+
+// fileText reads what the file has, before anything stands still; where it has no n bytes, piece by piece.
+func (t *target) fileText(addr uint64, n int) (pieces []fileText) {
+	if code := t.fileBytes(addr, n); code != nil {
+		return []fileText{{addr, code}}
+	}
+	for i := range n {
+		if code := t.fileBytes(addr+uint64(i), 1); code != nil {
+			pieces = append(pieces, fileText{addr + uint64(i), code})
+		}
+	}
+	return pieces
+}
+
+// fileBytes is what the file has for n bytes of the text near a difference; nil if that is not known.
+func (u *leftovers) fileBytes(addr uint64, n int) []byte {
+	for _, f := range u.files {
+		if off := addr - f.addr; addr >= f.addr && off+uint64(n) <= uint64(len(f.code)) {
+			return f.code[off : off+uint64(n)]
+		}
+	}
+	return u.t.fileBytes(addr, n)
 }
 
 // undo puts back the bytes and unmaps the segment, in one stop. What leads to a jump goes before the jump.
@@ -153,7 +190,7 @@ func (u *leftovers) branch(code []byte, lo uint64, i int) bool {
 	case op == 0xE9:
 		return true
 	case op == 0xE8, op&0xF0 == 0x80 && i > 0 && code[i-1] == 0x0F:
-		old := u.t.fileBytes(lo+uint64(i), 1)
+		old := u.fileBytes(lo+uint64(i), 1)
 		return old == nil || old[0] == op
 	}
 	return false
@@ -181,7 +218,7 @@ func (u *leftovers) prefixed(w *process.World, code []byte, lo uint64, i int) bo
 	if i < 2 || code[i-1] != trampoline.NoMeaning {
 		return false
 	}
-	if old := u.t.fileBytes(lo+uint64(i-1), 1); old == nil || old[0] == trampoline.NoMeaning {
+	if old := u.fileBytes(lo+uint64(i-1), 1); old == nil || old[0] == trampoline.NoMeaning {
 		return false
 	}
 	var long [longJump]byte
@@ -227,7 +264,7 @@ func (u *leftovers) fromFile(w *process.World, j foundJump, r *RestoreReport) er
 	if err := w.ReadMem(process.Addr(j.addr), now); err != nil || !bytes.Equal(now, j.now) {
 		return nil // the ledger knew it
 	}
-	old := u.t.fileBytes(j.addr, len(now))
+	old := u.fileBytes(j.addr, len(now))
 	if old == nil {
 		return fmt.Errorf("the text at %#x leads into trampolines, and what was there before is not known: nothing was unmapped", j.addr)
 	}

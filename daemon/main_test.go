@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"sync"
 	"testing"
+
+	"culprit/daemon/image"
 )
 
 var long = flag.Bool("long", false, "run the long forms of the tests that need real processes")
@@ -27,7 +30,48 @@ func TestMain(m *testing.M) {
 		os.Exit(f(os.Args[1:]))
 	}
 	flag.Parse()
-	os.Exit(m.Run())
+	image.OnMissing(built.note)
+	code := m.Run()
+	os.Exit(max(code, built.report()))
+}
+
+// built holds each test of this room to it that nothing is built, decoded or read from a file of code in a stop: all that one needs has to be
+// there before. Where something was missing a target was stopped in vain.
+var built builtInStop
+
+type builtInStop struct {
+	mu    sync.Mutex
+	seen  []string
+	spare int // tests that make it happen
+}
+
+func (b *builtInStop) note(what string, stack []byte) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.spare == 0 {
+		b.seen = append(b.seen, fmt.Sprintf("a stop had to be made again for %s, asked for by\n%s", what, stack))
+	}
+}
+
+// allow lets stops lack something until the test is over.
+func (b *builtInStop) allow(t *testing.T) {
+	add := func(n int) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.spare += n
+	}
+	add(1)
+	t.Cleanup(func() { add(-1) })
+}
+
+// report tells what happened, and gives the status to end with.
+func (b *builtInStop) report() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.seen {
+		fmt.Fprintln(os.Stderr, s)
+	}
+	return min(len(b.seen), 1)
 }
 
 // self starts this test binary anew as one of its helpers.

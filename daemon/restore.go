@@ -185,8 +185,15 @@ func (t *target) restore(r *RestoreReport) error {
 		if err != nil {
 			return err
 		}
-		_, err = t.proc.Stop(context.Background(), process.StopOptions{Deadline: stopDeadline}, func(w *process.World) error {
-			return u.undo(w, r, found)
+		err = t.seeing(func() error {
+			_, err := t.proc.Stop(context.Background(), process.StopOptions{Deadline: stopDeadline}, t.seen(func(w *process.World) error {
+				err := u.undo(w, r, found)
+				if missing := t.view.missing(); err != nil && missing != nil {
+					return missing
+				}
+				return err
+			}))
+			return err
 		})
 		r.Already = max(r.Already-earlier, 0)
 		return err

@@ -17,7 +17,7 @@ func (t *target) noteSequences(w *process.World) {
 	for _, s := range w.Sequences() {
 		o := t.objectAt(s.Start)
 		end := s.Start + s.Length
-		if o == nil || end < s.Start || len(t.sequences) >= maxSequences || o.InSequence(s.Start-o.bias, s.Start-o.bias+1) && o.InSequence(end-1-o.bias, end-o.bias) {
+		if o == nil || end < s.Start || len(t.sequences) >= maxSequences || o.SequencesRead() && o.InSequence(s.Start-o.bias, s.Start-o.bias+1) && o.InSequence(end-1-o.bias, end-o.bias) {
 			continue
 		}
 		for _, r := range []image.Range{{Lo: s.Start - 1, Hi: end}, {Lo: s.Abort - 4, Hi: s.Abort + 1}} {

@@ -48,6 +48,12 @@ func (t *target) walk(r image.Regs, mem memReader) (frames []frame) {
 
 // walkEach hands each activation to visit, with what is known of its registers, until that says that it was the last one wanted.
 func (t *target) walkEach(r image.Regs, mem memReader, visit func(frame, image.Regs) bool) {
+	t.follow(r, mem, t.functionAt, fileCode, visit)
+}
+
+// follow is walkEach with what it goes by: known finds functions and may know none, code reads what lies before an address that may be one
+// behind a call.
+func (t *target) follow(r image.Regs, mem memReader, known func(addr uint64) *function, code codeReader, visit func(frame, image.Regs) bool) {
 	r.Exact = true
 	if t.seg != nil && t.seg.contains(r.RIP) && !t.outOfTrampoline(&r) {
 		return
@@ -60,14 +66,14 @@ func (t *target) walkEach(r image.Regs, mem memReader, visit func(frame, image.R
 		if o == nil {
 			return
 		}
-		fr := frame{f: t.functionAt(r.LookupPC()), pc: r.RIP}
+		fr := frame{f: known(r.LookupPC()), pc: r.RIP}
 		caller, cfa, err := o.Unwind(r.LookupPC()-bias, r, bias, mem)
 		if err != nil && !errors.Is(err, image.ErrStackEnd) && fr.f != nil && t.findFrame(fr.f, &r, mem) {
 			caller, cfa, err = o.Unwind(r.LookupPC()-bias, r, bias, mem)
 		}
 		if err != nil && !errors.Is(err, image.ErrStackEnd) {
 			var ok bool
-			if caller, cfa, ok = t.guess(r, fr.f, mem); !ok {
+			if caller, cfa, ok = t.guess(r, fr.f, mem, code); !ok {
 				visit(fr, r)
 				return
 			}
@@ -175,14 +181,29 @@ func (t *target) behindCallOf(f *function, ret uint64, mem memReader) bool {
 	return err == nil && to == f.addr()
 }
 
+// longestCall is how many bytes before an address behind a call are looked at.
+const longestCall = 7
+
+// A codeReader gives the longestCall bytes of code before an address in an object, nil if it cannot.
+type codeReader func(o *object, ret uint64) []byte
+
+// fileCode reads code from the file.
+func fileCode(o *object, ret uint64) []byte {
+	code, err := o.Code(ret-o.bias-longestCall, ret-o.bias)
+	if err != nil || len(code) < longestCall {
+		return nil
+	}
+	return code
+}
+
 // behindCall reports whether the instruction before an address may be a call.
-func (t *target) behindCall(ret uint64) bool {
+func (t *target) behindCall(ret uint64, read codeReader) bool {
 	o := t.objectAt(ret)
 	if o == nil {
 		return false
 	}
-	code, err := o.Code(ret-o.bias-7, ret-o.bias)
-	if err != nil || len(code) < 7 {
+	code := read(o, ret)
+	if code == nil {
 		return false
 	}
 	if code[2] == 0xE8 {
@@ -201,11 +222,4 @@ func threadRegs(s *process.Stopped) image.Regs {
 	r := &s.Regs
 	return image.Regs{RAX: r.Rax, RBX: r.Rbx, RCX: r.Rcx, RDX: r.Rdx, RSI: r.Rsi, RDI: r.Rdi, RBP: r.Rbp, RSP: r.Rsp,
 		R8: r.R8, R9: r.R9, R10: r.R10, R11: r.R11, R12: r.R12, R13: r.R13, R14: r.R14, R15: r.R15, RIP: r.Rip, Exact: true}
-}
-
-// frames walks the stack of a stopped thread.
-func (t *target) frames(w *process.World, s *process.Stopped, buf []byte) []frame {
-	sp := s.Regs.Rsp &^ 7
-	n := readStack(w, sp, buf)
-	return t.walk(threadRegs(s), cachedStack(sp, buf[:n], worldReader(w)))
 }

@@ -225,6 +225,9 @@ func (s *strays) putBack(w *process.World, maps []process.Mapping) error {
 	if err := s.searchNew(maps); err != nil {
 		return err
 	}
+	if err := s.t.view.missing(); err != nil {
+		return err
+	}
 	var r RestoreReport
 	for _, short := range []bool{true, false} { // what leads to a jump goes before it
 		for addr, e := range s.copies {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sort"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"culprit/daemon/image"
@@ -66,7 +67,10 @@ type target struct {
 	sequences   []image.Range    // restartable sequences that no file tells of
 	seccomp     int              // mode of the target: 0 none, 1 strict, 2 filter
 	contexts    contexts
-	goKnown     int // objects with Go code of which the user was told
+	view        *view   // of the stop that is under way; nil if none is
+	seenLast    *view   // of the stop that was last, until all was learnt from it
+	walked      walkLog // of the stop before
+	goKnown     int     // objects with Go code of which the user was told
 }
 
 // An object is an ELF file as it is mapped into a target.
@@ -91,11 +95,12 @@ type function struct {
 	obj *object
 	fn  *image.Function
 
-	once   sync.Once
-	flow   *image.Flow
-	plan   *trampoline.Plan
-	points map[pcl.Where][]trampoline.Point
-	reason string // why it cannot be instrumented at all
+	once     sync.Once
+	analysed atomic.Bool
+	flow     *image.Flow
+	plan     *trampoline.Plan
+	points   map[pcl.Where][]trampoline.Point
+	reason   string // why it cannot be instrumented at all
 
 	calls   []pcl.FuncID // callees of its direct calls and tail calls
 	callsAt int          // changes of the target when they were found, 0 = never
@@ -113,7 +118,11 @@ func (f *function) addr() uint64 { return uint64(f.id) }
 
 // analyse decodes the function and plans every point of it.
 func (f *function) analyse() {
+	if !f.analysed.Load() && image.InStop("the plan of "+f.fn.Name, f.analyse) {
+		return
+	}
 	f.once.Do(func() {
+		defer f.analysed.Store(true)
 		if f.reason = f.fn.Refuse; f.reason != "" {
 			return
 		}

@@ -170,6 +170,17 @@ func (tt *threadTable) switches() (n float64) {
 // parkAfter is how long a thread must not have run, in seconds, before its waiting counts as having nothing to do.
 const parkAfter = 1.0
 
+// meets notes the thread pointer of a stopped thread, and reports whether it is not known yet what the thread was started with.
+func (tt *threadTable) meets(tid int, fs uint64) bool {
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	if fs != 0 {
+		tt.byFS[fs] = tid
+	}
+	r := tt.rows[tid]
+	return r != nil && r.root == nil
+}
+
 // noteStack learns from a walked stack: the thread's pointer, and the function that it was started with.
 func (tt *threadTable) noteStack(tid int, fs uint64, frames []frame) {
 	tt.mu.Lock()

@@ -3,14 +3,12 @@ package daemon
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"sort"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"culprit/daemon/image"
 	"culprit/daemon/process"
 )
 
@@ -31,18 +29,24 @@ func (e *tooLong) Error() string {
 // late reports whether a stop has lasted so long that no more stacks may be walked.
 func late(w *process.World) bool { return w.Elapsed() > walkDeadline }
 
-// stop runs f while every thread of the target is stopped and accounts for the pause.
+// stop runs f while every thread of the target is stopped and accounts for the pause. f may be run again if it fails with *image.NotReady.
 func (t *target) stop(f func(*process.World) error) error {
+	return t.seeing(func() error { return t.stopOnce(f) })
+}
+
+func (t *target) stopOnce(f func(*process.World) error) error {
 	t.stops++
 	var waiting []waiter
-	pause, err := t.proc.Stop(context.Background(), process.StopOptions{Deadline: stopDeadline}, func(w *process.World) error {
+	pause, err := t.proc.Stop(context.Background(), process.StopOptions{Deadline: stopDeadline}, t.seen(func(w *process.World) error {
 		waiting = t.unnamedWaiters(w)
 		t.noteKeyless(w)
 		t.notePeers(w)
-		t.lookAtStacks(w)
+		if err := t.lookAtStacks(w); err != nil {
+			return err
+		}
 		t.noteSequences(w)
 		return f(w)
-	})
+	}))
 	t.d.pauses.add(pause)
 	t.nameWaiters(waiting)
 	if pause.Total > stopDeadline {
@@ -118,7 +122,7 @@ func (t *target) dismiss() {
 // stack cannot be walked to its end.
 const stackScan = 64 << 10
 
-// stackTop is how much of a stack is read at once for a walk: most stacks are shallow.
+// stackTop is how much of a stack is read at once for a walk that does not end in what was read with the others: most stacks are shallow.
 const stackTop = 4 << 10
 
 // A span of addresses, both ends exclusive: lo < pc < hi.
@@ -168,61 +172,26 @@ func (t *target) standing(w *process.World, spans []addrSpan) (tids map[int]int,
 	}
 	set := newSpanSet(spans)
 	buf := make([]byte, stackScan)
-	for _, th := range w.Threads() {
+	for i, th := range w.Threads() {
 		if late(w) {
 			return nil, &tooLong{len(w.Threads())}
 		}
 		mine := func(owner int) { tids[owner] = th.TID }
 		set.owners(th.Regs.Rip, mine)
-		n := readStack(w, th.Regs.Rsp, buf[:stackTop])
-		at := th.Regs.Rsp &^ 7
-		pcs, end, whole := t.interrupted(threadRegs(th), cachedStack(at, buf[:n], worldReader(w)))
-		for _, pc := range pcs {
+		k := t.view.walk(i)
+		for _, pc := range k.kept {
 			set.owners(pc, mine)
 		}
-		if whole {
+		if k.whole {
 			continue
 		}
-		n = readStack(w, th.Regs.Rsp, buf[:t.stackLeft(w, &th.Regs)])
-		for off := int(end - at); off >= 0 && off+8 <= n; off += 8 {
+		at := th.Regs.Rsp &^ 7
+		n := readStack(w, th.Regs.Rsp, buf[:t.stackLeft(w, &th.Regs)])
+		for off := int(k.end - at); off >= 0 && off+8 <= n; off += 8 {
 			set.owners(binary.LittleEndian.Uint64(buf[off:]), mine)
 		}
 	}
-	return tids, nil
-}
-
-// interrupted walks a stack and returns the PCs that signal frames on it keep. end is the stack pointer of the last frame,
-// which whole says is that at the end of the stack; otherwise the walk did not go on there.
-func (t *target) interrupted(r image.Regs, mem memReader) (pcs []uint64, end uint64, whole bool) {
-	r.Exact = true
-	if t.seg != nil && t.seg.contains(r.RIP) {
-		t.outOfTrampoline(&r)
-	}
-	for range maxFrames {
-		if t.outOfCall(&r, mem) {
-			pcs = append(pcs, r.RIP)
-			t.outOfTrampoline(&r)
-		}
-		o, bias := t.tablesAt(r.LookupPC())
-		if o == nil {
-			return pcs, r.RSP, false
-		}
-		caller, _, err := o.Unwind(r.LookupPC()-bias, r, bias, mem)
-		if errors.Is(err, image.ErrStackEnd) || err == nil && caller.RIP == 0 {
-			return pcs, r.RSP, true
-		}
-		if err != nil {
-			return pcs, r.RSP, false
-		}
-		if caller.Exact {
-			pcs = append(pcs, caller.RIP)
-			if t.seg != nil && t.seg.contains(caller.RIP) {
-				t.outOfTrampoline(&caller)
-			}
-		}
-		r = caller
-	}
-	return pcs, r.RSP, false
+	return tids, t.view.missing()
 }
 
 // worldReader reads words of the stopped target.

@@ -63,6 +63,10 @@ func (f *fde) rowAt(pc uint64) (*row, error) {
 	return &m.row, nil
 }
 
+// maxStillProgram is how long the program of a frame description is at most, in bytes, that is run in a stop: a thread may stand anywhere,
+// and what holds there is not worked out before. A byte takes some 10 ns; those of compilers have some dozen.
+const maxStillProgram = 4096
+
 // maxRows bounds how many rows an object keeps, of some 900 bytes each: the same return addresses are met again and again.
 const maxRows = 2048
 
@@ -89,6 +93,9 @@ func (o *Object) rowFor(pc uint64) (*fde, *row, error) {
 	f := o.fdeAt(pc)
 	if f == nil {
 		return nil, nil, nil
+	}
+	if len(f.prog) > maxStillProgram && InStop(o.name+": a long program of call frames", func() { _, _, _ = o.rowFor(pc) }) {
+		return f, nil, errInStop
 	}
 	w, err := f.rowAt(pc)
 	if err != nil {

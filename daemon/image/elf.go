@@ -45,6 +45,9 @@ func (s *section) tls() bool              { return s.flags&elf.SHF_TLS != 0 }
 
 // bytes gives the contents as they lie in the file; nil if they lie outside of it, or are more than can be read.
 func (s *section) bytes() []byte {
+	if !s.loaded.Load() && InStop(s.o.name+": section "+s.name, func() { s.bytes() }) {
+		return nil
+	}
 	s.once.Do(func() {
 		if s.fileSize <= uint64(s.o.size) && s.o.mayRead(s.name, s.fileSize) {
 			s.data, _ = s.o.readFile(s.off, s.fileSize)
@@ -66,7 +69,7 @@ func (s *section) slice(lo, n uint64) []byte {
 	if s.fileSize < largeSection || n > largeSection/16 || s.loaded.Load() {
 		return sub(s.bytes(), off, n)
 	}
-	if off > s.fileSize || n > s.fileSize-off {
+	if off > s.fileSize || n > s.fileSize-off || InStop(s.o.name+": section "+s.name, func() { s.bytes() }) {
 		return nil
 	}
 	b, _ := s.o.readFile(s.off+off, n)
@@ -88,6 +91,9 @@ func (o *Object) readFile(off, n uint64) ([]byte, error) {
 	}
 	if off > uint64(o.size) || n > uint64(o.size)-off {
 		return nil, fmt.Errorf("%s: bytes %#x..%#x lie outside of the file (%d bytes); is it truncated?", o.name, off, off+n, o.size)
+	}
+	if InStop(o.name+": bytes of the file", func() {}) {
+		return nil, errInStop
 	}
 	b := make([]byte, n)
 	if m, err := o.r.ReadAt(b, int64(off)); m < len(b) {

@@ -102,6 +102,9 @@ const maxFunction = 32 << 20
 // code (27 ms for redis-server, 0.3 s for 50 MB of text).
 // Flow does not look at f.Refuse: the calls of _start are of interest although it is never instrumented.
 func (o *Object) Flow(f *Function) (w *Flow, err error) {
+	if InStop(o.name+": the code of "+f.Name, func() { _, _ = o.BriefFlow(f) }) {
+		return nil, errInStop
+	}
 	defer func() {
 		if err != nil {
 			o.flows.keep(f, nil, err)

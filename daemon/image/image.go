@@ -191,7 +191,7 @@ func guard(err *error, what string) {
 	}
 }
 
-// lazy computes a value once, on first use.
+// lazy computes a value once, on first use, but never in a stop.
 type lazy[T any] struct {
 	once sync.Once
 	done atomic.Bool // it is there
@@ -202,6 +202,10 @@ type lazy[T any] struct {
 func (l *lazy[T]) set(v T) { l.once.Do(func() { l.val = v; l.done.Store(true) }) }
 
 func (l *lazy[T]) get(what string, f func() (T, error)) (T, error) {
+	if !l.done.Load() && InStop(what+": a table of it", func() { _, _ = l.get(what, f) }) {
+		var none T
+		return none, errInStop
+	}
 	l.once.Do(func() {
 		defer l.done.Store(true)
 		defer guard(&l.err, what)

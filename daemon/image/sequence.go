@@ -45,6 +45,9 @@ func (o *Object) InSequence(lo, hi uint64) bool {
 	return i < len(b) && b[i].Lo < hi
 }
 
+// SequencesRead reports whether InSequence answers at once.
+func (o *Object) SequencesRead() bool { return o.seqs.done.Load() }
+
 func (o *Object) sequences() *sequences {
 	q, _ := o.seqs.get(o.name, func() (*sequences, error) {
 		q := &sequences{}

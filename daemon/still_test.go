@@ -1,0 +1,86 @@
+package daemon
+
+import (
+	"testing"
+
+	"culprit/daemon/image"
+	"culprit/daemon/process"
+	"culprit/internal/testprog"
+)
+
+// TestNothingIsBuiltInAStop asks in a stop for what is not there: it must not be made while all threads stand still, but afterwards, and the
+// stop must be made again.
+func TestNothingIsBuiltInAStop(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/calls.c"), "1000")
+	d := attachTo(t, p.PID)
+	built.allow(t)
+	d.enabling.Lock()
+	d.mu.Lock()
+	tgt := d.targets[0]
+	var o *object
+	for _, one := range tgt.objects {
+		if isLoader(one.name) {
+			o = one
+		}
+	}
+	if o == nil {
+		t.Skip("the program has no loader")
+	}
+	asks := map[string]func() bool{
+		"a table of functions": func() bool { return tgt.functionAt(o.text) != nil || len(o.Functions()) > 0 },
+		"code that is decoded": func() bool {
+			fns := o.Functions()
+			if len(fns) == 0 {
+				return false
+			}
+			f := tgt.funcs[tgt.know(o, fns[:1])[0]]
+			f.analyse()
+			return f.flow != nil || f.plan != nil || f.reason != ""
+		},
+		"where sequences are": func() bool { o.InSequence(0, 1); return o.SequencesRead() },
+	}
+	for _, what := range []string{"a table of functions", "code that is decoded", "where sequences are"} {
+		stops, answered := tgt.stops, []bool{}
+		err := tgt.stop(func(*process.World) error {
+			ok := asks[what]()
+			answered = append(answered, ok && tgt.view.missing() == nil)
+			return tgt.view.missing()
+		})
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if n := len(answered); n == 0 || !answered[n-1] {
+			t.Errorf("%s: not there in the last of %d stops", what, n)
+		}
+		t.Logf("%s: %d stops", what, tgt.stops-stops)
+	}
+	if o.Err() != nil {
+		t.Error(o.Err())
+	}
+	d.mu.Unlock()
+	d.enabling.Unlock()
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}
+
+// TestNoStopIsTriedForEver asks for what never comes.
+func TestNoStopIsTriedForEver(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/calls.c"), "1000")
+	d := attachTo(t, p.PID)
+	built.allow(t)
+	d.enabling.Lock()
+	d.mu.Lock()
+	tgt := d.targets[0]
+	stops := tgt.stops
+	err := tgt.stop(func(*process.World) error {
+		image.InStop("what never comes", func() {})
+		return tgt.view.missing()
+	})
+	if n := tgt.stops - stops; err == nil || n != triesToSee {
+		t.Errorf("%d stops, then %v", n, err)
+	}
+	d.mu.Unlock()
+	d.enabling.Unlock()
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}

@@ -1,0 +1,160 @@
+package daemon
+
+import (
+	"bytes"
+	"errors"
+
+	"culprit/daemon/image"
+	"culprit/daemon/process"
+)
+
+// What is seen of a target in one stop. All of its threads wait meanwhile, so it is found with what was made before: the tables of files, and
+// walks of earlier stops. Each stack is read once, hundreds with one call of the kernel, and walked once for all who ask.
+
+// A view is valid in one stop, on the goroutine that holds it.
+type view struct {
+	t     *target
+	w     *process.World
+	still *image.Still
+	walks []*stackWalk // by number of the thread in w.Threads()
+	tops  [][]byte     // what was read of their stacks
+	roots []rootless
+}
+
+// A rootless is a thread of which it is not known yet what it was started with.
+type rootless struct {
+	tid    int
+	fs     uint64
+	frames []rawFrame
+}
+
+// firstRead is how much of a stack is read together with those of all other threads: who waits has seldom come further.
+const firstRead = 1 << 10
+
+// seen prepares f for a stop, and has the target's view be valid in it. Nothing is built, decoded or read from a file meanwhile: what f would
+// need of that makes it fail with *image.NotReady.
+func (t *target) seen(f func(*process.World) error) func(*process.World) error {
+	for _, o := range t.objects {
+		o.Prepare()
+	}
+	if v := vdsoImage(); v != nil {
+		v.Prepare()
+	}
+	return func(w *process.World) error {
+		v := &view{t: t, w: w, still: image.HoldStill()}
+		t.view = v
+		defer func() {
+			v.still.End()
+			t.view = nil
+			t.seenLast = v
+		}()
+		return f(w)
+	}
+}
+
+// triesToSee is how often a stop is made that lacks something which then is made: a table may show that another one is needed.
+const triesToSee = 8
+
+// A toMake is why a stop had to end without change: something is missing that Make makes while the target runs.
+type toMake interface {
+	error
+	Make()
+}
+
+// seeing makes a stop, and makes it again where something was missing in it that can only be made outside.
+func (t *target) seeing(stop func() error) error {
+	for try := 1; ; try++ {
+		err := stop()
+		t.learnFrom(t.seenLast)
+		t.seenLast = nil
+		var missing toMake
+		if !errors.As(err, &missing) || try == triesToSee {
+			return err
+		}
+		missing.Make()
+	}
+}
+
+// missing is an error if something was asked for in this stop that is not there: what was found out since is not to be believed.
+func (v *view) missing() error { return v.still.Missing() }
+
+// walk is the walk through the stack of a thread, by its number in w.Threads().
+func (v *view) walk(i int) *stackWalk {
+	if v.walks == nil {
+		v.readAll()
+	}
+	if v.walks[i] == nil {
+		th := v.w.Threads()[i]
+		v.walks[i] = v.t.walkStopped(threadRegs(th), &stackMem{w: v.w, at: th.Regs.Rsp &^ 7, top: v.tops[i]})
+	}
+	return v.walks[i]
+}
+
+// readAll reads the stacks of all threads. Who stands as at the last stop, and has on the stack what was then looked at, has the same walk.
+func (v *view) readAll() {
+	threads, last := v.w.Threads(), v.t.walked.of(v.t.changes)
+	v.walks, v.tops = make([]*stackWalk, len(threads)), make([][]byte, len(threads))
+	old, pieces := make([]*stackWalk, len(threads)), make([]process.Piece, len(threads))
+	length := make([]int, len(threads))
+	sum := 0
+	for i, th := range threads {
+		length[i] = firstRead
+		if k := last[th.TID]; k != nil && k.from == threadRegs(th) {
+			old[i], length[i] = k, len(k.looked)
+		} else if left := th.Regs.Fs_base - th.Regs.Rsp&^7; left < firstRead { // behind it something else may be mapped, or nothing
+			length[i] = int(left) &^ 7
+		}
+		sum += length[i]
+	}
+	all := make([]byte, sum)
+	for i, th := range threads {
+		pieces[i] = process.Piece{Addr: process.Addr(th.Regs.Rsp &^ 7), Buf: all[:length[i]:length[i]]}
+		all = all[length[i]:]
+	}
+	if v.w.ReadPieces(pieces) != nil {
+		return
+	}
+	for i, p := range pieces {
+		switch {
+		case !p.Read:
+		case old[i] != nil && bytes.Equal(p.Buf, old[i].looked):
+			v.walks[i] = old[i]
+		default:
+			v.tops[i] = p.Buf
+		}
+	}
+}
+
+// A walkLog keeps the walks of the last stop.
+type walkLog struct {
+	changes int // of the objects of the target, then
+	walks   map[int]*stackWalk
+}
+
+// of gives the walks by thread, none if they are of other objects.
+func (l *walkLog) of(changes int) map[int]*stackWalk {
+	if l.changes != changes {
+		return nil
+	}
+	return l.walks
+}
+
+// learnFrom takes over what a stop has shown, when all run again: walks for the next stop, and what threads were started with.
+func (t *target) learnFrom(v *view) {
+	if v == nil || v.walks == nil {
+		return
+	}
+	t.walked = walkLog{t.changes, make(map[int]*stackWalk, len(v.walks))}
+	for i, th := range v.w.Threads() {
+		if k := v.walks[i]; k != nil && k.looked != nil {
+			t.walked.walks[th.TID] = k
+		}
+	}
+	for _, r := range v.roots {
+		frames := make([]frame, len(r.frames))
+		for i, fr := range r.frames {
+			frames[i] = frame{f: t.functionAt(fr.at), pc: fr.pc, cfa: fr.cfa}
+		}
+		t.threads.noteStack(r.tid, r.fs, frames)
+	}
+}
