@@ -296,6 +296,8 @@ type Overhead struct {
 	Pauses   struct {
 		Count          int
 		MaxUS, TotalUS int64
+		P50US, P99US   int64 // at most 9.1 % too long; 0 without pauses
+		ThreadStops    int   // how often a thread was stopped
 	}
 	DaemonCPU float64 // processors used by this program since attach
 }
@@ -306,6 +308,8 @@ func (d *Daemon) Overhead() (o Overhead) {
 	d.pauses.mu.Lock()
 	o.Pauses.Count = d.pauses.count
 	o.Pauses.MaxUS, o.Pauses.TotalUS = d.pauses.max.Microseconds(), d.pauses.sum.Microseconds()
+	o.Pauses.P50US, o.Pauses.P99US = d.pauses.quantile(0.5).Microseconds(), d.pauses.quantile(0.99).Microseconds()
+	o.Pauses.ThreadStops = d.pauses.threads
 	d.pauses.mu.Unlock()
 	var ru unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &ru) == nil {
