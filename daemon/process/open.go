@@ -40,6 +40,7 @@ type Process struct {
 	gadgets gadgetCache        // used on the tracer goroutine only
 	waits   map[int]brokenWait // by thread, of those that go on with restart_syscall; the same
 	spent   spentPlaces
+	areas   map[int]rseqArea // by thread, of those that were there at the last stop; the same
 }
 
 const kernelThreadFlag = 0x00200000 // PF_KTHREAD

@@ -18,6 +18,8 @@ type taskStat struct {
 	state byte
 	flags uint64
 	start uint64 // clock ticks since boot
+
+	threads int // of the process
 }
 
 // parseStat reads one stat line. The name in parentheses may itself hold parentheses and spaces, so it is cut at the last ')'.
@@ -32,10 +34,11 @@ func parseStat(b []byte) (taskStat, error) {
 	}
 	flags, err1 := strconv.ParseUint(f[6], 10, 64)
 	start, err2 := strconv.ParseUint(f[19], 10, 64)
+	threads := atoi(f[17])
 	if err1 != nil || err2 != nil {
 		return taskStat{}, fmt.Errorf("stat line with bad numbers")
 	}
-	return taskStat{comm: clean(string(b[open+1 : end])), state: f[0][0], flags: flags, start: start}, nil
+	return taskStat{comm: clean(string(b[open+1 : end])), state: f[0][0], flags: flags, start: start, threads: threads}, nil
 }
 
 // readStat reads the stat line of a process, or of one of its threads when tid is not 0.

@@ -9,14 +9,49 @@ func (w *World) Sequences() (seen []Sequence) {
 	if w.over {
 		return nil
 	}
-	for _, t := range w.threads {
-		if tr := w.s.threads[t.TID]; tr != nil && tr.phase == stopped && !tr.adrift {
-			if s, ok := w.sequence(tr); ok && s.Length > 0 {
+	pieces := w.descriptorWords()
+	if w.ReadPieces(pieces) != nil {
+		return nil
+	}
+	for _, p := range pieces {
+		if at := le64(p.Buf); p.Read && at != 0 {
+			if s, ok := w.sequenceAt(Addr(at)); ok && s.Length > 0 {
 				seen = append(seen, s)
 			}
 		}
 	}
 	return seen
+}
+
+// An rseqArea is where a thread has told the kernel that it says in which sequence it is. It cannot tell another place without taking that
+// back, which C libraries never do.
+type rseqArea struct {
+	fs uint64
+	at Addr
+}
+
+// descriptorWords are the words in which the threads say where the descriptor of their sequence is.
+func (w *World) descriptorWords() (words []Piece) {
+	known := make(map[int]rseqArea, len(w.threads))
+	all := make([]byte, 8*len(w.threads))
+	for _, t := range w.threads {
+		tr := w.s.threads[t.TID]
+		if tr == nil || tr.phase != stopped || tr.adrift {
+			continue
+		}
+		area, ok := w.s.p.areas[t.TID]
+		if !ok || area.fs != tr.regs.Fs_base {
+			area = rseqArea{tr.regs.Fs_base, ptraceRseq(tr.tid)}
+		}
+		if area.at == 0 {
+			continue // it may tell a place later
+		}
+		known[t.TID] = area
+		words = append(words, Piece{Addr: area.at + 8, Buf: all[:8:8]})
+		all = all[8:]
+	}
+	w.s.p.areas = known
+	return words
 }
 
 // inRseq: a restartable sequence would forget that it was interrupted once the thread has been elsewhere.
@@ -38,8 +73,13 @@ func (w *World) sequence(tr *tracee) (s Sequence, ok bool) {
 	if le64(b[:]) == 0 {
 		return s, true
 	}
+	return w.sequenceAt(Addr(le64(b[:])))
+}
+
+// sequenceAt reads a descriptor.
+func (w *World) sequenceAt(at Addr) (s Sequence, ok bool) {
 	var cs [32]byte // version, flags, start, length, abort
-	if w.s.p.readText(Addr(le64(b[:])), cs[:]) != nil {
+	if w.s.p.readText(at, cs[:]) != nil {
 		return s, false
 	}
 	return Sequence{le64(cs[8:]), le64(cs[16:]), le64(cs[24:])}, true

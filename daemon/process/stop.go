@@ -123,12 +123,15 @@ func (s *session) run(f func(*World) error) error {
 	s.begin = time.Now()
 	s.t.begin()
 	defer s.t.end()
+	calm := func() {}
+	defer func() { calm() }()
 	defer s.release()
 	defer s.releasePeers()
 	if err := s.attachAll(); err != nil {
 		return err
 	}
 	fault("stop.seized")
+	calm = hurry()
 	s.begin = time.Now()
 	s.interruptAll()
 	fault("stop.interrupted")
@@ -316,6 +319,9 @@ func (s *session) waitAll() error {
 		if s.execed {
 			return s.p.execed()
 		}
+		if pending == nil && s.areAll() {
+			return nil
+		}
 		if pending == nil {
 			fresh, err := s.attachPass()
 			if err != nil {
@@ -338,6 +344,19 @@ func (s *session) waitAll() error {
 		}
 		backoff(round)
 	}
+}
+
+// areAll reports whether the threads that have stopped are all that the kernel counts: then nobody is left who could make another one. To list
+// thousands takes milliseconds. Threads that have ended and were not collected count too, as do workers of the kernel: then the list tells.
+func (s *session) areAll() bool {
+	st, err := readStat(s.p.pid, 0)
+	n := 0
+	for _, tr := range s.threads {
+		if tr.phase == stopped && !tr.stray {
+			n++
+		}
+	}
+	return err == nil && st.threads == n
 }
 
 // expired is for the loops that have no single thread to blame.
