@@ -44,6 +44,7 @@ type Result struct {
 	Losses            []Loss   `json:"losses"`                 // servers with many processes: what a search costs their throughput
 	Courses           []Course `json:"courses"`                // the same within loads, as time goes by
 	Herd              *Herd    `json:"processes"`              // what culprit itself takes to watch very many
+	Stops             []Stops  `json:"stops"`                  // how long a search has programs stand still, by each of two builds
 	LargeFunctions    int      `json:"attach_large_functions"` // that are known by a name
 }
 
