@@ -13,11 +13,13 @@ import (
 // hurry gives this thread that priority, until the function that it returns is called. Without the right to it nothing changes. Where there is
 // one processor only, whoever the runtime waits for could not run.
 func hurry() (asBefore func()) {
-	if processors() < 2 || unix.SchedSetAttr(0, &unix.SchedAttr{Policy: unix.SCHED_FIFO, Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: 1}, 0) != nil {
+	before, err := unix.SchedGetAttr(0, 0)
+	if err != nil || processors() < 2 || unix.SchedSetAttr(0, &unix.SchedAttr{Policy: unix.SCHED_FIFO, Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: 1}, 0) != nil {
 		return func() {}
 	}
+	before.Flags |= unix.SCHED_FLAG_RESET_ON_FORK // to take that back needs a right
 	return func() {
-		_ = unix.SchedSetAttr(0, &unix.SchedAttr{Policy: unix.SCHED_NORMAL, Nice: tracerNice}, 0)
+		_ = unix.SchedSetAttr(0, before, 0) // what it was it may be
 	}
 }
 

@@ -23,9 +23,6 @@ type tracer struct {
 	p         *Process
 }
 
-// tracerNice is the nice value of a tracer's thread.
-const tracerNice = -15
-
 // startTracer gives the tracer of the process, made if there is none.
 func (p *Process) startTracer() (*tracer, error) {
 	p.tracerMu.Lock()
@@ -82,7 +79,7 @@ func (t *tracer) run() {
 	}()
 	t.tid = unix.Gettid()
 	// While this thread waits for a CPU the target stands still. Without the right to do so it stays as it is.
-	_ = unix.Setpriority(unix.PRIO_PROCESS, t.tid, tracerNice)
+	_ = unix.Setpriority(unix.PRIO_PROCESS, t.tid, -15)
 	var wait time.Duration
 	for {
 		var tick <-chan time.Time
