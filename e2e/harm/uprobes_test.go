@@ -1,6 +1,7 @@
 package harm
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -29,7 +30,9 @@ func (r *round) runUprobes(args []string) result {
 		return result{status: 1, err: err.Error()} // the target has ended already
 	}
 	script := fmt.Sprintf("uprobe:%s:* { @calls = count(); } interval:ms:%d { exit(); }", exe, span.Milliseconds())
-	cmd := exec.Command(bpftrace, "-p", strconv.Itoa(pid), "-e", script)
+	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Minute) // as culprit gets
+	defer cancel()
+	cmd := exec.CommandContext(ctx, bpftrace, "-p", strconv.Itoa(pid), "-e", script)
 	cmd.Env = append(os.Environ(), "BPFTRACE_MAX_PROBES=5000")
 	out, _ := cmd.CombinedOutput() // what it could not probe is not probed; the target is what counts
 	return result{out: string(out)}
