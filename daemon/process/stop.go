@@ -37,6 +37,7 @@ func (p *Process) Stop(ctx context.Context, opts StopOptions, f func(w *World) e
 	if opts.Deadline <= 0 {
 		opts.Deadline = DefaultDeadline
 	}
+	p.lookFirst()
 	defer p.lookForDeadlines()()
 	for {
 		t, err := p.startTracer()
