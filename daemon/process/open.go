@@ -40,7 +40,8 @@ type Process struct {
 	gadgets gadgetCache        // used on the tracer goroutine only
 	waits   map[int]brokenWait // by thread, of those that go on with restart_syscall; the same
 	spent   spentPlaces
-	areas   map[int]rseqArea // by thread, of those that were there at the last stop; the same
+	endings map[int]time.Duration // by thread, when waits are over that go on too long; on the tracer goroutine only
+	areas   map[int]rseqArea      // by thread, of those that were there at the last stop; the same
 }
 
 const kernelThreadFlag = 0x00200000 // PF_KTHREAD
@@ -80,7 +81,7 @@ func openOnce(pid int, h Holder) (*Process, error) {
 	if err := checkTraced(pid); err != nil {
 		return nil, err
 	}
-	p := &Process{pid: pid, start: st.start, pidfd: -1, mem: -1, done: make(chan struct{}), holder: h, waits: map[int]brokenWait{}}
+	p := &Process{pid: pid, start: st.start, pidfd: -1, mem: -1, done: make(chan struct{}), holder: h, waits: map[int]brokenWait{}, endings: map[int]time.Duration{}}
 	if err := p.openHandles(); err != nil {
 		p.closeHandles()
 		return nil, err

@@ -8,7 +8,6 @@ import (
 
 // release resumes and detaches every thread. Those that have not stopped yet are left to the tracer, to be released when they do.
 func (s *session) release() {
-	defer s.forgetWaits()
 	for _, tr := range s.threads {
 		if tr.phase == stopped {
 			detach(tr, 0)
@@ -41,6 +40,7 @@ func (p *Process) takeStop(tr *tracee, sig int) error {
 		return err
 	}
 	tr.phase = stopped
+	delete(p.endings, tr.tid)
 	if tr.group || tr.adrift {
 		return nil // a job-control stop breaks a call also in an undisturbed run
 	}

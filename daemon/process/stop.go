@@ -126,6 +126,7 @@ func (s *session) run(f func(*World) error) error {
 	defer s.t.end()
 	calm := func() {}
 	defer func() { calm() }()
+	defer s.forgetWaits()
 	defer s.release()
 	defer s.releasePeers()
 	if err := s.attachAll(); err != nil {

@@ -14,8 +14,8 @@ import (
 //
 // Of poll, select, nanosleep and futex the kernel knows what is left of their time when we break into them. Other calls would begin
 // anew, with their whole timeout, at each stop. When such a call is over is noted beside its number (moment.go) at the first stop that
-// breaks into it; at each stop it then gets what is left of its time, where that stands in a register that nobody reads afterwards
-// (Process.Spent), or else, when its time is over, the result that says so. No call ever ends too early.
+// breaks into it; it then gets what is left of its time, where that stands in a register that nobody reads afterwards (spent.go), or else, when
+// its time is over, the result that says so (endings.go). No call ever ends too early.
 
 // endInTime sees to it that a call which will be made again ends in its time; seen is when it was in the call already. It changes the registers
 // of the stop only.
@@ -31,12 +31,15 @@ func (p *Process) endInTime(tr *tracee, seen time.Duration) {
 		end = p.endOf(tr, seen+limit)
 		r.Orig_rax = end.tag(nr)
 	}
-	left := end.left(monotonic())
+	now := monotonic()
+	left := end.left(now)
 	switch {
 	case inMilliseconds(nr) && p.isSpent(Addr(r.Rip)):
 		r.R10 = uint64((max(left, 0) + time.Millisecond - 1) / time.Millisecond)
 	case left <= 0:
 		r.Rax = atTheEnd(nr)
+	default:
+		p.endsAt(tr.tid, now+left)
 	}
 }
 
@@ -67,9 +70,11 @@ func (p *Process) timeout(nr uint64, r *unix.PtraceRegs) time.Duration {
 		if r.Rsi&futexCommand == 0 {
 			return p.interval(r.R10)
 		}
-	case unix.SYS_READ, unix.SYS_READV, unix.SYS_RECVFROM, unix.SYS_RECVMSG, unix.SYS_ACCEPT, unix.SYS_ACCEPT4:
+	case unix.SYS_IO_URING_ENTER:
+		return p.ringTimeout(r)
+	case unix.SYS_READ, unix.SYS_READV, unix.SYS_RECVFROM, unix.SYS_RECVMSG, unix.SYS_RECVMMSG, unix.SYS_ACCEPT, unix.SYS_ACCEPT4:
 		return p.socketTimeout(r.Rdi, unix.SO_RCVTIMEO)
-	case unix.SYS_WRITE, unix.SYS_WRITEV, unix.SYS_SENDTO, unix.SYS_SENDMSG, unix.SYS_CONNECT:
+	case unix.SYS_WRITE, unix.SYS_WRITEV, unix.SYS_SENDTO, unix.SYS_SENDMSG, unix.SYS_SENDMMSG, unix.SYS_CONNECT:
 		return p.socketTimeout(r.Rdi, unix.SO_SNDTIMEO)
 	}
 	return forever
@@ -80,6 +85,8 @@ func atTheEnd(nr uint64) uint64 {
 	switch nr {
 	case unix.SYS_FUTEX:
 		return resultOf(unix.ETIMEDOUT)
+	case unix.SYS_IO_URING_ENTER:
+		return resultOf(unix.ETIME)
 	case unix.SYS_CONNECT:
 		return resultOf(unix.EINPROGRESS)
 	case unix.SYS_POLL, unix.SYS_EPOLL_WAIT, unix.SYS_EPOLL_PWAIT, unix.SYS_EPOLL_PWAIT2, unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP,
@@ -116,6 +123,16 @@ func (p *Process) interval(at uint64) time.Duration {
 		return forever
 	}
 	return time.Duration(seconds)*time.Second + time.Duration(ns)
+}
+
+// ringTimeout is for io_uring_enter, whose timeout stands in a struct io_uring_getevents_arg.
+func (p *Process) ringTimeout(r *unix.PtraceRegs) time.Duration {
+	const extArg, absTimer, timeoutOff = 1 << 3, 1 << 5, 16
+	var at [8]byte
+	if r.R10&extArg == 0 || r.R10&absTimer != 0 || p.readText(Addr(r.R8)+timeoutOff, at[:]) != nil {
+		return forever
+	}
+	return p.interval(le64(at[:]))
 }
 
 // socketTimeout asks a socket of the target for the timeout that it gives to calls in one direction.

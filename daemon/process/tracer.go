@@ -82,18 +82,24 @@ func (t *tracer) run() {
 	_ = unix.Setpriority(unix.PRIO_PROCESS, t.tid, -15)
 	var wait time.Duration
 	for {
-		var tick <-chan time.Time
+		var tick, ending <-chan time.Time
 		if len(t.lingering) > 0 {
 			wait = min(max(2*wait, time.Millisecond), 20*time.Millisecond)
 			tick = time.After(wait)
+		}
+		if at, ok := t.p.nextEnding(); ok {
+			ending = time.After(at - monotonic())
 		}
 		select {
 		case job := <-t.jobs:
 			job()
 			wait = 0
 		case <-t.quit:
+			t.lastEndings()
 			return
 		case <-tick:
+		case <-ending:
+			t.endWaits()
 		}
 		t.settle()
 		t.end()

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"maps"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -90,9 +91,9 @@ func resultOf(e unix.Errno) uint64 { return uint64(-int64(e)) }
 
 // forgetWaits drops what is known of threads that have ended.
 func (s *session) forgetWaits() {
-	for tid := range s.p.waits {
-		if s.threads[tid] == nil {
-			delete(s.p.waits, tid)
-		}
+	if !s.complete {
+		return
 	}
+	maps.DeleteFunc(s.p.waits, func(tid int, _ brokenWait) bool { return s.threads[tid] == nil })
+	maps.DeleteFunc(s.p.endings, func(tid int, _ time.Duration) bool { return s.threads[tid] == nil })
 }
