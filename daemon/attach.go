@@ -132,10 +132,15 @@ func occupied(p *process.Process) error {
 // checkThreadPointers makes sure that trampolines can tell threads apart by the word at %fs:0, which the x86-64 ABI makes
 // the thread pointer itself.
 func (t *target) checkThreadPointers(w *process.World) error {
-	for _, th := range w.Threads() {
-		fs := th.Regs.Fs_base
-		var b [8]byte
-		if fs == 0 || w.ReadMem(process.Addr(fs), b[:]) != nil || le64(b[:]) != fs {
+	words := make([]process.Piece, len(w.Threads()))
+	for i, th := range w.Threads() {
+		words[i] = process.Piece{Addr: process.Addr(th.Regs.Fs_base), Buf: make([]byte, 8)}
+	}
+	if err := w.ReadPieces(words); err != nil {
+		return err
+	}
+	for i, th := range w.Threads() {
+		if fs := th.Regs.Fs_base; fs == 0 || !words[i].Read || le64(words[i].Buf) != fs {
 			return &process.Unsupported{What: fmt.Sprintf("a program whose thread %d keeps no thread pointer at %%fs:0 (a pure Go program, or one without a C library)", th.TID),
 				Needs: "a C library's thread control blocks"}
 		}

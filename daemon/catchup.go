@@ -28,7 +28,7 @@ func (t *target) inside(w *process.World, fresh []*part) (list []activation, err
 		if late(w) {
 			return nil, &tooLong{len(w.Threads())}
 		}
-		frames := t.view.walk(i).frames
+		frames := t.view.frames(i)
 		if t.threads.meets(th.TID, th.Regs.Fs_base) {
 			t.view.roots = append(t.view.roots, rootless{th.TID, th.Regs.Fs_base, frames})
 		}

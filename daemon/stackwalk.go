@@ -14,10 +14,11 @@ type stackWalk struct {
 	from   image.Regs
 	looked []byte // the part of the stack, from the stack pointer on; nil if more than that counted
 
-	kept   []uint64   // PCs that signal frames keep
-	frames []rawFrame // innermost first; where the tables do not go on, callers are guessed
-	end    uint64     // stack pointer of the last frame that tables told
-	whole  bool       // that is at the end of the stack; else the tables did not go on there
+	kept    []uint64   // PCs that signal frames keep
+	frames  []rawFrame // innermost first
+	guesses bool       // the tables do not tell all of these
+	end     uint64     // stack pointer of the last frame that tables told
+	whole   bool       // that is at the end of the stack; else the tables did not go on there
 }
 
 // A rawFrame is an activation of a function that nobody has looked for yet: at is the address to find it by, for the others see frame.
@@ -68,23 +69,30 @@ func (m *stackMem) looked() []byte {
 // walkStopped walks the stack of a stopped thread.
 func (t *target) walkStopped(from image.Regs, m *stackMem) *stackWalk {
 	k := &stackWalk{from: from}
-	ours, guess := t.byTables(k, m.read)
-	if guess {
-		k.frames = k.frames[:0]
-		known := func(uint64) *function { return nil } // nobody may wait for functions to be looked for, or decoded
-		t.follow(from, m.read, known, m.code, func(fr frame, r image.Regs) bool {
-			k.frames = append(k.frames, rawFrame{r.LookupPC(), fr.pc, fr.cfa})
-			return true
-		})
-	}
+	ours, guesses := t.byTables(k, m.read)
+	k.guesses = guesses
 	if !ours { // else it depends on what is patched
 		k.looked = m.looked()
 	}
 	return k
 }
 
-// code reads what lies before an address from the memory of the target: calls are never changed.
-func (m *stackMem) code(_ *object, ret uint64) []byte {
+// guessRest adds what the tables do not tell: callers that are guessed. Nobody may wait for functions to be looked for, or decoded.
+func (t *target) guessRest(k *stackWalk, m *stackMem) {
+	k.frames, k.guesses = nil, false
+	known := func(uint64) *function { return nil }
+	t.follow(k.from, m.read, known, m.code, func(fr frame, r image.Regs) bool {
+		k.frames = append(k.frames, rawFrame{r.LookupPC(), fr.pc, fr.cfa})
+		return true
+	})
+	k.looked = nil // more than that was looked at
+}
+
+// code reads what lies before an address, from the memory of the target where the file was not read: calls are never changed.
+func (m *stackMem) code(o *object, ret uint64) []byte {
+	if b := o.CodeRead(ret-o.bias-longestCall, ret-o.bias); b != nil {
+		return b
+	}
 	b := make([]byte, longestCall)
 	if m.w.ReadMem(process.Addr(ret-longestCall), b) != nil {
 		return nil
@@ -92,8 +100,8 @@ func (m *stackMem) code(_ *object, ret uint64) []byte {
 	return b
 }
 
-// byTables walks as far as the tables tell. ours says that the way led through memory of ours, guess that there are more activations.
-func (t *target) byTables(k *stackWalk, mem memReader) (ours, guess bool) {
+// byTables walks as far as the tables tell. ours says that the way led through memory of ours, guesses that there are more activations.
+func (t *target) byTables(k *stackWalk, mem memReader) (ours, guesses bool) {
 	r := k.from
 	r.Exact = true
 	following := true // the frames are the activations

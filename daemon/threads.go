@@ -253,15 +253,21 @@ func (tt *threadTable) owner(fs uint64) int {
 	return tid
 }
 
+// enoughTold is how many threads tell where control blocks keep the tid: no other word is right in all of them.
+const enoughTold = 32
+
 // learn measures where thread control blocks keep the tid, from threads whose pointer and tid are both known.
 func (tt *threadTable) learn(w *process.World) {
 	const look = 2048
-	var candidates map[uint64]bool
-	for _, th := range w.Threads() {
-		tt.mu.Lock()
+	threads := w.Threads()
+	tt.mu.Lock()
+	for _, th := range threads {
 		tt.byFS[th.Regs.Fs_base] = th.TID
-		tt.mu.Unlock()
-		buf := make([]byte, look)
+	}
+	tt.mu.Unlock()
+	var candidates map[uint64]bool
+	buf := make([]byte, look)
+	for _, th := range threads[:min(len(threads), enoughTold)] {
 		if th.Regs.Fs_base == 0 || w.ReadMem(process.Addr(th.Regs.Fs_base), buf) != nil {
 			return
 		}

@@ -84,10 +84,23 @@ func (v *view) walk(i int) *stackWalk {
 		v.readAll()
 	}
 	if v.walks[i] == nil {
-		th := v.w.Threads()[i]
-		v.walks[i] = v.t.walkStopped(threadRegs(th), &stackMem{w: v.w, at: th.Regs.Rsp &^ 7, top: v.tops[i]})
+		v.walks[i] = v.t.walkStopped(threadRegs(v.w.Threads()[i]), v.stack(i))
 	}
 	return v.walks[i]
+}
+
+// frames are the activations of a thread, by its number, innermost first.
+func (v *view) frames(i int) []rawFrame {
+	k := v.walk(i)
+	if k.guesses {
+		v.t.guessRest(k, v.stack(i))
+	}
+	return k.frames
+}
+
+// stack is the stack of a thread, by its number.
+func (v *view) stack(i int) *stackMem {
+	return &stackMem{w: v.w, at: v.w.Threads()[i].Regs.Rsp &^ 7, top: v.tops[i]}
 }
 
 // readAll reads the stacks of all threads. Who stands as at the last stop, and has on the stack what was then looked at, has the same walk.

@@ -211,6 +211,15 @@ func (o *Object) Code(lo, hi uint64) ([]byte, error) {
 	return b, nil
 }
 
+// CodeRead is Code where the file need not be read for it; nil where it must.
+func (o *Object) CodeRead(lo, hi uint64) []byte {
+	s := o.execAt(lo)
+	if s == nil || !s.loaded.Load() || hi < lo || hi > s.end() {
+		return nil
+	}
+	return s.slice(lo, hi-lo)
+}
+
 // debugSection gives the expanded contents of a DWARF section; nil if there is none or it claims a size that cannot be.
 func (o *Object) debugSection(name string) []byte {
 	for _, s := range o.file.Sections {

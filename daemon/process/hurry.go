@@ -6,9 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// While a target stands still, and while its threads are woken to stop and to go on, each of them that becomes ready may take the processor of
-// the thread that has to wake all others: with thousands this doubles the time. In a stop the tracer's thread is therefore one of the lowest
-// real-time priority. It sleeps while it waits for threads to stop, so those that share its processor come to do so.
+// While a target stands still whoever takes the processor of the tracer's thread has it stand still for longer; and when its threads are let go,
+// each of them that becomes ready may take the processor of the one that has to let go all others: with thousands this doubles the time. From
+// when all have stopped until all go on the tracer's thread therefore has the lowest real-time priority. Not before: threads that are to stop
+// need the processor more than we do.
 
 // hurry gives this thread that priority, until the function that it returns is called. Without the right to it nothing changes. Where there is
 // one processor only, whoever the runtime waits for could not run.

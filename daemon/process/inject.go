@@ -324,7 +324,7 @@ func (c *call) resume(how func(int, int) error, sig int) (status int, err error)
 		case time.Now().After(c.until):
 			return 0, c.abandon()
 		}
-		backoff(round)
+		backoff(round, 1)
 	}
 }
 

@@ -29,7 +29,7 @@ func (s *session) release() {
 	}
 	for round := 0; round < 20 && len(s.t.lingering) > 0; round++ {
 		s.t.settle()
-		backoff(round)
+		backoff(round, len(s.t.lingering))
 	}
 }
 

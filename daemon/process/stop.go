@@ -104,6 +104,7 @@ type session struct {
 	keep     bool
 	passes   int
 	refusals int
+	nextLook time.Time  // before which no ends are looked for that no wait reports
 	peers    []*session // of processes that share the target's memory
 }
 
@@ -133,7 +134,6 @@ func (s *session) run(f func(*World) error) error {
 		return err
 	}
 	fault("stop.seized")
-	calm = hurry()
 	s.begin = time.Now()
 	s.interruptAll()
 	fault("stop.interrupted")
@@ -146,6 +146,7 @@ func (s *session) run(f func(*World) error) error {
 		}
 	}
 	s.pause.Stopping = time.Since(s.begin)
+	calm = hurry()
 	fault("stop.stopped")
 	if err := s.p.checkExec(); err != nil {
 		return err
@@ -317,7 +318,7 @@ func (tr *tracee) interrupt() {
 // waitAll waits until every thread has stopped and no unknown one is left.
 func (s *session) waitAll() error {
 	for round := 0; ; round++ {
-		pending := s.pollAll(round)
+		pending, n := s.pollAll(round)
 		if s.execed {
 			return s.p.execed()
 		}
@@ -344,7 +345,7 @@ func (s *session) waitAll() error {
 		if err := s.ctx.Err(); err != nil {
 			return err
 		}
-		backoff(round)
+		backoff(round, n)
 	}
 }
 
@@ -372,25 +373,41 @@ func (s *session) expired() error {
 	return nil
 }
 
-// pollAll looks once at every thread that has not stopped yet and returns one that still has not, or nil. Once in a while it looks for ends that
-// no wait reports: an exec in another thread waits until those are collected.
-func (s *session) pollAll(round int) (pending *tracee) {
-	if round%16 == 15 {
+// pollAll looks at threads that have not stopped yet, until it has met so many that still have not; every thoroughly rounds at all of them. It
+// returns one that has not, or nil, and how many may not have. While thousands are on their way they need the processor, not we. Once in a
+// while, for a twentieth of the time at most, it looks for ends that no wait reports: an exec in another thread waits until those are collected.
+func (s *session) pollAll(round int) (pending *tracee, n int) {
+	const thoroughly, enough = 16, 8
+	began := time.Now()
+	thorough := round%thoroughly == thoroughly-1 && began.After(s.nextLook)
+	if thorough {
 		s.bury(collect(s.p.pid))
+		defer func() {
+			const share = 20
+			now := time.Now()
+			s.nextLook = now.Add(share * now.Sub(began))
+		}()
 	}
+	met := 0
 	for _, tr := range s.threads {
 		if tr.phase != running {
 			continue
 		}
+		if n++; met == enough && !thorough {
+			continue
+		}
 		s.poll(tr)
-		if tr.phase == running && round%16 == 15 && s.t.lost(tr) {
+		if tr.phase == running && thorough && s.t.lost(tr) {
 			tr.phase = ended
 		}
-		if tr.phase == running && !tr.stray {
+		if tr.phase != running {
+			n--
+		} else if !tr.stray {
 			pending = tr
+			met++
 		}
 	}
-	return pending
+	return pending, n
 }
 
 func isDead(state byte) bool { return state == 'Z' || state == 'X' }
@@ -461,14 +478,15 @@ func detach(tr *tracee, sig int) {
 	}
 }
 
-// backoff waits a little: threads on a CPU stop within microseconds, others may take long.
-func backoff(round int) {
+// backoff waits a little for n threads: those on a CPU stop within microseconds, others may take long. Each needs a few to be woken and to stop.
+func backoff(round, n int) {
+	const each, most = 2 * time.Microsecond, 500 * time.Microsecond
 	switch {
-	case round < 4:
+	case round < 4 && n < 16:
 		runtime.Gosched()
 		_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
 	case round < 200:
-		nap(30 * time.Microsecond)
+		nap(min(max(30*time.Microsecond, time.Duration(n)*each), most))
 	default:
 		nap(time.Millisecond)
 	}
