@@ -9,7 +9,10 @@ import (
 // While a target stands still whoever takes the processor of the tracer's thread has it stand still for longer; and when its threads are let go,
 // each of them that becomes ready may take the processor of the one that has to let go all others: with thousands this doubles the time. From
 // when all have stopped until all go on the tracer's thread therefore has the lowest real-time priority. Not before: threads that are to stop
-// need the processor more than we do.
+// need the processor more than we do, and so may one that makes a call for us while few others wait.
+
+// manyThreads is from how many threads on it is worth that.
+const manyThreads = 128
 
 // hurry gives this thread that priority, until the function that it returns is called. Without the right to it nothing changes. Where there is
 // one processor only, whoever the runtime waits for could not run.

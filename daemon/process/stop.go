@@ -146,7 +146,9 @@ func (s *session) run(f func(*World) error) error {
 		}
 	}
 	s.pause.Stopping = time.Since(s.begin)
-	calm = hurry()
+	if len(s.threads) >= manyThreads {
+		calm = hurry()
+	}
 	fault("stop.stopped")
 	if err := s.p.checkExec(); err != nil {
 		return err
