@@ -14,6 +14,13 @@ const endingsLimit = 100 * time.Millisecond
 // endsAt notes when a wait that goes on too long is to be ended, on the monotonic clock.
 func (p *Process) endsAt(tid int, end time.Duration) { p.endings[tid] = end }
 
+// forgetEnding is for a thread that has stopped, unless it had no time to make the call again from which the last stop took it.
+func (p *Process) forgetEnding(tr *tracee) {
+	if _, again := tagged(tr.regs.Rax); !again {
+		delete(p.endings, tr.tid)
+	}
+}
+
 // nextEnding is when the next wait is to be ended.
 func (p *Process) nextEnding() (at time.Duration, ok bool) {
 	for _, end := range p.endings {
@@ -35,14 +42,20 @@ func (t *tracer) endWaits() {
 		if end > now {
 			continue
 		}
-		delete(t.p.endings, tid)
+		t.p.endings[tid] = now + endingsLimit // should it not stop now, or have no time to make its call again
 		if t.lingering[tid] == nil {
-			_, _ = s.seize(tid) // one that has ended, or that somebody else traces, is left alone
+			if ok, _ := s.seize(tid); !ok { // it has ended, or somebody else traces it
+				delete(t.p.endings, tid)
+			}
 		}
 	}
 	s.interruptAll()
-	for round := 0; s.pollAll(round) != nil && s.expired() == nil; round++ {
-		backoff(round)
+	for round := 0; s.expired() == nil; round++ {
+		pending, n := s.pollAll(round)
+		if pending == nil {
+			break
+		}
+		backoff(round, n)
 	}
 	s.release()
 }

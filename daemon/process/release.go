@@ -40,7 +40,7 @@ func (p *Process) takeStop(tr *tracee, sig int) error {
 		return err
 	}
 	tr.phase = stopped
-	delete(p.endings, tr.tid)
+	p.forgetEnding(tr)
 	if tr.group || tr.adrift {
 		return nil // a job-control stop breaks a call also in an undisturbed run
 	}
