@@ -44,7 +44,7 @@ func (p *Process) takeStop(tr *tracee, sig int) error {
 	if tr.group || tr.adrift {
 		return nil // a job-control stop breaks a call also in an undisturbed run
 	}
-	broken := brokenByUs(&tr.regs)
+	broken := brokenByUs(&tr.regs) || stillBroken(&tr.regs)
 	if broken {
 		tr.regs.Rax = restartUnlessHandled
 		p.endInTime(tr, monotonic())

@@ -55,6 +55,12 @@ func brokenByUs(r *unix.PtraceRegs) bool {
 	return int64(r.Orig_rax) >= 0 && int64(r.Rax) == errIntr && rewindable[uint64(uint32(r.Orig_rax))]
 }
 
+// stillBroken: the thread had no time to make the call again from which an earlier stop has taken it.
+func stillBroken(r *unix.PtraceRegs) bool {
+	_, ours := tagged(r.Orig_rax)
+	return ours && int64(r.Rax) == errRestartHand
+}
+
 // rewound is the state in which the thread makes its interrupted call once more. For any other state it is the state itself.
 func rewound(r unix.PtraceRegs) unix.PtraceRegs {
 	if inSyscall(&r) {
