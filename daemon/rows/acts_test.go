@@ -204,18 +204,20 @@ func TestRunQueueWaitIsThatOfTheKernel(t *testing.T) {
 	t.Error("they differ")
 }
 
+// TestFaultsAreThoseOfTheKernel: of the time in faults the way into the kernel and back is no part, which is short on a processor and may be most
+// of it in a virtual machine.
 func TestFaultsAreThoseOfTheKernel(t *testing.T) {
 	k := opened(t)
 	a := newActor(t, k)
 	needed(t, k, FaultTime, MinorFaults, MajorFaults)
 	sums, said := a.change(t, "faults 20000")
-	t.Logf("%d minor and %d major faults; the program counts %d and %d around its loop; %.3f ms in them of %.3f ms that the loop took (%.0f ns each)", sums[MinorFaults],
-		sums[MajorFaults], said[0], said[1], float64(sums[FaultTime])/1e6, float64(said[2])/1e6, float64(sums[FaultTime])/float64(sums[MinorFaults]))
+	t.Logf("%d minor and %d major faults; the program counts %d and %d around its loop; %.3f ms in them of %.3f and %.3f ms that writing and reading took (%.0f ns each)", sums[MinorFaults],
+		sums[MajorFaults], said[0], said[1], float64(sums[FaultTime])/1e6, float64(said[2])/1e6, float64(said[3])/1e6, float64(sums[FaultTime])/float64(sums[MinorFaults]))
 	if extra := sums[MinorFaults] - said[0]; extra < 0 || extra > 40 {
 		t.Errorf("%d faults beside those of the loop", extra)
 	}
-	if sums[FaultTime] < said[2]*3/10 || sums[FaultTime] > said[2]*21/20 {
-		t.Error("the time in faults is not most of the loop, or more than it")
+	if sums[FaultTime] < (said[2]-said[3])*3/10 || sums[FaultTime] < sums[MinorFaults]*50 || sums[FaultTime] > (said[2]+said[3])*21/20 {
+		t.Error("the time in faults is less than what writing takes beside reading, or more than all")
 	}
 }
 
