@@ -9,7 +9,7 @@ import (
 )
 
 // What is seen of a target in one stop. All of its threads wait meanwhile, so it is found with what was made before: the tables of files, and
-// walks of earlier stops. Each stack is read once, hundreds with one call of the kernel, and walked once for all who ask.
+// walks of earlier stops. Each stack is read and walked once for all who ask.
 
 // A view is valid in one stop, on the goroutine that holds it.
 type view struct {

@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -131,15 +133,41 @@ func (r *round) run(args ...string) result {
 	if err := cmd.Start(); err != nil {
 		r.Fatal(err)
 	}
+	most := peakMemory(cmd.Process.Pid)
 	_ = cmd.Wait() // the status says it
 	res := result{status: cmd.ProcessState.ExitCode(), out: out.String(), err: errOut.String(), took: time.Since(began)}
 	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		res.status = 128 + int(ws.Signal())
 	}
-	if ru, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		res.rss = ru.Maxrss << 10
-	}
+	res.rss = most()
 	return res
+}
+
+// peakMemory looks at how much memory a process has had at most, until its result is asked for. What the kernel says at the end of a child
+// includes what its parent had.
+func peakMemory(pid int) (bytes func() int64) {
+	var most atomic.Int64
+	over, looked := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(looked)
+		for {
+			status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+			_, rest, _ := strings.Cut(string(status), "\nVmHWM:")
+			if kb, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(strings.SplitN(rest, "\n", 2)[0]), " kB"), 10, 64); err == nil {
+				most.Store(max(most.Load(), kb<<10))
+			}
+			select {
+			case <-over:
+				return
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
+	}()
+	return func() int64 {
+		close(over)
+		<-looked
+		return most.Load()
+	}
 }
 
 // start runs culprit in the background; it is killed when the round's test ends.
