@@ -137,18 +137,19 @@ func (s *strays) scan(at process.Addr, code []byte) {
 		default:
 			continue
 		}
-		s.branch(uint64(at)+uint64(rel), code[rel:rel+4])
+		s.branch(uint64(at)+uint64(rel), code[rel-1], code[rel:rel+4])
 	}
 }
 
-// branch notes a branch whose displacement lies at an address, if it is ours or leads to where one of ours does.
-func (s *strays) branch(at uint64, rel []byte) {
+// branch notes a branch whose displacement lies at an address, behind the last byte of its opcode, if it is ours or leads to where one of ours
+// does. What the file has there, too, leads there by chance.
+func (s *strays) branch(at uint64, op byte, rel []byte) {
 	for _, l := range s.byJump[jumpKey{uint16(at & pageMask), binary.LittleEndian.Uint32(rel)}] {
 		if s.copy(at-uint64(l.at), l.entry) {
 			return
 		}
 	}
-	if s.into[leadsTo(rel, at)] {
+	if s.into[leadsTo(rel, at)] && !bytes.Equal(s.t.fileBytes(at-1, 5), append([]byte{op}, rel...)) {
 		s.others[at] = true
 	}
 }

@@ -78,7 +78,7 @@ var zoo = []oddTarget{
 	{name: "little address space", source: "lockall.c", args: words("space"), looked: "address space"},
 	{name: "io_uring workers", source: "uring.c", flags: []string{"-luring"}, args: words("work")},
 	{name: "io_uring poller", source: "uring.c", flags: []string{"-luring"}, args: words("sqpoll")},
-	{name: "thread pointer zero", source: "fsbase.c", flags: []string{"-fno-stack-protector"}, looked: "keeps no thread pointer"},
+	{name: "thread pointer zero", source: "fsbase.c", flags: []string{"-fno-stack-protector"}, looked: "keeps no thread pointer|has given up its thread pointer"},
 	{name: "processes on one memory", source: "clonevm.c", args: words("6"), looked: "shares its memory"},
 	{name: "text in anonymous memory", source: "remap.c", say: "over"},
 	{name: "faults that are recovered by their address", source: "faulter.c", say: "go"},
