@@ -52,8 +52,8 @@ func TestProcessor(t *testing.T) {
 }
 
 // emulated says whether the kernel executes the instruction in the processor's stead (sgdt, sidt, sldt, smsw, str under
-// UMIP); it fetches the bytes in its own way.
-func emulated(in Inst) bool { return in.Opcode == 0x100 || in.Opcode == 0x101 }
+// UMIP), or a virtual machine's host does (cpuid); they fetch the bytes in their own way.
+func emulated(in Inst) bool { return in.Opcode == 0x100 || in.Opcode == 0x101 || in.Opcode == 0x1A2 }
 
 // unknown says whether the processor refuses the instruction when it can fetch all it wants: some fetch operands for an opcode that they
 // have with another prefix only (AMD's bytes behind 0f 78, which is vmread elsewhere).
