@@ -284,7 +284,7 @@ func restoreEntry(w *process.World, e trampoline.Entry, r *RestoreReport) error 
 	return w.WriteText(process.Addr(e.Addr), e.Old[:e.Len])
 }
 
-// unmapFor is for how long mappings are unmapped in one stop. A target may have thousands that look like ours, each of which takes some 100 us.
+// unmapFor is for how long mappings are unmapped in one stop. A target may have thousands that look like ours, each call takes some 100 us.
 const unmapFor = 100 * time.Millisecond
 
 // errMore says that a stop was not long enough for all mappings; the next one goes on.
@@ -315,7 +315,7 @@ func (t *target) unmapOurs(w *process.World, found *strays) error {
 		return err
 	}
 	began := time.Now()
-	for _, m := range ours {
+	for _, m := range joined(ours) {
 		if time.Since(began) > unmapFor {
 			return errMore
 		}
@@ -327,6 +327,18 @@ func (t *target) unmapOurs(w *process.World, found *strays) error {
 		}
 	}
 	return w.Tidy()
+}
+
+// joined are the addresses of mappings in the same order, where one that follows the last at once is one with it: one call unmaps both.
+func joined(maps []process.Mapping) (spans []process.Mapping) {
+	for _, m := range maps {
+		if last := len(spans) - 1; last >= 0 && spans[last].End == m.Start {
+			spans[last].End = m.End
+			continue
+		}
+		spans = append(spans, process.Mapping{Start: m.Start, End: m.End})
+	}
+	return spans
 }
 
 // isHead reports whether a mapping of ours begins with the head.
