@@ -21,7 +21,7 @@ func (d *Daemon) attachProbed(pid int) error {
 	if err != nil {
 		return err
 	}
-	d.keepDeadlines(t)
+	d.seeSyscalls(t)
 	if err := t.mapSegment(); err != nil {
 		t.close()
 		return err

@@ -17,6 +17,7 @@ type pauseLog struct {
 	last  []time.Duration // at most keepPauses
 
 	threads int                      // that were stopped, over all stops
+	cuts    int                      // blocking calls that moved less than they were to
 	sizes   [octaves * perOctave]int // how many pauses were of which length
 }
 
@@ -56,6 +57,7 @@ func (l *pauseLog) add(p process.Pause) {
 	l.max = max(l.max, p.Total)
 	l.sum += p.Total
 	l.threads += p.Threads
+	l.cuts += p.Cuts
 	l.sizes[classOf(p.Total)]++
 	if l.last = append(l.last, p.Total); len(l.last) > keepPauses {
 		l.last = l.last[1:]

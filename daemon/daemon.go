@@ -49,7 +49,7 @@ type Daemon struct {
 	guard     *guard
 	reserve   reserve // until Detach
 	rows      rowKeeper
-	deadlines deadlines
+	sight     syscallSight
 	accounts  accounts
 	targets   []*target
 	byPID     map[int]*target // the last target of each number
@@ -123,7 +123,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 		}
 	}
 	if !opts.Backend.looks() {
-		d.deadlines.begin(d.logf)
+		d.sight.begin(d.logf)
 	}
 	for _, pid := range pids {
 		if err := ctx.Err(); err != nil {
@@ -298,6 +298,7 @@ type Overhead struct {
 		MaxUS, TotalUS int64
 		P50US, P99US   int64 // at most 9.1 % too long; 0 without pauses
 		ThreadStops    int   // how often a thread was stopped
+		Cuts           int   // blocking calls that moved less data than they were to, because of a pause
 	}
 	DaemonCPU float64 // processors used by this program since attach
 }
@@ -309,7 +310,7 @@ func (d *Daemon) Overhead() (o Overhead) {
 	o.Pauses.Count = d.pauses.count
 	o.Pauses.MaxUS, o.Pauses.TotalUS = d.pauses.max.Microseconds(), d.pauses.sum.Microseconds()
 	o.Pauses.P50US, o.Pauses.P99US = d.pauses.quantile(0.5).Microseconds(), d.pauses.quantile(0.99).Microseconds()
-	o.Pauses.ThreadStops = d.pauses.threads
+	o.Pauses.ThreadStops, o.Pauses.Cuts = d.pauses.threads, d.pauses.cuts
 	d.pauses.mu.Unlock()
 	var ru unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &ru) == nil {

@@ -41,7 +41,7 @@ func (d *Daemon) Detach() (clean bool, err error) {
 		d.prices.close()
 		d.guard.close()
 		d.rows.close()
-		d.deadlines.close()
+		d.sight.close()
 	}
 	return clean, errors.Join(errs...)
 }

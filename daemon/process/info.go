@@ -82,15 +82,20 @@ func (p *Process) Syscall(tid int) (Blocked, error) {
 		return Blocked{}, err
 	}
 	defer release()
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", p.pid, tid))
+	out, err := blockedIn(p.pid, tid)
 	if err != nil {
 		return Blocked{}, p.gone(err)
 	}
-	out, err := parseBlocked(string(b))
+	return out, p.alive()
+}
+
+// blockedIn reads it from /proc.
+func blockedIn(pid, tid int) (Blocked, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", pid, tid))
 	if err != nil {
 		return Blocked{}, err
 	}
-	return out, p.alive()
+	return parseBlocked(string(b))
 }
 
 func parseBlocked(s string) (Blocked, error) {

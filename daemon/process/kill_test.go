@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"culprit/daemon/syscalls"
 )
 
 func init() { helpers["victim"] = victim }
@@ -35,6 +37,14 @@ func victim(args []string) int {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "victim:", err)
 		return 3
+	}
+	if point == atTransfersEnd {
+		know, err := syscalls.OpenTransfers()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "victim:", err)
+			return 3
+		}
+		p.KnowTransfers(know)
 	}
 	fmt.Println("ready")
 	for {

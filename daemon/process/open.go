@@ -36,12 +36,17 @@ type Process struct {
 	tracer   *tracer // nil until the first Stop
 
 	deadlines atomic.Pointer[Deadlines] // nil: nobody knows
+	transfers atomic.Pointer[Transfers] // the same
+	opened    time.Duration             // on the monotonic clock
+	waited    time.Duration             // for transfers, before stops began; on the tracer goroutine only
+	cuts      int                       // transfers that were cut; the same
 
-	gadgets gadgetCache        // used on the tracer goroutine only
-	waits   map[int]brokenWait // by thread, of those that go on with restart_syscall; the same
-	spent   spentPlaces
-	endings map[int]time.Duration // by thread, when waits are over that go on too long; on the tracer goroutine only
-	areas   map[int]rseqArea      // by thread, of those that were there at the last stop; the same
+	gadgets  gadgetCache        // used on the tracer goroutine only
+	waits    map[int]brokenWait // by thread, of those that go on with restart_syscall; the same
+	spent    spentPlaces
+	computed map[int]time.Duration // by thread, when it was last seen to run and to move no data; on the tracer goroutine only
+	endings  map[int]time.Duration // by thread, when waits are over that go on too long; on the tracer goroutine only
+	areas    map[int]rseqArea      // by thread, of those that were there at the last stop; the same
 }
 
 const kernelThreadFlag = 0x00200000 // PF_KTHREAD
@@ -81,7 +86,7 @@ func openOnce(pid int, h Holder) (*Process, error) {
 	if err := checkTraced(pid); err != nil {
 		return nil, err
 	}
-	p := &Process{pid: pid, start: st.start, pidfd: -1, mem: -1, done: make(chan struct{}), holder: h, waits: map[int]brokenWait{}, endings: map[int]time.Duration{}}
+	p := &Process{pid: pid, start: st.start, pidfd: -1, mem: -1, opened: monotonic(), done: make(chan struct{}), holder: h, waits: map[int]brokenWait{}, computed: map[int]time.Duration{}, endings: map[int]time.Duration{}}
 	if err := p.openHandles(); err != nil {
 		p.closeHandles()
 		return nil, err

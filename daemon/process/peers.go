@@ -84,7 +84,7 @@ func (s *session) stopPeer(pid int) error {
 	if err != nil {
 		return err
 	}
-	q := &Process{pid: pid, start: st.start, pidfd: -1, mem: -1, exec: s.p.exec, waits: map[int]brokenWait{}, endings: map[int]time.Duration{}}
+	q := &Process{pid: pid, start: st.start, pidfd: -1, mem: -1, exec: s.p.exec, waits: map[int]brokenWait{}, computed: map[int]time.Duration{}, endings: map[int]time.Duration{}}
 	one := &session{p: q, t: s.t, ctx: s.ctx, limit: s.limit, threads: map[int]*tracee{}, begin: s.begin, keep: q.ownChild()}
 	s.peers = append(s.peers, one)
 	if err := q.openPidfd(); err != nil {

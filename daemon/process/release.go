@@ -44,6 +44,9 @@ func (p *Process) takeStop(tr *tracee, sig int) error {
 	if tr.group || tr.adrift {
 		return nil // a job-control stop breaks a call also in an undisturbed run
 	}
+	if p.cutShort(&tr.regs) {
+		p.cuts++
+	}
 	broken := brokenByUs(&tr.regs) || stillBroken(&tr.regs)
 	if broken {
 		tr.regs.Rax = restartUnlessHandled

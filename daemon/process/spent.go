@@ -1,12 +1,6 @@
 package process
 
-import (
-	"fmt"
-	"os"
-	"strconv"
-	"strings"
-	"sync"
-)
+import "sync"
 
 // spentPlaces is what is proven of the code behind system calls. To prove it may take reading a file, which is not done while the target stands still: a place
 // that is asked for in a stop is looked at behind it, and known in the next one.
@@ -23,24 +17,12 @@ func (p *Process) lookFirst() {
 	p.spent.first.Do(func() {
 		tids, _ := listTasks(p.pid) // without them the first stop asks
 		for _, tid := range tids[:min(len(tids), mostSpentPlaces)] {
-			text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", p.pid, tid))
-			if nr, pc, ok := waitingIn(string(text)); ok && inMilliseconds(nr) {
-				p.isSpent(pc)
+			if call, err := blockedIn(p.pid, tid); err == nil && call.NR >= 0 && inMilliseconds(uint64(call.NR)) {
+				p.isSpent(call.PC)
 			}
 		}
 		p.spent.learn()
 	})
-}
-
-// waitingIn reads the call that a thread waits in, from /proc/PID/task/TID/syscall: its number, six arguments, the stack pointer and where it goes on.
-func waitingIn(text string) (nr uint64, pc Addr, ok bool) {
-	f := strings.Fields(text)
-	if len(f) != 9 {
-		return 0, 0, false
-	}
-	nr, err1 := strconv.ParseUint(f[0], 10, 32)
-	at, err2 := strconv.ParseUint(f[8], 0, 64)
-	return nr, Addr(at), err1 == nil && err2 == nil
 }
 
 // mostSpentPlaces bounds what is kept: programs wait at some dozens of places, code that is compiled at run time at any number.

@@ -24,6 +24,7 @@ type Pause struct {
 	Stopping time.Duration // until the last thread had stopped
 	Held     time.Duration // for which the function given to Stop ran
 	Total    time.Duration // until the last thread was released: no thread was stopped for longer
+	Cuts     int           // blocking calls that moved less than they were to, because of this stop
 }
 
 // Stop stops every thread of the target, calls f, and resumes and releases every thread before it returns; then the target is untraced.
@@ -87,7 +88,11 @@ type tracee struct {
 	asked  time.Duration // when it was interrupted last, on the monotonic clock
 	adrift bool          // was left in an injected call: completes it by itself, its registers must not be touched
 	keep   bool          // its end is collected by somebody else in this process
-	regs   unix.PtraceRegs
+
+	holding bool          // is to get a signal where its transfer is over
+	atEnd   bool          // has got it, and stopped
+	ran     time.Duration // processor time when it was first looked at
+	regs    unix.PtraceRegs
 }
 
 // A session is one Stop.
@@ -106,6 +111,9 @@ type session struct {
 	refusals int
 	nextLook time.Time  // before which no ends are looked for that no wait reports
 	peers    []*session // of processes that share the target's memory
+
+	patient bool // threads that report something run on: they have not been asked to stop yet
+	held    bool // a thread was held while others still had time
 }
 
 // run does one Stop on the tracer's thread.
@@ -134,7 +142,13 @@ func (s *session) run(f func(*World) error) error {
 		return err
 	}
 	fault("stop.seized")
-	s.begin = time.Now()
+	cuts := s.p.cuts
+	defer func() { s.pause.Cuts = s.p.cuts - cuts }()
+	s.letTransfersEnd()
+	defer s.forgetHolds()
+	if !s.held {
+		s.begin = time.Now()
+	}
 	s.interruptAll()
 	fault("stop.interrupted")
 	if err := s.waitAll(); err != nil {
@@ -445,12 +459,24 @@ func (s *session) onStop(tr *tracee, status int) {
 		detach(tr, 0)
 	case event == unix.PTRACE_EVENT_CLONE || event == unix.PTRACE_EVENT_FORK || event == unix.PTRACE_EVENT_VFORK:
 		s.born(tr)
-		goOn(tr, 0)
+		s.goOn(tr, 0)
 	case event != 0 || sig == syscallStop:
+		s.goOn(tr, 0)
+	case s.atTransfersEnd(tr, sig):
+		fault(atTransfersEnd)
 		goOn(tr, 0)
 	default:
-		goOn(tr, sig)
+		s.goOn(tr, sig)
 	}
+}
+
+// goOn resumes a thread: on its way to the interrupt stop, or just so if it has not been asked to stop yet.
+func (s *session) goOn(tr *tracee, sig int) {
+	if s.patient {
+		_ = unix.PtraceCont(tr.tid, sig)
+		return
+	}
+	goOn(tr, sig)
 }
 
 // goOn resumes a thread on its way to the interrupt stop. The interrupt must be asked for anew: every stop takes back one that was pending.

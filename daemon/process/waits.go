@@ -95,5 +95,7 @@ func (s *session) forgetWaits() {
 		return
 	}
 	maps.DeleteFunc(s.p.waits, func(tid int, _ brokenWait) bool { return s.threads[tid] == nil })
-	maps.DeleteFunc(s.p.endings, func(tid int, _ time.Duration) bool { return s.threads[tid] == nil })
+	for _, times := range []map[int]time.Duration{s.p.endings, s.p.computed} {
+		maps.DeleteFunc(times, func(tid int, _ time.Duration) bool { return s.threads[tid] == nil })
+	}
 }

@@ -146,6 +146,8 @@ type Pauses struct {
 	P99US *int64 `json:"p99_us,omitempty"`
 	// ThreadStops is how often a thread was stopped: the threads of the target at each pause, added up.
 	ThreadStops int `json:"thread_stops"`
+	// CutTransfers is how many blocking calls moved less data than they were to because of a pause.
+	CutTransfers int `json:"cut_transfers"`
 }
 
 // Probes counts the probes of the session.

@@ -309,7 +309,11 @@ func pauseText(p Pauses) string {
 	if p.Count == 0 {
 		return "no pauses"
 	}
-	return fmt.Sprintf("%d %s, the longest %.1f ms, %.1f ms together", p.Count, plural(p.Count, "pause"), float64(p.MaxUS)/1000, float64(p.TotalUS)/1000)
+	text := fmt.Sprintf("%d %s, the longest %.1f ms, %.1f ms together", p.Count, plural(p.Count, "pause"), float64(p.MaxUS)/1000, float64(p.TotalUS)/1000)
+	if p.CutTransfers > 0 {
+		text += fmt.Sprintf(", which cut %d blocking %s short", p.CutTransfers, plural(p.CutTransfers, "transfer"))
+	}
+	return text
 }
 
 // cleanText says whether the targets that still run are as before; of one that has ended there is nothing to say.

@@ -1,4 +1,4 @@
-package deadlines
+package syscalls
 
 import (
 	"fmt"
@@ -7,10 +7,6 @@ import (
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/btf"
 )
-
-// license is what the program says of itself: the kernel gives its clock and its memory only to what can be had under the GPL.
-// It is said of this one program, which is ours, and of nothing else.
-const license = "Dual MIT/GPL"
 
 // cancelProgram is the program at the trace point of cancelled timers: where the timer is what the thread itself waits with, the thread, the
 // time and the end of the timer are written to its place.
@@ -21,17 +17,10 @@ func cancelProgram(times int) (*ebpf.ProgramSpec, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the kernel's description of its types: %w", err)
 	}
-	var sleeper *btf.Struct
-	if err := types.TypeByName("hrtimer_sleeper", &sleeper); err != nil {
-		return nil, err
-	}
-	expires, err := offsetOf(sleeper, "timer", "node", "expires")
-	if err != nil {
-		return nil, err
-	}
-	task, err := offsetOf(sleeper, "task")
-	if err != nil {
-		return nil, err
+	at := offsets{types: types}
+	expires, task := at.of("hrtimer_sleeper", "timer", "node", "expires"), at.of("hrtimer_sleeper", "task")
+	if at.err != nil {
+		return nil, at.err
 	}
 	const atTask = -8 // on the program's stack
 	list := asm.Instructions{
@@ -40,7 +29,7 @@ func cancelProgram(times int) (*ebpf.ProgramSpec, error) {
 		asm.Add.Imm(asm.R1, atTask),
 		asm.Mov.Imm(asm.R2, 8),
 		asm.Mov.Reg(asm.R3, asm.R6),
-		asm.Add.Imm(asm.R3, int32(task)),
+		asm.Add.Imm(asm.R3, task),
 		asm.FnProbeReadKernel.Call(),
 		asm.JNE.Imm(asm.R0, 0, "end"),
 		asm.FnGetCurrentTask.Call(),
@@ -63,30 +52,4 @@ func cancelProgram(times int) (*ebpf.ProgramSpec, error) {
 		asm.Return(),
 	}
 	return &ebpf.ProgramSpec{Name: "culprit_ends", Type: ebpf.Tracing, AttachType: ebpf.AttachTraceRawTp, AttachTo: "hrtimer_cancel", Instructions: list, License: license}, nil
-}
-
-// offsetOf is where a member of members lies, in bytes.
-func offsetOf(in *btf.Struct, path ...string) (int, error) {
-	at, of := 0, in
-	for _, name := range path {
-		member := memberOf(of, name)
-		if member == nil {
-			return 0, fmt.Errorf("the kernel's struct %s has no member %s", of.Name, name)
-		}
-		at += int(member.Offset.Bytes())
-		of, _ = btf.UnderlyingType(member.Type).(*btf.Struct)
-		if of == nil {
-			of = &btf.Struct{Name: name}
-		}
-	}
-	return at, nil
-}
-
-func memberOf(of *btf.Struct, name string) *btf.Member {
-	for i := range of.Members {
-		if of.Members[i].Name == name {
-			return &of.Members[i]
-		}
-	}
-	return nil
 }

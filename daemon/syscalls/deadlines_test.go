@@ -1,4 +1,4 @@
-package deadlines
+package syscalls
 
 import (
 	"runtime"
@@ -16,10 +16,10 @@ func now() time.Duration {
 	return time.Duration(ts.Nano())
 }
 
-func open(t *testing.T) *Table {
+func open(t *testing.T) *Deadlines {
 	t.Helper()
 	require.Root(t)
-	table, err := Open()
+	table, err := OpenDeadlines()
 	if err != nil {
 		require.Skip(t, err.Error())
 	}
@@ -116,7 +116,7 @@ func TestRests(t *testing.T) {
 		t.Error("it rests while somebody needs it")
 	}
 	table.End()
-	for deadline := time.Now().Add(10 * keptFor); looks(); time.Sleep(keptFor / 20) {
+	for deadline := time.Now().Add(10 * table.kept); looks(); time.Sleep(table.kept / 20) {
 		if time.Now().After(deadline) {
 			t.Fatal("it looks on and on")
 		}

@@ -1,0 +1,91 @@
+package syscalls
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// What the program and we share: a place for each process that is looked at, then one for each thread. Both have places by the low bits of their
+// numbers. Of two processes that do, the second is not looked at; of two threads, the one that moved data last is known.
+const (
+	processPlaces    = 1 << 10
+	processPlaceSize = 8
+	threadPlaceSize  = 32
+	threadsAt        = processPlaces * processPlaceSize
+
+	// In a thread's place: its number; when it moved a large piece last (ns of the monotonic clock); its number if it is to stop where its next
+	// such call is over.
+	atMover, atMoved, atHold = 0, 8, 16
+)
+
+// LargePiece is how many bytes a call must move so that it is taken note of.
+const LargePiece = 16 << 10
+
+// HoldSignals are the signals of which a thread gets one where it is to stop: of those that do nothing where a program does not catch them. The
+// kernel's program takes the first that this one neither catches nor blocks.
+var HoldSignals = []unix.Signal{unix.SIGWINCH, unix.SIGURG}
+
+// Transfers know which threads are moving large pieces of data: by writing and sending, by receiving with MSG_WAITALL, by reading from
+// devices of characters, by getrandom. Without Close the kernel keeps its program until this process ends.
+type Transfers struct{ attachable }
+
+// OpenTransfers loads the program. Errors are those of OpenDeadlines.
+func OpenTransfers() (*Transfers, error) {
+	t := &Transfers{attachable{kept: 0}} // it is asked at every call of every program: not for longer than needed
+	if err := t.open("culprit_moves", threadsAt+places*threadPlaceSize, unix.PROT_READ|unix.PROT_WRITE, transferProgram); err != nil {
+		t.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// Begin has the kernel look at a process until End, and says whether it does. It takes a millisecond.
+func (t *Transfers) Begin(pid int) bool {
+	mine := false
+	t.with(func(shared []byte) {
+		mine = word(shared, pid&(processPlaces-1)*processPlaceSize).CompareAndSwap(0, uint64(pid))
+	})
+	if !mine {
+		return false
+	}
+	if !t.attach() {
+		t.forget(pid)
+		return false
+	}
+	return true
+}
+
+// End is called for each Begin that was answered with true.
+func (t *Transfers) End(pid int) {
+	t.forget(pid)
+	t.detach()
+}
+
+func (t *Transfers) forget(pid int) {
+	t.with(func(shared []byte) { word(shared, pid&(processPlaces-1)*processPlaceSize).Store(0) })
+}
+
+// MovedAt is when a thread ended the last call that moved a large piece, on the monotonic clock, as far as was looked.
+func (t *Transfers) MovedAt(tid int) (at time.Duration, ok bool) {
+	t.with(func(shared []byte) {
+		place := threadPlace(tid)
+		at = time.Duration(word(shared, place+atMoved).Load())
+		ok = word(shared, place+atMover).Load() == uint64(tid)
+	})
+	return at, ok
+}
+
+// Hold has a thread get one of HoldSignals where its next call that moves a large piece is over, once. It must be traced: whoever traces it
+// keeps the signal from it. Should nobody be left to do so, it ignores it.
+func (t *Transfers) Hold(tid int) {
+	t.with(func(shared []byte) { word(shared, threadPlace(tid)+atHold).Store(uint64(tid)) })
+}
+
+// Forget takes Hold back, and says whether the thread has got the signal since.
+func (t *Transfers) Forget(tid int) (got bool) {
+	t.with(func(shared []byte) { got = !word(shared, threadPlace(tid)+atHold).CompareAndSwap(uint64(tid), 0) })
+	return got
+}
+
+func threadPlace(tid int) int { return threadsAt + tid&(places-1)*threadPlaceSize }
