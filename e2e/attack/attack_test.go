@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -31,7 +32,9 @@ func TestAttack(t *testing.T) {
 	if *longFlag {
 		rounds = max(rounds, 10_000)
 	}
-	var next atomic.Int64
+	ctx, over := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM) // no more rounds then, but the report
+	defer over()
+	var next, done atomic.Int64
 	var all sync.Mutex
 	var harms []harm
 	t.Run("workers", func(t *testing.T) {
@@ -39,10 +42,14 @@ func TestAttack(t *testing.T) {
 		for i := range *workersFlag {
 			w := newWorker(t, i, victim)
 			group.Go(func() {
-				for n := int(next.Add(1)) - 1; n < rounds; n = int(next.Add(1)) - 1 {
+				for n := int(next.Add(1)) - 1; n < rounds && ctx.Err() == nil; n = int(next.Add(1)) - 1 {
 					w.harms = nil
 					w.round(attacker, n)
+					done.Add(1)
 					all.Lock()
+					for _, h := range w.harms {
+						fmt.Printf("attack: %s: %.300s\n", h.kind, h.text)
+					}
 					harms = append(harms, w.harms...)
 					if n%500 == 499 {
 						fmt.Printf("attack: %d rounds, %d of them did harm, %v\n", n+1, len(harms), time.Since(began).Round(time.Second))
@@ -53,7 +60,7 @@ func TestAttack(t *testing.T) {
 		}
 		group.Wait()
 	})
-	report(t, harms, rounds, time.Since(began))
+	report(t, harms, int(done.Load()), time.Since(began))
 }
 
 // report says how many rounds did harm of each kind, and gives the first few of each.
