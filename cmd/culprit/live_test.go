@@ -343,6 +343,9 @@ func TestRunLeavesTheProgram(t *testing.T) {
 	c := culprit(t, "run", "--for", "1s", "--quiet", "--json", "@REPORT", "--", "sleep", "61.5")
 	c.want(exitNothing)
 	pid := c.read().Targets[0].PID
+	if c = culprit(t, "run", "--for", "1s", "--", "true"); strings.Contains(c.errOut.String(), "goes on") {
+		t.Errorf("a program that has ended: %s", c.errOut.String())
+	}
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil || string(b) != "sleep\x0061.5\x00" {
 		t.Fatalf("%q %v", b, err)

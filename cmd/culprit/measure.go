@@ -74,7 +74,7 @@ func (m *measurement) run(ctx context.Context, pids []int) error {
 	} else {
 		end = s.Run(ctx, limits)
 	}
-	m.progressf("removing the probes (%s)", endText[end])
+	m.progressf("%s (%s)", m.lastStep(), endText[end])
 	closeErr := s.Close()
 	m.flush()
 	err = m.answer(s.Report(), end, closeErr)
@@ -82,6 +82,14 @@ func (m *measurement) run(ctx context.Context, pids []int) error {
 		return &statusError{exitFailed, errors.Join(broken, err)}
 	}
 	return err
+}
+
+// lastStep is what is done at the end.
+func (m *measurement) lastStep() string {
+	if m.cfg.Backend == daemon.BackendSample || m.cfg.Backend == daemon.BackendEBPF {
+		return "ending"
+	}
+	return "removing the probes"
 }
 
 var endText = map[session.End]string{

@@ -58,6 +58,8 @@ func runCommand(ctx context.Context, opts *measureOptions, args []string) error 
 	}
 	if code, ended := c.exitCode(false); ended && code != nil {
 		m.progressf("%s ended with exit code %d", args[0], *code)
+	} else if !ended {
+		m.progressf("%s goes on (pid %d)", args[0], c.pid)
 	}
 	return err
 }

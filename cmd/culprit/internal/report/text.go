@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -303,6 +305,30 @@ func (r *Report) writeCost(b *strings.Builder) {
 		100*float64(o.Observed), 100*float64(o.Budget), pauseText(o.Pauses), 100*float64(o.DaemonCPU))
 	fmt.Fprintf(b, "Probes: %d inserted, %d removed, %d left; functions refused: %d%s\n", p.Inserted, p.Removed, p.Left,
 		len(p.Refused), r.cleanText())
+	writeRefused(b, p.Refused)
+}
+
+// writeRefused says why functions were not instrumented: the reasons that most of them have, each with a function that has it.
+func writeRefused(b *strings.Builder, refused []Refusal) {
+	const most = 3
+	count, first := map[string]int{}, map[string]string{}
+	for _, r := range refused {
+		reason := strings.TrimPrefix(r.Reason, r.Function+", ")
+		if count[reason]++; count[reason] == 1 {
+			first[reason] = r.Function
+		}
+	}
+	reasons := slices.SortedFunc(maps.Keys(count), func(a, b string) int { return cmp.Or(count[b]-count[a], strings.Compare(a, b)) })
+	for _, reason := range reasons[:min(len(reasons), most)] {
+		name := first[reason]
+		if n := count[reason] - 1; n > 0 {
+			name += fmt.Sprintf(" and %d more", n)
+		}
+		fmt.Fprintf(b, "  refused: %s: %s\n", name, reason)
+	}
+	if n := len(reasons) - most; n > 0 {
+		fmt.Fprintf(b, "  and for %d other %s (see --json)\n", n, plural(n, "reason"))
+	}
 }
 
 func pauseText(p Pauses) string {
