@@ -77,23 +77,40 @@ func (l *pauseLog) total() time.Duration {
 	return l.sum
 }
 
-// accountCost smooths the observed cost over about a second. It is a fraction of the time that the target was active. A pass
-// that comes sooner than a tick counts for less.
+// accountCost smooths the observed cost over about a second, and adds up what was lost. The cost is a fraction of the time that the target was
+// active. A pass that comes sooner than a tick counts for less.
 func (d *Daemon) accountCost(now, cpus float64) {
 	active := 0.0
 	for _, t := range d.targets {
 		active += t.activeThreads()
 	}
 	pause := d.pauses.total()
-	share := (pause - d.lastPause).Seconds() / max(now-d.accounted, tickInterval.Seconds()) / float64(max(len(d.targets), 1)) // one of them stood still, the others ran
+	stood := d.standing(pause - d.lastPause)
 	d.lastPause = pause
-	rows := d.rowsCost()
-	d.accountTaken(now-d.accounted, cpus)
-	step := min((now-d.accounted)/tickInterval.Seconds(), 1)
+	span := now - d.accounted
+	d.accountTaken(span, cpus)
+	running := min(cpus/max(active, 1), 1) + d.rowsCost() // a reading that comes late counts for more than its interval: no probe takes more than all
+	step := min(span/tickInterval.Seconds(), 1)
 	d.accounted = now
 	d.costMu.Lock()
-	d.cost += 0.3 * (step*(cpus/max(active, 1)+rows-d.cost) + share)
+	d.cost += 0.3 * (step*(running-d.cost) + stood/max(span, tickInterval.Seconds()))
+	d.lost += running*span + stood
 	d.costMu.Unlock()
+}
+
+// standing is what the targets lost of their time by pauses, in seconds: one of them stood still, the others ran.
+func (d *Daemon) standing(pauses time.Duration) float64 {
+	return pauses.Seconds() / float64(max(len(d.targets), 1))
+}
+
+// lostShare is what the targets have lost of their time since the attach, as a fraction.
+func (d *Daemon) lostShare() float64 {
+	d.mu.Lock()
+	after := d.standing(d.pauses.total() - d.lastPause)
+	d.mu.Unlock()
+	d.costMu.Lock()
+	defer d.costMu.Unlock()
+	return min((d.lost+after)/max(d.Now(), 0.001), 1)
 }
 
 // sampleCost is what a stack sample takes of the thread that it is taken of, in seconds: an interrupt, and StackBytes to be copied.

@@ -40,8 +40,8 @@ func TestNothingIsCut(t *testing.T) {
 		}
 	}
 	t.Logf("%d stops, %v together; %d of %d calls were cut, %d of them told", stops, stood, short, calls, cuts)
-	if most := stops / 5; short > most { // a piece may take longer than stops wait, on a loud machine; without a wait each stop cuts several
-		t.Errorf("%d calls moved a part of what they were to move, more than %d", short, most)
+	if short > stops { // without a wait each stop cuts eight or nine; on a loud machine pieces may take longer than stops wait
+		t.Errorf("%d calls moved a part of what they were to move", short)
 	}
 	if calls == 0 || stops < 10 {
 		t.Errorf("%d calls in %d stops show nothing", calls, stops)

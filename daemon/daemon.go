@@ -79,7 +79,8 @@ type Daemon struct {
 	itemsAt  uint64 // version of the tree when targets were last looked through for items
 
 	costMu    sync.Mutex
-	cost      float64
+	cost      float64 // lately
+	lost      float64 // of the targets' time since the attach, in seconds
 	lastPause time.Duration
 	accounted float64 // session time of the last accounting of costs
 
@@ -292,7 +293,7 @@ func (d *Daemon) infoOf(t *target) TargetInfo {
 
 // Overhead is what the session costs.
 type Overhead struct {
-	Observed float64 // fraction of the target's active time
+	Observed float64 // fraction of the target's active time, since the attach
 	Pauses   struct {
 		Count          int
 		MaxUS, TotalUS int64
@@ -305,7 +306,7 @@ type Overhead struct {
 
 // Overhead returns the costs so far.
 func (d *Daemon) Overhead() (o Overhead) {
-	o.Observed = d.observed()
+	o.Observed = d.lostShare()
 	d.pauses.mu.Lock()
 	o.Pauses.Count = d.pauses.count
 	o.Pauses.MaxUS, o.Pauses.TotalUS = d.pauses.max.Microseconds(), d.pauses.sum.Microseconds()
