@@ -112,6 +112,10 @@ type function struct {
 
 	rate   float64 // calls per second when last measured
 	rateAt float64 // session time of that, 0 = never
+
+	// what DWARF says of what it returns and of the arguments in registers; nil = not asked yet
+	result *knownResult
+	args   [6]*knownArg
 }
 
 func (f *function) addr() uint64 { return uint64(f.id) }

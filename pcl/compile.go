@@ -116,6 +116,9 @@ type compiler struct {
 	guards []int          // what "constrained" means in it
 	site   point          // that the code is compiled for, or the first of several for which it is the same; zero if there is none
 	vars   map[string]value
+
+	raw     map[*Expr]string // of a type that nobody says, by what in them that is so for
+	rawVars map[int]string   // counters that such a value was put into
 }
 
 func (c *compiler) compile(x matching) (*Plan, error) {

@@ -56,6 +56,9 @@ type Env interface {
 	// Arg says where to find what an argument of a function leads to, at its entry. The error is *NoTypes, *NoSuchName, or says
 	// why it cannot be read.
 	Arg(f FuncID, path ArgPath) (ArgPlace, error)
+	// Result says which bytes of the register of whole numbers are what a function returns. The error is *NoTypes, *NoValue (it is no
+	// whole number and no pointer), or says why that is not known.
+	Result(f FuncID) (ArgLoad, error)
 	// Machine is $machine.
 	Machine() string
 	// Flavors that this target has: "c", "cxx", "unix", ...

@@ -65,6 +65,9 @@ func (c *compiler) eval(e *syntax.Expr) (value, error) {
 	case syntax.Negate:
 		x, err := c.eval(e.X)
 		return value{typ: tInt, n: -x.n}, err
+	case syntax.Cast:
+		x, err := c.eval(e.X)
+		return value{typ: tInt, n: castTypes[e.Text].of(x.n)}, err
 	case syntax.Binary:
 		return c.evalBinary(e)
 	}
