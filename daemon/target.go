@@ -34,6 +34,7 @@ type target struct {
 	items       *itemIndex               // nil until it is asked for
 	itemsOf     int                      // changes when it was made
 	found       finder
+	meant       dictionary
 	sites       map[uint64]*site // by address of the first displaced instruction
 	kept        kernelRows
 	quota       quota

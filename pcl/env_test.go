@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"culprit/grid"
+	"culprit/pcl/syntax"
 )
 
 // A fakeEnv is a target in memory: it is what tests compile for.
@@ -66,6 +67,24 @@ func (e *fakeEnv) each(match func(f fakeFunc, name string) bool) []FuncID {
 
 func (e *fakeEnv) Named(name string) []FuncID {
 	return e.each(func(_ fakeFunc, n string) bool { return n == name })
+}
+
+// Meant: as Named; twice is inlined everywhere, and push may be one of two.
+func (e *fakeEnv) Meant(name string) ([]FuncID, error) {
+	if ids := unique(e.Named(name)); len(ids) > 0 {
+		return ids, nil
+	}
+	switch name {
+	case "twice":
+		return nil, &NoFunction{Name: name, Why: "it is inlined everywhere (3 places)"}
+	case "push":
+		return nil, &NoFunction{Name: name, May: []string{"a::push(int)", "b::push(int)"}}
+	}
+	var names []string
+	for _, f := range e.funcs {
+		names = append(names, f.names...)
+	}
+	return nil, &NoFunction{Name: name, Nearest: syntax.Similar(name, names, maxNearest)}
 }
 
 func (e *fakeEnv) Matching(pattern string, regex bool) []FuncID {

@@ -25,6 +25,9 @@ type CodePoint struct {
 type Env interface {
 	// Named returns the functions with this exact (demangled or linkage) name; nil if the target has none.
 	Named(name string) []FuncID
+	// Meant returns the functions that somebody means by a name: those of Named, else all overloads and instances of a name without
+	// parameters, with scopes left out where one only is meant, else those that it matches as a glob. The error is *NoFunction.
+	Meant(name string) ([]FuncID, error)
 	// Matching returns the functions whose name matches; glob unless regex.
 	Matching(pattern string, regex bool) []FuncID
 	// Function resolves /Code/<module>/<function>; more than one where code is folded or split by name.

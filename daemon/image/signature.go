@@ -395,6 +395,9 @@ func (s *signature) begin(a *argument) (*walk, error) {
 	if what == "" {
 		what = "it"
 	}
+	if a.refused != "" && s.changed {
+		return nil, &ErrNoValue{fmt.Sprintf("%s was optimised away, or is passed in a way of the compiler's own: %s is a copy of the function for some of its calls", what, s.name)}
+	}
 	if a.refused != "" {
 		return nil, fmt.Errorf("%s cannot be read: %s", what, a.refused)
 	}
