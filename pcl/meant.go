@@ -13,14 +13,25 @@ import (
 // A NoFunction says that a name means no function of the target, or that it cannot be told which. Nothing could be counted there.
 type NoFunction struct {
 	Name    string
-	Nearest []string // functions that have similar names, most similar first
-	May     []string // functions of different scopes that the name may mean: it is ambiguous
-	Why     string   // why there is no code of it although the program has it: "it is inlined everywhere"; "" if that is not so
+	Nearest []string         // functions that have similar names, most similar first
+	May     []string         // functions of different scopes that the name may mean: it is ambiguous
+	Why     string           // why there is no code of it although the program has it: "it is inlined everywhere"; "" if that is not so
+	At      *grid.ErrRefused // of a focus on something that the target does not have: its whole message; else nil
+}
+
+// Unwrap gives At.
+func (n *NoFunction) Unwrap() error {
+	if n.At == nil {
+		return nil
+	}
+	return *n.At
 }
 
 // Error says what there is instead.
 func (n *NoFunction) Error() string {
 	switch {
+	case n.At != nil:
+		return n.At.Error()
 	case len(n.May) > 0:
 		return fmt.Sprintf("%q may be any of %s; name one of them", n.Name, strings.Join(n.May, ", "))
 	case n.Why != "":
@@ -42,6 +53,15 @@ type NoPoint struct{ Pair grid.PairKey }
 // Error names the pair.
 func (n *NoPoint) Error() string {
 	return fmt.Sprintf("%v has no point in this program: the functions that it names are there, and have no such point (no calls, no such loop), or its conditions leave them out", n.Pair)
+}
+
+// NothingThere reports whether an error says that a program has nothing of what a pair is about, or that it cannot be told what is meant: it
+// is *NoFunction, *NoPoint, or a mistake that only shows in that program, such as a type that nobody says.
+func NothingThere(err error) bool {
+	var none *NoFunction
+	var pointless *NoPoint
+	var mistake *syntax.Error
+	return errors.As(err, &none) || errors.As(err, &pointless) || errors.As(err, &mistake)
 }
 
 // named are the functions that $function("name") means. That there is none is an error: 0 would be taken for an answer.
@@ -77,7 +97,7 @@ func (c *compiler) noFunction(module, function string) error {
 		}
 		refused.Reason += "; there is " + strings.Join(places, ", ")
 	}
-	return refused
+	return &NoFunction{Name: function, At: &refused}
 }
 
 // maxNearest bounds the functions that a message names.

@@ -64,6 +64,9 @@ func (o *Object) signature(f *Function) (*signature, error) {
 		return nil, &ErrNoTypes{"DWARF does not describe it: it is a copy that the compiler has made, or of a library without debug symbols"}
 	}
 	lang, _ := u.entry.Val(dwarf.AttrLanguage).(int64)
+	if lang == langAssembler {
+		return nil, &ErrNoTypes{"it is written in assembly"}
+	}
 	s := &signature{d: d, lang: lang, name: f.Name, family: slices.Contains(cFamily, lang), changed: clone.MatchString(f.Linkage)}
 	return s, s.read(x, u, f, off)
 }
