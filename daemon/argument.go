@@ -59,6 +59,9 @@ func argError(function string, err error) error {
 	return fmt.Errorf("in %s, %s", safetext.Clean(function), safetext.Clean(err.Error()))
 }
 
+// OwnTypes implements pcl.Env.
+func (t *target) OwnTypes(id pcl.FuncID) bool { f := t.funcs[id]; return f != nil && f.obj.HasDwarf() }
+
 // Result implements pcl.Env.
 func (t *target) Result(id pcl.FuncID) (pcl.ArgLoad, error) {
 	f := t.funcs[id]

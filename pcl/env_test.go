@@ -200,6 +200,8 @@ func (e *fakeEnv) Arg(id FuncID, path ArgPath) (ArgPlace, error) {
 	return ArgPlace{}, &NoSuchName{"parameter", strings.TrimPrefix(path.String()[4:], "."), e.FuncName(id), []string{"len", "c", "seventh"}}
 }
 
+func (e *fakeEnv) OwnTypes(FuncID) bool { return true }
+
 // Result: nothing is known of write, sem_wait returns an int, leaf a bool, exit nothing; all others return a long.
 func (e *fakeEnv) Result(id FuncID) (ArgLoad, error) {
 	switch id {

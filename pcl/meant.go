@@ -74,6 +74,9 @@ func (c *compiler) named(name string) ([]FuncID, error) {
 		return nil, c.noFunction(module, function)
 	}
 	ids, err := c.env.Meant(name)
+	for _, id := range ids {
+		delete(c.fromLibrary, id)
+	}
 	return unique(ids), err
 }
 

@@ -145,8 +145,11 @@ func (c *compiler) lowerReturn(e *syntax.Expr) (*Expr, error) {
 
 // result is what function f returns, as x reads it from the register.
 func (c *compiler) result(e *syntax.Expr, x *Expr, f FuncID) (*Expr, error) {
-	if f == 0 {
+	switch {
+	case f == 0:
 		return x, nil // the code is for no function: it is only looked at for errors
+	case c.fromLibrary[f] && !c.env.OwnTypes(f):
+		return c.unknown(x, e.String()+" of "+c.env.FuncName(f)), nil
 	}
 	t, err := c.env.Result(f)
 	var none *NoTypes
@@ -166,6 +169,9 @@ func (c *compiler) lowerPlain(e *syntax.Expr, path ArgPath) (*Expr, error) {
 	x := &Expr{Op: ExArg, Value: int64(path.Index)}
 	if err := c.atEntry(e, path); err != nil || c.site.fn == 0 {
 		return x, err
+	}
+	if c.fromLibrary[c.site.fn] && !c.env.OwnTypes(c.site.fn) {
+		return c.unknown(x, path.String()+" of "+c.env.FuncName(c.site.fn)), nil
 	}
 	place, err := c.env.Arg(c.site.fn, path)
 	var missing *NoSuchName

@@ -2,6 +2,7 @@ package pcl
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -124,6 +125,35 @@ func TestPlainArguments(t *testing.T) {
 		}
 		if got != c.want && (strings.Contains(c.want, "m += ") || !strings.Contains(got, c.want)) {
 			t.Errorf("%s: got %s, want %s", c.code, got, c.want)
+		}
+	}
+}
+
+// A strippedEnv is a target whose files hold no DWARF themselves.
+type strippedEnv struct{ *fakeEnv }
+
+func (strippedEnv) OwnTypes(FuncID) bool { return false }
+
+// TestTypesOfLibraries: for the functions of a library's list no file of debug symbols is read; for others it is.
+func TestTypesOfLibraries(t *testing.T) {
+	list := func(library, code string) string {
+		return `resourceList waits is procedure { items { "sem_wait" }; flavor { any }; ` + library + ` }
+metric m { name "m"; ` + head + ` base is counter { foreach f in waits prepend preInsn f.return (* ` + code + `; *) } }`
+	}
+	for _, c := range []struct{ text, want string }{
+		{list("", "m += $return"), "m += int32($return)"},
+		{list("library true;", "m += $return"), "m += $return"},
+		{list("library true;", "if ((int)$return < 0) m++"), "if (int32($return) < 0) m += 1"},
+		{list("library true;", "if ($return < 0) m++"), "write (int)$return < 0 if it is an int"},
+		{returnMetric("sem_wait", "m += $return"), "m += int32($return)"},
+	} {
+		plan, err := load(t, c.text).Compile("m", grid.Whole(), strippedEnv{newTarget()})
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = planWriter{plan, number}.instr(plan.Requests[0].Code[0])
+		}
+		if got != c.want && (err == nil || !strings.Contains(got, c.want)) {
+			t.Errorf("%s: %s, want %s", c.text, got, c.want)
 		}
 	}
 }

@@ -59,6 +59,8 @@ type Env interface {
 	// Arg says where to find what an argument of a function leads to, at its entry. The error is *NoTypes, *NoSuchName, or says
 	// why it cannot be read.
 	Arg(f FuncID, path ArgPath) (ArgPlace, error)
+	// OwnTypes reports whether the file that has the function holds DWARF itself. To read it from a file of debug symbols takes a second.
+	OwnTypes(f FuncID) bool
 	// Result says which bytes of the register of whole numbers are what a function returns. The error is *NoTypes, *NoValue (it is no
 	// whole number and no pointer), or says why that is not known.
 	Result(f FuncID) (ArgLoad, error)

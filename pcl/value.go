@@ -187,7 +187,16 @@ func (c *compiler) listProcs(l *list) ([]FuncID, error) {
 			all = append(all, ids...)
 		}
 	}
-	return unique(all), nil
+	all = unique(all)
+	if l.library {
+		if c.fromLibrary == nil {
+			c.fromLibrary = map[FuncID]bool{}
+		}
+		for _, id := range all {
+			c.fromLibrary[id] = true
+		}
+	}
+	return all, nil
 }
 
 // chosen is $constraint[i].

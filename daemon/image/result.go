@@ -38,3 +38,6 @@ func (o *Object) Result(f *Function) (r ArgLoad, err error) {
 	}
 	return ArgLoad{Size: uint8(t.size), Signed: t.signed}, nil
 }
+
+// HasDwarf reports whether the file holds DWARF itself; there may be some in a file of debug symbols.
+func (o *Object) HasDwarf() bool { return o.section(".debug_info") != nil }
