@@ -110,3 +110,51 @@ metric callsOfLeaf { name "callsOfLeaf"; units x; unitsType unnormalized; aggreg
 	detachClean(t, d, p.PID)
 	p.Stop(t)
 }
+
+// TestRust: methods are found by their type, by their trait and with the hash of the linker's name, and their results have their types.
+func TestRust(t *testing.T) {
+	bin := testprog.Build(t, "daemon/testdata/jobs.rs")
+	p := testprog.StartTarget(t, bin)
+	hashed := ""
+	for _, f := range openObject(t, bin).Functions() {
+		if i := strings.Index(f.Linkage, "17h"); i > 0 && strings.Contains(f.Linkage, "5weigh") {
+			hashed = f.Name + "::" + strings.TrimSuffix(f.Linkage[i+2:], "E")
+		}
+	}
+	if hashed == "" {
+		t.Fatal("no function has a hash in its linker's name")
+	}
+	cases := []struct{ name, point, code, count string }{
+		{"Job::weigh", "entry", "m++", "all"}, {hashed, "entry", "m++", "all"}, {"weigh", "return", "if ($return < 0) m++", "weighed"},
+		{"Job::work", "return", "if ($return < 0) m++", "worked"}, {"Work::work", "entry", "m++", "all"}, {"app::share", "entry", "m++", "all"},
+	}
+	text := ""
+	for i, c := range cases {
+		code := strings.ReplaceAll(c.code, "m++", fmt.Sprintf("m%d++", i))
+		text += fmt.Sprintf(`metric m%[1]d { name "m%[1]d"; units x; unitsType unnormalized; aggregateOperator sum; style EventCounter; doc "Of a test.";
+	base is counter { append preInsn $function("%[2]s").%[3]s (* %[4]s; *) } }
+`, i, c.name, c.point, code)
+	}
+	text += `metric halves { name "halves"; units x; unitsType unnormalized; aggregateOperator sum; style EventCounter; doc "Of a test.";
+	base is counter { append preInsn $function("share").return (* halves += $return; *) } }`
+	d := attachWith(t, text, p.PID)
+	var s sums
+	var keys []grid.PairKey
+	for i := range cases {
+		keys = append(keys, key(t, fmt.Sprint("m", i), "/"))
+	}
+	d.mustEnable(t, &s, keys...)
+	if err := d.Enable([]grid.PairKey{key(t, "halves", "/")}, &s)[0].Err; err == nil || !strings.Contains(err.Error(), "share returns a floating-point number (f64)") {
+		t.Errorf("a floating-point result: %v", err)
+	}
+	p.Say(t, "go")
+	p.Expect(t, "DONE", time.Minute)
+	d.Disable(keys)
+	for i, c := range cases {
+		if got := s.of(keys[i]); got != float64(p.Counts()[c.count]) || got == 0 {
+			t.Errorf("%s at %s: %v, the target counts %d", c.code, c.name, got, p.Counts()[c.count])
+		}
+	}
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}

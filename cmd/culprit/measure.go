@@ -141,14 +141,12 @@ func (m *measurement) answer(r *report.Report, end session.End, closeErr error) 
 
 func (m *measurement) status(r *report.Report, end session.End, closeErr error) int {
 	switch {
-	case closeErr != nil:
+	case closeErr != nil || m.pointless:
 		return exitFailed
 	case end == session.EndTarget:
 		return exitEnded
 	case len(r.Bottlenecks) > 0:
 		return exitBottleneck
-	case m.pointless:
-		return exitFailed
 	}
 	return exitNothing
 }

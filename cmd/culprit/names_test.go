@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"culprit/internal/testprog"
 )
@@ -70,5 +71,19 @@ func TestAssertOnNothing(t *testing.T) {
 	c.has(&c.out, "1 held, 0 failed, 6 could not be measured").has(&c.out, `UNKNOWN E: handled < 5: it could not be measured: no function matches "handl"; nearest: handle(Job*`)
 	c.has(&c.out, `UNKNOWN E: not HandlesTooMuch: it could not be measured: no function matches "handl"`).has(&c.out, `UNKNOWN E: pushed < 5: it could not be measured: "push" may be any of`)
 	c.has(&c.out, "UNKNOWN E: doubled < 5: it could not be measured: no function matches \"twice\": it is inlined everywhere").has(&c.out, "ok      E: really_handled < 5: ")
+	untouched(t, p)
+}
+
+// TestWatchedNamesThatComeLater: a function of a library that is loaded later is told of, and measured from then on.
+func TestWatchedNamesThatComeLater(t *testing.T) {
+	plugin := testprog.Build(t, "testdata/targets/plugin.c", "-shared", "-fPIC")
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/dlopener.c"), plugin)
+	r := culprit(t, "attach", "--no-search", "--for", "6s", "--watch", "plugged", "--pcl", pclFile(t, `
+metric plugged { name "plugged"; units calls; unitsType unnormalized; aggregateOperator sum; style EventCounter; doc "Of a test.";
+	base is counter { append preInsn $function("plugin_work").entry (* plugged++; *) } }`), fmt.Sprint(p.PID))
+	time.Sleep(2 * time.Second)
+	p.Say(t, "hold")
+	r.want(exitNothing).has(&r.errOut, `no function matches "plugin_work"`).has(&r.out, "plugged@/: sum ")
+	p.Say(t, "release")
 	untouched(t, p)
 }
