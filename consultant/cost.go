@@ -476,7 +476,7 @@ func (s *Search) fail(n *node, err error, now float64) {
 		n.state = Deferred
 		s.forget(n)
 	case Never:
-		n.state, n.reason = Never, "not tested: "+n.reason
+		n.state, n.reason = Never, unmeasured(err)+": "+n.reason
 		s.say(n, "%s", n.reason)
 		n.lookPast()
 	default:

@@ -392,8 +392,16 @@ func kindOf(err error) State {
 	case errors.As(err, &deferred):
 		return Deferred
 	case errors.As(err, &unsupported), errors.As(err, &unknown), errors.As(err, &exited),
-		errors.As(err, &cannot), errors.As(err, &noConstraint):
+		errors.As(err, &cannot), errors.As(err, &noConstraint), pcl.NothingThere(err):
 		return Never
 	}
 	return Refused
+}
+
+// unmeasured says how it is told that something could not be tested: what is not in the program at all could not be by anybody.
+func unmeasured(err error) string {
+	if pcl.NothingThere(err) {
+		return "not measurable"
+	}
+	return "not tested"
 }

@@ -15,6 +15,14 @@ func (t *target) Arg(id pcl.FuncID, path pcl.ArgPath) (place pcl.ArgPlace, err e
 	if f == nil {
 		return place, &pcl.NoTypes{Function: hex(uint64(id)), Reason: "there is no function"}
 	}
+	if path.Name == "" && path.Index < len(f.args) && len(path.Fields) == 0 && !path.Text {
+		return f.plainArg(path.Index)
+	}
+	return f.argument(path)
+}
+
+// argument asks DWARF.
+func (f *function) argument(path pcl.ArgPath) (place pcl.ArgPlace, err error) {
 	asked := image.ArgPath{Name: path.Name, Index: path.Index, Text: path.Text}
 	for _, step := range path.Fields {
 		asked.Fields = append(asked.Fields, image.ArgField(step))
@@ -34,6 +42,7 @@ func (t *target) Arg(id pcl.FuncID, path pcl.ArgPath) (place pcl.ArgPlace, err e
 func argError(function string, err error) error {
 	var none *image.ErrNoTypes
 	var no *image.ErrNoSuch
+	var gone *image.ErrNoValue
 	switch {
 	case errors.As(err, &none):
 		return &pcl.NoTypes{Function: safetext.Clean(function), Reason: none.Reason}
@@ -44,5 +53,48 @@ func argError(function string, err error) error {
 		}
 		return out
 	}
+	if errors.As(err, &gone) {
+		return &pcl.NoValue{Reason: safetext.Clean(gone.Reason)}
+	}
 	return fmt.Errorf("in %s, %s", safetext.Clean(function), safetext.Clean(err.Error()))
+}
+
+// OwnTypes implements pcl.Env.
+func (t *target) OwnTypes(id pcl.FuncID) bool { f := t.funcs[id]; return f != nil && f.obj.HasDwarf() }
+
+// Result implements pcl.Env.
+func (t *target) Result(id pcl.FuncID) (pcl.ArgLoad, error) {
+	f := t.funcs[id]
+	if f == nil {
+		return pcl.ArgLoad{}, &pcl.NoTypes{Function: hex(uint64(id)), Reason: "there is no function"}
+	}
+	if f.result == nil {
+		r, err := f.obj.Result(f.fn)
+		f.result = &knownResult{pcl.ArgLoad(r), err}
+		if err != nil {
+			f.result.err = argError(f.fn.Name, err)
+		}
+	}
+	return f.result.load, f.result.err
+}
+
+// A knownResult is what DWARF says of the result of a function. Plans are made again and again.
+type knownResult struct {
+	load pcl.ArgLoad
+	err  error
+}
+
+// A knownArg is what it says of one of the arguments that are passed in registers, by its number.
+type knownArg struct {
+	place pcl.ArgPlace
+	err   error
+}
+
+// plainArg is an argument by its number, with nothing behind it.
+func (f *function) plainArg(i int) (pcl.ArgPlace, error) {
+	if f.args[i] == nil {
+		place, err := f.argument(pcl.ArgPath{Index: i})
+		f.args[i] = &knownArg{place, err}
+	}
+	return f.args[i].place, f.args[i].err
 }

@@ -14,7 +14,7 @@ func (t *target) Callable(name string) (pcl.FuncID, error) {
 	ids := t.callables(name)
 	switch {
 	case len(ids) == 0:
-		return 0, fmt.Errorf("the target has no function %q that could be called", name)
+		return 0, t.noCallable(name)
 	case len(ids) > 1:
 		return 0, fmt.Errorf("the target has %d functions of the name %q: it cannot be told which one is meant", len(ids), name)
 	}
@@ -26,6 +26,15 @@ func (t *target) Callable(name string) (pcl.FuncID, error) {
 		return 0, fmt.Errorf("%s cannot be called: the target is a Go program, whose stacks are too small for other code", name)
 	}
 	return ids[0], nil
+}
+
+// noCallable says that there is no function of a name, and which there are.
+func (t *target) noCallable(name string) error {
+	near := t.similar(name)
+	if len(near) == 0 {
+		return fmt.Errorf("the target has no function %q that could be called", name)
+	}
+	return fmt.Errorf("the target has no function %q that could be called; nearest: %s", name, strings.Join(near, ", "))
 }
 
 // callables are the functions of a name without those of the dynamic loader, which has its own of what the C library has.

@@ -12,6 +12,7 @@ import (
 	"culprit/daemon/kernel"
 	"culprit/daemon/process"
 	"culprit/grid"
+	"culprit/pcl"
 )
 
 // The whole tree: the children of targets, and theirs, are targets too, those that are there at attach and those that begin
@@ -316,7 +317,8 @@ func (d *Daemon) extend(t *target) error {
 		}
 		pt, err := b.part(t, key)
 		if err != nil {
-			if len(key.Focus.Elements(grid.Code)) == 0 && key.Focus.Depth(grid.Defined) == 0 { // a function of another program is no news
+			elsewhere := len(key.Focus.Elements(grid.Code)) > 0 || key.Focus.Depth(grid.Defined) > 0 || pcl.NothingThere(err)
+			if !elsewhere { // a function of another program is no news
 				errs = append(errs, fmt.Errorf("%s: %w", key, err))
 			}
 			continue

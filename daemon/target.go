@@ -34,6 +34,7 @@ type target struct {
 	items       *itemIndex               // nil until it is asked for
 	itemsOf     int                      // changes when it was made
 	found       finder
+	meant       dictionary
 	sites       map[uint64]*site // by address of the first displaced instruction
 	kept        kernelRows
 	quota       quota
@@ -112,6 +113,10 @@ type function struct {
 
 	rate   float64 // calls per second when last measured
 	rateAt float64 // session time of that, 0 = never
+
+	// what DWARF says of what it returns and of the arguments in registers; nil = not asked yet
+	result *knownResult
+	args   [6]*knownArg
 }
 
 func (f *function) addr() uint64 { return uint64(f.id) }

@@ -1,8 +1,12 @@
 package daemon
 
 import (
+	"strings"
+
 	"culprit/grid"
+	"culprit/internal/safetext"
 	"culprit/pcl"
+	"culprit/pcl/syntax"
 )
 
 // unplaced reports why the value of a part would be wrong for what was left out: a counter, a timer or a flag of it that no
@@ -27,7 +31,11 @@ func (p *part) unplaced(bad map[pcl.FuncID]error) error {
 // checkModule refuses a focus on a module that the target does not have (yet): nothing would be counted there.
 func (t *target) checkModule(f grid.Focus) error {
 	if e := f.Elements(grid.Code); len(e) == 1 && !t.hasModule(e[0]) {
-		return grid.ErrRefused{Point: grid.Whole().Refine(grid.Code, e...).String(), Reason: "the target has no such module"}
+		at := grid.ErrRefused{Point: grid.Whole().Refine(grid.Code, e...).String(), Reason: "the target has no such module"}
+		if near := syntax.Similar(e[0], t.Modules(), maxNearest); len(near) > 0 {
+			at.Reason += "; nearest: " + safetext.CleanMax(strings.Join(near, ", "), 400)
+		}
+		return &pcl.NoFunction{Name: e[0], At: &at}
 	}
 	return nil
 }

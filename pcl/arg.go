@@ -111,8 +111,8 @@ func (p ArgPath) typed() bool { return p.Name != "" || len(p.Fields) > 0 || p.In
 // asksTypes reports whether code must be compiled for each function by itself.
 func asksTypes(code []*syntax.Code) (asks bool) {
 	look := func(e *syntax.Expr) bool {
-		p, ok := argPath(e)
-		asks = asks || ok && p.typed() || e.Kind == syntax.Literal
+		_, ok := argPath(e)
+		asks = asks || ok || e.Kind == syntax.Literal || e.Kind == syntax.Ident && e.Text == "$return"
 		return !ok
 	}
 	for _, c := range code {
@@ -125,7 +125,7 @@ func asksTypes(code []*syntax.Code) (asks bool) {
 // lowerArg compiles the value of an argument, or of a field that is reached from it.
 func (c *compiler) lowerArg(e *syntax.Expr, path ArgPath) (*Expr, error) {
 	if !path.typed() {
-		return &Expr{Op: ExArg, Value: int64(path.Index)}, c.atEntry(e, path)
+		return c.lowerPlain(e, path)
 	}
 	place, err := c.place(e, path)
 	if err != nil {
@@ -257,7 +257,7 @@ func (c *compiler) untyped(path ArgPath, err error) *Expr {
 	case !errors.As(err, &unknown) || path.Name != "" || len(path.Fields) > 0:
 		return nil
 	case path.Index > 5:
-		return onStack(path.Index)
+		return c.unknown(onStack(path.Index), path.String()+" of "+c.env.FuncName(c.site.fn))
 	}
 	return &Expr{Op: ExArg, Value: int64(path.Index)}
 }

@@ -33,6 +33,8 @@ func (c *codeChecker) expr(e *syntax.Expr) typ {
 	case syntax.Negate:
 		c.wantInt(e.X)
 		return tInt
+	case syntax.Cast:
+		return c.cast(e)
 	case syntax.AddrOf:
 		c.variable(e.X)
 		c.setsFlag(e)

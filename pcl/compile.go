@@ -116,6 +116,12 @@ type compiler struct {
 	guards []int          // what "constrained" means in it
 	site   point          // that the code is compiled for, or the first of several for which it is the same; zero if there is none
 	vars   map[string]value
+
+	lacking []*NoFunction // items of lists that mean nothing
+	// fromLibrary are the functions that lists of libraries name: whoever wrote them knows the types. So no file of debug symbols is read for them.
+	fromLibrary map[FuncID]bool
+	raw         map[*Expr]string // of a type that nobody says, by what in them that is so for
+	rawVars     map[int]string   // counters that such a value was put into
 }
 
 func (c *compiler) compile(x matching) (*Plan, error) {
@@ -156,8 +162,12 @@ func (c *compiler) compile(x matching) (*Plan, error) {
 		return nil, err
 	}
 	c.flag, c.index, c.guards = -1, counters, flags
+	before := len(c.plan.Requests)
 	if err := c.compileCounting(&x); err != nil {
 		return c.plan, err
+	}
+	if err := c.pointless(&x, before); err != nil {
+		return nil, err
 	}
 	c.followFiles(&x)
 	return c.plan, nil
@@ -185,7 +195,11 @@ func (c *compiler) skipLists() error {
 		if c.lib.lists[name].kind != "procedure" {
 			continue
 		}
-		for _, f := range c.listProcs(c.lib.lists[name]) {
+		fns, err := c.listProcs(c.lib.lists[name])
+		if err != nil {
+			return err
+		}
+		for _, f := range fns {
 			c.skip[f] = true
 		}
 	}

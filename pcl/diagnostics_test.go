@@ -264,6 +264,17 @@ func partsDiagnostics(t *testing.T) (out []diagnostic) {
 		}
 		wrong("argument: "+c.at+" "+c.code, text)
 	}
+	for _, c := range returnCases {
+		text := returnMetric(c.at, c.code)
+		lib, problems, err := Load(Options{Texts: []string{text}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(problems) == 0 {
+			refused("result: "+c.at+" "+c.code, lib, "m", grid.Whole())
+		}
+		wrong("result: "+c.at+" "+c.code, text)
+	}
 	lib := load(t, `metric m { name "m"; `+head+` base is counter { append preInsn $line("work.c", 120) (* m += $arg.len; *) } }`)
 	long := `resourceList long is string { items { "` + strings.Repeat("x", 128) + `" }; flavor { any }; } metric m { name "m"; ` + head +
 		` base is counter { foreach s in long append preInsn $function("work").entry (* if ($arg.c->peer->name == s) m++; *) } }`

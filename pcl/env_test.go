@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"culprit/grid"
+	"culprit/pcl/syntax"
 )
 
 // A fakeEnv is a target in memory: it is what tests compile for.
@@ -66,6 +67,24 @@ func (e *fakeEnv) each(match func(f fakeFunc, name string) bool) []FuncID {
 
 func (e *fakeEnv) Named(name string) []FuncID {
 	return e.each(func(_ fakeFunc, n string) bool { return n == name })
+}
+
+// Meant: as Named; twice is inlined everywhere, and push may be one of two.
+func (e *fakeEnv) Meant(name string) ([]FuncID, error) {
+	if ids := unique(e.Named(name)); len(ids) > 0 {
+		return ids, nil
+	}
+	switch name {
+	case "twice":
+		return nil, &NoFunction{Name: name, Why: "it is inlined everywhere (3 places)"}
+	case "push":
+		return nil, &NoFunction{Name: name, May: []string{"a::push(int)", "b::push(int)"}}
+	}
+	var names []string
+	for _, f := range e.funcs {
+		names = append(names, f.names...)
+	}
+	return nil, &NoFunction{Name: name, Nearest: syntax.Similar(name, names, maxNearest)}
 }
 
 func (e *fakeEnv) Matching(pattern string, regex bool) []FuncID {
@@ -172,10 +191,30 @@ func (e *fakeEnv) Arg(id FuncID, path ArgPath) (ArgPlace, error) {
 	if p, ok := places[path.String()]; ok {
 		return p, nil
 	}
+	if path.Name == "" && path.Index <= 5 && len(path.Fields) == 0 && !path.Text {
+		return ArgPlace{Register: path.Index}, nil
+	}
 	if len(path.Fields) > 0 {
 		return ArgPlace{}, &NoSuchName{"field", path.Fields[len(path.Fields)-1].Name, "struct conn", []string{"fd", "peer", "at"}}
 	}
 	return ArgPlace{}, &NoSuchName{"parameter", strings.TrimPrefix(path.String()[4:], "."), e.FuncName(id), []string{"len", "c", "seventh"}}
+}
+
+func (e *fakeEnv) OwnTypes(FuncID) bool { return true }
+
+// Result: nothing is known of write, sem_wait returns an int, leaf a bool, exit nothing; all others return a long.
+func (e *fakeEnv) Result(id FuncID) (ArgLoad, error) {
+	switch id {
+	case 30:
+		return ArgLoad{}, &NoTypes{e.FuncName(id), "there is no DWARF; build it with -g"}
+	case 21:
+		return ArgLoad{Size: 4, Signed: true}, nil
+	case 11:
+		return ArgLoad{Size: 1}, nil
+	case 40:
+		return ArgLoad{}, &NoValue{"exit returns nothing"}
+	}
+	return ArgLoad{Size: 8, Signed: true}, nil
 }
 
 func (e *fakeEnv) Machine() string   { return "node1" }

@@ -55,6 +55,15 @@ func (c *compiler) lowerCall(e *syntax.Expr) (*Expr, error) {
 	return out, nil
 }
 
+// lowerCalled compiles a call whose value is asked for.
+func (c *compiler) lowerCalled(e *syntax.Expr) (*Expr, error) {
+	x, err := c.lowerCall(e)
+	if err != nil {
+		return nil, err
+	}
+	return c.result(e, x, FuncID(x.Value))
+}
+
 // timerOp: pairs of an entry and a return belong to activations; anything else is plain.
 func (c *compiler) timerOp(name string) Op {
 	switch start := timers[name].start; {
@@ -73,6 +82,12 @@ func (c *compiler) assign(in *Instr, e *syntax.Expr) error {
 	y, err := c.lower(e.Y)
 	if err != nil {
 		return err
+	}
+	if what, ok := c.raw[y]; ok {
+		if c.rawVars == nil {
+			c.rawVars = map[int]string{}
+		}
+		c.rawVars[in.Var] = what
 	}
 	switch {
 	case e.Text == "+=":
@@ -99,7 +114,9 @@ func (c *compiler) lower(e *syntax.Expr) (*Expr, error) {
 	case isArg:
 		return c.lowerArg(e, path)
 	case e.Kind == syntax.Ident && e.Text == "$return":
-		return &Expr{Op: ExReturn}, nil
+		return c.lowerReturn(e)
+	case e.Kind == syntax.Cast:
+		return c.lowerCast(e)
 	case e.Kind == syntax.Ident && e.Text == "$callee":
 		return &Expr{Op: ExCallee}, nil
 	case e.Kind == syntax.Negate:
@@ -107,7 +124,7 @@ func (c *compiler) lower(e *syntax.Expr) (*Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		return negate(x), nil
+		return c.inherit(negate(x), x), nil
 	case e.Kind == syntax.Binary && (c.isFileKind(e.X) || c.isFileKind(e.Y)):
 		if of, err := c.asFileKind(e); of != nil || err != nil {
 			return of, err
@@ -117,12 +134,12 @@ func (c *compiler) lower(e *syntax.Expr) (*Expr, error) {
 	case e.Kind == syntax.Binary && !c.isString(e.X):
 		return c.lowerBinary(e)
 	case e.Kind == syntax.Call && e.Text != "$function" && e.Text != "$line":
-		return c.lowerCall(e)
+		return c.lowerCalled(e)
 	case e.Kind == syntax.AddrOf:
 		return &Expr{Op: ExAddr, Value: int64(c.index[e.X.Text])}, nil
 	case e.Kind == syntax.Ident:
 		if i, ok := c.index[e.Text]; ok {
-			return &Expr{Op: ExVar, Value: int64(i)}, nil
+			return c.variable(i), nil
 		}
 	}
 	v, err := c.eval(e)
@@ -161,13 +178,29 @@ func (c *compiler) lowerBinary(e *syntax.Expr) (*Expr, error) {
 		return nil, err
 	}
 	op := operatorOf[e.Text]
+	if err := c.signAsked(e, op, x, y); err != nil {
+		return nil, err
+	}
 	if op == ExEq || op == ExNe {
 		x, y = c.asFiles(e, x, y)
 	}
 	if x.Op == ExConst && y.Op == ExConst {
 		return &Expr{Op: ExConst, Value: fold(op, x.Value, y.Value)}, nil
 	}
-	return &Expr{Op: op, L: x, R: y}, nil
+	out := &Expr{Op: op, L: x, R: y}
+	if op == ExAdd || op == ExSub || op == ExMul || op == ExDiv {
+		c.inherit(out, x, y)
+	}
+	return out, nil
+}
+
+// variable reads a counter.
+func (c *compiler) variable(i int) *Expr {
+	x := &Expr{Op: ExVar, Value: int64(i)}
+	if what, ok := c.rawVars[i]; ok {
+		return c.unknown(x, what)
+	}
+	return x
 }
 
 func negate(x *Expr) *Expr {

@@ -25,6 +25,9 @@ type CodePoint struct {
 type Env interface {
 	// Named returns the functions with this exact (demangled or linkage) name; nil if the target has none.
 	Named(name string) []FuncID
+	// Meant returns the functions that somebody means by a name: those of Named, else all overloads and instances of a name without
+	// parameters, with scopes left out where one only is meant, else those that it matches as a glob. The error is *NoFunction.
+	Meant(name string) ([]FuncID, error)
 	// Matching returns the functions whose name matches; glob unless regex.
 	Matching(pattern string, regex bool) []FuncID
 	// Function resolves /Code/<module>/<function>; more than one where code is folded or split by name.
@@ -56,6 +59,11 @@ type Env interface {
 	// Arg says where to find what an argument of a function leads to, at its entry. The error is *NoTypes, *NoSuchName, or says
 	// why it cannot be read.
 	Arg(f FuncID, path ArgPath) (ArgPlace, error)
+	// OwnTypes reports whether the file that has the function holds DWARF itself. To read it from a file of debug symbols takes a second.
+	OwnTypes(f FuncID) bool
+	// Result says which bytes of the register of whole numbers are what a function returns. The error is *NoTypes, *NoValue (it is no
+	// whole number and no pointer), or says why that is not known.
+	Result(f FuncID) (ArgLoad, error)
 	// Machine is $machine.
 	Machine() string
 	// Flavors that this target has: "c", "cxx", "unix", ...

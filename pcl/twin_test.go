@@ -175,6 +175,8 @@ func value1(x *Expr, cells []cell, e event) int64 {
 		return cells[x.Value].value
 	case ExNeg:
 		return -value1(x.L, cells, e)
+	case ExNarrow:
+		return scalar{size: x.Size, signed: x.Signed}.of(value1(x.L, cells, e))
 	case ExCall:
 		return call1(x, cells, e)
 	case ExFile:
@@ -434,6 +436,8 @@ func (t *twin) eval(e *syntax.Expr) any {
 		return e.Text
 	case syntax.Negate:
 		return -t.eval(e.X).(int64)
+	case syntax.Cast:
+		return castTypes[e.Text].of(t.eval(e.X).(int64))
 	case syntax.Ident:
 		return t.name(e.Text)
 	case syntax.Call:
@@ -497,6 +501,12 @@ func (t *twin) name(s string) any {
 	}
 	switch s {
 	case "$return":
+		switch t.event.at.fn { // as fakeEnv.Result has it
+		case 21:
+			return int64(int32(t.event.ret))
+		case 11:
+			return int64(uint8(t.event.ret))
+		}
 		return t.event.ret
 	case "$start":
 		return funcSet(t.env.Start())

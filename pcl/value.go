@@ -61,10 +61,14 @@ func (c *compiler) eval(e *syntax.Expr) (value, error) {
 		if e.Text == "$line" {
 			return c.line(e)
 		}
-		return value{typ: tProcs, procs: unique(c.env.Named(e.Args[0].Text))}, nil
+		ids, err := c.named(e.Args[0].Text)
+		return value{typ: tProcs, procs: ids}, err
 	case syntax.Negate:
 		x, err := c.eval(e.X)
 		return value{typ: tInt, n: -x.n}, err
+	case syntax.Cast:
+		x, err := c.eval(e.X)
+		return value{typ: tInt, n: castTypes[e.Text].of(x.n)}, err
 	case syntax.Binary:
 		return c.evalBinary(e)
 	}
@@ -76,7 +80,7 @@ func (c *compiler) evalName(e *syntax.Expr) (value, error) {
 		return v, nil
 	}
 	if l, ok := c.lib.lists[e.Text]; ok {
-		return c.listValue(l), nil
+		return c.listValue(l)
 	}
 	switch e.Text {
 	case "$start":
@@ -135,14 +139,14 @@ func unique(ids []FuncID) []FuncID {
 	return out
 }
 
-func (c *compiler) listValue(l *list) value {
-	v := value{typ: listTypes[l.kind]}
+func (c *compiler) listValue(l *list) (v value, err error) {
+	v.typ = listTypes[l.kind]
 	if l.kind == "procedure" {
-		v.procs = c.listProcs(l)
-		return v
+		v.procs, err = c.listProcs(l)
+		return v, err
 	}
 	if !flavored(l.flavors, c.env) {
-		return v
+		return v, nil
 	}
 	for _, it := range l.items {
 		switch l.kind {
@@ -162,24 +166,37 @@ func (c *compiler) listValue(l *list) value {
 			v.items = append(v.items, value{typ: tInt, n: it.Int})
 		}
 	}
-	return v
+	return v, nil
 }
 
 // listProcs resolves a list of procedures. Names that the target does not have are skipped: one text serves many
 // libraries.
-func (c *compiler) listProcs(l *list) []FuncID {
+func (c *compiler) listProcs(l *list) ([]FuncID, error) {
 	if !flavored(l.flavors, c.env) {
-		return nil
+		return nil, nil
 	}
 	var all []FuncID
 	for _, it := range l.items {
 		if it.Pattern != "" {
 			all = append(all, c.env.Matching(it.Text, it.Pattern == "regex")...)
 		} else {
-			all = append(all, c.env.Named(it.Text)...)
+			ids, err := c.ofItem(l, it.Text)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, ids...)
 		}
 	}
-	return unique(all)
+	all = unique(all)
+	if l.library {
+		if c.fromLibrary == nil {
+			c.fromLibrary = map[FuncID]bool{}
+		}
+		for _, id := range all {
+			c.fromLibrary[id] = true
+		}
+	}
+	return all, nil
 }
 
 // chosen is $constraint[i].
@@ -200,7 +217,7 @@ func (c *compiler) chosen(e *syntax.Expr) (value, error) {
 	case tProcs:
 		fns := unique(c.env.Function(elems[0], elems[1]))
 		if len(fns) == 0 {
-			return value{}, noFunction(elems[0], elems[1])
+			return value{}, c.noFunction(elems[0], elems[1])
 		}
 		return value{typ: tProcs, procs: fns}, nil
 	case tLoop:
@@ -254,11 +271,6 @@ func (c *compiler) line(e *syntax.Expr) (value, error) {
 		return v, grid.ErrRefused{Point: fmt.Sprintf("%s:%d", e.Args[0].Text, e.Args[1].Int), Reason: "the target has no code of this line that DWARF knows of"}
 	}
 	return v, nil
-}
-
-func noFunction(module, function string) error {
-	f := grid.Whole().Refine(grid.Code, module, function)
-	return grid.ErrRefused{Point: f.String(), Reason: "the target has no such function"}
 }
 
 func (c *compiler) evalField(e *syntax.Expr) (value, error) {

@@ -15,6 +15,7 @@ import (
 	"culprit/cmd/culprit/internal/report"
 	"culprit/cmd/culprit/internal/session"
 	"culprit/daemon"
+	"culprit/grid"
 	"culprit/internal/safetext"
 	"culprit/pcl"
 )
@@ -111,7 +112,8 @@ func prepareAssert(opts *assertOptions) (*assertion, error) {
 		return nil, usagef(`there is nothing to expect; name a file that has expect definitions: culprit assert TARGET --pcl FILE`)
 	}
 	a := &assertion{opts: opts, lib: lib}
-	a.cfg = session.Config{Tool: toolName(), Library: lib, Budget: 1, Children: opts.children, Backend: daemon.Backend(opts.backend), Log: a.note, Guard: guard}
+	a.cfg = session.Config{Tool: toolName(), Library: lib, Budget: 1, Children: opts.children, Backend: daemon.Backend(opts.backend), Log: a.note, Guard: guard,
+		Missing: func(key grid.PairKey, err error) { a.note(missingText(key, err)) }}
 	for _, k := range expect.Keys(lib) {
 		a.cfg.Watches = append(a.cfg.Watches, session.WatchOf(k))
 	}

@@ -13,6 +13,7 @@ import (
 	"culprit/cmd/culprit/internal/session"
 	"culprit/consultant"
 	"culprit/daemon"
+	"culprit/grid"
 	"culprit/internal/safetext"
 )
 
@@ -24,8 +25,10 @@ type measurement struct {
 	exit    func(over bool) (code *int, ended bool)
 	opened  bool // the session was opened
 	screens bool
-	mu      sync.Mutex
-	later   []string // lines for stderr that wait until the screens are closed
+	// pointless is set if a watched pair was about nothing that the targets have
+	pointless bool
+	mu        sync.Mutex
+	later     []string // lines for stderr that wait until the screens are closed
 }
 
 // prepare reads everything that can be wrong before any process is touched.
@@ -51,7 +54,7 @@ func prepare(opts *measureOptions) (*measurement, error) {
 	}
 	m.cfg = session.Config{
 		Tool: toolName(), Library: lib, Budget: float64(opts.budget), Children: opts.children, Search: !opts.noSearch,
-		Backend: daemon.Backend(opts.backend), Watches: watches, OnEvent: m.progress, Log: m.note, Guard: guard,
+		Backend: daemon.Backend(opts.backend), Watches: watches, OnEvent: m.progress, Log: m.note, Guard: guard, Missing: m.missing,
 	}
 	return m, nil
 }
@@ -77,6 +80,7 @@ func (m *measurement) run(ctx context.Context, pids []int) error {
 	m.progressf("%s (%s)", m.lastStep(), endText[end])
 	closeErr := s.Close()
 	m.flush()
+	m.pointless = s.Pointless()
 	err = m.answer(s.Report(), end, closeErr)
 	if broken := errors.Join(screenErr, s.SearchError()); broken != nil {
 		return &statusError{exitFailed, errors.Join(broken, err)}
@@ -145,7 +149,7 @@ func (m *measurement) answer(r *report.Report, end session.End, closeErr error) 
 
 func (m *measurement) status(r *report.Report, end session.End, closeErr error) int {
 	switch {
-	case closeErr != nil:
+	case closeErr != nil || m.pointless:
 		return exitFailed
 	case end == session.EndTarget:
 		return exitEnded
@@ -192,6 +196,16 @@ func (m *measurement) note(text string) {
 	if !m.opts.quiet {
 		m.say("culprit: %s", safetext.CleanMax(text, 400))
 	}
+}
+
+// missing tells of a watched pair that the targets have nothing of, also where progress is not asked for.
+func (m *measurement) missing(key grid.PairKey, err error) {
+	m.say("culprit: %s", missingText(key, err))
+}
+
+// missingText says why a pair is not measured. The name that matches nothing comes first.
+func missingText(key grid.PairKey, err error) string {
+	return safetext.CleanMax(fmt.Sprintf("%v; %v is not measured", err, key), maxLine)
 }
 
 // maxLater bounds the lines that wait for the screens to close.

@@ -12,6 +12,7 @@ import (
 // A signature is what DWARF says of one function.
 type signature struct {
 	d        *dies
+	lang     int64 // DW_AT_language
 	name     string
 	args     []argument
 	result   *typeRef
@@ -63,7 +64,10 @@ func (o *Object) signature(f *Function) (*signature, error) {
 		return nil, &ErrNoTypes{"DWARF does not describe it: it is a copy that the compiler has made, or of a library without debug symbols"}
 	}
 	lang, _ := u.entry.Val(dwarf.AttrLanguage).(int64)
-	s := &signature{d: d, name: f.Name, family: slices.Contains(cFamily, lang), changed: clone.MatchString(f.Linkage)}
+	if lang == langAssembler {
+		return nil, &ErrNoTypes{"it is written in assembly"}
+	}
+	s := &signature{d: d, lang: lang, name: f.Name, family: slices.Contains(cFamily, lang), changed: clone.MatchString(f.Linkage)}
 	return s, s.read(x, u, f, off)
 }
 
@@ -360,11 +364,13 @@ func (s *signature) find(p ArgPath) (*argument, error) {
 func (s *signature) noIndex(i int, known []string) error {
 	result, _ := s.d.resolve(s.result)
 	switch {
+	case s.changed && slices.ContainsFunc(s.args, func(a argument) bool { return a.refused != "" }):
+		return &ErrNoValue{fmt.Sprintf("%s is a copy that the compiler has made, in which arguments were optimised away: their numbers are not those of the source", s.name)}
 	case s.variadic:
 		return &ErrNoTypes{"it takes any number of arguments, of any type"}
 	case i == 0 && result.kind == tRecord:
 		return errors.New("it is where the function puts its result, " + result.describe())
-	case slices.ContainsFunc(s.args, func(a argument) bool { return a.refused != "" }):
+	case slices.ContainsFunc(s.args, func(a argument) bool { return a.refused != "" && !a.floats }):
 		return fmt.Errorf("none of the parameters of %s is known to be passed there", s.name)
 	}
 	return &ErrNoSuch{What: "argument", Name: fmt.Sprint(i), Of: s.name, Known: known}
@@ -391,6 +397,9 @@ func (s *signature) begin(a *argument) (*walk, error) {
 	what := a.name
 	if what == "" {
 		what = "it"
+	}
+	if a.refused != "" && s.changed {
+		return nil, &ErrNoValue{fmt.Sprintf("%s was optimised away, or is passed in a way of the compiler's own: %s is a copy of the function for some of its calls", what, s.name)}
 	}
 	if a.refused != "" {
 		return nil, fmt.Errorf("%s cannot be read: %s", what, a.refused)

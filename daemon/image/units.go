@@ -13,6 +13,8 @@ import (
 const (
 	langGo   = 0x16
 	langRust = 0x1c
+
+	langAssembler = 0x8001 // DW_LANG_Mips_Assembler, of functions without parameters and results
 )
 
 // A unit is one compile unit of DWARF.

@@ -132,6 +132,7 @@ const (
 	Deref                   // X->Text
 	AddrOf                  // &X
 	Negate                  // -X
+	Cast                    // (Text)X: X as a number of the type Text, such as "unsigned int"
 	PostInc                 // X++
 	Binary                  // X Text Y
 	Assign                  // X Text Y with Text one of = += -=

@@ -71,6 +71,11 @@ func (p *parser) nested(least int) *Expr {
 }
 
 func (p *parser) unary() *Expr {
+	if p.at('(') {
+		if name, pos, ok := p.castType(); ok {
+			return p.cast(name, pos)
+		}
+	}
 	if !p.at('-') && !p.at('&') {
 		return p.postfix()
 	}

@@ -339,7 +339,7 @@ func (e *Expr) prec() int {
 	switch e.Kind {
 	case Binary, Assign:
 		return precedence[e.Text]
-	case AddrOf, Negate:
+	case AddrOf, Negate, Cast:
 		return unary
 	}
 	return postfix
@@ -395,6 +395,9 @@ func (e *Expr) writeOperator(sb *strings.Builder) {
 		sb.WriteString("++")
 	case Negate:
 		sb.WriteByte('-')
+		e.X.write(sb, unary)
+	case Cast:
+		sb.WriteString("(" + e.Text + ")")
 		e.X.write(sb, unary)
 	case AddrOf:
 		sb.WriteByte('&')

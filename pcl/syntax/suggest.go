@@ -1,5 +1,10 @@
 package syntax
 
+import (
+	"slices"
+	"strings"
+)
+
 // DidYouMean returns ` (did you mean "x"?)` for the candidate that is nearest to s, or "" if none is near.
 // Near is at most two changed, missing or added characters, and at most half of the word.
 func DidYouMean(s string, candidates []string) string {
@@ -42,4 +47,27 @@ func distance(a, b string) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// Similar returns up to n candidates that somebody may have meant by s, best first: those that are near, as Nearest has it, then those that
+// hold it or that it holds.
+func Similar(s string, candidates []string, n int) []string {
+	const far = 3
+	var by [far + 1][]string
+	lower := strings.ToLower(s)
+	for _, c := range candidates {
+		d := distance(s, c)
+		small := strings.ToLower(c)
+		switch {
+		case d < far && 2*d <= max(len(s), len(c)):
+		case len(s) > 2 && strings.Contains(small, lower), len(c) > 2 && strings.Contains(lower, small):
+			d = far
+		default:
+			continue
+		}
+		by[d] = append(by[d], c)
+	}
+	slices.SortStableFunc(by[far], func(a, b string) int { return len(a) - len(b) })
+	all := slices.Compact(slices.Concat(by[:]...))
+	return all[:min(n, len(all))]
 }

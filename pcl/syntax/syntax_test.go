@@ -106,6 +106,9 @@ func TestPrecedence(t *testing.T) {
 		{"a - b - c", "((a - b) - c)"},
 		{"a = b += c", "(a = (b += c))"},
 		{"-a.b[1]++ / c", "(-a.b[1]++ / c)"},
+		{"(int)a + b * (unsigned char)-c[1].d", "((int)a + (b * (unsigned char)-c[1].d))"},
+		{"-(long)(a + b) < (size_t)(int)7", "(-(long)(a + b) < (size_t)(int)7)"},
+		{"(int) + (long - 1) * (int)(char)", "(int + ((long - 1) * (int)char))"},
 		{`x@"/" / max(1, y)`, `(x@"/" / max(1, y))`},
 	} {
 		tree := parseOK(t, "expect e { "+c.in+"; }")
@@ -206,6 +209,18 @@ func TestDidYouMean(t *testing.T) {
 		if got := Nearest(in, names); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
+	}
+}
+
+func TestSimilar(t *testing.T) {
+	names := []string{"handle_request", "handle", "cpu", "candle", "unhandled", "io"}
+	for in, want := range map[string]string{"handl": "handle,candle,unhandled,handle_request", "Handle": "handle,candle,unhandled,handle_request", "cpus": "cpu", "zzz": "", "": "", "handle_requests_now": "handle,handle_request"} {
+		if got := strings.Join(Similar(in, names, 4), ","); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+	if got := Similar("handle", names, 1); len(got) != 1 {
+		t.Errorf("more than were asked for: %q", got)
 	}
 }
 

@@ -20,6 +20,10 @@ var (
 // none.
 func (s *Session) Average(key grid.PairKey) (float64, error) { return s.watch.average(key) }
 
+// Pointless reports whether some watched pair was about nothing that the targets have, to the end: its function is missing, ambiguous or
+// inlined everywhere, or nothing is where its star stands.
+func (s *Session) Pointless() bool { return s.watch.pointless() }
+
 func (w *watcher) average(key grid.PairKey) (float64, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

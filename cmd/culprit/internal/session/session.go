@@ -35,6 +35,9 @@ type Config struct {
 	OnEvent  func(consultant.Event) // nil = dropped; called from any goroutine
 	Log      func(string)           // nil = dropped; called from any goroutine
 	Guard    func() *exec.Cmd       // as daemon.Options.Guard
+	// Missing is told of each watched pair that the targets have nothing of when it is asked for, before the search begins; nil = dropped. It
+	// may be called from any goroutine. What it is about may come later, with a library.
+	Missing func(key grid.PairKey, err error)
 }
 
 // A Session is one attachment to one or several targets, from Open to Close. Without Close probes stay in the targets until
@@ -67,6 +70,7 @@ func Open(ctx context.Context, cfg Config) (*Session, error) {
 	s := &Session{cfg: cfg, daemon: d, started: started}
 	s.grid = newGrid(d, cfg.Library)
 	s.watch = newWatcher(s.grid, d, cfg.Library, cfg.Watches)
+	s.watch.tell = cfg.Missing
 	if cfg.Search {
 		s.search = NewSearch(cfg, d, s.grid)
 		s.ranks = newRankWatch(s.grid, d, cfg)
@@ -79,6 +83,7 @@ func Open(ctx context.Context, cfg Config) (*Session, error) {
 func (s *Session) Run(ctx context.Context, l Limits) End {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
+	s.watch.begin()
 	wg.Go(func() { s.watch.run(ctx) })
 	if s.search != nil {
 		wg.Go(func() { s.keepSearching(ctx) })

@@ -90,6 +90,7 @@ type watcher struct {
 	daemon  Daemon
 	lib     *pcl.Library
 	watches []Watch
+	tell    func(grid.PairKey, error) // Config.Missing; nil = nobody
 
 	mu      sync.Mutex
 	state   map[grid.PairKey]*watched
@@ -104,6 +105,7 @@ type watched struct {
 	tier  grid.Tier
 	retry bool
 	tries int
+	told  bool // that there is nothing of it
 
 	uncertain report.Missing // of the average; known at the end
 	over      bool
@@ -114,6 +116,13 @@ const maxTries = 100
 
 func newWatcher(g *grid.Grid, d Daemon, lib *pcl.Library, watches []Watch) *watcher {
 	return &watcher{grid: g, tree: d.Tree(), daemon: d, lib: lib, watches: watches, state: map[grid.PairKey]*watched{}, asked: map[grid.PairKey]grid.PairKey{}}
+}
+
+// begin enables the pairs that are named one by one, before anything else is measured: what is wrong with them is said first.
+func (w *watcher) begin() {
+	if len(w.watches) > 0 && !slices.ContainsFunc(w.watches, func(one Watch) bool { return one.every }) {
+		w.enable(w.missing())
+	}
 }
 
 // run enables pairs until ctx ends: at once those that are there, later those of children that appear.
@@ -163,7 +172,7 @@ func (w *watcher) missing() []grid.PairKey {
 func (w *watcher) retryRefused() {
 	for _, s := range w.state {
 		var refused grid.ErrRefused
-		if errors.As(s.err, &refused) && s.tries < maxTries {
+		if (errors.As(s.err, &refused) || pcl.NothingThere(s.err)) && s.tries < maxTries {
 			s.tries++
 			s.retry = true
 		}
@@ -213,13 +222,39 @@ func (w *watcher) enable(keys []grid.PairKey) {
 		return
 	}
 	results := w.grid.Enable(keys...)
+	for _, r := range w.take(results) {
+		if w.tell != nil {
+			w.tell(r.Key, r.Err)
+		}
+	}
+}
+
+// take notes what became of pairs, and returns those of which nothing is there and nobody was told.
+func (w *watcher) take(results []grid.EnableResult) (untold []grid.EnableResult) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, r := range results {
 		var later grid.ErrDeferred
 		s := w.state[r.Key]
 		s.err, s.tier, s.retry = r.Err, r.Tier, errors.As(r.Err, &later)
+		if pcl.NothingThere(r.Err) && !s.told {
+			s.told = true
+			untold = append(untold, r)
+		}
 	}
+	return untold
+}
+
+// pointless reports whether there was nothing to the end of some pair that was asked for.
+func (w *watcher) pointless() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, s := range w.state {
+		if pcl.NothingThere(s.err) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(w.watches, func(one Watch) bool { return one.every && len(w.expand(one)) == 0 })
 }
 
 // finish stops the pairs, which brings the values up to now, and reads them. Run has returned.

@@ -1,0 +1,183 @@
+package daemon
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"culprit/daemon/image"
+	"culprit/internal/safetext"
+	"culprit/pcl"
+	"culprit/pcl/syntax"
+)
+
+// Bounds of what an error says: functions that a name may mean, and similar names.
+const (
+	maxMay     = 8
+	maxNearest = 5
+)
+
+// A meaning is what a name means in a target.
+type meaning struct {
+	ids []pcl.FuncID
+	err error
+}
+
+// A dictionary remembers what names mean, as a finder does.
+type dictionary struct {
+	changes int
+	of      map[string]meaning
+}
+
+// Meant implements pcl.Env.
+func (t *target) Meant(name string) ([]pcl.FuncID, error) {
+	d := &t.meant
+	if d.of == nil || d.changes != t.changes || len(d.of) >= maxFound {
+		d.changes, d.of = t.changes, map[string]meaning{}
+	}
+	m, ok := d.of[name]
+	if !ok {
+		m.ids, m.err = t.mean(name)
+		d.of[name] = m
+	}
+	return slices.Clone(m.ids), m.err
+}
+
+// mean looks a name up: as it is, then as what people leave out of names, then as a glob.
+func (t *target) mean(name string) ([]pcl.FuncID, error) {
+	if ids := t.Named(name); len(ids) > 0 {
+		return ids, nil
+	}
+	if ids, err := t.loosely(name); len(ids) > 0 || err != nil {
+		return ids, err
+	}
+	if strings.ContainsAny(name, "*?") {
+		if ids := t.glob(name); len(ids) > 0 {
+			return ids, nil
+		}
+	}
+	return nil, t.noSuch(name)
+}
+
+// A candidate is a function that a name may mean, with the object that has it.
+type candidate struct {
+	image.Meant
+	o *object
+}
+
+// loosely finds the functions that a name fits best. Those of different scopes are not the same function: then it is an error.
+func (t *target) loosely(name string) (ids []pcl.FuncID, err error) {
+	var best []candidate
+	for _, o := range t.objects {
+		for _, m := range o.Meant(name) {
+			if len(best) > 0 && m.Fit < best[0].Fit {
+				best = best[:0]
+			}
+			if len(best) == 0 || m.Fit == best[0].Fit {
+				best = append(best, candidate{m, o})
+			}
+		}
+	}
+	if len(best) == 0 {
+		return nil, nil
+	}
+	if may := scopes(best); len(may) > 1 {
+		return nil, &pcl.NoFunction{Name: name, May: may}
+	}
+	for _, c := range best {
+		ids = append(ids, t.know(c.o, []*image.Function{c.Fn})...)
+	}
+	return distinct(ids), nil
+}
+
+// scopes are the names of functions of different scopes, a few of each; one or none if all are of one scope.
+func scopes(all []candidate) (names []string) {
+	seen := map[string]bool{}
+	for _, c := range all {
+		if !seen[c.Scoped] {
+			seen[c.Scoped] = true
+			names = append(names, safetext.CleanMax(c.Fn.Name, 100))
+		}
+	}
+	slices.Sort(names)
+	if len(names) > maxMay {
+		names = append(names[:maxMay], fmt.Sprintf("%d more", len(names)-maxMay))
+	}
+	return names
+}
+
+// glob finds the functions whose name, with or without parameters, or linkage name matches a pattern.
+func (t *target) glob(pattern string) (ids []pcl.FuncID) {
+	match := pcl.Matcher(pattern, false)
+	for _, o := range t.objects {
+		for _, fn := range o.Functions() {
+			if fn.Named && (match(fn.Name) || fn.Linkage != "" && match(fn.Linkage) || fn.Linkage != fn.Name && match(image.Path(fn.Linkage))) {
+				ids = append(ids, t.know(o, []*image.Function{fn})...)
+			}
+		}
+	}
+	return distinct(ids)
+}
+
+// noSuch says that a name means nothing, and why that may be: DWARF knows what was inlined, symbols know what is called similarly.
+func (t *target) noSuch(name string) error {
+	none := &pcl.NoFunction{Name: name}
+	places, inlined := 0, false
+	for _, o := range t.objects {
+		if n, ok := o.Inlined(name); ok {
+			places, inlined = places+n, true
+		}
+	}
+	switch {
+	case inlined && places == 0:
+		none.Why = "nothing calls it, so the compiler has left it out"
+	case inlined:
+		none.Why = fmt.Sprintf("it is inlined everywhere (in %d places), so it has no entry and no return; build with -fno-inline, or with __attribute__((noinline)) on it", places)
+	default:
+		none.Nearest = t.similar(name)
+	}
+	return none
+}
+
+// similar lists functions with similar names: of the program itself and its own libraries first, where names were mistyped or have changed.
+func (t *target) similar(name string) []string {
+	program := t.main()
+	objects := append([]*object{program}, slices.DeleteFunc(slices.Clone(t.objects), func(o *object) bool { return o == program })...)
+	last := lastPart(name)
+	var found []string
+	for _, o := range objects {
+		shown := map[string]string{}
+		var short, whole []string
+		for _, fn := range o.Functions() {
+			if !fn.Named {
+				continue
+			}
+			path := fn.Scoped()
+			own := lastPart(path)
+			for _, n := range []string{path, own} {
+				if shown[n] == "" {
+					shown[n] = safetext.CleanMax(fn.Name, 100)
+				}
+			}
+			short, whole = append(short, own), append(whole, path)
+		}
+		for _, s := range append(syntax.Similar(name, whole, maxNearest), syntax.Similar(last, short, maxNearest)...) {
+			if !slices.Contains(found, shown[s]) {
+				found = append(found, shown[s])
+			}
+		}
+		if len(found) > 0 && o == program || len(found) >= maxNearest {
+			break
+		}
+	}
+	return found[:min(len(found), maxNearest)]
+}
+
+// lastPart is a name without its scopes and parameters.
+func lastPart(name string) string {
+	path, _, _ := strings.Cut(name, "(")
+	if i := strings.LastIndex(path, "::"); i >= 0 {
+		return path[i+2:]
+	}
+	return path
+}

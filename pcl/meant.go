@@ -1,0 +1,147 @@
+package pcl
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"culprit/grid"
+	"culprit/pcl/syntax"
+)
+
+// A NoFunction says that a name means no function of the target, or that it cannot be told which. Nothing could be counted there.
+type NoFunction struct {
+	Name    string
+	Nearest []string         // functions that have similar names, most similar first
+	May     []string         // functions of different scopes that the name may mean: it is ambiguous
+	Why     string           // why there is no code of it although the program has it: "it is inlined everywhere"; "" if that is not so
+	At      *grid.ErrRefused // of a focus on something that the target does not have: its whole message; else nil
+}
+
+// Unwrap gives At.
+func (n *NoFunction) Unwrap() error {
+	if n.At == nil {
+		return nil
+	}
+	return *n.At
+}
+
+// Error says what there is instead.
+func (n *NoFunction) Error() string {
+	switch {
+	case n.At != nil:
+		return n.At.Error()
+	case len(n.May) > 0:
+		return fmt.Sprintf("%q may be any of %s; name one of them", n.Name, strings.Join(n.May, ", "))
+	case n.Why != "":
+		return fmt.Sprintf("no function matches %q: %s", n.Name, n.Why)
+	}
+	return fmt.Sprintf("no function matches %q%s", n.Name, n.nearest())
+}
+
+func (n *NoFunction) nearest() string {
+	if len(n.Nearest) == 0 {
+		return ""
+	}
+	return "; nearest: " + strings.Join(n.Nearest, ", ")
+}
+
+// NoPoint says that what a metric names is there, and has none of the points that it asks for.
+type NoPoint struct{ Pair grid.PairKey }
+
+// Error names the pair.
+func (n *NoPoint) Error() string {
+	return fmt.Sprintf("%v has no point in this program: the functions that it names are there, and have no such point (no calls, no such loop), or its conditions leave them out", n.Pair)
+}
+
+// NothingThere reports whether an error says that a program has nothing of what a pair is about, or that it cannot be told what is meant: it
+// is *NoFunction, *NoPoint, or a mistake that only shows in that program, such as a type that nobody says.
+func NothingThere(err error) bool {
+	var none *NoFunction
+	var pointless *NoPoint
+	var mistake *syntax.Error
+	return errors.As(err, &none) || errors.As(err, &pointless) || errors.As(err, &mistake)
+}
+
+// named are the functions that $function("name") means. That there is none is an error: 0 would be taken for an answer.
+func (c *compiler) named(name string) ([]FuncID, error) {
+	if path, ok := strings.CutPrefix(name, "/Code/"); ok {
+		module, function, _ := strings.Cut(path, "/")
+		if ids := unique(c.env.Function(module, function)); len(ids) > 0 {
+			return ids, nil
+		}
+		return nil, c.noFunction(module, function)
+	}
+	ids, err := c.env.Meant(name)
+	for _, id := range ids {
+		delete(c.fromLibrary, id)
+	}
+	return unique(ids), err
+}
+
+// noFunction is the error for a function that the module does not have; it says what is there instead.
+func (c *compiler) noFunction(module, function string) error {
+	f := grid.Whole().Refine(grid.Code, module, function)
+	refused := grid.ErrRefused{Point: f.String(), Reason: "the target has no such function"}
+	ids, err := c.env.Meant(function)
+	var none *NoFunction
+	switch {
+	case errors.As(err, &none) && none.Why != "":
+		refused.Reason += ": " + none.Why
+	case errors.As(err, &none) && len(none.May) > 0:
+		refused.Reason += "; nearest: " + strings.Join(none.May, ", ")
+	case errors.As(err, &none):
+		refused.Reason += none.nearest()
+	case len(ids) > 0:
+		var places []string
+		for _, id := range ids[:min(len(ids), maxNearest)] {
+			places = append(places, "/Code/"+c.env.FuncModule(id)+"/"+c.env.FuncName(id))
+		}
+		refused.Reason += "; there is " + strings.Join(places, ", ")
+	}
+	return &NoFunction{Name: function, At: &refused}
+}
+
+// maxNearest bounds the functions that a message names.
+const maxNearest = 5
+
+// ofItem are the functions that an item of a list means. A list of a library has exact names, which the target need not have: one text
+// serves many libraries. Other lists have names as $function has.
+func (c *compiler) ofItem(l *list, name string) ([]FuncID, error) {
+	ids := c.env.Named(name)
+	if len(ids) > 0 || l.library {
+		return ids, nil
+	}
+	ids, err := c.env.Meant(name)
+	var none *NoFunction
+	if errors.As(err, &none) && len(none.May) == 0 {
+		if !slices.ContainsFunc(c.lacking, func(n *NoFunction) bool { return n.Name == none.Name }) {
+			c.lacking = append(c.lacking, none)
+		}
+		return nil, nil
+	}
+	return ids, err
+}
+
+// pointless refuses a plan whose base has no point: it would count nothing for ever. Lists of libraries may be empty, and an item of a
+// hierarchy may get its parts later.
+func (c *compiler) pointless(x *matching, before int) error {
+	counting := x.body(c.m)
+	_, _, item := c.focus.Item()
+	if len(c.plan.Requests) > before || counting.kind == Kernel || counting.block == nil || item || x.replace != nil {
+		return nil
+	}
+	for _, name := range counting.lists {
+		if l := c.lib.lists[name]; l.library || !flavored(l.flavors, c.env) {
+			return nil
+		}
+	}
+	if len(c.lacking) > 0 {
+		return c.lacking[0]
+	}
+	if anyStmt(counting.block, func(s *syntax.Stmt) bool { return s.Kind == syntax.Instr }) {
+		return &NoPoint{c.plan.Pair}
+	}
+	return nil
+}
