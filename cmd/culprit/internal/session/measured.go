@@ -16,10 +16,8 @@ var (
 	errNoValue    = errors.New("nothing was recorded: the session, or the target, ended too early, or no thread was active")
 )
 
-// Average is the average of a watched pair, in the unit of its rate, from when it was enabled until Close; the error says why there is
+// average is the average of a watched pair, in the unit of its rate, from when it was enabled until Close; the error says why there is
 // none.
-func (s *Session) Average(key grid.PairKey) (float64, error) { return s.watch.average(key) }
-
 func (w *watcher) average(key grid.PairKey) (float64, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
