@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"culprit/grid"
 	"culprit/pcl/syntax"
 )
 
@@ -120,7 +119,7 @@ func (r *exprReader) at(e *syntax.Expr) (evaluable, error) {
 	if m == nil {
 		return nil, r.unknown(e)
 	}
-	focus, err := grid.ParseFocus(e.X.Text)
+	focus, err := ParseFocus(e.X.Text)
 	if err != nil {
 		return nil, errorAt(e.X.Pos, "found a bad focus: %v", err)
 	}

@@ -30,7 +30,9 @@ func (v View) Quantile() (q float64, ok bool) {
 }
 
 // viewWords are the words of views in expectations.
-func viewWords() []string { return []string{"p50", "p90", "p95", "p99", "p999", string(Mean), string(Count)} }
+func viewWords() []string {
+	return []string{"p50", "p90", "p95", "p99", "p999", string(Mean), string(Count)}
+}
 
 // A Reading is one value that an expectation needs.
 type Reading struct {

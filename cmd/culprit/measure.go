@@ -13,6 +13,7 @@ import (
 	"culprit/cmd/culprit/internal/session"
 	"culprit/consultant"
 	"culprit/daemon"
+	"culprit/grid"
 	"culprit/internal/safetext"
 )
 
@@ -51,7 +52,7 @@ func prepare(opts *measureOptions) (*measurement, error) {
 	}
 	m.cfg = session.Config{
 		Tool: toolName(), Library: lib, Budget: float64(opts.budget), Children: opts.children, Search: !opts.noSearch,
-		Backend: daemon.Backend(opts.backend), Watches: watches, OnEvent: m.progress, Log: m.note, Guard: guard,
+		Backend: daemon.Backend(opts.backend), Watches: watches, OnEvent: m.progress, Log: m.note, Guard: guard, OnRefused: m.refused,
 	}
 	return m, nil
 }
@@ -77,7 +78,7 @@ func (m *measurement) run(ctx context.Context, pids []int) error {
 	m.progressf("removing the probes (%s)", endText[end])
 	closeErr := s.Close()
 	m.flush()
-	err = m.answer(s.Report(), end, closeErr)
+	err = m.answer(s.Report(), end, closeErr, s.Unmeasured())
 	if broken := errors.Join(screenErr, s.SearchError()); broken != nil {
 		return &statusError{exitFailed, errors.Join(broken, err)}
 	}
@@ -117,8 +118,8 @@ func (m *measurement) runScreens(ctx context.Context, s *session.Session, l sess
 }
 
 // answer prints the answer, writes the report and finds the exit status.
-func (m *measurement) answer(r *report.Report, end session.End, closeErr error) error {
-	status := m.status(r, end, closeErr)
+func (m *measurement) answer(r *report.Report, end session.End, closeErr, unmeasured error) error {
+	status := m.status(r, end, closeErr, unmeasured)
 	r.ExitStatus = status
 	if m.exit != nil && len(r.Targets) > 0 {
 		if code, ended := m.exit(end == session.EndTarget); ended {
@@ -132,15 +133,21 @@ func (m *measurement) answer(r *report.Report, end session.End, closeErr error) 
 	if err != nil {
 		return &statusError{exitFailed, err}
 	}
+	if status == exitFailed {
+		return &statusError{exitFailed, unmeasured}
+	}
 	return exitWith(status)
 }
 
-func (m *measurement) status(r *report.Report, end session.End, closeErr error) int {
+// status goes by what weighs most: probes that are left, the end of the target, a watch that names what could not be measured.
+func (m *measurement) status(r *report.Report, end session.End, closeErr, unmeasured error) int {
 	switch {
 	case closeErr != nil:
 		return exitFailed
 	case end == session.EndTarget:
 		return exitEnded
+	case unmeasured != nil:
+		return exitFailed
 	case len(r.Bottlenecks) > 0:
 		return exitBottleneck
 	}
@@ -184,6 +191,11 @@ func (m *measurement) note(text string) {
 	if !m.opts.quiet {
 		m.say("culprit: %s", safetext.CleanMax(text, 400))
 	}
+}
+
+// refused tells at once, whatever else is left out, that a watch cannot be measured.
+func (m *measurement) refused(key grid.PairKey, err error) {
+	m.say("culprit: --watch %s cannot be measured: %s", safetext.CleanMax(key.String(), maxLine), safetext.CleanMax(err.Error(), maxLine))
 }
 
 // maxLater bounds the lines that wait for the screens to close.

@@ -32,13 +32,13 @@ func Similar(s string, candidates []string) string {
 	return holding(s, candidates)
 }
 
-// Nearest returns the candidate nearest to s, the first one of equals, or "" if none is near. Near is one that differs only in its
-// case and in "_" and "-", and one with at most two changed, missing, added or exchanged characters, and at most half of the word.
+// Nearest returns the candidate nearest to s, the first one of equals, or "" if none is near. Case never
+// counts. Near is one that differs only in "_" and "-", and one with at most two changed, missing, added or exchanged characters, and at most half of the word.
 func Nearest(s string, candidates []string) string {
 	best, bestDistance := "", 3
 	for _, c := range candidates {
 		d := distance(s, c)
-		if d > 1 && sameButCase(s, c) {
+		if d > 1 && sameLetters(s, c) {
 			d = 1
 		}
 		if d < bestDistance && 2*d <= max(len(s), len(c)) {
@@ -51,8 +51,8 @@ func Nearest(s string, candidates []string) string {
 // maxSuggested is how long a name may be, in bytes, to be compared with others.
 const maxSuggested = 100
 
-// sameButCase reports whether two names are the same but for case, "_" and "-".
-func sameButCase(a, b string) bool {
+// sameLetters reports whether two names are the same but for case, "_" and "-".
+func sameLetters(a, b string) bool {
 	for {
 		a, b = strings.TrimLeft(a, "_-"), strings.TrimLeft(b, "_-")
 		if a == "" || b == "" {
@@ -72,8 +72,8 @@ func lower(c byte) byte {
 	return c
 }
 
-// distance is how many characters of a and b are changed, missing, added or exchanged with their neighbour, or 3 if it is surely more
-// than 2.
+// distance is how many characters of a and b are changed, missing, added or exchanged with their neighbour, case left out, or 3 if it is
+// surely more than 2.
 func distance(a, b string) int {
 	if len(a) > maxSuggested || len(b) > maxSuggested || len(a)-len(b) > 2 || len(b)-len(a) > 2 {
 		return 3
@@ -86,7 +86,7 @@ func distance(a, b string) int {
 		next[0] = i + 1
 		for j := range len(b) {
 			change := row[j]
-			if a[i] != b[j] {
+			if lower(a[i]) != lower(b[j]) {
 				change++
 			}
 			next[j+1] = min(change, next[j]+1, row[j+1]+1)

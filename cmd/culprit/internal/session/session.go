@@ -34,7 +34,10 @@ type Config struct {
 	Watches  []Watch
 	OnEvent  func(consultant.Event) // nil = dropped; called from any goroutine
 	Log      func(string)           // nil = dropped; called from any goroutine
-	Guard    func() *exec.Cmd       // as daemon.Options.Guard
+	// OnRefused is told, once, of a watch that names one pair and cannot be measured, as soon as that is known; nil = dropped; called from
+	// any goroutine.
+	OnRefused func(grid.PairKey, error)
+	Guard     func() *exec.Cmd // as daemon.Options.Guard
 }
 
 // A Session is one attachment to one or several targets, from Open to Close. Without Close probes stay in the targets until
@@ -67,6 +70,7 @@ func Open(ctx context.Context, cfg Config) (*Session, error) {
 	s := &Session{cfg: cfg, daemon: d, started: started}
 	s.grid = newGrid(d, cfg.Library)
 	s.watch = newWatcher(s.grid, d, cfg.Library, cfg.Watches)
+	s.watch.onRefused = cfg.OnRefused
 	if cfg.Search {
 		s.search = NewSearch(cfg, d, s.grid)
 		s.ranks = newRankWatch(s.grid, d, cfg)
