@@ -24,7 +24,7 @@ type Library struct {
 	excludes    []exclusion
 	defs        []*syntax.Def // those in force that have names, in order of loading; what Warnings looks at
 
-	tunedAt     map[string]syntax.Pos // where tunable constants have their values
+	tunedAt map[string]syntax.Pos // where tunable constants have their values
 
 	mu       sync.RWMutex
 	tunables map[string]float64

@@ -79,6 +79,7 @@ func (w *warner) walk(walk func(func(*syntax.Expr) bool)) {
 func (w *warner) definition(d *syntax.Def) {
 	switch d.Keyword {
 	case "resourceList":
+		w.flavors(d)
 		if !w.used[d.Name] {
 			w.warn(d.Pos, "resourceList %s: found a list that nothing uses, expected foreach f in %s in some metric; remove it or use it", d.Name, d.Name)
 		}
@@ -125,6 +126,7 @@ func (w *warner) metric(d *syntax.Def) {
 	}
 	w.unconstrained(d)
 	w.unsupported(d)
+	w.flavors(d)
 }
 
 // unsupported tells what can be written and not be measured yet.
