@@ -1,6 +1,7 @@
 package pcl
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -23,24 +24,36 @@ func (c *codeChecker) unknownName(e *syntax.Expr) typ {
 	if e.Text == "operator" {
 		return c.fail(e.Pos, `found the unknown name "operator", expected the name of an operator in a string, such as $function("operator+")`)
 	}
+	if t := template.FindString(e.Pos.File.Text[e.Pos.Off:]); t != "" {
+		return c.fail(e.Pos, `found the template %s, expected $function("%s") for a point of it; code calls functions by plain names only`, t, t)
+	}
 	if e.Text == "$function" || e.Text == "$line" {
 		return c.fail(e.Pos, `found %s without its arguments, expected $function("name") or $line("file.c", 120)`, e.Text)
 	}
 	known := slices.Concat(c.variables(), names(c.b, c.vars), names(c.b, c.b.lists), names(c.b, environment), []string{"$function", "$line"})
 	return c.fail(e.Pos, "found the unknown name %q%s, expected a resourceList, a loop variable, a counter of the metric or a name such as $procedures%s", e.Text,
-		syntax.DidYouMean(e.Text, known), c.declare(e.Text, known))
+		syntax.DidYouMean(e.Text, known), c.declare(e.Text))
 }
+
+// template is how the name of a template of C++ or of something generic of Rust begins.
+var template = regexp.MustCompile(`^\w+<[\w:, &*]+>`)
 
 // unknownVariable is what is said of something that is changed and may not be.
 func (c *codeChecker) unknownVariable(e *syntax.Expr) typ {
 	known := c.variables()
 	return c.fail(e.Pos, "found %q, expected a variable that may be changed here: %s%s%s", e.Text, strings.Join(known, ", "),
-		syntax.DidYouMean(e.Text, known), c.declare(e.Text, known))
+		syntax.DidYouMean(e.Text, known), c.declare(e.Text))
 }
 
-// declare says how a variable of the name becomes one, where code of a metric may have one and no name is similar.
-func (c *codeChecker) declare(name string, known []string) string {
-	if c.flag || c.point == tBad || strings.HasPrefix(name, "$") || syntax.Similar(name, known) != "" {
+// declare says how a name becomes one that means something, unless a variable has a similar name: in code as a counter of the metric,
+// elsewhere as a function of the target.
+func (c *codeChecker) declare(name string) string {
+	switch {
+	case strings.HasPrefix(name, "$") || syntax.Similar(name, c.variables()) != "":
+		return ""
+	case c.point == tBad:
+		return "; a function of the target is $function(\"" + name + "\")"
+	case c.flag:
 		return ""
 	}
 	return "; declare it in the metric: counter " + name + ";"

@@ -184,6 +184,7 @@ func warnCases() []problemCase {
 		{"nothing constrained", m + `constraint procedureInclusive; base is counter { append preInsn $start.entry (* m++; *) } }`, ""},
 		{"what cannot be measured", m + `base is counter { append preInsn $start.entry (* m += readAddress($arg[0]); *) } }`, ""},
 		{"flavor of no target", m + `flavor { cpp }; base is counter { append preInsn $start.entry (* m++; *) } }`, ""},
+		{"hash of a build", m + `base is counter { append preInsn $function("shop::work::h0123456789abcdef").entry (* m++; *) } }`, ""},
 		{"trace", `trace t { at $start.entry; record { $arg[0] }; }`, ""},
 		{"unused loop variable", m + `base is counter { foreach f in $procedures append preInsn $start.entry (* m++; *) } }`, ""},
 		{"suppressed elsewhere", `hypothesis h { test cpu > 1; refine { Process }; suppress { "/Code/libc.so.6" } }`, ""},

@@ -207,6 +207,7 @@ func problemCases() []problemCase {
 		{"undeclared counter", m + ` base is counter { append preInsn $start.entry (* seen = 1; *) } }`, "declare it in the metric: counter seen;"},
 		{"undeclared counter that is read", m + ` base is counter { append preInsn $start.entry (* m += seen; *) } }`, "declare it in the metric: counter seen;"},
 		{"this", m + ` base is counter { append preInsn $start.entry (* m += this->size; *) } }`, "expected $arg.this"},
+		{"template", m + ` base is counter { append preInsn $start.entry (* m += size<int>(1); *) } }`, `found the template size<int>, expected $function("size<int>")`},
 		{"operator", m + ` base is counter { append preInsn $start.entry (* m += operator+(1); *) } }`, `such as $function("operator+")`},
 		{"function without its name", m + ` base is counter { append preInsn $function.entry (* m++; *) } }`, "found $function without its arguments"},
 		{"key that is a type", `constraint c /SyncObject is key;`, "found a key for /SyncObject, which is a string"},

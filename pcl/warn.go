@@ -77,6 +77,7 @@ func (w *warner) walk(walk func(func(*syntax.Expr) bool)) {
 }
 
 func (w *warner) definition(d *syntax.Def) {
+	w.hashes(d)
 	switch d.Keyword {
 	case "resourceList":
 		w.flavors(d)

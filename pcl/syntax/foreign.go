@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -17,7 +18,7 @@ var foreignSigns = []struct{ sign, advice string }{
 	{"%", `there is no remainder: write x - x / n * n for x % n`},
 	{"|", `there are no operators on bits, and || is "or"`},
 	{"^", `there are no operators on bits`},
-	{"~", `there are no operators on bits: write -x - 1 for ~x`},
+	{"~", `there are no operators on bits: write -x - 1 for ~x; the name of a destructor stands in a string: $function("Shop::~Shop")`},
 	{"&", `there are no operators on bits, and && is "and"; write x - x / 8 * 8 for x & 7`},
 	{"!", `write x == 0 for !x`},
 	{"?", `there is no ?: ; write if (CONDITION) before a piece of code`},
@@ -64,6 +65,9 @@ func (p *parser) adviceBefore() string {
 	text := p.tok.pos.File.Text
 	before := strings.TrimRight(text[:p.tok.pos.Off], " \t\r\n")
 	rest := text[p.tok.pos.Off:]
+	if a := p.adviceOnWord(before); a != "" {
+		return a
+	}
 	closes := p.tok.kind != word && p.tok.kind != integer && p.tok.kind != eof
 	switch {
 	case !closes:
@@ -75,6 +79,14 @@ func (p *parser) adviceBefore() string {
 		return "there are no operators on bits: write x / 8 for x >> 3"
 	case strings.HasSuffix(before, ">") && !strings.HasSuffix(before, "->"):
 		return `a name with < > stands in a string: $function("name<int>")`
+	case p.tok.kind == '*':
+		return "what a pointer leads to is a field of it: $arg[0]->field"
+	case strings.HasPrefix(rest, "!") && !strings.HasPrefix(rest, "!=") && endsInWord(before):
+		return "there are no macros"
+	case p.tok.kind == '&' && strings.HasSuffix(before, "."):
+		return "an argument is named without a sign: $arg.self"
+	case operatorName.MatchString(before):
+		return `the name of an operator stands in a string: $function("operator+")`
 	case p.tok.kind == '(' && endsInField(before):
 		return "methods cannot be called; a function of the program is called by its name: f($arg[0])"
 	case p.tok.kind == '/' && endsInWord(before) && !strings.HasPrefix(rest, "/*"):
@@ -82,6 +94,19 @@ func (p *parser) adviceBefore() string {
 	}
 	return ""
 }
+
+// adviceOnWord judges a word by what stands before it.
+func (p *parser) adviceOnWord(before string) string {
+	if p.tok.kind == word && cast.MatchString(before) {
+		return "there are no casts: all numbers have 64 bits"
+	}
+	return ""
+}
+
+var (
+	cast         = regexp.MustCompile(`\((?:const )?(?:unsigned )?[a-z_][a-z_0-9]*\s*\**\)$`)
+	operatorName = regexp.MustCompile(`\boperator\W+$`)
+)
 
 func endsInWord(s string) bool { return s != "" && (isLetter(s[len(s)-1]) || isDigit(s[len(s)-1])) }
 
