@@ -49,7 +49,7 @@ func (c *codeChecker) unknownVariable(e *syntax.Expr) typ {
 // elsewhere as a function of the target.
 func (c *codeChecker) declare(name string) string {
 	switch {
-	case strings.HasPrefix(name, "$") || syntax.Similar(name, c.variables()) != "":
+	case strings.HasPrefix(name, "$") || syntax.Closest(name, c.variables()) != "":
 		return ""
 	case c.point == tBad:
 		return "; a function of the target is $function(\"" + name + "\")"

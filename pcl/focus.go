@@ -26,7 +26,7 @@ func ParsePair(text string, defined ...string) (grid.PairKey, error) {
 func suggested(err error) error {
 	var focus *grid.FocusError
 	if errors.As(err, &focus) && focus.Name != "" {
-		focus.Nearest = syntax.Similar(focus.Name, focus.Known)
+		focus.Nearest = syntax.Closest(focus.Name, focus.Known)
 	}
 	return err
 }

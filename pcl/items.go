@@ -72,7 +72,7 @@ func (l *Library) Item(focus grid.Focus) (*GroupingItem, error) {
 		if it := g.find(name); it != nil {
 			return it, nil
 		}
-		return nil, &UnknownItem{Focus: focus, Nearest: syntax.Similar(name, g.names())}
+		return nil, &UnknownItem{Focus: focus, Nearest: syntax.Closest(name, g.names())}
 	}
 	return nil, &UnknownItem{Focus: focus}
 }

@@ -74,7 +74,7 @@ func (l *Library) find(name string) (*metric, error) {
 	for _, m := range l.metrics {
 		names = append(names, m.Name)
 	}
-	return nil, &UnknownMetric{Name: name, Nearest: syntax.Similar(name, names)}
+	return nil, &UnknownMetric{Name: name, Nearest: syntax.Closest(name, names)}
 }
 
 // Check reports whether the metric can be read at the focus as far as that is known without a target. The error is

@@ -13,7 +13,6 @@ import (
 	"culprit/cmd/culprit/internal/session"
 	"culprit/consultant"
 	"culprit/daemon"
-	"culprit/grid"
 	"culprit/internal/safetext"
 )
 
@@ -52,7 +51,7 @@ func prepare(opts *measureOptions) (*measurement, error) {
 	}
 	m.cfg = session.Config{
 		Tool: toolName(), Library: lib, Budget: float64(opts.budget), Children: opts.children, Search: !opts.noSearch,
-		Backend: daemon.Backend(opts.backend), Watches: watches, OnEvent: m.progress, Log: m.note, Guard: guard, OnRefused: m.refused,
+		Backend: daemon.Backend(opts.backend), Watches: watches, OnEvent: m.progress, Log: m.note, Guard: guard,
 	}
 	return m, nil
 }
@@ -75,14 +74,22 @@ func (m *measurement) run(ctx context.Context, pids []int) error {
 	} else {
 		end = s.Run(ctx, limits)
 	}
-	m.progressf("removing the probes (%s)", endText[end])
+	m.progressf("%s (%s)", m.lastStep(), endText[end])
 	closeErr := s.Close()
 	m.flush()
-	err = m.answer(s.Report(), end, closeErr, s.Unmeasured())
+	err = m.answer(s.Report(), end, closeErr)
 	if broken := errors.Join(screenErr, s.SearchError()); broken != nil {
 		return &statusError{exitFailed, errors.Join(broken, err)}
 	}
 	return err
+}
+
+// lastStep is what is done at the end.
+func (m *measurement) lastStep() string {
+	if m.cfg.Backend == daemon.BackendSample || m.cfg.Backend == daemon.BackendEBPF {
+		return "ending"
+	}
+	return "removing the probes"
 }
 
 var endText = map[session.End]string{
@@ -118,8 +125,8 @@ func (m *measurement) runScreens(ctx context.Context, s *session.Session, l sess
 }
 
 // answer prints the answer, writes the report and finds the exit status.
-func (m *measurement) answer(r *report.Report, end session.End, closeErr, unmeasured error) error {
-	status := m.status(r, end, closeErr, unmeasured)
+func (m *measurement) answer(r *report.Report, end session.End, closeErr error) error {
+	status := m.status(r, end, closeErr)
 	r.ExitStatus = status
 	if m.exit != nil && len(r.Targets) > 0 {
 		if code, ended := m.exit(end == session.EndTarget); ended {
@@ -133,21 +140,15 @@ func (m *measurement) answer(r *report.Report, end session.End, closeErr, unmeas
 	if err != nil {
 		return &statusError{exitFailed, err}
 	}
-	if status == exitFailed {
-		return &statusError{exitFailed, unmeasured}
-	}
 	return exitWith(status)
 }
 
-// status goes by what weighs most: probes that are left, the end of the target, a watch that names what could not be measured.
-func (m *measurement) status(r *report.Report, end session.End, closeErr, unmeasured error) int {
+func (m *measurement) status(r *report.Report, end session.End, closeErr error) int {
 	switch {
 	case closeErr != nil:
 		return exitFailed
 	case end == session.EndTarget:
 		return exitEnded
-	case unmeasured != nil:
-		return exitFailed
 	case len(r.Bottlenecks) > 0:
 		return exitBottleneck
 	}
@@ -191,11 +192,6 @@ func (m *measurement) note(text string) {
 	if !m.opts.quiet {
 		m.say("culprit: %s", safetext.CleanMax(text, 400))
 	}
-}
-
-// refused tells at once, whatever else is left out, that a watch cannot be measured.
-func (m *measurement) refused(key grid.PairKey, err error) {
-	m.say("culprit: --watch %s cannot be measured: %s", safetext.CleanMax(key.String(), maxLine), safetext.CleanMax(err.Error(), maxLine))
 }
 
 // maxLater bounds the lines that wait for the screens to close.

@@ -60,14 +60,14 @@ func (p *parser) advice() string {
 	return ""
 }
 
+// lookedAt is how many bytes in front of a token are looked at for advice.
+const lookedAt = 200
+
 // adviceBefore judges by what stands before the token as well.
 func (p *parser) adviceBefore() string {
 	text := p.tok.pos.File.Text
-	before := strings.TrimRight(text[:p.tok.pos.Off], " \t\r\n")
+	before := strings.TrimRight(text[max(0, p.tok.pos.Off-lookedAt):p.tok.pos.Off], " \t\r\n")
 	rest := text[p.tok.pos.Off:]
-	if a := p.adviceOnWord(before); a != "" {
-		return a
-	}
 	closes := p.tok.kind != word && p.tok.kind != integer && p.tok.kind != eof
 	switch {
 	case !closes:
@@ -95,18 +95,7 @@ func (p *parser) adviceBefore() string {
 	return ""
 }
 
-// adviceOnWord judges a word by what stands before it.
-func (p *parser) adviceOnWord(before string) string {
-	if p.tok.kind == word && cast.MatchString(before) {
-		return "there are no casts: all numbers have 64 bits"
-	}
-	return ""
-}
-
-var (
-	cast         = regexp.MustCompile(`\((?:const )?(?:unsigned )?[a-z_][a-z_0-9]*\s*\**\)$`)
-	operatorName = regexp.MustCompile(`\boperator\W+$`)
-)
+var operatorName = regexp.MustCompile(`\boperator\W+$`)
 
 func endsInWord(s string) bool { return s != "" && (isLetter(s[len(s)-1]) || isDigit(s[len(s)-1])) }
 

@@ -5,18 +5,18 @@ import (
 	"unicode"
 )
 
-// DidYouMean returns ` (did you mean "x"?)` for the candidate that Similar finds, or "" if it finds none. It is how every message
+// DidYouMean returns ` (did you mean "x"?)` for the candidate that Closest finds, or "" if it finds none. It is how every message
 // of the language and of the command line suggests a name.
 func DidYouMean(s string, candidates []string) string {
-	if best := Similar(s, candidates); best != "" {
+	if best := Closest(s, candidates); best != "" {
 		return ` (did you mean "` + best + `"?)`
 	}
 	return ""
 }
 
-// Similar returns the candidate that s most likely stands for, the first one of equals, or "": the nearest one; else one whose words
+// Closest returns the candidate that s most likely stands for, the first one of equals, or "": the nearest one; else one whose words
 // begin with the words of s ("proc_calls" for "procedure_calls"); else the shortest one that holds s, which has 4 letters at least.
-func Similar(s string, candidates []string) string {
+func Closest(s string, candidates []string) string {
 	if best := Nearest(s, candidates); best != "" {
 		return best
 	}

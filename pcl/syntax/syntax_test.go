@@ -209,19 +209,19 @@ func TestDidYouMean(t *testing.T) {
 	}
 }
 
-// TestSimilar: what is meant is found by its letters, its words and its parts; a name that has nothing in common with any is left alone.
-func TestSimilar(t *testing.T) {
+// TestClosest: what is meant is found by its letters, its words and its parts; a name that has nothing in common with any is left alone.
+func TestClosest(t *testing.T) {
 	names := []string{"procedure_calls", "exec_time", "exec_time_inclusive", "sync_wait", "SyncObject", "startWallTimer", "Code", "io_latency"}
 	for in, want := range map[string]string{
 		"proc_calls": "procedure_calls", "Procedure-Calls": "procedure_calls", "PROCEDURECALLS": "procedure_calls", "procCalls": "procedure_calls",
 		"latency": "io_latency", "time": "exec_time", "exec_tmie": "exec_time", "syncobjects": "SyncObject", "sync_object": "SyncObject", "code": "Code",
 		"swait": "", "sync_wiat": "sync_wait", "startTimer": "", "nosuch": "", "": "", "calls_proc": "", "io": "", strings.Repeat("x", 1000): "",
 	} {
-		if got := Similar(in, names); got != want {
+		if got := Closest(in, names); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
 	}
-	if got := Similar("x", []string{"", strings.Repeat("x", 1000)}); got != "" {
+	if got := Closest("x", []string{"", strings.Repeat("x", 1000)}); got != "" {
 		t.Errorf("got %q", got)
 	}
 }

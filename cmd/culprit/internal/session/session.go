@@ -34,10 +34,7 @@ type Config struct {
 	Watches  []Watch
 	OnEvent  func(consultant.Event) // nil = dropped; called from any goroutine
 	Log      func(string)           // nil = dropped; called from any goroutine
-	// OnRefused is told, once, of a watch that names one pair and cannot be measured, as soon as that is known; nil = dropped; called from
-	// any goroutine.
-	OnRefused func(grid.PairKey, error)
-	Guard     func() *exec.Cmd // as daemon.Options.Guard
+	Guard    func() *exec.Cmd       // as daemon.Options.Guard
 }
 
 // A Session is one attachment to one or several targets, from Open to Close. Without Close probes stay in the targets until
@@ -70,7 +67,6 @@ func Open(ctx context.Context, cfg Config) (*Session, error) {
 	s := &Session{cfg: cfg, daemon: d, started: started}
 	s.grid = newGrid(d, cfg.Library)
 	s.watch = newWatcher(s.grid, d, cfg.Library, cfg.Watches)
-	s.watch.onRefused = cfg.OnRefused
 	if cfg.Search {
 		s.search = NewSearch(cfg, d, s.grid)
 		s.ranks = newRankWatch(s.grid, d, cfg)

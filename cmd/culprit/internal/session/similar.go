@@ -39,7 +39,7 @@ func WithSimilarCode(d Listing, err error, focus grid.Focus) error {
 func similarCode(tree *grid.Tree, module, function string) string {
 	modules := tree.Children(grid.Code)
 	if function == "" {
-		return other(syntax.Similar(module, modules), module)
+		return other(syntax.Closest(module, modules), module)
 	}
 	var others []string
 	for _, m := range modules {
@@ -47,17 +47,17 @@ func similarCode(tree *grid.Tree, module, function string) string {
 			others = append(others, m)
 		}
 	}
-	if near := syntax.Similar(module, others); near != "" {
+	if near := syntax.Closest(module, others); near != "" {
 		return near + "/" + function
 	}
 	if len(others) > 0 {
 		return others[0] + "/" + function
 	}
-	if f := syntax.Similar(function, tree.Children(grid.Code, module)); f != "" {
+	if f := syntax.Closest(function, tree.Children(grid.Code, module)); f != "" {
 		return module + "/" + f
 	}
-	if near := syntax.Similar(module, modules); near != "" && near != module {
-		if f := syntax.Similar(function, tree.Children(grid.Code, near)); f != "" {
+	if near := syntax.Closest(module, modules); near != "" && near != module {
+		if f := syntax.Closest(function, tree.Children(grid.Code, near)); f != "" {
 			return near + "/" + f
 		}
 		return near

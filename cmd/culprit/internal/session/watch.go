@@ -96,8 +96,6 @@ type watcher struct {
 	asked   map[grid.PairKey]grid.PairKey // what became of a watch without a star
 	order   []grid.PairKey                // in which they were first asked for
 	version uint64                        // of the tree when it was last looked at
-
-	onRefused func(grid.PairKey, error) // may be nil
 }
 
 // watched is what became of one pair: enabled if err is nil.
@@ -106,7 +104,6 @@ type watched struct {
 	tier  grid.Tier
 	retry bool
 	tries int
-	told  bool // that it was refused
 
 	uncertain report.Missing // of the average; known at the end
 	over      bool
@@ -217,13 +214,12 @@ func (w *watcher) enable(keys []grid.PairKey) {
 	}
 	results := w.grid.Enable(keys...)
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	for _, r := range results {
 		var later grid.ErrDeferred
 		s := w.state[r.Key]
 		s.err, s.tier, s.retry = r.Err, r.Tier, errors.As(r.Err, &later)
 	}
-	w.mu.Unlock()
-	w.tellRefused()
 }
 
 // finish stops the pairs, which brings the values up to now, and reads them. Run has returned.

@@ -16,7 +16,6 @@ type Daemon interface {
 	grid.Axis
 	Tree() *grid.Tree
 	ListCode()
-	Known()
 	Now() float64
 	Source(f grid.Focus) (file string, line int)
 	Targets() []daemon.TargetInfo
