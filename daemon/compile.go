@@ -14,7 +14,7 @@ func (t *target) compile(k grid.PairKey) (*pcl.Plan, error) {
 	plan, err := t.d.opts.Library.Compile(k.Metric, k.Focus, t)
 	if err == nil && plan.By != 0 && len(plan.Requests) == 0 {
 		return nil, grid.ErrUnsupported{What: k.Metric + " of " + t.name,
-			Needs: "functions that it counts, and the target names none of them: those inside of the C library have names where its debug symbols are installed"}
+			Needs: "one of the functions that it counts, and the target names none of them" + t.d.opts.Library.Lacking(k.Metric)}
 	}
 	if err != nil || plan.KeptByKernel() || len(plan.Requests) > 0 || !t.nameless() {
 		return plan, err

@@ -3,7 +3,9 @@ package daemon
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"golang.org/x/arch/x86/x86asm"
 
@@ -137,10 +139,35 @@ func disassemble(code []byte, at uint64) (out []ListedInst) {
 		in, err := x86asm.Decode(code, 64)
 		text, n := "(bad)", 1
 		if err == nil && in.Len > 0 {
-			text, n = x86asm.GNUSyntax(in, at, nil), in.Len
+			text, n = withAddress(in, x86asm.GNUSyntax(in, at, nil)), in.Len
 		}
 		out = append(out, ListedInst{at, slices.Clone(code[:n]), text})
 		code, at = code[n:], at+uint64(n)
 	}
 	return out
+}
+
+// withAddress completes the text of an instruction that reads or writes an address without registers, such as %fs:0x0: the package
+// leaves out an address of 0, and writes one below it with 32 bits.
+func withAddress(in x86asm.Inst, text string) string {
+	for _, a := range in.Args {
+		m, ok := a.(x86asm.Mem)
+		if !ok || m.Base != 0 || m.Index != 0 || m.Disp > math.MaxUint32 {
+			continue
+		}
+		bare, full := "", fmt.Sprintf("%#x", uint64(int32(m.Disp)))
+		if m.Disp != 0 {
+			bare = fmt.Sprintf("%#x", uint32(m.Disp))
+		}
+		switch {
+		case m.Segment != 0:
+			segment := "%" + strings.ToLower(m.Segment.String()) + ":"
+			return strings.Replace(text, segment+bare, segment+full, 1)
+		case bare == "" && strings.HasSuffix(text, ","):
+			return text + "0x0"
+		case bare == "":
+			return strings.Replace(text, " ,", " 0x0,", 1)
+		}
+	}
+	return text
 }

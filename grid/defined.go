@@ -36,8 +36,11 @@ func (d definedSet) has(name string) bool {
 
 // list is what is expected where a name is not known.
 func (d definedSet) list() string {
-	return "one of " + strings.Join(slices.Concat(hierarchyNames[:], d.names), ", ")
+	return "one of " + strings.Join(d.all(), ", ")
 }
+
+// all are the names of the fixed hierarchies and of the defined ones.
+func (d definedSet) all() []string { return slices.Concat(hierarchyNames[:], d.names) }
 
 // startsItem reports whether text reads like the start of a part below a defined hierarchy that was named.
 func (d definedSet) startsItem(text string) bool {

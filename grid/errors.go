@@ -71,11 +71,18 @@ type FocusError struct {
 	Column   int    // in characters, from 1
 	Found    string
 	Expected string
+	Name     string   // the name that is not known, where it is one
+	Known    []string // what there is instead of Name
+	Nearest  string   // of Known; "" here: whoever shows the error may set it
 }
 
 // Error gives the column, what was found and what was expected.
 func (e *FocusError) Error() string {
-	return fmt.Sprintf("focus %s: column %d: found %s, expected %s", quote(e.Text), e.Column, e.Found, e.Expected)
+	text := fmt.Sprintf("focus %s: column %d: found %s, expected %s", quote(e.Text), e.Column, e.Found, e.Expected)
+	if e.Nearest != "" {
+		text += fmt.Sprintf(" (did you mean %s?)", quote(e.Nearest))
+	}
+	return text
 }
 
 // Caret is two lines for a terminal: the text, and a caret under the wrong column. Long text is cut around the column,

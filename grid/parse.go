@@ -87,7 +87,7 @@ func (p *focusParser) part() error {
 	name := p.text[start:p.pos]
 	h, err := p.defined.hierarchy(name)
 	if err != nil {
-		return p.errorAt(start, p.foundName(start), p.defined.list())
+		return p.unknownHierarchy(start, name)
 	}
 	if p.seen[h] {
 		return p.second(start, h)
@@ -180,6 +180,11 @@ func (p *focusParser) foundName(start int) string {
 		return p.found()
 	}
 	return quote(p.text[start:p.pos])
+}
+
+func (p *focusParser) unknownHierarchy(at int, name string) error {
+	return &FocusError{Text: p.text, Column: utf8.RuneCountInString(p.text[:at]) + 1, Found: p.foundName(at), Expected: p.defined.list(),
+		Name: name, Known: p.defined.all()}
 }
 
 func (p *focusParser) errorAt(pos int, found, expected string) error {

@@ -170,6 +170,9 @@ func (b *builder) checkMetric(d *syntax.Def) error {
 	if err = b.metricConstraints(m); err != nil {
 		return err
 	}
+	if err = m.waitsForFlags(); err != nil {
+		return err
+	}
 	if err = m.distribute(); err != nil {
 		return err
 	}

@@ -206,8 +206,7 @@ func (c *codeChecker) variable(e *syntax.Expr) {
 	}
 	switch {
 	case e.Text != c.own:
-		c.fail(e.Pos, "found %q, expected a variable that may be changed here: %s%s", e.Text, strings.Join(c.variables(), ", "),
-			syntax.DidYouMean(e.Text, c.variables()))
+		c.unknownVariable(e)
 	case c.ownType == tTimer:
 		c.fail(e.Pos, "found an assignment to the timer %s, expected a call that starts or stops it", e.Text)
 	case c.ownType != tInt:
@@ -246,6 +245,9 @@ func (c *codeChecker) call(e *syntax.Expr) {
 		c.fail(e.Pos, "found a call of %q, which is no primitive (did you mean %q?), expected a primitive or a function of the target", e.Text, near)
 		return
 	}
+	if !c.calledName(e) {
+		return
+	}
 	if len(e.Args) > maxCallArgs {
 		c.fail(e.Args[maxCallArgs].Pos, "found %d arguments of %s, expected at most %d: more would be passed on the stack", len(e.Args), e.Text, maxCallArgs)
 		return
@@ -261,7 +263,7 @@ func (c *codeChecker) args(e *syntax.Expr) {
 		switch t := c.expr(a); t {
 		case tInt, tArg, tAddress, tBad:
 		case tString:
-			c.note(a.Pos, "a string that is given to a function of the target", "texts in the shared segment")
+			c.fail(a.Pos, "found a string that is given to the function %s of the target, expected numbers and addresses of counters: no text can be given; --watch and the report show what is counted", e.Text)
 		default:
 			c.fail(a.Pos, "found %v, expected a number or the address of a counter", t)
 		}

@@ -60,8 +60,7 @@ func (c *codeChecker) ident(e *syntax.Expr) typ {
 	}
 	t, ok := environment[e.Text]
 	if !ok {
-		known := slices.Concat(c.variables(), names(c.b, c.vars), names(c.b, c.b.lists), names(c.b, environment))
-		return c.fail(e.Pos, "found the unknown name %q%s, expected a resourceList, a loop variable, a counter of the metric or a name such as $procedures", e.Text, syntax.DidYouMean(e.Text, known))
+		return c.unknownName(e)
 	}
 	switch e.Text {
 	case "$return":

@@ -59,7 +59,7 @@ func (h *hierarchyChecker) item(it *syntax.Item) error {
 
 // path adds one resource to the last item.
 func (h *hierarchyChecker) path(v syntax.Value) error {
-	f, err := grid.ParseFocus(v.Text)
+	f, err := ParseFocus(v.Text)
 	if err != nil {
 		return fmt.Errorf("found a path that is no path of a resource: %w", err)
 	}
@@ -168,7 +168,7 @@ func ancestors(f grid.Focus, base grid.Hierarchy) []string {
 
 // focus reads a focus in a text, which may select an item, and makes sure that there is such an item.
 func (b *builder) focus(text string) (grid.Focus, error) {
-	f, err := grid.ParseFocus(text, b.lib.Defined()...)
+	f, err := ParseFocus(text, b.lib.Defined()...)
 	if err == nil {
 		_, err = b.lib.Item(f)
 	}
@@ -177,7 +177,7 @@ func (b *builder) focus(text string) (grid.Focus, error) {
 
 // suppressed reads a path that is never tested: of a fixed hierarchy, or an item. Its names may be patterns.
 func (b *builder) suppressed(text string) (grid.Focus, error) {
-	return grid.ParseFocus(text, b.lib.Defined()...)
+	return ParseFocus(text, b.lib.Defined()...)
 }
 
 // refineDefined adds a hierarchy that a text defines to those along which a hypothesis is refined. At least one item of it must be

@@ -24,6 +24,8 @@ func (b *builder) checkRecord(d *syntax.Def) error {
 	return nil
 }
 
+const traceNeeds = "event records in ring buffers of the threads"
+
 // checkTrace checks a trace; nothing can record events yet, which CompileTrace says.
 func (b *builder) checkTrace(d *syntax.Def) error {
 	have, err := uniqueItems(d)
@@ -45,7 +47,7 @@ func (b *builder) checkTrace(d *syntax.Def) error {
 	if c.err != nil {
 		return c.err
 	}
-	b.lib.traces[d.Name] = &Unsupported{Pos: d.Pos, What: "the trace " + d.Name, Needs: "event records in ring buffers of the threads"}
+	b.lib.traces[d.Name] = &Unsupported{Pos: d.Pos, What: "the trace " + d.Name, Needs: traceNeeds}
 	return nil
 }
 

@@ -35,7 +35,7 @@ func (b *builder) checkHypothesis(d *syntax.Def) error {
 	if h.value, h.threshold, h.Greater, err = r.comparison(have["test"].Expr); err != nil {
 		return err
 	}
-	h.Metrics, h.Global = r.metrics, r.global
+	h.Metrics, h.Global, h.unit = r.metrics, r.global, r.unitOfTest(have["test"].Expr)
 	if err = b.foci(d, h, have); err != nil {
 		return err
 	}
@@ -177,9 +177,24 @@ type Expectation struct {
 	Hypothesis string   // "" for a comparison
 	Metrics    []string // that the comparison reads at Focus, those in Global at the whole program
 	Global     []string
+	Readings   []Reading // the values that it reads, those of its hypothesis included; in order of first use
 	Greater    bool
+	OrEqual    bool   // it is written with <= or >=
+	Unit       string // of the value and the threshold; "" if they have none, or none that is known
 
 	value, threshold evaluable
+}
+
+// Relation is how the value is compared with the threshold, Not left out: "<", "<=", ">" or ">=".
+func (e *Expectation) Relation() string {
+	out := "<"
+	if e.Greater {
+		out = ">"
+	}
+	if e.OrEqual {
+		out += "="
+	}
+	return out
 }
 
 // Holds evaluates a comparison, Not included; get returns the average of a metric. It is false for a hypothesis.
@@ -188,8 +203,13 @@ func (e *Expectation) Holds(get func(metric string) float64) bool {
 		return false
 	}
 	v, t := e.value(get), e.threshold(get)
-	if e.Greater {
+	switch e.Relation() {
+	case ">":
 		return v > t != e.Not
+	case ">=":
+		return v >= t != e.Not
+	case "<=":
+		return v <= t != e.Not
 	}
 	return v < t != e.Not
 }
@@ -220,14 +240,21 @@ func (b *builder) checkExpect(d *syntax.Def) error {
 
 func (b *builder) expectation(e *Expectation, expr *syntax.Expr) (err error) {
 	if expr.Kind == syntax.Ident {
-		if b.placed[expr.Text] == nil {
+		h := b.placed[expr.Text]
+		if h == nil {
 			return errorAt(expr.Pos, "found the unknown hypothesis %q%s, expected one that is defined, or a comparison such as cpu > 0.5", expr.Text, syntax.DidYouMean(expr.Text, names(b, b.placed)))
 		}
-		e.Hypothesis = expr.Text
+		e.Hypothesis, e.Greater, e.Unit = expr.Text, h.Greater, h.unit
+		for _, m := range h.Metrics {
+			e.Readings = append(e.Readings, Reading{Name: m, Metric: m, Whole: slices.Contains(h.Global, m)})
+		}
 		return nil
 	}
-	r := &exprReader{b: b, local: map[string]bool{}}
-	e.value, e.threshold, e.Greater, err = r.comparison(expr)
-	e.Metrics, e.Global = r.metrics, r.global
-	return err
+	r := &exprReader{b: b, local: map[string]bool{}, expects: true}
+	if e.value, e.threshold, e.Greater, err = r.comparison(expr); err != nil {
+		return err
+	}
+	e.OrEqual = len(expr.Text) > 1
+	e.Metrics, e.Global, e.Readings, e.Unit = r.metrics, r.global, r.readings, r.unitOfTest(expr)
+	return nil
 }

@@ -57,6 +57,9 @@ func (x *matching) supported(m *metric, focus grid.Focus) error {
 			return f.body.unsupported
 		}
 	}
+	if err := x.restricts(m, focus); err != nil {
+		return err
+	}
 	if counting.event != "" && len(x.flags) > 0 {
 		return &Unsupported{Pos: counting.pos, What: fmt.Sprintf("hwCounter(%q) at %v", counting.event, focus), Needs: probesReadCounters}
 	}

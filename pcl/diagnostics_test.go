@@ -101,6 +101,10 @@ func syntaxCases() []problemCase {
 		{"code", body + `append preInsn $start.entry constraind (* c = 1; *) }`, ""},
 		{"end of code", body + `append preInsn $start.entry (* c = 1; `, ""},
 		{"semicolon in code", body + `append preInsn $start.entry (* c = 1 *) }`, ""},
+		{"block in code", body + `append preInsn $start.entry (* if (1) { c = 1; } *) }`, ""},
+		{"else in code", body + `append preInsn $start.entry (* if (1) c = 1; else c = 0; *) }`, ""},
+		{"loop in code", body + `append preInsn $start.entry (* while (1) c = 1; *) }`, ""},
+		{"declaration in code", body + `append preInsn $start.entry (* int n = 1; *) }`, ""},
 		{"expression", `expect e { 1 + ; }`, ""},
 		{"end of a parenthesis", `expect e { (1; }`, ""},
 		{"end of an index", `expect e { $arg[1; }`, ""},
@@ -178,6 +182,10 @@ func warnCases() []problemCase {
 		{"timer that runs on", t + `base is wallTimer { append preInsn $start.entry (* startWallTimer(t); *) } }`, ""},
 		{"timer that does not run", t + `base is wallTimer { append preInsn $start.return (* stopWallTimer(t); *) } }`, ""},
 		{"nothing constrained", m + `constraint procedureInclusive; base is counter { append preInsn $start.entry (* m++; *) } }`, ""},
+		{"what cannot be measured", m + `base is counter { append preInsn $start.entry (* m += readAddress($arg[0]); *) } }`, ""},
+		{"flavor of no target", m + `flavor { cpp }; base is counter { append preInsn $start.entry (* m++; *) } }`, ""},
+		{"hash of a build", m + `base is counter { append preInsn $function("shop::work::h0123456789abcdef").entry (* m++; *) } }`, ""},
+		{"trace", `trace t { at $start.entry; record { $arg[0] }; }`, ""},
 		{"unused loop variable", m + `base is counter { foreach f in $procedures append preInsn $start.entry (* m++; *) } }`, ""},
 		{"suppressed elsewhere", `hypothesis h { test cpu > 1; refine { Process }; suppress { "/Code/libc.so.6" } }`, ""},
 		{"two that exclude each other", m + `constraint oneMutex; constraint r /Code/* is replace counter { append preInsn $constraint[0].entry (* m++; *) }
@@ -193,6 +201,7 @@ func warnCases() []problemCase {
 // refusals are pairs that are refused, beside those of compileCases.
 var refusals = []struct{ name, pcl, pair string }{
 	{"kernel at a thread of a thread", "", "cpu@/Process/a{7}/thr_8/x"},
+	{"nothing constrained", `metric m { name "m"; ` + head + ` constraint procedureInclusive; base is counter { append preInsn $start.entry (* m++; *) } }`, "m@/Code/work.c/leaf"},
 	{"address", `metric m { name "m"; ` + head + ` base is counter { append preInsn $start.entry (* m += readAddress($arg[0]); *) } }`, "m"},
 	{"removed timer", `metric m { name "m"; ` + head + ` base is processTimer { append preInsn $start.entry (* destroyProcessTimer(m); *) } }`, "m"},
 }

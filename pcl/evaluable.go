@@ -2,8 +2,8 @@ package pcl
 
 import (
 	"slices"
+	"strings"
 
-	"culprit/grid"
 	"culprit/pcl/syntax"
 )
 
@@ -13,18 +13,46 @@ type exprReader struct {
 	metrics []string // in order of first use
 	global  []string // of them, those read at the whole program
 	local   map[string]bool
+
+	expects  bool      // it is of an expectation, which may look at single values and compare with <= and >=
+	readings []Reading // in order of first use
 }
 
-// comparison reads EXPR < EXPR or EXPR > EXPR.
+// comparison reads EXPR < EXPR or EXPR > EXPR, in expectations with <= and >= as well.
 func (r *exprReader) comparison(e *syntax.Expr) (value, threshold evaluable, greater bool, err error) {
-	if e.Kind != syntax.Binary || e.Text != "<" && e.Text != ">" {
-		return nil, nil, false, errorAt(e.Pos, `found %s, expected a comparison with "<" or ">"`, e)
+	if err := r.isComparison(e); err != nil {
+		return nil, nil, false, err
 	}
 	if value, err = r.read(e.X); err != nil {
 		return nil, nil, false, err
 	}
 	threshold, err = r.read(e.Y)
-	return value, threshold, e.Text == ">", err
+	return value, threshold, e.Text[0] == '>', err
+}
+
+func (r *exprReader) isComparison(e *syntax.Expr) error {
+	allowed := []string{"<", ">"}
+	if r.expects {
+		allowed = append(allowed, "<=", ">=")
+	}
+	list := `"` + orList(allowed, `", "`, `" or "`) + `"`
+	switch {
+	case e.Kind == syntax.Binary && slices.Contains(allowed, e.Text):
+		return nil
+	case e.Kind == syntax.Binary && (e.Text == "<=" || e.Text == ">="):
+		return errorAt(e.Pos, "found %q, expected %s: a test holds for averages, of which none lies just at the threshold; write %s", e.Text, list, e.Text[:1])
+	case e.Kind == syntax.Binary && (e.Text == "==" || e.Text == "!="):
+		return errorAt(e.Pos, "found %q, expected %s: averages are never just a number", e.Text, list)
+	case e.Kind == syntax.Binary && e.Text == "&&":
+		return errorAt(e.Pos, "found %q, expected one comparison: write two, each with a definition or a line of its own", e.Text)
+	}
+	return errorAt(e.Pos, `found %s, expected a comparison with %s`, e, list)
+}
+
+// orList joins words, the last two with another word between them.
+func orList(words []string, sep, last string) string {
+	n := len(words) - 1
+	return strings.Join(words[:n], sep) + last + words[n]
 }
 
 func (r *exprReader) read(e *syntax.Expr) (evaluable, error) {
@@ -54,6 +82,7 @@ func (r *exprReader) name(e *syntax.Expr) (evaluable, error) {
 			return nil, r.twoFoci(e, m)
 		}
 		r.local[m.Name] = true
+		r.reads(Reading{Name: m.Name, Metric: m.Name})
 		return r.use(m), nil
 	}
 	lib := r.b.lib
@@ -90,7 +119,7 @@ func (r *exprReader) at(e *syntax.Expr) (evaluable, error) {
 	if m == nil {
 		return nil, r.unknown(e)
 	}
-	focus, err := grid.ParseFocus(e.X.Text)
+	focus, err := ParseFocus(e.X.Text)
 	if err != nil {
 		return nil, errorAt(e.X.Pos, "found a bad focus: %v", err)
 	}
@@ -103,6 +132,7 @@ func (r *exprReader) at(e *syntax.Expr) (evaluable, error) {
 	if !slices.Contains(r.global, m.Name) {
 		r.global = append(r.global, m.Name)
 	}
+	r.reads(Reading{Name: m.Name, Metric: m.Name, Whole: true})
 	return r.use(m), nil
 }
 
@@ -132,10 +162,17 @@ var arithmetic = map[string]func(x, y float64) float64{
 }
 
 func (r *exprReader) call(e *syntax.Expr) (evaluable, error) {
+	if of, err := r.view(e); of != nil || err != nil {
+		return of, err
+	}
 	pick := map[string]func(x, y float64) float64{"min": func(x, y float64) float64 { return min(x, y) },
 		"max": func(x, y float64) float64 { return max(x, y) }}[e.Text]
 	if pick == nil {
-		return nil, errorAt(e.Pos, "found a call of %q, expected min or max", e.Text)
+		known := []string{"min", "max"}
+		if r.expects {
+			known = append(known, viewWords()...)
+		}
+		return nil, errorAt(e.Pos, "found a call of %q, expected %s%s", e.Text, orList(known, ", ", " or "), syntax.DidYouMean(e.Text, known))
 	}
 	if len(e.Args) == 0 {
 		return nil, errorAt(e.Pos, "found %s, expected at least one argument", e)

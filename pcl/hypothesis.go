@@ -18,6 +18,7 @@ type Hypothesis struct {
 	Global   []string         // subset of Metrics that are read at the whole program instead (written METRIC@"/")
 
 	value, threshold evaluable // set by the loader
+	unit             string    // of both; "" if they have none
 }
 
 // Along lists the names of the hierarchies along which the hypothesis is refined: fixed ones, then those that texts define.

@@ -72,7 +72,7 @@ func (l *Library) Item(focus grid.Focus) (*GroupingItem, error) {
 		if it := g.find(name); it != nil {
 			return it, nil
 		}
-		return nil, &UnknownItem{Focus: focus, Nearest: syntax.Nearest(name, g.names())}
+		return nil, &UnknownItem{Focus: focus, Nearest: syntax.Closest(name, g.names())}
 	}
 	return nil, &UnknownItem{Focus: focus}
 }
@@ -136,20 +136,14 @@ func (c *compiler) functionsAt(path []string) []FuncID {
 	return nil
 }
 
-// docHierarchies lists the hierarchies that texts define, if there are some.
-func (l *Library) docHierarchies(sb *strings.Builder) {
-	if len(l.groupings) == 0 {
-		return
-	}
-	sb.WriteString("\n## Hierarchies\n\n| item | stands for |\n|---|---|\n")
-	for _, g := range l.groupings {
-		for i := range g.Items {
-			var of []string
-			for _, f := range g.Items[i].Foci {
-				of = append(of, "`"+f.String()+"`")
-			}
-			fmt.Fprintf(sb, "| `%v` | %s |\n", g.Items[i].Focus(), strings.Join(of, ", "))
+// doc writes a row for each item.
+func (g Grouping) doc(sb *strings.Builder) {
+	for i := range g.Items {
+		var of []string
+		for _, f := range g.Items[i].Foci {
+			of = append(of, "`"+f.String()+"`")
 		}
+		fmt.Fprintf(sb, "| `%v` | %s |\n", g.Items[i].Focus(), strings.Join(of, ", "))
 	}
 }
 

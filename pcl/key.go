@@ -14,8 +14,12 @@ func (c *constraint) checkKey() error {
 	if !c.key {
 		return nil
 	}
+	if c.hierarchy == grid.IO && len(c.path) > 0 {
+		return errorAt(c.pos, "constraint %s: found a key for %s, expected a flag there, which is set if ($arg[0] == $constraint[0]), as in oneFile: a key is a number that stays, and a descriptor stands for one file now and for another later",
+			c.ident, c.pathString())
+	}
 	if t := constraintTypes(c)[0]; t != tInt {
-		return errorAt(c.pos, "constraint %s: found a key for %s, which is %v, expected it for single objects, such as /SyncObject/Mutex or /IO/File: their addresses and descriptors are numbers",
+		return errorAt(c.pos, "constraint %s: found a key for %s, which is %v, expected it for single objects, such as /SyncObject/Mutex: their addresses are numbers",
 			c.ident, c.pathString(), t)
 	}
 	return nil
@@ -25,7 +29,7 @@ func (c *constraint) checkKey() error {
 func (m *metric) tellApart() error {
 	for _, c := range m.constraints {
 		if c.key && m.base.by == "" {
-			return errorAt(m.base.pos, "metric %s: found the key %s and a base that is not told apart, expected \"base is %s by\" a counter that holds the address or descriptor",
+			return errorAt(m.base.pos, "metric %s: found the key %s and a base that is not told apart, expected \"base is %s by\" a counter that holds the address",
 				m.ident, c.ident, kindText(m.base.kind, m.base.distribution))
 		}
 	}

@@ -24,6 +24,8 @@ type Library struct {
 	excludes    []exclusion
 	defs        []*syntax.Def // those in force that have names, in order of loading; what Warnings looks at
 
+	tunedAt map[string]syntax.Pos // where tunable constants have their values
+
 	mu       sync.RWMutex
 	tunables map[string]float64
 }
@@ -72,7 +74,7 @@ func (l *Library) find(name string) (*metric, error) {
 	for _, m := range l.metrics {
 		names = append(names, m.Name)
 	}
-	return nil, &UnknownMetric{Name: name, Nearest: syntax.Nearest(name, names)}
+	return nil, &UnknownMetric{Name: name, Nearest: syntax.Closest(name, names)}
 }
 
 // Check reports whether the metric can be read at the focus as far as that is known without a target. The error is

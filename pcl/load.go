@@ -111,7 +111,7 @@ type builder struct {
 
 func newBuilder() *builder {
 	return &builder{
-		lib:   &Library{tunables: map[string]float64{}, records: map[string][]Record{}, traces: map[string]*Unsupported{}},
+		lib:   &Library{tunables: map[string]float64{}, tunedAt: map[string]syntax.Pos{}, records: map[string][]Record{}, traces: map[string]*Unsupported{}},
 		order: map[string][]string{}, candidates: map[string]map[string][]*syntax.Def{}, chosen: map[string]map[string]*syntax.Def{},
 		seq: map[*syntax.Def]int{}, lists: map[string]*list{}, constraints: map[string]*constraint{},
 	}
@@ -204,6 +204,7 @@ func (b *builder) tunables() {
 		}
 		for _, it := range d.Items {
 			b.lib.tunables[it.Values[0].Text] = it.Values[1].Num
+			b.lib.tunedAt[it.Values[0].Text] = it.Pos
 		}
 	}
 }

@@ -134,7 +134,7 @@ func (m *metric) match(focus grid.Focus, item *GroupingItem) (matching, error) {
 			case c.replace:
 				out.replace = c
 			case c.key && out.key != nil:
-				return out, errorAt(c.pos, "metric %s at %v: both %s and %s are keys; name one hierarchy only", m.Name, focus, out.key.ident, c.ident)
+				return out, errorAt(c.pos, "metric %s at %v: both %s and %s are keys; keep one of them", m.Name, focus, out.key.ident, c.ident)
 			case c.key:
 				out.key = c
 			case c.body != nil:

@@ -34,10 +34,15 @@ func (w *writer) metric(name string) {
 	kind := w.one("counter", "counter", "wallTimer", "processTimer")
 	w.own, w.vars = name, []string{"a", "b"}
 	w.add("metric %s { name %q; %s counter a; counter b;\n", name, name, head)
+	any := false
 	for _, c := range []string{"procedureInclusive", "procedureExclusive", "moduleInclusive", "moduleExclusive", "syncType", "oneMutex", "oneSemaphore", "oneFile"} {
 		if w.n(2) == 0 {
 			w.add(" constraint %s;", c)
+			any = true
 		}
+	}
+	if !any { // or there is nothing that constrained code could wait for
+		w.add(" constraint procedureInclusive;")
 	}
 	if w.n(3) == 0 {
 		w.flag, w.chosen = true, true

@@ -2,35 +2,74 @@ package pcl
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"culprit/pcl/syntax"
 )
 
 // Doc is the reference of everything that is loaded, as Markdown.
-func (l *Library) Doc() string {
+func (l *Library) Doc() string { return l.doc(func(syntax.Pos) bool { return true }) }
+
+// DocOf is the reference of what stands in these files, which were loaded by these names.
+func (l *Library) DocOf(files ...string) string {
+	return l.doc(func(p syntax.Pos) bool { return p.File != nil && slices.Contains(files, p.File.Name) })
+}
+
+// doc writes the reference of the definitions whose place is wanted. Sections without any are left out.
+func (l *Library) doc(wanted func(syntax.Pos) bool) string {
 	var sb strings.Builder
-	sb.WriteString("# Metrics, hypotheses and constants\n\n## Metrics\n\n")
-	for _, m := range l.metrics {
-		m.doc(&sb)
-	}
-	sb.WriteString("## Hypotheses\n\n")
-	for _, h := range l.hypotheses {
-		h.doc(&sb)
-	}
-	sb.WriteString("## Tunable constants\n\n| name | value |\n|---|---|\n")
-	for _, name := range l.Tunables() {
+	sb.WriteString("# Metrics, hypotheses and constants\n\n")
+	where := l.places()
+	section(&sb, "## Metrics\n\n", l.metrics, func(m *metric) bool { return wanted(m.def.Pos) }, (*metric).doc)
+	section(&sb, "## Hypotheses\n\n", l.hypotheses, func(h *Hypothesis) bool { return wanted(where["hypothesis "+h.Name]) }, (*Hypothesis).doc)
+	section(&sb, "## Tunable constants\n\n| name | value |\n|---|---|\n", l.Tunables(), func(name string) bool { return wanted(l.tunedAt[name]) }, func(name string, sb *strings.Builder) {
 		v, _ := l.Tunable(name)
-		fmt.Fprintf(&sb, "| %s | %g |\n", name, v)
-	}
-	sb.WriteString("\n## Constraints\n\n| name | path | how |\n|---|---|---|\n")
-	for _, c := range l.constraints {
-		fmt.Fprintf(&sb, "| %s | `%s` | %s |\n", c.ident, c.pathString(), c.how())
-	}
-	l.docHierarchies(&sb)
-	sb.WriteString("\n## Resource lists\n\n")
-	for _, x := range l.Lists() {
-		fmt.Fprintf(&sb, "- **%s** (%s): %s\n", x.Name, x.Kind, strings.Join(x.Items, ", "))
-	}
+		fmt.Fprintf(sb, "| %s | %g |\n", name, v)
+	})
+	section(&sb, "\n## Constraints\n\n| name | path | how |\n|---|---|---|\n", l.constraints, func(c *constraint) bool { return wanted(c.pos) }, func(c *constraint, sb *strings.Builder) {
+		fmt.Fprintf(sb, "| %s | `%s` | %s |\n", c.ident, c.pathString(), c.how())
+	})
+	section(&sb, "\n## Hierarchies\n\n| item | stands for |\n|---|---|\n", l.groupings, func(g Grouping) bool { return wanted(where["hierarchy "+g.Name]) }, Grouping.doc)
+	section(&sb, "\n## Resource lists\n\n", l.Lists(), func(x List) bool { return wanted(where["resourceList "+x.Name]) }, func(x List, sb *strings.Builder) {
+		fmt.Fprintf(sb, "- **%s** (%s): %s\n", x.Name, x.Kind, strings.Join(x.Items, ", "))
+	})
+	section(&sb, "\n## Expectations\n\n", l.expects, func(x Expect) bool { return wanted(where["expect "+x.Name]) }, Expect.doc)
 	return sb.String()
+}
+
+// places are where the definitions in force stand, by keyword and name.
+func (l *Library) places() map[string]syntax.Pos {
+	out := map[string]syntax.Pos{}
+	for _, d := range l.defs {
+		out[d.Keyword+" "+d.Name] = d.Pos
+	}
+	return out
+}
+
+// section writes a heading and those of a list that are wanted, nothing if there are none.
+func section[T any](sb *strings.Builder, heading string, list []T, wanted func(T) bool, write func(T, *strings.Builder)) {
+	first := true
+	for _, x := range list {
+		if !wanted(x) {
+			continue
+		}
+		if first {
+			sb.WriteString(heading)
+			first = false
+		}
+		write(x, sb)
+	}
+}
+
+func (x Expect) doc(sb *strings.Builder) {
+	for i := range x.Of {
+		not := ""
+		if x.Of[i].Not {
+			not = "not "
+		}
+		fmt.Fprintf(sb, "- **%s**: `%s%s`\n", x.Name, not, x.Of[i].Text)
+	}
 }
 
 func (m *metric) doc(sb *strings.Builder) {

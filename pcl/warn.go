@@ -77,8 +77,10 @@ func (w *warner) walk(walk func(func(*syntax.Expr) bool)) {
 }
 
 func (w *warner) definition(d *syntax.Def) {
+	w.hashes(d)
 	switch d.Keyword {
 	case "resourceList":
+		w.flavors(d)
 		if !w.used[d.Name] {
 			w.warn(d.Pos, "resourceList %s: found a list that nothing uses, expected foreach f in %s in some metric; remove it or use it", d.Name, d.Name)
 		}
@@ -93,6 +95,8 @@ func (w *warner) definition(d *syntax.Def) {
 		w.hypothesis(d)
 	case "expect":
 		w.expect(d)
+	case "trace":
+		w.warn(d.Pos, "trace %s: found a trace, expected what this version can run: it needs %s; nothing will be recorded", d.Name, traceNeeds)
 	}
 }
 
@@ -122,18 +126,38 @@ func (w *warner) metric(d *syntax.Def) {
 		}
 	}
 	w.unconstrained(d)
+	w.unsupported(d)
+	w.flavors(d)
+}
+
+// unsupported tells what can be written and not be measured yet.
+func (w *warner) unsupported(d *syntax.Def) {
+	m := w.lib.byName[d.Name]
+	if m == nil || m.def != d {
+		return
+	}
+	bodies := []*body{m.base}
+	for _, c := range m.constraints {
+		bodies = append(bodies, c.body)
+	}
+	for _, b := range bodies {
+		if b != nil && b.unsupported != nil {
+			w.warn(b.unsupported.Pos, "metric %s: found %s, expected what this version can measure: it needs %s; the metric will be refused when it is asked for",
+				d.Name, b.unsupported.What, b.unsupported.Needs)
+		}
+	}
 }
 
 // unconstrained: flags that no code waits for restrict nothing, so the metric would show the whole program at every focus.
 func (w *warner) unconstrained(d *syntax.Def) {
 	m := w.lib.byName[d.Name]
-	if m == nil || m.def != d || m.base.block == nil || anyStmt(m.base.block, func(s *syntax.Stmt) bool { return s.Constrained }) {
+	if m == nil || m.def != d || m.base.block == nil || hasConstrained(m.base.block) {
 		return
 	}
 	for _, c := range m.constraints {
-		if c.body != nil && !c.replace && anyStmt(m.base.block, func(s *syntax.Stmt) bool { return s.Kind == syntax.Instr }) {
+		if c.body != nil && !c.replace && hasInsertions(m.base.block) {
 			w.warn(m.base.pos, "metric %s: found the constraint %s but no code in the base that is constrained, expected append preInsn ... constrained (* ... *); "+
-				"without it the metric counts everything at every focus", d.Name, c.ident)
+				"without it the metric is refused at every focus but the whole program", d.Name, c.ident)
 			return
 		}
 	}

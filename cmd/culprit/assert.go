@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,6 +30,9 @@ type assertOptions struct {
 	files    []string
 	texts    []string
 	junit    string
+	json     string
+	against  string
+	tolerate toleranceFlag
 	children bool
 	end      bool
 	quiet    bool
@@ -41,6 +45,10 @@ func (o *assertOptions) register(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.files, "pcl", nil, "read expectations, and metrics and hypotheses for them, from a `FILE` (repeatable)")
 	f.StringArrayVarP(&o.texts, "expr", "e", nil, "the same as `PCL` text (repeatable)")
 	f.StringVar(&o.junit, "junit", "", "write the results as JUnit XML to a `FILE`")
+	f.StringVar(&o.json, "json", "", "write the results as JSON to a `FILE`; - is standard output")
+	f.StringVar(&o.against, "against", "", "expect what an earlier `REPORT` of attach or run (--watch .. --json REPORT) has measured")
+	o.tolerate = 0.1
+	f.Var(&o.tolerate, "tolerance", "with --against: how far from the report a value may be (10% or 0.1); quantiles 25% at least")
 	f.BoolVar(&o.children, "children", true, "measure all descendants of the target too, those that there are and those that begin later")
 	f.BoolVar(&o.end, "end", false, "end the program that was started (SIGTERM) when the time is over")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress lines")
@@ -50,16 +58,19 @@ func (o *assertOptions) register(f *pflag.FlagSet) {
 func newAssert() *cobra.Command {
 	var opts assertOptions
 	cmd := &cobra.Command{
-		Use:   "assert {TARGET... | -- CMD [ARG...]} --pcl FILE",
+		Use:   "assert {TARGET... | -- CMD [ARG...]} {--pcl FILE | --against REPORT}",
 		Short: "Measure what a file expects of a program and say whether it holds",
 		Long: `assert measures what the expect definitions of PCL files need, in processes that run or in a
 program that it starts, and prints a line for each expectation: ok, FAILED with the value and
 the limit, or UNKNOWN with the reason why it could not be measured. Hypotheses are tested
-on the averages over the whole time.
+on the averages over the whole time. With --against each pair that an earlier report has is
+expected to be within a tolerance of what it was then.
 
 Exit status: 0 all hold, 11 some do not, 1 some could not be measured (or the program that was
 started failed), 4 a process that was attached to ended before the time was over.`,
 		Example: "  culprit assert redis-server --pcl limits.pcl --for 20s\n" +
+			"  culprit run --no-search --watch io_latency --for 20s --json base.json -- ./server\n" +
+			"  culprit assert --against base.json --tolerance 15% --for 20s --end -- ./server\n" +
 			"  culprit assert --pcl limits.pcl --junit results.xml --end -- ./server --port 8080",
 		Args: cobra.MinimumNArgs(1),
 		RunE: body(func(cmd *cobra.Command, args []string) error {
@@ -97,7 +108,8 @@ type assertion struct {
 	opts  *assertOptions
 	lib   *pcl.Library
 	cfg   session.Config
-	child *child // the program that was started; nil for targets
+	child *child           // the program that was started; nil for targets
+	base  *expect.Baseline // nil without --against
 
 	opened bool // the session was opened
 }
@@ -108,26 +120,69 @@ func prepareAssert(opts *assertOptions) (*assertion, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(lib.Expects()) == 0 {
-		return nil, usagef(`there is nothing to expect; name a file that has expect definitions: culprit assert TARGET --pcl FILE`)
-	}
 	a := &assertion{opts: opts, lib: lib}
+	if err := a.readBaseline(); err != nil {
+		return nil, err
+	}
+	if len(lib.Expects()) == 0 && a.base == nil {
+		return nil, usagef(`there is nothing to expect; name a file that has expect definitions: culprit assert TARGET --pcl FILE; or an earlier report: --against REPORT`)
+	}
 	a.cfg = session.Config{Tool: toolName(), Library: lib, Budget: 1, Children: opts.children, Backend: daemon.Backend(opts.backend), Log: a.note, Guard: guard,
 		Missing: func(key grid.PairKey, err error) { a.note(missingText(key, err)) }}
-	for _, k := range expect.Keys(lib) {
+	for _, k := range a.keys() {
 		a.cfg.Watches = append(a.cfg.Watches, session.WatchOf(k))
 	}
-	if opts.junit != "" {
-		if err := report.CheckWritable(opts.junit); err != nil {
+	for _, path := range []string{opts.junit, opts.json} {
+		if path == "" || path == "-" {
+			continue
+		}
+		if err := report.CheckWritable(path); err != nil {
 			return nil, &statusError{exitFailed, err}
 		}
 	}
 	return a, nil
 }
 
+// readBaseline reads the report of --against.
+func (a *assertion) readBaseline() error {
+	if a.opts.against == "" {
+		return nil
+	}
+	r, err := report.Read(a.opts.against)
+	if err == nil {
+		a.base, err = expect.NewBaseline(a.opts.against, r, float64(a.opts.tolerate), a.lib)
+	}
+	if err != nil {
+		return &statusError{exitUsage, fmt.Errorf("--against: %w", err)}
+	}
+	return nil
+}
+
+// keys are the pairs that are measured, each once.
+func (a *assertion) keys() []grid.PairKey {
+	keys := expect.Keys(a.lib)
+	if a.base != nil {
+		for _, k := range a.base.Keys() {
+			if !slices.Contains(keys, k) {
+				keys = append(keys, k)
+			}
+		}
+	}
+	return keys
+}
+
+// judge judges what was measured.
+func (a *assertion) judge(read expect.Reader) []expect.Verdict {
+	verdicts := expect.Judge(a.lib, read)
+	if a.base != nil {
+		verdicts = append(verdicts, a.base.Judge(a.lib, read)...)
+	}
+	return verdicts
+}
+
 // start starts the program and measures it. It ends if it cannot be measured, and with --end when it has been.
 func (a *assertion) start(ctx context.Context, args []string) error {
-	c, err := startChild(args, false, false)
+	c, err := startChild(args, false, a.opts.json == "-")
 	if err != nil {
 		return err
 	}
@@ -155,24 +210,42 @@ func (a *assertion) run(ctx context.Context, pids []int) error {
 	took := time.Since(began)
 	closeErr := s.Close()
 	warnings.flush()
-	verdicts := expect.Judge(a.lib, s.Average)
-	err = errors.Join(a.write(verdicts, began, took), a.trouble(end), closeErr)
+	verdicts := a.judge(s.Read)
+	trouble := errors.Join(a.trouble(end), closeErr)
+	status := a.status(verdicts, end)
+	if trouble != nil {
+		status = exitFailed
+	}
+	results := expect.NewResults(toolName(), verdicts, began, took, status)
+	err = errors.Join(a.write(verdicts, results), a.save(verdicts, results, began, took), trouble)
 	if err != nil {
 		return &statusError{exitFailed, err}
 	}
-	return exitWith(a.status(verdicts, end))
+	return exitWith(status)
 }
 
-// write prints the verdicts and saves them as JUnit XML.
-func (a *assertion) write(verdicts []expect.Verdict, began time.Time, took time.Duration) error {
-	err := expect.WriteText(os.Stdout, verdicts)
+// write prints the verdicts to standard output, as lines or with --json - as JSON.
+func (a *assertion) write(verdicts []expect.Verdict, results *expect.Results) (err error) {
+	if a.opts.json == "-" {
+		err = results.Encode(os.Stdout)
+	} else {
+		err = expect.WriteText(os.Stdout, verdicts)
+	}
 	if err != nil {
 		err = fmt.Errorf("the results cannot be written to standard output: %w", err)
 	}
-	if a.opts.junit == "" {
-		return err
+	return err
+}
+
+// save writes the files that were asked for.
+func (a *assertion) save(verdicts []expect.Verdict, results *expect.Results, began time.Time, took time.Duration) (err error) {
+	if a.opts.junit != "" {
+		err = report.SaveAs(a.opts.junit, func(w io.Writer) error { return expect.WriteJUnit(w, verdicts, began, took) })
 	}
-	return errors.Join(err, report.SaveAs(a.opts.junit, func(w io.Writer) error { return expect.WriteJUnit(w, verdicts, began, took) }))
+	if a.opts.json != "" && a.opts.json != "-" {
+		err = errors.Join(err, report.SaveAs(a.opts.json, results.Encode))
+	}
+	return err
 }
 
 // trouble is what makes the results worthless, whatever they say.

@@ -11,7 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"culprit/cmd/culprit/internal/proclist"
+	"culprit/cmd/culprit/internal/session"
 	"culprit/daemon"
+	"culprit/grid"
 	"culprit/internal/safetext"
 	"culprit/pcl"
 )
@@ -49,7 +51,7 @@ func callees(ctx context.Context, w io.Writer, target, name string, span time.Du
 		if ctx.Err() != nil {
 			return nil
 		}
-		return err
+		return session.WithSimilarCode(d, err, grid.Whole().Refine(grid.Code, module, function))
 	})
 	if err != nil {
 		return err

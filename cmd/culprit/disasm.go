@@ -9,8 +9,8 @@ import (
 
 	"culprit/cmd/culprit/internal/proclist"
 	"culprit/daemon"
-	"culprit/grid"
 	"culprit/internal/safetext"
+	"culprit/pcl"
 )
 
 // listedSites is how many places are printed if nothing else is said: those of a metric of one function.
@@ -35,17 +35,16 @@ A price is what a probe adds to a function that waits for nothing, tried on this
 }
 
 func disasm(cmd *cobra.Command, what, target string, files, texts []string, sites int) error {
-	metric, text, ok := strings.Cut(what, "@")
-	if !ok {
-		text = "/"
-	}
-	focus, err := grid.ParseFocus(text)
-	if err != nil {
-		return usagef("%v", err)
-	}
 	lib, err := loadLibrary(files, texts, false)
 	if err != nil {
 		return err
+	}
+	key, err := pcl.ParsePair(what, lib.Defined()...)
+	if err == nil {
+		err = lib.Check(key.Metric, key.Focus)
+	}
+	if err != nil {
+		return &statusError{exitUsage, err}
 	}
 	pid, err := proclist.Resolve(target)
 	if err != nil {
@@ -55,7 +54,7 @@ func disasm(cmd *cobra.Command, what, target string, files, texts []string, site
 	defer stop()
 	var list []daemon.Listing
 	err = briefly(ctx, lib, pid, func(d *daemon.Daemon) (err error) {
-		list, err = d.Disassemble(grid.PairKey{Metric: metric, Focus: focus}, sites)
+		list, err = d.Disassemble(key, sites)
 		return err
 	})
 	if err != nil {

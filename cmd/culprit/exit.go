@@ -9,6 +9,7 @@ import (
 	"culprit/cmd/culprit/internal/proclist"
 	"culprit/daemon/process"
 	"culprit/grid"
+	"culprit/pcl"
 )
 
 // The exit statuses; docs/exit-status.md is their reference.
@@ -58,12 +59,15 @@ func statusOf(err error) int {
 	var denied *process.NotPermitted
 	var forbidden grid.ErrNotPermitted
 	var focus *grid.FocusError
+	var metric grid.ErrUnknownMetric
+	var nowhere *pcl.NoConstraint
+	var item *pcl.UnknownItem
 	switch {
 	case err == nil:
 		return exitNothing
 	case errors.As(err, &own):
 		return own.status
-	case errors.As(err, &bad), errors.As(err, &many), errors.As(err, &focus):
+	case errors.As(err, &bad), errors.As(err, &many), errors.As(err, &focus), errors.As(err, &metric), errors.As(err, &nowhere), errors.As(err, &item):
 		return exitUsage
 	case errors.As(err, &denied), errors.As(err, &forbidden):
 		return exitForbidden

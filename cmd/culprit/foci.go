@@ -14,6 +14,7 @@ import (
 	"culprit/grid"
 	"culprit/internal/safetext"
 	"culprit/pcl"
+	"culprit/pcl/syntax"
 )
 
 // fociOptions are the flags of `foci`.
@@ -79,10 +80,24 @@ func foci(ctx context.Context, w io.Writer, args []string, opts fociOptions) err
 		return err
 	}
 	if opts.asJSON {
-		return encodeList(w, l.lines)
+		err = encodeList(w, l.lines)
+	} else {
+		err = l.write(w)
 	}
-	return l.write(w)
+	if err == nil && len(l.lines) == 0 && len(args) > 1 {
+		return l.nothing(args[1])
+	}
+	return err
 }
+
+// nothing says that no part of the process matches the pattern.
+func (l *fociList) nothing(pattern string) error {
+	near := syntax.DidYouMean(lastName(pattern), l.names)
+	return fmt.Errorf("nothing in the process matches %q%s; * and ? stand for other characters, and a pattern with a slash is matched with whole paths", safetext.CleanMax(pattern, maxLine), safetext.CleanMax(near, maxLine))
+}
+
+// lastName is the part of a pattern behind its last slash.
+func lastName(pattern string) string { return pattern[strings.LastIndexByte(pattern, '/')+1:] }
 
 // learnFoci waits until code is listed and locks have been seen. What is open may be hidden from us: then it is left out.
 func learnFoci(ctx context.Context, d *daemon.Daemon, span time.Duration) error {
@@ -114,6 +129,7 @@ type fociList struct {
 	selects func(path, name string) bool
 	lines   []focusLine
 	left    int
+	names   []string // of all that was looked at, for suggestions
 }
 
 // add lists a resource and what is below it.
@@ -126,6 +142,7 @@ func (l *fociList) add(tree *grid.Tree, h grid.Hierarchy, elems ...string) {
 	if n := len(elems); n > 0 {
 		path, name = grid.Whole().Refine(h, elems...).String(), elems[n-1]
 	}
+	l.names = append(l.names, name)
 	if l.selects(path, name) {
 		if len(l.lines) < l.opts.most {
 			l.lines = append(l.lines, focusLine{safetext.CleanMax(path, maxLine), len(parts), safetext.CleanMax(tree.Label(h, elems...), maxLine)})

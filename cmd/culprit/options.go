@@ -114,14 +114,41 @@ func (b *budgetFlag) Type() string { return "SHARE" }
 
 // Set implements pflag.Value.
 func (b *budgetFlag) Set(s string) error {
-	number, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
-	f, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if percent {
-		f /= 100
-	}
+	f, err := parseShare(s)
 	if err != nil || !(f > 0 && f <= 1) {
 		return fmt.Errorf("expected a share such as 2%% or 0.02, more than 0 and at most 100%%")
 	}
 	*b = budgetFlag(f)
 	return nil
+}
+
+// A toleranceFlag is a share by which a value may differ, more than 0 and at most 10.
+type toleranceFlag float64
+
+// String implements pflag.Value.
+func (t *toleranceFlag) String() string {
+	return strconv.FormatFloat(100*float64(*t), 'g', 4, 64) + "%"
+}
+
+// Type implements pflag.Value.
+func (t *toleranceFlag) Type() string { return "SHARE" }
+
+// Set implements pflag.Value.
+func (t *toleranceFlag) Set(s string) error {
+	f, err := parseShare(s)
+	if err != nil || !(f > 0 && f <= 10) {
+		return fmt.Errorf("expected a share such as 10%% or 0.1, more than 0 and at most 1000%%")
+	}
+	*t = toleranceFlag(f)
+	return nil
+}
+
+// parseShare reads 2% or 0.02.
+func parseShare(s string) (float64, error) {
+	number, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
+	f, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if percent {
+		f /= 100
+	}
+	return f, err
 }

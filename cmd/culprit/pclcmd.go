@@ -135,7 +135,7 @@ func replaceFile(name, text string) error {
 func newPCLDoc() *cobra.Command {
 	var alone bool
 	cmd := &cobra.Command{
-		Use: "doc [FILE...]", Short: "Print the reference of all metrics, constraints and hypotheses as Markdown",
+		Use: "doc [FILE...]", Short: "Print the reference of the metrics, constraints and hypotheses of files, or of all there are, as Markdown",
 		RunE: body(func(cmd *cobra.Command, args []string) error {
 			if alone && len(args) == 0 {
 				return usagef("--alone needs a file")
@@ -144,7 +144,11 @@ func newPCLDoc() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = io.WriteString(cmd.OutOrStdout(), lib.Doc())
+			text := lib.Doc()
+			if len(args) > 0 {
+				text = lib.DocOf(args...)
+			}
+			_, err = io.WriteString(cmd.OutOrStdout(), text)
 			return err
 		}),
 	}

@@ -70,6 +70,8 @@ func newRoot() *cobra.Command {
 		RunE:              body(func(cmd *cobra.Command, _ []string) error { return pickAndAttach(cmd.Context(), &opts) }),
 	}
 	opts.register(root.Flags())
+	root.Version = version
+	root.SetVersionTemplate(toolName() + "\n")
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return err })
 	root.CompletionOptions.HiddenDefaultCmd = true

@@ -107,7 +107,9 @@ type Stmt struct {
 	Prepend     bool // Instr; else append
 	Post        bool // Instr: postInsn; else preInsn
 	Constrained bool // Instr
-	Code        []*Code
+	// ConstrainedPos is where the word stands, or would stand.
+	ConstrainedPos Pos // Instr
+	Code           []*Code
 }
 
 // A Code is one primitive between (* and *).

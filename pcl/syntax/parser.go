@@ -122,6 +122,9 @@ func (p *parser) failAt(pos Pos, format string, args ...any) {
 
 // expected fails: this was found, that was expected.
 func (p *parser) expected(what string) {
+	if p.err == nil && !p.quiet {
+		what += p.advice()
+	}
 	p.failAt(p.tok.pos, "found %v, expected %s", p.tok, what)
 }
 

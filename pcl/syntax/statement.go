@@ -54,6 +54,7 @@ func (p *parser) insertion(s *Stmt) {
 	s.Prepend = p.next().text == "prepend"
 	s.Post = p.expectWord("preInsn", "postInsn") == "postInsn"
 	s.Expr = p.expression()
+	s.ConstrainedPos = p.tok.pos
 	s.Constrained = p.acceptWord("constrained")
 	open := p.expect(codeOpen, `"constrained" or "(*"`)
 	for p.err == nil && !p.at(codeClose) && !p.at(eof) {
@@ -68,6 +69,7 @@ func (p *parser) code() *Code {
 	if p.acceptWord("if") {
 		c.Cond = p.condition()
 	}
+	p.foreignCode()
 	c.Expr = p.expression()
 	p.expect(';', `";"`)
 	c.Trail = p.trail()

@@ -224,6 +224,23 @@ func TestSimilar(t *testing.T) {
 	}
 }
 
+// TestClosest: what is meant is found by its letters, its words and its parts; a name that has nothing in common with any is left alone.
+func TestClosest(t *testing.T) {
+	names := []string{"procedure_calls", "exec_time", "exec_time_inclusive", "sync_wait", "SyncObject", "startWallTimer", "Code", "io_latency"}
+	for in, want := range map[string]string{
+		"proc_calls": "procedure_calls", "Procedure-Calls": "procedure_calls", "PROCEDURECALLS": "procedure_calls", "procCalls": "procedure_calls",
+		"latency": "io_latency", "time": "exec_time", "exec_tmie": "exec_time", "syncobjects": "SyncObject", "sync_object": "SyncObject", "code": "Code",
+		"swait": "", "sync_wiat": "sync_wait", "startTimer": "", "nosuch": "", "": "", "calls_proc": "", "io": "", strings.Repeat("x", 1000): "",
+	} {
+		if got := Closest(in, names); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+	if got := Closest("x", []string{"", strings.Repeat("x", 1000)}); got != "" {
+		t.Errorf("got %q", got)
+	}
+}
+
 // FuzzParse: no text crashes the parser, and what it could read without an error survives being printed.
 func FuzzParse(f *testing.F) {
 	for _, file := range []string{"../testdata/conformance.pcl", "../testdata/additions.pcl", "../default.pcl"} {
@@ -279,7 +296,7 @@ func meaning(v reflect.Value) {
 		}
 		for i := range v.NumField() {
 			switch v.Type().Field(i).Name {
-			case "Pos", "Comments", "Tail":
+			case "Pos", "ConstrainedPos", "Comments", "Tail":
 				v.Field(i).SetZero()
 			default:
 				meaning(v.Field(i))

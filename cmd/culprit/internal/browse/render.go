@@ -73,7 +73,11 @@ func (a *app) verdictLines(w int) []line {
 	v := newVerdict(a.snap)
 	var out []line
 	if len(v.Lines) == 0 {
-		out = append(out, text(a.theme.bold(), " No bottleneck found so far.", 0), line{})
+		said := " No bottleneck found so far."
+		if !a.snap.Searching {
+			said = " No bottleneck is looked for (--no-search)."
+		}
+		out = append(out, text(a.theme.bold(), said, 0), line{})
 	}
 	for i, l := range v.Lines {
 		out = append(out, a.verdictLine(l, i+1, w)...)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"culprit/consultant"
 	"culprit/grid"
@@ -31,15 +32,24 @@ type Verdict struct {
 	Text    string // the expectation as written
 	Outcome Outcome
 	Detail  string // value and threshold, or why it could not be measured; one line, fit for a terminal
+
+	// Value and Threshold are what was compared, in Unit; NaN if it could not be measured. Relation is how: "<", "<=", ">", ">=",
+	// with "not " before it, or "within 10 % of".
+	Value, Threshold float64
+	Unit, Relation   string
 }
+
+// A Reader gives what a view shows of a pair over the time of the measurement, or why there is nothing.
+type Reader func(grid.PairKey, pcl.View) (float64, error)
 
 // Keys are the pairs that the expectations of a library need, each once, in order.
 func Keys(lib *pcl.Library) []grid.PairKey {
 	var keys []grid.PairKey
 	for _, set := range lib.Expects() {
 		for i := range set.Of {
-			for _, k := range newReading(lib, &set.Of[i]).keys {
-				if !slices.Contains(keys, k) {
+			e := &set.Of[i]
+			for _, r := range e.Readings {
+				if k := e.Key(r); !slices.Contains(keys, k) {
 					keys = append(keys, k)
 				}
 			}
@@ -48,13 +58,12 @@ func Keys(lib *pcl.Library) []grid.PairKey {
 	return keys
 }
 
-// Judge judges all expectations of a library, in order. average is the average of a pair over the time of the measurement, or why
-// there is none.
-func Judge(lib *pcl.Library, average func(grid.PairKey) (float64, error)) []Verdict {
+// Judge judges all expectations of a library, in order.
+func Judge(lib *pcl.Library, read Reader) []Verdict {
 	var out []Verdict
 	for _, set := range lib.Expects() {
 		for i := range set.Of {
-			v := judge(lib, &set.Of[i], average)
+			v := judge(lib, &set.Of[i], read)
 			v.Set = clean(set.Name)
 			out = append(out, v)
 		}
@@ -62,19 +71,76 @@ func Judge(lib *pcl.Library, average func(grid.PairKey) (float64, error)) []Verd
 	return out
 }
 
-func judge(lib *pcl.Library, e *pcl.Expectation, average func(grid.PairKey) (float64, error)) Verdict {
-	r := newReading(lib, e)
-	v := Verdict{Text: clean(text(e)), Outcome: Held}
-	if err := r.take(average); err != nil {
-		v.Outcome, v.Detail = Unknown, "it could not be measured: "+clean(err.Error())
-		return v
+func judge(lib *pcl.Library, e *pcl.Expectation, read Reader) Verdict {
+	v := Verdict{Text: clean(text(e)), Unit: clean(e.Unit), Relation: relation(e)}
+	values, err := take(e, read)
+	if err != nil {
+		return v.unknown(err)
 	}
-	holds, detail := r.compare(e)
+	get := func(name string) float64 { return values[name] }
+	var holds bool
+	if h := hypothesis(lib, e); h != nil {
+		var is bool
+		v.Value, v.Threshold, is = consultant.Test(h, get)
+		holds = is != e.Not
+	} else {
+		v.Value, v.Threshold, holds = e.Value(get), e.Threshold(get), e.Holds(get)
+	}
+	return v.judged(holds, words[v.Relation]+" "+number(v.Threshold, v.Unit))
+}
+
+// unknown is the verdict of what could not be measured.
+func (v Verdict) unknown(err error) Verdict {
+	v.Outcome, v.Detail = Unknown, "it could not be measured: "+clean(err.Error())
+	v.Value, v.Threshold = math.NaN(), math.NaN()
+	return v
+}
+
+// judged is the verdict of what was compared with what is expected of it.
+func (v Verdict) judged(holds bool, expected string) Verdict {
+	v.Outcome = Held
 	if !holds {
 		v.Outcome = Failed
 	}
-	v.Detail = detail
+	v.Detail = fmt.Sprintf("%s, expected %s", number(v.Value, v.Unit), expected)
 	return v
+}
+
+// hypothesis is that of an expectation, nil for a comparison.
+func hypothesis(lib *pcl.Library, e *pcl.Expectation) *pcl.Hypothesis {
+	list := lib.Hypotheses()
+	if i := slices.IndexFunc(list, func(h *pcl.Hypothesis) bool { return e.Hypothesis != "" && h.Name == e.Hypothesis }); i >= 0 {
+		return list[i]
+	}
+	return nil
+}
+
+// take reads all values by the names under which they are asked for; the first that is missing is the error.
+func take(e *pcl.Expectation, read Reader) (map[string]float64, error) {
+	values := map[string]float64{}
+	for _, r := range e.Readings {
+		k := e.Key(r)
+		v, err := read(k, r.View)
+		if err == nil && (math.IsNaN(v) || math.IsInf(v, 0)) {
+			err = fmt.Errorf("%v has no value", k)
+		}
+		if err != nil {
+			return nil, err
+		}
+		values[r.Name] = v
+	}
+	return values, nil
+}
+
+// words are the relations as sentences have them.
+var words = map[string]string{"<": "below", "<=": "at most", ">": "above", ">=": "at least",
+	"not <": "not below", "not <=": "more than", "not >": "not above", "not >=": "less than"}
+
+func relation(e *pcl.Expectation) string {
+	if e.Not {
+		return "not " + e.Relation()
+	}
+	return e.Relation()
 }
 
 // text is the expectation as written.
@@ -85,72 +151,10 @@ func text(e *pcl.Expectation) string {
 	return e.Text
 }
 
-// A reading is what one expectation reads.
-type reading struct {
-	hypothesis *pcl.Hypothesis // nil: a comparison
-	metrics    []string
-	keys       []grid.PairKey // of the metrics
-	values     map[string]float64
+// number writes a value with its unit.
+func number(v float64, unit string) string {
+	return strings.TrimSuffix(fmt.Sprintf("%.4g %s", v, unit), " ")
 }
-
-func newReading(lib *pcl.Library, e *pcl.Expectation) *reading {
-	r := &reading{metrics: e.Metrics, values: map[string]float64{}}
-	global := e.Global
-	if e.Hypothesis != "" {
-		list := lib.Hypotheses()
-		if i := slices.IndexFunc(list, func(h *pcl.Hypothesis) bool { return h.Name == e.Hypothesis }); i >= 0 {
-			r.hypothesis, r.metrics, global = list[i], list[i].Metrics, list[i].Global
-		}
-	}
-	for _, m := range r.metrics {
-		k := grid.PairKey{Metric: m, Focus: e.Focus}
-		if slices.Contains(global, m) {
-			k.Focus = grid.Whole()
-		}
-		r.keys = append(r.keys, k)
-	}
-	return r
-}
-
-// take reads all values; the first that is missing is the error.
-func (r *reading) take(average func(grid.PairKey) (float64, error)) error {
-	for i, k := range r.keys {
-		v, err := average(k)
-		if err == nil && (math.IsNaN(v) || math.IsInf(v, 0)) {
-			err = fmt.Errorf("%v has no value", k)
-		}
-		if err != nil {
-			return err
-		}
-		r.values[r.metrics[i]] = v
-	}
-	return nil
-}
-
-func (r *reading) get(metric string) float64 { return r.values[metric] }
-
-// compare judges and says what was compared.
-func (r *reading) compare(e *pcl.Expectation) (holds bool, detail string) {
-	if r.hypothesis != nil {
-		value, threshold, is := consultant.Test(r.hypothesis, r.get)
-		return is != e.Not, sides(value, threshold, r.hypothesis.Greater, e.Not)
-	}
-	return e.Holds(r.get), sides(e.Value(r.get), e.Threshold(r.get), e.Greater, e.Not)
-}
-
-// sides writes what was found and where the limit is.
-func sides(value, threshold float64, greater, not bool) string {
-	word := "below"
-	if greater {
-		word = "above"
-	}
-	if not {
-		word = "not " + word
-	}
-	return fmt.Sprintf("%s, expected %s %s", number(value), word, number(threshold))
-}
-
-func number(v float64) string { return fmt.Sprintf("%.4g", v) }
 
 // clean makes text fit for a line: names in it may come from a target.
 func clean(s string) string { return safetext.CleanMax(s, 400) }

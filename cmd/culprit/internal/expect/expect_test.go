@@ -41,8 +41,11 @@ hypothesis Busy { test cpu > 0.2; }
 hypothesis Idle { test cpu < 0.2; }
 hierarchy Part { item "a" is { "/Code/m.c" }; }`
 
-func averages(values map[string]float64) func(grid.PairKey) (float64, error) {
-	return func(k grid.PairKey) (float64, error) {
+func averages(values map[string]float64) Reader {
+	return func(k grid.PairKey, view pcl.View) (float64, error) {
+		if view != pcl.Average {
+			return 0, errors.New("not asked for")
+		}
 		v, ok := values[k.String()]
 		if !ok {
 			return 0, errors.New("refused at \x1b[31m" + k.String() + ": too short")
@@ -67,15 +70,15 @@ func TestJudge(t *testing.T) {
 		outcome   Outcome
 		detail    string
 	}{
-		{"First", "cpu < 0.5", Held, "0.3, expected below 0.5"},
-		{"First", "cpu > 0.5", Failed, "0.3, expected above 0.5"},
-		{"First", "not cpu < 0.5", Failed, "0.3, expected not below 0.5"},
-		{"First", "not cpu > 0.5", Held, "0.3, expected not above 0.5"},
+		{"First", "cpu < 0.5", Held, "0.3 CPUs, expected below 0.5 CPUs"},
+		{"First", "cpu > 0.5", Failed, "0.3 CPUs, expected above 0.5 CPUs"},
+		{"First", "not cpu < 0.5", Failed, "0.3 CPUs, expected not below 0.5 CPUs"},
+		{"First", "not cpu > 0.5", Held, "0.3 CPUs, expected not above 0.5 CPUs"},
 		{"First", `cpu / number_of_cpus@"/" < 0.1 at "/Part/a"`, Failed, "0.2, expected below 0.1"},
 		{"First", "io_ops / sync_ops < 1", Held, "0, expected below 1"}, // x/0 is 0
-		{"Second", "Busy", Held, "0.3, expected above 0.2"},
-		{"Second", "not Busy", Failed, "0.3, expected not above 0.2"},
-		{"Second", `not Idle at "/Code/m.c/f"`, Held, "0, expected not below 0.2"}, // nothing happened there: it is not known to be idle
+		{"Second", "Busy", Held, "0.3 CPUs, expected above 0.2 CPUs"},
+		{"Second", "not Busy", Failed, "0.3 CPUs, expected not above 0.2 CPUs"},
+		{"Second", `not Idle at "/Code/m.c/f"`, Held, "0 CPUs, expected not below 0.2 CPUs"}, // nothing happened there: it is not known to be idle
 		{"Second", "sync_wait < 0.1", Unknown, "it could not be measured: refused at \\x1b[31msync_wait@/: too short"},
 		{"Second", "blocked < 0.1", Unknown, "it could not be measured: blocked@/ has no value"},
 	}
@@ -94,7 +97,8 @@ func TestJudge(t *testing.T) {
 }
 
 func TestJUnit(t *testing.T) {
-	list := []Verdict{{"A", "cpu < \"1\" & \x01", Held, "0"}, {"B", "b", Unknown, "]]> <x>"}, {"A", "c", Failed, "2, expected below 1"}}
+	list := []Verdict{{Set: "A", Text: "cpu < \"1\" & \x01", Outcome: Held, Detail: "0"}, {Set: "B", Text: "b", Outcome: Unknown, Detail: "]]> <x>"},
+		{Set: "A", Text: "c", Outcome: Failed, Detail: "2, expected below 1"}}
 	var out bytes.Buffer
 	if err := WriteJUnit(&out, list, time.Unix(1, 0), 1500*time.Millisecond); err != nil {
 		t.Fatal(err)

@@ -21,10 +21,12 @@ type Report struct {
 	Targets     []Target     `json:"targets"`
 	Nodes       []Node       `json:"nodes"`
 	Bottlenecks []Bottleneck `json:"bottlenecks"` // deepest true nodes, worst first
-	Pairs       []Pair       `json:"pairs"`
-	Jobs        []Job        `json:"jobs,omitempty"` // of MPI
-	Overhead    Overhead     `json:"overhead"`
-	Probes      Probes       `json:"probes"`
+	// NotSearched says that no bottleneck was looked for (--no-search).
+	NotSearched bool     `json:"not_searched,omitempty"`
+	Pairs       []Pair   `json:"pairs"`
+	Jobs        []Job    `json:"jobs,omitempty"` // of MPI
+	Overhead    Overhead `json:"overhead"`
+	Probes      Probes   `json:"probes"`
 	// RemovedClean says that after the end every byte of code was checked and is as it was.
 	RemovedClean bool `json:"removed_clean"`
 	// ExitStatus is the exit status that the tool ended with.

@@ -61,6 +61,10 @@ func endNote(t Target) string {
 }
 
 func (r *Report) writeBottlenecks(b *strings.Builder) {
+	if r.NotSearched {
+		b.WriteString("No bottleneck was looked for (--no-search).\n")
+		return
+	}
 	if len(r.Bottlenecks) == 0 {
 		b.WriteString("No bottleneck found.\n")
 		return

@@ -16,14 +16,12 @@ var (
 	errNoValue    = errors.New("nothing was recorded: the session, or the target, ended too early, or no thread was active")
 )
 
-// Average is the average of a watched pair, in the unit of its rate, from when it was enabled until Close; the error says why there is
-// none.
-func (s *Session) Average(key grid.PairKey) (float64, error) { return s.watch.average(key) }
-
 // Pointless reports whether some watched pair was about nothing that the targets have, to the end: its function is missing, ambiguous or
 // inlined everywhere, or nothing is where its star stands.
 func (s *Session) Pointless() bool { return s.watch.pointless() }
 
+// average is the average of a watched pair, in the unit of its rate, from when it was enabled until Close; the error says why there is
+// none.
 func (w *watcher) average(key grid.PairKey) (float64, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

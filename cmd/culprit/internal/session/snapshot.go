@@ -57,7 +57,7 @@ func (s *Session) targets() []report.Target {
 func (s *Session) build() *report.Report {
 	r := &report.Report{
 		Schema: report.Schema, Tool: s.cfg.Tool, Started: s.started.UTC().Format(time.RFC3339Nano), Targets: s.targets(),
-		Seconds: report.Number(s.daemon.Now()),
+		Seconds: report.Number(s.daemon.Now()), NotSearched: s.search == nil,
 	}
 	if s.search != nil {
 		for _, n := range s.search.Nodes() {

@@ -26,7 +26,7 @@ type Watch struct {
 // ParseWatch reads "METRIC", "METRIC@FOCUS", or a focus in which one path ends with "/*". defined are the hierarchies that
 // texts define. Errors are *grid.FocusError or say what is wrong.
 func ParseWatch(text string, defined ...string) (Watch, error) {
-	key, err := grid.ParsePair(text, defined...)
+	key, err := pcl.ParsePair(text, defined...)
 	if err != nil {
 		return Watch{}, err
 	}

@@ -13,7 +13,7 @@ func (r *run) focus(w pcltest.Word) (grid.Focus, error) {
 	if err != nil {
 		return grid.Focus{}, err
 	}
-	return grid.ParseFocus(text, r.measured.lib.Defined()...)
+	return pcl.ParseFocus(text, r.measured.lib.Defined()...)
 }
 
 // checkFoci reports foci that name hierarchies which no text defines. Those with variables are read when these have values.
@@ -27,7 +27,7 @@ func checkFoci(lib *pcl.Library, t *pcltest.Test) (problems []*syntax.Error) {
 		if err != nil {
 			continue
 		}
-		if _, err := grid.ParseFocus(text, lib.Defined()...); err != nil {
+		if _, err := pcl.ParseFocus(text, lib.Defined()...); err != nil {
 			problems = append(problems, &syntax.Error{Pos: w.Pos, Msg: err.Error()})
 		}
 	}

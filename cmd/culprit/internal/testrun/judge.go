@@ -33,11 +33,25 @@ func (r *run) expect(s pcltest.Expect) error {
 		r.fail("%s: nothing was measured%s", what, r.measured.noValues(key, s.View))
 		return nil
 	}
-	r.judge(what, got, unit, s.Relation)
+	r.judge(what, got, unit, s.Relation, r.measured.where(key))
 	if s.As != "" {
 		r.vars[s.As] = strconv.FormatFloat(got, 'g', -1, 64)
 	}
 	return nil
+}
+
+// where says in how many places the probes of a pair were; "" if it has none because it needs none.
+func (m *measured) where(key grid.PairKey) string {
+	switch n, ok := m.placed[key]; {
+	case !ok:
+		return ""
+	case n == 0:
+		return "; no probe was inserted: the program has none of the functions that it counts"
+	case n == 1:
+		return "; its probes were in 1 place"
+	default:
+		return fmt.Sprintf("; its probes were in %d places", n)
+	}
 }
 
 // title is a pair as the statement has it.
@@ -94,8 +108,8 @@ func (m *measured) value(key grid.PairKey, view pcltest.View) (v float64, unit s
 	return v, unit, !math.IsNaN(v)
 }
 
-// judge compares and prints.
-func (r *run) judge(what string, got float64, unit string, relation pcltest.Relation) {
+// judge compares and prints; where is added to what does not hold, and to what holds without any probe.
+func (r *run) judge(what string, got float64, unit string, relation pcltest.Relation, where string) {
 	ok, expected, err := relation.Verdict(got, r.number)
 	if unit != "" {
 		unit = " " + unit
@@ -104,9 +118,12 @@ func (r *run) judge(what string, got float64, unit string, relation pcltest.Rela
 	case err != nil:
 		r.fail("%s: %s%s, expected %s: %v", what, pcltest.Number(got), unit, relation.Text, err)
 	case ok:
-		r.pass("%s: %s%s, expected %s", what, pcltest.Number(got), unit, expected)
+		if !strings.HasPrefix(where, "; no probe") {
+			where = ""
+		}
+		r.pass("%s: %s%s, expected %s%s", what, pcltest.Number(got), unit, expected, where)
 	default:
-		r.fail("%s: %s%s, expected %s", what, pcltest.Number(got), unit, expected)
+		r.fail("%s: %s%s, expected %s%s", what, pcltest.Number(got), unit, expected, where)
 	}
 }
 
@@ -121,6 +138,6 @@ func (r *run) check(s pcltest.Check) error {
 		r.fail("%s: %v", what, err)
 		return nil
 	}
-	r.judge(what, got, "", s.Relation)
+	r.judge(what, got, "", s.Relation, "")
 	return nil
 }

@@ -25,7 +25,8 @@ type measured struct {
 	g       *grid.Grid
 	refused map[grid.PairKey]error // why pairs are not measured
 	asked   map[grid.PairKey]bool
-	finder  *consultant.Search // nil before the first search
+	finder  *consultant.Search   // nil before the first search
+	placed  map[grid.PairKey]int // in how many places the probes of pairs that have some were, when measuring ended
 }
 
 // measure attaches to a program, and enables the pairs that are expected up to the next measure.
@@ -50,7 +51,7 @@ func (r *run) measure(s pcltest.Measure, rest []pcltest.Step) error {
 		return err
 	}
 	r.measured = &measured{
-		r: r, pid: pid, lib: lib, d: d, g: grid.New(d, lib.Metric, d.Now), refused: map[grid.PairKey]error{}, asked: map[grid.PairKey]bool{},
+		r: r, pid: pid, lib: lib, d: d, g: grid.New(d, lib.Metric, d.Now), refused: map[grid.PairKey]error{}, asked: map[grid.PairKey]bool{}, placed: map[grid.PairKey]int{},
 	}
 	keys, err := r.expected(rest)
 	if err != nil {
@@ -237,6 +238,11 @@ func (m *measured) stop() error {
 	}
 	d := m.d
 	m.d = nil
+	for key := range m.asked {
+		if n, ok := d.Placed(key); ok {
+			m.placed[key] = n
+		}
+	}
 	m.g.DisableAll()
 	ended := false
 	select {

@@ -1,0 +1,47 @@
+package session
+
+import (
+	"fmt"
+	"math"
+
+	"culprit/grid"
+	"culprit/pcl"
+)
+
+// Read is what a view shows of a watched pair, from when it was enabled until Close: its average in the unit of its rate, or something
+// of its single values in their unit. The error says why there is nothing.
+func (s *Session) Read(key grid.PairKey, view pcl.View) (float64, error) {
+	average, err := s.watch.average(key)
+	if view == pcl.Average || err != nil && !isNoValue(err) {
+		return average, err
+	}
+	return s.watch.ofValues(key, view)
+}
+
+func isNoValue(err error) bool { return err == errNoValue }
+
+// ofValues reads the distribution of a pair that was enabled.
+func (w *watcher) ofValues(key grid.PairKey, view pcl.View) (float64, error) {
+	w.mu.Lock()
+	if real, ok := w.asked[key]; ok {
+		key = real
+	}
+	w.mu.Unlock()
+	d, ok := w.grid.Distribution(key, 0)
+	if !ok {
+		return math.NaN(), fmt.Errorf("%v keeps no single values there", key)
+	}
+	v := d.Mean()
+	if q, is := view.Quantile(); is {
+		v = d.Quantile(q)
+	}
+	switch {
+	case view == pcl.Count:
+		return float64(d.Count()), nil
+	case d.Count() == 0:
+		return math.NaN(), errNoValue
+	case math.IsNaN(v):
+		return v, fmt.Errorf("the %s of %v is below 0, where values are not told apart", view, key)
+	}
+	return v, nil
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestNoSearch: a session without a search does not say that nothing was found.
+func TestNoSearch(t *testing.T) {
+	p := target(t, "mutex.c")
+	c := culprit(t, "attach", fmt.Sprint(p.PID), "--quiet", "--no-search", "--for", "1s", "--json", "@REPORT", "--watch", "procedure_calls@/Code/mutex.c/lookup").want(exitNothing)
+	c.has(&c.out, "No bottleneck was looked for (--no-search).")
+	if strings.Contains(c.out.String(), "No bottleneck found") {
+		t.Errorf("%s", c.story())
+	}
+	if r := c.read(); !r.NotSearched || len(r.Pairs) != 1 || r.Pairs[0].Sum == 0 {
+		t.Errorf("%+v", r.Pairs)
+	}
+	untouched(t, p)
+}
+
+// TestNothingMatches: foci and callees say what is similar to what is not there, with the status of a failure.
+func TestNothingMatches(t *testing.T) {
+	p := target(t, "mutex.c")
+	pid := fmt.Sprint(p.PID)
+	c := culprit(t, "foci", pid, "lokup").want(exitFailed)
+	c.has(&c.errOut, `nothing in the process matches "lokup" (did you mean "lookup"?)`)
+	if c.out.Len() > 0 {
+		t.Errorf("%s", c.story())
+	}
+	c = culprit(t, "foci", pid, "lokup", "--json").want(exitFailed)
+	if !bytes.Equal(bytes.TrimSpace(c.out.Bytes()), []byte("[]")) {
+		t.Errorf("%s", c.story())
+	}
+	culprit(t, "foci", pid, "lookup").want(exitNothing)
+	for name, near := range map[string]string{"mutx.c/lookup": "mutex.c/lookup", "libc.so.6/lookup": "mutex.c/lookup", "mutex.c/lokup": "mutex.c/lookup"} {
+		c := culprit(t, "callees", pid, name).want(exitFailed)
+		c.has(&c.errOut, fmt.Sprintf("did you mean %q?", near))
+	}
+	untouched(t, p)
+}
