@@ -21,7 +21,7 @@ var (
 func (s *Session) Average(key grid.PairKey) (float64, error) { return s.watch.average(key) }
 
 // Pointless reports whether some watched pair was about nothing that the targets have, to the end: its function is missing, ambiguous or
-// inlined everywhere, or nothing is where its star stands.
+// inlined everywhere, or its module is missing. A star that stands for nothing does not count.
 func (s *Session) Pointless() bool { return s.watch.pointless() }
 
 func (w *watcher) average(key grid.PairKey) (float64, error) {
