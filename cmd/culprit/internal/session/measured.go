@@ -17,7 +17,7 @@ var (
 )
 
 // Pointless reports whether some watched pair was about nothing that the targets have, to the end: its function is missing, ambiguous or
-// inlined everywhere, or nothing is where its star stands.
+// inlined everywhere, or its module is missing. A star that stands for nothing does not count.
 func (s *Session) Pointless() bool { return s.watch.pointless() }
 
 // average is the average of a watched pair, in the unit of its rate, from when it was enabled until Close; the error says why there is

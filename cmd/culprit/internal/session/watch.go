@@ -245,7 +245,7 @@ func (w *watcher) take(results []grid.EnableResult) (untold []grid.EnableResult)
 	return untold
 }
 
-// pointless reports whether there was nothing to the end of some pair that was asked for.
+// pointless reports whether there was nothing to the end of some pair that was asked for. A star that stands for nothing is no pair.
 func (w *watcher) pointless() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -254,7 +254,7 @@ func (w *watcher) pointless() bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(w.watches, func(one Watch) bool { return one.every && len(w.expand(one)) == 0 })
+	return false
 }
 
 // finish stops the pairs, which brings the values up to now, and reads them. Run has returned.
