@@ -3,6 +3,7 @@ package trampoline
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	"math/bits"
@@ -430,7 +431,7 @@ func (s *scene) counts(plain registers, when string) error {
 	if err := s.sameRegisters(after, plain, end.flags|flags); err != nil {
 		return fmt.Errorf("%s: %w", when, err)
 	}
-	if err := m.compare(block(got, s.slot)); err != nil {
+	if err := errors.Join(m.compare(block(got, s.slot)), m.compareShared(got)); err != nil {
 		return fmt.Errorf("%s: %w", when, err)
 	}
 	return s.othersKept(got, touched, when)
