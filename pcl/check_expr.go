@@ -35,6 +35,7 @@ func (c *codeChecker) expr(e *syntax.Expr) typ {
 		return tInt
 	case syntax.AddrOf:
 		c.variable(e.X)
+		c.wantsNoGauge(e)
 		c.setsFlag(e)
 		return tAddress
 	case syntax.Binary:

@@ -192,6 +192,7 @@ func warnCases() []problemCase {
 
 // refusals are pairs that are refused, beside those of compileCases.
 var refusals = []struct{ name, pcl, pair string }{
+	{"gauge at a thread", `metric m { name "m"; ` + gaugeHead + `base is gauge { append preInsn $start.entry (* m++; *) } }`, "m@/Process/a{7}/thr_8"},
 	{"kernel at a thread of a thread", "", "cpu@/Process/a{7}/thr_8/x"},
 	{"address", `metric m { name "m"; ` + head + ` base is counter { append preInsn $start.entry (* m += readAddress($arg[0]); *) } }`, "m"},
 	{"removed timer", `metric m { name "m"; ` + head + ` base is processTimer { append preInsn $start.entry (* destroyProcessTimer(m); *) } }`, "m"},

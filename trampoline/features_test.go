@@ -467,6 +467,9 @@ func (s *scene) othersKept(got []byte, touched bool, when string) error {
 	if touched && s.unclaimed {
 		want[s.slot] = 1 // the byte that says that it was claimed
 	}
+	if touched {
+		copy(want[sharedAt-dataAt:][:WordSize], got[sharedAt-dataAt:]) // which was held against the model
+	}
 	owner := binary.LittleEndian.Uint64(block(got, s.slot))
 	if !bytes.Equal(got, want) || owner != s.f.r.self && (touched || !s.unclaimed) {
 		return fmt.Errorf("%s: memory beside the thread's block has changed, or it is not claimed", when)
