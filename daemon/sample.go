@@ -240,6 +240,11 @@ func (d *Daemon) samplePairs(now float64, pairs map[grid.PairKey]*pair) {
 			keyed = append(keyed, p)
 			continue
 		}
+		if p.holds() {
+			cost += d.sampleGauge(p, readings, interval)
+			p.last = now
+			continue
+		}
 		var values []float64
 		for _, pt := range p.parts {
 			values = append(values, pt.sample(readings[pt.t], interval))

@@ -29,6 +29,14 @@ func GaugeKey(value int64) uint64 { return uint64(value) ^ 1<<63 }
 // GaugeOf undoes GaugeKey.
 func GaugeOf(key uint64) int64 { return int64(key ^ 1<<63) }
 
+// OverflowBlock is the number of the block of the threads that find none of their own. Gauges of the process keep their value there.
+func (g Geometry) OverflowBlock() int { return g.Slots }
+
+// sharedGauge is the address of the value of a gauge of the whole process.
+func (e *Env) sharedGauge(cell int32) uint64 {
+	return e.DataAddr + uint64(e.OverflowBlock()*e.BlockSize) + uint64(cell+GaugeShared)
+}
+
 // gauge reports whether the primitive changes a gauge.
 func (o Op) gauge() bool { return o == GaugeAdd || o == GaugeSet }
 
@@ -48,7 +56,7 @@ func (g *generator) gauge(m *Mini) error {
 	}
 	g.MovRR(x86.RDI, x86.RCX)
 	g.MovRR(x86.RSI, x86.RAX)
-	if m.Shared != 0 {
+	if m.Shared {
 		g.shareGauge(m)
 	}
 	g.stamp()
@@ -71,7 +79,7 @@ func (g *generator) gauge(m *Mini) error {
 
 // shareGauge changes the word of the process. It leaves the change in rsi and the value in r8.
 func (g *generator) shareGauge(m *Mini) {
-	g.MovImm64(x86.RBX, m.Shared)
+	g.MovImm64(x86.RBX, g.env.sharedGauge(m.Cell))
 	g.MovRR(x86.R8, x86.RSI)
 	if m.Op == GaugeAdd {
 		g.LockXaddMR(x86.RBX, 0, x86.R8)
@@ -87,7 +95,7 @@ func (g *generator) shareGauge(m *Mini) {
 // signal handler may have changed the gauge between the reading and the writing, or another thread that shares the block: then it is
 // done again.
 func (g *generator) changeGauge(m *Mini) {
-	sets := m.Op == GaugeSet && m.Shared == 0
+	sets := m.Op == GaugeSet && !m.Shared
 	if !sets {
 		g.ImulRR(x86.R9, x86.RSI)
 	}
@@ -111,7 +119,7 @@ func (g *generator) changeGauge(m *Mini) {
 
 // keepExtremes has the value count among the largest and smallest ones.
 func (g *generator) keepExtremes(m *Mini) {
-	if m.Shared != 0 {
+	if m.Shared {
 		g.MovRR(x86.RBX, x86.R8)
 	}
 	g.BtcRI(x86.RBX, 63)

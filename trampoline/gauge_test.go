@@ -21,7 +21,7 @@ func randomGauge(rng *rand.Rand, k PointKind, m *Mini) {
 	i := rng.IntN(len(gaugeCells))
 	m.Cell = gaugeCells[i]
 	if i == sharedGauge {
-		m.Shared = sharedAt
+		m.Shared = true
 	}
 	m.Expr = &Expr{Op: ExConst, Value: rng.Int64N(9) - 4}
 	if rng.IntN(2) == 0 {
@@ -34,14 +34,14 @@ func gaugeLeaf(rng *rand.Rand) *Expr {
 	if i := rng.IntN(len(gaugeCells)); i != sharedGauge {
 		return &Expr{Op: ExWord, Value: int64(gaugeCells[i] + GaugeValue)}
 	}
-	return &Expr{Op: ExShared, Value: sharedAt}
+	return &Expr{Op: ExShared, Value: int64(gaugeCells[sharedGauge])}
 }
 
 // gauge changes a gauge. When that was is not known.
 func (m *model) gauge(p *Mini) {
 	v := m.eval(p.Expr)
 	was := m.word(p.Cell + GaugeValue)
-	if p.Shared != 0 {
+	if p.Shared {
 		was = m.shared
 	}
 	now := v
@@ -50,7 +50,7 @@ func (m *model) gauge(p *Mini) {
 	} else {
 		m.set(p.Cell+GaugeSince, 1)
 	}
-	if p.Shared != 0 {
+	if p.Shared {
 		m.shared = now
 	}
 	m.set(p.Cell+GaugeValue, m.word(p.Cell+GaugeValue)+now-was)

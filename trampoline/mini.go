@@ -229,7 +229,7 @@ func (g *generator) eval(e *Expr) error {
 		g.Lea(x86.RAX, x86.RCX, int32(e.Value))
 		return nil
 	case e.Op == ExShared:
-		g.MovImm64(x86.RAX, uint64(e.Value))
+		g.MovImm64(x86.RAX, g.env.sharedGauge(int32(e.Value)))
 		g.MovRM(x86.RAX, x86.RAX, 0)
 		return nil
 	case e.Op == ExCall:

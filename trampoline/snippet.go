@@ -21,8 +21,8 @@ type Mini struct {
 	// Table is a cell of TableSize bytes in which what is added is added up by the key in the word Key as well. 0 = none; not
 	// together with Buckets.
 	Table, Key int32
-	Shared     uint64 // of a gauge that is one of the whole process, the address of its value; 0 = each thread has its own
-	Row        int32  // of a timer by rows: offset of the word in the row; of one of running time, of the time off the processor
+	Shared     bool  // the gauge is one of the whole process; else each thread has its own
+	Row        int32 // of a timer by rows: offset of the word in the row; of one of running time, of the time off the processor
 }
 
 // An Op is a primitive that a mini-trampoline performs.
@@ -109,7 +109,7 @@ const (
 	ExLoad   // Size bytes at the address L + Value; 0 where they cannot all be read
 	ExMatch  // 1 if the memory at the address L + Value holds the bytes of Text; 0 also where it cannot be read
 	ExFile   // the number of the file that the descriptor L stands for; 0 where none is known
-	ExShared // the word at the address Value, the same for all threads
+	ExShared // the value of the gauge of the whole process whose cell is at offset Value
 	ExRenew  // the descriptor L stands for the file with the number R from now on, or for none that is known; its value is 0
 )
 
