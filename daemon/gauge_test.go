@@ -101,7 +101,7 @@ func TestGaugeOfManyThreads(t *testing.T) {
 
 // TestGaugeOfEachThread: the sum of the gauges of all threads has the mean and the last value of one of the process.
 func TestGaugeOfEachThread(t *testing.T) {
-	const changes, rounds = 1_000_000, 1
+	const changes, rounds = 2_000_000, 1
 	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/gauge.c"), fmt.Sprint(rounds), fmt.Sprint(changes))
 	d := attachWith(t, gaugeMetrics, p.PID)
 	var s heldValues
