@@ -46,6 +46,7 @@ type part struct {
 	spent  float64           // fraction of the active time that it used in the last interval
 	ahead  float64           // the same as it was predicted when the part was first looked at
 	lastK  float64           // for kernel metrics: the last value
+	total  float64           // growth since it was enabled, where that is the value
 	on     bool
 	gone   bool    // switched off, to be taken out
 	goneAt float64 // when that was

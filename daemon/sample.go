@@ -250,7 +250,11 @@ func (d *Daemon) samplePairs(now float64, pairs map[grid.PairKey]*pair) {
 			values = append(values, pt.sample(readings[pt.t], interval))
 			cost += pt.spent
 		}
-		d.hand(p, values, now)
+		if m, _ := d.opts.Library.Metric(p.key.Metric); p.totals(m) {
+			d.handTotals(p, m, values, now)
+		} else {
+			d.hand(p, values, now)
+		}
 		d.distribute(p, readings, now)
 		p.last = now
 	}
