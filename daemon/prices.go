@@ -29,7 +29,7 @@ const (
 	priceOfRow     = 2
 	priceOfBucket  = 3.5
 	priceOfTable   = 3
-	priceOfGauge   = 25
+	priceOfGauge   = 15
 	priceOfLoad    = 490 // of memory behind a pointer: a system call
 	priceOfCall    = 115 // of one of the target's functions: all registers are saved
 )
