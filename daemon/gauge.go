@@ -49,10 +49,10 @@ func (p *pair) holds() bool {
 // shared reports whether the part is one value of the whole process.
 func (p *part) shared() bool { return p.plan.Kind == pcl.Gauge }
 
-// readGauge reads the cells, and takes the extremes out of them.
+// readGauge reads the cells, and takes the extremes out of them. A target that has ended is read once more: afterwards there is no value.
 func (p *part) readGauge(r *reading) {
 	p.gauge.fresh = map[int]gaugeSum{}
-	if p.t.seg == nil || len(p.cells) == 0 {
+	if p.t.seg == nil || len(p.cells) == 0 || p.t.settled {
 		return
 	}
 	var all gaugeSum
@@ -173,7 +173,7 @@ func (p *part) over(from, begin, now uint64) (values []grid.Held) {
 			values = append(values, v)
 		}
 	}
-	if len(p.gauge.fresh) == 0 && !p.plan.Sets() && p.aggregate() == grid.Sum {
+	if len(p.gauge.fresh) == 0 && !p.plan.Sets() && p.aggregate() == grid.Sum && !p.t.settled {
 		values = append(values, grid.Held{}) // nothing has changed it
 	}
 	return values

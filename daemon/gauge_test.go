@@ -123,6 +123,35 @@ func TestGaugeOfEachThread(t *testing.T) {
 	detachClean(t, d, p.PID)
 }
 
+// TestGaugeInSignalHandlers: a handler that changes a gauge while its thread is changing it spoils nothing.
+func TestGaugeInSignalHandlers(t *testing.T) {
+	const changes = 2_000_000
+	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/gauge.c"), "1", fmt.Sprint(changes), "100")
+	d := attachWith(t, gaugeMetrics, p.PID)
+	var s heldValues
+	level, own := key(t, "level", "/"), key(t, "own_level", "/")
+	d.mustEnable(t, &s, level, own)
+	began := axisOf(d, level)
+	p.Say(t, "go")
+	p.Expect(t, "DONE", 3*time.Minute)
+	d.tick()
+	want := float64(p.Counts()["area"]) / float64(axisOf(d, level).tsc-began.tsc)
+	for _, k := range []grid.PairKey{level, own} {
+		v, _ := s.get(k)
+		if mean := v.area / v.seconds; math.Abs(mean/want-1) > 1e-5 || v.now != 0 { // the two are read one after the other
+			t.Errorf("%v: mean %v, want %v; last %v", k, mean, want, v.now)
+		}
+	}
+	if v, _ := s.get(level); v.low != 0 || v.high < 8*changes || v.high > 8*changes+8 {
+		t.Errorf("from %v to %v, want 0 to %v and what handlers add", v.low, v.high, 8*changes)
+	}
+	if n := p.Counts()["interruptions"]; n < 1000 {
+		t.Errorf("only %d signals came", n)
+	}
+	d.Disable([]grid.PairKey{level, own})
+	detachClean(t, d, p.PID)
+}
+
 func axisOf(d *Daemon, k grid.PairKey) gaugeAxis {
 	d.mu.Lock()
 	defer d.mu.Unlock()

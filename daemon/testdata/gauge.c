@@ -1,10 +1,13 @@
 /* Eight threads that change one number: all of them raise it, then all of them lower it, again and again, as fast as they can. The
  * program works out the integral of the number for itself, by the time-stamp counter.
- * gauge ROUNDS CHANGES: so many rounds, in each of which a thread raises it so often by one and lowers it as often. */
+ * gauge ROUNDS CHANGES [US]: so many rounds, in each of which a thread raises it so often by one and lowers it as often. With US, every
+ * so many microseconds one of them is interrupted by a signal, whose handler raises and lowers it as well. */
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/time.h>
 #include <x86intrin.h>
 
 enum { THREADS = 8 };
@@ -24,6 +27,32 @@ static uint64_t areas[THREADS][8]; /* a cache line each */
 __attribute__((noinline, noclone)) void raise_it(long by) { __asm__ volatile(".fill 4, 4, 0x00401f0f" : : "r"(by) : "memory"); }
 __attribute__((noinline, noclone)) void lower_it(long by) { __asm__ volatile(".fill 4, 4, 0x00401f0f" : : "r"(by) : "memory"); }
 __attribute__((noinline, noclone)) void never(long by) { __asm__ volatile(".fill 4, 4, 0x00401f0f" : : "r"(by) : "memory"); }
+
+static uint64_t handled, interruptions;
+
+static void handler(int signal)
+{
+	(void)signal;
+	raise_it(1);
+	uint64_t raised = __rdtsc();
+	lower_it(1);
+	__atomic_fetch_add(&handled, raised - __rdtsc(), __ATOMIC_RELAXED);
+	__atomic_fetch_add(&interruptions, 1, __ATOMIC_RELAXED);
+}
+
+static void interrupt_every(long us)
+{
+	struct itimerval every = {{0, us}, {0, us}};
+	struct sigaction act = {.sa_handler = handler, .sa_flags = SA_RESTART};
+	if (us > 0 && (sigaction(SIGALRM, &act, NULL) != 0 || setitimer(ITIMER_REAL, &every, NULL) != 0))
+		exit(1);
+}
+
+static void stop_interrupting(void)
+{
+	struct itimerval never = {{0, 0}, {0, 0}};
+	setitimer(ITIMER_REAL, &never, NULL);
+}
 
 static void *body(void *arg)
 {
@@ -58,15 +87,19 @@ int main(int argc, char **argv)
 	if (rounds < 0)
 		never(1);
 	uint64_t began = __rdtsc();
+	interrupt_every(argc > 3 ? atol(argv[3]) : 0);
 	for (long i = 0; i < THREADS; i++)
 		pthread_create(&threads[i], NULL, body, areas[i]);
 	for (long i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
+	stop_interrupting();
 	uint64_t ended = __rdtsc();
+	area += handled;
 	for (long i = 0; i < THREADS; i++)
 		area += areas[i][0];
 	/* in the end the number is 0, so that the integral is what was added up, but for the sign */
-	printf("COUNT area %llu\nCOUNT cycles %llu\nDONE\n", (unsigned long long)-area, (unsigned long long)(ended - began));
+	printf("COUNT area %llu\nCOUNT cycles %llu\nCOUNT interruptions %llu\nDONE\n", (unsigned long long)-area,
+		(unsigned long long)(ended - began), (unsigned long long)interruptions);
 	fflush(stdout);
 	line();
 }
