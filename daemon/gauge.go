@@ -30,20 +30,24 @@ func (s *gaugeSum) integral(tsc uint64) uint64 { return s.changes*tsc - s.area }
 type gaugeState struct {
 	sums    map[int]gaugeSum // by thread block, or under allSlots
 	touched map[int]bool     // blocks whose threads have changed or set it
-	fresh   map[int]gaugeSum // the reading that is under way
+	fresh   map[int]gaugeSum // the reading that is under way, of what counts
+	unclear bool             // a mean was not known, and it was said
 }
 
 // holds reports whether the part is a gauge.
 func (p *part) holds() bool { return p.plan.Kind.Holds() && p.estimate == nil }
 
 // holds reports whether the pair is a gauge in some target.
-func (p *pair) holds() bool {
+func (p *pair) holds() bool { return len(p.gauges()) > 0 }
+
+// gauges are the parts of the pair that are gauges.
+func (p *pair) gauges() (list []*part) {
 	for _, pt := range p.parts {
 		if pt.holds() {
-			return true
+			list = append(list, pt)
 		}
 	}
-	return false
+	return list
 }
 
 // shared reports whether the part is one value of the whole process.
@@ -56,15 +60,20 @@ func (p *part) readGauge(r *reading) {
 		return
 	}
 	var all gaugeSum
+	summed := p.aggregate() == grid.Sum
 	for _, slot := range r.slots {
 		s, touched := p.takeGauge(slot)
 		if touched {
 			p.gauge.touched[slot] = true
 		}
-		if p.shared() {
+		switch {
+		case p.shared():
 			all.join(s)
-		} else if p.gauge.touched[slot] && p.countsIn(r, slot) {
+		case !p.gauge.touched[slot]:
+		case p.countsIn(r, slot, summed):
 			p.gauge.fresh[slot] = s
+		default:
+			p.gauge.sums[slot] = s
 		}
 	}
 	if p.shared() {
@@ -73,14 +82,22 @@ func (p *part) readGauge(r *reading) {
 	}
 }
 
-// takeGauge reads the cell of one block. The pair of words is read at once, as it is changed.
+// takeGauge reads the cell of one block. The pair of words is read at once, as it is changed. A cell that no thread has touched is not
+// written to, so that it needs no memory.
 func (p *part) takeGauge(slot int) (s gaugeSum, touched bool) {
 	seg, at := p.t.seg, p.cells[0].off
+	var all uint64
+	for off := int32(0); off < trampoline.GaugeShared; off += trampoline.WordSize {
+		all |= seg.load(slot, at+off)
+	}
+	if all == 0 {
+		return s, false
+	}
 	s.changes, s.area = seg.loadPair(slot, at+trampoline.GaugeValue)
 	s.value = int64(s.changes)
 	s.most, s.least = seg.take(slot, at+trampoline.GaugeMost), seg.take(slot, at+trampoline.GaugeLeast)
 	s.since = seg.load(slot, at+trampoline.GaugeSince)
-	return s, s.changes|s.area|s.most|s.least|s.since != 0
+	return s, true
 }
 
 // join adds what another thread did to the same gauge.
@@ -94,8 +111,8 @@ func (s *gaugeSum) join(o gaugeSum) {
 }
 
 // countsIn reports whether the value in a block counts: what ended threads have left counts in a sum only, as it does for counters.
-func (p *part) countsIn(r *reading, slot int) bool {
-	if tid := r.owner[slot]; tid != 0 || p.aggregate() != grid.Sum {
+func (p *part) countsIn(r *reading, slot int, summed bool) bool {
+	if tid := r.owner[slot]; tid != 0 || !summed {
 		return tid != 0 && p.covers(tid)
 	}
 	return p.plan.Thread == ""
@@ -120,82 +137,6 @@ func (p *part) forgetGauge(slot int) {
 	delete(p.gauge.touched, slot)
 }
 
-// knownSince is the earliest time from which a value of the fresh reading is known, and from which the interval since the last reading,
-// at begin, can be told; ok is false if there is none yet. Where changes are seen before the first value that is set, the interval in
-// which that comes says nothing.
-func (p *part) knownSince(begin, now uint64) (from uint64, ok bool) {
-	if !p.plan.Sets() {
-		return begin, p.shared() || p.aggregate() == grid.Sum || len(p.gauge.fresh) > 0
-	}
-	from = now
-	for id, s := range p.gauge.fresh {
-		if f, known := p.knownFrom(id, s, begin, now); known && f < now {
-			from, ok = min(from, f), true
-		}
-	}
-	return from, ok
-}
-
-// knownFrom is from when on one value is known.
-func (p *part) knownFrom(id int, s gaugeSum, begin, now uint64) (from uint64, ok bool) {
-	last := p.gauge.sums[id]
-	switch {
-	case !p.plan.Sets(), last.since != 0:
-		return begin, true
-	case s.since == 0, p.plan.Adds():
-		return now, s.since != 0
-	case begin-s.since < mostLag:
-		return s.since, true // while the cells were being read
-	}
-	return min(max(s.since, begin), now), true // the word is the target's
-}
-
-// mostLag is how long before begin a value may have been set that the last reading did not see, in cycles: a second or two.
-const mostLag = 1 << 32
-
-// over is what the values of the part were from a time on up to now, and takes the fresh reading for the last one.
-func (p *part) over(from, begin, now uint64) (values []grid.Held) {
-	for id, s := range p.gauge.fresh {
-		since, ok := p.knownFrom(id, s, begin, now)
-		if ok && since < now {
-			last := p.gauge.sums[id]
-			if p.plan.Sets() && last.since == 0 {
-				last = gaugeSum{changes: s.changes, area: s.changes * since, value: s.value} // there is nothing before, and no integral
-			}
-			v, clear := s.held(&last, since, now)
-			if !clear {
-				p.t.d.logf("%s: %v: the value changes so much in the %.1f s between two readings that its mean is not known", p.t.name, p.plan.Pair, p.t.d.clock.Seconds(float64(now-begin)))
-				continue
-			}
-			if p.aggregate() == grid.Sum && since > from {
-				v.Mean *= float64(now-since) / float64(now-from) // it was nothing before
-			}
-			values = append(values, v)
-		}
-	}
-	if len(p.gauge.fresh) == 0 && !p.plan.Sets() && p.aggregate() == grid.Sum && !p.t.settled {
-		values = append(values, grid.Held{}) // nothing has changed it
-	}
-	return values
-}
-
-// held is what a value was over [since, now]; last is the reading at since. The mean is the value at the beginning, and how far the
-// integral is from that of a value that had not changed: modulo 2^64 that is right where the difference is below 2^63. Clear is false
-// where it may not be, since the extremes are too far from each other.
-func (s *gaugeSum) held(last *gaugeSum, since, now uint64) (v grid.Held, clear bool) {
-	low, high := min(last.value, s.value), max(last.value, s.value)
-	if s.most != 0 {
-		high = max(high, trampoline.GaugeOf(s.most))
-	}
-	if s.least != 0 {
-		low = min(low, trampoline.GaugeOf(^s.least))
-	}
-	length := now - since
-	moved := int64(s.integral(now) - last.integral(since) - last.changes*length)
-	v = grid.Held{Mean: float64(int64(last.changes)) + float64(moved)/float64(length), Min: float64(low), Max: float64(high), Last: float64(s.value)}
-	return v, (v.Max-v.Min)*float64(length) < 1<<63
-}
-
 // settle takes the fresh reading for the last one.
 func (g *gaugeState) settle() {
 	for id, s := range g.fresh {
@@ -204,36 +145,40 @@ func (g *gaugeState) settle() {
 	g.fresh = nil
 }
 
-// sampleGauge reads a gauge in all targets of a pair and hands what it was since the last reading to the sink.
+// sampleGauge reads a gauge in all targets of a pair and hands what it was since the last reading to the sink. It returns which fraction of
+// the targets' time its probes used.
 func (d *Daemon) sampleGauge(p *pair, readings map[*target]*reading, interval float64) (cost float64) {
-	for _, pt := range p.parts {
-		if pt.holds() {
-			pt.readGauge(readings[pt.t])
-		}
+	parts := p.gauges()
+	for _, pt := range parts {
+		pt.readGauge(readings[pt.t])
 	}
 	now, begin := tsc(), p.axis.tsc
-	from, known := now, false
-	for _, pt := range p.parts {
-		if f, ok := pt.knownSince(begin, now); pt.holds() && ok {
-			from, known = min(from, f), true
-		}
-	}
+	from, known := knownSince(parts, begin, now)
 	var values []grid.Held
-	for _, pt := range p.parts {
-		if pt.holds() {
-			if known {
-				values = append(values, pt.over(from, begin, now)...)
-			}
-			pt.gauge.settle()
-			pt.price(readings[pt.t], interval)
-			cost += pt.spent
+	for _, pt := range parts {
+		if known {
+			values = append(values, pt.over(from, begin, now)...)
 		}
+		pt.gauge.settle()
+		pt.price(readings[pt.t], interval)
+		cost += pt.spent
 	}
 	end := p.axis.advance(now, d)
 	if m, ok := d.opts.Library.Metric(p.key.Metric); ok && len(values) > 0 && p.sink != nil {
 		d.holdOn(p, end-d.clock.Seconds(float64(now-from)), end, m.Aggregate.CombineHeld(values))
 	}
 	return cost
+}
+
+// knownSince is the earliest time from which a value of any of the parts can be told.
+func knownSince(parts []*part, begin, now uint64) (from uint64, known bool) {
+	from = now
+	for _, pt := range parts {
+		if f, ok := pt.knownSince(begin, now); ok {
+			from, known = min(from, f), true
+		}
+	}
+	return from, known
 }
 
 // holdOn hands a value to the sink of a pair.
@@ -247,33 +192,11 @@ func (d *Daemon) holdOn(p *pair, start, end float64, v grid.Held) {
 
 // startGauge takes the first reading of a gauge: extremes and integral count from here on.
 func (d *Daemon) startGauge(p *pair, readings map[*target]*reading) {
-	for _, pt := range p.parts {
-		if pt.holds() {
-			pt.readGauge(readings[pt.t])
-			pt.gauge.settle()
-		}
+	for _, pt := range p.gauges() {
+		pt.readGauge(readings[pt.t])
+		pt.gauge.settle()
 	}
 	p.axis = gaugeAxis{tsc: tsc(), at: d.Now()}
-}
-
-// A gaugeAxis is the last moment at which a gauge was read, on both clocks. The means of intervals are exact for the time-stamp counter,
-// so that is what their lengths go by.
-type gaugeAxis struct {
-	tsc uint64
-	at  float64 // session time
-}
-
-// mostDrift is by how many seconds the axis may be away from the session's clock: the counter stands still while a virtual machine does.
-const mostDrift = 0.1
-
-// advance moves the axis to now and returns the session time of it.
-func (x *gaugeAxis) advance(now uint64, d *Daemon) float64 {
-	x.at += d.clock.Seconds(float64(now - x.tsc))
-	x.tsc = now
-	if at := d.Now(); at-x.at > mostDrift || x.at-at > mostDrift {
-		x.at = at
-	}
-	return x.at
 }
 
 // loadPair reads two words of a block that are changed together.

@@ -234,6 +234,9 @@ func (p *part) isActivationFlag(v int) bool {
 func (p *part) needsCatchUp() bool {
 	for _, r := range p.plan.Requests {
 		for _, in := range r.Code {
+			if in.Op == pcl.OpSet && in.Var == 0 && p.plan.Kind.Holds() {
+				continue // what it was set to before is not known
+			}
 			switch in.Op {
 			case pcl.OpFlagEnter, pcl.OpTimerEnter, pcl.OpTimerStart, pcl.OpSet:
 				return true
