@@ -20,7 +20,7 @@ type part struct {
 	run  func(r *Result, rounds int) error
 }
 
-var parts = []part{{"probes", probes}, {"distribution", distribution}, {"locks", locks}, {"prices", prices}, {"threads", threads}, {"rows", kernelRows}, {"samples", stackSamples}, {"uftrace", uftrace}, {"redis", redis}, {"postgres", postgresLoss}, {"course", courses}, {"nginx", nginxLoss}, {"processes", processes}, {"stops", stops}, {"scale", scale}, {"large", large}}
+var parts = []part{{"probes", probes}, {"distribution", distribution}, {"locks", locks}, {"gauges", gauges}, {"prices", prices}, {"threads", threads}, {"rows", kernelRows}, {"samples", stackSamples}, {"uftrace", uftrace}, {"redis", redis}, {"postgres", postgresLoss}, {"course", courses}, {"nginx", nginxLoss}, {"processes", processes}, {"stops", stops}, {"scale", scale}, {"large", large}}
 
 func main() {
 	out := flag.String("o", "bench.json", "file to write")

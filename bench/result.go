@@ -46,6 +46,8 @@ type Result struct {
 	Herd              *Herd    `json:"processes"`              // what culprit itself takes to watch very many
 	Stops             []Stops  `json:"stops"`                  // how long a search has programs stand still, by each of two builds
 	LargeFunctions    int      `json:"attach_large_functions"` // that are known by a name
+
+	Gauges []GaugePrice `json:"gauges"` // what changes of gauges add to a call beside a counter
 }
 
 // Rows is what the programs cost that keep rows of threads: of a program that does nothing but hand a byte from one thread to the

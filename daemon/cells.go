@@ -32,6 +32,9 @@ func (c *cellSpace) alloc(n int32) (int32, error) {
 		c.free[n] = l[:len(l)-1]
 		return l[len(l)-1], nil
 	}
+	if n == trampoline.GaugeSize { // whose words are changed together, and lie in one cache line
+		c.next = (c.next + n - 1) &^ (n - 1)
+	}
 	if c.next+n > c.end {
 		if err := c.more(); err != nil {
 			return 0, err

@@ -104,7 +104,7 @@ func (s *strata) tells(plan *pcl.Plan) error {
 		return grid.ErrNotSampled{Metric: plan.Pair.Metric, Verb: verb, Why: why}
 	}
 	switch {
-	case plan.Kind == pcl.Counter:
+	case plan.Kind == pcl.Counter, plan.Kind.Holds():
 		return refuse("counted", "")
 	case plan.Kind == pcl.Kernel:
 		return refuse("told", "the kernel keeps it for whole threads, and what of it belongs to a part of the code only probes read")

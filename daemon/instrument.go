@@ -129,6 +129,9 @@ func (d *Daemon) start(p *pair, readings map[*target]*reading) {
 		}
 		pt.price(r, 0)
 	}
+	if p.holds() {
+		d.startGauge(p, readings)
+	}
 }
 
 // typed turns errors of the rooms below into those of the grid, so that whoever searches can tell them apart.

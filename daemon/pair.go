@@ -3,6 +3,8 @@ package daemon
 import (
 	"fmt"
 
+	"golang.org/x/sys/cpu"
+
 	"culprit/daemon/kernel"
 	"culprit/daemon/process"
 	"culprit/grid"
@@ -18,6 +20,7 @@ type pair struct {
 	since float64
 	last  float64 // session time of the last value given to the sink
 	parts []*part
+	axis  gaugeAxis  // of a gauge
 	keyed *keyedPair // of a pair that chooses a key, which has parts only in targets that are looked at; else nil
 }
 
@@ -31,8 +34,9 @@ type part struct {
 	buckets  int32          // of the distribution of its values; 0 if it has none
 	tallies  map[int]*tally // of the buckets in the last pass, by thread block or under allSlots
 	keys     keyTable       // of what is told apart
-	serves   bool           // pairs that choose a key are served from it
-	hits     int32          // cell that counts executions, for the price; -1 if the metric's own word does
+	gauge    gaugeState
+	serves   bool  // pairs that choose a key are served from it
+	hits     int32 // cell that counts executions, for the price; -1 if the metric's own word does
 
 	sites  []*site
 	seen   map[int]slotValue // last value by thread block
@@ -42,6 +46,7 @@ type part struct {
 	spent  float64           // fraction of the active time that it used in the last interval
 	ahead  float64           // the same as it was predicted when the part was first looked at
 	lastK  float64           // for kernel metrics: the last value
+	total  float64           // growth since it was enabled, where that is the value
 	on     bool
 	gone   bool    // switched off, to be taken out
 	goneAt float64 // when that was
@@ -99,12 +104,15 @@ func newPart(t *target, key grid.PairKey, owner uint64) (*part, error) {
 		}
 	}
 	p := &part{t: t, plan: plan, owner: owner, hits: -1, seen: map[int]slotValue{}, tallies: map[int]*tally{}, serves: serves, on: true,
-		follows: plan.UsesFiles()}
+		gauge: gaugeState{sums: map[int]gaugeSum{}, touched: map[int]bool{}}, follows: plan.UsesFiles()}
 	if it := t.d.itemOf(key.Focus); it != nil {
 		p.lacking = t.lacking(it)
 	}
 	if plan.KeptByKernel() || plan.Kind == pcl.Void {
 		return p, nil
+	}
+	if plan.Kind.Holds() && !cpu.X86.HasCX16 {
+		return nil, grid.ErrUnsupported{What: key.Metric, Needs: "a processor with the instruction cmpxchg16b"}
 	}
 	if p.rows, err = t.timesRows(plan); err != nil {
 		return nil, err
@@ -159,6 +167,8 @@ func (p *part) cellVar(i int, kind pcl.Kind) cellVar {
 	switch {
 	case c.rows && kind == pcl.ProcessTimer:
 		c.size = trampoline.RunTimerSize
+	case kind.Holds():
+		c.size = trampoline.GaugeSize
 	case kind != pcl.Counter:
 		c.size = trampoline.TimerSize
 	}
@@ -194,6 +204,9 @@ func (p *part) release() {
 
 // countsItself reports whether the metric's own word already says how often its code ran.
 func (p *part) countsItself() bool {
+	if p.plan.Kind.Holds() {
+		return false
+	}
 	for _, r := range p.plan.Requests {
 		if len(r.Guards) > 0 || len(r.Code) != 1 {
 			return false
@@ -221,6 +234,9 @@ func (p *part) isActivationFlag(v int) bool {
 func (p *part) needsCatchUp() bool {
 	for _, r := range p.plan.Requests {
 		for _, in := range r.Code {
+			if in.Op == pcl.OpSet && in.Var == 0 && p.plan.Kind.Holds() {
+				continue // what it was set to before is not known
+			}
 			switch in.Op {
 			case pcl.OpFlagEnter, pcl.OpTimerEnter, pcl.OpTimerStart, pcl.OpSet:
 				return true
@@ -246,6 +262,7 @@ func (p *part) minis(r *pcl.Request) (ms []trampoline.Mini, err error) {
 		}
 		if in.Op != pcl.OpCall {
 			m.Cell = p.cells[in.Var].off
+			m.Shared = p.cells[in.Var].kind == pcl.Gauge
 		}
 		if in.Op != pcl.OpCall && in.Var == 0 {
 			m.Buckets = p.buckets
@@ -267,6 +284,7 @@ func (p *part) minis(r *pcl.Request) (ms []trampoline.Mini, err error) {
 
 var plainOps = map[pcl.Op]trampoline.Op{pcl.OpAdd: trampoline.Add, pcl.OpSet: trampoline.Set, pcl.OpCall: trampoline.Do,
 	pcl.OpFlagEnter: trampoline.FlagEnter, pcl.OpFlagLeave: trampoline.FlagLeave}
+var gaugeOps = map[pcl.Op]trampoline.Op{pcl.OpAdd: trampoline.GaugeAdd, pcl.OpSet: trampoline.GaugeSet}
 var wallOps = map[pcl.Op]trampoline.Op{pcl.OpTimerEnter: trampoline.WallEnter, pcl.OpTimerLeave: trampoline.WallLeave,
 	pcl.OpTimerStart: trampoline.WallStart, pcl.OpTimerStop: trampoline.WallStop}
 var cpuOps = map[pcl.Op]trampoline.Op{pcl.OpTimerEnter: trampoline.CPUEnter, pcl.OpTimerLeave: trampoline.CPULeave,
@@ -277,6 +295,9 @@ var rowOps = map[pcl.Op]trampoline.Op{pcl.OpTimerEnter: trampoline.RowEnter, pcl
 	pcl.OpTimerStart: trampoline.RowStart, pcl.OpTimerStop: trampoline.RowStop}
 
 func (p *part) op(in pcl.Instr) trampoline.Op {
+	if op, ok := gaugeOps[in.Op]; ok && p.cells[in.Var].kind.Holds() {
+		return op
+	}
 	if op, ok := plainOps[in.Op]; ok {
 		return op
 	}
@@ -310,6 +331,9 @@ func (p *part) expr(e *pcl.Expr) (*trampoline.Expr, error) {
 	}
 	out := &trampoline.Expr{Op: exprOps[e.Op], Value: e.Value, Size: e.Size, Signed: e.Signed, Text: e.Text}
 	if e.Op == pcl.ExVar || e.Op == pcl.ExAddr {
+		if p.cells[e.Value].kind == pcl.Gauge {
+			out.Op = trampoline.ExShared
+		}
 		out.Value = int64(p.cells[e.Value].off)
 	}
 	var err error

@@ -29,6 +29,7 @@ const (
 	priceOfRow     = 2
 	priceOfBucket  = 3.5
 	priceOfTable   = 3
+	priceOfGauge   = 15
 	priceOfLoad    = 490 // of memory behind a pointer: a system call
 	priceOfCall    = 115 // of one of the target's functions: all registers are saved
 )
@@ -163,9 +164,12 @@ func trialOf(plan *pcl.Plan, kinds []kindOf, rows bool) (c trial.Case, err error
 	next := int32(trial.FirstCell)
 	for i, v := range plan.Vars {
 		cell := p.cellVar(i, v.Kind)
+		if v.Kind.Holds() {
+			next = (next + trampoline.GaugeSize - 1) &^ (trampoline.GaugeSize - 1)
+		}
 		cell.off = next
 		p.cells = append(p.cells, cell)
-		next += trampoline.RunTimerSize
+		next += max(trampoline.RunTimerSize, cell.size)
 	}
 	if plan.Distribution {
 		p.buckets = next
@@ -225,6 +229,9 @@ func floor(plan *pcl.Plan, r *pcl.Request, rows bool) float64 {
 		}
 		if plan.By != 0 && in.Op != pcl.OpCall && in.Var == 0 && in.Op != pcl.OpTimerEnter && in.Op != pcl.OpTimerStart {
 			ns += priceOfTable
+		}
+		if in.Op != pcl.OpCall && plan.Vars[in.Var].Kind.Holds() {
+			ns += priceOfGauge
 		}
 		switch in.Op {
 		case pcl.OpTimerEnter, pcl.OpTimerLeave, pcl.OpTimerStart, pcl.OpTimerStop:

@@ -61,6 +61,8 @@ func (t *target) silence(slot int) {
 	for _, p := range t.d.parts(t) {
 		for i, c := range p.cells {
 			switch {
+			case c.kind.Holds():
+				p.forgetGauge(slot)
 			case c.kind != pcl.Counter:
 				t.seg.store(slot, c.off+trampoline.TimerActive, 0)
 			case i > 0:

@@ -240,12 +240,21 @@ func (d *Daemon) samplePairs(now float64, pairs map[grid.PairKey]*pair) {
 			keyed = append(keyed, p)
 			continue
 		}
+		if p.holds() {
+			cost += d.sampleGauge(p, readings, interval)
+			p.last = now
+			continue
+		}
 		var values []float64
 		for _, pt := range p.parts {
 			values = append(values, pt.sample(readings[pt.t], interval))
 			cost += pt.spent
 		}
-		d.hand(p, values, now)
+		if m, _ := d.opts.Library.Metric(p.key.Metric); p.totals(m) {
+			d.handTotals(p, m, values, now)
+		} else {
+			d.hand(p, values, now)
+		}
 		d.distribute(p, readings, now)
 		p.last = now
 	}

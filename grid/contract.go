@@ -39,6 +39,13 @@ type Sink interface {
 	Sample(key PairKey, start, end, value float64)
 }
 
+// A HeldSink is a Sink that takes gauges too: what they were over (start, end]. Start and end are exact, so that a mean over many
+// intervals is as exact as those of the intervals.
+type HeldSink interface {
+	Sink
+	Hold(key PairKey, start, end float64, v Held)
+}
+
 // A DistributionSink is a Sink that takes distributions too: for metrics that have Values, what came into the buckets over
 // (start, end]. Growth belongs to the caller again when Distribute returns.
 type DistributionSink interface {

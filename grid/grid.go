@@ -314,6 +314,10 @@ func (g *Grid) SamplingInterval() float64 {
 
 // Sample takes a value; it is what the Instrumenter calls. Values of pairs that are not enabled are counted in Dropped.
 func (g *Grid) Sample(key PairKey, start, end, value float64) {
+	g.sample(key, start, end, heldAt(value))
+}
+
+func (g *Grid) sample(key PairKey, start, end float64, v Held) {
 	g.mu.RLock()
 	p := g.pairs[key]
 	if p == nil || !p.active {
@@ -321,14 +325,14 @@ func (g *Grid) Sample(key PairKey, start, end, value float64) {
 		g.dropped.Add(1)
 		return
 	}
-	folded, group := p.global.addLocked(start, end, value)
+	folded, group := p.global.addLocked(start, end, v)
 	var folded2 float64
 	var group2 *FoldGroup
 	if p.current != nil {
-		folded2, group2 = p.current.addLocked(start, end, value)
+		folded2, group2 = p.current.addLocked(start, end, v)
 	}
 	for i := len(p.past) - 1; i >= 0 && p.past[i].Phase.End > start; i-- {
-		p.past[i].Histogram.addLocked(start, end, value) // the part before the phase ended
+		p.past[i].Histogram.addLocked(start, end, v) // the part before the phase ended
 	}
 	g.taken.Add(1) // when it is there: who saw the number before looks again
 	g.mu.RUnlock()
@@ -339,7 +343,7 @@ func (g *Grid) Sample(key PairKey, start, end, value float64) {
 		group2.told(folded2)
 	}
 	if g.watched() {
-		g.notify(Change{Kind: ValueAdded, Key: key, Start: start, End: end, Value: value})
+		g.notify(Change{Kind: ValueAdded, Key: key, Start: start, End: end, Value: v.Mean})
 	}
 }
 
@@ -376,10 +380,10 @@ func (g *Grid) Distribution(key PairKey, phase int) (Distribution, bool) {
 }
 
 // addLocked adds without calling anyone; it returns the new width if there was a fold, and the group to be told.
-func (h *Histogram) addLocked(start, end, value float64) (float64, *FoldGroup) {
+func (h *Histogram) addLocked(start, end float64, v Held) (float64, *FoldGroup) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.add(start, end, value), h.group
+	return h.addHeld(start, end, v), h.group
 }
 
 // Taken is how many values came so far: while it stays the same, so do all histograms.

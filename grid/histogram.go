@@ -24,11 +24,11 @@ const (
 )
 
 // A Histogram keeps how a metric went over time in a fixed number of bins. When time runs past the last bin,
-// neighbouring bins are joined and their width doubles; its memory never grows (16 KB). All times are seconds since the
+// neighbouring bins are joined and their width doubles; its memory never grows (16 KB, 32 KB for a SampledFunction). All times are seconds since the
 // session started.
 //
-// A bin of an EventCounter holds the growth in it, one of a SampledFunction the time-weighted average; a bin that was
-// never filled holds NaN. What values sum up to is exact for integers: shares of a value are multiples of a grain, a
+// A bin of an EventCounter holds the growth in it, one of a SampledFunction the time-weighted average and the smallest and largest
+// value; a bin that was never filled holds NaN. What values sum up to is exact for integers: shares of a value are multiples of a grain, a
 // power of two so large that no sum of bins needs rounding, and the last share is the remainder.
 type Histogram struct {
 	mu    *sync.Mutex // that of the group if there is one, guards what follows
@@ -43,6 +43,9 @@ type Histogram struct {
 	bins    []float64
 	covered []float64 // seconds of the bin for which a value is known
 	filled  int       // bins up to and including the last filled one
+
+	extremes extremes // of the bins (SampledFunction)
+	last     float64  // the latest value (SampledFunction); NaN if there is none
 
 	since, until float64 // of the values; until is -Inf while there are none
 
@@ -62,7 +65,10 @@ func newHistogram(start float64, style Style, width float64, mu *sync.Mutex) *Hi
 		bins:    make([]float64, HistogramBins),
 		covered: make([]float64, HistogramBins),
 		since:   math.Inf(1), until: math.Inf(-1),
-		grain: finestGrain,
+		grain: finestGrain, last: math.NaN(),
+	}
+	if style == SampledFunction {
+		h.extremes = newExtremes(HistogramBins)
 	}
 	for i := range h.bins {
 		h.bins[i] = math.NaN()
@@ -96,7 +102,13 @@ func (h *Histogram) Add(start, end, value float64) {
 
 // add returns the new width if it had to fold, else 0. The mutex is held.
 func (h *Histogram) add(start, end, value float64) (folded float64) {
-	if h.closed || bad(value) || bad(end) || math.Abs(end) > maxTime {
+	return h.addHeld(start, end, heldAt(value))
+}
+
+// addHeld is add of a value that may have changed meanwhile.
+func (h *Histogram) addHeld(start, end float64, v Held) (folded float64) {
+	value := v.Mean
+	if h.closed || v.bad() || bad(end) || math.Abs(end) > maxTime {
 		return 0
 	}
 	if !(start < end) {
@@ -117,7 +129,7 @@ func (h *Histogram) add(start, end, value float64) (folded float64) {
 	if h.style == EventCounter {
 		h.spread(from, to, value)
 	} else {
-		h.hold(from, to, value)
+		h.hold(from, to, v)
 	}
 	return folded
 }
@@ -206,13 +218,15 @@ func (h *Histogram) put(i int, value, seconds float64) {
 	h.filled = max(h.filled, i+1)
 }
 
-// hold records that the value held over (from, to].
-func (h *Histogram) hold(from, to, value float64) {
+// hold records what the value was over (from, to].
+func (h *Histogram) hold(from, to float64, v Held) {
 	a, b, first, last := h.binRange(from, to)
 	for i := first; i <= last; i++ {
-		h.bins[i], h.covered[i] = blend(h.bins[i], h.covered[i], value, h.overlap(i, a, b), h.width)
+		h.bins[i], h.covered[i] = blend(h.bins[i], h.covered[i], v.Mean, h.overlap(i, a, b), h.width)
+		h.extremes.take(i, v.Min, v.Max)
 		h.filled = max(h.filled, i+1)
 	}
+	h.last = v.Last
 }
 
 // blend is the time-weighted average of two values, of which either may be missing, and the time it stands for.
@@ -286,6 +300,9 @@ func (h *Histogram) Fold() {
 // fold joins the bins of this histogram only.
 func (h *Histogram) fold() {
 	h.width *= 2
+	if h.style == SampledFunction {
+		h.extremes.fold(h.filled)
+	}
 	half := (h.filled + 1) / 2
 	for i := range half {
 		j := 2 * i

@@ -50,7 +50,9 @@ type Metric struct {
 	Aggregate Aggregate
 	Style     Style
 	Doc       string // what is counted, where, in which unit, and what it does not see
-	Values    string `json:",omitempty"` // unit of the values whose distribution is kept beside the sum: "s", "B"; "" = no distribution
+	// SinceAttach is set for a value of which only changes are seen: 0 is what it was when it was enabled.
+	SinceAttach bool   `json:",omitempty"`
+	Values      string `json:",omitempty"` // unit of the values whose distribution is kept beside the sum: "s", "B"; "" = no distribution
 }
 
 // RateUnits is the unit of Current, Average, Min and Max: "calls/s" for a metric that counts calls.

@@ -197,4 +197,7 @@ func (h *Histogram) compact() {
 	h.closed = true
 	h.bins = append([]float64(nil), h.bins[:h.filled]...)
 	h.covered = append([]float64(nil), h.covered[:h.filled]...)
+	if h.style == SampledFunction {
+		h.extremes = h.extremes.cut(h.filled)
+	}
 }

@@ -83,14 +83,14 @@ func (h *Histogram) SumIn(from, to float64) float64 { return h.Stats(from, to).S
 // NaN if nothing is known at all.
 func (h *Histogram) Average(from, to float64) float64 { return h.Stats(from, to).Average }
 
-// Min is the smallest bin (per second for an EventCounter), NaN if there is none; see Stats.
+// Min is the smallest bin per second of an EventCounter, the smallest value of a SampledFunction; NaN if there is none; see Stats.
 func (h *Histogram) Min() float64 { return h.Stats(math.Inf(-1), math.Inf(1)).Min }
 
-// Max is the largest bin (per second for an EventCounter), NaN if there is none; see Stats.
+// Max is the largest bin per second of an EventCounter, the largest value of a SampledFunction; NaN if there is none; see Stats.
 func (h *Histogram) Max() float64 { return h.Stats(math.Inf(-1), math.Inf(1)).Max }
 
-// Current is the last filled bin (per second for an EventCounter), or the one before as long as the last is known for
-// less than half of its width; NaN if there is none.
+// Current is the last filled bin of an EventCounter, per second, or the one before as long as the last is known for less than half of
+// its width; of a SampledFunction it is the latest value. NaN if there is none.
 func (h *Histogram) Current() float64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -98,6 +98,9 @@ func (h *Histogram) Current() float64 {
 }
 
 func (h *Histogram) current() float64 {
+	if h.style == SampledFunction {
+		return h.last
+	}
 	last := h.filled - 1
 	if last < 0 {
 		return math.NaN()
@@ -112,10 +115,12 @@ func (h *Histogram) current() float64 {
 type Stats struct {
 	Sum     float64 // growth, or integral of the value
 	Average float64 // per second, or mean value; NaN if nothing is known
-	Min     float64 // of the bins that lie in the span in part or whole, per second for an EventCounter; bins known for less
-	Max     float64 // than half of their width are left out unless there are no others. NaN if there are none.
-	Covered float64 // s for which values are known
-	Bins    int     // that are not missing
+	// Of an EventCounter the extremes are of the bins that lie in the span in part or whole, per second; bins known for less than half of
+	// their width are left out unless there are no others. Of a SampledFunction they are the extremes of the value in all these bins. NaN
+	// if there are none.
+	Min, Max float64
+	Covered  float64 // s for which values are known
+	Bins     int     // that are not missing
 }
 
 // Stats answers for [from, to]; infinite edges are allowed.
@@ -145,6 +150,11 @@ func (h *Histogram) stats(from, to float64) Stats {
 		s.Bins++
 		s.Covered += h.covered[i] * share
 		sum.add(h.amount(i) * share)
+		if h.style == SampledFunction {
+			s.take(h.extremes.low[i])
+			s.take(h.extremes.high[i])
+			continue
+		}
 		half := h.halfCovered(i)
 		if best && !half {
 			continue
@@ -218,6 +228,7 @@ func (h *Histogram) Copy() *Histogram {
 	c.mu, c.group = new(sync.Mutex), nil
 	c.bins = append([]float64(nil), h.bins...)
 	c.covered = append([]float64(nil), h.covered...)
+	c.extremes = h.extremes.cut(len(h.extremes.low))
 	return &c
 }
 
@@ -240,6 +251,18 @@ func (h *Histogram) copyRange(dst *Histogram, from, to float64) {
 				v = h.bins[i]
 			}
 		}
-		dst.add(a, b, v)
+		dst.addHeld(a, b, h.heldIn(i, v, b))
 	}
+}
+
+// heldIn is what is known of a value that is in bin i, up to a time in it.
+func (h *Histogram) heldIn(i int, v, upto float64) Held {
+	x := heldAt(v)
+	if h.style == SampledFunction {
+		x.Min, x.Max = h.extremes.low[i], h.extremes.high[i]
+		if upto == h.until {
+			x.Last = h.last
+		}
+	}
+	return x
 }

@@ -103,7 +103,7 @@ var levels = map[grid.Hierarchy][]string{
 var maxPath = map[grid.Hierarchy]int{grid.Code: 2, grid.Machine: 1, grid.Process: 1, grid.SyncObject: 2, grid.IO: 1, grid.Memory: 3}
 
 // constraintOf checks a constraint with a path. metric is the one it stands in, or nil.
-func (b *builder) constraintOf(d *syntax.Def, metric *syntax.Def, counters []string) (*constraint, error) {
+func (b *builder) constraintOf(d *syntax.Def, metric *metric) (*constraint, error) {
 	if d.Path == nil {
 		return nil, errorAt(d.Pos, "constraint %s: found no path, expected the path that it matches, such as /Code/*", d.Name)
 	}
@@ -129,19 +129,19 @@ func (b *builder) constraintOf(d *syntax.Def, metric *syntax.Def, counters []str
 	if d.Base.By != "" {
 		return nil, errorAt(d.Base.Pos, "constraint %s: found \"by %s\", expected it in the base of a metric only", d.Name, d.Base.By)
 	}
-	check := &codeChecker{b: b, own: d.Name, flag: true, up: constraintTypes(c)}
+	check := &codeChecker{b: b, own: d.Name, flag: true, up: constraintTypes(c), holds: metric != nil && metric.Style == grid.SampledFunction}
 	if c.replace {
 		if metric == nil {
 			return nil, errorAt(d.Pos, "constraint %s: found a replacement on its own, expected it inside of the metric whose base it replaces", d.Name)
 		}
-		check.own, check.flag, check.counters = metric.Name, false, counters
+		check.own, check.flag, check.counters = metric.ident, false, metric.counters
 	}
 	c.body, err = check.checkBody(d.Base)
 	return c, err
 }
 
 func (b *builder) checkConstraint(d *syntax.Def) error {
-	c, err := b.constraintOf(d, nil, nil)
+	c, err := b.constraintOf(d, nil)
 	if err == nil {
 		b.constraints[d.Name] = c
 	}
@@ -163,7 +163,7 @@ func (b *builder) checkMetric(d *syntax.Def) error {
 	if err = m.readCounters(); err != nil {
 		return err
 	}
-	check := &codeChecker{b: b, own: d.Name, counters: m.counters}
+	check := &codeChecker{b: b, own: d.Name, counters: m.counters, holds: m.Style == grid.SampledFunction}
 	if m.base, err = check.checkBody(have["base"].Base); err != nil {
 		return err
 	}
@@ -177,6 +177,9 @@ func (b *builder) checkMetric(d *syntax.Def) error {
 		return err
 	}
 	if err = m.tellApart(); err != nil {
+		return err
+	}
+	if err = m.holds(); err != nil {
 		return err
 	}
 	b.metrics = append(b.metrics, m)
@@ -271,7 +274,7 @@ func (b *builder) metricConstraints(m *metric) error {
 
 func (b *builder) metricConstraint(m *metric, d *syntax.Def) (*constraint, error) {
 	if d.Path != nil {
-		return b.constraintOf(d, m.def, m.counters)
+		return b.constraintOf(d, m)
 	}
 	if c, ok := b.constraints[d.Name]; ok {
 		return c, nil

@@ -16,6 +16,7 @@ type codeChecker struct {
 	own      string // name of the variable that the body counts in
 	ownType  typ
 	flag     bool     // the body is that of a flag constraint
+	holds    bool     // the metric is of style SampledFunction
 	counters []string // of the metric
 	up       []typ    // $constraint[i]; nil in a base
 	vars     map[string]typ
@@ -64,7 +65,7 @@ func (c *codeChecker) kind(base *syntax.Base) {
 		if hasCode(base) {
 			c.fail(base.Body.Stmts[0].Pos, "found a statement below a kernel base, expected none: the kernel counts by itself")
 		}
-	case Counter:
+	case Counter, Gauge:
 		c.ownType = tInt
 	case WallTimer, ProcessTimer:
 		c.ownType = tTimer

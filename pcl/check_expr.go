@@ -37,6 +37,7 @@ func (c *codeChecker) expr(e *syntax.Expr) typ {
 		return c.cast(e)
 	case syntax.AddrOf:
 		c.variable(e.X)
+		c.wantsNoGauge(e)
 		c.setsFlag(e)
 		return tAddress
 	case syntax.Binary:

@@ -66,6 +66,9 @@ func (x *matching) supported(m *metric, focus grid.Focus) error {
 	if counting.kind == Kernel && len(x.flags) > 1 {
 		return &Unsupported{Pos: counting.pos, What: fmt.Sprintf("%s, kept by the kernel, at %v", m.Name, focus), Needs: x.rowsNeed()}
 	}
+	if err := counting.gaugeAt(m, focus); err != nil {
+		return err
+	}
 	if len(focus.Elements(grid.Machine)) > 1 {
 		return &Unsupported{Pos: counting.pos, What: fmt.Sprintf("%s for a single processor", m.Name), Needs: "counts by processor"}
 	}
@@ -129,7 +132,7 @@ type compiler struct {
 
 func (c *compiler) compile(x matching) (*Plan, error) {
 	counting := x.body(c.m)
-	c.plan = &Plan{Pair: grid.PairKey{Metric: c.m.Name, Focus: c.focus}, Kind: counting.kind, KernelName: counting.kernel, Event: counting.event,
+	c.plan = &Plan{Pair: grid.PairKey{Metric: c.m.Name, Focus: c.focus}, Kind: c.m.gaugeKind(counting.kind), KernelName: counting.kernel, Event: counting.event,
 		ExcludeParked: c.m.noParked, Distribution: counting.distribution}
 	c.chooseThreads()
 	if err := c.resolve(&x); err != nil {
@@ -140,7 +143,7 @@ func (c *compiler) compile(x matching) (*Plan, error) {
 	}
 	counters := map[string]int{}
 	if counting.kind != Kernel && counting.kind != Void {
-		counters[c.m.ident] = c.newVar(c.m.ident, counting.kind)
+		counters[c.m.ident] = c.newVar(c.m.ident, c.plan.Kind)
 	}
 	for _, name := range c.m.counters {
 		if counting.kind != Kernel { // which has no code that could use them

@@ -200,6 +200,7 @@ func warnCases() []problemCase {
 
 // refusals are pairs that are refused, beside those of compileCases.
 var refusals = []struct{ name, pcl, pair string }{
+	{"gauge at a thread", `metric m { name "m"; ` + gaugeHead + `base is gauge { append preInsn $start.entry (* m++; *) } }`, "m@/Process/a{7}/thr_8"},
 	{"kernel at a thread of a thread", "", "cpu@/Process/a{7}/thr_8/x"},
 	{"nothing constrained", `metric m { name "m"; ` + head + ` constraint procedureInclusive; base is counter { append preInsn $start.entry (* m++; *) } }`, "m@/Code/work.c/leaf"},
 	{"address", `metric m { name "m"; ` + head + ` base is counter { append preInsn $start.entry (* m += readAddress($arg[0]); *) } }`, "m"},

@@ -18,9 +18,9 @@ func checkPlan(t *testing.T, p *Plan) {
 			return
 		}
 		bad := e.Op > ExCall && e.Op != ExFile && e.Op != ExRenew || e.Op >= ExFile && e.L == nil || e.Op == ExArg && (where != Entry || e.Value < 0 || e.Value > 5) || e.Op == ExReturn && where != Return || e.Op == ExCallee && where != Call ||
-			e.Op == ExVar && (e.Value < 0 || e.Value >= int64(len(p.Vars)) || p.Vars[e.Value].Kind != Counter) ||
+			e.Op == ExVar && (e.Value < 0 || e.Value >= int64(len(p.Vars)) || p.Vars[e.Value].Kind != Counter && !p.Vars[e.Value].Kind.Holds()) ||
 			e.Op >= ExAdd && e.Op <= ExDiv && e.L == nil || e.Op >= ExAdd && e.Op <= ExDiv && e.Op != ExNeg && e.R == nil ||
-			e.Op == ExAddr && (e.Value < 0 || e.Value >= int64(len(p.Vars))) || e.Op == ExCall && (e.Value == 0 || len(e.Args) > maxCallArgs)
+			e.Op == ExAddr && (e.Value < 0 || e.Value >= int64(len(p.Vars)) || p.Vars[e.Value].Kind.Holds()) || e.Op == ExCall && (e.Value == 0 || len(e.Args) > maxCallArgs)
 		if bad {
 			t.Fatalf("bad expression in\n%v", p)
 		}
@@ -41,7 +41,7 @@ func checkPlan(t *testing.T, p *Plan) {
 		}
 		for _, in := range r.Code {
 			timer, value := in.Op >= OpTimerEnter && in.Op <= OpTimerStop, in.Op <= OpSet || in.Op == OpCall
-			known := in.Op == OpCall || in.Var >= 0 && in.Var < len(p.Vars) && timer == (p.Vars[in.Var].Kind != Counter)
+			known := in.Op == OpCall || in.Var >= 0 && in.Var < len(p.Vars) && timer == (p.Vars[in.Var].Kind != Counter && !p.Vars[in.Var].Kind.Holds())
 			if !known || value != (in.Expr != nil) {
 				t.Fatalf("bad primitive in\n%v", p)
 			}
@@ -68,6 +68,9 @@ func FuzzCompile(f *testing.F) {
 		}
 	}
 	f.Add(twinText, uint8(2), uint8(7))
+	for _, c := range gaugeCases {
+		f.Add(`metric m { name "m"; `+c.items+` }`, uint8(0), uint8(255))
+	}
 	for _, c := range slices.Concat(problemCases(), warnCases()) {
 		f.Add(c.pcl, uint8(1), uint8(255))
 	}

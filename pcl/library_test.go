@@ -217,6 +217,8 @@ func problemCases() []problemCase {
 		{"key as a value", m + `counter x; base is counter by x { append preInsn $start.entry (* x = $arg[0]; if (x == $arg[0]) m++; *) } }`, "found the value of x, by which the base is told apart"},
 		{"sampled by a counter", `metric m { name "m"; units x; aggregateOperator max; style EventCounter; counter x; base is counter by x { append preInsn $start.entry (* m++; *) } }`,
 			"found style EventCounter and aggregateOperator max, expected EventCounter and sum"},
+		{"gauge that grows", m + `base is gauge { } }`, "found a gauge and the style EventCounter, expected style SampledFunction"},
+		{"address of a gauge", `metric m { name "m"; ` + gaugeHead + `base is gauge { append preInsn $start.entry (* f(&m); *) } }`, "found the address of the gauge m"},
 		{"missing items", `metric m { base is counter { } }`, "metric m: expected the item name, units, style, aggregateOperator, which is missing"},
 		{"twice", m + ` name "n"; base is counter { } }`, `found "name" a second time`},
 		{"word", `metric m { name "m"; units x; aggregateOperator summ; style EventCounter; base is counter { } }`, `(did you mean "sum"?)`},

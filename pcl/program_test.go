@@ -17,6 +17,7 @@ type writer struct {
 	own    string   // the variable that the body counts in
 	timer  bool     // it is a timer
 	flag   bool     // it is a flag
+	holds  bool     // it is a gauge, or the flag of one
 	vars   []string // that code may read and change
 	loops  []string // loop variables that are functions
 	sites  []string // loop variables that are call sites
@@ -31,9 +32,12 @@ func (w *writer) add(f string, args ...any) { fmt.Fprintf(&w.sb, f, args...) }
 
 // metric writes a metric that may be constrained by functions, modules and objects.
 func (w *writer) metric(name string) {
-	kind := w.one("counter", "counter", "wallTimer", "processTimer")
+	kind, items := w.one("counter", "counter", "wallTimer", "processTimer"), head
+	if w.holds = w.n(4) == 0; w.holds {
+		kind, items = w.one("counter", "gauge"), gaugeHead
+	}
 	w.own, w.vars = name, []string{"a", "b"}
-	w.add("metric %s { name %q; %s counter a; counter b;\n", name, name, head)
+	w.add("metric %s { name %q; %s counter a; counter b;\n", name, name, items)
 	any := false
 	for _, c := range []string{"procedureInclusive", "procedureExclusive", "moduleInclusive", "moduleExclusive", "syncType", "oneMutex", "oneSemaphore", "oneFile"} {
 		if w.n(2) == 0 {
@@ -54,7 +58,11 @@ func (w *writer) metric(name string) {
 	}
 	if w.n(4) == 0 {
 		w.chosen = true
-		w.body(name, "constraint instead /Code/* is replace", w.one("counter", "wallTimer"))
+		instead := w.one("counter", "wallTimer")
+		if w.holds {
+			instead = w.one("counter", "gauge")
+		}
+		w.body(name, "constraint instead /Code/* is replace", instead)
 		w.chosen = false
 	}
 	w.body(name, "base is", kind)
@@ -62,7 +70,7 @@ func (w *writer) metric(name string) {
 }
 
 func (w *writer) body(name, what, kind string) {
-	w.own, w.timer, w.vars = name, kind != "counter", []string{"a", "b"}
+	w.own, w.timer, w.vars = name, kind != "counter" && kind != "gauge", []string{"a", "b"}
 	if !w.timer {
 		w.vars = append(w.vars, name, name)
 	}
@@ -202,7 +210,11 @@ func (w *writer) expression(depth int) string {
 // call is a call of one of the target's functions; it may change a counter.
 func (w *writer) call(depth int) string {
 	if !w.flag && w.n(2) == 0 {
-		return fmt.Sprintf("bump(&%s, %s)", w.one(w.vars...), w.expression(depth-1))
+		vars := w.vars
+		if w.holds {
+			vars = []string{"a", "b"} // a gauge has no address
+		}
+		return fmt.Sprintf("bump(&%s, %s)", w.one(vars...), w.expression(depth-1))
 	}
 	args := make([]string, w.n(4))
 	for i := range args {

@@ -80,12 +80,17 @@ const (
 	ProcessTimer // CPU time of the thread
 	Kernel       // kept by the kernel: Plan.KernelName
 	Void
+	Gauge       // a value that holds until it is changed, one of the whole process
+	ThreadGauge // the same, one of each thread: a Counter of a metric of style SampledFunction
 )
 
-// A Var is one variable of a plan. Every variable exists once per thread of the target and starts at 0.
+// Holds reports whether the variable is a value that holds until it is changed: what is measured is that value, not its growth.
+func (k Kind) Holds() bool { return k == Gauge || k == ThreadGauge }
+
+// A Var is one variable of a plan. Every variable but a Gauge exists once per thread of the target; all start at 0.
 type Var struct {
 	Name string
-	Kind Kind // Counter (metric, flag, temporary), WallTimer, ProcessTimer, or Kernel: how much Plan.KernelName grew
+	Kind Kind // Counter (metric, flag, temporary), WallTimer, ProcessTimer, Gauge, ThreadGauge, or Kernel: how much Plan.KernelName grew
 }
 
 // A Plan is a compiled (metric, focus). Vars[0] is the metric's own variable (absent for Void, and for Kernel where nothing constrains it).

@@ -69,6 +69,7 @@ type cell struct {
 	depth   int   // activation that switched it on
 	started int64
 	values  []int64 // that came to it: what is a distribution
+	held    *held   // of a gauge
 }
 
 func (c *cell) add(v int64) {
@@ -91,9 +92,13 @@ func (c *cell) stop(now int64) {
 	}
 }
 
-// runPlan runs the requests of a plan and returns the metric's own variable, and the values of its distribution if it has one.
+// runPlan runs the requests of a plan and returns the metric's own variable, and the values of its distribution if it has one, or what is
+// known of a gauge.
 func runPlan(p *Plan, events []event) (int64, []int64) {
 	cells := make([]cell, len(p.Vars))
+	if p.Kind.Holds() {
+		cells[0].held = &held{}
+	}
 	for _, e := range events {
 		var here []*Request
 		for i := range p.Requests {
@@ -122,6 +127,9 @@ func runPlan(p *Plan, events []event) (int64, []int64) {
 	if p.Distribution {
 		return cells[0].value, cells[0].values
 	}
+	if h := cells[0].held; h != nil {
+		return cells[0].value, h.figures(cells[0].value*events[len(events)-1].now - h.area)
+	}
 	return cells[0].value, nil
 }
 
@@ -133,9 +141,13 @@ func runInstr(in Instr, cells []cell, e event) {
 	c := &cells[in.Var]
 	switch in.Op {
 	case OpAdd:
-		c.add(value1(in.Expr, cells, e))
+		v := value1(in.Expr, cells, e)
+		c.change(v, e.now)
+		c.add(v)
 	case OpSet:
-		c.value = value1(in.Expr, cells, e)
+		v := value1(in.Expr, cells, e)
+		c.change(v-c.value, e.now)
+		c.value = v
 	case OpFlagEnter:
 		if !c.on {
 			c.on, c.depth = true, e.depth
@@ -235,7 +247,14 @@ func runText(lib *Library, env *fakeEnv, m *metric, focus grid.Focus, events []e
 		t.cells[n] = &cell{}
 	}
 	kept, before := int64(0), events[0].now
+	own := t.cells[m.ident]
+	if t.counts(m).Holds() {
+		own.held = &held{}
+	}
 	for _, t.event = range events {
+		if own.held != nil {
+			own.held.area += own.value * (t.event.now - before)
+		}
 		if m.base.kind == Kernel && len(t.flags) == 1 && t.cells[t.flags[0]].truth() {
 			kept += t.event.now - before // the clock is as good a quantity of the kernel as any
 		}
@@ -269,13 +288,15 @@ func runText(lib *Library, env *fakeEnv, m *metric, focus grid.Focus, events []e
 			f()
 		}
 	}
-	own := t.cells[m.ident]
 	own.stop(events[len(events)-1].now)
 	if kept != 0 {
 		return kept, nil
 	}
 	if m.base.distribution {
 		return own.value, own.values
+	}
+	if own.held != nil {
+		return own.value, own.held.figures(own.held.area)
 	}
 	return own.value, nil
 }
@@ -395,6 +416,7 @@ func (t *twin) exec(e *syntax.Expr) {
 	switch {
 	case e.Kind == syntax.PostInc:
 		t.cells[e.X.Text].value++
+		t.cells[e.X.Text].led()
 	case e.Kind == syntax.Call && (e.Text == "bump" || e.Text == "weigh"):
 		t.call(e)
 	case e.Kind == syntax.Call:
@@ -413,8 +435,10 @@ func (t *twin) exec(e *syntax.Expr) {
 		switch {
 		case e.Text == "+=":
 			c.add(v)
+			c.led()
 		case e.Text == "-=":
 			c.add(-v)
+			c.led()
 		case isFlag && !t.calls && v != 0:
 			if !c.on {
 				c.on, c.depth = true, t.event.depth
@@ -423,6 +447,7 @@ func (t *twin) exec(e *syntax.Expr) {
 			c.on = c.on && c.depth != t.event.depth
 		default:
 			c.value = v
+			c.led()
 		}
 	}
 }
@@ -616,6 +641,13 @@ metric between { name "between"; ` + head + ` constraint procedureInclusive;
 metric sizes { name "sizes"; ` + head + ` counter n; constraint odd; constraint oneMutex;
 	base is histogram(counter) { foreach f in $procedures { append preInsn f.entry (* n = $arg[0]; *)
 		prepend preInsn f.return constrained (* if (n > 3) sizes += $return; if (n == 4) sizes -= n; *) } } }
+metric depth { name "depth"; units x; aggregateOperator max; style SampledFunction; counter n; constraint odd; constraint oneMutex;
+	base is gauge { foreach f in $procedures { append preInsn f.entry (* depth++; if (depth > 3) n += 1; *)
+		prepend preInsn f.return constrained (* if (n > 1) depth -= 2; if ($return > 50) depth = n; *) } } }
+metric own { name "own"; units x; aggregateOperator max; style SampledFunction; constraint procedureInclusive;
+	constraint one /Code is replace gauge { foreach f in $constraint[0].funcs append preInsn f.entry (* own = $arg[0] * 3; *) }
+	base is counter { foreach f in some { append preInsn f.entry constrained (* own += $arg[1]; *)
+		prepend preInsn f.return (* own -= 7; *) } } }
 metric latency { name "latency"; ` + head + ` constraint procedureInclusive;
 	constraint one /Code/* is replace histogram(wallTimer) { append preInsn $constraint[0].entry (* if ($arg[0] > 3) startWallTimer(latency); *)
 		prepend preInsn $constraint[0].return (* stopWallTimer(latency); *) }
@@ -640,7 +672,7 @@ func TestTwin(t *testing.T) {
 			foci = append(foci, f)
 		}
 	}
-	compared, distributed, nonzero := 0, 0, map[string]bool{}
+	compared, distributed, held, nonzero := 0, 0, 0, map[string]bool{}
 	for _, m := range lib.metrics {
 		for _, focus := range foci {
 			plan, err := lib.Compile(m.Name, focus, env)
@@ -654,7 +686,11 @@ func TestTwin(t *testing.T) {
 				if got != want || !slices.Equal(values, wanted) {
 					t.Fatalf("%v with seed %d: the plan counts %d %v, the text %d %v\n%v", plan.Pair, seed, got, values, want, wanted, plan)
 				}
-				distributed += len(values)
+				if plan.Kind.Holds() {
+					held += len(values)
+				} else {
+					distributed += len(values)
+				}
 				compared++
 				if got != 0 {
 					nonzero[m.Name] = true
@@ -667,6 +703,9 @@ func TestTwin(t *testing.T) {
 	}
 	if distributed < 100 {
 		t.Errorf("only %d values of distributions were compared", distributed)
+	}
+	if held < 100 {
+		t.Errorf("only %d figures of gauges were compared", held)
 	}
 	t.Logf("%d comparisons, metrics that counted: %d; values of distributions: %d", compared, len(nonzero), distributed)
 }

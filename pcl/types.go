@@ -89,10 +89,13 @@ var notYet = map[string]string{
 	"readAddress":         "probes that read the target's memory",
 }
 
-var kindNames = map[string]Kind{"counter": Counter, "wallTimer": WallTimer, "processTimer": ProcessTimer, "kernel": Kernel, "void": Void}
+var kindNames = map[string]Kind{"counter": Counter, "wallTimer": WallTimer, "processTimer": ProcessTimer, "kernel": Kernel, "void": Void, "gauge": Gauge}
 
 // String is the word of PCL.
 func (k Kind) String() string {
+	if k == ThreadGauge {
+		return "gauge of each thread"
+	}
 	for name, kind := range kindNames {
 		if kind == k {
 			return name

@@ -72,7 +72,7 @@ func (x *matching) matchItem(m *metric, focus grid.Focus, item *GroupingItem) er
 func sameWay(m *metric, focus grid.Focus, a, b *constraint) error {
 	together := a.how() == b.how()
 	if together && a.body != nil {
-		together = a.body.kind == b.body.kind && (a == b || !a.body.plain && !b.body.plain || a.replace && a.body.kind == Counter)
+		together = a.body.kind == b.body.kind && (a == b || !a.body.plain && !b.body.plain || a.replace && (a.body.kind == Counter || a.body.kind == Gauge))
 		together = together && (a != b || !a.body.plain || a.hierarchy == grid.Code)
 	}
 	if together {

@@ -3,6 +3,7 @@ package trampoline
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	"math/bits"
@@ -430,7 +431,7 @@ func (s *scene) counts(plain registers, when string) error {
 	if err := s.sameRegisters(after, plain, end.flags|flags); err != nil {
 		return fmt.Errorf("%s: %w", when, err)
 	}
-	if err := m.compare(block(got, s.slot)); err != nil {
+	if err := errors.Join(m.compare(block(got, s.slot)), m.compareShared(got)); err != nil {
 		return fmt.Errorf("%s: %w", when, err)
 	}
 	return s.othersKept(got, touched, when)
@@ -465,6 +466,9 @@ func (s *scene) othersKept(got []byte, touched bool, when string) error {
 	copy(block(want, s.slot), block(got, s.slot))
 	if touched && s.unclaimed {
 		want[s.slot] = 1 // the byte that says that it was claimed
+	}
+	if touched {
+		copy(want[sharedAt-dataAt:][:WordSize], got[sharedAt-dataAt:]) // which was held against the model
 	}
 	owner := binary.LittleEndian.Uint64(block(got, s.slot))
 	if !bytes.Equal(got, want) || owner != s.f.r.self && (touched || !s.unclaimed) {

@@ -22,6 +22,9 @@ type model struct {
 	stops    map[int32]int  // how often each of them was
 	timed    map[int32]int  // and how often its time went into buckets
 	did      map[string]int // how often what was evaluated, if not nil
+
+	shared  uint64            // the gauge of the process
+	changes map[int32][]int64 // of the gauges, by their cells
 }
 
 func (m *model) word(cell int32) uint64       { return binary.LittleEndian.Uint64(m.mem[cell:]) }
@@ -111,6 +114,8 @@ func (m *model) mini(p *Mini) {
 		m.set(p.Cell, m.eval(p.Expr))
 	case Do:
 		m.eval(p.Expr)
+	case GaugeAdd, GaugeSet:
+		m.gauge(p)
 	case FlagEnter:
 		if active <= m.sp {
 			m.set(p.Cell, m.sp)
@@ -192,6 +197,8 @@ func (m *model) eval(e *Expr) uint64 {
 		return uint64(e.Value)
 	case ExWord:
 		return m.word(int32(e.Value))
+	case ExShared:
+		return m.shared
 	case ExReturn:
 		return m.ret
 	case ExArg:
@@ -285,6 +292,9 @@ func (m *model) compare(got []byte) error {
 	if err := m.compareRowTimers(got); err != nil {
 		return err
 	}
+	if err := m.compareGauges(got); err != nil {
+		return err
+	}
 	return m.compareBuckets(got[bucketsCell:][:BucketsSize])
 }
 
@@ -310,5 +320,5 @@ func (m *model) compareBuckets(got []byte) error {
 
 // newModel is the twin of a thread's block.
 func newModel(block []byte, regs registers) *model {
-	return &model{mem: bytes.Clone(block), regs: regs, sums: map[int32]bool{}, stops: map[int32]int{}, timed: map[int32]int{}}
+	return &model{mem: bytes.Clone(block), regs: regs, sums: map[int32]bool{}, stops: map[int32]int{}, timed: map[int32]int{}, changes: map[int32][]int64{}}
 }

@@ -57,6 +57,8 @@ func (g *generator) primitive(m *Mini, skip x86.Label) error {
 		return g.assign(m)
 	case Do:
 		return g.eval(m.Expr)
+	case GaugeAdd, GaugeSet:
+		return g.gauge(m)
 	case FlagEnter:
 		g.stackPointer(x86.RAX)
 		g.CmpMR(x86.RCX, m.Cell, x86.RAX)
@@ -225,6 +227,10 @@ func (g *generator) eval(e *Expr) error {
 		return g.leaf(e)
 	case e.Op == ExAddr:
 		g.Lea(x86.RAX, x86.RCX, int32(e.Value))
+		return nil
+	case e.Op == ExShared:
+		g.MovImm64(x86.RAX, g.env.sharedGauge(int32(e.Value)))
+		g.MovRM(x86.RAX, x86.RAX, 0)
 		return nil
 	case e.Op == ExCall:
 		return g.callTarget(e)

@@ -2,6 +2,7 @@ package trampoline
 
 import (
 	"encoding/binary"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -395,7 +396,10 @@ func wordCell(i int) int32  { return int32(64 + 8*i) }
 func timerCell(i int) int32 { return int32(256 + TimerSize*i) }
 
 func randomMini(rng *rand.Rand, k PointKind) Mini {
-	m := Mini{Op: Op(rng.IntN(int(RowStop) + 1)), Cell: timerCell(rng.IntN(4))}
+	m := Mini{Op: Op(rng.IntN(int(GaugeSet) + 1)), Cell: timerCell(rng.IntN(4))}
+	if m.Op.gauge() {
+		randomGauge(rng, k, &m)
+	}
 	if m.Op.Run() || m.Op.row() {
 		m.Cell, m.Row = rowTimerCell(m.Op, rng.IntN(2)), wordCell(rng.IntN(8))-rowInBlock
 	}
@@ -435,6 +439,8 @@ func randomExpr(rng *rand.Rand, k PointKind, depth int) *Expr {
 			return &Expr{Op: ExReturn}
 		case rng.IntN(5) == 0:
 			return stackLeaf(rng)
+		case rng.IntN(12) == 0:
+			return gaugeLeaf(rng)
 		case rng.IntN(2) == 0:
 			return &Expr{Op: ExWord, Value: int64(wordCell(rng.IntN(8)))}
 		case rng.IntN(2) == 0:
@@ -532,7 +538,7 @@ func oneCase(t testing.TB, r *runner, rng *rand.Rand, did *tally) error {
 	m.at = blockAt(nativeGeometry.Slot(r.self))
 	m.ret, m.finalRDI = plain[x86.RAX], plain[x86.RDI]
 	m.function(s, plan, groups)
-	if err := m.compare(block(got, nativeGeometry.Slot(r.self))); err != nil {
+	if err := errors.Join(m.compare(block(got, nativeGeometry.Slot(r.self))), m.compareShared(got)); err != nil {
 		return fmt.Errorf("%w\ncode % x\ngroups %+v", err, s.code, groups)
 	}
 	return shut(t, r, s, text, regs, data, plain, bases, at, stubs)

@@ -12,7 +12,7 @@ type Group struct {
 type Mini struct {
 	Op     Op
 	Cell   int32
-	Expr   *Expr   // for Add, Set and Do
+	Expr   *Expr   // for Add, Set, Do, GaugeAdd and GaugeSet
 	Guards []Guard // all must hold
 	Cond   *Expr   // and this must be non-zero, if not nil
 	// Buckets is a cell of BucketsSize bytes in which what is added is counted by size as well: by an Add its expression, by
@@ -21,6 +21,7 @@ type Mini struct {
 	// Table is a cell of TableSize bytes in which what is added is added up by the key in the word Key as well. 0 = none; not
 	// together with Buckets.
 	Table, Key int32
+	Shared     bool  // the gauge is one of the whole process; else each thread has its own
 	Row        int32 // of a timer by rows: offset of the word in the row; of one of running time, of the time off the processor
 }
 
@@ -50,6 +51,8 @@ const (
 	RowLeave
 	RowStart
 	RowStop
+	GaugeAdd // a gauge changes by the expression: see gauge.go
+	GaugeSet // a gauge is set to the expression
 )
 
 // Words of a timer cell, as offsets from its start, and the sizes of cells.
@@ -106,6 +109,7 @@ const (
 	ExLoad   // Size bytes at the address L + Value; 0 where they cannot all be read
 	ExMatch  // 1 if the memory at the address L + Value holds the bytes of Text; 0 also where it cannot be read
 	ExFile   // the number of the file that the descriptor L stands for; 0 where none is known
+	ExShared // the value of the gauge of the whole process whose cell is at offset Value
 	ExRenew  // the descriptor L stands for the file with the number R from now on, or for none that is known; its value is 0
 )
 

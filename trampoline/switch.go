@@ -154,7 +154,7 @@ func (m *Mini) bound() int {
 		more += aTable
 	}
 	switch {
-	case m.Cond != nil || m.Op.CPU() || m.Expr != nil && (m.Expr.Op != ExConst || m.Expr.Value != int64(int32(m.Expr.Value))):
+	case m.Cond != nil || m.Op.CPU() || m.Op.gauge() || m.Expr != nil && (m.Expr.Op != ExConst || m.Expr.Value != int64(int32(m.Expr.Value))):
 		return 1 << 10
 	case m.Op.Run():
 		return aRunTimer + more

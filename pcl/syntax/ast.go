@@ -38,7 +38,7 @@ type Def struct {
 // A Base is what is counted: a kind and the statements that do it.
 type Base struct {
 	Pos  Pos
-	Kind string // counter wallTimer processTimer hwCounter hwTimer kernel histogram void
+	Kind string // counter gauge wallTimer processTimer hwCounter hwTimer kernel histogram void
 	Arg  string // of hwCounter, hwTimer, kernel: the string; of histogram: the kind inside
 	By   string // the counter by whose value it is told apart, "" if it is not
 	Body *Stmt  // a block; nil if it was written as ";"

@@ -290,7 +290,7 @@ func (p *parser) path() []string {
 }
 
 // Kinds are the words that may follow "base is".
-var Kinds = []string{"counter", "wallTimer", "processTimer", "hwCounter", "hwTimer", "kernel", "histogram", "void"}
+var Kinds = []string{"counter", "gauge", "wallTimer", "processTimer", "hwCounter", "hwTimer", "kernel", "histogram", "void"}
 
 func (p *parser) base() *Base {
 	b := &Base{Pos: p.tok.pos}

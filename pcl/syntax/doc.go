@@ -28,7 +28,7 @@
 //	           | "constraint" IDENT ";" | constraint | "base" "is" kind [ "by" IDENT ] body .
 //	constraint = "constraint" IDENT path "is" ( ( "default" | "key" ) ";" | "counter" body | "replace" kind body ) .
 //	path       = "/" ( IDENT | "*" ) { "/" ( IDENT | "*" ) } .
-//	kind       = "counter" | "wallTimer" | "processTimer" | "void" | ( "hwCounter" | "hwTimer" | "kernel" ) "(" STR ")"
+//	kind       = "counter" | "gauge" | "wallTimer" | "processTimer" | "void" | ( "hwCounter" | "hwTimer" | "kernel" ) "(" STR ")"
 //	           | "histogram" "(" ( "counter" | "wallTimer" | "processTimer" ) ")" .
 //	body       = block | ";" .                              ";" for kernel, hwCounter and void only
 //	block      = "{" { stmt } "}" .

@@ -51,6 +51,9 @@ func watchedText(one session.Watched) string {
 		return "not measured: " + one.Error
 	}
 	var parts []string
+	if one.Gauge != nil {
+		return gaugeText(&one)
+	}
 	if n := len(one.Recent); n > 0 && !math.IsNaN(one.Recent[n-1]) {
 		parts = append(parts, "now "+report.Quantity(one.Recent[n-1], one.Unit))
 	}
@@ -64,4 +67,19 @@ func watchedText(one session.Watched) string {
 		return "no value yet"
 	}
 	return strings.Join(parts, ", ") + " (" + one.Tier + ")"
+}
+
+// gaugeText is the last value of a gauge, its mean by time and its extremes, and where they come from.
+func gaugeText(one *session.Watched) string {
+	if math.IsNaN(float64(one.Average)) {
+		return "no value yet"
+	}
+	var parts []string
+	for _, f := range []struct {
+		name  string
+		value report.Missing
+	}{{"now", one.Gauge.Last}, {"mean", one.Average}, {"min", one.Min}, {"max", one.Max}} {
+		parts = append(parts, f.name+" "+report.Quantity(float64(f.value), one.Unit))
+	}
+	return strings.Join(parts, ", ") + " (" + one.Origin() + ")"
 }

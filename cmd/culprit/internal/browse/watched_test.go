@@ -71,3 +71,16 @@ func TestSamplesAreMarked(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// TestWatchedGauge: of a gauge stands there what it is now, its mean and its extremes, and what 0 means.
+func TestWatchedGauge(t *testing.T) {
+	snap := searched(t)
+	gauge := report.Pair{Metric: "queue_length", Average: 3.25, Min: -2, Max: 19, Tier: "probe", Unit: "items", Gauge: &report.Gauge{Last: 7, SinceAttach: true}}
+	unset := gauge
+	unset.Average = report.Missing(math.NaN())
+	snap.Watched = []session.Watched{{Pair: gauge, Recent: []float64{1, 5}}, {Pair: unset}}
+	text := newScreen(t, &fixed{snap: snap}, 120, 24, Options{}).keys('3').text()
+	if !strings.Contains(text, "now 7 items, mean 3.25 items, min -2 items, max 19 items (probe, since the attach)") || !strings.Contains(text, "no value yet") {
+		t.Error(text)
+	}
+}

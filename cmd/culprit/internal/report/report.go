@@ -114,7 +114,7 @@ type Pair struct {
 	Metric string `json:"metric"`
 	Focus  Focus  `json:"focus"`
 	Unit   string `json:"unit"`
-	// Sum is exact for counters of the probe tier. Average, Min and Max are per bin and null where nothing was measured.
+	// Sum is exact for counters of the probe tier. Average, Min and Max are per bin, but for a Gauge, and null where nothing was measured.
 	Sum     Number  `json:"sum"`
 	Average Missing `json:"average"`
 	Min     Missing `json:"min"`
@@ -126,6 +126,8 @@ type Pair struct {
 	BinSeconds  Number  `json:"bin_seconds"`
 	Bins        Bins    `json:"bins"`            // null = nothing measured in that interval
 	Error       string  `json:"error,omitempty"` // why the pair was not measured
+	// Gauge is there for metrics of style SampledFunction.
+	Gauge *Gauge `json:"gauge,omitempty"`
 	// Distribution is there for metrics whose base is a histogram.
 	Distribution *Distribution `json:"distribution,omitempty"`
 }

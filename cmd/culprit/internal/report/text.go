@@ -163,12 +163,19 @@ func (r *Report) writePairs(b *strings.Builder) {
 			fmt.Fprintf(b, "  %s@%s: not measured: %s\n", p.Metric, p.Focus, p.Error)
 			continue
 		}
-		fmt.Fprintf(b, "  %s@%s: sum %s, average %s%s %s (%s)\n", p.Metric, p.Focus, amount(float64(p.Sum)),
-			amount(float64(p.Average)), errorNote(p), p.Unit, p.Tier)
+		fmt.Fprintf(b, "  %s@%s: %s %s (%s)\n", p.Metric, p.Focus, p.values(), p.Unit, p.Origin())
 		if p.Distribution != nil {
 			fmt.Fprintf(b, "    %s\n", strings.Join(p.Distribution.Lines(), "\n    "))
 		}
 	}
+}
+
+// values is what a pair has measured, without its unit.
+func (p *Pair) values() string {
+	if p.Gauge != nil {
+		return p.gaugeText()
+	}
+	return fmt.Sprintf("sum %s, average %s%s", amount(float64(p.Sum)), amount(float64(p.Average)), errorNote(*p))
 }
 
 // errorNote is the standard error of an estimate.

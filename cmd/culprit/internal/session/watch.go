@@ -326,8 +326,9 @@ func (w *watcher) pair(key grid.PairKey) report.Pair {
 	}
 	p.Sum, p.Average, p.Min, p.Max = report.Number(snap.Sum), report.Missing(snap.Average), report.Missing(snap.Min), report.Missing(snap.Max)
 	p.Start, p.BinSeconds = report.Number(snap.Histogram.Start()), report.Number(snap.Histogram.Width())
-	for _, r := range snap.Histogram.Rates() {
-		p.Bins = append(p.Bins, report.Missing(r))
+	p.Bins = binsReport(snap.Histogram.Rates())
+	if snap.Metric.Style == grid.SampledFunction {
+		p.Gauge = gaugeReport(&snap)
 	}
 	if snap.Values != nil {
 		values := snap.Values.Total()

@@ -27,6 +27,9 @@ func (w *watcher) look() (list []Watched) {
 			one.Recent = append(one.Recent, float64(v))
 		}
 		one.Bins = nil
+		if one.Gauge != nil {
+			one.Gauge.Lows, one.Gauge.Highs = nil, nil
+		}
 		list = append(list, one)
 	}
 	return list

@@ -12,6 +12,9 @@ func (m *measured) look(key grid.PairKey, view pcltest.View) (v float64, unit st
 	if !view.OfValues() {
 		return m.value(key, view)
 	}
+	if view == pcltest.Mean && m.isGauge(key) {
+		return m.value(key, pcltest.Average)
+	}
 	metric, known := m.lib.Metric(key.Metric)
 	d, ok := m.g.Distribution(key, 0)
 	if !ok || !known {
@@ -29,8 +32,14 @@ func (m *measured) look(key grid.PairKey, view pcltest.View) (v float64, unit st
 
 // noValues says why a view of single values shows nothing, if it is for the metric; else it is empty.
 func (m *measured) noValues(key grid.PairKey, view pcltest.View) string {
-	if _, ok := m.g.Distribution(key, 0); ok || !view.OfValues() {
+	if _, ok := m.g.Distribution(key, 0); ok || !view.OfValues() || view == pcltest.Mean && m.isGauge(key) {
 		return ""
 	}
 	return `: "` + string(view) + `" is of single values, which only a metric with a base of histogram(..) keeps`
+}
+
+// isGauge reports whether the metric is a value that holds, whose mean is its average over time.
+func (m *measured) isGauge(key grid.PairKey) bool {
+	metric, known := m.lib.Metric(key.Metric)
+	return known && metric.Style == grid.SampledFunction
 }

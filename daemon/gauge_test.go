@@ -1,0 +1,240 @@
+package daemon
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"culprit/grid"
+	"culprit/internal/testprog"
+	"culprit/pcl"
+	"culprit/trampoline"
+)
+
+// heldValues keeps what a daemon says of gauges.
+type heldValues struct {
+	sums
+	lock sync.Mutex
+	of   map[grid.PairKey]*heldValue
+}
+
+// A heldValue is what a gauge was over all intervals together.
+type heldValue struct {
+	area, seconds  float64
+	low, high, now float64
+}
+
+func (h *heldValues) Hold(k grid.PairKey, start, end float64, v grid.Held) {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	if h.of == nil {
+		h.of = map[grid.PairKey]*heldValue{}
+	}
+	o := h.of[k]
+	if o == nil {
+		o = &heldValue{low: math.Inf(1), high: math.Inf(-1)}
+		h.of[k] = o
+	}
+	o.area += v.Mean * (end - start)
+	o.seconds += end - start
+	o.low, o.high, o.now = min(o.low, v.Min), max(o.high, v.Max), v.Last
+}
+
+func (h *heldValues) get(k grid.PairKey) (heldValue, bool) {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	if o := h.of[k]; o != nil {
+		return *o, true
+	}
+	return heldValue{}, false
+}
+
+const gaugeHead = `units items; aggregateOperator sum; style SampledFunction; `
+
+const gaugeMetrics = `metric level { name "level"; ` + gaugeHead + `base is gauge {
+		append preInsn $function("raise_it").entry (* level += $arg[0]; *) append preInsn $function("lower_it").entry (* level -= $arg[0]; *) } }
+	metric ownLevel { name "own_level"; ` + gaugeHead + `base is counter {
+		append preInsn $function("raise_it").entry (* ownLevel += $arg[0]; *) append preInsn $function("lower_it").entry (* ownLevel -= $arg[0]; *) } }
+	metric unset { name "unset"; ` + gaugeHead + `base is gauge { append preInsn $function("never").entry (* unset = $arg[0]; *) } }
+	metric unchanged { name "unchanged"; ` + gaugeHead + `base is gauge { append preInsn $function("never").entry (* unchanged += $arg[0]; *) } }`
+
+// TestGaugeOfManyThreads: eight threads change one gauge as fast as they can. Its mean is the one that the program works out, to a
+// millionth; smallest, largest and last value are exact.
+func TestGaugeOfManyThreads(t *testing.T) {
+	const changes, rounds = 2_000_000, 1 // so many that a thread displaced between the probe and the clock of the program does not matter
+	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/gauge.c"), fmt.Sprint(rounds), fmt.Sprint(changes))
+	d := attachWith(t, gaugeMetrics, p.PID)
+	var s heldValues
+	level, unset, unchanged := key(t, "level", "/"), key(t, "unset", "/"), key(t, "unchanged", "/")
+	d.mustEnable(t, &s, level, unset, unchanged)
+	began := axisOf(d, level)
+	p.Say(t, "go")
+	p.Expect(t, "DONE", 3*time.Minute)
+	d.tick()
+	v, _ := s.get(level)
+	span := float64(axisOf(d, level).tsc - began.tsc)
+	want, mean := float64(p.Counts()["area"])/span, v.area/v.seconds
+	rate := 16 * changes * rounds / d.clock.Seconds(float64(p.Counts()["cycles"])) / 1e6
+	t.Logf("%.1f M changes a second; mean %.9g, by the program %.9g: %.2g off; from %v to %v", rate, mean, want, mean/want-1, v.low, v.high)
+	if math.Abs(mean/want-1) > 1e-6 {
+		t.Errorf("mean %v, want %v", mean, want)
+	}
+	if v.low != 0 || v.high != 8*changes || v.now != 0 {
+		t.Errorf("from %v to %v, last %v; want 0 to %v, last 0", v.low, v.high, v.now, 8*changes)
+	}
+	if rate < 2 {
+		t.Errorf("only %.1f M changes a second", rate)
+	}
+	if v, ok := s.get(unset); ok {
+		t.Errorf("a gauge that was never set has values: %+v", v)
+	}
+	if v, ok := s.get(unchanged); !ok || v.low != 0 || v.high != 0 || v.area != 0 {
+		t.Errorf("a gauge that nothing has changed: %+v", v)
+	}
+	d.Disable([]grid.PairKey{level, unset, unchanged})
+	detachClean(t, d, p.PID)
+}
+
+// TestGaugeOfEachThread: the sum of the gauges of all threads has the mean and the last value of one of the process.
+func TestGaugeOfEachThread(t *testing.T) {
+	const changes, rounds = 2_000_000, 1
+	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/gauge.c"), fmt.Sprint(rounds), fmt.Sprint(changes))
+	d := attachWith(t, gaugeMetrics, p.PID)
+	var s heldValues
+	level := key(t, "own_level", "/")
+	d.mustEnable(t, &s, level)
+	began := axisOf(d, level)
+	p.Say(t, "go")
+	p.Expect(t, "DONE", 3*time.Minute)
+	d.tick()
+	v, _ := s.get(level)
+	want, mean := float64(p.Counts()["area"])/float64(axisOf(d, level).tsc-began.tsc), v.area/v.seconds
+	if math.Abs(mean/want-1) > 1e-6 || v.now != 0 {
+		t.Errorf("mean %v, want %v; last %v", mean, want, v.now)
+	}
+	if v.low > 0 || v.high < 8*changes*0.9 {
+		t.Errorf("from %v to %v, which do not bound 0 to %v", v.low, v.high, 8*changes)
+	}
+	d.Disable([]grid.PairKey{level})
+	detachClean(t, d, p.PID)
+}
+
+// TestGaugeInSignalHandlers: a handler that changes a gauge while its thread is changing it spoils nothing.
+func TestGaugeInSignalHandlers(t *testing.T) {
+	const changes = 2_000_000
+	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/gauge.c"), "1", fmt.Sprint(changes), "100")
+	d := attachWith(t, gaugeMetrics, p.PID)
+	var s heldValues
+	level, own := key(t, "level", "/"), key(t, "own_level", "/")
+	d.mustEnable(t, &s, level, own)
+	began := axisOf(d, level)
+	p.Say(t, "go")
+	p.Expect(t, "DONE", 3*time.Minute)
+	d.tick()
+	want := float64(p.Counts()["area"]) / float64(axisOf(d, level).tsc-began.tsc)
+	for _, k := range []grid.PairKey{level, own} {
+		v, _ := s.get(k)
+		if mean := v.area / v.seconds; math.Abs(mean/want-1) > 1e-5 || v.now != 0 { // the two are read one after the other
+			t.Errorf("%v: mean %v, want %v; last %v", k, mean, want, v.now)
+		}
+	}
+	if v, _ := s.get(level); v.low != 0 || v.high < 8*changes || v.high > 8*changes+8 {
+		t.Errorf("from %v to %v, want 0 to %v and what handlers add", v.low, v.high, 8*changes)
+	}
+	if n := p.Counts()["interruptions"]; n < 1000 {
+		t.Errorf("only %d signals came", n)
+	}
+	d.Disable([]grid.PairKey{level, own})
+	detachClean(t, d, p.PID)
+}
+
+func axisOf(d *Daemon, k grid.PairKey) gaugeAxis {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.pairs[k].axis
+}
+
+// TestHeldAgainstLog compares what follows from two readings with the exact log of a value, wherever S stands in its 64 bits.
+func TestHeldAgainstLog(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	for range 5000 {
+		begin := rng.Uint64()
+		size := int64(1) << rng.IntN(50)
+		last := gaugeSum{changes: uint64(rng.Int64N(2*size) - size), area: rng.Uint64()}
+		last.value = int64(last.changes)
+		now, s := begin, last
+		area, low, high := new(big.Int), last.value, last.value
+		for range rng.IntN(30) {
+			step, d := uint64(rng.IntN(1<<20)), rng.Int64N(1+size/16)-size/32
+			area.Add(area, new(big.Int).Mul(big.NewInt(s.value), new(big.Int).SetUint64(step)))
+			now += step
+			s.changes += uint64(d)
+			s.area += uint64(d) * now
+			s.value += d
+			s.most, s.least = max(s.most, trampoline.GaugeKey(s.value)), max(s.least, ^trampoline.GaugeKey(s.value))
+			low, high = min(low, s.value), max(high, s.value)
+		}
+		area.Add(area, new(big.Int).Mul(big.NewInt(s.value), big.NewInt(1000)))
+		now += 1000
+		v, clear := s.held(&last, begin, now)
+		want, _ := new(big.Rat).SetFrac(area, new(big.Int).SetUint64(now-begin)).Float64()
+		if !clear {
+			if float64(high-low)*float64(now-begin) < 1<<62 {
+				t.Fatalf("a range of %d over %d cycles is not clear", high-low, now-begin)
+			}
+			continue
+		}
+		if math.Abs(v.Mean-want) > 1e-9*(1+math.Abs(want)) || v.Min != float64(low) || v.Max != float64(high) || v.Last != float64(s.value) {
+			t.Fatalf("got %+v, want mean %v from %d to %d, last %d", v, want, low, high, s.value)
+		}
+	}
+}
+
+// TestHeldBeyondDoubt: what changes too much between two readings has no mean, rather than a wrong one.
+func TestHeldBeyondDoubt(t *testing.T) {
+	s := gaugeSum{changes: 1 << 40, area: 1 << 60, value: 1 << 40, most: trampoline.GaugeKey(1 << 40), least: ^trampoline.GaugeKey(1)}
+	if v, clear := s.held(&gaugeSum{}, 0, 1<<30); clear {
+		t.Errorf("it is told: %+v", v)
+	}
+}
+
+// gaugePlan is a plan that changes its own variable.
+func gaugePlan(code ...pcl.Op) *pcl.Plan {
+	p := &pcl.Plan{Kind: pcl.Gauge, Vars: []pcl.Var{{Name: "m", Kind: pcl.Gauge}}, Requests: []pcl.Request{{Func: 1}}}
+	for _, op := range code {
+		p.Requests[0].Code = append(p.Requests[0].Code, pcl.Instr{Op: op, Expr: &pcl.Expr{Op: pcl.ExConst, Value: 1}})
+	}
+	return p
+}
+
+// TestKnownFrom: a value that is set is known from then on, whatever the target writes there.
+func TestKnownFrom(t *testing.T) {
+	const begin, now = 1 << 40, 1<<40 + 1<<30
+	plans := map[string]*pcl.Plan{"sets": gaugePlan(pcl.OpSet), "both": gaugePlan(pcl.OpSet, pcl.OpAdd), "adds": gaugePlan(pcl.OpAdd)}
+	for _, c := range []struct {
+		code        string
+		since, last uint64
+		from        uint64
+		ok          bool
+	}{
+		{"sets", 0, 0, now, false},
+		{"sets", begin + 5, 0, begin + 5, true},
+		{"sets", begin - 5, 0, begin - 5, true},
+		{"sets", 1, 0, begin, true},
+		{"sets", now + 9, 0, now, true},
+		{"sets", 1, 1, begin, true},
+		{"both", begin + 5, 0, now, true},
+		{"both", begin + 5, begin + 5, begin, true},
+		{"adds", 0, 0, begin, true},
+	} {
+		p := &part{plan: plans[c.code], gauge: gaugeState{sums: map[int]gaugeSum{allSlots: {since: c.last}}}}
+		from, ok := p.knownFrom(allSlots, gaugeSum{since: c.since}, begin, now)
+		if from != c.from || ok != c.ok {
+			t.Errorf("%+v: from %d, %v", c, from, ok)
+		}
+	}
+}
