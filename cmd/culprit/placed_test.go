@@ -9,7 +9,7 @@ import (
 )
 
 const placedTest = `pcl
-    resourceList lacking is procedure { items { "no_function_of_this_name" }; flavor { any }; }
+    resourceList lacking is procedure { items { "no_function_of_this_name" }; flavor { any }; library true; }
     metric failures {
         name "failures"; units failures; unitsType unnormalized; aggregateOperator sum; style EventCounter;
         base is counter { foreach f in lacking append preInsn f.entry (* failures++; *) }
@@ -17,6 +17,10 @@ const placedTest = `pcl
     metric sales {
         name "sales"; units sales; unitsType unnormalized; aggregateOperator sum; style EventCounter;
         base is counter { append preInsn $function("sell").entry (* sales++; *) }
+    }
+    metric misnamed {
+        name "misnamed"; units sales; unitsType unnormalized; aggregateOperator sum; style EventCounter;
+        base is counter { append preInsn $function("sel").entry (* misnamed++; *) }
     }
 compile shop.c
     #include <stdio.h>
@@ -42,6 +46,7 @@ say go
 await line DONE
 expect failures is 75
 expect failures is 0
+expect misnamed is 0
 expect sales is 75
 expect sales is 10
 `
@@ -56,5 +61,6 @@ func TestPCLTestSaysWhereProbesAre(t *testing.T) {
 	c := culprit(t, "pcl", "test", name).want(exitFailed)
 	c.has(&c.out, "failures: 0 failures, expected 75; no probe was inserted: the program has none of the functions that it counts\n")
 	c.has(&c.out, "failures: 0 failures, expected 0; no probe was inserted: ")
+	c.has(&c.out, `misnamed: it was not measured: no function matches "sel"; nearest: sell`)
 	c.has(&c.out, "sales: 10 sales, expected 75; its probes were in 1 place\n").has(&c.out, "sales: 10 sales, expected 10\n")
 }
