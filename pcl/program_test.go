@@ -203,6 +203,8 @@ func (w *writer) expression(depth int) string {
 		return "-(" + w.expression(depth-1) + ")"
 	case k == 3 && w.n(3) == 0:
 		return w.call(depth)
+	case k == 4 && w.n(2) == 0:
+		return "(" + w.one("char", "unsigned char", "short", "unsigned short", "int", "unsigned", "long", "bool") + ")(" + w.expression(depth-1) + ")"
 	}
 	return fmt.Sprintf("(%s %s %s)", w.expression(depth-1), w.one("+", "-", "*", "/", "==", "!=", "<", "<=", ">", ">=", "&&", "||"), w.expression(depth-1))
 }
