@@ -71,3 +71,11 @@ func joined(list []string) (s string) {
 	}
 	return s
 }
+
+// TestInlinedWithoutDWARF: a program without a description of its functions tells nothing of those that have no code of their own.
+func TestInlinedWithoutDWARF(t *testing.T) {
+	o := openFile(t, strip(t, build(t, "int main(void) { return 0; }")), "prog")
+	if places, ok := o.Inlined("twice"); ok || places != 0 {
+		t.Errorf("%d places, %v", places, ok)
+	}
+}

@@ -137,8 +137,11 @@ func (o *Object) readUnits() *unitIndex {
 	return x
 }
 
-// data gives DWARF with line tables, which are read when the first line is asked for.
+// data gives DWARF with line tables, which are read when the first line is asked for; nil if there is none.
 func (x *unitIndex) data() *dwarf.Data {
+	if x.from == nil {
+		return nil
+	}
 	d, _ := x.withLines.get("DWARF", func() (*dwarf.Data, error) {
 		for n, b := range x.from.dwarfSections(lineSections) {
 			x.sections[n] = b

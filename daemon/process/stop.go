@@ -91,7 +91,8 @@ type tracee struct {
 
 	holding bool          // is to get a signal where its transfer is over
 	atEnd   bool          // has got it, and stopped
-	ran     time.Duration // processor time when it was first looked at
+	ran     time.Duration // processor time when it was first looked at, or had moved a piece
+	moved   time.Duration // when it had
 	regs    unix.PtraceRegs
 }
 
@@ -450,6 +451,8 @@ func (s *session) onStop(tr *tracee, status int) {
 	switch {
 	case event == unix.PTRACE_EVENT_STOP && tr.stray:
 		detach(tr, 0)
+	case event == unix.PTRACE_EVENT_STOP && s.patient && tr.asked == 0 && sig == int(unix.SIGTRAP):
+		s.goOn(tr, 0) // it was just born
 	case event == unix.PTRACE_EVENT_STOP:
 		if s.p.takeStop(tr, sig) != nil {
 			tr.phase = ended // killed while stopped

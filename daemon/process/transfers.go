@@ -149,7 +149,7 @@ func (w *transferWait) isWithin(tr *tracee) bool {
 	if err == nil && call.Running {
 		within = w.mayBeWithin(tr)
 	}
-	if within && w.know != nil && !tr.holding && w.holds(tr) && (!call.Running || w.movedSince(tr)) {
+	if within && w.know != nil && !tr.holding && w.holds(tr) && (!call.Running || w.movedAt(tr) >= w.began) {
 		tr.holding = true
 		w.know.Hold(tr.tid)
 	}
@@ -159,18 +159,16 @@ func (w *transferWait) isWithin(tr *tracee) bool {
 // mayBeWithin is for a running thread: it may compute, or be within the kernel. Where nobody tells, it computes.
 func (w *transferWait) mayBeWithin(tr *tracee) bool {
 	p := w.s.p
-	if w.movedSince(tr) {
-		return true
-	}
-	if at, known := p.computed[tr.tid]; p.transfers.Load() == nil || known && monotonic()-at < computingFor {
+	moved := w.movedAt(tr)
+	if at, known := p.computed[tr.tid]; p.transfers.Load() == nil || known && monotonic()-at < computingFor && moved < w.began {
 		return false
 	}
 	if w.know == nil {
 		return true // look
 	}
 	ran := processorTime(p.pid, tr.tid)
-	if tr.ran == 0 {
-		tr.ran = ran
+	if tr.ran == 0 || moved > tr.moved {
+		tr.ran, tr.moved = ran, moved
 	}
 	if ran-tr.ran < computing {
 		return true
@@ -191,12 +189,13 @@ func processorTime(pid, tid int) time.Duration {
 	return time.Duration(ns)
 }
 
-func (w *transferWait) movedSince(tr *tracee) bool {
+// movedAt is when a thread has moved a large piece last, 0 if that is not known.
+func (w *transferWait) movedAt(tr *tracee) time.Duration {
 	if w.know == nil {
-		return false
+		return 0
 	}
-	at, ok := w.know.MovedAt(tr.tid)
-	return ok && at >= w.began
+	at, _ := w.know.MovedAt(tr.tid)
+	return at
 }
 
 // pollOnTheWay takes in what threads report that have not been asked to stop.

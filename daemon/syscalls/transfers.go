@@ -73,7 +73,10 @@ func (t *Transfers) MovedAt(tid int) (at time.Duration, ok bool) {
 		at = time.Duration(word(shared, place+atMoved).Load())
 		ok = word(shared, place+atMover).Load() == uint64(tid)
 	})
-	return at, ok
+	if !ok {
+		return 0, false
+	}
+	return at, true
 }
 
 // Hold has a thread get one of HoldSignals where its next call that moves a large piece is over, once. It must be traced: whoever traces it
