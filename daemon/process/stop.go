@@ -131,6 +131,8 @@ func (s *session) run(f func(*World) error) error {
 	s.keep = s.p.ownChild()
 	last := lastPID()
 	shared := len(peersOf(s.p.pid)) > 0 // looked for while everything runs: with many processes it takes some milliseconds
+	transfers := s.lookForTransfers()
+	defer transfers.end()
 	s.begin = time.Now()
 	s.t.begin()
 	defer s.t.end()
@@ -145,7 +147,7 @@ func (s *session) run(f func(*World) error) error {
 	fault("stop.seized")
 	cuts := s.p.cuts
 	defer func() { s.pause.Cuts = s.p.cuts - cuts }()
-	s.letTransfersEnd()
+	transfers.letEnd()
 	defer s.forgetHolds()
 	if !s.held {
 		s.begin = time.Now()

@@ -68,26 +68,52 @@ type transferWait struct {
 	know  Transfers // nil if the kernel does not look
 	began time.Duration
 	open  []*tracee             // threads that are or may be within a transfer
-	holds func(tr *tracee) bool // which of them are to stop where that is over
+	found bool                  // one is
+	holds func(tr *tracee) bool // which of them are to stop where that is over; nil: none
 }
 
-// letTransfersEnd waits until no thread is known to be within a transfer, or the time is over. Threads of which one ended have stopped then.
+// lookForTransfers looks whether some thread is within a transfer, while nobody is traced: to see that running threads are not takes them some
+// milliseconds.
+func (s *session) lookForTransfers() *transferWait {
+	w := &transferWait{s: s, began: monotonic()}
+	tids, _ := listTasks(s.p.pid) // without them attaching fails, and says why
+	for _, tid := range tids {
+		w.open = append(w.open, &tracee{tid: tid})
+	}
+	if w.over() {
+		return w
+	}
+	if know := s.p.transfers.Load(); know != nil && (*know).Begin(s.p.pid) {
+		w.know, w.began = *know, monotonic()
+	}
+	for began := w.began; !w.over() && !w.found && monotonic()-began < transferPatience && s.ctx.Err() == nil; {
+		nap(betweenLooks(len(tids)))
+	}
+	s.p.waited += monotonic() - w.began
+	return w
+}
+
+// end comes when all threads that are to stop at the end of a transfer have, or need not any more.
+func (w *transferWait) end() {
+	if w.know != nil {
+		w.know.End(w.s.p.pid)
+	}
+}
+
+// letEnd waits until no thread is known to be within a transfer, or the time is over. Threads of which one ended have stopped then.
 //
 // Threads that always are in a transfer are out of it together only if those that stop first wait for the last. They wait for one that is
 // slow no longer than for others: all go on until it has stopped.
-func (s *session) letTransfersEnd() {
-	w := transferWait{s: s, began: monotonic()}
-	if w.lookAtAll(); w.over() {
+func (w *transferWait) letEnd() {
+	s := w.s
+	if len(w.open) == 0 {
 		return
-	}
-	if know := s.p.transfers.Load(); know != nil && (*know).Begin(s.p.pid) {
-		w.know = *know
-		defer w.know.End(s.p.pid)
 	}
 	s.patient = true
 	defer func() { s.patient = false }()
-	w.began = monotonic()
-	for try := 0; !w.wait(transferPatience, nil) && try < 2 && s.p.mayWait(monotonic()-w.began); try++ {
+	w.lookAtAll()
+	began := monotonic()
+	for try := 0; !w.wait(transferPatience, nil) && try < 2 && s.p.mayWait(monotonic()-began); try++ {
 		slow := slices.DeleteFunc(w.open, func(tr *tracee) bool { return !tr.holding })
 		if w.open = slow; len(slow) == 0 {
 			break
@@ -96,7 +122,7 @@ func (s *session) letTransfersEnd() {
 		w.wait(slowPatience, slow)
 		w.lookAtAll()
 	}
-	s.p.waited += monotonic() - w.began
+	s.p.waited += monotonic() - began
 }
 
 // mayWait says whether the target's stops may take still more time before they begin: what was waited for long is cut in the end anyway.
@@ -149,7 +175,9 @@ func (w *transferWait) isWithin(tr *tracee) bool {
 	if err == nil && call.Running {
 		within = w.mayBeWithin(tr)
 	}
-	if within && w.know != nil && !tr.holding && w.holds(tr) && (!call.Running || w.movedAt(tr) >= w.began) {
+	known := within && (!call.Running || w.know != nil && w.movedAt(tr) >= w.began)
+	w.found = w.found || known
+	if known && w.know != nil && !tr.holding && w.holds != nil && w.holds(tr) {
 		tr.holding = true
 		w.know.Hold(tr.tid)
 	}
