@@ -31,12 +31,15 @@ func registersAroundHeavyCode(t *testing.T) {
 	p, bin := begin(t, "selfcheck.c")
 	s := measure(t, daemon.Options{}, []string{list("leaves", `glob "leaf_*"`, `"through_c"`, `"takes_many"`, `"variadic"`, `"returns_pair"`, `"returns_x87"`, `"on_signal"`),
 		timer("wallTimer", "wall", "leaves"), timer("processTimer", "cpu_time", "leaves"),
-		metric("sum", []string{"kept"}, "foreach f in leaves {", "append preInsn f.entry (* kept = ($arg[0] + $arg[1]) * ($arg[2] - $arg[3]) + $arg[4] * $arg[5]; sum += 1; *)",
-			"prepend preInsn f.return (* if (($return + kept) * 3 == $return * 3 + kept * 3) sum += 1; *)", "}")}, p.PID)
-	s.enable("wall", "cpu_time", "sum")
+		list("plain", `glob "leaf_*"`, `"through_c"`), list("others", `"takes_many"`, `"variadic"`, `"returns_pair"`, `"returns_x87"`, `"on_signal"`),
+		metric("sum", []string{"kept"}, "foreach f in plain {", "append preInsn f.entry (* kept = ((long)$arg[0] + (long)$arg[1]) * ((long)$arg[2] - (long)$arg[3]) + (long)$arg[4] * (long)$arg[5]; sum += 1; *)",
+			"prepend preInsn f.return (* if (($return + kept) * 3 == $return * 3 + kept * 3) sum += 1; *)", "}"),
+		metric("more", []string{"had"}, "foreach f in others {", "append preInsn f.entry (* had = (had + 3) * (had - 7) + 5 * had; more += 1; *)",
+			"prepend preInsn f.return (* if ((had + 5) * 3 == had * 3 + 15) more += 1; *)", "}")}, p.PID)
+	s.enable("wall", "cpu_time", "sum", "more")
 	time.Sleep(time.Duration(rounds(500, 60_000)) * time.Millisecond)
 	s.disable()
-	if s.value("sum") < 10_000 || s.value("wall") <= 0 || s.value("cpu_time") <= 0 {
+	if s.value("sum") < 10_000 || s.value("more") < 100 || s.value("wall") <= 0 || s.value("cpu_time") <= 0 {
 		t.Errorf("%v passes, %v s, %v s of processor time", s.value("sum"), s.value("wall"), s.value("cpu_time"))
 	}
 	t.Logf("%.0f passes, %.3f s on the wall, %.3f s of processor time; left out: %v", s.value("sum"), s.value("wall"), s.value("cpu_time"), s.d.Probes().Refused)
@@ -112,12 +115,14 @@ func callsOnAndOff(t *testing.T) {
 
 // returnValues: code at exits changes no result, in whichever register or memory it comes back: the callers look.
 func returnValues(t *testing.T) {
-	s := attach(t, "peer.c", list("ways", `glob "returns_*"`), timer("wallTimer", "wall", "ways"), timer("processTimer", "cpu_time", "ways"),
-		metric("exits", []string{"kept"}, "foreach f in ways prepend preInsn f.return (* kept = $return * 3 - 1; exits++; *)"))
-	s.enable("wall", "cpu_time", "exits")
+	s := attach(t, "peer.c", list("ways", `glob "returns_*"`), list("numbers", `"returns_bool"`, `"returns_int"`), timer("wallTimer", "wall", "ways"), timer("processTimer", "cpu_time", "ways"),
+		metric("exits", []string{"kept"}, "foreach f in ways prepend preInsn f.return (* kept = kept * 3 - 1; exits++; *)"),
+		metric("whole", []string{"had"}, "foreach f in numbers prepend preInsn f.return (* had = $return * 3 - 1; if (had == $return * 3 - 1) whole++; *)"))
+	s.enable("wall", "cpu_time", "exits", "whole")
 	n := s.run("returns", rounds(20_000, 2_000_000))["returns"]
 	s.disable()
 	s.want("exits", n)
+	s.want("whole", 2*n/7)
 	if refused := s.d.Probes().Refused; len(refused) > 0 {
 		t.Errorf("not instrumented: %v", refused)
 	}
