@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"time"
 
@@ -300,6 +301,10 @@ func (s *session) refused(tid int) (bool, error) {
 	case st.tracer == s.t.tid:
 		s.add(tid)
 		return true, nil
+	case st.tracer != 0 && s.refusals < 100 && isOurThread(st.tracer):
+		s.refusals++
+		nap(100 * time.Microsecond) // of a tracer that has ended, and that the kernel has not taken its threads from yet
+		return true, s.expired()
 	case st.tracer != 0:
 		return false, traced(s.p.pid, st.tracer)
 	}
@@ -312,6 +317,11 @@ func (s *session) refused(tid int) (bool, error) {
 		return true, s.expired() // perhaps it is just ending, or amid an exec: look again
 	}
 	return false, explainDenied(gatherFacts(s.p.pid))
+}
+
+func isOurThread(tid int) bool {
+	_, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", tid))
+	return err == nil
 }
 
 func (s *session) add(tid int) *tracee {

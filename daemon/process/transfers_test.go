@@ -114,8 +114,8 @@ func TestTransfersEnd(t *testing.T) {
 			if res["signals"] != 0 {
 				t.Errorf("the program met %d signals", res["signals"])
 			}
-			if (res["shorts"] > 2) != c.cut { // on a loud machine a piece may take longer than stops wait
-				t.Errorf("%d of %d calls were cut", res["shorts"], res["calls"])
+			if cut := res["shorts"]; c.cut && cut < 20 || !c.cut && cut > 10 { // of 30 stops; on a loud machine a piece may take longer than they wait
+				t.Errorf("%d of %d calls were cut", cut, res["calls"])
 			}
 			if int(res["shorts"]) != told {
 				t.Errorf("%d of %d cut calls were told", told, res["shorts"])
@@ -131,7 +131,7 @@ func TestKilledAtTransfersEnd(t *testing.T) {
 	for i := range 5 {
 		killVictim(t, tg, atTransfersEnd, 1+i)
 	}
-	if res := tg.finish(); res["calls"] == 0 || res["shorts"] > 2 {
+	if res := tg.finish(); res["calls"] == 0 || res["shorts"] > 5 {
 		t.Errorf("%v", res)
 	}
 }
