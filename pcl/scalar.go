@@ -55,8 +55,10 @@ func (c *codeChecker) cast(e *syntax.Expr) typ {
 // convert makes x a number of a type, as C does.
 func convert(x *Expr, t scalar, known bool) *Expr {
 	switch {
-	case t.truth && known: // of what is not known only the lowest byte is what the function has made
+	case t.truth && known:
 		return &Expr{Op: ExNe, L: x, R: &Expr{Op: ExConst}}
+	case t.truth: // of what is not known only the lowest byte is what the function has made
+		return convert(convert(x, unsigned(1), true), t, true)
 	case t.size == 8:
 		return x
 	case x.Op == ExNarrow && x.Size == t.size && x.Signed == t.signed:

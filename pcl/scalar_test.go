@@ -34,7 +34,7 @@ var returnCases = []struct{ at, code, want string }{
 	{"write", "if ((int)$return < 0) m++", "if (int32($return) < 0) m += 1"},
 	{"write", "if ((long)$return < 0) m++", "if ($return < 0) m += 1"},
 	{"write", "if ((size_t)$return >= 1) m++", "if ($return >= 1) m += 1"},
-	{"write", "if ((bool)$return) m++", "if (uint8($return)) m += 1"},
+	{"write", "if ((bool)$return) m++", "if (uint8($return) != 0) m += 1"},
 	{"write", "if ($return < 0) m++", "DWARF does not say of which size and sign $return of write is; write (int)$return < 0 if it is an int"},
 	{"write", "if ($return >= 1) m++", "found $return >= 1, expected a type"},
 	{"write", "if (0 < $return) m++", "write 0 < (int)$return if it is an int"},
