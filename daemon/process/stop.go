@@ -319,6 +319,7 @@ func (s *session) refused(tid int) (bool, error) {
 	return false, explainDenied(gatherFacts(s.p.pid))
 }
 
+// isOurThread says whether a thread, of whichever process, is one of this process.
 func isOurThread(tid int) bool {
 	_, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", tid))
 	return err == nil

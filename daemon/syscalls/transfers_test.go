@@ -28,18 +28,25 @@ func random(b []byte) error {
 	return nil
 }
 
-// TestMovedAt: a thread is known to move data by calls that a signal would cut, if the piece is large, and by no others.
-func TestMovedAt(t *testing.T) {
+// lookingAtUs has the kernel look at this process.
+func lookingAtUs(t *testing.T) *Transfers {
+	t.Helper()
 	require.Root(t)
 	moves, err := OpenTransfers()
 	if err != nil {
 		require.Skip(t, err.Error())
 	}
-	defer moves.Close()
+	t.Cleanup(func() { moves.Close() })
 	if !moves.Begin(os.Getpid()) {
 		t.Fatal("the kernel does not look")
 	}
-	defer moves.End(os.Getpid())
+	t.Cleanup(func() { moves.End(os.Getpid()) })
+	return moves
+}
+
+// TestMovedAt: a thread is known to move data by calls that a signal would cut, if the piece is large, and by no others.
+func TestMovedAt(t *testing.T) {
+	moves := lookingAtUs(t)
 	if moves.Begin(os.Getpid()) {
 		t.Error("it looks twice at one process")
 	}
@@ -52,8 +59,7 @@ func TestMovedAt(t *testing.T) {
 		return fd
 	}
 	null, zero := open("/dev/null"), open("/dev/zero")
-	var pair [2]int
-	pair, err = unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	must(t, err)
 	file, err := os.CreateTemp(t.TempDir(), "")
 	must(t, err)
@@ -98,16 +104,7 @@ func TestMovedAt(t *testing.T) {
 
 // TestHoldCaught: a program that catches the signals gets none.
 func TestHoldCaught(t *testing.T) {
-	require.Root(t)
-	moves, err := OpenTransfers()
-	if err != nil {
-		require.Skip(t, err.Error())
-	}
-	defer moves.Close()
-	if !moves.Begin(os.Getpid()) {
-		t.Fatal("the kernel does not look")
-	}
-	defer moves.End(os.Getpid())
+	moves := lookingAtUs(t)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	moves.Hold(unix.Gettid())
