@@ -77,13 +77,16 @@ func TestAssertOnNothing(t *testing.T) {
 // TestWatchedNamesThatComeLater: a function of a library that is loaded later is told of, and measured from then on.
 func TestWatchedNamesThatComeLater(t *testing.T) {
 	plugin := testprog.Build(t, "testdata/targets/plugin.c", "-shared", "-fPIC")
-	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/dlopener.c"), plugin)
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/dlopener.c"), plugin, "50", "1")
 	r := culprit(t, "attach", "--no-search", "--for", "6s", "--watch", "plugged", "--pcl", pclFile(t, `
 metric plugged { name "plugged"; units calls; unitsType unnormalized; aggregateOperator sum; style EventCounter; doc "Of a test.";
 	base is counter { append preInsn $function("plugin_work").entry (* plugged++; *) } }`), fmt.Sprint(p.PID))
 	time.Sleep(2 * time.Second)
 	p.Say(t, "hold")
 	r.want(exitNothing).has(&r.errOut, `no function matches "plugin_work"`).has(&r.out, "plugged@/: sum ")
+	if strings.Contains(r.out.String(), "plugged@/: sum 0,") {
+		t.Errorf("what came later was not measured:\n%s%s", r.out.String(), r.errOut.String())
+	}
 	p.Say(t, "release")
 	untouched(t, p)
 }

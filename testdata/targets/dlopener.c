@@ -1,5 +1,5 @@
 /* Loads a library, calls it, unloads it, again and again.
- * dlopener PATH-OF-PLUGIN [calls each time]
+ * dlopener PATH-OF-PLUGIN [calls each time] [1: the first time is after the line "hold"]
  * Line "hold": the library stays loaded from the next time on, and is called; "release": unloads again. */
 #include "target.h"
 #include <dlfcn.h>
@@ -47,10 +47,12 @@ int main(int argc, char **argv)
 {
 	target_start();
 	if (argc < 2)
-		target_bad("usage: dlopener PATH-OF-PLUGIN [calls each time]");
-	long calls = target_arg(argc, argv, 2, 50);
+		target_bad("usage: dlopener PATH-OF-PLUGIN [calls each time] [1: not before \"hold\"]");
+	long calls = target_arg(argc, argv, 2, 50), later = target_arg(argc, argv, 3, 0);
 	uint64_t loads = 0, works = 0, hash = 0;
 	target_command = command;
+	while (later && !hold && target_running())
+		target_sleep_us(500);
 	while (target_running()) {
 		struct plugin p = load(argv[1]);
 		loads++;
