@@ -55,7 +55,7 @@ func TestNothingToFind(t *testing.T) {
 // An answer is what must be found in a target.
 type answer struct {
 	hypothesis string
-	at         []string // its place, or one that the search came by
+	at         []string // its place, or one that the search came by; what ends with a slash stands for all within
 	words      []string // that its sentence must have
 }
 
@@ -81,8 +81,8 @@ func TestAnswers(t *testing.T) {
 			{"ExcessiveIOBlockingTime", []string{"/Code/iofile.c/save"}, []string{"save ("}}, {"ExcessiveIOBlockingTime", []string{"/data"}, []string{"data"}}}},
 		{"smallio.c", []string{"FILE", "16", "4000"}, true, []answer{ // nobody ever waits for the file
 			{"FrequentSmallIOOps", []string{"/IO/File/", "/data"}, []string{"data", "moves 16 bytes"}}}},
-		{"smallio.c", []string{"FILE", "16", "300"}, true, []answer{ // too many to be told apart by file; with nothing in between, main is too dear once in a while
-			{"FrequentSmallIOOps", []string{"/Code/smallio.c/main"}, []string{"smallio.c:", "moves 16 bytes"}}}},
+		{"smallio.c", []string{"FILE", "16", "300"}, true, []answer{ // too many to be told apart by file; stack samples may lead to read_small or write_small past main
+			{"FrequentSmallIOOps", []string{"/Code/smallio.c/"}, []string{"smallio.c:", "moves 16 bytes"}}}},
 	} {
 		t.Run(c.source, func(t *testing.T) {
 			if !c.alone {
@@ -110,7 +110,8 @@ func TestAnswers(t *testing.T) {
 func (r *report) cameBy(t *testing.T, b *bottleneck, places []string) {
 	t.Helper()
 	for _, p := range places {
-		if way := r.way(b); strings.HasPrefix(p, "/Code/") && !slices.Contains(way, p) {
+		within := func(at string) bool { return at == p || strings.HasSuffix(p, "/") && strings.HasPrefix(at, p) }
+		if way := r.way(b); strings.HasPrefix(p, "/Code/") && !slices.ContainsFunc(way, within) {
 			t.Errorf("%s was found by way of %q, not of %s", b.Sentence, way, p)
 		}
 	}

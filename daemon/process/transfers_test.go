@@ -103,22 +103,25 @@ func TestTransfersEnd(t *testing.T) {
 			name = "nobody tells"
 		}
 		t.Run(name, func(t *testing.T) {
-			tg := start(t, compile(t, bulkSource), c.mode)
-			p := open(t, tg.pid())
-			if c.knows {
-				p.KnowTransfers(know)
+			right := func() bool {
+				tg := start(t, compile(t, bulkSource), c.mode)
+				p := open(t, tg.pid())
+				if c.knows {
+					p.KnowTransfers(know)
+				}
+				told := stopOften(t, p)
+				res := tg.finish()
+				t.Logf("%v, told: %d", res, told)
+				if res["signals"] != 0 {
+					t.Errorf("the program met %d signals", res["signals"])
+				}
+				if int(res["shorts"]) != told {
+					t.Errorf("%d of %d cut calls were told", told, res["shorts"])
+				}
+				return c.cut && res["shorts"] >= 20 || !c.cut && res["shorts"] <= 10 // of 30 stops
 			}
-			told := stopOften(t, p)
-			res := tg.finish()
-			t.Logf("%v, told: %d", res, told)
-			if res["signals"] != 0 {
-				t.Errorf("the program met %d signals", res["signals"])
-			}
-			if cut := res["shorts"]; c.cut && cut < 20 || !c.cut && cut > 10 { // of 30 stops; on a loud machine a piece may take longer than they wait
-				t.Errorf("%d of %d calls were cut", cut, res["calls"])
-			}
-			if int(res["shorts"]) != told {
-				t.Errorf("%d of %d cut calls were told", told, res["shorts"])
+			if !right() && !right() && !right() { // on a loud machine a piece may take longer than a stop waits
+				t.Error("calls were cut, or were not, three times")
 			}
 		})
 	}
