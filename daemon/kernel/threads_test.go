@@ -204,8 +204,9 @@ func TestTableWithoutDescriptors(t *testing.T) {
 	}
 }
 
-// TestTableIsCheap holds the promise that 1,000 threads, refreshed five times a second, cost below 2 % of a processor while
-// their accounting is in the processor's caches, and logs what they cost when other programs have emptied these meanwhile.
+// TestTableIsCheap: a refresh of 1,000 threads takes little more processor time than the kernel takes to print one small file for each of
+// them. On a quiet machine that is below 2 % of a processor at five times a second; the log has what it is here, and what it is when
+// other programs have emptied the processor's caches meanwhile.
 func TestTableIsCheap(t *testing.T) {
 	const threads, rounds, hz = 1000, 10, 5
 	p := target(t, "threads.c", "1000", "100")
@@ -216,7 +217,8 @@ func TestTableIsCheap(t *testing.T) {
 	}
 	active := 0
 	run := map[int]time.Duration{}
-	var paced, best time.Duration
+	var paced, best, kernels time.Duration
+	files := schedstats(t, p.PID)
 	for range rounds {
 		time.Sleep(time.Second / hz)
 		before := ownCPU(t)
@@ -238,15 +240,48 @@ func TestTableIsCheap(t *testing.T) {
 		if d := ownCPU(t) - before; best == 0 || d < best {
 			best = d
 		}
+		before = ownCPU(t)
+		readAll(t, files)
+		if d := ownCPU(t) - before; kernels == 0 || d < kernels {
+			kernels = d
+		}
 	}
 	paced /= rounds
-	t.Logf("one refresh of %d threads, of which %d had run: %v (%.2f %% of a processor at %d Hz); again at once: %v (%.2f %%)",
-		threads, active/rounds, paced, paced.Seconds()*hz*100, hz, best, best.Seconds()*hz*100)
-	if limit := 4 * time.Millisecond; best > limit {
-		t.Errorf("one refresh took %v, must stay below %v", best, limit)
+	t.Logf("one refresh of %d threads, of which %d had run: %v (%.2f %% of a processor at %d Hz); again at once: %v (%.2f %%); the kernel alone: %v",
+		threads, active/rounds, paced, paced.Seconds()*hz*100, hz, best, best.Seconds()*hz*100, kernels)
+	if best > 2*kernels {
+		t.Errorf("one refresh took %v, reading one file of each thread %v", best, kernels)
 	}
 	if active < threads*rounds/3 { // on a busy machine some are late
 		t.Errorf("only %d of %d threads were seen to run", active/rounds, threads)
+	}
+}
+
+// schedstats opens the accounting of every thread.
+func schedstats(t *testing.T, pid int) (fds []int) {
+	t.Helper()
+	paths, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	if err != nil || len(paths) < 1000 {
+		t.Fatalf("%d threads, %v", len(paths), err)
+	}
+	for _, path := range paths {
+		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { unix.Close(fd) })
+		fds = append(fds, fd)
+	}
+	return fds
+}
+
+func readAll(t *testing.T, fds []int) {
+	t.Helper()
+	var buf [schedstatSize]byte
+	for _, fd := range fds {
+		if _, err := unix.Pread(fd, buf[:], 0); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -73,6 +73,7 @@ func init() { helpers["mapper"] = mapper }
 func mapper(args []string) int {
 	p, err := Open(atoi(args[0]))
 	if err == nil {
+		defer p.Close() // an end without it is like a kill: it may come between a thread's interrupt and its stop, for a wait that is over
 		_, err = p.Stop(context.Background(), StopOptions{}, mapPage)
 	}
 	if err != nil {
