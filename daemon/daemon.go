@@ -193,7 +193,7 @@ func (d *Daemon) sampleLoop() {
 		}
 		if n%10 == 0 {
 			d.discover()
-			d.growItems()
+			d.grow()
 			d.leaveWindows()
 		}
 	}

@@ -285,7 +285,7 @@ func TestItemGrowsInAnotherProcess(t *testing.T) {
 	two.Expect(t, "LOADED", 10*time.Second)
 	for end := time.Now().Add(20 * time.Second); parts() < 2; time.Sleep(20 * time.Millisecond) {
 		d.discover()
-		d.growItems()
+		d.grow()
 		if time.Now().After(end) {
 			t.Fatal("the second process is not measured")
 		}
@@ -314,7 +314,7 @@ func awaitGrowth(t *testing.T, d *Daemon, keys ...grid.PairKey) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		d.discover()
-		d.growItems()
+		d.grow()
 		d.mu.Lock()
 		lacking := 0
 		for _, k := range keys {

@@ -62,6 +62,8 @@ type part struct {
 
 	lacking    int  // resources of the focus's item that the target did not have when it was last looked for
 	unfinished bool // what has come of them since could not be patched yet
+	lost       bool // code that it had sites in was unloaded
+	loads      int  // objects that the target had found when it was last looked for
 }
 
 // notPriced is the price of a part that no pass has seen yet: those who wait for many pairs must not wait for their prices.

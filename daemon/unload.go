@@ -25,7 +25,7 @@ func (t *target) unloadObjects(maps []process.Mapping) {
 		t.takeBack(o)
 		t.forget(o)
 		t.d.images.leave(o)
-		t.d.logf("%s has unloaded %s, and %d places with probes went with it: what they counted ends here", t.name, o.name, t.d.removed-before)
+		t.d.logf("%s has unloaded %s, and %d places with probes went with it: they count on if it is loaded again", t.name, o.name, t.d.removed-before)
 	}
 	t.objects = kept
 	if t.threads != nil {
@@ -118,12 +118,19 @@ func (t *target) forget(o *object) {
 			delete(t.funcs, id)
 		}
 	}
+	losers := map[*part]bool{}
 	for addr, s := range t.sites {
 		if addr >= o.lo && addr < o.hi {
 			s.gone = true
 			s.unpatched()
 			delete(t.sites, addr)
+			for _, g := range s.groups {
+				losers[g.part] = true
+			}
 		}
+	}
+	for p := range losers {
+		p.loses(o)
 	}
 	t.sequences = slices.DeleteFunc(t.sequences, func(r image.Range) bool { return r.Lo >= o.lo && r.Lo < o.hi })
 	t.changes++

@@ -91,6 +91,27 @@ func alone(t *testing.T, source string, args ...string) string {
 	return q.Stop(t)
 }
 
+// TestLibraryLoadedAgain: what counted in a library that went away counts on when it is loaded again.
+func TestLibraryLoadedAgain(t *testing.T) {
+	plugin := testprog.Build(t, testprog.Target(t, "plugin.c"), "-shared", "-fPIC")
+	p := target(t, "dlopener.c", plugin, "50")
+	p.Say(t, "hold")
+	s := start(t, "attach", "--no-tui", "--no-search", "--for", "5m", "--json", "@REPORT", "--watch", "procedure_calls@/Code/plugin.c/plugin_work", fmt.Sprint(p.PID))
+	s.awaitProbes(p.PID)
+	p.Say(t, "away")
+	time.Sleep(5 * time.Second) // it is looked for every 2 s
+	p.Say(t, "hold")
+	time.Sleep(10 * time.Second)
+	p.Say(t, "away")
+	time.Sleep(3 * time.Second) // it goes a second time, with what it counted
+	counted := s.over(1)[0]
+	clean(t, p.PID)
+	p.Stop(t)
+	if made := float64(p.Counts()["plugin_work"]); counted.Error != "" || counted.Sum < made/2 || counted.Sum > made {
+		t.Errorf("%.0f of %.0f calls were counted, though the library was away for a part of the time only: %+v\n%s", counted.Sum, made, counted, s.story())
+	}
+}
+
 // TestTimeOfWhatWasEnteredBefore: main and the event loop were entered before culprit came and do not return; a thread that
 // is always in them spends one second a second there.
 func TestTimeOfWhatWasEnteredBefore(t *testing.T) {

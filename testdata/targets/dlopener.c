@@ -1,17 +1,23 @@
 /* Loads a library, calls it, unloads it, again and again.
  * dlopener PATH-OF-PLUGIN [calls each time] [1: the first time is after the line "hold"]
- * Line "hold": the library stays loaded from the next time on, and is called; "release": unloads again. */
+ * Line "hold": the library stays loaded from the next time on, and is called; "release": unloads again; "away": is not loaded until "hold". */
 #include "target.h"
 #include <dlfcn.h>
 
-static volatile int hold;
+static volatile int hold, away;
 
 static void command(const char *line)
 {
-	if (strcmp(line, "hold") == 0)
+	if (strcmp(line, "hold") == 0) {
+		away = 0;
 		hold = 1;
+	}
 	if (strcmp(line, "release") == 0)
 		hold = 0;
+	if (strcmp(line, "away") == 0) {
+		away = 1;
+		hold = 0;
+	}
 }
 
 struct plugin {
@@ -48,12 +54,15 @@ int main(int argc, char **argv)
 	target_start();
 	if (argc < 2)
 		target_bad("usage: dlopener PATH-OF-PLUGIN [calls each time] [1: not before \"hold\"]");
-	long calls = target_arg(argc, argv, 2, 50), later = target_arg(argc, argv, 3, 0);
+	long calls = target_arg(argc, argv, 2, 50);
+	away = (int)target_arg(argc, argv, 3, 0);
 	uint64_t loads = 0, works = 0, hash = 0;
 	target_command = command;
-	while (later && !hold && target_running())
-		target_sleep_us(500);
 	while (target_running()) {
+		if (away) {
+			target_sleep_us(500);
+			continue;
+		}
 		struct plugin p = load(argv[1]);
 		loads++;
 		do {

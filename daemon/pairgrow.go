@@ -7,15 +7,12 @@ import (
 	"culprit/pcl"
 )
 
-// What an item stands for may come later: a library is loaded, a file is opened, a lock is seen. A pair at the item then grows: the
-// code for what has come is added to the part that counts already, with the same cells, so that nothing is counted twice and
-// nothing of what was counted is lost.
+// What a pair stands for may come later: a library is loaded, a file is opened, a lock is seen. A pair at an item then grows, as does one
+// that a library has gone from that is loaded again: the code for what has come is added to the part that counts already, with the
+// same cells, so that nothing is counted twice and nothing of what was counted is lost.
 
-// growItems lets the pairs at items grow. It stops the targets only if there is something to add.
-func (d *Daemon) growItems() {
-	if len(d.opts.Library.Defined()) == 0 {
-		return
-	}
+// grow lets pairs grow. It stops the targets only if there is something to add.
+func (d *Daemon) grow() {
 	d.enabling.Lock()
 	defer d.enabling.Unlock()
 	d.mu.Lock()
@@ -27,16 +24,16 @@ func (d *Daemon) growItems() {
 	d.itemsAt = d.tree.Version()
 	before := map[*site]uint64{}
 	for key, p := range d.pairs {
-		it := d.itemOf(key.Focus)
-		if it == nil || p.keyed != nil {
+		if p.keyed != nil {
 			continue
 		}
+		it := d.itemOf(key.Focus)
 		for _, pt := range p.parts {
 			if !pt.t.ended && pt.on && b.grow(pt, it, before) {
 				grown = append(grown, pt)
 			}
 		}
-		if fresh {
+		if fresh && it != nil {
 			b.joinItem(p, it, joined)
 		}
 	}
@@ -54,13 +51,30 @@ func (d *Daemon) growItems() {
 	}
 }
 
-// grow adds to a part what its target has of the item only now, and reports whether sites have to be patched. before gets where the
-// trampolines of these sites are until then.
+// mayGrow reports whether the target has come to have something of the part's item, if it has one, or of the code that the part has lost.
+func (p *part) mayGrow(it *pcl.GroupingItem) bool {
+	more := p.lost && p.t.loads > p.loads
+	p.loads = p.t.loads
+	if it != nil {
+		lacking := p.t.lacking(it)
+		more = more || lacking < p.lacking
+		p.lacking = lacking
+	}
+	return more
+}
+
+// loses forgets the requests of a part in code that is gone.
+func (p *part) loses(o *object) {
+	isIn := func(r pcl.Request) bool { return uint64(r.Func) >= o.lo && uint64(r.Func) < o.hi }
+	p.plan.Requests = slices.DeleteFunc(slices.Clone(p.plan.Requests), isIn)
+	p.sites = slices.DeleteFunc(slices.Clone(p.sites), func(s *site) bool { return s.gone })
+	p.lost, p.loads = true, p.t.loads
+}
+
+// grow adds to a part what its target has only now, and reports whether sites have to be patched. before gets where the trampolines of
+// these sites are until then.
 func (b *batch) grow(p *part, it *pcl.GroupingItem, before map[*site]uint64) bool {
-	lacking := p.t.lacking(it)
-	more := lacking < p.lacking
-	p.lacking = lacking
-	if !more && !p.unfinished {
+	if !p.mayGrow(it) && !p.unfinished {
 		return false
 	}
 	plan, err := p.t.planOf(p.plan.Pair)
