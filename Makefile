@@ -54,7 +54,7 @@ long: packages $(DEMOS) ## the long forms of the tests; as long as it takes
 
 .PHONY: attack
 attack: packages ## 10,000 attacks (ROUNDS) of a user without rights on whoever measures his programs; an hour or two
-	@cd e2e/attack && go test -count=1 -timeout 0 -run '^TestAttack$$' . -args -rounds $(ROUNDS)
+	@cd e2e/attack && go test -count=1 -timeout 0 -run '^TestAttack$$' -args -rounds $(ROUNDS)
 
 .PHONY: packages
 packages:
