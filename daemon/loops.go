@@ -102,12 +102,18 @@ func (f *function) allLoopPoints() (points []trampoline.Point) {
 	return points
 }
 
-// extendPlan makes further points part of a function's plan. Sites that nothing runs at may change for it.
+// extendPlan makes further points part of a function's plan. Sites that nothing runs at may change for it. Where the code cannot be read
+// any more the plan stays as it is, without these points.
 func (t *target) extendPlan(f *function, points []trampoline.Point) {
-	next, grown := f.plan.Extend(f.body(f.whole()), points, func(s *trampoline.Site) bool {
+	var next *trampoline.Plan
+	var grown []*trampoline.Site
+	isInUse := func(s *trampoline.Site) bool {
 		own := t.sites[s.Addr]
 		return own != nil && own.Site == s && own.inUse()
-	})
+	}
+	if planning(func() { next, grown = f.plan.Extend(f.body(f.whole()), points, isInUse) }) != nil {
+		return
+	}
 	for _, s := range f.plan.Sites {
 		if own := t.sites[s.Addr]; own != nil && own.Site == s && !own.inUse() {
 			delete(t.sites, s.Addr)

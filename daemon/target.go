@@ -145,7 +145,10 @@ func (f *function) analyse() {
 			return
 		}
 		f.flow = flow
-		f.plan = trampoline.MakePlan(f.body(flow), f.firstPoints())
+		if err := planning(func() { f.plan = trampoline.MakePlan(f.body(flow), f.firstPoints()) }); err != nil {
+			f.reason = err.Error()
+			return
+		}
 		if !f.obj.parks {
 			f.obj.twins.keep(f.fn, f.plan)
 		}
@@ -226,6 +229,25 @@ func (f *function) whole() *image.Flow {
 	return w
 }
 
+// An unreadable is what ends the planning of a function whose code cannot be read any more: somebody has cut its file short since it was
+// decoded.
+type unreadable struct{ error }
+
+// planning runs what plans with the code of a body.
+func planning(plan func()) (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case unreadable:
+			err = r.error
+		default:
+			panic(r)
+		}
+	}()
+	plan()
+	return nil
+}
+
 // body moves the function's code to where it is in the target. The instructions of w change; it is used for nothing else.
 func (f *function) body(w *image.Flow) *trampoline.Body {
 	b := f.obj.bias
@@ -245,7 +267,7 @@ func (f *function) body(w *image.Flow) *trampoline.Body {
 		Bytes: func(addr uint64, n int) []byte {
 			code, err := f.obj.Code(addr-b, addr-b+uint64(n))
 			if err != nil {
-				panic("BUG: code that was decoded cannot be read again: " + err.Error())
+				panic(unreadable{err})
 			}
 			return code
 		},
