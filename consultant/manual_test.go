@@ -76,6 +76,27 @@ func TestPin(t *testing.T) {
 	}
 }
 
+// A value that rises slowly is beyond the threshold before that is sure: the node is not false then.
+func TestNothingIsRuledOutAboveItsThreshold(t *testing.T) {
+	m := newModel(activity{stack: []string{"main", "rising"}, kind: "cpu", rate: func(at float64) float64 { return 0.1 + at/100 }})
+	r := newRig(t, m)
+	doubts := 0
+	for m.now() < 60 {
+		r.run(m.now() + 0.3)
+		for _, n := range r.s.Nodes() {
+			if n.State == False && n.Samples > 0 && (n.Value > n.Threshold) == n.Greater && n.Value != n.Threshold {
+				t.Errorf("after %.1f s %s at %s is false: %v, threshold %v", m.now(), n.Hypothesis, focusText(n.Focus), n.Value, n.Threshold)
+			}
+			if n.State == Testing && n.Reason == inDoubt {
+				doubts++
+			}
+		}
+	}
+	if n := r.node(cpuBound, grid.Whole()); doubts == 0 || n.State != True {
+		t.Errorf("%d times in doubt, and at the end it is %s: that shows nothing", doubts, n.State)
+	}
+}
+
 func TestExpandFalseNode(t *testing.T) {
 	r := newRig(t, twoLevels())
 	r.m.samples = false

@@ -233,10 +233,19 @@ func (n *node) export() Node {
 		Confidence: n.confidence, Samples: n.bins, Since: n.sinceAt, Cost: n.cost, Tier: n.tier, Reason: n.reason,
 		History: n.hist.view(), Pinned: n.pinned,
 	}
+	if n.isInDoubt() {
+		out.State, out.Reason = Testing, inDoubt
+	}
 	for _, p := range n.parents {
 		out.Parents = append(out.Parents, p.id)
 	}
 	return out
 }
+
+const inDoubt = "it was ruled out, and its value is beyond the threshold now: not for long or not by enough to say"
+
+// isInDoubt tells that the value of a node speaks against the answer that it was false, which is too little to change the answer: nobody
+// is told that it is ruled out then.
+func (n *node) isInDoubt() bool { return n.state == False && n.est.margin > 0 }
 
 func itoa(i int) string { return strconv.Itoa(i) }

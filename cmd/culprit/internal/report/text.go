@@ -290,7 +290,7 @@ func (r *Report) writeUntested(b *strings.Builder) {
 		n := &r.Nodes[i]
 		open := slices.ContainsFunc(untested, func(u state) bool { return u.state == n.State })
 		if open && len(n.Focus) == 0 && n.Reason != "" {
-			first = append(first, fmt.Sprintf("  %s: %s", n.Hypothesis, n.Reason))
+			first = append(first, fmt.Sprintf("  %s: %s%s", n.Hypothesis, n.soFar(), n.Reason))
 			continue
 		}
 		counts[n.State]++
@@ -308,6 +308,14 @@ func (r *Report) writeUntested(b *strings.Builder) {
 		b.WriteString("\nNot concluded:\n")
 	}
 	writeSome(b, first)
+}
+
+// soFar is the value that a test has until now, before what is said of it; "" if it has none.
+func (n *Node) soFar() string {
+	if n.State != "testing" || n.Samples == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s so far (threshold %s %s): ", Quantity(float64(n.Value), n.Unit), relation(n.Greater), Quantity(float64(n.Threshold), n.Unit))
 }
 
 func (r *Report) writeCost(b *strings.Builder) {
