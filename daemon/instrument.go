@@ -231,6 +231,10 @@ func (b *batch) addPlain(key grid.PairKey, sink grid.Sink) (*pair, error) {
 			continue
 		}
 		covered = true
+		if err := t.checkThread(key.Focus); err != nil {
+			errs = append(errs, err)
+			continue
+		}
 		part, err := b.part(t, key)
 		if err != nil {
 			errs = append(errs, err)
