@@ -332,6 +332,9 @@ func (t *target) reachable(r *pcl.Request) error {
 	if f.reason != "" {
 		return &process.Refused{Point: f.fn.Name, Reason: f.reason}
 	}
+	if err := t.resultLater(f, r); err != nil {
+		return err
+	}
 	if t.reachIsland(f.addr()) == nil {
 		reason := "no room for trampolines within 2 GiB of it"
 		if err := t.unreachable[f.addr()>>30]; err != nil {
