@@ -126,6 +126,8 @@ type Pair struct {
 	BinSeconds  Number  `json:"bin_seconds"`
 	Bins        Bins    `json:"bins"`            // null = nothing measured in that interval
 	Error       string  `json:"error,omitempty"` // why the pair was not measured
+	// Note is what the value does not tell of: "f is inlined at 3 places: those calls are not counted".
+	Note string `json:"note,omitempty"`
 	// Gauge is there for metrics of style SampledFunction.
 	Gauge *Gauge `json:"gauge,omitempty"`
 	// Distribution is there for metrics whose base is a histogram.

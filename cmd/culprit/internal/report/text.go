@@ -164,6 +164,9 @@ func (r *Report) writePairs(b *strings.Builder) {
 			continue
 		}
 		fmt.Fprintf(b, "  %s@%s: %s %s (%s)\n", p.Metric, p.Focus, p.values(), p.Unit, p.Origin())
+		if p.Note != "" {
+			fmt.Fprintf(b, "    warning: %s\n", p.Note)
+		}
 		if p.Distribution != nil {
 			fmt.Fprintf(b, "    %s\n", strings.Join(p.Distribution.Lines(), "\n    "))
 		}
