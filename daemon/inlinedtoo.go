@@ -17,7 +17,7 @@ import (
 // somebody has named.
 const maxInlinedAsked = 16
 
-// InlinedToo says which functions of a pair that is measured are inlined as well, and in how many places; "" if none is known to be. It
+// InlinedToo says which functions of a pair are inlined as well, and in how many places; "" if none is known to be. It
 // reads the DWARF of the files that have them when it is first asked, which may take a second.
 func (d *Daemon) InlinedToo(key grid.PairKey) string {
 	var lines []string
@@ -41,26 +41,41 @@ func (d *Daemon) InlinedToo(key grid.PairKey) string {
 func (d *Daemon) namedBy(key grid.PairKey) (all []*function) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	p := d.pairs[key]
-	if p == nil {
-		return nil
-	}
-	parts := p.parts
-	if p.keyed != nil {
-		parts = p.keyed.of.parts
-	}
-	for _, pt := range parts {
-		if pt.estimate != nil {
-			continue
-		}
-		for _, r := range pt.plan.Requests {
-			f := pt.t.funcs[r.Func]
+	for _, c := range d.plansOf(key) {
+		for _, r := range c.plan.Requests {
+			f := c.t.funcs[r.Func]
 			if f == nil || r.Listed || r.Follows || r.Where != pcl.Entry && r.Where != pcl.Return || !f.obj.HasDwarf() || slices.Contains(all, f) {
 				continue
 			}
 			if all = append(all, f); len(all) > maxInlinedAsked {
 				return nil
 			}
+		}
+	}
+	return all
+}
+
+// plansOf are the plans of a pair that is measured, or was and could be again, in the targets that are patched. d.mu is held.
+func (d *Daemon) plansOf(key grid.PairKey) (all []costed) {
+	p := d.pairs[key]
+	if p == nil {
+		for _, t := range d.targets {
+			if t.onlyLooked() || !t.selected(key.Focus) { // one that has ended is still known
+				continue
+			}
+			if plan, err := t.compile(key); err == nil {
+				all = append(all, costed{t, plan})
+			}
+		}
+		return all
+	}
+	parts := p.parts
+	if p.keyed != nil {
+		parts = p.keyed.of.parts
+	}
+	for _, pt := range parts {
+		if pt.estimate == nil {
+			all = append(all, costed{pt.t, pt.plan})
 		}
 	}
 	return all

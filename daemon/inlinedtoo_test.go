@@ -20,14 +20,12 @@ func TestInlinedToo(t *testing.T) {
 				want = ""
 			}
 			k := key(t, metric, "/")
-			if got := d.InlinedToo(k); got != "" {
-				t.Errorf("%s is not measured: %q", metric, got)
-			}
 			d.mustEnable(t, &s, k)
-			if got := d.InlinedToo(k); got != want {
-				t.Errorf("%s: %q, want %q", metric, got, want)
-			}
+			measured := d.InlinedToo(k)
 			d.Disable([]grid.PairKey{k})
+			if after := d.InlinedToo(k); measured != want || after != want {
+				t.Errorf("%s: %q, afterwards %q, want %q", metric, measured, after, want)
+			}
 		}
 		detachClean(t, d, p.PID)
 		p.Stop(t)

@@ -106,6 +106,8 @@ func TestInlinedBesides(t *testing.T) {
 	}
 	r = culprit(t, "assert", "--quiet", "--pcl", pclFile(t, metric), "-e", "expect E { twos < 5; }", "--for", "1s", fmt.Sprint(p.PID)).want(exitNothing)
 	r.has(&r.out, "ok      E: twos < 5").has(&r.errOut, "culprit: warning: twos@/: twice is inlined at 2 places: those calls are not counted")
+	r = culprit(t, "attach", "--quiet", "--pcl", pclFile(t, metric+` hypothesis ManyTwos { test twos > 5; label "x"; explain "y"; }`), "--for", "6s", fmt.Sprint(p.PID)).want(exitNothing)
+	r.has(&r.out, "sure); "+note)
 	untouched(t, p)
 	test := filepath.Join(t.TempDir(), "besides.pcltest")
 	if err := os.WriteFile(test, []byte("pcl\n    "+metric+"\n\ntest besides\nstart "+bin+"\nawait line ^READY\nmeasure\nsay go\nawait line ^DONE\nexpect twos is 0\nsay quit\n"), 0o600); err != nil {

@@ -83,6 +83,7 @@ type Node struct {
 	Cost       Number `json:"cost"`  // fraction of the target's active time
 	Tier       string `json:"tier"`  // "probe", "kernel" or "sample"
 	Reason     string `json:"reason"`
+	Note       string `json:"note,omitempty"` // what the value does not tell of
 }
 
 // A Bottleneck is a deepest true node with what a user reads of it.
