@@ -265,3 +265,20 @@ func TestLateFilter(t *testing.T) {
 	detachClean(t, d, p.PID)
 	p.Stop(t)
 }
+
+// TestMovedArguments: a copy that the compiler has made of a function has other arguments than the source; its name says so where no DWARF does.
+func TestMovedArguments(t *testing.T) {
+	for _, flag := range []string{"-g", "-g0"} {
+		p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/tails.c", "-O2", flag))
+		d := attachWith(t, resultMetrics([]resultCount{{"moved", "m += $arg[1]", ""}, {"moved", "m += (int)$arg[0]", ""}, {"moved", "m += $return", ""}}), p.PID)
+		var s sums
+		for i, want := range []string{"in which arguments were optimised away: their numbers are not those of the source", "moved", "moved"} {
+			err := d.Enable([]grid.PairKey{key(t, "m"+string(rune('0'+i)), "/")}, &s)[0].Err
+			if err == nil && !(flag == "-g" && i == 1) || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%s, metric %d: %v, want %q", flag, i, err, want)
+			}
+		}
+		detachClean(t, d, p.PID)
+		p.Stop(t)
+	}
+}

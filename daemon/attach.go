@@ -230,6 +230,15 @@ func (t *target) selected(f grid.Focus) bool {
 	return e[0] == t.name || e[0] == fmt.Sprint(t.proc.PID())
 }
 
+// checkThread refuses a focus on a thread that the process does not have: nothing would be counted there.
+func (t *target) checkThread(f grid.Focus) error {
+	e := f.Elements(grid.Process)
+	if len(e) < 2 || t.threads.has(e[1]) {
+		return nil
+	}
+	return fmt.Errorf("focus %s: no live thread %q of %s is measured here", f, e[1], t.name)
+}
+
 // notCovered says why a focus selects nothing.
 func (d *Daemon) notCovered(f grid.Focus) error {
 	if len(f.Elements(grid.Process)) > 0 {

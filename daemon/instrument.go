@@ -231,6 +231,10 @@ func (b *batch) addPlain(key grid.PairKey, sink grid.Sink) (*pair, error) {
 			continue
 		}
 		covered = true
+		if err := t.checkThread(key.Focus); err != nil {
+			errs = append(errs, err)
+			continue
+		}
 		part, err := b.part(t, key)
 		if err != nil {
 			errs = append(errs, err)
@@ -327,6 +331,9 @@ func (t *target) reachable(r *pcl.Request) error {
 	f.analyse()
 	if f.reason != "" {
 		return &process.Refused{Point: f.fn.Name, Reason: f.reason}
+	}
+	if err := t.resultLater(f, r); err != nil {
+		return err
 	}
 	if t.reachIsland(f.addr()) == nil {
 		reason := "no room for trampolines within 2 GiB of it"

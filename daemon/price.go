@@ -87,6 +87,10 @@ func (d *Daemon) compileFor(k grid.PairKey, targets []*target) (plans []costed, 
 		if t.ended || !t.selected(k.Focus) {
 			continue
 		}
+		if e := t.checkThread(k.Focus); e != nil {
+			err = e
+			continue
+		}
 		if t.estimates(k, nil) { // looking costs the same whatever is looked for
 			if _, _, e := t.compileToLook(k); e != nil {
 				err = e

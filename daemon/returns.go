@@ -3,11 +3,39 @@ package daemon
 import (
 	"slices"
 
+	"culprit/daemon/image"
+	"culprit/internal/safetext"
 	"culprit/pcl"
 )
 
-// A function that ends in a jump to another one has no return value there: it is made by the other. What needs the value is
-// left out at such exits, rather than fed with what happens to be in the register.
+// A function that ends in a jump to another one has no return value there: it is made by the other. What needs the value would
+// miss those calls without a word, so it is refused. Lists of libraries name the functions that are jumped to as well: there it is left
+// out at such exits, rather than fed with what happens to be in the register.
+
+// resultLater refuses $return of a function that has such an exit.
+func (t *target) resultLater(f *function, r *pcl.Request) error {
+	if r.Where != pcl.Return || r.Listed || r.Follows || f.flow == nil || !slices.ContainsFunc(r.Code, readsReturn) {
+		return nil
+	}
+	none := &pcl.NoResult{Function: safetext.CleanMax(f.fn.Name, 100), Exits: len(f.flow.Exits)}
+	for _, e := range f.flow.Exits {
+		if e.Kind == image.ExitRet {
+			continue
+		}
+		none.Jumps++
+		g := t.callee(f.obj, image.CallSite{Target: e.Target, Import: e.Import})
+		if g == nil || g == f || len(none.To) == maxNearest {
+			continue
+		}
+		if name := safetext.CleanMax(g.fn.Name, 100); !slices.Contains(none.To, name) {
+			none.To = append(none.To, name)
+		}
+	}
+	if none.Jumps == 0 {
+		return nil
+	}
+	return none
+}
 
 // withoutReturn is a request without the pieces of code that read $return.
 func withoutReturn(r *pcl.Request) *pcl.Request {

@@ -4,6 +4,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"os"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -374,6 +377,26 @@ func (tt *threadTable) is(tid int, element string) bool {
 	defer tt.mu.Unlock()
 	r := tt.rows[tid]
 	return r != nil && r.named(element)
+}
+
+// has reports whether a focus names a thread that lives, be it one that began since the last refresh.
+func (tt *threadTable) has(element string) bool {
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	for _, r := range tt.rows {
+		if r.named(element) {
+			return true
+		}
+	}
+	number, _, _ := strings.Cut(strings.TrimPrefix(element, "thr_"), "{")
+	tid, err := strconv.Atoi(number)
+	if err != nil || tid <= 0 || tt.rows[tid] != nil {
+		return false
+	}
+	if _, err := os.Stat(fmt.Sprintf("/proc/%d/task/%d", tt.t.proc.PID(), tid)); err != nil {
+		return false
+	}
+	return (&threadRow{tid: tid, name: threadName(tt.t.proc.PID(), tid)}).named(element)
 }
 
 // named accepts the full name of a thread, "thr_4242", and "4242".

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -104,4 +105,23 @@ func TestChurn(t *testing.T) {
 	detachClean(t, d, p.PID)
 	p.Stop(t)
 	t.Logf("%v threads; resident memory %d KiB, then %d", s.of(bodies), before, after)
+}
+
+// TestNoSuchThread: a thread that a process does not have is refused, as a process that is not there is.
+func TestNoSuchThread(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/tails.c", "-O2"))
+	d := attachWith(t, resultMetrics([]resultCount{{"leaf", "m += $return", ""}}), p.PID)
+	var s sums
+	process := "/Process/" + d.targets[0].name
+	for _, metric := range []string{"m0", "cpu"} {
+		for _, thread := range []string{"thr_999999999", "thr_1", "nobody", "thr_"} {
+			k := key(t, metric, process+"/"+thread)
+			if err := d.Enable([]grid.PairKey{k}, &s)[0].Err; err == nil || !strings.Contains(err.Error(), "no live thread \""+thread+"\" of ") {
+				t.Errorf("%s: %v", k, err)
+			}
+		}
+	}
+	d.mustEnable(t, &s, key(t, "m0", process+"/thr_"+strings.TrimSuffix(d.targets[0].name[strings.LastIndex(d.targets[0].name, "{")+1:], "}")))
+	detachClean(t, d, p.PID)
+	p.Stop(t)
 }

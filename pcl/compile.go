@@ -335,6 +335,6 @@ func (c *compiler) request(s *syntax.Stmt, points []point, code []Instr) {
 	}
 	for _, p := range points {
 		c.plan.Requests = append(c.plan.Requests, Request{Func: p.fn, Where: p.where, Site: p.site, Post: s.Post, Prepend: s.Prepend,
-			Guards: guards, Code: code})
+			Guards: guards, Code: code, Listed: c.fromLibrary[p.fn]})
 	}
 }

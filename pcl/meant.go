@@ -55,13 +55,33 @@ func (n *NoPoint) Error() string {
 	return fmt.Sprintf("%v has no point in this program: the functions that it names are there, and have no such point (no calls, no such loop), or its conditions leave them out", n.Pair)
 }
 
+// NoResult says that a function leaves by jumps to others: what it returns is made by them, later.
+type NoResult struct {
+	Function string
+	Jumps    int      // exits that are such jumps
+	Exits    int      // of so many
+	To       []string // functions that are jumped to, as far as they are known
+}
+
+// Error says what can be measured instead.
+func (n *NoResult) Error() string {
+	to, instead := "", "the functions that it jumps to"
+	if len(n.To) > 0 {
+		instead = strings.Join(n.To, " and ")
+		to = " (" + strings.Join(n.To, ", ") + ")"
+	}
+	return fmt.Sprintf("found $return of %[1]s, expected a function that returns by itself: %[1]s ends with a jump to another function%s at %d of its %d exits, whose result comes later; "+
+		"measure $return of %s, or build with -fno-optimize-sibling-calls", n.Function, to, n.Jumps, n.Exits, instead)
+}
+
 // NothingThere reports whether an error says that a program has nothing of what a pair is about, or that it cannot be told what is meant: it
-// is *NoFunction, *NoPoint, or a mistake that only shows in that program, such as a type that nobody says.
+// is *NoFunction, *NoPoint, *NoResult, or a mistake that only shows in that program, such as a type that nobody says.
 func NothingThere(err error) bool {
 	var none *NoFunction
 	var pointless *NoPoint
 	var mistake *syntax.Error
-	return errors.As(err, &none) || errors.As(err, &pointless) || errors.As(err, &mistake)
+	var later *NoResult
+	return errors.As(err, &none) || errors.As(err, &pointless) || errors.As(err, &mistake) || errors.As(err, &later)
 }
 
 // named are the functions that $function("name") means. That there is none is an error: 0 would be taken for an answer.

@@ -144,6 +144,7 @@ type Request struct {
 	Guards  []int // variables that must be non-zero, tested in order
 	Code    []Instr
 	Follows bool // it only keeps up with what descriptors stand for: nothing is counted by it
+	Listed  bool // of a list of a library: whoever wrote it knows at which exits its functions have a result
 }
 
 // An Op is a primitive.

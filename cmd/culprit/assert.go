@@ -209,6 +209,9 @@ func (a *assertion) run(ctx context.Context, pids []int) error {
 	end := s.Run(ctx, session.Limits{For: time.Duration(a.opts.length)})
 	took := time.Since(began)
 	closeErr := s.Close()
+	for _, note := range s.Notes() { // of --quiet, too: what is ok may not be
+		warnf("culprit: warning: %s", safetext.CleanMax(note, maxLine))
+	}
 	warnings.flush()
 	verdicts := a.judge(s.Read)
 	trouble := errors.Join(a.trouble(end), closeErr)

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -89,4 +91,28 @@ metric plugged { name "plugged"; units calls; unitsType unnormalized; aggregateO
 	}
 	p.Say(t, "release")
 	untouched(t, p)
+}
+
+// TestInlinedBesides: where a function that is counted is inlined besides it is said wherever its value is shown.
+func TestInlinedBesides(t *testing.T) {
+	const note = "warning: twice is inlined at 2 places: those calls are not counted"
+	metric := `metric twos { name "twos"; units calls; unitsType unnormalized; aggregateOperator sum; style EventCounter; doc "Of a test."; base is counter { append preInsn $function("twice").entry (* twos++; *) } }`
+	bin := testprog.Build(t, "daemon/testdata/inlinedtoo.c", "-O2")
+	p := testprog.StartTarget(t, bin)
+	r := culprit(t, "attach", "--quiet", "--no-search", "--pcl", pclFile(t, metric), "--watch", "twos", "--watch", "cpu", "--for", "1s", fmt.Sprint(p.PID)).want(exitNothing)
+	r.has(&r.out, "    "+note)
+	if strings.Count(r.out.String(), "warning") != 1 {
+		t.Errorf("warnings of a metric of no function:\n%s", r.out.String())
+	}
+	r = culprit(t, "assert", "--quiet", "--pcl", pclFile(t, metric), "-e", "expect E { twos < 5; }", "--for", "1s", fmt.Sprint(p.PID)).want(exitNothing)
+	r.has(&r.out, "ok      E: twos < 5").has(&r.errOut, "culprit: warning: twos@/: twice is inlined at 2 places: those calls are not counted")
+	r = culprit(t, "attach", "--quiet", "--pcl", pclFile(t, metric+` hypothesis ManyTwos { test twos > 5; label "x"; explain "y"; }`), "--for", "6s", fmt.Sprint(p.PID)).want(exitNothing)
+	r.has(&r.out, "sure); "+note)
+	untouched(t, p)
+	test := filepath.Join(t.TempDir(), "besides.pcltest")
+	if err := os.WriteFile(test, []byte("pcl\n    "+metric+"\n\ntest besides\nstart "+bin+"\nawait line ^READY\nmeasure\nsay go\nawait line ^DONE\nexpect twos is 0\nsay quit\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r = culprit(t, "pcl", "test", test).want(exitNothing)
+	r.has(&r.out, note)
 }

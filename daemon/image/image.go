@@ -96,6 +96,7 @@ type Object struct {
 	seqs     lazy[*sequences]
 	xrefs    lazy[*xref]
 	units    lazy[*unitIndex]
+	inlines  lazy[*inlineCounts]
 	mentions lazy[bool]    // the name of a function that leaves for another stack
 	debug    lazy[*Object] // separate debug file, nil if there is none
 

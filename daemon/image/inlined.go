@@ -33,6 +33,109 @@ func (o *Object) Inlined(name string) (places int, ok bool) {
 	return places, ok
 }
 
+// InlinedToo is in how many places of other functions the code of a function stands besides its own, as far as DWARF tells: calls from there
+// do not come by its entry. The first question reads the entries of all units, as far as Inlined does; what it found is kept.
+func (o *Object) InlinedToo(f *Function) int {
+	n, err := o.inlines.get(o.name, o.countInlined)
+	if err != nil || n == nil {
+		return 0
+	}
+	places := n.at[f.Addr]
+	if f.Linkage != "" {
+		places = max(places, n.named[copies.ReplaceAllString(f.Linkage, "")])
+	}
+	return places
+}
+
+// inlineCounts are the places in which functions were inlined: of those that other source files may call by their linker's names, since
+// each file has its own description of them, of others by the addresses of their own code.
+type inlineCounts struct {
+	named map[string]int
+	at    map[uint64]int
+}
+
+func (o *Object) countInlined() (n *inlineCounts, err error) {
+	defer guard(&err, o.name)
+	x := o.unitIndex()
+	data := x.data()
+	if data == nil {
+		return nil, nil
+	}
+	d := &dies{x: x, r: data.Reader(), left: maxInlineEntries}
+	origins, code := map[dwarf.Offset]int{}, map[dwarf.Offset][]uint64{}
+	for _, off := range unitOffsets(x.sections[".debug_info"]) {
+		if d.eachBelow(off, func(e *dwarf.Entry) {
+			origin, ok := e.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
+			low, placed := e.Val(dwarf.AttrLowpc).(uint64)
+			switch {
+			case !ok:
+			case e.Tag == dwarf.TagInlinedSubroutine && (!placed || x.find(low) != nil): // the linker leaves out functions that it has already
+				origins[origin]++
+			case e.Tag == dwarf.TagSubprogram:
+				code[origin] = append(code[origin], d.starts(data, e)...)
+			}
+		}) != nil {
+			break
+		}
+	}
+	n = &inlineCounts{named: map[string]int{}, at: map[uint64]int{}}
+	d.left = maxInlineEntries
+	for origin, places := range origins {
+		if name := d.externalName(origin); name != "" {
+			n.named[name] += places
+			continue
+		}
+		for _, addr := range code[origin] {
+			n.at[addr] = places
+		}
+	}
+	return n, nil
+}
+
+// externalName is the linker's name of a function that other source files may call; "" of others.
+func (d *dies) externalName(off dwarf.Offset) (name string) {
+	chain, err := d.chain(off)
+	external := false
+	for _, e := range chain {
+		linkage, _ := e.Val(dwarf.AttrLinkageName).(string)
+		if linkage == "" && name == "" {
+			linkage = nameOf(e)
+		}
+		if linkage != "" {
+			name = linkage
+		}
+		ext, _ := e.Val(dwarf.AttrExternal).(bool)
+		external = external || ext
+	}
+	if err != nil || !external {
+		return ""
+	}
+	return name
+}
+
+// eachBelow reads all entries below the root of a unit; one that cannot be read tells nothing. The error is that no more may be read.
+func (d *dies) eachBelow(root dwarf.Offset, visit func(e *dwarf.Entry)) error {
+	e, err := d.at(root)
+	if err != nil || !e.Children {
+		return nil
+	}
+	for depth := 1; depth > 0; {
+		e, err := d.next()
+		if err != nil {
+			return err
+		}
+		if e.Tag == 0 {
+			depth--
+			continue
+		}
+		visit(e)
+		if e.Children {
+			depth++
+		}
+	}
+	return nil
+}
+
 // An inlineSearch looks for descriptions of functions that are inlined.
 type inlineSearch struct {
 	q        question
@@ -45,18 +148,8 @@ type inlineSearch struct {
 
 // unit reads all entries of a unit.
 func (s *inlineSearch) unit(root dwarf.Offset) error {
-	e, err := s.d.at(root)
-	if err != nil || !e.Children {
-		return nil // a unit that cannot be read tells nothing
-	}
-	for depth := 1; depth > 0; {
-		e, err := s.d.next()
-		if err != nil {
-			return err
-		}
+	return s.d.eachBelow(root, func(e *dwarf.Entry) {
 		switch e.Tag {
-		case 0:
-			depth--
 		case dwarf.TagSubprogram:
 			s.subprogram(e)
 		case dwarf.TagInlinedSubroutine:
@@ -64,11 +157,7 @@ func (s *inlineSearch) unit(root dwarf.Offset) error {
 				s.origins[off]++
 			}
 		}
-		if e.Children {
-			depth++
-		}
-	}
-	return nil
+	})
 }
 
 // subprogram notes what an entry says of a function that is asked for.

@@ -57,7 +57,7 @@ func (o *Object) Argument(f *Function, path ArgPath) (p ArgPlace, err error) {
 	defer guard(&err, o.name)
 	s, err := o.signature(f)
 	if err != nil {
-		return p, err
+		return p, ofCopy(f, err)
 	}
 	arg, err := s.find(path)
 	if err != nil {

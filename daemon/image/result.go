@@ -1,6 +1,7 @@
 package image
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 )
@@ -19,6 +20,9 @@ var partial = regexp.MustCompile(`\.(isra|part)\b`)
 func (o *Object) Result(f *Function) (r ArgLoad, err error) {
 	defer guard(&err, o.name)
 	s, err := o.signature(f)
+	if partial.MatchString(f.Linkage) && (err == nil || errors.As(err, new(*ErrNoTypes))) {
+		return r, &ErrNoValue{fmt.Sprintf("%s is a copy that the compiler has made, which need not return what the function returns", f.Name)}
+	}
 	if err != nil {
 		return r, err
 	}
@@ -29,8 +33,6 @@ func (o *Object) Result(f *Function) (r ArgLoad, err error) {
 	switch {
 	case err != nil:
 		return r, err
-	case partial.MatchString(f.Linkage):
-		return r, &ErrNoValue{fmt.Sprintf("%s is a copy that the compiler has made, which need not return what the function returns", f.Name)}
 	case t.kind == tVoid:
 		return r, &ErrNoValue{f.Name + " returns nothing"}
 	case !t.loadable():

@@ -39,6 +39,19 @@ var cFamily = []int64{0x01, 0x02, 0x04, 0x0c, 0x10, 0x11, 0x1a, 0x1d, 0x21, 0x2a
 // clone matches names of copies that GCC has made with other parameters.
 var clone = regexp.MustCompile(`\.(isra|constprop|part|simdclone)\b`)
 
+// ofCopy is the error for a copy that GCC has made of which DWARF tells nothing: its name alone says that arguments may have moved.
+func ofCopy(f *Function, err error) error {
+	var none *ErrNoTypes
+	if errors.As(err, &none) && clone.MatchString(f.Linkage) {
+		return movedAway(f.Name)
+	}
+	return err
+}
+
+func movedAway(function string) error {
+	return &ErrNoValue{fmt.Sprintf("%s is a copy that the compiler has made, in which arguments were optimised away: their numbers are not those of the source", function)}
+}
+
 const noDwarf = "there is no DWARF of it: build it with -g (and without -gsplit-dwarf), or install its debug symbols"
 
 // signature reads the parameters of a function.
@@ -365,7 +378,7 @@ func (s *signature) noIndex(i int, known []string) error {
 	result, _ := s.d.resolve(s.result)
 	switch {
 	case s.changed && slices.ContainsFunc(s.args, func(a argument) bool { return a.refused != "" }):
-		return &ErrNoValue{fmt.Sprintf("%s is a copy that the compiler has made, in which arguments were optimised away: their numbers are not those of the source", s.name)}
+		return movedAway(s.name)
 	case s.variadic:
 		return &ErrNoTypes{"it takes any number of arguments, of any type"}
 	case i == 0 && result.kind == tRecord:

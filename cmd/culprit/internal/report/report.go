@@ -83,6 +83,7 @@ type Node struct {
 	Cost       Number `json:"cost"`  // fraction of the target's active time
 	Tier       string `json:"tier"`  // "probe", "kernel" or "sample"
 	Reason     string `json:"reason"`
+	Note       string `json:"note,omitempty"` // what the value does not tell of
 }
 
 // A Bottleneck is a deepest true node with what a user reads of it.
@@ -126,6 +127,8 @@ type Pair struct {
 	BinSeconds  Number  `json:"bin_seconds"`
 	Bins        Bins    `json:"bins"`            // null = nothing measured in that interval
 	Error       string  `json:"error,omitempty"` // why the pair was not measured
+	// Note is what the value does not tell of: "f is inlined at 3 places: those calls are not counted".
+	Note string `json:"note,omitempty"`
 	// Gauge is there for metrics of style SampledFunction.
 	Gauge *Gauge `json:"gauge,omitempty"`
 	// Distribution is there for metrics whose base is a histogram.

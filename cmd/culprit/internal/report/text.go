@@ -164,6 +164,9 @@ func (r *Report) writePairs(b *strings.Builder) {
 			continue
 		}
 		fmt.Fprintf(b, "  %s@%s: %s %s (%s)\n", p.Metric, p.Focus, p.values(), p.Unit, p.Origin())
+		if p.Note != "" {
+			fmt.Fprintf(b, "    warning: %s\n", p.Note)
+		}
 		if p.Distribution != nil {
 			fmt.Fprintf(b, "    %s\n", strings.Join(p.Distribution.Lines(), "\n    "))
 		}
@@ -230,8 +233,15 @@ func writeSome(b *strings.Builder, lines []string) {
 	}
 }
 
-// Evidence is the value of a node against its threshold with how sure it is, on one line.
+// Evidence is the value of a node against its threshold with how sure it is, and what it does not tell of, on one line.
 func (n *Node) Evidence() string {
+	if n.Note != "" {
+		return n.basis() + "; warning: " + n.Note
+	}
+	return n.basis()
+}
+
+func (n *Node) basis() string {
 	if n.Samples == 0 {
 		if n.Reason != "" {
 			return n.Reason

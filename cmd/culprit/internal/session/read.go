@@ -18,6 +18,9 @@ func (s *Session) Read(key grid.PairKey, view pcl.View) (float64, error) {
 	return s.watch.ofValues(key, view)
 }
 
+// Notes are what the values of the watched pairs do not tell of, a line for each; known after Close.
+func (s *Session) Notes() []string { return s.watch.notes() }
+
 func isNoValue(err error) bool { return err == errNoValue }
 
 // ofValues reads the distribution of a pair that was enabled.

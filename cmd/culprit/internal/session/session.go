@@ -174,6 +174,7 @@ func (s *Session) Close() error {
 	s.closed.Do(func() {
 		pairs := s.watch.finish()
 		r := s.build()
+		s.addNotes(r)
 		r.Pairs = pairs
 		if s.ranks != nil {
 			r.Jobs = s.ranks.finish()

@@ -105,6 +105,27 @@ func nodeReport(n consultant.Node) report.Node {
 	}
 }
 
+// addNotes says of what was concluded for the whole program what its values do not tell of.
+func (s *Session) addNotes(r *report.Report) {
+	metrics := map[string][]string{}
+	for _, h := range s.watch.lib.Hypotheses() {
+		metrics[clean(h.Name)] = h.Metrics
+	}
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
+		if len(n.Focus) > 0 || n.Samples == 0 || n.State != "true" && n.State != "false" {
+			continue
+		}
+		for _, m := range metrics[n.Hypothesis] {
+			note := clean(s.daemon.InlinedToo(grid.PairKey{Metric: m, Focus: grid.Whole()}))
+			if note != "" && n.Note != "" {
+				note = "; " + note
+			}
+			n.Note += note
+		}
+	}
+}
+
 // addHolders says who had the locks of the bottlenecks.
 func (s *Session) addHolders(r *report.Report) {
 	foci := map[int]grid.Focus{}

@@ -109,6 +109,7 @@ type watched struct {
 
 	uncertain report.Missing // of the average; known at the end
 	over      bool
+	note      string // what the value does not tell of; known at the end
 }
 
 // maxTries bounds how often a pair is tried again that was refused: its function may come with a library later.
@@ -266,6 +267,7 @@ func (w *watcher) finish() []report.Pair {
 		if s := w.state[key]; s.err == nil && !s.retry {
 			enabled = append(enabled, key)
 			s.uncertain, s.over = w.uncertainty(key), true
+			s.note = clean(w.daemon.InlinedToo(key))
 		}
 	}
 	w.grid.Disable(enabled...)
@@ -274,6 +276,18 @@ func (w *watcher) finish() []report.Pair {
 		pairs = append(pairs, w.pair(key))
 	}
 	return append(pairs, w.empty()...)
+}
+
+// notes are what the values of the pairs do not tell of, each once. Finish has returned.
+func (w *watcher) notes() (all []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, key := range w.order {
+		if note := w.state[key].note; note != "" {
+			all = append(all, fmt.Sprintf("%v: %s", key, note))
+		}
+	}
+	return all
 }
 
 // uncertainty is missing for what is counted or kept by the kernel.
@@ -320,7 +334,7 @@ func (w *watcher) pair(key grid.PairKey) report.Pair {
 	if p.Error != "" || !ok {
 		return p
 	}
-	p.Tier = string(snap.Tier)
+	p.Tier, p.Note = string(snap.Tier), s.note
 	if p.Uncertainty = s.uncertain; !s.over {
 		p.Uncertainty = w.uncertainty(key)
 	}

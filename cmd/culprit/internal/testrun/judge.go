@@ -34,10 +34,18 @@ func (r *run) expect(s pcltest.Expect) error {
 		return nil
 	}
 	r.judge(what, got, unit, s.Relation, r.measured.where(key))
+	r.note(key)
 	if s.As != "" {
 		r.vars[s.As] = strconv.FormatFloat(got, 'g', -1, 64)
 	}
 	return nil
+}
+
+// note says what the value of a pair does not tell of.
+func (r *run) note(key grid.PairKey) {
+	if text := r.measured.inlined[key]; text != "" {
+		r.printf("      warning: %s", text)
+	}
 }
 
 // where says in how many places the probes of a pair were; "" if it has none because it needs none.
