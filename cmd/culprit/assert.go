@@ -206,9 +206,10 @@ func (a *assertion) run(ctx context.Context, pids []int) error {
 		return openError(ctx, err)
 	}
 	a.opened = true
-	end := s.Run(ctx, session.Limits{For: time.Duration(a.opts.length)})
+	s.Run(ctx, session.Limits{For: time.Duration(a.opts.length)})
 	took := time.Since(began)
 	closeErr := s.Close()
+	end := s.End() // the target may have ended before its probes were removed
 	warnings.flush()
 	verdicts := a.judge(s.Read)
 	trouble := errors.Join(a.trouble(end), closeErr)
