@@ -66,6 +66,9 @@ func chooseLayout(p *process.Process, threads int) (layout, error) {
 	if h.Memory < 2*leastMemory {
 		return layout{}, noHeadroom("memory limit", h.Memory, leastMemory)
 	}
+	if err := affordsMappings(p); err != nil {
+		return layout{}, err
+	}
 	l := ordinaryLayout(threads)
 	if h.AddressSpace < plenty {
 		l = littleLayout(threads)
@@ -128,8 +131,37 @@ func noHeadroom(what string, left, needed uint64) error {
 	return &process.Unsupported{What: fmt.Sprintf("a program that has %d KiB left of its %s", left>>10, what), Needs: fmt.Sprintf("twice the %d KiB that probes take", needed>>10)}
 }
 
-// affords refuses more memory for a target that has little of something.
+// mostOurMappings is what probes map at most: two for an island, for it and its gate, and two each for head, counters, rows and what a stop
+// needs for a moment.
+const mostOurMappings = 2*trampoline.MaxIslands + 8
+
+// mappingsToSpare is what a program that may have so many mappings must keep for itself: an allocator takes them by dozens, and where there
+// is none left its mmap, mprotect and munmap fail.
+func mappingsToSpare(most uint64) uint64 { return max(64, most/100) }
+
+// affordsMappings refuses to map anything in a process that has few mappings left.
+func affordsMappings(p *process.Process) error {
+	has, most, err := p.Mappings()
+	if err != nil {
+		return err
+	}
+	return mappingsLeft(has, most)
+}
+
+func mappingsLeft(has, most uint64) error {
+	left, needed := most-min(has, most), mostOurMappings+mappingsToSpare(most)
+	if most == process.Unlimited || left >= needed {
+		return nil
+	}
+	return &process.Unsupported{What: fmt.Sprintf("a program that has %d of the %d mappings that it may have (vm.max_map_count)", has, most),
+		Needs: fmt.Sprintf("%d that are free, for probes and for the program to go on; raise the limit: sysctl -w vm.max_map_count=%d", needed, 2*most)}
+}
+
+// affords refuses more mappings where few are left, and more memory for a target that has little of something.
 func (t *target) affords(size uint64) error {
+	if err := affordsMappings(t.proc); err != nil {
+		return err
+	}
 	if !t.little {
 		return nil
 	}

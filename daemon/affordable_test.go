@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"strconv"
 	"strings"
 	"testing"
@@ -65,6 +66,41 @@ func TestNothingIsAffordable(t *testing.T) {
 	for _, threads := range []int{1, 64, 128} {
 		if l := littleLayout(threads); l.Slots*l.BlockSize > mostAtOnce || l.BlockSize < firstCell+trampoline.TableSize || l.size() > 2*mostAtOnce {
 			t.Errorf("%d threads: %+v, %d KiB", threads, l, l.size()>>10)
+		}
+	}
+}
+
+// TestFewMappings: a target with few mappings left gets none of ours, and is told why.
+func TestFewMappings(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/odd/manymaps.c"), "20")
+	if err := Affordable(p.PID); err == nil || !strings.Contains(err.Error(), "max_map_count") {
+		t.Errorf("affordable: %v", err)
+	}
+	d, err := Attach(context.Background(), Options{Library: library(t), Log: func(s string) { t.Log(s) }, Backend: BackendAuto}, p.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Detach() })
+	tg := d.targets[0]
+	if tg.seg != nil || tg.sampled == nil || !strings.Contains(tg.sampled.why, "max_map_count") {
+		t.Errorf("it has probes: %+v", tg.sampled)
+	}
+	time.Sleep(300 * time.Millisecond)
+	d.Detach()
+	p.Stop(t)
+}
+
+// TestMappingsLeft: what a program keeps for itself is a part of what it may have.
+func TestMappingsLeft(t *testing.T) {
+	for _, c := range []struct {
+		has, most uint64
+		ok        bool
+	}{
+		{100, 65530, true}, {65530, 65530, false}, {65530 - mostOurMappings - 655, 65530, true}, {65530 - mostOurMappings - 654, 65530, false},
+		{70000, 65530, false}, {1 << 20, process.Unlimited, true},
+	} {
+		if err := mappingsLeft(c.has, c.most); (err == nil) != c.ok {
+			t.Errorf("%+v: %v", c, err)
 		}
 	}
 }

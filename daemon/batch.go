@@ -57,11 +57,18 @@ func (t *target) apply(sites []*site, fresh []*part) (busy map[*site]error, err 
 	if err := t.ledgerRoom(sites); err != nil {
 		return busy, err
 	}
+	grows := len(fresh) > 0
+	if err := t.canPay(sites, fresh, grows); err != nil {
+		return busy, err
+	}
 	for len(sites) > 0 || len(fresh) > 0 {
 		n := chunk(sites)
 		var last []*part
 		if n == len(sites) {
 			last, fresh = fresh, nil
+		}
+		if err := t.pay(sites[:n], last, grows); err != nil { // the program may have grown meanwhile
+			return busy, err
 		}
 		if err := t.applySome(sites[:n], last, busy); err != nil {
 			return busy, err

@@ -55,23 +55,45 @@ func (t *target) detach() error {
 	if t.detached {
 		return nil
 	}
-	if !gone(t.proc) && t.seg != nil {
-		err := t.remove()
-		if err != nil && !gone(t.proc) {
-			t.d.logf("%s: detaching once more after: %v", t.name, err)
-			err = t.restore(&RestoreReport{})
-		}
-		if err != nil && !gone(t.proc) {
-			return err
-		}
-		for _, s := range t.patched() { // by way of the ledger
-			t.d.removed++
-			s.base = nil
-		}
+	err := t.leave()
+	switch {
+	case t.goneBy(err):
+		t.d.end(t) // before the session did: nothing was removed from it
+	case err != nil:
+		return err
 	}
 	t.detached = true
 	t.close()
 	return nil
+}
+
+// leave takes all that is ours out of a target that lives.
+func (t *target) leave() error {
+	if gone(t.proc) {
+		return process.ErrTargetExited
+	}
+	if t.seg == nil {
+		return nil
+	}
+	err := t.remove()
+	if err != nil && !t.goneBy(err) {
+		t.d.logf("%s: detaching once more after: %v", t.name, err)
+		err = t.restore(&RestoreReport{})
+	}
+	if err != nil {
+		return err
+	}
+	for _, s := range t.patched() { // by way of the ledger
+		t.d.removed++
+		s.base = nil
+	}
+	return nil
+}
+
+// goneBy tells that the target has ended, or that this is why something failed: a process that is killed has lost its threads, and then its
+// memory, some time before it is seen to have ended.
+func (t *target) goneBy(err error) bool {
+	return errors.Is(err, process.ErrTargetExited) || errors.Is(err, process.ErrTargetExeced) || err != nil && gone(t.proc)
 }
 
 // patched are the sites that are in the text of a target that lives and was not left.

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"slices"
 
 	"golang.org/x/sys/cpu"
 
@@ -187,7 +188,13 @@ func (p *part) release() {
 		p.t.sampled.forget(p)
 		return
 	}
-	cells := p.cells
+	p.t.giveCells(p.words())
+	p.cells, p.hits, p.buckets, p.keys, p.keeping.cell = nil, -1, 0, keyTable{}, 0
+}
+
+// words are all that the part has in each thread block.
+func (p *part) words() []cellVar {
+	cells := slices.Clone(p.cells)
 	if p.hits >= 0 {
 		cells = append(cells, cellVar{off: p.hits, size: trampoline.WordSize})
 	}
@@ -200,8 +207,7 @@ func (p *part) release() {
 	if p.keeping.cell != 0 {
 		cells = append(cells, cellVar{off: p.keeping.cell, size: trampoline.WordSize})
 	}
-	p.t.giveCells(cells)
-	p.cells, p.hits, p.buckets, p.keys, p.keeping.cell = nil, -1, 0, keyTable{}, 0
+	return cells
 }
 
 // countsItself reports whether the metric's own word already says how often its code ran.

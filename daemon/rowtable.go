@@ -100,6 +100,9 @@ func (t *target) mapRows() error {
 	}
 	k.unmapped = t.watchRows()
 	if k.unmapped == nil {
+		k.unmapped = affordsMappings(t.proc)
+	}
+	if k.unmapped == nil {
 		k.unmapped = t.stop(t.passRows)
 	}
 	var deferred *process.Deferred

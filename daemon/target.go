@@ -42,6 +42,7 @@ type target struct {
 	retirements int
 	leaving     []leavingCells
 	ownPages    map[uint64]bool // pages of text that are the target's own copy already
+	purse       purse           // what is left of its memory
 	cells       cellSpace
 	threads     *threadTable
 	files       *fileTable

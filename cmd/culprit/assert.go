@@ -206,12 +206,13 @@ func (a *assertion) run(ctx context.Context, pids []int) error {
 		return openError(ctx, err)
 	}
 	a.opened = true
-	end := s.Run(ctx, session.Limits{For: time.Duration(a.opts.length)})
+	s.Run(ctx, session.Limits{For: time.Duration(a.opts.length)})
 	took := time.Since(began)
 	closeErr := s.Close()
 	for _, note := range s.Notes() { // of --quiet, too: what is ok may not be
 		warnf("culprit: warning: %s", safetext.CleanMax(note, maxLine))
 	}
+	end := s.End() // the target may have ended before its probes were removed
 	warnings.flush()
 	verdicts := a.judge(s.Read)
 	trouble := errors.Join(a.trouble(end), closeErr)

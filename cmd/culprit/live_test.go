@@ -236,6 +236,26 @@ func TestTargetKilledInTheMiddle(t *testing.T) {
 	c.has(&c.out, "it ended")
 }
 
+// TestTargetKilledWhileProbesAreRemoved: it has ended before the session, though the session was over for another reason first.
+func TestTargetKilledWhileProbesAreRemoved(t *testing.T) {
+	t.Parallel()
+	require.Root(t)
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/odd/manypages.c"))
+	c := culprit(t, "attach", "--no-tui", "--no-search", "--watch", "procedure_calls@/Code/manypages.c/*", "--json", "@REPORT", fmt.Sprint(p.PID))
+	c.awaitProbes(p.PID)
+	time.Sleep(2 * time.Second)
+	if err := c.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(20 * time.Millisecond) // there are thousands to be removed
+	p.Kill()
+	c.want(exitEnded)
+	if r := c.read(); !r.Targets[0].Ended || r.End != "ended" || r.Probes.Left != 0 || r.Probes.Removed >= r.Probes.Inserted {
+		t.Errorf("%+v %q %+v", r.Targets, r.End, r.Probes)
+	}
+	c.has(&c.out, "it ended").has(&c.errOut, "the target has ended")
+}
+
 func TestDetachEndsTheOther(t *testing.T) {
 	t.Parallel()
 	p := target(t, "mutex.c")

@@ -79,6 +79,10 @@ func (m *measurement) run(ctx context.Context, pids []int) error {
 	}
 	m.progressf("%s (%s)", m.lastStep(), endText[end])
 	closeErr := s.Close()
+	if end != s.End() {
+		end = s.End()
+		m.progressf("%s before its probes were removed", endText[end])
+	}
 	m.flush()
 	m.pointless = s.Pointless()
 	err = m.answer(s.Report(), end, closeErr)

@@ -3,6 +3,7 @@ package process
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ type Headroom struct {
 	AddressSpace uint64 // RLIMIT_AS
 	Lockable     uint64 // RLIMIT_MEMLOCK, which binds nobody with CAP_IPC_LOCK
 	Memory       uint64 // of its memory cgroup and those above it; file pages that are not in use count as free
+	MemoryLimit  string // the file that sets the limit which leaves so little, for people; "" if none is known
 	Locked       uint64 // is locked now: no headroom
 }
 
@@ -33,7 +35,8 @@ func (p *Process) Headroom() (Headroom, error) {
 		return Headroom{}, p.gone(err)
 	}
 	limits, _ := os.ReadFile(fmt.Sprintf("/proc/%d/limits", p.pid))
-	h := Headroom{Locked: kilobytes(status, "VmLck:"), Memory: memoryLeft(p.pid)}
+	h := Headroom{Locked: kilobytes(status, "VmLck:")}
+	h.Memory, h.MemoryLimit = memoryLeft(p.pid)
 	h.AddressSpace = left(limitOf(limits, "Max address space"), kilobytes(status, "VmSize:"))
 	h.Lockable = left(limitOf(limits, "Max locked memory"), h.Locked)
 	const ipcLock = 14
@@ -55,6 +58,47 @@ func (p *Process) Locked() (uint64, error) {
 		return 0, p.gone(err)
 	}
 	return kilobytes(status, "VmLck:"), p.alive()
+}
+
+// mostMappings is where the kernel says how many mappings a process may have.
+const mostMappings = "/proc/sys/vm/max_map_count"
+
+// Mappings tells how many mappings the target has and how many it may have; most is Unlimited if that cannot be read. It is no part of
+// Headroom, which is asked for often: a list of tens of thousands of mappings costs some ten milliseconds, in which the target can change
+// none of them.
+func (p *Process) Mappings() (has, most uint64, err error) {
+	release, err := p.use()
+	if err != nil {
+		return 0, Unlimited, err
+	}
+	defer release()
+	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", p.pid))
+	if err != nil {
+		return 0, Unlimited, p.gone(err)
+	}
+	defer f.Close()
+	if has, err = countLines(f); err != nil {
+		return 0, Unlimited, p.gone(err)
+	}
+	most = Unlimited
+	if text, err := os.ReadFile(mostMappings); err == nil {
+		most = number(string(text))
+	}
+	return has, most, p.alive()
+}
+
+func countLines(r io.Reader) (n uint64, err error) {
+	buf := make([]byte, 64<<10)
+	for {
+		k, err := r.Read(buf)
+		n += uint64(bytes.Count(buf[:k], []byte{'\n'}))
+		if err == io.EOF {
+			return n, nil
+		}
+		if err != nil {
+			return n, err
+		}
+	}
 }
 
 // left is what a limit leaves of itself.
@@ -101,23 +145,25 @@ type hierarchy struct {
 	limit, use, idle string // names of files, and of a line in memory.stat
 }
 
-// memoryLeft is how much memory the process's control group and those above it have left.
-func memoryLeft(pid int) uint64 {
+// memoryLeft is how much memory the process's control group and those above it have left, and which file says so.
+func memoryLeft(pid int) (most uint64, file string) {
+	most = Unlimited
 	groups, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 	if err != nil {
-		return Unlimited
+		return most, ""
 	}
-	most := Unlimited
 	for line := range strings.Lines(string(groups)) {
 		f := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
 		if len(f) != 3 || f[1] != "" && !hasWord(f[1], "memory") {
 			continue
 		}
 		if h, ok := mounted(f[1] == ""); ok {
-			most = min(most, h.leftOf(f[2]))
+			if n, at := h.leftOf(f[2]); n < most {
+				most, file = n, at
+			}
 		}
 	}
-	return most
+	return most, file
 }
 
 func hasWord(list, word string) bool {
@@ -151,21 +197,23 @@ func mounted(second bool) (h hierarchy, ok bool) {
 	return h, false
 }
 
-// leftOf is how much a group and those above it leave.
-func (h hierarchy) leftOf(group string) uint64 {
+// leftOf is how much a group and those above it leave, and the file with the limit that leaves least.
+func (h hierarchy) leftOf(group string) (most uint64, file string) {
 	rel, err := filepath.Rel(h.root, group)
 	if err != nil || strings.HasPrefix(rel, "..") {
 		rel = "."
 	}
-	most := Unlimited
+	most = Unlimited
 	for dir := filepath.Join(h.dir, rel); len(dir) >= len(h.dir); dir = filepath.Dir(dir) {
 		limit, use := h.read(dir, h.limit), h.read(dir, h.use)
 		if limit != Unlimited && use != Unlimited {
 			stat, _ := os.ReadFile(filepath.Join(dir, "memory.stat"))
-			most = min(most, left(limit, use-min(use, lineOf(stat, h.idle))))
+			if n := left(limit, use-min(use, lineOf(stat, h.idle))); n < most {
+				most, file = n, filepath.Join(dir, h.limit)
+			}
 		}
 	}
-	return most
+	return most, file
 }
 
 func (h hierarchy) read(dir, name string) uint64 {

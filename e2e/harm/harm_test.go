@@ -53,6 +53,8 @@ var scenarios = []scenario{
 	{5, "filter-late", 2, attachTo("filtered.c", nil, "poll", "kill", "late")},
 	{6, "all-memory-locked", 1, locksAll},
 	{6, "little-address-space", 1, limitedSpace},
+	{6, "little-memory-in-the-group", 1, littleGroup},
+	{6, "few-mappings", 1, fewMappings},
 	{7, "text-remapped", 1, remapped(false, "over")},
 	{7, "text-remapped-and-kill", 1, remapped(true, "over")},
 	{7, "text-copied", 1, remapped(false, "copy", "over")},

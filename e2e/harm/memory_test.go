@@ -188,7 +188,8 @@ func inGroup(pid int, limit int64) (leave func()) {
 		if os.WriteFile(filepath.Join(dir, g.file), fmt.Append(nil, limit), 0) == nil &&
 			os.WriteFile(filepath.Join(dir, "cgroup.procs"), fmt.Append(nil, pid), 0) == nil {
 			return func() {
-				for range 100 { // until the process has ended
+				_ = os.WriteFile(filepath.Join(g.dir, "cgroup.procs"), fmt.Append(nil, pid), 0) // fails if it has ended
+				for range 100 {                                                                 // until it has left the group
 					if os.Remove(dir) == nil {
 						return
 					}
@@ -199,6 +200,31 @@ func inGroup(pid int, limit int64) (leave func()) {
 		_ = os.Remove(dir)
 	}
 	return func() {}
+}
+
+// littleGroup: all functions of a target are watched, each on a page of its own, in a group that has not the memory for so many copies.
+func littleGroup(r *round) string {
+	require.Root(r.T)
+	p := r.target(r.build("manypages.c"))
+	leave := inGroup(p.PID, 4<<20)
+	defer leave()
+	if !r.control() {
+		r.attach(p, 4*time.Second, "--children=false", "--no-search", "--watch", "procedure_calls@/Code/manypages.c/*")
+	} else {
+		time.Sleep(time.Second)
+	}
+	return r.harmTo(p, "")
+}
+
+// fewMappings: a target has nearly as many mappings as it may have, and takes the last of them now and then.
+func fewMappings(r *round) string {
+	p := r.target(r.build("manymaps.c"), "20")
+	if !r.control() {
+		r.attach(p, 3*time.Second, "--children=false")
+	} else {
+		time.Sleep(time.Second)
+	}
+	return r.harmTo(p, "")
 }
 
 // lockedBytes is how much of a process's memory is locked; 0 of one that has ended.

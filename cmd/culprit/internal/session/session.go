@@ -79,7 +79,7 @@ func Open(ctx context.Context, cfg Config) (*Session, error) {
 }
 
 // Run searches and watches until ctx ends, the limits are reached or all targets have ended, and says which it was. The
-// probes are still in: Close removes them.
+// probes are still in: Close removes them, and may find that the targets have ended meanwhile.
 func (s *Session) Run(ctx context.Context, l Limits) End {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -158,6 +158,25 @@ func (s *Session) interrupted() End {
 
 func (s *Session) settled() bool { return s.search == nil || s.search.Settled() }
 
+// endedMeanwhile is End after all targets were left: those that had ended by then have ended before the session did, whatever else was over.
+func (s *Session) endedMeanwhile() End {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.daemon.Ended():
+		s.end = EndTarget
+	default:
+	}
+	return s.end
+}
+
+// End says why the session ended: after Close it is EndTarget also where the targets ended before their probes were removed.
+func (s *Session) End() End {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.end
+}
+
 // SearchError says why there was no search, though one was wanted; nil if all went well.
 func (s *Session) SearchError() error {
 	s.mu.Lock()
@@ -181,6 +200,7 @@ func (s *Session) Close() error {
 		}
 		clean, err := s.daemon.Detach()
 		r.RemovedClean = clean && err == nil
+		r.End = string(s.endedMeanwhile())
 		s.finishReport(r)
 		s.mu.Lock()
 		s.final, s.err = r, err

@@ -1,0 +1,115 @@
+package daemon
+
+import (
+	"fmt"
+	"time"
+
+	"culprit/trampoline"
+)
+
+// What probes cost the target's own memory, whatever its layout is. A page of text that is patched becomes the target's own copy, which its
+// control group pays for, and trampolines and counters are paid for by whoever touches them first. Where the group has no more, the kernel
+// kills the target: so each batch is held against what is left before anything of it is made.
+
+// usualRoom is what the trampoline of a site takes, about: two probes with a timer.
+const usualRoom = 512
+
+// lookAfter is how long a look at the limits is good for.
+const lookAfter = time.Second
+
+// A purse is what the target's memory limits left when they were last looked at, and what was taken since.
+type purse struct {
+	looked time.Time
+	left   uint64
+	limit  string // the file that says so
+	taken  uint64
+}
+
+// stale tells that the limits must be looked at: a look is good for a moment, and for a part of what it has shown.
+func (p *purse) stale(now time.Time, need uint64) bool {
+	const part = 8
+	return p.looked.IsZero() || now.Sub(p.looked) > lookAfter || p.taken+need > p.left/part
+}
+
+// allows refuses what the target cannot pay. As much again and leastMemory stay for its own growth, and for page tables.
+func (p *purse) allows(need uint64) error {
+	left := p.left - min(p.left, p.taken)
+	if need == 0 || left > leastMemory && need <= (left-leastMemory)/2 {
+		return nil
+	}
+	return fmt.Errorf("the probes would take %d KiB of the program's memory, of which its control group has %d KiB left (%s), and as much again and %d KiB must stay free: choose fewer functions or modules at once, or raise the limit",
+		(need+1023)>>10, left>>10, p.limit, leastMemory>>10)
+}
+
+// canPay refuses a batch that costs more of the target's memory than may be taken. grows says that the batch adds probes.
+func (t *target) canPay(sites []*site, fresh []*part, grows bool) error {
+	return t.mayTake(t.costOf(sites, fresh, grows))
+}
+
+// mayTake looks at the limits if the last look does not tell enough: that reads several files.
+func (t *target) mayTake(need uint64) error {
+	if now := time.Now(); need > 0 && t.purse.stale(now, need) {
+		h, err := t.proc.Headroom()
+		if err != nil {
+			return err
+		}
+		t.purse = purse{looked: now, left: h.Memory, limit: h.MemoryLimit}
+	}
+	if err := t.purse.allows(need); err != nil {
+		return fmt.Errorf("%s: %w", t.name, err)
+	}
+	return nil
+}
+
+// pay is canPay for what is made now: it is taken from what is left.
+func (t *target) pay(sites []*site, fresh []*part, grows bool) error {
+	need := t.costOf(sites, fresh, grows)
+	err := t.mayTake(need)
+	if err == nil {
+		t.purse.taken += need
+	}
+	return err
+}
+
+// costOf is how much of the target's memory a batch takes, in bytes. To take probes out costs nothing.
+func (t *target) costOf(sites []*site, fresh []*part, grows bool) uint64 {
+	copies, rooms := map[uint64]bool{}, uint64(0)
+	for _, s := range sites {
+		if s.gone || s.empty() || s.base != nil && !grows {
+			continue
+		}
+		if len(s.spare) == 0 {
+			rooms += usualRoom
+		}
+		if s.base == nil {
+			s.willOwn(copies)
+		}
+	}
+	return uint64(len(copies))*trampoline.PageSize + rooms + t.countersOf(fresh)
+}
+
+// willOwn adds the pages of text that patching the site makes the target's own.
+func (s *site) willOwn(pages map[uint64]bool) {
+	at := []uint64{s.Addr}
+	if lo, _, two := s.Landing(); two {
+		at = append(at, lo)
+	}
+	for _, a := range at {
+		if page := a &^ pageMask; !s.t.ownPages[page] {
+			pages[page] = true
+		}
+	}
+}
+
+// countersOf is what the counters of parts take, in the blocks of all threads that have come to a probe.
+func (t *target) countersOf(fresh []*part) (bytes uint64) {
+	if t.seg == nil || len(fresh) == 0 {
+		return 0
+	}
+	for _, p := range fresh {
+		for _, c := range p.words() {
+			bytes += uint64(c.size)
+		}
+	}
+	return bytes * uint64(len(t.seg.used(nil))+1)
+}
