@@ -8,16 +8,13 @@ type Live struct {
 	Below bool // what lies below the stack pointer
 }
 
-// MaxExpects is how many instructions are looked at: assembly moves many words before it adds what was carried.
-const MaxExpects = 64
-
 // Expects reports what insts[0] and those behind it read before they write it; code are the bytes from there on. Only what is certain is
 // told, which is as far as straight lines of instructions that are known go: so that code of compilers expects nothing.
 func Expects(insts []Inst, code []byte) (live Live) {
 	flags, stack := flagsFlow{}, stackFlow{}
 	for i := range insts {
 		in := &insts[i]
-		if i == MaxExpects || flags.over && stack.over || in.Len > len(code) {
+		if i == maxLook || in.Len > len(code) {
 			break
 		}
 		live.Flags = live.Flags || flags.reads(in, code)
