@@ -121,22 +121,7 @@ func (p *Plan) SiteOf(pt Point) (*Site, *Refusal) {
 func MakePlan(b *Body, points []Point) *Plan { return newPlanner(b).planAll(points) }
 
 func newPlanner(b *Body) *planner {
-	return &planner{Body: b, read: readAsData(b.Insts)}
-}
-
-// readAsData lists the addresses of a function's code that instructions of its own read or write. To take the address is no access.
-func readAsData(insts []x86.Inst) (addrs []uint64) {
-	const lea = 0x8d
-	if len(insts) == 0 {
-		return nil
-	}
-	lo, hi := insts[0].Addr, insts[len(insts)-1].End()
-	for i := range insts {
-		if in := &insts[i]; in.RIPOff != 0 && in.Opcode != lea && in.RIPTarget >= lo && in.RIPTarget < hi {
-			addrs = append(addrs, in.RIPTarget)
-		}
-	}
-	return addrs
+	return &planner{Body: b}
 }
 
 // indexOf finds the instruction that starts at addr.
@@ -189,7 +174,6 @@ type planner struct {
 	*Body
 	runs []*run
 	plan Plan
-	read []uint64 // addresses in the function that it reads as data
 
 	evicting bool    // others may be moved to make room
 	grown    []*Site // sites in use that serve more points now
@@ -510,30 +494,10 @@ func (m *planner) movable(in *x86.Inst) string {
 		return "an instruction that does not go on would have to move"
 	case in.PCSensitive:
 		return "an instruction that reads its own address would have to move"
-	case m.isEnteredInside(in):
-		return "an instruction would have to move that something may jump into the middle of"
-	case m.isData(in):
-		return "an instruction would have to move whose bytes the function reads as data"
 	case m.Stay&in.MayFault(m.Bytes(in.Addr, in.Len)) != 0:
 		return faulting
 	}
 	return ""
-}
-
-// isEnteredInside reports whether something may jump to another byte of an instruction than its first: over its lock prefix, say.
-func (m *planner) isEnteredInside(in *x86.Inst) bool {
-	for addr := in.Addr + 1; addr < in.End(); addr++ {
-		if m.Target(addr) {
-			return true
-		}
-	}
-	return false
-}
-
-// isData reports whether the function reads bytes of an instruction: as many as a register has from there on.
-func (m *planner) isData(in *x86.Inst) bool {
-	const register = 8
-	return slices.ContainsFunc(m.read, func(at uint64) bool { return at < in.End() && at+register > in.Addr })
 }
 
 // bound reports whether an instruction can neither move nor lead elsewhere.
