@@ -253,7 +253,7 @@ func (f *function) body(w *image.Flow) *trampoline.Body {
 		PadEnd:    func(addr uint64) uint64 { return f.obj.PadEnd(addr-b) + b },
 		Pads:      f.obj.padsNear,
 		Elsewhere: f.obj.firstAt,
-		Bound:     func(lo, hi uint64) bool { return f.obj.InSequence(lo-b, hi-b) },
+		Bound:     func(lo, hi uint64) string { return f.obj.Stays(f.flow, lo-b, hi-b) },
 		Hidden:    f.flow.Hidden,
 		Go:        f.obj.IsGo(),
 		Stay:      x86.FaultDivide,
