@@ -272,9 +272,8 @@ func (f *function) body(w *image.Flow) *trampoline.Body {
 
 // firstAt decodes the first instructions at an address in the target, as many as one may have to look at there.
 func (o *object) firstAt(addr uint64) (insts []x86.Inst, code []byte) {
-	const most = 12
 	at := addr - o.bias
-	for end := at; len(insts) < most; {
+	for end := at; len(insts) < x86.MostExpects; {
 		b, err := o.Code(end, end+x86.MaxLen)
 		if err != nil {
 			break
