@@ -276,7 +276,7 @@ func (f *function) body(w *image.Flow) *trampoline.Body {
 		PadEnd:    func(addr uint64) uint64 { return f.obj.PadEnd(addr-b) + b },
 		Pads:      f.obj.padsNear,
 		Elsewhere: f.obj.firstAt,
-		Bound:     func(lo, hi uint64) bool { return f.obj.InSequence(lo-b, hi-b) },
+		Bound:     func(lo, hi uint64) string { return f.obj.Stays(f.flow, lo-b, hi-b) },
 		Hidden:    f.flow.Hidden,
 		Go:        f.obj.IsGo(),
 		Stay:      x86.FaultDivide,
@@ -295,9 +295,8 @@ func (f *function) body(w *image.Flow) *trampoline.Body {
 
 // firstAt decodes the first instructions at an address in the target, as many as one may have to look at there.
 func (o *object) firstAt(addr uint64) (insts []x86.Inst, code []byte) {
-	const most = 12
 	at := addr - o.bias
-	for end := at; len(insts) < most; {
+	for end := at; len(insts) < x86.MostExpects; {
 		b, err := o.Code(end, end+x86.MaxLen)
 		if err != nil {
 			break

@@ -177,10 +177,10 @@ func (m *planner) writesBelow() bool {
 	return false
 }
 
-// straight is the code from instruction i on as far as x86.Dead may look.
+// straight is the code from instruction i on as far as x86.Dead and x86.Expects may look.
 func (m *planner) straight(i int) []byte {
 	end := m.Insts[i].End()
-	for j := i + 1; j < len(m.Insts) && j < i+16 && m.Insts[j].Addr == end; j++ {
+	for j := i + 1; j < len(m.Insts) && j < i+x86.MostExpects && m.Insts[j].Addr == end; j++ {
 		end = m.Insts[j].End()
 	}
 	return m.Bytes(m.Insts[i].Addr, int(end-m.Insts[i].Addr))

@@ -278,7 +278,7 @@ func (m *planner) entry(i int) int {
 // retarget is the way by the displacement of the direct branch at i; nil if it has none that can be written at once.
 func (m *planner) retarget(i int) *run {
 	in := &m.Insts[i]
-	if in.RelLen != 4 || in.PCSensitive || m.bound(in) || inTwoPages(in.Addr+uint64(in.RelOff), in.RelLen) {
+	if in.RelLen != 4 || in.PCSensitive || m.stays(in) != "" || inTwoPages(in.Addr+uint64(in.RelOff), in.RelLen) {
 		return nil
 	}
 	return &run{lo: i, hi: i + 1, tactic: Retarget}
@@ -320,7 +320,7 @@ func (m *planner) nextCall(i int) *run {
 		if j > i && (m.Target(in.Addr) || in.Addr != m.Insts[j-1].Addr+uint64(m.Insts[j-1].Len)) {
 			return nil
 		}
-		if in.Flow == x86.FlowCall && in.RelLen == 4 && !in.PCSensitive && !m.bound(in) {
+		if in.Flow == x86.FlowCall && in.RelLen == 4 && !in.PCSensitive && m.stays(in) == "" {
 			return &run{lo: j, hi: j + 1, tactic: Retarget}
 		}
 		if in.Flow != x86.FlowNext || m.movable(in) != "" {
@@ -483,9 +483,9 @@ func (m *planner) padUsed(p Pad) bool {
 
 // movable says why an instruction cannot run at another address; "" if it can.
 func (m *planner) movable(in *x86.Inst) string {
-	switch {
-	case m.bound(in):
-		return inSequence
+	switch why := m.stays(in); {
+	case why != "":
+		return why
 	case in.Flow == x86.FlowCall || in.Flow == x86.FlowCallInd:
 		return "a call would have to move, and its return address with it"
 	case in.Flow == x86.FlowSyscall:
@@ -500,10 +500,19 @@ func (m *planner) movable(in *x86.Inst) string {
 	return ""
 }
 
-// bound reports whether an instruction can neither move nor lead elsewhere.
-func (m *planner) bound(in *x86.Inst) bool { return m.Bound != nil && m.Bound(in.Addr, in.End()) }
-
-const inSequence = "an instruction would have to move that is bound to its place by a restartable sequence"
+// stays says why the bytes of an instruction must stay what and where they are, so that it can neither move nor lead elsewhere; "" if they
+// need not. What leads between its bytes runs them as another instruction: je over a lock prefix.
+func (m *planner) stays(in *x86.Inst) string {
+	for a := in.Addr + 1; a < in.End(); a++ {
+		if m.Target(a) {
+			return "something may jump into the middle of an instruction that would have to change"
+		}
+	}
+	if m.Bound == nil {
+		return ""
+	}
+	return m.Bound(in.Addr, in.End())
+}
 
 const faulting = "an instruction would have to move that may fault, and the program may look where it did"
 

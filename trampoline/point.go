@@ -52,10 +52,10 @@ type Body struct {
 	Pads   func(near uint64) []Pad         // unused padding of 5 bytes within a short jump of near; what it returns is reserved
 	// Elsewhere gives the first instructions at an address of another function, and their bytes; nil = not known.
 	Elsewhere func(addr uint64) ([]x86.Inst, []byte)
-	Stay      x86.Fault                // such as may fault in this way stay where they are: a handler may go by the address
-	Bound     func(lo, hi uint64) bool // whether any of these bytes must stay what and where they are, for a restartable sequence; nil = none
-	Hidden    string                   // why windows of several instructions are unsafe here ("" = they are safe)
-	Go        bool                     // made by Go's compiler: there is no red zone, and when its stack grows a function begins again
+	Stay      x86.Fault                  // such as may fault in this way stay where they are: a handler may go by the address
+	Bound     func(lo, hi uint64) string // why one of these bytes must stay what and where it is; "" = none must; nil = none ever
+	Hidden    string                     // why windows of several instructions are unsafe here ("" = they are safe)
+	Go        bool                       // made by Go's compiler: there is no red zone, and when its stack grows a function begins again
 }
 
 // A Pad is a run of padding bytes between functions.

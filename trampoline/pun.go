@@ -100,7 +100,7 @@ func (m *planner) behindPunned(p Point, i int) bool {
 
 // successor is the host that begins with instruction i: a call, or what fills a jump.
 func (m *planner) successor(i int) *run {
-	if in := &m.Insts[i]; retargetable(in) && !m.bound(in) {
+	if in := &m.Insts[i]; retargetable(in) && m.stays(in) == "" {
 		return m.unlessTaken(&run{lo: i, hi: i + 1, tactic: hosting})
 	}
 	return m.filling(i, jumpLen)

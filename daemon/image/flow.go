@@ -51,6 +51,7 @@ type Flow struct {
 	Exits   []Exit              // sorted by Addr
 	Calls   []CallSite          // sorted by Addr
 	Hidden  string              // not "": there may be targets that are not in Targets; why
+	twice   []Range             // code that has two readings
 	tables  map[uint64][]uint64 // where an indirect jump inside the function may lead, by its address
 }
 
@@ -130,6 +131,7 @@ func (o *Object) Flow(f *Function) (w *Flow, err error) {
 		b.visit(i)
 	}
 	b.resolveIndirect()
+	b.readTwice()
 	b.flow.Targets = b.flow.Targets.sorted()
 	slices.SortFunc(b.flow.Exits, func(p, q Exit) int { return cmp3(p.Addr, q.Addr) })
 	o.flows.keep(f, b.flow.Brief(), nil) // the instructions belong to the caller

@@ -3,7 +3,7 @@ package image
 import "culprit/trampoline/x86"
 
 // PadEnd gives the end of the padding (nop, int3) that starts at addr; addr itself if there is none. Padding ends before
-// anything that is the start of a function, a symbol, or the target of a jump, and before what a restartable sequence needs. Whether addr is reached by falling through is
+// anything that is the start of a function, a symbol, or the target of a jump, and before what must stay (Stays). Whether addr is reached by falling through is
 // for the caller to know: behind a ret or a jmp it is not.
 func (o *Object) PadEnd(addr uint64) uint64 {
 	s := o.execAt(addr)
@@ -31,7 +31,7 @@ func (o *Object) PadEnd(addr uint64) uint64 {
 
 // stopsPadding reports whether something starts at addr or leads there.
 func (o *Object) stopsPadding(addr uint64, w *Flow) bool {
-	if o.functions().startsAt(addr) != nil || o.InSequence(addr, addr+1) || has(o.functions().labels, addr) {
+	if o.functions().startsAt(addr) != nil || o.Stays(w, addr, addr+1) != "" || has(o.functions().labels, addr) {
 		return true
 	}
 	if w != nil {

@@ -1,7 +1,6 @@
 package image
 
 import (
-	"cmp"
 	"debug/elf"
 	"slices"
 )
@@ -134,16 +133,7 @@ func (q *sequences) sort() {
 		slices.Sort(*l)
 		*l = slices.Compact(*l)
 	}
-	slices.SortFunc(q.bound, func(a, b Range) int { return cmp.Compare(a.Lo, b.Lo) })
-	apart := q.bound[:0]
-	for _, r := range q.bound {
-		if n := len(apart); n > 0 && r.Lo <= apart[n-1].Hi {
-			apart[n-1].Hi = max(apart[n-1].Hi, r.Hi)
-			continue
-		}
-		apart = append(apart, r)
-	}
-	q.bound = apart
+	q.bound = disjoint(q.bound)
 }
 
 // notAsked takes what descriptors of sequences name from the tables that a handler of faults may know code by.

@@ -17,6 +17,7 @@ type xref struct {
 	taken []uint64  // addresses of code in data, in relocations, loaded by lea or (at fixed addresses) as an immediate
 	pads  []uint64  // landing pads
 	calls []uint64  // targets of direct calls
+	reads []Range   // bytes of code that are read as data by their address, joined
 	named namedCode // what may be compared with where a fault happened
 	owner map[*Function]*Function
 	lost  map[*Function]bool    // fragments without an owner
@@ -44,6 +45,7 @@ func (o *Object) xref() *xref {
 			slices.Sort(*l)
 			*l = slices.Compact(*l)
 		}
+		x.reads = disjoint(x.reads)
 		o.notAsked(x)
 		o.adopt(x, t)
 		x.jumps = nil
@@ -134,6 +136,7 @@ func (o *Object) scanCode(x *xref, t *functionTable) {
 		x.into = append(x.into, f.into...)
 		x.taken = append(x.taken, f.taken...)
 		x.calls = append(x.calls, f.calls...)
+		x.reads = append(x.reads, f.reads...)
 		x.named.by = append(x.named.by, f.named.by...)
 		x.named.ordered = append(x.named.ordered, f.named.ordered...)
 		x.named.equal = append(x.named.equal, f.named.equal...)
@@ -145,6 +148,7 @@ type codeScan struct {
 	o                  *Object
 	fixed              bool // addresses may appear as 32-bit immediates
 	into, taken, calls []uint64
+	reads              []Range
 	named              namedCode
 	jumps              []farJump
 }
@@ -161,7 +165,7 @@ func (c *codeScan) scan(s stretch) {
 	code := s.sec.slice(s.lo, s.hi-s.lo)
 	for off, next := 0, endLook; off < len(code); {
 		if off >= next {
-			if next += endLook; c.o.ended() != nil || len(c.into)+len(c.taken)+len(c.calls)+len(c.jumps) > maxFound {
+			if next += endLook; c.o.ended() != nil || len(c.into)+len(c.taken)+len(c.calls)+len(c.jumps)+len(c.reads) > maxFound {
 				c.o.unread.Store(true)
 				return
 			}
@@ -181,6 +185,7 @@ func (c *codeScan) scan(s stretch) {
 }
 
 func (c *codeScan) note(in *x86.Inst, code []byte, fn *Function) {
+	c.noteRead(in, code)
 	switch in.Flow {
 	case x86.FlowJump, x86.FlowCond, x86.FlowLoop:
 		if fn == nil || !fn.Contains(in.Target) {
@@ -197,9 +202,11 @@ func (c *codeScan) note(in *x86.Inst, code []byte, fn *Function) {
 	c.name(in, code, fn)
 	if in.Opcode == opLea && in.RIPOff != 0 && c.o.execAt(in.RIPTarget) != nil {
 		c.taken = append(c.taken, in.RIPTarget)
+		c.sums(in, code, in.RIPTarget)
 	}
 	if v, ok := immediate(in, code); c.fixed && ok && c.o.execAt(v) != nil {
 		c.taken = append(c.taken, v)
+		c.sums(in, code, v)
 	}
 }
 
