@@ -112,6 +112,28 @@ func TestLibraryLoadedAgain(t *testing.T) {
 	}
 }
 
+// TestThreadsThatBeginLater: a thread does most of its calls before anybody has seen it, and the report says from when on it is measured.
+func TestThreadsThatBeginLater(t *testing.T) {
+	p := target(t, "churn.c", "2", "4000000")
+	s := start(t, "attach", "--no-tui", "--no-search", "--for", "5m", "--json", "@REPORT",
+		"--watch", fmt.Sprintf("procedure_calls@/Code/churn.c/short_life,/Process/%d/*", p.PID), fmt.Sprint(p.PID))
+	s.awaitProbes(p.PID)
+	time.Sleep(11 * time.Second)
+	s.interrupt()
+	later := 0
+	for _, pair := range s.want(statusNothing).read().Pairs {
+		if pair.Error == "" && strings.Contains(pair.Note, "measured from ") {
+			later++
+		} else if pair.Error == "" && pair.Sum > 0 {
+			t.Errorf("%+v: it was there from the beginning, and had been in the function then", pair)
+		}
+	}
+	if later < 4 {
+		t.Errorf("of %d threads it is said that they are measured from later on; two began every four seconds\n%s", later, s.story())
+	}
+	p.Stop(t)
+}
+
 // TestTimeOfWhatWasEnteredBefore: main and the event loop were entered before culprit came and do not return; a thread that
 // is always in them spends one second a second there.
 func TestTimeOfWhatWasEnteredBefore(t *testing.T) {

@@ -199,6 +199,7 @@ type pair struct {
 	Average *float64
 	Tier    string
 	Error   string
+	Note    string
 }
 
 // read reads the report and checks what holds for every one.

@@ -103,6 +103,7 @@ type watcher struct {
 type watched struct {
 	err   error
 	tier  grid.Tier
+	since float64 // s since the session started; from when on it is measured
 	retry bool
 	tries int
 	told  bool // that there is nothing of it
@@ -237,7 +238,7 @@ func (w *watcher) take(results []grid.EnableResult) (untold []grid.EnableResult)
 	for _, r := range results {
 		var later grid.ErrDeferred
 		s := w.state[r.Key]
-		s.err, s.tier, s.retry = r.Err, r.Tier, errors.As(r.Err, &later)
+		s.err, s.tier, s.since, s.retry = r.Err, r.Tier, r.Since, errors.As(r.Err, &later)
 		if pcl.NothingThere(r.Err) && !s.told {
 			s.told = true
 			untold = append(untold, r)
@@ -267,7 +268,7 @@ func (w *watcher) finish() []report.Pair {
 		if s := w.state[key]; s.err == nil && !s.retry {
 			enabled = append(enabled, key)
 			s.uncertain, s.over = w.uncertainty(key), true
-			s.note = clean(w.daemon.InlinedToo(key))
+			s.note = joinNotes(w.late(s), clean(w.daemon.InlinedToo(key)))
 		}
 	}
 	w.grid.Disable(enabled...)
@@ -276,6 +277,28 @@ func (w *watcher) finish() []report.Pair {
 		pairs = append(pairs, w.pair(key))
 	}
 	return append(pairs, w.empty()...)
+}
+
+// lateAfter is how long after the first pair a pair may be enabled so that nobody takes its beginning for late, in s.
+const lateAfter = 1.0
+
+// late says of a pair that is measured from later on than others that what was before is not in its value: a thread may have done much until
+// it was seen. "" of others.
+func (w *watcher) late(s *watched) string {
+	first := s.since
+	for _, o := range w.state {
+		if o.err == nil && !o.retry {
+			first = min(first, o.since)
+		}
+	}
+	if s.since-first < lateAfter {
+		return ""
+	}
+	return fmt.Sprintf("measured from %.1f s on: what was before is not counted", s.since)
+}
+
+func joinNotes(notes ...string) string {
+	return strings.Join(slices.DeleteFunc(notes, func(n string) bool { return n == "" }), "; ")
 }
 
 // notes are what the values of the pairs do not tell of, each once. Finish has returned.
