@@ -192,10 +192,12 @@ func TestAReaderNeverSeesNonsense(t *testing.T) {
 	}
 	wg.Wait()
 	t.Logf("%d reads of a row whose thread was switched %d times; %d went back, by %d ns at most", reads, a.tab.Value(a.index, VoluntarySwitches, 0), back, worst)
-	// The clocks of two processors may be apart by what a cache line takes. A thread that came back unseen was taken for waiting.
+	// The clocks of two processors may be apart by what a cache line takes. A thread that came back unseen was taken for waiting. Where a
+	// hypervisor takes the processor away between the switch and the writing of it, the reads of that moment tell too much: few of them,
+	// for a reader that is wrong goes back at every switch.
 	if unseen := a.tab.Unseen(); unseen > 0 {
 		t.Logf("%d switches to it were not told by any trace point", unseen)
-	} else if worst > 2000 {
+	} else if worst > 2000 && back > reads/1000 {
 		t.Error("what only grows has shrunk")
 	}
 }
