@@ -76,6 +76,9 @@ func mapsToo(pid int, m process.Mapping) bool {
 // errNotProven says that a process is named as the culprit of another one, and not shown to be that.
 var errNotProven = errors.New("nothing shows that it is a culprit")
 
+// Traces reports whether a process traces another. What cannot be read counts as untraced.
+func Traces(tracer, pid int) bool { return process.Traces(tracer, pid) }
+
 // EndOwner asks the culprit that has instrumented a process to end, by SIGINT, and returns who that is. Nobody is asked because the
 // process names him: he must map the memory that the head in the process lies in, and that memory must be his, which nobody without his
 // rights can bring about. Errors: unix.EPERM where that process may not be looked at or signalled.

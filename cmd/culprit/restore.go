@@ -68,6 +68,7 @@ func endOwner(w io.Writer, pid, owner int) error {
 		switch {
 		case err != nil:
 			return err
+		case !found && daemon.Traces(owner, pid): // its memory is gone, and the stop in which it went is about to end
 		case !found:
 			fmt.Fprintf(w, "process %d: culprit %d has ended and removed its probes\n", pid, owner)
 			return nil

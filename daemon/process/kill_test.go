@@ -202,3 +202,22 @@ func TestPanicAndGoexitInStop(t *testing.T) {
 		t.Errorf("the target noticed: %v", res)
 	}
 }
+
+// TestTraces: a thread of ours that traces a process is found by the number of our process.
+func TestTraces(t *testing.T) {
+	tg := start(t, compile(t, stateSource), "blocked")
+	p := open(t, tg.pid())
+	ours := func() bool { return Traces(os.Getpid(), tg.pid()) }
+	if ours() {
+		t.Error("traced before anybody stops it")
+	}
+	stop(t, p, func(*World) error {
+		if !ours() || Traces(os.Getppid(), tg.pid()) {
+			t.Errorf("in a stop: by us %v, by our parent %v", ours(), Traces(os.Getppid(), tg.pid()))
+		}
+		return nil
+	})
+	if ours() {
+		t.Error("traced after the stop")
+	}
+}

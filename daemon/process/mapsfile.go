@@ -48,3 +48,13 @@ func UserOf(pid int) (uid int, err error) {
 	st, err := readStatus(pid, 0)
 	return st.uids[3], err
 }
+
+// Traces reports whether a thread of a process traces another process. What cannot be read counts as untraced.
+func Traces(tracer, pid int) bool {
+	st, err := readStatus(pid, 0)
+	if err != nil || st.tracer == 0 {
+		return false
+	}
+	of, err := readStatus(st.tracer, 0)
+	return err == nil && of.tgid == tracer
+}
