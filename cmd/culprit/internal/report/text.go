@@ -149,46 +149,6 @@ func (f Focus) String() string {
 	return strings.Join(paths, ",")
 }
 
-func (r *Report) writePairs(b *strings.Builder) {
-	if len(r.Pairs) == 0 {
-		return
-	}
-	b.WriteString("\nWatched:\n")
-	for i, p := range r.Pairs {
-		if i == maxLines {
-			fmt.Fprintf(b, "  and %d more\n", len(r.Pairs)-i)
-			return
-		}
-		if p.Error != "" {
-			fmt.Fprintf(b, "  %s@%s: not measured: %s\n", p.Metric, p.Focus, p.Error)
-			continue
-		}
-		fmt.Fprintf(b, "  %s@%s: %s %s (%s)\n", p.Metric, p.Focus, p.values(), p.Unit, p.Origin())
-		if p.Note != "" {
-			fmt.Fprintf(b, "    warning: %s\n", p.Note)
-		}
-		if p.Distribution != nil {
-			fmt.Fprintf(b, "    %s\n", strings.Join(p.Distribution.Lines(), "\n    "))
-		}
-	}
-}
-
-// values is what a pair has measured, without its unit.
-func (p *Pair) values() string {
-	if p.Gauge != nil {
-		return p.gaugeText()
-	}
-	return fmt.Sprintf("sum %s, average %s%s", amount(float64(p.Sum)), amount(float64(p.Average)), errorNote(*p))
-}
-
-// errorNote is the standard error of an estimate.
-func errorNote(p Pair) string {
-	if u := float64(p.Uncertainty); p.Tier == "sample" && u == u {
-		return fmt.Sprintf(" +- %.2g", u)
-	}
-	return ""
-}
-
 func amount(f float64) string {
 	if f != f {
 		return "-"
