@@ -112,6 +112,7 @@ func TestResultsWithoutTypes(t *testing.T) {
 		{"gives_short", "if ((short)$return < 0) m++", "shorts"},
 		{"gives_long", "if ((long)$return < 0) m++", "longs"},
 		{"gives_bool", "m += (bool)$return", "bools"},
+		{"gives_int", "if ((int)$return < 0) m += 7; if ((int)$return >= 0) m += (int)$return", "sum"},
 		{"gives_char", "if ((char)$return < 0) m++", "chars"},
 		{"takes", "if ((int)$arg[0] < 0) m++", "taken"},
 		{"takes", "if ((signed char)$arg[1] < 0) m++", "letters"},
@@ -122,6 +123,7 @@ func TestResultsWithoutTypes(t *testing.T) {
 	for _, c := range []struct{ flag, at, code, want string }{
 		{"-g0", "gives_int", "if ($return < 0) m++", "write (int)$return < 0 if it is an int, (long) if it has 64 bits, or build with -g"},
 		{"-g0", "takes", "if ($arg[0] < 0) m++", "write (int)$arg[0] < 0 if it is an int"},
+		{"-g0", "takes", "m += $arg[0]", "write m0 += (int)$arg[0] if it is an int"},
 		{"-g", "gives_double", "m += $return", "gives_double returns a floating-point number (double), which probes cannot read"},
 		{"-g", "gives_double", "m += (int)$return", "gives_double returns a floating-point number (double)"},
 		{"-g", "gives_nothing", "m += $return", "gives_nothing returns nothing"},
