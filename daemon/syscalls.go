@@ -32,10 +32,11 @@ func (l *syscallSight) begin(logf func(string, ...any)) {
 
 func (l *syscallSight) open(logf func(string, ...any)) {
 	var err error
-	if l.deadlines, err = syscalls.OpenDeadlines(); err != nil {
+	types := syscalls.NewTypes()
+	if l.deadlines, err = syscalls.OpenDeadlines(types); err != nil {
 		logf("how long threads have waited when probes go in cannot be told (%v): a wait with a timeout may end late by as much", err)
 	}
-	if l.transfers, err = syscalls.OpenTransfers(); err != nil {
+	if l.transfers, err = syscalls.OpenTransfers(types); err != nil {
 		logf("which threads move data when probes go in cannot be told (%v): a call that is to move much may return a part", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/btf"
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 )
@@ -38,7 +39,7 @@ type attachable struct {
 }
 
 // open makes the memory, of a number of bytes, and loads the program that is made for its descriptor.
-func (a *attachable) open(name string, size int, protection int, program func(memory int) (*ebpf.ProgramSpec, error)) (err error) {
+func (a *attachable) open(name string, size int, protection int, program func(types *btf.Spec, memory int) (*ebpf.ProgramSpec, error), types *Types) (err error) {
 	if err := inFirstNamespace(); err != nil {
 		return err
 	}
@@ -49,14 +50,16 @@ func (a *attachable) open(name string, size int, protection int, program func(me
 	if a.shared, err = unix.Mmap(a.memory.FD(), 0, size, protection, unix.MAP_SHARED); err != nil {
 		return os.NewSyscallError("mmap", err)
 	}
-	spec, err := program(a.memory.FD())
+	kernel, err := types.cache.Kernel()
+	if err != nil {
+		return fmt.Errorf("the kernel's description of its types: %w", err)
+	}
+	spec, err := program(kernel, a.memory.FD())
 	if err != nil {
 		return err
 	}
-	if a.program, err = ebpf.NewProgram(spec); err != nil {
-		return fmt.Errorf("loading a program at %s: %w", spec.AttachTo, err)
-	}
-	return nil
+	a.program, err = types.load(spec)
+	return err
 }
 
 // inFirstNamespace is nil where threads have the numbers here that programs of the kernel see.

@@ -1,8 +1,6 @@
 package syscalls
 
 import (
-	"fmt"
-
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/btf"
@@ -12,11 +10,7 @@ import (
 // time and the end of the timer are written to its place.
 //
 // Such a timer is the first member of a struct hrtimer_sleeper, which names the thread. What lies behind any other timer is not its thread.
-func cancelProgram(times int) (*ebpf.ProgramSpec, error) {
-	types, err := btf.LoadKernelSpec()
-	if err != nil {
-		return nil, fmt.Errorf("the kernel's description of its types: %w", err)
-	}
+func cancelProgram(types *btf.Spec, times int) (*ebpf.ProgramSpec, error) {
 	at := offsets{types: types}
 	expires, task := at.of("hrtimer_sleeper", "timer", "node", "expires"), at.of("hrtimer_sleeper", "task")
 	if at.err != nil {

@@ -18,10 +18,10 @@ const (
 type Deadlines struct{ attachable }
 
 // OpenDeadlines loads the program. Errors are the kernel's: of rights (CAP_BPF and CAP_PERFMON), of kernels that do not describe their types;
-// and ErrNamespace. It takes some 50 ms.
-func OpenDeadlines() (*Deadlines, error) {
+// and ErrNamespace. It takes some 20 ms, and what the types take when they are asked for first.
+func OpenDeadlines(types *Types) (*Deadlines, error) {
 	t := &Deadlines{attachable{kept: time.Second}} // another stop is likely soon, and to begin takes a millisecond
-	if err := t.open("culprit_ends", places*placeSize, unix.PROT_READ, cancelProgram); err != nil {
+	if err := t.open("culprit_ends", places*placeSize, unix.PROT_READ, cancelProgram, types); err != nil {
 		t.Close()
 		return nil, err
 	}

@@ -19,7 +19,7 @@ func now() time.Duration {
 func open(t *testing.T) *Deadlines {
 	t.Helper()
 	require.Root(t)
-	table, err := OpenDeadlines()
+	table, err := OpenDeadlines(NewTypes())
 	if err != nil {
 		require.Skip(t, err.Error())
 	}

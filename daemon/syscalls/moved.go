@@ -26,11 +26,7 @@ type kernelOffsets struct {
 	actionSize                  int32 // of one of sighand_struct.action; the handler comes first
 }
 
-func findOffsets() (k kernelOffsets, err error) {
-	types, err := btf.LoadKernelSpec()
-	if err != nil {
-		return k, fmt.Errorf("the kernel's description of its types: %w", err)
-	}
+func findOffsets(types *btf.Spec) (k kernelOffsets, err error) {
 	at := offsets{types: types}
 	k = kernelOffsets{
 		nr: at.of("pt_regs", "orig_ax"), fd: at.of("pt_regs", "di"), flags: at.of("pt_regs", "r10"), messageFlags: at.of("pt_regs", "dx"),
@@ -43,8 +39,8 @@ func findOffsets() (k kernelOffsets, err error) {
 }
 
 // transferProgram is the program where system calls end.
-func transferProgram(memory int) (*ebpf.ProgramSpec, error) {
-	k, err := findOffsets()
+func transferProgram(types *btf.Spec, memory int) (*ebpf.ProgramSpec, error) {
+	k, err := findOffsets(types)
 	if err != nil {
 		return nil, err
 	}

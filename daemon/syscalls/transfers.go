@@ -31,9 +31,9 @@ var HoldSignals = []unix.Signal{unix.SIGWINCH, unix.SIGURG}
 type Transfers struct{ attachable }
 
 // OpenTransfers loads the program. Errors are those of OpenDeadlines.
-func OpenTransfers() (*Transfers, error) {
+func OpenTransfers(types *Types) (*Transfers, error) {
 	t := &Transfers{attachable{kept: 0}} // it is asked at every call of every program: not for longer than needed
-	if err := t.open("culprit_moves", threadsAt+places*threadPlaceSize, unix.PROT_READ|unix.PROT_WRITE, transferProgram); err != nil {
+	if err := t.open("culprit_moves", threadsAt+places*threadPlaceSize, unix.PROT_READ|unix.PROT_WRITE, transferProgram, types); err != nil {
 		t.Close()
 		return nil, err
 	}

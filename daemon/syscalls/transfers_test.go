@@ -32,7 +32,7 @@ func random(b []byte) error {
 func lookingAtUs(t *testing.T) *Transfers {
 	t.Helper()
 	require.Root(t)
-	moves, err := OpenTransfers()
+	moves, err := OpenTransfers(NewTypes())
 	if err != nil {
 		require.Skip(t, err.Error())
 	}
