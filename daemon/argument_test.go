@@ -209,7 +209,7 @@ func TestTextBounds(t *testing.T) {
 // TestArgumentsUnderFilter: where a filter could end the program for a system call, probes make none.
 func TestArgumentsUnderFilter(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/seccomp.c"))
-	d := attachWith(t, argMetrics([]argCount{{"poll", "m += (long)$arg[1]", ""}, {"_start", `if ($arg[0] == "x") m++`, ""}}), p.PID)
+	d := attachWith(t, argMetrics([]argCount{{"poll", "m += $arg[1]", ""}, {"_start", `if ($arg[0] == "x") m++`, ""}}), p.PID)
 	var s sums
 	time.Sleep(100 * time.Millisecond) // the filter comes after READY
 	if r := d.Enable([]grid.PairKey{key(t, "m1", "/")}, &s); !errors.As(r[0].Err, new(grid.ErrUnsupported)) {
@@ -231,7 +231,7 @@ func TestArgumentsUnderFilter(t *testing.T) {
 // TestLateFilter: probes that make system calls are gone soon after a program has put itself under a filter; others stay.
 func TestLateFilter(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/seccomp.c"), "kill", "late")
-	d := attachWith(t, argMetrics([]argCount{{"printf", `if ($arg[0] != "no text") m++`, ""}, {"poll", "m += (long)$arg[1]", ""}}), p.PID)
+	d := attachWith(t, argMetrics([]argCount{{"printf", `if ($arg[0] != "no text") m++`, ""}, {"poll", "m += $arg[1]", ""}}), p.PID)
 	var s sums
 	asking, silent := key(t, "m0", "/"), key(t, "m1", "/")
 	d.mustEnable(t, &s, asking, silent)

@@ -58,7 +58,7 @@ var latencyMetrics = timing("nap_time", "wall", "nap(long)", "") + timing("spin_
 	timing("risky_time", "wall", "risky(long)", "") + timing("find_time", "wall", "Store::find(long)", "if ($arg[1] > 1000)") +
 	timing("find_any_time", "wall", "Store::find(long)", "") +
 	`metric write_size { name "write_size"; units B; unitsType unnormalized; aggregateOperator sum; style EventCounter; constraint procedureInclusive;
-		base is histogram(counter) { append preInsn $function("write").entry constrained (* write_size += (size_t)$arg[2]; *) } }
+		base is histogram(counter) { append preInsn $function("write").entry constrained (* write_size += $arg[2]; *) } }
 	metric nap_sum { name "nap_sum"; ` + histogramHead + ` base is wallTimer {
 		append preInsn $function("nap(long)").entry (* startWallTimer(nap_sum); *) prepend preInsn $function("nap(long)").return (* stopWallTimer(nap_sum); *) } }`
 

@@ -123,7 +123,6 @@ func TestResultsWithoutTypes(t *testing.T) {
 	for _, c := range []struct{ flag, at, code, want string }{
 		{"-g0", "gives_int", "if ($return < 0) m++", "write (int)$return < 0 if it is an int, (long) if it has 64 bits, or build with -g"},
 		{"-g0", "takes", "if ($arg[0] < 0) m++", "write (int)$arg[0] < 0 if it is an int"},
-		{"-g0", "takes", "m += $arg[0]", "write m0 += (int)$arg[0] if it is an int"},
 		{"-g", "gives_double", "m += $return", "gives_double returns a floating-point number (double), which probes cannot read"},
 		{"-g", "gives_double", "m += (int)$return", "gives_double returns a floating-point number (double)"},
 		{"-g", "gives_nothing", "m += $return", "gives_nothing returns nothing"},

@@ -84,9 +84,7 @@ func (c *compiler) assign(in *Instr, e *syntax.Expr) error {
 		return err
 	}
 	if what, ok := c.raw[y]; ok {
-		if err := c.summed(e, what); err != nil {
-			return err
-		}
+		c.summed(e, what)
 		if c.rawVars == nil {
 			c.rawVars = map[int]string{}
 		}

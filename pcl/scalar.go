@@ -3,6 +3,7 @@ package pcl
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"culprit/pcl/syntax"
@@ -207,24 +208,17 @@ func (c *compiler) signAsked(e *syntax.Expr, op ExprOp, x, y *Expr) error {
 	if n >= 0 && !ordered {
 		return nil
 	}
-	return typeAsked(e, what, castExample(e))
-}
-
-// summed refuses to add a number of a type that nobody says, or to make it the value of the metric: an int of -1 would be 4294967295.
-// Another counter may hold it, as it is.
-func (c *compiler) summed(e *syntax.Expr, what string) error {
-	if e.Text == "=" && e.X.Text != c.m.Name {
-		return nil
-	}
-	y := *e
-	y.Y = &syntax.Expr{Kind: syntax.Cast, Text: "int", X: e.Y}
-	return typeAsked(e, what, fmt.Sprint(&y))
-}
-
-// typeAsked is the error for what depends on a type that nobody says. The example is the code with a cast.
-func typeAsked(e *syntax.Expr, what, example string) error {
 	return errorAt(e.Pos, "found %s, expected a type: DWARF does not say of which size and sign %s is; write %s if it is an int, (long) if it has 64 bits, or build with -g",
-		e, what, example)
+		e, what, castExample(e))
+}
+
+// summed notes what is added to a number, or becomes the value of the metric, although nobody says of which type it is: an int of -1 is
+// 4294967295 there. Another counter may hold it, as it is.
+func (c *compiler) summed(e *syntax.Expr, what string) {
+	if e.Text == "=" && e.X.Text != c.m.Name || slices.Contains(c.plan.Untyped, what) {
+		return
+	}
+	c.plan.Untyped = append(c.plan.Untyped, what)
 }
 
 // mirrored are the comparisons with the sides exchanged.

@@ -113,6 +113,9 @@ type Plan struct {
 	// Distribution is set for histogram(kind): what comes to Vars[0], by an OpAdd or when its timer is stopped, is counted by size
 	// as well.
 	Distribution bool
+	// Untyped are arguments and results that are summed, or become the value, as the 64 bits of a register, since nobody says of which type
+	// they are: "$return of read".
+	Untyped []string
 }
 
 // Where says which points of a function a request goes to.

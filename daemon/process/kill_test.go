@@ -39,7 +39,7 @@ func victim(args []string) int {
 		return 3
 	}
 	if point == atTransfersEnd {
-		know, err := syscalls.OpenTransfers()
+		know, err := syscalls.OpenTransfers(syscalls.NewTypes())
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "victim:", err)
 			return 3

@@ -72,7 +72,7 @@ int main(int argc, char **argv)
 func knowingTransfers(t *testing.T) *syscalls.Transfers {
 	t.Helper()
 	require.Root(t)
-	know, err := syscalls.OpenTransfers()
+	know, err := syscalls.OpenTransfers(syscalls.NewTypes())
 	if err != nil {
 		require.Skip(t, err.Error())
 	}

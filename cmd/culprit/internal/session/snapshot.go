@@ -117,7 +117,7 @@ func (s *Session) addNotes(r *report.Report) {
 			continue
 		}
 		for _, m := range metrics[n.Hypothesis] {
-			note := clean(s.daemon.InlinedToo(grid.PairKey{Metric: m, Focus: grid.Whole()}))
+			note := clean(s.daemon.Notes(grid.PairKey{Metric: m, Focus: grid.Whole()}))
 			if note != "" && n.Note != "" {
 				note = "; " + note
 			}

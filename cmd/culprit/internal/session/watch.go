@@ -268,7 +268,7 @@ func (w *watcher) finish() []report.Pair {
 		if s := w.state[key]; s.err == nil && !s.retry {
 			enabled = append(enabled, key)
 			s.uncertain, s.over = w.uncertainty(key), true
-			s.note = joinNotes(w.late(s), clean(w.daemon.InlinedToo(key)))
+			s.note = joinNotes(w.late(s), clean(w.daemon.Notes(key)))
 		}
 	}
 	w.grid.Disable(enabled...)

@@ -21,7 +21,7 @@ type Daemon interface {
 	Targets() []daemon.TargetInfo
 	Ended() <-chan struct{}
 	Uncertainty(key grid.PairKey) (float64, bool)
-	InlinedToo(key grid.PairKey) string
+	Notes(key grid.PairKey) string
 	Overhead() daemon.Overhead
 	Probes() daemon.Probes
 	SeenMost(functions []string, pids ...int) string

@@ -43,7 +43,7 @@ func (r *run) expect(s pcltest.Expect) error {
 
 // note says what the value of a pair does not tell of.
 func (r *run) note(key grid.PairKey) {
-	if text := r.measured.inlined[key]; text != "" {
+	if text := r.measured.notes[key]; text != "" {
 		r.printf("      warning: %s", text)
 	}
 }

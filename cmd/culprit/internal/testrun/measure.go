@@ -26,7 +26,7 @@ type measured struct {
 	refused map[grid.PairKey]error // why pairs are not measured
 	asked   map[grid.PairKey]bool
 	finder  *consultant.Search      // nil before the first search
-	inlined map[grid.PairKey]string // which of their functions are inlined besides, where it is known
+	notes   map[grid.PairKey]string // what their values do not tell of
 	placed  map[grid.PairKey]int    // in how many places the probes of pairs that have some were, when measuring ended
 }
 
@@ -52,7 +52,7 @@ func (r *run) measure(s pcltest.Measure, rest []pcltest.Step) error {
 		return err
 	}
 	r.measured = &measured{
-		r: r, pid: pid, lib: lib, d: d, g: grid.New(d, lib.Metric, d.Now), refused: map[grid.PairKey]error{}, asked: map[grid.PairKey]bool{}, placed: map[grid.PairKey]int{}, inlined: map[grid.PairKey]string{},
+		r: r, pid: pid, lib: lib, d: d, g: grid.New(d, lib.Metric, d.Now), refused: map[grid.PairKey]error{}, asked: map[grid.PairKey]bool{}, placed: map[grid.PairKey]int{}, notes: map[grid.PairKey]string{},
 	}
 	keys, err := r.expected(rest)
 	if err != nil {
@@ -243,7 +243,7 @@ func (m *measured) stop() error {
 		if n, ok := d.Placed(key); ok {
 			m.placed[key] = n
 		}
-		m.inlined[key] = d.InlinedToo(key)
+		m.notes[key] = d.Notes(key)
 	}
 	m.g.DisableAll()
 	ended := false

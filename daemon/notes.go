@@ -10,17 +10,22 @@ import (
 	"culprit/pcl"
 )
 
-// A function that has code of its own may be inlined in others besides. Calls from there do not come by its entry, so they are not counted:
-// a number that looks complete would not be.
+// What a value does not tell of, so that a number that looks right and is not comes with a word.
 
 // maxInlinedAsked bounds the functions of a pair that are looked at: metrics of more are about the program, not about functions that
 // somebody has named.
 const maxInlinedAsked = 16
 
-// InlinedToo says which functions of a pair are inlined as well, and in how many places; "" if none is known to be. It
-// reads the DWARF of the files that have them when it is first asked, which may take a second.
-func (d *Daemon) InlinedToo(key grid.PairKey) string {
-	var lines []string
+// Notes say what the value of a pair does not tell of, "" if nothing is known: calls of functions that are inlined as well, and numbers that
+// are added although nobody says of which type they are. It reads the DWARF of the files that have the functions when it is first asked,
+// which may take a second.
+func (d *Daemon) Notes(key grid.PairKey) string {
+	return strings.Join(append(d.inlinedToo(key), d.untyped(key)...), "; ")
+}
+
+// inlinedToo says which functions of a pair are inlined as well, and in how many places. Calls from there do not come by the function's
+// entry, so they are not counted.
+func (d *Daemon) inlinedToo(key grid.PairKey) (lines []string) {
 	for _, f := range d.namedBy(key) {
 		places := f.obj.InlinedToo(f.fn)
 		if places == 0 {
@@ -34,7 +39,30 @@ func (d *Daemon) InlinedToo(key grid.PairKey) string {
 			lines = append(lines, line)
 		}
 	}
-	return strings.Join(lines, "; ")
+	return lines
+}
+
+// untyped says which numbers of a pair are taken for 64 bits since nobody says of which type they are. The first is named.
+func (d *Daemon) untyped(key grid.PairKey) []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var all []string
+	for _, c := range d.plansOf(key) {
+		for _, what := range c.plan.Untyped {
+			if !slices.Contains(all, what) {
+				all = append(all, what)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	more := ""
+	if n := len(all) - 1; n > 0 {
+		more = fmt.Sprintf(" (and %d more)", n)
+	}
+	return []string{fmt.Sprintf("the type of %s%s is not known: 64 bits were added, in which an int of -1 is 4294967295; a cast such as (int) says what it is",
+		safetext.CleanMax(all[0], 100), more)}
 }
 
 // namedBy are the functions at whose entries and exits a pair counts, but for those of lists of libraries.

@@ -1,0 +1,54 @@
+package daemon
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"culprit/grid"
+	"culprit/internal/testprog"
+)
+
+// TestInlinedToo: of a function that has code of its own and is inlined besides it is said in how many places; without DWARF nothing is known.
+func TestInlinedToo(t *testing.T) {
+	for _, flag := range []string{"-g", "-g0"} {
+		p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/inlinedtoo.c", "-O2", flag))
+		d := attachWith(t, callMetric("twos", "twice")+callMetric("mixes", "both")+callMetric("nevers", "never"), p.PID)
+		var s sums
+		for metric, want := range map[string]string{
+			"twos": "twice is inlined at 2 places: those calls are not counted", "mixes": "both is inlined at 1 place: those calls are not counted", "nevers": "", "cpu": "",
+		} {
+			if flag == "-g0" {
+				want = ""
+			}
+			k := key(t, metric, "/")
+			d.mustEnable(t, &s, k)
+			measured := d.Notes(k)
+			d.Disable([]grid.PairKey{k})
+			if after := d.Notes(k); measured != want || after != want {
+				t.Errorf("%s: %q, afterwards %q, want %q", metric, measured, after, want)
+			}
+		}
+		detachClean(t, d, p.PID)
+		p.Stop(t)
+	}
+}
+
+// TestUntypedSums: what is added without a type that anybody says comes with a word; with DWARF or a cast it does not.
+func TestUntypedSums(t *testing.T) {
+	counts := []resultCount{{"gives_int", "m += $return", ""}, {"gives_int", "m += (int)$return", ""}, {"takes", "m += $arg[0]", ""}}
+	for flag, want := range map[string][]string{"-g": {"", "", ""}, "-g0": {"the type of $return of gives_int is not known: ", "", "the type of $arg[0] of takes is not known: "}} {
+		p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/results.c", "-fno-inline", flag))
+		d := attachWith(t, resultMetrics(counts), p.PID)
+		var s sums
+		for i, w := range want {
+			k := key(t, fmt.Sprint("m", i), "/")
+			d.mustEnable(t, &s, k)
+			if got := d.Notes(k); !strings.HasPrefix(got, w) || w == "" && got != "" {
+				t.Errorf("%s at %s with %s: %q, want %q", counts[i].code, counts[i].at, flag, got, w)
+			}
+		}
+		detachClean(t, d, p.PID)
+		p.Stop(t)
+	}
+}
