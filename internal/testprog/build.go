@@ -17,6 +17,7 @@ import (
 	"runtime"
 	"sort"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -115,12 +116,15 @@ func cached(t testing.TB, source, compiler string, args []string) string {
 	return out
 }
 
+// builds counts those of this process, whose tests may build one program at the same time.
+var builds atomic.Int64
+
 // compile builds beside the final place and renames, so that two tests at once both get a whole file.
 func compile(source, compiler string, args []string, out string) error {
 	if err := os.MkdirAll(filepath.Dir(out), 0o700); err != nil {
 		return err
 	}
-	part := fmt.Sprintf("%s.%d", out, os.Getpid())
+	part := fmt.Sprintf("%s.%d.%d", out, os.Getpid(), builds.Add(1))
 	all := append(append([]string{}, args...), "-o", part, source)
 	cmd := exec.Command(compiler, append(all, trailing(args)...)...)
 	if text, err := cmd.CombinedOutput(); err != nil {
