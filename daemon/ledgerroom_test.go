@@ -1,8 +1,12 @@
 package daemon
 
 import (
+	"os"
 	"strings"
 	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"culprit/grid"
 	"culprit/internal/testprog"
@@ -33,4 +37,37 @@ func TestLedgerHasNoRoom(t *testing.T) {
 	d.mustEnable(t, &s, keys[:2]...)
 	detachClean(t, d, p.PID)
 	p.Stop(t)
+}
+
+// TestHistoryTouchesNothing: what never held an entry is not looked at, which would make memory of it.
+func TestHistoryTouchesNothing(t *testing.T) {
+	const pages = 64
+	size := os.Getpagesize()
+	mem, err := unix.Mmap(-1, 0, pages*size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANONYMOUS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(mem)
+	l := trampoline.NewLedger(mem)
+	if _, err := l.Put(trampoline.Entry{Addr: 1, Len: 5}); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(l.History()); n != 1 {
+		t.Errorf("%d entries", n)
+	}
+	if n := residentPages(t, mem); n != 1 {
+		t.Errorf("%d pages of memory, want 1", n)
+	}
+}
+
+func residentPages(t *testing.T, mem []byte) (n int) {
+	t.Helper()
+	vec := make([]byte, len(mem)/os.Getpagesize())
+	if _, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&mem[0])), uintptr(len(mem)), uintptr(unsafe.Pointer(&vec[0]))); errno != 0 {
+		t.Fatal(errno)
+	}
+	for _, b := range vec {
+		n += int(b & 1)
+	}
+	return n
 }

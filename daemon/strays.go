@@ -76,7 +76,7 @@ func (t *target) findStrays() (*strays, error) {
 // history is what the ledger holds and has held, as far as that was not written over.
 func (t *target) history() ([]trampoline.Entry, error) {
 	if t.seg != nil {
-		return trampoline.History(t.seg.code.mem[t.seg.LedgerOff():t.seg.HeadSize()]), nil
+		return t.seg.ledger.History(), nil
 	}
 	return ledgerHistory(t.proc)
 }

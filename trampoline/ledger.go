@@ -67,6 +67,9 @@ func (l *Ledger) Free(i int) {
 // Used is how many entries are in use.
 func (l *Ledger) Used() int { return l.next - len(l.free) }
 
+// History is History of what was ever put into it: to look at the rest would make memory of it, which somebody has to pay for.
+func (l *Ledger) History() []Entry { return History(l.mem[:l.next*EntrySize]) }
+
 // setState is one store, and the last: a reader after a crash sees a whole entry or none.
 func (l *Ledger) setState(i int, s LedgerState) {
 	p := (*uint32)(unsafe.Pointer(&l.mem[i*EntrySize+60]))
