@@ -62,8 +62,14 @@ func (d *Daemon) attach(pid int) error {
 	if err == nil || d.opts.Backend != BackendAuto || !mayFall(err) {
 		return err
 	}
+	return d.lookOnly(pid, err)
+}
+
+// lookOnly begins to look at a process that cannot be patched because of err, which is returned if that is not possible either: what would
+// have to change for probes is the better answer.
+func (d *Daemon) lookOnly(pid int, err error) error {
 	if d.attachSampled(pid, err.Error()) != nil {
-		return err // what would have to change for probes is the better answer
+		return err
 	}
 	d.logf("process %d is measured by stack samples only, since it cannot be patched: %v", pid, err)
 	return nil
@@ -81,9 +87,14 @@ func mayFall(err error) bool {
 			return false
 		}
 	}
+	return !unstopped(err)
+}
+
+// unstopped reports whether all that was wrong is that a process could not be stopped in time.
+func unstopped(err error) bool {
 	var deferred *process.Deferred
 	var long *tooLong
-	return !errors.As(err, &deferred) && !errors.As(err, &long)
+	return errors.As(err, &deferred) || errors.As(err, &long)
 }
 
 // attachSampled begins to look at a process. why says for what reason it is not patched.

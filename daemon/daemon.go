@@ -131,7 +131,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 			d.Detach()
 			return nil, err
 		}
-		if err := d.attach(pid); err != nil {
+		if err := d.attachPatiently(ctx, pid); err != nil {
 			d.Detach()
 			return nil, about(pid, err)
 		}

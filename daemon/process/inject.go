@@ -337,7 +337,7 @@ func (c *call) abandon() error {
 		}
 	}
 	_ = unix.PtraceInterrupt(c.tr.tid)
-	return &Deferred{TID: c.tr.tid, State: taskState(c.w.s.p.pid, c.tr.tid), Waited: time.Since(c.w.s.begin)}
+	return &Deferred{TID: c.tr.tid, State: ThreadState(c.w.s.p.pid, c.tr.tid), Waited: time.Since(c.w.s.begin)}
 }
 
 // dying handles a thread that vanished under us: it was killed, with the whole process.

@@ -77,7 +77,7 @@ func (s *session) freshPeers() []int {
 func (s *session) stopPeer(pid int) error {
 	if tr := s.threads[pid]; tr != nil && tr.phase == running { // born just now, and attached to us at its birth
 		if s.poll(tr); tr.phase == running {
-			return &Deferred{TID: pid, State: taskState(pid, pid), Waited: time.Since(s.begin)}
+			return &Deferred{TID: pid, State: ThreadState(pid, pid), Waited: time.Since(s.begin)}
 		}
 	}
 	st, err := readStat(pid, 0)

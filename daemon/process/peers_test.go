@@ -46,7 +46,7 @@ func TestPeersStandStill(t *testing.T) {
 			}
 			for _, pid := range found {
 				for _, tid := range must2(listTasks(pid)) {
-					if s := taskState(pid, tid); s != 't' {
+					if s := ThreadState(pid, tid); s != 't' {
 						t.Errorf("thread %d of peer %d is in state %c", tid, pid, s)
 					}
 				}

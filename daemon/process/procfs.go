@@ -54,8 +54,8 @@ func readStat(pid, tid int) (taskStat, error) {
 	return parseStat(b)
 }
 
-// taskState is the state letter of a thread, 'X' when it no longer exists.
-func taskState(pid, tid int) byte {
+// ThreadState is the state letter of a thread in /proc, 'X' when it no longer exists.
+func ThreadState(pid, tid int) byte {
 	st, err := readStat(pid, tid)
 	if err != nil {
 		return 'X'

@@ -51,7 +51,7 @@ func (w *World) findScratch(n int) (Addr, error) {
 	}
 	for _, t := range w.threads {
 		if sp := Addr(t.Regs.Rsp); sp >= ownFirst && sp < ownLast+ownSize { // not on its own stack yet, after a tracer was killed
-			return 0, &Deferred{TID: t.TID, State: taskState(w.s.p.pid, t.TID), Waited: w.Elapsed()}
+			return 0, &Deferred{TID: t.TID, State: ThreadState(w.s.p.pid, t.TID), Waited: w.Elapsed()}
 		}
 	}
 	return 0, &Unsupported{What: fmt.Sprintf("no stack with %d KiB of free room and a known end for a system call", (n+1023)>>10),

@@ -370,7 +370,7 @@ func (s *session) waitAll() error {
 			continue
 		}
 		if time.Since(s.begin) > s.limit {
-			return &Deferred{TID: pending.tid, State: taskState(s.p.pid, pending.tid), Waited: time.Since(s.begin)}
+			return &Deferred{TID: pending.tid, State: ThreadState(s.p.pid, pending.tid), Waited: time.Since(s.begin)}
 		}
 		if err := s.ctx.Err(); err != nil {
 			return err
@@ -398,7 +398,7 @@ func (s *session) expired() error {
 		return err
 	}
 	if waited := time.Since(s.begin); waited > s.limit {
-		return &Deferred{TID: s.p.pid, State: taskState(s.p.pid, s.p.pid), Waited: waited}
+		return &Deferred{TID: s.p.pid, State: ThreadState(s.p.pid, s.p.pid), Waited: waited}
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func TestThreadChurn(t *testing.T) {
 				return err
 			}
 			for _, tid := range tids {
-				if s := taskState(tg.pid(), tid); s != 't' && !isDead(s) {
+				if s := ThreadState(tg.pid(), tid); s != 't' && !isDead(s) {
 					t.Errorf("thread %d in state %c is not stopped", tid, s)
 				}
 			}
@@ -454,7 +454,7 @@ func TestLeaderEndsFirst(t *testing.T) {
 			_, err := w.Syscall(unix.SYS_GETPID)
 			return err
 		})
-		if taskState(tg.pid(), tg.pid()) == 'Z' {
+		if ThreadState(tg.pid(), tg.pid()) == 'Z' {
 			dead++
 		}
 	}

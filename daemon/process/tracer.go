@@ -166,7 +166,7 @@ func (t *tracer) onlyZombies() bool {
 		return false
 	}
 	for tid := range t.lingering {
-		if s := taskState(t.p.pid, tid); s != 'Z' && s != 'X' {
+		if s := ThreadState(t.p.pid, tid); s != 'Z' && s != 'X' {
 			return false
 		}
 	}

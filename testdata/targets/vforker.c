@@ -1,5 +1,5 @@
 /* vfork: the parent stands still in the kernel until its child ends or calls exec, and the child runs on the parent's memory.
- * Line "long": one child that keeps its parent waiting for a second. COUNT in_child is what vfork children did. */
+ * Line "long N": one child that keeps its parent waiting for N seconds, for one without N. COUNT in_child is what vfork children did. */
 #define _GNU_SOURCE
 #include "target.h"
 #include <spawn.h>
@@ -7,13 +7,13 @@
 
 static volatile uint64_t in_child;
 static uint64_t vforks, spawns;
-static volatile int want_long;
+static volatile long want_long; /* seconds */
 extern char **environ;
 
 static void command(const char *line)
 {
-	if (strcmp(line, "long") == 0)
-		want_long = 1;
+	if (strncmp(line, "long", 4) == 0)
+		want_long = line[4] ? atol(line + 4) : 1;
 }
 
 NOINLINE uint64_t child_work(long us)
@@ -69,9 +69,10 @@ int main(void)
 		one_vfork(0);
 		one_spawn();
 		if (want_long) {
+			long us = want_long * 1000000;
 			want_long = 0;
 			printf("LONG begins\n");
-			one_vfork(1000000);
+			one_vfork(us);
 			printf("LONG ends\n");
 		}
 		target_sleep_us(1000);

@@ -1,0 +1,53 @@
+package daemon
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"culprit/internal/testprog"
+)
+
+// TestAttachWhileAThreadCannotStop: a thread that waits for its vfork child cannot be stopped. If that is over soon the process is measured as
+// any other; if not it is looked at only, or the error says what to do.
+func TestAttachWhileAThreadCannotStop(t *testing.T) {
+	bin := testprog.Build(t, "testdata/targets/vforker.c")
+	begin := func(t *testing.T, line string) *testprog.Prog {
+		p := testprog.StartTarget(t, bin)
+		p.Say(t, line)
+		p.Expect(t, "LONG begins", 5*time.Second)
+		return p
+	}
+	t.Run("soon", func(t *testing.T) {
+		p := begin(t, "long 1")
+		d := attachTo(t, p.PID)
+		if why := d.targets[0].sampled; why != nil {
+			t.Error("it is only looked at")
+		}
+		detachClean(t, d, p.PID)
+		p.Stop(t)
+	})
+	t.Run("auto", func(t *testing.T) {
+		p := begin(t, "long 8")
+		d, err := Attach(t.Context(), Options{Library: library(t), Backend: BackendAuto}, p.PID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.targets[0].sampled == nil {
+			t.Error("it is patched while a thread could not be stopped")
+		}
+		detachClean(t, d, p.PID)
+		p.Stop(t)
+	})
+	t.Run("probe", func(t *testing.T) {
+		p := begin(t, "long 8")
+		d, err := Attach(t.Context(), Options{Library: library(t)}, p.PID)
+		if err == nil {
+			d.Detach()
+		}
+		if err == nil || !strings.Contains(err.Error(), "in state D did not stop") || !strings.Contains(err.Error(), "--backend sample") {
+			t.Errorf("%v", err)
+		}
+		p.Stop(t)
+	})
+}
