@@ -17,11 +17,11 @@ const (
 	attachWait  = 3 * time.Second        // at most, for a thread that cannot be interrupted
 )
 
-// attachPatiently is attach for a process that somebody has named: what cannot be stopped is tried again, and then only looked at if the
-// options leave that open.
+// attachPatiently is attach for a process that somebody has named: what cannot be stopped, or becomes another program meanwhile, is tried
+// again. What cannot be stopped then is only looked at if the options leave that open.
 func (d *Daemon) attachPatiently(ctx context.Context, pid int) error {
 	err := d.attach(pid)
-	for try := 1; try < attachTries && unstopped(err) && stoppable(ctx, pid, err); try++ {
+	for try := 1; try < attachTries && (unstopped(err) || errors.Is(err, process.ErrTargetExeced)) && stoppable(ctx, pid, err); try++ {
 		err = d.attach(pid)
 	}
 	if !unstopped(err) || ctx.Err() != nil {

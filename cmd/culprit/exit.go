@@ -71,7 +71,7 @@ func statusOf(err error) int {
 		return exitUsage
 	case errors.As(err, &denied), errors.As(err, &forbidden):
 		return exitForbidden
-	case errors.Is(err, process.ErrTargetExited):
+	case errors.Is(err, process.ErrTargetExited), errors.Is(err, process.ErrTargetExeced):
 		return exitEnded
 	}
 	return exitFailed

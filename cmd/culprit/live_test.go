@@ -467,3 +467,25 @@ func TestDisasm(t *testing.T) {
 	c.has(&c.errOut, "did you mean").has(&c.errOut, "cpu")
 	p.Stop(t)
 }
+
+// TestAttachToWhatExecutes: a process that becomes another program again and again is begun with again, or it has ended as far as the session
+// goes; it never fails.
+func TestAttachToWhatExecutes(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command("/bin/sh", "-c", `sleep 0.0$1; exec /bin/sh -c "$0" "$0" $((6 - $1))`, "", "3")
+	cmd.Args[3] = cmd.Args[2]
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	defer func() { cmd.Process.Kill(); <-ended }()
+	for range 5 {
+		culprit(t, "attach", "--no-tui", "--for", "300ms", fmt.Sprint(cmd.Process.Pid)).want(exitNothing, exitEnded)
+	}
+	select {
+	case err := <-ended:
+		t.Errorf("it ended: %v", err)
+	default:
+	}
+}
