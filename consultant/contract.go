@@ -84,6 +84,9 @@ type Config struct {
 	Source     func(grid.Focus) (file string, line int) // nil = unknown
 	OnEvent    func(Event)                              // nil = dropped
 	Now        func() float64                           // s since session start
+	// Unseen says what of a metric cannot be seen in the program, "" if nothing: where a hypothesis about it does not hold, that is not known.
+	// nil = nothing is unseen.
+	Unseen func(metric string) string
 	// Spare is how many seconds of a processor the search may use now so that it takes no more of the machine than it should: below 0 if
 	// it has used too many, +Inf if processors are idle. nil = always +Inf.
 	Spare func() float64

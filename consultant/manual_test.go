@@ -97,6 +97,33 @@ func TestNothingIsRuledOutAboveItsThreshold(t *testing.T) {
 	}
 }
 
+// TestUnseenIsNotRuledOut: where a part of what a hypothesis is about cannot be seen it is not ruled out, and the reason is given; what is seen to
+// hold is told.
+func TestUnseenIsNotRuledOut(t *testing.T) {
+	r := newRig(t, twoLevels())
+	const why = "goroutines wait without a thread"
+	r.s.cfg.Unseen = func(metric string) string {
+		if strings.HasPrefix(metric, "io") {
+			return ""
+		}
+		return why
+	}
+	r.runUntil(20, "settled", r.s.Settled)
+	states := map[State]int{}
+	for _, n := range r.s.Nodes() {
+		if n.Samples == 0 {
+			continue
+		}
+		states[n.State]++
+		if unseen := n.Hypothesis != "ExcessiveIOBlockingTime"; unseen && n.State == False || n.State == Testing && n.Reason != why {
+			t.Errorf("%s at %s: %s, %q", n.Hypothesis, focusText(n.Focus), n.State, n.Reason)
+		}
+	}
+	if states[True] == 0 || states[Testing] == 0 {
+		t.Errorf("%v: that shows nothing", states)
+	}
+}
+
 func TestExpandFalseNode(t *testing.T) {
 	r := newRig(t, twoLevels())
 	r.m.samples = false

@@ -283,7 +283,11 @@ func (s *Search) settle(n *node, holds bool, now float64) {
 	n.state, n.falseAt = False, now
 	n.watch = n.watch && (n.persistent() || n.pinned)
 	if old != True {
-		s.say(n, "tested false: %s", n.evidence())
+		if why := s.unseen(n.hyp, map[*hypothesis]string{}); why != "" {
+			s.say(n, "is not seen: %s; %s", n.evidence(), why)
+		} else {
+			s.say(n, "tested false: %s", n.evidence())
+		}
 		return
 	}
 	s.say(n, "became false: %s", n.evidence())

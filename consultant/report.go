@@ -13,10 +13,31 @@ func (s *Search) Nodes() []Node {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := make([]Node, len(s.graph.nodes))
+	unseen := map[*hypothesis]string{}
 	for i, n := range s.graph.nodes {
 		out[i] = n.export()
+		if out[i].State == False {
+			if why := s.unseen(n.hyp, unseen); why != "" {
+				out[i].State, out[i].Reason = Testing, why
+			}
+		}
 	}
 	return out
+}
+
+// unseen says what of a hypothesis's metrics cannot be seen; each is asked for once.
+func (s *Search) unseen(h *hypothesis, known map[*hypothesis]string) string {
+	why, ok := known[h]
+	if ok || s.cfg.Unseen == nil {
+		return why
+	}
+	for _, m := range h.metrics {
+		if why == "" {
+			why = s.cfg.Unseen(m)
+		}
+	}
+	known[h] = why
+	return why
 }
 
 // Phases copies the list of phases; the first is the global one.

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,6 +40,12 @@ func TestGoCodeIsSampled(t *testing.T) {
 		if f := d.targets[0].functionAt(site.Addr); f != nil && f.obj.IsGoCode(f.fn) {
 			t.Errorf("Go function %s is patched", f.fn.Name)
 		}
+	}
+	if why := d.Unseen("sync_wait"); !strings.Contains(why, "goroutine") || !strings.Contains(d.Notes(key(t, "sync_wait", "/")), why) {
+		t.Errorf("of waits it is said %q, in the notes %q", why, d.Notes(key(t, "sync_wait", "/")))
+	}
+	if why := d.Unseen("cpu"); why != "" {
+		t.Errorf("of the processor it is said that %s", why)
 	}
 	detachClean(t, d, p.PID)
 	p.Stop(t)

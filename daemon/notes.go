@@ -20,7 +20,11 @@ const maxInlinedAsked = 16
 // are added although nobody says of which type they are. It reads the DWARF of the files that have the functions when it is first asked,
 // which may take a second.
 func (d *Daemon) Notes(key grid.PairKey) string {
-	return strings.Join(append(d.inlinedToo(key), d.untyped(key)...), "; ")
+	lines := append(d.inlinedToo(key), d.untyped(key)...)
+	if why := d.Unseen(key.Metric); why != "" {
+		lines = append(lines, why)
+	}
+	return strings.Join(lines, "; ")
 }
 
 // inlinedToo says which functions of a pair are inlined as well, and in how many places. Calls from there do not come by the function's
@@ -63,6 +67,21 @@ func (d *Daemon) untyped(key grid.PairKey) []string {
 	}
 	return []string{fmt.Sprintf("the type of %s%s is not known: 64 bits were added, in which an int of -1 is 4294967295; a cast such as (int) says what it is",
 		safetext.CleanMax(all[0], 100), more)}
+}
+
+// Unseen says what of a metric cannot be seen in one of the targets wherever it is measured, "" if nothing: its values are too small by that.
+func (d *Daemon) Unseen(metric string) string {
+	if !d.opts.Library.Waits(metric) {
+		return ""
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, t := range d.targets {
+		if len(t.objects) > 0 && t.main().IsGo() {
+			return fmt.Sprintf("%s is a Go program: a goroutine that waits has no thread, so that its wait is not seen", t.name)
+		}
+	}
+	return ""
 }
 
 // namedBy are the functions at whose entries and exits a pair counts, but for those of lists of libraries.

@@ -66,6 +66,12 @@ func (l *Library) Metric(name string) (grid.Metric, bool) {
 	return grid.Metric{}, false
 }
 
+// Waits reports whether a metric tells of threads that wait: parked ones are left out of it.
+func (l *Library) Waits(metric string) bool {
+	m := l.byName[metric]
+	return m != nil && m.noParked
+}
+
 func (l *Library) find(name string) (*metric, error) {
 	if m := l.byName[name]; m != nil {
 		return m, nil

@@ -22,6 +22,7 @@ type Daemon interface {
 	Ended() <-chan struct{}
 	Uncertainty(key grid.PairKey) (float64, bool)
 	Notes(key grid.PairKey) string
+	Unseen(metric string) string
 	Overhead() daemon.Overhead
 	Probes() daemon.Probes
 	SeenMost(functions []string, pids ...int) string
@@ -50,7 +51,7 @@ func newGrid(d Daemon, lib *pcl.Library) *grid.Grid { return grid.New(d, lib.Met
 func NewSearch(cfg Config, d Daemon, g *grid.Grid) *consultant.Search {
 	return consultant.New(consultant.Config{
 		Hypotheses: cfg.Library.Hypotheses(), Grid: g, Axis: d, Budget: cfg.Budget, Source: d.Source, OnEvent: cfg.OnEvent, Now: d.Now,
-		Spare: d.Spare, Beat: d.Beat,
+		Unseen: d.Unseen, Spare: d.Spare, Beat: d.Beat,
 		Base: func(item grid.Focus) grid.Hierarchy { return itemBase(cfg.Library, item) },
 	})
 }
