@@ -71,6 +71,7 @@ type Deferred struct {
 	TID    int
 	State  byte // its state letter in /proc, mostly 'D'; 0 if unknown
 	Waited time.Duration
+	InCall bool // it has stopped, but has not completed a call that it was to make for us
 }
 
 // Error names the thread and its state.
@@ -78,6 +79,10 @@ func (e *Deferred) Error() string {
 	state := string(e.State)
 	if e.State == 0 {
 		state = "unknown"
+	}
+	if e.InCall {
+		return fmt.Sprintf("deferred: thread %d in state %s does not complete a system call; is the process frozen (cgroup.freeze)? Thaw it, then try again; all threads were resumed",
+			e.TID, state)
 	}
 	return fmt.Sprintf("deferred: thread %d in state %s did not stop within %v; all threads were resumed", e.TID, state, e.Waited.Round(time.Millisecond))
 }

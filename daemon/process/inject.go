@@ -128,8 +128,14 @@ func (c *call) clear() { _, _ = c.w.s.p.pwrite(c.saved, c.area) }
 // chooseThread prefers a thread that was running in user mode: it has no call to repeat.
 func (w *World) chooseThread() (*tracee, error) {
 	var candidates []*tracee
+	var busy *Stopped
 	for _, t := range w.threads {
-		if tr := w.s.threads[t.TID]; tr != nil && tr.phase == stopped && !tr.adrift {
+		tr := w.s.threads[t.TID]
+		switch {
+		case tr == nil || tr.phase != stopped || tr.adrift:
+		case w.inOurCall(t):
+			busy = t
+		default:
 			candidates = append(candidates, tr)
 		}
 	}
@@ -139,7 +145,22 @@ func (w *World) chooseThread() (*tracee, error) {
 			return tr, nil
 		}
 	}
+	if busy != nil {
+		return nil, &Deferred{TID: busy.TID, State: ThreadState(w.s.p.pid, busy.TID), Waited: w.Elapsed(), InCall: true}
+	}
 	return nil, &Unsupported{What: "no thread of the target can make a system call for us", Needs: "a thread without a shadow stack and outside of a restartable sequence"}
+}
+
+// inOurCall reports whether a thread has yet to complete a call that it was sent to make in an earlier stop: one of a process that is frozen does
+// not, and what it comes back by must stay. To send it once more would stack frames for as long as it is frozen.
+func (w *World) inOurCall(t *Stopped) bool {
+	g, rip := &w.s.p.gadgets, Addr(t.Regs.Rip)
+	if rip != g.syscall && rip != g.syscall+syscallLength {
+		return false
+	}
+	b := make([]byte, 8)
+	n, _ := w.s.p.pread(b, Addr(t.Regs.Rsp))
+	return n == len(b) && Addr(le64(b)) == g.sigreturn
 }
 
 // burden orders threads by how much has to be put right behind a call.
@@ -337,7 +358,7 @@ func (c *call) abandon() error {
 		}
 	}
 	_ = unix.PtraceInterrupt(c.tr.tid)
-	return &Deferred{TID: c.tr.tid, State: ThreadState(c.w.s.p.pid, c.tr.tid), Waited: time.Since(c.w.s.begin)}
+	return &Deferred{TID: c.tr.tid, State: ThreadState(c.w.s.p.pid, c.tr.tid), Waited: time.Since(c.w.s.begin), InCall: true}
 }
 
 // dying handles a thread that vanished under us: it was killed, with the whole process.

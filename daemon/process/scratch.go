@@ -53,6 +53,9 @@ func (w *World) findScratch(n int) (Addr, error) {
 		if sp := Addr(t.Regs.Rsp); sp >= ownFirst && sp < ownLast+ownSize { // not on its own stack yet, after a tracer was killed
 			return 0, &Deferred{TID: t.TID, State: ThreadState(w.s.p.pid, t.TID), Waited: w.Elapsed()}
 		}
+		if w.inOurCall(t) { // what it comes back by is in the way
+			return 0, &Deferred{TID: t.TID, State: ThreadState(w.s.p.pid, t.TID), Waited: w.Elapsed(), InCall: true}
+		}
 	}
 	return 0, &Unsupported{What: fmt.Sprintf("no stack with %d KiB of free room and a known end for a system call", (n+1023)>>10),
 		Needs: "a thread with a stack of the C library, or an unused end of the main stack"}
@@ -161,17 +164,23 @@ func (w *World) guarded(t *Stopped, m Mapping, maps []Mapping) (lo, end Addr, ok
 	return m.Start, tp, slices.ContainsFunc(maps, guard)
 }
 
-// unoccupied: no thread stands on the piece or keeps its descriptor there. One that a killed tracer left in a call would.
+// unoccupied: no thread stands on the piece or keeps its descriptor there. One that a killed tracer left in a call would; the frame by which it
+// comes back begins where its stack pointer is.
 func (w *World) unoccupied(a Addr, n int) bool {
 	for _, t := range w.threads {
-		for _, at := range []Addr{Addr(t.Regs.Rsp), Addr(t.Regs.Fs_base)} {
-			if at >= a && at < a+Addr(n) {
-				return false
-			}
+		sp, tp := Addr(t.Regs.Rsp), Addr(t.Regs.Fs_base)
+		if sp >= a && sp < a+Addr(n) || tp >= a && tp < a+Addr(n) {
+			return false
+		}
+		if tr := w.s.threads[t.TID]; sp < a && sp+frameMost > a && (tr != nil && tr.adrift || w.inOurCall(t)) {
+			return false
 		}
 	}
 	return true
 }
+
+// frameMost is more than the frame of a call takes.
+const frameMost = frameRoom + maxXsave
 
 // untouched says whether no page of the range was ever used: neither in memory nor swapped out.
 func (p *Process) untouched(a Addr, n int) bool {

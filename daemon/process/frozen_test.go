@@ -1,0 +1,68 @@
+package process
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"culprit/internal/require"
+)
+
+// freezer makes a group of the unified hierarchy with a process in it, and gives the file that freezes it.
+func freezer(t *testing.T, pid int) (file string) {
+	t.Helper()
+	require.Root(t)
+	for line := range strings.SplitSeq(string(must2(os.ReadFile("/proc/mounts"))), "\n") {
+		f := strings.Fields(line)
+		if len(f) < 3 || f[2] != "cgroup2" {
+			continue
+		}
+		dir := filepath.Join(f[1], "culprit-test-"+strconv.Itoa(pid))
+		must(t, os.Mkdir(dir, 0o700))
+		t.Cleanup(func() {
+			for end := time.Now().Add(5 * time.Second); unix.Rmdir(dir) != nil && time.Now().Before(end); {
+				time.Sleep(10 * time.Millisecond) // until the process has ended
+			}
+		})
+		must(t, os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o600))
+		return filepath.Join(dir, "cgroup.freeze")
+	}
+	t.Skip("no unified hierarchy of control groups is mounted")
+	return ""
+}
+
+// TestCallsInAFrozenProcess: its threads stop for us, but do not make calls. However often they are asked, what they come back by stays whole, and
+// they go on as before when they are thawed.
+func TestCallsInAFrozenProcess(t *testing.T) {
+	tg := start(t, compile(t, stateSource), "both")
+	p := open(t, tg.pid())
+	file := freezer(t, tg.pid())
+	call := func(w *World) error {
+		_, err := w.Syscall(unix.SYS_GETPID)
+		return err
+	}
+	stop(t, p, call)
+	must(t, os.WriteFile(file, []byte("1"), 0o600))
+	t.Cleanup(func() { _ = os.WriteFile(file, []byte("0"), 0o600) }) // else it could not be ended
+	for i := range 200 {
+		_, err := p.Stop(t.Context(), StopOptions{Deadline: 20 * time.Millisecond}, call)
+		var d *Deferred
+		if !errors.As(err, &d) || !d.InCall {
+			t.Fatalf("stop %d of a frozen process: %v", i, err)
+		}
+	}
+	must(t, os.WriteFile(file, []byte("0"), 0o600))
+	eventually(t, "calls are made again", func() bool {
+		_, err := p.Stop(t.Context(), StopOptions{}, call)
+		return err == nil
+	})
+	if res := tg.finish(); res["eintr"] != 0 {
+		t.Errorf("target: %v", res)
+	}
+}
