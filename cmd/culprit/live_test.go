@@ -489,3 +489,12 @@ func TestAttachToWhatExecutes(t *testing.T) {
 	default:
 	}
 }
+
+// TestRunOfWhatEndsAtOnce: a program that has ended before it could be measured is said to have, with its exit code.
+func TestRunOfWhatEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	for script, code := range map[string]int{"exit 7": 7, "kill -9 $$": 137} {
+		c := culprit(t, "run", "--no-tui", "--", "/bin/sh", "-c", script).want(exitEnded)
+		c.has(&c.errOut, fmt.Sprintf("/bin/sh ended with exit code %d", code))
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"culprit/daemon/process"
 	"culprit/internal/safeelf"
 )
 
@@ -53,6 +54,11 @@ func runCommand(ctx context.Context, opts *measureOptions, args []string) error 
 	m.exit = c.exitCode
 	err = m.run(ctx, []int{c.pid})
 	if !m.opened {
+		if isGone(err) {
+			if code, ended := c.exitCode(true); ended {
+				return &statusError{exitEnded, endedAtOnce(args[0], code)}
+			}
+		}
 		c.end()
 		return err
 	}
@@ -62,6 +68,19 @@ func runCommand(ctx context.Context, opts *measureOptions, args []string) error 
 		m.progressf("%s goes on (pid %d)", args[0], c.pid)
 	}
 	return err
+}
+
+// isGone reports whether an error is that a process has ended.
+func isGone(err error) bool {
+	return errors.Is(err, process.ErrNotFound) || errors.Is(err, process.ErrZombie) || errors.Is(err, process.ErrTargetExited)
+}
+
+func endedAtOnce(name string, code *int) error {
+	how := ""
+	if code != nil {
+		how = fmt.Sprintf(" with exit code %d", *code)
+	}
+	return fmt.Errorf("%s ended%s before it could be measured", name, how)
 }
 
 // A child is the program that `run` started.
