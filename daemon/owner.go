@@ -79,6 +79,9 @@ var errNotProven = errors.New("nothing shows that it is a culprit")
 // Traces reports whether a process traces another. What cannot be read counts as untraced.
 func Traces(tracer, pid int) bool { return process.Traces(tracer, pid) }
 
+// Runs reports whether there is a process of this number that has not ended.
+func Runs(pid int) bool { return process.StartTime(pid) != 0 }
+
 // EndOwner asks the culprit that has instrumented a process to end, by SIGINT, and returns who that is. Nobody is asked because the
 // process names him: he must map the memory that the head in the process lies in, and that memory must be his, which nobody without his
 // rights can bring about. Errors: unix.EPERM where that process may not be looked at or signalled.

@@ -63,12 +63,15 @@ func endOwner(w io.Writer, pid, owner int) error {
 			return err
 		}
 	}
+	var gone time.Time
 	for deadline := time.Now().Add(detachWait); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		_, alive, found, err := daemon.Owner(pid)
 		switch {
 		case err != nil:
 			return err
-		case !found && daemon.Traces(owner, pid): // its memory is gone, and the stop in which it went is about to end
+		case !found && gone.IsZero():
+			gone = time.Now()
+		case !found && (daemon.Traces(owner, pid) || daemon.Runs(owner) && time.Since(gone) < lastStops): // it looks once more, and lets go
 		case !found:
 			fmt.Fprintf(w, "process %d: culprit %d has ended and removed its probes\n", pid, owner)
 			return nil
@@ -79,6 +82,9 @@ func endOwner(w io.Writer, pid, owner int) error {
 	return fmt.Errorf("culprit %d did not remove its probes from process %d within %v; end it (kill -KILL %d), then: culprit restore %d",
 		owner, pid, detachWait, owner, pid)
 }
+
+// lastStops is how long a culprit may need to let go of a process in which it has no memory any more.
+const lastStops = 2 * time.Second
 
 func newRestore() *cobra.Command {
 	return &cobra.Command{

@@ -39,8 +39,11 @@ func TestAttack(t *testing.T) {
 	var harms []harm
 	t.Run("workers", func(t *testing.T) {
 		var group sync.WaitGroup
-		for i := range *workersFlag {
-			w := newWorker(t, i, victim)
+		var workers []*worker
+		for i := range *workersFlag { // all before the first begins: a program that is being written cannot be started
+			workers = append(workers, newWorker(t, i, victim))
+		}
+		for _, w := range workers {
 			group.Go(func() {
 				for n := int(next.Add(1)) - 1; n < rounds && ctx.Err() == nil; n = int(next.Add(1)) - 1 {
 					w.harms = nil
