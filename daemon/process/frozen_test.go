@@ -26,8 +26,9 @@ func freezer(t *testing.T, pid int) (file string) {
 		dir := filepath.Join(f[1], "culprit-test-"+strconv.Itoa(pid))
 		must(t, os.Mkdir(dir, 0o700))
 		t.Cleanup(func() {
+			_ = os.WriteFile(filepath.Join(f[1], "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o600) // it has ended, unless the test has failed
 			for end := time.Now().Add(5 * time.Second); unix.Rmdir(dir) != nil && time.Now().Before(end); {
-				time.Sleep(10 * time.Millisecond) // until the process has ended
+				time.Sleep(10 * time.Millisecond)
 			}
 		})
 		must(t, os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o600))
