@@ -119,6 +119,9 @@ func TestUnseenIsNotRuledOut(t *testing.T) {
 			t.Errorf("%s at %s: %s, %q", n.Hypothesis, focusText(n.Focus), n.State, n.Reason)
 		}
 	}
+	if said := r.s.Status(); !strings.Contains(said, itoa(states[Testing])+" cannot be ruled out") {
+		t.Errorf("%d are not ruled out, and the status is %q", states[Testing], said)
+	}
 	if states[True] == 0 || states[Testing] == 0 {
 		t.Errorf("%v: that shows nothing", states)
 	}

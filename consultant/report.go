@@ -80,13 +80,18 @@ func (s *Search) Status() string {
 		return s.err.Error()
 	}
 	counts := map[State]int{}
-	watched, unhurried, doze := 0, 0, 0
+	watched, unhurried, doze, unseen := 0, 0, 0, 0
+	why := map[*hypothesis]string{}
 	var now *node
 	for _, n := range s.graph.nodes {
 		if n.isRoot() {
 			continue
 		}
-		counts[n.state]++
+		if n.state == False && s.unseen(n.hyp, why) != "" {
+			unseen++
+		} else {
+			counts[n.state]++
+		}
 		if s.waitsForTime(n) {
 			unhurried++
 		}
@@ -122,6 +127,9 @@ func (s *Search) Status() string {
 	}
 	if len(parts) == 0 {
 		parts = append(parts, "nothing left to test")
+	}
+	if unseen > 0 {
+		parts = append(parts, itoa(unseen)+" cannot be ruled out")
 	}
 	parts = append(parts, fmt.Sprintf("%d true, %d false, watching %d", counts[True], counts[False], watched))
 	if doze > 0 {

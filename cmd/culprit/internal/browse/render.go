@@ -89,6 +89,14 @@ func (a *app) verdictLines(w int) []line {
 			out = append(out, text(a.theme.state(consultant.False), cut("   "+r, w, a.theme.cutMark()), 0))
 		}
 	}
+	if len(v.Open) > 0 {
+		out = append(out, line{}, text(a.theme.bold(), " Not concluded:", 0))
+		for _, o := range v.Open {
+			for _, part := range wrap(o, w-5) {
+				out = append(out, text(a.theme.plain(), "   "+part, 0))
+			}
+		}
+	}
 	return out
 }
 

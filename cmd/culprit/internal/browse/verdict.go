@@ -18,6 +18,7 @@ type verdict struct {
 	Lines    []verdictLine
 	Now      string   // what happens now; never empty
 	RuledOut []string // hypotheses that are false for the whole program
+	Open     []string // hypotheses that nothing speaks for there, and why they are not ruled out
 }
 
 // A verdictLine is one bottleneck.
@@ -41,7 +42,7 @@ func newVerdict(s session.Snapshot) verdict {
 		}
 		v.Lines = append(v.Lines, newVerdictLine(b, byID[b.Node], s.Elapsed))
 	}
-	v.RuledOut = ruledOut(s.Nodes)
+	v.RuledOut, v.Open = ruledOut(s.Nodes), notConcluded(s.Nodes)
 	return v
 }
 
@@ -97,6 +98,18 @@ func ruledOut(nodes []consultant.Node) []string {
 			return append(list, "and more: see screen 2")
 		}
 		list = append(list, clean(n.Hypothesis)+" "+valueText(n))
+	}
+	return list
+}
+
+// notConcluded lists the hypotheses about the whole program that have values and no answer, with the reason.
+func notConcluded(nodes []consultant.Node) []string {
+	var list []string
+	for i := range nodes {
+		n := &nodes[i]
+		if n.State == consultant.Testing && n.Reason != "" && n.Samples > 0 && n.Focus.String() == "/" && len(list) < maxVerdicts {
+			list = append(list, clean(n.Hypothesis)+" "+valueText(n)+": "+clean(n.Reason))
+		}
 	}
 	return list
 }
