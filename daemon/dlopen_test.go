@@ -57,10 +57,20 @@ func TestLoadedAfterAttach(t *testing.T) {
 		}
 	}
 	work("held")
+	waitForPlugin(t, d)
+	watched := key(t, "procedure_calls", "/Code/plugin.c")
+	d.mustEnable(t, &s, watched)
+	if note := d.Notes(watched); note != "" {
+		t.Errorf("nothing is missing yet: %q", note)
+	}
 	p.Say(t, "release")
 	comings := storm(t, d, p)
 	p.Say(t, "hold")
 	time.Sleep(50 * time.Millisecond)
+	if note := d.Notes(watched); !strings.Contains(note, "its calls are not counted from when it is loaded again") {
+		t.Errorf("calls are missing, and nothing says so: %q", note)
+	}
+	d.Disable([]grid.PairKey{watched})
 	work("held again")
 	detachClean(t, d, p.PID)
 	if got := p.Stop(t); got != want {
@@ -124,4 +134,75 @@ func TestLoadedFarAway(t *testing.T) {
 	}
 	detachClean(t, d, p.PID)
 	p.Stop(t)
+}
+
+// TestMappedTwice has programs that map a file a second time: their own, and the C library that dlmopen brings. What lies between the two
+// belongs to neither, and only the first C library stays for good. Attached while the second is there, and before.
+func TestMappedTwice(t *testing.T) {
+	plugin := testprog.Build(t, "testdata/targets/plugin.c", "-shared", "-fPIC", "-Wl,--no-as-needed", "-lc")
+	bin := testprog.Build(t, "testdata/targets/dlopener.c")
+	want := undisturbed(t, bin, plugin, "50", "0", "1")
+	for _, away := range []string{"0", "1"} {
+		p := testprog.StartTarget(t, bin, plugin, "50", away, "1")
+		if away == "0" {
+			p.Say(t, "hold")
+		}
+		d := attachTo(t, p.PID)
+		p.Say(t, "hold")
+		var s sums
+		keys := waitForPlugin(t, d)
+		d.discover() // what the plugin needs is mapped after it
+		checkObjects(t, d, away == "1")
+		on := enableAll(t, d, &s, append(keys, nameOf(t, d, "procedure_calls", "use")))
+		time.Sleep(300 * time.Millisecond)
+		d.Disable(on)
+		work, use := 0.0, s.of(nameOf(t, d, "procedure_calls", "use"))
+		for _, k := range keys {
+			if strings.HasSuffix(k.String(), "/plugin_work") {
+				work = s.of(k)
+			}
+		}
+		if use == 0 || work < 49*use || work > 51*use {
+			t.Errorf("away %s: %v calls of plugin_work, %v of use", away, work, use)
+		}
+		p.Say(t, "release")
+		comings := storm(t, d, p)
+		detachClean(t, d, p.PID)
+		if got := p.Stop(t); got != want {
+			t.Errorf("away %s: hash %s, undisturbed %s", away, got, want)
+		}
+		t.Logf("away %s: instrumented %d times while it came and went %d times", away, comings, p.Counts()["dlopen"])
+	}
+}
+
+// checkObjects checks that no two objects overlap, that each is the file that is mapped there, and which C libraries are taken to stay.
+func checkObjects(t *testing.T, d *Daemon, first bool) {
+	t.Helper()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	tgt := d.targets[0]
+	maps, err := tgt.proc.Maps()
+	if err != nil {
+		t.Fatal(err)
+	}
+	libcs, stay := 0, 0
+	for i, o := range tgt.objects {
+		if i > 0 && o.lo < tgt.objects[i-1].hi {
+			t.Errorf("%s at [%#x, %#x) overlaps %s, which ends at %#x", o.name, o.lo, o.hi, tgt.objects[i-1].name, tgt.objects[i-1].hi)
+		}
+		for _, m := range maps {
+			if m.Inode != 0 && o.holds(uint64(m.Start)) && (m.Inode != o.key.inode || m.Dev != o.key.dev) {
+				t.Errorf("%s at [%#x, %#x) has a mapping of %s in it", o.name, o.lo, o.hi, m.Path)
+			}
+		}
+		if isLibc(o.name) {
+			libcs++
+			if o.stays {
+				stay++
+			}
+		}
+	}
+	if want := map[bool]int{true: 1, false: 0}[first]; libcs != 2 || stay != want {
+		t.Errorf("%d C libraries, %d of which stay; want 2 and %d", libcs, stay, want)
+	}
 }

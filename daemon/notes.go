@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,7 +21,7 @@ const maxInlinedAsked = 16
 // are added although nobody says of which type they are. It reads the DWARF of the files that have the functions when it is first asked,
 // which may take a second.
 func (d *Daemon) Notes(key grid.PairKey) string {
-	lines := append(d.inlinedToo(key), d.untyped(key)...)
+	lines := slices.Concat(d.inlinedToo(key), d.unloaded(key), d.untyped(key))
 	if why := d.Unseen(key.Metric); why != "" {
 		lines = append(lines, why)
 	}
@@ -42,6 +43,24 @@ func (d *Daemon) inlinedToo(key grid.PairKey) (lines []string) {
 		if !slices.Contains(lines, line) { // several processes run one program
 			lines = append(lines, line)
 		}
+	}
+	return lines
+}
+
+// unloaded says which libraries went while a pair had probes in them. When one comes again it runs without probes until that is seen.
+func (d *Daemon) unloaded(key grid.PairKey) []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	times := map[string]int{}
+	for _, pt := range d.partsOf(key) {
+		for name, n := range pt.unloaded {
+			times[name] += n
+		}
+	}
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(times)) {
+		lines = append(lines, fmt.Sprintf("%s was unloaded (seen %d times): its calls are not counted from when it is loaded again until probes are in it",
+			safetext.CleanMax(name, 100), times[name]))
 	}
 	return lines
 }
@@ -116,14 +135,22 @@ func (d *Daemon) plansOf(key grid.PairKey) (all []costed) {
 		}
 		return all
 	}
-	parts := p.parts
-	if p.keyed != nil {
-		parts = p.keyed.of.parts
-	}
-	for _, pt := range parts {
+	for _, pt := range d.partsOf(key) {
 		if pt.estimate == nil {
 			all = append(all, costed{pt.t, pt.plan})
 		}
 	}
 	return all
+}
+
+// partsOf are the parts that a pair is measured by, none if it is not measured. d.mu is held.
+func (d *Daemon) partsOf(key grid.PairKey) []*part {
+	switch p := d.pairs[key]; {
+	case p == nil:
+		return nil
+	case p.keyed != nil:
+		return p.keyed.of.parts
+	default:
+		return p.parts
+	}
 }

@@ -61,10 +61,11 @@ type part struct {
 	follows bool // its probes ask what descriptors stand for
 	keeping keeping
 
-	lacking    int  // resources of the focus's item that the target did not have when it was last looked for
-	unfinished bool // what has come of them since could not be patched yet
-	lost       bool // code that it had sites in was unloaded
-	loads      int  // objects that the target had found when it was last looked for
+	lacking    int            // resources of the focus's item that the target did not have when it was last looked for
+	unfinished bool           // what has come of them since could not be patched yet
+	lost       bool           // code that it had sites in was unloaded
+	unloaded   map[string]int // how often that was seen, by the name of the file
+	loads      int            // objects that the target had found when it was last looked for
 }
 
 // notPriced is the price of a part that no pass has seen yet: those who wait for many pairs must not wait for their prices.

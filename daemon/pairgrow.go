@@ -65,10 +65,19 @@ func (p *part) mayGrow(it *pcl.GroupingItem) bool {
 
 // loses forgets the requests of a part in code that is gone.
 func (p *part) loses(o *object) {
-	isIn := func(r pcl.Request) bool { return uint64(r.Func) >= o.lo && uint64(r.Func) < o.hi }
+	isIn := func(r pcl.Request) bool { return o.holds(uint64(r.Func)) }
 	p.plan.Requests = slices.DeleteFunc(slices.Clone(p.plan.Requests), isIn)
 	p.sites = slices.DeleteFunc(slices.Clone(p.sites), func(s *site) bool { return s.gone })
 	p.lost, p.loads = true, p.t.loads
+	p.noteUnloaded(o)
+}
+
+// noteUnloaded counts that an object went and took probes of the part with it.
+func (p *part) noteUnloaded(o *object) {
+	if p.unloaded == nil {
+		p.unloaded = map[string]int{}
+	}
+	p.unloaded[o.name]++
 }
 
 // grow adds to a part what its target has only now, and reports whether sites have to be patched. before gets where the trampolines of

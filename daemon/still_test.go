@@ -19,7 +19,7 @@ func TestNothingIsBuiltInAStop(t *testing.T) {
 	tgt := d.targets[0]
 	var o *object
 	for _, one := range tgt.objects {
-		if isLoader(one.name) {
+		if one.holds(uint64(tgt.proc.Loader())) {
 			o = one
 		}
 	}

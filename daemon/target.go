@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"errors"
 	"fmt"
 	"sort"
 	"sync"
@@ -57,17 +58,18 @@ type target struct {
 	seat        int       // its place in the order of attaching
 	stops       int       // how often it was stopped by us
 	detached    bool
-	writing     bool             // a batch changes the text
-	unreadable  map[fileKey]int  // files of code that could not be read, and how often
-	manyObjects sync.Once        // said that there are too many files
-	unsure      bool             // a batch ended before it could tell how far it came
-	fallen      []*site          // hold the bytes of the file again, to be patched again
-	unreachable map[uint64]error // GiB in which no island could be placed, and why
-	lossy       bool             // some thread found no block of its own
-	peered      bool             // processes were seen that run on its memory
-	keyless     int              // a thread that has set its thread pointer to 0, 0 = none was seen
-	sequences   []image.Range    // restartable sequences that no file tells of
-	seccomp     int              // mode of the target: 0 none, 1 strict, 2 filter
+	writing     bool                     // a batch changes the text
+	unreadable  map[fileKey]int          // files of code that could not be read, and how often
+	notCode     map[process.Addr]fileKey // mappings that hold no code where their file says
+	manyObjects sync.Once                // said that there are too many files
+	unsure      bool                     // a batch ended before it could tell how far it came
+	fallen      []*site                  // hold the bytes of the file again, to be patched again
+	unreachable map[uint64]error         // GiB in which no island could be placed, and why
+	lossy       bool                     // some thread found no block of its own
+	peered      bool                     // processes were seen that run on its memory
+	keyless     int                      // a thread that has set its thread pointer to 0, 0 = none was seen
+	sequences   []image.Range            // restartable sequences that no file tells of
+	seccomp     int                      // mode of the target: 0 none, 1 strict, 2 filter
 	contexts    contexts
 	view        *view   // of the stop that is under way; nil if none is
 	seenLast    *view   // of the stop that was last, until all was learnt from it
@@ -86,6 +88,7 @@ type object struct {
 	bias   uint64
 	twins  *twinPlans // nil of a file that is only looked at
 	parks  bool       // contexts may be parked at any of its instructions
+	stays  bool       // it cannot be unloaded while the target runs
 
 	padMu     sync.Mutex
 	padsTaken map[uint64]bool // by end of the padding
@@ -368,6 +371,7 @@ func openTarget(d *Daemon, pid int, open func(pid int) (*process.Process, error)
 		t.close()
 		return nil, err
 	}
+	t.findResident()
 	t.name = fmt.Sprintf("%s{%d}", t.main().name, pid)
 	t.threads = newThreadTable(t)
 	t.files = newFileTable(t)
@@ -390,8 +394,15 @@ func (t *target) loadObjects() error {
 	t.unloadObjects(maps)
 	t.noteVdso(maps)
 	var firstErr error
+	notCode := map[process.Addr]fileKey{}
+	defer func() { t.notCode = notCode }()
 	for i, m := range maps {
-		if !m.Executable() || m.Inode == 0 || t.objectAt(uint64(m.Start)) != nil || isSegment(m) || t.unreadable[fileKey{m.Dev, m.Inode}] >= triesToRead {
+		key := fileKey{m.Dev, m.Inode}
+		if !m.Executable() || m.Inode == 0 || t.objectAt(uint64(m.Start)) != nil || isSegment(m) || t.unreadable[key] >= triesToRead {
+			continue
+		}
+		if t.notCode[m.Start] == key {
+			notCode[m.Start] = key
 			continue
 		}
 		if len(t.objects)+len(t.unreadable) >= maxObjects {
@@ -400,8 +411,12 @@ func (t *target) loadObjects() error {
 			})
 			break
 		}
-		if err := t.loadObject(maps, i); err != nil {
-			t.unreadable[fileKey{m.Dev, m.Inode}]++
+		err := t.loadObject(maps, i)
+		switch {
+		case errors.Is(err, errNotCode):
+			notCode[m.Start] = key
+		case err != nil:
+			t.unreadable[key]++
 			if firstErr == nil {
 				firstErr = err
 			}
@@ -428,22 +443,44 @@ func (t *target) loadObject(maps []process.Mapping, i int) error {
 		return err
 	}
 	o := &object{Object: img, name: t.d.images.name(t.proc, m), path: m.Path, key: key, text: uint64(m.Start), lo: uint64(m.Start), hi: uint64(m.End)}
-	for _, s := range img.Segments() {
-		if s.Exec && s.Off&^0xfff == uint64(m.Offset)&^0xfff {
-			o.bias = uint64(m.Start) - s.Vaddr&^0xfff
-		}
+	if !o.place(m) {
+		t.d.logf("%s is mapped at %v, but no code of the file begins there: what runs there is not measured", m.Path, m.Start)
+		return errNotCode
 	}
-	for _, n := range maps {
-		if n.Inode == m.Inode && n.Dev == m.Dev {
-			o.lo, o.hi = min(o.lo, uint64(n.Start)), max(o.hi, uint64(n.End))
-		}
-	}
+	o.extend(maps)
 	o.twins, o.parks = t.d.images.join(o), t.contexts.why != ""
 	t.loads++
 	t.changes++
 	t.objects = append(t.objects, o)
 	sort.Slice(t.objects, func(a, b int) bool { return t.objects[a].lo < t.objects[b].lo })
 	return nil
+}
+
+var errNotCode = errors.New("no segment of code is mapped there")
+
+// place works out how far the object lies from the addresses in its file; false if m maps none of the file's code at the right distance.
+func (o *object) place(m process.Mapping) bool {
+	for _, s := range o.Segments() {
+		if off := uint64(m.Offset) - s.Off&^pageMask; s.Exec && uint64(m.Offset) >= s.Off&^pageMask && off < s.FileSize {
+			o.bias = uint64(m.Start) - off - s.Vaddr&^pageMask
+			return true
+		}
+	}
+	return false
+}
+
+// extend takes the other mappings of the object in. The same file may be mapped elsewhere too, by a program that reads its own symbols or
+// that has loaded a library a second time (dlmopen): those are others.
+func (o *object) extend(maps []process.Mapping) {
+	lo, hi := ^uint64(0), uint64(0)
+	for _, s := range o.Segments() {
+		lo, hi = min(lo, o.bias+s.Vaddr&^pageMask), max(hi, o.bias+(s.Vaddr+s.MemSize+pageMask)&^pageMask)
+	}
+	for _, n := range maps {
+		if n.Inode == o.key.inode && n.Dev == o.key.dev && uint64(n.Start) >= lo && uint64(n.End) <= hi {
+			o.lo, o.hi = min(o.lo, uint64(n.Start)), max(o.hi, uint64(n.End))
+		}
+	}
 }
 
 // main is the executable, as opposed to its libraries.
@@ -456,10 +493,13 @@ func (t *target) main() *object {
 	return t.objects[0]
 }
 
+// holds reports whether an address lies in the object.
+func (o *object) holds(addr uint64) bool { return addr >= o.lo && addr < o.hi }
+
 // objectAt finds the object that maps an address.
 func (t *target) objectAt(addr uint64) *object {
 	i := sort.Search(len(t.objects), func(i int) bool { return t.objects[i].hi > addr })
-	if i < len(t.objects) && t.objects[i].lo <= addr {
+	if i < len(t.objects) && t.objects[i].holds(addr) {
 		return t.objects[i]
 	}
 	return nil

@@ -3,7 +3,6 @@ package daemon
 import (
 	"bytes"
 	"slices"
-	"strings"
 
 	"culprit/daemon/image"
 	"culprit/daemon/process"
@@ -25,7 +24,9 @@ func (t *target) unloadObjects(maps []process.Mapping) {
 		t.takeBack(o)
 		t.forget(o)
 		t.d.images.leave(o)
-		t.d.logf("%s has unloaded %s, and %d places with probes went with it: they count on if it is loaded again", t.name, o.name, t.d.removed-before)
+		if places := t.d.removed - before; places > 0 {
+			t.d.logf("%s has unloaded %s, and %d places with probes went with it: they count on if it is loaded again", t.name, o.name, places)
+		}
 	}
 	t.objects = kept
 	if t.threads != nil {
@@ -38,7 +39,7 @@ func (t *target) unloadObjects(maps []process.Mapping) {
 func (t *target) takeBack(o *object) {
 	var held []*site
 	for addr, s := range t.sites {
-		if addr >= o.lo && addr < o.hi && s.holdsOurs(t.proc.ReadMem) {
+		if o.holds(addr) && s.holdsOurs(t.proc.ReadMem) {
 			s.stuck = true
 			held = append(held, s)
 		}
@@ -120,7 +121,7 @@ func (t *target) forget(o *object) {
 	}
 	losers := map[*part]bool{}
 	for addr, s := range t.sites {
-		if addr >= o.lo && addr < o.hi {
+		if o.holds(addr) {
 			s.gone = true
 			s.unpatched()
 			delete(t.sites, addr)
@@ -132,7 +133,7 @@ func (t *target) forget(o *object) {
 	for p := range losers {
 		p.loses(o)
 	}
-	t.sequences = slices.DeleteFunc(t.sequences, func(r image.Range) bool { return r.Lo >= o.lo && r.Lo < o.hi })
+	t.sequences = slices.DeleteFunc(t.sequences, func(r image.Range) bool { return o.holds(r.Lo) })
 	t.changes++
 }
 
@@ -152,20 +153,29 @@ func (s *site) unpatched() {
 	s.t.d.removed++
 }
 
-// resident reports whether an object cannot be unloaded while the target runs: the program itself, the C library and what loads libraries.
-func (t *target) resident(o *object) bool {
-	return o != nil && (o.path == t.exe || isLibc(o.name) || isLoader(o.name))
+// findResident notes which of the objects that a target has at first stay as long as it runs: the program itself, what loads its libraries,
+// and the C library that came with them. A second C library (dlmopen), or that of a program without a loader, may go.
+func (t *target) findResident() {
+	var libcs []*object
+	entry, loader := uint64(t.proc.Entry()), uint64(t.proc.Loader())
+	for _, o := range t.objects {
+		o.stays = o.holds(entry) || o.holds(loader)
+		if isLibc(o.name) {
+			libcs = append(libcs, o)
+		}
+	}
+	if len(libcs) == 1 && loader != 0 {
+		libcs[0].stays = true
+	}
 }
+
+// resident reports whether an object cannot be unloaded while the target runs.
+func (t *target) resident(o *object) bool { return o != nil && o.stays }
 
 // fourthIsSpent reports whether nobody behind a system call reads its fourth argument, where the code stays for good.
 func (t *target) fourthIsSpent(ret process.Addr) bool {
 	o := t.objectAt(uint64(ret))
 	return t.resident(o) && o.FourthIsSpent(uint64(ret)-o.bias)
-}
-
-// isLoader reports whether an object is glibc's dynamic loader, which the kernel has mapped (other C libraries load by themselves).
-func isLoader(name string) bool {
-	return strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-2.")
 }
 
 // inPlace checks in the stopped target that the objects whose text is to be changed are mapped where they were found.
@@ -230,11 +240,18 @@ func (t *target) reloaded() (sites []*site) {
 		if o == nil || t.proc.ReadMem(process.Addr(p.addr), now) != nil || !bytes.Equal(now, p.old) {
 			continue
 		}
+		losers := map[*part]bool{}
 		for _, s := range t.sites {
-			if s.Addr >= o.lo && s.Addr < o.hi && s.base != nil {
+			if o.holds(s.Addr) && s.base != nil {
 				s.unpatched()
 				sites = append(sites, s)
+				for _, g := range s.groups {
+					losers[g.part] = true
+				}
 			}
+		}
+		for p := range losers {
+			p.noteUnloaded(o)
 		}
 	}
 	return sites

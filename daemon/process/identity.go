@@ -141,7 +141,22 @@ func (p *Process) execed() error {
 	return fmt.Errorf("process %d: %w", p.pid, ErrTargetExeced)
 }
 
-const auxEntry = 9 // AT_ENTRY
+// What the kernel tells a program of itself when it starts it.
+const (
+	auxLoader = 7 // AT_BASE
+	auxEntry  = 9 // AT_ENTRY
+)
+
+// Entry is where the program began to run, 0 if that is not known.
+func (p *Process) Entry() Addr { return p.aux(auxEntry) }
+
+// Loader is where the kernel has mapped what loads the program's libraries, 0 if it has none.
+func (p *Process) Loader() Addr { return p.aux(auxLoader) }
+
+func (p *Process) aux(key uint64) Addr {
+	at, _ := auxValue(p.exec.auxv, key)
+	return Addr(at)
+}
 
 func auxValue(auxv []byte, key uint64) (uint64, bool) {
 	for ; len(auxv) >= 16; auxv = auxv[16:] {

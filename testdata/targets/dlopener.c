@@ -1,10 +1,13 @@
 /* Loads a library, calls it, unloads it, again and again.
- * dlopener PATH-OF-PLUGIN [calls each time] [1: the first time is after the line "hold"]
+ * dlopener PATH-OF-PLUGIN [calls each time] [1: the first time is after the line "hold"] [1: into a namespace of its own]
+ * A namespace of its own has a second C library. The program maps its own file then, too, as programs do that look for their symbols.
  * Line "hold": the library stays loaded from the next time on, and is called; "release": unloads again; "away": is not loaded until "hold". */
 #include "target.h"
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
 
-static volatile int hold, away;
+static volatile int hold, away, apart;
 
 static void command(const char *line)
 {
@@ -29,7 +32,7 @@ struct plugin {
 NOINLINE struct plugin load(const char *path)
 {
 	struct plugin p;
-	p.handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	p.handle = dlmopen(apart ? LM_ID_NEWLM : LM_ID_BASE, path, RTLD_NOW | RTLD_LOCAL);
 	if (!p.handle)
 		target_bad("dlopen: %s", dlerror());
 	*(void **)&p.work = dlsym(p.handle, "plugin_work");
@@ -37,6 +40,15 @@ NOINLINE struct plugin load(const char *path)
 	if (!p.work || !p.calls)
 		target_bad("dlsym: %s", dlerror());
 	return p;
+}
+
+static void map_own_file(void)
+{
+	struct stat st;
+	int fd = open("/proc/self/exe", O_RDONLY);
+	if (fd < 0 || fstat(fd, &st) != 0 || mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+		target_bad("mapping the own file: %s", strerror(errno));
+	close(fd);
 }
 
 NOINLINE uint64_t use(struct plugin p, long calls)
@@ -53,9 +65,12 @@ int main(int argc, char **argv)
 {
 	target_start();
 	if (argc < 2)
-		target_bad("usage: dlopener PATH-OF-PLUGIN [calls each time] [1: not before \"hold\"]");
+		target_bad("usage: dlopener PATH-OF-PLUGIN [calls each time] [1: not before \"hold\"] [1: apart]");
 	long calls = target_arg(argc, argv, 2, 50);
 	away = (int)target_arg(argc, argv, 3, 0);
+	apart = (int)target_arg(argc, argv, 4, 0);
+	if (apart)
+		map_own_file();
 	uint64_t loads = 0, works = 0, hash = 0;
 	target_command = command;
 	while (target_running()) {
