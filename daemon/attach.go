@@ -176,6 +176,7 @@ func (d *Daemon) discover() {
 		if !d.lives(t) || !t.mayHaveLoaded() && !turn {
 			continue
 		}
+		t.readChildTimes()
 		known := t.loads
 		if err := t.loadObjects(); err == nil && t.loads > known {
 			d.logf("%s has loaded more code", t.name)

@@ -117,6 +117,7 @@ func (d *Daemon) admit(t *target) {
 	d.tree.Add(grid.Process, t.name)
 	t.threads.refresh(0, 0)
 	t.files.look(d.Now())
+	t.readChildTimes()
 	d.targets = append(d.targets, t)
 	d.byPID[t.proc.PID()] = t
 	t.findRank()

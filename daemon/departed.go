@@ -34,6 +34,7 @@ func (d *Daemon) bury(t *target) {
 	if len(d.family.gone) < maxDeparted {
 		d.family.gone = append(d.family.gone, departed{d.infoOf(t), t.seat})
 	}
+	d.family.measured += t.times.own.by()
 	t.detached = true
 	t.close()
 	if d.byPID[t.proc.PID()] == t {

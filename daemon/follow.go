@@ -53,6 +53,7 @@ type family struct {
 	elders   map[int]bool   // ancestors of the first targets: what loses its parent becomes a child of one of them
 	gone     []departed     // what is kept of children that have ended
 	seats    int            // targets that there ever were
+	measured time.Duration  // processor time of children that were targets until they ended
 }
 
 // A young child runs its parent's code, or is just being loaded.

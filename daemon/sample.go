@@ -269,6 +269,7 @@ func (d *Daemon) samplePairs(now float64, pairs map[grid.PairKey]*pair) {
 	if len(pairs) == len(d.pairs) {
 		d.accountCost(now, cost+d.samplingCost(now))
 		d.settleEnded()
+		d.noteOwnTimes()
 	}
 }
 

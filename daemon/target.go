@@ -51,8 +51,9 @@ type target struct {
 	sampled     *strata // of a target that is only looked at; else nil
 	tidOff      uint64  // where a thread's control block holds its tid, 0 if unknown
 	ended       bool
-	settled     bool      // it has ended, and its last values were taken
-	child       bool      // it was started by a target, and came by that
+	settled     bool // it has ended, and its last values were taken
+	child       bool // it was started by a target, and came by that
+	times       childTimes
 	incomplete  time.Time // when it was last tried to measure there what is measured of the others, and not all could be
 	rank        *Rank     // in a job of MPI; nil if it is not part of one
 	seat        int       // its place in the order of attaching

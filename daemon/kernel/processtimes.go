@@ -15,6 +15,9 @@ type ProcessTimes struct {
 	User, System time.Duration
 	// MinorFaults and MajorFaults count page faults that did without, and that waited for a disk.
 	MinorFaults, MajorFaults uint64
+	// Children is the processor time of children that have ended and that the process has waited for, with what theirs have used, in units
+	// of 10 ms.
+	Children time.Duration
 }
 
 // ReadProcess reads the accounting of a process (/proc/PID/stat). The error wraps ErrGone if it has ended.
@@ -33,5 +36,5 @@ func ReadProcess(pid int) (ProcessTimes, error) {
 	if !t.takeStat(text) {
 		return ProcessTimes{}, fmt.Errorf("%s: stat has a form that this program does not know", what)
 	}
-	return ProcessTimes{User: t.User, System: t.System, MinorFaults: t.MinorFaults, MajorFaults: t.MajorFaults}, nil
+	return ProcessTimes{User: t.User, System: t.System, Children: t.children, MinorFaults: t.MinorFaults, MajorFaults: t.MajorFaults}, nil
 }

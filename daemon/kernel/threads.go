@@ -37,7 +37,8 @@ type ThreadTimes struct {
 	// Coarse says that this kernel keeps no schedstat: Run is User+System, RunQueueWait and Slices are 0.
 	Coarse bool
 
-	worker bool
+	worker   bool
+	children time.Duration // of the whole process: processor time of children that it has waited for
 }
 
 // workerFlags are those of tasks that run in the kernel on behalf of a process (PF_IO_WORKER, PF_USER_WORKER of linux/sched.h): of
@@ -139,7 +140,7 @@ func (t *ThreadTimes) takeStat(text []byte) bool {
 		return false
 	}
 	text = text[end+2:]
-	t.State = text[0]
+	t.State, t.children = text[0], 0
 	text = text[1:]
 	var n uint64
 	var ok bool
@@ -158,6 +159,8 @@ func (t *ThreadTimes) takeStat(text []byte) bool {
 			t.User = time.Duration(n) * tick
 		case 15:
 			t.System = time.Duration(n) * tick
+		case 16, 17:
+			t.children += time.Duration(n) * tick
 		case 22:
 			t.Start = n
 		}

@@ -21,6 +21,8 @@ type Report struct {
 	Targets     []Target     `json:"targets"`
 	Nodes       []Node       `json:"nodes"`
 	Bottlenecks []Bottleneck `json:"bottlenecks"` // deepest true nodes, worst first
+	// NotMeasured says how much was done by processes that ended before they could be measured; "" if next to nothing. No value tells of it.
+	NotMeasured string `json:"not_measured,omitempty"`
 	// NotSearched says that no bottleneck was looked for (--no-search).
 	NotSearched bool     `json:"not_searched,omitempty"`
 	Pairs       []Pair   `json:"pairs"`

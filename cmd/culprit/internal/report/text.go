@@ -40,6 +40,9 @@ func (r *Report) writeHead(b *strings.Builder) {
 			fmt.Fprintf(b, "  it was not patched but only looked at, by stack samples: %s\n", t.Why)
 		}
 	}
+	if r.NotMeasured != "" {
+		fmt.Fprintf(b, "  not measured: %s\n", r.NotMeasured)
+	}
 	b.WriteByte('\n')
 }
 

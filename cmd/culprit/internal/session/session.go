@@ -8,6 +8,7 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os/exec"
 	"sync"
 	"time"
@@ -194,6 +195,9 @@ func (s *Session) Close() error {
 		pairs := s.watch.finish()
 		r := s.build()
 		s.addNotes(r)
+		if used, share := s.daemon.UnmeasuredChildren(); used > 0 {
+			r.NotMeasured = fmt.Sprintf("processes that it started, and that ended before they could be measured, used %.2f s of processor time (%.0f %% of all)", used.Seconds(), 100*share)
+		}
 		r.Pairs = pairs
 		if s.ranks != nil {
 			r.Jobs = s.ranks.finish()

@@ -268,7 +268,7 @@ func (w *watcher) finish() []report.Pair {
 		if s := w.state[key]; s.err == nil && !s.retry {
 			enabled = append(enabled, key)
 			s.uncertain, s.over = w.uncertainty(key), true
-			s.note = joinNotes(w.late(s), clean(w.daemon.Notes(key)))
+			s.note = joinNotes(w.late(s), clean(w.daemon.Notes(key)), w.childless(key))
 		}
 	}
 	w.grid.Disable(enabled...)
@@ -295,6 +295,15 @@ func (w *watcher) late(s *watched) string {
 		return ""
 	}
 	return fmt.Sprintf("measured from %.1f s on: what was before is not counted", s.since)
+}
+
+// childless says of a value over all processes that what some of them did is not in it.
+func (w *watcher) childless(key grid.PairKey) string {
+	used, share := w.daemon.UnmeasuredChildren()
+	if used == 0 || key.Focus.Depth(grid.Process) > 0 {
+		return ""
+	}
+	return fmt.Sprintf("what processes did that ended too soon is not counted (%.0f %% of all processor time)", 100*share)
 }
 
 func joinNotes(notes ...string) string {

@@ -1,0 +1,99 @@
+package daemon
+
+import (
+	"context"
+	"os/exec"
+	"testing"
+	"time"
+
+	"culprit/daemon/kernel"
+	"culprit/internal/testprog"
+)
+
+// TestChildrenThatEndTooSoon: what children of a millisecond have used is told, as the kernel accounts it to their parent.
+func TestChildrenThatEndTooSoon(t *testing.T) {
+	for _, children := range []bool{false, true} {
+		p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/forker.c"), "200000")
+		p.Say(t, "go")
+		d := attachFamily(t, children, p.PID)
+		used, _ := d.UnmeasuredChildren()
+		if used > 200*time.Millisecond {
+			t.Errorf("children %v: what was before the attach counts: %v", children, used)
+		}
+		before, err := kernel.ReadProcess(p.PID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(1500 * time.Millisecond)
+		used, share := d.UnmeasuredChildren()
+		after, err := kernel.ReadProcess(p.PID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		truth := after.Children - before.Children
+		if truth < 200*time.Millisecond || used < truth*7/10 || used > truth+200*time.Millisecond || share < 0.3 || share > 0.95 {
+			t.Errorf("children %v: %v, a share of %.2f; the kernel has %v", children, used, share, truth)
+		}
+		detachClean(t, d, p.PID)
+		p.Stop(t)
+	}
+}
+
+// TestMeasuredChildrenAreNotMissing: of a child that was measured only what it used before is said to be missing when it has ended.
+func TestMeasuredChildrenAreNotMissing(t *testing.T) {
+	cmd := exec.Command("/bin/bash", "-c", `read a; (while :; do :; done) & read b; kill $!; wait $!; read c`)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Skip("no bash: ", err)
+	}
+	t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
+	pid := cmd.Process.Pid
+	d := attachFamily(t, true, pid)
+	if used, share := d.UnmeasuredChildren(); used != 0 || share != 0 {
+		t.Errorf("nobody has started anything: %v, %v", used, share)
+	}
+	var s sums
+	d.mustEnable(t, &s, key(t, "cpu", "/")) // so that values are taken
+	say := func() {
+		if _, err := in.Write([]byte("\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	within := func(what string, until func() bool) {
+		for end := time.Now().Add(30 * time.Second); !until(); time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal(what)
+			}
+		}
+	}
+	say()
+	within("the child is not measured", func() bool { return len(d.Targets()) == 2 })
+	before, err := kernel.ProcessTime(d.Targets()[1].PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(1500 * time.Millisecond)
+	say()
+	var k kernel.ProcessTimes
+	within("the child has not ended", func() bool { k, err = kernel.ReadProcess(pid); return err != nil || k.Children > 0 })
+	within("nobody has seen it end", func() bool { return len(d.Targets()) < 2 || d.Targets()[1].Ended })
+	if used, _ := d.UnmeasuredChildren(); used > before+(k.Children-before)/2 {
+		t.Errorf("%v are said to be missing of a child that used %v, %v of it before it was measured", used, k.Children, before)
+	}
+	if clean, err := d.Detach(); !clean || err != nil {
+		t.Error(clean, err)
+	}
+}
+
+func attachFamily(t *testing.T, children bool, pid int) *Daemon {
+	t.Helper()
+	d, err := Attach(context.Background(), Options{Library: library(t), Children: children, Log: func(s string) { t.Log(s) }}, pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Detach() })
+	return d
+}
