@@ -44,9 +44,9 @@ func (o *assertOptions) register(f *pflag.FlagSet) {
 	f.Var(&o.length, "for", "how long to measure (30s, 2m, or seconds), unless the target ends before")
 	f.StringArrayVar(&o.files, "pcl", nil, "read expectations, and metrics and hypotheses for them, from a `FILE` (repeatable)")
 	f.StringArrayVarP(&o.texts, "expr", "e", nil, "the same as `PCL` text (repeatable)")
-	f.StringVar(&o.junit, "junit", "", "write the results as JUnit XML to a `FILE`")
-	f.StringVar(&o.json, "json", "", "write the results as JSON to a `FILE`; - is standard output")
-	f.StringVar(&o.against, "against", "", "expect what an earlier `REPORT` of attach or run (--watch .. --json REPORT) has measured")
+	f.Var(fileFlag{&o.junit}, "junit", "write the results as JUnit XML to a `FILE`")
+	f.Var(fileFlag{&o.json}, "json", "write the results as JSON to a `FILE`; - is standard output")
+	f.Var(fileFlag{&o.against}, "against", "expect what an earlier `REPORT` of attach or run (--watch .. --json REPORT) has measured")
 	o.tolerate = 0.1
 	f.Var(&o.tolerate, "tolerance", "with --against: how far from the report a value may be (10% or 0.1); quantiles 25% at least")
 	f.BoolVar(&o.children, "children", true, "measure all descendants of the target too, those that there are and those that begin later")

@@ -5,18 +5,37 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"runtime/debug"
+
+	"golang.org/x/sys/unix"
 )
 
 // softMemory is from how many bytes on garbage is collected as soon as there is some: an attach to a large program else waits until there is
 // four times as much as is alive. GOMEMLIMIT goes before it.
 const softMemory = 1536 << 20
 
+// leastFiles is how many files must be open at once for any command: with fewer, Go's runtime ends us with a dump in the middle of it.
+const leastFiles = 16
+
+// enoughFiles is an error where this program may not have them.
+func enoughFiles() error {
+	var lim unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &lim) != nil || lim.Cur >= leastFiles {
+		return nil
+	}
+	return fmt.Errorf("this program may have %d files open at once (ulimit -n), and needs %d at least; try: ulimit -n 1024", lim.Cur, leastFiles)
+}
+
 func main() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(softMemory)
 	}
 	guard = guardBySelf
+	if err := enoughFiles(); err != nil {
+		os.Stderr.WriteString("culprit: " + err.Error() + "\n")
+		os.Exit(exitFailed)
+	}
 	os.Exit(execute(os.Args[1:]))
 }

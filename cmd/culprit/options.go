@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -40,7 +41,7 @@ func (o *measureOptions) register(f *pflag.FlagSet) {
 	f.BoolVar(&o.noSearch, "no-search", false, "only measure what --watch names")
 	f.BoolVar(&o.noTUI, "no-tui", false, "print lines instead of screens")
 	f.BoolVar(&o.ascii, "ascii", false, "only ASCII characters on the screens")
-	f.StringVar(&o.json, "json", "", "write the report as JSON to a `FILE`; - is standard output")
+	f.Var(fileFlag{&o.json}, "json", "write the report as JSON to a `FILE`; - is standard output")
 	f.StringArrayVar(&o.watch, "watch", nil, "measure `METRIC[@FOCUS]` beside the search (repeatable; cpu@/Code/a.c/* means each function)")
 	f.BoolVar(&o.children, "children", true, "measure all descendants of the target too, those that there are and those that begin later")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress lines")
@@ -68,6 +69,29 @@ func (o *measureOptions) screens() bool {
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// A fileFlag is the name of a file. "" is refused: a script whose variable is not set would else write nothing, and not notice.
+type fileFlag struct{ name *string }
+
+// String implements pflag.Value.
+func (f fileFlag) String() string {
+	if f.name == nil {
+		return ""
+	}
+	return *f.name
+}
+
+// Type implements pflag.Value.
+func (f fileFlag) Type() string { return "FILE" }
+
+// Set implements pflag.Value.
+func (f fileFlag) Set(s string) error {
+	if s == "" {
+		return errors.New("expected the name of a file")
+	}
+	*f.name = s
+	return nil
+}
 
 // A lengthFlag is a length of time greater than 0; a bare number is seconds.
 type lengthFlag time.Duration

@@ -123,9 +123,13 @@ func newWatcher(g *grid.Grid, d Daemon, lib *pcl.Library, watches []Watch) *watc
 // begin enables the pairs that are named one by one, before anything else is measured: what is wrong with them is said first.
 func (w *watcher) begin() {
 	if len(w.watches) > 0 && !slices.ContainsFunc(w.watches, func(one Watch) bool { return one.every }) {
-		w.enable(w.missing())
+		keys := w.missing()
+		w.enable(keys[:min(len(keys), enabledAtOnce)])
 	}
 }
+
+// enabledAtOnce is how many pairs are enabled at a time, so that an end that comes meanwhile does not wait for thousands.
+const enabledAtOnce = 256
 
 // run enables pairs until ctx ends: at once those that are there, later those of children that appear.
 func (w *watcher) run(ctx context.Context) {
@@ -136,7 +140,11 @@ func (w *watcher) run(ctx context.Context) {
 		w.daemon.ListCode()
 	}
 	for ctx.Err() == nil {
-		w.enable(w.missing())
+		for some := range slices.Chunk(w.missing(), enabledAtOnce) {
+			if ctx.Err() == nil {
+				w.enable(some)
+			}
+		}
 		pause(ctx, watchEvery)
 	}
 }
@@ -263,12 +271,13 @@ func (w *watcher) pointless() bool {
 func (w *watcher) finish() []report.Pair {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	missing := w.ofChildren()
 	var enabled []grid.PairKey
 	for _, key := range w.order {
 		if s := w.state[key]; s.err == nil && !s.retry {
 			enabled = append(enabled, key)
 			s.uncertain, s.over = w.uncertainty(key), true
-			s.note = joinNotes(w.late(s), clean(w.daemon.Notes(key)), w.childless(key))
+			s.note = joinNotes(w.late(s), clean(w.daemon.Notes(key)), missing(key))
 		}
 	}
 	w.grid.Disable(enabled...)
@@ -297,13 +306,15 @@ func (w *watcher) late(s *watched) string {
 	return fmt.Sprintf("measured from %.1f s on: what was before is not counted", s.since)
 }
 
-// childless says of a value over all processes that what some of them did is not in it.
-func (w *watcher) childless(key grid.PairKey) string {
+// ofChildren says of a value over all processes that what some of them did is not in it.
+func (w *watcher) ofChildren() func(grid.PairKey) string {
 	used, share := w.daemon.UnmeasuredChildren()
-	if used == 0 || key.Focus.Depth(grid.Process) > 0 {
-		return ""
+	return func(key grid.PairKey) string {
+		if used == 0 || key.Focus.Depth(grid.Process) > 0 {
+			return ""
+		}
+		return fmt.Sprintf("what processes did that ended too soon is not counted (%.0f %% of all processor time)", 100*share)
 	}
-	return fmt.Sprintf("what processes did that ended too soon is not counted (%.0f %% of all processor time)", 100*share)
 }
 
 func joinNotes(notes ...string) string {
