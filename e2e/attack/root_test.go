@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -14,7 +15,7 @@ import (
 )
 
 const (
-	patience = 30 * time.Second // that a command may take
+	patience = 30 * time.Second // that a command may take, apart from what it waits for a processor
 	memory   = 1 << 30          // bytes that it may use
 )
 
@@ -67,11 +68,24 @@ func (c *command) end() {
 		if c.most > memory {
 			c.w.harm("memory", "%v used %d MiB after %v: %s", c.cmd.Args[1:], c.most>>20, time.Since(c.began), c.tail())
 			c.kill()
-		} else if time.Since(c.began) > patience && c.ended != syscall.SIGKILL {
+		} else if took := time.Since(c.began); took > patience && took-c.waited() > patience && c.ended != syscall.SIGKILL {
 			said := c.tail()
-			c.w.harm("time", "%v still runs after %v: %s\nit is in\n%s", c.cmd.Args[1:], patience, said, c.frames())
+			c.w.harm("time", "%v still runs after %v: %s\nit is in\n%s", c.cmd.Args[1:], took, said, c.frames())
 		}
 	}
+}
+
+// waited is how long the command has waited for a processor that others had: what its thread did that waited most.
+func (c *command) waited() (most time.Duration) {
+	stats, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", c.cmd.Process.Pid))
+	for _, stat := range stats {
+		text, _ := os.ReadFile(stat) // gone, if the thread has ended
+		if fields := strings.Fields(string(text)); len(fields) == 3 {
+			ns, _ := strconv.ParseInt(fields[1], 10, 64)
+			most = max(most, time.Duration(ns))
+		}
+	}
+	return most
 }
 
 // interrupt asks the command to end. One that is about to end anyway may end by the signal.
