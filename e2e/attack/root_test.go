@@ -15,8 +15,10 @@ import (
 )
 
 const (
-	patience = 30 * time.Second // that a command may take, apart from what it waits for a processor
-	memory   = 1 << 30          // bytes that it may use
+	// patience is for how long a command may run, apart from what it waits for a processor: it measures for 20 s, and tries for 10 s to leave,
+	// and then for 10 s once more from what the target carries.
+	patience = 45 * time.Second
+	memory   = 1 << 30 // bytes that it may use
 )
 
 // A command is one culprit that root has started.
