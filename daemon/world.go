@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"sort"
 	"time"
@@ -34,10 +35,41 @@ func (t *target) stop(f func(*process.World) error) error {
 	return t.seeing(func() error { return t.stopOnce(f) })
 }
 
+// Threads need the processor to stop, and where the machine is busy one may not get it for long, while all others stand still. So they are waited
+// for shortly at first, then let go for as long, then waited for twice as long, and so on: a program stands still a little more often rather than
+// for long once.
+const (
+	gatherTime  = 40 * time.Millisecond  // of the first try: many times what threads need on a machine that is not busy
+	gatherEach  = 100 * time.Microsecond // of it for each thread
+	gatherTries = 4
+)
+
+// stopOnce stops the target, runs f and accounts for the pauses.
 func (t *target) stopOnce(f func(*process.World) error) error {
+	limit := gatherTime
+	if info, err := t.proc.Info(); err == nil {
+		limit += time.Duration(info.Threads) * gatherEach
+	}
+	for try := 1; ; try++ {
+		limit = min(limit, stopDeadline)
+		gathered, err := t.stopWithin(limit, f)
+		var late *process.Deferred
+		if gathered || !errors.As(err, &late) || try == gatherTries {
+			return err
+		}
+		time.Sleep(limit)
+		if process.ThreadState(t.proc.PID(), late.TID) == 'D' { // it waits where it cannot be interrupted: to hold the others is of no use
+			return err
+		}
+		limit *= 2
+	}
+}
+
+// stopWithin runs f if all threads of the target have stopped within limit, and says whether they have.
+func (t *target) stopWithin(limit time.Duration, f func(*process.World) error) (gathered bool, err error) {
 	t.stops++
 	var waiting []waiter
-	pause, err := t.proc.Stop(context.Background(), process.StopOptions{Deadline: stopDeadline}, t.seen(func(w *process.World) error {
+	pause, err := t.proc.Stop(context.Background(), process.StopOptions{Deadline: limit}, t.seen(func(w *process.World) error {
 		waiting = t.unnamedWaiters(w)
 		t.noteKeyless(w)
 		t.notePeers(w)
@@ -52,7 +84,7 @@ func (t *target) stopOnce(f func(*process.World) error) error {
 	if pause.Total > stopDeadline {
 		t.d.logf("%s: %s", t.name, longPause(pause, err))
 	}
-	return err
+	return pause.Threads > 0, err
 }
 
 // longPause says what a stop beyond its limit was spent on.
