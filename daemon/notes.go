@@ -21,7 +21,7 @@ const maxInlinedAsked = 16
 // are added although nobody says of which type they are. It reads the DWARF of the files that have the functions when it is first asked,
 // which may take a second.
 func (d *Daemon) Notes(key grid.PairKey) string {
-	lines := slices.Concat(d.inlinedToo(key), d.unloaded(key), d.untyped(key))
+	lines := slices.Concat(d.inlinedToo(key), d.jumpsAway(key), d.unloaded(key), d.untyped(key))
 	if why := d.Unseen(key.Metric); why != "" {
 		lines = append(lines, why)
 	}
@@ -42,6 +42,28 @@ func (d *Daemon) inlinedToo(key grid.PairKey) (lines []string) {
 		}
 		if !slices.Contains(lines, line) { // several processes run one program
 			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// jumpsAway says at which exits of the functions of a pair its timers and flags end too early.
+func (d *Daemon) jumpsAway(key grid.PairKey) (lines []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	seen := map[*function]bool{}
+	for _, c := range d.plansOf(key) {
+		for _, r := range c.plan.Requests {
+			f := c.t.funcs[r.Func]
+			if f == nil || seen[f] || r.Listed || r.Follows || !endsActivations(&r) {
+				continue
+			}
+			if seen[f] = true; len(seen) > maxInlinedAsked {
+				return nil
+			}
+			if line := c.t.jumpsAway(f); line != "" && !slices.Contains(lines, line) {
+				lines = append(lines, line)
+			}
 		}
 	}
 	return lines

@@ -52,3 +52,27 @@ func TestUntypedSums(t *testing.T) {
 		p.Stop(t)
 	}
 }
+
+// TestJumpsAwayAreSaid: a function that goes on in another one that is not followed has its timers end with the jump, and that is said. One that
+// is followed, or returns by itself, has no such word.
+func TestJumpsAwayAreSaid(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/tails.c", "-O2"))
+	d := attachTo(t, p.PID)
+	var s sums
+	for fn, want := range map[string]string{
+		"yields":  "yields leaves by a jump to sched_yield at 1 of its 1 exits: what it does from there on is not in the value",
+		"through": "through leaves by a jump to functions that are not known at 1 of its 1 exits: what it does from there on is not in the value",
+		"wrap":    "", "only": "", "itself": "", "leaf": "", "main": "",
+	} {
+		for metric, want := range map[string]string{"exec_time_inclusive": want, "procedure_calls": ""} {
+			k := key(t, metric, "/Code/tails.c/"+fn)
+			d.mustEnable(t, &s, k)
+			if got := d.Notes(k); got != want {
+				t.Errorf("%v: %q, want %q", k, got, want)
+			}
+			d.Disable([]grid.PairKey{k})
+		}
+	}
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}

@@ -1,9 +1,13 @@
 package daemon
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
+	"culprit/daemon/image"
+	"culprit/internal/safetext"
 	"culprit/pcl"
 	"culprit/trampoline"
 )
@@ -98,6 +102,51 @@ func (t *target) exitsOf(f *function, came []*function) (all []exit, ok bool) {
 		all = append(all, exit{f, pt})
 	}
 	return all, len(all) > 0
+}
+
+// jumpsAway says at which exits an activation of a function is taken to end although the function goes on in another one, which cannot be
+// followed there: in another file, by a pointer, in a circle. "" if at none.
+func (t *target) jumpsAway(f *function) string {
+	if f.flow == nil {
+		return ""
+	}
+	jumps, to := 0, []string{}
+	for _, pt := range f.points[pcl.Return] {
+		if !pt.Kind.IsExit() || pt.Kind == trampoline.Ret {
+			continue
+		}
+		if g := t.jumpedTo(f, pt); g != nil {
+			if _, ok := t.exitsOf(g, []*function{f}); ok || g == f {
+				continue
+			}
+		}
+		jumps++
+		if name := t.nameBehind(f, pt); name != "" && !slices.Contains(to, name) && len(to) < maxNearest {
+			to = append(to, name)
+		}
+	}
+	if jumps == 0 {
+		return ""
+	}
+	if len(to) == 0 {
+		to = []string{"functions that are not known"}
+	}
+	return fmt.Sprintf("%s leaves by a jump to %s at %d of its %d exits: what it does from there on is not in the value",
+		safetext.CleanMax(f.fn.Name, 100), strings.Join(to, ", "), jumps, len(f.points[pcl.Return]))
+}
+
+// nameBehind is what the function is called that an exit jumps to, "" if that is not known.
+func (t *target) nameBehind(f *function, pt trampoline.Point) string {
+	for _, e := range f.flow.Exits {
+		if e.Addr+f.obj.bias != pt.Addr {
+			continue
+		}
+		if g := t.callee(f.obj, image.CallSite{Target: e.Target, Import: e.Import}); g != nil {
+			return safetext.CleanMax(g.fn.Name, 100)
+		}
+		return safetext.CleanMax(e.Import, 100)
+	}
+	return ""
 }
 
 // has reports whether a part has the same code at a point already.

@@ -1,6 +1,7 @@
 /* Functions that end with jumps to others, which return in their place, and copies of functions that have other arguments than the source.
    The program counts itself what probes have to count. */
 #include "target.h"
+#include <sched.h>
 
 #define NOINLINE __attribute__((noinline))
 #define KEEP __asm__ volatile("" : : : "memory")
@@ -10,6 +11,7 @@ NOINLINE int other(int v) { KEEP; return v - 7; }
 NOINLINE int wrap(int v) { KEEP; if (v == 3) return 100; return leaf(v * 2); }
 NOINLINE int only(int v) { KEEP; return v & 1 ? leaf(v) : other(v); }
 NOINLINE int through(int (*f)(int), int v) { KEEP; return f(v); }
+NOINLINE int yields(void) { KEEP; return sched_yield(); }
 NOINLINE int itself(int n, int sum) { KEEP; if (n <= 0) return sum + 3; return itself(n - 1, sum + n); }
 static NOINLINE int moved(int unneeded, int x) { KEEP; return x * 2; }
 
@@ -27,6 +29,7 @@ int main(int argc, char **argv)
 		leaves += only(n | 1) + through(f, v);
 		selves += itself(n % 4, 0);
 		moved(n, v);
+		yields();
 		xs += v;
 		calls++;
 	}
