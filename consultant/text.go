@@ -160,7 +160,11 @@ func (n *node) basis() string {
 	case n.tier == grid.TierSample:
 		bins += " of stack samples"
 	}
-	return fmt.Sprintf("threshold %s, %s, %s sure", n.hyp.valueText(n.est.threshold), bins, surety(n.confidence))
+	now := ""
+	if n.state == True && n.hyp.margin(n.est.value, n.est.threshold) < 0 {
+		now = " (it was beyond that; lately it is not)"
+	}
+	return fmt.Sprintf("threshold %s%s, %s, %s sure", n.hyp.valueText(n.est.threshold), now, bins, surety(n.confidence))
 }
 
 // surety writes a confidence rounded down, so that nothing is ever 100 % sure.

@@ -19,7 +19,7 @@ func (s *Search) Bottlenecks() []Bottleneck {
 	s.mu.Lock()
 	deepest, list := s.deepest(), []Bottleneck{}
 	for _, n := range deepest {
-		list = append(list, s.bottleneck(n))
+		list = append(list, Bottleneck{Node: n.id, Chain: n.chain(), Severity: n.severity(deepest), Object: objectName(n.focus)})
 	}
 	nodes := make(map[int]*node, len(deepest))
 	for _, n := range deepest {
@@ -80,25 +80,42 @@ func (n *node) shared() bool {
 	return found
 }
 
-func (s *Search) bottleneck(n *node) Bottleneck {
-	return Bottleneck{Node: n.id, Chain: n.chain(), Severity: n.severity(), Object: objectName(n.focus)}
-}
-
-// severity makes nodes comparable: a share of time is itself; another quantity counts as the share of the nearest node
-// above it that is one.
-func (n *node) severity() float64 {
+// severity makes nodes comparable: a share of time is itself; another quantity (bytes for each operation) counts as what of the share of the
+// nearest node above it that is one is not accounted for by other places: the deepest nodes that do not lead to where it was found.
+func (n *node) severity(deepest []*node) float64 {
 	if n.hyp.fraction {
 		return n.est.value
 	}
-	share := 0.0
+	var of *node
 	n.climb(func(p *node) bool {
-		if p.hyp.fraction && p.state == True {
-			share = max(share, p.est.value)
-			return false
+		if !p.hyp.fraction || p.state != True {
+			return true
 		}
-		return true
+		if of == nil || p.est.value > of.est.value {
+			of = p
+		}
+		return false
 	})
-	return share
+	if of == nil {
+		return 0
+	}
+	rest := of.est.value
+	for _, d := range deepest {
+		leads := func(p *node) bool { return p.focus == d.focus }
+		if d != of && d.hyp == of.hyp && d.isBelow(func(p *node) bool { return p == of }) && !n.isBelow(leads) {
+			rest -= d.est.value
+		}
+	}
+	return max(rest, 0)
+}
+
+// isBelow tells whether the search came to the node by such a one, or whether it is one itself.
+func (n *node) isBelow(such func(*node) bool) (below bool) {
+	n.climb(func(p *node) bool {
+		below = below || such(p)
+		return !below
+	})
+	return below
 }
 
 // chain is the way from the root to the node: over true parents where there are some, of several over the one with the

@@ -291,10 +291,24 @@ func (n *Node) soFar() string {
 	return fmt.Sprintf("%s so far (threshold %s %s): ", Quantity(float64(n.Value), n.Unit), relation(n.Greater), Quantity(float64(n.Threshold), n.Unit))
 }
 
+// shortSession is until when the attach and the first probes are most of what a session costs, in s.
+const shortSession = 60
+
+// beyond says that the budget was exceeded, and by what.
+func (r *Report) beyond() string {
+	switch {
+	case r.Overhead.Observed <= r.Overhead.Budget:
+		return ""
+	case r.Seconds < shortSession:
+		return ", exceeded: in a short session the first probes weigh most"
+	}
+	return ", exceeded"
+}
+
 func (r *Report) writeCost(b *strings.Builder) {
 	o, p := r.Overhead, r.Probes
-	fmt.Fprintf(b, "\nOverhead: %.2f %% of the target's time (budget %.3g %%); %s; the tool used %.1f %% of a CPU.\n",
-		100*float64(o.Observed), 100*float64(o.Budget), pauseText(o.Pauses), 100*float64(o.DaemonCPU))
+	fmt.Fprintf(b, "\nOverhead: %.2f %% of the target's time (budget %.3g %%%s); %s; the tool used %.1f %% of a CPU.\n",
+		100*float64(o.Observed), 100*float64(o.Budget), r.beyond(), pauseText(o.Pauses), 100*float64(o.DaemonCPU))
 	fmt.Fprintf(b, "Probes: %d inserted, %d removed, %d left; functions refused: %d%s\n", p.Inserted, p.Removed, p.Left,
 		len(p.Refused), r.cleanText())
 	writeRefused(b, p.Refused)

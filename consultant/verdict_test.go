@@ -1,0 +1,56 @@
+package consultant
+
+import (
+	"testing"
+)
+
+// What is no share of time comes behind the place that accounts for the time: a program that computes in one function, and writes a few bytes
+// at a time in another, is slow for the first. Where no other place accounts for the time it counts as all of it.
+func TestPlacesComeBeforeQuantities(t *testing.T) {
+	for name, c := range map[string]struct {
+		acts   []activity
+		lo, hi float64 // severity of the quantity
+	}{
+		"computes and writes": {[]activity{
+			{stack: []string{"main", "match"}, kind: "cpu", rate: always(0.8)},
+			{stack: []string{"main", "log"}, kind: "cpu", rate: always(0.1)},
+			{stack: []string{"main", "log"}, kind: "io", object: []string{"File", "/count"}, rate: always(0.05)},
+		}, 0.05, 0.3},
+		"many places": {append(spread(40, 0.9), activity{stack: []string{"main", "log"}, kind: "io", object: []string{"File", "/count"}, rate: always(0.05)}), 0.8, 1},
+	} {
+		m := newModel(c.acts...)
+		r := newRig(t, m)
+		list, parents := shipped()
+		sub := &hypothesis{
+			name: "SmallOnes", label: "{function} moves {value} bytes for each operation", greater: false, why: true, where: true,
+			metrics:   []string{"io_ops", "io_bytes"},
+			value:     func(get func(string) float64) float64 { return ratio(get("io_bytes"), get("io_ops")) },
+			threshold: func(func(string) float64) float64 { return 4096 },
+		}
+		list, parents = append(list, sub.prepare(nil)), append(parents, cpuBound)
+		cells := r.s.cells
+		r.s = newSearch(r.s.cfg, list, parents)
+		r.s.cells = cells
+		r.runUntil(30, "settled", r.s.Settled)
+		severity := map[string]float64{}
+		for _, b := range r.s.Bottlenecks() {
+			for _, n := range r.s.Nodes() {
+				if n.ID == b.Node {
+					severity[n.Hypothesis] = max(severity[n.Hypothesis], b.Severity)
+				}
+			}
+		}
+		if v := severity["SmallOnes"]; v < c.lo || v > c.hi || severity[cpuBound] < 0.75 {
+			r.dump()
+			t.Errorf("%s: %v, want %v to %v for the quantity", name, severity, c.lo, c.hi)
+		}
+	}
+}
+
+// spread is so much processor time in n functions, none of which has much.
+func spread(n int, all float64) (acts []activity) {
+	for i := range n {
+		acts = append(acts, activity{stack: []string{"main", "f" + itoa(i)}, kind: "cpu", rate: always(all / float64(n))})
+	}
+	return acts
+}
