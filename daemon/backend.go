@@ -118,6 +118,7 @@ func (d *Daemon) admit(t *target) {
 	t.threads.refresh(0, 0)
 	t.files.look(d.Now())
 	t.readChildTimes()
+	t.joinedAt = d.Now()
 	d.targets = append(d.targets, t)
 	d.byPID[t.proc.PID()] = t
 	t.findRank()

@@ -243,7 +243,7 @@ func (d *Daemon) end(t *target) {
 	if t.ended {
 		return
 	}
-	t.ended = true
+	t.ended, t.endedAt = true, d.Now()
 	d.tree.Retire(grid.Process, t.name)
 	for _, o := range d.targets {
 		if !o.ended {
@@ -264,8 +264,10 @@ type TargetInfo struct {
 	Runtime string // "c", "cxx", "go" or "rust"
 	Threads int
 	Ended   bool
-	Lossy   bool  // more threads lived than can be told apart: its numbers are lower bounds
-	Rank    *Rank // in a job of MPI; nil if it is not part of one
+	From    float64 // session time at which it was joined
+	To      float64 // when its end was seen, or now
+	Lossy   bool    // more threads lived than can be told apart: its numbers are lower bounds
+	Rank    *Rank   // in a job of MPI; nil if it is not part of one
 	Backend Backend
 	Why     string // it is only looked at; "" where it is patched
 }
@@ -287,7 +289,11 @@ func (d *Daemon) Targets() (infos []TargetInfo) {
 
 // infoOf describes a target. d.mu is held.
 func (d *Daemon) infoOf(t *target) TargetInfo {
-	return TargetInfo{Host: d.host, PID: t.proc.PID(), Exe: path.Join(path.Dir(t.exe), t.main().name), Runtime: t.runtime(), Threads: t.threads.count(), Ended: t.ended, Lossy: t.lossy, Rank: t.rank,
+	to := t.endedAt
+	if !t.ended {
+		to = d.Now()
+	}
+	return TargetInfo{From: t.joinedAt, To: to, Host: d.host, PID: t.proc.PID(), Exe: path.Join(path.Dir(t.exe), t.main().name), Runtime: t.runtime(), Threads: t.threads.count(), Ended: t.ended, Lossy: t.lossy, Rank: t.rank,
 		Backend: t.backend(), Why: t.whyLooking()}
 }
 

@@ -22,7 +22,6 @@ type fileTable struct {
 	t       *target
 	open    map[int]descriptor
 	seen    map[string]*seenFile // by part, as in a focus
-	pipes   map[uint64]string    // names of pipes, by inode
 	numbers map[string]uint32    // of those that somebody asked for
 	looked  float64              // session time of the last look; 0 = never
 	took    time.Duration
@@ -45,7 +44,7 @@ type seenFile struct {
 }
 
 func newFileTable(t *target) *fileTable {
-	return &fileTable{t: t, open: map[int]descriptor{}, seen: map[string]*seenFile{}, pipes: map[uint64]string{}, numbers: map[string]uint32{}}
+	return &fileTable{t: t, open: map[int]descriptor{}, seen: map[string]*seenFile{}, numbers: map[string]uint32{}}
 }
 
 // Bounds of what is looked at and remembered.
@@ -155,7 +154,7 @@ func (f *fileTable) learn(to kernel.FD) (part string) {
 		kind = "File"
 	}
 	if to.Kind == kernel.FDPipe {
-		name = f.pipeName(to)
+		name = f.t.d.pipes.nameOf(to, f.t.proc.PID())
 	}
 	part = grid.IO.String() + "/" + kind + "/" + name
 	f.seen[part] = &seenFile{at: f.t.d.Now()}

@@ -3,6 +3,7 @@ package daemon
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -129,5 +130,38 @@ func awaitTruth(t *testing.T, what string, holds func() bool) {
 		if time.Now().After(deadline) {
 			t.Fatalf("it never came that %s", what)
 		}
+	}
+}
+
+// TestOnePipeIsOneResource: processes that have one pipe call it by one name, or the time that they wait for it would be told of two.
+func TestOnePipeIsOneResource(t *testing.T) {
+	cmd := exec.Command("/bin/bash", "-c", `exec 3<&0; (read -u 3 a; read -u 3 b) & (read -u 3 c; read -u 3 d) & read -u 3 e; kill %1 %2; wait`)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Skip("no bash: ", err)
+	}
+	t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
+	awaitTruth(t, "its children are there", func() bool { return len(Descendants(cmd.Process.Pid)) == 2 })
+	d := attachFamily(t, true, cmd.Process.Pid)
+	awaitTruth(t, "its children are measured", func() bool { return len(d.Targets()) == 3 })
+	awaitTruth(t, "the pipe is known", func() bool { return len(d.Tree().Children(grid.IO, "Pipe")) > 0 })
+	d.mu.Lock()
+	for _, tg := range d.targets {
+		tg.files.look(d.Now())
+	}
+	d.mu.Unlock()
+	named := map[string]string{}
+	for _, name := range d.Tree().Children(grid.IO, "Pipe") {
+		number, _, _ := strings.Cut(name, " ")
+		if other := named[number]; other != "" {
+			t.Errorf("one pipe is %q and %q", other, name)
+		}
+		named[number] = name
+	}
+	if clean, err := d.Detach(); !clean || err != nil {
+		t.Error(clean, err)
 	}
 }

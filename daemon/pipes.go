@@ -8,13 +8,14 @@ import (
 	"culprit/daemon/kernel"
 )
 
-// A pipe has no name but a number; who is at its other end says more. That is looked up once, when the pipe is first seen, and stays
-// its name.
+// A pipe has no name but a number; who is at its other end says more. That is looked up once, when the pipe is first seen in one of the targets,
+// and stays its name in all of them: what one process writes to and another reads from is one resource.
 
 // pipeUsers is who had which pipe when all processes were last looked through. d.mu is held when it is used.
 type pipeUsers struct {
 	users map[uint64][]int // by inode
 	at    time.Time
+	names map[uint64]string // by inode
 }
 
 // pipesFor is how long what was found is believed of pipes that are not in it.
@@ -29,18 +30,18 @@ func (p *pipeUsers) of(inode uint64) []int {
 	return p.users[inode]
 }
 
-// pipeName is the name of a pipe in a target, with the process that was at its other end when it was first seen. A FIFO has a path.
-func (f *fileTable) pipeName(to kernel.FD) string {
+// nameOf is the name of a pipe that a process has, with the one that was at its other end when it was first seen. A FIFO has a path.
+func (p *pipeUsers) nameOf(to kernel.FD, pid int) string {
 	if to.Dev != 0 {
 		return to.Name
 	}
-	name, ok := f.pipes[to.Inode]
+	name, ok := p.names[to.Inode]
 	if !ok {
-		if len(f.pipes) > maxSeen {
-			clear(f.pipes)
+		if p.names == nil || len(p.names) > maxSeen {
+			p.names = map[uint64]string{}
 		}
-		name = to.Name + withOthers(f.t.d.pipes.of(to.Inode), f.t.proc.PID())
-		f.pipes[to.Inode] = name
+		name = to.Name + withOthers(p.of(to.Inode), pid)
+		p.names[to.Inode] = name
 	}
 	return name
 }

@@ -54,6 +54,8 @@ type target struct {
 	settled     bool // it has ended, and its last values were taken
 	child       bool // it was started by a target, and came by that
 	times       childTimes
+	joinedAt    float64   // session time
+	endedAt     float64   // session time at which its end was seen
 	incomplete  time.Time // when it was last tried to measure there what is measured of the others, and not all could be
 	rank        *Rank     // in a job of MPI; nil if it is not part of one
 	seat        int       // its place in the order of attaching

@@ -24,8 +24,8 @@ func sample() *Report {
 	p50, p99 := int64(150), int64(300)
 	return &Report{
 		Tool: "culprit 0.1.0", Started: "2026-01-02T03:04:05Z", Seconds: 30,
-		Targets: []Target{{Host: "h", PID: 4242, Exe: "/usr/bin/srv", Runtime: "c", Threads: 4, Ended: true, Backend: "probe", ExitCode: &code},
-			{Host: "h", PID: 4243, Exe: "/usr/bin/child", Threads: 1, Backend: "sample", Why: "it is traced by 7 (gdb)"}},
+		Targets: []Target{{Host: "h", PID: 4242, Exe: "/usr/bin/srv", Runtime: "c", Threads: 4, Ended: true, To: 30, Backend: "probe", ExitCode: &code},
+			{Host: "h", From: 12, To: 30, PID: 4243, Exe: "/usr/bin/child", Threads: 1, Backend: "sample", Why: "it is traced by 7 (gdb)"}},
 		Nodes: []Node{
 			{ID: 1, Hypothesis: "top", Axis: "why", State: "true", Phase: Phase{Name: "global"}},
 			{ID: 2, Parents: []int{1}, Axis: "why", Hypothesis: "CPUbound", State: "false", Value: 0.02, Threshold: 0.3, Greater: true,
@@ -100,7 +100,7 @@ func TestSchemaKeys(t *testing.T) {
 	}
 	need := map[string]string{
 		"":            "schema tool started seconds targets nodes bottlenecks pairs overhead probes removed_clean",
-		"targets":     "host pid exe runtime threads ended backend",
+		"targets":     "host pid exe runtime threads ended from to backend",
 		"nodes":       "id parents axis hypothesis focus phase state value threshold unit confidence samples since cost reason",
 		"bottlenecks": "node sentence chain severity source",
 		"pairs":       "metric focus unit sum average min max uncertainty tier start bin_seconds bins",

@@ -35,7 +35,7 @@ func (r *Report) writeHead(b *strings.Builder) {
 			break
 		}
 		fmt.Fprintf(b, "%s (pid %d%s), %d %s, watched for %.1f s%s\n", t.Exe, t.PID, runtimeNote(t.Runtime), t.Threads, plural(t.Threads, "thread"),
-			float64(r.Seconds), endNote(t))
+			r.watched(t), endNote(t))
 		if t.Why != "" {
 			fmt.Fprintf(b, "  it was not patched but only looked at, by stack samples: %s\n", t.Why)
 		}
@@ -44,6 +44,14 @@ func (r *Report) writeHead(b *strings.Builder) {
 		fmt.Fprintf(b, "  not measured: %s\n", r.NotMeasured)
 	}
 	b.WriteByte('\n')
+}
+
+// watched is for how long a process was measured, in s: those that were there at the beginning for the whole session.
+func (r *Report) watched(t Target) float64 {
+	if t.From < 1 && !t.Ended || t.To == 0 {
+		return float64(r.Seconds)
+	}
+	return float64(t.To - t.From)
 }
 
 func runtimeNote(s string) string {
