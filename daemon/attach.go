@@ -3,6 +3,7 @@ package daemon
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -259,11 +260,23 @@ func (t *target) focusFunctions(f grid.Focus) map[pcl.FuncID]bool {
 	return m
 }
 
-// noteRefusal keeps why a function is not instrumented, for the report.
-func (d *Daemon) noteRefusal(t *target, id pcl.FuncID, err error) {
+// noteRefusal keeps why a function is not instrumented, for the report, and that its metric misses what it does there, if it is one of a library's list
+// that the program uses.
+func (d *Daemon) noteRefusal(p *part, r *pcl.Request, err error) {
+	name := p.t.FuncName(r.Func)
 	if len(d.refused) < 1000 {
-		d.refused[t.FuncName(id)] = err.Error()
+		d.refused[name] = err.Error()
 	}
+	if f := p.t.funcs[r.Func]; f != nil && r.Listed && p.t.isUsed(f) {
+		d.missed[p.plan.Pair.Metric] = name
+	}
+}
+
+// isUsed reports whether a function belongs to the program itself, or another object takes it from where it is.
+func (t *target) isUsed(f *function) bool {
+	return f.obj == t.main() || slices.ContainsFunc(t.objects, func(o *object) bool {
+		return o != f.obj && slices.ContainsFunc(append(slices.Clone(f.fn.Aliases), f.fn.Linkage, f.fn.Name), o.Imports)
+	})
 }
 
 // Source tells where the function of a focus is written. line is 0 if that is not known.

@@ -74,6 +74,7 @@ type Daemon struct {
 	owner    uint64
 	round    int
 	refused  map[string]string
+	missed   map[string]string // by metric: a function that the program uses, and that takes no probes of it
 	inserted int
 	removed  int
 	itemsAt  uint64 // version of the tree when targets were last looked through for items
@@ -109,7 +110,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 	}
 	host, _ := os.Hostname()
 	d := &Daemon{opts: opts, tree: grid.NewTree(), clock: clock, host: host,
-		began: time.Now(), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, byPID: map[int]*target{}, family: newFamily(), catalogue: catalogue{listed: map[fileKey]bool{}}, kern: kernel.NewThreadTable(), stopped: make(chan struct{}), ended: make(chan struct{})}
+		began: time.Now(), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, missed: map[string]string{}, byPID: map[int]*target{}, family: newFamily(), catalogue: catalogue{listed: map[fileKey]bool{}}, kern: kernel.NewThreadTable(), stopped: make(chan struct{}), ended: make(chan struct{})}
 	d.images.say = func(text string) { d.logf("%s", text) }
 	defer d.images.endWith(ctx)()
 	d.demand.begin(d.began)

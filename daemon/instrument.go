@@ -307,7 +307,7 @@ func (b *batch) place(p *part) error {
 			if focus[r.Func] {
 				return err
 			}
-			b.d.noteRefusal(p.t, r.Func, err)
+			b.d.noteRefusal(p, r, err)
 			continue
 		}
 		sites, err := p.request(r)

@@ -112,11 +112,14 @@ func (d *Daemon) untyped(key grid.PairKey) []string {
 
 // Unseen says what of a metric cannot be seen in one of the targets wherever it is measured, "" if nothing: its values are too small by that.
 func (d *Daemon) Unseen(metric string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if name := d.missed[metric]; name != "" {
+		return fmt.Sprintf("%s takes no probe: what happens in it is not seen", safetext.CleanMax(name, 100))
+	}
 	if !d.opts.Library.Waits(metric) {
 		return ""
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	for _, t := range d.targets {
 		if len(t.objects) > 0 && t.main().IsGo() {
 			return fmt.Sprintf("%s is a Go program: a goroutine that waits has no thread, so that its wait is not seen", t.name)

@@ -76,3 +76,25 @@ func TestJumpsAwayAreSaid(t *testing.T) {
 	detachClean(t, d, p.PID)
 	p.Stop(t)
 }
+
+// TestRefusedWaitsAreNotRuledOut: where a program uses a lock that takes no probe, that nobody was seen waiting does not say that nobody waits. A
+// program that has the lock in its C library and does not use it loses nothing.
+func TestRefusedWaitsAreNotRuledOut(t *testing.T) {
+	for flag, want := range map[string]string{"-DSPIN": "pthread_spin_lock takes no probe: what happens in it is not seen", "-DMUTEX": ""} {
+		p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/spin.c", flag))
+		p.Say(t, "go")
+		d := attachTo(t, p.PID)
+		var s sums
+		k := key(t, "sync_wait_inclusive", "/")
+		d.mustEnable(t, &s, k)
+		if got := d.Unseen("sync_wait_inclusive"); got != want || d.Notes(k) != want || d.Unseen("io_wait_inclusive") != "" {
+			t.Errorf("%s: %q, %q, want %q", flag, got, d.Notes(k), want)
+		}
+		if d.refused["pthread_spin_lock"] == "" {
+			t.Skip("this C library's pthread_spin_lock takes probes")
+		}
+		d.Disable([]grid.PairKey{k})
+		detachClean(t, d, p.PID)
+		p.Stop(t)
+	}
+}

@@ -99,7 +99,7 @@ func (b *batch) grow(p *part, it *pcl.GroupingItem, before map[*site]uint64) boo
 		p.plan.Requests = append(p.plan.Requests, r)
 		sites, err := b.later(p, &r)
 		if err != nil {
-			b.d.noteRefusal(p.t, r.Func, err)
+			b.d.noteRefusal(p, &r, err)
 			continue
 		}
 		p.sites = append(p.sites, sites...)

@@ -10,20 +10,27 @@ import (
 // Most of what a process maps is never asked for a function: a server has dozens of libraries, and runs in three. To list the functions of
 // one takes milliseconds; that it does not have what is looked for is known for less.
 
-// names are hashes of the names in an object's symbol tables: what is not among them it does not have.
-type names map[uint64]struct{}
+// hashes are those of names.
+type hashes map[uint64]struct{}
+
+// names are the names of functions in an object's symbol tables: what is not among those that it defines it does not have, and what it takes
+// from other objects is among those that it imports.
+type names struct{ defined, imported hashes }
 
 var nameSeed = maphash.MakeSeed()
 
-func (n names) has(name string) bool {
+func (n hashes) has(name string) bool {
 	_, ok := n[maphash.String(nameSeed, name)]
 	return ok
 }
 
+// Imports reports whether the object takes a function of that linkage name from another one, as far as its symbol tables say.
+func (o *Object) Imports(name string) bool { return o.symbolNames().imported.has(name) }
+
 // Named finds functions by linkage name (without version), alias, demangled or display name. Of several versions of a symbol
 // the default comes first, otherwise they are sorted by Addr.
 func (o *Object) Named(name string) []*Function {
-	if !o.table.done.Load() && isLinkage(name) && !o.isGo && !o.symbolNames().has(name) {
+	if !o.table.done.Load() && isLinkage(name) && !o.isGo && !o.symbolNames().defined.has(name) {
 		return nil
 	}
 	return o.functions().byName[name]
@@ -40,16 +47,16 @@ func isLinkage(name string) bool {
 // symbolNames is empty where the tables cannot be read.
 func (o *Object) symbolNames() names {
 	n, err := o.names.get(o.name, func() (names, error) {
-		n := names{}
+		n := names{hashes{}, hashes{}}
 		return n, o.eachTable(func(from *Object, s *section) error { return o.addNames(n, from, s) })
 	})
 	if err != nil {
-		return nil
+		return names{}
 	}
 	return n
 }
 
-// addNames adds the names of the functions that are defined in a table.
+// addNames adds the names of the functions in a table.
 func (o *Object) addNames(n names, from *Object, s *section) error {
 	strs := from.sectionByIndex(s.link)
 	if strs == nil {
@@ -57,23 +64,26 @@ func (o *Object) addNames(n names, from *Object, s *section) error {
 	}
 	str := strs.bytes()
 	room := roomForNames(str)
-	for tab := s.bytes(); len(tab) >= symSize && len(n) < maxSymbols; tab = tab[symSize:] {
-		typ := elf.ST_TYPE(tab[4])
-		if typ != elf.STT_FUNC && typ != elf.STT_GNU_IFUNC || elf.SectionIndex(u16(tab[6:])) == elf.SHN_UNDEF {
+	for tab := s.bytes(); len(tab) >= symSize && len(n.defined)+len(n.imported) < maxSymbols; tab = tab[symSize:] {
+		typ, in := elf.ST_TYPE(tab[4]), n.defined
+		if elf.SectionIndex(u16(tab[6:])) == elf.SHN_UNDEF {
+			in = n.imported
+		}
+		if typ != elf.STT_FUNC && typ != elf.STT_GNU_IFUNC {
 			continue
 		}
 		name := cleanName(stringAt(str, u32(tab)))
 		if !room.take(name) {
 			return nil // which is told where the functions are listed
 		}
-		n[maphash.String(nameSeed, name)] = struct{}{}
+		in[maphash.String(nameSeed, name)] = struct{}{}
 	}
 	return nil
 }
 
 // HasNames reports whether symbols name any function.
 func (o *Object) HasNames() bool {
-	if len(o.symbolNames()) > 0 {
+	if len(o.symbolNames().defined) > 0 {
 		return true
 	}
 	return slices.ContainsFunc(o.Functions(), func(f *Function) bool { return f.Named })

@@ -23,7 +23,7 @@ func TestNamedWithoutTable(t *testing.T) {
 					continue
 				}
 				seen++
-				if f.Named && isLinkage(name) && !fresh.symbolNames().has(name) {
+				if f.Named && isLinkage(name) && !fresh.symbolNames().defined.has(name) {
 					t.Errorf("%s: %q is not among the symbols' names", path, name)
 				}
 				if got := fresh.InModule(f.Module, name); !slices.ContainsFunc(got, func(g *Function) bool { return g.Addr == f.Addr }) {
