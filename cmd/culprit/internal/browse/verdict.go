@@ -40,7 +40,11 @@ func newVerdict(s session.Snapshot) verdict {
 		if i == maxVerdicts {
 			break
 		}
-		v.Lines = append(v.Lines, newVerdictLine(b, byID[b.Node], s.Elapsed))
+		l := newVerdictLine(b, byID[b.Node], s.Elapsed)
+		if held := report.HeldText(s.HeldBy[b.Node]); held != "" {
+			l.Sentence += "; held meanwhile by " + held
+		}
+		v.Lines = append(v.Lines, l)
 	}
 	v.RuledOut, v.Open = ruledOut(s.Nodes), notConcluded(s.Nodes)
 	return v

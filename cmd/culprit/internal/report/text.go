@@ -85,7 +85,7 @@ func (r *Report) writeBottlenecks(b *strings.Builder) {
 		if c := r.chain(n.Chain); c != "" {
 			fmt.Fprintf(b, "   found by: %s\n", c)
 		}
-		if h := n.heldBy(); h != "" {
+		if h := HeldText(n.HeldBy); h != "" {
 			fmt.Fprintf(b, "   held meanwhile by: %s\n", h)
 		}
 	}
@@ -94,17 +94,17 @@ func (r *Report) writeBottlenecks(b *strings.Builder) {
 // fewHolders is how many threads that had a lock are named in the text.
 const fewHolders = 3
 
-// heldBy writes who had the lock, the one who had it most first.
-func (n *Bottleneck) heldBy() string {
+// HeldText writes who had a lock, the one who had it most first; "" if nobody is known.
+func HeldText(holders []Held) string {
 	var parts []string
-	for _, h := range n.HeldBy[:min(len(n.HeldBy), fewHolders)] {
+	for _, h := range holders[:min(len(holders), fewHolders)] {
 		s := fmt.Sprintf("%s (%.0f %%", h.Thread, 100*float64(h.Share))
 		if h.Function != "" {
 			s += ", in " + h.Function
 		}
 		parts = append(parts, s+")")
 	}
-	if more := len(n.HeldBy) - fewHolders; more > 0 {
+	if more := len(holders) - fewHolders; more > 0 {
 		parts = append(parts, fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(parts, ", ")

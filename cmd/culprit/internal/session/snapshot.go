@@ -18,7 +18,8 @@ type Snapshot struct {
 	Observed    float64 // same
 	Nodes       []consultant.Node
 	Bottlenecks []consultant.Bottleneck
-	Status      string // what is being tested now, or why the search waits
+	HeldBy      map[int][]report.Held // who had the locks of the bottlenecks, by node
+	Status      string                // what is being tested now, or why the search waits
 	Settled     bool
 	Searching   bool // false with --no-search
 	Ended       bool // all targets have ended
@@ -34,6 +35,7 @@ func (s *Session) Snapshot() Snapshot {
 	}
 	if s.search != nil {
 		snap.Nodes, snap.Bottlenecks, snap.Status = s.search.Nodes(), s.search.Bottlenecks(), s.search.Status()
+		snap.HeldBy = s.holders(snap.Nodes, snap.Bottlenecks)
 	}
 	return snap
 }
@@ -60,13 +62,16 @@ func (s *Session) build() *report.Report {
 		Seconds: report.Number(s.daemon.Now()), NotSearched: s.search == nil,
 	}
 	if s.search != nil {
-		for _, n := range s.search.Nodes() {
+		nodes, found := s.search.Nodes(), s.search.Bottlenecks()
+		for _, n := range nodes {
 			r.Nodes = append(r.Nodes, nodeReport(n))
 		}
-		for _, b := range s.search.Bottlenecks() {
-			r.Bottlenecks = append(r.Bottlenecks, bottleneckReport(b))
+		held := s.holders(nodes, found)
+		for _, b := range found {
+			one := bottleneckReport(b)
+			one.HeldBy = held[b.Node]
+			r.Bottlenecks = append(r.Bottlenecks, one)
 		}
-		s.addHolders(r)
 	}
 	s.mu.Lock()
 	r.End = string(s.end)
@@ -126,17 +131,19 @@ func (s *Session) addNotes(r *report.Report) {
 	}
 }
 
-// addHolders says who had the locks of the bottlenecks.
-func (s *Session) addHolders(r *report.Report) {
+// holders says who had the locks of bottlenecks, by their nodes.
+func (s *Session) holders(nodes []consultant.Node, found []consultant.Bottleneck) map[int][]report.Held {
 	foci := map[int]grid.Focus{}
-	for _, n := range s.search.Nodes() {
-		foci[n.ID] = n.Focus
+	for i := range nodes {
+		foci[nodes[i].ID] = nodes[i].Focus
 	}
-	for i := range r.Bottlenecks {
-		for _, h := range s.daemon.Holders(foci[r.Bottlenecks[i].Node]) {
-			r.Bottlenecks[i].HeldBy = append(r.Bottlenecks[i].HeldBy, report.Held{Thread: clean(h.Thread), Function: clean(h.Function), Share: report.Number(h.Share)})
+	by := map[int][]report.Held{}
+	for _, b := range found {
+		for _, h := range s.daemon.Holders(foci[b.Node]) {
+			by[b.Node] = append(by[b.Node], report.Held{Thread: clean(h.Thread), Function: clean(h.Function), Share: report.Number(h.Share)})
 		}
 	}
+	return by
 }
 
 func phaseReport(p consultant.Phase) report.Phase {
