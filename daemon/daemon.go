@@ -264,13 +264,15 @@ type TargetInfo struct {
 	Exe     string
 	Runtime string // "c", "cxx", "go" or "rust"
 	Threads int
-	Ended   bool
-	From    float64 // session time at which it was joined
-	To      float64 // when its end was seen, or now
-	Lossy   bool    // more threads lived than can be told apart: its numbers are lower bounds
-	Rank    *Rank   // in a job of MPI; nil if it is not part of one
-	Backend Backend
-	Why     string // it is only looked at; "" where it is patched
+	// Interprets is the language of the programs that it runs ("Java"), whose functions are not told apart; "" if it is not known to run any.
+	Interprets string
+	Ended      bool
+	From       float64 // session time at which it was joined
+	To         float64 // when its end was seen, or now
+	Lossy      bool    // more threads lived than can be told apart: its numbers are lower bounds
+	Rank       *Rank   // in a job of MPI; nil if it is not part of one
+	Backend    Backend
+	Why        string // it is only looked at; "" where it is patched
 }
 
 // Targets lists what is measured and what was, in the order of attaching; of children that have ended at most a thousand.
@@ -294,7 +296,7 @@ func (d *Daemon) infoOf(t *target) TargetInfo {
 	if !t.ended {
 		to = d.Now()
 	}
-	return TargetInfo{From: t.joinedAt, To: to, Host: d.host, PID: t.proc.PID(), Exe: path.Join(path.Dir(t.exe), t.main().name), Runtime: t.runtime(), Threads: t.threads.count(), Ended: t.ended, Lossy: t.lossy, Rank: t.rank,
+	return TargetInfo{From: t.joinedAt, To: to, Host: d.host, PID: t.proc.PID(), Exe: path.Join(path.Dir(t.exe), t.main().name), Runtime: t.runtime(), Threads: t.threads.count(), Interprets: t.interprets(), Ended: t.ended, Lossy: t.lossy, Rank: t.rank,
 		Backend: t.backend(), Why: t.whyLooking()}
 }
 

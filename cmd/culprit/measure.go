@@ -47,6 +47,9 @@ func prepare(opts *measureOptions) (*measurement, error) {
 		}
 	}
 	m := &measurement{opts: opts, screens: opts.screens()}
+	if opts.noSearch && len(watches) == 0 {
+		m.say("culprit: warning: nothing will be measured: --no-search needs --watch METRIC[@FOCUS]; culprit metrics lists what there is")
+	}
 	if opts.json != "" && opts.json != "-" {
 		if err := report.CheckWritable(opts.json); err != nil {
 			m.say("culprit: warning: %v; the measurement goes on, and the answer will be printed", err)
