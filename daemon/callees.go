@@ -14,6 +14,7 @@ import (
 
 // A CalledFrom says which functions are called from one place in a function.
 type CalledFrom struct {
+	From     string // the function that calls, as module/function
 	Offset   uint64 // of the call instruction from the function's entry
 	File     string // where it is written; "" if that is not known
 	Line     int
@@ -27,7 +28,7 @@ const calleeLook = 2 * time.Millisecond
 
 // Callees watches the calls of a function for a while and tells where each goes. Direct calls are known; at the indirect ones a probe
 // keeps the last callee of each thread, which is read every two milliseconds: a callee that is rare may be missed. What is found is
-// known to the search from then on.
+// known to the search from then on. Without a module the function is what $function of PCL takes the name for.
 func (d *Daemon) Callees(ctx context.Context, module, function string, span time.Duration) ([]CalledFrom, error) {
 	var all []CalledFrom
 	found := false
@@ -36,8 +37,11 @@ func (d *Daemon) Callees(ctx context.Context, module, function string, span time
 	d.mu.Unlock()
 	for _, t := range targets {
 		d.mu.Lock()
-		ids := t.Function(module, function)
+		ids, err := t.calling(module, function)
 		d.mu.Unlock()
+		if err != nil {
+			return nil, err
+		}
 		if err := t.needsProbes("watching indirect calls"); err != nil {
 			return nil, err
 		}
@@ -55,6 +59,14 @@ func (d *Daemon) Callees(ctx context.Context, module, function string, span time
 		return nil, grid.ErrRefused{Point: f.String(), Reason: "the target has no such function"}
 	}
 	return all, nil
+}
+
+// calling are the functions that a name means; in all modules if none is given. d.mu is held.
+func (t *target) calling(module, function string) ([]pcl.FuncID, error) {
+	if module == "" {
+		return t.Meant(function)
+	}
+	return t.Function(module, function), nil
 }
 
 func (d *Daemon) callees(ctx context.Context, t *target, id pcl.FuncID, span time.Duration) ([]CalledFrom, error) {
@@ -197,7 +209,7 @@ func (p *part) noteCallees(seen []watched) {
 // calledFrom names what is known of the calls of a function. d.mu is held.
 func (t *target) calledFrom(f *function, seen []watched) (out []CalledFrom) {
 	for i, c := range f.flow.Calls {
-		at := CalledFrom{Offset: c.Addr + f.obj.bias - f.addr(), Indirect: isIndirect(c), Refused: seen[i].refused}
+		at := CalledFrom{From: f.fn.Module + "/" + f.fn.Name, Offset: c.Addr + f.obj.bias - f.addr(), Indirect: isIndirect(c), Refused: seen[i].refused}
 		at.File, at.Line, _ = f.obj.Line(c.Addr)
 		if g := t.callee(f.obj, c); g != nil {
 			at.Callees = append(at.Callees, g.fn.Module+"/"+g.fn.Name)

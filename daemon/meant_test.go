@@ -49,6 +49,13 @@ func TestNamesMean(t *testing.T) {
 		if got := s.of(keys[i]); got != float64(p.Counts()[c.count]) || got == 0 {
 			t.Errorf("%s was called %v times, the target counts %d", c.name, got, p.Counts()[c.count])
 		}
+		note, want := d.Notes(keys[i]), ""
+		if c.name == "parse" {
+			want = "parse is in parse.c, parseother.c: their calls are counted together; /Code/parse.c/parse is one of them"
+		}
+		if note != want {
+			t.Errorf("%s: %q, want %q", c.name, note, want)
+		}
 	}
 	detachClean(t, d, p.PID)
 	if got := p.Stop(t); got != want {

@@ -17,15 +17,35 @@ import (
 // somebody has named.
 const maxInlinedAsked = 16
 
-// Notes say what the value of a pair does not tell of, "" if nothing is known: calls of functions that are inlined as well, and numbers that
-// are added although nobody says of which type they are. It reads the DWARF of the files that have the functions when it is first asked,
+// Notes say what the value of a pair does not tell of, "" if nothing is known: that one name means functions of several modules, calls of
+// functions that are inlined as well, and numbers that are added although nobody says of which type they are. It reads the DWARF of the files that have the functions when it is first asked,
 // which may take a second.
 func (d *Daemon) Notes(key grid.PairKey) string {
-	lines := slices.Concat(d.inlinedToo(key), d.jumpsAway(key), d.unloaded(key), d.untyped(key))
+	lines := slices.Concat(d.sharedNames(key), d.inlinedToo(key), d.jumpsAway(key), d.unloaded(key), d.untyped(key))
 	if why := d.Unseen(key.Metric); why != "" {
 		lines = append(lines, why)
 	}
 	return strings.Join(lines, "; ")
+}
+
+// sharedNames says which of a pair's names mean functions of several modules, whose calls are counted together.
+func (d *Daemon) sharedNames(key grid.PairKey) (lines []string) {
+	modules := map[string][]string{} // by function
+	for _, f := range d.namedBy(key) {
+		if of := modules[f.fn.Name]; !slices.Contains(of, f.fn.Module) {
+			modules[f.fn.Name] = append(of, f.fn.Module)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(modules)) {
+		of := modules[name]
+		if len(of) < 2 {
+			continue
+		}
+		slices.Sort(of)
+		lines = append(lines, fmt.Sprintf("%s is in %s: their calls are counted together; /Code/%s/%[1]s is one of them",
+			safetext.CleanMax(name, 100), safetext.CleanMax(strings.Join(of, ", "), 300), safetext.CleanMax(of[0], 100)))
+	}
+	return lines
 }
 
 // inlinedToo says which functions of a pair are inlined as well, and in how many places. Calls from there do not come by the function's
@@ -135,7 +155,7 @@ func (d *Daemon) namedBy(key grid.PairKey) (all []*function) {
 	for _, c := range d.plansOf(key) {
 		for _, r := range c.plan.Requests {
 			f := c.t.funcs[r.Func]
-			if f == nil || r.Listed || r.Follows || r.Where != pcl.Entry && r.Where != pcl.Return || !f.obj.HasDwarf() || slices.Contains(all, f) {
+			if f == nil || r.Listed || r.Follows || r.Where != pcl.Entry && r.Where != pcl.Return || slices.Contains(all, f) {
 				continue
 			}
 			if all = append(all, f); len(all) > maxInlinedAsked {

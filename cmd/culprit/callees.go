@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +22,9 @@ import (
 func newCallees() *cobra.Command {
 	span := time.Second
 	cmd := &cobra.Command{
-		Use: "callees PID MODULE/FUNCTION", Short: "Say what a function calls at each of its calls, the indirect ones included", Args: cobra.ExactArgs(2),
+		Use: "callees PID FUNCTION", Short: "Say what a function calls at each of its calls, the indirect ones included",
+		Long: `Says what a function calls at each of its calls, the indirect ones included: those are watched for a while.
+FUNCTION is a name as culprit shows it, with its module or without (server.c/main, /Code/server.c/main, main).`, Args: cobra.ExactArgs(2),
 		RunE: body(func(cmd *cobra.Command, args []string) error {
 			return callees(cmd.Context(), cmd.OutOrStdout(), args[0], args[1], span)
 		}),
@@ -31,9 +34,13 @@ func newCallees() *cobra.Command {
 }
 
 func callees(ctx context.Context, w io.Writer, target, name string, span time.Duration) error {
-	module, function, ok := strings.Cut(name, "/")
-	if !ok || module == "" || function == "" {
-		return usagef("found %q, expected MODULE/FUNCTION as culprit shows them, such as server.c/main", name)
+	path, _ := strings.CutPrefix(name, "/Code/")
+	module, function, ok := strings.Cut(path, "/")
+	if !ok {
+		module, function = "", path
+	}
+	if function == "" || ok && module == "" {
+		return usagef("found %q, expected FUNCTION, or MODULE/FUNCTION as culprit shows them, such as server.c/main", name)
 	}
 	pid, err := proclist.Resolve(target)
 	if err != nil {
@@ -50,6 +57,9 @@ func callees(ctx context.Context, w io.Writer, target, name string, span time.Du
 		calls, err = d.Callees(ctx, module, function, span)
 		if ctx.Err() != nil {
 			return nil
+		}
+		if module == "" {
+			return err
 		}
 		return session.WithSimilarCode(d, err, grid.Whole().Refine(grid.Code, module, function))
 	})
@@ -77,7 +87,13 @@ func briefly(ctx context.Context, lib *pcl.Library, pid int, ask func(*daemon.Da
 // writeCallees prints a line for each call and one for each of its callees.
 func writeCallees(w io.Writer, calls []daemon.CalledFrom) error {
 	var b strings.Builder
+	several := slices.ContainsFunc(calls, func(c daemon.CalledFrom) bool { return c.From != calls[0].From })
+	from := ""
 	for _, c := range calls {
+		if several && c.From != from {
+			from = c.From
+			fmt.Fprintf(&b, "%s:\n", safetext.CleanMax(from, maxLine))
+		}
 		kind := "direct"
 		if c.Indirect {
 			kind = "indirect"

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -38,6 +40,15 @@ func TestNothingMatches(t *testing.T) {
 	for name, near := range map[string]string{"mutx.c/lookup": "mutex.c/lookup", "libc.so.6/lookup": "mutex.c/lookup", "mutex.c/lokup": "mutex.c/lookup"} {
 		c := culprit(t, "callees", pid, name).want(exitFailed)
 		c.has(&c.errOut, fmt.Sprintf("did you mean %q?", near))
+	}
+	c = culprit(t, "callees", pid, "lokup").want(exitFailed)
+	c.has(&c.errOut, `no function matches "lokup"; nearest: lookup`)
+	by := map[string]string{}
+	for _, name := range []string{"lookup", "mutex.c/lookup", "/Code/mutex.c/lookup"} {
+		by[name] = culprit(t, "callees", pid, name, "--time", "50ms").want(exitNothing).out.String()
+	}
+	if all := slices.Compact(slices.Collect(maps.Values(by))); len(all) != 1 || all[0] == "" {
+		t.Errorf("the same function in three ways: %q", by)
 	}
 	untouched(t, p)
 }
