@@ -116,3 +116,22 @@ func TestInlinedBesides(t *testing.T) {
 	r = culprit(t, "pcl", "test", test).want(exitNothing)
 	r.has(&r.out, note)
 }
+
+// TestBottleneckHasItsWarning: what the value of a bottleneck does not tell of stands below it, and in the report.
+func TestBottleneckHasItsWarning(t *testing.T) {
+	const note = "grind is inlined at 1 place: those calls are not counted"
+	p := testprog.StartTarget(t, testprog.Build(t, "cmd/culprit/testdata/inlinedhot.c", "-O2"))
+	p.Say(t, "go")
+	c := culprit(t, "attach", "--quiet", "--for", "8s", "--json", "@REPORT", fmt.Sprint(p.PID)).want(exitBottleneck)
+	c.has(&c.out, "\n   warning: "+note+"\n")
+	r := c.read()
+	if len(r.Bottlenecks) == 0 || !strings.Contains(r.Bottlenecks[0].Sentence, "grind") {
+		t.Fatalf("%+v", r.Bottlenecks)
+	}
+	for _, n := range r.Nodes {
+		if n.ID == r.Bottlenecks[0].Node && n.Note != note {
+			t.Errorf("%+v", n)
+		}
+	}
+	untouched(t, p)
+}

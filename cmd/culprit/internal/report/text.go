@@ -91,7 +91,20 @@ func (r *Report) writeBottlenecks(b *strings.Builder) {
 		if h := HeldText(n.HeldBy); h != "" {
 			fmt.Fprintf(b, "   held meanwhile by: %s\n", h)
 		}
+		if note := r.node(n.Node).Note; note != "" {
+			fmt.Fprintf(b, "   warning: %s\n", note)
+		}
 	}
+}
+
+// node is the node of a number; an empty one if there is none.
+func (r *Report) node(id int) Node {
+	for i := range r.Nodes {
+		if r.Nodes[i].ID == id {
+			return r.Nodes[i]
+		}
+	}
+	return Node{}
 }
 
 // fewHolders is how many threads that had a lock are named in the text.

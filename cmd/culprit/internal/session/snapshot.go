@@ -2,6 +2,7 @@ package session
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"culprit/cmd/culprit/internal/report"
@@ -110,25 +111,44 @@ func nodeReport(n consultant.Node) report.Node {
 	}
 }
 
-// addNotes says of what was concluded for the whole program what its values do not tell of.
+// addNotes says of what was concluded for the whole program, and of the bottlenecks, what their values do not tell of.
 func (s *Session) addNotes(r *report.Report) {
+	if s.search == nil {
+		return
+	}
+	found := map[int]bool{}
+	for i := range r.Bottlenecks {
+		found[r.Bottlenecks[i].Node] = true
+	}
+	foci := map[int]grid.Focus{}
+	for _, n := range s.search.Nodes() {
+		foci[n.ID] = n.Focus
+	}
 	metrics := map[string][]string{}
 	for _, h := range s.watch.lib.Hypotheses() {
 		metrics[clean(h.Name)] = h.Metrics
 	}
 	for i := range r.Nodes {
 		n := &r.Nodes[i]
-		if len(n.Focus) > 0 || n.Samples == 0 || n.State != "true" && n.State != "false" {
-			continue
-		}
-		for _, m := range metrics[n.Hypothesis] {
-			note := clean(s.daemon.Notes(grid.PairKey{Metric: m, Focus: grid.Whole()}))
-			if note != "" && n.Note != "" {
-				note = "; " + note
-			}
-			n.Note += note
+		if concluded := n.Samples > 0 && (n.State == "true" || n.State == "false"); concluded && (len(n.Focus) == 0 || found[n.ID]) {
+			n.Note = s.untold(metrics[n.Hypothesis], foci[n.ID])
 		}
 	}
+}
+
+// untold is what the values of metrics at a focus do not tell of. What of a metric is seen nowhere is said of the whole program only.
+func (s *Session) untold(metrics []string, focus grid.Focus) string {
+	var notes []string
+	for _, m := range metrics {
+		note := s.daemon.Notes(grid.PairKey{Metric: m, Focus: focus})
+		if !focus.IsWhole() {
+			note = strings.TrimSuffix(strings.TrimSuffix(note, s.daemon.Unseen(m)), "; ")
+		}
+		if note = clean(note); !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
+	}
+	return joinNotes(notes...)
 }
 
 // holders says who had the locks of bottlenecks, by their nodes.
