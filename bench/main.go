@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"sort"
@@ -66,4 +67,35 @@ func median(v []float64) float64 {
 	s := append([]float64(nil), v...)
 	sort.Float64s(s)
 	return s[len(s)/2]
+}
+
+func mean(v []float64) float64 {
+	sum := 0.0
+	for _, x := range v {
+		sum += x
+	}
+	return sum / float64(max(len(v), 1))
+}
+
+// certain is the interval that has the mean of what v are samples of with 95 % certainty, by Student's t. There are two samples at least.
+func certain(v []float64) (from, to float64) {
+	n := len(v)
+	m, squares := mean(v), 0.0
+	for _, x := range v {
+		squares += (x - m) * (x - m)
+	}
+	half := student(n-1) * math.Sqrt(squares/float64(n-1)/float64(n))
+	return m - half, m + half
+}
+
+// student is the 97.5 % quantile of Student's t with so many degrees of freedom: the first ones from tables, the others by the expansion around
+// that of the normal distribution, right to 0.1 %.
+func student(freedom int) float64 {
+	table := []float64{12.706, 4.303, 3.182, 2.776}
+	if freedom <= len(table) {
+		return table[freedom-1]
+	}
+	const z = 1.959964
+	f := float64(freedom)
+	return z + (z*z*z+z)/(4*f) + (5*math.Pow(z, 5)+16*z*z*z+3*z)/(96*f*f)
 }

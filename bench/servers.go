@@ -94,7 +94,7 @@ func postgresLoss(r *Result, rounds int) error {
 			return numberIn(out, `tps = ([\d.]+)`), err
 		})
 		if err == nil {
-			r.Losses = append(r.Losses, *loss)
+			r.Losses = append(r.Losses, loss...)
 		}
 		return err
 	})
@@ -133,7 +133,7 @@ func nginxLoss(r *Result, rounds int) error {
 			return float64(answers) / took.Seconds(), err
 		})
 		if err == nil {
-			r.Losses = append(r.Losses, *loss)
+			r.Losses = append(r.Losses, loss...)
 		}
 		return err
 	})

@@ -17,23 +17,28 @@ import (
 )
 
 // before is another build of culprit, which is measured in turn with that of this source tree.
-var before = flag.String("before", "", "path of another culprit: -only stops has it search the same programs, in turn")
+var before = flag.String("before", "", "path of another culprit: -only stops, postgres or nginx have it search the same programs, in turn")
 
 // searchedFor is how long each search of a program goes on.
 const searchedFor = 15 * time.Second
 
+// earlyTime is the beginning of a search, in which most of its probes go in.
+const earlyTime = 5 * time.Second
+
 // Stops is what one build of culprit has a program stand still while it searches. What an older build does not report is null.
 type Stops struct {
-	Program    string   `json:"program"`
-	Build      string   `json:"build"` // "this", or the path of the other one
-	Threads    int      `json:"threads"`
-	Stops      int      `json:"stops"` // of all processes in all rounds
-	P50MS      *float64 `json:"p50_ms"`
-	P99MS      *float64 `json:"p99_ms"` // of the rounds the median
-	MaxMS      float64  `json:"max_ms"`
-	Percent    float64  `json:"percent"`       // of the time of the search, the stops of all processes added up
-	ThreadUS   float64  `json:"us_per_thread"` // that was stopped
-	RoundsDone int      `json:"rounds"`
+	Program string   `json:"program"`
+	Build   string   `json:"build"` // "this", or the path of the other one
+	Threads int      `json:"threads"`
+	Stops   int      `json:"stops"` // of all processes in all rounds
+	P50MS   *float64 `json:"p50_ms"`
+	P99MS   *float64 `json:"p99_ms"` // of the rounds the median
+	MaxMS   float64  `json:"max_ms"`
+	Percent float64  `json:"percent"` // of the time of the search, the stops of all processes added up
+	// LaterPercent is the same of the time after the first five seconds.
+	LaterPercent *float64 `json:"later_percent"`
+	ThreadUS     float64  `json:"us_per_thread"` // that was stopped
+	RoundsDone   int      `json:"rounds"`
 }
 
 // A subject is a program that is searched.
@@ -52,6 +57,7 @@ var subjects = []subject{
 	{"redis", redisAtWork},
 	{"nginx", nginxAtWork},
 	{"postgres", postgresAtWork},
+	{"mariadb", mariadbAtWork},
 }
 
 // stops has each program searched by one build and the other, in turn.
@@ -61,10 +67,6 @@ func stops(r *Result, rounds int) error {
 		return err
 	}
 	defer tool.remove()
-	builds := []string{"this"}
-	if *before != "" {
-		builds = []string{*before, "this"}
-	}
 	for _, s := range subjects {
 		if !strings.Contains(s.name, *onlyLoad) {
 			continue
@@ -76,7 +78,7 @@ func stops(r *Result, rounds int) error {
 			}
 			continue
 		}
-		all, err := searchedBy(tool, builds, pid, rounds)
+		all, err := searchedBy(tool, builds(), pid, rounds)
 		end()
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
@@ -118,6 +120,7 @@ type pauses struct {
 	Count       int    `json:"count"`
 	MaxUS       int64  `json:"max_us"`
 	TotalUS     int64  `json:"total_us"`
+	LaterUS     *int64 `json:"later_us"`
 	P50US       *int64 `json:"p50_us"`
 	P99US       *int64 `json:"p99_us"`
 	ThreadStops *int   `json:"thread_stops"`
@@ -150,7 +153,7 @@ func pausesOf(tool *tool, bin string, pid int) (pauses, error) {
 }
 
 func addUp(rounds []pauses) (s Stops) {
-	var p50, p99 []float64
+	var p50, p99, later []float64
 	total, threads := 0.0, 0.0
 	for _, p := range rounds {
 		s.RoundsDone++
@@ -158,6 +161,9 @@ func addUp(rounds []pauses) (s Stops) {
 		s.Threads = max(s.Threads, p.threads)
 		s.MaxMS = max(s.MaxMS, float64(p.MaxUS)/1000)
 		total += float64(p.TotalUS)
+		if p.LaterUS != nil {
+			later = append(later, 100*float64(*p.LaterUS)/float64((searchedFor-earlyTime).Microseconds()))
+		}
 		if p.ThreadStops != nil {
 			threads += float64(*p.ThreadStops)
 		} else {
@@ -169,6 +175,10 @@ func addUp(rounds []pauses) (s Stops) {
 	}
 	s.Percent = 100 * total / float64(searchedFor.Microseconds()) / float64(len(rounds))
 	s.ThreadUS = total / max(threads, 1)
+	if len(later) > 0 {
+		m := mean(later)
+		s.LaterPercent = &m
+	}
 	if len(p50) > 0 {
 		a, b := median(p50), median(p99)
 		s.P50MS, s.P99MS = &a, &b
@@ -182,10 +192,10 @@ func (s *Stops) say() {
 		if v == nil {
 			return "?"
 		}
-		return fmt.Sprintf("%.1f", *v)
+		return fmt.Sprintf("%.2f", *v)
 	}
-	fmt.Fprintf(os.Stderr, "%s (%d threads), %s: %d stops in %d rounds, p50 %s ms, p99 %s ms, max %.1f ms, %.3f %% of the time, %.1f us a thread\n",
-		s.Program, s.Threads, s.Build, s.Stops, s.RoundsDone, known(s.P50MS), known(s.P99MS), s.MaxMS, s.Percent, s.ThreadUS)
+	fmt.Fprintf(os.Stderr, "%s (%d threads), %s: %d stops in %d rounds, p50 %s ms, p99 %s ms, max %.1f ms, %.3f %% of the time, %s %% after five seconds, %.1f us a thread\n",
+		s.Program, s.Threads, s.Build, s.Stops, s.RoundsDone, known(s.P50MS), known(s.P99MS), s.MaxMS, s.Percent, known(s.LaterPercent), s.ThreadUS)
 }
 
 // sleepers are threads of which each works a little every ten seconds.
@@ -414,4 +424,37 @@ func postgresAtWork() (int, func(), error) {
 	}
 	stop, err = loadedBy(pg.Command("pgbench", append(pgArgs(time.Hour), "-S", "postgres")...))
 	return pg.PID, end, err
+}
+
+// mariadbAtWork is a server with a thread for each of some clients that read.
+func mariadbAtWork() (int, func(), error) {
+	dir, leave, err := makeRoom(memoryDir())
+	if err != nil {
+		return 0, nil, err
+	}
+	db, err := servers.StartMariaDB(dir)
+	if err != nil {
+		leave()
+		return 0, nil, err
+	}
+	stop := func() {}
+	end := func() {
+		stop()
+		db.Close()
+		leave()
+	}
+	const test = "oltp_read_only"
+	prepare, err := db.SysbenchCommand(test, "prepare", 1, time.Second)
+	if err == nil {
+		err = prepare.Run()
+	}
+	if err != nil {
+		end()
+		return 0, nil, err
+	}
+	run, err := db.SysbenchCommand(test, "run", clients, time.Hour)
+	if err == nil {
+		stop, err = loadedBy(run)
+	}
+	return db.PID, end, err
 }

@@ -31,9 +31,15 @@ func (t *tool) remove() { os.RemoveAll(t.dir) }
 func (t *tool) path(name string) string { return filepath.Join(t.dir, name) }
 
 // search is a search of a process and its children, for as long as -span. What an earlier one has reported is gone.
-func (t *tool) search(pid int) *exec.Cmd {
+func (t *tool) search(pid int) *exec.Cmd { return t.searchBy("this", pid) }
+
+// searchBy is such a search by one of several builds: "this", or the path of another one.
+func (t *tool) searchBy(build string, pid int) *exec.Cmd {
 	os.Remove(t.path("report.json"))
-	return exec.Command(t.path("culprit"), "attach", "--quiet", "--no-tui", "--for", span.String(), "--json", t.path("report.json"), strconv.Itoa(pid))
+	if build == "this" {
+		build = t.path("culprit")
+	}
+	return exec.Command(build, "attach", "--quiet", "--no-tui", "--for", span.String(), "--json", t.path("report.json"), strconv.Itoa(pid))
 }
 
 // A report is what of a search's report counts here.
@@ -41,6 +47,7 @@ type report struct {
 	Targets      []struct{ PID, Threads int }
 	RemovedClean bool `json:"removed_clean"`
 	Overhead     struct {
+		Observed  float64 `json:"observed"`
 		DaemonCPU float64 `json:"daemon_cpu"`
 	}
 }

@@ -14,6 +14,7 @@ type pauseLog struct {
 	count int
 	max   time.Duration
 	sum   time.Duration
+	later time.Duration // of sum, the pauses that ended more than earlyTime after the attach
 	last  []time.Duration // at most keepPauses
 
 	threads int                      // that were stopped, over all stops
@@ -47,7 +48,11 @@ func (l *pauseLog) quantile(share float64) time.Duration {
 // keepPauses is how many pauses are kept one by one.
 const keepPauses = 256
 
-func (l *pauseLog) add(p process.Pause) {
+// earlyTime is the beginning of a session, in which most probes of a search go in.
+const earlyTime = 5 * time.Second
+
+// add takes note of a pause that ended so long after the attach.
+func (l *pauseLog) add(p process.Pause, at time.Duration) {
 	if p.Total == 0 {
 		return
 	}
@@ -56,6 +61,9 @@ func (l *pauseLog) add(p process.Pause) {
 	l.count++
 	l.max = max(l.max, p.Total)
 	l.sum += p.Total
+	if at > earlyTime {
+		l.later += p.Total
+	}
 	l.threads += p.Threads
 	l.cuts += p.Cuts
 	l.sizes[classOf(p.Total)]++

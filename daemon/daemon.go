@@ -306,6 +306,7 @@ type Overhead struct {
 	Pauses   struct {
 		Count          int
 		MaxUS, TotalUS int64
+		LaterUS        int64 // of TotalUS, more than five seconds after the attach
 		P50US, P99US   int64 // at most 9.1 % too long; 0 without pauses
 		ThreadStops    int   // how often a thread was stopped
 		Cuts           int   // blocking calls that moved less data than they were to, because of a pause
@@ -319,6 +320,7 @@ func (d *Daemon) Overhead() (o Overhead) {
 	d.pauses.mu.Lock()
 	o.Pauses.Count = d.pauses.count
 	o.Pauses.MaxUS, o.Pauses.TotalUS = d.pauses.max.Microseconds(), d.pauses.sum.Microseconds()
+	o.Pauses.LaterUS = d.pauses.later.Microseconds()
 	o.Pauses.P50US, o.Pauses.P99US = d.pauses.quantile(0.5).Microseconds(), d.pauses.quantile(0.99).Microseconds()
 	o.Pauses.ThreadStops, o.Pauses.Cuts = d.pauses.threads, d.pauses.cuts
 	d.pauses.mu.Unlock()

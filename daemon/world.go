@@ -79,7 +79,7 @@ func (t *target) stopWithin(limit time.Duration, f func(*process.World) error) (
 		t.noteSequences(w)
 		return f(w)
 	}))
-	t.d.pauses.add(pause)
+	t.d.pauses.add(pause, time.Since(t.d.began))
 	t.nameWaiters(waiting)
 	if pause.Total > stopDeadline {
 		t.d.logf("%s: %s", t.name, longPause(pause, err))

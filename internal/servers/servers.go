@@ -1,4 +1,4 @@
-// Package servers starts servers of Debian's packages for tests and benchmarks: PostgreSQL and nginx, each with a directory of its
+// Package servers starts servers of Debian's packages for tests and benchmarks: PostgreSQL, MariaDB and nginx, each with a directory of its
 // own, reachable from this machine only, and never as a service. It imports nothing of the house. A server belongs to one
 // goroutine; without Close it and its processes stay behind.
 package servers

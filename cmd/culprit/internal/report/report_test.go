@@ -46,7 +46,7 @@ func sample() *Report {
 			{Metric: "cpu_inclusive", Focus: Focus{"Code": "/Code/cache.c/lookup"}, Unit: "CPUs", Sum: 3.1, Average: 0.62, Min: 0.5, Max: 0.7,
 				Uncertainty: 0.0138, Tier: "sample", BinSeconds: 0.2},
 			{Metric: "cpu", Uncertainty: Missing(math.NaN()), Error: "refused", Average: Missing(math.NaN()), Min: Missing(math.NaN()), Max: Missing(math.NaN())}},
-		Overhead:     Overhead{Budget: 0.02, Observed: 0.004, Pauses: Pauses{Count: 12, MaxUS: 310, TotalUS: 2100, P50US: &p50, P99US: &p99, ThreadStops: 48}, DaemonCPU: 0.008},
+		Overhead:     Overhead{Budget: 0.02, Observed: 0.004, Pauses: Pauses{Count: 12, MaxUS: 310, TotalUS: 2100, LaterUS: 310, P50US: &p50, P99US: &p99, ThreadStops: 48}, DaemonCPU: 0.008},
 		Probes:       Probes{Inserted: 214, Removed: 214, Refused: []Refusal{{"f", "too short"}}},
 		RemovedClean: true, ExitStatus: 10, End: "time",
 	}

@@ -85,7 +85,7 @@ func (s *Session) finishReport(r *report.Report) {
 	o := s.daemon.Overhead()
 	r.Overhead = report.Overhead{
 		Budget: report.Number(s.cfg.Budget), Observed: report.Number(o.Observed), DaemonCPU: report.Number(o.DaemonCPU),
-		Pauses: report.Pauses{Count: o.Pauses.Count, MaxUS: o.Pauses.MaxUS, TotalUS: o.Pauses.TotalUS, ThreadStops: o.Pauses.ThreadStops, CutTransfers: o.Pauses.Cuts},
+		Pauses: report.Pauses{Count: o.Pauses.Count, MaxUS: o.Pauses.MaxUS, TotalUS: o.Pauses.TotalUS, LaterUS: o.Pauses.LaterUS, ThreadStops: o.Pauses.ThreadStops, CutTransfers: o.Pauses.Cuts},
 	}
 	if o.Pauses.Count > 0 {
 		r.Overhead.Pauses.P50US, r.Overhead.Pauses.P99US = &o.Pauses.P50US, &o.Pauses.P99US
