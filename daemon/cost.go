@@ -14,7 +14,7 @@ type pauseLog struct {
 	count int
 	max   time.Duration
 	sum   time.Duration
-	later time.Duration // of sum, the pauses that ended more than earlyTime after the attach
+	later time.Duration   // of sum, the pauses that ended more than earlyTime after the attach
 	last  []time.Duration // at most keepPauses
 
 	threads int                      // that were stopped, over all stops
