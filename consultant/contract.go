@@ -90,6 +90,8 @@ type Config struct {
 	// Spare is how many seconds of a processor the search may use now so that it takes no more of the machine than it should: below 0 if
 	// it has used too many, +Inf if processors are idle. nil = always +Inf.
 	Spare func() float64
+	// Stood is how many seconds each target stood still so far, on average, because of what was inserted and removed. nil = always 0.
+	Stood func() float64
 	// Beat is the time until whoever measures wakes up next, which it does at an interval: a search that rests wakes up then as well.
 	// nil = it wakes up by itself.
 	Beat func(interval time.Duration) time.Duration

@@ -183,7 +183,7 @@ func (s *Search) load(now float64) float64 {
 // pick marks the candidates that fit into the budget as being tested.
 func (s *Search) pick(now float64) {
 	load := s.load(now)
-	if s.observed > s.cfg.Budget { // not even what costs nothing: to insert it stops the target
+	if s.observed > s.cfg.Budget || s.owesStops(now) { // not even what costs nothing: to insert it stops the target
 		s.slowed(len(s.candidates(now)), load)
 		return
 	}
@@ -249,6 +249,13 @@ func (s *Search) pick(now float64) {
 	}
 	s.rewatch(now, s.wake(now, load))
 }
+
+// stopCredit is for how long the program may stand still ahead of the budget, as s of the session: the first probes are put in with many stops.
+const stopCredit = 2.5
+
+// owesStops tells that the program stood still for more than the budget's share of the session. Each batch costs at least one stop, which with
+// thousands of threads takes a tenth of a second: the next one waits until those before are paid for.
+func (s *Search) owesStops(now float64) bool { return s.stood > s.cfg.Budget*(now+stopCredit) }
 
 // waitsForWhole tells that a node need not be started now: a focus that covers it has turned out false, or is still
 // being tested. By hand everything is tested.
@@ -351,11 +358,19 @@ func (s *Search) slowed(blocked int, load float64) {
 	if slow := blocked > 0; slow != s.slow {
 		s.slow = slow
 		if slow {
-			s.say(nil, "search slowed: %s of the budget of %s are used, %s", percent(load), percent(s.cfg.Budget), count(blocked, "candidate waits", "candidates wait"))
+			s.say(nil, "search slowed: %s, %s", s.spent(load), count(blocked, "candidate waits", "candidates wait"))
 		} else {
 			s.say(nil, "search resumed")
 		}
 	}
+}
+
+// spent says what of the budget is used.
+func (s *Search) spent(load float64) string {
+	if now := s.cfg.Now(); s.owesStops(now) {
+		return fmt.Sprintf("the program stood still for %.2f s in %.1f s, more than the budget of %s", s.stood, now, percent(s.cfg.Budget))
+	}
+	return fmt.Sprintf("%s of the budget of %s are used", percent(load), percent(s.cfg.Budget))
 }
 
 // shed stops what was started last when the observed cost exceeds the budget: the predictions were wrong, so those

@@ -50,6 +50,7 @@ type Search struct {
 	active      map[grid.PairKey]cell
 	keeps       bool    // the kernel keeps something for a pair, or will when the present batch has been enabled
 	observed    float64 // cost at the last tick
+	stood       float64 // s; for how long the program stood still until the last tick
 	taken       uint64  // values that were there when nodes were last looked through
 	lookedAt    float64 // s; when that was
 	tickedAt    float64 // s; when the last tick began
@@ -149,8 +150,12 @@ func (s *Search) Run(ctx context.Context) error {
 // tick does everything that is due.
 func (s *Search) tick() {
 	now := s.cfg.Now()
-	observed := s.cells.ObservedCost()
+	observed, stood := s.cells.ObservedCost(), 0.0
+	if s.cfg.Stood != nil {
+		stood = s.cfg.Stood()
+	}
 	s.mu.Lock()
+	s.stood = stood
 	s.tickedAt, s.stirred = now, false
 	if math.IsNaN(observed) || observed < 0 {
 		observed = 0
@@ -190,12 +195,13 @@ func (s *Search) tick() {
 func (s *Search) apply() {
 	s.mu.Lock()
 	add, drop := s.changes()
-	urgent := len(add) > 0 || s.observed > s.cfg.Budget/2 || s.cfg.Now()-s.changedAt >= dropTime
+	now := s.cfg.Now()
+	urgent := len(add) > 0 || s.shedAt > s.changedAt || !s.owesStops(now) && (s.observed > s.cfg.Budget/2 || now-s.changedAt >= dropTime)
 	if !urgent {
 		drop = nil
 	}
 	if len(add)+len(drop) > 0 {
-		s.changedAt = s.cfg.Now()
+		s.changedAt = now
 	}
 	s.mu.Unlock()
 	if len(drop) > 0 {
@@ -207,7 +213,7 @@ func (s *Search) apply() {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.cfg.Now()
+	now = s.cfg.Now()
 	for _, k := range drop {
 		delete(s.active, k)
 	}

@@ -150,3 +150,26 @@ func TestRests(t *testing.T) {
 		t.Error("it rests although there is time")
 	}
 }
+
+// TestStopsArePaid: where each batch holds the program for long, batches wait until the budget has paid for those before; where it does not, they
+// come as else. The bottleneck is found either way.
+func TestStopsArePaid(t *testing.T) {
+	found := map[float64]float64{}
+	for _, each := range []float64{0, 0.001, 0.11} {
+		m := newModel(crowd()...)
+		m.samples = false // so that it takes many batches
+		r := newRig(t, m, func(c *Config) { c.Stood = func() float64 { return each * float64(m.batches) } })
+		found[each] = r.runUntil(40, "found", func() bool { return r.node(cpuBound, code(grid.Whole(), "scan")).State == True })
+		for _, now := range []float64{found[each], 60} {
+			r.run(now)
+			stood := each * float64(m.batches)
+			t.Logf("stops of %.3f s: after %.1f s %d batches, %.2f s", each, now, m.batches, stood)
+			if most := 0.02*(now+stopCredit) + each; stood > most {
+				t.Errorf("stops of %.2f s: the program stood still for %.2f s in %.1f s, %.2f are paid for", each, stood, now, most)
+			}
+		}
+	}
+	if found[0.001] != found[0] || found[0.11] > 30 {
+		t.Errorf("found after %v s", found)
+	}
+}

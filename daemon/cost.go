@@ -111,6 +111,13 @@ func (d *Daemon) standing(pauses time.Duration) float64 {
 	return pauses.Seconds() / float64(max(len(d.targets), 1))
 }
 
+// Stood is how many seconds each target stood still since the attach, on average.
+func (d *Daemon) Stood() float64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.standing(d.pauses.total())
+}
+
 // lostShare is what the targets have lost of their time since the attach, as a fraction.
 func (d *Daemon) lostShare() float64 {
 	d.mu.Lock()

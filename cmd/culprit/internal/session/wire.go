@@ -29,6 +29,7 @@ type Daemon interface {
 	SeenMost(functions []string, pids ...int) string
 	Holders(f grid.Focus) []daemon.Holder
 	Spare() float64
+	Stood() float64
 	Beat(interval time.Duration) time.Duration
 	Detach() (clean bool, err error)
 }
@@ -52,7 +53,7 @@ func newGrid(d Daemon, lib *pcl.Library) *grid.Grid { return grid.New(d, lib.Met
 func NewSearch(cfg Config, d Daemon, g *grid.Grid) *consultant.Search {
 	return consultant.New(consultant.Config{
 		Hypotheses: cfg.Library.Hypotheses(), Grid: g, Axis: d, Budget: cfg.Budget, Source: d.Source, OnEvent: cfg.OnEvent, Now: d.Now,
-		Unseen: d.Unseen, Spare: d.Spare, Beat: d.Beat,
+		Unseen: d.Unseen, Spare: d.Spare, Stood: d.Stood, Beat: d.Beat,
 		Base: func(item grid.Focus) grid.Hierarchy { return itemBase(cfg.Library, item) },
 	})
 }
