@@ -254,8 +254,11 @@ func (s *Search) pick(now float64) {
 const stopCredit = 2.5
 
 // owesStops tells that the program stood still for more than the budget's share of the session. Each batch costs at least one stop, which with
-// thousands of threads takes a tenth of a second: the next one waits until those before are paid for.
-func (s *Search) owesStops(now float64) bool { return s.stood > s.cfg.Budget*(now+stopCredit) }
+// thousands of threads takes a tenth of a second: the next one waits until those before are paid for. The first one, without which nothing
+// would be known, does not wait.
+func (s *Search) owesStops(now float64) bool {
+	return !math.IsInf(s.changedAt, -1) && s.stood > s.cfg.Budget*(now+stopCredit)
+}
 
 // waitsForWhole tells that a node need not be started now: a focus that covers it has turned out false, or is still
 // being tested. By hand everything is tested.
