@@ -13,6 +13,7 @@ import (
 // TestExecAtEveryPoint has the target execute a program at every step, its main thread or another one: the tool says so and
 // ends, and the new program is left alone.
 func TestExecAtEveryPoint(t *testing.T) {
+	t.Parallel() // those that trace are processes of their own
 	bin := testprog.Build(t, "testdata/targets/execer.c")
 	for odd, who := range []string{"leader", "thread"} {
 		t.Run(who, func(t *testing.T) {

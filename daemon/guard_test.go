@@ -22,6 +22,7 @@ func testGuard() *exec.Cmd { return self("guard") }
 // TestFrozenCulprit: a culprit that is stopped by a signal in the middle of what it does to a target lets go of it first. It is
 // stopped then, as somebody wanted, and ends well when it is continued.
 func TestFrozenCulprit(t *testing.T) {
+	t.Parallel() // those that trace are processes of their own
 	require.Root(t)
 	bin := testprog.Build(t, "testdata/targets/selfcheck.c")
 	want := undisturbed(t, bin)

@@ -41,6 +41,7 @@ func TestInterruptedWaits(t *testing.T) {
 
 // TestKilledAmidWaits: the same while culprits are killed at random instants.
 func TestKilledAmidWaits(t *testing.T) {
+	t.Parallel() // those that trace are processes of their own
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/interrupted.cc", "-lrt"))
 	p.Say(t, "go")
 	for i := range rounds(9, 120) {

@@ -181,6 +181,7 @@ func noRowsLeft(t testing.TB, pid int) {
 // TestKilledAtRandom kills culprits at random instants of attaching, measuring and detaching. The target lives on every time,
 // is restored every time, and ends as if nobody had been there.
 func TestKilledAtRandom(t *testing.T) {
+	t.Parallel() // those that trace are processes of their own
 	targets := []struct {
 		source string
 		flags  []string

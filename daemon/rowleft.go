@@ -1,7 +1,9 @@
 package daemon
 
 import (
-	"slices"
+	"fmt"
+	"os"
+	"strconv"
 	"strings"
 
 	"culprit/daemon/process"
@@ -25,18 +27,32 @@ func rowMappings(p *process.Process, ours, maps []process.Mapping) (list []proce
 	return list
 }
 
-// passing are the sockets on which descriptors are passed, and the descriptors that the head of the segment says are on the way, if they
-// are what goes that way.
+// passing are the sockets on which descriptors are passed, and the descriptors of the map that the head of the segment says has the rows.
 func passing(p *process.Process, open map[int]string) (fds []int) {
 	fds = p.PassingSockets(open)
 	h, _, err := readHeader(p)
-	if err != nil {
+	if err != nil || h.RowsMap == 0 {
 		return fds
 	}
-	for _, fd := range h.Passing {
-		if link := open[fd]; (link == "anon_inode:bpf-map" || strings.HasPrefix(link, "socket:")) && !slices.Contains(fds, fd) {
+	for fd, link := range open {
+		if link == "anon_inode:bpf-map" && mapNumber(fmt.Sprintf("/proc/%d", p.PID()), fd) == h.RowsMap {
 			fds = append(fds, fd)
 		}
 	}
 	return fds
+}
+
+// mapNumber is the kernel's number of the eBPF map that a descriptor of a process, given as its directory in /proc, stands for; 0 if that is not known.
+func mapNumber(process string, fd int) uint32 {
+	text, err := os.ReadFile(fmt.Sprintf("%s/fdinfo/%d", process, fd))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, "map_id:"); ok {
+			n, _ := strconv.ParseUint(strings.TrimSpace(value), 10, 32) // of what is none 0
+			return uint32(n)
+		}
+	}
+	return 0
 }

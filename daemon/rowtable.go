@@ -118,23 +118,20 @@ func (t *target) mapRows() error {
 }
 
 // passRows maps the table into the stopped target. What would be left behind if we were killed is noted in the segment's head first:
-// where the mapping will be, and each descriptor as soon as it is there.
+// where the mapping will be, and which map it is of, by which the target's descriptor of it is found.
 func (t *target) passRows(w *process.World) error {
 	seg, table := t.seg, t.kept.table
 	at, err := w.Mmap(0, uint64(table.Size()), unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE, -1, 0)
 	if err != nil {
 		return err
 	}
-	seg.RowsAddr, seg.RowsSize = uint64(at), uint64(table.Size())
+	seg.RowsAddr, seg.RowsSize, seg.RowsMap = uint64(at), uint64(table.Size()), mapNumber("/proc/self", table.FD())
 	seg.encode()
 	err = t.passTable(w, at)
 	if err != nil {
 		err = errors.Join(fmt.Errorf("mapping the kernel's rows: %w", err), w.Munmap(at, seg.RowsSize))
 		seg.RowsAddr, seg.RowsSize = 0, 0
-	}
-	seg.Passing = nil
-	seg.encode()
-	if err != nil {
+		seg.encode()
 		return err
 	}
 	t.kept.addr = uint64(at)
@@ -145,11 +142,7 @@ func (t *target) passRows(w *process.World) error {
 // passTable puts the table where room was made for it.
 func (t *target) passTable(w *process.World, at process.Addr) error {
 	seg, table := t.seg, t.kept.table
-	fds, err := w.PassFDs([]int{table.FD()}, func(fds ...int) error {
-		seg.Passing = append(seg.Passing, fds...)
-		seg.encode()
-		return faultPassing.Hit(seg.TargetPID)
-	})
+	fds, err := w.PassFDs([]int{table.FD()}, func(...int) error { return faultPassing.Hit(seg.TargetPID) })
 	if err != nil {
 		return err
 	}

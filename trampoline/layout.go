@@ -88,14 +88,16 @@ type Header struct {
 	RowsAddr    uint64 // where the target maps the kernel's rows of its threads; 0 = nowhere
 	RowsSize    uint64 // in bytes
 	Stays       bool   // the target may come back to its trampolines when no thread of it is inside: they are never unmapped
-	Passing     []int  // descriptors that the target has open only while the rows are passed to it, MaxPassing at most
+	RowsMap     uint32 // the kernel's number of the map that has the rows: the target has descriptors of it only while it is given the rows; 0 = none
 }
 
-// MaxPassing is how many descriptors of the target a header notes.
-const MaxPassing = 3
-
-// rowsWord is the number of the header's word that says where the rows are; the islands' words end before it.
-const rowsWord = 120
+// The numbers of the header's words that say where the rows are, whether trampolines stay, and which map has the rows. The islands' words end
+// before them.
+const (
+	rowsWord    = 120
+	staysWord   = rowsWord + 5 // the three before it noted descriptors in earlier versions
+	rowsMapWord = staysWord + 1
+)
 
 // Encode writes the header to the first page of the segment. The first two words, who instrumented the target, are the same in all
 // versions.
@@ -106,20 +108,11 @@ func (h *Header) Encode(page []byte) {
 	for _, i := range h.Islands {
 		words = append(words, i.Addr, i.Off, i.Size)
 	}
-	words = append(words, make([]uint64, rowsWord-len(words))...)
-	words = append(words, h.RowsAddr, h.RowsSize)
-	for i := range MaxPassing {
-		fd := 0
-		if i < len(h.Passing) {
-			fd = h.Passing[i] + 1
-		}
-		words = append(words, uint64(fd))
-	}
-	stays := uint64(0)
+	words = append(words, make([]uint64, rowsMapWord+1-len(words))...)
+	words[rowsWord], words[rowsWord+1], words[rowsMapWord] = h.RowsAddr, h.RowsSize, uint64(h.RowsMap)
 	if h.Stays {
-		stays = 1
+		words[staysWord] = 1
 	}
-	words = append(words, stays)
 	for i, w := range words {
 		le.PutUint64(page[8+8*i:], w)
 	}
@@ -153,11 +146,6 @@ func DecodeHeader(page []byte) (*Header, error) {
 		h.Islands = append(h.Islands, Island{word(10 + 3*i), word(11 + 3*i), word(12 + 3*i)})
 	}
 	h.RowsAddr, h.RowsSize = word(rowsWord), word(rowsWord+1)
-	h.Stays = word(rowsWord+2+MaxPassing) != 0
-	for i := range MaxPassing {
-		if fd := word(rowsWord + 2 + i); fd > 0 && fd <= 1<<31 {
-			h.Passing = append(h.Passing, int(fd-1))
-		}
-	}
+	h.Stays, h.RowsMap = word(staysWord) != 0, uint32(word(rowsMapWord))
 	return h, nil
 }
