@@ -225,16 +225,15 @@ func (t *target) share(w *process.World, l layout, threads int, maps []process.M
 		return err
 	}
 	if !full {
-		t.seg, err = newSegment(w, t.proc, l, maps)
-		if full = errors.Is(err, errFills); !full {
+		err = t.build(w, l, maps)
+		if full = errors.Is(err, errFills) && t.half == nil; !full {
 			return t.shared(l, err)
 		}
 	}
 	if l, err = underLock(t.proc, threads); err != nil {
 		return err
 	}
-	t.seg, err = newSegment(w, t.proc, l, maps)
-	return t.shared(l, err)
+	return t.shared(l, t.build(w, l, maps))
 }
 
 // shared notes what layout the segment has.

@@ -14,8 +14,9 @@ import (
 // daemon alone: no mapping of it can be made writable any more, neither in the target nor in a child that it forks and that gives up
 // its rights. Counters the target writes to itself; they are believed in nothing.
 type area struct {
-	fd  int    // -1 once it was closed
-	mem []byte // the daemon's mapping, read-write
+	fd    int    // -1 once it was closed
+	mem   []byte // the daemon's mapping, read-write
+	inode uint64 // of the file that it is
 }
 
 // An areaKind says who may write to an area besides the daemon.
@@ -36,7 +37,12 @@ func newArea(size int, kind areaKind) (*area, error) {
 		return nil, fmt.Errorf("making memory to share with the target: %w", err)
 	}
 	a := &area{fd: fd}
-	if err := a.prepare(size, kind); err != nil {
+	var st unix.Stat_t
+	if err = unix.Fstat(fd, &st); err == nil {
+		a.inode = st.Ino
+		err = a.prepare(size, kind)
+	}
+	if err != nil {
 		a.Close()
 		return nil, err
 	}

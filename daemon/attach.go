@@ -53,7 +53,7 @@ func (t *target) mapSegment() error {
 	if err != nil {
 		return err
 	}
-	return t.stop(func(w *process.World) error {
+	err = t.stop(func(w *process.World) error {
 		maps, err := w.Maps()
 		if err != nil {
 			return err
@@ -80,6 +80,10 @@ func (t *target) mapSegment() error {
 		t.noteStays()
 		return nil
 	})
+	if err == nil || t.half == nil && !unfinished(err) {
+		return err
+	}
+	return t.withdraw(err)
 }
 
 // vacate makes sure that nobody's segment is in the target: what a child has inherited from a measured parent is removed.

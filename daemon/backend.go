@@ -82,7 +82,7 @@ var errOccupied = errors.New("probes are in it already")
 // could be patched a moment later.
 func mayFall(err error) bool {
 	for _, e := range []error{process.ErrNotFound, process.ErrKernelThread, process.ErrZombie, process.ErrTargetExited, process.ErrTargetExeced,
-		process.ErrClosed, errOccupied, context.Canceled, context.DeadlineExceeded} {
+		process.ErrClosed, errOccupied, errHalf, context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, e) {
 			return false
 		}

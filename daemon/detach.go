@@ -80,6 +80,9 @@ func (t *target) leave() error {
 		t.d.logf("%s: detaching once more after: %v", t.name, err)
 		err = t.restore(&RestoreReport{})
 	}
+	if err == nil {
+		err = t.tidy()
+	}
 	if err != nil {
 		return err
 	}
@@ -131,7 +134,12 @@ func (t *target) remove() error {
 		if err != nil {
 			return err
 		}
-		return t.stop(func(w *process.World) error { return t.unmapOurs(w, found) })
+		return t.stop(func(w *process.World) error {
+			if err := w.Pending(); err != nil {
+				return err
+			}
+			return t.unmapOurs(w, found)
+		})
 	})
 	if err == nil && t.seg.Stays {
 		t.d.logf("%s: the code is as it was; trampolines stay in its memory until it ends, since contexts of the program may come back to them", t.name)

@@ -36,7 +36,7 @@ func (t *target) growIsland(addr uint64) error {
 		return err
 	}
 	t.seg.grown = append(t.seg.grown, a)
-	return t.stop(func(w *process.World) error { return t.seg.grow(w, a, addr) })
+	return t.givenUp(t.stop(func(w *process.World) error { return t.seg.grow(w, a, addr) }), a)
 }
 
 // grow maps an area as an island near an address.
@@ -75,7 +75,7 @@ func (t *target) growCells() error {
 	if err != nil {
 		return err
 	}
-	if err := t.stop(func(w *process.World) error { return t.seg.addStep(w, a) }); err != nil {
+	if err := t.givenUp(t.stop(func(w *process.World) error { return t.seg.addStep(w, a) }), a); err != nil {
 		a.Close()
 		return err
 	}

@@ -104,6 +104,9 @@ func (u *leftovers) undo(w *process.World, r *RestoreReport, found *strays) erro
 	if err := faultUndone.Hit(u.t.proc.PID()); err != nil {
 		return err
 	}
+	if err := w.Pending(); err != nil { // it may bring something more
+		return err
+	}
 	if err := u.t.unmapOurs(w, found); err != nil {
 		return err
 	}

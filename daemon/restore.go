@@ -169,7 +169,10 @@ func Restore(pid int) (r RestoreReport, err error) {
 	if alive && !t.forked() {
 		return r, fmt.Errorf("culprit with pid %d is attached to process %d and alive: use culprit detach %d", owner, pid, pid)
 	}
-	return r, t.restore(&r)
+	if err := t.restore(&r); err != nil {
+		return r, err
+	}
+	return r, t.tidy()
 }
 
 // restore undoes what is in the process.

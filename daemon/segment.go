@@ -58,7 +58,7 @@ func filesOff(g trampoline.Geometry) int {
 	return (g.Slots + trampoline.PageSize) &^ (trampoline.PageSize - 1)
 }
 
-// newSegment makes a segment and has the stopped target map it. A failure undoes what was done.
+// newSegment makes a segment and has the stopped target map it. With an error comes what there is of it by then, if anything.
 func newSegment(w *process.World, p *process.Process, l layout, maps []process.Mapping) (*segment, error) {
 	near := clusters(maps)
 	if len(near) > trampoline.MaxIslands {
@@ -73,12 +73,7 @@ func newSegment(w *process.World, p *process.Process, l layout, maps []process.M
 	if err == nil {
 		err = s.build(w, p, l, near, maps)
 	}
-	if err != nil {
-		err = errors.Join(err, s.unmap(w))
-		s.Close()
-		return nil, err
-	}
-	return s, nil
+	return s, err
 }
 
 // make makes the segment's memory here. Its head is complete before the target has any of it.
@@ -170,8 +165,12 @@ var errTooManyRegions = errors.New("the target's code is spread over too many re
 func (s *segment) placeIsland(w *process.World, fd int, off uint64, mem []byte, c cluster) error {
 	for _, at := range c.candidates(s.islandSize) {
 		_, err := w.Mmap(process.Addr(at), s.islandSize, unix.PROT_READ|unix.PROT_EXEC, unix.MAP_SHARED|unix.MAP_FIXED_NOREPLACE, fd, off)
-		if err != nil {
+		var no unix.Errno
+		if errors.As(err, &no) {
 			continue
+		}
+		if err != nil {
+			return err
 		}
 		if err = faultIsland.Hit(s.TargetPID); err == nil {
 			err = openGate(w, s.TargetPID, at)
@@ -364,7 +363,7 @@ func (s *segment) used(buf []int) []int {
 // overflowed reports whether some thread found no block of its own: numbers are then lower bounds.
 func (s *segment) overflowed() bool { return s.claims()[s.Slots] != 0 }
 
-// unmap removes the segment from the stopped target. Every jump into it must be gone.
+// unmap removes the segment from the stopped target. Every jump into it must be gone. The head is there as long as anything else is.
 func (s *segment) unmap(w *process.World) error {
 	var errs []error
 	for _, i := range s.Islands {
@@ -373,10 +372,10 @@ func (s *segment) unmap(w *process.World) error {
 	if s.DataAddr != 0 { // further steps come when nothing here fails any more
 		errs = append(errs, w.Munmap(process.Addr(s.DataAddr), uint64(len(s.data[0].mem))))
 	}
-	if s.HeadAddr != 0 {
-		errs = append(errs, w.Munmap(process.Addr(s.HeadAddr), uint64(s.Geometry.HeadSize())))
+	if err := errors.Join(errs...); err != nil || s.HeadAddr == 0 {
+		return err
 	}
-	return errors.Join(errs...)
+	return w.Munmap(process.Addr(s.HeadAddr), uint64(s.Geometry.HeadSize()))
 }
 
 // Close unmaps the daemon's side.

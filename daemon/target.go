@@ -22,6 +22,7 @@ type target struct {
 	exe  string
 	name string // element of the Process hierarchy: "redis-server{4242}"
 	seg  *segment
+	half *segment // what an attempt to map one has left in the target; else nil: see withdraw
 
 	little bool // it gets memory as it is needed: see layout
 

@@ -2,7 +2,7 @@
 // reads and writes its memory, stops the world for a moment, changes text while it is stopped, and makes system calls inside it.
 // It is the only package of the house that calls ptrace.
 //
-// It knows nothing of machine code, symbols or measurements and imports nothing of the house but internal/safetext.
+// It knows nothing of machine code, symbols or measurements and imports nothing of the house but internal/safetext and internal/fault.
 //
 // What it keeps: the target is traced only within Stop; a thread interrupted in a system call repeats it as if nothing had happened
 // (no EINTR that an undisturbed run lacks), and one with a timeout ends in its time or soon behind it; signals that arrive meanwhile are

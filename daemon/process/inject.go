@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	faults "culprit/internal/fault"
 )
 
 // System calls made by a thread of the target on our behalf.
@@ -16,6 +18,9 @@ import (
 // As long as we live it is caught at the exit of the call and put back by us. Signals stay blocked meanwhile, and pending.
 
 const noSyscall = ^uint64(0) // orig_rax of a thread that is in no system call
+
+// faultGoing is where a thread goes on in a call that it makes for us, thrice in each; an error there means that it does not get a processor in time.
+var faultGoing = faults.New("call.going")
 
 var errNotOurCall = errors.New("the thread did not make the call it was sent to make")
 
@@ -132,9 +137,9 @@ func (w *World) chooseThread() (*tracee, error) {
 	for _, t := range w.threads {
 		tr := w.s.threads[t.TID]
 		switch {
-		case tr == nil || tr.phase != stopped || tr.adrift:
-		case w.inOurCall(t):
+		case tr != nil && tr.adrift || w.inOurCall(t):
 			busy = t
+		case tr == nil || tr.phase != stopped:
 		default:
 			candidates = append(candidates, tr)
 		}
@@ -161,6 +166,20 @@ func (w *World) inOurCall(t *Stopped) bool {
 	b := make([]byte, 8)
 	n, _ := w.s.p.pread(b, Addr(t.Regs.Rsp))
 	return n == len(b) && Addr(le64(b)) == g.sigreturn
+}
+
+// Pending is an error while some thread has yet to complete a call that it was sent to make in an earlier stop, and that was not waited for
+// any longer: what the call does is still to come, or is not known. It is a *Deferred.
+func (w *World) Pending() error {
+	if w.over {
+		return ErrWorldOver
+	}
+	for _, t := range w.threads {
+		if tr := w.s.threads[t.TID]; tr != nil && tr.adrift || w.inOurCall(t) {
+			return &Deferred{TID: t.TID, State: ThreadState(w.s.p.pid, t.TID), Waited: w.Elapsed(), InCall: true}
+		}
+	}
+	return nil
 }
 
 // burden orders threads by how much has to be put right behind a call.
@@ -333,6 +352,9 @@ func (c *call) bringBack() error {
 func (c *call) resume(how func(int, int) error, sig int) (status int, err error) {
 	if err := how(c.tr.tid, sig); err != nil {
 		return 0, c.dying(err)
+	}
+	if faultGoing.Hit(c.w.s.p.pid) != nil {
+		return 0, c.abandon()
 	}
 	for round := 0; ; round++ {
 		result, status := waitThread(c.tr.tid, c.tr.keep)

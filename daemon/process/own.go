@@ -83,6 +83,9 @@ func (w *World) removeLeft(left []Mapping) error {
 		if !w.unoccupied(m.Start, ownSize) {
 			continue
 		}
+		if err := w.closeLost(m.Start); err != nil {
+			return err
+		}
 		if err := w.Munmap(m.Start, ownSize); err != nil {
 			return err
 		}

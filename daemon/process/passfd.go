@@ -24,10 +24,9 @@ func (w *World) PassFDs(fds []int, opened func(got ...int) error) (got []int, er
 		return nil, err
 	}
 	defer func() {
-		for _, e := range ends {
-			if cerr := w.CloseFD(e); err == nil {
-				err = cerr
-			}
+		cerr := errors.Join(w.CloseFD(ends[0]), w.CloseFD(ends[1]))
+		if err == nil && cerr != nil {
+			got, err = nil, closing(w, got, cerr)
 		}
 	}()
 	if err := w.sendThrough(ends, fds, opened); err != nil {
@@ -58,12 +57,67 @@ func (w *World) socketPair() (ends [2]int, err error) {
 		return unix.SYS_SOCKETPAIR, [6]uint64{unix.AF_UNIX, unix.SOCK_STREAM | unix.SOCK_CLOEXEC, 0, at}, make([]byte, 8)
 	})
 	if err != nil {
+		if d := (*Deferred)(nil); errors.As(err, &d) && d.InCall {
+			w.s.p.lost = lostPair{at: w.own}
+		}
 		return ends, fmt.Errorf("making a pair of sockets in the target: %w", err)
 	}
 	for i := range ends {
 		ends[i] = int(int32(binary.LittleEndian.Uint32(reply[4*i:])))
 	}
 	return ends, nil
+}
+
+// A lostPair is two sockets that a thread was making when it was not waited for any longer. It says in the page from which it made the call
+// which they are; nothing else tells them from the target's own.
+type lostPair struct {
+	at   Addr // the page; 0 = none is lost
+	read bool
+	ends map[int]uint64 // descriptors that are to be closed, and the inodes that they have
+}
+
+// closeLost closes the sockets of which a page tells, if it is such a page, that no thread is on any more.
+func (w *World) closeLost(page Addr) error {
+	p := w.s.p
+	if p.lost.at == 0 || p.lost.at != page {
+		return nil
+	}
+	if !p.lost.read {
+		var b [8]byte
+		if err := p.readText(page, b[:]); err != nil {
+			return p.gone(err)
+		}
+		p.lost.read, p.lost.ends = true, map[int]uint64{}
+		first, second := int(int32(binary.LittleEndian.Uint32(b[:]))), int(int32(binary.LittleEndian.Uint32(b[4:])))
+		if a, b := p.unnamedSocket(first), p.unnamedSocket(second); first != second && a != 0 && b != 0 {
+			p.lost.ends[first], p.lost.ends[second] = a, b
+		}
+	}
+	for end, inode := range p.lost.ends {
+		if p.unnamedSocket(end) == inode {
+			if err := w.CloseFD(end); err != nil {
+				return err
+			}
+		}
+		delete(p.lost.ends, end)
+	}
+	p.lost = lostPair{}
+	return nil
+}
+
+// unnamedSocket is the inode of a descriptor that may be one of a pair that the target has made for us and that was not used; 0 if it is none.
+func (p *Process) unnamedSocket(end int) uint64 {
+	fd, err := p.takeSocket(end)
+	if err != nil {
+		return 0
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	name, err := unix.Getsockname(fd)
+	if local, ok := name.(*unix.SockaddrUnix); err != nil || !ok || local.Name != "" && local.Name != "@" || unix.Fstat(fd, &st) != nil {
+		return 0
+	}
+	return st.Ino
 }
 
 // sendThrough names the target's sockets and sends descriptors into the first from our side.

@@ -1,0 +1,63 @@
+package daemon
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"culprit/internal/fault"
+	"culprit/internal/testprog"
+)
+
+// TestHalfAnAttach has a thread of the target not come back in time from each of the calls that attaching makes in it, as on a busy machine.
+// What the attempt has put there is taken out before the next one, which succeeds; nothing is left after the detach.
+func TestHalfAnAttach(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		args []string
+	}{{"testdata/targets/vforker.c", nil}, {"testdata/targets/selfcheck.c", nil}} {
+		t.Run(filepath.Base(c.name), func(t *testing.T) {
+			p := testprog.StartTarget(t, testprog.Build(t, c.name), c.args...)
+			before := descriptorsOf(p.PID)
+			const calls = 19
+			for n := 1; n <= 3*calls; n += rounds(4, 1) {
+				attachGivenUp(t, p, fmt.Sprintf("call.going:%d:error", n))
+				if after := descriptorsOf(p.PID); after != before {
+					t.Errorf("call.going:%d: descriptors %s, before %s", n, after, before)
+					before = after
+				}
+			}
+			p.Stop(t)
+		})
+	}
+}
+
+// attachGivenUp attaches with a fault, and detaches.
+func attachGivenUp(t *testing.T, p *testprog.Prog, spec string) {
+	t.Helper()
+	if err := fault.Set(spec); err != nil {
+		t.Fatal(err)
+	}
+	defer fault.Set("")
+	d, err := Attach(t.Context(), Options{Library: library(t), Log: func(string) {}}, p.PID)
+	if err != nil {
+		t.Errorf("%s: %v", spec, err)
+		restoreClean(t, p)
+		return
+	}
+	detachClean(t, d, p.PID)
+	p.MustBeat(t, 10*time.Second)
+}
+
+// descriptorsOf are the descriptors that a process has open.
+func descriptorsOf(pid int) string {
+	fds, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	for i, fd := range fds {
+		link, _ := os.Readlink(fd)
+		fds[i] = filepath.Base(fd) + " " + link
+	}
+	return strings.Join(fds, ", ")
+}
