@@ -125,15 +125,6 @@ func unoccupied(pid int) error {
 	return occupied(p)
 }
 
-// occupied says whose segment is in a process already.
-func occupied(p *process.Process) error {
-	pid, alive, _, err := ownerOf(p)
-	if err == nil && alive {
-		return fmt.Errorf("%w: culprit with pid %d is attached to it; detach that one first (culprit detach %d)", errOccupied, pid, p.PID())
-	}
-	return fmt.Errorf("%w: an earlier culprit was killed and has left them; run culprit restore %d first", errOccupied, p.PID())
-}
-
 // checkThreadPointers makes sure that trampolines can tell threads apart by the word at %fs:0, which the x86-64 ABI makes
 // the thread pointer itself.
 func (t *target) checkThreadPointers(w *process.World) error {

@@ -58,7 +58,7 @@ func (d *Daemon) attach(pid int) error {
 	if d.opts.Backend.looks() {
 		return d.attachSampled(pid, "--backend "+d.opts.Backend.String()+" was asked for")
 	}
-	err := d.attachProbed(pid)
+	err := d.attachInTurn(pid)
 	if err == nil || d.opts.Backend != BackendAuto || !mayFall(err) {
 		return err
 	}
@@ -68,24 +68,26 @@ func (d *Daemon) attach(pid int) error {
 // lookOnly begins to look at a process that cannot be patched because of err, which is returned if that is not possible either: what would
 // have to change for probes is the better answer.
 func (d *Daemon) lookOnly(pid int, err error) error {
-	if d.attachSampled(pid, err.Error()) != nil {
+	why := whyNot(err)
+	if d.attachSampled(pid, why) != nil {
 		return err
 	}
-	d.logf("process %d is measured by stack samples only, since it cannot be patched: %v", pid, err)
+	d.logf("process %d is measured by stack samples only, since it cannot be patched: %s", pid, why)
 	return nil
 }
 
-// errOccupied: somebody's probes are in the target already, which is no reason to measure it less well.
-var errOccupied = errors.New("probes are in it already")
-
 // mayFall reports whether stack samples may still be had where probes cannot: not of what is no process any more, nor of one that
-// could be patched a moment later.
+// could be patched a moment later, or as soon as it is cleaned up.
 func mayFall(err error) bool {
 	for _, e := range []error{process.ErrNotFound, process.ErrKernelThread, process.ErrZombie, process.ErrTargetExited, process.ErrTargetExeced,
-		process.ErrClosed, errOccupied, errHalf, context.Canceled, context.DeadlineExceeded} {
+		process.ErrClosed, errHalf, context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, e) {
 			return false
 		}
+	}
+	var taken *Taken
+	if errors.As(err, &taken) {
+		return taken.Alive()
 	}
 	return !unstopped(err)
 }

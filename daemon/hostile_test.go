@@ -55,15 +55,15 @@ func underFilter(t *testing.T, mode string) {
 	}
 }
 
-// TestSecondCulprit: a process has one culprit. A second one is told who the first is, also when that is frozen; when it is
-// dead, what to do.
+// TestSecondCulprit: a process has the probes of one culprit. A second one that is to use probes is told who the first is, also when that is
+// frozen; one that may choose only looks, and says why. When the first is dead both are told what to do.
 func TestSecondCulprit(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/selfcheck.c"))
 	first := self("victim", strconv.Itoa(p.PID), "hold")
 	out := startHelper(t, first, "on")
-	again := func(want string) {
+	refused := func(b Backend, want string) {
 		t.Helper()
-		d, err := Attach(context.Background(), Options{Library: library(t)}, p.PID)
+		d, err := Attach(context.Background(), Options{Library: library(t), Backend: b}, p.PID)
 		if err == nil {
 			d.Detach()
 		}
@@ -71,18 +71,36 @@ func TestSecondCulprit(t *testing.T) {
 			t.Errorf("a second culprit: %v, want an error with %q", err, want)
 		}
 	}
-	again("culprit with pid " + strconv.Itoa(first.Process.Pid))
+	again := func() {
+		t.Helper()
+		who := "culprit with pid " + strconv.Itoa(first.Process.Pid)
+		refused(BackendProbe, who)
+		d, err := Attach(context.Background(), Options{Library: library(t), Backend: BackendAuto}, p.PID)
+		if err != nil {
+			t.Errorf("a second culprit that may only look: %v", err)
+			return
+		}
+		if why := d.Targets()[0].Why; why != who+" measures it" {
+			t.Errorf("a second culprit only looks because of %q", why)
+		}
+		if clean, err := d.Detach(); !clean {
+			t.Error(err)
+		}
+	}
+	again()
 	if _, err := Restore(p.PID); err == nil || !strings.Contains(err.Error(), "alive") {
 		t.Errorf("restore while the culprit lives: %v", err)
 	}
 	unix.Kill(first.Process.Pid, unix.SIGSTOP)
 	p.MustBeat(t, 5*time.Second)
-	again("culprit with pid " + strconv.Itoa(first.Process.Pid))
+	again()
 	first.Process.Kill()
 	for out.Scan() {
 	}
 	first.Wait()
-	again("culprit restore " + strconv.Itoa(p.PID))
+	for _, b := range []Backend{BackendProbe, BackendAuto} {
+		refused(b, "culprit restore "+strconv.Itoa(p.PID))
+	}
 	restoreClean(t, p)
 	detachClean(t, attachTo(t, p.PID), p.PID)
 	p.Stop(t)
@@ -110,31 +128,46 @@ func startHelper(t *testing.T, cmd *exec.Cmd, word string) *bufio.Scanner {
 	return nil
 }
 
-// TestAttachingAtTheSameTime: of several culprits that attach at once, one does.
+// TestAttachingAtTheSameTime: of several culprits that attach at once, one has probes; the others are told that, or only look if they may.
 func TestAttachingAtTheSameTime(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/selfcheck.c"))
 	lib := library(t)
-	for range rounds(3, 30) {
-		attached := make(chan *Daemon, 4)
-		for range cap(attached) {
+	for round := range rounds(4, 30) {
+		b := []Backend{BackendProbe, BackendAuto}[round%2]
+		type attempt struct {
+			d   *Daemon
+			err error
+		}
+		attempts := make(chan attempt, 4)
+		for range cap(attempts) {
 			go func() {
-				d, _ := Attach(context.Background(), Options{Library: lib}, p.PID)
-				attached <- d
+				d, err := Attach(context.Background(), Options{Library: lib, Backend: b}, p.PID)
+				attempts <- attempt{d, err}
 			}()
 		}
-		n := 0
+		probing := 0
 		var ds []*Daemon
-		for range cap(attached) {
-			if d := <-attached; d != nil {
-				n++
-				ds = append(ds, d)
+		for range cap(attempts) {
+			a := <-attempts
+			var taken *Taken
+			switch {
+			case a.err != nil && (b == BackendAuto || !errors.As(a.err, &taken) || !taken.Alive()):
+				t.Errorf("%v: %v", b, a.err)
+			case a.err == nil && a.d.targets[0].sampled == nil:
+				probing++
+				ds = append(ds, a.d)
+			case a.err == nil:
+				if why := a.d.Targets()[0].Why; why != fmt.Sprintf("culprit with pid %d measures it", os.Getpid()) {
+					t.Errorf("one only looks because of %q", why)
+				}
+				a.d.Detach()
 			}
 		}
 		for _, d := range ds {
 			detachClean(t, d, p.PID)
 		}
-		if n > 1 {
-			t.Errorf("%d culprits at once", n)
+		if probing != 1 {
+			t.Errorf("%v: %d culprits have probes at once", b, probing)
 		}
 	}
 	p.Stop(t)

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"culprit/daemon"
 	"culprit/daemon/process"
 	"culprit/internal/safeelf"
 )
@@ -58,6 +59,11 @@ func runCommand(ctx context.Context, opts *measureOptions, args []string) error 
 			if code, ended := c.exitCode(true); ended {
 				return &statusError{exitEnded, endedAtOnce(args[0], code)}
 			}
+		}
+		var taken *daemon.Taken
+		if errors.As(err, &taken) && taken.Alive() { // it is measured, though not by us
+			m.progressf("%s goes on (pid %d)", args[0], c.pid)
+			return err
 		}
 		c.end()
 		return err
