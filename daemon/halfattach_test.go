@@ -42,8 +42,11 @@ func attachGivenUp(t *testing.T, p *testprog.Prog, spec string) {
 		t.Fatal(err)
 	}
 	defer fault.Set("")
-	d, err := Attach(t.Context(), Options{Library: library(t), Log: func(string) {}}, p.PID)
+	d, err := Attach(t.Context(), Options{Library: library(t), Log: func(s string) { t.Log(s) }}, p.PID)
 	if err != nil {
+		if !p.Alive() {
+			t.Fatalf("%s: the target has died: status %d, last lines %q: %v", spec, p.Wait(t, time.Second), last(p.Lines(), 3), err)
+		}
 		t.Errorf("%s: %v", spec, err)
 		restoreClean(t, p)
 		return

@@ -374,6 +374,9 @@ func (c *call) resume(how func(int, int) error, sig int) (status int, err error)
 // abandon leaves the thread to complete the call alone; the tracer releases it when it next stops.
 func (c *call) abandon() error {
 	c.tr.phase, c.tr.adrift = running, true
+	if c.w.own == c.area { // what it comes back by must stay: the next call is made from another page
+		c.w.own, c.w.givenUp = 0, c.area
+	}
 	for _, t := range c.w.threads {
 		if t.TID == c.tr.tid {
 			t.Regs.Rsp = uint64(c.frame.sp) // it stands there until it has come back

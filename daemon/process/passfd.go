@@ -52,13 +52,13 @@ func closing(w *World, fds []int, err error) error {
 
 // socketPair makes two connected sockets in the target.
 func (w *World) socketPair() (ends [2]int, err error) {
-	reply := make([]byte, 8)
+	reply, before := make([]byte, 8), w.givenUp
 	_, err = w.exchange(reply, func(at uint64) (uint64, [6]uint64, []byte) {
 		return unix.SYS_SOCKETPAIR, [6]uint64{unix.AF_UNIX, unix.SOCK_STREAM | unix.SOCK_CLOEXEC, 0, at}, make([]byte, 8)
 	})
 	if err != nil {
-		if d := (*Deferred)(nil); errors.As(err, &d) && d.InCall {
-			w.s.p.lost = lostPair{at: w.own}
+		if w.givenUp != before {
+			w.s.p.lost = lostPair{at: w.givenUp}
 		}
 		return ends, fmt.Errorf("making a pair of sockets in the target: %w", err)
 	}
