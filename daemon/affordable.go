@@ -209,6 +209,11 @@ func (l layout) dataAt(maps []process.Mapping) process.Addr {
 	if !l.little {
 		return 0
 	}
+	return roomiest(maps)
+}
+
+// roomiest is the middle of the widest gap: nothing grows there, and the kernel puts nothing there by itself.
+func roomiest(maps []process.Mapping) process.Addr {
 	var widest gap
 	for _, g := range gapsOf(maps) {
 		if g.hi-g.lo > widest.hi-widest.lo {

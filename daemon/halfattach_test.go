@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"culprit/internal/fault"
+	"culprit/internal/require"
 	"culprit/internal/testprog"
 )
 
@@ -63,4 +64,77 @@ func descriptorsOf(pid int) string {
 		fds[i] = filepath.Base(fd) + " " + link
 	}
 	return strings.Join(fds, ", ")
+}
+
+// TestHalfAnEnd has a thread not come back in time from each of the calls that mapping the kernel's rows and detaching make: both are
+// done all the same, and nothing is left.
+func TestHalfAnEnd(t *testing.T) {
+	require.Root(t)
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/selfcheck.c"))
+	before, none := descriptorsOf(p.PID), reserved(t, p.PID)
+	for _, step := range []struct {
+		name  string
+		calls int
+	}{{"rows", 10}, {"detach", 8}} {
+		for n := 1; n <= 3*step.calls; n += rounds(3, 1) {
+			d := attachTo(t, p.PID)
+			tg := d.targets[0]
+			mapRows := func() error {
+				d.mu.Lock()
+				defer d.mu.Unlock()
+				return tg.mapRows()
+			}
+			spec := fmt.Sprintf("call.going:%d:error", n)
+			if err := fault.Set(spec); err != nil {
+				t.Fatal(err)
+			}
+			if step.name == "rows" {
+				err := mapRows()
+				if n%2 == 0 {
+					for range 20 { // other calls may be late as well where the machine is busy
+						if err = mapRows(); err == nil {
+							break
+						}
+					}
+				}
+				if err != nil && !unfinished(err) {
+					t.Errorf("rows, %s: %v", spec, err)
+				}
+				fault.Set("")
+			} else {
+				fault.Set("")
+				if err := mapRows(); err != nil {
+					t.Log(err)
+				}
+				fault.Set(spec)
+			}
+			detachClean(t, d, p.PID)
+			fault.Set("")
+			noRowsLeft(t, p.PID)
+			if after := descriptorsOf(p.PID); after != before {
+				t.Errorf("%s, %s: descriptors %s, before %s", step.name, spec, after, before)
+				before = after
+			}
+			if after := reserved(t, p.PID); after != none {
+				t.Errorf("%s, %s: reserved is\n%sbefore\n%s", step.name, spec, after, none)
+				none = after
+			}
+			p.MustBeat(t, 10*time.Second)
+		}
+	}
+	p.Stop(t)
+}
+
+// reserved are the mappings of a process that nobody may use, guards of stacks among them.
+func reserved(t *testing.T, pid int) (lines string) {
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(maps)) {
+		if strings.Contains(line, " ---p ") {
+			lines += line
+		}
+	}
+	return lines
 }

@@ -103,7 +103,9 @@ func (t *target) mapRows() error {
 		k.unmapped = affordsMappings(t.proc)
 	}
 	if k.unmapped == nil {
-		k.unmapped = t.stop(t.passRows)
+		if k.unmapped = t.stop(t.passRows); unfinished(k.unmapped) {
+			k.unmapped = errors.Join(k.unmapped, t.takeOut(nil))
+		}
 	}
 	var deferred *process.Deferred
 	if errors.As(k.unmapped, &deferred) { // it may work the next time
@@ -117,25 +119,47 @@ func (t *target) mapRows() error {
 	return k.unmapped
 }
 
-// passRows maps the table into the stopped target. What would be left behind if we were killed is noted in the segment's head first:
-// where the mapping will be, and which map it is of, by which the target's descriptor of it is found.
+// passRows maps the table into the stopped target. What would be left behind if we were killed, or if a call were not waited for, is noted in the
+// segment's head first: where the mapping will be, and which map it is of, by which the target's descriptor of it is found.
 func (t *target) passRows(w *process.World) error {
 	seg, table := t.seg, t.kept.table
-	at, err := w.Mmap(0, uint64(table.Size()), unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE, -1, 0)
+	if err := t.dropRows(w); err != nil {
+		return err
+	}
+	maps, err := w.Maps()
 	if err != nil {
 		return err
 	}
+	at := roomiest(maps)
 	seg.RowsAddr, seg.RowsSize, seg.RowsMap = uint64(at), uint64(table.Size()), mapNumber("/proc/self", table.FD())
 	seg.encode()
-	err = t.passTable(w, at)
-	if err != nil {
-		err = errors.Join(fmt.Errorf("mapping the kernel's rows: %w", err), w.Munmap(at, seg.RowsSize))
-		seg.RowsAddr, seg.RowsSize = 0, 0
-		seg.encode()
+	const flags = unix.MAP_PRIVATE | unix.MAP_ANONYMOUS | unix.MAP_NORESERVE | unix.MAP_FIXED_NOREPLACE
+	if _, err := w.Mmap(at, seg.RowsSize, unix.PROT_NONE, flags, -1, 0); err != nil {
+		if !unstopped(err) {
+			seg.RowsAddr, seg.RowsSize = 0, 0 // what is there is the target's own
+			seg.encode()
+		}
 		return err
+	}
+	if err := t.passTable(w, at); err != nil {
+		return errors.Join(fmt.Errorf("mapping the kernel's rows: %w", err), t.dropRows(w))
 	}
 	t.kept.addr = uint64(at)
 	seg.tellRows()
+	return nil
+}
+
+// dropRows unmaps what an attempt to map rows has left.
+func (t *target) dropRows(w *process.World) error {
+	seg := t.seg
+	if seg == nil || seg.RowsAddr == 0 || t.kept.addr != 0 {
+		return nil
+	}
+	if err := w.Munmap(process.Addr(seg.RowsAddr), seg.RowsSize); err != nil {
+		return err
+	}
+	seg.RowsAddr, seg.RowsSize = 0, 0
+	seg.encode()
 	return nil
 }
 

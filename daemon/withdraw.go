@@ -92,6 +92,9 @@ func (t *target) unmapAreas(w *process.World, areas []*area) error {
 	if err := t.closeLeft(w); err != nil {
 		return err
 	}
+	if err := t.dropRows(w); err != nil {
+		return err
+	}
 	maps, err := w.Maps()
 	if err != nil {
 		return err
