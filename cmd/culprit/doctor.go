@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -54,11 +55,16 @@ Exit status 0 if the program, or one of yours, can be measured in some way (note
 
 // occupied looks for what another culprit has put into a process, or has left there.
 func occupied(pid int) doctor.Check {
-	why := ""
-	if err := daemon.Occupied(pid); err != nil {
-		why = err.Error()
+	err := daemon.Occupied(pid)
+	if err == nil {
+		return doctor.Occupied("")
 	}
-	return doctor.Occupied(why)
+	c := doctor.Occupied(err.Error())
+	var taken *daemon.Taken
+	if errors.As(err, &taken) && taken.Alive() {
+		c.Level, c.Remedy = doctor.Note, "attach takes stack samples; for probes "+c.Remedy
+	}
+	return c
 }
 
 // limits are the objects of a process that probes do not go into, or not everywhere.

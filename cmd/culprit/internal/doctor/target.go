@@ -31,7 +31,7 @@ func Target(pid int) []Check {
 	return all
 }
 
-// Occupied is the check that fails where attach would be refused since probes are in the process already; why says whose, and what to do
+// Occupied is the check that fails where there can be no probes since some are in the process already; why says whose, and what to do
 // ("" if there are none).
 func Occupied(why string) Check {
 	c := Check{Name: "probes of a culprit", Value: "none"}
