@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/process"
 	"culprit/internal/fault"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
@@ -138,4 +140,28 @@ func reserves(t *testing.T, pid, size int) bool {
 		}
 	}
 	return false
+}
+
+// TestHalfIsNoReasonToTryAgain: where something could not be taken out the attach ends, whatever it had failed with: another try would find that,
+// and samples would hide it. What this culprit has left it does not take for another one's.
+func TestHalfIsNoReasonToTryAgain(t *testing.T) {
+	late := &process.Deferred{TID: 1, State: 'R', InCall: true}
+	pid := os.Getppid()
+	p, err := process.Look(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	err = (&target{proc: p}).stays(late, late)
+	if !errors.Is(err, errHalf) || unstopped(err) || mayFall(err) || !strings.Contains(err.Error(), fmt.Sprintf("culprit restore %d ", pid)) {
+		t.Errorf("%v: tried again %v, looked at %v", err, unstopped(err), mayFall(err))
+	}
+	for _, taken := range []*Taken{{PID: 7}, {PID: 7, own: true}} {
+		if mayFall(taken) || !strings.Contains(taken.Error(), "culprit restore 7") || taken.own == strings.Contains(taken.Error(), "earlier") {
+			t.Errorf("%v", taken)
+		}
+	}
+	if !mayFall(&Taken{PID: 7, Owner: 8}) {
+		t.Error("a process that another culprit measures is not looked at")
+	}
 }

@@ -62,6 +62,11 @@ func (t *target) withdraw(failed error) error {
 	if err == nil || t.goneBy(err) {
 		return failed
 	}
+	return t.stays(failed, err)
+}
+
+// stays says that something stays because of err of an attempt to attach that failed.
+func (t *target) stays(failed, err error) error {
 	return fmt.Errorf("%w: %v; it does no harm, and culprit restore %d removes it when the machine is less busy (attaching failed because of: %v)", errHalf, err, t.proc.PID(), failed)
 }
 
