@@ -16,6 +16,8 @@ import (
 type area struct {
 	fd  int    // -1 once it was closed
 	mem []byte // the daemon's mapping, read-write
+
+	inode uint64 // by which what a target maps is known to be of it
 }
 
 // An areaKind says who may write to an area besides the daemon.
@@ -25,6 +27,9 @@ const (
 	sealed   areaKind = iota // nobody
 	counters                 // the target
 )
+
+// areaSeals are what both kinds have.
+const areaSeals = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
 
 // newArea makes an area of that many bytes, a multiple of the page's size. Without Close its memory stays until the daemon ends.
 func newArea(size int, kind areaKind) (*area, error) {
@@ -45,6 +50,11 @@ func newArea(size int, kind areaKind) (*area, error) {
 
 // prepare gives the area its size and its mapping here, and then the seals: none can be taken back, and none added.
 func (a *area) prepare(size int, kind areaKind) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(a.fd, &st); err != nil {
+		return fmt.Errorf("memory to share with the target: %w", err)
+	}
+	a.inode = st.Ino
 	if err := unix.Ftruncate(a.fd, int64(size)); err != nil {
 		return fmt.Errorf("sizing %d bytes to share with the target: %w", size, err)
 	}
@@ -56,7 +66,7 @@ func (a *area) prepare(size int, kind areaKind) error {
 		return fmt.Errorf("mapping %d bytes to share with the target: %w", size, err)
 	}
 	a.mem = mem
-	seals := unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
+	seals := areaSeals
 	if kind == sealed {
 		seals |= unix.F_SEAL_FUTURE_WRITE
 	}

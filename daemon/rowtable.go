@@ -125,7 +125,7 @@ func (t *target) passRows(w *process.World) error {
 	if err != nil {
 		return err
 	}
-	seg.RowsAddr, seg.RowsSize, seg.RowsMap = uint64(at), uint64(table.Size()), mapNumber("/proc/self", table.FD())
+	seg.RowsAddr, seg.RowsSize, seg.RowsMap = uint64(at), uint64(table.Size()), uint32(fdInfo("/proc/self", table.FD(), "map_id"))
 	seg.encode()
 	err = t.passTable(w, at)
 	if err != nil {

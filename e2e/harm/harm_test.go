@@ -83,6 +83,8 @@ var scenarios = []scenario{
 	{14, "doctor-after-kill", 1, killedDoctor},
 	{14, "report-into-fifo", 1, fifoWithoutReader},
 	{14, "messages-into-full-pipe", 1, fullPipe},
+	{20, "memory-of-the-same-name", 1, sameName},
+	{20, "culprit-that-measures", 1, measuresAnother},
 }
 
 func TestMain(m *testing.M) {
