@@ -122,8 +122,12 @@ func (c *call) write(name []byte) error {
 	return nil
 }
 
-// clear puts the old bytes back.
-func (c *call) clear() { _, _ = c.w.s.p.pwrite(c.saved, c.area) }
+// clear puts the old bytes back. In a page of our own there are none, and what was made by the call stays readable (madePair).
+func (c *call) clear() {
+	if c.area != c.w.own {
+		_, _ = c.w.s.p.pwrite(c.saved, c.area)
+	}
+}
 
 // chooseThread prefers a thread that was running in user mode: it has no call to repeat.
 func (w *World) chooseThread() (*tracee, error) {

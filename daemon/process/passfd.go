@@ -1,19 +1,21 @@
 package process
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
 // PassFDs gives the target descriptors of what fds, two at most, are here. The target makes a pair of connected sockets, of which one end
-// is taken over for a moment to send them through. opened is told when the sockets are there, of no descriptor, and then of those that
-// the target has got; an error of it ends the matter. What is returned is the target's to close (CloseFD); the sockets are closed,
+// is taken over for a moment to send them through. opened is told when the sockets are there, and when they have names, of no descriptor, and
+// then of those that the target has got; an error of it ends the matter. What is returned is the target's to close (CloseFD); the sockets are closed,
 // whatever happens. A culprit that is killed leaves sockets that PassingSockets finds.
 //
 // Whoever shares the target's table of descriptors may put others in their place at any time. What he can win is what the target gets.
@@ -30,6 +32,9 @@ func (w *World) PassFDs(fds []int, opened func(got ...int) error) (got []int, er
 			}
 		}
 	}()
+	if err := opened(); err != nil {
+		return nil, err
+	}
 	if err := w.sendThrough(ends, fds, opened); err != nil {
 		return nil, err
 	}
@@ -51,11 +56,12 @@ func closing(w *World, fds []int, err error) error {
 	return err
 }
 
-// socketPair makes two connected sockets in the target.
+// socketPair makes two connected sockets in the target. The kernel writes their numbers before pairMark in the page that the call is made from,
+// so that they are found there until they have names.
 func (w *World) socketPair() (ends [2]int, err error) {
 	reply := make([]byte, 8)
 	_, err = w.exchange(reply, func(at uint64) (uint64, [6]uint64, []byte) {
-		return unix.SYS_SOCKETPAIR, [6]uint64{unix.AF_UNIX, unix.SOCK_STREAM | unix.SOCK_CLOEXEC, 0, at}, make([]byte, 8)
+		return unix.SYS_SOCKETPAIR, [6]uint64{unix.AF_UNIX, unix.SOCK_STREAM | unix.SOCK_CLOEXEC, 0, at}, append(noPair[:len(noPair):len(noPair)], pairMark...)
 	})
 	if err != nil {
 		return ends, fmt.Errorf("making a pair of sockets in the target: %w", err)
@@ -126,6 +132,33 @@ func (p *Process) pairedSocket(fd int) bool {
 	return err == nil && int(peer.Pid) == p.pid
 }
 
+// pairMark stands behind the numbers of sockets that a target has made for us, and noPair in their place before.
+const pairMark = "culprit: sockets"
+
+var noPair = bytes.Repeat([]byte{0xff}, 8)
+
+// madePair are the sockets that a page of ours which was left behind says were made, if that is what they are.
+func (p *Process) madePair() (fds []int) {
+	maps, err := p.Maps()
+	if err != nil {
+		return nil
+	}
+	for _, m := range Leftovers(maps) {
+		b := make([]byte, len(noPair)+len(pairMark))
+		if p.readText(m.Start, b) != nil || string(b[len(noPair):]) != pairMark {
+			continue
+		}
+		for i := range 2 {
+			end := int(int32(binary.LittleEndian.Uint32(b[4*i:])))
+			if mine, err := p.takeSocket(end); err == nil {
+				unix.Close(mine)
+				fds = append(fds, end)
+			}
+		}
+	}
+	return fds
+}
+
 // passingPrefix begins the names, in the abstract namespace, of sockets on which descriptors are passed.
 const passingPrefix = "@culprit-passing-"
 
@@ -144,8 +177,9 @@ func (p *Process) PassingSockets(open map[int]string) (fds []int) {
 			left["socket:["+f[6]+"]"] = true
 		}
 	}
+	fds = p.madePair()
 	for fd, link := range open {
-		if left[link] {
+		if left[link] && !slices.Contains(fds, fd) {
 			fds = append(fds, fd)
 		}
 	}
