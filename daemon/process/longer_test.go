@@ -150,12 +150,27 @@ func TestTracerKilledOnADeepStack(t *testing.T) {
 		for nth := 1; nth <= 2; nth++ {
 			tg := startDeep(t)
 			killVictim(t, tg, point, nth)
+			isBack(t, tg)
 			checkState(t, tg)
 		}
 	}
 	tg := startDeep(t)
 	for range 20 {
 		killVictim(t, tg, "", 0)
+		isBack(t, tg)
 	}
 	checkState(t, tg)
+}
+
+// isBack waits until the only thread has come back from a call in which a tracer was killed.
+func isBack(t *testing.T, tg *target) {
+	t.Helper()
+	p := open(t, tg.pid())
+	eventually(t, "the thread has completed its call", func() bool {
+		_, err := p.Stop(context.Background(), StopOptions{}, func(w *World) error { return w.Tidy() })
+		if err != nil && !errors.As(err, new(*Deferred)) {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
 }
