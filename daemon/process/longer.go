@@ -55,6 +55,10 @@ func (w *World) longer(caller, n int) (Addr, bool) {
 	return at, ok && now.Path == "[stack]" && now.End == stack.End && w.unoccupied(at, n)
 }
 
+// handlerRoom is what must be left of the limit below a frame. Should we be killed right before signals are blocked, a handler may run below it
+// that would else have run where the frame is.
+const handlerRoom = 32 << 10
+
 // mayLengthen asks the target's own limits whether its main stack may begin there.
 func (p *Process) mayLengthen(stack Mapping, from Addr) bool {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
@@ -67,17 +71,11 @@ func (p *Process) mayLengthen(stack Mapping, from Addr) bool {
 	}
 	more := uint64(stack.Start - from)
 	h := headroomIn(status, limits)
-	return uint64(stack.End-from) <= limitOf(limits, "Max stack size") && more <= h.AddressSpace && (h.Locked == 0 || more <= h.Lockable)
+	return uint64(stack.End-from)+handlerRoom <= limitOf(limits, "Max stack size") && more <= h.AddressSpace && (h.Locked == 0 || more <= h.Lockable)
 }
 
-// ownStackLimit is held by whoever looks at our own limit or changes it.
-var ownStackLimit sync.Mutex
-
-// touchBelow reads a byte below a stack, which has the kernel lengthen it to this many bytes. Where our own limit is lower than
-// that it is lifted for the moment, in which nobody is born who would have it, too.
+// touchBelow reads a byte below a stack, which has the kernel lengthen it to this many bytes.
 func touchBelow(p *Process, at Addr, length uint64) bool {
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
 	ownStackLimit.Lock()
 	defer ownStackLimit.Unlock()
 	var ours unix.Rlimit
@@ -85,6 +83,8 @@ func touchBelow(p *Process, at Addr, length uint64) bool {
 		return false
 	}
 	if ours.Cur < length {
+		syscall.ForkLock.RLock() // nobody is born meanwhile who would have the lifted limit, too
+		defer syscall.ForkLock.RUnlock()
 		if ours.Max < length || unix.Setrlimit(unix.RLIMIT_STACK, &unix.Rlimit{Cur: ours.Max, Max: ours.Max}) != nil {
 			return false
 		}
@@ -93,3 +93,6 @@ func touchBelow(p *Process, at Addr, length uint64) bool {
 	n, err := p.pread(make([]byte, 1), at)
 	return err == nil && n == 1
 }
+
+// ownStackLimit is held by whoever looks at our own limit or changes it.
+var ownStackLimit sync.Mutex
