@@ -167,7 +167,10 @@ func isBack(t *testing.T, tg *target) {
 	t.Helper()
 	p := open(t, tg.pid())
 	eventually(t, "the thread has completed its call", func() bool {
-		_, err := p.Stop(context.Background(), StopOptions{}, func(w *World) error { return w.Tidy() })
+		_, err := p.Stop(context.Background(), StopOptions{}, func(w *World) error {
+			_, err := w.Syscall(unix.SYS_GETPID)
+			return err
+		})
 		if err != nil && !errors.As(err, new(*Deferred)) {
 			t.Fatal(err)
 		}
