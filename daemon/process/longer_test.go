@@ -177,3 +177,35 @@ func isBack(t *testing.T, tg *target) {
 		return err == nil
 	})
 }
+
+// TestFramesAreApart: whichever thread makes a call, no other one stands shortly above the frame, where it would go on if we were killed.
+func TestFramesAreApart(t *testing.T) {
+	for _, mode := range [][]string{nil, {"dirty"}} {
+		tg := start(t, compile(t, stacksSource), mode...)
+		p := open(t, tg.pid())
+		found := 0
+		stop(t, p, func(w *World) error {
+			const n = 4 << 10
+			for _, caller := range w.Threads() {
+				at, err := w.findScratch(caller.TID, n)
+				if err != nil {
+					continue
+				}
+				found++
+				for _, other := range w.Threads() {
+					sp := Addr(other.Regs.Rsp)
+					if other.TID != caller.TID && sp > at && sp < at+n+apart {
+						t.Errorf("%v: a frame of thread %d at %v, below thread %d at %v", mode, caller.TID, at, other.TID, sp)
+					}
+				}
+			}
+			return nil
+		})
+		if found != 3 {
+			t.Errorf("%v: %d of 3 threads have room", mode, found)
+		}
+		if res := tg.finish(); res["bad"] != 0 {
+			t.Errorf("target: %v", res)
+		}
+	}
+}
