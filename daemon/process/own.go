@@ -41,12 +41,12 @@ func (w *World) Tidy() error {
 	return err
 }
 
-// place gives the low end of n bytes for the frame of a call.
-func (w *World) place(n int) (Addr, error) {
+// place gives the low end of n bytes for the frame of a call that a thread makes.
+func (w *World) place(caller, n int) (Addr, error) {
 	if w.own != 0 && !w.borrowing && n <= ownSize {
 		return w.own, nil
 	}
-	return w.findScratch(n)
+	return w.findScratch(caller, n)
 }
 
 // mapOwn maps the page. Where the target may have no more memory calls are made from what is borrowed.
