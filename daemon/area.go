@@ -14,9 +14,10 @@ import (
 // daemon alone: no mapping of it can be made writable any more, neither in the target nor in a child that it forks and that gives up
 // its rights. Counters the target writes to itself; they are believed in nothing.
 type area struct {
-	fd    int    // -1 once it was closed
-	mem   []byte // the daemon's mapping, read-write
-	inode uint64 // of the file that it is
+	fd  int    // -1 once it was closed
+	mem []byte // the daemon's mapping, read-write
+
+	inode uint64 // by which what a target maps is known to be of it
 }
 
 // An areaKind says who may write to an area besides the daemon.
@@ -26,6 +27,9 @@ const (
 	sealed   areaKind = iota // nobody
 	counters                 // the target
 )
+
+// areaSeals are what both kinds have.
+const areaSeals = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
 
 // newArea makes an area of that many bytes, a multiple of the page's size. Without Close its memory stays until the daemon ends.
 func newArea(size int, kind areaKind) (*area, error) {
@@ -37,12 +41,7 @@ func newArea(size int, kind areaKind) (*area, error) {
 		return nil, fmt.Errorf("making memory to share with the target: %w", err)
 	}
 	a := &area{fd: fd}
-	var st unix.Stat_t
-	if err = unix.Fstat(fd, &st); err == nil {
-		a.inode = st.Ino
-		err = a.prepare(size, kind)
-	}
-	if err != nil {
+	if err := a.prepare(size, kind); err != nil {
 		a.Close()
 		return nil, err
 	}
@@ -51,6 +50,11 @@ func newArea(size int, kind areaKind) (*area, error) {
 
 // prepare gives the area its size and its mapping here, and then the seals: none can be taken back, and none added.
 func (a *area) prepare(size int, kind areaKind) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(a.fd, &st); err != nil {
+		return fmt.Errorf("memory to share with the target: %w", err)
+	}
+	a.inode = st.Ino
 	if err := unix.Ftruncate(a.fd, int64(size)); err != nil {
 		return fmt.Errorf("sizing %d bytes to share with the target: %w", size, err)
 	}
@@ -62,7 +66,7 @@ func (a *area) prepare(size int, kind areaKind) error {
 		return fmt.Errorf("mapping %d bytes to share with the target: %w", size, err)
 	}
 	a.mem = mem
-	seals := unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
+	seals := areaSeals
 	if kind == sealed {
 		seals |= unix.F_SEAL_FUTURE_WRITE
 	}

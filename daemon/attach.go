@@ -58,7 +58,7 @@ func (t *target) mapSegment() error {
 		if err != nil {
 			return err
 		}
-		if ours := oursIn(maps); len(ours) > 0 && !staying(ours) {
+		if ours := oursIn(t.proc, maps); len(ours) > 0 && !staying(ours) {
 			return occupied(t.proc)
 		}
 		if err := t.checkThreadPointers(w); err != nil {

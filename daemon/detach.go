@@ -147,13 +147,15 @@ func (t *target) remove() error {
 	return err
 }
 
-// leaving tries until no thread stands in the way, for leaveFor.
+// leaving tries until no thread stands in the way, for leaveFor. One may also stand where there is no room for a call of ours.
 func leaving(try func() error) error {
 	for n, start := 0, time.Now(); ; n++ {
 		err := try()
 		var deferred *process.Deferred
 		var long *tooLong
-		again := errors.Is(err, errInside) || errors.Is(err, errRemapped) || errors.Is(err, errMore) || errors.As(err, &deferred) || errors.As(err, &long)
+		var unsupported *process.Unsupported
+		passes := errors.As(err, &unsupported) && unsupported.Passes
+		again := passes || errors.Is(err, errInside) || errors.Is(err, errRemapped) || errors.Is(err, errMore) || errors.As(err, &deferred) || errors.As(err, &long)
 		if !again || time.Since(start) > leaveFor {
 			return err
 		}

@@ -104,8 +104,8 @@ func TestFaultPoints(t *testing.T) {
 // nths are the passes of a point at which it is to act: batches come several times in one run, the rest once.
 func nths(name string) []int {
 	switch {
-	case name == "rows.passing":
-		return []int{1, 2} // the sockets are there; the target has got a descriptor
+	case name == "rows.passing" || name == "segment.passing":
+		return []int{1, 2, 3} // the sockets are there, and have names; the target has got a descriptor
 	case name == "call.going":
 		return []int{1, 8, 20, 40} // three of each call; TestHalfAnAttach and TestHalfAnEnd come to all. Killed at the second, that making sockets, it leaves them
 	case !strings.HasPrefix(name, "batch."):

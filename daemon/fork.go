@@ -34,40 +34,6 @@ func openGate(w *process.World, pid int, island uint64) error {
 	return err
 }
 
-// oursIn picks the mappings of a segment. An island that lacks its first page has a gate before it, which is returned with it.
-func oursIn(maps []process.Mapping) (ours []process.Mapping) {
-	for _, m := range maps {
-		if m.Path != "/memfd:"+segmentName {
-			continue
-		}
-		if hasGate(m, maps) {
-			m.Start -= trampoline.PageSize
-			m.Offset -= trampoline.PageSize
-		}
-		ours = append(ours, m)
-	}
-	return ours
-}
-
-func hasGate(island process.Mapping, maps []process.Mapping) bool {
-	if island.Perms&process.Exec == 0 || !lacksPage(island) {
-		return false
-	}
-	lo := island.Start - trampoline.PageSize
-	for _, m := range maps {
-		if m.Contains(lo) {
-			return m.End >= island.Start && m.Inode == 0 && m.Path == "" && m.Perms == process.Read
-		}
-	}
-	return false
-}
-
-// lacksPage reports whether a mapping of code begins with the second page of an island: in segments of version 1 islands of 32 MiB had any
-// offset.
-func lacksPage(m process.Mapping) bool {
-	return m.Offset%trampoline.IslandAlign == trampoline.PageSize || m.Len() == 32<<20-trampoline.PageSize
-}
-
 // forked reports whether the process is a forked child that has its parent's segment: its gate is closed.
 func (t *target) forked() bool { return forked(t.proc) }
 

@@ -50,8 +50,12 @@ func (s *segment) grow(w *process.World, a *area, addr uint64) error {
 		if addr < c.lo || addr >= c.hi {
 			continue
 		}
+		if err := s.note(a); err != nil {
+			return err
+		}
 		fds, err := pass(w, s.TargetPID, a)
 		if err != nil {
+			s.forget(a)
 			return err
 		}
 		return errors.Join(s.placeIsland(w, fds[0], 0, a.mem, c), closeAll(w, fds))
@@ -85,8 +89,12 @@ func (t *target) growCells() error {
 
 // addStep maps an area behind the steps that there are.
 func (s *segment) addStep(w *process.World, a *area) error {
+	if err := s.note(a); err != nil {
+		return err
+	}
 	fds, err := pass(w, s.TargetPID, a)
 	if err != nil {
+		s.forget(a)
 		return err
 	}
 	at := process.Addr(s.env.DataAddr + uint64(len(s.data)*s.Geometry.Stride()))

@@ -8,7 +8,7 @@ import (
 	"culprit/internal/testprog"
 )
 
-// interruptedKinds are the ways in which testdata/targets/interrupted.cc ends its own waits; over are those whose time was over.
+// interruptedKinds are the ways in which daemon/testdata/interrupted.cc ends its own waits; over are those whose time was over.
 var interruptedKinds = []string{"cancelled", "left_by_jump", "signalled", "woken", "forked"}
 
 // TestInterruptedWaits: a program cancels its waits amid frames of C++, jumps out of them, ends them by signals and events, and forks, while it is
@@ -19,7 +19,7 @@ func TestInterruptedWaits(t *testing.T) {
 	if *long {
 		span = time.Minute
 	}
-	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/interrupted.cc", "-lrt"))
+	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/interrupted.cc", "-lrt"))
 	p.Say(t, "go")
 	d := attachTo(t, p.PID)
 	stops := 0
@@ -42,7 +42,7 @@ func TestInterruptedWaits(t *testing.T) {
 // TestKilledAmidWaits: the same while culprits are killed at random instants.
 func TestKilledAmidWaits(t *testing.T) {
 	t.Parallel() // those that trace are processes of their own
-	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/interrupted.cc", "-lrt"))
+	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/interrupted.cc", "-lrt"))
 	p.Say(t, "go")
 	for i := range rounds(9, 120) {
 		killAtRandom(t, p.PID, moments[i%len(moments)])

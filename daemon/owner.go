@@ -60,7 +60,7 @@ func Present(pid int) (bool, error) {
 	}
 	defer p.Close()
 	maps, err := p.Maps()
-	if err != nil || len(oursIn(maps)) > 0 || len(process.Leftovers(maps)) > 0 {
+	if err != nil || len(oursIn(p, maps)) > 0 || len(process.Leftovers(maps)) > 0 {
 		return err == nil, err
 	}
 	fds, err := ourDescriptors(p)

@@ -78,29 +78,6 @@ func Verify(pid int) (r VerifyReport, err error) {
 	return r, err
 }
 
-// ourMappings lists what the target maps of a segment.
-func ourMappings(p *process.Process) ([]process.Mapping, error) {
-	maps, err := p.Maps()
-	return allOurs(p, maps), err
-}
-
-// allOurs are the mappings of a segment, those of the kernel's rows first: the head says where they are.
-func allOurs(p *process.Process, maps []process.Mapping) []process.Mapping {
-	ours := oursIn(maps)
-	return append(rowMappings(p, ours, maps), ours...)
-}
-
-// ourDescriptors lists the descriptors of a segment that the target has open: a culprit was killed while it built one.
-func ourDescriptors(p *process.Process) (fds []int, err error) {
-	open, err := p.Descriptors()
-	for fd, link := range open {
-		if link == "/memfd:"+segmentName+" (deleted)" {
-			fds = append(fds, fd)
-		}
-	}
-	return append(fds, passing(p, open)...), err
-}
-
 // A RestoreReport says what Restore did.
 type RestoreReport struct {
 	Sites    int  // sites in the ledger
@@ -124,7 +101,7 @@ func readHeader(p *process.Process) (h *trampoline.Header, m process.Mapping, er
 			return nil, process.Mapping{}, mapsErr
 		}
 		unread := m
-		h, m, err = headerIn(p, oursIn(maps))
+		h, m, err = headerIn(p, oursIn(p, maps))
 		if !errors.Is(err, errHeadUnread) || m == unread {
 			break
 		}
@@ -342,11 +319,6 @@ func joined(maps []process.Mapping) (spans []process.Mapping) {
 		spans = append(spans, process.Mapping{Start: m.Start, End: m.End})
 	}
 	return spans
-}
-
-// isHead reports whether a mapping of ours begins with the head.
-func isHead(m process.Mapping) bool {
-	return m.Path == "/memfd:"+segmentName && m.Offset == 0 && m.Perms&(process.Exec|process.Write) == 0
 }
 
 // islandSpans are the addresses of trampolines.

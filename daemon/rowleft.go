@@ -2,9 +2,6 @@ package daemon
 
 import (
 	"fmt"
-	"os"
-	"strconv"
-	"strings"
 
 	"culprit/daemon/process"
 )
@@ -35,24 +32,9 @@ func passing(p *process.Process, open map[int]string) (fds []int) {
 		return fds
 	}
 	for fd, link := range open {
-		if link == "anon_inode:bpf-map" && mapNumber(fmt.Sprintf("/proc/%d", p.PID()), fd) == h.RowsMap {
+		if link == "anon_inode:bpf-map" && uint32(fdInfo(fmt.Sprintf("/proc/%d", p.PID()), fd, "map_id")) == h.RowsMap {
 			fds = append(fds, fd)
 		}
 	}
 	return fds
-}
-
-// mapNumber is the kernel's number of the eBPF map that a descriptor of a process, given as its directory in /proc, stands for; 0 if that is not known.
-func mapNumber(process string, fd int) uint32 {
-	text, err := os.ReadFile(fmt.Sprintf("%s/fdinfo/%d", process, fd))
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(text)) {
-		if value, ok := strings.CutPrefix(line, "map_id:"); ok {
-			n, _ := strconv.ParseUint(strings.TrimSpace(value), 10, 32) // of what is none 0
-			return uint32(n)
-		}
-	}
-	return 0
 }

@@ -131,7 +131,7 @@ func (t *target) passRows(w *process.World) error {
 		return err
 	}
 	at := roomiest(maps)
-	seg.RowsAddr, seg.RowsSize, seg.RowsMap = uint64(at), uint64(table.Size()), mapNumber("/proc/self", table.FD())
+	seg.RowsAddr, seg.RowsSize, seg.RowsMap = uint64(at), uint64(table.Size()), uint32(fdInfo("/proc/self", table.FD(), "map_id"))
 	seg.encode()
 	const flags = unix.MAP_PRIVATE | unix.MAP_ANONYMOUS | unix.MAP_NORESERVE | unix.MAP_FIXED_NOREPLACE
 	if _, err := w.Mmap(at, seg.RowsSize, unix.PROT_NONE, flags, -1, 0); err != nil {

@@ -81,14 +81,31 @@ func (s *segment) make() (err error) {
 	if s.code, err = newArea(s.Geometry.Size(), sealed); err != nil {
 		return err
 	}
-	s.encode()
 	s.ledger = trampoline.NewLedger(s.code.mem[s.Geometry.LedgerOff():s.Geometry.HeadSize()])
 	first, err := newArea(claimsSize(s.Geometry)+s.Geometry.Stride(), counters)
 	if err != nil {
 		return err
 	}
 	s.data = []*area{first}
+	s.Files = []uint64{s.code.inode, first.inode}
+	s.encode()
 	return faultCreated.Hit(s.TargetPID)
+}
+
+// note has the head say that a file is of the segment, before the target gets it.
+func (s *segment) note(a *area) error {
+	if len(s.Files) == trampoline.MaxFiles {
+		return errors.New("the segment consists of as many files as there can be")
+	}
+	s.Files = append(s.Files, a.inode)
+	s.encode()
+	return nil
+}
+
+// forget takes that back, of a file that the target has not got.
+func (s *segment) forget(a *area) {
+	s.Files = slices.DeleteFunc(s.Files, func(inode uint64) bool { return inode == a.inode })
+	s.encode()
 }
 
 // encode writes the head.

@@ -65,7 +65,7 @@ func (t *target) findStrays() (*strays, error) {
 	if s.entries, err = t.history(); err != nil {
 		return nil, err
 	}
-	s.index(oursIn(maps))
+	s.index(oursIn(t.proc, maps))
 	if len(s.into) == 0 {
 		return s, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"culprit/daemon/process"
+	"culprit/trampoline"
 )
 
 // A call that a thread of the target makes for us may take long where the machine is busy: the thread needs a processor. It is not waited for
@@ -115,11 +116,14 @@ func (t *target) unmapAreas(w *process.World, areas []*area) error {
 // mappingsOf are the mappings of areas, the head of a segment last.
 func mappingsOf(areas []*area, maps []process.Mapping) (list []process.Mapping) {
 	var heads []process.Mapping
-	for _, m := range oursIn(maps) {
+	for _, m := range maps {
 		switch {
-		case !slices.ContainsFunc(areas, func(a *area) bool { return a.inode == m.Inode }):
+		case !isNamed(m) || !slices.ContainsFunc(areas, func(a *area) bool { return a.inode == m.Inode }):
 		case isHead(m):
 			heads = append(heads, m)
+		case hasGate(m, maps):
+			m.Start -= trampoline.PageSize
+			list = append(list, m)
 		default:
 			list = append(list, m)
 		}

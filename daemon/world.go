@@ -256,7 +256,7 @@ func (t *target) ownMemory(w *process.World) (starts []uint64) {
 		return []uint64{t.seg.HeadAddr, t.seg.DataAddr}
 	}
 	maps, _ := w.Maps() // of a process that is restored; what cannot be read has no starts
-	for _, m := range oursIn(maps) {
+	for _, m := range oursIn(t.proc, maps) {
 		starts = append(starts, uint64(m.Start))
 	}
 	return starts

@@ -85,10 +85,11 @@ type Header struct {
 	HeadAddr    uint64 // where the target maps head and ledger
 	DataAddr    uint64 // where the target maps the first step of the data
 	Islands     []Island
-	RowsAddr    uint64 // where the target maps the kernel's rows of its threads; 0 = nowhere
-	RowsSize    uint64 // in bytes
-	Stays       bool   // the target may come back to its trampolines when no thread of it is inside: they are never unmapped
-	RowsMap     uint32 // the kernel's number of the map that has the rows: the target has descriptors of it only while it is given the rows; 0 = none
+	RowsAddr    uint64   // where the target maps the kernel's rows of its threads; 0 = nowhere
+	RowsSize    uint64   // in bytes
+	Stays       bool     // the target may come back to its trampolines when no thread of it is inside: they are never unmapped
+	Files       []uint64 // inodes of the memory files that the segment consists of, MaxFiles at most; in segments of earlier versions none
+	RowsMap     uint32   // the kernel's number of the map that has the rows: the target has descriptors of it only while it is given the rows; 0 = none
 }
 
 // The numbers of the header's words that say where the rows are, whether trampolines stay, and which map has the rows. The islands' words end
@@ -97,7 +98,11 @@ const (
 	rowsWord    = 120
 	staysWord   = rowsWord + 5 // the three before it noted descriptors in earlier versions
 	rowsMapWord = staysWord + 1
+	filesWord   = rowsMapWord + 1 // how many, then each
 )
+
+// MaxFiles is how many memory files a segment has at most: one for each island that came later, one for each step of the counters, and the first.
+const MaxFiles = 128
 
 // Encode writes the header to the first page of the segment. The first two words, who instrumented the target, are the same in all
 // versions.
@@ -108,7 +113,8 @@ func (h *Header) Encode(page []byte) {
 	for _, i := range h.Islands {
 		words = append(words, i.Addr, i.Off, i.Size)
 	}
-	words = append(words, make([]uint64, rowsMapWord+1-len(words))...)
+	words = append(words, make([]uint64, filesWord+1+MaxFiles-len(words))...)
+	words[filesWord] = uint64(copy(words[filesWord+1:], h.Files))
 	words[rowsWord], words[rowsWord+1], words[rowsMapWord] = h.RowsAddr, h.RowsSize, uint64(h.RowsMap)
 	if h.Stays {
 		words[staysWord] = 1
@@ -147,5 +153,8 @@ func DecodeHeader(page []byte) (*Header, error) {
 	}
 	h.RowsAddr, h.RowsSize = word(rowsWord), word(rowsWord+1)
 	h.Stays, h.RowsMap = word(staysWord) != 0, uint32(word(rowsMapWord))
+	for i := range int(min(word(filesWord), MaxFiles)) {
+		h.Files = append(h.Files, word(filesWord+1+i))
+	}
 	return h, nil
 }

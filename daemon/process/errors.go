@@ -28,6 +28,8 @@ var (
 type Unsupported struct {
 	What  string // what was met, for example "32-bit program"
 	Needs string // what would be needed, for example "CAP_SYS_ADMIN"
+
+	Passes bool // it is so only where the target's threads stand at the moment
 }
 
 // Error is one line for a person.

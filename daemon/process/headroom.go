@@ -35,15 +35,21 @@ func (p *Process) Headroom() (Headroom, error) {
 		return Headroom{}, p.gone(err)
 	}
 	limits, _ := os.ReadFile(fmt.Sprintf("/proc/%d/limits", p.pid))
-	h := Headroom{Locked: kilobytes(status, "VmLck:")}
+	h := headroomIn(status, limits)
 	h.Memory, h.MemoryLimit = memoryLeft(p.pid)
+	return h, p.alive()
+}
+
+// headroomIn is what the limits of a process leave of themselves; that of its control group is left open.
+func headroomIn(status, limits []byte) Headroom {
+	h := Headroom{Locked: kilobytes(status, "VmLck:"), Memory: Unlimited}
 	h.AddressSpace = left(limitOf(limits, "Max address space"), kilobytes(status, "VmSize:"))
 	h.Lockable = left(limitOf(limits, "Max locked memory"), h.Locked)
 	const ipcLock = 14
 	if parseStatus(status).capEff&(1<<ipcLock) != 0 {
 		h.Lockable = Unlimited
 	}
-	return h, p.alive()
+	return h
 }
 
 // Locked tells how many bytes of the target's memory are locked.

@@ -1,8 +1,10 @@
 package process
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"time"
 
@@ -75,10 +77,30 @@ func (w *World) prepare(name []byte) (*call, error) {
 			return nil, err
 		}
 	}
-	tr, err := w.chooseThread()
-	if err != nil {
-		return nil, p.gone(err)
+	var tried []int
+	var noRoom error
+	for {
+		tr, err := w.chooseThread(tried...)
+		if err != nil {
+			return nil, p.gone(cmp.Or(noRoom, err))
+		}
+		c, err := w.prepareOn(tr, name)
+		if !passes(err) || len(tried) == lookAtThreads {
+			return c, err
+		}
+		tried, noRoom = append(tried, tr.tid), err // another one may have room on its stack
 	}
+}
+
+// passes tells that something cannot be done only because of where threads stand.
+func passes(err error) bool {
+	var unsupported *Unsupported
+	return errors.As(err, &unsupported) && unsupported.Passes
+}
+
+// prepareOn chooses a place for a call of one thread, and writes the frame.
+func (w *World) prepareOn(tr *tracee, name []byte) (_ *call, err error) {
+	p := w.s.p
 	c := &call{w: w, tr: tr, until: w.s.patience()}
 	if c.mask, err = ptraceGetMask(tr.tid); err != nil {
 		return nil, p.gone(err)
@@ -89,7 +111,7 @@ func (w *World) prepare(name []byte) (*call, error) {
 	}
 	vectors := signalXsave(image)
 	c.saved = make([]byte, frameRoom+len(vectors))
-	if c.area, err = w.place(len(c.saved)); err != nil {
+	if c.area, err = w.place(tr.tid, len(c.saved)); err != nil {
 		return nil, p.gone(err)
 	}
 	back := rewound(tr.regs)
@@ -127,16 +149,21 @@ func (c *call) write(name []byte) error {
 	return nil
 }
 
-// clear puts the old bytes back.
-func (c *call) clear() { _, _ = c.w.s.p.pwrite(c.saved, c.area) }
+// clear puts the old bytes back. In a page of our own there are none, and what was made by the call stays readable (madePair).
+func (c *call) clear() {
+	if c.area != c.w.own {
+		_, _ = c.w.s.p.pwrite(c.saved, c.area)
+	}
+}
 
-// chooseThread prefers a thread that was running in user mode: it has no call to repeat.
-func (w *World) chooseThread() (*tracee, error) {
+// chooseThread prefers a thread that was running in user mode: it has no call to repeat. It takes none of those that have been tried.
+func (w *World) chooseThread(tried ...int) (*tracee, error) {
 	var candidates []*tracee
 	var busy *Stopped
 	for _, t := range w.threads {
 		tr := w.s.threads[t.TID]
 		switch {
+		case slices.Contains(tried, t.TID):
 		case tr != nil && tr.adrift || w.inOurCall(t):
 			busy = t
 		case tr == nil || tr.phase != stopped:
@@ -145,15 +172,21 @@ func (w *World) chooseThread() (*tracee, error) {
 		}
 	}
 	sort.SliceStable(candidates, func(i, j int) bool { return burden(candidates[i]) < burden(candidates[j]) })
+	inSequence := false
 	for _, tr := range candidates {
-		if !w.inRseq(tr) && !hasShadowStack(tr.tid) {
+		if hasShadowStack(tr.tid) {
+			continue
+		}
+		if !w.inRseq(tr) {
 			return tr, nil
 		}
+		inSequence = true
 	}
 	if busy != nil {
 		return nil, &Deferred{TID: busy.TID, State: ThreadState(w.s.p.pid, busy.TID), Waited: w.Elapsed(), InCall: true}
 	}
-	return nil, &Unsupported{What: "no thread of the target can make a system call for us", Needs: "a thread without a shadow stack and outside of a restartable sequence"}
+	return nil, &Unsupported{What: "no thread of the target can make a system call for us", Needs: "a thread without a shadow stack and outside of a restartable sequence",
+		Passes: inSequence}
 }
 
 // inOurCall reports whether a thread has yet to complete a call that it was sent to make in an earlier stop: one of a process that is frozen does
@@ -375,7 +408,7 @@ func (c *call) resume(how func(int, int) error, sig int) (status int, err error)
 func (c *call) abandon() error {
 	c.tr.phase, c.tr.adrift = running, true
 	if c.w.own == c.area { // what it comes back by must stay: the next call is made from another page
-		c.w.own, c.w.givenUp = 0, c.area
+		c.w.own = 0
 	}
 	for _, t := range c.w.threads {
 		if t.TID == c.tr.tid {

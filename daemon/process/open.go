@@ -42,7 +42,6 @@ type Process struct {
 	cuts      int                       // transfers that were cut; the same
 
 	gadgets  gadgetCache        // used on the tracer goroutine only
-	lost     lostPair           // the same
 	waits    map[int]brokenWait // by thread, of those that go on with restart_syscall; the same
 	spent    spentPlaces
 	computed map[int]time.Duration // by thread, when it was last seen to run and to move no data; on the tracer goroutine only

@@ -41,12 +41,12 @@ func (w *World) Tidy() error {
 	return err
 }
 
-// place gives the low end of n bytes for the frame of a call.
-func (w *World) place(n int) (Addr, error) {
+// place gives the low end of n bytes for the frame of a call that a thread makes.
+func (w *World) place(caller, n int) (Addr, error) {
 	if w.own != 0 && !w.borrowing && n <= ownSize {
 		return w.own, nil
 	}
-	return w.findScratch(n)
+	return w.findScratch(caller, n)
 }
 
 // mapOwn maps the page. Where the target may have no more memory calls are made from what is borrowed.
@@ -82,9 +82,6 @@ func (w *World) removeLeft(left []Mapping) error {
 	for _, m := range left {
 		if !w.unoccupied(m.Start, ownSize) {
 			continue
-		}
-		if err := w.closeLost(m.Start); err != nil {
-			return err
 		}
 		if err := w.Munmap(m.Start, ownSize); err != nil {
 			return err

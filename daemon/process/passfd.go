@@ -1,19 +1,21 @@
 package process
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
 // PassFDs gives the target descriptors of what fds, two at most, are here. The target makes a pair of connected sockets, of which one end
-// is taken over for a moment to send them through. opened is told when the sockets are there, of no descriptor, and then of those that
-// the target has got; an error of it ends the matter. What is returned is the target's to close (CloseFD); the sockets are closed,
+// is taken over for a moment to send them through. opened is told when the sockets are there, and when they have names, of no descriptor, and
+// then of those that the target has got; an error of it ends the matter. What is returned is the target's to close (CloseFD); the sockets are closed,
 // whatever happens. A culprit that is killed leaves sockets that PassingSockets finds.
 //
 // Whoever shares the target's table of descriptors may put others in their place at any time. What he can win is what the target gets.
@@ -29,6 +31,9 @@ func (w *World) PassFDs(fds []int, opened func(got ...int) error) (got []int, er
 			got, err = nil, closing(w, got, cerr)
 		}
 	}()
+	if err := opened(); err != nil {
+		return nil, err
+	}
 	if err := w.sendThrough(ends, fds, opened); err != nil {
 		return nil, err
 	}
@@ -50,74 +55,20 @@ func closing(w *World, fds []int, err error) error {
 	return err
 }
 
-// socketPair makes two connected sockets in the target.
+// socketPair makes two connected sockets in the target. The kernel writes their numbers before pairMark in the page that the call is made from,
+// so that they are found there until they have names.
 func (w *World) socketPair() (ends [2]int, err error) {
-	reply, before := make([]byte, 8), w.givenUp
+	reply := make([]byte, 8)
 	_, err = w.exchange(reply, func(at uint64) (uint64, [6]uint64, []byte) {
-		return unix.SYS_SOCKETPAIR, [6]uint64{unix.AF_UNIX, unix.SOCK_STREAM | unix.SOCK_CLOEXEC, 0, at}, make([]byte, 8)
+		return unix.SYS_SOCKETPAIR, [6]uint64{unix.AF_UNIX, unix.SOCK_STREAM | unix.SOCK_CLOEXEC, 0, at}, append(noPair[:len(noPair):len(noPair)], pairMark...)
 	})
 	if err != nil {
-		if w.givenUp != before {
-			w.s.p.lost = lostPair{at: w.givenUp}
-		}
 		return ends, fmt.Errorf("making a pair of sockets in the target: %w", err)
 	}
 	for i := range ends {
 		ends[i] = int(int32(binary.LittleEndian.Uint32(reply[4*i:])))
 	}
 	return ends, nil
-}
-
-// A lostPair is two sockets that a thread was making when it was not waited for any longer. It says in the page from which it made the call
-// which they are; nothing else tells them from the target's own.
-type lostPair struct {
-	at   Addr // the page; 0 = none is lost
-	read bool
-	ends map[int]uint64 // descriptors that are to be closed, and the inodes that they have
-}
-
-// closeLost closes the sockets of which a page tells, if it is such a page, that no thread is on any more.
-func (w *World) closeLost(page Addr) error {
-	p := w.s.p
-	if p.lost.at == 0 || p.lost.at != page {
-		return nil
-	}
-	if !p.lost.read {
-		var b [8]byte
-		if err := p.readText(page, b[:]); err != nil {
-			return p.gone(err)
-		}
-		p.lost.read, p.lost.ends = true, map[int]uint64{}
-		first, second := int(int32(binary.LittleEndian.Uint32(b[:]))), int(int32(binary.LittleEndian.Uint32(b[4:])))
-		if a, b := p.unnamedSocket(first), p.unnamedSocket(second); first != second && a != 0 && b != 0 {
-			p.lost.ends[first], p.lost.ends[second] = a, b
-		}
-	}
-	for end, inode := range p.lost.ends {
-		if p.unnamedSocket(end) == inode {
-			if err := w.CloseFD(end); err != nil {
-				return err
-			}
-		}
-		delete(p.lost.ends, end)
-	}
-	p.lost = lostPair{}
-	return nil
-}
-
-// unnamedSocket is the inode of a descriptor that may be one of a pair that the target has made for us and that was not used; 0 if it is none.
-func (p *Process) unnamedSocket(end int) uint64 {
-	fd, err := p.takeSocket(end)
-	if err != nil {
-		return 0
-	}
-	defer unix.Close(fd)
-	var st unix.Stat_t
-	name, err := unix.Getsockname(fd)
-	if local, ok := name.(*unix.SockaddrUnix); err != nil || !ok || local.Name != "" && local.Name != "@" || unix.Fstat(fd, &st) != nil {
-		return 0
-	}
-	return st.Ino
 }
 
 // sendThrough names the target's sockets and sends descriptors into the first from our side.
@@ -180,6 +131,33 @@ func (p *Process) pairedSocket(fd int) bool {
 	return err == nil && int(peer.Pid) == p.pid
 }
 
+// pairMark stands behind the numbers of sockets that a target has made for us, and noPair in their place before.
+const pairMark = "culprit: sockets"
+
+var noPair = bytes.Repeat([]byte{0xff}, 8)
+
+// madePair are the sockets that a page of ours which was left behind says were made, if that is what they are.
+func (p *Process) madePair() (fds []int) {
+	maps, err := p.Maps()
+	if err != nil {
+		return nil
+	}
+	for _, m := range Leftovers(maps) {
+		b := make([]byte, len(noPair)+len(pairMark))
+		if p.readText(m.Start, b) != nil || string(b[len(noPair):]) != pairMark {
+			continue
+		}
+		for i := range 2 {
+			end := int(int32(binary.LittleEndian.Uint32(b[4*i:])))
+			if mine, err := p.takeSocket(end); err == nil {
+				unix.Close(mine)
+				fds = append(fds, end)
+			}
+		}
+	}
+	return fds
+}
+
 // passingPrefix begins the names, in the abstract namespace, of sockets on which descriptors are passed.
 const passingPrefix = "@culprit-passing-"
 
@@ -198,8 +176,9 @@ func (p *Process) PassingSockets(open map[int]string) (fds []int) {
 			left["socket:["+f[6]+"]"] = true
 		}
 	}
+	fds = p.madePair()
 	for fd, link := range open {
-		if left[link] {
+		if left[link] && !slices.Contains(fds, fd) {
 			fds = append(fds, fd)
 		}
 	}

@@ -39,12 +39,12 @@ func TestPassFD(t *testing.T) {
 			})
 			got := make([]byte, len(want))
 			must(t, p.ReadMem(at, got))
-			if !bytes.Equal(got, want) || told != 4 {
+			if !bytes.Equal(got, want) || told != 5 {
 				t.Errorf("the target maps %q, %d descriptors were told of", got, told)
 			}
 			stop(t, p, func(w *World) error { return w.Munmap(at, pageSize) })
 			refused := errors.New("refused")
-			for n := range 2 {
+			for n := range 3 {
 				stop(t, p, func(w *World) error {
 					left := n
 					_, err := w.PassFDs([]int{fd}, func(...int) error {

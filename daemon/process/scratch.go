@@ -14,7 +14,7 @@ import (
 //
 // Best is what was never used: no page of it is in memory or swapped out. Next best is what holds nothing but zeros. Both are looked for
 // only below a stack pointer, on a stack whose end is known, or on the stack of the main thread. Where there is neither, what lies below the
-// stack pointer on such a stack is dead because nothing else has a right to it.
+// stack pointer on such a stack is dead because nothing else has a right to it. Last, the main stack is made longer.
 
 const (
 	redZone  = 128
@@ -30,17 +30,21 @@ type stackRoom struct {
 	below  bool // nobody else can have anything there, so that it is dead whatever it holds
 }
 
-// findScratch gives the low end of n dead bytes.
-func (w *World) findScratch(n int) (Addr, error) {
+// apart is how far below the stack pointer of another thread a frame must be. Should we be killed while a thread is in its call, that one
+// runs at once and goes down. Below a pointer of its own nothing runs before the thread is back.
+const apart = 32 << 10
+
+// findScratch gives the low end of n dead bytes for a call that a thread makes.
+func (w *World) findScratch(caller, n int) (Addr, error) {
 	maps, err := w.stackMaps()
 	if err != nil {
 		return 0, err
 	}
-	main := w.mainRoom(maps)
+	main := w.mainRoom(caller, maps)
 	if a, ok := w.vacant(main, n); ok {
 		return a, nil
 	}
-	others := w.threadRooms(maps)
+	others := w.threadRooms(caller, maps)
 	if a, ok := w.vacant(others, n); ok {
 		return a, nil
 	}
@@ -57,8 +61,11 @@ func (w *World) findScratch(n int) (Addr, error) {
 			return 0, &Deferred{TID: t.TID, State: ThreadState(w.s.p.pid, t.TID), Waited: w.Elapsed(), InCall: true}
 		}
 	}
+	if a, ok := w.longer(caller, n); ok {
+		return a, nil
+	}
 	return 0, &Unsupported{What: fmt.Sprintf("no stack with %d KiB of free room and a known end for a system call", (n+1023)>>10),
-		Needs: "a thread with a stack of the C library, or an unused end of the main stack"}
+		Needs: "a thread with a stack of the C library, or a main stack with that much left of its limit", Passes: true}
 }
 
 func (r stackRoom) fits(n int) bool { return r.hi >= r.lo && uint64(r.hi-r.lo) >= uint64(n) }
@@ -79,10 +86,10 @@ func (w *World) vacant(rooms []stackRoom, n int) (Addr, bool) {
 }
 
 // mainRoom is that of the main thread's stack, whoever stands there: programs with stacks of their own leave it.
-func (w *World) mainRoom(maps []Mapping) (rooms []stackRoom) {
+func (w *World) mainRoom(caller int, maps []Mapping) (rooms []stackRoom) {
 	for _, m := range maps {
 		if m.Path == "[stack]" && m.Perms&(Read|Write) == Read|Write {
-			hi, own := w.lowest(m.Start, m.End)
+			hi, own := w.lowest(caller, m.Start, m.End)
 			rooms = append(rooms, stackRoom{m.Start, hi, own})
 		}
 	}
@@ -90,7 +97,7 @@ func (w *World) mainRoom(maps []Mapping) (rooms []stackRoom) {
 }
 
 // threadRooms are those of threads that stand on a stack whose end is known.
-func (w *World) threadRooms(maps []Mapping) (rooms []stackRoom) {
+func (w *World) threadRooms(caller int, maps []Mapping) (rooms []stackRoom) {
 	for _, t := range w.threads[:min(len(w.threads), lookAtThreads)] {
 		m, ok := findMapping(maps, Addr(t.Regs.Rsp))
 		if !ok || m.Perms&(Read|Write) != Read|Write || m.Inode != 0 || m.Path != "" {
@@ -101,20 +108,24 @@ func (w *World) threadRooms(maps []Mapping) (rooms []stackRoom) {
 			lo, end, ok = w.guarded(t, m, maps)
 		}
 		if lo = (max(lo, m.Start) + 15) &^ 15; ok {
-			hi, _ := w.lowest(lo, end)
+			hi, _ := w.lowest(caller, lo, end)
 			rooms = append(rooms, stackRoom{lo, hi, known})
 		}
 	}
 	return rooms
 }
 
-// lowest is where the room on a stack ends: below the red zone of the lowest stack pointer on it. own says that there is one of the
-// main thread.
-func (w *World) lowest(lo, hi Addr) (end Addr, own bool) {
+// lowest is where the room on a stack ends: below the red zone of the lowest stack pointer on it, further below that of another thread. own
+// says that there is one of the main thread.
+func (w *World) lowest(caller int, lo, hi Addr) (end Addr, own bool) {
 	end = hi
 	for _, t := range w.threads {
 		if sp := Addr(t.Regs.Rsp); sp >= lo && sp < hi {
-			end = min(end, sp-redZone)
+			below := sp - redZone
+			if t.TID != caller {
+				below = max(lo, sp-min(sp, apart))
+			}
+			end = min(end, below)
 			own = own || t.TID == w.s.p.pid
 		}
 	}

@@ -40,7 +40,6 @@ type World struct {
 
 	own       Addr // the page that calls are made from, 0 while there is none
 	borrowing bool // the next call is made from a piece of a stack
-	givenUp   Addr // the last page that a call was made from which was not waited for; 0 = there was none
 }
 
 func (w *World) sort() {

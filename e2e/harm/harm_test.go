@@ -83,6 +83,8 @@ var scenarios = []scenario{
 	{14, "doctor-after-kill", 1, killedDoctor},
 	{14, "report-into-fifo", 1, fifoWithoutReader},
 	{14, "messages-into-full-pipe", 1, fullPipe},
+	{20, "memory-of-the-same-name", 1, sameName},
+	{20, "culprit-that-measures", 1, measuresAnother},
 }
 
 func TestMain(m *testing.M) {
@@ -163,7 +165,7 @@ func TestTable(t *testing.T) {
 
 // ofCulprit reports whether the scenario is about what only culprit has (its signals, files, descriptors and timers): nothing to ask uprobes for.
 func (s *scenario) ofCulprit() bool {
-	return s.row == 14 || slices.Contains([]string{"sections-inflated-and-interrupt", "cgo-timers"}, s.name)
+	return s.row == 14 || s.row == 20 || slices.Contains([]string{"sections-inflated-and-interrupt", "cgo-timers"}, s.name)
 }
 
 // rate runs all rounds against one culprit.
