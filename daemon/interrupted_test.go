@@ -39,10 +39,11 @@ func TestInterruptedWaits(t *testing.T) {
 	endsItsOwnWaits(t, p)
 }
 
-// TestKilledAmidWaits: the same while culprits are killed at random instants.
+// TestKilledAmidWaits: the same while culprits are killed at random instants. The kernel lets the threads of a tracer that is killed go as it has
+// stopped them: a wait that only culprit could have continued ends with EINTR, as after SIGSTOP and SIGCONT. No other thing may happen to one.
 func TestKilledAmidWaits(t *testing.T) {
 	t.Parallel() // those that trace are processes of their own
-	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/interrupted.cc", "-lrt"))
+	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/interrupted.cc", "-lrt"), "killed")
 	p.Say(t, "go")
 	for i := range rounds(9, 120) {
 		killAtRandom(t, p.PID, moments[i%len(moments)])

@@ -342,5 +342,5 @@ func (t *target) closeLeft(w *process.World) error {
 			return err
 		}
 	}
-	return nil
+	return w.ForgetPairs()
 }

@@ -26,6 +26,7 @@ func (w *World) PassFDs(fds []int, opened func(got ...int) error) (got []int, er
 		return nil, err
 	}
 	defer func() {
+		w.forgetPair(w.own)
 		cerr := errors.Join(w.CloseFD(ends[0]), w.CloseFD(ends[1]))
 		if err == nil && cerr != nil {
 			got, err = nil, closing(w, got, cerr)
@@ -135,6 +136,23 @@ func (p *Process) pairedSocket(fd int) bool {
 const pairMark = "culprit: sockets"
 
 var noPair = bytes.Repeat([]byte{0xff}, 8)
+
+// forgetPair has a page of ours say no longer that sockets were made: their numbers may stand for others of the target's soon.
+func (w *World) forgetPair(page Addr) {
+	mark := make([]byte, len(pairMark))
+	if at := page + Addr(len(noPair)); page != 0 && w.s.p.readText(at, mark) == nil && string(mark) == pairMark {
+		_, _ = w.s.p.pwrite(make([]byte, len(mark)), at) // a page that cannot be written to is gone
+	}
+}
+
+// ForgetPairs has all pages of ours that were left behind say so, when the sockets are closed.
+func (w *World) ForgetPairs() error {
+	maps, err := w.Maps()
+	for _, m := range Leftovers(maps) {
+		w.forgetPair(m.Start)
+	}
+	return err
+}
 
 // madePair are the sockets that a page of ours which was left behind says were made, if that is what they are.
 func (p *Process) madePair() (fds []int) {
