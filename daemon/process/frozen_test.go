@@ -70,7 +70,7 @@ func TestCallsInAFrozenProcess(t *testing.T) {
 		_, err := p.Stop(t.Context(), StopOptions{}, call)
 		return err == nil
 	})
-	if res := tg.finish(); res["eintr"] != 0 {
+	if res := tg.finish(); res["bad"] != 0 || res["eintr"] > 1 { // to be frozen ends an epoll_wait with EINTR without us, too, and there is one
 		t.Errorf("target: %v", res)
 	}
 }
