@@ -65,10 +65,13 @@ type call struct {
 	until time.Time
 }
 
-// prepare chooses a thread and a place, and writes the frame.
+// prepare chooses a thread and a place, and writes the frame. While a thread has yet to complete a call none is made: what the late call unmaps
+// or closes might be something else by then.
 func (w *World) prepare(name []byte) (*call, error) {
 	p := w.s.p
-	p.gadgets.search(p) // again, where the text was changed in this stop: restored, for example
+	if err := w.Pending(); err != nil {
+		return nil, p.gone(err)
+	}
 	if !p.gadgets.found() {
 		return nil, p.gone(&Unsupported{What: "a program without the instructions `syscall; ret` and rt_sigreturn in its files", Needs: "a C library or the Go runtime"})
 	}
@@ -159,15 +162,8 @@ func (c *call) clear() {
 // chooseThread prefers a thread that was running in user mode: it has no call to repeat. It takes none of those that have been tried.
 func (w *World) chooseThread(tried ...int) (*tracee, error) {
 	var candidates []*tracee
-	var busy *Stopped
 	for _, t := range w.threads {
-		tr := w.s.threads[t.TID]
-		switch {
-		case slices.Contains(tried, t.TID):
-		case tr != nil && tr.adrift || w.inOurCall(t):
-			busy = t
-		case tr == nil || tr.phase != stopped:
-		default:
+		if tr := w.s.threads[t.TID]; tr != nil && tr.phase == stopped && !slices.Contains(tried, t.TID) {
 			candidates = append(candidates, tr)
 		}
 	}
@@ -182,9 +178,6 @@ func (w *World) chooseThread(tried ...int) (*tracee, error) {
 		}
 		inSequence = true
 	}
-	if busy != nil {
-		return nil, &Deferred{TID: busy.TID, State: ThreadState(w.s.p.pid, busy.TID), Waited: w.Elapsed(), InCall: true}
-	}
 	return nil, &Unsupported{What: "no thread of the target can make a system call for us", Needs: "a thread without a shadow stack and outside of a restartable sequence",
 		Passes: inSequence}
 }
@@ -196,9 +189,9 @@ func (w *World) inOurCall(t *Stopped) bool {
 	if rip != g.syscall && rip != g.syscall+syscallLength {
 		return false
 	}
-	b := make([]byte, 8)
+	b := make([]byte, frameStack+16)
 	n, _ := w.s.p.pread(b, Addr(t.Regs.Rsp))
-	return n == len(b) && Addr(le64(b)) == g.sigreturn
+	return n == len(b) && isCallFrame(b, g.sigreturn)
 }
 
 // Pending is an error while some thread has yet to complete a call that it was sent to make in an earlier stop, and that was not waited for
@@ -207,6 +200,7 @@ func (w *World) Pending() error {
 	if w.over {
 		return ErrWorldOver
 	}
+	w.s.p.gadgets.search(w.s.p) // again, where the text was changed in this stop: restored, for example
 	for _, t := range w.threads {
 		if tr := w.s.threads[t.TID]; tr != nil && tr.adrift || w.inOurCall(t) {
 			return &Deferred{TID: t.TID, State: ThreadState(w.s.p.pid, t.TID), Waited: w.Elapsed(), InCall: true}
@@ -407,14 +401,6 @@ func (c *call) resume(how func(int, int) error, sig int) (status int, err error)
 // abandon leaves the thread to complete the call alone; the tracer releases it when it next stops.
 func (c *call) abandon() error {
 	c.tr.phase, c.tr.adrift = running, true
-	if c.w.own == c.area { // what it comes back by must stay: the next call is made from another page
-		c.w.own = 0
-	}
-	for _, t := range c.w.threads {
-		if t.TID == c.tr.tid {
-			t.Regs.Rsp = uint64(c.frame.sp) // it stands there until it has come back
-		}
-	}
 	_ = unix.PtraceInterrupt(c.tr.tid)
 	return &Deferred{TID: c.tr.tid, State: ThreadState(c.w.s.p.pid, c.tr.tid), Waited: time.Since(c.w.s.begin), InCall: true}
 }

@@ -30,7 +30,7 @@ func TestInjectedCallThatBlocks(t *testing.T) {
 	t.Logf("%v; pause %v", d, pause.Total)
 	until := begin.Add(10 * time.Second)
 	for time.Now().Before(until) {
-		if _, err = p.Stop(t.Context(), StopOptions{Deadline: time.Second}, nothing); err == nil {
+		if _, err = p.Stop(t.Context(), StopOptions{Deadline: time.Second}, (*World).Pending); err == nil { // until then no other call is made
 			break
 		}
 	}

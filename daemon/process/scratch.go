@@ -13,8 +13,9 @@ import (
 // of a Stop are made from that page (own.go). What is borrowed gets its bytes back before anybody runs.
 //
 // Best is what was never used: no page of it is in memory or swapped out. Next best is what holds nothing but zeros. Both are looked for
-// only below a stack pointer, on a stack whose end is known, or on the stack of the main thread. Where there is neither, what lies below the
-// stack pointer on such a stack is dead because nothing else has a right to it. Last, the main stack is made longer.
+// only below a stack pointer, on a stack whose end is known, or on the stack of the main thread; first on the stack of the thread that makes
+// the call, because that one may be held back for longer than we wait. Where there is neither, what lies below the stack pointer on such a
+// stack is dead because nothing else has a right to it. Last, the main stack is made longer.
 
 const (
 	redZone  = 128
@@ -40,15 +41,14 @@ func (w *World) findScratch(caller, n int) (Addr, error) {
 	if err != nil {
 		return 0, err
 	}
+	mine, others := w.threadRooms(caller, maps)
 	main := w.mainRoom(caller, maps)
-	if a, ok := w.vacant(main, n); ok {
-		return a, nil
+	for _, rooms := range [][]stackRoom{mine, main, others} {
+		if a, ok := w.vacant(rooms, n); ok {
+			return a, nil
+		}
 	}
-	others := w.threadRooms(caller, maps)
-	if a, ok := w.vacant(others, n); ok {
-		return a, nil
-	}
-	for _, r := range append(main, others...) {
+	for _, r := range slices.Concat(mine, main, others) {
 		if r.below && r.fits(n) && w.unoccupied(r.lo, n) {
 			return r.lo, nil
 		}
@@ -57,11 +57,8 @@ func (w *World) findScratch(caller, n int) (Addr, error) {
 		if sp := Addr(t.Regs.Rsp); sp >= ownFirst && sp < ownLast+ownSize { // not on its own stack yet, after a tracer was killed
 			return 0, &Deferred{TID: t.TID, State: ThreadState(w.s.p.pid, t.TID), Waited: w.Elapsed()}
 		}
-		if w.inOurCall(t) { // what it comes back by is in the way
-			return 0, &Deferred{TID: t.TID, State: ThreadState(w.s.p.pid, t.TID), Waited: w.Elapsed(), InCall: true}
-		}
 	}
-	if a, ok := w.longer(caller, n); ok {
+	if a, ok := w.lengthen(caller, n); ok {
 		return a, nil
 	}
 	return 0, &Unsupported{What: fmt.Sprintf("no stack with %d KiB of free room and a known end for a system call", (n+1023)>>10),
@@ -96,23 +93,35 @@ func (w *World) mainRoom(caller int, maps []Mapping) (rooms []stackRoom) {
 	return rooms
 }
 
-// threadRooms are those of threads that stand on a stack whose end is known.
-func (w *World) threadRooms(caller int, maps []Mapping) (rooms []stackRoom) {
-	for _, t := range w.threads[:min(len(w.threads), lookAtThreads)] {
-		m, ok := findMapping(maps, Addr(t.Regs.Rsp))
-		if !ok || m.Perms&(Read|Write) != Read|Write || m.Inode != 0 || m.Path != "" {
+// threadRooms are those of threads that stand on a stack whose end is known: the caller's own, where nobody goes before it is back, however long
+// that takes, and those of others.
+func (w *World) threadRooms(caller int, maps []Mapping) (mine, others []stackRoom) {
+	for i, t := range w.threads {
+		if i >= lookAtThreads && t.TID != caller {
 			continue
 		}
-		lo, end, known := w.stackOf(t)
-		if ok = known; !ok {
-			lo, end, ok = w.guarded(t, m, maps)
-		}
-		if lo = (max(lo, m.Start) + 15) &^ 15; ok {
-			hi, _ := w.lowest(caller, lo, end)
-			rooms = append(rooms, stackRoom{lo, hi, known})
+		switch r, ok := w.threadRoom(t, caller, maps); {
+		case ok && r.below && t.TID == caller:
+			mine = append(mine, r)
+		case ok:
+			others = append(others, r)
 		}
 	}
-	return rooms
+	return mine, others
+}
+
+func (w *World) threadRoom(t *Stopped, caller int, maps []Mapping) (r stackRoom, ok bool) {
+	m, ok := findMapping(maps, Addr(t.Regs.Rsp))
+	if !ok || m.Perms&(Read|Write) != Read|Write || m.Inode != 0 || m.Path != "" {
+		return r, false
+	}
+	lo, end, known := w.stackOf(t)
+	if ok = known; !ok {
+		lo, end, ok = w.guarded(t, m, maps)
+	}
+	lo = (max(lo, m.Start) + 15) &^ 15
+	hi, _ := w.lowest(caller, lo, end)
+	return stackRoom{lo, hi, known}, ok
 }
 
 // lowest is where the room on a stack ends: below the red zone of the lowest stack pointer on it, further below that of another thread. own
@@ -175,23 +184,16 @@ func (w *World) guarded(t *Stopped, m Mapping, maps []Mapping) (lo, end Addr, ok
 	return m.Start, tp, slices.ContainsFunc(maps, guard)
 }
 
-// unoccupied: no thread stands on the piece or keeps its descriptor there. One that a killed tracer left in a call would; the frame by which it
-// comes back begins where its stack pointer is.
+// unoccupied: no thread stands on the piece or keeps its descriptor there. One that comes back from a call of a tracer that was killed would.
 func (w *World) unoccupied(a Addr, n int) bool {
 	for _, t := range w.threads {
 		sp, tp := Addr(t.Regs.Rsp), Addr(t.Regs.Fs_base)
 		if sp >= a && sp < a+Addr(n) || tp >= a && tp < a+Addr(n) {
 			return false
 		}
-		if tr := w.s.threads[t.TID]; sp < a && sp+frameMost > a && (tr != nil && tr.adrift || w.inOurCall(t)) {
-			return false
-		}
 	}
 	return true
 }
-
-// frameMost is more than the frame of a call takes.
-const frameMost = frameRoom + maxXsave
 
 // untouched says whether no page of the range was ever used: neither in memory nor swapped out.
 func (p *Process) untouched(a Addr, n int) bool {

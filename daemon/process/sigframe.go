@@ -55,3 +55,8 @@ func buildFrame(top Addr, regs *unix.PtraceRegs, mask uint64, xsave []byte, sigr
 	copy(data[fp-sp:], xsave)
 	return callFrame{sp: sp, data: data}
 }
+
+// isCallFrame tells a frame of ours from one that the kernel made for a handler, whose last call may be in a tail call: no other has these flags.
+func isCallFrame(data []byte, sigreturn Addr) bool {
+	return Addr(le64(data[frameReturn:])) == sigreturn && uint32(le64(data[frameStack+8:])) == invalidStackFlags
+}

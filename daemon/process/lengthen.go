@@ -17,9 +17,9 @@ import (
 //
 // The kernel asks for our limits, not for the target's, which are therefore looked at here.
 
-// longer lengthens the main stack by as much as n bytes take, and gives their low end. No other thread than the caller may be on it, or one
-// that is still in a call of ours: it would go down, right into the frame, should we be killed.
-func (w *World) longer(caller, n int) (Addr, bool) {
+// lengthen makes the main stack longer by as much as n bytes take, and gives their low end. No other thread than the caller may be on it: it would
+// go down, right into the frame, should we be killed.
+func (w *World) lengthen(caller, n int) (Addr, bool) {
 	maps, err := w.Maps() // where there is something now, nothing may be touched
 	if err != nil {
 		return 0, false
@@ -33,8 +33,7 @@ func (w *World) longer(caller, n int) (Addr, bool) {
 		below = maps[i-1].End
 	}
 	for _, t := range w.threads {
-		sp, tr := Addr(t.Regs.Rsp), w.s.threads[t.TID]
-		if t.TID != caller && sp >= below && sp < stack.End || tr != nil && tr.adrift {
+		if sp := Addr(t.Regs.Rsp); t.TID != caller && sp >= below && sp < stack.End {
 			return 0, false
 		}
 	}

@@ -53,26 +53,7 @@ func TestCallsOnADeepStack(t *testing.T) {
 			if room := sp - was.Start; round == 0 && room > pageSize {
 				t.Fatalf("there are %d bytes below the stack pointer: this test shows nothing", room)
 			}
-			before := writableBytes(t, w)
-			kernels := rseqAreas(w)
-			if err := mapPage(w); err != nil {
-				return err
-			}
-			if err := w.unmapOwn(); err != nil {
-				return err
-			}
-			for at, bytes := range before {
-				is := make([]byte, len(bytes))
-				if err := w.ReadMem(at, is); err != nil {
-					return err
-				}
-				for i := range bytes {
-					if bytes[i] != is[i] && !kernels[at+Addr(i)] {
-						t.Fatalf("%#x of the mapping at %v was %#x and is %#x", i, at, bytes[i], is[i])
-					}
-				}
-			}
-			return nil
+			return borrowAndGiveBack(t, w)
 		})
 	}
 	is := stackOfMain(t, p)
