@@ -28,20 +28,24 @@ func allOurs(p *process.Process, maps []process.Mapping) []process.Mapping {
 	return append(rowMappings(p, ours, maps), ours...)
 }
 
-// oursIn picks the mappings of a segment. An island that lacks its first page has a gate before it, which is returned with it.
-func oursIn(p *process.Process, maps []process.Mapping) (ours []process.Mapping) {
-	files := filesIn(p, maps)
+// oursIn picks the mappings of a segment.
+func oursIn(p *process.Process, maps []process.Mapping) []process.Mapping {
+	return pick(maps, filesIn(p, maps).have)
+}
+
+// pick gives the mappings for which have holds. An island that lacks its first page has a gate before it, which is returned with it.
+func pick(maps []process.Mapping, have func(process.Mapping) bool) (picked []process.Mapping) {
 	for _, m := range maps {
-		if !files.have(m) {
+		if !have(m) {
 			continue
 		}
 		if hasGate(m, maps) {
 			m.Start -= trampoline.PageSize
 			m.Offset -= trampoline.PageSize
 		}
-		ours = append(ours, m)
+		picked = append(picked, m)
 	}
-	return ours
+	return picked
 }
 
 // isNamed reports whether a mapping is of a file that has the name of ours.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"culprit/daemon/process"
-	"culprit/trampoline"
 )
 
 // A call that a thread of the target makes for us may take long where the machine is busy: the thread needs a processor. It is not waited for
@@ -114,21 +113,12 @@ func (t *target) unmapAreas(w *process.World, areas []*area) error {
 }
 
 // mappingsOf are the mappings of areas, the head of a segment last.
-func mappingsOf(areas []*area, maps []process.Mapping) (list []process.Mapping) {
-	var heads []process.Mapping
-	for _, m := range maps {
-		switch {
-		case !isNamed(m) || !slices.ContainsFunc(areas, func(a *area) bool { return a.inode == m.Inode }):
-		case isHead(m):
-			heads = append(heads, m)
-		case hasGate(m, maps):
-			m.Start -= trampoline.PageSize
-			list = append(list, m)
-		default:
-			list = append(list, m)
-		}
-	}
-	return append(list, heads...)
+func mappingsOf(areas []*area, maps []process.Mapping) []process.Mapping {
+	list := pick(maps, func(m process.Mapping) bool {
+		return isNamed(m) && slices.ContainsFunc(areas, func(a *area) bool { return a.inode == m.Inode })
+	})
+	heads := slices.DeleteFunc(slices.Clone(list), func(m process.Mapping) bool { return !isHead(m) })
+	return append(slices.DeleteFunc(list, isHead), heads...)
 }
 
 // showsAny reports whether the target has anything of areas, or of their making.
