@@ -45,8 +45,8 @@ func (e *siteError) Unwrap() error { return e.err }
 // retries is how often a stop is repeated because a thread stood in a window: each one is a new chance.
 const retries = 25
 
-// pagesPerStop bounds how much text is written while the target is stopped: some 5 us a page.
-const pagesPerStop = 24
+// pagesPerStop bounds how much text is written while the target is stopped: 5 to 10 us a page, where the stop itself takes some 500.
+const pagesPerStop = 96
 
 // apply brings sites to what is wanted at them: new trampolines first, then the ledger, then the bytes of the text, then
 // catch-up. A large batch takes several short stops; the last one starts all of its pairs together. Sites in whose windows
@@ -82,7 +82,7 @@ func (t *target) apply(sites []*site, fresh []*part) (busy map[*site]error, err 
 func (t *target) ledgerRoom(sites []*site) error {
 	need := 0
 	for _, s := range sites {
-		if s.base != nil || s.gone || s.empty() {
+		if s.base != nil || s.isBare() {
 			continue
 		}
 		need++
@@ -96,10 +96,16 @@ func (t *target) ledgerRoom(sites []*site) error {
 	return fmt.Errorf("%s: %d pieces of code would change, and there is room to note %d more: choose fewer functions or modules at once", t.name, need, t.seg.ledger.Room())
 }
 
+// isBare tells that there is nothing of ours at a site, and nothing wanted.
+func (s *site) isBare() bool { return s.gone || s.empty() && s.base == nil }
+
 // chunk counts the sites that fit into one stop.
 func chunk(sites []*site) int {
 	pages, at := 0, uint64(0)
 	for i, s := range sites {
+		if s.isBare() {
+			continue
+		}
 		if p := s.Addr / trampoline.PageSize; p != at {
 			pages, at = pages+1, p
 		}
@@ -162,7 +168,7 @@ func (t *target) prepare(sites []*site, busy map[*site]error) (changes []*change
 		}
 	}()
 	for _, s := range sites {
-		if busy[s] != nil || s.gone || s.empty() && s.base == nil {
+		if busy[s] != nil || s.isBare() {
 			continue
 		}
 		c := &change{s: s}
@@ -174,10 +180,12 @@ func (t *target) prepare(sites []*site, busy map[*site]error) (changes []*change
 				return changes, err
 			}
 		}
-		changes = append(changes, c)
-		if err = c.layOut(); err != nil {
-			return changes, err
+		if err := c.layOut(); err != nil {
+			busy[s] = err
+			t.discard([]*change{c})
+			continue
 		}
+		changes = append(changes, c)
 	}
 	return changes, nil
 }

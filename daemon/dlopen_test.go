@@ -1,6 +1,8 @@
 package daemon
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -173,6 +175,28 @@ func TestMappedTwice(t *testing.T) {
 		}
 		t.Logf("away %s: instrumented %d times while it came and went %d times", away, comings, p.Counts()["dlopen"])
 	}
+}
+
+// TestMappedPartly: of a file that is mapped a second time in part only those functions are there twice that are mapped.
+func TestMappedPartly(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/partly.c"), "1000")
+	d := attachTo(t, p.PID)
+	var s sums
+	keys := map[string]grid.PairKey{}
+	for _, name := range []string{"first", "second", "third"} {
+		keys[name] = key(t, "procedure_calls", "/Code/partly.c/"+name)
+	}
+	d.mustEnable(t, &s, slices.Collect(maps.Values(keys))...)
+	p.Say(t, "go")
+	p.Expect(t, "DONE", time.Minute)
+	d.tick()
+	for name, k := range keys {
+		if got, want := s.of(k), float64(p.Counts()[name]); got != want || want == 0 {
+			t.Errorf("%s: %v calls counted, want %v", name, got, want)
+		}
+	}
+	detachClean(t, d, p.PID)
+	p.Stop(t)
 }
 
 // checkObjects checks that no two objects overlap, that each is the file that is mapped there, and which C libraries are taken to stay.

@@ -11,9 +11,13 @@ import (
 // The functions of a target that somebody has asked for. A server of many processes maps the same files in each of them: what
 // is the same for all, the names and where they lead, is made once; what belongs to one is made when it is first named.
 
-// know makes functions of an object known and returns their ids, in order of address.
+// know makes functions of an object known and returns their ids, in order of address. Those that are not mapped are left out: a program may map
+// a part of a file a second time (node does so with V8's built-in functions).
 func (t *target) know(o *object, fns []*image.Function) (ids []pcl.FuncID) {
 	for _, fn := range fns {
+		if !o.holds(fn.Addr + o.bias) {
+			continue
+		}
 		id := pcl.FuncID(fn.Addr + o.bias)
 		if t.funcs[id] == nil {
 			t.funcs[id] = &function{id: id, obj: o, fn: fn}

@@ -29,13 +29,14 @@ type stackMem struct {
 	w    *process.World
 	at   uint64 // of the first word
 	top  []byte
+	all  bool // there is no more of it
 	used int  // bytes of top that were looked at
 	far  bool // something else was read
 }
 
 func (m *stackMem) read(addr uint64) (uint64, error) {
 	off := addr - m.at
-	if addr >= m.at && off+8 <= stackScan && off+8 > uint64(len(m.top)) {
+	if addr >= m.at && off+8 <= stackScan && off+8 > uint64(len(m.top)) && !m.all {
 		m.grow(int(off) + 8)
 	}
 	if addr >= m.at && off+8 <= uint64(len(m.top)) {
@@ -53,8 +54,10 @@ func (m *stackMem) grow(n int) {
 		size *= 4
 	}
 	buf := make([]byte, min(size, stackScan))
-	if n := readStack(m.w, m.at, buf); n > len(m.top) {
-		m.top = buf[:n]
+	got := m.w.ReadSome(process.Addr(m.at), buf)
+	m.all = got < len(buf)
+	if got > len(m.top) {
+		m.top = buf[:got]
 	}
 }
 

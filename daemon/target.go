@@ -519,7 +519,10 @@ func (t *target) functionAt(addr uint64) *function {
 	if fn == nil {
 		return nil
 	}
-	return t.funcs[t.know(o, []*image.Function{fn})[0]]
+	for _, id := range t.know(o, []*image.Function{fn}) {
+		return t.funcs[id]
+	}
+	return nil
 }
 
 func (t *target) close() {

@@ -218,7 +218,7 @@ func (t *target) standing(w *process.World, spans []addrSpan) (tids map[int]int,
 			continue
 		}
 		at := th.Regs.Rsp &^ 7
-		n := readStack(w, th.Regs.Rsp, buf[:t.stackLeft(w, &th.Regs)])
+		n := w.ReadSome(process.Addr(at), buf[:t.stackLeft(w, &th.Regs)])
 		for off := int(k.end - at); off >= 0 && off+8 <= n; off += 8 {
 			set.owners(binary.LittleEndian.Uint64(buf[off:]), mine)
 		}
@@ -260,21 +260,6 @@ func (t *target) ownMemory(w *process.World) (starts []uint64) {
 		starts = append(starts, uint64(m.Start))
 	}
 	return starts
-}
-
-// readStack reads what is mapped of the stack from sp on.
-func readStack(w *process.World, sp uint64, buf []byte) int {
-	sp &^= 7
-	for n := len(buf); n >= 4096; n /= 2 {
-		if w.ReadMem(process.Addr(sp), buf[:n]) == nil {
-			return n
-		}
-	}
-	n := min(len(buf), int(4096-sp&4095))
-	if w.ReadMem(process.Addr(sp), buf[:n]) == nil {
-		return n
-	}
-	return 0
 }
 
 // checkPCs refuses the batch if a thread stands inside instructions whose bytes change, or at a jump nearby that is taken away:

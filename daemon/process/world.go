@@ -60,6 +60,15 @@ func (w *World) ReadMem(addr Addr, buf []byte) error {
 	return w.s.p.gone(w.s.p.readText(addr, buf))
 }
 
+// ReadSome fills buf from the target's memory at addr as far as that is mapped, and gives the number of bytes.
+func (w *World) ReadSome(addr Addr, buf []byte) int {
+	if w.over {
+		return 0
+	}
+	n, _ := w.s.p.pread(buf, addr) // what cannot be read is not mapped
+	return n
+}
+
 // WriteText writes bytes anywhere, write-protected text included (the page becomes a private copy), and reads them back.
 // A *WriteError names the first address that is not as it should be.
 func (w *World) WriteText(addr Addr, data []byte) error {
