@@ -258,11 +258,11 @@ func (c *call) call(nr uint64, args [6]uint64) (uint64, error) {
 
 // suspendSeccomp lifts the filter of the one thread for the time of the call: a filter may kill the process for a call it does not expect.
 func (c *call) suspendSeccomp() (restore func(), err error) {
-	s, err := readStatus(c.w.s.p.pid, c.tr.tid)
+	mode, err := c.tr.filtered(c.w.s.p)
 	if err != nil {
-		return nil, c.w.s.p.gone(unix.ESRCH)
+		return nil, err
 	}
-	switch s.seccomp {
+	switch mode {
 	case 0:
 		return func() {}, nil
 	case 1:
@@ -272,6 +272,18 @@ func (c *call) suspendSeccomp() (restore func(), err error) {
 		return nil, &Unsupported{What: "target under a seccomp filter", Needs: "CAP_SYS_ADMIN"}
 	}
 	return func() { _ = unix.PtraceSetOptions(c.tr.tid, seizeOptions) }, nil
+}
+
+// filtered is the thread's seccomp mode, which it does not change while it stands still: 0 none, 1 strict, 2 filter.
+func (tr *tracee) filtered(p *Process) (mode int, err error) {
+	if tr.seccomp == nil {
+		s, err := readStatus(p.pid, tr.tid)
+		if err != nil {
+			return 0, p.gone(unix.ESRCH)
+		}
+		tr.seccomp = &s.seccomp
+	}
+	return *tr.seccomp, nil
 }
 
 // roundTrip: at every instant in here our death leaves a thread that completes the call by itself, or has not begun it.

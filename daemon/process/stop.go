@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -90,6 +89,8 @@ type tracee struct {
 	adrift bool          // was left in an injected call: completes it by itself, its registers must not be touched
 	keep   bool          // its end is collected by somebody else in this process
 
+	seccomp *int // its mode, once it has been asked for
+
 	holding bool          // is to get a signal where its transfer is over
 	atEnd   bool          // has got it, and stopped
 	ran     time.Duration // processor time when it was first looked at, or had moved a piece
@@ -126,6 +127,7 @@ func (s *session) run(f func(*World) error) error {
 	s.t.settle()
 	s.p.gadgets.search(s.p) // before anything stops: it may take a while
 	for tid, tr := range s.t.lingering {
+		tr.seccomp = nil // it ran meanwhile
 		s.threads[tid] = tr
 		delete(s.t.lingering, tid)
 	}
@@ -527,8 +529,7 @@ func backoff(round, n int) {
 	const each, most = 2 * time.Microsecond, 500 * time.Microsecond
 	switch {
 	case round < 4 && n < 16:
-		runtime.Gosched()
-		_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
+		_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) // the runtime's own way hands this locked goroutine over and back: some 40 us
 	case round < 200:
 		nap(min(max(30*time.Microsecond, time.Duration(n)*each), most))
 	default:
