@@ -126,7 +126,7 @@ func (d *Daemon) untyped(key grid.PairKey) []string {
 	if n := len(all) - 1; n > 0 {
 		more = fmt.Sprintf(" (and %d more)", n)
 	}
-	return []string{fmt.Sprintf("the type of %s%s is not known: 64 bits were added, in which an int of -1 is 4294967295; a cast such as (int) says what it is",
+	return []string{fmt.Sprintf("the type of %s%s is not known: all 64 bits of the register count, in which an int of -1 is 4294967295 or has anything above its 32 bits; a cast such as (int) says what it is",
 		safetext.CleanMax(all[0], 100), more)}
 }
 

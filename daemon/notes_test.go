@@ -34,10 +34,12 @@ func TestInlinedToo(t *testing.T) {
 	}
 }
 
-// TestUntypedSums: what is added without a type that anybody says comes with a word; with DWARF or a cast it does not.
-func TestUntypedSums(t *testing.T) {
-	counts := []resultCount{{"gives_int", "m += $return", ""}, {"gives_int", "m += (int)$return", ""}, {"takes", "m += $arg[0]", ""}}
-	for flag, want := range map[string][]string{"-g": {"", "", ""}, "-g0": {"the type of $return of gives_int is not known: ", "", "the type of $arg[0] of takes is not known: "}} {
+// TestUntyped: what is added or compared without a type that anybody says comes with a word; with DWARF or a cast it does not.
+func TestUntyped(t *testing.T) {
+	counts := []resultCount{{"gives_int", "m += $return", ""}, {"gives_int", "m += (int)$return", ""}, {"takes", "m += $arg[0]", ""},
+		{"takes", "if ($arg[0] == 7) m++", ""}, {"takes", "if ((int)$arg[0] == 7) m++", ""}}
+	const argument = "the type of $arg[0] of takes is not known: "
+	for flag, want := range map[string][]string{"-g": {"", "", "", "", ""}, "-g0": {"the type of $return of gives_int is not known: ", "", argument, argument, ""}} {
 		p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/results.c", "-fno-inline", flag))
 		d := attachWith(t, resultMetrics(counts), p.PID)
 		var s sums

@@ -191,21 +191,22 @@ func (c *compiler) lowerPlain(e *syntax.Expr, path ArgPath) (*Expr, error) {
 }
 
 // signAsked refuses comparisons whose outcome depends on a type that nobody says: with a negative number, and by order with 0 (or, which
-// is the same, with 1).
+// is the same, with 1). Others it notes: what a caller has left above the 32 bits of an int is compared, too.
 func (c *compiler) signAsked(e *syntax.Expr, op ExprOp, x, y *Expr) error {
 	if op < ExEq || op > ExGe {
 		return nil
 	}
-	n, what, ok := int64(0), "", false
-	if what, ok = c.raw[x]; ok && y.Op == ExConst {
-		n = y.Value
-	} else if what, ok = c.raw[y]; ok && x.Op == ExConst {
-		n, op = x.Value, mirrored[op]
-	} else {
+	what, other := c.raw[x], y
+	if what == "" {
+		what, other, op = c.raw[y], x, mirrored[op]
+	}
+	if what == "" {
 		return nil
 	}
+	n := other.Value
 	ordered := n == 0 && op != ExEq && op != ExNe || n == 1 && (op == ExLt || op == ExGe)
-	if n >= 0 && !ordered {
+	if other.Op != ExConst || n >= 0 && !ordered {
+		c.noteUntyped(what)
 		return nil
 	}
 	return errorAt(e.Pos, "found %s, expected a type: DWARF does not say of which size and sign %s is; write %s if it is an int, (long) if it has 64 bits, or build with -g",
@@ -215,10 +216,15 @@ func (c *compiler) signAsked(e *syntax.Expr, op ExprOp, x, y *Expr) error {
 // summed notes what is added to a number, or becomes the value of the metric, although nobody says of which type it is: an int of -1 is
 // 4294967295 there. Another counter may hold it, as it is.
 func (c *compiler) summed(e *syntax.Expr, what string) {
-	if e.Text == "=" && e.X.Text != c.m.Name || slices.Contains(c.plan.Untyped, what) {
-		return
+	if e.Text != "=" || e.X.Text == c.m.Name {
+		c.noteUntyped(what)
 	}
-	c.plan.Untyped = append(c.plan.Untyped, what)
+}
+
+func (c *compiler) noteUntyped(what string) {
+	if !slices.Contains(c.plan.Untyped, what) {
+		c.plan.Untyped = append(c.plan.Untyped, what)
+	}
 }
 
 // mirrored are the comparisons with the sides exchanged.

@@ -79,13 +79,15 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// TestUntyped: what is summed, or becomes the value, without a type that anybody says is noted; what a cast says, or another counter holds,
+// TestUntyped: what is summed or compared, or becomes the value, without a type that anybody says is noted; what a cast says, or another counter holds,
 // is not.
 func TestUntyped(t *testing.T) {
 	for code, want := range map[string]string{
 		"m += $return": "$return of write", "m -= $return / 2": "$return of write", "m = $return": "$return of write",
 		"k = $return; m += k": "$return of write", "m += $return; m += $return": "$return of write",
-		"m += (long)$return": "", "m += (int)$return": "", "k = $return": "", "k = $return; m += (int)k": "", "if ($return > 4096) m++": "",
+		"m += (long)$return": "", "m += (int)$return": "", "k = $return": "", "k = $return; m += (int)k": "", "if ((int)$return > 4096) m++": "",
+		"if ($return > 4096) m++": "$return of write", "if (4096 == $return) m++": "$return of write", "k = $return; if (k != 7) m++": "$return of write",
+		"if ($return >= k) m++": "$return of write", "if (k < 7) m++": "",
 	} {
 		plan, err := load(t, returnMetric("write", code)).Compile("m", grid.Whole(), newTarget())
 		if err != nil {

@@ -113,8 +113,8 @@ type Plan struct {
 	// Distribution is set for histogram(kind): what comes to Vars[0], by an OpAdd or when its timer is stopped, is counted by size
 	// as well.
 	Distribution bool
-	// Untyped are arguments and results that are summed, or become the value, as the 64 bits of a register, since nobody says of which type
-	// they are: "$return of read".
+	// Untyped are arguments and results that are summed or compared, or become the value, as the 64 bits of a register, since nobody says of
+	// which type they are: "$return of read".
 	Untyped []string
 }
 
