@@ -206,7 +206,9 @@ func (c *compiler) signAsked(e *syntax.Expr, op ExprOp, x, y *Expr) error {
 	n := other.Value
 	ordered := n == 0 && op != ExEq && op != ExNe || n == 1 && (op == ExLt || op == ExGe)
 	if other.Op != ExConst || n >= 0 && !ordered {
-		c.noteUntyped(what)
+		if !c.fromLibrary[c.site.fn] {
+			c.noteUntyped(what)
+		}
 		return nil
 	}
 	return errorAt(e.Pos, "found %s, expected a type: DWARF does not say of which size and sign %s is; write %s if it is an int, (long) if it has 64 bits, or build with -g",
