@@ -118,14 +118,11 @@ func chunk(sites []*site) int {
 
 func (t *target) applySome(sites []*site, fresh []*part, busy map[*site]error) error {
 	for try := 0; ; try++ {
-		changes, err := t.prepare(sites, busy)
-		if err != nil {
-			return err
-		}
+		changes := t.prepare(sites, busy)
 		if len(changes) == 0 && len(fresh) == 0 {
 			return nil
 		}
-		err = t.commit(changes, fresh)
+		err := t.commit(changes, fresh)
 		if err == nil {
 			return nil
 		}
@@ -160,34 +157,33 @@ func (t *target) again(err error, try *int, busy map[*site]error) bool {
 	return false
 }
 
-// prepare generates the trampolines of a batch and works out the bytes.
-func (t *target) prepare(sites []*site, busy map[*site]error) (changes []*change, err error) {
-	defer func() {
-		if err != nil {
-			t.discard(changes)
-		}
-	}()
+// prepare generates the trampolines of a batch and works out the bytes. A site for which that cannot be done is busy; the others need not wait for it.
+func (t *target) prepare(sites []*site, busy map[*site]error) (changes []*change) {
 	for _, s := range sites {
 		if busy[s] != nil || s.isBare() {
 			continue
 		}
 		c := &change{s: s}
-		if !s.empty() {
-			if c.base, c.room, err = s.generate(); errors.As(err, new(*process.Refused)) {
-				busy[s] = err // there is no memory for this one; the others need not wait for it
-				continue
-			} else if err != nil {
-				return changes, err
-			}
-		}
-		if err := c.layOut(); err != nil {
+		if err := c.prepare(); err != nil {
 			busy[s] = err
-			t.discard([]*change{c})
 			continue
 		}
 		changes = append(changes, c)
 	}
-	return changes, nil
+	return changes
+}
+
+// prepare makes the trampoline of a change, where there is to be one, and its pieces.
+func (c *change) prepare() (err error) {
+	if !c.s.empty() {
+		if c.base, c.room, err = c.s.generate(); err != nil {
+			return err
+		}
+	}
+	if err = c.layOut(); err != nil {
+		c.s.t.discard([]*change{c})
+	}
+	return err
 }
 
 // layOut fills the pieces of a change.
