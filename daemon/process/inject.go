@@ -159,8 +159,12 @@ func (c *call) clear() {
 	}
 }
 
-// chooseThread prefers a thread that was running in user mode: it has no call to repeat. It takes none of those that have been tried.
+// chooseThread prefers a thread that was running in user mode: it has no call to repeat. It takes none of those that have been tried; who has
+// made a call can make another one.
 func (w *World) chooseThread(tried ...int) (*tracee, error) {
+	if tr := w.caller; tr != nil && tr.phase == stopped && !slices.Contains(tried, tr.tid) {
+		return tr, nil
+	}
 	var candidates []*tracee
 	for _, t := range w.threads {
 		if tr := w.s.threads[t.TID]; tr != nil && tr.phase == stopped && !slices.Contains(tried, t.TID) {
@@ -174,6 +178,7 @@ func (w *World) chooseThread(tried ...int) (*tracee, error) {
 			continue
 		}
 		if !w.inRseq(tr) {
+			w.caller = tr
 			return tr, nil
 		}
 		inSequence = true
@@ -201,10 +206,17 @@ func (w *World) Pending() error {
 		return ErrWorldOver
 	}
 	w.s.p.gadgets.search(w.s.p) // again, where the text was changed in this stop: restored, for example
-	for _, t := range w.threads {
-		if tr := w.s.threads[t.TID]; tr != nil && tr.adrift || w.inOurCall(t) {
-			return &Deferred{TID: t.TID, State: ThreadState(w.s.p.pid, t.TID), Waited: w.Elapsed(), InCall: true}
+	if !w.looked {
+		w.looked = true
+		for _, t := range w.threads {
+			if tr := w.s.threads[t.TID]; tr != nil && tr.adrift || w.inOurCall(t) {
+				w.late = &Deferred{TID: t.TID, State: ThreadState(w.s.p.pid, t.TID), Waited: w.Elapsed(), InCall: true}
+				break
+			}
 		}
+	}
+	if w.late != nil {
+		return w.late
 	}
 	return nil
 }
@@ -414,7 +426,8 @@ func (c *call) resume(how func(int, int) error, sig int) (status int, err error)
 func (c *call) abandon() error {
 	c.tr.phase, c.tr.adrift = running, true
 	_ = unix.PtraceInterrupt(c.tr.tid)
-	return &Deferred{TID: c.tr.tid, State: ThreadState(c.w.s.p.pid, c.tr.tid), Waited: time.Since(c.w.s.begin), InCall: true}
+	c.w.late = &Deferred{TID: c.tr.tid, State: ThreadState(c.w.s.p.pid, c.tr.tid), Waited: time.Since(c.w.s.begin), InCall: true}
+	return c.w.late
 }
 
 // dying handles a thread that vanished under us: it was killed, with the whole process.

@@ -40,6 +40,10 @@ type World struct {
 
 	own       Addr // the page that calls are made from, 0 while there is none
 	borrowing bool // the next call is made from a piece of a stack
+
+	caller *tracee   // the thread that makes calls, once one was chosen
+	looked bool      // for calls of earlier stops that are not complete
+	late   *Deferred // a call that is not, nil if there is none
 }
 
 func (w *World) sort() {
