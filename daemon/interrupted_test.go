@@ -31,6 +31,9 @@ func TestInterruptedWaits(t *testing.T) {
 		} else {
 			err = d.targets[0].stop(func(*process.World) error { return nil })
 		}
+		if !p.Alive() {
+			t.Fatalf("the target has ended after %d stops: status %d, last lines %q", stops, p.Wait(t, time.Second), last(p.Lines(), 3))
+		}
 		if err != nil {
 			t.Error(err)
 		}

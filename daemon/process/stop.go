@@ -483,9 +483,17 @@ func (s *session) onStop(tr *tracee, status int) {
 	case s.atTransfersEnd(tr, sig):
 		fault(atTransfersEnd)
 		goOn(tr, 0)
+	case s.patient && tr.isBroken():
+		goOn(tr, sig) // its interrupt stop puts the call right: a signal that nobody handles would not have reached it without us
 	default:
 		s.goOn(tr, sig)
 	}
+}
+
+// isBroken says whether a thread that is about to get a signal was broken out of a call by it which returns EINTR whoever handles the signal.
+func (tr *tracee) isBroken() bool {
+	var regs unix.PtraceRegs
+	return unix.PtraceGetRegs(tr.tid, &regs) == nil && brokenByUs(&regs)
 }
 
 // goOn resumes a thread: on its way to the interrupt stop, or just so if it has not been asked to stop yet.
