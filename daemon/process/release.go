@@ -8,11 +8,9 @@ import (
 
 // release resumes and detaches every thread. Those that have not stopped yet are left to the tracer, to be released when they do.
 func (s *session) release() {
-	for _, tr := range s.threads {
-		if tr.phase == stopped {
-			detach(tr, 0)
-			fault("stop.one-released")
-		}
+	for _, tr := range s.outOfOrder() {
+		detach(tr, 0)
+		fault("stop.one-released")
 	}
 	s.pause.Total = time.Since(s.begin)
 	for _, tr := range s.threads {

@@ -45,7 +45,7 @@ func (p *Process) Stop(ctx context.Context, opts StopOptions, f func(w *World) e
 		if err != nil {
 			return Pause{}, err
 		}
-		s := &session{p: p, t: t, ctx: ctx, limit: opts.Deadline, threads: map[int]*tracee{}}
+		s := &session{p: p, t: t, ctx: ctx, limit: opts.Deadline, threads: map[int]*tracee{}, calls: map[int]int64{}}
 		var fault any
 		returned := false
 		var runErr error
@@ -105,6 +105,7 @@ type session struct {
 	ctx      context.Context
 	limit    time.Duration
 	threads  map[int]*tracee
+	calls    map[int]int64 // numbers of the calls that threads were in when they were looked at last
 	begin    time.Time
 	execed   bool
 	pause    Pause
@@ -127,7 +128,7 @@ func (s *session) run(f func(*World) error) error {
 	s.t.settle()
 	s.p.gadgets.search(s.p) // before anything stops: it may take a while
 	for tid, tr := range s.t.lingering {
-		tr.seccomp = nil // it ran meanwhile
+		tr.seccomp, tr.asked = nil, 0 // it ran meanwhile
 		s.threads[tid] = tr
 		delete(s.t.lingering, tid)
 	}
@@ -144,17 +145,19 @@ func (s *session) run(f func(*World) error) error {
 	defer s.forgetWaits()
 	defer s.release()
 	defer s.releasePeers()
+	cuts := s.p.cuts
+	defer func() { s.pause.Cuts = s.p.cuts - cuts }()
+	defer s.forgetHolds()
+	if err := transfers.letEnd(); err != nil {
+		return err
+	}
+	if !s.held {
+		s.begin = time.Now()
+	}
 	if err := s.attachAll(); err != nil {
 		return err
 	}
 	fault("stop.seized")
-	cuts := s.p.cuts
-	defer func() { s.pause.Cuts = s.p.cuts - cuts }()
-	transfers.letEnd()
-	defer s.forgetHolds()
-	if !s.held {
-		s.begin = time.Now()
-	}
 	s.interruptAll()
 	fault("stop.interrupted")
 	if err := s.waitAll(); err != nil {
@@ -224,9 +227,13 @@ func seen(tr *tracee) *Stopped {
 }
 
 // attachAll seizes threads until a pass over the list finds no new one. Threads born by seized threads are attached by the kernel.
+//
+// A thread that is traced should stop at once, where there are not so many that those that stop first would wait for the others: the kernel keeps signals
+// for it that nobody handles, drops them else, and wakes for them whoever does not trace himself out of a call in time.
 func (s *session) attachAll() error {
 	for {
-		fresh, err := s.attachPass()
+		s.passes++
+		fresh, err := s.attachPass(func(int) bool { return true })
 		if err != nil || fresh == 0 {
 			return err
 		}
@@ -236,17 +243,16 @@ func (s *session) attachAll() error {
 	}
 }
 
-// attachPass returns how many threads were new or could not be decided yet.
-func (s *session) attachPass() (fresh int, err error) {
+// attachPass attaches the threads that are wanted, and returns how many were new or could not be decided yet.
+func (s *session) attachPass(wanted func(tid int) bool) (fresh int, err error) {
 	tids, err := listTasks(s.p.pid)
 	if err != nil {
 		return 0, s.p.gone(fmt.Errorf("threads of process %d: %w", s.p.pid, unix.ESRCH))
 	}
-	s.passes++
 	g := newGuard(s.p.pid)
 	defer func() { s.bury(g.end()) }()
-	for _, tid := range tids {
-		if s.threads[tid] != nil && s.threads[tid].phase != ended || tid != s.p.pid && isWorker(s.p.pid, tid) {
+	for _, tid := range s.inOrder(tids) {
+		if s.threads[tid] != nil && s.threads[tid].phase != ended || tid != s.p.pid && isWorker(s.p.pid, tid) || !wanted(tid) {
 			continue
 		}
 		attached, err := s.seize(tid)
@@ -255,6 +261,9 @@ func (s *session) attachPass() (fresh int, err error) {
 		}
 		if attached {
 			fresh++
+		}
+		if tr := s.threads[tid]; attached && tr != nil && !s.patient && len(tids) < manyThreads {
+			tr.interrupt()
 		}
 	}
 	return fresh, nil
@@ -335,7 +344,7 @@ func (s *session) add(tid int) *tracee {
 
 func (s *session) interruptAll() {
 	for _, tr := range s.threads {
-		if tr.phase == running {
+		if tr.phase == running && tr.asked == 0 {
 			tr.interrupt()
 		}
 	}
@@ -358,7 +367,8 @@ func (s *session) waitAll() error {
 			return nil
 		}
 		if pending == nil {
-			fresh, err := s.attachPass()
+			s.passes++
+			fresh, err := s.attachPass(func(int) bool { return true })
 			if err != nil {
 				return err
 			}

@@ -300,14 +300,15 @@ func TestExecInTheMiddle(t *testing.T) {
 	}
 }
 
-// execOnceSource executes itself once when it is told to, from its youngest thread, while others compute.
+// execOnceSource executes itself once when it is told to, from its youngest thread, which computes as others do and so is attached last.
 const execOnceSource = `
+#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 #include <pthread.h>
 static char *name;
 static void *spin(void *a) { volatile long x = 0; for (;;) x++; return 0; }
-static void *last(void *a) { char c; puts("ready"); fflush(stdout); if (read(0, &c, 1) == 1) execl("/proc/self/exe", name, "again", NULL); _exit(9); }
+static void *last(void *a) { char c; fcntl(0, F_SETFL, O_NONBLOCK); puts("ready"); fflush(stdout); while (read(0, &c, 1) < 1); fcntl(0, F_SETFL, 0); execl("/proc/self/exe", name, "again", NULL); _exit(9); }
 int main(int argc, char **argv) { pthread_t t; char c; name = argv[0]; if (argc > 1) { puts("end 1"); fflush(stdout); while (read(0, &c, 1) > 0); return 0; }
   for (int i = 0; i < 6; i++) pthread_create(&t, 0, i < 5 ? spin : last, 0); for (;;) pause(); }
 `

@@ -100,18 +100,21 @@ func (w *transferWait) end() {
 	}
 }
 
-// letEnd waits until no thread is known to be within a transfer, or the time is over. Threads of which one ended have stopped then.
+// letEnd waits until no thread is known to be within a transfer, or the time is over. Threads of which one ended have stopped then. Only those that
+// are within one are traced meanwhile: for who is traced the kernel keeps signals that nobody handles, and they break the waits of all threads.
 //
 // Threads that always are in a transfer are out of it together only if those that stop first wait for the last. They wait for one that is
 // slow no longer than for others: all go on until it has stopped.
-func (w *transferWait) letEnd() {
+func (w *transferWait) letEnd() error {
 	s := w.s
 	if len(w.open) == 0 {
-		return
+		return nil
 	}
 	s.patient = true
 	defer func() { s.patient = false }()
-	w.lookAtAll()
+	if err := w.lookAtAll(); err != nil {
+		return err
+	}
 	began := monotonic()
 	for try := 0; !w.wait(transferPatience, nil) && try < 2 && s.p.mayWait(monotonic()-began); try++ {
 		slow := slices.DeleteFunc(w.open, func(tr *tracee) bool { return !tr.holding })
@@ -120,9 +123,12 @@ func (w *transferWait) letEnd() {
 		}
 		w.letGo()
 		w.wait(slowPatience, slow)
-		w.lookAtAll()
+		if err := w.lookAtAll(); err != nil {
+			return err
+		}
 	}
 	s.p.waited += monotonic() - began
+	return nil
 }
 
 // mayWait says whether the target's stops may take still more time before they begin: what was waited for long is cut in the end anyway.
@@ -131,7 +137,13 @@ func (p *Process) mayWait(more time.Duration) bool {
 	return p.waited+more < free+time.Duration(share*float64(monotonic()-p.opened))
 }
 
-func (w *transferWait) lookAtAll() { w.open = slices.Collect(maps.Values(w.s.threads)) }
+// lookAtAll attaches the threads that are or may be within a transfer.
+func (w *transferWait) lookAtAll() error {
+	w.holds = nil // who is not traced is not to stop
+	_, err := w.s.attachPass(func(tid int) bool { return w.isWithin(&tracee{tid: tid}) })
+	w.open = slices.Collect(maps.Values(w.s.threads))
+	return err
+}
 
 // wait waits until no thread is within a transfer and says so; of the only ones, if they are given, which alone are to stop.
 func (w *transferWait) wait(patience time.Duration, only []*tracee) (over bool) {
@@ -171,6 +183,9 @@ func (w *transferWait) over() bool {
 
 func (w *transferWait) isWithin(tr *tracee) bool {
 	call, err := blockedIn(w.s.p.pid, tr.tid)
+	if err == nil && !call.Running {
+		w.s.calls[tr.tid] = call.NR
+	}
 	within := err == nil && call.cuttable()
 	if err == nil && call.Running {
 		within = w.mayBeWithin(tr)
