@@ -3,6 +3,7 @@ package process
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -65,10 +66,20 @@ func ptraceFilter(tid, index int, buf []unix.SockFilter) (int, error) {
 
 // allow says whether all filters let a thread in this state make a call: not one may refuse it, answer for it or hand it to somebody else.
 func (s *filterSet) allow(nr uint64, r *unix.PtraceRegs) bool {
+	return s.answer(nr, r, unix.SECCOMP_RET_ALLOW, unix.SECCOMP_RET_LOG)
+}
+
+// ask says whether all filters let a thread make a call, or ask a supervisor, who is asked again after a signal too.
+func (s *filterSet) ask(nr uint64, r *unix.PtraceRegs) bool {
+	return s.answer(nr, r, unix.SECCOMP_RET_ALLOW, unix.SECCOMP_RET_LOG, unix.SECCOMP_RET_USER_NOTIF)
+}
+
+// answer says whether each filter answers to a call with one of some actions.
+func (s *filterSet) answer(nr uint64, r *unix.PtraceRegs, actions ...uint32) bool {
 	data := seccompData(nr, r)
 	for _, program := range s.programs {
 		verdict, err := runFilter(program, data)
-		if action := verdict & unix.SECCOMP_RET_ACTION_FULL; err != nil || action != unix.SECCOMP_RET_ALLOW && action != unix.SECCOMP_RET_LOG {
+		if err != nil || !slices.Contains(actions, verdict&unix.SECCOMP_RET_ACTION_FULL) {
 			return false
 		}
 	}

@@ -37,7 +37,7 @@ func (p *Process) endInTime(tr *tracee, seen time.Duration) {
 	case inMilliseconds(nr) && p.isSpent(Addr(r.Rip)):
 		r.R10 = uint64((max(left, 0) + time.Millisecond - 1) / time.Millisecond)
 	case left <= 0:
-		r.Rax = atTheEnd(nr)
+		r.Rax = p.atTheEnd(nr, r)
 	default:
 		p.endsAt(tr.tid, now+left)
 	}
@@ -81,13 +81,16 @@ func (p *Process) timeout(nr uint64, r *unix.PtraceRegs) time.Duration {
 }
 
 // atTheEnd is what a call returns when its time is over.
-func atTheEnd(nr uint64) uint64 {
+func (p *Process) atTheEnd(nr uint64, r *unix.PtraceRegs) uint64 {
 	switch nr {
 	case unix.SYS_FUTEX:
 		return resultOf(unix.ETIMEDOUT)
 	case unix.SYS_IO_URING_ENTER:
 		return resultOf(unix.ETIME)
 	case unix.SYS_CONNECT:
+		if p.socketDomain(r.Rdi) == unix.AF_UNIX { // it waits for room with the listener
+			return resultOf(unix.EAGAIN)
+		}
 		return resultOf(unix.EINPROGRESS)
 	case unix.SYS_POLL, unix.SYS_EPOLL_WAIT, unix.SYS_EPOLL_PWAIT, unix.SYS_EPOLL_PWAIT2, unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP,
 		unix.SYS_IO_GETEVENTS, unix.SYS_IO_PGETEVENTS: // so many events, or a sleep that is over
@@ -136,20 +139,39 @@ func (p *Process) ringTimeout(r *unix.PtraceRegs) time.Duration {
 }
 
 // socketTimeout asks a socket of the target for the timeout that it gives to calls in one direction.
-func (p *Process) socketTimeout(fd uint64, option int) time.Duration {
+func (p *Process) socketTimeout(fd uint64, option int) (timeout time.Duration) {
+	timeout = forever
+	p.withSocket(fd, func(own int) {
+		tv, err := unix.GetsockoptTimeval(own, unix.SOL_SOCKET, option)
+		if err == nil && tv.Sec >= 0 && (tv.Sec != 0 || tv.Usec != 0) && tv.Sec <= int64(longestRun/time.Second) {
+			timeout = time.Duration(tv.Nano())
+		}
+	})
+	return timeout
+}
+
+// socketDomain is the address family of a socket of the target, -1 if that is not known.
+func (p *Process) socketDomain(fd uint64) (domain int) {
+	domain = -1
+	p.withSocket(fd, func(own int) {
+		if d, err := unix.GetsockoptInt(own, unix.SOL_SOCKET, unix.SO_DOMAIN); err == nil {
+			domain = d
+		}
+	})
+	return domain
+}
+
+// withSocket calls f with a socket of the target, if that is what a descriptor stands for and if it can be had.
+func (p *Process) withSocket(fd uint64, f func(own int)) {
 	if link, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", p.pid, uint32(fd))); err != nil || !strings.HasPrefix(link, "socket:") {
-		return forever
+		return
 	}
 	own, err := unix.PidfdGetfd(p.pidfd, int(uint32(fd)), 0)
 	if err != nil {
-		return forever
+		return
 	}
 	defer func() { go unix.Close(own) }() // it may be something else by now, whose end somebody makes us wait for
-	tv, err := unix.GetsockoptTimeval(own, unix.SOL_SOCKET, option)
-	if err != nil || tv.Sec < 0 || tv.Sec == 0 && tv.Usec == 0 || tv.Sec > int64(longestRun/time.Second) {
-		return forever
-	}
-	return time.Duration(tv.Nano())
+	f(own)
 }
 
 // Deadlines knows when waits would have ended that were broken off, on the monotonic clock, as far as the kernel tells. It looks between Begin

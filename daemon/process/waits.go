@@ -38,8 +38,8 @@ func (p *Process) keepCall(tr *tracee) bool {
 		return false
 	}
 	if int64(r.Rax) != errRestartBlock {
-		if filters.unknown {
-			return false // it has passed before
+		if filters.unknown || filters.ask(next, r) {
+			return false // it has passed before, or its supervisor gets it once more
 		}
 		r.Rax = resultOf(unix.EINTR) // this filter has come since
 		return true
