@@ -162,6 +162,7 @@ func TestTracerKilledAtRandom(t *testing.T) {
 func checkState(t *testing.T, tg *target) {
 	t.Helper()
 	p := open(t, tg.pid())
+	isTidy(t, p) // some thread may have to complete the call of a tracer that was killed
 	stop(t, p, func(w *World) error {
 		_, err := w.Syscall(unix.SYS_GETPID)
 		return err
@@ -169,10 +170,6 @@ func checkState(t *testing.T, tg *target) {
 	if d, err := p.DiffText(); err != nil || len(d) != 0 {
 		t.Errorf("text differs: %v, %v", d, err)
 	}
-	eventually(t, "the pages of killed tracers are gone", func() bool {
-		stop(t, p, func(w *World) error { return w.Tidy() })
-		return len(Leftovers(must2(p.Maps()))) == 0
-	})
 	res := tg.finish()
 	t.Logf("target: %v", res)
 	if res["bad"] != 0 || res["loops"] == 0 {

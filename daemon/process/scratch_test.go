@@ -132,10 +132,7 @@ func TestPageOfKilledTracer(t *testing.T) {
 	if n := len(Leftovers(must2(p.Maps()))); n == 0 {
 		t.Error("no page was left: this test shows nothing")
 	}
-	eventually(t, "all pages are gone", func() bool { // a thread may still have to come back from one
-		stop(t, p, func(w *World) error { return w.Tidy() })
-		return len(Leftovers(must2(p.Maps()))) == 0
-	})
+	isTidy(t, p) // a thread may still have to come back from one
 	checkState(t, tg)
 }
 
