@@ -228,8 +228,8 @@ func seen(tr *tracee) *Stopped {
 
 // attachAll seizes threads until a pass over the list finds no new one. Threads born by seized threads are attached by the kernel.
 //
-// A thread that is traced should stop at once, where there are not so many that those that stop first would wait for the others: the kernel keeps signals
-// for it that nobody handles, drops them else, and wakes for them whoever does not trace himself out of a call in time.
+// Each is asked to stop at once, so that none runs on while it is traced (order.go). With very many that is done when all are attached: those that stop
+// first would stand still for as long as it takes to attach the others.
 func (s *session) attachAll() error {
 	for {
 		s.passes++
