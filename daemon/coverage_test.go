@@ -211,7 +211,7 @@ func TestRefusedByRule(t *testing.T) {
 	for _, p := range r.RefusedNames {
 		of[p.Name] = p
 	}
-	for name, why := range map[string]string{"setjmp": "setjmp", "longjmp": "setjmp", "vfork": "vfork", "clone": "vfork", "swapcontext": "context switch",
+	for name, why := range map[string]string{"setjmp": "setjmp", "_setjmp": "setjmp", "vfork": "vfork", "clone": "vfork", "swapcontext": "context switch",
 		"setcontext": "context switch", "memcpy": "resolver", "strlen": "resolver", "mcount": "profiling hook"} {
 		if p, ok := of[name]; !ok || !p.ByRule || !strings.Contains(p.Reason, why) {
 			t.Errorf("%s: %s", name, fmt.Sprint(p))

@@ -190,5 +190,6 @@ func (p *part) request(r *pcl.Request) ([]*site, error) {
 		}
 		sites[i].add(e.pt, p, code, r.Prepend)
 	}
-	return sites, nil
+	more, err := p.unreturned(f, r)
+	return append(sites, more...), err
 }

@@ -37,6 +37,7 @@ type target struct {
 	itemsOf     int                      // changes when it was made
 	found       finder
 	meant       dictionary
+	landings    landings
 	sites       map[uint64]*site // by address of the first displaced instruction
 	kept        kernelRows
 	quota       quota

@@ -121,7 +121,7 @@ func (m *model) mini(p *Mini) {
 			m.set(p.Cell, m.sp)
 		}
 	case FlagLeave:
-		if active == m.sp {
+		if m.ends(p, active) {
 			m.set(p.Cell, 0)
 		}
 	case WallEnter, CPUEnter:
@@ -129,7 +129,7 @@ func (m *model) mini(p *Mini) {
 			m.start(p.Cell, m.sp)
 		}
 	case WallLeave, CPULeave:
-		if active == m.sp {
+		if m.ends(p, active) {
 			m.stop(p)
 		}
 	case WallStart, CPUStart:
@@ -143,6 +143,14 @@ func (m *model) mini(p *Mini) {
 	default:
 		m.rowTimer(p, active)
 	}
+}
+
+// ends tells whether the activation that holds a word ends at the point.
+func (m *model) ends(p *Mini, active uint64) bool {
+	if p.Ending == ByCatch {
+		return active != 0 && active <= m.sp
+	}
+	return active == m.sp
 }
 
 func (m *model) start(cell int32, by uint64) {

@@ -65,16 +65,12 @@ func (g *generator) primitive(m *Mini, skip x86.Label) error {
 		g.jump(x86.CondA, skip) // an outer activation holds it
 		g.MovMR(x86.RCX, m.Cell, x86.RAX)
 	case FlagLeave:
-		g.stackPointer(x86.RAX)
-		g.CmpMR(x86.RCX, m.Cell, x86.RAX)
-		g.jump(x86.CondNE, skip)
+		g.unlessEnded(m, skip)
 		g.MovMI(x86.RCX, m.Cell, 0)
 	case WallEnter, CPUEnter, RunEnter, RowEnter:
 		g.timerEnter(m, skip)
 	case WallLeave, CPULeave, RunLeave, RowLeave:
-		g.stackPointer(x86.RAX)
-		g.CmpMR(x86.RCX, m.Cell+TimerActive, x86.RAX)
-		g.jump(x86.CondNE, skip)
+		g.unlessEnded(m, skip)
 		g.timerStop(m, skip)
 	case WallStart, CPUStart, RunStart, RowStart:
 		g.CmpMI(x86.RCX, m.Cell+TimerActive, 0)

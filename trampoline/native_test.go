@@ -406,6 +406,9 @@ func randomMini(rng *rand.Rand, k PointKind) Mini {
 	if m.Op <= FlagLeave {
 		m.Cell = wordCell(rng.IntN(8))
 	}
+	if m.leaves() && rng.IntN(3) == 0 {
+		m.Ending = ByCatch
+	}
 	if m.Op == Add || m.Op == Set {
 		m.Expr = randomExpr(rng, k, 1+rng.IntN(3))
 	}

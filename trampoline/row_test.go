@@ -25,7 +25,7 @@ func (m *model) rowTimer(p *Mini, active uint64) {
 	if p.Op.row() {
 		kind = p.Op - RowEnter
 	}
-	acts := [...]bool{active <= m.sp, active == m.sp, active == 0, active != 0}[kind]
+	acts := [...]bool{active <= m.sp, m.ends(p, active), active == 0, active != 0}[kind]
 	switch {
 	case !acts:
 	case m.word(BlockRow) == 0 && kind%2 == 0:

@@ -150,7 +150,7 @@ func needs(groups []Group) (use x86.RegSet, reads bool) {
 		for i := range g.Minis {
 			m := &g.Minis[i]
 			reads = reads || m.Expr.readsRegisters() || m.Cond.readsRegisters()
-			if m.Cond != nil || m.Expr != nil && m.Expr.Op > ExWord || m.Op.timer() || m.Op.gauge() || m.distributes() || m.tabled() {
+			if m.Cond != nil || m.Expr != nil && m.Expr.Op > ExWord || m.Op.timer() || m.Op.gauge() || m.distributes() || m.tabled() || m.Ending != ByReturn {
 				use |= 1 << x86.RDX
 			}
 		}

@@ -21,8 +21,9 @@ type Mini struct {
 	// Table is a cell of TableSize bytes in which what is added is added up by the key in the word Key as well. 0 = none; not
 	// together with Buckets.
 	Table, Key int32
-	Shared     bool  // the gauge is one of the whole process; else each thread has its own
-	Row        int32 // of a timer by rows: offset of the word in the row; of one of running time, of the time off the processor
+	Shared     bool   // the gauge is one of the whole process; else each thread has its own
+	Ending     Ending // of a Leave: which activations end at the point
+	Row        int32  // of a timer by rows: offset of the word in the row; of one of running time, of the time off the processor
 }
 
 // An Op is a primitive that a mini-trampoline performs.
@@ -66,6 +67,15 @@ const (
 
 // CPU reports whether the primitive reads the thread's CPU time.
 func (o Op) CPU() bool { return o >= CPUEnter && o <= CPUStop }
+
+// leaves reports whether the primitive ends what an activation holds.
+func (m *Mini) leaves() bool {
+	switch m.Op {
+	case FlagLeave, WallLeave, CPULeave, RunLeave, RowLeave:
+		return true
+	}
+	return false
+}
 
 // timer reports whether the primitive works on a timer.
 func (o Op) timer() bool { return o >= WallEnter && o <= CPUStop || o.Run() || o.row() }

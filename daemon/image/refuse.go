@@ -27,7 +27,7 @@ var refusals = func() map[string]string {
 	for why, names := range map[string]string{
 		whyStart:    "_start __start _dl_start _dl_start_user _dl_start_final _rt0_amd64 _rt0_amd64_linux _rt0_amd64_lib runtime.rt0_go",
 		whySignal:   "__restore_rt __restore restore_rt runtime.sigreturn__sigaction runtime.sigreturn runtime.sigtramp runtime.cgoSigtramp runtime.sigfwd",
-		whySetjmp:   "setjmp _setjmp __setjmp __sigsetjmp sigsetjmp __sigjmp_save longjmp _longjmp siglongjmp __longjmp ____longjmp_chk __longjmp_chk __longjmp_cancel __libc_longjmp __libc_siglongjmp __sigsetjmp_cancel",
+		whySetjmp:   "setjmp _setjmp __setjmp __sigsetjmp sigsetjmp __sigjmp_save __longjmp ____longjmp_chk __longjmp_cancel __sigsetjmp_cancel",
 		whyVfork:    "vfork __vfork __libc_vfork clone __clone clone3 __clone3 __clone_internal runtime.clone",
 		whyContext:  "getcontext __getcontext setcontext __setcontext swapcontext __swapcontext __start_context __push___start_context __startcontext",
 		whyUnwinder: "_Unwind_RaiseException _Unwind_Resume _Unwind_ForcedUnwind _Unwind_Resume_or_Rethrow __unw_resume_asm __morestack __morestack_non_split",

@@ -183,6 +183,9 @@ func (a *Asm) AndRR(dst, src Reg) { a.rr(0x21, src, dst) }
 // XorRR emits dst ^= src.
 func (a *Asm) XorRR(dst, src Reg) { a.rr(0x31, src, dst) }
 
+// XorFS emits dst ^= %fs:disp.
+func (a *Asm) XorFS(dst Reg, disp int32) { a.fs(0x33, dst, disp) }
+
 // CmpRR compares x with y.
 func (a *Asm) CmpRR(x, y Reg) { a.rr(0x39, y, x) }
 
@@ -238,6 +241,9 @@ func (a *Asm) ShlRI(dst Reg, n uint8) { a.shift(4, dst, n) }
 
 // ShrRI emits dst >>= n without sign, n in 0..63.
 func (a *Asm) ShrRI(dst Reg, n uint8) { a.shift(5, dst, n) }
+
+// RorRI emits dst rotated right by n, in 0..63.
+func (a *Asm) RorRI(dst Reg, n uint8) { a.shift(1, dst, n) }
 
 // NegR emits r = -r.
 func (a *Asm) NegR(r Reg) { a.rr(0xF7, 3, r) }

@@ -88,6 +88,8 @@ var encodings = []struct {
 	{func(a *Asm) { a.ImulRRI(R8, R9, -7) }, "4d69c1f9ffffff", "imul $0xfffffffffffffff9,%r9,%r8"},
 	{func(a *Asm) { a.ShlRI(RDX, 32) }, "48c1e220", "shl $0x20,%rdx"},
 	{func(a *Asm) { a.ShrRI(R11, 63) }, "49c1eb3f", "shr $0x3f,%r11"},
+	{func(a *Asm) { a.RorRI(RAX, 17) }, "48c1c811", "ror $0x11,%rax"},
+	{func(a *Asm) { a.XorFS(RAX, 0x30) }, "644833042530000000", "xor %fs:0x30,%rax"},
 	{func(a *Asm) { a.NegR(R13) }, "49f7dd", "neg %r13"},
 	{func(a *Asm) { a.OrRI(RDX, 4) }, "4883ca04", "or $0x4,%rdx"},
 	{func(a *Asm) { a.OrRI(R9, 0x1000) }, "4981c900100000", "or $0x1000,%r9"},
