@@ -262,8 +262,19 @@ func (d *Daemon) noteRefusal(p *part, r *pcl.Request, err error) {
 	if len(d.refused) < 1000 {
 		d.refused[name] = err.Error()
 	}
-	if f := p.t.funcs[r.Func]; f != nil && r.Listed && p.t.isUsed(f) {
+	switch f := p.t.funcs[r.Func]; {
+	case f == nil:
+	case r.Listed && p.t.isUsed(f):
 		d.missed[p.plan.Pair.Metric] = name
+	case !r.Listed && !r.Follows:
+		p.leaveOut(fmt.Sprintf("%s takes no probe: its calls are not counted (%s)", safetext.CleanMax(name, 100), safetext.CleanMax(err.Error(), 300)))
+	}
+}
+
+// leaveOut notes a function that the part's value does not tell of.
+func (p *part) leaveOut(line string) {
+	if len(p.leftOut) < maxInlinedAsked && !slices.Contains(p.leftOut, line) {
+		p.leftOut = append(p.leftOut, line)
 	}
 }
 

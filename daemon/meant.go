@@ -43,9 +43,13 @@ func (t *target) Meant(name string) ([]pcl.FuncID, error) {
 	return slices.Clone(m.ids), m.err
 }
 
-// mean looks a name up: as it is, then as what people leave out of names, then as a glob.
+// mean looks a name up: as it is, then as what people leave out of names, then as a glob. A function of the program whose parameters alone were
+// left out comes before one of a library that is called so: step means step(int), though the C library has a step that nobody knows.
 func (t *target) mean(name string) ([]pcl.FuncID, error) {
 	if ids := t.Named(name); len(ids) > 0 {
+		if own := t.ofProgram(name); len(own) > 0 && !slices.ContainsFunc(ids, func(id pcl.FuncID) bool { return t.main().holds(uint64(id)) }) {
+			return own, nil
+		}
 		return ids, nil
 	}
 	if ids, err := t.loosely(name); len(ids) > 0 || err != nil {
@@ -88,6 +92,17 @@ func (t *target) loosely(name string) (ids []pcl.FuncID, err error) {
 		ids = append(ids, t.know(c.o, []*image.Function{c.Fn})...)
 	}
 	return distinct(ids), nil
+}
+
+// ofProgram are the functions of the program of whose names nothing but parameters was left out.
+func (t *target) ofProgram(name string) (ids []pcl.FuncID) {
+	program := t.main()
+	for _, m := range program.Meant(name) {
+		if m.Fit == image.FitWhole {
+			ids = append(ids, t.know(program, []*image.Function{m.Fn})...)
+		}
+	}
+	return distinct(ids)
 }
 
 // scopes are the names of functions of different scopes, a few of each; one or none if all are of one scope.

@@ -26,7 +26,7 @@ func TestNamesMean(t *testing.T) {
 	cases := []struct{ name, count string }{
 		{"handle(Job*, int, int)", "one"}, {"handle(Job *,int,int)", "one"}, {"handle", "two"}, {"handle*", "two"}, {"h?ndle", "two"},
 		{"app::Pool::push", "one"}, {"Pool::push", "one"}, {"Queue::push(int)", "one"}, {"*::push(int)", "two"},
-		{"only_here", "one"}, {"hidden", "one"}, {"app::(anonymous namespace)::hidden", "one"}, {"convert", "two"}, {"convert<long>", "one"},
+		{"step", "one"}, {"only_here", "one"}, {"hidden", "one"}, {"app::(anonymous namespace)::hidden", "one"}, {"convert", "two"}, {"convert<long>", "one"},
 		{"scaled", "one"}, {"parse", "three"}, {"/Code/parse.c/parse", "two"}, {"/Code/parseother.c/parse", "one"},
 	}
 	want := undisturbedDone(t, bin, args...)
@@ -113,6 +113,9 @@ metric callsOfLeaf { name "callsOfLeaf"; units x; unitsType unnormalized; aggreg
 		if got := fmt.Sprint(r[0].Err); !strings.Contains(got, want) {
 			t.Errorf("%s: %v, want %q", metric, got, want)
 		}
+	}
+	if note := d.Notes(key(t, "partly", "/")); note != `no function matches "pusch"; nearest: app::Pool::push(int)` {
+		t.Errorf("the note of a list of which a part is there: %q", note)
 	}
 	detachClean(t, d, p.PID)
 	p.Stop(t)

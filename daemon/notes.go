@@ -21,7 +21,7 @@ const maxInlinedAsked = 16
 // functions that are inlined as well, and numbers that are added although nobody says of which type they are. It reads the DWARF of the files that have the functions when it is first asked,
 // which may take a second.
 func (d *Daemon) Notes(key grid.PairKey) string {
-	lines := slices.Concat(d.sharedNames(key), d.inlinedToo(key), d.jumpsAway(key), d.unloaded(key), d.untyped(key))
+	lines := slices.Concat(d.sharedNames(key), d.inlinedToo(key), d.jumpsAway(key), d.unloaded(key), d.untyped(key), d.leftOut(key), d.absent(key))
 	if why := d.Unseen(key.Metric); why != "" {
 		lines = append(lines, why)
 	}
@@ -107,6 +107,39 @@ func (d *Daemon) unloaded(key grid.PairKey) []string {
 	return lines
 }
 
+// leftOut says which functions of a pair that is measured take no probes.
+func (d *Daemon) leftOut(key grid.PairKey) (lines []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, pt := range d.partsOf(key) {
+		for _, line := range pt.leftOut {
+			if !slices.Contains(lines, line) { // several processes run one program
+				lines = append(lines, line)
+			}
+		}
+	}
+	return lines
+}
+
+// absent says which names of a pair's own lists mean nothing in any of the targets.
+func (d *Daemon) absent(key grid.PairKey) (lines []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	missing := map[string]int{}
+	plans := d.plansOf(key)
+	for _, c := range plans {
+		for _, none := range c.plan.Absent {
+			missing[none.Error()]++
+		}
+	}
+	for _, line := range slices.Sorted(maps.Keys(missing)) {
+		if missing[line] == len(plans) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
 // untyped says which numbers of a pair are taken for 64 bits since nobody says of which type they are. The first is named.
 func (d *Daemon) untyped(key grid.PairKey) []string {
 	d.mu.Lock()
@@ -126,7 +159,7 @@ func (d *Daemon) untyped(key grid.PairKey) []string {
 	if n := len(all) - 1; n > 0 {
 		more = fmt.Sprintf(" (and %d more)", n)
 	}
-	return []string{fmt.Sprintf("the type of %s%s is not known: all 64 bits of the register count, in which an int of -1 is 4294967295 or has anything above its 32 bits; a cast such as (int) says what it is",
+	return []string{fmt.Sprintf("the type of %s%s is not known: all 64 bits of the register count, in which an int of -1 is 4294967295 or has anything above its 32 bits; a cast such as (int), or (bool) of one byte, says what it is",
 		safetext.CleanMax(all[0], 100), more)}
 }
 

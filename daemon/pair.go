@@ -58,6 +58,8 @@ type part struct {
 	events  *kernel.EventCount
 	started bool // rows that come now are new threads'
 
+	leftOut []string // functions that somebody has named and that take no probes, and why, for people
+
 	follows bool // its probes ask what descriptors stand for
 	keeping keeping
 

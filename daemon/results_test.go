@@ -127,7 +127,8 @@ func TestResultsWithoutTypes(t *testing.T) {
 		{"-g", "gives_double", "m += (int)$return", "gives_double returns a floating-point number (double)"},
 		{"-g", "gives_nothing", "m += $return", "gives_nothing returns nothing"},
 		{"-g", "takes", "m += $arg.by", "floating-point number (double), which probes cannot read"},
-		{"-g", "takes", "m += $arg[2]", `takes has no argument "2"; it has n, by, c`},
+		{"-g", "takes", "m += $arg[2]", `takes has no argument "2"; it has n ($arg[0]), by (floating-point, has no number), c ($arg[1])`},
+		{"-g", "takes", "m += (int)$arg[2]", `takes has no argument "2"; it has n ($arg[0])`},
 	} {
 		bin := testprog.Build(t, "daemon/testdata/results.c", "-fno-inline", c.flag)
 		p := testprog.StartTarget(t, bin)

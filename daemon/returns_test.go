@@ -44,6 +44,9 @@ metric leaves { name "leaves"; units x; unitsType unnormalized; aggregateOperato
 	if why := d.refused["wrap"]; !strings.Contains(why, "whose result comes later") {
 		t.Errorf("of the list it is said that wrap was refused for %q", why)
 	}
+	if note := d.Notes(keys[2]); !strings.Contains(note, "wrap takes no probe: its calls are not counted (") {
+		t.Errorf("the note of the list is %q", note)
+	}
 	p.Say(t, "go")
 	p.Expect(t, "DONE", time.Minute)
 	d.Disable(keys)

@@ -123,7 +123,6 @@ type compiler struct {
 	site   point          // that the code is compiled for, or the first of several for which it is the same; zero if there is none
 	vars   map[string]value
 
-	lacking []*NoFunction // items of lists that mean nothing
 	// fromLibrary are the functions that lists of libraries name: whoever wrote them knows the types. So no file of debug symbols is read for them.
 	fromLibrary map[FuncID]bool
 	raw         map[*Expr]string // of a type that nobody says, by what in them that is so for

@@ -129,15 +129,14 @@ const maxNearest = 5
 // ofItem are the functions that an item of a list means. A list of a library has exact names, which the target need not have: one text
 // serves many libraries. Other lists have names as $function has.
 func (c *compiler) ofItem(l *list, name string) ([]FuncID, error) {
-	ids := c.env.Named(name)
-	if len(ids) > 0 || l.library {
-		return ids, nil
+	if l.library {
+		return c.env.Named(name), nil
 	}
 	ids, err := c.env.Meant(name)
 	var none *NoFunction
 	if errors.As(err, &none) && len(none.May) == 0 {
-		if !slices.ContainsFunc(c.lacking, func(n *NoFunction) bool { return n.Name == none.Name }) {
-			c.lacking = append(c.lacking, none)
+		if !slices.ContainsFunc(c.plan.Absent, func(n *NoFunction) bool { return n.Name == none.Name }) {
+			c.plan.Absent = append(c.plan.Absent, none)
 		}
 		return nil, nil
 	}
@@ -157,8 +156,8 @@ func (c *compiler) pointless(x *matching, before int) error {
 			return nil
 		}
 	}
-	if len(c.lacking) > 0 {
-		return c.lacking[0]
+	if len(c.plan.Absent) > 0 {
+		return c.plan.Absent[0]
 	}
 	if anyStmt(counting.block, func(s *syntax.Stmt) bool { return s.Kind == syntax.Instr }) {
 		return &NoPoint{c.plan.Pair}

@@ -71,7 +71,7 @@ func convert(x *Expr, t scalar, known bool) *Expr {
 // lowerCast compiles (TYPE)x. The cast of an argument or of a result says what it is where nothing else does.
 func (c *compiler) lowerCast(e *syntax.Expr) (*Expr, error) {
 	t := castTypes[e.Text]
-	x, err := c.lowerAs(e.X)
+	x, err := c.lower(e.X)
 	if err != nil {
 		return nil, err
 	}
@@ -84,21 +84,6 @@ func (c *compiler) lowerCast(e *syntax.Expr) (*Expr, error) {
 		return &y, nil
 	}
 	return convert(x, t, !raw), nil
-}
-
-// lowerAs compiles what stands behind a cast. An argument of which DWARF does not say where it is is read from the register that its
-// number stands for.
-func (c *compiler) lowerAs(e *syntax.Expr) (*Expr, error) {
-	if path, ok := argPath(e); ok && !path.typed() {
-		x, err := c.lowerArg(e, path)
-		var none *NoValue
-		var missing *NoSuchName
-		if err == nil || errors.As(err, &none) || !errors.As(err, &missing) {
-			return x, err
-		}
-		return c.unknown(&Expr{Op: ExArg, Value: int64(path.Index)}, path.String()), nil
-	}
-	return c.lower(e)
 }
 
 // of is a constant as a number of the type.

@@ -130,7 +130,7 @@ func TestPlainArguments(t *testing.T) {
 		{"m += $arg[2]", typedEnv{arg: ArgPlace{Register: 2, Narrow: ArgLoad{Size: 1}}}, "m += uint8($arg[2])"},
 		{"m += $arg[1]", typedEnv{arg: ArgPlace{Register: 1, Loads: []ArgLoad{{0, 4, true}}}}, "m += $arg[1]"},
 		{"m += $arg[3]", typedEnv{err: &NoSuchName{What: "argument", Name: "3", Of: "work", Known: []string{"a"}}}, `found $arg[3]: work has no argument "3"; it has a`},
-		{"m += (int)$arg[3]", typedEnv{err: &NoSuchName{What: "argument", Name: "3", Of: "work"}}, "m += int32($arg[3])"},
+		{"m += (int)$arg[3]", typedEnv{err: &NoSuchName{What: "argument", Name: "3", Of: "work"}}, `found $arg[3]: work has no argument "3"`},
 		{"m += $arg[0]", typedEnv{err: &NoValue{"it was optimised away"}}, "found $arg[0]: it was optimised away"},
 		{"m += (long)$arg[0]", typedEnv{err: &NoValue{"it was optimised away"}}, "found $arg[0]: it was optimised away"},
 		{"m += $arg[0]", typedEnv{err: plain}, "m += $arg[0]"},

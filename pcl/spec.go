@@ -116,6 +116,8 @@ type Plan struct {
 	// Untyped are arguments and results that are summed or compared, or become the value, as the 64 bits of a register, since nobody says of
 	// which type they are: "$return of read".
 	Untyped []string
+	// Absent are the names of lists that are no library's for which the program has nothing.
+	Absent []*NoFunction
 }
 
 // Where says which points of a function a request goes to.

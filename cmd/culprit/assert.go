@@ -261,7 +261,7 @@ func (a *assertion) trouble(end session.End) error {
 		return nil
 	}
 	if code, ended := a.child.exitCode(true); ended && code != nil && *code != 0 {
-		return fmt.Errorf("the program failed: it ended with exit code %d", *code)
+		return fmt.Errorf("the program failed: it ended with %s", report.Ending(*code))
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"culprit/cmd/culprit/internal/report"
 	"culprit/daemon"
 	"culprit/daemon/process"
 	"culprit/internal/safeelf"
@@ -69,7 +70,7 @@ func runCommand(ctx context.Context, opts *measureOptions, args []string) error 
 		return err
 	}
 	if code, ended := c.exitCode(false); ended && code != nil {
-		m.progressf("%s ended with exit code %d", args[0], *code)
+		m.progressf("%s ended with %s", args[0], report.Ending(*code))
 	} else if !ended {
 		m.progressf("%s goes on (pid %d)", args[0], c.pid)
 	}
@@ -84,7 +85,7 @@ func isGone(err error) bool {
 func endedAtOnce(name string, code *int) error {
 	how := ""
 	if code != nil {
-		how = fmt.Sprintf(" with exit code %d", *code)
+		how = " with " + report.Ending(*code)
 	}
 	return fmt.Errorf("%s ended%s before it could be measured", name, how)
 }

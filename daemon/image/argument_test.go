@@ -87,7 +87,7 @@ var argumentCases = []struct{ fn, path, want string }{
 	{"plain", "l->x", "l is a number of 8 bytes (long"},
 	{"plain", "p->fdd", `struct conn has no field "fdd" [fd flags more peer self load next sign hidden grid rest count u]`},
 	{"plain", "q", `plain has no parameter "q" [c b s u l p]`},
-	{"plain", "6", `plain has no argument "6" [c b s u l p]`},
+	{"plain", "6", `plain has no argument "6" [c ($arg[0]) b ($arg[1]) s ($arg[2]) u ($arg[3]) l ($arg[4]) p ($arg[5])]`},
 	{"plain", "p->next->next->next->next->next->fd", "follows more than 5 pointers"},
 	{"many", "g", "sp int8[8]"},
 	{"many", "h->fd", "sp uint64[16] int32[0]"},

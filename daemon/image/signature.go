@@ -1,6 +1,7 @@
 package image
 
 import (
+	"cmp"
 	"debug/dwarf"
 	"errors"
 	"fmt"
@@ -369,12 +370,12 @@ func (s *signature) find(p ArgPath) (*argument, error) {
 		}
 	}
 	if p.Name == "" {
-		return nil, s.noIndex(p.Index, known)
+		return nil, s.noIndex(p.Index)
 	}
 	return nil, &ErrNoSuch{What: "parameter", Name: p.Name, Of: s.name, Known: known}
 }
 
-func (s *signature) noIndex(i int, known []string) error {
+func (s *signature) noIndex(i int) error {
 	result, _ := s.d.resolve(s.result)
 	switch {
 	case s.changed && slices.ContainsFunc(s.args, func(a argument) bool { return a.refused != "" }):
@@ -386,7 +387,23 @@ func (s *signature) noIndex(i int, known []string) error {
 	case slices.ContainsFunc(s.args, func(a argument) bool { return a.refused != "" && !a.floats }):
 		return fmt.Errorf("none of the parameters of %s is known to be passed there", s.name)
 	}
-	return &ErrNoSuch{What: "argument", Name: fmt.Sprint(i), Of: s.name, Known: known}
+	none := &ErrNoSuch{What: "argument", Name: fmt.Sprint(i), Of: s.name}
+	for i := range s.args {
+		none.Known = append(none.Known, s.args[i].numbered())
+	}
+	return none
+}
+
+// numbered is the name of an argument with its number, if it has one.
+func (a *argument) numbered() string {
+	name := cmp.Or(a.name, "one without a name")
+	switch {
+	case a.reg >= 0 && a.regs > 0:
+		return fmt.Sprintf("%s ($arg[%d])", name, a.reg)
+	case a.floats:
+		return name + " (floating-point, has no number)"
+	}
+	return name
 }
 
 // covers tells whether the argument is number i of those in general registers and on the stack.

@@ -29,6 +29,9 @@ struct Queue {
 };
 }
 
+// The C library has a function of that name.
+NOINLINE int step(int n) { __asm__ volatile(""); return n + 4; }
+
 static inline __attribute__((always_inline)) int twice(int n) { return n * 2 + (n >> 3); }
 
 // The compiler makes a copy of it without the argument that is the same in all calls.
@@ -52,7 +55,7 @@ int main(int argc, char **argv)
 	int sum = 0, quarter = 0;
 	for (int n = 0; n < rounds; n++) {
 		sum += handle(&job, n, 1) + handle(&job) + pool.push(n) + queue.push(n) + pool.convert(n) + (int)pool.convert((long)n);
-		sum += app::only_here(n) + app::hidden(n) + twice(n) + twice(n + 1) + scaled(n, 5);
+		sum += app::only_here(n) + app::hidden(n) + twice(n) + twice(n + 1) + scaled(n, 5) + step(n);
 		if (first)
 			sum += first(n) + first(n) + second(n);
 		quarter += n % 4 == 0;

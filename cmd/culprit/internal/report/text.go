@@ -67,7 +67,7 @@ func runtimeNote(s string) string {
 func endNote(t Target) string {
 	switch {
 	case t.ExitCode != nil:
-		return fmt.Sprintf("; it ended with exit code %d", *t.ExitCode)
+		return "; it ended with " + Ending(*t.ExitCode)
 	case t.Ended:
 		return "; it ended"
 	}

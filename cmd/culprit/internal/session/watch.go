@@ -326,11 +326,19 @@ func (w *watcher) notes() (all []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, key := range w.order {
-		if note := w.state[key].note; note != "" {
+		if note := joinNotes(w.state[key].note, w.sinceAttach(key)); note != "" {
 			all = append(all, fmt.Sprintf("%v: %s", key, note))
 		}
 	}
 	return all
+}
+
+// sinceAttach says of a value of which only changes are seen what 0 stands for. Where values are listed it stands beside them.
+func (w *watcher) sinceAttach(key grid.PairKey) string {
+	if m, _ := w.lib.Metric(key.Metric); !m.SinceAttach {
+		return ""
+	}
+	return "only its changes since the attach are seen: 0 stands for what it was then"
 }
 
 // uncertainty is missing for what is counted or kept by the kernel.
