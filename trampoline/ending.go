@@ -5,29 +5,47 @@ import "culprit/trampoline/x86"
 // An Ending says which activations end at a point.
 type Ending uint8
 
-// The endings. The last two are of points at the entries of functions that are called while a thread goes to a caller further up: the
-// activations in between do not return. A flag and a timer know by the stack pointer that they hold which activation is theirs.
+// The endings. All but the first are of points at the entries of functions that are called while a thread goes to a caller further up, or
+// ends: the activations in between do not return. A flag and a timer know by the stack pointer that they hold which activation is theirs.
 const (
 	ByReturn Ending = iota // the one that returns at the point
-	ByCatch                // all that were called by the function that calls here: it begins to handle an exception
-	ByJump                 // all that were called by the function to which glibc's longjmp, at whose entry the point is, goes back
+	ByCaller               // all that lie below the frame of the function that calls here
+	ByUnwind               // those between here and the frame whose stack pointer is at Mini.FrameAt behind the first argument
+	ByJump                 // those between here and the frame to which glibc's longjmp goes back: its first argument is the buffer
 )
 
 // unlessEnded leaves for skip unless the activation that holds the word at the cell ends at the point: of a timer that is TimerActive.
 func (g *generator) unlessEnded(m *Mini, skip x86.Label) {
-	if m.Ending == ByReturn {
+	switch m.Ending {
+	case ByReturn:
 		g.stackPointer(x86.RAX)
 		g.CmpMR(x86.RCX, m.Cell, x86.RAX)
 		g.jump(x86.CondNE, skip)
-		return
+	case ByCaller:
+		g.stackPointer(x86.RAX)
+		g.MovRM(x86.RDX, x86.RCX, m.Cell)
+		g.SubRI(x86.RDX, 1) // 0, not held, is above all stacks then
+		g.CmpRR(x86.RDX, x86.RAX)
+		g.jump(x86.CondAE, skip)
+	default:
+		g.between(m, skip)
 	}
+}
+
+// between leaves for skip unless the activation lies above the stack pointer and below that of the frame that goes on, where its return
+// address would be. A frame that lies lower is on another stack: no activation of this one is left.
+func (g *generator) between(m *Mini, skip x86.Label) {
 	if m.Ending == ByJump {
 		g.jumpTarget()
 	} else {
-		g.stackPointer(x86.RAX)
+		g.original(x86.RDI)
+		g.MovRM(x86.RAX, x86.RAX, m.FrameAt)
 	}
-	g.MovRM(x86.RDX, x86.RCX, m.Cell)
-	g.SubRI(x86.RDX, 1) // 0, not held, is above all stacks then
+	g.stackPointer(x86.RDX)
+	g.SubRR(x86.RAX, x86.RDX)
+	g.jump(x86.CondB, skip)
+	g.NegR(x86.RDX)
+	g.AddRM(x86.RDX, x86.RCX, m.Cell) // of 0, not held, nearly all of the address space
 	g.CmpRR(x86.RDX, x86.RAX)
 	g.jump(x86.CondAE, skip)
 }
@@ -39,8 +57,7 @@ const (
 	pointerGuard  = 0x30
 )
 
-// jumpTarget loads into rax what the stack pointer is behind the longjmp at whose entry the point is: its first argument is the buffer.
-// An activation that goes on has its return address above it, one that was left has it below.
+// jumpTarget loads into rax what the stack pointer is behind the longjmp at whose entry the point is.
 func (g *generator) jumpTarget() {
 	g.original(x86.RDI)
 	g.MovRM(x86.RAX, x86.RAX, jumpBufferSP)

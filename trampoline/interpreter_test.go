@@ -147,7 +147,7 @@ func (m *model) mini(p *Mini) {
 
 // ends tells whether the activation that holds a word ends at the point.
 func (m *model) ends(p *Mini, active uint64) bool {
-	if p.Ending == ByCatch {
+	if p.Ending == ByCaller {
 		return active != 0 && active <= m.sp
 	}
 	return active == m.sp

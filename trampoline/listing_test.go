@@ -37,7 +37,8 @@ func primitives() (names []string, minis map[string]Mini) {
 	add("if the first argument is 7", Mini{Op: Add, Cell: 64, Expr: &Expr{Value: 1}, Cond: &Expr{Op: ExEq, L: &Expr{Op: ExArg}, R: &Expr{Value: 7}}})
 	add("add argument, with its distribution", Mini{Op: Add, Cell: 64, Expr: &Expr{Op: ExArg, Value: 2}, Buckets: 96})
 	add("wall leave, with its distribution", Mini{Op: WallLeave, Cell: 64, Buckets: 96})
-	add("flag leave, by an exception", Mini{Op: FlagLeave, Cell: 64, Ending: ByCatch})
+	add("flag leave, by an exception", Mini{Op: FlagLeave, Cell: 64, Ending: ByUnwind, FrameAt: 0x90})
+	add("flag leave, by the caller", Mini{Op: FlagLeave, Cell: 64, Ending: ByCaller})
 	add("wall leave, by longjmp", Mini{Op: WallLeave, Cell: 64, Ending: ByJump})
 	add("add argument, by a key", Mini{Op: Add, Cell: 64, Expr: &Expr{Op: ExArg, Value: 2}, Table: 96, Key: 72})
 	return names, minis

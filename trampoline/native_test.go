@@ -407,7 +407,7 @@ func randomMini(rng *rand.Rand, k PointKind) Mini {
 		m.Cell = wordCell(rng.IntN(8))
 	}
 	if m.leaves() && rng.IntN(3) == 0 {
-		m.Ending = ByCatch
+		m.Ending = ByCaller
 	}
 	if m.Op == Add || m.Op == Set {
 		m.Expr = randomExpr(rng, k, 1+rng.IntN(3))

@@ -23,6 +23,7 @@ type Mini struct {
 	Table, Key int32
 	Shared     bool   // the gauge is one of the whole process; else each thread has its own
 	Ending     Ending // of a Leave: which activations end at the point
+	FrameAt    int32  // of one ByUnwind, in bytes
 	Row        int32  // of a timer by rows: offset of the word in the row; of one of running time, of the time off the processor
 }
 

@@ -5,8 +5,8 @@
 #include <csignal>
 #include <stdexcept>
 #include <string>
+#include <pthread.h>
 
-#define NOINLINE __attribute__((noinline))
 
 static jmp_buf back;
 static sigjmp_buf trap;
@@ -59,6 +59,62 @@ NOINLINE void again(int n, int us)
 }
 }
 
+/* The destructor is no part of what has thrown. */
+struct Guard {
+	int us;
+	~Guard() { spin(us, 23); }
+};
+
+extern "C" {
+NOINLINE void guarded(int us) { Guard g = {us}; thrower(us); __asm__ volatile("" : : "r"(&g)); }
+
+NOINLINE void item(int us, int i)
+{
+	spin(us, 29);
+	if (i == 2)
+		thrower(us);
+}
+
+/* loops is left by an exception while its loop runs, if n is more than 2. */
+NOINLINE void loops(int us, int n)
+{
+	for (volatile int i = 0; i < n; i++)
+		item(us, i);
+}
+
+static uint64_t quits_ns, sleeps_ns;
+
+NOINLINE void quits(int us)
+{
+	uint64_t t = target_now_ns();
+	spin(us, 31);
+	quits_ns += target_now_ns() - t;
+	pthread_exit(0);
+}
+
+NOINLINE void sleeps(int us)
+{
+	struct Slept {
+		uint64_t t = target_now_ns();
+		~Slept() { sleeps_ns += target_now_ns() - t; }
+	} slept;
+	spin(us, 37);
+	for (;;)
+		usleep(100000);
+}
+}
+
+template <class F> static void in_thread(F f, bool cancel = false)
+{
+	pthread_t t;
+	pthread_create(&t, 0, [](void *p) -> void * { (*(F *)p)(); return 0; }, &f);
+	if (cancel) {
+		usleep(2000);
+		pthread_cancel(t);
+	}
+	pthread_join(t, 0);
+}
+
 static void handler(int) { siglongjmp(trap, 1); }
 
 template <class F> static uint64_t timed(F f)
@@ -78,7 +134,7 @@ int main(int argc, char **argv)
 	int rounds = target_arg(argc, argv, 1, 200), us = 500;
 	signal(SIGUSR1, handler);
 	target_wait_go();
-	uint64_t through_ns = 0, jumped_ns = 0, trapped_ns = 0, catcher_ns = 0, again_ns = 0, other_ns = 0;
+	uint64_t through_ns = 0, jumped_ns = 0, trapped_ns = 0, catcher_ns = 0, again_ns = 0, loop_ns = 0, other_ns = 0;
 	for (int n = 0; n < rounds; n++) {
 		timed([&] { thrower(us); });
 		other_ns += timed([&] { other(us); });
@@ -91,6 +147,17 @@ int main(int argc, char **argv)
 		catcher_ns += timed([&] { catcher(us); });
 		again_ns += timed([&] { again(2, us); });
 		other_ns += timed([&] { other(us); });
+		timed([&] { guarded(us); });
+		other_ns += timed([&] { other(us); });
+		loop_ns += timed([&] { loops(us, 5); });
+		other_ns += timed([&] { other(us); });
+		loop_ns += timed([&] { loops(us, 2); });
+		if (n % 10 == 0) {
+			in_thread([&] { quits(us); });
+			in_thread([&] { other_ns += timed([&] { other(us); }); });
+			in_thread([&] { sleeps(us); }, true);
+			in_thread([&] { other_ns += timed([&] { other(us); }); });
+		}
 	}
 	target_count("through", through_ns);
 	target_count("jumped", jumped_ns);
@@ -98,6 +165,9 @@ int main(int argc, char **argv)
 	target_count("catcher", catcher_ns);
 	target_count("again", again_ns);
 	target_count("other", other_ns);
+	target_count("quits", quits_ns);
+	target_count("sleeps", sleeps_ns);
+	target_count("loops/loop_1", loop_ns);
 	target_count("rounds", rounds);
 	printf("DONE\n");
 	if (target_stdin_open)
