@@ -42,6 +42,9 @@ func (t *target) mapSegment() error {
 		return err
 	}
 	t.seccomp = info.Seccomp
+	if err := t.checkCancels(); err != nil {
+		return err
+	}
 	if err := t.vacate(); err != nil {
 		return err
 	}

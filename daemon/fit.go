@@ -17,6 +17,21 @@ func checkPeers(w *process.World) error {
 	return nil
 }
 
+// cancelling lets a thread be cancelled at any instruction.
+const cancelling = "pthread_setcanceltype"
+
+// checkCancels refuses a program that cancels threads at any instruction and does something then, such as to unlock a mutex. A thread that is
+// cancelled in a trampoline has no frame there that an unwinder knows: destructors and cleanup handlers would not run.
+func (t *target) checkCancels() error {
+	for _, o := range t.objects {
+		if o.MayImport(cancelling) && o.Imports(cancelling) && o.HasLandingPads() {
+			return &process.Unsupported{What: fmt.Sprintf("a program that cancels threads wherever they are (%s in %s) and has destructors or cleanup handlers", cancelling, o.name),
+				Needs: "threads that are cancelled at cancellation points only"}
+		}
+	}
+	return nil
+}
+
 // notePeers says once that such processes have come since.
 func (t *target) notePeers(w *process.World) {
 	if n := w.Peers(); n > 0 && t.seg != nil && !t.peered {

@@ -59,6 +59,17 @@ func (f *function) loopPoints(w pcl.Where, number int) (points []trampoline.Poin
 	return points
 }
 
+// padPoints are where control goes on after exceptions that come out of a loop. Others may lead there, too: only what ends with an activation,
+// which knows its own by the stack pointer, may stand there.
+func (f *function) padPoints(number int) (points []trampoline.Point) {
+	if loops := f.findLoops(); number < len(loops) {
+		for _, a := range loops[number].Pads {
+			points = append(points, trampoline.Point{Kind: trampoline.Before, Addr: a + f.obj.bias})
+		}
+	}
+	return points
+}
+
 func edgesOf(l *image.Loop, w pcl.Where) []image.Edge {
 	switch w {
 	case pcl.LoopEnter:
@@ -86,7 +97,11 @@ func (t *target) planLoop(f *function, w pcl.Where, number int) error {
 	if w == pcl.LoopEnter && len(l.Enter) == 0 {
 		return &process.Refused{Point: f.fn.Name + ", " + l.Name, Reason: "the function begins inside it"}
 	}
-	if points := f.loopPoints(w, number); !f.served(points) {
+	points := f.loopPoints(w, number)
+	if w == pcl.LoopExit {
+		points = append(points, f.padPoints(number)...)
+	}
+	if !f.served(points) {
 		t.extendPlan(f, f.allLoopPoints())
 	}
 	return nil
@@ -98,6 +113,9 @@ func (f *function) allLoopPoints() (points []trampoline.Point) {
 		for i := range f.loops {
 			points = append(points, f.loopPoints(w, i)...)
 		}
+	}
+	for i := range f.loops {
+		points = append(points, f.padPoints(i)...)
 	}
 	return points
 }

@@ -21,7 +21,7 @@ const maxInlinedAsked = 16
 // functions that are inlined as well, and numbers that are added although nobody says of which type they are. It reads the DWARF of the files that have the functions when it is first asked,
 // which may take a second.
 func (d *Daemon) Notes(key grid.PairKey) string {
-	lines := slices.Concat(d.sharedNames(key), d.inlinedToo(key), d.jumpsAway(key), d.unloaded(key), d.untyped(key), d.leftOut(key), d.absent(key))
+	lines := slices.Concat(d.sharedNames(key), d.inlinedToo(key), d.jumpsAway(key), d.unloaded(key), d.untyped(key), d.leftOut(key), d.absent(key), d.unseenHandlers(key))
 	if why := d.Unseen(key.Metric); why != "" {
 		lines = append(lines, why)
 	}
@@ -135,6 +135,28 @@ func (d *Daemon) absent(key grid.PairKey) (lines []string) {
 	for _, line := range slices.Sorted(maps.Keys(missing)) {
 		if missing[line] == len(plans) {
 			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// unseenHandlers says which files of a target handle exceptions where no probe sees it, if a pair has calls that an exception may leave.
+func (d *Daemon) unseenHandlers(key grid.PairKey) (lines []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, c := range d.plansOf(key) {
+		mayBeLeft := func(r pcl.Request) bool {
+			f := c.t.funcs[r.Func]
+			return !r.Listed && len(leavesOf(&r).Code) > 0 && f != nil && f.callsOthers()
+		}
+		if !slices.ContainsFunc(c.plan.Requests, mayBeLeft) {
+			continue
+		}
+		for _, name := range c.t.hiddenHandlers() {
+			line := safetext.CleanMax(name, 100) + " handles exceptions where no probe can see it (its C++ run-time library is linked in, without names): a call that one leaves has no end here, and what is called later may count as its own"
+			if !slices.Contains(lines, line) {
+				lines = append(lines, line)
+			}
 		}
 	}
 	return lines

@@ -27,8 +27,11 @@ type exit struct {
 }
 
 // endsActivations reports whether a request does nothing but end what belongs to activations.
-func endsActivations(r *pcl.Request) bool {
-	return r.Where == pcl.Return && !slices.ContainsFunc(r.Code, func(in pcl.Instr) bool {
+func endsActivations(r *pcl.Request) bool { return r.Where == pcl.Return && onlyEnds(r) }
+
+// onlyEnds reports the same of a request's code, wherever it stands.
+func onlyEnds(r *pcl.Request) bool {
+	return !slices.ContainsFunc(r.Code, func(in pcl.Instr) bool {
 		return in.Op != pcl.OpTimerLeave && in.Op != pcl.OpFlagLeave
 	})
 }
@@ -51,6 +54,11 @@ func (t *target) pointsOf(f *function, r *pcl.Request) (all []exit) {
 	}
 	if follows {
 		all = unrepeated(all)
+	}
+	if r.Where == pcl.LoopExit && onlyEnds(r) {
+		for _, pt := range f.padPoints(r.Site) {
+			all = append(all, exit{f, pt})
+		}
 	}
 	return all
 }

@@ -25,7 +25,9 @@ type landing struct {
 // landings are those of a target.
 type landings struct {
 	of      []landing
-	changes int // of the target when they were found, 0 = never
+	changes int      // of the target when they were found, 0 = never
+	hidden  []string // objects whose handlers cannot be seen
+	looked  int      // changes when these were looked for
 }
 
 // Names of landings.
@@ -57,7 +59,9 @@ func (t *target) landingsOf() []landing {
 			return landing{f: f, ending: trampoline.ByJump}, t.imports(name, f.obj) && f.unmangles()
 		})...)
 	}
-	all = append(all, t.landingsNamed(threadEnds, func(f *function) (landing, bool) { return landing{f: f, ending: trampoline.ByCaller, thread: true}, true })...)
+	all = append(all, t.landingsNamed(threadEnds, func(f *function) (landing, bool) {
+		return landing{f: f, ending: trampoline.ByCaller, thread: true}, true
+	})...)
 	t.landings.of, t.landings.changes = slices.CompactFunc(all, func(a, b landing) bool { return a.f == b.f }), t.changes
 	return t.landings.of
 }
@@ -98,6 +102,31 @@ func (t *target) setsFrame(f *function) (l landing, ok bool) {
 	return l, false
 }
 
+// unwinders are imported by whoever does not have an unwinder of its own.
+var unwinders = []string{"_Unwind_Resume", "_Unwind_RaiseException", "__cxa_begin_catch", "__cxa_throw"}
+
+// hiddenHandlers are the objects that handle exceptions with an unwinder of their own that has no names.
+func (t *target) hiddenHandlers() []string {
+	l := &t.landings
+	if l.looked == t.changes {
+		return l.hidden
+	}
+	l.hidden, l.looked = nil, t.changes
+	for _, o := range t.objects {
+		named := len(o.Named("_Unwind_SetIP")) > 0 || len(o.Named("__cxa_begin_catch")) > 0
+		if !named && !slices.ContainsFunc(unwinders, o.Imports) && o.HandlesExceptions() {
+			l.hidden = append(l.hidden, o.name)
+		}
+	}
+	return l.hidden
+}
+
+// callsOthers reports whether a function calls any.
+func (f *function) callsOthers() bool {
+	f.analyse()
+	return f.flow != nil && len(f.flow.Calls) > 0
+}
+
 // imports reports whether an object imports a function from another one. Of a function of the program itself it is taken to be used.
 func (t *target) imports(name string, from *object) bool {
 	return from == t.main() || slices.ContainsFunc(t.objects, func(o *object) bool { return o != from && o.Imports(name) })
@@ -127,7 +156,7 @@ func (f *function) unmangles() bool {
 // unless their thread is cancelled in them.
 func (p *part) unreturned(f *function, r *pcl.Request) ([]*site, error) {
 	ends := leavesOf(r)
-	if len(ends.Code) == 0 || f.flow == nil || len(f.flow.Calls) == 0 {
+	if len(ends.Code) == 0 || !f.callsOthers() {
 		return nil, nil
 	}
 	minis, err := p.minis(ends)

@@ -32,8 +32,12 @@ func (g *generator) unlessEnded(m *Mini, skip x86.Label) {
 	}
 }
 
+// sameStack is how far above the stack pointer a frame may be so that it is taken to lie on the same stack. It is less than the stack of a
+// thread has, so that one that a program has made for a coroutine beside it is another one.
+const sameStack = 4 << 20
+
 // between leaves for skip unless the activation lies above the stack pointer and below that of the frame that goes on, where its return
-// address would be. A frame that lies lower is on another stack: no activation of this one is left.
+// address would be. To a frame on another stack, below or far above, a coroutine goes and comes back: no activation is left.
 func (g *generator) between(m *Mini, skip x86.Label) {
 	if m.Ending == ByJump {
 		g.jumpTarget()
@@ -43,7 +47,8 @@ func (g *generator) between(m *Mini, skip x86.Label) {
 	}
 	g.stackPointer(x86.RDX)
 	g.SubRR(x86.RAX, x86.RDX)
-	g.jump(x86.CondB, skip)
+	g.CmpRI(x86.RAX, sameStack)
+	g.jump(x86.CondA, skip)
 	g.NegR(x86.RDX)
 	g.AddRM(x86.RDX, x86.RCX, m.Cell) // of 0, not held, nearly all of the address space
 	g.CmpRR(x86.RDX, x86.RAX)

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"bytes"
 	"debug/elf"
 	"hash/maphash"
 	"slices"
@@ -26,6 +27,12 @@ func (n hashes) has(name string) bool {
 
 // Imports reports whether the object takes a function of that linkage name from another one, as far as its symbol tables say.
 func (o *Object) Imports(name string) bool { return o.symbolNames().imported.has(name) }
+
+// MayImport is a quick answer to that: false only if the name is not among those of the dynamic symbols.
+func (o *Object) MayImport(name string) bool {
+	s := o.section(".dynstr")
+	return s == nil || bytes.Contains(s.bytes(), []byte("\x00"+name+"\x00"))
+}
 
 // Named finds functions by linkage name (without version), alias, demangled or display name. Of several versions of a symbol
 // the default comes first, otherwise they are sorted by Addr.

@@ -15,6 +15,7 @@ type Loop struct {
 	Back   []Edge   // the ways from its end to the next turn
 	Exit   []Edge   // the ways out; exceptions, returns and tail calls are not among them
 	Leaves []uint64 // exits of the function inside it
+	Pads   []uint64 // where the function goes on outside of it after an exception that comes out of it
 	body   map[int]bool
 }
 
@@ -168,6 +169,8 @@ func (g *graph) doors(l *Loop, idom []int) {
 				l.Enter = append(l.Enter, e)
 			case l.body[i] && !l.body[to] && e.Kind != EdgeThrows:
 				l.Exit = append(l.Exit, e)
+			case l.body[i] && !l.body[to] && !slices.Contains(l.Pads, e.To):
+				l.Pads = append(l.Pads, e.To)
 			}
 		}
 	}

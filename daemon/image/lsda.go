@@ -1,5 +1,7 @@
 package image
 
+import "slices"
+
 // landingPads gives the addresses at which exceptions continue in the code of f, from its language-specific data: an optional
 // base, an optional type table, then the call-site table (GCC's unwind-c.c, parse_lsda_header). ok is false if the data cannot
 // be read, so that pads may be missing.
@@ -12,7 +14,10 @@ func (o *Object) landingPads(f *fde) (pads []uint64, ok bool) {
 }
 
 // A padSite says that an exception out of a call in [lo, hi) continues at pad.
-type padSite struct{ lo, hi, pad uint64 }
+type padSite struct {
+	lo, hi, pad uint64
+	handles     bool // it may end there, and does not only pass
+}
 
 // padSites reads the call-site table of f.
 func (o *Object) padSites(f *fde) (sites []padSite, ok bool) {
@@ -45,6 +50,19 @@ func (o *Object) padSites(f *fde) (sites []padSite, ok bool) {
 	return sites, ok
 }
 
+// HandlesExceptions reports whether the file has handlers of exceptions, and not only code that puts things in order when one passes.
+func (o *Object) HandlesExceptions() bool { return o.hasPad(func(s padSite) bool { return s.handles }) }
+
+// HasLandingPads reports whether anything is done in the file when an exception passes, or a thread is cancelled: destructors, for example.
+func (o *Object) HasLandingPads() bool { return o.hasPad(func(padSite) bool { return true }) }
+
+func (o *Object) hasPad(is func(padSite) bool) bool {
+	return slices.ContainsFunc(o.ehFrames().fdes, func(d fde) bool {
+		sites, _ := o.padSites(&d)
+		return slices.ContainsFunc(sites, is)
+	})
+}
+
 // maxPads bounds how many are read of an object, as often as they are read: all functions may claim the same long table.
 const maxPads = 64 << 20
 
@@ -61,12 +79,12 @@ func callSites(r *reader, start, base uint64) (sites []padSite, ok bool) {
 		lo, ok1 := t.pointer(enc)
 		n, ok2 := t.pointer(enc)
 		pad, ok3 := t.pointer(enc)
-		t.uleb()
+		action := t.uleb()
 		if !ok1 || !ok2 || !ok3 || t.bad || len(sites) == maxSites {
 			return sites, false
 		}
 		if pad != 0 {
-			sites = append(sites, padSite{start + lo, start + lo + n, base + pad})
+			sites = append(sites, padSite{start + lo, start + lo + n, base + pad, action != 0})
 		}
 	}
 	return sites, true

@@ -82,6 +82,17 @@ NOINLINE void loops(int us, int n)
 		item(us, i);
 }
 
+/* catches handles what leaves its loop. */
+NOINLINE void catches(int us)
+{
+	try {
+		for (volatile int i = 0; i < 5; i++)
+			item(us, i);
+	} catch (std::exception &) {
+		spin(us, 41);
+	}
+}
+
 static uint64_t quits_ns, sleeps_ns;
 
 NOINLINE void quits(int us)
@@ -134,7 +145,7 @@ int main(int argc, char **argv)
 	int rounds = target_arg(argc, argv, 1, 200), us = 500;
 	signal(SIGUSR1, handler);
 	target_wait_go();
-	uint64_t through_ns = 0, jumped_ns = 0, trapped_ns = 0, catcher_ns = 0, again_ns = 0, loop_ns = 0, other_ns = 0;
+	uint64_t through_ns = 0, jumped_ns = 0, trapped_ns = 0, catcher_ns = 0, again_ns = 0, loop_ns = 0, catches_ns = 0, other_ns = 0;
 	for (int n = 0; n < rounds; n++) {
 		timed([&] { thrower(us); });
 		other_ns += timed([&] { other(us); });
@@ -152,6 +163,8 @@ int main(int argc, char **argv)
 		loop_ns += timed([&] { loops(us, 5); });
 		other_ns += timed([&] { other(us); });
 		loop_ns += timed([&] { loops(us, 2); });
+		catches_ns += timed([&] { catches(us); });
+		other_ns += timed([&] { other(us); });
 		if (n % 10 == 0) {
 			in_thread([&] { quits(us); });
 			in_thread([&] { other_ns += timed([&] { other(us); }); });
@@ -165,6 +178,7 @@ int main(int argc, char **argv)
 	target_count("catcher", catcher_ns);
 	target_count("again", again_ns);
 	target_count("other", other_ns);
+	target_count("catches", catches_ns);
 	target_count("quits", quits_ns);
 	target_count("sleeps", sleeps_ns);
 	target_count("loops/loop_1", loop_ns);
