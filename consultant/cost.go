@@ -373,7 +373,7 @@ func (s *Search) spent(load float64) string {
 	if now := s.cfg.Now(); s.owesStops(now) {
 		return fmt.Sprintf("the program stood still for %.2f s in %.1f s, more than the budget of %s", s.stood, now, percent(s.cfg.Budget))
 	}
-	return fmt.Sprintf("%s of the budget of %s are used", percent(load), percent(s.cfg.Budget))
+	return fmt.Sprintf("probes cost %s of the program's time, and the budget is %s", percent(load), percent(s.cfg.Budget))
 }
 
 // shed stops what was started last when the observed cost exceeds the budget: the predictions were wrong, so those

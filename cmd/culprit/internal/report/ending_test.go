@@ -1,11 +1,25 @@
 package report
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestEnding(t *testing.T) {
 	for code, want := range map[int]string{0: "exit code 0", 1: "exit code 1", 128: "exit code 128", 137: "exit code 137 (SIGKILL)", 139: "exit code 139 (SIGSEGV)", 255: "exit code 255", -1: "exit code -1"} {
 		if got := Ending(code); got != want {
 			t.Errorf("%d: %q, want %q", code, got, want)
+		}
+	}
+}
+
+// TestNothingTested: where no hypothesis came to a verdict it is not said that there is no bottleneck.
+func TestNothingTested(t *testing.T) {
+	for state, want := range map[string]string{"never": "Nothing could be tested", "testing": "Nothing could be tested", "false": "No bottleneck found."} {
+		r := &Report{Nodes: []Node{{Hypothesis: "CPUbound", State: state}}}
+		var b strings.Builder
+		if err := r.WriteText(&b); err != nil || !strings.Contains(b.String(), want) {
+			t.Errorf("%s: %q, %v", state, b.String(), err)
 		}
 	}
 }

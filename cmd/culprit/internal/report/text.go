@@ -79,6 +79,10 @@ func (r *Report) writeBottlenecks(b *strings.Builder) {
 		b.WriteString("No bottleneck was looked for (--no-search).\n")
 		return
 	}
+	if len(r.Bottlenecks) == 0 && !r.tested() {
+		b.WriteString("Nothing could be tested, so it is not known whether there is a bottleneck; why stands below.\n")
+		return
+	}
 	if len(r.Bottlenecks) == 0 {
 		b.WriteString("No bottleneck found.\n")
 		return
@@ -95,6 +99,11 @@ func (r *Report) writeBottlenecks(b *strings.Builder) {
 			fmt.Fprintf(b, "   warning: %s\n", note)
 		}
 	}
+}
+
+// tested reports whether any hypothesis came to a verdict.
+func (r *Report) tested() bool {
+	return slices.ContainsFunc(r.Nodes, func(n Node) bool { return n.State == "true" || n.State == "false" })
 }
 
 // node is the node of a number; an empty one if there is none.

@@ -13,7 +13,7 @@ func WatchOf(key grid.PairKey) Watch { return Watch{Text: key.String(), Key: key
 var (
 	errNotWatched = errors.New("it was not watched")
 	errNotEnabled = errors.New("the session ended before it was enabled")
-	errNoValue    = errors.New("nothing was recorded: the session, or the target, ended too early, or no thread was active")
+	errNoValue    = errors.New("nothing was recorded: what it measures did not happen, the session or the target ended too early, or no thread was active")
 )
 
 // Pointless reports whether some watched pair was about nothing that the targets have, to the end: its function is missing, ambiguous or
