@@ -26,7 +26,7 @@ func (p *part) unreturned(f *function, r *pcl.Request) ([]*site, error) {
 		pt := h.f.points[pcl.Entry][0]
 		s, err := p.t.siteOf(h.f, pt)
 		if err != nil {
-			return nil, err
+			continue // it was one when landings were looked for
 		}
 		code := slices.Clone(minis)
 		for i := range code {
