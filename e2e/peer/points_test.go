@@ -31,7 +31,7 @@ func registersAroundHeavyCode(t *testing.T) {
 	p, bin := begin(t, "selfcheck.c")
 	s := measure(t, daemon.Options{}, []string{list("leaves", `glob "leaf_*"`, `"through_c"`, `"takes_many"`, `"variadic"`, `"returns_pair"`, `"returns_x87"`, `"on_signal"`),
 		timer("wallTimer", "wall", "leaves"), timer("processTimer", "cpu_time", "leaves"),
-		list("plain", `glob "leaf_*"`, `"through_c"`), list("others", `"takes_many"`, `"variadic"`, `"returns_pair"`, `"returns_x87"`, `"on_signal"`),
+		list("plain", `glob "leaf_*"`), list("others", `"through_c"`, `"takes_many"`, `"variadic"`, `"returns_pair"`, `"returns_x87"`, `"on_signal"`),
 		metric("sum", []string{"kept"}, "foreach f in plain {", "append preInsn f.entry (* kept = ((long)$arg[0] + (long)$arg[1]) * ((long)$arg[2] - (long)$arg[3]) + (long)$arg[4] * (long)$arg[5]; sum += 1; *)",
 			"prepend preInsn f.return (* if (($return + kept) * 3 == $return * 3 + kept * 3) sum += 1; *)", "}"),
 		metric("more", []string{"had"}, "foreach f in others {", "append preInsn f.entry (* had = (had + 3) * (had - 7) + 5 * had; more += 1; *)",
