@@ -60,11 +60,17 @@ func (d *Daemon) inlinedToo(key grid.PairKey) (lines []string) {
 		if places == 1 {
 			line = strings.Replace(line, "1 places: those", "1 place: those", 1)
 		}
-		if !slices.Contains(lines, line) { // several processes run one program
-			lines = append(lines, line)
-		}
+		lines = addLine(lines, line)
 	}
 	return lines
+}
+
+// addLine adds a line once: several processes run one program.
+func addLine(lines []string, line string) []string {
+	if slices.Contains(lines, line) {
+		return lines
+	}
+	return append(lines, line)
 }
 
 // jumpsAway says at which exits of the functions of a pair its timers and flags end too early.
@@ -81,8 +87,8 @@ func (d *Daemon) jumpsAway(key grid.PairKey) (lines []string) {
 			if seen[f] = true; len(seen) > maxInlinedAsked {
 				return nil
 			}
-			if line := c.t.jumpsAway(f); line != "" && !slices.Contains(lines, line) {
-				lines = append(lines, line)
+			if line := c.t.jumpsAway(f); line != "" {
+				lines = addLine(lines, line)
 			}
 		}
 	}
@@ -113,9 +119,7 @@ func (d *Daemon) leftOut(key grid.PairKey) (lines []string) {
 	defer d.mu.Unlock()
 	for _, pt := range d.partsOf(key) {
 		for _, line := range pt.leftOut {
-			if !slices.Contains(lines, line) { // several processes run one program
-				lines = append(lines, line)
-			}
+			lines = addLine(lines, line)
 		}
 	}
 	return lines
@@ -154,9 +158,7 @@ func (d *Daemon) unseenHandlers(key grid.PairKey) (lines []string) {
 		}
 		for _, name := range c.t.hiddenHandlers() {
 			line := safetext.CleanMax(name, 100) + " handles exceptions where no probe can see it (its C++ run-time library is linked in, without names): a call that one leaves has no end here, and what is called later may count as its own"
-			if !slices.Contains(lines, line) {
-				lines = append(lines, line)
-			}
+			lines = addLine(lines, line)
 		}
 	}
 	return lines

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os/exec"
+	"slices"
 	"testing"
 
 	"culprit/internal/testprog"
@@ -406,7 +407,7 @@ func randomMini(rng *rand.Rand, k PointKind) Mini {
 	if m.Op <= FlagLeave {
 		m.Cell = wordCell(rng.IntN(8))
 	}
-	if m.leaves() && rng.IntN(3) == 0 {
+	if slices.Contains([]Op{FlagLeave, WallLeave, CPULeave, RunLeave, RowLeave}, m.Op) && rng.IntN(3) == 0 {
 		m.Ending = ByCaller
 	}
 	if m.Op == Add || m.Op == Set {

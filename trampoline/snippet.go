@@ -69,15 +69,6 @@ const (
 // CPU reports whether the primitive reads the thread's CPU time.
 func (o Op) CPU() bool { return o >= CPUEnter && o <= CPUStop }
 
-// leaves reports whether the primitive ends what an activation holds.
-func (m *Mini) leaves() bool {
-	switch m.Op {
-	case FlagLeave, WallLeave, CPULeave, RunLeave, RowLeave:
-		return true
-	}
-	return false
-}
-
 // timer reports whether the primitive works on a timer.
 func (o Op) timer() bool { return o >= WallEnter && o <= CPUStop || o.Run() || o.row() }
 
