@@ -86,20 +86,31 @@ func (t *target) landingsNamed(names []string, what func(*function) (landing, bo
 	return all
 }
 
-// setsFrame is the landing of an unwinder's function, if the unwinder's context has the stack pointer of the frame where another function of
-// the same unwinder reads it: mov OFFSET(%rdi),%rax; ret.
+// setsFrame is the landing of an unwinder's function, if it is that of libgcc (mov %rsi,OFFSET(%rdi); ret) and the unwinder's context has the
+// stack pointer of the frame where another function of the same unwinder reads it (mov OFFSET(%rdi),%rax; ret).
 func (t *target) setsFrame(f *function) (l landing, ok bool) {
+	if _, ok := accesses(f.obj, f.fn, []byte{0x48, 0x89, 0xb7}); !ok {
+		return l, false
+	}
 	for _, get := range f.obj.Named("_Unwind_GetCFA") {
-		code, err := f.obj.Code(get.Addr, get.Addr+get.Size)
-		if err != nil {
-			continue
-		}
-		code = bytes.TrimPrefix(code, []byte{0xf3, 0x0f, 0x1e, 0xfa}) // endbr64
-		if len(code) == 8 && bytes.HasPrefix(code, []byte{0x48, 0x8b, 0x87}) && code[7] == 0xc3 {
-			return landing{f: f, ending: trampoline.ByUnwind, frameAt: int32(binary.LittleEndian.Uint32(code[3:]))}, true
+		if at, ok := accesses(f.obj, get, []byte{0x48, 0x8b, 0x87}); ok {
+			return landing{f: f, ending: trampoline.ByUnwind, frameAt: at}, true
 		}
 	}
 	return l, false
+}
+
+// accesses is the offset of a function that does nothing but one access to memory behind its first argument, whose code begins with op.
+func accesses(o *object, fn *image.Function, op []byte) (offset int32, ok bool) {
+	code, err := o.Code(fn.Addr, fn.Addr+fn.Size)
+	if err != nil {
+		return 0, false
+	}
+	code = bytes.TrimPrefix(code, []byte{0xf3, 0x0f, 0x1e, 0xfa}) // endbr64
+	if len(code) != 8 || !bytes.HasPrefix(code, op) || code[7] != 0xc3 {
+		return 0, false
+	}
+	return int32(binary.LittleEndian.Uint32(code[3:])), true
 }
 
 // unwinders are imported by whoever does not have an unwinder of its own.

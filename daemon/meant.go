@@ -44,16 +44,20 @@ func (t *target) Meant(name string) ([]pcl.FuncID, error) {
 }
 
 // mean looks a name up: as it is, then as what people leave out of names, then as a glob. A function of the program whose parameters alone were
-// left out comes before one of a library that is called so: step means step(int), though the C library has a step that nobody knows.
+// left out comes before one of a library that is called so. One that only programs of old can call, such as the C library's step@GLIBC_2.2.5,
+// comes last: hardly anybody knows that it is there.
 func (t *target) mean(name string) ([]pcl.FuncID, error) {
-	if ids := t.Named(name); len(ids) > 0 {
+	ids := t.Named(name)
+	if !slices.ContainsFunc(ids, func(id pcl.FuncID) bool { return !isOld(t.FuncName(id)) }) {
+		if own, err := t.loosely(name); len(own) > 0 || err != nil {
+			return own, err
+		}
+	}
+	if len(ids) > 0 {
 		if own := t.ofProgram(name); len(own) > 0 && !slices.ContainsFunc(ids, func(id pcl.FuncID) bool { return t.main().holds(uint64(id)) }) {
 			return own, nil
 		}
 		return ids, nil
-	}
-	if ids, err := t.loosely(name); len(ids) > 0 || err != nil {
-		return ids, err
 	}
 	if strings.ContainsAny(name, "*?") {
 		if ids := t.glob(name); len(ids) > 0 {
@@ -74,6 +78,9 @@ func (t *target) loosely(name string) (ids []pcl.FuncID, err error) {
 	var best []candidate
 	for _, o := range t.objects {
 		for _, m := range o.Meant(name) {
+			if isOld(m.Fn.Name) {
+				continue // it is called by its whole name, or not at all
+			}
 			if len(best) > 0 && m.Fit < best[0].Fit {
 				best = best[:0]
 			}
@@ -93,6 +100,9 @@ func (t *target) loosely(name string) (ids []pcl.FuncID, err error) {
 	}
 	return distinct(ids), nil
 }
+
+// isOld reports whether a function's name has a version to which no new program is linked.
+func isOld(name string) bool { return strings.Contains(name, "@") }
 
 // ofProgram are the functions of the program of whose names nothing but parameters was left out.
 func (t *target) ofProgram(name string) (ids []pcl.FuncID) {

@@ -26,7 +26,7 @@ func TestNamesMean(t *testing.T) {
 	cases := []struct{ name, count string }{
 		{"handle(Job*, int, int)", "one"}, {"handle(Job *,int,int)", "one"}, {"handle", "two"}, {"handle*", "two"}, {"h?ndle", "two"},
 		{"app::Pool::push", "one"}, {"Pool::push", "one"}, {"Queue::push(int)", "one"}, {"*::push(int)", "two"},
-		{"step", "one"}, {"only_here", "one"}, {"hidden", "one"}, {"app::(anonymous namespace)::hidden", "one"}, {"convert", "two"}, {"convert<long>", "one"},
+		{"step", "one"}, {"advance", "one"}, {"abs", "one"}, {"only_here", "one"}, {"hidden", "one"}, {"app::(anonymous namespace)::hidden", "one"}, {"convert", "two"}, {"convert<long>", "one"},
 		{"scaled", "one"}, {"parse", "three"}, {"/Code/parse.c/parse", "two"}, {"/Code/parseother.c/parse", "one"},
 	}
 	want := undisturbedDone(t, bin, args...)

@@ -101,6 +101,9 @@ func newPart(t *target, key grid.PairKey, owner uint64) (*part, error) {
 	if err != nil {
 		return nil, err
 	}
+	if plan.Kind == pcl.Void {
+		return nil, countsNothing(key)
+	}
 	if len(plan.Requests) > 0 && !t.contexts.looked {
 		t.lookFirst()
 	}
@@ -114,7 +117,7 @@ func newPart(t *target, key grid.PairKey, owner uint64) (*part, error) {
 	if it := t.d.itemOf(key.Focus); it != nil {
 		p.lacking = t.lacking(it)
 	}
-	if plan.KeptByKernel() || plan.Kind == pcl.Void {
+	if plan.KeptByKernel() {
 		return p, nil
 	}
 	if plan.Kind.Holds() && !cpu.X86.HasCX16 {
@@ -136,6 +139,11 @@ func newPart(t *target, key grid.PairKey, owner uint64) (*part, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// countsNothing refuses a pair of a metric that only its replacements count.
+func countsNothing(key grid.PairKey) error {
+	return grid.ErrUnsupported{What: fmt.Sprintf("%s at %v", key.Metric, key.Focus), Needs: "a focus for which a constraint replaces the base, which counts nothing"}
 }
 
 func (p *part) reserve() error {

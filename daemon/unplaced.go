@@ -15,17 +15,27 @@ func (p *part) unplaced(bad map[pcl.FuncID]error) error {
 	written := map[int]bool{}
 	for _, r := range p.plan.Requests {
 		for _, in := range r.Code {
-			written[in.Var] = written[in.Var] || bad[r.Func] == nil && !r.Follows
+			written[in.Var] = written[in.Var] || bad[r.Func] == nil && !r.Follows && !p.t.neverComesBack(&r)
 		}
 	}
 	for _, r := range p.plan.Requests {
 		for _, in := range r.Code {
-			if !written[in.Var] && !r.Follows {
+			switch {
+			case written[in.Var] || r.Follows:
+			case bad[r.Func] == nil:
+				return &pcl.NoPoint{Pair: p.plan.Pair}
+			default:
 				return bad[r.Func]
 			}
 		}
 	}
 	return nil
+}
+
+// neverComesBack reports whether a request is for the returns of a function that never returns.
+func (t *target) neverComesBack(r *pcl.Request) bool {
+	f := t.funcs[r.Func]
+	return r.Where == pcl.Return && f != nil && f.reason == "" && len(f.points[pcl.Return]) == 0
 }
 
 // checkModule refuses a focus on a module that the target does not have (yet): nothing would be counted there.

@@ -43,7 +43,7 @@ func TestCallsThatAreLeft(t *testing.T) {
 	}{
 		{"unreturned.cc", "/Code/unreturned.cc/", map[string]leftCall{"thrower": {6, 6 * 2}, "through": {1, 3 + 2}, "jumped": {1, 7 + 5},
 			"trapped": {1, 11}, "catcher": {1, 2 + 13}, "again": {1, 3*17 + 19}, "guarded": {1, 2 + 23}, "loops": {2, 3*29 + 2 + 2*29},
-			"catches": {1, 3*29 + 2 + 41}, "catches/loop_1": {1, 3*29 + 2}, "loops/loop_1": {2, 3*29 + 2 + 2*29}, "quits": {0.1, 0.1 * 31}, "sleeps": {0.1, 0.1 * 37}, "other": {8.2, 8.2 * 1000}}},
+			"catches": {1, 3*29 + 2 + 41}, "catches/loop_1": {1, 3*29 + 2}, "loops/loop_1": {2, 3*29 + 2 + 2*29}, "quits": {0.1, 0.1 * 31}, "sleeps": {0.1, 0.1 * 37}, "leaps/loop_1": {1, 3*43 + 5}, "other": {9.2, 9.2 * 1000}}},
 		{"unreturned.rs", "/Code/unreturned.rs/unreturned::app::", map[string]leftCall{"thrower": {1, 2}, "through": {1, 5}, "other": {1, 1000}}},
 	} {
 		t.Run(x.source, func(t *testing.T) {
@@ -146,6 +146,34 @@ func TestOwnLongjmp(t *testing.T) {
 	if got := s.distribution(k).Count(); got != counts["rounds"] || got == 0 {
 		t.Errorf("%d calls, the target counts %d", got, counts["rounds"])
 	}
+}
+
+// TestOwnSetter: a function of the program that is called as the unwinder's is none, even beside an unwinder.
+func TestOwnSetter(t *testing.T) {
+	var s spreads
+	k := key(t, "took", "/")
+	counts := countsOfDone(t, testprog.Build(t, "daemon/testdata/own_setter.cc", "-O1", "-static"), timing("took", "wall", "caller", ""), &s, k)
+	if got := s.distribution(k).Count(); got != counts["rounds"] || got == 0 {
+		t.Errorf("%d calls, the target counts %d", got, counts["rounds"])
+	}
+}
+
+// TestNothingToCount: where a metric has no code, or none that is ever come to, it is said instead of 0.
+func TestNothingToCount(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/unreturned.cc", "-O2", "-fno-omit-frame-pointer"))
+	d := attachWith(t, `metric replaced { name "replaced"; units x; unitsType unnormalized; aggregateOperator sum; style EventCounter;
+		constraint each /Code/* is replace counter { append preInsn $constraint[0].entry (* replaced++; *) } base is void { } }
+	metric returns { name "returns"; units x; unitsType unnormalized; aggregateOperator sum; style EventCounter;
+		base is counter { prepend preInsn $function("quits").return (* returns++; *) } }`, p.PID)
+	var s sums
+	for metric, want := range map[string]string{"replaced": "which counts nothing", "returns": "no return"} {
+		if err := d.Enable([]grid.PairKey{key(t, metric, "/")}, &s)[0].Err; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", metric, err)
+		}
+	}
+	d.mustEnable(t, &s, key(t, "replaced", "/Code/unreturned.cc/quits"), key(t, "exec_time_inclusive", "/Code/unreturned.cc/quits"))
+	detachClean(t, d, p.PID)
+	p.Stop(t)
 }
 
 // TestThreadsCancelledAnywhere: a program that cancels threads at any instruction and has something to put in order then is not patched.

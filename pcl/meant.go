@@ -52,7 +52,7 @@ type NoPoint struct{ Pair grid.PairKey }
 
 // Error names the pair.
 func (n *NoPoint) Error() string {
-	return fmt.Sprintf("%v has no point in this program: the functions that it names are there, and have no such point (no calls, no such loop), or its conditions leave them out", n.Pair)
+	return fmt.Sprintf("%v has no point in this program: the functions that it names are there, and have no such point (no calls, no return, no such loop), or its conditions leave them out", n.Pair)
 }
 
 // NoResult says that a function leaves by jumps to others: what it returns is made by them, later.

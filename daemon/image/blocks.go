@@ -2,6 +2,7 @@ package image
 
 import (
 	"slices"
+	"strings"
 
 	"culprit/trampoline/x86"
 )
@@ -160,6 +161,15 @@ var silentNames = map[string]bool{"abort": true, "exit": true, "_exit": true, "_
 	"_longjmp": true, "siglongjmp": true, "__longjmp_chk": true, "pthread_exit": true, "err": true, "errx": true, "verr": true, "verrx": true,
 	"_Unwind_Resume": true, "__cxa_throw": true, "__cxa_rethrow": true, "__cxa_bad_cast": true, "__cxa_bad_typeid": true, "__cxa_throw_bad_array_new_length": true,
 	"__cxa_pure_virtual": true, "_ZSt9terminatev": true, "_ZSt10unexpectedv": true, "thrd_exit": true}
+
+// isSetjmp reports whether a call returns again when somebody jumps back to it.
+func (o *Object) isSetjmp(c CallSite) bool {
+	name := c.Import
+	if f := o.FunctionAt(c.Target); name == "" && c.Target != 0 && f != nil && f.Addr == c.Target {
+		name = f.Linkage
+	}
+	return name != "" && refusals[name] == whySetjmp && strings.Contains(name, "set")
+}
 
 // neverReturns reports whether control does not come back behind a call: the callee is known for it, or has no way out.
 func (o *Object) neverReturns(c CallSite) bool {

@@ -15,7 +15,7 @@ type Loop struct {
 	Back   []Edge   // the ways from its end to the next turn
 	Exit   []Edge   // the ways out; exceptions, returns and tail calls are not among them
 	Leaves []uint64 // exits of the function inside it
-	Pads   []uint64 // where the function goes on outside of it after an exception that comes out of it
+	Pads   []uint64 // where the function goes on outside of it after an exception that comes out of it, or a longjmp
 	body   map[int]bool
 }
 
@@ -53,7 +53,7 @@ func (o *Object) Loops(f *Function, w *Flow) (loops []Loop, err error) {
 		}
 	}
 	for _, l := range byHead {
-		g.doors(l, idom)
+		g.doors(l, idom, func(c CallSite) bool { return o.isSetjmp(c) })
 		loops = append(loops, *l)
 	}
 	nest(loops)
@@ -157,7 +157,7 @@ func (g *graph) grow(l *Loop, u int) {
 }
 
 // doors finds the edges by which a loop is entered and left, as far as control can come there.
-func (g *graph) doors(l *Loop, idom []int) {
+func (g *graph) doors(l *Loop, idom []int, returnsTwice func(CallSite) bool) {
 	for i := range g.blocks {
 		if idom[i] < 0 {
 			continue
@@ -172,6 +172,11 @@ func (g *graph) doors(l *Loop, idom []int) {
 			case l.body[i] && !l.body[to] && !slices.Contains(l.Pads, e.To):
 				l.Pads = append(l.Pads, e.To)
 			}
+		}
+	}
+	for _, c := range g.flow.Calls {
+		if b := g.blockOf(c.Ret); b >= 0 && !l.body[b] && returnsTwice(c) {
+			l.Pads = append(l.Pads, c.Ret)
 		}
 	}
 	for _, x := range g.flow.Exits {

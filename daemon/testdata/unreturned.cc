@@ -93,6 +93,24 @@ NOINLINE void catches(int us)
 	}
 }
 
+NOINLINE void hop(int us, int i)
+{
+	spin(us, 43);
+	if (i == 2)
+		jumper(us);
+}
+
+/* leaps jumps out of its loop to where it has called setjmp itself. */
+NOINLINE void leaps(int us)
+{
+	if (setjmp(back)) {
+		spin(us, 47);
+		return;
+	}
+	for (volatile int i = 0; i < 5; i++)
+		hop(us, i);
+}
+
 static uint64_t quits_ns, sleeps_ns;
 
 NOINLINE void quits(int us)
@@ -163,6 +181,8 @@ int main(int argc, char **argv)
 		loop_ns += timed([&] { loops(us, 5); });
 		other_ns += timed([&] { other(us); });
 		loop_ns += timed([&] { loops(us, 2); });
+		leaps(us);
+		other_ns += timed([&] { other(us); });
 		catches_ns += timed([&] { catches(us); });
 		other_ns += timed([&] { other(us); });
 		if (n % 10 == 0) {

@@ -43,7 +43,7 @@ func (w *watcher) ofValues(key grid.PairKey, view pcl.View) (float64, error) {
 		return float64(d.Count()), nil
 	case d.Count() == 0:
 		return math.NaN(), errNoValue
-	case math.IsNaN(v):
+	case math.IsNaN(v) || math.IsInf(v, 0):
 		return v, fmt.Errorf("the %s of %v is below 0, where values are not told apart", view, key)
 	}
 	return v, nil

@@ -27,7 +27,7 @@ func (m *measured) look(key grid.PairKey, view pcltest.View) (v float64, unit st
 	if q, is := view.Quantile(); is {
 		v = d.Quantile(q)
 	}
-	return v, metric.SumUnits(), !math.IsNaN(v)
+	return v, metric.SumUnits(), !math.IsNaN(v) && !math.IsInf(v, 0) // values below 0 are not told apart
 }
 
 // noValues says why a view of single values shows nothing, if it is for the metric; else it is empty.
