@@ -299,6 +299,7 @@ func (d *Daemon) join(pid int) error {
 	if err := d.extend(t); err != nil {
 		d.logf("%s: not everything is measured there: %v", t.name, err)
 	}
+	d.noteJoin(t)
 	return nil
 }
 

@@ -3,8 +3,11 @@ package daemon
 import (
 	"context"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"culprit/grid"
 	"culprit/internal/testprog"
@@ -55,4 +58,44 @@ func TestChildrenThatExecuteAreFollowed(t *testing.T) {
 	}
 	detachClean(t, d, child)
 	p.Stop(t)
+}
+
+// TestLateJoins: that a process was measured some time after its beginning only is said of what is counted over all processes, and of nothing that
+// the kernel keeps.
+func TestLateJoins(t *testing.T) {
+	p := testprog.StartCmd(t, exec.Command("sh", "-c", "echo READY; read go; sleep 20 & wait $!"))
+	p.Expect(t, "READY", 10*time.Second)
+	d, err := Attach(context.Background(), Options{Library: library(t), Children: true, Log: func(s string) { t.Log(s) }}, p.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Detach() })
+	var s sums
+	ops, cpu := key(t, "io_ops", "/"), key(t, "cpu", "/")
+	d.mustEnable(t, &s, ops, cpu)
+	time.Sleep(time.Second) // the session is older than the child will be
+	d.mu.Lock()
+	p.Say(t, "go")
+	time.Sleep(400 * time.Millisecond)
+	d.mu.Unlock()
+	for deadline := time.Now().Add(20 * time.Second); len(d.Targets()) < 2; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the child is not measured")
+		}
+	}
+	const said = "1 process that was started meanwhile is measured from "
+	if note := d.Notes(ops); !strings.Contains(note, said) {
+		t.Errorf("the note of io_ops is %q", note)
+	}
+	if note := d.Notes(cpu); strings.Contains(note, said) {
+		t.Errorf("the note of cpu is %q", note)
+	}
+	for _, i := range d.Targets() {
+		if i.PID != p.PID {
+			_ = unix.Kill(i.PID, unix.SIGKILL)
+		}
+	}
+	if clean, err := d.Detach(); !clean {
+		t.Error(err)
+	}
 }

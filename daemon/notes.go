@@ -21,7 +21,7 @@ const maxInlinedAsked = 16
 // functions that are inlined as well, and numbers that are added although nobody says of which type they are. It reads the DWARF of the files that have the functions when it is first asked,
 // which may take a second.
 func (d *Daemon) Notes(key grid.PairKey) string {
-	lines := slices.Concat(d.sharedNames(key), d.inlinedToo(key), d.jumpsAway(key), d.unloaded(key), d.untyped(key), d.leftOut(key), d.absent(key), d.unseenHandlers(key))
+	lines := slices.Concat(d.sharedNames(key), d.inlinedToo(key), d.jumpsAway(key), d.unloaded(key), d.untyped(key), d.leftOut(key), d.absent(key), d.unseenHandlers(key), d.lateJoins(key))
 	if why := d.Unseen(key.Metric); why != "" {
 		lines = append(lines, why)
 	}
