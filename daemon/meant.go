@@ -48,7 +48,9 @@ func (t *target) Meant(name string) ([]pcl.FuncID, error) {
 // comes last: hardly anybody knows that it is there.
 func (t *target) mean(name string) ([]pcl.FuncID, error) {
 	ids := t.Named(name)
-	if !slices.ContainsFunc(ids, func(id pcl.FuncID) bool { return !isOld(t.FuncName(id)) }) {
+	if now := slices.DeleteFunc(slices.Clone(ids), func(id pcl.FuncID) bool { return t.funcs[id].fn.OldVersion() }); len(now) > 0 {
+		ids = now
+	} else {
 		if own, err := t.loosely(name); len(own) > 0 || err != nil {
 			return own, err
 		}
@@ -78,7 +80,7 @@ func (t *target) loosely(name string) (ids []pcl.FuncID, err error) {
 	var best []candidate
 	for _, o := range t.objects {
 		for _, m := range o.Meant(name) {
-			if isOld(m.Fn.Name) {
+			if m.Fn.OldVersion() {
 				continue // it is called by its whole name, or not at all
 			}
 			if len(best) > 0 && m.Fit < best[0].Fit {
@@ -100,9 +102,6 @@ func (t *target) loosely(name string) (ids []pcl.FuncID, err error) {
 	}
 	return distinct(ids), nil
 }
-
-// isOld reports whether a function's name has a version to which no new program is linked.
-func isOld(name string) bool { return strings.Contains(name, "@") }
 
 // ofProgram are the functions of the program of whose names nothing but parameters was left out.
 func (t *target) ofProgram(name string) (ids []pcl.FuncID) {

@@ -26,7 +26,8 @@ func TestNamesMean(t *testing.T) {
 	cases := []struct{ name, count string }{
 		{"handle(Job*, int, int)", "one"}, {"handle(Job *,int,int)", "one"}, {"handle", "two"}, {"handle*", "two"}, {"h?ndle", "two"},
 		{"app::Pool::push", "one"}, {"Pool::push", "one"}, {"Queue::push(int)", "one"}, {"*::push(int)", "two"},
-		{"step", "one"}, {"advance", "one"}, {"abs", "one"}, {"only_here", "one"}, {"hidden", "one"}, {"app::(anonymous namespace)::hidden", "one"}, {"convert", "two"}, {"convert<long>", "one"},
+		{"step", "one"}, {"advance", "one"}, {"abs", "one"}, {"svc_exit", "one"}, {"app::ffs", "one"},
+		{"/Code/meant.cc/handle", "two"}, {"/Code/meant.cc/scaled", "one"}, {"/Code/meant.cc/app::ffs", "one"}, {"only_here", "one"}, {"hidden", "one"}, {"app::(anonymous namespace)::hidden", "one"}, {"convert", "two"}, {"convert<long>", "one"},
 		{"scaled", "one"}, {"parse", "three"}, {"/Code/parse.c/parse", "two"}, {"/Code/parseother.c/parse", "one"},
 	}
 	want := undisturbedDone(t, bin, args...)
@@ -83,7 +84,7 @@ func TestNamesMeanNothing(t *testing.T) {
 		{"scaled", "$arg[1]", "/", "found $arg[1]: by was optimised away"},
 		{"scaled", "$arg.bye", "/", `has no parameter "bye" (did you mean "by"?)`},
 	}
-	text := ""
+	text := callMetric("handled", "handle") + callMetric("bits", "ffs")
 	for i, c := range cases {
 		m := callMetric(fmt.Sprint("m", i), c.name)
 		if c.code != "" {
@@ -94,6 +95,7 @@ func TestNamesMeanNothing(t *testing.T) {
 	text += `resourceList mistyped is procedure { items { "handl", "pusch" }; flavor { any }; }
 metric listed { name "listed"; units x; unitsType unnormalized; aggregateOperator sum; style EventCounter; doc "Of a test.";
 	base is counter { foreach f in mistyped append preInsn f.entry (* listed++; *) } }
+hierarchy Parts { item "partly" is { "/Code/meant.cc/handle", "/Code/meant.cc/pusch", "/Code/ment.cc" }; item "gone" is { "/Code/meant.cc/handl", "/Code/men.cc" }; }
 resourceList some is procedure { items { "handle", "pusch" }; flavor { any }; }
 metric partly { name "partly"; units x; unitsType unnormalized; aggregateOperator sum; style EventCounter; doc "Of a test.";
 	base is counter { foreach f in some append preInsn f.entry (* partly++; *) } }
@@ -114,8 +116,23 @@ metric callsOfLeaf { name "callsOfLeaf"; units x; unitsType unnormalized; aggreg
 			t.Errorf("%s: %v, want %q", metric, got, want)
 		}
 	}
-	if note := d.Notes(key(t, "partly", "/")); note != `no function matches "pusch"; nearest: app::Pool::push(int)` {
-		t.Errorf("the note of a list of which a part is there: %q", note)
+	for _, c := range []struct{ metric, item, err, note string }{
+		{"partly", "", "<nil>", `no function matches "pusch"; nearest: app::Pool::push(int)`},
+		{"handled", "partly", "<nil>", "refused at /Code/meant.cc/pusch: the target has no such function; nearest: app::Pool::push(int); refused at /Code/ment.cc: the target has no such module; nearest: meant.cc"},
+		{"handled", "gone", "the target has nothing of what it stands for: /Code/meant.cc/handl (nearest: handle(Job*", ""},
+		{"bits", "", "<nil>", "ffs is that of libc.so.6; the program's app::ffs(int) is not counted"},
+	} {
+		k := key(t, c.metric, "/")
+		if c.item != "" {
+			k.Focus = k.Focus.WithItem("Parts", c.item)
+		}
+		r := d.Enable([]grid.PairKey{k}, &s)
+		if got := fmt.Sprint(r[0].Err); !strings.Contains(got, c.err) {
+			t.Errorf("%v: %v, want %q", k, got, c.err)
+		}
+		if note := d.Notes(k); note != c.note {
+			t.Errorf("the note of %v: %q, want %q", k, note, c.note)
+		}
 	}
 	detachClean(t, d, p.PID)
 	p.Stop(t)

@@ -18,10 +18,10 @@ import (
 const maxInlinedAsked = 16
 
 // Notes say what the value of a pair does not tell of, "" if nothing is known: that one name means functions of several modules, calls of
-// functions that are inlined as well, and numbers that are added although nobody says of which type they are. It reads the DWARF of the files that have the functions when it is first asked,
+// functions that are inlined as well, numbers that are added although nobody says of which type they are, and so on. It reads the DWARF of the files that have the functions when it is first asked,
 // which may take a second.
 func (d *Daemon) Notes(key grid.PairKey) string {
-	lines := slices.Concat(d.sharedNames(key), d.inlinedToo(key), d.jumpsAway(key), d.unloaded(key), d.untyped(key), d.leftOut(key), d.absent(key), d.unseenHandlers(key), d.lateJoins(key))
+	lines := slices.Concat(d.sharedNames(key), d.ownToo(key), d.missingParts(key), d.inlinedToo(key), d.jumpsAway(key), d.unloaded(key), d.untyped(key), d.leftOut(key), d.absent(key), d.unseenHandlers(key), d.lateJoins(key))
 	if why := d.Unseen(key.Metric); why != "" {
 		lines = append(lines, why)
 	}
@@ -44,6 +44,61 @@ func (d *Daemon) sharedNames(key grid.PairKey) (lines []string) {
 		slices.Sort(of)
 		lines = append(lines, fmt.Sprintf("%s is in %s: their calls are counted together; /Code/%s/%[1]s is one of them",
 			safetext.CleanMax(name, 100), safetext.CleanMax(strings.Join(of, ", "), 300), safetext.CleanMax(of[0], 100)))
+	}
+	return lines
+}
+
+// ownToo says which functions of libraries a pair counts though the program has one of its own that is called so in some scope.
+func (d *Daemon) ownToo(key grid.PairKey) (lines []string) {
+	for _, f := range d.namedBy(key) {
+		program := f.in.main()
+		if f.obj == program {
+			continue
+		}
+		var own []string
+		for _, m := range program.Meant(f.fn.Name) {
+			own = addLine(own, safetext.CleanMax(m.Fn.Name, 100))
+		}
+		if len(own) > 0 {
+			lines = addLine(lines, fmt.Sprintf("%s is that of %s; the program's %s is not counted", safetext.CleanMax(f.fn.Name, 100), safetext.CleanMax(f.fn.Module, 100), few(own)))
+		}
+	}
+	return lines
+}
+
+// few names some of many things.
+func few(names []string) string {
+	if n := len(names) - maxNearest; n > 0 {
+		names = append(slices.Clone(names[:maxNearest]), fmt.Sprintf("%d more", n))
+	}
+	return strings.Join(names, ", ")
+}
+
+// missingParts says what of the item of a hierarchy no target has. Parts that may come later, as locks and files do, are not named.
+func (d *Daemon) missingParts(key grid.PairKey) (lines []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	it := d.itemOf(key.Focus)
+	if it == nil || it.Base != grid.Code {
+		return nil
+	}
+	missing := it.Paths()
+	var without *target
+	for _, t := range d.targets {
+		if !t.selected(key.Focus) || !t.hasItem(it) {
+			continue
+		}
+		without = t
+		missing = slices.DeleteFunc(missing, func(p []string) bool { return t.hasPart(it, p) })
+	}
+	if without == nil {
+		return nil
+	}
+	for _, p := range missing[:min(len(missing), maxNearest)] {
+		lines = addLine(lines, without.d.opts.Library.Missing(p, without).Error())
+	}
+	if n := len(missing) - maxNearest; n > 0 {
+		lines = append(lines, fmt.Sprintf("%d more parts of %v are missing", n, it.Focus()))
 	}
 	return lines
 }
@@ -205,17 +260,23 @@ func (d *Daemon) Unseen(metric string) string {
 	return ""
 }
 
+// A namedFunction is a function of a pair, with the target that has it.
+type namedFunction struct {
+	*function
+	in *target
+}
+
 // namedBy are the functions at whose entries and exits a pair counts, but for those of lists of libraries.
-func (d *Daemon) namedBy(key grid.PairKey) (all []*function) {
+func (d *Daemon) namedBy(key grid.PairKey) (all []namedFunction) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, c := range d.plansOf(key) {
 		for _, r := range c.plan.Requests {
 			f := c.t.funcs[r.Func]
-			if f == nil || r.Listed || r.Follows || r.Where != pcl.Entry && r.Where != pcl.Return || slices.Contains(all, f) {
+			if f == nil || r.Listed || r.Follows || r.Where != pcl.Entry && r.Where != pcl.Return || slices.ContainsFunc(all, func(n namedFunction) bool { return n.function == f }) {
 				continue
 			}
-			if all = append(all, f); len(all) > maxInlinedAsked {
+			if all = append(all, namedFunction{f, c.t}); len(all) > maxInlinedAsked {
 				return nil
 			}
 		}

@@ -1,12 +1,8 @@
 package daemon
 
 import (
-	"strings"
-
 	"culprit/grid"
-	"culprit/internal/safetext"
 	"culprit/pcl"
-	"culprit/pcl/syntax"
 )
 
 // unplaced reports why the value of a part would be wrong for what was left out: a counter, a timer or a flag of it that no
@@ -41,11 +37,7 @@ func (t *target) neverComesBack(r *pcl.Request) bool {
 // checkModule refuses a focus on a module that the target does not have (yet): nothing would be counted there.
 func (t *target) checkModule(f grid.Focus) error {
 	if e := f.Elements(grid.Code); len(e) == 1 && !t.hasModule(e[0]) {
-		at := grid.ErrRefused{Point: grid.Whole().Refine(grid.Code, e...).String(), Reason: "the target has no such module"}
-		if near := syntax.Similar(e[0], t.Modules(), maxNearest); len(near) > 0 {
-			at.Reason += "; nearest: " + safetext.CleanMax(strings.Join(near, ", "), 400)
-		}
-		return &pcl.NoFunction{Name: e[0], At: &at}
+		return t.d.opts.Library.Missing(e, t)
 	}
 	return nil
 }

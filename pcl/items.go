@@ -136,6 +136,23 @@ func (c *compiler) functionsAt(path []string) []FuncID {
 	return nil
 }
 
+// Missing says that a target has nothing of a path of /Code, and what it has instead.
+func (l *Library) Missing(path []string, env Env) *NoFunction {
+	c := &compiler{lib: l, env: env}
+	what := "module"
+	switch {
+	case len(path) == 3 && len(env.Function(path[0], path[1])) > 0:
+		what = "loop"
+	case len(path) > 1:
+		what = "function"
+	}
+	at := grid.ErrRefused{Point: grid.Whole().Refine(grid.Code, path...).String(), Reason: "the target has no such " + what}
+	if what != "loop" {
+		at.Reason += c.instead(path)
+	}
+	return &NoFunction{Name: path[min(len(path), 2)-1], At: &at}
+}
+
 // doc writes a row for each item.
 func (g Grouping) doc(sb *strings.Builder) {
 	for i := range g.Items {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"culprit/grid"
+	"culprit/internal/safetext"
 	"culprit/pcl/syntax"
 )
 
@@ -91,7 +92,7 @@ func (c *compiler) named(name string) ([]FuncID, error) {
 		if ids := unique(c.env.Function(module, function)); len(ids) > 0 {
 			return ids, nil
 		}
-		return nil, c.noFunction(module, function)
+		return nil, c.lib.Missing([]string{module, function}, c.env)
 	}
 	ids, err := c.env.Meant(name)
 	for _, id := range ids {
@@ -100,27 +101,31 @@ func (c *compiler) named(name string) ([]FuncID, error) {
 	return unique(ids), err
 }
 
-// noFunction is the error for a function that the module does not have; it says what is there instead.
-func (c *compiler) noFunction(module, function string) error {
-	f := grid.Whole().Refine(grid.Code, module, function)
-	refused := grid.ErrRefused{Point: f.String(), Reason: "the target has no such function"}
-	ids, err := c.env.Meant(function)
+// instead says what a target has that is similar to a path of /Code, or why it does not have that.
+func (c *compiler) instead(path []string) string {
+	if len(path) == 1 {
+		if near := syntax.Similar(path[0], c.env.Modules(), maxNearest); len(near) > 0 {
+			return "; nearest: " + safetext.CleanMax(strings.Join(near, ", "), 400)
+		}
+		return ""
+	}
+	ids, err := c.env.Meant(path[1])
 	var none *NoFunction
 	switch {
 	case errors.As(err, &none) && none.Why != "":
-		refused.Reason += ": " + none.Why
+		return ": " + none.Why
 	case errors.As(err, &none) && len(none.May) > 0:
-		refused.Reason += "; nearest: " + strings.Join(none.May, ", ")
+		return "; nearest: " + strings.Join(none.May, ", ")
 	case errors.As(err, &none):
-		refused.Reason += none.nearest()
+		return none.nearest()
 	case len(ids) > 0:
 		var places []string
 		for _, id := range ids[:min(len(ids), maxNearest)] {
 			places = append(places, "/Code/"+c.env.FuncModule(id)+"/"+c.env.FuncName(id))
 		}
-		refused.Reason += "; there is " + strings.Join(places, ", ")
+		return "; there is " + strings.Join(places, ", ")
 	}
-	return &NoFunction{Name: function, At: &refused}
+	return ""
 }
 
 // maxNearest bounds the functions that a message names.

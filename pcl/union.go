@@ -176,7 +176,7 @@ func (c *compiler) resolve(x *matching) error {
 	}
 	u.uses = slices.DeleteFunc(slices.Clone(u.uses), func(u use) bool { return !c.has(u) })
 	if len(u.uses) == 0 {
-		return u.item.missing()
+		return c.missing(u.item)
 	}
 	x.union = &u
 	return nil
@@ -220,12 +220,18 @@ func insideLoop(p, q []string) bool {
 	return len(p) == 3 && len(q) == 3 && slices.Equal(p[:2], q[:2]) && strings.HasPrefix(p[2], q[2]+".")
 }
 
-// missing says that the target has nothing of what the item stands for.
-func (it *GroupingItem) missing() error {
+// missing says that the target has nothing of what an item stands for.
+func (c *compiler) missing(it *GroupingItem) error {
 	const few = 3
 	var names []string
 	for _, f := range it.Foci[:min(len(it.Foci), few)] {
-		names = append(names, f.String())
+		name := f.String()
+		if it.Base == grid.Code {
+			if instead := strings.TrimLeft(c.instead(f.Elements(grid.Code)), ";: "); instead != "" {
+				name += " (" + instead + ")"
+			}
+		}
+		names = append(names, name)
 	}
 	if n := len(it.Foci) - few; n > 0 {
 		names = append(names, fmt.Sprintf("%d more", n))

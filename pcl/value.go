@@ -217,7 +217,7 @@ func (c *compiler) chosen(e *syntax.Expr) (value, error) {
 	case tProcs:
 		fns := unique(c.env.Function(elems[0], elems[1]))
 		if len(fns) == 0 {
-			return value{}, c.noFunction(elems[0], elems[1])
+			return value{}, c.lib.Missing(elems, c.env)
 		}
 		return value{typ: tProcs, procs: fns}, nil
 	case tLoop:

@@ -110,7 +110,8 @@ func (o *Object) ModuleFunctions(module string) []*Function {
 	return o.modules()[module]
 }
 
-// InModule finds the functions of a module that are called so: by display name, linkage name or alias, sorted by Addr.
+// InModule finds the functions of a module that are called so: by display name, linkage name or alias, sorted by Addr. If none is, it finds those
+// of whose names nothing was left out but parameters, and what compilers add to copies.
 func (o *Object) InModule(module, name string) (fns []*Function) {
 	if o.oneModule() && module != o.name {
 		return nil
@@ -118,6 +119,13 @@ func (o *Object) InModule(module, name string) (fns []*Function) {
 	for _, f := range o.Named(name) {
 		if f.Module == module && (f.Name == name || f.Linkage == name || slices.Contains(f.Aliases, name)) {
 			fns = append(fns, f)
+		}
+	}
+	if len(fns) == 0 {
+		for _, m := range o.Meant(name) {
+			if m.Fn.Module == module && m.Fit == FitWhole && !m.Fn.OldVersion() {
+				fns = append(fns, m.Fn)
+			}
 		}
 	}
 	slices.SortFunc(fns, func(a, b *Function) int { return cmp3(a.Addr, b.Addr) })

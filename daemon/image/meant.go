@@ -133,6 +133,10 @@ func endsIn(name, tail string) bool {
 // copies matches what compilers add to the names of whole copies of functions. A .part or .cold is no whole function.
 var copies = regexp.MustCompile(`(\.(isra|constprop|lto_priv|llvm)(\.[0-9]+)?)+$`)
 
+// OldVersion reports whether the name of a function has a version to which no new program is linked, as the C library's step@GLIBC_2.2.5 has.
+// It is meant by its whole name only.
+func (f *Function) OldVersion() bool { return strings.Contains(f.Name, "@") }
+
 // Path is the readable name of a function with its scopes, and without parameters, Rust's hash and what a compiler has added for a copy.
 func Path(linkage string) (out string) {
 	linkage = copies.ReplaceAllString(linkage, "")

@@ -29,11 +29,13 @@ struct Queue {
 };
 }
 
-// The C library has functions of these names: two that no new program is linked to, and one that is an int's absolute value.
+// The C library has functions of these names: three that no new program is linked to, the absolute value of an int, and one of the bits of an int.
 NOINLINE int step(int n) { __asm__ volatile(""); return n + 4; }
 namespace app {
 NOINLINE int advance(int n) { __asm__ volatile(""); return n + 5; }
+NOINLINE int ffs(int n) { __asm__ volatile(""); return n + 6; }
 }
+extern "C" NOINLINE int svc_exit(int n) { __asm__ volatile(""); return n + 7; }
 NOINLINE int abs(int n, int m) { __asm__ volatile(""); return n + m; }
 
 static inline __attribute__((always_inline)) int twice(int n) { return n * 2 + (n >> 3); }
@@ -59,7 +61,7 @@ int main(int argc, char **argv)
 	int sum = 0, quarter = 0;
 	for (int n = 0; n < rounds; n++) {
 		sum += handle(&job, n, 1) + handle(&job) + pool.push(n) + queue.push(n) + pool.convert(n) + (int)pool.convert((long)n);
-		sum += app::only_here(n) + app::hidden(n) + twice(n) + twice(n + 1) + scaled(n, 5) + step(n) + app::advance(n) + abs(n, 2);
+		sum += app::only_here(n) + app::hidden(n) + twice(n) + twice(n + 1) + scaled(n, 5) + step(n) + app::advance(n) + abs(n, 2) + app::ffs(n) + svc_exit(n);
 		if (first)
 			sum += first(n) + first(n) + second(n);
 		quarter += n % 4 == 0;
