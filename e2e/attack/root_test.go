@@ -129,7 +129,7 @@ func (c *command) tail() string {
 	return fmt.Sprintf("%.600q", text[max(0, len(text)-600):])
 }
 
-var crash = regexp.MustCompile(`(?m)^panic:|^fatal error:|BUG:|^goroutine \d+ \[|SIGSEGV: |SIGBUS|unexpected fault address`)
+var crash = regexp.MustCompile(`(?m)^panic:|^fatal error:|BUG:|^goroutine \d+ \[|SIGSEGV: |SIGBUS: |unexpected fault address`)
 
 // long finds pauses of three seconds and more. None may last longer than half a second; a fault point adds a second.
 var long = regexp.MustCompile(`(?:stood still for|stopped within) (?:(?:[3-9]|\d\d+)(?:\.\d+)?s|\d+m\d).*`)
@@ -137,9 +137,13 @@ var long = regexp.MustCompile(`(?:stood still for|stopped within) (?:(?:[3-9]|\d
 // raw finds what must not come to a terminal: control bytes, and characters that turn the text around.
 var raw = regexp.MustCompile("[\x00-\x08\x0b-\x1f\x7f\u0080-\u009f\u202a-\u202e\u2066-\u2069]")
 
+// loader finds what the C library's loader writes for a child of the attacker that it cannot start: it names the child by its argv[0]. "run" shares
+// its terminal with the program that it starts, so this is the program's own output.
+var loader = regexp.MustCompile(`(?m)^.*: error while loading shared libraries: .*$`)
+
 // judge looks at how the command ended and at what it said.
 func (c *command) judge() {
-	text := c.out.String()
+	text := loader.ReplaceAllString(c.out.String(), "")
 	state := c.cmd.ProcessState
 	if *onlyFlag >= 0 {
 		c.w.t.Logf("%v ended with %v after %v:\n%q", c.cmd.Args[1:], state, time.Since(c.began), text)
