@@ -236,7 +236,11 @@ func (c *compiler) missing(it *GroupingItem) error {
 	if n := len(it.Foci) - few; n > 0 {
 		names = append(names, fmt.Sprintf("%d more", n))
 	}
-	return grid.ErrRefused{Point: it.Focus().String(), Reason: "the target has nothing of what it stands for: " + strings.Join(names, ", ")}
+	at := grid.ErrRefused{Point: it.Focus().String(), Reason: "the target has nothing of what it stands for: " + strings.Join(names, ", ")}
+	if it.Base == grid.Code {
+		return &NoFunction{Name: it.Name, At: &at}
+	}
+	return at // objects may be seen later
 }
 
 // compileFlag compiles the body of a flag; an item's several bodies share the flag.

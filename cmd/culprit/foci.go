@@ -40,7 +40,7 @@ for (SyncObject) and what it has open (IO), as --watch and PCL name them, with h
 			return foci(cmd.Context(), cmd.OutOrStdout(), args, opts)
 		}),
 	}
-	cmd.Flags().IntVar(&opts.depth, "depth", opts.depth, "how many `LEVELS` to list: 1 hierarchies, 2 modules and processes, 3 functions, threads, locks and files")
+	cmd.Flags().IntVar(&opts.depth, "depth", opts.depth, "how many `LEVELS` to list: 1 hierarchies, 2 modules and processes, 3 functions, threads, locks and files (loops: a pattern such as /Code/MODULE/FUNCTION/*)")
 	cmd.Flags().IntVar(&opts.most, "max", opts.most, "list at most `N` of them")
 	cmd.Flags().BoolVar(&opts.asJSON, "json", false, "print a list as JSON")
 	cmd.Flags().DurationVar(&opts.span, "time", opts.span, "how long to look for locks that threads wait for")
@@ -70,6 +70,9 @@ func foci(ctx context.Context, w io.Writer, args []string, opts fociOptions) err
 	err = lookInto(ctx, lib, pid, func(d *daemon.Daemon) error {
 		if err := learnFoci(ctx, d, opts.span); err != nil {
 			return err
+		}
+		if len(args) > 1 {
+			listLoops(d, args[1])
 		}
 		for h := range grid.Defined {
 			l.add(d.Tree(), h)
@@ -109,6 +112,33 @@ func learnFoci(ctx context.Context, d *daemon.Daemon, span time.Duration) error 
 	case <-time.After(span):
 	}
 	return ctx.Err()
+}
+
+// maxLoopFunctions bounds the functions whose loops are looked for: that decodes their code.
+const maxLoopFunctions = 1000
+
+// listLoops makes the loops known that a pattern of a path may select: /Code/MODULE/FUNCTION/LOOP.
+func listLoops(d *daemon.Daemon, pattern string) {
+	elems := strings.Split(pattern, "/")
+	if len(elems) != 5 || elems[1] != grid.Code.String() {
+		return
+	}
+	isModule, isFunction := pcl.Matcher(elems[2], false), pcl.Matcher(elems[3], false)
+	tree, left := d.Tree(), maxLoopFunctions
+	for _, module := range tree.Children(grid.Code) {
+		if !isModule(module) {
+			continue
+		}
+		for _, function := range tree.Children(grid.Code, module) {
+			if !isFunction(function) {
+				continue
+			}
+			if left--; left < 0 {
+				return
+			}
+			_, _ = d.ListLoops(module, function) // there may be none, or none that is known
+		}
+	}
 }
 
 // maxFocusDepth is deeper than any resource lies.

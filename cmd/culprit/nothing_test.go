@@ -52,3 +52,31 @@ func TestNothingMatches(t *testing.T) {
 	}
 	untouched(t, p)
 }
+
+// TestStars: a star stands for the loops of a function too, and one that stands for nothing of the code, or only for what is missing, is a failure
+// like a pair that is. None of the objects that a star stands for need be there.
+func TestStars(t *testing.T) {
+	p := target(t, "mutex.c")
+	pid := fmt.Sprint(p.PID)
+	parts := pclFile(t, `hierarchy Parts { item "some" is { "/Code/mutex.c/lookup", "/Code/mutex.c/lokup" }; item "gone" is { "/Code/mutex.c/srve" }; }
+hierarchy Gone { item "gone" is { "/Code/mutx.c" }; }`)
+	c := culprit(t, "foci", pid, "/Code/mutex.c/compute/*").want(exitNothing)
+	c.has(&c.out, "/Code/mutex.c/compute/loop_1\n").has(&c.out, "/Code/mutex.c/compute/loop_1.1\n")
+	for _, one := range []struct {
+		watch, want string
+		status      int
+	}{
+		{"procedure_calls@/Code/mutex.c/*", "procedure_calls@/Code/mutex.c/lookup: sum", exitNothing},
+		{"exec_time_inclusive@/Code/mutex.c/compute/*", "exec_time_inclusive@/Code/mutex.c/compute/loop_1: sum", exitNothing},
+		{"exec_time_inclusive@/Code/mutex.c/serve/*", "exec_time_inclusive@/Code/mutex.c/serve/*: not measured: nothing was found below it", exitFailed},
+		{"procedure_calls@/Code/mutx.c/*", "procedure_calls@/Code/mutx.c/*: not measured: nothing was found below it", exitFailed},
+		{"procedure_calls@/Parts/*", "procedure_calls@/Parts/some: sum", exitNothing},
+		{"procedure_calls@/Parts/gone", "not measured: refused at /Parts/gone: the target has nothing of what it stands for: /Code/mutex.c/srve (nearest: serve", exitFailed},
+		{"procedure_calls@/Gone/*", "not measured: refused at /Gone/gone: the target has nothing of what it stands for: /Code/mutx.c (nearest: mutex.c)", exitFailed},
+		{"io_wait@/IO/Socket/*", "io_wait@/IO/Socket/*: not measured: nothing was found below it", exitNothing},
+	} {
+		c := culprit(t, "attach", pid, "--quiet", "--no-search", "--for", "1500ms", "--pcl", parts, "--watch", one.watch).want(one.status)
+		c.has(&c.out, one.want)
+	}
+	untouched(t, p)
+}

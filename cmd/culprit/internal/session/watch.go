@@ -95,6 +95,7 @@ type watcher struct {
 	mu      sync.Mutex
 	state   map[grid.PairKey]*watched
 	asked   map[grid.PairKey]grid.PairKey // what became of a watch without a star
+	stands  []map[grid.PairKey]bool       // for what each watch has stood so far
 	order   []grid.PairKey                // in which they were first asked for
 	version uint64                        // of the tree when it was last looked at
 }
@@ -117,7 +118,11 @@ type watched struct {
 const maxTries = 100
 
 func newWatcher(g *grid.Grid, d Daemon, lib *pcl.Library, watches []Watch) *watcher {
-	return &watcher{grid: g, tree: d.Tree(), daemon: d, lib: lib, watches: watches, state: map[grid.PairKey]*watched{}, asked: map[grid.PairKey]grid.PairKey{}}
+	w := &watcher{grid: g, tree: d.Tree(), daemon: d, lib: lib, watches: watches, state: map[grid.PairKey]*watched{}, asked: map[grid.PairKey]grid.PairKey{}}
+	for range watches {
+		w.stands = append(w.stands, map[grid.PairKey]bool{})
+	}
+	return w
 }
 
 // begin enables the pairs that are named one by one, before anything else is measured: what is wrong with them is said first.
@@ -158,8 +163,9 @@ func (w *watcher) missing() []grid.PairKey {
 	if version != w.version || len(w.order) == 0 {
 		w.version = version
 		w.retryRefused()
-		for _, one := range w.watches {
+		for i, one := range w.watches {
 			for _, key := range w.expand(one) {
+				w.stands[i][key] = true
 				if !one.every {
 					w.asked[one.Key] = key
 				}
@@ -187,27 +193,6 @@ func (w *watcher) retryRefused() {
 			s.retry = true
 		}
 	}
-}
-
-// expand lists the pairs that a watch stands for now.
-func (w *watcher) expand(one Watch) []grid.PairKey {
-	focus := w.resolveProcess(one.Key.Focus)
-	if !one.every {
-		return []grid.PairKey{{Metric: one.Key.Metric, Focus: focus}}
-	}
-	var keys []grid.PairKey
-	for _, f := range w.children(focus, one.wild) {
-		keys = append(keys, grid.PairKey{Metric: one.Key.Metric, Focus: f})
-	}
-	return keys
-}
-
-// children are the foci that a star stands for now.
-func (w *watcher) children(f grid.Focus, h grid.Hierarchy) []grid.Focus {
-	if h == grid.Defined {
-		return itemFoci(w.lib, f)
-	}
-	return w.tree.Refinements(f, h)
 }
 
 // resolveProcess turns /Process/4242 into the process's name in the tree, exe{4242}.
@@ -253,18 +238,6 @@ func (w *watcher) take(results []grid.EnableResult) (untold []grid.EnableResult)
 		}
 	}
 	return untold
-}
-
-// pointless reports whether there was nothing to the end of some pair that was asked for. A star that stands for nothing is no pair.
-func (w *watcher) pointless() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, s := range w.state {
-		if pcl.NothingThere(s.err) {
-			return true
-		}
-	}
-	return false
 }
 
 // finish stops the pairs, which brings the values up to now, and reads them. Run has returned.
@@ -347,20 +320,6 @@ func (w *watcher) uncertainty(key grid.PairKey) report.Missing {
 		return report.Missing(v)
 	}
 	return missing
-}
-
-// empty reports the stars that never stood for anything.
-func (w *watcher) empty() []report.Pair {
-	var pairs []report.Pair
-	for _, one := range w.watches {
-		if !one.every || len(w.expand(one)) > 0 {
-			continue
-		}
-		p := w.blank(one.Key)
-		p.Error = "nothing was found below it"
-		pairs = append(pairs, p)
-	}
-	return pairs
 }
 
 // blank is a pair without values.

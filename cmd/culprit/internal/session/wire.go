@@ -16,6 +16,7 @@ type Daemon interface {
 	grid.Axis
 	Tree() *grid.Tree
 	ListCode()
+	ListLoops(module, function string) (names []string, err error)
 	Now() float64
 	Source(f grid.Focus) (file string, line int)
 	Targets() []daemon.TargetInfo
