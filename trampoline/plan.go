@@ -561,7 +561,7 @@ func (m *planner) bytes(r *run) (lo, hi uint64) {
 // join makes one run of two that overlap.
 func (m *planner) join(a, b *run) string {
 	if !a.joins() || !b.joins() {
-		return "it overlaps another point that has no room of its own"
+		return "it overlaps another point that has no room of its own: measure one of the two at a time"
 	}
 	if a.lo == b.lo && a.hi == b.hi {
 		if a.tactic == Retarget && m.Insts[a.lo].Flow == x86.FlowCond {

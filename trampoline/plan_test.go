@@ -76,7 +76,7 @@ func TestPlans(t *testing.T) {
 		{name: "four bytes before a call", code: "4883ec08 e8 00100000 4883c408 c3", points: []Point{{FuncEntry, 0}}, want: "punned 0+4"},
 		{name: "and the point before that call", code: "4883ec08 e8 00100000 4883c408 c3", points: []Point{{FuncEntry, 0}, {CallPre, 4}}, want: "punned 0+4"},
 		{name: "but not if something may jump there", code: "4883ec08 e8 00100000 4883c408 c3", targets: []uint64{4}, points: []Point{{FuncEntry, 0}, {CallPre, 4}},
-			want: "punned 0+4, call: it overlaps another point that has no room of its own"},
+			want: "punned 0+4, call: it overlaps another point that has no room of its own: measure one of the two at a time"},
 		{name: "four bytes in two instructions", code: "53 4889fb e8 00100000 5b c3", points: []Point{{FuncEntry, 0}}, want: "punned 0+4"},
 		{name: "unless something may jump between them", code: "53 4889fb e8 00100000 5b c3", targets: []uint64{1}, points: []Point{{FuncEntry, 0}},
 			want: "entry: something may jump into the bytes that a jump needs"},
