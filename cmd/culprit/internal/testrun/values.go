@@ -30,9 +30,13 @@ func (m *measured) look(key grid.PairKey, view pcltest.View) (v float64, unit st
 	return v, metric.SumUnits(), !math.IsNaN(v) && !math.IsInf(v, 0) // values below 0 are not told apart
 }
 
-// noValues says why a view of single values shows nothing, if it is for the metric; else it is empty.
+// noValues says why a view of single values shows nothing, if it is known; else it is empty.
 func (m *measured) noValues(key grid.PairKey, view pcltest.View) string {
-	if _, ok := m.g.Distribution(key, 0); ok || !view.OfValues() || view == pcltest.Mean && m.isGauge(key) {
+	d, ok := m.g.Distribution(key, 0)
+	switch _, quantile := view.Quantile(); {
+	case ok && quantile && d.Below() > 0:
+		return ": it is below 0, where values are not told apart"
+	case ok || !view.OfValues() || view == pcltest.Mean && m.isGauge(key):
 		return ""
 	}
 	return `: "` + string(view) + `" is of single values, which only a metric with a base of histogram(..) keeps`
