@@ -1,0 +1,82 @@
+package session
+
+import (
+	"maps"
+	"slices"
+
+	"culprit/cmd/culprit/internal/report"
+	"culprit/grid"
+	"culprit/pcl"
+)
+
+// A star in a watch stands for all children of a resource, also for those that come later.
+
+// expand lists the pairs that a watch stands for now.
+func (w *watcher) expand(one Watch) []grid.PairKey {
+	focus := w.resolveProcess(one.Key.Focus)
+	if !one.every {
+		return []grid.PairKey{{Metric: one.Key.Metric, Focus: focus}}
+	}
+	var keys []grid.PairKey
+	for _, f := range w.children(focus, one.wild) {
+		keys = append(keys, grid.PairKey{Metric: one.Key.Metric, Focus: f})
+	}
+	return keys
+}
+
+// children are the foci that a star stands for now.
+func (w *watcher) children(f grid.Focus, h grid.Hierarchy) []grid.Focus {
+	switch {
+	case h == grid.Defined:
+		return itemFoci(w.lib, f)
+	case h == grid.Code && f.Depth(h) == 2:
+		_ = w.listLoops(f) // why there are none is told at the end
+	}
+	return w.tree.Refinements(f, h)
+}
+
+// listLoops makes the loops of the function that a focus chooses known: nobody looks for them before they are asked for.
+func (w *watcher) listLoops(f grid.Focus) error {
+	elems := f.Elements(grid.Code)
+	_, err := w.daemon.ListLoops(elems[0], elems[1])
+	return err
+}
+
+// pointless reports whether something that was asked for was not there to the end: the one pair of a watch, or all that a star stands for. A
+// star of objects is no promise: there may be none.
+func (w *watcher) pointless() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	nothing := func(key grid.PairKey) bool { s := w.state[key]; return s != nil && pcl.NothingThere(s.err) }
+	for i, one := range w.watches {
+		if !one.every && nothing(w.asked[one.Key]) {
+			return true
+		}
+		listed := one.wild == grid.Defined || one.wild == grid.Code && len(w.tree.Children(grid.Code)) > 0
+		if one.every && listed && !slices.ContainsFunc(slices.Collect(maps.Keys(w.stands[i])), func(key grid.PairKey) bool { return !nothing(key) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// empty reports the stars that never stood for anything.
+func (w *watcher) empty() []report.Pair {
+	var pairs []report.Pair
+	for i, one := range w.watches {
+		if !one.every || len(w.stands[i]) > 0 {
+			continue
+		}
+		f := one.Key.Focus
+		why := "nothing was found below it"
+		if one.wild == grid.Code && f.Depth(grid.Code) == 2 {
+			if err := w.listLoops(f); err != nil {
+				why += ": " + clean(err.Error())
+			}
+		}
+		p := w.blank(grid.PairKey{Metric: one.Key.Metric, Focus: f.Refine(one.wild, append(f.Elements(one.wild), "*")...)})
+		p.Error = why
+		pairs = append(pairs, p)
+	}
+	return pairs
+}
