@@ -3,6 +3,7 @@ package daemon
 import (
 	"fmt"
 
+	"culprit/daemon/image"
 	"culprit/daemon/process"
 )
 
@@ -24,12 +25,16 @@ const cancelling = "pthread_setcanceltype"
 // cancelled in a trampoline has no frame there that an unwinder knows: destructors and cleanup handlers would not run.
 func (t *target) checkCancels() error {
 	for _, o := range t.objects {
-		if o.MayImport(cancelling) && o.Imports(cancelling) && o.HasLandingPads() {
+		if cancelsAnywhere(o.Object) {
 			return &process.Unsupported{What: fmt.Sprintf("a program that cancels threads wherever they are (%s in %s) and has destructors or cleanup handlers", cancelling, o.name),
 				Needs: "threads that are cancelled at cancellation points only"}
 		}
 	}
 	return nil
+}
+
+func cancelsAnywhere(o *image.Object) bool {
+	return o.MayImport(cancelling) && o.Imports(cancelling) && o.HasLandingPads()
 }
 
 // notePeers says once that such processes have come since.

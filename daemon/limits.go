@@ -10,16 +10,20 @@ type Limit struct {
 	Object string // comes from the process and is not safe to show
 	Why    string
 	Sure   bool // else it is found out when attaching
+	Whole  bool // no other code of the process has probes either
 }
 
 // Limits says what of a process has no probes, as far as it is seen without stopping it.
 func Limits(pid int) (limits []Limit, err error) {
 	err = eachFile(pid, func(o *image.Object) {
 		if o.IsGo() {
-			limits = append(limits, Limit{o.Name(), whyGo, true})
+			limits = append(limits, Limit{Object: o.Name(), Why: whyGo, Sure: true})
 		}
 		if !isLibc(o.Name()) && o.MentionsSwitch() {
-			limits = append(limits, Limit{o.Name(), "it can leave for another context: if a signal handler of the program does, " + whyOneInstruction, false})
+			limits = append(limits, Limit{Object: o.Name(), Why: "it can leave for another context: if a signal handler of the program does, " + whyOneInstruction})
+		}
+		if cancelsAnywhere(o) {
+			limits = append(limits, Limit{o.Name(), "it cancels threads wherever they are (" + cancelling + ") and has destructors or cleanup handlers, which would not run", true, true})
 		}
 	})
 	return limits, err

@@ -77,6 +77,9 @@ func limits(pid int) (checks []doctor.Check) {
 		c := doctor.Check{Name: "probes in " + safetext.CleanMax(l.Object, maxLine), Value: l.Why}
 		if l.Sure {
 			c.Level, c.Remedy = doctor.Note, "nothing to do: stack samples tell its times, and probes go into the rest; calls are not counted there"
+			if l.Whole {
+				c.Remedy = "nothing to do: the whole process is measured by stack samples; calls are not counted"
+			}
 		}
 		checks = append(checks, c)
 	}
