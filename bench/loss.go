@@ -4,11 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"culprit/daemon/kernel"
+	"culprit/internal/procfs"
 )
 
 // What a search costs a server: its throughput with and without a search from the beginning of a load to its end, attaching and removing
@@ -165,14 +164,8 @@ func processorTime(pid int) (sum float64) {
 		if p.PID != pid && p.Parent != pid {
 			continue
 		}
-		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID))
-		if err != nil {
-			continue
-		}
-		f := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-		for _, field := range f[11:15] { // utime to cstime, fields 14 to 17
-			ticks, _ := strconv.ParseFloat(field, 64)
-			sum += ticks / 100
+		if st, err := procfs.ReadStat(p.PID); err == nil {
+			sum += float64(st.User+st.System+st.Children) / procfs.Ticks
 		}
 	}
 	return sum

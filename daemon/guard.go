@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"culprit/internal/procfs"
 
 	"golang.org/x/sys/unix"
 )
@@ -168,7 +169,6 @@ func (w *watcher) signal(s unix.Signal) { unix.PidfdSendSignal(w.pidfd, s, nil, 
 
 // stopped reports whether a process is stopped by a signal.
 func stopped(pid int) bool {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	i := bytes.LastIndexByte(text, ')')
-	return err == nil && i >= 0 && len(text) > i+2 && text[i+2] == 'T'
+	st, err := procfs.ReadStat(pid)
+	return err == nil && st.State == 'T'
 }

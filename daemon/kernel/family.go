@@ -5,6 +5,8 @@ import (
 	"os"
 	"strconv"
 
+	"culprit/internal/procfs"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -25,27 +27,11 @@ func ParentOf(pid int) (p Parentage, ok bool) {
 	if err != nil {
 		return Parentage{}, false
 	}
-	var t ThreadTimes
-	parent, ok := parentIn(text)
-	if !ok || !t.takeStat(text) || t.State == 'Z' || t.State == 'X' {
+	s, ok := procfs.ParseStat(text)
+	if !ok || s.State == 'Z' || s.State == 'X' {
 		return Parentage{}, false
 	}
-	return Parentage{PID: pid, Parent: parent, Start: t.Start}, true
-}
-
-// parentIn reads field 4 of stat. The name in brackets before it may hold anything.
-func parentIn(text []byte) (int, bool) {
-	for i := len(text) - 1; i >= 0; i-- {
-		if text[i] != ')' {
-			continue
-		}
-		if i+4 > len(text) {
-			return 0, false
-		}
-		n, _, ok := number(text[i+3:]) // behind the bracket, a blank and the state
-		return int(n), ok
-	}
-	return 0, false
+	return Parentage{PID: pid, Parent: s.Parent, Start: s.Start}, true
 }
 
 // leads tells a process from a thread, whose files in /proc look the same: only a process has a handle of this kind.

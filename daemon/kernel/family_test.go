@@ -12,19 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestParentBehindAnyName(t *testing.T) {
-	for text, want := range map[string]int{"17 (a) S 1 (b)) R 42 17 17 0": 42, "1 (systemd) S 0 1 1 0": 0, "9 (x) S -1 1": 0} {
-		if got, ok := parentIn([]byte(text)); !ok || got != want {
-			t.Errorf("%q: %d, %v", text, got, ok)
-		}
-	}
-	for _, text := range []string{"", "17", "17 (a", "17 (a)", "17 (a) S", "17 (a) S "} {
-		if got, ok := parentIn([]byte(text)); ok {
-			t.Errorf("%q: %d", text, got)
-		}
-	}
-}
-
 // TestBirths: a process that begins is told of by the next call or the one after; threads are not; nothing is told when none begin.
 func TestBirths(t *testing.T) {
 	var b Births

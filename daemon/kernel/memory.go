@@ -5,6 +5,8 @@ import (
 	"os"
 	"strconv"
 
+	"culprit/internal/procfs"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -16,7 +18,7 @@ func MemorySize(pid int) (uint64, error) {
 	if err != nil {
 		return 0, explain(what, err)
 	}
-	pages, _, ok := number(text)
+	pages, _, ok := procfs.Number(text)
 	if !ok {
 		return 0, fmt.Errorf("%s: statm has a form that this program does not know", what)
 	}

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"time"
 
+	"culprit/internal/procfs"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -40,10 +42,6 @@ type ThreadTimes struct {
 	worker   bool
 	children time.Duration // of the whole process: processor time of children that it has waited for
 }
-
-// workerFlags are those of tasks that run in the kernel on behalf of a process (PF_IO_WORKER, PF_USER_WORKER of linux/sched.h): of
-// io_uring and vhost. They are listed with its threads but never run code of it.
-const workerFlags = 0x10 | 0x4000
 
 // Age is for how long, in seconds, a thread has lived that started at a time as ThreadTimes has it; up to 10 ms more than that.
 func Age(start uint64) float64 {
@@ -113,13 +111,13 @@ type schedstat struct{ run, wait, slices uint64 }
 // parseSchedstat reads "run wait slices\n".
 func parseSchedstat(text []byte) (s schedstat, ok bool) {
 	var rest []byte
-	if s.run, rest, ok = number(text); !ok {
+	if s.run, rest, ok = procfs.Number(text); !ok {
 		return schedstat{}, false
 	}
-	if s.wait, rest, ok = number(rest); !ok {
+	if s.wait, rest, ok = procfs.Number(rest); !ok {
 		return schedstat{}, false
 	}
-	s.slices, _, ok = number(rest)
+	s.slices, _, ok = procfs.Number(rest)
 	return s, ok
 }
 
@@ -132,40 +130,16 @@ func (t *ThreadTimes) takeSchedstat(s schedstat) {
 	t.Run, t.RunQueueWait, t.Slices = time.Duration(s.run), time.Duration(s.wait), s.slices
 }
 
-// takeStat reads state, flags, faults, utime, stime and starttime. The name in brackets may hold anything, brackets too, so the
-// last bracket counts.
+// takeStat reads state, flags, faults, times and start.
 func (t *ThreadTimes) takeStat(text []byte) bool {
-	end := bytes.LastIndexByte(text, ')')
-	if end < 0 || end+3 > len(text) {
+	s, ok := procfs.ParseStat(text)
+	if !ok {
 		return false
 	}
-	text = text[end+2:]
-	t.State, t.children = text[0], 0
-	text = text[1:]
-	var n uint64
-	var ok bool
-	for field := 4; field <= 22; field++ {
-		if n, text, ok = number(text); !ok {
-			return false
-		}
-		switch field {
-		case 9:
-			t.worker = n&workerFlags != 0
-		case 10:
-			t.MinorFaults = n
-		case 12:
-			t.MajorFaults = n
-		case 14:
-			t.User = time.Duration(n) * tick
-		case 15:
-			t.System = time.Duration(n) * tick
-		case 16, 17:
-			t.children += time.Duration(n) * tick
-		case 22:
-			t.Start = n
-		}
-	}
-	return len(text) > 0 // there are more fields, or the last number was cut
+	t.State, t.Start, t.worker = s.State, s.Start, s.IsWorker()
+	t.MinorFaults, t.MajorFaults = s.MinorFaults, s.MajorFaults
+	t.User, t.System, t.children = time.Duration(s.User)*tick, time.Duration(s.System)*tick, time.Duration(s.Children)*tick
+	return true
 }
 
 var voluntaryLine, forcedLine = []byte("\nvoluntary_ctxt_switches:"), []byte("\nnonvoluntary_ctxt_switches:")
@@ -173,30 +147,9 @@ var voluntaryLine, forcedLine = []byte("\nvoluntary_ctxt_switches:"), []byte("\n
 // takeStatus reads the two counts of switches, which are the last lines.
 func (t *ThreadTimes) takeStatus(text []byte) {
 	if i := bytes.LastIndex(text, voluntaryLine); i >= 0 {
-		t.Voluntary, _, _ = number(text[i+len(voluntaryLine):])
+		t.Voluntary, _, _ = procfs.Number(text[i+len(voluntaryLine):])
 	}
 	if i := bytes.LastIndex(text, forcedLine); i >= 0 {
-		t.Forced, _, _ = number(text[i+len(forcedLine):])
+		t.Forced, _, _ = procfs.Number(text[i+len(forcedLine):])
 	}
-}
-
-// number reads one decimal number after blanks, and returns what follows. A negative one reads as 0.
-func number(text []byte) (n uint64, rest []byte, ok bool) {
-	i := 0
-	for i < len(text) && (text[i] == ' ' || text[i] == '\t') {
-		i++
-	}
-	negative := i < len(text) && text[i] == '-'
-	if negative {
-		i++
-	}
-	first := i
-	for i < len(text) && text[i] >= '0' && text[i] <= '9' {
-		n = n*10 + uint64(text[i]-'0')
-		i++
-	}
-	if negative {
-		n = 0
-	}
-	return n, text[i:], i > first
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"culprit/internal/procfs"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -314,7 +316,7 @@ func listTIDs(dir int, tids []int, buf []byte) ([]int, error) {
 			if length <= direntName || length > len(b) {
 				break
 			}
-			if tid, _, ok := number(b[direntName:length]); ok {
+			if tid, _, ok := procfs.Number(b[direntName:length]); ok {
 				tids = append(tids, int(tid))
 			}
 			b = b[length:]

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"culprit/internal/procfs"
 )
 
 // A Thread is one line of what a process listing shows.
@@ -27,8 +29,8 @@ func (p *Process) Threads() ([]Thread, error) {
 	}
 	out := make([]Thread, 0, len(tids))
 	for _, tid := range tids {
-		if st, err := readStat(p.pid, tid); err == nil {
-			out = append(out, Thread{TID: tid, Comm: st.comm, State: st.state})
+		if st, err := procfs.ReadThreadStat(p.pid, tid); err == nil {
+			out = append(out, Thread{TID: tid, Comm: clean(string(st.Name)), State: st.State})
 		}
 	}
 	return out, p.alive()
@@ -52,7 +54,7 @@ func (p *Process) Info() (Info, error) {
 		return Info{}, err
 	}
 	defer release()
-	st, err := readStat(p.pid, 0)
+	st, err := procfs.ReadStat(p.pid)
 	if err != nil {
 		return Info{}, p.gone(err)
 	}
@@ -64,7 +66,7 @@ func (p *Process) Info() (Info, error) {
 	if err != nil {
 		return Info{}, p.gone(err)
 	}
-	return Info{UID: s.uids[1], GID: s.gids[1], Comm: st.comm, State: st.state, Threads: len(threads), Seccomp: s.seccomp, Tracer: s.tracer, InnerPID: s.inner}, p.alive()
+	return Info{UID: s.uids[1], GID: s.gids[1], Comm: clean(string(st.Name)), State: st.State, Threads: len(threads), Seccomp: s.seccomp, Tracer: s.tracer, InnerPID: s.inner}, p.alive()
 }
 
 // Blocked tells what a thread is waiting in, read without disturbing it.

@@ -22,7 +22,7 @@ func lookOnce(pid int) (*Process, error) {
 	if err := checkClass(pid); err != nil {
 		return nil, err
 	}
-	p := &Process{pid: pid, start: st.start, pidfd: -1, mem: -1, looking: true, done: make(chan struct{})}
+	p := &Process{pid: pid, start: st.Start, pidfd: -1, mem: -1, looking: true, done: make(chan struct{})}
 	if err := p.openToRead(); err != nil {
 		p.closeHandles()
 		return nil, err

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"culprit/internal/procfs"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -49,8 +51,6 @@ type Process struct {
 	areas    map[int]rseqArea      // by thread, of those that were there at the last stop; the same
 }
 
-const kernelThreadFlag = 0x00200000 // PF_KTHREAD
-
 // Open takes hold of a running process without disturbing it. The errors are, in the order of the checks: ErrNotFound, ErrKernelThread,
 // ErrZombie, *Unsupported (32-bit programs), *Traced, *NotPermitted.
 func Open(pid int) (*Process, error) { return OpenFor(pid, nobody{}) }
@@ -86,7 +86,7 @@ func openOnce(pid int, h Holder) (*Process, error) {
 	if err := checkTraced(pid); err != nil {
 		return nil, err
 	}
-	p := &Process{pid: pid, start: st.start, pidfd: -1, mem: -1, opened: monotonic(), done: make(chan struct{}), holder: h, waits: map[int]brokenWait{}, computed: map[int]time.Duration{}, endings: map[int]time.Duration{}}
+	p := &Process{pid: pid, start: st.Start, pidfd: -1, mem: -1, opened: monotonic(), done: make(chan struct{}), holder: h, waits: map[int]brokenWait{}, computed: map[int]time.Duration{}, endings: map[int]time.Duration{}}
 	if err := p.openHandles(); err != nil {
 		p.closeHandles()
 		return nil, err
@@ -96,11 +96,11 @@ func openOnce(pid int, h Holder) (*Process, error) {
 }
 
 // checkExists does the checks that need no rights.
-func checkExists(pid int) (taskStat, error) {
+func checkExists(pid int) (procfs.Stat, error) {
 	if pid <= 0 {
-		return taskStat{}, fmt.Errorf("process %d: %w", pid, ErrNotFound)
+		return procfs.Stat{}, fmt.Errorf("process %d: %w", pid, ErrNotFound)
 	}
-	st, err := readStat(pid, 0)
+	st, err := procfs.ReadStat(pid)
 	if err != nil {
 		return st, fmt.Errorf("process %d: %w", pid, ErrNotFound)
 	}
@@ -112,11 +112,11 @@ func checkExists(pid int) (taskStat, error) {
 		return st, fmt.Errorf("process %d: %w: it is a thread of process %d, attach to that", pid, ErrNotFound, status.tgid)
 	case pid == os.Getpid():
 		return st, &Unsupported{What: "attaching to itself", Needs: "another process to measure"}
-	case st.flags&kernelThreadFlag != 0:
+	case st.IsKernel():
 		return st, fmt.Errorf("process %d: %w", pid, ErrKernelThread)
-	case st.state == 'Z' && status.threads > 1:
+	case st.State == 'Z' && status.threads > 1:
 		return st, errLeaderEnded
-	case st.state == 'Z' || st.state == 'X':
+	case st.State == 'Z' || st.State == 'X':
 		return st, fmt.Errorf("process %d: %w", pid, ErrZombie)
 	}
 	return st, nil
@@ -171,8 +171,8 @@ func checkTraced(pid int) error {
 
 func traced(pid, tracer int) *Traced {
 	t := &Traced{PID: pid, Tracer: tracer, TracerName: "unknown"}
-	if st, err := readStat(tracer, 0); err == nil {
-		t.TracerName = st.comm
+	if st, err := procfs.ReadStat(tracer); err == nil {
+		t.TracerName = clean(string(st.Name))
 	}
 	return t
 }
@@ -204,7 +204,7 @@ func (p *Process) openPidfd() (err error) {
 		p.pidfd = -1
 		return p.openFailed("pidfd", err)
 	}
-	if st, err := readStat(p.pid, 0); err != nil || st.start != p.start {
+	if st, err := procfs.ReadStat(p.pid); err != nil || st.Start != p.start {
 		return fmt.Errorf("process %d: %w", p.pid, ErrNotFound)
 	}
 	dup, err := unix.FcntlInt(uintptr(p.pidfd), unix.F_DUPFD_CLOEXEC, 0)

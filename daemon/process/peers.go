@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"culprit/internal/procfs"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -80,11 +82,11 @@ func (s *session) stopPeer(pid int) error {
 			return &Deferred{TID: pid, State: ThreadState(pid, pid), Waited: time.Since(s.begin)}
 		}
 	}
-	st, err := readStat(pid, 0)
+	st, err := procfs.ReadStat(pid)
 	if err != nil {
 		return err
 	}
-	q := &Process{pid: pid, start: st.start, pidfd: -1, mem: -1, exec: s.p.exec, waits: map[int]brokenWait{}, computed: map[int]time.Duration{}, endings: map[int]time.Duration{}}
+	q := &Process{pid: pid, start: st.Start, pidfd: -1, mem: -1, exec: s.p.exec, waits: map[int]brokenWait{}, computed: map[int]time.Duration{}, endings: map[int]time.Duration{}}
 	one := &session{p: q, t: s.t, ctx: s.ctx, limit: s.limit, threads: map[int]*tracee{}, begin: s.begin, keep: q.ownChild()}
 	s.peers = append(s.peers, one)
 	if err := q.openPidfd(); err != nil {

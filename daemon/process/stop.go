@@ -7,6 +7,8 @@ import (
 	"os"
 	"time"
 
+	"culprit/internal/procfs"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -394,14 +396,14 @@ func (s *session) waitAll() error {
 // areAll reports whether the threads that have stopped are all that the kernel counts: then nobody is left who could make another one. To list
 // thousands takes milliseconds. Threads that have ended and were not collected count too, as do workers of the kernel: then the list tells.
 func (s *session) areAll() bool {
-	st, err := readStat(s.p.pid, 0)
+	st, err := procfs.ReadStat(s.p.pid)
 	n := 0
 	for _, tr := range s.threads {
 		if tr.phase == stopped && !tr.stray {
 			n++
 		}
 	}
-	return err == nil && st.threads == n
+	return err == nil && st.Threads == n
 }
 
 // expired is for the loops that have no single thread to blame.

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"culprit/internal/procfs"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -180,10 +182,10 @@ func describe(pid int) string {
 	var b strings.Builder
 	tids, _ := listTasks(pid)
 	for _, tid := range tids {
-		st, _ := readStat(pid, tid)
+		st, _ := procfs.ReadThreadStat(pid, tid)
 		s, _ := readStatus(pid, tid)
 		sc, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", pid, tid))
-		fmt.Fprintf(&b, "[%d %s %c tracer %d %s]", tid, st.comm, st.state, s.tracer, strings.TrimSpace(string(sc)))
+		fmt.Fprintf(&b, "[%d %s %c tracer %d %s]", tid, st.Name, st.State, s.tracer, strings.TrimSpace(string(sc)))
 	}
 	return b.String()
 }

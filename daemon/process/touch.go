@@ -1,11 +1,14 @@
 package process
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
+
+	"culprit/internal/procfs"
 )
 
 // A Refused says that something cannot be done safely, and why.
@@ -17,11 +20,11 @@ func (e *Refused) Error() string { return e.Point + ": " + e.Reason }
 // StartTime is when a process started, in clock ticks since boot (field 22 of /proc/PID/stat); 0 if there is no such process.
 // A pid and its start time together name a process for good.
 func StartTime(pid int) uint64 {
-	st, err := readStat(pid, 0)
-	if err != nil || st.state == 'Z' {
+	st, err := procfs.ReadStat(pid)
+	if err != nil || st.State == 'Z' {
 		return 0
 	}
-	return st.start
+	return st.Start
 }
 
 // Touch has the kernel give the target a copy of its own of the text page at addr, by writing one byte over itself while the
@@ -73,8 +76,8 @@ func (p *Process) Descriptors() (map[int]string, error) {
 // Invoked lists the names under which the target may have been started: its own name as the kernel keeps it (cut at 15 bytes)
 // and the last part of its first argument, which the target may have changed. Neither holds a slash.
 func (p *Process) Invoked() (names []string) {
-	if st, err := readStat(p.pid, 0); err == nil && st.comm != "" && !strings.Contains(st.comm, "/") {
-		names = append(names, st.comm)
+	if st, err := procfs.ReadStat(p.pid); err == nil && len(st.Name) > 0 && !bytes.ContainsRune(st.Name, '/') {
+		names = append(names, clean(string(st.Name)))
 	}
 	args, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.pid))
 	if err != nil || len(args) > 1<<20 {

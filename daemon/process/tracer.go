@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"time"
 
+	"culprit/internal/procfs"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -178,11 +180,8 @@ func (p *Process) keeps(tid int) bool { return tid == p.pid && p.ownChild() }
 
 // ownChild is asked afresh because a target can be adopted when its parent ends.
 func (p *Process) ownChild() bool {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.pid))
-	if err != nil {
-		return false
-	}
-	return parentOf(b) == os.Getpid()
+	st, err := procfs.ReadStat(p.pid)
+	return err == nil && st.Parent == os.Getpid()
 }
 
 // trySeize asks the kernel whether the process may be traced, by doing it on a thread that then ends. The target notices nothing.

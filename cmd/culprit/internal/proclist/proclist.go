@@ -5,7 +5,6 @@
 package proclist
 
 import (
-	"bytes"
 	"cmp"
 	"io"
 	"os"
@@ -14,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"culprit/internal/procfs"
 )
 
 // limit bounds what is read of one file of /proc; a command line may be megabytes long.
@@ -91,34 +92,15 @@ func Read(pid int) (Proc, error) {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		p.UID = int(st.Uid)
 	}
-	if !p.parseStat(stat) {
+	st, ok := procfs.ParseStat(stat)
+	if !ok {
 		return Proc{}, os.ErrNotExist
 	}
+	p.Comm, p.State, p.PPID, p.Threads, p.Start, p.Ticks = string(st.Name), st.State, st.Parent, st.Threads, st.Start, st.User+st.System
 	p.Exe, _ = os.Readlink(dir + "/exe")
 	args, _ := readSome(dir + "/cmdline")
 	p.Args = splitArgs(args)
 	return p, nil
-}
-
-// parseStat reads /proc/PID/stat (proc_pid_stat(5)); the comm in parentheses may itself hold blanks and parentheses.
-func (p *Proc) parseStat(b []byte) bool {
-	open, end := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
-	if open < 0 || end < open {
-		return false
-	}
-	p.Comm = string(b[open+1 : end])
-	f := strings.Fields(string(b[end+1:]))
-	if len(f) < 20 {
-		return false
-	}
-	p.State = f[0][0]
-	p.PPID, _ = strconv.Atoi(f[1])
-	user, _ := strconv.ParseUint(f[11], 10, 64)
-	system, _ := strconv.ParseUint(f[12], 10, 64)
-	p.Ticks = user + system
-	p.Threads, _ = strconv.Atoi(f[17])
-	p.Start, _ = strconv.ParseUint(f[19], 10, 64)
-	return true
 }
 
 func splitArgs(b []byte) []string {

@@ -3,15 +3,14 @@ package testrun
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"culprit/consultant"
 	"culprit/daemon"
 	"culprit/daemon/process"
 	"culprit/grid"
+	"culprit/internal/procfs"
 	"culprit/pcl"
 	"culprit/pcl/pcltest"
 )
@@ -113,17 +112,8 @@ func (r *run) ours(pid int) error {
 
 // parent is the process that started another, 0 if it is not known.
 func parent(pid int) int {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0
-	}
-	_, rest, _ := strings.Cut(string(text[strings.LastIndexByte(string(text), ')')+1:]), " ")
-	fields := strings.Fields(rest)
-	if len(fields) < 2 {
-		return 0
-	}
-	n, _ := strconv.Atoi(fields[1])
-	return n
+	s, _ := procfs.ReadStat(pid)
+	return s.Parent
 }
 
 // expected lists the pairs of the statements up to the next measure; those that are enabled by a statement are left to it.
