@@ -17,6 +17,7 @@ import (
 
 	"culprit/daemon/kernel"
 	"culprit/daemon/process"
+	"culprit/daemon/tracerguard"
 	"culprit/grid"
 	"culprit/internal/fault"
 	"culprit/internal/safetext"
@@ -30,7 +31,7 @@ type Options struct {
 	Children bool         // whether all descendants of the targets are measured too, those that there are and those that begin later
 	Backend  Backend
 	Log      func(string) // nil = dropped; called from any goroutine
-	// Guard makes the command of a process that does Guard: it keeps a daemon that is stopped by a signal from holding a target.
+	// Guard makes the command of a process that does tracerguard.Watch: it keeps a daemon that is stopped by a signal from holding a target.
 	// nil = no guard.
 	Guard func() *exec.Cmd
 }
@@ -46,7 +47,7 @@ type Daemon struct {
 	host      string
 	began     time.Time
 	pauses    pauseLog
-	guard     *guard
+	guard     *tracerguard.Guard
 	reserve   reserve // until Detach
 	rows      rowKeeper
 	sight     syscallSight
@@ -120,7 +121,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 		return nil, err
 	}
 	if opts.Guard != nil && !opts.Backend.looks() {
-		if d.guard, err = startGuard(opts.Guard()); err != nil {
+		if d.guard, err = tracerguard.Start(opts.Guard()); err != nil {
 			opts.Log(err.Error()) // rare, and it measures as well without
 		}
 	}

@@ -39,7 +39,7 @@ func (d *Daemon) Detach() (clean bool, err error) {
 		d.kern.Close()
 		d.family.births.Close()
 		d.prices.close()
-		d.guard.close()
+		d.guard.Close()
 		d.rows.close()
 		d.sight.close()
 	}

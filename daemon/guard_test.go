@@ -10,12 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/tracerguard"
 	"culprit/internal/fault"
+	"culprit/internal/procfs"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
 )
 
-func init() { helpers["guard"] = func([]string) int { return Guard() } }
+func init() { helpers["guard"] = func([]string) int { return tracerguard.Watch() } }
 
 func testGuard() *exec.Cmd { return self("guard") }
 
@@ -68,7 +70,8 @@ func freezeAt(t *testing.T, p *testprog.Prog, name string) (frozen bool) {
 			return false
 		case <-time.After(50 * time.Millisecond):
 		}
-		if calm++; !stopped(cmd.Process.Pid) {
+		calm++
+		if st, err := procfs.ReadStat(cmd.Process.Pid); err != nil || st.State != 'T' {
 			calm = 0
 		}
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"culprit/daemon"
+	"culprit/daemon/tracerguard"
 )
 
 // guard makes the command that watches this process while it holds a target; nil where this process is not culprit itself.
@@ -23,6 +23,6 @@ func guardBySelf() *exec.Cmd {
 func newGuard() *cobra.Command {
 	return &cobra.Command{
 		Use: "guard", Hidden: true, Args: cobra.NoArgs,
-		Run: func(*cobra.Command, []string) { os.Exit(daemon.Guard()) },
+		Run: func(*cobra.Command, []string) { os.Exit(tracerguard.Watch()) },
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"os"
 	"strconv"
 
-	"culprit/internal/procfs"
-
 	"golang.org/x/sys/unix"
+
+	"culprit/internal/procfs"
 )
 
 // A Parentage says whose child a process is.

@@ -5,9 +5,9 @@ import (
 	"os"
 	"strconv"
 
-	"culprit/internal/procfs"
-
 	"golang.org/x/sys/unix"
+
+	"culprit/internal/procfs"
 )
 
 // MemorySize is how much memory a process maps, in bytes (/proc/PID/statm, field 1). The error wraps ErrGone if it has ended.

@@ -7,9 +7,9 @@ import (
 	"io/fs"
 	"time"
 
-	"culprit/internal/procfs"
-
 	"golang.org/x/sys/unix"
+
+	"culprit/internal/procfs"
 )
 
 // tick is the unit of utime and stime in /proc/PID/stat: USER_HZ is 100 on x86-64, whatever the kernel's HZ.

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"culprit/internal/procfs"
-
 	"golang.org/x/sys/unix"
+
+	"culprit/internal/procfs"
 )
 
 // SlowEvery is how often a ThreadTable reads stat and status of a thread that runs if it has more than FewThreads threads, in all

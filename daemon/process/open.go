@@ -10,9 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"culprit/internal/procfs"
-
 	"golang.org/x/sys/unix"
+
+	"culprit/internal/procfs"
 )
 
 // A Process is one opened target. Open makes it, Close ends it. After the target has executed another program it is dead for good.

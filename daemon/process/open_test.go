@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"culprit/internal/procfs"
-
 	"golang.org/x/sys/unix"
+
+	"culprit/internal/procfs"
 )
 
 func exitGoroutine() { runtime.Goexit() }

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"culprit/internal/procfs"
-
 	"golang.org/x/sys/unix"
+
+	"culprit/internal/procfs"
 )
 
 // Peers are processes that run on the memory of the target without being threads of it: made by clone(2) with CLONE_VM and without

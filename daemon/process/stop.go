@@ -7,9 +7,9 @@ import (
 	"os"
 	"time"
 
-	"culprit/internal/procfs"
-
 	"golang.org/x/sys/unix"
+
+	"culprit/internal/procfs"
 )
 
 // DefaultDeadline is how long Stop waits for all threads to stop if StopOptions does not say: 500 ms.

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"culprit/internal/procfs"
-
 	"golang.org/x/sys/unix"
+
+	"culprit/internal/procfs"
 )
 
 // A target is a real process that a test started. It prints "ready" when it is set up, works until its standard input is closed, and

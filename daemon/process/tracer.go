@@ -6,9 +6,9 @@ import (
 	"runtime"
 	"time"
 
-	"culprit/internal/procfs"
-
 	"golang.org/x/sys/unix"
+
+	"culprit/internal/procfs"
 )
 
 // A tracer is the goroutine that owns ptrace for one target. It is locked to its OS thread and never unlocks: when the goroutine returns,

@@ -1,4 +1,9 @@
-package daemon
+// Package tracerguard keeps a tracer that somebody stops from holding its targets.
+//
+// A tracer that is stopped (SIGSTOP) while it holds a target would hold it until it is continued. Nobody can refuse to be stopped, so another
+// process watches: it is told when the tracer begins and ends to hold a target, continues a tracer that was stopped in between, and stops it
+// again as soon as the target runs. It kills a tracer that it has continued in vain for 5 s: the kernel lets the target go then.
+package tracerguard
 
 import (
 	"errors"
@@ -10,37 +15,32 @@ import (
 	"syscall"
 	"time"
 
-	"culprit/internal/procfs"
-
 	"golang.org/x/sys/unix"
-)
 
-// A tracer that somebody stops (SIGSTOP) while it holds a target would hold it until it is continued. Nobody can refuse to be
-// stopped, so another process sees to it that this one lets go first: it is told of every stop, continues a tracer that was
-// stopped in the middle of one, and stops it again as soon as the target runs. Being killed in a stop is harmless: the kernel
-// lets go.
+	"culprit/internal/procfs"
+)
 
 // What a guard is told.
 const (
-	guardBegin = 'b'
-	guardEnd   = 'e'
+	begin = 'b'
+	end   = 'e'
 )
 
 const (
-	guardLook    = 100 * time.Millisecond // between two looks at a tracer that holds a target
-	guardPatient = 5 * time.Second        // after which a tracer that was continued in vain is killed
+	look    = 100 * time.Millisecond // between two looks at a tracer that holds a target
+	patient = 5 * time.Second        // after which a tracer that was continued in vain is killed
 )
 
-// A guard is the tracer's end of it; nil guards nothing.
-type guard struct {
+// A Guard is the tracer's end. A nil one guards nothing. Close ends the process that watches; without it that process ends with the tracer.
+type Guard struct {
 	mu    sync.Mutex
 	holds int // targets that may be held
 	pipe  int
 	cmd   *exec.Cmd
 }
 
-// startGuard starts the process that watches this one: one that does Guard.
-func startGuard(cmd *exec.Cmd) (*guard, error) {
+// Start starts the process that watches this one: a command that does Watch.
+func Start(cmd *exec.Cmd) (*Guard, error) {
 	var p [2]int
 	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
 		return nil, fmt.Errorf("starting the guard: %w", err)
@@ -57,14 +57,14 @@ func startGuard(cmd *exec.Cmd) (*guard, error) {
 		unix.Close(p[1])
 		return nil, fmt.Errorf("starting the guard: %w", err)
 	}
-	return &guard{pipe: p[1], cmd: cmd}, nil
+	return &Guard{pipe: p[1], cmd: cmd}, nil
 }
 
-// Begin and End enclose the time in which a target may be held: a guard is the process.Holder of all targets.
-func (g *guard) Begin() { g.tell(guardBegin, +1) }
-func (g *guard) End()   { g.tell(guardEnd, -1) }
+// Begin and End enclose the time in which one target may be held; several may be at once.
+func (g *Guard) Begin() { g.tell(begin, +1) }
+func (g *Guard) End()   { g.tell(end, -1) }
 
-func (g *guard) tell(what byte, by int) {
+func (g *Guard) tell(what byte, by int) {
 	if g == nil {
 		return
 	}
@@ -77,8 +77,8 @@ func (g *guard) tell(what byte, by int) {
 	}
 }
 
-// close ends the guard.
-func (g *guard) close() {
+// Close ends the process that watches. It may be called twice.
+func (g *Guard) Close() {
 	if g == nil {
 		return
 	}
@@ -91,9 +91,8 @@ func (g *guard) close() {
 	}
 }
 
-// Guard is what the process does that Options.Guard starts: it watches its parent, by what it reads from standard input, until
-// that ends. It returns the exit status.
-func Guard() int {
+// Watch watches the parent of this process, by what it reads from standard input, until that ends. It returns the exit status.
+func Watch() int {
 	signal.Ignore(unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU)
 	pid := os.Getppid()
 	fd, err := unix.PidfdOpen(pid, 0)
@@ -130,7 +129,7 @@ func (w *watcher) timeout() int {
 	case w.stopping:
 		return 1
 	}
-	return int(guardLook.Milliseconds())
+	return int(look.Milliseconds())
 }
 
 // read takes what there is to read; false at its end.
@@ -140,7 +139,7 @@ func (w *watcher) read() bool {
 	if n <= 0 {
 		return errors.Is(err, unix.EINTR) || errors.Is(err, unix.EAGAIN)
 	}
-	w.holding = buf[n-1] == guardBegin
+	w.holding = buf[n-1] == begin
 	if !w.since.IsZero() && (!w.holding || n > 1) {
 		w.since = time.Time{}
 		w.stopping = true
@@ -158,7 +157,7 @@ func (w *watcher) look() {
 	if w.since.IsZero() {
 		w.since = time.Now()
 	}
-	if time.Since(w.since) > guardPatient {
+	if time.Since(w.since) > patient {
 		w.signal(unix.SIGKILL)
 		return
 	}
