@@ -11,10 +11,12 @@ import (
 	"culprit/pcl/syntax"
 )
 
-// Bounds of what an error says: functions that a name may mean, and similar names.
+// Bounds of what an error says: functions that a name may mean, and similar names; and for how many names similar ones are looked for, which takes
+// milliseconds in large programs.
 const (
 	maxMay     = 8
 	maxNearest = 5
+	maxAsked   = 16
 )
 
 // A meaning is what a name means in a target.
@@ -27,13 +29,14 @@ type meaning struct {
 type dictionary struct {
 	changes int
 	of      map[string]meaning
+	asked   int // names for which similar ones were looked for
 }
 
 // Meant implements pcl.Env.
 func (t *target) Meant(name string) ([]pcl.FuncID, error) {
 	d := &t.meant
 	if d.of == nil || d.changes != t.changes || len(d.of) >= maxFound {
-		d.changes, d.of = t.changes, map[string]meaning{}
+		*d = dictionary{changes: t.changes, of: map[string]meaning{}}
 	}
 	m, ok := d.of[name]
 	if !ok {
@@ -157,7 +160,8 @@ func (t *target) noSuch(name string) error {
 		none.Why = "nothing calls it, so the compiler has left it out"
 	case inlined:
 		none.Why = fmt.Sprintf("it is inlined everywhere (in %d places), so it has no entry and no return; build with -fno-inline, or with __attribute__((noinline)) on it", places)
-	default:
+	case t.meant.asked < maxAsked:
+		t.meant.asked++
 		none.Nearest = t.similar(name)
 	}
 	return none

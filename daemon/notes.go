@@ -21,7 +21,7 @@ const maxInlinedAsked = 16
 // functions that are inlined as well, numbers that are added although nobody says of which type they are, and so on. It reads the DWARF of the files that have the functions when it is first asked,
 // which may take a second.
 func (d *Daemon) Notes(key grid.PairKey) string {
-	lines := slices.Concat(d.sharedNames(key), d.ownToo(key), d.missingParts(key), d.inlinedToo(key), d.jumpsAway(key), d.unloaded(key), d.untyped(key), d.leftOut(key), d.absent(key), d.unseenHandlers(key), d.lateJoins(key))
+	lines := slices.Concat(d.sharedNames(key), d.ownToo(key), d.missingParts(key), d.inlinedToo(key), d.jumpsAway(key), d.unloaded(key), d.untyped(key), d.leftOut(key), d.absent(key), d.unseenHandlers(key), d.lateJoins(key), d.mixed(key))
 	if why := d.Unseen(key.Metric); why != "" {
 		lines = append(lines, why)
 	}
@@ -180,6 +180,18 @@ func (d *Daemon) leftOut(key grid.PairKey) (lines []string) {
 	return lines
 }
 
+// mixed says that some of the value of a thread may be of another one: a thread that began when it had ended has its thread block.
+func (d *Daemon) mixed(key grid.PairKey) []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, pt := range d.partsOf(key) {
+		if pt.mixed {
+			return []string{"a thread began in the memory of one that ended in the same fifth of a second: what the two did then is told of the later one"}
+		}
+	}
+	return nil
+}
+
 // absent says which names of a pair's own lists mean nothing in any of the targets.
 func (d *Daemon) absent(key grid.PairKey) (lines []string) {
 	d.mu.Lock()
@@ -195,6 +207,9 @@ func (d *Daemon) absent(key grid.PairKey) (lines []string) {
 		if missing[line] == len(plans) {
 			lines = append(lines, line)
 		}
+	}
+	if n := len(lines) - maxNearest; n > 0 {
+		lines = append(lines[:maxNearest], fmt.Sprintf("%d more names of its lists mean nothing", n))
 	}
 	return lines
 }

@@ -59,6 +59,7 @@ type part struct {
 	events  *kernel.EventCount
 	started bool // rows that come now are new threads'
 
+	mixed   bool     // it is of one thread, and another one had the same block since the same pass
 	leftOut []string // functions that somebody has named and that take no probes, and why, for people
 
 	follows bool // its probes ask what descriptors stand for

@@ -76,7 +76,7 @@ func (p *part) ran(r *reading, slot int, c cellVar) float64 {
 	// It may be less than nothing: what a hypervisor takes from a thread shows at the thread's next switch, and is taken back here.
 	d := p.t.d.clock.Seconds(float64(v.cycles-last.value)) - float64(int64(v.off-last.off))/1e9
 	p.seen[slot] = slotValue{value: v.cycles, off: v.off, raw: v.rawCycles}
-	if !p.covers(tid) {
+	if !p.covered(r, slot) {
 		return 0
 	}
 	return d

@@ -14,8 +14,10 @@ type reading struct {
 	now    float64 // session time
 	tsc    uint64
 	slots  []int
-	owner  map[int]int  // slot -> tid of the live thread that owns it, 0 if dead or unknown
-	parked map[int]bool // tid
+	owner  map[int]int        // slot -> tid of the live thread that owns it, 0 if dead or unknown
+	of     map[int]*threadRow // slot -> the thread whose growth it is, which may have ended since the last pass
+	handed map[int]*threadRow // slot -> the thread that had it before that one, if it had it at the last pass
+	parked map[int]bool       // tid
 	cpu    map[int]uint64
 }
 
@@ -23,7 +25,7 @@ func tsc() uint64 { return kernel.TSC() }
 
 // read prepares a pass.
 func (t *target) read(now float64) *reading {
-	r := &reading{now: now, owner: map[int]int{}, parked: t.threads.parkedThreads(), cpu: map[int]uint64{}}
+	r := &reading{now: now, owner: map[int]int{}, of: map[int]*threadRow{}, handed: map[int]*threadRow{}, parked: t.threads.parkedThreads(), cpu: map[int]uint64{}}
 	if t.seg == nil {
 		return r
 	}
@@ -32,6 +34,7 @@ func (t *target) read(now float64) *reading {
 		if !t.ended { // afterwards there is nobody for whom time goes on
 			r.owner[s] = t.threads.owner(t.seg.load(s, 0))
 		}
+		r.of[s], r.handed[s] = t.threads.sharers(t.seg.load(s, 0), r.owner[s])
 	}
 	r.tsc = tsc()
 	return r
@@ -64,7 +67,9 @@ func (p *part) sample(r *reading, interval float64) float64 {
 	p.readAt, r.tsc = p.t.d.Now(), tsc() // what was priced since the pass began took time
 	var sum float64
 	for _, slot := range r.slots {
+		before := p.seen[slot]
 		sum += p.growth(r, slot, c, since)
+		p.mixed = p.mixed || p.mixes(r, slot) && p.seen[slot] != before
 	}
 	p.readTable(r, since)
 	p.price(r, interval)
@@ -78,7 +83,7 @@ func (p *part) growth(r *reading, slot int, c cellVar, since float64) float64 {
 	if c.kind == pcl.Counter {
 		v := p.t.seg.load(slot, c.off)
 		p.seen[slot] = slotValue{value: v, raw: v}
-		if !p.covers(tid) {
+		if !p.covered(r, slot) {
 			return 0
 		}
 		return float64(int64(v - last.value))
@@ -99,7 +104,7 @@ func (p *part) growth(r *reading, slot int, c cellVar, since float64) float64 {
 		last.value = v // what was in flight is gone: its activation was left by an exception, or its thread ended
 	}
 	p.seen[slot] = slotValue{value: v, raw: raw, parked: parked, hidden: hidden}
-	if !p.covers(tid) {
+	if !p.covered(r, slot) {
 		return 0
 	}
 	d := p.seconds(c, v-last.value)
@@ -168,6 +173,18 @@ func (p *part) seconds(c cellVar, d uint64) float64 {
 // covers reports whether the focus selects a thread; a pair without thread or process focus covers all, dead ones too.
 func (p *part) covers(tid int) bool {
 	return p.plan.Thread == "" || tid != 0 && p.t.threads.is(tid, p.plan.Thread)
+}
+
+// covered reports whether the focus selects the thread whose growth a block holds, be it that it has ended since the last pass.
+func (p *part) covered(r *reading, slot int) bool {
+	row := r.of[slot]
+	return p.plan.Thread == "" || row != nil && row.named(p.plan.Thread)
+}
+
+// mixes reports whether the growth of a block since the last pass may be of two threads, of which the focus selects one.
+func (p *part) mixes(r *reading, slot int) bool {
+	last := r.handed[slot]
+	return p.plan.Thread != "" && last != nil && (last.named(p.plan.Thread) || p.covered(r, slot))
 }
 
 // price works out what the pair cost since the last pass: executions times calibrated time.
@@ -268,6 +285,9 @@ func (d *Daemon) samplePairs(now float64, pairs map[grid.PairKey]*pair) {
 	}
 	if len(pairs) == len(d.pairs) {
 		d.accountCost(now, cost+d.samplingCost(now))
+		for _, t := range d.targets {
+			t.threads.forgetLeft()
+		}
 		d.settleEnded()
 		d.noteOwnTimes()
 	}

@@ -23,7 +23,8 @@ type threadTable struct {
 	mu sync.Mutex
 
 	rows      map[int]*threadRow
-	byFS      map[uint64]int // thread pointer -> tid
+	byFS      map[uint64]int        // thread pointer -> tid
+	left      map[uint64]*threadRow // thread pointer -> the thread that had it at the last pass and has ended since
 	rootIDs   map[pcl.FuncID]int
 	objects   *objectTable
 	live      int
@@ -67,7 +68,7 @@ const (
 )
 
 func newThreadTable(t *target) *threadTable {
-	return &threadTable{t: t, rows: map[int]*threadRow{}, byFS: map[uint64]int{},
+	return &threadTable{t: t, rows: map[int]*threadRow{}, byFS: map[uint64]int{}, left: map[uint64]*threadRow{},
 		rootIDs: map[pcl.FuncID]int{}, objects: newObjectTable(t)}
 }
 
@@ -107,6 +108,12 @@ func (tt *threadTable) refresh(now float64, round int) {
 		tt.first = now
 	}
 	tt.refreshed, tt.span = now, now-tt.refreshed
+	for fs, tid := range tt.byFS {
+		if r := tt.rows[tid]; r == nil || r.round != round {
+			tt.leaves(fs)
+			delete(tt.byFS, fs)
+		}
+	}
 	for tid, r := range tt.rows {
 		if r.round != round {
 			tt.t.d.tree.Retire(grid.Process, tt.t.name, r.name)
@@ -114,11 +121,43 @@ func (tt *threadTable) refresh(now float64, round int) {
 			tt.changes++
 		}
 	}
-	for fs, tid := range tt.byFS {
-		if tt.rows[tid] == nil {
-			delete(tt.byFS, fs)
-		}
+}
+
+// points notes to which thread a thread pointer belongs. mu is held.
+func (tt *threadTable) points(fs uint64, tid int) {
+	if before, ok := tt.byFS[fs]; ok && before != tid {
+		tt.leaves(fs)
 	}
+	tt.byFS[fs] = tid
+}
+
+// leaves notes that the thread of a thread pointer has ended. mu is held.
+func (tt *threadTable) leaves(fs uint64) {
+	if r := tt.rows[tt.byFS[fs]]; r != nil {
+		tt.left[fs] = r
+	}
+}
+
+// sharers are the threads whose doings since the last pass are in the block of a thread pointer, which belongs to the live thread tid (0 if to none
+// that is known): the last one, and the one that had it before, if there was one at the last pass.
+func (tt *threadTable) sharers(fs uint64, tid int) (last, before *threadRow) {
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	last, before = tt.rows[tid], tt.left[fs]
+	if last == nil {
+		last = tt.rows[tt.byFS[fs]] // its process has ended
+	}
+	if last == nil || last == before {
+		return before, nil
+	}
+	return last, before
+}
+
+// forgetLeft is called when all that ended threads have done was told.
+func (tt *threadTable) forgetLeft() {
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	clear(tt.left)
 }
 
 // known tells whether there was a refresh.
@@ -178,7 +217,7 @@ func (tt *threadTable) meets(tid int, fs uint64) bool {
 	tt.mu.Lock()
 	defer tt.mu.Unlock()
 	if fs != 0 {
-		tt.byFS[fs] = tid
+		tt.points(fs, tid)
 	}
 	r := tt.rows[tid]
 	return r != nil && r.root == nil
@@ -189,7 +228,7 @@ func (tt *threadTable) noteStack(tid int, fs uint64, frames []frame) {
 	tt.mu.Lock()
 	defer tt.mu.Unlock()
 	if fs != 0 {
-		tt.byFS[fs] = tid
+		tt.points(fs, tid)
 	}
 	if r := tt.rows[tid]; r != nil && r.root == nil {
 		if r.root = threadRoot(frames); r.root != nil {
@@ -252,7 +291,7 @@ func (tt *threadTable) owner(fs uint64) int {
 	if tt.rows[tid] == nil {
 		return 0
 	}
-	tt.byFS[fs] = tid
+	tt.points(fs, tid)
 	return tid
 }
 
@@ -265,7 +304,7 @@ func (tt *threadTable) learn(w *process.World) {
 	threads := w.Threads()
 	tt.mu.Lock()
 	for _, th := range threads {
-		tt.byFS[th.Regs.Fs_base] = th.TID
+		tt.points(th.Regs.Fs_base, th.TID)
 	}
 	tt.mu.Unlock()
 	var candidates map[uint64]bool

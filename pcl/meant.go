@@ -3,7 +3,6 @@ package pcl
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"culprit/grid"
@@ -140,7 +139,11 @@ func (c *compiler) ofItem(l *list, name string) ([]FuncID, error) {
 	ids, err := c.env.Meant(name)
 	var none *NoFunction
 	if errors.As(err, &none) && len(none.May) == 0 {
-		if !slices.ContainsFunc(c.plan.Absent, func(n *NoFunction) bool { return n.Name == none.Name }) {
+		if c.absent == nil {
+			c.absent = map[string]bool{}
+		}
+		if !c.absent[none.Name] {
+			c.absent[none.Name] = true
 			c.plan.Absent = append(c.plan.Absent, none)
 		}
 		return nil, nil

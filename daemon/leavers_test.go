@@ -1,0 +1,86 @@
+package daemon
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"culprit/grid"
+	"culprit/internal/testprog"
+)
+
+// leaverPCL counts and times the calls of work, each by itself and as a distribution.
+const leaverPCL = `
+metric works { name "works"; units calls; unitsType unnormalized; aggregateOperator sum; style EventCounter; doc "Of a test.";
+	base is counter { append preInsn $function("work").entry (* works++; *) } }
+metric workTime { name "work_time"; units s; unitsType unnormalized; aggregateOperator sum; style EventCounter; doc "Of a test.";
+	base is wallTimer { append preInsn $function("work").entry (* startWallTimer(workTime); *) prepend preInsn $function("work").return (* stopWallTimer(workTime); *) } }
+metric workTimes { name "work_times"; units s; unitsType unnormalized; aggregateOperator sum; style EventCounter; doc "Of a test.";
+	base is histogram(wallTimer) { append preInsn $function("work").entry (* startWallTimer(workTimes); *) prepend preInsn $function("work").return (* stopWallTimer(workTimes); *) } }
+`
+
+// TestThreadsThatEnd: what a thread has done in its last moments, since values were read, is in its own value too, also where its process ends
+// with it. So the values of the threads add up to that of the program; times differ by what a thread waits for a processor between the probes of two
+// pairs.
+func TestThreadsThatEnd(t *testing.T) {
+	for _, whole := range []bool{false, true} {
+		t.Run(fmt.Sprintf("whole=%v", whole), func(t *testing.T) {
+			var args []string
+			if whole {
+				args = []string{"1"}
+			}
+			p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/leavers.c"), args...)
+			d := attachWith(t, leaverPCL, p.PID)
+			leaversCount(t, d, p)
+			if whole {
+				select {
+				case <-d.Ended():
+				case <-time.After(10 * time.Second):
+					t.Fatal("the end of the program was not seen")
+				}
+			} else {
+				p.Expect(t, "DONE", 10*time.Second)
+			}
+		})
+	}
+}
+
+func leaversCount(t *testing.T, d *Daemon, p *testprog.Prog) {
+	t.Helper()
+	process := d.Tree().Children(grid.Process)[0]
+	var s sums
+	var keys []grid.PairKey
+	for _, metric := range []string{"works", "workTime", "workTimes"} {
+		keys = append(keys, key(t, metric, "/"))
+		for thread := range p.Counts() {
+			keys = append(keys, key(t, metric, "/Process/"+process+"/"+thread))
+		}
+	}
+	d.mustEnable(t, &s, keys...)
+	p.Say(t, "go")
+	for end := time.Now().Add(10 * time.Second); s.of(keys[0]) < 360 && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	d.Disable(keys)
+	parts := map[string]float64{}
+	for _, k := range keys {
+		if k.Focus.Depth(grid.Process) == 0 {
+			continue
+		}
+		thread := k.Focus.Elements(grid.Process)[1]
+		got := s.of(k)
+		parts[k.Metric] += got
+		if want := float64(p.Counts()[thread]); k.Metric == "works" && got != want || got == 0 {
+			t.Errorf("%v: %v, the thread made %v calls", k, got, want)
+		}
+		if note := d.Notes(k); note != "" {
+			t.Errorf("%v: %s", k, note)
+		}
+	}
+	for metric, sum := range parts {
+		if all := s.of(key(t, metric, "/")); sum < 0.8*all || sum > 1.2*all {
+			t.Errorf("%s: the threads make %v of %v: %s", metric, sum, all, strings.Join(d.Tree().Children(grid.Process, process), " "))
+		}
+	}
+}
