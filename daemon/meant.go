@@ -11,8 +11,8 @@ import (
 	"culprit/pcl/syntax"
 )
 
-// Bounds of what an error says: functions that a name may mean, and similar names; and for how many names similar ones are looked for, which takes
-// milliseconds in large programs.
+// Bounds of what an error says: functions that a name may mean, and similar names; and for how many names it is looked why they mean nothing, which
+// takes milliseconds for each.
 const (
 	maxMay     = 8
 	maxNearest = 5
@@ -29,7 +29,7 @@ type meaning struct {
 type dictionary struct {
 	changes int
 	of      map[string]meaning
-	asked   int // names for which similar ones were looked for
+	asked   int // names that meant nothing
 }
 
 // Meant implements pcl.Env.
@@ -146,9 +146,13 @@ func (t *target) glob(pattern string) (ids []pcl.FuncID) {
 	return distinct(ids)
 }
 
-// noSuch says that a name means nothing, and why that may be: DWARF knows what was inlined, symbols know what is called similarly.
+// noSuch says that a name means nothing, and of the first such names why that may be: DWARF knows what was inlined, symbols know what is called
+// similarly.
 func (t *target) noSuch(name string) error {
 	none := &pcl.NoFunction{Name: name}
+	if t.meant.asked++; t.meant.asked > maxAsked {
+		return none
+	}
 	places, inlined := 0, false
 	for _, o := range t.objects {
 		if n, ok := o.Inlined(name); ok {
@@ -160,8 +164,7 @@ func (t *target) noSuch(name string) error {
 		none.Why = "nothing calls it, so the compiler has left it out"
 	case inlined:
 		none.Why = fmt.Sprintf("it is inlined everywhere (in %d places), so it has no entry and no return; build with -fno-inline, or with __attribute__((noinline)) on it", places)
-	case t.meant.asked < maxAsked:
-		t.meant.asked++
+	default:
 		none.Nearest = t.similar(name)
 	}
 	return none
