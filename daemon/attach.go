@@ -236,13 +236,31 @@ func (t *target) checkThread(f grid.Focus) error {
 	if len(e) < 2 || t.threads.has(e[1]) {
 		return nil
 	}
-	return fmt.Errorf("focus %s: no live thread %q of %s is measured here", f, e[1], t.name)
+	return notThere(f, fmt.Sprintf("no live thread %q of %s is measured here%s", e[1], t.name, instead(e[1], t.d.tree.Children(grid.Process, t.name))))
+}
+
+// notThere is the error for a focus on a process or a thread that is not there. It may come.
+func notThere(f grid.Focus, why string) error {
+	return &pcl.NoFunction{Name: f.String(), At: &grid.ErrRefused{Point: f.String(), Reason: why}}
+}
+
+// instead says what there is instead of a process or thread: those that are called so but for what stands in brackets, or a few.
+func instead(name string, all []string) string {
+	called := slices.DeleteFunc(slices.Clone(all), func(n string) bool { return !strings.HasPrefix(n, name+"{") && !strings.HasSuffix(n, "{"+name+"}") })
+	if len(called) == 0 {
+		called = all
+	}
+	if len(called) == 0 {
+		return ""
+	}
+	return "; there is " + safetext.CleanMax(few(called), 300)
 }
 
 // notCovered says why a focus selects nothing.
 func (d *Daemon) notCovered(f grid.Focus) error {
 	if len(f.Elements(grid.Process)) > 0 {
-		return fmt.Errorf("focus %s: no live process %q is measured here", f, f.Elements(grid.Process)[0])
+		name := f.Elements(grid.Process)[0]
+		return notThere(f, fmt.Sprintf("no live process %q is measured here%s", name, instead(name, d.tree.Children(grid.Process))))
 	}
 	return process.ErrTargetExited
 }

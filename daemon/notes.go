@@ -21,7 +21,7 @@ const maxInlinedAsked = 16
 // functions that are inlined as well, numbers that are added although nobody says of which type they are, and so on. It reads the DWARF of the files that have the functions when it is first asked,
 // which may take a second.
 func (d *Daemon) Notes(key grid.PairKey) string {
-	lines := slices.Concat(d.sharedNames(key), d.ownToo(key), d.missingParts(key), d.inlinedToo(key), d.jumpsAway(key), d.unloaded(key), d.untyped(key), d.leftOut(key), d.absent(key), d.unseenHandlers(key), d.lateJoins(key), d.mixed(key))
+	lines := slices.Concat(d.sharedNames(key), d.ownToo(key), d.missingParts(key), d.inlinedToo(key), d.jumpsAway(key), d.unloaded(key), d.untyped(key), d.leftOut(key), d.absent(key), d.unseenHandlers(key), d.lateJoins(key), d.mixed(key), d.overwritten(key), d.neverReturns(key))
 	if why := d.Unseen(key.Metric); why != "" {
 		lines = append(lines, why)
 	}
@@ -190,6 +190,54 @@ func (d *Daemon) mixed(key grid.PairKey) []string {
 		}
 	}
 	return nil
+}
+
+// overwritten says which functions of a pair call themselves while a counter holds something from their entry for their return: the inner call sets
+// it anew.
+func (d *Daemon) overwritten(key grid.PairKey) (lines []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, c := range d.plansOf(key) {
+		sets := map[pcl.FuncID]map[int]bool{}
+		for _, r := range c.plan.Requests {
+			for _, in := range r.Code {
+				if r.Where == pcl.Entry && in.Op == pcl.OpSet && c.plan.Vars[in.Var].Kind == pcl.Counter {
+					if sets[r.Func] == nil {
+						sets[r.Func] = map[int]bool{}
+					}
+					sets[r.Func][in.Var] = true
+				}
+			}
+		}
+		for _, r := range c.plan.Requests {
+			f := c.t.funcs[r.Func]
+			for v := range sets[r.Func] {
+				if r.Where == pcl.Return && f != nil && r.Reads(v) && c.t.callsItself(r.Func) {
+					lines = addLine(lines, fmt.Sprintf("%[1]s calls itself, which sets %[2]s anew: at its return %[2]s is of the innermost call", safetext.CleanMax(f.fn.Name, 100), c.plan.Vars[v].Name))
+				}
+			}
+		}
+	}
+	return lines
+}
+
+// callsItself reports whether a function has a direct call of itself.
+func (t *target) callsItself(id pcl.FuncID) bool {
+	return slices.ContainsFunc(t.CallSites(id), func(s pcl.CallSite) bool { return s.Callee == id })
+}
+
+// neverReturns says which code of a pair at returns never runs, since the function never returns by itself.
+func (d *Daemon) neverReturns(key grid.PairKey) (lines []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, c := range d.plansOf(key) {
+		for _, r := range c.plan.Requests {
+			if !r.Listed && !r.Follows && !endsActivations(&r) && c.t.neverComesBack(&r) {
+				lines = addLine(lines, fmt.Sprintf("%s never returns by itself: the code at its return never runs", safetext.CleanMax(c.t.funcs[r.Func].fn.Name, 100)))
+			}
+		}
+	}
+	return lines
 }
 
 // absent says which names of a pair's own lists mean nothing in any of the targets.

@@ -55,6 +55,32 @@ func TestUntyped(t *testing.T) {
 	}
 }
 
+// TestCountersOfRecursion: a counter that keeps something from a function's entry for its return is overwritten by an inner call, and that is said.
+// So is code at the return of a function that never returns.
+func TestCountersOfRecursion(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/recursion.c", "-O1"))
+	text := ""
+	for _, f := range []string{"climbs", "once", "leaves"} {
+		text += fmt.Sprintf(`metric %[1]s { name "%[1]s"; units x; unitsType unnormalized; aggregateOperator sum; style EventCounter; doc "Of a test."; counter kept;
+	base is counter { append preInsn $function("%[1]s").entry (* kept = $arg.n; %[1]s++; *) prepend preInsn $function("%[1]s").return (* %[1]s += kept; *) } }
+`, f)
+	}
+	d := attachWith(t, text, p.PID)
+	var s sums
+	for f, want := range map[string]string{
+		"climbs": "climbs calls itself, which sets kept anew: at its return kept is of the innermost call", "once": "",
+		"leaves": "leaves never returns by itself: the code at its return never runs",
+	} {
+		k := key(t, f, "/")
+		d.mustEnable(t, &s, k)
+		if got := d.Notes(k); got != want {
+			t.Errorf("%s: %q, want %q", f, got, want)
+		}
+	}
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}
+
 // TestJumpsAwayAreSaid: a function that goes on in another one that is not followed has its timers end with the jump, and that is said. One that
 // is followed, or returns by itself, has no such word.
 func TestJumpsAwayAreSaid(t *testing.T) {

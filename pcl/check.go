@@ -222,6 +222,10 @@ func (m *metric) enums(have map[string]*syntax.Item) error {
 			return err
 		}
 		m.UnitsType, _ = grid.ParseUnitsType(first(it))
+		if m.UnitsType == grid.Sampled && m.Style == grid.EventCounter {
+			return errorAt(it.Values[0].Pos, "metric %s: found unitsType sampled, expected unnormalized or normalized: what a metric of style EventCounter counts is divided by time; "+
+				"a value that holds has style SampledFunction", m.ident)
+		}
 	}
 	return nil
 }

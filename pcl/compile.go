@@ -125,7 +125,7 @@ type compiler struct {
 
 	// fromLibrary are the functions that lists of libraries name: whoever wrote them knows the types. So no file of debug symbols is read for them.
 	fromLibrary map[FuncID]bool
-	absent      map[string]bool // names of the plan's Absent
+	absent      map[string]bool  // names of the plan's Absent
 	raw         map[*Expr]string // of a type that nobody says, by what in them that is so for
 	rawVars     map[int]string   // counters that such a value was put into
 }

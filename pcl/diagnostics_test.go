@@ -112,6 +112,7 @@ func syntaxCases() []problemCase {
 		{"field", `expect e { a.1; }`, ""},
 		{"metric at", `expect e { cpu@x > 1; }`, ""},
 		{"big number", `expect e { 99999999999999999999; }`, ""},
+		{"number without a sign", `metric m { base is counter { append preInsn f.entry (* m += 9223372036854775808; *) } }`, ""},
 		{"big fraction", `expect e { ` + many("9", 400) + `.5; }`, ""},
 		{"letters", `expect e { 12ab; }`, ""},
 		{"dollar", `expect e { $; }`, ""},
@@ -175,6 +176,7 @@ func warnCases() []problemCase {
 	return []problemCase{
 		{"unused counter", m + `counter n; base is counter { append preInsn $start.entry (* m++; *) } }`, ""},
 		{"counter that is not read", m + `counter n; base is counter { append preInsn $start.entry (* n += 1; m++; *) } }`, ""},
+		{"largest of threads", `metric m { name "m"; units c; aggregateOperator max; style EventCounter; base is counter { append preInsn $start.entry (* m++; *) } }`, ""},
 		{"unused list", `resourceList l is int { items { 1 } }`, ""},
 		{"unused constraint", `constraint c /Code is default;`, ""},
 		{"flag that stays set", m + `constraint c /Code/* is counter { append preInsn $constraint[0].entry (* c = 1; *) } base is counter { append preInsn $start.entry constrained (* m++; *) } }`, ""},

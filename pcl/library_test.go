@@ -198,6 +198,7 @@ func problemCases() []problemCase {
 		{"replacement by a counter", m + `counter x; constraint c /Code is replace counter by x { } base is counter { } }`, `found "by x", expected it in the base of a metric only`},
 		{"key that is a name", `constraint c /Code is key;`, "found a key for /Code, which is a module"},
 		{"key of a file", `constraint c /IO/File is key;`, "found a key for /IO/File, expected a flag there"},
+		{"event that is sampled", `metric m { name "m"; units c; unitsType sampled; aggregateOperator sum; style EventCounter; base is counter { } }`, "found unitsType sampled, expected unnormalized or normalized"},
 		{"max in code", m + ` counter n; base is counter { append preInsn $start.entry (* n = $arg[0]; m = max(m, n); *) } }`, "put if (x > m) m = x;"},
 		{"text to a call", m + ` base is counter { append preInsn $start.entry (* m += weigh("x"); *) } }`, "no text can be given"},
 		{"text to printf", m + ` base is counter { append preInsn $start.entry (* m++; printf("x"); *) } }`, "no text can be given"},

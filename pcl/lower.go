@@ -8,6 +8,7 @@ func (c *compiler) primitive(code *syntax.Code) (in Instr, keep bool, err error)
 		if in.Cond, err = c.lower(code.Cond); err != nil {
 			return in, false, err
 		}
+		c.truthAsked(in.Cond)
 		if in.Cond.Op == ExConst {
 			if in.Cond.Value == 0 {
 				return in, false, nil
@@ -179,6 +180,10 @@ func (c *compiler) lowerBinary(e *syntax.Expr) (*Expr, error) {
 		return nil, err
 	}
 	op := operatorOf[e.Text]
+	if op == ExAnd || op == ExOr {
+		c.truthAsked(x)
+		c.truthAsked(y)
+	}
 	if err := c.signAsked(e, op, x, y); err != nil {
 		return nil, err
 	}

@@ -77,6 +77,16 @@ func (p *Plan) UsesFiles() bool {
 	})
 }
 
+// Reads reports whether the code of a request reads a variable.
+func (r *Request) Reads(variable int) bool {
+	return slices.ContainsFunc(r.Code, func(in Instr) bool { return in.Expr.reads(variable) || in.Cond.reads(variable) })
+}
+
+func (e *Expr) reads(variable int) bool {
+	return e != nil && (e.Op == ExVar && e.Value == int64(variable) || e.L.reads(variable) || e.R.reads(variable) ||
+		slices.ContainsFunc(e.Args, func(a *Expr) bool { return a.reads(variable) }))
+}
+
 func (e *Expr) usesFiles() bool {
 	return e != nil && (e.Op == ExFile || e.L.usesFiles() || e.R.usesFiles() || slices.ContainsFunc(e.Args, (*Expr).usesFiles))
 }

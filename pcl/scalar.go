@@ -208,6 +208,13 @@ func (c *compiler) summed(e *syntax.Expr, what string) {
 	}
 }
 
+// truthAsked notes that something of an unknown type is asked whether it is 0: of a bool or an int only a part of the register is.
+func (c *compiler) truthAsked(x *Expr) {
+	if what, ok := c.raw[x]; ok && !c.fromLibrary[c.site.fn] {
+		c.noteUntyped(what)
+	}
+}
+
 func (c *compiler) noteUntyped(what string) {
 	if !slices.Contains(c.plan.Untyped, what) {
 		c.plan.Untyped = append(c.plan.Untyped, what)

@@ -88,6 +88,8 @@ func TestUntyped(t *testing.T) {
 		"m += (long)$return": "", "m += (int)$return": "", "k = $return": "", "k = $return; m += (int)k": "", "if ((int)$return > 4096) m++": "",
 		"if ($return > 4096) m++": "$return of write", "if (4096 == $return) m++": "$return of write", "k = $return; if (k != 7) m++": "$return of write",
 		"if ($return >= k) m++": "$return of write", "if (k < 7) m++": "",
+		"if ($return) m++": "$return of write", "if ($return || k) m++": "$return of write", "if (k && $return) m++": "$return of write",
+		"k = $return; if (k) m++": "$return of write", "if ((bool)$return) m++": "", "if (k) m++": "",
 	} {
 		plan, err := load(t, returnMetric("write", code)).Compile("m", grid.Whole(), newTarget())
 		if err != nil {

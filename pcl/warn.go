@@ -100,6 +100,25 @@ func (w *warner) definition(d *syntax.Def) {
 	}
 }
 
+// aggregated tells of an aggregateOperator that does less than it seems to.
+func (w *warner) aggregated(d *syntax.Def) {
+	style, by, probed := "", (*syntax.Item)(nil), false
+	for _, it := range d.Items {
+		switch {
+		case it.Key == "style":
+			style = first(it)
+		case it.Key == "aggregateOperator":
+			by = it
+		case it.Base != nil:
+			probed = it.Base.Body != nil
+		}
+	}
+	if by != nil && first(by) != "sum" && style == "EventCounter" && probed {
+		w.warn(by.Values[0].Pos, "metric %s: found aggregateOperator %s, expected sum: what the threads of a process have counted or timed is always added up; only the values of several processes are joined by %s",
+			d.Name, first(by), first(by))
+	}
+}
+
 func (w *warner) metric(d *syntax.Def) {
 	u := usage{reads: map[string]bool{}, writes: map[string]bool{}}
 	for _, it := range d.Items {
@@ -125,6 +144,7 @@ func (w *warner) metric(d *syntax.Def) {
 			w.warn(it.Pos, "metric %s: found the counter %s, which nothing uses, expected code that does; remove it", d.Name, name)
 		}
 	}
+	w.aggregated(d)
 	w.unconstrained(d)
 	w.unsupported(d)
 	w.flavors(d)

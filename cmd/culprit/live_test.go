@@ -321,12 +321,13 @@ func TestWatchStar(t *testing.T) {
 	t.Parallel()
 	p := target(t, "calls.c", "10000", "2")
 	c := culprit(t, "attach", "--no-search", "--for", "3s", "--json", "@REPORT", "--watch", "procedure_calls@/Code/calls.c/*",
-		"--watch", "procedure_calls@/Code/nowhere.c/*", fmt.Sprint(p.PID)).want(exitNothing)
+		"--watch", "procedure_calls@/Code/nowhere.c/*", fmt.Sprint(p.PID)).want(exitFailed)
+	c.has(&c.out, "procedure_calls@/Code/nowhere.c/*: not measured: nothing was found below it")
 	names := map[string]bool{}
 	empty := ""
 	for _, pair := range c.read().Pairs {
 		names[pair.Focus["Code"]] = true
-		if pair.Focus["Code"] == "/Code/nowhere.c" {
+		if pair.Focus["Code"] == "/Code/nowhere.c/*" {
 			empty = pair.Error
 		}
 	}

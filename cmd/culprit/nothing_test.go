@@ -73,6 +73,8 @@ hierarchy Gone { item "gone" is { "/Code/mutx.c" }; }`)
 		{"procedure_calls@/Parts/*", "procedure_calls@/Parts/some: sum", exitNothing},
 		{"procedure_calls@/Parts/gone", "not measured: refused at /Parts/gone: the target has nothing of what it stands for: /Code/mutex.c/srve (nearest: serve", exitFailed},
 		{"procedure_calls@/Gone/*", "not measured: refused at /Gone/gone: the target has nothing of what it stands for: /Code/mutx.c (nearest: mutex.c)", exitFailed},
+		{"procedure_calls@/Process/mutex", "there is mutex{" + pid + "}", exitFailed},
+		{"procedure_calls@/Process/mutex{" + pid + "}/thr_1", "no live thread \"thr_1\" of mutex{" + pid + "} is measured here; there is thr_", exitFailed},
 		{"io_wait@/IO/Socket/*", "io_wait@/IO/Socket/*: not measured: nothing was found below it", exitNothing},
 	} {
 		c := culprit(t, "attach", pid, "--quiet", "--no-search", "--for", "1500ms", "--pcl", parts, "--watch", one.watch).want(one.status)

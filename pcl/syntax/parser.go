@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -335,6 +336,9 @@ func (p *parser) integer(t token) int64 {
 	}
 	if err != nil {
 		p.failAt(t.pos, "found %v, expected a number of at most 64 bits", t)
+	}
+	if n > math.MaxInt64 && !strings.HasPrefix(t.text, "0x") {
+		p.failAt(t.pos, "found %v, expected at most %d: numbers are signed; the bits of a larger one are written %v", t, int64(math.MaxInt64), fmt.Sprintf("%#x", n))
 	}
 	return int64(n)
 }

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// writePairs lists the pairs that were watched. Where they are too many each metric has its share of the lines, for the largest values.
+// writePairs lists the pairs that were watched. Where they are too many each metric has its share of the lines, for those that the user named
+// himself, and for the largest values.
 func (r *Report) writePairs(b *strings.Builder) {
 	if len(r.Pairs) == 0 {
 		return
@@ -18,15 +19,34 @@ func (r *Report) writePairs(b *strings.Builder) {
 	for _, pairs := range metrics {
 		shown := pairs
 		if len(r.Pairs) > maxLines {
-			shown = largest(pairs, max(maxLines/len(metrics), 3))
+			shown = asked(pairs)
+			shown = append(shown, largest(others(pairs, shown), max(maxLines/len(metrics), 3)-len(shown))...)
 		}
 		for _, p := range shown {
 			p.write(b)
 		}
 		if rest := len(pairs) - len(shown); rest > 0 {
-			fmt.Fprintf(b, "  and %d more of %s%s\n", rest, pairs[0].Metric, unmeasured(pairs, shown))
+			fmt.Fprintf(b, "  and %d more of %s%s (--json FILE has them all)\n", rest, pairs[0].Metric, unmeasured(pairs, shown))
 		}
 	}
+}
+
+// asked are the pairs that the user named himself, as far as anybody reads them.
+func asked(pairs []*Pair) (list []*Pair) {
+	for _, p := range pairs {
+		if p.Asked && len(list) < maxAsked {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// maxAsked bounds the lines for pairs that were named.
+const maxAsked = 100
+
+// others are the pairs that are not shown.
+func others(pairs, shown []*Pair) []*Pair {
+	return slices.DeleteFunc(slices.Clone(pairs), func(p *Pair) bool { return slices.Contains(shown, p) })
 }
 
 // byMetric puts the pairs of each metric together, in the order in which they come.
@@ -61,6 +81,9 @@ func unmeasured(pairs, shown []*Pair) string {
 
 // largest are at most n pairs of a metric: those with the largest values.
 func largest(pairs []*Pair, n int) []*Pair {
+	if n <= 0 {
+		return nil
+	}
 	if len(pairs) <= n {
 		return pairs
 	}

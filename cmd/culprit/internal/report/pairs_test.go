@@ -25,6 +25,21 @@ func TestLargestPairs(t *testing.T) {
 	}
 }
 
+// TestAskedPairs: what the user has named himself is always shown, with what is said of it.
+func TestAskedPairs(t *testing.T) {
+	var r Report
+	for i := range 40 {
+		r.Pairs = append(r.Pairs, Pair{Metric: "calls", Focus: Focus{"Code": fmt.Sprintf("/Code/a.c/f%02d", i)}, Asked: i%2 == 0, Note: fmt.Sprintf("note %02d", i)})
+	}
+	var b strings.Builder
+	r.writePairs(&b)
+	for i := range 40 {
+		if strings.Contains(b.String(), fmt.Sprintf("warning: note %02d\n", i)) != (i%2 == 0) {
+			t.Errorf("pair %d in\n%s", i, b.String())
+		}
+	}
+}
+
 // TestFewPairs: those that all have a line are listed as they come.
 func TestFewPairs(t *testing.T) {
 	r := Report{Pairs: []Pair{{Metric: "calls", Focus: Focus{"Code": "/Code/a"}}, {Metric: "calls", Focus: Focus{"Code": "/Code/b"}, Sum: 9}}}

@@ -118,6 +118,8 @@ type Source struct {
 
 // A Pair is a metric at a focus that was asked for with --watch.
 type Pair struct {
+	// Asked is set if the user named it himself, rather than with a star.
+	Asked  bool   `json:"-"`
 	Metric string `json:"metric"`
 	Focus  Focus  `json:"focus"`
 	Unit   string `json:"unit"`

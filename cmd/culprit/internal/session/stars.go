@@ -75,7 +75,7 @@ func (w *watcher) empty() []report.Pair {
 			}
 		}
 		p := w.blank(grid.PairKey{Metric: one.Key.Metric, Focus: f.Refine(one.wild, append(f.Elements(one.wild), "*")...)})
-		p.Error = why
+		p.Error, p.Asked = why, true
 		pairs = append(pairs, p)
 	}
 	return pairs

@@ -33,6 +33,9 @@ func ParseWatch(text string, defined ...string) (Watch, error) {
 	w := Watch{Text: text, Key: key}
 	for h := range grid.Defined + 1 {
 		elems := key.Focus.Elements(h)
+		if slices.Contains(elems[:max(len(elems)-1, 0)], "*") {
+			return Watch{}, fmt.Errorf("%q has a star in the middle of a path; only the last name of one path may be *", clean(text))
+		}
 		if len(elems) == 0 || elems[len(elems)-1] != "*" {
 			continue
 		}
@@ -333,6 +336,9 @@ func (w *watcher) blank(key grid.PairKey) report.Pair {
 
 func (w *watcher) pair(key grid.PairKey) report.Pair {
 	p := w.blank(key)
+	for _, real := range w.asked {
+		p.Asked = p.Asked || real == key
+	}
 	s := w.state[key]
 	snap, ok := w.grid.Pair(key)
 	switch {

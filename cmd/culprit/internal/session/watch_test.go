@@ -2,6 +2,7 @@ package session
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"culprit/grid"
@@ -52,6 +53,13 @@ func TestWatchCheck(t *testing.T) {
 		if err := w.Check(lib); (err == nil) != ok {
 			t.Errorf("%q: %v", text, err)
 		}
+	}
+}
+
+// TestStarInTheMiddle: a star stands for the last name of a path.
+func TestStarInTheMiddle(t *testing.T) {
+	if _, err := ParseWatch("cpu@/Process/*/*"); err == nil || !strings.Contains(err.Error(), "has a star in the middle of a path") {
+		t.Errorf("%v", err)
 	}
 }
 
