@@ -82,3 +82,25 @@ hierarchy Gone { item "gone" is { "/Code/mutx.c" }; }`)
 	}
 	untouched(t, p)
 }
+
+// TestStarOfLocks: a star of locks of a metric that tells them apart finds those that nobody waits for, since its own probes do.
+func TestStarOfLocks(t *testing.T) {
+	p := target(t, "mutex.c", "1")
+	pid := fmt.Sprint(p.PID)
+	for _, star := range []string{"/SyncObject/Mutex/*", "/SyncObject/*"} {
+		c := culprit(t, "attach", pid, "--quiet", "--no-search", "--for", "2s", "--json", "@REPORT", "--watch", "lock_acquisitions@"+star).want(exitNothing)
+		want := "lock_acquisitions@/SyncObject/Mutex"
+		if strings.Contains(star, "Mutex") {
+			want += "/cache_lock"
+		}
+		c.has(&c.out, want+": sum ")
+		for _, pair := range c.read().Pairs {
+			if len(pair.Focus) == 0 {
+				t.Errorf("a pair that nobody asked for: %+v", pair)
+			}
+		}
+	}
+	c := culprit(t, "attach", pid, "--quiet", "--no-search", "--for", "1s", "--watch", "lock_hold@/SyncObject/Mutex/*").want(exitNothing)
+	c.has(&c.out, "nothing was found below it: no thread was seen waiting for one; --watch lock_acquisitions beside it")
+	untouched(t, p)
+}

@@ -24,6 +24,31 @@ func (w *watcher) expand(one Watch) []grid.PairKey {
 	return keys
 }
 
+// finder is the pair that has to be measured so that objects are found for a star, where nothing but the probes of its metric finds those that are in
+// nobody's way.
+func (w *watcher) finder(one Watch) (grid.PairKey, bool) {
+	if !one.every || one.wild != grid.SyncObject {
+		return grid.PairKey{}, false
+	}
+	f := w.resolveProcess(one.Key.Focus)
+	elems := f.Elements(one.wild)
+	if len(elems) == 0 {
+		elems = []string{"Mutex"} // what metrics tell apart, if they do
+	}
+	all, _, ok := w.lib.KeyedBy(one.Key.Metric, f.Refine(one.wild, append(elems, "*")...))
+	return grid.PairKey{Metric: one.Key.Metric, Focus: all}, ok
+}
+
+// shown are the pairs that somebody has asked for.
+func (w *watcher) shown() (keys []grid.PairKey) {
+	for _, key := range w.order {
+		if slices.ContainsFunc(w.stands, func(of map[grid.PairKey]bool) bool { return of[key] }) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
 // children are the foci that a star stands for now.
 func (w *watcher) children(f grid.Focus, h grid.Hierarchy) []grid.Focus {
 	switch {
@@ -69,6 +94,9 @@ func (w *watcher) empty() []report.Pair {
 		}
 		f := one.Key.Focus
 		why := "nothing was found below it"
+		if _, finds := w.finder(one); one.wild == grid.SyncObject && !finds {
+			why += ": no thread was seen waiting for one; --watch lock_acquisitions beside it finds those that are in nobody's way"
+		}
 		if one.wild == grid.Code && f.Depth(grid.Code) == 2 {
 			if err := w.listLoops(f); err != nil {
 				why += ": " + clean(err.Error())

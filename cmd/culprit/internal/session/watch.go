@@ -172,10 +172,10 @@ func (w *watcher) missing() []grid.PairKey {
 				if !one.every {
 					w.asked[one.Key] = key
 				}
-				if w.state[key] == nil && len(w.order) < maxPairs {
-					w.state[key] = &watched{retry: true}
-					w.order = append(w.order, key)
-				}
+				w.add(key)
+			}
+			if key, ok := w.finder(one); ok {
+				w.add(key)
 			}
 		}
 	}
@@ -185,6 +185,14 @@ func (w *watcher) missing() []grid.PairKey {
 		}
 	}
 	return keys
+}
+
+// add has a pair enabled that is not yet. mu is held.
+func (w *watcher) add(key grid.PairKey) {
+	if w.state[key] == nil && len(w.order) < maxPairs {
+		w.state[key] = &watched{retry: true}
+		w.order = append(w.order, key)
+	}
 }
 
 // retryRefused has the pairs tried again that were refused, since there is more code than before.
@@ -258,7 +266,7 @@ func (w *watcher) finish() []report.Pair {
 	}
 	w.grid.Disable(enabled...)
 	var pairs []report.Pair
-	for _, key := range w.order {
+	for _, key := range w.shown() {
 		pairs = append(pairs, w.pair(key))
 	}
 	return append(pairs, w.empty()...)
@@ -301,7 +309,7 @@ func joinNotes(notes ...string) string {
 func (w *watcher) notes() (all []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, key := range w.order {
+	for _, key := range w.shown() {
 		if note := joinNotes(w.state[key].note, w.sinceAttach(key)); note != "" {
 			all = append(all, fmt.Sprintf("%v: %s", key, note))
 		}

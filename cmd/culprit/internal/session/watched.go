@@ -18,7 +18,8 @@ const (
 func (w *watcher) look() (list []Watched) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, key := range w.order[:min(len(w.order), maxWatched)] {
+	shown := w.shown()
+	for _, key := range shown[:min(len(shown), maxWatched)] {
 		one := Watched{Pair: w.pair(key)}
 		if w.state[key].retry {
 			one.Error = "not enabled yet"
