@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"culprit/daemon/kernel"
+	"culprit/grid"
 )
 
 // What processes that a target has started, and that have ended, have used, and nobody has measured: a child that lives for some
@@ -12,6 +13,7 @@ import (
 // childTimes are readings of a target's own processor time and of that of the children it has waited for, each with what those had used.
 type childTimes struct {
 	own, children growth
+	faults        [2]uint64 // minor faults of children that were waited for: when that was first read, and lastly
 }
 
 // A growth is how far a figure has come since it was first read.
@@ -33,8 +35,34 @@ func (g *growth) by() time.Duration { return g.last - g.first }
 func (t *target) readChildTimes() {
 	if k, err := kernel.ReadProcess(t.proc.PID()); err == nil && !t.ended {
 		t.times.own.take(k.User + k.System)
+		if !t.times.children.read {
+			t.times.faults[0] = k.ChildFaults
+		}
+		t.times.faults[1] = k.ChildFaults
 		t.times.children.take(k.Children)
 	}
+}
+
+// unseenChildren says of a value over all processes that some of them are not in it, since nobody saw them: the kernel counts the faults of
+// children that a process has waited for, however short they lived. Where some of the children that have ended were measured it cannot be told
+// whether others were not.
+func (d *Daemon) unseenChildren(key grid.PairKey) []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.opts.Children || key.Focus.Depth(grid.Process) > 0 || len(d.family.gone) > 0 {
+		return nil
+	}
+	for _, t := range d.targets {
+		if t.child && t.ended {
+			return nil
+		}
+	}
+	for _, t := range d.targets {
+		if t.readChildTimes(); t.times.faults[1] > t.times.faults[0] {
+			return []string{"processes that it started ended before they could be measured: what they did is not counted"}
+		}
+	}
+	return nil
 }
 
 // noteOwnTimes takes the processor time of the targets that others have started, which end at any moment: what they have used until then

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"culprit/grid"
 	"culprit/internal/testprog"
+	"culprit/pcl"
 )
 
 // leaverPCL counts and times the calls of work, each by itself and as a distribution.
@@ -82,5 +84,35 @@ func leaversCount(t *testing.T, d *Daemon, p *testprog.Prog) {
 		if all := s.of(key(t, metric, "/")); sum < 0.8*all || sum > 1.2*all {
 			t.Errorf("%s: the threads make %v of %v: %s", metric, sum, all, strings.Join(d.Tree().Children(grid.Process, process), " "))
 		}
+	}
+}
+
+// TestChildrenThatNobodySaw: that processes came and went before they could be measured is told of values over all processes, also where they took
+// hardly any processor time; nothing is told where there were none, or of one process.
+func TestChildrenThatNobodySaw(t *testing.T) {
+	for children, want := range map[string]string{"4": "processes that it started ended before they could be measured: what they did is not counted", "0": ""} {
+		p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/shortlived.c"), children)
+		lib, problems, err := pcl.Load(pcl.Options{Texts: []string{leaverPCL}})
+		if err != nil || len(problems) > 0 {
+			t.Fatal(err, problems)
+		}
+		d, err := Attach(context.Background(), Options{Library: lib, Children: true, Log: func(s string) { t.Log(s) }}, p.PID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { d.Detach() })
+		all, one := key(t, "works", "/"), key(t, "works", "/Process/"+d.Tree().Children(grid.Process)[0])
+		var s sums
+		d.mustEnable(t, &s, all, one)
+		p.Say(t, "go")
+		p.Expect(t, "DONE", 10*time.Second)
+		if got := d.Notes(all); got != want {
+			t.Errorf("%s children: %q, want %q", children, got, want)
+		}
+		if got := d.Notes(one); got != "" {
+			t.Errorf("of one process: %q", got)
+		}
+		detachClean(t, d, p.PID)
+		p.Stop(t)
 	}
 }

@@ -21,7 +21,7 @@ const maxInlinedAsked = 16
 // functions that are inlined as well, numbers that are added although nobody says of which type they are, and so on. It reads the DWARF of the files that have the functions when it is first asked,
 // which may take a second.
 func (d *Daemon) Notes(key grid.PairKey) string {
-	lines := slices.Concat(d.sharedNames(key), d.ownToo(key), d.missingParts(key), d.inlinedToo(key), d.jumpsAway(key), d.unloaded(key), d.untyped(key), d.leftOut(key), d.absent(key), d.unseenHandlers(key), d.lateJoins(key), d.mixed(key), d.overwritten(key), d.neverReturns(key))
+	lines := slices.Concat(d.sharedNames(key), d.ownToo(key), d.missingParts(key), d.inlinedToo(key), d.jumpsAway(key), d.unloaded(key), d.untyped(key), d.leftOut(key), d.absent(key), d.unseenHandlers(key), d.lateJoins(key), d.unseenChildren(key), d.mixed(key), d.overwritten(key), d.neverReturns(key))
 	if why := d.Unseen(key.Metric); why != "" {
 		lines = append(lines, why)
 	}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"culprit/internal/procfs"
 )
 
 // ProcessTimes is what the kernel has accounted to a whole process since it started, threads that have ended included and
@@ -18,6 +20,8 @@ type ProcessTimes struct {
 	// Children is the processor time of children that have ended and that the process has waited for, with what theirs have used, in units
 	// of 10 ms.
 	Children time.Duration
+	// ChildFaults is how many minor faults the same children had: some for each.
+	ChildFaults uint64
 }
 
 // ReadProcess reads the accounting of a process (/proc/PID/stat). The error wraps ErrGone if it has ended.
@@ -32,9 +36,10 @@ func ReadProcess(pid int) (ProcessTimes, error) {
 	if err != nil {
 		return ProcessTimes{}, explain(what, err)
 	}
-	var t ThreadTimes // the file of a process has the form of a thread's
-	if !t.takeStat(text) {
+	s, ok := procfs.ParseStat(text)
+	if !ok {
 		return ProcessTimes{}, fmt.Errorf("%s: stat has a form that this program does not know", what)
 	}
-	return ProcessTimes{User: t.User, System: t.System, Children: t.children, MinorFaults: t.MinorFaults, MajorFaults: t.MajorFaults}, nil
+	return ProcessTimes{User: time.Duration(s.User) * tick, System: time.Duration(s.System) * tick, Children: time.Duration(s.Children) * tick,
+		ChildFaults: s.ChildFaults, MinorFaults: s.MinorFaults, MajorFaults: s.MajorFaults}, nil
 }

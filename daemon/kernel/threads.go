@@ -39,8 +39,7 @@ type ThreadTimes struct {
 	// Coarse says that this kernel keeps no schedstat: Run is User+System, RunQueueWait and Slices are 0.
 	Coarse bool
 
-	worker   bool
-	children time.Duration // of the whole process: processor time of children that it has waited for
+	worker bool
 }
 
 // Age is for how long, in seconds, a thread has lived that started at a time as ThreadTimes has it; up to 10 ms more than that.
@@ -138,7 +137,7 @@ func (t *ThreadTimes) takeStat(text []byte) bool {
 	}
 	t.State, t.Start, t.worker = s.State, s.Start, s.IsWorker()
 	t.MinorFaults, t.MajorFaults = s.MinorFaults, s.MajorFaults
-	t.User, t.System, t.children = time.Duration(s.User)*tick, time.Duration(s.System)*tick, time.Duration(s.Children)*tick
+	t.User, t.System = time.Duration(s.User)*tick, time.Duration(s.System)*tick
 	return true
 }
 

@@ -19,7 +19,7 @@ func TestStatNamesMayHoldBrackets(t *testing.T) {
 	if !times.takeStat([]byte(text)) {
 		t.Fatal("refused")
 	}
-	want := ThreadTimes{State: 'R', MinorFaults: 1, MajorFaults: 3, User: 2500 * time.Millisecond, System: 1250 * time.Millisecond, Start: 4711, children: 130 * time.Millisecond}
+	want := ThreadTimes{State: 'R', MinorFaults: 1, MajorFaults: 3, User: 2500 * time.Millisecond, System: 1250 * time.Millisecond, Start: 4711}
 	if times != want {
 		t.Errorf("got %+v, want %+v", times, want)
 	}

@@ -21,6 +21,7 @@ type Stat struct {
 	MajorFaults uint64
 	User        uint64 // processor time in ticks
 	System      uint64
+	ChildFaults uint64 // minor faults of children that were waited for: each process has some
 	Children    uint64 // user and system time of children that were waited for
 	Threads     int    // of the process
 	Start       uint64 // in ticks since boot. A pid and its start together name a process for good
@@ -84,6 +85,8 @@ func ParseStat(text []byte) (s Stat, ok bool) {
 			s.Flags = n
 		case 10:
 			s.MinorFaults = n
+		case 11:
+			s.ChildFaults = n
 		case 12:
 			s.MajorFaults = n
 		case 14:

@@ -11,7 +11,7 @@ import (
 func TestParseStat(t *testing.T) {
 	for text, want := range map[string]Stat{
 		"17 (a) S 1 (b)) R 42 17 17 0 -1 4194304 1 2 3 4 250 125 6 7 20 0 3 0 4711 99 98 18446744073709551615 1": {
-			Name: []byte("a) S 1 (b)"), State: 'R', Parent: 42, Flags: 4194304, MinorFaults: 1, MajorFaults: 3, User: 250, System: 125, Children: 13, Threads: 3, Start: 4711},
+			Name: []byte("a) S 1 (b)"), State: 'R', Parent: 42, Flags: 4194304, MinorFaults: 1, ChildFaults: 2, MajorFaults: 3, User: 250, System: 125, Children: 13, Threads: 3, Start: 4711},
 		"7 (a) b\n) R) S -1 2 3 4 5 64 0 0 0 0 0 0 0 0 20 0 1 0 777 0 0": {Name: []byte("a) b\n) R"), State: 'S', Flags: 64, Threads: 1, Start: 777},
 	} {
 		if got, ok := ParseStat([]byte(text)); !ok || !reflect.DeepEqual(got, want) {
