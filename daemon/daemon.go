@@ -55,6 +55,7 @@ type Daemon struct {
 	targets   []*target
 	byPID     map[int]*target // the last target of each number
 	family    *family
+	passing   kernel.Passing // marked at each pass, where values of single threads are measured
 	catalogue catalogue
 	looks     looks
 	demand    demand

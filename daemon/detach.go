@@ -38,6 +38,7 @@ func (d *Daemon) Detach() (clean bool, err error) {
 		}
 		d.kern.Close()
 		d.family.births.Close()
+		d.passing.Close()
 		d.prices.close()
 		d.guard.Close()
 		d.rows.close()

@@ -57,7 +57,7 @@ func (p *part) distribute(r *reading) *grid.Distribution {
 	for _, slot := range r.slots {
 		var now tally
 		into := growth
-		if !p.covered(r, slot) {
+		if !p.sure(r, slot) {
 			into = new(grid.Distribution)
 		}
 		p.tally(slot, &now)

@@ -28,10 +28,12 @@ func (s *gaugeSum) integral(tsc uint64) uint64 { return s.changes*tsc - s.area }
 
 // A gaugeState is the last reading of a part of a gauge.
 type gaugeState struct {
-	sums    map[int]gaugeSum // by thread block, or under allSlots
-	touched map[int]bool     // blocks whose threads have changed or set it
-	fresh   map[int]gaugeSum // the reading that is under way, of what counts
-	unclear bool             // a mean was not known, and it was said
+	sums    map[int]gaugeSum   // by thread block, or under allSlots
+	touched map[int]bool       // blocks whose threads have changed or set it
+	fresh   map[int]gaugeSum   // the reading that is under way, of what counts
+	unclear bool               // a mean was not known, and it was said
+	owners  map[int]*threadRow // by thread block: whose value it is
+	handed  bool               // a thread began with what another one has left in its block
 }
 
 // holds reports whether the part is a gauge.
@@ -64,6 +66,7 @@ func (p *part) readGauge(r *reading) {
 	for _, slot := range r.slots {
 		s, touched := p.takeGauge(slot)
 		if touched {
+			p.notesOwner(r, slot, s)
 			p.gauge.touched[slot] = true
 		}
 		switch {
@@ -112,10 +115,27 @@ func (s *gaugeSum) join(o gaugeSum) {
 
 // countsIn reports whether the value in a block counts: what ended threads have left counts in a sum only, as it does for counters.
 func (p *part) countsIn(r *reading, slot int, summed bool) bool {
-	if tid := r.owner[slot]; tid != 0 || !summed {
-		return tid != 0 && p.covers(tid)
+	switch {
+	case p.plan.Thread != "":
+		return p.sure(r, slot) // also of one that has ended since the last pass
+	case r.owner[slot] != 0:
+		return true
 	}
-	return p.plan.Thread == ""
+	return summed
+}
+
+// notesOwner notes whether a block that a gauge is in has passed to another thread, which finds in it what the one before has left.
+func (p *part) notesOwner(r *reading, slot int, s gaugeSum) {
+	if p.shared() {
+		return
+	}
+	of := r.shares[slot].of
+	last, known := p.gauge.owners[slot]
+	changed, onlySums := s.changes != p.gauge.sums[slot].changes, p.plan.Thread == "" && p.aggregate() == grid.Sum && !p.plan.Sets()
+	p.gauge.handed = p.gauge.handed || changed && !onlySums && (of == nil || known && of != last)
+	if of != nil {
+		p.gauge.owners[slot] = of
+	}
 }
 
 // aggregate is how the values of threads become one.

@@ -64,6 +64,14 @@ func leaversCount(t *testing.T, d *Daemon, p *testprog.Prog) {
 	for end := time.Now().Add(10 * time.Second); s.of(keys[0]) < 360 && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}
+	d.mu.Lock()
+	mores := map[grid.PairKey]float64{}
+	for _, k := range keys {
+		for _, pt := range d.pairs[k].parts {
+			mores[k] += pt.more
+		}
+	}
+	d.mu.Unlock()
 	d.Disable(keys)
 	parts := map[string]float64{}
 	for _, k := range keys {
@@ -73,12 +81,11 @@ func leaversCount(t *testing.T, d *Daemon, p *testprog.Prog) {
 		thread := k.Focus.Elements(grid.Process)[1]
 		got := s.of(k)
 		parts[k.Metric] += got
-		if want := float64(p.Counts()[thread]); k.Metric == "works" && got != want || got == 0 {
-			t.Errorf("%v: %v, the thread made %v calls", k, got, want)
+		more := mores[k] // 0 where nobody else on this machine came and went
+		if want := float64(p.Counts()[thread]); k.Metric == "works" && (got > want || got+more < want || more == 0 && got != want) || got+more == 0 {
+			t.Errorf("%v: %v and up to %v more, the thread made %v calls", k, got, more, want)
 		}
-		if note := d.Notes(k); note != "" {
-			t.Errorf("%v: %s", k, note)
-		}
+		parts[k.Metric] += more
 	}
 	for metric, sum := range parts {
 		if all := s.of(key(t, metric, "/")); sum < 0.8*all || sum > 1.2*all {

@@ -21,7 +21,7 @@ const maxInlinedAsked = 16
 // functions that are inlined as well, numbers that are added although nobody says of which type they are, and so on. It reads the DWARF of the files that have the functions when it is first asked,
 // which may take a second.
 func (d *Daemon) Notes(key grid.PairKey) string {
-	lines := slices.Concat(d.sharedNames(key), d.ownToo(key), d.missingParts(key), d.inlinedToo(key), d.jumpsAway(key), d.unloaded(key), d.untyped(key), d.leftOut(key), d.absent(key), d.unseenHandlers(key), d.lateJoins(key), d.unseenChildren(key), d.mixed(key), d.overwritten(key), d.neverReturns(key))
+	lines := slices.Concat(d.sharedNames(key), d.ownToo(key), d.missingParts(key), d.inlinedToo(key), d.jumpsAway(key), d.unloaded(key), d.untyped(key), d.leftOut(key), d.absent(key), d.unseenHandlers(key), d.lateJoins(key), d.unseenChildren(key), d.sharedBlocks(key), d.overwritten(key), d.neverReturns(key))
 	if why := d.Unseen(key.Metric); why != "" {
 		lines = append(lines, why)
 	}
@@ -50,13 +50,17 @@ func (d *Daemon) sharedNames(key grid.PairKey) (lines []string) {
 
 // ownToo says which functions of libraries a pair counts though the program has one of its own that is called so in some scope.
 func (d *Daemon) ownToo(key grid.PairKey) (lines []string) {
-	for _, f := range d.namedBy(key) {
+	named := d.namedBy(key)
+	for _, f := range named {
 		program := f.in.main()
 		if f.obj == program {
 			continue
 		}
 		var own []string
 		for _, m := range program.Meant(f.fn.Name) {
+			if slices.ContainsFunc(named, func(n namedFunction) bool { return n.fn == m.Fn }) {
+				continue // it is counted, too
+			}
 			own = addLine(own, safetext.CleanMax(m.Fn.Name, 100))
 		}
 		if len(own) > 0 {
@@ -178,18 +182,6 @@ func (d *Daemon) leftOut(key grid.PairKey) (lines []string) {
 		}
 	}
 	return lines
-}
-
-// mixed says that some of the value of a thread may be of another one: a thread that began when it had ended has its thread block.
-func (d *Daemon) mixed(key grid.PairKey) []string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, pt := range d.partsOf(key) {
-		if pt.mixed {
-			return []string{"a thread began in the memory of one that ended in the same fifth of a second: what the two did then is told of the later one"}
-		}
-	}
-	return nil
 }
 
 // overwritten says which functions of a pair call themselves while a counter holds something from their entry for their return: the inner call sets

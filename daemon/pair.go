@@ -59,7 +59,8 @@ type part struct {
 	events  *kernel.EventCount
 	started bool // rows that come now are new threads'
 
-	mixed   bool     // it is of one thread, and another one had the same block since the same pass
+	more    float64  // of a thread: what may be its own beside its value
+	less    float64  // what of its value may be of others
 	leftOut []string // functions that somebody has named and that take no probes, and why, for people
 
 	follows bool // its probes ask what descriptors stand for
@@ -115,7 +116,7 @@ func newPart(t *target, key grid.PairKey, owner uint64) (*part, error) {
 		}
 	}
 	p := &part{t: t, plan: plan, owner: owner, hits: -1, seen: map[int]slotValue{}, tallies: map[int]*tally{}, serves: serves, on: true,
-		gauge: gaugeState{sums: map[int]gaugeSum{}, touched: map[int]bool{}}, follows: plan.UsesFiles()}
+		gauge: gaugeState{sums: map[int]gaugeSum{}, touched: map[int]bool{}, owners: map[int]*threadRow{}}, follows: plan.UsesFiles()}
 	if it := t.d.itemOf(key.Focus); it != nil {
 		p.lacking = t.lacking(it)
 	}

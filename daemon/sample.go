@@ -14,10 +14,9 @@ type reading struct {
 	now    float64 // session time
 	tsc    uint64
 	slots  []int
-	owner  map[int]int        // slot -> tid of the live thread that owns it, 0 if dead or unknown
-	of     map[int]*threadRow // slot -> the thread whose growth it is, which may have ended since the last pass
-	handed map[int]*threadRow // slot -> the thread that had it before that one, if it had it at the last pass
-	parked map[int]bool       // tid
+	owner  map[int]int   // slot -> tid of the live thread that owns it, 0 if dead or unknown
+	shares map[int]share // slot -> whose growth it is
+	parked map[int]bool  // tid
 	cpu    map[int]uint64
 }
 
@@ -25,16 +24,17 @@ func tsc() uint64 { return kernel.TSC() }
 
 // read prepares a pass.
 func (t *target) read(now float64) *reading {
-	r := &reading{now: now, owner: map[int]int{}, of: map[int]*threadRow{}, handed: map[int]*threadRow{}, parked: t.threads.parkedThreads(), cpu: map[int]uint64{}}
+	r := &reading{now: now, owner: map[int]int{}, shares: map[int]share{}, parked: t.threads.parkedThreads(), cpu: map[int]uint64{}}
 	if t.seg == nil {
 		return r
 	}
 	r.slots = t.seg.used(nil)
+	calm := t.d.calm()
 	for _, s := range r.slots {
 		if !t.ended { // afterwards there is nobody for whom time goes on
 			r.owner[s] = t.threads.owner(t.seg.load(s, 0))
 		}
-		r.of[s], r.handed[s] = t.threads.sharers(t.seg.load(s, 0), r.owner[s])
+		r.shares[s] = t.shareOf(t.seg.load(s, 0), r.owner[s], calm)
 	}
 	r.tsc = tsc()
 	return r
@@ -67,9 +67,16 @@ func (p *part) sample(r *reading, interval float64) float64 {
 	p.readAt, r.tsc = p.t.d.Now(), tsc() // what was priced since the pass began took time
 	var sum float64
 	for _, slot := range r.slots {
-		before := p.seen[slot]
-		sum += p.growth(r, slot, c, since)
-		p.mixed = p.mixed || p.mixes(r, slot) && p.seen[slot] != before
+		_, known := p.seen[slot]
+		grown := p.growth(r, slot, c, since)
+		switch sh := r.shares[slot]; {
+		case !p.sure(r, slot):
+			p.more += grown
+			continue
+		case p.plan.Thread != "" && sh.after && known:
+			p.less += grown
+		}
+		sum += grown
 	}
 	p.readTable(r, since)
 	p.price(r, interval)
@@ -175,18 +182,6 @@ func (p *part) covers(tid int) bool {
 	return p.plan.Thread == "" || tid != 0 && p.t.threads.is(tid, p.plan.Thread)
 }
 
-// covered reports whether the focus selects the thread whose growth a block holds, be it that it has ended since the last pass.
-func (p *part) covered(r *reading, slot int) bool {
-	row := r.of[slot]
-	return p.plan.Thread == "" || row != nil && row.named(p.plan.Thread)
-}
-
-// mixes reports whether the growth of a block since the last pass may be of two threads, of which the focus selects one.
-func (p *part) mixes(r *reading, slot int) bool {
-	last := r.handed[slot]
-	return p.plan.Thread != "" && last != nil && (last.named(p.plan.Thread) || p.covered(r, slot))
-}
-
 // price works out what the pair cost since the last pass: executions times calibrated time.
 func (p *part) price(r *reading, interval float64) {
 	cell := p.hits
@@ -287,6 +282,9 @@ func (d *Daemon) samplePairs(now float64, pairs map[grid.PairKey]*pair) {
 		d.accountCost(now, cost+d.samplingCost(now))
 		for _, t := range d.targets {
 			t.threads.forgetLeft()
+		}
+		if d.ofThreads(pairs) {
+			d.passing.Mark()
 		}
 		d.settleEnded()
 		d.noteOwnTimes()

@@ -162,7 +162,7 @@ func (p *part) keyGrowth(r *reading, slot int, key, v uint64, from float64) {
 	}
 	p.keys.slots[slot][key] = keySum{value: v}
 	short := key & keyMask
-	if _, ok := p.keys.totals[short]; !ok && len(p.keys.totals) >= maxKeys || !p.covered(r, slot) || v-last.value >= mostGrowth {
+	if _, ok := p.keys.totals[short]; !ok && len(p.keys.totals) >= maxKeys || !p.sure(r, slot) || v-last.value >= mostGrowth {
 		return
 	}
 	p.keys.totals[short] += min(p.inUnits(v-last.value), p.t.d.Now()-from)

@@ -43,6 +43,7 @@ type threadRow struct {
 	times kernel.ThreadTimes
 	prev  kernel.ThreadTimes
 
+	since      float64 // session time of the refresh that saw it first
 	quietSince float64 // session time since which it has not run
 	wakes      float64 // how often a second it is put on a processor, lately, our stops left out
 	sleeps     float64 // how often a second it goes to sleep, the same
@@ -87,7 +88,7 @@ func (tt *threadTable) refresh(now float64, round int) {
 		r := tt.rows[k.TID]
 		isNew := r == nil || r.times.Start != 0 && k.Start != r.times.Start
 		if isNew {
-			r = &threadRow{tid: k.TID, name: threadName(k.PID, k.TID), quietSince: now - parkAfter, prev: k}
+			r = &threadRow{tid: k.TID, name: threadName(k.PID, k.TID), since: now, quietSince: now - parkAfter, prev: k}
 			if tt.refreshed > 0 {
 				r.bornNow()
 			}
@@ -138,19 +139,19 @@ func (tt *threadTable) leaves(fs uint64) {
 	}
 }
 
-// sharers are the threads whose doings since the last pass are in the block of a thread pointer, which belongs to the live thread tid (0 if to none
-// that is known): the last one, and the one that had it before, if there was one at the last pass.
-func (tt *threadTable) sharers(fs uint64, tid int) (last, before *threadRow) {
+// sharers are the threads that may have had the block of a thread pointer since the last pass: the one that has it, or that its process has ended with,
+// and the one that had it at the last pass and has ended. isNew says that the last one was first seen since.
+func (tt *threadTable) sharers(fs uint64, tid int) (last, before *threadRow, isNew bool) {
 	tt.mu.Lock()
 	defer tt.mu.Unlock()
 	last, before = tt.rows[tid], tt.left[fs]
 	if last == nil {
-		last = tt.rows[tt.byFS[fs]] // its process has ended
+		last = tt.rows[tt.byFS[fs]]
 	}
-	if last == nil || last == before {
-		return before, nil
+	if last == before {
+		last = nil
 	}
-	return last, before
+	return last, before, last != nil && last.since == tt.refreshed
 }
 
 // forgetLeft is called when all that ended threads have done was told.

@@ -104,6 +104,37 @@ func (b *Births) Close() {
 	}
 }
 
+// Passing tells whether somewhere on the machine a process or a thread has begun and ended meanwhile: whether a number that the kernel gave out is of
+// nobody any more. It belongs to one goroutine at a time.
+type Passing struct {
+	births Births
+	last   int
+	begun  bool
+}
+
+// manyPassing is how many numbers are looked at one by one; with more of them it is taken for certain.
+const manyPassing = 256
+
+// Mark begins a new interval.
+func (p *Passing) Mark() { p.last, p.begun = p.births.newest() }
+
+// Any reports whether somebody came and went since the last Mark; true where that cannot be told.
+func (p *Passing) Any() bool {
+	newest, ok := p.births.newest()
+	if !ok || !p.begun || newest < p.last || newest-p.last > manyPassing {
+		return true
+	}
+	for id := p.last + 1; id <= newest; id++ {
+		if unix.Access("/proc/"+strconv.Itoa(id), unix.F_OK) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Close closes the file that it reads. It may be called twice.
+func (p *Passing) Close() { p.births.Close() }
+
 // newest is the number that the kernel gave out last, to a process or a thread.
 func (b *Births) newest() (int, bool) {
 	if b.load == nil {
