@@ -29,7 +29,9 @@ func (t *target) shareOf(fs uint64, tid int, calm bool) share {
 	switch {
 	case last != nil && before == nil:
 		return share{of: last, after: isNew && !calm}
-	case last == nil && calm:
+	case last == nil && before == nil:
+		return share{}
+	case last == nil && calm && (t.ended || t.tidAt(fs) == 0 || t.tidAt(fs) == before.tid): // else it is of one that began a moment ago
 		return share{of: before}
 	}
 	return share{among: [2]*threadRow{last, before}}

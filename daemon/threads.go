@@ -282,11 +282,7 @@ func (tt *threadTable) owner(fs uint64) int {
 	if ok || off == 0 || fs == 0 {
 		return tid
 	}
-	var b [4]byte
-	if err := tt.t.proc.ReadMem(process.Addr(fs+off), b[:]); err != nil {
-		return 0
-	}
-	tid = int(binary.LittleEndian.Uint32(b[:]))
+	tid = tt.t.tidAt(fs)
 	tt.mu.Lock()
 	defer tt.mu.Unlock()
 	if tt.rows[tid] == nil {
@@ -294,6 +290,15 @@ func (tt *threadTable) owner(fs uint64) int {
 	}
 	tt.points(fs, tid)
 	return tid
+}
+
+// tidAt is the thread that the target's memory names at a thread pointer; 0 if it names none. The kernel clears it when a thread ends.
+func (t *target) tidAt(fs uint64) int {
+	var b [4]byte
+	if t.tidOff == 0 || fs == 0 || t.proc.ReadMem(process.Addr(fs+t.tidOff), b[:]) != nil {
+		return 0
+	}
+	return int(binary.LittleEndian.Uint32(b[:]))
 }
 
 // enoughTold is how many threads tell where control blocks keep the tid: no other word is right in all of them.
