@@ -123,3 +123,30 @@ func TestChildrenThatNobodySaw(t *testing.T) {
 		p.Stop(t)
 	}
 }
+
+// TestGaugesOfThreadsThatFollow: a thread that begins in the memory of one that ended goes on with the value that is there. That is right in a sum of
+// changes; of the largest value it is said that it may be wrong.
+func TestGaugesOfThreadsThatFollow(t *testing.T) {
+	text := ""
+	for _, operator := range []string{"sum", "max"} {
+		text += fmt.Sprintf(`metric %[1]sOf { name "%[1]s_of"; units x; aggregateOperator %[1]s; style SampledFunction; doc "Of a test.";
+	base is counter { append preInsn $function("work").entry (* %[1]sOf++; *) } }
+`, operator)
+	}
+	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/oneafteranother.c"))
+	d := attachWith(t, text, p.PID)
+	var s sums
+	sum, most := key(t, "sum_of", "/"), key(t, "max_of", "/")
+	d.mustEnable(t, &s, sum, most)
+	p.Say(t, "go")
+	p.Expect(t, "DONE", 20*time.Second)
+	time.Sleep(2 * tickInterval)
+	if note := d.Notes(sum); note != "" {
+		t.Errorf("of a sum: %q", note)
+	}
+	if note := d.Notes(most); !strings.HasPrefix(note, "threads may have begun in the memory of ones that ended") {
+		t.Errorf("of the largest: %q", note)
+	}
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}
