@@ -119,7 +119,7 @@ func (d *Daemon) start(p *pair, readings map[*target]*reading) {
 		}
 		r := readings[pt.t]
 		if r == nil {
-			r = pt.t.read(d.Now())
+			r = pt.t.read(d.Now(), true)
 			readings[pt.t] = r
 		}
 		pt.ns = notPriced

@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"golang.org/x/sys/unix"
-
+	"culprit/daemon/kernel"
 	"culprit/daemon/process"
 	"culprit/grid"
 )
@@ -21,17 +20,13 @@ type lateJoins struct {
 	most      float64 // s after the beginning
 }
 
-// ticksPerSecond is the unit in which the kernel tells when a process began.
-const ticksPerSecond = 100
-
 // age is for how long the process of a target has run, in s; 0 if that is not known.
 func (t *target) age() float64 {
-	var now unix.Timespec
 	start := process.StartTime(t.proc.PID())
-	if start == 0 || unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil {
+	if start == 0 {
 		return 0
 	}
-	return max(0, float64(now.Nano())/1e9-float64(start)/ticksPerSecond)
+	return kernel.Age(start)
 }
 
 // noteJoin notes for every pair that is measured in a new target whether that has run for long. Those that ran before the session are as

@@ -18,8 +18,8 @@ import (
 const maxInlinedAsked = 16
 
 // Notes say what the value of a pair does not tell of, "" if nothing is known: that one name means functions of several modules, calls of
-// functions that are inlined as well, numbers that are added although nobody says of which type they are, and so on. It reads the DWARF of the files that have the functions when it is first asked,
-// which may take a second.
+// functions that are inlined as well, numbers that are added although nobody says of which type they are, and so on. It reads the DWARF of the files that have
+// the functions when it is first asked, which may take a second.
 func (d *Daemon) Notes(key grid.PairKey) string {
 	lines := slices.Concat(d.sharedNames(key), d.ownToo(key), d.missingParts(key), d.inlinedToo(key), d.jumpsAway(key), d.unloaded(key), d.untyped(key), d.leftOut(key), d.absent(key), d.unseenHandlers(key), d.lateJoins(key), d.unseenChildren(key), d.sharedBlocks(key), d.overwritten(key), d.neverReturns(key))
 	if why := d.Unseen(key.Metric); why != "" {
@@ -190,27 +190,42 @@ func (d *Daemon) overwritten(key grid.PairKey) (lines []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, c := range d.plansOf(key) {
-		sets := map[pcl.FuncID]map[int]bool{}
-		for _, r := range c.plan.Requests {
-			for _, in := range r.Code {
-				if r.Where == pcl.Entry && in.Op == pcl.OpSet && c.plan.Vars[in.Var].Kind == pcl.Counter {
-					if sets[r.Func] == nil {
-						sets[r.Func] = map[int]bool{}
-					}
-					sets[r.Func][in.Var] = true
-				}
-			}
+		kept := keptInside(c.plan)
+		if len(kept) > maxInlinedAsked {
+			return nil
 		}
-		for _, r := range c.plan.Requests {
-			f := c.t.funcs[r.Func]
-			for v := range sets[r.Func] {
-				if r.Where == pcl.Return && f != nil && r.Reads(v) && c.t.callsItself(r.Func) {
-					lines = addLine(lines, fmt.Sprintf("%[1]s calls itself, which sets %[2]s anew: at its return %[2]s is of the innermost call", safetext.CleanMax(f.fn.Name, 100), c.plan.Vars[v].Name))
-				}
+		for id, v := range kept {
+			if f := c.t.funcs[id]; f != nil && c.t.callsItself(id) {
+				lines = addLine(lines, fmt.Sprintf("%[1]s calls itself, which sets %[2]s anew: at its return %[2]s is of the innermost call", safetext.CleanMax(f.fn.Name, 100), c.plan.Vars[v].Name))
 			}
 		}
 	}
 	return lines
+}
+
+// keptInside are the counters that are set at the entry of a function and read at its return, one for each function. Libraries' own lists are of
+// functions that do not call themselves.
+func keptInside(plan *pcl.Plan) map[pcl.FuncID]int {
+	type at struct {
+		f pcl.FuncID
+		v int
+	}
+	set, kept := map[at]bool{}, map[pcl.FuncID]int{}
+	for _, r := range plan.Requests {
+		for _, in := range r.Code {
+			if r.Where == pcl.Entry && !r.Listed && in.Op == pcl.OpSet && plan.Vars[in.Var].Kind == pcl.Counter {
+				set[at{r.Func, in.Var}] = true
+			}
+		}
+	}
+	for _, r := range plan.Requests {
+		for v := range plan.Vars {
+			if r.Where == pcl.Return && set[at{r.Func, v}] && r.Reads(v) {
+				kept[r.Func] = v
+			}
+		}
+	}
+	return kept
 }
 
 // callsItself reports whether a function has a direct call of itself.
@@ -225,7 +240,9 @@ func (d *Daemon) neverReturns(key grid.PairKey) (lines []string) {
 	for _, c := range d.plansOf(key) {
 		for _, r := range c.plan.Requests {
 			if !r.Listed && !r.Follows && !endsActivations(&r) && c.t.neverComesBack(&r) {
-				lines = addLine(lines, fmt.Sprintf("%s never returns by itself: the code at its return never runs", safetext.CleanMax(c.t.funcs[r.Func].fn.Name, 100)))
+				if lines = addLine(lines, fmt.Sprintf("%s never returns by itself: the code at its return never runs", safetext.CleanMax(c.t.funcs[r.Func].fn.Name, 100))); len(lines) > maxNearest {
+					return lines
+				}
 			}
 		}
 	}

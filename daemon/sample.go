@@ -22,19 +22,18 @@ type reading struct {
 
 func tsc() uint64 { return kernel.TSC() }
 
-// read prepares a pass.
-func (t *target) read(now float64) *reading {
+// read prepares a pass. calm says that no thread has begun and ended since the last one.
+func (t *target) read(now float64, calm bool) *reading {
 	r := &reading{now: now, owner: map[int]int{}, shares: map[int]share{}, parked: t.threads.parkedThreads(), cpu: map[int]uint64{}}
 	if t.seg == nil {
 		return r
 	}
 	r.slots = t.seg.used(nil)
-	calm := t.d.calm()
 	for _, s := range r.slots {
 		if !t.ended { // afterwards there is nobody for whom time goes on
 			r.owner[s] = t.threads.owner(t.seg.load(s, 0))
 		}
-		r.shares[s] = t.shareOf(t.seg.load(s, 0), r.owner[s], calm)
+		r.shares[s] = t.shareOf(t.seg.load(s, 0), r.owner[s], now, calm)
 	}
 	r.tsc = tsc()
 	return r
@@ -237,9 +236,10 @@ func (d *Daemon) pass(now float64) {
 
 // samplePairs reads the pairs and hands their growth to the sinks.
 func (d *Daemon) samplePairs(now float64, pairs map[grid.PairKey]*pair) {
-	readings := map[*target]*reading{}
+	readings, ofThreads := map[*target]*reading{}, hasThreads(pairs)
+	calm := !ofThreads || !d.passing.Any()
 	for _, t := range d.targets {
-		readings[t] = t.read(now)
+		readings[t] = t.read(now, calm)
 	}
 	var cost float64
 	var keyed []*pair
@@ -283,7 +283,7 @@ func (d *Daemon) samplePairs(now float64, pairs map[grid.PairKey]*pair) {
 		for _, t := range d.targets {
 			t.threads.forgetLeft()
 		}
-		if d.ofThreads(pairs) {
+		if ofThreads {
 			d.passing.Mark()
 		}
 		d.settleEnded()

@@ -20,10 +20,9 @@ type share struct {
 
 // shareOf is the share of the block of a thread pointer, which belongs to the live thread tid; 0 if to none that is known. calm says that no thread
 // has begun and ended since the last pass: one that has may have had any block that was free.
-func (t *target) shareOf(fs uint64, tid int, calm bool) share {
+func (t *target) shareOf(fs uint64, tid int, now float64, calm bool) share {
 	last, before, isNew := t.threads.sharers(fs, tid)
-	pid := t.proc.PID()
-	if !calm && last != nil && before == nil && last.tid != pid && !threadLives(pid, last.tid) {
+	if !calm && last != nil && before == nil && now != t.threads.refreshedAt() && !threadLives(t.proc.PID(), last.tid) {
 		last, before = nil, last // it has ended since the threads were looked at
 	}
 	switch {
@@ -41,17 +40,11 @@ func threadLives(pid, tid int) bool {
 	return unix.Access(fmt.Sprintf("/proc/%d/task/%d", pid, tid), unix.F_OK) == nil
 }
 
-// calm reports whether no thread on this machine has begun and ended since the last pass; it is asked where values of single threads are measured only.
-// d.mu is held.
-func (d *Daemon) calm() bool { return !d.ofThreads(d.pairs) || !d.passing.Any() }
-
-// ofThreads reports whether a pair is of a single thread.
-func (d *Daemon) ofThreads(pairs map[grid.PairKey]*pair) bool {
-	for _, p := range pairs {
-		for _, pt := range p.parts {
-			if pt.plan.Thread != "" {
-				return true
-			}
+// hasThreads reports whether a pair is of a single thread.
+func hasThreads(pairs map[grid.PairKey]*pair) bool {
+	for key := range pairs {
+		if key.Focus.Depth(grid.Process) > 1 {
+			return true
 		}
 	}
 	return false

@@ -151,7 +151,7 @@ func (tt *threadTable) sharers(fs uint64, tid int) (last, before *threadRow, isN
 	if last == before {
 		last = nil
 	}
-	return last, before, last != nil && last.since == tt.refreshed
+	return last, before, last != nil && last.since == tt.refreshed && last.since != tt.first
 }
 
 // forgetLeft is called when all that ended threads have done was told.
@@ -159,6 +159,13 @@ func (tt *threadTable) forgetLeft() {
 	tt.mu.Lock()
 	defer tt.mu.Unlock()
 	clear(tt.left)
+}
+
+// refreshedAt is the session time of the last refresh.
+func (tt *threadTable) refreshedAt() float64 {
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	return tt.refreshed
 }
 
 // known tells whether there was a refresh.

@@ -12,6 +12,38 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// TestPassing: a process that began and ended is noticed; on a machine on which nobody does, nothing is. One that lives is nothing.
+func TestPassing(t *testing.T) {
+	var p Passing
+	defer p.Close()
+	if !p.Any() {
+		t.Error("before the first mark it cannot be told")
+	}
+	p.Mark()
+	if err := exec.Command("true").Run(); err != nil {
+		t.Fatal(err)
+	}
+	if !p.Any() {
+		t.Error("a process came and went unnoticed")
+	}
+	for end := time.Now().Add(20 * time.Second); ; {
+		p.Mark()
+		child := exec.Command("sleep", "60")
+		if err := child.Start(); err != nil {
+			t.Fatal(err)
+		}
+		passed := p.Any()
+		child.Process.Kill()
+		child.Wait()
+		if !passed {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("in 20 s there was no moment without a process that came and went")
+		}
+	}
+}
+
 // TestBirths: a process that begins is told of by the next call or the one after; threads are not; nothing is told when none begin.
 func TestBirths(t *testing.T) {
 	var b Births

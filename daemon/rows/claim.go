@@ -1,10 +1,13 @@
 package rows
 
-import "github.com/cilium/ebpf/asm"
+import (
+	"github.com/cilium/ebpf/asm"
 
-// Flags of tasks that run in the kernel on behalf of a process (PF_IO_WORKER, PF_USER_WORKER of linux/sched.h): they have the
-// thread pointer of the thread that made them.
-const workerFlags = 0x10 | 0x4000
+	"culprit/internal/procfs"
+)
+
+// workerFlags are those of tasks that run in the kernel on behalf of a process: they have the thread pointer of the thread that made them.
+const workerFlags = procfs.WorkerFlags
 
 // exitingFlag is that of tasks that end (PF_EXITING): the kernel has taken their thread pointer away already (deactivate_mm).
 const exitingFlag = 0x4

@@ -27,6 +27,9 @@ type Stat struct {
 	Start       uint64 // in ticks since boot. A pid and its start together name a process for good
 }
 
+// WorkerFlags are those of tasks that run in the kernel on behalf of a process.
+const WorkerFlags = flagIOWorker | flagUserWorker
+
 // Flags of tasks (linux/sched.h).
 const (
 	flagIOWorker   = 0x10     // PF_IO_WORKER: of io_uring
@@ -36,7 +39,7 @@ const (
 
 // IsWorker says whether a task runs in the kernel on behalf of a process. It is listed with the threads of that process but never comes to user mode.
 // A task stays what it is from its birth to its end.
-func (s *Stat) IsWorker() bool { return s.Flags&(flagIOWorker|flagUserWorker) != 0 }
+func (s *Stat) IsWorker() bool { return s.Flags&WorkerFlags != 0 }
 
 // IsKernel says whether it is a thread of the kernel.
 func (s *Stat) IsKernel() bool { return s.Flags&flagKernel != 0 }
