@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -68,6 +69,10 @@ func (p *part) covered(r *reading, slot int) bool {
 	}
 	return false
 }
+
+// Unsure says why nothing may be concluded from the value of a pair: it may be of other threads, or more of it its own; "" if it may. It is among the
+// Notes.
+func (d *Daemon) Unsure(key grid.PairKey) string { return strings.Join(d.sharedBlocks(key), "; ") }
 
 // sharedBlocks says how much of the value of a thread may be of others, and how much of others may be its own.
 func (d *Daemon) sharedBlocks(key grid.PairKey) (lines []string) {

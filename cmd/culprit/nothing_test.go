@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"culprit/internal/testprog"
 )
 
 // TestNoSearch: a session without a search does not say that nothing was found.
@@ -103,4 +106,22 @@ func TestStarOfLocks(t *testing.T) {
 	c := culprit(t, "attach", pid, "--quiet", "--no-search", "--for", "1s", "--watch", "lock_hold@/SyncObject/Mutex/*").want(exitNothing)
 	c.has(&c.out, "nothing was found below it: no thread was seen waiting for one; --watch lock_acquisitions beside it")
 	untouched(t, p)
+}
+
+// TestAssertOnMixedThreads: where threads go on with the value that others left, nothing is concluded from it. A sum of changes is right.
+func TestAssertOnMixedThreads(t *testing.T) {
+	text := ""
+	for _, operator := range []string{"sum", "max"} {
+		text += fmt.Sprintf(`metric %[1]sOf { name "%[1]s_of"; units x; aggregateOperator %[1]s; style SampledFunction; doc "Of a test.";
+	base is counter { append preInsn $function("work").entry (* %[1]sOf++; *) } }
+`, operator)
+	}
+	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/oneafteranother.c"))
+	c := culprit(t, "assert", "--for", "4s", "--pcl", pclFile(t, text), "-e", "expect E { max_of < 1000000; sum_of < 1000000; }", fmt.Sprint(p.PID))
+	c.awaitPatched(p.PID)
+	p.Say(t, "go")
+	p.Expect(t, "DONE", 20*time.Second)
+	c.want(exitFailed).has(&c.out, "UNKNOWN E: max_of < 1000000: it could not be measured: threads may have begun in the memory of ones that ended")
+	c.has(&c.out, "ok      E: sum_of < 1000000: ")
+	p.Stop(t)
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -11,11 +12,27 @@ import (
 // Read is what a view shows of a watched pair, from when it was enabled until Close: its average in the unit of its rate, or something
 // of its single values in their unit. The error says why there is nothing.
 func (s *Session) Read(key grid.PairKey, view pcl.View) (float64, error) {
+	if err := s.watch.unsure(key); err != nil {
+		return math.NaN(), err
+	}
 	average, err := s.watch.average(key)
 	if view == pcl.Average || err != nil && !isNoValue(err) {
 		return average, err
 	}
 	return s.watch.ofValues(key, view)
+}
+
+// unsure says why nothing may be concluded from the value of a pair; nil if it may.
+func (w *watcher) unsure(key grid.PairKey) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if real, ok := w.asked[key]; ok {
+		key = real
+	}
+	if s := w.state[key]; s != nil && s.unsure != "" {
+		return errors.New(s.unsure)
+	}
+	return nil
 }
 
 // Notes are what the values of the watched pairs do not tell of, a line for each; known after Close.

@@ -115,6 +115,7 @@ type watched struct {
 	uncertain report.Missing // of the average; known at the end
 	over      bool
 	note      string // what the value does not tell of; known at the end
+	unsure    string // why nothing may be concluded from the value, "" if it may; known at the end
 }
 
 // maxTries bounds how often a pair is tried again that was refused: its function may come with a library later.
@@ -261,6 +262,7 @@ func (w *watcher) finish() []report.Pair {
 		if s := w.state[key]; s.err == nil && !s.retry {
 			enabled = append(enabled, key)
 			s.uncertain, s.over = w.uncertainty(key), true
+			s.unsure = clean(w.daemon.Unsure(key))
 			s.note = joinNotes(w.late(s), clean(w.daemon.Notes(key)), missing(key))
 		}
 	}

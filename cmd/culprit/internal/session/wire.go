@@ -24,6 +24,7 @@ type Daemon interface {
 	Uncertainty(key grid.PairKey) (float64, bool)
 	Notes(key grid.PairKey) string
 	Unseen(metric string) string
+	Unsure(key grid.PairKey) string
 	UnmeasuredChildren() (used time.Duration, share float64)
 	Overhead() daemon.Overhead
 	Probes() daemon.Probes
