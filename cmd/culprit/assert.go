@@ -13,12 +13,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"culprit/cmd/culprit/internal/expect"
-	"culprit/cmd/culprit/internal/report"
-	"culprit/cmd/culprit/internal/session"
 	"culprit/daemon"
 	"culprit/grid"
 	"culprit/internal/safetext"
 	"culprit/pcl"
+	"culprit/session"
+	"culprit/session/report"
 )
 
 // assertTime is how long `assert` measures without --for.

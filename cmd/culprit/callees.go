@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"culprit/cmd/culprit/internal/proclist"
-	"culprit/cmd/culprit/internal/session"
 	"culprit/daemon"
 	"culprit/grid"
 	"culprit/internal/safetext"
 	"culprit/pcl"
+	"culprit/session"
 )
 
 func newCallees() *cobra.Command {

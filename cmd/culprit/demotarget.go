@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"culprit/cmd/culprit/internal/proclist"
-	"culprit/cmd/culprit/internal/report"
+	"culprit/session/report"
 )
 
 // errSkip says that a case cannot run on this machine.

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"culprit/cmd/culprit/internal/report"
 	"culprit/daemon"
 	"culprit/internal/testprog"
+	"culprit/session/report"
 )
 
 const napTime = `metric napTime { name "nap_time"; units "s/s"; unitsType normalized; aggregateOperator sum; style EventCounter;

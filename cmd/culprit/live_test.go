@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"culprit/cmd/culprit/internal/report"
 	"culprit/daemon"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
+	"culprit/session/report"
 )
 
 // These tests run culprit as a user would, against real programs.

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"culprit/cmd/culprit/internal/browse"
-	"culprit/cmd/culprit/internal/report"
-	"culprit/cmd/culprit/internal/session"
 	"culprit/consultant"
 	"culprit/daemon"
 	"culprit/grid"
 	"culprit/internal/safetext"
+	"culprit/session"
+	"culprit/session/report"
 )
 
 // A measurement is one run of attach or run, from reading the flags to the exit status.

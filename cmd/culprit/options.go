@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"culprit/cmd/culprit/internal/session"
 	"culprit/pcl"
+	"culprit/session"
 )
 
 // measureOptions are the flags of the commands that measure.

@@ -16,10 +16,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"culprit/cmd/culprit/internal/report"
 	"culprit/daemon"
 	"culprit/daemon/process"
 	"culprit/internal/safeelf"
+	"culprit/session/report"
 )
 
 func newRun() *cobra.Command {

@@ -7,8 +7,8 @@ import (
 	"github.com/gdamore/tcell/v2"
 	"github.com/rivo/tview"
 
-	"culprit/cmd/culprit/internal/session"
 	"culprit/consultant"
+	"culprit/session"
 )
 
 // refresh is how often a new snapshot is taken and drawn.

@@ -16,10 +16,10 @@ import (
 	"github.com/gdamore/tcell/v2"
 	"github.com/google/go-cmp/cmp"
 
-	"culprit/cmd/culprit/internal/report"
-	"culprit/cmd/culprit/internal/session"
 	"culprit/consultant"
 	"culprit/grid"
+	"culprit/session"
+	"culprit/session/report"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden screens")

@@ -5,8 +5,8 @@ import (
 	"math"
 	"strings"
 
-	"culprit/cmd/culprit/internal/report"
 	"culprit/consultant"
+	"culprit/session/report"
 )
 
 // evidence is what Enter shows of a node. All its text is clean.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"culprit/cmd/culprit/internal/session"
 	"culprit/consultant"
+	"culprit/session"
 )
 
 // TestNotConcluded: what has a value and is not ruled out for a reason is listed with it, and not among what is ruled out.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/gdamore/tcell/v2"
 
-	"culprit/cmd/culprit/internal/report"
 	"culprit/consultant"
+	"culprit/session/report"
 )
 
 // lines makes what the body shows.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"culprit/cmd/culprit/internal/report"
-	"culprit/cmd/culprit/internal/session"
 	"culprit/consultant"
+	"culprit/session"
+	"culprit/session/report"
 )
 
 // maxVerdicts bounds how many bottlenecks and how many ruled-out hypotheses the screen lists.

@@ -4,9 +4,9 @@ import (
 	"math"
 	"strings"
 
-	"culprit/cmd/culprit/internal/report"
-	"culprit/cmd/culprit/internal/session"
 	"culprit/consultant"
+	"culprit/session"
+	"culprit/session/report"
 )
 
 // watchedLines is what --watch asked for: each pair with its values over time, and its distribution if it has one.

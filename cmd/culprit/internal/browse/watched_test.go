@@ -7,8 +7,8 @@ import (
 
 	"github.com/gdamore/tcell/v2"
 
-	"culprit/cmd/culprit/internal/report"
-	"culprit/cmd/culprit/internal/session"
+	"culprit/session"
+	"culprit/session/report"
 )
 
 func watching(t *testing.T) session.Snapshot {

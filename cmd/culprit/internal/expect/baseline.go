@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math"
 
-	"culprit/cmd/culprit/internal/report"
 	"culprit/grid"
 	"culprit/pcl"
+	"culprit/session/report"
 )
 
 // A Baseline is what an earlier report says of the pairs that were watched then: they are expected to be as they were.

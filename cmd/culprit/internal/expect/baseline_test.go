@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"culprit/cmd/culprit/internal/report"
 	"culprit/grid"
 	"culprit/pcl"
+	"culprit/session/report"
 )
 
 // before is a report as an earlier session left it.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"culprit/cmd/culprit/internal/report"
+	"culprit/session/report"
 )
 
 // Schema is the number of the layout of Results. Fields may be added to it, never changed.

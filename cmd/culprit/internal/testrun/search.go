@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"time"
 
-	"culprit/cmd/culprit/internal/session"
 	"culprit/consultant"
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/pcl/pcltest"
 	"culprit/pcl/syntax"
+	"culprit/session"
 )
 
 // An expectedNode is a node of the search history graph that a test has expectations of.

@@ -1,8 +1,8 @@
 package session
 
 import (
-	"culprit/cmd/culprit/internal/report"
 	"culprit/grid"
+	"culprit/session/report"
 )
 
 // distributionReport is a distribution for a report; the unit is that of its values.

@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"sync"
 
-	"culprit/cmd/culprit/internal/report"
 	"culprit/daemon"
 	"culprit/grid"
 	"culprit/pcl"
+	"culprit/session/report"
 )
 
 // Who waits for whom in a job of MPI. Where two ranks or more of a job are measured, the time of each in collective operations is

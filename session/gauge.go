@@ -1,8 +1,8 @@
 package session
 
 import (
-	"culprit/cmd/culprit/internal/report"
 	"culprit/grid"
+	"culprit/session/report"
 )
 
 // gaugeReport is what the report has of a value that holds, beside what it has of every pair.

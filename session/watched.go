@@ -1,6 +1,6 @@
 package session
 
-import "culprit/cmd/culprit/internal/report"
+import "culprit/session/report"
 
 // A Watched is a pair of --watch as it stands; Error says why it has no values, or not yet. Its Bins are left out.
 type Watched struct {

@@ -1,8 +1,9 @@
-// Package session joins the rooms into one session: the PCL library says what can be measured, the daemon measures it, the
-// grid keeps it, the consultant searches, and what comes out is a report.
+// Package session is one attachment to one or several processes, from Open to Close. It joins the rooms: the PCL library
+// says what can be measured, the daemon measures it, the grid keeps it, the consultant searches, and what comes out is a
+// report. Screens, the command line and other programs are clients of a session: they give it commands and read snapshots.
 //
-// It must not import anything that draws. A Session is safe for use from any goroutine; Run is called once. Its mutex is
-// a leaf: nothing of another room is called while it is held.
+// It must not import programs (cmd) or anything that draws (visi). A Session is safe for use from any goroutine; Run is
+// called once. Its mutex is a leaf: nothing of another room is called while it is held.
 package session
 
 import (
@@ -13,11 +14,11 @@ import (
 	"sync"
 	"time"
 
-	"culprit/cmd/culprit/internal/report"
 	"culprit/consultant"
 	"culprit/daemon"
 	"culprit/grid"
 	"culprit/pcl"
+	"culprit/session/report"
 )
 
 // tick is how often a session without a fixed end looks whether it is over: rarely, as each time takes somebody's processor.

@@ -4,9 +4,9 @@ import (
 	"maps"
 	"slices"
 
-	"culprit/cmd/culprit/internal/report"
 	"culprit/grid"
 	"culprit/pcl"
+	"culprit/session/report"
 )
 
 // A star in a watch stands for all children of a resource, also for those that come later.

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"culprit/cmd/culprit/internal/report"
 	"culprit/consultant"
 	"culprit/grid"
+	"culprit/session/report"
 )
 
 // A Snapshot is a copy of what is known at one moment; the screens draw it. Names in it are as the target has them: clean

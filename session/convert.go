@@ -3,9 +3,9 @@ package session
 import (
 	"math"
 
-	"culprit/cmd/culprit/internal/report"
 	"culprit/grid"
 	"culprit/internal/safetext"
+	"culprit/session/report"
 )
 
 // maxName bounds names and sentences in reports, in characters.

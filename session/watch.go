@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"culprit/cmd/culprit/internal/report"
 	"culprit/grid"
 	"culprit/pcl"
+	"culprit/session/report"
 )
 
 // A Watch is a pair that the user asked for, or all the pairs of a metric with the children of a resource.

@@ -1,6 +1,6 @@
-// Package report is what a session leaves behind: the JSON report of schema 1, and the same as sentences for people.
+// Package report is what a session tells: the JSON report of schema 1, and the same as sentences for people.
 //
-// It is plain data and knows nothing of processes, searches or screens; it must import nothing of the house but
+// It is plain data. It knows no daemon, no search and no screen, and must import nothing of the house but
 // internal/safetext. Every value may be used from any goroutine as long as nobody changes it.
 package report
 
