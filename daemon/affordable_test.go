@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"culprit/daemon/process"
+	"culprit/grid"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
 	"culprit/trampoline"
@@ -76,7 +77,7 @@ func TestFewMappings(t *testing.T) {
 	if err := Affordable(p.PID); err == nil || !strings.Contains(err.Error(), "max_map_count") {
 		t.Errorf("affordable: %v", err)
 	}
-	d, err := Attach(context.Background(), Options{Library: library(t), Log: func(s string) { t.Log(s) }, Backend: BackendAuto}, p.PID)
+	d, err := Attach(context.Background(), Options{Library: library(t), Log: func(s string) { t.Log(s) }, Backend: grid.BackendAuto}, p.PID)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,44 +10,9 @@ import (
 	"culprit/grid"
 )
 
-// A Backend is how the values of a target are come by. Whatever it is, what the kernel accounts to the whole program, a process
-// or a thread is read from there.
-type Backend int
-
-// The backends.
-const (
-	// BackendProbe patches trampolines into the target. A target that does not allow it is an error of Attach.
-	BackendProbe Backend = iota
-	// BackendAuto is BackendProbe where that is possible and BackendSample elsewhere.
-	BackendAuto
-	// BackendSample only looks: at samples of stacks. The target is never traced, stopped or written to. What the kernel keeps for
-	// each thread by eBPF is told where that is possible.
-	BackendSample
-	// BackendEBPF is BackendSample where that must be possible: else Attach fails.
-	BackendEBPF
-)
-
-var backendNames = [...]string{BackendProbe: "probe", BackendAuto: "auto", BackendSample: "sample", BackendEBPF: "ebpf"}
-
-// looks reports whether no target is ever patched.
-func (b Backend) looks() bool { return b == BackendSample || b == BackendEBPF }
-
-// String is the name on the command line.
-func (b Backend) String() string { return backendNames[b] }
-
-// ParseBackend reads a name; the error lists those that there are.
-func ParseBackend(name string) (Backend, error) {
-	for b, n := range backendNames {
-		if n == name {
-			return Backend(b), nil
-		}
-	}
-	return 0, fmt.Errorf("expected auto, probe, sample or ebpf")
-}
-
 // attach begins to measure a process, in the way that the options name or that the process allows.
 func (d *Daemon) attach(pid int) error {
-	if d.opts.Backend == BackendEBPF {
+	if d.opts.Backend == grid.BackendEBPF {
 		if err := d.needsRows(); err != nil {
 			return err
 		}
@@ -55,11 +20,11 @@ func (d *Daemon) attach(pid int) error {
 	if err := d.roomFor(pid); err != nil {
 		return err
 	}
-	if d.opts.Backend.looks() {
+	if d.opts.Backend.Looks() {
 		return d.attachSampled(pid, "--backend "+d.opts.Backend.String()+" was asked for")
 	}
 	err := d.attachInTurn(pid)
-	if err == nil || d.opts.Backend != BackendAuto || !mayFall(err) {
+	if err == nil || d.opts.Backend != grid.BackendAuto || !mayFall(err) {
 		return err
 	}
 	return d.lookOnly(pid, err)
@@ -151,14 +116,14 @@ func (t *target) needsProbes(what string) error {
 	return grid.ErrUnsupported{What: what + " of " + t.name, Needs: "probes, and it is measured by stack samples (" + t.sampled.why + ")"}
 }
 
-func (t *target) backend() Backend {
+func (t *target) backend() grid.Backend {
 	switch {
 	case !t.onlyLooked():
-		return BackendProbe
-	case t.d.opts.Backend == BackendEBPF:
-		return BackendEBPF
+		return grid.BackendProbe
+	case t.d.opts.Backend == grid.BackendEBPF:
+		return grid.BackendEBPF
 	}
-	return BackendSample
+	return grid.BackendSample
 }
 
 func (t *target) whyLooking() string {

@@ -30,7 +30,7 @@ import (
 // lookAt attaches with the sample tier only.
 func lookAt(t testing.TB, pids ...int) *Daemon {
 	t.Helper()
-	d, err := Attach(context.Background(), Options{Library: library(t), Backend: BackendSample, Log: func(s string) { t.Log(s) }}, pids...)
+	d, err := Attach(context.Background(), Options{Library: library(t), Backend: grid.BackendSample, Log: func(s string) { t.Log(s) }}, pids...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,13 +270,13 @@ func TestWhatCannotBePatched(t *testing.T) {
 				t.Logf("probe: %v", err)
 			}
 			before := witnessOf(t, p.PID)
-			d, err := Attach(context.Background(), Options{Library: library(t), Backend: BackendAuto, Log: func(s string) { t.Log(s) }}, p.PID)
+			d, err := Attach(context.Background(), Options{Library: library(t), Backend: grid.BackendAuto, Log: func(s string) { t.Log(s) }}, p.PID)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer d.Detach()
 			info := d.Targets()[0]
-			if info.Backend != BackendSample || !strings.Contains(info.Why, c.why) {
+			if info.Backend != grid.BackendSample || !strings.Contains(info.Why, c.why) {
 				t.Errorf("backend %v, since %q", info.Backend, info.Why)
 			}
 			before.unchanged(t, "when it was attached to")
@@ -295,7 +295,7 @@ func TestWhatCannotBePatched(t *testing.T) {
 			p.Stop(t)
 		})
 	}
-	if _, err := Attach(context.Background(), Options{Library: library(t), Backend: BackendAuto}, 1<<22-7); !errors.Is(err, process.ErrNotFound) {
+	if _, err := Attach(context.Background(), Options{Library: library(t), Backend: grid.BackendAuto}, 1<<22-7); !errors.Is(err, process.ErrNotFound) {
 		t.Errorf("a process that does not exist: %v", err)
 	}
 }
@@ -381,7 +381,7 @@ func TestSamplesOfPartsOfAProgram(t *testing.T) {
 	if err != nil || len(problems) > 0 {
 		t.Fatal(err, problems)
 	}
-	d, err := Attach(context.Background(), Options{Library: lib, Backend: BackendSample, Log: func(s string) { t.Log(s) }}, p.PID)
+	d, err := Attach(context.Background(), Options{Library: lib, Backend: grid.BackendSample, Log: func(s string) { t.Log(s) }}, p.PID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -432,7 +432,7 @@ func TestProbesAndSamplesTogether(t *testing.T) {
 	traced.MustBeat(t, 5*time.Second)
 	free.MustBeat(t, 5*time.Second)
 	traceBy(t, strace, traced.PID)
-	d, err := Attach(context.Background(), Options{Library: library(t), Backend: BackendAuto, Log: func(s string) { t.Log(s) }}, free.PID, traced.PID)
+	d, err := Attach(context.Background(), Options{Library: library(t), Backend: grid.BackendAuto, Log: func(s string) { t.Log(s) }}, free.PID, traced.PID)
 	if err != nil {
 		t.Fatal(err)
 	}

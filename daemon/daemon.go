@@ -29,7 +29,7 @@ type Options struct {
 	Library  *pcl.Library // metrics; required
 	Budget   float64      // fraction of the target's time that probes may use, for its own decisions; 0.02 if 0
 	Children bool         // whether all descendants of the targets are measured too, those that there are and those that begin later
-	Backend  Backend
+	Backend  grid.Backend
 	Log      func(string) // nil = dropped; called from any goroutine
 	// Guard makes the command of a process that does tracerguard.Watch: it keeps a daemon that is stopped by a signal from holding a target.
 	// nil = no guard.
@@ -121,12 +121,12 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 	if err := d.keepReserve(); err != nil {
 		return nil, err
 	}
-	if opts.Guard != nil && !opts.Backend.looks() {
+	if opts.Guard != nil && !opts.Backend.Looks() {
 		if d.guard, err = tracerguard.Start(opts.Guard()); err != nil {
 			opts.Log(err.Error()) // rare, and it measures as well without
 		}
 	}
-	if !opts.Backend.looks() {
+	if !opts.Backend.Looks() {
 		d.sight.begin(d.logf)
 	}
 	for _, pid := range pids {
@@ -259,26 +259,8 @@ func (d *Daemon) end(t *target) {
 // Ended is closed when all targets have ended: by exit, exec or a signal.
 func (d *Daemon) Ended() <-chan struct{} { return d.ended }
 
-// TargetInfo describes a target for people.
-type TargetInfo struct {
-	Host    string
-	PID     int
-	Exe     string
-	Runtime string // "c", "cxx", "go" or "rust"
-	Threads int
-	// Interprets is the language of the programs that it runs ("Java"), whose functions are not told apart; "" if it is not known to run any.
-	Interprets string
-	Ended      bool
-	From       float64 // session time at which it was joined
-	To         float64 // when its end was seen, or now
-	Lossy      bool    // more threads lived than can be told apart: its numbers are lower bounds
-	Rank       *Rank   // in a job of MPI; nil if it is not part of one
-	Backend    Backend
-	Why        string // it is only looked at; "" where it is patched
-}
-
 // Targets lists what is measured and what was, in the order of attaching; of children that have ended at most a thousand.
-func (d *Daemon) Targets() (infos []TargetInfo) {
+func (d *Daemon) Targets() (infos []grid.TargetInfo) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	seats := append([]departed(nil), d.family.gone...)
@@ -293,31 +275,17 @@ func (d *Daemon) Targets() (infos []TargetInfo) {
 }
 
 // infoOf describes a target. d.mu is held.
-func (d *Daemon) infoOf(t *target) TargetInfo {
+func (d *Daemon) infoOf(t *target) grid.TargetInfo {
 	to := t.endedAt
 	if !t.ended {
 		to = d.Now()
 	}
-	return TargetInfo{From: t.joinedAt, To: to, Host: d.host, PID: t.proc.PID(), Exe: path.Join(path.Dir(t.exe), t.main().name), Runtime: t.runtime(), Threads: t.threads.count(), Interprets: t.interprets(), Ended: t.ended, Lossy: t.lossy, Rank: t.rank,
+	return grid.TargetInfo{From: t.joinedAt, To: to, Host: d.host, PID: t.proc.PID(), Exe: path.Join(path.Dir(t.exe), t.main().name), Runtime: t.runtime(), Threads: t.threads.count(), Interprets: t.interprets(), Ended: t.ended, Lossy: t.lossy, Rank: t.rank,
 		Backend: t.backend(), Why: t.whyLooking()}
 }
 
-// Overhead is what the session costs.
-type Overhead struct {
-	Observed float64 // fraction of the target's active time, since the attach
-	Pauses   struct {
-		Count          int
-		MaxUS, TotalUS int64
-		LaterUS        int64 // of TotalUS, more than five seconds after the attach
-		P50US, P99US   int64 // at most 9.1 % too long; 0 without pauses
-		ThreadStops    int   // how often a thread was stopped
-		Cuts           int   // blocking calls that moved less data than they were to, because of a pause
-	}
-	DaemonCPU float64 // processors used by this program since attach
-}
-
 // Overhead returns the costs so far.
-func (d *Daemon) Overhead() (o Overhead) {
+func (d *Daemon) Overhead() (o grid.Overhead) {
 	o.Observed = d.lostShare()
 	d.pauses.mu.Lock()
 	o.Pauses.Count = d.pauses.count
@@ -333,25 +301,16 @@ func (d *Daemon) Overhead() (o Overhead) {
 	return o
 }
 
-// A Refusal is a function that could not be instrumented.
-type Refusal struct{ Function, Reason string }
-
-// Probes counts the sites that were patched. Left are those that still are, in targets that live and were not left.
-type Probes struct {
-	Inserted, Removed, Left int
-	Refused                 []Refusal
-}
-
 // Probes returns the counts so far.
-func (d *Daemon) Probes() Probes {
+func (d *Daemon) Probes() grid.Probes {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	p := Probes{Inserted: d.inserted, Removed: d.removed}
+	p := grid.Probes{Inserted: d.inserted, Removed: d.removed}
 	for _, t := range d.targets {
 		p.Left += len(t.patched())
 	}
 	for f, r := range d.refused {
-		p.Refused = append(p.Refused, Refusal{f, r})
+		p.Refused = append(p.Refused, grid.Refusal{Function: f, Reason: r})
 	}
 	sortRefusals(p.Refused)
 	return p

@@ -1,5 +1,7 @@
 package daemon
 
+import "culprit/grid"
+
 // Children that have ended. What they have counted is in the sums of the pairs; their memory, descriptors and tables are given
 // back, so that a server whose processes come and go does not fill ours.
 
@@ -8,7 +10,7 @@ const maxDeparted = 1000
 
 // A departed child is what the report says of it.
 type departed struct {
-	info TargetInfo
+	info grid.TargetInfo
 	seat int // its place in the order of attaching
 }
 

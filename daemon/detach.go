@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"culprit/daemon/process"
+	"culprit/grid"
 )
 
 // Detach removes every probe, gives back all memory and ends the session: nothing is left behind in targets that live.
@@ -176,6 +177,6 @@ func gone(p *process.Process) bool {
 
 var errInside = errors.New("a thread is inside a trampoline and does not leave it; if the program is stopped, let it go on (kill -CONT), then try again")
 
-func sortRefusals(r []Refusal) {
+func sortRefusals(r []grid.Refusal) {
 	sort.Slice(r, func(i, j int) bool { return r[i].Function < r[j].Function })
 }

@@ -15,13 +15,6 @@ import (
 // Who holds a lock while others wait for it. glibc writes the thread that has a mutex into it, and the one that writes under an
 // rwlock; whenever a waiting thread is looked at, so is that word, and what the thread that it names does at the moment.
 
-// A Holder is a thread that had a lock while others waited for it.
-type Holder struct {
-	Thread   string  // its element of the Process hierarchy
-	Function string  // where it was mostly meanwhile, "" if nobody knows
-	Share    float64 // of the looks at threads that waited for the lock lately, 0 to 1
-}
-
 // ownerAt is where in a lock the number of the thread stands that has it, by kind (struct __pthread_mutex_s and
 // __pthread_rwlock_arch_t of glibc for x86-64).
 var ownerAt = map[string]uint64{"Mutex": 8, "RWLock": 24}
@@ -123,7 +116,7 @@ func (tt *threadTable) nameOf(tid int) string {
 
 // Holders tells which threads had the lock that a focus chooses while others waited for it, within the last seconds, the one that had
 // it most often first; nil where the focus chooses no POSIX mutex or rwlock, or nobody was seen waiting for it.
-func (d *Daemon) Holders(f grid.Focus) (list []Holder) {
+func (d *Daemon) Holders(f grid.Focus) (list []grid.Holder) {
 	e := f.Elements(grid.SyncObject)
 	if len(e) != 2 || ownerAt[e[0]] == 0 {
 		return nil
@@ -144,7 +137,7 @@ func (d *Daemon) Holders(f grid.Focus) (list []Holder) {
 	return list
 }
 
-func (p *profile) holders(part string) (list []Holder) {
+func (p *profile) holders(part string) (list []grid.Holder) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	h := p.held[part]
@@ -152,7 +145,7 @@ func (p *profile) holders(part string) (list []Holder) {
 		return nil
 	}
 	for name, n := range h.threads {
-		one := Holder{Thread: name, Share: n / h.looks}
+		one := grid.Holder{Thread: name, Share: n / h.looks}
 		most := 0.0
 		for id, n := range h.functions[name] {
 			if f := p.t.funcs[id]; f != nil && n > most {

@@ -61,7 +61,7 @@ func TestSecondCulprit(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/selfcheck.c"))
 	first := self("victim", strconv.Itoa(p.PID), "hold")
 	out := startHelper(t, first, "on")
-	refused := func(b Backend, want string) {
+	refused := func(b grid.Backend, want string) {
 		t.Helper()
 		d, err := Attach(context.Background(), Options{Library: library(t), Backend: b}, p.PID)
 		if err == nil {
@@ -74,8 +74,8 @@ func TestSecondCulprit(t *testing.T) {
 	again := func() {
 		t.Helper()
 		who := "culprit with pid " + strconv.Itoa(first.Process.Pid)
-		refused(BackendProbe, who)
-		d, err := Attach(context.Background(), Options{Library: library(t), Backend: BackendAuto}, p.PID)
+		refused(grid.BackendProbe, who)
+		d, err := Attach(context.Background(), Options{Library: library(t), Backend: grid.BackendAuto}, p.PID)
 		if err != nil {
 			t.Errorf("a second culprit that may only look: %v", err)
 			return
@@ -98,7 +98,7 @@ func TestSecondCulprit(t *testing.T) {
 	for out.Scan() {
 	}
 	first.Wait()
-	for _, b := range []Backend{BackendProbe, BackendAuto} {
+	for _, b := range []grid.Backend{grid.BackendProbe, grid.BackendAuto} {
 		refused(b, "culprit restore "+strconv.Itoa(p.PID))
 	}
 	restoreClean(t, p)
@@ -133,7 +133,7 @@ func TestAttachingAtTheSameTime(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/selfcheck.c"))
 	lib := library(t)
 	for round := range rounds(4, 30) {
-		b := []Backend{BackendProbe, BackendAuto}[round%2]
+		b := []grid.Backend{grid.BackendProbe, grid.BackendAuto}[round%2]
 		type attempt struct {
 			d   *Daemon
 			err error
@@ -151,7 +151,7 @@ func TestAttachingAtTheSameTime(t *testing.T) {
 			a := <-attempts
 			var taken *Taken
 			switch {
-			case a.err != nil && (b == BackendAuto || !errors.As(a.err, &taken) || !taken.Alive()):
+			case a.err != nil && (b == grid.BackendAuto || !errors.As(a.err, &taken) || !taken.Alive()):
 				t.Errorf("%v: %v", b, a.err)
 			case a.err == nil && a.d.targets[0].sampled == nil:
 				probing++

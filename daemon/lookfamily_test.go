@@ -17,7 +17,7 @@ func TestFamilyIsLookedAt(t *testing.T) {
 	children := rounds(40, 150)
 	const more = 5
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/crowd.c"), fmt.Sprint(children), "3", "20000")
-	d, err := Attach(context.Background(), Options{Library: library(t), Children: true, Backend: BackendSample, Log: func(s string) { t.Log(s) }}, p.PID)
+	d, err := Attach(context.Background(), Options{Library: library(t), Children: true, Backend: grid.BackendSample, Log: func(s string) { t.Log(s) }}, p.PID)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"culprit/daemon/process"
+	"culprit/grid"
 )
 
 // A process that cannot be stopped in time can be a moment later: a thread waits in the kernel and cannot be interrupted there, or the
@@ -27,7 +28,7 @@ func (d *Daemon) attachPatiently(ctx context.Context, pid int) error {
 	if !unstopped(err) || ctx.Err() != nil {
 		return err
 	}
-	if d.opts.Backend == BackendAuto && d.lookOnly(pid, err) == nil {
+	if d.opts.Backend == grid.BackendAuto && d.lookOnly(pid, err) == nil {
 		return nil
 	}
 	return fmt.Errorf("%w; try again later, or only look at it: --backend sample", err)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/grid"
 	"culprit/internal/testprog"
 )
 
@@ -32,7 +33,7 @@ func TestAttachWhileAThreadCannotStop(t *testing.T) {
 	})
 	t.Run("auto", func(t *testing.T) {
 		p := begin(t, "long 8")
-		d, err := Attach(t.Context(), Options{Library: library(t), Backend: BackendAuto}, p.PID)
+		d, err := Attach(t.Context(), Options{Library: library(t), Backend: grid.BackendAuto}, p.PID)
 		if err != nil {
 			t.Fatal(err)
 		}

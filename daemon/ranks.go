@@ -12,12 +12,6 @@ import (
 
 // The ranks of a job of MPI. What starts a job tells each of its processes by the environment which one it is.
 
-// A Rank is a process's place in a job of MPI.
-type Rank struct {
-	Job    string // what the ranks of one job have in common; not to be shown raw
-	Number int    // 0 or more
-}
-
 // maxEnvironment bounds what is read of a process's environment.
 const maxEnvironment = 1 << 20
 
@@ -28,16 +22,16 @@ var (
 )
 
 // readRank reads which rank a process is, from the environment with which it was started. ok is false if it is none.
-func readRank(pid int) (r Rank, ok bool) {
+func readRank(pid int) (r grid.Rank, ok bool) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil || len(text) > maxEnvironment {
-		return Rank{}, false
+		return grid.Rank{}, false
 	}
 	return rankIn(string(text))
 }
 
 // rankIn reads a rank from an environment, whose variables end in NUL.
-func rankIn(environment string) (Rank, bool) {
+func rankIn(environment string) (grid.Rank, bool) {
 	values := map[string]string{}
 	for _, v := range strings.Split(environment, "\x00") {
 		name, value, _ := strings.Cut(v, "=")
@@ -46,9 +40,9 @@ func rankIn(environment string) (Rank, bool) {
 	number := first(values, rankNames)
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 0 {
-		return Rank{}, false
+		return grid.Rank{}, false
 	}
-	return Rank{Job: first(values, jobNames), Number: n}, true
+	return grid.Rank{Job: first(values, jobNames), Number: n}, true
 }
 
 func first(values map[string]string, names []string) string {

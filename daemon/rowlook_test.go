@@ -16,7 +16,7 @@ import (
 // withRows attaches with the backend that must have the kernel's rows; the test is skipped where the kernel keeps none.
 func withRows(t *testing.T, pid int) *Daemon {
 	t.Helper()
-	d, err := Attach(context.Background(), Options{Library: library(t), Backend: BackendEBPF, Log: func(s string) { t.Log(s) }}, pid)
+	d, err := Attach(context.Background(), Options{Library: library(t), Backend: grid.BackendEBPF, Log: func(s string) { t.Log(s) }}, pid)
 	var denied grid.ErrNotPermitted
 	var lacks grid.ErrUnsupported
 	if errors.As(err, &denied) || errors.As(err, &lacks) {
@@ -36,7 +36,7 @@ func TestRowsWithoutProbes(t *testing.T) {
 	before := witnessOf(t, p.PID)
 	d := withRows(t, p.PID)
 	d.Known()
-	if b := d.Targets()[0].Backend; b != BackendEBPF {
+	if b := d.Targets()[0].Backend; b != grid.BackendEBPF {
 		t.Errorf("the backend is %v", b)
 	}
 	process := d.targets[0].name

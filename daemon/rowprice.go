@@ -44,7 +44,7 @@ func (d *Daemon) rowsTakeNow() float64 {
 
 // rowsCost is the observed cost of rows as a fraction of the targets' time; 0 where they are what a target is looked at with. d.mu is held.
 func (d *Daemon) rowsCost() float64 {
-	if d.opts.Backend.looks() {
+	if d.opts.Backend.Looks() {
 		return 0
 	}
 	return d.rowsTakeNow() / d.timeOfTargets()

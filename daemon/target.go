@@ -10,6 +10,7 @@ import (
 
 	"culprit/daemon/image"
 	"culprit/daemon/process"
+	"culprit/grid"
 	"culprit/pcl"
 	"culprit/trampoline"
 	"culprit/trampoline/x86"
@@ -56,12 +57,12 @@ type target struct {
 	settled     bool // it has ended, and its last values were taken
 	child       bool // it was started by a target, and came by that
 	times       childTimes
-	joinedAt    float64   // session time
-	endedAt     float64   // session time at which its end was seen
-	incomplete  time.Time // when it was last tried to measure there what is measured of the others, and not all could be
-	rank        *Rank     // in a job of MPI; nil if it is not part of one
-	seat        int       // its place in the order of attaching
-	stops       int       // how often it was stopped by us
+	joinedAt    float64    // session time
+	endedAt     float64    // session time at which its end was seen
+	incomplete  time.Time  // when it was last tried to measure there what is measured of the others, and not all could be
+	rank        *grid.Rank // in a job of MPI; nil if it is not part of one
+	seat        int        // its place in the order of attaching
+	stops       int        // how often it was stopped by us
 	detached    bool
 	writing     bool                     // a batch changes the text
 	unreadable  map[fileKey]int          // files of code that could not be read, and how often

@@ -182,11 +182,11 @@ func TestThreadsCancelledAnywhere(t *testing.T) {
 	if limits, err := Limits(p.PID); err != nil || len(limits) != 1 || !limits[0].Whole || !strings.HasPrefix(limits[0].Why, "it cancels threads wherever they are (pthread_setcanceltype)") {
 		t.Errorf("limits: %v, %v", limits, err)
 	}
-	if _, err := Attach(context.Background(), Options{Library: library(t), Backend: BackendProbe}, p.PID); err == nil ||
+	if _, err := Attach(context.Background(), Options{Library: library(t), Backend: grid.BackendProbe}, p.PID); err == nil ||
 		!strings.Contains(err.Error(), "cancels threads wherever they are (pthread_setcanceltype in cancelled") {
 		t.Errorf("with probes: %v", err)
 	}
-	d, err := Attach(context.Background(), Options{Library: library(t), Backend: BackendAuto, Log: func(s string) { t.Log(s) }}, p.PID)
+	d, err := Attach(context.Background(), Options{Library: library(t), Backend: grid.BackendAuto, Log: func(s string) { t.Log(s) }}, p.PID)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"sync"
 
-	"culprit/daemon"
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/session/report"
@@ -39,7 +38,7 @@ type rankWatch struct {
 
 // A rank is one that is measured, or cannot be.
 type rank struct {
-	daemon.Rank
+	grid.Rank
 	key grid.PairKey
 	err error
 }
@@ -64,7 +63,7 @@ func (w *rankWatch) run(ctx context.Context) {
 func (w *rankWatch) fresh() (fresh []rank) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	all := map[string][]daemon.TargetInfo{}
+	all := map[string][]grid.TargetInfo{}
 	for _, t := range w.daemon.Targets() {
 		if t.Rank != nil && !t.Ended {
 			all[t.Rank.Job] = append(all[t.Rank.Job], t)

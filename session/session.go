@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"culprit/consultant"
-	"culprit/daemon"
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/session/report"
@@ -32,7 +31,7 @@ type Config struct {
 	Budget   float64 // fraction of the target's active time, > 0
 	Children bool    // follow children of the targets
 	Search   bool
-	Backend  daemon.Backend
+	Backend  grid.Backend
 	Watches  []Watch
 	OnEvent  func(consultant.Event) // nil = dropped; called from any goroutine
 	Log      func(string)           // nil = dropped; called from any goroutine

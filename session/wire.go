@@ -19,17 +19,17 @@ type Daemon interface {
 	ListLoops(module, function string) (names []string, err error)
 	Now() float64
 	Source(f grid.Focus) (file string, line int)
-	Targets() []daemon.TargetInfo
+	Targets() []grid.TargetInfo
 	Ended() <-chan struct{}
 	Uncertainty(key grid.PairKey) (float64, bool)
 	Notes(key grid.PairKey) string
 	Unseen(metric string) string
 	Unsure(key grid.PairKey) string
 	UnmeasuredChildren() (used time.Duration, share float64)
-	Overhead() daemon.Overhead
-	Probes() daemon.Probes
+	Overhead() grid.Overhead
+	Probes() grid.Probes
 	SeenMost(functions []string, pids ...int) string
-	Holders(f grid.Focus) []daemon.Holder
+	Holders(f grid.Focus) []grid.Holder
 	Spare() float64
 	Stood() float64
 	Beat(interval time.Duration) time.Duration

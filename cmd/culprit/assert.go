@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"culprit/cmd/culprit/internal/expect"
-	"culprit/daemon"
 	"culprit/grid"
 	"culprit/internal/safetext"
 	"culprit/pcl"
@@ -127,7 +126,7 @@ func prepareAssert(opts *assertOptions) (*assertion, error) {
 	if len(lib.Expects()) == 0 && a.base == nil {
 		return nil, usagef(`there is nothing to expect; name a file that has expect definitions: culprit assert TARGET --pcl FILE; or an earlier report: --against REPORT`)
 	}
-	a.cfg = session.Config{Tool: toolName(), Library: lib, Budget: 1, Children: opts.children, Backend: daemon.Backend(opts.backend), Log: a.note, Guard: guard,
+	a.cfg = session.Config{Tool: toolName(), Library: lib, Budget: 1, Children: opts.children, Backend: grid.Backend(opts.backend), Log: a.note, Guard: guard,
 		Missing: func(key grid.PairKey, err error) { a.note(missingText(key, err)) }}
 	for _, k := range a.keys() {
 		a.cfg.Watches = append(a.cfg.Watches, session.WatchOf(k))

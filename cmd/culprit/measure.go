@@ -10,7 +10,6 @@ import (
 
 	"culprit/cmd/culprit/internal/browse"
 	"culprit/consultant"
-	"culprit/daemon"
 	"culprit/grid"
 	"culprit/internal/safetext"
 	"culprit/session"
@@ -57,7 +56,7 @@ func prepare(opts *measureOptions) (*measurement, error) {
 	}
 	m.cfg = session.Config{
 		Tool: toolName(), Library: lib, Budget: float64(opts.budget), Children: opts.children, Search: !opts.noSearch,
-		Backend: daemon.Backend(opts.backend), Watches: watches, OnEvent: m.progress, Log: m.note, Guard: guard, Missing: m.missing,
+		Backend: grid.Backend(opts.backend), Watches: watches, OnEvent: m.progress, Log: m.note, Guard: guard, Missing: m.missing,
 	}
 	return m, nil
 }
@@ -97,7 +96,7 @@ func (m *measurement) run(ctx context.Context, pids []int) error {
 
 // lastStep is what is done at the end.
 func (m *measurement) lastStep() string {
-	if m.cfg.Backend == daemon.BackendSample || m.cfg.Backend == daemon.BackendEBPF {
+	if m.cfg.Backend == grid.BackendSample || m.cfg.Backend == grid.BackendEBPF {
 		return "ending"
 	}
 	return "removing the probes"

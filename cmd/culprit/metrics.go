@@ -89,7 +89,7 @@ func lineOf(m grid.Metric) metricLine {
 
 // lookInto looks at a process without stopping it.
 func lookInto(ctx context.Context, lib *pcl.Library, pid int, f func(d *daemon.Daemon) error) error {
-	d, err := daemon.Attach(ctx, daemon.Options{Library: lib, Backend: daemon.BackendSample}, pid)
+	d, err := daemon.Attach(ctx, daemon.Options{Library: lib, Backend: grid.BackendSample}, pid)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,97 @@
+package grid
+
+import "fmt"
+
+// What whoever measures tells of targets and of itself, for people.
+
+// A Backend is how the values of a target are come by. Whatever it is, what the kernel accounts to the whole program, a process
+// or a thread is read from there.
+type Backend int
+
+// The backends.
+const (
+	// BackendProbe patches trampolines into the target. A target that does not allow it is an error of the attach.
+	BackendProbe Backend = iota
+	// BackendAuto is BackendProbe where that is possible and BackendSample elsewhere.
+	BackendAuto
+	// BackendSample only looks: at samples of stacks. The target is never traced, stopped or written to. What the kernel keeps for
+	// each thread by eBPF is told where that is possible.
+	BackendSample
+	// BackendEBPF is BackendSample where that must be possible: else the attach fails.
+	BackendEBPF
+)
+
+var backendNames = [...]string{BackendProbe: "probe", BackendAuto: "auto", BackendSample: "sample", BackendEBPF: "ebpf"}
+
+// Looks reports whether no target is ever patched.
+func (b Backend) Looks() bool { return b == BackendSample || b == BackendEBPF }
+
+// String is the name on the command line.
+func (b Backend) String() string { return backendNames[b] }
+
+// ParseBackend reads a name; the error lists those that there are.
+func ParseBackend(name string) (Backend, error) {
+	for b, n := range backendNames {
+		if n == name {
+			return Backend(b), nil
+		}
+	}
+	return 0, fmt.Errorf("expected auto, probe, sample or ebpf")
+}
+
+// TargetInfo describes a target.
+type TargetInfo struct {
+	Host    string
+	PID     int
+	Exe     string
+	Runtime string // "c", "cxx", "go" or "rust"
+	Threads int
+	// Interprets is the language of the programs that it runs ("Java"), whose functions are not told apart; "" if it is not known to run any.
+	Interprets string
+	Ended      bool
+	From       float64 // session time at which it was joined
+	To         float64 // when its end was seen, or now
+	Lossy      bool    // more threads lived than can be told apart: its numbers are lower bounds
+	Rank       *Rank   // in a job of MPI; nil if it is not part of one
+	Backend    Backend
+	Why        string // it is only looked at; "" where it is patched
+}
+
+// A Rank is a process's place in a job of MPI.
+type Rank struct {
+	Job    string // what the ranks of one job have in common; not to be shown raw
+	Number int    // 0 or more
+}
+
+// A Holder is a thread that had a lock while others waited for it.
+type Holder struct {
+	Thread   string  // its element of the Process hierarchy
+	Function string  // where it was mostly meanwhile, "" if nobody knows
+	Share    float64 // of the looks at threads that waited for the lock lately, 0 to 1
+}
+
+// Overhead is what a session costs.
+type Overhead struct {
+	Observed  float64 // fraction of the target's active time, since the attach
+	Pauses    Pauses
+	DaemonCPU float64 // CPUs used by whoever measures since the attach
+}
+
+// Pauses are how often and for how long targets were stopped. Times are in us.
+type Pauses struct {
+	Count          int
+	MaxUS, TotalUS int64
+	LaterUS        int64 // of TotalUS, more than five seconds after the attach
+	P50US, P99US   int64 // at most 9.1 % too long; 0 without pauses
+	ThreadStops    int   // how often a thread was stopped
+	Cuts           int   // blocking calls that moved less data than they were to, because of a pause
+}
+
+// A Refusal is a function that could not be instrumented.
+type Refusal struct{ Function, Reason string }
+
+// Probes counts the sites that were patched. Left are those that still are, in targets that live and were not left.
+type Probes struct {
+	Inserted, Removed, Left int
+	Refused                 []Refusal
+}
