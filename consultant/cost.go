@@ -5,6 +5,7 @@ import (
 	"math"
 	"sort"
 
+	"culprit/consultant/decide"
 	"culprit/grid"
 )
 
@@ -227,15 +228,15 @@ func (s *Search) pick(now float64) {
 		case load+more > s.cfg.Budget && more > 0 && now-n.startTry > starved && n.weight > 0 && n.hyp.sampled() && !n.persistent():
 			n.starved = true
 			s.overBudget(n, now)
-		case load+more > s.cfg.Budget && more > 0, pairs+len(n.hyp.metrics) > maxActive:
+		case load+more > s.cfg.Budget && more > 0, pairs+len(n.hyp.Metrics) > maxActive:
 			blocked++
 			short = min(short, load+more-s.cfg.Budget)
 			n.reason = fmt.Sprintf("waits for budget: %s are used, it needs %s more of %s",
 				percent(load), percent(more), percent(s.cfg.Budget))
 		default:
 			load += more
-			pairs += len(n.hyp.metrics)
-			started += len(n.hyp.metrics)
+			pairs += len(n.hyp.Metrics)
+			started += len(n.hyp.Metrics)
 			if !n.isPromising() {
 				left--
 			}
@@ -263,7 +264,7 @@ func (s *Search) owesStops(now float64) bool {
 // waitsForWhole tells that a node need not be started now: a focus that covers it has turned out false, or is still
 // being tested. By hand everything is tested.
 func (s *Search) waitsForWhole(n *node) bool {
-	if n.byHand || n.pinned || !n.hyp.additive() && n.hyp.greater {
+	if n.byHand || n.pinned || !n.hyp.Additive() && n.hyp.Greater {
 		return false
 	}
 	if w := s.ruledOut(n); w != nil {
@@ -281,7 +282,7 @@ func (s *Search) waitsForWhole(n *node) bool {
 // explained tells that each of the true parents along Code has another true child with more than 90 % of its value, so
 // that there is not enough left for this node.
 func (n *node) explained() bool {
-	if n.via != grid.Code || n.axis != "where" || n.byHand || n.pinned || n.hot || !n.hyp.additive() {
+	if n.via != grid.Code || n.axis != "where" || n.byHand || n.pinned || n.hot || !n.hyp.Additive() {
 		return false
 	}
 	parents := n.trueParents()
@@ -289,8 +290,8 @@ func (n *node) explained() bool {
 		kids := p.kids[step{h: grid.Code}]
 		enough := false
 		for _, k := range kids {
-			left := p.est.value - k.est.value
-			enough = enough || k != n && k.state == True && k.est.value > 0.9*p.est.value && left < k.est.threshold
+			left := p.est.Value - k.est.Value
+			enough = enough || k != n && k.state == True && k.est.Value > 0.9*p.est.Value && left < k.est.Threshold
 		}
 		if !enough {
 			return false
@@ -303,8 +304,8 @@ func (n *node) explained() bool {
 func (s *Search) begin(n *node, now float64) {
 	n.state, n.watch, n.reason = Testing, true, ""
 	n.batch, n.started = s.batch, now
-	n.win, n.shares = window{}, nil
-	n.run = holdRun{}
+	n.win, n.shares = decide.Window{}, nil
+	n.run = decide.Run{}
 	n.bins = 0
 	n.next = math.Inf(1) // until the pairs are enabled
 	s.willKeep(n)
@@ -507,7 +508,7 @@ func (s *Search) fail(n *node, err error, now float64) {
 // lookPast has the callees of a function tested that cannot be measured itself: that rules nothing out.
 func (n *node) lookPast() {
 	st := step{h: grid.Code}
-	if n.axis == "where" && n.via == grid.Code && n.hyp.additive() && !n.walked(st) && len(n.trueParents()) > 0 {
+	if n.axis == "where" && n.via == grid.Code && n.hyp.Additive() && !n.walked(st) && len(n.trueParents()) > 0 {
 		n.ask(st)
 	}
 }

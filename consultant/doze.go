@@ -1,6 +1,10 @@
 package consultant
 
-import "math"
+import (
+	"math"
+
+	"culprit/consultant/decide"
+)
 
 // Where processors are busy, what probes have concluded is not measured all the time: none of them stays in the program for it, and the
 // answer stands. It is looked at again when processors are idle, and after a while where there is time for it; the longer nothing changes,
@@ -92,7 +96,7 @@ func (s *Search) wakeNode(n *node, now, load float64) float64 {
 // watchAgain measures a node anew; what was concluded stands until there is enough to compare.
 func (s *Search) watchAgain(n *node, now float64) {
 	n.watch, n.reason, n.batch = true, "", s.batch
-	n.win, n.next = window{}, math.Inf(1)
+	n.win, n.next = decide.Window{}, math.Inf(1)
 	s.willKeep(n)
 	n.started, n.dozedAt = now, 0
 }

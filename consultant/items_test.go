@@ -108,7 +108,7 @@ func TestItemWithoutACulprit(t *testing.T) {
 // TestItemsInSentences: an item of locks stands where the sentence names a lock, and paths of items are suppressed like others.
 func TestItemsInSentences(t *testing.T) {
 	f := code(grid.Whole(), "f").WithItem("Lock", "own")
-	h := &hypothesis{name: "Waits", label: "threads wait {percent} for {object} in {function}", base: func(grid.Focus) grid.Hierarchy { return grid.SyncObject }}
+	h := &hypothesis{name: "Waits", label: "threads wait {percent} for {object} in {function}", base: func(grid.Focus) grid.Hierarchy { return grid.SyncObject }, Test: newTop().Test}
 	n := &node{nodeKey: nodeKey{hyp: h, focus: f, phase: &phase{}}}
 	if s := n.sentence(""); !strings.HasPrefix(s, "Threads wait 0 % for Lock own in f, ") {
 		t.Errorf("sentence %q", s)

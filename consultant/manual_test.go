@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/consultant/decide"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -279,12 +280,11 @@ func TestWhyRefinement(t *testing.T) {
 	r := newRig(t, twoLevels())
 	list, parents := shipped()
 	sub := &hypothesis{
-		name: "HalfOfIt", label: "{function} is half of it: {value}", greater: true, why: true, where: true,
-		metrics:   []string{"cpu_inclusive"},
-		value:     func(get func(string) float64) float64 { return 100 * get("cpu_inclusive") },
-		threshold: func(func(string) float64) float64 { return 50 },
+		name: "HalfOfIt", label: "{function} is half of it: {value}", why: true, where: true,
 	}
-	list, parents = append(list, sub.prepare(nil)), append(parents, cpuBound)
+	list, parents = append(list, sub.with(decide.NewTest([]string{"cpu_inclusive"}, nil, true,
+		func(get func(string) float64) float64 { return 100 * get("cpu_inclusive") },
+		func(func(string) float64) float64 { return 50 }))), append(parents, cpuBound)
 	cells := r.s.cells
 	r.s = newSearch(r.s.cfg, list, parents)
 	r.s.cells = cells

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"culprit/consultant/decide"
 	"culprit/grid"
 )
 
@@ -95,14 +96,14 @@ func (s *Search) reader(n *node, cache map[seriesKey]*series) (r reader, ok bool
 }
 
 // row reads the bin that begins at t; ok is false if a metric is missing there.
-func (r reader) row(t float64) (row binRow, ok bool) {
-	row = binRow{start: t, end: t + r.width, vals: make([]float64, len(r.cols))}
+func (r reader) row(t float64) (row decide.Bin, ok bool) {
+	row = decide.Bin{Start: t, End: t + r.width, Values: make([]float64, len(r.cols))}
 	for i, c := range r.cols {
 		v := c.over(t, r.width)
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return row, false
 		}
-		row.vals[i] = v
+		row.Values[i] = v
 	}
 	return row, true
 }
@@ -134,17 +135,17 @@ func (s *Search) observeNode(n *node, now float64, cache map[seriesKey]*series) 
 		added = n.take(r)
 	}
 	if added == 0 {
-		if n.state == Testing && len(n.win.rows) == 0 && now-n.started > stallTime {
+		if n.state == Testing && n.win.Len() == 0 && now-n.started > stallTime {
 			n.watch, n.state = false, Never
 			n.reason = "not tested: no values arrived for " + seconds(stallTime)
 			s.say(n, "%s", n.reason)
 		}
 		return
 	}
-	if n.state != Testing && len(n.win.rows) < 5 {
+	if n.state != Testing && n.win.Len() < 5 {
 		return // measured again: until there is enough to compare, what was concluded before stands
 	}
-	n.est = n.win.estimate(n.hyp)
+	n.est = n.win.Estimate(n.hyp.Test)
 	s.draw(n, now, cache)
 }
 
@@ -157,14 +158,14 @@ func (n *node) take(r reader) int {
 		if !ok {
 			continue
 		}
-		value, threshold := n.hyp.judge(row.vals, 1)
+		value, threshold := n.hyp.Judge(row.Values, 1)
 		if n.bins == 0 {
-			n.first = row.start
+			n.first = row.Start
 		}
 		n.bins++
-		n.win.add(row)
-		n.hist.add(row.end, value)
-		n.run.add(row.start, n.hyp.margin(value, threshold) > 0)
+		n.win.Add(row)
+		n.hist.add(row.End, value)
+		n.run.Add(row.Start, n.hyp.Margin(value, threshold) > 0)
 		added++
 	}
 	n.next = t
@@ -173,33 +174,30 @@ func (n *node) take(r reader) int {
 
 // draw concludes from the window of a node, if that is possible.
 func (s *Search) draw(n *node, now float64, cache map[seriesKey]*series) {
-	before := n.state
-	if before != True && before != False {
-		before = Testing
-	}
-	c := conclude(n.est, n.win.width, before, s.cfg.MinObserve.Seconds())
-	if before == False && !(c.settled && c.holds) {
-		if recent, ok := n.win.onset(n.hyp); ok {
-			e := recent.estimate(n.hyp)
-			if o := conclude(e, recent.width, before, s.cfg.MinObserve.Seconds()); o.settled && o.holds {
+	before, observe := n.answer(), s.cfg.MinObserve.Seconds()
+	c := n.est.Conclude(before, observe)
+	if before == decide.No && !(c.Settled && c.Holds) {
+		if recent, ok := n.win.Onset(n.hyp.Test); ok {
+			e := recent.Estimate(n.hyp.Test)
+			if o := e.Conclude(before, observe); o.Settled && o.Holds {
 				c, n.est = o, e
 			}
 		}
 	}
-	if !c.settled {
-		n.confidence = confidenceOf(n.est, n.est.margin)
+	if !c.Settled {
+		n.confidence = n.est.Confidence()
 		return
 	}
-	if before == Testing && !c.holds && s.parentsQuiet(n) && now-n.started < quietPatience {
-		n.confidence = c.confidence
+	if before == decide.None && !c.Holds && s.parentsQuiet(n) && now-n.started < quietPatience {
+		n.confidence = c.Confidence
 		n.reason = "waits until its parent holds again: a low value says nothing now"
 		return
 	}
-	n.confidence = c.confidence
-	if c.holds && before != True {
+	n.confidence = c.Confidence
+	if c.Holds && before != decide.Yes {
 		n.sinceAt, n.sinceOpen = s.onsetOf(n, cache)
 	}
-	s.settle(n, c.holds, now)
+	s.settle(n, c.Holds, now)
 }
 
 // parentsQuiet tells that none of the true parents held while the node was tested: then a low value rules nothing out.
@@ -209,11 +207,11 @@ func (s *Search) parentsQuiet(n *node) bool {
 		if p.hyp != n.hyp || !p.watch {
 			return false
 		}
-		w := p.win.since(n.win.rows[0].start)
-		if len(w.rows) == 0 {
+		w := p.win.Since(n.win.Start())
+		if w.Len() == 0 {
 			return false
 		}
-		if w.estimate(p.hyp).margin > 0 {
+		if w.Estimate(p.hyp.Test).Margin > 0 {
 			return false
 		}
 		quiet = true
@@ -226,28 +224,28 @@ func (s *Search) parentsQuiet(n *node) bool {
 // tells that even then the beginning was not seen.
 func (s *Search) onsetOf(n *node, cache map[seriesKey]*series) (since float64, open bool) {
 	run := n.run
-	if !run.on {
-		return n.win.rows[0].start, false
+	if !run.On {
+		return n.win.Start(), false
 	}
-	if run.from > n.first+n.win.width/2 {
-		return run.from, false
+	if run.From > n.first+n.win.Width()/2 {
+		return run.From, false
 	}
 	r, ok := s.reader(n, cache)
 	if !ok {
-		return run.from, true
+		return run.From, true
 	}
-	since, open = run.from, true
+	since, open = run.From, true
 	misses := 0
 	for t := r.edge(n.first) - r.width; t >= n.phase.Start-1e-9 && t >= r.start-1e-9; t -= r.width {
 		row, ok := r.row(t)
 		if !ok {
 			break
 		}
-		if n.hyp.margin(n.hyp.judge(row.vals, 1)) > 0 {
+		if n.hyp.Margin(n.hyp.Judge(row.Values, 1)) > 0 {
 			since, misses = t, 0
 			continue
 		}
-		if misses++; misses > forgivenGap {
+		if misses++; misses > decide.ForgivenGap {
 			open = false
 			break
 		}
@@ -299,7 +297,7 @@ func (s *Search) settle(n *node, holds bool, now float64) {
 func (s *Search) becameTrue(n *node, old State) {
 	n.state = True
 	if n.byShare() { // samples are read from when the node was found to be too expensive
-		n.sinceAt, n.sinceOpen = n.sinceOfParents(n.run.from), true
+		n.sinceAt, n.sinceOpen = n.sinceOfParents(n.run.From), true
 	}
 	if old == False {
 		s.say(n, "became true: %s", n.evidence())
@@ -339,7 +337,7 @@ func (s *Search) retestKids(n *node, now float64) {
 // requeue lets a node be tested from the beginning.
 func (s *Search) requeue(n *node, reason string) {
 	n.state, n.reason, n.skip = Queued, reason, false
-	n.watch, n.win, n.shares = false, window{}, nil
+	n.watch, n.win, n.shares = false, decide.Window{}, nil
 	n.startTry, n.timeTry, n.backoff, n.wakeAt, n.dozedAt = 0, 0, 0, 0, 0
 	n.tier = ""
 	s.forget(n)
@@ -364,10 +362,10 @@ func (s *Search) suspect(now float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, j := range jobs {
-		if j.known && j.n.state == Queued && j.base.est.value*j.share >= hotShare*j.base.est.threshold {
+		if j.known && j.n.state == Queued && j.base.est.Value*j.share >= hotShare*j.base.est.Threshold {
 			j.n.hot, j.n.cool = true, false
 		}
-		if j.known && j.n.state == False && j.base.est.value*j.share > suspectMore*j.n.est.threshold {
+		if j.known && j.n.state == False && j.base.est.Value*j.share > suspectMore*j.n.est.Threshold {
 			j.n.retests++
 			s.requeue(j.n, "tested again: stack samples promise more than was measured")
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"culprit/consultant/decide"
 	"culprit/grid"
 )
 
@@ -31,7 +32,7 @@ func (s *Search) unseen(h *hypothesis, known map[*hypothesis]string) string {
 	if ok || s.cfg.Unseen == nil {
 		return why
 	}
-	for _, m := range h.metrics {
+	for _, m := range h.Metrics {
 		if why == "" {
 			why = s.cfg.Unseen(m)
 		}
@@ -62,7 +63,7 @@ func (s *Search) Settled() bool {
 	defer s.mu.Unlock()
 	now, queued, latest := s.cfg.now(), false, 0.0
 	for _, n := range s.graph.nodes {
-		judging := n.state == OverBudget && len(n.shares) > 0 && len(n.shares) < sampleReadings
+		judging := n.state == OverBudget && len(n.shares) > 0 && len(n.shares) < decide.ShareReadings
 		if n.state == Testing || s.walks(n) || judging || n.state == Queued && n.startTry == 0 && n.timeTry == 0 {
 			return false
 		}
@@ -166,10 +167,10 @@ func (n *node) opinion() string {
 	case False:
 		return fmt.Sprintf("%s is false (%s), concluded at %s", name, n.evidence(), seconds(n.decidedAt))
 	case Testing:
-		if n.est.n == 0 {
+		if n.est.Bins == 0 {
 			return name + " is being tested, no values yet"
 		}
-		return fmt.Sprintf("%s is being tested (%s so far)", name, n.hyp.valueText(n.est.value))
+		return fmt.Sprintf("%s is being tested (%s so far)", name, n.hyp.valueText(n.est.Value))
 	case Queued:
 		if n.reason != "" {
 			return fmt.Sprintf("%s is queued: %s", name, n.reason)

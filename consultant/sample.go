@@ -4,17 +4,12 @@ import (
 	"fmt"
 	"math"
 
+	"culprit/consultant/decide"
 	"culprit/grid"
 )
 
-// What is too hot to be timed is judged by stack samples. How many samples a share was taken from is not known, so it
-// is trusted like one of sampleCount, and the confidence is bounded.
-const (
-	sampleCount      = 50
-	sampleReadings   = 5   // at least as many readings of the share
-	sampleEvery      = 0.2 // s between two readings
-	sampleConfidence = 0.9 // at most
-)
+// sampleEvery is the time between two readings of what is judged by stack samples, in s.
+const sampleEvery = 0.2
 
 // A sampleJob is one node whose share of stack samples is to be read.
 type sampleJob struct {
@@ -72,7 +67,7 @@ func (s *Search) measuredAbove(n *node) *node {
 	for len(level) > 0 {
 		var next []*node
 		for _, p := range level {
-			if p.hyp == n.hyp && p.state == True && !p.byShare() && p.est.n > 0 {
+			if p.hyp == n.hyp && p.state == True && !p.byShare() && p.est.Bins > 0 {
 				return p
 			}
 			if !seen[p] {
@@ -88,41 +83,37 @@ func (s *Search) measuredAbove(n *node) *node {
 // judgeShare takes one reading and concludes when there are enough. A node judged so stays under observation.
 func (s *Search) judgeShare(j *sampleJob, share, now float64) {
 	n := j.n
-	if n.shares = append(n.shares, share); len(n.shares) > 2*sampleReadings {
+	if n.shares = append(n.shares, share); len(n.shares) > 2*decide.ShareReadings {
 		n.shares = n.shares[1:]
 	}
-	mean := 0.0
-	for _, v := range n.shares {
-		mean += v / float64(len(n.shares))
-	}
-	value, threshold := j.base.est.value*mean, j.base.est.threshold
-	n.est = estimate{n: len(n.shares), value: value, threshold: threshold, margin: n.hyp.margin(value, threshold)}
-	n.hist.add(now, value)
+	n.est = decide.FromShares(n.hyp.Test, j.base.est, n.shares)
+	n.hist.add(now, n.est.Value)
 	n.bins++
-	if len(n.shares) < sampleReadings {
+	c := n.est.ConcludeShares(n.answer())
+	if !c.Settled {
 		return
 	}
-	margin := n.est.margin
-	switch n.state {
-	case True:
-		margin += hysteresis * math.Abs(threshold)
-	case False:
-		margin -= hysteresis * math.Abs(threshold)
-	}
-	// Laplace's rule keeps the error of a share of none or all above zero.
-	p := (mean*sampleCount + 1) / (sampleCount + 2)
-	n.est.err = math.Abs(j.base.est.value)*math.Sqrt(p*(1-p)/sampleCount) + 1e-12
-	n.confidence = math.Min(1-studentTail(math.Abs(n.est.margin)/n.est.err, sampleCount-1), sampleConfidence)
-	n.tier = grid.TierSample
+	n.confidence, n.tier = c.Confidence, grid.TierSample
 	if n.first == 0 || n.state == OverBudget {
 		n.first = now
 	}
-	n.run.add(now, n.est.margin > 0)
-	s.settle(n, margin > 0, now)
+	n.run.Add(now, n.est.Margin > 0)
+	s.settle(n, c.Holds, now)
 	why := "measuring it would take"
 	if n.starved {
 		why = "others use the budget and it would take"
 	}
 	n.reason = fmt.Sprintf("judged from stack samples, since %s %s of the program's time and the budget is %s", why,
 		percent(n.cost), percent(s.cfg.Budget))
+}
+
+// answer is what was concluded at the node, if anything was.
+func (n *node) answer() decide.Answer {
+	switch n.state {
+	case True:
+		return decide.Yes
+	case False:
+		return decide.No
+	}
+	return decide.None
 }

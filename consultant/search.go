@@ -109,7 +109,7 @@ func newSearch(cfg Config, list []*hypothesis, parents []string) *Search {
 	s.top, s.err = whyTree(list, parents)
 	switch {
 	case s.err != nil:
-		s.top = &hypothesis{name: topName}
+		s.top = newTop()
 	case len(list) == 0:
 		s.err = errors.New("consultant: there are no hypotheses to test; load a PCL file that defines some")
 	case cfg.Axis == nil || cfg.Now == nil:
@@ -297,7 +297,7 @@ func (s *Search) ready(n *node) {
 			return
 		}
 		from = max(from, c.since)
-		if n.tier == "" || !n.hyp.global[i] || n.hyp.locals() == 0 {
+		if n.tier == "" || !n.hyp.Global[i] || n.hyp.Locals() == 0 {
 			n.tier = weaker(n.tier, c.tier)
 		}
 	}

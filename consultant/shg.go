@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"culprit/consultant/decide"
 	"culprit/grid"
 )
 
@@ -56,14 +57,14 @@ type node struct {
 	timeTry  float64 // s; since when it waits for processor time
 	next     float64 // s; bins that begin earlier have been read
 
-	win        window
-	est        estimate
+	win        decide.Window
+	est        decide.Estimate
 	confidence float64
 	hist       history
 	tier       grid.Tier
 	bins       int // judged, all experiments together
 	first      float64
-	run        holdRun
+	run        decide.Run
 	sinceAt    float64
 	sinceOpen  bool    // the value held from the first recorded bin on: it may have begun earlier
 	decidedAt  float64 // s; when it was concluded last, 0 if never
@@ -76,29 +77,6 @@ type node struct {
 	plan  []step           // ways that are left, in order
 	asked []step           // ways that are to be walked at once
 	kids  map[step][]*node // what each way led to
-}
-
-// A holdRun follows since when a value has held, forgiving short gaps.
-type holdRun struct {
-	from float64 // start of the earliest bin of the run
-	gap  int     // bins since the last one that held
-	on   bool
-}
-
-// forgivenGap is how many bins in a row may miss the threshold without ending a run.
-const forgivenGap = 2
-
-// add takes the next bin.
-func (r *holdRun) add(start float64, holds bool) {
-	switch {
-	case holds && !r.on:
-		*r = holdRun{from: start, on: true}
-	case holds:
-		r.gap = 0
-	case r.on:
-		r.gap++
-		r.on = r.gap <= forgivenGap
-	}
 }
 
 // A graph is the search history graph.
@@ -229,7 +207,7 @@ func (n *node) trueKids() []*node {
 func (n *node) export() Node {
 	out := Node{
 		ID: n.id, Axis: n.axis, Hypothesis: n.hyp.name, Focus: n.focus, Phase: n.phase.Phase,
-		State: n.state, Value: n.est.value, Threshold: n.est.threshold, Greater: n.hyp.greater, Unit: n.hyp.unit(),
+		State: n.state, Value: n.est.Value, Threshold: n.est.Threshold, Greater: n.hyp.Greater, Unit: n.hyp.unit(),
 		Confidence: n.confidence, Samples: n.bins, Since: n.sinceAt, Cost: n.cost, Tier: n.tier, Reason: n.reason,
 		History: n.hist.view(), Pinned: n.pinned,
 	}
@@ -246,6 +224,6 @@ const inDoubt = "it was ruled out, and its value is beyond the threshold now: no
 
 // isInDoubt tells that the value of a node speaks against the answer that it was false, which is too little to change the answer: nobody
 // is told that it is ruled out then.
-func (n *node) isInDoubt() bool { return n.state == False && n.est.margin > 0 }
+func (n *node) isInDoubt() bool { return n.state == False && n.est.Margin > 0 }
 
 func itoa(i int) string { return strconv.Itoa(i) }

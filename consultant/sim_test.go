@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"culprit/consultant/decide"
 	"culprit/grid"
 )
 
@@ -353,17 +354,17 @@ func (m *model) Weight(f grid.Focus, kind string) float64 {
 func shipped() ([]*hypothesis, []string) {
 	share := func(name, metric, label string, threshold float64, refine ...grid.Hierarchy) *hypothesis {
 		h := &hypothesis{
-			name: name, label: label, greater: true, why: true, where: true, refine: refine,
-			metrics:   []string{metric, "active_threads", "number_of_cpus"},
-			value:     func(get func(string) float64) float64 { return ratio(get(metric), get("active_threads")) },
-			threshold: func(func(string) float64) float64 { return threshold },
+			name: name, label: label, why: true, where: true, refine: refine,
 		}
+		value := func(get func(string) float64) float64 { return ratio(get(metric), get("active_threads")) }
 		if metric == "cpu_inclusive" {
-			h.value = func(get func(string) float64) float64 {
+			value = func(get func(string) float64) float64 {
 				return ratio(get(metric), math.Min(get("active_threads"), get("number_of_cpus")))
 			}
 		}
-		return h.prepare([]string{"active_threads", "number_of_cpus"})
+		limit := func(func(string) float64) float64 { return threshold }
+		global := []string{"active_threads", "number_of_cpus"}
+		return h.with(decide.NewTest(append([]string{metric}, global...), global, true, value, limit))
 	}
 	return []*hypothesis{
 		share("CPUbound", "cpu_inclusive", "{function} uses {percent} of the processors", 0.30, grid.Code, grid.Process),

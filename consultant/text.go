@@ -145,10 +145,10 @@ func (h *hypothesis) valueText(v float64) string {
 
 // evidence says on what an answer rests: "72 %, threshold 20 %, 46 bins, 99 % sure".
 func (n *node) evidence() string {
-	if n.est.nothing {
+	if n.est.Nothing {
 		return fmt.Sprintf("too little happened there, %s, %s sure", count(n.bins, "bin", "bins"), surety(n.confidence))
 	}
-	return fmt.Sprintf("%s, %s", n.hyp.valueText(n.est.value), n.basis())
+	return fmt.Sprintf("%s, %s", n.hyp.valueText(n.est.Value), n.basis())
 }
 
 // basis is evidence without the value.
@@ -161,10 +161,10 @@ func (n *node) basis() string {
 		bins += " of stack samples"
 	}
 	now := ""
-	if n.state == True && n.hyp.margin(n.est.value, n.est.threshold) < 0 {
+	if n.state == True && n.hyp.Margin(n.est.Value, n.est.Threshold) < 0 {
 		now = " (it was beyond that; lately it is not)"
 	}
-	return fmt.Sprintf("threshold %s%s, %s, %s sure", n.hyp.valueText(n.est.threshold), now, bins, surety(n.confidence))
+	return fmt.Sprintf("threshold %s%s, %s, %s sure", n.hyp.valueText(n.est.Threshold), now, bins, surety(n.confidence))
 }
 
 // surety writes a confidence rounded down, so that nothing is ever 100 % sure.

@@ -72,7 +72,7 @@ func (n *node) shared() bool {
 		if m.via == grid.Process && m.focus.Depth(grid.Process) > 0 {
 			for _, p := range m.parents {
 				found = found || p.hyp == m.hyp && p.state == True && p.focus.Depth(grid.Process) < m.focus.Depth(grid.Process) &&
-					!p.isRoot() && m.est.value < wholeShare*p.est.value
+					!p.isRoot() && m.est.Value < wholeShare*p.est.Value
 			}
 		}
 		return !found
@@ -84,14 +84,14 @@ func (n *node) shared() bool {
 // nearest node above it that is one is not accounted for by other places: the deepest nodes that do not lead to where it was found.
 func (n *node) severity(deepest []*node) float64 {
 	if n.hyp.fraction {
-		return n.est.value
+		return n.est.Value
 	}
 	var of *node
 	n.climb(func(p *node) bool {
 		if !p.hyp.fraction || p.state != True {
 			return true
 		}
-		if of == nil || p.est.value > of.est.value {
+		if of == nil || p.est.Value > of.est.Value {
 			of = p
 		}
 		return false
@@ -99,11 +99,11 @@ func (n *node) severity(deepest []*node) float64 {
 	if of == nil {
 		return 0
 	}
-	rest := of.est.value
+	rest := of.est.Value
 	for _, d := range deepest {
 		leads := func(p *node) bool { return p.focus == d.focus }
 		if d != of && d.hyp == of.hyp && d.isBelow(func(p *node) bool { return p == of }) && !n.isBelow(leads) {
-			rest -= d.est.value
+			rest -= d.est.Value
 		}
 	}
 	return max(rest, 0)
@@ -140,7 +140,7 @@ func (n *node) bestParent() *node {
 		case (p.hyp == n.hyp) != (best.hyp == n.hyp):
 			return p.hyp == n.hyp
 		}
-		return p.hyp == best.hyp && p.est.value > best.est.value
+		return p.hyp == best.hyp && p.est.Value > best.est.Value
 	}
 	for _, p := range n.parents {
 		if better(p) {
@@ -160,8 +160,8 @@ func (n *node) sentence(source string) string {
 		label = n.hyp.name + " at {focus}: {value}"
 	}
 	fill := map[string]string{
-		"{percent}": percent(n.est.value), "{value}": n.hyp.valueText(n.est.value),
-		"{threshold}": n.hyp.valueText(n.est.threshold), "{function}": n.functionText(), "{source}": source,
+		"{percent}": percent(n.est.Value), "{value}": n.hyp.valueText(n.est.Value),
+		"{threshold}": n.hyp.valueText(n.est.Threshold), "{function}": n.functionText(), "{source}": source,
 		"{object}": n.objectOr(), "{process}": processText(n.focus), "{since}": seconds(n.sinceAt),
 		"{focus}": focusText(n.focus),
 	}

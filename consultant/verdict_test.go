@@ -2,6 +2,8 @@ package consultant
 
 import (
 	"testing"
+
+	"culprit/consultant/decide"
 )
 
 // What is no share of time comes behind the place that accounts for the time: a program that computes in one function, and writes a few bytes
@@ -22,12 +24,11 @@ func TestPlacesComeBeforeQuantities(t *testing.T) {
 		r := newRig(t, m)
 		list, parents := shipped()
 		sub := &hypothesis{
-			name: "SmallOnes", label: "{function} moves {value} bytes for each operation", greater: false, why: true, where: true,
-			metrics:   []string{"io_ops", "io_bytes"},
-			value:     func(get func(string) float64) float64 { return ratio(get("io_bytes"), get("io_ops")) },
-			threshold: func(func(string) float64) float64 { return 4096 },
+			name: "SmallOnes", label: "{function} moves {value} bytes for each operation", why: true, where: true,
 		}
-		list, parents = append(list, sub.prepare(nil)), append(parents, cpuBound)
+		list, parents = append(list, sub.with(decide.NewTest([]string{"io_ops", "io_bytes"}, nil, false,
+			func(get func(string) float64) float64 { return ratio(get("io_bytes"), get("io_ops")) },
+			func(func(string) float64) float64 { return 4096 }))), append(parents, cpuBound)
 		cells := r.s.cells
 		r.s = newSearch(r.s.cfg, list, parents)
 		r.s.cells = cells

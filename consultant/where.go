@@ -180,12 +180,12 @@ func (s *Search) nextJob() (job, bool) {
 		if !s.walks(n) {
 			continue
 		}
-		j := job{n: n, st: n.asked[0], value: n.est.value, threshold: n.est.threshold}
+		j := job{n: n, st: n.asked[0], value: n.est.Value, threshold: n.est.Threshold}
 		n.asked = n.asked[1:]
 		if j.st.through {
 			for _, k := range n.kids[step{h: grid.Code}] {
 				if k.state == False && k.decidedAt > 0 {
-					j.callers = append(j.callers, &candidate{focus: k.focus, bound: k.est.value})
+					j.callers = append(j.callers, &candidate{focus: k.focus, bound: k.est.Value})
 				}
 			}
 		}
@@ -322,7 +322,7 @@ func onTheWay(found []*candidate) []*candidate {
 // is tested although none of the callers holds. Functions are met level by level; a caller that is found on a deeper
 // level than its callee does not add to the callee's bound.
 func (s *Search) lookThrough(j job) []*candidate {
-	if !j.n.hyp.additive() {
+	if !j.n.hyp.Additive() {
 		return nil
 	}
 	byFocus := map[grid.Focus]*candidate{j.n.focus: {focus: j.n.focus}}
@@ -471,7 +471,7 @@ func (s *Search) admit(k *node, c *candidate, tested *int) {
 func (s *Search) ruledOut(k *node) *node {
 	for _, f := range widenings(k.focus) {
 		w := s.graph.index[nodeKey{hyp: k.hyp, focus: f, phase: k.phase}]
-		if w != nil && w.state == False && (k.hyp.additive() || w.est.nothing) {
+		if w != nil && w.state == False && (k.hyp.Additive() || w.est.Nothing) {
 			return w
 		}
 	}
@@ -480,7 +480,7 @@ func (s *Search) ruledOut(k *node) *node {
 
 // partOf is why a part of a false node is not tested.
 func partOf(w *node) string {
-	if w.est.nothing {
+	if w.est.Nothing {
 		return fmt.Sprintf("too little happens in %s, which it is a part of (node %d)", focusText(w.focus), w.id)
 	}
 	return fmt.Sprintf("a part of %s, which is below the threshold (node %d)", focusText(w.focus), w.id)

@@ -35,6 +35,7 @@ var allowed = map[string][]string{
 	"daemon/process":     {"daemon/syscalls"},
 	"daemon":             {"grid", "trampoline", "pcl", "daemon"},
 	"consultant":         {"grid", "pcl", "consultant"},
+	"consultant/decide":  {},
 	"session":            {"grid", "pcl", "daemon", "consultant", "session"},
 	"session/report":     {},
 	"cmd":                {"grid", "trampoline", "pcl", "visi", "daemon", "consultant", "session", "cmd"},
@@ -45,7 +46,7 @@ var allowed = map[string][]string{
 }
 
 // alone lists the packages that import nothing of the house, not even internal/..., outside their tests; but for procParser, which is alone itself.
-var alone = []string{"grid", "daemon/kernel", "daemon/rows", "daemon/syscalls", "trampoline/x86", procParser}
+var alone = []string{"grid", "consultant/decide", "daemon/kernel", "daemon/rows", "daemon/syscalls", "trampoline/x86", procParser}
 
 const procParser = "internal/procfs"
 

@@ -6,10 +6,10 @@ import "culprit/pcl"
 // threshold are the two sides of its test. A test for something too small does not hold where nothing happened at all.
 func Test(p *pcl.Hypothesis, get func(metric string) float64) (value, threshold float64, holds bool) {
 	h := newHypothesis(p)
-	sums := make([]float64, len(h.metrics))
-	for i, m := range h.metrics {
+	sums := make([]float64, len(h.Metrics))
+	for i, m := range h.Metrics {
 		sums[i] = get(m)
 	}
-	value, threshold = h.judge(sums, 1)
-	return value, threshold, h.margin(value, threshold) > 0 && !h.nothing(sums, value, threshold)
+	value, threshold = h.Judge(sums, 1)
+	return value, threshold, h.Margin(value, threshold) > 0 && !h.Nothing(sums, value, threshold)
 }

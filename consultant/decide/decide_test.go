@@ -1,4 +1,4 @@
-package consultant
+package decide
 
 import (
 	"math"
@@ -6,26 +6,31 @@ import (
 	"testing"
 )
 
-// one is a hypothesis "m > 0.2" for windows made by hand.
-func one() *hypothesis {
-	return (&hypothesis{
-		name: "one", greater: true, metrics: []string{"m"},
-		value:     func(get func(string) float64) float64 { return get("m") },
-		threshold: func(func(string) float64) float64 { return 0.2 },
-	}).prepare(nil)
+// one is a test "m > 0.2" for windows made by hand.
+func one() *Test {
+	return NewTest([]string{"m"}, nil, true, func(get func(string) float64) float64 { return get("m") }, limit(0.2))
+}
+
+func limit(v float64) Func { return func(func(string) float64) float64 { return v } }
+
+func ratio(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return a / b
 }
 
 // sequence feeds bins of 0.2 s until the test concludes.
-func sequence(h *hypothesis, next func() []float64) (conclusion, int) {
-	var w window
+func sequence(h *Test, next func() []float64) (Conclusion, int) {
+	var w Window
 	for i := 0; i < 200; i++ {
 		t := float64(i) * 0.2
-		w.add(binRow{start: t, end: t + 0.2, vals: next()})
-		if c := conclude(w.estimate(h), w.width, Testing, 0.5); c.settled {
+		w.Add(Bin{Start: t, End: t + 0.2, Values: next()})
+		if c := w.Estimate(h).Conclude(None, 0.5); c.Settled {
 			return c, i + 1
 		}
 	}
-	return conclusion{}, 200
+	return Conclusion{}, 200
 }
 
 func TestStudentTail(t *testing.T) {
@@ -52,7 +57,7 @@ func TestClearValuesConcludeFast(t *testing.T) {
 		most  int
 	}{{0.9, true, 3}, {0.3, true, 8}, {0, false, 5}, {0.1, false, 8}} {
 		got, bins := sequence(one(), func() []float64 { return []float64{c.value} })
-		if got.holds != c.holds || bins > c.most || got.confidence < 0.99 || got.confidence >= 1 {
+		if got.Holds != c.holds || bins > c.most || got.Confidence < 0.99 || got.Confidence >= 1 {
 			t.Errorf("constant %g: %+v after %d bins", c.value, got, bins)
 		}
 	}
@@ -62,7 +67,7 @@ func TestClearValuesConcludeFast(t *testing.T) {
 func TestOnTheThreshold(t *testing.T) {
 	rng := rand.New(rand.NewSource(7))
 	got, bins := sequence(one(), func() []float64 { return []float64{0.2 + 0.002*rng.NormFloat64()} })
-	if bins != 30 || got.confidence > 0.981 || !got.settled {
+	if bins != 30 || got.Confidence > 0.981 || !got.Settled {
 		t.Errorf("%+v after %d bins, want an answer after 30 that is not sure", got, bins)
 	}
 }
@@ -87,8 +92,8 @@ func TestFalseAlarms(t *testing.T) {
 			for seed := range int64(runs) {
 				noise := source(rand.New(rand.NewSource(seed)))
 				got, _ := sequence(one(), func() []float64 { return []float64{c.mean + c.sd*noise()} })
-				if got.holds != (c.mean > 0.2) {
-					wrong = append(wrong, got.confidence)
+				if got.Holds != (c.mean > 0.2) {
+					wrong = append(wrong, got.Confidence)
 				}
 			}
 			checkAlarms(t, name, c.mean, c.sd, runs, wrong)
@@ -119,7 +124,7 @@ func TestCoins(t *testing.T) {
 	for seed := range int64(1000) {
 		rng := rand.New(rand.NewSource(seed))
 		got, _ := sequence(one(), func() []float64 { return []float64{0.5 * float64(rng.Intn(2))} }) // mean 0.25
-		if !got.holds && got.confidence >= 0.99 {
+		if !got.Holds && got.Confidence >= 0.99 {
 			wrongFalse++
 		}
 	}
@@ -139,7 +144,7 @@ func TestCorrelatedNoise(t *testing.T) {
 			x = 0.8*x + 0.6*rng.NormFloat64()
 			return []float64{0.19 + 0.05*x}
 		})
-		if got.holds && bins < 30 {
+		if got.Holds && bins < 30 {
 			wrong++
 		}
 	}
@@ -151,39 +156,36 @@ func TestCorrelatedNoise(t *testing.T) {
 
 func TestHysteresis(t *testing.T) {
 	h := one()
-	fill := func(v float64, n int) *window {
-		w := &window{}
+	fill := func(v float64, n int) *Window {
+		w := &Window{}
 		for i := range n {
 			x := v + 0.001*float64(i%2)
-			w.add(binRow{start: float64(i) * 0.2, end: float64(i)*0.2 + 0.2, vals: []float64{x}})
+			w.Add(Bin{Start: float64(i) * 0.2, End: float64(i)*0.2 + 0.2, Values: []float64{x}})
 		}
 		return w
 	}
 	w := fill(0.195, 30) // below the threshold, within the band
-	if c := conclude(w.estimate(h), w.width, True, 0.5); c.settled && !c.holds {
+	if c := w.Estimate(h).Conclude(Yes, 0.5); c.Settled && !c.Holds {
 		t.Error("a true node turned false within the band")
 	}
-	if c := conclude(w.estimate(h), w.width, Testing, 0.5); !c.settled || c.holds {
+	if c := w.Estimate(h).Conclude(None, 0.5); !c.Settled || c.Holds {
 		t.Errorf("a new node with the same values: %+v", c)
 	}
 	w = fill(0.205, 30)
-	if c := conclude(w.estimate(h), w.width, False, 0.5); c.settled && c.holds {
+	if c := w.Estimate(h).Conclude(No, 0.5); c.Settled && c.Holds {
 		t.Error("a false node turned true within the band")
 	}
 	w = fill(0.18, 30)
-	if c := conclude(w.estimate(h), w.width, True, 0.5); !c.settled || c.holds {
+	if c := w.Estimate(h).Conclude(Yes, 0.5); !c.Settled || c.Holds {
 		t.Errorf("a true node below the band: %+v", c)
 	}
 }
 
 // A ratio is judged by what happened: bins in which nothing happened do not pull it down.
 func TestRatioIgnoresIdleBins(t *testing.T) {
-	h := (&hypothesis{
-		name: "gc", greater: true, metrics: []string{"gc", "cpu"},
-		value:     func(get func(string) float64) float64 { return ratio(get("gc"), get("cpu")) },
-		threshold: func(func(string) float64) float64 { return 0.25 },
-	}).prepare(nil)
-	if h.additive() {
+	h := NewTest([]string{"gc", "cpu"}, nil, true,
+		func(get func(string) float64) float64 { return ratio(get("gc"), get("cpu")) }, limit(0.25))
+	if h.Additive() {
 		t.Error("a ratio of two metrics at the focus was taken for a part of a whole")
 	}
 	i := 0
@@ -193,22 +195,19 @@ func TestRatioIgnoresIdleBins(t *testing.T) {
 		}
 		return []float64{0.4, 1}
 	})
-	if !c.holds {
+	if !c.Holds {
 		t.Errorf("gc takes 40 %% of the little that is computed: %+v", c)
 	}
 }
 
 // A test for a value that is too small must not hold where nothing happens, although x/0 is 0.
 func TestNothingIsNotTooSmall(t *testing.T) {
-	h := (&hypothesis{
-		name: "small", metrics: []string{"bytes", "ops"},
-		value:     func(get func(string) float64) float64 { return ratio(get("bytes"), get("ops")) },
-		threshold: func(func(string) float64) float64 { return 4096 },
-	}).prepare(nil)
-	if c, _ := sequence(h, func() []float64 { return []float64{0, 0} }); !c.settled || c.holds {
+	h := NewTest([]string{"bytes", "ops"}, nil, false,
+		func(get func(string) float64) float64 { return ratio(get("bytes"), get("ops")) }, limit(4096))
+	if c, _ := sequence(h, func() []float64 { return []float64{0, 0} }); !c.Settled || c.Holds {
 		t.Errorf("no operations: %+v", c)
 	}
-	if c, _ := sequence(h, func() []float64 { return []float64{5120, 10} }); !c.holds {
+	if c, _ := sequence(h, func() []float64 { return []float64{5120, 10} }); !c.Holds {
 		t.Errorf("512 bytes each: %+v", c)
 	}
 }
@@ -225,53 +224,23 @@ func TestScales(t *testing.T) {
 		"rest":    {[]string{"a", "b"}, nil, func(g func(string) float64) float64 { return 2*g("a") - g("b") }, false},
 		"global":  {[]string{"n"}, []string{"n"}, func(g func(string) float64) float64 { return g("n") }, false},
 	} {
-		h := (&hypothesis{name: name, greater: true, metrics: c.metrics, value: c.value}).prepare(c.global)
-		if h.additive() != c.want {
-			t.Errorf("%s: additive is %v, want %v", name, h.additive(), c.want)
+		h := NewTest(c.metrics, c.global, true, c.value, nil)
+		if h.Additive() != c.want {
+			t.Errorf("%s: additive is %v, want %v", name, h.Additive(), c.want)
 		}
 	}
 }
 
 func TestWindowDropsOtherWidths(t *testing.T) {
-	var w window
+	var w Window
 	for i := range 40 {
-		w.add(binRow{start: float64(i) * 0.2, end: float64(i+1) * 0.2, vals: []float64{1}})
+		w.Add(Bin{Start: float64(i) * 0.2, End: float64(i+1) * 0.2, Values: []float64{1}})
 	}
-	if len(w.rows) != 30 {
-		t.Errorf("%d bins of 0.2 s kept, want 30", len(w.rows))
+	if len(w.bins) != 30 {
+		t.Errorf("%d bins of 0.2 s kept, want 30", len(w.bins))
 	}
-	w.add(binRow{start: 8, end: 11.2, vals: []float64{1}})
-	if len(w.rows) != 1 || w.capacity() != 5 {
-		t.Errorf("after a fold %d bins, capacity %d", len(w.rows), w.capacity())
-	}
-}
-
-func TestHistoryFolds(t *testing.T) {
-	var h history
-	for i := range 5000 {
-		h.add(float64(i), 2)
-		if len(h.samples) > maxSamples {
-			t.Fatalf("%d samples", len(h.samples))
-		}
-	}
-	old := h.view()
-	first := old[0]
-	for i := range 5000 {
-		h.add(float64(5000+i), 4)
-	}
-	if old[0] != first {
-		t.Error("samples that were handed out changed")
-	}
-	v := h.view()
-	if n := len(v); n < maxSamples/2-1 || n > maxSamples {
-		t.Errorf("%d samples", n)
-	}
-	for i := 1; i < len(v); i++ {
-		if v[i].At <= v[i-1].At {
-			t.Fatalf("times do not grow at %d", i)
-		}
-	}
-	if v[0].Value != 2 || v[len(v)-1].Value != 4 {
-		t.Errorf("ends are %v and %v", v[0], v[len(v)-1])
+	w.Add(Bin{Start: 8, End: 11.2, Values: []float64{1}})
+	if len(w.bins) != 1 || w.capacity() != 5 {
+		t.Errorf("after a fold %d bins, capacity %d", len(w.bins), w.capacity())
 	}
 }

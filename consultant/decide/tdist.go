@@ -1,4 +1,4 @@
-package consultant
+package decide
 
 import "math"
 

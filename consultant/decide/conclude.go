@@ -1,0 +1,83 @@
+package decide
+
+import "math"
+
+// The sequential test. The bins of a window are its samples; a conclusion is drawn as soon as the
+// confidence interval of their mean excludes the threshold. Looking again at every new bin would raise the rate of
+// false alarms, so the error that may be spent at the n-th bin is errorBudget·2/(n(n-1)), which sums to errorBudget
+// over all looks from the third on (an alpha-spending rule; Armitage, McPherson & Rowe 1969 is the reason for one).
+// This holds for bins that are independent; for a series that resembles itself the spread is widened, which keeps the
+// error small but not below errorBudget.
+const (
+	errorBudget    = 0.01 // chance of one wrong conclusion, over all looks at one test
+	hysteresis     = 0.05 // of the threshold; Paradyn's PC hysteresisRange
+	sufficientTime = 6.0  // s; then the point estimate decides; Paradyn's sufficientTime
+	minBins        = 3    // fewer say nothing of their spread
+	falseFactor    = 2    // a false answer must have been observed this much longer: nobody looks at it again
+	flipTail       = 0.05 // after sufficientTime an answer is changed only if chance explains it this rarely
+	patientBins    = 5    // at least, for the point estimate
+	maxConfidence  = 0.9999
+)
+
+// A Conclusion is the answer of the sequential test. Unless Settled is set nothing is decided yet.
+type Conclusion struct {
+	Settled    bool
+	Holds      bool
+	Confidence float64 // 0.5..1
+}
+
+// An Answer is what a test said before.
+type Answer int
+
+// The answers. None is that of a test which has not been concluded.
+const (
+	None Answer = iota
+	Yes
+	No
+)
+
+// marginAfter is the margin with the hysteresis: an answer changes only when the value is beyond the threshold by it.
+func (e Estimate) marginAfter(before Answer) float64 {
+	switch before {
+	case Yes:
+		return e.Margin + hysteresis*math.Abs(e.Threshold)
+	case No:
+		return e.Margin - hysteresis*math.Abs(e.Threshold)
+	}
+	return e.Margin
+}
+
+// Conclude applies the sequential test to an estimate of a window. before is the answer so far; minObserve, in seconds,
+// is how long a test is observed at least.
+func (e Estimate) Conclude(before Answer, minObserve float64) Conclusion {
+	span := float64(e.Bins) * e.width
+	if e.Bins < minBins || span < minObserve-1e-9 {
+		return Conclusion{}
+	}
+	if e.Nothing {
+		// Laplace's rule of succession: the chance that something happens in the next bin after n without anything.
+		return Conclusion{Settled: span >= falseFactor*minObserve-1e-9, Confidence: 1 - 1/float64(e.Bins+2)}
+	}
+	margin := e.marginAfter(before)
+	c := Conclusion{Holds: margin > 0}
+	n := float64(e.Bins)
+	tail := studentTail(math.Abs(margin)/e.err, n-1)
+	spent := errorBudget * 2 / (n * (n - 1))
+	patient := c.Holds || span >= falseFactor*minObserve-1e-9
+	switch {
+	case tail <= spent && patient:
+		c.Settled, c.Confidence = true, math.Min(1-tail*n*(n-1)/2, maxConfidence)
+	case span >= sufficientTime-e.width/2 && e.Bins >= patientBins && (before == None || tail <= flipTail):
+		// The looks before this one could have erred too; an answer that did not come early is never as sure.
+		c.Settled, c.Confidence = true, math.Max(0.5, math.Min(1-tail-errorBudget, 1-2*errorBudget))
+	}
+	return c
+}
+
+// Confidence is how sure the sign of the margin is, looked at now for the first time: 0.5..1.
+func (e Estimate) Confidence() float64 {
+	if e.Bins < 2 {
+		return 0.5
+	}
+	return math.Min(1-studentTail(math.Abs(e.Margin)/e.err, float64(e.Bins-1)), maxConfidence)
+}
