@@ -69,22 +69,28 @@ func pclTest(t *testing.T, args ...string) (out string, status int) {
 	return string(b), cmd.ProcessState.ExitCode()
 }
 
-// TestEveryMetricHasATest makes sure that no metric of the default library is without a test in testdata/pcl.
-func TestEveryMetricHasATest(t *testing.T) {
-	root := testprog.Root(t)
-	library, err := os.ReadFile(filepath.Join(root, "pcl", "default.pcl"))
-	if err != nil {
-		t.Fatal(err)
+// contents is what the files of a pattern hold, one behind another.
+func contents(t *testing.T, pattern string) []byte {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files match %s: %v", pattern, err)
 	}
-	var tests bytes.Buffer
-	files, _ := filepath.Glob(filepath.Join(root, "testdata", "pcl", "*.pcltest"))
+	var all []byte
 	for _, f := range files {
 		text, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)
 		}
-		tests.Write(text)
+		all = append(all, text...)
 	}
+	return all
+}
+
+// TestEveryMetricHasATest makes sure that no metric of the default library is without a test in testdata/pcl.
+func TestEveryMetricHasATest(t *testing.T) {
+	root := testprog.Root(t)
+	library, tests := contents(t, filepath.Join(root, "pcl", "lib", "*.pcl")), contents(t, filepath.Join(root, "testdata", "pcl", "*.pcltest"))
 	names := regexp.MustCompile(`(?m)^    name "(\w+)";`).FindAllSubmatch(library, -1)
 	if len(names) < 19 {
 		t.Fatalf("only %d metrics are found in the default library", len(names))
@@ -93,7 +99,7 @@ func TestEveryMetricHasATest(t *testing.T) {
 		if bytes.HasPrefix(n[1], []byte("mpi_")) {
 			continue // the daemon's own tests run them between two processes
 		}
-		if !regexp.MustCompile(`(?m)^expect ` + string(n[1]) + ` .*(is|<|>|<=|>=) `).Match(tests.Bytes()) {
+		if !regexp.MustCompile(`(?m)^expect ` + string(n[1]) + ` .*(is|<|>|<=|>=) `).Match(tests) {
 			t.Errorf("no test in testdata/pcl expects a value of %s", n[1])
 		}
 	}

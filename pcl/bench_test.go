@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"culprit/grid"
+	"culprit/pcl/lib"
 	"culprit/pcl/syntax"
 )
 
@@ -21,7 +22,11 @@ const (
 // names of its own.
 func longText(t testing.TB) string {
 	t.Helper()
-	tree, errs := syntax.Parse("default.pcl", defaultText)
+	var all strings.Builder
+	for _, f := range lib.Files() {
+		all.WriteString(f.Text)
+	}
+	tree, errs := syntax.Parse("all", all.String())
 	if len(errs) > 0 {
 		t.Fatal(errs[0].Detail())
 	}
@@ -37,7 +42,7 @@ func longText(t testing.TB) string {
 	}
 	var sb strings.Builder
 	for i := 0; strings.Count(sb.String(), "\n") < 5000; i++ {
-		sb.WriteString(regexp.MustCompile(`\w+`).ReplaceAllStringFunc(defaultText, func(w string) string {
+		sb.WriteString(regexp.MustCompile(`\w+`).ReplaceAllStringFunc(all.String(), func(w string) string {
 			if own[w] {
 				return fmt.Sprintf("%s_%d", w, i)
 			}

@@ -2,26 +2,13 @@ package pcl
 
 import "culprit/pcl/syntax"
 
-// A Record is a daemon, process or visi definition: named values. Numbers and booleans are as written.
-type Record struct {
-	Name   string
-	Values map[string]string
-}
-
+// checkRecord checks a daemon, process or visi definition. Nothing reads them yet.
 func (b *builder) checkRecord(d *syntax.Def) error {
 	have, err := uniqueItems(d)
 	if err == nil {
 		err = require(d, have, "command")
 	}
-	if err != nil {
-		return err
-	}
-	r := Record{Name: d.Name, Values: map[string]string{}}
-	for key, it := range have {
-		r.Values[key] = it.Values[0].Text
-	}
-	b.lib.records[d.Keyword] = append(b.lib.records[d.Keyword], r)
-	return nil
+	return err
 }
 
 const traceNeeds = "event records in ring buffers of the threads"

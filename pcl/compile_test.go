@@ -403,7 +403,6 @@ func TestConformance(t *testing.T) {
 	if v, ok := lib.Tunable("costLimit"); !ok || v != 1.5 {
 		t.Errorf("costLimit is %v", v)
 	}
-	checkRecords(t, lib)
 	plan, err = lib.Compile("msg_bytes_sent", grid.Whole().Refine(grid.SyncObject, "Message", "world", "7"), env)
 	if err != nil {
 		t.Fatal(err)
@@ -418,20 +417,6 @@ func TestConformance(t *testing.T) {
 `
 	if diff := cmp.Diff(want, plan.String()); diff != "" {
 		t.Errorf("msg_bytes_sent (-want +got):\n%s", diff)
-	}
-}
-
-func checkRecords(t *testing.T, lib *Library) {
-	t.Helper()
-	want := []Record{{"app", map[string]string{"command": "mpirun -np 4 ./a.out", "daemon": "mpid", "host": "node1", "dir": "/srv/app", "autoStart": "true"}}}
-	if diff := cmp.Diff(want, lib.Processes()); diff != "" {
-		t.Errorf("process (-want +got):\n%s", diff)
-	}
-	if v := lib.Visis(); len(v) != 1 || v[0].Values["limit"] != "10" {
-		t.Errorf("visi: %v", v)
-	}
-	if d := lib.Daemons(); len(d) != 1 || d[0].Values["MPItype"] != "OpenMPI" {
-		t.Errorf("daemon: %v", d)
 	}
 }
 
@@ -450,8 +435,12 @@ func TestAdditions(t *testing.T) {
 	if err := lib.CompileTrace("lockEvents"); !IsUnsupported(err) {
 		t.Errorf("trace: got %v, want *Unsupported", err)
 	}
-	if g := lib.Groupings(); len(g) != 1 || len(g[0].Items) != 2 || g[0].Items[0].Foci[1].String() != "/Code/lex.c/next_token" {
-		t.Errorf("groupings: %v", g)
+	names := lib.Defined()
+	if len(names) != 1 {
+		t.Fatalf("hierarchies: %v", names)
+	}
+	if items := lib.Items(names[0]); len(items) != 2 || items[0].Foci[1].String() != "/Code/lex.c/next_token" {
+		t.Errorf("items of %s: %v", names[0], items)
 	}
 	x := lib.Expects()[0]
 	get := func(string) float64 { return 0.05 }

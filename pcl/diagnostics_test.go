@@ -331,7 +331,7 @@ func refusedPairs(t *testing.T) (out []diagnostic) {
 }
 
 // placeInDefault is a place in what comes with the program, which grows.
-var placeInDefault = regexp.MustCompile(`default\.pcl:[0-9]+:[0-9]+:`)
+var placeInDefault = regexp.MustCompile(`(lib/[a-z]+\.pcl):[0-9]+:[0-9]+:`)
 
 // TestDiagnostics: what is said of each bad input, with its place and caret, is what the file shows; it names what was found
 // and what was expected; and the source has no message that no input is answered with.
@@ -339,7 +339,7 @@ func TestDiagnostics(t *testing.T) {
 	all := allDiagnostics(t)
 	var sb strings.Builder
 	for _, d := range all {
-		fmt.Fprintf(&sb, "== %s\n%s\n\n", d.name, placeInDefault.ReplaceAllString(d.detail(), "default.pcl:LINE:COLUMN:"))
+		fmt.Fprintf(&sb, "== %s\n%s\n\n", d.name, placeInDefault.ReplaceAllString(d.detail(), "$1:LINE:COLUMN:"))
 		if d.err == nil && d.problem.Pos.File != nil {
 			complete(t, d)
 		}

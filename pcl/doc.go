@@ -1,5 +1,5 @@
-// Package pcl is the language in which metrics, constraints and hypotheses are written: it loads texts (the embedded
-// default.pcl first), checks them, and compiles a metric at a focus to a Plan, which says in terms of functions, points,
+// Package pcl is the language in which metrics, constraints and hypotheses are written: it loads texts (the library in lib
+// first), checks them, and compiles a metric at a focus to a Plan, which says in terms of functions, points,
 // primitives and guards what must be counted. It also holds the hypotheses, tunable constants and the rest of what texts
 // define.
 //

@@ -58,7 +58,7 @@ func FuzzCompile(f *testing.F) {
 	for _, c := range compileCases {
 		f.Add(c.pcl, uint8(0), uint8(3))
 	}
-	for _, name := range []string{"default.pcl", "testdata/conformance.pcl", "testdata/additions.pcl"} {
+	for _, name := range []string{"lib/code.pcl", "lib/sync.pcl", "lib/io.pcl", "lib/memory.pcl", "lib/why.pcl", "testdata/conformance.pcl", "testdata/additions.pcl"} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)

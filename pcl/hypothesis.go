@@ -6,7 +6,7 @@ import "culprit/grid"
 type Hypothesis struct {
 	Name, Parent string // Parent is "" or "top" for the roots
 	// Label is what is said of it in a sentence. The consultant fills in {percent} {value} {threshold} {function} {source}
-	// {object} {process} {since} {focus}; see default.pcl.
+	// {object} {process} {since} {focus}; see lib/why.pcl.
 	Label    string
 	Explain  string
 	Greater  bool             // true: holds if Value > Threshold; false: if Value < Threshold

@@ -19,7 +19,6 @@ type Library struct {
 	hypotheses  []*Hypothesis
 	expects     []Expect
 	groupings   []Grouping
-	records     map[string][]Record
 	traces      map[string]*Unsupported
 	excludes    []exclusion
 	defs        []*syntax.Def // those in force that have names, in order of loading; what Warnings looks at
@@ -102,18 +101,6 @@ func (l *Library) Hypotheses() []*Hypothesis { return slices.Clone(l.hypotheses)
 
 // Expects lists the expect definitions.
 func (l *Library) Expects() []Expect { return slices.Clone(l.expects) }
-
-// Groupings lists the hierarchy definitions.
-func (l *Library) Groupings() []Grouping { return slices.Clone(l.groupings) }
-
-// Daemons lists the daemon definitions. Like processes and visis they are for others to act on.
-func (l *Library) Daemons() []Record { return slices.Clone(l.records["daemon"]) }
-
-// Processes lists the process definitions.
-func (l *Library) Processes() []Record { return slices.Clone(l.records["process"]) }
-
-// Visis lists the visi definitions.
-func (l *Library) Visis() []Record { return slices.Clone(l.records["visi"]) }
 
 // Tunable returns the value of a tunable constant; true is 1 and false is 0.
 func (l *Library) Tunable(name string) (float64, bool) {

@@ -11,19 +11,24 @@ import (
 	"testing"
 
 	"culprit/grid"
+	pcllib "culprit/pcl/lib"
 	"culprit/pcl/syntax"
 )
 
-var rewrite = flag.Bool("rewrite", false, "rewrite default.pcl in the canonical layout")
+var rewrite = flag.Bool("rewrite", false, "rewrite the files of testdata and the library of lib in its canonical layout")
 
 // TestDefault: the default library is sound, written in the canonical layout, and has what the search needs.
 func TestDefault(t *testing.T) {
 	lib := load(t)
-	tree, _ := syntax.Parse("default.pcl", defaultText)
-	if printed := syntax.Print(tree); printed != defaultText {
-		t.Error("default.pcl is not in the canonical layout: run TestDefault with -rewrite")
+	for _, f := range pcllib.Files() {
+		tree, _ := syntax.Parse(f.Name, f.Text)
+		printed := syntax.Print(tree)
+		if printed == f.Text {
+			continue
+		}
+		t.Errorf("%s is not in the canonical layout: run TestDefault with -rewrite", f.Name)
 		if *rewrite {
-			if err := os.WriteFile("default.pcl", []byte(printed), 0o644); err != nil {
+			if err := os.WriteFile(f.Name, []byte(printed), 0o644); err != nil {
 				t.Error(err)
 			}
 		}

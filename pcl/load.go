@@ -1,7 +1,6 @@
 package pcl
 
 import (
-	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -11,11 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"culprit/pcl/lib"
 	"culprit/pcl/syntax"
 )
-
-//go:embed default.pcl
-var defaultText string
 
 // Options say what is loaded, in this order: the default library, UserDir/*.pcl by name, Files, Texts. A later
 // definition of a name replaces the earlier one.
@@ -32,7 +29,9 @@ type Options struct {
 func Load(o Options) (*Library, []Problem, error) {
 	b := newBuilder()
 	if !o.NoDefault {
-		b.text("default.pcl", defaultText)
+		for _, f := range lib.Files() {
+			b.text(f.Name, f.Text)
+		}
 	}
 	b.userDir(o.UserDir)
 	for _, name := range o.Files {
@@ -111,7 +110,7 @@ type builder struct {
 
 func newBuilder() *builder {
 	return &builder{
-		lib:   &Library{tunables: map[string]float64{}, tunedAt: map[string]syntax.Pos{}, records: map[string][]Record{}, traces: map[string]*Unsupported{}},
+		lib:   &Library{tunables: map[string]float64{}, tunedAt: map[string]syntax.Pos{}, traces: map[string]*Unsupported{}},
 		order: map[string][]string{}, candidates: map[string]map[string][]*syntax.Def{}, chosen: map[string]map[string]*syntax.Def{},
 		seq: map[*syntax.Def]int{}, lists: map[string]*list{}, constraints: map[string]*constraint{},
 	}

@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -20,9 +21,19 @@ func parseOK(t *testing.T, src string) *Tree {
 	return tree
 }
 
+// examples are files with everything that the language has, and those of the library.
+func examples(t testing.TB) []string {
+	t.Helper()
+	library, err := filepath.Glob("../lib/*.pcl")
+	if err != nil || len(library) == 0 {
+		t.Fatalf("no library: %v", err)
+	}
+	return append(library, "../testdata/conformance.pcl", "../testdata/additions.pcl")
+}
+
 // TestPrintAgain: the canonical layout of the canonical layout is the same, and no comment is lost.
 func TestPrintAgain(t *testing.T) {
-	for _, file := range []string{"../testdata/conformance.pcl", "../testdata/additions.pcl", "../default.pcl"} {
+	for _, file := range examples(t) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -243,7 +254,7 @@ func TestClosest(t *testing.T) {
 
 // FuzzParse: no text crashes the parser, and what it could read without an error survives being printed.
 func FuzzParse(f *testing.F) {
-	for _, file := range []string{"../testdata/conformance.pcl", "../testdata/additions.pcl", "../default.pcl"} {
+	for _, file := range examples(f) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			f.Fatal(err)
