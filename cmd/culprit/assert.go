@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"culprit/cmd/culprit/internal/expect"
+	"culprit/cmd/culprit/internal/launch"
 	"culprit/grid"
 	"culprit/internal/safetext"
 	"culprit/pcl"
@@ -99,18 +100,15 @@ func runAssert(ctx context.Context, opts *assertOptions, args []string, dash int
 		}
 		return a.run(ctx, pids)
 	}
-	return a.start(ctx, args)
+	return a.startProgram(ctx, args)
 }
 
 // An assertion is one run of `assert`.
 type assertion struct {
-	opts  *assertOptions
-	lib   *pcl.Library
-	cfg   session.Config
-	child *child           // the program that was started; nil for targets
-	base  *expect.Baseline // nil without --against
-
-	opened bool // the session was opened
+	attachment
+	opts *assertOptions
+	lib  *pcl.Library
+	base *expect.Baseline // nil without --against
 }
 
 // prepareAssert reads everything that can be wrong before any process is touched.
@@ -179,17 +177,15 @@ func (a *assertion) judge(read expect.Reader) []expect.Verdict {
 	return verdicts
 }
 
-// start starts the program and measures it. It ends if it cannot be measured, and with --end when it has been.
-func (a *assertion) start(ctx context.Context, args []string) error {
-	c, err := startChild(args, false, a.opts.json == "-")
-	if err != nil {
-		return err
+// startProgram starts the program and measures it. It ends if it cannot be measured, and with --end when it has been.
+func (a *assertion) startProgram(ctx context.Context, args []string) error {
+	out := launch.Through
+	if a.opts.json == "-" {
+		out = launch.StderrOnly
 	}
-	c.awaitImage()
-	a.child = c
-	err = a.run(ctx, []int{c.pid})
-	if !a.opened || a.opts.end {
-		c.end()
+	err := a.start(args, out, func(pids []int) error { return a.run(ctx, pids) })
+	if a.program != nil && (!a.opened || a.opts.end) {
+		a.program.End(endWait)
 	}
 	return err
 }
@@ -198,13 +194,11 @@ func (a *assertion) start(ctx context.Context, args []string) error {
 func (a *assertion) run(ctx context.Context, pids []int) error {
 	ctx, stop := interruptible(ctx, pids)
 	defer stop()
-	a.cfg.PIDs = pids
 	began := time.Now()
-	s, err := session.Open(ctx, a.cfg)
+	s, err := a.open(ctx, pids)
 	if err != nil {
-		return openError(ctx, err)
+		return err
 	}
-	a.opened = true
 	s.Run(ctx, session.Limits{For: time.Duration(a.opts.length)})
 	took := time.Since(began)
 	closeErr := s.Close()
@@ -256,10 +250,10 @@ func (a *assertion) trouble(end session.End) error {
 	if end == session.EndInterrupted {
 		return errors.New("interrupted before the time was over")
 	}
-	if end != session.EndTarget || a.child == nil {
+	if end != session.EndTarget || a.program == nil {
 		return nil
 	}
-	if code, ended := a.child.exitCode(true); ended && code != nil && *code != 0 {
+	if code, ended := a.program.ExitCode(true); ended && code != nil && *code != 0 {
 		return fmt.Errorf("the program failed: it ended with %s", report.Ending(*code))
 	}
 	return nil
@@ -269,7 +263,7 @@ func (a *assertion) status(verdicts []expect.Verdict, end session.End) int {
 	switch {
 	case expect.Count(verdicts, expect.Unknown) > 0:
 		return exitFailed
-	case end == session.EndTarget && a.child == nil:
+	case end == session.EndTarget && a.program == nil:
 		return exitEnded
 	case expect.Count(verdicts, expect.Failed) > 0:
 		return exitUnexpected

@@ -18,11 +18,8 @@ import (
 
 // A measurement is one run of attach or run, from reading the flags to the exit status.
 type measurement struct {
-	opts *measureOptions
-	cfg  session.Config
-	// exit reports how the child of `run` ended, if it did; nil for attach. See child.exitCode.
-	exit    func(over bool) (code *int, ended bool)
-	opened  bool // the session was opened
+	attachment
+	opts    *measureOptions
 	screens bool
 	// pointless is set if a watched pair was about nothing that the targets have
 	pointless bool
@@ -65,12 +62,10 @@ func prepare(opts *measureOptions) (*measurement, error) {
 func (m *measurement) run(ctx context.Context, pids []int) error {
 	ctx, stop := interruptible(ctx, pids)
 	defer stop()
-	m.cfg.PIDs = pids
-	s, err := session.Open(ctx, m.cfg)
+	s, err := m.open(ctx, pids)
 	if err != nil {
-		return openError(ctx, err)
+		return err
 	}
-	m.opened = true
 	limits := session.Limits{For: time.Duration(m.opts.length), Auto: !m.screens}
 	var end session.End
 	var screenErr error
@@ -107,13 +102,6 @@ var endText = map[session.End]string{
 	session.EndInterrupted: "interrupted", session.EndTarget: "the target has ended",
 }
 
-func openError(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return &statusError{exitFailed, fmt.Errorf("interrupted before anything was measured: %w", err)}
-	}
-	return err
-}
-
 // runScreens shows the screens while the session runs. They close when the user quits, the time is over or a signal came;
 // when the target ends they stay, so that what was found can be read.
 func (m *measurement) runScreens(ctx context.Context, s *session.Session, l session.Limits) (session.End, error) {
@@ -138,8 +126,8 @@ func (m *measurement) runScreens(ctx context.Context, s *session.Session, l sess
 func (m *measurement) answer(r *report.Report, end session.End, closeErr error) error {
 	status := m.status(r, end, closeErr)
 	r.ExitStatus = status
-	if m.exit != nil && len(r.Targets) > 0 {
-		if code, ended := m.exit(end == session.EndTarget); ended {
+	if m.program != nil && len(r.Targets) > 0 {
+		if code, ended := m.program.ExitCode(end == session.EndTarget); ended {
 			r.Targets[0].Ended, r.Targets[0].ExitCode = true, code
 		}
 	}

@@ -1,10 +1,6 @@
 package main
 
-import (
-	"strings"
-
-	"culprit/internal/safetext"
-)
+import "culprit/internal/safetext"
 
 // maxLine and maxLines bound what an error message may put on the terminal.
 const (
@@ -13,13 +9,4 @@ const (
 )
 
 // cleanLines makes text of several lines safe for the terminal and keeps its lines.
-func cleanLines(s string) string {
-	lines := strings.Split(s, "\n")
-	if len(lines) > maxLines {
-		lines = append(lines[:maxLines], "...")
-	}
-	for i, l := range lines {
-		lines[i] = safetext.CleanMax(l, maxLine)
-	}
-	return strings.Join(lines, "\n")
-}
+func cleanLines(s string) string { return safetext.CleanLines(s, maxLine, maxLines) }

@@ -196,3 +196,15 @@ func runeWidth(r rune) int {
 	}
 	return 1
 }
+
+// CleanLines is CleanMax for text of several lines, which it keeps: most lines at most, "..." stands for those that are cut.
+func CleanLines(s string, max, most int) string {
+	lines := strings.Split(s, "\n")
+	if len(lines) > most {
+		lines = append(lines[:most], "...")
+	}
+	for i, l := range lines {
+		lines[i] = CleanMax(l, max)
+	}
+	return strings.Join(lines, "\n")
+}

@@ -78,6 +78,15 @@ func TestCleanMaxLooksNoFurther(t *testing.T) {
 	}
 }
 
+// TestCleanLines: lines stay lines, each is made harmless, and there is an end to them.
+func TestCleanLines(t *testing.T) {
+	for in, want := range map[string]string{"": "", "a\nb": "a\nb", "a\x1b\nabcdef": `a\x1b` + "\nabcd…", "1\n2\n3\n4": "1\n2\n3\n..."} {
+		if got := CleanLines(in, 5, 3); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
 func TestWidth(t *testing.T) {
 	for s, want := range map[string]int{"": 0, "abc": 3, "世界": 4, "e\u0301": 1, "🙂": 2, "é": 1, "▁█⣿…": 4, "ｆ": 2, "\x1b": 4} {
 		if got := Width(s); got != want {

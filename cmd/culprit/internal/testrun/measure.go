@@ -84,7 +84,7 @@ func (r *run) target(s pcltest.Measure) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		return p.pid, nil
+		return p.PID, nil
 	}
 	text, err := s.PID.Expand(r.value)
 	if err != nil {
@@ -101,7 +101,7 @@ func (r *run) target(s pcltest.Measure) (int, error) {
 func (r *run) ours(pid int) error {
 	for at, depth := pid, 0; at > 1 && depth < 64; depth++ {
 		for _, p := range r.programs {
-			if at == p.pid && !p.over() {
+			if at == p.PID && !p.Over() {
 				return nil
 			}
 		}

@@ -84,17 +84,17 @@ func (r *run) build(compiler, source string, flags []string) error {
 	out := r.path(strings.TrimSuffix(filepath.Base(source), filepath.Ext(source)))
 	args := append([]string{compiler}, compilerFlags...)
 	args = append(args, "-I", r.vars["here"], "-o", out, source)
-	p := &program{name: filepath.Base(compiler), done: make(chan struct{})}
+	p := &program{name: filepath.Base(compiler)}
 	if err := r.launch(p, r.command(append(args, flags...)), false); err != nil {
 		return err
 	}
 	select {
-	case <-p.done:
+	case <-p.Done():
 	case <-r.ctx.Done():
 		p.end()
 		return nil
 	}
-	if p.status != 0 {
+	if p.status() != 0 {
 		return errors.New("it does not compile:\n" + strings.Join(r.out.tail(p, 20), "\n"))
 	}
 	return nil

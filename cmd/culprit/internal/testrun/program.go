@@ -12,22 +12,17 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"culprit/cmd/culprit/internal/launch"
 	"culprit/pcl/pcltest"
 )
 
-// A program was started by a test. endPrograms ends it.
+// A program was started by a test. endPrograms ends it. It is done when it has ended and all that it printed is kept.
 type program struct {
+	*launch.Program
 	name  string
-	pid   int
-	cmd   *exec.Cmd
 	stdin *os.File
-	seen  int           // lines of the output that an await has passed
-	done  chan struct{} // closed when it has ended and all that it printed is kept
+	seen  int // lines of the output that an await has passed
 	once  sync.Once
-
-	status int // valid once done is closed
 }
 
 // start starts a program with a pipe as its standard input; what it prints is kept.
@@ -36,7 +31,7 @@ func (r *run) start(s pcltest.Start) error {
 	if err != nil {
 		return err
 	}
-	p := &program{name: s.Name, done: make(chan struct{})}
+	p := &program{name: s.Name}
 	if p.name == "" {
 		p.name = filepath.Base(args[0])
 	}
@@ -45,7 +40,7 @@ func (r *run) start(s pcltest.Start) error {
 	}
 	r.programs = append(r.programs, p)
 	if s.Name != "" {
-		r.vars[s.Name] = fmt.Sprint(p.pid)
+		r.vars[s.Name] = fmt.Sprint(p.PID)
 	}
 	return nil
 }
@@ -71,7 +66,8 @@ func (r *run) launch(p *program, cmd *exec.Cmd, listens bool) error {
 		return err
 	}
 	cmd.Stdout, cmd.Stderr = to, to
-	err = r.starter.start(cmd)
+	all := make(chan struct{})
+	p.Program, err = launch.StartCommand(cmd, launch.Hooks{Start: r.starter.start, Ended: func(pid int) { endOutput(pid, from, all) }})
 	to.Close()
 	if in, ok := cmd.Stdin.(*os.File); ok {
 		in.Close()
@@ -81,8 +77,10 @@ func (r *run) launch(p *program, cmd *exec.Cmd, listens bool) error {
 		p.hush()
 		return fmt.Errorf("%s cannot be started: %w", cmd.Args[0], err)
 	}
-	p.cmd, p.pid = cmd, cmd.Process.Pid
-	go p.watch(from, r.printer(p, p.name))
+	go func() {
+		defer close(all)
+		read(from, r.printer(p, p.name))
+	}()
 	return nil
 }
 
@@ -105,89 +103,42 @@ func (p *program) hush() {
 // drain is how long what a program has printed may take to arrive once it has ended: a child of it may keep the pipe open.
 const drain = time.Second
 
-// watch reads what a program prints and notes how it ended.
-//
-// It may not simply wait for the program: this process also traces it from time to time, and a wait takes away the stops that
-// the tracing thread waits for. A pidfd becomes readable only at the end. What a program has left in its process group is
-// ended with it; until the program is waited for, no other process can have that number.
-func (p *program) watch(from *os.File, add func(string)) {
-	defer close(p.done)
-	all := make(chan struct{})
-	go func() {
-		defer close(all)
-		read(from, add)
-	}()
-	awaitPID(p.pid)
+// endOutput ends the reading of what a program printed, which closes all when it is done. What a program that has ended left in
+// its process group is ended with it.
+func endOutput(pid int, from *os.File, all <-chan struct{}) {
 	select {
 	case <-all:
 	case <-time.After(drain):
 	}
-	syscall.Kill(-p.pid, syscall.SIGKILL)
-	p.cmd.Wait()
+	syscall.Kill(-pid, syscall.SIGKILL)
 	from.Close()
 	<-all
-	p.status = statusOf(p.cmd.ProcessState)
 }
 
-// awaitPID returns when a child of this process has ended.
-func awaitPID(pid int) {
-	fd, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		return
+// status is the exit status of a program that has ended, as a shell tells it; -1 if it is not known.
+func (p *program) status() int {
+	if code, _ := p.ExitCode(false); code != nil {
+		return *code
 	}
-	defer unix.Close(fd)
-	for {
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1)
-		if n > 0 || err != nil && err != unix.EINTR {
-			return
-		}
-	}
-}
-
-// statusOf is the exit status as a shell tells it: 128 + the signal for a process that was killed; -1 if it is not known.
-func statusOf(s *os.ProcessState) int {
-	if s == nil {
-		return -1
-	}
-	if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {
-		return 128 + int(w.Signal())
-	}
-	return s.ExitCode()
-}
-
-// over reports whether the program has ended.
-func (p *program) over() bool {
-	select {
-	case <-p.done:
-		return true
-	default:
-		return false
-	}
+	return -1
 }
 
 // ended says how the program ended, for a message.
 func (p *program) ended() string {
-	if p.over() {
-		return fmt.Sprintf(" has ended with %d", p.status)
+	if p.Over() {
+		return fmt.Sprintf(" has ended with %d", p.status())
 	}
-	return fmt.Sprintf(" runs as process %d", p.pid)
+	return fmt.Sprintf(" runs as process %d", p.PID)
 }
 
 // endWait is how long a program gets to end after SIGTERM.
 const endWait = 3 * time.Second
 
-// end ends the program by its number: no more input and SIGTERM first, SIGKILL if that is not enough.
+// end ends the program: it gets no more input, and signals.
 func (p *program) end() {
 	p.once.Do(func() {
 		p.hush()
-		for _, sig := range []os.Signal{syscall.SIGTERM, syscall.SIGKILL} {
-			p.cmd.Process.Signal(sig) // fails if it has ended, which done says
-			select {
-			case <-p.done:
-				return
-			case <-time.After(endWait):
-			}
-		}
+		p.End(endWait)
 	})
 }
 
@@ -234,20 +185,20 @@ func (r *run) runCommand(words []pcltest.Word) error {
 	if err != nil {
 		return err
 	}
-	p := &program{name: filepath.Base(args[0]), done: make(chan struct{})}
+	p := &program{name: filepath.Base(args[0])}
 	if err := r.launch(p, r.command(args), false); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(r.ctx, runTime)
 	defer cancel()
 	select {
-	case <-p.done:
+	case <-p.Done():
 	case <-ctx.Done():
 		p.end()
 		return fmt.Errorf("%s ran for %v and was ended", p.name, runTime)
 	}
-	if p.status == 0 {
+	if p.status() == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s ended with %d: %s", p.name, p.status, strings.Join(r.out.tail(p, 5), " | "))
+	return fmt.Errorf("%s ended with %d: %s", p.name, p.status(), strings.Join(r.out.tail(p, 5), " | "))
 }

@@ -83,7 +83,7 @@ func (r *run) awaitLine(s pcltest.Await) error {
 	}
 	deadline := time.After(s.Within)
 	for {
-		news, over := r.out.next(), p.over()
+		news, over := r.out.next(), p.Over()
 		after, ok := r.out.find(p, s.Line, p.seen)
 		p.seen = after
 		switch {
@@ -94,7 +94,7 @@ func (r *run) awaitLine(s pcltest.Await) error {
 		}
 		select {
 		case <-news:
-		case <-p.done:
+		case <-p.Done():
 		case <-r.ctx.Done():
 		case <-deadline:
 			return fmt.Errorf("%s has printed no line like %q within %v", p.name, s.Line, s.Within)
@@ -109,13 +109,13 @@ func (r *run) awaitEnd(s pcltest.Await) error {
 		return err
 	}
 	select {
-	case <-p.done:
+	case <-p.Done():
 	case <-r.ctx.Done():
 		return nil
 	case <-time.After(s.Within):
 		return fmt.Errorf("%s still%s after %v", p.name, p.ended(), s.Within)
 	}
-	if s.Status >= 0 && p.status != s.Status {
+	if s.Status >= 0 && p.status() != s.Status {
 		return fmt.Errorf("%s%s, expected %d", p.name, p.ended(), s.Status)
 	}
 	return nil

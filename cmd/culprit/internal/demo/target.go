@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -21,15 +21,15 @@ import (
 // errSkip says that a case cannot run on this machine.
 var errSkip = errors.New("skipped")
 
-// A demoTarget is what a case measures, and what goes with it.
-type demoTarget struct {
+// A target is what a case measures, and what goes with it.
+type target struct {
 	args []string
 	// load starts what gives the target something to do, as soon as that is possible. nil = nothing.
 	load func(ctx context.Context) (*exec.Cmd, error)
 }
 
 // run diagnoses the program and prints what was found; ok says that it was as expected.
-func (c demoCase) run(ctx context.Context, w io.Writer, self string, length time.Duration) (ok bool, err error) {
+func (c programCase) run(ctx context.Context, w io.Writer, self string, o Options) (ok bool, err error) {
 	dir, err := os.MkdirTemp("", "culprit-demo-")
 	if err != nil {
 		return false, err
@@ -46,7 +46,7 @@ func (c demoCase) run(ctx context.Context, w io.Writer, self string, length time
 		return false, err
 	}
 	file := filepath.Join(dir, "report.json")
-	status, said, err := t.diagnose(ctx, self, file, length)
+	status, said, err := t.diagnose(ctx, self, file, o.Length)
 	if err != nil {
 		return false, err
 	}
@@ -54,7 +54,7 @@ func (c demoCase) run(ctx context.Context, w io.Writer, self string, length time
 	if err != nil {
 		return false, fmt.Errorf("%w; exit status %d; it said: %s", err, status, said)
 	}
-	return c.compare(w, status, r), nil
+	return c.compare(w, status, r, o.Found), nil
 }
 
 // patience is how long culprit may take to remove its probes after it was asked to end.
@@ -62,7 +62,7 @@ const patience = 10 * time.Second
 
 // diagnose lets `culprit run` start and measure the target, which works also where only children may be traced. It
 // returns culprit's exit status and the end of what it said on standard error.
-func (t *demoTarget) diagnose(ctx context.Context, self, file string, length time.Duration) (int, string, error) {
+func (t *target) diagnose(ctx context.Context, self, file string, length time.Duration) (int, string, error) {
 	args := append([]string{"run", "--no-tui", "--quiet", "--for", length.String(), "--json", file, "--"}, t.args...)
 	cmd := exec.CommandContext(ctx, self, args...)
 	cmd.Dir = filepath.Dir(file) // some of the programs write files where they are
@@ -93,7 +93,7 @@ func (t *demoTarget) diagnose(ctx context.Context, self, file string, length tim
 }
 
 // runLoad keeps the load running until ctx ends.
-func (t *demoTarget) runLoad(ctx context.Context) error {
+func (t *target) runLoad(ctx context.Context) error {
 	if t.load == nil {
 		return nil
 	}
@@ -137,7 +137,7 @@ func endOrphans() {
 }
 
 // compare prints what was found beside what was expected.
-func (c demoCase) compare(w io.Writer, status int, r *report.Report) bool {
+func (c programCase) compare(w io.Writer, status int, r *report.Report, bottleneck int) bool {
 	hypotheses := map[int]*report.Node{}
 	for i := range r.Nodes {
 		hypotheses[r.Nodes[i].ID] = &r.Nodes[i]
@@ -156,16 +156,16 @@ func (c demoCase) compare(w io.Writer, status int, r *report.Report) bool {
 	if !found {
 		c.whyNot(w, r)
 	}
-	same := status == r.ExitStatus && (status == exitBottleneck) == (len(r.Bottlenecks) > 0)
+	same := status == r.ExitStatus && (status == bottleneck) == (len(r.Bottlenecks) > 0)
 	fmt.Fprintf(w, "  expected %s: %s; exit status %d, report says %d with %d bottlenecks: %s; removed clean: %s\n\n", c.hypothesis,
 		yes(found, "found", "NOT FOUND"), status, r.ExitStatus, len(r.Bottlenecks), yes(same, "they agree", "they DISAGREE"),
 		yes(r.RemovedClean, "yes", "NO"))
-	return found && same && status == exitBottleneck && r.RemovedClean
+	return found && same && status == bottleneck && r.RemovedClean
 }
 
 // whyNot prints what became of the expected hypothesis at the whole program: on a machine that has no time for the program a
 // bottleneck may not show.
-func (c demoCase) whyNot(w io.Writer, r *report.Report) {
+func (c programCase) whyNot(w io.Writer, r *report.Report) {
 	for _, n := range r.Nodes {
 		if n.Hypothesis == c.hypothesis && (c.hypothesis != "" && len(n.Focus) == 0 || n.State == "true") {
 			fmt.Fprintf(w, "  %s at %s is %s: %.3g, threshold %.3g, %d bins; %s\n", n.Hypothesis, n.Focus, n.State, float64(n.Value),
@@ -214,14 +214,14 @@ func readReport(path string) (*report.Report, error) {
 const socketWait = 10 * time.Second
 
 // startRedis prepares a redis-server on a socket in dir, without a port and without files.
-func startRedis(dir string) (*demoTarget, error) {
+func startRedis(dir string) (*target, error) {
 	server, err1 := exec.LookPath("redis-server")
 	bench, err2 := exec.LookPath("redis-benchmark")
 	if err1 != nil || err2 != nil {
 		return nil, fmt.Errorf("%w: redis-server and redis-benchmark are not installed", errSkip)
 	}
 	socket := filepath.Join(dir, "redis.sock")
-	return &demoTarget{
+	return &target{
 		args: []string{server, "--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no", "--dir", dir},
 		load: func(ctx context.Context) (*exec.Cmd, error) {
 			if err := awaitFile(ctx, socket); err != nil {
