@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"culprit/daemon/rows"
+	"culprit/daemon/selfcost"
 	"culprit/grid"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
@@ -31,7 +32,7 @@ func TestAccounts(t *testing.T) {
 			k := nameOf(t, d, "cpu_inclusive", "answer")
 			var s sums
 			d.mustEnable(t, &s, k)
-			time.Sleep(longRunsLinger + longestTick)
+			time.Sleep(longRunsLinger + selfcost.LongestInterval)
 			if held() != c.held {
 				t.Errorf("a thread that runs for %s us at a time: the accounts are kept: %v", c.us, held())
 			}

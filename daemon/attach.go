@@ -171,7 +171,7 @@ func (d *Daemon) discover() {
 	defer d.mu.Unlock()
 	d.looks.loads++
 	for i, t := range d.targets {
-		turn := inTurn(i, d.looks.loads) || !d.demand.busy && d.hasTurn(i, d.looks.loads)
+		turn := inTurn(i, d.looks.loads) || !d.allowance.Busy() && d.hasTurn(i, d.looks.loads)
 		if !d.lives(t) || !t.mayHaveLoaded() && !turn {
 			continue
 		}

@@ -17,6 +17,7 @@ import (
 
 	"culprit/daemon/kernel"
 	"culprit/daemon/process"
+	"culprit/daemon/selfcost"
 	"culprit/daemon/tracerguard"
 	"culprit/grid"
 	"culprit/internal/fault"
@@ -58,8 +59,8 @@ type Daemon struct {
 	passing   kernel.Passing // marked at each pass, where values of single threads are measured
 	catalogue catalogue
 	looks     looks
-	demand    demand
-	pace      pace                // of the sampling loop
+	allowance selfcost.Allowance
+	passes    selfcost.Interval   // of the sampling loop
 	beats     time.Time           // when the first beat was
 	kern      *kernel.ThreadTable // of all targets
 	rings     *kernel.Rings       // of all targets; nil until the first needs them
@@ -71,8 +72,6 @@ type Daemon struct {
 	off      []*part               // switched off, still in the text
 	hurry    atomic.Bool           // some of them are not to wait
 	asking   map[grid.PairKey]bool // whose probes ask the kernel for processor time although there may be rows to read
-	account  account               // what we may use of processors
-	taken    float64               // s of processors that probes, and programs in the kernel, have used
 	owner    uint64
 	round    int
 	refused  map[string]string
@@ -115,8 +114,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 		began: time.Now(), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, missed: map[string]string{}, byPID: map[int]*target{}, family: newFamily(), catalogue: catalogue{listed: map[fileKey]bool{}}, kern: kernel.NewThreadTable(), stopped: make(chan struct{}), ended: make(chan struct{})}
 	d.images.say = func(text string) { d.logf("%s", text) }
 	defer d.images.endWith(ctx)()
-	d.demand.begin(d.began)
-	defer garbage().collectRarely()()
+	d.allowance.Begin(d.began, opts.Budget, selfcost.ThisMachine())
 	d.tree.Add(grid.Machine, host)
 	if err := d.keepReserve(); err != nil {
 		return nil, err

@@ -19,7 +19,6 @@ func (d *Daemon) Detach() (clean bool, err error) {
 	defer d.enabling.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.demand.end()
 	d.reserve.release()
 	clean = true
 	var errs []error

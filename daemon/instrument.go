@@ -21,8 +21,6 @@ func (d *Daemon) Enable(keys []grid.PairKey, sink grid.Sink) []grid.EnableResult
 	defer d.mu.Unlock()
 	results := make([]grid.EnableResult, len(keys))
 	batch := d.newBatch()
-	defer batch.end()
-	batch.expect(len(keys))
 	for i, key := range keys {
 		results[i] = grid.EnableResult{Key: key}
 		p, err := batch.add(key, sink)
@@ -170,8 +168,6 @@ type batch struct {
 	fresh  map[*target][]*part
 	busy   map[*target]map[*site]error // sites that could not be changed
 	errs   map[*target]error           // why nothing could be changed there
-
-	asBefore func() // ends that garbage is collected rarely; nil if it is not
 }
 
 func (d *Daemon) newBatch() *batch {
@@ -179,21 +175,6 @@ func (d *Daemon) newBatch() *batch {
 		busy: map[*target]map[*site]error{}, errs: map[*target]error{}}
 	b.takeOut(func(*part) bool { return false })
 	return b
-}
-
-// expect prepares for a batch of n functions.
-func (b *batch) expect(n int) {
-	const large = 256
-	if n >= large && b.asBefore == nil {
-		b.asBefore = garbage().collectRarely()
-	}
-}
-
-// end undoes what expect did.
-func (b *batch) end() {
-	if b.asBefore != nil {
-		b.asBefore()
-	}
 }
 
 func (b *batch) touch(p *part) {
@@ -293,7 +274,6 @@ func (b *batch) place(p *part) error {
 	}
 	bad := map[pcl.FuncID]error{}
 	focus := p.t.focusFunctions(p.plan.Pair.Focus)
-	b.expect(len(p.plan.Requests))
 	p.t.analyseAll(p.plan.Requests)
 	for i := range p.plan.Requests {
 		r := &p.plan.Requests[i]

@@ -112,7 +112,7 @@ func (d *Daemon) roundInterval() time.Duration {
 	switch {
 	case d.kern.Threads() > lotsOfThreads:
 		return crowdedInterval
-	case d.demand.busy && time.Since(d.family.born) > quickAfter:
+	case d.allowance.Busy() && time.Since(d.family.born) > quickAfter:
 		return busyInterval
 	}
 	return lookInterval
@@ -123,8 +123,8 @@ func (d *Daemon) look() {
 	l := &d.looks
 	l.round++
 	d.rows.rest()
-	d.demand.notice(time.Now(), d.budget())
-	rest := d.mustSave()
+	d.allowance.Update(time.Now())
+	rest := d.allowance.Overdrawn()
 	for i, t := range d.targets {
 		if !t.ended && d.hasTurn(i, l.round) {
 			d.makeRoom(t)

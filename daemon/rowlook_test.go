@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"culprit/daemon/process"
+	"culprit/daemon/selfcost"
 	"culprit/grid"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
@@ -87,7 +88,7 @@ func TestRowsWithoutProbes(t *testing.T) {
 	if s.of(futex)+s.of(ready) < 0.95*locks || s.of(pipe)+s.of(ready) < 0.95*in("pipe") {
 		t.Error("less than it says")
 	}
-	lost := longestTick.Seconds() // what a thread did in its last moments is told for the whole only
+	lost := selfcost.LongestInterval.Seconds() // what a thread did in its last moments is told for the whole only
 	if s.of(his) > s.of(futex) || s.of(his) < s.of(futex)-lost || s.of(his) < 0.3*locks {
 		t.Error("the one that waits does not wait as long as it says")
 	}

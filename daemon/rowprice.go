@@ -14,6 +14,9 @@ const (
 	rowsMatter = 0.1
 	// maxAsking is how many pairs are known that do; they are priced again when there were more.
 	maxAsking = 10000
+	// programsCost is what the programs that keep rows take for each time that a thread of a target is put on a processor and leaves it, as
+	// the kernel itself counts it on a virtual machine: two runs where others are switched to in between.
+	programsCost = 0.45e-6 // s
 )
 
 // rowsTake is what the programs that keep rows take for the target's threads while they are there, in processors.
@@ -56,15 +59,15 @@ func (d *Daemon) timeOfTargets() (active float64) {
 	for _, t := range d.targets {
 		active += t.activeThreads()
 	}
-	if d.demand.busy {
-		active = min(active, d.demand.processors)
+	if d.allowance.Busy() {
+		active = min(active, float64(d.allowance.CPUs()))
 	}
 	return max(active, 1)
 }
 
 // rowsTooDear tells that rows of all targets would take more than the whole budget. d.mu is held.
 func (d *Daemon) rowsTooDear() bool {
-	return d.looks.switches*programsCost > d.budget()*d.timeOfTargets()
+	return d.looks.switches*programsCost > d.allowance.Budget()*d.timeOfTargets()
 }
 
 // settleClocks decides for a pair whether its probes are to read rows, or to ask the kernel for processor time. It returns what rows would
@@ -84,7 +87,7 @@ func (d *Daemon) settleClocks(plans []costed) (kept float64) {
 	}
 	pair := plans[0].plan.Pair
 	delete(d.asking, pair)
-	if take > rowsMatter*d.budget()*d.timeOfTargets() && d.asksForLess(plans, take) {
+	if take > rowsMatter*d.allowance.Budget()*d.timeOfTargets() && d.asksForLess(plans, take) {
 		d.ask(pair)
 		return 0
 	}

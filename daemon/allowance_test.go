@@ -1,0 +1,115 @@
+package daemon
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"culprit/daemon/rows"
+	"culprit/daemon/selfcost"
+	"culprit/grid"
+	"culprit/internal/testprog"
+)
+
+// busyAllowance is one of two CPUs that others use all the time, where saved seconds are left at a time; at most 0.02 of them.
+func busyAllowance(a *selfcost.Allowance, at time.Time, saved float64) {
+	used := time.Duration(0)
+	a.Begin(at.Add(-time.Minute), 0.02, selfcost.Machine{
+		Idle: func() float64 { return 0 },
+		Used: func() time.Duration { return used },
+		CPUs: func() int { return 2 },
+	})
+	a.Update(at.Add(-59 * time.Second))
+	a.Remaining(at.Add(-59 * time.Second))
+	a.Remaining(at.Add(-time.Second)) // full
+	used = time.Duration((0.02 - saved) * float64(time.Second))
+	a.Remaining(at.Add(-time.Nanosecond))
+}
+
+// TestTaken: what probes and the kernel's programs take of the targets counts as used.
+func TestTaken(t *testing.T) {
+	const switches = 1e5
+	var d Daemon
+	at := time.Now()
+	busyAllowance(&d.allowance, at, 0)
+	before := d.allowance.Remaining(at)
+	watched, other := &target{d: &d}, &target{d: &d}
+	watched.kept.table = new(rows.Table)
+	for _, tg := range []*target{watched, other} {
+		tg.threads = newThreadTable(tg)
+		tg.threads.rows[1] = &threadRow{wakes: switches}
+		d.targets = append(d.targets, tg)
+	}
+	d.accountTaken(2, 0.01)
+	wantTaken := func(want float64) {
+		t.Helper()
+		if got := before - d.allowance.Remaining(at); math.Abs(got-want) > 1e-6 {
+			t.Errorf("%g s were taken, want %g", got, want)
+		}
+	}
+	wantTaken(0.02)
+	d.rows.keeper = new(rows.Keeper)
+	d.accountTaken(1, 0)
+	wantTaken(0.02 + switches*programsCost)
+}
+
+// TestStill: passes are rare while processors are busy, too much was taken of them, and nothing is measured by probes or rows.
+func TestStill(t *testing.T) {
+	of := func(parts ...*part) *pair { return &pair{parts: parts} }
+	kept := of(&part{}, &part{})
+	for _, c := range []struct {
+		name  string
+		busy  bool
+		saved float64
+		pairs []*pair
+		want  float64
+	}{
+		{"idle processors", false, -1, []*pair{kept}, selfcost.PassShare},
+		{"time to spare", true, 0.01, []*pair{kept}, selfcost.BusyShare},
+		{"a probe", true, -1, []*pair{kept, of(&part{}, &part{sites: []*site{{}}})}, selfcost.BusyShare},
+		{"the kernel's rows", true, -1, []*pair{of(&part{needs: true})}, selfcost.BusyShare},
+		{"a target that is only looked at", true, -1, []*pair{of(&part{estimate: &estimate{}})}, selfcost.BusyShare},
+		{"nothing", true, -1, []*pair{kept}, selfcost.StillShare},
+	} {
+		d := Daemon{pairs: map[grid.PairKey]*pair{}}
+		if c.busy {
+			busyAllowance(&d.allowance, time.Now(), c.saved)
+		}
+		for i, p := range c.pairs {
+			d.pairs[grid.PairKey{Metric: string(rune('a' + i))}] = p
+		}
+		if got := d.passShare(); got != c.want {
+			t.Errorf("%s: passes take %g, want %g", c.name, got, c.want)
+		}
+	}
+}
+
+// TestStillLooks: threads of a real process are looked at in each round, and in one of stillRounds while nobody waits for values.
+func TestStillLooks(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/cpu.c"))
+	d := attachTo(t, p.PID)
+	looks := func(saved float64) int {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		busyAllowance(&d.allowance, time.Now(), saved)
+		before := d.targets[0].profile.next
+		for range 2 * stillRounds {
+			d.look()
+		}
+		return d.targets[0].profile.next - before
+	}
+	if one, all := looks(-1), looks(0.01); one != 2 || all != 2*stillRounds {
+		t.Errorf("a thread is looked at %d times in %d rounds while nothing is measured, %d else", one, 2*stillRounds, all)
+	}
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}
+
+// TestBeat: intervals that divide each other end together.
+func TestBeat(t *testing.T) {
+	d := Daemon{beats: time.Now().Add(-1250 * time.Millisecond)}
+	long, short := d.Beat(200*time.Millisecond), d.Beat(50*time.Millisecond)
+	if long <= 100*time.Millisecond || long > 150*time.Millisecond || (long-short)%(50*time.Millisecond) > time.Millisecond {
+		t.Errorf("%v until the next beat of 200 ms, %v of 50 ms", long, short)
+	}
+}
