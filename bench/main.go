@@ -27,7 +27,7 @@ func main() {
 	out := flag.String("o", "bench.json", "file to write")
 	rounds := flag.Int("rounds", 5, "how often probed and bare rounds alternate; the median counts")
 	only := flag.String("only", "", "parts to run, with commas between them; all if empty")
-	bystander := flag.Float64("bystander", 0, "measure nothing, but use so much of a processor for -span, as whatever runs beside a server does")
+	bystander := flag.Float64("bystander", 0, "measure nothing, but use so much of a CPU for -span, as whatever runs beside a server does")
 	flag.Parse()
 	if *bystander > 0 {
 		standBy(*bystander, *span)

@@ -24,7 +24,7 @@ func kernelRows(r *Result, rounds int) error {
 		began := time.Now()
 		k, err := rows.Open()
 		if errors.Is(err, rows.ErrNotPermitted) || errors.Is(err, rows.ErrNoBTF) || errors.Is(err, rows.ErrUnsupported) {
-			skip("%v: no figures of rows", err)
+			skip("%v: no figures of per-thread statistics", err)
 			return nil
 		}
 		if err != nil {

@@ -372,7 +372,7 @@ func (s *Search) slowed(blocked int, load float64) {
 // spent says what of the budget is used.
 func (s *Search) spent(load float64) string {
 	if now := s.cfg.Now(); s.owesStops(now) {
-		return fmt.Sprintf("the program stood still for %.2f s in %.1f s, more than the budget of %s", s.stood, now, percent(s.cfg.Budget))
+		return fmt.Sprintf("the program was paused for %.2f s in %.1f s, more than the budget of %s", s.stood, now, percent(s.cfg.Budget))
 	}
 	return fmt.Sprintf("probes cost %s of the program's time, and the budget is %s", percent(load), percent(s.cfg.Budget))
 }
@@ -568,7 +568,7 @@ func (s *Search) whatTakes(n *node) string {
 	}
 	text := fmt.Sprintf("%s executions a second at %s", quantity(rate), count(points, "point", "points"))
 	if kept := s.keptFor(n); kept > 0 {
-		text += fmt.Sprintf("; and as often as its threads are switched the kernel notes it, which alone is %s", percent(kept))
+		text += fmt.Sprintf("; eBPF accounting at context switches alone costs %s", percent(kept))
 	}
 	return text
 }

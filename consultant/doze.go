@@ -15,7 +15,7 @@ const (
 	glanceTime  = 3.0  // s that an answer is watched at least
 	dozeTime    = 20.0 // s that an answer is not watched, at first
 	longestDoze = 60.0 // s at most
-	dozing      = "watched from time to time: processors are busy"
+	dozing      = "re-checked periodically because CPUs are busy"
 )
 
 // doze ends the watching of what has been concluded while processors are busy.

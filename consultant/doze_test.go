@@ -32,7 +32,7 @@ func TestDozes(t *testing.T) {
 	if n := scan(); n.State != True || n.Reason != dozing || slept < found+glanceTime-0.01 {
 		t.Errorf("%s %q, unwatched %.1f s after it was found", n.State, n.Reason, slept-found)
 	}
-	if says := r.s.Status(); !strings.Contains(says, "from time to time") {
+	if says := r.s.Status(); !strings.Contains(says, "re-checked periodically") {
 		t.Errorf("status: %s", says)
 	}
 	spare = 0.1

@@ -60,7 +60,7 @@ func TestKeptTooDear(t *testing.T) {
 	r = newRig(t, m)
 	r.run(10)
 	main := r.node(cpuBound, code(grid.Whole(), "main"))
-	if main.State != OverBudget || !strings.Contains(main.Reason, "and as often as its threads are switched the kernel notes it, which alone is 3.0 %") {
+	if main.State != OverBudget || !strings.Contains(main.Reason, "eBPF accounting at context switches alone costs 3.0 %") {
 		t.Errorf("without samples main is %s: %s", main.State, main.Reason)
 	}
 }

@@ -367,7 +367,7 @@ func (s *Search) suspect(now float64) {
 		}
 		if j.known && j.n.state == False && j.base.est.Value*j.share > suspectMore*j.n.est.Threshold {
 			j.n.retests++
-			s.requeue(j.n, "tested again: stack samples promise more than was measured")
+			s.requeue(j.n, "tested again: stack samples show more than was measured")
 		}
 	}
 }

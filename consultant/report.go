@@ -121,7 +121,7 @@ func (s *Search) Status() string {
 		parts = append(parts, itoa(more)+" queued")
 	}
 	if unhurried > 0 {
-		parts = append(parts, count(unhurried, "candidate waits", "candidates wait")+" until processors are less busy")
+		parts = append(parts, count(unhurried, "candidate waits", "candidates wait")+" until CPUs are less busy")
 	}
 	if counts[Deferred] > 0 {
 		parts = append(parts, itoa(counts[Deferred])+" deferred")
@@ -134,7 +134,7 @@ func (s *Search) Status() string {
 	}
 	parts = append(parts, fmt.Sprintf("%d true, %d false, watching %d", counts[True], counts[False], watched))
 	if doze > 0 {
-		parts[len(parts)-1] += fmt.Sprintf(" and %d from time to time", doze)
+		parts[len(parts)-1] += fmt.Sprintf(", %d re-checked periodically", doze)
 	}
 	return strings.Join(parts, "; ")
 }

@@ -73,7 +73,7 @@ func (n *node) wantTime(now float64) {
 	if n.timeTry == 0 {
 		n.timeTry = now
 	}
-	n.reason = "waits: processors are busy, and the search has used its share of them"
+	n.reason = "postponed: CPUs are busy and the search has used up its CPU allowance"
 }
 
 // walks tells that a node has a way to walk, and that there is time for it: one through all that false children call is long.

@@ -38,10 +38,10 @@ func TestBusyProcessors(t *testing.T) {
 	if n := m.enabledOf("f"); n != 0 {
 		t.Errorf("%d pairs at functions that stack samples speak against were enabled", n)
 	}
-	if n := r.node(cpuBound, code(grid.Whole(), "f7")); n.State != Queued || !strings.Contains(n.Reason, "processors are busy") {
+	if n := r.node(cpuBound, code(grid.Whole(), "f7")); n.State != Queued || !strings.Contains(n.Reason, "CPUs are busy") {
 		t.Errorf("f7 is %s: %q", n.State, n.Reason)
 	}
-	if says := r.s.Status(); !strings.Contains(says, "40 candidates wait until processors are less busy") {
+	if says := r.s.Status(); !strings.Contains(says, "40 candidates wait until CPUs are less busy") {
 		t.Errorf("status: %s", says)
 	}
 	settled := r.runUntil(30, "settled", r.s.Settled)

@@ -459,7 +459,7 @@ func (s *Search) admit(k *node, c *candidate, tested *int) {
 		return
 	}
 	if c.pass {
-		never(true, "only looked through, to what it calls")
+		never(true, "not tested itself; the search went on to what it calls")
 		return
 	}
 	if *tested++; *tested > maxChildren {

@@ -209,7 +209,7 @@ func TestLookingTouchesNothing(t *testing.T) {
 		}
 	}
 	time.Sleep(500 * time.Millisecond)
-	before.unchanged(t, "while it was looked at")
+	before.unchanged(t, "while it was being checked")
 	d.Disable(keys)
 	if clean, err := d.Detach(); !clean {
 		t.Errorf("detach: %v", err)

@@ -93,7 +93,7 @@ func (t *target) ledgerRoom(sites []*site) error {
 	if t.seg == nil || need <= t.seg.ledger.Room() {
 		return nil
 	}
-	return fmt.Errorf("%s: %d pieces of code would change, and there is room to note %d more: choose fewer functions or modules at once", t.name, need, t.seg.ledger.Room())
+	return fmt.Errorf("%s: this needs %d patch-ledger entries and only %d are free: select fewer functions", t.name, need, t.seg.ledger.Room())
 }
 
 // isBare tells that there is nothing of ours at a site, and nothing wanted.

@@ -131,7 +131,7 @@ type unjudged struct {
 
 // Error says so.
 func (e *unjudged) Error() string {
-	return "deferred: the code of the program's signal handlers has to be looked at first; all threads were resumed: try again"
+	return "deferred: the code of the program's signal handlers has to be read first; all threads were resumed: try again"
 }
 
 // Make looks at their code.

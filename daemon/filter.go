@@ -17,7 +17,7 @@ import (
 
 // What probes make system calls for.
 const (
-	timingCPU     = "timing processor time"
+	timingCPU     = "timing CPU time"
 	readingMemory = "reading memory behind pointers"
 )
 

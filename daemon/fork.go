@@ -22,7 +22,7 @@ var gateOpen = binary.LittleEndian.AppendUint64(nil, trampoline.GateOpen)
 func openGate(w *process.World, pid int, island uint64) error {
 	at := process.Addr(island)
 	if _, err := w.Mmap(at, trampoline.PageSize, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_FIXED, -1, 0); err != nil {
-		return fmt.Errorf("mapping the gate for forked children: %w", err)
+		return fmt.Errorf("mapping the guard for forked children: %w", err)
 	}
 	if err := w.WriteText(at, gateOpen); err != nil {
 		return err

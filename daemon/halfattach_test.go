@@ -68,7 +68,7 @@ func descriptorsOf(pid int) string {
 	return strings.Join(fds, ", ")
 }
 
-// TestHalfAnEnd has a thread not come back in time from each of the calls that mapping the kernel's rows and detaching make: both are
+// TestHalfAnEnd has a thread not come back in time from each of the calls that mapping the per-thread statistics and detaching make: both are
 // done all the same, and nothing is left.
 func TestHalfAnEnd(t *testing.T) {
 	require.Root(t)

@@ -269,7 +269,7 @@ func (u *leftovers) fromFile(w *process.World, j foundJump, r *RestoreReport) er
 	}
 	old := u.fileBytes(j.addr, len(now))
 	if old == nil {
-		return fmt.Errorf("the text at %#x leads into trampolines, and what was there before is not known: nothing was unmapped", j.addr)
+		return fmt.Errorf("cannot restore the code at %#x: the original bytes are unknown. Trampolines were left mapped, so the program keeps running", j.addr)
 	}
 	if bytes.Equal(now, old) {
 		return nil

@@ -124,7 +124,7 @@ func newPart(t *target, key grid.PairKey, owner uint64) (*part, error) {
 		return p, nil
 	}
 	if plan.Kind.Holds() && !cpu.X86.HasCX16 {
-		return nil, grid.ErrUnsupported{What: key.Metric, Needs: "a processor with the instruction cmpxchg16b"}
+		return nil, grid.ErrUnsupported{What: key.Metric, Needs: "a CPU with the instruction cmpxchg16b"}
 	}
 	if p.rows, err = t.timesRows(plan); err != nil {
 		return nil, err

@@ -31,7 +31,7 @@ func (d *Daemon) attachPatiently(ctx context.Context, pid int) error {
 	if d.opts.Backend == grid.BackendAuto && d.lookOnly(pid, err) == nil {
 		return nil
 	}
-	return fmt.Errorf("%w; try again later, or only look at it: --backend sample", err)
+	return fmt.Errorf("%w; try again later, or measure by sampling: --backend sample", err)
 }
 
 // stoppable waits a moment, and until the thread that did not stop can be interrupted. It is false if that is never so in the time.

@@ -76,7 +76,7 @@ func (t *target) watchRows() error {
 		k.table, err = keeper.Watch(t.proc.PID(), slots)
 	}
 	if k.unwatch = err; err != nil {
-		t.d.logf("%s: the kernel keeps no rows for its threads: %v", t.name, err)
+		t.d.logf("%s: there are no per-thread statistics (eBPF): %v", t.name, err)
 	}
 	t.tellWaits()
 	return err
@@ -114,7 +114,7 @@ func (t *target) mapRows() error {
 		return err
 	}
 	if k.unmapped != nil {
-		t.d.logf("%s: its probes cannot read what the kernel keeps for its threads: %v", t.name, k.unmapped)
+		t.d.logf("%s: its probes cannot read the per-thread statistics (eBPF): %v", t.name, k.unmapped)
 	}
 	return k.unmapped
 }
@@ -142,7 +142,7 @@ func (t *target) passRows(w *process.World) error {
 		return err
 	}
 	if err := t.passTable(w, at); err != nil {
-		return errors.Join(fmt.Errorf("mapping the kernel's rows: %w", err), t.dropRows(w))
+		return errors.Join(fmt.Errorf("mapping the per-thread statistics: %w", err), t.dropRows(w))
 	}
 	t.kept.addr = uint64(at)
 	seg.tellRows()

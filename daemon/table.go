@@ -41,7 +41,7 @@ type keySum struct {
 // allocTable reserves a table, if there is room for one. Tables and distributions share three quarters of the block.
 func (c *cellSpace) allocTable() (int32, error) {
 	if used := c.distributions*trampoline.BucketsSize + c.tables*trampoline.TableSize; int32(used+trampoline.TableSize) > c.size/4*3 {
-		return 0, fmt.Errorf("a process has room for the tables of %d metric-focus pairs, and no more for one: disable one that is told apart by objects, or a distribution",
+		return 0, fmt.Errorf("no memory left for another per-object metric in this process (limit %d): disable a per-lock or per-file metric, or a distribution",
 			int(c.size/4*3)/trampoline.TableSize)
 	}
 	off, err := c.alloc(trampoline.TableSize)

@@ -25,9 +25,9 @@ func (o *Taken) Error() string {
 	case o.Owner != 0:
 		return fmt.Sprintf(already+"culprit with pid %d is attached to it; detach that one first (culprit detach %d)", o.Owner, o.PID)
 	case o.own:
-		return fmt.Sprintf(already+"this culprit has put them there and could not take them out; run culprit restore %d first", o.PID)
+		return fmt.Sprintf(already+"this culprit inserted them and could not remove them; run culprit restore %d first", o.PID)
 	}
-	return fmt.Sprintf(already+"an earlier culprit was killed, or could not take them out, and has left them; run culprit restore %d first", o.PID)
+	return fmt.Sprintf(already+"an earlier culprit was killed, or could not remove them; run culprit restore %d first", o.PID)
 }
 
 // Alive reports whether a culprit that lives has the process.

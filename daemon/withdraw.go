@@ -14,7 +14,7 @@ import (
 // and a thread on its way from one makes no other. So what an attempt to attach has put into a target by then is taken out in stops of its own.
 
 // errHalf: what an attempt to attach has put into a process is still there.
-var errHalf = errors.New("a part of the memory for probes is in it, and could not be taken out again")
+var errHalf = errors.New("a part of the memory for probes is in it and could not be removed")
 
 // unfinished reports whether a call in the target was given up.
 func unfinished(err error) bool {

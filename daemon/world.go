@@ -93,7 +93,7 @@ func longPause(p process.Pause, err error) string {
 	if p.Threads == 0 {
 		return fmt.Sprintf("not all threads stopped within %v, and all were let go: %v", ms(p.Total), err)
 	}
-	text := fmt.Sprintf("%d threads stood still for %v: %v until all had stopped, %v while code was changed, the rest until all ran again",
+	text := fmt.Sprintf("%d threads were paused for %v: %v until all had stopped, %v while code was changed, the rest until all ran again",
 		p.Threads, ms(p.Total), ms(p.Stopping), ms(p.Held))
 	if err != nil {
 		text += fmt.Sprintf(" (%v)", err)

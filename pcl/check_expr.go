@@ -90,7 +90,7 @@ func (c *codeChecker) readVariable(e *syntax.Expr) typ {
 		return c.ownType
 	}
 	if e.Text == c.out.by {
-		return c.fail(e.Pos, "found the value of %s, by which the base is told apart, expected another counter that is set to the same: in this one stands the kind of the object as well", e.Text)
+		return c.fail(e.Pos, "found the value of %s, that the base is keyed by, expected another counter that is set to the same: in this one stands the kind of the object as well", e.Text)
 	}
 	return tInt
 }

@@ -70,7 +70,7 @@ func (x *matching) supported(m *metric, focus grid.Focus) error {
 		return err
 	}
 	if len(focus.Elements(grid.Machine)) > 1 {
-		return &Unsupported{Pos: counting.pos, What: fmt.Sprintf("%s for a single processor", m.Name), Needs: "counts by processor"}
+		return &Unsupported{Pos: counting.pos, What: fmt.Sprintf("%s for a single CPU", m.Name), Needs: "counts by CPU"}
 	}
 	if n := len(focus.Elements(grid.Process)); n > 2 {
 		return fmt.Errorf("%v: found %d names below /Process, expected a process and a thread", focus, n)

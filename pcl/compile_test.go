@@ -152,7 +152,7 @@ blocked@/Code/work.c/work,/SyncObject/Mutex/cache_lock: kernel("blocked_time"), 
 	{"unknown function", "", "cpu@/Code/work.c/none", "the target has no such function"},
 	{"unknown object", "", "sync_wait@/SyncObject/Mutex/none", "no such object"},
 	{"other machine", "", "cpu@/Machine/node2", `the target runs on the machine "node1"`},
-	{"processor", "", "cpu@/Machine/node1/cpu3", "counts by processor"},
+	{"processor", "", "cpu@/Machine/node1/cpu3", "counts by CPU"},
 	{"flavor", `metric m { name "m"; ` + head + ` flavor { mpi, go }; base is counter { } }`, "m", "needs a target of flavor mpi or go; this one is c, unix"},
 	{"list of another flavor", `resourceList l is procedure { items { "main" }; flavor { go }; }
 		metric m { name "m"; ` + head + ` base is counter { foreach f in l append preInsn f.entry (* m++; *) } }`, "m", `

@@ -49,7 +49,7 @@ func (m *metric) distribute() error {
 	case m.Aggregate != grid.Sum:
 		wrong = fmt.Sprintf("aggregateOperator %s, expected sum", m.Aggregate)
 	case m.noParked:
-		wrong = `parked excluded, expected none: time in which a thread is idle can be taken out of a sum, not out of single values`
+		wrong = `parked excluded, expected none: time in which a thread is idle can be left out of a sum, not of single values`
 	}
 	if wrong != "" {
 		return errorAt(m.base.pos, "metric %s: its base is a histogram; found %s", m.ident, wrong)

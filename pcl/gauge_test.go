@@ -84,7 +84,7 @@ m@/Process/a{7}: gauge, process "a{7}"
 	{"a replacement of another style", head + `constraint c /Code is replace gauge { } base is counter { }`, "", "found a gauge and the style EventCounter"},
 	{"its address", gaugeHead + `base is gauge { append preInsn $start.entry (* f(&m); *) }`, "", "found the address of the gauge m, expected that of a counter"},
 	{"the address of one of each thread", gaugeHead + `base is counter { append preInsn $start.entry (* f(&m); *) }`, "", "found the address of the gauge m"},
-	{"told apart", gaugeHead + `counter n; base is gauge by n { append preInsn $start.entry (* n = $arg[0]; m++; *) }`, "", "found a base of kind gauge that is told apart"},
+	{"told apart", gaugeHead + `counter n; base is gauge by n { append preInsn $start.entry (* n = $arg[0]; m++; *) }`, "", "found a base of kind gauge with a key"},
 	{"with a distribution", gaugeHead + `base is histogram(gauge) { }`, "", `expected "wallTimer"`},
 	{"a timer", gaugeHead + `base is gauge { append preInsn $start.entry (* startWallTimer(m); *) }`, "", "found startWallTimer for a base of kind gauge"},
 }

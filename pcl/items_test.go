@@ -142,7 +142,7 @@ sync_ops@/Code/main.c/helper,/Lock/hot: counter
   append preInsn 21.entry if procedureInclusive and oneMutex { syncOps += 1 }
 `},
 	{"kept by the kernel for the whole", "blocked@/Subsystem/compute", "blocked@/Subsystem/compute: kernel(\"blocked_time\"), parked excluded\n"},
-	{"a key", "lock_acquisitions@/Single/lock", "eachMutex is a key, by which single objects are told apart; name one of the objects of the item"},
+	{"a key", "lock_acquisitions@/Single/lock", "eachMutex is a key, which selects single objects; name one of the objects of the item"},
 	{"nothing of it is there", "cpu@/Subsystem/gone", "refused at /Subsystem/gone: the target has nothing of what it stands for: /Code/nowhere.c/x, /Code/libabsent.so"},
 	{"no such object", "sync_ops@/Lock/none", "refused at /Lock/none: the target has nothing"},
 	{"unknown item", "cpu@/Subsystem/mixd", `the hierarchy Subsystem has no item "mixd", expected one that it has (did you mean "mixed"?)`},

@@ -29,7 +29,7 @@ func (c *constraint) checkKey() error {
 func (m *metric) tellApart() error {
 	for _, c := range m.constraints {
 		if c.key && m.base.by == "" {
-			return errorAt(m.base.pos, "metric %s: found the key %s and a base that is not told apart, expected \"base is %s by\" a counter that holds the address",
+			return errorAt(m.base.pos, "metric %s: found the key %s and a base without a key, expected \"base is %s by\" a counter that holds the address",
 				m.ident, c.ident, kindText(m.base.kind, m.base.distribution))
 		}
 	}
@@ -40,9 +40,9 @@ func (m *metric) tellApart() error {
 	case !slices.Contains(m.counters, m.base.by):
 		return errorAt(at, "metric %s: found \"by %s\", expected a counter of the metric", m.ident, m.base.by)
 	case m.base.distribution || m.base.kind != Counter && m.base.kind != WallTimer && m.base.kind != ProcessTimer:
-		return errorAt(at, "metric %s: found a base of kind %s that is told apart, expected a counter, a wallTimer or a processTimer", m.ident, kindText(m.base.kind, m.base.distribution))
+		return errorAt(at, "metric %s: found a base of kind %s with a key, expected a counter, a wallTimer or a processTimer", m.ident, kindText(m.base.kind, m.base.distribution))
 	case m.Style != grid.EventCounter || m.Aggregate != grid.Sum:
-		return errorAt(at, "metric %s: its base is told apart by %s; found style %s and aggregateOperator %s, expected EventCounter and sum", m.ident, m.base.by, m.Style, m.Aggregate)
+		return errorAt(at, "metric %s: its base is keyed by %s; found style %s and aggregateOperator %s, expected EventCounter and sum", m.ident, m.base.by, m.Style, m.Aggregate)
 	}
 	return nil
 }

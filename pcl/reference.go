@@ -85,7 +85,7 @@ func (m *metric) doc(sb *strings.Builder) {
 	base := "Counted by: " + kindText(m.base.kind, m.base.distribution)
 	switch {
 	case m.base.event != "":
-		base = "Counted by the processor or the kernel, as perf does: " + m.base.event
+		base = "Counted by the CPU or the kernel, as perf does: " + m.base.event
 	case m.base.kind == Kernel:
 		base = "Kept by the kernel: " + m.base.kernel
 	}

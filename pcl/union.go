@@ -49,7 +49,7 @@ func (x *matching) matchItem(m *metric, focus grid.Focus, item *GroupingItem) er
 	first := uses[0].cons
 	x.union = &union{item: item, first: first, uses: uses}
 	if first.key {
-		return errorAt(first.pos, "metric %s at %v: %s is a key, by which single objects are told apart; name one of the objects of the item", m.Name, focus, first.ident)
+		return errorAt(first.pos, "metric %s at %v: %s is a key, which selects single objects; name one of the objects of the item", m.Name, focus, first.ident)
 	}
 	for _, u := range uses[1:] {
 		if err := sameWay(m, focus, first, u.cons); err != nil {

@@ -61,7 +61,7 @@ func (w *watcher) ofValues(key grid.PairKey, view pcl.View) (float64, error) {
 	case d.Count() == 0:
 		return math.NaN(), errNoValue
 	case math.IsNaN(v) || math.IsInf(v, 0):
-		return v, fmt.Errorf("the %s of %v is below 0, where values are not told apart", view, key)
+		return v, fmt.Errorf("the %s of %v is below 0, where single values are not kept", view, key)
 	}
 	return v, nil
 }

@@ -196,7 +196,7 @@ func (s *Session) Close() error {
 		r := s.build()
 		s.addNotes(r)
 		if used, share := s.daemon.UnmeasuredChildren(); used > 0 {
-			r.NotMeasured = fmt.Sprintf("processes that it started, and that ended before they could be measured, used %.2f s of processor time (%.0f %% of all)", used.Seconds(), 100*share)
+			r.NotMeasured = fmt.Sprintf("processes that it started, and that ended before they could be measured, used %.2f s of CPU time (%.0f %% of all)", used.Seconds(), 100*share)
 		}
 		r.Pairs = pairs
 		if s.ranks != nil {

@@ -299,7 +299,7 @@ func (w *watcher) ofChildren() func(grid.PairKey) string {
 		if used == 0 || key.Focus.Depth(grid.Process) > 0 {
 			return ""
 		}
-		return fmt.Sprintf("what processes did that ended too soon is not counted (%.0f %% of all processor time)", 100*share)
+		return fmt.Sprintf("what processes did that ended too soon is not counted (%.0f %% of all CPU time)", 100*share)
 	}
 }
 

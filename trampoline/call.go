@@ -32,7 +32,7 @@ const CallMask = 1<<0 | 1<<1 | 1<<2 | 1<<5 | 1<<6 | 1<<7 | 1<<19
 // first is that of the result, too, so that there is always one.
 func (g *generator) callTarget(e *Expr) error {
 	if g.env.CallAddr == 0 {
-		return errors.New("functions of this target cannot be called: its processor cannot save all registers (XSAVE)")
+		return errors.New("functions of this target cannot be called: its CPU cannot save all registers (XSAVE)")
 	}
 	if len(e.Args) > maxCallArgs {
 		return fmt.Errorf("a call has %d arguments: %d can be passed", len(e.Args), maxCallArgs)

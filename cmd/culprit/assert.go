@@ -46,10 +46,10 @@ func (o *assertOptions) register(f *pflag.FlagSet) {
 	f.StringArrayVarP(&o.texts, "expr", "e", nil, "the same as `PCL` text (repeatable)")
 	f.Var(fileFlag{&o.junit}, "junit", "write the results as JUnit XML to a `FILE`")
 	f.Var(fileFlag{&o.json}, "json", "write the results as JSON to a `FILE`; - is standard output")
-	f.Var(fileFlag{&o.against}, "against", "expect what an earlier `REPORT` of attach or run (--watch .. --json REPORT) has measured")
+	f.Var(fileFlag{&o.against}, "against", "expect the values of an earlier `REPORT` (of attach or run with --watch .. --json REPORT)")
 	o.tolerate = 0.1
 	f.Var(&o.tolerate, "tolerance", "with --against: how far from the report a value may be (10% or 0.1); quantiles 25% at least")
-	f.BoolVar(&o.children, "children", true, "measure all descendants of the target too, those that there are and those that begin later")
+	f.BoolVar(&o.children, "children", true, "also measure all descendants of the target, now and later")
 	f.BoolVar(&o.end, "end", false, "end the program that was started (SIGTERM) when the time is over")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress lines")
 	o.backend.register(f)
@@ -59,12 +59,12 @@ func newAssert() *cobra.Command {
 	var opts assertOptions
 	cmd := &cobra.Command{
 		Use:   "assert {TARGET... | -- CMD [ARG...]} {--pcl FILE | --against REPORT}",
-		Short: "Measure what a file expects of a program and say whether it holds",
-		Long: `assert measures what the expect definitions of PCL files need, in processes that run or in a
-program that it starts, and prints a line for each expectation: ok, FAILED with the value and
-the limit, or UNKNOWN with the reason why it could not be measured. Hypotheses are tested
-on the averages over the whole time. With --against each pair that an earlier report has is
-expected to be within a tolerance of what it was then.
+		Short: "Measure a program and check what a file expects of it",
+		Long: `assert measures a running process, or a program that it starts, and compares it with the "expect"
+definitions of PCL files. It prints a line for each expectation: ok, FAILED with the value and the
+limit, or UNKNOWN with the reason why it could not be measured. Hypotheses are tested on the
+averages over the whole time. With --against REPORT each value is expected to be within a tolerance
+of what an earlier report says.
 
 Exit status: 0 all hold, 11 some do not, 1 some could not be measured (or the program that was
 started failed), 4 a process that was attached to ended before the time was over.`,

@@ -11,7 +11,7 @@ type backendFlag grid.Backend
 
 func (b *backendFlag) register(f *pflag.FlagSet) {
 	*b = backendFlag(grid.BackendAuto)
-	f.Var(b, "backend", "how to measure: probe patches the program, and fails where that is not possible; sample only looks, at stacks, and never stops or changes it; ebpf is sample where eBPF keeps what threads wait for as well, and fails where it cannot; auto is probe where that is possible, else sample")
+	f.Var(b, "backend", "how to measure. auto: probes if possible, else sampling; probe: probes or fail; sample: never stop or modify the program; ebpf: sampling plus kernel wait times, or fail")
 }
 
 // String implements pflag.Value.

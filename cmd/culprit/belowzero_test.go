@@ -45,5 +45,5 @@ func TestQuantilesBelowZero(t *testing.T) {
 	}
 	c := culprit(t, "pcl", "test", file).want(exitFailed)
 	c.has(&c.out, "debts count: 100 values, expected 100").has(&c.out, "1 tests: 1 passed, 2 failed")
-	c.has(&c.out, "FAIL  "+file+":27:1: debts p50: nothing was measured: it is below 0, where values are not told apart").has(&c.out, "FAIL  "+file+":28:1: ")
+	c.has(&c.out, "FAIL  "+file+":27:1: debts p50: nothing was measured: it is below 0, where single values are not kept").has(&c.out, "FAIL  "+file+":28:1: ")
 }

@@ -22,9 +22,10 @@ import (
 func newCallees() *cobra.Command {
 	span := time.Second
 	cmd := &cobra.Command{
-		Use: "callees PID FUNCTION", Short: "Say what a function calls at each of its calls, the indirect ones included",
-		Long: `Says what a function calls at each of its calls, the indirect ones included: those are watched for a while.
-FUNCTION is a name as culprit shows it, with its module or without (server.c/main, /Code/server.c/main, main).`, Args: cobra.ExactArgs(2),
+		Use: "callees PID FUNCTION", Short: "List what a function calls, through pointers as well",
+		Long: `callees lists what a function calls at each of its call instructions. Calls through pointers are
+watched for a while (--time). FUNCTION is a name as culprit shows it, with or without its module:
+server.c/main, /Code/server.c/main, main.`, Args: cobra.ExactArgs(2),
 		RunE: body(func(cmd *cobra.Command, args []string) error {
 			return callees(cmd.Context(), cmd.OutOrStdout(), args[0], args[1], span)
 		}),

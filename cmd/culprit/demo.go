@@ -20,10 +20,9 @@ func newDemo() *cobra.Command {
 	var length lengthFlag
 	cmd := &cobra.Command{
 		Use: "demo", Short: "Diagnose small programs with known bottlenecks, and a database under load", Args: cobra.NoArgs,
-		Long: `demo starts programs whose bottleneck is known, lets culprit find it, and compares. The three
-small programs are built by "make demo"; redis-server is used if it and redis-benchmark are
-installed. Everything that demo starts it also ends. Exit status 0 if all was found as
-expected, 1 if not.`,
+		Long: `demo starts programs whose bottleneck is known, searches for it, and compares. "make demo" builds
+the three small programs; redis-server is measured too if it and redis-benchmark are installed. demo
+ends every program that it starts. Exit status 0 if all was found as expected, 1 if not.`,
 		RunE: body(func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), ending...)
 			defer stop()

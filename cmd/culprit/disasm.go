@@ -20,17 +20,17 @@ func newPCLDisasm() *cobra.Command {
 	var files, texts []string
 	sites := listedSites
 	cmd := &cobra.Command{
-		Use: "disasm METRIC[@FOCUS] PID|NAME", Short: "Print the code that a metric would put into a process, and its price", Args: cobra.ExactArgs(2),
-		Long: `Print the code that a metric would put into a process, and its price in ns.
+		Use: "disasm METRIC[@FOCUS] PID|NAME", Short: "Print the code that a metric would insert into a process, and its price", Args: cobra.ExactArgs(2),
+		Long: `Print the code that a metric would insert into a process, and its price in ns.
 
-The process is stopped for about a millisecond to find out where code can be put; nothing of it is changed.
-A price is what a probe adds to a function that waits for nothing, tried on this machine; in most functions it is less.`,
+The process is stopped for about a millisecond to find out where code can be inserted; it is not changed.
+The price is the time that a probe adds to a busy function, measured on this machine; in most functions it is less.`,
 		RunE: body(func(cmd *cobra.Command, args []string) error {
 			return disasm(cmd, args[0], args[1], files, texts, sites)
 		}),
 	}
 	addLibraryFlags(cmd, &files, &texts)
-	cmd.Flags().IntVar(&sites, "sites", sites, "print at most so many places of each process")
+	cmd.Flags().IntVar(&sites, "sites", sites, "print at most `N` places of each process")
 	return cmd
 }
 

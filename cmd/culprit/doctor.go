@@ -14,12 +14,14 @@ import (
 
 func newDoctor() *cobra.Command {
 	return &cobra.Command{
-		Use: "doctor [TARGET]", Short: "Say whether this machine, and a process, allow to be measured, and what to do if not",
-		Long: `doctor looks and changes nothing. Its last line is the tier that you get with the present permissions, why it is not the next
-one, and the command that gives that: probes with the kernel's rows (eBPF), probes, stack samples, stack samples of running threads
-only, only what the kernel accounts.
+		Use: "doctor [TARGET]", Short: "Check what can be measured on this machine (or process) and how to fix what cannot",
+		Long: `doctor checks and changes nothing. Its last line names the tier that you get with your present
+permissions, why it is not the next better one, and the command that gives that one. From the best
+to the least the tiers are: probes with per-thread statistics (eBPF), probes, stack samples, stack
+samples of running threads only, the kernel's accounting only. docs/troubleshooting.md explains
+each message.
 
-Exit status 0 if the program, or one of yours, can be measured in some way (notes included), 3 if not.`,
+Exit status 0 if the process, or one of yours, can be measured in some way, 3 if not.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: body(func(cmd *cobra.Command, args []string) error {
 			checks := doctor.System()

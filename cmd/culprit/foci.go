@@ -28,11 +28,13 @@ type fociOptions struct {
 func newFoci() *cobra.Command {
 	opts := fociOptions{depth: 2, most: 1000, span: 500 * time.Millisecond}
 	cmd := &cobra.Command{
-		Use: "foci TARGET [PATTERN]", Short: "List the parts of a process that can be measured each for itself", Args: cobra.RangeArgs(1, 2),
-		Long: `foci lists the where axis of a process: its modules and functions (Code), threads (Process), the locks that threads are seen to wait
-for (SyncObject) and what it has open (IO), as --watch and PCL name them, with how many parts each has. A pattern selects by name
-("*lock*") or, with a slash, by the whole path ("/Code/server.c/*") at any depth. The process is only looked at.`,
-		Example: "  culprit foci 4242\n  culprit foci redis-server '/Code/t_string.c/*'\n  culprit foci 4242 --depth 3 --json",
+		Use: "list TARGET [PATTERN]", Aliases: []string{"foci"}, Short: "List the modules, functions, threads, locks and files that can be measured", Args: cobra.RangeArgs(1, 2),
+		Long: `list prints the parts of a process under the names that --watch and PCL use: modules and functions
+(Code), threads (Process), the locks that threads were seen waiting for (SyncObject) and open files,
+sockets and pipes (IO). The number behind a name counts its parts. A PATTERN selects by name
+("*lock*") or, with a slash, by the whole path ("/Code/server.c/*") at any depth. The process is
+neither stopped nor changed. foci is another name of this command.`,
+		Example: "  culprit list 4242\n  culprit list redis-server '/Code/t_string.c/*'\n  culprit list 4242 --depth 3 --json",
 		RunE: body(func(cmd *cobra.Command, args []string) error {
 			if opts.depth < 1 || opts.most < 1 {
 				return usagef("--depth and --max: expected 1 or more")

@@ -22,10 +22,11 @@ func newMetrics() *cobra.Command {
 	var files, texts []string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "metrics [TARGET]", Short: "List what can be measured, and in which tiers of a process", Args: cobra.MaximumNArgs(1),
-		Long: `metrics lists the metrics of the library. Of a process it also says from where each of them can come with the present
-permissions: the kernel's own accounting (kernel), probes (probe), stack samples (sample); "-" and the reason where the program
-has no code for it. The process is only looked at.`,
+		Use: "metrics [TARGET]", Short: "List the metrics, and how each can be measured in a process", Args: cobra.MaximumNArgs(1),
+		Long: `metrics lists the metrics of the library. With a TARGET it also says how each of them can be
+measured in that process with your present permissions: by the kernel's own accounting (kernel), by
+probes (probe) or by stack samples (sample). "-" and a reason mean that the program has no code for
+it. The process is neither stopped nor changed.`,
 		RunE: body(func(cmd *cobra.Command, args []string) error {
 			lib, err := loadLibrary(files, texts, false)
 			if err != nil {

@@ -35,15 +35,15 @@ type measureOptions struct {
 func (o *measureOptions) register(f *pflag.FlagSet) {
 	o.budget = 0.02
 	f.Var(&o.length, "for", "how long to measure (30s, 2m, or seconds); default: until you quit, or without a terminal until the search has settled (10 s to 60 s)")
-	f.Var(&o.budget, "budget", "most that the probes may cost, as a share of the target's time, and most that tests of little promise may cost where processors are busy (2% or 0.02)")
+	f.Var(&o.budget, "budget", "maximum overhead, as a share of the target's CPU time (2% or 0.02)")
 	f.StringArrayVar(&o.files, "pcl", nil, "read metrics and hypotheses from a `FILE` (repeatable)")
 	f.StringArrayVarP(&o.texts, "expr", "e", nil, "metrics and hypotheses as `PCL` text (repeatable)")
 	f.BoolVar(&o.noSearch, "no-search", false, "only measure what --watch names")
 	f.BoolVar(&o.noTUI, "no-tui", false, "print lines instead of screens")
 	f.BoolVar(&o.ascii, "ascii", false, "only ASCII characters on the screens")
 	f.Var(fileFlag{&o.json}, "json", "write the report as JSON to a `FILE`; - is standard output")
-	f.StringArrayVar(&o.watch, "watch", nil, "measure `METRIC[@FOCUS]` beside the search (repeatable; cpu@/Code/a.c/* means each function)")
-	f.BoolVar(&o.children, "children", true, "measure all descendants of the target too, those that there are and those that begin later")
+	f.StringArrayVar(&o.watch, "watch", nil, "also measure `METRIC[@FOCUS]` (repeatable; cpu@/Code/a.c/* means each function)")
+	f.BoolVar(&o.children, "children", true, "also measure all descendants of the target, now and later")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress lines")
 	o.backend.register(f)
 }

@@ -17,7 +17,7 @@ import (
 
 func newPCL() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "pcl", Short: "Check, lay out, document and test files of metrics and hypotheses, and show their code",
+		Use: "pcl", Short: "Check, format, document, test and disassemble PCL files",
 		Args: cobra.NoArgs, RunE: body(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),
 	}
 	cmd.AddCommand(newPCLCheck(), newPCLFmt(), newPCLDoc(), newPCLDisasm(), newPCLTest())

@@ -21,9 +21,9 @@ func newPCLTest() *cobra.Command {
 	var opts testrun.Options
 	cmd := &cobra.Command{
 		Use: "test FILE...", Short: "Run tests of metrics against real programs", Args: cobra.MinimumNArgs(1),
-		Long: `test runs files that say which program is started, how it is driven, which metrics are
-read meanwhile, and what must come out (docs/pcltest.md). The programs run as they would
-from a shell: run only files that you trust.
+		Long: `test runs files of tests. A test starts a program, tells it what to do, measures it meanwhile, and
+compares the values with what is expected (docs/pcl-reference.md, "Testing metrics"). The programs
+run as they would from a shell: run only files that you trust.
 
 It prints a line for each expectation. Exit status: 0 all hold, 1 some do not, 2 a file is
 wrong, 3 not permitted.`,

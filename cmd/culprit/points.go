@@ -21,7 +21,7 @@ import (
 func newPoints() *cobra.Command {
 	var asJSON, names bool
 	cmd := &cobra.Command{
-		Use: "points PATH|PID", Short: "Say which functions of a program can be instrumented, and why others cannot", Args: cobra.ExactArgs(1),
+		Use: "points PATH|PID", Short: "List which functions of a program can be instrumented, and why others cannot", Args: cobra.ExactArgs(1),
 		RunE: body(func(cmd *cobra.Command, args []string) error {
 			return points(cmd.OutOrStdout(), args[0], asJSON, names)
 		}),

@@ -20,11 +20,11 @@ const detachWait = 10 * time.Second
 func newDetach() *cobra.Command {
 	var verify bool
 	cmd := &cobra.Command{
-		Use: "detach TARGET", Short: "Remove what any culprit has put into a process",
-		Long: `detach asks the culprit that measures the process to end and waits until nothing of it is left.
-If that culprit is gone, its probes are removed from what it noted in the process itself,
-in the children of the process too.
-With --verify the code in memory is compared with the files it came from.`,
+		Use: "detach TARGET", Short: "Remove all probes of any culprit from a process",
+		Long: `detach asks the culprit that measures the process to end, and waits until all of its probes are
+removed. If that culprit was killed, detach removes the probes itself, also from the children of
+the process: the ledger of changes is kept in the process. With --verify the code in memory is
+compared with the files that it came from.`,
 		Args: cobra.ExactArgs(1),
 		RunE: body(func(cmd *cobra.Command, args []string) error { return detach(cmd.OutOrStdout(), args[0], verify) }),
 	}
@@ -88,7 +88,7 @@ const lastStops = 2 * time.Second
 
 func newRestore() *cobra.Command {
 	return &cobra.Command{
-		Use: "restore TARGET", Short: "Remove probes that a culprit left behind in a process and its children, from what is noted there",
+		Use: "restore TARGET", Short: "Remove probes left behind by a culprit that was killed",
 		Args: cobra.ExactArgs(1),
 		RunE: body(func(cmd *cobra.Command, args []string) error {
 			pid, err := proclist.Resolve(args[0])

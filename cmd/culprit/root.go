@@ -52,11 +52,13 @@ func body(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, 
 	}
 }
 
-const longHelp = `culprit attaches to running processes that were started without it, measures them by
-patching small probes into their code, and searches by itself for the bottleneck:
-why (CPU, waiting, I/O), where (function, thread, lock, file) and since when.
+const longHelp = `culprit finds out why a running process is slow (CPU, waiting, I/O), where (function, thread, lock,
+file) and since when. It attaches to the process, inserts small probes into its code where it needs
+them, searches by itself, and removes the probes at the end. PCL is the language in which metrics
+and hypotheses are written: "culprit pcl --help".
 
-Without a command it shows your processes to pick one from.
+Without a command it lists your processes; choose one and press Enter. Ctrl-C or q ends the
+measurement, and the process goes on.
 
 Exit status: 0 nothing found, 10 a bottleneck was found, 11 an expectation did not hold,
 1 failed, 2 wrong use or bad PCL, 3 not permitted, 4 the target ended before an answer.`

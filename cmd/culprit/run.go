@@ -17,13 +17,12 @@ func newRun() *cobra.Command {
 	var opts measureOptions
 	cmd := &cobra.Command{
 		Use: "run [flags] -- CMD [ARG...]", Short: "Start a program, measure it and search for the bottleneck",
-		Long: `run starts a program and attaches to it. It works also where only children may be traced.
+		Long: `run starts a program and attaches to it. It also works where only children may be traced.
 
-The program's output passes through untouched (with --json - its standard output goes to
-standard error; while the screens are open it goes to a file and is printed when they
-close). It runs in a process group of its own, so Ctrl-C ends the measurement, not the
-program; and its standard input is /dev/null if ours is a terminal. When the measurement
-ends, the program goes on without us.`,
+The program's output is passed through unchanged. With --json - its standard output goes to standard
+error; while the screens are open it goes to a file and is printed when they close. The program runs
+in a process group of its own, so Ctrl-C ends the measurement and not the program. Its standard
+input is /dev/null if that of culprit is a terminal. The program goes on when the measurement ends.`,
 		Example: "  culprit run -- ./server --port 8080\n  culprit run --for 10s --json - -- make -j4",
 		Args:    cobra.MinimumNArgs(1),
 		RunE:    body(func(cmd *cobra.Command, args []string) error { return runCommand(cmd.Context(), &opts, args) }),

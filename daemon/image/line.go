@@ -77,7 +77,7 @@ func (c *lineCache) table(x *unitIndex, u *unit) *lineTable {
 	c.tables[u.entry.Offset] = t
 	c.rows += len(t.rows)
 	if c.read += len(t.rows) + 1; c.read >= maxReadRows && x.from != nil {
-		x.from.leftOut("some lines of %s are not known: %d rows of its line tables were read", x.from.name, maxReadRows)
+		x.from.leftOut("some lines of %s are not known: %d entries of its line tables were read", x.from.name, maxReadRows)
 	}
 	return t
 }

@@ -89,7 +89,7 @@ func (e *NotReady) Make() {
 }
 
 // errInStop is what is said of what would have to be made in a stop.
-var errInStop = errors.New("not read yet, and nothing is read while a target stands still")
+var errInStop = errors.New("not read yet, and nothing is read while a target is stopped")
 
 // InStop reports whether the caller is in a stop and must do without something that takes long to make. It is noted then, and made after
 // the stop if whoever made it asks for that.

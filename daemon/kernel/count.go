@@ -110,7 +110,7 @@ func explainCount(name string, pid int, err error) error {
 	what := fmt.Sprintf("counting %s in process %d", name, pid)
 	switch {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EINVAL):
-		return &Unsupported{What: what, Needs: "a processor that counts it and lets this system see it (most virtual machines have no counters), and Linux 5.13"}
+		return &Unsupported{What: what, Needs: "a CPU that counts it and lets this system see it (most virtual machines have no counters), and Linux 5.13"}
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
 		return &NotPermitted{What: what, Remedy: paranoidRemedy(), Err: err}
 	}

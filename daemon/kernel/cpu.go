@@ -16,7 +16,7 @@ const maxCPU = 1 << 16
 func OnlineCPUs() ([]int, error) {
 	text, err := os.ReadFile("/sys/devices/system/cpu/online")
 	if err != nil {
-		return nil, fmt.Errorf("listing the processors: %w", err)
+		return nil, fmt.Errorf("listing the CPUs: %w", err)
 	}
 	return parseCPUList(strings.TrimSpace(string(text)))
 }
@@ -32,7 +32,7 @@ func parseCPUList(text string) ([]int, error) {
 			hi, err = strconv.Atoi(last)
 		}
 		if err != nil || lo < 0 || hi < lo || hi >= maxCPU {
-			return nil, fmt.Errorf("listing the processors: %q is no list of processors", text)
+			return nil, fmt.Errorf("listing the CPUs: %q is no list of CPUs", text)
 		}
 		for n := lo; n <= hi; n++ {
 			cpus = append(cpus, n)
@@ -45,7 +45,7 @@ func parseCPUList(text string) ([]int, error) {
 func UsableCPUs(pid int) (int, error) {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(pid, &set); err != nil {
-		return 0, explain(fmt.Sprintf("reading the processors of process %d", pid), err)
+		return 0, explain(fmt.Sprintf("reading the CPUs of process %d", pid), err)
 	}
 	return max(set.Count(), 1), nil
 }

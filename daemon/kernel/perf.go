@@ -198,7 +198,7 @@ func (s *Sampler) openEvent(tid int, r *ring) (int, error) {
 	}
 	if err := unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_OUTPUT, r.fd); err != nil {
 		unix.Close(fd)
-		return -1, fmt.Errorf("sending samples to the ring of processor %d: %w", r.cpu, err)
+		return -1, fmt.Errorf("sending samples to the ring of CPU %d: %w", r.cpu, err)
 	}
 	return fd, nil
 }

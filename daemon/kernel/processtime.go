@@ -16,7 +16,7 @@ const cpuclockSched = 2
 func ProcessTime(pid int) (time.Duration, error) {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(int32(^pid<<3|cpuclockSched), &ts); err != nil {
-		return 0, fmt.Errorf("the processor time of process %d: %w", pid, err)
+		return 0, fmt.Errorf("the CPU time of process %d: %w", pid, err)
 	}
 	return time.Duration(ts.Nano()), nil
 }

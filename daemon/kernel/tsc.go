@@ -106,7 +106,7 @@ func readBoth() (best tscReading, err error) {
 func stableTSC() error {
 	text, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
-		return fmt.Errorf("reading the processor's flags: %w", err)
+		return fmt.Errorf("reading the CPU's flags: %w", err)
 	}
 	_, rest, _ := strings.Cut(string(text), "\nflags")
 	line, _, _ := strings.Cut(rest, "\n")
@@ -120,7 +120,7 @@ func checkFlags(line string) error {
 	}
 	for _, need := range []string{"tsc", "constant_tsc", "nonstop_tsc"} {
 		if !words[need] {
-			return &Unsupported{What: "timing with the time-stamp counter", Needs: "a processor with " + need}
+			return &Unsupported{What: "timing with the time-stamp counter", Needs: "a CPU with " + need}
 		}
 	}
 	return nil

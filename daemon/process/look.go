@@ -64,5 +64,5 @@ func (p *Process) onlyLooking(what string) error {
 	if !p.looking {
 		return nil
 	}
-	return &Unsupported{What: fmt.Sprintf("%s process %d, which was opened to be looked at only", what, p.pid)}
+	return &Unsupported{What: fmt.Sprintf("%s process %d, which was opened for reading only", what, p.pid)}
 }

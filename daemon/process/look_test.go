@@ -39,7 +39,7 @@ func TestLookReadsAndNothingElse(t *testing.T) {
 		if m.Perms&Write == 0 {
 			continue
 		}
-		if err := p.WriteData(m.Start, buf[:1]); err == nil || !strings.Contains(err.Error(), "looked at only") {
+		if err := p.WriteData(m.Start, buf[:1]); err == nil || !strings.Contains(err.Error(), "for reading only") {
 			t.Errorf("WriteData: %v", err)
 		}
 	}

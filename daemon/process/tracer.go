@@ -202,5 +202,5 @@ func trySeize(pid int) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the trial attachment was not released")
+	return fmt.Errorf("the test attachment was not released")
 }

@@ -17,7 +17,7 @@ import (
 var (
 	ErrNotPermitted = errors.New("the kernel does not let this process load eBPF programs")
 	ErrNoBTF        = errors.New("the kernel does not describe its own types (/sys/kernel/btf/vmlinux)")
-	ErrUnsupported  = errors.New("this kernel lacks what the rows of threads need")
+	ErrUnsupported  = errors.New("this kernel lacks what per-thread statistics need")
 )
 
 // unsupported is ErrUnsupported with what is missing.

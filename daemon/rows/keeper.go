@@ -103,4 +103,4 @@ func (k *Keeper) Close() error {
 }
 
 // errClosed is what a closed Keeper says.
-var errClosed = fmt.Errorf("the keeper of rows is closed: %w", os.ErrClosed)
+var errClosed = fmt.Errorf("the per-thread statistics are closed: %w", os.ErrClosed)

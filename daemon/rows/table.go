@@ -27,7 +27,7 @@ type Table struct {
 // once, and what they wait for counts from now on; those that run get theirs when they are switched. A process is watched by one Table at a time.
 func (k *Keeper) Watch(pid, slots int) (*Table, error) {
 	if slots < minSlots || slots > maxSlots || slots&(slots-1) != 0 {
-		return nil, fmt.Errorf("a table of %d rows: the number must be a power of two from %d to %d", slots, minSlots, maxSlots)
+		return nil, fmt.Errorf("a table of %d threads: the number must be a power of two from %d to %d", slots, minSlots, maxSlots)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -54,12 +54,12 @@ func (k *Keeper) Watch(pid, slots int) (*Table, error) {
 func (k *Keeper) watch(tgid uint32, slots int) (*Table, error) {
 	rows, err := ebpf.NewMap(tableSpec(slots))
 	if err != nil {
-		return nil, explain("making a table of rows", err)
+		return nil, explain("making the table of per-thread statistics", err)
 	}
 	t := &Table{keeper: k, tgid: tgid, place: k.freePlace(), slots: slots, rows: rows}
 	if t.mem, err = mapWhole(rows.FD(), (slots+1)*RowSize); err != nil {
 		rows.Close()
-		return nil, explain("mapping a table of rows", err)
+		return nil, explain("mapping the table of per-thread statistics", err)
 	}
 	var proc [procSize]byte
 	binary.LittleEndian.PutUint32(proc[procShift:], slotShift(slots))

@@ -132,7 +132,7 @@ func (c *command) tail() string {
 var crash = regexp.MustCompile(`(?m)^panic:|^fatal error:|BUG:|^goroutine \d+ \[|SIGSEGV: |SIGBUS: |unexpected fault address`)
 
 // long finds pauses of three seconds and more. None may last longer than half a second; a fault point adds a second.
-var long = regexp.MustCompile(`(?:stood still for|stopped within) (?:(?:[3-9]|\d\d+)(?:\.\d+)?s|\d+m\d).*`)
+var long = regexp.MustCompile(`(?:were paused for|stopped within) (?:(?:[3-9]|\d\d+)(?:\.\d+)?s|\d+m\d).*`)
 
 // raw finds what must not come to a terminal: control bytes, and characters that turn the text around.
 var raw = regexp.MustCompile("[\x00-\x08\x0b-\x1f\x7f\u0080-\u009f\u202a-\u202e\u2066-\u2069]")

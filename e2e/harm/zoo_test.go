@@ -193,7 +193,7 @@ var inserted = regexp.MustCompile(`Probes: ([0-9]+) inserted, ([0-9]+) removed, 
 func (a *oddTarget) search(r *round, p *testprog.Prog) {
 	res := r.attach(p, span())
 	m := inserted.FindStringSubmatch(res.out)
-	looked := strings.Contains(res.out, "only looked at")
+	looked := strings.Contains(res.out, "measured by sampling only")
 	switch {
 	case !p.Alive():
 		r.Errorf("it ended during a search%s\n%s%s", lastWords(p), res.out, res.err)

@@ -37,10 +37,10 @@ func (r *Report) writeHead(b *strings.Builder) {
 		fmt.Fprintf(b, "%s (pid %d%s), %d %s, watched for %.1f s%s\n", t.Exe, t.PID, runtimeNote(t.Runtime), t.Threads, plural(t.Threads, "thread"),
 			r.watched(t), endNote(t))
 		if t.Interprets != "" {
-			fmt.Fprintf(b, "  it runs %s: functions of %s are not told apart, only those of the machine that runs them\n", t.Interprets, t.Interprets)
+			fmt.Fprintf(b, "  it runs %s: functions of %s are not measured one by one, only those of the interpreter\n", t.Interprets, t.Interprets)
 		}
 		if t.Why != "" {
-			fmt.Fprintf(b, "  it was not patched but only looked at, by stack samples: %s\n", t.Why)
+			fmt.Fprintf(b, "  measured by sampling only: %s\n", t.Why)
 		}
 	}
 	if r.NotMeasured != "" {

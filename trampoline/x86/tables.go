@@ -82,7 +82,7 @@ func buildTable(text string) *opTable {
 			continue
 		}
 		if len(f) < 3 {
-			panic("BUG: short row in opcode table: " + row)
+			panic("BUG: short line in opcode table: " + row)
 		}
 		e := parseEntry(f[1], f[3:])
 		for _, span := range strings.Split(f[0], ",") {

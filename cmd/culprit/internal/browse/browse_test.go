@@ -307,7 +307,7 @@ func TestManyNodes(t *testing.T) {
 		nodes = append(nodes, consultant.Node{ID: i, Parents: []int{1}, Axis: "where", State: consultant.Never})
 	}
 	s := newScreen(t, &fixed{snap: session.Snapshot{Nodes: nodes}}, 80, 24, Options{}).keys('2', tcell.KeyEnd)
-	if !strings.Contains(s.text(), "More than 2000 rows") {
+	if !strings.Contains(s.text(), "More than 2000 lines") {
 		t.Error(s.text())
 	}
 }

@@ -144,7 +144,7 @@ func (a *app) treeLines(w int) []line {
 		out = append(out, a.treeLine(r, w))
 	}
 	if cut {
-		out = append(out, text(a.theme.bold(), fmt.Sprintf(" More than %d rows: fold some with the left arrow.", maxRows), 0))
+		out = append(out, text(a.theme.bold(), fmt.Sprintf(" More than %d lines: fold some with the left arrow.", maxRows), 0))
 	}
 	return out
 }

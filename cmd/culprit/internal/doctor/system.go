@@ -133,7 +133,7 @@ func bpf(self status) Check {
 
 func btf() Check {
 	if _, err := os.Stat("/sys/kernel/btf/vmlinux"); err != nil {
-		return Check{"kernel BTF", "absent", Note, "eBPF rows are not used; kernel accounting comes from /proc, which is coarser"}
+		return Check{"kernel BTF", "absent", Note, "per-thread statistics (eBPF) are not used; kernel accounting comes from /proc, which is coarser"}
 	}
 	return Check{Name: "kernel BTF", Value: "present"}
 }

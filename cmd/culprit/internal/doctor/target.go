@@ -26,7 +26,7 @@ func Target(pid int) []Check {
 	}
 	all := append(checks, stateCheck(st), tracer(st), permission(pid, st), executable(id), targetSeccomp(st), space(id))
 	if now, err := readStatus(id); Failed(all) && (err != nil || now.ended()) {
-		return append(checks, hasEnded("while it was looked at"))
+		return append(checks, hasEnded("while it was being checked"))
 	}
 	return all
 }

@@ -18,7 +18,7 @@ const (
 // String says what the tier is.
 func (t Tier) String() string {
 	return [...]string{"nothing", "only what the kernel accounts (/proc)", "stack samples of running threads", "stack samples", "probes",
-		"probes, and the kernel's rows (eBPF)"}[t]
+		"probes, and per-thread statistics (eBPF)"}[t]
 }
 
 // Rights are what decides about the tier on the side of the user and of the machine.

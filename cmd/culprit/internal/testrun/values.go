@@ -35,7 +35,7 @@ func (m *measured) noValues(key grid.PairKey, view pcltest.View) string {
 	d, ok := m.g.Distribution(key, 0)
 	switch _, quantile := view.Quantile(); {
 	case ok && quantile && d.Below() > 0:
-		return ": it is below 0, where values are not told apart"
+		return ": it is below 0, where single values are not kept"
 	case ok || !view.OfValues() || view == pcltest.Mean && m.isGauge(key):
 		return ""
 	}
