@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/libc"
 	"culprit/daemon/process"
 	"culprit/grid"
 	"culprit/internal/require"
@@ -33,7 +34,7 @@ func TestLittleMemory(t *testing.T) {
 	}
 	islands := len(tg.seg.Islands)
 	var s sums
-	libc := functionsOf(d, "exec_time_inclusive", func(f *function) bool { return isLibc(f.obj.name) })
+	libc := functionsOf(d, "exec_time_inclusive", func(f *function) bool { return libc.IsC(f.obj.name) })
 	on := enableAll(t, d, &s, libc[:min(len(libc), 1500)])
 	last := nameOf(t, d, "procedure_calls", "work")
 	d.mustEnable(t, &s, last)

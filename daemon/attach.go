@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"culprit/daemon/arch"
+	"culprit/daemon/libc"
 	"culprit/daemon/process"
 	"culprit/grid"
 	"culprit/internal/safetext"
@@ -133,13 +135,13 @@ func unoccupied(pid int) error {
 func (t *target) checkThreadPointers(w *process.World) error {
 	words := make([]process.Piece, len(w.Threads()))
 	for i, th := range w.Threads() {
-		words[i] = process.Piece{Addr: process.Addr(th.Regs.Fs_base), Buf: make([]byte, 8)}
+		words[i] = process.Piece{Addr: process.Addr(arch.ThreadPointer(&th.Regs)), Buf: make([]byte, 8)}
 	}
 	if err := w.ReadPieces(words); err != nil {
 		return err
 	}
 	for i, th := range w.Threads() {
-		if fs := th.Regs.Fs_base; fs == 0 || !words[i].Read || le64(words[i].Buf) != fs {
+		if fs := arch.ThreadPointer(&th.Regs); fs == 0 || !words[i].Read || le64(words[i].Buf) != fs {
 			return &process.Unsupported{What: fmt.Sprintf("a program whose thread %d keeps no thread pointer at %%fs:0 (a pure Go program, or one without a C library)", th.TID),
 				Needs: "a C library's thread control blocks"}
 		}
@@ -205,7 +207,7 @@ func (t *target) runtime() string {
 		switch {
 		case o.IsGo():
 			return "go"
-		case strings.HasPrefix(o.name, "libstdc++.so"), strings.HasPrefix(o.name, "libc++.so"):
+		case libc.IsCXX(o.name):
 			return "cxx"
 		}
 	}

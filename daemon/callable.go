@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"culprit/daemon/libc"
 	"culprit/pcl"
 )
 
@@ -39,5 +40,5 @@ func (t *target) noCallable(name string) error {
 
 // callables are the functions of a name without those of the dynamic loader, which has its own of what the C library has.
 func (t *target) callables(name string) []pcl.FuncID {
-	return slices.DeleteFunc(t.Named(name), func(id pcl.FuncID) bool { return strings.HasPrefix(t.funcs[id].obj.name, "ld-") })
+	return slices.DeleteFunc(t.Named(name), func(id pcl.FuncID) bool { return libc.IsLoader(t.funcs[id].obj.name) })
 }

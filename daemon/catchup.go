@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"culprit/daemon/arch"
 	"culprit/daemon/process"
 	"culprit/pcl"
 	"culprit/trampoline"
@@ -29,13 +30,13 @@ func (t *target) inside(w *process.World, fresh []*part) (list []activation, err
 			return nil, &tooLong{len(w.Threads())}
 		}
 		frames := t.view.frames(i)
-		if t.threads.meets(th.TID, th.Regs.Fs_base) {
-			t.view.roots = append(t.view.roots, rootless{th.TID, th.Regs.Fs_base, frames})
+		if t.threads.meets(th.TID, arch.ThreadPointer(&th.Regs)) {
+			t.view.roots = append(t.view.roots, rootless{th.TID, arch.ThreadPointer(&th.Regs), frames})
 		}
 		for i := len(frames) - 1; i >= 0; i-- {
 			if f := t.oneOf(objects, frames[i].at); f != nil && len(byFunc[f.id]) > 0 {
 				fr := &frame{f: f, pc: frames[i].pc, cfa: frames[i].cfa}
-				list = append(list, activation{t: t, tid: th.TID, slot: t.seg.slotOf(th.Regs.Fs_base), sp: fr.cfa - 8, fr: fr, inner: i == 0, reqs: byFunc[f.id]})
+				list = append(list, activation{t: t, tid: th.TID, slot: t.seg.slotOf(arch.ThreadPointer(&th.Regs)), sp: fr.cfa - 8, fr: fr, inner: i == 0, reqs: byFunc[f.id]})
 			}
 		}
 	}

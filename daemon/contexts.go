@@ -10,7 +10,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"culprit/daemon/arch"
 	"culprit/daemon/image"
+	"culprit/daemon/libc"
 	"culprit/daemon/process"
 	"culprit/grid"
 	"culprit/trampoline"
@@ -55,7 +57,7 @@ type ownedStack struct{ lo, hi, fs uint64 }
 
 // ownStack is the stack of a thread.
 func ownStack(th *process.Stopped, leader bool, maps []process.Mapping) (s ownedStack) {
-	s.fs = th.Regs.Fs_base
+	s.fs = arch.ThreadPointer(&th.Regs)
 	for _, m := range maps {
 		switch {
 		case leader && m.Path == "[stack]":
@@ -72,7 +74,7 @@ const nearBlock = 16 << 10
 
 // nearTop is the part of a thread's stack right below its control block.
 func nearTop(th *process.Stopped) ownedStack {
-	fs := th.Regs.Fs_base
+	fs := arch.ThreadPointer(&th.Regs)
 	return ownedStack{fs - min(fs, nearBlock), fs, fs}
 }
 
@@ -153,10 +155,10 @@ func (t *target) onForeignStack(w *process.World) (tid int) {
 	stacks := make(map[int]ownedStack, len(w.Threads()))
 	for i, th := range w.Threads() {
 		own, known := t.contexts.stacks[th.TID]
-		if near := nearTop(th); !known && near.holds(th.Regs.Rsp) {
+		if near := nearTop(th); !known && near.holds(arch.SP(&th.Regs)) {
 			own, known = near, true
 		}
-		if !known || own.fs != th.Regs.Fs_base || !own.holds(th.Regs.Rsp) {
+		if !known || own.fs != arch.ThreadPointer(&th.Regs) || !own.holds(arch.SP(&th.Regs)) {
 			if maps == nil {
 				var err error
 				if maps, err = w.Maps(); err != nil {
@@ -166,7 +168,7 @@ func (t *target) onForeignStack(w *process.World) (tid int) {
 			own = ownStack(th, th.TID == t.proc.PID(), maps)
 		}
 		stacks[th.TID] = own
-		if own.hi != 0 && !own.holds(th.Regs.Rsp) && !t.comesBack(i, th, own) {
+		if own.hi != 0 && !own.holds(arch.SP(&th.Regs)) && !t.comesBack(i, th, own) {
 			tid = th.TID
 		}
 	}
@@ -177,7 +179,7 @@ func (t *target) onForeignStack(w *process.World) (tid int) {
 // comesBack reports whether a thread, by its number, that is on another stack than its own is there for a while only: in a handler on a stack for signals,
 // or in Go code, whose goroutines have stacks of their own and are not patched.
 func (t *target) comesBack(i int, th *process.Stopped, own ownedStack) bool {
-	if o := t.objectAt(th.Regs.Rip); o != nil && o.IsGo() {
+	if o := t.objectAt(arch.PC(&th.Regs)); o != nil && o.IsGo() {
 		return true
 	}
 	if at := threadRegs(th); t.seg != nil && t.seg.contains(at.RIP) && !t.outOfTrampoline(&at) {
@@ -231,19 +233,13 @@ func (t *target) catches() uint64 {
 	_, rest, _ := strings.Cut(string(text), "\nSigCgt:")
 	line, _, _ := strings.Cut(rest, "\n")
 	set, _ := strconv.ParseUint(strings.TrimSpace(line), 16, 64)
-	return set &^ (1<<(sigCancel-1) | 1<<(sigSetXID-1))
+	return set &^ libc.OwnSignals
 }
-
-// The signals that glibc and musl handle themselves.
-const (
-	sigCancel = 32
-	sigSetXID = 33
-)
 
 // maySwitch reports whether an object other than the C library has or imports a function that leaves for another stack.
 func (t *target) maySwitch() bool {
 	for _, o := range t.objects {
-		if !isLibc(o.name) && o.MentionsSwitch() {
+		if !libc.IsC(o.name) && o.MentionsSwitch() {
 			return true
 		}
 	}

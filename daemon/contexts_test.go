@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/libc"
 	"culprit/grid"
 	"culprit/internal/testprog"
 )
@@ -63,7 +64,7 @@ func TestScheduledContexts(t *testing.T) {
 				d := attachTo(t, p.PID)
 				var s sums
 				d.Enable(inSource(d, "exec_time_inclusive", "preempt.c"), &s)
-				d.Enable(functionsOf(d, "procedure_calls", func(f *function) bool { return isLibc(f.obj.name) && strings.HasPrefix(f.fn.Name, "str") }), &s)
+				d.Enable(functionsOf(d, "procedure_calls", func(f *function) bool { return libc.IsC(f.obj.name) && strings.HasPrefix(f.fn.Name, "str") }), &s)
 				if d.targets[0].contexts.why == "" {
 					t.Fatal("nothing told that the program schedules its own contexts")
 				}

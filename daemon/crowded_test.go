@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/libc"
 	"culprit/grid"
 	"culprit/internal/testprog"
 )
@@ -62,7 +63,7 @@ func TestNoRoomNearALibrary(t *testing.T) {
 	p.Say(t, "crowd")
 	t.Log(p.Expect(t, "LOADED", 5*time.Second))
 	keys := waitForPlugin(t, d)
-	elsewhere := functionsOf(d, "procedure_calls", func(f *function) bool { return isLibc(f.obj.name) && f.fn.Name == "poll" })[0]
+	elsewhere := functionsOf(d, "procedure_calls", func(f *function) bool { return libc.IsC(f.obj.name) && f.fn.Name == "poll" })[0]
 	stops := d.targets[0].stops
 	var s sums
 	for _, r := range d.Enable(append(keys, elsewhere), &s) {

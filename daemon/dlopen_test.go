@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/libc"
 	"culprit/grid"
 	"culprit/internal/testprog"
 )
@@ -219,7 +220,7 @@ func checkObjects(t *testing.T, d *Daemon, first bool) {
 				t.Errorf("%s at [%#x, %#x) has a mapping of %s in it", o.name, o.lo, o.hi, m.Path)
 			}
 		}
-		if isLibc(o.name) {
+		if libc.IsC(o.name) {
 			libcs++
 			if o.stays {
 				stay++

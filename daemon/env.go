@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"culprit/daemon/image"
+	"culprit/daemon/libc"
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/trampoline"
@@ -153,7 +154,7 @@ func (t *target) Start() []pcl.FuncID { return distinct(append(t.Named("main"), 
 
 // Exit implements pcl.Env.
 func (t *target) Exit() (ids []pcl.FuncID) {
-	for _, n := range []string{"exit", "_exit", "pthread_exit"} {
+	for _, n := range libc.Exits() {
 		ids = append(ids, t.Named(n)...)
 	}
 	return distinct(ids)

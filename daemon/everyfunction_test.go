@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/libc"
 	"culprit/grid"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
@@ -145,7 +146,7 @@ func functionsIn(d *Daemon, object string) (functions []*function, keys []grid.P
 	tg.listAll()
 	points, modules := map[string]int{}, map[string]map[string]bool{}
 	for _, f := range tg.funcs {
-		if f.obj.name != object && (!*long || isLibc(f.obj.name)) {
+		if f.obj.name != object && (!*long || libc.IsC(f.obj.name)) {
 			continue
 		}
 		f.analyse()

@@ -3,7 +3,9 @@ package daemon
 import (
 	"fmt"
 
+	"culprit/daemon/arch"
 	"culprit/daemon/image"
+	"culprit/daemon/libc"
 	"culprit/daemon/process"
 )
 
@@ -18,15 +20,12 @@ func checkPeers(w *process.World) error {
 	return nil
 }
 
-// cancelling lets a thread be cancelled at any instruction.
-const cancelling = "pthread_setcanceltype"
-
 // checkCancels refuses a program that cancels threads at any instruction and does something then, such as to unlock a mutex. A thread that is
 // cancelled in a trampoline has no frame there that an unwinder knows: destructors and cleanup handlers would not run.
 func (t *target) checkCancels() error {
 	for _, o := range t.objects {
 		if cancelsAnywhere(o.Object) {
-			return &process.Unsupported{What: fmt.Sprintf("a program that cancels threads wherever they are (%s in %s) and has destructors or cleanup handlers", cancelling, o.name),
+			return &process.Unsupported{What: fmt.Sprintf("a program that cancels threads wherever they are (%s in %s) and has destructors or cleanup handlers", libc.SetCancelType, o.name),
 				Needs: "threads that are cancelled at cancellation points only"}
 		}
 	}
@@ -34,7 +33,7 @@ func (t *target) checkCancels() error {
 }
 
 func cancelsAnywhere(o *image.Object) bool {
-	return o.MayImport(cancelling) && o.Imports(cancelling) && o.HasLandingPads()
+	return o.MayImport(libc.SetCancelType) && o.Imports(libc.SetCancelType) && o.HasLandingPads()
 }
 
 // notePeers says once that such processes have come since.
@@ -58,7 +57,7 @@ func (t *target) checkAgain(changes []*change) error {
 // noteKeyless notes a thread that has set its thread pointer to 0: the next trampoline that it comes to would read %fs:0 there.
 func (t *target) noteKeyless(w *process.World) {
 	for _, th := range w.Threads() {
-		if t.seg != nil && t.keyless == 0 && th.Regs.Fs_base == 0 {
+		if t.seg != nil && t.keyless == 0 && arch.ThreadPointer(&th.Regs) == 0 {
 			t.keyless = th.TID
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/libc"
 	"culprit/grid"
 	"culprit/internal/testprog"
 )
@@ -136,7 +137,7 @@ func TestForkingPrograms(t *testing.T) {
 			p := testprog.StartTarget(t, bin)
 			d := attachTo(t, p.PID)
 			libc := functionsOf(d, "procedure_calls", func(f *function) bool {
-				return isLibc(f.obj.name) && (strings.Contains(f.fn.Name, "fork") || strings.Contains(f.fn.Name, "spawn") || strings.Contains(f.fn.Name, "wait"))
+				return libc.IsC(f.obj.name) && (strings.Contains(f.fn.Name, "fork") || strings.Contains(f.fn.Name, "spawn") || strings.Contains(f.fn.Name, "wait"))
 			})
 			var s sums
 			on := enableAll(t, d, &s, libc)

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"culprit/daemon/arch"
 	"culprit/daemon/image"
 )
 
@@ -63,10 +64,10 @@ func callerAt(r image.Regs, mem memReader, a uint64) (caller image.Regs, cfa uin
 	}
 	caller = r
 	caller.RIP, caller.RSP, caller.Exact = ret, a+8, false
-	caller.Lost = ^uint32(1<<7) & 0xffff
+	caller.Lost = arch.AllRegisters &^ (1 << arch.RSP)
 	if bp, err := mem(a - 8); err == nil && a > r.RSP {
 		caller.RBP = bp
-		caller.Lost &^= 1 << rbp
+		caller.Lost &^= 1 << arch.RBP
 	}
 	return caller, a + 8, true
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"culprit/daemon/kernel"
+	"culprit/daemon/libc"
 	"culprit/daemon/process"
 	"culprit/grid"
 	"culprit/pcl"
@@ -14,10 +15,6 @@ import (
 
 // Who holds a lock while others wait for it. glibc writes the thread that has a mutex into it, and the one that writes under an
 // rwlock; whenever a waiting thread is looked at, so is that word, and what the thread that it names does at the moment.
-
-// ownerAt is where in a lock the number of the thread stands that has it, by kind (struct __pthread_mutex_s and
-// __pthread_rwlock_arch_t of glibc for x86-64).
-var ownerAt = map[string]uint64{"Mutex": 8, "RWLock": 24}
 
 // holdEvery is how often it is looked who has a lock, all locks together.
 const holdEvery = 20 * time.Millisecond
@@ -33,7 +30,11 @@ type heldBy struct {
 func (p *profile) noteHolder(part string) {
 	o := p.t.threads.objects
 	elems := strings.SplitN(part, "/", 3)
-	if len(elems) != 3 || elems[0] != grid.SyncObject.String() || ownerAt[elems[1]] == 0 || time.Since(o.lookedAtHolder) < holdEvery {
+	if len(elems) != 3 || elems[0] != grid.SyncObject.String() {
+		return
+	}
+	ownerAt, ok := libc.OwnerAt(elems[1])
+	if !ok || time.Since(o.lookedAtHolder) < holdEvery {
 		return
 	}
 	o.lookedAtHolder = time.Now()
@@ -41,7 +42,7 @@ func (p *profile) noteHolder(part string) {
 	addr, ok := o.values[part]
 	o.mu.Unlock()
 	var b [4]byte
-	if !ok || p.t.proc.ReadMem(process.Addr(addr+ownerAt[elems[1]]), b[:]) != nil {
+	if !ok || p.t.proc.ReadMem(process.Addr(addr+ownerAt), b[:]) != nil {
 		return
 	}
 	tid := int(binary.LittleEndian.Uint32(b[:]))
@@ -81,7 +82,7 @@ func (p *profile) heldLook(part, name string, at pcl.FuncID) {
 // ownFunction is the innermost function of a stack that is not the C library's; 0 if there is none.
 func ownFunction(frames []frame) pcl.FuncID {
 	for _, fr := range frames {
-		if fr.f != nil && !isLibc(fr.f.obj.name) {
+		if fr.f != nil && !libc.IsC(fr.f.obj.name) {
 			return fr.f.id
 		}
 	}
@@ -118,7 +119,10 @@ func (tt *threadTable) nameOf(tid int) string {
 // it most often first; nil where the focus chooses no POSIX mutex or rwlock, or nobody was seen waiting for it.
 func (d *Daemon) Holders(f grid.Focus) (list []grid.Holder) {
 	e := f.Elements(grid.SyncObject)
-	if len(e) != 2 || ownerAt[e[0]] == 0 {
+	if len(e) != 2 {
+		return nil
+	}
+	if _, ok := libc.OwnerAt(e[0]); !ok {
 		return nil
 	}
 	d.mu.Lock()

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"culprit/daemon/libc"
 	"culprit/daemon/process"
 	"culprit/grid"
 	"culprit/internal/require"
@@ -40,7 +41,7 @@ func underFilter(t *testing.T, mode string) {
 	}
 	if err == nil {
 		var s sums
-		polls := functionsOf(d, "procedure_calls", func(f *function) bool { return isLibc(f.obj.name) && f.fn.Name == "poll" })
+		polls := functionsOf(d, "procedure_calls", func(f *function) bool { return libc.IsC(f.obj.name) && f.fn.Name == "poll" })
 		calls, wall, cpu := polls[0], nameOf(t, d, "exec_time_inclusive", "main"), nameOf(t, d, "cpu_inclusive", "main")
 		d.mustEnable(t, &s, calls, wall, cpu)
 		time.Sleep(300 * time.Millisecond)

@@ -5,48 +5,15 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"culprit/daemon/arch"
 	"culprit/daemon/kernel"
+	"culprit/daemon/libc"
 	"culprit/daemon/process"
 )
 
 // Waiting for work is not a bottleneck. Which waits those are is decided from the system call that a thread is blocked in.
-
-// System calls of x86-64 (arch/x86/entry/syscalls/syscall_64.tbl).
-const (
-	sysRead         = 0
-	sysReadv        = 19
-	sysPoll         = 7
-	sysPause        = 34
-	sysNanosleep    = 35
-	sysAccept       = 43
-	sysRecvfrom     = 45
-	sysRecvmsg      = 47
-	sysWait4        = 61
-	sysSemop        = 65
-	sysMsgrcv       = 70
-	sysSelect       = 23
-	sysRtSigwait    = 128
-	sysRtSigsuspend = 130
-	sysFutex        = 202
-	sysClockNano    = 230
-	sysEpollWait    = 232
-	sysWaitid       = 247
-	sysPselect6     = 270
-	sysPpoll        = 271
-	sysEpollPwait   = 281
-	sysAccept4      = 288
-	sysRestart      = 219
-	sysSemtimedop   = 220
-	sysMqReceive    = 243
-	sysIOUringEnter = 426
-	sysEpollPwait2  = 441
-	sysFutexWaitv   = 449
-)
-
-// alwaysIdle are the calls in which a thread waits for work, for time or for a child.
-var alwaysIdle = map[int]bool{sysPoll: true, sysPause: true, sysNanosleep: true, sysAccept: true, sysWait4: true, sysSelect: true,
-	sysRtSigwait: true, sysRtSigsuspend: true, sysClockNano: true, sysEpollWait: true, sysWaitid: true, sysPselect6: true,
-	sysPpoll: true, sysEpollPwait: true, sysAccept4: true, sysEpollPwait2: true}
 
 const (
 	futexCommand = 0x7f
@@ -64,16 +31,16 @@ const rareWakes = 4.0
 // A thread that waits for a lock is never idle. One that waits for another thread to signal it (condition variable, semaphore,
 // join) or to send something is waiting if that happens all the time, and parked if it is rare or nothing came for parkAfter.
 func idles(c kernel.BlockedCall, quiet, wakes float64) bool {
-	if alwaysIdle[c.NR] {
+	if arch.IsIdle(c.NR) {
 		return true
 	}
 	switch c.NR {
-	case sysFutex:
+	case unix.SYS_FUTEX:
 		cmd := c.Args[1] & futexCommand
 		return cmd != futexWait && cmd != futexLockPI && signalled(quiet, wakes)
-	case sysSemop, sysSemtimedop, sysMsgrcv, sysMqReceive:
+	case unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_MSGRCV, unix.SYS_MQ_TIMEDRECEIVE:
 		return signalled(quiet, wakes)
-	case sysRead, sysReadv, sysRecvfrom, sysRecvmsg, sysRestart, sysIOUringEnter, sysFutexWaitv, -1:
+	case unix.SYS_READ, unix.SYS_READV, unix.SYS_RECVFROM, unix.SYS_RECVMSG, unix.SYS_RESTART_SYSCALL, unix.SYS_IO_URING_ENTER, unix.SYS_FUTEX_WAITV, -1:
 		return quiet >= parkAfter
 	}
 	return false
@@ -92,10 +59,10 @@ func (tt *threadTable) polls(r *threadRow, call kernel.BlockedCall, now float64)
 	if w := (wait{call.NR, call.Args[0], r.quietSince}); w != r.asked { // once for each wait
 		timeout := tt.timeout(call)
 		r.asked, r.polling, r.counting, r.spinning = w, timeout > 0 && timeout <= longPoll, false, false
-		if call.NR == sysRead || call.NR == sysReadv {
+		if call.NR == unix.SYS_READ || call.NR == unix.SYS_READV {
 			r.polling, r.counting = tt.eventKind(int(int32(call.Args[0])))
 		}
-		if call.NR == sysFutex && call.Args[1]&futexCommand == futexWait {
+		if call.NR == unix.SYS_FUTEX && call.Args[1]&futexCommand == futexWait {
 			r.counting = tt.waitsForValue(call.PC)
 			r.spinning = r.counting
 		}
@@ -111,7 +78,7 @@ func (tt *threadTable) polls(r *threadRow, call kernel.BlockedCall, now float64)
 // it do: for a value that another thread will store, which says nothing of a lock. Locks of the C library make the call themselves.
 func (tt *threadTable) waitsForValue(pc uint64) bool {
 	f := tt.t.functionAt(pc)
-	return f != nil && f.fn.Name == "syscall" && isLibc(f.obj.name)
+	return f != nil && f.fn.Name == libc.Syscall && libc.IsC(f.obj.name)
 }
 
 // eventKind tells whether a descriptor is none for input: one that tells of time, signals or changes, or a counter (eventfd) by which
@@ -130,13 +97,13 @@ func (tt *threadTable) eventKind(fd int) (tells, counts bool) {
 // timeout is after what time a blocked call gives up, as far as its arguments say; 0 if it never does.
 func (tt *threadTable) timeout(call kernel.BlockedCall) time.Duration {
 	switch {
-	case call.NR == sysRecvfrom || call.NR == sysRecvmsg:
+	case call.NR == unix.SYS_RECVFROM || call.NR == unix.SYS_RECVMSG:
 		d, err := kernel.ReceiveTimeout(tt.t.proc.PID(), int(int32(call.Args[0])))
 		if err != nil {
 			return 0
 		}
 		return d
-	case call.NR == sysSemtimedop && call.Args[3] != 0:
+	case call.NR == unix.SYS_SEMTIMEDOP && call.Args[3] != 0:
 		var b [16]byte // struct timespec
 		if tt.t.proc.ReadMem(process.Addr(call.Args[3]), b[:]) != nil {
 			return 0

@@ -1,11 +1,10 @@
 package daemon
 
 import (
-	"bytes"
-	"encoding/binary"
 	"slices"
 
 	"culprit/daemon/image"
+	"culprit/daemon/libc"
 	"culprit/pcl"
 	"culprit/trampoline"
 )
@@ -30,36 +29,22 @@ type landings struct {
 	looked  int      // changes when these were looked for
 }
 
-// Names of landings.
-var (
-	// The unwinder's function with which a handler or a destructor's caller is set as the place to go on, before the frames below are gone;
-	// in C++, Rust, Ada and others.
-	setters = []string{"_Unwind_SetIP"}
-	// Where that unwinder is not libgcc's, what each handler of C++ calls first.
-	catchers = []string{"__cxa_begin_catch"}
-	// They leave for where setjmp was called.
-	jumpers = []string{"longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"}
-	// What glibc calls from where it has called a thread's own function, when that has ended in any way. It is the second where no object
-	// has destructors of thread-local variables.
-	threadEnds = []string{"__call_tls_dtors", "__nptl_deallocate_tsd"}
-)
-
 // landingsOf are the landings that the target has and that take a probe. Jumpers that no other file imports are left out: the C library
 // itself calls them only when a thread ends.
 func (t *target) landingsOf() []landing {
 	if t.landings.changes == t.changes {
 		return t.landings.of
 	}
-	all := t.landingsNamed(setters, t.setsFrame)
+	all := t.landingsNamed([]string{libc.SetIP}, t.setsFrame)
 	if len(all) == 0 {
-		all = t.landingsNamed(catchers, func(f *function) (landing, bool) { return landing{f: f, ending: trampoline.ByCaller}, true })
+		all = t.landingsNamed([]string{libc.BeginCatch}, func(f *function) (landing, bool) { return landing{f: f, ending: trampoline.ByCaller}, true })
 	}
-	for _, name := range jumpers {
+	for _, name := range libc.Jumpers() {
 		all = append(all, t.landingsNamed([]string{name}, func(f *function) (landing, bool) {
 			return landing{f: f, ending: trampoline.ByJump}, t.imports(name, f.obj) && f.unmangles()
 		})...)
 	}
-	all = append(all, t.landingsNamed(threadEnds, func(f *function) (landing, bool) {
+	all = append(all, t.landingsNamed(libc.ThreadEnds(), func(f *function) (landing, bool) {
 		return landing{f: f, ending: trampoline.ByCaller, thread: true}, true
 	})...)
 	t.landings.of, t.landings.changes = slices.CompactFunc(all, func(a, b landing) bool { return a.f == b.f }), t.changes
@@ -86,35 +71,28 @@ func (t *target) landingsNamed(names []string, what func(*function) (landing, bo
 	return all
 }
 
-// setsFrame is the landing of an unwinder's function, if it is that of libgcc (mov %rsi,OFFSET(%rdi); ret) and the unwinder's context has the
-// stack pointer of the frame where another function of the same unwinder reads it (mov OFFSET(%rdi),%rax; ret).
+// setsFrame is the landing of an unwinder's function, if it is that of libgcc and the unwinder's context has the stack pointer of the frame
+// where another function of the same unwinder reads it.
 func (t *target) setsFrame(f *function) (l landing, ok bool) {
-	if _, ok := accesses(f.obj, f.fn, []byte{0x48, 0x89, 0xb7}); !ok {
+	if !libc.SetsIP(wholeCode(f.obj, f.fn)) {
 		return l, false
 	}
-	for _, get := range f.obj.Named("_Unwind_GetCFA") {
-		if at, ok := accesses(f.obj, get, []byte{0x48, 0x8b, 0x87}); ok {
+	for _, get := range f.obj.Named(libc.GetCFA) {
+		if at, ok := libc.CFAAt(wholeCode(f.obj, get)); ok {
 			return landing{f: f, ending: trampoline.ByUnwind, frameAt: at}, true
 		}
 	}
 	return l, false
 }
 
-// accesses is the offset of a function that does nothing but one access to memory behind its first argument, whose code begins with op.
-func accesses(o *object, fn *image.Function, op []byte) (offset int32, ok bool) {
+// wholeCode is the code of a function, nil if it cannot be read.
+func wholeCode(o *object, fn *image.Function) []byte {
 	code, err := o.Code(fn.Addr, fn.Addr+fn.Size)
 	if err != nil {
-		return 0, false
+		return nil
 	}
-	code = bytes.TrimPrefix(code, []byte{0xf3, 0x0f, 0x1e, 0xfa}) // endbr64
-	if len(code) != 8 || !bytes.HasPrefix(code, op) || code[7] != 0xc3 {
-		return 0, false
-	}
-	return int32(binary.LittleEndian.Uint32(code[3:])), true
+	return code
 }
-
-// unwinders are imported by whoever does not have an unwinder of its own.
-var unwinders = []string{"_Unwind_Resume", "_Unwind_RaiseException", "__cxa_begin_catch", "__cxa_throw"}
 
 // hiddenHandlers are the objects that handle exceptions with an unwinder of their own that has no names.
 func (t *target) hiddenHandlers() []string {
@@ -124,8 +102,8 @@ func (t *target) hiddenHandlers() []string {
 	}
 	l.hidden, l.looked = nil, t.changes
 	for _, o := range t.objects {
-		named := len(o.Named("_Unwind_SetIP")) > 0 || len(o.Named("__cxa_begin_catch")) > 0
-		if !named && !slices.ContainsFunc(unwinders, o.Imports) && o.HandlesExceptions() {
+		named := len(o.Named(libc.SetIP)) > 0 || len(o.Named(libc.BeginCatch)) > 0
+		if !named && !slices.ContainsFunc(libc.UnwinderUsers(), o.Imports) && o.HandlesExceptions() {
 			l.hidden = append(l.hidden, o.name)
 		}
 	}
@@ -137,21 +115,11 @@ func (t *target) imports(name string, from *object) bool {
 	return from == t.main() || slices.ContainsFunc(t.objects, func(o *object) bool { return o != from && o.Imports(name) })
 }
 
-// How glibc's longjmp gets the stack pointer: it is loaded from the buffer and freed from what setjmp has done to it.
-var unmangling = [][]byte{
-	{0x4c, 0x8b, 0x47, 0x30},                               // mov 0x30(%rdi),%r8
-	{0x49, 0xc1, 0xc8, 0x11},                               // ror $0x11,%r8
-	{0x64, 0x4c, 0x33, 0x04, 0x25, 0x30, 0x00, 0x00, 0x00}, // xor %fs:0x30,%r8
-}
-
-// maxUnmangling is in how many bytes of code that is.
-const maxUnmangling = 64
-
 // unmangles reports whether what is called longjmp is glibc's: one of the functions that it calls begins as there. A function of another
 // library, or of the program's own, may have another buffer, or none.
 func (f *function) unmangles() bool {
 	return f.flow != nil && slices.ContainsFunc(f.flow.Calls, func(c image.CallSite) bool {
-		code, err := f.obj.Code(c.Target, c.Target+maxUnmangling)
-		return err == nil && !slices.ContainsFunc(unmangling, func(in []byte) bool { return !bytes.Contains(code, in) })
+		code, err := f.obj.Code(c.Target, c.Target+libc.MaxUnmangling)
+		return err == nil && libc.Unmangles(code)
 	})
 }

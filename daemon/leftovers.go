@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"culprit/daemon/arch"
 	"culprit/daemon/process"
 	"culprit/trampoline"
 )
@@ -150,7 +151,7 @@ func (u *leftovers) jumps(w *process.World) (shorts, longs []foundJump) {
 	}
 	at := map[uint64]bool{}
 	for _, j := range longs {
-		at[j.addr] = j.now[0] == 0xE9
+		at[j.addr] = j.now[0] == arch.Jump
 	}
 	for _, d := range u.texts {
 		lo := uint64(d.Addr) - 1
@@ -160,7 +161,7 @@ func (u *leftovers) jumps(w *process.World) (shorts, longs []foundJump) {
 		}
 		for i := range d.Bytes + 1 {
 			to := lo + uint64(i) + shortJump + uint64(int64(int8(code[i+1])))
-			if code[i] == 0xEB && at[to] {
+			if code[i] == arch.ShortJump && at[to] {
 				shorts = append(shorts, foundJump{addr: lo + uint64(i), now: code[i : i+shortJump], to: to})
 			}
 		}
@@ -190,9 +191,9 @@ func leadsTo(code []byte, at uint64) uint64 {
 func (u *leftovers) branch(code []byte, lo uint64, i int) bool {
 	op := code[i]
 	switch {
-	case op == 0xE9:
+	case op == arch.Jump:
 		return true
-	case op == 0xE8, op&0xF0 == 0x80 && i > 0 && code[i-1] == 0x0F:
+	case op == arch.Call, arch.IsFarCond(op) && i > 0 && code[i-1] == arch.Escape:
 		old := u.fileBytes(lo+uint64(i), 1)
 		return old == nil || old[0] == op
 	}
@@ -208,7 +209,7 @@ func (u *leftovers) punned(w *process.World, code []byte, lo uint64, i int) (n i
 	n = longJump
 	for k := 1; k+longJump <= maxPunned && i+k+longJump <= len(code); k++ {
 		op := code[i+k]
-		if to := leadsTo(code[i+k+1:], lo+uint64(i+k+1)); (op == 0xE8 || op == 0xE9) && u.island(to) && u.stub(w, to) {
+		if to := leadsTo(code[i+k+1:], lo+uint64(i+k+1)); arch.IsCallOrJump(op) && u.island(to) && u.stub(w, to) {
 			n = k + longJump
 		}
 	}
@@ -226,7 +227,7 @@ func (u *leftovers) prefixed(w *process.World, code []byte, lo uint64, i int) bo
 	}
 	var long [longJump]byte
 	at := lo + uint64(i) + trampoline.NoMeaning
-	return code[i-2] != 0xEB || w.ReadMem(process.Addr(at), long[:]) != nil || long[0] != 0xE9 || !u.island(leadsTo(long[1:], at+1))
+	return code[i-2] != arch.ShortJump || w.ReadMem(process.Addr(at), long[:]) != nil || long[0] != arch.Jump || !u.island(leadsTo(long[1:], at+1))
 }
 
 // stub reports whether what lies at an address of an island is the stub of a punned site.
@@ -235,8 +236,8 @@ func (u *leftovers) stub(w *process.World, addr uint64) bool {
 	if w.ReadMem(process.Addr(addr), code[:]) != nil {
 		return false
 	}
-	nop := nops[stub{addr}.pad()]
-	return bytes.HasPrefix(code[:], nop) && code[len(nop)] == 0xE9
+	nop := arch.Nops[stub{addr}.pad()]
+	return bytes.HasPrefix(code[:], nop) && code[len(nop)] == arch.Jump
 }
 
 func (u *leftovers) island(addr uint64) bool {

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"culprit/daemon/image"
+	"culprit/daemon/libc"
 	"culprit/daemon/process"
 )
 
@@ -19,11 +20,11 @@ func Limits(pid int) (limits []Limit, err error) {
 		if o.IsGo() {
 			limits = append(limits, Limit{Object: o.Name(), Why: whyGo, Sure: true})
 		}
-		if !isLibc(o.Name()) && o.MentionsSwitch() {
+		if !libc.IsC(o.Name()) && o.MentionsSwitch() {
 			limits = append(limits, Limit{Object: o.Name(), Why: "it can leave for another context: if a signal handler of the program does, " + whyOneInstruction})
 		}
 		if cancelsAnywhere(o) {
-			limits = append(limits, Limit{o.Name(), "it cancels threads wherever they are (" + cancelling + ") and has destructors or cleanup handlers, which would not run", true, true})
+			limits = append(limits, Limit{o.Name(), "it cancels threads wherever they are (" + libc.SetCancelType + ") and has destructors or cleanup handlers, which would not run", true, true})
 		}
 	})
 	return limits, err

@@ -3,8 +3,8 @@ package daemon
 import (
 	"fmt"
 	"slices"
-	"strings"
 
+	"culprit/daemon/libc"
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/trampoline"
@@ -13,26 +13,14 @@ import (
 // Locks become known by being taken: the tables of metrics that are told apart by locks have their addresses, and the functions
 // that the keys were set in say of which kind they are.
 
-// lockKinds are the kinds of locks by the functions of the C library, whose names begin so. The number of a kind is its place here
-// and 1.
-var lockKinds = []struct{ kind, prefix string }{
-	{"Mutex", "pthread_mutex_"}, {"RWLock", "pthread_rwlock_"}, {"SpinLock", "pthread_spin_"}, {"CondVar", "pthread_cond_"},
-	{"Barrier", "pthread_barrier_"}, {"Semaphore", "sem_"}, {"Mutex", "mtx_"}, {"CondVar", "cnd_"},
-}
-
 // lockKind is the number of the kind of lock that a function's first argument is, 0 if that is not known.
 func lockKind(f *function) byte {
 	if f == nil {
 		return 0
 	}
-	for _, n := range append([]string{f.fn.Name, f.fn.Linkage}, f.fn.Aliases...) {
-		if strings.HasPrefix(n, "__lll_lock_wait") {
-			return 1
-		}
-		for i, k := range lockKinds {
-			if strings.HasPrefix(strings.TrimLeft(n, "_"), k.prefix) {
-				return byte(i + 1)
-			}
+	for _, n := range f.names() {
+		if k := libc.KindOf(n); k != "" {
+			return libc.Number(k)
 		}
 	}
 	return 0
@@ -88,8 +76,8 @@ func (p *part) findTaken() {
 		return 0
 	})
 	for _, key := range fresh[:min(len(fresh), takenAtOnce)] {
-		if k := int(p.keys.tags[key]); k <= len(lockKinds) {
-			o.taken(lockKinds[k-1].kind, key)
+		if kind := libc.Numbered(p.keys.tags[key]); kind != "" {
+			o.taken(kind, key)
 		}
 	}
 }
@@ -121,7 +109,7 @@ func (o *objectTable) known(addr uint64) bool {
 
 // taken makes a lock a resource that nobody was seen waiting for.
 func (o *objectTable) taken(kind string, addr uint64) {
-	_, name := o.t.nameLock(addr, syncKind{kind, []uint64{0}})
+	_, name := o.t.nameLock(addr, libc.Lock(kind))
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.numTaken >= maxTaken || o.addrs[addr] {

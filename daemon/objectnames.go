@@ -6,24 +6,25 @@ import (
 	"strings"
 
 	"culprit/daemon/image"
+	"culprit/daemon/libc"
 	"culprit/daemon/process"
 )
 
 // Names of locks: by the variable that they are or lie in ("cache.lock", "shards[3]"), or by who holds them on the heap or a stack.
 
 // nameLock finds the variable that holds the futex word, and the address of the lock in it. name is "" where no symbol covers it.
-func (t *target) nameLock(word uint64, k syncKind) (addr uint64, name string) {
+func (t *target) nameLock(word uint64, k libc.Wait) (addr uint64, name string) {
 	addr = word
-	if len(k.offsets) > 0 {
-		addr = word - k.offsets[0]
+	if len(k.Words) > 0 {
+		addr = word - k.Words[0]
 	}
 	obj := t.dataAt(word)
 	if obj == nil {
 		return addr, ""
 	}
-	for _, off := range k.offsets {
+	for _, off := range k.Words {
 		p, ok := obj.PartAt(word - off - obj.bias)
-		if ok && (p.Rest == 0 || p.Lock && k.name == kindFutex) {
+		if ok && (p.Rest == 0 || p.Lock && k.Kind == libc.Futex) {
 			return word - off, t.distinct(obj, p.Name, word-off-p.Rest)
 		}
 	}

@@ -6,7 +6,11 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"culprit/daemon/arch"
 	"culprit/daemon/kernel"
+	"culprit/daemon/libc"
 	"culprit/grid"
 )
 
@@ -57,60 +61,27 @@ func (o *objectTable) value(h grid.Hierarchy, elems []string) (uint64, bool) {
 	return o.t.dataNamed(elems[1])
 }
 
-// A syncKind is a kind of lock: where in it threads wait, by the function that waits.
-type syncKind struct {
-	name    string
-	offsets []uint64 // of the futex words in the object (glibc's nptl/ and sysdeps/nptl/bits)
-}
-
-// kindFutex is what is waited for in a function that is none of these: the lock of a language's library, or of the program.
-const kindFutex = "Futex"
-
-// syncKinds maps the waiting function to what it waits for.
-var syncKinds = map[string]syncKind{}
-
-func init() {
-	add := func(k syncKind, names ...string) {
-		for _, n := range names {
-			syncKinds[n] = k
-		}
-	}
-	add(syncKind{"Mutex", []uint64{0}}, "pthread_mutex_lock", "pthread_mutex_timedlock", "pthread_mutex_clocklock", "__pthread_mutex_lock", "___pthread_mutex_lock",
-		"__pthread_mutex_lock_full", "__pthread_mutex_cond_lock", "__pthread_mutex_clocklock_common", "mtx_lock", "mtx_timedlock")
-	add(syncKind{"RWLock", []uint64{0, 8, 12}}, "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_rwlock_timedrdlock",
-		"pthread_rwlock_timedwrlock", "pthread_rwlock_clockrdlock", "pthread_rwlock_clockwrlock")
-	add(syncKind{"CondVar", []uint64{40, 44, 36}}, "pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait", "cnd_wait", "cnd_timedwait")
-	add(syncKind{"Barrier", []uint64{4, 0}}, "pthread_barrier_wait")
-	add(syncKind{"Semaphore", []uint64{0, 4}}, "sem_wait", "sem_timedwait", "sem_clockwait",
-		"__new_sem_wait_slow64", "__new_sem_wait_slow32") // where the first three jump to
-	add(syncKind{"Thread", nil}, "pthread_join", "pthread_timedjoin_np", "pthread_clockjoin_np", "__pthread_clockjoin_ex", "thrd_join")
-}
-
 // waitedFor names what a blocked thread waits for, and makes it a resource when it is first seen. kind says whether it is
 // another thread or a device.
 func (o *objectTable) waitedFor(call kernel.BlockedCall, frames []frame, st blockedStack) (part string, kind int) {
-	if call.NR == sysFutex {
+	if call.NR == unix.SYS_FUTEX {
 		return o.lock(call.Args[0], frames, st), kindSync
 	}
-	if fdCalls[call.NR] {
+	if arch.WaitsForDescriptor(call.NR) {
 		return o.file(int(int32(call.Args[0]))), kindIO
 	}
 	return "", kindIO
 }
 
-// fdCalls are the system calls whose first argument is the descriptor that they wait for.
-var fdCalls = map[int]bool{0: true, 1: true, 17: true, 18: true, 19: true, 20: true, 295: true, 296: true, 44: true, 45: true, 46: true, 47: true,
-	74: true, 75: true, 277: true, 40: true, 327: true, 328: true}
-
 // nameOf returns the name of the lock of a futex word, if it has one that need not be looked for anew; k is what the stack says
 // that it is. Stacks are read while threads may go on, and what was read of two waits leads nowhere: a lock is a bare futex
 // only if it is seen as one twice, and until it is seen as something else. again says that it is time to look whether it is still
 // the lock that it was.
-func (o *objectTable) nameOf(word uint64, k syncKind) (name string, ok, again bool) {
+func (o *objectTable) nameOf(word uint64, k libc.Wait) (name string, ok, again bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	was, named := o.names[word]
-	switch bare := k.name == kindFutex; {
+	switch bare := k.Kind == libc.Futex; {
 	case named && (bare || !o.unsure[word]):
 		return was, true, o.mayEnd(word)
 	case bare && !o.unsure[word]:
@@ -121,7 +92,7 @@ func (o *objectTable) nameOf(word uint64, k syncKind) (name string, ok, again bo
 		o.t.d.tree.Retire(grid.SyncObject, strings.SplitN(elems, "/", 2)...)
 		delete(o.names, word)
 	}
-	o.unsure[word] = k.name == kindFutex
+	o.unsure[word] = k.Kind == libc.Futex
 	return "", false, false
 }
 
@@ -135,7 +106,7 @@ func (o *objectTable) lock(word uint64, frames []frame, st blockedStack) string 
 	addr, name := o.t.nameLock(word, k)
 	variable := name != ""
 	switch {
-	case k.name == "Thread":
+	case k.Kind == libc.Thread:
 		addr, name = o.t.joined(word)
 	case name == "":
 		name = o.t.heldBy(addr, st)
@@ -149,13 +120,13 @@ func (o *objectTable) lock(word uint64, frames []frame, st blockedStack) string 
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if again && !o.sighted(word, k.name, name, telling) {
+	if again && !o.sighted(word, k.Kind, name, telling) {
 		return n
 	}
 	if again {
 		o.end(n)
 	}
-	n = o.learn(grid.SyncObject, k.name, name, addr, word)
+	n = o.learn(grid.SyncObject, k.Kind, name, addr, word)
 	if !variable {
 		o.sights[word] = &sighting{}
 	}
@@ -166,8 +137,8 @@ func (o *objectTable) lock(word uint64, frames []frame, st blockedStack) string 
 }
 
 // waitingIn finds the innermost waiting function on a stack, and who called it or what it is a part of in the library.
-func waitingIn(frames []frame) (k syncKind, user *function) {
-	k = syncKind{name: kindFutex, offsets: []uint64{0}}
+func waitingIn(frames []frame) (k libc.Wait, user *function) {
+	k = libc.Other
 	found := false
 	for _, fr := range frames {
 		if fr.f == nil {
@@ -184,14 +155,13 @@ func waitingIn(frames []frame) (k syncKind, user *function) {
 }
 
 // kindOfWait is what a function waits for, if it is one of those that wait.
-func kindOfWait(f *function) (syncKind, bool) {
-	for _, n := range append([]string{f.fn.Name, f.fn.Linkage}, f.fn.Aliases...) {
-		n, _, _ = strings.Cut(n, ".") // what compilers call their copies: .constprop.0
-		if k, ok := syncKinds[n]; ok {
-			return k, true
+func kindOfWait(f *function) (libc.Wait, bool) {
+	for _, n := range f.names() {
+		if w, ok := libc.WaitIn(n); ok {
+			return w, true
 		}
 	}
-	return syncKind{}, false
+	return libc.Wait{}, false
 }
 
 // learn makes an object a resource.

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"culprit/daemon/arch"
 	"culprit/daemon/image"
 	"culprit/daemon/kernel"
 	"culprit/daemon/process"
@@ -240,7 +241,7 @@ func (p *profile) blockedStack(call kernel.BlockedCall) blockedStack {
 			break
 		}
 	}
-	r := image.Regs{RIP: call.PC, RSP: call.SP, Exact: true, Lost: ^uint32(1<<7) & 0xffff}
+	r := image.Regs{RIP: call.PC, RSP: call.SP, Exact: true, Lost: arch.AllRegisters &^ (1 << arch.RSP)}
 	more := func(addr uint64) (uint64, error) {
 		var b [8]byte
 		err := p.t.proc.ReadMem(process.Addr(addr), b[:])

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"culprit/daemon/arch"
 	"culprit/daemon/process"
 	"culprit/trampoline"
 )
@@ -106,16 +107,14 @@ func (s *site) aim(b *trampoline.Base, r room) {
 	s.t.seg.aim(s.stubs.successor, w.Host)
 }
 
-var nops = [4][]byte{nil, {0x90}, {0x66, 0x90}, {0x0F, 0x1F, 0x00}}
-
 // aim writes a stub; where there is one already, its displacement alone changes, in one store.
 func (s *segment) aim(st stub, to uint64) {
 	sp := s.spaceAt(st.addr)
 	rel := uint32(to - st.end())
 	mem := s.view(sp, st.addr, st.pad()+5)
-	if mem[st.pad()] != 0xE9 {
-		copy(mem, nops[st.pad()])
-		mem[st.pad()] = 0xE9
+	if mem[st.pad()] != arch.Jump {
+		copy(mem, arch.Nops[st.pad()])
+		mem[st.pad()] = arch.Jump
 		binary.LittleEndian.PutUint32(mem[st.pad()+1:], rel)
 		return
 	}

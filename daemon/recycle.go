@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"culprit/daemon/arch"
 	"culprit/daemon/process"
 	"culprit/pcl"
 	"culprit/trampoline"
@@ -30,7 +31,7 @@ func (t *target) crowded() bool {
 func (t *target) recycle(w *process.World) {
 	live := map[uint64]bool{}
 	for _, th := range w.Threads() {
-		live[th.Regs.Fs_base] = true
+		live[arch.ThreadPointer(&th.Regs)] = true
 	}
 	seg := t.seg
 	needed := map[int]bool{} // blocks that a living thread has, or passes over to its own

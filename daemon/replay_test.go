@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"culprit/daemon/libc"
 	"culprit/internal/testprog"
 	"culprit/pcl"
 )
@@ -136,7 +137,7 @@ func TestReplayAgreesWithItsTwin(t *testing.T) {
 	}
 	for _, name := range []string{"pthread_mutex_lock", "read", "clock_gettime"} {
 		for _, id := range tg.Named(name) {
-			if f := tg.funcs[id]; isLibc(f.obj.name) {
+			if f := tg.funcs[id]; libc.IsC(f.obj.name) {
 				fns = append(fns, f)
 			}
 		}

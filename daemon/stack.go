@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 
+	"culprit/daemon/arch"
 	"culprit/daemon/image"
 	"culprit/daemon/process"
 	"culprit/trampoline"
@@ -113,7 +114,7 @@ func (t *target) outOfCall(r *image.Regs, mem memReader) bool {
 		return false
 	}
 	for _, sp := range t.seg.spaces {
-		if sp.call == 0 || r.RIP != sp.back || r.Lost&(1<<rbp) != 0 {
+		if sp.call == 0 || r.RIP != sp.back || r.Lost&(1<<arch.RBP) != 0 {
 			continue
 		}
 		var frame [3]uint64 // where the probe goes on, rbp, rbx
@@ -128,22 +129,16 @@ func (t *target) outOfCall(r *image.Regs, mem memReader) bool {
 		}
 		r.RIP, r.RSP, r.Exact = frame[0], r.RBP+trampoline.FrameArgs, true
 		r.RBP, r.RBX = frame[1], frame[2]
-		r.Lost &^= 1 << rbx
+		r.Lost &^= 1 << arch.RBX
 		return true
 	}
 	return false
 }
 
-// Numbers of registers in image.Regs.Lost.
-const (
-	rbx = 3
-	rbp = 6
-)
-
 // findFrame finds the frame of a function whose frame pointer is not known, by the first return address on the stack that lies
 // behind a call of this very function. Below it the frame pointer was pushed.
 func (t *target) findFrame(f *function, r *image.Regs, mem memReader) bool {
-	if r.Lost&(1<<rbp) == 0 {
+	if r.Lost&(1<<arch.RBP) == 0 {
 		return false
 	}
 	for a := r.RSP &^ 7; a < r.RSP+8*guessWords; a += 8 {
@@ -152,7 +147,7 @@ func (t *target) findFrame(f *function, r *image.Regs, mem memReader) bool {
 			return false
 		}
 		if t.behindCallOf(f, ret, mem) {
-			r.RBP, r.Lost = a, r.Lost&^(1<<rbp)
+			r.RBP, r.Lost = a, r.Lost&^(1<<arch.RBP)
 			return true
 		}
 	}
@@ -171,7 +166,7 @@ func (t *target) behindCallOf(f *function, ret uint64, mem memReader) bool {
 		return false
 	}
 	to := ret + uint64(int64(int32(binary.LittleEndian.Uint32(code[2:]))))
-	if code[1] == 0xE8 {
+	if code[1] == arch.Call {
 		return to == f.addr()
 	}
 	if code[0] != 0xFF || code[1] != 0x15 {
@@ -181,16 +176,13 @@ func (t *target) behindCallOf(f *function, ret uint64, mem memReader) bool {
 	return err == nil && to == f.addr()
 }
 
-// longestCall is how many bytes before an address behind a call are looked at.
-const longestCall = 7
-
-// A codeReader gives the longestCall bytes of code before an address in an object, nil if it cannot.
+// A codeReader gives the arch.LongestCall bytes of code before an address in an object, nil if it cannot.
 type codeReader func(o *object, ret uint64) []byte
 
 // fileCode reads code from the file.
 func fileCode(o *object, ret uint64) []byte {
-	code, err := o.Code(ret-o.bias-longestCall, ret-o.bias)
-	if err != nil || len(code) < longestCall {
+	code, err := o.Code(ret-o.bias-arch.LongestCall, ret-o.bias)
+	if err != nil || len(code) < arch.LongestCall {
 		return nil
 	}
 	return code
@@ -203,18 +195,7 @@ func (t *target) behindCall(ret uint64, read codeReader) bool {
 		return false
 	}
 	code := read(o, ret)
-	if code == nil {
-		return false
-	}
-	if code[2] == 0xE8 {
-		return true
-	}
-	for n := 2; n <= 7; n++ { // FF /2
-		if c := code[7-n:]; c[0] == 0xFF && c[1]>>3&7 == 2 {
-			return true
-		}
-	}
-	return false
+	return code != nil && arch.EndsInCall(code)
 }
 
 // threadRegs are the registers of a stopped thread.

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 
+	"culprit/daemon/arch"
 	"culprit/daemon/image"
 	"culprit/daemon/process"
 )
@@ -93,11 +94,11 @@ func (t *target) guessRest(k *stackWalk, m *stackMem) {
 
 // code reads what lies before an address, from the memory of the target where the file was not read: calls are never changed.
 func (m *stackMem) code(o *object, ret uint64) []byte {
-	if b := o.CodeRead(ret-o.bias-longestCall, ret-o.bias); b != nil {
+	if b := o.CodeRead(ret-o.bias-arch.LongestCall, ret-o.bias); b != nil {
 		return b
 	}
-	b := make([]byte, longestCall)
-	if m.w.ReadMem(process.Addr(ret-longestCall), b) != nil {
+	b := make([]byte, arch.LongestCall)
+	if m.w.ReadMem(process.Addr(ret-arch.LongestCall), b) != nil {
 		return nil
 	}
 	return b

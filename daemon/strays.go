@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"culprit/daemon/arch"
 	"culprit/daemon/process"
 	"culprit/trampoline"
 )
@@ -101,7 +102,7 @@ func (s *strays) index(ours []process.Mapping) {
 	}
 	for i, e := range s.entries {
 		for at := 0; at+4 <= e.Len; at++ {
-			if at > 0 && e.New[at-1]&^1 != 0xE8 || at == 0 && e.Len != 4 { // E8, E9; alone in a branch that was retargeted
+			if at > 0 && !arch.IsCallOrJump(e.New[at-1]) || at == 0 && e.Len != 4 { // alone in a branch that was retargeted
 				continue
 			}
 			to := leadsTo(e.New[at:], e.Addr+uint64(at))
@@ -131,8 +132,8 @@ func (s *strays) scan(at process.Addr, code []byte) {
 	for i := 0; i+5 <= len(code); i++ {
 		rel := i + 1
 		switch op := code[i]; {
-		case op&^1 == 0xE8:
-		case op == 0x0F && code[i+1]&0xF0 == 0x80 && i+6 <= len(code):
+		case arch.IsCallOrJump(op):
+		case op == arch.Escape && arch.IsFarCond(code[i+1]) && i+6 <= len(code):
 			rel++
 		default:
 			continue

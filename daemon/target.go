@@ -131,6 +131,11 @@ type function struct {
 
 func (f *function) addr() uint64 { return uint64(f.id) }
 
+// names are all that the function is called.
+func (f *function) names() []string {
+	return append([]string{f.fn.Name, f.fn.Linkage}, f.fn.Aliases...)
+}
+
 // analyse decodes the function and plans every point of it.
 func (f *function) analyse() {
 	if !f.analysed.Load() && image.InStop("the plan of "+f.fn.Name, f.analyse) {

@@ -10,7 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"culprit/daemon/arch"
 	"culprit/daemon/kernel"
+	"culprit/daemon/libc"
 	"culprit/daemon/process"
 	"culprit/grid"
 	"culprit/pcl"
@@ -253,20 +255,15 @@ func threadRoot(frames []frame) *function {
 		if f == nil || f.fn.Refuse != "" {
 			continue
 		}
-		switch f.fn.Linkage {
-		case "start_thread", "clone", "clone3", "__clone", "__clone3", "__libc_start_main", "__libc_start_call_main", "_start":
+		if libc.StartsThreads(f.fn.Linkage) {
 			continue
 		}
-		if !f.fn.Named && len(frames) > 1 && i > 0 && isLibc(f.obj.name) {
+		if !f.fn.Named && len(frames) > 1 && i > 0 && libc.IsC(f.obj.name) {
 			continue // the C library's own start-up code, stripped of its names
 		}
 		return f
 	}
 	return nil
-}
-
-func isLibc(name string) bool {
-	return len(name) >= 7 && (name[:7] == "libc.so" || name[:7] == "libc-2." || name[:7] == "ld-musl")
 }
 
 // roots are the functions that threads began with, main not necessarily among them.
@@ -317,13 +314,13 @@ func (tt *threadTable) learn(w *process.World) {
 	threads := w.Threads()
 	tt.mu.Lock()
 	for _, th := range threads {
-		tt.points(th.Regs.Fs_base, th.TID)
+		tt.points(arch.ThreadPointer(&th.Regs), th.TID)
 	}
 	tt.mu.Unlock()
 	var candidates map[uint64]bool
 	buf := make([]byte, look)
 	for _, th := range threads[:min(len(threads), enoughTold)] {
-		if th.Regs.Fs_base == 0 || w.ReadMem(process.Addr(th.Regs.Fs_base), buf) != nil {
+		if arch.ThreadPointer(&th.Regs) == 0 || w.ReadMem(process.Addr(arch.ThreadPointer(&th.Regs)), buf) != nil {
 			return
 		}
 		here := map[uint64]bool{}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/libc"
 	"culprit/grid"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
@@ -171,15 +172,15 @@ func TestEveryFunctionOfLibc(t *testing.T) {
 			want := undisturbed(t, bin)
 			p := testprog.StartTarget(t, bin)
 			d := attachTo(t, p.PID)
-			libc := func(f *function) bool { return isLibc(f.obj.name) && f.reason == "" }
-			keys := functionsOf(d, "procedure_calls", libc)
+			isC := func(f *function) bool { return libc.IsC(f.obj.name) && f.reason == "" }
+			keys := functionsOf(d, "procedure_calls", isC)
 			var s sums
 			on := enableAll(t, d, &s, keys)
 			p.Say(t, "go")
 			time.Sleep(300 * time.Millisecond)
 			d.Disable(on)
 			d.Settle()
-			timers := functionsOf(d, "exec_time_inclusive", libc)
+			timers := functionsOf(d, "exec_time_inclusive", isC)
 			for range rounds(1, 20) {
 				rand.Shuffle(len(timers), func(i, j int) { timers[i], timers[j] = timers[j], timers[i] })
 				on := enableAll(t, d, &s, timers[:300])
@@ -267,13 +268,13 @@ func TestLibraryCallsThroughThePLT(t *testing.T) {
 	p := testprog.StartTarget(t, bin, "300000", "3")
 	d := attachTo(t, p.PID)
 	var s sums
-	libc := ""
+	name := ""
 	for _, o := range d.targets[0].objects {
-		if isLibc(o.name) {
-			libc = o.name
+		if libc.IsC(o.name) {
+			name = o.name
 		}
 	}
-	keys := []grid.PairKey{key(t, "procedure_calls", "/Code/"+libc+"/getppid"), key(t, "procedure_calls", "/Code/"+libc+"/__ctype_toupper_loc"), // what gcc makes of toupper
+	keys := []grid.PairKey{key(t, "procedure_calls", "/Code/"+name+"/getppid"), key(t, "procedure_calls", "/Code/"+name+"/__ctype_toupper_loc"), // what gcc makes of toupper
 		key(t, "procedure_calls", "/Code/calls.c/library_calls")}
 	d.mustEnable(t, &s, keys...)
 	p.Say(t, "go")

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/libc"
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/trampoline"
@@ -99,7 +100,7 @@ func (t *target) chosen(k grid.PairKey) *function {
 func (t *target) inPadding(tt *testing.T) (fns []*function) {
 	tt.Helper()
 	for _, o := range t.objects {
-		if !isLibc(o.name) {
+		if !libc.IsC(o.name) {
 			continue
 		}
 		for _, id := range t.know(o, o.Functions()) {

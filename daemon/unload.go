@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"culprit/daemon/image"
+	"culprit/daemon/libc"
 	"culprit/daemon/process"
 )
 
@@ -160,7 +161,7 @@ func (t *target) findResident() {
 	entry, loader := uint64(t.proc.Entry()), uint64(t.proc.Loader())
 	for _, o := range t.objects {
 		o.stays = o.holds(entry) || o.holds(loader)
-		if isLibc(o.name) {
+		if libc.IsC(o.name) {
 			libcs = append(libcs, o)
 		}
 	}

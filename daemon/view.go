@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 
+	"culprit/daemon/arch"
 	"culprit/daemon/image"
 	"culprit/daemon/process"
 )
@@ -100,7 +101,7 @@ func (v *view) frames(i int) []rawFrame {
 
 // stack is the stack of a thread, by its number.
 func (v *view) stack(i int) *stackMem {
-	return &stackMem{w: v.w, at: v.w.Threads()[i].Regs.Rsp &^ 7, top: v.tops[i]}
+	return &stackMem{w: v.w, at: arch.SP(&v.w.Threads()[i].Regs) &^ 7, top: v.tops[i]}
 }
 
 // readAll reads the stacks of all threads. Who stands as at the last stop, and has on the stack what was then looked at, has the same walk.
@@ -114,14 +115,14 @@ func (v *view) readAll() {
 		length[i] = firstRead
 		if k := last[th.TID]; k != nil && k.from == threadRegs(th) {
 			old[i], length[i] = k, len(k.looked)
-		} else if left := th.Regs.Fs_base - th.Regs.Rsp&^7; left < firstRead { // behind it something else may be mapped, or nothing
+		} else if left := arch.ThreadPointer(&th.Regs) - arch.SP(&th.Regs)&^7; left < firstRead { // behind it something else may be mapped, or nothing
 			length[i] = int(left) &^ 7
 		}
 		sum += length[i]
 	}
 	all := make([]byte, sum)
 	for i, th := range threads {
-		pieces[i] = process.Piece{Addr: process.Addr(th.Regs.Rsp &^ 7), Buf: all[:length[i]:length[i]]}
+		pieces[i] = process.Piece{Addr: process.Addr(arch.SP(&th.Regs) &^ 7), Buf: all[:length[i]:length[i]]}
 		all = all[length[i]:]
 	}
 	if v.w.ReadPieces(pieces) != nil {

@@ -3,7 +3,11 @@ package daemon
 import (
 	"encoding/binary"
 
+	"golang.org/x/sys/unix"
+
+	"culprit/daemon/arch"
 	"culprit/daemon/image"
+	"culprit/daemon/libc"
 	"culprit/daemon/process"
 	"culprit/grid"
 )
@@ -35,14 +39,15 @@ func (t *target) unnamedWaiters(w *process.World) (list []waiter) {
 		return nil
 	}
 	for _, th := range w.Threads() {
-		if !th.InSyscall || th.Regs.Orig_rax != sysFutex && th.Regs.Rax != sysFutex || len(list) == maxWaiters {
+		if !th.InSyscall || !arch.Calls(&th.Regs, unix.SYS_FUTEX) || len(list) == maxWaiters {
 			continue
 		}
-		if n, ok := o.unnamed[th.Regs.Rdi]; ok {
-			if o.unnamed[th.Regs.Rdi]++; n+1 >= triesForName {
-				delete(o.unnamed, th.Regs.Rdi)
+		word := arch.FirstArg(&th.Regs)
+		if n, ok := o.unnamed[word]; ok {
+			if o.unnamed[word]++; n+1 >= triesForName {
+				delete(o.unnamed, word)
 			}
-			list = append(list, waiter{th.Regs.Rdi, threadRegs(th)})
+			list = append(list, waiter{word, threadRegs(th)})
 		}
 	}
 	return list
@@ -60,8 +65,8 @@ func (t *target) nameWaiters(list []waiter) {
 		st := blockedStack{w.regs, mem}
 		k, _ := waitingIn(t.walk(st.regs, st.mem))
 		addr, _ := t.nameLock(w.word, k)
-		if name := t.heldBy(addr, st); name != "" && k.name != "Thread" {
-			t.threads.objects.rename(w.word, k.name, name, addr)
+		if name := t.heldBy(addr, st); name != "" && k.Kind != libc.Thread {
+			t.threads.objects.rename(w.word, k.Kind, name, addr)
 		}
 	}
 }

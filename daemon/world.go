@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"culprit/daemon/arch"
 	"culprit/daemon/process"
 )
 
@@ -209,7 +210,7 @@ func (t *target) standing(w *process.World, spans []addrSpan) (tids map[int]int,
 			return nil, &tooLong{len(w.Threads())}
 		}
 		mine := func(owner int) { tids[owner] = th.TID }
-		set.owners(th.Regs.Rip, mine)
+		set.owners(arch.PC(&th.Regs), mine)
 		k := t.view.walk(i)
 		for _, pc := range k.kept {
 			set.owners(pc, mine)
@@ -217,7 +218,7 @@ func (t *target) standing(w *process.World, spans []addrSpan) (tids map[int]int,
 		if k.whole {
 			continue
 		}
-		at := th.Regs.Rsp &^ 7
+		at := arch.SP(&th.Regs) &^ 7
 		n := w.ReadSome(process.Addr(at), buf[:t.stackLeft(w, &th.Regs)])
 		for off := int(k.end - at); off >= 0 && off+8 <= n; off += 8 {
 			set.owners(binary.LittleEndian.Uint64(buf[off:]), mine)
@@ -238,16 +239,17 @@ func worldReader(w *process.World) memReader {
 // stackLeft is how much of a thread's stack is worth searching: up to its control block, which every C library puts at the end of a
 // stack that it makes, and not into memory of ours that happens to lie behind it. Our ledger is full of addresses of code.
 func (t *target) stackLeft(w *process.World, r *unix.PtraceRegs) int {
-	end := r.Rsp&^7 + stackScan
-	if r.Fs_base > r.Rsp {
-		end = min(end, (r.Fs_base+7)&^7)
+	sp, block := arch.SP(r), arch.ThreadPointer(r)
+	end := sp&^7 + stackScan
+	if block > sp {
+		end = min(end, (block+7)&^7)
 	}
 	for _, at := range t.ownMemory(w) {
-		if at > r.Rsp {
+		if at > sp {
 			end = min(end, at)
 		}
 	}
-	return int(end - r.Rsp&^7)
+	return int(end - sp&^7)
 }
 
 // ownMemory is where mappings of ours begin that a target may read.

@@ -33,6 +33,8 @@ var allowed = map[string][]string{
 	"daemon/syscalls":    {},
 	"daemon/tracerguard": {},
 	"daemon/selfcost":    {"daemon/kernel"},
+	"daemon/arch":        {},
+	"daemon/libc":        {},
 	"daemon/image":       {"trampoline/x86"},
 	"daemon/process":     {"daemon/syscalls"},
 	"daemon":             {"grid", "trampoline", "pcl", "daemon"},
@@ -48,7 +50,7 @@ var allowed = map[string][]string{
 }
 
 // alone lists the packages that import nothing of the house, not even internal/..., outside their tests; but for procParser, which is alone itself.
-var alone = []string{"grid", "consultant/decide", "daemon/kernel", "daemon/rows", "daemon/syscalls", "trampoline/x86", procParser}
+var alone = []string{"grid", "consultant/decide", "daemon/kernel", "daemon/arch", "daemon/libc", "daemon/rows", "daemon/syscalls", "trampoline/x86", procParser}
 
 const procParser = "internal/procfs"
 
