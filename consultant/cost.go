@@ -5,6 +5,7 @@ import (
 	"math"
 	"sort"
 
+	"culprit/consultant/decide"
 	"culprit/grid"
 )
 
@@ -22,6 +23,7 @@ const (
 	grossAfter   = 0.45 // s
 	falls        = 0.85 // an observed cost below this share of the one before is what a stop leaves behind: it fades away
 	starved      = 3.0  // s of waiting for budget until stack samples are asked
+	rewatchShare = 0.8  // of the budget: what was released is watched again if no more than this is used then
 	firstBackoff = 0.25 // s after the first deferral; doubles
 	maxBackoff   = 8.0  // s
 	maxAgain     = 60.0 // s until a hypothesis of the first level that cost too much is tried again, at most
@@ -86,7 +88,7 @@ func (s *Search) unpriced(now float64) []grid.PairKey {
 			continue
 		}
 		fresh := false
-		for _, k := range n.pairs {
+		for _, k := range n.hyp.keys(n.focus) {
 			tag, known := s.prices[k]
 			if _, on := s.active[k]; seen[k] || on || known && now-tag.at < priceTTL {
 				continue
@@ -108,7 +110,7 @@ func (s *Search) unpriced(now float64) []grid.PairKey {
 func (s *Search) candidates(now float64) []*node {
 	var list []*node
 	for _, n := range s.graph.nodes {
-		if n.state == Queued || n.state == Deferred && n.recheckAt <= now {
+		if n.state == Queued || n.state == Deferred && n.wakeAt <= now {
 			list = append(list, n)
 		}
 	}
@@ -142,7 +144,7 @@ func (s *Search) candidates(now float64) []*node {
 // ok is false as long as a price is unknown; err is why one of the pairs cannot be measured.
 func (s *Search) predict(n *node) (all, more float64, ok bool, err error) {
 	seen := map[grid.PairKey]bool{}
-	for _, k := range n.pairs {
+	for _, k := range n.hyp.keys(n.focus) {
 		if seen[k] {
 			continue
 		}
@@ -199,7 +201,8 @@ func (s *Search) pick(now float64) {
 			break
 		}
 		if n.explained() {
-			n.skip("not tested: another callee explains nearly all of its caller")
+			n.state, n.skip = Never, true
+			n.reason = "not tested: another callee explains nearly all of its caller"
 			continue
 		}
 		if s.waitsForWhole(n) {
@@ -213,16 +216,16 @@ func (s *Search) pick(now float64) {
 		if !known {
 			continue
 		}
-		n.cost = all
-		if n.triedAt == 0 {
-			n.triedAt = now
+		n.cost, n.priced = all, true
+		if n.startTry == 0 {
+			n.startTry = now
 		}
 		switch {
 		case err != nil:
 			s.fail(n, err, now)
 		case more > s.cfg.Budget:
 			s.overBudget(n, now)
-		case load+more > s.cfg.Budget && more > 0 && now-n.triedAt > starved && n.weight > 0 && n.hyp.sampled() && !n.persistent():
+		case load+more > s.cfg.Budget && more > 0 && now-n.startTry > starved && n.weight > 0 && n.hyp.sampled() && !n.persistent():
 			n.starved = true
 			s.overBudget(n, now)
 		case load+more > s.cfg.Budget && more > 0, pairs+len(n.hyp.Metrics) > maxActive:
@@ -245,7 +248,7 @@ func (s *Search) pick(now float64) {
 		s.release(short)
 		return
 	}
-	s.rewatch(now, load)
+	s.rewatch(now, s.wake(now, load))
 }
 
 // stopCredit is for how long the program may stand still ahead of the budget, as s of the session: the first probes are put in with many stops.
@@ -265,7 +268,7 @@ func (s *Search) waitsForWhole(n *node) bool {
 		return false
 	}
 	if w := s.ruledOut(n); w != nil {
-		n.skip("not tested: " + partOf(w))
+		n.state, n.skip, n.reason = Never, true, "not tested: "+partOf(w)
 		return true
 	}
 	for _, f := range widenings(n.focus) {
@@ -299,11 +302,56 @@ func (n *node) explained() bool {
 
 // begin starts the experiment of a node; its pairs are enabled by the next batch.
 func (s *Search) begin(n *node, now float64) {
-	n.begin(s.batch, now)
+	n.state, n.watch, n.reason = Testing, true, ""
+	n.batch, n.started = s.batch, now
+	n.win, n.shares = decide.Window{}, nil
+	n.run = decide.Run{}
+	n.bins = 0
+	n.next = math.Inf(1) // until the pairs are enabled
 	s.willKeep(n)
 	for _, p := range n.trueParents() {
-		if p.suspended {
+		if p.dozes() {
 			s.watchAgain(p, now)
+		}
+	}
+}
+
+// release stops watching the costliest concluded nodes until as much is free as the candidates lack: first the true
+// ones below the first level, then the false ones of the first level.
+func (s *Search) release(short float64) {
+	var list []*node
+	for _, n := range s.graph.nodes {
+		if n.watch && !n.pinned && (n.state == True && !n.persistent() || n.state == False) {
+			list = append(list, n)
+		}
+	}
+	sort.SliceStable(list, func(i, j int) bool {
+		if a, b := list[i], list[j]; a.state != b.state {
+			return a.state == True
+		}
+		return list[i].cost > list[j].cost
+	})
+	for _, n := range list {
+		if short <= 0 || n.cost <= 0 {
+			return
+		}
+		n.watch = false
+		n.reason = "not watched any longer: the budget is needed for candidates"
+		short -= n.cost
+	}
+}
+
+// rewatch watches one node again that was released, when there is room to spare.
+func (s *Search) rewatch(now, load float64) {
+	for _, n := range s.graph.nodes {
+		released := n.state == True || n.state == False && n.persistent()
+		if !released || n.watch || n.dozes() || n.wakeAt > now || n.byShare() || n.isRoot() || n.phase.over() {
+			continue
+		}
+		_, more, known, err := s.predict(n)
+		if known && err == nil && load+more <= rewatchShare*s.cfg.Budget {
+			s.watchAgain(n, now)
+			return
 		}
 	}
 }
@@ -362,12 +410,12 @@ func (s *Search) shed(now float64) {
 // nodes of the kind in it; 0 if there is none.
 func (s *Search) latest(kind func(*node) bool) (batch int, list []*node) {
 	for _, n := range s.graph.nodes {
-		if n.watched && kind(n) && !n.pinned && n.batch > batch && s.costs(n) {
+		if n.watch && kind(n) && !n.pinned && n.batch > batch && s.costs(n) {
 			batch = n.batch
 		}
 	}
 	for _, n := range s.graph.nodes {
-		if n.watched && kind(n) && !n.pinned && n.batch == batch && s.probes(n) {
+		if n.watch && kind(n) && !n.pinned && n.batch == batch && s.probes(n) {
 			list = append(list, n)
 		}
 	}
@@ -376,8 +424,8 @@ func (s *Search) latest(kind func(*node) bool) (batch int, list []*node) {
 
 // costs tells whether stopping the node would remove probes that nobody else wants.
 func (s *Search) costs(n *node) bool {
-	for _, k := range n.pairs {
-		if c, on := s.active[k]; on && c.tier != grid.TierKernel && s.graph.usedBeside(k, n) == 0 {
+	for _, k := range n.hyp.keys(n.focus) {
+		if c, on := s.active[k]; on && c.tier != grid.TierKernel && s.wanted(k, n) == 0 {
 			return true
 		}
 	}
@@ -386,7 +434,7 @@ func (s *Search) costs(n *node) bool {
 
 // probes tells whether the node is measured with probes: what the kernel keeps anyway costs nothing.
 func (s *Search) probes(n *node) bool {
-	for _, k := range n.pairs {
+	for _, k := range n.hyp.keys(n.focus) {
 		if c, on := s.active[k]; on && c.tier != grid.TierKernel {
 			return true
 		}
@@ -394,15 +442,27 @@ func (s *Search) probes(n *node) bool {
 	return false
 }
 
+// wanted counts the watched nodes other than n that need the pair.
+func (s *Search) wanted(key grid.PairKey, n *node) int {
+	count := 0
+	for _, m := range s.graph.nodes {
+		if m == n || !m.watch {
+			continue
+		}
+		for _, k := range m.hyp.keys(m.focus) {
+			if k == key {
+				count++
+			}
+		}
+	}
+	return count
+}
+
 // stopForCost stops a node and corrects the prices of its own pairs: by a factor, and to its share of the excess at least.
 func (s *Search) stopForCost(n *node, factor, share float64) {
-	if n.state == Testing {
-		n.stop("stopped: it cost more than predicted")
-	} else {
-		n.release("not watched any longer: it cost more than predicted")
-	}
-	for _, k := range n.pairs {
-		if s.graph.users[k] > 0 {
+	n.watch = false
+	for _, k := range n.hyp.keys(n.focus) {
+		if s.wanted(k, nil) > 0 {
 			continue
 		}
 		if tag, ok := s.prices[k]; ok {
@@ -411,29 +471,35 @@ func (s *Search) stopForCost(n *node, factor, share float64) {
 			s.prices[k] = tag
 		}
 	}
+	if n.state == Testing {
+		n.state, n.reason = Queued, "stopped: it cost more than predicted"
+		return
+	}
+	n.reason = "not watched any longer: it cost more than predicted"
 }
 
 // fail gives a node that cannot be measured the state that the error says.
 func (s *Search) fail(n *node, err error, now float64) {
-	reason := printable(err.Error())
+	n.watch = false
+	n.reason = printable(err.Error())
 	switch kindOf(err) {
 	case Deferred:
-		before := n.state
 		n.backoff = min(max(2*n.backoff, firstBackoff), maxBackoff)
-		n.deferUntil(now+n.backoff, reason)
+		n.wakeAt = now + n.backoff
 		if n.state == True {
 			return // its answer stands; it is watched again when there is room
 		}
-		if before != Deferred {
+		if n.state != Deferred {
 			s.say(n, "deferred: %s", n.reason)
 		}
+		n.state = Deferred
 		s.forget(n)
 	case Never:
-		n.giveUp(unmeasured(err) + ": " + reason)
+		n.state, n.reason = Never, unmeasured(err)+": "+n.reason
 		s.say(n, "%s", n.reason)
 		n.lookPast()
 	default:
-		n.refuse(reason)
+		n.state = Refused
 		s.say(n, "refused: %s", n.reason)
 		n.lookPast()
 	}
@@ -449,7 +515,7 @@ func (n *node) lookPast() {
 
 // forget drops the prices of a node that carry an error, so that they are asked for again.
 func (s *Search) forget(n *node) {
-	for _, k := range n.pairs {
+	for _, k := range n.hyp.keys(n.focus) {
 		if s.prices[k].err != nil {
 			delete(s.prices, k)
 		}
@@ -459,7 +525,7 @@ func (s *Search) forget(n *node) {
 // forgive lowers what experience added to the prices of a node's pairs, and tells whether there was something to lower.
 func (s *Search) forgive(n *node) bool {
 	lowered := false
-	for _, k := range n.pairs {
+	for _, k := range n.hyp.keys(n.focus) {
 		if tag := s.prices[k]; tag.bump > 1 || tag.least > 0 {
 			tag.bump, tag.least = max(tag.bump/4, 1), tag.least/4
 			if tag.least < s.cfg.Budget/10 {
@@ -477,23 +543,26 @@ func (s *Search) forgive(n *node) bool {
 func (s *Search) overBudget(n *node, now float64) {
 	if n.persistent() && s.forgive(n) {
 		n.again = min(max(2*n.again, maxBackoff), maxAgain)
-		n.deferUntil(now+n.again, fmt.Sprintf("it cost more than predicted and is tried again in %s", seconds(n.again)))
+		n.state, n.wakeAt = Deferred, now+n.again
+		n.reason = fmt.Sprintf("it cost more than predicted and is tried again in %s", seconds(n.again))
 		s.say(n, "%s", n.reason)
 		return
 	}
+	n.state = OverBudget
 	if n.starved {
-		n.exceed(fmt.Sprintf("there was no room for its %s in the budget of %s for %s", percent(n.cost), percent(s.cfg.Budget), seconds(starved)))
-	} else {
-		n.exceed(fmt.Sprintf("measuring it would take %s of the program's time (%s), the budget is %s", percent(n.cost), s.whatTakes(n), percent(s.cfg.Budget)))
-		s.say(n, "over budget: %s", n.reason)
+		n.reason = fmt.Sprintf("there was no room for its %s in the budget of %s for %s", percent(n.cost), percent(s.cfg.Budget), seconds(starved))
+		n.lookPast()
+		return
 	}
+	n.reason = fmt.Sprintf("measuring it would take %s of the program's time (%s), the budget is %s", percent(n.cost), s.whatTakes(n), percent(s.cfg.Budget))
+	s.say(n, "over budget: %s", n.reason)
 	n.lookPast()
 }
 
 // whatTakes says by what a node's pairs take time.
 func (s *Search) whatTakes(n *node) string {
 	rate, points := 0.0, 0
-	for _, k := range n.pairs {
+	for _, k := range n.hyp.keys(n.focus) {
 		rate += s.prices[k].price.Rate
 		points += s.prices[k].price.Points
 	}

@@ -5,7 +5,7 @@ package consultant
 
 // keptFor is what the kernel would take for what the pairs of a node need to be kept that are not enabled.
 func (s *Search) keptFor(n *node) (kept float64) {
-	for _, k := range n.pairs {
+	for _, k := range n.hyp.keys(n.focus) {
 		if _, on := s.active[k]; !on {
 			kept = max(kept, s.prices[k].price.Kept)
 		}

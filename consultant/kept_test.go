@@ -68,8 +68,8 @@ func TestKeptTooDear(t *testing.T) {
 // TestKeptForOthers: what is kept for a pair of the user's already costs the next ones nothing.
 func TestKeptForOthers(t *testing.T) {
 	s := newRig(t, busyServer(0)).s
-	n := s.graph.add(nodeKey{hyp: s.top.children[0], focus: code(grid.Whole(), "main"), phase: s.phases[0]}, s.phases[0].root, "where") // CPUbound
-	for _, k := range n.pairs {
+	n := &node{nodeKey: nodeKey{hyp: s.top.children[0], focus: code(grid.Whole(), "main")}} // CPUbound
+	for _, k := range n.hyp.keys(n.focus) {
 		s.prices[k] = priceTag{price: grid.Price{Kept: 0.012}}
 	}
 	if all, more, ok, err := s.predict(n); all != 0.012 || more != 0.012 || !ok || err != nil {

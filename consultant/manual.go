@@ -35,7 +35,7 @@ func (s *Search) Prune(id int) error {
 			return fmt.Errorf("node %d is the root of its phase, which cannot be pruned; end the search instead", id)
 		}
 		cut := map[*node]bool{n: true}
-		n.prune("pruned by hand")
+		s.prune(n, "pruned by hand")
 		n.descend(func(m *node) bool {
 			if m == n {
 				return true
@@ -46,11 +46,17 @@ func (s *Search) Prune(id int) error {
 				}
 			}
 			cut[m] = true
-			m.prune(fmt.Sprintf("pruned with node %d", id))
+			s.prune(m, fmt.Sprintf("pruned with node %d", id))
 			return true
 		})
 		return nil
 	})
+}
+
+func (s *Search) prune(n *node, reason string) {
+	n.state, n.reason = Pruned, reason
+	n.watch, n.pinned, n.dozedAt = false, false, 0
+	n.asked, n.plan = nil, nil
 }
 
 // Retest tests a node again from the beginning, also one that was pruned, refused or never tested.
@@ -61,7 +67,7 @@ func (s *Search) Retest(id int) error {
 		}
 		n.byHand = true
 		s.requeue(n, "tested again by hand")
-		for _, k := range n.pairs {
+		for _, k := range n.hyp.keys(n.focus) {
 			delete(s.prices, k)
 		}
 		return nil
@@ -82,10 +88,8 @@ func (s *Search) Pin(id int, on bool) error {
 		n.pinned = on
 		switch {
 		case !on:
-			if n.watched && n.state == False && !n.persistent() {
-				n.release(n.reason)
-			}
-		case n.watched:
+			n.watch = n.watch && (n.state != False || n.persistent())
+		case n.watch:
 		case n.state == True || n.state == False && !n.byShare():
 			s.requeue(n, "tested again, since it was pinned")
 		case n.state == Never && !n.phase.over():

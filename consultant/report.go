@@ -64,11 +64,11 @@ func (s *Search) Settled() bool {
 	now, queued, latest := s.cfg.now(), false, 0.0
 	for _, n := range s.graph.nodes {
 		judging := n.state == OverBudget && len(n.shares) > 0 && len(n.shares) < decide.ShareReadings
-		if n.state == Testing || s.walks(n) || judging || n.state == Queued && n.triedAt == 0 && n.postponedAt == 0 {
+		if n.state == Testing || s.walks(n) || judging || n.state == Queued && n.startTry == 0 && n.timeTry == 0 {
 			return false
 		}
 		queued = queued || n.state == Queued
-		latest = max(latest, n.triedAt, n.postponedAt, n.started, n.decidedAt)
+		latest = max(latest, n.startTry, n.timeTry, n.started, n.decidedAt)
 	}
 	return !queued || now-latest > hopeless
 }
@@ -99,10 +99,10 @@ func (s *Search) Status() string {
 		if n.state == Testing && (now == nil || n.weight > now.weight) {
 			now = n
 		}
-		if n.watched && n.state != Testing {
+		if n.watch && n.state != Testing {
 			watched++
 		}
-		if n.suspended {
+		if n.dozes() {
 			doze++
 		}
 	}
@@ -189,7 +189,7 @@ func (s *Search) notReached(f grid.Focus) string {
 	var near *node
 	rank := -1
 	for _, n := range s.graph.nodes {
-		if n.isRoot() || n.state == Never && n.needless {
+		if n.isRoot() || n.state == Never && n.skip {
 			continue
 		}
 		r := -1

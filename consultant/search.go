@@ -42,7 +42,7 @@ type Search struct {
 
 	mu     sync.Mutex // guards what follows
 	top    *hypothesis
-	graph  *graph
+	graph  graph
 	phases []*phase
 	events []Event
 
@@ -66,7 +66,8 @@ type Search struct {
 	changedAt   float64
 	sampledAt   float64
 	suspectedAt float64
-	recheck     recheck
+	dozeFor     float64 // s that answers are not watched
+	wokeAt      float64 // s; when they were watched again last, or not for the first time
 }
 
 var _ Runner = (*Search)(nil)
@@ -100,10 +101,10 @@ func newSearch(cfg Config, list []*hypothesis, parents []string) *Search {
 		cfg.MinObserve = defaultMinObserve
 	}
 	s := &Search{
-		cfg: cfg, graph: newGraph(), prices: map[grid.PairKey]priceTag{}, active: map[grid.PairKey]cell{},
+		cfg: cfg, prices: map[grid.PairKey]priceTag{}, active: map[grid.PairKey]cell{},
 		sampledAt: math.Inf(-1), suspectedAt: math.Inf(-1), shedAt: math.Inf(-1), overSince: math.Inf(1),
 		beatAt: math.Inf(-1), changedAt: math.Inf(-1), tickedAt: math.Inf(-1), spare: math.Inf(1),
-		recheck: newRecheck(),
+		dozeFor: dozeTime, wokeAt: math.Inf(1),
 	}
 	s.top, s.err = whyTree(list, parents)
 	switch {
@@ -181,7 +182,7 @@ func (s *Search) tick() {
 		s.priceQueue(now)
 		s.mu.Lock()
 		now = s.cfg.Now()
-		s.suspend(now)
+		s.doze(now)
 		s.pick(now)
 		s.mu.Unlock()
 	}
@@ -221,17 +222,23 @@ func (s *Search) apply() {
 
 // changes compares the pairs that the watched nodes need with those that are enabled.
 func (s *Search) changes() (add, drop []grid.PairKey) {
-	asked := map[grid.PairKey]bool{}
-	for _, n := range s.graph.watching {
-		for _, k := range n.pairs {
-			if _, on := s.active[k]; !on && !asked[k] {
-				asked[k] = true
+	want := map[grid.PairKey]bool{}
+	for _, n := range s.graph.nodes {
+		if !n.watch {
+			continue
+		}
+		for _, k := range n.hyp.keys(n.focus) {
+			if want[k] {
+				continue
+			}
+			want[k] = true
+			if _, on := s.active[k]; !on {
 				add = append(add, k)
 			}
 		}
 	}
 	for k := range s.active {
-		if s.graph.users[k] == 0 {
+		if !want[k] {
 			drop = append(drop, k)
 		}
 	}
@@ -258,8 +265,8 @@ func (s *Search) enabled(add []grid.PairKey, results []grid.EnableResult, now fl
 			s.active[r.Key] = cell{since: r.Since, tier: r.Tier, at: now, cost: s.prices[r.Key].fraction(), kept: s.prices[r.Key].price.Kept}
 		}
 	}
-	for _, n := range slices.Clone(s.graph.watching) {
-		if !math.IsInf(n.next, 1) {
+	for _, n := range s.graph.nodes {
+		if !n.watch || !math.IsInf(n.next, 1) {
 			continue
 		}
 		if err := firstError(n, failed); err != nil {
@@ -271,7 +278,7 @@ func (s *Search) enabled(add []grid.PairKey, results []grid.EnableResult, now fl
 }
 
 func firstError(n *node, failed map[grid.PairKey]error) error {
-	for _, k := range n.pairs {
+	for _, k := range n.hyp.keys(n.focus) {
 		if err := failed[k]; err != nil {
 			return err
 		}
@@ -284,7 +291,7 @@ func firstError(n *node, failed map[grid.PairKey]error) error {
 func (s *Search) ready(n *node) {
 	from := max(n.phase.Start, n.started-s.cfg.MinObserve.Seconds())
 	n.tier = ""
-	for i, k := range n.pairs {
+	for i, k := range n.hyp.keys(n.focus) {
 		c, on := s.active[k]
 		if !on {
 			return
@@ -336,7 +343,7 @@ func (s *Search) idle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, n := range s.graph.nodes {
-		if n.watched || n.suspended || n.open() || len(n.asked) > 0 || n.state == OverBudget && n.hyp.sampled() {
+		if n.watch || n.dozes() || n.open() || len(n.asked) > 0 || n.state == OverBudget && n.hyp.sampled() {
 			return false
 		}
 	}

@@ -70,8 +70,8 @@ func (n *node) isPromising() bool {
 
 // wantTime notes that a candidate waits for time.
 func (n *node) wantTime(now float64) {
-	if n.postponedAt == 0 {
-		n.postponedAt = now
+	if n.timeTry == 0 {
+		n.timeTry = now
 	}
 	n.reason = "postponed: CPUs are busy and the search has used up its CPU allowance"
 }

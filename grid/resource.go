@@ -29,6 +29,7 @@ type Tree struct {
 	retired int
 	bytes   int
 	max     int // MaxResources except in tests
+	logs    []*TreeLog
 
 	version atomic.Uint64
 }
@@ -61,7 +62,12 @@ func NewTree() *Tree {
 func (t *Tree) Version() uint64 { return t.version.Load() }
 
 // Touch has the tree count as changed: there is more of what it stands for, though nothing that is listed.
-func (t *Tree) Touch() { t.version.Add(1) }
+func (t *Tree) Touch() {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	t.version.Add(1)
+	t.tell(TreeTouched, 0, nil, "")
+}
 
 // Len is the number of live resources, the roots left out.
 func (t *Tree) Len() int {
@@ -92,6 +98,7 @@ func (t *Tree) Add(h Hierarchy, elems ...string) error {
 			return err
 		}
 	}
+	t.tell(ResourceAdded, h, elems, "")
 	return nil
 }
 
@@ -207,6 +214,7 @@ func (t *Tree) Retire(h Hierarchy, elems ...string) {
 	}
 	if before := t.retired; t.retire(n) != before {
 		t.version.Add(1)
+		t.tell(ResourceRetired, h, elems, "")
 	}
 }
 
@@ -261,6 +269,7 @@ func (t *Tree) SetLabel(label string, h Hierarchy, elems ...string) error {
 		t.bytes += len(label) - len(n.label)
 		n.label = strings.Clone(label)
 		t.version.Add(1)
+		t.tell(ResourceLabel, h, elems, n.label)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 // A Library is what was loaded. Load makes one. Any goroutine may use it.
 type Library struct {
+	sources     []Source
 	metrics     []*metric
 	byName      map[string]*metric // by name, else by identifier
 	constraints []*constraint      // those that stand on their own, in order of loading

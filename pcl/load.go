@@ -119,6 +119,7 @@ func newBuilder() *builder {
 func (b *builder) problem(p Problem) { b.problems.add(p) }
 
 func (b *builder) text(name, content string) {
+	b.lib.sources = append(b.lib.sources, Source{name, content})
 	tree, errs := syntax.Parse(name, content)
 	for _, e := range errs {
 		b.problem(Problem{Pos: e.Pos, Msg: e.Msg})

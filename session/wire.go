@@ -1,11 +1,9 @@
 package session
 
 import (
-	"context"
 	"time"
 
 	"culprit/consultant"
-	"culprit/daemon"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -34,10 +32,6 @@ type Daemon interface {
 	Stood() float64
 	Beat(interval time.Duration) time.Duration
 	Detach() (clean bool, err error)
-}
-
-func attach(ctx context.Context, cfg Config) (Daemon, error) {
-	return daemon.Attach(ctx, daemon.Options{Library: cfg.Library, Budget: cfg.Budget, Children: cfg.Children, Backend: cfg.Backend, Log: cfg.Log, Guard: cfg.Guard}, cfg.PIDs...)
 }
 
 // itemBase is the hierarchy of what the item of a focus stands for; Code if it is not known.
