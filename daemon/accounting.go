@@ -1,13 +1,16 @@
 package daemon
 
-import "culprit/daemon/kernel"
+import (
+	"culprit/daemon/kernel"
+	"culprit/daemon/threads"
+)
 
 // What the kernel accounts to processes and threads: kinds of processor time, page faults, switches.
 
 // ofProcess is the growth of a figure that the kernel keeps for a process as a whole, and for each of its threads.
 func (p *part) ofProcess(whole func(*kernel.ProcessTimes) float64, thread func(*kernel.ThreadTimes) float64) float64 {
 	if p.plan.Thread != "" {
-		return p.overThreads(func(w *threadRow) float64 { return max(thread(&w.times)-thread(&w.prev), 0) })
+		return p.overThreads(func(w *threads.Row) float64 { return max(thread(&w.Times)-thread(&w.Prev), 0) })
 	}
 	if p.t.ended {
 		return 0
@@ -17,15 +20,6 @@ func (p *part) ofProcess(whole func(*kernel.ProcessTimes) float64, thread func(*
 		return 0
 	}
 	return p.since(whole(&times))
-}
-
-// bornNow makes everything that the kernel counted for a thread before it was first seen part of the interval in which it
-// started.
-func (r *threadRow) bornNow() {
-	r.born = true
-	r.prev.Voluntary, r.prev.Forced = 0, 0
-	r.prev.MinorFaults, r.prev.MajorFaults = 0, 0
-	r.prev.User, r.prev.System = 0, 0
 }
 
 func (p *part) kernelUser(*reading, float64) float64 {
@@ -50,12 +44,12 @@ func (p *part) kernelMajorFaults(*reading, float64) float64 {
 
 // kernelVoluntary counts switches by which a thread gave its processor away, to wait. The kernel keeps them by thread only.
 func (p *part) kernelVoluntary(*reading, float64) float64 {
-	return p.overThreads(func(w *threadRow) float64 { return float64(w.times.Voluntary - w.prev.Voluntary) })
+	return p.overThreads(func(w *threads.Row) float64 { return float64(w.Times.Voluntary - w.Prev.Voluntary) })
 }
 
 // kernelForced counts switches by which a thread that wanted to go on lost its processor to another.
 func (p *part) kernelForced(*reading, float64) float64 {
-	return p.overThreads(func(w *threadRow) float64 { return float64(w.times.Forced - w.prev.Forced) })
+	return p.overThreads(func(w *threads.Row) float64 { return float64(w.Times.Forced - w.Prev.Forced) })
 }
 
 // kernelProcesses is 1 for a process that has not ended.

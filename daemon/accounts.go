@@ -1,21 +1,13 @@
 package daemon
 
-import (
-	"time"
-
-	"culprit/daemon/kernel"
-)
+import "time"
 
 // The time that a hypervisor takes from a thread is in its row when the thread is switched, and sooner where a program runs at each account
 // that the scheduler makes. It makes several at each switch. So a server whose threads run for ten microseconds at a time would pay for that
 // program a hundred thousand times a second, for what the next switch tells anyway: it is there while some thread runs for long.
 
-const (
-	// longRun is for how long a thread must run at a time, on average since the last pass, for its accounts to be wanted.
-	longRun = time.Millisecond
-	// longRunsLinger is for how long they are wanted when no thread does any more.
-	longRunsLinger = 2 * time.Second
-)
+// longRunsLinger is for how long accounts are wanted when no thread runs for long at a time any more.
+const longRunsLinger = 2 * time.Second
 
 // accounts is whether that program is there.
 type accounts struct {
@@ -61,32 +53,9 @@ func (d *Daemon) followAccounts(now time.Time) {
 // runsLong tells whether a thread of a target ran for long at a time until the last pass. d.mu is held.
 func (d *Daemon) runsLong() bool {
 	for _, t := range d.targets {
-		if !t.ended && t.threads.runsLong() {
+		if !t.ended && t.threads.RunsLong() {
 			return true
 		}
 	}
 	return false
-}
-
-func (tt *threadTable) runsLong() bool {
-	tt.mu.Lock()
-	defer tt.mu.Unlock()
-	if tt.refreshed == 0 {
-		return true // nothing is known yet
-	}
-	for _, r := range tt.rows {
-		if r.long {
-			return true
-		}
-	}
-	return false
-}
-
-// noteRuns notes whether the thread ran for long at a time since it was seen last, and when it is new since it began.
-func (r *threadRow) noteRuns(k kernel.ThreadTimes, isNew bool) {
-	run, slices := k.Run, k.Slices
-	if !isNew {
-		run, slices = run-r.prev.Run, slices-r.prev.Slices
-	}
-	r.long = run >= longRun*time.Duration(max(slices, 1))
 }

@@ -5,8 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/kernel"
 	"culprit/daemon/rows"
 	"culprit/daemon/selfcost"
+	"culprit/daemon/threads"
 	"culprit/grid"
 	"culprit/internal/testprog"
 )
@@ -36,8 +38,9 @@ func TestTaken(t *testing.T) {
 	watched, other := &target{d: &d}, &target{d: &d}
 	watched.kept.table = new(rows.Table)
 	for _, tg := range []*target{watched, other} {
-		tg.threads = newThreadTable(tg)
-		tg.threads.rows[1] = &threadRow{wakes: switches}
+		tg.threads = threads.New(threads.Config{Tree: grid.NewTree()})
+		tg.threads.Update(1, []kernel.ThreadTimes{{TID: 1, Start: 1}}, 0)
+		tg.threads.Update(1001, []kernel.ThreadTimes{{TID: 1, Start: 1, Slices: 1000 * switches}}, 0)
 		d.targets = append(d.targets, tg)
 	}
 	d.accountTaken(2, 0.01)

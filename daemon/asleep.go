@@ -17,7 +17,7 @@ const asleepShare = 0.002
 // byWakefulness parts the targets into those that ran lately, or of which that is not known, and the others. d.mu is held.
 func (d *Daemon) byWakefulness() (running, asleep []*target) {
 	for _, t := range d.targets {
-		if !t.ended && t.threads.ran() <= asleepShare {
+		if !t.ended && t.threads.Ran() <= asleepShare {
 			asleep = append(asleep, t)
 		} else {
 			running = append(running, t)
@@ -37,7 +37,7 @@ type sleeper struct {
 // setAside takes the targets that did not run lately from those whose calls are to be counted. d.mu is held.
 func setAside(unknown map[*target]map[pcl.FuncID]bool) (asleep []sleeper) {
 	for t, funcs := range unknown {
-		if t.threads.ran() > asleepShare {
+		if t.threads.Ran() > asleepShare {
 			continue
 		}
 		used, err := kernel.ProcessTime(t.proc.PID())
@@ -48,20 +48,6 @@ func setAside(unknown map[*target]map[pcl.FuncID]bool) (asleep []sleeper) {
 		delete(unknown, t)
 	}
 	return asleep
-}
-
-// ran is the share of the time from the refresh before the last one to that one in which threads ran, all together; 1 before there were
-// two.
-func (tt *threadTable) ran() (share float64) {
-	tt.mu.Lock()
-	defer tt.mu.Unlock()
-	if tt.span <= 0 {
-		return 1
-	}
-	for _, r := range tt.rows {
-		share += (r.times.Run - r.prev.Run).Seconds() / tt.span
-	}
-	return share
 }
 
 // woken gives those that were not asleep after all; of the others it is known now that they called nothing. d.mu is held.

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -77,7 +76,7 @@ func (t *target) mapSegment() error {
 				return err
 			}
 		}
-		t.threads.learn(w)
+		t.threads.Learn(w)
 		if err := t.share(w, l, info.Threads, maps); err != nil {
 			return err
 		}
@@ -156,15 +155,6 @@ func le64(b []byte) (v uint64) {
 	return v
 }
 
-// threadName is the element of the Process hierarchy for a thread.
-func threadName(pid, tid int) string {
-	comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", pid, tid))
-	if err != nil {
-		return fmt.Sprintf("thr_%d", tid)
-	}
-	return fmt.Sprintf("thr_%d{%s}", tid, safetext.CleanMax(strings.TrimSuffix(string(comm), "\n"), 64))
-}
-
 // discover looks for code that the targets have mapped since, and for programs that they became.
 func (d *Daemon) discover() {
 	d.enabling.Lock()
@@ -217,12 +207,6 @@ func (t *target) runtime() string {
 	return "c"
 }
 
-func (tt *threadTable) count() int {
-	tt.mu.Lock()
-	defer tt.mu.Unlock()
-	return len(tt.rows)
-}
-
 // selected reports whether a focus covers the target.
 func (t *target) selected(f grid.Focus) bool {
 	e := f.Elements(grid.Process)
@@ -235,7 +219,7 @@ func (t *target) selected(f grid.Focus) bool {
 // checkThread refuses a focus on a thread that the process does not have: nothing would be counted there.
 func (t *target) checkThread(f grid.Focus) error {
 	e := f.Elements(grid.Process)
-	if len(e) < 2 || t.threads.has(e[1]) {
+	if len(e) < 2 || t.threads.Has(e[1]) {
 		return nil
 	}
 	return notThere(f, fmt.Sprintf("no live thread %q of %s is measured here%s", e[1], t.name, instead(e[1], t.d.tree.Children(grid.Process, t.name))))

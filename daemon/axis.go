@@ -26,7 +26,7 @@ func (d *Daemon) Refinements(f grid.Focus, h grid.Hierarchy) []grid.Focus {
 	}
 	e := f.Elements(h)
 	var out []grid.Focus
-	if h == grid.Process && len(d.targets) == 1 && d.targets[0].threads.count() == 1 {
+	if h == grid.Process && len(d.targets) == 1 && d.targets[0].threads.Count() == 1 {
 		return nil // one thread is the whole program
 	}
 	if h == grid.Process && len(e) == 0 && len(d.targets) == 1 {

@@ -82,7 +82,7 @@ func (d *Daemon) attachSampled(pid int, why string) error {
 func (d *Daemon) admit(t *target) {
 	t.profile = newProfile(t)
 	d.tree.Add(grid.Process, t.name)
-	t.threads.refresh(0, 0)
+	t.threads.Refresh(0, t.stops)
 	t.files.look(d.Now())
 	t.readChildTimes()
 	t.joinedAt = d.Now()

@@ -30,7 +30,7 @@ func (t *target) inside(w *process.World, fresh []*part) (list []activation, err
 			return nil, &tooLong{len(w.Threads())}
 		}
 		frames := t.view.frames(i)
-		if t.threads.meets(th.TID, arch.ThreadPointer(&th.Regs)) {
+		if t.threads.Meets(th.TID, arch.ThreadPointer(&th.Regs)) {
 			t.view.roots = append(t.view.roots, rootless{th.TID, arch.ThreadPointer(&th.Regs), frames})
 		}
 		for i := len(frames) - 1; i >= 0; i-- {
@@ -211,7 +211,7 @@ func (a *activation) start(p *part, c cellVar, by uint64) {
 // now is the time on the clock of a timer.
 func (a *activation) now(c cellVar) uint64 {
 	if c.kind == pcl.ProcessTimer && !c.rows {
-		return uint64(a.t.threads.cpuTime(a.tid))
+		return uint64(a.t.threads.CPUTime(a.tid))
 	}
 	return tsc()
 }

@@ -90,7 +90,7 @@ func (l *pauseLog) total() time.Duration {
 func (d *Daemon) accountCost(now, cpus float64) {
 	active := 0.0
 	for _, t := range d.targets {
-		active += t.activeThreads()
+		active += t.threads.Active()
 	}
 	pause := d.pauses.total()
 	stood := d.standing(pause - d.lastPause)
@@ -150,17 +150,3 @@ func (d *Daemon) observed() float64 {
 
 // ObservedCost implements grid.Instrumenter.
 func (d *Daemon) ObservedCost() float64 { return d.observed() }
-
-// activeThreads is how many threads of the target were not idle lately.
-func (t *target) activeThreads() (n float64) {
-	t.threads.mu.Lock()
-	defer t.threads.mu.Unlock()
-	span := t.threads.span
-	if span <= 0 {
-		return 0
-	}
-	for _, w := range t.threads.rows {
-		n += min(1, (span-w.offCPU(span)+w.waiting(span))/span)
-	}
-	return n
-}

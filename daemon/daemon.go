@@ -278,7 +278,7 @@ func (d *Daemon) infoOf(t *target) grid.TargetInfo {
 	if !t.ended {
 		to = d.Now()
 	}
-	return grid.TargetInfo{From: t.joinedAt, To: to, Host: d.host, PID: t.proc.PID(), Exe: path.Join(path.Dir(t.exe), t.main().name), Runtime: t.runtime(), Threads: t.threads.count(), Interprets: t.interprets(), Ended: t.ended, Lossy: t.lossy, Rank: t.rank,
+	return grid.TargetInfo{From: t.joinedAt, To: to, Host: d.host, PID: t.proc.PID(), Exe: path.Join(path.Dir(t.exe), t.main().name), Runtime: t.runtime(), Threads: t.threads.Count(), Interprets: t.interprets(), Ended: t.ended, Lossy: t.lossy, Rank: t.rank,
 		Backend: t.backend(), Why: t.whyLooking()}
 }
 

@@ -150,7 +150,7 @@ func (t *target) Line(file string, line int) (points []pcl.CodePoint) {
 }
 
 // Start implements pcl.Env: main and the functions that threads were seen to start with.
-func (t *target) Start() []pcl.FuncID { return distinct(append(t.Named("main"), t.threads.roots()...)) }
+func (t *target) Start() []pcl.FuncID { return distinct(append(t.Named("main"), t.roots()...)) }
 
 // Exit implements pcl.Env.
 func (t *target) Exit() (ids []pcl.FuncID) {
@@ -162,7 +162,7 @@ func (t *target) Exit() (ids []pcl.FuncID) {
 
 // Object implements pcl.Env.
 func (t *target) Object(h grid.Hierarchy, elems []string) (uint64, error) {
-	v, ok := t.threads.objects.value(h, elems)
+	v, ok := t.locks.value(h, elems)
 	if !ok {
 		return 0, fmt.Errorf("process %s has no /%s/%s that was seen so far", t.name, h, strings.Join(elems, "/"))
 	}

@@ -15,7 +15,7 @@ import (
 func (p *part) countEvents() error {
 	tid := 0
 	if name := p.plan.Thread; name != "" {
-		if tid = p.t.threads.numberOf(name); tid == 0 {
+		if tid = p.t.threads.Number(name); tid == 0 {
 			return fmt.Errorf("%s has no thread %q now", p.t.name, name)
 		}
 	}
@@ -51,16 +51,4 @@ func (p *part) sampleEvents() float64 {
 		return 0
 	}
 	return p.since(total)
-}
-
-// numberOf is the number of the thread with this name; 0 if there is none.
-func (tt *threadTable) numberOf(element string) int {
-	tt.mu.Lock()
-	defer tt.mu.Unlock()
-	for tid, r := range tt.rows {
-		if r.named(element) {
-			return tid
-		}
-	}
-	return 0
 }

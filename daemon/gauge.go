@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"culprit/daemon/kernel"
+	"culprit/daemon/threads"
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/trampoline"
@@ -28,12 +29,12 @@ func (s *gaugeSum) integral(tsc uint64) uint64 { return s.changes*tsc - s.area }
 
 // A gaugeState is the last reading of a part of a gauge.
 type gaugeState struct {
-	sums    map[int]gaugeSum   // by thread block, or under allSlots
-	touched map[int]bool       // blocks whose threads have changed or set it
-	fresh   map[int]gaugeSum   // the reading that is under way, of what counts
-	unclear bool               // a mean was not known, and it was said
-	owners  map[int]*threadRow // by thread block: whose value it is
-	handed  bool               // a thread began with what another one has left in its block
+	sums    map[int]gaugeSum     // by thread block, or under allSlots
+	touched map[int]bool         // blocks whose threads have changed or set it
+	fresh   map[int]gaugeSum     // the reading that is under way, of what counts
+	unclear bool                 // a mean was not known, and it was said
+	owners  map[int]*threads.Row // by thread block: whose value it is
+	handed  bool                 // a thread began with what another one has left in its block
 }
 
 // holds reports whether the part is a gauge.
@@ -129,7 +130,7 @@ func (p *part) notesOwner(r *reading, slot int, s gaugeSum) {
 	if p.shared() {
 		return
 	}
-	of := r.shares[slot].of
+	of := r.shares[slot].Of
 	last, known := p.gauge.owners[slot]
 	changed, onlySums := s.changes != p.gauge.sums[slot].changes, p.plan.Thread == "" && p.aggregate() == grid.Sum && !p.plan.Sets()
 	p.gauge.handed = p.gauge.handed || changed && !onlySums && (of == nil || known && of != last)

@@ -47,7 +47,7 @@ func (p *part) over(from, begin, now uint64) (values []grid.Held) {
 			values = append(values, v)
 		}
 	}
-	if len(p.gauge.fresh) == 0 && !p.plan.Sets() && p.aggregate() == grid.Sum && !p.t.settled && (p.plan.Thread == "" || p.t.threads.has(p.plan.Thread)) {
+	if len(p.gauge.fresh) == 0 && !p.plan.Sets() && p.aggregate() == grid.Sum && !p.t.settled && (p.plan.Thread == "" || p.t.threads.Has(p.plan.Thread)) {
 		values = append(values, grid.Held{}) // nothing has changed it
 	}
 	return values

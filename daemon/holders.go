@@ -28,7 +28,7 @@ type heldBy struct {
 
 // noteHolder looks who has the lock that a thread waits for.
 func (p *profile) noteHolder(part string) {
-	o := p.t.threads.objects
+	o := p.t.locks
 	elems := strings.SplitN(part, "/", 3)
 	if len(elems) != 3 || elems[0] != grid.SyncObject.String() {
 		return
@@ -46,7 +46,7 @@ func (p *profile) noteHolder(part string) {
 		return
 	}
 	tid := int(binary.LittleEndian.Uint32(b[:]))
-	name := p.t.threads.nameOf(tid)
+	name := p.t.threads.Name(tid)
 	p.mu.Lock()
 	at := p.runs[tid]
 	p.mu.Unlock()
@@ -103,16 +103,6 @@ func (p *profile) fadeHeld() {
 			}
 		}
 	}
-}
-
-// nameOf is the name of a live thread, "" if there is no such thread.
-func (tt *threadTable) nameOf(tid int) string {
-	tt.mu.Lock()
-	defer tt.mu.Unlock()
-	if r := tt.rows[tid]; r != nil {
-		return r.name
-	}
-	return ""
 }
 
 // Holders tells which threads had the lock that a focus chooses while others waited for it, within the last seconds, the one that had

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"culprit/daemon/rows"
+	"culprit/daemon/threads"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -125,7 +126,7 @@ func (p *part) since(total float64) float64 {
 // scheduler statistics.
 func (p *part) kernelCPU(r *reading, interval float64) float64 {
 	if p.plan.Thread != "" {
-		return p.overThreads(func(w *threadRow) float64 { return (w.times.Run - w.prev.Run).Seconds() })
+		return p.overThreads(func(w *threads.Row) float64 { return (w.Times.Run - w.Prev.Run).Seconds() })
 	}
 	total, err := processCPU(p.t.proc.PID())
 	if err != nil {
@@ -143,34 +144,16 @@ func processCPU(pid int) (time.Duration, error) {
 
 // kernelWall is the time that threads existed.
 func (p *part) kernelWall(r *reading, interval float64) float64 {
-	return p.overThreads(func(*threadRow) float64 { return interval })
+	return p.overThreads(func(*threads.Row) float64 { return interval })
 }
 
 // kernelRunQueue is the time that threads were ready but had no processor.
 func (p *part) kernelRunQueue(r *reading, interval float64) float64 {
-	return p.overThreads(func(w *threadRow) float64 { return (w.times.RunQueueWait - w.prev.RunQueueWait).Seconds() })
-}
-
-// offCPU is the time in which a thread neither ran nor was ready.
-func (w *threadRow) offCPU(interval float64) float64 {
-	used := (w.times.Run - w.prev.Run) + (w.times.RunQueueWait - w.prev.RunQueueWait)
-	return max(interval-used.Seconds(), 0)
-}
-
-// waiting is the part of it in which the thread had something to wait for, as far as the looks at it saw.
-func (w *threadRow) waiting(interval float64) float64 {
-	blocked := w.share[lookWaiting] + w.share[lookIdle]
-	if blocked == 0 {
-		if w.parked {
-			return 0
-		}
-		return w.offCPU(interval)
-	}
-	return w.offCPU(interval) * w.share[lookWaiting] / blocked
+	return p.overThreads(func(w *threads.Row) float64 { return (w.Times.RunQueueWait - w.Prev.RunQueueWait).Seconds() })
 }
 
 func (p *part) kernelBlocked(r *reading, interval float64) float64 {
-	return p.overThreads(func(w *threadRow) float64 { return w.waiting(interval) })
+	return p.overThreads(func(w *threads.Row) float64 { return w.Waiting(interval) })
 }
 
 // kernelActive is the number of threads that were not idle, as an average over the interval.
@@ -178,9 +161,7 @@ func (p *part) kernelActive(r *reading, interval float64) float64 {
 	if interval <= 0 {
 		return 0
 	}
-	return p.overThreads(func(w *threadRow) float64 {
-		return min((interval-w.offCPU(interval)+w.waiting(interval))/interval, 1)
-	})
+	return p.overThreads(func(w *threads.Row) float64 { return w.Active(interval) })
 }
 
 func (p *part) kernelPause(*reading, float64) float64 {
@@ -188,17 +169,14 @@ func (p *part) kernelPause(*reading, float64) float64 {
 }
 
 // overThreads adds up over the live threads that the focus covers.
-func (p *part) overThreads(f func(*threadRow) float64) (sum float64) {
-	tt := p.t.threads
-	tt.mu.Lock()
-	defer tt.mu.Unlock()
+func (p *part) overThreads(f func(*threads.Row) float64) (sum float64) {
 	if p.t.ended {
 		return 0
 	}
-	for _, w := range tt.rows {
-		if p.plan.Thread == "" || w.named(p.plan.Thread) {
+	p.t.threads.Each(func(w *threads.Row) {
+		if p.plan.Thread == "" || w.Is(p.plan.Thread) {
 			sum += f(w)
 		}
-	}
+	})
 	return sum
 }

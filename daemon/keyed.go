@@ -149,7 +149,7 @@ func (k *keyedPair) values() (values []float64) {
 			}
 		}
 		total := pt.keys.totals[k.keys[pt]]
-		if pt.t.threads.objects.hasEnded(k.h, k.elems) {
+		if pt.t.locks.hasEnded(k.h, k.elems) {
 			k.last[pt] = total // what is added now is another object's
 		}
 		values = append(values, total-k.last[pt])

@@ -59,7 +59,7 @@ func (d *Daemon) findTaken() {
 }
 
 func (p *part) findTaken() {
-	o := p.t.threads.objects
+	o := p.t.locks
 	var fresh []uint64
 	for key := range p.keys.totals {
 		if p.keys.tags[key] != 0 && !o.known(key) {
@@ -87,7 +87,7 @@ func (p *part) findTaken() {
 func (d *Daemon) onlyTaken(kind, name string) bool {
 	part, known := grid.SyncObject.String()+"/"+kind+"/"+name, false
 	for _, t := range d.targets {
-		o := t.threads.objects
+		o := t.locks
 		o.mu.Lock()
 		addr, has := o.values[part]
 		taken := o.idle[addr]

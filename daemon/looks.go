@@ -94,7 +94,7 @@ func (d *Daemon) untilLook() time.Duration {
 	threads, any := 0, false
 	for _, t := range d.targets {
 		if t.sampled != nil && !t.ended {
-			threads, any = threads+t.threads.count(), true
+			threads, any = threads+t.threads.Count(), true
 		}
 	}
 	mean := lookSampled
@@ -219,7 +219,7 @@ func (d *Daemon) countSwitches() {
 	d.looks.switches = 0
 	for _, t := range d.targets {
 		if !t.ended {
-			d.looks.switches += t.threads.switches()
+			d.looks.switches += t.threads.Switches()
 		}
 	}
 }

@@ -97,8 +97,8 @@ func (t *target) heldBy(addr uint64, st blockedStack) (name string) {
 // joined is the pthread_t and the name of a thread that is waited for: the word that is waited on is its number.
 func (t *target) joined(word uint64) (addr uint64, name string) {
 	var b [4]byte
-	if t.proc.ReadMem(process.Addr(word), b[:]) != nil || t.tidOff == 0 {
+	if t.proc.ReadMem(process.Addr(word), b[:]) != nil || t.threads.TIDOffset() == 0 {
 		return word, ""
 	}
-	return word - t.tidOff, fmt.Sprintf("thr_%d", binary.LittleEndian.Uint32(b[:]))
+	return word - t.threads.TIDOffset(), fmt.Sprintf("thr_%d", binary.LittleEndian.Uint32(b[:]))
 }

@@ -8,6 +8,7 @@ import (
 
 	"culprit/daemon/kernel"
 	"culprit/daemon/process"
+	"culprit/daemon/threads"
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/trampoline"
@@ -116,7 +117,7 @@ func newPart(t *target, key grid.PairKey, owner uint64) (*part, error) {
 		}
 	}
 	p := &part{t: t, plan: plan, owner: owner, hits: -1, seen: map[int]slotValue{}, tallies: map[int]*tally{}, serves: serves, on: true,
-		gauge: gaugeState{sums: map[int]gaugeSum{}, touched: map[int]bool{}, owners: map[int]*threadRow{}}, follows: plan.UsesFiles()}
+		gauge: gaugeState{sums: map[int]gaugeSum{}, touched: map[int]bool{}, owners: map[int]*threads.Row{}}, follows: plan.UsesFiles()}
 	if it := t.d.itemOf(key.Focus); it != nil {
 		p.lacking = t.lacking(it)
 	}

@@ -50,7 +50,7 @@ func (d *Daemon) Price(keys []grid.PairKey) ([]grid.Price, []error) {
 // knowThreads makes the first pass where there was none yet: a price is a share of the time of threads, and of those nothing is known before.
 // d.mu is held.
 func (d *Daemon) knowThreads() {
-	if slices.ContainsFunc(d.targets, func(t *target) bool { return !t.ended && !t.threads.known() }) {
+	if slices.ContainsFunc(d.targets, func(t *target) bool { return !t.ended && t.threads.Refreshed() == 0 }) {
 		d.pass(d.Now())
 	}
 }
@@ -189,7 +189,7 @@ func (d *Daemon) readRates(counters []rateCounter) {
 
 // add prices one plan: executions per second of each request times what one costs.
 func (d *Daemon) add(price *grid.Price, c costed) {
-	active := max(c.t.activeThreads(), 1)
+	active := max(c.t.threads.Active(), 1)
 	prices := d.prices.each(c.plan, c.t.readsRows(c.plan))
 	for i := range c.plan.Requests {
 		r := &c.plan.Requests[i]

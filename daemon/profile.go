@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"encoding/binary"
-	"sort"
 	"sync"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"culprit/daemon/image"
 	"culprit/daemon/kernel"
 	"culprit/daemon/process"
+	"culprit/daemon/threads"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -143,9 +143,9 @@ func (p *profile) take(s *kernel.Sample) {
 
 // follow tells perf of threads that came or went.
 func (p *profile) follow() {
-	if births := p.t.threads.births(); p.sampler != nil && births != p.births {
+	if births := p.t.threads.Changes(); p.sampler != nil && births != p.births {
 		p.births = births
-		p.sampler.Refresh(p.t.threads.tids())
+		p.sampler.Refresh(p.t.threads.TIDs())
 	}
 }
 
@@ -182,8 +182,7 @@ func (p *profile) rest(s *kernel.ProcessSampler, rest bool) {
 
 // look samples up to most threads by /proc: what they are blocked in, and where. It returns how many.
 func (p *profile) look(now float64, most int) int {
-	tids := p.t.threads.tids()
-	sort.Ints(tids)
+	tids := p.t.threads.TIDs()
 	n := min(len(tids), most)
 	for range n {
 		p.next++
@@ -194,8 +193,7 @@ func (p *profile) look(now float64, most int) int {
 
 // lookAround is look for a target that is only looked at: threads that have not moved are left out.
 func (p *profile) lookAround(now float64, most int) (looks int) {
-	tids := p.t.threads.tids()
-	sort.Ints(tids)
+	tids := p.t.threads.TIDs()
 	for range tids {
 		p.next++
 		tid := tids[p.next%len(tids)]
@@ -211,17 +209,17 @@ func (p *profile) lookAround(now float64, most int) (looks int) {
 }
 
 func (p *profile) lookAt(tid int, now float64) {
-	call, kind, ok := p.t.threads.look(tid, now)
+	call, kind, ok := p.t.threads.Look(tid, now)
 	if ok && p.t.sampled != nil {
 		p.lookSampled(tid, call, kind, now)
 		return
 	}
-	if !ok || kind != lookWaiting {
+	if !ok || kind != threads.Waiting {
 		return
 	}
 	st := p.blockedStack(call)
 	frames := p.t.walk(st.regs, st.mem)
-	object, what := p.t.threads.objects.waitedFor(call, frames, st)
+	object, what := p.t.locks.waitedFor(call, frames, st)
 	p.add(what, tid, frames, object)
 	p.noteHolder(object)
 }
@@ -252,7 +250,7 @@ func (p *profile) blockedStack(call kernel.BlockedCall) blockedStack {
 
 // add counts one sample.
 func (p *profile) add(kind, tid int, frames []frame, object string) {
-	p.t.threads.noteStack(tid, 0, frames)
+	p.t.noteStack(tid, 0, frames)
 	items := p.t.itemIndex()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -348,7 +346,7 @@ func (p *profile) weight(part *sampledPart, kind int) (hits, total float64) {
 		hits = p.itemWeight(s, part)
 	case len(part.thread) == 2 && len(part.code) < 2:
 		for tid, n := range s.threads {
-			if p.t.threads.is(tid, part.thread[1]) {
+			if p.t.threads.Is(tid, part.thread[1]) {
 				hits += n
 			}
 		}

@@ -22,7 +22,7 @@ func (t *target) crowded() bool {
 			taken++
 		}
 	}
-	return taken > t.seg.Slots/2 && taken-t.threads.count() > t.seg.Slots/4
+	return taken > t.seg.Slots/2 && taken-t.threads.Count() > t.seg.Slots/4
 }
 
 // recycle frees the blocks of dead threads. Sums stay where they are and grow on under the next owner; what says that a timer

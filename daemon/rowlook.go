@@ -28,7 +28,7 @@ func (t *target) rowOwner(index int, tp uint64) int {
 	if t.onlyLooked() {
 		return t.kept.table.Owner(index)
 	}
-	return t.threads.owner(tp)
+	return t.threads.OwnerOf(tp)
 }
 
 // tellsThreads refuses pairs at one thread where the rows do not say whose they are.

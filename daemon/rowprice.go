@@ -24,7 +24,7 @@ func (t *target) rowsTake() float64 {
 	if t.ended {
 		return 0
 	}
-	return t.threads.switches() * programsCost
+	return t.threads.Switches() * programsCost
 }
 
 // rowsTake is what they take of all targets that have rows. d.mu is held.
@@ -57,7 +57,7 @@ func (d *Daemon) rowsCost() float64 {
 // and where these share full processors no more than there is of those. d.mu is held.
 func (d *Daemon) timeOfTargets() (active float64) {
 	for _, t := range d.targets {
-		active += t.activeThreads()
+		active += t.threads.Active()
 	}
 	if d.allowance.Busy() {
 		active = min(active, float64(d.allowance.CPUs()))

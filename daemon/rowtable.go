@@ -69,7 +69,7 @@ func (t *target) watchRows() error {
 	}
 	keeper, err := t.d.rows.open()
 	if err == nil {
-		slots := trampoline.DefaultGeometry(t.threads.count()).Slots
+		slots := trampoline.DefaultGeometry(t.threads.Count()).Slots
 		if t.seg != nil {
 			slots = t.seg.Slots
 		}

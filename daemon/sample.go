@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"culprit/daemon/kernel"
+	"culprit/daemon/threads"
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/trampoline"
@@ -14,9 +15,9 @@ type reading struct {
 	now    float64 // session time
 	tsc    uint64
 	slots  []int
-	owner  map[int]int   // slot -> tid of the live thread that owns it, 0 if dead or unknown
-	shares map[int]share // slot -> whose growth it is
-	parked map[int]bool  // tid
+	owner  map[int]int           // slot -> tid of the live thread that owns it, 0 if dead or unknown
+	shares map[int]threads.Share // slot -> whose growth it is
+	parked map[int]bool          // tid
 	cpu    map[int]uint64
 }
 
@@ -24,16 +25,16 @@ func tsc() uint64 { return kernel.TSC() }
 
 // read prepares a pass. calm says that no thread has begun and ended since the last one.
 func (t *target) read(now float64, calm bool) *reading {
-	r := &reading{now: now, owner: map[int]int{}, shares: map[int]share{}, parked: t.threads.parkedThreads(), cpu: map[int]uint64{}}
+	r := &reading{now: now, owner: map[int]int{}, shares: map[int]threads.Share{}, parked: t.threads.Parked(), cpu: map[int]uint64{}}
 	if t.seg == nil {
 		return r
 	}
 	r.slots = t.seg.used(nil)
 	for _, s := range r.slots {
 		if !t.ended { // afterwards there is nobody for whom time goes on
-			r.owner[s] = t.threads.owner(t.seg.load(s, 0))
+			r.owner[s] = t.threads.OwnerOf(t.seg.load(s, 0))
 		}
-		r.shares[s] = t.shareOf(t.seg.load(s, 0), r.owner[s], now, calm)
+		r.shares[s] = t.threads.ShareOf(t.seg.load(s, 0), r.owner[s], now, calm, t.ended)
 	}
 	r.tsc = tsc()
 	return r
@@ -44,7 +45,7 @@ func (r *reading) cpuOf(t *target, tid int) uint64 {
 	if v, ok := r.cpu[tid]; ok {
 		return v
 	}
-	v := uint64(t.threads.cpuTime(tid))
+	v := uint64(t.threads.CPUTime(tid))
 	r.cpu[tid] = v
 	return v
 }
@@ -72,7 +73,7 @@ func (p *part) sample(r *reading, interval float64) float64 {
 		case !p.sure(r, slot):
 			p.more += grown
 			continue
-		case p.plan.Thread != "" && sh.after && known:
+		case p.plan.Thread != "" && sh.After && known:
 			p.less += grown
 		}
 		sum += grown
@@ -122,7 +123,7 @@ func (p *part) growth(r *reading, slot int, c cellVar, since float64) float64 {
 
 // short is how long a wait had lasted when it was last taken for a parked one, if that was not long: it was waiting all the same.
 func (v slotValue) short() float64 {
-	if v.hidden > parkAfter {
+	if v.hidden > threads.ParkAfter {
 		return 0
 	}
 	return v.hidden
@@ -178,7 +179,7 @@ func (p *part) seconds(c cellVar, d uint64) float64 {
 
 // covers reports whether the focus selects a thread; a pair without thread or process focus covers all, dead ones too.
 func (p *part) covers(tid int) bool {
-	return p.plan.Thread == "" || tid != 0 && p.t.threads.is(tid, p.plan.Thread)
+	return p.plan.Thread == "" || tid != 0 && p.t.threads.Is(tid, p.plan.Thread)
 }
 
 // price works out what the pair cost since the last pass: executions times calibrated time.
@@ -214,8 +215,8 @@ func (d *Daemon) pass(now float64) {
 	d.readSamples() // they are of the time up to now
 	for _, t := range d.targets {
 		if d.lives(t) {
-			t.threads.refresh(now, d.round)
-			t.threads.settle()
+			t.threads.Refresh(now, t.stops)
+			t.threads.ShareLooks()
 			t.linkRows()
 			if t.sampled != nil {
 				t.sampled.account(now)
@@ -281,7 +282,7 @@ func (d *Daemon) samplePairs(now float64, pairs map[grid.PairKey]*pair) {
 	if len(pairs) == len(d.pairs) {
 		d.accountCost(now, cost+d.samplingCost(now))
 		for _, t := range d.targets {
-			t.threads.forgetLeft()
+			t.threads.ForgetLeft()
 		}
 		if ofThreads {
 			d.passing.Mark()

@@ -1,6 +1,9 @@
 package daemon
 
-import "culprit/daemon/kernel"
+import (
+	"culprit/daemon/kernel"
+	"culprit/daemon/threads"
+)
 
 // Looks at blocked threads of a target that is only looked at.
 
@@ -16,8 +19,8 @@ type sight struct {
 }
 
 // stays reports whether a thread has not run since it was last looked at, nor in the interval before.
-func (st *stratum) stays(r *threadRow) bool {
-	return st.passes > 1 && st.seen.x != nil && r.times.Slices == st.seen.slices && r.times.Slices == r.prev.Slices
+func (st *stratum) stays(r *threads.Row) bool {
+	return st.passes > 1 && st.seen.x != nil && r.Times.Slices == st.seen.slices && r.Times.Slices == r.Prev.Slices
 }
 
 // lookStale is after what time, in seconds, a thread that has not run is looked at again: it may count as idle since.
@@ -29,15 +32,12 @@ func (s *strata) needsLook(tid int, now float64) bool {
 	if st == nil {
 		return true
 	}
-	tt := s.t.threads
-	tt.mu.Lock()
-	defer tt.mu.Unlock()
-	r := tt.rows[tid]
-	return r == nil || !st.stays(r) || now-st.seen.at > lookStale
+	r, ok := s.t.threads.Get(tid)
+	return !ok || !st.stays(&r) || now-st.seen.at > lookStale
 }
 
 // lookSampled takes a sample of a blocked thread. The thread may go on while its stack is read: then it is read again.
-func (p *profile) lookSampled(tid int, call kernel.BlockedCall, kind int, now float64) {
+func (p *profile) lookSampled(tid int, call kernel.BlockedCall, kind threads.State, now float64) {
 	for range 3 {
 		if call.Running {
 			return
@@ -56,36 +56,32 @@ func (p *profile) lookSampled(tid int, call kernel.BlockedCall, kind int, now fl
 	}
 }
 
-func (p *profile) noteBlocked(tid int, call kernel.BlockedCall, kind int, frames []frame, st blockedStack, now float64) {
+func (p *profile) noteBlocked(tid int, call kernel.BlockedCall, kind threads.State, frames []frame, st blockedStack, now float64) {
 	frames = p.t.sampled.withJumps(frames)
-	x := stackSample{tid: tid, frames: frames, blocked: true, idle: kind == lookIdle || p.t.threads.halted(tid), call: call}
+	x := stackSample{tid: tid, frames: frames, blocked: true, idle: kind == threads.Idle || p.isHalted(tid), call: call}
 	if !x.idle {
 		var what int
-		x.object, what = p.t.threads.objects.waitedFor(call, frames, st)
+		x.object, what = p.t.locks.waitedFor(call, frames, st)
 		p.add(what, tid, frames, x.object)
 		p.noteHolder(x.object)
 	} else {
-		p.t.threads.noteStack(tid, 0, frames)
+		p.t.noteStack(tid, 0, frames)
 	}
 	p.t.sampled.note(&x)
 	p.t.sampled.sighted(tid, now)
-}
-
-// halted reports whether somebody has stopped a thread: a debugger, or a signal. It waits for that, whatever it was waiting for before.
-func (tt *threadTable) halted(tid int) bool {
-	tt.mu.Lock()
-	defer tt.mu.Unlock()
-	r := tt.rows[tid]
-	return r != nil && (r.times.State == 'T' || r.times.State == 't')
 }
 
 // sighted notes when a blocked thread was looked at, and as of which time on a processor.
 func (s *strata) sighted(tid int, now float64) {
 	seen := &s.stratum(tid).seen
 	seen.at = now
-	s.t.threads.mu.Lock()
-	defer s.t.threads.mu.Unlock()
-	if r := s.t.threads.rows[tid]; r != nil {
-		seen.slices = r.times.Slices
+	if r, ok := s.t.threads.Get(tid); ok {
+		seen.slices = r.Times.Slices
 	}
+}
+
+// isHalted reports whether somebody has stopped a thread.
+func (p *profile) isHalted(tid int) bool {
+	r, ok := p.t.threads.Get(tid)
+	return ok && r.Halted()
 }

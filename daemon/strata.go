@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"culprit/daemon/kernel"
+	"culprit/daemon/threads"
 	"culprit/pcl"
 )
 
@@ -131,32 +132,30 @@ func (s *strata) stratum(tid int) *stratum {
 func (s *strata) account(now float64) {
 	interval := now - s.last
 	s.last = now
-	tt := s.t.threads
-	tt.mu.Lock()
-	for tid, r := range tt.rows {
-		s.stratum(tid).take(r, interval)
-	}
+	live := map[int]bool{}
+	s.t.threads.Each(func(r *threads.Row) {
+		live[r.TID] = true
+		s.stratum(r.TID).take(r, interval)
+	})
 	for tid, st := range s.threads {
-		if tt.rows[tid] == nil {
+		if !live[tid] {
 			s.bury(st)
 			delete(s.threads, tid)
 		}
 	}
-	tt.mu.Unlock()
 	for _, st := range s.threads {
 		s.settle(st)
 	}
 }
 
 // take adds what the kernel has accounted to a thread since the last pass; of one that was born since, all its life.
-func (st *stratum) take(r *threadRow, interval float64) {
-	run, ready := r.times.Run-r.prev.Run, r.times.RunQueueWait-r.prev.RunQueueWait
-	if r.born {
-		r.born = false
-		run, ready = r.times.Run, r.times.RunQueueWait
-		interval = min(interval, max(kernel.Age(r.times.Start), (run+ready).Seconds()))
+func (st *stratum) take(r *threads.Row, interval float64) {
+	run, ready := r.Times.Run-r.Prev.Run, r.Times.RunQueueWait-r.Prev.RunQueueWait
+	if r.TakeBorn() {
+		run, ready = r.Times.Run, r.Times.RunQueueWait
+		interval = min(interval, max(kernel.Age(r.Times.Start), (run+ready).Seconds()))
 	}
-	woken := ready.Seconds() * (1 - r.displaced())
+	woken := ready.Seconds() * (1 - r.Displaced())
 	st.run += max(run, 0).Seconds()
 	st.active += max((run+ready).Seconds()-woken, 0)
 	st.off += max(interval-(run+ready).Seconds(), 0) + max(woken, 0)
@@ -171,16 +170,6 @@ func (st *stratum) take(r *threadRow, interval float64) {
 			st.seen.spent += st.off
 		}
 	}
-}
-
-// displaced is the share of a thread's waits for a processor that began when it had to give one up; the others followed a wait for
-// something else, whose stack the thread still has.
-func (r *threadRow) displaced() float64 {
-	forced, voluntary := float64(r.times.Forced-r.prev.Forced), float64(r.times.Voluntary-r.prev.Voluntary)
-	if !(forced+voluntary > 0) {
-		return 1
-	}
-	return forced / (forced + voluntary)
 }
 
 // settle shares a thread's times out among its samples.

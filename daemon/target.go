@@ -10,6 +10,7 @@ import (
 
 	"culprit/daemon/image"
 	"culprit/daemon/process"
+	"culprit/daemon/threads"
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/trampoline"
@@ -48,11 +49,11 @@ type target struct {
 	ownPages    map[uint64]bool // pages of text that are the target's own copy already
 	purse       purse           // what is left of its memory
 	cells       cellSpace
-	threads     *threadTable
+	threads     *threads.Table
+	locks       *objectTable
 	files       *fileTable
 	profile     *profile
 	sampled     *strata // of a target that is only looked at; else nil
-	tidOff      uint64  // where a thread's control block holds its tid, 0 if unknown
 	ended       bool
 	settled     bool // it has ended, and its last values were taken
 	child       bool // it was started by a target, and came by that
@@ -384,7 +385,8 @@ func openTarget(d *Daemon, pid int, open func(pid int) (*process.Process, error)
 	}
 	t.findResident()
 	t.name = fmt.Sprintf("%s{%d}", t.main().name, pid)
-	t.threads = newThreadTable(t)
+	t.threads = threads.New(threads.Config{PID: pid, Name: t.name, Kernel: d.kern, Tree: d.tree, Memory: t.proc, IsSyscallFunction: t.isSyscallFunction})
+	t.locks = newObjectTable(t)
 	t.files = newFileTable(t)
 	return t, nil
 }

@@ -31,7 +31,7 @@ func (t *target) unloadObjects(maps []process.Mapping) {
 	}
 	t.objects = kept
 	if t.threads != nil {
-		t.threads.objects.endUnmapped(maps)
+		t.locks.endUnmapped(maps)
 	}
 }
 

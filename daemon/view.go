@@ -169,6 +169,6 @@ func (t *target) learnFrom(v *view) {
 		for i, fr := range r.frames {
 			frames[i] = frame{f: t.functionAt(fr.at), pc: fr.pc, cfa: fr.cfa}
 		}
-		t.threads.noteStack(r.tid, r.fs, frames)
+		t.noteStack(r.tid, r.fs, frames)
 	}
 }

@@ -29,10 +29,10 @@ type waiter struct {
 
 // unnamedWaiters finds such threads while they stand still; their stacks are read afterwards.
 func (t *target) unnamedWaiters(w *process.World) (list []waiter) {
-	if t.threads == nil {
+	if t.locks == nil {
 		return nil
 	}
-	o := t.threads.objects
+	o := t.locks
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.unnamed) == 0 {
@@ -66,7 +66,7 @@ func (t *target) nameWaiters(list []waiter) {
 		k, _ := waitingIn(t.walk(st.regs, st.mem))
 		addr, _ := t.nameLock(w.word, k)
 		if name := t.heldBy(addr, st); name != "" && k.Kind != libc.Thread {
-			t.threads.objects.rename(w.word, k.Kind, name, addr)
+			t.locks.rename(w.word, k.Kind, name, addr)
 		}
 	}
 }

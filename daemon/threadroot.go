@@ -1,0 +1,48 @@
+package daemon
+
+import (
+	"culprit/daemon/libc"
+	"culprit/pcl"
+)
+
+// noteStack learns from a walked stack: the thread's pointer, 0 if it is not known, and the function that it was started with.
+func (t *target) noteStack(tid int, fs uint64, frames []frame) {
+	if !t.threads.Meets(tid, fs) {
+		return
+	}
+	if root := threadRoot(frames); root != nil {
+		t.threads.Began(tid, uint64(root.id), root.fn.Name)
+	}
+}
+
+// isSyscallFunction tells whether an address is in the C library's function syscall. Locks of the C library make the call themselves.
+func (t *target) isSyscallFunction(pc uint64) bool {
+	f := t.functionAt(pc)
+	return f != nil && f.fn.Name == libc.Syscall && libc.IsC(f.obj.name)
+}
+
+// threadRoot is the function a thread began with: main, or what the threads library called.
+func threadRoot(frames []frame) *function {
+	for i := len(frames) - 1; i >= 0; i-- {
+		f := frames[i].f
+		if f == nil || f.fn.Refuse != "" {
+			continue
+		}
+		if libc.StartsThreads(f.fn.Linkage) {
+			continue
+		}
+		if !f.fn.Named && len(frames) > 1 && i > 0 && libc.IsC(f.obj.name) {
+			continue // the C library's own start-up code, stripped of its names
+		}
+		return f
+	}
+	return nil
+}
+
+// roots are the functions that threads began with, main not necessarily among them.
+func (t *target) roots() (ids []pcl.FuncID) {
+	for _, f := range t.threads.Roots() {
+		ids = append(ids, pcl.FuncID(f))
+	}
+	return ids
+}

@@ -1,0 +1,132 @@
+package threads
+
+import (
+	"encoding/binary"
+	"strings"
+	"time"
+
+	"culprit/daemon/kernel"
+	"culprit/daemon/process"
+)
+
+// A State is what a thread was seen doing.
+type State int
+
+const (
+	Active  State = iota // it runs, or is ready to
+	Waiting              // it waits for something
+	Idle                 // it waits with nothing to do
+)
+
+// A wait is one wait of a thread: the call, its descriptor, and since when.
+type wait struct {
+	nr    int
+	fd    uint64
+	since float64
+}
+
+// Look reads in /proc what one thread does at a session time, and notes it. ok is false if the thread has ended, or is not known yet.
+func (t *Table) Look(tid int, at float64) (call kernel.BlockedCall, state State, ok bool) {
+	call, err := kernel.Blocked(t.cfg.PID, tid)
+	if err != nil {
+		return call, 0, false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.rows[tid]
+	if r == nil {
+		return call, 0, false
+	}
+	if !call.Running {
+		state = Waiting
+		if idles(call, at-r.quietSince, r.wakes) || t.polls(r, call, at) {
+			state = Idle
+		}
+	}
+	r.parked = state == Idle
+	r.looks[state]++
+	return call, state, true
+}
+
+// ShareLooks turns the looks since it was called last into shares of time; without any look the last shares stay.
+func (t *Table) ShareLooks() {
+	t.Each(func(r *Row) {
+		n := r.looks[Active] + r.looks[Waiting] + r.looks[Idle]
+		if n == 0 {
+			return
+		}
+		for k := range r.looks {
+			r.share[k] = float64(r.looks[k]) / float64(n)
+		}
+		r.looks = [3]int{}
+	})
+}
+
+// Parked lists the threads that wait with nothing to do.
+func (t *Table) Parked() map[int]bool {
+	parked := map[int]bool{}
+	t.Each(func(r *Row) {
+		if r.parked {
+			parked[r.TID] = true
+		}
+	})
+	return parked
+}
+
+// longPoll is the longest time after which a wait may give up and still be a look whether there is something to do, rather than waiting for
+// an answer.
+const longPoll = time.Second
+
+// polls tells whether a thread waits for something that gives up after a moment, again and again, as others do with poll; or for what
+// is no input: for a timer, a signal, a change of a directory, or, now and then, for an event of another thread. mu is held.
+func (t *Table) polls(r *Row, call kernel.BlockedCall, at float64) bool {
+	if w := (wait{call.NR, call.Args[0], r.quietSince}); w != r.asked { // once for each wait
+		timeout := t.timeout(call)
+		r.asked, r.polling, r.counting, r.spinning = w, timeout > 0 && timeout <= longPoll, false, false
+		if readsDescriptor[call.NR] {
+			r.polling, r.counting = t.eventKind(int(int32(call.Args[0])))
+		}
+		if IsFutexWait(call) { // by way of the function syscall, as std::atomic::wait: for a value that another thread will store
+			r.counting = t.cfg.IsSyscallFunction(call.PC)
+			r.spinning = r.counting
+		}
+	}
+	wakes := r.wakes
+	if r.spinning {
+		wakes = min(wakes, r.sleeps)
+	}
+	return r.polling || r.counting && signalled(at-r.quietSince, wakes)
+}
+
+// eventKind tells whether a descriptor is none for input: one that tells of time, signals or changes, or a counter (eventfd) by which
+// other threads give work.
+func (t *Table) eventKind(fd int) (tells, counts bool) {
+	link, err := kernel.FDLink(t.cfg.PID, fd)
+	if err != nil {
+		return false, false
+	}
+	for _, word := range []string{"timerfd", "signalfd", "inotify", "fanotify"} {
+		tells = tells || strings.HasPrefix(link, "anon_inode:["+word) || link == "anon_inode:"+word
+	}
+	return tells, strings.HasPrefix(link, "anon_inode:[eventfd")
+}
+
+// timeout is after what time a blocked call gives up, as far as its arguments say; 0 if it never does.
+func (t *Table) timeout(call kernel.BlockedCall) time.Duration {
+	switch {
+	case receives[call.NR]:
+		d, err := kernel.ReceiveTimeout(t.cfg.PID, int(int32(call.Args[0])))
+		if err != nil {
+			return 0
+		}
+		return d
+	case hasTimespec[call.NR] && call.Args[3] != 0:
+		var b [16]byte // struct timespec
+		if t.cfg.Memory.ReadMem(process.Addr(call.Args[3]), b[:]) != nil {
+			return 0
+		}
+		sec, ns := binary.LittleEndian.Uint64(b[:]), binary.LittleEndian.Uint64(b[8:])
+		return time.Duration(min(sec, 3600))*time.Second + time.Duration(min(ns, 1e9))
+	}
+	return 0
+}
