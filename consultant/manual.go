@@ -35,7 +35,7 @@ func (s *Search) Prune(id int) error {
 			return fmt.Errorf("node %d is the root of its phase, which cannot be pruned; end the search instead", id)
 		}
 		cut := map[*node]bool{n: true}
-		s.prune(n, "pruned by hand")
+		n.prune("pruned by hand")
 		n.descend(func(m *node) bool {
 			if m == n {
 				return true
@@ -46,17 +46,11 @@ func (s *Search) Prune(id int) error {
 				}
 			}
 			cut[m] = true
-			s.prune(m, fmt.Sprintf("pruned with node %d", id))
+			m.prune(fmt.Sprintf("pruned with node %d", id))
 			return true
 		})
 		return nil
 	})
-}
-
-func (s *Search) prune(n *node, reason string) {
-	n.state, n.reason = Pruned, reason
-	n.watch, n.pinned, n.dozedAt = false, false, 0
-	n.asked, n.plan = nil, nil
 }
 
 // Retest tests a node again from the beginning, also one that was pruned, refused or never tested.
@@ -67,9 +61,7 @@ func (s *Search) Retest(id int) error {
 		}
 		n.byHand = true
 		s.requeue(n, "tested again by hand")
-		for _, k := range n.hyp.keys(n.focus) {
-			delete(s.prices, k)
-		}
+		s.budget.Forget(n.pairs)
 		return nil
 	})
 }
@@ -88,8 +80,10 @@ func (s *Search) Pin(id int, on bool) error {
 		n.pinned = on
 		switch {
 		case !on:
-			n.watch = n.watch && (n.state != False || n.persistent())
-		case n.watch:
+			if n.watched && n.state == False && !n.persistent() {
+				n.release(n.reason)
+			}
+		case n.watched:
 		case n.state == True || n.state == False && !n.byShare():
 			s.requeue(n, "tested again, since it was pinned")
 		case n.state == Never && !n.phase.over():

@@ -198,8 +198,8 @@ func TestPhases(t *testing.T) {
 	id := in("second").ID
 	r.s.StartPhase("")
 	for _, n := range r.s.graph.nodes {
-		if n.phase == r.s.phases[1] && (n.watch || n.open()) {
-			t.Errorf("node %d is %s, watched %v, after its phase", n.id, n.state, n.watch)
+		if n.phase == r.s.phases[1] && (n.watched || n.open()) {
+			t.Errorf("node %d is %s, watched %v, after its phase", n.id, n.state, n.watched)
 		}
 	}
 	if ps := r.s.Phases(); len(ps) != 3 || ps[1].End == 0 || ps[2].Name != "phase 2" || ps[0].End != 0 {
@@ -433,6 +433,7 @@ func checkGraph(t *testing.T, seed int64, r *rig) {
 			t.Errorf("seed %d: node %d is %s without a reason", seed, n.ID, n.State)
 		}
 	}
+	checkCounts(t, r.s.graph)
 	for _, n := range r.s.graph.nodes {
 		for _, p := range n.parents {
 			if n.above(p) {

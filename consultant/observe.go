@@ -81,7 +81,7 @@ type reader struct {
 // reader opens the histograms of a node; ok is false while one of them is missing.
 func (s *Search) reader(n *node, cache map[seriesKey]*series) (r reader, ok bool) {
 	r.until = math.Inf(1)
-	for _, k := range n.hyp.keys(n.focus) {
+	for _, k := range n.pairs {
 		v := s.read(k, n.phase, cache)
 		if v == nil || !(v.width > 0) {
 			return r, false
@@ -121,8 +121,8 @@ func (s *Search) observe(now float64) {
 	}
 	s.taken, s.lookedAt = taken, now
 	cache := map[seriesKey]*series{}
-	for _, n := range slices.Clone(s.graph.nodes) {
-		if n.watch && !math.IsInf(n.next, 1) {
+	for _, n := range slices.Clone(s.graph.watching) {
+		if n.watched && !math.IsInf(n.next, 1) {
 			s.observeNode(n, now, cache)
 		}
 	}
@@ -136,8 +136,7 @@ func (s *Search) observeNode(n *node, now float64, cache map[seriesKey]*series) 
 	}
 	if added == 0 {
 		if n.state == Testing && n.win.Len() == 0 && now-n.started > stallTime {
-			n.watch, n.state = false, Never
-			n.reason = "not tested: no values arrived for " + seconds(stallTime)
+			n.giveUp("not tested: no values arrived for " + seconds(stallTime))
 			s.say(n, "%s", n.reason)
 		}
 		return
@@ -174,7 +173,7 @@ func (n *node) take(r reader) int {
 
 // draw concludes from the window of a node, if that is possible.
 func (s *Search) draw(n *node, now float64, cache map[seriesKey]*series) {
-	before, observe := n.answer(), s.cfg.MinObserve.Seconds()
+	before, observe := n.answered(), s.cfg.MinObserve.Seconds()
 	c := n.est.Conclude(before, observe)
 	if before == decide.No && !(c.Settled && c.Holds) {
 		if recent, ok := n.win.Onset(n.hyp.Test); ok {
@@ -204,7 +203,7 @@ func (s *Search) draw(n *node, now float64, cache map[seriesKey]*series) {
 func (s *Search) parentsQuiet(n *node) bool {
 	quiet := false
 	for _, p := range n.trueParents() {
-		if p.hyp != n.hyp || !p.watch {
+		if p.hyp != n.hyp || !p.watched {
 			return false
 		}
 		w := p.win.Since(n.win.Start())
@@ -273,13 +272,11 @@ func (s *Search) settle(n *node, holds bool, now float64) {
 	if holds == (old == True) && old != Testing && old != OverBudget {
 		return
 	}
-	n.decidedAt, n.reason = now, ""
+	n.settle(holds, n.persistent() || n.pinned, now)
 	if holds {
 		s.becameTrue(n, old)
 		return
 	}
-	n.state, n.falseAt = False, now
-	n.watch = n.watch && (n.persistent() || n.pinned)
 	if old != True {
 		if why := s.unseen(n.hyp, map[*hypothesis]string{}); why != "" {
 			s.say(n, "is not seen: %s; %s", n.evidence(), why)
@@ -295,7 +292,6 @@ func (s *Search) settle(n *node, holds bool, now float64) {
 }
 
 func (s *Search) becameTrue(n *node, old State) {
-	n.state = True
 	if n.byShare() { // samples are read from when the node was found to be too expensive
 		n.sinceAt, n.sinceOpen = n.sinceOfParents(n.run.From), true
 	}
@@ -326,7 +322,7 @@ func (n *node) passSince() {
 // retestKids queues the false children of a node again: the answer of one of them, or of the node, has changed.
 func (s *Search) retestKids(n *node, now float64) {
 	for _, k := range n.children {
-		if k.state == False && !k.watch && now-k.decidedAt > retestPause && !k.byShare() {
+		if k.state == False && !k.watched && now-k.decidedAt > retestPause && !k.byShare() {
 			k.retests++
 			s.requeue(k, "tested again: "+focusText(n.focus)+" has changed")
 		}
@@ -336,11 +332,8 @@ func (s *Search) retestKids(n *node, now float64) {
 
 // requeue lets a node be tested from the beginning.
 func (s *Search) requeue(n *node, reason string) {
-	n.state, n.reason, n.skip = Queued, reason, false
-	n.watch, n.win, n.shares = false, decide.Window{}, nil
-	n.startTry, n.timeTry, n.backoff, n.wakeAt, n.dozedAt = 0, 0, 0, 0, 0
-	n.tier = ""
-	s.forget(n)
+	n.requeue(reason)
+	s.budget.ForgetErrors(n.pairs)
 }
 
 // suspect compares false children of true nodes that have no true child with the stack samples: where these now
@@ -380,14 +373,14 @@ func (s *Search) suspicions(now float64) []*sampleJob {
 		}
 		explained := len(n.trueKids()) > 0
 		for _, k := range n.children {
-			if k.hyp == n.hyp && s.waitsForTime(k) && len(jobs) < maxLooks {
+			if k.hyp == n.hyp && s.isPostponed(k) && len(jobs) < maxLooks {
 				jobs = append(jobs, &sampleJob{n: k, base: n})
 			}
 			if explained {
 				continue
 			}
 			wait := 2 * retestPause * math.Exp2(float64(min(k.retests, 10)))
-			if k.hyp == n.hyp && k.state == False && !k.watch && now-k.decidedAt > wait && len(jobs) < maxLooks {
+			if k.hyp == n.hyp && k.state == False && !k.watched && now-k.decidedAt > wait && len(jobs) < maxLooks {
 				jobs = append(jobs, &sampleJob{n: k, base: n})
 			}
 		}

@@ -64,11 +64,11 @@ func (s *Search) Settled() bool {
 	now, queued, latest := s.cfg.now(), false, 0.0
 	for _, n := range s.graph.nodes {
 		judging := n.state == OverBudget && len(n.shares) > 0 && len(n.shares) < decide.ShareReadings
-		if n.state == Testing || s.walks(n) || judging || n.state == Queued && n.startTry == 0 && n.timeTry == 0 {
+		if n.state == Testing || s.walks(n) || judging || n.state == Queued && n.triedAt == 0 && n.postponedAt == 0 {
 			return false
 		}
 		queued = queued || n.state == Queued
-		latest = max(latest, n.startTry, n.timeTry, n.started, n.decidedAt)
+		latest = max(latest, n.triedAt, n.postponedAt, n.started, n.decidedAt)
 	}
 	return !queued || now-latest > hopeless
 }
@@ -93,16 +93,16 @@ func (s *Search) Status() string {
 		} else {
 			counts[n.state]++
 		}
-		if s.waitsForTime(n) {
+		if s.isPostponed(n) {
 			unhurried++
 		}
 		if n.state == Testing && (now == nil || n.weight > now.weight) {
 			now = n
 		}
-		if n.watch && n.state != Testing {
+		if n.watched && n.state != Testing {
 			watched++
 		}
-		if n.dozes() {
+		if n.suspended {
 			doze++
 		}
 	}
@@ -116,7 +116,7 @@ func (s *Search) Status() string {
 	}
 	if s.blocked > 0 {
 		parts = append(parts, fmt.Sprintf("%s for budget: %s of %s are used",
-			count(s.blocked, "candidate waits", "candidates wait"), percent(s.observed), percent(s.cfg.Budget)))
+			count(s.blocked, "candidate waits", "candidates wait"), percent(s.budget.Observed()), percent(s.budget.Limit())))
 	} else if more := counts[Queued] - unhurried; more > 0 {
 		parts = append(parts, itoa(more)+" queued")
 	}
@@ -189,7 +189,7 @@ func (s *Search) notReached(f grid.Focus) string {
 	var near *node
 	rank := -1
 	for _, n := range s.graph.nodes {
-		if n.isRoot() || n.state == Never && n.skip {
+		if n.isRoot() || n.state == Never && n.needless {
 			continue
 		}
 		r := -1

@@ -36,7 +36,7 @@ func (s *Search) judgeSamples(now float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, j := range jobs {
-		if j.known && !math.IsNaN(j.share) {
+		if j.known && !math.IsNaN(j.share) && j.n.judgedByShare() { // the user may have pruned it meanwhile
 			s.judgeShare(j, math.Min(math.Max(j.share, 0), 1), now)
 		}
 	}
@@ -46,12 +46,17 @@ func (s *Search) judgeSamples(now float64) {
 // themselves come from samples is measured as any other.
 func (n *node) byShare() bool { return n.tier == grid.TierSample && len(n.shares) > 0 }
 
+// judgedByShare tells whether readings of its share conclude about the node, now that it is in the state that it is in.
+func (n *node) judgedByShare() bool {
+	bySample := n.state == OverBudget || n.byShare() && (n.state == True || n.state == False)
+	return bySample && !n.phase.over() && n.hyp.sampled()
+}
+
 // sampleJobs finds for each node over budget the nearest ancestor of its hypothesis that is measured.
 func (s *Search) sampleJobs() []*sampleJob {
 	var jobs []*sampleJob
 	for _, n := range s.graph.nodes {
-		bySample := n.state == OverBudget || n.byShare() && (n.state == True || n.state == False)
-		if !bySample || n.phase.over() || !n.hyp.sampled() {
+		if !n.judgedByShare() {
 			continue
 		}
 		if base := s.measuredAbove(n); base != nil {
@@ -89,7 +94,7 @@ func (s *Search) judgeShare(j *sampleJob, share, now float64) {
 	n.est = decide.FromShares(n.hyp.Test, j.base.est, n.shares)
 	n.hist.add(now, n.est.Value)
 	n.bins++
-	c := n.est.ConcludeShares(n.answer())
+	c := n.est.ConcludeShares(n.answered())
 	if !c.Settled {
 		return
 	}
@@ -104,11 +109,11 @@ func (s *Search) judgeShare(j *sampleJob, share, now float64) {
 		why = "others use the budget and it would take"
 	}
 	n.reason = fmt.Sprintf("judged from stack samples, since %s %s of the program's time and the budget is %s", why,
-		percent(n.cost), percent(s.cfg.Budget))
+		percent(n.cost), percent(s.budget.Limit()))
 }
 
-// answer is what was concluded at the node, if anything was.
-func (n *node) answer() decide.Answer {
+// answered is what was concluded at the node, if anything was.
+func (n *node) answered() decide.Answer {
 	switch n.state {
 	case True:
 		return decide.Yes

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"culprit/consultant/budget"
 	"culprit/grid"
-	"culprit/pcl"
 )
 
 // Defaults of Config.
@@ -20,7 +20,6 @@ const (
 	defaultMinObserve = 500 * time.Millisecond
 	tickTime          = 150 * time.Millisecond
 	beatTime          = 0.3 // s between two batches of prices and of pairs to be enabled: each stops the target shortly
-	dropTime          = 1.0 // s until a pair that nobody needs is disabled, if no other change comes before
 )
 
 // cells is what the search uses of the grid.
@@ -42,32 +41,22 @@ type Search struct {
 
 	mu     sync.Mutex // guards what follows
 	top    *hypothesis
-	graph  graph
+	graph  *graph
 	phases []*phase
 	events []Event
 
-	prices      map[grid.PairKey]priceTag
-	active      map[grid.PairKey]cell
-	keeps       bool    // the kernel keeps something for a pair, or will when the present batch has been enabled
-	observed    float64 // cost at the last tick
-	stood       float64 // s; for how long the program stood still until the last tick
+	budget      *budget.Budget
 	taken       uint64  // values that were there when nodes were last looked through
 	lookedAt    float64 // s; when that was
 	tickedAt    float64 // s; when the last tick began
 	stirred     bool    // the user has changed something since
-	spare       float64 // processor seconds that may be used now
-	falling     bool    // the observed cost became clearly less when it changed last
 	batch       int
 	blocked     int
 	slow        bool
-	overSince   float64 // s; since when the observed cost has exceeded the budget; +Inf if it does not
-	shedAt      float64
 	beatAt      float64 // only tick uses it
-	changedAt   float64
 	sampledAt   float64
 	suspectedAt float64
-	dozeFor     float64 // s that answers are not watched
-	wokeAt      float64 // s; when they were watched again last, or not for the first time
+	recheck     recheck
 }
 
 var _ Runner = (*Search)(nil)
@@ -101,10 +90,8 @@ func newSearch(cfg Config, list []*hypothesis, parents []string) *Search {
 		cfg.MinObserve = defaultMinObserve
 	}
 	s := &Search{
-		cfg: cfg, prices: map[grid.PairKey]priceTag{}, active: map[grid.PairKey]cell{},
-		sampledAt: math.Inf(-1), suspectedAt: math.Inf(-1), shedAt: math.Inf(-1), overSince: math.Inf(1),
-		beatAt: math.Inf(-1), changedAt: math.Inf(-1), tickedAt: math.Inf(-1), spare: math.Inf(1),
-		dozeFor: dozeTime, wokeAt: math.Inf(1),
+		cfg: cfg, graph: newGraph(), budget: budget.New(cfg.Budget),
+		sampledAt: math.Inf(-1), suspectedAt: math.Inf(-1), beatAt: math.Inf(-1), tickedAt: math.Inf(-1), recheck: newRecheck(),
 	}
 	s.top, s.err = whyTree(list, parents)
 	switch {
@@ -155,15 +142,8 @@ func (s *Search) tick() {
 		stood = s.cfg.Stood()
 	}
 	s.mu.Lock()
-	s.stood = stood
 	s.tickedAt, s.stirred = now, false
-	if math.IsNaN(observed) || observed < 0 {
-		observed = 0
-	}
-	if observed != s.observed {
-		s.falling = observed < falls*s.observed
-	}
-	s.observed = observed
+	s.budget.Observe(observed, stood)
 	s.shed(now)
 	s.observe(now)
 	asked := s.advance(now)
@@ -182,26 +162,25 @@ func (s *Search) tick() {
 		s.priceQueue(now)
 		s.mu.Lock()
 		now = s.cfg.Now()
-		s.doze(now)
+		s.suspend(now)
 		s.pick(now)
 		s.mu.Unlock()
 	}
-	s.apply()
+	s.updatePairs()
 	s.flush()
 }
 
-// apply enables and disables what changed, one batch each. What is not needed any longer may stay for a moment, so that
+// updatePairs enables and disables what changed, one batch each. What is not needed any longer may stay for a moment, so that
 // the target is stopped less often.
-func (s *Search) apply() {
+func (s *Search) updatePairs() {
 	s.mu.Lock()
 	add, drop := s.changes()
 	now := s.cfg.Now()
-	urgent := len(add) > 0 || s.shedAt > s.changedAt || !s.owesStops(now) && (s.observed > s.cfg.Budget/2 || now-s.changedAt >= dropTime)
-	if !urgent {
+	if len(add) == 0 && !s.budget.MustDrop(now) {
 		drop = nil
 	}
 	if len(add)+len(drop) > 0 {
-		s.changedAt = now
+		s.budget.Changed(now)
 	}
 	s.mu.Unlock()
 	if len(drop) > 0 {
@@ -214,31 +193,23 @@ func (s *Search) apply() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now = s.cfg.Now()
-	for _, k := range drop {
-		delete(s.active, k)
-	}
+	s.budget.Disable(drop...)
 	s.enabled(add, results, now)
 }
 
 // changes compares the pairs that the watched nodes need with those that are enabled.
 func (s *Search) changes() (add, drop []grid.PairKey) {
-	want := map[grid.PairKey]bool{}
-	for _, n := range s.graph.nodes {
-		if !n.watch {
-			continue
-		}
-		for _, k := range n.hyp.keys(n.focus) {
-			if want[k] {
-				continue
-			}
-			want[k] = true
-			if _, on := s.active[k]; !on {
+	asked := map[grid.PairKey]bool{}
+	for _, n := range s.graph.watching {
+		for _, k := range n.pairs {
+			if _, on := s.budget.Active(k); !on && !asked[k] {
+				asked[k] = true
 				add = append(add, k)
 			}
 		}
 	}
-	for k := range s.active {
-		if !want[k] {
+	for _, k := range s.budget.ActiveKeys() {
+		if s.graph.users[k] == 0 {
 			drop = append(drop, k)
 		}
 	}
@@ -262,11 +233,11 @@ func (s *Search) enabled(add []grid.PairKey, results []grid.EnableResult, now fl
 			continue
 		}
 		if failed[r.Key] = r.Err; r.Err == nil {
-			s.active[r.Key] = cell{since: r.Since, tier: r.Tier, at: now, cost: s.prices[r.Key].fraction(), kept: s.prices[r.Key].price.Kept}
+			s.budget.Enable(r.Key, r.Since, r.Tier, now)
 		}
 	}
-	for _, n := range s.graph.nodes {
-		if !n.watch || !math.IsInf(n.next, 1) {
+	for _, n := range slices.Clone(s.graph.watching) {
+		if !math.IsInf(n.next, 1) {
 			continue
 		}
 		if err := firstError(n, failed); err != nil {
@@ -278,7 +249,7 @@ func (s *Search) enabled(add []grid.PairKey, results []grid.EnableResult, now fl
 }
 
 func firstError(n *node, failed map[grid.PairKey]error) error {
-	for _, k := range n.hyp.keys(n.focus) {
+	for _, k := range n.pairs {
 		if err := failed[k]; err != nil {
 			return err
 		}
@@ -291,14 +262,14 @@ func firstError(n *node, failed map[grid.PairKey]error) error {
 func (s *Search) ready(n *node) {
 	from := max(n.phase.Start, n.started-s.cfg.MinObserve.Seconds())
 	n.tier = ""
-	for i, k := range n.hyp.keys(n.focus) {
-		c, on := s.active[k]
+	for i, k := range n.pairs {
+		c, on := s.budget.Active(k)
 		if !on {
 			return
 		}
-		from = max(from, c.since)
+		from = max(from, c.Since)
 		if n.tier == "" || !n.hyp.Global[i] || n.hyp.Locals() == 0 {
-			n.tier = weaker(n.tier, c.tier)
+			n.tier = weaker(n.tier, c.Tier)
 		}
 	}
 	n.next = from
@@ -317,11 +288,8 @@ func weaker(a, b grid.Tier) grid.Tier {
 // leave disables everything at the end of Run. Nodes under watch are measured again if Run is called again.
 func (s *Search) leave() {
 	s.mu.Lock()
-	var drop []grid.PairKey
-	for k := range s.active {
-		drop = append(drop, k)
-	}
-	s.active = map[grid.PairKey]cell{}
+	drop := s.budget.ActiveKeys()
+	s.budget.Disable(drop...)
 	for _, n := range s.graph.nodes {
 		n.next = math.Inf(1)
 		switch {
@@ -343,7 +311,7 @@ func (s *Search) idle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, n := range s.graph.nodes {
-		if n.watch || n.dozes() || n.open() || len(n.asked) > 0 || n.state == OverBudget && n.hyp.sampled() {
+		if n.watched || n.suspended || n.open() || len(n.asked) > 0 || n.state == OverBudget && n.hyp.sampled() {
 			return false
 		}
 	}
@@ -384,30 +352,4 @@ func (s *Search) flush() {
 	for _, e := range list {
 		s.cfg.OnEvent(e)
 	}
-}
-
-// kindOf tells what state an error of the grid means: Deferred, Never (nothing helps on this machine), or Refused.
-func kindOf(err error) State {
-	var deferred grid.ErrDeferred
-	var unsupported grid.ErrUnsupported
-	var unknown grid.ErrUnknownMetric
-	var exited grid.ErrTargetExited
-	var cannot *pcl.Unsupported
-	var noConstraint *pcl.NoConstraint
-	switch {
-	case errors.As(err, &deferred):
-		return Deferred
-	case errors.As(err, &unsupported), errors.As(err, &unknown), errors.As(err, &exited),
-		errors.As(err, &cannot), errors.As(err, &noConstraint), pcl.NothingThere(err):
-		return Never
-	}
-	return Refused
-}
-
-// unmeasured says how it is told that something could not be tested: what is not in the program at all could not be by anybody.
-func unmeasured(err error) string {
-	if pcl.NothingThere(err) {
-		return "not measurable"
-	}
-	return "not tested"
 }

@@ -528,7 +528,7 @@ func TestHandover(t *testing.T) {
 		r := newRig(t, m)
 		second := code(grid.Whole(), "second")
 		if watched { // somebody else looks at the function all the time
-			if res := r.g.Enable(r.s.top.children[0].keys(second)...); res[0].Err != nil {
+			if res := r.g.Enable(r.s.top.children[0].pairs(second)...); res[0].Err != nil {
 				t.Fatal(res[0].Err)
 			}
 		}
@@ -586,7 +586,7 @@ func TestSinceFromTheRecord(t *testing.T) {
 	)
 	r := newRig(t, m)
 	second := code(grid.Whole(), "second")
-	if res := r.g.Enable(r.s.top.children[0].keys(second)...); res[0].Err != nil {
+	if res := r.g.Enable(r.s.top.children[0].pairs(second)...); res[0].Err != nil {
 		t.Fatal(res[0].Err)
 	}
 	r.run(15)

@@ -40,8 +40,8 @@ func (s *Search) addPhase(name string, start float64) *phase {
 		parent, axis = s.phases[0].root, "when"
 	}
 	p.root = s.graph.add(nodeKey{hyp: s.top, focus: whole(), phase: p}, parent, axis)
-	p.root.state, p.root.sinceAt = True, start
-	p.root.reason = "the root: holds by definition"
+	p.root.assume()
+	p.root.sinceAt = start
 	p.root.ask(step{why: true})
 	return p
 }
@@ -57,10 +57,12 @@ func (s *Search) endPhase(now float64) {
 		if n.phase != p {
 			continue
 		}
-		n.watch, n.dozedAt = false, 0
 		n.plan, n.asked = nil, nil
-		if n.waiting() || n.state == Testing {
-			n.state, n.reason = Never, "not tested: the phase ended"
+		switch {
+		case n.open():
+			n.giveUp("not tested: the phase ended")
+		case n.watched || n.suspended:
+			n.release(n.reason)
 		}
 	}
 	s.say(p.root, "search for phase %s ended with the phase", p.Name)

@@ -125,14 +125,14 @@ func (s *Search) advanceNode(n *node, now float64) {
 
 // busy tells that an answer about the node can be expected soon.
 func (n *node) busy(now float64) bool {
-	since := max(n.startTry, n.timeTry)
+	since := max(n.triedAt, n.postponedAt)
 	return n.state == Testing || n.state == Queued && (since == 0 || now-since < blockedTime)
 }
 
 // codeBusy tells whether the hypothesis is still being followed along Code in the node's phase.
 func (s *Search) codeBusy(n *node, now float64) bool {
-	return slices.ContainsFunc(s.graph.nodes, func(m *node) bool {
-		return m != n && m.hyp == n.hyp && m.phase == n.phase && m.focus.Depth(grid.Code) > 0 &&
+	return slices.ContainsFunc(n.group.nodes, func(m *node) bool {
+		return m != n && m.focus.Depth(grid.Code) > 0 &&
 			(m.busy(now) || len(m.asked) > 0)
 	})
 }
@@ -140,8 +140,8 @@ func (s *Search) codeBusy(n *node, now float64) bool {
 // covered returns a true node of the same hypothesis and phase that says more than n: its focus is a proper part of n's, and it
 // is not one thread's part of what several have. nil if there is none.
 func (s *Search) covered(n *node) *node {
-	for _, m := range s.graph.nodes {
-		if m != n && m.state == True && m.hyp == n.hyp && m.phase == n.phase && m.focus != n.focus && n.focus.Covers(m.focus) && !m.shared() {
+	for _, m := range n.group.holds {
+		if m != n && m.focus != n.focus && n.focus.Covers(m.focus) && !m.shared() {
 			return m
 		}
 	}
@@ -447,23 +447,20 @@ func (n *node) within(f grid.Focus) bool {
 
 // admit decides whether a new node is to be tested.
 func (s *Search) admit(k *node, c *candidate, tested *int) {
-	never := func(skip bool, format string, args ...any) {
-		k.state, k.skip, k.reason = Never, skip, "not tested: "+fmt.Sprintf(format, args...)
-	}
 	if p := suppressed(k.focus, k.hyp.suppress); p != "" {
-		never(false, "%s suppresses %s", k.hyp.name, p)
+		k.giveUp(fmt.Sprintf("not tested: %s suppresses %s", k.hyp.name, p))
 		return
 	}
 	if w := s.ruledOut(k); w != nil {
-		never(true, "%s", partOf(w))
+		k.skip("not tested: " + partOf(w))
 		return
 	}
 	if c.pass {
-		never(true, "not tested itself; the search went on to what it calls")
+		k.skip("not tested itself; the search went on to what it calls")
 		return
 	}
 	if *tested++; *tested > maxChildren {
-		never(true, "%d others of the same refinement are on more stacks", maxChildren)
+		k.skip(fmt.Sprintf("not tested: %d others of the same refinement are on more stacks", maxChildren))
 	}
 }
 
@@ -488,7 +485,7 @@ func partOf(w *node) string {
 
 // revive queues a node again whose test was only needless so far.
 func (s *Search) revive(k *node) {
-	if k.state == Never && k.skip && s.ruledOut(k) == nil {
-		k.state, k.skip, k.reason = Queued, false, ""
+	if k.state == Never && k.needless && s.ruledOut(k) == nil {
+		k.revive()
 	}
 }

@@ -73,8 +73,8 @@ func (h *hypothesis) sampled() bool {
 	return false
 }
 
-// keys are the pairs that the test reads at a focus, in the order of the metrics.
-func (h *hypothesis) keys(f grid.Focus) []grid.PairKey {
+// pairs are what the test reads at a focus, in the order of the metrics.
+func (h *hypothesis) pairs(f grid.Focus) []grid.PairKey {
 	keys := make([]grid.PairKey, len(h.Metrics))
 	for i, m := range h.Metrics {
 		keys[i] = grid.PairKey{Metric: m, Focus: f}

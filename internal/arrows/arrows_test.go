@@ -42,6 +42,7 @@ var allowed = map[string][]string{
 	"daemon/process":     {"daemon/syscalls"},
 	"daemon":             {"grid", "trampoline", "pcl", "daemon"},
 	"consultant":         {"grid", "pcl", "consultant"},
+	"consultant/budget":  {"grid"},
 	"consultant/decide":  {},
 	"session":            {"grid", "pcl", "daemon", "consultant", "session"},
 	"session/report":     {},

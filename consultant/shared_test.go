@@ -64,24 +64,3 @@ func TestKeptTooDear(t *testing.T) {
 		t.Errorf("without samples main is %s: %s", main.State, main.Reason)
 	}
 }
-
-// TestKeptForOthers: what is kept for a pair of the user's already costs the next ones nothing.
-func TestKeptForOthers(t *testing.T) {
-	s := newRig(t, busyServer(0)).s
-	n := &node{nodeKey: nodeKey{hyp: s.top.children[0], focus: code(grid.Whole(), "main")}} // CPUbound
-	for _, k := range n.hyp.keys(n.focus) {
-		s.prices[k] = priceTag{price: grid.Price{Kept: 0.012}}
-	}
-	if all, more, ok, err := s.predict(n); all != 0.012 || more != 0.012 || !ok || err != nil {
-		t.Errorf("alone: %g, %g more, %v, %v", all, more, ok, err)
-	}
-	other := grid.PairKey{Metric: "cpu_inclusive", Focus: code(grid.Whole(), "other")}
-	s.active[other] = cell{kept: 0.012, at: 10}
-	s.keeps = s.keptNow()
-	if all, more, _, _ := s.predict(n); all != 0.012 || more != 0 {
-		t.Errorf("beside another: %g, %g more", all, more)
-	}
-	if soon, late := s.load(10.1), s.load(10+settleTime+1); soon != 0.012 || late != 0 {
-		t.Errorf("the load is %g until the observed cost shows it, and %g after that", soon, late)
-	}
-}

@@ -29,79 +29,165 @@ type step struct {
 // A node is one node with everything the search keeps about it.
 type node struct {
 	nodeKey
+	place
+	status
+	priority
+	demand
+	experiment
+	answer
+	ways
+}
+
+// A place is where a node is in the graph.
+type place struct {
 	id       int
+	graph    *graph
+	group    *group
 	parents  []*node
 	children []*node
 	axis     string
 	via      grid.Hierarchy // of a "where" node: the hierarchy along which it was first reached
+	pairs    []grid.PairKey // what its test reads, in the order of the metrics
+}
 
-	state  State
-	reason string
+// A priority says how soon a node is tested.
+type priority struct {
 	pinned bool
 	byHand bool    // asked for by the user: comes first, and is not skipped
 	hot    bool    // stack samples say that it will hold (Deep Start)
-	cool   bool    // stack samples say that it will not hold: it is tested when there is time to spare
+	cool   bool    // stack samples say that it will not hold: it is tested when there is CPU time to spare
 	weight float64 // share of stack samples when it was reached
-	skip   bool    // Never for now, because something else made the test needless
+}
 
-	cost     float64 // predicted fraction of the target's active time
-	priced   bool
-	wakeAt   float64 // s since session start; a deferred node is not tried before
-	backoff  float64 // s
-	again    float64 // s; after what time it was tried again when it had cost too much
-	watch    bool    // its pairs are wanted
-	dozedAt  float64 // s; since when they are not for want of time, though its answer should be watched; 0 if that is not so
-	batch    int     // number of the batch that started it
-	started  float64 // s; when the experiment began
-	startTry float64 // s; when its values were wanted first
-	timeTry  float64 // s; since when it waits for processor time
-	next     float64 // s; bins that begin earlier have been read
+// A demand is what a node takes, and since when it waits for it.
+type demand struct {
+	cost        float64 // predicted fraction of the target's active time
+	triedAt     float64 // s; when its values were wanted first, 0 if never
+	postponedAt float64 // s; since when it waits for CPU time, 0 if it does not
+	backoff     float64 // s; how long it was deferred last
+	again       float64 // s; after what time it was tried again when it had cost too much
+	starved     bool    // judged by stack samples since it found no room in the budget
+}
 
-	win        decide.Window
+// An experiment is one test of a node.
+type experiment struct {
+	batch   int     // number of the batch that started it
+	started float64 // s
+	next    float64 // s; bins that begin earlier have been read; +Inf until the pairs are enabled
+	first   float64 // s; start of the first bin
+	bins    int     // read
+	win     decide.Window
+	run     decide.Run
+	shares  []float64 // of a node judged by stack samples: what they said
+}
+
+// An answer is what is known of the value of a node.
+type answer struct {
 	est        decide.Estimate
 	confidence float64
 	hist       history
 	tier       grid.Tier
-	bins       int // judged, all experiments together
-	first      float64
-	run        decide.Run
-	sinceAt    float64
+	sinceAt    float64 // s; when the value first held
 	sinceOpen  bool    // the value held from the first recorded bin on: it may have begun earlier
 	decidedAt  float64 // s; when it was concluded last, 0 if never
 	falseAt    float64 // s; when it was last found false, 0 if never
 	everTrue   bool
 	retests    int
-	shares     []float64 // of a node judged by stack samples: what they said
-	starved    bool      // judged so since it found no room in the budget
+}
 
-	plan  []step           // ways that are left, in order
-	asked []step           // ways that are to be walked at once
+// The ways of a node are its refinements.
+type ways struct {
+	plan  []step           // that are left, in order
+	asked []step           // to be walked at once
 	kids  map[step][]*node // what each way led to
 }
 
-// A graph is the search history graph.
+// A graph is the search history graph, with what is counted of it: who is watched, how many watched nodes need a pair, and
+// which nodes belong together.
 type graph struct {
-	nodes []*node // by id; node 1 is the first
-	index map[nodeKey]*node
+	nodes    []*node // by id; node 1 is the first
+	index    map[nodeKey]*node
+	groups   map[groupKey]*group
+	watching []*node // by id
+	users    map[grid.PairKey]int
+}
+
+// A groupKey is what the nodes of a group have in common.
+type groupKey struct {
+	hyp   *hypothesis
+	phase *phase
+}
+
+// A group holds the nodes of a hypothesis in a phase, by id.
+type group struct {
+	nodes []*node
+	holds []*node // those that are true
+}
+
+func newGraph() *graph {
+	return &graph{index: map[nodeKey]*node{}, groups: map[groupKey]*group{}, users: map[grid.PairKey]int{}}
 }
 
 // add returns the node of a key, creating it with the given axis if it is new, and makes parent one of its parents
 // unless that would close a circle.
 func (g *graph) add(k nodeKey, parent *node, axis string) *node {
-	if g.index == nil {
-		g.index = map[nodeKey]*node{}
-	}
 	n := g.index[k]
 	if n == nil {
-		n = &node{nodeKey: k, id: len(g.nodes) + 1, axis: axis, state: Queued, kids: map[step][]*node{}}
-		g.nodes = append(g.nodes, n)
-		g.index[k] = n
+		n = g.create(k, axis)
 	}
 	if parent != nil && parent != n && !slices.Contains(n.parents, parent) && !n.above(parent) {
 		n.parents = append(n.parents, parent)
 		parent.children = append(parent.children, n)
 	}
 	return n
+}
+
+func (g *graph) create(k nodeKey, axis string) *node {
+	gk := groupKey{k.hyp, k.phase}
+	if g.groups[gk] == nil {
+		g.groups[gk] = &group{}
+	}
+	n := &node{nodeKey: k, status: untested(), ways: ways{kids: map[step][]*node{}}}
+	n.place = place{id: len(g.nodes) + 1, graph: g, group: g.groups[gk], axis: axis, pairs: k.hyp.pairs(k.focus)}
+	g.nodes, n.group.nodes = append(g.nodes, n), append(n.group.nodes, n)
+	g.index[k] = n
+	return n
+}
+
+// note keeps the counts right when a node is about to change.
+func (g *graph) note(n *node, holds, watched bool) {
+	if was := n.state == True; was != holds {
+		n.group.holds = toggle(n.group.holds, n, holds)
+	}
+	if n.watched == watched {
+		return
+	}
+	g.watching = toggle(g.watching, n, watched)
+	for _, k := range n.pairs {
+		if watched {
+			g.users[k]++
+		} else if g.users[k]--; g.users[k] == 0 {
+			delete(g.users, k)
+		}
+	}
+}
+
+// toggle puts a node into a list by id, or takes it out.
+func toggle(list []*node, n *node, in bool) []*node {
+	i, _ := slices.BinarySearchFunc(list, n.id, func(m *node, id int) int { return m.id - id })
+	if in {
+		return slices.Insert(list, i, n)
+	}
+	return slices.Delete(list, i, i+1)
+}
+
+// usedBeside counts the watched nodes other than n that need a pair.
+func (g *graph) usedBeside(k grid.PairKey, n *node) int {
+	users := g.users[k]
+	if n.watched && slices.Contains(n.pairs, k) {
+		users--
+	}
+	return users
 }
 
 // get returns the node with an id.

@@ -21,57 +21,57 @@ func (m *model) on(function string) bool {
 }
 
 // Where processors are busy answers stand without being watched, and are looked at from time to time, more rarely while nothing changes.
-func TestDozes(t *testing.T) {
+func TestSuspended(t *testing.T) {
 	spare := -5.0
 	stops := 150.0
 	m := newModel(activity{stack: deepStack, kind: "cpu", rate: between(0, stops, 0.9)})
 	r := newRig(t, m, func(c *Config) { c.Spare = func() float64 { return spare } })
 	scan := func() Node { return r.node(cpuBound, code(grid.Whole(), "scan")) }
 	found := r.runUntil(5, "found", func() bool { return scan().State == True })
-	slept := r.runUntil(found+glanceTime+2, "unwatched", func() bool { return !m.on("scan") })
-	if n := scan(); n.State != True || n.Reason != dozing || slept < found+glanceTime-0.01 {
+	slept := r.runUntil(found+watchTime+2, "unwatched", func() bool { return !m.on("scan") })
+	if n := scan(); n.State != True || n.Reason != suspended || slept < found+watchTime-0.01 {
 		t.Errorf("%s %q, unwatched %.1f s after it was found", n.State, n.Reason, slept-found)
 	}
 	if says := r.s.Status(); !strings.Contains(says, "re-checked periodically") {
 		t.Errorf("status: %s", says)
 	}
 	spare = 0.1
-	woke := r.runUntil(slept+dozeTime+2, "watched again", func() bool { return m.on("scan") })
-	again := r.runUntil(woke+glanceTime+2, "unwatched again", func() bool { return !m.on("scan") })
-	if woke < slept+dozeTime-1 || again < woke+glanceTime-0.01 || scan().State != True {
+	woke := r.runUntil(slept+firstInterval+2, "watched again", func() bool { return m.on("scan") })
+	again := r.runUntil(woke+watchTime+2, "unwatched again", func() bool { return !m.on("scan") })
+	if woke < slept+firstInterval-1 || again < woke+watchTime-0.01 || scan().State != True {
 		t.Errorf("unwatched at %.1f, watched at %.1f, unwatched at %.1f s: %s", slept, woke, again, scan().State)
 	}
 	slept = again
-	woke = r.runUntil(slept+2*dozeTime+2, "watched again", func() bool { return m.on("scan") })
-	if woke < slept+2*dozeTime-1 {
+	woke = r.runUntil(slept+2*firstInterval+2, "watched again", func() bool { return m.on("scan") })
+	if woke < slept+2*firstInterval-1 {
 		t.Errorf("nothing has changed, and %.1f s later it is watched again", woke-slept)
 	}
-	slept = r.runUntil(woke+glanceTime+2, "unwatched once more", func() bool { return !m.on("scan") })
+	slept = r.runUntil(woke+watchTime+2, "unwatched once more", func() bool { return !m.on("scan") })
 	spare = -5
-	woke = r.runUntil(slept+longestDoze+2, "watched once more", func() bool { return m.on("scan") })
-	if woke < slept+longestDoze-1 {
+	woke = r.runUntil(slept+maxInterval+2, "watched once more", func() bool { return m.on("scan") })
+	if woke < slept+maxInterval-1 {
 		t.Errorf("there is no time for it, and %.1f s later it is watched again", woke-slept)
 	}
-	r.runUntil(woke+longestDoze+10, "false", func() bool { return scan().State == False })
+	r.runUntil(woke+maxInterval+10, "false", func() bool { return scan().State == False })
 	if r.s.idle() {
 		t.Error("nothing will be watched again")
 	}
 }
 
 // Processors may be idle again, and what the user has pinned is watched all the time.
-func TestDozesNoLongerThanNeeded(t *testing.T) {
+func TestSuspendedNoLongerThanNeeded(t *testing.T) {
 	spare := -5.0
 	m := newModel(activity{stack: deepStack, kind: "cpu", rate: always(0.9)})
 	r := newRig(t, m, func(c *Config) { c.Spare = func() float64 { return spare } })
 	scan := func() Node { return r.node(cpuBound, code(grid.Whole(), "scan")) }
-	slept := r.runUntil(20, "unwatched", func() bool { return scan().Reason == dozing && !m.on("scan") && !m.on("main") })
+	slept := r.runUntil(20, "unwatched", func() bool { return scan().Reason == suspended && !m.on("scan") && !m.on("main") })
 	spare = math.Inf(1)
 	woke := r.runUntil(slept+5, "watched again", func() bool { return m.on("scan") && m.on("main") })
 	if err := r.s.Pin(scan().ID, true); err != nil {
 		t.Fatal(err)
 	}
 	spare = -5
-	r.run(woke + glanceTime + 3)
+	r.run(woke + watchTime + 3)
 	if !m.on("scan") || m.on("main") {
 		t.Errorf("what is pinned is watched: %v, what is not: %v", m.on("scan"), m.on("main"))
 	}

@@ -55,7 +55,7 @@ func TestBusyProcessors(t *testing.T) {
 
 // What stack samples say nothing about may run ahead of the search's share, and then waits too.
 func TestRunsAhead(t *testing.T) {
-	spare := -2 * ahead
+	spare := -1.0 // more than it may run ahead
 	m := newModel(activity{stack: deepStack, kind: "cpu", rate: always(0.9)})
 	m.samples = false
 	r := newRig(t, m, func(c *Config) { c.Spare = func() float64 { return spare } })
@@ -63,7 +63,7 @@ func TestRunsAhead(t *testing.T) {
 	if n := r.node(cpuBound, code(grid.Whole(), "main")); n.State != Queued || m.enabledOf("main") != 0 || len(m.enabled) == 0 {
 		t.Errorf("main is %s, enabled %d times; %d pairs enabled in all, the first hypotheses' are wanted", n.State, m.enabledOf("main"), len(m.enabled))
 	}
-	spare = -ahead / 2
+	spare = -0.25
 	r.runUntil(30, "found", func() bool { return r.node(cpuBound, code(grid.Whole(), "scan")).State == True })
 }
 
@@ -146,7 +146,7 @@ func TestRests(t *testing.T) {
 	} else if r.s.cfg.Beat = beat; r.s.pause() != restTick/3 {
 		t.Errorf("it waits for %v, and the next beat is in %v", r.s.pause(), restTick/3)
 	}
-	if r.s.spare = 1; r.s.pause() != tickTime || !r.s.isDue() {
+	if r.s.budget.SetAllowance(1); r.s.pause() != tickTime || !r.s.isDue() {
 		t.Error("it rests although there is time")
 	}
 }
@@ -164,7 +164,7 @@ func TestStopsArePaid(t *testing.T) {
 			r.run(now)
 			stood := each * float64(m.batches)
 			t.Logf("stops of %.3f s: after %.1f s %d batches, %.2f s", each, now, m.batches, stood)
-			if most := 0.02*(now+stopCredit) + each; stood > most {
+			if most := 0.02*(now+2.5) + each; stood > most {
 				t.Errorf("stops of %.2f s: the program stood still for %.2f s in %.1f s, %.2f are paid for", each, stood, now, most)
 			}
 		}

@@ -1,0 +1,106 @@
+package consultant
+
+import (
+	"errors"
+	"fmt"
+
+	"culprit/grid"
+	"culprit/pcl"
+)
+
+// Nodes that cannot be measured, and those that cost too much.
+
+const (
+	firstBackoff = 0.25 // s after the first deferral; doubles
+	maxBackoff   = 8.0  // s
+	maxAgain     = 60.0 // s until a hypothesis of the first level that cost too much is tried again, at most
+)
+
+// fail gives a node that cannot be measured the state that the error says.
+func (s *Search) fail(n *node, err error, now float64) {
+	reason := printable(err.Error())
+	switch kindOf(err) {
+	case Deferred:
+		before := n.state
+		n.backoff = min(max(2*n.backoff, firstBackoff), maxBackoff)
+		n.deferUntil(now+n.backoff, reason)
+		if n.state == True {
+			return // its answer stands; it is watched again when there is room
+		}
+		if before != Deferred {
+			s.say(n, "deferred: %s", n.reason)
+		}
+		s.budget.ForgetErrors(n.pairs)
+	case Never:
+		n.giveUp(unmeasured(err) + ": " + reason)
+		s.say(n, "%s", n.reason)
+		n.lookPast()
+	default:
+		n.refuse(reason)
+		s.say(n, "refused: %s", n.reason)
+		n.lookPast()
+	}
+}
+
+// lookPast has the callees of a function tested that cannot be measured itself: that rules nothing out.
+func (n *node) lookPast() {
+	st := step{h: grid.Code}
+	if n.axis == "where" && n.via == grid.Code && n.hyp.Additive() && !n.walked(st) && len(n.trueParents()) > 0 {
+		n.ask(st)
+	}
+}
+
+// overBudget marks a node that alone costs more than the budget, or for which there was no room. It is judged by stack
+// samples where they say something (judgeSamples), now and as long as the search runs. A hypothesis of the first level that
+// experience made too expensive is tried again: the search is blind without it.
+func (s *Search) overBudget(n *node, now float64) {
+	if n.persistent() && s.budget.Forgive(n.pairs) {
+		n.again = min(max(2*n.again, maxBackoff), maxAgain)
+		n.deferUntil(now+n.again, fmt.Sprintf("it cost more than predicted and is tried again in %s", seconds(n.again)))
+		s.say(n, "%s", n.reason)
+		return
+	}
+	if n.starved {
+		n.exceed(fmt.Sprintf("there was no room for its %s in the budget of %s for %s", percent(n.cost), percent(s.budget.Limit()), seconds(starved)))
+	} else {
+		n.exceed(fmt.Sprintf("measuring it would take %s of the program's time (%s), the budget is %s", percent(n.cost), s.whatTakes(n), percent(s.budget.Limit())))
+		s.say(n, "over budget: %s", n.reason)
+	}
+	n.lookPast()
+}
+
+// whatTakes says by what a node's pairs take time.
+func (s *Search) whatTakes(n *node) string {
+	rate, points := s.budget.Rate(n.pairs)
+	text := fmt.Sprintf("%s executions a second at %s", quantity(rate), count(points, "point", "points"))
+	if shared := s.budget.SharedOf(n.pairs); shared > 0 {
+		text += fmt.Sprintf("; eBPF accounting at context switches alone costs %s", percent(shared))
+	}
+	return text
+}
+
+// kindOf tells what state an error of the grid means: Deferred, Never (nothing helps on this machine), or Refused.
+func kindOf(err error) State {
+	var deferred grid.ErrDeferred
+	var unsupported grid.ErrUnsupported
+	var unknown grid.ErrUnknownMetric
+	var exited grid.ErrTargetExited
+	var cannot *pcl.Unsupported
+	var noConstraint *pcl.NoConstraint
+	switch {
+	case errors.As(err, &deferred):
+		return Deferred
+	case errors.As(err, &unsupported), errors.As(err, &unknown), errors.As(err, &exited),
+		errors.As(err, &cannot), errors.As(err, &noConstraint), pcl.NothingThere(err):
+		return Never
+	}
+	return Refused
+}
+
+// unmeasured says how it is told that something could not be tested: what is not in the program at all could not be by anybody.
+func unmeasured(err error) string {
+	if pcl.NothingThere(err) {
+		return "not measurable"
+	}
+	return "not tested"
+}

@@ -1,0 +1,142 @@
+package consultant
+
+import (
+	"cmp"
+	"slices"
+
+	"culprit/grid"
+)
+
+// The order of the candidates: nodes that wait to be tested.
+
+// priceBatch is how many nodes are priced at once; a batch takes about 100 ms.
+const priceBatch = 32
+
+// candidates lists the nodes that could be started now, the most promising first.
+func (s *Search) candidates(now float64) []*node {
+	var list []*node
+	for _, n := range s.graph.nodes {
+		if n.state == Queued || n.state == Deferred && n.recheckAt <= now {
+			list = append(list, n)
+		}
+	}
+	slices.SortFunc(list, func(a, b *node) int {
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(b.weight, a.weight), cmp.Compare(a.id, b.id))
+	})
+	return list
+}
+
+// rank orders candidates; the lowest is tested first.
+func (n *node) rank() int {
+	switch {
+	case n.byHand || n.pinned:
+		return 0
+	case n.axis == "why" && n.persistent():
+		return 1
+	case n.hot:
+		return 2
+	case n.axis == "why":
+		return 3
+	}
+	return 4
+}
+
+// priceQueue asks for the prices of the first candidates that have none. It takes the lock itself.
+func (s *Search) priceQueue(now float64) {
+	s.mu.Lock()
+	keys := s.unpriced(now)
+	s.mu.Unlock()
+	if len(keys) == 0 {
+		return
+	}
+	prices, errs := s.cells.Price(keys)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, k := range keys {
+		var price grid.Price
+		var err error
+		if i < len(prices) {
+			price = prices[i]
+		}
+		if i < len(errs) {
+			err = errs[i]
+		}
+		s.budget.SetPrice(k, price, err, now)
+	}
+}
+
+// unpriced lists the pairs without a recent price of the first candidates, each once.
+func (s *Search) unpriced(now float64) []grid.PairKey {
+	var keys []grid.PairKey
+	seen := map[grid.PairKey]bool{}
+	nodes := 0
+	for _, n := range s.candidates(now) {
+		if s.isPostponed(n) {
+			continue
+		}
+		before := len(keys)
+		for _, k := range n.pairs {
+			if !seen[k] && s.budget.NeedsPrice(k, now) {
+				seen[k] = true
+				keys = append(keys, k)
+			}
+		}
+		if len(keys) > before {
+			nodes++
+		}
+		if nodes == priceBatch {
+			break
+		}
+	}
+	return keys
+}
+
+// wider lists the nodes whose focus covers that of n properly; the one at the whole program is not meant.
+func (s *Search) wider(n *node) []*node {
+	var list []*node
+	for _, f := range widenings(n.focus) {
+		if w := s.graph.index[nodeKey{hyp: n.hyp, focus: f, phase: n.phase}]; w != nil {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// isPart tells that the test of a node is needless if a wider one is false. By hand everything is tested.
+func (n *node) isPart() bool {
+	return !n.byHand && !n.pinned && (n.hyp.Additive() || !n.hyp.Greater)
+}
+
+// needless says why the test of a candidate is needless now; "" if it is not.
+func (s *Search) needless(n *node) string {
+	if n.explained() {
+		return "not tested: another callee explains nearly all of its caller"
+	}
+	if n.isPart() {
+		if w := s.ruledOut(n); w != nil {
+			return "not tested: " + partOf(w)
+		}
+	}
+	return ""
+}
+
+// explained tells that each of the true parents along Code has another true child with more than 90 % of its value, so
+// that there is not enough left for this node.
+func (n *node) explained() bool {
+	if n.via != grid.Code || n.axis != "where" || n.byHand || n.pinned || n.hot || !n.hyp.Additive() {
+		return false
+	}
+	parents := n.trueParents()
+	for _, p := range parents {
+		kids := p.kids[step{h: grid.Code}]
+		enough := false
+		for _, k := range kids {
+			left := p.est.Value - k.est.Value
+			enough = enough || k != n && k.state == True && k.est.Value > 0.9*p.est.Value && left < k.est.Threshold
+		}
+		if !enough {
+			return false
+		}
+	}
+	return len(parents) > 0
+}

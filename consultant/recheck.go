@@ -1,0 +1,145 @@
+package consultant
+
+import (
+	"math"
+	"slices"
+
+	"culprit/consultant/budget"
+)
+
+// Answers that are not watched. Watching an answer takes budget and CPU time from the candidates, and an answer stands
+// without it. An answer is released when candidates need its budget, and suspended while CPUs are busy. What is released is
+// watched again one node at a time, when there is room in the budget. What is suspended is watched again together, since
+// each change stops the target for a moment: at once when CPUs are idle, else after an interval that grows while no answer
+// changes.
+
+const (
+	watchTime     = 3.0  // s that an answer is watched at least
+	firstInterval = 20.0 // s that an answer is suspended, at first
+	maxInterval   = 60.0 // s at most; where there is no CPU time for it, always
+	rewatchShare  = 0.8  // of the budget: what was released is watched again if no more than this is used then
+	suspended     = "re-checked periodically because CPUs are busy"
+)
+
+// A recheck is the rhythm in which suspended answers are watched again.
+type recheck struct {
+	interval float64 // s that an answer is suspended
+	since    float64 // s; what was concluded later is a change; +Inf until something is suspended
+}
+
+func newRecheck() recheck { return recheck{interval: firstInterval, since: math.Inf(1)} }
+
+// lengthen doubles the interval if no answer has changed since it was set, and begins a new one.
+func (r *recheck) lengthen(nodes []*node, now float64) {
+	changed := slices.ContainsFunc(nodes, func(n *node) bool { return n.decidedAt > r.since })
+	if r.interval = min(2*r.interval, maxInterval); changed {
+		r.interval = firstInterval
+	}
+	r.since = now
+}
+
+// suspend stops watching answers while CPUs are busy.
+func (s *Search) suspend(now float64) {
+	if !s.budget.Busy() {
+		return
+	}
+	for _, n := range slices.Clone(s.graph.watching) {
+		if s.maySuspend(n, now) {
+			n.suspend(now + s.recheck.interval)
+			s.recheck.since = min(s.recheck.since, now)
+		}
+	}
+}
+
+// maySuspend tells that an answer need not be watched for a while, and that this frees probes: it was watched for long
+// enough, nobody has pinned it, and no child is being tested, which would be compared with it.
+func (s *Search) maySuspend(n *node, now float64) bool {
+	if n.pinned || n.state == Testing || now-max(n.decidedAt, n.started) < watchTime || !s.probes(n) {
+		return false
+	}
+	return !slices.ContainsFunc(n.children, func(k *node) bool { return k.state == Testing })
+}
+
+// isOver tells that the suspension of an answer is over.
+func (s *Search) isOver(n *node, now float64) bool {
+	at := n.recheckAt
+	if s.budget.Overdrawn() {
+		at += maxInterval - s.recheck.interval
+	}
+	return n.suspended && (now >= at || !s.budget.Busy())
+}
+
+// rewatch watches answers again for which the budget has room: all that are suspended if the time of one
+// is over, and one that was released. What was suspended and finds no room is released.
+func (s *Search) rewatch(now float64, room budget.Room) {
+	if slices.ContainsFunc(s.graph.nodes, func(n *node) bool { return s.isOver(n, now) }) {
+		s.recheck.lengthen(s.graph.nodes, now)
+		for _, n := range s.graph.nodes {
+			if n.suspended {
+				s.resume(n, now, &room)
+			}
+		}
+	}
+	for _, n := range s.graph.nodes {
+		if !n.isReleased() || n.recheckAt > now || room.Load > rewatchShare*room.Limit {
+			continue
+		}
+		if _, fits := s.fits(n, &room, rewatchShare); fits {
+			n.watchAgain(s.batch, now)
+			return
+		}
+	}
+}
+
+// fits tells whether there is room for a node within a share of the budget.
+func (s *Search) fits(n *node, room *budget.Room, share float64) (cost budget.Cost, ok bool) {
+	cost, known, err := s.budget.Predict(n.pairs)
+	if !known || err != nil {
+		return cost, false
+	}
+	ok, _ = room.Admit(cost, share)
+	return cost, ok
+}
+
+// resume ends the suspension of an answer.
+func (s *Search) resume(n *node, now float64, room *budget.Room) {
+	cost, fits := s.fits(n, room, 1)
+	if !fits {
+		n.release(n.reason)
+		return
+	}
+	room.Take(cost, 0, cost.Shared > 0)
+	n.watchAgain(s.batch, now)
+}
+
+// isReleased tells that an answer is not watched and would be if there were room in the budget.
+func (n *node) isReleased() bool {
+	return (n.state == True || n.state == False && n.persistent()) && !n.watched && !n.suspended && !n.byShare() && !n.isRoot() && !n.phase.over()
+}
+
+// release stops watching the costliest answers until as much is free as the candidates lack: first true ones below the
+// first level, then false ones of the first level.
+func (s *Search) release(short float64) {
+	var list []*node
+	for _, n := range s.graph.watching {
+		if !n.pinned && (n.state == True && !n.persistent() || n.state == False) {
+			list = append(list, n)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *node) int {
+		switch {
+		case a.state != b.state && a.state == True, a.state == b.state && a.cost > b.cost:
+			return -1
+		case a.state != b.state, a.cost < b.cost:
+			return 1
+		}
+		return 0
+	})
+	for _, n := range list {
+		if short <= 0 || n.cost <= 0 {
+			return
+		}
+		n.release("not watched any longer: the budget is needed for candidates")
+		short -= n.cost
+	}
+}

@@ -1,0 +1,147 @@
+package consultant
+
+import (
+	"fmt"
+	"math"
+
+	"culprit/consultant/decide"
+)
+
+// The states of a node, and how it gets from one to another. Every change is a method of node in this file, and looks its
+// verb up in one table of what is legal. No other file changes node.state or node.watched; a test holds that.
+
+// A status is the state of a node, and why it is in it.
+type status struct {
+	state     State
+	reason    string
+	needless  bool    // of Never: something else made the test needless, for now
+	watched   bool    // its pairs are measured, or will be with the next batch; only if Testing, True or False
+	suspended bool    // an answer that is not watched for want of CPU time
+	recheckAt float64 // s; what is deferred, or an answer that is not watched, is not measured again before
+}
+
+// untested is the status of a new node.
+func untested() status { return status{state: Queued} }
+
+// A verb names a transition.
+type verb string
+
+// anyState stands in the table for all states of a node.
+const anyState State = "any"
+
+// legal is the table of legal transitions: what a verb makes of a node in a state. What is not in it is a bug.
+var legal = map[verb]map[State]State{
+	"hold by definition": {Queued: True},
+	"begin":              {Queued: Testing, Deferred: Testing},
+	"become true":        {Testing: True, OverBudget: True, False: True},
+	"become false":       {Testing: False, OverBudget: False, True: False},
+	"be stopped":         {Testing: Queued},
+	"be deferred":        {Queued: Deferred, Deferred: Deferred, Testing: Deferred, False: Deferred, True: True},
+	"be refused":         {Queued: Refused, Deferred: Refused, Testing: Refused, True: Refused, False: Refused},
+	"be over budget":     {Queued: OverBudget, Deferred: OverBudget},
+	"be skipped":         {Queued: Never, Deferred: Never},
+	"be given up":        {Queued: Never, Deferred: Never, Testing: Never, True: Never, False: Never},
+	"be revived":         {Never: Queued},
+	"be queued again":    {anyState: Queued},
+	"be pruned":          {anyState: Pruned},
+	"be released":        {True: True, False: False},
+	"be suspended":       {True: True, False: False},
+	"be watched again":   {True: True, False: False},
+}
+
+// outcome is the state that a verb makes of another, and whether that is legal.
+func outcome(v verb, from State) (to State, ok bool) {
+	if to, ok = legal[v][from]; !ok {
+		to, ok = legal[v][anyState]
+	}
+	return to, ok
+}
+
+// move changes the state of a node, whether it is watched, and the reason. Nothing is suspended after it.
+func (n *node) move(v verb, watched bool, reason string) {
+	to, ok := outcome(v, n.state)
+	if !ok {
+		panic(fmt.Sprintf("BUG: node %d cannot %s: it is %s", n.id, v, n.state))
+	}
+	n.graph.note(n, to == True, watched)
+	n.state, n.watched, n.reason = to, watched, reason
+	n.needless, n.suspended = false, false
+}
+
+// assume makes the root of a phase true.
+func (n *node) assume() { n.move("hold by definition", false, "the root: holds by definition") }
+
+// begin starts the experiment of a node, as a part of a batch; its pairs are enabled with the batch.
+func (n *node) begin(batch int, now float64) {
+	n.move("begin", true, "")
+	n.experiment = experiment{batch: batch, started: now, first: n.first, next: math.Inf(1)}
+}
+
+// settle records an answer. A false node is watched on only if that is asked for.
+func (n *node) settle(holds, watch bool, now float64) {
+	n.decidedAt = now
+	if holds {
+		n.move("become true", n.watched, "")
+		return
+	}
+	n.move("become false", n.watched && watch, "")
+	n.falseAt = now
+}
+
+// stop ends the experiment of a node that goes back to those that wait.
+func (n *node) stop(reason string) { n.move("be stopped", false, reason) }
+
+// deferUntil has a node that cannot be measured now tried again at a time. The answer of a true one stands.
+func (n *node) deferUntil(at float64, reason string) {
+	n.move("be deferred", false, reason)
+	n.recheckAt = at
+}
+
+// refuse gives a node up that cannot be measured safely.
+func (n *node) refuse(reason string) { n.move("be refused", false, reason) }
+
+// exceed leaves a node to stack samples that is too expensive to measure.
+func (n *node) exceed(reason string) { n.move("be over budget", false, reason) }
+
+// skip leaves out a test that something else makes needless for now.
+func (n *node) skip(reason string) {
+	n.move("be skipped", false, reason)
+	n.needless = true
+}
+
+// giveUp ends what cannot be tested, or not any longer.
+func (n *node) giveUp(reason string) { n.move("be given up", false, reason) }
+
+// revive queues a node whose test was needless for now.
+func (n *node) revive() { n.move("be revived", false, "") }
+
+// requeue has a node tested from the beginning.
+func (n *node) requeue(reason string) {
+	n.move("be queued again", false, reason)
+	n.win, n.shares, n.tier = decide.Window{}, nil, ""
+	n.triedAt, n.postponedAt, n.backoff, n.recheckAt = 0, 0, 0, 0
+}
+
+// prune ends a node by the user's wish.
+func (n *node) prune(reason string) {
+	n.move("be pruned", false, reason)
+	n.pinned, n.asked, n.plan = false, nil, nil
+}
+
+// release stops watching an answer. It is watched again when there is room in the budget.
+func (n *node) release(reason string) {
+	n.move("be released", false, reason)
+	n.recheckAt = 0
+}
+
+// suspend stops watching an answer for want of CPU time, until a time.
+func (n *node) suspend(until float64) {
+	n.move("be suspended", false, suspended)
+	n.suspended, n.recheckAt = true, until
+}
+
+// watchAgain measures an answer anew. What was concluded stands until there is enough to compare.
+func (n *node) watchAgain(batch int, now float64) {
+	n.move("be watched again", true, "")
+	n.batch, n.started, n.next, n.win = batch, now, math.Inf(1), decide.Window{}
+}
