@@ -55,6 +55,19 @@ func under(elems, patterns []string) bool {
 	return true
 }
 
+// covering are all foci that cover f properly.
+func covering(f grid.Focus) []grid.Focus {
+	all := []grid.Focus{f}
+	for h := range grid.Defined + 1 {
+		for _, g := range all[:len(all):len(all)] {
+			for up, ok := g.Parent(h); ok; up, ok = up.Parent(h) {
+				all = append(all, up)
+			}
+		}
+	}
+	return all[1:]
+}
+
 // widenings are the foci that cover f properly, by leaving out some of the hierarchies in which f selects something; the
 // whole program is not meant.
 func widenings(f grid.Focus) []grid.Focus {

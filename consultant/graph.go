@@ -110,6 +110,7 @@ type graph struct {
 	groups   map[groupKey]*group
 	watching []*node // by id
 	users    map[grid.PairKey]int
+	within   map[nodeKey][]*node // by the key of a wider focus and by id: the true nodes of the hypothesis and phase that it covers properly
 }
 
 // A groupKey is what the nodes of a group have in common.
@@ -119,13 +120,10 @@ type groupKey struct {
 }
 
 // A group holds the nodes of a hypothesis in a phase, by id.
-type group struct {
-	nodes []*node
-	holds []*node // those that are true
-}
+type group struct{ nodes []*node }
 
 func newGraph() *graph {
-	return &graph{index: map[nodeKey]*node{}, groups: map[groupKey]*group{}, users: map[grid.PairKey]int{}}
+	return &graph{index: map[nodeKey]*node{}, groups: map[groupKey]*group{}, users: map[grid.PairKey]int{}, within: map[nodeKey][]*node{}}
 }
 
 // add returns the node of a key, creating it with the given axis if it is new, and makes parent one of its parents
@@ -157,7 +155,12 @@ func (g *graph) create(k nodeKey, axis string) *node {
 // note keeps the counts right when a node is about to change.
 func (g *graph) note(n *node, holds, watched bool) {
 	if was := n.state == True; was != holds {
-		n.group.holds = toggle(n.group.holds, n, holds)
+		for _, f := range covering(n.focus) {
+			k := nodeKey{hyp: n.hyp, focus: f, phase: n.phase}
+			if g.within[k] = toggle(g.within[k], n, holds); len(g.within[k]) == 0 {
+				delete(g.within, k)
+			}
+		}
 	}
 	if n.watched == watched {
 		return

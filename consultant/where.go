@@ -140,8 +140,8 @@ func (s *Search) codeBusy(n *node, now float64) bool {
 // covered returns a true node of the same hypothesis and phase that says more than n: its focus is a proper part of n's, and it
 // is not one thread's part of what several have. nil if there is none.
 func (s *Search) covered(n *node) *node {
-	for _, m := range n.group.holds {
-		if m != n && m.focus != n.focus && n.focus.Covers(m.focus) && !m.shared() {
+	for _, m := range n.graph.within[n.nodeKey] {
+		if !m.shared() {
 			return m
 		}
 	}
