@@ -9,10 +9,10 @@ import (
 
 	"culprit/daemon/libc"
 	"culprit/daemon/process"
+	"culprit/daemon/segment"
 	"culprit/grid"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
-	"culprit/trampoline"
 )
 
 // TestLittleMemory: a target that fills all memory that it maps gets little at first, in pieces that are small, and as much as hundreds
@@ -29,7 +29,7 @@ func TestLittleMemory(t *testing.T) {
 	d := attachTo(t, p.PID)
 	tg := d.targets[0]
 	at, _ := look.Locked()
-	if at-before > mostAtOnce+1<<20 || !tg.little {
+	if at-before > segment.MostAtOnce+1<<20 || !tg.seg.IsLittle() {
 		t.Errorf("%d KiB are filled by the attach", (at-before)>>10)
 	}
 	islands := len(tg.seg.Islands)
@@ -43,12 +43,12 @@ func TestLittleMemory(t *testing.T) {
 	if s.of(last) < 100 {
 		t.Errorf("%v calls of work counted", s.of(last))
 	}
-	if len(tg.seg.data) < 2 || len(tg.seg.Islands) <= islands {
-		t.Errorf("%d pairs: %d steps, %d islands, at first %d", len(on), len(tg.seg.data), len(tg.seg.Islands), islands)
+	if tg.seg.Steps() < 2 || len(tg.seg.Islands) <= islands {
+		t.Errorf("%d pairs: %d steps, %d islands, at first %d", len(on), tg.seg.Steps(), len(tg.seg.Islands), islands)
 	}
 	most, _ := look.Locked()
 	t.Logf("%d pairs: %d KiB at first, %d KiB at last, %d steps, %d islands, %v stopped", len(on), (at-before)>>10, (most-before)>>10,
-		len(tg.seg.data), len(tg.seg.Islands), d.pauses.total())
+		tg.seg.Steps(), len(tg.seg.Islands), d.pauses.total())
 	detachClean(t, d, p.PID)
 	if after, _ := look.Locked(); after > before+1<<20 {
 		t.Errorf("%d KiB stay locked", (after-before)>>10)
@@ -56,26 +56,10 @@ func TestLittleMemory(t *testing.T) {
 	p.Stop(t)
 }
 
-// TestNothingIsAffordable: a target with less left of its address space than twice what probes take is not patched; the reason says so.
-func TestNothingIsAffordable(t *testing.T) {
-	l := littleLayout(1)
-	if err := l.within(2*l.size()-1, "limit of address space"); err == nil || !strings.Contains(err.Error(), "limit of address space") {
-		t.Errorf("too little room: %v", err)
-	}
-	if err := l.within(2*l.size(), "x"); err != nil {
-		t.Error(err)
-	}
-	for _, threads := range []int{1, 64, 128} {
-		if l := littleLayout(threads); l.Slots*l.BlockSize > mostAtOnce || l.BlockSize < firstCell+trampoline.TableSize || l.size() > 2*mostAtOnce {
-			t.Errorf("%d threads: %+v, %d KiB", threads, l, l.size()>>10)
-		}
-	}
-}
-
 // TestFewMappings: a target with few mappings left gets none of ours, and is told why.
 func TestFewMappings(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/odd/manymaps.c"), "20")
-	if err := Affordable(p.PID); err == nil || !strings.Contains(err.Error(), "max_map_count") {
+	if err := segment.Affordable(p.PID); err == nil || !strings.Contains(err.Error(), "max_map_count") {
 		t.Errorf("affordable: %v", err)
 	}
 	d, err := Attach(context.Background(), Options{Library: library(t), Log: func(s string) { t.Log(s) }, Backend: grid.BackendAuto}, p.PID)
@@ -92,30 +76,15 @@ func TestFewMappings(t *testing.T) {
 	p.Stop(t)
 }
 
-// TestMappingsLeft: what a program keeps for itself is a part of what it may have.
-func TestMappingsLeft(t *testing.T) {
-	for _, c := range []struct {
-		has, most uint64
-		ok        bool
-	}{
-		{100, 65530, true}, {65530, 65530, false}, {65530 - mostOurMappings - 655, 65530, true}, {65530 - mostOurMappings - 654, 65530, false},
-		{70000, 65530, false}, {1 << 20, process.Unlimited, true},
-	} {
-		if err := mappingsLeft(c.has, c.most); (err == nil) != c.ok {
-			t.Errorf("%+v: %v", c, err)
-		}
-	}
-}
-
 // TestOwnerIsNotBelieved: a process that only is named as the culprit of another one is not signalled, nor taken for alive.
 func TestOwnerIsNotBelieved(t *testing.T) {
 	victim := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/sleeper.c"))
 	for version := range 3 {
 		p := testprog.StartTarget(t, testprog.Build(t, "testdata/odd/fakehead.c"), string(rune('1'+version)), strconv.Itoa(victim.PID), strconv.Itoa(int(process.StartTime(victim.PID))), "16")
-		if _, alive, found, err := Owner(p.PID); alive || !found || err != nil {
+		if _, alive, found, err := segment.Owner(p.PID); alive || !found || err != nil {
 			t.Errorf("version %d: alive %v, found %v, %v", version+1, alive, found, err)
 		}
-		if _, err := EndOwner(p.PID); err == nil {
+		if _, err := segment.EndOwner(p.PID); err == nil {
 			t.Errorf("version %d: somebody was asked to end", version+1)
 		}
 		if _, err := Restore(p.PID); err != nil {

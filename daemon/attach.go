@@ -9,6 +9,7 @@ import (
 	"culprit/daemon/arch"
 	"culprit/daemon/libc"
 	"culprit/daemon/process"
+	"culprit/daemon/segment"
 	"culprit/grid"
 	"culprit/internal/safetext"
 	"culprit/pcl"
@@ -49,20 +50,21 @@ func (t *target) mapSegment() error {
 	if err := t.vacate(); err != nil {
 		return err
 	}
-	l, err := chooseLayout(t.proc, info.Threads)
+	l, err := segment.ChooseLayout(t.proc, info.Threads)
 	if err != nil {
 		return err
 	}
-	left, err := ourDescriptors(t.proc)
+	left, err := segment.Descriptors(t.proc)
 	if err != nil {
 		return err
 	}
+	var half *segment.Segment // what was mapped and could not be taken out at once
 	err = t.stop(func(w *process.World) error {
 		maps, err := w.Maps()
 		if err != nil {
 			return err
 		}
-		if ours := oursIn(t.proc, maps); len(ours) > 0 && !staying(ours) {
+		if ours := segment.MappingsIn(t.proc, maps); len(ours) > 0 && !segment.Staying(ours) {
 			return occupied(t.proc)
 		}
 		if err := t.checkThreadPointers(w); err != nil {
@@ -72,46 +74,59 @@ func (t *target) mapSegment() error {
 			return err
 		}
 		if len(left) > 0 {
-			if err := t.closeLeft(w); err != nil {
+			if err := segment.CloseDescriptors(w, t.proc); err != nil {
 				return err
 			}
 		}
 		t.threads.Learn(w)
-		if err := t.share(w, l, info.Threads, maps); err != nil {
+		s, err := segment.Share(w, t.proc, l, info.Threads, maps)
+		if err != nil {
+			half = s
 			return err
 		}
-		t.seg.env.PID = info.InnerPID
+		t.useSegment(s)
+		t.seg.SetPID(info.InnerPID)
 		t.noteStays()
 		return nil
 	})
-	if err == nil || t.half == nil && !unfinished(err) {
+	if err == nil || half == nil && !process.GivenUp(err) {
 		return err
 	}
-	return t.withdraw(err)
+	return segment.Withdraw(t.proc, t.stop, half, err)
+}
+
+// useSegment makes a segment that is mapped that of the target.
+func (t *target) useSegment(s *segment.Segment) {
+	t.seg = s
+	var grow func() error
+	if s.IsLittle() {
+		grow = func() error { return s.GrowCells(t.stop) }
+	}
+	t.cells.Init(s.Geometry, grow)
 }
 
 // vacate makes sure that nobody's segment is in the target: what a child has inherited from a measured parent is removed.
 func (t *target) vacate() error {
-	ours, err := ourMappings(t.proc)
+	ours, err := segment.Mappings(t.proc)
 	if err != nil || len(ours) == 0 {
 		return err
 	}
 	if t.stayed(ours) {
 		return nil
 	}
-	forked := t.forked()
-	if forked { // while another culprit builds its segment the gate is closed for a moment, but not while we have the target stopped
-		if err := t.stop(func(*process.World) error { forked = t.forked(); return nil }); err != nil {
+	inherited := segment.Forked(t.proc)
+	if inherited { // while another culprit builds its segment the gate is closed for a moment, but not while we have the target stopped
+		if err := t.stop(func(*process.World) error { inherited = segment.Forked(t.proc); return nil }); err != nil {
 			return err
 		}
 	}
-	if !forked {
+	if !inherited {
 		return occupied(t.proc)
 	}
 	if err := t.restore(&RestoreReport{}); err != nil {
 		return err
 	}
-	ours, err = ourMappings(t.proc)
+	ours, err = segment.Mappings(t.proc)
 	t.stayed(ours)
 	return err
 }
@@ -123,7 +138,7 @@ func unoccupied(pid int) error {
 		return nil // to open it for more will say why
 	}
 	defer p.Close()
-	if _, alive, _, err := ownerOf(p); err != nil || !alive || forked(p) {
+	if _, alive, _, err := segment.OwnerOf(p); err != nil || !alive || segment.Forked(p) {
 		return nil
 	}
 	return occupied(p)

@@ -7,6 +7,7 @@ import (
 
 	"culprit/daemon/kernel"
 	"culprit/daemon/process"
+	"culprit/daemon/segment"
 	"culprit/grid"
 )
 
@@ -45,7 +46,7 @@ func (d *Daemon) lookOnly(pid int, err error) error {
 // could be patched a moment later, or as soon as it is cleaned up.
 func mayFall(err error) bool {
 	for _, e := range []error{process.ErrNotFound, process.ErrKernelThread, process.ErrZombie, process.ErrTargetExited, process.ErrTargetExeced,
-		process.ErrClosed, errHalf, context.Canceled, context.DeadlineExceeded} {
+		process.ErrClosed, segment.ErrHalf, context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, e) {
 			return false
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"culprit/daemon/process"
+	"culprit/daemon/segment"
 	"culprit/trampoline"
 )
 
@@ -15,7 +16,7 @@ import (
 type change struct {
 	s      *site
 	base   *trampoline.Base // nil: the original bytes come back
-	room   room
+	room   segment.Room
 	pieces []patched // what is written, with what is there before
 }
 
@@ -90,10 +91,10 @@ func (t *target) ledgerRoom(sites []*site) error {
 			need++
 		}
 	}
-	if t.seg == nil || need <= t.seg.ledger.Room() {
+	if t.seg == nil || need <= t.seg.Ledger.Room() {
 		return nil
 	}
-	return fmt.Errorf("%s: this needs %d patch-ledger entries and only %d are free: select fewer functions", t.name, need, t.seg.ledger.Room())
+	return fmt.Errorf("%s: this needs %d patch-ledger entries and only %d are free: select fewer functions", t.name, need, t.seg.Ledger.Room())
 }
 
 // isBare tells that there is nothing of ours at a site, and nothing wanted.
@@ -222,7 +223,7 @@ func (s *site) original(p trampoline.Piece) []byte {
 func (t *target) discard(changes []*change) {
 	for _, c := range changes {
 		if c.base != nil {
-			c.s.giveRoom(c.room)
+			c.s.rooms.Give(c.room)
 		}
 	}
 }
@@ -313,7 +314,7 @@ func (t *target) adopt(changes []*change) {
 				s.pieces = append(s.pieces, p)
 			}
 		}
-		s.base, s.room, s.space, s.baseAddr = c.base, c.room, c.room.space, c.room.addr
+		s.base, s.room, s.baseAddr = c.base, c.room, c.room.Addr
 	}
 }
 
@@ -475,7 +476,7 @@ func (t *target) enter(changes []*change) error {
 			if c.s.base != nil {
 				copy(e.Old[:], c.s.pieces[i].old)
 			}
-			n, err := t.seg.ledger.Put(e)
+			n, err := t.seg.Ledger.Put(e)
 			if err != nil {
 				t.cancel(changes)
 				return err
@@ -491,7 +492,7 @@ func (t *target) cancel(changes []*change) {
 	for _, c := range changes {
 		for i := range c.pieces {
 			if c.base != nil && c.pieces[i].ledger >= 0 {
-				t.seg.ledger.Free(c.pieces[i].ledger)
+				t.seg.Ledger.Free(c.pieces[i].ledger)
 			}
 		}
 	}
@@ -502,12 +503,12 @@ func (t *target) settle(changes []*change) {
 	for _, c := range changes {
 		for i := range c.pieces {
 			if c.base != nil {
-				t.seg.ledger.Patched(c.pieces[i].ledger)
+				t.seg.Ledger.Patched(c.pieces[i].ledger)
 			}
 		}
 		if c.s.base != nil {
 			for _, p := range c.s.pieces {
-				t.seg.ledger.Free(p.ledger)
+				t.seg.Ledger.Free(p.ledger)
 			}
 		}
 	}

@@ -197,9 +197,9 @@ func (p *part) noteCallees(seen []watched) {
 	if p.t.seg == nil || p.gone {
 		return
 	}
-	for _, slot := range append(p.t.seg.used(nil), p.t.seg.Slots) {
+	for _, slot := range append(p.t.seg.Used(nil), p.t.seg.Slots) {
 		for _, r := range p.plan.Requests {
-			if to := p.t.seg.load(slot, p.cells[r.Code[0].Var].off); to != 0 {
+			if to := p.t.seg.Load(slot, p.cells[r.Code[0].Var].off); to != 0 {
 				seen[r.Site].callees[to] = true
 			}
 		}

@@ -36,7 +36,7 @@ func (t *target) inside(w *process.World, fresh []*part) (list []activation, err
 		for i := len(frames) - 1; i >= 0; i-- {
 			if f := t.oneOf(objects, frames[i].at); f != nil && len(byFunc[f.id]) > 0 {
 				fr := &frame{f: f, pc: frames[i].pc, cfa: frames[i].cfa}
-				list = append(list, activation{t: t, tid: th.TID, slot: t.seg.slotOf(arch.ThreadPointer(&th.Regs)), sp: fr.cfa - 8, fr: fr, inner: i == 0, reqs: byFunc[f.id]})
+				list = append(list, activation{t: t, tid: th.TID, slot: t.seg.SlotOf(arch.ThreadPointer(&th.Regs)), sp: fr.cfa - 8, fr: fr, inner: i == 0, reqs: byFunc[f.id]})
 			}
 		}
 	}
@@ -152,7 +152,7 @@ func (a *activation) run(pr partRequest) {
 }
 
 func (a *activation) holds(c cellVar) bool {
-	v := a.t.seg.load(a.slot, c.off)
+	v := a.t.seg.Load(a.slot, c.off)
 	if c.activation {
 		return v >= a.sp && v != 0
 	}
@@ -172,20 +172,20 @@ func (a *activation) primitive(p *part, in pcl.Instr) {
 	seg, c := a.t.seg, p.cells[in.Var]
 	switch in.Op {
 	case pcl.OpFlagEnter:
-		if seg.load(a.slot, c.off) <= a.sp {
-			seg.store(a.slot, c.off, a.sp)
+		if seg.Load(a.slot, c.off) <= a.sp {
+			seg.Store(a.slot, c.off, a.sp)
 		}
 	case pcl.OpTimerEnter:
-		if seg.load(a.slot, c.off+trampoline.TimerActive) <= a.sp {
+		if seg.Load(a.slot, c.off+trampoline.TimerActive) <= a.sp {
 			a.start(p, c, a.sp)
 		}
 	case pcl.OpTimerStart:
 		a.start(p, c, 1)
 	case pcl.OpTimerStop, pcl.OpTimerLeave:
-		seg.store(a.slot, c.off+trampoline.TimerActive, 0)
+		seg.Store(a.slot, c.off+trampoline.TimerActive, 0)
 	case pcl.OpSet:
 		if in.Var != 0 && in.Expr != nil && in.Expr.Op == pcl.ExConst {
-			seg.store(a.slot, c.off, uint64(in.Expr.Value))
+			seg.Store(a.slot, c.off, uint64(in.Expr.Value))
 		}
 	}
 }
@@ -201,11 +201,11 @@ func (a *activation) start(p *part, c cellVar, by uint64) {
 		if c.kind == pcl.Kernel {
 			now = row
 		} else {
-			seg.store(a.slot, c.off+trampoline.TimerOff, row)
+			seg.Store(a.slot, c.off+trampoline.TimerOff, row)
 		}
 	}
-	seg.store(a.slot, c.off+trampoline.TimerStart, now)
-	seg.store(a.slot, c.off+trampoline.TimerActive, by)
+	seg.Store(a.slot, c.off+trampoline.TimerStart, now)
+	seg.Store(a.slot, c.off+trampoline.TimerActive, by)
 }
 
 // now is the time on the clock of a timer.

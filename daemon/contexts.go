@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"culprit/daemon/image"
 	"culprit/daemon/libc"
 	"culprit/daemon/process"
+	"culprit/daemon/segment"
 	"culprit/grid"
 	"culprit/trampoline"
 )
@@ -182,7 +182,7 @@ func (t *target) comesBack(i int, th *process.Stopped, own ownedStack) bool {
 	if o := t.objectAt(arch.PC(&th.Regs)); o != nil && o.IsGo() {
 		return true
 	}
-	if at := threadRegs(th); t.seg != nil && t.seg.contains(at.RIP) && !t.outOfTrampoline(&at) {
+	if at := threadRegs(th); t.seg != nil && t.seg.Contains(at.RIP) && !t.outOfTrampoline(&at) {
 		return true // in a trampoline that is being left, from where nothing can be told
 	}
 	return own.holds(t.view.walk(i).end)
@@ -218,8 +218,7 @@ func (t *target) outOfReach(f *function) bool {
 // noteStays says in the head of the segment that it stays, for whoever comes after us.
 func (t *target) noteStays() {
 	if t.seg != nil && t.contexts.why != "" {
-		t.seg.Stays = true
-		t.seg.encode()
+		t.seg.SetStays(true)
 	}
 }
 
@@ -265,7 +264,7 @@ type handler struct{ addr, flags uint64 }
 func (t *target) handlers(w *process.World) (list []handler, err error) {
 	c := &t.contexts
 	c.caught, c.loads = t.catches(), t.loads
-	at := t.seg.DataAddr + uint64(t.seg.Slots) + 8 // behind the claims there are free bytes up to the end of their page
+	at, mem := t.seg.Scratch(kernelAction)
 	for sig := uint64(1); sig <= 64; sig++ {
 		if c.caught&(1<<(sig-1)) == 0 {
 			continue
@@ -279,7 +278,7 @@ func (t *target) handlers(w *process.World) (list []handler, err error) {
 		}
 		list = append(list, handler{binary.LittleEndian.Uint64(action[:]), binary.LittleEndian.Uint64(action[8:])})
 	}
-	clear(t.seg.data[0].mem[t.seg.Slots+8:][:kernelAction])
+	clear(mem)
 	return list, nil
 }
 
@@ -313,7 +312,7 @@ func (t *target) lookAtHandlers() error {
 // lookFirst is lookAtHandlers before anything is patched. What is not known then is taken for the worse.
 func (t *target) lookFirst() {
 	t.contexts.looked = true
-	if err := leaving(t.lookAtHandlers); err != nil && t.contexts.why == "" && !gone(t.proc) {
+	if err := process.Patiently(t.lookAtHandlers); err != nil && t.contexts.why == "" && !t.proc.Gone() {
 		t.schedules(fmt.Sprintf("where its signal handlers lead cannot be told: %v", err))
 	}
 }
@@ -495,12 +494,9 @@ func (t *target) usesPlan(f *function) bool {
 // Memory that stays. Of a segment to which contexts may come back only the head with the ledger is unmapped: whatever is left of a segment
 // without a head is there to stay. (Otherwise the head goes last.)
 
-// staying reports whether all these mappings of ours are there to stay.
-func staying(ours []process.Mapping) bool { return len(ours) > 0 && !slices.ContainsFunc(ours, isHead) }
-
 // stayed reports whether these mappings of ours are there to stay, and takes the word of who left them.
 func (t *target) stayed(ours []process.Mapping) bool {
-	if !staying(ours) {
+	if !segment.Staying(ours) {
 		return false
 	}
 	t.contexts.stayed = true
@@ -510,18 +506,18 @@ func (t *target) stayed(ours []process.Mapping) bool {
 
 // mustGo picks what is to be unmapped, in order. A culprit that was killed may not have found out yet what the stacks say now.
 func (t *target) mustGo(w *process.World, ours []process.Mapping) (going []process.Mapping) {
-	if len(ours) == 0 || staying(ours) {
+	if len(ours) == 0 || segment.Staying(ours) {
 		return nil
 	}
-	h, _, err := headerIn(t.proc, ours)
+	h, _, err := segment.HeaderIn(t.proc, ours)
 	stays := err == nil && h.Stays || t.seg == nil && t.catches() != 0 && t.onForeignStack(w) != 0
 	for _, m := range ours {
-		if !stays && !isHead(m) {
+		if !stays && !segment.IsHead(m) {
 			going = append(going, m)
 		}
 	}
 	for _, m := range ours {
-		if isHead(m) {
+		if segment.IsHead(m) {
 			going = append(going, m)
 		}
 	}
@@ -531,7 +527,6 @@ func (t *target) mustGo(w *process.World, ours []process.Mapping) (going []proce
 // leavesNothing says in the head, at the end, that nothing need stay, where nothing was ever patched.
 func (t *target) leavesNothing() {
 	if t.seg.Stays && !t.contexts.patched && !t.contexts.stayed {
-		t.seg.Stays = false
-		t.seg.encode()
+		t.seg.SetStays(false)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"culprit/daemon/libc"
+	"culprit/daemon/segment"
 	"culprit/grid"
 	"culprit/internal/testprog"
 )
@@ -78,7 +79,7 @@ func TestScheduledContexts(t *testing.T) {
 				if v, err := Verify(p.PID); err != nil || !v.Clean() || v.Staying == 0 {
 					t.Errorf("after detach: %+v, %v", v, err)
 				}
-				if _, _, found, err := Owner(p.PID); found || err != nil {
+				if _, _, found, err := segment.Owner(p.PID); found || err != nil {
 					t.Errorf("what stays is taken for somebody's probes: %v", err)
 				}
 				if r, err := Restore(p.PID); err != nil || r.Staying == 0 || r.Unmapped {

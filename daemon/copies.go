@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"culprit/daemon/segment"
 	"culprit/trampoline"
 )
 
@@ -34,11 +35,11 @@ func (p *purse) stale(now time.Time, need uint64) bool {
 // allows refuses what the target cannot pay. As much again and leastMemory stay for its own growth, and for page tables.
 func (p *purse) allows(need uint64) error {
 	left := p.left - min(p.left, p.taken)
-	if need == 0 || left > leastMemory && need <= (left-leastMemory)/2 {
+	if need == 0 || left > segment.LeastMemory && need <= (left-segment.LeastMemory)/2 {
 		return nil
 	}
 	return fmt.Errorf("the probes would take %d KiB of the program's memory, of which its control group has %d KiB left (%s), and as much again and %d KiB must stay free: choose fewer functions or modules at once, or raise the limit",
-		(need+1023)>>10, left>>10, p.limit, leastMemory>>10)
+		(need+1023)>>10, left>>10, p.limit, segment.LeastMemory>>10)
 }
 
 // canPay refuses a batch that costs more of the target's memory than may be taken. grows says that the batch adds probes.
@@ -78,7 +79,7 @@ func (t *target) costOf(sites []*site, fresh []*part, grows bool) uint64 {
 		if s.gone || s.empty() || s.base != nil && !grows {
 			continue
 		}
-		if len(s.spare) == 0 {
+		if !s.rooms.Has() {
 			rooms += usualRoom
 		}
 		if s.base == nil {
@@ -111,5 +112,5 @@ func (t *target) countersOf(fresh []*part) (bytes uint64) {
 			bytes += uint64(c.size)
 		}
 	}
-	return bytes * uint64(len(t.seg.used(nil))+1)
+	return bytes * uint64(len(t.seg.Used(nil))+1)
 }

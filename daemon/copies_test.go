@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"culprit/daemon/process"
+	"culprit/daemon/segment"
 	"culprit/grid"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
@@ -93,7 +94,7 @@ func TestPurse(t *testing.T) {
 		left, taken, need uint64
 		ok                bool
 	}{
-		{process.Unlimited, 1 << 40, 1 << 40, true}, {0, 0, 0, true}, {leastMemory, 0, 1, false}, {3 << 20, 0, 1 << 20, true},
+		{process.Unlimited, 1 << 40, 1 << 40, true}, {0, 0, 0, true}, {segment.LeastMemory, 0, 1, false}, {3 << 20, 0, 1 << 20, true},
 		{3 << 20, 0, 1<<20 + 1, false}, {3 << 20, 1 << 20, 1 << 20, false}, {1 << 20, 2 << 20, 4096, false},
 	} {
 		p := purse{left: c.left, taken: c.taken, limit: "memory.max"}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"culprit/daemon/libc"
+	"culprit/daemon/segment"
 	"culprit/grid"
 	"culprit/internal/testprog"
 )
@@ -23,7 +24,7 @@ func sayRoom(t *testing.T, err error) {
 	if m == nil {
 		t.Fatalf("the error does not say how much was within reach: %v", err)
 	}
-	if kib, _ := strconv.Atoi(m[2]); kib < 4 || kib >= largeIsland>>10 {
+	if kib, _ := strconv.Atoi(m[2]); kib < 4 || kib >= segment.LargeIsland>>10 {
 		t.Errorf("%d KiB within reach: %v", kib, err)
 	}
 	t.Log(err)

@@ -76,7 +76,7 @@ func TestDetachFromAStackAtItsLimit(t *testing.T) {
 func TestWhatPassesIsTriedAgain(t *testing.T) {
 	for _, passes := range []bool{true, false} {
 		tries := 0
-		err := leaving(func() error {
+		err := process.Patiently(func() error {
 			if tries++; tries > 3 {
 				return nil
 			}

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"sort"
-	"time"
 
 	"culprit/daemon/process"
+	"culprit/daemon/segment"
 	"culprit/grid"
 )
 
@@ -47,9 +47,6 @@ func (d *Daemon) Detach() (clean bool, err error) {
 	return clean, errors.Join(errs...)
 }
 
-// leaveFor is how long leaving is tried again while some thread is inside a trampoline or cannot be stopped.
-const leaveFor = 10 * time.Second
-
 // detach restores every byte, then unmaps the segment once no thread is inside. If something stands in the way, it is done
 // once more from what the process itself carries. After an error everything is as it was, and detach may be called again.
 func (t *target) detach() error {
@@ -58,7 +55,7 @@ func (t *target) detach() error {
 	}
 	err := t.leave()
 	switch {
-	case t.goneBy(err):
+	case t.proc.GoneBy(err):
 		t.d.end(t) // before the session did: nothing was removed from it
 	case err != nil:
 		return err
@@ -70,19 +67,19 @@ func (t *target) detach() error {
 
 // leave takes all that is ours out of a target that lives.
 func (t *target) leave() error {
-	if gone(t.proc) {
+	if t.proc.Gone() {
 		return process.ErrTargetExited
 	}
 	if t.seg == nil {
 		return nil
 	}
 	err := t.remove()
-	if err != nil && !t.goneBy(err) {
+	if err != nil && !t.proc.GoneBy(err) {
 		t.d.logf("%s: detaching once more after: %v", t.name, err)
 		err = t.restore(&RestoreReport{})
 	}
 	if err == nil {
-		err = t.tidy()
+		err = segment.Tidy(t.proc, t.stop)
 	}
 	if err != nil {
 		return err
@@ -92,12 +89,6 @@ func (t *target) leave() error {
 		s.base = nil
 	}
 	return nil
-}
-
-// goneBy tells that the target has ended, or that this is why something failed: a process that is killed has lost its threads, and then its
-// memory, some time before it is seen to have ended.
-func (t *target) goneBy(err error) bool {
-	return errors.Is(err, process.ErrTargetExited) || errors.Is(err, process.ErrTargetExeced) || err != nil && gone(t.proc)
 }
 
 // patched are the sites that are in the text of a target that lives and was not left.
@@ -130,7 +121,7 @@ func (t *target) remove() error {
 		return t.restore(&RestoreReport{})
 	}
 	t.leavesNothing()
-	err = leaving(func() error {
+	err = process.Patiently(func() error {
 		found, err := t.findStrays()
 		if err != nil {
 			return err
@@ -148,33 +139,15 @@ func (t *target) remove() error {
 	return err
 }
 
-// leaving tries until no thread stands in the way, for leaveFor. One may also stand where there is no room for a call of ours.
-func leaving(try func() error) error {
-	for n, start := 0, time.Now(); ; n++ {
-		err := try()
-		var deferred *process.Deferred
-		var long *tooLong
-		var unsupported *process.Unsupported
-		passes := errors.As(err, &unsupported) && unsupported.Passes
-		again := passes || errors.Is(err, errInside) || errors.Is(err, errRemapped) || errors.Is(err, errMore) || errors.As(err, &deferred) || errors.As(err, &long)
-		if !again || time.Since(start) > leaveFor {
-			return err
-		}
-		time.Sleep(time.Duration(1+min(n/10, 20)) * time.Millisecond)
-	}
-}
+// A passing error says that something of the program stands in the way that goes away by itself.
+type passing string
 
-func gone(p *process.Process) bool {
-	select {
-	case <-p.Done():
-		return true
-	default:
-	}
-	err := p.CheckExec()
-	return errors.Is(err, process.ErrTargetExeced) || errors.Is(err, process.ErrTargetExited)
-}
+func (e passing) Error() string { return string(e) }
 
-var errInside = errors.New("a thread is inside a trampoline and does not leave it; if the program is stopped, let it go on (kill -CONT), then try again")
+// Passing has what failed be tried again.
+func (e passing) Passing() bool { return true }
+
+var errInside error = passing("a thread is inside a trampoline and does not leave it; if the program is stopped, let it go on (kill -CONT), then try again")
 
 func sortRefusals(r []grid.Refusal) {
 	sort.Slice(r, func(i, j int) bool { return r[i].Function < r[j].Function })

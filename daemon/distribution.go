@@ -1,8 +1,6 @@
 package daemon
 
 import (
-	"fmt"
-
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/trampoline"
@@ -10,22 +8,6 @@ import (
 
 // The buckets of pairs whose base is a histogram: words in every thread block that only grow, read with each pass like the sums.
 // What a reader sees of a single block may be an activation short for a moment; the next pass has it.
-
-// maxDistributions is how many distributions have room in a process: three quarters of a thread block are for them, so that
-// there is always room for other variables.
-func maxDistributions(blockSize int32) int { return int(blockSize / 4 * 3 / trampoline.BucketsSize) }
-
-// allocBuckets reserves the buckets of one distribution.
-func (c *cellSpace) allocBuckets() (int32, error) {
-	if most := maxDistributions(c.size); c.distributions*trampoline.BucketsSize+c.tables*trampoline.TableSize+trampoline.BucketsSize > int(c.size/4*3) {
-		return 0, fmt.Errorf("a process has room for the distributions of %d metric-focus pairs, and all are in use: disable one of them, or measure the sum alone with a base that is no histogram", most)
-	}
-	off, err := c.alloc(trampoline.BucketsSize)
-	if err == nil {
-		c.distributions++
-	}
-	return off, err
-}
 
 // A tally is what a pass read of the buckets: of one thread block, or of all together.
 type tally struct {
@@ -70,7 +52,7 @@ func (p *part) distribute(r *reading) *grid.Distribution {
 func (p *part) tally(slot int, into *tally) {
 	seg := p.t.seg
 	for i := range into.counts {
-		into.counts[i] += seg.load(slot, p.buckets+int32(i)*trampoline.WordSize)
+		into.counts[i] += seg.Load(slot, p.buckets+int32(i)*trampoline.WordSize)
 	}
 	if c := p.cells[0]; c.rows && c.kind == pcl.ProcessTimer {
 		into.sum += p.ranSum(slot, c)
@@ -80,7 +62,7 @@ func (p *part) tally(slot int, into *tally) {
 	if p.cells[0].kind != pcl.Counter {
 		at += trampoline.TimerSum
 	}
-	into.sum += seg.load(slot, at)
+	into.sum += seg.Load(slot, at)
 }
 
 // grown adds to growth by how much a tally has grown, and keeps it.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/segment"
 	"culprit/grid"
 	"culprit/internal/testprog"
 	"culprit/trampoline"
@@ -166,7 +167,7 @@ func sumsAgree(t *testing.T, s *spreads, d *grid.Distribution, with, without gri
 // and room is given back.
 func TestDistributionsRunOut(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/latency.cc"))
-	text, most := latencyMetrics, maxDistributions(int32(trampoline.DefaultGeometry(1).BlockSize))
+	text, most := latencyMetrics, segment.MaxDistributions(int32(trampoline.DefaultGeometry(1).BlockSize))
 	for i := range most + 1 {
 		text += timing(fmt.Sprint("time", i), "wall", "nap(long)", "")
 	}
@@ -301,10 +302,10 @@ func TestOverwrittenBuckets(t *testing.T) {
 	d.mu.Lock()
 	pt := d.pairs[nap].parts[0]
 	d.mu.Unlock()
-	slot := pt.t.seg.slotOf(0x12340) // nobody's
+	slot := pt.t.seg.SlotOf(0x12340) // nobody's
 	for range 200 {
 		for i := range int32(grid.DistributionBuckets) {
-			pt.t.seg.store(slot, pt.buckets+8*i, rng.Uint64()>>rng.IntN(64))
+			pt.t.seg.Store(slot, pt.buckets+8*i, rng.Uint64()>>rng.IntN(64))
 		}
 		d.tick()
 		v, ok := g.Distribution(nap, 0)
@@ -333,7 +334,7 @@ func TestDistributionsOfThreadsThatEnd(t *testing.T) {
 	p.Expect(t, "DONE", 10*time.Minute)
 	d.Disable([]grid.PairKey{life})
 	d.mu.Lock()
-	blocks := len(d.targets[0].seg.used(nil))
+	blocks := len(d.targets[0].seg.Used(nil))
 	d.mu.Unlock()
 	got, want := s.distribution(life), p.Counts()["short_life"]
 	t.Logf("%d threads in %d blocks, %d values, p50 %.3g s", p.Counts()["threads"], blocks, got.Count(), got.Quantile(0.5))

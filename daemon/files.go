@@ -133,7 +133,7 @@ func (f *fileTable) word(fd int) uint64 {
 	if f.t.seg == nil || fd < 0 || fd >= trampoline.MaxDescriptors {
 		return 0
 	}
-	return atomic.LoadUint64(f.t.seg.fileWord(fd))
+	return atomic.LoadUint64(f.t.seg.FileWord(fd))
 }
 
 // tell writes a number for a descriptor, unless it was closed since the word was read.
@@ -141,7 +141,7 @@ func (f *fileTable) tell(fd int, word uint64, number uint32) {
 	if uint32(word) == number || f.t.seg == nil || fd < 0 || fd >= trampoline.MaxDescriptors {
 		return
 	}
-	atomic.CompareAndSwapUint64(f.t.seg.fileWord(fd), word, word>>32<<32|uint64(number))
+	atomic.CompareAndSwapUint64(f.t.seg.FileWord(fd), word, word>>32<<32|uint64(number))
 }
 
 // ioKinds are the kinds of /IO; what is none of these is a file.

@@ -11,6 +11,7 @@ import (
 
 	"culprit/daemon/kernel"
 	"culprit/daemon/process"
+	"culprit/daemon/segment"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -164,7 +165,7 @@ func (d *Daemon) isKin(p kernel.Parentage) bool {
 	case !d.family.elders[p.Parent] || d.isTarget(p.PID) || isOurs(p) || !forkedOnly(p.PID):
 		return false
 	}
-	owner, _, found, err := Owner(p.PID)
+	owner, _, found, err := segment.Owner(p.PID)
 	return err == nil && found && owner == os.Getpid()
 }
 
@@ -280,7 +281,7 @@ func (d *Daemon) isTarget(pid int) bool {
 // forkedOnly reports whether a child still is the image that it was forked from: the mapping that we made there is in it.
 func forkedOnly(pid int) bool {
 	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
-	return err != nil || strings.Contains(string(maps), "/memfd:"+segmentName+" ") || len(maps) == 0
+	return err != nil || strings.Contains(string(maps), "/memfd:"+segment.Name+" ") || len(maps) == 0
 }
 
 // join makes a process a target and measures there too what is measured of the others.

@@ -1,10 +1,6 @@
 package daemon
 
 import (
-	"sync/atomic"
-	"unsafe"
-
-	"culprit/daemon/kernel"
 	"culprit/daemon/threads"
 	"culprit/grid"
 	"culprit/pcl"
@@ -81,7 +77,7 @@ func (p *part) readGauge(r *reading) {
 		}
 	}
 	if p.shared() {
-		all.value = int64(p.t.seg.load(p.t.seg.OverflowBlock(), p.cells[0].off+trampoline.GaugeShared))
+		all.value = int64(p.t.seg.Load(p.t.seg.OverflowBlock(), p.cells[0].off+trampoline.GaugeShared))
 		p.gauge.fresh[allSlots] = all
 	}
 }
@@ -92,15 +88,15 @@ func (p *part) takeGauge(slot int) (s gaugeSum, touched bool) {
 	seg, at := p.t.seg, p.cells[0].off
 	var all uint64
 	for off := int32(0); off < trampoline.GaugeShared; off += trampoline.WordSize {
-		all |= seg.load(slot, at+off)
+		all |= seg.Load(slot, at+off)
 	}
 	if all == 0 {
 		return s, false
 	}
-	s.changes, s.area = seg.loadPair(slot, at+trampoline.GaugeValue)
+	s.changes, s.area = seg.LoadPair(slot, at+trampoline.GaugeValue)
 	s.value = int64(s.changes)
-	s.most, s.least = seg.take(slot, at+trampoline.GaugeMost), seg.take(slot, at+trampoline.GaugeLeast)
-	s.since = seg.load(slot, at+trampoline.GaugeSince)
+	s.most, s.least = seg.Take(slot, at+trampoline.GaugeMost), seg.Take(slot, at+trampoline.GaugeLeast)
+	s.since = seg.Load(slot, at+trampoline.GaugeSince)
 	return s, true
 }
 
@@ -152,7 +148,7 @@ func (p *part) forgetGauge(slot int) {
 		return
 	}
 	for off := int32(0); off < trampoline.GaugeSize; off += trampoline.WordSize {
-		p.t.seg.store(slot, p.cells[0].off+off, 0)
+		p.t.seg.Store(slot, p.cells[0].off+off, 0)
 	}
 	delete(p.gauge.sums, slot)
 	delete(p.gauge.touched, slot)
@@ -219,11 +215,3 @@ func (d *Daemon) startGauge(p *pair, readings map[*target]*reading) {
 	}
 	p.axis = gaugeAxis{tsc: tsc(), at: d.Now()}
 }
-
-// loadPair reads two words of a block that are changed together.
-func (s *segment) loadPair(slot int, off int32) (first, second uint64) {
-	return kernel.LoadPair((*[2]uint64)(unsafe.Pointer(s.word(slot, off))))
-}
-
-// take reads a word of a block and leaves 0 there.
-func (s *segment) take(slot int, off int32) uint64 { return atomic.SwapUint64(s.word(slot, off), 0) }

@@ -152,7 +152,7 @@ func (d *Daemon) typed(err error) error {
 // goneTarget is the first target that has ended or become another program, 0 if none has. d.mu is held.
 func (d *Daemon) goneTarget() int {
 	for _, t := range d.targets {
-		if t.ended || gone(t.proc) {
+		if t.ended || t.proc.Gone() {
 			return t.proc.PID()
 		}
 	}
@@ -317,7 +317,7 @@ func (t *target) reachable(r *pcl.Request) error {
 	}
 	if t.reachIsland(f.addr()) == nil {
 		reason := "no room for trampolines within 2 GiB of it"
-		if err := t.unreachable[f.addr()>>30]; err != nil {
+		if err := t.seg.WhyUnreachable(f.addr()); err != nil {
 			reason = err.Error()
 		}
 		return &process.Refused{Point: f.fn.Name, Reason: reason}
@@ -460,7 +460,7 @@ func (t *target) zero(parts ...*part) {
 	if t.seg == nil || len(parts) == 0 {
 		return
 	}
-	for _, slot := range append(t.seg.used(nil), t.seg.Slots) {
+	for _, slot := range append(t.seg.Used(nil), t.seg.Slots) {
 		for _, p := range parts {
 			p.zeroIn(slot)
 		}
@@ -473,20 +473,20 @@ func (t *target) zero(parts ...*part) {
 func (p *part) zeroIn(slot int) {
 	for _, c := range p.cells {
 		for off := int32(0); off < c.size; off += trampoline.WordSize {
-			p.t.seg.store(slot, c.off+off, 0)
+			p.t.seg.Store(slot, c.off+off, 0)
 		}
 	}
 	if p.hits >= 0 {
-		p.t.seg.store(slot, p.hits, 0)
+		p.t.seg.Store(slot, p.hits, 0)
 	}
 	for off := int32(0); p.keys.cell != 0 && off < trampoline.TableSize; off += trampoline.WordSize {
-		p.t.seg.store(slot, p.keys.cell+off, 0)
+		p.t.seg.Store(slot, p.keys.cell+off, 0)
 	}
 	if p.keeping.cell != 0 {
-		p.t.seg.store(slot, p.keeping.cell, 0)
+		p.t.seg.Store(slot, p.keeping.cell, 0)
 	}
 	for off := int32(0); p.buckets != 0 && off < trampoline.BucketsSize; off += trampoline.WordSize {
-		p.t.seg.store(slot, p.buckets+off, 0)
+		p.t.seg.Store(slot, p.buckets+off, 0)
 	}
 }
 
@@ -531,10 +531,10 @@ func (p *part) switchOff() {
 			continue
 		}
 		for _, at := range s.base.Toggles[p.owner] {
-			p.t.seg.toggle(s.space, s.baseAddr+uint64(at), s.base.Off(at))
+			p.t.seg.Toggle(s.baseAddr+uint64(at), s.base.Off(at))
 		}
 		if s.allOff() {
-			p.t.seg.toggle(s.space, s.baseAddr+uint64(s.base.Switch), s.base.Off(s.base.Switch))
+			p.t.seg.Toggle(s.baseAddr+uint64(s.base.Switch), s.base.Off(s.base.Switch))
 		}
 	}
 }

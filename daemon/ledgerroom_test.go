@@ -19,8 +19,15 @@ func TestLedgerHasNoRoom(t *testing.T) {
 	d := attachTo(t, p.PID)
 	var s sums
 	d.mu.Lock()
-	seg := d.targets[0].seg
-	seg.ledger = trampoline.NewLedger(seg.code.mem[seg.LedgerOff():][:4*trampoline.EntrySize])
+	ledger := d.targets[0].seg.Ledger
+	var taken []int
+	for ledger.Room() > 4 {
+		n, err := ledger.Put(trampoline.Entry{Addr: 1, Len: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		taken = append(taken, n)
+	}
 	d.mu.Unlock()
 	var keys []grid.PairKey
 	for _, n := range []string{"recurse", "tail_first", "tail_second", "tail_last", "deep_jump", "try_jump"} {
@@ -35,6 +42,9 @@ func TestLedgerHasNoRoom(t *testing.T) {
 		t.Errorf("%d sites were patched", n)
 	}
 	d.mustEnable(t, &s, keys[:2]...)
+	for _, n := range taken {
+		ledger.Free(n)
+	}
 	detachClean(t, d, p.PID)
 	p.Stop(t)
 }

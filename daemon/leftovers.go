@@ -7,6 +7,7 @@ import (
 
 	"culprit/daemon/arch"
 	"culprit/daemon/process"
+	"culprit/daemon/segment"
 	"culprit/trampoline"
 )
 
@@ -24,7 +25,7 @@ type leftovers struct {
 // process itself.
 func (t *target) leftovers(r *RestoreReport) (*leftovers, error) {
 	u := &leftovers{t: t}
-	maps, err := ourMappings(t.proc)
+	maps, err := segment.Mappings(t.proc)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +112,7 @@ func (u *leftovers) undo(w *process.World, r *RestoreReport, found *strays) erro
 	if err := u.t.unmapOurs(w, found); err != nil {
 		return err
 	}
-	left, err := ourMappings(u.t.proc)
+	left, err := segment.Mappings(u.t.proc)
 	r.Unmapped, r.Staying = len(left) == 0, len(left)
 	return err
 }
@@ -232,12 +233,11 @@ func (u *leftovers) prefixed(w *process.World, code []byte, lo uint64, i int) bo
 
 // stub reports whether what lies at an address of an island is the stub of a punned site.
 func (u *leftovers) stub(w *process.World, addr uint64) bool {
-	var code [stubSize]byte
+	var code [segment.StubSize]byte
 	if w.ReadMem(process.Addr(addr), code[:]) != nil {
 		return false
 	}
-	nop := arch.Nops[stub{addr}.pad()]
-	return bytes.HasPrefix(code[:], nop) && code[len(nop)] == arch.Jump
+	return segment.IsStub(addr, code[:])
 }
 
 func (u *leftovers) island(addr uint64) bool {

@@ -112,7 +112,7 @@ func (p *part) list(s *site, prices []float64) (*ListedSite, error) {
 	if sp == nil {
 		return nil, fmt.Errorf("code at %#x: no trampoline memory within 2 GiB", s.Addr)
 	}
-	at := s.likelyRoom(sp)
+	at := s.rooms.Likely(sp)
 	base, err := trampoline.Generate(p.t.envOf(sp), s.Site, s.groupsOf(func(q *part) bool { return q == p }), at)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 
 	"culprit/daemon/image"
 	"culprit/daemon/process"
+	"culprit/daemon/segment"
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/trampoline"
@@ -155,7 +156,7 @@ func (f *function) served(points []trampoline.Point) bool {
 
 // inUse reports whether anything runs at the site, or ever did: what children may still run in stays what it is.
 func (s *site) inUse() bool {
-	return s.base != nil || !s.empty() || len(s.pieces) > 0 || len(s.spare) > 0 || s.room.size > 0 || s.stubs != nil
+	return s.base != nil || !s.empty() || len(s.pieces) > 0 || s.rooms.Has() || s.room.Size > 0 || s.stubs != nil
 }
 
 // insnPoint is the point of a request for a single instruction.
@@ -170,8 +171,8 @@ func (f *function) insnPoint(r pcl.Request) []trampoline.Point {
 // grown is called when a site serves more points than before. Its trampolines may begin otherwise from now on, so that what
 // children run in may not be written over: the rooms of old versions stay as they are for good.
 func (s *site) grown() {
-	s.spare = nil
-	s.room.fixed = 0
+	s.rooms = segment.Rooms{}
+	s.room.Leave()
 }
 
 // ListLoops makes the loops of a function resources below it and returns their names, outer ones first.

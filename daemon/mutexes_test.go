@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/segment"
 	"culprit/grid"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
@@ -176,10 +177,10 @@ func TestOverwrittenTables(t *testing.T) {
 	for range 12 {
 		d.mu.Lock()
 		seg := d.targets[0].seg
-		for _, slot := range seg.used(nil) {
-			for off := int32(firstCell); off < int32(seg.BlockSize); off += trampoline.WordSize {
+		for _, slot := range seg.Used(nil) {
+			for off := int32(segment.FirstCell); off < int32(seg.BlockSize); off += trampoline.WordSize {
 				if rng.IntN(2) == 0 {
-					seg.store(slot, off, rng.Uint64()>>rng.IntN(64))
+					seg.Store(slot, off, rng.Uint64()>>rng.IntN(64))
 				}
 			}
 		}

@@ -218,9 +218,7 @@ func TestPunnedWithoutRoom(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/narrow.c"), "20000", "2")
 	d := attachPassages(t, p.PID)
 	d.mu.Lock()
-	for _, sp := range d.targets[0].seg.spaces {
-		sp.next = sp.Size - sp.spare()
-	}
+	d.targets[0].seg.FillForTest()
 	d.mu.Unlock()
 	var s sums
 	module := key(t, "passages", "/Code/narrow.c")

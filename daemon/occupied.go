@@ -1,6 +1,10 @@
 package daemon
 
-import "culprit/daemon/process"
+import (
+	"culprit/daemon/process"
+
+	"culprit/daemon/segment"
+)
 
 // Occupied says why Attach would refuse a process: a culprit has its probes in it, or was killed and has left them. It is nil where Attach
 // would not refuse it for that, and where the process cannot be looked at. Nothing is disturbed: only the memory of the process is read.
@@ -10,7 +14,7 @@ func Occupied(pid int) error {
 		return nil
 	}
 	defer p.Close()
-	if ours, err := ourMappings(p); err != nil || len(ours) == 0 || forked(p) {
+	if ours, err := segment.Mappings(p); err != nil || len(ours) == 0 || segment.Forked(p) {
 		return nil
 	}
 	return occupied(p)

@@ -154,14 +154,14 @@ func (p *part) reserve() error {
 	for i, v := range p.plan.Vars {
 		c := p.cellVar(i, v.Kind)
 		var err error
-		if c.off, err = p.t.cells.alloc(c.size); err != nil {
+		if c.off, err = p.t.cells.Alloc(c.size); err != nil {
 			return err
 		}
 		p.cells = append(p.cells, c)
 	}
 	if p.plan.Distribution {
 		var err error
-		if p.buckets, err = p.t.cells.allocBuckets(); err != nil {
+		if p.buckets, err = p.t.cells.AllocBuckets(); err != nil {
 			return err
 		}
 	}
@@ -171,7 +171,7 @@ func (p *part) reserve() error {
 	if p.countsItself() {
 		return nil
 	}
-	off, err := p.t.cells.alloc(trampoline.WordSize)
+	off, err := p.t.cells.Alloc(trampoline.WordSize)
 	if err == nil {
 		p.hits = off
 		err = p.reserveKeeping()

@@ -178,8 +178,8 @@ func (d *Daemon) readRates(counters []rateCounter) {
 	for _, c := range counters {
 		var n uint64
 		t := c.part.t
-		for _, slot := range t.seg.used(nil) {
-			n += t.seg.load(slot, c.part.cells[0].off)
+		for _, slot := range t.seg.Used(nil) {
+			n += t.seg.Load(slot, c.part.cells[0].off)
 		}
 		c.f.rate = float64(n) / time.Since(c.since).Seconds()
 		c.f.rateAt = d.Now()

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/segment"
 	"culprit/grid"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
@@ -112,7 +113,7 @@ func TestCulpritsPidIsUsedAgain(t *testing.T) {
 	cmd.Process.Kill()
 	cmd.Wait()
 	other := reborn(t, cmd.Process.Pid, bin)
-	owner, alive, found, err := Owner(p.PID)
+	owner, alive, found, err := segment.Owner(p.PID)
 	if owner != cmd.Process.Pid || alive || !found || err != nil {
 		t.Errorf("owner %d (was %d), alive %v, found %v, %v", owner, cmd.Process.Pid, alive, found, err)
 	}

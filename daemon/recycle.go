@@ -7,54 +7,16 @@ import (
 	"culprit/trampoline"
 )
 
-// Thread blocks are claimed by trampolines, by thread pointer, and are not given back by anyone in the target: a thread that
-// ends knows nothing of us. Most programs use few pointers again and again, since the C library keeps stacks. Where they do
-// not, the blocks of the dead are freed while the target stands still, which is the only time at which the living are known.
+// crowded reports whether so many thread blocks belong to the dead that trampolines may soon find none.
+func (t *target) crowded() bool { return t.seg != nil && !t.ended && t.seg.Crowded(t.threads.Count()) }
 
-// crowded reports whether so many blocks belong to the dead that trampolines may soon find none.
-func (t *target) crowded() bool {
-	if t.seg == nil || t.ended {
-		return false
-	}
-	taken := 0
-	for _, slot := range t.seg.used(nil) {
-		if t.seg.load(slot, 0) != 0 {
-			taken++
-		}
-	}
-	return taken > t.seg.Slots/2 && taken-t.threads.Count() > t.seg.Slots/4
-}
-
-// recycle frees the blocks of dead threads. Sums stay where they are and grow on under the next owner; what says that a timer
-// runs or that a function is active is cleared. A block stays when a living thread would not find its own any more, because it
-// had to pass over this one.
+// recycle frees the blocks of dead threads.
 func (t *target) recycle(w *process.World) {
 	live := map[uint64]bool{}
 	for _, th := range w.Threads() {
 		live[arch.ThreadPointer(&th.Regs)] = true
 	}
-	seg := t.seg
-	needed := map[int]bool{} // blocks that a living thread has, or passes over to its own
-	var dead []int
-	for _, slot := range seg.used(nil) {
-		fs := seg.load(slot, 0)
-		switch {
-		case slot == seg.Slots || fs == 0:
-		case !live[fs]:
-			dead = append(dead, slot)
-		default:
-			for at := seg.Geometry.Slot(fs); at != slot; at = (at + 1) % seg.Slots {
-				needed[at] = true
-			}
-		}
-	}
-	for _, slot := range dead {
-		t.silence(slot)
-		if !needed[slot] {
-			t.freeRow(seg.load(slot, 0))
-			seg.store(slot, 0, 0)
-		}
-	}
+	t.seg.Recycle(live, t.silence, t.freeRow)
 }
 
 // silence clears what a dead thread has left switched on in its block.
@@ -65,9 +27,9 @@ func (t *target) silence(slot int) {
 			case c.kind.Holds():
 				p.forgetGauge(slot)
 			case c.kind != pcl.Counter:
-				t.seg.store(slot, c.off+trampoline.TimerActive, 0)
+				t.seg.Store(slot, c.off+trampoline.TimerActive, 0)
 			case i > 0:
-				t.seg.store(slot, c.off, 0) // flags; the first variable is what is measured
+				t.seg.Store(slot, c.off, 0) // flags; the first variable is what is measured
 			}
 		}
 	}
@@ -92,7 +54,7 @@ func (d *Daemon) parts(t *target) (list []*part) {
 
 // makeRoom frees blocks if that is needed. d.mu is held.
 func (d *Daemon) makeRoom(t *target) {
-	if t.seg != nil && t.seg.overflowed() && !t.lossy {
+	if t.seg != nil && t.seg.Overflowed() && !t.lossy {
 		t.lossy = true
 		d.logf("%s: more threads came and went than there are thread blocks: numbers are lower bounds from now on", t.name)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"culprit/daemon/process"
+	"culprit/daemon/segment"
 	"culprit/grid"
 	"culprit/internal/fault"
 	"culprit/trampoline"
@@ -50,7 +51,7 @@ func Verify(pid int) (r VerifyReport, err error) {
 			r.Details = append(r.Details, fmt.Sprintf("%d bytes differ at %v (%s)", d.Bytes, d.Addr, baseName(d.Path)))
 		}
 	}
-	maps, err := ourMappings(p)
+	maps, err := segment.Mappings(p)
 	if err != nil {
 		return r, err
 	}
@@ -58,7 +59,7 @@ func Verify(pid int) (r VerifyReport, err error) {
 	if err != nil {
 		return r, err
 	}
-	if staying(maps) {
+	if segment.Staying(maps) {
 		r.Staying = len(maps)
 	}
 	r.Mappings = len(maps) + len(process.Leftovers(all))
@@ -68,7 +69,7 @@ func Verify(pid int) (r VerifyReport, err error) {
 	if r.Leads > 0 && len(r.Details) < 20 {
 		r.Details = append(r.Details, fmt.Sprintf("%d places in memory of the program's own lead into mappings of culprit", r.Leads))
 	}
-	fds, err := ourDescriptors(p)
+	fds, err := segment.Descriptors(p)
 	if err != nil {
 		return r, err
 	}
@@ -88,45 +89,6 @@ type RestoreReport struct {
 	Staying  int  // mappings of it that stay on purpose: contexts of the program may come back to them
 }
 
-// errNoLedger says that a process holds nothing of ours.
-var errNoLedger = errors.New("culprit has left nothing in it")
-
-// readHeader finds the head of the segment in a process, and the mapping that it begins. Where a head cannot be read its owner may just have
-// unmapped it: then the mappings say so.
-func readHeader(p *process.Process) (h *trampoline.Header, m process.Mapping, err error) {
-	const mostLooks = 10 // somebody may map and unmap heads for ever
-	for range mostLooks {
-		maps, mapsErr := p.Maps()
-		if mapsErr != nil {
-			return nil, process.Mapping{}, mapsErr
-		}
-		unread := m
-		h, m, err = headerIn(p, oursIn(p, maps))
-		if !errors.Is(err, errHeadUnread) || m == unread {
-			break
-		}
-	}
-	return h, m, err
-}
-
-// errHeadUnread says that there is a head and that its memory cannot be read.
-var errHeadUnread = fmt.Errorf("its memory cannot be read: %w", trampoline.ErrNoSegment)
-
-// headerIn reads the head of the segment that these mappings belong to. One that cannot be read is none that can be believed.
-func headerIn(p *process.Process, ours []process.Mapping) (*trampoline.Header, process.Mapping, error) {
-	for _, m := range ours {
-		if isHead(m) {
-			page := make([]byte, trampoline.PageSize)
-			if err := p.ReadMem(m.Start, page); err != nil {
-				return nil, m, errors.Join(errHeadUnread, err)
-			}
-			h, err := trampoline.DecodeHeader(page)
-			return h, m, err
-		}
-	}
-	return nil, process.Mapping{}, errNoLedger // what there is without a head is there to stay
-}
-
 // Restore undoes what a culprit that was killed has left in a process: every site gets its old bytes back, and the segment is
 // unmapped as soon as no thread is inside it. Old bytes come from the ledger in the process; where a jump of ours is not in it
 // (a forked child's may be out of date), from the file. It refuses while that culprit is alive, except in forked children.
@@ -134,7 +96,7 @@ func Restore(pid int) (r RestoreReport, err error) {
 	if err := fault.FromEnvironment(); err != nil {
 		return r, err
 	}
-	owner, alive, found, err := Owner(pid)
+	owner, alive, found, err := segment.Owner(pid)
 	if err != nil && !found {
 		return r, err
 	}
@@ -143,13 +105,13 @@ func Restore(pid int) (r RestoreReport, err error) {
 		return r, err
 	}
 	defer t.close()
-	if alive && !t.forked() {
+	if alive && !segment.Forked(t.proc) {
 		return r, fmt.Errorf("culprit with pid %d is attached to process %d and alive: use culprit detach %d", owner, pid, pid)
 	}
 	if err := t.restore(&r); err != nil {
 		return r, err
 	}
-	return r, t.tidy()
+	return r, segment.Tidy(t.proc, t.stop)
 }
 
 // restore undoes what is in the process.
@@ -158,7 +120,7 @@ func (t *target) restore(r *RestoreReport) error {
 	if err != nil {
 		return err
 	}
-	return leaving(func() error {
+	return process.Patiently(func() error {
 		earlier := r.Restored // by a try that came as far as the text and had to wait with the rest
 		r.Already = 0
 		found, err := t.findStrays()
@@ -216,11 +178,11 @@ func ledgerHistory(p *process.Process) (entries []trampoline.Entry, err error) {
 
 // eachLedgerChunk reads the ledger up to the first chunk that never held anything, so that a sparse file stays sparse.
 func eachLedgerChunk(p *process.Process, take func(chunk []byte)) error {
-	h, m, err := readHeader(p)
+	h, m, err := segment.ReadHeader(p)
 	switch {
 	case h != nil && errors.Is(err, trampoline.ErrNoSegment):
 		return err
-	case errors.Is(err, errNoLedger), errors.Is(err, trampoline.ErrNoSegment):
+	case errors.Is(err, segment.ErrNone), errors.Is(err, trampoline.ErrNoSegment):
 		return nil
 	case err != nil:
 		return err
@@ -232,7 +194,7 @@ func eachLedgerChunk(p *process.Process, take func(chunk []byte)) error {
 	for left := capacity * trampoline.EntrySize; left > 0; left -= len(chunk) {
 		chunk = chunk[:min(len(chunk), left)]
 		if err := p.ReadMem(at, chunk); err != nil {
-			if _, _, again := readHeader(p); errors.Is(again, errNoLedger) {
+			if _, _, again := segment.ReadHeader(p); errors.Is(again, segment.ErrNone) {
 				return nil // its owner has just unmapped it
 			}
 			return fmt.Errorf("reading the ledger: %w", err)
@@ -268,7 +230,7 @@ func restoreEntry(w *process.World, e trampoline.Entry, r *RestoreReport) error 
 const unmapFor = 100 * time.Millisecond
 
 // errMore says that a stop was not long enough for all mappings; the next one goes on.
-var errMore = errors.New("the program has more mappings that look like culprit's than can be unmapped in ten seconds; end it, or try again")
+var errMore error = passing("the program has more mappings that look like culprit's than can be unmapped in ten seconds; end it, or try again")
 
 // unmapOurs unmaps every mapping of the segment, unless a thread is inside one or something leads there, and closes descriptors that
 // were left open.
@@ -277,7 +239,7 @@ func (t *target) unmapOurs(w *process.World, found *strays) error {
 	if err != nil {
 		return err
 	}
-	ours := t.mustGo(w, allOurs(t.proc, maps))
+	ours := t.mustGo(w, segment.AllIn(t.proc, maps))
 	inside, err := t.standing(w, append(islandSpans(ours), found.spans(-1)...))
 	switch {
 	case err != nil:
@@ -291,7 +253,7 @@ func (t *target) unmapOurs(w *process.World, found *strays) error {
 	if err := faultRestored.Hit(t.proc.PID()); err != nil {
 		return err
 	}
-	if err := t.closeLeft(w); err != nil { // while the head still says which
+	if err := segment.CloseDescriptors(w, t.proc); err != nil { // while the head still says which
 		return err
 	}
 	began := time.Now()
@@ -329,18 +291,4 @@ func islandSpans(ours []process.Mapping) (spans []addrSpan) {
 		}
 	}
 	return spans
-}
-
-// closeLeft closes descriptors of a segment that was being built when its culprit was killed.
-func (t *target) closeLeft(w *process.World) error {
-	fds, err := ourDescriptors(t.proc)
-	if err != nil {
-		return err
-	}
-	for _, fd := range fds {
-		if err := w.CloseFD(fd); err != nil {
-			return err
-		}
-	}
-	return w.ForgetPairs()
 }

@@ -6,10 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"culprit/daemon/process"
 	"culprit/daemon/rows"
+	"culprit/daemon/segment"
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/trampoline"
@@ -55,11 +54,13 @@ func (r *rowKeeper) close() {
 // kernelRows are the rows of one target.
 type kernelRows struct {
 	table    *rows.Table
-	addr     uint64 // where the target maps them; 0 = nowhere
-	unwatch  error  // why the kernel keeps none
-	unmapped error  // why the target cannot have them
-	wakeups  bool   // they are kept for its sake
+	unwatch  error // why the kernel keeps none
+	unmapped error // why the target cannot have them
+	wakeups  bool  // they are kept for its sake
 }
+
+// hasRows reports whether the target maps rows.
+func (t *target) hasRows() bool { return t.seg != nil && t.seg.HasRows() }
 
 // watchRows has the kernel keep rows for the target's threads.
 func (t *target) watchRows() error {
@@ -95,17 +96,15 @@ func (t *target) tellWaits() {
 // mapRows makes the rows readable for the target's probes.
 func (t *target) mapRows() error {
 	k := &t.kept
-	if k.addr != 0 || k.unmapped != nil {
+	if t.hasRows() || k.unmapped != nil {
 		return k.unmapped
 	}
 	k.unmapped = t.watchRows()
 	if k.unmapped == nil {
-		k.unmapped = affordsMappings(t.proc)
+		k.unmapped = segment.AffordsMappings(t.proc)
 	}
 	if k.unmapped == nil {
-		if k.unmapped = t.stop(t.passRows); unfinished(k.unmapped) {
-			k.unmapped = errors.Join(k.unmapped, t.takeOut(nil))
-		}
+		k.unmapped = t.seg.MapRows(t.stop, k.table.FD(), k.table.Size())
 	}
 	var deferred *process.Deferred
 	if errors.As(k.unmapped, &deferred) { // it may work the next time
@@ -119,87 +118,19 @@ func (t *target) mapRows() error {
 	return k.unmapped
 }
 
-// passRows maps the table into the stopped target. What would be left behind if we were killed, or if a call were not waited for, is noted in the
-// segment's head first: where the mapping will be, and which map it is of, by which the target's descriptor of it is found.
-func (t *target) passRows(w *process.World) error {
-	seg, table := t.seg, t.kept.table
-	if err := t.dropRows(w); err != nil {
-		return err
-	}
-	maps, err := w.Maps()
-	if err != nil {
-		return err
-	}
-	at := roomiest(maps)
-	seg.RowsAddr, seg.RowsSize, seg.RowsMap = uint64(at), uint64(table.Size()), uint32(fdInfo("/proc/self", table.FD(), "map_id"))
-	seg.encode()
-	const flags = unix.MAP_PRIVATE | unix.MAP_ANONYMOUS | unix.MAP_NORESERVE | unix.MAP_FIXED_NOREPLACE
-	if _, err := w.Mmap(at, seg.RowsSize, unix.PROT_NONE, flags, -1, 0); err != nil {
-		if !unstopped(err) {
-			seg.RowsAddr, seg.RowsSize = 0, 0 // what is there is the target's own
-			seg.encode()
-		}
-		return err
-	}
-	if err := t.passTable(w, at); err != nil {
-		return errors.Join(fmt.Errorf("mapping the per-thread statistics: %w", err), t.dropRows(w))
-	}
-	t.kept.addr = uint64(at)
-	seg.tellRows()
-	return nil
-}
-
-// dropRows unmaps what an attempt to map rows has left.
-func (t *target) dropRows(w *process.World) error {
-	seg := t.seg
-	if seg == nil || seg.RowsAddr == 0 || t.kept.addr != 0 {
-		return nil
-	}
-	if err := w.Munmap(process.Addr(seg.RowsAddr), seg.RowsSize); err != nil {
-		return err
-	}
-	seg.RowsAddr, seg.RowsSize = 0, 0
-	seg.encode()
-	return nil
-}
-
-// passTable puts the table where room was made for it.
-func (t *target) passTable(w *process.World, at process.Addr) error {
-	seg, table := t.seg, t.kept.table
-	fds, err := w.PassFDs([]int{table.FD()}, func(...int) error { return faultPassing.Hit(seg.TargetPID) })
-	if err != nil {
-		return err
-	}
-	_, err = w.Mmap(at, uint64(table.Size()), unix.PROT_READ, unix.MAP_SHARED|unix.MAP_FIXED, fds[0], 0)
-	if cerr := w.CloseFD(fds[0]); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return err
-	}
-	return faultPassed.Hit(seg.TargetPID)
-}
-
-// tellRows tells the stubs that claim blocks where the rows are.
-func (s *segment) tellRows() {
-	for _, sp := range s.spaces {
-		s.storeCode(sp, sp.slow+trampoline.SlowRowsOff, s.RowsAddr)
-	}
-}
-
 // linkRows gives blocks that were claimed before their thread had a row, or before the rows were there, the address of it.
 func (t *target) linkRows() {
 	k := &t.kept
-	if k.addr == 0 {
+	if !t.hasRows() {
 		return
 	}
 	for slot := range t.seg.Slots {
-		if t.seg.claims()[slot] == 0 || t.seg.load(slot, trampoline.BlockRow) != 0 {
+		if t.seg.Claims()[slot] == 0 || t.seg.Load(slot, trampoline.BlockRow) != 0 {
 			continue
 		}
-		if tp := t.seg.load(slot, 0); tp != 0 {
+		if tp := t.seg.Load(slot, 0); tp != 0 {
 			if i, ok := k.table.Find(tp); ok {
-				t.seg.store(slot, trampoline.BlockRow, trampoline.RowWord(i))
+				t.seg.Store(slot, trampoline.BlockRow, trampoline.RowWord(i))
 			}
 		}
 	}
@@ -207,10 +138,10 @@ func (t *target) linkRows() {
 
 // rowOf is the number of the row that a block's thread reads.
 func (t *target) rowOf(slot int) (index int, ok bool) {
-	if t.kept.addr == 0 {
+	if !t.hasRows() {
 		return 0, false
 	}
-	return t.seg.RowIndex(t.seg.load(slot, trampoline.BlockRow))
+	return t.seg.RowIndex(t.seg.Load(slot, trampoline.BlockRow))
 }
 
 // freeRow gives back the row of a dead thread whose block was freed.
@@ -269,7 +200,7 @@ func (t *target) mayHaveRows() bool {
 	switch {
 	case t.kept.unmapped != nil, t.kept.unwatch != nil:
 		return false
-	case t.kept.addr != 0, t.d.rowsTooDear():
+	case t.hasRows(), t.d.rowsTooDear():
 		return true // in the second case nobody needs to know
 	}
 	_, err := t.d.rows.open()

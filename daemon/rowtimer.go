@@ -41,7 +41,7 @@ const apart = 100_000
 // readRan reads such a timer without stopping its thread; ok is false if it changed each time.
 func (p *part) readRan(slot int, c cellVar, tid int) (v ranTime, ok bool) {
 	seg := p.t.seg
-	word := func(off int32) uint64 { return seg.load(slot, c.off+off) }
+	word := func(off int32) uint64 { return seg.Load(slot, c.off+off) }
 	for range 8 {
 		active, start, off, sum := word(trampoline.TimerActive), word(trampoline.TimerStart), word(trampoline.TimerOff), word(trampoline.TimerSum)
 		v = ranTime{cycles: sum, off: word(trampoline.TimerOffSum), rawCycles: sum, running: active != 0}
@@ -84,8 +84,8 @@ func (p *part) ran(r *reading, slot int, c cellVar) float64 {
 
 // ranSum is the sum of a timer of running time in ns, as far as it was stopped.
 func (p *part) ranSum(slot int, c cellVar) uint64 {
-	cycles := p.t.seg.load(slot, c.off+trampoline.TimerSum)
-	return uint64(p.t.d.clock.Seconds(float64(cycles))*1e9) - p.t.seg.load(slot, c.off+trampoline.TimerOffSum)
+	cycles := p.t.seg.Load(slot, c.off+trampoline.TimerSum)
+	return uint64(p.t.d.clock.Seconds(float64(cycles))*1e9) - p.t.seg.Load(slot, c.off+trampoline.TimerOffSum)
 }
 
 // rowQuantity is the word of the rows that a pair reads in its probes.

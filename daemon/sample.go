@@ -29,12 +29,12 @@ func (t *target) read(now float64, calm bool) *reading {
 	if t.seg == nil {
 		return r
 	}
-	r.slots = t.seg.used(nil)
+	r.slots = t.seg.Used(nil)
 	for _, s := range r.slots {
 		if !t.ended { // afterwards there is nobody for whom time goes on
-			r.owner[s] = t.threads.OwnerOf(t.seg.load(s, 0))
+			r.owner[s] = t.threads.OwnerOf(t.seg.Load(s, 0))
 		}
-		r.shares[s] = t.threads.ShareOf(t.seg.load(s, 0), r.owner[s], now, calm, t.ended)
+		r.shares[s] = t.threads.ShareOf(t.seg.Load(s, 0), r.owner[s], now, calm, t.ended)
 	}
 	r.tsc = tsc()
 	return r
@@ -88,7 +88,7 @@ func (p *part) growth(r *reading, slot int, c cellVar, since float64) float64 {
 	tid := r.owner[slot]
 	last := p.seen[slot]
 	if c.kind == pcl.Counter {
-		v := p.t.seg.load(slot, c.off)
+		v := p.t.seg.Load(slot, c.off)
 		p.seen[slot] = slotValue{value: v, raw: v}
 		if !p.covered(r, slot) {
 			return 0
@@ -130,12 +130,12 @@ func (v slotValue) short() float64 {
 }
 
 func (p *part) running(slot int, c cellVar) bool {
-	return p.t.seg.load(slot, c.off+trampoline.TimerActive) != 0
+	return p.t.seg.Load(slot, c.off+trampoline.TimerActive) != 0
 }
 
 // timer reads a timer cell without stopping its thread: the words are read until two readings agree, with the clock between them.
 func (p *part) timer(r *reading, slot int, c cellVar, tid int) (value, raw uint64) {
-	word := func(off int32) uint64 { return p.t.seg.load(slot, c.off+off) }
+	word := func(off int32) uint64 { return p.t.seg.Load(slot, c.off+off) }
 	for range 8 {
 		active, start, sum := word(trampoline.TimerActive), word(trampoline.TimerStart), word(trampoline.TimerSum)
 		now := start
@@ -190,7 +190,7 @@ func (p *part) price(r *reading, interval float64) {
 	}
 	var sum uint64
 	for _, slot := range r.slots {
-		sum += p.t.seg.load(slot, cell)
+		sum += p.t.seg.Load(slot, cell)
 	}
 	if interval > 0 {
 		if p.ns == notPriced {

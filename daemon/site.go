@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"culprit/daemon/process"
+	"culprit/daemon/segment"
 	"culprit/pcl"
 	"culprit/trampoline"
 )
@@ -16,13 +17,12 @@ type site struct {
 
 	base     *trampoline.Base // what is patched in now; nil = the original bytes are there
 	baseAddr uint64
-	space    *codeSpace
-	room     room      // where base is
-	spare    []room    // where it was
-	pieces   []patched // written bytes, in order
-	gone     bool      // its code was unloaded
-	stuck    bool      // our bytes are there still, in code that has moved
-	stubs    *stubs    // of a punned site that was patched once
+	room     segment.Room // where base is
+	rooms    segment.Rooms
+	pieces   []patched      // written bytes, in order
+	gone     bool           // its code was unloaded
+	stuck    bool           // our bytes are there still, in code that has moved
+	stubs    *segment.Stubs // of a punned site that was patched once
 }
 
 // An ownedGroup is the mini-trampolines of one part at one point.
@@ -91,36 +91,36 @@ func (s *site) empty() bool {
 
 // generate makes a new base trampoline for what is wanted at the site and puts it into an island. The target does not
 // reach it yet.
-func (s *site) generate() (*trampoline.Base, room, error) {
+func (s *site) generate() (*trampoline.Base, segment.Room, error) {
 	sp := s.t.reachIsland(s.Addr)
 	if sp == nil {
-		return nil, room{}, &process.Refused{Point: "code at " + hex(s.Addr), Reason: "no trampoline memory within 2 GiB"}
+		return nil, segment.Room{}, &process.Refused{Point: "code at " + hex(s.Addr), Reason: "no trampoline memory within 2 GiB"}
 	}
 	env, groups := s.t.envOf(sp), s.groupsOf(func(*part) bool { return true })
-	at := s.likelyRoom(sp)
+	at := s.rooms.Likely(sp)
 	base, err := trampoline.Generate(env, s.Site, groups, at)
 	if err != nil {
-		return nil, room{}, err
+		return nil, segment.Room{}, err
 	}
 	n := len(base.Code)
-	r, err := s.takeRoom(sp, n)
-	if err != nil {
-		return nil, room{}, err
+	r, ok := s.rooms.Take(sp, n)
+	if !ok {
+		return nil, segment.Room{}, &process.Refused{Point: "code at " + hex(s.Addr), Reason: "the trampoline memory near it is full"}
 	}
-	if r.addr != at {
-		if base, err = trampoline.Generate(env, s.Site, groups, r.addr); err != nil {
-			s.giveRoom(r)
-			return nil, room{}, err
+	if r.Addr != at {
+		if base, err = trampoline.Generate(env, s.Site, groups, r.Addr); err != nil {
+			s.rooms.Give(r)
+			return nil, segment.Room{}, err
 		}
 	}
 	if len(base.Code) != n {
 		panic("BUG: the length of a base trampoline depends on where it lies")
 	}
 	if err := s.takeStubs(sp); err != nil {
-		s.giveRoom(r)
-		return nil, room{}, err
+		s.rooms.Give(r)
+		return nil, segment.Room{}, err
 	}
-	s.fill(&r, base)
+	s.t.seg.Fill(&r, base)
 	base.Code = nil // it is in its room
 	if s.base == nil {
 		s.aim(base, r)
@@ -128,12 +128,22 @@ func (s *site) generate() (*trampoline.Base, room, error) {
 	return base, r, nil
 }
 
+// reachIsland finds the island for the code at addr, and makes one if those in reach are full, or if a library was loaded out of the reach
+// of those that there are.
+func (t *target) reachIsland(addr uint64) *segment.CodeSpace {
+	sp := t.seg.Space(addr)
+	if sp != nil && sp.HasRoom() || t.objectAt(addr) == nil {
+		return sp
+	}
+	if err := t.seg.GrowCode(t.stop, addr); err != nil {
+		t.d.logf("%s: %v", t.name, err)
+	}
+	return t.seg.Space(addr)
+}
+
 // envOf is what trampolines in an island have built in.
-func (t *target) envOf(sp *codeSpace) *trampoline.Env {
-	env := t.seg.env
-	env.SlowAddr, env.CallAddr, env.GateAddr = sp.slow, sp.call, sp.gate
-	env.Scale = trampoline.ScaleOf(t.d.clock.Hz())
-	return &env
+func (t *target) envOf(sp *segment.CodeSpace) *trampoline.Env {
+	return t.seg.EnvAt(sp, trampoline.ScaleOf(t.d.clock.Hz()))
 }
 
 // groupsOf are the mini-trampolines of each mark of the site, of those parts that are wanted.

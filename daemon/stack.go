@@ -56,7 +56,7 @@ func (t *target) walkEach(r image.Regs, mem memReader, visit func(frame, image.R
 // behind a call.
 func (t *target) follow(r image.Regs, mem memReader, known func(addr uint64) *function, code codeReader, visit func(frame, image.Regs) bool) {
 	r.Exact = true
-	if t.seg != nil && t.seg.contains(r.RIP) && !t.outOfTrampoline(&r) {
+	if t.seg != nil && t.seg.Contains(r.RIP) && !t.outOfTrampoline(&r) {
 		return
 	}
 	for range maxFrames {
@@ -110,29 +110,23 @@ func (t *target) outOfTrampoline(r *image.Regs) bool {
 
 // outOfCall leads from a function that a probe has called back into the probe's trampoline.
 func (t *target) outOfCall(r *image.Regs, mem memReader) bool {
-	if t.seg == nil || !t.seg.contains(r.RIP) {
+	if t.seg == nil || !t.seg.ReturnsFromCall(r.RIP) || r.Lost&(1<<arch.RBP) != 0 {
 		return false
 	}
-	for _, sp := range t.seg.spaces {
-		if sp.call == 0 || r.RIP != sp.back || r.Lost&(1<<arch.RBP) != 0 {
-			continue
-		}
-		var frame [3]uint64 // where the probe goes on, rbp, rbx
-		for i := range frame {
-			var err error
-			if frame[i], err = mem(r.RBP + uint64(8*i)); err != nil {
-				return false
-			}
-		}
-		if !t.seg.contains(frame[0]) {
+	var frame [3]uint64 // where the probe goes on, rbp, rbx
+	for i := range frame {
+		var err error
+		if frame[i], err = mem(r.RBP + uint64(8*i)); err != nil {
 			return false
 		}
-		r.RIP, r.RSP, r.Exact = frame[0], r.RBP+trampoline.FrameArgs, true
-		r.RBP, r.RBX = frame[1], frame[2]
-		r.Lost &^= 1 << arch.RBX
-		return true
 	}
-	return false
+	if !t.seg.Contains(frame[0]) {
+		return false
+	}
+	r.RIP, r.RSP, r.Exact = frame[0], r.RBP+trampoline.FrameArgs, true
+	r.RBP, r.RBX = frame[1], frame[2]
+	r.Lost &^= 1 << arch.RBX
+	return true
 }
 
 // findFrame finds the frame of a function whose frame pointer is not known, by the first return address on the stack that lies

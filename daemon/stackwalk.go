@@ -109,7 +109,7 @@ func (t *target) byTables(k *stackWalk, mem memReader) (ours, guesses bool) {
 	r := k.from
 	r.Exact = true
 	following := true // the frames are the activations
-	if t.seg != nil && t.seg.contains(r.RIP) {
+	if t.seg != nil && t.seg.Contains(r.RIP) {
 		ours, following = true, t.outOfTrampoline(&r)
 	}
 	for range maxFrames {
@@ -136,12 +136,12 @@ func (t *target) byTables(k *stackWalk, mem memReader) (ours, guesses bool) {
 		following = following && (caller.RSP > r.RSP || caller.Exact)
 		if caller.Exact {
 			k.kept = append(k.kept, caller.RIP)
-			if t.seg != nil && t.seg.contains(caller.RIP) {
+			if t.seg != nil && t.seg.Contains(caller.RIP) {
 				ours = true
 				following = !t.outOfTrampoline(&caller) && following
 			}
 		}
-		ours = ours || t.seg != nil && t.seg.contains(caller.RIP)
+		ours = ours || t.seg != nil && t.seg.Contains(caller.RIP)
 		r = caller
 	}
 	k.end = r.RSP

@@ -3,12 +3,12 @@ package daemon
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 
 	"culprit/daemon/arch"
 	"culprit/daemon/process"
+	"culprit/daemon/segment"
 	"culprit/trampoline"
 )
 
@@ -51,7 +51,7 @@ func (e *keptError) Error() string {
 }
 
 // errRemapped says that the program has mapped more code than can be searched while it stands still.
-var errRemapped = errors.New("the program maps new code all the time; try again")
+var errRemapped error = passing("the program maps new code all the time; try again")
 
 // mostSearched is how much new code is searched while the target stands still, in bytes: some 2 ms.
 const mostSearched = 2 << 20
@@ -66,7 +66,7 @@ func (t *target) findStrays() (*strays, error) {
 	if s.entries, err = t.history(); err != nil {
 		return nil, err
 	}
-	s.index(oursIn(t.proc, maps))
+	s.index(segment.MappingsIn(t.proc, maps))
 	if len(s.into) == 0 {
 		return s, nil
 	}
@@ -77,7 +77,7 @@ func (t *target) findStrays() (*strays, error) {
 // history is what the ledger holds and has held, as far as that was not written over.
 func (t *target) history() ([]trampoline.Entry, error) {
 	if t.seg != nil {
-		return t.seg.ledger.History(), nil
+		return t.seg.Ledger.History(), nil
 	}
 	return ledgerHistory(t.proc)
 }
@@ -85,7 +85,7 @@ func (t *target) history() ([]trampoline.Entry, error) {
 // foreignCode are the executable mappings that are not ours.
 func foreignCode(maps []process.Mapping) (code []process.Mapping) {
 	for _, m := range maps {
-		if m.Executable() && m.Path != "/memfd:"+segmentName && m.Path != "[vsyscall]" {
+		if m.Executable() && m.Path != "/memfd:"+segment.Name && m.Path != "[vsyscall]" {
 			code = append(code, m)
 		}
 	}

@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"fmt"
 	"math"
 
 	"culprit/pcl"
@@ -38,19 +37,6 @@ type keySum struct {
 	doubted bool // the next reading was lower: a timer was stopped and its sum has not grown yet, or it was given up
 }
 
-// allocTable reserves a table, if there is room for one. Tables and distributions share three quarters of the block.
-func (c *cellSpace) allocTable() (int32, error) {
-	if used := c.distributions*trampoline.BucketsSize + c.tables*trampoline.TableSize; int32(used+trampoline.TableSize) > c.size/4*3 {
-		return 0, fmt.Errorf("no memory left for another per-object metric in this process (limit %d): disable a per-lock or per-file metric, or a distribution",
-			int(c.size/4*3)/trampoline.TableSize)
-	}
-	off, err := c.alloc(trampoline.TableSize)
-	if err == nil {
-		c.tables++
-	}
-	return off, err
-}
-
 // wantsTable reports whether a part has a table: one that serves single objects must, and one of all objects of a kind everywhere
 // may, so that they become known.
 func (p *part) wantsTable() (must, may bool) {
@@ -66,7 +52,7 @@ func (p *part) reserveTable() error {
 	if !must && !may {
 		return nil
 	}
-	off, err := p.t.cells.allocTable()
+	off, err := p.t.cells.AllocTable()
 	if err != nil {
 		if must {
 			return err
@@ -87,7 +73,7 @@ func (p *part) readTable(r *reading, since float64) {
 		if slot == p.t.seg.Slots {
 			continue // threads that share a block would write into each other's entries
 		}
-		lost += p.t.seg.load(slot, p.keys.cell+trampoline.TableLost)
+		lost += p.t.seg.Load(slot, p.keys.cell+trampoline.TableLost)
 		p.readKeys(r, slot, since)
 	}
 	if lost != p.keys.lost && !p.keys.full {
@@ -113,11 +99,11 @@ func (p *part) readKeys(r *reading, slot int, since float64) {
 	}
 	for i := range int32(trampoline.TableEntries) {
 		at := p.keys.cell + trampoline.TableFirst + i*trampoline.TableEntry
-		key := p.t.seg.load(slot, at)
+		key := p.t.seg.Load(slot, at)
 		if key == 0 {
 			continue
 		}
-		v := p.t.seg.load(slot, at+trampoline.TableValue)
+		v := p.t.seg.Load(slot, at+trampoline.TableValue)
 		if key == flying {
 			v, flying = v+running, 0
 		}
@@ -131,17 +117,17 @@ func (p *part) readKeys(r *reading, slot int, since float64) {
 // flying is what a running timer of a thread has not added yet, and under which key it will.
 func (p *part) flying(r *reading, slot int) (d, key uint64) {
 	c := p.cells[0]
-	if c.kind == pcl.Counter || r.owner[slot] == 0 || p.t.seg.load(slot, c.off+trampoline.TimerActive) == 0 {
+	if c.kind == pcl.Counter || r.owner[slot] == 0 || p.t.seg.Load(slot, c.off+trampoline.TimerActive) == 0 {
 		return 0, 0
 	}
-	start, now := p.t.seg.load(slot, c.off+trampoline.TimerStart), r.tsc
+	start, now := p.t.seg.Load(slot, c.off+trampoline.TimerStart), r.tsc
 	if c.kind == pcl.ProcessTimer {
 		now = r.cpuOf(p.t, r.owner[slot])
 	}
-	if p.t.seg.load(slot, c.off+trampoline.TimerActive) == 0 || now <= start {
+	if p.t.seg.Load(slot, c.off+trampoline.TimerActive) == 0 || now <= start {
 		return 0, 0
 	}
-	return now - start, p.t.seg.load(slot, p.cells[p.plan.By].off)
+	return now - start, p.t.seg.Load(slot, p.cells[p.plan.By].off)
 }
 
 // keyGrowth takes one reading of an entry, of whose growth no more counts than the time since from, a session time.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"culprit/daemon/process"
+	"culprit/daemon/segment"
 )
 
 // A Taken says that probes are in a process already.
@@ -35,7 +36,7 @@ func (o *Taken) Alive() bool { return o.Owner != 0 }
 
 // occupied says whose segment is in a process already.
 func occupied(p *process.Process) error {
-	pid, alive, _, err := ownerOf(p)
+	pid, alive, _, err := segment.OwnerOf(p)
 	switch {
 	case err != nil:
 		return &Taken{PID: p.PID()}

@@ -10,6 +10,7 @@ import (
 
 	"culprit/daemon/image"
 	"culprit/daemon/process"
+	"culprit/daemon/segment"
 	"culprit/daemon/threads"
 	"culprit/grid"
 	"culprit/pcl"
@@ -23,17 +24,13 @@ type target struct {
 	proc *process.Process
 	exe  string
 	name string // element of the Process hierarchy: "redis-server{4242}"
-	seg  *segment
-	half *segment // what an attempt to map one has left in the target; else nil: see withdraw
-
-	little bool // it gets memory as it is needed: see layout
+	seg  *segment.Segment
 
 	objects     []*object // in order of load address
 	vdso        process.Mapping
 	loads       int                      // objects that were ever found
 	size        uint64                   // of its memory when that was last looked at, in bytes
 	funcs       map[pcl.FuncID]*function // those that somebody has asked for: see know
-	stubs       []addrSpan               // of punned sites
 	changes     int                      // how often objects came or went
 	items       *itemIndex               // nil until it is asked for
 	itemsOf     int                      // changes when it was made
@@ -48,7 +45,7 @@ type target struct {
 	leaving     []leavingCells
 	ownPages    map[uint64]bool // pages of text that are the target's own copy already
 	purse       purse           // what is left of its memory
-	cells       cellSpace
+	cells       segment.Cells
 	threads     *threads.Table
 	locks       *objectTable
 	files       *fileTable
@@ -71,7 +68,6 @@ type target struct {
 	manyObjects sync.Once                // said that there are too many files
 	unsure      bool                     // a batch ended before it could tell how far it came
 	fallen      []*site                  // hold the bytes of the file again, to be patched again
-	unreachable map[uint64]error         // GiB in which no island could be placed, and why
 	lossy       bool                     // some thread found no block of its own
 	peered      bool                     // processes were seen that run on its memory
 	keyless     int                      // a thread that has set its thread pointer to 0, 0 = none was seen
@@ -376,8 +372,8 @@ func openTarget(d *Daemon, pid int, open func(pid int) (*process.Process, error)
 		return nil, err
 	}
 	exe, _ := p.Exe()
-	t := &target{d: d, proc: p, exe: exe, sites: map[uint64]*site{}, unreachable: map[uint64]error{}, ownPages: map[uint64]bool{}, funcs: map[pcl.FuncID]*function{}, unreadable: map[fileKey]int{}}
-	t.cells.init(trampoline.DefaultGeometry(1), nil)
+	t := &target{d: d, proc: p, exe: exe, sites: map[uint64]*site{}, ownPages: map[uint64]bool{}, funcs: map[pcl.FuncID]*function{}, unreadable: map[fileKey]int{}}
+	t.cells.Init(trampoline.DefaultGeometry(1), nil)
 	p.ProveSpent(t.fourthIsSpent)
 	if err := t.loadObjects(); err != nil {
 		t.close()

@@ -71,7 +71,7 @@ func TestThreadsComeAndGo(t *testing.T) {
 		}
 	}
 	d.mu.Lock()
-	used := len(d.targets[0].seg.used(nil))
+	used := len(d.targets[0].seg.Used(nil))
 	d.mu.Unlock()
 	detachClean(t, d, p.PID)
 	if grown := after - before; grown > 60<<10 {

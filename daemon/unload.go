@@ -48,10 +48,10 @@ func (t *target) takeBack(o *object) {
 	if len(held) == 0 {
 		return
 	}
-	err := leaving(func() error { return t.stop(func(w *process.World) error { return putBack(w, held) }) })
+	err := process.Patiently(func() error { return t.stop(func(w *process.World) error { return putBack(w, held) }) })
 	if err == nil {
 		t.d.logf("%s has moved the code of %s to memory of its own: %d places with probes got their old bytes there", t.name, o.name, len(held))
-	} else if !gone(t.proc) {
+	} else if !t.proc.Gone() {
 		t.d.logf("%s: putting back what was there before in code that has moved: %v", t.name, err)
 	}
 }
@@ -146,7 +146,7 @@ func (s *site) unpatched() {
 	}
 	for _, p := range s.pieces {
 		if !s.stuck {
-			s.t.seg.ledger.Free(p.ledger)
+			s.t.seg.Ledger.Free(p.ledger)
 		}
 	}
 	s.t.retire(s)

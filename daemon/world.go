@@ -12,6 +12,7 @@ import (
 
 	"culprit/daemon/arch"
 	"culprit/daemon/process"
+	"culprit/daemon/segment"
 )
 
 // stopDeadline is how long the target may be held at most; past it everything is resumed and the batch is tried later.
@@ -27,6 +28,9 @@ type tooLong struct{ threads int }
 func (e *tooLong) Error() string {
 	return fmt.Sprintf("deferred: walking the stacks of %d threads took longer than %v; all threads were resumed: try again when the machine is less busy", e.threads, walkDeadline)
 }
+
+// Passing has what failed be tried again.
+func (e *tooLong) Passing() bool { return true }
 
 // late reports whether a stop has lasted so long that no more stacks may be walked.
 func late(w *process.World) bool { return w.Elapsed() > walkDeadline }
@@ -105,7 +109,7 @@ func longPause(p process.Pause, err error) string {
 // A retired trampoline is not reached any more, but a thread may still be inside it.
 type retired struct {
 	s    *site
-	room room
+	room segment.Room
 	n    int // its place in the order of retirement
 }
 
@@ -128,7 +132,7 @@ func (t *target) giveCells(cells []cellVar) {
 		return
 	}
 	for _, c := range cells {
-		t.cells.release(c.off, c.size)
+		t.cells.Release(c.off, c.size)
 	}
 }
 
@@ -145,7 +149,7 @@ func (t *target) dismiss() {
 			continue
 		}
 		for _, c := range l.cells {
-			t.cells.release(c.off, c.size)
+			t.cells.Release(c.off, c.size)
 		}
 	}
 	t.leaving = kept
@@ -258,7 +262,7 @@ func (t *target) ownMemory(w *process.World) (starts []uint64) {
 		return []uint64{t.seg.HeadAddr, t.seg.DataAddr}
 	}
 	maps, _ := w.Maps() // of a process that is restored; what cannot be read has no starts
-	for _, m := range oursIn(t.proc, maps) {
+	for _, m := range segment.MappingsIn(t.proc, maps) {
 		starts = append(starts, uint64(m.Start))
 	}
 	return starts
@@ -305,14 +309,9 @@ func (t *target) reclaim(w *process.World) {
 	}
 	const inStub = -1
 	var spans []addrSpan
-	for _, sp := range t.seg.spaces {
-		spans = append(spans, addrSpan{sp.slow - 1, sp.stubEnd, inStub})
-	}
-	for _, st := range t.stubs {
-		spans = append(spans, addrSpan{st.lo, st.hi, inStub})
-	}
+	t.seg.EachStub(func(lo, hi uint64) { spans = append(spans, addrSpan{lo - 1, hi, inStub}) })
 	for i, r := range t.quarantine {
-		spans = append(spans, addrSpan{r.room.addr - 1, r.room.addr + uint64(r.room.size), i})
+		spans = append(spans, addrSpan{r.room.Addr - 1, r.room.Addr + uint64(r.room.Size), i})
 	}
 	inside, err := t.standing(w, spans)
 	if err != nil {
@@ -327,7 +326,7 @@ func (t *target) reclaim(w *process.World) {
 			kept = append(kept, r)
 			continue
 		}
-		r.s.giveRoom(r.room)
+		r.s.rooms.Give(r.room)
 	}
 	t.quarantine = kept
 	t.dismiss()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"culprit/daemon"
+	"culprit/daemon/segment"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
 	"culprit/session/report"
@@ -134,7 +135,7 @@ func (c *tool) parse(b []byte) *report.Report {
 func (c *tool) awaitProbes(pid int) {
 	c.t.Helper()
 	for deadline := time.Now().Add(patienceOfTests); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if _, alive, found, err := daemon.Owner(pid); err == nil && found && alive {
+		if _, alive, found, err := segment.Owner(pid); err == nil && found && alive {
 			return
 		}
 		if c.cmd.ProcessState != nil {

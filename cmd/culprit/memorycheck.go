@@ -3,7 +3,7 @@ package main
 import (
 	"culprit/cmd/culprit/internal/doctor"
 	"culprit/cmd/culprit/internal/proclist"
-	"culprit/daemon"
+	"culprit/daemon/segment"
 )
 
 // memoryFor says whether a process has the memory that probes take, as far as its limits tell.
@@ -16,7 +16,7 @@ func memoryFor(args []string) []doctor.Check {
 		return nil // it has ended since
 	}
 	c := doctor.Check{Name: "memory for probes", Value: "enough"}
-	if err := daemon.Affordable(pid); err != nil {
+	if err := segment.Affordable(pid); err != nil {
 		c.Level, c.Value, c.Remedy = doctor.Note, err.Error(), "stack samples take none: attach falls back to them (--backend sample)"
 	}
 	return []doctor.Check{c}

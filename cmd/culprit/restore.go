@@ -11,6 +11,8 @@ import (
 
 	"culprit/cmd/culprit/internal/proclist"
 	"culprit/daemon"
+	"culprit/daemon/process"
+	"culprit/daemon/segment"
 )
 
 // detachWait bounds how long another culprit gets to remove its probes, in line with the half second that any pause of a
@@ -37,7 +39,7 @@ func detach(w io.Writer, target string, verify bool) error {
 	if err != nil {
 		return err
 	}
-	owner, alive, found, err := daemon.Owner(pid)
+	owner, alive, found, err := segment.Owner(pid)
 	switch {
 	case err != nil:
 		return err
@@ -54,24 +56,24 @@ func detach(w io.Writer, target string, verify bool) error {
 
 // endOwner asks the culprit that measures pid to end, and waits until its probes are out.
 func endOwner(w io.Writer, pid, owner int) error {
-	_, err := daemon.EndOwner(pid)
+	_, err := segment.EndOwner(pid)
 	switch {
 	case errors.Is(err, syscall.EPERM):
 		return &statusError{exitForbidden, fmt.Errorf("process %d is measured by process %d of another user; this would help: sudo culprit detach %d", pid, owner, pid)}
 	case err != nil && !errors.Is(err, syscall.ESRCH): // it has ended by itself, or will be seen to have
-		if _, alive, _, again := daemon.Owner(pid); again != nil || alive {
+		if _, alive, _, again := segment.Owner(pid); again != nil || alive {
 			return err
 		}
 	}
 	var gone time.Time
 	for deadline := time.Now().Add(detachWait); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		_, alive, found, err := daemon.Owner(pid)
+		_, alive, found, err := segment.Owner(pid)
 		switch {
 		case err != nil:
 			return err
 		case !found && gone.IsZero():
 			gone = time.Now()
-		case !found && (daemon.Traces(owner, pid) || daemon.Runs(owner) && time.Since(gone) < lastStops): // it looks once more, and lets go
+		case !found && (process.Traces(owner, pid) || process.StartTime(owner) != 0 && time.Since(gone) < lastStops): // it looks once more, and lets go
 		case !found:
 			fmt.Fprintf(w, "process %d: culprit %d has ended and removed its probes\n", pid, owner)
 			return nil
@@ -95,7 +97,7 @@ func newRestore() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			owner, alive, found, err := daemon.Owner(pid)
+			owner, alive, found, err := segment.Owner(pid)
 			switch {
 			case err != nil:
 				return err
@@ -111,7 +113,7 @@ func newRestore() *cobra.Command {
 func restoreTree(w io.Writer, pid int) error {
 	err := restore(w, pid)
 	for _, p := range daemon.Descendants(pid) {
-		if _, alive, found, e := daemon.Owner(p); e == nil && found && !alive {
+		if _, alive, found, e := segment.Owner(p); e == nil && found && !alive {
 			err = errors.Join(err, restore(w, p))
 		}
 	}
@@ -119,7 +121,7 @@ func restoreTree(w io.Writer, pid int) error {
 }
 
 func restore(w io.Writer, pid int) error {
-	present, err := daemon.Present(pid)
+	present, err := segment.Present(pid)
 	if err != nil {
 		return err
 	}

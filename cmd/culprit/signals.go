@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"time"
 
-	"culprit/daemon"
 	"culprit/daemon/process"
+	"culprit/daemon/segment"
 )
 
 // ending are the signals that end a session as it ends by itself, with all probes removed: whatever would end a program at once when
@@ -63,7 +63,7 @@ func forced(s os.Signal, pids []int) {
 	text := "nothing is left in what was measured"
 	var list []string
 	for _, p := range pids {
-		if _, _, found, err := daemon.Owner(p); found || err != nil && !errors.Is(err, process.ErrNotFound) {
+		if _, _, found, err := segment.Owner(p); found || err != nil && !errors.Is(err, process.ErrNotFound) {
 			list = append(list, "culprit restore "+strconv.Itoa(p))
 		}
 	}

@@ -40,6 +40,7 @@ var allowed = map[string][]string{
 	"daemon/libc":        {},
 	"daemon/image":       {"trampoline/x86"},
 	"daemon/process":     {"daemon/syscalls"},
+	"daemon/segment":     {"trampoline", "daemon/arch", "daemon/process", "daemon/kernel"},
 	"daemon":             {"grid", "trampoline", "pcl", "daemon"},
 	"consultant":         {"grid", "pcl", "consultant"},
 	"consultant/budget":  {"grid"},

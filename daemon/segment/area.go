@@ -1,4 +1,4 @@
-package daemon
+package segment
 
 import (
 	"errors"
@@ -33,9 +33,9 @@ const areaSeals = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
 
 // newArea makes an area of that many bytes, a multiple of the page's size. Without Close its memory stays until the daemon ends.
 func newArea(size int, kind areaKind) (*area, error) {
-	fd, err := unix.MemfdCreate(segmentName, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|unix.MFD_EXEC)
+	fd, err := unix.MemfdCreate(Name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|unix.MFD_EXEC)
 	if errors.Is(err, unix.EINVAL) { // MFD_EXEC is new in 6.3
-		fd, err = unix.MemfdCreate(segmentName, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+		fd, err = unix.MemfdCreate(Name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("making memory to share with the target: %w", err)

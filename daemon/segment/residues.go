@@ -1,4 +1,4 @@
-package daemon
+package segment
 
 import (
 	"culprit/daemon/process"
@@ -23,7 +23,7 @@ func residueOf(addr uint64) int { return int(addr >> 12 & (1<<residueBits>>12 - 
 // addText notes where the text of a process is.
 func (r *residues) addText(maps []process.Mapping) {
 	for _, m := range maps {
-		if !m.Executable() || m.Path == "/memfd:"+segmentName {
+		if !m.Executable() || m.Path == "/memfd:"+Name {
 			continue
 		}
 		end := min(uint64(m.End), uint64(m.Start)+1<<residueBits)
@@ -37,7 +37,7 @@ func (r *residues) addText(maps []process.Mapping) {
 const fewestPages = 256
 
 // keepApart has rooms keep apart from text, if an island has enough pages for that in the half that is meant for them.
-func (sp *codeSpace) keepApart(r *residues, number int) {
+func (sp *CodeSpace) keepApart(r *residues, number int) {
 	free := 0
 	for off := sp.next; off < sp.Size/2; off += trampoline.PageSize {
 		if r[residueOf(sp.Addr+off)] == 0 {
@@ -51,7 +51,7 @@ func (sp *codeSpace) keepApart(r *residues, number int) {
 
 // apart moves the place for the next n bytes to where no text has the same low bits, and leaves gaps behind. It reports false when there
 // is no such place left.
-func (sp *codeSpace) apart(n int) bool {
+func (sp *CodeSpace) apart(n int) bool {
 	for sp.residues != nil {
 		sp.skipStubs(n)
 		if sp.next+uint64(n) > sp.Size/2 {
@@ -74,7 +74,7 @@ func (sp *codeSpace) apart(n int) bool {
 }
 
 // shared finds the last page that n bytes would share with text or another island, as an offset.
-func (sp *codeSpace) shared(n int) (page uint64, ok bool) {
+func (sp *CodeSpace) shared(n int) (page uint64, ok bool) {
 	for off := sp.next &^ (trampoline.PageSize - 1); off < sp.next+uint64(n); off += trampoline.PageSize {
 		if owner := sp.residues[residueOf(sp.Addr+off)]; owner != 0 && owner != sp.number {
 			page, ok = off, true
@@ -84,7 +84,7 @@ func (sp *codeSpace) shared(n int) (page uint64, ok bool) {
 }
 
 // claim notes whose n bytes at an offset are.
-func (sp *codeSpace) claim(off uint64, n int) {
+func (sp *CodeSpace) claim(off uint64, n int) {
 	if sp.residues == nil {
 		return
 	}
@@ -94,7 +94,7 @@ func (sp *codeSpace) claim(off uint64, n int) {
 }
 
 // fromGaps takes n bytes out of what was left out.
-func (sp *codeSpace) fromGaps(n int) (off uint64, ok bool) {
+func (sp *CodeSpace) fromGaps(n int) (off uint64, ok bool) {
 	for i := range sp.gaps {
 		g := &sp.gaps[i]
 		lo := roundUp64(g.lo, 64)

@@ -1,4 +1,4 @@
-package daemon
+package segment
 
 import (
 	"bytes"
@@ -34,11 +34,9 @@ func openGate(w *process.World, pid int, island uint64) error {
 	return err
 }
 
-// forked reports whether the process is a forked child that has its parent's segment: its gate is closed.
-func (t *target) forked() bool { return forked(t.proc) }
-
-func forked(p *process.Process) bool {
-	ours, err := ourMappings(p)
+// Forked reports whether a process is a forked child that has its parent's segment: its gate is closed.
+func Forked(p *process.Process) bool {
+	ours, err := Mappings(p)
 	if err != nil {
 		return false
 	}

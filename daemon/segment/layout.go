@@ -1,10 +1,7 @@
-package daemon
+package segment
 
 import (
-	"errors"
 	"fmt"
-
-	"golang.org/x/sys/unix"
 
 	"culprit/daemon/process"
 	"culprit/trampoline"
@@ -14,39 +11,39 @@ import (
 // memory to be locked (mlockall with MCL_FUTURE) the kernel fills all of it at once, and where its address space is limited all of it
 // counts. Such a target gets little at first, and more as it is needed.
 
-// A layout says how much memory a segment is to have.
-type layout struct {
+// A Layout says how much memory a segment is to have.
+type Layout struct {
 	trampoline.Geometry
 	islandSize uint64
 	little     bool   // little at first
 	locked     uint64 // bytes of the target that are locked before
 }
 
-// largeIsland is the room for trampolines near one cluster of text where memory that nobody touches costs nothing, and littleIsland where
+// LargeIsland is the room for trampolines near one cluster of text where memory that nobody touches costs nothing, and littleIsland where
 // it costs.
 const (
-	largeIsland  = 32 << 20
+	LargeIsland  = 32 << 20
 	littleIsland = 512 << 10
 )
 
-// mostAtOnce bounds what a target that fills all memory gets in one piece: a few milliseconds of a stop.
-const mostAtOnce = 4 << 20
+// MostAtOnce bounds what a target that fills all memory gets in one piece: a few milliseconds of a stop.
+const MostAtOnce = 4 << 20
 
-func ordinaryLayout(threads int) layout {
-	return layout{Geometry: trampoline.DefaultGeometry(threads), islandSize: largeIsland}
+func ordinaryLayout(threads int) Layout {
+	return Layout{Geometry: trampoline.DefaultGeometry(threads), islandSize: LargeIsland}
 }
 
 // littleLayout has blocks that take one table each, and ledger and islands for some thousand sites. Further steps and islands come later.
-func littleLayout(threads int) layout {
+func littleLayout(threads int) Layout {
 	g := trampoline.Geometry{Slots: 256, BlockSize: 1 << 13, LedgerCap: 1 << 13}
 	for g.Slots < 2*threads {
 		g.Slots *= 2
 	}
-	return layout{Geometry: g, islandSize: littleIsland, little: true}
+	return Layout{Geometry: g, islandSize: littleIsland, little: true}
 }
 
 // size is about how much the target maps at first.
-func (l layout) size() uint64 {
+func (l Layout) size() uint64 {
 	const clusters = 4
 	return uint64(l.HeadSize()+claimsSize(l.Geometry)+l.Stride()) + clusters*l.islandSize
 }
@@ -54,20 +51,20 @@ func (l layout) size() uint64 {
 // plenty is so much address space that what we take of it cannot matter.
 const plenty = 4 << 30
 
-// leastMemory must be left of a target's memory limits: some of it will be touched.
-const leastMemory = 1 << 20
+// LeastMemory must be left of a target's memory limits: some of it will be touched.
+const LeastMemory = 1 << 20
 
-// chooseLayout decides how much memory the target is to get.
-func chooseLayout(p *process.Process, threads int) (layout, error) {
+// ChooseLayout decides how much memory the target is to get.
+func ChooseLayout(p *process.Process, threads int) (Layout, error) {
 	h, err := p.Headroom()
 	if err != nil {
-		return layout{}, err
+		return Layout{}, err
 	}
-	if h.Memory < 2*leastMemory {
-		return layout{}, noHeadroom("memory limit", h.Memory, leastMemory)
+	if h.Memory < 2*LeastMemory {
+		return Layout{}, noHeadroom("memory limit", h.Memory, LeastMemory)
 	}
-	if err := affordsMappings(p); err != nil {
-		return layout{}, err
+	if err := AffordsMappings(p); err != nil {
+		return Layout{}, err
 	}
 	l := ordinaryLayout(threads)
 	if h.AddressSpace < plenty {
@@ -81,9 +78,9 @@ func chooseLayout(p *process.Process, threads int) (layout, error) {
 }
 
 // underLock is the layout for a target that fills all memory that it maps.
-func underLock(p *process.Process, threads int) (layout, error) {
+func underLock(p *process.Process, threads int) (Layout, error) {
 	l := littleLayout(threads)
-	if l.Slots*l.BlockSize > mostAtOnce {
+	if l.Slots*l.BlockSize > MostAtOnce {
 		return l, &process.Unsupported{What: fmt.Sprintf("a program that locks all of its memory (mlockall) and has %d threads: counters for them would be filled at once", threads),
 			Needs: "fewer threads"}
 	}
@@ -110,7 +107,7 @@ func Affordable(pid int) error {
 	if err != nil {
 		return nil
 	}
-	l, err := chooseLayout(p, info.Threads)
+	l, err := ChooseLayout(p, info.Threads)
 	if err == nil && l.locked > 0 {
 		if _, err = underLock(p, info.Threads); err != nil {
 			err = fmt.Errorf("if it locks what it will map, too (mlockall): %w", err)
@@ -120,7 +117,7 @@ func Affordable(pid int) error {
 }
 
 // within refuses a layout of which twice as much as it takes is not left of something.
-func (l layout) within(left uint64, what string) error {
+func (l Layout) within(left uint64, what string) error {
 	if left < 2*l.size() {
 		return noHeadroom(what, left, l.size())
 	}
@@ -131,16 +128,16 @@ func noHeadroom(what string, left, needed uint64) error {
 	return &process.Unsupported{What: fmt.Sprintf("a program that has %d KiB left of its %s", left>>10, what), Needs: fmt.Sprintf("twice the %d KiB that probes take", needed>>10)}
 }
 
-// mostOurMappings is what probes map at most: two for an island, for it and its gate, and two each for head, counters, rows and what a stop
+// mostMappings is what probes map at most: two for an island, for it and its gate, and two each for head, counters, rows and what a stop
 // needs for a moment.
-const mostOurMappings = 2*trampoline.MaxIslands + 8
+const mostMappings = 2*trampoline.MaxIslands + 8
 
 // mappingsToSpare is what a program that may have so many mappings must keep for itself: an allocator takes them by dozens, and where there
 // is none left its mmap, mprotect and munmap fail.
 func mappingsToSpare(most uint64) uint64 { return max(64, most/100) }
 
-// affordsMappings refuses to map anything in a process that has few mappings left.
-func affordsMappings(p *process.Process) error {
+// AffordsMappings refuses to map anything in a process that has few mappings left.
+func AffordsMappings(p *process.Process) error {
 	has, most, err := p.Mappings()
 	if err != nil {
 		return err
@@ -149,7 +146,7 @@ func affordsMappings(p *process.Process) error {
 }
 
 func mappingsLeft(has, most uint64) error {
-	left, needed := most-min(has, most), mostOurMappings+mappingsToSpare(most)
+	left, needed := most-min(has, most), mostMappings+mappingsToSpare(most)
 	if most == process.Unlimited || left >= needed {
 		return nil
 	}
@@ -157,44 +154,8 @@ func mappingsLeft(has, most uint64) error {
 		Needs: fmt.Sprintf("%d that are free, for probes and for the program to go on; raise the limit: sysctl -w vm.max_map_count=%d", needed, 2*most)}
 }
 
-// affords refuses more mappings where few are left, and more memory for a target that has little of something.
-func (t *target) affords(size uint64) error {
-	if err := affordsMappings(t.proc); err != nil {
-		return err
-	}
-	if !t.little {
-		return nil
-	}
-	h, err := t.proc.Headroom()
-	if err != nil {
-		return err
-	}
-	for _, left := range []uint64{h.AddressSpace, h.Memory, h.Lockable} {
-		if left < 2*size+leastMemory {
-			return fmt.Errorf("no more memory for probes: the program has %d KiB left of a limit", left>>10)
-		}
-	}
-	return nil
-}
-
-// errFills says that the target fills all memory that it maps.
-var errFills = errors.New("the target locks all of its memory")
-
-// fills finds out whether the stopped target fills what it maps: one that has locked nothing yet shows it by the head of the segment.
-func fills(w *process.World, p *process.Process, locked uint64) (bool, error) {
-	if locked == 0 {
-		return false, nil
-	}
-	at, err := w.Mmap(0, trampoline.PageSize, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS, -1, 0)
-	if err != nil {
-		return false, err
-	}
-	now, err := p.Locked()
-	return now > locked, errors.Join(err, w.Munmap(at, trampoline.PageSize))
-}
-
 // stillFits fails with errFills if something that was mapped for an ordinary layout was filled.
-func (l layout) stillFits(p *process.Process) error {
+func (l Layout) stillFits(p *process.Process) error {
 	if l.little {
 		return nil
 	}
@@ -205,7 +166,7 @@ func (l layout) stillFits(p *process.Process) error {
 }
 
 // dataAt is where the counters begin: where there are to be steps behind them, far from all that may grow. 0 = anywhere.
-func (l layout) dataAt(maps []process.Mapping) process.Addr {
+func (l Layout) dataAt(maps []process.Mapping) process.Addr {
 	if !l.little {
 		return 0
 	}
@@ -223,33 +184,22 @@ func roomiest(maps []process.Mapping) process.Addr {
 	return process.Addr((widest.lo + (widest.hi-widest.lo)/2) &^ (trampoline.PageSize - 1))
 }
 
-// share maps a segment into the stopped target: an ordinary one, or, where the target fills all memory, one of little memory.
-func (t *target) share(w *process.World, l layout, threads int, maps []process.Mapping) error {
-	full, err := fills(w, t.proc, l.locked)
+// affords refuses more mappings where few are left, and more memory for a target that has little of something.
+func (s *Segment) affords(size uint64) error {
+	if err := AffordsMappings(s.proc); err != nil {
+		return err
+	}
+	if !s.little {
+		return nil
+	}
+	h, err := s.proc.Headroom()
 	if err != nil {
 		return err
 	}
-	if !full {
-		err = t.build(w, l, maps)
-		if full = errors.Is(err, errFills) && t.half == nil; !full {
-			return t.shared(l, err)
+	for _, left := range []uint64{h.AddressSpace, h.Memory, h.Lockable} {
+		if left < 2*size+LeastMemory {
+			return fmt.Errorf("no more memory for probes: the program has %d KiB left of a limit", left>>10)
 		}
 	}
-	if l, err = underLock(t.proc, threads); err != nil {
-		return err
-	}
-	return t.shared(l, t.build(w, l, maps))
-}
-
-// shared notes what layout the segment has.
-func (t *target) shared(l layout, err error) error {
-	if err != nil {
-		return err
-	}
-	var grow func() error
-	if t.little = l.little; l.little {
-		grow = t.growCells
-	}
-	t.cells.init(l.Geometry, grow)
 	return nil
 }

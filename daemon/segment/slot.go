@@ -1,9 +1,8 @@
-package daemon
+package segment
 
 import (
 	"bytes"
 
-	"culprit/daemon/process"
 	"culprit/trampoline"
 )
 
@@ -12,13 +11,16 @@ import (
 // closed, so that it runs only in the part that is the same in every version of the site's trampoline (Base.Fixed); a new
 // version therefore may take the place of an old one, but never that of another site's.
 
-// A room is memory for one version of a site's base trampoline.
-type room struct {
-	space *codeSpace
-	addr  uint64
-	size  int
+// A Room is memory for one version of a site's base trampoline.
+type Room struct {
+	space *CodeSpace
+	Addr  uint64
+	Size  int
 	fixed int // what children may run in, and what is written only once
 }
+
+// Leave has what is in the room stay as it is, whatever comes: it is not used again.
+func (r *Room) Leave() { r.fixed = 0 }
 
 // roomSize rounds a length up, so that the next version probably fits: to a power of two or one and a half times that.
 func roomSize(n int) int {
@@ -32,45 +34,49 @@ func roomSize(n int) int {
 	return size
 }
 
-// likelyRoom is where takeRoom will probably find memory.
-func (s *site) likelyRoom(sp *codeSpace) uint64 {
+// Rooms are the memory of one site, besides that in which its trampoline of today is.
+type Rooms struct {
+	spare []Room // where it was
+}
+
+// Likely is where take will probably find memory.
+func (s *Rooms) Likely(sp *CodeSpace) uint64 {
 	for _, r := range s.spare {
 		if r.space == sp {
-			return r.addr
+			return r.Addr
 		}
 	}
 	sp.apart(1)
 	return sp.Addr + sp.next
 }
 
-// takeRoom finds memory for n bytes: what an earlier version of the site's trampoline has left, or new memory.
-func (s *site) takeRoom(sp *codeSpace, n int) (room, error) {
+// Take finds memory for n bytes: what an earlier version of the site's trampoline has left, or new memory. ok is false where there is none.
+func (s *Rooms) Take(sp *CodeSpace, n int) (r Room, ok bool) {
 	for i, r := range s.spare {
-		if r.space == sp && r.size >= n {
+		if r.space == sp && r.Size >= n {
 			s.spare = append(s.spare[:i], s.spare[i+1:]...)
-			return r, nil
+			return r, true
 		}
 	}
 	size := roomSize(n)
 	addr, ok := sp.alloc(size)
-	if !ok {
-		return room{}, &process.Refused{Point: "code at " + hex(s.Addr), Reason: "the trampoline memory near it is full"}
-	}
-	return room{space: sp, addr: addr, size: size}, nil
+	return Room{space: sp, Addr: addr, Size: size}, ok
 }
 
-// giveRoom takes memory back that no thread of the target is in. What children may run in as it is stays as it is.
-func (s *site) giveRoom(r room) {
+// Give takes memory back that no thread of the target is in. What children may run in as it is stays as it is.
+func (s *Rooms) Give(r Room) {
 	if r.fixed > 0 {
 		s.spare = append(s.spare, r)
 	}
 }
 
-// fill writes a base trampoline into its room. Of one that was used before, the part that children may run in is not written
+// Has reports whether there is memory that an earlier version has left.
+func (s *Rooms) Has() bool { return len(s.spare) > 0 }
+
+// Fill writes a base trampoline into its room. Of one that was used before, the part that children may run in is not written
 // again; its switch is put on with one store.
-func (s *site) fill(r *room, b *trampoline.Base) {
-	seg := s.t.seg
-	mem := seg.view(r.space, r.addr, len(b.Code))
+func (s *Segment) Fill(r *Room, b *trampoline.Base) {
+	mem := s.view(r.space, r.Addr, len(b.Code))
 	if r.fixed > 0 {
 		same := r.fixed == b.Fixed && bytes.Equal(mem[:b.Switch], b.Code[:b.Switch]) && bytes.Equal(mem[b.Switch+2:b.Fixed], b.Code[b.Switch+2:b.Fixed])
 		if !same {
@@ -78,6 +84,6 @@ func (s *site) fill(r *room, b *trampoline.Base) {
 		}
 	}
 	copy(mem[r.fixed:], b.Code[r.fixed:])
-	seg.toggle(r.space, r.addr+uint64(b.Switch), b.On(b.Switch))
+	s.Toggle(r.Addr+uint64(b.Switch), b.On(b.Switch))
 	r.fixed = b.Fixed
 }

@@ -1,4 +1,4 @@
-package daemon
+package segment
 
 import (
 	"fmt"
@@ -16,20 +16,20 @@ import (
 // What of a process is ours. The name of our memory files says little: a culprit that is measured itself maps those of its own targets, and
 // anybody may use the name. The head says which files the segment consists of, before the target gets any of them.
 
-// ourMappings lists what the target maps of a segment.
-func ourMappings(p *process.Process) ([]process.Mapping, error) {
+// Mappings lists what the target maps of a segment.
+func Mappings(p *process.Process) ([]process.Mapping, error) {
 	maps, err := p.Maps()
-	return allOurs(p, maps), err
+	return AllIn(p, maps), err
 }
 
-// allOurs are the mappings of a segment, those of the kernel's rows first: the head says where they are.
-func allOurs(p *process.Process, maps []process.Mapping) []process.Mapping {
-	ours := oursIn(p, maps)
+// AllIn are the mappings of a segment, those of the kernel's rows first: the head says where they are.
+func AllIn(p *process.Process, maps []process.Mapping) []process.Mapping {
+	ours := MappingsIn(p, maps)
 	return append(rowMappings(p, ours, maps), ours...)
 }
 
-// oursIn picks the mappings of a segment.
-func oursIn(p *process.Process, maps []process.Mapping) []process.Mapping {
+// MappingsIn picks the mappings of a segment.
+func MappingsIn(p *process.Process, maps []process.Mapping) []process.Mapping {
 	return pick(maps, filesIn(p, maps).have)
 }
 
@@ -49,15 +49,15 @@ func pick(maps []process.Mapping, have func(process.Mapping) bool) (picked []pro
 }
 
 // isNamed reports whether a mapping is of a file that has the name of ours.
-func isNamed(m process.Mapping) bool { return m.Path == "/memfd:"+segmentName }
+func isNamed(m process.Mapping) bool { return m.Path == "/memfd:"+Name }
 
-// isHead reports whether a mapping may begin with the head.
-func isHead(m process.Mapping) bool {
+// IsHead reports whether a mapping may begin with the head.
+func IsHead(m process.Mapping) bool {
 	return isNamed(m) && m.Offset == 0 && m.Perms&(process.Exec|process.Write) == 0
 }
 
-// segmentFiles say which mappings are of a segment.
-type segmentFiles struct {
+// files say which mappings are of a segment.
+type files struct {
 	byName bool // what has the name is ours: there is no head that says more
 	head   process.Mapping
 	inodes []uint64
@@ -65,9 +65,9 @@ type segmentFiles struct {
 
 // filesIn asks the head of a process's segment. Where none can be read, what has the name is ours if anything of it could be: a segment leaves
 // code, or a head that is damaged or of another version, but never counters alone.
-func filesIn(p *process.Process, maps []process.Mapping) (s segmentFiles) {
+func filesIn(p *process.Process, maps []process.Mapping) (s files) {
 	for _, m := range maps {
-		if !isHead(m) {
+		if !IsHead(m) {
 			s.byName = s.byName || isNamed(m) && m.Perms&process.Exec != 0
 			continue
 		}
@@ -81,14 +81,14 @@ func filesIn(p *process.Process, maps []process.Mapping) (s segmentFiles) {
 		}
 		s.byName = true
 		if h, err := trampoline.DecodeHeader(page); err == nil && (h.HeadAddr == uint64(m.Start) || h.HeadAddr == 0) && len(h.Files) > 0 {
-			return segmentFiles{head: m, inodes: append(h.Files, m.Inode)}
+			return files{head: m, inodes: append(h.Files, m.Inode)}
 		}
 	}
 	return s
 }
 
 // have reports whether a mapping is of the segment.
-func (s segmentFiles) have(m process.Mapping) bool {
+func (s files) have(m process.Mapping) bool {
 	return isNamed(m) && (s.byName || m.Dev == s.head.Dev && slices.Contains(s.inodes, m.Inode))
 }
 
@@ -111,8 +111,8 @@ func lacksPage(m process.Mapping) bool {
 	return m.Offset%trampoline.IslandAlign == trampoline.PageSize || m.Len() == 32<<20-trampoline.PageSize
 }
 
-// ourDescriptors lists the descriptors of a segment that the target has open: a culprit was killed while it built one.
-func ourDescriptors(p *process.Process) (fds []int, err error) {
+// Descriptors lists the descriptors of a segment that the target has open: a culprit was killed while it built one.
+func Descriptors(p *process.Process) (fds []int, err error) {
 	open, err := p.Descriptors()
 	if err != nil {
 		return nil, err
@@ -123,16 +123,16 @@ func ourDescriptors(p *process.Process) (fds []int, err error) {
 	}
 	files := filesIn(p, maps)
 	for fd, link := range open {
-		if link == "/memfd:"+segmentName+" (deleted)" && files.hasOpen(p, fd, maps) {
+		if link == "/memfd:"+Name+" (deleted)" && files.hasOpen(p, fd, maps) {
 			fds = append(fds, fd)
 		}
 	}
-	return append(fds, passing(p, open)...), nil
+	return append(fds, rowDescriptors(p, open)...), nil
 }
 
 // hasOpen reports whether a file with our name that a process has open is of the segment. Without a head it must be sealed as ours are, and not
 // be mapped for writing: then the process has made it himself.
-func (s segmentFiles) hasOpen(p *process.Process, fd int, maps []process.Mapping) bool {
+func (s files) hasOpen(p *process.Process, fd int, maps []process.Mapping) bool {
 	inode := fdInfo(fmt.Sprintf("/proc/%d", p.PID()), fd, "ino") // 0 before Linux 5.14
 	if len(s.inodes) > 0 && inode != 0 {
 		return slices.Contains(s.inodes, inode)
@@ -157,3 +157,6 @@ func fdInfo(process string, fd int, key string) uint64 {
 	}
 	return 0
 }
+
+// Staying reports whether all these mappings of ours are there to stay.
+func Staying(ours []process.Mapping) bool { return len(ours) > 0 && !slices.ContainsFunc(ours, IsHead) }

@@ -1,4 +1,4 @@
-package daemon
+package segment
 
 import (
 	"sort"
@@ -15,7 +15,7 @@ type cluster struct {
 type gap struct{ lo, hi uint64 }
 
 // reach is how far a 32-bit displacement goes, with room for an island at the far end.
-const reach = 1<<31 - largeIsland - 1<<20
+const reach = 1<<31 - LargeIsland - 1<<20
 
 // clusters groups the file-backed mappings of a process. Text that lies far apart (the executable and its libraries) gets an
 // island each.

@@ -1,4 +1,4 @@
-package daemon
+package segment
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 )
 
 // allocAll takes rooms of different sizes until the island is full, and checks that none overlaps another or a stub.
-func allocAll(t *testing.T, sp *codeSpace) (addrs []uint64, total uint64) {
+func allocAll(t *testing.T, sp *CodeSpace) (addrs []uint64, total uint64) {
 	t.Helper()
 	used := map[uint64]bool{} // by 64 bytes
 	for i := 0; ; i++ {
@@ -50,20 +50,20 @@ func TestRoomsKeepApartFromText(t *testing.T) {
 	} {
 		var r residues
 		r.addText(c.text)
-		sp := &codeSpace{Island: trampoline.Island{Addr: island, Size: largeIsland}, next: 0x1200}
+		sp := &CodeSpace{Island: trampoline.Island{Addr: island, Size: LargeIsland}, next: 0x1200}
 		sp.keepApart(&r, 1)
 		if (sp.residues != nil) != c.before {
 			t.Errorf("%s: rooms keep apart: %v", c.name, sp.residues != nil)
 		}
-		sp.reserve(island + largeIsland/4)
-		sp.reserve(island + largeIsland/2 + 100)
+		sp.reserve(island + LargeIsland/4)
+		sp.reserve(island + LargeIsland/2 + 100)
 		addrs, total := allocAll(t, sp)
 		apart := 0
 		for apart < len(addrs) && r[residueOf(addrs[apart])] != textResidue {
 			apart++
 		}
 		t.Logf("%s: %d rooms, %d of them before the first that shares low bits with text, %d KiB in all", c.name, len(addrs), apart, total>>10)
-		if apart < c.apart || total < largeIsland*9/10 {
+		if apart < c.apart || total < LargeIsland*9/10 {
 			t.Errorf("%s: %d rooms keep apart, %d KiB are used", c.name, apart, total>>10)
 		}
 	}
@@ -72,13 +72,13 @@ func TestRoomsKeepApartFromText(t *testing.T) {
 // TestIslandsKeepApart: rooms of two islands do not share low bits either.
 func TestIslandsKeepApart(t *testing.T) {
 	var r residues
-	a := &codeSpace{Island: trampoline.Island{Addr: 0x5605_f800_0000, Size: largeIsland}}
-	b := &codeSpace{Island: trampoline.Island{Addr: 0x7f05_f800_0000, Size: largeIsland}}
+	a := &CodeSpace{Island: trampoline.Island{Addr: 0x5605_f800_0000, Size: LargeIsland}}
+	b := &CodeSpace{Island: trampoline.Island{Addr: 0x7f05_f800_0000, Size: LargeIsland}}
 	a.keepApart(&r, 1)
 	b.keepApart(&r, 2)
-	seen := map[int]*codeSpace{}
+	seen := map[int]*CodeSpace{}
 	for range 2000 {
-		for _, sp := range []*codeSpace{a, b} {
+		for _, sp := range []*CodeSpace{a, b} {
 			addr, ok := sp.alloc(192)
 			if page := residueOf(addr); !ok || seen[page] != nil && seen[page] != sp {
 				t.Fatalf("%#x shares low bits with the other island", addr)

@@ -1,4 +1,4 @@
-package daemon
+package segment
 
 import (
 	"errors"
@@ -23,7 +23,7 @@ func Owner(pid int) (daemonPID int, alive, found bool, err error) {
 		return 0, false, false, err
 	}
 	defer p.Close()
-	return ownerOf(p)
+	return OwnerOf(p)
 }
 
 // readable opens a process of which only the memory is read. To ask whether it may be traced would take it for a moment from a culprit
@@ -37,11 +37,11 @@ func readable(pid int) (*process.Process, error) {
 	return p, err
 }
 
-// ownerOf is Owner for an open process. A head that cannot be believed names nobody, and nobody who is alive has left it.
-func ownerOf(p *process.Process) (daemonPID int, alive, found bool, err error) {
-	h, m, err := readHeader(p)
+// OwnerOf is Owner for an open process. A head that cannot be believed names nobody, and nobody who is alive has left it.
+func OwnerOf(p *process.Process) (daemonPID int, alive, found bool, err error) {
+	h, m, err := ReadHeader(p)
 	switch {
-	case errors.Is(err, errNoLedger):
+	case errors.Is(err, ErrNone):
 		return 0, false, false, nil
 	case err != nil && !errors.Is(err, trampoline.ErrNoSegment):
 		return 0, false, true, err
@@ -60,10 +60,10 @@ func Present(pid int) (bool, error) {
 	}
 	defer p.Close()
 	maps, err := p.Maps()
-	if err != nil || len(oursIn(p, maps)) > 0 || len(process.Leftovers(maps)) > 0 {
+	if err != nil || len(MappingsIn(p, maps)) > 0 || len(process.Leftovers(maps)) > 0 {
 		return err == nil, err
 	}
-	fds, err := ourDescriptors(p)
+	fds, err := Descriptors(p)
 	return len(fds) > 0, err
 }
 
@@ -76,12 +76,6 @@ func mapsToo(pid int, m process.Mapping) bool {
 // errNotProven says that a process is named as the culprit of another one, and not shown to be that.
 var errNotProven = errors.New("nothing shows that it is a culprit")
 
-// Traces reports whether a process traces another. What cannot be read counts as untraced.
-func Traces(tracer, pid int) bool { return process.Traces(tracer, pid) }
-
-// Runs reports whether there is a process of this number that has not ended.
-func Runs(pid int) bool { return process.StartTime(pid) != 0 }
-
 // EndOwner asks the culprit that has instrumented a process to end, by SIGINT, and returns who that is. Nobody is asked because the
 // process names him: he must map the memory that the head in the process lies in, and that memory must be his, which nobody without his
 // rights can bring about. Errors: unix.EPERM where that process may not be looked at or signalled.
@@ -91,7 +85,7 @@ func EndOwner(pid int) (owner int, err error) {
 		return 0, err
 	}
 	defer p.Close()
-	h, m, err := readHeader(p)
+	h, m, err := ReadHeader(p)
 	if err != nil {
 		return 0, err
 	}

@@ -1,0 +1,58 @@
+package process
+
+import (
+	"errors"
+	"time"
+)
+
+// patientFor is how long Patiently goes on trying.
+const patientFor = 10 * time.Second
+
+// A Passing is an error that says that something stands in the way which goes away by itself: a thread that is at a place that changes, say.
+type Passing interface {
+	error
+	Passing() bool
+}
+
+// Patiently tries until nothing stands in the way that goes away by itself, for at most 10 s, and returns the last error. A thread may not be
+// stopped in time, may stand where nothing can be changed, or where there is no room on its stack for a call of ours.
+func Patiently(try func() error) error {
+	for n, start := 0, time.Now(); ; n++ {
+		err := try()
+		if !goesAway(err) || time.Since(start) > patientFor {
+			return err
+		}
+		time.Sleep(time.Duration(1+min(n/10, 20)) * time.Millisecond)
+	}
+}
+
+// goesAway reports whether an error says that another try may do better.
+func goesAway(err error) bool {
+	var deferred *Deferred
+	var unsupported *Unsupported
+	var passing Passing
+	return errors.As(err, &deferred) || errors.As(err, &unsupported) && unsupported.Passes || errors.As(err, &passing) && passing.Passing()
+}
+
+// Gone reports whether the process has ended or executes another program.
+func (p *Process) Gone() bool {
+	select {
+	case <-p.Done():
+		return true
+	default:
+	}
+	err := p.CheckExec()
+	return errors.Is(err, ErrTargetExeced) || errors.Is(err, ErrTargetExited)
+}
+
+// GoneBy tells that the process has ended, or that this is why something failed: one that is killed has lost its threads, and then its memory,
+// some time before it is seen to have ended.
+func (p *Process) GoneBy(err error) bool {
+	return errors.Is(err, ErrTargetExited) || errors.Is(err, ErrTargetExeced) || err != nil && p.Gone()
+}
+
+// GivenUp reports whether a call in the process was given up: it completes by itself, some time later.
+func GivenUp(err error) bool {
+	var deferred *Deferred
+	return errors.As(err, &deferred) && deferred.InCall
+}
