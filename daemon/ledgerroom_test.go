@@ -34,7 +34,7 @@ func TestLedgerHasNoRoom(t *testing.T) {
 		keys = append(keys, key(t, "procedure_calls", "/Code/calls.c/"+n))
 	}
 	for _, r := range d.Enable(keys, &s) {
-		if r.Err == nil || !strings.Contains(r.Err.Error(), "choose fewer") {
+		if r.Err == nil || !strings.Contains(r.Err.Error(), "select fewer") {
 			t.Errorf("%s: %v", r.Key, r.Err)
 		}
 	}
