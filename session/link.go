@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"culprit/daemon"
 	"culprit/daemon/serve"
 	"culprit/grid"
 	"culprit/grid/remote"
+	"culprit/grid/replay"
 	"culprit/grid/wire"
 	"culprit/internal/slowlink"
 	"culprit/pcl"
@@ -25,13 +27,21 @@ type link struct {
 	served chan error // why the serving ended
 }
 
+// An endpoint is what is at the other end of a link, and what happens on the way.
+type endpoint struct {
+	link   slowlink.Options
+	attach func(ctx context.Context, a *wire.Attach, log func(string)) (serve.Daemon, error)
+	record io.Writer // all messages are written there; nil = nowhere
+}
+
 // attachOver has a daemon at the other end of a connection measure.
-func attachOver(ctx context.Context, o slowlink.Options, cfg Config) (Daemon, error) {
-	ours, theirs := slowlink.New(o)
+func attachOver(ctx context.Context, e endpoint, cfg Config) (Daemon, error) {
+	ours, theirs := slowlink.New(e.link)
+	if e.record != nil {
+		ours = replay.Record(ours, e.record)
+	}
 	l := &link{served: make(chan error, 1)}
-	opts := serve.Options{Kinds: serve.Kinds(), Log: cfg.Log, Attach: func(ctx context.Context, a *wire.Attach, log func(string)) (serve.Daemon, error) {
-		return attachAs(ctx, a, log, cfg)
-	}}
+	opts := serve.Options{Kinds: serve.Kinds(), Log: cfg.Log, Attach: e.attach}
 	go func() { l.served <- serve.Serve(context.WithoutCancel(ctx), theirs, opts) }()
 	var err error
 	l.Daemon, err = remote.Attach(ctx, ours, remote.Options{Kinds: serve.Kinds(), Log: cfg.Log}, attachCommand(cfg))
@@ -93,7 +103,10 @@ func attach(ctx context.Context, cfg Config) (Daemon, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", linkVariable, err)
 		}
-		return attachOver(ctx, o, cfg)
+		here := func(ctx context.Context, a *wire.Attach, log func(string)) (serve.Daemon, error) {
+			return attachAs(ctx, a, log, cfg)
+		}
+		return attachOver(ctx, endpoint{link: o, attach: here}, cfg)
 	}
 	return daemon.Attach(ctx, daemon.Options{Library: cfg.Library, Budget: cfg.Budget, Children: cfg.Children, Backend: cfg.Backend, Log: cfg.Log, Guard: cfg.Guard}, cfg.PIDs...)
 }

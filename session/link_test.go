@@ -1,26 +1,72 @@
 package session
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
+	"culprit/daemon/serve"
+	"culprit/grid/replay"
+	"culprit/grid/wire"
+	"culprit/internal/slowlink"
 	"culprit/internal/testprog"
 	"culprit/pcl"
+	"culprit/session/report"
 )
 
 // maxTrips is how many round trips a search may make in a second.
 const maxTrips = 20
 
-// TestSearchOverALink holds that a search finds the same over a connection, also over one that delays messages and exchanges them, and that it
-// asks little.
-func TestSearchOverALink(t *testing.T) {
+// a demonstration program that runs until the test ends.
+func startDemo(t *testing.T, name string) (pid int) {
+	t.Helper()
+	cmd := exec.Command(testprog.Build(t, "testdata/demo/"+name))
+	cmd.Dir = t.TempDir()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it runs until then
+		_ = cmd.Wait()
+	})
+	time.Sleep(200 * time.Millisecond) // its threads begin
+	return cmd.Process.Pid
+}
+
+func searchOf(t *testing.T, pid int) Config {
+	t.Helper()
 	lib, _, err := pcl.Load(pcl.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return Config{PIDs: []int{pid}, Library: lib, Budget: 0.02, Search: true, Log: func(line string) { t.Log(line) }}
+}
+
+// search runs a session to its end and gives its report.
+func search(t *testing.T, s *Session, span time.Duration) *report.Report {
+	t.Helper()
+	s.Run(context.Background(), Limits{For: span})
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	return s.Report()
+}
+
+// first is the first bottleneck of a report.
+func first(r *report.Report) string {
+	if len(r.Bottlenecks) == 0 {
+		return "nothing"
+	}
+	return r.Bottlenecks[0].Sentence
+}
+
+// TestSearchOverALink holds that a search finds the same over a connection, also over one that delays messages and exchanges them, and that it
+// asks little.
+func TestSearchOverALink(t *testing.T) {
 	for _, c := range []struct{ link, program, want string }{
 		{"pipe", "cpu.c", "word_distance"},
 		{"pipe,delay=50ms,shuffle", "cpu.c", "word_distance"},
@@ -28,37 +74,74 @@ func TestSearchOverALink(t *testing.T) {
 	} {
 		t.Run(c.link+" "+c.program, func(t *testing.T) {
 			t.Setenv(linkVariable, c.link)
-			cmd := exec.Command(testprog.Build(t, "testdata/demo/"+c.program))
-			cmd.Dir = t.TempDir()
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			defer func() {
-				_ = cmd.Process.Kill() // it runs until then
-				_ = cmd.Wait()
-			}()
-			time.Sleep(200 * time.Millisecond) // its threads begin
-			s, err := Open(context.Background(), Config{PIDs: []int{cmd.Process.Pid}, Library: lib, Budget: 0.02, Search: true, Log: func(line string) { t.Log(line) }})
+			s, err := Open(context.Background(), searchOf(t, startDemo(t, c.program)))
 			if err != nil {
 				t.Fatal(err)
 			}
 			const span = 8 * time.Second
-			s.Run(context.Background(), Limits{For: span})
-			trips := s.daemon.(*link).RoundTrips()
-			if err := s.Close(); err != nil {
-				t.Error(err)
+			r := search(t, s, span)
+			if !strings.Contains(first(r), c.want) || !r.RemovedClean || r.Probes.Left != 0 {
+				t.Errorf("found %s; probes %+v", first(r), r.Probes)
 			}
-			r := s.Report()
-			if len(r.Bottlenecks) == 0 || !strings.Contains(r.Bottlenecks[0].Sentence, c.want) || !r.RemovedClean || r.Probes.Left != 0 {
-				t.Errorf("found %+v; probes %+v", r.Bottlenecks, r.Probes)
-			}
-			if perSecond := float64(trips) / span.Seconds(); perSecond > maxTrips {
-				t.Errorf("%.1f round trips a second, at most %d are allowed", perSecond, maxTrips)
-			} else {
-				t.Logf("%.1f round trips a second", perSecond)
+			perSecond := float64(s.daemon.(*link).RoundTrips()) / span.Seconds()
+			if t.Logf("%.1f round trips a second", perSecond); perSecond > maxTrips {
+				t.Errorf("at most %d are allowed", maxTrips)
 			}
 		})
 	}
+}
+
+// TestRecordedSearch records the messages of a search and lets others run on the recording: over a connection that delays and exchanges
+// messages too they come to the same verdict.
+func TestRecordedSearch(t *testing.T) {
+	cfg := searchOf(t, startDemo(t, "lock.c"))
+	const span = 8 * time.Second
+	var recorded bytes.Buffer
+	d, err := attachOver(context.Background(), endpoint{record: &recorded, attach: func(ctx context.Context, a *wire.Attach, log func(string)) (serve.Daemon, error) {
+		return attachAs(ctx, a, log, cfg)
+	}}, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	original := search(t, on(d, cfg, time.Now()), span)
+	t.Logf("%d bytes: %s", recorded.Len(), first(original))
+	if !strings.Contains(first(original), "find_session") {
+		t.Fatalf("found %s", first(original))
+	}
+	rec, err := replay.Load(&recorded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range []slowlink.Options{{}, {Delay: 50 * time.Millisecond}, {Delay: 50 * time.Millisecond, Shuffle: true}} {
+		t.Run(fmt.Sprintf("delay %v, shuffle %v", l.Delay, l.Shuffle), func(t *testing.T) {
+			t.Parallel() // they only read
+			d, err := attachOver(context.Background(), endpoint{link: l, attach: func(context.Context, *wire.Attach, func(string)) (serve.Daemon, error) {
+				return rec.Play(serve.Kinds()), nil
+			}}, cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg := cfg
+			cfg.Log = func(line string) { t.Log(line) }
+			again := search(t, on(d, cfg, time.Now()), span)
+			if verdict(again) != verdict(original) {
+				t.Errorf("found %s, and first %s", verdict(again), verdict(original))
+			}
+		})
+	}
+}
+
+// verdict is the hypothesis and focus of the first bottleneck.
+func verdict(r *report.Report) string {
+	if len(r.Bottlenecks) == 0 {
+		return "nothing"
+	}
+	for _, n := range r.Nodes {
+		if n.ID == r.Bottlenecks[0].Node {
+			return fmt.Sprint(n.Hypothesis, " at ", n.Focus)
+		}
+	}
+	return "a node that is not there"
 }
 
 func TestLinkVariable(t *testing.T) {

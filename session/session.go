@@ -68,6 +68,11 @@ func Open(ctx context.Context, cfg Config) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	return on(d, cfg, started), nil
+}
+
+// on is a session on a daemon that has attached.
+func on(d Daemon, cfg Config, started time.Time) *Session {
 	s := &Session{cfg: cfg, daemon: d, started: started}
 	s.grid = newGrid(d, cfg.Library)
 	s.watch = newWatcher(s.grid, d, cfg.Library, cfg.Watches)
@@ -76,7 +81,7 @@ func Open(ctx context.Context, cfg Config) (*Session, error) {
 		s.search = NewSearch(cfg, d, s.grid)
 		s.ranks = newRankWatch(s.grid, d, cfg)
 	}
-	return s, nil
+	return s
 }
 
 // Run searches and watches until ctx ends, the limits are reached or all targets have ended, and says which it was. The

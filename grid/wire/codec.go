@@ -87,3 +87,11 @@ func DigestOf(texts []Text) []byte {
 	}
 	return h.Sum(nil)
 }
+
+// FrameLength is how long the frame is that bytes begin with; false if there are too few to tell.
+func FrameLength(b []byte) (n int, ok bool) {
+	if len(b) < lengthSize {
+		return 0, false
+	}
+	return lengthSize + int(binary.BigEndian.Uint32(b)), true
+}

@@ -23,6 +23,7 @@ var allowed = map[string][]string{
 	"grid":               {},
 	"grid/wire":          {"grid"},
 	"grid/remote":        {"grid"},
+	"grid/replay":        {"grid"},
 	"trampoline/x86":     {},
 	"trampoline":         {"grid", "trampoline/x86"},
 	"pcl/syntax":         {},
