@@ -105,10 +105,10 @@ func TestEveryMetricHasATest(t *testing.T) {
 	}
 }
 
-// TestPCLTestDocument runs the examples of docs/pcltest.md.
+// TestPCLTestDocument runs the examples of tests in docs/pcl-reference.md.
 func TestPCLTestDocument(t *testing.T) {
 	require.Root(t)
-	text, err := os.ReadFile(filepath.Join(testprog.Root(t), "docs", "pcltest.md"))
+	text, err := os.ReadFile(filepath.Join(testprog.Root(t), "docs", "pcl-reference.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

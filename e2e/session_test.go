@@ -17,7 +17,7 @@ import (
 	"culprit/internal/testprog"
 )
 
-// The exit statuses that docs/exit-status.md promises.
+// The exit statuses that docs/output.md promises.
 const (
 	statusNothing    = 0
 	statusFailed     = 1
@@ -137,7 +137,7 @@ func (s *session) interrupt() {
 	}
 }
 
-// A report is what the tests read of the report of schema 1 (docs/report.md).
+// A report is what the tests read of the report of schema 1 (docs/output.md).
 type report struct {
 	Schema  int
 	Targets []process

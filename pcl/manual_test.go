@@ -14,30 +14,35 @@ import (
 	"culprit/pcl/syntax"
 )
 
-const manualFile = "../docs/pcl.md"
+// manualFiles are the tutorial and, last, the reference.
+var manualFiles = []string{"../docs/pcl-tutorial.md", "../docs/pcl-reference.md"}
 
 // A fence is a fenced block of the manual.
 type fence struct {
-	line       int // of its first line
+	place      string // file and line of its first line
 	lang, name string
 	text       string
 }
 
 var fenced = regexp.MustCompile("(?ms)^```([a-z-]+)(?: ([a-z.]+))?\n(.*?)^```$")
 
+// manual returns the text of the reference, and the blocks of both files in their order.
 func manual(t *testing.T) (text string, fences []fence) {
 	t.Helper()
-	b, err := os.ReadFile(manualFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text = string(b)
-	for _, m := range fenced.FindAllStringSubmatchIndex(text, -1) {
-		f := fence{line: 2 + strings.Count(text[:m[0]], "\n"), lang: text[m[2]:m[3]], text: text[m[6]:m[7]]}
-		if m[4] >= 0 {
-			f.name = text[m[4]:m[5]]
+	for _, file := range manualFiles {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
 		}
-		fences = append(fences, f)
+		text = string(b)
+		for _, m := range fenced.FindAllStringSubmatchIndex(text, -1) {
+			f := fence{lang: text[m[2]:m[3]], text: text[m[6]:m[7]]}
+			f.place = fmt.Sprintf("%s:%d", file, 2+strings.Count(text[:m[0]], "\n"))
+			if m[4] >= 0 {
+				f.name = text[m[4]:m[5]]
+			}
+			fences = append(fences, f)
+		}
 	}
 	return text, fences
 }
@@ -61,12 +66,12 @@ func TestManualExamples(t *testing.T) {
 		above = append(above, f.text)
 		lib, problems, err := Load(Options{Texts: above})
 		if err != nil || len(problems) > 0 {
-			t.Fatalf("%s:%d: %v %v", manualFile, f.line, problems, err)
+			t.Fatalf("%s: %v %v", f.place, problems, err)
 		}
 		own := fmt.Sprintf("-e[%d]", len(above))
 		for _, p := range lib.Warnings() {
 			if p.Pos.File.Name == own {
-				t.Errorf("%s:%d: %s", manualFile, f.line, p.Detail())
+				t.Errorf("%s: %s", f.place, p.Detail())
 			}
 		}
 		tree, _ := syntax.Parse("", f.text)
@@ -76,7 +81,7 @@ func TestManualExamples(t *testing.T) {
 			}
 			plan, err := lib.Compile(d.Name, grid.Whole(), env)
 			if err != nil || plan.Kind != Kernel && len(plan.Requests) == 0 {
-				t.Errorf("%s:%d: metric %s: %v, plan %v", manualFile, f.line, d.Name, err, plan)
+				t.Errorf("%s: metric %s: %v, plan %v", f.place, d.Name, err, plan)
 				continue
 			}
 			metrics++

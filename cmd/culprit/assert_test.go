@@ -25,16 +25,16 @@ func pclFile(t *testing.T, text string) string {
 	return path
 }
 
-// documented is the example of docs/hierarchies.md.
+// documented is the example of items and expectations in docs/pcl-tutorial.md.
 func documented(t *testing.T) string {
 	t.Helper()
-	doc, err := os.ReadFile(filepath.Join(testprog.Root(t), "docs", "hierarchies.md"))
+	doc, err := os.ReadFile(filepath.Join(testprog.Root(t), "docs", "pcl-tutorial.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := regexp.MustCompile("(?s)```pcl\n(.*?)```").FindSubmatch(doc)
+	m := regexp.MustCompile("(?s)```pcl subsystem.pcl\n(.*?)```").FindSubmatch(doc)
 	if m == nil {
-		t.Fatal("docs/hierarchies.md has no example")
+		t.Fatal("docs/pcl-tutorial.md has no subsystem.pcl")
 	}
 	return pclFile(t, string(m[1]))
 }

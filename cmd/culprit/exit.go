@@ -12,7 +12,7 @@ import (
 	"culprit/pcl"
 )
 
-// The exit statuses; docs/exit-status.md is their reference.
+// The exit statuses; docs/output.md is their reference.
 const (
 	exitNothing    = 0  // nothing found, or the command did what it should
 	exitFailed     = 1  // something went wrong

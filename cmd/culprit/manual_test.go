@@ -15,14 +15,18 @@ import (
 	"culprit/internal/testprog"
 )
 
-// TestManual runs what the consoles of docs/pcl.md show, with the files that it shows, and compares what is printed. "..." in the
+// TestManual runs what the consoles of the tutorial and the reference of PCL show, with the files that it shows, and compares what is printed. "..." in the
 // manual stands for any text in a line; a line of it for any lines.
 func TestManual(t *testing.T) {
 	require.Root(t)
 	require.Tool(t, "gcc")
-	text, err := os.ReadFile(filepath.Join(testprog.Root(t), "docs", "pcl.md"))
-	if err != nil {
-		t.Fatal(err)
+	var text []byte
+	for _, name := range []string{"pcl-tutorial.md", "pcl-reference.md"} {
+		part, err := os.ReadFile(filepath.Join(testprog.Root(t), "docs", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = append(text, part...)
 	}
 	dir, commands := t.TempDir(), 0
 	t.Cleanup(func() { endProgramsOf(t, dir) })

@@ -227,14 +227,14 @@ func TestOneRoomCallsPtrace(t *testing.T) {
 	}
 }
 
-// TestOnlyKnownLibraries holds that every module in go.mod has its line in docs/RATIONALE.md.
+// TestOnlyKnownLibraries holds that every module in go.mod has its line in docs/decisions/libraries.md.
 func TestOnlyKnownLibraries(t *testing.T) {
 	root := testprog.Root(t)
 	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	rationale, err := os.ReadFile(filepath.Join(root, "docs", "RATIONALE.md"))
+	rationale, err := os.ReadFile(filepath.Join(root, "docs", "decisions", "libraries.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +244,7 @@ func TestOnlyKnownLibraries(t *testing.T) {
 	}
 	for _, m := range direct {
 		if !strings.Contains(string(rationale), m[1]) {
-			t.Errorf("%s: docs/RATIONALE.md does not say why it is here", m[1])
+			t.Errorf("%s: docs/decisions/libraries.md does not say why it is here", m[1])
 		}
 	}
 }

@@ -1,5 +1,5 @@
 // Package pcltest reads the language in which tests of PCL are written: files that say which program is started, how it is
-// driven, which metrics are read at which foci meanwhile, and what must come out. docs/pcltest.md describes the language;
+// driven, which metrics are read at which foci meanwhile, and what must come out. docs/pcl-reference.md describes the language;
 // `culprit pcl test` runs such files.
 //
 // It reads text only: it starts nothing and measures nothing. It imports grid and pcl/syntax. All functions are pure, any
