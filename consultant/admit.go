@@ -242,7 +242,7 @@ func (s *Search) slowed(blocked int, load float64) {
 // spent says what of the budget is used.
 func (s *Search) spent(load float64) string {
 	limit := percent(s.budget.Limit())
-	if now := s.cfg.Now(); s.budget.OwesPauses(now) {
+	if now := s.cfg.now(); s.budget.OwesPauses(now) {
 		return fmt.Sprintf("the program was paused for %.2f s in %.1f s, more than the budget of %s", s.budget.Paused(), now, limit)
 	}
 	return fmt.Sprintf("probes cost %s of the program's time, and the budget is %s", percent(load), limit)

@@ -14,7 +14,7 @@ const benchNodes = 10000
 func crowded(b *testing.B) *Search {
 	m := newModel()
 	list, parents := shipped()
-	s := newSearch(Config{Axis: m, Now: m.now}, list, parents)
+	s := newSearch(Config{World: &world{model: m}}, list, parents)
 	s.cells = grid.New(m, lookup, m.now)
 	h, p := list[1], s.phases[0]
 	top := s.graph.add(nodeKey{hyp: h, focus: grid.Whole(), phase: p}, p.root, "why")

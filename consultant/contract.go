@@ -78,25 +78,33 @@ type Event struct {
 type Config struct {
 	Hypotheses []*pcl.Hypothesis
 	Grid       *grid.Grid
-	Axis       grid.Axis
-	Budget     float64                                  // fraction of the target's active time, 0.02 by default
-	MinObserve time.Duration                            // 0.5 s by default
-	Source     func(grid.Focus) (file string, line int) // nil = unknown
-	OnEvent    func(Event)                              // nil = dropped
-	Now        func() float64                           // s since session start
-	// Unseen says what of a metric cannot be seen in the program, "" if nothing: where a hypothesis about it does not hold, that is not known.
-	// nil = nothing is unseen.
-	Unseen func(metric string) string
-	// Spare is how many seconds of a processor the search may use now so that it takes no more of the machine than it should: below 0 if
-	// it has used too many, +Inf if processors are idle. nil = always +Inf.
-	Spare func() float64
-	// Stood is how many seconds each target stood still so far, on average, because of what was inserted and removed. nil = always 0.
-	Stood func() float64
-	// Beat is the time until whoever measures wakes up next, which it does at an interval: a search that rests wakes up then as well.
-	// nil = it wakes up by itself.
-	Beat func(interval time.Duration) time.Duration
+	World      World
+	Budget     float64       // fraction of the target's active time, 0.02 by default
+	MinObserve time.Duration // 0.5 s by default
+	OnEvent    func(Event)   // nil = dropped
 	// Base is the fixed hierarchy to which the parts of the item that a focus selects belong; nil = Code.
 	Base func(item grid.Focus) grid.Hierarchy
+}
+
+// A World is what a search has to know besides the values in the grid. The search calls Source, Unseen and Now from any
+// goroutine, and the others from that of Run.
+type World interface {
+	grid.Axis
+	// Now is the time, in s since the session began.
+	Now() float64
+	// Source is where a function is defined; file is "" if that is not known.
+	Source(f grid.Focus) (file string, line int)
+	// Unseen says what of a metric cannot be seen in the program, "" if nothing. Where a hypothesis about it does not hold,
+	// that is not known then.
+	Unseen(metric string) string
+	// Spare is how many s of CPU time the search may use now so that it takes no more of the machine than it should: below 0
+	// if it has used too many, +Inf if CPUs are idle.
+	Spare() float64
+	// Stood is how many s each target was paused so far, on average, because of what was inserted and removed.
+	Stood() float64
+	// Beat is the time until whoever measures wakes up next, which it does at an interval: a search that rests wakes up then
+	// as well.
+	Beat(interval time.Duration) time.Duration
 }
 
 // A Runner runs until ctx ends; Search is one. See search.go for New and Run; report.go for Nodes, Phases, Status,

@@ -24,10 +24,7 @@ func TestShippedHypotheses(t *testing.T) {
 	} {
 		m := newModel(c.act)
 		r := &rig{T: t, m: m, g: grid.New(m, lib.Metric, m.now)}
-		r.s = New(Config{
-			Hypotheses: lib.Hypotheses(), Grid: r.g, Axis: m, Now: m.now,
-			Source: func(grid.Focus) (string, int) { return "a.c", 41 },
-		})
+		r.s = New(Config{Hypotheses: lib.Hypotheses(), Grid: r.g, World: &world{model: m}})
 		r.runUntil(40, "settled", r.s.Settled)
 		found := false
 		for _, b := range r.s.Bottlenecks() {

@@ -56,7 +56,7 @@ func itemRig(t *testing.T, acts ...activity) *rig {
 	}
 	hs := slices.DeleteFunc(lib.Hypotheses(), func(h *pcl.Hypothesis) bool { return h.Name != "Busy" })
 	r := &rig{T: t, m: m, g: grid.New(m, lib.Metric, m.now)}
-	r.s = New(Config{Hypotheses: hs, Grid: r.g, Axis: m, Now: m.now})
+	r.s = New(Config{Hypotheses: hs, Grid: r.g, World: &world{model: m}})
 	return r
 }
 

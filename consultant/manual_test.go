@@ -103,7 +103,7 @@ func TestNothingIsRuledOutAboveItsThreshold(t *testing.T) {
 func TestUnseenIsNotRuledOut(t *testing.T) {
 	r := newRig(t, twoLevels())
 	const why = "goroutines wait without a thread"
-	r.s.cfg.Unseen = func(metric string) string {
+	r.w.unseen = func(metric string) string {
 		if strings.HasPrefix(metric, "io") {
 			return ""
 		}

@@ -348,8 +348,8 @@ func (s *Search) suspect(now float64) {
 	}
 	s.mu.Unlock()
 	for _, j := range jobs {
-		if all := s.cfg.Axis.Weight(j.base.focus, j.n.hyp.kind); all > 0 {
-			j.share, j.known = s.cfg.Axis.Weight(j.n.focus, j.n.hyp.kind)/all, true
+		if all := s.cfg.World.Weight(j.base.focus, j.n.hyp.kind); all > 0 {
+			j.share, j.known = s.cfg.World.Weight(j.n.focus, j.n.hyp.kind)/all, true
 		}
 	}
 	s.mu.Lock()

@@ -25,7 +25,7 @@ func TestSuspended(t *testing.T) {
 	spare := -5.0
 	stops := 150.0
 	m := newModel(activity{stack: deepStack, kind: "cpu", rate: between(0, stops, 0.9)})
-	r := newRig(t, m, func(c *Config) { c.Spare = func() float64 { return spare } })
+	r := newRig(t, m, func(w *world) { w.spare = func() float64 { return spare } })
 	scan := func() Node { return r.node(cpuBound, code(grid.Whole(), "scan")) }
 	found := r.runUntil(5, "found", func() bool { return scan().State == True })
 	slept := r.runUntil(found+watchTime+2, "unwatched", func() bool { return !m.on("scan") })
@@ -62,7 +62,7 @@ func TestSuspended(t *testing.T) {
 func TestSuspendedNoLongerThanNeeded(t *testing.T) {
 	spare := -5.0
 	m := newModel(activity{stack: deepStack, kind: "cpu", rate: always(0.9)})
-	r := newRig(t, m, func(c *Config) { c.Spare = func() float64 { return spare } })
+	r := newRig(t, m, func(w *world) { w.spare = func() float64 { return spare } })
 	scan := func() Node { return r.node(cpuBound, code(grid.Whole(), "scan")) }
 	slept := r.runUntil(20, "unwatched", func() bool { return scan().Reason == suspended && !m.on("scan") && !m.on("main") })
 	spare = math.Inf(1)

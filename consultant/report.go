@@ -29,12 +29,12 @@ func (s *Search) Nodes() []Node {
 // unseen says what of a hypothesis's metrics cannot be seen; each is asked for once.
 func (s *Search) unseen(h *hypothesis, known map[*hypothesis]string) string {
 	why, ok := known[h]
-	if ok || s.cfg.Unseen == nil {
+	if ok {
 		return why
 	}
 	for _, m := range h.Metrics {
 		if why == "" {
-			why = s.cfg.Unseen(m)
+			why = s.cfg.World.Unseen(m)
 		}
 	}
 	known[h] = why

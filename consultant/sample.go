@@ -28,9 +28,9 @@ func (s *Search) judgeSamples(now float64) {
 	}
 	s.mu.Unlock()
 	for _, j := range jobs {
-		whole := s.cfg.Axis.Weight(j.base.focus, j.n.hyp.kind)
+		whole := s.cfg.World.Weight(j.base.focus, j.n.hyp.kind)
 		if whole > 0 {
-			j.share, j.known = s.cfg.Axis.Weight(j.n.focus, j.n.hyp.kind)/whole, true
+			j.share, j.known = s.cfg.World.Weight(j.n.focus, j.n.hyp.kind)/whole, true
 		}
 	}
 	s.mu.Lock()

@@ -62,7 +62,7 @@ type Search struct {
 var _ Runner = (*Search)(nil)
 
 // New prepares a search; nothing is measured until Run. Budget and MinObserve get their defaults if they are not
-// positive. What is wrong with the configuration (no grid, no axis, no clock, hypotheses that form no tree) is the
+// positive. What is wrong with the configuration (no grid, no world, hypotheses that form no tree) is the
 // error of Run.
 func New(cfg Config) *Search {
 	var list []*hypothesis
@@ -99,8 +99,8 @@ func newSearch(cfg Config, list []*hypothesis, parents []string) *Search {
 		s.top = newTop()
 	case len(list) == 0:
 		s.err = errors.New("consultant: there are no hypotheses to test; load a PCL file that defines some")
-	case cfg.Axis == nil || cfg.Now == nil:
-		s.err = errors.New("consultant: Config.Axis or Config.Now is missing")
+	case cfg.World == nil:
+		s.err = errors.New("consultant: Config.World is missing")
 	}
 	s.addPhase(globalPhase, 0)
 	return s
@@ -136,11 +136,8 @@ func (s *Search) Run(ctx context.Context) error {
 
 // tick does everything that is due.
 func (s *Search) tick() {
-	now := s.cfg.Now()
-	observed, stood := s.cells.ObservedCost(), 0.0
-	if s.cfg.Stood != nil {
-		stood = s.cfg.Stood()
-	}
+	now := s.cfg.now()
+	observed, stood := s.cells.ObservedCost(), s.cfg.World.Stood()
 	s.mu.Lock()
 	s.tickedAt, s.stirred = now, false
 	s.budget.Observe(observed, stood)
@@ -161,7 +158,7 @@ func (s *Search) tick() {
 		s.askForTime()
 		s.priceQueue(now)
 		s.mu.Lock()
-		now = s.cfg.Now()
+		now = s.cfg.now()
 		s.suspend(now)
 		s.pick(now)
 		s.mu.Unlock()
@@ -175,7 +172,7 @@ func (s *Search) tick() {
 func (s *Search) updatePairs() {
 	s.mu.Lock()
 	add, drop := s.changes()
-	now := s.cfg.Now()
+	now := s.cfg.now()
 	if len(add) == 0 && !s.budget.MustDrop(now) {
 		drop = nil
 	}
@@ -192,7 +189,7 @@ func (s *Search) updatePairs() {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now = s.cfg.Now()
+	now = s.cfg.now()
 	s.budget.Disable(drop...)
 	s.enabled(add, results, now)
 }
@@ -334,10 +331,10 @@ func (s *Search) say(n *node, format string, args ...any) {
 }
 
 func (c Config) now() float64 {
-	if c.Now == nil {
+	if c.World == nil {
 		return 0
 	}
-	return c.Now()
+	return c.World.Now()
 }
 
 // flush hands the events over without the lock.

@@ -15,7 +15,7 @@ func busyServer(kept float64) *model {
 	}
 	m := newModel(acts...)
 	m.predict = func(k grid.PairKey) (grid.Price, error) {
-		return grid.Price{Fraction: 0.0005, Kept: kept, Rate: 1e4, Points: 2}, nil
+		return grid.Price{Fraction: 0.0005, Shared: kept, Rate: 1e4, Points: 2}, nil
 	}
 	return m
 }
@@ -51,7 +51,7 @@ func TestKeptTooDear(t *testing.T) {
 		t.Errorf("bottleneck %s", b.Sentence)
 	}
 	for _, k := range m.enabled {
-		if p, _ := m.predict(k); k.Focus != grid.Whole() && !isLevel(k.Metric) && p.Kept > 0 {
+		if p, _ := m.predict(k); k.Focus != grid.Whole() && !isLevel(k.Metric) && p.Shared > 0 {
 			t.Errorf("%v was enabled", k)
 		}
 	}

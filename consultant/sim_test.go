@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"culprit/consultant/decide"
 	"culprit/grid"
@@ -196,7 +197,7 @@ func (m *model) cost(k grid.PairKey) float64 {
 func (m *model) kept() (most float64) {
 	for k := range m.sinks {
 		if p, _ := m.predict(k); !isLevel(k.Metric) && k.Focus != grid.Whole() {
-			most = max(most, p.Kept)
+			most = max(most, p.Shared)
 		}
 	}
 	return most
@@ -382,26 +383,64 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
+// A world is a model with what a search asks of its daemon besides: all of it may be nil.
+type world struct {
+	*model
+	spare, stood func() float64
+	unseen       func(metric string) string
+	beat         func(interval time.Duration) time.Duration
+}
+
+func (w *world) Now() float64 { return w.now() }
+
+func (w *world) Source(grid.Focus) (string, int) { return "a.c", 41 }
+
+func (w *world) Unseen(metric string) string {
+	if w.unseen == nil {
+		return ""
+	}
+	return w.unseen(metric)
+}
+
+func (w *world) Spare() float64 {
+	if w.spare == nil {
+		return math.Inf(1)
+	}
+	return w.spare()
+}
+
+func (w *world) Stood() float64 {
+	if w.stood == nil {
+		return 0
+	}
+	return w.stood()
+}
+
+func (w *world) Beat(interval time.Duration) time.Duration {
+	if w.beat == nil {
+		return interval
+	}
+	return w.beat(interval)
+}
+
 // A rig is a search over a model.
 type rig struct {
 	*testing.T
 	m      *model
+	w      *world
 	s      *Search
 	g      *grid.Grid
 	events []Event
 }
 
-func newRig(t *testing.T, m *model, change ...func(*Config)) *rig {
+func newRig(t *testing.T, m *model, change ...func(*world)) *rig {
 	t.Helper()
-	r := &rig{T: t, m: m}
+	r := &rig{T: t, m: m, w: &world{model: m}}
 	r.g = grid.New(m, lookup, m.now)
-	cfg := Config{
-		Axis: m, Now: m.now, OnEvent: func(e Event) { r.events = append(r.events, e) },
-		Source: func(grid.Focus) (string, int) { return "a.c", 41 },
-	}
 	for _, c := range change {
-		c(&cfg)
+		c(r.w)
 	}
+	cfg := Config{World: r.w, OnEvent: func(e Event) { r.events = append(r.events, e) }}
 	list, parents := shipped()
 	r.s = newSearch(cfg, list, parents)
 	if r.s.err != nil {

@@ -1,7 +1,6 @@
 package consultant
 
 import (
-	"math"
 	"time"
 )
 
@@ -18,25 +17,22 @@ const restTick = 200 * time.Millisecond
 func (s *Search) pause() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.budget.HasTime() || s.cfg.Beat == nil {
+	if s.budget.HasTime() {
 		return tickTime
 	}
-	return s.cfg.Beat(restTick)
+	return s.cfg.World.Beat(restTick)
 }
 
 // isDue tells that it is time for a turn.
 func (s *Search) isDue() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.budget.HasTime() || s.stirred || s.cells.Taken() != s.taken || s.cfg.Now()-s.tickedAt >= restTime
+	return s.budget.HasTime() || s.stirred || s.cells.Taken() != s.taken || s.cfg.now()-s.tickedAt >= restTime
 }
 
 // askForTime finds out how much time there is. It takes the lock itself.
 func (s *Search) askForTime() {
-	spare := math.Inf(1)
-	if s.cfg.Spare != nil {
-		spare = s.cfg.Spare()
-	}
+	spare := s.cfg.World.Spare()
 	s.mu.Lock()
 	s.budget.SetAllowance(spare)
 	s.mu.Unlock()

@@ -32,7 +32,7 @@ func (m *model) enabledOf(prefix string) (n int) {
 func TestBusyProcessors(t *testing.T) {
 	spare := -5.0
 	m := newModel(crowd()...)
-	r := newRig(t, m, func(c *Config) { c.Spare = func() float64 { return spare } })
+	r := newRig(t, m, func(w *world) { w.spare = func() float64 { return spare } })
 	at := r.runUntil(5, "found", func() bool { return r.node(cpuBound, code(grid.Whole(), "scan")).State == True })
 	r.run(at + 5)
 	if n := m.enabledOf("f"); n != 0 {
@@ -58,7 +58,7 @@ func TestRunsAhead(t *testing.T) {
 	spare := -1.0 // more than it may run ahead
 	m := newModel(activity{stack: deepStack, kind: "cpu", rate: always(0.9)})
 	m.samples = false
-	r := newRig(t, m, func(c *Config) { c.Spare = func() float64 { return spare } })
+	r := newRig(t, m, func(w *world) { w.spare = func() float64 { return spare } })
 	r.run(8)
 	if n := r.node(cpuBound, code(grid.Whole(), "main")); n.State != Queued || m.enabledOf("main") != 0 || len(m.enabled) == 0 {
 		t.Errorf("main is %s, enabled %d times; %d pairs enabled in all, the first hypotheses' are wanted", n.State, m.enabledOf("main"), len(m.enabled))
@@ -71,7 +71,7 @@ func TestRunsAhead(t *testing.T) {
 func TestFewAtOnce(t *testing.T) {
 	spare := 1.0
 	m := newModel(crowd()...)
-	r := newRig(t, m, func(c *Config) { c.Spare = func() float64 { return spare } })
+	r := newRig(t, m, func(w *world) { w.spare = func() float64 { return spare } })
 	most := func(until float64) (most int) {
 		for last := m.enabledOf("f"); m.now() < until; {
 			r.run(m.now() + beatTime)
@@ -97,7 +97,7 @@ func TestGetsHotWhileWaiting(t *testing.T) {
 		}
 		return 0.45
 	}})...)
-	r := newRig(t, m, func(c *Config) { c.Spare = func() float64 { return -5 } })
+	r := newRig(t, m, func(w *world) { w.spare = func() float64 { return -5 } })
 	r.run(10)
 	if n := r.node(cpuBound, code(grid.Whole(), "late")); n.State != Queued {
 		t.Fatalf("late is %s", n.State)
@@ -112,7 +112,7 @@ func TestGetsHotWhileWaiting(t *testing.T) {
 // The user does not wait.
 func TestByHandAtOnce(t *testing.T) {
 	m := newModel(crowd()...)
-	r := newRig(t, m, func(c *Config) { c.Spare = func() float64 { return math.Inf(-1) } })
+	r := newRig(t, m, func(w *world) { w.spare = func() float64 { return math.Inf(-1) } })
 	r.runUntil(5, "found", func() bool { return r.node(cpuBound, code(grid.Whole(), "scan")).State == True })
 	r.run(8)
 	if err := r.s.Retest(r.node(cpuBound, code(grid.Whole(), "f3")).ID); err != nil {
@@ -124,7 +124,7 @@ func TestByHandAtOnce(t *testing.T) {
 // A search that may use no time rests until there are new values, until the user wants something, or for a while.
 func TestRests(t *testing.T) {
 	m := newModel(crowd()...)
-	r := newRig(t, m, func(c *Config) { c.Spare = func() float64 { return -5 } })
+	r := newRig(t, m, func(w *world) { w.spare = func() float64 { return -5 } })
 	r.run(5)
 	rest := func() { r.s.taken, r.s.tickedAt, r.s.stirred = r.s.cells.Taken(), m.now(), false }
 	if rest(); r.s.isDue() {
@@ -141,9 +141,7 @@ func TestRests(t *testing.T) {
 	if m.advance(0.5); !r.s.isDue() {
 		t.Error("it has no turn after new values")
 	}
-	if beat := func(d time.Duration) time.Duration { return d / 3 }; r.s.pause() != tickTime {
-		t.Errorf("it waits for %v without a beat", r.s.pause())
-	} else if r.s.cfg.Beat = beat; r.s.pause() != restTick/3 {
+	if r.w.beat = func(d time.Duration) time.Duration { return d / 3 }; r.s.pause() != restTick/3 {
 		t.Errorf("it waits for %v, and the next beat is in %v", r.s.pause(), restTick/3)
 	}
 	if r.s.budget.SetAllowance(1); r.s.pause() != tickTime || !r.s.isDue() {
@@ -158,7 +156,7 @@ func TestStopsArePaid(t *testing.T) {
 	for _, each := range []float64{0, 0.001, 0.11} {
 		m := newModel(crowd()...)
 		m.samples = false // so that it takes many batches
-		r := newRig(t, m, func(c *Config) { c.Stood = func() float64 { return each * float64(m.batches) } })
+		r := newRig(t, m, func(w *world) { w.stood = func() float64 { return each * float64(m.batches) } })
 		found[each] = r.runUntil(40, "found", func() bool { return r.node(cpuBound, code(grid.Whole(), "scan")).State == True })
 		for _, now := range []float64{found[each], 60} {
 			r.run(now)

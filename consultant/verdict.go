@@ -28,8 +28,8 @@ func (s *Search) Bottlenecks() []Bottleneck {
 	s.mu.Unlock()
 	for i := range list {
 		n := nodes[list[i].Node]
-		if s.cfg.Source != nil && functionOf(n.focus) != "" {
-			list[i].File, list[i].Line = s.cfg.Source(n.focus)
+		if functionOf(n.focus) != "" {
+			list[i].File, list[i].Line = s.cfg.World.Source(n.focus)
 		}
 		source := ""
 		if list[i].File != "" {

@@ -19,7 +19,7 @@ func (p *phase) over() bool { return p.End != 0 }
 func (s *Search) StartPhase(name string) Phase {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.cfg.Now()
+	now := s.cfg.now()
 	s.endPhase(now)
 	if name == "" {
 		name = "phase " + itoa(len(s.phases))

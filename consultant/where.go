@@ -197,10 +197,10 @@ func (s *Search) nextJob() (job, bool) {
 // refinements asks the axis for one step. A process or machine that is the only one is the same as all of them: the
 // step goes through it.
 func (s *Search) refinements(f grid.Focus, h grid.Hierarchy) []grid.Focus {
-	list := s.cfg.Axis.Refinements(f, h)
+	list := s.cfg.World.Refinements(f, h)
 	if h == grid.Process || h == grid.Machine {
 		for depth := 0; len(list) == 1 && depth < 4; depth++ {
-			list = s.cfg.Axis.Refinements(list[0], h)
+			list = s.cfg.World.Refinements(list[0], h)
 		}
 	}
 	if len(list) > maxRefinements {
@@ -222,7 +222,7 @@ func (s *Search) look(j job) []*candidate {
 	n, h := j.n, j.st.h
 	var list []*candidate
 	for _, f := range n.hyp.along(h, s.refinements(n.focus, h)) {
-		list = append(list, &candidate{focus: f, weight: s.cfg.Axis.Weight(f, n.hyp.kind)})
+		list = append(list, &candidate{focus: f, weight: s.cfg.World.Weight(f, n.hyp.kind)})
 	}
 	sort.SliceStable(list, func(a, b int) bool { return list[a].weight > list[b].weight })
 	if h == grid.Code && n.hyp.sampled() {
@@ -243,7 +243,7 @@ func (j job) promise(weight, ofNode float64) float64 {
 // Euro-Par 2002): the whole chain down to the bottleneck is then tested at once, side by side, instead of level by
 // level. It goes through a few functions on few stacks, so that a hot callee of many cool callers is reached too.
 func (s *Search) deepStart(j job, list []*candidate) []*candidate {
-	base := s.cfg.Axis.Weight(j.n.focus, j.n.hyp.kind)
+	base := s.cfg.World.Weight(j.n.focus, j.n.hyp.kind)
 	if base <= 0 {
 		return nil
 	}
@@ -267,7 +267,7 @@ func (s *Search) deepStart(j job, list []*candidate) []*candidate {
 				d.callers = appendCaller(d, c)
 				continue
 			}
-			d := &candidate{focus: f, weight: s.cfg.Axis.Weight(f, j.n.hyp.kind), callers: []*candidate{c}, cool: c.cool + 1}
+			d := &candidate{focus: f, weight: s.cfg.World.Weight(f, j.n.hyp.kind), callers: []*candidate{c}, cool: c.cool + 1}
 			if d.hot = isHot(d.weight); d.hot {
 				d.cool = 0
 			}
@@ -357,10 +357,10 @@ func (s *Search) lookThrough(j job) []*candidate {
 
 // passOn marks those of a level that are to be tested and returns the others, through which the look goes on.
 func (s *Search) passOn(j job, level []*candidate) []*candidate {
-	base := s.cfg.Axis.Weight(j.n.focus, j.n.hyp.kind)
+	base := s.cfg.World.Weight(j.n.focus, j.n.hyp.kind)
 	var on []*candidate
 	for _, c := range level {
-		c.weight = s.cfg.Axis.Weight(c.focus, j.n.hyp.kind)
+		c.weight = s.cfg.World.Weight(c.focus, j.n.hyp.kind)
 		likely := base <= 0 || j.promise(c.weight, base) >= hotShare*j.threshold
 		if c.bound > j.threshold && len(c.callers) > 1 && likely {
 			c.pass = false

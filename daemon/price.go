@@ -39,7 +39,7 @@ func (d *Daemon) Price(keys []grid.PairKey) ([]grid.Price, []error) {
 	defer d.mu.Unlock()
 	d.knowThreads()
 	for i := range keys {
-		prices[i].Kept = d.settleClocks(plans[i])
+		prices[i].Shared = d.settleClocks(plans[i])
 		for _, c := range plans[i] {
 			d.add(&prices[i], c)
 		}

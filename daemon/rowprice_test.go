@@ -29,13 +29,13 @@ func TestRowsPrice(t *testing.T) {
 	want := d.looks.switches * programsCost / d.timeOfTargets()
 	d.mu.Unlock()
 	t.Logf("rows take %.2f %%, prices %+v", 100*want, prices)
-	if prices[0].Kept != 0 || prices[1].Kept != 0 {
-		t.Errorf("what is seldom called has %.2g and %.2g for rows in its price", prices[0].Kept, prices[1].Kept)
+	if prices[0].Shared != 0 || prices[1].Shared != 0 {
+		t.Errorf("what is seldom called has %.2g and %.2g for rows in its price", prices[0].Shared, prices[1].Shared)
 	}
 	if prices[1].Fraction == 0 {
 		t.Error("asking the kernel costs nothing")
 	}
-	if got := prices[2].Kept; got < want/3 || got > 3*want {
+	if got := prices[2].Shared; got < want/3 || got > 3*want {
 		t.Errorf("what is called often has %.2g for rows in its price, want some %.2g", got, want)
 	}
 
@@ -74,7 +74,7 @@ func TestRowsForFilters(t *testing.T) {
 	d.targets[0].seccomp = 2 // as if the program were under a filter: that is asked when it is attached to
 	d.mu.Unlock()
 	prices, errs := d.Price([]grid.PairKey{serve})
-	if errs[0] != nil || prices[0].Kept == 0 {
+	if errs[0] != nil || prices[0].Shared == 0 {
 		t.Errorf("%+v, %v", prices[0], errs[0])
 	}
 	var s sums

@@ -24,8 +24,9 @@ const (
 type Price struct {
 	// Fraction of the target's active time that the probes of the pair would use, 0 or more.
 	Fraction float64
-	// Kept is the fraction that the kernel takes besides for what it keeps for the pair, 0 or more: once, however many pairs it is kept for.
-	Kept float64
+	// Shared is the fraction that eBPF accounting takes besides, which the pair needs, 0 or more. It is paid once, however many
+	// pairs share it.
+	Shared float64
 	// Rate of executions of all its points together, per second, as measured (not guessed); 0 of a process that hardly runs.
 	Rate float64
 	// Points is how many points would be instrumented, those of processes left out that do not run.

@@ -114,7 +114,7 @@ func (w *rankWatch) afford(keys []grid.PairKey) error {
 	dearest := 0.0
 	for i, p := range prices {
 		if errs[i] == nil {
-			dearest = max(dearest, p.Fraction+p.Kept)
+			dearest = max(dearest, p.Fraction+p.Shared)
 		}
 	}
 	if dearest > ranksShare*w.budget {

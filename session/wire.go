@@ -48,8 +48,7 @@ func newGrid(d Daemon, lib *pcl.Library) *grid.Grid { return grid.New(d, lib.Met
 // and OnEvent.
 func NewSearch(cfg Config, d Daemon, g *grid.Grid) *consultant.Search {
 	return consultant.New(consultant.Config{
-		Hypotheses: cfg.Library.Hypotheses(), Grid: g, Axis: d, Budget: cfg.Budget, Source: d.Source, OnEvent: cfg.OnEvent, Now: d.Now,
-		Unseen: d.Unseen, Spare: d.Spare, Stood: d.Stood, Beat: d.Beat,
+		Hypotheses: cfg.Library.Hypotheses(), Grid: g, World: d, Budget: cfg.Budget, OnEvent: cfg.OnEvent,
 		Base: func(item grid.Focus) grid.Hierarchy { return itemBase(cfg.Library, item) },
 	})
 }

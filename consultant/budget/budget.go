@@ -72,7 +72,7 @@ func (b *Budget) Observe(cost, paused float64) {
 // Enable notes that a pair is measured.
 func (b *Budget) Enable(k grid.PairKey, since float64, tier grid.Tier, now float64) {
 	p := b.prices[k]
-	b.active[k] = Pair{Since: since, Tier: tier, at: now, cost: p.fraction(), shared: p.Shared()}
+	b.active[k] = Pair{Since: since, Tier: tier, at: now, cost: p.fraction(), shared: p.Shared}
 }
 
 // Disable notes that pairs are not measured any longer.

@@ -16,7 +16,7 @@ func TestSharedCostIsPaidOnce(t *testing.T) {
 	b := New(0.02)
 	keys := []grid.PairKey{key("a"), key("b")}
 	for _, k := range append(keys, key("other")) {
-		b.SetPrice(k, grid.Price{Kept: 0.012}, nil, 0)
+		b.SetPrice(k, grid.Price{Shared: 0.012}, nil, 0)
 	}
 	c, known, err := b.Predict(keys)
 	if room := b.Room(5); c.Total() != 0.012 || c.More(room.Paid) != 0.012 || !known || err != nil {

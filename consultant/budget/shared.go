@@ -5,14 +5,11 @@ import "culprit/grid"
 // Shared costs. What the kernel keeps for pairs it keeps for all of them at once: the first pair that needs it pays the
 // whole cost, and the others nothing.
 
-// Shared is what a pair needs that is paid once for all pairs.
-func (p price) Shared() float64 { return p.Kept }
-
 // SharedOf is what pairs that are not measured yet need and is paid once.
 func (b *Budget) SharedOf(keys []grid.PairKey) (most float64) {
 	for _, k := range keys {
 		if _, on := b.active[k]; !on {
-			most = max(most, b.prices[k].Shared())
+			most = max(most, b.prices[k].Shared)
 		}
 	}
 	return most
