@@ -10,8 +10,8 @@ import (
 )
 
 // Arg implements pcl.Env.
-func (t *target) Arg(id pcl.FuncID, path pcl.ArgPath) (place pcl.ArgPlace, err error) {
-	f := t.funcs[id]
+func (p *program) Arg(id pcl.FuncID, path pcl.ArgPath) (place pcl.ArgPlace, err error) {
+	f := p.funcs[id]
 	if f == nil {
 		return place, &pcl.NoTypes{Function: hex(uint64(id)), Reason: "there is no function"}
 	}
@@ -60,11 +60,11 @@ func argError(function string, err error) error {
 }
 
 // OwnTypes implements pcl.Env.
-func (t *target) OwnTypes(id pcl.FuncID) bool { f := t.funcs[id]; return f != nil && f.obj.HasDwarf() }
+func (p *program) OwnTypes(id pcl.FuncID) bool { f := p.funcs[id]; return f != nil && f.obj.HasDwarf() }
 
 // Result implements pcl.Env.
-func (t *target) Result(id pcl.FuncID) (pcl.ArgLoad, error) {
-	f := t.funcs[id]
+func (p *program) Result(id pcl.FuncID) (pcl.ArgLoad, error) {
+	f := p.funcs[id]
 	if f == nil {
 		return pcl.ArgLoad{}, &pcl.NoTypes{Function: hex(uint64(id)), Reason: "there is no function"}
 	}

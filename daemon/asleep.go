@@ -63,9 +63,7 @@ func (d *Daemon) woken(asleep []sleeper) map[*target]map[pcl.FuncID]bool {
 			continue
 		}
 		for id := range s.funcs {
-			if f := s.t.funcs[id]; f != nil {
-				f.rate, f.rateAt = 0, d.Now()
-			}
+			s.t.rates[id] = callRate{at: d.Now()}
 		}
 	}
 	return awake

@@ -64,7 +64,5 @@ func stopsOf(d *Daemon) int {
 func forgetRates(d *Daemon) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, f := range d.targets[0].funcs {
-		f.rateAt = 0
-	}
+	clear(d.targets[0].rates)
 }

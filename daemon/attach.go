@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"culprit/daemon/arch"
-	"culprit/daemon/libc"
 	"culprit/daemon/process"
 	"culprit/daemon/segment"
 	"culprit/grid"
@@ -183,8 +182,7 @@ func (d *Daemon) discover() {
 			continue
 		}
 		t.readChildTimes()
-		known := t.loads
-		if err := t.loadObjects(); err == nil && t.loads > known {
+		if more, err := t.refreshCode(); err == nil && more {
 			d.logf("%s has loaded more code", t.name)
 			d.publish(t)
 			if t.seg != nil {
@@ -204,22 +202,6 @@ func (d *Daemon) discover() {
 	}
 	d.completeTargets(time.Now())
 	d.findFilesInTurn()
-}
-
-// runtime guesses what a target is written in from what it has loaded.
-func (t *target) runtime() string {
-	for _, o := range t.objects {
-		switch {
-		case o.IsGo():
-			return "go"
-		case libc.IsCXX(o.name):
-			return "cxx"
-		}
-	}
-	if t.main().IsRust() {
-		return "rust"
-	}
-	return "c"
 }
 
 // selected reports whether a focus covers the target.
@@ -298,13 +280,6 @@ func (p *part) leaveOut(line string) {
 	if len(p.leftOut) < maxInlinedAsked && !slices.Contains(p.leftOut, line) {
 		p.leftOut = append(p.leftOut, line)
 	}
-}
-
-// isUsed reports whether a function belongs to the program itself, or another object takes it from where it is.
-func (t *target) isUsed(f *function) bool {
-	return f.obj == t.main() || slices.ContainsFunc(t.objects, func(o *object) bool {
-		return o != f.obj && slices.ContainsFunc(append(slices.Clone(f.fn.Aliases), f.fn.Linkage, f.fn.Name), o.Imports)
-	})
 }
 
 // Source tells where the function of a focus is written. line is 0 if that is not known.

@@ -3,7 +3,6 @@ package daemon
 import (
 	"slices"
 
-	"culprit/daemon/image"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -99,42 +98,13 @@ func (t *target) below(e []string) (ids []pcl.FuncID) {
 	return distinct(ids)
 }
 
-// calleesOf lists what a function calls: by its direct calls and tail calls, and by what samples saw below it.
+// calleesOf lists what a function calls, also by what samples saw below it.
 func (t *target) calleesOf(id pcl.FuncID) []pcl.FuncID {
 	f := t.funcs[id]
 	if f == nil {
 		return nil
 	}
-	if f.callsAt != t.changes {
-		f.calls, f.callsAt = t.callsOf(f), t.changes
-	}
-	return slices.Concat(f.calls, f.learnt, t.profile.callees(id))
-}
-
-// callsOf are the callees of a function's direct calls and tail calls, as long as no object is mapped or unmapped.
-func (t *target) callsOf(f *function) (ids []pcl.FuncID) {
-	flow := f.brief()
-	if flow == nil {
-		return nil
-	}
-	for _, c := range flow.Calls {
-		if g := t.callee(f.obj, c); g != nil && g != f {
-			ids = append(ids, g.id)
-		}
-	}
-	for _, x := range flow.Exits {
-		if x.Kind != image.ExitRet && x.Target != 0 {
-			if g := t.tailCallee(f.obj, x); g != nil && g != f {
-				ids = append(ids, g.id)
-			}
-		}
-	}
-	return distinct(ids)
-}
-
-// tailCallee is the function that an exit goes on in.
-func (t *target) tailCallee(o *object, x image.Exit) *function {
-	return t.functionAt(x.Target + o.bias)
+	return slices.Concat(t.callees(f), t.profile.callees(id))
 }
 
 // Weight implements grid.Axis.

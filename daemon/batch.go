@@ -146,7 +146,11 @@ func (t *target) again(err error, try *int, busy map[*site]error) bool {
 		time.Sleep(time.Duration(1+*try) * time.Millisecond)
 		return true
 	case errors.Is(err, errMoved):
-		return *try < retries && t.loadObjects() == nil
+		if *try >= retries {
+			return false
+		}
+		_, err := t.refreshCode()
+		return err == nil
 	case errors.As(err, &se):
 		again := t.reloaded()
 		if len(again) == 0 {
@@ -365,7 +369,7 @@ func (c *change) rank(i int) int {
 // first write: one byte is written over itself. Only for code that cannot go away in between.
 func (t *target) touch(pages []*pageEdit) error {
 	for _, pg := range pages {
-		if t.ownPages[pg.addr] || !t.resident(t.objectAt(pg.addr)) {
+		if t.ownPages[pg.addr] || !t.objectAt(pg.addr).resident() {
 			continue
 		}
 		if err := t.proc.Touch(process.Addr(pg.addr)); err != nil {

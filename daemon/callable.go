@@ -11,27 +11,27 @@ import (
 
 // Callable implements pcl.Env: a probe calls a function as C code would. What is refused as a place for probes for what it is (a
 // resolver, setjmp, clone ...) must not be called either, and Go code has another way of calling.
-func (t *target) Callable(name string) (pcl.FuncID, error) {
-	ids := t.callables(name)
+func (p *program) Callable(name string) (pcl.FuncID, error) {
+	ids := p.callables(name)
 	switch {
 	case len(ids) == 0:
-		return 0, t.noCallable(name)
+		return 0, p.noCallable(name)
 	case len(ids) > 1:
 		return 0, fmt.Errorf("the target has %d functions of the name %q: it cannot be told which one is meant", len(ids), name)
 	}
-	f := t.funcs[ids[0]]
+	f := p.funcs[ids[0]]
 	switch {
 	case f.fn.Refuse != "":
 		return 0, fmt.Errorf("%s cannot be called: %s", name, f.fn.Refuse)
-	case t.main().IsGo():
+	case p.main().IsGo():
 		return 0, fmt.Errorf("%s cannot be called: the target is a Go program, whose stacks are too small for other code", name)
 	}
 	return ids[0], nil
 }
 
 // noCallable says that there is no function of a name, and which there are.
-func (t *target) noCallable(name string) error {
-	near := t.similar(name)
+func (p *program) noCallable(name string) error {
+	near := p.similar(name)
 	if len(near) == 0 {
 		return fmt.Errorf("the target has no function %q that could be called", name)
 	}
@@ -39,6 +39,6 @@ func (t *target) noCallable(name string) error {
 }
 
 // callables are the functions of a name without those of the dynamic loader, which has its own of what the C library has.
-func (t *target) callables(name string) []pcl.FuncID {
-	return slices.DeleteFunc(t.Named(name), func(id pcl.FuncID) bool { return libc.IsLoader(t.funcs[id].obj.name) })
+func (p *program) callables(name string) []pcl.FuncID {
+	return slices.DeleteFunc(p.Named(name), func(id pcl.FuncID) bool { return libc.IsLoader(p.funcs[id].obj.name) })
 }

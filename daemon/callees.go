@@ -71,17 +71,17 @@ func (t *target) calling(module, function string) ([]pcl.FuncID, error) {
 
 func (d *Daemon) callees(ctx context.Context, t *target, id pcl.FuncID, span time.Duration) ([]CalledFrom, error) {
 	d.mu.Lock()
-	f := t.funcs[id]
-	f.analyse()
+	f := t.function(id)
+	pl := t.planned(f)
 	d.mu.Unlock()
-	if f.reason != "" {
-		return nil, fmt.Errorf("%s cannot be instrumented: %s", f.fn.Name, f.reason)
+	if pl.reason != "" {
+		return nil, fmt.Errorf("%s cannot be instrumented: %s", f.fn.Name, pl.reason)
 	}
-	seen := make([]watched, len(f.flow.Calls))
+	seen := make([]watched, len(f.flow().Calls))
 	for i := range seen {
 		seen[i].callees = map[uint64]bool{}
 	}
-	if slices.ContainsFunc(f.flow.Calls, isIndirect) {
+	if slices.ContainsFunc(f.flow().Calls, isIndirect) {
 		if err := d.watchCallees(ctx, t, f, seen, span); err != nil {
 			return nil, err
 		}
@@ -108,7 +108,7 @@ func calleeKey(f *function) grid.PairKey {
 // calleePlan keeps the last callee of every indirect call in a variable of its own.
 func (t *target) calleePlan(f *function, seen []watched) *pcl.Plan {
 	p := &pcl.Plan{Pair: calleeKey(f), Kind: pcl.Counter}
-	for i, c := range f.flow.Calls {
+	for i, c := range f.flow().Calls {
 		if !isIndirect(c) {
 			continue
 		}
@@ -208,7 +208,7 @@ func (p *part) noteCallees(seen []watched) {
 
 // calledFrom names what is known of the calls of a function. d.mu is held.
 func (t *target) calledFrom(f *function, seen []watched) (out []CalledFrom) {
-	for i, c := range f.flow.Calls {
+	for i, c := range f.flow().Calls {
 		at := CalledFrom{From: f.fn.Module + "/" + f.fn.Name, Offset: c.Addr + f.obj.bias - f.addr(), Indirect: isIndirect(c), Refused: seen[i].refused}
 		at.File, at.Line, _ = f.obj.Line(c.Addr)
 		if g := t.callee(f.obj, c); g != nil {
@@ -217,7 +217,7 @@ func (t *target) calledFrom(f *function, seen []watched) (out []CalledFrom) {
 		for to := range seen[i].callees {
 			if g := t.functionAt(to); g != nil {
 				at.Callees = append(at.Callees, g.fn.Module+"/"+g.fn.Name)
-				t.learnt(f, g)
+				f.learn(g.id)
 			}
 		}
 		slices.Sort(at.Callees)
@@ -225,11 +225,4 @@ func (t *target) calledFrom(f *function, seen []watched) (out []CalledFrom) {
 		out = append(out, at)
 	}
 	return out
-}
-
-// learnt remembers a callee for the search.
-func (t *target) learnt(f, g *function) {
-	if !slices.Contains(f.learnt, g.id) {
-		f.learnt = append(f.learnt, g.id)
-	}
 }

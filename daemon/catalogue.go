@@ -66,7 +66,7 @@ func (d *Daemon) publishCode(t *target) {
 func (d *Daemon) unlisted(t *target) (objects []*object) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, o := range t.objects {
+	for _, o := range t.objects() {
 		if !d.catalogue.listed[o.key] {
 			d.catalogue.listed[o.key] = true
 			objects = append(objects, o)

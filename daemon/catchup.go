@@ -71,7 +71,7 @@ func (t *target) readyFor(fresh []*part) {
 		for i := range p.plan.Requests {
 			if f := t.funcs[p.plan.Requests[i].Func]; f != nil {
 				f.obj.PrepareFunctions()
-				f.analyse()
+				f.flow()
 			}
 		}
 	}
@@ -130,9 +130,7 @@ func (a *activation) enter(reqs []partRequest) {
 
 // standsIn reports whether the frame's call site with this number is the one that has not returned.
 func (a *activation) standsIn(site int) bool {
-	f := a.fr.f
-	f.analyse()
-	return f.flow != nil && site < len(f.flow.Calls) && f.flow.Calls[site].Ret+f.obj.bias == a.fr.pc
+	return a.fr.f.callsFrom(site, a.fr.pc)
 }
 
 // run interprets one request. Counters are not touched: what happened before the probe came is not counted. What depends on

@@ -25,7 +25,7 @@ func (t *target) compile(k grid.PairKey) (*pcl.Plan, error) {
 
 // nameless tells whether no object of the target names any function.
 func (t *target) nameless() bool {
-	for _, o := range t.objects {
+	for _, o := range t.objects() {
 		if o.HasNames() {
 			return false
 		}

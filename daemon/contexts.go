@@ -118,7 +118,7 @@ type verdicts struct {
 
 // verdict is what was found out about a handler, if that was done.
 func (t *target) verdict(h handler) (exchange, ok bool) {
-	if t.contexts.verdicts.changes != t.changes {
+	if t.contexts.verdicts.changes != t.version() {
 		return false, false
 	}
 	exchange, ok = t.contexts.verdicts.exchange[h]
@@ -138,7 +138,7 @@ func (e *unjudged) Error() string {
 
 // Make looks at their code.
 func (e *unjudged) Make() {
-	v := verdicts{e.t.changes, map[handler]bool{}}
+	v := verdicts{e.t.version(), map[handler]bool{}}
 	for _, h := range e.list {
 		v.exchange[h] = e.t.mayExchange([]handler{h})
 	}
@@ -192,8 +192,8 @@ func (t *target) comesBack(i int, th *process.Stopped, own ownedStack) bool {
 func (t *target) schedules(why string) {
 	t.contexts.why = why
 	t.d.logf("process %d schedules its own contexts (%s): %s, and trampolines stay in its memory until it ends", t.proc.PID(), why, whyOneInstruction)
-	for _, o := range t.objects {
-		o.parks = true
+	for _, c := range t.plans {
+		c.parks = true
 	}
 	t.sampleToo(whyOneInstruction)
 	t.noteStays()
@@ -201,13 +201,13 @@ func (t *target) schedules(why string) {
 
 // outOfReach reports whether an entry or exit of a function cannot be patched.
 func (t *target) outOfReach(f *function) bool {
-	f.analyse()
-	if f.plan == nil {
+	pl := t.planned(f)
+	if pl.plan == nil {
 		return true
 	}
-	for _, pts := range f.points {
+	for _, pts := range pl.points {
 		for _, pt := range pts {
-			if s, refusal := f.plan.SiteOf(pt); refusal != nil || t.tooWide(s) != nil {
+			if s, refusal := pl.plan.SiteOf(pt); refusal != nil || t.tooWide(s) != nil {
 				return true
 			}
 		}
@@ -237,7 +237,7 @@ func (t *target) catches() uint64 {
 
 // maySwitch reports whether an object other than the C library has or imports a function that leaves for another stack.
 func (t *target) maySwitch() bool {
-	for _, o := range t.objects {
+	for _, o := range t.objects() {
 		if !libc.IsC(o.name) && o.MentionsSwitch() {
 			return true
 		}
@@ -248,7 +248,7 @@ func (t *target) maySwitch() bool {
 // handlersDue reports whether it is to be found out anew where the target's handlers lead: there are other handlers, or there is other code.
 func (t *target) handlersDue() bool {
 	c := &t.contexts
-	return c.why == "" && t.seg != nil && (c.foreign != 0 || (c.loads != t.loads || c.caught != t.catches()) && t.maySwitch())
+	return c.why == "" && t.seg != nil && (c.foreign != 0 || (c.loads != t.loaded() || c.caught != t.catches()) && t.maySwitch())
 }
 
 // kernelAction is the size of the kernel's struct sigaction: the handler, flags, where it returns to, a set of signals of sigsetSize bytes.
@@ -263,7 +263,7 @@ type handler struct{ addr, flags uint64 }
 // handlers asks the kernel for the handlers that the target has installed.
 func (t *target) handlers(w *process.World) (list []handler, err error) {
 	c := &t.contexts
-	c.caught, c.loads = t.catches(), t.loads
+	c.caught, c.loads = t.catches(), t.loaded()
 	at, mem := t.seg.Scratch(kernelAction)
 	for sig := uint64(1); sig <= 64; sig++ {
 		if c.caught&(1<<(sig-1)) == 0 {
@@ -328,7 +328,7 @@ func (t *target) mayExchange(list []handler) bool {
 		if f == nil || h.flags&saSiginfo != 0 {
 			return true
 		}
-		w := f.brief()
+		w := f.flow()
 		if w == nil || w.Hidden != "" || len(w.Calls) > 0 || len(w.Exits) == 0 {
 			return true
 		}
@@ -352,7 +352,7 @@ func (t *target) leadsToSwitch(f *function) bool {
 		if f.fn.Switches() {
 			return true
 		}
-		w := f.brief()
+		w := f.flow()
 		if w == nil {
 			continue
 		}
@@ -473,17 +473,19 @@ func (d *Daemon) replan() {
 				delete(t.sites, addr)
 			}
 		}
-		for id, f := range t.funcs {
-			if f.plan != nil && !t.usesPlan(f) {
-				t.funcs[id] = &function{id: f.id, obj: f.obj, fn: f.fn, callsAt: f.callsAt, calls: f.calls, learnt: f.learnt, rate: f.rate, rateAt: f.rateAt}
+		for _, c := range t.plans {
+			for f, pl := range c.funcs {
+				if pl.plan != nil && !t.usesPlan(pl) {
+					delete(c.funcs, f)
+				}
 			}
 		}
 	}
 }
 
 // usesPlan reports whether a site of the function's plan is patched or about to be.
-func (t *target) usesPlan(f *function) bool {
-	for _, s := range f.plan.Sites {
+func (t *target) usesPlan(pl *funcPlan) bool {
+	for _, s := range pl.plan.Sites {
 		if own := t.sites[s.Addr]; own != nil && own.Site == s {
 			return true
 		}

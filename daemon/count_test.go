@@ -132,7 +132,7 @@ func TestCountsAreExact(t *testing.T) {
 
 // listAll makes all functions known.
 func (t *target) listAll() {
-	for _, o := range t.objects {
+	for _, o := range t.objects() {
 		t.know(o, o.Functions())
 	}
 }

@@ -41,7 +41,7 @@ func TestCoverage(t *testing.T) {
 			o := openObject(t, require.Object(t, c.name))
 			r := PointsReport{Tactics: map[string]int{}, Refused: map[string]int{}}
 			text := &patchedText{o: o, bytes: map[uint64]byte{}, owner: map[uint64]string{}}
-			r.object(o, func(f *function) { text.instrument(t, f) })
+			r.object(o, func(pl *funcPlan) { text.instrument(t, pl) })
 			text.follow(t)
 			r.sum()
 			t.Logf("%s: %d of %d functions, %d must not be touched: %.2f %%; %v; %d bytes changed at %d sites", o.name, r.Instrumentable, r.Functions,
@@ -96,7 +96,7 @@ type patchedSite struct {
 }
 
 // instrument writes the jumps of a function's entry and exits.
-func (p *patchedText) instrument(t *testing.T, f *function) {
+func (p *patchedText) instrument(t *testing.T, pl *funcPlan) {
 	t.Helper()
 	if p.room == 0 {
 		segs := p.o.Segments()
@@ -104,13 +104,13 @@ func (p *patchedText) instrument(t *testing.T, f *function) {
 		p.room = (last.Vaddr+last.MemSize)&^0xfff + 1<<20
 	}
 	var served []*trampoline.Site
-	for _, pt := range slices.Concat(f.points[pcl.Entry], f.points[pcl.Return]) {
-		if s, _ := f.plan.SiteOf(pt); s != nil && !slices.Contains(served, s) {
+	for _, pt := range slices.Concat(pl.points[pcl.Entry], pl.points[pcl.Return]) {
+		if s, _ := pl.plan.SiteOf(pt); s != nil && !slices.Contains(served, s) {
 			served = append(served, s)
 		}
 	}
 	for _, s := range served {
-		p.site(t, f.fn.Name, s)
+		p.site(t, pl.f.fn.Name, s)
 	}
 }
 

@@ -44,6 +44,7 @@ type Daemon struct {
 	clock     *kernel.TSCClock
 	prices    prices
 	images    images
+	twins     twins
 	pipes     pipeUsers
 	host      string
 	began     time.Time

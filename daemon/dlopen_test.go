@@ -211,9 +211,9 @@ func checkObjects(t *testing.T, d *Daemon, first bool) {
 		t.Fatal(err)
 	}
 	libcs, stay := 0, 0
-	for i, o := range tgt.objects {
-		if i > 0 && o.lo < tgt.objects[i-1].hi {
-			t.Errorf("%s at [%#x, %#x) overlaps %s, which ends at %#x", o.name, o.lo, o.hi, tgt.objects[i-1].name, tgt.objects[i-1].hi)
+	for i, o := range tgt.objects() {
+		if i > 0 && o.lo < tgt.objects()[i-1].hi {
+			t.Errorf("%s at [%#x, %#x) overlaps %s, which ends at %#x", o.name, o.lo, o.hi, tgt.objects()[i-1].name, tgt.objects()[i-1].hi)
 		}
 		for _, m := range maps {
 			if m.Inode != 0 && o.holds(uint64(m.Start)) && (m.Inode != o.key.inode || m.Dev != o.key.dev) {

@@ -149,15 +149,15 @@ func functionsIn(d *Daemon, object string) (functions []*function, keys []grid.P
 		if f.obj.name != object && (!*long || libc.IsC(f.obj.name)) {
 			continue
 		}
-		f.analyse()
-		if f.obj.name == object && !strings.Contains(f.reason, "fragment") {
+		pl := tg.planned(f)
+		if f.obj.name == object && !strings.Contains(pl.reason, "fragment") {
 			functions = append(functions, f)
 		}
 		if modules[f.obj.name] == nil {
 			modules[f.obj.name] = map[string]bool{}
 		}
 		modules[f.obj.name][f.fn.Module] = true
-		points[f.obj.name] += len(f.points[pcl.Entry]) + len(f.points[pcl.Return])
+		points[f.obj.name] += len(pl.points[pcl.Entry]) + len(pl.points[pcl.Return])
 	}
 	for _, o := range thatFit(points, object) {
 		for m := range modules[o] {
@@ -189,10 +189,11 @@ func patchedOf(d *Daemon, functions []*function) (ok int, tactics map[trampoline
 	defer d.mu.Unlock()
 	tactics = map[trampoline.Tactic]int{}
 	for _, f := range functions {
-		whole := f.plan != nil
+		pl := d.targets[0].funcPlan(f)
+		whole := pl.plan != nil
 		for _, where := range []pcl.Where{pcl.Entry, pcl.Return} {
-			for _, pt := range f.points[where] {
-				planned, _ := f.plan.SiteOf(pt)
+			for _, pt := range pl.points[where] {
+				planned, _ := pl.plan.SiteOf(pt)
 				if planned == nil || f.obj == nil || d.targets[0].sites[planned.Addr] == nil || d.targets[0].sites[planned.Addr].base == nil {
 					whole = false
 					continue

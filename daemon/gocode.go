@@ -21,16 +21,6 @@ import (
 // whyGo is why a function of Go code has no points.
 const whyGo = "Go code: goroutines are taken off their threads at any instruction and go on on others, so it is measured by stack samples"
 
-// goObjects names the objects of the target that hold Go code.
-func (t *target) goObjects() (names []string) {
-	for _, o := range t.objects {
-		if o.IsGo() {
-			names = append(names, o.name)
-		}
-	}
-	return names
-}
-
 // onlyLooked reports whether nothing is put into the target: all that is told of its functions comes of samples.
 func (t *target) onlyLooked() bool { return t.sampled != nil && t.seg == nil }
 

@@ -78,11 +78,11 @@ func (t *target) calledBefore(ret uint64) *function {
 	if h == nil {
 		return nil
 	}
-	h.analyse()
-	if h.flow == nil {
+	w := h.flow()
+	if w == nil {
 		return nil
 	}
-	for _, c := range h.flow.Calls {
+	for _, c := range w.Calls {
 		if c.Ret+h.obj.bias == ret {
 			return t.callee(h.obj, c)
 		}

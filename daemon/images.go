@@ -11,20 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"culprit/daemon/image"
-	"culprit/daemon/process"
 )
-
-// A fileKey names a file however it is reached.
-type fileKey struct {
-	dev   uint64
-	inode uint64
-}
 
 // images keeps one image per file, shared by all targets that map it. Safe for use by several goroutines.
 type images struct {
 	mu     sync.Mutex
 	byFile map[fileKey]*image.Object
-	twins  map[placed]*twinPlans
 	until  context.Context // ends the reading of files; nil = nothing does
 	say    func(string)    // what is not read of a file; nil = dropped
 }
@@ -67,16 +59,16 @@ func (f mappedFile) ReadAt(b []byte, off int64) (int, error) {
 
 // name is what a file is called in resources. A program that was started through a link (Debian's redis-server is one) is
 // called as it was started, not as the file that the link leads to.
-func (s *images) name(p *process.Process, m process.Mapping) string {
-	base := baseName(m.Path)
-	if exe, _ := p.Exe(); exe != m.Path {
+func (s *images) name(src source, m *mapping) string {
+	base := baseName(m.path)
+	if src.exe() != m.path {
 		return base
 	}
-	for _, n := range p.Invoked() {
+	for _, n := range src.invoked() {
 		var a, b unix.Stat_t
-		root := fmt.Sprintf("/proc/%d/root", p.PID())
-		link := path.Join(root, path.Dir(m.Path), n)
-		if n != base && unix.Stat(link, &a) == nil && unix.Stat(path.Join(root, m.Path), &b) == nil && a.Dev == b.Dev && a.Ino == b.Ino {
+		root := fmt.Sprintf("/proc/%d/root", src.pid())
+		link := path.Join(root, path.Dir(m.path), n)
+		if n != base && unix.Stat(link, &a) == nil && unix.Stat(path.Join(root, m.path), &b) == nil && a.Dev == b.Dev && a.Ino == b.Ino {
 			return n
 		}
 	}
@@ -84,14 +76,14 @@ func (s *images) name(p *process.Process, m process.Mapping) string {
 }
 
 // open returns the image of a mapped file. The file stays open as long as the image may be read: until the daemon ends.
-func (s *images) open(p *process.Process, m process.Mapping, key fileKey) (*image.Object, error) {
+func (s *images) open(src source, m *mapping) (*image.Object, error) {
 	s.mu.Lock()
-	o, say := s.byFile[key], s.say
+	o, say := s.byFile[m.file], s.say
 	s.mu.Unlock()
 	if o != nil {
 		return o, nil
 	}
-	f, err := p.OpenMapping(m)
+	f, err := src.openFile(m)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +92,7 @@ func (s *images) open(p *process.Process, m process.Mapping, key fileKey) (*imag
 		f.Close()
 		return nil, err
 	}
-	o, err = image.Open(mappedFile{f, s}, size, s.name(p, m))
+	o, err = image.Open(mappedFile{f, s}, size, s.name(src, m))
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -110,13 +102,13 @@ func (s *images) open(p *process.Process, m process.Mapping, key fileKey) (*imag
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if other := s.byFile[key]; other != nil {
+	if other := s.byFile[m.file]; other != nil {
 		f.Close()
 		return other, nil
 	}
 	if s.byFile == nil {
 		s.byFile = map[fileKey]*image.Object{}
 	}
-	s.byFile[key] = o
+	s.byFile[m.file] = o
 	return o, nil
 }

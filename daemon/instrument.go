@@ -59,12 +59,12 @@ func (d *Daemon) analyse(keys []grid.PairKey) {
 	if len(keys) < large {
 		return
 	}
-	var fns []*function
+	var fns []*funcPlan
 	d.mu.Lock()
 	for _, k := range keys {
 		for _, t := range d.targets {
 			for id := range t.focusFunctions(k.Focus) {
-				fns = append(fns, t.funcs[id])
+				fns = append(fns, t.funcPlan(t.funcs[id]))
 			}
 		}
 	}
@@ -74,10 +74,10 @@ func (d *Daemon) analyse(keys []grid.PairKey) {
 
 // analyseAll decodes the functions of many requests.
 func (t *target) analyseAll(requests []pcl.Request) {
-	var fns []*function
+	var fns []*funcPlan
 	for i := range requests {
-		if f := t.funcs[requests[i].Func]; f != nil && (len(fns) == 0 || fns[len(fns)-1] != f) {
-			fns = append(fns, f)
+		if f := t.funcs[requests[i].Func]; f != nil && (len(fns) == 0 || fns[len(fns)-1].f != f) {
+			fns = append(fns, t.funcPlan(f))
 		}
 	}
 	if len(fns) > 1 {
@@ -87,7 +87,7 @@ func (t *target) analyseAll(requests []pcl.Request) {
 
 // analyseTogether decodes functions on all processors. Neighbours go to one of them: what is asked about one is near what is
 // asked about the next.
-func analyseTogether(fns []*function) {
+func analyseTogether(fns []*funcPlan) {
 	var wg sync.WaitGroup
 	var next atomic.Int64
 	const stretch = 16
@@ -308,9 +308,9 @@ func (t *target) reachable(r *pcl.Request) error {
 	if !t.contexts.looked {
 		t.lookFirst()
 	}
-	f.analyse()
-	if f.reason != "" {
-		return &process.Refused{Point: f.fn.Name, Reason: f.reason}
+	pl := t.planned(f)
+	if pl.reason != "" {
+		return &process.Refused{Point: f.fn.Name, Reason: pl.reason}
 	}
 	if err := t.resultLater(f, r); err != nil {
 		return err
@@ -326,27 +326,27 @@ func (t *target) reachable(r *pcl.Request) error {
 		return &process.Refused{Point: f.fn.Name + ", behind call", Reason: "a branch leads there too, and would be counted as a return"}
 	}
 	if r.Where == pcl.Call {
-		t.planCalls(f)
+		t.planCalls(pl)
 	}
 	if r.Where == pcl.Insn {
-		if pts := f.insnPoint(*r); !f.served(pts) {
-			t.extendPlan(f, pts)
+		if pts := pl.insnPoint(*r); !pl.served(pts) {
+			t.extendPlan(pl, pts)
 		}
 	}
 	if r.Where.OfLoop() {
-		if err := t.planLoop(f, r.Where, r.Site); err != nil {
+		if err := t.planLoop(pl, r.Where, r.Site); err != nil {
 			return err
 		}
 	}
-	for _, pt := range f.pointsOf(*r) {
-		planned, refusal := f.plan.SiteOf(pt)
+	for _, pt := range pl.pointsOf(*r) {
+		planned, refusal := pl.plan.SiteOf(pt)
 		if refusal != nil {
 			return &process.Refused{Point: f.fn.Name + ", " + pt.Kind.String(), Reason: refusal.Reason}
 		}
 		if err := t.tooWide(planned); err != nil {
 			return err
 		}
-		if err := t.roomToPun(f, pt); err != nil {
+		if err := t.roomToPun(pl, pt); err != nil {
 			return err
 		}
 	}

@@ -32,7 +32,7 @@ type landings struct {
 // landingsOf are the landings that the target has and that take a probe. Jumpers that no other file imports are left out: the C library
 // itself calls them only when a thread ends.
 func (t *target) landingsOf() []landing {
-	if t.landings.changes == t.changes {
+	if t.landings.changes == t.version() {
 		return t.landings.of
 	}
 	all := t.landingsNamed([]string{libc.SetIP}, t.setsFrame)
@@ -47,7 +47,7 @@ func (t *target) landingsOf() []landing {
 	all = append(all, t.landingsNamed(libc.ThreadEnds(), func(f *function) (landing, bool) {
 		return landing{f: f, ending: trampoline.ByCaller, thread: true}, true
 	})...)
-	t.landings.of, t.landings.changes = slices.CompactFunc(all, func(a, b landing) bool { return a.f == b.f }), t.changes
+	t.landings.of, t.landings.changes = slices.CompactFunc(all, func(a, b landing) bool { return a.f == b.f }), t.version()
 	return t.landings.of
 }
 
@@ -56,14 +56,15 @@ func (t *target) landingsNamed(names []string, what func(*function) (landing, bo
 	for _, name := range names {
 		for _, id := range t.Named(name) {
 			f := t.funcs[id]
-			if f.analyse(); f.reason != "" || t.reachIsland(f.addr()) == nil {
+			pl := t.planned(f)
+			if pl.reason != "" || t.reachIsland(f.addr()) == nil {
 				continue
 			}
 			l, ok := what(f)
 			if !ok {
 				continue
 			}
-			if _, err := t.siteOf(f, f.points[pcl.Entry][0]); err == nil {
+			if _, err := t.siteOf(f, pl.points[pcl.Entry][0]); err == nil {
 				all = append(all, l)
 			}
 		}
@@ -97,11 +98,11 @@ func wholeCode(o *object, fn *image.Function) []byte {
 // hiddenHandlers are the objects that handle exceptions with an unwinder of their own that has no names.
 func (t *target) hiddenHandlers() []string {
 	l := &t.landings
-	if l.looked == t.changes {
+	if l.looked == t.version() {
 		return l.hidden
 	}
-	l.hidden, l.looked = nil, t.changes
-	for _, o := range t.objects {
+	l.hidden, l.looked = nil, t.version()
+	for _, o := range t.objects() {
 		named := len(o.Named(libc.SetIP)) > 0 || len(o.Named(libc.BeginCatch)) > 0
 		if !named && !slices.ContainsFunc(libc.UnwinderUsers(), o.Imports) && o.HandlesExceptions() {
 			l.hidden = append(l.hidden, o.name)
@@ -112,13 +113,14 @@ func (t *target) hiddenHandlers() []string {
 
 // imports reports whether an object imports a function from another one. Of a function of the program itself it is taken to be used.
 func (t *target) imports(name string, from *object) bool {
-	return from == t.main() || slices.ContainsFunc(t.objects, func(o *object) bool { return o != from && o.Imports(name) })
+	return from == t.main() || slices.ContainsFunc(t.objects(), func(o *object) bool { return o != from && o.Imports(name) })
 }
 
 // unmangles reports whether what is called longjmp is glibc's: one of the functions that it calls begins as there. A function of another
 // library, or of the program's own, may have another buffer, or none.
 func (f *function) unmangles() bool {
-	return f.flow != nil && slices.ContainsFunc(f.flow.Calls, func(c image.CallSite) bool {
+	w := f.flow()
+	return w != nil && slices.ContainsFunc(w.Calls, func(c image.CallSite) bool {
 		code, err := f.obj.Code(c.Target, c.Target+libc.MaxUnmangling)
 		return err == nil && libc.Unmangles(code)
 	})

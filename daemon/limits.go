@@ -44,12 +44,12 @@ func eachFile(pid int, visit func(*image.Object)) error {
 	var files images
 	seen := map[fileKey]bool{}
 	for _, m := range maps {
-		key := fileKey{m.Dev, m.Inode}
-		if !m.Executable() || !m.FileBacked() || isSegment(m) || seen[key] {
+		code := codeMap(&m)
+		if !m.Executable() || !m.FileBacked() || code.inMemory() || seen[code.file] {
 			continue
 		}
-		seen[key] = true
-		o, err := files.open(p, m, key)
+		seen[code.file] = true
+		o, err := files.open(codeSource{p}, &code)
 		if err != nil {
 			return err
 		}

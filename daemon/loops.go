@@ -11,48 +11,31 @@ import (
 	"culprit/trampoline"
 )
 
-// Loops are looked for when somebody asks for one: most functions are never asked. Their points extend the function's plan.
-
-// findLoops gives the loops of a function, none where they are not known (noLoops says why). d.mu is held.
-func (f *function) findLoops() []image.Loop {
-	f.analyse()
-	if f.looked || f.flow == nil {
-		return f.loops
-	}
-	f.looked = true
-	loops, err := f.obj.Loops(f.fn, f.whole())
-	if err != nil {
-		f.noLoops = err.Error()
-	}
-	f.loops = loops
-	return loops
-}
-
 // loopPoints are the points of one kind of a loop. Exits of the function inside the loop leave it, too.
-func (f *function) loopPoints(w pcl.Where, number int) (points []trampoline.Point) {
-	loops := f.findLoops()
+func (pl *funcPlan) loopPoints(w pcl.Where, number int) (points []trampoline.Point) {
+	loops := pl.f.findLoops()
 	if number >= len(loops) {
 		return nil
 	}
 	l := &loops[number]
 	if w == pcl.LoopStartIter {
-		return []trampoline.Point{{Kind: trampoline.Before, Addr: l.Head + f.obj.bias}}
+		return []trampoline.Point{{Kind: trampoline.Before, Addr: l.Head + pl.f.obj.bias}}
 	}
 	for _, e := range edgesOf(l, w) {
 		kind := trampoline.Behind
 		if e.Kind == image.EdgeJumps {
 			kind = trampoline.Taken
 		}
-		points = append(points, trampoline.Point{Kind: kind, Addr: e.From + f.obj.bias})
+		points = append(points, trampoline.Point{Kind: kind, Addr: e.From + pl.f.obj.bias})
 	}
 	if w != pcl.LoopExit {
 		return points
 	}
 	inside := map[uint64]bool{}
 	for _, a := range l.Leaves {
-		inside[a+f.obj.bias] = true
+		inside[a+pl.f.obj.bias] = true
 	}
-	for _, pt := range f.points[pcl.Return] {
+	for _, pt := range pl.points[pcl.Return] {
 		if inside[pt.Addr] {
 			points = append(points, pt)
 		}
@@ -62,10 +45,10 @@ func (f *function) loopPoints(w pcl.Where, number int) (points []trampoline.Poin
 
 // padPoints are where control goes on after exceptions that come out of a loop. Others may lead there, too: only what ends with an activation,
 // which knows its own by the stack pointer, may stand there.
-func (f *function) padPoints(number int) (points []trampoline.Point) {
-	if loops := f.findLoops(); number < len(loops) {
+func (pl *funcPlan) padPoints(number int) (points []trampoline.Point) {
+	if loops := pl.f.findLoops(); number < len(loops) {
 		for _, a := range loops[number].Pads {
-			points = append(points, trampoline.Point{Kind: trampoline.Before, Addr: a + f.obj.bias})
+			points = append(points, trampoline.Point{Kind: trampoline.Before, Addr: a + pl.f.obj.bias})
 		}
 	}
 	return points
@@ -82,72 +65,72 @@ func edgesOf(l *image.Loop, w pcl.Where) []image.Edge {
 }
 
 // planLoop makes the points of a loop part of the function's plan.
-func (t *target) planLoop(f *function, w pcl.Where, number int) error {
-	loops := f.findLoops()
+func (t *target) planLoop(pl *funcPlan, w pcl.Where, number int) error {
+	loops := pl.f.findLoops()
 	if number >= len(loops) {
-		return &process.Refused{Point: f.fn.Name, Reason: "no such loop: " + f.noLoops}
+		return &process.Refused{Point: pl.f.fn.Name, Reason: "no such loop: " + pl.f.noLoops}
 	}
 	l := &loops[number]
 	if w != pcl.LoopStartIter {
 		for _, e := range edgesOf(l, w) {
 			if e.Kind != image.EdgeFalls && e.Kind != image.EdgeJumps {
-				return &process.Refused{Point: f.fn.Name + ", " + l.Name, Reason: fmt.Sprintf("%s of it goes by a jump table or an exception, at %#x", w, e.From)}
+				return &process.Refused{Point: pl.f.fn.Name + ", " + l.Name, Reason: fmt.Sprintf("%s of it goes by a jump table or an exception, at %#x", w, e.From)}
 			}
 		}
 	}
 	if w == pcl.LoopEnter && len(l.Enter) == 0 {
-		return &process.Refused{Point: f.fn.Name + ", " + l.Name, Reason: "the function begins inside it"}
+		return &process.Refused{Point: pl.f.fn.Name + ", " + l.Name, Reason: "the function begins inside it"}
 	}
-	points := f.loopPoints(w, number)
+	points := pl.loopPoints(w, number)
 	if w == pcl.LoopExit {
-		points = append(points, f.padPoints(number)...)
+		points = append(points, pl.padPoints(number)...)
 	}
-	if !f.served(points) {
-		t.extendPlan(f, f.allLoopPoints())
+	if !pl.served(points) {
+		t.extendPlan(pl, pl.allLoopPoints())
 	}
 	return nil
 }
 
 // allLoopPoints are those of all loops of a function. They are planned together: none takes the room that another needs.
-func (f *function) allLoopPoints() (points []trampoline.Point) {
+func (pl *funcPlan) allLoopPoints() (points []trampoline.Point) {
 	for _, w := range []pcl.Where{pcl.LoopStartIter, pcl.LoopEnter, pcl.LoopExit, pcl.LoopEndIter} {
-		for i := range f.loops {
-			points = append(points, f.loopPoints(w, i)...)
+		for i := range pl.f.loops {
+			points = append(points, pl.loopPoints(w, i)...)
 		}
 	}
-	for i := range f.loops {
-		points = append(points, f.padPoints(i)...)
+	for i := range pl.f.loops {
+		points = append(points, pl.padPoints(i)...)
 	}
 	return points
 }
 
 // extendPlan makes further points part of a function's plan. Sites that nothing runs at may change for it. Where the code cannot be read
 // any more the plan stays as it is, without these points.
-func (t *target) extendPlan(f *function, points []trampoline.Point) {
+func (t *target) extendPlan(pl *funcPlan, points []trampoline.Point) {
 	var next *trampoline.Plan
 	var grown []*trampoline.Site
 	isInUse := func(s *trampoline.Site) bool {
 		own := t.sites[s.Addr]
 		return own != nil && own.Site == s && own.inUse()
 	}
-	if planning(func() { next, grown = f.plan.Extend(f.body(f.whole()), points, isInUse) }) != nil {
+	if planning(func() { next, grown = pl.plan.Extend(pl.body(pl.f.whole()), points, isInUse) }) != nil {
 		return
 	}
-	for _, s := range f.plan.Sites {
+	for _, s := range pl.plan.Sites {
 		if own := t.sites[s.Addr]; own != nil && own.Site == s && !own.inUse() {
 			delete(t.sites, s.Addr)
 		}
 	}
-	f.plan = next
+	pl.plan = next
 	for _, s := range grown {
 		t.sites[s.Addr].grown()
 	}
 }
 
 // served reports whether all points are planned, or known not to be reached.
-func (f *function) served(points []trampoline.Point) bool {
+func (pl *funcPlan) served(points []trampoline.Point) bool {
 	for _, pt := range points {
-		if !f.plan.Knows(pt) {
+		if !pl.plan.Knows(pt) {
 			return false
 		}
 	}
@@ -160,8 +143,8 @@ func (s *site) inUse() bool {
 }
 
 // insnPoint is the point of a request for a single instruction.
-func (f *function) insnPoint(r pcl.Request) []trampoline.Point {
-	pt := trampoline.Point{Kind: trampoline.Before, Addr: f.addr() + uint64(int64(r.Site))}
+func (pl *funcPlan) insnPoint(r pcl.Request) []trampoline.Point {
+	pt := trampoline.Point{Kind: trampoline.Before, Addr: pl.f.addr() + uint64(int64(r.Site))}
 	if r.Post {
 		pt.Kind = trampoline.Behind
 	}
@@ -195,4 +178,42 @@ func (d *Daemon) ListLoops(module, name string) (names []string, err error) {
 		return nil, err
 	}
 	return names, nil
+}
+
+// planCalls makes the points around all calls of a function part of its plan. d.mu is held.
+func (t *target) planCalls(pl *funcPlan) {
+	f, flow := pl.f, pl.f.flow()
+	if pl.points[pcl.Call] != nil || len(flow.Calls) == 0 {
+		return
+	}
+	var pts []trampoline.Point
+	for _, c := range flow.Calls {
+		pts = append(pts, trampoline.Point{Kind: trampoline.CallPre, Addr: c.Addr + f.obj.bias},
+			trampoline.Point{Kind: trampoline.CallPost, Addr: c.Ret + f.obj.bias})
+	}
+	pl.points[pcl.Call] = pts
+	t.extendPlan(pl, pts)
+}
+
+// pointsOf returns the points of a function that a request names: none behind a call that never comes back.
+func (pl *funcPlan) pointsOf(r pcl.Request) []trampoline.Point {
+	switch {
+	case r.Where == pcl.Entry, r.Where == pcl.Return:
+		return pl.points[r.Where]
+	case r.Where.OfLoop():
+		return pl.loopPoints(r.Where, r.Site)
+	case r.Where == pcl.Insn:
+		return pl.insnPoint(r)
+	}
+	i := 2 * r.Site
+	if r.Post {
+		if pl.f.neverReturns(r.Site) {
+			return nil
+		}
+		i++
+	}
+	if all := pl.points[pcl.Call]; i < len(all) {
+		return all[i : i+1]
+	}
+	return nil
 }

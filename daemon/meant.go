@@ -33,14 +33,14 @@ type dictionary struct {
 }
 
 // Meant implements pcl.Env.
-func (t *target) Meant(name string) ([]pcl.FuncID, error) {
-	d := &t.meant
-	if d.of == nil || d.changes != t.changes || len(d.of) >= maxFound {
-		*d = dictionary{changes: t.changes, of: map[string]meaning{}}
+func (p *program) Meant(name string) ([]pcl.FuncID, error) {
+	d := &p.meant
+	if d.of == nil || d.changes != p.changes || len(d.of) >= maxFound {
+		*d = dictionary{changes: p.changes, of: map[string]meaning{}}
 	}
 	m, ok := d.of[name]
 	if !ok {
-		m.ids, m.err = t.mean(name)
+		m.ids, m.err = p.mean(name)
 		d.of[name] = m
 	}
 	return slices.Clone(m.ids), m.err
@@ -49,27 +49,27 @@ func (t *target) Meant(name string) ([]pcl.FuncID, error) {
 // mean looks a name up: as it is, then as what people leave out of names, then as a glob. A function of the program whose parameters alone were
 // left out comes before one of a library that is called so. One that only programs of old can call, such as the C library's step@GLIBC_2.2.5,
 // comes last: hardly anybody knows that it is there.
-func (t *target) mean(name string) ([]pcl.FuncID, error) {
-	ids := t.Named(name)
-	if now := slices.DeleteFunc(slices.Clone(ids), func(id pcl.FuncID) bool { return t.funcs[id].fn.OldVersion() }); len(now) > 0 {
+func (p *program) mean(name string) ([]pcl.FuncID, error) {
+	ids := p.Named(name)
+	if now := slices.DeleteFunc(slices.Clone(ids), func(id pcl.FuncID) bool { return p.funcs[id].fn.OldVersion() }); len(now) > 0 {
 		ids = now
 	} else {
-		if own, err := t.loosely(name); len(own) > 0 || err != nil {
+		if own, err := p.loosely(name); len(own) > 0 || err != nil {
 			return own, err
 		}
 	}
 	if len(ids) > 0 {
-		if own := t.ofProgram(name); len(own) > 0 && !slices.ContainsFunc(ids, func(id pcl.FuncID) bool { return t.main().holds(uint64(id)) }) {
+		if own := p.ofProgram(name); len(own) > 0 && !slices.ContainsFunc(ids, func(id pcl.FuncID) bool { return p.main().holds(uint64(id)) }) {
 			return own, nil
 		}
 		return ids, nil
 	}
 	if strings.ContainsAny(name, "*?") {
-		if ids := t.glob(name); len(ids) > 0 {
+		if ids := p.glob(name); len(ids) > 0 {
 			return ids, nil
 		}
 	}
-	return nil, t.noSuch(name)
+	return nil, p.noSuch(name)
 }
 
 // A candidate is a function that a name may mean, with the object that has it.
@@ -79,9 +79,9 @@ type candidate struct {
 }
 
 // loosely finds the functions that a name fits best. Those of different scopes are not the same function: then it is an error.
-func (t *target) loosely(name string) (ids []pcl.FuncID, err error) {
+func (p *program) loosely(name string) (ids []pcl.FuncID, err error) {
 	var best []candidate
-	for _, o := range t.objects {
+	for _, o := range p.list {
 		for _, m := range o.Meant(name) {
 			if m.Fn.OldVersion() {
 				continue // it is called by its whole name, or not at all
@@ -101,17 +101,17 @@ func (t *target) loosely(name string) (ids []pcl.FuncID, err error) {
 		return nil, &pcl.NoFunction{Name: name, May: may}
 	}
 	for _, c := range best {
-		ids = append(ids, t.know(c.o, []*image.Function{c.Fn})...)
+		ids = append(ids, p.know(c.o, []*image.Function{c.Fn})...)
 	}
 	return distinct(ids), nil
 }
 
 // ofProgram are the functions of the program of whose names nothing but parameters was left out.
-func (t *target) ofProgram(name string) (ids []pcl.FuncID) {
-	program := t.main()
+func (p *program) ofProgram(name string) (ids []pcl.FuncID) {
+	program := p.main()
 	for _, m := range program.Meant(name) {
 		if m.Fit == image.FitWhole {
-			ids = append(ids, t.know(program, []*image.Function{m.Fn})...)
+			ids = append(ids, p.know(program, []*image.Function{m.Fn})...)
 		}
 	}
 	return distinct(ids)
@@ -134,12 +134,12 @@ func scopes(all []candidate) (names []string) {
 }
 
 // glob finds the functions whose name, with or without parameters, or linkage name matches a pattern.
-func (t *target) glob(pattern string) (ids []pcl.FuncID) {
+func (p *program) glob(pattern string) (ids []pcl.FuncID) {
 	match := pcl.Matcher(pattern, false)
-	for _, o := range t.objects {
+	for _, o := range p.list {
 		for _, fn := range o.Functions() {
 			if fn.Named && (match(fn.Name) || fn.Linkage != "" && match(fn.Linkage) || fn.Linkage != fn.Name && match(image.Path(fn.Linkage))) {
-				ids = append(ids, t.know(o, []*image.Function{fn})...)
+				ids = append(ids, p.know(o, []*image.Function{fn})...)
 			}
 		}
 	}
@@ -148,13 +148,13 @@ func (t *target) glob(pattern string) (ids []pcl.FuncID) {
 
 // noSuch says that a name means nothing, and of the first such names why that may be: DWARF knows what was inlined, symbols know what is called
 // similarly.
-func (t *target) noSuch(name string) error {
+func (p *program) noSuch(name string) error {
 	none := &pcl.NoFunction{Name: name}
-	if t.meant.asked++; t.meant.asked > maxAsked {
+	if p.meant.asked++; p.meant.asked > maxAsked {
 		return none
 	}
 	places, inlined := 0, false
-	for _, o := range t.objects {
+	for _, o := range p.list {
 		if n, ok := o.Inlined(name); ok {
 			places, inlined = places+n, true
 		}
@@ -165,15 +165,15 @@ func (t *target) noSuch(name string) error {
 	case inlined:
 		none.Why = fmt.Sprintf("it is inlined everywhere (in %d places), so it has no entry and no return; build with -fno-inline, or with __attribute__((noinline)) on it", places)
 	default:
-		none.Nearest = t.similar(name)
+		none.Nearest = p.similar(name)
 	}
 	return none
 }
 
 // similar lists functions with similar names: of the program itself and its own libraries first, where names were mistyped or have changed.
-func (t *target) similar(name string) []string {
-	program := t.main()
-	objects := append([]*object{program}, slices.DeleteFunc(slices.Clone(t.objects), func(o *object) bool { return o == program })...)
+func (p *program) similar(name string) []string {
+	program := p.main()
+	objects := append([]*object{program}, slices.DeleteFunc(slices.Clone(p.list), func(o *object) bool { return o == program })...)
 	last := lastPart(name)
 	var found []string
 	for _, o := range objects {

@@ -2,12 +2,7 @@ package daemon
 
 import "strconv"
 
-// What MPI adds to a target: its flavor, and messages as objects of synchronisation.
-
-// usesMPI reports whether the target has MPI's functions.
-func (t *target) usesMPI() bool {
-	return len(t.Named("MPI_Init")) > 0 || len(t.Named("MPI_Init_thread")) > 0
-}
+// What MPI adds to a target: messages as objects of synchronisation.
 
 // message is what the last element of /SyncObject/Message/COMMUNICATOR/TAG stands for. A communicator is the name of the
 // variable that it is the address of ("ompi_mpi_comm_world" of Open MPI), or its handle as a number ("0x44000000", what

@@ -325,7 +325,7 @@ func (d *Daemon) Unseen(metric string) string {
 		return ""
 	}
 	for _, t := range d.targets {
-		if len(t.objects) > 0 && t.main().IsGo() {
+		if len(t.objects()) > 0 && t.main().IsGo() {
 			return fmt.Sprintf("%s is a Go program: a goroutine that waits has no thread, so that its wait is not seen", t.name)
 		}
 	}

@@ -3,7 +3,6 @@ package daemon
 import (
 	"encoding/binary"
 	"fmt"
-	"strings"
 
 	"culprit/daemon/image"
 	"culprit/daemon/libc"
@@ -35,38 +34,12 @@ func (t *target) nameLock(word uint64, k libc.Wait) (addr uint64, name string) {
 	return addr, fmt.Sprintf("%s+%#x", p.Name, p.Rest)
 }
 
-// dataAt is the object whose data an address lies in, what the file holds no bytes of included.
-func (t *target) dataAt(addr uint64) *object {
-	for _, obj := range t.objects {
-		for _, s := range obj.Segments() {
-			if addr-obj.bias >= s.Vaddr && addr-obj.bias < s.Vaddr+s.MemSize {
-				return obj
-			}
-		}
-	}
-	return nil
-}
-
 // distinct puts the object in front of a name that another object uses, too.
 func (t *target) distinct(obj *object, name string, addr uint64) string {
 	if at, ok := t.dataNamed(name); ok && at != addr {
 		return obj.name + ":" + name
 	}
 	return name
-}
-
-// dataNamed is the address of a variable with a symbol, or of a named part of it.
-func (t *target) dataNamed(name string) (uint64, bool) {
-	for _, obj := range t.objects {
-		own := name
-		if rest, ok := strings.CutPrefix(name, obj.name+":"); ok {
-			own = rest
-		}
-		if at, ok := obj.PartNamed(own); ok {
-			return at + obj.bias, true
-		}
-	}
-	return 0, false
 }
 
 // holders is how many activations are asked for a variable that leads to a lock.

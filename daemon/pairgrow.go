@@ -53,8 +53,8 @@ func (d *Daemon) grow() {
 
 // mayGrow reports whether the target has come to have something of the part's item, if it has one, or of the code that the part has lost.
 func (p *part) mayGrow(it *pcl.GroupingItem) bool {
-	more := p.lost && p.t.loads > p.loads
-	p.loads = p.t.loads
+	more := p.lost && p.t.loaded() > p.loads
+	p.loads = p.t.loaded()
 	if it != nil {
 		lacking := p.t.lacking(it)
 		more = more || lacking < p.lacking
@@ -68,7 +68,7 @@ func (p *part) loses(o *object) {
 	isIn := func(r pcl.Request) bool { return o.holds(uint64(r.Func)) }
 	p.plan.Requests = slices.DeleteFunc(slices.Clone(p.plan.Requests), isIn)
 	p.sites = slices.DeleteFunc(slices.Clone(p.sites), func(s *site) bool { return s.gone })
-	p.lost, p.loads = true, p.t.loads
+	p.lost, p.loads = true, p.t.loaded()
 	p.noteUnloaded(o)
 }
 

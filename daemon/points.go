@@ -69,20 +69,22 @@ func (r *PointsReport) process(pid int) error {
 }
 
 // object adds the functions of an object, and gives those that can be instrumented to each, if that is not nil.
-func (r *PointsReport) object(o *object, each func(*function)) {
+func (r *PointsReport) object(o *object, each func(*funcPlan)) {
+	code := newCodePlan(o, nil, false)
 	for _, fn := range o.Functions() {
 		f := &function{id: pcl.FuncID(fn.Addr), obj: o, fn: fn}
-		f.analyse()
-		if strings.Contains(f.reason, "fragment") {
+		pl := &funcPlan{f: f, of: code} // code keeps none: of large programs there are a million
+		pl.analyse()
+		if strings.Contains(pl.reason, "fragment") {
 			continue // a cold part that lies apart: it is instrumented with the function that it belongs to
 		}
 		r.Functions++
-		if reason := r.count(f); reason != "" {
+		if reason := r.count(pl); reason != "" {
 			r.refuse(f, reason)
 		} else {
 			r.Instrumentable++
 			if each != nil {
-				each(f)
+				each(pl)
 			}
 		}
 	}
@@ -91,7 +93,7 @@ func (r *PointsReport) object(o *object, each func(*function)) {
 // refuse notes a function that cannot be instrumented.
 func (r *PointsReport) refuse(f *function, reason string) {
 	r.Refused[reason]++
-	p := RefusedPoint{Name: f.fn.Name, Object: f.obj.name, Reason: reason, ByRule: f.fn.ByRule() || f.reason == whyGo}
+	p := RefusedPoint{Name: f.fn.Name, Object: f.obj.name, Reason: reason, ByRule: f.fn.ByRule() || reason == whyGo}
 	p.HandWritten = f.obj.HandWritten(f.fn)
 	switch {
 	case p.ByRule:
@@ -114,14 +116,14 @@ func (r *PointsReport) sum() {
 }
 
 // count adds the ways to a function's entry and exits, or returns why one of them cannot be reached.
-func (r *PointsReport) count(f *function) (reason string) {
-	if f.reason != "" {
-		return f.reason
+func (r *PointsReport) count(pl *funcPlan) (reason string) {
+	if pl.reason != "" {
+		return pl.reason
 	}
 	tactics := map[trampoline.Tactic]int{}
-	for _, pts := range [][]trampoline.Point{f.points[pcl.Entry], f.points[pcl.Return]} {
+	for _, pts := range [][]trampoline.Point{pl.points[pcl.Entry], pl.points[pcl.Return]} {
 		for _, pt := range pts {
-			s, refusal := f.plan.SiteOf(pt)
+			s, refusal := pl.plan.SiteOf(pt)
 			if refusal != nil {
 				return fmt.Sprintf("%s: %s", pt.Kind, refusal.Reason)
 			}

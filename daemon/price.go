@@ -115,11 +115,17 @@ func (d *Daemon) compileFor(k grid.PairKey, targets []*target) (plans []costed, 
 	return nil, err
 }
 
+// A callRate is how often a function was called when that was last measured.
+type callRate struct {
+	perSecond float64
+	at        float64 // session time, 0 = never
+}
+
 // unknown collects the functions whose rate is not known or too old.
 func (c costed) unknown(into map[*target]map[pcl.FuncID]bool, now float64) {
 	for _, r := range c.plan.Requests {
-		f := c.t.funcs[r.Func]
-		if f == nil || f.rateAt != 0 && now-f.rateAt < rateAge {
+		rate := c.t.rates[r.Func]
+		if c.t.funcs[r.Func] == nil || rate.at != 0 && now-rate.at < rateAge {
 			continue
 		}
 		if into[c.t] == nil {
@@ -181,8 +187,7 @@ func (d *Daemon) readRates(counters []rateCounter) {
 		for _, slot := range t.seg.Used(nil) {
 			n += t.seg.Load(slot, c.part.cells[0].off)
 		}
-		c.f.rate = float64(n) / time.Since(c.since).Seconds()
-		c.f.rateAt = d.Now()
+		t.rates[c.f.id] = callRate{float64(n) / time.Since(c.since).Seconds(), d.Now()}
 		d.switchOut(c.part)
 	}
 }
@@ -193,12 +198,12 @@ func (d *Daemon) add(price *grid.Price, c costed) {
 	prices := d.prices.each(c.plan, c.t.readsRows(c.plan))
 	for i := range c.plan.Requests {
 		r := &c.plan.Requests[i]
-		f := c.t.funcs[r.Func]
-		if f == nil {
+		if c.t.funcs[r.Func] == nil {
 			continue
 		}
+		rate := c.t.rates[r.Func].perSecond
 		price.Points++
-		price.Rate += f.rate
-		price.Fraction += f.rate * prices[i] * inProgram(c.plan) / 1e9 / active
+		price.Rate += rate
+		price.Fraction += rate * prices[i] * inProgram(c.plan) / 1e9 / active
 	}
 }

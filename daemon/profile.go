@@ -351,7 +351,7 @@ func (p *profile) weight(part *sampledPart, kind int) (hits, total float64) {
 			}
 		}
 	case len(part.code) >= 2:
-		for _, id := range p.t.found.get(p.t, funcName{part.code[0], part.code[1]}) {
+		for _, id := range p.t.namely(funcName{part.code[0], part.code[1]}) {
 			if part.object != "" {
 				hits += s.both[funcObject{id, part.object}]
 			} else {

@@ -18,11 +18,11 @@ func (s *site) way(b *trampoline.Base, r segment.Room) trampoline.Way {
 
 // roomToPun reports why a point whose site is punned cannot be reached: both jumps lead to few places, and in rare layouts of memory all
 // of them are taken. Else the places are the site's from now on.
-func (t *target) roomToPun(f *function, pt trampoline.Point) error {
-	if planned, _ := f.plan.SiteOf(pt); planned.Tactic != trampoline.Punned {
+func (t *target) roomToPun(pl *funcPlan, pt trampoline.Point) error {
+	if planned, _ := pl.plan.SiteOf(pt); planned.Tactic != trampoline.Punned {
 		return nil
 	}
-	s, err := t.siteOf(f, pt)
+	s, err := t.siteOf(pl.f, pt)
 	if err == nil {
 		if sp := t.reachIsland(s.Addr); sp == nil {
 			err = &process.Refused{Reason: "no room for trampolines within 2 GiB of it"}
@@ -32,7 +32,7 @@ func (t *target) roomToPun(f *function, pt trampoline.Point) error {
 	}
 	var refused *process.Refused
 	if errors.As(err, &refused) {
-		return &process.Refused{Point: f.fn.Name + ", " + pt.Kind.String(), Reason: refused.Reason}
+		return &process.Refused{Point: pl.f.fn.Name + ", " + pt.Kind.String(), Reason: refused.Reason}
 	}
 	return err
 }

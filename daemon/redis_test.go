@@ -58,7 +58,7 @@ func TestEveryFunctionOfRedis(t *testing.T) {
 		if f.obj.name != "redis-server" {
 			continue
 		}
-		if f.analyse(); f.reason == "" {
+		if tg.planned(f).reason == "" {
 			keys = append(keys, grid.PairKey{Metric: "procedure_calls", Focus: grid.Whole().Refine(grid.Code, f.fn.Module, f.fn.Name)})
 		}
 	}

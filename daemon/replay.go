@@ -49,12 +49,6 @@ func (e *estimate) runs(x *stackSample, vars int) bool {
 	return r.vars[0] != 0
 }
 
-// callsFrom reports whether a return address is that of the call site with this number.
-func (f *function) callsFrom(site int, ret uint64) bool {
-	f.analyse()
-	return f.flow != nil && site < len(f.flow.Calls) && f.flow.Calls[site].Ret+f.obj.bias == ret
-}
-
 // run does what one request would have done in frame i.
 func (r *replay) run(q *pcl.Request, i int) {
 	for _, g := range q.Guards {
@@ -147,8 +141,8 @@ const maxCallees = 1 << 16
 // withJumps puts those functions back on a stack that ended in a jump to the one above them: the C library's semaphores and joins wait
 // behind such a jump. They stand where the call leads to that made the activation.
 func (s *strata) withJumps(frames []frame) []frame {
-	if s.jumps.callee == nil || s.jumps.loads != s.t.loads || len(s.jumps.callee)+len(s.jumps.jumps) > maxCallees {
-		s.jumps = jumpCache{callee: map[uint64]*function{}, jumps: map[[2]pcl.FuncID]bool{}, loads: s.t.loads}
+	if s.jumps.callee == nil || s.jumps.loads != s.t.loaded() || len(s.jumps.callee)+len(s.jumps.jumps) > maxCallees {
+		s.jumps = jumpCache{callee: map[uint64]*function{}, jumps: map[[2]pcl.FuncID]bool{}, loads: s.t.loaded()}
 	}
 	for i := len(frames) - 1; i > 0; i-- {
 		g := s.calledFrom(&frames[i])
@@ -168,9 +162,8 @@ func (s *strata) calledFrom(fr *frame) *function {
 		return g
 	}
 	var g *function
-	fr.f.analyse()
-	if fr.f.flow != nil {
-		for _, c := range fr.f.flow.Calls {
+	if w := fr.f.flow(); w != nil {
+		for _, c := range w.Calls {
 			if c.Ret+fr.f.obj.bias == fr.pc {
 				g = s.t.callee(fr.f.obj, c)
 			}
@@ -193,11 +186,11 @@ func (s *strata) jumpsTo(f, to *function) bool {
 
 // jumpsTo reports whether a function may end in a jump to another one, also over others.
 func (t *target) jumpsTo(f, to *function, depth int) bool {
-	f.analyse()
-	if f.flow == nil || depth > maxJumps {
+	w := f.flow()
+	if w == nil || depth > maxJumps {
 		return false
 	}
-	for _, x := range f.flow.Exits {
+	for _, x := range w.Exits {
 		if x.Kind == image.ExitRet || x.Target == 0 {
 			continue
 		}

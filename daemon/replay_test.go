@@ -90,7 +90,7 @@ func (w *twin) sample() *stackSample {
 	for _, a := range slices.Backward(w.stack) {
 		fr := frame{f: a.f, pc: a.f.addr() + 1}
 		if a.site >= 0 {
-			fr.pc = a.f.flow.Calls[a.site].Ret + a.f.obj.bias
+			fr.pc = a.f.flow().Calls[a.site].Ret + a.f.obj.bias
 		}
 		x.frames = append(x.frames, fr)
 	}
@@ -103,18 +103,18 @@ func (w *twin) step(t *target, r *rand.Rand, fns []*function) {
 	n := len(w.stack)
 	calls := 0
 	if n > 0 {
-		calls = len(w.stack[n-1].f.flow.Calls)
+		calls = len(w.stack[n-1].f.flow().Calls)
 	}
 	switch {
 	case n == 0:
 		w.enter(fns[r.IntN(len(fns))], -1)
 	case calls > 0 && n < deepest && r.IntN(5) < 3:
 		f, site := w.stack[n-1].f, r.IntN(calls)
-		to := t.callee(f.obj, f.flow.Calls[site])
+		to := t.callee(f.obj, f.flow().Calls[site])
 		if to == nil {
 			to = fns[r.IntN(len(fns))]
 		}
-		if to.analyse(); to.flow != nil {
+		if to.flow() != nil {
 			w.enter(to, site)
 		}
 	default:
@@ -143,8 +143,8 @@ func TestReplayAgreesWithItsTwin(t *testing.T) {
 		}
 	}
 	for _, f := range fns {
-		if f.analyse(); f.flow == nil {
-			t.Fatalf("%s: %s", f.fn.Name, f.reason)
+		if f.flow() == nil {
+			t.Fatalf("%s: %s", f.fn.Name, tg.planned(f).reason)
 		}
 	}
 	r := rand.New(rand.NewPCG(5, 4))
@@ -204,15 +204,13 @@ func TestCallsBehindJumps(t *testing.T) {
 	tg := d.targets[0]
 	s := tg.sampled
 	caller := tg.funcs[tg.Named("wait_for_ticket")[0]]
-	caller.analyse()
 	found := false
-	for _, c := range caller.flow.Calls {
+	for _, c := range caller.flow().Calls {
 		g := tg.callee(caller.obj, c)
 		if g == nil || g.fn.Name != "sem_wait" {
 			continue
 		}
-		g.analyse()
-		for _, x := range g.flow.Exits {
+		for _, x := range g.flow().Exits {
 			slow := tg.tailCallee(g.obj, x)
 			if x.Target == 0 || slow == nil || slow == g {
 				continue

@@ -14,11 +14,12 @@ import (
 
 // resultLater refuses $return of a function that has such an exit.
 func (t *target) resultLater(f *function, r *pcl.Request) error {
-	if r.Where != pcl.Return || r.Listed || r.Follows || f.flow == nil || !slices.ContainsFunc(r.Code, readsReturn) {
+	w := f.flow()
+	if r.Where != pcl.Return || r.Listed || r.Follows || w == nil || !slices.ContainsFunc(r.Code, readsReturn) {
 		return nil
 	}
-	none := &pcl.NoResult{Function: safetext.CleanMax(f.fn.Name, 100), Exits: len(f.flow.Exits)}
-	for _, e := range f.flow.Exits {
+	none := &pcl.NoResult{Function: safetext.CleanMax(f.fn.Name, 100), Exits: len(w.Exits)}
+	for _, e := range w.Exits {
 		if e.Kind == image.ExitRet {
 			continue
 		}

@@ -104,11 +104,11 @@ func (d *Daemon) asksForLess(plans []costed, take float64) bool {
 		}
 		asking, reading := d.prices.each(c.plan, false), d.prices.each(c.plan, true)
 		for i := range c.plan.Requests {
-			f := c.t.funcs[c.plan.Requests[i].Func]
-			if f == nil || f.rateAt == 0 {
+			rate, ok := c.t.rates[c.plan.Requests[i].Func]
+			if !ok {
 				return false
 			}
-			more += f.rate * (asking[i] - reading[i]) * inProgram(c.plan)
+			more += rate.perSecond * (asking[i] - reading[i]) * inProgram(c.plan)
 		}
 	}
 	return more/1e9 < take

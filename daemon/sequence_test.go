@@ -21,20 +21,21 @@ func TestSequencesStay(t *testing.T) {
 				t.Fatalf("%v: %d functions %s", flags, len(fns), name)
 			}
 			f := &function{id: pcl.FuncID(fns[0].Addr), obj: o, fn: fns[0]}
-			f.analyse()
-			if f.reason != "" {
-				t.Fatalf("%v: %s: %s", flags, name, f.reason)
+			pl := newCodePlan(o, nil, false).funcPlan(f)
+			pl.analyse()
+			if pl.reason != "" {
+				t.Fatalf("%v: %s: %s", flags, name, pl.reason)
 			}
-			for _, s := range f.plan.Sites {
+			for _, s := range pl.plan.Sites {
 				if o.InSequence(s.Addr, s.End()) || s.Host != nil && o.InSequence(s.Host.Addr, s.Host.End()) {
 					t.Errorf("%v: %s: the site at %#x moves or changes what is in a sequence", flags, name, s.Addr)
 				}
 			}
-			if _, refused := f.plan.SiteOf(f.points[pcl.Entry][0]); refused != nil {
+			if _, refused := pl.plan.SiteOf(pl.points[pcl.Entry][0]); refused != nil {
 				t.Errorf("%v: %s: %v", flags, name, refused)
 			}
-			for _, pt := range f.points[pcl.Return] {
-				_, refused := f.plan.SiteOf(pt)
+			for _, pt := range pl.points[pcl.Return] {
+				_, refused := pl.plan.SiteOf(pt)
 				if (refused == nil) != want || refused != nil && !strings.Contains(refused.Reason, "restartable sequence") {
 					t.Errorf("%v: %s returns at %#x: %v; want it to be reached: %v", flags, name, pt.Addr, refused, want)
 				}

@@ -43,7 +43,7 @@ type patched struct {
 
 // siteOf returns the site that serves a point of a function.
 func (t *target) siteOf(f *function, pt trampoline.Point) (*site, error) {
-	planned, refusal := f.plan.SiteOf(pt)
+	planned, refusal := t.funcPlan(f).plan.SiteOf(pt)
 	if refusal != nil {
 		return nil, &process.Refused{Point: f.fn.Name + ": " + pt.Kind.String(), Reason: refusal.Reason}
 	}
@@ -165,9 +165,8 @@ func (p *part) request(r *pcl.Request) ([]*site, error) {
 	if f == nil {
 		return nil, &process.Refused{Point: hex(uint64(r.Func)), Reason: "no function there"}
 	}
-	f.analyse()
-	if f.reason != "" {
-		return nil, &process.Refused{Point: f.fn.Name, Reason: f.reason}
+	if pl := p.t.planned(f); pl.reason != "" {
+		return nil, &process.Refused{Point: f.fn.Name, Reason: pl.reason}
 	}
 	pts := p.t.pointsOf(f, r)
 	if len(pts) == 0 && r.Where == pcl.Call && !(r.Post && f.neverReturns(r.Site)) {

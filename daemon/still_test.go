@@ -18,7 +18,7 @@ func TestNothingIsBuiltInAStop(t *testing.T) {
 	d.mu.Lock()
 	tgt := d.targets[0]
 	var o *object
-	for _, one := range tgt.objects {
+	for _, one := range tgt.objects() {
 		if one.holds(uint64(tgt.proc.Loader())) {
 			o = one
 		}
@@ -34,8 +34,8 @@ func TestNothingIsBuiltInAStop(t *testing.T) {
 				return false
 			}
 			f := tgt.funcs[tgt.know(o, fns[:1])[0]]
-			f.analyse()
-			return f.flow != nil || f.plan != nil || f.reason != ""
+			pl := tgt.planned(f)
+			return f.flow() != nil || pl.plan != nil || pl.reason != ""
 		},
 		"where sequences are": func() bool { o.InSequence(0, 1); return o.SequencesRead() },
 	}

@@ -292,7 +292,7 @@ func (s *strays) leading(w *process.World) error {
 
 // leads counts the places in code that is no file's from where it goes into what is left of a segment.
 func leads(p *process.Process) (n int, err error) {
-	s, err := (&target{d: bareDaemon(), proc: p}).findStrays()
+	s, err := (&target{d: bareDaemon(), proc: p, program: &program{}}).findStrays()
 	if err != nil {
 		return 0, err
 	}

@@ -39,7 +39,8 @@ func onlyEnds(r *pcl.Request) bool {
 // pointsOf are where a request has its code.
 func (t *target) pointsOf(f *function, r *pcl.Request) (all []exit) {
 	follows := endsActivations(r)
-	for _, pt := range f.pointsOf(*r) {
+	pl := t.funcPlan(f)
+	for _, pt := range pl.pointsOf(*r) {
 		if !follows {
 			all = append(all, exit{f, pt})
 			continue
@@ -56,7 +57,7 @@ func (t *target) pointsOf(f *function, r *pcl.Request) (all []exit) {
 		all = unrepeated(all)
 	}
 	if r.Where == pcl.LoopExit && onlyEnds(r) {
-		for _, pt := range f.padPoints(r.Site) {
+		for _, pt := range pl.padPoints(r.Site) {
 			all = append(all, exit{f, pt})
 		}
 	}
@@ -77,7 +78,7 @@ func (t *target) jumpedTo(f *function, pt trampoline.Point) *function {
 	if pt.Kind != trampoline.TailJump && pt.Kind != trampoline.TailCond {
 		return nil
 	}
-	for _, e := range f.flow.Exits {
+	for _, e := range f.flow().Exits {
 		if e.Addr+f.obj.bias != pt.Addr || e.Target == 0 {
 			continue
 		}
@@ -94,10 +95,11 @@ func (t *target) exitsOf(f *function, came []*function) (all []exit, ok bool) {
 	if slices.Contains(came, f) || len(came) > maxJumps || t.reachIsland(f.addr()) == nil {
 		return nil, false
 	}
-	if f.analyse(); f.reason != "" {
+	pl := t.planned(f)
+	if pl.reason != "" {
 		return nil, false
 	}
-	for _, pt := range f.points[pcl.Return] {
+	for _, pt := range pl.points[pcl.Return] {
 		if g := t.jumpedTo(f, pt); g != nil {
 			if more, ok := t.exitsOf(g, append(came, f)); ok {
 				all = append(all, more...)
@@ -115,11 +117,9 @@ func (t *target) exitsOf(f *function, came []*function) (all []exit, ok bool) {
 // jumpsAway says at which exits an activation of a function is taken to end although the function goes on in another one, which cannot be
 // followed there: in another file, by a pointer, in a circle. "" if at none.
 func (t *target) jumpsAway(f *function) string {
-	if f.flow == nil {
-		return ""
-	}
+	pl := t.funcPlan(f)
 	jumps, to := 0, []string{}
-	for _, pt := range f.points[pcl.Return] {
+	for _, pt := range pl.points[pcl.Return] {
 		if !pt.Kind.IsExit() || pt.Kind == trampoline.Ret {
 			continue
 		}
@@ -140,12 +140,12 @@ func (t *target) jumpsAway(f *function) string {
 		to = []string{"functions that are not known"}
 	}
 	return fmt.Sprintf("%s leaves by a jump to %s at %d of its %d exits: what it does from there on is not in the value",
-		safetext.CleanMax(f.fn.Name, 100), strings.Join(to, ", "), jumps, len(f.points[pcl.Return]))
+		safetext.CleanMax(f.fn.Name, 100), strings.Join(to, ", "), jumps, len(pl.points[pcl.Return]))
 }
 
 // nameBehind is what the function is called that an exit jumps to, "" if that is not known.
 func (t *target) nameBehind(f *function, pt trampoline.Point) string {
-	for _, e := range f.flow.Exits {
+	for _, e := range f.flow().Exits {
 		if e.Addr+f.obj.bias != pt.Addr {
 			continue
 		}

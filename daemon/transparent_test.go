@@ -172,7 +172,7 @@ func TestEveryFunctionOfLibc(t *testing.T) {
 			want := undisturbed(t, bin)
 			p := testprog.StartTarget(t, bin)
 			d := attachTo(t, p.PID)
-			isC := func(f *function) bool { return libc.IsC(f.obj.name) && f.reason == "" }
+			isC := func(f *function) bool { return libc.IsC(f.obj.name) && d.targets[0].planned(f).reason == "" }
 			keys := functionsOf(d, "procedure_calls", isC)
 			var s sums
 			on := enableAll(t, d, &s, keys)
@@ -269,7 +269,7 @@ func TestLibraryCallsThroughThePLT(t *testing.T) {
 	d := attachTo(t, p.PID)
 	var s sums
 	name := ""
-	for _, o := range d.targets[0].objects {
+	for _, o := range d.targets[0].objects() {
 		if libc.IsC(o.name) {
 			name = o.name
 		}

@@ -17,6 +17,12 @@ type placed struct {
 	bias uint64
 }
 
+// twins are the plans that targets share. Safe for use by several goroutines.
+type twins struct {
+	mu     sync.Mutex
+	placed map[placed]*twinPlans
+}
+
 // twinPlans are the first plans of the functions of a placed file, as long as any target maps it there. Safe for use by several goroutines.
 type twinPlans struct {
 	objects atomic.Int32 // of targets; for a single one nothing is kept
@@ -26,28 +32,28 @@ type twinPlans struct {
 }
 
 // join adds an object to those with the same code.
-func (s *images) join(o *object) *twinPlans {
+func (s *twins) join(o *object) *twinPlans {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := placed{o.Object, o.bias}
-	tp := s.twins[at]
+	tp := s.placed[at]
 	if tp == nil {
 		tp = &twinPlans{}
-		if s.twins == nil {
-			s.twins = map[placed]*twinPlans{}
+		if s.placed == nil {
+			s.placed = map[placed]*twinPlans{}
 		}
-		s.twins[at] = tp
+		s.placed[at] = tp
 	}
 	tp.objects.Add(1)
 	return tp
 }
 
 // leave takes an object out that is not mapped any more, or whose target has gone.
-func (s *images) leave(o *object) {
+func (s *twins) leave(c *codePlan) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if o.twins.objects.Add(-1) == 0 {
-		delete(s.twins, placed{o.Object, o.bias})
+	if c.twins.objects.Add(-1) == 0 {
+		delete(s.placed, placed{c.obj.Object, c.obj.bias})
 	}
 }
 
@@ -75,25 +81,4 @@ func (tp *twinPlans) keep(fn *image.Function, plan *trampoline.Plan) {
 		tp.made = map[*image.Function]*trampoline.Plan{}
 	}
 	tp.made[fn] = plan.Copy()
-}
-
-// takePads reserves the padding that the sites of a plan use; false if another function of this target has some of it.
-func (o *object) takePads(plan *trampoline.Plan) bool {
-	o.padMu.Lock()
-	defer o.padMu.Unlock()
-	var ends []uint64
-	for _, s := range plan.Sites {
-		if s.Tactic != trampoline.Short {
-			continue
-		}
-		end := s.Pad.Addr + uint64(s.Pad.Len) - o.bias
-		if o.padsTaken[end] {
-			return false
-		}
-		ends = append(ends, end)
-	}
-	for _, end := range ends {
-		o.takePad(end)
-	}
-	return true
 }

@@ -28,7 +28,7 @@ func TestTwins(t *testing.T) {
 	for _, pid := range pids {
 		detachClean(t, d, pid)
 	}
-	if n := len(d.images.twins); n != 0 {
+	if n := len(d.twins.placed); n != 0 {
 		t.Errorf("plans of %d files are kept for targets that are gone", n)
 	}
 	p.Say(t, "go")
@@ -45,16 +45,17 @@ func planOnce(t *testing.T, d *Daemon, calls grid.PairKey) {
 	if first == nil || second == nil {
 		t.Fatal("not one function of that name in each")
 	}
-	planned, own := first.plan.Sites[0], second.plan.Sites[0]
+	pl, other := d.targets[0].funcPlan(first), d.targets[1].funcPlan(second)
+	planned, own := pl.plan.Sites[0], other.plan.Sites[0]
 	if &planned.Insts[0] != &own.Insts[0] {
 		t.Error("a child's function was planned again")
 	}
 	if planned == own {
 		t.Error("a parent and its child share a site")
 	}
-	d.targets[0].planCalls(first)
-	if before := first.points[pcl.Call]; len(before) == 0 || !first.plan.Knows(before[0]) || second.plan.Knows(before[0]) {
-		t.Errorf("calls %v: planned for one %t, for the other %t", before, first.plan.Knows(before[0]), second.plan.Knows(before[0]))
+	d.targets[0].planCalls(pl)
+	if before := pl.points[pcl.Call]; len(before) == 0 || !pl.plan.Knows(before[0]) || other.plan.Knows(before[0]) {
+		t.Errorf("calls %v: planned for one %t, for the other %t", before, pl.plan.Knows(before[0]), other.plan.Knows(before[0]))
 	}
 }
 
@@ -66,17 +67,18 @@ func TestTwinsPadding(t *testing.T) {
 	defer d.mu.Unlock()
 	free, taken := false, false
 	for _, f := range d.targets[0].inPadding(t) {
-		pad := padOf(f)
+		pad := padOf(d.targets[0].funcPlan(f))
 		g := d.targets[1].functionAt(f.addr())
+		pl := d.targets[1].funcPlan(g)
 		if !free {
-			if g.analyse(); padOf(g) != pad {
-				t.Errorf("%s goes by the padding at %#x, and in the child by that at %#x", f.fn.Name, pad, padOf(g))
+			if pl.analyse(); padOf(pl) != pad {
+				t.Errorf("%s goes by the padding at %#x, and in the child by that at %#x", f.fn.Name, pad, padOf(pl))
 			}
 			free = true
 			continue
 		}
-		g.obj.takePad(pad + padJump - g.obj.bias)
-		if g.analyse(); padOf(g) == pad {
+		pl.of.takePad(pad + padJump - g.obj.bias)
+		if pl.analyse(); padOf(pl) == pad {
 			t.Errorf("%s goes by the padding at %#x, which is taken", f.fn.Name, pad)
 		}
 		taken = true
@@ -99,14 +101,14 @@ func (t *target) chosen(k grid.PairKey) *function {
 // inPadding are functions of the C library whose entry or exit goes by padding nearby.
 func (t *target) inPadding(tt *testing.T) (fns []*function) {
 	tt.Helper()
-	for _, o := range t.objects {
+	for _, o := range t.objects() {
 		if !libc.IsC(o.name) {
 			continue
 		}
 		for _, id := range t.know(o, o.Functions()) {
-			f := t.funcs[id]
-			if f.analyse(); f.reason == "" && padOf(f) != 0 {
-				fns = append(fns, f)
+			pl := t.planned(t.funcs[id])
+			if pl.reason == "" && padOf(pl) != 0 {
+				fns = append(fns, pl.f)
 			}
 		}
 	}
@@ -114,8 +116,8 @@ func (t *target) inPadding(tt *testing.T) (fns []*function) {
 }
 
 // padOf is where the first padding is that a function goes by; 0 if it needs none.
-func padOf(f *function) uint64 {
-	for _, s := range f.plan.Sites {
+func padOf(pl *funcPlan) uint64 {
+	for _, s := range pl.plan.Sites {
 		if s.Tactic == trampoline.Short {
 			return s.Pad.Addr
 		}

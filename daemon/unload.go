@@ -5,35 +5,12 @@ import (
 	"slices"
 
 	"culprit/daemon/image"
-	"culprit/daemon/libc"
 	"culprit/daemon/process"
 )
 
 // Code that goes away. A library that the target unloads takes our jumps with it; nothing may be written to what is mapped at
 // its addresses afterwards. Each batch therefore compares, while the target stands still, what is mapped and what bytes are
 // there with what it expects; here what is known of a library is forgotten.
-
-// unloadObjects forgets the objects that are not mapped any more, or not at their place.
-func (t *target) unloadObjects(maps []process.Mapping) {
-	kept := t.objects[:0:0]
-	for _, o := range t.objects {
-		if o.mappedIn(maps) {
-			kept = append(kept, o)
-			continue
-		}
-		before := t.d.removed
-		t.takeBack(o)
-		t.forget(o)
-		t.d.images.leave(o)
-		if places := t.d.removed - before; places > 0 {
-			t.d.logf("%s has unloaded %s, and %d places with probes went with it: they count on if it is loaded again", t.name, o.name, places)
-		}
-	}
-	t.objects = kept
-	if t.threads != nil {
-		t.locks.endUnmapped(maps)
-	}
-}
 
 // takeBack puts the old bytes where an object was that is not mapped any more, if our jumps are there all the same: the program has
 // copied its code, and moved the copy to the place of the original. What cannot be put back stays in the ledger.
@@ -102,22 +79,16 @@ func (p *patched) putBack(w *process.World) error {
 	return w.WriteText(process.Addr(p.addr), p.old)
 }
 
-// mappedIn reports whether the object's text is where it was found.
-func (o *object) mappedIn(maps []process.Mapping) bool {
-	for _, m := range maps {
-		if uint64(m.Start) == o.text {
-			return m.Executable() && m.Inode == o.key.inode && m.Dev == o.key.dev
-		}
-	}
-	return false
-}
-
 // forget drops the functions and sites of an object that is gone. Children that were forked while it was there may still run
 // in its trampolines, which therefore stay.
 func (t *target) forget(o *object) {
-	for id, f := range t.funcs {
-		if f.obj == o {
-			delete(t.funcs, id)
+	if c := t.plans[o]; c != nil {
+		t.d.twins.leave(c)
+		delete(t.plans, o)
+	}
+	for id := range t.rates {
+		if o.holds(uint64(id)) {
+			delete(t.rates, id)
 		}
 	}
 	losers := map[*part]bool{}
@@ -135,7 +106,6 @@ func (t *target) forget(o *object) {
 		p.loses(o)
 	}
 	t.sequences = slices.DeleteFunc(t.sequences, func(r image.Range) bool { return o.holds(r.Lo) })
-	t.changes++
 }
 
 // unpatched forgets what was written at a site: its bytes are gone, or those of the file are back. Bytes that are there all the same
@@ -154,36 +124,17 @@ func (s *site) unpatched() {
 	s.t.d.removed++
 }
 
-// findResident notes which of the objects that a target has at first stay as long as it runs: the program itself, what loads its libraries,
-// and the C library that came with them. A second C library (dlmopen), or that of a program without a loader, may go.
-func (t *target) findResident() {
-	var libcs []*object
-	entry, loader := uint64(t.proc.Entry()), uint64(t.proc.Loader())
-	for _, o := range t.objects {
-		o.stays = o.holds(entry) || o.holds(loader)
-		if libc.IsC(o.name) {
-			libcs = append(libcs, o)
-		}
-	}
-	if len(libcs) == 1 && loader != 0 {
-		libcs[0].stays = true
-	}
-}
-
-// resident reports whether an object cannot be unloaded while the target runs.
-func (t *target) resident(o *object) bool { return o != nil && o.stays }
-
 // fourthIsSpent reports whether nobody behind a system call reads its fourth argument, where the code stays for good.
 func (t *target) fourthIsSpent(ret process.Addr) bool {
 	o := t.objectAt(uint64(ret))
-	return t.resident(o) && o.FourthIsSpent(uint64(ret)-o.bias)
+	return o.resident() && o.FourthIsSpent(uint64(ret)-o.bias)
 }
 
 // inPlace checks in the stopped target that the objects whose text is to be changed are mapped where they were found.
 func (t *target) inPlace(w *process.World, pages []*pageEdit) error {
 	seen := map[*object]bool{}
 	for _, pg := range pages {
-		if o := t.objectAt(pg.addr); !t.resident(o) {
+		if o := t.objectAt(pg.addr); !o.resident() {
 			seen[o] = true
 		}
 	}
@@ -194,8 +145,9 @@ func (t *target) inPlace(w *process.World, pages []*pageEdit) error {
 	if err != nil {
 		return err
 	}
+	code := codeMaps(maps)
 	for o := range seen {
-		if o == nil || !o.mappedIn(maps) {
+		if o == nil || !o.mappedIn(code) {
 			return errMoved
 		}
 	}
@@ -230,7 +182,7 @@ func (t *target) reloaded() (sites []*site) {
 	probe := map[*object]*site{}
 	for _, s := range t.sites {
 		if s.base != nil {
-			if o := t.objectAt(s.Addr); !t.resident(o) {
+			if o := t.objectAt(s.Addr); !o.resident() {
 				probe[o] = s
 			}
 		}

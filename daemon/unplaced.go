@@ -31,7 +31,11 @@ func (p *part) unplaced(bad map[pcl.FuncID]error) error {
 // neverComesBack reports whether a request is for the returns of a function that never returns.
 func (t *target) neverComesBack(r *pcl.Request) bool {
 	f := t.funcs[r.Func]
-	return r.Where == pcl.Return && f != nil && f.reason == "" && len(f.points[pcl.Return]) == 0
+	if r.Where != pcl.Return || f == nil {
+		return false
+	}
+	pl := t.funcPlan(f)
+	return pl.reason == "" && len(pl.points[pcl.Return]) == 0
 }
 
 // checkModule refuses a focus on a module that the target does not have (yet): nothing would be counted there.

@@ -23,7 +23,7 @@ func (p *part) unreturned(f *function, r *pcl.Request) ([]*site, error) {
 		if r.Listed && !h.thread {
 			continue
 		}
-		pt := h.f.points[pcl.Entry][0]
+		pt := p.t.funcPlan(h.f).points[pcl.Entry][0]
 		s, err := p.t.siteOf(h.f, pt)
 		if err != nil {
 			continue // it was one when landings were looked for
@@ -57,6 +57,6 @@ func leavesOf(r *pcl.Request) *pcl.Request {
 
 // callsOthers reports whether a function calls any.
 func (f *function) callsOthers() bool {
-	f.analyse()
-	return f.flow != nil && len(f.flow.Calls) > 0
+	w := f.flow()
+	return w != nil && len(w.Calls) > 0
 }

@@ -2,12 +2,13 @@ package daemon
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 
 	"culprit/daemon/image"
-	"culprit/daemon/process"
 )
 
 // The kernel maps code of its own into every process, the vdso, in which programs read the clock. It has no file. Stacks lead through
@@ -17,48 +18,58 @@ const vdsoName = "[vdso]"
 
 // vdsoImage is the vdso of this process: the kernel gives the same to all 64-bit ones. Read here it can be trusted. nil if there is none.
 var vdsoImage = sync.OnceValue(func() *image.Object {
-	maps, err := process.OwnMaps()
+	lo, hi := ownVdso()
+	if lo == hi {
+		return nil
+	}
+	self, err := os.Open("/proc/self/mem")
 	if err != nil {
 		return nil
 	}
-	for _, m := range maps {
-		if m.Path != vdsoName {
-			continue
-		}
-		self, err := os.Open("/proc/self/mem")
-		if err != nil {
-			return nil
-		}
-		defer self.Close()
-		code := make([]byte, m.Len())
-		if _, err := self.ReadAt(code, int64(m.Start)); err != nil && err != io.EOF {
-			return nil
-		}
-		o, err := image.Open(bytes.NewReader(code), int64(len(code)), vdsoName)
-		if err != nil {
-			return nil
-		}
-		return o
+	defer self.Close()
+	code := make([]byte, hi-lo)
+	if _, err := self.ReadAt(code, int64(lo)); err != nil && err != io.EOF {
+		return nil
 	}
-	return nil
+	o, err := image.Open(bytes.NewReader(code), int64(len(code)), vdsoName)
+	if err != nil {
+		return nil
+	}
+	return o
 })
 
+// ownVdso is where the vdso of this process is.
+func ownVdso() (lo, hi uint64) {
+	text, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		return 0, 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if strings.HasSuffix(line, " "+vdsoName+"\n") {
+			if n, err := fmt.Sscanf(line, "%x-%x", &lo, &hi); n == 2 && err == nil {
+				return lo, hi
+			}
+		}
+	}
+	return 0, 0
+}
+
 // noteVdso remembers where the vdso of the target is.
-func (t *target) noteVdso(maps []process.Mapping) {
+func (p *program) noteVdso(maps []mapping) {
 	for _, m := range maps {
-		if m.Path == vdsoName {
-			t.vdso = m
+		if m.path == vdsoName {
+			p.vdso = m
 		}
 	}
 }
 
 // tablesAt finds what describes the frames of code at an address, and how far that is from where it was linked; nil if nothing does.
-func (t *target) tablesAt(addr uint64) (tables *image.Object, bias uint64) {
-	if o := t.objectAt(addr); o != nil {
+func (p *program) tablesAt(addr uint64) (tables *image.Object, bias uint64) {
+	if o := p.objectAt(addr); o != nil {
 		return o.Object, o.bias
 	}
-	if t.vdso.Contains(process.Addr(addr)) {
-		return vdsoImage(), uint64(t.vdso.Start)
+	if addr >= p.vdso.start && addr < p.vdso.end {
+		return vdsoImage(), p.vdso.start
 	}
 	return nil, 0
 }

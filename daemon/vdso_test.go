@@ -15,7 +15,7 @@ func TestStacksThroughTheVdso(t *testing.T) {
 	d := attachTo(t, p.PID)
 	p.Say(t, "go")
 	p.MustBeat(t, 5*time.Second)
-	if d.targets[0].vdso.Len() == 0 || vdsoImage() == nil {
+	if d.targets[0].vdso.end == 0 || vdsoImage() == nil {
 		t.Fatal("no vdso")
 	}
 	k := key(t, "exec_time_inclusive", "/Code/clock.c/main")

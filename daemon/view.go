@@ -35,7 +35,7 @@ const firstRead = 1 << 10
 // seen prepares f for a stop, and has the target's view be valid in it. Nothing is built, decoded or read from a file meanwhile: what f would
 // need of that makes it fail with *image.NotReady.
 func (t *target) seen(f func(*process.World) error) func(*process.World) error {
-	for _, o := range t.objects {
+	for _, o := range t.objects() {
 		o.Prepare()
 	}
 	if v := vdsoImage(); v != nil {
@@ -106,7 +106,7 @@ func (v *view) stack(i int) *stackMem {
 
 // readAll reads the stacks of all threads. Who stands as at the last stop, and has on the stack what was then looked at, has the same walk.
 func (v *view) readAll() {
-	threads, last := v.w.Threads(), v.t.walked.of(v.t.changes)
+	threads, last := v.w.Threads(), v.t.walked.of(v.t.version())
 	v.walks, v.tops = make([]*stackWalk, len(threads)), make([][]byte, len(threads))
 	old, pieces := make([]*stackWalk, len(threads)), make([]process.Piece, len(threads))
 	length := make([]int, len(threads))
@@ -158,7 +158,7 @@ func (t *target) learnFrom(v *view) {
 	if v == nil || v.walks == nil {
 		return
 	}
-	t.walked = walkLog{t.changes, make(map[int]*stackWalk, len(v.walks))}
+	t.walked = walkLog{t.version(), make(map[int]*stackWalk, len(v.walks))}
 	for i, th := range v.w.Threads() {
 		if k := v.walks[i]; k != nil && k.looked != nil {
 			t.walked.walks[th.TID] = k

@@ -1,0 +1,141 @@
+package daemon
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"culprit/daemon/image"
+	"culprit/pcl"
+	"culprit/trampoline"
+)
+
+// How the points of functions are reached. What code there is, program tells; here stands what is planned for it.
+
+// A codePlan is what is planned for the functions of an object.
+type codePlan struct {
+	obj   *object
+	twins *twinPlans // nil of a file that is only looked at
+	parks bool       // contexts may be parked at any of its instructions
+	funcs map[*function]*funcPlan
+
+	padMu     sync.Mutex
+	padsTaken map[uint64]bool // by end of the padding
+}
+
+func newCodePlan(o *object, twins *twinPlans, parks bool) *codePlan {
+	return &codePlan{obj: o, twins: twins, parks: parks, funcs: map[*function]*funcPlan{}}
+}
+
+// A funcPlan is how the points of one function are reached. It is made when somebody first asks for it.
+type funcPlan struct {
+	f  *function
+	of *codePlan
+
+	once     sync.Once
+	analysed atomic.Bool
+	plan     *trampoline.Plan
+	points   map[pcl.Where][]trampoline.Point
+	reason   string // why it cannot be instrumented at all
+
+}
+
+// whyGone is why a function of an object that was unloaded has no points.
+const whyGone = "its code is not mapped any more"
+
+// funcPlan is the plan of a function, which analyse makes. d.mu is held.
+func (t *target) funcPlan(f *function) *funcPlan {
+	c := t.plans[f.obj]
+	if c == nil {
+		return &funcPlan{f: f, of: newCodePlan(f.obj, nil, false), reason: whyGone}
+	}
+	return c.funcPlan(f)
+}
+
+// planned is funcPlan with the plan made.
+func (t *target) planned(f *function) *funcPlan {
+	pl := t.funcPlan(f)
+	pl.analyse()
+	return pl
+}
+
+func (c *codePlan) funcPlan(f *function) *funcPlan {
+	pl := c.funcs[f]
+	if pl == nil {
+		pl = &funcPlan{f: f, of: c}
+		c.funcs[f] = pl
+	}
+	return pl
+}
+
+// analyse decodes the function and plans every point of it. Different plans may be made at the same time.
+func (pl *funcPlan) analyse() {
+	if !pl.analysed.Load() && image.InStop("the plan of "+pl.f.fn.Name, pl.analyse) {
+		return
+	}
+	pl.once.Do(func() {
+		defer pl.analysed.Store(true)
+		if pl.reason == "" {
+			pl.reason = pl.make()
+		}
+	})
+}
+
+// make makes the plan, or says why there is none.
+func (pl *funcPlan) make() (reason string) {
+	f, c := pl.f, pl.of
+	switch {
+	case f.fn.Refuse != "":
+		return f.fn.Refuse
+	case f.isGo():
+		return whyGo
+	case !c.parks && pl.likeTwin():
+		return ""
+	}
+	flow, err := f.obj.Flow(f.fn)
+	if err != nil {
+		return err.Error()
+	}
+	defer flow.Release()
+	if err := planning(func() { pl.plan = trampoline.MakePlan(pl.body(flow), pl.firstPoints()) }); err != nil {
+		return err.Error()
+	}
+	if !c.parks {
+		c.twins.keep(f.fn, pl.plan)
+	}
+	return ""
+}
+
+// likeTwin takes over what was planned for the same code at the same address in another target; false if it has to be planned here.
+func (pl *funcPlan) likeTwin() bool {
+	plan := pl.of.twins.of(pl.f.fn)
+	if plan == nil || !pl.of.takePads(plan) {
+		return false
+	}
+	pl.plan = plan
+	pl.firstPoints()
+	return true
+}
+
+// firstPoints are entries and exits. Calls and loops are planned when somebody asks for them, with what room is left.
+func (pl *funcPlan) firstPoints() []trampoline.Point {
+	pl.points = map[pcl.Where][]trampoline.Point{}
+	pts := []trampoline.Point{{Kind: trampoline.FuncEntry, Addr: pl.f.addr()}}
+	pl.points[pcl.Entry] = pts[:1:1]
+	for _, e := range pl.f.flow().Exits {
+		pts = append(pts, trampoline.Point{Kind: exitKind(e.Kind), Addr: e.Addr + pl.f.obj.bias})
+	}
+	pl.points[pcl.Return] = pts[1:len(pts):len(pts)]
+	return pts
+}
+
+func exitKind(k image.ExitKind) trampoline.PointKind {
+	switch k {
+	case image.ExitTailJump:
+		return trampoline.TailJump
+	case image.ExitTailCond:
+		return trampoline.TailCond
+	case image.ExitTailInd:
+		return trampoline.TailInd
+	}
+	return trampoline.Ret
+}
