@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"culprit/consultant/budget"
+	"culprit/consultant/explain"
 )
 
 // Which candidates are begun. The candidates ask the budget, in their order; what becomes of each is decided without
@@ -91,7 +92,7 @@ func choose(requests iter.Seq[request], room budget.Room, few int) batch {
 			d.action = toStarve
 		case !ok || b.room.Full(len(r.n.pairs)):
 			d.action = toBlock
-			d.reason = fmt.Sprintf("waits for budget: %s are used, it needs %s more of %s", percent(b.room.Load), percent(more), percent(room.Limit))
+			d.reason = fmt.Sprintf("waits for budget: %s are used, it needs %s more of %s", explain.Percent(b.room.Load), explain.Percent(more), explain.Percent(room.Limit))
 			b.blocked++
 			b.lacking = min(b.lacking, lacking)
 		default:
@@ -232,7 +233,7 @@ func (s *Search) slowed(blocked int, load float64) {
 	if slow := blocked > 0; slow != s.slow {
 		s.slow = slow
 		if slow {
-			s.say(nil, "search slowed: %s, %s", s.spent(load), count(blocked, "candidate waits", "candidates wait"))
+			s.say(nil, "search slowed: %s, %s", s.spent(load), explain.Count(blocked, "candidate waits", "candidates wait"))
 		} else {
 			s.say(nil, "search resumed")
 		}
@@ -241,9 +242,9 @@ func (s *Search) slowed(blocked int, load float64) {
 
 // spent says what of the budget is used.
 func (s *Search) spent(load float64) string {
-	limit := percent(s.budget.Limit())
+	limit := explain.Percent(s.budget.Limit())
 	if now := s.cfg.now(); s.budget.OwesPauses(now) {
 		return fmt.Sprintf("the program was paused for %.2f s in %.1f s, more than the budget of %s", s.budget.Paused(), now, limit)
 	}
-	return fmt.Sprintf("probes cost %s of the program's time, and the budget is %s", percent(load), limit)
+	return fmt.Sprintf("probes cost %s of the program's time, and the budget is %s", explain.Percent(load), limit)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"culprit/consultant/explain"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -18,7 +19,7 @@ const (
 
 // fail gives a node that cannot be measured the state that the error says.
 func (s *Search) fail(n *node, err error, now float64) {
-	reason := printable(err.Error())
+	reason := explain.Printable(err.Error())
 	switch kindOf(err) {
 	case Deferred:
 		before := n.state
@@ -56,14 +57,14 @@ func (n *node) lookPast() {
 func (s *Search) overBudget(n *node, now float64) {
 	if n.persistent() && s.budget.Forgive(n.pairs) {
 		n.again = min(max(2*n.again, maxBackoff), maxAgain)
-		n.deferUntil(now+n.again, fmt.Sprintf("it cost more than predicted and is tried again in %s", seconds(n.again)))
+		n.deferUntil(now+n.again, fmt.Sprintf("it cost more than predicted and is tried again in %s", explain.Seconds(n.again)))
 		s.say(n, "%s", n.reason)
 		return
 	}
 	if n.starved {
-		n.exceed(fmt.Sprintf("there was no room for its %s in the budget of %s for %s", percent(n.cost), percent(s.budget.Limit()), seconds(starved)))
+		n.exceed(fmt.Sprintf("there was no room for its %s in the budget of %s for %s", explain.Percent(n.cost), explain.Percent(s.budget.Limit()), explain.Seconds(starved)))
 	} else {
-		n.exceed(fmt.Sprintf("measuring it would take %s of the program's time (%s), the budget is %s", percent(n.cost), s.whatTakes(n), percent(s.budget.Limit())))
+		n.exceed(fmt.Sprintf("measuring it would take %s of the program's time (%s), the budget is %s", explain.Percent(n.cost), s.whatTakes(n), explain.Percent(s.budget.Limit())))
 		s.say(n, "over budget: %s", n.reason)
 	}
 	n.lookPast()
@@ -72,9 +73,9 @@ func (s *Search) overBudget(n *node, now float64) {
 // whatTakes says by what a node's pairs take time.
 func (s *Search) whatTakes(n *node) string {
 	rate, points := s.budget.Rate(n.pairs)
-	text := fmt.Sprintf("%s executions a second at %s", quantity(rate), count(points, "point", "points"))
+	text := fmt.Sprintf("%s executions a second at %s", explain.Quantity(rate), explain.Count(points, "point", "points"))
 	if shared := s.budget.SharedOf(n.pairs); shared > 0 {
-		text += fmt.Sprintf("; eBPF accounting at context switches alone costs %s", percent(shared))
+		text += fmt.Sprintf("; eBPF accounting at context switches alone costs %s", explain.Percent(shared))
 	}
 	return text
 }

@@ -7,26 +7,6 @@ import (
 	"culprit/grid"
 )
 
-// whole is the focus of the whole program.
-func whole() grid.Focus { return grid.Whole() }
-
-// last returns the name of the selected node of a hierarchy; "" at its root.
-func last(f grid.Focus, h grid.Hierarchy) string {
-	e := f.Elements(h)
-	if len(e) == 0 {
-		return ""
-	}
-	return e[len(e)-1]
-}
-
-// functionOf returns the function of a focus; "" if it names none.
-func functionOf(f grid.Focus) string {
-	if e := f.Elements(grid.Code); len(e) >= 2 {
-		return e[1]
-	}
-	return ""
-}
-
 // suppressed returns the path of the list at or below which the focus lies; "" if none. Each element of a path is a
 // glob pattern (path.Match); a path that is not well formed matches nothing.
 func suppressed(f grid.Focus, paths []string) string {

@@ -3,7 +3,6 @@ package consultant
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"culprit/consultant/decide"
 	"culprit/grid"
@@ -241,7 +240,7 @@ func (n *node) isRoot() bool { return n.hyp.parent == nil && n.hyp.name == topNa
 
 // persistent nodes stay under watch whatever their state: the hypotheses of the first level, at the whole program.
 func (n *node) persistent() bool {
-	return !n.isRoot() && n.focus == whole() && n.hyp.parent.name == topName && !n.phase.over()
+	return !n.isRoot() && n.focus == grid.Whole() && n.hyp.parent.name == topName && !n.phase.over()
 }
 
 // waiting tells that a node is to be tested as soon as that is possible.
@@ -314,5 +313,3 @@ const inDoubt = "it was ruled out, and its value is beyond the threshold now: no
 // isInDoubt tells that the value of a node speaks against the answer that it was false, which is too little to change the answer: nobody
 // is told that it is ruled out then.
 func (n *node) isInDoubt() bool { return n.state == False && n.est.Margin > 0 }
-
-func itoa(i int) string { return strconv.Itoa(i) }

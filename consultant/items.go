@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"culprit/consultant/explain"
 	"culprit/grid"
 )
 
@@ -20,18 +21,9 @@ func (h *hypothesis) along(hier grid.Hierarchy, list []grid.Focus) []grid.Focus 
 	})
 }
 
-// itemName is the item of a focus in a sentence: "Subsystem parser"; "" if it selects none.
-func itemName(f grid.Focus) string {
-	hierarchy, item, ok := f.Item()
-	if !ok {
-		return ""
-	}
-	return printable(hierarchy) + " " + printable(item)
-}
-
-// itemText is itemName if the parts of the item are of one of the hierarchies, else "".
+// itemText names the item of the focus if the parts of the item are of one of the hierarchies, else "".
 func (n *node) itemText(of ...grid.Hierarchy) string {
-	name, base := itemName(n.focus), grid.Code
+	name, base := explain.Item(n.focus), grid.Code
 	if name != "" && n.hyp.base != nil {
 		base = n.hyp.base(n.focus)
 	}
@@ -43,7 +35,7 @@ func (n *node) itemText(of ...grid.Hierarchy) string {
 
 // objectText names the object of the node's focus, or the item of several; "" if it has none.
 func (n *node) objectText() string {
-	if o := objectText(n.focus); o != "" {
+	if o := explain.Object(n.focus); o != "" {
 		return o
 	}
 	return n.itemText(grid.SyncObject, grid.IO, grid.Memory)
@@ -62,7 +54,7 @@ func (n *node) withinItem() string {
 	}
 	var names []string
 	n.climb(func(p *node) bool {
-		name := itemName(p.focus)
+		name := explain.Item(p.focus)
 		if name == "" || p.hyp != n.hyp || p.state != True {
 			return p == n || p.state == True
 		}

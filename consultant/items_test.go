@@ -56,7 +56,7 @@ func itemRig(t *testing.T, acts ...activity) *rig {
 	}
 	hs := slices.DeleteFunc(lib.Hypotheses(), func(h *pcl.Hypothesis) bool { return h.Name != "Busy" })
 	r := &rig{T: t, m: m, g: grid.New(m, lib.Metric, m.now)}
-	r.s = New(Config{Hypotheses: hs, Grid: r.g, World: &world{model: m}})
+	r.s = New(Config{Hypotheses: hs, Grid: r.g, World: &world{model: m, nowhere: true}})
 	return r
 }
 
@@ -110,7 +110,7 @@ func TestItemsInSentences(t *testing.T) {
 	f := code(grid.Whole(), "f").WithItem("Lock", "own")
 	h := &hypothesis{name: "Waits", label: "threads wait {percent} for {object} in {function}", base: func(grid.Focus) grid.Hierarchy { return grid.SyncObject }, Test: newTop().Test}
 	n := &node{nodeKey: nodeKey{hyp: h, focus: f, phase: &phase{}}}
-	if s := n.sentence(""); !strings.HasPrefix(s, "Threads wait 0 % for Lock own in f, ") {
+	if s := n.finding("", 0).Sentence(); !strings.HasPrefix(s, "Threads wait 0 % for Lock own in f, ") {
 		t.Errorf("sentence %q", s)
 	}
 	for path, want := range map[string]bool{"/Lock/own": true, "/Lock/o*": true, "/Lock/other": false, "/Locks/own": false, "/SyncObject/own": false} {

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"math/rand"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"culprit/consultant/decide"
+	"culprit/consultant/explain"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -86,7 +88,7 @@ func TestNothingIsRuledOutAboveItsThreshold(t *testing.T) {
 		r.run(m.now() + 0.3)
 		for _, n := range r.s.Nodes() {
 			if n.State == False && n.Samples > 0 && (n.Value > n.Threshold) == n.Greater && n.Value != n.Threshold {
-				t.Errorf("after %.1f s %s at %s is false: %v, threshold %v", m.now(), n.Hypothesis, focusText(n.Focus), n.Value, n.Threshold)
+				t.Errorf("after %.1f s %s at %s is false: %v, threshold %v", m.now(), n.Hypothesis, explain.Focus(n.Focus), n.Value, n.Threshold)
 			}
 			if n.State == Testing && n.Reason == inDoubt {
 				doubts++
@@ -117,10 +119,10 @@ func TestUnseenIsNotRuledOut(t *testing.T) {
 		}
 		states[n.State]++
 		if unseen := n.Hypothesis != "ExcessiveIOBlockingTime"; unseen && n.State == False || n.State == Testing && n.Reason != why {
-			t.Errorf("%s at %s: %s, %q", n.Hypothesis, focusText(n.Focus), n.State, n.Reason)
+			t.Errorf("%s at %s: %s, %q", n.Hypothesis, explain.Focus(n.Focus), n.State, n.Reason)
 		}
 	}
-	if said := r.s.Status(); !strings.Contains(said, itoa(states[Testing])+" cannot be ruled out") {
+	if said := r.s.Status(); !strings.Contains(said, strconv.Itoa(states[Testing])+" cannot be ruled out") {
 		t.Errorf("%d are not ruled out, and the status is %q", states[Testing], said)
 	}
 	if states[True] == 0 || states[Testing] == 0 {

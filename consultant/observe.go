@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"culprit/consultant/decide"
+	"culprit/consultant/explain"
 	"culprit/grid"
 )
 
@@ -136,7 +137,7 @@ func (s *Search) observeNode(n *node, now float64, cache map[seriesKey]*series) 
 	}
 	if added == 0 {
 		if n.state == Testing && n.win.Len() == 0 && now-n.started > stallTime {
-			n.giveUp("not tested: no values arrived for " + seconds(stallTime))
+			n.giveUp("not tested: no values arrived for " + explain.Seconds(stallTime))
 			s.say(n, "%s", n.reason)
 		}
 		return
@@ -324,7 +325,7 @@ func (s *Search) retestKids(n *node, now float64) {
 	for _, k := range n.children {
 		if k.state == False && !k.watched && now-k.decidedAt > retestPause && !k.byShare() {
 			k.retests++
-			s.requeue(k, "tested again: "+focusText(n.focus)+" has changed")
+			s.requeue(k, "tested again: "+explain.Focus(n.focus)+" has changed")
 		}
 		s.revive(k)
 	}

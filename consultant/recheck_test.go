@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"culprit/consultant/explain"
 	"culprit/grid"
 )
 
@@ -13,7 +14,7 @@ func (m *model) on(function string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for k := range m.sinks {
-		if functionOf(k.Focus) == function {
+		if explain.FunctionOf(k.Focus) == function {
 			return true
 		}
 	}

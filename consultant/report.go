@@ -2,9 +2,11 @@ package consultant
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"culprit/consultant/decide"
+	"culprit/consultant/explain"
 	"culprit/grid"
 )
 
@@ -108,29 +110,29 @@ func (s *Search) Status() string {
 	}
 	var parts []string
 	if now != nil {
-		text := "testing " + now.hyp.name + " at " + focusText(now.focus)
+		text := "testing " + now.hyp.name + " at " + explain.Focus(now.focus)
 		if more := counts[Testing] - 1; more > 0 {
-			text += " and " + count(more, "other", "others")
+			text += " and " + explain.Count(more, "other", "others")
 		}
 		parts = append(parts, text)
 	}
 	if s.blocked > 0 {
 		parts = append(parts, fmt.Sprintf("%s for budget: %s of %s are used",
-			count(s.blocked, "candidate waits", "candidates wait"), percent(s.budget.Observed()), percent(s.budget.Limit())))
+			explain.Count(s.blocked, "candidate waits", "candidates wait"), explain.Percent(s.budget.Observed()), explain.Percent(s.budget.Limit())))
 	} else if more := counts[Queued] - unhurried; more > 0 {
-		parts = append(parts, itoa(more)+" queued")
+		parts = append(parts, strconv.Itoa(more)+" queued")
 	}
 	if unhurried > 0 {
-		parts = append(parts, count(unhurried, "candidate waits", "candidates wait")+" until CPUs are less busy")
+		parts = append(parts, explain.Count(unhurried, "candidate waits", "candidates wait")+" until CPUs are less busy")
 	}
 	if counts[Deferred] > 0 {
-		parts = append(parts, itoa(counts[Deferred])+" deferred")
+		parts = append(parts, strconv.Itoa(counts[Deferred])+" deferred")
 	}
 	if len(parts) == 0 {
 		parts = append(parts, "nothing left to test")
 	}
 	if unseen > 0 {
-		parts = append(parts, itoa(unseen)+" cannot be ruled out")
+		parts = append(parts, strconv.Itoa(unseen)+" cannot be ruled out")
 	}
 	parts = append(parts, fmt.Sprintf("%d true, %d false, watching %d", counts[True], counts[False], watched))
 	if doze > 0 {
@@ -150,7 +152,7 @@ func (s *Search) WhyNot(f grid.Focus) string {
 		}
 	}
 	if len(said) > 0 {
-		return focusText(f) + ": " + strings.Join(said, "; ")
+		return explain.Focus(f) + ": " + strings.Join(said, "; ")
 	}
 	return s.notReached(f)
 }
@@ -159,18 +161,18 @@ func (s *Search) WhyNot(f grid.Focus) string {
 func (n *node) opinion() string {
 	name := n.hyp.name
 	if n.phase.index > 0 {
-		name += " (phase " + printable(n.phase.Name) + ")"
+		name += " (phase " + explain.Printable(n.phase.Name) + ")"
 	}
 	switch n.state {
 	case True:
-		return fmt.Sprintf("%s is true (%s), since %s", name, n.evidence(), seconds(n.sinceAt))
+		return fmt.Sprintf("%s is true (%s), since %s", name, n.evidence(), explain.Seconds(n.sinceAt))
 	case False:
-		return fmt.Sprintf("%s is false (%s), concluded at %s", name, n.evidence(), seconds(n.decidedAt))
+		return fmt.Sprintf("%s is false (%s), concluded at %s", name, n.evidence(), explain.Seconds(n.decidedAt))
 	case Testing:
 		if n.est.Bins == 0 {
 			return name + " is being tested, no values yet"
 		}
-		return fmt.Sprintf("%s is being tested (%s so far)", name, n.hyp.valueText(n.est.Value))
+		return fmt.Sprintf("%s is being tested (%s so far)", name, n.evidence().Value(n.est.Value))
 	case Queued:
 		if n.reason != "" {
 			return fmt.Sprintf("%s is queued: %s", name, n.reason)
@@ -206,11 +208,11 @@ func (s *Search) notReached(f grid.Focus) string {
 			near, rank = n, r
 		}
 	}
-	text := focusText(f) + ": no hypothesis looked at it; the search did not get there"
+	text := explain.Focus(f) + ": no hypothesis looked at it; the search did not get there"
 	if near == nil {
 		return text + ", nothing was tested yet"
 	}
-	return fmt.Sprintf("%s. Nearest is %s: %s", text, focusText(near.focus), near.opinion())
+	return fmt.Sprintf("%s. Nearest is %s: %s", text, explain.Focus(near.focus), near.opinion())
 }
 
 func depthOf(f grid.Focus) int {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"culprit/consultant/decide"
+	"culprit/consultant/explain"
 	"culprit/grid"
 )
 
@@ -109,7 +110,7 @@ func (s *Search) judgeShare(j *sampleJob, share, now float64) {
 		why = "others use the budget and it would take"
 	}
 	n.reason = fmt.Sprintf("judged from stack samples, since %s %s of the program's time and the budget is %s", why,
-		percent(n.cost), percent(s.budget.Limit()))
+		explain.Percent(n.cost), explain.Percent(s.budget.Limit()))
 }
 
 // answered is what was concluded at the node, if anything was.

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"culprit/consultant/budget"
+	"culprit/consultant/explain"
 	"culprit/grid"
 )
 
@@ -214,7 +216,7 @@ func (s *Search) changes() (add, drop []grid.PairKey) {
 		if c := a.Focus.Compare(b.Focus); c != 0 {
 			return c
 		}
-		return compareText(a.Metric, b.Metric)
+		return strings.Compare(a.Metric, b.Metric)
 	})
 	return add, drop
 }
@@ -321,7 +323,7 @@ func (s *Search) say(n *node, format string, args ...any) {
 	if n != nil {
 		e.Node = n.id
 		if !n.isRoot() {
-			e.Text = n.hyp.name + " at " + focusText(n.focus) + " " + e.Text
+			e.Text = n.hyp.name + " at " + explain.Focus(n.focus) + " " + e.Text
 		}
 	}
 	const enough = 10000 // nobody runs the search, or nobody listens

@@ -3,9 +3,11 @@ package consultant
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"culprit/consultant/explain"
 	"culprit/grid"
 )
 
@@ -85,7 +87,7 @@ func TestHotCalleeOfCoolCallers(t *testing.T) {
 	for _, samples := range []bool{true, false} {
 		var acts []activity
 		for i := range 10 {
-			acts = append(acts, activity{stack: []string{"main", "caller" + itoa(i), "step" + itoa(i), "hash"}, kind: "cpu", rate: always(0.08)})
+			acts = append(acts, activity{stack: []string{"main", "caller" + strconv.Itoa(i), "step" + strconv.Itoa(i), "hash"}, kind: "cpu", rate: always(0.08)})
 		}
 		m := newModel(acts...)
 		m.samples = samples
@@ -121,7 +123,7 @@ func TestSleepingProgram(t *testing.T) {
 func TestBudgetIsKept(t *testing.T) {
 	acts := []activity{{stack: deepStack, kind: "cpu", rate: always(0.5)}}
 	for i := range 40 {
-		acts = append(acts, activity{stack: []string{"main", "serve", "f" + itoa(i)}, kind: "cpu", rate: always(0.01)})
+		acts = append(acts, activity{stack: []string{"main", "serve", "f" + strconv.Itoa(i)}, kind: "cpu", rate: always(0.01)})
 	}
 	m := newModel(acts...)
 	m.predict = func(k grid.PairKey) (grid.Price, error) {
@@ -147,7 +149,7 @@ func TestBudgetIsKept(t *testing.T) {
 func TestWrongPredictions(t *testing.T) {
 	acts := []activity{{stack: deepStack, kind: "cpu", rate: always(0.5)}}
 	for i := range 20 {
-		acts = append(acts, activity{stack: []string{"main", "f" + itoa(i)}, kind: "cpu", rate: always(0.02)})
+		acts = append(acts, activity{stack: []string{"main", "f" + strconv.Itoa(i)}, kind: "cpu", rate: always(0.02)})
 	}
 	m := newModel(acts...)
 	const predicted, real = 0.002, 0.008
@@ -366,7 +368,7 @@ func TestRecursion(t *testing.T) {
 func TestBreadthIsBounded(t *testing.T) {
 	acts := []activity{{stack: []string{"main"}, kind: "cpu", rate: always(0.9)}}
 	for i := range 200 {
-		acts = append(acts, activity{stack: []string{"main", "f" + itoa(i)}, kind: "cpu", rate: always(0.0001)})
+		acts = append(acts, activity{stack: []string{"main", "f" + strconv.Itoa(i)}, kind: "cpu", rate: always(0.0001)})
 	}
 	m := newModel(acts...)
 	r := newRig(t, m)
@@ -414,7 +416,7 @@ func TestLooksPastRefused(t *testing.T) {
 	m := newModel(activity{stack: deepStack, kind: "cpu", rate: always(0.9)})
 	m.samples = false
 	m.enableErr = func(k grid.PairKey, _ int) error {
-		switch f := functionOf(k.Focus); f {
+		switch f := explain.FunctionOf(k.Focus); f {
 		case "main":
 			return grid.ErrRefused{Point: f, Reason: "too short"}
 		case "handle":
@@ -560,7 +562,7 @@ func TestExplained(t *testing.T) {
 func TestFreeOfCharge(t *testing.T) {
 	acts := []activity{{stack: deepStack, kind: "cpu", rate: always(0.5)}}
 	for i := range 30 {
-		acts = append(acts, activity{stack: []string{"main", "f" + itoa(i)}, kind: "cpu", rate: always(0.01)})
+		acts = append(acts, activity{stack: []string{"main", "f" + strconv.Itoa(i)}, kind: "cpu", rate: always(0.01)})
 	}
 	m := newModel(acts...)
 	m.predict = func(grid.PairKey) (grid.Price, error) { return grid.Price{}, nil }

@@ -1,6 +1,7 @@
 package consultant
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -11,7 +12,7 @@ import (
 func busyServer(kept float64) *model {
 	acts := []activity{{stack: deepStack, kind: "cpu", rate: always(0.5)}}
 	for i := range 12 {
-		acts = append(acts, activity{stack: []string{"main", "f" + itoa(i)}, kind: "cpu", rate: always(0.02)})
+		acts = append(acts, activity{stack: []string{"main", "f" + strconv.Itoa(i)}, kind: "cpu", rate: always(0.02)})
 	}
 	m := newModel(acts...)
 	m.predict = func(k grid.PairKey) (grid.Price, error) {

@@ -1,6 +1,7 @@
 package consultant
 
 import (
+	"culprit/consultant/explain"
 	"culprit/grid"
 )
 
@@ -28,8 +29,8 @@ func (s *Search) shed(now float64) {
 	for _, n := range stop {
 		s.stopForCost(n, max(2, observed/limit*excessFactor), excess/float64(len(stop)))
 	}
-	s.say(nil, "observed cost %s exceeds the budget of %s: %s stopped", percent(observed), percent(limit),
-		count(len(stop), "experiment", "experiments"))
+	s.say(nil, "observed cost %s exceeds the budget of %s: %s stopped", explain.Percent(observed), explain.Percent(limit),
+		explain.Count(len(stop), "experiment", "experiments"))
 }
 
 // latest finds the batch started last among the nodes of a kind that are not pinned and use probes of their own, and the

@@ -383,9 +383,10 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// A world is a model with what a search asks of its daemon besides: all of it may be nil.
+// A world is a model with what a search asks of its daemon besides; its zero value is a daemon without limits.
 type world struct {
 	*model
+	nowhere      bool // where functions are defined is not known
 	spare, stood func() float64
 	unseen       func(metric string) string
 	beat         func(interval time.Duration) time.Duration
@@ -393,7 +394,12 @@ type world struct {
 
 func (w *world) Now() float64 { return w.now() }
 
-func (w *world) Source(grid.Focus) (string, int) { return "a.c", 41 }
+func (w *world) Source(grid.Focus) (string, int) {
+	if w.nowhere {
+		return "", 0
+	}
+	return "a.c", 41
+}
 
 func (w *world) Unseen(metric string) string {
 	if w.unseen == nil {

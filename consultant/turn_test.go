@@ -2,10 +2,12 @@ package consultant
 
 import (
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"culprit/consultant/explain"
 	"culprit/grid"
 )
 
@@ -13,7 +15,7 @@ import (
 func crowd() []activity {
 	acts := []activity{{stack: deepStack, kind: "cpu", rate: always(0.5)}}
 	for i := range 40 {
-		acts = append(acts, activity{stack: []string{"main", "serve", "f" + itoa(i)}, kind: "cpu", rate: always(0.01)})
+		acts = append(acts, activity{stack: []string{"main", "serve", "f" + strconv.Itoa(i)}, kind: "cpu", rate: always(0.01)})
 	}
 	return acts
 }
@@ -21,7 +23,7 @@ func crowd() []activity {
 // enabledOf counts how often pairs at functions with such a name were enabled.
 func (m *model) enabledOf(prefix string) (n int) {
 	for _, k := range m.enabled {
-		if strings.HasPrefix(functionOf(k.Focus), prefix) {
+		if strings.HasPrefix(explain.FunctionOf(k.Focus), prefix) {
 			n++
 		}
 	}

@@ -1,14 +1,11 @@
 package consultant
 
 import (
-	"fmt"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
+	"culprit/consultant/explain"
 	"culprit/grid"
 )
 
@@ -19,7 +16,7 @@ func (s *Search) Bottlenecks() []Bottleneck {
 	s.mu.Lock()
 	deepest, list := s.deepest(), []Bottleneck{}
 	for _, n := range deepest {
-		list = append(list, Bottleneck{Node: n.id, Chain: n.chain(), Severity: n.severity(deepest), Object: objectName(n.focus)})
+		list = append(list, Bottleneck{Node: n.id, Chain: n.chain(), Severity: n.severity(deepest), Object: explain.ObjectName(n.focus)})
 	}
 	nodes := make(map[int]*node, len(deepest))
 	for _, n := range deepest {
@@ -28,16 +25,13 @@ func (s *Search) Bottlenecks() []Bottleneck {
 	s.mu.Unlock()
 	for i := range list {
 		n := nodes[list[i].Node]
-		if functionOf(n.focus) != "" {
+		if explain.FunctionOf(n.focus) != "" {
 			list[i].File, list[i].Line = s.cfg.World.Source(n.focus)
 		}
-		source := ""
-		if list[i].File != "" {
-			source = "(" + printable(list[i].File) + ":" + itoa(list[i].Line) + ")"
-		}
 		s.mu.Lock()
-		list[i].Sentence = n.sentence(source)
+		found := n.finding(list[i].File, list[i].Line)
 		s.mu.Unlock()
+		list[i].Sentence = found.Sentence()
 	}
 	sort.SliceStable(list, func(i, j int) bool { return list[i].Severity > list[j].Severity })
 	return list
@@ -150,74 +144,39 @@ func (n *node) bestParent() *node {
 	return best
 }
 
-var placeholder = regexp.MustCompile(`\{[a-z]+\}`)
-
-// sentence says what was found: the label of the hypothesis with its placeholders filled in, what of the focus the label
-// does not name, and the evidence.
-func (n *node) sentence(source string) string {
-	label := n.hyp.label
-	if label == "" {
-		label = n.hyp.name + " at {focus}: {value}"
-	}
-	fill := map[string]string{
-		"{percent}": percent(n.est.Value), "{value}": n.hyp.valueText(n.est.Value),
-		"{threshold}": n.hyp.valueText(n.est.Threshold), "{function}": n.functionText(), "{source}": source,
-		"{object}": n.objectOr(), "{process}": processText(n.focus), "{since}": seconds(n.sinceAt),
-		"{focus}": focusText(n.focus),
-	}
-	if fill["{process}"] == "" {
-		fill["{process}"] = "the program"
-	}
-	if !strings.Contains(label, "{source}") && strings.Contains(label, "{function}") && source != "" {
-		fill["{function}"] += " " + source
-	}
-	text := placeholder.ReplaceAllStringFunc(label, func(p string) string {
-		if v, ok := fill[p]; ok {
-			return v
-		}
-		return p
-	})
-	text = capital(tidy(text+n.missing(label, source)), !strings.HasPrefix(label, "{") || !n.choosesCode())
-	if items := n.withinItem(); items != "" {
-		text += " (" + items + ")"
-	}
-	since := ", since " + seconds(n.sinceAt)
-	if strings.Contains(label, "{since}") {
-		since = ""
+// finding is what the sentence of the node is written from. file and line are where its function is defined.
+func (n *node) finding(file string, line int) explain.Finding {
+	f := explain.Finding{
+		Evidence: n.evidence(), Hypothesis: n.hyp.name, Label: n.hyp.label, Kind: n.hyp.kind, Focus: n.focus,
+		Code: n.codeText(), OfCode: n.choosesCode(), Object: n.objectText(), Within: n.withinItem(), File: file, Line: line, Since: n.sinceAt,
 	}
 	if n.phase.index > 0 {
-		since += " in phase " + printable(n.phase.Name)
+		f.Phase = n.phase.Name
 	}
-	return fmt.Sprintf("%s%s; %s", text, since, n.basis())
+	return f
 }
 
-// objectOr names the object, or what kind of thing it would be.
-func (n *node) objectOr() string {
-	if o := n.objectText(); o != "" {
-		return o
+// evidence is what the answer of the node rests on.
+func (n *node) evidence() explain.Evidence {
+	return explain.Evidence{
+		Estimate: n.est, Bins: n.bins, Confidence: n.confidence, Fraction: n.hyp.fraction,
+		Samples: n.tier == grid.TierSample, Shares: n.byShare(), Holds: n.state == True,
 	}
-	switch n.hyp.kind {
-	case "sync":
-		return "other threads"
-	case "io":
-		return "files, sockets or pipes"
-	}
-	return "memory"
 }
 
-// functionText names the function of the node's focus. One that the program's symbols do not name gets the nearest named
+// codeText names the code that the node's focus selects, or the item of code. A function that the program's symbols do not name gets the nearest named
 // function that it is called from.
-func (n *node) functionText() string {
-	text := functionText(n.focus)
+func (n *node) codeText() string {
+	text := explain.Function(n.focus)
 	if item := n.itemText(grid.Code); item != "" {
 		return item
 	}
-	if !nameless(functionOf(n.focus)) {
+	if !nameless(explain.FunctionOf(n.focus)) {
 		return text
 	}
 	for m := n.bestParent(); m != nil; m = m.bestParent() {
-		if f := functionOf(m.focus); f != "" && !nameless(f) {
-			return text + " (below " + printable(f) + ")"
+		if f := explain.FunctionOf(m.focus); f != "" && !nameless(f) {
+			return text + " (below " + explain.Printable(f) + ")"
 		}
 	}
 	return text
@@ -225,39 +184,3 @@ func (n *node) functionText() string {
 
 // nameless tells whether a function is called by its address, as in "[redis-server+0x1613d0]".
 func nameless(function string) bool { return strings.HasPrefix(function, "[") }
-
-// missing names the parts of the focus that the label leaves out.
-func (n *node) missing(label, source string) string {
-	if strings.Contains(label, "{focus}") {
-		return ""
-	}
-	text := ""
-	if o := n.objectText(); o != "" && !strings.Contains(label, "{object}") {
-		text += " for " + o
-	}
-	if n.choosesCode() && !strings.Contains(label, "{function}") {
-		text += " in " + n.functionText() + " " + source
-	}
-	if p := processText(n.focus); p != "" && !strings.Contains(label, "{process}") {
-		text += " in " + p
-	}
-	return text
-}
-
-// capital begins a sentence with a capital unless it begins with a name of the program.
-func capital(s string, words bool) string {
-	r, size := utf8.DecodeRuneInString(s)
-	if !words || size == 0 {
-		return s
-	}
-	return string(unicode.ToUpper(r)) + s[size:]
-}
-
-// tidy removes what empty placeholders leave behind: double spaces, and spaces before punctuation.
-func tidy(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	for _, p := range []string{",", ".", ";", ":"} {
-		s = strings.ReplaceAll(s, " "+p, p)
-	}
-	return strings.TrimRight(s, ".,;: ")
-}

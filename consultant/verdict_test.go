@@ -1,6 +1,7 @@
 package consultant
 
 import (
+	"strconv"
 	"testing"
 
 	"culprit/consultant/decide"
@@ -51,7 +52,7 @@ func TestPlacesComeBeforeQuantities(t *testing.T) {
 // spread is so much processor time in n functions, none of which has much.
 func spread(n int, all float64) (acts []activity) {
 	for i := range n {
-		acts = append(acts, activity{stack: []string{"main", "f" + itoa(i)}, kind: "cpu", rate: always(all / float64(n))})
+		acts = append(acts, activity{stack: []string{"main", "f" + strconv.Itoa(i)}, kind: "cpu", rate: always(all / float64(n))})
 	}
 	return acts
 }

@@ -1,5 +1,10 @@
 package consultant
 
+import (
+	"culprit/grid"
+	"strconv"
+)
+
 // globalPhase is the name of the phase that lasts as long as the session.
 const globalPhase = "global"
 
@@ -22,7 +27,7 @@ func (s *Search) StartPhase(name string) Phase {
 	now := s.cfg.now()
 	s.endPhase(now)
 	if name == "" {
-		name = "phase " + itoa(len(s.phases))
+		name = "phase " + strconv.Itoa(len(s.phases))
 	}
 	p := s.addPhase(name, now)
 	s.stirred = true
@@ -39,7 +44,7 @@ func (s *Search) addPhase(name string, start float64) *phase {
 	if p.index > 0 {
 		parent, axis = s.phases[0].root, "when"
 	}
-	p.root = s.graph.add(nodeKey{hyp: s.top, focus: whole(), phase: p}, parent, axis)
+	p.root = s.graph.add(nodeKey{hyp: s.top, focus: grid.Whole(), phase: p}, parent, axis)
 	p.root.assume()
 	p.root.sinceAt = start
 	p.root.ask(step{why: true})

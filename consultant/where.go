@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 
+	"culprit/consultant/explain"
 	"culprit/grid"
 )
 
@@ -478,9 +479,9 @@ func (s *Search) ruledOut(k *node) *node {
 // partOf is why a part of a false node is not tested.
 func partOf(w *node) string {
 	if w.est.Nothing {
-		return fmt.Sprintf("too little happens in %s, which it is a part of (node %d)", focusText(w.focus), w.id)
+		return fmt.Sprintf("too little happens in %s, which it is a part of (node %d)", explain.Focus(w.focus), w.id)
 	}
-	return fmt.Sprintf("a part of %s, which is below the threshold (node %d)", focusText(w.focus), w.id)
+	return fmt.Sprintf("a part of %s, which is below the threshold (node %d)", explain.Focus(w.focus), w.id)
 }
 
 // revive queues a node again whose test was only needless so far.

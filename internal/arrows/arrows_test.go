@@ -46,6 +46,7 @@ var allowed = map[string][]string{
 	"consultant":         {"grid", "pcl", "consultant"},
 	"consultant/budget":  {"grid"},
 	"consultant/decide":  {},
+	"consultant/explain": {"grid", "consultant/decide"},
 	"session":            {"grid", "pcl", "daemon", "consultant", "session"},
 	"session/report":     {},
 	"cmd":                {"grid", "trampoline", "pcl", "visi", "daemon", "consultant", "session", "cmd"},

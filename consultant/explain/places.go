@@ -1,0 +1,105 @@
+package explain
+
+import (
+	"strings"
+
+	"culprit/grid"
+	"culprit/internal/safetext"
+)
+
+const maxName = 200 // terminal cells of a name of the target in a sentence
+
+// Printable makes a text of the target fit for a line: escaped and cut.
+func Printable(s string) string { return safetext.CleanMax(s, maxName) }
+
+// Focus is the focus as the user writes it.
+func Focus(f grid.Focus) string {
+	if f.IsWhole() {
+		return "the whole program"
+	}
+	return Printable(f.String())
+}
+
+// Function names the code of a focus: "lookup", "module cache.c", or "the program".
+func Function(f grid.Focus) string {
+	e := f.Elements(grid.Code)
+	switch len(e) {
+	case 0:
+		return "the program"
+	case 1:
+		return "module " + Printable(e[0])
+	case 2:
+		return Printable(e[1])
+	}
+	return "loop " + Printable(strings.Join(e[2:], "/")) + " of " + Printable(e[1])
+}
+
+// Object names the lock, file or other object of a focus: "mutex cache_lock"; "" if the focus has none.
+func Object(f grid.Focus) string {
+	for _, h := range []grid.Hierarchy{grid.SyncObject, grid.IO, grid.Memory} {
+		e := f.Elements(h)
+		if len(e) == 0 {
+			continue
+		}
+		kind := kindText(e[0])
+		if len(e) == 1 {
+			return "any " + kind
+		}
+		return kind + " " + Printable(strings.Join(e[1:], "/"))
+	}
+	return ""
+}
+
+// kindText writes a kind of object as a word: Mutex as mutex, but RWLock, IO and the like as they are known.
+func kindText(kind string) string {
+	switch kind {
+	case "RWLock":
+		return "rwlock"
+	case "CondVar":
+		return "condition variable"
+	case "SpinLock":
+		return "spin lock"
+	case "WaitGroup":
+		return "WaitGroup"
+	}
+	return strings.ToLower(Printable(kind))
+}
+
+// ObjectName is the name of the lock or file of a focus without its kind; "" if there is none.
+func ObjectName(f grid.Focus) string {
+	for _, h := range []grid.Hierarchy{grid.SyncObject, grid.IO} {
+		if e := f.Elements(h); len(e) >= 2 {
+			return e[len(e)-1]
+		}
+	}
+	return ""
+}
+
+// Process names the process or thread of a focus; "" if it has none.
+func Process(f grid.Focus) string {
+	switch e := f.Elements(grid.Process); len(e) {
+	case 0:
+		return ""
+	case 1:
+		return "process " + Printable(e[0])
+	default:
+		return "thread " + Printable(e[len(e)-1])
+	}
+}
+
+// Item is the item of a focus in a sentence: "Subsystem parser"; "" if it selects none.
+func Item(f grid.Focus) string {
+	hierarchy, item, ok := f.Item()
+	if !ok {
+		return ""
+	}
+	return Printable(hierarchy) + " " + Printable(item)
+}
+
+// FunctionOf returns the function of a focus; "" if it names none.
+func FunctionOf(f grid.Focus) string {
+	if e := f.Elements(grid.Code); len(e) >= 2 {
+		return e[1]
+	}
+	return ""
+}

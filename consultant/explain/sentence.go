@@ -1,0 +1,176 @@
+package explain
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"culprit/consultant/decide"
+	"culprit/grid"
+)
+
+// Evidence is what an answer rests on.
+type Evidence struct {
+	Estimate   decide.Estimate
+	Bins       int // that the experiment has read
+	Confidence float64
+	Fraction   bool // the value is a share of time
+	Samples    bool // the bins are of stack samples
+	Shares     bool // there are no bins: the value is a share of stack samples
+	Holds      bool // the answer
+}
+
+// Value writes a value of the test.
+func (e Evidence) Value(v float64) string {
+	if e.Fraction {
+		return Percent(v)
+	}
+	return Quantity(v)
+}
+
+// String is "72 %, threshold 20 %, 46 bins, 99 % sure".
+func (e Evidence) String() string {
+	if e.Estimate.Nothing {
+		return fmt.Sprintf("too little happened there, %s, %s sure", Count(e.Bins, "bin", "bins"), sure(e.Confidence))
+	}
+	return e.Value(e.Estimate.Value) + ", " + e.basis()
+}
+
+// basis is the evidence without the value.
+func (e Evidence) basis() string {
+	bins := Count(e.Bins, "bin", "bins")
+	switch {
+	case e.Shares:
+		bins = "from stack samples"
+	case e.Samples:
+		bins += " of stack samples"
+	}
+	now := ""
+	if e.Holds && e.Estimate.Margin < 0 {
+		now = " (it was beyond that; lately it is not)"
+	}
+	return fmt.Sprintf("threshold %s%s, %s, %s sure", e.Value(e.Estimate.Threshold), now, bins, sure(e.Confidence))
+}
+
+// A Finding is a bottleneck: what its sentence is written from.
+type Finding struct {
+	Evidence
+	Hypothesis string
+	Label      string // of the hypothesis, with its placeholders; "" = a plain one
+	Kind       string // "cpu", "sync" or "io": what its object would be if it had one
+	Focus      grid.Focus
+	Code       string // names the code that the focus selects, or the item of code
+	OfCode     bool   // the focus selects code
+	Object     string // names the object that the focus selects, or the item of objects; "" if it selects none
+	Within     string // names the items that what was found belongs to; "" if there are none
+	File       string // where the function is defined; "" if that is not known
+	Line       int
+	Since      float64
+	Phase      string // "" = the whole session
+}
+
+var placeholder = regexp.MustCompile(`\{[a-z]+\}`)
+
+// Sentence says what was found: the label of the hypothesis with its placeholders filled in, what of the focus the label
+// does not name, and the evidence.
+func (f Finding) Sentence() string {
+	label := f.Label
+	if label == "" {
+		label = f.Hypothesis + " at {focus}: {value}"
+	}
+	text := f.fill(label)
+	text = capital(tidy(text+f.missing(label)), !strings.HasPrefix(label, "{") || !f.OfCode)
+	if f.Within != "" {
+		text += " (" + f.Within + ")"
+	}
+	since := ", since " + Seconds(f.Since)
+	if strings.Contains(label, "{since}") {
+		since = ""
+	}
+	if f.Phase != "" {
+		since += " in phase " + Printable(f.Phase)
+	}
+	return fmt.Sprintf("%s%s; %s", text, since, f.basis())
+}
+
+// source is the place in the source in brackets.
+func (f Finding) source() string {
+	if f.File == "" {
+		return ""
+	}
+	return fmt.Sprintf("(%s:%d)", Printable(f.File), f.Line)
+}
+
+// fill replaces the placeholders of a label. Those that are not known stay.
+func (f Finding) fill(label string) string {
+	fill := map[string]string{
+		"{percent}": Percent(f.Estimate.Value), "{value}": f.Value(f.Estimate.Value),
+		"{threshold}": f.Value(f.Estimate.Threshold), "{function}": f.Code, "{source}": f.source(),
+		"{object}": f.objectOr(), "{process}": Process(f.Focus), "{since}": Seconds(f.Since),
+		"{focus}": Focus(f.Focus),
+	}
+	if fill["{process}"] == "" {
+		fill["{process}"] = "the program"
+	}
+	if !strings.Contains(label, "{source}") && strings.Contains(label, "{function}") && f.File != "" {
+		fill["{function}"] += " " + f.source()
+	}
+	return placeholder.ReplaceAllStringFunc(label, func(p string) string {
+		if v, ok := fill[p]; ok {
+			return v
+		}
+		return p
+	})
+}
+
+// objectOr names the object, or what kind of thing it would be.
+func (f Finding) objectOr() string {
+	if f.Object != "" {
+		return f.Object
+	}
+	switch f.Kind {
+	case "sync":
+		return "other threads"
+	case "io":
+		return "files, sockets or pipes"
+	}
+	return "memory"
+}
+
+// missing names the parts of the focus that the label leaves out.
+func (f Finding) missing(label string) string {
+	if strings.Contains(label, "{focus}") {
+		return ""
+	}
+	text := ""
+	if f.Object != "" && !strings.Contains(label, "{object}") {
+		text += " for " + f.Object
+	}
+	if f.OfCode && !strings.Contains(label, "{function}") {
+		text += " in " + f.Code + " " + f.source()
+	}
+	if p := Process(f.Focus); p != "" && !strings.Contains(label, "{process}") {
+		text += " in " + p
+	}
+	return text
+}
+
+// capital begins a sentence with a capital unless it begins with a name of the program.
+func capital(s string, words bool) string {
+	r, size := utf8.DecodeRuneInString(s)
+	if !words || size == 0 {
+		return s
+	}
+	return string(unicode.ToUpper(r)) + s[size:]
+}
+
+// tidy removes what empty placeholders leave behind: double spaces, and spaces before punctuation.
+func tidy(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	for _, p := range []string{",", ".", ";", ":"} {
+		s = strings.ReplaceAll(s, " "+p, p)
+	}
+	return strings.TrimRight(s, ".,;: ")
+}

@@ -1,0 +1,59 @@
+package explain
+
+import (
+	"testing"
+
+	"culprit/consultant/decide"
+	"culprit/grid"
+)
+
+func TestSentence(t *testing.T) {
+	lock := grid.Whole().Refine(grid.Code, "cache.c", "lookup").Refine(grid.SyncObject, "Mutex", "cache_lock")
+	sure := Evidence{Estimate: decide.Estimate{Bins: 46, Value: 0.72, Threshold: 0.2, Margin: 0.52}, Bins: 46, Confidence: 1, Fraction: true, Holds: true}
+	found := Finding{
+		Evidence: sure, Hypothesis: "Waits", Label: "threads wait {percent} for {object} in {function} {source}", Kind: "sync", Focus: lock,
+		Code: Function(lock), OfCode: true, Object: Object(lock), File: "cache.c", Line: 45, Since: 3.1,
+	}
+	for want, change := range map[string]func(f *Finding){
+		"Threads wait 72 % for mutex cache_lock in lookup (cache.c:45), since 3.1 s; threshold 20 %, 46 bins, 99 % sure": func(*Finding) {},
+		"Threads wait 72 % for mutex cache_lock in lookup, since 3.1 s; threshold 20 %, 46 bins, 99 % sure":              func(f *Finding) { f.File = "" },
+		"Threads wait 72 % for other threads in lookup (cache.c:45) (in Subsystem store), since 3.1 s in phase a\\x1bb; threshold 20 %, 46 bins, 99 % sure": func(f *Finding) {
+			f.Object, f.Within, f.Phase = "", "in Subsystem store", "a\x1bb"
+		},
+		"Waits at /Code/cache.c/lookup,/SyncObject/Mutex/cache_lock: 72 %, since 3.1 s; threshold 20 %, from stack samples, 99 % sure": func(f *Finding) {
+			f.Label, f.Shares = "", true
+		},
+		"lookup (cache.c:45) moves 0.72 {words} for mutex cache_lock, since 3.1 s; threshold 0.2 (it was beyond that; lately it is not), 46 bins of stack samples, 99 % sure": func(f *Finding) {
+			f.Label, f.Fraction, f.Samples, f.Estimate.Margin = "{function} moves {value} {words}", false, true, -0.1
+		},
+		"At 3.1 s since more than 20 % for mutex cache_lock in lookup (cache.c:45) in thread thr_2; threshold 20 %, 46 bins, 99 % sure": func(f *Finding) {
+			f.Label, f.Focus = "at {since} since more than {threshold}", f.Focus.Refine(grid.Process, "srv{1}", "thr_2")
+		},
+	} {
+		f := found
+		change(&f)
+		if got := f.Sentence(); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+	if got := (Evidence{Estimate: decide.Estimate{Nothing: true}, Bins: 1, Confidence: 0.5}).String(); got != "too little happened there, 1 bin, 50 % sure" {
+		t.Errorf("nothing happened: %s", got)
+	}
+}
+
+func TestPlaces(t *testing.T) {
+	at := func(h grid.Hierarchy, names ...string) grid.Focus { return grid.Whole().Refine(h, names...) }
+	for _, c := range [][2]string{
+		{Focus(grid.Whole()), "the whole program"}, {Focus(at(grid.Code, "a\x1b.c")), `/Code/a\x1b.c`},
+		{Function(grid.Whole()), "the program"}, {Function(at(grid.Code, "a.c")), "module a.c"},
+		{Function(at(grid.Code, "a.c", "f")), "f"}, {Function(at(grid.Code, "a.c", "f", "loop_1")), "loop loop_1 of f"},
+		{Object(grid.Whole()), ""}, {Object(at(grid.SyncObject, "CondVar")), "any condition variable"}, {Object(at(grid.IO, "File", "/tmp/x")), "file /tmp/x"},
+		{ObjectName(at(grid.IO, "File")), ""}, {ObjectName(at(grid.IO, "File", "/tmp/x")), "/tmp/x"},
+		{Process(grid.Whole()), ""}, {Process(at(grid.Process, "srv{1}")), "process srv{1}"}, {Process(at(grid.Process, "srv{1}", "t")), "thread t"},
+		{Item(grid.Whole()), ""}, {Item(grid.Whole().WithItem("Subsystem", "parser")), "Subsystem parser"}, {FunctionOf(at(grid.Code, "a.c")), ""},
+	} {
+		if c[0] != c[1] {
+			t.Errorf("%q, want %q", c[0], c[1])
+		}
+	}
+}
