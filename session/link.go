@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"culprit/daemon"
+	"culprit/daemon/process"
 	"culprit/daemon/serve"
 	"culprit/grid"
 	"culprit/grid/remote"
@@ -96,8 +98,28 @@ func libraryOf(a *wire.Attach) (*pcl.Library, error) {
 	return lib, nil
 }
 
-// attach attaches in this process, or over a link.
+// attach attaches, and tries again where that is not possible yet, as long as the session has patience.
 func attach(ctx context.Context, cfg Config) (Daemon, error) {
+	for deadline := time.Now().Add(cfg.Patience); ; pause(ctx, retryEvery) {
+		d, err := attachOnce(ctx, cfg)
+		if !deferred(err) || ctx.Err() != nil || !time.Now().Before(deadline) {
+			return d, err
+		}
+	}
+}
+
+// retryEvery is how often something is tried again that somebody waits for.
+const retryEvery = 20 * time.Millisecond
+
+// deferred reports whether what failed may be possible later.
+func deferred(err error) bool {
+	var later grid.ErrDeferred
+	var stop *process.Deferred
+	return errors.As(err, &later) || errors.As(err, &stop)
+}
+
+// attachOnce attaches in this process, or over a link.
+func attachOnce(ctx context.Context, cfg Config) (Daemon, error) {
 	if text := os.Getenv(linkVariable); text != "" {
 		o, err := slowlink.Parse(text)
 		if err != nil {

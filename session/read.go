@@ -22,6 +22,41 @@ func (s *Session) Read(key grid.PairKey, view pcl.View) (float64, error) {
 	return s.watch.ofValues(key, view)
 }
 
+// An Asked is what became of a pair that was asked for.
+type Asked struct {
+	Err    error  // why it is not measured; nil if it is, or was
+	Note   string // what its value does not tell of; known after Close
+	Places int    // in how many places its probes were at Close; valid if Probed is set
+	Probed bool
+}
+
+// Asked says what became of a pair of Enable, or of a watch without a star.
+func (s *Session) Asked(key grid.PairKey) Asked { return s.watch.became(key) }
+
+func (w *watcher) became(key grid.PairKey) Asked {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if real, ok := w.asked[key]; ok {
+		key = real
+	}
+	s := w.state[key]
+	switch {
+	case s == nil:
+		return Asked{Err: errNotWatched}
+	case s.err == nil && s.retry:
+		return Asked{Err: errNotEnabled}
+	}
+	return Asked{Err: s.err, Note: s.end.untold, Places: s.end.places, Probed: s.end.probed}
+}
+
+// Pair is what was measured of a pair so far; ok is false if it never was.
+func (s *Session) Pair(key grid.PairKey) (grid.Snapshot, bool) { return s.grid.Pair(key) }
+
+// Distribution is that of the single values of a pair; ok is false if it keeps none.
+func (s *Session) Distribution(key grid.PairKey) (grid.Distribution, bool) {
+	return s.grid.Distribution(key, 0)
+}
+
 // unsure says why nothing may be concluded from the value of a pair; nil if it may.
 func (w *watcher) unsure(key grid.PairKey) error {
 	w.mu.Lock()
@@ -29,8 +64,8 @@ func (w *watcher) unsure(key grid.PairKey) error {
 	if real, ok := w.asked[key]; ok {
 		key = real
 	}
-	if s := w.state[key]; s != nil && s.unsure != "" {
-		return errors.New(s.unsure)
+	if s := w.state[key]; s != nil && s.end.unsure != "" {
+		return errors.New(s.end.unsure)
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os/exec"
 	"sync"
@@ -28,7 +27,7 @@ type Config struct {
 	Tool     string // name and version for the report
 	PIDs     []int
 	Library  *pcl.Library
-	Budget   float64 // fraction of the target's active time, > 0
+	Budget   float64 // fraction of the target's active time; 0 = 2 %
 	Children bool    // follow children of the targets
 	Search   bool
 	Backend  grid.Backend
@@ -36,6 +35,7 @@ type Config struct {
 	OnEvent  func(consultant.Event) // nil = dropped; called from any goroutine
 	Log      func(string)           // nil = dropped; called from any goroutine
 	Guard    func() *exec.Cmd       // as daemon.Options.Guard
+	Patience time.Duration          // how long an attach, and pairs of Enable, are tried again that are not possible yet; 0 = once
 	// Missing is told of each watched pair that the targets have nothing of when it is asked for, before the search begins; nil = dropped. It
 	// may be called from any goroutine. What it is about may come later, with a library.
 	Missing func(key grid.PairKey, err error)
@@ -78,7 +78,7 @@ func on(d Daemon, cfg Config, started time.Time) *Session {
 	s.watch = newWatcher(s.grid, d, cfg.Library, cfg.Watches)
 	s.watch.tell = cfg.Missing
 	if cfg.Search {
-		s.search = NewSearch(cfg, d, s.grid)
+		s.search = newSearch(cfg, d, s.grid)
 		s.ranks = newRankWatch(s.grid, d, cfg)
 	}
 	return s
@@ -104,16 +104,12 @@ func (s *Session) Run(ctx context.Context, l Limits) End {
 	return end
 }
 
-// keepSearching runs the search again each time it had nothing to do, since values may change.
+// keepSearching searches until ctx ends, and keeps why that was not possible.
 func (s *Session) keepSearching(ctx context.Context) {
-	for ctx.Err() == nil {
-		if err := s.search.Run(ctx); err != nil {
-			s.mu.Lock()
-			s.searchErr = err
-			s.mu.Unlock()
-			return
-		}
-		pause(ctx, tick)
+	if err := s.Search(ctx); err != nil {
+		s.mu.Lock()
+		s.searchErr = err
+		s.mu.Unlock()
 	}
 }
 
@@ -142,7 +138,7 @@ func (s *Session) wait(ctx context.Context, l Limits) End {
 		case <-ctx.Done():
 			return s.interrupted()
 		case now := <-t.C:
-			if !s.settled() {
+			if !s.Settled() {
 				busy = now
 			}
 			if end, over := l.over(now.Sub(begin), now.Sub(busy)); over {
@@ -161,8 +157,6 @@ func (s *Session) interrupted() End {
 		return EndInterrupted
 	}
 }
-
-func (s *Session) settled() bool { return s.search == nil || s.search.Settled() }
 
 // endedMeanwhile is End after all targets were left: those that had ended by then have ended before the session did, whatever else was over.
 func (s *Session) endedMeanwhile() End {
@@ -225,22 +219,4 @@ func (s *Session) Report() *report.Report {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.final
-}
-
-var errNoSearch = errors.New("this session does not search (--no-search)")
-
-// Expand tests the refinements of a node now, whatever its state; for manual refinement.
-func (s *Session) Expand(id int) error { return s.manual((*consultant.Search).Expand, id) }
-
-// Prune takes a node and what is below it out of the search.
-func (s *Session) Prune(id int) error { return s.manual((*consultant.Search).Prune, id) }
-
-// Retest tests a node again.
-func (s *Session) Retest(id int) error { return s.manual((*consultant.Search).Retest, id) }
-
-func (s *Session) manual(f func(*consultant.Search, int) error, id int) error {
-	if s.search == nil {
-		return errNoSearch
-	}
-	return f(s.search, id)
 }

@@ -31,7 +31,7 @@ type Snapshot struct {
 func (s *Session) Snapshot() Snapshot {
 	snap := Snapshot{
 		Targets: s.targets(), Elapsed: s.daemon.Now(), Budget: s.cfg.Budget, Observed: s.daemon.ObservedCost(),
-		Searching: s.search != nil, Settled: s.settled(), Ended: s.interrupted() == EndTarget,
+		Searching: s.search != nil, Settled: s.Settled(), Ended: s.interrupted() == EndTarget,
 		Watched: s.watch.look(),
 	}
 	if s.search != nil {

@@ -42,7 +42,7 @@ func (w *watcher) finder(one Watch) (grid.PairKey, bool) {
 // shown are the pairs that somebody has asked for.
 func (w *watcher) shown() (keys []grid.PairKey) {
 	for _, key := range w.order {
-		if slices.ContainsFunc(w.stands, func(of map[grid.PairKey]bool) bool { return of[key] }) {
+		if w.asked[key] == key || slices.ContainsFunc(w.stands, func(of map[grid.PairKey]bool) bool { return of[key] }) {
 			keys = append(keys, key)
 		}
 	}

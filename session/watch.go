@@ -112,10 +112,18 @@ type watched struct {
 	tries int
 	told  bool // that there is nothing of it
 
-	uncertain report.Missing // of the average; known at the end
-	over      bool
-	note      string // what the value does not tell of; known at the end
-	unsure    string // why nothing may be concluded from the value, "" if it may; known at the end
+	over bool // what follows is known
+	end  ending
+}
+
+// An ending is what is known of a pair when measuring ends.
+type ending struct {
+	uncertain report.Missing // of the average
+	note      string         // what the value does not tell of
+	untold    string         // of that, what the daemon says
+	unsure    string         // why nothing may be concluded from the value, "" if it may
+	places    int            // in how many places its probes are
+	probed    bool           // it has probes, if there are places for them
 }
 
 // maxTries bounds how often a pair is tried again that was refused: its function may come with a library later.
@@ -252,21 +260,68 @@ func (w *watcher) take(results []grid.EnableResult) (untold []grid.EnableResult)
 	return untold
 }
 
-// finish stops the pairs, which brings the values up to now, and reads them. Run has returned.
+// ask enables pairs that no watch names, and tries those again for a while that are not possible yet.
+func (w *watcher) ask(ctx context.Context, patience time.Duration, keys []grid.PairKey) {
+	want := w.admit(keys)
+	for deadline := time.Now().Add(patience); len(want) > 0; pause(ctx, retryEvery) {
+		w.enable(want)
+		want = w.waiting(want)
+		if ctx.Err() != nil || !time.Now().Before(deadline) {
+			return
+		}
+	}
+}
+
+// admit notes pairs as asked for, each once, and returns those that the library can measure.
+func (w *watcher) admit(keys []grid.PairKey) (want []grid.PairKey) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, key := range keys {
+		if slices.Contains(want, key) {
+			continue
+		}
+		w.add(key)
+		s := w.state[key]
+		if s == nil {
+			continue // there are too many
+		}
+		w.asked[key] = key
+		if s.err = w.lib.Check(key.Metric, key.Focus); s.err == nil {
+			want = append(want, key)
+		} else {
+			s.retry = false
+		}
+	}
+	return want
+}
+
+// waiting are those of some pairs that are to be tried again.
+func (w *watcher) waiting(keys []grid.PairKey) (left []grid.PairKey) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, key := range keys {
+		if w.state[key].retry {
+			left = append(left, key)
+		}
+	}
+	return left
+}
+
+// finish stops all pairs, which brings the values up to now, and reads them. Run has returned.
 func (w *watcher) finish() []report.Pair {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	missing := w.ofChildren()
-	var enabled []grid.PairKey
 	for _, key := range w.order {
 		if s := w.state[key]; s.err == nil && !s.retry {
-			enabled = append(enabled, key)
-			s.uncertain, s.over = w.uncertainty(key), true
-			s.unsure = clean(w.daemon.Unsure(key))
-			s.note = joinNotes(w.late(s), clean(w.daemon.Notes(key)), missing(key))
+			untold := clean(w.daemon.Notes(key))
+			s.over, s.end = true, ending{
+				uncertain: w.uncertainty(key), unsure: clean(w.daemon.Unsure(key)), untold: untold, note: joinNotes(w.late(s), untold, missing(key)),
+			}
+			s.end.places, s.end.probed = w.daemon.Placed(key)
 		}
 	}
-	w.grid.Disable(enabled...)
+	w.grid.DisableAll()
 	var pairs []report.Pair
 	for _, key := range w.shown() {
 		pairs = append(pairs, w.pair(key))
@@ -312,7 +367,7 @@ func (w *watcher) notes() (all []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, key := range w.shown() {
-		if note := joinNotes(w.state[key].note, w.sinceAttach(key)); note != "" {
+		if note := joinNotes(w.state[key].end.note, w.sinceAttach(key)); note != "" {
 			all = append(all, fmt.Sprintf("%v: %s", key, note))
 		}
 	}
@@ -360,8 +415,8 @@ func (w *watcher) pair(key grid.PairKey) report.Pair {
 	if p.Error != "" || !ok {
 		return p
 	}
-	p.Tier, p.Note = string(snap.Tier), s.note
-	if p.Uncertainty = s.uncertain; !s.over {
+	p.Tier, p.Note = string(snap.Tier), s.end.note
+	if p.Uncertainty = s.end.uncertain; !s.over {
 		p.Uncertainty = w.uncertainty(key)
 	}
 	p.Sum, p.Average, p.Min, p.Max = report.Number(snap.Sum), report.Missing(snap.Average), report.Missing(snap.Min), report.Missing(snap.Max)

@@ -21,6 +21,7 @@ type Daemon interface {
 	Ended() <-chan struct{}
 	Uncertainty(key grid.PairKey) (float64, bool)
 	Notes(key grid.PairKey) string
+	Placed(key grid.PairKey) (places int, ok bool)
 	Unseen(metric string) string
 	Unsure(key grid.PairKey) string
 	UnmeasuredChildren() (used time.Duration, share float64)
@@ -44,9 +45,9 @@ func itemBase(lib *pcl.Library, f grid.Focus) grid.Hierarchy {
 
 func newGrid(d Daemon, lib *pcl.Library) *grid.Grid { return grid.New(d, lib.Metric, d.Now) }
 
-// NewSearch prepares the search on what a daemon measures into a grid. Of cfg it uses the library, the budget (2 % if it is 0)
+// newSearch prepares the search on what a daemon measures into a grid. Of cfg it uses the library, the budget (2 % if it is 0)
 // and OnEvent.
-func NewSearch(cfg Config, d Daemon, g *grid.Grid) *consultant.Search {
+func newSearch(cfg Config, d Daemon, g *grid.Grid) *consultant.Search {
 	return consultant.New(consultant.Config{
 		Hypotheses: cfg.Library.Hypotheses(), Grid: g, World: d, Budget: cfg.Budget, OnEvent: cfg.OnEvent,
 		Base: func(item grid.Focus) grid.Hierarchy { return itemBase(cfg.Library, item) },

@@ -113,6 +113,7 @@ func (s *server) describe(c *wire.Describe) (a wire.Answer, err error) {
 	for _, k := range keys {
 		one := wire.Description{Notes: d.Notes(k), Unsure: d.Unsure(k)}
 		one.Error, one.HasError = d.Uncertainty(k)
+		one.Places, one.Probed = d.Placed(k)
 		out.Pairs = append(out.Pairs, one)
 	}
 	for _, m := range c.Metrics {

@@ -18,6 +18,7 @@ func Kinds() *wire.Kinds {
 	k.Sentinel("process executed another program", process.ErrTargetExeced)
 	wire.Typed[*process.NotPermitted](k, "process not permitted")
 	wire.Typed[*process.Unsupported](k, "process unsupported")
+	wire.Typed[*process.Deferred](k, "process deferred")
 	wire.Typed[*process.Traced](k, "traced")
 	wire.Typed[*daemon.Taken](k, "taken")
 	wire.Typed[*pcl.NoConstraint](k, "no constraint")

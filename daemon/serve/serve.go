@@ -26,6 +26,7 @@ type Daemon interface {
 	Ended() <-chan struct{}
 	Uncertainty(key grid.PairKey) (float64, bool)
 	Notes(key grid.PairKey) string
+	Placed(key grid.PairKey) (places int, ok bool)
 	Unseen(metric string) string
 	Unsure(key grid.PairKey) string
 	UnmeasuredChildren() (used time.Duration, share float64)

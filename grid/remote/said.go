@@ -100,6 +100,12 @@ func (d *Daemon) Uncertainty(key grid.PairKey) (err float64, ok bool) {
 	return one.Error, one.HasError
 }
 
+// Placed is in how many places a pair has probes; ok is false for one that is not measured, or needs none.
+func (d *Daemon) Placed(key grid.PairKey) (places int, ok bool) {
+	one := d.descriptionOf(key)
+	return one.Places, one.Probed
+}
+
 // Unseen is what of a metric cannot be seen in the program; "" if nothing.
 func (d *Daemon) Unseen(metric string) string {
 	return d.said.unseen.of(metric, func(metrics []string) []string {

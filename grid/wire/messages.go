@@ -107,7 +107,7 @@ type ListLoops struct {
 
 // Describe asks for what is to be said of pairs, metrics and foci.
 type Describe struct {
-	Pairs     []Pair   `cbor:"1,keyasint,omitempty"` // for Notes, Unsure and the standard error
+	Pairs     []Pair   `cbor:"1,keyasint,omitempty"` // for Notes, Unsure, the standard error and the places
 	Metrics   []string `cbor:"2,keyasint,omitempty"` // for Unseen
 	Sources   []Focus  `cbor:"3,keyasint,omitempty"` // for file and line
 	Holders   []Focus  `cbor:"4,keyasint,omitempty"` // for who holds a lock
@@ -221,6 +221,8 @@ type Description struct {
 	Unsure   string  `cbor:"2,keyasint,omitempty"`
 	Error    float64 `cbor:"3,keyasint,omitempty"` // standard error of its average
 	HasError bool    `cbor:"4,keyasint,omitempty"`
+	Places   int     `cbor:"5,keyasint,omitempty"` // in which its probes are
+	Probed   bool    `cbor:"6,keyasint,omitempty"` // Places is valid: it is measured, and needs probes
 }
 
 // A Source is where code is written; "" where that is not known.

@@ -24,7 +24,7 @@ func (r *run) expect(s pcltest.Expect) error {
 		r.refusal(what, key, s.Error)
 		return nil
 	}
-	if err := r.measured.refused[key]; err != nil {
+	if err := r.measured.s.Asked(key).Err; err != nil {
 		r.fail("%s: it was not measured: %v", what, err)
 		return nil
 	}
@@ -43,22 +43,22 @@ func (r *run) expect(s pcltest.Expect) error {
 
 // note says what the value of a pair does not tell of.
 func (r *run) note(key grid.PairKey) {
-	if text := r.measured.notes[key]; text != "" {
+	if text := r.measured.s.Asked(key).Note; text != "" {
 		r.printf("      warning: %s", text)
 	}
 }
 
 // where says in how many places the probes of a pair were; "" if it has none because it needs none.
 func (m *measured) where(key grid.PairKey) string {
-	switch n, ok := m.placed[key]; {
-	case !ok:
+	switch a := m.s.Asked(key); {
+	case !a.Probed:
 		return ""
-	case n == 0:
+	case a.Places == 0:
 		return "; no probe was inserted: the program has none of the functions that it counts"
-	case n == 1:
+	case a.Places == 1:
 		return "; its probes were in 1 place"
 	default:
-		return fmt.Sprintf("; its probes were in %d places", n)
+		return fmt.Sprintf("; its probes were in %d places", a.Places)
 	}
 }
 
@@ -76,7 +76,7 @@ func title(k grid.PairKey, view pcltest.View) string {
 
 // refusal checks that a pair was refused, and why.
 func (r *run) refusal(what string, key grid.PairKey, want string) {
-	err := r.measured.refused[key]
+	err := r.measured.s.Asked(key).Err
 	switch {
 	case err == nil:
 		r.fail("%s: it was measured, expected the error %q", what, want)
@@ -89,7 +89,7 @@ func (r *run) refusal(what string, key grid.PairKey, want string) {
 
 // value is what a pair has measured, in its unit; ok is false if there are no values.
 func (m *measured) value(key grid.PairKey, view pcltest.View) (v float64, unit string, ok bool) {
-	snap, ok := m.g.Pair(key)
+	snap, ok := m.s.Pair(key)
 	metric, known := m.lib.Metric(key.Metric)
 	if !ok || !known {
 		return 0, "", false

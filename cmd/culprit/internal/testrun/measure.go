@@ -6,28 +6,25 @@ import (
 	"strconv"
 	"time"
 
-	"culprit/consultant"
 	"culprit/daemon"
-	"culprit/daemon/process"
 	"culprit/grid"
 	"culprit/internal/procfs"
 	"culprit/pcl"
 	"culprit/pcl/pcltest"
+	"culprit/session"
 )
 
 // measured is one span of measuring.
 type measured struct {
-	r       *run
-	pid     int
-	lib     *pcl.Library
-	d       *daemon.Daemon // nil once it is over
-	g       *grid.Grid
-	refused map[grid.PairKey]error // why pairs are not measured
-	asked   map[grid.PairKey]bool
-	finder  *consultant.Search      // nil before the first search
-	notes   map[grid.PairKey]string // what their values do not tell of
-	placed  map[grid.PairKey]int    // in how many places the probes of pairs that have some were, when measuring ended
+	r    *run
+	pid  int
+	lib  *pcl.Library
+	s    *session.Session
+	over bool // s is closed: what it measured stays readable
 }
+
+// patience is how long an attach, and pairs, are tried again that are not possible yet: a busy machine may need more than one try.
+const patience = 20 * time.Second
 
 // measure attaches to a program, and enables the pairs that are expected up to the next measure.
 func (r *run) measure(s pcltest.Measure, rest []pcltest.Step) error {
@@ -42,39 +39,22 @@ func (r *run) measure(s pcltest.Measure, rest []pcltest.Step) error {
 	if err != nil {
 		return err
 	}
-	opts := daemon.Options{Library: lib, Children: s.Children, Guard: r.opts.Guard}
+	cfg := session.Config{PIDs: []int{pid}, Library: lib, Children: s.Children, Search: true, Guard: r.opts.Guard, Patience: patience}
 	if r.opts.Verbose {
-		opts.Log = func(text string) { r.printf("      | culprit: %s", text) }
+		cfg.Log = func(text string) { r.printf("      | culprit: %s", text) }
+		cfg.OnEvent = r.searched
 	}
-	d, err := r.attach(opts, pid)
+	opened, err := session.Open(r.ctx, cfg)
 	if err != nil {
 		return err
 	}
-	r.measured = &measured{
-		r: r, pid: pid, lib: lib, d: d, g: grid.New(d, lib.Metric, d.Now), refused: map[grid.PairKey]error{}, asked: map[grid.PairKey]bool{}, placed: map[grid.PairKey]int{}, notes: map[grid.PairKey]string{},
-	}
+	r.measured = &measured{r: r, pid: pid, lib: lib, s: opened}
 	keys, err := r.expected(rest)
 	if err != nil {
 		return err
 	}
-	return r.measured.enableAll(keys)
-}
-
-// attach tries again where a busy machine needs it.
-func (r *run) attach(opts daemon.Options, pid int) (*daemon.Daemon, error) {
-	for deadline := time.Now().Add(enableTime); ; r.pause(retryEvery) {
-		d, err := daemon.Attach(r.ctx, opts, pid)
-		if !deferred(err) || r.ctx.Err() != nil || time.Now().After(deadline) {
-			return d, err
-		}
-	}
-}
-
-// deferred reports whether it may be possible later.
-func deferred(err error) bool {
-	var later grid.ErrDeferred
-	var stop *process.Deferred
-	return errors.As(err, &later) || errors.As(err, &stop)
+	opened.Enable(r.ctx, keys...)
+	return nil
 }
 
 // target is the process that is measured.
@@ -158,105 +138,56 @@ func (r *run) key(p pcltest.Pair) (grid.PairKey, error) {
 	return grid.PairKey{Metric: p.Metric, Focus: f}, err
 }
 
-// enableTime is how long pairs are tried again that could not be enabled at once: a busy machine may need more than one try.
-const enableTime = 20 * time.Second
-
-// enableAll enables pairs in one batch and keeps why some cannot be.
-func (m *measured) enableAll(keys []grid.PairKey) error {
-	var want []grid.PairKey
-	for _, k := range keys {
-		if err := m.lib.Check(k.Metric, k.Focus); err != nil {
-			m.refused[k] = err
-		} else if !m.asked[k] {
-			want = append(want, k)
-		}
-		m.asked[k] = true
-	}
-	for deadline := time.Now().Add(enableTime); len(want) > 0; m.r.pause(retryEvery) {
-		want = m.try(want)
-		if m.r.ctx.Err() != nil || time.Now().After(deadline) {
-			break
-		}
-	}
-	return nil
-}
-
-// try enables pairs and returns those for which it may be possible later.
-func (m *measured) try(keys []grid.PairKey) (later []grid.PairKey) {
-	for _, a := range m.g.Enable(keys...) {
-		delete(m.refused, a.Key)
-		if a.Err != nil {
-			m.refused[a.Key] = a.Err
-		}
-		if deferred(a.Err) {
-			later = append(later, a.Key)
-		}
-	}
-	return later
-}
-
 // enable begins to measure one pair more.
 func (m *measured) enable(p pcltest.Pair) error {
 	key, err := m.live(p)
-	if err != nil {
-		return err
+	if err == nil {
+		m.s.Enable(m.r.ctx, key)
 	}
-	delete(m.asked, key)
-	return m.enableAll([]grid.PairKey{key})
+	return err
 }
 
 // disable ends measuring one pair.
 func (m *measured) disable(p pcltest.Pair) error {
 	key, err := m.live(p)
 	if err == nil {
-		m.g.Disable(key)
+		m.s.Disable(key)
 	}
 	return err
 }
 
 // live reads a pair of a statement that needs measuring to go on.
 func (m *measured) live(p pcltest.Pair) (grid.PairKey, error) {
-	if m.d == nil {
-		return grid.PairKey{}, errors.New("measuring is over: expect, check and stop end it")
+	if m.over {
+		return grid.PairKey{}, errOver
 	}
 	return m.r.key(p)
 }
 
-// stop takes the values up to now, removes all probes, and makes sure that nothing is left in the program.
+var errOver = errors.New("measuring is over: expect, check and stop end it")
+
+// stop takes the values up to now, removes all probes, and makes sure that nothing is left in the program. One that has
+// ended, or is ending, has nothing to be looked at.
 func (m *measured) stop() error {
-	if m == nil || m.d == nil {
+	if m == nil || m.over {
 		return nil
 	}
-	d := m.d
-	m.d = nil
-	for key := range m.asked {
-		if n, ok := d.Placed(key); ok {
-			m.placed[key] = n
-		}
-		m.notes[key] = d.Notes(key)
+	m.over = true
+	err := m.s.Close()
+	if m.s.End() == session.EndTarget {
+		return nil
 	}
-	m.g.DisableAll()
-	ended := false
-	select {
-	case <-d.Ended():
-		ended = true
-	default:
-	}
-	clean, err := d.Detach()
-	if err != nil && !ended {
+	if err != nil {
 		return err
 	}
-	if !clean && !ended {
+	if !m.s.Report().RemovedClean {
 		return errors.New("culprit could not remove all of its probes")
 	}
-	return m.verify(ended)
+	return m.verify()
 }
 
-// verify looks for what was left behind. A program that has ended, or is ending, has nothing to be looked at.
-func (m *measured) verify(ended bool) error {
-	if ended {
-		return nil
-	}
+// verify looks for what was left behind.
+func (m *measured) verify() error {
 	report, err := daemon.Verify(m.pid)
 	if err != nil || report.Clean() {
 		return nil

@@ -2,7 +2,6 @@ package testrun
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 	"culprit/pcl"
 	"culprit/pcl/pcltest"
 	"culprit/pcl/syntax"
-	"culprit/session"
 )
 
 // An expectedNode is a node of the search history graph that a test has expectations of.
@@ -30,56 +28,38 @@ const (
 
 // search runs the search on what is measured. What it found stays readable; a second one in the same span goes on from there.
 func (m *measured) search(s pcltest.Search, rest []pcltest.Step) error {
-	if m.d == nil {
-		return errors.New("measuring is over: expect, check and stop end it")
+	if m.over {
+		return errOver
 	}
 	nodes, err := m.r.expectedNodes(rest)
 	if err != nil {
 		return err
 	}
-	if m.finder == nil {
-		m.finder = session.NewSearch(session.Config{Library: m.lib, OnEvent: m.searched}, m.d, m.g)
-	}
 	ctx, cancel := context.WithTimeout(m.r.ctx, s.For)
 	defer cancel()
 	ran := make(chan error, 1)
-	go func() { ran <- m.keepSearching(ctx) }()
+	go func() { ran <- m.s.Search(ctx) }()
 	m.awaitNodes(ctx, nodes)
 	cancel()
 	return <-ran
 }
 
 // searched prints what the search does.
-func (m *measured) searched(e consultant.Event) {
-	if m.r.opts.Verbose {
-		m.r.printf("      | search: %6.2f s: %s", e.At, e.Text)
-	}
-}
-
-// keepSearching runs the search again each time it had nothing to do, since values may change.
-func (m *measured) keepSearching(ctx context.Context) error {
-	for ctx.Err() == nil {
-		if err := m.finder.Run(ctx); err != nil {
-			return err
-		}
-		m.r.pause(searchEvery)
-	}
-	return nil
-}
+func (r *run) searched(e consultant.Event) { r.printf("      | search: %6.2f s: %s", e.At, e.Text) }
 
 // awaitNodes waits until all that is expected holds, or the search is over.
 func (m *measured) awaitNodes(ctx context.Context, nodes []expectedNode) {
 	busy := time.Now()
 	for ctx.Err() == nil {
 		m.r.pause(searchEvery)
-		if !m.finder.Settled() {
+		if !m.s.Settled() {
 			busy = time.Now()
 		}
 		if time.Since(busy) >= settledTime || m.found(nodes) {
 			return
 		}
 		select {
-		case <-m.d.Ended():
+		case <-m.s.Ended():
 			return
 		default:
 		}
@@ -111,7 +91,7 @@ func (m *measured) holds(e expectedNode) bool {
 
 // node finds the node of a hypothesis at a focus, for the session as a whole.
 func (m *measured) node(e expectedNode) (consultant.Node, bool) {
-	for _, n := range m.finder.Nodes() {
+	for _, n := range m.s.Nodes() {
 		if n.Hypothesis == e.hypothesis && n.Focus == e.focus {
 			return n, true
 		}
@@ -152,7 +132,7 @@ func (r *run) hypothesis(s pcltest.Hypothesis) error {
 	m := r.measured
 	what := fmt.Sprintf("%s: hypothesis %s", s.Pos, title(grid.PairKey{Metric: s.Name, Focus: want.focus}, pcltest.Default))
 	n, there := m.node(want)
-	got := "untested: " + m.finder.WhyNot(want.focus)
+	got := "untested: " + m.s.WhyNot(want.focus)
 	switch {
 	case there && (n.State == consultant.True || n.State == consultant.False):
 		got = fmt.Sprintf("%s (value %s, threshold %s)", n.State, pcltest.Number(n.Value), pcltest.Number(n.Threshold))

@@ -16,7 +16,7 @@ func (m *measured) look(key grid.PairKey, view pcltest.View) (v float64, unit st
 		return m.value(key, pcltest.Average)
 	}
 	metric, known := m.lib.Metric(key.Metric)
-	d, ok := m.g.Distribution(key, 0)
+	d, ok := m.s.Distribution(key)
 	if !ok || !known {
 		return 0, "", false
 	}
@@ -32,7 +32,7 @@ func (m *measured) look(key grid.PairKey, view pcltest.View) (v float64, unit st
 
 // noValues says why a view of single values shows nothing, if it is known; else it is empty.
 func (m *measured) noValues(key grid.PairKey, view pcltest.View) string {
-	d, ok := m.g.Distribution(key, 0)
+	d, ok := m.s.Distribution(key)
 	switch _, quantile := view.Quantile(); {
 	case ok && quantile && d.Below() > 0:
 		return ": it is below 0, where single values are not kept"
