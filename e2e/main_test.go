@@ -35,6 +35,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
+	os.Setenv("XDG_RUNTIME_DIR", dir) // a culprit that is killed leaves its socket
 	culprit = filepath.Join(dir, "culprit")
 	build := exec.Command("go", "build", "-o", culprit, "./cmd/culprit")
 	build.Dir = ".."

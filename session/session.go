@@ -17,6 +17,7 @@ import (
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/session/report"
+	"culprit/session/socket"
 )
 
 // tick is how often a session without a fixed end looks whether it is over: rarely, as each time takes somebody's processor.
@@ -35,6 +36,7 @@ type Config struct {
 	OnEvent  func(consultant.Event) // nil = dropped; called from any goroutine
 	Log      func(string)           // nil = dropped; called from any goroutine
 	Guard    func() *exec.Cmd       // as daemon.Options.Guard
+	Socket   bool                   // other processes of the user may ask the session (package socket)
 	Patience time.Duration          // how long an attach, and pairs of Enable, are tried again that are not possible yet; 0 = once
 	// Missing is told of each watched pair that the targets have nothing of when it is asked for, before the search begins; nil = dropped. It
 	// may be called from any goroutine. What it is about may come later, with a library.
@@ -49,7 +51,8 @@ type Session struct {
 	grid    *grid.Grid
 	search  *consultant.Search // nil without search
 	watch   *watcher
-	ranks   *rankWatch // nil without search
+	ranks   *rankWatch     // nil without search
+	socket  *socket.Server // nil if nobody can ask
 	started time.Time
 
 	mu     sync.Mutex
@@ -68,7 +71,9 @@ func Open(ctx context.Context, cfg Config) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return on(d, cfg, started), nil
+	s := on(d, cfg, started)
+	s.announce()
+	return s, nil
 }
 
 // on is a session on a daemon that has attached.
@@ -191,6 +196,9 @@ func (s *Session) Ended() <-chan struct{} { return s.daemon.Ended() }
 // first does anything. The error says what could not be removed; the report is there nevertheless.
 func (s *Session) Close() error {
 	s.closed.Do(func() {
+		if s.socket != nil {
+			s.socket.Close()
+		}
 		pairs := s.watch.finish()
 		r := s.build()
 		s.addNotes(r)

@@ -1,6 +1,9 @@
 package session
 
-import "culprit/session/report"
+import (
+	"culprit/grid"
+	"culprit/session/report"
+)
 
 // A Watched is a pair of --watch as it stands; Error says why it has no values, or not yet. Its Bins are left out.
 type Watched struct {
@@ -20,10 +23,7 @@ func (w *watcher) look() (list []Watched) {
 	defer w.mu.Unlock()
 	shown := w.shown()
 	for _, key := range shown[:min(len(shown), maxWatched)] {
-		one := Watched{Pair: w.pair(key)}
-		if w.state[key].retry {
-			one.Error = "not enabled yet"
-		}
+		one := Watched{Pair: w.soFar(key)}
 		for _, v := range one.Bins[max(0, len(one.Bins)-maxRecent):] {
 			one.Recent = append(one.Recent, float64(v))
 		}
@@ -34,4 +34,27 @@ func (w *watcher) look() (list []Watched) {
 		list = append(list, one)
 	}
 	return list
+}
+
+// maxPresent bounds the pairs of a report of a session that goes on: with all their bins.
+const maxPresent = 1000
+
+// present reads the pairs that were asked for first; more is how many are left out.
+func (w *watcher) present() (list []report.Pair, more int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	shown := w.shown()
+	for _, key := range shown[:min(len(shown), maxPresent)] {
+		list = append(list, w.soFar(key))
+	}
+	return list, max(0, len(shown)-maxPresent)
+}
+
+// soFar is a pair while it is measured. mu is held.
+func (w *watcher) soFar(key grid.PairKey) report.Pair {
+	p := w.pair(key)
+	if w.state[key].retry {
+		p.Error = "not enabled yet"
+	}
+	return p
 }

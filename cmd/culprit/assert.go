@@ -36,6 +36,7 @@ type assertOptions struct {
 	children bool
 	end      bool
 	quiet    bool
+	noSocket bool
 	backend  backendFlag
 }
 
@@ -52,6 +53,7 @@ func (o *assertOptions) register(f *pflag.FlagSet) {
 	f.BoolVar(&o.children, "children", true, "also measure all descendants of the target, now and later")
 	f.BoolVar(&o.end, "end", false, "end the program that was started (SIGTERM) when the time is over")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress lines")
+	addSocketFlag(f, &o.noSocket)
 	o.backend.register(f)
 }
 
@@ -124,7 +126,7 @@ func prepareAssert(opts *assertOptions) (*assertion, error) {
 	if len(lib.Expects()) == 0 && a.base == nil {
 		return nil, usagef(`there is nothing to expect; name a file that has expect definitions: culprit assert TARGET --pcl FILE; or an earlier report: --against REPORT`)
 	}
-	a.cfg = session.Config{Tool: toolName(), Library: lib, Budget: 1, Children: opts.children, Backend: grid.Backend(opts.backend), Log: a.note, Guard: guard,
+	a.cfg = session.Config{Tool: toolName(), Library: lib, Budget: 1, Children: opts.children, Socket: !opts.noSocket, Backend: grid.Backend(opts.backend), Log: a.note, Guard: guard,
 		Missing: func(key grid.PairKey, err error) { a.note(missingText(key, err)) }}
 	for _, k := range a.keys() {
 		a.cfg.Watches = append(a.cfg.Watches, session.WatchOf(k))

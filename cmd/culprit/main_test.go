@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,10 +14,28 @@ const beCulprit = "CULPRIT_TEST_IS_CULPRIT"
 
 // TestMain lets the scripts and tests call this very binary as culprit.
 func TestMain(m *testing.M) {
+	if path := os.Getenv(connectTo); path != "" && len(os.Args) == 2 && os.Args[1] == "connect" {
+		connect(path)
+	}
 	if os.Getenv(beCulprit) == "1" {
 		main()
 	}
-	testscript.Main(m, map[string]func(){"culprit": main})
+	testscript.Main(suite{m}, map[string]func(){"culprit": main})
+}
+
+// A suite runs the tests with a directory for sockets of their own: a culprit that is killed leaves its socket.
+type suite struct{ m *testing.M }
+
+// Run implements testscript.TestingM.
+func (s suite) Run() int {
+	dir, err := os.MkdirTemp("", "culprit-tests-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	os.Setenv("XDG_RUNTIME_DIR", dir)
+	return s.m.Run()
 }
 
 // TestScripts runs the sessions in testdata/script, which need no process to measure.

@@ -24,6 +24,7 @@ type measureOptions struct {
 	texts    []string
 	noSearch bool
 	noTUI    bool
+	noSocket bool
 	ascii    bool
 	json     string
 	watch    []string
@@ -40,12 +41,17 @@ func (o *measureOptions) register(f *pflag.FlagSet) {
 	f.StringArrayVarP(&o.texts, "expr", "e", nil, "metrics and hypotheses as `PCL` text (repeatable)")
 	f.BoolVar(&o.noSearch, "no-search", false, "only measure what --watch names")
 	f.BoolVar(&o.noTUI, "no-tui", false, "print lines instead of screens")
+	addSocketFlag(f, &o.noSocket)
 	f.BoolVar(&o.ascii, "ascii", false, "only ASCII characters on the screens")
 	f.Var(fileFlag{&o.json}, "json", "write the report as JSON to a `FILE`; - is standard output")
 	f.StringArrayVar(&o.watch, "watch", nil, "also measure `METRIC[@FOCUS]` (repeatable; cpu@/Code/a.c/* means each function)")
 	f.BoolVar(&o.children, "children", true, "also measure all descendants of the target, now and later")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress lines")
 	o.backend.register(f)
+}
+
+func addSocketFlag(f *pflag.FlagSet, off *bool) {
+	f.BoolVar(off, "no-socket", false, "do not answer culprit why, nor other programs of this user")
 }
 
 // library loads the PCL that the flags name. Problems in what the user gave are an error of usage that shows each place.

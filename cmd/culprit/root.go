@@ -77,7 +77,7 @@ func newRoot() *cobra.Command {
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return err })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newAttach(), newRun(), newAssert(), newDetach(), newRestore(), newDoctor(), newPoints(), newCallees(), newPCL(), newMetrics(), newFoci(),
+	root.AddCommand(newAttach(), newRun(), newAssert(), newWhy(), newDetach(), newRestore(), newDoctor(), newPoints(), newCallees(), newPCL(), newMetrics(), newFoci(),
 		newHypotheses(), newDemo(), newVersion(), newGuard())
 	return root
 }

@@ -90,6 +90,12 @@ func (d *Daemon) Notes(key grid.PairKey) string { return d.rec.pairNotes[key].No
 // Unsure is why nothing could be concluded from a pair.
 func (d *Daemon) Unsure(key grid.PairKey) string { return d.rec.pairNotes[key].Unsure }
 
+// Placed is in how many places a pair had probes when it was last asked.
+func (d *Daemon) Placed(key grid.PairKey) (int, bool) {
+	n := d.rec.pairNotes[key]
+	return n.Places, n.Probed
+}
+
 // Unseen is what of a metric could not be seen.
 func (d *Daemon) Unseen(metric string) string { return d.rec.unseen[metric] }
 

@@ -29,6 +29,9 @@ func (r *Report) writePairs(b *strings.Builder) {
 			fmt.Fprintf(b, "  and %d more of %s%s (--json FILE has them all)\n", rest, pairs[0].Metric, unmeasured(pairs, shown))
 		}
 	}
+	if r.PairsLeftOut > 0 {
+		fmt.Fprintf(b, "  and %d more pairs, which the session tells at its end\n", r.PairsLeftOut)
+	}
 }
 
 // asked are the pairs that the user named himself, as far as anybody reads them.

@@ -10,6 +10,18 @@ import (
 // maxReport bounds what Read reads, in bytes: a report of a long session has some megabytes.
 const maxReport = 256 << 20
 
+// Parse reads a report from JSON. It is an error if it is none, or one of another schema.
+func Parse(b []byte) (*Report, error) {
+	var r Report
+	if err := json.Unmarshal(b, &r); err != nil {
+		return nil, err
+	}
+	if r.Schema != Schema {
+		return nil, fmt.Errorf("its schema is %d, expected %d", r.Schema, Schema)
+	}
+	return &r, nil
+}
+
 // Read reads a report that Save or Encode wrote. It is an error if the file is no report, or one of another schema.
 func Read(path string) (*Report, error) {
 	f, err := os.Open(path)

@@ -33,9 +33,14 @@ type Report struct {
 	RemovedClean bool `json:"removed_clean"`
 	// ExitStatus is the exit status that the tool ended with.
 	ExitStatus int `json:"exit_status"`
-	// End says why the session ended: "settled", "time", "interrupted", "quit" or "ended" (the target).
+	// End says why the session ended: "settled", "time", "interrupted", "quit" or "ended" (the target); Running while it goes on.
 	End string `json:"end"`
+	// PairsLeftOut is how many pairs a session that goes on has beside Pairs: only so many are told of.
+	PairsLeftOut int `json:"pairs_left_out,omitempty"`
 }
+
+// Running is the End of a session that goes on.
+const Running = "running"
 
 // A Target is one process that was measured.
 type Target struct {

@@ -200,3 +200,25 @@ func TestSaveThroughLinkKeepsMode(t *testing.T) {
 		t.Error("CheckWritable of a missing directory: no error")
 	}
 }
+
+// TestRunning: the answer of a session that goes on says so, and a report comes back from one line as it was.
+func TestRunning(t *testing.T) {
+	r := &Report{Schema: Schema, Tool: "culprit", End: Running, Targets: []Target{{Exe: "x", PID: 7}}, PairsLeftOut: 3}
+	line, err := r.Line()
+	if err != nil || bytes.ContainsRune(line, '\n') {
+		t.Fatalf("%q %v", line, err)
+	}
+	back, err := Parse(line)
+	if err != nil || back.PairsLeftOut != 3 || back.End != Running {
+		t.Fatalf("%+v %v", back, err)
+	}
+	var text bytes.Buffer
+	if err := back.WriteText(&text); err != nil || !strings.Contains(text.String(), "; the session goes on.") || strings.Contains(text.String(), "as it was") {
+		t.Errorf("%v\n%s", err, text.String())
+	}
+	for _, bad := range []string{"", "{", `{"schema":2}`, "[]"} {
+		if _, err := Parse([]byte(bad)); err == nil {
+			t.Errorf("%q is taken for a report", bad)
+		}
+	}
+}

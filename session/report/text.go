@@ -342,8 +342,12 @@ func (r *Report) writeCost(b *strings.Builder) {
 	o, p := r.Overhead, r.Probes
 	fmt.Fprintf(b, "\nOverhead: %.2f %% of the target's time (budget %.3g %%%s); %s; the tool used %.1f %% of a CPU.\n",
 		100*float64(o.Observed), 100*float64(o.Budget), r.beyond(), pauseText(o.Pauses), 100*float64(o.DaemonCPU))
-	fmt.Fprintf(b, "Probes: %d inserted, %d removed, %d left; functions refused: %d%s\n", p.Inserted, p.Removed, p.Left,
-		len(p.Refused), r.cleanText())
+	if r.End == Running {
+		fmt.Fprintf(b, "Probes: %d inserted so far, %d of them removed; functions refused: %d; the session goes on.\n", p.Inserted, p.Removed, len(p.Refused))
+	} else {
+		fmt.Fprintf(b, "Probes: %d inserted, %d removed, %d left; functions refused: %d%s\n", p.Inserted, p.Removed, p.Left,
+			len(p.Refused), r.cleanText())
+	}
 	writeRefused(b, p.Refused)
 }
 

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,12 +15,21 @@ import (
 )
 
 // Encode writes the report as indented JSON with a final newline. Lists that are empty are written as [], never as null.
-func (r *Report) Encode(w io.Writer) error {
+func (r *Report) Encode(w io.Writer) error { return r.encode(w, " ") }
+
+// Line is the report as JSON on one line, without the newline.
+func (r *Report) Line() ([]byte, error) {
+	var b bytes.Buffer
+	err := r.encode(&b, "")
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+func (r *Report) encode(w io.Writer, indent string) error {
 	c := r.normal()
 	buf := bufio.NewWriter(w)
 	enc := json.NewEncoder(buf)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", " ")
+	enc.SetIndent("", indent)
 	if err := enc.Encode(c); err != nil {
 		return err
 	}

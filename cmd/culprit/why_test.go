@@ -1,0 +1,206 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"culprit/internal/require"
+)
+
+// sockets is the directory of sockets of this test alone, which a test may change.
+func sockets(t *testing.T) string {
+	t.Helper()
+	base, err := os.MkdirTemp("", "culprit-why-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(base) })
+	t.Setenv("XDG_RUNTIME_DIR", base)
+	return filepath.Join(base, "culprit")
+}
+
+// awaitSocket waits until a culprit can be asked, and returns its socket.
+func (c *tool) awaitSocket(dir string) string {
+	c.t.Helper()
+	path := filepath.Join(dir, fmt.Sprintf("%d.sock", c.cmd.Process.Pid))
+	for deadline := time.Now().Add(patienceOfTests); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if conn, err := net.Dial("unix", path); err == nil {
+			conn.Close()
+			return path
+		}
+		if c.cmd.ProcessState != nil {
+			break
+		}
+	}
+	c.t.Fatalf("there is no socket %s\n%s", path, c.story())
+	return ""
+}
+
+// TestWhy: a session answers while it goes on, whether one names it or what it measures; at its end the socket is gone.
+func TestWhy(t *testing.T) {
+	dir := sockets(t)
+	p := target(t, "mutex.c")
+	c := culprit(t, "attach", "--no-tui", "--watch", "lock_acquisitions", "--json", "@REPORT", "--for", "10m", fmt.Sprint(p.PID))
+	path := c.awaitSocket(dir)
+	var w *tool
+	for deadline := time.Now().Add(patienceOfTests); ; time.Sleep(100 * time.Millisecond) {
+		w = culprit(t, "why", fmt.Sprint(p.PID))
+		w.want(exitNothing, exitBottleneck)
+		if strings.Contains(w.out.String(), "cache_lock") {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(w.story())
+		}
+	}
+	w.want(exitBottleneck)
+	w.has(&w.out, "1. ").has(&w.out, "lock_acquisitions").has(&w.out, "; the session goes on.")
+	culprit(t, "why", fmt.Sprint(c.cmd.Process.Pid)).want(exitBottleneck)
+	own := culprit(t, "why", fmt.Sprint(os.Getpid())).want(exitFailed)
+	own.has(&own.errOut, "begin with: culprit attach")
+	c.cmd.Process.Signal(os.Interrupt)
+	c.want(exitBottleneck)
+	c.has(&c.errOut, fmt.Sprintf("uid %d, pid %d attached to %s (pid %d) at ", os.Getuid(), c.cmd.Process.Pid, c.read().Targets[0].Exe, p.PID)).has(&c.errOut, "; socket "+path)
+	if _, err := os.Lstat(dir); err == nil {
+		t.Error("the socket, or its directory, is left")
+	}
+	culprit(t, "why", fmt.Sprint(p.PID)).want(exitFailed)
+	untouched(t, p)
+}
+
+// TestWhyAmongSeveral: each session is asked; where two measure a process one has to be named.
+func TestWhyAmongSeveral(t *testing.T) {
+	dir := sockets(t)
+	p := target(t, "sleeper.c")
+	first := culprit(t, "assert", "-e", `expect all { cpu < 2; }`, "--for", "10m", fmt.Sprint(p.PID))
+	first.awaitSocket(dir)
+	w := culprit(t, "why", fmt.Sprint(p.PID)).want(exitNothing)
+	w.has(&w.out, "cpu").has(&w.out, "No bottleneck was looked for")
+	second := culprit(t, "attach", "--no-tui", "--backend", "sample", "--for", "10m", fmt.Sprint(p.PID))
+	second.awaitSocket(dir)
+	w = culprit(t, "why", fmt.Sprint(p.PID)).want(exitUsage)
+	w.has(&w.errOut, fmt.Sprintf("culprit why %d", first.cmd.Process.Pid)).has(&w.errOut, fmt.Sprintf("culprit why %d", second.cmd.Process.Pid))
+	culprit(t, "why", fmt.Sprint(second.cmd.Process.Pid)).want(exitNothing)
+	// One that is killed leaves its socket, which nobody believes, and which the next session removes.
+	second.cmd.Process.Kill()
+	second.status()
+	culprit(t, "why", fmt.Sprint(second.cmd.Process.Pid)).want(exitFailed)
+	culprit(t, "why", fmt.Sprint(p.PID)).want(exitNothing)
+	left := filepath.Join(dir, fmt.Sprintf("%d.sock", second.cmd.Process.Pid))
+	if _, err := os.Lstat(left); err != nil {
+		t.Fatalf("nothing was left to be removed: %v", err)
+	}
+	culprit(t, "attach", "--no-tui", "--backend", "sample", "--for", "1s", fmt.Sprint(p.PID)).want(exitNothing)
+	if _, err := os.Lstat(left); err == nil {
+		t.Error("the socket of a culprit that was killed is still there")
+	}
+	first.cmd.Process.Signal(os.Interrupt)
+	first.want(exitFailed)
+	untouched(t, p)
+}
+
+// TestNoSocket: with --no-socket nobody can ask, and where there can be no socket the measurement goes on.
+func TestNoSocket(t *testing.T) {
+	dir := sockets(t)
+	p := target(t, "sleeper.c")
+	c := culprit(t, "attach", "--no-tui", "--no-socket", "--for", "2s", fmt.Sprint(p.PID)).want(exitNothing)
+	if strings.Contains(c.errOut.String(), "; socket") {
+		t.Error(c.story())
+	}
+	if _, err := os.Lstat(dir); err == nil {
+		t.Error("there is a directory of sockets")
+	}
+	if err := os.Symlink(t.TempDir(), dir); err != nil {
+		t.Fatal(err)
+	}
+	c = culprit(t, "attach", "--no-tui", "--for", "2s", fmt.Sprint(p.PID)).want(exitNothing)
+	c.has(&c.errOut, "cannot be asked by other processes (culprit why): "+dir+" is a link")
+	untouched(t, p)
+}
+
+// TestHostileClients: whatever clients do, the session goes on and ends as it would.
+func TestHostileClients(t *testing.T) {
+	dir := sockets(t)
+	p := target(t, "mutex.c")
+	c := culprit(t, "attach", "--no-tui", "--json", "@REPORT", "--for", "6s", fmt.Sprint(p.PID))
+	path := c.awaitSocket(dir)
+	for range 100 {
+		conn, err := net.Dial("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+	}
+	for _, text := range []string{"snapshot\n", strings.Repeat("x", 1<<20), "\x00\n", "snapshot"} {
+		conn, err := net.Dial("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		conn.SetDeadline(time.Now().Add(5 * time.Second))
+		conn.Write([]byte(text)) // nothing is read
+	}
+	c.want(exitBottleneck)
+	if r := c.read(); r.End != "time" || !r.RemovedClean || float64(r.Seconds) > 20 {
+		t.Errorf("%s, clean %v, %v s", r.End, r.RemovedClean, r.Seconds)
+	}
+	untouched(t, p)
+}
+
+// TestForeignClient: a process of another user cannot ask, not even where the modes of files would let it.
+func TestForeignClient(t *testing.T) {
+	require.Root(t)
+	dir := sockets(t)
+	p := target(t, "sleeper.c")
+	c := culprit(t, "attach", "--no-tui", "--for", "10m", fmt.Sprint(p.PID))
+	path := c.awaitSocket(dir)
+	for name, mode := range map[string]os.FileMode{filepath.Dir(dir): 0o755, dir: 0o755, path: 0o666} {
+		if err := os.Chmod(name, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	foreign := func(args ...string) string {
+		cmd := exec.Command("/proc/self/exe", args...)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		cmd.Env, cmd.Dir = append(os.Environ(), beCulprit+"=1", "HOME=/nonexistent", connectTo+"="+path), "/"
+		var out bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &out
+		cmd.Run()
+		return fmt.Sprint(cmd.ProcessState.ExitCode(), " ", out.String())
+	}
+	if out := foreign("why", fmt.Sprint(p.PID)); !strings.HasPrefix(out, fmt.Sprint(exitFailed)) || !strings.Contains(out, "sudo culprit why") {
+		t.Errorf("another user asks: %s", out)
+	}
+	if out := foreign("connect"); !strings.Contains(out, `"kind":"not_permitted"`) {
+		t.Errorf("another user connects: %s", out)
+	}
+	c.cmd.Process.Signal(os.Interrupt)
+	c.want(exitNothing)
+	c.has(&c.errOut, "of uid 65534 may not ask this session, and was refused")
+	untouched(t, p)
+}
+
+// connectTo names the socket that a process of this test connects to when it is called with "connect".
+const connectTo = "CULPRIT_TEST_CONNECT_TO"
+
+// connect sends a request and prints the answer.
+func connect(path string) {
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(exitFailed)
+	}
+	fmt.Fprintln(conn, "snapshot")
+	var answer bytes.Buffer
+	answer.ReadFrom(conn)
+	fmt.Print(answer.String())
+	os.Exit(exitNothing)
+}
