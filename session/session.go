@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"culprit/consultant"
+	"culprit/consultant/mpi"
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/session/report"
@@ -22,6 +23,9 @@ import (
 
 // tick is how often a session without a fixed end looks whether it is over: rarely, as each time takes somebody's processor.
 const tick = 200 * time.Millisecond
+
+// defaultBudget is the budget of a session that is told none.
+const defaultBudget = 0.02
 
 // Config is what a session needs.
 type Config struct {
@@ -51,7 +55,7 @@ type Session struct {
 	grid    *grid.Grid
 	search  *consultant.Search // nil without search
 	watch   *watcher
-	ranks   *rankWatch     // nil without search
+	ranks   *mpi.Observer  // nil without search
 	socket  *socket.Server // nil if nobody can ask
 	started time.Time
 
@@ -67,6 +71,9 @@ type Session struct {
 // Open attaches to the targets and prepares the search, which begins with Run. On error nothing is left in any target.
 func Open(ctx context.Context, cfg Config) (*Session, error) {
 	started := time.Now()
+	if cfg.Budget <= 0 {
+		cfg.Budget = defaultBudget
+	}
 	d, err := attach(ctx, cfg)
 	if err != nil {
 		return nil, err
@@ -84,7 +91,7 @@ func on(d Daemon, cfg Config, started time.Time) *Session {
 	s.watch.tell = cfg.Missing
 	if cfg.Search {
 		s.search = newSearch(cfg, d, s.grid)
-		s.ranks = newRankWatch(s.grid, d, cfg)
+		s.ranks = s.newRanks(s.grid, d)
 	}
 	return s
 }
@@ -98,7 +105,7 @@ func (s *Session) Run(ctx context.Context, l Limits) End {
 	wg.Go(func() { s.watch.run(ctx) })
 	if s.search != nil {
 		wg.Go(func() { s.keepSearching(ctx) })
-		wg.Go(func() { s.ranks.run(ctx) })
+		wg.Go(func() { s.ranks.Run(ctx) })
 	}
 	end := s.wait(ctx, l)
 	cancel()
@@ -207,7 +214,7 @@ func (s *Session) Close() error {
 		}
 		r.Pairs = pairs
 		if s.ranks != nil {
-			r.Jobs = s.ranks.finish()
+			r.Jobs = jobsReport(s.ranks.Finish())
 		}
 		clean, err := s.daemon.Detach()
 		r.RemovedClean = clean && err == nil

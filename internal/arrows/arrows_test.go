@@ -46,6 +46,7 @@ var allowed = map[string][]string{
 	"consultant":         {"grid", "pcl", "consultant"},
 	"consultant/budget":  {"grid"},
 	"consultant/decide":  {},
+	"consultant/mpi":     {"grid"},
 	"consultant/explain": {"grid", "consultant/decide"},
 	"session":            {"grid", "pcl", "daemon", "consultant", "session"},
 	"session/report":     {},

@@ -1,4 +1,4 @@
-package report
+package mpi
 
 import (
 	"math"
@@ -9,9 +9,9 @@ import (
 func job(function string, shares ...float64) *Job {
 	j := &Job{Function: function}
 	for i, s := range shares {
-		j.Ranks = append(j.Ranks, RankTime{Rank: i, PID: 100 + i, Collective: Number(s)})
+		j.Ranks = append(j.Ranks, RankTime{Rank: i, PID: 100 + i, Collective: s})
 	}
-	j.Judge()
+	j.judge()
 	return j
 }
 

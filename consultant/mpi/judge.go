@@ -1,4 +1,4 @@
-package report
+package mpi
 
 import (
 	"fmt"
@@ -7,21 +7,20 @@ import (
 	"strings"
 )
 
-// A Job is what is known of the ranks of one job of MPI: who waits for whom in what all do together.
+// A Job is what is known of the ranks of one job: who waits for whom in what all do together.
 type Job struct {
-	Ranks []RankTime `json:"ranks"` // by number
-	// Function is the collective function in which ranks were seen most often, "" if none was seen.
-	Function string `json:"function"`
-	Waiting  []int  `json:"waiting"` // ranks that wait for others
-	Awaited  []int  `json:"awaited"` // ranks that they wait for
-	Sentence string `json:"sentence"`
+	Ranks    []RankTime // by number
+	Function string     // the collective function in which ranks were seen most often, "" if none was seen
+	Waiting  []int      // ranks that wait for others
+	Awaited  []int      // ranks that they wait for
+	Sentence string     // "" if there is nothing to say
 }
 
 // A RankTime is how much of its time a rank spent in collective operations.
 type RankTime struct {
-	Rank       int    `json:"rank"`
-	PID        int    `json:"pid"`
-	Collective Number `json:"collective"` // share of time, 0 to 1 for a rank with one thread
+	Rank       int
+	PID        int
+	Collective float64 // share of time, 0 to 1 for a rank with one thread
 }
 
 const (
@@ -35,9 +34,9 @@ const (
 	muchTogether = 0.20
 )
 
-// Judge decides who waits for whom and writes the sentence. In an operation that all take part in, who comes last waits least: the
+// judge decides who waits for whom and writes the sentence. In an operation that all take part in, who comes last waits least: the
 // ranks whose shares are clearly smaller than those of the others are the ones that are waited for.
-func (j *Job) Judge() {
+func (j *Job) judge() {
 	sort.Slice(j.Ranks, func(a, b int) bool { return j.Ranks[a].Rank < j.Ranks[b].Rank })
 	j.Waiting, j.Awaited, j.Sentence = []int{}, []int{}, ""
 	if len(j.Ranks) < 2 {
@@ -45,7 +44,7 @@ func (j *Job) Judge() {
 	}
 	list := slices.Clone(j.Ranks)
 	sort.SliceStable(list, func(a, b int) bool { return list[a].Collective < list[b].Collective })
-	least, most := float64(list[0].Collective), float64(list[len(list)-1].Collective)
+	least, most := list[0].Collective, list[len(list)-1].Collective
 	at, gap := widest(list)
 	switch {
 	case most-least >= unequal && gap >= apart*(most-least) && mean(list[:at]) <= half*mean(list[at:]):
@@ -70,7 +69,7 @@ func (j *Job) place() string {
 // widest finds the widest gap in a sorted list, and where the part above it begins.
 func widest(list []RankTime) (at int, gap float64) {
 	for i := 1; i < len(list); i++ {
-		if d := float64(list[i].Collective - list[i-1].Collective); d > gap {
+		if d := list[i].Collective - list[i-1].Collective; d > gap {
 			at, gap = i, d
 		}
 	}
@@ -79,7 +78,7 @@ func widest(list []RankTime) (at int, gap float64) {
 
 func mean(list []RankTime) (m float64) {
 	for _, r := range list {
-		m += float64(r.Collective) / float64(len(list))
+		m += r.Collective / float64(len(list))
 	}
 	return m
 }
@@ -119,12 +118,3 @@ func verb(n []int, one, many string) string {
 }
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
-
-// writeJobs tells who waits for whom.
-func (r *Report) writeJobs(b *strings.Builder) {
-	for _, j := range r.Jobs {
-		if j.Sentence != "" {
-			fmt.Fprintf(b, "\nMPI: %s.\n", j.Sentence)
-		}
-	}
-}
