@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"culprit/daemon/image"
+	"culprit/daemon/image/types"
 	"culprit/internal/safetext"
 	"culprit/pcl"
 )
@@ -23,9 +23,9 @@ func (p *program) Arg(id pcl.FuncID, path pcl.ArgPath) (place pcl.ArgPlace, err 
 
 // argument asks DWARF.
 func (f *function) argument(path pcl.ArgPath) (place pcl.ArgPlace, err error) {
-	asked := image.ArgPath{Name: path.Name, Index: path.Index, Text: path.Text}
+	asked := types.ArgPath{Name: path.Name, Index: path.Index, Text: path.Text}
 	for _, step := range path.Fields {
-		asked.Fields = append(asked.Fields, image.ArgField(step))
+		asked.Fields = append(asked.Fields, types.ArgField(step))
 	}
 	found, err := f.obj.Argument(f.fn, asked)
 	if err != nil {
@@ -40,9 +40,9 @@ func (f *function) argument(path pcl.ArgPath) (place pcl.ArgPlace, err error) {
 
 // argError turns errors of image into those of pcl; names in DWARF are the target's, so they are cleaned.
 func argError(function string, err error) error {
-	var none *image.ErrNoTypes
-	var no *image.ErrNoSuch
-	var gone *image.ErrNoValue
+	var none *types.ErrNoTypes
+	var no *types.ErrNoSuch
+	var gone *types.ErrNoValue
 	switch {
 	case errors.As(err, &none):
 		return &pcl.NoTypes{Function: safetext.Clean(function), Reason: none.Reason}

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"culprit/daemon/image"
+	"culprit/daemon/image/lazy"
 	"culprit/pcl"
 	"culprit/trampoline"
 )
@@ -69,7 +70,7 @@ func (c *codePlan) funcPlan(f *function) *funcPlan {
 
 // analyse decodes the function and plans every point of it. Different plans may be made at the same time.
 func (pl *funcPlan) analyse() {
-	if !pl.analysed.Load() && image.InStop("the plan of "+pl.f.fn.Name, pl.analyse) {
+	if !pl.analysed.Load() && lazy.InStop("the plan of "+pl.f.fn.Name, pl.analyse) {
 		return
 	}
 	pl.once.Do(func() {

@@ -2,7 +2,7 @@ package daemon
 
 import (
 	"culprit/daemon/arch"
-	"culprit/daemon/image"
+	"culprit/daemon/image/unwind"
 )
 
 // Where a sample does not have the register that a frame's tables ask for, the caller is guessed. Of a blocked thread only the stack
@@ -15,7 +15,7 @@ const guessWords = 512
 // guess finds the caller of a function: where a call of the very function comes back to, or, if no such address is on the stack, the first
 // pair of a frame pointer and an address behind a call that is not known to call something else. f is nil where the function is not known, or
 // may not be asked for.
-func (t *target) guess(r image.Regs, f *function, mem memReader, code codeReader) (caller image.Regs, cfa uint64, ok bool) {
+func (t *target) guess(r unwind.Regs, f *function, mem memReader, code codeReader) (caller unwind.Regs, cfa uint64, ok bool) {
 	if r.Lost == 0 {
 		f = nil // nothing that was asked for is lost: nobody may wait for functions to be decoded
 	}
@@ -57,7 +57,7 @@ func framePointer(mem memReader, a uint64) bool {
 
 // callerAt are the registers of the caller whose return address lies at an address; the word below it is its frame pointer, or whatever it
 // had in that register.
-func callerAt(r image.Regs, mem memReader, a uint64) (caller image.Regs, cfa uint64, ok bool) {
+func callerAt(r unwind.Regs, mem memReader, a uint64) (caller unwind.Regs, cfa uint64, ok bool) {
 	ret, err := mem(a)
 	if err != nil {
 		return caller, 0, false

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"culprit/daemon/image"
+	"culprit/daemon/image/lazy"
 )
 
 var long = flag.Bool("long", false, "run the long forms of the tests that need real processes")
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 		os.Exit(f(os.Args[1:]))
 	}
 	flag.Parse()
-	image.OnMissing(built.note)
+	lazy.OnMissing(built.note)
 	code := m.Run()
 	os.Exit(max(code, built.report()))
 }

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"culprit/daemon/image"
+	"culprit/daemon/image/unwind"
 	"culprit/daemon/libc"
 	"culprit/daemon/process"
 )
@@ -49,12 +49,12 @@ const holders = 24
 // address, which tells one from another ("Queue.lock 0x55d0"), or a variable on a stack. "" if DWARF does not tell.
 func (t *target) heldBy(addr uint64, st blockedStack) (name string) {
 	left := holders
-	t.walkEach(st.regs, st.mem, func(fr frame, regs image.Regs) bool {
+	t.walkEach(st.regs, st.mem, func(fr frame, regs unwind.Regs) bool {
 		if fr.f == nil || fr.cfa == 0 {
 			return true
 		}
-		a := image.Activation{Regs: regs, CFA: fr.cfa, Bias: fr.f.obj.bias, Mem: st.mem}
-		n, heap, ok := fr.f.obj.Holder(fr.f.fn, a, addr)
+		a := unwind.Activation{Regs: regs, CFA: fr.cfa, Bias: fr.f.obj.bias, Mem: st.mem}
+		n, heap, ok := fr.f.obj.Enclosing(fr.f.fn, a, addr)
 		if ok && heap {
 			n = fmt.Sprintf("%s %#x", n, addr)
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"culprit/daemon/arch"
-	"culprit/daemon/image"
+	"culprit/daemon/image/unwind"
 	"culprit/daemon/kernel"
 	"culprit/daemon/process"
 	"culprit/daemon/threads"
@@ -149,9 +149,9 @@ func (p *profile) follow() {
 	}
 }
 
-func sampleRegs(s *kernel.Sample) image.Regs {
+func sampleRegs(s *kernel.Sample) unwind.Regs {
 	r := &s.Regs
-	return image.Regs{RAX: r.AX, RBX: r.BX, RCX: r.CX, RDX: r.DX, RSI: r.SI, RDI: r.DI, RBP: r.BP, RSP: r.SP,
+	return unwind.Regs{RAX: r.AX, RBX: r.BX, RCX: r.CX, RDX: r.DX, RSI: r.SI, RDI: r.DI, RBP: r.BP, RSP: r.SP,
 		R8: r.R8, R9: r.R9, R10: r.R10, R11: r.R11, R12: r.R12, R13: r.R13, R14: r.R14, R15: r.R15, RIP: r.IP, Exact: true}
 }
 
@@ -226,7 +226,7 @@ func (p *profile) lookAt(tid int, now float64) {
 
 // A blockedStack is the stack of a blocked thread, whose registers but two are not known.
 type blockedStack struct {
-	regs image.Regs
+	regs unwind.Regs
 	mem  memReader
 }
 
@@ -239,7 +239,7 @@ func (p *profile) blockedStack(call kernel.BlockedCall) blockedStack {
 			break
 		}
 	}
-	r := image.Regs{RIP: call.PC, RSP: call.SP, Exact: true, Lost: arch.AllRegisters &^ (1 << arch.RSP)}
+	r := unwind.Regs{RIP: call.PC, RSP: call.SP, Exact: true, Lost: arch.AllRegisters &^ (1 << arch.RSP)}
 	more := func(addr uint64) (uint64, error) {
 		var b [8]byte
 		err := p.t.proc.ReadMem(process.Addr(addr), b[:])

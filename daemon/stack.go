@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"culprit/daemon/arch"
-	"culprit/daemon/image"
+	"culprit/daemon/image/unwind"
 	"culprit/daemon/process"
 	"culprit/trampoline"
 )
@@ -39,8 +39,8 @@ func cachedStack(at uint64, mem []byte, more memReader) memReader {
 }
 
 // walk returns the activations of a thread, innermost first. It ends where the frames end or cannot be followed.
-func (t *target) walk(r image.Regs, mem memReader) (frames []frame) {
-	t.walkEach(r, mem, func(fr frame, _ image.Regs) bool {
+func (t *target) walk(r unwind.Regs, mem memReader) (frames []frame) {
+	t.walkEach(r, mem, func(fr frame, _ unwind.Regs) bool {
 		frames = append(frames, fr)
 		return true
 	})
@@ -48,13 +48,13 @@ func (t *target) walk(r image.Regs, mem memReader) (frames []frame) {
 }
 
 // walkEach hands each activation to visit, with what is known of its registers, until that says that it was the last one wanted.
-func (t *target) walkEach(r image.Regs, mem memReader, visit func(frame, image.Regs) bool) {
+func (t *target) walkEach(r unwind.Regs, mem memReader, visit func(frame, unwind.Regs) bool) {
 	t.follow(r, mem, t.functionAt, fileCode, visit)
 }
 
 // follow is walkEach with what it goes by: known finds functions and may know none, code reads what lies before an address that may be one
 // behind a call.
-func (t *target) follow(r image.Regs, mem memReader, known func(addr uint64) *function, code codeReader, visit func(frame, image.Regs) bool) {
+func (t *target) follow(r unwind.Regs, mem memReader, known func(addr uint64) *function, code codeReader, visit func(frame, unwind.Regs) bool) {
 	r.Exact = true
 	if t.seg != nil && t.seg.Contains(r.RIP) && !t.outOfTrampoline(&r) {
 		return
@@ -69,10 +69,10 @@ func (t *target) follow(r image.Regs, mem memReader, known func(addr uint64) *fu
 		}
 		fr := frame{f: known(r.LookupPC()), pc: r.RIP}
 		caller, cfa, err := o.Unwind(r.LookupPC()-bias, r, bias, mem)
-		if err != nil && !errors.Is(err, image.ErrStackEnd) && fr.f != nil && t.findFrame(fr.f, &r, mem) {
+		if err != nil && !errors.Is(err, unwind.ErrStackEnd) && fr.f != nil && t.findFrame(fr.f, &r, mem) {
 			caller, cfa, err = o.Unwind(r.LookupPC()-bias, r, bias, mem)
 		}
-		if err != nil && !errors.Is(err, image.ErrStackEnd) {
+		if err != nil && !errors.Is(err, unwind.ErrStackEnd) {
 			var ok bool
 			if caller, cfa, ok = t.guess(r, fr.f, mem, code); !ok {
 				visit(fr, r)
@@ -89,7 +89,7 @@ func (t *target) follow(r image.Regs, mem memReader, known func(addr uint64) *fu
 }
 
 // outOfTrampoline puts a thread that is inside one of our trampolines back to the instruction that it was about to do.
-func (t *target) outOfTrampoline(r *image.Regs) bool {
+func (t *target) outOfTrampoline(r *unwind.Regs) bool {
 	for _, s := range t.sites {
 		if orig, ok := s.outOfStub(r.RIP); ok {
 			r.RIP = orig
@@ -109,7 +109,7 @@ func (t *target) outOfTrampoline(r *image.Regs) bool {
 }
 
 // outOfCall leads from a function that a probe has called back into the probe's trampoline.
-func (t *target) outOfCall(r *image.Regs, mem memReader) bool {
+func (t *target) outOfCall(r *unwind.Regs, mem memReader) bool {
 	if t.seg == nil || !t.seg.ReturnsFromCall(r.RIP) || r.Lost&(1<<arch.RBP) != 0 {
 		return false
 	}
@@ -131,7 +131,7 @@ func (t *target) outOfCall(r *image.Regs, mem memReader) bool {
 
 // findFrame finds the frame of a function whose frame pointer is not known, by the first return address on the stack that lies
 // behind a call of this very function. Below it the frame pointer was pushed.
-func (t *target) findFrame(f *function, r *image.Regs, mem memReader) bool {
+func (t *target) findFrame(f *function, r *unwind.Regs, mem memReader) bool {
 	if r.Lost&(1<<arch.RBP) == 0 {
 		return false
 	}
@@ -193,8 +193,8 @@ func (t *target) behindCall(ret uint64, read codeReader) bool {
 }
 
 // threadRegs are the registers of a stopped thread.
-func threadRegs(s *process.Stopped) image.Regs {
+func threadRegs(s *process.Stopped) unwind.Regs {
 	r := &s.Regs
-	return image.Regs{RAX: r.Rax, RBX: r.Rbx, RCX: r.Rcx, RDX: r.Rdx, RSI: r.Rsi, RDI: r.Rdi, RBP: r.Rbp, RSP: r.Rsp,
+	return unwind.Regs{RAX: r.Rax, RBX: r.Rbx, RCX: r.Rcx, RDX: r.Rdx, RSI: r.Rsi, RDI: r.Rdi, RBP: r.Rbp, RSP: r.Rsp,
 		R8: r.R8, R9: r.R9, R10: r.R10, R11: r.R11, R12: r.R12, R13: r.R13, R14: r.R14, R15: r.R15, RIP: r.Rip, Exact: true}
 }

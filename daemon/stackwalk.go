@@ -5,14 +5,14 @@ import (
 	"errors"
 
 	"culprit/daemon/arch"
-	"culprit/daemon/image"
+	"culprit/daemon/image/unwind"
 	"culprit/daemon/process"
 )
 
 // A stackWalk is what the tables say of the stack of a stopped thread. It is the same as long as the registers, the part of the stack that was
 // looked at, and the objects of the target are.
 type stackWalk struct {
-	from   image.Regs
+	from   unwind.Regs
 	looked []byte // the part of the stack, from the stack pointer on; nil if more than that counted
 
 	kept    []uint64   // PCs that signal frames keep
@@ -71,7 +71,7 @@ func (m *stackMem) looked() []byte {
 }
 
 // walkStopped walks the stack of a stopped thread.
-func (t *target) walkStopped(from image.Regs, m *stackMem) *stackWalk {
+func (t *target) walkStopped(from unwind.Regs, m *stackMem) *stackWalk {
 	k := &stackWalk{from: from}
 	ours, guesses := t.byTables(k, m.read)
 	k.guesses = guesses
@@ -85,7 +85,7 @@ func (t *target) walkStopped(from image.Regs, m *stackMem) *stackWalk {
 func (t *target) guessRest(k *stackWalk, m *stackMem) {
 	k.frames, k.guesses = nil, false
 	known := func(uint64) *function { return nil }
-	t.follow(k.from, m.read, known, m.code, func(fr frame, r image.Regs) bool {
+	t.follow(k.from, m.read, known, m.code, func(fr frame, r unwind.Regs) bool {
 		k.frames = append(k.frames, rawFrame{r.LookupPC(), fr.pc, fr.cfa})
 		return true
 	})
@@ -123,7 +123,7 @@ func (t *target) byTables(k *stackWalk, mem memReader) (ours, guesses bool) {
 			return ours, false
 		}
 		caller, cfa, err := o.Unwind(r.LookupPC()-bias, r, bias, mem)
-		ended := errors.Is(err, image.ErrStackEnd) || err == nil && caller.RIP == 0
+		ended := errors.Is(err, unwind.ErrStackEnd) || err == nil && caller.RIP == 0
 		if err != nil && !ended {
 			return ours, following
 		}

@@ -3,7 +3,7 @@ package daemon
 import (
 	"testing"
 
-	"culprit/daemon/image"
+	"culprit/daemon/image/lazy"
 	"culprit/daemon/process"
 	"culprit/internal/testprog"
 )
@@ -73,7 +73,7 @@ func TestNoStopIsTriedForEver(t *testing.T) {
 	tgt := d.targets[0]
 	stops := tgt.stops
 	err := tgt.stop(func(*process.World) error {
-		image.InStop("what never comes", func() {})
+		lazy.InStop("what never comes", func() {})
 		return tgt.view.missing()
 	})
 	if n := tgt.stops - stops; err == nil || n != triesToSee {

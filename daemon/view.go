@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"culprit/daemon/arch"
-	"culprit/daemon/image"
+	"culprit/daemon/image/lazy"
 	"culprit/daemon/process"
 )
 
@@ -16,7 +16,7 @@ import (
 type view struct {
 	t     *target
 	w     *process.World
-	still *image.Still
+	still *lazy.Still
 	walks []*stackWalk // by number of the thread in w.Threads()
 	tops  [][]byte     // what was read of their stacks
 	roots []rootless
@@ -33,7 +33,7 @@ type rootless struct {
 const firstRead = 1 << 10
 
 // seen prepares f for a stop, and has the target's view be valid in it. Nothing is built, decoded or read from a file meanwhile: what f would
-// need of that makes it fail with *image.NotReady.
+// need of that makes it fail with *lazy.NotReady.
 func (t *target) seen(f func(*process.World) error) func(*process.World) error {
 	for _, o := range t.objects() {
 		o.Prepare()
@@ -42,7 +42,7 @@ func (t *target) seen(f func(*process.World) error) func(*process.World) error {
 		v.Prepare()
 	}
 	return func(w *process.World) error {
-		v := &view{t: t, w: w, still: image.HoldStill()}
+		v := &view{t: t, w: w, still: lazy.HoldStill()}
 		t.view = v
 		defer func() {
 			v.still.End()

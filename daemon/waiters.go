@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"culprit/daemon/arch"
-	"culprit/daemon/image"
+	"culprit/daemon/image/unwind"
 	"culprit/daemon/libc"
 	"culprit/daemon/process"
 	"culprit/grid"
@@ -24,7 +24,7 @@ const (
 // A waiter is a stopped thread that waits for a lock without a name.
 type waiter struct {
 	word uint64
-	regs image.Regs
+	regs unwind.Regs
 }
 
 // unnamedWaiters finds such threads while they stand still; their stacks are read afterwards.

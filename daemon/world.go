@@ -35,7 +35,7 @@ func (e *tooLong) Passing() bool { return true }
 // late reports whether a stop has lasted so long that no more stacks may be walked.
 func late(w *process.World) bool { return w.Elapsed() > walkDeadline }
 
-// stop runs f while every thread of the target is stopped and accounts for the pause. f may be run again if it fails with *image.NotReady.
+// stop runs f while every thread of the target is stopped and accounts for the pause. f may be run again if it fails with *lazy.NotReady.
 func (t *target) stop(f func(*process.World) error) error {
 	return t.seeing(func() error { return t.stopOnce(f) })
 }

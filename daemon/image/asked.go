@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"culprit/daemon/image/elffile"
 	"culprit/trampoline/x86"
 )
 
@@ -42,7 +43,7 @@ func (o *Object) FaultsAsked(f *Function, w *Flow) bool {
 			inner = r
 		}
 		if len(within(t.labels, r)) > 0 || len(within(x.named.own, r)) > 0 || len(within(x.named.by, inner)) > 0 || len(within(x.named.equal, inner)) > 0 ||
-			o.kind != KindExec && len(within(x.named.tabled, inner)) > 0 {
+			o.elf.Kind() != elffile.KindExec && len(within(x.named.tabled, inner)) > 0 {
 			return true
 		}
 	}
@@ -51,28 +52,28 @@ func (o *Object) FaultsAsked(f *Function, w *Flow) bool {
 
 // inOwnSection reports whether code lies in a section with a name of the program's own, whose bounds the linker gives away.
 func (o *Object) inOwnSection(addr uint64) bool {
-	s := o.execAt(addr)
+	s := o.elf.ExecAt(addr)
 	return s != nil && ownSection(s)
 }
 
 // ownSection reports whether a section has a name as only programs give: those of compilers begin with a dot.
-func ownSection(s *section) bool { return s.name != "" && s.name[0] != '.' }
+func ownSection(s *elffile.Section) bool { return s.Name != "" && s.Name[0] != '.' }
 
 // scanOwnTables finds the addresses of code in sections with names of the program's own: whole ones where the object has fixed
 // addresses (else they are relocations), and distances from the place where they lie, as in the kernel's tables of exceptions.
 func (o *Object) scanOwnTables(x *xref) {
-	for _, s := range o.secs {
-		if !s.alloc() || s.exec() || s.typ != elf.SHT_PROGBITS || !ownSection(s) {
+	for _, s := range o.elf.Sections() {
+		if !s.Alloc() || s.Exec() || s.Type != elf.SHT_PROGBITS || !ownSection(s) {
 			continue
 		}
-		b := s.bytes()
+		b := s.Bytes()
 		for off := 0; off+4 <= len(b); off += 4 {
-			at := s.addr + uint64(off)
-			if v := at + uint64(int64(int32(u32(b[off:])))); o.execAt(v) != nil {
+			at := s.Addr + uint64(off)
+			if v := at + uint64(int64(int32(elffile.U32(b[off:])))); o.elf.ExecAt(v) != nil {
 				x.named.own = append(x.named.own, v)
 			}
-			if off+8 <= len(b) && o.kind == KindExec && o.execAt(u64(b[off:])) != nil {
-				x.named.own = append(x.named.own, u64(b[off:]))
+			if off+8 <= len(b) && o.elf.Kind() == elffile.KindExec && o.elf.ExecAt(elffile.U64(b[off:])) != nil {
+				x.named.own = append(x.named.own, elffile.U64(b[off:]))
 			}
 		}
 	}
@@ -81,7 +82,7 @@ func (o *Object) scanOwnTables(x *xref) {
 // name notes the address of other code that an instruction of fn names.
 func (c *codeScan) name(in *x86.Inst, code []byte, fn *Function) {
 	v, ok := c.codeNamed(in, code)
-	if !ok || c.o.execAt(v) == nil || fn != nil && fn.Contains(v) {
+	if !ok || c.o.elf.ExecAt(v) == nil || fn != nil && fn.Contains(v) {
 		return
 	}
 	switch comparison(in, code) {
@@ -109,7 +110,7 @@ func (c *codeScan) codeNamed(in *x86.Inst, code []byte) (v uint64, ok bool) {
 	case !c.fixed || in.Len < leastImmediate:
 		return 0, false
 	case in.Opcode == opLea, in.Opcode == opGroup32, in.Opcode < 0x40 && in.Opcode&7 == 5:
-		return uint64(u32(code[in.Len-4:])), true
+		return uint64(elffile.U32(code[in.Len-4:])), true
 	}
 	return immediate(in, code)
 }

@@ -1,13 +1,14 @@
 package image
 
 import (
+	"culprit/internal/testprog"
 	"os"
 	"testing"
 )
 
 // BenchmarkTable measures Open to the full function table.
 func BenchmarkTable(b *testing.B) {
-	for _, c := range []struct{ name, path string }{{"redis", redisPath}, {"libc", libcPath}} {
+	for _, c := range []struct{ name, path string }{{"redis", redisPath}, {"libc", testprog.LibcPath}} {
 		b.Run(c.name, func(b *testing.B) {
 			f, err := os.Open(c.path)
 			if err != nil {

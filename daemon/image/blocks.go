@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"culprit/daemon/image/unwind"
 	"culprit/trampoline/x86"
 )
 
@@ -55,8 +56,8 @@ func (o *Object) graphOf(f *Function, w *Flow) *graph {
 	for i := range g.blocks {
 		g.connect(i, silent)
 	}
-	if d := o.fdeAt(f.Addr); d != nil {
-		sites, _ := o.padSites(d)
+	if d := o.frames.At(f.Addr); d != nil {
+		sites, _ := o.frames.LandingPads(d)
 		g.throws(sites)
 	}
 	if i, ok := g.at[f.Addr]; ok && i != 0 { // a cold part lies before it
@@ -114,14 +115,14 @@ func (g *graph) connect(i int, silent map[uint64]bool) {
 }
 
 // throws adds the edges of exceptions: from every block with a call in a site's range.
-func (g *graph) throws(sites []padSite) {
+func (g *graph) throws(sites []unwind.LandingPad) {
 	for i := range g.blocks {
 		b := &g.blocks[i]
 		for _, s := range sites {
 			for k := b.lo; k < b.hi; k++ {
 				in := &g.flow.Insts[k]
-				if in.Addr >= s.lo && in.Addr < s.hi && (in.Flow == x86.FlowCall || in.Flow == x86.FlowCallInd) {
-					g.edge(i, Edge{in.Addr, s.pad, EdgeThrows})
+				if in.Addr >= s.Lo && in.Addr < s.Hi && (in.Flow == x86.FlowCall || in.Flow == x86.FlowCallInd) {
+					g.edge(i, Edge{in.Addr, s.Pad, EdgeThrows})
 				}
 			}
 		}

@@ -22,21 +22,21 @@ func IsSwitcher(name string) bool { return slices.Contains(switchers, strings.Tr
 // MentionsSwitch reports whether a symbol table of the object, imports included, has the name of a function that leaves for another stack, or one
 // that ends like it. It looks at the bytes of the names only, once.
 func (o *Object) MentionsSwitch() bool {
-	found, _ := o.mentions.get(o.name, func() (bool, error) { return o.findSwitcher(), nil })
+	found, _ := o.mentions.Get(o.elf.Name(), func() (bool, error) { return o.findSwitcher(), nil })
 	return found
 }
 
 func (o *Object) findSwitcher() bool {
-	for _, s := range o.secs {
-		if s.typ != elf.SHT_DYNSYM && s.typ != elf.SHT_SYMTAB {
+	for _, s := range o.elf.Sections() {
+		if s.Type != elf.SHT_DYNSYM && s.Type != elf.SHT_SYMTAB {
 			continue
 		}
-		str := o.sectionByIndex(s.link)
+		str := o.elf.SectionByIndex(s.Link)
 		if str == nil {
 			continue
 		}
 		for _, name := range switchers {
-			if bytes.Contains(str.bytes(), append([]byte(name), 0)) {
+			if bytes.Contains(str.Bytes(), append([]byte(name), 0)) {
 				return true
 			}
 		}

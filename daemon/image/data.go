@@ -1,6 +1,7 @@
 package image
 
 import (
+	"culprit/daemon/image/elffile"
 	"debug/elf"
 	"fmt"
 	"path"
@@ -68,16 +69,16 @@ const maxData = 1 << 20
 // dataSymbols lists the variables of .symtab (of the separate debug file where there is one) and .dynsym.
 func (o *Object) dataSymbols() []Data {
 	o.data.once.Do(func() {
-		from := o
-		if o.section(".symtab") == nil {
-			if d := o.debugFile(); d != nil {
+		from := o.elf
+		if o.elf.Section(".symtab") == nil {
+			if d := o.elf.DebugFile(); d != nil {
 				from = d
 			}
 		}
 		seen := map[uint64]bool{}
-		for _, src := range []*Object{from, o} {
-			for _, s := range src.secs {
-				if s.typ == elf.SHT_SYMTAB || s.typ == elf.SHT_DYNSYM {
+		for _, src := range []*elffile.File{from, o.elf} {
+			for _, s := range src.Sections() {
+				if s.Type == elf.SHT_SYMTAB || s.Type == elf.SHT_DYNSYM {
 					o.addData(src, s, seen)
 				}
 			}
@@ -98,24 +99,24 @@ func (t *dataTable) noteFile(addr uint64, file string) {
 	}
 }
 
-func (o *Object) addData(from *Object, s *section, seen map[uint64]bool) {
-	strs := from.sectionByIndex(s.link)
+func (o *Object) addData(from *elffile.File, s *elffile.Section, seen map[uint64]bool) {
+	strs := from.SectionByIndex(s.Link)
 	if strs == nil {
 		return
 	}
-	str, file := strs.bytes(), ""
-	room := roomForNames(str)
-	for tab := s.bytes(); len(tab) >= symSize && len(o.data.all) < maxData; tab = tab[symSize:] {
-		addr, size := u64(tab[8:]), u64(tab[16:])
+	str, file := strs.Bytes(), ""
+	room := elffile.RoomForNames(str)
+	for tab := s.Bytes(); len(tab) >= symSize && len(o.data.all) < maxData; tab = tab[symSize:] {
+		addr, size := elffile.U64(tab[8:]), elffile.U64(tab[16:])
 		if elf.ST_TYPE(tab[4]) == elf.STT_FILE { // what is local and comes behind it is in it
-			file = limit(stringAt(str, u32(tab)))
+			file = elffile.ValidText(elffile.StringAt(str, elffile.U32(tab)))
 		}
-		if elf.ST_TYPE(tab[4]) != elf.STT_OBJECT || elf.SectionIndex(u16(tab[6:])) == elf.SHN_UNDEF || addr == 0 || size == 0 || seen[addr] {
+		if elf.ST_TYPE(tab[4]) != elf.STT_OBJECT || elf.SectionIndex(elffile.U16(tab[6:])) == elf.SHN_UNDEF || addr == 0 || size == 0 || seen[addr] {
 			continue
 		}
-		if name := from.demangled(stringAt(str, u32(tab))); name != "" {
-			if !room.take(name) {
-				o.leftOut("symbols of %s were read in part only: their names are longer than the table that holds them", o.name)
+		if name := o.demangled(elffile.StringAt(str, elffile.U32(tab))); name != "" {
+			if !room.Take(name) {
+				o.elf.LeftOut("symbols of %s were read in part only: their names are longer than the table that holds them", o.elf.Name())
 				return
 			}
 			seen[addr] = true

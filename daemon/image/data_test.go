@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"culprit/daemon/image/elffile"
 	"culprit/internal/require"
+	"culprit/internal/testprog"
 )
 
 const dataC = `
@@ -51,7 +53,7 @@ func checkData(t *testing.T, symbols string, o *Object) int {
 
 // TestData finds variables by address and by name, in the program itself and through its debug file.
 func TestData(t *testing.T) {
-	path := build(t, dataC, "-g", "-O1", "-pthread")
+	path := testprog.BuildSource(t, dataC, "-g", "-O1", "-pthread")
 	o := openFile(t, path, "prog")
 	n := checkData(t, path, o)
 	want := map[string]uint64{"lock": 40, "table": 7 * 16, "counter": 4, "zeroes": 4096}
@@ -80,16 +82,16 @@ func TestData(t *testing.T) {
 
 // TestDataOfStripped: a stripped program knows no variables, but with its debug file it knows all.
 func TestDataOfStripped(t *testing.T) {
-	path := build(t, dataC, "-g", "-O1", "-pthread")
-	stripped := strip(t, path)
-	old := debugRoot
-	debugRoot = t.TempDir()
-	defer func() { debugRoot = old }()
+	path := testprog.BuildSource(t, dataC, "-g", "-O1", "-pthread")
+	stripped := testprog.Strip(t, path)
+	old := elffile.DebugRoot
+	elffile.DebugRoot = t.TempDir()
+	defer func() { elffile.DebugRoot = old }()
 	if d, ok := openFile(t, stripped, "prog").DataNamed("lock"); ok {
 		t.Errorf("a stripped program has %+v", d)
 	}
 	id := openFile(t, path, "prog").BuildID()
-	dir := filepath.Join(debugRoot, id[:2])
+	dir := filepath.Join(elffile.DebugRoot, id[:2])
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -103,14 +105,14 @@ func TestDataOfStripped(t *testing.T) {
 
 // TestDebugFileOfAnother: a debug file at the right place with another build-id is not believed.
 func TestDebugFileOfAnother(t *testing.T) {
-	path := build(t, dataC, "-g", "-O1", "-pthread")
-	other := build(t, switchC, "-g", "-O1")
-	stripped := strip(t, path)
-	old := debugRoot
-	debugRoot = t.TempDir()
-	defer func() { debugRoot = old }()
+	path := testprog.BuildSource(t, dataC, "-g", "-O1", "-pthread")
+	other := testprog.BuildSource(t, testprog.SwitchC, "-g", "-O1")
+	stripped := testprog.Strip(t, path)
+	old := elffile.DebugRoot
+	elffile.DebugRoot = t.TempDir()
+	defer func() { elffile.DebugRoot = old }()
 	id := openFile(t, path, "prog").BuildID()
-	at := filepath.Join(debugRoot, id[:2], id[2:]+".debug")
+	at := filepath.Join(elffile.DebugRoot, id[:2], id[2:]+".debug")
 	for name, put := range map[string]func() error{
 		"another program": func() error { return os.Link(other, at) },
 		"no object file":  func() error { return os.WriteFile(at, []byte("text"), 0o600) },
@@ -137,7 +139,7 @@ func TestDebugFileOfAnother(t *testing.T) {
 // TestWithoutSections: a program without section headers (sstrip) still has its segments, the exported names of its dynamic
 // table are gone, and nothing breaks.
 func TestWithoutSections(t *testing.T) {
-	path := build(t, dataC, "-O1", "-pthread")
+	path := testprog.BuildSource(t, dataC, "-O1", "-pthread")
 	whole := openFile(t, path, "prog")
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -149,21 +151,21 @@ func TestWithoutSections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(o.Segments()) != len(whole.Segments()) || len(o.secs) == 0 {
-		t.Errorf("%d segments and %d sections", len(o.Segments()), len(o.secs))
+	if len(o.Segments()) != len(whole.Segments()) || len(o.elf.Sections()) == 0 {
+		t.Errorf("%d segments and %d sections", len(o.Segments()), len(o.elf.Sections()))
 	}
 	main := one(t, whole, "main")
-	code := whole.execAt(main.Addr).slice(main.Addr, main.Size)
-	if s := o.execAt(main.Addr); len(code) == 0 || s == nil || !bytes.Equal(s.slice(main.Addr, main.Size), code) {
-		t.Errorf("the code of main is not in an executable section of %+v", o.secs)
+	code := whole.elf.ExecAt(main.Addr).Slice(main.Addr, main.Size)
+	if s := o.elf.ExecAt(main.Addr); len(code) == 0 || s == nil || !bytes.Equal(s.Slice(main.Addr, main.Size), code) {
+		t.Errorf("the code of main is not in an executable section of %+v", o.elf.Sections())
 	}
 	touch(o)
 }
 
 // TestNamesOfKinds: what messages say.
 func TestNamesOfKinds(t *testing.T) {
-	if KindExec.String() != "exec" || KindDyn.String() != "dyn" {
-		t.Errorf("%v, %v", KindExec, KindDyn)
+	if elffile.KindExec.String() != "exec" || elffile.KindDyn.String() != "dyn" {
+		t.Errorf("%v, %v", elffile.KindExec, elffile.KindDyn)
 	}
 	if e := (&ErrRefused{Point: "entry of f", Reason: "too short"}).Error(); e != "entry of f refused: too short" {
 		t.Errorf("%q", e)

@@ -1,11 +1,13 @@
 package image
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
 	"sync"
 
+	"culprit/daemon/image/lazy"
 	"culprit/trampoline/x86"
 )
 
@@ -103,17 +105,17 @@ const maxFunction = 32 << 20
 // code (27 ms for redis-server, 0.3 s for 50 MB of text).
 // Flow does not look at f.Refuse: the calls of _start are of interest although it is never instrumented.
 func (o *Object) Flow(f *Function) (w *Flow, err error) {
-	if InStop(o.name+": the code of "+f.Name, func() { _, _ = o.BriefFlow(f) }) {
-		return nil, errInStop
+	if lazy.InStop(o.elf.Name()+": the code of "+f.Name, func() { _, _ = o.BriefFlow(f) }) {
+		return nil, lazy.ErrInStop
 	}
 	defer func() {
 		if err != nil {
 			o.flows.keep(f, nil, err)
 		}
 	}()
-	defer guard(&err, o.name+": "+f.Name)
+	defer lazy.Guard(&err, o.elf.Name()+": "+f.Name)
 	x := o.xref()
-	if o.unread.Load() {
+	if o.elf.Unread() {
 		return nil, &ErrRefused{Point: f.Name, Reason: "its file could not be read in whole, so that not all jumps into it are known"}
 	}
 	if owner := x.owner[f]; owner != nil {
@@ -133,7 +135,7 @@ func (o *Object) Flow(f *Function) (w *Flow, err error) {
 	b.resolveIndirect()
 	b.readTwice()
 	b.flow.Targets = b.flow.Targets.sorted()
-	slices.SortFunc(b.flow.Exits, func(p, q Exit) int { return cmp3(p.Addr, q.Addr) })
+	slices.SortFunc(b.flow.Exits, func(p, q Exit) int { return cmp.Compare(p.Addr, q.Addr) })
 	o.flows.keep(f, b.flow.Brief(), nil) // the instructions belong to the caller
 	return b.flow, nil
 }
@@ -163,7 +165,7 @@ func (b *flowBuilder) decode() error {
 		}
 	}
 	b.flow.Parts = parts
-	if byAddr := func(p, q x86.Inst) int { return cmp3(p.Addr, q.Addr) }; len(parts) > 1 && !slices.IsSortedFunc(b.flow.Insts, byAddr) {
+	if byAddr := func(p, q x86.Inst) int { return cmp.Compare(p.Addr, q.Addr) }; len(parts) > 1 && !slices.IsSortedFunc(b.flow.Insts, byAddr) {
 		slices.SortStableFunc(b.flow.Insts, byAddr)
 	}
 	return nil
@@ -209,11 +211,11 @@ func (b *flowBuilder) decodePiece(r Range, handler bool) error {
 
 // bytesOf gives the bytes of a decoded instruction.
 func (b *flowBuilder) bytesOf(in *x86.Inst) []byte {
-	s := b.o.execAt(in.Addr)
+	s := b.o.elf.ExecAt(in.Addr)
 	if s == nil {
 		return nil
 	}
-	return s.slice(in.Addr, uint64(in.Len))
+	return s.Slice(in.Addr, uint64(in.Len))
 }
 
 func (b *flowBuilder) target(addr uint64) { b.flow.Targets = append(b.flow.Targets, addr) }
@@ -231,7 +233,7 @@ func (b *flowBuilder) targetsFromElsewhere() {
 		for _, a := range within(b.x.taken, r) {
 			b.ownTaken = b.ownTaken || a != b.f.Addr
 		}
-		i, _ := slices.BinarySearchFunc(t.spans, r.Lo, func(s span, a uint64) int { return cmp3(s.lo, a) })
+		i, _ := slices.BinarySearchFunc(t.spans, r.Lo, func(s span, a uint64) int { return cmp.Compare(s.lo, a) })
 		for ; i < len(t.spans) && t.spans[i].lo < r.Hi; i++ {
 			b.target(t.spans[i].lo)
 		}
@@ -241,8 +243,8 @@ func (b *flowBuilder) targetsFromElsewhere() {
 
 func (b *flowBuilder) checkPads() {
 	for _, r := range b.flow.Parts {
-		if d := b.o.fdeAt(r.Lo); d != nil {
-			if _, ok := b.o.landingPads(d); !ok {
+		if d := b.o.frames.At(r.Lo); d != nil {
+			if _, ok := b.o.frames.PadAddresses(d); !ok {
 				b.hide("its table of landing pads cannot be read")
 			}
 		}

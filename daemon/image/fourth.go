@@ -9,7 +9,6 @@ const mostAfterCall = 400
 // instruction that ends at ret: no way on from there reads it, and no caller counts on it, since the function writes it. (Where a
 // compiler knows what a callee keeps, that is what the callee does not write anywhere.) What cannot be followed is not proven.
 func (o *Object) FourthIsSpent(ret uint64) bool {
-	const syscallLength = 2
 	f := o.FunctionAt(ret - syscallLength)
 	if f == nil || !o.isSyscall(ret-syscallLength) || !o.overwritesFourth(f) {
 		return false
@@ -82,11 +81,11 @@ func (o *Object) isSyscall(at uint64) bool {
 
 // instructionAt decodes one instruction; code begins with its bytes.
 func (o *Object) instructionAt(at uint64) (in x86.Inst, code []byte, ok bool) {
-	s := o.execAt(at)
+	s := o.elf.ExecAt(at)
 	if s == nil {
 		return in, nil, false
 	}
-	code, err := o.Code(at, min(at+x86.MaxLen, s.end()))
+	code, err := o.Code(at, min(at+x86.MaxLen, s.End()))
 	if err != nil {
 		return in, nil, false
 	}

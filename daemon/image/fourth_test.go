@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"culprit/internal/require"
+	"culprit/internal/testprog"
 	"culprit/trampoline/x86"
 )
 
@@ -30,7 +31,7 @@ int main(void) { return 0; }
 `
 
 func TestFourthIsSpent(t *testing.T) {
-	o := openFile(t, build(t, fourthC, "-O2"), "prog")
+	o := openFile(t, testprog.BuildSource(t, fourthC, "-O2"), "prog")
 	for name, want := range map[string]bool{
 		"wrapper": true, "set_in_another_part": true, "calls_what_keeps_it": true, "goes_to_another": true, "written_before_read": true, "trap_behind": true,
 		"never_writes": false, "reads_it": false, "reads_it_on_one_way": false, "calls_what_reads_it": false, "reads_it_after_a_call": false,

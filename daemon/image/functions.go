@@ -1,6 +1,8 @@
 package image
 
 import (
+	"cmp"
+	"culprit/daemon/image/unwind"
 	"fmt"
 	"slices"
 	"sort"
@@ -88,7 +90,7 @@ func (t *functionTable) index() {
 			t.spans = append(t.spans, span{r.Lo, r.Hi, f})
 		}
 	}
-	slices.SortFunc(t.spans, func(a, b span) int { return cmp3(a.lo, b.lo) })
+	slices.SortFunc(t.spans, func(a, b span) int { return cmp.Compare(a.lo, b.lo) })
 	t.maxHi = make([]uint64, len(t.spans))
 	var hi uint64
 	for i, s := range t.spans {
@@ -97,23 +99,13 @@ func (t *functionTable) index() {
 	}
 }
 
-func cmp3(a, b uint64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
 // Functions lists the functions sorted by Addr: those that symbols name, and those that only call frame information or the Go
 // function table knows. The slice and the functions belong to the object and must not be changed.
 // A file whose symbols cannot be read has none.
 func (o *Object) Functions() []*Function { return o.functions().funcs }
 
 func (o *Object) functions() *functionTable {
-	t, err := o.table.get(o.name, o.buildTable)
+	t, err := o.table.Get(o.elf.Name(), o.buildTable)
 	if t == nil || err != nil {
 		return &functionTable{}
 	}
@@ -123,7 +115,7 @@ func (o *Object) functions() *functionTable {
 // Err is the error that kept the functions from being listed, nil if they are.
 func (o *Object) Err() error {
 	o.functions()
-	return o.table.err
+	return o.table.Err()
 }
 
 // FunctionAt gives the function whose code holds vaddr, nil if there is none. A cold part belongs to its function; where only
@@ -141,21 +133,8 @@ func (o *Object) FunctionAt(vaddr uint64) *Function {
 	return s.fn
 }
 
-// NearestNamed describes an address for people: "name", "name+0x12", or "[object+0x1234]".
-func (o *Object) NearestNamed(vaddr uint64) string {
-	f := o.FunctionAt(vaddr)
-	switch {
-	case f == nil:
-		return o.nameless(vaddr)
-	case vaddr == f.Addr:
-		return f.Name
-	case vaddr > f.Addr && vaddr-f.Addr < f.Size:
-		return fmt.Sprintf("%s+%#x", f.Name, vaddr-f.Addr)
-	}
-	return f.Name + " (cold)"
-}
-
-func (o *Object) nameless(vaddr uint64) string { return fmt.Sprintf("[%s+%#x]", o.name, vaddr) }
+// nameless is what people see of an address that no function covers.
+func (o *Object) nameless(vaddr uint64) string { return fmt.Sprintf("[%s+%#x]", o.elf.Name(), vaddr) }
 
 // group is the symbols of one address while the table is built.
 type group struct {
@@ -173,8 +152,8 @@ type tableBuilder struct {
 
 func (o *Object) buildTable() (*functionTable, error) {
 	// Expanding DWARF takes longest; whoever waits for it below shares the result.
-	if o.section(".debug_info") != nil {
-		go o.unitIndex()
+	if o.elf.Section(".debug_info") != nil {
+		go o.dwarf.Units()
 	}
 	set, err := o.readSymbols()
 	if err != nil {
@@ -200,7 +179,7 @@ func (o *Object) buildTable() (*functionTable, error) {
 }
 
 func (b *tableBuilder) group(syms []symbol) {
-	slices.SortFunc(syms, func(x, y symbol) int { return cmp3(x.addr, y.addr) })
+	slices.SortFunc(syms, func(x, y symbol) int { return cmp.Compare(x.addr, y.addr) })
 	for i := 0; i < len(syms); {
 		j := i + 1
 		for j < len(syms) && syms[j].addr == syms[i].addr {
@@ -243,18 +222,17 @@ func newGroup(syms []symbol) *group {
 
 // size completes sizes that the symbols leave open, from frame information or else up to what follows.
 func (b *tableBuilder) size() {
-	frames := b.o.ehFrames()
 	for i, g := range b.groups {
 		f := g.fn
-		end := b.o.execAt(f.Addr).end()
+		end := b.o.elf.ExecAt(f.Addr).End()
 		if f.Size == 0 {
 			next := end
 			if i+1 < len(b.groups) {
 				next = min(next, b.groups[i+1].fn.Addr)
 			}
 			f.Size = next - f.Addr
-			if d := frames.find(f.Addr); d != nil {
-				f.Size = min(f.Size, d.hi-f.Addr)
+			if d := b.o.frames.DescribedAt(f.Addr); d != nil {
+				f.Size = min(f.Size, d.Hi-f.Addr)
 			}
 		}
 		f.Size = min(f.Size, end-f.Addr)
@@ -303,7 +281,7 @@ func (b *tableBuilder) attachCold() {
 
 // addFrames adds a nameless function for every frame description that no symbol covers.
 func (b *tableBuilder) addFrames() {
-	fdes := b.o.ehFrames().fdes
+	fdes := b.o.frames.Described()
 	n := len(b.table.funcs)
 	for i := range fdes {
 		if f := b.fromFrame(&fdes[i]); f != nil {
@@ -311,32 +289,32 @@ func (b *tableBuilder) addFrames() {
 		}
 	}
 	if len(b.table.funcs) > n {
-		slices.SortStableFunc(b.table.funcs, func(x, y *Function) int { return cmp3(x.Addr, y.Addr) })
+		slices.SortStableFunc(b.table.funcs, func(x, y *Function) int { return cmp.Compare(x.Addr, y.Addr) })
 		b.table.funcs = slices.CompactFunc(b.table.funcs, func(x, y *Function) bool { return x.Addr == y.Addr })
 		b.table.index()
 	}
 }
 
-func (b *tableBuilder) fromFrame(d *fde) *Function {
-	sec := b.o.execAt(d.lo)
-	if sec == nil || sec.isPLT() || b.table.at(d.lo) != nil {
+func (b *tableBuilder) fromFrame(d *unwind.FDE) *Function {
+	sec := b.o.elf.ExecAt(d.Lo)
+	if sec == nil || sec.IsPLT() || b.table.at(d.Lo) != nil {
 		return nil
 	}
-	hi := min(d.hi, sec.end())
+	hi := min(d.Hi, sec.End())
 	// __restore_rt's description starts one byte before the symbol, for unwinders that look up the address before.
-	if i := sort.Search(len(b.table.spans), func(i int) bool { return b.table.spans[i].lo >= d.lo }); i < len(b.table.spans) && b.table.spans[i].lo < hi {
+	if i := sort.Search(len(b.table.spans), func(i int) bool { return b.table.spans[i].lo >= d.Lo }); i < len(b.table.spans) && b.table.spans[i].lo < hi {
 		return nil
 	}
-	f := &Function{Addr: d.lo, Size: hi - d.lo, maybeFragment: d.lo%16 != 0}
-	w, err := d.rowAt(d.lo)
+	f := &Function{Addr: d.Lo, Size: hi - d.Lo, maybeFragment: d.Lo%16 != 0}
+	plain, outermost, err := d.Entry()
 	switch {
-	case d.cie.signal:
+	case d.Signal():
 		f.Refuse, f.maybeFragment = whySignal, false
 	case err != nil:
 		f.Refuse = "its call frame information is damaged"
-	case w.regs[d.cie.ra].kind == ruleUndefined:
+	case outermost:
 		f.Refuse = whyStart
-	case !w.plain():
+	case !plain:
 		f.Refuse, f.maybeFragment, f.bare = whyFragment, true, true
 	}
 	return f
@@ -362,9 +340,9 @@ func (b *tableBuilder) name() {
 	type key struct{ module, name string }
 	seen := make(map[key]int, len(b.table.funcs))
 	versions := b.oldVersions()
-	budget := int(b.o.size)*4 + 64<<20 // bytes of demangled names: a hostile table may repeat a long one
+	budget := int(b.o.elf.Size())*4 + 64<<20 // bytes of demangled names: a hostile table may repeat a long one
 	for i, f := range b.table.funcs {
-		if i%oftenEnough == 0 && b.o.ended() != nil {
+		if i%oftenEnough == 0 && b.o.elf.Ended() != nil {
 			return
 		}
 		f.Name = f.Linkage

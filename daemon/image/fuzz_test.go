@@ -2,10 +2,14 @@ package image
 
 import (
 	"bytes"
+	"debug/elf"
 	"encoding/binary"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"culprit/daemon/image/unwind"
+	"culprit/internal/testprog"
 )
 
 // touch asks an object for everything.
@@ -26,30 +30,32 @@ func touch(o *Object) {
 		o.FunctionAt(f.Addr)
 		o.Named(f.Name)
 		o.Line(f.Addr)
-		o.NearestNamed(f.Addr + 3)
 		o.PadEnd(f.Addr + f.Size)
 		if w, err := o.Flow(f); err == nil && len(w.Insts) > 0 {
 			mid := w.Insts[len(w.Insts)/2].Addr
 			o.PadEnd(mid)
-			o.Holder(f, Activation{Regs: Regs{RIP: mid, RSP: 4096, RBP: 8192, Exact: true}, CFA: 8200, Mem: func(a uint64) (uint64, error) { return a * 7, nil }}, 8208)
-			_, _, _ = o.Unwind(mid, Regs{RIP: mid, RSP: 4096, RBP: 8192}, 0, func(a uint64) (uint64, error) { return a * 7, nil })
+			o.Enclosing(f, unwind.Activation{Regs: unwind.Regs{RIP: mid, RSP: 4096, RBP: 8192, Exact: true}, CFA: 8200, Mem: func(a uint64) (uint64, error) { return a * 7, nil }}, 8208)
+			_, _, _ = o.Unwind(mid, unwind.Regs{RIP: mid, RSP: 4096, RBP: 8192}, 0, func(a uint64) (uint64, error) { return a * 7, nil })
 		}
 	}
 }
 
 // FuzzOpen overwrites 8 bytes of a small real program (small enough that most places matter) and cuts it off.
 func FuzzOpen(f *testing.F) {
-	path := build(f, "#include <stdio.h>\nint g(int x){switch(x){case 0:return 5;case 1:return 3;case 2:return 9;case 3:return 1;case 4:puts(\"\");return 2;case 5:return 8;}return 0;}\nint main(int c,char**v){return g(c);}", "-O1", "-g")
+	path := testprog.BuildSource(f, "#include <stdio.h>\nint g(int x){switch(x){case 0:return 5;case 1:return 3;case 2:return 9;case 3:return 1;case 4:puts(\"\");return 2;case 5:return 8;}return 0;}\nint main(int c,char**v){return g(c);}", "-O1", "-g")
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		f.Fatal(err)
 	}
-	o := openFile(f, path, "prog")
+	headers, err := elf.NewFile(bytes.NewReader(whole))
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Add(uint32(0), uint64(0), uint32(len(whole)))
 	for i := range 64 { // the header
 		f.Add(uint32(i), ^uint64(0), uint32(len(whole)))
 	}
-	for i, s := range o.file.Sections {
+	for i, s := range headers.Sections {
 		head := uint32(binary.LittleEndian.Uint64(whole[40:])) + uint32(i)*64
 		for _, field := range []uint32{4, 16, 24, 32, 40} { // type, address, offset, size, link
 			f.Add(head+field, ^uint64(0), uint32(len(whole)))
@@ -72,25 +78,10 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// FuzzFrames feeds arbitrary bytes to the readers of frame information and landing pads.
-func FuzzFrames(f *testing.F) {
-	o := openFile(f, libcPath, "libc.so.6")
-	s := o.section(".eh_frame")
-	f.Add(s.bytes()[:2000], uint64(0x26380))
-	f.Fuzz(func(t *testing.T, b []byte, pc uint64) {
-		for _, eh := range []bool{true, false} {
-			x := parseFrames(b, 0x1000, eh)
-			for i := range min(len(x.fdes), 100) {
-				if w, err := x.fdes[i].rowAt(x.fdes[i].lo + pc%64); err == nil && w == nil {
-					t.Fatal("no row and no error")
-				}
-			}
-		}
-		callSites(&reader{b: b}, pc, pc)
-		unitOffsets(b)
-		buildIDOf(b)
-		goFunctions(b, pc)
-	})
+// FuzzGoTable feeds arbitrary bytes to the reader of Go's function table.
+func FuzzGoTable(f *testing.F) {
+	f.Add(append(goHeads[3], make([]byte, 64)...), uint64(0x401000))
+	f.Fuzz(func(t *testing.T, b []byte, text uint64) { goFunctions(b, text) })
 }
 
 // TestDamaged cuts and damages the libraries that are at hand, which are larger than what the fuzzer uses.

@@ -2,6 +2,8 @@ package image
 
 import (
 	"bytes"
+	"cmp"
+	"culprit/daemon/image/elffile"
 	"slices"
 	"strings"
 )
@@ -9,25 +11,25 @@ import (
 // addGo lists the functions of a stripped Go program from its function table (.gopclntab), which the run-time needs and strip
 // leaves.
 func (b *tableBuilder) addGo() {
-	if !b.o.isGo || b.o.section(".symtab") != nil {
+	if !b.o.isGo || b.o.elf.Section(".symtab") != nil {
 		return
 	}
-	tab, text := b.o.section(".gopclntab"), b.o.section(".text")
+	tab, text := b.o.elf.Section(".gopclntab"), b.o.elf.Section(".text")
 	if tab == nil {
-		tab = b.o.section(".data.rel.ro.gopclntab")
+		tab = b.o.elf.Section(".data.rel.ro.gopclntab")
 	}
 	if tab == nil || text == nil {
 		return
 	}
-	funcs := goFunctions(tab.bytes(), text.addr)
+	funcs := goFunctions(tab.Bytes(), text.Addr)
 	for _, f := range funcs {
-		if len(b.table.funcs) >= maxSymbols || b.o.execAt(f.Addr) == nil || b.table.at(f.Addr) != nil {
+		if len(b.table.funcs) >= maxSymbols || b.o.elf.ExecAt(f.Addr) == nil || b.table.at(f.Addr) != nil {
 			continue
 		}
-		f.Size = min(f.Size, b.o.execAt(f.Addr).end()-f.Addr)
+		f.Size = min(f.Size, b.o.elf.ExecAt(f.Addr).End()-f.Addr)
 		b.table.funcs = append(b.table.funcs, f)
 	}
-	slices.SortStableFunc(b.table.funcs, func(x, y *Function) int { return cmp3(x.Addr, y.Addr) })
+	slices.SortStableFunc(b.table.funcs, func(x, y *Function) int { return cmp.Compare(x.Addr, y.Addr) })
 	b.table.index()
 }
 
@@ -52,16 +54,16 @@ type goTable struct {
 // a name for each function: all may have the same long one, or one that ends where another does.
 func goFunctions(tab []byte, text uint64) (funcs []*Function) {
 	t, ok := openGoTable(tab, text)
-	room := roomForNames(tab)
+	room := elffile.RoomForNames(tab)
 	for i := uint64(0); ok && i < t.n && i < maxSymbols; i++ {
 		entry, end, name := t.function(i)
 		if end <= entry || name == "" {
 			continue
 		}
-		if !room.take(name) {
+		if !room.Take(name) {
 			break
 		}
-		name = limit(name)
+		name = elffile.ValidText(name)
 		funcs = append(funcs, &Function{Linkage: name, Addr: entry, Size: end - entry, Named: true, Module: goPackage(name), Refuse: refusalOf(name)})
 	}
 	return funcs
@@ -73,13 +75,13 @@ func openGoTable(tab []byte, text uint64) (t goTable, ok bool) {
 		return t, false
 	}
 	part := func(word uint64) []byte {
-		if b := sub(tab, 8+8*word, 8); b != nil && u64(b) < uint64(len(tab)) {
-			return tab[u64(b):]
+		if b := elffile.Sub(tab, 8+8*word, 8); b != nil && elffile.U64(b) < uint64(len(tab)) {
+			return tab[elffile.U64(b):]
 		}
 		return nil
 	}
-	t.n, t.field = u64(tab[8:]), 8
-	switch u32(tab) {
+	t.n, t.field = elffile.U64(tab[8:]), 8
+	switch elffile.U32(tab) {
 	case goMagic12:
 		t.names, t.data, t.pairs = tab, tab, tab[16:]
 	case goMagic116:
@@ -94,9 +96,9 @@ func openGoTable(tab []byte, text uint64) (t goTable, ok bool) {
 
 // half is one half of a pair; the first of the pair behind the last one ends the last function.
 func (t *goTable) half(i uint64) (v uint64, ok bool) {
-	r := reader{b: sub(t.pairs, i*t.field, t.field)}
-	v = r.uint(int(t.field))
-	return v, !r.bad
+	r := elffile.Reader{Rest: elffile.Sub(t.pairs, i*t.field, t.field)}
+	v = r.Uint(int(t.field))
+	return v, !r.Bad
 }
 
 // function is the i-th function; its name is "" if there is none.
@@ -104,11 +106,11 @@ func (t *goTable) function(i uint64) (entry, end uint64, name string) {
 	entry, ok1 := t.half(2 * i)
 	off, ok2 := t.half(2*i + 1)
 	end, ok3 := t.half(2*i + 2)
-	at := sub(t.data, off+t.field, 4)
+	at := elffile.Sub(t.data, off+t.field, 4)
 	if !ok1 || !ok2 || !ok3 || at == nil {
 		return 0, 0, ""
 	}
-	return t.base + entry, t.base + end, stringAt(t.names, u32(at))
+	return t.base + entry, t.base + end, elffile.StringAt(t.names, elffile.U32(at))
 }
 
 // goPackage is the package path in the name of a Go function: "net/http" of "net/http.(*Server).Serve".
@@ -145,15 +147,15 @@ var goHeads = [][]byte{
 // table of functions that every Go program carries.
 func (o *Object) linkedByGo() bool {
 	for _, name := range []string{".gopclntab", ".data.rel.ro.gopclntab", ".go.buildinfo"} {
-		if o.section(name) != nil {
+		if o.elf.Section(name) != nil {
 			return true
 		}
 	}
-	for _, s := range o.secs {
-		if s.index >= 0 {
+	for _, s := range o.elf.Sections() {
+		if s.Index >= 0 {
 			return false
 		}
-		b := s.bytes()
+		b := s.Bytes()
 		for _, head := range goHeads {
 			if bytes.Contains(b, head) {
 				return true

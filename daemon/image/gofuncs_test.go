@@ -5,6 +5,7 @@ import (
 	"debug/gosym"
 	"testing"
 
+	"culprit/daemon/image/elffile"
 	"culprit/internal/testprog"
 )
 
@@ -30,7 +31,7 @@ func TestGoTableAgrees(t *testing.T) {
 		if want.End <= want.Entry || want.Name == "" {
 			continue
 		}
-		if i >= len(got) || got[i].Addr != want.Entry || got[i].Size != want.End-want.Entry || got[i].Linkage != limit(want.Name) {
+		if i >= len(got) || got[i].Addr != want.Entry || got[i].Size != want.End-want.Entry || got[i].Linkage != elffile.ValidText(want.Name) {
 			t.Fatalf("function %d: want %s at %#x of %d bytes, got %+v", i, want.Name, want.Entry, want.End-want.Entry, got[min(i, len(got)-1)])
 		}
 		i++

@@ -2,6 +2,7 @@ package image
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"os"
 	"os/exec"
@@ -10,7 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"culprit/daemon/image/elffile"
 	"culprit/internal/require"
+	"culprit/internal/testprog"
 	"culprit/trampoline/x86"
 )
 
@@ -34,13 +37,13 @@ func flowOf(t *testing.T, o *Object, name string) (*Function, *Flow) {
 }
 
 func TestFunctionList(t *testing.T) {
-	path := build(t, switchC, "-O2", "-g")
+	path := testprog.BuildSource(t, testprog.SwitchC, "-O2", "-g")
 	o := openFile(t, path, "prog")
-	if o.Kind() != KindDyn || len(o.BuildID()) != 40 || len(o.Segments()) == 0 {
+	if o.Kind() != elffile.KindDyn || len(o.BuildID()) != 40 || len(o.Segments()) == 0 {
 		t.Errorf("kind %v, build-id %q, %d segments", o.Kind(), o.BuildID(), len(o.Segments()))
 	}
 	fs := o.Functions()
-	if !slices.IsSortedFunc(fs, func(a, b *Function) int { return cmp3(a.Addr, b.Addr) }) {
+	if !slices.IsSortedFunc(fs, func(a, b *Function) int { return cmp.Compare(a.Addr, b.Addr) }) {
 		t.Error("functions are not sorted")
 	}
 	for _, f := range fs {
@@ -95,7 +98,7 @@ func hexOf(v uint64) string {
 }
 
 func TestPublicNames(t *testing.T) {
-	o := openFile(t, libcPath, "libc.so.6")
+	o := openFile(t, testprog.LibcPath, "libc.so.6")
 	for _, name := range []string{"read", "write", "pthread_mutex_lock", "malloc", "fopen", "nanosleep", "epoll_wait", "puts"} {
 		fs := o.Named(name)
 		if len(fs) == 0 || fs[0].Name != name {
@@ -128,10 +131,10 @@ func TestPublicNames(t *testing.T) {
 
 // TestStrippedLibc sees the C library as it is without its debug file.
 func TestStrippedLibc(t *testing.T) {
-	old := debugRoot
-	debugRoot = t.TempDir()
-	defer func() { debugRoot = old }()
-	o := openFile(t, libcPath, "libc.so.6")
+	old := elffile.DebugRoot
+	elffile.DebugRoot = t.TempDir()
+	defer func() { elffile.DebugRoot = old }()
+	o := openFile(t, testprog.LibcPath, "libc.so.6")
 	s := statsOf(o)
 	s.log(t, "libc.so.6 alone")
 	if s.functions < 3000 || s.named > 2900 || (s.hidden+s.undecoded)*100 > 2*s.functions {
@@ -157,7 +160,7 @@ func exitsOf(w *Flow) (out []string) {
 
 func TestExits(t *testing.T) {
 	for _, flags := range []string{"-O2 -fPIE -pie", "-O2 -fno-pie -no-pie", "-O2 -fcf-protection=full"} {
-		o := openFile(t, build(t, switchC, strings.Fields(flags)...), "prog")
+		o := openFile(t, testprog.BuildSource(t, testprog.SwitchC, strings.Fields(flags)...), "prog")
 		a1, a2, a3 := one(t, o, "a1").Addr, one(t, o, "a2").Addr, one(t, o, "a3").Addr
 		if _, w := flowOf(t, o, "tail_jump"); !slices.Equal(exitsOf(w), []string{"tail-jump"}) || w.Exits[0].Target != a1 {
 			t.Errorf("%s: tail_jump leaves by %+v, want a jump to %#x", flags, w.Exits, a1)
@@ -184,7 +187,7 @@ func TestExits(t *testing.T) {
 
 func TestImports(t *testing.T) {
 	for _, flags := range []string{"-O2", "-O2 -fno-plt", "-O2 -no-pie -fno-pie", "-O2 -fcf-protection=full -Wl,-z,ibtplt", "-O2 -Wl,-z,now"} {
-		o := openFile(t, build(t, switchC, strings.Fields(flags)...), "prog")
+		o := openFile(t, testprog.BuildSource(t, testprog.SwitchC, strings.Fields(flags)...), "prog")
 		_, w := flowOf(t, o, "main")
 		var names []string
 		for _, c := range w.Calls {
@@ -208,7 +211,7 @@ func TestImports(t *testing.T) {
 // tables that gcc -S names.
 func TestJumpTables(t *testing.T) {
 	for _, flags := range []string{"-O2 -fPIE -pie", "-O2 -fno-pie -no-pie", "-O0 -fPIE -pie", "-O2 -fcf-protection=full"} {
-		o := openFile(t, build(t, switchC, strings.Fields(flags)...), "prog")
+		o := openFile(t, testprog.BuildSource(t, testprog.SwitchC, strings.Fields(flags)...), "prog")
 		for _, name := range []string{"leaf", "calls"} {
 			f, w := flowOf(t, o, name)
 			if w.Hidden != "" {
@@ -229,9 +232,9 @@ func TestJumpTables(t *testing.T) {
 }
 
 func TestColdParts(t *testing.T) {
-	path := build(t, throwCpp, "-O2")
+	path := testprog.BuildSource(t, throwCpp, "-O2")
 	o := openFile(t, path, "prog")
-	s := openFile(t, strip(t, path), "prog")
+	s := openFile(t, testprog.Strip(t, path), "prog")
 	n := 0
 	for _, f := range o.Functions() {
 		for _, p := range f.Parts {
@@ -257,7 +260,7 @@ func TestColdParts(t *testing.T) {
 }
 
 func TestDemangled(t *testing.T) {
-	o := openFile(t, build(t, throwCpp, "-O2"), "prog")
+	o := openFile(t, testprog.BuildSource(t, throwCpp, "-O2"), "prog")
 	f := one(t, o, "deep(Shape*, int)")
 	if f.Linkage != "_Z4deepP5Shapei" || o.Named(f.Linkage)[0] != f {
 		t.Errorf("deep: %+v", f)
@@ -268,19 +271,19 @@ func TestDemangled(t *testing.T) {
 	if got := demangled("_Z" + strings.Repeat("P", 5000)); !strings.HasPrefix(got, "_Z") {
 		t.Errorf("hostile name: %.40s", got)
 	}
-	if got := limit(strings.Repeat("é", maxName)); len(got) > maxName || strings.ContainsRune(got, 0xfffd) {
+	if got := elffile.ValidText(strings.Repeat("é", elffile.MaxName)); len(got) > elffile.MaxName || strings.ContainsRune(got, 0xfffd) {
 		t.Errorf("limit cut in the middle of a character")
 	}
 }
 
 func TestLine(t *testing.T) {
 	for _, flags := range []string{"-g -O0", "-gdwarf-4 -O2", "-gdwarf-5 -O2 -gz", "-g -O2 -flto -fno-fat-lto-objects"} {
-		o := openFile(t, build(t, switchC, strings.Fields(flags)...), "prog")
+		o := openFile(t, testprog.BuildSource(t, testprog.SwitchC, strings.Fields(flags)...), "prog")
 		f := one(t, o, "tail_jump")
 		if f.Module != "prog.c" {
 			t.Errorf("%s: module %q", flags, f.Module)
 		}
-		want := 1 + strings.Count(switchC[:strings.Index(switchC, "int tail_jump(")], "\n")
+		want := 1 + strings.Count(testprog.SwitchC[:strings.Index(testprog.SwitchC, "int tail_jump(")], "\n")
 		file, line, ok := o.Line(f.Addr)
 		if !ok || filepath.Base(file) != "prog.c" || line != want {
 			t.Errorf("%s: tail_jump is at %s:%d (%v), want line %d", flags, file, line, ok, want)
@@ -293,7 +296,7 @@ func TestLine(t *testing.T) {
 
 // TestSeparateDebugFile strips a program and finds its names and lines again by build-id.
 func TestSeparateDebugFile(t *testing.T) {
-	path := build(t, switchC, "-g", "-O2")
+	path := testprog.BuildSource(t, testprog.SwitchC, "-g", "-O2")
 	id := openFile(t, path, "prog").BuildID()
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, id[:2]), 0o700); err != nil {
@@ -302,10 +305,10 @@ func TestSeparateDebugFile(t *testing.T) {
 	if b, err := exec.Command("objcopy", "--only-keep-debug", path, filepath.Join(dir, id[:2], id[2:]+".debug")).CombinedOutput(); err != nil {
 		require.Skipf(t, "needs objcopy: %s", b)
 	}
-	old := debugRoot
-	debugRoot = dir
-	defer func() { debugRoot = old }()
-	o := openFile(t, strip(t, path), "prog")
+	old := elffile.DebugRoot
+	elffile.DebugRoot = dir
+	defer func() { elffile.DebugRoot = old }()
+	o := openFile(t, testprog.Strip(t, path), "prog")
 	f := one(t, o, "tail_cond")
 	if _, line, ok := o.Line(f.Addr); !ok || line == 0 || f.Module != "prog" {
 		t.Errorf("%+v, line %d", f, line)
@@ -317,7 +320,7 @@ func TestSeparateDebugFile(t *testing.T) {
 
 // TestPadEnd checks padding between functions against their distance, and that it never runs over anything.
 func TestPadEnd(t *testing.T) {
-	o := openFile(t, build(t, switchC, "-O2"), "prog")
+	o := openFile(t, testprog.BuildSource(t, testprog.SwitchC, "-O2"), "prog")
 	fs := o.Functions()
 	padded := 0
 	for i, f := range fs[:len(fs)-1] {
@@ -353,12 +356,12 @@ func TestUnsupported(t *testing.T) {
 		require.Skip(t, err.Error())
 	}
 	head := bytes.Clone(b[:64])
-	var un *ErrUnsupported
+	var un *elffile.ErrUnsupported
 	head[18] = 0xb7 // EM_AARCH64
 	if _, err := Open(bytes.NewReader(append(head, b[64:]...)), int64(len(b)), "x"); !errors.As(err, &un) {
 		t.Errorf("aarch64: %v", err)
 	}
-	small := build(t, "int main(void){return 0;}")
+	small := testprog.BuildSource(t, "int main(void){return 0;}")
 	if out, err := exec.Command("gcc", "-m32", "-c", "-x", "c", "/dev/null", "-o", small).CombinedOutput(); err == nil {
 		f, _ := os.ReadFile(small)
 		if _, err := Open(bytes.NewReader(f), int64(len(f)), "x"); !errors.As(err, &un) {
@@ -376,7 +379,7 @@ func TestUnsupported(t *testing.T) {
 
 // TestUndecodable holds that a function with an unknown instruction is refused with the place.
 func TestUndecodable(t *testing.T) {
-	path := build(t, switchC, "-O2")
+	path := testprog.BuildSource(t, testprog.SwitchC, "-O2")
 	o := openFile(t, path, "prog")
 	f := one(t, o, "fib")
 	b, err := os.ReadFile(path)

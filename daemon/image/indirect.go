@@ -3,6 +3,7 @@ package image
 import (
 	"slices"
 
+	"culprit/daemon/image/elffile"
 	"culprit/trampoline/x86"
 )
 
@@ -102,9 +103,9 @@ func (b *flowBuilder) distanceTables() map[uint64]distances {
 		if !ok {
 			continue
 		}
-		if s := b.o.sectionAt(v); s != nil && s.exec() && b.flow.In(v) {
+		if s := b.o.elf.SectionAt(v); s != nil && s.Exec() && b.flow.In(v) {
 			labels = append(labels, v)
-		} else if s != nil && !s.exec() {
+		} else if s != nil && !s.Exec() {
 			bases = append(bases, v)
 		}
 	}
@@ -129,7 +130,7 @@ func (b *flowBuilder) constant(in *x86.Inst) (uint64, bool) {
 	if in.Opcode == opLea && in.RIPOff != 0 {
 		return in.RIPTarget, true
 	}
-	if b.o.kind != KindExec {
+	if b.o.elf.Kind() != elffile.KindExec {
 		return 0, false
 	}
 	code := b.bytesOf(in)
@@ -138,7 +139,7 @@ func (b *flowBuilder) constant(in *x86.Inst) (uint64, bool) {
 		return uint64(uint32(p.disp)), ok && !p.isReg && p.scale == 4
 	}
 	if in.Opcode == opAddImm && in.Len >= 5 || in.Opcode == opGroup32 && in.ModRM>>3&7 == 0 && in.Len >= 6 {
-		return uint64(u32(code[in.Len-4:])), true
+		return uint64(elffile.U32(code[in.Len-4:])), true
 	}
 	return immediate(in, code)
 }
@@ -146,10 +147,10 @@ func (b *flowBuilder) constant(in *x86.Inst) (uint64, bool) {
 // readDistances reads entries while they lead to an instruction of the function. What follows the table may be read as more
 // entries: a target too many does no harm.
 func (b *flowBuilder) readDistances(table, base uint64) (d distances) {
-	s := b.o.sectionAt(table)
-	e := s.slice(table, min(4*maxEntry, (s.end()-table)&^3))
+	s := b.o.elf.SectionAt(table)
+	e := s.Slice(table, min(4*maxEntry, (s.End()-table)&^3))
 	for ; len(e) >= 4; e = e[4:] {
-		to := base + uint64(int64(int32(u32(e))))
+		to := base + uint64(int64(int32(elffile.U32(e))))
 		if !b.flow.In(to) {
 			f := b.o.functions().at(to)
 			d.stray = f != nil && (f.fn.maybeFragment || f.fn.coldSymbol)
@@ -241,7 +242,7 @@ func (b *flowBuilder) compared(in *x86.Inst, reg byte) int {
 	case in.Opcode == opGroupImm && group:
 		return int(int8(code[len(code)-1])) + 1
 	case len(code) >= 5 && (in.Opcode == opCmpImm && reg == 0 || in.Opcode == opGroup32 && group) && in.Prefix&x86.PrefixOpSize == 0:
-		return int(int32(u32(code[len(code)-4:]))) + 1
+		return int(int32(elffile.U32(code[len(code)-4:]))) + 1
 	}
 	return noBound
 }
@@ -335,9 +336,6 @@ func (b *flowBuilder) originOf(i int) origin {
 	return originUnknown
 }
 
-// callClobbers reports whether a call may change a register: all but rbx, rbp, rsp, r12-r15.
-func callClobbers(reg byte) bool { return reg < 12 && reg != 3 && reg != 4 && reg != 5 }
-
 // writesSum reports whether in is two-operand arithmetic (add, or, adc, sbb, and, sub, xor, shifts, multiplication, sign
 // extension) that leaves its result in reg.
 func writesSum(in *x86.Inst, p operand, reg byte) bool {
@@ -353,12 +351,8 @@ func writesSum(in *x86.Inst, p operand, reg byte) bool {
 // stackIsPlain says by call frame information that the stack at addr is as the caller left it, so that a jump is a tail call.
 // It is the best test there is; compilers describe every change of the stack pointer.
 func (b *flowBuilder) stackIsPlain(addr uint64) bool {
-	d := b.o.fdeAt(addr)
-	if d == nil {
-		return false
-	}
-	w, err := d.rowAt(addr)
-	return err == nil && w.plain()
+	d := b.o.frames.At(addr)
+	return d != nil && d.Plain(addr)
 }
 
 // fromTable reports whether the jump at i goes through a table of addresses that is indexed: jmp *table(,I,8), or a load of

@@ -2,6 +2,8 @@ package image
 
 import (
 	"bytes"
+	"cmp"
+	"culprit/daemon/image/elffile"
 	"debug/elf"
 	"hash/maphash"
 	"slices"
@@ -30,14 +32,14 @@ func (o *Object) Imports(name string) bool { return o.symbolNames().imported.has
 
 // MayImport is a quick answer to that: false only if the name is not among those of the dynamic symbols.
 func (o *Object) MayImport(name string) bool {
-	s := o.section(".dynstr")
-	return s == nil || bytes.Contains(s.bytes(), []byte("\x00"+name+"\x00"))
+	s := o.elf.Section(".dynstr")
+	return s == nil || bytes.Contains(s.Bytes(), []byte("\x00"+name+"\x00"))
 }
 
 // Named finds functions by linkage name (without version), alias, demangled or display name. Of several versions of a symbol
 // the default comes first, otherwise they are sorted by Addr.
 func (o *Object) Named(name string) []*Function {
-	if !o.table.done.Load() && isLinkage(name) && !o.isGo && !o.symbolNames().defined.has(name) {
+	if !o.table.Done() && isLinkage(name) && !o.isGo && !o.symbolNames().defined.has(name) {
 		return nil
 	}
 	return o.functions().byName[name]
@@ -53,9 +55,9 @@ func isLinkage(name string) bool {
 
 // symbolNames is empty where the tables cannot be read.
 func (o *Object) symbolNames() names {
-	n, err := o.names.get(o.name, func() (names, error) {
+	n, err := o.names.Get(o.elf.Name(), func() (names, error) {
 		n := names{hashes{}, hashes{}}
-		return n, o.eachTable(func(from *Object, s *section) error { return o.addNames(n, from, s) })
+		return n, o.eachTable(func(from *elffile.File, s *elffile.Section) error { return o.addNames(n, from, s) })
 	})
 	if err != nil {
 		return names{}
@@ -64,23 +66,23 @@ func (o *Object) symbolNames() names {
 }
 
 // addNames adds the names of the functions in a table.
-func (o *Object) addNames(n names, from *Object, s *section) error {
-	strs := from.sectionByIndex(s.link)
+func (o *Object) addNames(n names, from *elffile.File, s *elffile.Section) error {
+	strs := from.SectionByIndex(s.Link)
 	if strs == nil {
 		return nil
 	}
-	str := strs.bytes()
-	room := roomForNames(str)
-	for tab := s.bytes(); len(tab) >= symSize && len(n.defined)+len(n.imported) < maxSymbols; tab = tab[symSize:] {
+	str := strs.Bytes()
+	room := elffile.RoomForNames(str)
+	for tab := s.Bytes(); len(tab) >= symSize && len(n.defined)+len(n.imported) < maxSymbols; tab = tab[symSize:] {
 		typ, in := elf.ST_TYPE(tab[4]), n.defined
-		if elf.SectionIndex(u16(tab[6:])) == elf.SHN_UNDEF {
+		if elf.SectionIndex(elffile.U16(tab[6:])) == elf.SHN_UNDEF {
 			in = n.imported
 		}
 		if typ != elf.STT_FUNC && typ != elf.STT_GNU_IFUNC {
 			continue
 		}
-		name := cleanName(stringAt(str, u32(tab)))
-		if !room.take(name) {
+		name := cleanName(elffile.StringAt(str, elffile.U32(tab)))
+		if !room.Take(name) {
 			return nil // which is told where the functions are listed
 		}
 		in[maphash.String(nameSeed, name)] = struct{}{}
@@ -97,12 +99,12 @@ func (o *Object) HasNames() bool {
 }
 
 // oneModule reports whether all functions belong to the module that is called like the object.
-func (o *Object) oneModule() bool { return o.section(".debug_info") == nil && !o.isGo }
+func (o *Object) oneModule() bool { return o.elf.Section(".debug_info") == nil && !o.isGo }
 
 // ModuleFunctions lists the functions of a module by Addr. It must not be changed.
 func (o *Object) ModuleFunctions(module string) []*Function {
 	if o.oneModule() {
-		if module == o.name {
+		if module == o.elf.Name() {
 			return o.Functions()
 		}
 		return nil
@@ -113,7 +115,7 @@ func (o *Object) ModuleFunctions(module string) []*Function {
 // InModule finds the functions of a module that are called so: by display name, linkage name or alias, sorted by Addr. If none is, it finds those
 // of whose names nothing was left out but parameters, and what compilers add to copies.
 func (o *Object) InModule(module, name string) (fns []*Function) {
-	if o.oneModule() && module != o.name {
+	if o.oneModule() && module != o.elf.Name() {
 		return nil
 	}
 	for _, f := range o.Named(name) {
@@ -128,14 +130,14 @@ func (o *Object) InModule(module, name string) (fns []*Function) {
 			}
 		}
 	}
-	slices.SortFunc(fns, func(a, b *Function) int { return cmp3(a.Addr, b.Addr) })
+	slices.SortFunc(fns, func(a, b *Function) int { return cmp.Compare(a.Addr, b.Addr) })
 	return fns
 }
 
 // Modules names the modules that functions belong to.
 func (o *Object) Modules() (names []string) {
 	if o.oneModule() && len(o.Functions()) > 0 {
-		return []string{o.name}
+		return []string{o.elf.Name()}
 	}
 	for m := range o.modules() {
 		names = append(names, m)
@@ -145,7 +147,7 @@ func (o *Object) Modules() (names []string) {
 
 // modules are the functions by their module.
 func (o *Object) modules() map[string][]*Function {
-	m, _ := o.byModule.get(o.name, func() (map[string][]*Function, error) {
+	m, _ := o.byModule.Get(o.elf.Name(), func() (map[string][]*Function, error) {
 		m := map[string][]*Function{}
 		for _, f := range o.Functions() {
 			m[f.Module] = append(m[f.Module], f)

@@ -3,14 +3,16 @@ package image
 import (
 	"slices"
 	"testing"
+
+	"culprit/internal/testprog"
 )
 
 // TestNamedWithoutTable: what is found by name before the functions are listed is what is found afterwards, and that something is not there
 // is known without listing them.
 func TestNamedWithoutTable(t *testing.T) {
-	for _, path := range []string{build(t, switchC, "-O2", "-g"), libcPath, "/usr/lib/x86_64-linux-gnu/libstdc++.so.6"} {
+	for _, path := range []string{testprog.BuildSource(t, testprog.SwitchC, "-O2", "-g"), testprog.LibcPath, "/usr/lib/x86_64-linux-gnu/libstdc++.so.6"} {
 		all, fresh := openFile(t, path, "object"), openFile(t, path, "object")
-		if fresh.Named("no_such_function") != nil || fresh.InModule("no_such_module.c", "no_such_function") != nil || fresh.table.done.Load() {
+		if fresh.Named("no_such_function") != nil || fresh.InModule("no_such_module.c", "no_such_function") != nil || fresh.table.Done() {
 			t.Errorf("%s: functions were listed for what is not there", path)
 		}
 		seen := 0
@@ -39,7 +41,7 @@ func TestNamedWithoutTable(t *testing.T) {
 
 // TestModules: each function belongs to one of them.
 func TestModules(t *testing.T) {
-	for _, path := range []string{build(t, switchC, "-O2", "-g"), build(t, switchC, "-O2")} {
+	for _, path := range []string{testprog.BuildSource(t, testprog.SwitchC, "-O2", "-g"), testprog.BuildSource(t, testprog.SwitchC, "-O2")} {
 		o := openFile(t, path, "object")
 		n := 0
 		for _, m := range o.Modules() {

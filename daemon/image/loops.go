@@ -1,6 +1,8 @@
 package image
 
 import (
+	"cmp"
+	"culprit/daemon/image/lazy"
 	"fmt"
 	"slices"
 )
@@ -25,7 +27,7 @@ const maxBlocks = 1 << 16
 // Loops finds the loops of a function by dominators and back edges, larger ones first. *ErrRefused says
 // why they are not known: control may go where the code does not show.
 func (o *Object) Loops(f *Function, w *Flow) (loops []Loop, err error) {
-	defer guard(&err, o.name+": "+f.Name)
+	defer lazy.Guard(&err, o.elf.Name()+": "+f.Name)
 	if w.Hidden != "" {
 		return nil, &ErrRefused{Point: f.Name, Reason: w.Hidden}
 	}
@@ -203,7 +205,7 @@ func nest(loops []Loop) {
 		if d := len(b.body) - len(a.body); d != 0 {
 			return d
 		}
-		return cmp3(a.Head, b.Head)
+		return cmp.Compare(a.Head, b.Head)
 	})
 	for i := range loops {
 		loops[i].Parent = -1
@@ -232,7 +234,7 @@ func number(loops []Loop) {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp3(loops[a].Head, loops[b].Head) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(loops[a].Head, loops[b].Head) })
 	count := map[int]int{}
 	var name func(i int)
 	name = func(i int) {

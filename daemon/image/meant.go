@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"culprit/daemon/image/elffile"
+
 	"github.com/ianlancetaylor/demangle"
 )
 
@@ -37,7 +39,7 @@ var rustHash = regexp.MustCompile(`::h[0-9a-f]{16}$`)
 // symbols do not hold the last word of the name is not read any further.
 func (o *Object) Meant(name string) (list []Meant) {
 	q := asked(rustHash.ReplaceAllString(name, ""))
-	if q.word == "" || !o.table.done.Load() && !o.isGo && !o.holdsName(q.word) {
+	if q.word == "" || !o.table.Done() && !o.isGo && !o.holdsName(q.word) {
 		return nil
 	}
 	for _, f := range o.functions().funcs {
@@ -153,7 +155,7 @@ func Path(linkage string) (out string) {
 	if err != nil || d == "" {
 		return linkage
 	}
-	return limit(rustHash.ReplaceAllString(d, ""))
+	return elffile.ValidText(rustHash.ReplaceAllString(d, ""))
 }
 
 // withoutGenerics takes out what templates and generics are made for. An operator keeps its signs, and Rust's <T as Trait> its scope.
@@ -206,9 +208,9 @@ func ofTraits(path string) (names []string) {
 
 // holdsName reports whether the bytes of a word are in the strings of the symbol tables.
 func (o *Object) holdsName(word string) (found bool) {
-	err := o.eachTable(func(from *Object, s *section) error {
-		if strs := from.sectionByIndex(s.link); strs != nil && !found {
-			found = bytes.Contains(strs.bytes(), []byte(word))
+	err := o.eachTable(func(from *elffile.File, s *elffile.Section) error {
+		if strs := from.SectionByIndex(s.Link); strs != nil && !found {
+			found = bytes.Contains(strs.Bytes(), []byte(word))
 		}
 		return nil
 	})

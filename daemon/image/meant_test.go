@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"culprit/internal/testprog"
 )
 
 // TestMeant: what people call functions of C++, Rust and C, and what they do not mean.
@@ -74,7 +76,7 @@ func joined(list []string) (s string) {
 
 // TestInlinedWithoutDWARF: a program without a description of its functions tells nothing of those that have no code of their own.
 func TestInlinedWithoutDWARF(t *testing.T) {
-	o := openFile(t, strip(t, build(t, "int main(void) { return 0; }")), "prog")
+	o := openFile(t, testprog.Strip(t, testprog.BuildSource(t, "int main(void) { return 0; }")), "prog")
 	if places, ok := o.Inlined("twice"); ok || places != 0 {
 		t.Errorf("%d places, %v", places, ok)
 	}

@@ -1,46 +1,13 @@
 package image
 
 import (
-	"bytes"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"culprit/daemon/image/elffile"
 
 	"github.com/ianlancetaylor/demangle"
 )
-
-// maxName bounds a name in bytes; C++ templates reach it, hostile files do not get beyond.
-const maxName = 4096
-
-// stringAt reads a zero-terminated string of a string table, cut at maxName.
-func stringAt(tab []byte, off uint32) string {
-	if uint64(off) >= uint64(len(tab)) {
-		return ""
-	}
-	b := tab[off:]
-	if len(b) > maxName {
-		b = b[:maxName]
-	}
-	if i := bytes.IndexByte(b, 0); i >= 0 {
-		b = b[:i]
-	}
-	return string(b)
-}
-
-// A nameRoom bounds the bytes of the names that are taken out of one table: names may lie within each other, so that each of millions
-// of symbols has a long one.
-type nameRoom int
-
-const maxNameRoom = 256 << 20
-
-// roomForNames is enough for every table that a linker makes: it shares the ends of names at most.
-func roomForNames(strs []byte) nameRoom { return nameRoom(min(4*len(strs)+16<<20, maxNameRoom)) }
-
-// take is false when there is no room for another name.
-func (n *nameRoom) take(name string) bool {
-	*n -= nameRoom(len(name))
-	return *n >= 0
-}
 
 // cleanName makes a name of a file usable as a key: valid UTF-8, without its symbol version, at most maxName bytes.
 // Control characters stay: cleaning for a terminal is the display's work.
@@ -48,21 +15,7 @@ func cleanName(s string) string {
 	if i := strings.IndexByte(s, '@'); i > 0 {
 		s = s[:i]
 	}
-	return limit(s)
-}
-
-func limit(s string) string {
-	if !utf8.ValidString(s) {
-		s = strings.ToValidUTF8(s, "\uFFFD")
-	}
-	if len(s) <= maxName {
-		return s
-	}
-	s = s[:maxName]
-	for !utf8.ValidString(s) {
-		s = s[:len(s)-1]
-	}
-	return s
+	return elffile.ValidText(s)
 }
 
 // maxDemangling is how long all names of an object may take to be made readable. Ordinary ones take some 10 µs each; the time grows with the
@@ -76,7 +29,7 @@ func (o *Object) demangled(s string) string {
 		return s
 	}
 	if o.demangling.Load() > int64(maxDemangling) {
-		o.leftOut("some names of %s are shown as the linker has them: others took %v to be made readable", o.name, maxDemangling)
+		o.elf.LeftOut("some names of %s are shown as the linker has them: others took %v to be made readable", o.elf.Name(), maxDemangling)
 		return s
 	}
 	began := time.Now()
@@ -99,7 +52,7 @@ func demangled(s string) (out string) {
 	if err != nil || d == "" {
 		return s
 	}
-	return limit(d)
+	return elffile.ValidText(d)
 }
 
 func mangled(s string) bool { return strings.HasPrefix(s, "_Z") || strings.HasPrefix(s, "_R") }

@@ -1,37 +1,10 @@
 package image
 
-import "culprit/trampoline/x86"
+import (
+	"culprit/trampoline/x86"
 
-// The few opcodes whose operands matter here, as in x86.Inst.Opcode.
-const (
-	opAddStore = 0x01 // add r, r/m
-	opAddLoad  = 0x03 // add r/m, r
-	opAddImm   = 0x05 // add $imm32, rax
-	opMovsxd   = 0x63
-	opPushImm  = 0x68
-	opXorLoad  = 0x33
-	opPop      = 0x58 // ..5f
-	opCmpAlImm = 0x3c
-	opCmpImm   = 0x3d
-	opGroup8   = 0x80
-	opGroup32  = 0x81
-	opGroupImm = 0x83
-	opMovStore = 0x89
-	opMovLoad  = 0x8b
-	opLea      = 0x8d
-	opCltq     = 0x98
-	opMovReg   = 0xb8 // ..bf, mov $imm, r
-	opMovMem   = 0xc7
-	opInt3     = 0xcc
-	opSyscall  = 0x105
-	opUD2      = 0x10b
-	opGroup5   = 0xff
-	opJccShort = 0x70
-	opJccNear  = 0x180
+	"culprit/daemon/image/elffile"
 )
-
-// noReg stands for a register that is not there.
-const noReg = 0xff
 
 // An operand is a decoded ModRM operand: a register, or memory at base+index*scale+disp. Register numbers are those of the
 // encoding (0 rax, 1 rcx, 2 rdx, 3 rbx, 4 rsp, ...).
@@ -85,7 +58,7 @@ func operandOf(code []byte, in *x86.Inst) (o operand, ok bool) {
 	case mod == 1 && at < in.Len:
 		o.disp = int32(int8(code[at]))
 	case mod == 2 && at+4 <= in.Len:
-		o.disp = int32(u32(code[at:]))
+		o.disp = int32(elffile.U32(code[at:]))
 	}
 	return o, true
 }

@@ -13,7 +13,10 @@ import (
 	"testing"
 
 	"culprit/internal/require"
+	"culprit/internal/testprog"
 	"culprit/trampoline/x86"
+
+	"culprit/daemon/image/unwind"
 
 	"golang.org/x/sys/unix"
 )
@@ -81,6 +84,20 @@ func (c *tracee) word(addr uint64) (uint64, error) {
 		return 0, fmt.Errorf("reading %#x: %w", addr, err)
 	}
 	return binary.LittleEndian.Uint64(b[:]), nil
+}
+
+// nearest describes an address for people: "name", "name+0x12", or "[object+0x1234]".
+func nearest(o *Object, vaddr uint64) string {
+	f := o.FunctionAt(vaddr)
+	switch {
+	case f == nil:
+		return o.nameless(vaddr)
+	case vaddr == f.Addr:
+		return f.Name
+	case vaddr > f.Addr && vaddr-f.Addr < f.Size:
+		return fmt.Sprintf("%s+%#x", f.Name, vaddr-f.Addr)
+	}
+	return f.Name + " (cold)"
 }
 
 // readMaps opens every object that has executable memory in the child.
@@ -190,17 +207,17 @@ func lockToCPU(t *testing.T) {
 
 func (c *tracee) name(pc uint64) string {
 	if m := c.at(pc); m != nil {
-		return filepath.Base(m.o.Name()) + ":" + m.o.NearestNamed(pc-m.bias) + fmt.Sprintf("(%#x)", pc-m.bias)
+		return filepath.Base(m.o.Name()) + ":" + nearest(m.o, pc-m.bias) + fmt.Sprintf("(%#x)", pc-m.bias)
 	}
 	return fmt.Sprintf("%#x", pc)
 }
 
-func (c *tracee) regs() Regs {
+func (c *tracee) regs() unwind.Regs {
 	var r unix.PtraceRegs
 	if err := unix.PtraceGetRegs(c.pid, &r); err != nil {
 		c.t.Fatalf("registers: %v", err)
 	}
-	return Regs{RAX: r.Rax, RBX: r.Rbx, RCX: r.Rcx, RDX: r.Rdx, RSI: r.Rsi, RDI: r.Rdi, RBP: r.Rbp, RSP: r.Rsp, R8: r.R8, R9: r.R9,
+	return unwind.Regs{RAX: r.Rax, RBX: r.Rbx, RCX: r.Rcx, RDX: r.Rdx, RSI: r.Rsi, RDI: r.Rdi, RBP: r.Rbp, RSP: r.Rsp, R8: r.R8, R9: r.R9,
 		R10: r.R10, R11: r.R11, R12: r.R12, R13: r.R13, R14: r.R14, R15: r.R15, RIP: r.Rip, Exact: true}
 }
 
@@ -252,7 +269,7 @@ type frame struct {
 	known   bool
 }
 
-func savedOf(r *Regs) [6]uint64 { return [6]uint64{r.RBX, r.RBP, r.R12, r.R13, r.R14, r.R15} }
+func savedOf(r *unwind.Regs) [6]uint64 { return [6]uint64{r.RBX, r.RBP, r.R12, r.R13, r.R14, r.R15} }
 
 // judge compares what happens with what the image says.
 type judge struct {
@@ -300,7 +317,7 @@ func (j *judge) decode(pc uint64) (x86.Inst, error) {
 	return x86.Decode(b[:n], pc)
 }
 
-func (j *judge) checkUnwind(r *Regs) {
+func (j *judge) checkUnwind(r *unwind.Regs) {
 	m := j.at(r.RIP)
 	if m == nil {
 		return
@@ -311,7 +328,7 @@ func (j *judge) checkUnwind(r *Regs) {
 	}
 	got, cfa, err := m.o.Unwind(r.RIP-m.bias, *r, m.bias, j.word)
 	switch {
-	case errors.Is(err, ErrNoCFI):
+	case errors.Is(err, unwind.ErrNoCFI):
 		j.no++
 		return
 	case err != nil:
@@ -332,16 +349,16 @@ func (j *judge) leavesElsewhere(m *mapped, pc uint64) bool {
 	if f := m.o.FunctionAt(pc); f != nil && f.Refuse == whyUnwinder {
 		return true
 	}
-	d := m.o.fdeAt(pc)
+	d := m.o.frames.At(pc)
 	if d == nil {
 		return false
 	}
-	w, err := d.rowAt(pc)
-	return err == nil && w.cfaExpr == nil && w.cfaReg == 5
+	reg, ok := d.FrameRegister(pc)
+	return ok && reg == 5
 }
 
 // check judges one step from r to next by the instruction in.
-func (j *judge) check(in *x86.Inst, r, next *Regs) {
+func (j *judge) check(in *x86.Inst, r, next *unwind.Regs) {
 	if next.RIP == r.RIP && in.Flow == x86.FlowNext { // a string instruction repeats
 		return
 	}
@@ -369,7 +386,7 @@ func (j *judge) check(in *x86.Inst, r, next *Regs) {
 }
 
 // ret pops the frame; a return to elsewhere is an exception or a context switch and must lead to a known target.
-func (j *judge) ret(r, next *Regs) {
+func (j *judge) ret(r, next *unwind.Regs) {
 	j.checkExitAt(r, ExitRet, 0)
 	for n := len(j.stack) - 1; n >= 0; n-- {
 		if j.stack[n].ret == next.RIP && j.stack[n].sp == next.RSP-8 {
@@ -382,13 +399,13 @@ func (j *judge) ret(r, next *Regs) {
 }
 
 // dropDeadFrames forgets frames that a longjmp or an exception has left behind.
-func (j *judge) dropDeadFrames(next *Regs) {
+func (j *judge) dropDeadFrames(next *unwind.Regs) {
 	for n := len(j.stack); n > 1 && j.stack[n-1].sp < next.RSP; n-- {
 		j.stack = j.stack[:n-1]
 	}
 }
 
-func (j *judge) checkTarget(r, next *Regs) {
+func (j *judge) checkTarget(r, next *unwind.Regs) {
 	m := j.at(next.RIP)
 	if m == nil {
 		return
@@ -410,7 +427,7 @@ func (j *judge) checkTarget(r, next *Regs) {
 	j.fail("%s jumps to %s, which is not among its targets", j.name(r.RIP), j.name(next.RIP))
 }
 
-func (j *judge) checkExit(in *x86.Inst, r, next *Regs) {
+func (j *judge) checkExit(in *x86.Inst, r, next *unwind.Regs) {
 	m := j.at(r.RIP)
 	if m == nil {
 		return
@@ -427,7 +444,7 @@ func (j *judge) checkExit(in *x86.Inst, r, next *Regs) {
 	j.checkExitAt(r, kind, target)
 }
 
-func (j *judge) checkExitAt(r *Regs, kind ExitKind, target uint64) {
+func (j *judge) checkExitAt(r *unwind.Regs, kind ExitKind, target uint64) {
 	m := j.at(r.RIP)
 	if m == nil {
 		return
@@ -448,7 +465,7 @@ func (j *judge) checkExitAt(r *Regs, kind ExitKind, target uint64) {
 	j.fail("%s leaves %s by %v, which is not among its exits", j.name(r.RIP), f.Name, kind)
 }
 
-func (j *judge) checkCall(in *x86.Inst, r, next *Regs) {
+func (j *judge) checkCall(in *x86.Inst, r, next *unwind.Regs) {
 	j.checkTarget(r, next)
 	m := j.at(r.RIP)
 	if m == nil {
@@ -491,12 +508,12 @@ func TestExecution(t *testing.T) {
 		name, src, flags string
 		strip, long      bool
 	}{
-		{"switch-pie", switchC, "-O2 -fPIE -pie", false, true},
-		{"switch-pie-stripped", switchC, "-O2 -fPIE -pie", true, false},
-		{"switch-fixed", switchC, "-O2 -fno-pie -no-pie -fcf-protection=full", false, false},
-		{"switch-O0", switchC, "-O0 -fPIE -pie", true, true},
-		{"switch-static", switchC, "-O2 -fno-pie -static", true, true},
-		{"switch-static-pie", switchC, "-Os -fPIE -static-pie", true, false},
+		{"switch-pie", testprog.SwitchC, "-O2 -fPIE -pie", false, true},
+		{"switch-pie-stripped", testprog.SwitchC, "-O2 -fPIE -pie", true, false},
+		{"switch-fixed", testprog.SwitchC, "-O2 -fno-pie -no-pie -fcf-protection=full", false, false},
+		{"switch-O0", testprog.SwitchC, "-O0 -fPIE -pie", true, true},
+		{"switch-static", testprog.SwitchC, "-O2 -fno-pie -static", true, true},
+		{"switch-static-pie", testprog.SwitchC, "-Os -fPIE -static-pie", true, false},
 		{"goto-pie", gotoC, "-O2 -fPIE -pie", true, false},
 		{"goto-fixed", gotoC, "-O2 -fno-pie -no-pie", true, false},
 		{"throw-pie", throwCpp, "-O2 -fPIE -pie -fcf-protection=full", false, false},
@@ -508,7 +525,7 @@ func TestExecution(t *testing.T) {
 				t.Skip("runs with -long")
 			}
 			lockToCPU(t)
-			path := build(t, c.src, strings.Fields(c.flags)...)
+			path := testprog.BuildSource(t, c.src, strings.Fields(c.flags)...)
 			o := openFile(t, path, "prog")
 			hiddenNone(t, o)
 			entry := o.Named("main")
@@ -516,7 +533,7 @@ func TestExecution(t *testing.T) {
 				t.Fatalf("%d functions are called main", len(entry))
 			}
 			if c.strip {
-				path = strip(t, path)
+				path = testprog.Strip(t, path)
 			}
 			j := &judge{tracee: startTraced(t, path), errs: map[string]bool{}}
 			j.runTo(entry[0].Addr + j.program(path).bias)

@@ -6,7 +6,7 @@ import "culprit/trampoline/x86"
 // anything that is the start of a function, a symbol, or the target of a jump, and before what must stay (Stays). Whether addr is reached by falling through is
 // for the caller to know: behind a ret or a jmp it is not.
 func (o *Object) PadEnd(addr uint64) uint64 {
-	s := o.execAt(addr)
+	s := o.elf.ExecAt(addr)
 	if s == nil {
 		return addr
 	}
@@ -16,7 +16,7 @@ func (o *Object) PadEnd(addr uint64) uint64 {
 			return addr
 		}
 	}
-	code := s.slice(addr, s.end()-addr)
+	code := s.Slice(addr, s.End()-addr)
 	at := addr
 	for len(code) > 0 && !o.stopsPadding(at, w) {
 		in, err := x86.Decode(code, at)

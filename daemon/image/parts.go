@@ -1,176 +1,86 @@
 package image
 
 import (
-	"debug/dwarf"
-	"fmt"
+	"culprit/daemon/image/lazy"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 )
 
-// Parts of variables by name: "cache.lock", "shards[3].lock". What is inside of a lock is its library's business, and not named.
+// numbered matches what compilers call variables that are static in a function of C: lock.0.
+var numbered = regexp.MustCompile(`^(.+)\.[0-9]+$`)
 
-// reserved are the names that implementations of C and C++ keep for themselves.
-var reserved = regexp.MustCompile(`^_[_A-Z]`)
-
-// lockTypes are the types at which a path ends, without their parameters: what they are made of has names in some libraries that
-// no user has seen.
-var lockTypes = []string{"pthread_mutex_t", "pthread_rwlock_t", "pthread_cond_t", "pthread_barrier_t", "pthread_spinlock_t", "sem_t",
-	"mtx_t", "cnd_t", "mutex", "recursive_mutex", "timed_mutex", "recursive_timed_mutex", "shared_mutex", "shared_timed_mutex",
-	"condition_variable", "condition_variable_any", "latch", "barrier", "counting_semaphore", "atomic", "atomic_flag", "once_flag",
-	"Mutex", "RwLock", "Condvar", "Barrier", "Once", "OnceLock", "LazyLock", "ReentrantLock", "AtomicU32", "AtomicI32", "AtomicBool",
-	"Atomic"}
-
-// isLock tells whether a type is one of them.
-func (t *ctype) isLock() bool {
-	name, _, _ := strings.Cut(t.name, "<")
-	return slices.Contains(lockTypes, name)
+// A Part is a variable or a named part of one.
+type Part struct {
+	Name string // "lock", "cache.lock", "shards[3].lock", "serve::lock" for one that is static in a function of C
+	Rest uint64 // bytes from its beginning to the address that was asked for
+	Lock bool   // its type is one of the locks of C, C++ and Rust, whose insides have no names
 }
 
-// path names what lies off bytes inside of a value: ".lock", "[3].lock", "" for all of it. rest is how far inside of what was
-// named it is; lock tells that this is a lock of a library.
-func (d *dies) path(t ctype, off int64) (text string, rest int64, lock bool) {
-	for range maxInside {
-		if t.isLock() {
-			return text, off, true
-		}
-		step, next, within, ok := d.inside(t, off)
-		if !ok {
-			return text, off, d.opaque(t)
-		}
-		text, t, off = text+step, next, within
+// PartAt finds the variable, or the smallest part of it that has a name, that covers a file virtual address. ok is false where no
+// symbol covers it.
+func (o *Object) PartAt(vaddr uint64) (p Part, ok bool) {
+	s, ok := o.DataAt(vaddr)
+	if !ok {
+		return p, false
 	}
-	return text, off, false
+	var err error
+	defer lazy.Guard(&err, o.elf.Name())
+	p = Part{Name: s.Name, Rest: vaddr - s.Addr}
+	v, described := o.types.Variable(s.Addr)
+	if !described {
+		return p, true
+	}
+	if numbered.MatchString(p.Name) && v.Scope != "" && v.Name != "" {
+		p.Name = v.Scope + "::" + v.Name
+	}
+	path, rest, lock := v.Path(int64(p.Rest))
+	return Part{p.Name + path, uint64(rest), lock}, true
 }
 
-// inside goes one step into a record or an array.
-func (d *dies) inside(t ctype, off int64) (step string, next ctype, within int64, ok bool) {
-	switch t.kind {
-	case tRecord:
-		return d.memberAt(t, off)
-	case tArray:
-		elem, err := d.resolve(t.elem)
-		size := d.sizeOf(elem, 0)
-		if err != nil || size <= 0 || off < 0 || t.count > 0 && off/size >= t.count {
-			return "", t, off, false
-		}
-		return fmt.Sprintf("[%d]", off/size), elem, off % size, true
+// PartNamed is the file virtual address of what PartAt gives a name to.
+func (o *Object) PartNamed(name string) (vaddr uint64, ok bool) {
+	if s, ok := o.DataNamed(name); ok {
+		return s.Addr, true
 	}
-	return "", t, off, false
-}
-
-// memberAt finds the field, or the base class, that covers an offset. Base classes and members without a name are no step of
-// their own.
-func (d *dies) memberAt(t ctype, off int64) (step string, next ctype, within int64, ok bool) {
-	t, err := d.defined(t)
-	if err != nil {
-		return "", t, off, false
-	}
-	var candidates []*dwarf.Entry
-	err = d.children(t.self.Offset, func(e *dwarf.Entry) bool {
-		if at, fixed := memberOffset(e); (e.Tag == dwarf.TagMember || e.Tag == dwarf.TagInheritance) && fixed && at <= off {
-			candidates = append(candidates, e)
-		}
-		return len(candidates) < 1<<10
-	})
-	if err != nil {
-		return "", t, off, false
-	}
-	best := -1 // of a union's members the first that has parts, or else the first
-	for i, e := range candidates {
-		at, _ := memberOffset(e)
-		inner, err := d.resolve(typeRefOf(e))
-		if err != nil || off-at >= d.sizeOf(inner, 0) {
+	var err error
+	defer lazy.Guard(&err, o.elf.Name())
+	for i := len(name) - 1; i > 0; i-- {
+		if name[i] != '.' && name[i] != '[' {
 			continue
 		}
-		if parted := inner.kind == tRecord || inner.kind == tArray; parted || best < 0 {
-			best, next, within = i, inner, off-at
-			if parted {
-				break
-			}
+		if at, ok := o.variableNamed(name[:i]); ok {
+			return o.partOf(at, name[i:])
 		}
 	}
-	if best < 0 || reserved.MatchString(nameOf(candidates[best])) {
-		return "", t, off, false
-	}
-	if name := nameOf(candidates[best]); name != "" && candidates[best].Tag == dwarf.TagMember {
-		step = "." + name
-	}
-	return step, next, within, true
+	return o.variableNamed(name)
 }
 
-// opaque tells whether the members of a type have names that are no business of its users.
-func (d *dies) opaque(t ctype) (is bool) {
-	if t.kind == tRecord && t.self != nil {
-		_ = d.children(t.self.Offset, func(e *dwarf.Entry) bool {
-			is = e.Tag == dwarf.TagMember && reserved.MatchString(nameOf(e))
-			return !is
-		})
+// variableNamed is the address of a whole variable.
+func (o *Object) variableNamed(name string) (uint64, bool) {
+	if s, ok := o.DataNamed(name); ok {
+		return s.Addr, true
 	}
-	return is
+	scope, own, ok := strings.Cut(name, "::")
+	if !ok {
+		return 0, false
+	}
+	for _, d := range o.dataSymbols() {
+		if m := numbered.FindStringSubmatch(d.Name); m == nil || m[1] != own {
+			continue
+		}
+		if v, ok := o.types.Variable(d.Addr); ok && v.Scope == scope && v.Name == own {
+			return d.Addr, true
+		}
+	}
+	return 0, false
 }
 
-// sizeOf is the size of a type in bytes; 0 if it is not known.
-func (d *dies) sizeOf(t ctype, depth int) int64 {
-	switch {
-	case t.size > 0 || depth > maxInside:
-		return t.size
-	case t.kind == tRecord && t.declared:
-		full, err := d.defined(t)
-		if err != nil {
-			return 0
-		}
-		return full.size
-	case t.kind == tArray && t.count > 0:
-		elem, err := d.resolve(t.elem)
-		if size := d.sizeOf(elem, depth+1); err == nil && size > 0 && size <= maxRecord/t.count {
-			return size * t.count
-		}
+// partOf is the address of a part of the variable at an address.
+func (o *Object) partOf(addr uint64, path string) (uint64, bool) {
+	v, ok := o.types.Variable(addr)
+	if !ok {
+		return 0, false
 	}
-	return 0
-}
-
-// follow goes along what path has written; off is where it leads, in bytes from the value.
-func (d *dies) follow(t ctype, text string) (off int64, err error) {
-	for steps := 0; text != ""; steps++ {
-		if steps > maxInside {
-			return 0, fmt.Errorf("%q goes too far inside", text)
-		}
-		var step int64
-		if step, t, text, err = d.take(t, text); err != nil {
-			return 0, err
-		}
-		off += step
-	}
-	return off, nil
-}
-
-// take goes the first step of a path.
-func (d *dies) take(t ctype, text string) (off int64, next ctype, rest string, err error) {
-	if number, behind, ok := strings.Cut(text, "]"); ok && text[0] == '[' {
-		index, err := strconv.ParseInt(number[1:], 10, 32)
-		elem, rerr := d.resolve(t.elem)
-		size := d.sizeOf(elem, 0)
-		if t.kind != tArray || err != nil || rerr != nil || size <= 0 || index < 0 || index >= max(t.count, 1) {
-			return 0, t, "", fmt.Errorf("there is no %q", text)
-		}
-		return index * size, elem, behind, nil
-	}
-	end := len(text)
-	if i := strings.IndexAny(text[1:], ".["); i >= 0 {
-		end = 1 + i
-	}
-	if text[0] != '.' || end == 1 {
-		return 0, t, "", fmt.Errorf("%q is no field", text)
-	}
-	if t.kind != tRecord {
-		return 0, t, "", fmt.Errorf("%s has no fields", t.describe())
-	}
-	m, err := d.member(t, text[1:end])
-	if err != nil {
-		return 0, t, "", err
-	}
-	next, err = d.resolve(m.typ)
-	return m.off, next, text[end:], err
+	off, err := v.Follow(path)
+	return addr + uint64(off), err == nil
 }

@@ -7,11 +7,11 @@ const maxStub = 3
 
 // pltSlot gives the slot through which the stub at addr jumps; ok is false if addr is no stub.
 func (o *Object) pltSlot(addr uint64) (slot uint64, ok bool) {
-	s := o.execAt(addr)
-	if s == nil || !s.isPLT() {
+	s := o.elf.ExecAt(addr)
+	if s == nil || !s.IsPLT() {
 		return 0, false
 	}
-	code := s.slice(addr, min(16, s.end()-addr))
+	code := s.Slice(addr, min(16, s.End()-addr))
 	for range maxStub {
 		in, err := x86.Decode(code, addr)
 		if err != nil {

@@ -1,7 +1,6 @@
 package image
 
 import (
-	"bytes"
 	"strings"
 )
 
@@ -47,12 +46,6 @@ var byRule = map[string]bool{whyStart: true, whyResolver: true, whySignal: true,
 
 // ByRule reports whether the function is refused for what it is, not for want of a way into it.
 func (f *Function) ByRule() bool { return byRule[f.Refuse] }
-
-// returnsFromSignal reports whether code holds a way back from signal handlers. Unwinders know it by these bytes, whatever it is called and
-// whether or not anything describes it: rt_sigreturn, in the two ways in which its number is loaded.
-func returnsFromSignal(code []byte) bool {
-	return bytes.Contains(code, []byte("\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05")) || bytes.Contains(code, []byte("\xb8\x0f\x00\x00\x00\x0f\x05"))
-}
 
 // HandWritten reports whether the line table says that the function comes from an assembly source. Without line tables
 // nothing is known, and it says false.

@@ -1,6 +1,10 @@
 package image
 
-import "debug/elf"
+import (
+	"debug/elf"
+
+	"culprit/daemon/image/elffile"
+)
 
 // shtRelr is SHT_RELR, packed relative relocations; debug/elf does not name it.
 const shtRelr = elf.SectionType(19)
@@ -25,21 +29,21 @@ func (r *relocations) full() bool {
 }
 
 func (o *Object) relocations() *relocations {
-	r, _ := o.relocs.get(o.name, func() (*relocations, error) {
+	r, _ := o.relocs.Get(o.elf.Name(), func() (*relocations, error) {
 		r := &relocations{slots: map[uint64]slot{}, words: map[uint64]uint64{}}
-		for _, s := range o.secs {
-			switch s.typ {
+		for _, s := range o.elf.Sections() {
+			switch s.Type {
 			case elf.SHT_RELA:
-				if s.alloc() {
+				if s.Alloc() {
 					o.readRela(r, s)
 				}
 			case shtRelr:
-				o.readRelr(r, s.bytes())
+				o.readRelr(r, s.Bytes())
 			}
 		}
 		if r.full() {
-			o.unread.Store(true)
-			o.leftOut("%s claims more than %d relocations: the others were not read, and its functions are not measured", o.name, maxRelocations)
+			o.elf.MarkUnread()
+			o.elf.LeftOut("%s claims more than %d relocations: the others were not read, and its functions are not measured", o.elf.Name(), maxRelocations)
 		}
 		return r, nil
 	})
@@ -50,20 +54,20 @@ func (o *Object) relocations() *relocations {
 }
 
 // readRela reads Elf64_Rela entries: r_offset, r_info, r_addend (elf(5)).
-func (o *Object) readRela(r *relocations, s *section) {
-	syms := o.dynNames(s.link)
-	for b := s.bytes(); len(b) >= 24; b = b[24:] {
-		where, info, addend := u64(b), u64(b[8:]), u64(b[16:])
+func (o *Object) readRela(r *relocations, s *elffile.Section) {
+	syms := o.dynNames(s.Link)
+	for b := s.Bytes(); len(b) >= 24; b = b[24:] {
+		where, info, addend := elffile.U64(b), elffile.U64(b[8:]), elffile.U64(b[16:])
 		if r.full() {
 			break
 		}
 		switch elf.R_X86_64(info & 0xffffffff) {
-		case elf.R_X86_64_RELATIVE:
+		case relRelative:
 			r.relative(where, addend)
-		case elf.R_X86_64_IRELATIVE:
+		case relIndirect:
 			r.values = append(r.values, addend)
 			r.slots[where] = slot{target: addend, ifunc: true}
-		case elf.R_X86_64_JMP_SLOT, elf.R_X86_64_GLOB_DAT, elf.R_X86_64_64:
+		case relJumpSlot, relGlobal, relAddress:
 			sym := syms.at(info >> 32)
 			if sym.addr != 0 {
 				r.values = append(r.values, sym.addr+addend)
@@ -88,13 +92,13 @@ func (r *relocations) relative(where, addend uint64) {
 // an odd one a bit map of the 63 words that follow. The addends lie at the places themselves.
 func (o *Object) readRelr(r *relocations, b []byte) {
 	at := func(where uint64) {
-		if v, ok := o.wordAt(where); ok {
+		if v, ok := o.elf.WordAt(where); ok {
 			r.relative(where, v)
 		}
 	}
 	var next uint64
 	for ; len(b) >= 8 && !r.full(); b = b[8:] {
-		w := u64(b)
+		w := elffile.U64(b)
 		if w&1 == 0 {
 			at(w)
 			next = w + 8
@@ -121,15 +125,15 @@ type dynSymbol struct {
 }
 
 func (o *Object) dynNames(link uint32) dynSymbols {
-	s := o.sectionByIndex(link)
-	if s == nil || (s.typ != elf.SHT_DYNSYM && s.typ != elf.SHT_SYMTAB) {
+	s := o.elf.SectionByIndex(link)
+	if s == nil || (s.Type != elf.SHT_DYNSYM && s.Type != elf.SHT_SYMTAB) {
 		return dynSymbols{}
 	}
-	str := o.sectionByIndex(s.link)
+	str := o.elf.SectionByIndex(s.Link)
 	if str == nil {
 		return dynSymbols{}
 	}
-	return dynSymbols{tab: s.bytes(), str: str.bytes()}
+	return dynSymbols{tab: s.Bytes(), str: str.Bytes()}
 }
 
 func (d dynSymbols) at(i uint64) dynSymbol {
@@ -137,9 +141,9 @@ func (d dynSymbols) at(i uint64) dynSymbol {
 		return dynSymbol{}
 	}
 	b := d.tab[i*symSize:]
-	s := dynSymbol{name: cleanName(stringAt(d.str, u32(b)))}
-	if u16(b[6:]) != uint16(elf.SHN_UNDEF) {
-		s.addr = u64(b[8:])
+	s := dynSymbol{name: cleanName(elffile.StringAt(d.str, elffile.U32(b)))}
+	if elffile.U16(b[6:]) != uint16(elf.SHN_UNDEF) {
+		s.addr = elffile.U64(b[8:])
 		s.ifunc = elf.ST_TYPE(b[4]) == elf.STT_GNU_IFUNC
 	}
 	return s

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"culprit/daemon/image/elffile"
 	"debug/elf"
 	"slices"
 )
@@ -45,25 +46,25 @@ func (o *Object) InSequence(lo, hi uint64) bool {
 }
 
 // SequencesRead reports whether InSequence answers at once.
-func (o *Object) SequencesRead() bool { return o.seqs.done.Load() }
+func (o *Object) SequencesRead() bool { return o.seqs.Done() }
 
 func (o *Object) sequences() *sequences {
-	q, _ := o.seqs.get(o.name, func() (*sequences, error) {
+	q, _ := o.seqs.Get(o.elf.Name(), func() (*sequences, error) {
 		q := &sequences{}
-		for _, s := range o.secs {
+		for _, s := range o.elf.Sections() {
 			switch {
-			case !s.alloc() || s.exec() || s.tls():
-			case s.name == "__rseq_cs":
-				for at := s.addr; at+descriptorSize <= s.addr+s.fileSize; at += 8 {
+			case !s.Alloc() || s.Exec() || s.TLS():
+			case s.Name == "__rseq_cs":
+				for at := s.Addr; at+descriptorSize <= s.Addr+s.FileSize; at += 8 {
 					o.addSequence(q, at, false)
 				}
-			case s.name == "__rseq_cs_ptr_array":
-				for at := s.addr; at+8 <= s.addr+s.fileSize; at += 8 {
+			case s.Name == "__rseq_cs_ptr_array":
+				for at := s.Addr; at+8 <= s.Addr+s.FileSize; at += 8 {
 					if v, ok := o.loadedWord(at); ok {
 						o.addSequence(q, v, false)
 					}
 				}
-			case o.kind == KindExec:
+			case o.elf.Kind() == elffile.KindExec:
 				o.scanForSequences(q, s)
 			}
 		}
@@ -83,14 +84,14 @@ func (o *Object) sequences() *sequences {
 }
 
 // scanForSequences finds descriptors among the words of data that the loader does not change.
-func (o *Object) scanForSequences(q *sequences, s *section) {
-	if s.typ != elf.SHT_PROGBITS {
+func (o *Object) scanForSequences(q *sequences, s *elffile.Section) {
+	if s.Type != elf.SHT_PROGBITS {
 		return
 	}
-	b := s.bytes()
-	for off := -s.addr & 7; off+descriptorSize <= uint64(len(b)); off += 8 {
-		if d := b[off:]; u32(d) == 0 && u64(d[16:])-1 < longestSequence && u64(d[8:]) != 0 {
-			o.addSequence(q, s.addr+off, true)
+	b := s.Bytes()
+	for off := -s.Addr & 7; off+descriptorSize <= uint64(len(b)); off += 8 {
+		if d := b[off:]; elffile.U32(d) == 0 && elffile.U64(d[16:])-1 < longestSequence && elffile.U64(d[8:]) != 0 {
+			o.addSequence(q, s.Addr+off, true)
 		}
 	}
 }
@@ -101,12 +102,12 @@ func (o *Object) addSequence(q *sequences, addr uint64, signed bool) {
 	start, _ := o.loadedWord(addr + 8)
 	length, _ := o.loadedWord(addr + 16)
 	abort, ok := o.loadedWord(addr + 24)
-	code, handler := o.execAt(start), o.execAt(abort)
-	if !ok || start == 0 || code == nil || handler == nil || length == 0 || length > code.end()-start || abort-start < length || uint32(head) != 0 {
+	code, handler := o.elf.ExecAt(start), o.elf.ExecAt(abort)
+	if !ok || start == 0 || code == nil || handler == nil || length == 0 || length > code.End()-start || abort-start < length || uint32(head) != 0 {
 		return
 	}
 	if signed {
-		if b := handler.slice(abort-signatureSize, signatureSize); b == nil || u32(b) != usualSignature || length > longestSequence {
+		if b := handler.Slice(abort-signatureSize, signatureSize); b == nil || elffile.U32(b) != usualSignature || length > longestSequence {
 			return
 		}
 	}
@@ -124,7 +125,7 @@ func (o *Object) loadedWord(addr uint64) (uint64, bool) {
 	if s, ok := r.slots[addr]; ok && s.target != 0 {
 		return s.target, true
 	}
-	return o.wordAt(addr)
+	return o.elf.WordAt(addr)
 }
 
 // sort puts what was found in order, and joins what overlaps.

@@ -3,6 +3,8 @@ package image
 import (
 	"errors"
 	"testing"
+
+	"culprit/internal/testprog"
 )
 
 // Ways back from signal handlers under names of the program's own, as programs have that bring no C library or switch stacks by themselves.
@@ -14,7 +16,7 @@ int main(void) { return 0; }
 `
 
 func TestSignalReturnByItsBytes(t *testing.T) {
-	o := openFile(t, build(t, sigreturnC, "-O2"), "prog")
+	o := openFile(t, testprog.BuildSource(t, sigreturnC, "-O2"), "prog")
 	for _, name := range []string{"my_way_back", "the_short_way"} {
 		_, err := o.Flow(one(t, o, name))
 		var refused *ErrRefused

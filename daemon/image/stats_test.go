@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"culprit/internal/require"
+	"culprit/internal/testprog"
 )
 
 // openFile opens an ELF file of the machine or of a test; the file is closed when the test ends.
@@ -31,7 +32,6 @@ func openFile(t testing.TB, path, name string) *Object {
 
 const (
 	redisPath = "/usr/bin/redis-server"
-	libcPath  = "/lib/x86_64-linux-gnu/libc.so.6"
 )
 
 type stats struct {
@@ -101,7 +101,7 @@ func TestSystemBinaries(t *testing.T) {
 	for _, c := range []struct {
 		path, name    string
 		hiddenPercent float64
-	}{{redisPath, "redis-server", 1}, {libcPath, "libc.so.6", 2}} {
+	}{{redisPath, "redis-server", 1}, {testprog.LibcPath, "libc.so.6", 2}} {
 		t.Run(c.name, func(t *testing.T) {
 			start := time.Now()
 			o := openFile(t, c.path, c.name)

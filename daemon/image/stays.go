@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"culprit/daemon/image/elffile"
 	"culprit/trampoline/x86"
 )
 
@@ -106,7 +107,7 @@ func (c *codeScan) noteRead(in *x86.Inst, code []byte) {
 		}
 		at = uint64(uint32(p.disp))
 	}
-	if in.Opcode == opLea || in.Nop || c.o.execAt(at) == nil {
+	if in.Opcode == opLea || in.Nop || c.o.elf.ExecAt(at) == nil {
 		return
 	}
 	c.reads = append(c.reads, Range{at, at + widest(in)})
@@ -187,7 +188,7 @@ func added(in *x86.Inst, code []byte, reg byte) (by uint64, ok bool) {
 	case in.Opcode == opGroupImm:
 		by = uint64(int64(int8(code[in.Len-1])))
 	case in.Opcode == opGroup32:
-		by = uint64(int64(int32(u32(code[in.Len-4:]))))
+		by = uint64(int64(int32(elffile.U32(code[in.Len-4:]))))
 	case in.Opcode == opGroup5: // inc, dec: the group's numbers are those of add and of or
 		return 1 - 2*uint64(p.reg&1), p.isReg && p.rm == reg && p.reg < 2
 	}

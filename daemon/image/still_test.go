@@ -1,6 +1,7 @@
 package image
 
 import (
+	"culprit/daemon/image/lazy"
 	"runtime"
 	"strings"
 	"testing"
@@ -13,33 +14,33 @@ func TestNothingIsBuiltInAStop(t *testing.T) {
 	defer runtime.UnlockOSThread()
 	asks := map[string]func(o *Object){
 		"functions":    func(o *Object) { o.Functions() },
-		"frames":       func(o *Object) { o.ehFrames() },
-		"debug frames": func(o *Object) { o.debugFrames() },
+		"frames":       func(o *Object) { o.frames.Described() },
+		"debug frames": func(o *Object) { o.frames.At(0) },
 		"relocations":  func(o *Object) { o.relocations() },
 		"sequences":    func(o *Object) { o.sequences() },
 		"mentions":     func(o *Object) { o.MentionsSwitch() },
 		"code": func(o *Object) {
-			text := o.section(".text").addr
+			text := o.elf.Section(".text").Addr
 			_, _ = o.Code(text, text+1)
 		},
 	}
 	for name, ask := range asks {
 		o := openFile(t, "/proc/self/exe", "this")
-		s := HoldStill()
+		s := lazy.HoldStill()
 		ask(o)
 		s.End()
-		err, _ := s.Missing().(*NotReady)
+		err, _ := s.Missing().(*lazy.NotReady)
 		if err == nil {
 			t.Errorf("%s: made in a stop, or there before anybody asked", name)
 			continue
 		}
 		err.Make()
-		s = HoldStill()
+		s = lazy.HoldStill()
 		ask(o)
 		s.End()
 		for tries := 0; s.Missing() != nil && tries < 8; tries++ {
-			s.Missing().(*NotReady).Make()
-			s = HoldStill()
+			s.Missing().(*lazy.NotReady).Make()
+			s = lazy.HoldStill()
 			ask(o)
 			s.End()
 		}
@@ -52,12 +53,12 @@ func TestNothingIsBuiltInAStop(t *testing.T) {
 		t.Fatalf("no functions: %v", o.Err())
 	}
 	f := o.Functions()[0]
-	s := HoldStill()
+	s := lazy.HoldStill()
 	if _, err := o.BriefFlow(f); err == nil {
 		t.Error("code was decoded in a stop")
 	}
 	s.End()
-	if _, err := o.BriefFlow(f); err != nil && strings.Contains(err.Error(), errInStop.Error()) {
+	if _, err := o.BriefFlow(f); err != nil && strings.Contains(err.Error(), lazy.ErrInStop.Error()) {
 		t.Errorf("what could not be decoded in a stop cannot be decoded any more: %v", err)
 	}
 }
@@ -67,7 +68,7 @@ func TestOthersBuildDuringAStop(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	o := openFile(t, "/proc/self/exe", "this")
-	s := HoldStill()
+	s := lazy.HoldStill()
 	defer s.End()
 	n := make(chan int)
 	go func() { n <- len(o.Functions()) }()

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"culprit/daemon/image/elffile"
 	"debug/elf"
 	"strings"
 )
@@ -34,8 +35,8 @@ type symbolSet struct {
 // readSymbols collects what the symbol tables say about code.
 func (o *Object) readSymbols() (*symbolSet, error) {
 	set := &symbolSet{}
-	err := o.eachTable(func(from *Object, s *section) error {
-		if s.typ == elf.SHT_DYNSYM {
+	err := o.eachTable(func(from *elffile.File, s *elffile.Section) error {
+		if s.Type == elf.SHT_DYNSYM {
 			return o.addSymbols(set, from, s, o.versions())
 		}
 		return o.addSymbols(set, from, s, nil)
@@ -47,23 +48,23 @@ func (o *Object) readSymbols() (*symbolSet, error) {
 }
 
 // eachTable goes through .symtab (of the separate debug file, if the object is stripped and there is one) and .dynsym.
-func (o *Object) eachTable(visit func(from *Object, s *section) error) error {
-	from := o
-	if o.section(".symtab") == nil {
-		if d := o.debugFile(); d != nil {
+func (o *Object) eachTable(visit func(from *elffile.File, s *elffile.Section) error) error {
+	from := o.elf
+	if o.elf.Section(".symtab") == nil {
+		if d := o.elf.DebugFile(); d != nil {
 			from = d
 		}
 	}
-	for _, s := range from.secs {
-		if s.typ == elf.SHT_SYMTAB {
+	for _, s := range from.Sections() {
+		if s.Type == elf.SHT_SYMTAB {
 			if err := visit(from, s); err != nil {
 				return err
 			}
 		}
 	}
-	for _, s := range o.secs {
-		if s.typ == elf.SHT_DYNSYM {
-			if err := visit(o, s); err != nil {
+	for _, s := range o.elf.Sections() {
+		if s.Type == elf.SHT_DYNSYM {
+			if err := visit(o.elf, s); err != nil {
 				return err
 			}
 		}
@@ -71,26 +72,26 @@ func (o *Object) eachTable(visit func(from *Object, s *section) error) error {
 	return nil
 }
 
-func (o *Object) addSymbols(set *symbolSet, from *Object, s *section, vers *versionTable) error {
-	strs := from.sectionByIndex(s.link)
+func (o *Object) addSymbols(set *symbolSet, from *elffile.File, s *elffile.Section, vers *versionTable) error {
+	strs := from.SectionByIndex(s.Link)
 	if strs == nil {
 		return nil
 	}
-	str, unit := strs.bytes(), int32(0)
-	tab := s.bytes()
-	room := roomForNames(str)
+	str, unit := strs.Bytes(), int32(0)
+	tab := s.Bytes()
+	room := elffile.RoomForNames(str)
 	for i := 0; len(tab) >= symSize; i, tab = i+1, tab[symSize:] {
 		if i%oftenEnough == 0 {
-			if err := o.ended(); err != nil {
+			if err := o.elf.Ended(); err != nil {
 				return err
 			}
 		}
-		typ, bind, shndx := elf.ST_TYPE(tab[4]), uint8(elf.ST_BIND(tab[4])), elf.SectionIndex(u16(tab[6:]))
+		typ, bind, shndx := elf.ST_TYPE(tab[4]), uint8(elf.ST_BIND(tab[4])), elf.SectionIndex(elffile.U16(tab[6:]))
 		if typ == elf.STT_FILE {
 			unit++
 		}
-		addr := u64(tab[8:])
-		if shndx == elf.SHN_UNDEF || addr == 0 || o.execAt(addr) == nil {
+		addr := elffile.U64(tab[8:])
+		if shndx == elf.SHN_UNDEF || addr == 0 || o.elf.ExecAt(addr) == nil {
 			continue
 		}
 		switch typ {
@@ -100,16 +101,16 @@ func (o *Object) addSymbols(set *symbolSet, from *Object, s *section, vers *vers
 			}
 			set.labels = append(set.labels, addr)
 		case elf.STT_FUNC, elf.STT_GNU_IFUNC:
-			raw := stringAt(str, u32(tab))
+			raw := elffile.StringAt(str, elffile.U32(tab))
 			if len(set.funcs) >= maxSymbols {
-				o.leftOut("symbols of %s were read in part only: it claims more than %d functions", o.name, maxSymbols)
+				o.elf.LeftOut("symbols of %s were read in part only: it claims more than %d functions", o.elf.Name(), maxSymbols)
 				return nil
 			}
-			if !room.take(raw) {
-				o.leftOut("symbols of %s were read in part only: their names are longer than the table that holds them", o.name)
+			if !room.Take(raw) {
+				o.elf.LeftOut("symbols of %s were read in part only: their names are longer than the table that holds them", o.elf.Name())
 				return nil
 			}
-			y := symbol{name: cleanName(raw), addr: addr, size: u64(tab[16:]), bind: bind, ifunc: typ == elf.STT_GNU_IFUNC, unit: unit}
+			y := symbol{name: cleanName(raw), addr: addr, size: elffile.U64(tab[16:]), bind: bind, ifunc: typ == elf.STT_GNU_IFUNC, unit: unit}
 			if y.version, y.old = vers.of(i); vers == nil {
 				y.version, y.old = versionIn(raw)
 			}
@@ -131,9 +132,9 @@ func (o *Object) addSymbols(set *symbolSet, from *Object, s *section, vers *vers
 func versionIn(name string) (version string, old bool) {
 	_, v, ok := strings.Cut(name, "@")
 	if d, def := strings.CutPrefix(v, "@"); def {
-		return limit(d), false
+		return elffile.ValidText(d), false
 	}
-	return limit(v), ok
+	return elffile.ValidText(v), ok
 }
 
 // versionTable is .gnu.version with the names of .gnu.version_d (LSB, "Symbol Versioning").
@@ -146,26 +147,26 @@ func (v *versionTable) of(i int) (name string, old bool) {
 	if v == nil || 2*i+2 > len(v.index) {
 		return "", false
 	}
-	x := u16(v.index[2*i:])
+	x := elffile.U16(v.index[2*i:])
 	return v.names[x&0x7fff], x&0x8000 != 0
 }
 
 func (o *Object) versions() *versionTable {
-	ver, def := o.section(".gnu.version"), o.section(".gnu.version_d")
+	ver, def := o.elf.Section(".gnu.version"), o.elf.Section(".gnu.version_d")
 	if ver == nil || def == nil {
 		return nil
 	}
-	v := &versionTable{index: ver.bytes(), names: map[uint16]string{}}
-	strs := o.sectionByIndex(def.link)
+	v := &versionTable{index: ver.Bytes(), names: map[uint16]string{}}
+	strs := o.elf.SectionByIndex(def.Link)
 	if strs == nil {
 		return v
 	}
-	b := def.bytes()
+	b := def.Bytes()
 	// Elf64_Verdef: version, flags, ndx, cnt (16 bits each), hash, aux, next (32 bits each); Elf64_Verdaux: name, next.
 	for len(b) >= 20 && len(v.names) < 1<<15 {
-		aux, next := u32(b[12:]), u32(b[16:])
-		if a := sub(b, uint64(aux), 8); a != nil {
-			v.names[u16(b[4:])&0x7fff] = limit(stringAt(strs.bytes(), u32(a)))
+		aux, next := elffile.U32(b[12:]), elffile.U32(b[16:])
+		if a := elffile.Sub(b, uint64(aux), 8); a != nil {
+			v.names[elffile.U16(b[4:])&0x7fff] = elffile.ValidText(elffile.StringAt(strs.Bytes(), elffile.U32(a)))
 		}
 		if next < 20 || uint64(next) > uint64(len(b)) {
 			break

@@ -14,7 +14,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"culprit/daemon/image/unwind"
 	"culprit/internal/require"
+	"culprit/internal/testprog"
 )
 
 // sleeperC calls itself by name through known functions, gets a signal while it sleeps, and in the handler prints its own
@@ -52,7 +54,7 @@ func TestUnwindSleeping(t *testing.T) {
 
 func unwindSleeper(t *testing.T, flags string) {
 	lockToCPU(t)
-	cmd := exec.Command(build(t, sleeperC, strings.Fields(flags)...))
+	cmd := exec.Command(testprog.BuildSource(t, sleeperC, strings.Fields(flags)...))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -184,7 +186,7 @@ func attachAndUnwind(t *testing.T, pid int) (pcs []uint64, names []string) {
 		}
 		pcs, names = append(pcs, r.RIP), append(names, name)
 		next, _, err := m.o.Unwind(r.LookupPC()-m.bias, r, m.bias, c.word)
-		if errors.Is(err, ErrStackEnd) {
+		if errors.Is(err, unwind.ErrStackEnd) {
 			return pcs, names
 		}
 		if err != nil {
@@ -196,46 +198,21 @@ func attachAndUnwind(t *testing.T, pid int) (pcs []uint64, names []string) {
 	return nil, nil
 }
 
-// TestRestore holds what delve's table gets wrong: DW_CFA_restore brings back the rule of the CIE, or none.
-func TestRestore(t *testing.T) {
-	c := &cie{codeAlign: 1, dataAlign: -8, ra: ripColumn, init: []byte{0x0c, 7, 8, 0x90, 1}}
-	f := &fde{lo: 0x1000, hi: 0x1020, cie: c, prog: []byte{
-		0x41, 0x0e, 16, 0x83, 2, // +1: cfa offset 16, rbx at cfa-16
-		0x41, 0x0a, // +2: remember
-		0x41, 0x0e, 8, 0xc3, // +3: cfa offset 8, restore rbx
-		0x41, 0x0b, // +4: restore state
-		0x41, 0x14, 12, 2, // +5: r12 is cfa-16
-	}}
-	for _, w := range []struct {
-		pc   uint64
-		off  int64
-		kind ruleKind
-	}{{0x1000, 8, ruleNone}, {0x1001, 16, ruleOffset}, {0x1003, 8, ruleNone}, {0x1004, 16, ruleOffset}} {
-		r, err := f.rowAt(w.pc)
-		if err != nil || r.cfaOff != w.off || r.regs[3].kind != w.kind {
-			t.Errorf("%#x: %+v %v, want %+v", w.pc, r, err, w)
-		}
-	}
-	if r, _ := f.rowAt(0x1005); r.regs[12].kind != ruleValOffset || r.regs[12].off != -16 {
-		t.Errorf("val_offset: %+v", r.regs[12])
-	}
-}
-
 // TestNoCFI holds the errors of addresses without frame information and of damaged stacks.
 func TestNoCFI(t *testing.T) {
-	o := openFile(t, build(t, switchC, "-O2"), "prog")
+	o := openFile(t, testprog.BuildSource(t, testprog.SwitchC, "-O2"), "prog")
 	mem := func(uint64) (uint64, error) { return 0, errors.New("unreadable") }
-	if _, _, err := o.Unwind(1, Regs{}, 0, mem); !errors.Is(err, ErrNoCFI) {
+	if _, _, err := o.Unwind(1, unwind.Regs{}, 0, mem); !errors.Is(err, unwind.ErrNoCFI) {
 		t.Errorf("address 1: %v", err)
 	}
 	f := one(t, o, "fib")
-	if _, _, err := o.Unwind(f.Addr, Regs{RIP: f.Addr, RSP: 4096}, 0, mem); err == nil || !strings.Contains(err.Error(), "unreadable") {
+	if _, _, err := o.Unwind(f.Addr, unwind.Regs{RIP: f.Addr, RSP: 4096}, 0, mem); err == nil || !strings.Contains(err.Error(), "unreadable") {
 		t.Errorf("unreadable memory: %v", err)
 	}
-	if _, _, err := o.Unwind(f.Addr, Regs{RIP: f.Addr, Lost: 1 << regRSP}, 0, mem); err == nil {
+	if _, _, err := o.Unwind(f.Addr, unwind.Regs{RIP: f.Addr, Lost: 1 << 7}, 0, mem); err == nil {
 		t.Error("rsp is not known, and no error")
 	}
-	if _, _, err := o.Unwind(one(t, o, "_start").Addr, Regs{RSP: 4096}, 0, mem); !errors.Is(err, ErrStackEnd) {
+	if _, _, err := o.Unwind(one(t, o, "_start").Addr, unwind.Regs{RSP: 4096}, 0, mem); !errors.Is(err, unwind.ErrStackEnd) {
 		t.Errorf("_start: %v", err)
 	}
 }

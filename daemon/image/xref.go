@@ -1,11 +1,14 @@
 package image
 
 import (
+	"cmp"
 	"debug/elf"
 	"runtime"
 	"slices"
 	"sync"
 
+	"culprit/daemon/image/elffile"
+	"culprit/daemon/image/lazy"
 	"culprit/trampoline/x86"
 )
 
@@ -34,7 +37,7 @@ type farJump struct {
 
 // xref makes the pass, once.
 func (o *Object) xref() *xref {
-	x, _ := o.xrefs.get(o.name, func() (*xref, error) {
+	x, _ := o.xrefs.Get(o.elf.Name(), func() (*xref, error) {
 		x := &xref{owner: map[*Function]*Function{}, lost: map[*Function]bool{}, parts: map[*Function][]Range{}}
 		t := o.functions()
 		o.scanCode(x, t)
@@ -71,26 +74,26 @@ func has(sorted []uint64, v uint64) bool {
 
 // A stretch is code to decode: one span of a function, or a gap between spans (fn is nil).
 type stretch struct {
-	sec    *section
+	sec    *elffile.Section
 	lo, hi uint64
 	fn     *Function
 }
 
 // stretches cuts the executable sections into spans and gaps.
 func (o *Object) stretches(t *functionTable) (out []stretch) {
-	for _, s := range o.secs {
-		if !s.exec() || s.isPLT() || s.fileSize == 0 {
+	for _, s := range o.elf.Sections() {
+		if !s.Exec() || s.IsPLT() || s.FileSize == 0 {
 			continue
 		}
-		at, twice := s.addr, uint64(0)
-		for i, _ := slices.BinarySearchFunc(t.spans, s.addr, func(p span, a uint64) int { return cmp3(p.lo, a) }); i < len(t.spans) && t.spans[i].lo < s.end(); i++ {
+		at, twice := s.Addr, uint64(0)
+		for i, _ := slices.BinarySearchFunc(t.spans, s.Addr, func(p span, a uint64) int { return cmp.Compare(p.lo, a) }); i < len(t.spans) && t.spans[i].lo < s.End(); i++ {
 			p := t.spans[i]
 			if p.lo > at {
 				out = o.cut(out, stretch{s, at, p.lo, nil})
 			}
-			lo, hi := p.lo, min(p.hi, s.end())
+			lo, hi := p.lo, min(p.hi, s.End())
 			if at > lo { // it lies within another, as far as it does
-				if twice += min(at, hi) - lo; twice > s.size {
+				if twice += min(at, hi) - lo; twice > s.Size {
 					lo = at
 				}
 			}
@@ -99,8 +102,8 @@ func (o *Object) stretches(t *functionTable) (out []stretch) {
 			}
 			at = max(at, p.hi)
 		}
-		if at < s.end() {
-			out = o.cut(out, stretch{s, at, s.end(), nil})
+		if at < s.End() {
+			out = o.cut(out, stretch{s, at, s.End(), nil})
 		}
 	}
 	return out
@@ -121,11 +124,11 @@ func (o *Object) scanCode(x *xref, t *functionTable) {
 	found := make([]codeScan, n)
 	var wg sync.WaitGroup
 	for w := range n {
-		found[w] = codeScan{o: o, fixed: o.kind == KindExec}
+		found[w] = codeScan{o: o, fixed: o.elf.Kind() == elffile.KindExec}
 		part := all[len(all)*w/n : len(all)*(w+1)/n]
 		wg.Go(func() {
 			var err error
-			defer guard(&err, o.name)
+			defer lazy.Guard(&err, o.elf.Name())
 			for _, s := range part {
 				found[w].scan(s)
 			}
@@ -162,11 +165,11 @@ const maxFound = 48 << 20
 // scan decodes a stretch one instruction after the other. Where it does not decode it goes on at the next byte in a gap
 // (data, or code that was never meant to be read in this way), and gives up in a function, which Flow refuses.
 func (c *codeScan) scan(s stretch) {
-	code := s.sec.slice(s.lo, s.hi-s.lo)
+	code := s.sec.Slice(s.lo, s.hi-s.lo)
 	for off, next := 0, endLook; off < len(code); {
 		if off >= next {
-			if next += endLook; c.o.ended() != nil || len(c.into)+len(c.taken)+len(c.calls)+len(c.jumps)+len(c.reads) > maxFound {
-				c.o.unread.Store(true)
+			if next += endLook; c.o.elf.Ended() != nil || len(c.into)+len(c.taken)+len(c.calls)+len(c.jumps)+len(c.reads) > maxFound {
+				c.o.elf.MarkUnread()
 				return
 			}
 		}
@@ -200,11 +203,11 @@ func (c *codeScan) note(in *x86.Inst, code []byte, fn *Function) {
 		return
 	}
 	c.name(in, code, fn)
-	if in.Opcode == opLea && in.RIPOff != 0 && c.o.execAt(in.RIPTarget) != nil {
+	if in.Opcode == opLea && in.RIPOff != 0 && c.o.elf.ExecAt(in.RIPTarget) != nil {
 		c.taken = append(c.taken, in.RIPTarget)
 		c.sums(in, code, in.RIPTarget)
 	}
-	if v, ok := immediate(in, code); c.fixed && ok && c.o.execAt(v) != nil {
+	if v, ok := immediate(in, code); c.fixed && ok && c.o.elf.ExecAt(v) != nil {
 		c.taken = append(c.taken, v)
 		c.sums(in, code, v)
 	}
@@ -217,9 +220,9 @@ const leastImmediate = 5
 func immediate(in *x86.Inst, code []byte) (uint64, bool) {
 	switch {
 	case in.Opcode&^7 == opMovReg && in.Prefix&x86.PrefixRexW != 0 && in.Len >= 10:
-		return u64(code[in.Len-8:]), true
+		return elffile.U64(code[in.Len-8:]), true
 	case in.Opcode&^7 == opMovReg && in.Len >= 5, in.Opcode == opMovMem && in.Len >= 6, in.Opcode == opPushImm && in.Len >= 5:
-		return uint64(u32(code[in.Len-4:])), true
+		return uint64(elffile.U32(code[in.Len-4:])), true
 	}
 	return 0, false
 }
@@ -228,22 +231,22 @@ func immediate(in *x86.Inst, code []byte) (uint64, bool) {
 // (it needs no relocations for them: jump tables, labels of computed gotos, tables of functions).
 func (o *Object) scanData(x *xref) {
 	for _, v := range o.relocations().values {
-		if o.execAt(v) != nil {
+		if o.elf.ExecAt(v) != nil {
 			x.taken = append(x.taken, v)
 			x.named.tabled = append(x.named.tabled, v)
 		}
 	}
-	if o.kind != KindExec {
+	if o.elf.Kind() != elffile.KindExec {
 		return
 	}
-	for _, s := range o.secs {
-		if !s.alloc() || s.exec() || s.typ != elf.SHT_PROGBITS || s.name == ".eh_frame" || s.name == ".gopclntab" {
+	for _, s := range o.elf.Sections() {
+		if !s.Alloc() || s.Exec() || s.Type != elf.SHT_PROGBITS || s.Name == ".eh_frame" || s.Name == ".gopclntab" {
 			continue
 		}
-		b := s.bytes()
-		b = b[min(uint64(len(b)), -s.addr&7):]
+		b := s.Bytes()
+		b = b[min(uint64(len(b)), -s.Addr&7):]
 		for ; len(b) >= 8; b = b[8:] {
-			if v := u64(b); o.execAt(v) != nil {
+			if v := elffile.U64(b); o.elf.ExecAt(v) != nil {
 				x.taken = append(x.taken, v)
 				x.named.tabled = append(x.named.tabled, v)
 			}
@@ -252,12 +255,12 @@ func (o *Object) scanData(x *xref) {
 }
 
 func (o *Object) scanPads(x *xref) {
-	fdes := o.ehFrames().fdes
+	fdes := o.frames.Described()
 	seen := uint64(0)
 	for i := range fdes {
 		// The same table under many descriptions would let a small file ask for much work.
-		pads, _ := o.landingPads(&fdes[i])
-		if seen += uint64(len(pads)); seen > uint64(o.size) {
+		pads, _ := o.frames.PadAddresses(&fdes[i])
+		if seen += uint64(len(pads)); seen > uint64(o.elf.Size()) {
 			return
 		}
 		x.pads = append(x.pads, pads...)
@@ -313,12 +316,12 @@ func addTo(m map[*Function]map[*Function]bool, k, v *Function) {
 
 // padsInto adds exceptions as a way from a function into a fragment.
 func (o *Object) padsInto(t *functionTable, frag map[*Function]bool, into map[*Function]map[*Function]bool) {
-	for i, fdes := 0, o.ehFrames().fdes; i < len(fdes); i++ {
-		if fdes[i].lsda == 0 {
+	for i, fdes := 0, o.frames.Described(); i < len(fdes); i++ {
+		if !fdes[i].HasPads() {
 			continue
 		}
-		from := t.at(fdes[i].lo)
-		pads, _ := o.landingPads(&fdes[i])
+		from := t.at(fdes[i].Lo)
+		pads, _ := o.frames.PadAddresses(&fdes[i])
 		for _, p := range pads {
 			if s := t.at(p); from != nil && s != nil && s.fn != from.fn && frag[s.fn] {
 				addTo(into, s.fn, from.fn)

@@ -39,7 +39,14 @@ var allowed = map[string][]string{
 	"daemon/threads":     {"grid", "daemon/arch", "daemon/kernel", "daemon/process"},
 	"daemon/arch":        {},
 	"daemon/libc":        {},
-	"daemon/image":       {"trampoline/x86"},
+
+	"daemon/image":           {"trampoline/x86", "daemon/image"},
+	"daemon/image/lazy":      {},
+	"daemon/image/elffile":   {"daemon/image/lazy"},
+	"daemon/image/unwind":    {"daemon/image/lazy", "daemon/image/elffile"},
+	"daemon/image/debuginfo": {"daemon/image/lazy", "daemon/image/elffile"},
+	"daemon/image/types":     {"daemon/image/lazy", "daemon/image/elffile", "daemon/image/unwind", "daemon/image/debuginfo"},
+
 	"daemon/process":     {"daemon/syscalls"},
 	"daemon/segment":     {"trampoline", "daemon/arch", "daemon/process", "daemon/kernel"},
 	"daemon":             {"grid", "trampoline", "pcl", "daemon"},
