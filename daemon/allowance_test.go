@@ -59,7 +59,8 @@ func TestTaken(t *testing.T) {
 // TestStill: passes are rare while processors are busy, too much was taken of them, and nothing is measured by probes or rows.
 func TestStill(t *testing.T) {
 	of := func(parts ...*part) *pair { return &pair{parts: parts} }
-	kept := of(&part{}, &part{})
+	keptPart := &part{meter: &kernelMeter{}}
+	kept := of(keptPart, keptPart)
 	for _, c := range []struct {
 		name  string
 		busy  bool
@@ -69,9 +70,9 @@ func TestStill(t *testing.T) {
 	}{
 		{"idle processors", false, -1, []*pair{kept}, selfcost.PassShare},
 		{"time to spare", true, 0.01, []*pair{kept}, selfcost.BusyShare},
-		{"a probe", true, -1, []*pair{kept, of(&part{}, &part{sites: []*site{{}}})}, selfcost.BusyShare},
-		{"the kernel's rows", true, -1, []*pair{of(&part{needs: true})}, selfcost.BusyShare},
-		{"a target that is only looked at", true, -1, []*pair{of(&part{estimate: &estimate{}})}, selfcost.BusyShare},
+		{"a probe", true, -1, []*pair{kept, of(keptPart, &part{meter: probeMeter{}, sites: []*site{{}}})}, selfcost.BusyShare},
+		{"the kernel's rows", true, -1, []*pair{of(&part{meter: &kernelMeter{}, needs: true})}, selfcost.BusyShare},
+		{"a target that is only looked at", true, -1, []*pair{of(&part{meter: &sampleMeter{}})}, selfcost.BusyShare},
 		{"nothing", true, -1, []*pair{kept}, selfcost.StillShare},
 	} {
 		d := Daemon{pairs: map[grid.PairKey]*pair{}}

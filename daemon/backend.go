@@ -134,17 +134,6 @@ func (t *target) whyLooking() string {
 	return ""
 }
 
-// tier is where the values of a part come from.
-func (p *part) tier() grid.Tier {
-	switch {
-	case p.estimate != nil:
-		return grid.TierSample
-	case p.plan.KeptByKernel():
-		return grid.TierKernel
-	}
-	return grid.TierProbe
-}
-
 // coarser is the tier that limits what can be said of several parts together.
 func coarser(a, b grid.Tier) grid.Tier {
 	for _, t := range []grid.Tier{grid.TierSample, grid.TierProbe} {

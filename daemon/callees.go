@@ -158,7 +158,7 @@ func (d *Daemon) insertCallees(t *target, f *function, seen []watched) (*part, e
 		return nil, nil
 	}
 	d.owner++
-	p := &part{t: t, plan: plan, owner: d.owner, hits: -1, seen: map[int]slotValue{}, on: true}
+	p := newProbePart(t, plan, d.owner)
 	if err := p.reserve(); err != nil {
 		p.release()
 		return nil, err

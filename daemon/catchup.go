@@ -192,7 +192,7 @@ func (a *activation) primitive(p *part, in pcl.Instr) {
 func (a *activation) start(p *part, c cellVar, by uint64) {
 	seg, now := a.t.seg, a.now(c)
 	if c.rows {
-		row, ok := a.t.rowNow(a.slot, p.rowQuantity())
+		row, ok := a.t.rowNow(a.slot, quantityOf(p.plan))
 		if !ok {
 			return
 		}

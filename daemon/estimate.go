@@ -8,9 +8,11 @@ import (
 	"culprit/pcl"
 )
 
-// An estimate is a part of a target that is only looked at: its plan is not put into the target but held against stack samples.
-// Any metric that is a timer can be estimated so, whoever wrote it.
-type estimate struct {
+// A sampleMeter estimates a timer from stack samples: its plan is not put into the target but held against them. Any metric that is a timer
+// can be estimated so, whoever wrote it.
+type sampleMeter struct {
+	s      *strata
+	plan   *pcl.Plan
 	clock  int
 	code   map[pcl.FuncID][]*pcl.Request // in the order in which they would run
 	object string                        // lock or file that a thread has to wait for, or its kind, as the profile names it; "" = any
@@ -19,33 +21,54 @@ type estimate struct {
 	before weight // of all samples when it began
 }
 
-// newEstimate makes a part of a target that is only looked at.
-func newEstimate(t *target, key grid.PairKey, owner uint64) (*part, error) {
+func newSampleMeter(s *strata, plan *pcl.Plan, object string) *sampleMeter {
+	m := &sampleMeter{s: s, plan: plan, object: object, clock: clockWall}
+	if plan.Kind == pcl.ProcessTimer {
+		m.clock = clockCPU
+	}
+	m.index()
+	return m
+}
+
+func (m *sampleMeter) tier() grid.Tier { return grid.TierSample }
+func (m *sampleMeter) begin(*reading)  { m.s.follow(m) }
+func (m *sampleMeter) close()          { m.s.forget(m) }
+
+func (m *sampleMeter) grown(*reading, float64) (growth float64) {
+	growth, m.growth = m.growth, 0
+	return growth
+}
+
+func (m *sampleMeter) adopt(plan *pcl.Plan) bool {
+	before := m.before
+	m.s.forget(m)
+	m.plan.Requests = plan.Requests
+	m.index()
+	m.s.follow(m)
+	m.before = before
+	return true
+}
+
+// newLookedPart makes a part of a target that is only looked at.
+func newLookedPart(t *target, key grid.PairKey, owner uint64) (*part, error) {
 	plan, object, err := t.compileToLook(key)
 	if err != nil {
 		return nil, err
 	}
-	p := &part{t: t, plan: plan, owner: owner, hits: -1, seen: map[int]slotValue{}, tallies: map[int]*tally{}, on: true}
-	if it := t.d.itemOf(key.Focus); it != nil {
-		p.lacking = t.lacking(it)
+	p := newProbePart(t, plan, owner)
+	p.noteLacking()
+	if p.meter = newKernelMeter(t, plan); !plan.KeptByKernel() {
+		p.meter = newSampleMeter(t.sampled, plan, object)
 	}
-	if plan.KeptByKernel() || plan.Kind == pcl.Void {
-		return p, nil
-	}
-	p.estimate = &estimate{object: object, clock: clockWall}
-	if plan.Kind == pcl.ProcessTimer {
-		p.estimate.clock = clockCPU
-	}
-	p.estimate.index(plan)
 	return p, nil
 }
 
 // index sorts the requests by function.
-func (e *estimate) index(plan *pcl.Plan) {
-	e.code = map[pcl.FuncID][]*pcl.Request{}
-	for i := range plan.Requests {
-		r := &plan.Requests[i]
-		e.code[r.Func] = append(e.code[r.Func], r)
+func (m *sampleMeter) index() {
+	m.code = map[pcl.FuncID][]*pcl.Request{}
+	for i := range m.plan.Requests {
+		r := &m.plan.Requests[i]
+		m.code[r.Func] = append(m.code[r.Func], r)
 	}
 }
 
@@ -156,16 +179,15 @@ func plain(e *pcl.Expr) bool {
 	return plain(e.L) && plain(e.R)
 }
 
-// counts reports whether the part's timer runs at a sample.
-func (p *part) counts(x *stackSample) bool {
-	e := p.estimate
+// counts reports whether the timer runs at a sample.
+func (m *sampleMeter) counts(x *stackSample) bool {
 	switch {
-	case x.blocked && e.clock == clockCPU, x.idle && p.plan.ExcludeParked, !p.covers(x.tid):
+	case x.blocked && m.clock == clockCPU, x.idle && m.plan.ExcludeParked, !covers(m.s.t, m.plan, x.tid):
 		return false
-	case e.object != "" && e.object != x.object && !strings.HasPrefix(x.object, e.object+"/"):
+	case m.object != "" && m.object != x.object && !strings.HasPrefix(x.object, m.object+"/"):
 		return false
 	}
-	return e.runs(x, len(p.plan.Vars))
+	return m.runs(x, len(m.plan.Vars))
 }
 
 // planOf is the plan of a pair in a target of either kind.
@@ -175,14 +197,4 @@ func (t *target) planOf(key grid.PairKey) (*pcl.Plan, error) {
 	}
 	plan, _, err := t.compileToLook(key)
 	return plan, err
-}
-
-// regrow takes a plan that has more requests than the part's present one.
-func (s *strata) regrow(p *part, plan *pcl.Plan) {
-	before := p.estimate.before
-	s.forget(p)
-	p.plan = plan
-	p.estimate.index(plan)
-	s.follow(p)
-	p.estimate.before = before
 }

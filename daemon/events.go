@@ -12,27 +12,27 @@ import (
 // program, processes and threads; a probe cannot read them.
 
 // countEvents begins to count what the part is for, until release.
-func (p *part) countEvents() error {
+func (m *kernelMeter) countEvents() error {
 	tid := 0
-	if name := p.plan.Thread; name != "" {
-		if tid = p.t.threads.Number(name); tid == 0 {
-			return fmt.Errorf("%s has no thread %q now", p.t.name, name)
+	if name := m.plan.Thread; name != "" {
+		if tid = m.t.threads.Number(name); tid == 0 {
+			return fmt.Errorf("%s has no thread %q now", m.t.name, name)
 		}
 	}
-	c, err := kernel.CountEvent(p.t.proc.PID(), tid, p.plan.Event)
+	c, err := kernel.CountEvent(m.t.proc.PID(), tid, m.plan.Event)
 	if err != nil {
-		return p.noEvents(err)
+		return m.noEvents(err)
 	}
 	if c.UserOnly() {
-		p.t.d.logf("%s: %s is counted in user mode only: what the kernel does for it may not be seen", p.t.name, p.plan.Event)
+		m.t.d.logf("%s: %s is counted in user mode only: what the kernel does for it may not be seen", m.t.name, m.plan.Event)
 	}
-	p.events = c
+	m.events = c
 	return nil
 }
 
 // noEvents has an error say which metric cannot be had.
-func (p *part) noEvents(err error) error {
-	what := fmt.Sprintf("hwCounter(%q) of %s", p.plan.Event, p.t.name)
+func (m *kernelMeter) noEvents(err error) error {
+	what := fmt.Sprintf("hwCounter(%q) of %s", m.plan.Event, m.t.name)
 	var denied *kernel.NotPermitted
 	var lacks *kernel.Unsupported
 	switch {
@@ -41,14 +41,14 @@ func (p *part) noEvents(err error) error {
 	case errors.As(err, &lacks):
 		err = grid.ErrUnsupported{What: what, Needs: lacks.Needs}
 	}
-	return fmt.Errorf("metric %q: %w", p.plan.Pair.Metric, err)
+	return fmt.Errorf("metric %q: %w", m.plan.Pair.Metric, err)
 }
 
 // sampleEvents is how many there were since the last pass.
-func (p *part) sampleEvents() float64 {
-	total, err := p.events.Value()
+func (m *kernelMeter) sampleEvents() float64 {
+	total, err := m.events.Value()
 	if err != nil {
 		return 0
 	}
-	return p.since(total)
+	return m.since(total)
 }

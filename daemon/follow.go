@@ -336,7 +336,7 @@ func (d *Daemon) extend(t *target) error {
 			t.incomplete = time.Now()
 			continue
 		}
-		p.parts, p.tier = append(p.parts, pt), coarser(p.tier, pt.tier())
+		p.parts, p.tier = append(p.parts, pt), coarser(p.tier, pt.meter.tier())
 		d.start(&pair{key: p.key, parts: []*part{pt}}, map[*target]*reading{})
 	}
 	return errors.Join(errs...)

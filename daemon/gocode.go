@@ -75,10 +75,10 @@ func (t *target) estimates(key grid.PairKey, plan *pcl.Plan) bool {
 	return !plan.KeptByKernel() && plan.Kind != pcl.Void && t.someSampled(plan)
 }
 
-// newPartEstimate is newEstimate for a pair of a target with probes that asks for points which it cannot have. A pair that samples do not tell
+// newPartLooked is newLookedPart for a pair of a target with probes that asks for points which it cannot have. A pair that samples do not tell
 // may still have some of them (ok is false): the others are left out and listed.
-func newPartEstimate(t *target, key grid.PairKey, plan *pcl.Plan, owner uint64) (p *part, ok bool, err error) {
-	p, err = newEstimate(t, key, owner)
+func newPartLooked(t *target, key grid.PairKey, plan *pcl.Plan, owner uint64) (p *part, ok bool, err error) {
+	p, err = newLookedPart(t, key, owner)
 	var other grid.ErrNotSampled
 	if errors.As(err, &other) && !t.allSampled(plan) {
 		return nil, false, nil

@@ -111,21 +111,12 @@ func analyseTogether(fns []*funcPlan) {
 func (d *Daemon) start(p *pair, readings map[*target]*reading) {
 	for _, pt := range p.parts {
 		pt.on = true
-		if pt.estimate != nil {
-			pt.t.sampled.follow(pt)
-			continue
-		}
 		r := readings[pt.t]
 		if r == nil {
 			r = pt.t.read(d.Now(), true)
 			readings[pt.t] = r
 		}
-		pt.ns = notPriced
-		if pt.plan.KeptByKernel() {
-			pt.sampleKernel(r, 0)
-			continue
-		}
-		pt.price(r, 0)
+		pt.meter.begin(r)
 	}
 	if p.holds() {
 		d.startGauge(p, readings)
@@ -222,7 +213,7 @@ func (b *batch) addPlain(key grid.PairKey, sink grid.Sink) (*pair, error) {
 			continue
 		}
 		p.parts = append(p.parts, part)
-		p.tier = coarser(p.tier, part.tier())
+		p.tier = coarser(p.tier, part.meter.tier())
 	}
 	switch {
 	case !covered:
@@ -259,7 +250,7 @@ func (b *batch) check(p *part) error {
 	if err := p.kept(); err != nil {
 		return err
 	}
-	if p.estimate != nil {
+	if p.meter.tier() != grid.TierProbe {
 		return nil
 	}
 	p.asks = p.asksKernel() != ""
@@ -269,7 +260,7 @@ func (b *batch) check(p *part) error {
 // place puts the code of every request at its points. Of several functions those that cannot be instrumented are left out
 // and listed, as long as the constrained function itself is not among them and some are left of each variable's.
 func (b *batch) place(p *part) error {
-	if p.estimate != nil {
+	if p.meter.tier() != grid.TierProbe {
 		return nil
 	}
 	bad := map[pcl.FuncID]error{}

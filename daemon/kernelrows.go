@@ -14,28 +14,28 @@ import (
 
 // Metrics that the kernel keeps anyway: PCL's "base is kernel(NAME)". They need no probe and cost the target nothing.
 
-// kernelQuantities are the names that PCL may use.
-var kernelQuantities = map[string]func(p *part, r *reading, interval float64) float64{
-	"cpu_time":       (*part).kernelCPU,
-	"wall_time":      (*part).kernelWall,
-	"blocked_time":   (*part).kernelBlocked,
-	"run_queue_wait": (*part).kernelRunQueue,
-	"active_threads": (*part).kernelActive,
-	"number_of_cpus": (*part).kernelProcessors,
-	"observed_cost":  func(p *part, _ *reading, _ float64) float64 { return p.t.d.observed() },
-	"pause_time":     (*part).kernelPause,
+// quantities are the names that PCL may use.
+var kernelQuantities = map[string]func(m *kernelMeter, interval float64) float64{
+	"cpu_time":       (*kernelMeter).cpu,
+	"wall_time":      (*kernelMeter).wall,
+	"blocked_time":   (*kernelMeter).blocked,
+	"run_queue_wait": (*kernelMeter).runQueue,
+	"active_threads": (*kernelMeter).active,
+	"number_of_cpus": (*kernelMeter).processors,
+	"observed_cost":  func(m *kernelMeter, _ float64) float64 { return m.t.d.observed() },
+	"pause_time":     (*kernelMeter).pause,
 
-	"cpu_user":           (*part).kernelUser,
-	"cpu_system":         (*part).kernelSystem,
-	"minor_faults":       (*part).kernelMinorFaults,
-	"major_faults":       (*part).kernelMajorFaults,
-	"voluntary_switches": (*part).kernelVoluntary,
-	"forced_switches":    (*part).kernelForced,
-	"active_processes":   (*part).kernelProcesses,
-	"predicted_cost":     func(p *part, _ *reading, _ float64) float64 { return p.t.d.predicted() },
+	"cpu_user":           (*kernelMeter).user,
+	"cpu_system":         (*kernelMeter).system,
+	"minor_faults":       (*kernelMeter).minorFaults,
+	"major_faults":       (*kernelMeter).majorFaults,
+	"voluntary_switches": (*kernelMeter).voluntary,
+	"forced_switches":    (*kernelMeter).forced,
+	"active_processes":   (*kernelMeter).processes,
+	"predicted_cost":     func(m *kernelMeter, _ float64) float64 { return m.t.d.predicted() },
 	"sampling_rate":      samplingRate,
-	"probes":             func(p *part, _ *reading, _ float64) float64 { return float64(p.t.d.inserted - p.t.d.removed) },
-	"dropped_samples":    (*part).kernelDropped,
+	"probes":             func(m *kernelMeter, _ float64) float64 { return float64(m.t.d.inserted - m.t.d.removed) },
+	"dropped_samples":    (*kernelMeter).dropped,
 }
 
 // RowsUnsupported says what this kernel lacks for its rows of threads, whoever asks; nil if nothing is known to be missing.
@@ -55,8 +55,8 @@ func (d *Daemon) settleRows(now float64, pairs map[grid.PairKey]*pair) {
 // kept refuses what the kernel does not keep, or not here. d.mu is held.
 func (p *part) kept() error {
 	name := p.plan.KernelName
-	if p.plan.Event != "" {
-		return p.countEvents()
+	if k, ok := p.meter.(*kernelMeter); ok && p.plan.Event != "" {
+		return k.countEvents()
 	}
 	if p.rows && p.plan.Kind != pcl.Kernel {
 		return p.needRows()
@@ -80,12 +80,12 @@ func (p *part) kept() error {
 func (p *part) needRows() error {
 	keeper, err := p.t.d.rows.open()
 	if err == nil {
-		err = keeper.Need(p.rowQuantity())
+		err = keeper.Need(quantityOf(p.plan))
 	}
 	if err != nil {
 		return noRows(p.plan, err)
 	}
-	if p.rows && p.rowQuantity() == rows.OffCPU {
+	if p.rows && quantityOf(p.plan) == rows.OffCPU {
 		p.t.d.wantAccounts()
 	}
 	p.needs = true
@@ -99,40 +99,30 @@ func (p *part) doesNotNeedRows() {
 	}
 	p.needs = false
 	keeper := p.t.d.rows.keeper
-	keeper.Release(p.rowQuantity())
-	if p.rows && p.rowQuantity() == rows.OffCPU {
+	keeper.Release(quantityOf(p.plan))
+	if p.rows && quantityOf(p.plan) == rows.OffCPU {
 		p.t.d.unwantAccounts()
 	}
 }
 
-func (p *part) sampleKernel(r *reading, interval float64) float64 {
-	if p.events != nil {
-		return p.sampleEvents()
-	}
-	if kernelQuantities[p.plan.KernelName] == nil {
-		return p.sampleRows(p.rowQuantity())
-	}
-	return kernelQuantities[p.plan.KernelName](p, r, interval)
-}
-
 // since turns a total into its growth.
-func (p *part) since(total float64) float64 {
-	d := total - p.lastK
-	p.lastK = total
+func (m *kernelMeter) since(total float64) float64 {
+	d := total - m.last
+	m.last = total
 	return max(d, 0)
 }
 
-// kernelCPU is processor time: of the process by its CPU clock, which threads that ended are part of; of one thread by its
+// cpu is processor time: of the process by its CPU clock, which threads that ended are part of; of one thread by its
 // scheduler statistics.
-func (p *part) kernelCPU(r *reading, interval float64) float64 {
-	if p.plan.Thread != "" {
-		return p.overThreads(func(w *threads.Row) float64 { return (w.Times.Run - w.Prev.Run).Seconds() })
+func (m *kernelMeter) cpu(interval float64) float64 {
+	if m.plan.Thread != "" {
+		return m.overThreads(func(w *threads.Row) float64 { return (w.Times.Run - w.Prev.Run).Seconds() })
 	}
-	total, err := processCPU(p.t.proc.PID())
+	total, err := processCPU(m.t.proc.PID())
 	if err != nil {
 		return 0
 	}
-	return p.since(total.Seconds())
+	return m.since(total.Seconds())
 }
 
 // processCPU reads another process's CPU clock (clock_getcpuclockid(3): ~pid << 3 | CPUCLOCK_SCHED).
@@ -142,39 +132,39 @@ func processCPU(pid int) (time.Duration, error) {
 	return time.Duration(ts.Nano()), err
 }
 
-// kernelWall is the time that threads existed.
-func (p *part) kernelWall(r *reading, interval float64) float64 {
-	return p.overThreads(func(*threads.Row) float64 { return interval })
+// wall is the time that threads existed.
+func (m *kernelMeter) wall(interval float64) float64 {
+	return m.overThreads(func(*threads.Row) float64 { return interval })
 }
 
-// kernelRunQueue is the time that threads were ready but had no processor.
-func (p *part) kernelRunQueue(r *reading, interval float64) float64 {
-	return p.overThreads(func(w *threads.Row) float64 { return (w.Times.RunQueueWait - w.Prev.RunQueueWait).Seconds() })
+// runQueue is the time that threads were ready but had no processor.
+func (m *kernelMeter) runQueue(interval float64) float64 {
+	return m.overThreads(func(w *threads.Row) float64 { return (w.Times.RunQueueWait - w.Prev.RunQueueWait).Seconds() })
 }
 
-func (p *part) kernelBlocked(r *reading, interval float64) float64 {
-	return p.overThreads(func(w *threads.Row) float64 { return w.Waiting(interval) })
+func (m *kernelMeter) blocked(interval float64) float64 {
+	return m.overThreads(func(w *threads.Row) float64 { return w.Waiting(interval) })
 }
 
-// kernelActive is the number of threads that were not idle, as an average over the interval.
-func (p *part) kernelActive(r *reading, interval float64) float64 {
+// active is the number of threads that were not idle, as an average over the interval.
+func (m *kernelMeter) active(interval float64) float64 {
 	if interval <= 0 {
 		return 0
 	}
-	return p.overThreads(func(w *threads.Row) float64 { return w.Active(interval) })
+	return m.overThreads(func(w *threads.Row) float64 { return w.Active(interval) })
 }
 
-func (p *part) kernelPause(*reading, float64) float64 {
-	return p.since(p.t.d.pauses.total().Seconds())
+func (m *kernelMeter) pause(float64) float64 {
+	return m.since(m.t.d.pauses.total().Seconds())
 }
 
 // overThreads adds up over the live threads that the focus covers.
-func (p *part) overThreads(f func(*threads.Row) float64) (sum float64) {
-	if p.t.ended {
+func (m *kernelMeter) overThreads(f func(*threads.Row) float64) (sum float64) {
+	if m.t.ended {
 		return 0
 	}
-	p.t.threads.Each(func(w *threads.Row) {
-		if p.plan.Thread == "" || w.Is(p.plan.Thread) {
+	m.t.threads.Each(func(w *threads.Row) {
+		if m.plan.Thread == "" || w.Is(m.plan.Thread) {
 			sum += f(w)
 		}
 	})

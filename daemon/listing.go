@@ -71,7 +71,8 @@ func (d *Daemon) listing(c costed, most int) (*Listing, error) {
 	if c.plan.KeptByKernel() || c.plan.Kind == pcl.Void {
 		return l, nil
 	}
-	p := &part{t: c.t, plan: c.plan, hits: -1, seen: map[int]slotValue{}, rows: c.t.readsRows(c.plan)}
+	p := newProbePart(c.t, c.plan, 0)
+	p.rows = c.t.readsRows(c.plan)
 	defer p.discard()
 	if err := p.reserve(); err != nil {
 		return nil, err

@@ -371,7 +371,7 @@ func (d *Daemon) plansOf(key grid.PairKey) (all []costed) {
 		return all
 	}
 	for _, pt := range d.partsOf(key) {
-		if pt.estimate == nil {
+		if pt.meter.tier() != grid.TierSample {
 			all = append(all, costed{pt.t, pt.plan})
 		}
 	}

@@ -23,18 +23,18 @@ func (d *Daemon) predicted() (sum float64) {
 }
 
 // samplingRate is how often a second values are read: once in each interval.
-func samplingRate(_ *part, _ *reading, interval float64) float64 {
+func samplingRate(_ *kernelMeter, interval float64) float64 {
 	if interval <= 0 {
 		return 0
 	}
 	return 1 / interval
 }
 
-// kernelDropped counts stack samples that the kernel took and for which there was no room any more. All targets share the room: they
+// dropped counts stack samples that the kernel took and for which there was no room any more. All targets share the room: they
 // are counted with the first.
-func (p *part) kernelDropped(*reading, float64) float64 {
-	if d := p.t.d; d.rings != nil && p.t == d.targets[0] {
-		return p.since(float64(d.rings.Lost()))
+func (m *kernelMeter) dropped(float64) float64 {
+	if d := m.t.d; d.rings != nil && m.t == d.targets[0] {
+		return m.since(float64(d.rings.Lost()))
 	}
 	return 0
 }

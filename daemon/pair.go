@@ -6,7 +6,6 @@ import (
 
 	"golang.org/x/sys/cpu"
 
-	"culprit/daemon/kernel"
 	"culprit/daemon/process"
 	"culprit/daemon/threads"
 	"culprit/grid"
@@ -29,17 +28,17 @@ type pair struct {
 
 // A part is a pair in one target: its compiled plan, its cells and the mini-trampolines that fill them.
 type part struct {
-	t        *target
-	plan     *pcl.Plan
-	owner    uint64 // of its groups
-	cells    []cellVar
-	estimate *estimate      // in a target that is only looked at; nil for what the kernel keeps
-	buckets  int32          // of the distribution of its values; 0 if it has none
-	tallies  map[int]*tally // of the buckets in the last pass, by thread block or under allSlots
-	keys     keyTable       // of what is told apart
-	gauge    gaugeState
-	serves   bool  // pairs that choose a key are served from it
-	hits     int32 // cell that counts executions, for the price; -1 if the metric's own word does
+	t       *target
+	plan    *pcl.Plan
+	meter   meter
+	owner   uint64 // of its groups
+	cells   []cellVar
+	buckets int32          // of the distribution of its values; 0 if it has none
+	tallies map[int]*tally // of the buckets in the last pass, by thread block or under allSlots
+	keys    keyTable       // of what is told apart
+	gauge   gaugeState
+	serves  bool  // pairs that choose a key are served from it
+	hits    int32 // cell that counts executions, for the price; -1 if the metric's own word does
 
 	sites  []*site
 	seen   map[int]slotValue // last value by thread block
@@ -48,7 +47,6 @@ type part struct {
 	ns     float64           // price of one execution, or notPriced
 	spent  float64           // fraction of the active time that it used in the last interval
 	ahead  float64           // the same as it was predicted when the part was first looked at
-	lastK  float64           // for kernel metrics: the last value
 	total  float64           // growth since it was enabled, where that is the value
 	on     bool
 	gone   bool    // switched off, to be taken out
@@ -56,9 +54,7 @@ type part struct {
 	asks   bool    // its probes make system calls
 	rows   bool    // its probes read the kernel's rows
 
-	needs   bool // the kernel keeps something for it
-	events  *kernel.EventCount
-	started bool // rows that come now are new threads'
+	needs bool // the kernel keeps something for it
 
 	more    float64  // of a thread: what may be its own beside its value
 	less    float64  // what of its value may be of others
@@ -99,7 +95,7 @@ type slotValue struct {
 func newPart(t *target, key grid.PairKey, owner uint64) (*part, error) {
 	key, serves := plainKey(key)
 	if t.onlyLooked() {
-		return newEstimate(t, key, owner)
+		return newLookedPart(t, key, owner)
 	}
 	plan, err := t.compile(key)
 	if err != nil {
@@ -112,16 +108,15 @@ func newPart(t *target, key grid.PairKey, owner uint64) (*part, error) {
 		t.lookFirst()
 	}
 	if !serves && t.estimates(key, plan) {
-		if p, ok, err := newPartEstimate(t, key, plan, owner); ok {
+		if p, ok, err := newPartLooked(t, key, plan, owner); ok {
 			return p, err
 		}
 	}
-	p := &part{t: t, plan: plan, owner: owner, hits: -1, seen: map[int]slotValue{}, tallies: map[int]*tally{}, serves: serves, on: true,
-		gauge: gaugeState{sums: map[int]gaugeSum{}, touched: map[int]bool{}, owners: map[int]*threads.Row{}}, follows: plan.UsesFiles()}
-	if it := t.d.itemOf(key.Focus); it != nil {
-		p.lacking = t.lacking(it)
-	}
+	p := newProbePart(t, plan, owner)
+	p.serves, p.follows = serves, plan.UsesFiles()
+	p.noteLacking()
 	if plan.KeptByKernel() {
+		p.meter = newKernelMeter(t, plan)
 		return p, nil
 	}
 	if plan.Kind.Holds() && !cpu.X86.HasCX16 {
@@ -143,6 +138,21 @@ func newPart(t *target, key grid.PairKey, owner uint64) (*part, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// newProbePart is a part that is read from thread blocks; nothing is reserved there yet.
+func newProbePart(t *target, plan *pcl.Plan, owner uint64) *part {
+	p := &part{t: t, plan: plan, owner: owner, hits: -1, seen: map[int]slotValue{}, tallies: map[int]*tally{}, on: true,
+		gauge: gaugeState{sums: map[int]gaugeSum{}, touched: map[int]bool{}, owners: map[int]*threads.Row{}}}
+	p.meter = probeMeter{p}
+	return p
+}
+
+// noteLacking notes what of the focus's item the target does not have.
+func (p *part) noteLacking() {
+	if it := p.t.d.itemOf(p.plan.Pair.Focus); it != nil {
+		p.lacking = p.t.lacking(it)
+	}
 }
 
 // countsNothing refuses a pair of a metric that only its replacements count.
@@ -194,17 +204,8 @@ func (p *part) cellVar(i int, kind pcl.Kind) cellVar {
 }
 
 func (p *part) release() {
-	if p.events != nil {
-		p.events.Close()
-		p.events = nil
-	}
 	p.doesNotNeedRows()
-	if p.estimate != nil {
-		p.t.sampled.forget(p)
-		return
-	}
-	p.t.giveCells(p.words())
-	p.cells, p.hits, p.buckets, p.keys, p.keeping.cell = nil, -1, 0, keyTable{}, 0
+	p.meter.close()
 }
 
 // words are all that the part has in each thread block.
@@ -281,7 +282,7 @@ func (p *part) minis(r *pcl.Request) (ms []trampoline.Mini, err error) {
 	for _, in := range r.Code {
 		m := trampoline.Mini{Op: p.op(in), Guards: guards}
 		if in.Op != pcl.OpCall && p.cells[in.Var].rows {
-			m.Row = p.rowQuantity().Offset()
+			m.Row = quantityOf(p.plan).Offset()
 		}
 		if in.Op != pcl.OpCall {
 			m.Cell = p.cells[in.Var].off

@@ -43,7 +43,7 @@ func (d *Daemon) grow() {
 	b.run()
 	d.tellFiles(d.pairs)
 	for pt, p := range joined {
-		p.parts, p.tier = append(p.parts, pt), coarser(p.tier, pt.tier())
+		p.parts, p.tier = append(p.parts, pt), coarser(p.tier, pt.meter.tier())
 		d.start(&pair{key: p.key, parts: []*part{pt}}, map[*target]*reading{})
 	}
 	for _, pt := range grown {
@@ -87,11 +87,10 @@ func (b *batch) grow(p *part, it *pcl.GroupingItem, before map[*site]uint64) boo
 		return false
 	}
 	plan, err := p.t.planOf(p.plan.Pair)
-	if err != nil || plan.KeptByKernel() || !slices.Equal(plan.Vars, p.plan.Vars) {
+	if err != nil || !slices.Equal(plan.Vars, p.plan.Vars) {
 		return false
 	}
-	if p.estimate != nil {
-		p.t.sampled.regrow(p, plan)
+	if p.meter.adopt(plan) {
 		return false
 	}
 	touched := p.unfinished

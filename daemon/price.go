@@ -149,7 +149,7 @@ func (d *Daemon) countCalls(unknown map[*target]map[pcl.FuncID]bool) (counters [
 		for id := range set {
 			f := t.funcs[id]
 			d.owner++
-			p := &part{t: t, owner: d.owner, hits: -1, seen: map[int]slotValue{}, on: true, plan: callCounter(id)}
+			p := newProbePart(t, callCounter(id), d.owner)
 			if p.reserve() != nil {
 				continue
 			}

@@ -16,11 +16,11 @@ type quota struct {
 	asked      time.Time
 }
 
-// kernelProcessors is how many processors the target may use: by its affinity, and by the time that its control groups leave it.
-func (p *part) kernelProcessors(*reading, float64) float64 {
-	q := &p.t.quota
+// processors is how many processors the target may use: by its affinity, and by the time that its control groups leave it.
+func (m *kernelMeter) processors(float64) float64 {
+	q := &m.t.quota
 	if now := time.Now(); now.Sub(q.asked) >= processorsFor {
-		*q = quota{p.t.usableProcessors(), now}
+		*q = quota{m.t.usableProcessors(), now}
 	}
 	return q.processors
 }

@@ -21,7 +21,7 @@ type replay struct {
 const maxVars = 16
 
 // runs reports whether the metric's timer runs at the end of the replay.
-func (e *estimate) runs(x *stackSample, vars int) bool {
+func (e *sampleMeter) runs(x *stackSample, vars int) bool {
 	var room [maxVars]int64
 	r := replay{x: x, vars: room[:]}
 	if vars > maxVars {

@@ -160,8 +160,7 @@ func TestReplayAgreesWithItsTwin(t *testing.T) {
 				continue
 			}
 			plans++
-			e := &estimate{}
-			e.index(plan)
+			e := newSampleMeter(nil, plan, "")
 			w := &twin{plan: plan, vars: make([]int, len(plan.Vars))}
 			for range rounds(400, 50_000) {
 				w.step(tg, r, fns)

@@ -63,7 +63,9 @@ func (t *target) freeRows(table *rows.Table) {
 	for i := range table.Slots() {
 		if table.Free(i) {
 			for _, p := range parts {
-				delete(p.seen, i)
+				if m, ok := p.meter.(*kernelMeter); ok {
+					m.forgetRow(i)
+				}
 			}
 		}
 	}

@@ -88,18 +88,18 @@ func (p *part) ranSum(slot int, c cellVar) uint64 {
 	return uint64(p.t.d.clock.Seconds(float64(cycles))*1e9) - p.t.seg.Load(slot, c.off+trampoline.TimerOffSum)
 }
 
-// rowQuantity is the word of the rows that a pair reads in its probes.
-func (p *part) rowQuantity() rows.Quantity {
-	if p.plan.Kind != pcl.Kernel {
+// quantityOf is the word of the rows that a plan reads in its probes.
+func quantityOf(plan *pcl.Plan) rows.Quantity {
+	if plan.Kind != pcl.Kernel {
 		return rows.OffCPU
 	}
-	q, _ := rows.ByName(p.plan.KernelName)
+	q, _ := rows.ByName(plan.KernelName)
 	return q
 }
 
 // sampleRows is the growth of a quantity over all threads that the focus covers, from the rows themselves.
-func (p *part) sampleRows(q rows.Quantity) float64 {
-	table := p.t.kept.table
+func (m *kernelMeter) sampleRows(q rows.Quantity) float64 {
+	table := m.t.kept.table
 	if table == nil {
 		return 0
 	}
@@ -109,17 +109,17 @@ func (p *part) sampleRows(q rows.Quantity) float64 {
 		if tp == 0 {
 			continue
 		}
-		v, last := uint64(table.Value(i, q, now)), p.seen[i]
+		v, last := uint64(table.Value(i, q, now)), m.rows[i]
 		known := last.owner == tp
 		if !known {
 			last = slotValue{} // a new thread, whose row begins with 0
 		}
-		p.seen[i] = slotValue{value: max(v, last.value), owner: tp}
-		if (known || p.started) && v > last.value && p.covers(p.t.rowOwner(i, tp)) {
+		m.rows[i] = slotValue{value: max(v, last.value), owner: tp}
+		if (known || m.begun) && v > last.value && covers(m.t, m.plan, m.t.rowOwner(i, tp)) {
 			sum += float64(v - last.value)
 		}
 	}
-	p.started = true
+	m.begun = true
 	if q.Nanoseconds() {
 		sum /= 1e9
 	}

@@ -50,19 +50,8 @@ func (r *reading) cpuOf(t *target, tid int) uint64 {
 	return v
 }
 
-// sample returns by how much the pair has grown in this target since the last pass, in the metric's unit.
-func (p *part) sample(r *reading, interval float64) float64 {
-	if p.plan.KeptByKernel() {
-		return p.sampleKernel(r, interval)
-	}
-	if e := p.estimate; e != nil {
-		grown := e.growth
-		e.growth = 0
-		return grown
-	}
-	if len(p.cells) == 0 || p.t.seg == nil {
-		return 0
-	}
+// readCells returns by how much the pair has grown in the thread blocks since the last pass, in the metric's unit.
+func (p *part) readCells(r *reading, interval float64) float64 {
 	c, since := p.cells[0], p.readAt
 	p.readAt, r.tsc = p.t.d.Now(), tsc() // what was priced since the pass began took time
 	var sum float64
@@ -159,7 +148,7 @@ func (p *part) clockOf(r *reading, slot int, c cellVar, tid int) uint64 {
 	case pcl.ProcessTimer:
 		return r.cpuOf(p.t, tid)
 	case pcl.Kernel:
-		now, _ := p.t.rowNow(slot, p.rowQuantity())
+		now, _ := p.t.rowNow(slot, quantityOf(p.plan))
 		return now
 	}
 	return r.tsc
@@ -169,7 +158,7 @@ func (p *part) seconds(c cellVar, d uint64) float64 {
 	switch {
 	case c.kind == pcl.ProcessTimer:
 		return float64(d) / 1e9
-	case c.kind == pcl.Kernel && p.rowQuantity().Nanoseconds():
+	case c.kind == pcl.Kernel && quantityOf(p.plan).Nanoseconds():
 		return float64(d) / 1e9
 	case c.kind == pcl.Kernel:
 		return float64(d)
@@ -178,8 +167,8 @@ func (p *part) seconds(c cellVar, d uint64) float64 {
 }
 
 // covers reports whether the focus selects a thread; a pair without thread or process focus covers all, dead ones too.
-func (p *part) covers(tid int) bool {
-	return p.plan.Thread == "" || tid != 0 && p.t.threads.Is(tid, p.plan.Thread)
+func covers(t *target, plan *pcl.Plan, tid int) bool {
+	return plan.Thread == "" || tid != 0 && t.threads.Is(tid, plan.Thread)
 }
 
 // price works out what the pair cost since the last pass: executions times calibrated time.
@@ -260,7 +249,7 @@ func (d *Daemon) samplePairs(now float64, pairs map[grid.PairKey]*pair) {
 		}
 		var values []float64
 		for _, pt := range p.parts {
-			values = append(values, pt.sample(readings[pt.t], interval))
+			values = append(values, pt.meter.grown(readings[pt.t], interval))
 			cost += pt.spent
 		}
 		if m, _ := d.opts.Library.Metric(p.key.Metric); p.totals(m) {
@@ -274,7 +263,7 @@ func (d *Daemon) samplePairs(now float64, pairs map[grid.PairKey]*pair) {
 	for _, p := range keyed { // when those that serve them were read
 		values := p.keyed.values()
 		for _, pt := range p.parts {
-			values = append(values, pt.sample(readings[pt.t], now-p.last))
+			values = append(values, pt.meter.grown(readings[pt.t], now-p.last))
 		}
 		d.hand(p, values, now)
 		p.last = now

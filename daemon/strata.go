@@ -15,7 +15,7 @@ import (
 type strata struct {
 	t       *target
 	why     string // it is not patched
-	parts   map[pcl.FuncID][]*part
+	meters  map[pcl.FuncID][]*sampleMeter
 	threads map[int]*stratum
 	jumps   jumpCache
 	last    float64         // session time of the last pass
@@ -58,11 +58,11 @@ const eachOff = nClocks
 // hits are the samples of a thread in one of its two states, and how many of them each part counts.
 type hits struct {
 	n  int
-	of map[*part]int
+	of map[*sampleMeter]int
 }
 
 func newStrata(t *target, why string) *strata {
-	return &strata{t: t, why: why, last: t.d.Now(), parts: map[pcl.FuncID][]*part{}, threads: map[int]*stratum{}}
+	return &strata{t: t, why: why, last: t.d.Now(), meters: map[pcl.FuncID][]*sampleMeter{}, threads: map[int]*stratum{}}
 }
 
 // A stackSample is what one thread was doing at one moment.
@@ -97,21 +97,21 @@ func (s *strata) note(x *stackSample) {
 	}
 }
 
-func (h *hits) add(p *part, n int) {
+func (h *hits) add(p *sampleMeter, n int) {
 	if h.of == nil {
-		h.of = map[*part]int{}
+		h.of = map[*sampleMeter]int{}
 	}
 	h.of[p] += n
 }
 
 // candidates are the parts with code in a function on the stack.
-func (s *strata) candidates(frames []frame) map[*part]bool {
-	found := map[*part]bool{}
+func (s *strata) candidates(frames []frame) map[*sampleMeter]bool {
+	found := map[*sampleMeter]bool{}
 	for _, fr := range frames {
 		if fr.f == nil {
 			continue
 		}
-		for _, p := range s.parts[fr.f.id] {
+		for _, p := range s.meters[fr.f.id] {
 			found[p] = true
 		}
 	}
@@ -196,8 +196,8 @@ func (s *strata) correlate(st *stratum) {
 	more := 2 * st.again * st.each[eachOff]
 	s.total[clockWall].squares += more
 	for p := range st.blocked.of {
-		if p.estimate.clock == clockWall {
-			p.estimate.own.squares += more
+		if p.clock == clockWall {
+			p.own.squares += more
 		}
 	}
 }
@@ -221,19 +221,19 @@ func (s *strata) bury(st *stratum) {
 func (s *strata) give(h hits, clock int, each float64) {
 	s.total[clock].add(h.n, each)
 	for p, n := range h.of {
-		if e := p.estimate; e.clock == clock {
-			e.growth += float64(n) * each
-			e.own.add(n, each)
+		if p.clock == clock {
+			p.growth += float64(n) * each
+			p.own.add(n, each)
 		}
 	}
 }
 
 // follow has samples counted for a part from now on.
-func (s *strata) follow(p *part) {
-	if len(s.parts) == 0 {
+func (s *strata) follow(p *sampleMeter) {
+	if len(s.meters) == 0 {
 		s.forgive()
 	}
-	p.estimate.before = s.total[p.estimate.clock]
+	p.before = s.total[p.clock]
 	for _, st := range s.threads {
 		if st.seen.x != nil && p.counts(st.seen.x) {
 			st.seen.hits.add(p, 1)
@@ -243,7 +243,7 @@ func (s *strata) follow(p *part) {
 	for i := range p.plan.Requests {
 		if id := p.plan.Requests[i].Func; !seen[id] {
 			seen[id] = true
-			s.parts[id] = append(s.parts[id], p)
+			s.meters[id] = append(s.meters[id], p)
 		}
 	}
 }
@@ -256,17 +256,17 @@ func (s *strata) forgive() {
 }
 
 // forget ends that.
-func (s *strata) forget(p *part) {
+func (s *strata) forget(p *sampleMeter) {
 	for i := range p.plan.Requests {
 		id := p.plan.Requests[i].Func
-		kept := s.parts[id][:0]
-		for _, q := range s.parts[id] {
+		kept := s.meters[id][:0]
+		for _, q := range s.meters[id] {
 			if q != p {
 				kept = append(kept, q)
 			}
 		}
-		if s.parts[id] = kept; len(kept) == 0 {
-			delete(s.parts, id)
+		if s.meters[id] = kept; len(kept) == 0 {
+			delete(s.meters, id)
 		}
 	}
 	for _, st := range s.threads {

@@ -1,0 +1,88 @@
+package daemon
+
+import (
+	"culprit/daemon/kernel"
+	"culprit/grid"
+	"culprit/pcl"
+)
+
+// A meter is how the value of a part is come by: probes count and time it (probeMeter), stack samples estimate it (sampleMeter), or the kernel
+// keeps it anyway (kernelMeter).
+type meter interface {
+	tier() grid.Tier
+	// begin takes the reading from which the value grows.
+	begin(r *reading)
+	// grown is by how much the value has grown since the reading before, interval seconds ago, in the metric's unit; of a sampled function it
+	// is the value itself.
+	grown(r *reading, interval float64) float64
+	// adopt takes a plan that asks for more than the part's own, without a change of the target. False where that needs one.
+	adopt(plan *pcl.Plan) bool
+	// variance is the square of the standard error of all that has grown since begin; false where the value is exact, or not known yet.
+	variance() (v float64, ok bool)
+	// close gives back what is kept for the part.
+	close()
+}
+
+// A probeMeter reads what probes leave in the thread blocks.
+type probeMeter struct{ p *part }
+
+func (m probeMeter) tier() grid.Tier           { return grid.TierProbe }
+func (m probeMeter) adopt(*pcl.Plan) bool      { return false }
+func (m probeMeter) variance() (float64, bool) { return 0, false }
+
+func (m probeMeter) begin(r *reading) {
+	m.p.ns = notPriced
+	m.p.price(r, 0)
+}
+
+func (m probeMeter) grown(r *reading, interval float64) float64 {
+	if len(m.p.cells) == 0 || m.p.t.seg == nil {
+		return 0
+	}
+	return m.p.readCells(r, interval)
+}
+
+func (m probeMeter) close() {
+	p := m.p
+	p.t.giveCells(p.words())
+	p.cells, p.hits, p.buckets, p.keys, p.keeping.cell = nil, -1, 0, keyTable{}, 0
+}
+
+// A kernelMeter reads what the kernel keeps.
+type kernelMeter struct {
+	t      *target
+	plan   *pcl.Plan
+	last   float64            // of a quantity that is a total
+	events *kernel.EventCount // of a metric of events; else nil
+	rows   map[int]slotValue  // last value by row, of a quantity of rows
+	begun  bool               // rows that come now are new threads'
+}
+
+func newKernelMeter(t *target, plan *pcl.Plan) *kernelMeter {
+	return &kernelMeter{t: t, plan: plan, rows: map[int]slotValue{}}
+}
+
+func (m *kernelMeter) tier() grid.Tier           { return grid.TierKernel }
+func (m *kernelMeter) adopt(*pcl.Plan) bool      { return false }
+func (m *kernelMeter) variance() (float64, bool) { return 0, false }
+func (m *kernelMeter) begin(r *reading)          { m.grown(r, 0) }
+
+func (m *kernelMeter) grown(_ *reading, interval float64) float64 {
+	if m.events != nil {
+		return m.sampleEvents()
+	}
+	if read := kernelQuantities[m.plan.KernelName]; read != nil {
+		return read(m, interval)
+	}
+	return m.sampleRows(quantityOf(m.plan))
+}
+
+func (m *kernelMeter) close() {
+	if m.events != nil {
+		m.events.Close()
+		m.events = nil
+	}
+}
+
+// forgetRow forgets the row of a thread that has ended.
+func (m *kernelMeter) forgetRow(i int) { delete(m.rows, i) }
