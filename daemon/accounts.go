@@ -2,9 +2,10 @@ package daemon
 
 import "time"
 
-// The time that a hypervisor takes from a thread is in its row when the thread is switched, and sooner where a program runs at each account
-// that the scheduler makes. It makes several at each switch. So a server whose threads run for ten microseconds at a time would pay for that
-// program a hundred thousand times a second, for what the next switch tells anyway: it is there while some thread runs for long.
+// The time that a hypervisor takes from a thread is added to the thread's statistics at its next context switch. It is added sooner where
+// an eBPF program runs each time that the scheduler accounts for a thread, several times at each switch. For short-running threads the next
+// context switch delivers the same value, so the program would only add overhead (100 k runs/s). So it is attached only while some thread
+// runs for long at a time.
 
 // longRunsLinger is for how long accounts are wanted when no thread runs for long at a time any more.
 const longRunsLinger = 2 * time.Second

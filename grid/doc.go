@@ -1,7 +1,7 @@
-// Package grid is the vocabulary of the house: resource hierarchies, focus, metric, the folding time histogram, phases,
+// Package grid is the common vocabulary of all packages: resource hierarchies, focus, metric, the folding time histogram, phases,
 // and the metric-focus grid through which anyone asks for a metric at a focus and reads its values.
 //
-// It imports nothing else of the house; it does not know how something is measured (Instrumenter) nor why it is wanted.
+// It imports nothing else of the project. It must not know how something is measured (Instrumenter) nor why it is wanted.
 //
 // Goroutines: every exported function and method may be called from any goroutine unless its comment says otherwise.
 // Focus, Metric, PairKey, Phase and Snapshot are values. Callbacks (Subscribe, NewFoldGroup) run on the goroutine that

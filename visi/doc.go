@@ -1,10 +1,9 @@
-// Package visi is what a visualisation needs. Here are plots as text cells: sparklines, bars, line plots of braille dots
-// or ASCII, heat maps, axes, and values with SI units. They take plain numbers, where NaN is a gap (time for which
-// nothing is known), and give strings without colour or position, so that a screen, a log or a pipe can use them.
+// Package visi is what a visualisation needs. Today it has plots as text: sparklines, bars, line plots of braille dots or ASCII,
+// heat maps, axes, and values with SI units. They take plain numbers and return strings without colour or position, so that a
+// screen, a log or a pipe can use them. NaN is a gap: a time for which nothing is known.
 //
-// It imports grid and helpers only; it does not know who measures or who searches. The functions of the plots are pure
-// and may be called from any goroutine. They never panic: sizes below 1 give empty results, sizes above 4,096 cells are
-// cut, infinite values are gaps.
+// It imports grid and helpers only. It must not know who measures or who searches. The functions are pure and may be called from
+// any goroutine. They never panic: a size below 1 gives an empty result, a size above 4,096 cells is cut, infinite values are gaps.
 package visi
 
 import "culprit/internal/safetext"

@@ -1,16 +1,17 @@
-// Package rows keeps what the kernel knows of each thread of a process, off the processor and why, waits for a processor,
-// switches, faults, system calls, in memory that is read with a plain load, by the daemon and by the process itself.
+// Package rows keeps per-thread statistics of a process by eBPF: time off the CPU and why, waits for a CPU, context switches,
+// faults, system calls. They lie in memory that the daemon, and the process itself, read with a plain load.
 //
-// A [Keeper] has the programs that the kernel runs when threads are switched (eBPF, assembled here, loaded once for all processes), as long
-// as somebody needs what they keep; a [Table] is one process: rows of [RowSize] bytes, found by the thread pointer (the base address of
-// FS), with one word for each [Quantity]. A thread gets its row from the kernel side when it is met, switched, or woken for the first time;
-// nobody registers threads. Rows outlive their threads: C libraries use thread pointers again, and a new thread with the pointer of one
-// that has ended goes on in its row. Sums only grow, until [Table.Free].
+// A [Keeper] has the eBPF programs that the kernel runs at context switches. They are assembled here, loaded once for all
+// processes, and attached while somebody needs the statistics. A [Table] is one process: an array of entries ([RowSize] bytes each),
+// one for each thread, found by the thread pointer (the base address of FS), with one word for each [Quantity]. The kernel side
+// makes an entry when it first meets a thread, switches to it or wakes it; nobody registers threads. An entry outlives its thread:
+// C libraries reuse thread pointers, and a new thread with the pointer of one that ended continues in its entry. Sums only grow,
+// until [Table.Free].
 //
-// Everything is held by descriptors: nothing is pinned, and when the process that has the Keeper is killed, the kernel takes
-// programs, links and maps away.
+// Everything is held by descriptors and nothing is pinned. If the process that has the Keeper is killed, the kernel removes
+// programs, links and maps.
 //
-// The package imports nothing of the house. All methods may be called from any goroutine; Close must come last. A target maps
-// its rows for reading. One that writes to them nevertheless, through a second mapping, spoils its own figures and nothing else:
-// indexes and sums are only numbers here.
+// The package imports nothing of the project. All methods may be called from any goroutine; Close must come last. A target maps
+// its entries for reading. A target that writes to them through a second mapping spoils its own figures and nothing else: indexes
+// and sums are only numbers here.
 package rows

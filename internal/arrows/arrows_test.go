@@ -1,4 +1,4 @@
-// Package arrows holds the import arrows of the house: which package may import which (ARCHITECTURE.md).
+// Package arrows checks which package may import which (ARCHITECTURE.md).
 // It contains only tests.
 package arrows
 

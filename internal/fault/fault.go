@@ -1,8 +1,8 @@
-// Package fault lets a test have something go wrong at a named place in the shipped program.
+// Package fault makes something go wrong at a named place of the shipped program, for tests.
 //
-// A place is declared once, as a variable of the package that it is in (fault.New), and passed with Hit. Which one acts, how
-// often it is passed before and what happens is chosen by the environment: CULPRIT_FAULT=name[:nth][:action]. Without that a
-// place costs one load and a comparison. It imports nothing of the house. Everything may be called from any goroutine.
+// A place is declared once, as a variable of its package (fault.New), and passed with Hit. The environment chooses which place
+// acts, after how many passes, and what happens: CULPRIT_FAULT=name[:nth][:action]. Without it a place costs one load and a
+// comparison. It imports nothing of the project. Everything may be called from any goroutine.
 package fault
 
 import (

@@ -1,4 +1,7 @@
-// Package procfs reads /proc/PID/stat, for all that need something of it. Its text is the kernel's but for the name, which the process chooses.
+// Package procfs reads /proc/PID/stat. It is the only parser of that file. The text is the kernel's, except for the name, which
+// the process chooses: it is not escaped.
+//
+// It imports nothing of the project. Its functions may be called from any goroutine.
 package procfs
 
 import (

@@ -1,8 +1,7 @@
 // Package require says what a test needs from the machine: root, a tool, a feature of the kernel.
 //
-// Where something is missing the test is skipped with the reason. Where everything must be present (the
-// environment has CULPRIT_REQUIRE_ALL=1, as in CI) the same test fails instead, so that nothing is skipped unseen.
-// It imports nothing of the house; its functions are called from the test's own goroutine.
+// If something is missing, the test is skipped with the reason. With CULPRIT_REQUIRE_ALL=1, as in CI, the test fails instead, so
+// that no skip goes unnoticed. It imports nothing of the project. Its functions are called from the test's own goroutine.
 package require
 
 import (

@@ -1,7 +1,7 @@
-// Package safeelf opens ELF files that somebody else has made, perhaps to do harm. debug/elf believes the headers: it reads as many
-// section headers as a file claims to have, expands the table of their names if it says that it is compressed, and copies a name for each.
+// Package safeelf opens ELF files that may be damaged or hostile. It checks the headers before debug/elf believes them: debug/elf
+// reads as many section headers as a file claims to have, expands a compressed table of names, and copies a name for each section.
 //
-// It imports nothing of the house. Its functions may be called from any goroutine.
+// It imports nothing of the project. Its functions may be called from any goroutine.
 package safeelf
 
 import (

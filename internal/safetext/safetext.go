@@ -1,11 +1,11 @@
-// Package safetext makes text of unknown origin fit for a terminal. Names of functions, files, threads and peers come
-// from the target, and a target may be hostile: an escape sequence in a file name must not reach the terminal.
+// Package safetext makes text of unknown origin fit for a terminal. Names of functions, files, threads and peers come from the
+// target, which may be hostile: an escape sequence in a file name must not reach the terminal.
 //
-// What is not printable is shown as Go writes it in a string: \n, \x1b, \u202e; a byte that is not UTF-8 as \xff. The
-// result is for reading and cannot be turned back. It may still hold what other layers give a meaning to, such as the
-// "[red]" of tview, quotes or HTML.
+// What is not printable is shown as Go writes it in a string: \n, \x1b, \u202e; a byte that is not UTF-8 as \xff. The result is
+// for reading and cannot be turned back. Other layers may still give a meaning to parts of it, such as the "[red]" of tview,
+// quotes or HTML.
 //
-// The package imports nothing of the house. All functions are pure and may be called from any goroutine.
+// It imports nothing of the project. All functions are pure and may be called from any goroutine.
 package safetext
 
 import (

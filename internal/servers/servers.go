@@ -1,6 +1,8 @@
-// Package servers starts servers of Debian's packages for tests and benchmarks: PostgreSQL, MariaDB and nginx, each with a directory of its
-// own, reachable from this machine only, and never as a service. It imports nothing of the house. A server belongs to one
-// goroutine; without Close it and its processes stay behind.
+// Package servers starts servers of Debian's packages for tests and benchmarks: PostgreSQL, MariaDB and nginx. Each has its own
+// directory, can be reached from this machine only, and is never a system service. A server belongs to one goroutine. Close ends
+// it; without Close its processes and its directory stay.
+//
+// It imports nothing of the project.
 package servers
 
 import (

@@ -1,9 +1,9 @@
 // Package testprog builds the programs of testdata/targets and starts them for tests.
 //
-// A built program is kept in a private directory below the system's temporary directory, under a name made from
-// its sources, flags and compiler: all packages' tests share it. A started program is killed, by its own pid, when
-// the test ends, also when the test fails. It imports only internal/require. Everything but Prog's methods that
-// say otherwise is called from the test's own goroutine.
+// A built program is kept in a private directory below the system's temporary directory. Its name is made from the sources, flags
+// and compiler, so the tests of all packages share it. A started program is killed by its own pid when the test ends, also when
+// the test fails. It imports only internal/require. Everything is called from the test's own goroutine, except the methods of Prog
+// that say otherwise.
 package testprog
 
 import (

@@ -1,11 +1,11 @@
 // Package x86 decodes, encodes and relocates x86-64 machine code. It is made of pure functions on bytes and knows neither
 // processes nor files. What it does not know it refuses: an error, never a guess.
 //
-// It imports the standard library only, and nothing else of the house. All functions may be called from any goroutine;
+// It imports the standard library only. All functions may be called from any goroutine;
 // an Asm belongs to the goroutine that made it.
 //
 // Where the facts come from: Intel SDM volume 2 (opcode maps in appendix A, 4.x for groups), AMD APM volumes 3, 4 and 6
-// (XOP, FMA4, SSE4a). The tables are held against GNU objdump by the tests, opcode by opcode and over whole libraries.
+// (XOP, FMA4, SSE4a). The tests compare the tables with GNU objdump, opcode by opcode and over whole libraries.
 package x86
 
 // MaxLen is the length in bytes that no instruction exceeds; the processor faults on a longer one.
