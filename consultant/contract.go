@@ -87,7 +87,8 @@ type Config struct {
 }
 
 // A World is what a search has to know besides the values in the grid. The search calls Source, Unseen and Now from any
-// goroutine, and the others from that of Run.
+// goroutine, and the others from that of Run. Now, Unseen and Beat are called with the lock of the search held: they answer
+// at once and do not call the search.
 type World interface {
 	grid.Axis
 	// Now is the time, in s since the session began.

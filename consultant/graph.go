@@ -109,7 +109,7 @@ type graph struct {
 	groups   map[groupKey]*group
 	watching []*node // by id
 	users    map[grid.PairKey]int
-	within   map[nodeKey][]*node // by the key of a wider focus and by id: the true nodes of the hypothesis and phase that it covers properly
+	within   map[nodeKey][]*node // by id: the true nodes of a hypothesis and phase that a focus covers properly
 }
 
 // A groupKey is what the nodes of a group have in common.
@@ -118,8 +118,8 @@ type groupKey struct {
 	phase *phase
 }
 
-// A group holds the nodes of a hypothesis in a phase, by id.
-type group struct{ nodes []*node }
+// A group holds the nodes of a hypothesis in a phase whose focus selects code, by id.
+type group struct{ ofCode []*node }
 
 func newGraph() *graph {
 	return &graph{index: map[nodeKey]*node{}, groups: map[groupKey]*group{}, users: map[grid.PairKey]int{}, within: map[nodeKey][]*node{}}
@@ -146,7 +146,10 @@ func (g *graph) create(k nodeKey, axis string) *node {
 	}
 	n := &node{nodeKey: k, status: untested(), ways: ways{kids: map[step][]*node{}}}
 	n.place = place{id: len(g.nodes) + 1, graph: g, group: g.groups[gk], axis: axis, pairs: k.hyp.pairs(k.focus)}
-	g.nodes, n.group.nodes = append(g.nodes, n), append(n.group.nodes, n)
+	g.nodes = append(g.nodes, n)
+	if k.focus.Depth(grid.Code) > 0 {
+		n.group.ofCode = append(n.group.ofCode, n)
+	}
 	g.index[k] = n
 	return n
 }
@@ -310,6 +313,6 @@ func (n *node) export() Node {
 
 const inDoubt = "it was ruled out, and its value is beyond the threshold now: not for long or not by enough to say"
 
-// isInDoubt tells that the value of a node speaks against the answer that it was false, which is too little to change the answer: nobody
-// is told that it is ruled out then.
+// isInDoubt tells that a false node has a value that speaks against the answer, but not enough to change it. Nobody is told
+// then that it is ruled out.
 func (n *node) isInDoubt() bool { return n.state == False && n.est.Margin > 0 }

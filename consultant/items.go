@@ -46,8 +46,8 @@ func (n *node) choosesCode() bool {
 	return n.focus.Depth(grid.Code) > 0 || n.itemText(grid.Code) != ""
 }
 
-// withinItem names the items that led to the node and that the hypothesis holds for as well: what was found is found in them, or
-// below them in the graph of calls, which its own focus does not say. "" if there are none.
+// withinItem names the items that led to the node and for which the hypothesis holds as well; "" if there are none. What was
+// found is in them, or below them in the graph of calls. The focus of the node does not say that.
 func (n *node) withinItem() string {
 	if n.focus.Depth(grid.Defined) > 0 {
 		return ""

@@ -6,115 +6,17 @@ import (
 
 	"culprit/consultant/decide"
 	"culprit/consultant/explain"
-	"culprit/grid"
 )
 
-// Reading the grid: the bins of all metrics of a node, aligned, and what follows from them.
+// What follows from the bins of the watched nodes.
 const (
 	stallTime     = 10.0 // s without any value until a test is given up
 	quietPatience = 30.0 // s a test waits for its parent to hold again before a low value counts
 	retestPause   = 5.0  // s between two tests of one node for the same reason
-	suspectEvery  = 2.0  // s between two comparisons of false nodes with the stack samples
-	suspectMore   = 1.2  // times the threshold: what the samples must promise
 )
 
-// A series is a copy of one histogram for the length of a tick.
-type series struct {
-	start, width float64
-	rates        []float64 // NaN: missing
-	until        float64   // s; the time up to which bins are filled
-}
-
-// A seriesKey names a series: each pair is read once per tick and phase.
-type seriesKey struct {
-	pair  grid.PairKey
-	phase *phase
-}
-
-// read returns the series of a pair; nil if there is no histogram.
-func (s *Search) read(pair grid.PairKey, p *phase, cache map[seriesKey]*series) *series {
-	k := seriesKey{pair, p}
-	if v, ok := cache[k]; ok {
-		return v
-	}
-	var v *series
-	if snap, ok := s.cells.Pair(pair); ok && snap.Histogram != nil {
-		h := finest(snap, p).Copy() // the live one may fold between two questions
-		v = &series{start: h.Start(), width: h.Width(), rates: h.Rates(), until: h.FilledUntil()}
-	}
-	cache[k] = v
-	return v
-}
-
-// finest is the histogram that shows a node's phase best: for a phase of its own one that began no later than the phase
-// and has narrower bins than that of the whole session.
-func finest(snap grid.Snapshot, p *phase) *grid.Histogram {
-	best := snap.Histogram
-	for _, ph := range snap.Phases {
-		if p.index > 0 && ph.Phase.End == 0 && ph.Phase.Start <= p.Start && ph.Histogram.Width() < best.Width() {
-			best = ph.Histogram
-		}
-	}
-	return best
-}
-
-// over is the average of the bins that lie in (t, t+w]; NaN if one of them is missing.
-func (v *series) over(t, w float64) float64 {
-	first := int(math.Round((t - v.start) / v.width))
-	count := max(1, int(math.Round(w/v.width)))
-	if first < 0 || first+count > len(v.rates) {
-		return math.NaN()
-	}
-	sum := 0.0
-	for _, r := range v.rates[first : first+count] {
-		sum += r
-	}
-	return sum / float64(count)
-}
-
-// A reader reads aligned bins of one node: those of the widest of its histograms.
-type reader struct {
-	cols         []*series
-	start, width float64
-	until        float64
-}
-
-// reader opens the histograms of a node; ok is false while one of them is missing.
-func (s *Search) reader(n *node, cache map[seriesKey]*series) (r reader, ok bool) {
-	r.until = math.Inf(1)
-	for _, k := range n.pairs {
-		v := s.read(k, n.phase, cache)
-		if v == nil || !(v.width > 0) {
-			return r, false
-		}
-		r.cols = append(r.cols, v)
-		r.until = min(r.until, v.until)
-		if v.width > r.width {
-			r.start, r.width = v.start, v.width
-		}
-	}
-	return r, len(r.cols) > 0
-}
-
-// row reads the bin that begins at t; ok is false if a metric is missing there.
-func (r reader) row(t float64) (row decide.Bin, ok bool) {
-	row = decide.Bin{Start: t, End: t + r.width, Values: make([]float64, len(r.cols))}
-	for i, c := range r.cols {
-		v := c.over(t, r.width)
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return row, false
-		}
-		row.Values[i] = v
-	}
-	return row, true
-}
-
-// edge is the first edge of a bin at or after t.
-func (r reader) edge(t float64) float64 {
-	return r.start + math.Ceil((t-r.start)/r.width-1e-6)*r.width
-}
-
-// observe reads the new bins of all watched nodes and draws the conclusions. Where no value came it is for those that never get one.
+// observe reads the new bins of all watched nodes and draws the conclusions. From time to time it does so although no value
+// came: a node that never gets one is given up.
 func (s *Search) observe(now float64) {
 	taken := s.cells.Taken()
 	if taken == s.taken && now-s.lookedAt < stallTime/10 {
@@ -335,56 +237,4 @@ func (s *Search) retestKids(n *node, now float64) {
 func (s *Search) requeue(n *node, reason string) {
 	n.requeue(reason)
 	s.budget.ForgetErrors(n.pairs)
-}
-
-// suspect compares false children of true nodes that have no true child with the stack samples: where these now
-// promise a true node the test is repeated, at growing intervals. Children that wait for processor time wait no longer then. It takes the
-// lock itself.
-func (s *Search) suspect(now float64) {
-	s.mu.Lock()
-	var jobs []*sampleJob
-	if now-s.suspectedAt >= suspectEvery {
-		s.suspectedAt = now
-		jobs = s.suspicions(now)
-	}
-	s.mu.Unlock()
-	for _, j := range jobs {
-		if all := s.cfg.World.Weight(j.base.focus, j.n.hyp.kind); all > 0 {
-			j.share, j.known = s.cfg.World.Weight(j.n.focus, j.n.hyp.kind)/all, true
-		}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, j := range jobs {
-		if j.known && j.n.state == Queued && j.base.est.Value*j.share >= hotShare*j.base.est.Threshold {
-			j.n.hot, j.n.cool = true, false
-		}
-		if j.known && j.n.state == False && j.base.est.Value*j.share > suspectMore*j.n.est.Threshold {
-			j.n.retests++
-			s.requeue(j.n, "tested again: stack samples show more than was measured")
-		}
-	}
-}
-
-func (s *Search) suspicions(now float64) []*sampleJob {
-	var jobs []*sampleJob
-	for _, n := range s.graph.nodes {
-		if n.state != True || !n.hyp.sampled() || n.phase.over() {
-			continue
-		}
-		explained := len(n.trueKids()) > 0
-		for _, k := range n.children {
-			if k.hyp == n.hyp && s.isPostponed(k) && len(jobs) < maxLooks {
-				jobs = append(jobs, &sampleJob{n: k, base: n})
-			}
-			if explained {
-				continue
-			}
-			wait := 2 * retestPause * math.Exp2(float64(min(k.retests, 10)))
-			if k.hyp == n.hyp && k.state == False && !k.watched && now-k.decidedAt > wait && len(jobs) < maxLooks {
-				jobs = append(jobs, &sampleJob{n: k, base: n})
-			}
-		}
-	}
-	return jobs
 }

@@ -2,7 +2,6 @@ package consultant
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"culprit/consultant/decide"
@@ -82,63 +81,48 @@ func (s *Search) Status() string {
 	if s.err != nil {
 		return s.err.Error()
 	}
-	counts := map[State]int{}
-	watched, unhurried, doze, unseen := 0, 0, 0, 0
+	return s.status().String()
+}
+
+func (s *Search) status() explain.Status {
+	out := explain.Status{Blocked: s.blocked, Observed: s.budget.Observed(), Limit: s.budget.Limit()}
 	why := map[*hypothesis]string{}
-	var now *node
+	var first *node
 	for _, n := range s.graph.nodes {
 		if n.isRoot() {
 			continue
 		}
-		if n.state == False && s.unseen(n.hyp, why) != "" {
-			unseen++
-		} else {
-			counts[n.state]++
+		switch {
+		case n.state == Testing:
+			out.Tested++
+			if first == nil || n.weight > first.weight {
+				first = n
+			}
+		case n.state == Queued:
+			out.Queued++
+		case n.state == Deferred:
+			out.Deferred++
+		case n.state == True:
+			out.True++
+		case n.state == False && s.unseen(n.hyp, why) != "":
+			out.Unseen++
+		case n.state == False:
+			out.False++
 		}
 		if s.isPostponed(n) {
-			unhurried++
-		}
-		if n.state == Testing && (now == nil || n.weight > now.weight) {
-			now = n
+			out.Postponed++
 		}
 		if n.watched && n.state != Testing {
-			watched++
+			out.Watched++
 		}
 		if n.suspended {
-			doze++
+			out.Suspended++
 		}
 	}
-	var parts []string
-	if now != nil {
-		text := "testing " + now.hyp.name + " at " + explain.Focus(now.focus)
-		if more := counts[Testing] - 1; more > 0 {
-			text += " and " + explain.Count(more, "other", "others")
-		}
-		parts = append(parts, text)
+	if first != nil {
+		out.Testing = first.hyp.name + " at " + explain.Focus(first.focus)
 	}
-	if s.blocked > 0 {
-		parts = append(parts, fmt.Sprintf("%s for budget: %s of %s are used",
-			explain.Count(s.blocked, "candidate waits", "candidates wait"), explain.Percent(s.budget.Observed()), explain.Percent(s.budget.Limit())))
-	} else if more := counts[Queued] - unhurried; more > 0 {
-		parts = append(parts, strconv.Itoa(more)+" queued")
-	}
-	if unhurried > 0 {
-		parts = append(parts, explain.Count(unhurried, "candidate waits", "candidates wait")+" until CPUs are less busy")
-	}
-	if counts[Deferred] > 0 {
-		parts = append(parts, strconv.Itoa(counts[Deferred])+" deferred")
-	}
-	if len(parts) == 0 {
-		parts = append(parts, "nothing left to test")
-	}
-	if unseen > 0 {
-		parts = append(parts, strconv.Itoa(unseen)+" cannot be ruled out")
-	}
-	parts = append(parts, fmt.Sprintf("%d true, %d false, watching %d", counts[True], counts[False], watched))
-	if doze > 0 {
-		parts[len(parts)-1] += fmt.Sprintf(", %d re-checked periodically", doze)
-	}
-	return strings.Join(parts, "; ")
+	return out
 }
 
 // WhyNot says what the search knows of a focus: which hypotheses looked at it and with what value, or why none did.

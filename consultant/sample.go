@@ -28,12 +28,7 @@ func (s *Search) judgeSamples(now float64) {
 		s.sampledAt = now
 	}
 	s.mu.Unlock()
-	for _, j := range jobs {
-		whole := s.cfg.World.Weight(j.base.focus, j.n.hyp.kind)
-		if whole > 0 {
-			j.share, j.known = s.cfg.World.Weight(j.n.focus, j.n.hyp.kind)/whole, true
-		}
-	}
+	s.readShares(jobs)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, j := range jobs {
@@ -43,8 +38,17 @@ func (s *Search) judgeSamples(now float64) {
 	}
 }
 
-// byShare reports whether the node was judged by its share of stack samples, since it is too expensive to measure. A node whose pairs
-// themselves come from samples is measured as any other.
+// readShares asks for the share of the stack samples that each node has of its base. The lock is not held.
+func (s *Search) readShares(jobs []*sampleJob) {
+	for _, j := range jobs {
+		if whole := s.cfg.World.Weight(j.base.focus, j.n.hyp.kind); whole > 0 {
+			j.share, j.known = s.cfg.World.Weight(j.n.focus, j.n.hyp.kind)/whole, true
+		}
+	}
+}
+
+// byShare tells whether the node was judged by its share of stack samples, since it is too expensive to measure. A node whose
+// pairs themselves come from samples is measured like any other.
 func (n *node) byShare() bool { return n.tier == grid.TierSample && len(n.shares) > 0 }
 
 // judgedByShare tells whether readings of its share conclude about the node, now that it is in the state that it is in.

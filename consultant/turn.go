@@ -1,17 +1,33 @@
 package consultant
 
 import (
+	"math"
 	"time"
 )
 
 // When it is time for a turn. Where CPUs are busy, what the search itself uses is taken from the program: then it rests until
 // there is something new.
 
-// restTime is how long the search waits from one turn to the next, in s, while it may use no time and there is no new value.
-const restTime = 0.6
+// A turn says when things were done last, in s, and what has come since.
+type turn struct {
+	taken       uint64  // values that were there when nodes were last looked through
+	lookedAt    float64 // when that was
+	tickedAt    float64 // when the last tick began
+	stirred     bool    // the user has changed something since
+	beatAt      float64 // when prices were asked for and candidates begun; only tick uses it
+	sampledAt   float64 // when shares of stack samples were read
+	suspectedAt float64 // when false nodes were compared with them
+}
 
-// restTick is how often it is then looked whether it is time for a turn: when the daemon wakes up as well.
-const restTick = 200 * time.Millisecond
+func newTurn() turn {
+	never := math.Inf(-1)
+	return turn{tickedAt: never, beatAt: never, sampledAt: never, suspectedAt: never}
+}
+
+const (
+	restTime = 0.6                    // s from one turn to the next while no CPU time may be used and there is no new value
+	restTick = 200 * time.Millisecond // how often the search then looks whether it is time for a turn: when the daemon wakes up
+)
 
 // pause is how long to wait until it may be time for a turn.
 func (s *Search) pause() time.Duration {
@@ -30,7 +46,7 @@ func (s *Search) isDue() bool {
 	return s.budget.HasTime() || s.stirred || s.cells.Taken() != s.taken || s.cfg.now()-s.tickedAt >= restTime
 }
 
-// askForTime finds out how much time there is. It takes the lock itself.
+// askForTime finds out how much CPU time there is. It takes the lock itself.
 func (s *Search) askForTime() {
 	spare := s.cfg.World.Spare()
 	s.mu.Lock()
@@ -38,7 +54,8 @@ func (s *Search) askForTime() {
 	s.mu.Unlock()
 }
 
-// walks tells that a node has a way to walk, and that there is time for it: one through all that false children call is long.
+// walks tells that a node has a way to walk, and that there is CPU time for it: a way through all that false children call is
+// long.
 func (s *Search) walks(n *node) bool {
 	return len(n.asked) > 0 && (!n.asked[0].through || n.byHand || s.budget.HasTime())
 }

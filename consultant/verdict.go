@@ -74,8 +74,9 @@ func (n *node) shared() bool {
 	return found
 }
 
-// severity makes nodes comparable: a share of time is itself; another quantity (bytes for each operation) counts as what of the share of the
-// nearest node above it that is one is not accounted for by other places: the deepest nodes that do not lead to where it was found.
+// severity makes nodes comparable. That of a share of time is the share. Another quantity (bytes for each operation) is
+// compared by the nearest node above it that is a share of time: it has what is left of that share when the deepest nodes
+// that do not lead to it have taken theirs.
 func (n *node) severity(deepest []*node) float64 {
 	if n.hyp.fraction {
 		return n.est.Value
@@ -164,8 +165,8 @@ func (n *node) evidence() explain.Evidence {
 	}
 }
 
-// codeText names the code that the node's focus selects, or the item of code. A function that the program's symbols do not name gets the nearest named
-// function that it is called from.
+// codeText names the code that the node's focus selects, or the item of code. A function that the program's symbols do not
+// name gets the nearest named function that it is called from.
 func (n *node) codeText() string {
 	text := explain.Function(n.focus)
 	if item := n.itemText(grid.Code); item != "" {

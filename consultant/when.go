@@ -1,8 +1,9 @@
 package consultant
 
 import (
-	"culprit/grid"
 	"strconv"
+
+	"culprit/grid"
 )
 
 // globalPhase is the name of the phase that lasts as long as the session.

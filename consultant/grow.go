@@ -1,0 +1,132 @@
+package consultant
+
+import (
+	"fmt"
+	"slices"
+
+	"culprit/consultant/explain"
+	"culprit/grid"
+)
+
+// Growth of the graph: what an expansion found becomes nodes.
+
+// maxChildren is how many children of one expansion are tested, the heaviest first. The others say that they are not.
+const maxChildren = 64
+
+// growWhy adds the child hypotheses of a node at its focus.
+func (s *Search) growWhy(n *node) {
+	st := step{why: true}
+	n.kids[st] = nil
+	for _, h := range n.hyp.children {
+		k := s.graph.add(nodeKey{hyp: h, focus: n.focus, phase: n.phase}, n, "why")
+		n.kids[st] = append(n.kids[st], k)
+		s.revive(k)
+	}
+}
+
+// grow adds what an expansion found to the graph.
+func (s *Search) grow(e expansion, list []*refinement) {
+	made := map[*refinement]*node{}
+	for _, c := range e.callers {
+		made[c] = s.graph.index[nodeKey{hyp: e.n.hyp, focus: c.focus, phase: e.n.phase}]
+	}
+	kids, tested := []*node{}, 0
+	for _, c := range list {
+		parents := []*node{}
+		for _, p := range c.callers {
+			if m := made[p]; m != nil {
+				parents = append(parents, m)
+			}
+		}
+		if len(c.callers) == 0 {
+			parents = []*node{e.n}
+		}
+		k := s.growOne(e, c, parents, &tested)
+		made[c] = k
+		if k != nil && (len(c.callers) == 0 || e.st.through && !c.pass) {
+			kids = append(kids, k)
+		}
+	}
+	e.n.kids[e.st] = append(e.n.kids[e.st], kids...)
+}
+
+// growOne adds one focus below its parents; nil if it is one of their ancestors (recursion) or has none.
+func (s *Search) growOne(e expansion, c *refinement, parents []*node, tested *int) *node {
+	key := nodeKey{hyp: e.n.hyp, focus: c.focus, phase: e.n.phase}
+	old := s.graph.index[key]
+	var k *node
+	for _, p := range parents {
+		if (old == nil || !old.above(p)) && !(e.st.h == grid.Code && p.within(c.focus)) {
+			k = s.graph.add(key, p, "where")
+		}
+	}
+	if k == nil {
+		return nil
+	}
+	if old != nil {
+		if !c.pass {
+			s.revive(k)
+		}
+		k.hot = k.hot || c.hot
+		k.cool = k.cool && c.unlikely
+		return k
+	}
+	k.via, k.weight, k.hot, k.cool = e.st.h, c.weight, c.hot, c.unlikely
+	s.admit(k, c, tested)
+	return k
+}
+
+// within tells whether the function of a focus is that of the node or of an ancestor, whatever else their foci select: a
+// function that calls itself over others explains nothing that its first activation did not.
+func (n *node) within(f grid.Focus) bool {
+	code, found := f.Elements(grid.Code), false
+	n.climb(func(p *node) bool {
+		found = found || len(code) > 0 && slices.Equal(p.focus.Elements(grid.Code), code)
+		return !found
+	})
+	return found
+}
+
+// admit decides whether a new node is to be tested.
+func (s *Search) admit(k *node, c *refinement, tested *int) {
+	if p := suppressed(k.focus, k.hyp.suppress); p != "" {
+		k.giveUp(fmt.Sprintf("not tested: %s suppresses %s", k.hyp.name, p))
+		return
+	}
+	if w := s.ruledOut(k); w != nil {
+		k.skip("not tested: " + partOf(w))
+		return
+	}
+	if c.pass {
+		k.skip("not tested itself; the search went on to what it calls")
+		return
+	}
+	if *tested++; *tested > maxChildren {
+		k.skip(fmt.Sprintf("not tested: %d others of the same refinement are on more stacks", maxChildren))
+	}
+}
+
+// ruledOut returns a false node whose focus covers k's, where a part cannot exceed the whole; nil if there is none.
+func (s *Search) ruledOut(k *node) *node {
+	for _, w := range s.wider(k) {
+		if w.state == False && (k.hyp.Additive() || w.est.Nothing) {
+			return w
+		}
+	}
+	return nil
+}
+
+// partOf is why a part of a false node is not tested.
+func partOf(w *node) string {
+	if w.est.Nothing {
+		return fmt.Sprintf("too little happens in %s, which it is a part of (node %d)", explain.Focus(w.focus), w.id)
+	}
+	return fmt.Sprintf("a part of %s, which is below the threshold (node %d)", explain.Focus(w.focus), w.id)
+}
+
+// revive queues a node again whose test was only needless so far.
+func (s *Search) revive(k *node) {
+	if k.state == Never && k.needless && s.ruledOut(k) == nil {
+		k.revive()
+	}
+}

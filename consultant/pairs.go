@@ -1,0 +1,127 @@
+package consultant
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+
+	"culprit/grid"
+)
+
+// Which pairs are measured: those that watched nodes need.
+
+// updatePairs enables and disables what changed, one batch each. What is not needed any longer may stay for a moment, so that
+// the target is stopped less often.
+func (s *Search) updatePairs() {
+	s.mu.Lock()
+	add, drop := s.changes()
+	now := s.cfg.now()
+	if len(add) == 0 && !s.budget.MustDrop(now) {
+		drop = nil
+	}
+	if len(add)+len(drop) > 0 {
+		s.budget.Changed(now)
+	}
+	s.mu.Unlock()
+	if len(drop) > 0 {
+		s.cells.Disable(drop...)
+	}
+	var results []grid.EnableResult
+	if len(add) > 0 {
+		results = s.cells.Enable(add...)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now = s.cfg.now()
+	s.budget.Disable(drop...)
+	s.enabled(add, results, now)
+}
+
+// changes compares the pairs that the watched nodes need with those that are enabled.
+func (s *Search) changes() (add, drop []grid.PairKey) {
+	asked := map[grid.PairKey]bool{}
+	for _, n := range s.graph.watching {
+		for _, k := range n.pairs {
+			if _, on := s.budget.Active(k); !on && !asked[k] {
+				asked[k] = true
+				add = append(add, k)
+			}
+		}
+	}
+	for _, k := range s.budget.ActiveKeys() {
+		if s.graph.users[k] == 0 {
+			drop = append(drop, k)
+		}
+	}
+	slices.SortFunc(drop, func(a, b grid.PairKey) int {
+		if c := a.Focus.Compare(b.Focus); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Metric, b.Metric)
+	})
+	return add, drop
+}
+
+// enabled takes the answer to a batch: which pairs are measured from when on, and which nodes cannot be.
+func (s *Search) enabled(add []grid.PairKey, results []grid.EnableResult, now float64) {
+	failed := map[grid.PairKey]error{}
+	for _, k := range add {
+		failed[k] = errors.New("the grid gave no answer")
+	}
+	for _, r := range results {
+		if _, asked := failed[r.Key]; !asked {
+			continue
+		}
+		if failed[r.Key] = r.Err; r.Err == nil {
+			s.budget.Enable(r.Key, r.Since, r.Tier, now)
+		}
+	}
+	for _, n := range slices.Clone(s.graph.watching) {
+		if !math.IsInf(n.next, 1) {
+			continue
+		}
+		if err := firstError(n, failed); err != nil {
+			s.fail(n, err, now)
+			continue
+		}
+		s.ready(n)
+	}
+}
+
+func firstError(n *node, failed map[grid.PairKey]error) error {
+	for _, k := range n.pairs {
+		if err := failed[k]; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ready sets from when on the values of a node count: all its pairs are complete. What pairs enabled before recorded in
+// the last MinObserve counts too.
+func (s *Search) ready(n *node) {
+	from := max(n.phase.Start, n.started-s.cfg.MinObserve.Seconds())
+	n.tier = ""
+	for i, k := range n.pairs {
+		c, on := s.budget.Active(k)
+		if !on {
+			return
+		}
+		from = max(from, c.Since)
+		if n.tier == "" || !n.hyp.Global[i] || n.hyp.Locals() == 0 {
+			n.tier = weaker(n.tier, c.Tier)
+		}
+	}
+	n.next = from
+}
+
+// weaker is the tier that limits what can be said: an estimate before a count, a count before what the kernel keeps.
+func weaker(a, b grid.Tier) grid.Tier {
+	for _, t := range []grid.Tier{grid.TierSample, grid.TierProbe, grid.TierKernel} {
+		if a == t || b == t {
+			return t
+		}
+	}
+	return b
+}

@@ -1,0 +1,58 @@
+package consultant
+
+import "math"
+
+// False nodes that stack samples speak for.
+
+const (
+	suspectEvery = 2.0 // s between two comparisons of false nodes with the stack samples
+	suspectMore  = 1.2 // times the threshold: what the samples must promise
+)
+
+// suspect compares false children of true nodes that have no true child with the stack samples. Where these now promise a
+// true node the test is repeated, at growing intervals. A child that waits for CPU time waits no longer then. It takes the
+// lock itself.
+func (s *Search) suspect(now float64) {
+	s.mu.Lock()
+	var jobs []*sampleJob
+	if now-s.suspectedAt >= suspectEvery {
+		s.suspectedAt = now
+		jobs = s.suspicions(now)
+	}
+	s.mu.Unlock()
+	s.readShares(jobs)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, j := range jobs {
+		if j.known && j.n.state == Queued && j.base.est.Value*j.share >= hotShare*j.base.est.Threshold {
+			j.n.hot, j.n.cool = true, false
+		}
+		if j.known && j.n.state == False && j.base.est.Value*j.share > suspectMore*j.n.est.Threshold {
+			j.n.retests++
+			s.requeue(j.n, "tested again: stack samples show more than was measured")
+		}
+	}
+}
+
+func (s *Search) suspicions(now float64) []*sampleJob {
+	var jobs []*sampleJob
+	for _, n := range s.graph.nodes {
+		if n.state != True || !n.hyp.sampled() || n.phase.over() {
+			continue
+		}
+		explained := len(n.trueKids()) > 0
+		for _, k := range n.children {
+			if k.hyp == n.hyp && s.isPostponed(k) && len(jobs) < maxLooks {
+				jobs = append(jobs, &sampleJob{n: k, base: n})
+			}
+			if explained {
+				continue
+			}
+			wait := 2 * retestPause * math.Exp2(float64(min(k.retests, 10)))
+			if k.hyp == n.hyp && k.state == False && !k.watched && now-k.decidedAt > wait && len(jobs) < maxLooks {
+				jobs = append(jobs, &sampleJob{n: k, base: n})
+			}
+		}
+	}
+	return jobs
+}
