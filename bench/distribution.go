@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"culprit/daemon"
-	"culprit/pcl"
+	"culprit/pcl/check"
 )
 
 // timedDistribution is exec_time_inclusive of the function that is timed, with the distribution of its calls.
@@ -19,7 +19,7 @@ func distribution(r *Result, rounds int) error {
 		return err
 	}
 	defer l.stop()
-	lib, problems, err := pcl.Load(pcl.Options{Texts: []string{timedDistribution}})
+	lib, problems, err := check.Load(check.Options{Texts: []string{timedDistribution}})
 	if err != nil || len(problems) > 0 {
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"culprit/daemon"
-	"culprit/pcl"
+	"culprit/pcl/check"
 )
 
 // gaugeMetrics change a variable by the same value, an argument, at the same entry: a counter, and gauges of each kind.
@@ -34,7 +34,7 @@ func gauges(r *Result, rounds int) error {
 		return err
 	}
 	defer l.stop()
-	lib, problems, err := pcl.Load(pcl.Options{Texts: []string{gaugeMetrics}})
+	lib, problems, err := check.Load(check.Options{Texts: []string{gaugeMetrics}})
 	if err != nil || len(problems) > 0 {
 		return fmt.Errorf("%v, %v", err, problems)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"culprit/daemon"
 	"culprit/grid"
-	"culprit/pcl"
+	"culprit/pcl/check"
 )
 
 // chromium is the largest executable that Debian ships; the program in the search path is a script that starts it.
@@ -67,7 +67,7 @@ func largeOnce() (r Result, err error) {
 }
 
 func measureLarge(pid int, before float64) (r Result, err error) {
-	lib, _, err := pcl.Load(pcl.Options{})
+	lib, _, err := check.Load(check.Options{})
 	if err != nil {
 		return r, err
 	}

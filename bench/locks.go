@@ -6,7 +6,7 @@ import (
 
 	"culprit/daemon"
 	"culprit/grid"
-	"culprit/pcl"
+	"culprit/pcl/check"
 )
 
 // lockMetrics count how often mutexes are taken, in the same functions: by a flag for each of them, and by one table.
@@ -29,7 +29,7 @@ func locks(r *Result, rounds int) error {
 		return err
 	}
 	defer l.stop()
-	lib, problems, err := pcl.Load(pcl.Options{Texts: []string{lockMetrics}})
+	lib, problems, err := check.Load(check.Options{Texts: []string{lockMetrics}})
 	if err != nil || len(problems) > 0 {
 		return fmt.Errorf("%v, %v", err, problems)
 	}

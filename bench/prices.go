@@ -9,6 +9,7 @@ import (
 	"culprit/daemon"
 	"culprit/grid"
 	"culprit/pcl"
+	"culprit/pcl/check"
 )
 
 // priceFoci are where a metric is tried: at the first where it has code that the program runs.
@@ -24,7 +25,7 @@ func prices(r *Result, rounds int) error {
 		return err
 	}
 	defer l.stop()
-	lib, _, err := pcl.Load(pcl.Options{})
+	lib, _, err := check.Load(check.Options{})
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 
 	"culprit/daemon"
 	"culprit/grid"
-	"culprit/pcl"
+	"culprit/pcl/check"
 )
 
 // nobody takes values and drops them.
@@ -100,7 +100,7 @@ func probes(r *Result, rounds int) error {
 		return err
 	}
 	defer l.stop()
-	lib, _, err := pcl.Load(pcl.Options{Texts: []string{callMetric}})
+	lib, _, err := check.Load(check.Options{Texts: []string{callMetric}})
 	if err != nil {
 		return err
 	}

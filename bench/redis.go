@@ -11,7 +11,7 @@ import (
 
 	"culprit/daemon"
 	"culprit/grid"
-	"culprit/pcl"
+	"culprit/pcl/check"
 )
 
 // passages counts every entry and every exit of a function.
@@ -73,7 +73,7 @@ func redisOnce(metric string, each bool) (r Result, err error) {
 		return r, err
 	}
 	defer client.Close()
-	lib, _, err := pcl.Load(pcl.Options{Texts: []string{passages}})
+	lib, _, err := check.Load(check.Options{Texts: []string{passages}})
 	if err != nil {
 		return r, err
 	}

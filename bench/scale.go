@@ -15,7 +15,7 @@ import (
 
 	"culprit/daemon"
 	"culprit/grid"
-	"culprit/pcl"
+	"culprit/pcl/check"
 )
 
 // crops are how many functions the program has for each number of points: one entry and one exit each, the first only an entry.
@@ -41,7 +41,7 @@ func scale(r *Result, _ int) error {
 		return err
 	}
 	defer end(cmd)
-	lib, _, err := pcl.Load(pcl.Options{Texts: []string{passages}})
+	lib, _, err := check.Load(check.Options{Texts: []string{passages}})
 	if err != nil {
 		return err
 	}

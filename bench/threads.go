@@ -5,7 +5,7 @@ import (
 	"runtime"
 
 	"culprit/daemon"
-	"culprit/pcl"
+	"culprit/pcl/check"
 )
 
 // threads measures 1, 2, 4 and 16 threads that call one function at once, on one processor, on two, and so on to all.
@@ -35,7 +35,7 @@ func (c *Crowd) measure(rounds int) error {
 	if err := pin(l.cmd.Process.Pid, may[:min(c.Cores, len(may))]...); err != nil {
 		return err
 	}
-	lib, _, err := pcl.Load(pcl.Options{})
+	lib, _, err := check.Load(check.Options{})
 	if err != nil {
 		return err
 	}

@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"culprit/grid"
-	"culprit/pcl"
+	"culprit/pcl/check"
 )
 
 // The hypotheses as they are shipped, from PCL text to the sentence.
 func TestShippedHypotheses(t *testing.T) {
-	lib, problems, err := pcl.Load(pcl.Options{})
+	lib, problems, err := check.Load(check.Options{})
 	if err != nil || len(problems) > 0 {
 		t.Fatal(err, problems)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"culprit/grid"
 	"culprit/pcl"
+	"culprit/pcl/check"
 )
 
 func (m *model) inItem(a activity, f grid.Focus) bool {
@@ -41,7 +42,7 @@ hierarchy Layer { item "low" is { "/Code/a.c/scan" }; }`
 // itemRig is a search of one hypothesis that is refined along Code and Subsystem, but not along Layer, in a model with items of both.
 func itemRig(t *testing.T, acts ...activity) *rig {
 	t.Helper()
-	lib, problems, err := pcl.Load(pcl.Options{Texts: []string{busyAlongItems}})
+	lib, problems, err := check.Load(check.Options{Texts: []string{busyAlongItems}})
 	if err != nil || len(problems) > 0 {
 		t.Fatal(err, problems)
 	}
@@ -122,7 +123,7 @@ func TestItemsInSentences(t *testing.T) {
 
 // TestDirectTest: the test of a hypothesis on averages is that of the search.
 func TestDirectTest(t *testing.T) {
-	lib, _, err := pcl.Load(pcl.Options{})
+	lib, _, err := check.Load(check.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

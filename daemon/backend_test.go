@@ -24,7 +24,7 @@ import (
 	"culprit/grid"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
-	"culprit/pcl"
+	"culprit/pcl/check"
 )
 
 // lookAt attaches with the sample tier only.
@@ -373,7 +373,7 @@ func TestManyThreadsAreSampled(t *testing.T) {
 // text serves a metric of the user's own.
 func TestSamplesOfPartsOfAProgram(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/shares.c"))
-	lib, problems, err := pcl.Load(pcl.Options{Texts: []string{`
+	lib, problems, err := check.Load(check.Options{Texts: []string{`
 		hierarchy Part { item "work" is { "/Code/shares.c/half", "/Code/shares.c/third" }; item "doors" is { "/Code/shares.c/visit" }; }
 		metric visiting { name "visiting"; units "s/s"; unitsType normalized; aggregateOperator sum; style EventCounter;
 			base is wallTimer { foreach f in $procedures if (f.name == "visit") {

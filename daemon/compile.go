@@ -3,6 +3,7 @@ package daemon
 import (
 	"culprit/grid"
 	"culprit/pcl"
+	"culprit/pcl/compile"
 )
 
 // compile is the plan of a pair in this target. A plan that found no function to instrument, in a program that names none,
@@ -11,7 +12,7 @@ func (t *target) compile(k grid.PairKey) (*pcl.Plan, error) {
 	if err := t.checkModule(k.Focus); err != nil {
 		return nil, err
 	}
-	plan, err := t.d.opts.Library.Compile(k.Metric, k.Focus, t)
+	plan, err := compile.Plan(t.d.opts.Library, k.Metric, k.Focus, t)
 	if err == nil && plan.By != 0 && len(plan.Requests) == 0 {
 		return nil, grid.ErrUnsupported{What: k.Metric + " of " + t.name,
 			Needs: "one of the functions that it counts, and the target names none of them" + t.d.opts.Library.Lacking(k.Metric)}

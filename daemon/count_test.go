@@ -11,6 +11,7 @@ import (
 	"culprit/grid"
 	"culprit/internal/testprog"
 	"culprit/pcl"
+	"culprit/pcl/check"
 )
 
 // sums adds up what a daemon samples.
@@ -35,7 +36,7 @@ func (s *sums) of(k grid.PairKey) float64 {
 }
 
 func library(t testing.TB) *pcl.Library {
-	lib, problems, err := pcl.Load(pcl.Options{})
+	lib, problems, err := check.Load(check.Options{})
 	if err != nil || len(problems) > 0 {
 		t.Fatalf("default library: %v %v", err, problems)
 	}
@@ -58,7 +59,7 @@ func attachTo(t testing.TB, pids ...int) *Daemon {
 // attachWith attaches with metrics of the test's own beside those of the default library.
 func attachWith(t testing.TB, text string, pids ...int) *Daemon {
 	t.Helper()
-	lib, problems, err := pcl.Load(pcl.Options{Texts: []string{text}})
+	lib, problems, err := check.Load(check.Options{Texts: []string{text}})
 	if err != nil || len(problems) > 0 {
 		t.Fatal(err, problems)
 	}

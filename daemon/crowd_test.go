@@ -12,13 +12,13 @@ import (
 	"culprit/daemon/kernel"
 	"culprit/grid"
 	"culprit/internal/testprog"
-	"culprit/pcl"
+	"culprit/pcl/check"
 )
 
 // attachTree attaches to a process and all its descendants.
 func attachTree(t testing.TB, texts []string, pid int) *Daemon {
 	t.Helper()
-	lib, problems, err := pcl.Load(pcl.Options{Texts: texts})
+	lib, problems, err := check.Load(check.Options{Texts: texts})
 	if err != nil || len(problems) > 0 {
 		t.Fatal(err, problems)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"culprit/grid"
 	"culprit/pcl"
+	"culprit/pcl/compile"
 )
 
 // Items of hierarchies that PCL texts define: which functions of a target belong to one, how a focus is refined along them,
@@ -32,7 +33,7 @@ func (t *target) itemIndex() *itemIndex {
 	t.items = &itemIndex{of: map[pcl.FuncID][]int{}, numbers: map[grid.Focus]int{}, present: map[int]bool{}}
 	for _, h := range defined {
 		for _, it := range lib.Items(h) {
-			t.items.add(it, append(lib.Functions(it, t), t.loopFunctions(it)...))
+			t.items.add(it, append(compile.Functions(lib, it, t), t.loopFunctions(it)...))
 		}
 	}
 	return t.items
@@ -109,7 +110,7 @@ func (d *Daemon) partRefinements(f grid.Focus, it *pcl.GroupingItem) (out []grid
 		if t.ended || !t.selected(f) {
 			continue
 		}
-		for _, id := range t.profile.onStacks(d.opts.Library.Functions(it, t)) {
+		for _, id := range t.profile.onStacks(compile.Functions(d.opts.Library, it, t)) {
 			add(f.Refine(grid.Code, t.FuncModule(id), t.FuncName(id)))
 		}
 		for _, p := range it.Paths() {

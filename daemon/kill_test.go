@@ -18,7 +18,7 @@ import (
 
 	"culprit/grid"
 	"culprit/internal/testprog"
-	"culprit/pcl"
+	"culprit/pcl/check"
 )
 
 func init() { helpers["victim"] = victim }
@@ -36,7 +36,7 @@ func victim(args []string) int {
 // restless says "attach" before it attaches, "on" when pairs are on, "detach" before it detaches. With "once" it ends well
 // after the first time.
 func restless(pid int, args []string) error {
-	lib, _, err := pcl.Load(pcl.Options{})
+	lib, _, err := check.Load(check.Options{})
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"culprit/grid"
 	"culprit/internal/testprog"
-	"culprit/pcl"
+	"culprit/pcl/check"
 )
 
 // leaverPCL counts and times the calls of work, each by itself and as a distribution.
@@ -99,7 +99,7 @@ func leaversCount(t *testing.T, d *Daemon, p *testprog.Prog) {
 func TestChildrenThatNobodySaw(t *testing.T) {
 	for children, want := range map[string]string{"4": "processes that it started ended before they could be measured: what they did is not counted", "0": ""} {
 		p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/shortlived.c"), children)
-		lib, problems, err := pcl.Load(pcl.Options{Texts: []string{leaverPCL}})
+		lib, problems, err := check.Load(check.Options{Texts: []string{leaverPCL}})
 		if err != nil || len(problems) > 0 {
 			t.Fatal(err, problems)
 		}

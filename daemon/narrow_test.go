@@ -10,14 +10,14 @@ import (
 
 	"culprit/grid"
 	"culprit/internal/testprog"
-	"culprit/pcl"
+	"culprit/pcl/check"
 	"culprit/trampoline"
 )
 
 // attachPassages attaches with the metric that counts entries and exits.
 func attachPassages(t *testing.T, pid int) *Daemon {
 	t.Helper()
-	lib, problems, err := pcl.Load(pcl.Options{Texts: []string{passages}})
+	lib, problems, err := check.Load(check.Options{Texts: []string{passages}})
 	if err != nil || len(problems) > 0 {
 		t.Fatal(err, problems)
 	}

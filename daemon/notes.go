@@ -9,6 +9,7 @@ import (
 	"culprit/grid"
 	"culprit/internal/safetext"
 	"culprit/pcl"
+	"culprit/pcl/compile"
 )
 
 // What a value does not tell of, so that a number that looks right and is not comes with a word.
@@ -99,7 +100,7 @@ func (d *Daemon) missingParts(key grid.PairKey) (lines []string) {
 		return nil
 	}
 	for _, p := range missing[:min(len(missing), maxNearest)] {
-		lines = addLine(lines, without.d.opts.Library.Missing(p, without).Error())
+		lines = addLine(lines, compile.Missing(without.d.opts.Library, p, without).Error())
 	}
 	if n := len(missing) - maxNearest; n > 0 {
 		lines = append(lines, fmt.Sprintf("%d more parts of %v are missing", n, it.Focus()))

@@ -3,6 +3,7 @@ package daemon
 import (
 	"culprit/grid"
 	"culprit/pcl"
+	"culprit/pcl/compile"
 )
 
 // unplaced reports why the value of a part would be wrong for what was left out: a counter, a timer or a flag of it that no
@@ -41,7 +42,7 @@ func (t *target) neverComesBack(r *pcl.Request) bool {
 // checkModule refuses a focus on a module that the target does not have (yet): nothing would be counted there.
 func (t *target) checkModule(f grid.Focus) error {
 	if e := f.Elements(grid.Code); len(e) == 1 && !t.hasModule(e[0]) {
-		return t.d.opts.Library.Missing(e, t)
+		return compile.Missing(t.d.opts.Library, e, t)
 	}
 	return nil
 }

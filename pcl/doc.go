@@ -1,11 +1,17 @@
-// Package pcl is the language in which metrics, constraints and hypotheses are written: it loads texts (the library in lib
-// first), checks them, and compiles a metric at a focus to a Plan, which says in terms of functions, points,
-// primitives and guards what must be counted. It also holds the hypotheses, tunable constants and the rest of what texts
-// define.
+// Package pcl is what the language of metrics, constraints and hypotheses means to those who measure and search. A Library
+// holds what texts define; a Plan says in terms of functions, points, primitives and guards what must be counted for a metric
+// at a focus; an Env is what the compiler asks about a target. All of it is data, with the questions that it answers by itself.
 //
-// It imports grid only: nothing of ptrace, machine code, files of a target or the search is known here. What it must
-// know about a target it asks an Env.
+//	lib       the texts that come with the program
+//	syntax    text to trees and back
+//	types     types of expressions
+//	check     texts to a Library: check.Load
+//	compile   a Library, a metric and a focus to a Plan: compile.Plan
+//	pcltest   reads tests of metrics
 //
-// A Library is safe for use by any goroutine: after Load only the values of tunable constants change, under a lock.
-// Compile is a pure function of the library, its arguments and the answers of the Env; the same input gives the same Plan.
+// It imports grid and pcl/syntax, and nothing of what is above it: neither the checker nor the compiler, nothing of ptrace,
+// machine code, files of a target or the search.
+//
+// A Library is safe for use by any goroutine: after it is loaded only the values of tunable constants change, under the lock of
+// Tunables, which is held for that alone. Everything else is not changed once it is made.
 package pcl

@@ -1,45 +1,46 @@
 package pcl
 
-import (
-	"slices"
+import "culprit/grid"
 
-	"culprit/grid"
-)
-
-// Value is the left side of a comparison, for messages; 0 for a hypothesis.
-func (e *Expectation) Value(get func(metric string) float64) float64 {
-	if e.value == nil {
-		return 0
-	}
-	return e.value(get)
+// An Expect is a named set of expectations, for use in tests of performance.
+type Expect struct {
+	Name string
+	Of   []Expectation
 }
 
-// Threshold is the right side of a comparison, for messages; 0 for a hypothesis.
-func (e *Expectation) Threshold(get func(metric string) float64) float64 {
-	if e.threshold == nil {
-		return 0
-	}
-	return e.threshold(get)
+// An Expectation is one line of an Expect: a hypothesis, or a comparison of metrics, at a focus.
+type Expectation struct {
+	Text       string // as written, for messages
+	Not        bool
+	Focus      grid.Focus
+	Hypothesis string   // "" for a comparison
+	Metrics    []string // that the comparison reads at Focus, those in Global at the whole program
+	Global     []string
+	Readings   []Reading // the values that it reads, those of its hypothesis included; in order of first use
+	Comparison           // without sides for a hypothesis, whose Greater and Unit it has then
 }
 
-// measurable reports why an expectation can be measured in no target: one of its metrics cannot be restricted to the focus.
-func (b *builder) measurable(e *Expectation) error {
-	metrics, global := e.Metrics, e.Global
-	if i := slices.IndexFunc(b.hypotheses, func(h *Hypothesis) bool { return h.Name == e.Hypothesis }); i >= 0 {
-		metrics, global = b.hypotheses[i].Metrics, b.hypotheses[i].Global
+// Holds evaluates a comparison, Not included; get returns the average of a metric. It is false for a hypothesis.
+func (e *Expectation) Holds(get func(metric string) float64) bool {
+	if e.Left == nil {
+		return false
 	}
-	item, err := b.lib.Item(e.Focus)
-	if err != nil {
-		return err
+	v, t := e.Value(get), e.Threshold(get)
+	switch e.Relation() {
+	case ">":
+		return v > t != e.Not
+	case ">=":
+		return v >= t != e.Not
+	case "<=":
+		return v <= t != e.Not
 	}
-	for _, name := range metrics {
-		focus, it := e.Focus, item
-		if slices.Contains(global, name) {
-			focus, it = grid.Whole(), nil
-		}
-		if _, err := b.metric(name).match(focus, it); err != nil {
-			return err
-		}
+	return v < t != e.Not
+}
+
+// Key is the pair that a reading of the expectation is of.
+func (e *Expectation) Key(one Reading) grid.PairKey {
+	if one.Whole {
+		return grid.PairKey{Metric: one.Metric, Focus: grid.Whole()}
 	}
-	return nil
+	return grid.PairKey{Metric: one.Metric, Focus: e.Focus}
 }

@@ -14,7 +14,7 @@ const fewNames = 4
 // library keeps to itself, it says where they have names. It is "" if the metric names none.
 func (l *Library) Lacking(metric string) string {
 	m := l.byName[metric]
-	if m == nil || m.base.block == nil {
+	if m == nil || m.Base.Block == nil {
 		return ""
 	}
 	named := l.functionsNamed(m)
@@ -33,16 +33,16 @@ func (l *Library) Lacking(metric string) string {
 }
 
 // functionsNamed are the functions that a base names, by $function and by its lists; patterns as they are written.
-func (l *Library) functionsNamed(m *metric) (names []string) {
-	m.base.block.Walk(func(e *syntax.Expr) bool {
+func (l *Library) functionsNamed(m *Metric) (names []string) {
+	m.Base.Block.Walk(func(e *syntax.Expr) bool {
 		if e.Kind == syntax.Call && e.Text == "$function" {
 			names = append(names, e.Args[0].Text)
 		}
 		return true
 	})
-	for _, list := range m.base.lists {
-		if x := l.lists[list]; x.kind == "procedure" {
-			for _, v := range x.items {
+	for _, list := range m.Base.Lists {
+		if x := l.lists[list]; x.Kind == "procedure" {
+			for _, v := range x.Items {
 				names = append(names, v.Text)
 			}
 		}

@@ -1,58 +1,48 @@
 package pcl
 
 import (
-	"maps"
 	"slices"
-	"sync"
 
 	"culprit/grid"
 	"culprit/pcl/syntax"
 )
 
-// A Library is what was loaded. Load makes one. Any goroutine may use it.
+// A Library is what was loaded. Any goroutine may use it.
 type Library struct {
-	sources     []Source
-	metrics     []*metric
-	byName      map[string]*metric // by name, else by identifier
-	constraints []*constraint      // those that stand on their own, in order of loading
-	lists       map[string]*list
-	listOrder   []string
-	hypotheses  []*Hypothesis
-	expects     []Expect
-	groupings   []Grouping
-	traces      map[string]*Unsupported
-	excludes    []exclusion
-	defs        []*syntax.Def // those in force that have names, in order of loading; what Warnings looks at
-
-	tunedAt map[string]syntax.Pos // where tunable constants have their values
-
-	mu       sync.RWMutex
-	tunables map[string]float64
+	defs   Definitions
+	byName map[string]*Metric // by name, else by identifier
+	lists  map[string]*List
 }
 
-// take moves the results of a builder into the library.
-func (l *Library) take(b *builder) {
-	l.metrics, l.lists, l.hypotheses = b.metrics, b.lists, b.hypotheses
-	for _, name := range b.order["constraint"] {
-		if c := b.constraints[name]; c != nil {
-			l.constraints = append(l.constraints, c)
-		}
+// Definitions are what a library is made of: what its texts define, checked. They are not changed once a library has them, but for the
+// values of tunable constants.
+type Definitions struct {
+	Sources     []Source // in order of loading
+	Metrics     []*Metric
+	Constraints []*Constraint // those that stand on their own
+	Listed      []*List
+	Hypotheses  []*Hypothesis
+	Expects     []Expect
+	Groupings   Groupings
+	Excludes    []Exclusion
+	Traces      map[string]*Unsupported // by name, with why it cannot be compiled
+	Tunables    *Tunables
+	Trees       []*syntax.Def // those in force that have names, as written; in order of loading
+}
+
+// NewLibrary makes a library of definitions, each kind in order of loading.
+func NewLibrary(d Definitions) *Library {
+	l := &Library{defs: d, byName: IndexMetrics(d.Metrics), lists: map[string]*List{}}
+	for _, x := range d.Listed {
+		l.lists[x.Name] = x
 	}
-	for _, name := range b.order["resourceList"] {
-		if b.lists[name] != nil {
-			l.listOrder = append(l.listOrder, name)
-		}
-	}
-	for _, byName := range b.chosen {
-		l.defs = slices.AppendSeq(l.defs, maps.Values(byName))
-	}
-	slices.SortFunc(l.defs, func(x, y *syntax.Def) int { return b.seq[x] - b.seq[y] })
+	return l
 }
 
 // Metrics lists all metrics in order of loading.
 func (l *Library) Metrics() []grid.Metric {
 	var out []grid.Metric
-	for _, m := range l.metrics {
+	for _, m := range l.defs.Metrics {
 		out = append(out, m.Metric)
 	}
 	return out
@@ -69,122 +59,75 @@ func (l *Library) Metric(name string) (grid.Metric, bool) {
 // Waits reports whether a metric tells of threads that wait: parked ones are left out of it.
 func (l *Library) Waits(metric string) bool {
 	m := l.byName[metric]
-	return m != nil && m.noParked
+	return m != nil && m.ExcludeParked
 }
 
-func (l *Library) find(name string) (*metric, error) {
+// Find is definition; the error is *UnknownMetric.
+func (l *Library) Find(name string) (*Metric, error) {
 	if m := l.byName[name]; m != nil {
 		return m, nil
 	}
 	var names []string
-	for _, m := range l.metrics {
+	for _, m := range l.defs.Metrics {
 		names = append(names, m.Name)
 	}
 	return nil, &UnknownMetric{Name: name, Nearest: syntax.Closest(name, names)}
 }
 
-// Check reports whether the metric can be read at the focus as far as that is known without a target. The error is
-// *UnknownMetric, *NoConstraint, *Unsupported or *syntax.Error.
-func (l *Library) Check(metric string, focus grid.Focus) error {
-	m, err := l.find(metric)
-	if err != nil {
-		return err
-	}
-	x, err := l.match(m, focus)
-	if err != nil {
-		return err
-	}
-	return x.supported(m, focus)
-}
-
 // Hypotheses lists the why axis, parents before their children. The hypotheses must not be changed.
-func (l *Library) Hypotheses() []*Hypothesis { return slices.Clone(l.hypotheses) }
+func (l *Library) Hypotheses() []*Hypothesis { return slices.Clone(l.defs.Hypotheses) }
 
 // Expects lists the expect definitions.
-func (l *Library) Expects() []Expect { return slices.Clone(l.expects) }
+func (l *Library) Expects() []Expect { return slices.Clone(l.defs.Expects) }
 
 // Tunable returns the value of a tunable constant; true is 1 and false is 0.
-func (l *Library) Tunable(name string) (float64, bool) {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	v, ok := l.tunables[name]
-	return v, ok
-}
+func (l *Library) Tunable(name string) (float64, bool) { return l.defs.Tunables.Value(name) }
+
+// Tunables lists the names of the tunable constants, sorted.
+func (l *Library) Tunables() []string { return l.defs.Tunables.Names() }
 
 // SetTunable changes a tunable constant; hypotheses use the new value from their next evaluation on. It reports false,
 // and changes nothing, if no text defines a constant of this name.
 func (l *Library) SetTunable(name string, value float64) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if _, ok := l.tunables[name]; !ok {
-		return false
-	}
-	l.tunables[name] = value
-	return true
+	return l.defs.Tunables.set(name, value)
 }
 
-// Tunables lists the names of the tunable constants, sorted.
-func (l *Library) Tunables() []string {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	var out []string
-	for name := range l.tunables {
-		out = append(out, name)
+// Constraints lists the constraints of a metric in order; nil if there is no such metric. They must not be changed.
+func (l *Library) Constraints(metric string) []*Constraint {
+	if m := l.byName[metric]; m != nil {
+		return slices.Clone(m.Constraints)
 	}
-	slices.Sort(out)
-	return out
+	return nil
 }
 
-// A ConstraintInfo describes a constraint of a metric.
-type ConstraintInfo struct {
-	Name string
-	Path string // as written: the parent of what may be chosen, "/Code/*" for one function
-	How  string // "flag", "replace" or "default" (allowed there, value of the whole)
-}
+// Definition is the metric of a name, or of an identifier; nil if there is none.
+func (l *Library) Definition(name string) *Metric { return l.byName[name] }
 
-// Constraints lists the constraints of a metric in order; nil if there is no such metric.
-func (l *Library) Constraints(metric string) []ConstraintInfo {
-	m := l.byName[metric]
-	if m == nil {
-		return nil
+// Trees are the definitions in force that have names, as they are written; in order of loading. They must not be changed.
+func (l *Library) Trees() []*syntax.Def { return l.defs.Trees }
+
+// List is the resource list of a name, nil if there is none.
+func (l *Library) List(name string) *List { return l.lists[name] }
+
+// Lists lists the resource lists in order of loading. They must not be changed.
+func (l *Library) Lists() []*List { return slices.Clone(l.defs.Listed) }
+
+// IndexMetrics is the table of metrics by name and, where no name is in the way, by identifier.
+func IndexMetrics(ms []*Metric) map[string]*Metric {
+	out := map[string]*Metric{}
+	for _, m := range ms {
+		out[m.Ident] = m
 	}
-	var out []ConstraintInfo
-	for _, c := range m.constraints {
-		out = append(out, ConstraintInfo{c.ident, c.pathString(), c.how()})
+	for _, m := range ms {
+		out[m.Name] = m
 	}
 	return out
 }
 
-func (c *constraint) how() string {
-	switch {
-	case c.key:
-		return "key"
-	case c.body == nil:
-		return "default"
-	case c.replace:
-		return "replace"
+// CompileTrace would compile a trace; this version answers with an *Unsupported for every trace that is defined.
+func (l *Library) CompileTrace(name string) error {
+	if u, ok := l.defs.Traces[name]; ok {
+		return u
 	}
-	return "flag"
-}
-
-// A List is a resourceList.
-type List struct {
-	Name    string
-	Kind    string   // procedure, module, string, int or float
-	Items   []string // as written; patterns with their word in front
-	Flavors []string // empty: any
-}
-
-// Lists lists the resource lists in order of loading.
-func (l *Library) Lists() []List {
-	var out []List
-	for _, name := range l.listOrder {
-		x := l.lists[name]
-		y := List{Name: name, Kind: x.kind, Flavors: slices.Clone(x.flavors)}
-		for _, v := range x.items {
-			y.Items = append(y.Items, v.String())
-		}
-		out = append(out, y)
-	}
-	return out
+	return syntax.ErrorAt(syntax.Pos{}, "no trace of the name %q is defined", name)
 }

@@ -1,10 +1,13 @@
-package pcl
+package pcl_test
 
 import (
 	"fmt"
 	"os"
 	"strings"
 	"testing"
+
+	"culprit/pcl/check"
+	"culprit/pcl/internal/cases"
 )
 
 // mistakesFile holds typical mistakes: "== NAME", the text, "--", and the answer, "LINE:COLUMN: MESSAGE". TestMistakes -rewrite writes
@@ -34,18 +37,18 @@ func mistakes(t *testing.T) (list []mistake) {
 // answer is what is said of a text first: an error, or a warning.
 func answer(t *testing.T, text string) string {
 	t.Helper()
-	lib, problems, err := Load(Options{Texts: []string{text}})
+	lib, problems, err := check.Load(check.Options{Texts: []string{text}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(problems) == 0 {
-		problems = warningsOf(lib, "-e[1]")
+		problems = cases.WarningsOf(lib, "-e[1]")
 	}
 	if len(problems) == 0 {
 		return "no errors"
 	}
 	p := problems[0]
-	return fmt.Sprintf("%d:%d: %s", p.Pos.Line, p.Pos.Col, p.located().Msg)
+	return strings.TrimPrefix(p.Error(), p.Pos.File.Name+":")
 }
 
 // TestMistakes: what people are likely to get wrong is answered with its place, what was found, and what would work.

@@ -4,19 +4,11 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
-
-	"culprit/pcl/syntax"
 )
 
-// An exclusion is a pattern over "/Code/module" and "/Code/module/function".
-type exclusion struct {
-	pos syntax.Pos
-	re  *regexp.Regexp
-}
-
-// globRegexp translates a glob: "*" is any text, "?" any character; everything else is itself (names of C++ hold
+// GlobRegexp translates a glob: "*" is any text, "?" any character; everything else is itself (names of C++ hold
 // brackets).
-func globRegexp(glob string) string {
+func GlobRegexp(glob string) string {
 	var sb strings.Builder
 	for _, r := range glob {
 		switch r {
@@ -68,46 +60,4 @@ func matchGlob(glob, name string) bool {
 		}
 	}
 	return strings.Trim(glob[g:], "*") == ""
-}
-
-func (b *builder) checkExclude(d *syntax.Def) error {
-	if err := b.checkPattern(d.Pos, d.Text, d.Regex); err != nil {
-		return err
-	}
-	if len(b.lib.excludes) == maxExcludes {
-		return errorAt(d.Pos, "found more than %d exclude statements, expected less; one pattern may cover many names", maxExcludes)
-	}
-	expr := d.Text
-	if !d.Regex {
-		expr = globRegexp(expr)
-	}
-	flags := "s"
-	if d.NoCase {
-		flags = "si"
-	}
-	re, err := regexp.Compile("^(?" + flags + ":" + expr + ")$")
-	if err != nil {
-		return badPattern(d.Pos, err)
-	}
-	if !d.Regex && !strings.HasPrefix(d.Text, "/Code/") {
-		return errorAt(d.Pos, "exclude: found %q, expected /Code/module or /Code/module/function", d.Text)
-	}
-	b.lib.excludes = append(b.lib.excludes, exclusion{d.Pos, re})
-	return nil
-}
-
-// Excluded reports whether an exclude statement covers the function or its whole module; function may be "".
-func (l *Library) Excluded(module, function string) bool {
-	_, ok := l.exclusion(module, function)
-	return ok
-}
-
-func (l *Library) exclusion(module, function string) (exclusion, bool) {
-	path := "/Code/" + module
-	for _, x := range l.excludes {
-		if x.re.MatchString(path) || function != "" && x.re.MatchString(path+"/"+function) {
-			return x, true
-		}
-	}
-	return exclusion{}, false
 }

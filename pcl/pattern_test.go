@@ -1,4 +1,4 @@
-package pcl
+package pcl_test
 
 import (
 	"fmt"
@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"culprit/pcl"
+	"culprit/pcl/internal/cases"
 )
 
 // matcherLimit is for half a million names, as many as a browser has functions: a list of ten patterns must not keep a target
@@ -39,7 +42,7 @@ func TestMatcher(t *testing.T) {
 		{"*a*b", false, "xaxbxx", false},
 		{"**", false, "", true},
 	} {
-		if got := Matcher(c.pattern, c.regex)(c.name); got != c.want {
+		if got := pcl.Matcher(c.pattern, c.regex)(c.name); got != c.want {
 			t.Errorf("%q (regex %v) and %q: %v, want %v", c.pattern, c.regex, c.name, got, c.want)
 		}
 	}
@@ -54,8 +57,8 @@ func FuzzGlob(f *testing.F) {
 		if !utf8.ValidString(glob) {
 			return // a regular expression cannot hold it
 		}
-		want := regexp.MustCompile("^(?s:" + globRegexp(glob) + ")$").MatchString(name)
-		if got := Matcher(glob, false)(name); got != want {
+		want := regexp.MustCompile("^(?s:" + pcl.GlobRegexp(glob) + ")$").MatchString(name)
+		if got := pcl.Matcher(glob, false)(name); got != want {
 			t.Errorf("%q and %q: %v, want %v", glob, name, got, want)
 		}
 	})
@@ -68,8 +71,8 @@ func TestMatcherSpeed(t *testing.T) {
 		names[i] = fmt.Sprintf("blink::Document::update%d(int, char const*)", i)
 	}
 	found := 0
-	took := quickest(t, func() {
-		match := Matcher("*update99*", false)
+	took := cases.Quickest(t, func() {
+		match := pcl.Matcher("*update99*", false)
 		for _, n := range names {
 			if match(n) {
 				found++

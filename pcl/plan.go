@@ -1,197 +1,215 @@
 package pcl
 
 import (
-	"fmt"
-	"strings"
+	"slices"
+
+	"culprit/grid"
 )
 
-// String writes the plan as text: a line for what it is, one for each variable, one for each request. Functions are
-// the numbers that the Env gave out. Equal plans give equal texts.
-func (p *Plan) String() string { return p.Describe(number) }
+// What a metric at a focus compiles to: pure data, the same every time, printable and comparable.
 
-func number(id FuncID) string { return fmt.Sprint(uint64(id)) }
+// A Plan is a compiled (metric, focus). Vars[0] is the metric's own variable (absent for Void, and for Kernel where nothing constrains it).
+type Plan struct {
+	Pair       grid.PairKey
+	Kind       Kind
+	KernelName string // for Kernel
+	Event      string // for Kernel without KernelName: what perf calls the event of the processor that the kernel counts
+	Vars       []Var
+	Requests   []Request
+	// Process and Thread select where it runs; "" = all. They are the elements of the focus's Process part.
+	Process, Thread string
+	// ExcludeParked is set for waiting metrics: time of threads that are parked (idle) is not counted.
+	ExcludeParked bool
+	// By is the variable by whose value what comes to Vars[0] is told apart, 0 if it is not. It is a counter of the metric.
+	By int
+	// Keyed is set where the focus chooses one value of it, Key. The code is that of the focus without that choice.
+	Keyed bool
+	Key   uint64
+	// Distribution is set for histogram(kind): what comes to Vars[0], by an OpAdd or when its timer is stopped, is counted by size
+	// as well.
+	Distribution bool
+	// Untyped are arguments and results that are summed or compared, or become the value, as the 64 bits of a register, since nobody says of
+	// which type they are: "$return of read".
+	Untyped []string
+	// Absent are the names of lists that are no library's for which the program has nothing.
+	Absent []*NoFunction
+}
 
-// writer writes the plan with the numbers of functions.
-func (p *Plan) writer() planWriter { return planWriter{p, number} }
+// A Var is one variable of a plan. Every variable but a Gauge exists once per thread of the target; all start at 0.
+type Var struct {
+	Name string
+	Kind Kind // Counter (metric, flag, temporary), WallTimer, ProcessTimer, Gauge, ThreadGauge, or Kernel: how much Plan.KernelName grew
+}
 
-// Describe is String with the names of functions that a caller gives.
-func (p *Plan) Describe(name func(FuncID) string) string {
-	w := planWriter{p, name}
-	var sb strings.Builder
-	fmt.Fprintf(&sb, "%v: %s", p.Pair, kindText(p.Kind, p.Distribution))
-	switch {
-	case p.Event != "":
-		fmt.Fprintf(&sb, "(hwCounter(%q))", p.Event)
-	case p.Kind == Kernel:
-		fmt.Fprintf(&sb, "(%q)", p.KernelName)
-	}
-	if p.Process != "" {
-		fmt.Fprintf(&sb, ", process %q", p.Process)
-	}
-	if p.Thread != "" {
-		fmt.Fprintf(&sb, ", thread %q", p.Thread)
-	}
-	if p.By != 0 {
-		sb.WriteString(", by " + w.varName(p.By))
-	}
-	if p.Keyed {
-		fmt.Fprintf(&sb, ", key %#x", p.Key)
-	}
-	if p.ExcludeParked {
-		sb.WriteString(", parked excluded")
-	}
-	sb.WriteByte('\n')
-	for _, v := range p.Vars {
-		fmt.Fprintf(&sb, "  %v %s\n", v.Kind, v.Name)
-	}
+// Where says which points of a function a request goes to.
+type Where uint8
+
+// The points.
+const (
+	Entry  Where = iota
+	Return       // every exit: ret, tail jmp, tail jcc
+	Call         // one call site: Request.Site
+	// Points of the loop with the number Request.Site.
+	LoopEnter     // where control comes into it
+	LoopExit      // where control goes out of it, returns from inside included
+	LoopStartIter // where a turn begins: its head
+	LoopEndIter   // where control goes back from the end of a turn to the next
+	Insn          // the instruction Request.Site bytes from the function's entry
+)
+
+// OfLoop reports whether the points belong to a loop.
+func (w Where) OfLoop() bool { return w >= LoopEnter && w <= LoopEndIter }
+
+// A Request asks for code at all points of one kind of one function.
+type Request struct {
+	Func    FuncID
+	Where   Where
+	Site    int   // number of the call site or loop, or the distance of the instruction in bytes (may be negative)
+	Post    bool  // postInsn (after the instruction); else preInsn
+	Prepend bool  // first at the point; else last
+	Guards  []int // variables that must be non-zero, tested in order
+	Code    []Instr
+	Follows bool // it only keeps up with what descriptors stand for: nothing is counted by it
+	Listed  bool // of a list of a library: whoever wrote it knows at which exits its functions have a result
+}
+
+// An Op is a primitive.
+type Op uint8
+
+// The primitives. Enter and Leave belong to activations: Enter acts at the outermost activation only and remembers its
+// stack pointer; Leave acts when that same activation returns. They survive recursion, exceptions and longjmp.
+// Start, Stop and Set are plain.
+const (
+	OpAdd       Op = iota // Var += Expr
+	OpSet                 // Var = Expr
+	OpFlagEnter           // Var is true until the matching OpFlagLeave
+	OpFlagLeave
+	OpTimerEnter
+	OpTimerLeave
+	OpTimerStart // a running timer goes on
+	OpTimerStop  // a stopped timer stays stopped
+	OpCall       // Expr is evaluated for what it does; there is no Var
+)
+
+// An Instr is one primitive with an optional condition.
+type Instr struct {
+	Op   Op
+	Var  int
+	Expr *Expr // for OpAdd, OpSet and OpCall
+	Cond *Expr // nil = always
+}
+
+// An ExprOp is an operator or a leaf of an expression.
+type ExprOp uint8
+
+// Leaves and operators; comparisons are signed and give 0 or 1.
+const (
+	ExConst  ExprOp = iota // Value
+	ExArg                  // Value = 0..5: integer argument; valid at Entry only
+	ExReturn               // integer return value; valid at Return only
+	ExCallee               // address of the function that is called; valid before a call only
+	ExVar                  // Value = index into Plan.Vars
+	ExAdd
+	ExSub
+	ExMul
+	ExEq
+	ExNe
+	ExLt
+	ExLe
+	ExGt
+	ExGe
+	ExAnd // logical
+	ExOr
+	ExNeg
+	ExDiv    // the fraction is dropped; a division by 0 gives 0
+	ExAddr   // address of the thread's own variable with the index Value
+	ExCall   // what the target's function with the FuncID Value returns for Args
+	ExNarrow // L cut to Size bytes and extended again
+	ExSP     // the stack pointer; valid at Entry only
+	ExStack  // Size bytes of the stack, Value bytes from ExSP, that are certainly there
+	ExLoad   // Size bytes of the target's memory at L + Value; 0 where they cannot be read
+	ExMatch  // 1 if the target's memory at L + Value holds the bytes of Text, else 0, also where it cannot be read
+	ExFile   // what Env.Object gave for the open file, socket or pipe that the descriptor L stands for now; 0 if nobody asked for it
+	ExRenew  // the descriptor L stands for what the number R says from now on; for nothing that is known if R is nil
+)
+
+// An Expr is an integer expression of 64 bits.
+type Expr struct {
+	Op     ExprOp
+	Value  int64
+	Size   uint8 // of ExNarrow, ExStack and ExLoad: 1, 2, 4 or 8 bytes
+	Signed bool  // and whether they are extended with their sign
+	Text   string
+	L, R   *Expr
+	Args   []*Expr // of a call
+}
+
+// KeptByKernel reports whether the plan has no code: what it measures is read from the kernel as it is.
+func (p *Plan) KeptByKernel() bool { return p.Kind == Kernel && len(p.Vars) == 0 }
+
+// Sets reports whether code of the plan assigns to the metric's own variable: its value is known absolutely from then on. Adds reports
+// whether some adds to it.
+func (p *Plan) Sets() bool { return p.has(OpSet) }
+
+// Adds is the other half of Sets.
+func (p *Plan) Adds() bool { return p.has(OpAdd) }
+
+func (p *Plan) has(op Op) bool {
 	for i := range p.Requests {
-		sb.WriteString("  " + w.request(&p.Requests[i]) + "\n")
+		for _, in := range p.Requests[i].Code {
+			if in.Op == op && in.Var == 0 {
+				return true
+			}
+		}
 	}
-	return sb.String()
+	return false
 }
 
-// A planWriter writes a plan with names of functions.
-type planWriter struct {
-	*Plan
-	name func(FuncID) string
+// Restricted reports whether code or threads are chosen beside a key.
+func (p *Plan) Restricted() bool {
+	f := p.Pair.Focus
+	return len(f.Elements(grid.Code))+len(f.Elements(grid.Process)) > 0 || f.Depth(grid.Defined) > 0
 }
 
-// request writes "append preInsn 17.entry if flag { m += 1 }".
-func (p planWriter) request(r *Request) string {
-	s := "append "
-	if r.Prepend {
-		s = "prepend "
-	}
-	insn := "preInsn"
-	if r.Post {
-		insn = "postInsn"
-	}
-	s += fmt.Sprintf("%s %s.%s", insn, p.name(r.Func), r.Where)
-	if r.Where == Call || r.Where == Insn || r.Where.OfLoop() {
-		s += fmt.Sprintf("[%d]", r.Site)
-	}
-	for i, g := range r.Guards {
-		s += [2]string{" if ", " and "}[min(i, 1)] + p.varName(g)
-	}
-	var code []string
-	for _, in := range r.Code {
-		code = append(code, p.instr(in))
-	}
-	return s + " { " + strings.Join(code, "; ") + " }"
+// UsesFiles reports whether the plan asks what descriptors stand for.
+func (p *Plan) UsesFiles() bool {
+	return slices.ContainsFunc(p.Requests, func(r Request) bool {
+		return slices.ContainsFunc(r.Code, func(in Instr) bool { return in.Expr.usesFiles() || in.Cond.usesFiles() })
+	})
 }
 
-// String is the word that Plan.String uses.
-func (w Where) String() string {
-	switch w {
-	case Entry:
-		return "entry"
-	case Return:
-		return "return"
-	case Call:
-		return "call"
-	case Insn:
-		return "insn"
-	case LoopEnter:
-		return "enter"
-	case LoopExit:
-		return "exit"
-	case LoopStartIter:
-		return "start_iter"
-	case LoopEndIter:
-		return "end_iter"
-	}
-	return "invalid"
+// Reads reports whether the code of a request reads a variable.
+func (r *Request) Reads(variable int) bool {
+	return slices.ContainsFunc(r.Code, func(in Instr) bool { return in.Expr.reads(variable) || in.Cond.reads(variable) })
 }
 
-func (p planWriter) varName(i int) string {
-	if i >= 0 && i < len(p.Vars) {
-		return p.Vars[i].Name
-	}
-	return fmt.Sprintf("invalid(%d)", i)
+func (e *Expr) reads(variable int) bool {
+	return e != nil && (e.Op == ExVar && e.Value == int64(variable) || e.L.reads(variable) || e.R.reads(variable) ||
+		slices.ContainsFunc(e.Args, func(a *Expr) bool { return a.reads(variable) }))
 }
 
-var opVerbs = map[Op]string{OpFlagEnter: "enter", OpFlagLeave: "leave", OpTimerEnter: "timerEnter", OpTimerLeave: "timerLeave",
-	OpTimerStart: "timerStart", OpTimerStop: "timerStop"}
-
-func (p planWriter) instr(in Instr) string {
-	s := ""
-	if in.Cond != nil {
-		s = "if (" + p.expr(in.Cond) + ") "
-	}
-	name := p.varName(in.Var)
-	switch in.Op {
-	case OpAdd:
-		return s + name + " += " + p.expr(in.Expr)
-	case OpSet:
-		return s + name + " = " + p.expr(in.Expr)
-	}
-	if in.Op == OpCall {
-		return s + p.expr(in.Expr)
-	}
-	return s + opVerbs[in.Op] + " " + name
+func (e *Expr) usesFiles() bool {
+	return e != nil && (e.Op == ExFile || e.L.usesFiles() || e.R.usesFiles() || slices.ContainsFunc(e.Args, (*Expr).usesFiles))
 }
 
-var exprOps = map[ExprOp]string{ExAdd: "+", ExSub: "-", ExMul: "*", ExDiv: "/", ExEq: "==", ExNe: "!=", ExLt: "<", ExLe: "<=", ExGt: ">",
-	ExGe: ">=", ExAnd: "&&", ExOr: "||"}
-
-func (p planWriter) expr(e *Expr) string {
-	switch e.Op {
-	case ExConst:
-		return fmt.Sprint(e.Value)
-	case ExArg:
-		return fmt.Sprintf("$arg[%d]", e.Value)
-	case ExReturn:
-		return "$return"
-	case ExCallee:
-		return "$callee"
-	case ExVar:
-		return p.varName(int(e.Value))
-	case ExNeg:
-		return "-" + p.operand(e.L)
-	case ExAddr:
-		return "&" + p.varName(int(e.Value))
-	case ExCall:
-		return p.call(e)
-	case ExNarrow, ExSP, ExStack, ExLoad, ExMatch:
-		return p.memory(e)
-	case ExFile:
-		return "file(" + p.expr(e.L) + ")"
-	case ExRenew:
-		return p.renew(e)
+// Beyond lists the requests of the plan that an older plan of the same pair does not have.
+func (p *Plan) Beyond(old *Plan) []Request {
+	had := map[string]bool{}
+	for i := range old.Requests {
+		had[old.RequestText(&old.Requests[i])] = true
 	}
-	return p.operand(e.L) + " " + exprOps[e.Op] + " " + p.operand(e.R)
+	var out []Request
+	for i := range p.Requests {
+		if !had[p.RequestText(&p.Requests[i])] {
+			out = append(out, p.Requests[i])
+		}
+	}
+	return out
 }
 
-func (p planWriter) call(e *Expr) string {
-	var args []string
-	for _, a := range e.Args {
-		args = append(args, p.expr(a))
-	}
-	return fmt.Sprintf("call %s(%s)", p.name(FuncID(e.Value)), strings.Join(args, ", "))
-}
+// FileKinds are the types below /IO, by which what a descriptor stands for is told apart as well: the number of an open file is the type
+// shifted by FileKindShift, with a number of its own in it if somebody asked for it.
+var FileKinds = map[string]int64{"File": 1, "Socket": 2, "Pipe": 3}
 
-// memory writes "int32(x)", "uint64[x+8]" (or "stack" in front of it where it is certainly there), and `[x+8] == "text\x00"`.
-func (p planWriter) memory(e *Expr) string {
-	number := fmt.Sprintf("int%d", 8*int(e.Size))
-	if !e.Signed {
-		number = "u" + number
-	}
-	switch e.Op {
-	case ExNarrow:
-		return number + "(" + p.expr(e.L) + ")"
-	case ExSP:
-		return "$sp"
-	case ExStack:
-		return fmt.Sprintf("stack %s[$sp%+d]", number, e.Value)
-	case ExLoad:
-		return fmt.Sprintf("%s[%s%+d]", number, p.operand(e.L), e.Value)
-	}
-	return fmt.Sprintf("[%s%+d] == %q", p.operand(e.L), e.Value, e.Text)
-}
-
-func (p planWriter) operand(e *Expr) string {
-	if e.L != nil && e.Op != ExNarrow && e.Op != ExLoad && e.Op != ExFile {
-		return "(" + p.expr(e) + ")"
-	}
-	return p.expr(e)
-}
+// FileKindShift is how many bits the number of a file has below its type.
+const FileKindShift = 28

@@ -21,27 +21,25 @@ func (l *Library) doc(wanted func(syntax.Pos) bool) string {
 	var sb strings.Builder
 	sb.WriteString("# Metrics, hypotheses and constants\n\n")
 	where := l.places()
-	section(&sb, "## Metrics\n\n", l.metrics, func(m *metric) bool { return wanted(m.def.Pos) }, (*metric).doc)
-	section(&sb, "## Hypotheses\n\n", l.hypotheses, func(h *Hypothesis) bool { return wanted(where["hypothesis "+h.Name]) }, (*Hypothesis).doc)
-	section(&sb, "## Tunable constants\n\n| name | value |\n|---|---|\n", l.Tunables(), func(name string) bool { return wanted(l.tunedAt[name]) }, func(name string, sb *strings.Builder) {
+	section(&sb, "## Metrics\n\n", l.defs.Metrics, func(m *Metric) bool { return wanted(m.Def.Pos) }, (*Metric).doc)
+	section(&sb, "## Hypotheses\n\n", l.defs.Hypotheses, func(h *Hypothesis) bool { return wanted(where["hypothesis "+h.Name]) }, (*Hypothesis).doc)
+	section(&sb, "## Tunable constants\n\n| name | value |\n|---|---|\n", l.defs.Tunables.Names(), func(name string) bool { return wanted(l.defs.Tunables.at[name]) }, func(name string, sb *strings.Builder) {
 		v, _ := l.Tunable(name)
 		fmt.Fprintf(sb, "| %s | %g |\n", name, v)
 	})
-	section(&sb, "\n## Constraints\n\n| name | path | how |\n|---|---|---|\n", l.constraints, func(c *constraint) bool { return wanted(c.pos) }, func(c *constraint, sb *strings.Builder) {
-		fmt.Fprintf(sb, "| %s | `%s` | %s |\n", c.ident, c.pathString(), c.how())
+	section(&sb, "\n## Constraints\n\n| name | path | how |\n|---|---|---|\n", l.defs.Constraints, func(c *Constraint) bool { return wanted(c.Pos) }, func(c *Constraint, sb *strings.Builder) {
+		fmt.Fprintf(sb, "| %s | `%s` | %s |\n", c.Ident, c.PathText(), c.How())
 	})
-	section(&sb, "\n## Hierarchies\n\n| item | stands for |\n|---|---|\n", l.groupings, func(g Grouping) bool { return wanted(where["hierarchy "+g.Name]) }, Grouping.doc)
-	section(&sb, "\n## Resource lists\n\n", l.Lists(), func(x List) bool { return wanted(where["resourceList "+x.Name]) }, func(x List, sb *strings.Builder) {
-		fmt.Fprintf(sb, "- **%s** (%s): %s\n", x.Name, x.Kind, strings.Join(x.Items, ", "))
-	})
-	section(&sb, "\n## Expectations\n\n", l.expects, func(x Expect) bool { return wanted(where["expect "+x.Name]) }, Expect.doc)
+	section(&sb, "\n## Hierarchies\n\n| item | stands for |\n|---|---|\n", l.defs.Groupings, func(g Grouping) bool { return wanted(where["hierarchy "+g.Name]) }, Grouping.doc)
+	section(&sb, "\n## Resource lists\n\n", l.defs.Listed, func(x *List) bool { return wanted(where["resourceList "+x.Name]) }, (*List).doc)
+	section(&sb, "\n## Expectations\n\n", l.defs.Expects, func(x Expect) bool { return wanted(where["expect "+x.Name]) }, Expect.doc)
 	return sb.String()
 }
 
 // places are where the definitions in force stand, by keyword and name.
 func (l *Library) places() map[string]syntax.Pos {
 	out := map[string]syntax.Pos{}
-	for _, d := range l.defs {
+	for _, d := range l.defs.Trees {
 		out[d.Keyword+" "+d.Name] = d.Pos
 	}
 	return out
@@ -62,6 +60,14 @@ func section[T any](sb *strings.Builder, heading string, list []T, wanted func(T
 	}
 }
 
+func (l *List) doc(sb *strings.Builder) {
+	var items []string
+	for _, v := range l.Items {
+		items = append(items, v.String())
+	}
+	fmt.Fprintf(sb, "- **%s** (%s): %s\n", l.Name, l.Kind, strings.Join(items, ", "))
+}
+
 func (x Expect) doc(sb *strings.Builder) {
 	for i := range x.Of {
 		not := ""
@@ -72,22 +78,22 @@ func (x Expect) doc(sb *strings.Builder) {
 	}
 }
 
-func (m *metric) doc(sb *strings.Builder) {
+func (m *Metric) doc(sb *strings.Builder) {
 	fmt.Fprintf(sb, "### %s\n\n", m.Name)
 	fmt.Fprintf(sb, "Unit: %s (%s). Threads and processes are combined by %s.", m.RateUnits(), m.Style, m.Aggregate)
-	if m.developer {
+	if m.Developer {
 		sb.WriteString(" For developers.")
 	}
 	sb.WriteString("\n\n")
 	if m.Doc != "" {
 		sb.WriteString(m.Doc + "\n\n")
 	}
-	base := "Counted by: " + kindText(m.base.kind, m.base.distribution)
+	base := "Counted by: " + KindText(m.Base.Kind, m.Base.Distribution)
 	switch {
-	case m.base.event != "":
-		base = "Counted by the CPU or the kernel, as perf does: " + m.base.event
-	case m.base.kind == Kernel:
-		base = "Kept by the kernel: " + m.base.kernel
+	case m.Base.Event != "":
+		base = "Counted by the CPU or the kernel, as perf does: " + m.Base.Event
+	case m.Base.Kind == Kernel:
+		base = "Kept by the kernel: " + m.Base.Kernel
 	}
 	sb.WriteString(base + ".")
 	if paths := m.paths(); len(paths) > 0 {

@@ -7,14 +7,4 @@ type Source struct{ Name, Text string }
 
 // Sources are the texts that the library was made of, in the order of loading: LoadSources makes the same library of them, in another
 // process or on another machine.
-func (l *Library) Sources() []Source { return slices.Clone(l.sources) }
-
-// LoadSources is Load of nothing but texts.
-func LoadSources(sources []Source) (*Library, []Problem) {
-	b := newBuilder()
-	for _, s := range sources {
-		b.text(s.Name, s.Text)
-	}
-	b.build()
-	return b.lib, b.problems.all()
-}
+func (l *Library) Sources() []Source { return slices.Clone(l.defs.Sources) }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"culprit/grid"
-	"culprit/pcl"
+	"culprit/pcl/check"
 )
 
 // later is an instrumenter that can enable nothing before it was asked a number of times.
@@ -30,7 +30,7 @@ func (l *later) Enable(keys []grid.PairKey, _ grid.Sink) (results []grid.EnableR
 
 func newAsker(t *testing.T, l *later) *watcher {
 	t.Helper()
-	lib, problems, err := pcl.Load(pcl.Options{})
+	lib, problems, err := check.Load(check.Options{})
 	if err != nil || len(problems) > 0 {
 		t.Fatal(err, problems)
 	}

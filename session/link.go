@@ -17,6 +17,7 @@ import (
 	"culprit/grid/wire"
 	"culprit/internal/slowlink"
 	"culprit/pcl"
+	"culprit/pcl/check"
 )
 
 // linkVariable says over what the session and its daemon talk: nothing means that they are in one process and call each other; for the rest
@@ -94,7 +95,7 @@ func libraryOf(a *wire.Attach) (*pcl.Library, error) {
 	for _, t := range a.Library {
 		sources = append(sources, pcl.Source{Name: t.Name, Text: t.Text})
 	}
-	lib, _ := pcl.LoadSources(sources)
+	lib, _ := check.LoadSources(sources)
 	return lib, nil
 }
 

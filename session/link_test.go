@@ -14,7 +14,7 @@ import (
 	"culprit/grid/wire"
 	"culprit/internal/slowlink"
 	"culprit/internal/testprog"
-	"culprit/pcl"
+	"culprit/pcl/check"
 	"culprit/session/report"
 )
 
@@ -39,7 +39,7 @@ func startDemo(t *testing.T, name string) (pid int) {
 
 func searchOf(t *testing.T, pid int) Config {
 	t.Helper()
-	lib, _, err := pcl.Load(pcl.Options{})
+	lib, _, err := check.Load(check.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,6 @@
 package session
 
 import (
-	"strconv"
-
 	"culprit/consultant/mpi"
 	"culprit/grid"
 	"culprit/pcl"
@@ -18,8 +16,8 @@ func (s *Session) newRanks(g *grid.Grid, d Daemon) *mpi.Observer {
 func collectives(lib *pcl.Library) (names []string) {
 	for _, l := range lib.Lists() {
 		for _, item := range l.Items {
-			if name, err := strconv.Unquote(item); err == nil && l.Name == mpi.Collectives {
-				names = append(names, name)
+			if item.Pattern == "" && l.Name == mpi.Collectives {
+				names = append(names, item.Text)
 			}
 		}
 	}

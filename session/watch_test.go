@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"culprit/grid"
-	"culprit/pcl"
+	"culprit/pcl/check"
 )
 
 func TestParseWatch(t *testing.T) {
@@ -39,7 +39,7 @@ func TestParseWatch(t *testing.T) {
 }
 
 func TestWatchCheck(t *testing.T) {
-	lib, problems, err := pcl.Load(pcl.Options{})
+	lib, problems, err := check.Load(check.Options{})
 	if err != nil || len(problems) > 0 {
 		t.Fatal(err, problems)
 	}
@@ -106,7 +106,7 @@ func TestExpand(t *testing.T) {
 
 // TestItems: items of defined hierarchies are watched by their names; a star stands for each that the library has, in order.
 func TestItems(t *testing.T) {
-	lib, problems, err := pcl.Load(pcl.Options{Texts: []string{`
+	lib, problems, err := check.Load(check.Options{Texts: []string{`
 		hierarchy Part { item "b" is { "/Code/b.c" }; item "a" is { "/Code/a.c/f", "/Code/a.c/g" }; }
 		hierarchy Lock { item "m" is { "/SyncObject/Mutex/m" }; }`}})
 	if err != nil || len(problems) > 0 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"culprit/pcl"
+	"culprit/pcl/check"
 )
 
 // userDir is where the user's own PCL lives: culprit below the configuration directory (XDG_CONFIG_HOME).
@@ -22,11 +23,11 @@ func userDir() string {
 // file or text that was named is an error of usage; what is wrong in the directory is only told. alone leaves out the
 // default library and the directory.
 func loadLibrary(files, texts []string, alone bool) (*pcl.Library, error) {
-	opts := pcl.Options{Files: files, Texts: texts, NoDefault: alone}
+	opts := check.Options{Files: files, Texts: texts, NoDefault: alone}
 	if !alone {
 		opts.UserDir = userDir()
 	}
-	lib, problems, err := pcl.Load(opts)
+	lib, problems, err := check.Load(opts)
 	if err != nil {
 		return nil, &statusError{exitUsage, err}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"culprit/pcl"
+	"culprit/pcl/check"
 	"culprit/pcl/syntax"
 )
 
@@ -44,7 +45,7 @@ func newPCLCheck() *cobra.Command {
 
 // tellWarnings writes what looks wrong in the files that were named, and returns how many warnings that were.
 func tellWarnings(w io.Writer, lib *pcl.Library, files []string) (n int) {
-	for _, p := range lib.Warnings() {
+	for _, p := range check.Warnings(lib) {
 		if slices.Contains(files, p.Pos.File.Name) {
 			fmt.Fprintln(w, p.Detail())
 			n++

@@ -20,6 +20,7 @@ import (
 	"culprit/internal/slowlink"
 	"culprit/internal/testprog"
 	"culprit/pcl"
+	"culprit/pcl/check"
 )
 
 // start starts a program that waits for "go".
@@ -30,7 +31,7 @@ func start(t *testing.T) *testprog.Prog {
 
 func library(t *testing.T) *pcl.Library {
 	t.Helper()
-	lib, _, err := pcl.Load(pcl.Options{})
+	lib, _, err := check.Load(check.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

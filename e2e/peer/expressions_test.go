@@ -9,6 +9,7 @@ import (
 
 	"culprit/grid"
 	"culprit/pcl"
+	"culprit/pcl/check"
 )
 
 // values are the numbers of which peer.c makes all pairs.
@@ -246,7 +247,7 @@ func repetitionAndAllOff(t *testing.T) {
 	s.want("unrolled", times*calls*(255-16))
 	s.want("procedure_calls@/Code/peer.c/zero", times*calls)
 	s.want("procedure_calls@/Code/peer.c/caller", times*calls)
-	_, problems, err := pcl.Load(pcl.Options{Texts: []string{metric("endless", nil, at("zero", "entry", "while (1) endless++;"))}})
+	_, problems, err := check.Load(check.Options{Texts: []string{metric("endless", nil, at("zero", "entry", "while (1) endless++;"))}})
 	if err != nil || len(problems) == 0 {
 		t.Errorf("a loop inside of a probe was taken: %v %v", problems, err)
 	}

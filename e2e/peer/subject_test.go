@@ -14,6 +14,7 @@ import (
 	"culprit/grid"
 	"culprit/internal/testprog"
 	"culprit/pcl"
+	"culprit/pcl/check"
 )
 
 // sums adds up what a daemon samples.
@@ -67,7 +68,7 @@ func at(function, point, code string) string {
 
 func load(t testing.TB, texts ...string) *pcl.Library {
 	t.Helper()
-	lib, problems, err := pcl.Load(pcl.Options{Texts: texts})
+	lib, problems, err := check.Load(check.Options{Texts: texts})
 	if err != nil || len(problems) > 0 {
 		t.Fatalf("PCL: %v %v", err, problems)
 	}

@@ -18,7 +18,8 @@ import (
 
 // allowed lists, for every package of the house, the rooms that it may import. A room stands for the packages below it
 // too. Anyone may import internal/..., which is nobody's vocabulary, except where a package is in alone.
-// A package that is not below any of these names fails the test: give it a line.
+// One that ends in "/." is a package without those below it. A package that is not below any of these names fails the test:
+// give it a line.
 var allowed = map[string][]string{
 	"grid":               {},
 	"grid/wire":          {"grid"},
@@ -28,8 +29,12 @@ var allowed = map[string][]string{
 	"trampoline":         {"grid", "trampoline/x86"},
 	"pcl/syntax":         {},
 	"pcl/lib":            {},
-	"pcl":                {"grid", "pcl/syntax", "pcl/lib"},
+	"pcl":                {"grid", "pcl/syntax"},
+	"pcl/types":          {"grid", "pcl/syntax", "pcl/."},
+	"pcl/check":          {"grid", "pcl/syntax", "pcl/lib", "pcl/.", "pcl/types"},
+	"pcl/compile":        {"grid", "pcl/syntax", "pcl/.", "pcl/types"},
 	"pcl/pcltest":        {"grid", "pcl/syntax"},
+	"pcl/internal/cases": {"grid", "pcl/syntax", "pcl/.", "pcl/check"},
 	"visi":               {"grid", "visi"},
 	"daemon/kernel":      {},
 	"daemon/rows":        {},
@@ -63,6 +68,13 @@ var allowed = map[string][]string{
 	"e2e":                {},
 	"e2e/peer":           {"grid", "pcl", "daemon"},
 	"internal":           {},
+}
+
+// tests lists what the tests of a package may import besides.
+var tests = map[string][]string{
+	"pcl":         {"pcl"},
+	"pcl/check":   {"pcl/internal/cases"},
+	"pcl/compile": {"pcl/check", "pcl/internal/cases"},
 }
 
 // alone lists the packages that import nothing of the house, not even internal/..., outside their tests; but for procParser, which is alone itself.
@@ -151,8 +163,12 @@ func refusal(s source, name string) string {
 	case s.pkg == name, s.test && below(s.pkg, name):
 		return "" // a test of its own package, or of the one above
 	}
-	for _, r := range allowed[room] {
-		if below(name, r) {
+	may := allowed[room]
+	if s.test {
+		may = slices.Concat(may, tests[room])
+	}
+	for _, r := range may {
+		if alone, ok := strings.CutSuffix(r, "/."); ok && name == alone || !ok && below(name, r) {
 			return ""
 		}
 	}
@@ -188,6 +204,15 @@ func TestTheRuleItself(t *testing.T) {
 		{"trampoline/x86", "trampoline", false, false},
 		{"pcl/syntax", "pcl", false, false},
 		{"pcl/pcltest", "daemon", false, false},
+		{"pcl", "pcl/check", false, false},
+		{"pcl", "pcl/check", true, true},
+		{"pcl/types", "pcl", false, true},
+		{"pcl/types", "pcl/check", false, false},
+		{"pcl/check", "pcl/compile", false, false},
+		{"pcl/check", "pcl/types", false, true},
+		{"pcl/compile", "pcl/check", false, false},
+		{"pcl/compile", "pcl/check", true, true},
+		{"pcl/compile", "daemon", false, false},
 		{"daemon/kernel", "daemon/process", false, false},
 		{"daemon/process", "daemon", false, false},
 		{"daemon/kernel", "internal/safetext", false, false},

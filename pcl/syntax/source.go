@@ -109,6 +109,14 @@ func Shorten(s string, n int) string {
 	return short
 }
 
+// maxMessage is how many characters of a message are shown: what it quotes may be as long as the text.
+const maxMessage = 600
+
+// ErrorAt makes an error of a message about a place. Whatever the message quotes is shortened and made fit for a terminal.
+func ErrorAt(pos Pos, format string, args ...any) *Error {
+	return &Error{Pos: pos, Msg: Shorten(fmt.Sprintf(format, args...), maxMessage)}
+}
+
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -11,11 +11,12 @@ import (
 
 	"culprit/grid"
 	"culprit/pcl"
+	"culprit/pcl/check"
 )
 
 func library(t *testing.T, text string) *pcl.Library {
 	t.Helper()
-	lib, problems, err := pcl.Load(pcl.Options{Texts: []string{text}})
+	lib, problems, err := check.Load(check.Options{Texts: []string{text}})
 	if err != nil || len(problems) > 0 {
 		t.Fatal(err, problems)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"culprit/pcl"
+	"culprit/pcl/check"
 	"culprit/pcl/pcltest"
 	"culprit/pcl/syntax"
 )
@@ -24,7 +25,7 @@ func (b *BadFile) Error() string {
 
 // library loads the default library and the PCL of a test that is not meant to be refused.
 func library(f *pcltest.File, t *pcltest.Test) (*pcl.Library, error) {
-	opts := pcl.Options{}
+	opts := check.Options{}
 	var bodies []*pcltest.Body
 	for _, s := range t.Steps {
 		switch s, ok := s.(pcltest.PCL); {
@@ -36,7 +37,7 @@ func library(f *pcltest.File, t *pcltest.Test) (*pcl.Library, error) {
 			bodies = append(bodies, s.Body)
 		}
 	}
-	lib, problems, err := pcl.Load(opts)
+	lib, problems, err := check.Load(opts)
 	if err != nil {
 		return nil, &BadFile{[]*syntax.Error{{Pos: t.Pos, Msg: err.Error()}}}
 	}
@@ -54,7 +55,7 @@ func beside(f *pcltest.File, name string) string {
 }
 
 // inFile says where in the file of the test what is wrong with its bodies stands.
-func inFile(problems []pcl.Problem, bodies []*pcltest.Body) (out []*syntax.Error) {
+func inFile(problems []check.Problem, bodies []*pcltest.Body) (out []*syntax.Error) {
 	for _, p := range problems {
 		pos := p.Pos
 		for i, b := range bodies {
@@ -85,7 +86,7 @@ func (r *run) refusePCL(s pcltest.PCL) error {
 	if s.Error == "" {
 		return nil
 	}
-	_, problems, err := pcl.Load(pcl.Options{Texts: []string{s.Body.Raw}})
+	_, problems, err := check.Load(check.Options{Texts: []string{s.Body.Raw}})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,130 @@
+package check
+
+import (
+	"slices"
+	"strings"
+
+	"culprit/pcl"
+	"culprit/pcl/syntax"
+)
+
+// checkHypothesis checks all but the parent, which may be defined later.
+func (b *builder) checkHypothesis(d *syntax.Def) error {
+	have, err := uniqueItems(d)
+	if err == nil {
+		err = require(d, have, "test")
+	}
+	if err != nil {
+		return err
+	}
+	h := &pcl.Hypothesis{Name: d.Name, Parent: first(have["parent"]), Label: first(have["label"]), Explain: first(have["explain"]),
+		Expand: "whyAndWhere"}
+	if it := have["expand"]; it != nil {
+		if err := oneOf(it, "why", "where", "whyAndWhere"); err != nil {
+			return err
+		}
+		h.Expand = first(it)
+	}
+	if h.Label == "" {
+		h.Label = d.Name + " holds at {focus}: {value}"
+	}
+	if err = checkLabel(have["label"]); err != nil {
+		return err
+	}
+	r := &exprReader{b: b, local: map[string]bool{}}
+	if h.Comparison, err = r.comparison(have["test"].Expr); err != nil {
+		return err
+	}
+	h.Metrics, h.Global = r.metrics, r.global
+	if err = b.foci(d, h, have); err != nil {
+		return err
+	}
+	b.defs.Hypotheses = append(b.defs.Hypotheses, h)
+	return nil
+}
+
+// placeholders are what a label may ask the consultant to fill in.
+var placeholders = []string{"percent", "value", "threshold", "function", "source", "object", "process", "since", "focus"}
+
+func checkLabel(it *syntax.Item) error {
+	for rest := first(it); ; {
+		_, after, ok := strings.Cut(rest, "{")
+		if !ok {
+			return nil
+		}
+		name, behind, ok := strings.Cut(after, "}")
+		if !ok || !slices.Contains(placeholders, name) {
+			return syntax.ErrorAt(it.Values[0].Pos, "found the placeholder {%.20s}, expected one of {%s}%s", name, strings.Join(placeholders, "} {"),
+				syntax.DidYouMean(name, placeholders))
+		}
+		rest = behind
+	}
+}
+
+// orderHypotheses puts parents before their children and drops those whose parent is missing or that are their own
+// ancestors.
+func (b *builder) orderHypotheses() {
+	o := &hypothesisOrder{byName: map[string]*pcl.Hypothesis{}, state: map[*pcl.Hypothesis]placing{}}
+	for _, h := range b.defs.Hypotheses {
+		o.byName[h.Name] = h
+	}
+	for _, h := range b.defs.Hypotheses {
+		if o.place(h) {
+			continue
+		}
+		pos := b.parentPos(h.Name)
+		if o.byName[h.Parent] == nil {
+			b.problem(problemAt(pos, "hypothesis %s: found the parent %q, which is not defined%s, expected another hypothesis or top", h.Name, h.Parent,
+				syntax.DidYouMean(h.Parent, names(b, o.byName))))
+			continue
+		}
+		b.problem(problemAt(pos, "hypothesis %s: found the parent %q, which is its own descendant or was left out, expected another one or top", h.Name, h.Parent))
+	}
+	b.defs.Hypotheses, b.placed = o.out, map[string]*pcl.Hypothesis{}
+	for _, h := range o.out {
+		b.placed[h.Name] = h
+	}
+}
+
+// parentPos is where a hypothesis names its parent.
+func (b *builder) parentPos(name string) syntax.Pos {
+	d := b.chosen["hypothesis"][name]
+	for _, it := range d.Items {
+		if it.Key == "parent" {
+			return it.Values[0].Pos
+		}
+	}
+	return d.Pos
+}
+
+type placing uint8
+
+const (
+	unseen placing = iota
+	underWay
+	placed
+	dropped
+)
+
+type hypothesisOrder struct {
+	byName map[string]*pcl.Hypothesis
+	state  map[*pcl.Hypothesis]placing
+	out    []*pcl.Hypothesis
+}
+
+// place appends h behind its parent and reports whether that could be done.
+func (o *hypothesisOrder) place(h *pcl.Hypothesis) bool {
+	if o.state[h] != unseen {
+		return o.state[h] == placed
+	}
+	o.state[h] = underWay
+	if h.Parent != "" && h.Parent != "top" {
+		if parent := o.byName[h.Parent]; parent == nil || !o.place(parent) {
+			o.state[h] = dropped
+			return false
+		}
+	}
+	o.state[h] = placed
+	o.out = append(o.out, h)
+	return true
+}

@@ -1,0 +1,54 @@
+package pcl
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"culprit/pcl/syntax"
+)
+
+// Tunables are the tunable constants of a library: numbers that hypotheses read when they are tested. Any goroutine may use them.
+type Tunables struct {
+	mu     sync.RWMutex
+	values map[string]float64
+	at     map[string]syntax.Pos
+}
+
+// NewTunables are none.
+func NewTunables() *Tunables {
+	return &Tunables{values: map[string]float64{}, at: map[string]syntax.Pos{}}
+}
+
+// Define gives a constant its value, as a text at a place does.
+func (t *Tunables) Define(name string, value float64, at syntax.Pos) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.values[name], t.at[name] = value, at
+}
+
+// Value is that of a constant; ok is false if there is none of the name.
+func (t *Tunables) Value(name string) (v float64, ok bool) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	v, ok = t.values[name]
+	return v, ok
+}
+
+// set changes a constant that there is; else it returns false.
+func (t *Tunables) set(name string, value float64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, ok := t.values[name]
+	if ok {
+		t.values[name] = value
+	}
+	return ok
+}
+
+// Names are those of all constants, sorted.
+func (t *Tunables) Names() []string {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return slices.Sorted(maps.Keys(t.values))
+}
