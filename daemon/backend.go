@@ -84,7 +84,7 @@ func (d *Daemon) admit(t *target) {
 	t.profile = newProfile(t)
 	d.tree.Add(grid.Process, t.name)
 	t.threads.Refresh(0, t.stops)
-	t.files.look(d.Now())
+	t.files.Look(d.Now())
 	t.readChildTimes()
 	t.joinedAt = d.Now()
 	d.targets = append(d.targets, t)

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"culprit/daemon/kernel"
+	"culprit/daemon/openfiles"
 	"culprit/daemon/process"
 	"culprit/daemon/selfcost"
 	"culprit/daemon/tracerguard"
@@ -45,7 +46,7 @@ type Daemon struct {
 	prices    prices
 	images    images
 	twins     twins
-	pipes     pipeUsers
+	files     *openfiles.Host
 	host      string
 	began     time.Time
 	pauses    pauseLog
@@ -111,7 +112,8 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 		opts.Log = func(string) {}
 	}
 	host, _ := os.Hostname()
-	d := &Daemon{opts: opts, tree: grid.NewTree(), clock: clock, host: host,
+	tree := grid.NewTree()
+	d := &Daemon{opts: opts, tree: tree, files: openfiles.NewHost(tree), clock: clock, host: host,
 		began: time.Now(), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, missed: map[string]string{}, byPID: map[int]*target{}, family: newFamily(), catalogue: catalogue{listed: map[fileKey]bool{}}, kern: kernel.NewThreadTable(), stopped: make(chan struct{}), ended: make(chan struct{})}
 	d.images.say = func(text string) { d.logf("%s", text) }
 	defer d.images.endWith(ctx)()
@@ -246,6 +248,7 @@ func (d *Daemon) end(t *target) {
 		return
 	}
 	t.ended, t.endedAt = true, d.Now()
+	t.files.Close()
 	d.tree.Retire(grid.Process, t.name)
 	for _, o := range d.targets {
 		if !o.ended {

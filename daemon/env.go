@@ -25,7 +25,7 @@ func (t *target) Object(h grid.Hierarchy, elems []string) (uint64, error) {
 }
 
 // OpenedAs implements pcl.Env.
-func (t *target) OpenedAs(elems []string) []string { return t.files.openedAs(elems) }
+func (t *target) OpenedAs(elems []string) []string { return t.files.OpenedAs(elems, t.d.Now()) }
 
 // Machine implements pcl.Env.
 func (t *target) Machine() string { return t.d.host }

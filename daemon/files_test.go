@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/openfiles"
 	"culprit/grid"
 	"culprit/internal/testprog"
 )
@@ -88,7 +89,7 @@ func TestOpenFilesAreResources(t *testing.T) {
 	p.Say(t, "go")
 	p.Expect(t, "DONE", time.Minute)
 	d.mu.Lock()
-	d.targets[0].files.look(d.Now() + goneFor + 1)
+	d.targets[0].files.Look(d.Now() + openfiles.GoneFor + 1)
 	d.mu.Unlock()
 	if has("File", c) {
 		t.Error("a closed file is still listed")
@@ -98,29 +99,6 @@ func TestOpenFilesAreResources(t *testing.T) {
 	}
 	detachClean(t, d, p.PID)
 	p.Stop(t)
-}
-
-// TestAFileThatAnotherHasOpen: of many targets each is looked at in its turn, and a file that one has closed stays listed as long as the
-// other had it open when that was looked at last.
-func TestAFileThatAnotherHasOpen(t *testing.T) {
-	const part = "IO/File//var/log/x"
-	d := &Daemon{tree: grid.NewTree()}
-	for range 2 {
-		one := &target{d: d}
-		one.files = newFileTable(one)
-		d.targets = append(d.targets, one)
-	}
-	d.tree.Add(grid.IO, "File", "/var/log/x")
-	closed, open := d.targets[0].files, d.targets[1].files
-	closed.seen[part], closed.looked = &seenFile{at: 2}, 20
-	open.seen[part], open.looked = &seenFile{at: 12}, 12
-	if closed.retire(20); !d.tree.Live(grid.IO, "File", "/var/log/x") {
-		t.Error("it is listed no more when one has closed it")
-	}
-	open.looked = 28
-	if open.retire(28); d.tree.Live(grid.IO, "File", "/var/log/x") {
-		t.Error("it is listed still when the other has closed it, too")
-	}
 }
 
 // awaitTruth waits until something holds.
@@ -150,7 +128,7 @@ func TestOnePipeIsOneResource(t *testing.T) {
 	awaitTruth(t, "the pipe is known", func() bool { return len(d.Tree().Children(grid.IO, "Pipe")) > 0 })
 	d.mu.Lock()
 	for _, tg := range d.targets {
-		tg.files.look(d.Now())
+		tg.files.Look(d.Now())
 	}
 	d.mu.Unlock()
 	named := map[string]string{}

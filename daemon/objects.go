@@ -15,7 +15,7 @@ import (
 )
 
 // An objectTable knows the locks that threads of a target were seen waiting for, and what PCL's $constraint[0] stands for in each: an
-// address. What descriptors stand for is the business of the target's fileTable.
+// address. What descriptors stand for is known to the target's table of open files.
 type objectTable struct {
 	t      *target
 	mu     sync.Mutex
@@ -50,7 +50,7 @@ func (o *objectTable) value(h grid.Hierarchy, elems []string) (uint64, bool) {
 		return 0, false
 	}
 	if h == grid.IO {
-		return o.t.files.number(elems)
+		return o.t.files.Number(elems, o.t.d.Now())
 	}
 	o.mu.Lock()
 	v, ok := o.values[h.String()+"/"+elems[0]+"/"+elems[1]]
@@ -180,4 +180,4 @@ func (o *objectTable) learn(h grid.Hierarchy, kind, name string, value, word uin
 }
 
 // file names what a descriptor refers to.
-func (o *objectTable) file(fd int) string { return o.t.files.at(fd) }
+func (o *objectTable) file(fd int) string { return o.t.files.At(fd, o.t.d.Now()) }

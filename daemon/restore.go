@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"culprit/daemon/openfiles"
 	"culprit/daemon/process"
 	"culprit/daemon/segment"
 	"culprit/grid"
@@ -143,7 +144,10 @@ func (t *target) restore(r *RestoreReport) error {
 }
 
 // bareDaemon is enough of a daemon to look at a process's files.
-func bareDaemon() *Daemon { return &Daemon{opts: Options{Log: func(string) {}}, tree: grid.NewTree()} }
+func bareDaemon() *Daemon {
+	tree := grid.NewTree()
+	return &Daemon{opts: Options{Log: func(string) {}}, tree: tree, files: openfiles.NewHost(tree)}
+}
 
 // mostOfASite is how many entries of one address are believed: a site has two while it is patched anew.
 const mostOfASite = 2

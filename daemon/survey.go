@@ -132,7 +132,7 @@ func (d *Daemon) ListOpen() error {
 			errs = append(errs, err)
 			continue
 		}
-		t.files.look(d.Now())
+		t.files.Look(d.Now())
 	}
 	return errors.Join(errs...)
 }

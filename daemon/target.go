@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"culprit/daemon/image"
+	"culprit/daemon/openfiles"
 	"culprit/daemon/process"
 	"culprit/daemon/segment"
 	"culprit/daemon/threads"
@@ -38,7 +39,7 @@ type target struct {
 	cells       segment.Cells
 	threads     *threads.Table
 	locks       *objectTable
-	files       *fileTable
+	files       *openfiles.Table
 	profile     *profile
 	sampled     *strata // of a target that is only looked at; else nil
 	ended       bool
@@ -86,7 +87,7 @@ func openTarget(d *Daemon, pid int, open func(pid int) (*process.Process, error)
 	t.name = fmt.Sprintf("%s{%d}", t.main().name, pid)
 	t.threads = threads.New(threads.Config{PID: pid, Name: t.name, Kernel: d.kern, Tree: d.tree, Memory: t.proc, IsSyscallFunction: t.isSyscallFunction})
 	t.locks = newObjectTable(t)
-	t.files = newFileTable(t)
+	t.files = d.files.Table(openfiles.Config{PID: pid, Word: t.fileWord, MayRead: t.mayReadMemory})
 	return t, nil
 }
 
@@ -129,6 +130,7 @@ func (t *target) close() {
 	for _, c := range t.plans {
 		t.d.twins.leave(c)
 	}
+	t.files.Close()
 	t.closeRows()
 	if t.seg != nil {
 		t.seg.Close()

@@ -1,11 +1,9 @@
-package daemon
+package openfiles
 
 import (
 	"fmt"
 	"os"
 	"strings"
-
-	"culprit/grid"
 )
 
 // What a file is opened by: probes compare the path with the argument of open, so that what is written to a file that is open for a
@@ -15,14 +13,17 @@ import (
 // microsecond for each of the two texts, and a star may stand for thousands.
 const fewByPath = 16
 
-// openedAs lists the texts by which the target may open a file: its path, and what that is from the directory where the target is.
-func (f *fileTable) openedAs(elems []string) []string {
-	number := f.numbers[grid.IO.String()+"/"+strings.Join(elems, "/")] &^ kindNumber(elems[0])
-	if elems[0] != "File" || number > fewByPath || !strings.HasPrefix(elems[1], "/") || !f.mayRead() {
+// OpenedAs lists the texts by which the process may open a file at a session time: its path, and what that is from the directory where the
+// process is.
+func (t *Table) OpenedAs(elems []string, at float64) []string {
+	t.host.mu.Lock()
+	defer t.host.mu.Unlock()
+	number := t.numbers[partOf(elems)] &^ kindNumber(elems[0])
+	if elems[0] != "File" || number > fewByPath || !strings.HasPrefix(elems[1], "/") || !t.mayRead(at) {
 		return nil
 	}
 	texts := []string{elems[1]}
-	if cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", f.t.proc.PID())); err == nil {
+	if cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", t.cfg.PID)); err == nil {
 		if rest, below := strings.CutPrefix(elems[1], strings.TrimSuffix(cwd, "/")+"/"); below {
 			texts = append(texts, rest)
 		}
@@ -31,9 +32,9 @@ func (f *fileTable) openedAs(elems []string) []string {
 }
 
 // mayRead tells whether probes may read what pointers lead to; what was found is believed for a second.
-func (f *fileTable) mayRead() bool {
-	if now := f.t.d.Now(); f.askedAt == 0 || now-f.askedAt > 1 {
-		f.askedAt, f.reads = now, f.t.mayAsk(readingMemory) == nil
+func (t *Table) mayRead(at float64) bool {
+	if t.askedAt == 0 || at-t.askedAt > 1 {
+		t.askedAt, t.reads = at, t.cfg.MayRead()
 	}
-	return f.reads
+	return t.reads
 }

@@ -1,4 +1,4 @@
-package daemon
+package openfiles
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 // A pipe has no name but a number; who is at its other end says more. That is looked up once, when the pipe is first seen in one of the targets,
 // and stays its name in all of them: what one process writes to and another reads from is one resource.
 
-// pipeUsers is who had which pipe when all processes were last looked through. d.mu is held when it is used.
+// pipeUsers is who had which pipe when all processes were last looked through. The host's lock guards it.
 type pipeUsers struct {
 	users map[uint64][]int // by inode
 	at    time.Time
