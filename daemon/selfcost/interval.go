@@ -16,19 +16,21 @@ const (
 	StillShare = 0.0005 // while none is, and nothing is measured that anybody waits for
 )
 
-// An Interval is the time between two passes over all values. It grows with the CPU time that the last pass took, so that two hundred
-// processes are not read as often as one.
+// An Interval is the time between two passes over all values. It grows with the CPU time that passes take, so that two hundred processes are not
+// read as often as one. The cheaper one of the last two passes counts: in single ones something began or ended.
 type Interval struct {
 	last time.Time
-	took time.Duration
+	took [2]time.Duration // by the last pass and the one before
 }
 
 // Note tells of a pass that began at a time and took so much CPU time.
-func (v *Interval) Note(at time.Time, took time.Duration) { v.last, v.took = at, took }
+func (v *Interval) Note(at time.Time, took time.Duration) {
+	v.last, v.took = at, [2]time.Duration{took, v.took[0]}
+}
 
 // Length is how long to wait from one pass to the next, if passes may take a share of a CPU.
 func (v *Interval) Length(share float64) time.Duration {
-	wanted := time.Duration(float64(v.took) / share)
+	wanted := time.Duration(float64(min(v.took[0], v.took[1])) / share)
 	return min(max(wanted, ShortestInterval), LongestInterval)
 }
 

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestInterval: short passes come five times a second, long ones take their share of a CPU, and none is later than the longest interval.
+// TestInterval: short passes come five times a second, long ones take their share of a CPU, none is later than the longest interval, and one that
+// took longer than the others changes nothing.
 func TestInterval(t *testing.T) {
 	for _, c := range []struct {
 		took  time.Duration
@@ -22,6 +23,11 @@ func TestInterval(t *testing.T) {
 	} {
 		var v Interval
 		v.Note(time.Time{}, c.took)
+		if got := v.Length(c.share); got != ShortestInterval {
+			t.Errorf("after one pass of %v: every %v", c.took, got)
+		}
+		v.Note(time.Time{}, c.took)
+		v.Note(time.Time{}, time.Minute)
 		if got := v.Length(c.share); got != c.want {
 			t.Errorf("%v at %g of a CPU: every %v, want %v", c.took, c.share, got, c.want)
 		}
