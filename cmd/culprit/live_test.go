@@ -189,11 +189,11 @@ func TestInterruptRemovesTheProbes(t *testing.T) {
 	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		p := target(t, "mutex.c")
-		c := culprit(t, "attach", "--quiet", "--json", "-", fmt.Sprint(p.PID))
+		c := culprit(t, "attach", "--no-search", "--watch", "sync_wait_inclusive", "--quiet", "--json", "-", fmt.Sprint(p.PID))
 		c.awaitProbes(p.PID)
 		time.Sleep(500 * time.Millisecond)
 		c.cmd.Process.Signal(sig)
-		c.want(exitBottleneck, exitNothing)
+		c.want(exitNothing)
 		if r := c.parse(c.out.Bytes()); r.End != "interrupted" || !r.RemovedClean {
 			t.Errorf("%v: %+v", sig, r)
 		}
@@ -260,12 +260,12 @@ func TestTargetKilledWhileProbesAreRemoved(t *testing.T) {
 func TestDetachEndsTheOther(t *testing.T) {
 	t.Parallel()
 	p := target(t, "mutex.c")
-	c := culprit(t, "attach", fmt.Sprint(p.PID))
+	c := culprit(t, "attach", "--no-search", "--watch", "sync_wait_inclusive", fmt.Sprint(p.PID))
 	c.awaitProbes(p.PID)
 	busy := culprit(t, "restore", fmt.Sprint(p.PID)).want(exitFailed)
 	busy.has(&busy.errOut, "culprit detach")
 	culprit(t, "detach", fmt.Sprint(p.PID)).want(0)
-	c.want(exitBottleneck, exitNothing)
+	c.want(exitNothing)
 	untouched(t, p)
 }
 
