@@ -13,7 +13,7 @@ import (
 // Enable has pairs measured that were not named in Config.Watches, in one batch. Those that are not possible yet are tried
 // again until Config.Patience is over or ctx ends. Asked says what became of each.
 func (s *Session) Enable(ctx context.Context, keys ...grid.PairKey) {
-	s.watch.ask(ctx, s.cfg.Patience, keys)
+	s.pairs.watch.Ask(ctx, s.cfg.Patience, keys)
 }
 
 // Disable ends measuring pairs that were enabled; their values stay readable.

@@ -12,14 +12,14 @@ import (
 // Read is what a view shows of a watched pair, from when it was enabled until Close: its average in the unit of its rate, or something
 // of its single values in their unit. The error says why there is nothing.
 func (s *Session) Read(key grid.PairKey, view pcl.View) (float64, error) {
-	if err := s.watch.unsure(key); err != nil {
+	if err := s.pairs.unsure(key); err != nil {
 		return math.NaN(), err
 	}
-	average, err := s.watch.average(key)
-	if view == pcl.Average || err != nil && !isNoValue(err) {
+	average, err := s.pairs.average(key)
+	if view == pcl.Average || err != nil && err != errNoValue {
 		return average, err
 	}
-	return s.watch.ofValues(key, view)
+	return s.pairs.ofValues(key, view)
 }
 
 // An Asked is what became of a pair that was asked for.
@@ -31,22 +31,19 @@ type Asked struct {
 }
 
 // Asked says what became of a pair of Enable, or of a watch without a star.
-func (s *Session) Asked(key grid.PairKey) Asked { return s.watch.became(key) }
+func (s *Session) Asked(key grid.PairKey) Asked { return s.pairs.became(key) }
 
-func (w *watcher) became(key grid.PairKey) Asked {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if real, ok := w.asked[key]; ok {
-		key = real
-	}
-	s := w.state[key]
+func (r *pairReader) became(key grid.PairKey) Asked {
+	key = r.watch.Real(key)
+	s, ok := r.watch.State(key)
 	switch {
-	case s == nil:
+	case !ok:
 		return Asked{Err: errNotWatched}
-	case s.err == nil && s.retry:
+	case s.Err == nil && s.Waiting:
 		return Asked{Err: errNotEnabled}
 	}
-	return Asked{Err: s.err, Note: s.end.untold, Places: s.end.places, Probed: s.end.probed}
+	e, _ := r.end(key)
+	return Asked{Err: s.Err, Note: e.untold, Places: e.places, Probed: e.probed}
 }
 
 // Pair is what was measured of a pair so far; ok is false if it never was.
@@ -58,31 +55,43 @@ func (s *Session) Distribution(key grid.PairKey) (grid.Distribution, bool) {
 }
 
 // unsure says why nothing may be concluded from the value of a pair; nil if it may.
-func (w *watcher) unsure(key grid.PairKey) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if real, ok := w.asked[key]; ok {
-		key = real
-	}
-	if s := w.state[key]; s != nil && s.end.unsure != "" {
-		return errors.New(s.end.unsure)
+func (r *pairReader) unsure(key grid.PairKey) error {
+	if e, _ := r.end(r.watch.Real(key)); e.unsure != "" {
+		return errors.New(e.unsure)
 	}
 	return nil
 }
 
 // Notes are what the values of the watched pairs do not tell of, a line for each; known after Close.
-func (s *Session) Notes() []string { return s.watch.notes() }
+func (s *Session) Notes() []string { return s.pairs.notes() }
 
-func isNoValue(err error) bool { return err == errNoValue }
+// Pointless reports whether some watched pair was about nothing that the targets have, to the end: its function is missing, ambiguous or
+// inlined everywhere, or its module is missing. A star that stands for nothing does not count.
+func (s *Session) Pointless() bool { return s.pairs.watch.Pointless() }
+
+var (
+	errNotWatched = errors.New("it was not watched")
+	errNotEnabled = errors.New("the session ended before it was enabled")
+	errNoValue    = errors.New("nothing was recorded: what it measures did not happen, the session or the target ended too early, or no thread was active")
+)
+
+// average is the average of a watched pair, in the unit of its rate, from when it was enabled until Close; the error says why there is
+// none.
+func (r *pairReader) average(key grid.PairKey) (float64, error) {
+	if err := r.became(key).Err; err != nil {
+		return math.NaN(), err
+	}
+	snap, ok := r.grid.Pair(r.watch.Real(key))
+	if !ok || math.IsNaN(snap.Average) {
+		return math.NaN(), errNoValue
+	}
+	return snap.Average, nil
+}
 
 // ofValues reads the distribution of a pair that was enabled.
-func (w *watcher) ofValues(key grid.PairKey, view pcl.View) (float64, error) {
-	w.mu.Lock()
-	if real, ok := w.asked[key]; ok {
-		key = real
-	}
-	w.mu.Unlock()
-	d, ok := w.grid.Distribution(key, 0)
+func (r *pairReader) ofValues(key grid.PairKey, view pcl.View) (float64, error) {
+	key = r.watch.Real(key)
+	d, ok := r.grid.Distribution(key, 0)
 	if !ok {
 		return math.NaN(), fmt.Errorf("%v keeps no single values there", key)
 	}

@@ -54,7 +54,7 @@ func (s *Session) log(text string) {
 func (s *Session) Present() *report.Report {
 	r := s.build()
 	s.addNotes(r)
-	r.Pairs, r.PairsLeftOut = s.watch.present()
+	r.Pairs, r.PairsLeftOut = s.pairs.present()
 	s.finishReport(r)
 	r.End = report.Running
 	return r

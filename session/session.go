@@ -19,6 +19,7 @@ import (
 	"culprit/pcl"
 	"culprit/session/report"
 	"culprit/session/socket"
+	"culprit/session/watch"
 )
 
 // tick is how often a session without a fixed end looks whether it is over: rarely, as each time takes somebody's processor.
@@ -36,7 +37,7 @@ type Config struct {
 	Children bool    // follow children of the targets
 	Search   bool
 	Backend  grid.Backend
-	Watches  []Watch
+	Watches  []watch.Watch
 	OnEvent  func(consultant.Event) // nil = dropped; called from any goroutine
 	Log      func(string)           // nil = dropped; called from any goroutine
 	Guard    func() *exec.Cmd       // as daemon.Options.Guard
@@ -54,7 +55,7 @@ type Session struct {
 	daemon  Daemon
 	grid    *grid.Grid
 	search  *consultant.Search // nil without search
-	watch   *watcher
+	pairs   *pairReader
 	ranks   *mpi.Observer  // nil without search
 	socket  *socket.Server // nil if nobody can ask
 	started time.Time
@@ -87,8 +88,7 @@ func Open(ctx context.Context, cfg Config) (*Session, error) {
 func on(d Daemon, cfg Config, started time.Time) *Session {
 	s := &Session{cfg: cfg, daemon: d, started: started}
 	s.grid = newGrid(d, cfg.Library)
-	s.watch = newWatcher(s.grid, d, cfg.Library, cfg.Watches)
-	s.watch.tell = cfg.Missing
+	s.pairs = newPairReader(s.grid, d, cfg)
 	if cfg.Search {
 		s.search = newSearch(cfg, d, s.grid)
 		s.ranks = s.newRanks(s.grid, d)
@@ -101,8 +101,8 @@ func on(d Daemon, cfg Config, started time.Time) *Session {
 func (s *Session) Run(ctx context.Context, l Limits) End {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	s.watch.begin()
-	wg.Go(func() { s.watch.run(ctx) })
+	s.pairs.watch.Begin()
+	wg.Go(func() { s.pairs.watch.Run(ctx) })
 	if s.search != nil {
 		wg.Go(func() { s.keepSearching(ctx) })
 		wg.Go(func() { s.ranks.Run(ctx) })
@@ -206,7 +206,7 @@ func (s *Session) Close() error {
 		if s.socket != nil {
 			s.socket.Close()
 		}
-		pairs := s.watch.finish()
+		pairs := s.pairs.finish()
 		r := s.build()
 		s.addNotes(r)
 		if used, share := s.daemon.UnmeasuredChildren(); used > 0 {

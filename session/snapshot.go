@@ -32,7 +32,7 @@ func (s *Session) Snapshot() Snapshot {
 	snap := Snapshot{
 		Targets: s.targets(), Elapsed: s.daemon.Now(), Budget: s.cfg.Budget, Observed: s.daemon.ObservedCost(),
 		Searching: s.search != nil, Settled: s.Settled(), Ended: s.interrupted() == EndTarget,
-		Watched: s.watch.look(),
+		Watched: s.pairs.look(),
 	}
 	if s.search != nil {
 		snap.Nodes, snap.Bottlenecks, snap.Status = s.search.Nodes(), s.search.Bottlenecks(), s.search.Status()
@@ -125,7 +125,7 @@ func (s *Session) addNotes(r *report.Report) {
 		foci[n.ID] = n.Focus
 	}
 	metrics := map[string][]string{}
-	for _, h := range s.watch.lib.Hypotheses() {
+	for _, h := range s.cfg.Library.Hypotheses() {
 		metrics[clean(h.Name)] = h.Metrics
 	}
 	for i := range r.Nodes {

@@ -1,9 +1,6 @@
 package session
 
-import (
-	"culprit/grid"
-	"culprit/session/report"
-)
+import "culprit/session/report"
 
 // A Watched is a pair of --watch as it stands; Error says why it has no values, or not yet. Its Bins are left out.
 type Watched struct {
@@ -18,12 +15,10 @@ const (
 )
 
 // look reads the pairs that were asked for first.
-func (w *watcher) look() (list []Watched) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	shown := w.shown()
+func (r *pairReader) look() (list []Watched) {
+	shown := r.watch.Shown()
 	for _, key := range shown[:min(len(shown), maxWatched)] {
-		one := Watched{Pair: w.soFar(key)}
+		one := Watched{Pair: r.soFar(key)}
 		for _, v := range one.Bins[max(0, len(one.Bins)-maxRecent):] {
 			one.Recent = append(one.Recent, float64(v))
 		}
@@ -40,21 +35,10 @@ func (w *watcher) look() (list []Watched) {
 const maxPresent = 1000
 
 // present reads the pairs that were asked for first; more is how many are left out.
-func (w *watcher) present() (list []report.Pair, more int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	shown := w.shown()
+func (r *pairReader) present() (list []report.Pair, more int) {
+	shown := r.watch.Shown()
 	for _, key := range shown[:min(len(shown), maxPresent)] {
-		list = append(list, w.soFar(key))
+		list = append(list, r.soFar(key))
 	}
 	return list, max(0, len(shown)-maxPresent)
-}
-
-// soFar is a pair while it is measured. mu is held.
-func (w *watcher) soFar(key grid.PairKey) report.Pair {
-	p := w.pair(key)
-	if w.state[key].retry {
-		p.Error = "not enabled yet"
-	}
-	return p
 }

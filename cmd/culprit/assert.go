@@ -19,6 +19,7 @@ import (
 	"culprit/pcl"
 	"culprit/session"
 	"culprit/session/report"
+	"culprit/session/watch"
 )
 
 // assertTime is how long `assert` measures without --for.
@@ -129,7 +130,7 @@ func prepareAssert(opts *assertOptions) (*assertion, error) {
 	a.cfg = session.Config{Tool: toolName(), Library: lib, Budget: 1, Children: opts.children, Socket: !opts.noSocket, Backend: grid.Backend(opts.backend), Log: a.note, Guard: guard,
 		Missing: func(key grid.PairKey, err error) { a.note(missingText(key, err)) }}
 	for _, k := range a.keys() {
-		a.cfg.Watches = append(a.cfg.Watches, session.WatchOf(k))
+		a.cfg.Watches = append(a.cfg.Watches, watch.Of(k))
 	}
 	for _, path := range []string{opts.junit, opts.json} {
 		if path == "" || path == "-" {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"culprit/pcl"
-	"culprit/session"
+	"culprit/session/watch"
 )
 
 // measureOptions are the flags of the commands that measure.
@@ -57,10 +57,10 @@ func addSocketFlag(f *pflag.FlagSet, off *bool) {
 // library loads the PCL that the flags name. Problems in what the user gave are an error of usage that shows each place.
 func (o *measureOptions) library() (*pcl.Library, error) { return loadLibrary(o.files, o.texts, false) }
 
-func (o *measureOptions) watches(lib *pcl.Library) ([]session.Watch, error) {
-	var list []session.Watch
+func (o *measureOptions) watches(lib *pcl.Library) ([]watch.Watch, error) {
+	var list []watch.Watch
 	for _, text := range o.watch {
-		w, err := session.ParseWatch(text, lib.Defined()...)
+		w, err := watch.Parse(text, lib.Defined()...)
 		if err != nil {
 			return nil, &statusError{exitUsage, fmt.Errorf("--watch: %w", err)}
 		}

@@ -1,4 +1,4 @@
-package session
+package watch
 
 import (
 	"context"
@@ -28,14 +28,19 @@ func (l *later) Enable(keys []grid.PairKey, _ grid.Sink) (results []grid.EnableR
 	return results
 }
 
-func newAsker(t *testing.T, l *later) *watcher {
+func newAsker(t *testing.T, l *later) *Watcher {
 	t.Helper()
 	lib, problems, err := check.Load(check.Options{})
 	if err != nil || len(problems) > 0 {
 		t.Fatal(err, problems)
 	}
 	g := grid.New(l, lib.Metric, func() float64 { return 0 })
-	return &watcher{grid: g, tree: grid.NewTree(), lib: lib, state: map[grid.PairKey]*watched{}, asked: map[grid.PairKey]grid.PairKey{}}
+	return New(g, grid.NewTree(), nil, lib, nil, nil)
+}
+
+func isEnabled(w *Watcher, key grid.PairKey) bool {
+	s, ok := w.State(key)
+	return ok && s.Enabled() && s.Named
 }
 
 // TestEnablePatiently: what is not possible yet is tried again, each pair once, until it is possible or patience is over.
@@ -49,17 +54,17 @@ func TestEnablePatiently(t *testing.T) {
 	}{{0, 0, 1, true}, {2, time.Minute, 3, true}, {1, 0, 1, false}} {
 		l := &later{refusals: c.refusals}
 		w := newAsker(t, l)
-		w.ask(context.Background(), c.patience, []grid.PairKey{cpu, cpu, bad})
-		if l.asked != c.asked || (w.became(cpu).Err == nil) != c.ok {
-			t.Errorf("%+v: asked %d times, %v", c, l.asked, w.became(cpu).Err)
+		w.Ask(context.Background(), c.patience, []grid.PairKey{cpu, cpu, bad})
+		if l.asked != c.asked || isEnabled(w, cpu) != c.ok {
+			t.Errorf("%+v: asked %d times, %v", c, l.asked, w.state[cpu].err)
 		}
-		if w.became(bad).Err == nil {
+		if isEnabled(w, bad) {
 			t.Error("a metric that there is not was enabled")
 		}
-		if err := w.became(grid.PairKey{Metric: "io_wait"}).Err; err != errNotWatched {
-			t.Errorf("a pair that nobody asked for: %v", err)
+		if s, ok := w.State(grid.PairKey{Metric: "io_wait"}); ok {
+			t.Errorf("a pair that nobody asked for: %+v", s)
 		}
-		if shown := w.shown(); len(shown) != 2 {
+		if shown := w.Shown(); len(shown) != 2 {
 			t.Errorf("shown: %v", shown)
 		}
 	}
@@ -70,7 +75,7 @@ func TestEnableEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(50*time.Millisecond, cancel)
 	began := time.Now()
-	newAsker(t, &later{refusals: 1 << 30}).ask(ctx, time.Hour, []grid.PairKey{{Metric: "cpu"}})
+	newAsker(t, &later{refusals: 1 << 30}).Ask(ctx, time.Hour, []grid.PairKey{{Metric: "cpu"}})
 	if d := time.Since(began); d > 10*time.Second {
 		t.Errorf("it took %v", d)
 	}

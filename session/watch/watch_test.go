@@ -1,4 +1,4 @@
-package session
+package watch
 
 import (
 	"slices"
@@ -9,12 +9,12 @@ import (
 	"culprit/pcl/check"
 )
 
-func TestParseWatch(t *testing.T) {
+func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
 		"cpu": "cpu@/", "cpu@/": "cpu@/", "cpu@/Code/a.c/f": "cpu@/Code/a.c/f",
 		"cpu@/Code/a.c/*": "cpu@/Code/a.c +*", "cpu@/Code/*,/Process/7": "cpu@/Code +*",
 	} {
-		w, err := ParseWatch(text)
+		w, err := Parse(text)
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 			continue
@@ -32,7 +32,7 @@ func TestParseWatch(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "@/", "cpu@", "cpu@Code", "cpu@/Nowhere/x", "cpu@/Code/*,/Process/*"} {
-		if _, err := ParseWatch(text); err == nil {
+		if _, err := Parse(text); err == nil {
 			t.Errorf("%q was accepted", text)
 		}
 	}
@@ -46,7 +46,7 @@ func TestWatchCheck(t *testing.T) {
 	for text, ok := range map[string]bool{
 		"procedure_calls@/Code/a.c/*": true, "cpu": true, "nothing": false, "number_of_cpus@/Code/a.c/f": false,
 	} {
-		w, err := ParseWatch(text)
+		w, err := Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func TestWatchCheck(t *testing.T) {
 
 // TestStarInTheMiddle: a star stands for the last name of a path.
 func TestStarInTheMiddle(t *testing.T) {
-	if _, err := ParseWatch("cpu@/Process/*/*"); err == nil || !strings.Contains(err.Error(), "has a star in the middle of a path") {
+	if _, err := Parse("cpu@/Process/*/*"); err == nil || !strings.Contains(err.Error(), "has a star in the middle of a path") {
 		t.Errorf("%v", err)
 	}
 }
@@ -76,7 +76,7 @@ func TestExpand(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w := &watcher{tree: tree, state: map[grid.PairKey]*watched{}}
+	w := &Watcher{tree: tree, state: map[grid.PairKey]*state{}}
 	for text, want := range map[string][]string{
 		"cpu@/Code/a.c/*":           {"cpu@/Code/a.c/f", "cpu@/Code/a.c/g"},
 		"cpu@/Code/b.c/h":           {"cpu@/Code/b.c/h"},
@@ -84,7 +84,7 @@ func TestExpand(t *testing.T) {
 		"cpu@/Process/7":            {"cpu@/Process/7"},
 		"cpu@/Code/none/*":          nil,
 	} {
-		one, err := ParseWatch(text)
+		one, err := Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +112,7 @@ func TestItems(t *testing.T) {
 	if err != nil || len(problems) > 0 {
 		t.Fatal(err, problems)
 	}
-	w := &watcher{tree: grid.NewTree(), lib: lib, state: map[grid.PairKey]*watched{}}
+	w := &Watcher{tree: grid.NewTree(), lib: lib, state: map[grid.PairKey]*state{}}
 	for text, want := range map[string][]string{
 		"cpu@/Part/a":                   {"cpu@/Part/a"},
 		"cpu@/Part/*":                   {"cpu@/Part/b", "cpu@/Part/a"},
@@ -123,7 +123,7 @@ func TestItems(t *testing.T) {
 		"cpu@/Part/*/x":                 nil,
 		"cpu@/Part/a,/Code/a.c":         nil,
 	} {
-		one, err := ParseWatch(text, lib.Defined()...)
+		one, err := Parse(text, lib.Defined()...)
 		if err == nil {
 			err = one.Check(lib)
 		}

@@ -1,4 +1,4 @@
-package session
+package watch
 
 import (
 	"maps"
@@ -6,13 +6,12 @@ import (
 
 	"culprit/grid"
 	"culprit/pcl"
-	"culprit/session/report"
 )
 
 // A star in a watch stands for all children of a resource, also for those that come later.
 
 // expand lists the pairs that a watch stands for now.
-func (w *watcher) expand(one Watch) []grid.PairKey {
+func (w *Watcher) expand(one Watch) []grid.PairKey {
 	focus := w.resolveProcess(one.Key.Focus)
 	if !one.every {
 		return []grid.PairKey{{Metric: one.Key.Metric, Focus: focus}}
@@ -26,7 +25,7 @@ func (w *watcher) expand(one Watch) []grid.PairKey {
 
 // finder is the pair that has to be measured so that objects are found for a star, where nothing but the probes of its metric finds those that are in
 // nobody's way.
-func (w *watcher) finder(one Watch) (grid.PairKey, bool) {
+func (w *Watcher) finder(one Watch) (grid.PairKey, bool) {
 	if !one.every || one.wild != grid.SyncObject {
 		return grid.PairKey{}, false
 	}
@@ -39,8 +38,8 @@ func (w *watcher) finder(one Watch) (grid.PairKey, bool) {
 	return grid.PairKey{Metric: one.Key.Metric, Focus: all}, ok
 }
 
-// shown are the pairs that somebody has asked for.
-func (w *watcher) shown() (keys []grid.PairKey) {
+// shown are the pairs that somebody has asked for. mu is held.
+func (w *Watcher) shown() (keys []grid.PairKey) {
 	for _, key := range w.order {
 		if w.asked[key] == key || slices.ContainsFunc(w.stands, func(of map[grid.PairKey]bool) bool { return of[key] }) {
 			keys = append(keys, key)
@@ -50,7 +49,7 @@ func (w *watcher) shown() (keys []grid.PairKey) {
 }
 
 // children are the foci that a star stands for now.
-func (w *watcher) children(f grid.Focus, h grid.Hierarchy) []grid.Focus {
+func (w *Watcher) children(f grid.Focus, h grid.Hierarchy) []grid.Focus {
 	switch {
 	case h == grid.Defined:
 		return itemFoci(w.lib, f)
@@ -61,15 +60,15 @@ func (w *watcher) children(f grid.Focus, h grid.Hierarchy) []grid.Focus {
 }
 
 // listLoops makes the loops of the function that a focus chooses known: nobody looks for them before they are asked for.
-func (w *watcher) listLoops(f grid.Focus) error {
+func (w *Watcher) listLoops(f grid.Focus) error {
 	elems := f.Elements(grid.Code)
-	_, err := w.daemon.ListLoops(elems[0], elems[1])
+	_, err := w.code.ListLoops(elems[0], elems[1])
 	return err
 }
 
-// pointless reports whether something that was asked for was not there to the end: the one pair of a watch, or all that a star stands for. A
+// Pointless reports whether something that was asked for was not there to the end: the one pair of a watch, or all that a star stands for. A
 // star of objects is no promise: there may be none.
-func (w *watcher) pointless() bool {
+func (w *Watcher) Pointless() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	nothing := func(key grid.PairKey) bool { s := w.state[key]; return s != nil && pcl.NothingThere(s.err) }
@@ -85,9 +84,16 @@ func (w *watcher) pointless() bool {
 	return false
 }
 
-// empty reports the stars that never stood for anything.
-func (w *watcher) empty() []report.Pair {
-	var pairs []report.Pair
+// A Vain star never stood for anything.
+type Vain struct {
+	Key grid.PairKey // with the star
+	Why string       // as the targets have it
+}
+
+// Vain lists the stars that never stood for anything.
+func (w *Watcher) Vain() (list []Vain) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for i, one := range w.watches {
 		if !one.every || len(w.stands[i]) > 0 {
 			continue
@@ -99,12 +105,10 @@ func (w *watcher) empty() []report.Pair {
 		}
 		if one.wild == grid.Code && f.Depth(grid.Code) == 2 {
 			if err := w.listLoops(f); err != nil {
-				why += ": " + clean(err.Error())
+				why += ": " + err.Error()
 			}
 		}
-		p := w.blank(grid.PairKey{Metric: one.Key.Metric, Focus: f.Refine(one.wild, append(f.Elements(one.wild), "*")...)})
-		p.Error, p.Asked = why, true
-		pairs = append(pairs, p)
+		list = append(list, Vain{grid.PairKey{Metric: one.Key.Metric, Focus: f.Refine(one.wild, append(f.Elements(one.wild), "*")...)}, why})
 	}
-	return pairs
+	return list
 }
