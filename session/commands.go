@@ -14,6 +14,7 @@ import (
 // again until Config.Patience is over or ctx ends. Asked says what became of each.
 func (s *Session) Enable(ctx context.Context, keys ...grid.PairKey) {
 	s.pairs.watch.Ask(ctx, s.cfg.Patience, keys)
+	s.announce()
 }
 
 // Disable ends measuring pairs that were enabled; their values stay readable.

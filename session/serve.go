@@ -11,17 +11,20 @@ import (
 	"culprit/session/socket"
 )
 
-// announce notes in the log who has attached to what, and opens the socket at which other processes may ask.
-func (s *Session) announce() {
-	if s.cfg.Socket {
-		server, err := socket.Listen(map[string]socket.Source{socket.Snapshot: s.presentLine, socket.Version: s.versionLine}, s.log)
-		if err != nil {
-			s.log("this session cannot be asked by other processes (culprit why): " + err.Error())
-		}
-		s.socket = server
+// listen opens the socket at which other processes may ask, if there is to be one.
+func (s *Session) listen() {
+	if !s.cfg.Socket {
+		return
 	}
-	s.log(s.attachedText())
+	server, err := socket.Listen(map[string]socket.Source{socket.Snapshot: s.presentLine, socket.Version: s.versionLine}, s.log)
+	if err != nil {
+		s.log("this session cannot be asked by other processes (culprit why): " + err.Error())
+	}
+	s.socket = server
 }
+
+// announce notes in the log, once, who has attached to what. What is wrong with the pairs that were named is said before.
+func (s *Session) announce() { s.announced.Do(func() { s.log(s.attachedText()) }) }
 
 // maxNamed is how many targets are named in the log.
 const maxNamed = 5

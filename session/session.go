@@ -51,14 +51,15 @@ type Config struct {
 // A Session is one attachment to one or several targets, from Open to Close. Without Close probes stay in the targets until
 // `culprit restore`.
 type Session struct {
-	cfg     Config
-	daemon  Daemon
-	grid    *grid.Grid
-	search  *consultant.Search // nil without search
-	pairs   *pairReader
-	ranks   *mpi.Observer  // nil without search
-	socket  *socket.Server // nil if nobody can ask
-	started time.Time
+	cfg       Config
+	daemon    Daemon
+	grid      *grid.Grid
+	search    *consultant.Search // nil without search
+	pairs     *pairReader
+	ranks     *mpi.Observer  // nil without search
+	socket    *socket.Server // nil if nobody can ask
+	announced sync.Once
+	started   time.Time
 
 	mu     sync.Mutex
 	final  *report.Report // set by Close
@@ -80,7 +81,7 @@ func Open(ctx context.Context, cfg Config) (*Session, error) {
 		return nil, err
 	}
 	s := on(d, cfg, started)
-	s.announce()
+	s.listen()
 	return s, nil
 }
 
@@ -102,6 +103,7 @@ func (s *Session) Run(ctx context.Context, l Limits) End {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	s.pairs.watch.Begin()
+	s.announce()
 	wg.Go(func() { s.pairs.watch.Run(ctx) })
 	if s.search != nil {
 		wg.Go(func() { s.keepSearching(ctx) })
@@ -203,6 +205,7 @@ func (s *Session) Ended() <-chan struct{} { return s.daemon.Ended() }
 // first does anything. The error says what could not be removed; the report is there nevertheless.
 func (s *Session) Close() error {
 	s.closed.Do(func() {
+		s.announce()
 		if s.socket != nil {
 			s.socket.Close()
 		}
