@@ -14,9 +14,9 @@ import (
 // changing anything, and then applied.
 
 const (
-	startBatch = 64  // pairs enabled at once, so that the stop stays short
-	fewAtOnce  = 2   // candidates of little promise begun at once while CPUs are busy: what they take is known only later
-	starved    = 3.0 // s of waiting for budget until stack samples are asked
+	startBatch   = 64  // pairs enabled at once, so that the stop stays short
+	fewAtOnce    = 2   // candidates of little promise begun at once while CPUs are busy: what they take is known only later
+	starvedAfter = 3.0 // s of waiting for budget until stack samples are asked
 )
 
 // A request is what a candidate asks of the budget.
@@ -88,7 +88,7 @@ func choose(requests iter.Seq[request], room budget.Room, few int) batch {
 			d.action = toFail
 		case more > room.Limit:
 			d.action = toExceed
-		case !ok && r.waited > starved && r.estimable:
+		case !ok && r.waited > starvedAfter && r.estimable:
 			d.action = toStarve
 		case !ok || b.room.Full(len(r.n.pairs)):
 			d.action = toBlock

@@ -68,7 +68,7 @@ func (s *Search) nextExpansion() (expansion, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, n := range s.graph.nodes {
-		if !s.walks(n) {
+		if !s.canExpand(n) {
 			continue
 		}
 		e := expansion{n: n, st: n.asked[0], value: n.est.Value, threshold: n.est.Threshold}

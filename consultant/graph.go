@@ -68,6 +68,9 @@ type demand struct {
 	starved     bool    // judged by stack samples since it found no room in the budget
 }
 
+// waitsSince is since when a candidate waits, for whatever it waits for; 0 if it has not been looked at yet.
+func (d demand) waitsSince() float64 { return max(d.triedAt, d.postponedAt) }
+
 // An experiment is one test of a node.
 type experiment struct {
 	batch   int     // number of the batch that started it

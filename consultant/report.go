@@ -53,8 +53,8 @@ func (s *Search) Phases() []Phase {
 	return out
 }
 
-// hopeless is how long nothing may be started for lack of budget or time until the search counts as settled, in seconds.
-const hopeless = 10.0
+// settledAfter is how long nothing may be started for lack of budget or time until the search counts as settled, in seconds.
+const settledAfter = 10.0
 
 // Settled tells that nothing is queued or being tested, so that waiting will not bring new answers unless the program
 // changes. Nodes that are deferred or over budget do not count, nor do candidates that have waited for budget or time for ten
@@ -65,13 +65,13 @@ func (s *Search) Settled() bool {
 	now, queued, latest := s.cfg.now(), false, 0.0
 	for _, n := range s.graph.nodes {
 		judging := n.state == OverBudget && len(n.shares) > 0 && len(n.shares) < decide.ShareReadings
-		if n.state == Testing || s.walks(n) || judging || n.state == Queued && n.triedAt == 0 && n.postponedAt == 0 {
+		if n.state == Testing || s.canExpand(n) || judging || n.state == Queued && n.waitsSince() == 0 {
 			return false
 		}
 		queued = queued || n.state == Queued
-		latest = max(latest, n.triedAt, n.postponedAt, n.started, n.decidedAt)
+		latest = max(latest, n.waitsSince(), n.started, n.decidedAt)
 	}
-	return !queued || now-latest > hopeless
+	return !queued || now-latest > settledAfter
 }
 
 // Status is one line: what is being tested now, or why the search waits.

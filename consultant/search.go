@@ -133,7 +133,7 @@ func (s *Search) tick() {
 	now := s.cfg.now()
 	observed, stood := s.cells.ObservedCost(), s.cfg.World.Stood()
 	s.mu.Lock()
-	s.tickedAt, s.stirred = now, false
+	s.tickedAt, s.userActed = now, false
 	s.budget.Observe(observed, stood)
 	s.shed(now)
 	s.observe(now)

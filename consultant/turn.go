@@ -13,7 +13,7 @@ type turn struct {
 	taken       uint64  // values that were there when nodes were last looked through
 	lookedAt    float64 // when that was
 	tickedAt    float64 // when the last tick began
-	stirred     bool    // the user has changed something since
+	userActed   bool    // the user has changed something since
 	beatAt      float64 // when prices were asked for and candidates begun; only tick uses it
 	sampledAt   float64 // when shares of stack samples were read
 	suspectedAt float64 // when false nodes were compared with them
@@ -43,7 +43,7 @@ func (s *Search) pause() time.Duration {
 func (s *Search) isDue() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.budget.HasTime() || s.stirred || s.cells.Taken() != s.taken || s.cfg.now()-s.tickedAt >= restTime
+	return s.budget.HasTime() || s.userActed || s.cells.Taken() != s.taken || s.cfg.now()-s.tickedAt >= restTime
 }
 
 // askForTime finds out how much CPU time there is. It takes the lock itself.
@@ -54,8 +54,8 @@ func (s *Search) askForTime() {
 	s.mu.Unlock()
 }
 
-// walks tells that a node has a way to walk, and that there is CPU time for it: a way through all that false children call is
+// canExpand tells that a node has a way to walk, and that there is CPU time for it: a way through all that false children call is
 // long.
-func (s *Search) walks(n *node) bool {
+func (s *Search) canExpand(n *node) bool {
 	return len(n.asked) > 0 && (!n.asked[0].through || n.byHand || s.budget.HasTime())
 }

@@ -128,7 +128,7 @@ func TestRests(t *testing.T) {
 	m := newModel(crowd()...)
 	r := newRig(t, m, func(w *world) { w.spare = func() float64 { return -5 } })
 	r.run(5)
-	rest := func() { r.s.taken, r.s.tickedAt, r.s.stirred = r.s.cells.Taken(), m.now(), false }
+	rest := func() { r.s.taken, r.s.tickedAt, r.s.userActed = r.s.cells.Taken(), m.now(), false }
 	if rest(); r.s.isDue() {
 		t.Error("it has a turn, and nothing is new")
 	}

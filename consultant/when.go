@@ -31,7 +31,7 @@ func (s *Search) StartPhase(name string) Phase {
 		name = "phase " + strconv.Itoa(len(s.phases))
 	}
 	p := s.addPhase(name, now)
-	s.stirred = true
+	s.userActed = true
 	s.say(p.root, "phase %s begins", name)
 	return p.Phase
 }

@@ -70,7 +70,7 @@ func (s *Search) advance(now float64) bool {
 			if n.state == True && len(n.plan) > 0 && len(n.asked) == 0 && (n.via == grid.Code) == alongCode {
 				s.advanceNode(n, now)
 			}
-			asked = asked || s.walks(n)
+			asked = asked || s.canExpand(n)
 		}
 	}
 	return asked
@@ -97,7 +97,7 @@ func (s *Search) advanceNode(n *node, now float64) {
 
 // busy tells that an answer about the node can be expected soon.
 func (n *node) busy(now float64) bool {
-	since := max(n.triedAt, n.postponedAt)
+	since := n.waitsSince()
 	return n.state == Testing || n.state == Queued && (since == 0 || now-since < blockedTime)
 }
 
