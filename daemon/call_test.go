@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -116,7 +117,7 @@ func TestCallsAreRefused(t *testing.T) {
 	for metric, want := range map[string]string{"unknown_call": "no function", "jump_call": "cannot be called", "resolved_call": "cannot be called"} {
 		var s sums
 		r := d.Enable([]grid.PairKey{key(t, metric, "/")}, &s)
-		if r[0].Err == nil || !strings.Contains(r[0].Err.Error(), want) || pcl.IsUnsupported(r[0].Err) {
+		if r[0].Err == nil || !strings.Contains(r[0].Err.Error(), want) || errors.As(r[0].Err, new(*pcl.Unsupported)) {
 			t.Errorf("%s: %v, want %q", metric, r[0].Err, want)
 		}
 	}

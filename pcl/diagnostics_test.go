@@ -44,7 +44,7 @@ func (d diagnostic) detail() string {
 	return d.problem.Detail()
 }
 
-// refusals are pairs that are refused, beside those of compileCases.
+// refusals are pairs that are refused, beside those of cases.Plans.
 var refusals = []struct{ name, pcl, pair string }{
 	{"gauge at a thread", `metric m { name "m"; ` + cases.GaugeHead + `base is gauge { append preInsn $start.entry (* m++; *) } }`, "m@/Process/a{7}/thr_8"},
 	{"kernel at a thread of a thread", "", "cpu@/Process/a{7}/thr_8/x"},
@@ -266,7 +266,7 @@ func everyMessage(t *testing.T, all []diagnostic) {
 	for _, m := range formats {
 		if m.cases == 0 && unreachable[m.text] == "" {
 			missing++
-			t.Errorf("no test case for the message %q (%s): add one to problemCases or syntaxCases", m.text, m.role)
+			t.Errorf("no test case for the message %q (%s): add one to pcl/internal/cases", m.text, m.role)
 		}
 	}
 	t.Logf("%d messages in the source, %d diagnostics, %d messages without a case", len(formats), len(all), missing)

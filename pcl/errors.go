@@ -1,7 +1,6 @@
 package pcl
 
 import (
-	"errors"
 	"fmt"
 
 	"culprit/grid"
@@ -56,12 +55,6 @@ func (u *UnknownMetric) Error() string {
 
 // Unwrap is the error that readers of the grid know.
 func (u *UnknownMetric) Unwrap() error { return grid.ErrUnknownMetric{Name: u.Name} }
-
-// IsUnsupported reports whether err is or wraps an *Unsupported.
-func IsUnsupported(err error) bool {
-	var u *Unsupported
-	return errors.As(err, &u)
-}
 
 // UnknownItem says that a focus selects an item that no text defines.
 type UnknownItem struct {

@@ -22,19 +22,7 @@ type Expectation struct {
 
 // Holds evaluates a comparison, Not included; get returns the average of a metric. It is false for a hypothesis.
 func (e *Expectation) Holds(get func(metric string) float64) bool {
-	if e.Left == nil {
-		return false
-	}
-	v, t := e.Value(get), e.Threshold(get)
-	switch e.Relation() {
-	case ">":
-		return v > t != e.Not
-	case ">=":
-		return v >= t != e.Not
-	case "<=":
-		return v <= t != e.Not
-	}
-	return v < t != e.Not
+	return e.Left != nil && e.Comparison.Holds(get) != e.Not
 }
 
 // Key is the pair that a reading of the expectation is of.

@@ -92,14 +92,6 @@ func (l *Library) SetTunable(name string, value float64) bool {
 	return l.defs.Tunables.set(name, value)
 }
 
-// Constraints lists the constraints of a metric in order; nil if there is no such metric. They must not be changed.
-func (l *Library) Constraints(metric string) []*Constraint {
-	if m := l.byName[metric]; m != nil {
-		return slices.Clone(m.Constraints)
-	}
-	return nil
-}
-
 // Definition is the metric of a name, or of an identifier; nil if there is none.
 func (l *Library) Definition(name string) *Metric { return l.byName[name] }
 

@@ -109,7 +109,7 @@ func (x *Match) Supported(m *Metric, focus grid.Focus) error {
 		return &Unsupported{Pos: counting.Pos, What: fmt.Sprintf("hwCounter(%q) at %v", counting.Event, focus), Needs: ProbesReadCounters}
 	}
 	if counting.Kind == Kernel && len(x.Flags) > 1 {
-		return &Unsupported{Pos: counting.Pos, What: fmt.Sprintf("%s, kept by the kernel, at %v", m.Name, focus), Needs: x.rowsNeed()}
+		return &Unsupported{Pos: counting.Pos, What: fmt.Sprintf("%s, kept by the kernel, at %v", m.Name, focus), Needs: x.timersNeed()}
 	}
 	if err := counting.gaugeAt(m, focus); err != nil {
 		return err
@@ -132,8 +132,8 @@ func (x *Match) restricts(m *Metric, focus grid.Focus) error {
 		m.Name, focus, x.Flags[0].Ident)
 }
 
-// rowsNeed says why a kernel base cannot be had under several constraints at once.
-func (x *Match) rowsNeed() string {
+// timersNeed says what a kernel base would need to be measured under several constraints at once.
+func (x *Match) timersNeed() string {
 	return fmt.Sprintf("one timer for both constraints, %s and %s; choose a focus with one of them", x.Flags[0].Ident, x.Flags[1].Ident)
 }
 

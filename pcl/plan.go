@@ -13,16 +13,16 @@ type Plan struct {
 	Pair       grid.PairKey
 	Kind       Kind
 	KernelName string // for Kernel
-	Event      string // for Kernel without KernelName: what perf calls the event of the processor that the kernel counts
+	Event      string // for Kernel without KernelName: what perf calls the event of the CPU that the kernel counts
 	Vars       []Var
 	Requests   []Request
 	// Process and Thread select where it runs; "" = all. They are the elements of the focus's Process part.
 	Process, Thread string
 	// ExcludeParked is set for waiting metrics: time of threads that are parked (idle) is not counted.
 	ExcludeParked bool
-	// By is the variable by whose value what comes to Vars[0] is told apart, 0 if it is not. It is a counter of the metric.
+	// By is the key: the counter of the metric for each value of which Vars[0] has a sum of its own. 0 if there is none.
 	By int
-	// Keyed is set where the focus chooses one value of it, Key. The code is that of the focus without that choice.
+	// Keyed is set where the focus selects one value of it, Key. The code is that of the focus without this selection.
 	Keyed bool
 	Key   uint64
 	// Distribution is set for histogram(kind): what comes to Vars[0], by an OpAdd or when its timer is stopped, is counted by size
@@ -207,8 +207,8 @@ func (p *Plan) Beyond(old *Plan) []Request {
 	return out
 }
 
-// FileKinds are the types below /IO, by which what a descriptor stands for is told apart as well: the number of an open file is the type
-// shifted by FileKindShift, with a number of its own in it if somebody asked for it.
+// FileKinds are the types below /IO. The number of an open file is its type shifted by FileKindShift; in the bits below stands a number
+// of the file itself, if somebody asked for it.
 var FileKinds = map[string]int64{"File": 1, "Socket": 2, "Pipe": 3}
 
 // FileKindShift is how many bits the number of a file has below its type.

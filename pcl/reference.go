@@ -23,7 +23,7 @@ func (l *Library) doc(wanted func(syntax.Pos) bool) string {
 	where := l.places()
 	section(&sb, "## Metrics\n\n", l.defs.Metrics, func(m *Metric) bool { return wanted(m.Def.Pos) }, (*Metric).doc)
 	section(&sb, "## Hypotheses\n\n", l.defs.Hypotheses, func(h *Hypothesis) bool { return wanted(where["hypothesis "+h.Name]) }, (*Hypothesis).doc)
-	section(&sb, "## Tunable constants\n\n| name | value |\n|---|---|\n", l.defs.Tunables.Names(), func(name string) bool { return wanted(l.defs.Tunables.at[name]) }, func(name string, sb *strings.Builder) {
+	section(&sb, "## Tunable constants\n\n| name | value |\n|---|---|\n", l.Tunables(), func(name string) bool { return wanted(l.defs.Tunables.at[name]) }, func(name string, sb *strings.Builder) {
 		v, _ := l.Tunable(name)
 		fmt.Fprintf(sb, "| %s | %g |\n", name, v)
 	})

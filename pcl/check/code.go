@@ -21,7 +21,7 @@ type codeChecker struct {
 	up       []types.Type // $constraint[i]; nil in a base
 	vars     map[string]types.Type
 	lists    map[string]bool
-	point    types.Type // of the insertion that is checked; tBad outside code
+	point    types.Type // of the insertion that is checked; types.Bad outside code
 	post     bool       // it is behind the instruction
 	err      error
 }

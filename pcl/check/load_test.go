@@ -128,7 +128,7 @@ func TestLayers(t *testing.T) {
 	if m, ok := lib.Metric("observed_cost"); !ok || m.Units != "fraction" {
 		t.Error("a bad definition has taken the good one away")
 	}
-	if m, _ := lib.Metric("cpu"); m.Units != "x" || len(lib.Constraints("cpu")) != 0 {
+	if m, _ := lib.Metric("cpu"); m.Units != "x" || len(lib.Definition("cpu").Constraints) != 0 {
 		t.Errorf("cpu was not replaced: %+v", m)
 	}
 	for _, bad := range []string{filepath.Join(dir, "none.pcl"), dir} {
@@ -144,7 +144,7 @@ func TestLayers(t *testing.T) {
 
 func TestConstraintsOfMetric(t *testing.T) {
 	var got []string
-	for _, c := range cases.Load(t).Constraints("cpu") {
+	for _, c := range cases.Load(t).Definition("cpu").Constraints {
 		got = append(got, c.Ident+" "+c.PathText()+" "+c.How())
 	}
 	want := []string{"cpuOfModule /Code replace", "cpuOfProcedure /Code/* replace"}

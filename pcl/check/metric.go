@@ -41,7 +41,7 @@ func (b *builder) checkMetric(d *syntax.Def) error {
 	if err = m.distribute(); err != nil {
 		return err
 	}
-	if err = m.tellApart(); err != nil {
+	if err = m.checkKeys(); err != nil {
 		return err
 	}
 	if err = m.holds(); err != nil {
@@ -227,8 +227,8 @@ func assigns(b *pcl.Body, own string) bool {
 	return false
 }
 
-// tellApart checks that keys and what is told apart by them belong together.
-func (m *metricChecker) tellApart() error {
+// checkKeys checks that the keys of constraints and the one of the base belong together.
+func (m *metricChecker) checkKeys() error {
 	for _, c := range m.Constraints {
 		if c.Key && m.Base.By == "" {
 			return syntax.ErrorAt(m.Base.Pos, "metric %s: found the key %s and a base without a key, expected \"base is %s by\" a counter that holds the address",

@@ -38,7 +38,7 @@ func (w *warner) body(of string, base *syntax.Base) {
 			strings.Replace(stop.String(), "stop", "start", 1))
 	}
 	w.loops(of, base.Body)
-	w.dear(of, base.Body)
+	w.expensive(of, base.Body)
 }
 
 func (w *warner) loops(of string, s *syntax.Stmt) {

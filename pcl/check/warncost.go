@@ -18,13 +18,13 @@ const (
 // usualBudget is the fraction of the target's time that probes may take if nobody says otherwise.
 const usualBudget = 0.02
 
-// dear looks for dear code at every function.
-func (w *warner) dear(of string, s *syntax.Stmt) {
-	w.dearIn(of, s, map[string]bool{"$procedures": true, "$modules": true})
+// expensive looks for code that is too expensive to run at every function.
+func (w *warner) expensive(of string, s *syntax.Stmt) {
+	w.expensiveIn(of, s, map[string]bool{"$procedures": true, "$modules": true})
 }
 
-// dearIn knows by which names every function is meant: what the loops around the statement run over.
-func (w *warner) dearIn(of string, s *syntax.Stmt, all map[string]bool) {
+// expensiveIn knows by which names every function is meant: what the loops around the statement run over.
+func (w *warner) expensiveIn(of string, s *syntax.Stmt, all map[string]bool) {
 	switch {
 	case s == nil:
 	case s.Kind == syntax.Foreach && over(s.Expr, all):
@@ -32,22 +32,22 @@ func (w *warner) dearIn(of string, s *syntax.Stmt, all map[string]bool) {
 		for name := range all {
 			inner[name] = true
 		}
-		w.dearIn(of, s.Body, inner)
+		w.expensiveIn(of, s.Body, inner)
 	case s.Kind == syntax.If && holdsName(s.Expr, all):
 		// some of them only: nobody knows how many
 	case s.Kind == syntax.Instr && over(s.Expr, all):
 		for _, c := range s.Code {
-			w.dearCode(of, c)
+			w.expensiveCode(of, c)
 		}
 	default:
-		w.dearIn(of, s.Body, all)
+		w.expensiveIn(of, s.Body, all)
 		for _, x := range s.Stmts {
-			w.dearIn(of, x, all)
+			w.expensiveIn(of, x, all)
 		}
 	}
 }
 
-func (w *warner) dearCode(of string, c *syntax.Code) {
+func (w *warner) expensiveCode(of string, c *syntax.Code) {
 	if ns := priceOf(c.Cond) + priceOf(c.Expr); ns > 0 {
 		w.warn(c.Pos, "%s: found code of about %d ns a pass at every function, expected some ns there: it is beyond the usual budget from %d passes a second on; name the functions that matter",
 			of, ns, int(usualBudget*1e9)/ns)
@@ -71,7 +71,7 @@ func holdsName(e *syntax.Expr, all map[string]bool) (found bool) {
 	return found
 }
 
-// priceOf is what of an expression is dear, in ns.
+// priceOf is what of an expression is expensive, in ns.
 func priceOf(e *syntax.Expr) (ns int) {
 	e.Walk(func(x *syntax.Expr) bool {
 		p, isArg := types.ArgPath(x)

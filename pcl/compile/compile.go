@@ -99,7 +99,7 @@ func (c *compiler) compile(x pcl.Match) (*pcl.Plan, error) {
 		return nil, err
 	}
 	if counting.Kind == pcl.Kernel && len(x.Flags) == 1 {
-		return c.plan, c.compileRow(&x)
+		return c.plan, c.compileKernel(&x)
 	}
 	counters := map[string]int{}
 	if counting.Kind != pcl.Kernel && counting.Kind != pcl.Void {

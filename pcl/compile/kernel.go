@@ -11,8 +11,8 @@ import (
 // notes what the kernel's counter of the thread says; where it would clear the flag, the probe adds how much the counter has grown. So
 // the flag itself is the timer.
 
-// compileRow makes a plan that reads the rows where the one flag of a kernel base changes.
-func (c *compiler) compileRow(x *pcl.Match) error {
+// compileKernel makes a plan that reads the kernel's counters where the one flag of a kernel base changes.
+func (c *compiler) compileKernel(x *pcl.Match) error {
 	own := c.newVar(c.m.Ident, pcl.Kernel)
 	c.flag = own
 	if err := c.compileFlag(x, x.Flags[0]); err != nil {

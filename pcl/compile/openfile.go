@@ -35,7 +35,7 @@ func (c *compiler) asFileKind(e *syntax.Expr) (*pcl.Expr, error) {
 // isFileKind tells whether an expression is $constraint[i] where that is a type of /IO.
 func (c *compiler) isFileKind(e *syntax.Expr) bool { return c.choice(e) == types.String }
 
-// choice is what $constraint[i] is in a constraint of /IO; tBad for everything else.
+// choice is what $constraint[i] is in a constraint of /IO; types.Bad for everything else.
 func (c *compiler) choice(e *syntax.Expr) types.Type {
 	if c.cons == nil || c.cons.Hierarchy != grid.IO || e.Kind != syntax.Index || e.X.Text != "$constraint" {
 		return types.Bad

@@ -529,7 +529,7 @@ func (t *twin) name(s string) any {
 	}
 	switch s {
 	case "$return":
-		switch t.event.at.fn { // as fakeEnv.Result has it
+		switch t.event.at.fn { // as cases.Target has it
 		case 21:
 			return int64(int32(t.event.ret))
 		case 11:
