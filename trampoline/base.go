@@ -307,3 +307,6 @@ func (g *generator) before(m Mark) uint64 {
 func (g *generator) entersByCall(m Mark) bool {
 	return m.Point.Kind == FuncEntry && g.site.Tactic == Retarget && g.site.Insts[0].Flow == x86.FlowCall
 }
+
+// Way is the direct way into a base trampoline at addr.
+func (b *Base) Way(addr uint64) Way { return Way{addr + uint64(b.Entry), addr + uint64(b.Host)} }
