@@ -9,6 +9,7 @@ import (
 
 	"culprit/daemon/libc"
 	"culprit/daemon/process"
+	"culprit/daemon/program"
 	"culprit/daemon/segment"
 	"culprit/grid"
 	"culprit/internal/require"
@@ -34,7 +35,7 @@ func TestLittleMemory(t *testing.T) {
 	}
 	islands := len(tg.seg.Islands)
 	var s sums
-	libc := functionsOf(d, "exec_time_inclusive", func(f *function) bool { return libc.IsC(f.obj.name) })
+	libc := functionsOf(d, "exec_time_inclusive", func(f *program.Function) bool { return libc.IsC(f.Obj.Name) })
 	on := enableAll(t, d, &s, libc[:min(len(libc), 1500)])
 	last := nameOf(t, d, "procedure_calls", "work")
 	d.mustEnable(t, &s, last)

@@ -106,8 +106,8 @@ func threadPCs(t *testing.T, pid int) (pcs []uint64) {
 
 // text reads the program's own text through /proc/PID/mem.
 func (a *patchAudit) text(tg *target) []byte {
-	m := tg.main()
-	a.lo, a.hi = m.lo, m.hi
+	m := tg.Main()
+	a.lo, a.hi = m.Lo, m.Hi
 	f, err := os.Open(fmt.Sprintf("/proc/%d/mem", tg.proc.PID()))
 	if err != nil {
 		a.t.Error(err)
@@ -119,7 +119,7 @@ func (a *patchAudit) text(tg *target) []byte {
 		a.t.Error(err)
 	}
 	for _, mp := range maps {
-		if mp.Executable() && uint64(mp.Start) >= m.lo && uint64(mp.End) <= m.hi {
+		if mp.Executable() && uint64(mp.Start) >= m.Lo && uint64(mp.End) <= m.Hi {
 			a.lo, a.hi = uint64(mp.Start), uint64(mp.End)
 		}
 	}

@@ -266,9 +266,9 @@ func (d *Daemon) noteRefusal(p *part, r *pcl.Request, err error) {
 	if len(d.refused) < 1000 {
 		d.refused[name] = err.Error()
 	}
-	switch f := p.t.funcs[r.Func]; {
+	switch f := p.t.Func(r.Func); {
 	case f == nil:
-	case r.Listed && p.t.isUsed(f):
+	case r.Listed && p.t.IsUsed(f):
 		d.missed[p.plan.Pair.Metric] = name
 	case !r.Listed && !r.Follows:
 		p.leaveOut(fmt.Sprintf("%s takes no probe: its calls are not counted (%s)", safetext.CleanMax(name, 100), safetext.CleanMax(err.Error(), 300)))
@@ -292,8 +292,8 @@ func (d *Daemon) Source(f grid.Focus) (file string, line int) {
 	defer d.mu.Unlock()
 	for _, t := range d.targets {
 		for _, id := range t.Function(e[0], e[1]) {
-			fn := t.funcs[id]
-			if file, line, ok := fn.obj.Line(fn.fn.Addr); ok {
+			fn := t.Func(id)
+			if file, line, ok := fn.Obj.Line(fn.Fn.Addr); ok {
 				return file, line
 			}
 		}

@@ -3,6 +3,7 @@ package daemon
 import (
 	"slices"
 
+	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -64,21 +65,21 @@ func (d *Daemon) objectsOf(f grid.Focus, h grid.Hierarchy, e []string) (out []gr
 // codeRefinements follows the call graph: the roots first, then callees. Processes of one program name the same functions over and over: foci
 // are made of what is left.
 func (d *Daemon) codeRefinements(f grid.Focus) []grid.Focus {
-	var names []funcName
+	var names []program.Name
 	for _, t := range d.targets {
 		if t.ended || !t.selected(f) {
 			continue
 		}
 		for _, id := range t.below(f.Elements(grid.Code)) {
-			if fn := t.funcs[id]; fn != nil {
-				names = append(names, funcName{fn.fn.Module, fn.fn.Name})
+			if fn := t.Func(id); fn != nil {
+				names = append(names, program.Name{Module: fn.Fn.Module, Function: fn.Fn.Name})
 			}
 		}
 	}
-	slices.SortFunc(names, funcName.compare)
+	slices.SortFunc(names, program.Name.Compare)
 	var out []grid.Focus
 	for _, n := range slices.Compact(names) {
-		if g := f.Refine(grid.Code, n.module, n.function); g != f && !d.opts.Library.Excluded(n.module, n.function) {
+		if g := f.Refine(grid.Code, n.Module, n.Function); g != f && !d.opts.Library.Excluded(n.Module, n.Function) {
 			out = append(out, g)
 		}
 	}
@@ -95,16 +96,16 @@ func (t *target) below(e []string) (ids []pcl.FuncID) {
 			ids = append(ids, t.calleesOf(id)...)
 		}
 	}
-	return distinct(ids)
+	return program.Distinct(ids)
 }
 
 // calleesOf lists what a function calls, also by what samples saw below it.
 func (t *target) calleesOf(id pcl.FuncID) []pcl.FuncID {
-	f := t.funcs[id]
+	f := t.Func(id)
 	if f == nil {
 		return nil
 	}
-	return slices.Concat(t.callees(f), t.profile.callees(id))
+	return slices.Concat(t.Callees(f), t.profile.callees(id))
 }
 
 // Weight implements grid.Axis.

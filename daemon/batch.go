@@ -369,7 +369,7 @@ func (c *change) rank(i int) int {
 // first write: one byte is written over itself. Only for code that cannot go away in between.
 func (t *target) touch(pages []*pageEdit) error {
 	for _, pg := range pages {
-		if t.ownPages[pg.addr] || !t.objectAt(pg.addr).resident() {
+		if t.ownPages[pg.addr] || !t.ObjectAt(pg.addr).Resident() {
 			continue
 		}
 		if err := t.proc.Touch(process.Addr(pg.addr)); err != nil {

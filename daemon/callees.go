@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"culprit/daemon/image"
+	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -71,17 +72,17 @@ func (t *target) calling(module, function string) ([]pcl.FuncID, error) {
 
 func (d *Daemon) callees(ctx context.Context, t *target, id pcl.FuncID, span time.Duration) ([]CalledFrom, error) {
 	d.mu.Lock()
-	f := t.function(id)
+	f := t.Func(id)
 	pl := t.planned(f)
 	d.mu.Unlock()
 	if pl.reason != "" {
-		return nil, fmt.Errorf("%s cannot be instrumented: %s", f.fn.Name, pl.reason)
+		return nil, fmt.Errorf("%s cannot be instrumented: %s", f.Fn.Name, pl.reason)
 	}
-	seen := make([]watched, len(f.flow().Calls))
+	seen := make([]watched, len(f.Flow().Calls))
 	for i := range seen {
 		seen[i].callees = map[uint64]bool{}
 	}
-	if slices.ContainsFunc(f.flow().Calls, isIndirect) {
+	if slices.ContainsFunc(f.Flow().Calls, isIndirect) {
 		if err := d.watchCallees(ctx, t, f, seen, span); err != nil {
 			return nil, err
 		}
@@ -101,19 +102,19 @@ type watched struct {
 func isIndirect(c image.CallSite) bool { return c.Indirect && c.Import == "" && c.Target == 0 }
 
 // calleeKey is the pair by which the probes of Callees go in and out.
-func calleeKey(f *function) grid.PairKey {
-	return grid.PairKey{Metric: "(callees)", Focus: grid.Whole().Refine(grid.Code, f.fn.Module, f.fn.Name)}
+func calleeKey(f *program.Function) grid.PairKey {
+	return grid.PairKey{Metric: "(callees)", Focus: grid.Whole().Refine(grid.Code, f.Fn.Module, f.Fn.Name)}
 }
 
 // calleePlan keeps the last callee of every indirect call in a variable of its own.
-func (t *target) calleePlan(f *function, seen []watched) *pcl.Plan {
+func (t *target) calleePlan(f *program.Function, seen []watched) *pcl.Plan {
 	p := &pcl.Plan{Pair: calleeKey(f), Kind: pcl.Counter}
-	for i, c := range f.flow().Calls {
+	for i, c := range f.Flow().Calls {
 		if !isIndirect(c) {
 			continue
 		}
 		p.Vars = append(p.Vars, pcl.Var{Name: fmt.Sprintf("callee%d", i), Kind: pcl.Counter})
-		r := pcl.Request{Func: f.id, Where: pcl.Call, Site: i, Code: []pcl.Instr{{Op: pcl.OpSet, Var: len(p.Vars) - 1, Expr: &pcl.Expr{Op: pcl.ExCallee}}}}
+		r := pcl.Request{Func: f.ID, Where: pcl.Call, Site: i, Code: []pcl.Instr{{Op: pcl.OpSet, Var: len(p.Vars) - 1, Expr: &pcl.Expr{Op: pcl.ExCallee}}}}
 		if err := t.reachable(&r); err != nil {
 			seen[i].refused = err.Error()
 			continue
@@ -123,7 +124,7 @@ func (t *target) calleePlan(f *function, seen []watched) *pcl.Plan {
 	return p
 }
 
-func (d *Daemon) watchCallees(ctx context.Context, t *target, f *function, seen []watched, span time.Duration) error {
+func (d *Daemon) watchCallees(ctx context.Context, t *target, f *program.Function, seen []watched, span time.Duration) error {
 	p, err := d.insertCallees(t, f, seen)
 	if p == nil {
 		return err
@@ -148,7 +149,7 @@ func (d *Daemon) watchCallees(ctx context.Context, t *target, f *function, seen 
 }
 
 // insertCallees patches the probes in; nil if there is no call that they could watch.
-func (d *Daemon) insertCallees(t *target, f *function, seen []watched) (*part, error) {
+func (d *Daemon) insertCallees(t *target, f *program.Function, seen []watched) (*part, error) {
 	d.enabling.Lock()
 	defer d.enabling.Unlock()
 	d.mu.Lock()
@@ -207,17 +208,17 @@ func (p *part) noteCallees(seen []watched) {
 }
 
 // calledFrom names what is known of the calls of a function. d.mu is held.
-func (t *target) calledFrom(f *function, seen []watched) (out []CalledFrom) {
-	for i, c := range f.flow().Calls {
-		at := CalledFrom{From: f.fn.Module + "/" + f.fn.Name, Offset: c.Addr + f.obj.bias - f.addr(), Indirect: isIndirect(c), Refused: seen[i].refused}
-		at.File, at.Line, _ = f.obj.Line(c.Addr)
-		if g := t.callee(f.obj, c); g != nil {
-			at.Callees = append(at.Callees, g.fn.Module+"/"+g.fn.Name)
+func (t *target) calledFrom(f *program.Function, seen []watched) (out []CalledFrom) {
+	for i, c := range f.Flow().Calls {
+		at := CalledFrom{From: f.Fn.Module + "/" + f.Fn.Name, Offset: c.Addr + f.Obj.Bias - f.Addr(), Indirect: isIndirect(c), Refused: seen[i].refused}
+		at.File, at.Line, _ = f.Obj.Line(c.Addr)
+		if g := t.Callee(f.Obj, c); g != nil {
+			at.Callees = append(at.Callees, g.Fn.Module+"/"+g.Fn.Name)
 		}
 		for to := range seen[i].callees {
-			if g := t.functionAt(to); g != nil {
-				at.Callees = append(at.Callees, g.fn.Module+"/"+g.fn.Name)
-				f.learn(g.id)
+			if g := t.FunctionAt(to); g != nil {
+				at.Callees = append(at.Callees, g.Fn.Module+"/"+g.Fn.Name)
+				f.Learn(g.ID)
 			}
 		}
 		slices.Sort(at.Callees)

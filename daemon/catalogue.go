@@ -3,6 +3,7 @@ package daemon
 import (
 	"sync"
 
+	"culprit/daemon/program"
 	"culprit/grid"
 )
 
@@ -11,9 +12,9 @@ import (
 
 // A catalogue is what of the targets' code is listed.
 type catalogue struct {
-	wanted bool             // by somebody; until then there is none
-	listed map[fileKey]bool // whose functions are in the tree
-	open   sync.WaitGroup   // listings that are under way
+	wanted bool                     // by somebody; until then there is none
+	listed map[program.FileKey]bool // whose functions are in the tree
+	open   sync.WaitGroup           // listings that are under way
 }
 
 // ListCode has all modules and functions of the targets listed in the tree, those of code that is loaded later too. It does not wait.
@@ -63,19 +64,19 @@ func (d *Daemon) publishCode(t *target) {
 }
 
 // unlisted are the objects of a target that are to be listed, once.
-func (d *Daemon) unlisted(t *target) (objects []*object) {
+func (d *Daemon) unlisted(t *target) (objects []*program.Object) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, o := range t.objects() {
-		if !d.catalogue.listed[o.key] {
-			d.catalogue.listed[o.key] = true
+	for _, o := range t.Objects() {
+		if !d.catalogue.listed[o.File] {
+			d.catalogue.listed[o.File] = true
 			objects = append(objects, o)
 		}
 	}
 	return objects
 }
 
-func (d *Daemon) publishObject(o *object) error {
+func (d *Daemon) publishObject(o *program.Object) error {
 	for _, fn := range o.Functions() {
 		select {
 		case <-d.stopped:

@@ -3,6 +3,7 @@ package daemon
 import (
 	"culprit/daemon/arch"
 	"culprit/daemon/process"
+	"culprit/daemon/program"
 	"culprit/pcl"
 	"culprit/trampoline"
 )
@@ -34,9 +35,9 @@ func (t *target) inside(w *process.World, fresh []*part) (list []activation, err
 			t.view.roots = append(t.view.roots, rootless{th.TID, arch.ThreadPointer(&th.Regs), frames})
 		}
 		for i := len(frames) - 1; i >= 0; i-- {
-			if f := t.oneOf(objects, frames[i].at); f != nil && len(byFunc[f.id]) > 0 {
+			if f := t.oneOf(objects, frames[i].at); f != nil && len(byFunc[f.ID]) > 0 {
 				fr := &frame{f: f, pc: frames[i].pc, cfa: frames[i].cfa}
-				list = append(list, activation{t: t, tid: th.TID, slot: t.seg.SlotOf(arch.ThreadPointer(&th.Regs)), sp: fr.cfa - 8, fr: fr, inner: i == 0, reqs: byFunc[f.id]})
+				list = append(list, activation{t: t, tid: th.TID, slot: t.seg.SlotOf(arch.ThreadPointer(&th.Regs)), sp: fr.cfa - 8, fr: fr, inner: i == 0, reqs: byFunc[f.ID]})
 			}
 		}
 	}
@@ -44,22 +45,22 @@ func (t *target) inside(w *process.World, fresh []*part) (list []activation, err
 }
 
 // objectsOf are the objects of functions.
-func (t *target) objectsOf(byFunc map[pcl.FuncID][]partRequest) map[*object]bool {
-	objects := map[*object]bool{}
+func (t *target) objectsOf(byFunc map[pcl.FuncID][]partRequest) map[*program.Object]bool {
+	objects := map[*program.Object]bool{}
 	for id := range byFunc {
-		if f := t.funcs[id]; f != nil {
-			objects[f.obj] = true
+		if f := t.Func(id); f != nil {
+			objects[f.Obj] = true
 		}
 	}
 	return objects
 }
 
 // oneOf is functionAt for what lies in some objects.
-func (t *target) oneOf(objects map[*object]bool, addr uint64) *function {
-	if o := t.objectAt(addr); o == nil || !objects[o] {
+func (t *target) oneOf(objects map[*program.Object]bool, addr uint64) *program.Function {
+	if o := t.ObjectAt(addr); o == nil || !objects[o] {
 		return nil
 	}
-	return t.functionAt(addr)
+	return t.FunctionAt(addr)
 }
 
 // readyFor makes what the catching up with parts needs to know of their functions.
@@ -69,9 +70,9 @@ func (t *target) readyFor(fresh []*part) {
 			continue
 		}
 		for i := range p.plan.Requests {
-			if f := t.funcs[p.plan.Requests[i].Func]; f != nil {
-				f.obj.PrepareFunctions()
-				f.flow()
+			if f := t.Func(p.plan.Requests[i].Func); f != nil {
+				f.Obj.PrepareFunctions()
+				f.Flow()
 			}
 		}
 	}
@@ -130,7 +131,7 @@ func (a *activation) enter(reqs []partRequest) {
 
 // standsIn reports whether the frame's call site with this number is the one that has not returned.
 func (a *activation) standsIn(site int) bool {
-	return a.fr.f.callsFrom(site, a.fr.pc)
+	return a.fr.f.CallsFrom(site, a.fr.pc)
 }
 
 // run interprets one request. Counters are not touched: what happened before the probe came is not counted. What depends on

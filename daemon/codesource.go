@@ -4,39 +4,40 @@ import (
 	"os"
 
 	"culprit/daemon/process"
+	"culprit/daemon/program"
 )
 
-// A codeSource lets a program read a process.
+// A codeSource lets a program read a process: it is a program.Source.
 type codeSource struct{ p *process.Process }
 
-func (s codeSource) pid() int          { return s.p.PID() }
-func (s codeSource) invoked() []string { return s.p.Invoked() }
-func (s codeSource) entry() uint64     { return uint64(s.p.Entry()) }
-func (s codeSource) loader() uint64    { return uint64(s.p.Loader()) }
+func (s codeSource) PID() int          { return s.p.PID() }
+func (s codeSource) Invoked() []string { return s.p.Invoked() }
+func (s codeSource) Entry() uint64     { return uint64(s.p.Entry()) }
+func (s codeSource) Loader() uint64    { return uint64(s.p.Loader()) }
 
-func (s codeSource) exe() string {
+func (s codeSource) Exe() string {
 	path, _ := s.p.Exe()
 	return path
 }
 
-func (s codeSource) maps() ([]mapping, error) {
+func (s codeSource) Maps() ([]program.Mapping, error) {
 	maps, err := s.p.Maps()
 	return codeMaps(maps), err
 }
 
-func (s codeSource) openFile(m *mapping) (*os.File, error) {
-	return s.p.OpenMapping(process.Mapping{Start: process.Addr(m.start), End: process.Addr(m.end), Offset: m.offset, Dev: m.file.dev, Inode: m.file.inode, Path: m.path})
+func (s codeSource) OpenFile(m *program.Mapping) (*os.File, error) {
+	return s.p.OpenMapping(process.Mapping{Start: process.Addr(m.Start), End: process.Addr(m.End), Offset: m.Offset, Dev: m.File.Dev, Inode: m.File.Inode, Path: m.Path})
 }
 
 // codeMaps are mappings as a program knows them.
-func codeMaps(maps []process.Mapping) []mapping {
-	out := make([]mapping, len(maps))
+func codeMaps(maps []process.Mapping) []program.Mapping {
+	out := make([]program.Mapping, len(maps))
 	for i := range maps {
 		out[i] = codeMap(&maps[i])
 	}
 	return out
 }
 
-func codeMap(m *process.Mapping) mapping {
-	return mapping{start: uint64(m.Start), end: uint64(m.End), exec: m.Executable(), offset: m.Offset, file: fileKey{m.Dev, m.Inode}, path: m.Path}
+func codeMap(m *process.Mapping) program.Mapping {
+	return program.Mapping{Start: uint64(m.Start), End: uint64(m.End), Exec: m.Executable(), Offset: m.Offset, File: program.FileKey{Dev: m.Dev, Inode: m.Inode}, Path: m.Path}
 }

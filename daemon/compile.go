@@ -26,7 +26,7 @@ func (t *target) compile(k grid.PairKey) (*pcl.Plan, error) {
 
 // nameless tells whether no object of the target names any function.
 func (t *target) nameless() bool {
-	for _, o := range t.objects() {
+	for _, o := range t.Objects() {
 		if o.HasNames() {
 			return false
 		}

@@ -13,6 +13,7 @@ import (
 	"culprit/daemon/image"
 	"culprit/daemon/libc"
 	"culprit/daemon/process"
+	"culprit/daemon/program"
 	"culprit/daemon/segment"
 	"culprit/grid"
 	"culprit/trampoline"
@@ -118,7 +119,7 @@ type verdicts struct {
 
 // verdict is what was found out about a handler, if that was done.
 func (t *target) verdict(h handler) (exchange, ok bool) {
-	if t.contexts.verdicts.changes != t.version() {
+	if t.contexts.verdicts.changes != t.Version() {
 		return false, false
 	}
 	exchange, ok = t.contexts.verdicts.exchange[h]
@@ -138,7 +139,7 @@ func (e *unjudged) Error() string {
 
 // Make looks at their code.
 func (e *unjudged) Make() {
-	v := verdicts{e.t.version(), map[handler]bool{}}
+	v := verdicts{e.t.Version(), map[handler]bool{}}
 	for _, h := range e.list {
 		v.exchange[h] = e.t.mayExchange([]handler{h})
 	}
@@ -179,7 +180,7 @@ func (t *target) onForeignStack(w *process.World) (tid int) {
 // comesBack reports whether a thread, by its number, that is on another stack than its own is there for a while only: in a handler on a stack for signals,
 // or in Go code, whose goroutines have stacks of their own and are not patched.
 func (t *target) comesBack(i int, th *process.Stopped, own ownedStack) bool {
-	if o := t.objectAt(arch.PC(&th.Regs)); o != nil && o.IsGo() {
+	if o := t.ObjectAt(arch.PC(&th.Regs)); o != nil && o.IsGo() {
 		return true
 	}
 	if at := threadRegs(th); t.seg != nil && t.seg.Contains(at.RIP) && !t.outOfTrampoline(&at) {
@@ -200,7 +201,7 @@ func (t *target) schedules(why string) {
 }
 
 // outOfReach reports whether an entry or exit of a function cannot be patched.
-func (t *target) outOfReach(f *function) bool {
+func (t *target) outOfReach(f *program.Function) bool {
 	pl := t.planned(f)
 	if pl.plan == nil {
 		return true
@@ -237,8 +238,8 @@ func (t *target) catches() uint64 {
 
 // maySwitch reports whether an object other than the C library has or imports a function that leaves for another stack.
 func (t *target) maySwitch() bool {
-	for _, o := range t.objects() {
-		if !libc.IsC(o.name) && o.MentionsSwitch() {
+	for _, o := range t.Objects() {
+		if !libc.IsC(o.Name) && o.MentionsSwitch() {
 			return true
 		}
 	}
@@ -248,7 +249,7 @@ func (t *target) maySwitch() bool {
 // handlersDue reports whether it is to be found out anew where the target's handlers lead: there are other handlers, or there is other code.
 func (t *target) handlersDue() bool {
 	c := &t.contexts
-	return c.why == "" && t.seg != nil && (c.foreign != 0 || (c.loads != t.loaded() || c.caught != t.catches()) && t.maySwitch())
+	return c.why == "" && t.seg != nil && (c.foreign != 0 || (c.loads != t.Loads() || c.caught != t.catches()) && t.maySwitch())
 }
 
 // kernelAction is the size of the kernel's struct sigaction: the handler, flags, where it returns to, a set of signals of sigsetSize bytes.
@@ -263,7 +264,7 @@ type handler struct{ addr, flags uint64 }
 // handlers asks the kernel for the handlers that the target has installed.
 func (t *target) handlers(w *process.World) (list []handler, err error) {
 	c := &t.contexts
-	c.caught, c.loads = t.catches(), t.loaded()
+	c.caught, c.loads = t.catches(), t.Loads()
 	at, mem := t.seg.Scratch(kernelAction)
 	for sig := uint64(1); sig <= 64; sig++ {
 		if c.caught&(1<<(sig-1)) == 0 {
@@ -302,8 +303,8 @@ func (t *target) lookAtHandlers() error {
 		t.schedules(foreignStack(tid))
 	}
 	for _, h := range list {
-		if f := t.functionAt(h.addr); c.why == "" && f != nil && t.leadsToSwitch(f) {
-			t.schedules("the handler " + f.fn.Name + " leaves for another context")
+		if f := t.FunctionAt(h.addr); c.why == "" && f != nil && t.leadsToSwitch(f) {
+			t.schedules("the handler " + f.Fn.Name + " leaves for another context")
 		}
 	}
 	return err
@@ -324,11 +325,11 @@ const saSiginfo = 4
 // end by returning only, and are not given the registers.
 func (t *target) mayExchange(list []handler) bool {
 	for _, h := range list {
-		f := t.functionAt(h.addr)
+		f := t.FunctionAt(h.addr)
 		if f == nil || h.flags&saSiginfo != 0 {
 			return true
 		}
-		w := f.flow()
+		w := f.Flow()
 		if w == nil || w.Hidden != "" || len(w.Calls) > 0 || len(w.Exits) == 0 {
 			return true
 		}
@@ -345,27 +346,27 @@ func (t *target) mayExchange(list []handler) bool {
 const mostFromHandler = 256
 
 // leadsToSwitch reports whether direct calls lead from a function to one that leaves for another stack.
-func (t *target) leadsToSwitch(f *function) bool {
-	seen := map[*function]bool{f: true}
-	for todo := []*function{f}; len(todo) > 0 && len(seen) < mostFromHandler; todo = todo[1:] {
+func (t *target) leadsToSwitch(f *program.Function) bool {
+	seen := map[*program.Function]bool{f: true}
+	for todo := []*program.Function{f}; len(todo) > 0 && len(seen) < mostFromHandler; todo = todo[1:] {
 		f := todo[0]
-		if f.fn.Switches() {
+		if f.Fn.Switches() {
 			return true
 		}
-		w := f.flow()
+		w := f.Flow()
 		if w == nil {
 			continue
 		}
-		next := make([]*function, 0, len(w.Calls)+len(w.Exits))
+		next := make([]*program.Function, 0, len(w.Calls)+len(w.Exits))
 		for _, c := range w.Calls {
 			if image.IsSwitcher(c.Import) {
 				return true
 			}
-			next = append(next, t.callee(f.obj, c))
+			next = append(next, t.Callee(f.Obj, c))
 		}
 		for _, x := range w.Exits {
 			if x.Kind != image.ExitRet && x.Target != 0 {
-				next = append(next, t.tailCallee(f.obj, x))
+				next = append(next, t.TailCallee(f.Obj, x))
 			}
 		}
 		for _, g := range next {

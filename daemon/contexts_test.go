@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"culprit/daemon/libc"
+	"culprit/daemon/program"
 	"culprit/daemon/segment"
 	"culprit/grid"
 	"culprit/internal/testprog"
@@ -13,7 +14,7 @@ import (
 
 // inSource are pairs at the functions of a program's own source.
 func inSource(d *Daemon, metric, source string) []grid.PairKey {
-	return functionsOf(d, metric, func(f *function) bool { return f.fn.Module == source })
+	return functionsOf(d, metric, func(f *program.Function) bool { return f.Fn.Module == source })
 }
 
 // patchedWide counts the patched places that take more than one instruction.
@@ -65,7 +66,7 @@ func TestScheduledContexts(t *testing.T) {
 				d := attachTo(t, p.PID)
 				var s sums
 				d.Enable(inSource(d, "exec_time_inclusive", "preempt.c"), &s)
-				d.Enable(functionsOf(d, "procedure_calls", func(f *function) bool { return libc.IsC(f.obj.name) && strings.HasPrefix(f.fn.Name, "str") }), &s)
+				d.Enable(functionsOf(d, "procedure_calls", func(f *program.Function) bool { return libc.IsC(f.Obj.Name) && strings.HasPrefix(f.Fn.Name, "str") }), &s)
 				if d.targets[0].contexts.why == "" {
 					t.Fatal("nothing told that the program schedules its own contexts")
 				}

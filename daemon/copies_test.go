@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"culprit/daemon/process"
+	"culprit/daemon/program"
 	"culprit/daemon/segment"
 	"culprit/grid"
 	"culprit/internal/require"
@@ -39,7 +40,7 @@ func inMemoryGroup(t *testing.T, pid int, limit int64) {
 }
 
 func pagesOfTarget(d *Daemon, n int) (keys []grid.PairKey) {
-	all := functionsOf(d, "procedure_calls", func(f *function) bool { return strings.HasPrefix(f.fn.Name, "f") && len(f.fn.Name) == 5 })
+	all := functionsOf(d, "procedure_calls", func(f *program.Function) bool { return strings.HasPrefix(f.Fn.Name, "f") && len(f.Fn.Name) == 5 })
 	return all[:min(len(all), n)]
 }
 

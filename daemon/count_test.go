@@ -133,7 +133,7 @@ func TestCountsAreExact(t *testing.T) {
 
 // listAll makes all functions known.
 func (t *target) listAll() {
-	for _, o := range t.objects() {
-		t.know(o, o.Functions())
+	for _, o := range t.Objects() {
+		t.Know(o, o.Functions())
 	}
 }

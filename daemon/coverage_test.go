@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"culprit/daemon/image"
+	"culprit/daemon/program"
 	"culprit/internal/require"
 	"culprit/pcl"
 	"culprit/trampoline"
@@ -44,7 +45,7 @@ func TestCoverage(t *testing.T) {
 			r.object(o, func(pl *funcPlan) { text.instrument(t, pl) })
 			text.follow(t)
 			r.sum()
-			t.Logf("%s: %d of %d functions, %d must not be touched: %.2f %%; %v; %d bytes changed at %d sites", o.name, r.Instrumentable, r.Functions,
+			t.Logf("%s: %d of %d functions, %d must not be touched: %.2f %%; %v; %d bytes changed at %d sites", o.Name, r.Instrumentable, r.Functions,
 				r.ByRule, r.Coverage, r.Tactics, len(text.bytes), len(text.sites))
 			for _, p := range r.RefusedNames {
 				if !p.ByRule {
@@ -61,7 +62,7 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-func openObject(t *testing.T, path string) *object {
+func openObject(t *testing.T, path string) *program.Object {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
@@ -76,12 +77,12 @@ func openObject(t *testing.T, path string) *object {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &object{Object: o, name: o.Name()}
+	return &program.Object{Object: o, Name: o.Name()}
 }
 
 // A patchedText is what the text of an object would be with all of its functions instrumented.
 type patchedText struct {
-	o     *object
+	o     *program.Object
 	bytes map[uint64]byte
 	owner map[uint64]string
 	sites []patchedSite
@@ -110,7 +111,7 @@ func (p *patchedText) instrument(t *testing.T, pl *funcPlan) {
 		}
 	}
 	for _, s := range served {
-		p.site(t, pl.f.fn.Name, s)
+		p.site(t, pl.f.Fn.Name, s)
 	}
 }
 

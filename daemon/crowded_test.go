@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"culprit/daemon/libc"
+	"culprit/daemon/program"
 	"culprit/daemon/segment"
 	"culprit/grid"
 	"culprit/internal/testprog"
@@ -64,7 +65,7 @@ func TestNoRoomNearALibrary(t *testing.T) {
 	p.Say(t, "crowd")
 	t.Log(p.Expect(t, "LOADED", 5*time.Second))
 	keys := waitForPlugin(t, d)
-	elsewhere := functionsOf(d, "procedure_calls", func(f *function) bool { return libc.IsC(f.obj.name) && f.fn.Name == "poll" })[0]
+	elsewhere := functionsOf(d, "procedure_calls", func(f *program.Function) bool { return libc.IsC(f.Obj.Name) && f.Fn.Name == "poll" })[0]
 	stops := d.targets[0].stops
 	var s sums
 	for _, r := range d.Enable(append(keys, elsewhere), &s) {

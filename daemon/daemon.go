@@ -18,6 +18,7 @@ import (
 	"culprit/daemon/kernel"
 	"culprit/daemon/openfiles"
 	"culprit/daemon/process"
+	"culprit/daemon/program"
 	"culprit/daemon/selfcost"
 	"culprit/daemon/tracerguard"
 	"culprit/grid"
@@ -44,7 +45,7 @@ type Daemon struct {
 	tree      *grid.Tree
 	clock     *kernel.TSCClock
 	prices    prices
-	images    images
+	images    program.Files
 	twins     twins
 	files     *openfiles.Host
 	host      string
@@ -114,9 +115,9 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 	host, _ := os.Hostname()
 	tree := grid.NewTree()
 	d := &Daemon{opts: opts, tree: tree, files: openfiles.NewHost(tree), clock: clock, host: host,
-		began: time.Now(), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, missed: map[string]string{}, byPID: map[int]*target{}, family: newFamily(), catalogue: catalogue{listed: map[fileKey]bool{}}, kern: kernel.NewThreadTable(), stopped: make(chan struct{}), ended: make(chan struct{})}
-	d.images.say = func(text string) { d.logf("%s", text) }
-	defer d.images.endWith(ctx)()
+		began: time.Now(), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, missed: map[string]string{}, byPID: map[int]*target{}, family: newFamily(), catalogue: catalogue{listed: map[program.FileKey]bool{}}, kern: kernel.NewThreadTable(), stopped: make(chan struct{}), ended: make(chan struct{})}
+	d.images.Say = func(text string) { d.logf("%s", text) }
+	defer d.images.EndWith(ctx)()
 	d.allowance.Begin(d.began, opts.Budget, selfcost.ThisMachine())
 	d.tree.Add(grid.Machine, host)
 	if err := d.keepReserve(); err != nil {
@@ -282,7 +283,7 @@ func (d *Daemon) infoOf(t *target) grid.TargetInfo {
 	if !t.ended {
 		to = d.Now()
 	}
-	return grid.TargetInfo{From: t.joinedAt, To: to, Host: d.host, PID: t.proc.PID(), Exe: path.Join(path.Dir(t.exe), t.main().name), Runtime: t.runtime(), Threads: t.threads.Count(), Interprets: t.interprets(), Ended: t.ended, Lossy: t.lossy, Rank: t.rank,
+	return grid.TargetInfo{From: t.joinedAt, To: to, Host: d.host, PID: t.proc.PID(), Exe: path.Join(path.Dir(t.Exe), t.Main().Name), Runtime: t.Runtime(), Threads: t.threads.Count(), Interprets: t.Interprets(), Ended: t.ended, Lossy: t.lossy, Rank: t.rank,
 		Backend: t.backend(), Why: t.whyLooking()}
 }
 

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"culprit/daemon/process"
+	"culprit/daemon/program"
 )
 
 // To leave a target takes descriptors: its mappings, its threads and the files of its code are opened for it. A session that has used up what
@@ -83,11 +84,11 @@ func codeFiles(pid int) int {
 	}
 	defer p.Close()
 	maps, _ := p.Maps()
-	files := map[fileKey]bool{}
+	files := map[program.FileKey]bool{}
 	for _, m := range maps {
 		if m.Executable() && m.Inode != 0 {
-			files[fileKey{m.Dev, m.Inode}] = true
+			files[program.FileKey{Dev: m.Dev, Inode: m.Inode}] = true
 		}
 	}
-	return min(len(files), maxObjects)
+	return min(len(files), program.MaxObjects)
 }

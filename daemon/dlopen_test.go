@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"culprit/daemon/libc"
+	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/internal/testprog"
 )
 
 // pluginKeys are pairs with the functions of the plugin, none while it is not loaded.
 func pluginKeys(d *Daemon, metric string) []grid.PairKey {
-	return functionsOf(d, metric, func(f *function) bool { return strings.HasSuffix(f.obj.name, "plugin") })
+	return functionsOf(d, metric, func(f *program.Function) bool { return strings.HasSuffix(f.Obj.Name, "plugin") })
 }
 
 // waitForPlugin waits until the daemon has seen the plugin and its functions can be instrumented.
@@ -211,18 +212,18 @@ func checkObjects(t *testing.T, d *Daemon, first bool) {
 		t.Fatal(err)
 	}
 	libcs, stay := 0, 0
-	for i, o := range tgt.objects() {
-		if i > 0 && o.lo < tgt.objects()[i-1].hi {
-			t.Errorf("%s at [%#x, %#x) overlaps %s, which ends at %#x", o.name, o.lo, o.hi, tgt.objects()[i-1].name, tgt.objects()[i-1].hi)
+	for i, o := range tgt.Objects() {
+		if i > 0 && o.Lo < tgt.Objects()[i-1].Hi {
+			t.Errorf("%s at [%#x, %#x) overlaps %s, which ends at %#x", o.Name, o.Lo, o.Hi, tgt.Objects()[i-1].Name, tgt.Objects()[i-1].Hi)
 		}
 		for _, m := range maps {
-			if m.Inode != 0 && o.holds(uint64(m.Start)) && (m.Inode != o.key.inode || m.Dev != o.key.dev) {
-				t.Errorf("%s at [%#x, %#x) has a mapping of %s in it", o.name, o.lo, o.hi, m.Path)
+			if m.Inode != 0 && o.Holds(uint64(m.Start)) && (m.Inode != o.File.Inode || m.Dev != o.File.Dev) {
+				t.Errorf("%s at [%#x, %#x) has a mapping of %s in it", o.Name, o.Lo, o.Hi, m.Path)
 			}
 		}
-		if libc.IsC(o.name) {
+		if libc.IsC(o.Name) {
 			libcs++
-			if o.stays {
+			if o.Resident() {
 				stay++
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -13,7 +14,7 @@ import (
 var _ pcl.Env = (*target)(nil)
 
 // Start implements pcl.Env: main and the functions that threads were seen to start with.
-func (t *target) Start() []pcl.FuncID { return distinct(append(t.Named("main"), t.roots()...)) }
+func (t *target) Start() []pcl.FuncID { return program.Distinct(append(t.Named("main"), t.roots()...)) }
 
 // Object implements pcl.Env.
 func (t *target) Object(h grid.Hierarchy, elems []string) (uint64, error) {

@@ -164,8 +164,8 @@ func (s *strata) unseen(plan *pcl.Plan, r *pcl.Request) string {
 
 // asksByNumber reports whether a function is the C library's syscall: where a thread waits in it, the kernel tells its arguments.
 func (s *strata) asksByNumber(id pcl.FuncID) bool {
-	f := s.t.funcs[id]
-	return f != nil && (f.fn.Name == "syscall" || f.fn.Linkage == "syscall" || slices.Contains(f.fn.Aliases, "syscall"))
+	f := s.t.Func(id)
+	return f != nil && (f.Fn.Name == "syscall" || f.Fn.Linkage == "syscall" || slices.Contains(f.Fn.Aliases, "syscall"))
 }
 
 // plain reports whether an expression is made of arguments and numbers only.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"culprit/daemon/libc"
+	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
@@ -92,7 +93,7 @@ type watch struct {
 func instrumentAll(t *testing.T, pid int, object string, least float64) *watch {
 	t.Helper()
 	w := &watch{pid: pid, d: attachPassages(t, pid)}
-	var functions []*function
+	var functions []*program.Function
 	functions, w.keys = functionsIn(w.d, object)
 	start := time.Now()
 	for _, r := range w.d.Enable(w.keys, &w.sums) {
@@ -139,25 +140,25 @@ func (w *watch) end(t *testing.T, least float64) {
 const maxPoints = 120_000
 
 // functionsIn lists the functions of an object, and the pairs that count in its modules. The long form adds those of libraries.
-func functionsIn(d *Daemon, object string) (functions []*function, keys []grid.PairKey) {
+func functionsIn(d *Daemon, object string) (functions []*program.Function, keys []grid.PairKey) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	tg := d.targets[0]
 	tg.listAll()
 	points, modules := map[string]int{}, map[string]map[string]bool{}
-	for _, f := range tg.funcs {
-		if f.obj.name != object && (!*long || libc.IsC(f.obj.name)) {
+	for _, f := range tg.Known() {
+		if f.Obj.Name != object && (!*long || libc.IsC(f.Obj.Name)) {
 			continue
 		}
 		pl := tg.planned(f)
-		if f.obj.name == object && !strings.Contains(pl.reason, "fragment") {
+		if f.Obj.Name == object && !strings.Contains(pl.reason, "fragment") {
 			functions = append(functions, f)
 		}
-		if modules[f.obj.name] == nil {
-			modules[f.obj.name] = map[string]bool{}
+		if modules[f.Obj.Name] == nil {
+			modules[f.Obj.Name] = map[string]bool{}
 		}
-		modules[f.obj.name][f.fn.Module] = true
-		points[f.obj.name] += len(pl.points[pcl.Entry]) + len(pl.points[pcl.Return])
+		modules[f.Obj.Name][f.Fn.Module] = true
+		points[f.Obj.Name] += len(pl.points[pcl.Entry]) + len(pl.points[pcl.Return])
 	}
 	for _, o := range thatFit(points, object) {
 		for m := range modules[o] {
@@ -184,7 +185,7 @@ func thatFit(points map[string]int, object string) (fit []string) {
 }
 
 // patchedOf counts the functions whose entry and exits all lead into trampolines.
-func patchedOf(d *Daemon, functions []*function) (ok int, tactics map[trampoline.Tactic]int) {
+func patchedOf(d *Daemon, functions []*program.Function) (ok int, tactics map[trampoline.Tactic]int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	tactics = map[trampoline.Tactic]int{}
@@ -194,7 +195,7 @@ func patchedOf(d *Daemon, functions []*function) (ok int, tactics map[trampoline
 		for _, where := range []pcl.Where{pcl.Entry, pcl.Return} {
 			for _, pt := range pl.points[where] {
 				planned, _ := pl.plan.SiteOf(pt)
-				if planned == nil || f.obj == nil || d.targets[0].sites[planned.Addr] == nil || d.targets[0].sites[planned.Addr].base == nil {
+				if planned == nil || f.Obj == nil || d.targets[0].sites[planned.Addr] == nil || d.targets[0].sites[planned.Addr].base == nil {
 					whole = false
 					continue
 				}

@@ -23,9 +23,9 @@ func checkPeers(w *process.World) error {
 // checkCancels refuses a program that cancels threads at any instruction and does something then, such as to unlock a mutex. A thread that is
 // cancelled in a trampoline has no frame there that an unwinder knows: destructors and cleanup handlers would not run.
 func (t *target) checkCancels() error {
-	for _, o := range t.objects() {
+	for _, o := range t.Objects() {
 		if cancelsAnywhere(o.Object) {
-			return &process.Unsupported{What: fmt.Sprintf("a program that cancels threads wherever they are (%s in %s) and has destructors or cleanup handlers", libc.SetCancelType, o.name),
+			return &process.Unsupported{What: fmt.Sprintf("a program that cancels threads wherever they are (%s in %s) and has destructors or cleanup handlers", libc.SetCancelType, o.Name),
 				Needs: "threads that are cancelled at cancellation points only"}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"culprit/daemon/libc"
+	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/internal/testprog"
 )
@@ -136,8 +137,8 @@ func TestForkingPrograms(t *testing.T) {
 			want := undisturbed(t, bin)
 			p := testprog.StartTarget(t, bin)
 			d := attachTo(t, p.PID)
-			libc := functionsOf(d, "procedure_calls", func(f *function) bool {
-				return libc.IsC(f.obj.name) && (strings.Contains(f.fn.Name, "fork") || strings.Contains(f.fn.Name, "spawn") || strings.Contains(f.fn.Name, "wait"))
+			libc := functionsOf(d, "procedure_calls", func(f *program.Function) bool {
+				return libc.IsC(f.Obj.Name) && (strings.Contains(f.Fn.Name, "fork") || strings.Contains(f.Fn.Name, "spawn") || strings.Contains(f.Fn.Name, "wait"))
 			})
 			var s sums
 			on := enableAll(t, d, &s, libc)

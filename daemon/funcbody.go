@@ -27,8 +27,8 @@ func planning(plan func()) (err error) {
 
 // body moves the function's code to where it is in the target. The instructions of w change; it is used for nothing else.
 func (pl *funcPlan) body(w *image.Flow) *trampoline.Body {
-	f, flow := pl.f, pl.f.flow()
-	b := f.obj.bias
+	f, flow := pl.f, pl.f.Flow()
+	b := f.Obj.Bias
 	insts := w.Insts
 	for i := range insts {
 		in := &insts[i]
@@ -43,22 +43,22 @@ func (pl *funcPlan) body(w *image.Flow) *trampoline.Body {
 	body := &trampoline.Body{
 		Insts: insts,
 		Bytes: func(addr uint64, n int) []byte {
-			code, err := f.obj.Code(addr-b, addr-b+uint64(n))
+			code, err := f.Obj.Code(addr-b, addr-b+uint64(n))
 			if err != nil {
 				panic(unreadable{err})
 			}
 			return code
 		},
 		Target:    func(addr uint64) bool { return flow.Targets.Has(addr - b) },
-		PadEnd:    func(addr uint64) uint64 { return f.obj.PadEnd(addr-b) + b },
+		PadEnd:    func(addr uint64) uint64 { return f.Obj.PadEnd(addr-b) + b },
 		Pads:      pl.of.padsNear,
 		Elsewhere: pl.of.firstAt,
-		Bound:     func(lo, hi uint64) string { return f.obj.Stays(flow, lo-b, hi-b) },
+		Bound:     func(lo, hi uint64) string { return f.Obj.Stays(flow, lo-b, hi-b) },
 		Hidden:    flow.Hidden,
-		Go:        f.obj.IsGo(),
+		Go:        f.Obj.IsGo(),
 		Stay:      x86.FaultDivide,
 	}
-	if f.obj.FaultsAsked(f.fn, flow) {
+	if f.Obj.FaultsAsked(f.Fn, flow) {
 		body.Stay |= x86.FaultMemory
 	}
 	if pl.of.parks {
@@ -73,13 +73,13 @@ func (pl *funcPlan) body(w *image.Flow) *trampoline.Body {
 // firstAt decodes the first instructions at an address in the target, as many as one may have to look at there.
 func (c *codePlan) firstAt(addr uint64) (insts []x86.Inst, code []byte) {
 	o := c.obj
-	at := addr - o.bias
+	at := addr - o.Bias
 	for end := at; len(insts) < x86.MostExpects; {
 		b, err := o.Code(end, end+x86.MaxLen)
 		if err != nil {
 			break
 		}
-		in, err := x86.Decode(b, end+o.bias)
+		in, err := x86.Decode(b, end+o.Bias)
 		if err != nil {
 			break
 		}

@@ -6,6 +6,7 @@ import (
 
 	"culprit/daemon/image"
 	"culprit/daemon/image/lazy"
+	"culprit/daemon/program"
 	"culprit/pcl"
 	"culprit/trampoline"
 )
@@ -14,22 +15,22 @@ import (
 
 // A codePlan is what is planned for the functions of an object.
 type codePlan struct {
-	obj   *object
+	obj   *program.Object
 	twins *twinPlans // nil of a file that is only looked at
 	parks bool       // contexts may be parked at any of its instructions
-	funcs map[*function]*funcPlan
+	funcs map[*program.Function]*funcPlan
 
 	padMu     sync.Mutex
 	padsTaken map[uint64]bool // by end of the padding
 }
 
-func newCodePlan(o *object, twins *twinPlans, parks bool) *codePlan {
-	return &codePlan{obj: o, twins: twins, parks: parks, funcs: map[*function]*funcPlan{}}
+func newCodePlan(o *program.Object, twins *twinPlans, parks bool) *codePlan {
+	return &codePlan{obj: o, twins: twins, parks: parks, funcs: map[*program.Function]*funcPlan{}}
 }
 
 // A funcPlan is how the points of one function are reached. It is made when somebody first asks for it.
 type funcPlan struct {
-	f  *function
+	f  *program.Function
 	of *codePlan
 
 	once     sync.Once
@@ -44,22 +45,22 @@ type funcPlan struct {
 const whyGone = "its code is not mapped any more"
 
 // funcPlan is the plan of a function, which analyse makes. d.mu is held.
-func (t *target) funcPlan(f *function) *funcPlan {
-	c := t.plans[f.obj]
+func (t *target) funcPlan(f *program.Function) *funcPlan {
+	c := t.plans[f.Obj]
 	if c == nil {
-		return &funcPlan{f: f, of: newCodePlan(f.obj, nil, false), reason: whyGone}
+		return &funcPlan{f: f, of: newCodePlan(f.Obj, nil, false), reason: whyGone}
 	}
 	return c.funcPlan(f)
 }
 
 // planned is funcPlan with the plan made.
-func (t *target) planned(f *function) *funcPlan {
+func (t *target) planned(f *program.Function) *funcPlan {
 	pl := t.funcPlan(f)
 	pl.analyse()
 	return pl
 }
 
-func (c *codePlan) funcPlan(f *function) *funcPlan {
+func (c *codePlan) funcPlan(f *program.Function) *funcPlan {
 	pl := c.funcs[f]
 	if pl == nil {
 		pl = &funcPlan{f: f, of: c}
@@ -70,7 +71,7 @@ func (c *codePlan) funcPlan(f *function) *funcPlan {
 
 // analyse decodes the function and plans every point of it. Different plans may be made at the same time.
 func (pl *funcPlan) analyse() {
-	if !pl.analysed.Load() && lazy.InStop("the plan of "+pl.f.fn.Name, pl.analyse) {
+	if !pl.analysed.Load() && lazy.InStop("the plan of "+pl.f.Fn.Name, pl.analyse) {
 		return
 	}
 	pl.once.Do(func() {
@@ -85,14 +86,14 @@ func (pl *funcPlan) analyse() {
 func (pl *funcPlan) make() (reason string) {
 	f, c := pl.f, pl.of
 	switch {
-	case f.fn.Refuse != "":
-		return f.fn.Refuse
-	case f.isGo():
+	case f.Fn.Refuse != "":
+		return f.Fn.Refuse
+	case f.IsGo():
 		return whyGo
 	case !c.parks && pl.likeTwin():
 		return ""
 	}
-	flow, err := f.obj.Flow(f.fn)
+	flow, err := f.Obj.Flow(f.Fn)
 	if err != nil {
 		return err.Error()
 	}
@@ -101,14 +102,14 @@ func (pl *funcPlan) make() (reason string) {
 		return err.Error()
 	}
 	if !c.parks {
-		c.twins.keep(f.fn, pl.plan)
+		c.twins.keep(f.Fn, pl.plan)
 	}
 	return ""
 }
 
 // likeTwin takes over what was planned for the same code at the same address in another target; false if it has to be planned here.
 func (pl *funcPlan) likeTwin() bool {
-	plan := pl.of.twins.of(pl.f.fn)
+	plan := pl.of.twins.of(pl.f.Fn)
 	if plan == nil || !pl.of.takePads(plan) {
 		return false
 	}
@@ -120,10 +121,10 @@ func (pl *funcPlan) likeTwin() bool {
 // firstPoints are entries and exits. Calls and loops are planned when somebody asks for them, with what room is left.
 func (pl *funcPlan) firstPoints() []trampoline.Point {
 	pl.points = map[pcl.Where][]trampoline.Point{}
-	pts := []trampoline.Point{{Kind: trampoline.FuncEntry, Addr: pl.f.addr()}}
+	pts := []trampoline.Point{{Kind: trampoline.FuncEntry, Addr: pl.f.Addr()}}
 	pl.points[pcl.Entry] = pts[:1:1]
-	for _, e := range pl.f.flow().Exits {
-		pts = append(pts, trampoline.Point{Kind: exitKind(e.Kind), Addr: e.Addr + pl.f.obj.bias})
+	for _, e := range pl.f.Flow().Exits {
+		pts = append(pts, trampoline.Point{Kind: exitKind(e.Kind), Addr: e.Addr + pl.f.Obj.Bias})
 	}
 	pl.points[pcl.Return] = pts[1:len(pts):len(pts)]
 	return pts

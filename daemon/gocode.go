@@ -26,7 +26,7 @@ func (t *target) onlyLooked() bool { return t.sampled != nil && t.seg == nil }
 
 // sampleGo has stack samples tell what Go code of a target with probes does, as soon as there is such code.
 func (t *target) sampleGo() {
-	names := t.goObjects()
+	names := t.GoObjects()
 	if t.goKnown == len(names) {
 		return
 	}
@@ -44,8 +44,8 @@ func (t *target) sampleToo(why string) {
 
 // isSampled reports whether samples tell of a function what probes do of others.
 func (t *target) isSampled(id pcl.FuncID) bool {
-	f := t.funcs[id]
-	return f != nil && (f.obj.IsGoCode(f.fn) || t.contexts.why != "" && t.outOfReach(f))
+	f := t.Func(id)
+	return f != nil && (f.Obj.IsGoCode(f.Fn) || t.contexts.why != "" && t.outOfReach(f))
 }
 
 // someSampled reports whether a plan asks for points that only samples tell of.

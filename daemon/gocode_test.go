@@ -37,8 +37,8 @@ func TestGoCodeIsSampled(t *testing.T) {
 		t.Errorf("a Go function that runs took %v s, a C function was called %v times", s.of(inGo), s.of(inC))
 	}
 	for _, site := range d.targets[0].sites {
-		if f := d.targets[0].functionAt(site.Addr); f != nil && f.obj.IsGoCode(f.fn) {
-			t.Errorf("Go function %s is patched", f.fn.Name)
+		if f := d.targets[0].FunctionAt(site.Addr); f != nil && f.Obj.IsGoCode(f.Fn) {
+			t.Errorf("Go function %s is patched", f.Fn.Name)
 		}
 	}
 	if why := d.Unseen("sync_wait"); !strings.Contains(why, "goroutine") || !strings.Contains(d.Notes(key(t, "sync_wait", "/")), why) {

@@ -3,6 +3,7 @@ package daemon
 import (
 	"culprit/daemon/arch"
 	"culprit/daemon/image/unwind"
+	"culprit/daemon/program"
 )
 
 // Where a sample does not have the register that a frame's tables ask for, the caller is guessed. Of a blocked thread only the stack
@@ -15,7 +16,7 @@ const guessWords = 512
 // guess finds the caller of a function: where a call of the very function comes back to, or, if no such address is on the stack, the first
 // pair of a frame pointer and an address behind a call that is not known to call something else. f is nil where the function is not known, or
 // may not be asked for.
-func (t *target) guess(r unwind.Regs, f *function, mem memReader, code codeReader) (caller unwind.Regs, cfa uint64, ok bool) {
+func (t *target) guess(r unwind.Regs, f *program.Function, mem memReader, code codeReader) (caller unwind.Regs, cfa uint64, ok bool) {
 	if r.Lost == 0 {
 		f = nil // nothing that was asked for is lost: nobody may wait for functions to be decoded
 	}
@@ -28,7 +29,7 @@ func (t *target) guess(r unwind.Regs, f *function, mem memReader, code codeReade
 		if !t.behindCall(ret, code) {
 			continue
 		}
-		var to *function
+		var to *program.Function
 		if f != nil {
 			to = t.calledBefore(ret)
 		}
@@ -73,18 +74,18 @@ func callerAt(r unwind.Regs, mem memReader, a uint64) (caller unwind.Regs, cfa u
 }
 
 // calledBefore is the function that the call before a return address names; nil if that is not known, as of indirect calls.
-func (t *target) calledBefore(ret uint64) *function {
-	h := t.functionAt(ret - 1)
+func (t *target) calledBefore(ret uint64) *program.Function {
+	h := t.FunctionAt(ret - 1)
 	if h == nil {
 		return nil
 	}
-	w := h.flow()
+	w := h.Flow()
 	if w == nil {
 		return nil
 	}
 	for _, c := range w.Calls {
-		if c.Ret+h.obj.bias == ret {
-			return t.callee(h.obj, c)
+		if c.Ret+h.Obj.Bias == ret {
+			return t.Callee(h.Obj, c)
 		}
 	}
 	return nil

@@ -82,8 +82,8 @@ func (p *profile) heldLook(part, name string, at pcl.FuncID) {
 // ownFunction is the innermost function of a stack that is not the C library's; 0 if there is none.
 func ownFunction(frames []frame) pcl.FuncID {
 	for _, fr := range frames {
-		if fr.f != nil && !libc.IsC(fr.f.obj.name) {
-			return fr.f.id
+		if fr.f != nil && !libc.IsC(fr.f.Obj.Name) {
+			return fr.f.ID
 		}
 	}
 	return 0
@@ -142,8 +142,8 @@ func (p *profile) holders(part string) (list []grid.Holder) {
 		one := grid.Holder{Thread: name, Share: n / h.looks}
 		most := 0.0
 		for id, n := range h.functions[name] {
-			if f := p.t.funcs[id]; f != nil && n > most {
-				one.Function, most = f.fn.Module+"/"+f.fn.Name, n
+			if f := p.t.Func(id); f != nil && n > most {
+				one.Function, most = f.Fn.Module+"/"+f.Fn.Name, n
 			}
 		}
 		list = append(list, one)

@@ -16,6 +16,7 @@ import (
 
 	"culprit/daemon/libc"
 	"culprit/daemon/process"
+	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
@@ -41,7 +42,7 @@ func underFilter(t *testing.T, mode string) {
 	}
 	if err == nil {
 		var s sums
-		polls := functionsOf(d, "procedure_calls", func(f *function) bool { return libc.IsC(f.obj.name) && f.fn.Name == "poll" })
+		polls := functionsOf(d, "procedure_calls", func(f *program.Function) bool { return libc.IsC(f.Obj.Name) && f.Fn.Name == "poll" })
 		calls, wall, cpu := polls[0], nameOf(t, d, "exec_time_inclusive", "main"), nameOf(t, d, "cpu_inclusive", "main")
 		d.mustEnable(t, &s, calls, wall, cpu)
 		time.Sleep(300 * time.Millisecond)

@@ -64,7 +64,7 @@ func (d *Daemon) analyse(keys []grid.PairKey) {
 	for _, k := range keys {
 		for _, t := range d.targets {
 			for id := range t.focusFunctions(k.Focus) {
-				fns = append(fns, t.funcPlan(t.funcs[id]))
+				fns = append(fns, t.funcPlan(t.Func(id)))
 			}
 		}
 	}
@@ -76,7 +76,7 @@ func (d *Daemon) analyse(keys []grid.PairKey) {
 func (t *target) analyseAll(requests []pcl.Request) {
 	var fns []*funcPlan
 	for i := range requests {
-		if f := t.funcs[requests[i].Func]; f != nil && (len(fns) == 0 || fns[len(fns)-1].f != f) {
+		if f := t.Func(requests[i].Func); f != nil && (len(fns) == 0 || fns[len(fns)-1].f != f) {
 			fns = append(fns, t.funcPlan(f))
 		}
 	}
@@ -292,7 +292,7 @@ func (b *batch) place(p *part) error {
 
 // reachable reports why the points of a request cannot all be instrumented.
 func (t *target) reachable(r *pcl.Request) error {
-	f := t.funcs[r.Func]
+	f := t.Func(r.Func)
 	if f == nil {
 		return &process.Refused{Point: hex(uint64(r.Func)), Reason: "no function there"}
 	}
@@ -301,20 +301,20 @@ func (t *target) reachable(r *pcl.Request) error {
 	}
 	pl := t.planned(f)
 	if pl.reason != "" {
-		return &process.Refused{Point: f.fn.Name, Reason: pl.reason}
+		return &process.Refused{Point: f.Fn.Name, Reason: pl.reason}
 	}
 	if err := t.resultLater(f, r); err != nil {
 		return err
 	}
-	if t.reachIsland(f.addr()) == nil {
+	if t.reachIsland(f.Addr()) == nil {
 		reason := "no room for trampolines within 2 GiB of it"
-		if err := t.seg.WhyUnreachable(f.addr()); err != nil {
+		if err := t.seg.WhyUnreachable(f.Addr()); err != nil {
 			reason = err.Error()
 		}
-		return &process.Refused{Point: f.fn.Name, Reason: reason}
+		return &process.Refused{Point: f.Fn.Name, Reason: reason}
 	}
-	if r.Where == pcl.Call && r.Post && f.reachedOtherwise(r.Site) && !repeatable(r) {
-		return &process.Refused{Point: f.fn.Name + ", behind call", Reason: "a branch leads there too, and would be counted as a return"}
+	if r.Where == pcl.Call && r.Post && f.ReachedOtherwise(r.Site) && !repeatable(r) {
+		return &process.Refused{Point: f.Fn.Name + ", behind call", Reason: "a branch leads there too, and would be counted as a return"}
 	}
 	if r.Where == pcl.Call {
 		t.planCalls(pl)
@@ -332,7 +332,7 @@ func (t *target) reachable(r *pcl.Request) error {
 	for _, pt := range pl.pointsOf(*r) {
 		planned, refusal := pl.plan.SiteOf(pt)
 		if refusal != nil {
-			return &process.Refused{Point: f.fn.Name + ", " + pt.Kind.String(), Reason: refusal.Reason}
+			return &process.Refused{Point: f.Fn.Name + ", " + pt.Kind.String(), Reason: refusal.Reason}
 		}
 		if err := t.tooWide(planned); err != nil {
 			return err

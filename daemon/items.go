@@ -26,10 +26,10 @@ func (t *target) itemIndex() *itemIndex {
 	if len(defined) == 0 {
 		return nil
 	}
-	if t.items != nil && t.itemsOf == t.version() {
+	if t.items != nil && t.itemsOf == t.Version() {
 		return t.items
 	}
-	t.itemsOf = t.version()
+	t.itemsOf = t.Version()
 	t.items = &itemIndex{of: map[pcl.FuncID][]int{}, numbers: map[grid.Focus]int{}, present: map[int]bool{}}
 	for _, h := range defined {
 		for _, it := range lib.Items(h) {

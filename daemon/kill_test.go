@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/internal/testprog"
 	"culprit/pcl/check"
@@ -72,7 +73,7 @@ func restless(pid int, args []string) error {
 func everyKind(d *Daemon) error {
 	var keys []grid.PairKey
 	main := inMain(d)
-	few := func(f *function) bool { return main(f) && (f.id>>4)%3 == 0 }
+	few := func(f *program.Function) bool { return main(f) && (f.ID>>4)%3 == 0 }
 	for _, m := range []string{"procedure_calls", "exec_time_inclusive"} {
 		keys = append(keys, functionsOf(d, m, main)...)
 	}

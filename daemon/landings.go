@@ -5,6 +5,7 @@ import (
 
 	"culprit/daemon/image"
 	"culprit/daemon/libc"
+	"culprit/daemon/program"
 	"culprit/pcl"
 	"culprit/trampoline"
 )
@@ -15,7 +16,7 @@ import (
 
 // A landing is such a function.
 type landing struct {
-	f       *function
+	f       *program.Function
 	ending  trampoline.Ending
 	frameAt int32 // of one ByUnwind: see trampoline.Mini
 	thread  bool  // the thread ends
@@ -32,32 +33,32 @@ type landings struct {
 // landingsOf are the landings that the target has and that take a probe. Jumpers that no other file imports are left out: the C library
 // itself calls them only when a thread ends.
 func (t *target) landingsOf() []landing {
-	if t.landings.changes == t.version() {
+	if t.landings.changes == t.Version() {
 		return t.landings.of
 	}
 	all := t.landingsNamed([]string{libc.SetIP}, t.setsFrame)
 	if len(all) == 0 {
-		all = t.landingsNamed([]string{libc.BeginCatch}, func(f *function) (landing, bool) { return landing{f: f, ending: trampoline.ByCaller}, true })
+		all = t.landingsNamed([]string{libc.BeginCatch}, func(f *program.Function) (landing, bool) { return landing{f: f, ending: trampoline.ByCaller}, true })
 	}
 	for _, name := range libc.Jumpers() {
-		all = append(all, t.landingsNamed([]string{name}, func(f *function) (landing, bool) {
-			return landing{f: f, ending: trampoline.ByJump}, t.imports(name, f.obj) && f.unmangles()
+		all = append(all, t.landingsNamed([]string{name}, func(f *program.Function) (landing, bool) {
+			return landing{f: f, ending: trampoline.ByJump}, t.imports(name, f.Obj) && unmangles(f)
 		})...)
 	}
-	all = append(all, t.landingsNamed(libc.ThreadEnds(), func(f *function) (landing, bool) {
+	all = append(all, t.landingsNamed(libc.ThreadEnds(), func(f *program.Function) (landing, bool) {
 		return landing{f: f, ending: trampoline.ByCaller, thread: true}, true
 	})...)
-	t.landings.of, t.landings.changes = slices.CompactFunc(all, func(a, b landing) bool { return a.f == b.f }), t.version()
+	t.landings.of, t.landings.changes = slices.CompactFunc(all, func(a, b landing) bool { return a.f == b.f }), t.Version()
 	return t.landings.of
 }
 
 // landingsNamed are those of functions that have one of the names, are what they are taken for, and take a probe.
-func (t *target) landingsNamed(names []string, what func(*function) (landing, bool)) (all []landing) {
+func (t *target) landingsNamed(names []string, what func(*program.Function) (landing, bool)) (all []landing) {
 	for _, name := range names {
 		for _, id := range t.Named(name) {
-			f := t.funcs[id]
+			f := t.Func(id)
 			pl := t.planned(f)
-			if pl.reason != "" || t.reachIsland(f.addr()) == nil {
+			if pl.reason != "" || t.reachIsland(f.Addr()) == nil {
 				continue
 			}
 			l, ok := what(f)
@@ -74,12 +75,12 @@ func (t *target) landingsNamed(names []string, what func(*function) (landing, bo
 
 // setsFrame is the landing of an unwinder's function, if it is that of libgcc and the unwinder's context has the stack pointer of the frame
 // where another function of the same unwinder reads it.
-func (t *target) setsFrame(f *function) (l landing, ok bool) {
-	if !libc.SetsIP(wholeCode(f.obj, f.fn)) {
+func (t *target) setsFrame(f *program.Function) (l landing, ok bool) {
+	if !libc.SetsIP(wholeCode(f.Obj, f.Fn)) {
 		return l, false
 	}
-	for _, get := range f.obj.Named(libc.GetCFA) {
-		if at, ok := libc.CFAAt(wholeCode(f.obj, get)); ok {
+	for _, get := range f.Obj.Named(libc.GetCFA) {
+		if at, ok := libc.CFAAt(wholeCode(f.Obj, get)); ok {
 			return landing{f: f, ending: trampoline.ByUnwind, frameAt: at}, true
 		}
 	}
@@ -87,7 +88,7 @@ func (t *target) setsFrame(f *function) (l landing, ok bool) {
 }
 
 // wholeCode is the code of a function, nil if it cannot be read.
-func wholeCode(o *object, fn *image.Function) []byte {
+func wholeCode(o *program.Object, fn *image.Function) []byte {
 	code, err := o.Code(fn.Addr, fn.Addr+fn.Size)
 	if err != nil {
 		return nil
@@ -98,30 +99,30 @@ func wholeCode(o *object, fn *image.Function) []byte {
 // hiddenHandlers are the objects that handle exceptions with an unwinder of their own that has no names.
 func (t *target) hiddenHandlers() []string {
 	l := &t.landings
-	if l.looked == t.version() {
+	if l.looked == t.Version() {
 		return l.hidden
 	}
-	l.hidden, l.looked = nil, t.version()
-	for _, o := range t.objects() {
+	l.hidden, l.looked = nil, t.Version()
+	for _, o := range t.Objects() {
 		named := len(o.Named(libc.SetIP)) > 0 || len(o.Named(libc.BeginCatch)) > 0
 		if !named && !slices.ContainsFunc(libc.UnwinderUsers(), o.Imports) && o.HandlesExceptions() {
-			l.hidden = append(l.hidden, o.name)
+			l.hidden = append(l.hidden, o.Name)
 		}
 	}
 	return l.hidden
 }
 
 // imports reports whether an object imports a function from another one. Of a function of the program itself it is taken to be used.
-func (t *target) imports(name string, from *object) bool {
-	return from == t.main() || slices.ContainsFunc(t.objects(), func(o *object) bool { return o != from && o.Imports(name) })
+func (t *target) imports(name string, from *program.Object) bool {
+	return from == t.Main() || slices.ContainsFunc(t.Objects(), func(o *program.Object) bool { return o != from && o.Imports(name) })
 }
 
 // unmangles reports whether what is called longjmp is glibc's: one of the functions that it calls begins as there. A function of another
 // library, or of the program's own, may have another buffer, or none.
-func (f *function) unmangles() bool {
-	w := f.flow()
+func unmangles(f *program.Function) bool {
+	w := f.Flow()
 	return w != nil && slices.ContainsFunc(w.Calls, func(c image.CallSite) bool {
-		code, err := f.obj.Code(c.Target, c.Target+libc.MaxUnmangling)
+		code, err := f.Obj.Code(c.Target, c.Target+libc.MaxUnmangling)
 		return err == nil && libc.Unmangles(code)
 	})
 }

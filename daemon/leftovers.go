@@ -281,11 +281,11 @@ func (u *leftovers) fromFile(w *process.World, j foundJump, r *RestoreReport) er
 
 // fileBytes is what the file has for n bytes of the text; nil if that is not known.
 func (t *target) fileBytes(addr uint64, n int) []byte {
-	o := t.objectAt(addr)
+	o := t.ObjectAt(addr)
 	if o == nil {
 		return nil
 	}
-	code, err := o.Code(addr-o.bias, addr-o.bias+uint64(n))
+	code, err := o.Code(addr-o.Bias, addr-o.Bias+uint64(n))
 	if err != nil {
 		return nil
 	}

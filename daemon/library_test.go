@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"culprit/daemon/kernel"
+	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
@@ -368,7 +369,7 @@ func TestWaitsOfC11(t *testing.T) {
 // named is the focus of the function whose name ends with "::" and the word.
 func named(t *testing.T, d *Daemon, word string) string {
 	t.Helper()
-	keys := functionsOf(d, "procedure_calls", func(f *function) bool { return strings.HasSuffix(f.fn.Name, "::"+word) })
+	keys := functionsOf(d, "procedure_calls", func(f *program.Function) bool { return strings.HasSuffix(f.Fn.Name, "::"+word) })
 	if len(keys) != 1 {
 		t.Fatalf("%d functions are called %s", len(keys), word)
 	}

@@ -4,6 +4,7 @@ import (
 	"culprit/daemon/image"
 	"culprit/daemon/libc"
 	"culprit/daemon/process"
+	"culprit/daemon/program"
 )
 
 // A Limit is code of a process that is measured by stack samples, or may be, where other code has probes.
@@ -41,15 +42,15 @@ func eachFile(pid int, visit func(*image.Object)) error {
 	if err != nil {
 		return err
 	}
-	var files images
-	seen := map[fileKey]bool{}
+	var files program.Files
+	seen := map[program.FileKey]bool{}
 	for _, m := range maps {
 		code := codeMap(&m)
-		if !m.Executable() || !m.FileBacked() || code.inMemory() || seen[code.file] {
+		if !m.Executable() || !m.FileBacked() || code.InMemory() || seen[code.File] {
 			continue
 		}
-		seen[code.file] = true
-		o, err := files.open(codeSource{p}, &code)
+		seen[code.File] = true
+		o, err := files.Open(codeSource{p}, &code)
 		if err != nil {
 			return err
 		}

@@ -89,7 +89,7 @@ func (d *Daemon) leftIn(function string) int {
 	t := d.targets[0]
 	for _, id := range t.Function("loops.c", function) {
 		for _, s := range t.sites {
-			if s.base == nil || t.functionAt(s.Addr) != t.funcs[id] {
+			if s.base == nil || t.FunctionAt(s.Addr) != t.Func(id) {
 				continue
 			}
 			for _, g := range s.groups {

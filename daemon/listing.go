@@ -118,8 +118,8 @@ func (p *part) list(s *site, prices []float64) (*ListedSite, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := p.t.functionAt(s.Addr)
-	out := &ListedSite{Function: f.fn.Module + "/" + f.fn.Name, Addr: s.Addr, Tactic: string(s.Tactic), Code: disassemble(base.Code, at)}
+	f := p.t.FunctionAt(s.Addr)
+	out := &ListedSite{Function: f.Fn.Module + "/" + f.Fn.Name, Addr: s.Addr, Tactic: string(s.Tactic), Code: disassemble(base.Code, at)}
 	for _, m := range s.Marks {
 		if slices.ContainsFunc(s.groups, func(g ownedGroup) bool { return g.part == p && g.at == m.Point }) {
 			out.Points = append(out.Points, m.Point.Kind.String())
@@ -127,7 +127,7 @@ func (p *part) list(s *site, prices []float64) (*ListedSite, error) {
 	}
 	for i := range p.plan.Requests {
 		r := &p.plan.Requests[i]
-		if slices.ContainsFunc(p.t.pointsOf(p.t.funcs[r.Func], r), func(e exit) bool { return s.Serves(e.pt) }) {
+		if slices.ContainsFunc(p.t.pointsOf(p.t.Func(r.Func), r), func(e exit) bool { return s.Serves(e.pt) }) {
 			out.PriceNS += prices[i]
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"culprit/daemon/libc"
+	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/trampoline"
@@ -14,11 +15,11 @@ import (
 // that the keys were set in say of which kind they are.
 
 // lockKind is the number of the kind of lock that a function's first argument is, 0 if that is not known.
-func lockKind(f *function) byte {
+func lockKind(f *program.Function) byte {
 	if f == nil {
 		return 0
 	}
-	for _, n := range f.names() {
+	for _, n := range f.Names() {
 		if k := libc.KindOf(n); k != "" {
 			return libc.Number(k)
 		}
@@ -36,7 +37,7 @@ func (p *part) tag(m *trampoline.Mini, in pcl.Instr, id pcl.FuncID) {
 		m.Expr = &trampoline.Expr{Op: trampoline.ExOr, L: m.Expr, R: &trampoline.Expr{Value: 1}}
 		return
 	}
-	if kind := lockKind(p.t.funcs[id]); kind != 0 {
+	if kind := lockKind(p.t.Func(id)); kind != 0 {
 		m.Expr = &trampoline.Expr{Op: trampoline.ExAdd, L: m.Expr, R: &trampoline.Expr{Value: int64(kind) << tagShift}}
 	}
 }

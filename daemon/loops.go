@@ -13,27 +13,27 @@ import (
 
 // loopPoints are the points of one kind of a loop. Exits of the function inside the loop leave it, too.
 func (pl *funcPlan) loopPoints(w pcl.Where, number int) (points []trampoline.Point) {
-	loops := pl.f.findLoops()
+	loops := pl.f.Loops()
 	if number >= len(loops) {
 		return nil
 	}
 	l := &loops[number]
 	if w == pcl.LoopStartIter {
-		return []trampoline.Point{{Kind: trampoline.Before, Addr: l.Head + pl.f.obj.bias}}
+		return []trampoline.Point{{Kind: trampoline.Before, Addr: l.Head + pl.f.Obj.Bias}}
 	}
 	for _, e := range edgesOf(l, w) {
 		kind := trampoline.Behind
 		if e.Kind == image.EdgeJumps {
 			kind = trampoline.Taken
 		}
-		points = append(points, trampoline.Point{Kind: kind, Addr: e.From + pl.f.obj.bias})
+		points = append(points, trampoline.Point{Kind: kind, Addr: e.From + pl.f.Obj.Bias})
 	}
 	if w != pcl.LoopExit {
 		return points
 	}
 	inside := map[uint64]bool{}
 	for _, a := range l.Leaves {
-		inside[a+pl.f.obj.bias] = true
+		inside[a+pl.f.Obj.Bias] = true
 	}
 	for _, pt := range pl.points[pcl.Return] {
 		if inside[pt.Addr] {
@@ -46,9 +46,9 @@ func (pl *funcPlan) loopPoints(w pcl.Where, number int) (points []trampoline.Poi
 // padPoints are where control goes on after exceptions that come out of a loop. Others may lead there, too: only what ends with an activation,
 // which knows its own by the stack pointer, may stand there.
 func (pl *funcPlan) padPoints(number int) (points []trampoline.Point) {
-	if loops := pl.f.findLoops(); number < len(loops) {
+	if loops := pl.f.Loops(); number < len(loops) {
 		for _, a := range loops[number].Pads {
-			points = append(points, trampoline.Point{Kind: trampoline.Before, Addr: a + pl.f.obj.bias})
+			points = append(points, trampoline.Point{Kind: trampoline.Before, Addr: a + pl.f.Obj.Bias})
 		}
 	}
 	return points
@@ -66,20 +66,20 @@ func edgesOf(l *image.Loop, w pcl.Where) []image.Edge {
 
 // planLoop makes the points of a loop part of the function's plan.
 func (t *target) planLoop(pl *funcPlan, w pcl.Where, number int) error {
-	loops := pl.f.findLoops()
+	loops := pl.f.Loops()
 	if number >= len(loops) {
-		return &process.Refused{Point: pl.f.fn.Name, Reason: "no such loop: " + pl.f.noLoops}
+		return &process.Refused{Point: pl.f.Fn.Name, Reason: "no such loop: " + pl.f.WhyNoLoops()}
 	}
 	l := &loops[number]
 	if w != pcl.LoopStartIter {
 		for _, e := range edgesOf(l, w) {
 			if e.Kind != image.EdgeFalls && e.Kind != image.EdgeJumps {
-				return &process.Refused{Point: pl.f.fn.Name + ", " + l.Name, Reason: fmt.Sprintf("%s of it goes by a jump table or an exception, at %#x", w, e.From)}
+				return &process.Refused{Point: pl.f.Fn.Name + ", " + l.Name, Reason: fmt.Sprintf("%s of it goes by a jump table or an exception, at %#x", w, e.From)}
 			}
 		}
 	}
 	if w == pcl.LoopEnter && len(l.Enter) == 0 {
-		return &process.Refused{Point: pl.f.fn.Name + ", " + l.Name, Reason: "the function begins inside it"}
+		return &process.Refused{Point: pl.f.Fn.Name + ", " + l.Name, Reason: "the function begins inside it"}
 	}
 	points := pl.loopPoints(w, number)
 	if w == pcl.LoopExit {
@@ -94,11 +94,11 @@ func (t *target) planLoop(pl *funcPlan, w pcl.Where, number int) error {
 // allLoopPoints are those of all loops of a function. They are planned together: none takes the room that another needs.
 func (pl *funcPlan) allLoopPoints() (points []trampoline.Point) {
 	for _, w := range []pcl.Where{pcl.LoopStartIter, pcl.LoopEnter, pcl.LoopExit, pcl.LoopEndIter} {
-		for i := range pl.f.loops {
+		for i := range pl.f.Loops() {
 			points = append(points, pl.loopPoints(w, i)...)
 		}
 	}
-	for i := range pl.f.loops {
+	for i := range pl.f.Loops() {
 		points = append(points, pl.padPoints(i)...)
 	}
 	return points
@@ -113,7 +113,7 @@ func (t *target) extendPlan(pl *funcPlan, points []trampoline.Point) {
 		own := t.sites[s.Addr]
 		return own != nil && own.Site == s && own.inUse()
 	}
-	if planning(func() { next, grown = pl.plan.Extend(pl.body(pl.f.whole()), points, isInUse) }) != nil {
+	if planning(func() { next, grown = pl.plan.Extend(pl.body(pl.f.Whole()), points, isInUse) }) != nil {
 		return
 	}
 	for _, s := range pl.plan.Sites {
@@ -144,7 +144,7 @@ func (s *site) inUse() bool {
 
 // insnPoint is the point of a request for a single instruction.
 func (pl *funcPlan) insnPoint(r pcl.Request) []trampoline.Point {
-	pt := trampoline.Point{Kind: trampoline.Before, Addr: pl.f.addr() + uint64(int64(r.Site))}
+	pt := trampoline.Point{Kind: trampoline.Before, Addr: pl.f.Addr() + uint64(int64(r.Site))}
 	if r.Post {
 		pt.Kind = trampoline.Behind
 	}
@@ -164,13 +164,13 @@ func (d *Daemon) ListLoops(module, name string) (names []string, err error) {
 	defer d.mu.Unlock()
 	for _, t := range d.targets {
 		for _, id := range t.Function(module, name) {
-			f := t.funcs[id]
-			for _, l := range f.findLoops() {
+			f := t.Func(id)
+			for _, l := range f.Loops() {
 				names = append(names, l.Name)
 				d.tree.Add(grid.Code, module, name, l.Name)
 			}
-			if f.noLoops != "" {
-				err = &process.Refused{Point: f.fn.Name, Reason: f.noLoops}
+			if f.WhyNoLoops() != "" {
+				err = &process.Refused{Point: f.Fn.Name, Reason: f.WhyNoLoops()}
 			}
 		}
 	}
@@ -182,14 +182,14 @@ func (d *Daemon) ListLoops(module, name string) (names []string, err error) {
 
 // planCalls makes the points around all calls of a function part of its plan. d.mu is held.
 func (t *target) planCalls(pl *funcPlan) {
-	f, flow := pl.f, pl.f.flow()
+	f, flow := pl.f, pl.f.Flow()
 	if pl.points[pcl.Call] != nil || len(flow.Calls) == 0 {
 		return
 	}
 	var pts []trampoline.Point
 	for _, c := range flow.Calls {
-		pts = append(pts, trampoline.Point{Kind: trampoline.CallPre, Addr: c.Addr + f.obj.bias},
-			trampoline.Point{Kind: trampoline.CallPost, Addr: c.Ret + f.obj.bias})
+		pts = append(pts, trampoline.Point{Kind: trampoline.CallPre, Addr: c.Addr + f.Obj.Bias},
+			trampoline.Point{Kind: trampoline.CallPost, Addr: c.Ret + f.Obj.Bias})
 	}
 	pl.points[pcl.Call] = pts
 	t.extendPlan(pl, pts)
@@ -207,7 +207,7 @@ func (pl *funcPlan) pointsOf(r pcl.Request) []trampoline.Point {
 	}
 	i := 2 * r.Site
 	if r.Post {
-		if pl.f.neverReturns(r.Site) {
+		if pl.f.NeverReturns(r.Site) {
 			return nil
 		}
 		i++

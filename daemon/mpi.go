@@ -17,5 +17,5 @@ func (o *objectTable) message(elems []string) (uint64, bool) {
 	if len(elems) == 2 {
 		return 0, false
 	}
-	return o.t.dataNamed(elems[0])
+	return o.t.DataNamed(elems[0])
 }

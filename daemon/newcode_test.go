@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/internal/testprog"
 )
@@ -20,7 +21,7 @@ func TestAnotherLibraryAtTheSameAddress(t *testing.T) {
 	d := attachTo(t, p.PID)
 	var s sums
 	in := map[string]int{}
-	twins := func(f *function) bool { return strings.HasPrefix(f.fn.Name, "twin_") }
+	twins := func(f *program.Function) bool { return strings.HasPrefix(f.Fn.Name, "twin_") }
 	for until := time.Now().Add(time.Duration(rounds(1200, 60000)) * time.Millisecond); time.Now().Before(until); {
 		d.discover()
 		keys := append(functionsOf(d, "procedure_calls", twins), functionsOf(d, "exec_time_inclusive", twins)...)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/internal/safetext"
 	"culprit/pcl"
@@ -33,8 +34,8 @@ func (d *Daemon) Notes(key grid.PairKey) string {
 func (d *Daemon) sharedNames(key grid.PairKey) (lines []string) {
 	modules := map[string][]string{} // by function
 	for _, f := range d.namedBy(key) {
-		if of := modules[f.fn.Name]; !slices.Contains(of, f.fn.Module) {
-			modules[f.fn.Name] = append(of, f.fn.Module)
+		if of := modules[f.Fn.Name]; !slices.Contains(of, f.Fn.Module) {
+			modules[f.Fn.Name] = append(of, f.Fn.Module)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(modules)) {
@@ -53,19 +54,19 @@ func (d *Daemon) sharedNames(key grid.PairKey) (lines []string) {
 func (d *Daemon) ownToo(key grid.PairKey) (lines []string) {
 	named := d.namedBy(key)
 	for _, f := range named {
-		program := f.in.main()
-		if f.obj == program {
+		main := f.in.Main()
+		if f.Obj == main {
 			continue
 		}
 		var own []string
-		for _, m := range program.Meant(f.fn.Name) {
-			if slices.ContainsFunc(named, func(n namedFunction) bool { return n.fn == m.Fn }) {
+		for _, m := range main.Meant(f.Fn.Name) {
+			if slices.ContainsFunc(named, func(n namedFunction) bool { return n.Fn == m.Fn }) {
 				continue // it is counted, too
 			}
 			own = addLine(own, safetext.CleanMax(m.Fn.Name, 100))
 		}
 		if len(own) > 0 {
-			lines = addLine(lines, fmt.Sprintf("%s is that of %s; the program's %s is not counted", safetext.CleanMax(f.fn.Name, 100), safetext.CleanMax(f.fn.Module, 100), few(own)))
+			lines = addLine(lines, fmt.Sprintf("%s is that of %s; the program's %s is not counted", safetext.CleanMax(f.Fn.Name, 100), safetext.CleanMax(f.Fn.Module, 100), few(own)))
 		}
 	}
 	return lines
@@ -73,8 +74,8 @@ func (d *Daemon) ownToo(key grid.PairKey) (lines []string) {
 
 // few names some of many things.
 func few(names []string) string {
-	if n := len(names) - maxNearest; n > 0 {
-		names = append(slices.Clone(names[:maxNearest]), fmt.Sprintf("%d more", n))
+	if n := len(names) - mostNamed; n > 0 {
+		names = append(slices.Clone(names[:mostNamed]), fmt.Sprintf("%d more", n))
 	}
 	return strings.Join(names, ", ")
 }
@@ -99,10 +100,10 @@ func (d *Daemon) missingParts(key grid.PairKey) (lines []string) {
 	if without == nil {
 		return nil
 	}
-	for _, p := range missing[:min(len(missing), maxNearest)] {
+	for _, p := range missing[:min(len(missing), mostNamed)] {
 		lines = addLine(lines, compile.Missing(without.d.opts.Library, p, without).Error())
 	}
-	if n := len(missing) - maxNearest; n > 0 {
+	if n := len(missing) - mostNamed; n > 0 {
 		lines = append(lines, fmt.Sprintf("%d more parts of %v are missing", n, it.Focus()))
 	}
 	return lines
@@ -112,11 +113,11 @@ func (d *Daemon) missingParts(key grid.PairKey) (lines []string) {
 // entry, so they are not counted.
 func (d *Daemon) inlinedToo(key grid.PairKey) (lines []string) {
 	for _, f := range d.namedBy(key) {
-		places := f.obj.InlinedToo(f.fn)
+		places := f.Obj.InlinedToo(f.Fn)
 		if places == 0 {
 			continue
 		}
-		line := fmt.Sprintf("%s is inlined at %d places: those calls are not counted", safetext.CleanMax(f.fn.Name, 100), places)
+		line := fmt.Sprintf("%s is inlined at %d places: those calls are not counted", safetext.CleanMax(f.Fn.Name, 100), places)
 		if places == 1 {
 			line = strings.Replace(line, "1 places: those", "1 place: those", 1)
 		}
@@ -137,10 +138,10 @@ func addLine(lines []string, line string) []string {
 func (d *Daemon) jumpsAway(key grid.PairKey) (lines []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	seen := map[*function]bool{}
+	seen := map[*program.Function]bool{}
 	for _, c := range d.plansOf(key) {
 		for _, r := range c.plan.Requests {
-			f := c.t.funcs[r.Func]
+			f := c.t.Func(r.Func)
 			if f == nil || seen[f] || r.Listed || r.Follows || !endsActivations(&r) {
 				continue
 			}
@@ -196,8 +197,8 @@ func (d *Daemon) overwritten(key grid.PairKey) (lines []string) {
 			return nil
 		}
 		for id, v := range kept {
-			if f := c.t.funcs[id]; f != nil && c.t.callsItself(id) {
-				lines = addLine(lines, fmt.Sprintf("%[1]s calls itself, which sets %[2]s anew: at its return %[2]s is of the innermost call", safetext.CleanMax(f.fn.Name, 100), c.plan.Vars[v].Name))
+			if f := c.t.Func(id); f != nil && c.t.callsItself(id) {
+				lines = addLine(lines, fmt.Sprintf("%[1]s calls itself, which sets %[2]s anew: at its return %[2]s is of the innermost call", safetext.CleanMax(f.Fn.Name, 100), c.plan.Vars[v].Name))
 			}
 		}
 	}
@@ -241,7 +242,7 @@ func (d *Daemon) neverReturns(key grid.PairKey) (lines []string) {
 	for _, c := range d.plansOf(key) {
 		for _, r := range c.plan.Requests {
 			if !r.Listed && !r.Follows && !endsActivations(&r) && c.t.neverComesBack(&r) {
-				if lines = addLine(lines, fmt.Sprintf("%s never returns by itself: the code at its return never runs", safetext.CleanMax(c.t.funcs[r.Func].fn.Name, 100))); len(lines) > maxNearest {
+				if lines = addLine(lines, fmt.Sprintf("%s never returns by itself: the code at its return never runs", safetext.CleanMax(c.t.Func(r.Func).Fn.Name, 100))); len(lines) > mostNamed {
 					return lines
 				}
 			}
@@ -266,8 +267,8 @@ func (d *Daemon) absent(key grid.PairKey) (lines []string) {
 			lines = append(lines, line)
 		}
 	}
-	if n := len(lines) - maxNearest; n > 0 {
-		lines = append(lines[:maxNearest], fmt.Sprintf("%d more names of its lists mean nothing", n))
+	if n := len(lines) - mostNamed; n > 0 {
+		lines = append(lines[:mostNamed], fmt.Sprintf("%d more names of its lists mean nothing", n))
 	}
 	return lines
 }
@@ -278,8 +279,8 @@ func (d *Daemon) unseenHandlers(key grid.PairKey) (lines []string) {
 	defer d.mu.Unlock()
 	for _, c := range d.plansOf(key) {
 		mayBeLeft := func(r pcl.Request) bool {
-			f := c.t.funcs[r.Func]
-			return !r.Listed && len(leavesOf(&r).Code) > 0 && f != nil && f.callsOthers()
+			f := c.t.Func(r.Func)
+			return !r.Listed && len(leavesOf(&r).Code) > 0 && f != nil && f.CallsOthers()
 		}
 		if !slices.ContainsFunc(c.plan.Requests, mayBeLeft) {
 			continue
@@ -326,7 +327,7 @@ func (d *Daemon) Unseen(metric string) string {
 		return ""
 	}
 	for _, t := range d.targets {
-		if len(t.objects()) > 0 && t.main().IsGo() {
+		if len(t.Objects()) > 0 && t.Main().IsGo() {
 			return fmt.Sprintf("%s is a Go program: a goroutine that waits has no thread, so that its wait is not seen", t.name)
 		}
 	}
@@ -335,7 +336,7 @@ func (d *Daemon) Unseen(metric string) string {
 
 // A namedFunction is a function of a pair, with the target that has it.
 type namedFunction struct {
-	*function
+	*program.Function
 	in *target
 }
 
@@ -345,8 +346,8 @@ func (d *Daemon) namedBy(key grid.PairKey) (all []namedFunction) {
 	defer d.mu.Unlock()
 	for _, c := range d.plansOf(key) {
 		for _, r := range c.plan.Requests {
-			f := c.t.funcs[r.Func]
-			if f == nil || r.Listed || r.Follows || r.Where != pcl.Entry && r.Where != pcl.Return || slices.ContainsFunc(all, func(n namedFunction) bool { return n.function == f }) {
+			f := c.t.Func(r.Func)
+			if f == nil || r.Listed || r.Follows || r.Where != pcl.Entry && r.Where != pcl.Return || slices.ContainsFunc(all, func(n namedFunction) bool { return n.Function == f }) {
 				continue
 			}
 			if all = append(all, namedFunction{f, c.t}); len(all) > maxInlinedAsked {

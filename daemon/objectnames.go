@@ -7,6 +7,7 @@ import (
 	"culprit/daemon/image/unwind"
 	"culprit/daemon/libc"
 	"culprit/daemon/process"
+	"culprit/daemon/program"
 )
 
 // Names of locks: by the variable that they are or lie in ("cache.lock", "shards[3]"), or by who holds them on the heap or a stack.
@@ -17,17 +18,17 @@ func (t *target) nameLock(word uint64, k libc.Wait) (addr uint64, name string) {
 	if len(k.Words) > 0 {
 		addr = word - k.Words[0]
 	}
-	obj := t.dataAt(word)
+	obj := t.DataAt(word)
 	if obj == nil {
 		return addr, ""
 	}
 	for _, off := range k.Words {
-		p, ok := obj.PartAt(word - off - obj.bias)
+		p, ok := obj.PartAt(word - off - obj.Bias)
 		if ok && (p.Rest == 0 || p.Lock && k.Kind == libc.Futex) {
 			return word - off, t.distinct(obj, p.Name, word-off-p.Rest)
 		}
 	}
-	p, ok := obj.PartAt(word - obj.bias)
+	p, ok := obj.PartAt(word - obj.Bias)
 	if !ok {
 		return addr, ""
 	}
@@ -35,9 +36,9 @@ func (t *target) nameLock(word uint64, k libc.Wait) (addr uint64, name string) {
 }
 
 // distinct puts the object in front of a name that another object uses, too.
-func (t *target) distinct(obj *object, name string, addr uint64) string {
-	if at, ok := t.dataNamed(name); ok && at != addr {
-		return obj.name + ":" + name
+func (t *target) distinct(obj *program.Object, name string, addr uint64) string {
+	if at, ok := t.DataNamed(name); ok && at != addr {
+		return obj.Name + ":" + name
 	}
 	return name
 }
@@ -53,8 +54,8 @@ func (t *target) heldBy(addr uint64, st blockedStack) (name string) {
 		if fr.f == nil || fr.cfa == 0 {
 			return true
 		}
-		a := unwind.Activation{Regs: regs, CFA: fr.cfa, Bias: fr.f.obj.bias, Mem: st.mem}
-		n, heap, ok := fr.f.obj.Enclosing(fr.f.fn, a, addr)
+		a := unwind.Activation{Regs: regs, CFA: fr.cfa, Bias: fr.f.Obj.Bias, Mem: st.mem}
+		n, heap, ok := fr.f.Obj.Enclosing(fr.f.Fn, a, addr)
 		if ok && heap {
 			n = fmt.Sprintf("%s %#x", n, addr)
 		}

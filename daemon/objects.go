@@ -11,6 +11,7 @@ import (
 	"culprit/daemon/arch"
 	"culprit/daemon/kernel"
 	"culprit/daemon/libc"
+	"culprit/daemon/program"
 	"culprit/grid"
 )
 
@@ -58,7 +59,7 @@ func (o *objectTable) value(h grid.Hierarchy, elems []string) (uint64, bool) {
 	if ok || h != grid.SyncObject {
 		return v, ok
 	}
-	return o.t.dataNamed(elems[1])
+	return o.t.DataNamed(elems[1])
 }
 
 // waitedFor names what a blocked thread waits for, and makes it a resource when it is first seen. kind says whether it is
@@ -115,7 +116,7 @@ func (o *objectTable) lock(word uint64, frames []frame, st blockedStack) string 
 	if name == "" {
 		name = fmt.Sprintf("%#x", addr)
 		if user != nil {
-			name += " (" + user.fn.Name + ")"
+			name += " (" + user.Fn.Name + ")"
 		}
 	}
 	o.mu.Lock()
@@ -137,7 +138,7 @@ func (o *objectTable) lock(word uint64, frames []frame, st blockedStack) string 
 }
 
 // waitingIn finds the innermost waiting function on a stack, and who called it or what it is a part of in the library.
-func waitingIn(frames []frame) (k libc.Wait, user *function) {
+func waitingIn(frames []frame) (k libc.Wait, user *program.Function) {
 	k = libc.Other
 	found := false
 	for _, fr := range frames {
@@ -155,8 +156,8 @@ func waitingIn(frames []frame) (k libc.Wait, user *function) {
 }
 
 // kindOfWait is what a function waits for, if it is one of those that wait.
-func kindOfWait(f *function) (libc.Wait, bool) {
-	for _, n := range f.names() {
+func kindOfWait(f *program.Function) (libc.Wait, bool) {
+	for _, n := range f.Names() {
 		if w, ok := libc.WaitIn(n); ok {
 			return w, true
 		}

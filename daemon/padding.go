@@ -21,7 +21,7 @@ func (c *codePlan) padsNear(addr uint64) (pads []trampoline.Pad) {
 	defer c.padMu.Unlock()
 	o := c.obj
 	fns := o.Functions()
-	at := addr - o.bias
+	at := addr - o.Bias
 	i := sort.Search(len(fns), func(i int) bool { return fns[i].Addr+fns[i].Size > at-min(at, shortReach+padJump) })
 	for ; i < len(fns) && fns[i].Addr < at+shortReach; i++ {
 		end := fns[i].Addr + fns[i].Size
@@ -34,7 +34,7 @@ func (c *codePlan) padsNear(addr uint64) (pads []trampoline.Pad) {
 			continue
 		}
 		c.takePad(pad)
-		return []trampoline.Pad{{Addr: pad - padJump + o.bias, Len: padJump}}
+		return []trampoline.Pad{{Addr: pad - padJump + o.Bias, Len: padJump}}
 	}
 	return nil
 }
@@ -56,7 +56,7 @@ func (c *codePlan) takePads(plan *trampoline.Plan) bool {
 		if s.Tactic != trampoline.Short {
 			continue
 		}
-		end := s.Pad.Addr + uint64(s.Pad.Len) - c.obj.bias
+		end := s.Pad.Addr + uint64(s.Pad.Len) - c.obj.Bias
 		if c.padsTaken[end] {
 			return false
 		}

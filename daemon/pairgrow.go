@@ -3,6 +3,7 @@ package daemon
 import (
 	"slices"
 
+	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -53,8 +54,8 @@ func (d *Daemon) grow() {
 
 // mayGrow reports whether the target has come to have something of the part's item, if it has one, or of the code that the part has lost.
 func (p *part) mayGrow(it *pcl.GroupingItem) bool {
-	more := p.lost && p.t.loaded() > p.loads
-	p.loads = p.t.loaded()
+	more := p.lost && p.t.Loads() > p.loads
+	p.loads = p.t.Loads()
 	if it != nil {
 		lacking := p.t.lacking(it)
 		more = more || lacking < p.lacking
@@ -64,20 +65,20 @@ func (p *part) mayGrow(it *pcl.GroupingItem) bool {
 }
 
 // loses forgets the requests of a part in code that is gone.
-func (p *part) loses(o *object) {
-	isIn := func(r pcl.Request) bool { return o.holds(uint64(r.Func)) }
+func (p *part) loses(o *program.Object) {
+	isIn := func(r pcl.Request) bool { return o.Holds(uint64(r.Func)) }
 	p.plan.Requests = slices.DeleteFunc(slices.Clone(p.plan.Requests), isIn)
 	p.sites = slices.DeleteFunc(slices.Clone(p.sites), func(s *site) bool { return s.gone })
-	p.lost, p.loads = true, p.t.loaded()
+	p.lost, p.loads = true, p.t.Loads()
 	p.noteUnloaded(o)
 }
 
 // noteUnloaded counts that an object went and took probes of the part with it.
-func (p *part) noteUnloaded(o *object) {
+func (p *part) noteUnloaded(o *program.Object) {
 	if p.unloaded == nil {
 		p.unloaded = map[string]int{}
 	}
-	p.unloaded[o.name]++
+	p.unloaded[o.Name]++
 }
 
 // grow adds to a part what its target has only now, and reports whether sites have to be patched. before gets where the trampolines of
@@ -147,7 +148,7 @@ func (t *target) lacking(it *pcl.GroupingItem) int {
 func (t *target) hasPart(it *pcl.GroupingItem, path []string) bool {
 	switch {
 	case it.Base == grid.Code && len(path) == 1:
-		return t.hasModule(path[0])
+		return t.HasModule(path[0])
 	case it.Base == grid.Code && len(path) == 2:
 		return len(t.Function(path[0], path[1])) > 0
 	case it.Base == grid.Code:

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"culprit/daemon/image"
+	"culprit/daemon/program"
 	"culprit/pcl"
 	"culprit/trampoline"
 )
@@ -60,19 +61,19 @@ func Points(target string) (r PointsReport, err error) {
 	if err != nil {
 		return r, err
 	}
-	r.object(&object{Object: o, name: o.Name()}, nil)
+	r.object(&program.Object{Object: o, Name: o.Name()}, nil)
 	return r, o.Err()
 }
 
 func (r *PointsReport) process(pid int) error {
-	return eachFile(pid, func(o *image.Object) { r.object(&object{Object: o, name: o.Name()}, nil) })
+	return eachFile(pid, func(o *image.Object) { r.object(&program.Object{Object: o, Name: o.Name()}, nil) })
 }
 
 // object adds the functions of an object, and gives those that can be instrumented to each, if that is not nil.
-func (r *PointsReport) object(o *object, each func(*funcPlan)) {
+func (r *PointsReport) object(o *program.Object, each func(*funcPlan)) {
 	code := newCodePlan(o, nil, false)
 	for _, fn := range o.Functions() {
-		f := &function{id: pcl.FuncID(fn.Addr), obj: o, fn: fn}
+		f := &program.Function{ID: pcl.FuncID(fn.Addr), Obj: o, Fn: fn}
 		pl := &funcPlan{f: f, of: code} // code keeps none: of large programs there are a million
 		pl.analyse()
 		if strings.Contains(pl.reason, "fragment") {
@@ -91,10 +92,10 @@ func (r *PointsReport) object(o *object, each func(*funcPlan)) {
 }
 
 // refuse notes a function that cannot be instrumented.
-func (r *PointsReport) refuse(f *function, reason string) {
+func (r *PointsReport) refuse(f *program.Function, reason string) {
 	r.Refused[reason]++
-	p := RefusedPoint{Name: f.fn.Name, Object: f.obj.name, Reason: reason, ByRule: f.fn.ByRule() || reason == whyGo}
-	p.HandWritten = f.obj.HandWritten(f.fn)
+	p := RefusedPoint{Name: f.Fn.Name, Object: f.Obj.Name, Reason: reason, ByRule: f.Fn.ByRule() || reason == whyGo}
+	p.HandWritten = f.Obj.HandWritten(f.Fn)
 	switch {
 	case p.ByRule:
 		r.ByRule++

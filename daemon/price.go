@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -125,7 +126,7 @@ type callRate struct {
 func (c costed) unknown(into map[*target]map[pcl.FuncID]bool, now float64) {
 	for _, r := range c.plan.Requests {
 		rate := c.t.rates[r.Func]
-		if c.t.funcs[r.Func] == nil || rate.at != 0 && now-rate.at < rateAge {
+		if c.t.Func(r.Func) == nil || rate.at != 0 && now-rate.at < rateAge {
 			continue
 		}
 		if into[c.t] == nil {
@@ -137,7 +138,7 @@ func (c costed) unknown(into map[*target]map[pcl.FuncID]bool, now float64) {
 
 // A rateCounter counts the calls of one function for a while.
 type rateCounter struct {
-	f     *function
+	f     *program.Function
 	part  *part
 	since time.Time
 }
@@ -147,7 +148,7 @@ func (d *Daemon) countCalls(unknown map[*target]map[pcl.FuncID]bool) (counters [
 	b := d.newBatch()
 	for t, set := range unknown {
 		for id := range set {
-			f := t.funcs[id]
+			f := t.Func(id)
 			d.owner++
 			p := newProbePart(t, callCounter(id), d.owner)
 			if p.reserve() != nil {
@@ -187,7 +188,7 @@ func (d *Daemon) readRates(counters []rateCounter) {
 		for _, slot := range t.seg.Used(nil) {
 			n += t.seg.Load(slot, c.part.cells[0].off)
 		}
-		t.rates[c.f.id] = callRate{float64(n) / time.Since(c.since).Seconds(), d.Now()}
+		t.rates[c.f.ID] = callRate{float64(n) / time.Since(c.since).Seconds(), d.Now()}
 		d.switchOut(c.part)
 	}
 }
@@ -198,7 +199,7 @@ func (d *Daemon) add(price *grid.Price, c costed) {
 	prices := d.prices.each(c.plan, c.t.readsRows(c.plan))
 	for i := range c.plan.Requests {
 		r := &c.plan.Requests[i]
-		if c.t.funcs[r.Func] == nil {
+		if c.t.Func(r.Func) == nil {
 			continue
 		}
 		rate := c.t.rates[r.Func].perSecond

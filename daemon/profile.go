@@ -270,7 +270,7 @@ func (p *profile) add(kind, tid int, frames []frame, object string) {
 			callee = 0
 			continue
 		}
-		id := fr.f.id
+		id := fr.f.ID
 		if callee != 0 && callee != id {
 			p.edge(id, callee)
 		}
@@ -285,7 +285,7 @@ func (p *profile) add(kind, tid int, frames []frame, object string) {
 	}
 	s.countItems(items, seen, object)
 	if root := threadRoot(frames); root != nil {
-		p.roots[root.id]++
+		p.roots[root.ID]++
 	}
 }
 
@@ -351,7 +351,7 @@ func (p *profile) weight(part *sampledPart, kind int) (hits, total float64) {
 			}
 		}
 	case len(part.code) >= 2:
-		for _, id := range p.t.namely(funcName{part.code[0], part.code[1]}) {
+		for _, id := range p.t.Function(part.code[0], part.code[1]) {
 			if part.object != "" {
 				hits += s.both[funcObject{id, part.object}]
 			} else {

@@ -32,7 +32,7 @@ func (t *target) roomToPun(pl *funcPlan, pt trampoline.Point) error {
 	}
 	var refused *process.Refused
 	if errors.As(err, &refused) {
-		return &process.Refused{Point: pl.f.fn.Name + ", " + pt.Kind.String(), Reason: refused.Reason}
+		return &process.Refused{Point: pl.f.Fn.Name + ", " + pt.Kind.String(), Reason: refused.Reason}
 	}
 	return err
 }

@@ -60,7 +60,7 @@ func (t *target) findRank() {
 		return
 	}
 	r, ok := readRank(t.proc.PID())
-	if !ok || !t.usesMPI() {
+	if !ok || !t.UsesMPI() {
 		return
 	}
 	t.rank = &r

@@ -54,12 +54,12 @@ func TestEveryFunctionOfRedis(t *testing.T) {
 	tg.listAll()
 	t.Logf("listed in %v", time.Since(start))
 	start = time.Now()
-	for _, f := range tg.funcs {
-		if f.obj.name != "redis-server" {
+	for _, f := range tg.Known() {
+		if f.Obj.Name != "redis-server" {
 			continue
 		}
 		if tg.planned(f).reason == "" {
-			keys = append(keys, grid.PairKey{Metric: "procedure_calls", Focus: grid.Whole().Refine(grid.Code, f.fn.Module, f.fn.Name)})
+			keys = append(keys, grid.PairKey{Metric: "procedure_calls", Focus: grid.Whole().Refine(grid.Code, f.Fn.Module, f.Fn.Name)})
 		}
 	}
 	d.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"culprit/daemon/image"
+	"culprit/daemon/program"
 	"culprit/pcl"
 )
 
@@ -29,10 +30,10 @@ func (e *sampleMeter) runs(x *stackSample, vars int) bool {
 	}
 	for i := len(x.frames) - 1; i >= 0; i-- {
 		f := x.frames[i].f
-		if f == nil || len(e.code[f.id]) == 0 {
+		if f == nil || len(e.code[f.ID]) == 0 {
 			continue
 		}
-		for _, q := range e.code[f.id] {
+		for _, q := range e.code[f.ID] {
 			if q.Where == pcl.Entry {
 				r.run(q, i)
 			}
@@ -40,8 +41,8 @@ func (e *sampleMeter) runs(x *stackSample, vars int) bool {
 		if i == 0 {
 			break
 		}
-		for _, q := range e.code[f.id] {
-			if q.Where == pcl.Call && !q.Post && f.callsFrom(q.Site, x.frames[i].pc) {
+		for _, q := range e.code[f.ID] {
+			if q.Where == pcl.Call && !q.Post && f.CallsFrom(q.Site, x.frames[i].pc) {
 				r.run(q, i)
 			}
 		}
@@ -130,7 +131,7 @@ func binary64(op pcl.ExprOp, a, b int64) int64 {
 // A jumpCache knows what is called from where: the function that a call names, by the address behind the call. nil where that is
 // not known.
 type jumpCache struct {
-	callee map[uint64]*function
+	callee map[uint64]*program.Function
 	jumps  map[[2]pcl.FuncID]bool // whether the one may end in a jump to the other
 	loads  int                    // of the target when it was made
 }
@@ -141,8 +142,8 @@ const maxCallees = 1 << 16
 // withJumps puts those functions back on a stack that ended in a jump to the one above them: the C library's semaphores and joins wait
 // behind such a jump. They stand where the call leads to that made the activation.
 func (s *strata) withJumps(frames []frame) []frame {
-	if s.jumps.callee == nil || s.jumps.loads != s.t.loaded() || len(s.jumps.callee)+len(s.jumps.jumps) > maxCallees {
-		s.jumps = jumpCache{callee: map[uint64]*function{}, jumps: map[[2]pcl.FuncID]bool{}, loads: s.t.loaded()}
+	if s.jumps.callee == nil || s.jumps.loads != s.t.Loads() || len(s.jumps.callee)+len(s.jumps.jumps) > maxCallees {
+		s.jumps = jumpCache{callee: map[uint64]*program.Function{}, jumps: map[[2]pcl.FuncID]bool{}, loads: s.t.Loads()}
 	}
 	for i := len(frames) - 1; i > 0; i-- {
 		g := s.calledFrom(&frames[i])
@@ -154,18 +155,18 @@ func (s *strata) withJumps(frames []frame) []frame {
 }
 
 // calledFrom is the function that the call names in which a frame stands.
-func (s *strata) calledFrom(fr *frame) *function {
+func (s *strata) calledFrom(fr *frame) *program.Function {
 	if fr.f == nil {
 		return nil
 	}
 	if g, ok := s.jumps.callee[fr.pc]; ok {
 		return g
 	}
-	var g *function
-	if w := fr.f.flow(); w != nil {
+	var g *program.Function
+	if w := fr.f.Flow(); w != nil {
 		for _, c := range w.Calls {
-			if c.Ret+fr.f.obj.bias == fr.pc {
-				g = s.t.callee(fr.f.obj, c)
+			if c.Ret+fr.f.Obj.Bias == fr.pc {
+				g = s.t.Callee(fr.f.Obj, c)
 			}
 		}
 	}
@@ -174,8 +175,8 @@ func (s *strata) calledFrom(fr *frame) *function {
 }
 
 // jumpsTo is the target's answer, kept: it is asked at every sample.
-func (s *strata) jumpsTo(f, to *function) bool {
-	k := [2]pcl.FuncID{f.id, to.id}
+func (s *strata) jumpsTo(f, to *program.Function) bool {
+	k := [2]pcl.FuncID{f.ID, to.ID}
 	is, ok := s.jumps.jumps[k]
 	if !ok {
 		is = s.t.jumpsTo(f, to, 0)
@@ -185,8 +186,8 @@ func (s *strata) jumpsTo(f, to *function) bool {
 }
 
 // jumpsTo reports whether a function may end in a jump to another one, also over others.
-func (t *target) jumpsTo(f, to *function, depth int) bool {
-	w := f.flow()
+func (t *target) jumpsTo(f, to *program.Function, depth int) bool {
+	w := f.Flow()
 	if w == nil || depth > maxJumps {
 		return false
 	}
@@ -194,7 +195,7 @@ func (t *target) jumpsTo(f, to *function, depth int) bool {
 		if x.Kind == image.ExitRet || x.Target == 0 {
 			continue
 		}
-		if g := t.tailCallee(f.obj, x); g == to || g != nil && g != f && t.jumpsTo(g, to, depth+1) {
+		if g := t.TailCallee(f.Obj, x); g == to || g != nil && g != f && t.jumpsTo(g, to, depth+1) {
 			return true
 		}
 	}

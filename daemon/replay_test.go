@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"culprit/daemon/libc"
+	"culprit/daemon/program"
 	"culprit/internal/testprog"
 	"culprit/pcl"
 )
@@ -23,7 +24,7 @@ type twin struct {
 }
 
 type activeFrame struct {
-	f    *function
+	f    *program.Function
 	site int // of the call that it is in, -1 if none
 }
 
@@ -32,7 +33,7 @@ func (w *twin) fire(where pcl.Where, site int, post bool) {
 	f, depth := w.stack[len(w.stack)-1].f, len(w.stack)
 	for i := range w.plan.Requests {
 		r := &w.plan.Requests[i]
-		if r.Func == f.id && r.Where == where && (where != pcl.Call || r.Site == site && r.Post == post) {
+		if r.Func == f.ID && r.Where == where && (where != pcl.Call || r.Site == site && r.Post == post) {
 			w.run(r, depth)
 		}
 	}
@@ -66,7 +67,7 @@ func (w *twin) run(r *pcl.Request, depth int) {
 }
 
 // enter and leave are the events of a call.
-func (w *twin) enter(f *function, site int) {
+func (w *twin) enter(f *program.Function, site int) {
 	if n := len(w.stack); n > 0 {
 		w.stack[n-1].site = site
 		w.fire(pcl.Call, site, false)
@@ -88,9 +89,9 @@ func (w *twin) leave() {
 func (w *twin) sample() *stackSample {
 	x := &stackSample{}
 	for _, a := range slices.Backward(w.stack) {
-		fr := frame{f: a.f, pc: a.f.addr() + 1}
+		fr := frame{f: a.f, pc: a.f.Addr() + 1}
 		if a.site >= 0 {
-			fr.pc = a.f.flow().Calls[a.site].Ret + a.f.obj.bias
+			fr.pc = a.f.Flow().Calls[a.site].Ret + a.f.Obj.Bias
 		}
 		x.frames = append(x.frames, fr)
 	}
@@ -98,23 +99,23 @@ func (w *twin) sample() *stackSample {
 }
 
 // step makes one random event. A direct call leads where it does in the program, an indirect one to any of the functions.
-func (w *twin) step(t *target, r *rand.Rand, fns []*function) {
+func (w *twin) step(t *target, r *rand.Rand, fns []*program.Function) {
 	const deepest = 12
 	n := len(w.stack)
 	calls := 0
 	if n > 0 {
-		calls = len(w.stack[n-1].f.flow().Calls)
+		calls = len(w.stack[n-1].f.Flow().Calls)
 	}
 	switch {
 	case n == 0:
 		w.enter(fns[r.IntN(len(fns))], -1)
 	case calls > 0 && n < deepest && r.IntN(5) < 3:
 		f, site := w.stack[n-1].f, r.IntN(calls)
-		to := t.callee(f.obj, f.flow().Calls[site])
+		to := t.Callee(f.Obj, f.Flow().Calls[site])
 		if to == nil {
 			to = fns[r.IntN(len(fns))]
 		}
-		if to.flow() != nil {
+		if to.Flow() != nil {
 			w.enter(to, site)
 		}
 	default:
@@ -129,22 +130,22 @@ func TestReplayAgreesWithItsTwin(t *testing.T) {
 	d.mu.Lock() // looks make functions known
 	defer d.mu.Unlock()
 	tg := d.targets[0]
-	var fns []*function
+	var fns []*program.Function
 	for _, name := range []string{"half", "third", "compute", "burn", "visit", "wait_for_mutex", "wait_for_mail", "main"} {
 		for _, id := range tg.Named(name) {
-			fns = append(fns, tg.funcs[id])
+			fns = append(fns, tg.Func(id))
 		}
 	}
 	for _, name := range []string{"pthread_mutex_lock", "read", "clock_gettime"} {
 		for _, id := range tg.Named(name) {
-			if f := tg.funcs[id]; libc.IsC(f.obj.name) {
+			if f := tg.Func(id); libc.IsC(f.Obj.Name) {
 				fns = append(fns, f)
 			}
 		}
 	}
 	for _, f := range fns {
-		if f.flow() == nil {
-			t.Fatalf("%s: %s", f.fn.Name, tg.planned(f).reason)
+		if f.Flow() == nil {
+			t.Fatalf("%s: %s", f.Fn.Name, tg.planned(f).reason)
 		}
 	}
 	r := rand.New(rand.NewPCG(5, 4))
@@ -187,7 +188,7 @@ func TestReplayAgreesWithItsTwin(t *testing.T) {
 
 func stackText(x *stackSample) (s string) {
 	for _, fr := range x.frames {
-		s += " " + fr.f.fn.Name
+		s += " " + fr.f.Fn.Name
 	}
 	return s
 }
@@ -202,30 +203,30 @@ func TestCallsBehindJumps(t *testing.T) {
 	defer d.mu.Unlock()
 	tg := d.targets[0]
 	s := tg.sampled
-	caller := tg.funcs[tg.Named("wait_for_ticket")[0]]
+	caller := tg.Func(tg.Named("wait_for_ticket")[0])
 	found := false
-	for _, c := range caller.flow().Calls {
-		g := tg.callee(caller.obj, c)
-		if g == nil || g.fn.Name != "sem_wait" {
+	for _, c := range caller.Flow().Calls {
+		g := tg.Callee(caller.Obj, c)
+		if g == nil || g.Fn.Name != "sem_wait" {
 			continue
 		}
-		for _, x := range g.flow().Exits {
-			slow := tg.tailCallee(g.obj, x)
+		for _, x := range g.Flow().Exits {
+			slow := tg.TailCallee(g.Obj, x)
 			if x.Target == 0 || slow == nil || slow == g {
 				continue
 			}
 			found = true
-			frames := s.withJumps([]frame{{f: slow, pc: slow.addr() + 4}, {f: caller, pc: c.Ret + caller.obj.bias}})
+			frames := s.withJumps([]frame{{f: slow, pc: slow.Addr() + 4}, {f: caller, pc: c.Ret + caller.Obj.Bias}})
 			if len(frames) != 3 || frames[1].f != g {
 				t.Errorf("%d frames", len(frames))
 			}
 			if again := s.withJumps(frames); len(again) != 3 {
 				t.Errorf("%d frames the second time", len(again))
 			}
-			if frames := s.withJumps([]frame{{f: g, pc: g.addr() + 4}, {f: caller, pc: c.Ret + caller.obj.bias}}); len(frames) != 2 {
+			if frames := s.withJumps([]frame{{f: g, pc: g.Addr() + 4}, {f: caller, pc: c.Ret + caller.Obj.Bias}}); len(frames) != 2 {
 				t.Errorf("%d frames of a plain call", len(frames))
 			}
-			if frames := s.withJumps([]frame{{f: caller, pc: caller.addr() + 4}, {f: caller, pc: c.Ret + caller.obj.bias}}); len(frames) != 2 {
+			if frames := s.withJumps([]frame{{f: caller, pc: caller.Addr() + 4}, {f: caller, pc: c.Ret + caller.Obj.Bias}}); len(frames) != 2 {
 				t.Errorf("%d frames of a call that nothing leads to", len(frames))
 			}
 		}

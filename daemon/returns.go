@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"culprit/daemon/image"
+	"culprit/daemon/program"
 	"culprit/internal/safetext"
 	"culprit/pcl"
 )
@@ -12,23 +13,26 @@ import (
 // miss those calls without a word, so it is refused. Lists of libraries name the functions that are jumped to as well: there it is left
 // out at such exits, rather than fed with what happens to be in the register.
 
+// mostNamed is how many names a sentence has at most.
+const mostNamed = 5
+
 // resultLater refuses $return of a function that has such an exit.
-func (t *target) resultLater(f *function, r *pcl.Request) error {
-	w := f.flow()
+func (t *target) resultLater(f *program.Function, r *pcl.Request) error {
+	w := f.Flow()
 	if r.Where != pcl.Return || r.Listed || r.Follows || w == nil || !slices.ContainsFunc(r.Code, readsReturn) {
 		return nil
 	}
-	none := &pcl.NoResult{Function: safetext.CleanMax(f.fn.Name, 100), Exits: len(w.Exits)}
+	none := &pcl.NoResult{Function: safetext.CleanMax(f.Fn.Name, 100), Exits: len(w.Exits)}
 	for _, e := range w.Exits {
 		if e.Kind == image.ExitRet {
 			continue
 		}
 		none.Jumps++
-		g := t.callee(f.obj, image.CallSite{Target: e.Target, Import: e.Import})
-		if g == nil || g == f || len(none.To) == maxNearest {
+		g := t.Callee(f.Obj, image.CallSite{Target: e.Target, Import: e.Import})
+		if g == nil || g == f || len(none.To) == mostNamed {
 			continue
 		}
-		if name := safetext.CleanMax(g.fn.Name, 100); !slices.Contains(none.To, name) {
+		if name := safetext.CleanMax(g.Fn.Name, 100); !slices.Contains(none.To, name) {
 			none.To = append(none.To, name)
 		}
 	}

@@ -110,7 +110,7 @@ func TestRowsOfShortLives(t *testing.T) {
 	tg := d.targets[0]
 	says := func(name string) float64 {
 		var b [8]byte
-		at, ok := tg.dataNamed(name)
+		at, ok := tg.DataNamed(name)
 		if err := tg.proc.ReadMem(process.Addr(at), b[:]); err != nil || !ok {
 			t.Fatalf("%s: %t, %v", name, ok, err)
 		}

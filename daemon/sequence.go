@@ -15,9 +15,9 @@ const maxSequences = 1 << 10
 // noteSequences notes the sequences in the text of files that threads of the stopped target show.
 func (t *target) noteSequences(w *process.World) {
 	for _, s := range w.Sequences() {
-		o := t.objectAt(s.Start)
+		o := t.ObjectAt(s.Start)
 		end := s.Start + s.Length
-		if o == nil || end < s.Start || len(t.sequences) >= maxSequences || o.SequencesRead() && o.InSequence(s.Start-o.bias, s.Start-o.bias+1) && o.InSequence(end-1-o.bias, end-o.bias) {
+		if o == nil || end < s.Start || len(t.sequences) >= maxSequences || o.SequencesRead() && o.InSequence(s.Start-o.Bias, s.Start-o.Bias+1) && o.InSequence(end-1-o.Bias, end-o.Bias) {
 			continue
 		}
 		for _, r := range []image.Range{{Lo: s.Start - 1, Hi: end}, {Lo: s.Abort - 4, Hi: s.Abort + 1}} {

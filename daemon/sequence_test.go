@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/internal/testprog"
 	"culprit/pcl"
@@ -20,7 +21,7 @@ func TestSequencesStay(t *testing.T) {
 			if len(fns) != 1 {
 				t.Fatalf("%v: %d functions %s", flags, len(fns), name)
 			}
-			f := &function{id: pcl.FuncID(fns[0].Addr), obj: o, fn: fns[0]}
+			f := &program.Function{ID: pcl.FuncID(fns[0].Addr), Obj: o, Fn: fns[0]}
 			pl := newCodePlan(o, nil, false).funcPlan(f)
 			pl.analyse()
 			if pl.reason != "" {
@@ -58,7 +59,7 @@ func TestSequencesThatAreMadeLate(t *testing.T) {
 		tg := d.targets[0]
 		for _, id := range tg.Function("madeseq.c", "made_add") {
 			for _, s := range tg.sites {
-				if s.base != nil && tg.functionAt(s.Addr) == tg.funcs[id] {
+				if s.base != nil && tg.FunctionAt(s.Addr) == tg.Func(id) {
 					n++
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"culprit/daemon/process"
+	"culprit/daemon/program"
 	"culprit/daemon/segment"
 	"culprit/pcl"
 	"culprit/trampoline"
@@ -42,10 +43,10 @@ type patched struct {
 }
 
 // siteOf returns the site that serves a point of a function.
-func (t *target) siteOf(f *function, pt trampoline.Point) (*site, error) {
+func (t *target) siteOf(f *program.Function, pt trampoline.Point) (*site, error) {
 	planned, refusal := t.funcPlan(f).plan.SiteOf(pt)
 	if refusal != nil {
-		return nil, &process.Refused{Point: f.fn.Name + ": " + pt.Kind.String(), Reason: refusal.Reason}
+		return nil, &process.Refused{Point: f.Fn.Name + ": " + pt.Kind.String(), Reason: refusal.Reason}
 	}
 	if err := t.tooWide(planned); err != nil {
 		return nil, err
@@ -59,7 +60,7 @@ func (t *target) siteOf(f *function, pt trampoline.Point) (*site, error) {
 		return nil, s.sequenceError()
 	}
 	if s.Site != planned && !s.Serves(pt) { // functions may share code
-		return nil, &process.Refused{Point: f.fn.Name + ": " + pt.Kind.String(), Reason: "its bytes serve another function"}
+		return nil, &process.Refused{Point: f.Fn.Name + ": " + pt.Kind.String(), Reason: "its bytes serve another function"}
 	}
 	return s, nil
 }
@@ -132,7 +133,7 @@ func (s *site) generate() (*trampoline.Base, segment.Room, error) {
 // of those that there are.
 func (t *target) reachIsland(addr uint64) *segment.CodeSpace {
 	sp := t.seg.Space(addr)
-	if sp != nil && sp.HasRoom() || t.objectAt(addr) == nil {
+	if sp != nil && sp.HasRoom() || t.ObjectAt(addr) == nil {
 		return sp
 	}
 	if err := t.seg.GrowCode(t.stop, addr); err != nil {
@@ -161,16 +162,16 @@ func (s *site) groupsOf(wanted func(*part) bool) [][]trampoline.Group {
 
 // request adds the code of one request of a part to the sites of its points and returns them.
 func (p *part) request(r *pcl.Request) ([]*site, error) {
-	f := p.t.funcs[r.Func]
+	f := p.t.Func(r.Func)
 	if f == nil {
 		return nil, &process.Refused{Point: hex(uint64(r.Func)), Reason: "no function there"}
 	}
 	if pl := p.t.planned(f); pl.reason != "" {
-		return nil, &process.Refused{Point: f.fn.Name, Reason: pl.reason}
+		return nil, &process.Refused{Point: f.Fn.Name, Reason: pl.reason}
 	}
 	pts := p.t.pointsOf(f, r)
-	if len(pts) == 0 && r.Where == pcl.Call && !(r.Post && f.neverReturns(r.Site)) {
-		return nil, &process.Refused{Point: f.fn.Name, Reason: "a call site is missing"}
+	if len(pts) == 0 && r.Where == pcl.Call && !(r.Post && f.NeverReturns(r.Site)) {
+		return nil, &process.Refused{Point: f.Fn.Name, Reason: "a call site is missing"}
 	}
 	minis, err := p.minis(r)
 	if err != nil {

@@ -7,14 +7,15 @@ import (
 	"culprit/daemon/arch"
 	"culprit/daemon/image/unwind"
 	"culprit/daemon/process"
+	"culprit/daemon/program"
 	"culprit/trampoline"
 )
 
 // A frame is one activation on a thread's stack.
 type frame struct {
-	f   *function // nil where the code is not known
-	pc  uint64    // next instruction (of a caller: where the call returns to)
-	cfa uint64    // stack pointer before the call that made the activation; its entry saw cfa-8
+	f   *program.Function // nil where the code is not known
+	pc  uint64            // next instruction (of a caller: where the call returns to)
+	cfa uint64            // stack pointer before the call that made the activation; its entry saw cfa-8
 }
 
 // maxFrames bounds a stack walk: deeper frames are not looked at.
@@ -49,12 +50,12 @@ func (t *target) walk(r unwind.Regs, mem memReader) (frames []frame) {
 
 // walkEach hands each activation to visit, with what is known of its registers, until that says that it was the last one wanted.
 func (t *target) walkEach(r unwind.Regs, mem memReader, visit func(frame, unwind.Regs) bool) {
-	t.follow(r, mem, t.functionAt, fileCode, visit)
+	t.follow(r, mem, t.FunctionAt, fileCode, visit)
 }
 
 // follow is walkEach with what it goes by: known finds functions and may know none, code reads what lies before an address that may be one
 // behind a call.
-func (t *target) follow(r unwind.Regs, mem memReader, known func(addr uint64) *function, code codeReader, visit func(frame, unwind.Regs) bool) {
+func (t *target) follow(r unwind.Regs, mem memReader, known func(addr uint64) *program.Function, code codeReader, visit func(frame, unwind.Regs) bool) {
 	r.Exact = true
 	if t.seg != nil && t.seg.Contains(r.RIP) && !t.outOfTrampoline(&r) {
 		return
@@ -63,7 +64,7 @@ func (t *target) follow(r unwind.Regs, mem memReader, known func(addr uint64) *f
 		if t.outOfCall(&r, mem) && !t.outOfTrampoline(&r) {
 			return
 		}
-		o, bias := t.tablesAt(r.LookupPC())
+		o, bias := t.TablesAt(r.LookupPC())
 		if o == nil {
 			return
 		}
@@ -131,7 +132,7 @@ func (t *target) outOfCall(r *unwind.Regs, mem memReader) bool {
 
 // findFrame finds the frame of a function whose frame pointer is not known, by the first return address on the stack that lies
 // behind a call of this very function. Below it the frame pointer was pushed.
-func (t *target) findFrame(f *function, r *unwind.Regs, mem memReader) bool {
+func (t *target) findFrame(f *program.Function, r *unwind.Regs, mem memReader) bool {
 	if r.Lost&(1<<arch.RBP) == 0 {
 		return false
 	}
@@ -150,32 +151,32 @@ func (t *target) findFrame(f *function, r *unwind.Regs, mem memReader) bool {
 
 // behindCallOf reports whether the instruction before an address calls the function: directly, or through a word of the global
 // offset table.
-func (t *target) behindCallOf(f *function, ret uint64, mem memReader) bool {
-	o := t.objectAt(ret)
-	if o == nil || ret < o.text {
+func (t *target) behindCallOf(f *program.Function, ret uint64, mem memReader) bool {
+	o := t.ObjectAt(ret)
+	if o == nil || ret < o.Text {
 		return false
 	}
-	code, err := o.Code(ret-o.bias-6, ret-o.bias)
+	code, err := o.Code(ret-o.Bias-6, ret-o.Bias)
 	if err != nil || len(code) < 6 {
 		return false
 	}
 	to := ret + uint64(int64(int32(binary.LittleEndian.Uint32(code[2:]))))
 	if code[1] == arch.Call {
-		return to == f.addr()
+		return to == f.Addr()
 	}
 	if code[0] != 0xFF || code[1] != 0x15 {
 		return false
 	}
 	to, err = mem(to)
-	return err == nil && to == f.addr()
+	return err == nil && to == f.Addr()
 }
 
 // A codeReader gives the arch.LongestCall bytes of code before an address in an object, nil if it cannot.
-type codeReader func(o *object, ret uint64) []byte
+type codeReader func(o *program.Object, ret uint64) []byte
 
 // fileCode reads code from the file.
-func fileCode(o *object, ret uint64) []byte {
-	code, err := o.Code(ret-o.bias-arch.LongestCall, ret-o.bias)
+func fileCode(o *program.Object, ret uint64) []byte {
+	code, err := o.Code(ret-o.Bias-arch.LongestCall, ret-o.Bias)
 	if err != nil || len(code) < arch.LongestCall {
 		return nil
 	}
@@ -184,7 +185,7 @@ func fileCode(o *object, ret uint64) []byte {
 
 // behindCall reports whether the instruction before an address may be a call.
 func (t *target) behindCall(ret uint64, read codeReader) bool {
-	o := t.objectAt(ret)
+	o := t.ObjectAt(ret)
 	if o == nil {
 		return false
 	}

@@ -7,6 +7,7 @@ import (
 	"culprit/daemon/arch"
 	"culprit/daemon/image/unwind"
 	"culprit/daemon/process"
+	"culprit/daemon/program"
 )
 
 // A stackWalk is what the tables say of the stack of a stopped thread. It is the same as long as the registers, the part of the stack that was
@@ -84,7 +85,7 @@ func (t *target) walkStopped(from unwind.Regs, m *stackMem) *stackWalk {
 // guessRest adds what the tables do not tell: callers that are guessed. Nobody may wait for functions to be looked for, or decoded.
 func (t *target) guessRest(k *stackWalk, m *stackMem) {
 	k.frames, k.guesses = nil, false
-	known := func(uint64) *function { return nil }
+	known := func(uint64) *program.Function { return nil }
 	t.follow(k.from, m.read, known, m.code, func(fr frame, r unwind.Regs) bool {
 		k.frames = append(k.frames, rawFrame{r.LookupPC(), fr.pc, fr.cfa})
 		return true
@@ -93,8 +94,8 @@ func (t *target) guessRest(k *stackWalk, m *stackMem) {
 }
 
 // code reads what lies before an address, from the memory of the target where the file was not read: calls are never changed.
-func (m *stackMem) code(o *object, ret uint64) []byte {
-	if b := o.CodeRead(ret-o.bias-arch.LongestCall, ret-o.bias); b != nil {
+func (m *stackMem) code(o *program.Object, ret uint64) []byte {
+	if b := o.CodeRead(ret-o.Bias-arch.LongestCall, ret-o.Bias); b != nil {
 		return b
 	}
 	b := make([]byte, arch.LongestCall)
@@ -118,7 +119,7 @@ func (t *target) byTables(k *stackWalk, mem memReader) (ours, guesses bool) {
 			following = t.outOfTrampoline(&r) && following
 		}
 		k.end = r.RSP
-		o, bias := t.tablesAt(r.LookupPC())
+		o, bias := t.TablesAt(r.LookupPC())
 		if o == nil {
 			return ours, false
 		}

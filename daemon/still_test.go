@@ -5,6 +5,7 @@ import (
 
 	"culprit/daemon/image/lazy"
 	"culprit/daemon/process"
+	"culprit/daemon/program"
 	"culprit/internal/testprog"
 )
 
@@ -17,9 +18,9 @@ func TestNothingIsBuiltInAStop(t *testing.T) {
 	d.enabling.Lock()
 	d.mu.Lock()
 	tgt := d.targets[0]
-	var o *object
-	for _, one := range tgt.objects() {
-		if one.holds(uint64(tgt.proc.Loader())) {
+	var o *program.Object
+	for _, one := range tgt.Objects() {
+		if one.Holds(uint64(tgt.proc.Loader())) {
 			o = one
 		}
 	}
@@ -27,15 +28,15 @@ func TestNothingIsBuiltInAStop(t *testing.T) {
 		t.Skip("the program has no loader")
 	}
 	asks := map[string]func() bool{
-		"a table of functions": func() bool { return tgt.functionAt(o.text) != nil || len(o.Functions()) > 0 },
+		"a table of functions": func() bool { return tgt.FunctionAt(o.Text) != nil || len(o.Functions()) > 0 },
 		"code that is decoded": func() bool {
 			fns := o.Functions()
 			if len(fns) == 0 {
 				return false
 			}
-			f := tgt.funcs[tgt.know(o, fns[:1])[0]]
+			f := tgt.Func(tgt.Know(o, fns[:1])[0])
 			pl := tgt.planned(f)
-			return f.flow() != nil || pl.plan != nil || pl.reason != ""
+			return f.Flow() != nil || pl.plan != nil || pl.reason != ""
 		},
 		"where sequences are": func() bool { o.InSequence(0, 1); return o.SequencesRead() },
 	}

@@ -111,7 +111,7 @@ func (s *strata) candidates(frames []frame) map[*sampleMeter]bool {
 		if fr.f == nil {
 			continue
 		}
-		for _, p := range s.meters[fr.f.id] {
+		for _, p := range s.meters[fr.f.ID] {
 			found[p] = true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"culprit/daemon/arch"
 	"culprit/daemon/process"
+	"culprit/daemon/program"
 	"culprit/daemon/segment"
 	"culprit/trampoline"
 )
@@ -292,7 +293,7 @@ func (s *strays) leading(w *process.World) error {
 
 // leads counts the places in code that is no file's from where it goes into what is left of a segment.
 func leads(p *process.Process) (n int, err error) {
-	s, err := (&target{d: bareDaemon(), proc: p, program: &program{}}).findStrays()
+	s, err := (&target{d: bareDaemon(), proc: p, Program: &program.Program{}}).findStrays()
 	if err != nil {
 		return 0, err
 	}

@@ -111,8 +111,8 @@ func (s *MetricSurvey) sampled(t *target, plan *pcl.Plan) {
 func (t *target) surveyed() []grid.Focus {
 	foci := []grid.Focus{grid.Whole()}
 	for _, id := range append(t.Named("main"), t.Start()...) {
-		if fn := t.funcs[id]; fn != nil && !t.d.opts.Library.Excluded(fn.fn.Module, fn.fn.Name) {
-			return append(foci, grid.Whole().Refine(grid.Code, fn.fn.Module, fn.fn.Name))
+		if fn := t.Func(id); fn != nil && !t.d.opts.Library.Excluded(fn.Fn.Module, fn.Fn.Name) {
+			return append(foci, grid.Whole().Refine(grid.Code, fn.Fn.Module, fn.Fn.Name))
 		}
 	}
 	return foci

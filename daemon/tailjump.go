@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"culprit/daemon/image"
+	"culprit/daemon/program"
 	"culprit/internal/safetext"
 	"culprit/pcl"
 	"culprit/trampoline"
@@ -22,7 +23,7 @@ const maxJumps = 4
 
 // An exit is a point at which an activation of a function ends, in it or in one that it jumps to.
 type exit struct {
-	f  *function
+	f  *program.Function
 	pt trampoline.Point
 }
 
@@ -37,7 +38,7 @@ func onlyEnds(r *pcl.Request) bool {
 }
 
 // pointsOf are where a request has its code.
-func (t *target) pointsOf(f *function, r *pcl.Request) (all []exit) {
+func (t *target) pointsOf(f *program.Function, r *pcl.Request) (all []exit) {
 	follows := endsActivations(r)
 	pl := t.funcPlan(f)
 	for _, pt := range pl.pointsOf(*r) {
@@ -46,7 +47,7 @@ func (t *target) pointsOf(f *function, r *pcl.Request) (all []exit) {
 			continue
 		}
 		if g := t.jumpedTo(f, pt); g != nil {
-			if more, ok := t.exitsOf(g, []*function{f}); ok {
+			if more, ok := t.exitsOf(g, []*program.Function{f}); ok {
 				all = append(all, more...)
 				continue
 			}
@@ -74,15 +75,15 @@ func unrepeated(all []exit) (out []exit) {
 }
 
 // jumpedTo is the function that an exit jumps to, if that is known.
-func (t *target) jumpedTo(f *function, pt trampoline.Point) *function {
+func (t *target) jumpedTo(f *program.Function, pt trampoline.Point) *program.Function {
 	if pt.Kind != trampoline.TailJump && pt.Kind != trampoline.TailCond {
 		return nil
 	}
-	for _, e := range f.flow().Exits {
-		if e.Addr+f.obj.bias != pt.Addr || e.Target == 0 {
+	for _, e := range f.Flow().Exits {
+		if e.Addr+f.Obj.Bias != pt.Addr || e.Target == 0 {
 			continue
 		}
-		if g := t.functionAt(e.Target + f.obj.bias); g != nil && g.addr() == e.Target+f.obj.bias {
+		if g := t.FunctionAt(e.Target + f.Obj.Bias); g != nil && g.Addr() == e.Target+f.Obj.Bias {
 			return g
 		}
 	}
@@ -91,8 +92,8 @@ func (t *target) jumpedTo(f *function, pt trampoline.Point) *function {
 
 // exitsOf are the exits of a function that came is jumped to from; ok is false if one of them cannot be instrumented, or if they
 // lead in a circle: then the jump itself has to do.
-func (t *target) exitsOf(f *function, came []*function) (all []exit, ok bool) {
-	if slices.Contains(came, f) || len(came) > maxJumps || t.reachIsland(f.addr()) == nil {
+func (t *target) exitsOf(f *program.Function, came []*program.Function) (all []exit, ok bool) {
+	if slices.Contains(came, f) || len(came) > maxJumps || t.reachIsland(f.Addr()) == nil {
 		return nil, false
 	}
 	pl := t.planned(f)
@@ -116,7 +117,7 @@ func (t *target) exitsOf(f *function, came []*function) (all []exit, ok bool) {
 
 // jumpsAway says at which exits an activation of a function is taken to end although the function goes on in another one, which cannot be
 // followed there: in another file, by a pointer, in a circle. "" if at none.
-func (t *target) jumpsAway(f *function) string {
+func (t *target) jumpsAway(f *program.Function) string {
 	pl := t.funcPlan(f)
 	jumps, to := 0, []string{}
 	for _, pt := range pl.points[pcl.Return] {
@@ -124,12 +125,12 @@ func (t *target) jumpsAway(f *function) string {
 			continue
 		}
 		if g := t.jumpedTo(f, pt); g != nil {
-			if _, ok := t.exitsOf(g, []*function{f}); ok || g == f {
+			if _, ok := t.exitsOf(g, []*program.Function{f}); ok || g == f {
 				continue
 			}
 		}
 		jumps++
-		if name := t.nameBehind(f, pt); name != "" && !slices.Contains(to, name) && len(to) < maxNearest {
+		if name := t.nameBehind(f, pt); name != "" && !slices.Contains(to, name) && len(to) < mostNamed {
 			to = append(to, name)
 		}
 	}
@@ -140,17 +141,17 @@ func (t *target) jumpsAway(f *function) string {
 		to = []string{"functions that are not known"}
 	}
 	return fmt.Sprintf("%s leaves by a jump to %s at %d of its %d exits: what it does from there on is not in the value",
-		safetext.CleanMax(f.fn.Name, 100), strings.Join(to, ", "), jumps, len(pl.points[pcl.Return]))
+		safetext.CleanMax(f.Fn.Name, 100), strings.Join(to, ", "), jumps, len(pl.points[pcl.Return]))
 }
 
 // nameBehind is what the function is called that an exit jumps to, "" if that is not known.
-func (t *target) nameBehind(f *function, pt trampoline.Point) string {
-	for _, e := range f.flow().Exits {
-		if e.Addr+f.obj.bias != pt.Addr {
+func (t *target) nameBehind(f *program.Function, pt trampoline.Point) string {
+	for _, e := range f.Flow().Exits {
+		if e.Addr+f.Obj.Bias != pt.Addr {
 			continue
 		}
-		if g := t.callee(f.obj, image.CallSite{Target: e.Target, Import: e.Import}); g != nil {
-			return safetext.CleanMax(g.fn.Name, 100)
+		if g := t.Callee(f.Obj, image.CallSite{Target: e.Target, Import: e.Import}); g != nil {
+			return safetext.CleanMax(g.Fn.Name, 100)
 		}
 		return safetext.CleanMax(e.Import, 100)
 	}

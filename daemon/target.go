@@ -7,6 +7,7 @@ import (
 	"culprit/daemon/image"
 	"culprit/daemon/openfiles"
 	"culprit/daemon/process"
+	"culprit/daemon/program"
 	"culprit/daemon/segment"
 	"culprit/daemon/threads"
 	"culprit/grid"
@@ -18,14 +19,14 @@ import (
 type target struct {
 	d    *Daemon
 	proc *process.Process
-	*program
+	*program.Program
 	name string // element of the Process hierarchy: "redis-server{4242}"
 	seg  *segment.Segment
 
-	size        uint64                // of its memory when that was last looked at, in bytes
-	plans       map[*object]*codePlan // of its objects
-	items       *itemIndex            // nil until it is asked for
-	itemsOf     int                   // version of the program when it was made
+	size        uint64                        // of its memory when that was last looked at, in bytes
+	plans       map[*program.Object]*codePlan // of its objects
+	items       *itemIndex                    // nil until it is asked for
+	itemsOf     int                           // version of the program when it was made
 	rates       map[pcl.FuncID]callRate
 	landings    landings
 	sites       map[uint64]*site // by address of the first displaced instruction
@@ -75,16 +76,16 @@ func openTarget(d *Daemon, pid int, open func(pid int) (*process.Process, error)
 		return nil, err
 	}
 	t := &target{d: d, proc: p, sites: map[uint64]*site{}, ownPages: map[uint64]bool{},
-		plans: map[*object]*codePlan{}, rates: map[pcl.FuncID]callRate{}}
+		plans: map[*program.Object]*codePlan{}, rates: map[pcl.FuncID]callRate{}}
 	t.cells.Init(trampoline.DefaultGeometry(1), nil)
-	t.program, err = openProgram(codeSource{p}, &d.images, func(text string) { d.logf("%s", text) })
+	t.Program, err = program.Open(codeSource{p}, &d.images, func(text string) { d.logf("%s", text) })
 	if err != nil {
 		t.close()
 		return nil, err
 	}
-	t.plan(t.objects())
+	t.plan(t.Objects())
 	p.ProveSpent(t.fourthIsSpent)
-	t.name = fmt.Sprintf("%s{%d}", t.main().name, pid)
+	t.name = fmt.Sprintf("%s{%d}", t.Main().Name, pid)
 	t.threads = threads.New(threads.Config{PID: pid, Name: t.name, Kernel: d.kern, Tree: d.tree, Memory: t.proc, IsSyscallFunction: t.isSyscallFunction})
 	t.locks = newObjectTable(t)
 	t.files = d.files.Table(openfiles.Config{PID: pid, Word: t.fileWord, MayRead: t.mayReadMemory})
@@ -97,26 +98,26 @@ func (t *target) refreshCode() (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	c, err := t.refresh(codeMaps(maps), t.leaves)
-	t.plan(c.loaded)
+	c, err := t.Refresh(codeMaps(maps), t.leaves)
+	t.plan(c.Loaded)
 	t.locks.endUnmapped(maps)
-	return len(c.loaded) > 0, err
+	return len(c.Loaded) > 0, err
 }
 
 // plan begins to plan for objects.
-func (t *target) plan(loaded []*object) {
+func (t *target) plan(loaded []*program.Object) {
 	for _, o := range loaded {
 		t.plans[o] = newCodePlan(o, t.d.twins.join(o), t.contexts.why != "")
 	}
 }
 
 // leaves takes leave of an object that is not mapped any more.
-func (t *target) leaves(o *object) {
+func (t *target) leaves(o *program.Object) {
 	before := t.d.removed
 	t.takeBack(o)
 	t.forget(o)
 	if places := t.d.removed - before; places > 0 {
-		t.d.logf("%s has unloaded %s, and %d places with probes went with it: they count on if it is loaded again", t.name, o.name, places)
+		t.d.logf("%s has unloaded %s, and %d places with probes went with it: they count on if it is loaded again", t.name, o.Name, places)
 	}
 }
 

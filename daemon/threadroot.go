@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"culprit/daemon/libc"
+	"culprit/daemon/program"
 	"culprit/pcl"
 )
 
@@ -11,27 +12,27 @@ func (t *target) noteStack(tid int, fs uint64, frames []frame) {
 		return
 	}
 	if root := threadRoot(frames); root != nil {
-		t.threads.Began(tid, uint64(root.id), root.fn.Name)
+		t.threads.Began(tid, uint64(root.ID), root.Fn.Name)
 	}
 }
 
 // isSyscallFunction tells whether an address is in the C library's function syscall. Locks of the C library make the call themselves.
 func (t *target) isSyscallFunction(pc uint64) bool {
-	f := t.functionAt(pc)
-	return f != nil && f.fn.Name == libc.Syscall && libc.IsC(f.obj.name)
+	f := t.FunctionAt(pc)
+	return f != nil && f.Fn.Name == libc.Syscall && libc.IsC(f.Obj.Name)
 }
 
 // threadRoot is the function a thread began with: main, or what the threads library called.
-func threadRoot(frames []frame) *function {
+func threadRoot(frames []frame) *program.Function {
 	for i := len(frames) - 1; i >= 0; i-- {
 		f := frames[i].f
-		if f == nil || f.fn.Refuse != "" {
+		if f == nil || f.Fn.Refuse != "" {
 			continue
 		}
-		if libc.StartsThreads(f.fn.Linkage) {
+		if libc.StartsThreads(f.Fn.Linkage) {
 			continue
 		}
-		if !f.fn.Named && len(frames) > 1 && i > 0 && libc.IsC(f.obj.name) {
+		if !f.Fn.Named && len(frames) > 1 && i > 0 && libc.IsC(f.Obj.Name) {
 			continue // the C library's own start-up code, stripped of its names
 		}
 		return f

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"culprit/daemon/libc"
+	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/internal/testprog"
 )
@@ -16,7 +17,7 @@ func TestAThousandThreads(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/threads.c"), "1000", "100")
 	d := attachTo(t, p.PID)
 	var s sums
-	sleeps := functionsOf(d, "procedure_calls", func(f *function) bool { return libc.IsC(f.obj.name) && f.fn.Name == "clock_nanosleep" })
+	sleeps := functionsOf(d, "procedure_calls", func(f *program.Function) bool { return libc.IsC(f.Obj.Name) && f.Fn.Name == "clock_nanosleep" })
 	keys := []grid.PairKey{sleeps[0], nameOf(t, d, "exec_time_inclusive", "little_work"), nameOf(t, d, "cpu_inclusive", "little_work"),
 		nameOf(t, d, "exec_time_inclusive", "worker"), nameOf(t, d, "exec_time", "worker"), nameOf(t, d, "exec_time_inclusive", "main"),
 		key(t, "sync_wait_inclusive", "/"), key(t, "io_wait_inclusive", "/"), nameOf(t, d, "cpu", "worker"), nameOf(t, d, "procedure_calls", "worker")}

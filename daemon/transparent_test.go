@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"culprit/daemon/libc"
+	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
@@ -49,21 +50,21 @@ func (b build) make(t testing.TB, source string) string {
 }
 
 // functionsOf lists the pairs of a metric with every function that pick takes, in order of address.
-func functionsOf(d *Daemon, metric string, pick func(*function) bool) (keys []grid.PairKey) {
+func functionsOf(d *Daemon, metric string, pick func(*program.Function) bool) (keys []grid.PairKey) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	t := d.targets[0]
 	t.listAll()
-	var fs []*function
-	for _, f := range t.funcs {
+	var fs []*program.Function
+	for _, f := range t.Known() {
 		if pick(f) {
 			fs = append(fs, f)
 		}
 	}
-	sort.Slice(fs, func(i, j int) bool { return fs[i].id < fs[j].id })
+	sort.Slice(fs, func(i, j int) bool { return fs[i].ID < fs[j].ID })
 	seen := map[string]bool{}
 	for _, f := range fs {
-		k := grid.PairKey{Metric: metric, Focus: grid.Whole().Refine(grid.Code, f.fn.Module, f.fn.Name)}
+		k := grid.PairKey{Metric: metric, Focus: grid.Whole().Refine(grid.Code, f.Fn.Module, f.Fn.Name)}
 		if !seen[k.String()] {
 			seen[k.String()] = true
 			keys = append(keys, k)
@@ -99,9 +100,9 @@ func undisturbed(t *testing.T, bin string, args ...string) string {
 }
 
 // inMain picks the functions of the program itself.
-func inMain(d *Daemon) func(*function) bool {
-	main := d.targets[0].main()
-	return func(f *function) bool { return f.obj == main }
+func inMain(d *Daemon) func(*program.Function) bool {
+	main := d.targets[0].Main()
+	return func(f *program.Function) bool { return f.Obj == main }
 }
 
 // batches cuts a list of pairs into pieces whose variables fit into the thread blocks.
@@ -172,7 +173,7 @@ func TestEveryFunctionOfLibc(t *testing.T) {
 			want := undisturbed(t, bin)
 			p := testprog.StartTarget(t, bin)
 			d := attachTo(t, p.PID)
-			isC := func(f *function) bool { return libc.IsC(f.obj.name) && d.targets[0].planned(f).reason == "" }
+			isC := func(f *program.Function) bool { return libc.IsC(f.Obj.Name) && d.targets[0].planned(f).reason == "" }
 			keys := functionsOf(d, "procedure_calls", isC)
 			var s sums
 			on := enableAll(t, d, &s, keys)
@@ -252,9 +253,9 @@ func TestExceptions(t *testing.T) {
 // nameOf is the pair of a metric with the function of the program whose plain name is given.
 func nameOf(t testing.TB, d *Daemon, metric, name string) grid.PairKey {
 	t.Helper()
-	keys := functionsOf(d, metric, func(f *function) bool {
-		plain, _, _ := strings.Cut(f.fn.Name, "(")
-		return f.obj == d.targets[0].main() && plain == name
+	keys := functionsOf(d, metric, func(f *program.Function) bool {
+		plain, _, _ := strings.Cut(f.Fn.Name, "(")
+		return f.Obj == d.targets[0].Main() && plain == name
 	})
 	if len(keys) != 1 {
 		t.Fatalf("%d functions are called %s", len(keys), name)
@@ -269,9 +270,9 @@ func TestLibraryCallsThroughThePLT(t *testing.T) {
 	d := attachTo(t, p.PID)
 	var s sums
 	name := ""
-	for _, o := range d.targets[0].objects() {
-		if libc.IsC(o.name) {
-			name = o.name
+	for _, o := range d.targets[0].Objects() {
+		if libc.IsC(o.Name) {
+			name = o.Name
 		}
 	}
 	keys := []grid.PairKey{key(t, "procedure_calls", "/Code/"+name+"/getppid"), key(t, "procedure_calls", "/Code/"+name+"/__ctype_toupper_loc"), // what gcc makes of toupper

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"culprit/daemon/image"
+	"culprit/daemon/program"
 	"culprit/trampoline"
 )
 
@@ -32,10 +33,10 @@ type twinPlans struct {
 }
 
 // join adds an object to those with the same code.
-func (s *twins) join(o *object) *twinPlans {
+func (s *twins) join(o *program.Object) *twinPlans {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at := placed{o.Object, o.bias}
+	at := placed{o.Object, o.Bias}
 	tp := s.placed[at]
 	if tp == nil {
 		tp = &twinPlans{}
@@ -53,7 +54,7 @@ func (s *twins) leave(c *codePlan) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c.twins.objects.Add(-1) == 0 {
-		delete(s.placed, placed{c.obj.Object, c.obj.bias})
+		delete(s.placed, placed{c.obj.Object, c.obj.Bias})
 	}
 }
 

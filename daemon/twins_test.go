@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"culprit/daemon/libc"
+	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/trampoline"
@@ -68,18 +69,18 @@ func TestTwinsPadding(t *testing.T) {
 	free, taken := false, false
 	for _, f := range d.targets[0].inPadding(t) {
 		pad := padOf(d.targets[0].funcPlan(f))
-		g := d.targets[1].functionAt(f.addr())
+		g := d.targets[1].FunctionAt(f.Addr())
 		pl := d.targets[1].funcPlan(g)
 		if !free {
 			if pl.analyse(); padOf(pl) != pad {
-				t.Errorf("%s goes by the padding at %#x, and in the child by that at %#x", f.fn.Name, pad, padOf(pl))
+				t.Errorf("%s goes by the padding at %#x, and in the child by that at %#x", f.Fn.Name, pad, padOf(pl))
 			}
 			free = true
 			continue
 		}
-		pl.of.takePad(pad + padJump - g.obj.bias)
+		pl.of.takePad(pad + padJump - g.Obj.Bias)
 		if pl.analyse(); padOf(pl) == pad {
-			t.Errorf("%s goes by the padding at %#x, which is taken", f.fn.Name, pad)
+			t.Errorf("%s goes by the padding at %#x, which is taken", f.Fn.Name, pad)
 		}
 		taken = true
 		break
@@ -90,23 +91,23 @@ func TestTwinsPadding(t *testing.T) {
 }
 
 // chosen is the function that a pair is about; nil if there are more, or none.
-func (t *target) chosen(k grid.PairKey) *function {
+func (t *target) chosen(k grid.PairKey) *program.Function {
 	e := k.Focus.Elements(grid.Code)
 	if ids := t.Function(e[0], e[1]); len(ids) == 1 {
-		return t.funcs[ids[0]]
+		return t.Func(ids[0])
 	}
 	return nil
 }
 
 // inPadding are functions of the C library whose entry or exit goes by padding nearby.
-func (t *target) inPadding(tt *testing.T) (fns []*function) {
+func (t *target) inPadding(tt *testing.T) (fns []*program.Function) {
 	tt.Helper()
-	for _, o := range t.objects() {
-		if !libc.IsC(o.name) {
+	for _, o := range t.Objects() {
+		if !libc.IsC(o.Name) {
 			continue
 		}
-		for _, id := range t.know(o, o.Functions()) {
-			pl := t.planned(t.funcs[id])
+		for _, id := range t.Know(o, o.Functions()) {
+			pl := t.planned(t.Func(id))
 			if pl.reason == "" && padOf(pl) != 0 {
 				fns = append(fns, pl.f)
 			}

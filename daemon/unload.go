@@ -6,6 +6,7 @@ import (
 
 	"culprit/daemon/image"
 	"culprit/daemon/process"
+	"culprit/daemon/program"
 )
 
 // Code that goes away. A library that the target unloads takes our jumps with it; nothing may be written to what is mapped at
@@ -14,10 +15,10 @@ import (
 
 // takeBack puts the old bytes where an object was that is not mapped any more, if our jumps are there all the same: the program has
 // copied its code, and moved the copy to the place of the original. What cannot be put back stays in the ledger.
-func (t *target) takeBack(o *object) {
+func (t *target) takeBack(o *program.Object) {
 	var held []*site
 	for addr, s := range t.sites {
-		if o.holds(addr) && s.holdsOurs(t.proc.ReadMem) {
+		if o.Holds(addr) && s.holdsOurs(t.proc.ReadMem) {
 			s.stuck = true
 			held = append(held, s)
 		}
@@ -27,7 +28,7 @@ func (t *target) takeBack(o *object) {
 	}
 	err := process.Patiently(func() error { return t.stop(func(w *process.World) error { return putBack(w, held) }) })
 	if err == nil {
-		t.d.logf("%s has moved the code of %s to memory of its own: %d places with probes got their old bytes there", t.name, o.name, len(held))
+		t.d.logf("%s has moved the code of %s to memory of its own: %d places with probes got their old bytes there", t.name, o.Name, len(held))
 	} else if !t.proc.Gone() {
 		t.d.logf("%s: putting back what was there before in code that has moved: %v", t.name, err)
 	}
@@ -81,19 +82,19 @@ func (p *patched) putBack(w *process.World) error {
 
 // forget drops the functions and sites of an object that is gone. Children that were forked while it was there may still run
 // in its trampolines, which therefore stay.
-func (t *target) forget(o *object) {
+func (t *target) forget(o *program.Object) {
 	if c := t.plans[o]; c != nil {
 		t.d.twins.leave(c)
 		delete(t.plans, o)
 	}
 	for id := range t.rates {
-		if o.holds(uint64(id)) {
+		if o.Holds(uint64(id)) {
 			delete(t.rates, id)
 		}
 	}
 	losers := map[*part]bool{}
 	for addr, s := range t.sites {
-		if o.holds(addr) {
+		if o.Holds(addr) {
 			s.gone = true
 			s.unpatched()
 			delete(t.sites, addr)
@@ -105,7 +106,7 @@ func (t *target) forget(o *object) {
 	for p := range losers {
 		p.loses(o)
 	}
-	t.sequences = slices.DeleteFunc(t.sequences, func(r image.Range) bool { return o.holds(r.Lo) })
+	t.sequences = slices.DeleteFunc(t.sequences, func(r image.Range) bool { return o.Holds(r.Lo) })
 }
 
 // unpatched forgets what was written at a site: its bytes are gone, or those of the file are back. Bytes that are there all the same
@@ -126,15 +127,15 @@ func (s *site) unpatched() {
 
 // fourthIsSpent reports whether nobody behind a system call reads its fourth argument, where the code stays for good.
 func (t *target) fourthIsSpent(ret process.Addr) bool {
-	o := t.objectAt(uint64(ret))
-	return o.resident() && o.FourthIsSpent(uint64(ret)-o.bias)
+	o := t.ObjectAt(uint64(ret))
+	return o.Resident() && o.FourthIsSpent(uint64(ret)-o.Bias)
 }
 
 // inPlace checks in the stopped target that the objects whose text is to be changed are mapped where they were found.
 func (t *target) inPlace(w *process.World, pages []*pageEdit) error {
-	seen := map[*object]bool{}
+	seen := map[*program.Object]bool{}
 	for _, pg := range pages {
-		if o := t.objectAt(pg.addr); !o.resident() {
+		if o := t.ObjectAt(pg.addr); !o.Resident() {
 			seen[o] = true
 		}
 	}
@@ -147,7 +148,7 @@ func (t *target) inPlace(w *process.World, pages []*pageEdit) error {
 	}
 	code := codeMaps(maps)
 	for o := range seen {
-		if o == nil || !o.mappedIn(code) {
+		if o == nil || !o.MappedIn(code) {
 			return errMoved
 		}
 	}
@@ -179,10 +180,10 @@ func distinctSites(sites []*site) (out []*site) {
 // reloaded finds patched sites that hold the bytes of the file: their library was unloaded and loaded again at the same
 // place. They are to be patched again. One site of each object is looked at.
 func (t *target) reloaded() (sites []*site) {
-	probe := map[*object]*site{}
+	probe := map[*program.Object]*site{}
 	for _, s := range t.sites {
 		if s.base != nil {
-			if o := t.objectAt(s.Addr); !o.resident() {
+			if o := t.ObjectAt(s.Addr); !o.Resident() {
 				probe[o] = s
 			}
 		}
@@ -195,7 +196,7 @@ func (t *target) reloaded() (sites []*site) {
 		}
 		losers := map[*part]bool{}
 		for _, s := range t.sites {
-			if o.holds(s.Addr) && s.base != nil {
+			if o.Holds(s.Addr) && s.base != nil {
 				s.unpatched()
 				sites = append(sites, s)
 				for _, g := range s.groups {

@@ -31,7 +31,7 @@ func (p *part) unplaced(bad map[pcl.FuncID]error) error {
 
 // neverComesBack reports whether a request is for the returns of a function that never returns.
 func (t *target) neverComesBack(r *pcl.Request) bool {
-	f := t.funcs[r.Func]
+	f := t.Func(r.Func)
 	if r.Where != pcl.Return || f == nil {
 		return false
 	}
@@ -41,7 +41,7 @@ func (t *target) neverComesBack(r *pcl.Request) bool {
 
 // checkModule refuses a focus on a module that the target does not have (yet): nothing would be counted there.
 func (t *target) checkModule(f grid.Focus) error {
-	if e := f.Elements(grid.Code); len(e) == 1 && !t.hasModule(e[0]) {
+	if e := f.Elements(grid.Code); len(e) == 1 && !t.HasModule(e[0]) {
 		return compile.Missing(t.d.opts.Library, e, t)
 	}
 	return nil

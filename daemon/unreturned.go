@@ -3,15 +3,16 @@ package daemon
 import (
 	"slices"
 
+	"culprit/daemon/program"
 	"culprit/pcl"
 )
 
 // unreturned adds to the landings what a request of a part ends, and returns their sites: each activation that a thread leaves for good ends
 // there, whether or not it is in the focus then. Functions that call nothing are not left but by signals, and those of a library's list return,
 // unless their thread is cancelled in them.
-func (p *part) unreturned(f *function, r *pcl.Request) ([]*site, error) {
+func (p *part) unreturned(f *program.Function, r *pcl.Request) ([]*site, error) {
 	ends := leavesOf(r)
-	if len(ends.Code) == 0 || !f.callsOthers() {
+	if len(ends.Code) == 0 || !f.CallsOthers() {
 		return nil, nil
 	}
 	minis, err := p.minis(ends)
@@ -53,10 +54,4 @@ func leavesOf(r *pcl.Request) *pcl.Request {
 		}
 	}
 	return ends
-}
-
-// callsOthers reports whether a function calls any.
-func (f *function) callsOthers() bool {
-	w := f.flow()
-	return w != nil && len(w.Calls) > 0
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
@@ -29,7 +30,9 @@ func TestLeavingOtherwise(t *testing.T) {
 			p := testprog.StartTarget(t, bin)
 			p.MustBeat(t, 5*time.Second) // its first stacks are its own
 			d := attachTo(t, p.PID)
-			known := func(f *function) bool { return f.obj != d.targets[0].main() && slices.Contains(unwinding, f.fn.Name) }
+			known := func(f *program.Function) bool {
+				return f.Obj != d.targets[0].Main() && slices.Contains(unwinding, f.Fn.Name)
+			}
 			var s sums
 			times, most := 0, 0
 			for until := time.Now().Add(time.Duration(rounds(300, 20000)) * time.Millisecond); time.Now().Before(until); times++ {

@@ -7,6 +7,7 @@ import (
 	"culprit/daemon/arch"
 	"culprit/daemon/image/lazy"
 	"culprit/daemon/process"
+	"culprit/daemon/program"
 )
 
 // What is seen of a target in one stop. All of its threads wait meanwhile, so it is found with what was made before: the tables of files, and
@@ -35,10 +36,10 @@ const firstRead = 1 << 10
 // seen prepares f for a stop, and has the target's view be valid in it. Nothing is built, decoded or read from a file meanwhile: what f would
 // need of that makes it fail with *lazy.NotReady.
 func (t *target) seen(f func(*process.World) error) func(*process.World) error {
-	for _, o := range t.objects() {
+	for _, o := range t.Objects() {
 		o.Prepare()
 	}
-	if v := vdsoImage(); v != nil {
+	if v := program.Vdso(); v != nil {
 		v.Prepare()
 	}
 	return func(w *process.World) error {
@@ -106,7 +107,7 @@ func (v *view) stack(i int) *stackMem {
 
 // readAll reads the stacks of all threads. Who stands as at the last stop, and has on the stack what was then looked at, has the same walk.
 func (v *view) readAll() {
-	threads, last := v.w.Threads(), v.t.walked.of(v.t.version())
+	threads, last := v.w.Threads(), v.t.walked.of(v.t.Version())
 	v.walks, v.tops = make([]*stackWalk, len(threads)), make([][]byte, len(threads))
 	old, pieces := make([]*stackWalk, len(threads)), make([]process.Piece, len(threads))
 	length := make([]int, len(threads))
@@ -158,7 +159,7 @@ func (t *target) learnFrom(v *view) {
 	if v == nil || v.walks == nil {
 		return
 	}
-	t.walked = walkLog{t.version(), make(map[int]*stackWalk, len(v.walks))}
+	t.walked = walkLog{t.Version(), make(map[int]*stackWalk, len(v.walks))}
 	for i, th := range v.w.Threads() {
 		if k := v.walks[i]; k != nil && k.looked != nil {
 			t.walked.walks[th.TID] = k
@@ -167,7 +168,7 @@ func (t *target) learnFrom(v *view) {
 	for _, r := range v.roots {
 		frames := make([]frame, len(r.frames))
 		for i, fr := range r.frames {
-			frames[i] = frame{f: t.functionAt(fr.at), pc: fr.pc, cfa: fr.cfa}
+			frames[i] = frame{f: t.FunctionAt(fr.at), pc: fr.pc, cfa: fr.cfa}
 		}
 		t.noteStack(r.tid, r.fs, frames)
 	}

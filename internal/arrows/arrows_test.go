@@ -54,6 +54,7 @@ var allowed = map[string][]string{
 	"daemon/image/types":     {"daemon/image/lazy", "daemon/image/elffile", "daemon/image/unwind", "daemon/image/debuginfo"},
 
 	"daemon/process":     {"daemon/syscalls"},
+	"daemon/program":     {"daemon/image", "daemon/libc", "pcl"},
 	"daemon/segment":     {"trampoline", "daemon/arch", "daemon/process", "daemon/kernel"},
 	"daemon":             {"grid", "trampoline", "pcl", "daemon"},
 	"consultant":         {"grid", "pcl", "consultant"},
@@ -229,6 +230,9 @@ func TestTheRuleItself(t *testing.T) {
 		{"daemon/openfiles", "daemon/process", false, false},
 		{"daemon/threads", "daemon/kernel", false, true},
 		{"daemon/threads", "daemon/image", false, false},
+		{"daemon/program", "daemon/process", false, false},
+		{"daemon/program", "grid", false, false},
+		{"daemon/program", "trampoline", false, false},
 		{"daemon/threads", "pcl", false, false},
 		{"session", "daemon", false, true},
 		{"session", "visi", false, false},

@@ -1,4 +1,4 @@
-package daemon
+package program
 
 import (
 	"bytes"
@@ -16,8 +16,8 @@ import (
 
 const vdsoName = "[vdso]"
 
-// vdsoImage is the vdso of this process: the kernel gives the same to all 64-bit ones. Read here it can be trusted. nil if there is none.
-var vdsoImage = sync.OnceValue(func() *image.Object {
+// Vdso is the vdso of this process: the kernel gives the same to all 64-bit ones. Read here it can be trusted. nil if there is none.
+var Vdso = sync.OnceValue(func() *image.Object {
 	lo, hi := ownVdso()
 	if lo == hi {
 		return nil
@@ -54,22 +54,22 @@ func ownVdso() (lo, hi uint64) {
 	return 0, 0
 }
 
-// noteVdso remembers where the vdso of the target is.
-func (p *program) noteVdso(maps []mapping) {
+// noteVdso remembers where the vdso of the process is.
+func (p *Program) noteVdso(maps []Mapping) {
 	for _, m := range maps {
-		if m.path == vdsoName {
+		if m.Path == vdsoName {
 			p.vdso = m
 		}
 	}
 }
 
-// tablesAt finds what describes the frames of code at an address, and how far that is from where it was linked; nil if nothing does.
-func (p *program) tablesAt(addr uint64) (tables *image.Object, bias uint64) {
-	if o := p.objectAt(addr); o != nil {
-		return o.Object, o.bias
+// TablesAt finds what describes the frames of code at an address, and how far that is from where it was linked; nil if nothing does.
+func (p *Program) TablesAt(addr uint64) (tables *image.Object, bias uint64) {
+	if o := p.ObjectAt(addr); o != nil {
+		return o.Object, o.Bias
 	}
-	if addr >= p.vdso.start && addr < p.vdso.end {
-		return vdsoImage(), p.vdso.start
+	if addr >= p.vdso.Start && addr < p.vdso.End {
+		return Vdso(), p.vdso.Start
 	}
 	return nil, 0
 }

@@ -1,4 +1,4 @@
-package daemon
+package program
 
 import (
 	"errors"
@@ -10,10 +10,10 @@ import (
 )
 
 // Arg implements pcl.Env.
-func (p *program) Arg(id pcl.FuncID, path pcl.ArgPath) (place pcl.ArgPlace, err error) {
+func (p *Program) Arg(id pcl.FuncID, path pcl.ArgPath) (place pcl.ArgPlace, err error) {
 	f := p.funcs[id]
 	if f == nil {
-		return place, &pcl.NoTypes{Function: hex(uint64(id)), Reason: "there is no function"}
+		return place, &pcl.NoTypes{Function: fmt.Sprintf("%#x", uint64(id)), Reason: "there is no function"}
 	}
 	if path.Name == "" && path.Index < len(f.args) && len(path.Fields) == 0 && !path.Text {
 		return f.plainArg(path.Index)
@@ -22,14 +22,14 @@ func (p *program) Arg(id pcl.FuncID, path pcl.ArgPath) (place pcl.ArgPlace, err 
 }
 
 // argument asks DWARF.
-func (f *function) argument(path pcl.ArgPath) (place pcl.ArgPlace, err error) {
+func (f *Function) argument(path pcl.ArgPath) (place pcl.ArgPlace, err error) {
 	asked := types.ArgPath{Name: path.Name, Index: path.Index, Text: path.Text}
 	for _, step := range path.Fields {
 		asked.Fields = append(asked.Fields, types.ArgField(step))
 	}
-	found, err := f.obj.Argument(f.fn, asked)
+	found, err := f.Obj.Argument(f.Fn, asked)
 	if err != nil {
-		return place, argError(f.fn.Name, err)
+		return place, argError(f.Fn.Name, err)
 	}
 	place = pcl.ArgPlace{Register: found.Register, Narrow: pcl.ArgLoad(found.Narrow), Offset: found.Offset, Room: found.Room}
 	for _, l := range found.Loads {
@@ -60,19 +60,19 @@ func argError(function string, err error) error {
 }
 
 // OwnTypes implements pcl.Env.
-func (p *program) OwnTypes(id pcl.FuncID) bool { f := p.funcs[id]; return f != nil && f.obj.HasDwarf() }
+func (p *Program) OwnTypes(id pcl.FuncID) bool { f := p.funcs[id]; return f != nil && f.Obj.HasDwarf() }
 
 // Result implements pcl.Env.
-func (p *program) Result(id pcl.FuncID) (pcl.ArgLoad, error) {
+func (p *Program) Result(id pcl.FuncID) (pcl.ArgLoad, error) {
 	f := p.funcs[id]
 	if f == nil {
-		return pcl.ArgLoad{}, &pcl.NoTypes{Function: hex(uint64(id)), Reason: "there is no function"}
+		return pcl.ArgLoad{}, &pcl.NoTypes{Function: fmt.Sprintf("%#x", uint64(id)), Reason: "there is no function"}
 	}
 	if f.result == nil {
-		r, err := f.obj.Result(f.fn)
+		r, err := f.Obj.Result(f.Fn)
 		f.result = &knownResult{pcl.ArgLoad(r), err}
 		if err != nil {
-			f.result.err = argError(f.fn.Name, err)
+			f.result.err = argError(f.Fn.Name, err)
 		}
 	}
 	return f.result.load, f.result.err
@@ -91,7 +91,7 @@ type knownArg struct {
 }
 
 // plainArg is an argument by its number, with nothing behind it.
-func (f *function) plainArg(i int) (pcl.ArgPlace, error) {
+func (f *Function) plainArg(i int) (pcl.ArgPlace, error) {
 	if f.args[i] == nil {
 		place, err := f.argument(pcl.ArgPath{Index: i})
 		f.args[i] = &knownArg{place, err}

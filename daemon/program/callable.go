@@ -1,4 +1,4 @@
-package daemon
+package program
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 
 // Callable implements pcl.Env: a probe calls a function as C code would. What is refused as a place for probes for what it is (a
 // resolver, setjmp, clone ...) must not be called either, and Go code has another way of calling.
-func (p *program) Callable(name string) (pcl.FuncID, error) {
+func (p *Program) Callable(name string) (pcl.FuncID, error) {
 	ids := p.callables(name)
 	switch {
 	case len(ids) == 0:
@@ -21,16 +21,16 @@ func (p *program) Callable(name string) (pcl.FuncID, error) {
 	}
 	f := p.funcs[ids[0]]
 	switch {
-	case f.fn.Refuse != "":
-		return 0, fmt.Errorf("%s cannot be called: %s", name, f.fn.Refuse)
-	case p.main().IsGo():
+	case f.Fn.Refuse != "":
+		return 0, fmt.Errorf("%s cannot be called: %s", name, f.Fn.Refuse)
+	case p.Main().IsGo():
 		return 0, fmt.Errorf("%s cannot be called: the target is a Go program, whose stacks are too small for other code", name)
 	}
 	return ids[0], nil
 }
 
 // noCallable says that there is no function of a name, and which there are.
-func (p *program) noCallable(name string) error {
+func (p *Program) noCallable(name string) error {
 	near := p.similar(name)
 	if len(near) == 0 {
 		return fmt.Errorf("the target has no function %q that could be called", name)
@@ -39,6 +39,6 @@ func (p *program) noCallable(name string) error {
 }
 
 // callables are the functions of a name without those of the dynamic loader, which has its own of what the C library has.
-func (p *program) callables(name string) []pcl.FuncID {
-	return slices.DeleteFunc(p.Named(name), func(id pcl.FuncID) bool { return libc.IsLoader(p.funcs[id].obj.name) })
+func (p *Program) callables(name string) []pcl.FuncID {
+	return slices.DeleteFunc(p.Named(name), func(id pcl.FuncID) bool { return libc.IsLoader(p.funcs[id].Obj.Name) })
 }

@@ -1,4 +1,4 @@
-package daemon
+package program
 
 import (
 	"regexp"
@@ -8,41 +8,41 @@ import (
 
 // What programs are written in, and what they run.
 
-// runtime guesses what a target is written in from what it has loaded.
-func (p *program) runtime() string {
+// Runtime guesses what a program is written in from what it has loaded.
+func (p *Program) Runtime() string {
 	for _, o := range p.list {
 		switch {
 		case o.IsGo():
 			return "go"
-		case libc.IsCXX(o.name):
+		case libc.IsCXX(o.Name):
 			return "cxx"
 		}
 	}
-	if p.main().IsRust() {
+	if p.Main().IsRust() {
 		return "rust"
 	}
 	return "c"
 }
 
-// goObjects names the objects of the target that hold Go code.
-func (p *program) goObjects() (names []string) {
+// GoObjects names the objects of the program that hold Go code.
+func (p *Program) GoObjects() (names []string) {
 	for _, o := range p.list {
 		if o.IsGo() {
-			names = append(names, o.name)
+			names = append(names, o.Name)
 		}
 	}
 	return names
 }
 
-// usesMPI reports whether the target has MPI's functions.
-func (p *program) usesMPI() bool {
+// UsesMPI reports whether the program has MPI's functions.
+func (p *Program) UsesMPI() bool {
 	return len(p.Named("MPI_Init")) > 0 || len(p.Named("MPI_Init_thread")) > 0
 }
 
 // Flavors implements pcl.Env.
-func (p *program) Flavors() []string {
+func (p *Program) Flavors() []string {
 	list := []string{"any", "unix", "c", "cxx", "rust"}
-	if p.usesMPI() {
+	if p.UsesMPI() {
 		list = append(list, "mpi")
 	}
 	return list
@@ -63,11 +63,11 @@ var interpreters = []struct {
 	{regexp.MustCompile(`^(lua[0-9.]*|luajit.*)$`), "Lua"},
 }
 
-// interprets is the language of the programs that a target runs, "" if it is not known to run any.
-func (p *program) interprets() string {
+// Interprets is the language of the programs that a program runs, "" if it is not known to run any.
+func (p *Program) Interprets() string {
 	for _, in := range interpreters {
 		for _, o := range p.list {
-			if in.file.MatchString(o.name) {
+			if in.file.MatchString(o.Name) {
 				return in.language
 			}
 		}

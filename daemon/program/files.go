@@ -1,4 +1,4 @@
-package daemon
+package program
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -13,17 +14,17 @@ import (
 	"culprit/daemon/image"
 )
 
-// images keeps one image per file, shared by all targets that map it. Safe for use by several goroutines.
-type images struct {
+// Files keeps one image per file, shared by all programs that map it. Safe for use by several goroutines.
+type Files struct {
 	mu     sync.Mutex
-	byFile map[fileKey]*image.Object
+	byFile map[FileKey]*image.Object
 	until  context.Context // ends the reading of files; nil = nothing does
-	say    func(string)    // what is not read of a file; nil = dropped
+	Say    func(string)    // is told what is not read of a file; nil = nobody is. To be set before the first use
 }
 
-// endWith has all reading of files end with ctx, until asBefore is called: an attach that is interrupted ends at once, whatever the
-// files of its target are like.
-func (s *images) endWith(ctx context.Context) (asBefore func()) {
+// EndWith has all reading of files end with ctx, until asBefore is called: an attach that is interrupted ends at once, whatever the
+// files of its process are like.
+func (s *Files) EndWith(ctx context.Context) (asBefore func()) {
 	set := func(ctx context.Context) {
 		s.mu.Lock()
 		s.until = ctx
@@ -34,7 +35,7 @@ func (s *images) endWith(ctx context.Context) (asBefore func()) {
 }
 
 // ended is why no file is to be read any more.
-func (s *images) ended() error {
+func (s *Files) ended() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.until == nil {
@@ -46,7 +47,7 @@ func (s *images) ended() error {
 // A mappedFile is what images read from.
 type mappedFile struct {
 	*os.File
-	of *images
+	of *Files
 }
 
 // ReadAt fails once the reading is to end.
@@ -59,31 +60,31 @@ func (f mappedFile) ReadAt(b []byte, off int64) (int, error) {
 
 // name is what a file is called in resources. A program that was started through a link (Debian's redis-server is one) is
 // called as it was started, not as the file that the link leads to.
-func (s *images) name(src source, m *mapping) string {
-	base := baseName(m.path)
-	if src.exe() != m.path {
+func (s *Files) name(src Source, m *Mapping) string {
+	base := m.Path[strings.LastIndexByte(m.Path, '/')+1:]
+	if src.Exe() != m.Path {
 		return base
 	}
-	for _, n := range src.invoked() {
+	for _, n := range src.Invoked() {
 		var a, b unix.Stat_t
-		root := fmt.Sprintf("/proc/%d/root", src.pid())
-		link := path.Join(root, path.Dir(m.path), n)
-		if n != base && unix.Stat(link, &a) == nil && unix.Stat(path.Join(root, m.path), &b) == nil && a.Dev == b.Dev && a.Ino == b.Ino {
+		root := fmt.Sprintf("/proc/%d/root", src.PID())
+		link := path.Join(root, path.Dir(m.Path), n)
+		if n != base && unix.Stat(link, &a) == nil && unix.Stat(path.Join(root, m.Path), &b) == nil && a.Dev == b.Dev && a.Ino == b.Ino {
 			return n
 		}
 	}
 	return base
 }
 
-// open returns the image of a mapped file. The file stays open as long as the image may be read: until the daemon ends.
-func (s *images) open(src source, m *mapping) (*image.Object, error) {
+// Open returns the image of a mapped file. The file stays open as long as the image may be read: until the daemon ends.
+func (s *Files) Open(src Source, m *Mapping) (*image.Object, error) {
 	s.mu.Lock()
-	o, say := s.byFile[m.file], s.say
+	o, say := s.byFile[m.File], s.Say
 	s.mu.Unlock()
 	if o != nil {
 		return o, nil
 	}
-	f, err := src.openFile(m)
+	f, err := src.OpenFile(m)
 	if err != nil {
 		return nil, err
 	}
@@ -102,13 +103,13 @@ func (s *images) open(src source, m *mapping) (*image.Object, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if other := s.byFile[m.file]; other != nil {
+	if other := s.byFile[m.File]; other != nil {
 		f.Close()
 		return other, nil
 	}
 	if s.byFile == nil {
-		s.byFile = map[fileKey]*image.Object{}
+		s.byFile = map[FileKey]*image.Object{}
 	}
-	s.byFile[m.file] = o
+	s.byFile[m.File] = o
 	return o, nil
 }

@@ -1,4 +1,4 @@
-package daemon
+package program
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ const (
 	maxAsked   = 16
 )
 
-// A meaning is what a name means in a target.
+// A meaning is what a name means in a program.
 type meaning struct {
 	ids []pcl.FuncID
 	err error
@@ -33,7 +33,7 @@ type dictionary struct {
 }
 
 // Meant implements pcl.Env.
-func (p *program) Meant(name string) ([]pcl.FuncID, error) {
+func (p *Program) Meant(name string) ([]pcl.FuncID, error) {
 	d := &p.meant
 	if d.of == nil || d.changes != p.changes || len(d.of) >= maxFound {
 		*d = dictionary{changes: p.changes, of: map[string]meaning{}}
@@ -49,9 +49,9 @@ func (p *program) Meant(name string) ([]pcl.FuncID, error) {
 // mean looks a name up: as it is, then as what people leave out of names, then as a glob. A function of the program whose parameters alone were
 // left out comes before one of a library that is called so. One that only programs of old can call, such as the C library's step@GLIBC_2.2.5,
 // comes last: hardly anybody knows that it is there.
-func (p *program) mean(name string) ([]pcl.FuncID, error) {
+func (p *Program) mean(name string) ([]pcl.FuncID, error) {
 	ids := p.Named(name)
-	if now := slices.DeleteFunc(slices.Clone(ids), func(id pcl.FuncID) bool { return p.funcs[id].fn.OldVersion() }); len(now) > 0 {
+	if now := slices.DeleteFunc(slices.Clone(ids), func(id pcl.FuncID) bool { return p.funcs[id].Fn.OldVersion() }); len(now) > 0 {
 		ids = now
 	} else {
 		if own, err := p.loosely(name); len(own) > 0 || err != nil {
@@ -59,7 +59,7 @@ func (p *program) mean(name string) ([]pcl.FuncID, error) {
 		}
 	}
 	if len(ids) > 0 {
-		if own := p.ofProgram(name); len(own) > 0 && !slices.ContainsFunc(ids, func(id pcl.FuncID) bool { return p.main().holds(uint64(id)) }) {
+		if own := p.ofProgram(name); len(own) > 0 && !slices.ContainsFunc(ids, func(id pcl.FuncID) bool { return p.Main().Holds(uint64(id)) }) {
 			return own, nil
 		}
 		return ids, nil
@@ -75,11 +75,11 @@ func (p *program) mean(name string) ([]pcl.FuncID, error) {
 // A candidate is a function that a name may mean, with the object that has it.
 type candidate struct {
 	image.Meant
-	o *object
+	o *Object
 }
 
 // loosely finds the functions that a name fits best. Those of different scopes are not the same function: then it is an error.
-func (p *program) loosely(name string) (ids []pcl.FuncID, err error) {
+func (p *Program) loosely(name string) (ids []pcl.FuncID, err error) {
 	var best []candidate
 	for _, o := range p.list {
 		for _, m := range o.Meant(name) {
@@ -101,20 +101,20 @@ func (p *program) loosely(name string) (ids []pcl.FuncID, err error) {
 		return nil, &pcl.NoFunction{Name: name, May: may}
 	}
 	for _, c := range best {
-		ids = append(ids, p.know(c.o, []*image.Function{c.Fn})...)
+		ids = append(ids, p.Know(c.o, []*image.Function{c.Fn})...)
 	}
-	return distinct(ids), nil
+	return Distinct(ids), nil
 }
 
 // ofProgram are the functions of the program of whose names nothing but parameters was left out.
-func (p *program) ofProgram(name string) (ids []pcl.FuncID) {
-	program := p.main()
-	for _, m := range program.Meant(name) {
+func (p *Program) ofProgram(name string) (ids []pcl.FuncID) {
+	own := p.Main()
+	for _, m := range own.Meant(name) {
 		if m.Fit == image.FitWhole {
-			ids = append(ids, p.know(program, []*image.Function{m.Fn})...)
+			ids = append(ids, p.Know(own, []*image.Function{m.Fn})...)
 		}
 	}
-	return distinct(ids)
+	return Distinct(ids)
 }
 
 // scopes are the names of functions of different scopes, a few of each; one or none if all are of one scope.
@@ -134,21 +134,21 @@ func scopes(all []candidate) (names []string) {
 }
 
 // glob finds the functions whose name, with or without parameters, or linkage name matches a pattern.
-func (p *program) glob(pattern string) (ids []pcl.FuncID) {
+func (p *Program) glob(pattern string) (ids []pcl.FuncID) {
 	match := pcl.Matcher(pattern, false)
 	for _, o := range p.list {
 		for _, fn := range o.Functions() {
 			if fn.Named && (match(fn.Name) || fn.Linkage != "" && match(fn.Linkage) || fn.Linkage != fn.Name && match(image.Path(fn.Linkage))) {
-				ids = append(ids, p.know(o, []*image.Function{fn})...)
+				ids = append(ids, p.Know(o, []*image.Function{fn})...)
 			}
 		}
 	}
-	return distinct(ids)
+	return Distinct(ids)
 }
 
 // noSuch says that a name means nothing, and of the first such names why that may be: DWARF knows what was inlined, symbols know what is called
 // similarly.
-func (p *program) noSuch(name string) error {
+func (p *Program) noSuch(name string) error {
 	none := &pcl.NoFunction{Name: name}
 	if p.meant.asked++; p.meant.asked > maxAsked {
 		return none
@@ -171,9 +171,9 @@ func (p *program) noSuch(name string) error {
 }
 
 // similar lists functions with similar names: of the program itself and its own libraries first, where names were mistyped or have changed.
-func (p *program) similar(name string) []string {
-	program := p.main()
-	objects := append([]*object{program}, slices.DeleteFunc(slices.Clone(p.list), func(o *object) bool { return o == program })...)
+func (p *Program) similar(name string) []string {
+	own := p.Main()
+	objects := append([]*Object{own}, slices.DeleteFunc(slices.Clone(p.list), func(o *Object) bool { return o == own })...)
 	last := lastPart(name)
 	var found []string
 	for _, o := range objects {
@@ -197,7 +197,7 @@ func (p *program) similar(name string) []string {
 				found = append(found, shown[s])
 			}
 		}
-		if len(found) > 0 && o == program || len(found) >= maxNearest {
+		if len(found) > 0 && o == own || len(found) >= maxNearest {
 			break
 		}
 	}

@@ -1,0 +1,90 @@
+package program
+
+import (
+	"slices"
+
+	"culprit/daemon/image"
+	"culprit/pcl"
+)
+
+// CallSites implements pcl.Env.
+func (p *Program) CallSites(id pcl.FuncID) (sites []pcl.CallSite) {
+	f := p.funcs[id]
+	if f == nil {
+		return nil
+	}
+	w := f.Flow()
+	if w == nil {
+		return nil
+	}
+	for i, c := range w.Calls {
+		s := pcl.CallSite{Caller: id, Index: i}
+		if g := p.Callee(f.Obj, c); g != nil {
+			s.Callee = g.ID
+		}
+		sites = append(sites, s)
+	}
+	return sites
+}
+
+// Callee resolves a direct call, through the procedure linkage table where it goes through it.
+func (p *Program) Callee(o *Object, c image.CallSite) *Function {
+	if c.Import != "" {
+		if ids := p.Named(c.Import); len(ids) > 0 {
+			return p.funcs[ids[0]]
+		}
+		return nil
+	}
+	if c.Target == 0 {
+		return nil
+	}
+	return p.FunctionAt(c.Target + o.Bias)
+}
+
+// Callees are what a function calls: by its direct calls and tail calls, and by what was learnt.
+func (p *Program) Callees(f *Function) []pcl.FuncID {
+	if f.callsAt != p.changes {
+		f.calls, f.callsAt = p.callsOf(f), p.changes
+	}
+	return slices.Concat(f.calls, f.learnt)
+}
+
+// Learn remembers a callee of an indirect call that somebody saw.
+func (f *Function) Learn(callee pcl.FuncID) {
+	if !slices.Contains(f.learnt, callee) {
+		f.learnt = append(f.learnt, callee)
+	}
+}
+
+// callsOf are the callees of a function's direct calls and tail calls, as long as no object is mapped or unmapped.
+func (p *Program) callsOf(f *Function) (ids []pcl.FuncID) {
+	flow := f.Flow()
+	if flow == nil {
+		return nil
+	}
+	for _, c := range flow.Calls {
+		if g := p.Callee(f.Obj, c); g != nil && g != f {
+			ids = append(ids, g.ID)
+		}
+	}
+	for _, x := range flow.Exits {
+		if x.Kind != image.ExitRet && x.Target != 0 {
+			if g := p.TailCallee(f.Obj, x); g != nil && g != f {
+				ids = append(ids, g.ID)
+			}
+		}
+	}
+	return Distinct(ids)
+}
+
+// TailCallee is the function that an exit goes on in.
+func (p *Program) TailCallee(o *Object, x image.Exit) *Function {
+	return p.FunctionAt(x.Target + o.Bias)
+}
+
+// IsUsed reports whether a function belongs to the program itself, or another object takes it from where it is.
+func (p *Program) IsUsed(f *Function) bool {
+	return f.Obj == p.Main() || slices.ContainsFunc(p.list, func(o *Object) bool {
+		return o != f.Obj && slices.ContainsFunc(append(slices.Clone(f.Fn.Aliases), f.Fn.Linkage, f.Fn.Name), o.Imports)
+	})
+}
