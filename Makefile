@@ -22,7 +22,7 @@ test: packages $(DEMOS) ## install what is needed, then go vet and all tests (so
 	@scripts/test $(TESTFLAGS)
 
 .PHONY: cover
-cover: packages ## the share of statements that the tests of four rooms run, held against its limits
+cover: packages ## the share of statements that the tests of four packages run, checked against limits
 	@scripts/cover
 
 .PHONY: build
@@ -31,12 +31,12 @@ build: $(DEMOS) ## build culprit and the demonstration programs into build/
 	go build -trimpath -o $(BUILD)/culprit ./cmd/culprit
 
 .PHONY: bench
-bench: packages ## what instrumentation costs here, beside its limits: printed and written to bench.json
+bench: packages ## what instrumentation costs on this machine, beside limits; also written to bench.json
 	@scripts/install-packages bench || echo "bench: goes on without uftrace or chromium"
 	go run ./bench -o bench.json
 
 .PHONY: benchmarks
-benchmarks: ## the Go benchmarks of the rooms; the result is also in build/log/bench.txt
+benchmarks: ## the Go benchmarks of all packages; the result is also in build/log/bench.txt
 	@mkdir -p $(BUILD)/log
 	go test -p 1 -run '^$$' -bench . -benchmem ./... | tee $(BUILD)/log/bench.txt
 
@@ -53,7 +53,7 @@ long: packages $(DEMOS) ## the long forms of the tests; as long as it takes
 	@scripts/long
 
 .PHONY: attack
-attack: packages ## 10,000 attacks (ROUNDS) of a user without rights on whoever measures his programs; an hour or two
+attack: packages ## 10,000 attacks (ROUNDS) of a user without rights on a culprit of root; an hour or two
 	@cd e2e/attack && go test -count=1 -timeout 0 -run '^TestAttack$$' -args -rounds $(ROUNDS)
 
 .PHONY: packages

@@ -5,7 +5,7 @@ import "fmt"
 // Refinement by hand. These may be called while Run runs; they take effect with its next step.
 
 // Expand refines a node along all the ways that are left to it, whatever its state. It is an error if there is no such
-// node, its phase is over, or all its ways have been walked.
+// node, its phase is over, or all its refinements have been tested.
 func (s *Search) Expand(id int) error {
 	return s.byHand(id, "expanded", func(n *node, _ float64) error {
 		steps := []step{{why: true}}
@@ -21,7 +21,7 @@ func (s *Search) Expand(id int) error {
 		}
 		n.plan = nil
 		if !added {
-			return fmt.Errorf("node %d cannot be refined further: all its ways have been walked", id)
+			return fmt.Errorf("node %d cannot be refined further: all its refinements have been tested", id)
 		}
 		return nil
 	})

@@ -221,12 +221,12 @@ func TestWhyNot(t *testing.T) {
 	r := newRig(t, twoLevels())
 	r.m.samples = false
 	f := func(s string) string { return r.s.WhyNot(code(grid.Whole(), s)) }
-	if got := f("inner"); !strings.Contains(got, "did not get there") {
+	if got := f("inner"); !strings.Contains(got, "did not reach it") {
 		t.Errorf("before: %s", got)
 	}
 	r.runUntil(20, "settled", r.s.Settled)
 	for function, want := range map[string]string{
-		"inner": "CPUbound is true (", "other": "CPUbound", "small": "no hypothesis looked at it", "nowhere": "no hypothesis looked at it",
+		"inner": "CPUbound is true (", "other": "CPUbound", "small": "no hypothesis was tested there", "nowhere": "no hypothesis was tested there",
 	} {
 		if got := f(function); !strings.Contains(got, want) {
 			t.Errorf("%s: %q lacks %q", function, got, want)

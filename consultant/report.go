@@ -192,7 +192,7 @@ func (s *Search) notReached(f grid.Focus) string {
 			near, rank = n, r
 		}
 	}
-	text := explain.Focus(f) + ": no hypothesis looked at it; the search did not get there"
+	text := explain.Focus(f) + ": no hypothesis was tested there; the search did not reach it"
 	if near == nil {
 		return text + ", nothing was tested yet"
 	}

@@ -81,7 +81,7 @@ func late(since, first float64) string {
 	if since-first < lateAfter {
 		return ""
 	}
-	return fmt.Sprintf("measured from %.1f s on: what was before is not counted", since)
+	return fmt.Sprintf("measured from %.1f s on: nothing before that is counted", since)
 }
 
 // ofChildren says of a value over all processes that what some of them did is not in it.
@@ -91,7 +91,7 @@ func (r *pairReader) ofChildren() func(grid.PairKey) string {
 		if used == 0 || key.Focus.Depth(grid.Process) > 0 {
 			return ""
 		}
-		return fmt.Sprintf("what processes did that ended too soon is not counted (%.0f %% of all CPU time)", 100*share)
+		return fmt.Sprintf("processes that ended too soon are not counted (%.0f %% of all CPU time)", 100*share)
 	}
 }
 
@@ -115,7 +115,7 @@ func (r *pairReader) sinceAttach(key grid.PairKey) string {
 	if m, _ := r.lib.Metric(key.Metric); !m.SinceAttach {
 		return ""
 	}
-	return "only its changes since the attach are seen: 0 stands for what it was then"
+	return "only changes since the attach are seen: 0 is the value at the attach"
 }
 
 // uncertainty is missing for what is counted or kept by the kernel.

@@ -16,7 +16,7 @@ import (
 func TestNoSearch(t *testing.T) {
 	p := target(t, "mutex.c")
 	c := culprit(t, "attach", fmt.Sprint(p.PID), "--quiet", "--no-search", "--for", "1s", "--json", "@REPORT", "--watch", "procedure_calls@/Code/mutex.c/lookup").want(exitNothing)
-	c.has(&c.out, "No bottleneck was looked for (--no-search).")
+	c.has(&c.out, "No search was made (--no-search).")
 	if strings.Contains(c.out.String(), "No bottleneck found") {
 		t.Errorf("%s", c.story())
 	}

@@ -47,8 +47,8 @@ func points(w io.Writer, target string, asJSON, names bool) error {
 		return enc.Encode(r)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d functions, %d of them can be instrumented (%.2f %% of those that may be touched)\n", r.Functions, r.Instrumentable, r.Coverage)
-	fmt.Fprintf(&b, "%d must not be touched for what they are; of the other refused ones at least %d are hand-written assembly\n", r.ByRule, r.HandWritten)
+	fmt.Fprintf(&b, "%d functions, %d of them can be instrumented (%.2f %% of the candidates)\n", r.Functions, r.Instrumentable, r.Coverage)
+	fmt.Fprintf(&b, "%d are no candidates (resolvers, setjmp and the like); of the other refused ones at least %d are hand-written assembly\n", r.ByRule, r.HandWritten)
 	writeCounts(&b, "how:", r.Tactics)
 	writeCounts(&b, "why not:", r.Refused)
 	if names {

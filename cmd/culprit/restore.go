@@ -137,12 +137,12 @@ func restore(w io.Writer, pid int) error {
 	if r.Staying > 0 {
 		state = fmt.Sprintf("%d mappings stay until it ends: %s", r.Staying, whyStaying)
 	}
-	_, err = fmt.Fprintf(w, "process %d: %d sites in the ledger, %d restored, %d already as before; %s\n", pid, r.Sites, r.Restored, r.Already, state)
+	_, err = fmt.Fprintf(w, "process %d: %d sites in the ledger: %d restored, %d unchanged already; %s\n", pid, r.Sites, r.Restored, r.Already, state)
 	return err
 }
 
 // whyStaying is why memory of ours is left on purpose.
-const whyStaying = "the program schedules its own contexts, which may come back to trampolines; nothing leads there any more"
+const whyStaying = "the program schedules its own contexts, which may return to trampolines; no code leads there any more"
 
 // maxDetails bounds the differences that are listed.
 const maxDetails = 20

@@ -60,7 +60,7 @@ func interruptible(ctx context.Context, pids []int) (context.Context, func()) {
 
 // forced ends the program without waiting for the probes to be removed.
 func forced(s os.Signal, pids []int) {
-	text := "nothing is left in what was measured"
+	text := "nothing is left in the measured processes"
 	var list []string
 	for _, p := range pids {
 		if _, _, found, err := segment.Owner(p); found || err != nil && !errors.Is(err, process.ErrNotFound) {

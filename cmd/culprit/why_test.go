@@ -83,7 +83,7 @@ func TestWhyAmongSeveral(t *testing.T) {
 	first := culprit(t, "assert", "-e", `expect all { cpu < 2; }`, "--for", "10m", fmt.Sprint(p.PID))
 	first.awaitSocket(dir)
 	w := culprit(t, "why", fmt.Sprint(p.PID)).want(exitNothing)
-	w.has(&w.out, "cpu").has(&w.out, "No bottleneck was looked for")
+	w.has(&w.out, "cpu").has(&w.out, "No search was made")
 	second := culprit(t, "attach", "--no-tui", "--backend", "sample", "--for", "10m", fmt.Sprint(p.PID))
 	second.awaitSocket(dir)
 	w = culprit(t, "why", fmt.Sprint(p.PID)).want(exitUsage)

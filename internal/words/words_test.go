@@ -234,6 +234,23 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// TestMakefile holds that the Makefile and the scripts, whose comments and messages people read, use no retired word.
+func TestMakefile(t *testing.T) {
+	words, root := retired(t), testprog.Root(t)
+	files, err := filepath.Glob(filepath.Join(root, "scripts", "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no script was found: %v", err)
+	}
+	for _, path := range append(files, filepath.Join(root, "Makefile"), filepath.Join(root, ".ci", "run")) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rel, _ := filepath.Rel(root, path)
+		hold(t, words, rel, string(text))
+	}
+}
+
 // subcommands are the names in the list of commands of a help text.
 func subcommands(help []byte) (names []string) {
 	_, list, _ := bytes.Cut(help, []byte("Available Commands:\n"))

@@ -76,7 +76,7 @@ func endNote(t Target) string {
 
 func (r *Report) writeBottlenecks(b *strings.Builder) {
 	if r.NotSearched {
-		b.WriteString("No bottleneck was looked for (--no-search).\n")
+		b.WriteString("No search was made (--no-search).\n")
 		return
 	}
 	if len(r.Bottlenecks) == 0 && !r.tested() {

@@ -296,7 +296,7 @@ func (s *Server) note(format string, args ...any) {
 		s.log(fmt.Sprintf(format, args...))
 	}
 	if n == maxNotes {
-		s.log("no more is told of clients of the socket")
+		s.log("further messages about clients of the socket are left out")
 	}
 }
 

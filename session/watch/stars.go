@@ -101,7 +101,7 @@ func (w *Watcher) Vain() (list []Vain) {
 		f := one.Key.Focus
 		why := "nothing was found below it"
 		if _, finds := w.finder(one); one.wild == grid.SyncObject && !finds {
-			why += ": no thread was seen waiting for one; --watch lock_acquisitions beside it finds those that are in nobody's way"
+			why += ": no thread was seen waiting for one; --watch lock_acquisitions beside it finds those for which no thread waits"
 		}
 		if one.wild == grid.Code && f.Depth(grid.Code) == 2 {
 			if err := w.listLoops(f); err != nil {

@@ -75,7 +75,7 @@ func (a *app) verdictLines(w int) []line {
 	if len(v.Lines) == 0 {
 		said := " No bottleneck found so far."
 		if !a.snap.Searching {
-			said = " No bottleneck is looked for (--no-search)."
+			said = " The search is off (--no-search)."
 		}
 		out = append(out, text(a.theme.bold(), said, 0), line{})
 	}

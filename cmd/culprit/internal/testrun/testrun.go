@@ -39,7 +39,7 @@ type Summary struct {
 }
 
 // ErrInterrupted says that the context ended before all tests had run.
-var ErrInterrupted = errors.New("interrupted: the tests that were left did not run, and no program of theirs goes on")
+var ErrInterrupted = errors.New("interrupted: the remaining tests did not run, and all programs of the tests have ended")
 
 // Run runs the tests of a file. The error is of the file as a whole (PCL in it that has errors, of type *BadFile), of the
 // system, or ErrInterrupted; what fails in a test is counted.
