@@ -101,7 +101,7 @@ func (d *Daemon) missingParts(key grid.PairKey) (lines []string) {
 		return nil
 	}
 	for _, p := range missing[:min(len(missing), mostNamed)] {
-		lines = addLine(lines, compile.Missing(without.d.opts.Library, p, without).Error())
+		lines = addLine(lines, compile.Missing(p, without).Error())
 	}
 	if n := len(missing) - mostNamed; n > 0 {
 		lines = append(lines, fmt.Sprintf("%d more parts of %v are missing", n, it.Focus()))

@@ -42,7 +42,7 @@ func (t *target) neverComesBack(r *pcl.Request) bool {
 // checkModule refuses a focus on a module that the target does not have (yet): nothing would be counted there.
 func (t *target) checkModule(f grid.Focus) error {
 	if e := f.Elements(grid.Code); len(e) == 1 && !t.HasModule(e[0]) {
-		return compile.Missing(t.d.opts.Library, e, t)
+		return compile.Missing(e, t)
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func Plan(l *pcl.Library, metric string, focus grid.Focus, env pcl.Env) (*pcl.Pl
 	if err := reachable(l, focus, env); err != nil {
 		return nil, err
 	}
-	c := &compiler{lib: l, env: env, m: m, focus: focus, vars: map[string]value{}, skip: map[pcl.FuncID]bool{}}
+	c := &compiler{finder: finder{l, env}, env: env, m: m, focus: focus, vars: map[string]value{}, skip: map[pcl.FuncID]bool{}}
 	return c.compile(x)
 }
 
@@ -63,7 +63,7 @@ func flavored(flavors []string, env pcl.Env) bool {
 
 // A compiler makes one Plan.
 type compiler struct {
-	lib   *pcl.Library
+	finder
 	env   pcl.Env
 	m     *pcl.Metric
 	focus grid.Focus

@@ -2,7 +2,6 @@ package compile
 
 import (
 	"errors"
-	"slices"
 
 	"culprit/pcl"
 	"culprit/pcl/types"
@@ -14,20 +13,6 @@ func (c *compiler) modules(names []string) value {
 		v.items = append(v.items, value{typ: types.Module, s: m})
 	}
 	return v
-}
-
-func (c *compiler) allModules() []string {
-	return slices.DeleteFunc(slices.Clone(c.env.Modules()), func(m string) bool { return c.lib.Excluded(m, "") })
-}
-
-// moduleFuncs are the functions of a module without the excluded ones.
-func (c *compiler) moduleFuncs(module string) []pcl.FuncID {
-	if !c.lib.HasExcludes() {
-		return c.env.ModuleFunctions(module)
-	}
-	return slices.DeleteFunc(slices.Clone(c.env.ModuleFunctions(module)), func(f pcl.FuncID) bool {
-		return c.lib.Excluded(module, c.env.FuncName(f))
-	})
 }
 
 // unique drops the 0 and what was there before: one address may have many names.

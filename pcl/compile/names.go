@@ -17,7 +17,7 @@ func (c *compiler) named(name string) ([]pcl.FuncID, error) {
 		if ids := unique(c.env.Function(module, function)); len(ids) > 0 {
 			return ids, nil
 		}
-		return nil, Missing(c.lib, []string{module, function}, c.env)
+		return nil, Missing([]string{module, function}, c.env)
 	}
 	ids, err := c.env.Meant(name)
 	for _, id := range ids {
@@ -27,14 +27,14 @@ func (c *compiler) named(name string) ([]pcl.FuncID, error) {
 }
 
 // instead says what a target has that is similar to a path of /Code, or why it does not have that.
-func (c *compiler) instead(path []string) string {
+func instead(path []string, env pcl.Names) string {
 	if len(path) == 1 {
-		if near := syntax.Similar(path[0], c.env.Modules(), maxNearest); len(near) > 0 {
+		if near := syntax.Similar(path[0], env.Modules(), maxNearest); len(near) > 0 {
 			return "; nearest: " + safetext.CleanMax(strings.Join(near, ", "), 400)
 		}
 		return ""
 	}
-	ids, err := c.env.Meant(path[1])
+	ids, err := env.Meant(path[1])
 	var none *pcl.NoFunction
 	switch {
 	case errors.As(err, &none) && none.Why != "":
@@ -46,7 +46,7 @@ func (c *compiler) instead(path []string) string {
 	case len(ids) > 0:
 		var places []string
 		for _, id := range ids[:min(len(ids), maxNearest)] {
-			places = append(places, "/Code/"+c.env.FuncModule(id)+"/"+c.env.FuncName(id))
+			places = append(places, "/Code/"+env.FuncModule(id)+"/"+env.FuncName(id))
 		}
 		return "; there is " + strings.Join(places, ", ")
 	}
@@ -57,8 +57,7 @@ func (c *compiler) instead(path []string) string {
 const maxNearest = 5
 
 // Missing says that a target has nothing of a path of /Code, and what it has instead.
-func Missing(l *pcl.Library, path []string, env pcl.Env) *pcl.NoFunction {
-	c := &compiler{lib: l, env: env}
+func Missing(path []string, env pcl.Names) *pcl.NoFunction {
 	what := "module"
 	switch {
 	case len(path) == 3 && len(env.Function(path[0], path[1])) > 0:
@@ -68,34 +67,9 @@ func Missing(l *pcl.Library, path []string, env pcl.Env) *pcl.NoFunction {
 	}
 	at := grid.ErrRefused{Point: grid.Whole().Refine(grid.Code, path...).String(), Reason: "the target has no such " + what}
 	if what != "loop" {
-		at.Reason += c.instead(path)
+		at.Reason += instead(path, env)
 	}
 	return &pcl.NoFunction{Name: path[min(len(path), 2)-1], At: &at}
-}
-
-// Functions are the functions of a target that an item of code stands for, each once, excluded ones left out: those of its
-// modules, and those that it names. The functions of its loops are not among them.
-func Functions(l *pcl.Library, it *pcl.GroupingItem, env pcl.Env) []pcl.FuncID {
-	if it.Base != grid.Code {
-		return nil
-	}
-	c := &compiler{lib: l, env: env}
-	var ids []pcl.FuncID
-	for _, p := range it.Paths() {
-		ids = append(ids, c.functionsAt(p)...)
-	}
-	return unique(ids)
-}
-
-// functionsAt are the functions of a path of /Code that is a module or a function.
-func (c *compiler) functionsAt(path []string) []pcl.FuncID {
-	switch {
-	case len(path) == 1 && !c.lib.Excluded(path[0], ""):
-		return c.moduleFuncs(path[0])
-	case len(path) == 2 && !c.lib.Excluded(path[0], path[1]):
-		return c.env.Function(path[0], path[1])
-	}
-	return nil
 }
 
 // pointless refuses a plan whose base has no point: it would count nothing for ever. Lists of libraries may be empty, and an item of a

@@ -79,7 +79,7 @@ func (c *compiler) missing(it *pcl.GroupingItem) error {
 	for _, f := range it.Foci[:min(len(it.Foci), few)] {
 		name := f.String()
 		if it.Base == grid.Code {
-			if instead := strings.TrimLeft(c.instead(f.Elements(grid.Code)), ";: "); instead != "" {
+			if instead := strings.TrimLeft(instead(f.Elements(grid.Code), c.env), ";: "); instead != "" {
 				name += " (" + instead + ")"
 			}
 		}

@@ -121,7 +121,7 @@ func (c *compiler) chosen(e *syntax.Expr) (value, error) {
 	case types.Procs:
 		fns := unique(c.env.Function(elems[0], elems[1]))
 		if len(fns) == 0 {
-			return value{}, Missing(c.lib, elems, c.env)
+			return value{}, Missing(elems, c.env)
 		}
 		return value{typ: types.Procs, procs: fns}, nil
 	case types.Loop:
