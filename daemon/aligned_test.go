@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"culprit/daemon/patch"
 	"culprit/grid"
 	"culprit/internal/testprog"
 )
@@ -38,24 +39,25 @@ type patchAudit struct {
 // auditPatches watches until the test ends.
 func auditPatches(t *testing.T) *patchAudit {
 	a := &patchAudit{t: t, offsets: map[uint64]int{}}
-	watchPatch = a.see
-	t.Cleanup(func() { watchPatch = nil })
+	patch.Watch = a.see
+	t.Cleanup(func() { patch.Watch = nil })
 	return a
 }
 
-func (a *patchAudit) see(tg *target, when patchStep, pages []*pageEdit) {
+func (a *patchAudit) see(h patch.Host, when patch.Step, pages []*patch.PageEdit) {
+	tg := h.(textHost).target
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch when {
-	case patchStopped:
+	case patch.Stopped:
 		a.stops++
 		if a.pcsInside(tg.proc.PID(), pages) > 0 {
 			a.inside++
 		}
-	case patchWriting:
+	case patch.Writing:
 		a.before = a.text(tg)
 		a.violations += a.pcsInside(tg.proc.PID(), pages)
-	case patchWritten:
+	case patch.Written:
 		a.writes++
 		a.compare(a.text(tg), pages)
 	}
@@ -69,12 +71,12 @@ func (a *patchAudit) enough(flips int) bool {
 }
 
 // pcsInside counts the threads whose PC is behind the first byte of a piece that is changed, but not behind its last.
-func (a *patchAudit) pcsInside(pid int, pages []*pageEdit) (n int) {
+func (a *patchAudit) pcsInside(pid int, pages []*patch.PageEdit) (n int) {
 	pcs := threadPCs(a.t, pid)
 	for _, pg := range pages {
-		for _, p := range pg.pieces {
+		for _, p := range pg.Pieces {
 			for _, pc := range pcs {
-				if pc > p.addr && pc < p.addr+uint64(len(p.new)) {
+				if pc > p.Addr && pc < p.Addr+uint64(len(p.New)) {
 					n++
 				}
 			}
@@ -131,16 +133,16 @@ func (a *patchAudit) text(tg *target) []byte {
 }
 
 // compare takes away what was to be changed from what has changed, and counts what is left.
-func (a *patchAudit) compare(after []byte, pages []*pageEdit) {
+func (a *patchAudit) compare(after []byte, pages []*patch.PageEdit) {
 	for _, pg := range pages {
-		for _, p := range pg.pieces {
+		for _, p := range pg.Pieces {
 			a.flips++
-			a.offsets[p.addr%64]++
-			at := p.addr - a.lo
-			if !bytes.Equal(after[at:][:len(p.new)], p.new) {
+			a.offsets[p.Addr%64]++
+			at := p.Addr - a.lo
+			if !bytes.Equal(after[at:][:len(p.New)], p.New) {
 				a.strange++
 			}
-			copy(a.before[at:], p.new)
+			copy(a.before[at:], p.New)
 		}
 	}
 	for i := range after {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"culprit/daemon/kernel"
+	"culprit/daemon/patch"
 	"culprit/daemon/rows"
 	"culprit/daemon/selfcost"
 	"culprit/daemon/threads"
@@ -70,7 +71,7 @@ func TestStill(t *testing.T) {
 	}{
 		{"idle processors", false, -1, []*pair{kept}, selfcost.PassShare},
 		{"time to spare", true, 0.01, []*pair{kept}, selfcost.BusyShare},
-		{"a probe", true, -1, []*pair{kept, of(keptPart, &part{meter: probeMeter{}, sites: []*site{{}}})}, selfcost.BusyShare},
+		{"a probe", true, -1, []*pair{kept, of(keptPart, &part{meter: probeMeter{}, sites: []*patch.Site{{}}})}, selfcost.BusyShare},
 		{"the kernel's rows", true, -1, []*pair{of(&part{meter: &kernelMeter{}, needs: true})}, selfcost.BusyShare},
 		{"a target that is only looked at", true, -1, []*pair{of(&part{meter: &sampleMeter{}})}, selfcost.BusyShare},
 		{"nothing", true, -1, []*pair{kept}, selfcost.StillShare},

@@ -97,6 +97,7 @@ func (t *target) mapSegment() error {
 // useSegment makes a segment that is mapped that of the target.
 func (t *target) useSegment(s *segment.Segment) {
 	t.seg = s
+	t.text.Use(s)
 	var grow func() error
 	if s.IsLittle() {
 		grow = func() error { return s.GrowCells(t.stop) }

@@ -12,6 +12,7 @@ import (
 	"culprit/daemon/arch"
 	"culprit/daemon/image"
 	"culprit/daemon/libc"
+	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
 	"culprit/daemon/segment"
@@ -47,7 +48,6 @@ type contexts struct {
 	stacks   map[int]ownedStack // by thread
 	caught   uint64             // signals that had a handler when handlers were last looked at
 	loads    int                // objects that had been found then
-	patched  bool               // something was ever patched, so that a context may stand in a trampoline
 	stayed   bool               // memory of an earlier session is there to stay
 	verdicts verdicts           // on handlers
 }
@@ -389,17 +389,17 @@ func (t *target) tooWide(s *trampoline.Site) error {
 	if t.contexts.why == "" || !wide(s) {
 		return nil
 	}
-	return &process.Refused{Point: "code at " + hex(s.Addr), Reason: whyOneInstruction}
+	return &process.Refused{Point: patch.At(s.Addr), Reason: whyOneInstruction}
 }
 
-// checkWindows refuses a batch that would write a window that has become too wide since it was planned.
-func (t *target) checkWindows(changes []*change) error {
-	for _, c := range changes {
-		if c.base == nil || c.s.base != nil {
+// checkWindows refuses to write a window that has become too wide since it was planned.
+func (t *target) checkWindows(sites []*patch.Site) error {
+	for _, s := range sites {
+		if s.Patched() {
 			continue
 		}
-		if err := t.tooWide(c.s.Site); err != nil {
-			return &siteError{c.s, err}
+		if err := t.tooWide(s.Site); err != nil {
+			return &patch.SiteError{Site: s, Err: err}
 		}
 	}
 	return nil
@@ -469,29 +469,15 @@ func (d *Daemon) replan() {
 		if t.contexts.why == "" {
 			continue
 		}
-		for addr, s := range t.sites {
-			if s.base == nil && s.empty() {
-				delete(t.sites, addr)
-			}
-		}
+		t.text.ForgetEmpty()
 		for _, c := range t.plans {
 			for f, pl := range c.funcs {
-				if pl.plan != nil && !t.usesPlan(pl) {
+				if pl.plan != nil && !t.text.Uses(pl.plan) {
 					delete(c.funcs, f)
 				}
 			}
 		}
 	}
-}
-
-// usesPlan reports whether a site of the function's plan is patched or about to be.
-func (t *target) usesPlan(pl *funcPlan) bool {
-	for _, s := range pl.plan.Sites {
-		if own := t.sites[s.Addr]; own != nil && own.Site == s {
-			return true
-		}
-	}
-	return false
 }
 
 // Memory that stays. Of a segment to which contexts may come back only the head with the ledger is unmapped: whatever is left of a segment
@@ -529,7 +515,7 @@ func (t *target) mustGo(w *process.World, ours []process.Mapping) (going []proce
 
 // leavesNothing says in the head, at the end, that nothing need stay, where nothing was ever patched.
 func (t *target) leavesNothing() {
-	if t.seg.Stays && !t.contexts.patched && !t.contexts.stayed {
+	if t.seg.Stays && !t.text.Ever() && !t.contexts.stayed {
 		t.seg.SetStays(false)
 	}
 }

@@ -22,8 +22,8 @@ func (d *Daemon) patchedWide() (wideOnes, all int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, t := range d.targets {
-		for _, s := range t.sites {
-			if s.base == nil {
+		for _, s := range t.text.Sites() {
+			if !s.Patched() {
 				continue
 			}
 			all++

@@ -17,6 +17,7 @@ import (
 
 	"culprit/daemon/kernel"
 	"culprit/daemon/openfiles"
+	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
 	"culprit/daemon/selfcost"
@@ -70,18 +71,17 @@ type Daemon struct {
 
 	enabling sync.Mutex // one batch at a time
 
-	mu       sync.Mutex
-	pairs    map[grid.PairKey]*pair
-	off      []*part               // switched off, still in the text
-	hurry    atomic.Bool           // some of them are not to wait
-	asking   map[grid.PairKey]bool // whose probes ask the kernel for processor time although there may be rows to read
-	owner    uint64
-	round    int
-	refused  map[string]string
-	missed   map[string]string // by metric: a function that the program uses, and that takes no probes of it
-	inserted int
-	removed  int
-	itemsAt  uint64 // version of the tree when targets were last looked through for items
+	mu      sync.Mutex
+	pairs   map[grid.PairKey]*pair
+	off     []*part               // switched off, still in the text
+	hurry   atomic.Bool           // some of them are not to wait
+	asking  map[grid.PairKey]bool // whose probes ask the kernel for processor time although there may be rows to read
+	owner   uint64
+	round   int
+	refused map[string]string
+	missed  map[string]string // by metric: a function that the program uses, and that takes no probes of it
+	patches patch.Count
+	itemsAt uint64 // version of the tree when targets were last looked through for items
 
 	costMu    sync.Mutex
 	cost      float64 // lately
@@ -308,9 +308,9 @@ func (d *Daemon) Overhead() (o grid.Overhead) {
 func (d *Daemon) Probes() grid.Probes {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	p := grid.Probes{Inserted: d.inserted, Removed: d.removed}
+	p := grid.Probes{Inserted: d.patches.Inserted, Removed: d.patches.Removed}
 	for _, t := range d.targets {
-		p.Left += len(t.patched())
+		p.Left += t.patched()
 	}
 	for f, r := range d.refused {
 		p.Refused = append(p.Refused, grid.Refusal{Function: f, Reason: r})

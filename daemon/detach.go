@@ -84,44 +84,28 @@ func (t *target) leave() error {
 	if err != nil {
 		return err
 	}
-	for _, s := range t.patched() { // by way of the ledger
-		t.d.removed++
-		s.base = nil
-	}
+	t.text.TakenOut()
 	return nil
 }
 
-// patched are the sites that are in the text of a target that lives and was not left.
-func (t *target) patched() (sites []*site) {
+// patched is how many sites are in the text of a target that lives and was not left.
+func (t *target) patched() int {
 	if t.detached || t.ended {
-		return nil
+		return 0
 	}
-	for _, s := range t.sites {
-		if s.base != nil {
-			sites = append(sites, s)
-		}
-	}
-	return sites
+	return len(t.text.Patched())
 }
 
 // remove takes out what is known to be in.
 func (t *target) remove() error {
-	sites := t.patched()
-	for _, s := range sites {
-		s.groups = nil
-	}
-	busy, err := t.apply(sites, nil)
-	for _, e := range busy {
-		err = errors.Join(err, e)
-	}
-	if err != nil {
+	if err := t.text.TakeOut(&beginning{t: t}); err != nil {
 		return err
 	}
-	if t.unsure {
+	if t.text.Unsure() {
 		return t.restore(&RestoreReport{})
 	}
 	t.leavesNothing()
-	err = process.Patiently(func() error {
+	err := process.Patiently(func() error {
 		found, err := t.findStrays()
 		if err != nil {
 			return err
@@ -138,16 +122,6 @@ func (t *target) remove() error {
 	}
 	return err
 }
-
-// A passing error says that something of the program stands in the way that goes away by itself.
-type passing string
-
-func (e passing) Error() string { return string(e) }
-
-// Passing has what failed be tried again.
-func (e passing) Passing() bool { return true }
-
-var errInside error = passing("a thread is inside a trampoline and does not leave it; if the program is stopped, let it go on (kill -CONT), then try again")
 
 func sortRefusals(r []grid.Refusal) {
 	sort.Slice(r, func(i, j int) bool { return r[i].Function < r[j].Function })

@@ -4,35 +4,9 @@ import "culprit/internal/fault"
 
 // The places at which tests have something go wrong: between any two steps that change the target.
 var (
-	faultPrepared = fault.New("batch.prepared")    // trampolines are written
-	faultStopped  = fault.New("batch.stopped")     // the target stands still
-	faultLedger   = fault.New("batch.ledger")      // the ledger says what will be changed
-	faultPage     = fault.New("batch.page")        // a page of text was changed
-	faultSettle   = fault.New("batch.settle")      // all pages were
-	faultCaughtUp = fault.New("batch.caught-up")   // threads that are inside functions were told
-	faultTaken    = fault.New("unload.taken-back") // code that was moved with jumps in it is as it was
-	faultCopies   = fault.New("detach.copies")     // copies of jumps are as what was copied
-	faultRestored = fault.New("detach.restored")   // the text is as it was
-	faultUnmap    = fault.New("detach.unmap")      // a mapping of the segment is gone
-	faultUndo     = fault.New("restore.undo")      // a culprit's leftovers are known
-	faultUndone   = fault.New("restore.restored")  // the text is as it was
+	faultCopies   = fault.New("detach.copies")    // copies of jumps are as what was copied
+	faultRestored = fault.New("detach.restored")  // the text is as it was
+	faultUnmap    = fault.New("detach.unmap")     // a mapping of the segment is gone
+	faultUndo     = fault.New("restore.undo")     // a culprit's leftovers are known
+	faultUndone   = fault.New("restore.restored") // the text is as it was
 )
-
-// watchPatch, if a test has set it, is called while the target stands still: when a batch has stopped it, right before bytes of
-// the text are written, and after the last of them was.
-var watchPatch func(t *target, when patchStep, pages []*pageEdit)
-
-// A patchStep is how far a batch has come.
-type patchStep int
-
-const (
-	patchStopped patchStep = iota
-	patchWriting
-	patchWritten
-)
-
-func (t *target) watch(when patchStep, pages []*pageEdit) {
-	if watchPatch != nil {
-		watchPatch(t, when, pages)
-	}
-}

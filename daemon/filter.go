@@ -112,7 +112,7 @@ func (d *Daemon) watchFilters() {
 				d.switchOut(pt)
 				pt.goneAt -= lingerTime
 				d.hurry.Store(true)
-				d.logf("%s: %v is no longer measured: %v", pt.t.name, pt.plan.Pair, s.sequenceError())
+				d.logf("%s: %v is no longer measured: %v", pt.t.name, pt.plan.Pair, sequenceError(s))
 				continue
 			}
 			if pt.asks && pt.t.filteredSince(filtered) {

@@ -45,13 +45,11 @@ func (t *target) notePeers(w *process.World) {
 }
 
 // checkAgain refuses to put in more where the program has changed since it was attached to. Taking out is always right.
-func (t *target) checkAgain(changes []*change) error {
-	for _, c := range changes {
-		if c.base != nil && t.keyless != 0 {
-			return &process.Unsupported{What: fmt.Sprintf("a program whose thread %d has given up its thread pointer", t.keyless), Needs: "a thread control block for each thread"}
-		}
+func (t *target) checkAgain() error {
+	if t.keyless == 0 {
+		return nil
 	}
-	return nil
+	return &process.Unsupported{What: fmt.Sprintf("a program whose thread %d has given up its thread pointer", t.keyless), Needs: "a thread control block for each thread"}
 }
 
 // noteKeyless notes a thread that has set its thread pointer to 0: the next trampoline that it comes to would read %fs:0 there.

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/grid"
 	"culprit/pcl"
@@ -126,7 +127,7 @@ func (d *Daemon) start(p *pair, readings map[*target]*reading) {
 // typed turns errors of the rooms below into those of the grid, so that whoever searches can tell them apart.
 func (d *Daemon) typed(err error) error {
 	var refused *process.Refused
-	var busy *busyError
+	var busy *patch.BusyError
 	var deferred *process.Deferred
 	var long *tooLong
 	switch {
@@ -155,22 +156,22 @@ type batch struct {
 	d      *Daemon
 	made   map[grid.PairKey]*pair
 	failed map[grid.PairKey]error
-	sites  map[*target]map[*site]bool
+	sites  map[*target]map[*patch.Site]bool
 	fresh  map[*target][]*part
-	busy   map[*target]map[*site]error // sites that could not be changed
-	errs   map[*target]error           // why nothing could be changed there
+	busy   map[*target]map[*patch.Site]error // sites that could not be changed
+	errs   map[*target]error                 // why nothing could be changed there
 }
 
 func (d *Daemon) newBatch() *batch {
-	b := &batch{d: d, made: map[grid.PairKey]*pair{}, failed: map[grid.PairKey]error{}, sites: map[*target]map[*site]bool{}, fresh: map[*target][]*part{},
-		busy: map[*target]map[*site]error{}, errs: map[*target]error{}}
+	b := &batch{d: d, made: map[grid.PairKey]*pair{}, failed: map[grid.PairKey]error{}, sites: map[*target]map[*patch.Site]bool{}, fresh: map[*target][]*part{},
+		busy: map[*target]map[*patch.Site]error{}, errs: map[*target]error{}}
 	b.takeOut(func(*part) bool { return false })
 	return b
 }
 
 func (b *batch) touch(p *part) {
 	if b.sites[p.t] == nil {
-		b.sites[p.t] = map[*site]bool{}
+		b.sites[p.t] = map[*patch.Site]bool{}
 	}
 	for _, s := range p.sites {
 		b.sites[p.t][s] = true
@@ -306,7 +307,7 @@ func (t *target) reachable(r *pcl.Request) error {
 	if err := t.resultLater(f, r); err != nil {
 		return err
 	}
-	if t.reachIsland(f.Addr()) == nil {
+	if t.text.Island(f.Addr()) == nil {
 		reason := "no room for trampolines within 2 GiB of it"
 		if err := t.seg.WhyUnreachable(f.Addr()); err != nil {
 			reason = err.Error()
@@ -358,7 +359,7 @@ func repeatable(r *pcl.Request) bool {
 // takeBack removes a part that was not patched in.
 func (b *batch) takeBack(p *part) {
 	for _, s := range p.sites {
-		s.drop(p)
+		s.Drop(p)
 	}
 	p.release()
 	list := b.fresh[p.t][:0]
@@ -374,7 +375,7 @@ func (b *batch) takeBack(p *part) {
 func (b *batch) run() {
 	for t, set := range b.sites {
 		b.dropOff(t)
-		var sites []*site
+		var sites []*patch.Site
 		for s := range set {
 			sites = append(sites, s)
 		}
@@ -384,7 +385,7 @@ func (b *batch) run() {
 }
 
 // settle marks what failed and forgets the parts that went out.
-func (b *batch) settle(t *target, busy map[*site]error, err error) {
+func (b *batch) settle(t *target, busy map[*patch.Site]error, err error) {
 	b.leaveOut(t, err)
 	b.busy[t], b.errs[t] = busy, err
 	for key, p := range b.made {
@@ -518,24 +519,6 @@ func (d *Daemon) Disable(keys []grid.PairKey) {
 // switchOff turns the part's mini-trampolines off by a store each.
 func (p *part) switchOff() {
 	for _, s := range p.sites {
-		if s.base == nil {
-			continue
-		}
-		for _, at := range s.base.Toggles[p.owner] {
-			p.t.seg.Toggle(s.baseAddr+uint64(at), s.base.Off(at))
-		}
-		if s.allOff() {
-			p.t.seg.Toggle(s.baseAddr+uint64(s.base.Switch), s.base.Off(s.base.Switch))
-		}
+		p.t.text.SwitchOff(s, p.owner, func(o patch.Owner) bool { return o.(*part).on })
 	}
-}
-
-// allOff marks the groups of parts that are going and reports whether none is left.
-func (s *site) allOff() bool {
-	for _, g := range s.groups {
-		if g.part.on {
-			return false
-		}
-	}
-	return true
 }

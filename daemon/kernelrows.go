@@ -34,8 +34,10 @@ var kernelQuantities = map[string]func(m *kernelMeter, interval float64) float64
 	"active_processes":   (*kernelMeter).processes,
 	"predicted_cost":     func(m *kernelMeter, _ float64) float64 { return m.t.d.predicted() },
 	"sampling_rate":      samplingRate,
-	"probes":             func(m *kernelMeter, _ float64) float64 { return float64(m.t.d.inserted - m.t.d.removed) },
-	"dropped_samples":    (*kernelMeter).dropped,
+	"probes": func(m *kernelMeter, _ float64) float64 {
+		return float64(m.t.d.patches.Inserted - m.t.d.patches.Removed)
+	},
+	"dropped_samples": (*kernelMeter).dropped,
 }
 
 // RowsUnsupported says what this kernel lacks for its rows of threads, whoever asks; nil if nothing is known to be missing.

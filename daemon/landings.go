@@ -58,7 +58,7 @@ func (t *target) landingsNamed(names []string, what func(*program.Function) (lan
 		for _, id := range t.Named(name) {
 			f := t.Func(id)
 			pl := t.planned(f)
-			if pl.reason != "" || t.reachIsland(f.Addr()) == nil {
+			if pl.reason != "" || t.text.Island(f.Addr()) == nil {
 				continue
 			}
 			l, ok := what(f)

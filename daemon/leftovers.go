@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"culprit/daemon/arch"
+	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/daemon/segment"
 	"culprit/trampoline"
@@ -251,13 +252,13 @@ func (u *leftovers) island(addr uint64) bool {
 
 // atJumpInPadding refuses while a thread is about to do a jump in padding, which holds something else once it is restored.
 func (u *leftovers) atJumpInPadding(w *process.World, shorts []foundJump) error {
-	var spans []addrSpan
+	var spans []patch.Span
 	for i, j := range shorts {
-		spans = append(spans, addrSpan{j.to - 1, j.to + 1, i})
+		spans = append(spans, patch.Span{Lo: j.to - 1, Hi: j.to + 1, Owner: i})
 	}
 	inside, err := u.t.standing(w, spans)
 	if len(inside) > 0 {
-		return errInside
+		return patch.ErrInside
 	}
 	return err
 }

@@ -1,6 +1,9 @@
 package daemon
 
-import "slices"
+import (
+	"culprit/daemon/patch"
+	"slices"
+)
 
 // Parts that were switched off stay in the text for a while: their code is jumped over. To take it out stops the target and makes the
 // trampolines of all their sites anew; what takes their place at a site does that anyway, and what leaves later goes with them.
@@ -50,18 +53,18 @@ func (b *batch) dropOff(t *target) {
 		}
 		for _, s := range p.sites {
 			if b.sites[t][s] {
-				s.drop(p)
+				s.Drop(p)
 			}
 		}
 	}
 }
 
 // forgetOff forgets the parts that have gone out of all of their sites.
-func (b *batch) forgetOff(t *target, busy map[*site]error) {
+func (b *batch) forgetOff(t *target, busy map[*patch.Site]error) {
 	kept := b.d.off[:0]
 	for _, p := range b.d.off {
 		if p.t == t {
-			p.sites = slices.DeleteFunc(p.sites, func(s *site) bool { return b.sites[t][s] && busy[s] == nil })
+			p.sites = slices.DeleteFunc(p.sites, func(s *patch.Site) bool { return b.sites[t][s] && busy[s] == nil })
 			if len(p.sites) == 0 {
 				p.release()
 				continue

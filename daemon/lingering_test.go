@@ -88,13 +88,13 @@ func (d *Daemon) leftIn(function string) int {
 	var parts []*part
 	t := d.targets[0]
 	for _, id := range t.Function("loops.c", function) {
-		for _, s := range t.sites {
-			if s.base == nil || t.FunctionAt(s.Addr) != t.Func(id) {
+		for _, s := range t.text.Sites() {
+			if !s.Patched() || t.FunctionAt(s.Addr) != t.Func(id) {
 				continue
 			}
-			for _, g := range s.groups {
-				if !slices.Contains(parts, g.part) {
-					parts = append(parts, g.part)
+			for _, o := range s.Owners() {
+				if p := o.(*part); !slices.Contains(parts, p) {
+					parts = append(parts, p)
 				}
 			}
 		}

@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/arch/x86/x86asm"
 
+	"culprit/daemon/patch"
 	"culprit/grid"
 	"culprit/pcl"
-	"culprit/trampoline"
 )
 
 // A Listing is what a metric at a focus would be in one process: the plan, and the code for each place.
@@ -81,7 +81,7 @@ func (d *Daemon) listing(c costed, most int) (*Listing, error) {
 		return nil, err
 	}
 	prices := d.prices.each(c.plan, c.t.readsRows(c.plan))
-	sites := distinctSites(p.sites) // several requests may lead to one
+	sites := patch.Distinct(p.sites) // several requests may lead to one
 	for i, s := range sites {
 		if i == most {
 			l.Left = len(sites) - most
@@ -102,26 +102,21 @@ func (t *target) called(id pcl.FuncID) string { return t.FuncModule(id) + "/" + 
 // discard takes back a part that was only made to be looked at.
 func (p *part) discard() {
 	for _, s := range p.sites {
-		s.drop(p)
+		s.Drop(p)
 	}
 	p.release()
 }
 
 // list makes the part's own trampoline of a site.
-func (p *part) list(s *site, prices []float64) (*ListedSite, error) {
-	sp := p.t.reachIsland(s.Addr)
-	if sp == nil {
-		return nil, fmt.Errorf("code at %#x: no trampoline memory within 2 GiB", s.Addr)
-	}
-	at := s.rooms.Likely(sp)
-	base, err := trampoline.Generate(p.t.envOf(sp), s.Site, s.groupsOf(func(q *part) bool { return q == p }), at)
+func (p *part) list(s *patch.Site, prices []float64) (*ListedSite, error) {
+	code, at, err := p.t.text.Show(s, p)
 	if err != nil {
 		return nil, err
 	}
 	f := p.t.FunctionAt(s.Addr)
-	out := &ListedSite{Function: f.Fn.Module + "/" + f.Fn.Name, Addr: s.Addr, Tactic: string(s.Tactic), Code: disassemble(base.Code, at)}
+	out := &ListedSite{Function: f.Fn.Module + "/" + f.Fn.Name, Addr: s.Addr, Tactic: string(s.Tactic), Code: disassemble(code, at)}
 	for _, m := range s.Marks {
-		if slices.ContainsFunc(s.groups, func(g ownedGroup) bool { return g.part == p && g.at == m.Point }) {
+		if s.Runs(p, m.Point) {
 			out.Points = append(out.Points, m.Point.Kind.String())
 		}
 	}

@@ -49,9 +49,9 @@ func TestListing(t *testing.T) {
 	if _, err := d.Disassemble(key(t, "nothing", "/"), 8); !errors.As(err, &grid.ErrUnknownMetric{}) {
 		t.Errorf("unknown metric: %v", err)
 	}
-	for addr, s := range d.targets[0].sites {
-		if s.base != nil || len(s.groups) > 0 {
-			t.Errorf("something was put in at %#x", addr)
+	for _, s := range d.targets[0].text.Sites() {
+		if s.Patched() || !s.Empty() {
+			t.Errorf("something was put in at %#x", s.Addr)
 		}
 	}
 	detachClean(t, d, p.PID)

@@ -5,7 +5,6 @@ import (
 
 	"culprit/daemon/image"
 	"culprit/daemon/process"
-	"culprit/daemon/segment"
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/trampoline"
@@ -107,24 +106,7 @@ func (pl *funcPlan) allLoopPoints() (points []trampoline.Point) {
 // extendPlan makes further points part of a function's plan. Sites that nothing runs at may change for it. Where the code cannot be read
 // any more the plan stays as it is, without these points.
 func (t *target) extendPlan(pl *funcPlan, points []trampoline.Point) {
-	var next *trampoline.Plan
-	var grown []*trampoline.Site
-	isInUse := func(s *trampoline.Site) bool {
-		own := t.sites[s.Addr]
-		return own != nil && own.Site == s && own.inUse()
-	}
-	if planning(func() { next, grown = pl.plan.Extend(pl.body(pl.f.Whole()), points, isInUse) }) != nil {
-		return
-	}
-	for _, s := range pl.plan.Sites {
-		if own := t.sites[s.Addr]; own != nil && own.Site == s && !own.inUse() {
-			delete(t.sites, s.Addr)
-		}
-	}
-	pl.plan = next
-	for _, s := range grown {
-		t.sites[s.Addr].grown()
-	}
+	_ = planning(func() { pl.plan = t.text.Extend(pl.plan, pl.body(pl.f.Whole()), points) })
 }
 
 // served reports whether all points are planned, or known not to be reached.
@@ -137,11 +119,6 @@ func (pl *funcPlan) served(points []trampoline.Point) bool {
 	return true
 }
 
-// inUse reports whether anything runs at the site, or ever did: what children may still run in stays what it is.
-func (s *site) inUse() bool {
-	return s.base != nil || !s.empty() || len(s.pieces) > 0 || s.rooms.Has() || s.room.Size > 0 || s.stubs != nil
-}
-
 // insnPoint is the point of a request for a single instruction.
 func (pl *funcPlan) insnPoint(r pcl.Request) []trampoline.Point {
 	pt := trampoline.Point{Kind: trampoline.Before, Addr: pl.f.Addr() + uint64(int64(r.Site))}
@@ -149,13 +126,6 @@ func (pl *funcPlan) insnPoint(r pcl.Request) []trampoline.Point {
 		pt.Kind = trampoline.Behind
 	}
 	return []trampoline.Point{pt}
-}
-
-// grown is called when a site serves more points than before. Its trampolines may begin otherwise from now on, so that what
-// children run in may not be written over: the rooms of old versions stay as they are for good.
-func (s *site) grown() {
-	s.rooms = segment.Rooms{}
-	s.room.Leave()
 }
 
 // ListLoops makes the loops of a function resources below it and returns their names, outer ones first.

@@ -94,7 +94,7 @@ func TestNarrowFunctionsInAndOut(t *testing.T) {
 			}
 			alone.Expect(t, "DONE", time.Minute)
 			p.Expect(t, "DONE", time.Minute)
-			t.Logf("%d inserted, pauses %+v, %d times put off", d.inserted, d.Overhead().Pauses, deferred)
+			t.Logf("%d inserted, pauses %+v, %d times put off", d.patches.Inserted, d.Overhead().Pauses, deferred)
 			detachClean(t, d, p.PID)
 			if got, want := p.Stop(t), alone.Stop(t); got != want {
 				t.Errorf("hash %s, undisturbed %s", got, want)
@@ -194,8 +194,8 @@ func usedForms(d *Daemon) map[string]int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	used := map[string]int{}
-	for _, s := range d.targets[0].sites {
-		if s.base == nil {
+	for _, s := range d.targets[0].text.Sites() {
+		if !s.Patched() {
 			continue
 		}
 		form := string(s.Tactic)

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/cpu"
 
+	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/daemon/threads"
 	"culprit/grid"
@@ -40,7 +41,7 @@ type part struct {
 	serves  bool  // pairs that choose a key are served from it
 	hits    int32 // cell that counts executions, for the price; -1 if the metric's own word does
 
-	sites  []*site
+	sites  []*patch.Site
 	seen   map[int]slotValue // last value by thread block
 	hit    uint64            // last sum of hits
 	readAt float64           // session time at which the cells were last read, or cleared
@@ -126,9 +127,9 @@ func newPart(t *target, key grid.PairKey, owner uint64) (*part, error) {
 		return nil, err
 	}
 	err = p.reserve()
-	if err != nil && len(t.leaving) > 0 {
+	if err != nil && t.text.Waits() {
 		p.release()
-		if err := t.stop(func(w *process.World) error { t.reclaim(w); return nil }); err != nil {
+		if err := t.stop(func(w *process.World) error { t.text.Reclaim(w); return nil }); err != nil {
 			return nil, err
 		}
 		err = p.reserve()

@@ -3,6 +3,7 @@ package daemon
 import (
 	"slices"
 
+	"culprit/daemon/patch"
 	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/pcl"
@@ -23,7 +24,7 @@ func (d *Daemon) grow() {
 	joined := map[*part]*pair{}
 	fresh := d.tree.Version() != d.itemsAt
 	d.itemsAt = d.tree.Version()
-	before := map[*site]uint64{}
+	before := map[*patch.Site]uint64{}
 	for key, p := range d.pairs {
 		if p.keyed != nil {
 			continue
@@ -48,7 +49,7 @@ func (d *Daemon) grow() {
 		d.start(&pair{key: p.key, parts: []*part{pt}}, map[*target]*reading{})
 	}
 	for _, pt := range grown {
-		pt.unfinished = slices.ContainsFunc(pt.sites, func(s *site) bool { at, ok := before[s]; return ok && s.baseAddr == at })
+		pt.unfinished = slices.ContainsFunc(pt.sites, func(s *patch.Site) bool { at, ok := before[s]; return ok && s.TrampolineAt() == at })
 	}
 }
 
@@ -68,7 +69,7 @@ func (p *part) mayGrow(it *pcl.GroupingItem) bool {
 func (p *part) loses(o *program.Object) {
 	isIn := func(r pcl.Request) bool { return o.Holds(uint64(r.Func)) }
 	p.plan.Requests = slices.DeleteFunc(slices.Clone(p.plan.Requests), isIn)
-	p.sites = slices.DeleteFunc(slices.Clone(p.sites), func(s *site) bool { return s.gone })
+	p.sites = slices.DeleteFunc(slices.Clone(p.sites), func(s *patch.Site) bool { return s.Gone() })
 	p.lost, p.loads = true, p.t.Loads()
 	p.noteUnloaded(o)
 }
@@ -83,7 +84,7 @@ func (p *part) noteUnloaded(o *program.Object) {
 
 // grow adds to a part what its target has only now, and reports whether sites have to be patched. before gets where the trampolines of
 // these sites are until then.
-func (b *batch) grow(p *part, it *pcl.GroupingItem, before map[*site]uint64) bool {
+func (b *batch) grow(p *part, it *pcl.GroupingItem, before map[*patch.Site]uint64) bool {
 	if !p.mayGrow(it) && !p.unfinished {
 		return false
 	}
@@ -104,7 +105,7 @@ func (b *batch) grow(p *part, it *pcl.GroupingItem, before map[*site]uint64) boo
 		}
 		p.sites = append(p.sites, sites...)
 		for _, s := range sites {
-			before[s], touched = s.baseAddr, true
+			before[s], touched = s.TrampolineAt(), true
 		}
 	}
 	if touched {
@@ -127,7 +128,7 @@ func (b *batch) joinItem(p *pair, it *pcl.GroupingItem, joined map[*part]*pair) 
 }
 
 // later puts the code of one more request of a part at its sites.
-func (b *batch) later(p *part, r *pcl.Request) ([]*site, error) {
+func (b *batch) later(p *part, r *pcl.Request) ([]*patch.Site, error) {
 	if err := p.t.reachable(r); err != nil {
 		return nil, err
 	}

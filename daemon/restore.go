@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"culprit/daemon/openfiles"
+	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/daemon/segment"
 	"culprit/grid"
@@ -234,7 +235,7 @@ func restoreEntry(w *process.World, e trampoline.Entry, r *RestoreReport) error 
 const unmapFor = 100 * time.Millisecond
 
 // errMore says that a stop was not long enough for all mappings; the next one goes on.
-var errMore error = passing("the program has more mappings that look like culprit's than can be unmapped in ten seconds; end it, or try again")
+var errMore = process.NewPassing("the program has more mappings that look like culprit's than can be unmapped in ten seconds; end it, or try again")
 
 // unmapOurs unmaps every mapping of the segment, unless a thread is inside one or something leads there, and closes descriptors that
 // were left open.
@@ -249,7 +250,7 @@ func (t *target) unmapOurs(w *process.World, found *strays) error {
 	case err != nil:
 		return err
 	case len(inside) > 0:
-		return errInside
+		return patch.ErrInside
 	}
 	if err := found.putBack(w, maps); err != nil {
 		return err
@@ -288,10 +289,10 @@ func joined(maps []process.Mapping) (spans []process.Mapping) {
 }
 
 // islandSpans are the addresses of trampolines.
-func islandSpans(ours []process.Mapping) (spans []addrSpan) {
+func islandSpans(ours []process.Mapping) (spans []patch.Span) {
 	for i, m := range ours {
 		if m.Perms&process.Exec != 0 {
-			spans = append(spans, addrSpan{uint64(m.Start) - 1, uint64(m.End), i})
+			spans = append(spans, patch.Span{Lo: uint64(m.Start) - 1, Hi: uint64(m.End), Owner: i})
 		}
 	}
 	return spans

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"culprit/daemon/image"
+	"culprit/daemon/patch"
 	"culprit/daemon/process"
 )
 
@@ -29,7 +30,7 @@ func (t *target) noteSequences(w *process.World) {
 }
 
 // inSequence reports whether the site changes or moves bytes of a sequence that was seen.
-func (t *target) inSequence(s *site) bool {
+func (t *target) inSequence(s *patch.Site) bool {
 	if len(t.sequences) == 0 {
 		return false
 	}
@@ -46,22 +47,22 @@ func (t *target) inSequence(s *site) bool {
 }
 
 // sequenceError is why a site is not patched.
-func (s *site) sequenceError() error {
-	return &process.Refused{Point: "code at " + hex(s.Addr), Reason: "it lies in a restartable sequence, which a thread was seen in"}
+func sequenceError(s *patch.Site) error {
+	return &process.Refused{Point: patch.At(s.Addr), Reason: "it lies in a restartable sequence, which a thread was seen in"}
 }
 
 // checkSequences refuses to patch a site that lies in a sequence. Taking out is always right.
-func (t *target) checkSequences(changes []*change) error {
-	for _, c := range changes {
-		if c.base != nil && t.inSequence(c.s) {
-			return &siteError{c.s, c.s.sequenceError()}
+func (t *target) checkSequences(sites []*patch.Site) error {
+	for _, s := range sites {
+		if t.inSequence(s) {
+			return &patch.SiteError{Site: s, Err: sequenceError(s)}
 		}
 	}
 	return nil
 }
 
 // disturbs is the first site of a part that lies in a sequence, nil if none does.
-func (p *part) disturbs() *site {
+func (p *part) disturbs() *patch.Site {
 	i := slices.IndexFunc(p.sites, p.t.inSequence)
 	if i < 0 {
 		return nil

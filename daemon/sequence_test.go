@@ -58,8 +58,8 @@ func TestSequencesThatAreMadeLate(t *testing.T) {
 		defer d.mu.Unlock()
 		tg := d.targets[0]
 		for _, id := range tg.Function("madeseq.c", "made_add") {
-			for _, s := range tg.sites {
-				if s.base != nil && tg.FunctionAt(s.Addr) == tg.Func(id) {
+			for _, s := range tg.text.Sites() {
+				if s.Patched() && tg.FunctionAt(s.Addr) == tg.Func(id) {
 					n++
 				}
 			}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/patch"
 	"culprit/grid"
 	"culprit/internal/testprog"
 )
@@ -117,7 +118,7 @@ func TestStoppedJob(t *testing.T) {
 // is harmed, and it succeeds once the job has gone on.
 func leaveStopped(t *testing.T, d *Daemon, p *testprog.Prog) (waited int) {
 	t.Helper()
-	if _, err := d.Detach(); errors.Is(err, errInside) {
+	if _, err := d.Detach(); errors.Is(err, patch.ErrInside) {
 		eventually(t, p.PID, "T", true)
 		waited++
 		p.Signal(t, syscall.SIGCONT)

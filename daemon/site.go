@@ -1,49 +1,22 @@
 package daemon
 
 import (
-	"slices"
+	"errors"
+	"fmt"
 
+	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
-	"culprit/daemon/segment"
 	"culprit/pcl"
 	"culprit/trampoline"
 )
 
-// A site is a run of instructions of a target that may be displaced, and what runs there.
-type site struct {
-	*trampoline.Site
-	t      *target
-	groups []ownedGroup // in order of execution at each point
+// Which sites serve the points of requests.
 
-	base     *trampoline.Base // what is patched in now; nil = the original bytes are there
-	baseAddr uint64
-	room     segment.Room // where base is
-	rooms    segment.Rooms
-	pieces   []patched      // written bytes, in order
-	gone     bool           // its code was unloaded
-	stuck    bool           // our bytes are there still, in code that has moved
-	stubs    *segment.Stubs // of a punned site that was patched once
-}
-
-// An ownedGroup is the mini-trampolines of one part at one point.
-type ownedGroup struct {
-	at    trampoline.Point
-	part  *part
-	group trampoline.Group
-}
-
-// A patched piece is one written run of bytes with its ledger entry.
-type patched struct {
-	s      *site
-	addr   uint64
-	old    []byte
-	new    []byte
-	ledger int
-}
+func hex(a uint64) string { return fmt.Sprintf("%#x", a) }
 
 // siteOf returns the site that serves a point of a function.
-func (t *target) siteOf(f *program.Function, pt trampoline.Point) (*site, error) {
+func (t *target) siteOf(f *program.Function, pt trampoline.Point) (*patch.Site, error) {
 	planned, refusal := t.funcPlan(f).plan.SiteOf(pt)
 	if refusal != nil {
 		return nil, &process.Refused{Point: f.Fn.Name + ": " + pt.Kind.String(), Reason: refusal.Reason}
@@ -51,117 +24,35 @@ func (t *target) siteOf(f *program.Function, pt trampoline.Point) (*site, error)
 	if err := t.tooWide(planned); err != nil {
 		return nil, err
 	}
-	s := t.sites[planned.Addr]
-	if s == nil {
-		s = &site{Site: planned, t: t}
-		t.sites[planned.Addr] = s
+	s, err := t.text.Serve(planned, pt, f.Fn.Name)
+	if err != nil {
+		return nil, err
 	}
 	if t.inSequence(s) {
-		return nil, s.sequenceError()
-	}
-	if s.Site != planned && !s.Serves(pt) { // functions may share code
-		return nil, &process.Refused{Point: f.Fn.Name + ": " + pt.Kind.String(), Reason: "its bytes serve another function"}
+		return nil, sequenceError(s)
 	}
 	return s, nil
 }
 
-// add puts a part's group at a mark; prepend puts its code first within the part's own.
-func (s *site) add(pt trampoline.Point, p *part, minis []trampoline.Mini, prepend bool) {
-	for k := range s.groups {
-		if g := &s.groups[k]; g.part == p && g.at == pt {
-			if prepend {
-				g.group.Minis = append(append([]trampoline.Mini(nil), minis...), g.group.Minis...)
-			} else {
-				g.group.Minis = append(g.group.Minis, minis...)
-			}
-			return
-		}
+// roomToPun reports why a point whose site is punned cannot be reached: both jumps lead to few places, and in rare layouts of memory all
+// of them are taken. Else the places are the site's from now on.
+func (t *target) roomToPun(pl *funcPlan, pt trampoline.Point) error {
+	if planned, _ := pl.plan.SiteOf(pt); planned.Tactic != trampoline.Punned {
+		return nil
 	}
-	s.groups = append(s.groups, ownedGroup{pt, p, trampoline.Group{Owner: p.owner, Minis: minis}})
-}
-
-// drop removes a part's groups.
-func (s *site) drop(p *part) {
-	s.groups = slices.DeleteFunc(s.groups, func(g ownedGroup) bool { return g.part == p })
-}
-
-// empty reports whether nothing runs at the site.
-func (s *site) empty() bool {
-	return len(s.groups) == 0
-}
-
-// generate makes a new base trampoline for what is wanted at the site and puts it into an island. The target does not
-// reach it yet.
-func (s *site) generate() (*trampoline.Base, segment.Room, error) {
-	sp := s.t.reachIsland(s.Addr)
-	if sp == nil {
-		return nil, segment.Room{}, &process.Refused{Point: "code at " + hex(s.Addr), Reason: "no trampoline memory within 2 GiB"}
+	s, err := t.siteOf(pl.f, pt)
+	if err == nil {
+		err = t.text.Reach(s)
 	}
-	env, groups := s.t.envOf(sp), s.groupsOf(func(*part) bool { return true })
-	at := s.rooms.Likely(sp)
-	base, err := trampoline.Generate(env, s.Site, groups, at)
-	if err != nil {
-		return nil, segment.Room{}, err
+	var refused *process.Refused
+	if errors.As(err, &refused) {
+		return &process.Refused{Point: pl.f.Fn.Name + ", " + pt.Kind.String(), Reason: refused.Reason}
 	}
-	n := len(base.Code)
-	r, ok := s.rooms.Take(sp, n)
-	if !ok {
-		return nil, segment.Room{}, &process.Refused{Point: "code at " + hex(s.Addr), Reason: "the trampoline memory near it is full"}
-	}
-	if r.Addr != at {
-		if base, err = trampoline.Generate(env, s.Site, groups, r.Addr); err != nil {
-			s.rooms.Give(r)
-			return nil, segment.Room{}, err
-		}
-	}
-	if len(base.Code) != n {
-		panic("BUG: the length of a base trampoline depends on where it lies")
-	}
-	if err := s.takeStubs(sp); err != nil {
-		s.rooms.Give(r)
-		return nil, segment.Room{}, err
-	}
-	s.t.seg.Fill(&r, base)
-	base.Code = nil // it is in its room
-	if s.base == nil {
-		s.aim(base, r)
-	}
-	return base, r, nil
-}
-
-// reachIsland finds the island for the code at addr, and makes one if those in reach are full, or if a library was loaded out of the reach
-// of those that there are.
-func (t *target) reachIsland(addr uint64) *segment.CodeSpace {
-	sp := t.seg.Space(addr)
-	if sp != nil && sp.HasRoom() || t.ObjectAt(addr) == nil {
-		return sp
-	}
-	if err := t.seg.GrowCode(t.stop, addr); err != nil {
-		t.d.logf("%s: %v", t.name, err)
-	}
-	return t.seg.Space(addr)
-}
-
-// envOf is what trampolines in an island have built in.
-func (t *target) envOf(sp *segment.CodeSpace) *trampoline.Env {
-	return t.seg.EnvAt(sp, trampoline.ScaleOf(t.d.clock.Hz()))
-}
-
-// groupsOf are the mini-trampolines of each mark of the site, of those parts that are wanted.
-func (s *site) groupsOf(wanted func(*part) bool) [][]trampoline.Group {
-	groups := make([][]trampoline.Group, len(s.Marks))
-	for i, m := range s.Marks {
-		for _, g := range s.groups {
-			if g.at == m.Point && wanted(g.part) {
-				groups[i] = append(groups[i], g.group)
-			}
-		}
-	}
-	return groups
+	return err
 }
 
 // request adds the code of one request of a part to the sites of its points and returns them.
-func (p *part) request(r *pcl.Request) ([]*site, error) {
+func (p *part) request(r *pcl.Request) ([]*patch.Site, error) {
 	f := p.t.Func(r.Func)
 	if f == nil {
 		return nil, &process.Refused{Point: hex(uint64(r.Func)), Reason: "no function there"}
@@ -181,7 +72,7 @@ func (p *part) request(r *pcl.Request) ([]*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	var sites []*site
+	var sites []*patch.Site
 	for _, e := range pts {
 		s, err := p.t.siteOf(e.f, e.pt)
 		if err != nil {
@@ -195,10 +86,10 @@ func (p *part) request(r *pcl.Request) ([]*site, error) {
 		if e.pt.Kind.IsExit() && e.pt.Kind != trampoline.Ret {
 			code = jumps
 		}
-		if ends && sites[i].has(e.pt, p, code) {
+		if ends && sites[i].Has(e.pt, p, code) {
 			continue // another function jumps there, too
 		}
-		sites[i].add(e.pt, p, code, r.Prepend)
+		sites[i].Add(e.pt, p, p.owner, code, r.Prepend)
 	}
 	more, err := p.unreturned(f, r)
 	return append(sites, more...), err

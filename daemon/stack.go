@@ -91,22 +91,12 @@ func (t *target) follow(r unwind.Regs, mem memReader, known func(addr uint64) *p
 
 // outOfTrampoline puts a thread that is inside one of our trampolines back to the instruction that it was about to do.
 func (t *target) outOfTrampoline(r *unwind.Regs) bool {
-	for _, s := range t.sites {
-		if orig, ok := s.outOfStub(r.RIP); ok {
-			r.RIP = orig
-			return true
-		}
-		if s.base == nil || r.RIP < s.baseAddr || r.RIP >= s.baseAddr+uint64(s.base.Size) {
-			continue
-		}
-		sp, ok := s.base.SpanAt(int(r.RIP - s.baseAddr))
-		if ok {
-			r.RIP = sp.Orig
-			r.RSP += uint64(sp.Pushed)
-		}
-		return ok
+	orig, pushed, ok := t.text.Original(r.RIP)
+	if ok {
+		r.RIP = orig
+		r.RSP += uint64(pushed)
 	}
-	return false
+	return ok
 }
 
 // outOfCall leads from a function that a probe has called back into the probe's trampoline.

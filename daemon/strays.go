@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"culprit/daemon/arch"
+	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
 	"culprit/daemon/segment"
@@ -36,6 +37,9 @@ type jumpKey struct {
 	rel uint32
 }
 
+// inPage masks the place of an address in its page.
+const inPage = trampoline.PageSize - 1
+
 // A leg is the displacement of one jump of an entry, which lies so many bytes from its beginning.
 type leg struct{ entry, at int }
 
@@ -52,7 +56,7 @@ func (e *keptError) Error() string {
 }
 
 // errRemapped says that the program has mapped more code than can be searched while it stands still.
-var errRemapped error = passing("the program maps new code all the time; try again")
+var errRemapped = process.NewPassing("the program maps new code all the time; try again")
 
 // mostSearched is how much new code is searched while the target stands still, in bytes: some 2 ms.
 const mostSearched = 2 << 20
@@ -110,7 +114,7 @@ func (s *strays) index(ours []process.Mapping) {
 			if !islands.island(to) {
 				continue
 			}
-			k := jumpKey{uint16((e.Addr + uint64(at)) & pageMask), binary.LittleEndian.Uint32(e.New[at:])}
+			k := jumpKey{uint16((e.Addr + uint64(at)) & inPage), binary.LittleEndian.Uint32(e.New[at:])}
 			s.byJump[k] = append(s.byJump[k], leg{i, at})
 			s.into[to] = true
 		}
@@ -146,7 +150,7 @@ func (s *strays) scan(at process.Addr, code []byte) {
 // branch notes a branch whose displacement lies at an address, behind the last byte of its opcode, if it is ours or leads to where one of ours
 // does. What the file has there, too, leads there by chance.
 func (s *strays) branch(at uint64, op byte, rel []byte) {
-	for _, l := range s.byJump[jumpKey{uint16(at & pageMask), binary.LittleEndian.Uint32(rel)}] {
+	for _, l := range s.byJump[jumpKey{uint16(at & inPage), binary.LittleEndian.Uint32(rel)}] {
 		if s.copy(at-uint64(l.at), l.entry) {
 			return
 		}
@@ -213,11 +217,11 @@ func (s *strays) alike(addr uint64, e *trampoline.Entry) bool {
 
 // spans are where no thread may stand when the copies get their old bytes: at the long jumps that short ones lead to, whose place holds
 // something else then.
-func (s *strays) spans(owner int) (spans []addrSpan) {
+func (s *strays) spans(owner int) (spans []patch.Span) {
 	for addr, e := range s.copies {
 		if e.Len == shortJump {
 			to := addr + shortJump + uint64(int64(int8(e.New[1])))
-			spans = append(spans, addrSpan{to - 1, to + longJump, owner})
+			spans = append(spans, patch.Span{Lo: to - 1, Hi: to + longJump, Owner: owner})
 		}
 	}
 	return spans

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -93,7 +92,7 @@ func (t *target) jumpedTo(f *program.Function, pt trampoline.Point) *program.Fun
 // exitsOf are the exits of a function that came is jumped to from; ok is false if one of them cannot be instrumented, or if they
 // lead in a circle: then the jump itself has to do.
 func (t *target) exitsOf(f *program.Function, came []*program.Function) (all []exit, ok bool) {
-	if slices.Contains(came, f) || len(came) > maxJumps || t.reachIsland(f.Addr()) == nil {
+	if slices.Contains(came, f) || len(came) > maxJumps || t.text.Island(f.Addr()) == nil {
 		return nil, false
 	}
 	pl := t.planned(f)
@@ -156,17 +155,4 @@ func (t *target) nameBehind(f *program.Function, pt trampoline.Point) string {
 		return safetext.CleanMax(e.Import, 100)
 	}
 	return ""
-}
-
-// has reports whether a part has the same code at a point already.
-func (s *site) has(pt trampoline.Point, p *part, minis []trampoline.Mini) bool {
-	for _, g := range s.groups {
-		if g.part != p || g.at != pt {
-			continue
-		}
-		return !slices.ContainsFunc(minis, func(m trampoline.Mini) bool {
-			return !slices.ContainsFunc(g.group.Minis, func(o trampoline.Mini) bool { return reflect.DeepEqual(m, o) })
-		})
-	}
-	return false
 }

@@ -6,6 +6,7 @@ import (
 
 	"culprit/daemon/image"
 	"culprit/daemon/openfiles"
+	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
 	"culprit/daemon/segment"
@@ -23,50 +24,42 @@ type target struct {
 	name string // element of the Process hierarchy: "redis-server{4242}"
 	seg  *segment.Segment
 
-	size        uint64                        // of its memory when that was last looked at, in bytes
-	plans       map[*program.Object]*codePlan // of its objects
-	items       *itemIndex                    // nil until it is asked for
-	itemsOf     int                           // version of the program when it was made
-	rates       map[pcl.FuncID]callRate
-	landings    landings
-	sites       map[uint64]*site // by address of the first displaced instruction
-	kept        kernelRows
-	quota       quota
-	quarantine  []retired
-	retirements int
-	leaving     []leavingCells
-	ownPages    map[uint64]bool // pages of text that are the target's own copy already
-	purse       purse           // what is left of its memory
-	cells       segment.Cells
-	threads     *threads.Table
-	locks       *objectTable
-	files       *openfiles.Table
-	profile     *profile
-	sampled     *strata // of a target that is only looked at; else nil
-	ended       bool
-	settled     bool // it has ended, and its last values were taken
-	child       bool // it was started by a target, and came by that
-	times       childTimes
-	joinedAt    float64    // session time
-	endedAt     float64    // session time at which its end was seen
-	incomplete  time.Time  // when it was last tried to measure there what is measured of the others, and not all could be
-	rank        *grid.Rank // in a job of MPI; nil if it is not part of one
-	seat        int        // its place in the order of attaching
-	stops       int        // how often it was stopped by us
-	detached    bool
-	writing     bool          // a batch changes the text
-	unsure      bool          // a batch ended before it could tell how far it came
-	fallen      []*site       // hold the bytes of the file again, to be patched again
-	lossy       bool          // some thread found no block of its own
-	peered      bool          // processes were seen that run on its memory
-	keyless     int           // a thread that has set its thread pointer to 0, 0 = none was seen
-	sequences   []image.Range // restartable sequences that no file tells of
-	seccomp     int           // mode of the target: 0 none, 1 strict, 2 filter
-	contexts    contexts
-	view        *view   // of the stop that is under way; nil if none is
-	seenLast    *view   // of the stop that was last, until all was learnt from it
-	walked      walkLog // of the stop before
-	goKnown     int     // objects with Go code of which the user was told
+	size       uint64                        // of its memory when that was last looked at, in bytes
+	plans      map[*program.Object]*codePlan // of its objects
+	items      *itemIndex                    // nil until it is asked for
+	itemsOf    int                           // version of the program when it was made
+	rates      map[pcl.FuncID]callRate
+	landings   landings
+	text       *patch.Text
+	kept       kernelRows
+	quota      quota
+	cells      segment.Cells
+	threads    *threads.Table
+	locks      *objectTable
+	files      *openfiles.Table
+	profile    *profile
+	sampled    *strata // of a target that is only looked at; else nil
+	ended      bool
+	settled    bool // it has ended, and its last values were taken
+	child      bool // it was started by a target, and came by that
+	times      childTimes
+	joinedAt   float64    // session time
+	endedAt    float64    // session time at which its end was seen
+	incomplete time.Time  // when it was last tried to measure there what is measured of the others, and not all could be
+	rank       *grid.Rank // in a job of MPI; nil if it is not part of one
+	seat       int        // its place in the order of attaching
+	stops      int        // how often it was stopped by us
+	detached   bool
+	lossy      bool          // some thread found no block of its own
+	peered     bool          // processes were seen that run on its memory
+	keyless    int           // a thread that has set its thread pointer to 0, 0 = none was seen
+	sequences  []image.Range // restartable sequences that no file tells of
+	seccomp    int           // mode of the target: 0 none, 1 strict, 2 filter
+	contexts   contexts
+	view       *view   // of the stop that is under way; nil if none is
+	seenLast   *view   // of the stop that was last, until all was learnt from it
+	walked     walkLog // of the stop before
+	goKnown    int     // objects with Go code of which the user was told
 }
 
 // openTarget looks at a process without touching it: its objects and functions.
@@ -75,8 +68,7 @@ func openTarget(d *Daemon, pid int, open func(pid int) (*process.Process, error)
 	if err != nil {
 		return nil, err
 	}
-	t := &target{d: d, proc: p, sites: map[uint64]*site{}, ownPages: map[uint64]bool{},
-		plans: map[*program.Object]*codePlan{}, rates: map[pcl.FuncID]callRate{}}
+	t := &target{d: d, proc: p, plans: map[*program.Object]*codePlan{}, rates: map[pcl.FuncID]callRate{}}
 	t.cells.Init(trampoline.DefaultGeometry(1), nil)
 	t.Program, err = program.Open(codeSource{p}, &d.images, func(text string) { d.logf("%s", text) })
 	if err != nil {
@@ -86,6 +78,7 @@ func openTarget(d *Daemon, pid int, open func(pid int) (*process.Process, error)
 	t.plan(t.Objects())
 	p.ProveSpent(t.fourthIsSpent)
 	t.name = fmt.Sprintf("%s{%d}", t.Main().Name, pid)
+	t.text = t.newText()
 	t.threads = threads.New(threads.Config{PID: pid, Name: t.name, Kernel: d.kern, Tree: d.tree, Memory: t.proc, IsSyscallFunction: t.isSyscallFunction})
 	t.locks = newObjectTable(t)
 	t.files = d.files.Table(openfiles.Config{PID: pid, Word: t.fileWord, MayRead: t.mayReadMemory})
@@ -113,10 +106,10 @@ func (t *target) plan(loaded []*program.Object) {
 
 // leaves takes leave of an object that is not mapped any more.
 func (t *target) leaves(o *program.Object) {
-	before := t.d.removed
+	before := t.d.patches.Removed
 	t.takeBack(o)
 	t.forget(o)
-	if places := t.d.removed - before; places > 0 {
+	if places := t.d.patches.Removed - before; places > 0 {
 		t.d.logf("%s has unloaded %s, and %d places with probes went with it: they count on if it is loaded again", t.name, o.Name, places)
 	}
 }

@@ -3,6 +3,7 @@ package daemon
 import (
 	"slices"
 
+	"culprit/daemon/patch"
 	"culprit/daemon/program"
 	"culprit/pcl"
 )
@@ -10,7 +11,7 @@ import (
 // unreturned adds to the landings what a request of a part ends, and returns their sites: each activation that a thread leaves for good ends
 // there, whether or not it is in the focus then. Functions that call nothing are not left but by signals, and those of a library's list return,
 // unless their thread is cancelled in them.
-func (p *part) unreturned(f *program.Function, r *pcl.Request) ([]*site, error) {
+func (p *part) unreturned(f *program.Function, r *pcl.Request) ([]*patch.Site, error) {
 	ends := leavesOf(r)
 	if len(ends.Code) == 0 || !f.CallsOthers() {
 		return nil, nil
@@ -19,7 +20,7 @@ func (p *part) unreturned(f *program.Function, r *pcl.Request) ([]*site, error) 
 	if err != nil {
 		return nil, err
 	}
-	var sites []*site
+	var sites []*patch.Site
 	for _, h := range p.t.landingsOf() {
 		if r.Listed && !h.thread {
 			continue
@@ -33,8 +34,8 @@ func (p *part) unreturned(f *program.Function, r *pcl.Request) ([]*site, error) 
 		for i := range code {
 			code[i].Ending, code[i].FrameAt = h.ending, h.frameAt
 		}
-		if !s.has(pt, p, code) {
-			s.add(pt, p, code, true)
+		if !s.Has(pt, p, code) {
+			s.Add(pt, p, p.owner, code, true)
 		}
 		sites = append(sites, s)
 	}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"culprit/daemon/arch"
+	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/daemon/segment"
 )
@@ -106,55 +107,6 @@ func longPause(p process.Pause, err error) string {
 	return text
 }
 
-// A retired trampoline is not reached any more, but a thread may still be inside it.
-type retired struct {
-	s    *site
-	room segment.Room
-	n    int // its place in the order of retirement
-}
-
-// retire puts what is patched in at a site into quarantine.
-func (t *target) retire(s *site) {
-	t.retirements++
-	t.quarantine = append(t.quarantine, retired{s, s.room, t.retirements})
-}
-
-// Cells that are given back while an old trampoline may still write to them wait for it.
-type leavingCells struct {
-	cells []cellVar
-	after int // the last retirement before
-}
-
-// giveCells gives cells back as soon as no trampoline that was retired so far has a thread inside.
-func (t *target) giveCells(cells []cellVar) {
-	if len(t.quarantine) > 0 {
-		t.leaving = append(t.leaving, leavingCells{cells, t.retirements})
-		return
-	}
-	for _, c := range cells {
-		t.cells.Release(c.off, c.size)
-	}
-}
-
-// dismiss gives back the cells that waited for trampolines which are free now.
-func (t *target) dismiss() {
-	kept := t.leaving[:0]
-	for _, l := range t.leaving {
-		waits := false
-		for _, r := range t.quarantine {
-			waits = waits || r.n <= l.after
-		}
-		if waits {
-			kept = append(kept, l)
-			continue
-		}
-		for _, c := range l.cells {
-			t.cells.Release(c.off, c.size)
-		}
-	}
-	t.leaving = kept
-}
-
 // stackScan is how much of a stack is searched for addresses inside code that is about to change or to be freed, where the
 // stack cannot be walked to its end.
 const stackScan = 64 << 10
@@ -162,26 +114,20 @@ const stackScan = 64 << 10
 // stackTop is how much of a stack is read at once for a walk that does not end in what was read with the others: most stacks are shallow.
 const stackTop = 4 << 10
 
-// A span of addresses, both ends exclusive: lo < pc < hi.
-type addrSpan struct {
-	lo, hi uint64
-	owner  int
-}
-
 // A spanSet finds the spans that hold an address.
 type spanSet struct {
-	spans  []addrSpan // by lo
+	spans  []patch.Span // by lo
 	lo, hi uint64
 }
 
-func newSpanSet(spans []addrSpan) spanSet {
-	sort.Slice(spans, func(i, j int) bool { return spans[i].lo < spans[j].lo })
+func newSpanSet(spans []patch.Span) spanSet {
+	sort.Slice(spans, func(i, j int) bool { return spans[i].Lo < spans[j].Lo })
 	s := spanSet{spans: spans}
 	for i, sp := range spans {
 		if i == 0 {
-			s.lo = sp.lo
+			s.lo = sp.Lo
 		}
-		s.hi = max(s.hi, sp.hi)
+		s.hi = max(s.hi, sp.Hi)
 	}
 	return s
 }
@@ -191,10 +137,10 @@ func (s *spanSet) owners(pc uint64, f func(owner int)) {
 	if pc <= s.lo || pc >= s.hi {
 		return
 	}
-	i := sort.Search(len(s.spans), func(i int) bool { return s.spans[i].hi > pc })
-	for ; i < len(s.spans) && s.spans[i].lo < pc; i++ {
-		if pc < s.spans[i].hi {
-			f(s.spans[i].owner)
+	i := sort.Search(len(s.spans), func(i int) bool { return s.spans[i].Hi > pc })
+	for ; i < len(s.spans) && s.spans[i].Lo < pc; i++ {
+		if pc < s.spans[i].Hi {
+			f(s.spans[i].Owner)
 		}
 	}
 }
@@ -202,7 +148,7 @@ func (s *spanSet) owners(pc uint64, f func(owner int)) {
 // standing reports for which spans some thread may go on inside: with its PC, or with one that a signal handler's frame
 // keeps. Stacks are walked by their tables, so that what an earlier visit has left on a stack is not taken for a visitor;
 // where a walk ends too early, every word above is taken for an address.
-func (t *target) standing(w *process.World, spans []addrSpan) (tids map[int]int, err error) {
+func (t *target) standing(w *process.World, spans []patch.Span) (tids map[int]int, err error) {
 	tids = map[int]int{}
 	if len(spans) == 0 {
 		return tids, nil
@@ -266,68 +212,4 @@ func (t *target) ownMemory(w *process.World) (starts []uint64) {
 		starts = append(starts, uint64(m.Start))
 	}
 	return starts
-}
-
-// checkPCs refuses the batch if a thread stands inside instructions whose bytes change, or at a jump nearby that is taken away:
-// what its place held before leads elsewhere.
-func (t *target) checkPCs(w *process.World, changes []*change) error {
-	var spans []addrSpan
-	for i, c := range changes {
-		if c.s.base == nil {
-			spans = append(spans, c.s.displacedSpans(i)...)
-		} else if lo, hi, ok := c.s.Landing(); ok && c.base == nil {
-			spans = append(spans, addrSpan{lo - 1, hi, i})
-		}
-	}
-	tids, err := t.standing(w, spans)
-	for i, tid := range tids {
-		return &busyError{changes[i].s, tid}
-	}
-	return err
-}
-
-// displacedSpans are where no thread may stand when a site is patched for the first time.
-func (s *site) displacedSpans(owner int) (spans []addrSpan) {
-	if len(s.Insts) > 1 {
-		spans = append(spans, addrSpan{s.Addr, s.End(), owner})
-	}
-	if h := s.Host; h != nil {
-		spans = append(spans, addrSpan{h.Addr, h.End(), owner})
-	}
-	return spans
-}
-
-// reclaim gives back the quarantined trampolines that no thread is in or can return into. A thread in one of an island's stubs may
-// return into any of them; one in the stub of a punned site is on its way into one.
-func (t *target) reclaim(w *process.World) {
-	if t.contexts.why != "" {
-		return // nobody knows who may still be inside
-	}
-	if len(t.quarantine) == 0 {
-		t.dismiss()
-		return
-	}
-	const inStub = -1
-	var spans []addrSpan
-	t.seg.EachStub(func(lo, hi uint64) { spans = append(spans, addrSpan{lo - 1, hi, inStub}) })
-	for i, r := range t.quarantine {
-		spans = append(spans, addrSpan{r.room.Addr - 1, r.room.Addr + uint64(r.room.Size), i})
-	}
-	inside, err := t.standing(w, spans)
-	if err != nil {
-		return // another time
-	}
-	if _, busy := inside[inStub]; busy {
-		return
-	}
-	kept := t.quarantine[:0]
-	for i, r := range t.quarantine {
-		if _, busy := inside[i]; busy {
-			kept = append(kept, r)
-			continue
-		}
-		r.s.rooms.Give(r.room)
-	}
-	t.quarantine = kept
-	t.dismiss()
 }

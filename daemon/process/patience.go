@@ -14,6 +14,15 @@ type Passing interface {
 	Passing() bool
 }
 
+// NewPassing makes a Passing error.
+func NewPassing(text string) error { return passing(text) }
+
+type passing string
+
+func (e passing) Error() string { return string(e) }
+
+func (e passing) Passing() bool { return true }
+
 // Patiently tries until nothing stands in the way that goes away by itself, for at most 10 s, and returns the last error. A thread may not be
 // stopped in time, may stand where nothing can be changed, or where there is no room on its stack for a call of ours.
 func Patiently(try func() error) error {

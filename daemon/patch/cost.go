@@ -1,4 +1,4 @@
-package daemon
+package patch
 
 import (
 	"fmt"
@@ -42,29 +42,23 @@ func (p *purse) allows(need uint64) error {
 		(need+1023)>>10, left>>10, p.limit, segment.LeastMemory>>10)
 }
 
-// canPay refuses a batch that costs more of the target's memory than may be taken. grows says that the batch adds probes.
-func (t *target) canPay(sites []*site, fresh []*part, grows bool) error {
-	return t.mayTake(t.costOf(sites, fresh, grows))
-}
-
 // mayTake looks at the limits if the last look does not tell enough: that reads several files.
-func (t *target) mayTake(need uint64) error {
+func (t *Text) mayTake(need uint64) error {
 	if now := time.Now(); need > 0 && t.purse.stale(now, need) {
-		h, err := t.proc.Headroom()
+		h, err := t.Proc.Headroom()
 		if err != nil {
 			return err
 		}
 		t.purse = purse{looked: now, left: h.Memory, limit: h.MemoryLimit}
 	}
 	if err := t.purse.allows(need); err != nil {
-		return fmt.Errorf("%s: %w", t.name, err)
+		return fmt.Errorf("%s: %w", t.Name, err)
 	}
 	return nil
 }
 
-// pay is canPay for what is made now: it is taken from what is left.
-func (t *target) pay(sites []*site, fresh []*part, grows bool) error {
-	need := t.costOf(sites, fresh, grows)
+// pay is mayTake for what is made now: it is taken from what is left.
+func (t *Text) pay(need uint64) error {
 	err := t.mayTake(need)
 	if err == nil {
 		t.purse.taken += need
@@ -72,45 +66,32 @@ func (t *target) pay(sites []*site, fresh []*part, grows bool) error {
 	return err
 }
 
-// costOf is how much of the target's memory a batch takes, in bytes. To take probes out costs nothing.
-func (t *target) costOf(sites []*site, fresh []*part, grows bool) uint64 {
+// costOf is how much of the process's memory a batch takes, in bytes. To take code out costs nothing.
+func (t *Text) costOf(sites []*Site, a Along, last bool) uint64 {
 	copies, rooms := map[uint64]bool{}, uint64(0)
 	for _, s := range sites {
-		if s.gone || s.empty() || s.base != nil && !grows {
+		if s.gone || s.Empty() || s.base != nil && !a.Grows() {
 			continue
 		}
 		if !s.rooms.Has() {
 			rooms += usualRoom
 		}
 		if s.base == nil {
-			s.willOwn(copies)
+			t.willOwn(s, copies)
 		}
 	}
-	return uint64(len(copies))*trampoline.PageSize + rooms + t.countersOf(fresh)
+	return uint64(len(copies))*trampoline.PageSize + rooms + a.Cost(last)
 }
 
-// willOwn adds the pages of text that patching the site makes the target's own.
-func (s *site) willOwn(pages map[uint64]bool) {
+// willOwn adds the pages of text that patching the site makes the process's own.
+func (t *Text) willOwn(s *Site, pages map[uint64]bool) {
 	at := []uint64{s.Addr}
 	if lo, _, two := s.Landing(); two {
 		at = append(at, lo)
 	}
 	for _, a := range at {
-		if page := a &^ pageMask; !s.t.ownPages[page] {
+		if page := a &^ pageMask; !t.own[page] {
 			pages[page] = true
 		}
 	}
-}
-
-// countersOf is what the counters of parts take, in the blocks of all threads that have come to a probe.
-func (t *target) countersOf(fresh []*part) (bytes uint64) {
-	if t.seg == nil || len(fresh) == 0 {
-		return 0
-	}
-	for _, p := range fresh {
-		for _, c := range p.words() {
-			bytes += uint64(c.size)
-		}
-	}
-	return bytes * uint64(len(t.seg.Used(nil))+1)
 }

@@ -1,0 +1,184 @@
+package patch
+
+import (
+	"bytes"
+	"culprit/daemon/process"
+	"maps"
+	"slices"
+)
+
+// Code that goes away. A library that the process unloads takes our jumps with it; nothing may be written to what is mapped at
+// its addresses afterwards. Each batch therefore compares, while the process stands still, what is mapped and what bytes are
+// there with what it expects; here what is known of a library is forgotten.
+
+// TakeBack puts the old bytes where a module was that is not mapped any more, if our jumps are there all the same: the program has
+// copied its code, and moved the copy to the place of the original. It tells at how many sites that is so. What cannot be put back stays in the ledger.
+func (t *Text) TakeBack(m Module) (places int, err error) {
+	var held []*Site
+	for addr, s := range t.sites {
+		if m.Holds(addr) && s.holdsOurs(t.Proc.ReadMem) {
+			s.stuck = true
+			held = append(held, s)
+		}
+	}
+	if len(held) == 0 {
+		return 0, nil
+	}
+	return len(held), process.Patiently(func() error { return t.Host.Stop(func(w *process.World) error { return t.putBack(w, held) }) })
+}
+
+// Forget drops the sites of a module that is gone, and returns whose code was wanted there. Children that were forked while it was there may still
+// run in its trampolines, which therefore stay.
+func (t *Text) Forget(m Module) []Owner {
+	losers := map[Owner]bool{}
+	for addr, s := range t.sites {
+		if m.Holds(addr) {
+			s.gone = true
+			t.unpatched(s)
+			delete(t.sites, addr)
+			for _, g := range s.groups {
+				losers[g.owner] = true
+			}
+		}
+	}
+	return slices.Collect(maps.Keys(losers))
+}
+
+// holdsOurs reports whether something of what was written at a patched site is there.
+func (s *Site) holdsOurs(read func(process.Addr, []byte) error) bool {
+	for _, p := range s.pieces {
+		now := make([]byte, len(p.New))
+		if read(process.Addr(p.Addr), now) == nil && bytes.Equal(now, p.New) {
+			return true
+		}
+	}
+	return false
+}
+
+// putBack gives sites their old bytes wherever ours are, whatever is mapped there.
+func (t *Text) putBack(w *process.World, sites []*Site) error {
+	var spans []Span
+	for i, s := range sites {
+		if lo, hi, ok := s.Landing(); ok {
+			spans = append(spans, Span{lo - 1, hi, i})
+		}
+	}
+	switch inside, err := t.Host.Standing(w, spans); {
+	case err != nil:
+		return err
+	case len(inside) > 0:
+		return ErrInside
+	}
+	for _, s := range sites {
+		for i := len(s.pieces) - 1; i >= 0; i-- { // the way in first, then what it led to
+			if err := s.pieces[i].putBack(w); err != nil {
+				return err
+			}
+		}
+		s.stuck = false
+	}
+	return faultTaken.Hit(t.Proc.PID())
+}
+
+// putBack writes the old bytes of a piece if ours are there.
+func (p *Piece) putBack(w *process.World) error {
+	now := make([]byte, len(p.New))
+	if w.ReadMem(process.Addr(p.Addr), now) != nil || !bytes.Equal(now, p.New) {
+		return nil
+	}
+	return w.WriteText(process.Addr(p.Addr), p.Old)
+}
+
+// unpatched forgets what was written at a site: its bytes are gone, or those of the file are back. Bytes that are there all the same
+// stay in the ledger.
+func (t *Text) unpatched(s *Site) {
+	if s.base == nil {
+		return
+	}
+	for _, p := range s.pieces {
+		if !s.stuck {
+			t.seg.Ledger.Free(p.ledger)
+		}
+	}
+	t.retire(s)
+	s.base, s.pieces = nil, nil
+	t.Count.Removed++
+}
+
+// inPlace checks in the stopped target that the objects whose text is to be changed are mapped where they were found.
+func (t *Text) inPlace(w *process.World, pages []*PageEdit) error {
+	seen := map[Module]bool{}
+	for _, pg := range pages {
+		m := t.Host.ModuleAt(pg.addr)
+		if m == nil {
+			return ErrMoved
+		}
+		if !m.Resident() {
+			seen[m] = true
+		}
+	}
+	if len(seen) == 0 {
+		return nil
+	}
+	mapped, err := w.Maps()
+	if err != nil {
+		return err
+	}
+	if !t.Host.Mapped(mapped, slices.Collect(maps.Keys(seen))) {
+		return ErrMoved
+	}
+	return nil
+}
+
+// Fallen are the sites that hold the bytes of their file again, and are to be patched again: what the process has loaded again.
+func (t *Text) Fallen() []*Site {
+	sites := append(t.fallen, t.reloaded()...)
+	t.fallen = nil
+	return Distinct(sites)
+}
+
+// Distinct gives each of the sites once.
+func Distinct(sites []*Site) (out []*Site) {
+	seen := map[*Site]bool{}
+	for _, s := range sites {
+		if !seen[s] {
+			seen[s] = true
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// reloaded finds patched sites that hold the bytes of the file: their library was unloaded and loaded again at the same
+// place. They are to be patched again. One site of each object is looked at.
+func (t *Text) reloaded() (sites []*Site) {
+	probe := map[Module]*Site{}
+	for _, s := range t.sites {
+		if s.base != nil {
+			if m := t.Host.ModuleAt(s.Addr); m != nil && !m.Resident() {
+				probe[m] = s
+			}
+		}
+	}
+	for m, s := range probe {
+		p := s.pieces[len(s.pieces)-1]
+		now := make([]byte, len(p.Old))
+		if t.Proc.ReadMem(process.Addr(p.Addr), now) != nil || !bytes.Equal(now, p.Old) {
+			continue
+		}
+		losers := map[Owner]bool{}
+		for _, s := range t.sites {
+			if m.Holds(s.Addr) && s.base != nil {
+				t.unpatched(s)
+				sites = append(sites, s)
+				for _, g := range s.groups {
+					losers[g.owner] = true
+				}
+			}
+		}
+		for o := range losers {
+			t.Host.Unloaded(o, m)
+		}
+	}
+	return sites
+}
