@@ -17,7 +17,11 @@ func hex(a uint64) string { return fmt.Sprintf("%#x", a) }
 
 // siteOf returns the site that serves a point of a function.
 func (t *target) siteOf(f *program.Function, pt trampoline.Point) (*patch.Site, error) {
-	planned, refusal := t.funcPlan(f).plan.SiteOf(pt)
+	pl := t.planned(f)
+	if pl.reason != "" {
+		return nil, &process.Refused{Point: f.Fn.Name, Reason: pl.reason}
+	}
+	planned, refusal := pl.plan.SiteOf(pt)
 	if refusal != nil {
 		return nil, &process.Refused{Point: f.Fn.Name + ": " + pt.Kind.String(), Reason: refusal.Reason}
 	}

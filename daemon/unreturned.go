@@ -25,7 +25,11 @@ func (p *part) unreturned(f *program.Function, r *pcl.Request) ([]*patch.Site, e
 		if r.Listed && !h.thread {
 			continue
 		}
-		pt := p.t.funcPlan(h.f).points[pcl.Entry][0]
+		entry := p.t.planned(h.f).points[pcl.Entry] // its plan may have been forgotten since
+		if len(entry) == 0 {
+			continue
+		}
+		pt := entry[0]
 		s, err := p.t.siteOf(h.f, pt)
 		if err != nil {
 			continue // it was one when landings were looked for
