@@ -246,7 +246,7 @@ func (n *node) isRoot() bool { return n.hyp.parent == nil && n.hyp.name == topNa
 
 // persistent nodes stay under watch whatever their state: the hypotheses of the first level, at the whole program.
 func (n *node) persistent() bool {
-	return !n.isRoot() && n.focus == grid.Whole() && n.hyp.parent.name == topName && !n.phase.over()
+	return n.focus.IsWhole() && !n.isRoot() && n.hyp.parent.name == topName && !n.phase.over()
 }
 
 // waiting tells that a node is to be tested as soon as that is possible.

@@ -62,11 +62,14 @@ func (s *Search) maySuspend(n *node, now float64) bool {
 
 // isOver tells that the suspension of an answer is over.
 func (s *Search) isOver(n *node, now float64) bool {
+	if !n.suspended {
+		return false
+	}
 	at := n.recheckAt
 	if s.budget.Overdrawn() {
 		at += maxInterval - s.recheck.interval
 	}
-	return n.suspended && (now >= at || !s.budget.Busy())
+	return now >= at || !s.budget.Busy()
 }
 
 // rewatch watches answers again for which the budget has room: all that are suspended if the time of one
@@ -80,8 +83,11 @@ func (s *Search) rewatch(now float64, room budget.Room) {
 			}
 		}
 	}
+	if room.Load > rewatchShare*room.Limit {
+		return
+	}
 	for _, n := range s.graph.nodes {
-		if !n.isReleased() || n.recheckAt > now || room.Load > rewatchShare*room.Limit {
+		if !n.isReleased() || n.recheckAt > now {
 			continue
 		}
 		if _, fits := s.fits(n, &room, rewatchShare); fits {
