@@ -7,6 +7,8 @@ package lib
 import (
 	"embed"
 	"path"
+	"slices"
+	"sync"
 )
 
 //go:embed *.pcl
@@ -23,7 +25,10 @@ type File struct {
 }
 
 // Files lists the texts in the order in which they are to be loaded.
-func Files() []File {
+func Files() []File { return slices.Clone(files()) }
+
+// files reads them once: a text is long, and programs that test load it often.
+var files = sync.OnceValue(func() []File {
 	out := make([]File, 0, len(order))
 	for _, name := range order {
 		text, err := texts.ReadFile(name)
@@ -33,4 +38,4 @@ func Files() []File {
 		out = append(out, File{path.Join("lib", name), string(text)})
 	}
 	return out
-}
+})
