@@ -85,23 +85,8 @@ func (d *Daemon) value(v *wire.Value) {
 		key = d.keys[v.ID]
 	}
 	d.mu.Unlock()
-	if sink == nil {
-		return
-	}
-	switch {
-	case v.Dist != nil:
-		ds, ok := sink.(grid.DistributionSink)
-		if growth, err := v.Dist.Distribution(); ok && err == nil {
-			ds.Distribute(key, v.Start, v.End, growth)
-		}
-	case v.Held != nil:
-		if hs, ok := sink.(grid.HeldSink); ok {
-			hs.Hold(key, v.Start, v.End, *v.Held)
-			return
-		}
-		sink.Sample(key, v.Start, v.End, v.Held.Mean)
-	default:
-		sink.Sample(key, v.Start, v.End, v.Value)
+	if sink != nil {
+		v.Give(sink, key)
 	}
 }
 

@@ -84,7 +84,7 @@ func (p *playing) give(key grid.PairKey, now float64) {
 	for ; i < len(p.m.values) && p.m.values[i].End <= now; i++ {
 		v := p.m.values[i]
 		p.fill(key, v.Start)
-		deliver(p.sink, key, v)
+		v.Give(p.sink, key)
 		p.until = v.End
 	}
 	if i >= len(p.m.values) || p.m.values[i].Start > now {
@@ -97,7 +97,7 @@ func (p *playing) fill(key grid.PairKey, end float64) {
 	for step := playEvery.Seconds(); end-p.until > step/2; {
 		next := min(p.until+step, end)
 		if v, ok := p.m.average(p.until, next); ok {
-			deliver(p.sink, key, v)
+			v.Give(p.sink, key)
 		}
 		p.until = next
 	}
@@ -123,22 +123,6 @@ func (m *measured) average(start, end float64) (v wire.Value, ok bool) {
 		v.Value = sum / span * (end - start)
 	}
 	return v, last != nil || span > 0
-}
-
-func deliver(sink grid.Sink, key grid.PairKey, v wire.Value) {
-	switch {
-	case v.Dist != nil:
-		ds, ok := sink.(grid.DistributionSink)
-		if growth, err := v.Dist.Distribution(); ok && err == nil {
-			ds.Distribute(key, v.Start, v.End, growth)
-		}
-	case v.Held != nil:
-		if hs, ok := sink.(grid.HeldSink); ok {
-			hs.Hold(key, v.Start, v.End, *v.Held)
-		}
-	default:
-		sink.Sample(key, v.Start, v.End, v.Value)
-	}
 }
 
 // notRecorded is why a pair cannot be measured again.

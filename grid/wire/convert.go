@@ -61,3 +61,23 @@ func (w *Distribution) Distribution() (*grid.Distribution, error) {
 	}
 	return d, nil
 }
+
+// Give gives a value to the sink of its pair, in the way that the sink takes it. A distribution that is none, or for a sink that takes
+// none, is dropped.
+func (v *Value) Give(sink grid.Sink, key grid.PairKey) {
+	switch {
+	case v.Dist != nil:
+		ds, ok := sink.(grid.DistributionSink)
+		if growth, err := v.Dist.Distribution(); ok && err == nil {
+			ds.Distribute(key, v.Start, v.End, growth)
+		}
+	case v.Held != nil:
+		if hs, ok := sink.(grid.HeldSink); ok {
+			hs.Hold(key, v.Start, v.End, *v.Held)
+			return
+		}
+		sink.Sample(key, v.Start, v.End, v.Held.Mean)
+	default:
+		sink.Sample(key, v.Start, v.End, v.Value)
+	}
+}
