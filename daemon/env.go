@@ -18,7 +18,7 @@ func (t *target) Start() []pcl.FuncID { return program.Distinct(append(t.Named("
 
 // Object implements pcl.Env.
 func (t *target) Object(h grid.Hierarchy, elems []string) (uint64, error) {
-	v, ok := t.locks.value(h, elems)
+	v, ok := t.constraint(h, elems)
 	if !ok {
 		return 0, fmt.Errorf("process %s has no /%s/%s that was seen so far", t.name, h, strings.Join(elems, "/"))
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"sort"
 	"strings"
-	"time"
 
 	"culprit/daemon/kernel"
 	"culprit/daemon/libc"
@@ -16,31 +15,21 @@ import (
 // Who holds a lock while others wait for it. glibc writes the thread that has a mutex into it, and the one that writes under an
 // rwlock; whenever a waiting thread is looked at, so is that word, and what the thread that it names does at the moment.
 
-// holdEvery is how often it is looked who has a lock, all locks together.
-const holdEvery = 20 * time.Millisecond
+// holdEvery is how often it is looked who has a lock, all locks together, in seconds.
+const holdEvery = 0.02
 
-// A heldBy counts looks at the threads that wait for one lock; counts fade as those of stack samples do.
-type heldBy struct {
-	looks     float64
-	threads   map[string]float64 // by name: they may have ended when somebody asks
-	functions map[string]map[pcl.FuncID]float64
-}
-
-// noteHolder looks who has the lock that a thread waits for.
-func (p *profile) noteHolder(part string) {
-	o := p.t.locks
+// noteHolder looks who has the lock that a thread waits for, at a session time.
+func (p *profile) noteHolder(part string, now float64) {
 	elems := strings.SplitN(part, "/", 3)
 	if len(elems) != 3 || elems[0] != grid.SyncObject.String() {
 		return
 	}
 	ownerAt, ok := libc.OwnerAt(elems[1])
-	if !ok || time.Since(o.lookedAtHolder) < holdEvery {
+	if !ok || now-p.heldAt < holdEvery {
 		return
 	}
-	o.lookedAtHolder = time.Now()
-	o.mu.Lock()
-	addr, ok := o.values[part]
-	o.mu.Unlock()
+	p.heldAt = now
+	addr, ok := p.t.locks.Address(elems[1], elems[2])
 	var b [4]byte
 	if !ok || p.t.proc.ReadMem(process.Addr(addr+ownerAt), b[:]) != nil {
 		return
@@ -56,27 +45,7 @@ func (p *profile) noteHolder(part string) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.heldLook(part, name, at)
-}
-
-// heldLook counts a look. p.mu is held.
-func (p *profile) heldLook(part, name string, at pcl.FuncID) {
-	h := p.held[part]
-	if h == nil {
-		h = &heldBy{threads: map[string]float64{}, functions: map[string]map[pcl.FuncID]float64{}}
-		p.held[part] = h
-	}
-	h.looks++
-	if name == "" {
-		return // let go of in between, or the number of a thread in another namespace
-	}
-	h.threads[name]++
-	if h.functions[name] == nil {
-		h.functions[name] = map[pcl.FuncID]float64{}
-	}
-	if at != 0 {
-		h.functions[name][at]++
-	}
+	p.held.Note(part, name, uint64(at))
 }
 
 // ownFunction is the innermost function of a stack that is not the C library's; 0 if there is none.
@@ -87,22 +56,6 @@ func ownFunction(frames []frame) pcl.FuncID {
 		}
 	}
 	return 0
-}
-
-// fadeHeld lets old looks fade. p.mu is held.
-func (p *profile) fadeHeld() {
-	for part, h := range p.held {
-		if h.looks *= fade; h.looks < 0.01 {
-			delete(p.held, part)
-			continue
-		}
-		fadeAll(h.threads)
-		for name, at := range h.functions {
-			if fadeAll(at); h.threads[name] == 0 {
-				delete(h.functions, name)
-			}
-		}
-	}
 }
 
 // Holders tells which threads had the lock that a focus chooses while others waited for it, within the last seconds, the one that had
@@ -134,19 +87,10 @@ func (d *Daemon) Holders(f grid.Focus) (list []grid.Holder) {
 func (p *profile) holders(part string) (list []grid.Holder) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	h := p.held[part]
-	if h == nil {
-		return nil
-	}
-	for name, n := range h.threads {
-		one := grid.Holder{Thread: name, Share: n / h.looks}
-		most := 0.0
-		for id, n := range h.functions[name] {
-			if f := p.t.Func(id); f != nil && n > most {
-				one.Function, most = f.Fn.Module+"/"+f.Fn.Name, n
-			}
+	return p.held.Of(part, func(id uint64) string {
+		if f := p.t.Func(pcl.FuncID(id)); f != nil {
+			return f.Fn.Module + "/" + f.Fn.Name
 		}
-		list = append(list, one)
-	}
-	return list
+		return ""
+	})
 }

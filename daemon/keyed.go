@@ -149,7 +149,7 @@ func (k *keyedPair) values() (values []float64) {
 			}
 		}
 		total := pt.keys.totals[k.keys[pt]]
-		if pt.t.locks.hasEnded(k.h, k.elems) {
+		if k.h == grid.SyncObject && len(k.elems) == 2 && pt.t.locks.HasEnded(k.elems[0], k.elems[1]) {
 			k.last[pt] = total // what is added now is another object's
 		}
 		values = append(values, total-k.last[pt])

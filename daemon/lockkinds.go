@@ -1,12 +1,10 @@
 package daemon
 
 import (
-	"fmt"
 	"slices"
 
 	"culprit/daemon/libc"
 	"culprit/daemon/program"
-	"culprit/grid"
 	"culprit/pcl"
 	"culprit/trampoline"
 )
@@ -42,11 +40,8 @@ func (p *part) tag(m *trampoline.Mini, in pcl.Instr, id pcl.FuncID) {
 	}
 }
 
-// maxTaken is how many locks of a process become known by being taken, and takenAtOnce how many in one pass.
-const (
-	maxTaken    = 1000
-	takenAtOnce = 64
-)
+// takenAtOnce is how many locks of a process become known by being taken in one pass.
+const takenAtOnce = 64
 
 // findTaken makes resources of the locks in the tables of all pairs: of many the busiest first. d.mu is held.
 func (d *Daemon) findTaken() {
@@ -60,10 +55,9 @@ func (d *Daemon) findTaken() {
 }
 
 func (p *part) findTaken() {
-	o := p.t.locks
 	var fresh []uint64
 	for key := range p.keys.totals {
-		if p.keys.tags[key] != 0 && !o.known(key) {
+		if p.keys.tags[key] != 0 && !p.t.locks.IsKnown(key) {
 			fresh = append(fresh, key)
 		}
 	}
@@ -78,7 +72,7 @@ func (p *part) findTaken() {
 	})
 	for _, key := range fresh[:min(len(fresh), takenAtOnce)] {
 		if kind := libc.Numbered(p.keys.tags[key]); kind != "" {
-			o.taken(kind, key)
+			p.t.locks.Taken(kind, key)
 		}
 	}
 }
@@ -86,43 +80,13 @@ func (p *part) findTaken() {
 // onlyTaken reports whether a lock is known by being taken alone: nobody was seen waiting for it in any process, so there is nothing to
 // search. d.mu is held.
 func (d *Daemon) onlyTaken(kind, name string) bool {
-	part, known := grid.SyncObject.String()+"/"+kind+"/"+name, false
+	known := false
 	for _, t := range d.targets {
-		o := t.locks
-		o.mu.Lock()
-		addr, has := o.values[part]
-		taken := o.idle[addr]
-		o.mu.Unlock()
-		if has && !taken {
+		has, only := t.locks.OnlyTaken(kind, name)
+		if has && !only {
 			return false
 		}
 		known = known || has
 	}
 	return known
-}
-
-// known reports whether the lock at an address has a name.
-func (o *objectTable) known(addr uint64) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.addrs[addr]
-}
-
-// taken makes a lock a resource that nobody was seen waiting for.
-func (o *objectTable) taken(kind string, addr uint64) {
-	_, name := o.t.nameLock(addr, libc.Lock(kind))
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.numTaken >= maxTaken || o.addrs[addr] {
-		return
-	}
-	o.numTaken++
-	o.idle[addr] = true
-	if name == "" {
-		name = fmt.Sprintf("%#x", addr)
-		o.bare[addr] = name
-	}
-	part := grid.SyncObject.String() + "/" + kind + "/" + name
-	o.values[part], o.addrs[addr] = addr, true
-	o.t.d.tree.Add(grid.SyncObject, kind, name)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/locks"
 	"culprit/daemon/segment"
 	"culprit/grid"
 	"culprit/internal/require"
@@ -132,7 +133,7 @@ func TestLocksAreFound(t *testing.T) {
 	enableSoon(t, d, &s, pairs)
 	p.Say(t, "go")
 	p.Expect(t, "DONE", time.Minute)
-	for began := time.Now(); len(ofTable(d)) < maxTaken-10 && time.Since(began) < 10*time.Second; {
+	for began := time.Now(); len(ofTable(d)) < locks.MaxTaken-10 && time.Since(began) < 10*time.Second; {
 		time.Sleep(tickInterval)
 	}
 	d.Disable(pairs)
@@ -144,7 +145,7 @@ func TestLocksAreFound(t *testing.T) {
 	if s.of(pairs[1]) != float64(counts["taken"]) || s.of(pairs[0]) < float64(counts["taken"]) {
 		t.Errorf("%v locks were taken, %v in all, the program says %d", s.of(pairs[1]), s.of(pairs[0]), counts["taken"])
 	}
-	if len(ofTable(d)) < maxTaken-10 || all > maxTaken {
+	if len(ofTable(d)) < locks.MaxTaken-10 || all > locks.MaxTaken {
 		t.Errorf("%d mutexes of the table are known, %d in all", len(ofTable(d)), all)
 	}
 	detachClean(t, d, p.PID)

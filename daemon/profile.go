@@ -8,6 +8,7 @@ import (
 	"culprit/daemon/arch"
 	"culprit/daemon/image/unwind"
 	"culprit/daemon/kernel"
+	"culprit/daemon/locks"
 	"culprit/daemon/process"
 	"culprit/daemon/threads"
 	"culprit/grid"
@@ -24,14 +25,15 @@ type profile struct {
 	failed  error   // why there is none
 	next    int     // thread to look at next
 	bursts  bursts
-	births  int  // of threads, when the sampler was last told of them
-	resting bool // fewer samples are taken
+	heldAt  float64 // session time at which it was looked who has a lock
+	births  int     // of threads, when the sampler was last told of them
+	resting bool    // fewer samples are taken
 
 	mu    sync.Mutex
 	kinds [nKinds]kindStats
 	edges map[pcl.FuncID]map[pcl.FuncID]float64 // caller -> callee -> samples
 	roots map[pcl.FuncID]float64
-	held  map[string]*heldBy // by the part of a lock
+	held  locks.Holders
 	runs  map[int]pcl.FuncID // where threads ran when they were last sampled, the C library left out
 }
 
@@ -79,7 +81,7 @@ const (
 
 func newProfile(t *target) *profile {
 	p := &profile{t: t, edges: map[pcl.FuncID]map[pcl.FuncID]float64{}, roots: map[pcl.FuncID]float64{},
-		held: map[string]*heldBy{}, runs: map[int]pcl.FuncID{}}
+		runs: map[int]pcl.FuncID{}}
 	for k := range p.kinds {
 		p.kinds[k] = newKindStats()
 	}
@@ -109,7 +111,7 @@ const fade = 0.85
 func (p *profile) age() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.fadeHeld()
+	p.held.Fade(fade)
 	for k := range p.kinds {
 		s := &p.kinds[k]
 		s.total *= fade
@@ -219,9 +221,9 @@ func (p *profile) lookAt(tid int, now float64) {
 	}
 	st := p.blockedStack(call)
 	frames := p.t.walk(st.regs, st.mem)
-	object, what := p.t.locks.waitedFor(call, frames, st)
+	object, what := p.t.waitedFor(call, frames, st, now)
 	p.add(what, tid, frames, object)
-	p.noteHolder(object)
+	p.noteHolder(object, now)
 }
 
 // A blockedStack is the stack of a blocked thread, whose registers but two are not known.

@@ -61,9 +61,9 @@ func (p *profile) noteBlocked(tid int, call kernel.BlockedCall, kind threads.Sta
 	x := stackSample{tid: tid, frames: frames, blocked: true, idle: kind == threads.Idle || p.isHalted(tid), call: call}
 	if !x.idle {
 		var what int
-		x.object, what = p.t.locks.waitedFor(call, frames, st)
+		x.object, what = p.t.waitedFor(call, frames, st, now)
 		p.add(what, tid, frames, x.object)
-		p.noteHolder(x.object)
+		p.noteHolder(x.object, now)
 	} else {
 		p.t.noteStack(tid, 0, frames)
 	}

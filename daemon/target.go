@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"culprit/daemon/image"
+	"culprit/daemon/locks"
 	"culprit/daemon/openfiles"
 	"culprit/daemon/patch"
 	"culprit/daemon/process"
@@ -35,7 +36,7 @@ type target struct {
 	quota      quota
 	cells      segment.Cells
 	threads    *threads.Table
-	locks      *objectTable
+	locks      *locks.Table
 	files      *openfiles.Table
 	profile    *profile
 	sampled    *strata // of a target that is only looked at; else nil
@@ -80,7 +81,7 @@ func openTarget(d *Daemon, pid int, open func(pid int) (*process.Process, error)
 	t.name = fmt.Sprintf("%s{%d}", t.Main().Name, pid)
 	t.text = t.newText()
 	t.threads = threads.New(threads.Config{PID: pid, Name: t.name, Kernel: d.kern, Tree: d.tree, Memory: t.proc, IsSyscallFunction: t.isSyscallFunction})
-	t.locks = newObjectTable(t)
+	t.locks = locks.New(d.tree, locks.Names{Lock: lockNamer(t.Program), Thread: t.threads.Joined})
 	t.files = d.files.Table(openfiles.Config{PID: pid, Word: t.fileWord, MayRead: t.mayReadMemory})
 	return t, nil
 }
@@ -93,7 +94,7 @@ func (t *target) refreshCode() (more bool, err error) {
 	}
 	c, err := t.Refresh(codeMaps(maps), t.leaves)
 	t.plan(c.Loaded)
-	t.locks.endUnmapped(maps)
+	t.locks.EndUnmapped(func(addr uint64) bool { return mapped(maps, addr) })
 	return len(c.Loaded) > 0, err
 }
 

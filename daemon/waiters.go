@@ -9,17 +9,13 @@ import (
 	"culprit/daemon/image/unwind"
 	"culprit/daemon/libc"
 	"culprit/daemon/process"
-	"culprit/grid"
 )
 
 // Locks that only their address names get a better name at the next stop: then all registers of those who wait for them are known,
 // those too that the kernel does not tell of a blocked thread, and the variable that leads to the lock may be in one.
 
-// At one stop so many waiting threads are looked at, and for each lock so often.
-const (
-	maxWaiters   = 8
-	triesForName = 3
-)
+// maxWaiters is how many waiting threads are looked at in one stop.
+const maxWaiters = 8
 
 // A waiter is a stopped thread that waits for a lock without a name.
 type waiter struct {
@@ -29,13 +25,7 @@ type waiter struct {
 
 // unnamedWaiters finds such threads while they stand still; their stacks are read afterwards.
 func (t *target) unnamedWaiters(w *process.World) (list []waiter) {
-	if t.locks == nil {
-		return nil
-	}
-	o := t.locks
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if len(o.unnamed) == 0 {
+	if t.locks == nil || !t.locks.WantsNames() {
 		return nil
 	}
 	for _, th := range w.Threads() {
@@ -43,10 +33,7 @@ func (t *target) unnamedWaiters(w *process.World) (list []waiter) {
 			continue
 		}
 		word := arch.FirstArg(&th.Regs)
-		if n, ok := o.unnamed[word]; ok {
-			if o.unnamed[word]++; n+1 >= triesForName {
-				delete(o.unnamed, word)
-			}
+		if t.locks.WantsName(word) {
 			list = append(list, waiter{word, threadRegs(th)})
 		}
 	}
@@ -64,22 +51,9 @@ func (t *target) nameWaiters(list []waiter) {
 		}
 		st := blockedStack{w.regs, mem}
 		k, _ := waitingIn(t.walk(st.regs, st.mem))
-		addr, _ := t.nameLock(w.word, k)
+		addr, _ := nameLock(t.Program, w.word, k)
 		if name := t.heldBy(addr, st); name != "" && k.Kind != libc.Thread {
-			t.locks.rename(w.word, k.Kind, name, addr)
+			t.locks.Rename(w.word, k.Kind, name, addr)
 		}
 	}
-}
-
-// rename gives a lock that only its address named a better name. Pairs at the old one go on.
-func (o *objectTable) rename(word uint64, kind, name string, addr uint64) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	old, ok := o.names[word]
-	if !ok || !sameKind(old, grid.SyncObject.String()+"/"+kind+"/") {
-		return
-	}
-	delete(o.unnamed, word)
-	o.bare[addr] = old[len(grid.SyncObject.String()+"/"+kind+"/"):]
-	o.learn(grid.SyncObject, kind, name, addr, word)
 }

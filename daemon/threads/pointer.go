@@ -2,6 +2,7 @@ package threads
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"culprit/daemon/arch"
 	"culprit/daemon/process"
@@ -118,4 +119,15 @@ func tidsIn(block []byte, tid int, before map[uint64]bool) map[uint64]bool {
 		}
 	}
 	return here
+}
+
+// Joined is the handle (pthread_t) and the name of a thread that is waited for until it ends, by the futex word in its control block, which
+// holds its number. name is "" if it is not known.
+func (t *Table) Joined(word uint64) (handle uint64, name string) {
+	var b [4]byte
+	offset := t.TIDOffset()
+	if offset == 0 || t.cfg.Memory.ReadMem(process.Addr(word), b[:]) != nil {
+		return word, ""
+	}
+	return word - offset, fmt.Sprintf("thr_%d", binary.LittleEndian.Uint32(b[:]))
 }

@@ -1,43 +1,46 @@
 package daemon
 
 import (
-	"encoding/binary"
 	"fmt"
 
 	"culprit/daemon/image/unwind"
 	"culprit/daemon/libc"
-	"culprit/daemon/process"
 	"culprit/daemon/program"
 )
 
 // Names of locks: by the variable that they are or lie in ("cache.lock", "shards[3]"), or by who holds them on the heap or a stack.
 
+// lockNamer names the locks of a program by its variables.
+func lockNamer(p *program.Program) func(word uint64, k libc.Wait) (addr uint64, name string) {
+	return func(word uint64, k libc.Wait) (uint64, string) { return nameLock(p, word, k) }
+}
+
 // nameLock finds the variable that holds the futex word, and the address of the lock in it. name is "" where no symbol covers it.
-func (t *target) nameLock(word uint64, k libc.Wait) (addr uint64, name string) {
+func nameLock(p *program.Program, word uint64, k libc.Wait) (addr uint64, name string) {
 	addr = word
 	if len(k.Words) > 0 {
 		addr = word - k.Words[0]
 	}
-	obj := t.DataAt(word)
+	obj := p.DataAt(word)
 	if obj == nil {
 		return addr, ""
 	}
 	for _, off := range k.Words {
-		p, ok := obj.PartAt(word - off - obj.Bias)
-		if ok && (p.Rest == 0 || p.Lock && k.Kind == libc.Futex) {
-			return word - off, t.distinct(obj, p.Name, word-off-p.Rest)
+		of, ok := obj.PartAt(word - off - obj.Bias)
+		if ok && (of.Rest == 0 || of.Lock && k.Kind == libc.Futex) {
+			return word - off, distinctName(p, obj, of.Name, word-off-of.Rest)
 		}
 	}
-	p, ok := obj.PartAt(word - obj.Bias)
+	of, ok := obj.PartAt(word - obj.Bias)
 	if !ok {
 		return addr, ""
 	}
-	return addr, fmt.Sprintf("%s+%#x", p.Name, p.Rest)
+	return addr, fmt.Sprintf("%s+%#x", of.Name, of.Rest)
 }
 
-// distinct puts the object in front of a name that another object uses, too.
-func (t *target) distinct(obj *program.Object, name string, addr uint64) string {
-	if at, ok := t.DataNamed(name); ok && at != addr {
+// distinctName puts the object in front of a name that another object uses, too.
+func distinctName(p *program.Program, obj *program.Object, name string, addr uint64) string {
+	if at, ok := p.DataNamed(name); ok && at != addr {
 		return obj.Name + ":" + name
 	}
 	return name
@@ -66,13 +69,4 @@ func (t *target) heldBy(addr uint64, st blockedStack) (name string) {
 		return !ok && left > 0
 	})
 	return name
-}
-
-// joined is the pthread_t and the name of a thread that is waited for: the word that is waited on is its number.
-func (t *target) joined(word uint64) (addr uint64, name string) {
-	var b [4]byte
-	if t.proc.ReadMem(process.Addr(word), b[:]) != nil || t.threads.TIDOffset() == 0 {
-		return word, ""
-	}
-	return word - t.threads.TIDOffset(), fmt.Sprintf("thr_%d", binary.LittleEndian.Uint32(b[:]))
 }

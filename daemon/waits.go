@@ -1,0 +1,88 @@
+package daemon
+
+import (
+	"golang.org/x/sys/unix"
+
+	"culprit/daemon/arch"
+	"culprit/daemon/kernel"
+	"culprit/daemon/libc"
+	"culprit/daemon/locks"
+	"culprit/daemon/process"
+	"culprit/daemon/program"
+	"culprit/grid"
+)
+
+// What blocked threads wait for, by the system call that they are in and by their stacks.
+
+// constraint is what PCL's $constraint[0] stands for in an object. Locks with a symbol need not have been seen waiting.
+func (t *target) constraint(h grid.Hierarchy, elems []string) (uint64, bool) {
+	switch {
+	case h == grid.SyncObject && len(elems) > 0 && elems[0] == "Message":
+		return t.message(elems[1:])
+	case len(elems) != 2:
+		return 0, false
+	case h == grid.IO:
+		return t.files.Number(elems, t.d.Now())
+	case h != grid.SyncObject:
+		return 0, false
+	}
+	if v, ok := t.locks.Address(elems[0], elems[1]); ok {
+		return v, true
+	}
+	return t.DataNamed(elems[1])
+}
+
+// waitedFor names what a blocked thread waits for at a session time, and makes it a resource when it is first seen. kind says whether it is
+// another thread or a device.
+func (t *target) waitedFor(call kernel.BlockedCall, frames []frame, st blockedStack, now float64) (part string, kind int) {
+	if call.NR == unix.SYS_FUTEX {
+		k, user := waitingIn(frames)
+		w := locks.Wait{Word: call.Args[0], Kind: k, HeldBy: func(addr uint64) string { return t.heldBy(addr, st) }}
+		if user != nil {
+			w.User = user.Fn.Name
+		}
+		return t.locks.Waited(w, now), kindSync
+	}
+	if arch.WaitsForDescriptor(call.NR) {
+		return t.files.At(int(int32(call.Args[0])), now), kindIO
+	}
+	return "", kindIO
+}
+
+// waitingIn finds the innermost waiting function on a stack, and who called it or what it is a part of in the library.
+func waitingIn(frames []frame) (k libc.Wait, user *program.Function) {
+	k = libc.Other
+	found := false
+	for _, fr := range frames {
+		if fr.f == nil {
+			continue
+		}
+		switch named, ok := kindOfWait(fr.f); {
+		case ok && !found:
+			k, found = named, true
+		case !ok && found:
+			return k, fr.f
+		}
+	}
+	return k, nil
+}
+
+// kindOfWait is what a function waits for, if it is one of those that wait.
+func kindOfWait(f *program.Function) (libc.Wait, bool) {
+	for _, n := range f.Names() {
+		if w, ok := libc.WaitIn(n); ok {
+			return w, true
+		}
+	}
+	return libc.Wait{}, false
+}
+
+// mapped reports whether an address is. Mappings are in order.
+func mapped(maps []process.Mapping, addr uint64) bool {
+	for _, m := range maps {
+		if m.Contains(process.Addr(addr)) {
+			return true
+		}
+	}
+	return false
+}
