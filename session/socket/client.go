@@ -96,7 +96,7 @@ func (s Session) check(c *net.UnixConn, owner int) error {
 	switch {
 	case err != nil:
 		return err
-	case int(who.Uid) != owner && who.Uid != 0:
+	case int(who.Uid) != owner: // a link may lead to the socket of somebody else
 		return fmt.Errorf("the socket of process %d belongs to uid %d, and uid %d listens on it", s.PID, owner, who.Uid)
 	case int(who.Pid) != s.PID:
 		return fmt.Errorf("process %d listens on the socket of process %d", who.Pid, s.PID)

@@ -374,6 +374,67 @@ func TestForeigner(t *testing.T) {
 	fmt.Println("KIND", kindOf(c))
 }
 
+// serveIn is set in the environment of a process that serves as another user.
+const serveIn = "CULPRIT_TEST_SERVE"
+
+// TestForeignServer is run by TestRootAsksAll, as another user.
+func TestForeignServer(t *testing.T) {
+	if os.Getenv(serveIn) == "" {
+		return
+	}
+	s, err := Listen(map[string]Source{Version: text(`{"tool":"of another"}`)}, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	fmt.Println("READY")
+	io.Copy(io.Discard, os.Stdin)
+}
+
+// TestRootAsksAll: root may ask the sessions of others, and is not led elsewhere by a link in their directories.
+func TestRootAsksAll(t *testing.T) {
+	require.Root(t)
+	tmp := runtimeDir(t)
+	if err := os.Chmod(tmp, 0o777|os.ModeSticky); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", tmp)
+	cmd := exec.Command("/proc/self/exe", "-test.run=^TestForeignServer$", "-test.v")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	cmd.Env, cmd.Dir = []string{serveIn + "=1", "TMPDIR=" + tmp}, "/"
+	stdin, err1 := cmd.StdinPipe()
+	stdout, err2 := cmd.StdoutPipe()
+	if err := errors.Join(err1, err2, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer stdin.Close()
+	for lines := bufio.NewScanner(stdout); lines.Scan() && lines.Text() != "READY"; {
+	}
+	listen(t, newLog(), map[string]Source{Version: text("{}")})
+	dir := filepath.Join(tmp, "culprit-65534")
+	if b, err := (Session{cmd.Process.Pid, dir}).Ask(Version); err != nil || !strings.Contains(string(b), "of another") {
+		t.Errorf("%q %v", b, err)
+	}
+	link := filepath.Join(dir, fileName(os.Getpid()))
+	if err := os.Symlink(filepath.Join(tmp, "culprit", fileName(os.Getpid())), link); err != nil {
+		t.Fatal(err)
+	}
+	found := map[Session]bool{}
+	for _, s := range Sessions() {
+		found[s] = true
+	}
+	if !found[Session{cmd.Process.Pid, dir}] {
+		t.Errorf("root does not see the session of another: %v", found)
+	}
+	if b, err := (Session{os.Getpid(), dir}).Ask(Version); err == nil || !strings.Contains(err.Error(), "belongs to uid 65534, and uid 0 listens") {
+		t.Errorf("a link leads to %q %v", b, err)
+	}
+	if err := os.Remove(link); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestAnotherUser: a process of another user cannot come to the socket, and is refused where it can.
 func TestAnotherUser(t *testing.T) {
 	require.Root(t)

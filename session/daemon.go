@@ -4,35 +4,15 @@ import (
 	"time"
 
 	"culprit/consultant"
+	"culprit/daemon/serve"
 	"culprit/grid"
 	"culprit/pcl"
 )
 
-// Daemon is what a session uses of a *daemon.Daemon.
+// Daemon is what a session uses of a daemon, near or far.
 type Daemon interface {
-	grid.Instrumenter
-	grid.Axis
-	Tree() *grid.Tree
-	ListCode()
-	ListLoops(module, function string) (names []string, err error)
-	Now() float64
-	Source(f grid.Focus) (file string, line int)
-	Targets() []grid.TargetInfo
-	Ended() <-chan struct{}
-	Uncertainty(key grid.PairKey) (float64, bool)
-	Notes(key grid.PairKey) string
-	Placed(key grid.PairKey) (places int, ok bool)
-	Unseen(metric string) string
-	Unsure(key grid.PairKey) string
-	UnmeasuredChildren() (used time.Duration, share float64)
-	Overhead() grid.Overhead
-	Probes() grid.Probes
-	SeenMost(functions []string, pids ...int) string
-	Holders(f grid.Focus) []grid.Holder
-	Spare() float64
-	Stood() float64
+	serve.Daemon
 	Beat(interval time.Duration) time.Duration
-	Detach() (clean bool, err error)
 }
 
 // itemBase is the hierarchy of what the item of a focus stands for; Code if it is not known.
