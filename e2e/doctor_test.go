@@ -80,8 +80,8 @@ func TestDoctorsTierIsWhatAttachGives(t *testing.T) {
 			}
 			t.Logf("doctor (status %d): %s; attach (status %d): %s %s", doctor.ProcessState.ExitCode(), said, status, got, attach.errOut.String())
 			rows := !strings.Contains(attach.out.String(), "CAP_BPF") && !strings.Contains(attach.out.String(), "eBPF programs")
-			if strings.Contains(said, "the kernel's rows") != rows && got == "probes" {
-				t.Errorf("the doctor said %q; of the kernel's rows attach says: %v", said, rows)
+			if strings.Contains(said, "per-thread statistics") != rows && got == "probes" {
+				t.Errorf("the doctor said %q; of per-thread statistics attach says: %v", said, rows)
 			}
 			if !strings.HasPrefix(said, got) {
 				t.Errorf("the doctor said %q, attach measures by %q", said, got)

@@ -35,7 +35,12 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	os.Setenv("XDG_RUNTIME_DIR", dir) // a culprit that is killed leaves its socket
+	sockets := filepath.Join(dir, "run") // a culprit that is killed leaves its socket
+	if err := os.Mkdir(sockets, 0o700); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	os.Setenv("XDG_RUNTIME_DIR", sockets)
 	culprit = filepath.Join(dir, "culprit")
 	build := exec.Command("go", "build", "-o", culprit, "./cmd/culprit")
 	build.Dir = ".."
