@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"culprit/daemon/libc"
+	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
 	"culprit/daemon/segment"
@@ -91,7 +92,7 @@ func TestOwnerIsNotBelieved(t *testing.T) {
 		if _, err := Restore(p.PID); err != nil {
 			t.Errorf("version %d: %v", version+1, err)
 		}
-		if v, err := Verify(p.PID); err != nil || !v.Clean() {
+		if v, err := patch.Verify(p.PID); err != nil || !v.Clean() {
 			t.Errorf("version %d: %+v, %v", version+1, v, err)
 		}
 		p.Stop(t)

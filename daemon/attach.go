@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"culprit/daemon/arch"
+	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/daemon/segment"
 	"culprit/grid"
@@ -123,7 +124,7 @@ func (t *target) vacate() error {
 	if !inherited {
 		return occupied(t.proc)
 	}
-	if err := t.restore(&RestoreReport{}); err != nil {
+	if err := t.text.Restore(&patch.RestoreReport{}); err != nil {
 		return err
 	}
 	ours, err = segment.Mappings(t.proc)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"culprit/daemon/libc"
+	"culprit/daemon/patch"
 	"culprit/daemon/program"
 	"culprit/daemon/segment"
 	"culprit/grid"
@@ -77,7 +78,7 @@ func TestScheduledContexts(t *testing.T) {
 				if clean, err := d.Detach(); !clean {
 					t.Fatal(err)
 				}
-				if v, err := Verify(p.PID); err != nil || !v.Clean() || v.Staying == 0 {
+				if v, err := patch.Verify(p.PID); err != nil || !v.Clean() || v.Staying == 0 {
 					t.Errorf("after detach: %+v, %v", v, err)
 				}
 				if _, _, found, err := segment.Owner(p.PID); found || err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/patch"
 	"culprit/grid"
 	"culprit/internal/testprog"
 	"culprit/pcl"
@@ -95,7 +96,7 @@ func detachClean(t testing.TB, d *Daemon, pid int) {
 	if clean, err := d.Detach(); !clean {
 		t.Fatalf("detach: %v", err)
 	}
-	r, err := Verify(pid)
+	r, err := patch.Verify(pid)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"culprit/daemon/kernel"
+	"culprit/daemon/patch"
 	"culprit/grid"
 	"culprit/internal/testprog"
 	"culprit/pcl/check"
@@ -120,7 +121,7 @@ func detachTree(t testing.TB, d *Daemon) {
 		t.Fatalf("detach: %v", err)
 	}
 	for _, i := range targets {
-		if r, err := Verify(i.PID); !i.Ended && (err != nil || !r.Clean()) {
+		if r, err := patch.Verify(i.PID); !i.Ended && (err != nil || !r.Clean()) {
 			t.Errorf("left behind in %d: %+v, %v", i.PID, r, err)
 		}
 	}

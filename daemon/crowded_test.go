@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"culprit/daemon/libc"
+	"culprit/daemon/patch"
 	"culprit/daemon/program"
 	"culprit/daemon/segment"
 	"culprit/grid"
@@ -47,7 +48,7 @@ func TestNoRoomAnywhere(t *testing.T) {
 					t.Fatal("attached without room")
 				}
 				sayRoom(t, err)
-				if v, err := Verify(p.PID); err != nil || !v.Clean() {
+				if v, err := patch.Verify(p.PID); err != nil || !v.Clean() {
 					t.Errorf("after a refusal: %+v, %v", v, err)
 				}
 				p.MustBeat(t, 5*time.Second)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sort"
 
+	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/daemon/segment"
 	"culprit/grid"
@@ -76,7 +77,7 @@ func (t *target) leave() error {
 	err := t.remove()
 	if err != nil && !t.proc.GoneBy(err) {
 		t.d.logf("%s: detaching once more after: %v", t.name, err)
-		err = t.restore(&RestoreReport{})
+		err = t.text.Restore(&patch.RestoreReport{})
 	}
 	if err == nil {
 		err = segment.Tidy(t.proc, t.stop)
@@ -102,21 +103,10 @@ func (t *target) remove() error {
 		return err
 	}
 	if t.text.Unsure() {
-		return t.restore(&RestoreReport{})
+		return t.text.Restore(&patch.RestoreReport{})
 	}
 	t.leavesNothing()
-	err := process.Patiently(func() error {
-		found, err := t.findStrays()
-		if err != nil {
-			return err
-		}
-		return t.stop(func(w *process.World) error {
-			if err := w.Pending(); err != nil {
-				return err
-			}
-			return t.unmapOurs(w, found)
-		})
-	})
+	err := t.text.Unmap()
 	if err == nil && t.seg.Stays {
 		t.d.logf("%s: the code is as it was; trampolines stay in its memory until it ends, since contexts of the program may come back to them", t.name)
 	}

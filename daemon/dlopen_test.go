@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"culprit/daemon/libc"
+	"culprit/daemon/patch"
 	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/internal/testprog"
@@ -133,7 +134,7 @@ func TestLoadedFarAway(t *testing.T) {
 	if calls < 1000 {
 		t.Errorf("%v calls counted", calls)
 	}
-	if v, err := Verify(p.PID); err != nil || v.Descriptors != 0 {
+	if v, err := patch.Verify(p.PID); err != nil || v.Descriptors != 0 {
 		t.Errorf("%+v, %v", v, err)
 	}
 	detachClean(t, d, p.PID)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/patch"
 	"culprit/internal/fault"
 	"culprit/internal/testprog"
 )
@@ -47,7 +48,7 @@ func execAt(t *testing.T, p *testprog.Prog, name string, nth int) {
 		t.Errorf("%s: the tool ended with %v\n%s", spec, end, said)
 	}
 	p.Expect(t, "READY", 10*time.Second)
-	if v, err := Verify(p.PID); err != nil || !v.Clean() {
+	if v, err := patch.Verify(p.PID); err != nil || !v.Clean() {
 		t.Errorf("%s: the new program: %+v, %v", spec, v, err)
 	}
 	p.MustBeat(t, 5*time.Second)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"culprit/daemon/libc"
+	"culprit/daemon/patch"
 	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/internal/testprog"
@@ -96,7 +97,7 @@ func TestChildren(t *testing.T) {
 func childrenAreWell(t *testing.T, pids []int) {
 	t.Helper()
 	for i, pid := range pids {
-		v, err := Verify(pid)
+		v, err := patch.Verify(pid)
 		if err != nil || v.DifferingBytes == 0 || v.Mappings == 0 {
 			t.Errorf("child %d was born with probes: %+v, %v", pid, v, err)
 		}
@@ -108,7 +109,7 @@ func childrenAreWell(t *testing.T, pids []int) {
 		} else {
 			measureChild(t, pid)
 		}
-		if v, err := Verify(pid); err != nil || !v.Clean() {
+		if v, err := patch.Verify(pid); err != nil || !v.Clean() {
 			t.Errorf("child %d afterwards: %+v, %v", pid, v, err)
 		}
 	}
@@ -199,7 +200,7 @@ func TestExec(t *testing.T) {
 			if sum < 0.5 {
 				t.Errorf("what was counted before the exec is lost: %v left of %d pairs", sum, len(on))
 			}
-			if v, err := Verify(p.PID); err != nil || !v.Clean() {
+			if v, err := patch.Verify(p.PID); err != nil || !v.Clean() {
 				t.Errorf("the new program: %+v, %v", v, err)
 			}
 			d = attachTo(t, p.PID)

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"culprit/daemon/libc"
+	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
 	"culprit/grid"
@@ -216,7 +217,7 @@ func restoreFromFiles(t *testing.T, d *Daemon, p *testprog.Prog) {
 	if r, err := Restore(p.PID); err != nil || r.Restored == 0 {
 		t.Fatalf("restore without a ledger: %+v, %v", r, err)
 	}
-	if v, err := Verify(p.PID); err != nil || !v.Clean() {
+	if v, err := patch.Verify(p.PID); err != nil || !v.Clean() {
 		t.Fatalf("%+v, %v", v, err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/internal/testprog"
 )
@@ -54,7 +55,7 @@ func TestKilledAmidWaits(t *testing.T) {
 		if r, err := Restore(p.PID); err != nil {
 			t.Fatalf("restore: %v (%+v)", err, r)
 		}
-		if v, err := Verify(p.PID); err != nil || !v.Clean() {
+		if v, err := patch.Verify(p.PID); err != nil || !v.Clean() {
 			t.Fatalf("%+v, %v", v, err)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/patch"
 	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/internal/testprog"
@@ -146,13 +147,13 @@ func killAtRandom(t *testing.T, pid int, at moment) {
 }
 
 // restoreClean restores what a killed culprit has left and checks that nothing is.
-func restoreClean(t *testing.T, p *testprog.Prog) RestoreReport {
+func restoreClean(t *testing.T, p *testprog.Prog) patch.RestoreReport {
 	t.Helper()
 	r, err := Restore(p.PID)
 	if err != nil {
 		t.Fatalf("restore: %v (%+v)", err, r)
 	}
-	v, err := Verify(p.PID)
+	v, err := patch.Verify(p.PID)
 	if err != nil || !v.Clean() {
 		t.Fatalf("after restore (%+v): %+v, %v", r, v, err)
 	}

@@ -1,8 +1,9 @@
 package daemon
 
 import (
-	"culprit/daemon/patch"
 	"slices"
+
+	"culprit/daemon/patch"
 )
 
 // Parts that were switched off stay in the text for a while: their code is jumped over. To take it out stops the target and makes the

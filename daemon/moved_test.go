@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/patch"
 	"culprit/grid"
 	"culprit/internal/fault"
 	"culprit/internal/testprog"
@@ -71,7 +72,7 @@ func moveWhileCounted(t *testing.T, steps []string) {
 	detachClean(t, d, p.PID)
 	if steps[len(steps)-1] == "copy" {
 		tellMoved(t, p, "over")
-		if r, err := Verify(p.PID); err != nil || !r.Clean() {
+		if r, err := patch.Verify(p.PID); err != nil || !r.Clean() {
 			t.Errorf("%+v, %v", r, err)
 		}
 	}
@@ -82,11 +83,11 @@ func moveWhileCounted(t *testing.T, steps []string) {
 func TestVerifySeesMovedCode(t *testing.T) {
 	p := movedTarget(t)
 	tellMoved(t, p, "over")
-	if r, err := Verify(p.PID); err != nil || !r.Clean() {
+	if r, err := patch.Verify(p.PID); err != nil || !r.Clean() {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	tellMoved(t, p, "spoil")
-	if r, err := Verify(p.PID); err != nil || r.DifferingBytes != 1 {
+	if r, err := patch.Verify(p.PID); err != nil || r.DifferingBytes != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	p.Kill()
@@ -100,11 +101,11 @@ func TestHookedCode(t *testing.T) {
 	countMoved(t, d, "leaf")
 	tellMoved(t, p, "hook")
 	clean, err := d.Detach()
-	var kept *keptError
-	if clean || !errors.As(err, &kept) || kept.n != 1 {
+	var kept *patch.KeptError
+	if clean || !errors.As(err, &kept) || kept.Places != 1 {
 		t.Fatalf("clean %v, %v", clean, err)
 	}
-	r, err := Verify(p.PID)
+	r, err := patch.Verify(p.PID)
 	if err != nil || r.DifferingBytes != 0 || r.Leads != 1 || r.Mappings == 0 {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/patch"
 	"culprit/grid"
 	"culprit/internal/testprog"
 )
@@ -47,7 +48,7 @@ func TestMPI(t *testing.T) {
 	}
 	for _, pid := range j.PIDs[1:] {
 		defer func() {
-			if r, err := Verify(pid); err == nil && !r.Clean() {
+			if r, err := patch.Verify(pid); err == nil && !r.Clean() {
 				t.Errorf("left behind: %+v", r)
 			}
 		}()

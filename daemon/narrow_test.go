@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/patch"
 	"culprit/grid"
 	"culprit/internal/testprog"
 	"culprit/pcl/check"
@@ -154,14 +155,14 @@ func TestNarrowFunctionsOfChildren(t *testing.T) {
 	}
 	detachClean(t, d, p.PID)
 	for _, pid := range children {
-		before, err := Verify(pid)
+		before, err := patch.Verify(pid)
 		if err != nil || before.DifferingBytes == 0 {
 			t.Errorf("child %d was born with probes: %+v, %v", pid, before, err)
 		}
 		if r, err := Restore(pid); err != nil || r.Restored == 0 || !r.Unmapped {
 			t.Errorf("restoring child %d: %+v, %v", pid, r, err)
 		}
-		if after, err := Verify(pid); err != nil || !after.Clean() {
+		if after, err := patch.Verify(pid); err != nil || !after.Clean() {
 			t.Errorf("child %d afterwards: %+v, %v", pid, after, err)
 		}
 	}

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"culprit/daemon/process"
-
 	"culprit/daemon/segment"
 )
 

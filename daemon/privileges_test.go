@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/patch"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
 )
@@ -89,7 +90,7 @@ func TestPrivileges(t *testing.T) {
 	}
 	isMeasured(t, raised)
 	for _, p := range []*testprog.Prog{roots, own, raised} {
-		if v, err := Verify(p.PID); err != nil || !v.Clean() {
+		if v, err := patch.Verify(p.PID); err != nil || !v.Clean() {
 			t.Errorf("%+v, %v", v, err)
 		}
 		if got := p.Stop(t); got != want {

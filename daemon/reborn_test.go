@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/patch"
 	"culprit/daemon/segment"
 	"culprit/grid"
 	"culprit/internal/require"
@@ -35,7 +36,7 @@ func reborn(t *testing.T, pid int, bin string) *testprog.Prog {
 // undamaged checks that a process never saw anything of us.
 func undamaged(t *testing.T, p *testprog.Prog, pid int, want string) {
 	t.Helper()
-	if v, err := Verify(pid); err != nil || !v.Clean() {
+	if v, err := patch.Verify(pid); err != nil || !v.Clean() {
 		t.Errorf("another process of the same pid: %+v, %v", v, err)
 	}
 	p.MustBeat(t, 5*time.Second)

@@ -1,11 +1,13 @@
 package daemon
 
 import (
+	"context"
+	"slices"
+
 	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
 	"culprit/trampoline"
-	"slices"
 )
 
 // What package patch asks of a target, and what a target does along with a batch.
@@ -19,6 +21,22 @@ func (h textHost) Stop(f func(*process.World) error) error { return h.stop(f) }
 // Standing implements patch.Host.
 func (h textHost) Standing(w *process.World, spans []patch.Span) (map[int]int, error) {
 	return h.standing(w, spans)
+}
+
+// StopOnce implements patch.Host: nothing is told of the stop, and not tried by and by.
+func (h textHost) StopOnce(f func(*process.World) error) error {
+	return h.seeing(func() error {
+		_, err := h.proc.Stop(context.Background(), process.StopOptions{Deadline: stopDeadline}, h.seen(f))
+		return err
+	})
+}
+
+// Missing implements patch.Host.
+func (h textHost) Missing() error { return h.view.missing() }
+
+// Going implements patch.Host.
+func (h textHost) Going(w *process.World, ours []process.Mapping) []process.Mapping {
+	return h.mustGo(w, ours)
 }
 
 // ModuleAt implements patch.Host.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"culprit/daemon"
+	"culprit/daemon/patch"
 	"culprit/internal/testprog"
 	"culprit/session/report"
 )
@@ -73,7 +73,7 @@ func naps(p *testprog.Prog) (took []float64) {
 func (c *tool) awaitPatched(pid int) {
 	c.t.Helper()
 	for deadline := time.Now().Add(patienceOfTests); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if r, err := daemon.Verify(pid); err == nil && r.DifferingBytes > 0 {
+		if r, err := patch.Verify(pid); err == nil && r.DifferingBytes > 0 {
 			return
 		}
 	}

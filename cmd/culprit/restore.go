@@ -11,6 +11,7 @@ import (
 
 	"culprit/cmd/culprit/internal/proclist"
 	"culprit/daemon"
+	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/daemon/segment"
 )
@@ -148,7 +149,7 @@ const whyStaying = "the program schedules its own contexts, which may return to 
 const maxDetails = 20
 
 func verifyClean(w io.Writer, pid int) error {
-	v, err := daemon.Verify(pid)
+	v, err := patch.Verify(pid)
 	if err != nil {
 		return err
 	}

@@ -1,13 +1,14 @@
 package patch
 
 import (
-	"culprit/daemon/process"
-	"culprit/daemon/segment"
-	"culprit/trampoline"
 	"errors"
 	"fmt"
 	"sort"
 	"time"
+
+	"culprit/daemon/process"
+	"culprit/daemon/segment"
+	"culprit/trampoline"
 )
 
 // A change is what one batch does to one site.

@@ -5,6 +5,9 @@
 // bytes are those that are expected, writes them page by page, reads back, and lets everybody go. On an error nothing is changed. What was replaced
 // is kept until no thread is in it any more. Whose code it is the package does not know: an owner is any value that can be compared.
 //
+// What is left by somebody who was killed is undone from what the process carries itself: its ledger, the jumps in its text, and copies of them that
+// the program has made. Verify tells what is left.
+//
 // It must not import pcl, grid, or what measures. It imports trampoline for the code, daemon/segment for the memory, daemon/process for the process; of
 // the program it asks a Host, which also makes the stops.
 //

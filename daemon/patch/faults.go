@@ -10,6 +10,11 @@ var (
 	faultPage     = fault.New("batch.page")        // a page of text was changed
 	faultSettle   = fault.New("batch.settle")      // all pages were
 	faultCaughtUp = fault.New("batch.caught-up")   // threads that are inside functions were told
+	faultCopies   = fault.New("detach.copies")     // copies of jumps are as what was copied
+	faultRestored = fault.New("detach.restored")   // the text is as it was
+	faultUnmap    = fault.New("detach.unmap")      // a mapping of the segment is gone
+	faultUndo     = fault.New("restore.undo")      // a culprit's leftovers are known
+	faultUndone   = fault.New("restore.restored")  // the text is as it was
 	faultTaken    = fault.New("unload.taken-back") // code that was moved with jumps in it is as it was
 )
 

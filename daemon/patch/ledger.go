@@ -1,8 +1,9 @@
 package patch
 
 import (
-	"culprit/trampoline"
 	"fmt"
+
+	"culprit/trampoline"
 )
 
 // ledgerRoom refuses a batch for which the ledger has no room, before anything of it is written.

@@ -2,11 +2,12 @@ package patch
 
 import (
 	"bytes"
-	"culprit/daemon/process"
-	"culprit/trampoline"
 	"errors"
 	"fmt"
 	"sort"
+
+	"culprit/daemon/process"
+	"culprit/trampoline"
 )
 
 // A PageEdit is what a batch changes in one page of text. Pages of rank 0 are written before those of rank 1: what a jump

@@ -44,6 +44,12 @@ type Count struct{ Inserted, Removed int }
 type Host interface {
 	// Stop runs f while every thread of the process is stopped. f may be run again if it fails.
 	Stop(f func(*process.World) error) error
+	// StopOnce is Stop with one try, for as long as a stop may take at all.
+	StopOnce(f func(*process.World) error) error
+	// Missing is an error if something was asked for in the stop that is under way that could not be told: what was found out is not to be believed.
+	Missing() error
+	// Going picks, in the stopped process, what of the mappings of a segment is to be unmapped, in order: some may have to stay.
+	Going(w *process.World, ours []process.Mapping) []process.Mapping
 	// Standing reports for which spans some thread of the stopped process may go on inside, by their owners, and which.
 	Standing(w *process.World, spans []Span) (tids map[int]int, err error)
 	// ModuleAt is the file that is mapped at an address; nil if none that is known is.

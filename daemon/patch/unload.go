@@ -2,9 +2,10 @@ package patch
 
 import (
 	"bytes"
-	"culprit/daemon/process"
 	"maps"
 	"slices"
+
+	"culprit/daemon/process"
 )
 
 // Code that goes away. A library that the process unloads takes our jumps with it; nothing may be written to what is mapped at

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"culprit/daemon"
+	"culprit/daemon/patch"
 	"culprit/grid"
 	"culprit/internal/testprog"
 	"culprit/pcl"
@@ -195,7 +196,7 @@ func (s *session) detach(pids ...int) {
 // untouched checks that a process is as if nobody had ever looked at it.
 func untouched(t *testing.T, pid int) {
 	t.Helper()
-	r, err := daemon.Verify(pid)
+	r, err := patch.Verify(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +208,7 @@ func untouched(t *testing.T, pid int) {
 // originalText checks that no byte of a process's code differs from its file, while it is still attached to.
 func (s *session) originalText(pid int) {
 	s.t.Helper()
-	r, err := daemon.Verify(pid)
+	r, err := patch.Verify(pid)
 	if err != nil || r.DifferingBytes != 0 {
 		s.t.Fatalf("process %d: %+v, %v", pid, r, err)
 	}

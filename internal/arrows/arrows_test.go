@@ -56,7 +56,7 @@ var allowed = map[string][]string{
 
 	"daemon/process":     {"daemon/syscalls"},
 	"daemon/program":     {"daemon/image", "daemon/libc", "pcl"},
-	"daemon/patch":       {"trampoline", "daemon/process", "daemon/segment"},
+	"daemon/patch":       {"trampoline", "daemon/arch", "daemon/process", "daemon/segment"},
 	"daemon/segment":     {"trampoline", "daemon/arch", "daemon/process", "daemon/kernel"},
 	"daemon":             {"grid", "trampoline", "pcl", "daemon"},
 	"consultant":         {"grid", "pcl", "consultant"},

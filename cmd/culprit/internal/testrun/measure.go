@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"culprit/daemon"
+	"culprit/daemon/patch"
 	"culprit/grid"
 	"culprit/internal/procfs"
 	"culprit/pcl"
@@ -188,7 +188,7 @@ func (m *measured) stop() error {
 
 // verify looks for what was left behind.
 func (m *measured) verify() error {
-	report, err := daemon.Verify(m.pid)
+	report, err := patch.Verify(m.pid)
 	if err != nil || report.Clean() {
 		return nil
 	}

@@ -1,14 +1,15 @@
-package daemon
+package patch
 
-import (
-	"testing"
+import "testing"
 
-	"culprit/daemon/program"
-)
+// noFiles is a Host that knows no file.
+type noFiles struct{ Host }
+
+func (noFiles) FileBytes(uint64, int) []byte { return nil }
 
 // TestBranchBytes: four bytes that lead into an island by chance are no jump of ours unless the opcode of a branch is before them.
 func TestBranchBytes(t *testing.T) {
-	u := &leftovers{t: &target{Program: &program.Program{}}}
+	u := &leftovers{t: New(Config{Host: noFiles{}})}
 	// nop, then a jump that is ours: the three ways to read four bytes too early, and the right one
 	code := []byte{0x0F, 0x1F, 0x00, 0x90, 0xE9, 0x11, 0x22, 0x33, 0x00}
 	for i, want := range map[int]bool{0: false, 1: false, 2: false, 3: false, 4: true, 5: false} {

@@ -1,4 +1,4 @@
-package daemon
+package patch
 
 import (
 	"bytes"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"culprit/daemon/arch"
-	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/daemon/segment"
 	"culprit/trampoline"
@@ -14,7 +13,7 @@ import (
 
 // leftovers are what is to be undone in a process.
 type leftovers struct {
-	t       *target
+	t       *Text
 	entries []trampoline.Entry
 	islands []process.Mapping
 	texts   []process.Diff // where the text is not as in the files
@@ -24,9 +23,9 @@ type leftovers struct {
 
 // leftovers looks for what is to be undone, while the process runs: its culprit is dead, and nothing changes but by the
 // process itself.
-func (t *target) leftovers(r *RestoreReport) (*leftovers, error) {
+func (t *Text) leftovers(r *RestoreReport) (*leftovers, error) {
 	u := &leftovers{t: t}
-	maps, err := segment.Mappings(t.proc)
+	maps, err := segment.Mappings(t.Proc)
 	if err != nil {
 		return nil, err
 	}
@@ -35,10 +34,10 @@ func (t *target) leftovers(r *RestoreReport) (*leftovers, error) {
 			u.islands = append(u.islands, m)
 		}
 	}
-	if u.entries, err = ledgerOf(t.proc, r); err != nil {
+	if u.entries, err = ledgerOf(t.Proc, r); err != nil {
 		r.Damaged++
 	}
-	u.texts, u.noFiles = t.proc.DiffText()
+	u.texts, u.noFiles = t.Proc.DiffText()
 	if u.noFiles != nil && r.Damaged > 0 {
 		return nil, fmt.Errorf("the ledger is damaged, and the text cannot be compared with its files: nothing was changed: %w", u.noFiles)
 	}
@@ -59,12 +58,12 @@ type fileText struct {
 const aroundDiff = 16
 
 // fileText reads what the file has, before anything stands still; where it has no n bytes, piece by piece.
-func (t *target) fileText(addr uint64, n int) (pieces []fileText) {
-	if code := t.fileBytes(addr, n); code != nil {
+func (t *Text) fileText(addr uint64, n int) (pieces []fileText) {
+	if code := t.Host.FileBytes(addr, n); code != nil {
 		return []fileText{{addr, code}}
 	}
 	for i := range n {
-		if code := t.fileBytes(addr+uint64(i), 1); code != nil {
+		if code := t.Host.FileBytes(addr+uint64(i), 1); code != nil {
 			pieces = append(pieces, fileText{addr + uint64(i), code})
 		}
 	}
@@ -78,12 +77,12 @@ func (u *leftovers) fileBytes(addr uint64, n int) []byte {
 			return f.code[off : off+uint64(n)]
 		}
 	}
-	return u.t.fileBytes(addr, n)
+	return u.t.Host.FileBytes(addr, n)
 }
 
 // undo puts back the bytes and unmaps the segment, in one stop. What leads to a jump goes before the jump.
 func (u *leftovers) undo(w *process.World, r *RestoreReport, found *strays) error {
-	if err := faultUndo.Hit(u.t.proc.PID()); err != nil {
+	if err := faultUndo.Hit(u.t.Proc.PID()); err != nil {
 		return err
 	}
 	shorts, longs := u.jumps(w)
@@ -104,7 +103,7 @@ func (u *leftovers) undo(w *process.World, r *RestoreReport, found *strays) erro
 			return err
 		}
 	}
-	if err := faultUndone.Hit(u.t.proc.PID()); err != nil {
+	if err := faultUndone.Hit(u.t.Proc.PID()); err != nil {
 		return err
 	}
 	if err := w.Pending(); err != nil { // it may bring something more
@@ -113,7 +112,7 @@ func (u *leftovers) undo(w *process.World, r *RestoreReport, found *strays) erro
 	if err := u.t.unmapOurs(w, found); err != nil {
 		return err
 	}
-	left, err := segment.Mappings(u.t.proc)
+	left, err := segment.Mappings(u.t.Proc)
 	r.Unmapped, r.Staying = len(left) == 0, len(left)
 	return err
 }
@@ -252,13 +251,13 @@ func (u *leftovers) island(addr uint64) bool {
 
 // atJumpInPadding refuses while a thread is about to do a jump in padding, which holds something else once it is restored.
 func (u *leftovers) atJumpInPadding(w *process.World, shorts []foundJump) error {
-	var spans []patch.Span
+	var spans []Span
 	for i, j := range shorts {
-		spans = append(spans, patch.Span{Lo: j.to - 1, Hi: j.to + 1, Owner: i})
+		spans = append(spans, Span{Lo: j.to - 1, Hi: j.to + 1, Owner: i})
 	}
-	inside, err := u.t.standing(w, spans)
+	inside, err := u.t.Host.Standing(w, spans)
 	if len(inside) > 0 {
-		return patch.ErrInside
+		return ErrInside
 	}
 	return err
 }
@@ -278,17 +277,4 @@ func (u *leftovers) fromFile(w *process.World, j foundJump, r *RestoreReport) er
 	}
 	r.Restored++
 	return w.WriteText(process.Addr(j.addr), old)
-}
-
-// fileBytes is what the file has for n bytes of the text; nil if that is not known.
-func (t *target) fileBytes(addr uint64, n int) []byte {
-	o := t.ObjectAt(addr)
-	if o == nil {
-		return nil
-	}
-	code, err := o.Code(addr-o.Bias, addr-o.Bias+uint64(n))
-	if err != nil {
-		return nil
-	}
-	return append([]byte(nil), code...)
 }

@@ -1,4 +1,4 @@
-package daemon
+package patch
 
 import (
 	"bytes"
@@ -7,9 +7,7 @@ import (
 	"slices"
 
 	"culprit/daemon/arch"
-	"culprit/daemon/patch"
 	"culprit/daemon/process"
-	"culprit/daemon/program"
 	"culprit/daemon/segment"
 	"culprit/trampoline"
 )
@@ -21,11 +19,12 @@ import (
 
 // strays are what leads into the trampolines of a process from code that is not simply a file's.
 type strays struct {
-	t       *target
-	entries []trampoline.Entry // all that the ledger ever held, as far as it remembers
-	byJump  map[jumpKey][]leg  // where the jumps in them lie
-	into    map[uint64]bool    // where these lead
-	mapped  []process.Mapping  // what was searched
+	proc      *process.Process
+	fileBytes func(addr uint64, n int) []byte // as Host.FileBytes
+	entries   []trampoline.Entry              // all that the ledger ever held, as far as it remembers
+	byJump    map[jumpKey][]leg               // where the jumps in them lie
+	into      map[uint64]bool                 // where these lead
+	mapped    []process.Mapping               // what was searched
 
 	copies map[uint64]*trampoline.Entry // what the ledger noted, found in code, by address
 	others map[uint64]bool              // displacements of further branches that lead there, by address
@@ -43,16 +42,16 @@ const inPage = trampoline.PageSize - 1
 // A leg is the displacement of one jump of an entry, which lies so many bytes from its beginning.
 type leg struct{ entry, at int }
 
-// A keptError says that trampolines stay in a process because something leads there.
-type keptError struct {
-	n  int
-	at uint64
+// A KeptError says that trampolines stay in a process because something leads there.
+type KeptError struct {
+	Places int
+	At     uint64
 }
 
 // Error says what and why.
-func (e *keptError) Error() string {
+func (e *KeptError) Error() string {
 	return fmt.Sprintf("%d places in the program's memory, the first at %#x, are code that it made of code with probes, and lead into trampolines: these stay mapped (they count nothing any more); the program itself is as before",
-		e.n, e.at)
+		e.Places, e.At)
 }
 
 // errRemapped says that the program has mapped more code than can be searched while it stands still.
@@ -61,17 +60,14 @@ var errRemapped = process.NewPassing("the program maps new code all the time; tr
 // mostSearched is how much new code is searched while the target stands still, in bytes: some 2 ms.
 const mostSearched = 2 << 20
 
-// findStrays searches the code of a running process.
-func (t *target) findStrays() (*strays, error) {
-	maps, err := t.proc.Maps()
+// findStrays searches the code of a running process, given the entries of its ledger and what its files have.
+func findStrays(p *process.Process, entries []trampoline.Entry, fileBytes func(addr uint64, n int) []byte) (*strays, error) {
+	maps, err := p.Maps()
 	if err != nil {
 		return nil, err
 	}
-	s := &strays{t: t, byJump: map[jumpKey][]leg{}, into: map[uint64]bool{}, copies: map[uint64]*trampoline.Entry{}, others: map[uint64]bool{}}
-	if s.entries, err = t.history(); err != nil {
-		return nil, err
-	}
-	s.index(segment.MappingsIn(t.proc, maps))
+	s := &strays{proc: p, fileBytes: fileBytes, entries: entries, byJump: map[jumpKey][]leg{}, into: map[uint64]bool{}, copies: map[uint64]*trampoline.Entry{}, others: map[uint64]bool{}}
+	s.index(segment.MappingsIn(p, maps))
 	if len(s.into) == 0 {
 		return s, nil
 	}
@@ -79,12 +75,16 @@ func (t *target) findStrays() (*strays, error) {
 	return s, s.search(s.mapped)
 }
 
-// history is what the ledger holds and has held, as far as that was not written over.
-func (t *target) history() ([]trampoline.Entry, error) {
+// findStrays searches the code of the process.
+func (t *Text) findStrays() (*strays, error) {
 	if t.seg != nil {
-		return t.seg.Ledger.History(), nil
+		return findStrays(t.Proc, t.seg.Ledger.History(), t.Host.FileBytes)
 	}
-	return ledgerHistory(t.proc)
+	entries, err := ledgerHistory(t.Proc)
+	if err != nil {
+		return nil, err
+	}
+	return findStrays(t.Proc, entries, t.Host.FileBytes)
 }
 
 // foreignCode are the executable mappings that are not ours.
@@ -124,7 +124,7 @@ func (s *strays) index(ours []process.Mapping) {
 // search looks through mappings.
 func (s *strays) search(code []process.Mapping) error {
 	for _, m := range code {
-		if err := s.t.proc.OwnCode(m, s.scan); err != nil {
+		if err := s.proc.OwnCode(m, s.scan); err != nil {
 			return err
 		}
 	}
@@ -155,7 +155,7 @@ func (s *strays) branch(at uint64, op byte, rel []byte) {
 			return
 		}
 	}
-	if s.into[leadsTo(rel, at)] && !bytes.Equal(s.t.fileBytes(at-1, 5), append([]byte{op}, rel...)) {
+	if s.into[leadsTo(rel, at)] && !bytes.Equal(s.fileBytes(at-1, 5), append([]byte{op}, rel...)) {
 		s.others[at] = true
 	}
 }
@@ -164,7 +164,7 @@ func (s *strays) branch(at uint64, op byte, rel []byte) {
 func (s *strays) copy(addr uint64, entry int) bool {
 	e := &s.entries[entry]
 	now := make([]byte, e.Len)
-	if s.t.proc.ReadMem(process.Addr(addr), now) != nil || !bytes.Equal(now, e.New[:e.Len]) {
+	if s.proc.ReadMem(process.Addr(addr), now) != nil || !bytes.Equal(now, e.New[:e.Len]) {
 		return false
 	}
 	s.copies[addr] = e
@@ -203,12 +203,12 @@ const around = 6
 func (s *strays) alike(addr uint64, e *trampoline.Entry) bool {
 	for _, off := range []int{-around, e.Len} {
 		there := make([]byte, around)
-		if s.t.proc.ReadMem(process.Addr(addr+uint64(off)), there) != nil {
+		if s.proc.ReadMem(process.Addr(addr+uint64(off)), there) != nil {
 			continue
 		}
 		here := make([]byte, around)
-		if bytes.Equal(there, s.t.fileBytes(e.Addr+uint64(off), around)) ||
-			s.t.proc.ReadMem(process.Addr(e.Addr+uint64(off)), here) == nil && bytes.Equal(there, here) {
+		if bytes.Equal(there, s.fileBytes(e.Addr+uint64(off), around)) ||
+			s.proc.ReadMem(process.Addr(e.Addr+uint64(off)), here) == nil && bytes.Equal(there, here) {
 			return true
 		}
 	}
@@ -217,22 +217,22 @@ func (s *strays) alike(addr uint64, e *trampoline.Entry) bool {
 
 // spans are where no thread may stand when the copies get their old bytes: at the long jumps that short ones lead to, whose place holds
 // something else then.
-func (s *strays) spans(owner int) (spans []patch.Span) {
+func (s *strays) spans(owner int) (spans []Span) {
 	for addr, e := range s.copies {
 		if e.Len == shortJump {
 			to := addr + shortJump + uint64(int64(int8(e.New[1])))
-			spans = append(spans, patch.Span{Lo: to - 1, Hi: to + longJump, Owner: owner})
+			spans = append(spans, Span{Lo: to - 1, Hi: to + longJump, Owner: owner})
 		}
 	}
 	return spans
 }
 
-// putBack gives the copies their old bytes, in the stopped target, and fails if anything leads into the trampolines after that.
-func (s *strays) putBack(w *process.World, maps []process.Mapping) error {
+// putBackCopies gives the copies their old bytes, in the stopped target, and fails if anything leads into the trampolines after that.
+func (t *Text) putBackCopies(w *process.World, s *strays, maps []process.Mapping) error {
 	if err := s.searchNew(maps); err != nil {
 		return err
 	}
-	if err := s.t.view.missing(); err != nil {
+	if err := t.Host.Missing(); err != nil {
 		return err
 	}
 	var r RestoreReport
@@ -244,14 +244,14 @@ func (s *strays) putBack(w *process.World, maps []process.Mapping) error {
 				continue
 			}
 			if err := restoreEntry(w, at, &r); err != nil {
-				return &keptError{1, addr}
+				return &KeptError{1, addr}
 			}
 		}
 	}
 	if r.Restored > 0 {
-		s.t.d.logf("%s: the program has copied code with probes in it: %d places got their old bytes", s.t.name, r.Restored)
+		t.Log(fmt.Sprintf("%s: the program has copied code with probes in it: %d places got their old bytes", t.Name, r.Restored))
 	}
-	if err := faultCopies.Hit(s.t.proc.PID()); err != nil {
+	if err := faultCopies.Hit(t.Proc.PID()); err != nil {
 		return err
 	}
 	return s.leading(w)
@@ -278,36 +278,21 @@ func (s *strays) searchNew(maps []process.Mapping) error {
 
 // leading reports what still leads into the trampolines.
 func (s *strays) leading(w *process.World) error {
-	var kept *keptError
+	var kept *KeptError
 	for at := range s.others {
 		var rel [4]byte
 		if w.ReadMem(process.Addr(at), rel[:]) != nil || !s.into[leadsTo(rel[:], at)] {
 			continue
 		}
 		if kept == nil {
-			kept = &keptError{at: at}
+			kept = &KeptError{At: at}
 		}
-		kept.n++
+		kept.Places++
 	}
 	if kept == nil {
 		return nil
 	}
 	return kept
-}
-
-// leads counts the places in code that is no file's from where it goes into what is left of a segment.
-func leads(p *process.Process) (n int, err error) {
-	s, err := (&target{d: bareDaemon(), proc: p, Program: &program.Program{}}).findStrays()
-	if err != nil {
-		return 0, err
-	}
-	for at := range s.others {
-		n += s.ownMemory(at)
-	}
-	for at := range s.copies {
-		n += s.ownMemory(at)
-	}
-	return n, nil
 }
 
 // ownMemory is 1 if an address lies in a mapping that shows no file, else 0.
