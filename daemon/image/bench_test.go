@@ -1,9 +1,10 @@
 package image
 
 import (
-	"culprit/internal/testprog"
 	"os"
 	"testing"
+
+	"culprit/internal/testprog"
 )
 
 // BenchmarkTable measures Open to the full function table.

@@ -1,12 +1,13 @@
 package image
 
 import (
-	"culprit/daemon/image/elffile"
 	"debug/elf"
 	"fmt"
 	"path"
 	"sort"
 	"sync"
+
+	"culprit/daemon/image/elffile"
 )
 
 // A Data is a named variable of an object: a global lock, for example.

@@ -1,10 +1,9 @@
 package image
 
 import (
-	"culprit/daemon/image/unwind"
-
 	"culprit/daemon/image/debuginfo"
 	"culprit/daemon/image/types"
+	"culprit/daemon/image/unwind"
 )
 
 // What the debug information says, for functions of the object.

@@ -2,11 +2,12 @@ package image
 
 import (
 	"cmp"
-	"culprit/daemon/image/unwind"
 	"fmt"
 	"slices"
 	"sort"
 	"strings"
+
+	"culprit/daemon/image/unwind"
 )
 
 // A Function is a piece of code that is entered at its first byte. It does not change once it is listed.

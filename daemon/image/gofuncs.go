@@ -3,9 +3,10 @@ package image
 import (
 	"bytes"
 	"cmp"
-	"culprit/daemon/image/elffile"
 	"slices"
 	"strings"
+
+	"culprit/daemon/image/elffile"
 )
 
 // addGo lists the functions of a stripped Go program from its function table (.gopclntab), which the run-time needs and strip

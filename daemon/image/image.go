@@ -1,13 +1,14 @@
 package image
 
 import (
+	"io"
+	"sync/atomic"
+
 	"culprit/daemon/image/debuginfo"
 	"culprit/daemon/image/elffile"
 	"culprit/daemon/image/lazy"
 	"culprit/daemon/image/types"
 	"culprit/daemon/image/unwind"
-	"io"
-	"sync/atomic"
 )
 
 // ErrRefused says that a function or point cannot be instrumented safely, and why.

@@ -3,11 +3,12 @@ package image
 import (
 	"bytes"
 	"cmp"
-	"culprit/daemon/image/elffile"
 	"debug/elf"
 	"hash/maphash"
 	"slices"
 	"strings"
+
+	"culprit/daemon/image/elffile"
 )
 
 // Most of what a process maps is never asked for a function: a server has dozens of libraries, and runs in three. To list the functions of

@@ -2,9 +2,10 @@ package image
 
 import (
 	"cmp"
-	"culprit/daemon/image/lazy"
 	"fmt"
 	"slices"
+
+	"culprit/daemon/image/lazy"
 )
 
 // A Loop is a natural loop of a function: its head is passed in every turn.

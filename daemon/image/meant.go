@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"culprit/daemon/image/elffile"
-
 	"github.com/ianlancetaylor/demangle"
+
+	"culprit/daemon/image/elffile"
 )
 
 // What people call a function is less than what it is called: handle is handle(Job*, int, int), pool::push is

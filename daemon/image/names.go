@@ -4,9 +4,9 @@ import (
 	"strings"
 	"time"
 
-	"culprit/daemon/image/elffile"
-
 	"github.com/ianlancetaylor/demangle"
+
+	"culprit/daemon/image/elffile"
 )
 
 // cleanName makes a name of a file usable as a key: valid UTF-8, without its symbol version, at most maxName bytes.

@@ -1,9 +1,8 @@
 package image
 
 import (
-	"culprit/trampoline/x86"
-
 	"culprit/daemon/image/elffile"
+	"culprit/trampoline/x86"
 )
 
 // An operand is a decoded ModRM operand: a register, or memory at base+index*scale+disp. Register numbers are those of the

@@ -12,13 +12,12 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
+	"culprit/daemon/image/unwind"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
 	"culprit/trampoline/x86"
-
-	"culprit/daemon/image/unwind"
-
-	"golang.org/x/sys/unix"
 )
 
 // The processor is the oracle: a program is single-stepped through main, and every transfer of control and every stack frame

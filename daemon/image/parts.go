@@ -1,9 +1,10 @@
 package image
 
 import (
-	"culprit/daemon/image/lazy"
 	"regexp"
 	"strings"
+
+	"culprit/daemon/image/lazy"
 )
 
 // numbered matches what compilers call variables that are static in a function of C: lock.0.

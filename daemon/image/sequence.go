@@ -1,9 +1,10 @@
 package image
 
 import (
-	"culprit/daemon/image/elffile"
 	"debug/elf"
 	"slices"
+
+	"culprit/daemon/image/elffile"
 )
 
 // Restartable sequences (rseq(2)) are code that the kernel knows by its address: a thread that is preempted in one goes on at its abort

@@ -1,10 +1,11 @@
 package image
 
 import (
-	"culprit/daemon/image/lazy"
 	"runtime"
 	"strings"
 	"testing"
+
+	"culprit/daemon/image/lazy"
 )
 
 // TestNothingIsBuiltInAStop asks an object for everything that is made on first use, in a stop: nothing may be made, and what was answered

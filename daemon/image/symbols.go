@@ -1,9 +1,10 @@
 package image
 
 import (
-	"culprit/daemon/image/elffile"
 	"debug/elf"
 	"strings"
+
+	"culprit/daemon/image/elffile"
 )
 
 const (

@@ -3,11 +3,13 @@ package process
 import (
 	"io"
 	"slices"
+
+	"culprit/daemon/process/raw"
 )
 
 // A Diff is a run of bytes in an executable mapping that is not as in its file.
 type Diff struct {
-	Addr  Addr
+	Addr  raw.Addr
 	Bytes int
 	Path  string // not to be shown raw
 }
@@ -21,7 +23,7 @@ func (p *Process) DiffText() ([]Diff, error) {
 	}
 	var out []Diff
 	for _, m := range maps {
-		if m.Perms&Exec == 0 || m.Perms&Shared != 0 || !m.FileBacked() {
+		if m.Perms&raw.Exec == 0 || m.Perms&raw.Shared != 0 || !m.FileBacked() {
 			continue
 		}
 		diffs, err := p.steadyDiff(m)
@@ -35,7 +37,7 @@ func (p *Process) DiffText() ([]Diff, error) {
 
 // steadyDiff is diffMapping for a target that loads and unloads at any time, even another file to the same place and the first one
 // again: a difference that is one is still there when one looks once more. A mapping that is gone has none.
-func (p *Process) steadyDiff(m Mapping) (diffs []Diff, err error) {
+func (p *Process) steadyDiff(m raw.Mapping) (diffs []Diff, err error) {
 	const tries = 5
 	for range tries {
 		before := diffs
@@ -51,12 +53,12 @@ func (p *Process) steadyDiff(m Mapping) (diffs []Diff, err error) {
 }
 
 // unmapped reports whether a mapping is no more, or is another one now.
-func (p *Process) unmapped(m Mapping) bool {
+func (p *Process) unmapped(m raw.Mapping) bool {
 	maps, err := p.Maps()
 	return err == nil && !slices.Contains(maps, m)
 }
 
-func (p *Process) diffMapping(m Mapping) ([]Diff, error) {
+func (p *Process) diffMapping(m raw.Mapping) ([]Diff, error) {
 	f, err := p.OpenMapping(m)
 	if err != nil {
 		return nil, err
@@ -66,7 +68,7 @@ func (p *Process) diffMapping(m Mapping) ([]Diff, error) {
 }
 
 // diffFile compares what is at the addresses of a mapping with the part of a file that it names.
-func (p *Process) diffFile(m Mapping, f io.ReaderAt) ([]Diff, error) {
+func (p *Process) diffFile(m raw.Mapping, f io.ReaderAt) ([]Diff, error) {
 	const piece = 64 << 10
 	var out []Diff
 	mem, file := make([]byte, piece), make([]byte, piece)
@@ -77,7 +79,7 @@ func (p *Process) diffFile(m Mapping, f io.ReaderAt) ([]Diff, error) {
 			return out, err
 		}
 		clear(file[k:n]) // the last page is filled up with zeros
-		whole := (k + pageSize - 1) &^ (pageSize - 1)
+		whole := (k + raw.PageSize - 1) &^ (raw.PageSize - 1)
 		n = min(n, whole) // pages behind the end of the file cannot be read
 		if err := p.ReadMem(a, mem[:n]); err != nil {
 			return out, err
@@ -88,13 +90,13 @@ func (p *Process) diffFile(m Mapping, f io.ReaderAt) ([]Diff, error) {
 }
 
 // appendDiffs adds the runs of unequal bytes; a run that goes on from the previous piece is lengthened.
-func appendDiffs(out []Diff, mem, file []byte, base Addr, path string) []Diff {
+func appendDiffs(out []Diff, mem, file []byte, base raw.Addr, path string) []Diff {
 	for i := range mem {
 		if mem[i] == file[i] {
 			continue
 		}
-		a := base + Addr(i)
-		if n := len(out); n > 0 && out[n-1].Addr+Addr(out[n-1].Bytes) == a {
+		a := base + raw.Addr(i)
+		if n := len(out); n > 0 && out[n-1].Addr+raw.Addr(out[n-1].Bytes) == a {
 			out[n-1].Bytes++
 			continue
 		}

@@ -2,6 +2,9 @@
 // reads and writes its memory, stops the world for a moment, changes text while it is stopped, and makes system calls inside it.
 // It is the only package of the house that calls ptrace.
 //
+// Package raw below it asks the kernel, resume goes on with calls that stops break into, remote makes system calls in the target; this package
+// keeps the order in which threads are attached, stopped and let go.
+//
 // It knows nothing of machine code, symbols or measurements and imports nothing of the house but internal/safetext and internal/fault.
 //
 // What it keeps: the target is traced only within Stop; a thread interrupted in a system call repeats it as if nothing had happened

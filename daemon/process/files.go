@@ -6,10 +6,12 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"culprit/daemon/process/raw"
 )
 
 // Exe gives the path of the program as the kernel names it, and whether that name has been deleted or replaced since.
-// The path is in the target's mount namespace: open the program with ExeFile, not by this path. It is "" if it cannot be read.
+// The path is in the target's mount namespace. It is "" if it cannot be read.
 func (p *Process) Exe() (path string, deleted bool) {
 	link, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", p.pid))
 	if err != nil {
@@ -18,19 +20,9 @@ func (p *Process) Exe() (path string, deleted bool) {
 	return strings.CutSuffix(link, " (deleted)")
 }
 
-// ExeFile opens the program file itself, also when it was deleted or lies in another mount namespace. The caller closes it.
-func (p *Process) ExeFile() (*os.File, error) {
-	release, err := p.use()
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	return p.checkedFile(os.Open(fmt.Sprintf("/proc/%d/exe", p.pid)))
-}
-
 // OpenMapping opens the very file that is mapped, or fails: a different file at the same path is never returned.
 // It needs CAP_CHECKPOINT_RESTORE when the file has no name any more and is not the program itself. The caller closes it.
-func (p *Process) OpenMapping(m Mapping) (*os.File, error) {
+func (p *Process) OpenMapping(m raw.Mapping) (*os.File, error) {
 	release, err := p.use()
 	if err != nil {
 		return nil, err
@@ -43,7 +35,7 @@ func (p *Process) OpenMapping(m Mapping) (*os.File, error) {
 	return p.checkedFile(f, err)
 }
 
-func (p *Process) openMapped(m Mapping) (*os.File, error) {
+func (p *Process) openMapped(m raw.Mapping) (*os.File, error) {
 	fd, err := openPath(fmt.Sprintf("/proc/%d/map_files/%x-%x", p.pid, uint64(m.Start), uint64(m.End)))
 	if err == nil {
 		return mappedFile(fd, m, false)
@@ -65,7 +57,7 @@ func openPath(path string) (fd int, err error) {
 }
 
 // openInRoot follows the path within the target's root directory, so that no link can lead out of it.
-func (p *Process) openInRoot(m Mapping) (*os.File, error) {
+func (p *Process) openInRoot(m raw.Mapping) (*os.File, error) {
 	root, err := unix.Open(fmt.Sprintf("/proc/%d/root", p.pid), unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("root directory of process %d: %w", p.pid, err)
@@ -81,7 +73,7 @@ func (p *Process) openInRoot(m Mapping) (*os.File, error) {
 
 // mappedFile opens the file that fd names, and closes fd. It fails, and opens nothing, unless that is a regular file and the one that is mapped.
 // The device is left out where the kernel itself made the link: some filesystems (btrfs, overlay) show another device in stat than in maps.
-func mappedFile(fd int, m Mapping, device bool) (*os.File, error) {
+func mappedFile(fd int, m raw.Mapping, device bool) (*os.File, error) {
 	defer unix.Close(fd)
 	var st unix.Stat_t
 	switch err := unix.Fstat(fd, &st); {
@@ -109,4 +101,21 @@ func (p *Process) checkedFile(f *os.File, err error) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// Seals are those of a memory file that the target has open; ok is false if it is none that could have any, or if that is not known. Nothing is
+// opened, and nothing else is asked of what is no such file.
+func (p *Process) Seals(fd int) (seals int, ok bool) {
+	pidfd, err := unix.PidfdOpen(p.pid, 0)
+	if err != nil {
+		return 0, false
+	}
+	defer unix.Close(pidfd)
+	own, err := unix.PidfdGetfd(pidfd, fd, 0)
+	if err != nil {
+		return 0, false
+	}
+	defer func() { go unix.Close(own) }() // it may be anything, whose end somebody makes us wait for
+	seals, err = unix.FcntlInt(uintptr(own), unix.F_GET_SEALS, 0)
+	return seals, err == nil
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"culprit/daemon/process/raw"
 )
 
 // TestOnlyRegularFilesAreOpened puts things at the path of a mapping that take note of being opened, or make whoever opens them wait.
@@ -24,7 +26,7 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 		var st unix.Stat_t
 		must(t, unix.Stat(path, &st))
 		began := time.Now()
-		f, err := p.openInRoot(Mapping{Path: path, Inode: st.Ino, Dev: st.Dev})
+		f, err := p.openInRoot(raw.Mapping{Path: path, Inode: st.Ino, Dev: st.Dev})
 		if err == nil {
 			f.Close()
 		}

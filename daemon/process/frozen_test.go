@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"culprit/daemon/process/raw"
 	"culprit/internal/require"
 )
 
@@ -55,7 +56,7 @@ func TestCallsInAFrozenProcess(t *testing.T) {
 	inCall := 0
 	for i := range 200 {
 		_, err := p.Stop(t.Context(), StopOptions{Deadline: 20 * time.Millisecond}, call)
-		var d *Deferred
+		var d *raw.Deferred
 		if !errors.As(err, &d) {
 			t.Fatalf("stop %d of a frozen process: %v", i, err)
 		}

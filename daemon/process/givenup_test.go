@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"culprit/daemon/process/raw"
 	faults "culprit/internal/fault"
 )
 
@@ -27,7 +28,7 @@ func TestGivenUpCalls(t *testing.T) {
 			must(t, faults.Set(fmt.Sprintf("call.going:%d", 1+i%3)))
 			for range 2 { // the second is not made
 				_, err := w.Syscall(unix.SYS_GETPID)
-				var d *Deferred
+				var d *raw.Deferred
 				if !errors.As(err, &d) || !d.InCall {
 					return fmt.Errorf("the call was waited for: %v", err)
 				}
@@ -35,7 +36,7 @@ func TestGivenUpCalls(t *testing.T) {
 			}
 			return nil
 		})
-		if d := (*Deferred)(nil); !errors.As(err, &d) {
+		if d := (*raw.Deferred)(nil); !errors.As(err, &d) {
 			must(t, err)
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"culprit/daemon/process/raw"
 )
 
 func init() { helpers["gotarget"] = goTarget }
@@ -73,14 +75,14 @@ func TestGoTarget(t *testing.T) {
 	calls := 0
 	for begin := time.Now(); time.Since(begin) < time.Second; calls++ {
 		stop(t, p, func(w *World) error {
-			at, err := w.Mmap(0, pageSize, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS, -1, 0)
+			at, err := w.Mmap(0, raw.PageSize, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS, -1, 0)
 			if err != nil {
 				return err
 			}
-			return w.Munmap(at, pageSize)
+			return w.Munmap(at, raw.PageSize)
 		})
 	}
-	for i, point := range faultPoints {
+	for i, point := range raw.FaultPoints {
 		if point == "stop.broken-call" {
 			continue
 		}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"culprit/daemon/process/raw"
 )
 
 // A guard keeps us from a deadlock that the kernel leaves open. PTRACE_SEIZE waits for an exec that is under way in the target; the exec waits
@@ -46,14 +48,14 @@ func (g *guard) look() bool {
 // collect takes the ends of all traced threads of a process, and says whose. The leader is left alone: an exec takes its place without us,
 // and its end may belong to somebody else. It may be called on any thread.
 func collect(pid int) (collected []int) {
-	tids, _ := listTasks(pid)
+	tids, _ := raw.Tasks(pid)
 	for _, tid := range tids {
 		if tid == pid {
 			continue
 		}
 		// Looking first: a plain wait for the end would also take a stop of the thread, which is not ours to take.
-		if result, _ := waitID(tid, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG|unix.WALL); result == waitEnded {
-			_, _ = waitID(tid, unix.WEXITED|unix.WNOHANG|unix.WALL)
+		if result, _ := raw.WaitID(tid, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG|unix.WALL); result == raw.WaitEnded {
+			_, _ = raw.WaitID(tid, unix.WEXITED|unix.WNOHANG|unix.WALL)
 			collected = append(collected, tid)
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"culprit/daemon/process/raw"
 )
 
 // TestErrorTexts: every error is one line that says what to do or where.
@@ -20,28 +22,28 @@ func TestErrorTexts(t *testing.T) {
 		err  error
 		want string
 	}{
-		{&Unsupported{What: "32-bit program"}, "not supported: 32-bit program"},
-		{&Unsupported{What: "a filter", Needs: "CAP_SYS_ADMIN"}, "not supported: a filter; needs CAP_SYS_ADMIN"},
+		{&raw.Unsupported{What: "32-bit program"}, "not supported: 32-bit program"},
+		{&raw.Unsupported{What: "a filter", Needs: "CAP_SYS_ADMIN"}, "not supported: a filter; needs CAP_SYS_ADMIN"},
 		{&Traced{PID: 5, Tracer: 6, TracerName: "gdb"}, "process 5 is already traced by 6 (gdb): end that first"},
 		{&NotPermitted{PID: 5, Missing: "no right", Command: "sudo x"}, "not permitted to attach to process 5: no right; try: sudo x"},
 		{&NotPermitted{PID: 5, Missing: "no right"}, "not permitted to attach to process 5: no right"},
-		{&Deferred{TID: 7, State: 'D', Waited: 500 * time.Millisecond}, "deferred: thread 7 in state D did not stop within 500ms; all threads were resumed"},
-		{&Deferred{TID: 7}, "deferred: thread 7 in state unknown did not stop within 0s; all threads were resumed"},
-		{&WriteError{Addr: 0x10, Err: unix.EIO}, "write to 0x10 failed: input/output error"},
-		{&WriteError{Addr: 0x10, Want: []byte{1, 2}, Got: []byte{1, 3}}, "write to 0x10 did not take: wrote 01 02, read back 01 03"},
+		{&raw.Deferred{TID: 7, State: 'D', Waited: 500 * time.Millisecond}, "deferred: thread 7 in state D did not stop within 500ms; all threads were resumed"},
+		{&raw.Deferred{TID: 7}, "deferred: thread 7 in state unknown did not stop within 0s; all threads were resumed"},
+		{&raw.WriteError{Addr: 0x10, Err: unix.EIO}, "write to 0x10 failed: input/output error"},
+		{&raw.WriteError{Addr: 0x10, Want: []byte{1, 2}, Got: []byte{1, 3}}, "write to 0x10 did not take: wrote 01 02, read back 01 03"},
 		{&Refused{Point: "entry of f", Reason: "it is too short"}, "entry of f: it is too short"},
 	} {
 		if c.err.Error() != c.want {
 			t.Errorf("%q, want %q", c.err, c.want)
 		}
 	}
-	if err := error(&WriteError{Addr: 0x10, Err: unix.EIO}); !errors.Is(err, unix.EIO) {
+	if err := error(&raw.WriteError{Addr: 0x10, Err: unix.EIO}); !errors.Is(err, unix.EIO) {
 		t.Errorf("%v does not tell the kernel's answer", err)
 	}
 }
 
 // questions are all that can be asked of a Process, or done to it, from outside of Stop.
-func questions(p *Process, m Mapping, data Addr) map[string]func() error {
+func questions(p *Process, m raw.Mapping, data raw.Addr) map[string]func() error {
 	var b [1]byte
 	closed := func(f *os.File, err error) error {
 		if err == nil {
@@ -50,7 +52,6 @@ func questions(p *Process, m Mapping, data Addr) map[string]func() error {
 		return err
 	}
 	return map[string]func() error{
-		"ExeFile":     func() error { return closed(p.ExeFile()) },
 		"OpenMapping": func() error { return closed(p.OpenMapping(m)) },
 		"Threads":     func() error { _, err := p.Threads(); return err },
 		"Info":        func() error { _, err := p.Info(); return err },
@@ -69,7 +70,7 @@ func questions(p *Process, m Mapping, data Addr) map[string]func() error {
 }
 
 // codeAndData finds the program's text and a word of its data.
-func codeAndData(t *testing.T, p *Process) (code Mapping, data Addr) {
+func codeAndData(t *testing.T, p *Process) (code raw.Mapping, data raw.Addr) {
 	t.Helper()
 	maps, err := p.Maps()
 	must(t, err)
@@ -78,7 +79,7 @@ func codeAndData(t *testing.T, p *Process) (code Mapping, data Addr) {
 		if m.Path == exe && m.Executable() {
 			code = m
 		}
-		if m.Path == exe && m.Perms&Write != 0 {
+		if m.Path == exe && m.Perms&raw.Write != 0 {
 			data = m.End - 8
 		}
 	}
@@ -197,7 +198,7 @@ func TestTouch(t *testing.T) {
 	m, _ := codeAndData(t, p)
 	before := make([]byte, m.Len())
 	must(t, p.ReadMem(m.Start, before))
-	for at := m.Start; at < m.End; at += pageSize {
+	for at := m.Start; at < m.End; at += raw.PageSize {
 		must(t, p.Touch(at))
 	}
 	after := make([]byte, m.Len())

@@ -4,52 +4,29 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"culprit/daemon/process/raw"
 )
 
-// Unlimited is a headroom that nothing bounds, as far as can be seen.
-const Unlimited = uint64(math.MaxUint64)
-
-// A Headroom says how many bytes a process may still have of what is limited.
-type Headroom struct {
-	AddressSpace uint64 // RLIMIT_AS
-	Lockable     uint64 // RLIMIT_MEMLOCK, which binds nobody with CAP_IPC_LOCK
-	Memory       uint64 // of its memory cgroup and those above it; file pages that are not in use count as free
-	MemoryLimit  string // the file that sets the limit which leaves so little, for people; "" if none is known
-	Locked       uint64 // is locked now: no headroom
-}
-
 // Headroom reads what limits the target's memory at the moment. What cannot be read counts as unlimited.
-func (p *Process) Headroom() (Headroom, error) {
+func (p *Process) Headroom() (raw.Headroom, error) {
 	release, err := p.use()
 	if err != nil {
-		return Headroom{}, err
+		return raw.Headroom{}, err
 	}
 	defer release()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
 	if err != nil {
-		return Headroom{}, p.gone(err)
+		return raw.Headroom{}, p.gone(err)
 	}
 	limits, _ := os.ReadFile(fmt.Sprintf("/proc/%d/limits", p.pid))
-	h := headroomIn(status, limits)
+	h := raw.HeadroomIn(status, limits)
 	h.Memory, h.MemoryLimit = memoryLeft(p.pid)
 	return h, p.alive()
-}
-
-// headroomIn is what the limits of a process leave of themselves; that of its control group is left open.
-func headroomIn(status, limits []byte) Headroom {
-	h := Headroom{Locked: kilobytes(status, "VmLck:"), Memory: Unlimited}
-	h.AddressSpace = left(limitOf(limits, "Max address space"), kilobytes(status, "VmSize:"))
-	h.Lockable = left(limitOf(limits, "Max locked memory"), h.Locked)
-	const ipcLock = 14
-	if parseStatus(status).capEff&(1<<ipcLock) != 0 {
-		h.Lockable = Unlimited
-	}
-	return h
 }
 
 // Locked tells how many bytes of the target's memory are locked.
@@ -63,7 +40,7 @@ func (p *Process) Locked() (uint64, error) {
 	if err != nil {
 		return 0, p.gone(err)
 	}
-	return kilobytes(status, "VmLck:"), p.alive()
+	return raw.Kilobytes(status, "VmLck:"), p.alive()
 }
 
 // mostMappings is where the kernel says how many mappings a process may have.
@@ -75,20 +52,20 @@ const mostMappings = "/proc/sys/vm/max_map_count"
 func (p *Process) Mappings() (has, most uint64, err error) {
 	release, err := p.use()
 	if err != nil {
-		return 0, Unlimited, err
+		return 0, raw.Unlimited, err
 	}
 	defer release()
 	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", p.pid))
 	if err != nil {
-		return 0, Unlimited, p.gone(err)
+		return 0, raw.Unlimited, p.gone(err)
 	}
 	defer f.Close()
 	if has, err = countLines(f); err != nil {
-		return 0, Unlimited, p.gone(err)
+		return 0, raw.Unlimited, p.gone(err)
 	}
-	most = Unlimited
+	most = raw.Unlimited
 	if text, err := os.ReadFile(mostMappings); err == nil {
-		most = number(string(text))
+		most = raw.Number(string(text))
 	}
 	return has, most, p.alive()
 }
@@ -107,43 +84,6 @@ func countLines(r io.Reader) (n uint64, err error) {
 	}
 }
 
-// left is what a limit leaves of itself.
-func left(limit, used uint64) uint64 {
-	if limit == Unlimited {
-		return Unlimited
-	}
-	return limit - min(limit, used)
-}
-
-// kilobytes finds a line of a status file, as bytes; 0 if there is none.
-func kilobytes(text []byte, key string) uint64 {
-	_, rest, ok := bytes.Cut(text, []byte("\n"+key))
-	f := strings.Fields(string(rest[:min(len(rest), 64)]))
-	if !ok || len(f) < 1 {
-		return 0
-	}
-	n, _ := strconv.ParseUint(f[0], 10, 64)
-	return n << 10
-}
-
-// limitOf finds the soft limit of a resource in a limits file.
-func limitOf(text []byte, name string) uint64 {
-	_, rest, ok := bytes.Cut(text, []byte(name))
-	f := strings.Fields(string(rest[:min(len(rest), 80)]))
-	if !ok || len(f) < 1 {
-		return Unlimited
-	}
-	return number(f[0])
-}
-
-// number reads a limit, which may be "unlimited" or "max".
-func number(s string) uint64 {
-	if n, err := strconv.ParseUint(strings.TrimSpace(s), 10, 64); err == nil {
-		return n
-	}
-	return Unlimited
-}
-
 // A hierarchy is one that counts memory, of version 1 or 2 of control groups.
 type hierarchy struct {
 	dir              string // where it is mounted
@@ -153,7 +93,7 @@ type hierarchy struct {
 
 // memoryLeft is how much memory the process's control group and those above it have left, and which file says so.
 func memoryLeft(pid int) (most uint64, file string) {
-	most = Unlimited
+	most = raw.Unlimited
 	groups, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 	if err != nil {
 		return most, ""
@@ -209,12 +149,12 @@ func (h hierarchy) leftOf(group string) (most uint64, file string) {
 	if err != nil || strings.HasPrefix(rel, "..") {
 		rel = "."
 	}
-	most = Unlimited
+	most = raw.Unlimited
 	for dir := filepath.Join(h.dir, rel); len(dir) >= len(h.dir); dir = filepath.Dir(dir) {
 		limit, use := h.read(dir, h.limit), h.read(dir, h.use)
-		if limit != Unlimited && use != Unlimited {
+		if limit != raw.Unlimited && use != raw.Unlimited {
 			stat, _ := os.ReadFile(filepath.Join(dir, "memory.stat"))
-			if n := left(limit, use-min(use, lineOf(stat, h.idle))); n < most {
+			if n := raw.Left(limit, use-min(use, lineOf(stat, h.idle))); n < most {
 				most, file = n, filepath.Join(dir, h.limit)
 			}
 		}
@@ -225,9 +165,9 @@ func (h hierarchy) leftOf(group string) (most uint64, file string) {
 func (h hierarchy) read(dir, name string) uint64 {
 	text, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
-		return Unlimited
+		return raw.Unlimited
 	}
-	return number(string(text))
+	return raw.Number(string(text))
 }
 
 // lineOf finds a number in memory.stat; 0 if it is not there.

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"culprit/daemon/process/raw"
 	"culprit/internal/testprog"
 )
 
@@ -17,7 +18,7 @@ func TestMappings(t *testing.T) {
 	}
 	defer p.Close()
 	has, most, err := p.Mappings()
-	if err != nil || most == Unlimited || has > most+1 || has < most-100 {
+	if err != nil || most == raw.Unlimited || has > most+1 || has < most-100 {
 		t.Errorf("%d of %d mappings, %v", has, most, err)
 	}
 	prog.Stop(t)
@@ -48,7 +49,7 @@ func TestNestedLimits(t *testing.T) {
 		t.Errorf("%d are left by %s", n, file)
 	}
 	group("a", "max", "900", "50")
-	if n, file := h.leftOf("/a/b"); n != Unlimited || file != "" {
+	if n, file := h.leftOf("/a/b"); n != raw.Unlimited || file != "" {
 		t.Errorf("%d are left by %q", n, file)
 	}
 }

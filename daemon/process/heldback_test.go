@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"culprit/daemon/process/raw"
 )
 
 // heldBackSource has two threads that compute, of which one can be held back, and a main thread that goes down 1 MiB of its stack when it is told to.
@@ -58,7 +60,7 @@ func TestUnmapByAThreadHeldBack(t *testing.T) {
 	}
 	var first int
 	stop(t, p, func(w *World) error {
-		first = must2(w.chooseThread()).tid
+		first = must2(w.calls.ChooseThread()).TID
 		return nil
 	})
 	hold, release := holdBack(t, dir, first)
@@ -78,9 +80,9 @@ func TestUnmapByAThreadHeldBack(t *testing.T) {
 			if second != 0 {
 				return nil
 			}
-			tr, err := w.chooseThread()
+			tr, err := w.calls.ChooseThread()
 			if err == nil {
-				second = tr.tid
+				second = tr.TID
 			}
 			return err
 		})
@@ -116,12 +118,12 @@ func TestFrameOfAThreadHeldBack(t *testing.T) {
 	var release func()
 	_, err := p.Stop(t.Context(), StopOptions{}, func(w *World) error {
 		var hold func()
-		hold, release = holdBack(t, dir, must2(w.chooseThread()).tid)
+		hold, release = holdBack(t, dir, must2(w.calls.ChooseThread()).TID)
 		hold()
 		_, err := w.Syscall(unix.SYS_GETPID)
 		return err
 	})
-	if d := (*Deferred)(nil); !errors.As(err, &d) || !d.InCall {
+	if d := (*raw.Deferred)(nil); !errors.As(err, &d) || !d.InCall {
 		t.Fatalf("the call was made: %v", err)
 	}
 	tg.write(t, "d")

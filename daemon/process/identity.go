@@ -7,6 +7,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"culprit/daemon/process/raw"
 )
 
 // use guards the descriptors against Close for the time of one operation.
@@ -92,7 +94,7 @@ func (p *Process) CheckMemory() error {
 		return err
 	}
 	defer release()
-	if p.mem < 0 || p.memoryEmptied() {
+	if p.mem.FD < 0 || p.memoryEmptied() {
 		return p.checkExec()
 	}
 	return p.alive()
@@ -126,11 +128,11 @@ func (p *Process) checkExec() error {
 // memoryEmptied says whether the address space that was opened has no user any more: the process has ended or executed another program.
 func (p *Process) memoryEmptied() bool {
 	entry, ok := auxValue(p.exec.auxv, auxEntry)
-	if !ok || p.mem < 0 {
+	if !ok || p.mem.FD < 0 {
 		return false
 	}
 	var b [1]byte
-	n, err := unix.Pread(p.mem, b[:], int64(entry))
+	n, err := unix.Pread(p.mem.FD, b[:], int64(entry))
 	return err == nil && n == 0
 }
 
@@ -148,20 +150,20 @@ const (
 )
 
 // Entry is where the program began to run, 0 if that is not known.
-func (p *Process) Entry() Addr { return p.aux(auxEntry) }
+func (p *Process) Entry() raw.Addr { return p.aux(auxEntry) }
 
 // Loader is where the kernel has mapped what loads the program's libraries, 0 if it has none.
-func (p *Process) Loader() Addr { return p.aux(auxLoader) }
+func (p *Process) Loader() raw.Addr { return p.aux(auxLoader) }
 
-func (p *Process) aux(key uint64) Addr {
+func (p *Process) aux(key uint64) raw.Addr {
 	at, _ := auxValue(p.exec.auxv, key)
-	return Addr(at)
+	return raw.Addr(at)
 }
 
 func auxValue(auxv []byte, key uint64) (uint64, bool) {
 	for ; len(auxv) >= 16; auxv = auxv[16:] {
-		if le64(auxv) == key {
-			return le64(auxv[8:]), true
+		if raw.Uint64(auxv) == key {
+			return raw.Uint64(auxv[8:]), true
 		}
 	}
 	return 0, false

@@ -1,11 +1,9 @@
 package process
 
 import (
-	"fmt"
-	"os"
-	"strconv"
-	"strings"
+	"math/rand/v2"
 
+	"culprit/daemon/process/raw"
 	"culprit/internal/procfs"
 )
 
@@ -23,14 +21,14 @@ func (p *Process) Threads() ([]Thread, error) {
 		return nil, err
 	}
 	defer release()
-	tids, err := listThreads(p.pid)
+	tids, err := raw.Threads(p.pid)
 	if err != nil {
 		return nil, p.gone(err)
 	}
 	out := make([]Thread, 0, len(tids))
 	for _, tid := range tids {
 		if st, err := procfs.ReadThreadStat(p.pid, tid); err == nil {
-			out = append(out, Thread{TID: tid, Comm: clean(string(st.Name)), State: st.State})
+			out = append(out, Thread{TID: tid, Comm: raw.CleanName(string(st.Name)), State: st.State})
 		}
 	}
 	return out, p.alive()
@@ -58,69 +56,57 @@ func (p *Process) Info() (Info, error) {
 	if err != nil {
 		return Info{}, p.gone(err)
 	}
-	s, err := readStatus(p.pid, 0)
+	s, err := raw.ReadStatus(p.pid, 0)
 	if err != nil {
 		return Info{}, p.gone(err)
 	}
-	threads, err := listThreads(p.pid)
+	threads, err := raw.Threads(p.pid)
 	if err != nil {
 		return Info{}, p.gone(err)
 	}
-	return Info{UID: s.uids[1], GID: s.gids[1], Comm: clean(string(st.Name)), State: st.State, Threads: len(threads), Seccomp: s.seccomp, Tracer: s.tracer, InnerPID: s.inner}, p.alive()
-}
-
-// Blocked tells what a thread is waiting in, read without disturbing it.
-type Blocked struct {
-	Running bool      // it is on a CPU or waits for one; the other fields are zero
-	NR      int64     // number of the system call, -1 if it is blocked outside of one (a page fault)
-	Args    [6]uint64 // zero if NR is -1
-	SP, PC  Addr      // user stack pointer, and the address behind the syscall instruction
+	return Info{UID: s.UIDs[1], GID: s.GIDs[1], Comm: raw.CleanName(string(st.Name)), State: st.State, Threads: len(threads), Seccomp: s.Seccomp, Tracer: s.Tracer, InnerPID: s.Inner}, p.alive()
 }
 
 // Syscall tells what a thread of the target waits in. It needs the right to trace the target.
-func (p *Process) Syscall(tid int) (Blocked, error) {
+func (p *Process) Syscall(tid int) (raw.Blocked, error) {
 	release, err := p.use()
 	if err != nil {
-		return Blocked{}, err
+		return raw.Blocked{}, err
 	}
 	defer release()
-	out, err := blockedIn(p.pid, tid)
+	out, err := raw.BlockedIn(p.pid, tid)
 	if err != nil {
-		return Blocked{}, p.gone(err)
+		return raw.Blocked{}, p.gone(err)
 	}
 	return out, p.alive()
 }
 
-// blockedIn reads it from /proc.
-func blockedIn(pid, tid int) (Blocked, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", pid, tid))
+// Filtered reports whether system calls of the target's threads pass a filter, or are forbidden but a few (seccomp(2)). It looks at
+// the first thread and at most others more: a filter may be that of one thread alone.
+func (p *Process) Filtered(others int) (bool, error) {
+	release, err := p.use()
 	if err != nil {
-		return Blocked{}, err
+		return false, err
 	}
-	return parseBlocked(string(b))
-}
-
-func parseBlocked(s string) (Blocked, error) {
-	f := strings.Fields(s)
-	if len(f) == 1 && f[0] == "running" {
-		return Blocked{Running: true}, nil
-	}
-	if len(f) != 3 && len(f) != 9 {
-		return Blocked{}, fmt.Errorf("unreadable syscall line %q", s)
-	}
-	nr, err := strconv.ParseInt(f[0], 10, 64)
+	defer release()
+	s, err := raw.ReadStatus(p.pid, 0)
 	if err != nil {
-		return Blocked{}, fmt.Errorf("unreadable syscall line %q", s)
+		return false, p.gone(err)
 	}
-	v := make([]uint64, len(f)-1)
-	for i := range v {
-		if v[i], err = strconv.ParseUint(f[i+1], 0, 64); err != nil {
-			return Blocked{}, fmt.Errorf("unreadable syscall line %q", s)
+	if s.Seccomp != 0 {
+		return true, p.alive()
+	}
+	tids, err := raw.Threads(p.pid)
+	if err != nil {
+		return false, p.gone(err)
+	}
+	for i, k := range rand.Perm(len(tids)) {
+		if i == others {
+			break
+		}
+		if s, err := raw.ReadStatus(p.pid, tids[k]); err == nil && s.Seccomp != 0 {
+			return true, p.alive()
 		}
 	}
-	b := Blocked{NR: nr, SP: Addr(v[len(v)-2]), PC: Addr(v[len(v)-1])}
-	if len(v) == 8 {
-		copy(b.Args[:], v)
-	}
-	return b, nil
+	return false, p.alive()
 }

@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"culprit/daemon/process/raw"
+	"culprit/daemon/process/remote"
 )
 
 // stateSource checks everything a thread has: general registers, the red zone, ymm or zmm registers, x87, MXCSR, flags, signal mask.
@@ -137,7 +140,7 @@ func TestSharedMemoryInTarget(t *testing.T) {
 	p := open(t, tg.pid())
 	const size = 1 << 16
 	before := fdCount(t, tg.pid())
-	var addr Addr
+	var addr raw.Addr
 	ours, err := unix.MemfdCreate("culprit test", unix.MFD_CLOEXEC)
 	must(t, err)
 	f := os.NewFile(uintptr(ours), "culprit test")
@@ -170,7 +173,7 @@ func TestSharedMemoryInTarget(t *testing.T) {
 		t.Errorf("the daemon reads %q, %v", got, err)
 	}
 	stop(t, p, func(w *World) error {
-		if _, err := w.Mmap(addr, pageSize, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_FIXED_NOREPLACE, -1, 0); !errors.Is(err, unix.EEXIST) {
+		if _, err := w.Mmap(addr, raw.PageSize, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_FIXED_NOREPLACE, -1, 0); !errors.Is(err, unix.EEXIST) {
 			t.Errorf("mapping over a taken address: %v", err)
 		}
 		return w.Munmap(addr, size)
@@ -213,7 +216,7 @@ func TestCallsBehindRestoredText(t *testing.T) {
 	tg := start(t, compile(t, stateSource), "blocked")
 	p := open(t, tg.pid())
 	stop(t, p, func(w *World) error {
-		p.gadgets = gadgetCache{} // as a search leaves it where every place is patched
+		p.known = remote.Known{} // as a search leaves it where every place is patched
 		pid, err := w.Syscall(unix.SYS_GETPID)
 		if int(pid) != tg.pid() {
 			t.Errorf("getpid says %d in process %d", pid, tg.pid())
@@ -242,9 +245,9 @@ func TestWriteText(t *testing.T) {
 	maps, err := p.Maps()
 	must(t, err)
 	exe, _ := p.Exe()
-	var text Mapping
+	var text raw.Mapping
 	for _, m := range maps {
-		if m.Path == exe && m.Perms&Exec != 0 {
+		if m.Path == exe && m.Perms&raw.Exec != 0 {
 			text = m
 		}
 	}
@@ -272,7 +275,7 @@ func TestWriteText(t *testing.T) {
 	if d, err := p.DiffText(); err != nil || len(d) != 0 {
 		t.Errorf("restored target: %v, %v", d, err)
 	}
-	var we *WriteError
+	var we *raw.WriteError
 	_, err = p.Stop(context.Background(), StopOptions{}, func(w *World) error { return w.WriteText(0x10, old) })
 	if !errors.As(err, &we) || we.Addr != 0x10 {
 		t.Errorf("write to unmapped memory: %v", err)

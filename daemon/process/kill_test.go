@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"culprit/daemon/process/raw"
 	"culprit/daemon/syscalls"
 )
 
@@ -25,7 +26,7 @@ func init() { helpers["victim"] = victim }
 func victim(args []string) int {
 	pid, _ := strconv.Atoi(args[0])
 	point, nth := args[1], atoi(args[2])
-	fault = func(name string) {
+	raw.Fault = func(name string) {
 		if name == point {
 			if nth--; nth == 0 {
 				_ = unix.Kill(os.Getpid(), unix.SIGKILL)
@@ -38,7 +39,7 @@ func victim(args []string) int {
 		fmt.Fprintln(os.Stderr, "victim:", err)
 		return 3
 	}
-	if point == atTransfersEnd {
+	if point == raw.AtTransfersEnd {
 		know, err := syscalls.OpenTransfers(syscalls.NewTypes())
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "victim:", err)
@@ -49,13 +50,13 @@ func victim(args []string) int {
 	fmt.Println("ready")
 	for {
 		_, err := p.Stop(context.Background(), StopOptions{Deadline: 5 * time.Second}, func(w *World) error {
-			at, err := w.Mmap(0, pageSize, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS, -1, 0)
+			at, err := w.Mmap(0, raw.PageSize, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS, -1, 0)
 			if err != nil {
 				return err
 			}
-			return w.Munmap(at, pageSize)
+			return w.Munmap(at, raw.PageSize)
 		})
-		if err != nil && !errors.As(err, new(*Deferred)) {
+		if err != nil && !errors.As(err, new(*raw.Deferred)) {
 			fmt.Fprintln(os.Stderr, "victim:", err)
 			return 4
 		}
@@ -95,9 +96,9 @@ func untraced(t *testing.T, pid int) {
 }
 
 func anyTraced(pid int) bool {
-	tids, _ := listTasks(pid)
+	tids, _ := raw.Tasks(pid)
 	for _, tid := range tids {
-		if s, err := readStatus(pid, tid); err == nil && s.tracer != 0 {
+		if s, err := raw.ReadStatus(pid, tid); err == nil && s.Tracer != 0 {
 			return true
 		}
 	}
@@ -130,7 +131,7 @@ func TestTracerKilledAtEveryPoint(t *testing.T) {
 	for _, mode := range []string{"running", "blocked", "running offstack", "blocked offstack"} {
 		t.Run(mode, func(t *testing.T) {
 			tg := start(t, compile(t, stateSource), strings.Fields(mode)...)
-			for i, point := range faultPoints {
+			for i, point := range raw.FaultPoints {
 				if point == "stop.broken-call" && strings.HasPrefix(mode, "running") {
 					continue // no thread is in such a call
 				}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"culprit/daemon/process/raw"
 )
 
 // TestInjectedCallThatBlocks: a call that does not come back in time is left to the thread, which makes it to its end, returns to
@@ -20,7 +22,7 @@ func TestInjectedCallThatBlocks(t *testing.T) {
 		_, err := w.Syscall(unix.SYS_POLL, 0, 0, asleep)
 		return err
 	})
-	var d *Deferred
+	var d *raw.Deferred
 	if !errors.As(err, &d) || d.TID == 0 {
 		t.Fatalf("%v", err)
 	}
@@ -60,10 +62,10 @@ func TestRemoteCallsThatFail(t *testing.T) {
 		}
 		taken := maps[0].Start
 		const flags = unix.MAP_PRIVATE | unix.MAP_ANONYMOUS
-		if _, err := w.Mmap(taken, pageSize, unix.PROT_READ, flags|unix.MAP_FIXED_NOREPLACE, -1, 0); !errors.Is(err, unix.EEXIST) {
+		if _, err := w.Mmap(taken, raw.PageSize, unix.PROT_READ, flags|unix.MAP_FIXED_NOREPLACE, -1, 0); !errors.Is(err, unix.EEXIST) {
 			t.Errorf("a mapping over another one: %v", err)
 		}
-		if err := w.Munmap(taken+1, pageSize); !errors.Is(err, unix.EINVAL) || !strings.Contains(err.Error(), "munmap") {
+		if err := w.Munmap(taken+1, raw.PageSize); !errors.Is(err, unix.EINVAL) || !strings.Contains(err.Error(), "munmap") {
 			t.Errorf("munmap at an odd address: %v", err)
 		}
 		if err := w.CloseFD(54321); !errors.Is(err, unix.EBADF) || !strings.Contains(err.Error(), "54321") {
@@ -121,17 +123,17 @@ func TestRestartableSequence(t *testing.T) {
 	for range 20 {
 		stop(t, p, func(w *World) error {
 			for _, th := range w.Threads() {
-				if w.inRseq(w.s.threads[th.TID]) {
+				if w.calls.InRseq(w.s.threads[th.TID]) {
 					inside++
 				} else {
 					outside++
 				}
 			}
-			tr, err := w.chooseThread()
+			tr, err := w.calls.ChooseThread()
 			if err != nil {
 				return err
 			}
-			if w.inRseq(tr) {
+			if w.calls.InRseq(tr) {
 				t.Error("a thread in a restartable sequence was chosen")
 			}
 			_, err = w.Syscall(unix.SYS_GETPID)

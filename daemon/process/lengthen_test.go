@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"culprit/daemon/process/raw"
+	"culprit/daemon/process/remote"
 )
 
 // deepSource has one thread, which stands for ever where its main stack has never been deeper, with less than 2 KiB below it. It looks at
@@ -49,15 +52,15 @@ func TestCallsOnADeepStack(t *testing.T) {
 	was := stackOfMain(t, p)
 	for round := range 20 {
 		stop(t, p, func(w *World) error {
-			sp := Addr(w.Threads()[0].Regs.Rsp)
-			if room := sp - was.Start; round == 0 && room > pageSize {
+			sp := raw.Addr(w.Threads()[0].Regs.Rsp)
+			if room := sp - was.Start; round == 0 && room > raw.PageSize {
 				t.Fatalf("there are %d bytes below the stack pointer: this test shows nothing", room)
 			}
 			return borrowAndGiveBack(t, w)
 		})
 	}
 	is := stackOfMain(t, p)
-	if is.End != was.End || is.Start >= was.Start || was.Start-is.Start > 8*pageSize {
+	if is.End != was.End || is.Start >= was.Start || was.Start-is.Start > 8*raw.PageSize {
 		t.Errorf("the stack was %v-%v and is %v-%v", was.Start, was.End, is.Start, is.End)
 	}
 	below := make([]byte, was.Start-is.Start)
@@ -73,7 +76,7 @@ func TestCallsOnADeepStack(t *testing.T) {
 	}
 }
 
-func stackOfMain(t *testing.T, p *Process) Mapping {
+func stackOfMain(t *testing.T, p *Process) raw.Mapping {
 	t.Helper()
 	for _, m := range must2(p.Maps()) {
 		if m.Path == "[stack]" {
@@ -81,7 +84,7 @@ func stackOfMain(t *testing.T, p *Process) Mapping {
 		}
 	}
 	t.Fatal("no main stack")
-	return Mapping{}
+	return raw.Mapping{}
 }
 
 // TestDeepStackAtItsLimit: a stack is not made longer than the target may have it, whatever we may have; and as long as we may not, but the
@@ -97,7 +100,7 @@ func TestDeepStackAtItsLimit(t *testing.T) {
 		})
 		return err
 	}
-	var unsupported *Unsupported
+	var unsupported *raw.Unsupported
 	if err := call(); !errors.As(err, &unsupported) || !unsupported.Passes {
 		t.Errorf("a call at the end of the stack: %v", err)
 	}
@@ -124,7 +127,7 @@ func TestDeepStackAtItsLimit(t *testing.T) {
 // TestTracerKilledOnADeepStack kills a tracer at each of its fault points within calls that are made from what was added to a stack. Each
 // time the target is a new one: the first call adds.
 func TestTracerKilledOnADeepStack(t *testing.T) {
-	for _, point := range faultPoints {
+	for _, point := range raw.FaultPoints {
 		if point == "stop.broken-call" {
 			continue // needs a thread in such a call
 		}
@@ -152,7 +155,7 @@ func isBack(t *testing.T, tg *target) {
 			_, err := w.Syscall(unix.SYS_GETPID)
 			return err
 		})
-		if err != nil && !errors.As(err, new(*Deferred)) {
+		if err != nil && !errors.As(err, new(*raw.Deferred)) {
 			t.Fatal(err)
 		}
 		return err == nil
@@ -168,14 +171,14 @@ func TestFramesAreApart(t *testing.T) {
 		stop(t, p, func(w *World) error {
 			const n = 4 << 10
 			for _, caller := range w.Threads() {
-				at, err := w.findScratch(caller.TID, n)
+				at, err := w.calls.FindScratch(caller.TID, n)
 				if err != nil {
 					continue
 				}
 				found++
 				for _, other := range w.Threads() {
-					sp := Addr(other.Regs.Rsp)
-					if other.TID != caller.TID && sp > at && sp < at+n+apart {
+					sp := raw.Addr(other.Regs.Rsp)
+					if other.TID != caller.TID && sp > at && sp < at+n+remote.Apart {
 						t.Errorf("%v: a frame of thread %d at %v, below thread %d at %v", mode, caller.TID, at, other.TID, sp)
 					}
 				}

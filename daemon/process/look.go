@@ -5,6 +5,9 @@ import (
 	"fmt"
 
 	"golang.org/x/sys/unix"
+
+	"culprit/daemon/process/raw"
+	"culprit/daemon/process/resume"
 )
 
 // Look takes hold of a running process for reading only: it is never traced, stopped or written to, so that it does not matter
@@ -22,7 +25,8 @@ func lookOnce(pid int) (*Process, error) {
 	if err := checkClass(pid); err != nil {
 		return nil, err
 	}
-	p := &Process{pid: pid, start: st.Start, pidfd: -1, mem: -1, looking: true, done: make(chan struct{})}
+	p := &Process{pid: pid, start: st.Start, pidfd: -1, mem: raw.File{FD: -1}, looking: true, done: make(chan struct{})}
+	p.calls = resume.New(pid, &p.mem, p.takeFD)
 	if err := p.openToRead(); err != nil {
 		p.closeHandles()
 		return nil, err
@@ -36,15 +40,15 @@ func (p *Process) openToRead() (err error) {
 	if err := p.openPidfd(); err != nil {
 		return err
 	}
-	if p.mem, err = unix.Open(fmt.Sprintf("/proc/%d/mem", p.pid), unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
-		if p.mem = -1; !denied(err) {
+	if p.mem.FD, err = unix.Open(fmt.Sprintf("/proc/%d/mem", p.pid), unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+		if p.mem.FD = -1; !denied(err) {
 			return p.openFailed("memory", err)
 		}
 	}
 	if p.exec, err = markExec(p.pid); err != nil {
 		return p.openFailed("program", err)
 	}
-	if _, err := p.readMaps(); err != nil {
+	if _, err := raw.ReadMaps(p.pid); err != nil {
 		return p.openFailed("mappings", err)
 	}
 	return p.alive()
@@ -52,17 +56,14 @@ func (p *Process) openToRead() (err error) {
 
 func denied(err error) bool { return errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) }
 
-// Looking reports whether the process was opened by Look.
-func (p *Process) Looking() bool { return p.looking }
-
 // Blind reports whether the memory of the target cannot be read, nor what its threads wait in: the kernel asks for the right to
 // trace it for both.
-func (p *Process) Blind() bool { return p.mem < 0 }
+func (p *Process) Blind() bool { return p.mem.FD < 0 }
 
 // onlyLooking is the answer to whoever wants more of a process that was opened by Look.
 func (p *Process) onlyLooking(what string) error {
 	if !p.looking {
 		return nil
 	}
-	return &Unsupported{What: fmt.Sprintf("%s process %d, which was opened for reading only", what, p.pid)}
+	return &raw.Unsupported{What: fmt.Sprintf("%s process %d, which was opened for reading only", what, p.pid)}
 }

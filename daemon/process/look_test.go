@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"culprit/daemon/process/raw"
 	"culprit/internal/testprog"
 )
 
@@ -22,8 +23,8 @@ func TestLookReadsAndNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	if !p.Looking() || p.Blind() {
-		t.Errorf("looking %v, blind %v", p.Looking(), p.Blind())
+	if !p.looking || p.Blind() {
+		t.Errorf("looking %v, blind %v", p.looking, p.Blind())
 	}
 	maps, err := p.Maps()
 	if err != nil || len(maps) == 0 {
@@ -36,14 +37,14 @@ func TestLookReadsAndNothingElse(t *testing.T) {
 				t.Errorf("%s: %v", m.Path, err)
 			}
 		}
-		if m.Perms&Write == 0 {
+		if m.Perms&raw.Write == 0 {
 			continue
 		}
 		if err := p.WriteData(m.Start, buf[:1]); err == nil || !strings.Contains(err.Error(), "for reading only") {
 			t.Errorf("WriteData: %v", err)
 		}
 	}
-	var unsupported *Unsupported
+	var unsupported *raw.Unsupported
 	if _, err := p.Stop(context.Background(), StopOptions{}, func(*World) error { return nil }); !errors.As(err, &unsupported) {
 		t.Errorf("Stop: %v", err)
 	}
@@ -73,7 +74,7 @@ func TestLookRefuses(t *testing.T) {
 			t.Errorf("Look(%d): %v", pid, err)
 		}
 	}
-	if _, err := Look(os.Getpid()); !errors.As(err, new(*Unsupported)) {
+	if _, err := Look(os.Getpid()); !errors.As(err, new(*raw.Unsupported)) {
 		t.Errorf("itself: %v", err)
 	}
 	if comm, err := os.ReadFile("/proc/2/comm"); err == nil && strings.TrimSpace(string(comm)) == "kthreadd" {

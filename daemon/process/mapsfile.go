@@ -5,6 +5,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"culprit/daemon/process/raw"
 )
 
 // MapsFile reports whether a process maps a file and may write to it there. The error is fs.ErrPermission where its mappings may not be
@@ -14,12 +16,12 @@ func MapsFile(pid int, dev, inode uint64) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("mappings of process %d: %w", pid, err)
 	}
-	maps, err := parseMaps(b)
+	maps, err := raw.ParseMaps(b)
 	if err != nil {
 		return false, err
 	}
 	for _, m := range maps {
-		if m.Dev == dev && m.Inode == inode && inode != 0 && m.Perms&(Write|Shared) == Write|Shared {
+		if m.Dev == dev && m.Inode == inode && inode != 0 && m.Perms&(raw.Write|raw.Shared) == raw.Write|raw.Shared {
 			return true, nil
 		}
 	}
@@ -27,7 +29,7 @@ func MapsFile(pid int, dev, inode uint64) (bool, error) {
 }
 
 // MappingOwner is the user to whom the file belongs that the target maps. The file is not opened. It needs CAP_CHECKPOINT_RESTORE.
-func (p *Process) MappingOwner(m Mapping) (uid int, err error) {
+func (p *Process) MappingOwner(m raw.Mapping) (uid int, err error) {
 	release, err := p.use()
 	if err != nil {
 		return 0, err
@@ -45,16 +47,16 @@ func (p *Process) MappingOwner(m Mapping) (uid int, err error) {
 
 // UserOf is the user as whom a process makes files.
 func UserOf(pid int) (uid int, err error) {
-	st, err := readStatus(pid, 0)
-	return st.uids[3], err
+	st, err := raw.ReadStatus(pid, 0)
+	return st.UIDs[3], err
 }
 
 // Traces reports whether a thread of a process traces another process. What cannot be read counts as untraced.
 func Traces(tracer, pid int) bool {
-	st, err := readStatus(pid, 0)
-	if err != nil || st.tracer == 0 {
+	st, err := raw.ReadStatus(pid, 0)
+	if err != nil || st.Tracer == 0 {
 		return false
 	}
-	of, err := readStatus(st.tracer, 0)
-	return err == nil && of.tgid == tracer
+	of, err := raw.ReadStatus(st.Tracer, 0)
+	return err == nil && of.TGID == tracer
 }

@@ -3,6 +3,8 @@ package process
 import (
 	"encoding/binary"
 	"slices"
+
+	"culprit/daemon/process/raw"
 )
 
 // Programs that want their code in large pages copy it to memory of their own and move that over the original. The mapping shows no
@@ -10,8 +12,8 @@ import (
 
 // A movedText is executable memory of the program's own between the mappings of a file.
 type movedText struct {
-	Mapping         // with the file's name, and the offset at which it would show the file
-	header  Mapping // a mapping of the file
+	raw.Mapping             // with the file's name, and the offset at which it would show the file
+	header      raw.Mapping // a mapping of the file
 }
 
 // DiffMoved compares executable memory of the program's own that lies where a file's text was with that file, and gives the differences.
@@ -31,9 +33,9 @@ func (p *Process) DiffMoved() (out []Diff, err error) {
 }
 
 // movedText finds what lies in place of text.
-func (p *Process) movedText(maps []Mapping) (moved []movedText) {
+func (p *Process) movedText(maps []raw.Mapping) (moved []movedText) {
 	for _, own := range maps {
-		if own.Perms&Exec == 0 || own.Inode != 0 || own.Path != "" {
+		if own.Perms&raw.Exec == 0 || own.Inode != 0 || own.Path != "" {
 			continue
 		}
 		for _, h := range maps {
@@ -46,7 +48,7 @@ func (p *Process) movedText(maps []Mapping) (moved []movedText) {
 }
 
 // endOf is where the last mapping of a file ends that begins behind another one of it, without one of its beginning between them.
-func endOf(maps []Mapping, h Mapping) (end Addr) {
+func endOf(maps []raw.Mapping, h raw.Mapping) (end raw.Addr) {
 	for _, m := range maps {
 		if m.Start > h.Start && m.Inode == h.Inode && m.Dev == h.Dev {
 			if m.Offset == 0 {
@@ -65,7 +67,7 @@ const (
 )
 
 // textAt is what part of a file's text own memory stands for, by the head of the file as it is mapped.
-func (p *Process) textAt(own, h Mapping) []movedText {
+func (p *Process) textAt(own, h raw.Mapping) []movedText {
 	head := make([]byte, min(h.Len(), 4<<10))
 	if p.ReadMem(h.Start, head) != nil || string(head[:4]) != "\x7fELF" {
 		return nil
@@ -85,15 +87,15 @@ func (p *Process) textAt(own, h Mapping) []movedText {
 	if first < 0 {
 		return nil
 	}
-	bias := h.Start - Addr(le.Uint64(loads[first][phVaddr:]))
+	bias := h.Start - raw.Addr(le.Uint64(loads[first][phVaddr:]))
 	for _, l := range loads {
-		lo := bias + Addr(le.Uint64(l[phVaddr:])&^(pageSize-1))
-		hi := (bias + Addr(le.Uint64(l[phVaddr:])+le.Uint64(l[phFilesz:])) + pageSize - 1) &^ (pageSize - 1)
+		lo := bias + raw.Addr(le.Uint64(l[phVaddr:])&^(raw.PageSize-1))
+		hi := (bias + raw.Addr(le.Uint64(l[phVaddr:])+le.Uint64(l[phFilesz:])) + raw.PageSize - 1) &^ (raw.PageSize - 1)
 		if le.Uint32(l[phFlags:])&1 == 0 || max(lo, own.Start) >= min(hi, own.End) {
 			continue
 		}
-		m := Mapping{Start: max(lo, own.Start), End: min(hi, own.End), Perms: own.Perms, Dev: h.Dev, Inode: h.Inode, Path: h.Path}
-		m.Offset = le.Uint64(l[phOff:])&^(pageSize-1) + uint64(m.Start-lo)
+		m := raw.Mapping{Start: max(lo, own.Start), End: min(hi, own.End), Perms: own.Perms, Dev: h.Dev, Inode: h.Inode, Path: h.Path}
+		m.Offset = le.Uint64(l[phOff:])&^(raw.PageSize-1) + uint64(m.Start-lo)
 		return []movedText{{m, h}}
 	}
 	return nil

@@ -1,7 +1,6 @@
 package process
 
 import (
-	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"culprit/daemon/process/raw"
+	"culprit/daemon/process/remote"
+	"culprit/daemon/process/resume"
 	"culprit/internal/procfs"
 )
 
@@ -20,7 +22,7 @@ type Process struct {
 	pid   int
 	start uint64 // clock ticks since boot at which it started
 	pidfd int
-	mem   int // /proc/PID/mem: bound to the address space, not to the number; -1 if it may not be read (Look)
+	mem   raw.File // its FD is -1 if it may not be read (Look)
 	exec  execMark
 	done  chan struct{}
 	watch *os.File // a second pidfd, owned by the goroutine that closes done
@@ -32,23 +34,19 @@ type Process struct {
 	closed bool
 
 	mapsMu   sync.Mutex
-	lastMaps []Mapping
+	lastMaps []raw.Mapping
 
 	tracerMu sync.Mutex
 	tracer   *tracer // nil until the first Stop
 
-	deadlines atomic.Pointer[Deadlines] // nil: nobody knows
-	transfers atomic.Pointer[Transfers] // the same
+	transfers atomic.Pointer[Transfers] // nil: nobody knows
 	opened    time.Duration             // on the monotonic clock
 	waited    time.Duration             // for transfers, before stops began; on the tracer goroutine only
 	cuts      int                       // transfers that were cut; the same
 
-	gadgets  gadgetCache        // used on the tracer goroutine only
-	waits    map[int]brokenWait // by thread, of those that go on with restart_syscall; the same
-	spent    spentPlaces
+	known    remote.Known          // to calls in the target; used on the tracer goroutine only
+	calls    *resume.Calls         // that stops break into; but for KnowDeadlines and Learn the same
 	computed map[int]time.Duration // by thread, when it was last seen to run and to move no data; on the tracer goroutine only
-	endings  map[int]time.Duration // by thread, when waits are over that go on too long; on the tracer goroutine only
-	areas    map[int]rseqArea      // by thread, of those that were there at the last stop; the same
 }
 
 // Open takes hold of a running process without disturbing it. The errors are, in the order of the checks: ErrNotFound, ErrKernelThread,
@@ -86,7 +84,8 @@ func openOnce(pid int, h Holder) (*Process, error) {
 	if err := checkTraced(pid); err != nil {
 		return nil, err
 	}
-	p := &Process{pid: pid, start: st.Start, pidfd: -1, mem: -1, opened: monotonic(), done: make(chan struct{}), holder: h, waits: map[int]brokenWait{}, computed: map[int]time.Duration{}, endings: map[int]time.Duration{}}
+	p := &Process{pid: pid, start: st.Start, pidfd: -1, mem: raw.File{FD: -1}, opened: raw.Monotonic(), done: make(chan struct{}), holder: h, computed: map[int]time.Duration{}}
+	p.calls = resume.New(pid, &p.mem, p.takeFD)
 	if err := p.openHandles(); err != nil {
 		p.closeHandles()
 		return nil, err
@@ -104,17 +103,17 @@ func checkExists(pid int) (procfs.Stat, error) {
 	if err != nil {
 		return st, fmt.Errorf("process %d: %w", pid, ErrNotFound)
 	}
-	status, err := readStatus(pid, 0)
+	status, err := raw.ReadStatus(pid, 0)
 	switch {
 	case err != nil:
 		return st, fmt.Errorf("process %d: %w", pid, ErrNotFound)
-	case status.tgid != pid:
-		return st, fmt.Errorf("process %d: %w: it is a thread of process %d, attach to that", pid, ErrNotFound, status.tgid)
+	case status.TGID != pid:
+		return st, fmt.Errorf("process %d: %w: it is a thread of process %d, attach to that", pid, ErrNotFound, status.TGID)
 	case pid == os.Getpid():
-		return st, &Unsupported{What: "attaching to itself", Needs: "another process to measure"}
+		return st, &raw.Unsupported{What: "attaching to itself", Needs: "another process to measure"}
 	case st.IsKernel():
 		return st, fmt.Errorf("process %d: %w", pid, ErrKernelThread)
-	case st.State == 'Z' && status.threads > 1:
+	case st.State == 'Z' && status.Threads > 1:
 		return st, errLeaderEnded
 	case st.State == 'Z' || st.State == 'X':
 		return st, fmt.Errorf("process %d: %w", pid, ErrZombie)
@@ -125,7 +124,7 @@ func checkExists(pid int) (procfs.Stat, error) {
 // errEnding: it has no memory any more.
 var errEnding = fmt.Errorf("%w: it is just ending", ErrZombie)
 
-var errLeaderEnded = &Unsupported{What: "a process whose main thread has ended while others run"}
+var errLeaderEnded = &raw.Unsupported{What: "a process whose main thread has ended while others run"}
 
 // checkClass refuses anything but 64-bit x86 programs. Where the file cannot be read the check of permissions will say why.
 func checkClass(pid int) error {
@@ -136,35 +135,18 @@ func checkClass(pid int) error {
 	defer f.Close()
 	var id [20]byte
 	if _, err := io.ReadFull(f, id[:]); err != nil {
-		return &Unsupported{What: "a program that is not an ELF file"}
+		return &raw.Unsupported{What: "a program that is not an ELF file"}
 	}
 	return supportedClass(id)
 }
 
-// supportedClass looks at the first bytes of an ELF file.
-func supportedClass(id [20]byte) error {
-	if string(id[:4]) != elf.ELFMAG {
-		return &Unsupported{What: "a program that is not an ELF file"}
-	}
-	machine := elf.Machine(uint16(id[18]) | uint16(id[19])<<8)
-	switch {
-	case machine == elf.EM_X86_64 && elf.Class(id[elf.EI_CLASS]) == elf.ELFCLASS64:
-		return nil
-	case machine == elf.EM_X86_64:
-		return &Unsupported{What: "an x32 program", Needs: "a 64-bit x86-64 program"}
-	case elf.Class(id[elf.EI_CLASS]) == elf.ELFCLASS32:
-		return &Unsupported{What: "a 32-bit program", Needs: "a 64-bit x86-64 program"}
-	}
-	return &Unsupported{What: fmt.Sprintf("a program for %v", machine), Needs: "a 64-bit x86-64 program"}
-}
-
 func checkTraced(pid int) error {
-	s, err := readStatus(pid, 0)
+	s, err := raw.ReadStatus(pid, 0)
 	if err != nil {
 		return fmt.Errorf("process %d: %w", pid, ErrNotFound)
 	}
-	if s.tracer != 0 {
-		return traced(pid, s.tracer)
+	if s.Tracer != 0 {
+		return traced(pid, s.Tracer)
 	}
 	return nil
 }
@@ -172,7 +154,7 @@ func checkTraced(pid int) error {
 func traced(pid, tracer int) *Traced {
 	t := &Traced{PID: pid, Tracer: tracer, TracerName: "unknown"}
 	if st, err := procfs.ReadStat(tracer); err == nil {
-		t.TracerName = clean(string(st.Name))
+		t.TracerName = raw.CleanName(string(st.Name))
 	}
 	return t
 }
@@ -182,8 +164,8 @@ func (p *Process) openHandles() (err error) {
 	if err := p.openPidfd(); err != nil {
 		return err
 	}
-	if p.mem, err = unix.Open(fmt.Sprintf("/proc/%d/mem", p.pid), unix.O_RDWR|unix.O_CLOEXEC, 0); err != nil {
-		p.mem = -1
+	if p.mem.FD, err = unix.Open(fmt.Sprintf("/proc/%d/mem", p.pid), unix.O_RDWR|unix.O_CLOEXEC, 0); err != nil {
+		p.mem.FD = -1
 		return p.openFailed("memory", err)
 	}
 	p.holder.Begin()
@@ -223,8 +205,8 @@ func (p *Process) openFailed(what string, err error) error {
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) {
 		return fmt.Errorf("process %d: %w", p.pid, errEnding)
 	}
-	if s, e := readStatus(p.pid, 0); e == nil && s.tracer != 0 {
-		return traced(p.pid, s.tracer)
+	if s, e := raw.ReadStatus(p.pid, 0); e == nil && s.Tracer != 0 {
+		return traced(p.pid, s.Tracer)
 	}
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
 		if _, err := checkExists(p.pid); err != nil {
@@ -287,7 +269,7 @@ func (p *Process) Close() error {
 }
 
 func (p *Process) closeHandles() {
-	for _, fd := range []*int{&p.pidfd, &p.mem} {
+	for _, fd := range []*int{&p.pidfd, &p.mem.FD} {
 		if *fd >= 0 {
 			unix.Close(*fd)
 			*fd = -1

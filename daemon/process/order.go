@@ -4,6 +4,9 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"culprit/daemon/process/raw"
+	"culprit/daemon/process/resume"
 )
 
 // The order in which threads are attached and let go.
@@ -30,7 +33,7 @@ func (s *session) turnOf(tid int, call int64) turn {
 		return parent
 	case tid == s.p.pid:
 		return leader
-	case call >= 0 && rewindable[uint64(call)]:
+	case call >= 0 && resume.Rewindable[uint64(call)]:
 		return inRewindable
 	}
 	return elsewhere
@@ -51,17 +54,17 @@ func (s *session) inOrder(tids []int) []int {
 }
 
 // outOfOrder are the threads that have stopped, in the order in which they are let go.
-func (s *session) outOfOrder() []*tracee {
-	var byTurn [turns][]*tracee
+func (s *session) outOfOrder() []*raw.Tracee {
+	var byTurn [turns][]*raw.Tracee
 	for _, tr := range s.threads {
-		if tr.phase != stopped {
+		if tr.Phase != raw.AtStop {
 			continue
 		}
 		call := int64(-1)
-		if int64(tr.regs.Orig_rax) >= 0 {
-			call = int64(uint32(tr.regs.Orig_rax))
+		if int64(tr.Regs.Orig_rax) >= 0 {
+			call = int64(uint32(tr.Regs.Orig_rax))
 		}
-		at := turns - 1 - s.turnOf(tr.tid, call)
+		at := turns - 1 - s.turnOf(tr.TID, call)
 		byTurn[at] = append(byTurn[at], tr)
 	}
 	return slices.Concat(byTurn[:]...)

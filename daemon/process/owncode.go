@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+
+	"culprit/daemon/process/raw"
 )
 
 // Bits of an entry of /proc/PID/pagemap.
@@ -20,17 +22,17 @@ const ownPiece = 256 << 10
 // a private mapping of a file the pages that were written to. Pages that nobody has touched are left out. code is good until f
 // returns; runs of pages come in order of address, each in pieces that overlap by some bytes, so that none cuts every instruction at
 // its end in two. What cannot be read (any more) is left out, too.
-func (p *Process) OwnCode(m Mapping, f func(at Addr, code []byte)) error {
+func (p *Process) OwnCode(m raw.Mapping, f func(at raw.Addr, code []byte)) error {
 	const overlap = 16
-	return p.ownRuns(m, func(lo, hi Addr) error {
+	return p.ownRuns(m, func(lo, hi raw.Addr) error {
 		buf := make([]byte, min(uint64(hi-lo), ownPiece))
-		for at := lo; at < hi; at += Addr(len(buf) - overlap) {
+		for at := lo; at < hi; at += raw.Addr(len(buf) - overlap) {
 			piece := buf[:min(uint64(hi-at), uint64(len(buf)))]
 			if err := p.ReadMem(at, piece); err != nil {
 				return p.alive() // unmapped meanwhile, or beyond the end of a file
 			}
 			f(at, piece)
-			if at+Addr(len(piece)) == hi {
+			if at+raw.Addr(len(piece)) == hi {
 				return nil
 			}
 		}
@@ -39,8 +41,8 @@ func (p *Process) OwnCode(m Mapping, f func(at Addr, code []byte)) error {
 }
 
 // ownRuns gives f the runs of pages that OwnCode is about.
-func (p *Process) ownRuns(m Mapping, f func(lo, hi Addr) error) error {
-	if m.Perms&Shared != 0 {
+func (p *Process) ownRuns(m raw.Mapping, f func(lo, hi raw.Addr) error) error {
+	if m.Perms&raw.Shared != 0 {
 		return f(m.Start, m.End)
 	}
 	release, err := p.use()
@@ -54,16 +56,16 @@ func (p *Process) ownRuns(m Mapping, f func(lo, hi Addr) error) error {
 	}
 	defer pages.Close()
 	words := make([]byte, 8*512)
-	var lo Addr
-	for at := m.Start; at < m.End; at += pageSize * 512 {
-		n := int(min(uint64(m.End-at)/pageSize, 512))
-		if _, err := pages.ReadAt(words[:8*n], int64(at/pageSize*8)); err != nil {
+	var lo raw.Addr
+	for at := m.Start; at < m.End; at += raw.PageSize * 512 {
+		n := int(min(uint64(m.End-at)/raw.PageSize, 512))
+		if _, err := pages.ReadAt(words[:8*n], int64(at/raw.PageSize*8)); err != nil {
 			return p.gone(err)
 		}
 		for i := range n {
 			e := binary.LittleEndian.Uint64(words[8*i:])
 			own := e&pageSwapped != 0 || e&pagePresent != 0 && (e&pageOfFile == 0 || !m.FileBacked())
-			here := at + Addr(i)*pageSize
+			here := at + raw.Addr(i)*raw.PageSize
 			switch {
 			case own && lo == 0:
 				lo = here

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"culprit/daemon/process/raw"
 )
 
 // TestPassFD: memory of ours that only a descriptor leads to is mapped by a target, which keeps no descriptor, also where the way ends
@@ -26,13 +28,13 @@ func TestPassFD(t *testing.T) {
 			_, err = unix.Pwrite(fd, want, 0)
 			must(t, err)
 			told := 0
-			var at Addr
+			var at raw.Addr
 			stop(t, p, func(w *World) error {
 				there, err := w.PassFDs([]int{fd, fd}, func(fds ...int) error { told += 1 + len(fds); return nil })
 				if err != nil {
 					return err
 				}
-				if at, err = w.Mmap(0, pageSize, unix.PROT_READ, unix.MAP_SHARED, there[1], 0); err != nil {
+				if at, err = w.Mmap(0, raw.PageSize, unix.PROT_READ, unix.MAP_SHARED, there[1], 0); err != nil {
 					return err
 				}
 				return errors.Join(w.CloseFD(there[0]), w.CloseFD(there[1]))
@@ -42,7 +44,7 @@ func TestPassFD(t *testing.T) {
 			if !bytes.Equal(got, want) || told != 5 {
 				t.Errorf("the target maps %q, %d descriptors were told of", got, told)
 			}
-			stop(t, p, func(w *World) error { return w.Munmap(at, pageSize) })
+			stop(t, p, func(w *World) error { return w.Munmap(at, raw.PageSize) })
 			refused := errors.New("refused")
 			for n := range 3 {
 				stop(t, p, func(w *World) error {

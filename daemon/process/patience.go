@@ -3,6 +3,8 @@ package process
 import (
 	"errors"
 	"time"
+
+	"culprit/daemon/process/raw"
 )
 
 // patientFor is how long Patiently goes on trying.
@@ -37,8 +39,8 @@ func Patiently(try func() error) error {
 
 // goesAway reports whether an error says that another try may do better.
 func goesAway(err error) bool {
-	var deferred *Deferred
-	var unsupported *Unsupported
+	var deferred *raw.Deferred
+	var unsupported *raw.Unsupported
 	var passing Passing
 	return errors.As(err, &deferred) || errors.As(err, &unsupported) && unsupported.Passes || errors.As(err, &passing) && passing.Passing()
 }
@@ -62,6 +64,6 @@ func (p *Process) GoneBy(err error) bool {
 
 // GivenUp reports whether a call in the process was given up: it completes by itself, some time later.
 func GivenUp(err error) bool {
-	var deferred *Deferred
+	var deferred *raw.Deferred
 	return errors.As(err, &deferred) && deferred.InCall
 }

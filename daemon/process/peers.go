@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"culprit/daemon/process/raw"
+	"culprit/daemon/process/resume"
 	"culprit/internal/procfs"
 )
 
@@ -25,7 +28,7 @@ func peersOf(pid int) (peers []int) {
 	defer dir.Close()
 	names, _ := dir.Readdirnames(-1)
 	for _, name := range names {
-		if other := atoi(name); other > 0 && other != pid && sameMemory(pid, other) {
+		if other, _ := strconv.Atoi(name); other > 0 && other != pid && sameMemory(pid, other) {
 			peers = append(peers, other)
 		}
 	}
@@ -77,17 +80,18 @@ func (s *session) freshPeers() []int {
 }
 
 func (s *session) stopPeer(pid int) error {
-	if tr := s.threads[pid]; tr != nil && tr.phase == running { // born just now, and attached to us at its birth
-		if s.poll(tr); tr.phase == running {
-			return &Deferred{TID: pid, State: ThreadState(pid, pid), Waited: time.Since(s.begin)}
+	if tr := s.threads[pid]; tr != nil && tr.Phase == raw.Running { // born just now, and attached to us at its birth
+		if s.poll(tr); tr.Phase == raw.Running {
+			return &raw.Deferred{TID: pid, State: raw.ThreadState(pid, pid), Waited: time.Since(s.begin)}
 		}
 	}
 	st, err := procfs.ReadStat(pid)
 	if err != nil {
 		return err
 	}
-	q := &Process{pid: pid, start: st.Start, pidfd: -1, mem: -1, exec: s.p.exec, waits: map[int]brokenWait{}, computed: map[int]time.Duration{}, endings: map[int]time.Duration{}}
-	one := &session{p: q, t: s.t, ctx: s.ctx, limit: s.limit, threads: map[int]*tracee{}, begin: s.begin, keep: q.ownChild()}
+	q := &Process{pid: pid, start: st.Start, pidfd: -1, mem: raw.File{FD: -1}, exec: s.p.exec, computed: map[int]time.Duration{}}
+	q.calls = resume.New(pid, &q.mem, q.takeFD)
+	one := &session{p: q, t: s.t, ctx: s.ctx, limit: s.limit, threads: map[int]*raw.Tracee{}, begin: s.begin, keep: q.ownChild()}
 	s.peers = append(s.peers, one)
 	if err := q.openPidfd(); err != nil {
 		return err

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"culprit/daemon/process/raw"
 )
 
 // peersSource runs three processes on its own memory, one of them with a thread; each counts. When it is told to end it waits for them.
@@ -45,8 +47,8 @@ func TestPeersStandStill(t *testing.T) {
 				t.Errorf("%d peers, %d threads; want 3 and 5", w.Peers(), len(w.Threads()))
 			}
 			for _, pid := range found {
-				for _, tid := range must2(listTasks(pid)) {
-					if s := ThreadState(pid, tid); s != 't' {
+				for _, tid := range must2(raw.Tasks(pid)) {
+					if s := raw.ThreadState(pid, tid); s != 't' {
 						t.Errorf("thread %d of peer %d is in state %c", tid, pid, s)
 					}
 				}

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"culprit/daemon/process/raw"
 )
 
 const capSysPtrace = 19
@@ -29,15 +31,15 @@ type deniedFacts struct {
 
 func gatherFacts(pid int) deniedFacts {
 	f := deniedFacts{pid: pid, euid: os.Geteuid(), ourRuid: os.Getuid(), egid: os.Getegid()}
-	if self, err := readStatus(os.Getpid(), 0); err == nil {
-		f.ourCaps = self.capEff
-		f.ptraceCap = self.capEff&(1<<capSysPtrace) != 0
+	if self, err := raw.ReadStatus(os.Getpid(), 0); err == nil {
+		f.ourCaps = self.CapEff
+		f.ptraceCap = self.CapEff&(1<<capSysPtrace) != 0
 	}
-	s, err := readStatus(pid, 0)
+	s, err := raw.ReadStatus(pid, 0)
 	f.targetReadError = err != nil
-	f.uids, f.gids, f.targetCaps = s.uids, s.gids, s.capEff
+	f.uids, f.gids, f.targetCaps = s.UIDs, s.GIDs, s.CapEff
 	f.yama = yamaScope()
-	f.dumpable = isDumpable(pid, s.uids[1])
+	f.dumpable = isDumpable(pid, s.UIDs[1])
 	ours, err1 := os.Readlink("/proc/self/ns/user")
 	theirs, err2 := os.Readlink(fmt.Sprintf("/proc/%d/ns/user", pid))
 	f.otherNamespace = err1 == nil && err2 == nil && ours != theirs
@@ -58,7 +60,8 @@ func yamaScope() int {
 	if err != nil {
 		return 0
 	}
-	return atoi(strings.TrimSpace(string(b)))
+	scope, _ := strconv.Atoi(strings.TrimSpace(string(b)))
+	return scope
 }
 
 // explainDenied names the first thing that is in the way, and the command that takes it out of the way.
@@ -117,7 +120,7 @@ func allEqual(ids []int, id int) bool {
 
 func userName(uid int) string {
 	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
-		return fmt.Sprintf("%s (%d)", clean(u.Username), uid)
+		return fmt.Sprintf("%s (%d)", raw.CleanName(u.Username), uid)
 	}
 	return strconv.Itoa(uid)
 }

@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"culprit/daemon/process/raw"
+	"culprit/daemon/process/remote"
 )
 
 // stacksSource has one thread on a stack of the library and one on 16 KiB of its own, and prints where both begin and end. All that is not in use
@@ -34,11 +37,11 @@ int main(int argc, char **argv) { char c; long bad = 0; pthread_t t[2]; pthread_
 func TestStackBounds(t *testing.T) {
 	tg := start(t, compile(t, stacksSource))
 	p := open(t, tg.pid())
-	var bounds [][2]Addr
+	var bounds [][2]raw.Addr
 	stop(t, p, func(w *World) error {
 		for _, th := range w.Threads() {
-			if lo, hi, ok := w.stackOf(th); ok {
-				bounds = append(bounds, [2]Addr{lo, hi})
+			if lo, hi, ok := w.calls.StackOf(th); ok {
+				bounds = append(bounds, [2]raw.Addr{lo, hi})
 			}
 		}
 		return nil
@@ -47,7 +50,7 @@ func TestStackBounds(t *testing.T) {
 	if len(bounds) != 2 {
 		t.Fatalf("the stacks of %d threads are known, want 2", len(bounds))
 	}
-	if want := [2]Addr{Addr(res["low"]), Addr(res["high"])}; bounds[1] != want {
+	if want := [2]raw.Addr{raw.Addr(res["low"]), raw.Addr(res["high"])}; bounds[1] != want {
 		t.Errorf("stack %v, want %v", bounds[1], want)
 	}
 	if n := bounds[0][1] - bounds[0][0]; n < 1<<20 {
@@ -77,7 +80,7 @@ func borrowAndGiveBack(t *testing.T, w *World) error {
 	if err := mapPage(w); err != nil {
 		return err
 	}
-	if err := w.unmapOwn(); err != nil {
+	if err := w.calls.UnmapOwn(); err != nil {
 		return err
 	}
 	for at, was := range before {
@@ -86,7 +89,7 @@ func borrowAndGiveBack(t *testing.T, w *World) error {
 			return fmt.Errorf("the mapping at %v: %w", at, err)
 		}
 		for i := range was {
-			if was[i] != is[i] && !kernels[at+Addr(i)] {
+			if was[i] != is[i] && !kernels[at+raw.Addr(i)] {
 				return fmt.Errorf("%#x of the mapping at %v was %#x and is %#x", i, at, was[i], is[i])
 			}
 		}
@@ -95,11 +98,11 @@ func borrowAndGiveBack(t *testing.T, w *World) error {
 }
 
 // rseqAreas are the bytes that the kernel writes itself when a thread goes to another CPU.
-func rseqAreas(w *World) map[Addr]bool {
-	all := map[Addr]bool{}
+func rseqAreas(w *World) map[raw.Addr]bool {
+	all := map[raw.Addr]bool{}
 	for _, t := range w.Threads() {
-		if area := ptraceRseq(t.TID); area != 0 {
-			for i := range Addr(32) {
+		if area := raw.RseqArea(t.TID); area != 0 {
+			for i := range raw.Addr(32) {
 				all[area+i] = true
 			}
 		}
@@ -107,11 +110,11 @@ func rseqAreas(w *World) map[Addr]bool {
 	return all
 }
 
-func writableBytes(t *testing.T, w *World) map[Addr][]byte {
+func writableBytes(t *testing.T, w *World) map[raw.Addr][]byte {
 	t.Helper()
-	all := map[Addr][]byte{}
+	all := map[raw.Addr][]byte{}
 	for _, m := range must2(w.Maps()) {
-		if m.Perms&Write == 0 || m.Len() > 16<<20 || isOwn(m) {
+		if m.Perms&raw.Write == 0 || m.Len() > 16<<20 || remote.IsOwn(m) {
 			continue
 		}
 		b := make([]byte, m.Len())
@@ -151,7 +154,7 @@ func TestNoRoomForAPage(t *testing.T) {
 				t.Errorf("getpid: %d, %v", got, err)
 			}
 		}
-		if _, err := w.Mmap(0, pageSize, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS, -1, 0); !errors.Is(err, unix.ENOMEM) {
+		if _, err := w.Mmap(0, raw.PageSize, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS, -1, 0); !errors.Is(err, unix.ENOMEM) {
 			t.Errorf("mmap: %v", err)
 		}
 		return nil

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"culprit/daemon/process/raw"
 )
 
 // seccompSource goes under a filter that kills the process for mmap (mode "kill"), answers it with EPERM ("errno"), or into strict mode.
@@ -31,7 +33,7 @@ int main(int argc, char **argv) { char c;
 `
 
 func mapPage(w *World) error {
-	_, err := w.Mmap(0, pageSize, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS, -1, 0)
+	_, err := w.Mmap(0, raw.PageSize, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS, -1, 0)
 	return err
 }
 
@@ -45,8 +47,8 @@ func TestSeccompFilter(t *testing.T) {
 		for range 20 {
 			stop(t, p, mapPage)
 		}
-		if s, err := readStatus(tg.pid(), 0); err != nil || s.seccomp != 2 {
-			t.Errorf("seccomp mode %d afterwards, %v", s.seccomp, err)
+		if s, err := raw.ReadStatus(tg.pid(), 0); err != nil || s.Seccomp != 2 {
+			t.Errorf("seccomp mode %d afterwards, %v", s.Seccomp, err)
 		}
 		if res := tg.finish(); res["end"] != 1 {
 			t.Errorf("%s: %v", mode, res)
@@ -58,7 +60,7 @@ func TestSeccompStrict(t *testing.T) {
 	tg := start(t, compile(t, seccompSource), "strict")
 	p := open(t, tg.pid())
 	eventually(t, "strict mode", func() bool { i, err := p.Info(); return err == nil && i.Seccomp == 1 })
-	var u *Unsupported
+	var u *raw.Unsupported
 	if _, err := p.Stop(t.Context(), StopOptions{}, mapPage); !errors.As(err, &u) || !strings.Contains(u.What, "strict") {
 		t.Errorf("%v", err)
 	}

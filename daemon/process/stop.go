@@ -9,6 +9,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"culprit/daemon/process/raw"
+	"culprit/daemon/process/remote"
+	"culprit/daemon/process/resume"
 	"culprit/internal/procfs"
 )
 
@@ -40,14 +43,14 @@ func (p *Process) Stop(ctx context.Context, opts StopOptions, f func(w *World) e
 	if opts.Deadline <= 0 {
 		opts.Deadline = DefaultDeadline
 	}
-	p.lookFirst()
-	defer p.lookForDeadlines()()
+	p.calls.LookFirst()
+	defer p.calls.LookForDeadlines()()
 	for {
 		t, err := p.startTracer()
 		if err != nil {
 			return Pause{}, err
 		}
-		s := &session{p: p, t: t, ctx: ctx, limit: opts.Deadline, threads: map[int]*tracee{}, calls: map[int]int64{}}
+		s := &session{p: p, t: t, ctx: ctx, limit: opts.Deadline, threads: map[int]*raw.Tracee{}, calls: map[int]int64{}}
 		var fault any
 		returned := false
 		var runErr error
@@ -56,7 +59,7 @@ func (p *Process) Stop(ctx context.Context, opts StopOptions, f func(w *World) e
 			runErr = s.run(f)
 			returned = true
 		})
-		p.spent.learn()
+		p.calls.Learn()
 		switch {
 		case errors.Is(err, errTracerDead):
 			continue // it ended to let go of a zombie; another one starts afresh
@@ -71,42 +74,13 @@ func (p *Process) Stop(ctx context.Context, opts StopOptions, f func(w *World) e
 	}
 }
 
-// A phase is where a traced thread is.
-type phase int
-
-const (
-	running  phase = iota // or not known to have stopped yet
-	stopped               // at an interrupt stop; regs are valid
-	released              // detached
-	ended
-)
-
-// A tracee is one thread that we have seized.
-type tracee struct {
-	tid    int
-	phase  phase
-	group  bool          // in a job-control stop
-	stray  bool          // belongs to a child process: to be released as soon as it can be
-	asked  time.Duration // when it was interrupted last, on the monotonic clock
-	adrift bool          // was left in an injected call: completes it by itself, its registers must not be touched
-	keep   bool          // its end is collected by somebody else in this process
-
-	seccomp *int // its mode, once it has been asked for
-
-	holding bool          // is to get a signal where its transfer is over
-	atEnd   bool          // has got it, and stopped
-	ran     time.Duration // processor time when it was first looked at, or had moved a piece
-	moved   time.Duration // when it had
-	regs    unix.PtraceRegs
-}
-
 // A session is one Stop.
 type session struct {
 	p        *Process
 	t        *tracer
 	ctx      context.Context
 	limit    time.Duration
-	threads  map[int]*tracee
+	threads  map[int]*raw.Tracee
 	calls    map[int]int64 // numbers of the calls that threads were in when they were looked at last
 	begin    time.Time
 	execed   bool
@@ -128,9 +102,9 @@ func (s *session) run(f func(*World) error) error {
 		return err
 	}
 	s.t.settle()
-	s.p.gadgets.search(s.p) // before anything stops: it may take a while
+	s.p.known.Search(s.p.pid, &s.p.mem) // before anything stops: it may take a while
 	for tid, tr := range s.t.lingering {
-		tr.seccomp, tr.asked = nil, 0 // it ran meanwhile
+		tr.Seccomp, tr.Asked = nil, 0 // it ran meanwhile
 		s.threads[tid] = tr
 		delete(s.t.lingering, tid)
 	}
@@ -159,9 +133,9 @@ func (s *session) run(f func(*World) error) error {
 	if err := s.attachAll(); err != nil {
 		return err
 	}
-	fault("stop.seized")
+	raw.Fault("stop.seized")
 	s.interruptAll()
-	fault("stop.interrupted")
+	raw.Fault("stop.interrupted")
 	if err := s.waitAll(); err != nil {
 		return err
 	}
@@ -174,7 +148,7 @@ func (s *session) run(f func(*World) error) error {
 	if len(s.threads) >= manyThreads {
 		calm = hurry()
 	}
-	fault("stop.stopped")
+	raw.Fault("stop.stopped")
 	if err := s.p.checkExec(); err != nil {
 		return err
 	}
@@ -194,6 +168,7 @@ func (s *session) call(f func(*World) error) error {
 		}
 	}
 	w.sort()
+	w.calls = remote.New(remote.Stop{PID: s.p.pid, Mem: &s.p.mem, Known: &s.p.known, Threads: w.threads, Tracees: s.threads, Gone: s.p.gone, Begin: s.begin, Limit: s.limit})
 	s.pause.Threads = len(w.threads)
 	held := time.Now()
 	defer func() {
@@ -205,7 +180,7 @@ func (s *session) call(f func(*World) error) error {
 // run calls f and removes what its calls needed, whatever becomes of it. What cannot be removed is for the next one: f has done its work.
 func (w *World) run(f func(*World) error) error {
 	defer func() {
-		_ = w.unmapOwn()
+		w.calls.End()
 		w.over = true
 	}()
 	return f(w)
@@ -213,15 +188,15 @@ func (w *World) run(f func(*World) error) error {
 
 func (w *World) add(s *session) {
 	for _, tr := range s.threads {
-		if tr.phase == stopped && !tr.stray {
+		if tr.Phase == raw.AtStop && !tr.Stray {
 			w.threads = append(w.threads, seen(tr))
 		}
 	}
 }
 
 // seen is what users of a World see of a thread: without what we keep in a register.
-func seen(tr *tracee) *Stopped {
-	t := &Stopped{TID: tr.tid, Regs: tr.regs, InSyscall: inSyscall(&tr.regs)}
+func seen(tr *raw.Tracee) *raw.Stopped {
+	t := &raw.Stopped{TID: tr.TID, Regs: tr.Regs, InSyscall: resume.InSyscall(&tr.Regs)}
 	if int64(t.Regs.Orig_rax) >= 0 {
 		t.Regs.Orig_rax = uint64(uint32(t.Regs.Orig_rax))
 	}
@@ -247,14 +222,14 @@ func (s *session) attachAll() error {
 
 // attachPass attaches the threads that are wanted, and returns how many were new or could not be decided yet.
 func (s *session) attachPass(wanted func(tid int) bool) (fresh int, err error) {
-	tids, err := listTasks(s.p.pid)
+	tids, err := raw.Tasks(s.p.pid)
 	if err != nil {
 		return 0, s.p.gone(fmt.Errorf("threads of process %d: %w", s.p.pid, unix.ESRCH))
 	}
 	g := newGuard(s.p.pid)
 	defer func() { s.bury(g.end()) }()
 	for _, tid := range s.inOrder(tids) {
-		if s.threads[tid] != nil && s.threads[tid].phase != ended || tid != s.p.pid && isWorker(s.p.pid, tid) || !wanted(tid) {
+		if s.threads[tid] != nil && s.threads[tid].Phase != raw.Ended || tid != s.p.pid && raw.IsWorker(s.p.pid, tid) || !wanted(tid) {
 			continue
 		}
 		attached, err := s.seize(tid)
@@ -265,7 +240,7 @@ func (s *session) attachPass(wanted func(tid int) bool) (fresh int, err error) {
 			fresh++
 		}
 		if tr := s.threads[tid]; attached && tr != nil && !s.patient && len(tids) < manyThreads {
-			tr.interrupt()
+			tr.Interrupt()
 		}
 	}
 	return fresh, nil
@@ -275,7 +250,7 @@ func (s *session) attachPass(wanted func(tid int) bool) (fresh int, err error) {
 func (s *session) bury(tids []int) {
 	for _, tid := range tids {
 		if tr := s.threads[tid]; tr != nil {
-			tr.phase = ended
+			tr.Phase = raw.Ended
 		}
 	}
 }
@@ -284,18 +259,18 @@ func (s *session) bury(tids []int) {
 // the kernel has attached to us at its birth; the latter is looked up first, since PTRACE_SEIZE may have to wait.
 func (s *session) seize(tid int) (bool, error) {
 	if s.passes > 1 {
-		if st, err := readStatus(s.p.pid, tid); err != nil || isDead(st.state) {
+		if st, err := raw.ReadStatus(s.p.pid, tid); err != nil || isDead(st.State) {
 			return false, nil
-		} else if st.tracer == s.t.tid {
+		} else if st.Tracer == s.t.tid {
 			s.add(tid)
 			return true, nil
 		}
 	}
-	err := ptraceSeize(tid, seizeOptions)
+	err := raw.Seize(tid, raw.SeizeOptions)
 	switch err {
 	case nil:
 		s.add(tid)
-		fault("stop.one-seized")
+		raw.Fault("stop.one-seized")
 		return true, nil
 	case unix.ESRCH:
 		return false, nil
@@ -307,26 +282,26 @@ func (s *session) seize(tid int) (bool, error) {
 
 // refused finds out why a thread could not be attached.
 func (s *session) refused(tid int) (bool, error) {
-	st, err := readStatus(s.p.pid, tid)
+	st, err := raw.ReadStatus(s.p.pid, tid)
 	switch {
-	case err != nil || isDead(st.state):
+	case err != nil || isDead(st.State):
 		return false, nil
-	case st.tracer == s.t.tid:
+	case st.Tracer == s.t.tid:
 		s.add(tid)
 		return true, nil
-	case st.tracer != 0 && s.refusals < 100 && isOurThread(st.tracer):
+	case st.Tracer != 0 && s.refusals < 100 && isOurThread(st.Tracer):
 		s.refusals++
-		nap(100 * time.Microsecond) // of a tracer that has ended, and that the kernel has not taken its threads from yet
+		raw.Nap(100 * time.Microsecond) // of a tracer that has ended, and that the kernel has not taken its threads from yet
 		return true, s.expired()
-	case st.tracer != 0:
-		return false, traced(s.p.pid, st.tracer)
+	case st.Tracer != 0:
+		return false, traced(s.p.pid, st.Tracer)
 	}
 	if err := s.p.checkExec(); err != nil {
 		return false, err
 	}
 	s.refusals++
 	if s.refusals < 100 || time.Since(s.begin) < s.limit/2 {
-		nap(100 * time.Microsecond)
+		raw.Nap(100 * time.Microsecond)
 		return true, s.expired() // perhaps it is just ending, or amid an exec: look again
 	}
 	return false, explainDenied(gatherFacts(s.p.pid))
@@ -338,24 +313,18 @@ func isOurThread(tid int) bool {
 	return err == nil
 }
 
-func (s *session) add(tid int) *tracee {
-	tr := &tracee{tid: tid, keep: s.keep && tid == s.p.pid}
+func (s *session) add(tid int) *raw.Tracee {
+	tr := &raw.Tracee{TID: tid, Keep: s.keep && tid == s.p.pid}
 	s.threads[tid] = tr
 	return tr
 }
 
 func (s *session) interruptAll() {
 	for _, tr := range s.threads {
-		if tr.phase == running && tr.asked == 0 {
-			tr.interrupt()
+		if tr.Phase == raw.Running && tr.Asked == 0 {
+			tr.Interrupt()
 		}
 	}
-}
-
-// interrupt asks a thread to stop. One that is ending does not, and the wait will say so.
-func (tr *tracee) interrupt() {
-	tr.asked = monotonic()
-	_ = unix.PtraceInterrupt(tr.tid)
 }
 
 // waitAll waits until every thread has stopped and no unknown one is left.
@@ -384,12 +353,12 @@ func (s *session) waitAll() error {
 			continue
 		}
 		if time.Since(s.begin) > s.limit {
-			return &Deferred{TID: pending.tid, State: ThreadState(s.p.pid, pending.tid), Waited: time.Since(s.begin)}
+			return &raw.Deferred{TID: pending.TID, State: raw.ThreadState(s.p.pid, pending.TID), Waited: time.Since(s.begin)}
 		}
 		if err := s.ctx.Err(); err != nil {
 			return err
 		}
-		backoff(round, n)
+		raw.Backoff(round, n)
 	}
 }
 
@@ -399,7 +368,7 @@ func (s *session) areAll() bool {
 	st, err := procfs.ReadStat(s.p.pid)
 	n := 0
 	for _, tr := range s.threads {
-		if tr.phase == stopped && !tr.stray {
+		if tr.Phase == raw.AtStop && !tr.Stray {
 			n++
 		}
 	}
@@ -412,7 +381,7 @@ func (s *session) expired() error {
 		return err
 	}
 	if waited := time.Since(s.begin); waited > s.limit {
-		return &Deferred{TID: s.p.pid, State: ThreadState(s.p.pid, s.p.pid), Waited: waited}
+		return &raw.Deferred{TID: s.p.pid, State: raw.ThreadState(s.p.pid, s.p.pid), Waited: waited}
 	}
 	return nil
 }
@@ -420,7 +389,7 @@ func (s *session) expired() error {
 // pollAll looks at threads that have not stopped yet, until it has met so many that still have not; every thoroughly rounds at all of them. It
 // returns one that has not, or nil, and how many may not have. While thousands are on their way they need the processor, not we. Once in a
 // while, for a twentieth of the time at most, it looks for ends that no wait reports: an exec in another thread waits until those are collected.
-func (s *session) pollAll(round int) (pending *tracee, n int) {
+func (s *session) pollAll(round int) (pending *raw.Tracee, n int) {
 	const thoroughly, enough = 16, 8
 	began := time.Now()
 	thorough := round%thoroughly == thoroughly-1 && began.After(s.nextLook)
@@ -434,19 +403,19 @@ func (s *session) pollAll(round int) (pending *tracee, n int) {
 	}
 	met := 0
 	for _, tr := range s.threads {
-		if tr.phase != running {
+		if tr.Phase != raw.Running {
 			continue
 		}
 		if n++; met == enough && !thorough {
 			continue
 		}
 		s.poll(tr)
-		if tr.phase == running && thorough && s.t.lost(tr) {
-			tr.phase = ended
+		if tr.Phase == raw.Running && thorough && s.t.lost(tr) {
+			tr.Phase = raw.Ended
 		}
-		if tr.phase != running {
+		if tr.Phase != raw.Running {
 			n--
-		} else if !tr.stray {
+		} else if !tr.Stray {
 			pending = tr
 			met++
 		}
@@ -457,108 +426,75 @@ func (s *session) pollAll(round int) (pending *tracee, n int) {
 func isDead(state byte) bool { return state == 'Z' || state == 'X' }
 
 // poll takes in all that one thread has to report on its way to the interrupt stop.
-func (s *session) poll(tr *tracee) {
-	for tr.phase == running {
-		result, status := waitThread(tr.tid, tr.keep)
+func (s *session) poll(tr *raw.Tracee) {
+	for tr.Phase == raw.Running {
+		result, status := raw.WaitThread(tr.TID, tr.Keep)
 		switch result {
-		case waitNothing:
+		case raw.WaitNothing:
 			return
-		case waitEnded, waitNotOurs:
-			tr.phase = ended
+		case raw.WaitEnded, raw.WaitNotOurs:
+			tr.Phase = raw.Ended
 			return
 		}
 		s.onStop(tr, status)
-		fault("stop.one-stopped")
+		raw.Fault("stop.one-stopped")
 	}
 }
 
 // onStop handles one report. Signals are passed on at once: the handler's frame is set up, and the interrupt stop comes right behind it.
-func (s *session) onStop(tr *tracee, status int) {
+func (s *session) onStop(tr *raw.Tracee, status int) {
 	sig, event := status&0xff, status>>8
 	switch {
-	case event == unix.PTRACE_EVENT_STOP && tr.stray:
-		detach(tr, 0)
-	case event == unix.PTRACE_EVENT_STOP && s.patient && tr.asked == 0 && sig == int(unix.SIGTRAP):
+	case event == unix.PTRACE_EVENT_STOP && tr.Stray:
+		raw.Detach(tr, 0)
+	case event == unix.PTRACE_EVENT_STOP && s.patient && tr.Asked == 0 && sig == int(unix.SIGTRAP):
 		s.goOn(tr, 0) // it was just born
 	case event == unix.PTRACE_EVENT_STOP:
 		if s.p.takeStop(tr, sig) != nil {
-			tr.phase = ended // killed while stopped
+			tr.Phase = raw.Ended // killed while stopped
 		}
 	case event == unix.PTRACE_EVENT_EXEC:
 		s.execed = true
-		detach(tr, 0)
+		raw.Detach(tr, 0)
 	case event == unix.PTRACE_EVENT_CLONE || event == unix.PTRACE_EVENT_FORK || event == unix.PTRACE_EVENT_VFORK:
 		s.born(tr)
 		s.goOn(tr, 0)
-	case event != 0 || sig == syscallStop:
+	case event != 0 || sig == raw.SyscallStop:
 		s.goOn(tr, 0)
 	case s.atTransfersEnd(tr, sig):
-		fault(atTransfersEnd)
-		goOn(tr, 0)
-	case s.patient && tr.isBroken():
-		goOn(tr, sig) // its interrupt stop puts the call right: a signal that nobody handles would not have reached it without us
+		raw.Fault(raw.AtTransfersEnd)
+		raw.GoOn(tr, 0)
+	case s.patient && isBroken(tr):
+		raw.GoOn(tr, sig) // its interrupt stop puts the call right: a signal that nobody handles would not have reached it without us
 	default:
 		s.goOn(tr, sig)
 	}
 }
 
 // isBroken says whether a thread that is about to get a signal was broken out of a call by it which returns EINTR whoever handles the signal.
-func (tr *tracee) isBroken() bool {
+func isBroken(tr *raw.Tracee) bool {
 	var regs unix.PtraceRegs
-	return unix.PtraceGetRegs(tr.tid, &regs) == nil && brokenByUs(&regs)
+	return unix.PtraceGetRegs(tr.TID, &regs) == nil && resume.BrokenByUs(&regs)
 }
 
 // goOn resumes a thread: on its way to the interrupt stop, or just so if it has not been asked to stop yet.
-func (s *session) goOn(tr *tracee, sig int) {
+func (s *session) goOn(tr *raw.Tracee, sig int) {
 	if s.patient {
-		_ = unix.PtraceCont(tr.tid, sig)
+		_ = unix.PtraceCont(tr.TID, sig)
 		return
 	}
-	goOn(tr, sig)
-}
-
-// goOn resumes a thread on its way to the interrupt stop. The interrupt must be asked for anew: every stop takes back one that was pending.
-func goOn(tr *tracee, sig int) {
-	tr.interrupt()
-	_ = unix.PtraceCont(tr.tid, sig)
+	raw.GoOn(tr, sig)
 }
 
 // born notes a task that the kernel has attached to us at its birth: a thread, or a process made by clone without a SIGCHLD.
-func (s *session) born(parent *tracee) {
-	msg, err := unix.PtraceGetEventMsg(parent.tid)
+func (s *session) born(parent *raw.Tracee) {
+	msg, err := unix.PtraceGetEventMsg(parent.TID)
 	tid := int(msg)
-	if err != nil || tid <= 0 || s.threads[tid] != nil && s.threads[tid].phase != ended {
+	if err != nil || tid <= 0 || s.threads[tid] != nil && s.threads[tid].Phase != raw.Ended {
 		return
 	}
 	tr := s.add(tid)
-	if st, err := readStatus(tid, 0); err == nil && st.tgid != s.p.pid {
-		tr.stray = true
+	if st, err := raw.ReadStatus(tid, 0); err == nil && st.TGID != s.p.pid {
+		tr.Stray = true
 	}
-}
-
-func detach(tr *tracee, sig int) {
-	if ptraceDetach(tr.tid, sig) == nil {
-		tr.phase = released
-	} else {
-		tr.phase = ended
-	}
-}
-
-// backoff waits a little for n threads: those on a CPU stop within microseconds, others may take long. Each needs a few to be woken and to stop.
-func backoff(round, n int) {
-	const each, most = 2 * time.Microsecond, 500 * time.Microsecond
-	switch {
-	case round < 4 && n < 16:
-		_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) // the runtime's own way hands this locked goroutine over and back: some 40 us
-	case round < 200:
-		nap(min(max(30*time.Microsecond, time.Duration(n)*each), most))
-	default:
-		nap(time.Millisecond)
-	}
-}
-
-// nap sleeps in the kernel; the runtime's timers would hand this locked goroutine to another thread and back.
-func nap(d time.Duration) {
-	ts := unix.NsecToTimespec(int64(d))
-	_ = unix.Nanosleep(&ts, nil)
 }

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"culprit/daemon/process/raw"
 	"culprit/internal/procfs"
 )
 
@@ -180,12 +181,12 @@ func (tg *target) kill() {
 
 func describe(pid int) string {
 	var b strings.Builder
-	tids, _ := listTasks(pid)
+	tids, _ := raw.Tasks(pid)
 	for _, tid := range tids {
 		st, _ := procfs.ReadThreadStat(pid, tid)
-		s, _ := readStatus(pid, tid)
+		s, _ := raw.ReadStatus(pid, tid)
 		sc, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", pid, tid))
-		fmt.Fprintf(&b, "[%d %s %c tracer %d %s]", tid, st.Name, st.State, s.tracer, strings.TrimSpace(string(sc)))
+		fmt.Fprintf(&b, "[%d %s %c tracer %d %s]", tid, st.Name, st.State, s.Tracer, strings.TrimSpace(string(sc)))
 	}
 	return b.String()
 }
@@ -220,3 +221,9 @@ func must(t testing.TB, err error) {
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }
+
+// atoi is a number of a command line or a line of /proc, 0 if it is none.
+func atoi(s string) int {
+	n, _ := strconv.Atoi(s)
+	return n
+}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"culprit/daemon/process/raw"
 )
 
 // churnSource keeps starting threads that live 0.1 to 20 ms; each does a sum that is checked when it is joined.
@@ -36,12 +38,12 @@ func TestThreadChurn(t *testing.T) {
 	rounds := 0
 	for time.Since(begin) < 2*time.Second {
 		pause := stop(t, p, func(w *World) error {
-			tids, err := listTasks(tg.pid())
+			tids, err := raw.Tasks(tg.pid())
 			if err != nil {
 				return err
 			}
 			for _, tid := range tids {
-				if s := ThreadState(tg.pid(), tid); s != 't' && !isDead(s) {
+				if s := raw.ThreadState(tg.pid(), tid); s != 't' && !isDead(s) {
 					t.Errorf("thread %d in state %c is not stopped", tid, s)
 				}
 			}
@@ -130,7 +132,7 @@ func TestVforkParentIsDeferred(t *testing.T) {
 		t.Error("the world was said to have stopped")
 		return nil
 	})
-	var d *Deferred
+	var d *raw.Deferred
 	if !errors.As(err, &d) || d.State != 'D' || d.TID == tg.pid() || d.Waited < deadline {
 		t.Fatalf("%v", err)
 	}
@@ -274,7 +276,7 @@ func TestExecInTheMiddle(t *testing.T) {
 			})
 			stops++
 			idle++
-			if errors.As(err, new(*Deferred)) {
+			if errors.As(err, new(*raw.Deferred)) {
 				if deferred++; deferred > 6 {
 					t.Fatalf("%v: %s", err, describe(tg.pid()))
 				}
@@ -318,7 +320,7 @@ func TestExecWhileAttaching(t *testing.T) {
 	tg := start(t, compile(t, execOnceSource))
 	p := open(t, tg.pid())
 	seized := 0
-	fault = func(point string) {
+	raw.Fault = func(point string) {
 		if point != "stop.one-seized" {
 			return
 		}
@@ -327,7 +329,7 @@ func TestExecWhileAttaching(t *testing.T) {
 			time.Sleep(50 * time.Millisecond)
 		}
 	}
-	defer func() { fault = func(string) {} }()
+	defer func() { raw.Fault = func(string) {} }()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	result := make(chan error, 1)
@@ -408,13 +410,13 @@ func exitCode(err error) int {
 
 // TestKilledWhileStopped: SIGKILL takes a target also out of a stop, and every operation then fails cleanly.
 func TestKilledWhileStopped(t *testing.T) {
-	for _, when := range faultPoints {
+	for _, when := range raw.FaultPoints {
 		if when == "stop.one-released" || when == "stop.broken-call" {
 			continue
 		}
 		tg := start(t, compile(t, stateSource), "both")
 		p := open(t, tg.pid())
-		fault = func(point string) {
+		raw.Fault = func(point string) {
 			if point == when {
 				_ = unix.Kill(tg.pid(), unix.SIGKILL)
 			}
@@ -423,7 +425,7 @@ func TestKilledWhileStopped(t *testing.T) {
 			_, err := w.Syscall(unix.SYS_GETPID)
 			return err
 		})
-		fault = func(string) {}
+		raw.Fault = func(string) {}
 		if err != nil && !errors.Is(err, ErrTargetExited) {
 			t.Errorf("%s: %v", when, err)
 		}
@@ -455,14 +457,14 @@ func TestLeaderEndsFirst(t *testing.T) {
 			_, err := w.Syscall(unix.SYS_GETPID)
 			return err
 		})
-		if ThreadState(tg.pid(), tg.pid()) == 'Z' {
+		if raw.ThreadState(tg.pid(), tg.pid()) == 'Z' {
 			dead++
 		}
 	}
 	if maps, err := p.Maps(); err != nil || len(maps) == 0 {
 		t.Errorf("maps without a leader: %d, %v", len(maps), err)
 	}
-	if _, err := Open(tg.pid()); !errors.As(err, new(*Unsupported)) {
+	if _, err := Open(tg.pid()); !errors.As(err, new(*raw.Unsupported)) {
 		t.Errorf("opening a process without a leader: %v", err)
 	}
 	if res := tg.finish(); res["end"] != 1 {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"culprit/daemon/process/raw"
 	"culprit/internal/procfs"
 )
 
@@ -30,18 +31,18 @@ func StartTime(pid int) uint64 {
 // Touch has the kernel give the target a copy of its own of the text page at addr, by writing one byte over itself while the
 // target runs. That changes nothing that it can see, and takes the costly part of a first write out of the time in which
 // the world is stopped.
-func (p *Process) Touch(addr Addr) error {
+func (p *Process) Touch(addr raw.Addr) error {
 	release, err := p.use()
 	if err != nil {
 		return err
 	}
 	defer release()
 	var b [1]byte
-	if err := p.readText(addr, b[:]); err != nil {
+	if err := p.mem.Read(addr, b[:]); err != nil {
 		return p.gone(err)
 	}
-	if n, err := p.pwrite(b[:], addr); err != nil {
-		return p.gone(&WriteError{Addr: addr + Addr(n), Err: err})
+	if n, err := p.mem.Pwrite(b[:], addr); err != nil {
+		return p.gone(&raw.WriteError{Addr: addr + raw.Addr(n), Err: err})
 	}
 	return nil
 }
@@ -77,7 +78,7 @@ func (p *Process) Descriptors() (map[int]string, error) {
 // and the last part of its first argument, which the target may have changed. Neither holds a slash.
 func (p *Process) Invoked() (names []string) {
 	if st, err := procfs.ReadStat(p.pid); err == nil && len(st.Name) > 0 && !bytes.ContainsRune(st.Name, '/') {
-		names = append(names, clean(string(st.Name)))
+		names = append(names, raw.CleanName(string(st.Name)))
 	}
 	args, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.pid))
 	if err != nil || len(args) > 1<<20 {
@@ -90,6 +91,3 @@ func (p *Process) Invoked() (names []string) {
 	}
 	return names
 }
-
-// Executable says whether code may run in the mapping.
-func (m Mapping) Executable() bool { return m.Perms&Exec != 0 }

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"culprit/daemon/process/raw"
 	"culprit/internal/procfs"
 )
 
@@ -20,7 +21,7 @@ type tracer struct {
 	tid  int
 
 	// lingering are threads that could not be released yet: in uninterruptible sleep, or dying.
-	lingering map[int]*tracee
+	lingering map[int]*raw.Tracee
 	holds     bool // what the process's Holder was told last
 	p         *Process
 }
@@ -39,7 +40,7 @@ func (p *Process) startTracer() (*tracer, error) {
 			return t, nil
 		}
 	}
-	t := &tracer{jobs: make(chan func()), quit: make(chan struct{}), dead: make(chan struct{}), lingering: map[int]*tracee{}, p: p}
+	t := &tracer{jobs: make(chan func()), quit: make(chan struct{}), dead: make(chan struct{}), lingering: map[int]*raw.Tracee{}, p: p}
 	onOwnThread(t.run)
 	p.tracer = t
 	return t, nil
@@ -89,8 +90,8 @@ func (t *tracer) run() {
 			wait = min(max(2*wait, time.Millisecond), 20*time.Millisecond)
 			tick = time.After(wait)
 		}
-		if at, ok := t.p.nextEnding(); ok {
-			ending = time.After(at - monotonic())
+		if at, ok := t.p.calls.NextEnding(); ok {
+			ending = time.After(at - raw.Monotonic())
 		}
 		select {
 		case job := <-t.jobs:
@@ -139,16 +140,16 @@ func (t *tracer) settle() {
 		_ = collect(t.p.pid)
 	}
 	for tid, tr := range t.lingering {
-		result, status := waitThread(tid, t.p.keeps(tid))
+		result, status := raw.WaitThread(tid, t.p.keeps(tid))
 		switch result {
-		case waitEnded, waitNotOurs:
+		case raw.WaitEnded, raw.WaitNotOurs:
 			delete(t.lingering, tid)
-		case waitStopped:
+		case raw.WaitStopped:
 			if t.settleStop(tr, status) {
 				delete(t.lingering, tid)
 			}
-		case waitNothing:
-			if st, err := readStatus(t.p.pid, tid); tr.keep && err == nil && st.tracer != t.tid {
+		case raw.WaitNothing:
+			if st, err := raw.ReadStatus(t.p.pid, tid); tr.Keep && err == nil && st.Tracer != t.tid {
 				delete(t.lingering, tid)
 			}
 		}
@@ -157,9 +158,9 @@ func (t *tracer) settle() {
 
 // lost says whether nothing more will be heard of a thread: a leader that has ended before its threads is reported by no wait; and a thread that
 // was not traced may have taken the leader's place by an exec, which no wait reports if the target is a child of ours.
-func (t *tracer) lost(tr *tracee) bool {
-	st, err := readStatus(t.p.pid, tr.tid)
-	return err != nil || isDead(st.state) || st.tracer != t.tid
+func (t *tracer) lost(tr *raw.Tracee) bool {
+	st, err := raw.ReadStatus(t.p.pid, tr.TID)
+	return err != nil || isDead(st.State) || st.Tracer != t.tid
 }
 
 // onlyZombies says whether all that lingers has ended but cannot be collected (a leader that ended before its threads).
@@ -168,7 +169,7 @@ func (t *tracer) onlyZombies() bool {
 		return false
 	}
 	for tid := range t.lingering {
-		if s := ThreadState(t.p.pid, tid); s != 'Z' && s != 'X' {
+		if s := raw.ThreadState(t.p.pid, tid); s != 'Z' && s != 'X' {
 			return false
 		}
 	}
@@ -190,7 +191,7 @@ func trySeize(pid int) error {
 	var tid int
 	onOwnThread(func() {
 		tid = unix.Gettid()
-		result <- ptraceSeize(pid, 0)
+		result <- raw.Seize(pid, 0)
 	})
 	err := <-result
 	if err != nil {
@@ -198,7 +199,7 @@ func trySeize(pid int) error {
 	}
 	// The thread ends a moment after its goroutine; until then the target would seem to be traced.
 	for deadline := time.Now().Add(2 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Microsecond) {
-		if s, err := readStatus(pid, 0); err != nil || s.tracer != tid {
+		if s, err := raw.ReadStatus(pid, 0); err != nil || s.Tracer != tid {
 			return nil
 		}
 	}

@@ -2,17 +2,16 @@ package process
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"maps"
 	"os"
 	"slices"
 	"strconv"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
+	"culprit/daemon/process/raw"
 	"culprit/daemon/syscalls"
 )
 
@@ -44,52 +43,34 @@ type Transfers interface {
 // called from any goroutine.
 func (p *Process) KnowTransfers(t Transfers) { p.transfers.Store(&t) }
 
-// cutByStops are the calls of which a signal makes a blocked one return a part.
-var cutByStops = map[uint64]bool{
-	unix.SYS_WRITE: true, unix.SYS_WRITEV: true, unix.SYS_PWRITE64: true, unix.SYS_PWRITEV: true, unix.SYS_PWRITEV2: true,
-	unix.SYS_SENDTO: true, unix.SYS_SENDMSG: true, unix.SYS_SENDFILE: true, unix.SYS_SPLICE: true, unix.SYS_VMSPLICE: true,
-	unix.SYS_COPY_FILE_RANGE: true, unix.SYS_GETRANDOM: true,
-}
-
-// cuttable says whether a stop may cut a call that a thread is blocked in. Of those that receive only some wait for more than there is.
-func (b *Blocked) cuttable() bool {
-	switch b.NR {
-	case unix.SYS_RECVFROM:
-		return b.Args[3]&unix.MSG_WAITALL != 0
-	case unix.SYS_RECVMSG:
-		return b.Args[2]&unix.MSG_WAITALL != 0
-	}
-	return b.NR >= 0 && cutByStops[uint64(b.NR)]
-}
-
 // A transferWait is the time that threads get in one stop.
 type transferWait struct {
 	s     *session
 	know  Transfers // nil if the kernel does not look
 	began time.Duration
-	open  []*tracee             // threads that are or may be within a transfer
-	found bool                  // one is
-	holds func(tr *tracee) bool // which of them are to stop where that is over; nil: none
+	open  []*raw.Tracee             // threads that are or may be within a transfer
+	found bool                      // one is
+	holds func(tr *raw.Tracee) bool // which of them are to stop where that is over; nil: none
 }
 
 // lookForTransfers looks whether some thread is within a transfer, while nobody is traced: to see that running threads are not takes them some
 // milliseconds.
 func (s *session) lookForTransfers() *transferWait {
-	w := &transferWait{s: s, began: monotonic()}
-	tids, _ := listTasks(s.p.pid) // without them attaching fails, and says why
+	w := &transferWait{s: s, began: raw.Monotonic()}
+	tids, _ := raw.Tasks(s.p.pid) // without them attaching fails, and says why
 	for _, tid := range tids {
-		w.open = append(w.open, &tracee{tid: tid})
+		w.open = append(w.open, &raw.Tracee{TID: tid})
 	}
 	if w.over() {
 		return w
 	}
 	if know := s.p.transfers.Load(); know != nil && (*know).Begin(s.p.pid) {
-		w.know, w.began = *know, monotonic()
+		w.know, w.began = *know, raw.Monotonic()
 	}
-	for began := w.began; !w.over() && !w.found && monotonic()-began < transferPatience && s.ctx.Err() == nil; {
-		nap(betweenLooks(len(tids)))
+	for began := w.began; !w.over() && !w.found && raw.Monotonic()-began < transferPatience && s.ctx.Err() == nil; {
+		raw.Nap(betweenLooks(len(tids)))
 	}
-	s.p.waited += monotonic() - w.began
+	s.p.waited += raw.Monotonic() - w.began
 	return w
 }
 
@@ -115,9 +96,9 @@ func (w *transferWait) letEnd() error {
 	if err := w.lookAtAll(); err != nil {
 		return err
 	}
-	began := monotonic()
-	for try := 0; !w.wait(transferPatience, nil) && try < 2 && s.p.mayWait(monotonic()-began); try++ {
-		slow := slices.DeleteFunc(w.open, func(tr *tracee) bool { return !tr.holding })
+	began := raw.Monotonic()
+	for try := 0; !w.wait(transferPatience, nil) && try < 2 && s.p.mayWait(raw.Monotonic()-began); try++ {
+		slow := slices.DeleteFunc(w.open, func(tr *raw.Tracee) bool { return !tr.Holding })
 		if w.open = slow; len(slow) == 0 {
 			break
 		}
@@ -127,28 +108,28 @@ func (w *transferWait) letEnd() error {
 			return err
 		}
 	}
-	s.p.waited += monotonic() - began
+	s.p.waited += raw.Monotonic() - began
 	return nil
 }
 
 // mayWait says whether the target's stops may take still more time before they begin: what was waited for long is cut in the end anyway.
 func (p *Process) mayWait(more time.Duration) bool {
 	const share, free = 0.1, 500 * time.Millisecond
-	return p.waited+more < free+time.Duration(share*float64(monotonic()-p.opened))
+	return p.waited+more < free+time.Duration(share*float64(raw.Monotonic()-p.opened))
 }
 
 // lookAtAll attaches the threads that are or may be within a transfer.
 func (w *transferWait) lookAtAll() error {
 	w.holds = nil // who is not traced is not to stop
-	_, err := w.s.attachPass(func(tid int) bool { return w.isWithin(&tracee{tid: tid}) })
+	_, err := w.s.attachPass(func(tid int) bool { return w.isWithin(&raw.Tracee{TID: tid}) })
 	w.open = slices.Collect(maps.Values(w.s.threads))
 	return err
 }
 
 // wait waits until no thread is within a transfer and says so; of the only ones, if they are given, which alone are to stop.
-func (w *transferWait) wait(patience time.Duration, only []*tracee) (over bool) {
-	w.holds = func(tr *tracee) bool { return only == nil || slices.Contains(only, tr) }
-	for began := monotonic(); monotonic()-began < patience && !w.s.execed && w.s.ctx.Err() == nil; nap(betweenLooks(len(w.s.threads))) {
+func (w *transferWait) wait(patience time.Duration, only []*raw.Tracee) (over bool) {
+	w.holds = func(tr *raw.Tracee) bool { return only == nil || slices.Contains(only, tr) }
+	for began := raw.Monotonic(); raw.Monotonic()-began < patience && !w.s.execed && w.s.ctx.Err() == nil; raw.Nap(betweenLooks(len(w.s.threads))) {
 		w.s.pollOnTheWay()
 		if w.over() {
 			return true
@@ -160,8 +141,8 @@ func (w *transferWait) wait(patience time.Duration, only []*tracee) (over bool) 
 // letGo lets threads go on that have stopped at the end of a transfer.
 func (w *transferWait) letGo() {
 	for _, tr := range w.s.threads {
-		if tr.phase == stopped && tr.atEnd && unix.PtraceCont(tr.tid, 0) == nil {
-			tr.phase, tr.atEnd, tr.asked = running, false, 0
+		if tr.Phase == raw.AtStop && tr.AtEnd && unix.PtraceCont(tr.TID, 0) == nil {
+			tr.Phase, tr.AtEnd, tr.Asked = raw.Running, false, 0
 		}
 	}
 	w.s.held = false
@@ -177,46 +158,46 @@ func betweenLooks(threads int) time.Duration {
 
 // over looks at the threads that are left and says whether none is within a transfer any more.
 func (w *transferWait) over() bool {
-	w.open = slices.DeleteFunc(w.open, func(tr *tracee) bool { return tr.phase != running || tr.stray || !w.isWithin(tr) })
+	w.open = slices.DeleteFunc(w.open, func(tr *raw.Tracee) bool { return tr.Phase != raw.Running || tr.Stray || !w.isWithin(tr) })
 	return len(w.open) == 0
 }
 
-func (w *transferWait) isWithin(tr *tracee) bool {
-	call, err := blockedIn(w.s.p.pid, tr.tid)
+func (w *transferWait) isWithin(tr *raw.Tracee) bool {
+	call, err := raw.BlockedIn(w.s.p.pid, tr.TID)
 	if err == nil && !call.Running {
-		w.s.calls[tr.tid] = call.NR
+		w.s.calls[tr.TID] = call.NR
 	}
-	within := err == nil && call.cuttable()
+	within := err == nil && call.Cuttable()
 	if err == nil && call.Running {
 		within = w.mayBeWithin(tr)
 	}
 	known := within && (!call.Running || w.know != nil && w.movedAt(tr) >= w.began)
 	w.found = w.found || known
-	if known && w.know != nil && !tr.holding && w.holds != nil && w.holds(tr) {
-		tr.holding = true
-		w.know.Hold(tr.tid)
+	if known && w.know != nil && !tr.Holding && w.holds != nil && w.holds(tr) {
+		tr.Holding = true
+		w.know.Hold(tr.TID)
 	}
 	return within
 }
 
 // mayBeWithin is for a running thread: it may compute, or be within the kernel. Where nobody tells, it computes.
-func (w *transferWait) mayBeWithin(tr *tracee) bool {
+func (w *transferWait) mayBeWithin(tr *raw.Tracee) bool {
 	p := w.s.p
 	moved := w.movedAt(tr)
-	if at, known := p.computed[tr.tid]; p.transfers.Load() == nil || known && monotonic()-at < computingFor && moved < w.began {
+	if at, known := p.computed[tr.TID]; p.transfers.Load() == nil || known && raw.Monotonic()-at < computingFor && moved < w.began {
 		return false
 	}
 	if w.know == nil {
 		return true // look
 	}
-	ran := processorTime(p.pid, tr.tid)
-	if tr.ran == 0 || moved > tr.moved {
-		tr.ran, tr.moved = ran, moved
+	ran := processorTime(p.pid, tr.TID)
+	if tr.Ran == 0 || moved > tr.Moved {
+		tr.Ran, tr.Moved = ran, moved
 	}
-	if ran-tr.ran < computing {
+	if ran-tr.Ran < computing {
 		return true
 	}
-	p.computed[tr.tid] = monotonic()
+	p.computed[tr.TID] = raw.Monotonic()
 	return false
 }
 
@@ -227,27 +208,27 @@ func processorTime(pid, tid int) time.Duration {
 	field, _, _ := bytes.Cut(b, []byte(" "))
 	ns, parse := strconv.ParseInt(string(field), 10, 64)
 	if err != nil || parse != nil {
-		return monotonic()
+		return raw.Monotonic()
 	}
 	return time.Duration(ns)
 }
 
 // movedAt is when a thread has moved a large piece last, 0 if that is not known.
-func (w *transferWait) movedAt(tr *tracee) time.Duration {
+func (w *transferWait) movedAt(tr *raw.Tracee) time.Duration {
 	if w.know == nil {
 		return 0
 	}
-	at, _ := w.know.MovedAt(tr.tid)
+	at, _ := w.know.MovedAt(tr.TID)
 	return at
 }
 
 // pollOnTheWay takes in what threads report that have not been asked to stop.
 func (s *session) pollOnTheWay() {
 	for _, tr := range s.threads {
-		if tr.phase != running {
+		if tr.Phase != raw.Running {
 			continue
 		}
-		if s.poll(tr); tr.phase == stopped && !s.held {
+		if s.poll(tr); tr.Phase == raw.AtStop && !s.held {
 			s.held, s.begin = true, time.Now()
 		}
 	}
@@ -257,33 +238,24 @@ func (s *session) pollOnTheWay() {
 func (s *session) forgetHolds() {
 	know := s.p.transfers.Load()
 	for _, tr := range s.threads {
-		if tr.holding {
-			(*know).Forget(tr.tid)
-			tr.holding = false
+		if tr.Holding {
+			(*know).Forget(tr.TID)
+			tr.Holding = false
 		}
 	}
 }
 
 // atTransfersEnd says whether a signal is the one that stops a thread where its transfer is over. The kernel sends it; one that somebody else
 // has sent is not ours to take away.
-func (s *session) atTransfersEnd(tr *tracee, sig int) bool {
-	if !tr.holding || !slices.Contains(syscalls.HoldSignals, unix.Signal(sig)) {
+func (s *session) atTransfersEnd(tr *raw.Tracee, sig int) bool {
+	if !tr.Holding || !slices.Contains(syscalls.HoldSignals, unix.Signal(sig)) {
 		return false
 	}
 	const fromKernel = 0x80 // SI_KERNEL
-	code, err := ptraceSignalCode(tr.tid)
-	if err != nil || code != fromKernel || !(*s.p.transfers.Load()).Forget(tr.tid) {
+	code, err := raw.SignalCode(tr.TID)
+	if err != nil || code != fromKernel || !(*s.p.transfers.Load()).Forget(tr.TID) {
 		return false
 	}
-	tr.holding, tr.atEnd = false, true
+	tr.Holding, tr.AtEnd = false, true
 	return true
-}
-
-// ptraceSignalCode is the si_code of the signal that a thread is about to get.
-func ptraceSignalCode(tid int) (code int32, err error) {
-	var info [128]byte // siginfo_t
-	if err := ptrace(unix.PTRACE_GETSIGINFO, tid, 0, uintptr(unsafe.Pointer(&info))); err != nil {
-		return 0, err
-	}
-	return int32(binary.LittleEndian.Uint32(info[8:])), nil
 }

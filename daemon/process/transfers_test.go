@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/process/raw"
 	"culprit/daemon/syscalls"
 	"culprit/internal/require"
 )
@@ -135,7 +136,7 @@ func TestKilledAtTransfersEnd(t *testing.T) {
 	knowingTransfers(t)
 	tg := start(t, compile(t, bulkSource))
 	for i := range 5 {
-		killVictim(t, tg, atTransfersEnd, 1+i)
+		killVictim(t, tg, raw.AtTransfersEnd, 1+i)
 	}
 	if res := tg.finish(); res["calls"] == 0 || res["shorts"] > 5 {
 		t.Errorf("%v", res)

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"culprit/daemon/process/raw"
 )
 
 // workersSource has four reads that wait in workers of io_uring, and a thread of the kernel that looks for what is submitted.
@@ -28,7 +30,7 @@ int main(void) {
 func TestWorkersOfTheKernel(t *testing.T) {
 	tg := start(t, compile(t, workersSource, "-luring"))
 	p := open(t, tg.pid())
-	all := must2(listTasks(tg.pid()))
+	all := must2(raw.Tasks(tg.pid()))
 	if len(all) < 4 {
 		t.Skipf("only %d tasks: this kernel has no workers of io_uring", len(all))
 	}

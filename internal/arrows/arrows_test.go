@@ -54,7 +54,11 @@ var allowed = map[string][]string{
 	"daemon/image/debuginfo": {"daemon/image/lazy", "daemon/image/elffile"},
 	"daemon/image/types":     {"daemon/image/lazy", "daemon/image/elffile", "daemon/image/unwind", "daemon/image/debuginfo"},
 
-	"daemon/process":     {"daemon/syscalls"},
+	"daemon/process":        {"daemon/syscalls", "daemon/process"},
+	"daemon/process/raw":    {},
+	"daemon/process/resume": {"daemon/process/raw"},
+	"daemon/process/remote": {"daemon/process/raw", "daemon/process/resume"},
+
 	"daemon/program":     {"daemon/image", "daemon/libc", "pcl"},
 	"daemon/patch":       {"trampoline", "daemon/arch", "daemon/process", "daemon/segment"},
 	"daemon/segment":     {"trampoline", "daemon/arch", "daemon/process", "daemon/kernel"},
@@ -259,7 +263,8 @@ func TestTheRuleItself(t *testing.T) {
 
 var ptrace = regexp.MustCompile(`\bunix\.(Ptrace|PTRACE_)\w+\(|\bsyscall\.Ptrace\w+\(|\b(unix|syscall)\.SYS_PTRACE\b`)
 
-// TestOneRoomCallsPtrace holds that daemon/process is the only caller of ptrace in the shipped code.
+// TestOneRoomCallsPtrace holds that daemon/process, with what lies below it, is the only caller of ptrace in the shipped code, and that nobody
+// else imports what lies below it.
 func TestOneRoomCallsPtrace(t *testing.T) {
 	callers := 0
 	for _, s := range sources(t) {
@@ -269,6 +274,13 @@ func TestOneRoomCallsPtrace(t *testing.T) {
 		callers++
 		if !below(s.pkg, "daemon/process") {
 			t.Errorf("%s calls ptrace; ask daemon/process", s.path)
+		}
+	}
+	for _, s := range sources(t) {
+		for _, name := range s.imports {
+			if below(name, "daemon/process") && name != "daemon/process" && !below(s.pkg, "daemon/process") {
+				t.Errorf("%s imports %s, which makes requests of ptrace; ask daemon/process", s.path, name)
+			}
 		}
 	}
 	if callers == 0 {

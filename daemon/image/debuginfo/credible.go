@@ -2,9 +2,10 @@ package debuginfo
 
 import (
 	"bytes"
-	"culprit/daemon/image/elffile"
 	"errors"
 	"fmt"
+
+	"culprit/daemon/image/elffile"
 )
 
 // debug/dwarf reads all headers of units and all tables of attributes (abbreviations) at once, a table again for each place at which a unit

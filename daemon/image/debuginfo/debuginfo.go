@@ -2,14 +2,15 @@ package debuginfo
 
 import (
 	"cmp"
-	"culprit/daemon/image/elffile"
-	"culprit/daemon/image/lazy"
 	"debug/dwarf"
 	"path"
 	"slices"
 	"sort"
 	"strings"
 	"sync"
+
+	"culprit/daemon/image/elffile"
+	"culprit/daemon/image/lazy"
 )
 
 // Languages in DW_AT_language whose units are not source files.

@@ -1,9 +1,10 @@
 package debuginfo
 
 import (
-	"culprit/daemon/image/elffile"
 	"debug/dwarf"
 	"errors"
+
+	"culprit/daemon/image/elffile"
 )
 
 var ErrManyEntries = errors.New("DWARF does not come to an end: damaged or hostile")
@@ -30,6 +31,7 @@ func (x *Units) Entries(left int) *Entries {
 	return &Entries{data: d, r: d.Reader(), left: left}
 }
 
+// Next reads the entry behind the one that was read last. It fails when too many were read.
 func (d *Entries) Next() (*dwarf.Entry, error) {
 	if d.left--; d.left < 0 {
 		return nil, ErrManyEntries
@@ -57,6 +59,7 @@ func textOf(e *dwarf.Entry) (n int) {
 	return n
 }
 
+// At reads the entry at an offset.
 func (d *Entries) At(off dwarf.Offset) (*dwarf.Entry, error) {
 	d.r.Seek(off)
 	return d.Next()
@@ -175,11 +178,13 @@ func (d *Entries) Chain(off dwarf.Offset) (list []*dwarf.Entry, err error) {
 	return list, nil
 }
 
+// NameOf is the name of an entry, "" if it has none.
 func NameOf(e *dwarf.Entry) string {
 	s, _ := e.Val(dwarf.AttrName).(string)
 	return elffile.ValidText(s)
 }
 
+// IntOf is a number among the attributes of an entry.
 func IntOf(e *dwarf.Entry, a dwarf.Attr, otherwise int64) int64 {
 	if n, ok := e.Val(a).(int64); ok {
 		return n

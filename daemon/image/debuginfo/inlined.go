@@ -2,8 +2,9 @@ package debuginfo
 
 import (
 	"bytes"
-	"culprit/daemon/image/lazy"
 	"debug/dwarf"
+
+	"culprit/daemon/image/lazy"
 )
 
 // maxInlineEntries bounds the entries that are read to see whether a function was inlined: some 0.3 µs each.

@@ -2,9 +2,10 @@ package debuginfo
 
 import (
 	"bytes"
-	"culprit/daemon/image/elffile"
 	"debug/dwarf"
 	"path"
+
+	"culprit/daemon/image/elffile"
 )
 
 // Line programs are run here and not by debug/dwarf: that believes the numbers of directories and files, and makes the name of every file

@@ -1,7 +1,6 @@
 package elffile
 
 import (
-	"culprit/daemon/image/lazy"
 	"debug/elf"
 	"encoding/binary"
 	"errors"
@@ -10,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"culprit/daemon/image/lazy"
 )
 
 // maxSegments bounds the program headers that are believed of a file. Real files stay far below.

@@ -1,10 +1,11 @@
 package types
 
 import (
-	"culprit/daemon/image/debuginfo"
 	"debug/dwarf"
 	"errors"
 	"slices"
+
+	"culprit/daemon/image/debuginfo"
 )
 
 // Which argument is where at the first instruction of a function: System V ABI, AMD64 supplement, 3.2.3.

@@ -1,8 +1,9 @@
 package types
 
 import (
-	"culprit/daemon/image/lazy"
 	"fmt"
+
+	"culprit/daemon/image/lazy"
 )
 
 // An ArgPath names what is reached from an argument of a function: by the name of the parameter, or by its number among what is

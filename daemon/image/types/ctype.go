@@ -1,10 +1,11 @@
 package types
 
 import (
-	"culprit/daemon/image/debuginfo"
 	"debug/dwarf"
 	"errors"
 	"fmt"
+
+	"culprit/daemon/image/debuginfo"
 )
 
 // Bounds on DWARF: entries that one question may read, links from a type to the one that it stands for, members within members,

@@ -1,9 +1,10 @@
 package types
 
 import (
-	"culprit/daemon/image/debuginfo"
 	"debug/dwarf"
 	"fmt"
+
+	"culprit/daemon/image/debuginfo"
 )
 
 // A structure may be declared where it is used and defined in another source file. Compilers leave out definitions, too, that they

@@ -1,10 +1,11 @@
 package types
 
 import (
+	"debug/dwarf"
+
 	"culprit/daemon/image/debuginfo"
 	"culprit/daemon/image/lazy"
 	"culprit/daemon/image/unwind"
-	"debug/dwarf"
 )
 
 // Who holds an address: a variable of a function that is on the stack points into the object, or is it.

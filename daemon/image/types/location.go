@@ -1,10 +1,11 @@
 package types
 
 import (
-	"culprit/daemon/image/debuginfo"
-	"culprit/daemon/image/elffile"
 	"debug/dwarf"
 	"math"
+
+	"culprit/daemon/image/debuginfo"
+	"culprit/daemon/image/elffile"
 )
 
 // A locKind says what DWARF tells of where a parameter is at the first instruction.

@@ -1,11 +1,12 @@
 package types
 
 import (
-	"culprit/daemon/image/debuginfo"
-	"culprit/daemon/image/elffile"
 	"debug/dwarf"
 	"errors"
 	"fmt"
+
+	"culprit/daemon/image/debuginfo"
+	"culprit/daemon/image/elffile"
 )
 
 // maxKnown bounds the names that an error lists.

@@ -1,13 +1,14 @@
 package types
 
 import (
-	"culprit/daemon/image/debuginfo"
 	"debug/dwarf"
 	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"culprit/daemon/image/debuginfo"
 )
 
 // Parts of variables by name: "cache.lock", "shards[3].lock". What is inside of a lock is its library's business, and not named.

@@ -1,11 +1,12 @@
 package types
 
 import (
-	"culprit/daemon/image/debuginfo"
-	"culprit/daemon/image/lazy"
 	"errors"
 	"fmt"
 	"regexp"
+
+	"culprit/daemon/image/debuginfo"
+	"culprit/daemon/image/lazy"
 )
 
 // ErrNoValue says that something is known to be no number that a probe can read.

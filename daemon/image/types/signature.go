@@ -2,13 +2,14 @@ package types
 
 import (
 	"cmp"
-	"culprit/daemon/image/debuginfo"
 	"debug/dwarf"
 	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"sync"
+
+	"culprit/daemon/image/debuginfo"
 )
 
 // A signature is what DWARF says of one function.

@@ -1,10 +1,9 @@
 package types
 
 import (
-	"culprit/daemon/image/lazy"
-
 	"culprit/daemon/image/debuginfo"
 	"culprit/daemon/image/elffile"
+	"culprit/daemon/image/lazy"
 )
 
 // A TypeInfo answers questions about types, arguments and variables of one file.

@@ -1,11 +1,12 @@
 package types
 
 import (
+	"debug/dwarf"
+	"fmt"
+
 	"culprit/daemon/image/debuginfo"
 	"culprit/daemon/image/elffile"
 	"culprit/daemon/image/lazy"
-	"debug/dwarf"
-	"fmt"
 )
 
 // Variables as DWARF describes them: what symbols do not tell is of which type they are, and in which function a static one is.

@@ -1,11 +1,12 @@
 package unwind
 
 import (
-	"culprit/daemon/image/elffile"
-	"culprit/daemon/image/lazy"
 	"errors"
 	"fmt"
 	"sync"
+
+	"culprit/daemon/image/elffile"
+	"culprit/daemon/image/lazy"
 )
 
 type ruleKind uint8

@@ -1,11 +1,12 @@
 package unwind
 
 import (
-	"culprit/daemon/image/elffile"
-	"culprit/daemon/image/lazy"
 	"sort"
 	"strings"
 	"sync/atomic"
+
+	"culprit/daemon/image/elffile"
+	"culprit/daemon/image/lazy"
 )
 
 // A cie holds what many frame descriptions share.

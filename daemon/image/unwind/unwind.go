@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"culprit/daemon/image/lazy"
-
 	"github.com/go-delve/delve/pkg/dwarf/op"
+
+	"culprit/daemon/image/lazy"
 )
 
 // ErrNoCFI means that the file has no call frame information for the address.

@@ -1,0 +1,163 @@
+package raw
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// PageSize is the size of a page of memory in bytes.
+const PageSize = 4096
+
+// An Addr is an address in the target. It is never a pointer of ours.
+type Addr uint64
+
+// String writes the address as 0x and hexadecimal digits.
+func (a Addr) String() string { return fmt.Sprintf("%#x", uint64(a)) }
+
+// Perms are the permissions of a mapping.
+type Perms uint8
+
+// The permission bits. Shared is set for MAP_SHARED, clear for a private mapping.
+const (
+	Read Perms = 1 << iota
+	Write
+	Exec
+	Shared
+)
+
+// String writes the permissions as /proc/PID/maps does: "r-xp".
+func (p Perms) String() string {
+	out := []byte("---p")
+	for i, c := range "rwx" {
+		if p&(1<<i) != 0 {
+			out[i] = byte(c)
+		}
+	}
+	if p&Shared != 0 {
+		out[3] = 's'
+	}
+	return string(out)
+}
+
+// A Mapping is one line of /proc/PID/maps.
+type Mapping struct {
+	Start, End Addr // half-open
+	Perms      Perms
+	Offset     uint64 // in the file, bytes
+	Dev        uint64 // as in stat(2); 0 if there is no file
+	Inode      uint64
+	Path       string // as the kernel writes it, without " (deleted)"; "[stack]", "[vdso]" and so on; not to be shown raw
+	Deleted    bool   // the file no longer has this name
+}
+
+// Contains says whether the address lies in the mapping.
+func (m Mapping) Contains(a Addr) bool { return m.Start <= a && a < m.End }
+
+// Len is the length in bytes.
+func (m Mapping) Len() uint64 { return uint64(m.End - m.Start) }
+
+// FileBacked says whether the mapping shows a file (also a memfd or a deleted one).
+func (m Mapping) FileBacked() bool { return m.Inode != 0 && strings.HasPrefix(m.Path, "/") }
+
+// OwnMaps lists the mappings of this process.
+func OwnMaps() ([]Mapping, error) {
+	b, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		return nil, err
+	}
+	return ParseMaps(b)
+}
+
+// ReadMaps tries the leader first. A leader that has ended while other threads live shows no mappings; any other thread does.
+func ReadMaps(pid int) ([]Mapping, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		return nil, err
+	}
+	if len(b) == 0 {
+		tids, _ := Tasks(pid)
+		for _, tid := range tids {
+			if b, err = os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/maps", pid, tid)); err == nil && len(b) > 0 {
+				break
+			}
+		}
+	}
+	return ParseMaps(b)
+}
+
+// ParseMaps reads the text of /proc/PID/maps.
+func ParseMaps(b []byte) ([]Mapping, error) {
+	out := make([]Mapping, 0, bytes.Count(b, []byte{'\n'}))
+	sc := bufio.NewScanner(bytes.NewReader(b))
+	sc.Buffer(make([]byte, 0, 8192), 1<<20)
+	for sc.Scan() {
+		m, ok := parseMapping(sc.Text())
+		if !ok {
+			return nil, fmt.Errorf("unreadable line in maps: %q", sc.Text())
+		}
+		out = append(out, m)
+	}
+	return out, sc.Err()
+}
+
+// parseMapping reads "start-end perms offset major:minor inode   path"; the path may be absent and may hold spaces.
+func parseMapping(line string) (Mapping, bool) {
+	var m Mapping
+	fields := make([]string, 0, 5)
+	rest := line
+	for len(fields) < 5 {
+		rest = strings.TrimLeft(rest, " ")
+		f, after, _ := strings.Cut(rest, " ")
+		if f == "" {
+			return m, false
+		}
+		fields, rest = append(fields, f), after
+	}
+	lo, hi, ok1 := strings.Cut(fields[0], "-")
+	major, minor, ok2 := strings.Cut(fields[3], ":")
+	if !ok1 || !ok2 || len(fields[1]) < 4 {
+		return m, false
+	}
+	m.Start, m.End = Addr(hex(lo)), Addr(hex(hi))
+	m.Perms = parsePerms(fields[1])
+	m.Offset = hex(fields[2])
+	m.Dev = unix.Mkdev(uint32(hex(major)), uint32(hex(minor)))
+	inode, err := strconv.ParseUint(fields[4], 10, 64)
+	m.Inode = inode
+	m.Path, m.Deleted = strings.CutSuffix(unescapeMaps(strings.TrimLeft(rest, " ")), " (deleted)")
+	return m, err == nil && m.Start < m.End
+}
+
+// unescapeMaps undoes the one escape of /proc/PID/maps: a newline in a path is written \012.
+func unescapeMaps(s string) string { return strings.ReplaceAll(s, `\012`, "\n") }
+
+func parsePerms(s string) (p Perms) {
+	for i, c := range "rwx" {
+		if s[i] == byte(c) {
+			p |= 1 << i
+		}
+	}
+	if s[3] == 's' {
+		p |= Shared
+	}
+	return p
+}
+
+// FindMapping gives the mapping that holds an address.
+func FindMapping(maps []Mapping, a Addr) (Mapping, bool) {
+	for _, m := range maps {
+		if m.Contains(a) {
+			return m, true
+		}
+	}
+	return Mapping{}, false
+}
+
+// Executable says whether code may run in the mapping.
+func (m Mapping) Executable() bool { return m.Perms&Exec != 0 }

@@ -1,0 +1,88 @@
+package remote
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"culprit/daemon/process/raw"
+)
+
+// ErrOver: a Caller was used after its stop.
+var ErrOver = errors.New("the world is running again: a World is valid only within Stop")
+
+// Known is what calls remember of a process from stop to stop.
+type Known struct {
+	gadgets gadgetCache
+	areas   map[int]rseqArea // by thread, of those that were there at the last stop
+}
+
+// Search looks for the code that calls are made from. It may take a while: it is called before anything stops, too.
+func (k *Known) Search(pid int, mem *raw.File) { k.gadgets.search(pid, mem) }
+
+// A Stop is what calls are made in: all threads of the process are stopped.
+type Stop struct {
+	PID     int
+	Mem     *raw.File
+	Known   *Known
+	Threads []*raw.Stopped      // in order of id, those of other processes that share the memory among them
+	Tracees map[int]*raw.Tracee // the threads of the process itself
+	Gone    func(error) error   // replaces an error that the end of the process explains
+	Begin   time.Time           // of the stop
+	Limit   time.Duration       // of the stop
+}
+
+// A Caller makes system calls by threads of a stopped process. It is used on the tracer's goroutine only, until End.
+type Caller struct {
+	pid     int
+	mem     *raw.File
+	known   *Known
+	threads []*raw.Stopped
+	tracees map[int]*raw.Tracee
+	gone    func(error) error
+	begin   time.Time
+	limit   time.Duration
+	maps    []raw.Mapping // of this stop, see stackMaps
+	over    bool
+
+	own       raw.Addr // the page that calls are made from, 0 while there is none
+	borrowing bool     // the next call is made from a piece of a stack
+
+	caller *raw.Tracee   // the thread that makes calls, once one was chosen
+	looked bool          // for calls of earlier stops that are not complete
+	late   *raw.Deferred // a call that is not, nil if there is none
+}
+
+// New makes calls in a stop.
+func New(s Stop) *Caller {
+	return &Caller{pid: s.PID, mem: s.Mem, known: s.Known, threads: s.Threads, tracees: s.Tracees, gone: s.Gone, begin: s.Begin, limit: s.Limit}
+}
+
+// End removes what calls needed. What cannot be removed is for the next stop.
+func (w *Caller) End() {
+	_ = w.UnmapOwn()
+	w.over = true
+}
+
+// Maps lists the mappings of the target as they are now.
+func (w *Caller) Maps() ([]raw.Mapping, error) {
+	maps, err := raw.ReadMaps(w.pid)
+	w.maps = slices.Clone(maps)
+	return maps, w.gone(err)
+}
+
+// stackMaps are the mappings as they were when last asked for in this stop, without what was changed since: stacks do not move while the
+// world stands still. To read them takes a millisecond in a large program.
+func (w *Caller) stackMaps() ([]raw.Mapping, error) {
+	if w.maps == nil {
+		if _, err := w.Maps(); err != nil {
+			return nil, err
+		}
+	}
+	return w.maps, nil
+}
+
+// remapped has no mapping in the range be taken for a stack.
+func (w *Caller) remapped(addr raw.Addr, length uint64) {
+	w.maps = slices.DeleteFunc(w.maps, func(m raw.Mapping) bool { return m.Start < addr+raw.Addr(length) && addr < m.End })
+}
