@@ -211,9 +211,6 @@ func (s *Sampler) Pause() { s.setPaused(true, unix.PERF_EVENT_IOC_DISABLE) }
 // Resume undoes Pause.
 func (s *Sampler) Resume() { s.setPaused(false, unix.PERF_EVENT_IOC_ENABLE) }
 
-// Paused reports whether no samples are taken for the time being.
-func (s *Sampler) Paused() bool { return s.paused }
-
 func (s *Sampler) setPaused(paused bool, request uint) {
 	if s.paused == paused {
 		return

@@ -99,12 +99,6 @@ func (a *Asm) MovImm32(dst Reg, v uint32) {
 	a.imm32(v)
 }
 
-// MovImm32S emits dst = v, sign-extended.
-func (a *Asm) MovImm32S(dst Reg, v int32) {
-	a.rr(0xC7, 0, dst)
-	a.imm32(uint32(v))
-}
-
 // MovMI emits the 64-bit store [base+disp] = v.
 func (a *Asm) MovMI(base Reg, disp, v int32) {
 	a.rm(0xC7, 0, base, disp)
@@ -141,15 +135,6 @@ func (a *Asm) CmpAddrR(addr uint64, x Reg) {
 // IncM emits [base+disp]++, 64 bits.
 func (a *Asm) IncM(base Reg, disp int32) { a.rm(0xFF, 0, base, disp) }
 
-// DecM emits [base+disp]--, 64 bits.
-func (a *Asm) DecM(base Reg, disp int32) { a.rm(0xFF, 1, base, disp) }
-
-// LockIncM emits the atomic [base+disp]++.
-func (a *Asm) LockIncM(base Reg, disp int32) { a.lock(); a.IncM(base, disp) }
-
-// LockAddMR emits the atomic [base+disp] += src.
-func (a *Asm) LockAddMR(base Reg, disp int32, src Reg) { a.lock(); a.AddMR(base, disp, src) }
-
 // LockXaddMR emits the atomic exchange-and-add: [base+disp] += src, src = what was there.
 func (a *Asm) LockXaddMR(base Reg, disp int32, src Reg) { a.lock(); a.rm0F(0xC1, src, base, disp) }
 
@@ -158,9 +143,6 @@ func (a *Asm) LockCmpxchgMR(base Reg, disp int32, src Reg) { a.lock(); a.rm0F(0x
 
 // AddMR emits [base+disp] += src.
 func (a *Asm) AddMR(base Reg, disp int32, src Reg) { a.rm(0x01, src, base, disp) }
-
-// SubMR emits [base+disp] -= src.
-func (a *Asm) SubMR(base Reg, disp int32, src Reg) { a.rm(0x29, src, base, disp) }
 
 // AddMI emits [base+disp] += v, 64 bits.
 func (a *Asm) AddMI(base Reg, disp, v int32) { a.aluMI(0, base, disp, v) }
@@ -215,9 +197,6 @@ func (a *Asm) AddRM(dst, base Reg, disp int32) { a.rm(0x03, dst, base, disp) }
 
 // SubRM emits dst -= [base+disp].
 func (a *Asm) SubRM(dst, base Reg, disp int32) { a.rm(0x2B, dst, base, disp) }
-
-// CmpRM compares x with [base+disp].
-func (a *Asm) CmpRM(x, base Reg, disp int32) { a.rm(0x3B, x, base, disp) }
 
 // CmpMR compares [base+disp] with y.
 func (a *Asm) CmpMR(base Reg, disp int32, y Reg) { a.rm(0x39, y, base, disp) }
@@ -317,9 +296,6 @@ func (a *Asm) Ret() { a.Raw(0xC3) }
 // Rdtsc emits rdtsc: edx:eax = time stamp counter, not serialised.
 func (a *Asm) Rdtsc() { a.Raw(0x0F, 0x31) }
 
-// Rdtscp emits rdtscp: rdtsc after all earlier loads, ecx = processor.
-func (a *Asm) Rdtscp() { a.Raw(0x0F, 0x01, 0xF9) }
-
 // Syscall emits syscall; it overwrites rcx and r11.
 func (a *Asm) Syscall() { a.Raw(0x0F, 0x05) }
 
@@ -340,9 +316,6 @@ func (a *Asm) Pushfq() { a.Raw(0x9C) }
 
 // Popfq emits popfq.
 func (a *Asm) Popfq() { a.Raw(0x9D) }
-
-// Nop2 emits the two-byte nop 66 90.
-func (a *Asm) Nop2() { a.Raw(0x66, 0x90) }
 
 // nops are the recommended nops of 1..9 bytes (Intel SDM volume 2, NOP).
 var nops = [...][]byte{
