@@ -4,6 +4,7 @@ import (
 	"culprit/daemon/arch"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
+	"culprit/daemon/stack"
 	"culprit/pcl"
 	"culprit/trampoline"
 )
@@ -35,9 +36,9 @@ func (t *target) inside(w *process.World, fresh []*part) (list []activation, err
 			t.view.roots = append(t.view.roots, rootless{th.TID, arch.ThreadPointer(&th.Regs), frames})
 		}
 		for i := len(frames) - 1; i >= 0; i-- {
-			if f := t.oneOf(objects, frames[i].at); f != nil && len(byFunc[f.ID]) > 0 {
-				fr := &frame{f: f, pc: frames[i].pc, cfa: frames[i].cfa}
-				list = append(list, activation{t: t, tid: th.TID, slot: t.seg.SlotOf(arch.ThreadPointer(&th.Regs)), sp: fr.cfa - 8, fr: fr, inner: i == 0, reqs: byFunc[f.ID]})
+			if f := t.oneOf(objects, frames[i].At); f != nil && len(byFunc[f.ID]) > 0 {
+				fr := &stack.Frame{Func: f, PC: frames[i].PC, CFA: frames[i].CFA}
+				list = append(list, activation{t: t, tid: th.TID, slot: t.seg.SlotOf(arch.ThreadPointer(&th.Regs)), sp: fr.CFA - 8, fr: fr, inner: i == 0, reqs: byFunc[f.ID]})
 			}
 		}
 	}
@@ -107,7 +108,7 @@ type activation struct {
 	tid   int
 	slot  int
 	sp    uint64 // stack pointer at the entry
-	fr    *frame
+	fr    *stack.Frame
 	inner bool // nothing was called from it
 	reqs  []partRequest
 }
@@ -131,7 +132,7 @@ func (a *activation) enter(reqs []partRequest) {
 
 // standsIn reports whether the frame's call site with this number is the one that has not returned.
 func (a *activation) standsIn(site int) bool {
-	return a.fr.f.CallsFrom(site, a.fr.pc)
+	return a.fr.Func.CallsFrom(site, a.fr.PC)
 }
 
 // run interprets one request. Counters are not touched: what happened before the probe came is not counted. What depends on

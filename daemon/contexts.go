@@ -16,6 +16,7 @@ import (
 	"culprit/daemon/process"
 	"culprit/daemon/program"
 	"culprit/daemon/segment"
+	"culprit/daemon/stack"
 	"culprit/grid"
 	"culprit/trampoline"
 )
@@ -183,10 +184,10 @@ func (t *target) comesBack(i int, th *process.Stopped, own ownedStack) bool {
 	if o := t.ObjectAt(arch.PC(&th.Regs)); o != nil && o.IsGo() {
 		return true
 	}
-	if at := threadRegs(th); t.seg != nil && t.seg.Contains(at.RIP) && !t.outOfTrampoline(&at) {
+	if at := stack.RegsOf(th); t.seg != nil && t.seg.Contains(at.RIP) && !t.detours().Leave(&at) {
 		return true // in a trampoline that is being left, from where nothing can be told
 	}
-	return own.holds(t.view.walk(i).end)
+	return own.holds(t.view.walk(i).End)
 }
 
 // schedules notes that the program schedules its own contexts, for a reason. From now on no window of several instructions is written.

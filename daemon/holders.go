@@ -8,6 +8,7 @@ import (
 	"culprit/daemon/kernel"
 	"culprit/daemon/libc"
 	"culprit/daemon/process"
+	"culprit/daemon/stack"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -41,7 +42,7 @@ func (p *profile) noteHolder(part string, now float64) {
 	p.mu.Unlock()
 	if call, err := kernel.Blocked(p.t.proc.PID(), tid); name != "" && err == nil && !call.Running {
 		st := p.blockedStack(call)
-		at = ownFunction(p.t.walk(st.regs, st.mem))
+		at = ownFunction(p.t.walker().Walk(st.regs, st.mem))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -49,10 +50,10 @@ func (p *profile) noteHolder(part string, now float64) {
 }
 
 // ownFunction is the innermost function of a stack that is not the C library's; 0 if there is none.
-func ownFunction(frames []frame) pcl.FuncID {
+func ownFunction(frames []stack.Frame) pcl.FuncID {
 	for _, fr := range frames {
-		if fr.f != nil && !libc.IsC(fr.f.Obj.Name) {
-			return fr.f.ID
+		if fr.Func != nil && !libc.IsC(fr.Func.Obj.Name) {
+			return fr.Func.ID
 		}
 	}
 	return 0

@@ -6,6 +6,7 @@ import (
 	"culprit/daemon/image/unwind"
 	"culprit/daemon/libc"
 	"culprit/daemon/program"
+	"culprit/daemon/stack"
 )
 
 // Names of locks: by the variable that they are or lie in ("cache.lock", "shards[3]"), or by who holds them on the heap or a stack.
@@ -53,12 +54,12 @@ const holders = 24
 // address, which tells one from another ("Queue.lock 0x55d0"), or a variable on a stack. "" if DWARF does not tell.
 func (t *target) heldBy(addr uint64, st blockedStack) (name string) {
 	left := holders
-	t.walkEach(st.regs, st.mem, func(fr frame, regs unwind.Regs) bool {
-		if fr.f == nil || fr.cfa == 0 {
+	t.walker().WalkEach(st.regs, st.mem, func(fr stack.Frame, regs unwind.Regs) bool {
+		if fr.Func == nil || fr.CFA == 0 {
 			return true
 		}
-		a := unwind.Activation{Regs: regs, CFA: fr.cfa, Bias: fr.f.Obj.Bias, Mem: st.mem}
-		n, heap, ok := fr.f.Obj.Enclosing(fr.f.Fn, a, addr)
+		a := unwind.Activation{Regs: regs, CFA: fr.CFA, Bias: fr.Func.Obj.Bias, Mem: st.mem}
+		n, heap, ok := fr.Func.Obj.Enclosing(fr.Func.Fn, a, addr)
 		if ok && heap {
 			n = fmt.Sprintf("%s %#x", n, addr)
 		}

@@ -10,6 +10,7 @@ import (
 	"culprit/daemon/kernel"
 	"culprit/daemon/locks"
 	"culprit/daemon/process"
+	"culprit/daemon/stack"
 	"culprit/daemon/threads"
 	"culprit/grid"
 	"culprit/pcl"
@@ -135,9 +136,9 @@ func fadeAll[K comparable](m map[K]float64) {
 
 // take counts a sample that perf has taken.
 func (p *profile) take(s *kernel.Sample) {
-	frames := p.t.walk(sampleRegs(s), cachedStack(s.StackAddr, s.Stack, nil))
+	frames := p.t.walker().Walk(sampleRegs(s), stack.Cached(s.StackAddr, s.Stack, nil))
 	if p.t.sampled != nil {
-		frames = p.t.sampled.withJumps(frames)
+		frames = p.t.sampled.jumps.Restore(frames)
 		p.t.sampled.note(&stackSample{tid: s.TID, frames: frames})
 	}
 	p.add(kindCPU, s.TID, frames, "")
@@ -220,7 +221,7 @@ func (p *profile) lookAt(tid int, now float64) {
 		return
 	}
 	st := p.blockedStack(call)
-	frames := p.t.walk(st.regs, st.mem)
+	frames := p.t.walker().Walk(st.regs, st.mem)
 	object, what := p.t.waitedFor(call, frames, st, now)
 	p.add(what, tid, frames, object)
 	p.noteHolder(object, now)
@@ -229,7 +230,7 @@ func (p *profile) lookAt(tid int, now float64) {
 // A blockedStack is the stack of a blocked thread, whose registers but two are not known.
 type blockedStack struct {
 	regs unwind.Regs
-	mem  memReader
+	mem  stack.Reader
 }
 
 // blockedStack reads the top of the stack of a blocked thread.
@@ -247,11 +248,11 @@ func (p *profile) blockedStack(call kernel.BlockedCall) blockedStack {
 		err := p.t.proc.ReadMem(process.Addr(addr), b[:])
 		return binary.LittleEndian.Uint64(b[:]), err
 	}
-	return blockedStack{r, cachedStack(call.SP, buf[:n], more)}
+	return blockedStack{r, stack.Cached(call.SP, buf[:n], more)}
 }
 
 // add counts one sample.
-func (p *profile) add(kind, tid int, frames []frame, object string) {
+func (p *profile) add(kind, tid int, frames []stack.Frame, object string) {
 	p.t.noteStack(tid, 0, frames)
 	items := p.t.itemIndex()
 	p.mu.Lock()
@@ -268,11 +269,11 @@ func (p *profile) add(kind, tid int, frames []frame, object string) {
 	seen := map[pcl.FuncID]bool{}
 	var callee pcl.FuncID
 	for _, fr := range frames {
-		if fr.f == nil {
+		if fr.Func == nil {
 			callee = 0
 			continue
 		}
-		id := fr.f.ID
+		id := fr.Func.ID
 		if callee != 0 && callee != id {
 			p.edge(id, callee)
 		}
@@ -292,7 +293,7 @@ func (p *profile) add(kind, tid int, frames []frame, object string) {
 }
 
 // noteRun remembers where a thread ran. p.mu is held.
-func (p *profile) noteRun(tid int, frames []frame) {
+func (p *profile) noteRun(tid int, frames []stack.Frame) {
 	if len(p.runs) > 1<<14 { // most of them have ended
 		clear(p.runs)
 	}

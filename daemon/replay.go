@@ -1,12 +1,6 @@
 package daemon
 
-import (
-	"slices"
-
-	"culprit/daemon/image"
-	"culprit/daemon/program"
-	"culprit/pcl"
-)
+import "culprit/pcl"
 
 // A stack says what the code of a plan would have left behind: every activation on it has run what stands at its entry, and what
 // stands before the call that it is in. What ran in calls that have returned is undone by what runs behind them. This is what
@@ -29,7 +23,7 @@ func (e *sampleMeter) runs(x *stackSample, vars int) bool {
 		r.vars = make([]int64, vars)
 	}
 	for i := len(x.frames) - 1; i >= 0; i-- {
-		f := x.frames[i].f
+		f := x.frames[i].Func
 		if f == nil || len(e.code[f.ID]) == 0 {
 			continue
 		}
@@ -42,7 +36,7 @@ func (e *sampleMeter) runs(x *stackSample, vars int) bool {
 			break
 		}
 		for _, q := range e.code[f.ID] {
-			if q.Where == pcl.Call && !q.Post && f.CallsFrom(q.Site, x.frames[i].pc) {
+			if q.Where == pcl.Call && !q.Post && f.CallsFrom(q.Site, x.frames[i].PC) {
 				r.run(q, i)
 			}
 		}
@@ -126,78 +120,4 @@ func binary64(op pcl.ExprOp, a, b int64) int64 {
 		return truth(a != 0 || b != 0)
 	}
 	return 0
-}
-
-// A jumpCache knows what is called from where: the function that a call names, by the address behind the call. nil where that is
-// not known.
-type jumpCache struct {
-	callee map[uint64]*program.Function
-	jumps  map[[2]pcl.FuncID]bool // whether the one may end in a jump to the other
-	loads  int                    // of the target when it was made
-}
-
-// maxCallees bounds the cache; it is emptied when it is full.
-const maxCallees = 1 << 16
-
-// withJumps puts those functions back on a stack that ended in a jump to the one above them: the C library's semaphores and joins wait
-// behind such a jump. They stand where the call leads to that made the activation.
-func (s *strata) withJumps(frames []frame) []frame {
-	if s.jumps.callee == nil || s.jumps.loads != s.t.Loads() || len(s.jumps.callee)+len(s.jumps.jumps) > maxCallees {
-		s.jumps = jumpCache{callee: map[uint64]*program.Function{}, jumps: map[[2]pcl.FuncID]bool{}, loads: s.t.Loads()}
-	}
-	for i := len(frames) - 1; i > 0; i-- {
-		g := s.calledFrom(&frames[i])
-		if in := frames[i-1].f; g != nil && in != nil && g != in && s.jumpsTo(g, in) {
-			frames = slices.Insert(frames, i, frame{f: g, cfa: frames[i-1].cfa})
-		}
-	}
-	return frames
-}
-
-// calledFrom is the function that the call names in which a frame stands.
-func (s *strata) calledFrom(fr *frame) *program.Function {
-	if fr.f == nil {
-		return nil
-	}
-	if g, ok := s.jumps.callee[fr.pc]; ok {
-		return g
-	}
-	var g *program.Function
-	if w := fr.f.Flow(); w != nil {
-		for _, c := range w.Calls {
-			if c.Ret+fr.f.Obj.Bias == fr.pc {
-				g = s.t.Callee(fr.f.Obj, c)
-			}
-		}
-	}
-	s.jumps.callee[fr.pc] = g
-	return g
-}
-
-// jumpsTo is the target's answer, kept: it is asked at every sample.
-func (s *strata) jumpsTo(f, to *program.Function) bool {
-	k := [2]pcl.FuncID{f.ID, to.ID}
-	is, ok := s.jumps.jumps[k]
-	if !ok {
-		is = s.t.jumpsTo(f, to, 0)
-		s.jumps.jumps[k] = is
-	}
-	return is
-}
-
-// jumpsTo reports whether a function may end in a jump to another one, also over others.
-func (t *target) jumpsTo(f, to *program.Function, depth int) bool {
-	w := f.Flow()
-	if w == nil || depth > maxJumps {
-		return false
-	}
-	for _, x := range w.Exits {
-		if x.Kind == image.ExitRet || x.Target == 0 {
-			continue
-		}
-		if g := t.TailCallee(f.Obj, x); g == to || g != nil && g != f && t.jumpsTo(g, to, depth+1) {
-			return true
-		}
-	}
-	return false
 }

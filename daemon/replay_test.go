@@ -7,6 +7,7 @@ import (
 
 	"culprit/daemon/libc"
 	"culprit/daemon/program"
+	"culprit/daemon/stack"
 	"culprit/internal/testprog"
 	"culprit/pcl"
 )
@@ -89,9 +90,9 @@ func (w *twin) leave() {
 func (w *twin) sample() *stackSample {
 	x := &stackSample{}
 	for _, a := range slices.Backward(w.stack) {
-		fr := frame{f: a.f, pc: a.f.Addr() + 1}
+		fr := stack.Frame{Func: a.f, PC: a.f.Addr() + 1}
 		if a.site >= 0 {
-			fr.pc = a.f.Flow().Calls[a.site].Ret + a.f.Obj.Bias
+			fr.PC = a.f.Flow().Calls[a.site].Ret + a.f.Obj.Bias
 		}
 		x.frames = append(x.frames, fr)
 	}
@@ -188,7 +189,7 @@ func TestReplayAgreesWithItsTwin(t *testing.T) {
 
 func stackText(x *stackSample) (s string) {
 	for _, fr := range x.frames {
-		s += " " + fr.f.Fn.Name
+		s += " " + fr.Func.Fn.Name
 	}
 	return s
 }
@@ -216,17 +217,17 @@ func TestCallsBehindJumps(t *testing.T) {
 				continue
 			}
 			found = true
-			frames := s.withJumps([]frame{{f: slow, pc: slow.Addr() + 4}, {f: caller, pc: c.Ret + caller.Obj.Bias}})
-			if len(frames) != 3 || frames[1].f != g {
+			frames := s.jumps.Restore([]stack.Frame{{Func: slow, PC: slow.Addr() + 4}, {Func: caller, PC: c.Ret + caller.Obj.Bias}})
+			if len(frames) != 3 || frames[1].Func != g {
 				t.Errorf("%d frames", len(frames))
 			}
-			if again := s.withJumps(frames); len(again) != 3 {
+			if again := s.jumps.Restore(frames); len(again) != 3 {
 				t.Errorf("%d frames the second time", len(again))
 			}
-			if frames := s.withJumps([]frame{{f: g, pc: g.Addr() + 4}, {f: caller, pc: c.Ret + caller.Obj.Bias}}); len(frames) != 2 {
+			if frames := s.jumps.Restore([]stack.Frame{{Func: g, PC: g.Addr() + 4}, {Func: caller, PC: c.Ret + caller.Obj.Bias}}); len(frames) != 2 {
 				t.Errorf("%d frames of a plain call", len(frames))
 			}
-			if frames := s.withJumps([]frame{{f: caller, pc: caller.Addr() + 4}, {f: caller, pc: c.Ret + caller.Obj.Bias}}); len(frames) != 2 {
+			if frames := s.jumps.Restore([]stack.Frame{{Func: caller, PC: caller.Addr() + 4}, {Func: caller, PC: c.Ret + caller.Obj.Bias}}); len(frames) != 2 {
 				t.Errorf("%d frames of a call that nothing leads to", len(frames))
 			}
 		}

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"culprit/daemon/kernel"
+	"culprit/daemon/stack"
 	"culprit/daemon/threads"
 )
 
@@ -43,7 +44,7 @@ func (p *profile) lookSampled(tid int, call kernel.BlockedCall, kind threads.Sta
 			return
 		}
 		st := p.blockedStack(call)
-		frames := p.t.walk(st.regs, st.mem)
+		frames := p.t.walker().Walk(st.regs, st.mem)
 		again, err := kernel.Blocked(p.t.proc.PID(), tid)
 		if err != nil {
 			return
@@ -56,8 +57,8 @@ func (p *profile) lookSampled(tid int, call kernel.BlockedCall, kind threads.Sta
 	}
 }
 
-func (p *profile) noteBlocked(tid int, call kernel.BlockedCall, kind threads.State, frames []frame, st blockedStack, now float64) {
-	frames = p.t.sampled.withJumps(frames)
+func (p *profile) noteBlocked(tid int, call kernel.BlockedCall, kind threads.State, frames []stack.Frame, st blockedStack, now float64) {
+	frames = p.t.sampled.jumps.Restore(frames)
 	x := stackSample{tid: tid, frames: frames, blocked: true, idle: kind == threads.Idle || p.isHalted(tid), call: call}
 	if !x.idle {
 		var what int

@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"culprit/daemon/kernel"
+	"culprit/daemon/stack"
 	"culprit/daemon/threads"
 	"culprit/pcl"
 )
@@ -17,7 +18,7 @@ type strata struct {
 	why     string // it is not patched
 	meters  map[pcl.FuncID][]*sampleMeter
 	threads map[int]*stratum
-	jumps   jumpCache
+	jumps   stack.TailCalls
 	last    float64         // session time of the last pass
 	total   [nClocks]weight // of all samples so far
 	taken   int             // samples since the last pass of threads that ran
@@ -62,13 +63,13 @@ type hits struct {
 }
 
 func newStrata(t *target, why string) *strata {
-	return &strata{t: t, why: why, last: t.d.Now(), meters: map[pcl.FuncID][]*sampleMeter{}, threads: map[int]*stratum{}}
+	return &strata{t: t, jumps: stack.TailCallsOf(t.Program), why: why, last: t.d.Now(), meters: map[pcl.FuncID][]*sampleMeter{}, threads: map[int]*stratum{}}
 }
 
 // A stackSample is what one thread was doing at one moment.
 type stackSample struct {
 	tid     int
-	frames  []frame            // innermost first
+	frames  []stack.Frame      // innermost first
 	blocked bool               // else it ran
 	idle    bool               // blocked with nothing to do
 	call    kernel.BlockedCall // of a blocked thread
@@ -105,13 +106,13 @@ func (h *hits) add(p *sampleMeter, n int) {
 }
 
 // candidates are the parts with code in a function on the stack.
-func (s *strata) candidates(frames []frame) map[*sampleMeter]bool {
+func (s *strata) candidates(frames []stack.Frame) map[*sampleMeter]bool {
 	found := map[*sampleMeter]bool{}
 	for _, fr := range frames {
-		if fr.f == nil {
+		if fr.Func == nil {
 			continue
 		}
-		for _, p := range s.meters[fr.f.ID] {
+		for _, p := range s.meters[fr.Func.ID] {
 			found[p] = true
 		}
 	}

@@ -3,11 +3,12 @@ package daemon
 import (
 	"culprit/daemon/libc"
 	"culprit/daemon/program"
+	"culprit/daemon/stack"
 	"culprit/pcl"
 )
 
 // noteStack learns from a walked stack: the thread's pointer, 0 if it is not known, and the function that it was started with.
-func (t *target) noteStack(tid int, fs uint64, frames []frame) {
+func (t *target) noteStack(tid int, fs uint64, frames []stack.Frame) {
 	if !t.threads.Meets(tid, fs) {
 		return
 	}
@@ -23,9 +24,9 @@ func (t *target) isSyscallFunction(pc uint64) bool {
 }
 
 // threadRoot is the function a thread began with: main, or what the threads library called.
-func threadRoot(frames []frame) *program.Function {
+func threadRoot(frames []stack.Frame) *program.Function {
 	for i := len(frames) - 1; i >= 0; i-- {
-		f := frames[i].f
+		f := frames[i].Func
 		if f == nil || f.Fn.Refuse != "" {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"culprit/daemon/image/lazy"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
+	"culprit/daemon/stack"
 )
 
 // What is seen of a target in one stop. All of its threads wait meanwhile, so it is found with what was made before: the tables of files, and
@@ -18,8 +19,8 @@ type view struct {
 	t     *target
 	w     *process.World
 	still *lazy.Still
-	walks []*stackWalk // by number of the thread in w.Threads()
-	tops  [][]byte     // what was read of their stacks
+	walks []*stack.Walk // by number of the thread in w.Threads()
+	tops  [][]byte      // what was read of their stacks
 	roots []rootless
 }
 
@@ -27,7 +28,7 @@ type view struct {
 type rootless struct {
 	tid    int
 	fs     uint64
-	frames []rawFrame
+	frames []stack.RawFrame
 }
 
 // firstRead is how much of a stack is read together with those of all other threads: who waits has seldom come further.
@@ -81,41 +82,41 @@ func (t *target) seeing(stop func() error) error {
 func (v *view) missing() error { return v.still.Missing() }
 
 // walk is the walk through the stack of a thread, by its number in w.Threads().
-func (v *view) walk(i int) *stackWalk {
+func (v *view) walk(i int) *stack.Walk {
 	if v.walks == nil {
 		v.readAll()
 	}
 	if v.walks[i] == nil {
-		v.walks[i] = v.t.walkStopped(threadRegs(v.w.Threads()[i]), v.stack(i))
+		v.walks[i] = v.t.walker().Stopped(stack.RegsOf(v.w.Threads()[i]), v.stack(i))
 	}
 	return v.walks[i]
 }
 
 // frames are the activations of a thread, by its number, innermost first.
-func (v *view) frames(i int) []rawFrame {
+func (v *view) frames(i int) []stack.RawFrame {
 	k := v.walk(i)
-	if k.guesses {
-		v.t.guessRest(k, v.stack(i))
+	if k.Guesses {
+		v.t.walker().GuessRest(k, v.stack(i))
 	}
-	return k.frames
+	return k.Frames
 }
 
 // stack is the stack of a thread, by its number.
-func (v *view) stack(i int) *stackMem {
-	return &stackMem{w: v.w, at: arch.SP(&v.w.Threads()[i].Regs) &^ 7, top: v.tops[i]}
+func (v *view) stack(i int) *stack.Memory {
+	return stack.NewMemory(v.w, v.w.Threads()[i], v.tops[i])
 }
 
 // readAll reads the stacks of all threads. Who stands as at the last stop, and has on the stack what was then looked at, has the same walk.
 func (v *view) readAll() {
 	threads, last := v.w.Threads(), v.t.walked.of(v.t.Version())
-	v.walks, v.tops = make([]*stackWalk, len(threads)), make([][]byte, len(threads))
-	old, pieces := make([]*stackWalk, len(threads)), make([]process.Piece, len(threads))
+	v.walks, v.tops = make([]*stack.Walk, len(threads)), make([][]byte, len(threads))
+	old, pieces := make([]*stack.Walk, len(threads)), make([]process.Piece, len(threads))
 	length := make([]int, len(threads))
 	sum := 0
 	for i, th := range threads {
 		length[i] = firstRead
-		if k := last[th.TID]; k != nil && k.from == threadRegs(th) {
-			old[i], length[i] = k, len(k.looked)
+		if k := last[th.TID]; k != nil && k.From == stack.RegsOf(th) {
+			old[i], length[i] = k, len(k.Looked)
 		} else if left := arch.ThreadPointer(&th.Regs) - arch.SP(&th.Regs)&^7; left < firstRead { // behind it something else may be mapped, or nothing
 			length[i] = int(left) &^ 7
 		}
@@ -132,7 +133,7 @@ func (v *view) readAll() {
 	for i, p := range pieces {
 		switch {
 		case !p.Read:
-		case old[i] != nil && bytes.Equal(p.Buf, old[i].looked):
+		case old[i] != nil && bytes.Equal(p.Buf, old[i].Looked):
 			v.walks[i] = old[i]
 		default:
 			v.tops[i] = p.Buf
@@ -143,11 +144,11 @@ func (v *view) readAll() {
 // A walkLog keeps the walks of the last stop.
 type walkLog struct {
 	changes int // of the objects of the target, then
-	walks   map[int]*stackWalk
+	walks   map[int]*stack.Walk
 }
 
 // of gives the walks by thread, none if they are of other objects.
-func (l *walkLog) of(changes int) map[int]*stackWalk {
+func (l *walkLog) of(changes int) map[int]*stack.Walk {
 	if l.changes != changes {
 		return nil
 	}
@@ -159,16 +160,16 @@ func (t *target) learnFrom(v *view) {
 	if v == nil || v.walks == nil {
 		return
 	}
-	t.walked = walkLog{t.Version(), make(map[int]*stackWalk, len(v.walks))}
+	t.walked = walkLog{t.Version(), make(map[int]*stack.Walk, len(v.walks))}
 	for i, th := range v.w.Threads() {
-		if k := v.walks[i]; k != nil && k.looked != nil {
+		if k := v.walks[i]; k != nil && k.Looked != nil {
 			t.walked.walks[th.TID] = k
 		}
 	}
 	for _, r := range v.roots {
-		frames := make([]frame, len(r.frames))
+		frames := make([]stack.Frame, len(r.frames))
 		for i, fr := range r.frames {
-			frames[i] = frame{f: t.FunctionAt(fr.at), pc: fr.pc, cfa: fr.cfa}
+			frames[i] = stack.Frame{Func: t.FunctionAt(fr.At), PC: fr.PC, CFA: fr.CFA}
 		}
 		t.noteStack(r.tid, r.fs, frames)
 	}

@@ -9,6 +9,7 @@ import (
 	"culprit/daemon/image/unwind"
 	"culprit/daemon/libc"
 	"culprit/daemon/process"
+	"culprit/daemon/stack"
 )
 
 // Locks that only their address names get a better name at the next stop: then all registers of those who wait for them are known,
@@ -34,7 +35,7 @@ func (t *target) unnamedWaiters(w *process.World) (list []waiter) {
 		}
 		word := arch.FirstArg(&th.Regs)
 		if t.locks.WantsName(word) {
-			list = append(list, waiter{word, threadRegs(th)})
+			list = append(list, waiter{word, stack.RegsOf(th)})
 		}
 	}
 	return list
@@ -50,7 +51,7 @@ func (t *target) nameWaiters(list []waiter) {
 			return binary.LittleEndian.Uint64(b[:]), err
 		}
 		st := blockedStack{w.regs, mem}
-		k, _ := waitingIn(t.walk(st.regs, st.mem))
+		k, _ := waitingIn(t.walker().Walk(st.regs, st.mem))
 		addr, _ := nameLock(t.Program, w.word, k)
 		if name := t.heldBy(addr, st); name != "" && k.Kind != libc.Thread {
 			t.locks.Rename(w.word, k.Kind, name, addr)

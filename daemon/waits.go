@@ -9,6 +9,7 @@ import (
 	"culprit/daemon/locks"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
+	"culprit/daemon/stack"
 	"culprit/grid"
 )
 
@@ -34,7 +35,7 @@ func (t *target) constraint(h grid.Hierarchy, elems []string) (uint64, bool) {
 
 // waitedFor names what a blocked thread waits for at a session time, and makes it a resource when it is first seen. kind says whether it is
 // another thread or a device.
-func (t *target) waitedFor(call kernel.BlockedCall, frames []frame, st blockedStack, now float64) (part string, kind int) {
+func (t *target) waitedFor(call kernel.BlockedCall, frames []stack.Frame, st blockedStack, now float64) (part string, kind int) {
 	if call.NR == unix.SYS_FUTEX {
 		k, user := waitingIn(frames)
 		w := locks.Wait{Word: call.Args[0], Kind: k, HeldBy: func(addr uint64) string { return t.heldBy(addr, st) }}
@@ -50,18 +51,18 @@ func (t *target) waitedFor(call kernel.BlockedCall, frames []frame, st blockedSt
 }
 
 // waitingIn finds the innermost waiting function on a stack, and who called it or what it is a part of in the library.
-func waitingIn(frames []frame) (k libc.Wait, user *program.Function) {
+func waitingIn(frames []stack.Frame) (k libc.Wait, user *program.Function) {
 	k = libc.Other
 	found := false
 	for _, fr := range frames {
-		if fr.f == nil {
+		if fr.Func == nil {
 			continue
 		}
-		switch named, ok := kindOfWait(fr.f); {
+		switch named, ok := kindOfWait(fr.Func); {
 		case ok && !found:
 			k, found = named, true
 		case !ok && found:
-			return k, fr.f
+			return k, fr.Func
 		}
 	}
 	return k, nil

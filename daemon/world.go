@@ -14,6 +14,7 @@ import (
 	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/daemon/segment"
+	"culprit/daemon/stack"
 )
 
 // stopDeadline is how long the target may be held at most; past it everything is resumed and the batch is tried later.
@@ -107,13 +108,6 @@ func longPause(p process.Pause, err error) string {
 	return text
 }
 
-// stackScan is how much of a stack is searched for addresses inside code that is about to change or to be freed, where the
-// stack cannot be walked to its end.
-const stackScan = 64 << 10
-
-// stackTop is how much of a stack is read at once for a walk that does not end in what was read with the others: most stacks are shallow.
-const stackTop = 4 << 10
-
 // A spanSet finds the spans that hold an address.
 type spanSet struct {
 	spans  []patch.Span // by lo
@@ -154,7 +148,7 @@ func (t *target) standing(w *process.World, spans []patch.Span) (tids map[int]in
 		return tids, nil
 	}
 	set := newSpanSet(spans)
-	buf := make([]byte, stackScan)
+	buf := make([]byte, stack.Scan)
 	for i, th := range w.Threads() {
 		if late(w) {
 			return nil, &tooLong{len(w.Threads())}
@@ -162,35 +156,26 @@ func (t *target) standing(w *process.World, spans []patch.Span) (tids map[int]in
 		mine := func(owner int) { tids[owner] = th.TID }
 		set.owners(arch.PC(&th.Regs), mine)
 		k := t.view.walk(i)
-		for _, pc := range k.kept {
+		for _, pc := range k.Kept {
 			set.owners(pc, mine)
 		}
-		if k.whole {
+		if k.Whole {
 			continue
 		}
 		at := arch.SP(&th.Regs) &^ 7
 		n := w.ReadSome(process.Addr(at), buf[:t.stackLeft(w, &th.Regs)])
-		for off := int(k.end - at); off >= 0 && off+8 <= n; off += 8 {
+		for off := int(k.End - at); off >= 0 && off+8 <= n; off += 8 {
 			set.owners(binary.LittleEndian.Uint64(buf[off:]), mine)
 		}
 	}
 	return tids, t.view.missing()
 }
 
-// worldReader reads words of the stopped target.
-func worldReader(w *process.World) memReader {
-	return func(addr uint64) (uint64, error) {
-		var b [8]byte
-		err := w.ReadMem(process.Addr(addr), b[:])
-		return binary.LittleEndian.Uint64(b[:]), err
-	}
-}
-
 // stackLeft is how much of a thread's stack is worth searching: up to its control block, which every C library puts at the end of a
 // stack that it makes, and not into memory of ours that happens to lie behind it. Our ledger is full of addresses of code.
 func (t *target) stackLeft(w *process.World, r *unix.PtraceRegs) int {
 	sp, block := arch.SP(r), arch.ThreadPointer(r)
-	end := sp&^7 + stackScan
+	end := sp&^7 + stack.Scan
 	if block > sp {
 		end = min(end, (block+7)&^7)
 	}

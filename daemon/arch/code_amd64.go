@@ -6,6 +6,10 @@ const (
 	Jump      = 0xE9 // rel32
 	ShortJump = 0xEB // rel8
 	Escape    = 0x0F // begins codes of two bytes
+	Indirect  = 0xFF // begins calls and jumps through a register or memory
+
+	// CallThroughTable follows Indirect in a call through a word at a distance from the instruction, as of the global offset table.
+	CallThroughTable = 0x15
 )
 
 // IsFarCond reports whether what follows Escape is the second byte of a conditional jump with a displacement of four bytes.

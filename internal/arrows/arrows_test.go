@@ -61,6 +61,7 @@ var allowed = map[string][]string{
 
 	"daemon/program":     {"daemon/image", "daemon/libc", "pcl"},
 	"daemon/patch":       {"trampoline", "daemon/arch", "daemon/process", "daemon/segment"},
+	"daemon/stack":       {"daemon/arch", "daemon/image", "daemon/process", "daemon/program", "pcl"},
 	"daemon/segment":     {"trampoline", "daemon/arch", "daemon/process", "daemon/kernel"},
 	"daemon":             {"grid", "trampoline", "pcl", "daemon"},
 	"consultant":         {"grid", "pcl", "consultant"},
@@ -242,6 +243,8 @@ func TestTheRuleItself(t *testing.T) {
 		{"daemon/program", "daemon/process", false, false},
 		{"daemon/program", "grid", false, false},
 		{"daemon/program", "trampoline", false, false},
+		{"daemon/stack", "trampoline", false, false},
+		{"daemon/stack", "daemon/segment", false, false},
 		{"daemon/threads", "pcl", false, false},
 		{"session", "daemon", false, true},
 		{"session", "visi", false, false},

@@ -1,4 +1,4 @@
-package daemon
+package stack
 
 import (
 	"culprit/daemon/arch"
@@ -16,7 +16,7 @@ const guessWords = 512
 // guess finds the caller of a function: where a call of the very function comes back to, or, if no such address is on the stack, the first
 // pair of a frame pointer and an address behind a call that is not known to call something else. f is nil where the function is not known, or
 // may not be asked for.
-func (t *target) guess(r unwind.Regs, f *program.Function, mem memReader, code codeReader) (caller unwind.Regs, cfa uint64, ok bool) {
+func (s *Walker) guess(r unwind.Regs, f *program.Function, mem Reader, code codeReader) (caller unwind.Regs, cfa uint64, ok bool) {
 	if r.Lost == 0 {
 		f = nil // nothing that was asked for is lost: nobody may wait for functions to be decoded
 	}
@@ -26,15 +26,15 @@ func (t *target) guess(r unwind.Regs, f *program.Function, mem memReader, code c
 		if err != nil {
 			break
 		}
-		if !t.behindCall(ret, code) {
+		if !s.behindCall(ret, code) {
 			continue
 		}
 		var to *program.Function
 		if f != nil {
-			to = t.calledBefore(ret)
+			to = s.calledBefore(ret)
 		}
 		switch {
-		case to != nil && (to == f || t.jumpsTo(to, f, 0)):
+		case to != nil && (to == f || jumpsTo(s.Code, to, f, 0)):
 			called = a
 		case pair == 0 && a > r.RSP && to == nil && framePointer(mem, a-8):
 			pair = a
@@ -51,14 +51,14 @@ func (t *target) guess(r unwind.Regs, f *program.Function, mem memReader, code c
 }
 
 // framePointer reports whether a word may be one: it points a little further up.
-func framePointer(mem memReader, a uint64) bool {
+func framePointer(mem Reader, a uint64) bool {
 	bp, err := mem(a)
 	return err == nil && bp > a && bp < a+1<<20 && bp%8 == 0
 }
 
 // callerAt are the registers of the caller whose return address lies at an address; the word below it is its frame pointer, or whatever it
 // had in that register.
-func callerAt(r unwind.Regs, mem memReader, a uint64) (caller unwind.Regs, cfa uint64, ok bool) {
+func callerAt(r unwind.Regs, mem Reader, a uint64) (caller unwind.Regs, cfa uint64, ok bool) {
 	ret, err := mem(a)
 	if err != nil {
 		return caller, 0, false
@@ -74,8 +74,8 @@ func callerAt(r unwind.Regs, mem memReader, a uint64) (caller unwind.Regs, cfa u
 }
 
 // calledBefore is the function that the call before a return address names; nil if that is not known, as of indirect calls.
-func (t *target) calledBefore(ret uint64) *program.Function {
-	h := t.FunctionAt(ret - 1)
+func (s *Walker) calledBefore(ret uint64) *program.Function {
+	h := s.Code.FunctionAt(ret - 1)
 	if h == nil {
 		return nil
 	}
@@ -85,7 +85,7 @@ func (t *target) calledBefore(ret uint64) *program.Function {
 	}
 	for _, c := range w.Calls {
 		if c.Ret+h.Obj.Bias == ret {
-			return t.Callee(h.Obj, c)
+			return s.Code.Callee(h.Obj, c)
 		}
 	}
 	return nil
