@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"culprit/daemon/kernel"
 	"culprit/daemon/rows"
 	"culprit/daemon/threads"
 	"culprit/grid"
@@ -32,6 +33,7 @@ var kernelQuantities = map[string]func(m *kernelMeter, interval float64) float64
 	"voluntary_switches": (*kernelMeter).voluntary,
 	"forced_switches":    (*kernelMeter).forced,
 	"active_processes":   (*kernelMeter).processes,
+	"resident_memory":    (*kernelMeter).resident,
 	"predicted_cost":     func(m *kernelMeter, _ float64) float64 { return m.t.d.predicted() },
 	"sampling_rate":      samplingRate,
 	"probes": func(m *kernelMeter, _ float64) float64 {
@@ -158,6 +160,18 @@ func (m *kernelMeter) active(interval float64) float64 {
 
 func (m *kernelMeter) pause(float64) float64 {
 	return m.since(m.t.d.pauses.total().Seconds())
+}
+
+// resident is how much memory of the process is there now, in bytes; a process that has just ended has none.
+func (m *kernelMeter) resident(float64) float64 {
+	if m.t.ended {
+		return 0
+	}
+	size, err := kernel.ResidentMemory(m.t.proc.PID())
+	if err != nil {
+		return 0
+	}
+	return float64(size)
 }
 
 // overThreads adds up over the live threads that the focus covers.

@@ -34,7 +34,7 @@ func IsEvent(name string) bool {
 
 // KernelNames are the quantities that a base of kind kernel may name: what the daemon can take from the kernel.
 var KernelNames = []string{"cpu_time", "wall_time", "blocked_time", "run_queue_wait", "active_threads", "number_of_cpus", "observed_cost", "pause_time",
-	"cpu_user", "cpu_system", "minor_faults", "major_faults", "voluntary_switches", "forced_switches", "active_processes",
+	"cpu_user", "cpu_system", "minor_faults", "major_faults", "voluntary_switches", "forced_switches", "active_processes", "resident_memory",
 	"predicted_cost", "sampling_rate", "probes", "dropped_samples",
 	"off_cpu", "blocked_futex", "blocked_file", "blocked_socket", "blocked_pipe", "blocked_poll", "blocked_sleep", "blocked_fault", "blocked_other",
 	"preempted", "fault_time", "system_time", "io_block_bytes", "io_block_time", "net_bytes_sent", "net_bytes_received",

@@ -100,6 +100,30 @@ func TestMemorySize(t *testing.T) {
 	}
 }
 
+// TestResidentMemory: what is mapped is not in memory before it is touched.
+func TestResidentMemory(t *testing.T) {
+	const more = 64 << 20
+	mem, err := unix.Mmap(-1, 0, more, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(mem)
+	before, err := ResidentMemory(os.Getpid())
+	if err != nil || before < 1<<20 {
+		t.Fatalf("%d, %v", before, err)
+	}
+	for i := 0; i < len(mem); i += 4096 {
+		mem[i] = 1
+	}
+	after, err := ResidentMemory(os.Getpid())
+	if grown := int64(after - before); err != nil || grown < more*9/10 || grown > more*11/10+8<<20 {
+		t.Errorf("%d, and %d after %d more were touched; %v", before, after, more, err)
+	}
+	if _, err := ResidentMemory(1 << 30); !errors.Is(err, ErrGone) {
+		t.Errorf("of no process: %v", err)
+	}
+}
+
 // TestTableListsNewThreads: threads that begin and end between two readings are seen, though the directory is read only if it may
 // have changed.
 func TestTableListsNewThreads(t *testing.T) {
