@@ -84,7 +84,8 @@ func codeOf(t *testing.T, f *elf.File, s elf.Symbol) []byte {
 	return nil
 }
 
-// TestNamesAreInstalled: what has a name here has it in the C library of this machine, too, but for what only glibc of other processors has.
+// TestNamesAreInstalled: what has a name here has it in the C or C++ library of this machine, too, but for what only glibc of other processors
+// has.
 func TestNamesAreInstalled(t *testing.T) {
 	others := map[string]bool{"__new_sem_wait_slow32": true, "clone3": true}
 	f := installed(t, "libc.so.6")
@@ -95,8 +96,15 @@ func TestNamesAreInstalled(t *testing.T) {
 		_, b := all[name]
 		return a || b || others[name]
 	}
+	cxx := exported(t, installed(t, "libstdc++.so.6"))
 	var names []string
-	for n := range waiters {
+	for n, kind := range waiters {
+		if kind == Once {
+			if _, ok := cxx[n]; !ok {
+				t.Errorf("the C++ library has no function %s", n)
+			}
+			continue
+		}
 		names = append(names, n)
 	}
 	for n := range starters {

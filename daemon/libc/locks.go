@@ -11,6 +11,7 @@ const (
 	Barrier   = "Barrier"
 	Semaphore = "Semaphore"
 	Thread    = "Thread" // its end
+	Once      = "Once"   // that another thread has initialised a variable
 	Futex     = "Futex"  // the lock of a language's library, or of the program
 )
 
@@ -51,6 +52,7 @@ func init() {
 	add(Barrier, "pthread_barrier_wait")
 	add(Semaphore, "sem_wait", "sem_timedwait", "sem_clockwait", "__new_sem_wait_slow64", "__new_sem_wait_slow32")
 	add(Thread, "pthread_join", "pthread_timedjoin_np", "pthread_clockjoin_np", "__pthread_clockjoin_ex", "thrd_join")
+	add(Once, "__cxa_guard_acquire") // of the C++ library, for a static variable of a function
 }
 
 // users are the kinds of lock that a function's first argument is, by how its name begins.

@@ -8,6 +8,7 @@ var words = map[string][]uint64{
 	CondVar:   {40, 44, 36},
 	Barrier:   {4, 0},
 	Semaphore: {0, 4},
+	Once:      {0}, // libstdc++ waits for the guard itself (libsupc++/guard.cc)
 }
 
 // owners are where in a lock the number of the thread stands that has it: struct __pthread_mutex_s and struct __pthread_rwlock_arch_t of glibc

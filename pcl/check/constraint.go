@@ -12,7 +12,7 @@ import (
 
 // levels are the names below the hierarchies whose first level is fixed.
 var levels = map[grid.Hierarchy][]string{
-	grid.SyncObject: {"Mutex", "RWLock", "CondVar", "Barrier", "Semaphore", "SpinLock", "Channel", "WaitGroup", "Message", "Futex", "Thread", "Window"},
+	grid.SyncObject: {"Mutex", "RWLock", "CondVar", "Barrier", "Semaphore", "SpinLock", "Channel", "WaitGroup", "Message", "Futex", "Thread", "Window", "Once"},
 	grid.IO:         {"File", "Socket", "Pipe"},
 }
 
