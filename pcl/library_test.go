@@ -59,7 +59,7 @@ func TestDefault(t *testing.T) {
 			t.Errorf("%s is not complete", h.Name)
 		}
 	}
-	if got := strings.Join(names, " "); got != "CPUbound ExcessiveSyncWaitingTime ExcessiveIOBlockingTime FrequentSmallIOOps TooManySmallIOOps" {
+	if got := strings.Join(names, " "); got != "CPUbound ExcessiveSyncWaitingTime ExcessiveIOBlockingTime FrequentSmallIOOps TooManySmallIOOps TooManyMajorFaults" {
 		t.Errorf("hypotheses: %s", got)
 	}
 	for _, want := range []string{"### sync_wait", "### CPUbound", "| PC_CPUThreshold | 0.3 |", "procedureInclusive", "pthread_barrier_wait"} {

@@ -214,6 +214,8 @@ func TestHypotheses(t *testing.T) {
 		{"few", "FrequentSmallIOOps", values{"io_bytes": 64000, "io_ops": 1000}, 4096, false},
 		{"few that block", "TooManySmallIOOps", values{"io_bytes": 64000, "io_ops": 1000}, 64, true},
 		{"too few that block", "TooManySmallIOOps", values{"io_bytes": 6400, "io_ops": 100}, 4096, false},
+		{"pages from a disk", "TooManyMajorFaults", values{"page_faults_major": 201}, 201, true},
+		{"few pages from a disk", "TooManyMajorFaults", values{"page_faults_major": 200}, 200, false},
 		{"none", "FrequentSmallIOOps", values{}, 4096, false},
 		{"empty", "FrequentSmallIOOps", values{"io_ops": 100000}, 0, true},
 	} {
