@@ -18,7 +18,7 @@ import (
 	"culprit/daemon/segment"
 	"culprit/daemon/stack"
 	"culprit/grid"
-	"culprit/trampoline"
+	"culprit/trampoline/planner"
 )
 
 // Programs that schedule their own contexts. A context that does not run has its PC in memory of the program's, where we do not find it. One
@@ -381,12 +381,12 @@ func (t *target) leadsToSwitch(f *program.Function) bool {
 }
 
 // wide reports whether more than one instruction of the text makes room for the site, or a long jump in padding leads to it.
-func wide(s *trampoline.Site) bool {
-	return len(s.Insts) > 1 || s.Host != nil && len(s.Host.Insts) > 1 || s.Tactic == trampoline.Short
+func wide(s *planner.Site) bool {
+	return len(s.Insts) > 1 || s.Host != nil && len(s.Host.Insts) > 1 || s.Tactic == planner.Short
 }
 
 // tooWide is why a site may not be patched in a program that schedules its own contexts; nil if it may.
-func (t *target) tooWide(s *trampoline.Site) error {
+func (t *target) tooWide(s *planner.Site) error {
 	if t.contexts.why == "" || !wide(s) {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"culprit/internal/require"
 	"culprit/pcl"
 	"culprit/trampoline"
+	"culprit/trampoline/planner"
 	"culprit/trampoline/x86"
 )
 
@@ -92,8 +93,8 @@ type patchedText struct {
 // A patchedSite is where a thread must come to from addr.
 type patchedSite struct {
 	name string
-	site *trampoline.Site
-	way  trampoline.Way
+	site *planner.Site
+	way  planner.Way
 }
 
 // instrument writes the jumps of a function's entry and exits.
@@ -104,7 +105,7 @@ func (p *patchedText) instrument(t *testing.T, pl *funcPlan) {
 		last := segs[len(segs)-1]
 		p.room = (last.Vaddr+last.MemSize)&^0xfff + 1<<20
 	}
-	var served []*trampoline.Site
+	var served []*planner.Site
 	for _, pt := range slices.Concat(pl.points[pcl.Entry], pl.points[pcl.Return]) {
 		if s, _ := pl.plan.SiteOf(pt); s != nil && !slices.Contains(served, s) {
 			served = append(served, s)
@@ -115,7 +116,7 @@ func (p *patchedText) instrument(t *testing.T, pl *funcPlan) {
 	}
 }
 
-func (p *patchedText) site(t *testing.T, name string, s *trampoline.Site) {
+func (p *patchedText) site(t *testing.T, name string, s *planner.Site) {
 	t.Helper()
 	env := trampoline.Env{Geometry: trampoline.DefaultGeometry(1), DataAddr: 0x7f0000000000, ClaimsAddr: 0x7e0000000000, SlowAddr: p.room &^ 0xfff, GateAddr: p.room &^ 0xfff}
 	groups := make([][]trampoline.Group, len(s.Marks))
@@ -129,7 +130,7 @@ func (p *patchedText) site(t *testing.T, name string, s *trampoline.Site) {
 	}
 	way := b.Way(p.room)
 	p.room += uint64(len(b.Code)+63) &^ 63
-	if s.Tactic == trampoline.Punned {
+	if s.Tactic == planner.Punned {
 		way.Site = s.FirstPunStub(way.Site + 64<<20)
 		way.Host, _ = s.PunStub(way.Site, way.Site+8)
 	}
@@ -145,7 +146,7 @@ func (p *patchedText) site(t *testing.T, name string, s *trampoline.Site) {
 }
 
 // write puts a piece into the copy; a byte may change once, and a piece lies in one page of code.
-func (p *patchedText) write(t *testing.T, name string, pc trampoline.Piece) {
+func (p *patchedText) write(t *testing.T, name string, pc planner.Piece) {
 	t.Helper()
 	if _, err := p.o.Code(pc.Addr, pc.Addr+uint64(len(pc.Bytes))); err != nil || pc.Addr/trampoline.PageSize != (pc.Addr+uint64(len(pc.Bytes))-1)/trampoline.PageSize {
 		t.Errorf("%s: %d bytes at %#x: %v", name, len(pc.Bytes), pc.Addr, err)

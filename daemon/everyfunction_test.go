@@ -16,7 +16,7 @@ import (
 	"culprit/internal/require"
 	"culprit/internal/testprog"
 	"culprit/pcl"
-	"culprit/trampoline"
+	"culprit/trampoline/planner"
 )
 
 // gdbWork makes a debugger in C++ look into a program and throw exceptions, again and again.
@@ -185,10 +185,10 @@ func thatFit(points map[string]int, object string) (fit []string) {
 }
 
 // patchedOf counts the functions whose entry and exits all lead into trampolines.
-func patchedOf(d *Daemon, functions []*program.Function) (ok int, tactics map[trampoline.Tactic]int) {
+func patchedOf(d *Daemon, functions []*program.Function) (ok int, tactics map[planner.Tactic]int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	tactics = map[trampoline.Tactic]int{}
+	tactics = map[planner.Tactic]int{}
 	for _, f := range functions {
 		pl := d.targets[0].funcPlan(f)
 		whole := pl.plan != nil

@@ -2,7 +2,7 @@ package daemon
 
 import (
 	"culprit/daemon/image"
-	"culprit/trampoline"
+	"culprit/trampoline/planner"
 	"culprit/trampoline/x86"
 )
 
@@ -26,7 +26,7 @@ func planning(plan func()) (err error) {
 }
 
 // body moves the function's code to where it is in the target. The instructions of w change; it is used for nothing else.
-func (pl *funcPlan) body(w *image.Flow) *trampoline.Body {
+func (pl *funcPlan) body(w *image.Flow) *planner.Body {
 	f, flow := pl.f, pl.f.Flow()
 	b := f.Obj.Bias
 	insts := w.Insts
@@ -40,7 +40,7 @@ func (pl *funcPlan) body(w *image.Flow) *trampoline.Body {
 			in.RIPTarget += b
 		}
 	}
-	body := &trampoline.Body{
+	body := &planner.Body{
 		Insts: insts,
 		Bytes: func(addr uint64, n int) []byte {
 			code, err := f.Obj.Code(addr-b, addr-b+uint64(n))

@@ -8,7 +8,7 @@ import (
 	"culprit/daemon/image/lazy"
 	"culprit/daemon/program"
 	"culprit/pcl"
-	"culprit/trampoline"
+	"culprit/trampoline/planner"
 )
 
 // How the points of functions are reached. What code there is, program tells; here stands what is planned for it.
@@ -35,8 +35,8 @@ type funcPlan struct {
 
 	once     sync.Once
 	analysed atomic.Bool
-	plan     *trampoline.Plan
-	points   map[pcl.Where][]trampoline.Point
+	plan     *planner.Plan
+	points   map[pcl.Where][]planner.Point
 	reason   string // why it cannot be instrumented at all
 
 }
@@ -98,7 +98,7 @@ func (pl *funcPlan) make() (reason string) {
 		return err.Error()
 	}
 	defer flow.Release()
-	if err := planning(func() { pl.plan = trampoline.MakePlan(pl.body(flow), pl.firstPoints()) }); err != nil {
+	if err := planning(func() { pl.plan = planner.MakePlan(pl.body(flow), pl.firstPoints()) }); err != nil {
 		return err.Error()
 	}
 	if !c.parks {
@@ -119,25 +119,25 @@ func (pl *funcPlan) likeTwin() bool {
 }
 
 // firstPoints are entries and exits. Calls and loops are planned when somebody asks for them, with what room is left.
-func (pl *funcPlan) firstPoints() []trampoline.Point {
-	pl.points = map[pcl.Where][]trampoline.Point{}
-	pts := []trampoline.Point{{Kind: trampoline.FuncEntry, Addr: pl.f.Addr()}}
+func (pl *funcPlan) firstPoints() []planner.Point {
+	pl.points = map[pcl.Where][]planner.Point{}
+	pts := []planner.Point{{Kind: planner.FuncEntry, Addr: pl.f.Addr()}}
 	pl.points[pcl.Entry] = pts[:1:1]
 	for _, e := range pl.f.Flow().Exits {
-		pts = append(pts, trampoline.Point{Kind: exitKind(e.Kind), Addr: e.Addr + pl.f.Obj.Bias})
+		pts = append(pts, planner.Point{Kind: exitKind(e.Kind), Addr: e.Addr + pl.f.Obj.Bias})
 	}
 	pl.points[pcl.Return] = pts[1:len(pts):len(pts)]
 	return pts
 }
 
-func exitKind(k image.ExitKind) trampoline.PointKind {
+func exitKind(k image.ExitKind) planner.PointKind {
 	switch k {
 	case image.ExitTailJump:
-		return trampoline.TailJump
+		return planner.TailJump
 	case image.ExitTailCond:
-		return trampoline.TailCond
+		return planner.TailCond
 	case image.ExitTailInd:
-		return trampoline.TailInd
+		return planner.TailInd
 	}
-	return trampoline.Ret
+	return planner.Ret
 }

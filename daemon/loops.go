@@ -7,25 +7,25 @@ import (
 	"culprit/daemon/process"
 	"culprit/grid"
 	"culprit/pcl"
-	"culprit/trampoline"
+	"culprit/trampoline/planner"
 )
 
 // loopPoints are the points of one kind of a loop. Exits of the function inside the loop leave it, too.
-func (pl *funcPlan) loopPoints(w pcl.Where, number int) (points []trampoline.Point) {
+func (pl *funcPlan) loopPoints(w pcl.Where, number int) (points []planner.Point) {
 	loops := pl.f.Loops()
 	if number >= len(loops) {
 		return nil
 	}
 	l := &loops[number]
 	if w == pcl.LoopStartIter {
-		return []trampoline.Point{{Kind: trampoline.Before, Addr: l.Head + pl.f.Obj.Bias}}
+		return []planner.Point{{Kind: planner.Before, Addr: l.Head + pl.f.Obj.Bias}}
 	}
 	for _, e := range edgesOf(l, w) {
-		kind := trampoline.Behind
+		kind := planner.Behind
 		if e.Kind == image.EdgeJumps {
-			kind = trampoline.Taken
+			kind = planner.Taken
 		}
-		points = append(points, trampoline.Point{Kind: kind, Addr: e.From + pl.f.Obj.Bias})
+		points = append(points, planner.Point{Kind: kind, Addr: e.From + pl.f.Obj.Bias})
 	}
 	if w != pcl.LoopExit {
 		return points
@@ -44,10 +44,10 @@ func (pl *funcPlan) loopPoints(w pcl.Where, number int) (points []trampoline.Poi
 
 // padPoints are where control goes on after exceptions that come out of a loop. Others may lead there, too: only what ends with an activation,
 // which knows its own by the stack pointer, may stand there.
-func (pl *funcPlan) padPoints(number int) (points []trampoline.Point) {
+func (pl *funcPlan) padPoints(number int) (points []planner.Point) {
 	if loops := pl.f.Loops(); number < len(loops) {
 		for _, a := range loops[number].Pads {
-			points = append(points, trampoline.Point{Kind: trampoline.Before, Addr: a + pl.f.Obj.Bias})
+			points = append(points, planner.Point{Kind: planner.Before, Addr: a + pl.f.Obj.Bias})
 		}
 	}
 	return points
@@ -91,7 +91,7 @@ func (t *target) planLoop(pl *funcPlan, w pcl.Where, number int) error {
 }
 
 // allLoopPoints are those of all loops of a function. They are planned together: none takes the room that another needs.
-func (pl *funcPlan) allLoopPoints() (points []trampoline.Point) {
+func (pl *funcPlan) allLoopPoints() (points []planner.Point) {
 	for _, w := range []pcl.Where{pcl.LoopStartIter, pcl.LoopEnter, pcl.LoopExit, pcl.LoopEndIter} {
 		for i := range pl.f.Loops() {
 			points = append(points, pl.loopPoints(w, i)...)
@@ -105,12 +105,12 @@ func (pl *funcPlan) allLoopPoints() (points []trampoline.Point) {
 
 // extendPlan makes further points part of a function's plan. Sites that nothing runs at may change for it. Where the code cannot be read
 // any more the plan stays as it is, without these points.
-func (t *target) extendPlan(pl *funcPlan, points []trampoline.Point) {
+func (t *target) extendPlan(pl *funcPlan, points []planner.Point) {
 	_ = planning(func() { pl.plan = t.text.Extend(pl.plan, pl.body(pl.f.Whole()), points) })
 }
 
 // served reports whether all points are planned, or known not to be reached.
-func (pl *funcPlan) served(points []trampoline.Point) bool {
+func (pl *funcPlan) served(points []planner.Point) bool {
 	for _, pt := range points {
 		if !pl.plan.Knows(pt) {
 			return false
@@ -120,12 +120,12 @@ func (pl *funcPlan) served(points []trampoline.Point) bool {
 }
 
 // insnPoint is the point of a request for a single instruction.
-func (pl *funcPlan) insnPoint(r pcl.Request) []trampoline.Point {
-	pt := trampoline.Point{Kind: trampoline.Before, Addr: pl.f.Addr() + uint64(int64(r.Site))}
+func (pl *funcPlan) insnPoint(r pcl.Request) []planner.Point {
+	pt := planner.Point{Kind: planner.Before, Addr: pl.f.Addr() + uint64(int64(r.Site))}
 	if r.Post {
-		pt.Kind = trampoline.Behind
+		pt.Kind = planner.Behind
 	}
-	return []trampoline.Point{pt}
+	return []planner.Point{pt}
 }
 
 // ListLoops makes the loops of a function resources below it and returns their names, outer ones first.
@@ -156,17 +156,17 @@ func (t *target) planCalls(pl *funcPlan) {
 	if pl.points[pcl.Call] != nil || len(flow.Calls) == 0 {
 		return
 	}
-	var pts []trampoline.Point
+	var pts []planner.Point
 	for _, c := range flow.Calls {
-		pts = append(pts, trampoline.Point{Kind: trampoline.CallPre, Addr: c.Addr + f.Obj.Bias},
-			trampoline.Point{Kind: trampoline.CallPost, Addr: c.Ret + f.Obj.Bias})
+		pts = append(pts, planner.Point{Kind: planner.CallPre, Addr: c.Addr + f.Obj.Bias},
+			planner.Point{Kind: planner.CallPost, Addr: c.Ret + f.Obj.Bias})
 	}
 	pl.points[pcl.Call] = pts
 	t.extendPlan(pl, pts)
 }
 
 // pointsOf returns the points of a function that a request names: none behind a call that never comes back.
-func (pl *funcPlan) pointsOf(r pcl.Request) []trampoline.Point {
+func (pl *funcPlan) pointsOf(r pcl.Request) []planner.Point {
 	switch {
 	case r.Where == pcl.Entry, r.Where == pcl.Return:
 		return pl.points[r.Where]

@@ -12,7 +12,7 @@ import (
 	"culprit/grid"
 	"culprit/internal/testprog"
 	"culprit/pcl/check"
-	"culprit/trampoline"
+	"culprit/trampoline/planner"
 )
 
 // attachPassages attaches with the metric that counts entries and exits.
@@ -201,11 +201,11 @@ func usedForms(d *Daemon) map[string]int {
 		}
 		form := string(s.Tactic)
 		switch {
-		case s.Tactic == trampoline.Punned && s.Host.Call() != 0:
+		case s.Tactic == planner.Punned && s.Host.Call() != 0:
 			form = fmt.Sprintf("punned %d call", s.Len)
-		case s.Tactic == trampoline.Punned:
+		case s.Tactic == planner.Punned:
 			form = fmt.Sprintf("punned %d", s.Len)
-		case s.Tactic == trampoline.Retarget && s.Marks[0].Point.Kind == trampoline.FuncEntry:
+		case s.Tactic == planner.Retarget && s.Marks[0].Point.Kind == planner.FuncEntry:
 			form = "retargeted entry"
 		}
 		used[form]++

@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"culprit/trampoline"
+	"culprit/trampoline/planner"
 )
 
 // A short jump reaches 127 bytes; a long jump takes 5. The first 4 bytes of any padding are left to the instruction before
@@ -16,7 +17,7 @@ const (
 
 // padsNear lists places in the padding between functions that a short jump at addr reaches and nobody uses, and reserves
 // them: a plan, once made, holds for good.
-func (c *codePlan) padsNear(addr uint64) (pads []trampoline.Pad) {
+func (c *codePlan) padsNear(addr uint64) (pads []planner.Pad) {
 	c.padMu.Lock()
 	defer c.padMu.Unlock()
 	o := c.obj
@@ -34,7 +35,7 @@ func (c *codePlan) padsNear(addr uint64) (pads []trampoline.Pad) {
 			continue
 		}
 		c.takePad(pad)
-		return []trampoline.Pad{{Addr: pad - padJump + o.Bias, Len: padJump}}
+		return []planner.Pad{{Addr: pad - padJump + o.Bias, Len: padJump}}
 	}
 	return nil
 }
@@ -48,12 +49,12 @@ func (c *codePlan) takePad(end uint64) {
 }
 
 // takePads reserves the padding that the sites of a plan use; false if another function of this target has some of it.
-func (c *codePlan) takePads(plan *trampoline.Plan) bool {
+func (c *codePlan) takePads(plan *planner.Plan) bool {
 	c.padMu.Lock()
 	defer c.padMu.Unlock()
 	var ends []uint64
 	for _, s := range plan.Sites {
-		if s.Tactic != trampoline.Short {
+		if s.Tactic != planner.Short {
 			continue
 		}
 		end := s.Pad.Addr + uint64(s.Pad.Len) - c.obj.Bias

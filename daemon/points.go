@@ -9,7 +9,7 @@ import (
 	"culprit/daemon/image"
 	"culprit/daemon/program"
 	"culprit/pcl"
-	"culprit/trampoline"
+	"culprit/trampoline/planner"
 )
 
 // A PointsReport says what of a program can be instrumented.
@@ -121,8 +121,8 @@ func (r *PointsReport) count(pl *funcPlan) (reason string) {
 	if pl.reason != "" {
 		return pl.reason
 	}
-	tactics := map[trampoline.Tactic]int{}
-	for _, pts := range [][]trampoline.Point{pl.points[pcl.Entry], pl.points[pcl.Return]} {
+	tactics := map[planner.Tactic]int{}
+	for _, pts := range [][]planner.Point{pl.points[pcl.Entry], pl.points[pcl.Return]} {
 		for _, pt := range pts {
 			s, refusal := pl.plan.SiteOf(pt)
 			if refusal != nil {

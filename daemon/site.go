@@ -8,7 +8,7 @@ import (
 	"culprit/daemon/process"
 	"culprit/daemon/program"
 	"culprit/pcl"
-	"culprit/trampoline"
+	"culprit/trampoline/planner"
 )
 
 // Which sites serve the points of requests.
@@ -16,7 +16,7 @@ import (
 func hex(a uint64) string { return fmt.Sprintf("%#x", a) }
 
 // siteOf returns the site that serves a point of a function.
-func (t *target) siteOf(f *program.Function, pt trampoline.Point) (*patch.Site, error) {
+func (t *target) siteOf(f *program.Function, pt planner.Point) (*patch.Site, error) {
 	pl := t.planned(f)
 	if pl.reason != "" {
 		return nil, &process.Refused{Point: f.Fn.Name, Reason: pl.reason}
@@ -40,8 +40,8 @@ func (t *target) siteOf(f *program.Function, pt trampoline.Point) (*patch.Site, 
 
 // roomToPun reports why a point whose site is punned cannot be reached: both jumps lead to few places, and in rare layouts of memory all
 // of them are taken. Else the places are the site's from now on.
-func (t *target) roomToPun(pl *funcPlan, pt trampoline.Point) error {
-	if planned, _ := pl.plan.SiteOf(pt); planned.Tactic != trampoline.Punned {
+func (t *target) roomToPun(pl *funcPlan, pt planner.Point) error {
+	if planned, _ := pl.plan.SiteOf(pt); planned.Tactic != planner.Punned {
 		return nil
 	}
 	s, err := t.siteOf(pl.f, pt)
@@ -87,7 +87,7 @@ func (p *part) request(r *pcl.Request) ([]*patch.Site, error) {
 	ends := endsActivations(r)
 	for i, e := range pts {
 		code := minis
-		if e.pt.Kind.IsExit() && e.pt.Kind != trampoline.Ret {
+		if e.pt.Kind.IsExit() && e.pt.Kind != planner.Ret {
 			code = jumps
 		}
 		if ends && sites[i].Has(e.pt, p, code) {

@@ -9,7 +9,7 @@ import (
 	"culprit/daemon/program"
 	"culprit/internal/safetext"
 	"culprit/pcl"
-	"culprit/trampoline"
+	"culprit/trampoline/planner"
 )
 
 // A function that ends in a jump to another one has not returned: the other returns in its place, with the stack pointer that the
@@ -23,7 +23,7 @@ const maxJumps = 4
 // An exit is a point at which an activation of a function ends, in it or in one that it jumps to.
 type exit struct {
 	f  *program.Function
-	pt trampoline.Point
+	pt planner.Point
 }
 
 // endsActivations reports whether a request does nothing but end what belongs to activations.
@@ -74,8 +74,8 @@ func unrepeated(all []exit) (out []exit) {
 }
 
 // jumpedTo is the function that an exit jumps to, if that is known.
-func (t *target) jumpedTo(f *program.Function, pt trampoline.Point) *program.Function {
-	if pt.Kind != trampoline.TailJump && pt.Kind != trampoline.TailCond {
+func (t *target) jumpedTo(f *program.Function, pt planner.Point) *program.Function {
+	if pt.Kind != planner.TailJump && pt.Kind != planner.TailCond {
 		return nil
 	}
 	for _, e := range f.Flow().Exits {
@@ -120,7 +120,7 @@ func (t *target) jumpsAway(f *program.Function) string {
 	pl := t.funcPlan(f)
 	jumps, to := 0, []string{}
 	for _, pt := range pl.points[pcl.Return] {
-		if !pt.Kind.IsExit() || pt.Kind == trampoline.Ret {
+		if !pt.Kind.IsExit() || pt.Kind == planner.Ret {
 			continue
 		}
 		if g := t.jumpedTo(f, pt); g != nil {
@@ -144,7 +144,7 @@ func (t *target) jumpsAway(f *program.Function) string {
 }
 
 // nameBehind is what the function is called that an exit jumps to, "" if that is not known.
-func (t *target) nameBehind(f *program.Function, pt trampoline.Point) string {
+func (t *target) nameBehind(f *program.Function, pt planner.Point) string {
 	for _, e := range f.Flow().Exits {
 		if e.Addr+f.Obj.Bias != pt.Addr {
 			continue

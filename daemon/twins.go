@@ -6,7 +6,7 @@ import (
 
 	"culprit/daemon/image"
 	"culprit/daemon/program"
-	"culprit/trampoline"
+	"culprit/trampoline/planner"
 )
 
 // Processes that were forked from one another have the same code at the same addresses. How the points of a function are reached is planned
@@ -29,7 +29,7 @@ type twinPlans struct {
 	objects atomic.Int32 // of targets; for a single one nothing is kept
 
 	mu   sync.Mutex
-	made map[*image.Function]*trampoline.Plan
+	made map[*image.Function]*planner.Plan
 }
 
 // join adds an object to those with the same code.
@@ -59,7 +59,7 @@ func (s *twins) leave(c *codePlan) {
 }
 
 // of is a copy of a function's plan; nil if there is none.
-func (tp *twinPlans) of(fn *image.Function) *trampoline.Plan {
+func (tp *twinPlans) of(fn *image.Function) *planner.Plan {
 	if tp == nil {
 		return nil
 	}
@@ -72,14 +72,14 @@ func (tp *twinPlans) of(fn *image.Function) *trampoline.Plan {
 }
 
 // keep keeps a copy of the first plan of a function, which may grow.
-func (tp *twinPlans) keep(fn *image.Function, plan *trampoline.Plan) {
+func (tp *twinPlans) keep(fn *image.Function, plan *planner.Plan) {
 	if tp == nil || tp.objects.Load() < 2 {
 		return
 	}
 	tp.mu.Lock()
 	defer tp.mu.Unlock()
 	if tp.made == nil {
-		tp.made = map[*image.Function]*trampoline.Plan{}
+		tp.made = map[*image.Function]*planner.Plan{}
 	}
 	tp.made[fn] = plan.Copy()
 }

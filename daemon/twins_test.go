@@ -8,7 +8,7 @@ import (
 	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/pcl"
-	"culprit/trampoline"
+	"culprit/trampoline/planner"
 )
 
 // TestTwins measures a program and its children, which have the same code at the same addresses: its points are planned once for all of
@@ -119,7 +119,7 @@ func (t *target) inPadding(tt *testing.T) (fns []*program.Function) {
 // padOf is where the first padding is that a function goes by; 0 if it needs none.
 func padOf(pl *funcPlan) uint64 {
 	for _, s := range pl.plan.Sites {
-		if s.Tactic == trampoline.Short {
+		if s.Tactic == planner.Short {
 			return s.Pad.Addr
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"culprit/grid"
+	"culprit/trampoline/planner"
 	"culprit/trampoline/x86"
 )
 
@@ -143,14 +144,14 @@ func countOne(a *x86.Asm, i int) {
 const countedAt = textAt + 0x4000
 
 // loopBody is a program for the planner.
-func loopBody(code []byte, ops []op, starts []uint64) *Body {
+func loopBody(code []byte, ops []op, starts []uint64) *planner.Body {
 	targets := map[uint64]bool{funcAt: true}
 	for _, o := range ops {
 		if o.to >= 0 {
 			targets[starts[o.to]] = true
 		}
 	}
-	return &Body{
+	return &planner.Body{
 		Insts:  decodeAll(code, funcAt),
 		Bytes:  func(addr uint64, n int) []byte { return code[addr-funcAt:][:n] },
 		Target: func(addr uint64) bool { return targets[addr] },
@@ -178,7 +179,7 @@ func TestAnywhere(t *testing.T) {
 		}
 	}
 	t.Logf("%d programs: points served %v, %d refused, %d trampolines", n, served, refused, sections)
-	for _, k := range []PointKind{Before, Behind, Taken} {
+	for _, k := range []planner.PointKind{planner.Before, planner.Behind, planner.Taken} {
 		if served[k.String()] < n {
 			t.Errorf("only %d points %q were served", served[k.String()], k)
 		}
@@ -190,14 +191,14 @@ func anywhereCase(t testing.TB, r *runner, rng *rand.Rand, ops []op, served map[
 	counted, _ := assemble(ops, true)
 	s := &sample{code: code, insts: decodeAll(code, funcAt)}
 	body := loopBody(code, ops, starts)
-	plan := MakePlan(body, []Point{{FuncEntry, funcAt}, {Ret, starts[len(ops)-1]}})
-	used := map[*Site]bool{}
+	plan := planner.MakePlan(body, []planner.Point{{Kind: planner.FuncEntry, Addr: funcAt}, {Kind: planner.Ret, Addr: starts[len(ops)-1]}})
+	used := map[*planner.Site]bool{}
 	for range 2 { // what was planned before is in use, or not
 		for _, s := range plan.Sites {
 			used[s] = rng.IntN(2) == 0
 		}
 		before := *plan
-		plan, _ = plan.Extend(body, chosen(rng, ops, starts), func(s *Site) bool { return used[s] })
+		plan, _ = plan.Extend(body, chosen(rng, ops, starts), func(s *planner.Site) bool { return used[s] })
 		if err := sameWhereUsed(&before, plan, used); err != nil {
 			return err
 		}
@@ -214,11 +215,11 @@ func anywhereCase(t testing.TB, r *runner, rng *rand.Rand, ops []op, served map[
 	_, truth := r.run(t, countedAt, regs, text, data)
 	plain, _ := r.run(t, funcAt, regs, text, data)
 
-	groups, want := map[Point][]Group{}, map[int32]uint64{}
+	groups, want := map[planner.Point][]Group{}, map[int32]uint64{}
 	cell := int32(16)
 	for i, o := range ops {
-		for _, k := range []PointKind{Before, Behind, Taken} {
-			pt := Point{k, starts[i]}
+		for _, k := range []planner.PointKind{planner.Before, planner.Behind, planner.Taken} {
+			pt := planner.Point{Kind: k, Addr: starts[i]}
 			site, _ := plan.SiteOf(pt)
 			if site == nil || cell >= bucketsCell {
 				continue
@@ -234,11 +235,11 @@ func anywhereCase(t testing.TB, r *runner, rng *rand.Rand, ops []op, served map[
 			groups[pt] = []Group{{Owner: 1, Minis: []Mini{m}}}
 			begun := binary.LittleEndian.Uint64(truth[countsAt-dataAt+16*i:])
 			fell := binary.LittleEndian.Uint64(truth[countsAt-dataAt+16*i+8:])
-			want[cell] = map[PointKind]uint64{Before: begun, Behind: fell, Taken: begun - fell}[k]
+			want[cell] = map[planner.PointKind]uint64{planner.Before: begun, planner.Behind: fell, planner.Taken: begun - fell}[k]
 			if m.Buckets != 0 {
 				want[bucketsCell+int32(grid.BucketOf(1))*WordSize] += want[cell]
 			}
-			if cell += 8; o.to < 0 && k == Behind {
+			if cell += 8; o.to < 0 && k == planner.Behind {
 				break
 			}
 		}
@@ -264,7 +265,7 @@ func anywhereCase(t testing.TB, r *runner, rng *rand.Rand, ops []op, served map[
 }
 
 // sameWhereUsed checks that sites in use are still there and serve what they served.
-func sameWhereUsed(before, after *Plan, used map[*Site]bool) error {
+func sameWhereUsed(before, after *planner.Plan, used map[*planner.Site]bool) error {
 	for _, s := range before.Sites {
 		if used[s] && !slices.Contains(after.Sites, s) {
 			return fmt.Errorf("the site at %#x was in use and is gone", s.Addr)
@@ -274,16 +275,16 @@ func sameWhereUsed(before, after *Plan, used map[*Site]bool) error {
 }
 
 // chosen are some points of a program.
-func chosen(rng *rand.Rand, ops []op, starts []uint64) (points []Point) {
+func chosen(rng *rand.Rand, ops []op, starts []uint64) (points []planner.Point) {
 	for i, o := range ops {
 		if rng.IntN(4) == 0 {
-			points = append(points, Point{Before, starts[i]})
+			points = append(points, planner.Point{Kind: planner.Before, Addr: starts[i]})
 		}
 		if rng.IntN(6) == 0 && i+1 < len(ops) {
-			points = append(points, Point{Behind, starts[i]})
+			points = append(points, planner.Point{Kind: planner.Behind, Addr: starts[i]})
 		}
 		if o.to >= 0 && rng.IntN(2) == 0 {
-			points = append(points, Point{Taken, starts[i]})
+			points = append(points, planner.Point{Kind: planner.Taken, Addr: starts[i]})
 		}
 	}
 	return points

@@ -3,6 +3,7 @@ package trampoline
 import (
 	"fmt"
 
+	"culprit/trampoline/planner"
 	"culprit/trampoline/x86"
 )
 
@@ -75,7 +76,7 @@ func (b *Base) SpanAt(off int) (Span, bool) {
 type generator struct {
 	x86.Asm
 	env  *Env
-	site *Site
+	site *planner.Site
 	out  Base
 	addr uint64
 
@@ -88,13 +89,13 @@ type generator struct {
 	orig   uint64     // the instruction that a thread here is about to do
 	mark   int        // offset from which pushed and orig hold
 
-	plain  []x86.Label // where the bypass does displaced instruction i; the last one leaves
-	mark0  Mark        // whose section is being made
-	gated  bool        // children have left for the bypass
-	opened bool        // the gate of the first mark has saved what its section saves first
-	far    bool        // a mini is too long for short jumps over it
-	late   []late      // code that is rarely reached
-	child  x86.Label   // where the first gate leads
+	plain  []x86.Label  // where the bypass does displaced instruction i; the last one leaves
+	mark0  planner.Mark // whose section is being made
+	gated  bool         // children have left for the bypass
+	opened bool         // the gate of the first mark has saved what its section saves first
+	far    bool         // a mini is too long for short jumps over it
+	late   []late       // code that is rarely reached
+	child  x86.Label    // where the first gate leads
 
 	trial   *generator // on which minis are made to learn how long they are
 	lengths []int      // of the minis of a group
@@ -134,7 +135,7 @@ func (g *generator) emitLate() {
 
 // Generate makes the base trampoline of a site at addr. groups gives the mini-trampolines of each mark of the site, in order
 // of execution; a mark without any is served for nothing.
-func Generate(env *Env, site *Site, groups [][]Group, addr uint64) (*Base, error) {
+func Generate(env *Env, site *planner.Site, groups [][]Group, addr uint64) (*Base, error) {
 	g := &generator{env: env, site: site, addr: addr}
 	g.Init(addr)
 	g.out.Toggles = map[uint64][]int{}
@@ -172,7 +173,7 @@ func (g *generator) host() error {
 			return err
 		}
 	}
-	if !ends(&h.Insts[len(h.Insts)-1]) {
+	if !planner.Ends(&h.Insts[len(h.Insts)-1]) {
 		g.at(h.End())
 		g.JmpAddr(h.End())
 	}
@@ -251,7 +252,7 @@ func (g *generator) displacedAt(i int, groups [][]Group) error {
 // displaced emits instruction i so that it does here what it did at its place.
 func (g *generator) displaced(i int) error {
 	in := &g.site.Insts[i]
-	if g.site.Tactic == Retarget {
+	if g.site.Tactic == planner.Retarget {
 		g.at(in.Target)
 		g.JmpAddr(in.Target) // the branch itself was taken at its place; a call has pushed its true return address
 		return nil
@@ -262,7 +263,7 @@ func (g *generator) displaced(i int) error {
 // leave jumps back behind the site unless its last instruction does not go on.
 func (g *generator) leave() error {
 	last := &g.site.Insts[len(g.site.Insts)-1]
-	if g.site.Tactic == Retarget || ends(last) {
+	if g.site.Tactic == planner.Retarget || planner.Ends(last) {
 		return nil
 	}
 	g.at(g.site.End())
@@ -285,17 +286,17 @@ func (g *generator) flush() {
 }
 
 // whenTaken reports whether the mini-trampolines of a mark run only when its branch is taken, which the trampoline finds out.
-func (g *generator) whenTaken(m Mark) bool {
-	if g.site.Tactic == Retarget || m.Index >= len(g.site.Insts) {
+func (g *generator) whenTaken(m planner.Mark) bool {
+	if g.site.Tactic == planner.Retarget || m.Index >= len(g.site.Insts) {
 		return false
 	}
-	return m.Point.Kind == TailCond || m.Point.Kind == Taken && g.site.Insts[m.Index].Flow == x86.FlowCond
+	return m.Point.Kind == planner.TailCond || m.Point.Kind == planner.Taken && g.site.Insts[m.Index].Flow == x86.FlowCond
 }
 
 // before is the instruction that a thread at a mark is about to do.
-func (g *generator) before(m Mark) uint64 {
+func (g *generator) before(m planner.Mark) uint64 {
 	switch {
-	case g.site.Tactic == Retarget:
+	case g.site.Tactic == planner.Retarget:
 		return g.site.Insts[0].Target // the branch has happened: after a call the thread is at the callee's door
 	case m.Index < len(g.site.Insts):
 		return g.site.Insts[m.Index].Addr
@@ -304,9 +305,11 @@ func (g *generator) before(m Mark) uint64 {
 }
 
 // entersByCall reports whether a mark is the entry of a function that begins with a call: its trampoline is behind the call.
-func (g *generator) entersByCall(m Mark) bool {
-	return m.Point.Kind == FuncEntry && g.site.Tactic == Retarget && g.site.Insts[0].Flow == x86.FlowCall
+func (g *generator) entersByCall(m planner.Mark) bool {
+	return m.Point.Kind == planner.FuncEntry && g.site.Tactic == planner.Retarget && g.site.Insts[0].Flow == x86.FlowCall
 }
 
 // Way is the direct way into a base trampoline at addr.
-func (b *Base) Way(addr uint64) Way { return Way{addr + uint64(b.Entry), addr + uint64(b.Host)} }
+func (b *Base) Way(addr uint64) planner.Way {
+	return planner.Way{Site: addr + uint64(b.Entry), Host: addr + uint64(b.Host)}
+}

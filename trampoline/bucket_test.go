@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"culprit/grid"
+	"culprit/trampoline/planner"
 	"culprit/trampoline/x86"
 )
 
@@ -14,11 +15,11 @@ import (
 // grid.BucketOf says; nothing else in the block changes but the sum.
 func TestEdgesOfBuckets(t *testing.T) {
 	r := startRunner(t)
-	add := map[Point][]Group{{FuncEntry, funcAt}: {{Owner: 1, Minis: []Mini{{Op: Add, Cell: wordCell(0), Expr: &Expr{Op: ExArg}, Buckets: bucketsCell}}}}}
-	s := &sample{code: []byte{0x48, 0x81, 0xC7, 1, 2, 3, 4, 0xC3}, points: []Point{{FuncEntry, funcAt}}}
+	add := map[planner.Point][]Group{{Kind: planner.FuncEntry, Addr: funcAt}: {{Owner: 1, Minis: []Mini{{Op: Add, Cell: wordCell(0), Expr: &Expr{Op: ExArg}, Buckets: bucketsCell}}}}}
+	s := &sample{code: []byte{0x48, 0x81, 0xC7, 1, 2, 3, 4, 0xC3}, points: []planner.Point{{Kind: planner.FuncEntry, Addr: funcAt}}}
 	s.insts = decodeAll(s.code, funcAt)
 	text := s.text(t, true)
-	patch(t, MakePlan(s.body(), s.points), add, text)
+	patch(t, planner.MakePlan(s.body(), s.points), add, text)
 	values := []int64{math.MinInt64, -1, math.MaxInt64}
 	for i := range grid.DistributionBuckets - 4 {
 		low, high := grid.BucketEdges(i)

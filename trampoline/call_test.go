@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"culprit/trampoline/planner"
 	"culprit/trampoline/x86"
 )
 
@@ -59,7 +60,7 @@ func spoil(a *x86.Asm) {
 }
 
 // randomCall is a call of one of the callees.
-func randomCall(rng *rand.Rand, k PointKind, depth int) *Expr {
+func randomCall(rng *rand.Rand, k planner.PointKind, depth int) *Expr {
 	if rng.IntN(4) == 0 {
 		cell := &Expr{Op: ExAddr, Value: int64(wordCell(rng.IntN(8)))}
 		return &Expr{Op: ExCall, Value: storeAt, Args: []*Expr{cell, randomExpr(rng, k, 1)}}
@@ -109,26 +110,26 @@ func TestCallInsideCall(t *testing.T) {
 func plainSample() *sample {
 	s := &sample{code: []byte{0x48, 0x8D, 0x44, 0x37, 0x01, 0xC3}, padding: 11} // lea 1(%rdi,%rsi),%rax; ret
 	s.insts = decodeAll(s.code, funcAt)
-	s.points = []Point{{FuncEntry, funcAt}}
+	s.points = []planner.Point{{Kind: planner.FuncEntry, Addr: funcAt}}
 	s.target = funcAt
 	return s
 }
 
-func callAtEntry(t *testing.T, e *Expr) (*Plan, map[Point][]Group) {
+func callAtEntry(t *testing.T, e *Expr) (*planner.Plan, map[planner.Point][]Group) {
 	s := plainSample()
-	plan := MakePlan(s.body(), s.points)
+	plan := planner.MakePlan(s.body(), s.points)
 	if len(plan.Refused) > 0 {
 		t.Fatal(plan.Refused)
 	}
-	return plan, map[Point][]Group{{FuncEntry, funcAt}: {{Owner: 1, Minis: []Mini{{Op: Set, Cell: wordCell(0), Expr: e}}}}}
+	return plan, map[planner.Point][]Group{{Kind: planner.FuncEntry, Addr: funcAt}: {{Owner: 1, Minis: []Mini{{Op: Set, Cell: wordCell(0), Expr: e}}}}}
 }
 
 // TestCallIsRefused: without the stub, or with too many arguments, there is no trampoline.
 func TestCallIsRefused(t *testing.T) {
 	e := &Expr{Op: ExCall, Value: sumsAt}
 	plan, groups := callAtEntry(t, e)
-	site, _ := plan.SiteOf(Point{FuncEntry, funcAt})
-	list := [][]Group{groups[Point{FuncEntry, funcAt}]}
+	site, _ := plan.SiteOf(planner.Point{Kind: planner.FuncEntry, Addr: funcAt})
+	list := [][]Group{groups[planner.Point{Kind: planner.FuncEntry, Addr: funcAt}]}
 	env := *nativeEnv()
 	env.CallAddr = 0
 	if _, err := Generate(&env, site, list, roomAt); err == nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"testing"
 
+	"culprit/trampoline/planner"
 	"culprit/trampoline/x86"
 )
 
@@ -36,14 +37,14 @@ func TestCallee(t *testing.T) {
 	for _, f := range forms {
 		t.Run(f.name, func(t *testing.T) {
 			s, call := calling(f.name, f.code)
-			plan := MakePlan(s.body(), []Point{{CallPre, call}})
-			site, refusal := plan.SiteOf(Point{CallPre, call})
+			plan := planner.MakePlan(s.body(), []planner.Point{{Kind: planner.CallPre, Addr: call}})
+			site, refusal := plan.SiteOf(planner.Point{Kind: planner.CallPre, Addr: call})
 			if site == nil {
 				t.Fatal(refusal)
 			}
 			asks := Mini{Op: Set, Cell: wordCell(0), Expr: &Expr{Op: ExCallee}}
 			counts := Mini{Op: Add, Cell: wordCell(1), Expr: &Expr{Value: 1}, Cond: &Expr{Op: ExEq, L: &Expr{Op: ExCallee}, R: &Expr{Op: ExConst, Value: calleeAt}}}
-			groups := map[Point][]Group{{CallPre, call}: {{Owner: 1, Minis: []Mini{asks, counts}}}}
+			groups := map[planner.Point][]Group{{Kind: planner.CallPre, Addr: call}: {{Owner: 1, Minis: []Mini{asks, counts}}}}
 			regs := registers{}
 			for i := range regs {
 				regs[i] = 0x1111 * uint64(i+1)

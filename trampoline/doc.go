@@ -1,5 +1,5 @@
-// Package trampoline makes the machine code of probes. It plans how each point is reached, generates base trampolines and the
-// mini-trampolines in them, lays out the memory that is shared with the target, and keeps the ledger of every byte that is changed.
+// Package trampoline makes the machine code of probes. It generates base trampolines and the
+// mini-trampolines in them for the sites that package planner has chosen, lays out the memory that is shared with the target, and keeps the ledger of every byte that is changed.
 //
 // It works on bytes and addresses only. It must not know processes, PCL or files: the daemon stops the target and writes what this
 // package computed. Nothing here starts a goroutine. A Code buffer belongs to one goroutine at a time; the functions are pure.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"testing"
 
+	"culprit/trampoline/planner"
 	"culprit/trampoline/x86"
 )
 
@@ -23,7 +24,7 @@ func TestFeatures(t *testing.T) {
 	if *long {
 		n = 300_000
 	}
-	f := &features{t: t, r: r, tactics: map[Tactic]int{}, kinds: map[PointKind]int{}, did: map[string]int{}}
+	f := &features{t: t, r: r, tactics: map[planner.Tactic]int{}, kinds: map[planner.PointKind]int{}, did: map[string]int{}}
 	for seed := range n {
 		f.rng = rand.New(rand.NewPCG(uint64(seed), 23))
 		if err := f.oneCase(); err != nil {
@@ -38,8 +39,8 @@ type features struct {
 	t       *testing.T
 	r       *runner
 	rng     *rand.Rand
-	tactics map[Tactic]int
-	kinds   map[PointKind]int
+	tactics map[planner.Tactic]int
+	kinds   map[planner.PointKind]int
 	did     map[string]int
 }
 
@@ -52,12 +53,12 @@ var wanted = []string{"several points at one site", "value put into a bucket", "
 
 func (f *features) report(n int) {
 	f.t.Logf("%d functions, each run 6 times; executed points by tactic of their site %v", n, f.tactics)
-	for _, tactic := range []Tactic{Retarget, Single, Padding, Window, Short, Evicted, Punned} {
+	for _, tactic := range []planner.Tactic{planner.Retarget, planner.Single, planner.Padding, planner.Window, planner.Short, planner.Evicted, planner.Punned} {
 		if f.tactics[tactic] < n/30 {
 			f.t.Errorf("only %d executed points by %q", f.tactics[tactic], tactic)
 		}
 	}
-	for k := FuncEntry; k <= CallPost; k++ {
+	for k := planner.FuncEntry; k <= planner.CallPost; k++ {
 		f.t.Logf("%s: %d", k, f.kinds[k])
 		if f.kinds[k] < n/100 {
 			f.t.Errorf("only %d executed points of kind %q", f.kinds[k], k)
@@ -75,13 +76,13 @@ func (f *features) report(n int) {
 type scene struct {
 	f         *features
 	p         *program
-	plan      *Plan
-	groups    map[Point][]Group
+	plan      *planner.Plan
+	groups    map[planner.Point][]Group
 	on        map[uint64]bool // by owner
 	text      []byte
-	stubs     []Piece
+	stubs     []planner.Piece
 	bases     []placed
-	patched   map[*Site]bool
+	patched   map[*planner.Site]bool
 	regs      registers
 	data      []byte
 	slot      int // of the thread's block
@@ -96,8 +97,8 @@ type placed struct {
 }
 
 func (f *features) oneCase() error {
-	s := &scene{f: f, p: makeProgram(f.rng), patched: map[*Site]bool{}}
-	s.plan = MakePlan(s.p.body(), s.p.points)
+	s := &scene{f: f, p: makeProgram(f.rng), patched: map[*planner.Site]bool{}}
+	s.plan = planner.MakePlan(s.p.body(), s.p.points)
 	s.chooseGroups()
 	s.chooseState()
 	plain, _ := f.r.run(f.t, wrapAt, s.regs, s.p.text(f.t), s.data)
@@ -124,7 +125,7 @@ func (s *scene) sites() (text string) {
 
 // chooseGroups gives the points that have a site up to three groups, some of them switched off from the beginning.
 func (s *scene) chooseGroups() {
-	s.groups, s.on = map[Point][]Group{}, map[uint64]bool{}
+	s.groups, s.on = map[planner.Point][]Group{}, map[uint64]bool{}
 	rng := s.f.rng
 	for _, pt := range s.p.points {
 		if site, _ := s.plan.SiteOf(pt); site == nil {
@@ -142,7 +143,7 @@ func (s *scene) chooseGroups() {
 }
 
 // mini is a primitive, now and then with an expression as deep as may be or one that reads memory.
-func (s *scene) mini(k PointKind) Mini {
+func (s *scene) mini(k planner.PointKind) Mini {
 	m := randomMini(s.f.rng, k)
 	switch s.f.rng.IntN(8) {
 	case 0:
@@ -156,7 +157,7 @@ func (s *scene) mini(k PointKind) Mini {
 }
 
 // deep is an expression of exactly the depth, with a leaf beside every operator.
-func deep(rng *rand.Rand, k PointKind, depth int) *Expr {
+func deep(rng *rand.Rand, k planner.PointKind, depth int) *Expr {
 	if depth == 1 {
 		return randomExpr(rng, k, 1)
 	}
@@ -222,7 +223,7 @@ const flagBits = 0x8D5 // OF SF ZF AF PF CF
 
 // twinAgrees holds the plain run against the twin: the twin is right before it judges trampolines.
 func (s *scene) twinAgrees(plain registers) error {
-	want := s.p.execute(s.regs, func(Point, *machine) {}).r
+	want := s.p.execute(s.regs, func(planner.Point, *machine) {}).r
 	want[x86.RSP], want[x86.R14] = plain[x86.RSP], plain[x86.R14]
 	if want != plain {
 		return fmt.Errorf("the twin computes %x, the processor %x\ncode % x", want, plain, s.p.code)
@@ -252,7 +253,7 @@ func (s *scene) patch() error {
 	return nil
 }
 
-func (s *scene) place(site *Site, list [][]Group) error {
+func (s *scene) place(site *planner.Site, list [][]Group) error {
 	at := textAt + uint64(len(s.text)+63)&^63
 	b, err := Generate(s.f.r.env(s.f.rng), site, list, at)
 	if err != nil {
@@ -261,7 +262,7 @@ func (s *scene) place(site *Site, list [][]Group) error {
 	s.text = append(s.text, make([]byte, at-textAt-uint64(len(s.text)))...)
 	s.text = append(s.text, b.Code...)
 	way := b.Way(at)
-	if site.Tactic == Punned {
+	if site.Tactic == planner.Punned {
 		if way, err = s.stub(site, way); err != nil {
 			return err
 		}
@@ -281,7 +282,7 @@ func (s *scene) place(site *Site, list [][]Group) error {
 // stub finds places for the two stubs of a punned site, makes them lead where w leads, and returns the way to them. What the
 // bytes dictate is worked out from the bytes themselves: the jump begins at the site, or behind a prefix, and ends in the
 // opcode and the displacement of the branch behind the site.
-func (s *scene) stub(site *Site, w Way) (Way, error) {
+func (s *scene) stub(site *planner.Site, w planner.Way) (planner.Way, error) {
 	opcode := byte(0xE9)
 	if call := site.Host.Call(); call != 0 {
 		opcode, w.Host = 0xE8, call
@@ -292,20 +293,20 @@ func (s *scene) stub(site *Site, w Way) (Way, error) {
 		if dictated < 0 || dictated > 2 {
 			continue
 		}
-		rel := s.aimed(from + jumpLen)
+		rel := s.aimed(from + planner.JumpLen)
 		rel[dictated] = opcode
-		second := s.aimed(site.End() + jumpLen)
+		second := s.aimed(site.End() + planner.JumpLen)
 		copy(second[:], rel[dictated+1:])
-		to := Way{reached(from+jumpLen, rel), reached(site.End()+jumpLen, second)}
+		to := planner.Way{Site: reached(from+planner.JumpLen, rel), Host: reached(site.End()+planner.JumpLen, second)}
 		if !s.freeFor(to.Site) || !s.freeFor(to.Host) || to.Site+8 > to.Host && to.Host+8 > to.Site {
 			continue
 		}
 		if _, err := site.Patch(to); err == nil {
-			s.stubs = append(s.stubs, Piece{to.Site, jumpTo(to.Site, w.Site)}, Piece{to.Host, jumpTo(to.Host, w.Host)})
+			s.stubs = append(s.stubs, planner.Piece{Addr: to.Site, Bytes: jumpTo(to.Site, w.Site)}, planner.Piece{Addr: to.Host, Bytes: jumpTo(to.Host, w.Host)})
 			return to, nil
 		}
 	}
-	return Way{}, fmt.Errorf("no place for the stubs of %+v", site)
+	return planner.Way{}, fmt.Errorf("no place for the stubs of %+v", site)
 }
 
 // stubsEnd is where the runner's memory ends.
@@ -325,11 +326,11 @@ func (s *scene) freeFor(at uint64) bool {
 	if at < stubsAt || at > stubsEnd-8 {
 		return false
 	}
-	return !slices.ContainsFunc(s.stubs, func(o Piece) bool { return at < o.Addr+8 && o.Addr < at+8 })
+	return !slices.ContainsFunc(s.stubs, func(o planner.Piece) bool { return at < o.Addr+8 && o.Addr < at+8 })
 }
 
 func jumpTo(from, to uint64) []byte {
-	return binary.LittleEndian.AppendUint32([]byte{0xE9}, uint32(to-from-jumpLen))
+	return binary.LittleEndian.AppendUint32([]byte{0xE9}, uint32(to-from-planner.JumpLen))
 }
 
 // asGenerated runs with everything as it was generated.
@@ -345,7 +346,7 @@ func TestFixedPart(t *testing.T) {
 	for seed := range uint64(2000) {
 		f.rng = rand.New(rand.NewPCG(seed, 29))
 		s := &scene{f: f, p: makeProgram(f.rng)}
-		s.plan = MakePlan(s.p.body(), s.p.points)
+		s.plan = planner.MakePlan(s.p.body(), s.p.points)
 		for _, site := range s.plan.Sites {
 			a, b := s.version(site), s.version(site)
 			if whole++; a.Fixed != b.Fixed || a.Entry != b.Entry || a.Host != b.Host || a.Switch != b.Switch {
@@ -366,7 +367,7 @@ func TestFixedPart(t *testing.T) {
 }
 
 // version generates a trampoline of a site with primitives made by chance.
-func (s *scene) version(site *Site) *Base {
+func (s *scene) version(site *planner.Site) *Base {
 	s.f.t.Helper()
 	s.chooseGroups()
 	list := make([][]Group, len(site.Marks))
@@ -408,7 +409,7 @@ func (s *scene) counts(plain registers, when string) error {
 	m.at = blockAt(s.slot)
 	m.did = s.f.did
 	touched, flags := false, uint64(flagBits)
-	s.p.execute(s.regs, func(pt Point, c *machine) {
+	s.p.execute(s.regs, func(pt planner.Point, c *machine) {
 		site, _ := s.plan.SiteOf(pt)
 		if site == nil || !s.patched[site] {
 			return
@@ -418,12 +419,12 @@ func (s *scene) counts(plain registers, when string) error {
 			return
 		}
 		touched = true
-		if m.sp, m.ret = c.sp, c.r[x86.RAX]; pt.Kind == CallPre && site.Tactic == Retarget {
+		if m.sp, m.ret = c.sp, c.r[x86.RAX]; pt.Kind == planner.CallPre && site.Tactic == planner.Retarget {
 			m.sp -= 8 // the call has happened
 		}
 		m.point(s.active(pt))
 	})
-	end := s.p.execute(s.regs, func(pt Point, c *machine) {
+	end := s.p.execute(s.regs, func(pt planner.Point, c *machine) {
 		if site, _ := s.plan.SiteOf(pt); site != nil && s.patched[site] {
 			c.flags = 0
 		}
@@ -438,7 +439,7 @@ func (s *scene) counts(plain registers, when string) error {
 }
 
 // active are the groups of a point that are switched on.
-func (s *scene) active(pt Point) (list []Group) {
+func (s *scene) active(pt planner.Point) (list []Group) {
 	for _, g := range s.groups[pt] {
 		if s.on[g.Owner] {
 			list = append(list, g)
@@ -527,7 +528,7 @@ func (s *scene) nothing(plain registers, flags uint64, when string) error {
 // tally counts what the run as generated executes.
 func (s *scene) tally() {
 	f := s.f
-	s.p.execute(s.regs, func(pt Point, c *machine) {
+	s.p.execute(s.regs, func(pt planner.Point, c *machine) {
 		site, _ := s.plan.SiteOf(pt)
 		groups := s.groups[pt]
 		if site == nil || len(groups) == 0 {
@@ -538,9 +539,9 @@ func (s *scene) tally() {
 		if len(groups) > 1 {
 			f.did["several groups at one point"]++
 		}
-		if pt.Kind == TailCond {
+		if pt.Kind == planner.TailCond {
 			f.did["conditional tail jump taken"]++
-			if site.Tactic != Retarget {
+			if site.Tactic != planner.Retarget {
 				f.did["conditional tail jump moved and taken"]++
 			}
 		}
@@ -566,14 +567,14 @@ func (s *scene) tallyGroups(groups []Group) {
 }
 
 func (s *scene) tallySites() {
-	passed := map[Point]bool{}
-	s.p.execute(s.regs, func(pt Point, c *machine) { passed[pt] = true })
+	passed := map[planner.Point]bool{}
+	s.p.execute(s.regs, func(pt planner.Point, c *machine) { passed[pt] = true })
 	for site := range s.patched {
 		served := 0
 		for _, m := range site.Marks {
 			if n := len(s.groups[m.Point]); n > 0 && passed[m.Point] {
 				served++
-			} else if m.Point.Kind == TailCond && n > 0 {
+			} else if m.Point.Kind == planner.TailCond && n > 0 {
 				s.f.did["conditional tail jump not taken"]++
 			}
 		}
@@ -583,7 +584,7 @@ func (s *scene) tallySites() {
 	}
 	for _, b := range s.bases {
 		for _, skip := range b.Toggles {
-			if slices.ContainsFunc(skip, func(k int) bool { return bytes.Equal(b.Code[k+2:k+4], []byte{0xEB, jumpLen}) }) {
+			if slices.ContainsFunc(skip, func(k int) bool { return bytes.Equal(b.Code[k+2:k+4], []byte{0xEB, planner.JumpLen}) }) {
 				s.f.did["mini longer than a short jump"]++
 			}
 		}
@@ -592,7 +593,7 @@ func (s *scene) tallySites() {
 
 // tallyOwners counts what switching owners by chance has changed.
 func (s *scene) tallyOwners(was map[uint64]bool) {
-	s.p.execute(s.regs, func(pt Point, c *machine) {
+	s.p.execute(s.regs, func(pt planner.Point, c *machine) {
 		on, off := 0, 0
 		for _, g := range s.groups[pt] {
 			if s.on[g.Owner] {

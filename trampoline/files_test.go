@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"culprit/trampoline/planner"
 )
 
 // fewFiles is how many descriptors of the table the test fills.
@@ -81,8 +83,8 @@ func TestOpenFiles(t *testing.T) {
 	known, renewed := 0, 0
 	for range rounds {
 		s, _ := calling("direct", nil)
-		entry := Point{FuncEntry, funcAt}
-		plan := MakePlan(s.body(), []Point{entry})
+		entry := planner.Point{Kind: planner.FuncEntry, Addr: funcAt}
+		plan := planner.MakePlan(s.body(), []planner.Point{entry})
 		if site, refusal := plan.SiteOf(entry); site == nil {
 			t.Fatal(refusal)
 		}
@@ -114,7 +116,7 @@ func TestOpenFiles(t *testing.T) {
 		}
 		text := s.text(t, true)
 		plain, _ := r.run(t, funcAt, regs, text, data)
-		_, _, stubs := patch(t, plan, map[Point][]Group{entry: {{Owner: 1, Minis: minis}}}, text)
+		_, _, stubs := patch(t, plan, map[planner.Point][]Group{entry: {{Owner: 1, Minis: minis}}}, text)
 		after, got := r.run(t, funcAt, regs, text, data, stubs...)
 		if after != plain {
 			t.Fatalf("registers %x, without the probe %x", after, plain)
@@ -144,8 +146,8 @@ func TestOpenFiles(t *testing.T) {
 // TestNoTableOfFiles: without a table there is an error, no code.
 func TestNoTableOfFiles(t *testing.T) {
 	s, _ := calling("direct", nil)
-	entry := Point{FuncEntry, funcAt}
-	plan := MakePlan(s.body(), []Point{entry})
+	entry := planner.Point{Kind: planner.FuncEntry, Addr: funcAt}
+	plan := planner.MakePlan(s.body(), []planner.Point{entry})
 	site, _ := plan.SiteOf(entry)
 	env := nativeEnv()
 	env.FilesAddr = 0

@@ -3,6 +3,7 @@ package trampoline
 import (
 	"slices"
 
+	"culprit/trampoline/planner"
 	"culprit/trampoline/x86"
 )
 
@@ -25,7 +26,7 @@ func (g *generator) firstGate(i int) {
 	g.at(g.before(m))
 	g.open(m)
 	g.gate()
-	if m.saves() {
+	if saves(m) {
 		g.JccNear(closed, g.child)
 	} else {
 		g.JccNear(closed, g.plain[i])
@@ -36,13 +37,13 @@ func (g *generator) firstGate(i int) {
 // childExit is where the gate of the first mark sends children if something was saved before it. It lies among what is the same
 // in every version.
 func (g *generator) childExit() {
-	if g.env.GateAddr == 0 || len(g.site.Marks) == 0 || g.whenTaken(g.site.Marks[0]) || !g.site.Marks[0].saves() {
+	if g.env.GateAddr == 0 || len(g.site.Marks) == 0 || g.whenTaken(g.site.Marks[0]) || !saves(g.site.Marks[0]) {
 		return
 	}
 	m := g.site.Marks[0]
 	g.child = g.NewLabel()
 	g.at(g.before(m))
-	g.pushed = m.openSize()
+	g.pushed = openSize(m)
 	g.Bind(g.child)
 	g.close(m)
 	g.JmpNear(g.plain[m.Index])
@@ -50,7 +51,7 @@ func (g *generator) childExit() {
 }
 
 // laterGate sends children away at a mark that is not behind the first gate.
-func (g *generator) laterGate(m Mark) {
+func (g *generator) laterGate(m planner.Mark) {
 	if g.gated || g.env.GateAddr == 0 {
 		return
 	}
@@ -79,7 +80,7 @@ func (g *generator) childOfCall() {
 }
 
 // bypassed goes on behind a mark without its mini-trampolines.
-func (g *generator) bypassed(m Mark) {
+func (g *generator) bypassed(m planner.Mark) {
 	if g.whenTaken(m) {
 		g.JmpAddr(g.site.Insts[m.Index].Target)
 		return

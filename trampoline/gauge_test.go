@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"culprit/trampoline/planner"
 )
 
 // Cells of gauges in the block of a test: two of the thread's own, and one that is a part of the process's.
@@ -17,7 +19,7 @@ const (
 )
 
 // randomGauge makes a primitive that changes a gauge.
-func randomGauge(rng *rand.Rand, k PointKind, m *Mini) {
+func randomGauge(rng *rand.Rand, k planner.PointKind, m *Mini) {
 	i := rng.IntN(len(gaugeCells))
 	m.Cell = gaugeCells[i]
 	if i == sharedGauge {
@@ -132,7 +134,7 @@ func TestUnalignedGauge(t *testing.T) {
 		}
 	}()
 	s := makeSample(rand.New(rand.NewPCG(1, 1)))
-	plan := MakePlan(s.body(), s.points)
+	plan := planner.MakePlan(s.body(), s.points)
 	for _, site := range plan.Sites {
 		groups := make([][]Group, len(site.Marks))
 		for i := range groups {

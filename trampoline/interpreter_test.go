@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"culprit/grid"
+	"culprit/trampoline/planner"
 	"culprit/trampoline/x86"
 )
 
@@ -31,25 +32,25 @@ func (m *model) word(cell int32) uint64       { return binary.LittleEndian.Uint6
 func (m *model) set(cell int32, value uint64) { binary.LittleEndian.PutUint64(m.mem[cell:], value) }
 
 // function runs what the function's points have, in the order in which they are passed.
-func (m *model) function(s *sample, plan *Plan, groups map[Point][]Group) {
+func (m *model) function(s *sample, plan *planner.Plan, groups map[planner.Point][]Group) {
 	m.sp = entrySP
-	var entry, exit, taken Point
+	var entry, exit, taken planner.Point
 	for _, p := range s.points {
 		switch p.Kind {
-		case FuncEntry:
+		case planner.FuncEntry:
 			entry = p
-		case TailCond:
+		case planner.TailCond:
 			taken = p
-		case CallPre, CallPost:
+		case planner.CallPre, planner.CallPost:
 		default:
 			exit = p
 		}
 	}
 	m.point(groups[entry])
 	for _, p := range s.points {
-		if p.Kind == CallPre || p.Kind == CallPost {
+		if p.Kind == planner.CallPre || p.Kind == planner.CallPost {
 			m.sp = entrySP
-			if site, _ := plan.SiteOf(p); site != nil && site.Tactic == Retarget {
+			if site, _ := plan.SiteOf(p); site != nil && site.Tactic == planner.Retarget {
 				m.sp = entrySP - 8 // a call has happened
 			}
 			m.point(groups[p])
@@ -64,7 +65,7 @@ func (m *model) function(s *sample, plan *Plan, groups map[Point][]Group) {
 }
 
 // branches tells whether the conditional tail jump behind `test %rdi,%rax` is taken; both registers are final by then.
-func (m *model) branches(s *sample, p Point) bool {
+func (m *model) branches(s *sample, p planner.Point) bool {
 	var in x86.Inst
 	for _, i := range s.insts {
 		if i.Addr == p.Addr {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"culprit/internal/require"
+	"culprit/trampoline/planner"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -50,8 +51,8 @@ func TestListings(t *testing.T) {
 	var out bytes.Buffer
 	names, minis := primitives()
 	code := unhex(t, "48c7c001000000 c3")
-	s := &sample{code: code, insts: decodeAll(code, funcAt), points: []Point{{FuncEntry, funcAt}}}
-	plan := MakePlan(s.body(), s.points)
+	s := &sample{code: code, insts: decodeAll(code, funcAt), points: []planner.Point{{Kind: planner.FuncEntry, Addr: funcAt}}}
+	plan := planner.MakePlan(s.body(), s.points)
 	env := nativeEnv()
 	env.BlockSize = 512
 	for _, name := range names {

@@ -3,6 +3,8 @@ package trampoline
 import (
 	"encoding/binary"
 	"math/rand/v2"
+
+	"culprit/trampoline/planner"
 )
 
 // The runner fills the last page of its data and some of its stack with a pattern. Behind the data nothing is mapped.
@@ -44,13 +46,13 @@ func stackLeaf(rng *rand.Rand) *Expr {
 }
 
 // memoryExpr reads memory by an address that is a constant, an argument, the stack pointer, or what was read at one of these.
-func memoryExpr(rng *rand.Rand, k PointKind, depth int) *Expr {
+func memoryExpr(rng *rand.Rand, k planner.PointKind, depth int) *Expr {
 	e := &Expr{Op: ExLoad, Value: rng.Int64N(32), Size: someSize(rng), Signed: rng.IntN(2) == 0}
 	addr := someAddress(rng)
 	switch n := rng.IntN(6); {
 	case n == 0:
 		return &Expr{Op: ExNarrow, Size: e.Size, Signed: e.Signed, L: randomExpr(rng, k, depth-1)}
-	case n == 1 && k == FuncEntry:
+	case n == 1 && k == planner.FuncEntry:
 		e.L = &Expr{Op: ExArg, Value: rng.Int64N(6)}
 		return e
 	case n == 2:
@@ -70,7 +72,7 @@ func memoryExpr(rng *rand.Rand, k PointKind, depth int) *Expr {
 }
 
 // logicExpr joins conditions of which one at least reads memory.
-func logicExpr(rng *rand.Rand, k PointKind) *Expr {
+func logicExpr(rng *rand.Rand, k planner.PointKind) *Expr {
 	e := &Expr{Op: ExAnd + ExprOp(rng.IntN(2)), L: memoryExpr(rng, k, 3), R: randomExpr(rng, k, 2)}
 	if rng.IntN(2) == 0 {
 		e.L, e.R = e.R, e.L

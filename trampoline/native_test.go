@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"culprit/internal/testprog"
+	"culprit/trampoline/planner"
 	"culprit/trampoline/x86"
 )
 
@@ -90,7 +91,7 @@ func startRunner(t testing.TB) *runner {
 type registers [16]uint64
 
 // run calls the code at entry and returns registers and data afterwards.
-func (r *runner) run(t testing.TB, entry uint64, regs registers, text, data []byte, stubs ...Piece) (registers, []byte) {
+func (r *runner) run(t testing.TB, entry uint64, regs registers, text, data []byte, stubs ...planner.Piece) (registers, []byte) {
 	t.Helper()
 	req := binary.LittleEndian.AppendUint64(nil, uint64(len(text)))
 	req = binary.LittleEndian.AppendUint64(req, uint64(len(data)))
@@ -124,7 +125,7 @@ type sample struct {
 	code    []byte
 	padding uint64 // bytes behind it that nobody needs
 	insts   []x86.Inst
-	points  []Point
+	points  []planner.Point
 	target  uint64 // what the planner is told that something may jump to
 	noPads  bool   // there is no padding nearby
 }
@@ -168,22 +169,22 @@ func makeSample(rng *rand.Rand) *sample {
 	for range rng.IntN(5) {
 		arithmetic(&a, rng)
 	}
-	kind, at := Ret, a.Addr()
+	kind, at := planner.Ret, a.Addr()
 	switch rng.IntN(4) {
 	case 0:
 		a.JmpAddr(tailAt)
-		kind = TailJump
+		kind = planner.TailJump
 	case 1:
 		a.TestRR(x86.RAX, x86.RDI)
 		at = a.Addr()
 		a.JccAddr(x86.Cond(rng.IntN(16)), tailAt)
-		s.points = append(s.points, Point{TailCond, at})
+		s.points = append(s.points, planner.Point{Kind: planner.TailCond, Addr: at})
 		at = a.Addr()
 		a.Ret()
 	default:
 		a.Ret()
 	}
-	s.points = append([]Point{{FuncEntry, funcAt}, {kind, at}}, s.points...)
+	s.points = append([]planner.Point{{Kind: planner.FuncEntry, Addr: funcAt}, {Kind: kind, Addr: at}}, s.points...)
 	s.code = a.Bytes()
 	s.insts = decodeAll(s.code, funcAt)
 	if s.target = funcAt; rng.IntN(3) == 0 {
@@ -192,7 +193,7 @@ func makeSample(rng *rand.Rand) *sample {
 	for _, c := range calls {
 		for _, in := range s.insts {
 			if in.Addr == c {
-				s.points = append(s.points, Point{CallPre, c}, Point{CallPost, in.End()})
+				s.points = append(s.points, planner.Point{Kind: planner.CallPre, Addr: c}, planner.Point{Kind: planner.CallPost, Addr: in.End()})
 			}
 		}
 	}
@@ -258,9 +259,9 @@ func decodeAll(code []byte, at uint64) (insts []x86.Inst) {
 }
 
 // body is the sample as the planner sees it: padding of int3 follows.
-func (s *sample) body() *Body {
+func (s *sample) body() *planner.Body {
 	end, pads := funcAt+uint64(len(s.code)), padsAt
-	return &Body{
+	return &planner.Body{
 		Insts:  s.insts,
 		Bytes:  func(addr uint64, n int) []byte { return s.code[addr-funcAt:][:n] },
 		Target: func(addr uint64) bool { return addr == funcAt || addr == s.target },
@@ -270,12 +271,12 @@ func (s *sample) body() *Body {
 			}
 			return addr
 		},
-		Pads: func(near uint64) []Pad {
+		Pads: func(near uint64) []planner.Pad {
 			if s.noPads || near-funcAt > 0x38 || pads >= funcAt {
 				return nil
 			}
 			pads += 8
-			return []Pad{{Addr: uint64(pads - 8), Len: jumpLen}}
+			return []planner.Pad{{Addr: uint64(pads - 8), Len: planner.JumpLen}}
 		},
 	}
 }
@@ -301,7 +302,7 @@ func (s *sample) text(t testing.TB, open bool) []byte {
 }
 
 // patch writes the trampolines of a plan and the jumps to them, and returns the trampolines and the stubs of punned sites.
-func patch(t testing.TB, plan *Plan, groups map[Point][]Group, text []byte) (bases []*Base, at []uint64, stubs []Piece) {
+func patch(t testing.TB, plan *planner.Plan, groups map[planner.Point][]Group, text []byte) (bases []*Base, at []uint64, stubs []planner.Piece) {
 	t.Helper()
 	room := uint64(roomAt)
 	for _, s := range plan.Sites {
@@ -320,9 +321,9 @@ func patch(t testing.TB, plan *Plan, groups map[Point][]Group, text []byte) (bas
 		}
 		copy(text[room-textAt:], b.Code)
 		way := b.Way(room)
-		if s.Tactic == Punned {
+		if s.Tactic == planner.Punned {
 			more := stubsOf(t, s, way, stubs)
-			way = Way{more[0].Addr, more[1].Addr}
+			way = planner.Way{Site: more[0].Addr, Host: more[1].Addr}
 			stubs = append(stubs, more...)
 		}
 		pieces, err := s.Patch(way)
@@ -339,7 +340,7 @@ func patch(t testing.TB, plan *Plan, groups map[Point][]Group, text []byte) (bas
 }
 
 // stubsOf makes the two stubs of a punned site, from which w goes on, beside those that there are.
-func stubsOf(t testing.TB, s *Site, w Way, others []Piece) []Piece {
+func stubsOf(t testing.TB, s *planner.Site, w planner.Way, others []planner.Piece) []planner.Piece {
 	t.Helper()
 	if call := s.Host.Call(); call != 0 {
 		w.Host = call
@@ -357,20 +358,20 @@ func stubsOf(t testing.TB, s *Site, w Way, others []Piece) []Piece {
 		if !ok || !free(first) || !free(second) || second < first+8 && first < second+8 {
 			continue
 		}
-		a, errA := jump(first, w.Site)
-		b, errB := jump(second, w.Host)
+		a, errA := planner.Jump(first, w.Site)
+		b, errB := planner.Jump(second, w.Host)
 		if errA != nil || errB != nil {
 			t.Fatal(errA, errB)
 		}
-		return []Piece{{first, a}, {second, b}}
+		return []planner.Piece{{Addr: first, Bytes: a}, {Addr: second, Bytes: b}}
 	}
 	t.Fatalf("no place for the stubs of %+v", s)
 	return nil
 }
 
 // makeGroups gives each point that has a site some primitives by chance.
-func makeGroups(rng *rand.Rand, plan *Plan, points []Point) map[Point][]Group {
-	groups := map[Point][]Group{}
+func makeGroups(rng *rand.Rand, plan *planner.Plan, points []planner.Point) map[planner.Point][]Group {
+	groups := map[planner.Point][]Group{}
 	for _, p := range points {
 		if s, _ := plan.SiteOf(p); s == nil {
 			continue
@@ -396,7 +397,7 @@ const tableCell = 2560
 func wordCell(i int) int32  { return int32(64 + 8*i) }
 func timerCell(i int) int32 { return int32(256 + TimerSize*i) }
 
-func randomMini(rng *rand.Rand, k PointKind) Mini {
+func randomMini(rng *rand.Rand, k planner.PointKind) Mini {
 	m := Mini{Op: Op(rng.IntN(int(GaugeSet) + 1)), Cell: timerCell(rng.IntN(4))}
 	if m.Op.gauge() {
 		randomGauge(rng, k, &m)
@@ -427,17 +428,17 @@ func randomMini(rng *rand.Rand, k PointKind) Mini {
 	case 0:
 		m.Cond = randomExpr(rng, k, 2)
 	case 1:
-		if k == FuncEntry {
+		if k == planner.FuncEntry {
 			m.Cond = &Expr{Op: ExEq, L: &Expr{Op: ExArg, Value: rng.Int64N(6)}, R: &Expr{Op: ExConst, Value: rng.Int64N(3)}}
 		}
 	}
 	return m
 }
 
-func randomExpr(rng *rand.Rand, k PointKind, depth int) *Expr {
+func randomExpr(rng *rand.Rand, k planner.PointKind, depth int) *Expr {
 	if depth == 1 || rng.IntN(4) == 0 {
 		switch {
-		case k == FuncEntry && rng.IntN(2) == 0:
+		case k == planner.FuncEntry && rng.IntN(2) == 0:
 			return &Expr{Op: ExArg, Value: rng.Int64N(6)}
 		case k.IsExit() && rng.IntN(2) == 0:
 			return &Expr{Op: ExReturn}
@@ -484,7 +485,7 @@ func TestAgainstInterpreter(t *testing.T) {
 		t.Errorf("only %d points behind a call are served at the next one", did.late)
 	}
 	t.Logf("%d functions; sites by tactic %v, %d points behind a call served at the next one, %d points refused, %d trampolines, %d primitives", n, did.tactics, did.late, did.refused, did.bases, did.minis)
-	for _, tactic := range []Tactic{Retarget, Single, Padding, Window, Short, Evicted, Punned} {
+	for _, tactic := range []planner.Tactic{planner.Retarget, planner.Single, planner.Padding, planner.Window, planner.Short, planner.Evicted, planner.Punned} {
 		if did.tactics[tactic] < n/100 {
 			t.Errorf("only %d sites by %q: the test sees too little of it", did.tactics[tactic], tactic)
 		}
@@ -492,19 +493,19 @@ func TestAgainstInterpreter(t *testing.T) {
 }
 
 type tally struct {
-	tactics               map[Tactic]int
+	tactics               map[planner.Tactic]int
 	refused, bases, minis int
 	late                  int // points behind a call that are served when the next call is made
 }
 
-func (d *tally) add(plan *Plan, bases int, groups map[Point][]Group) {
+func (d *tally) add(plan *planner.Plan, bases int, groups map[planner.Point][]Group) {
 	if d.tactics == nil {
-		d.tactics = map[Tactic]int{}
+		d.tactics = map[planner.Tactic]int{}
 	}
 	for _, s := range plan.Sites {
 		d.tactics[s.Tactic]++
 		for _, m := range s.Marks {
-			if m.Point.Kind == CallPost && s.Tactic == Retarget {
+			if m.Point.Kind == planner.CallPost && s.Tactic == planner.Retarget {
 				d.late++
 			}
 		}
@@ -520,7 +521,7 @@ func (d *tally) add(plan *Plan, bases int, groups map[Point][]Group) {
 
 func oneCase(t testing.TB, r *runner, rng *rand.Rand, did *tally) error {
 	s := makeSample(rng)
-	plan := MakePlan(s.body(), s.points)
+	plan := planner.MakePlan(s.body(), s.points)
 	groups := makeGroups(rng, plan, s.points)
 	var regs registers
 	for i := range regs {
@@ -568,7 +569,7 @@ func gateWord(open bool) []byte {
 }
 
 // shut runs the same in a forked child, where the gate is closed, and with all switches off: nothing may be counted.
-func shut(t testing.TB, r *runner, s *sample, text []byte, regs registers, data []byte, plain registers, bases []*Base, at []uint64, stubs []Piece) error {
+func shut(t testing.TB, r *runner, s *sample, text []byte, regs registers, data []byte, plain registers, bases []*Base, at []uint64, stubs []planner.Piece) error {
 	copy(text[gateAt-textAt:], gateWord(false))
 	after, got := r.run(t, funcAt, regs, text, data, stubs...)
 	if after != plain || string(got) != string(data) {
@@ -608,10 +609,10 @@ func block(data []byte, slot int) []byte { return data[PageSize+blockSize*slot:]
 func TestFullTable(t *testing.T) {
 	r := startRunner(t)
 	home := nativeGeometry.Slot(r.self)
-	add := map[Point][]Group{{FuncEntry, funcAt}: {{Owner: 1, Minis: []Mini{{Op: Add, Cell: wordCell(0), Expr: &Expr{Value: 1}}}}}}
-	s := &sample{code: []byte{0x48, 0x81, 0xC7, 1, 2, 3, 4, 0xC3}, points: []Point{{FuncEntry, funcAt}}}
+	add := map[planner.Point][]Group{{Kind: planner.FuncEntry, Addr: funcAt}: {{Owner: 1, Minis: []Mini{{Op: Add, Cell: wordCell(0), Expr: &Expr{Value: 1}}}}}}
+	s := &sample{code: []byte{0x48, 0x81, 0xC7, 1, 2, 3, 4, 0xC3}, points: []planner.Point{{Kind: planner.FuncEntry, Addr: funcAt}}}
 	s.insts = decodeAll(s.code, funcAt)
-	plan := MakePlan(s.body(), s.points)
+	plan := planner.MakePlan(s.body(), s.points)
 	text := s.text(t, true)
 	patch(t, plan, add, text)
 	for others := 0; others <= nativeGeometry.Slots; others++ {
@@ -644,17 +645,17 @@ func TestEntryByBranch(t *testing.T) {
 	for name, c := range map[string]struct {
 		op   byte
 		to   int64
-		more []Point
-	}{"call": {0xE8, calleeAt, []Point{{CallPre, funcAt}, {Ret, funcAt + 12}}}, "jump": {0xE9, tailAt, []Point{{TailJump, funcAt}}}} {
-		d := int32(c.to - funcAt - jumpLen)
+		more []planner.Point
+	}{"call": {0xE8, calleeAt, []planner.Point{{Kind: planner.CallPre, Addr: funcAt}, {Kind: planner.Ret, Addr: funcAt + 12}}}, "jump": {0xE9, tailAt, []planner.Point{{Kind: planner.TailJump, Addr: funcAt}}}} {
+		d := int32(c.to - funcAt - planner.JumpLen)
 		code := append([]byte{c.op, byte(d), byte(d >> 8), byte(d >> 16), byte(d >> 24)}, 0x48, 0x81, 0xC7, 1, 2, 3, 4, 0xC3)
-		s := &sample{code: code, insts: decodeAll(code, funcAt), points: append([]Point{{FuncEntry, funcAt}}, c.more...)}
-		plan := MakePlan(s.body(), s.points)
+		s := &sample{code: code, insts: decodeAll(code, funcAt), points: append([]planner.Point{{Kind: planner.FuncEntry, Addr: funcAt}}, c.more...)}
+		plan := planner.MakePlan(s.body(), s.points)
 		site, refusal := plan.SiteOf(s.points[0])
-		if refusal != nil || site.Tactic != Retarget {
+		if refusal != nil || site.Tactic != planner.Retarget {
 			t.Fatalf("%s: %+v, %v", name, site, refusal)
 		}
-		enter := map[Point][]Group{s.points[0]: {{Owner: 1, Minis: []Mini{{Op: FlagEnter, Cell: wordCell(0)}}}}}
+		enter := map[planner.Point][]Group{s.points[0]: {{Owner: 1, Minis: []Mini{{Op: FlagEnter, Cell: wordCell(0)}}}}}
 		text := s.text(t, true)
 		patch(t, plan, enter, text)
 		data := make([]byte, dataSize)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"culprit/trampoline/planner"
 	"culprit/trampoline/x86"
 )
 
@@ -26,7 +27,7 @@ type program struct {
 	nodes   []node
 	code    []byte
 	insts   []x86.Inst
-	points  []Point
+	points  []planner.Point
 	targets map[uint64]bool
 	padding uint64
 	pads    bool
@@ -36,11 +37,11 @@ type program struct {
 // A node is some code and what it does.
 type node struct {
 	does func(c *machine)
-	cond *condition // of a branch; nil = it is always taken
-	skip int        // for a branch inside the function, the node that it leads to
-	exit Point      // for an exit of the function, else zero
-	call Point      // for a call, else zero
-	end  uint64     // where that returns to
+	cond *condition    // of a branch; nil = it is always taken
+	skip int           // for a branch inside the function, the node that it leads to
+	exit planner.Point // for an exit of the function, else zero
+	call planner.Point // for a call, else zero
+	end  uint64        // where that returns to
 }
 
 type condition struct {
@@ -54,14 +55,14 @@ type machine struct {
 	rbx    uint64 // pushed
 	sp     uint64
 	flags  uint64 // those that were set since the last point that was passed, to what the architecture says
-	passed func(p Point, c *machine)
+	passed func(p planner.Point, c *machine)
 }
 
 // makeProgram makes a function.
 func makeProgram(rng *rand.Rand) *program {
 	p := &program{rng: rng, targets: map[uint64]bool{funcAt: true}, padding: []uint64{0, 1, 4, 11}[rng.IntN(4)], pads: rng.IntN(3) == 0}
 	p.a.Init(funcAt)
-	p.points = append(p.points, Point{FuncEntry, funcAt})
+	p.points = append(p.points, planner.Point{Kind: planner.FuncEntry, Addr: funcAt})
 	if rng.IntN(4) == 0 {
 		p.a.Raw(0xF3, 0x0F, 0x1E, 0xFA) // endbr64
 	}
@@ -229,8 +230,8 @@ func (p *program) leave() {
 
 // exit emits one of the ends of a function.
 func (p *program) exit() {
-	kind := []PointKind{Ret, Ret, Ret, TailJump, TailJump, TailInd, TailInd}[p.rng.IntN(7)]
-	if p.rng.IntN(2) == 0 && kind == TailInd {
+	kind := []planner.PointKind{planner.Ret, planner.Ret, planner.Ret, planner.TailJump, planner.TailJump, planner.TailInd, planner.TailInd}[p.rng.IntN(7)]
+	if p.rng.IntN(2) == 0 && kind == planner.TailInd {
 		p.a.MovImm64(x86.R11, tailAt)
 		p.do(func(c *machine) { c.r[x86.R11] = tailAt })
 		p.leave()
@@ -241,12 +242,12 @@ func (p *program) exit() {
 	p.end(kind, func() { p.jumpOut(kind) })
 }
 
-func (p *program) jumpOut(kind PointKind) {
-	near := int64(nearAt) - int64(p.a.Addr()+shortLen)
+func (p *program) jumpOut(kind planner.PointKind) {
+	near := int64(nearAt) - int64(p.a.Addr()+planner.ShortLen)
 	switch {
-	case kind == Ret:
+	case kind == planner.Ret:
 		p.a.Ret()
-	case kind == TailInd:
+	case kind == planner.TailInd:
 		d := int32(slotsAt - int64(p.a.Addr()) - 6)
 		p.a.Raw(0xFF, 0x25, byte(d), byte(d>>8), byte(d>>16), byte(d>>24)) // jmp *slotsAt(%rip)
 	case near >= -128 && p.rng.IntN(2) == 0:
@@ -257,8 +258,8 @@ func (p *program) jumpOut(kind PointKind) {
 }
 
 // end adds an exit at this address.
-func (p *program) end(kind PointKind, emit func()) {
-	pt := Point{kind, p.a.Addr()}
+func (p *program) end(kind planner.PointKind, emit func()) {
+	pt := planner.Point{Kind: kind, Addr: p.a.Addr()}
 	p.points = append(p.points, pt)
 	emit()
 	p.nodes = append(p.nodes, node{exit: pt})
@@ -267,9 +268,9 @@ func (p *program) end(kind PointKind, emit func()) {
 // tailCond emits a conditional jump to another function.
 func (p *program) tailCond() {
 	n := node{cond: p.test()}
-	n.exit = Point{TailCond, p.a.Addr()}
+	n.exit = planner.Point{Kind: planner.TailCond, Addr: p.a.Addr()}
 	p.points = append(p.points, n.exit)
-	if near := int64(nearAt) - int64(p.a.Addr()+shortLen); near >= -128 && p.rng.IntN(2) == 0 {
+	if near := int64(nearAt) - int64(p.a.Addr()+planner.ShortLen); near >= -128 && p.rng.IntN(2) == 0 {
 		p.a.Raw(0x70|n.cond.cc, byte(near))
 	} else {
 		p.a.JccAddr(x86.Cond(n.cond.cc), tailAt)
@@ -287,13 +288,13 @@ func (p *program) call() {
 		return
 	}
 	p.called(func() {
-		d := int32(calleeAt - int64(p.a.Addr()) - jumpLen)
+		d := int32(calleeAt - int64(p.a.Addr()) - planner.JumpLen)
 		p.a.Raw(0xE8, byte(d), byte(d>>8), byte(d>>16), byte(d>>24))
 	})
 }
 
 func (p *program) called(emit func()) {
-	n := node{call: Point{CallPre, p.a.Addr()}}
+	n := node{call: planner.Point{Kind: planner.CallPre, Addr: p.a.Addr()}}
 	emit()
 	n.end = p.a.Addr()
 	n.does = func(c *machine) { // inc %rax; xor %rax, %r9
@@ -313,15 +314,15 @@ func (p *program) finish() {
 	p.insts = decodeAll(p.code, funcAt)
 	for _, n := range p.nodes {
 		if n.call.Addr != 0 {
-			p.points = append(p.points, n.call, Point{CallPost, n.end})
+			p.points = append(p.points, n.call, planner.Point{Kind: planner.CallPost, Addr: n.end})
 		}
 	}
 }
 
 // body is the program as the planner sees it.
-func (p *program) body() *Body {
+func (p *program) body() *planner.Body {
 	end, pads := funcAt+uint64(len(p.code)), padsAt
-	return &Body{
+	return &planner.Body{
 		Insts:  p.insts,
 		Bytes:  func(addr uint64, n int) []byte { return p.code[addr-funcAt:][:n] },
 		Target: func(addr uint64) bool { return p.targets[addr] },
@@ -331,12 +332,12 @@ func (p *program) body() *Body {
 			}
 			return addr
 		},
-		Pads: func(near uint64) []Pad {
+		Pads: func(near uint64) []planner.Pad {
 			if !p.pads || near-funcAt > 0x30 || pads >= nearAt-8 {
 				return nil
 			}
 			pads += 8
-			return []Pad{{Addr: uint64(pads - 8), Len: jumpLen}}
+			return []planner.Pad{{Addr: uint64(pads - 8), Len: planner.JumpLen}}
 		},
 	}
 }
@@ -358,7 +359,7 @@ func (p *program) text(t testing.TB) []byte {
 	put(nearAt, 0x48, 0x8D, 0x6D, 0x01, 0xC3)
 	var wrap x86.Asm
 	wrap.Init(wrapAt)
-	d := int32(funcAt - wrapAt - jumpLen)
+	d := int32(funcAt - wrapAt - planner.JumpLen)
 	wrap.Raw(0xE8, byte(d), byte(d>>8), byte(d>>16), byte(d>>24), 0x9C) // call funcAt; pushfq
 	wrap.Pop(x86.R14)
 	wrap.Ret()
@@ -375,9 +376,9 @@ func (p *program) text(t testing.TB) []byte {
 }
 
 // execute runs the twin and reports every point that is passed, in order. The registers are those at the end.
-func (p *program) execute(in registers, passed func(pt Point, c *machine)) *machine {
+func (p *program) execute(in registers, passed func(pt planner.Point, c *machine)) *machine {
 	c := &machine{r: in, sp: programSP, passed: passed}
-	c.passed(Point{FuncEntry, funcAt}, c)
+	c.passed(planner.Point{Kind: planner.FuncEntry, Addr: funcAt}, c)
 	for i := 0; i < len(p.nodes); i++ {
 		n := &p.nodes[i]
 		switch taken := n.cond == nil || n.cond.holds(&c.r); {
@@ -388,7 +389,7 @@ func (p *program) execute(in registers, passed func(pt Point, c *machine)) *mach
 		case n.call.Addr != 0:
 			c.passed(n.call, c)
 			n.does(c)
-			c.passed(Point{CallPost, n.end}, c)
+			c.passed(planner.Point{Kind: planner.CallPost, Addr: n.end}, c)
 		case n.does != nil:
 			n.does(c)
 		}
@@ -397,9 +398,9 @@ func (p *program) execute(in registers, passed func(pt Point, c *machine)) *mach
 }
 
 // left leaves the function; the ones that it jumps to do lea 1(%rbp), %rbp.
-func (c *machine) left(exit Point) *machine {
+func (c *machine) left(exit planner.Point) *machine {
 	c.passed(exit, c)
-	if exit.Kind != Ret {
+	if exit.Kind != planner.Ret {
 		c.r[x86.RBP]++
 	}
 	return c

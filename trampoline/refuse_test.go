@@ -6,28 +6,29 @@ import (
 	"strings"
 	"testing"
 
+	"culprit/trampoline/planner"
 	"culprit/trampoline/x86"
 )
 
 // planOf plans the points (offsets from planBase) of code in which nothing jumps, but to its beginning.
-func planOf(t *testing.T, code string, points ...Point) *Plan {
+func planOf(t *testing.T, code string, points ...planner.Point) *planner.Plan {
 	t.Helper()
 	s := unhex(t, code)
-	b := &Body{
+	b := &planner.Body{
 		Insts:  decodeAll(s, planBase),
 		Bytes:  func(addr uint64, n int) []byte { return s[addr-planBase:][:n] },
 		Target: func(addr uint64) bool { return addr == planBase },
 		PadEnd: func(addr uint64) uint64 { return addr },
 	}
-	var at []Point
+	var at []planner.Point
 	for _, p := range points {
-		at = append(at, Point{p.Kind, p.Addr + planBase})
+		at = append(at, planner.Point{Kind: p.Kind, Addr: p.Addr + planBase})
 	}
-	return MakePlan(b, at)
+	return planner.MakePlan(b, at)
 }
 
 // siteOf is the only site of planOf.
-func siteOf(t *testing.T, code string, points ...Point) *Site {
+func siteOf(t *testing.T, code string, points ...planner.Point) *planner.Site {
 	t.Helper()
 	plan := planOf(t, code, points...)
 	if len(plan.Sites) != 1 || len(plan.Refused) != 0 {
@@ -40,17 +41,17 @@ func siteOf(t *testing.T, code string, points ...Point) *Site {
 // of mark.
 func TestGenerateRefuses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	deepest, deeper := deep(rng, Ret, MaxExprDepth), deep(rng, Ret, MaxExprDepth+1)
+	deepest, deeper := deep(rng, planner.Ret, MaxExprDepth), deep(rng, planner.Ret, MaxExprDepth+1)
 	argument := &Expr{Op: ExArg, Value: 6}
 	equal := &Expr{Op: ExEq, L: argument, R: &Expr{Op: ExConst, Value: 1}}
 	one := &Expr{Op: ExConst, Value: 1}
 	marks := []struct {
 		name, code string
-		point      Point
+		point      planner.Point
 	}{
-		{"entry", "48c7c001000000 c3", Point{FuncEntry, 0}},
-		{"retargeted branch", "4885ff 0f84 00100000 c3", Point{TailCond, 3}},
-		{"moved branch", "4885ff 7480 c3", Point{TailCond, 3}},
+		{"entry", "48c7c001000000 c3", planner.Point{Kind: planner.FuncEntry, Addr: 0}},
+		{"retargeted branch", "4885ff 0f84 00100000 c3", planner.Point{Kind: planner.TailCond, Addr: 3}},
+		{"moved branch", "4885ff 7480 c3", planner.Point{Kind: planner.TailCond, Addr: 3}},
 	}
 	for _, c := range []struct {
 		name string
@@ -83,15 +84,15 @@ func TestGenerateOutOfReach(t *testing.T) {
 	const far = planBase + 3<<30
 	for _, c := range []struct {
 		name, code string
-		point      Point
+		point      planner.Point
 		addr       uint64
 		env        func(e *Env)
 	}{
-		{"displaced operand", "488b0500000000 c3", Point{FuncEntry, 0}, far, nil},
-		{"way back", "48c7c001000000 c3", Point{FuncEntry, 0}, far, nil},
-		{"retargeted call", "e8 00100000 c3", Point{CallPre, 0}, far, nil},
-		{"moved branch", "4885ff 7480 c3", Point{TailCond, 3}, far, nil},
-		{"stub of the island", "48c7c001000000 c3", Point{FuncEntry, 0}, planBase + 0x10000, func(e *Env) { e.SlowAddr = far }},
+		{"displaced operand", "488b0500000000 c3", planner.Point{Kind: planner.FuncEntry, Addr: 0}, far, nil},
+		{"way back", "48c7c001000000 c3", planner.Point{Kind: planner.FuncEntry, Addr: 0}, far, nil},
+		{"retargeted call", "e8 00100000 c3", planner.Point{Kind: planner.CallPre, Addr: 0}, far, nil},
+		{"moved branch", "4885ff 7480 c3", planner.Point{Kind: planner.TailCond, Addr: 3}, far, nil},
+		{"stub of the island", "48c7c001000000 c3", planner.Point{Kind: planner.FuncEntry, Addr: 0}, planBase + 0x10000, func(e *Env) { e.SlowAddr = far }},
 	} {
 		s := siteOf(t, c.code, c.point)
 		env := nativeEnv()
@@ -113,18 +114,18 @@ func TestPatchOutOfReach(t *testing.T) {
 		if _, err := s.Patch(w); err != nil {
 			t.Errorf("%s: %v", tactic, err)
 		}
-		if _, err := s.Patch(Way{w.Site + 4<<30, w.Host}); err == nil {
+		if _, err := s.Patch(planner.Way{Site: w.Site + 4<<30, Host: w.Host}); err == nil {
 			t.Errorf("%s: a trampoline 4 GiB away is reached", tactic)
 		}
-		if _, err := s.Patch(Way{w.Site, w.Host + 4<<30}); (err == nil) != (s.Host == nil) {
+		if _, err := s.Patch(planner.Way{Site: w.Site, Host: w.Host + 4<<30}); (err == nil) != (s.Host == nil) {
 			t.Errorf("%s: the place of its host 4 GiB away: %v", tactic, err)
 		}
 		lo, hi, ok := s.Landing()
-		if ok != (tactic == Short || tactic == Evicted) || ok && hi != lo+jumpLen {
+		if ok != (tactic == planner.Short || tactic == planner.Evicted) || ok && hi != lo+planner.JumpLen {
 			t.Errorf("%s: a short jump leads to [%#x, %#x), %v", tactic, lo, hi, ok)
 		}
 	}
-	s := sitesByTactic(t)[Short]
+	s := sitesByTactic(t)[planner.Short]
 	s.Pad.Addr += 1 << 10
 	if _, err := s.Patch(wayOf(t, s)); err == nil || !strings.Contains(err.Error(), "too far") {
 		t.Errorf("a short jump to padding 1 KiB away: %v", err)
@@ -132,12 +133,12 @@ func TestPatchOutOfReach(t *testing.T) {
 }
 
 // sitesByTactic is a site of every tactic.
-func sitesByTactic(t *testing.T) map[Tactic]*Site {
+func sitesByTactic(t *testing.T) map[planner.Tactic]*planner.Site {
 	t.Helper()
-	all := map[Tactic]*Site{}
+	all := map[planner.Tactic]*planner.Site{}
 	for seed := range uint64(10_000) {
 		p := makeProgram(rand.New(rand.NewPCG(seed, 5)))
-		for _, s := range MakePlan(p.body(), p.points).Sites {
+		for _, s := range planner.MakePlan(p.body(), p.points).Sites {
 			if all[s.Tactic] == nil {
 				all[s.Tactic] = s
 			}
@@ -156,7 +157,7 @@ func TestPlansRefuse(t *testing.T) {
 		{"end behind the entry", "50 0f0b 58 5b 5d c3", "an instruction that does not go on would have to move"},
 		{"own address read behind the entry", "50 67488b0500000000 c3", "an instruction that reads its own address would have to move"},
 	} {
-		plan := planOf(t, c.code, Point{FuncEntry, 0})
+		plan := planOf(t, c.code, planner.Point{Kind: planner.FuncEntry, Addr: 0})
 		if len(plan.Refused) != 1 || plan.Refused[0].Reason != c.want {
 			t.Errorf("%s: %+v", c.name, plan)
 			continue
@@ -165,15 +166,15 @@ func TestPlansRefuse(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	plan := planOf(t, "48c7c001000000 c3", Point{FuncEntry, 0})
-	if s, r := plan.SiteOf(Point{Ret, planBase + 7}); s != nil || r == nil || !strings.Contains(r.Error(), "no such point") {
+	plan := planOf(t, "48c7c001000000 c3", planner.Point{Kind: planner.FuncEntry, Addr: 0})
+	if s, r := plan.SiteOf(planner.Point{Kind: planner.Ret, Addr: planBase + 7}); s != nil || r == nil || !strings.Contains(r.Error(), "no such point") {
 		t.Errorf("a point that was not asked for: %v, %v", s, r)
 	}
 }
 
 // TestSpanAt: outside the code there is no span.
 func TestSpanAt(t *testing.T) {
-	s := siteOf(t, "48c7c001000000 c3", Point{FuncEntry, 0})
+	s := siteOf(t, "48c7c001000000 c3", planner.Point{Kind: planner.FuncEntry, Addr: 0})
 	b, err := Generate(nativeEnv(), s, [][]Group{{{Owner: 1, Minis: []Mini{{Op: Set, Cell: 64, Expr: &Expr{Value: 1}}}}}}, planBase+0x10000)
 	if err != nil {
 		t.Fatal(err)

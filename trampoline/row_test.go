@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"testing"
+
+	"culprit/trampoline/planner"
 )
 
 // rowTimerCells are the cells of timers that read rows: two of running time, two of a word.
@@ -150,10 +152,10 @@ func TestRowOfClaimedBlock(t *testing.T) {
 
 // rowSample is the runner's text with a function that counts its calls.
 func rowSample(t *testing.T) []byte {
-	s := &sample{code: []byte{0x48, 0x81, 0xC7, 1, 2, 3, 4, 0xC3}, points: []Point{{FuncEntry, funcAt}}}
+	s := &sample{code: []byte{0x48, 0x81, 0xC7, 1, 2, 3, 4, 0xC3}, points: []planner.Point{{Kind: planner.FuncEntry, Addr: funcAt}}}
 	s.insts = decodeAll(s.code, funcAt)
 	text := s.text(t, true)
-	add := map[Point][]Group{{FuncEntry, funcAt}: {{Owner: 1, Minis: []Mini{{Op: Add, Cell: wordCell(0), Expr: &Expr{Value: 1}}}}}}
-	patch(t, MakePlan(s.body(), s.points), add, text)
+	add := map[planner.Point][]Group{{Kind: planner.FuncEntry, Addr: funcAt}: {{Owner: 1, Minis: []Mini{{Op: Add, Cell: wordCell(0), Expr: &Expr{Value: 1}}}}}}
+	patch(t, planner.MakePlan(s.body(), s.points), add, text)
 	return text
 }

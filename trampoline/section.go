@@ -1,15 +1,18 @@
 package trampoline
 
-import "culprit/trampoline/x86"
+import (
+	"culprit/trampoline/planner"
+	"culprit/trampoline/x86"
+)
 
 // redZone is how many bytes below the stack pointer C code may use without moving it.
 const redZone = 128
 
 // saves reports whether something is saved before the first instruction of ours that would destroy it.
-func (m Mark) saves() bool { return m.RedZone || m.Flags }
+func saves(m planner.Mark) bool { return m.RedZone || m.Flags }
 
 // openSize is how many bytes open takes on the stack.
-func (m Mark) openSize() (n int) {
+func openSize(m planner.Mark) (n int) {
 	if m.RedZone {
 		n = redZone
 	}
@@ -21,7 +24,7 @@ func (m Mark) openSize() (n int) {
 
 // open saves what is live at a mark in the middle of a function before anything else runs: it steps over the red zone and keeps
 // the flags, by way of rax.
-func (g *generator) open(m Mark) {
+func (g *generator) open(m planner.Mark) {
 	if m.RedZone {
 		g.reserve(redZone)
 	}
@@ -35,7 +38,7 @@ func (g *generator) open(m Mark) {
 }
 
 // close undoes open.
-func (g *generator) close(m Mark) {
+func (g *generator) close(m planner.Mark) {
 	if m.Flags {
 		g.pop(x86.RAX)
 		g.AddAL(0x7F) // 1 overflows, 0 does not
@@ -49,7 +52,7 @@ func (g *generator) close(m Mark) {
 }
 
 // section emits the mini-trampolines of one point: save, find the thread's block, the groups, restore.
-func (g *generator) section(m Mark, groups []Group) error {
+func (g *generator) section(m planner.Mark, groups []Group) error {
 	if len(groups) == 0 {
 		if g.opened {
 			g.close(m)
@@ -103,7 +106,7 @@ func (g *generator) restore(kept int) {
 }
 
 // wantsCallee reports whether a group asks where an indirect call goes.
-func wantsCallee(m Mark, groups []Group) bool {
+func wantsCallee(m planner.Mark, groups []Group) bool {
 	if m.Call == nil || m.Call.Inst.Flow != x86.FlowCallInd {
 		return false
 	}
@@ -120,7 +123,7 @@ func wantsCallee(m Mark, groups []Group) bool {
 func (e *Expr) asksCallee() bool { return e.any(func(x *Expr) bool { return x.Op == ExCallee }) }
 
 // keepCallee pushes rax and then where the call goes, before any other register changes.
-func (g *generator) keepCallee(m Mark) error {
+func (g *generator) keepCallee(m planner.Mark) error {
 	g.push(x86.RAX)
 	g.saved = append(g.saved, savedReg{x86.RAX, g.pushed})
 	if err := g.LoadOperand(&m.Call.Inst, m.Call.Code, int32(g.pushed)); err != nil {
@@ -133,7 +136,7 @@ func (g *generator) keepCallee(m Mark) error {
 
 // scratch lists the registers that a section changes and that somebody may still read. Those that the function overwrites
 // unread are among them only where a mini-trampoline reads registers itself.
-func scratch(m Mark, groups []Group) (list []x86.Reg) {
+func scratch(m planner.Mark, groups []Group) (list []x86.Reg) {
 	use, reads := needs(groups)
 	for _, r := range []x86.Reg{x86.RAX, x86.RCX, x86.RDX} {
 		if use.Has(r) && (reads || !m.Dead.Has(r)) && !(r == x86.RAX && m.Flags) {

@@ -3,28 +3,29 @@ package trampoline
 import (
 	"testing"
 
+	"culprit/trampoline/planner"
 	"culprit/trampoline/x86"
 )
 
 // manyKinds is a function with instructions of most kinds, and all points that it can have.
-func manyKinds(t *testing.T) (code []byte, insts []x86.Inst, points []Point) {
+func manyKinds(t *testing.T) (code []byte, insts []x86.Inst, points []planner.Point) {
 	code = unhex(t, "f30f1efa 55 4889e5 e800010000 85c0 7408 4883c001 c3 90 0f8410010000 488b07 ffd0 31c0 e820010000 5d c3 6690 eb04 4889d8 c3 4889d8 e940010000")
 	insts = decodeAll(code, planBase)
 	for _, in := range insts {
 		at := in.Addr
 		switch {
 		case in.Flow == x86.FlowCall || in.Flow == x86.FlowCallInd:
-			points = append(points, Point{CallPre, at}, Point{CallPost, in.End()})
+			points = append(points, planner.Point{Kind: planner.CallPre, Addr: at}, planner.Point{Kind: planner.CallPost, Addr: in.End()})
 		case in.Flow == x86.FlowRet:
-			points = append(points, Point{Ret, at})
+			points = append(points, planner.Point{Kind: planner.Ret, Addr: at})
 		case in.Flow == x86.FlowJump && in.RelLen == 4:
-			points = append(points, Point{TailJump, at})
+			points = append(points, planner.Point{Kind: planner.TailJump, Addr: at})
 		case in.Flow == x86.FlowCond && in.RelLen == 4:
-			points = append(points, Point{TailCond, at})
+			points = append(points, planner.Point{Kind: planner.TailCond, Addr: at})
 		}
-		points = append(points, Point{Before, at}, Point{Behind, at}, Point{Taken, at})
+		points = append(points, planner.Point{Kind: planner.Before, Addr: at}, planner.Point{Kind: planner.Behind, Addr: at}, planner.Point{Kind: planner.Taken, Addr: at})
 	}
-	return code, insts, append([]Point{{FuncEntry, planBase}}, points...)
+	return code, insts, append([]planner.Point{{Kind: planner.FuncEntry, Addr: planBase}}, points...)
 }
 
 // TestNothingLeadsInside: wherever something may jump to, also between the bytes of an instruction, no plan moves or changes bytes around
@@ -33,7 +34,7 @@ func TestNothingLeadsInside(t *testing.T) {
 	code, insts, points := manyKinds(t)
 	for off := range uint64(len(code)) {
 		to := planBase + off
-		b := &Body{
+		b := &planner.Body{
 			Insts:  insts,
 			Bytes:  func(addr uint64, n int) []byte { return code[addr-planBase:][:n] },
 			Target: func(addr uint64) bool { return addr == planBase || addr == to },
@@ -41,13 +42,13 @@ func TestNothingLeadsInside(t *testing.T) {
 		}
 		inside := func(lo, hi uint64) bool { return lo < to && to < hi }
 		for i := range points {
-			for _, s := range MakePlan(b, []Point{points[i]}).Sites {
+			for _, s := range planner.MakePlan(b, []planner.Point{points[i]}).Sites {
 				if inside(s.Addr, s.End()) || s.Host != nil && inside(s.Host.Addr, s.Host.End()) {
 					t.Errorf("%v: a site of kind %s at %#x, %d bytes, has a target inside at %#x", points[i], s.Tactic, s.Addr, s.Len, to)
 				}
 			}
 		}
-		for _, s := range MakePlan(b, points).Sites {
+		for _, s := range planner.MakePlan(b, points).Sites {
 			if inside(s.Addr, s.End()) || s.Host != nil && inside(s.Host.Addr, s.Host.End()) {
 				t.Errorf("a site of kind %s at %#x, %d bytes, has a target inside at %#x", s.Tactic, s.Addr, s.Len, to)
 			}
@@ -62,7 +63,7 @@ func TestBoundStays(t *testing.T) {
 	for lo := uint64(0); lo < n; lo++ {
 		for _, length := range []uint64{1, 4, 9, n} {
 			from, to := planBase+lo, planBase+lo+length
-			b := &Body{
+			b := &planner.Body{
 				Insts:  insts,
 				Bytes:  func(addr uint64, n int) []byte { return code[addr-planBase:][:n] },
 				Target: func(addr uint64) bool { return addr == planBase },
@@ -75,25 +76,25 @@ func TestBoundStays(t *testing.T) {
 				},
 			}
 			for i := range points {
-				for _, s := range MakePlan(b, []Point{points[i]}).Sites {
+				for _, s := range planner.MakePlan(b, []planner.Point{points[i]}).Sites {
 					checkBound(t, b, s, points[i])
 				}
 			}
-			for _, s := range MakePlan(b, points).Sites {
-				checkBound(t, b, s, Point{})
+			for _, s := range planner.MakePlan(b, points).Sites {
+				checkBound(t, b, s, planner.Point{})
 			}
 		}
 	}
 }
 
-func checkBound(t *testing.T, b *Body, s *Site, pt Point) {
+func checkBound(t *testing.T, b *planner.Body, s *planner.Site, pt planner.Point) {
 	t.Helper()
 	spans := [][2]uint64{{s.Addr, s.End()}}
 	if s.Host != nil {
 		spans = append(spans, [2]uint64{s.Host.Addr, s.Host.End()})
 	}
-	if s.Tactic != Punned { // its places are not free
-		pieces, err := s.Patch(Way{s.Addr + 1<<20, s.Addr + 1<<20})
+	if s.Tactic != planner.Punned { // its places are not free
+		pieces, err := s.Patch(planner.Way{Site: s.Addr + 1<<20, Host: s.Addr + 1<<20})
 		if err != nil {
 			t.Fatal(err)
 		}

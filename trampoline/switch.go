@@ -1,6 +1,10 @@
 package trampoline
 
-import "fmt"
+import (
+	"fmt"
+
+	"culprit/trampoline/planner"
+)
 
 // On is a switch that does nothing: a nop of two bytes.
 var On = [2]byte{0x66, 0x90}
@@ -36,7 +40,7 @@ type Skip struct {
 // while it is off: it falls through to them, so that a probe that is off costs two jumps, as many as there must be. While it is on, a
 // short jump leads over them.
 func (g *generator) mainSwitch() error {
-	if g.site.Tactic != Retarget {
+	if g.site.Tactic != planner.Retarget {
 		g.at(g.site.Addr)
 	}
 	g.even()
@@ -77,7 +81,7 @@ func (g *generator) group(gr *Group) error {
 	g.Raw(On[:]...)
 	over, skip := g.NewLabel(), 0
 	if far {
-		g.Raw(0xEB, jumpLen)
+		g.Raw(0xEB, planner.JumpLen)
 		skip = g.Len() - at - 2
 		g.JmpNear(over)
 	}

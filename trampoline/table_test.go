@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"culprit/trampoline/planner"
 	"culprit/trampoline/x86"
 )
 
@@ -20,10 +21,10 @@ func newTableRun(t *testing.T) *tableRun {
 	r := startRunner(t)
 	minis := []Mini{{Op: Set, Cell: wordCell(1), Expr: &Expr{Op: ExArg}},
 		{Op: Add, Cell: wordCell(0), Expr: &Expr{Op: ExArg, Value: 1}, Table: tableCell, Key: wordCell(1)}}
-	s := &sample{code: []byte{0x48, 0x81, 0xC7, 1, 2, 3, 4, 0xC3}, points: []Point{{FuncEntry, funcAt}}}
+	s := &sample{code: []byte{0x48, 0x81, 0xC7, 1, 2, 3, 4, 0xC3}, points: []planner.Point{{Kind: planner.FuncEntry, Addr: funcAt}}}
 	s.insts = decodeAll(s.code, funcAt)
 	text := s.text(t, true)
-	patch(t, MakePlan(s.body(), s.points), map[Point][]Group{{FuncEntry, funcAt}: {{Owner: 1, Minis: minis}}}, text)
+	patch(t, planner.MakePlan(s.body(), s.points), map[planner.Point][]Group{{Kind: planner.FuncEntry, Addr: funcAt}: {{Owner: 1, Minis: minis}}}, text)
 	return &tableRun{t: t, r: r, text: text, data: make([]byte, dataSize)}
 }
 

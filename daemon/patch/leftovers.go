@@ -9,6 +9,7 @@ import (
 	"culprit/daemon/process"
 	"culprit/daemon/segment"
 	"culprit/trampoline"
+	"culprit/trampoline/planner"
 )
 
 // leftovers are what is to be undone in a process.
@@ -220,14 +221,14 @@ func (u *leftovers) punned(w *process.World, code []byte, lo uint64, i int) (n i
 // prefixed reports whether the byte before the jump of a punned site, at offset i of code, is our prefix: it is not in the file, and
 // not the end of a short jump of another site.
 func (u *leftovers) prefixed(w *process.World, code []byte, lo uint64, i int) bool {
-	if i < 2 || code[i-1] != trampoline.NoMeaning {
+	if i < 2 || code[i-1] != planner.NoMeaning {
 		return false
 	}
-	if old := u.fileBytes(lo+uint64(i-1), 1); old == nil || old[0] == trampoline.NoMeaning {
+	if old := u.fileBytes(lo+uint64(i-1), 1); old == nil || old[0] == planner.NoMeaning {
 		return false
 	}
 	var long [longJump]byte
-	at := lo + uint64(i) + trampoline.NoMeaning
+	at := lo + uint64(i) + planner.NoMeaning
 	return code[i-2] != arch.ShortJump || w.ReadMem(process.Addr(at), long[:]) != nil || long[0] != arch.Jump || !u.island(leadsTo(long[1:], at+1))
 }
 

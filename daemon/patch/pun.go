@@ -4,10 +4,11 @@ import (
 	"culprit/daemon/process"
 	"culprit/daemon/segment"
 	"culprit/trampoline"
+	"culprit/trampoline/planner"
 )
 
 // way is how control gets into the site's base trampoline at a room.
-func (s *Site) way(b *trampoline.Base, r segment.Room) trampoline.Way {
+func (s *Site) way(b *trampoline.Base, r segment.Room) planner.Way {
 	if s.stubs == nil {
 		return b.Way(r.Addr)
 	}
@@ -26,7 +27,7 @@ func (t *Text) Reach(s *Site) error {
 
 // takeStubs finds places for the stubs of a punned site, once.
 func (s *Site) takeStubs(sp *segment.CodeSpace) error {
-	if s.stubs != nil || s.Tactic != trampoline.Punned {
+	if s.stubs != nil || s.Tactic != planner.Punned {
 		return nil
 	}
 	found, ok := sp.TakeStubs(s.Site)

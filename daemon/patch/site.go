@@ -7,11 +7,12 @@ import (
 	"culprit/daemon/process"
 	"culprit/daemon/segment"
 	"culprit/trampoline"
+	"culprit/trampoline/planner"
 )
 
 // A Site is a run of instructions of a process that may be displaced, and what runs there.
 type Site struct {
-	*trampoline.Site
+	*planner.Site
 	groups []ownedGroup // in order of execution at each point
 
 	base     *trampoline.Base // what is patched in now; nil = the original bytes are there
@@ -26,7 +27,7 @@ type Site struct {
 
 // An ownedGroup is the mini-trampolines of one owner at one point.
 type ownedGroup struct {
-	at    trampoline.Point
+	at    planner.Point
 	owner Owner
 	group trampoline.Group
 }
@@ -41,7 +42,7 @@ type Piece struct {
 }
 
 // Add puts an owner's code at a mark; prepend puts it first within the owner's own. id is by what trampolines know the owner.
-func (s *Site) Add(pt trampoline.Point, owner Owner, id uint64, minis []trampoline.Mini, prepend bool) {
+func (s *Site) Add(pt planner.Point, owner Owner, id uint64, minis []trampoline.Mini, prepend bool) {
 	for k := range s.groups {
 		if g := &s.groups[k]; g.owner == owner && g.at == pt {
 			if prepend {
@@ -56,7 +57,7 @@ func (s *Site) Add(pt trampoline.Point, owner Owner, id uint64, minis []trampoli
 }
 
 // Has reports whether an owner has the same code at a point already.
-func (s *Site) Has(pt trampoline.Point, owner Owner, minis []trampoline.Mini) bool {
+func (s *Site) Has(pt planner.Point, owner Owner, minis []trampoline.Mini) bool {
 	for _, g := range s.groups {
 		if g.owner != owner || g.at != pt {
 			continue
@@ -96,7 +97,7 @@ func (s *Site) Owners() (owners []Owner) {
 }
 
 // Runs reports whether an owner has code at a point.
-func (s *Site) Runs(owner Owner, at trampoline.Point) bool {
+func (s *Site) Runs(owner Owner, at planner.Point) bool {
 	return slices.ContainsFunc(s.groups, func(g ownedGroup) bool { return g.owner == owner && g.at == at })
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"culprit/daemon/process"
 	"culprit/daemon/segment"
-	"culprit/trampoline"
+	"culprit/trampoline/planner"
 )
 
 // A Text is the text of one process, and what is written into it.
@@ -164,7 +164,7 @@ func (t *Text) Patched() (sites []*Site) {
 }
 
 // IsPatched reports whether the site at the place of a planned one is in the text.
-func (t *Text) IsPatched(planned *trampoline.Site) bool {
+func (t *Text) IsPatched(planned *planner.Site) bool {
 	s := t.sites[planned.Addr]
 	return s != nil && s.base != nil
 }
@@ -191,7 +191,7 @@ func (t *Text) TakenOut() {
 }
 
 // Serve gives the site that serves a point, as it was planned. name is that of the function.
-func (t *Text) Serve(planned *trampoline.Site, pt trampoline.Point, name string) (*Site, error) {
+func (t *Text) Serve(planned *planner.Site, pt planner.Point, name string) (*Site, error) {
 	s := t.sites[planned.Addr]
 	if s == nil {
 		s = &Site{Site: planned}
@@ -204,8 +204,8 @@ func (t *Text) Serve(planned *trampoline.Site, pt trampoline.Point, name string)
 }
 
 // Extend makes further points part of a plan, whose function has the body, and returns the new plan. Sites that nothing runs at may change for it.
-func (t *Text) Extend(plan *trampoline.Plan, body *trampoline.Body, points []trampoline.Point) *trampoline.Plan {
-	next, grown := plan.Extend(body, points, func(s *trampoline.Site) bool {
+func (t *Text) Extend(plan *planner.Plan, body *planner.Body, points []planner.Point) *planner.Plan {
+	next, grown := plan.Extend(body, points, func(s *planner.Site) bool {
 		own := t.sites[s.Addr]
 		return own != nil && own.Site == s && own.inUse()
 	})
@@ -221,7 +221,7 @@ func (t *Text) Extend(plan *trampoline.Plan, body *trampoline.Body, points []tra
 }
 
 // Uses reports whether a site of a plan is patched, or about to be.
-func (t *Text) Uses(plan *trampoline.Plan) bool {
+func (t *Text) Uses(plan *planner.Plan) bool {
 	for _, s := range plan.Sites {
 		if own := t.sites[s.Addr]; own != nil && own.Site == s {
 			return true

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 
 	"culprit/daemon/arch"
-	"culprit/trampoline"
+	"culprit/trampoline/planner"
 )
 
 // Punned sites cannot jump where we like: their two jumps share bytes. They lead to stubs that lie where they can reach, and the
@@ -35,21 +35,21 @@ func IsStub(addr uint64, code []byte) bool {
 type Stubs struct{ site, successor stub }
 
 // Way is how control gets into them.
-func (s *Stubs) Way() trampoline.Way {
-	return trampoline.Way{Site: s.site.addr, Host: s.successor.addr}
+func (s *Stubs) Way() planner.Way {
+	return planner.Way{Site: s.site.addr, Host: s.successor.addr}
 }
 
 // Hold tells in which of them an address is.
 func (s *Stubs) Hold(pc uint64) (own, successor bool) { return s.site.holds(pc), s.successor.holds(pc) }
 
 // Aim makes the stubs of a site lead where its jump and the branch behind it are to lead.
-func (s *Segment) Aim(st *Stubs, to trampoline.Way) {
+func (s *Segment) Aim(st *Stubs, to planner.Way) {
 	s.aimOne(st.site, to.Site)
 	s.aimOne(st.successor, to.Host)
 }
 
 // TakeStubs finds places for the stubs of a punned site; ok is false where its jumps can lead to none that is free.
-func (sp *CodeSpace) TakeStubs(s *trampoline.Site) (found *Stubs, ok bool) {
+func (sp *CodeSpace) TakeStubs(s *planner.Site) (found *Stubs, ok bool) {
 	end := sp.Addr + sp.Size - StubSize
 	for at := s.FirstPunStub(sp.Addr + sp.Size/2); at <= end; at = s.FirstPunStub(at + StubSize) {
 		if !sp.freeFor(at) {
@@ -65,7 +65,7 @@ func (sp *CodeSpace) TakeStubs(s *trampoline.Site) (found *Stubs, ok bool) {
 }
 
 // secondStub finds a place for the stub of the branch behind a punned site whose own jump leads to first.
-func (sp *CodeSpace) secondStub(s *trampoline.Site, first uint64) (at uint64, ok bool) {
+func (sp *CodeSpace) secondStub(s *planner.Site, first uint64) (at uint64, ok bool) {
 	for _, from := range []uint64{sp.Addr + sp.Size/2, sp.Addr + sp.next + sp.spare()} { // far from where rooms will be, if there is a choice
 		for at, ok = s.PunStub(first, from); ok && at+StubSize <= sp.Addr+sp.Size; at, ok = s.PunStub(first, at+1) {
 			if sp.freeFor(at) && (at >= first+StubSize || at+StubSize <= first) {

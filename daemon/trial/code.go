@@ -2,6 +2,7 @@ package trial
 
 import (
 	"culprit/trampoline"
+	"culprit/trampoline/planner"
 	"culprit/trampoline/x86"
 )
 
@@ -83,19 +84,19 @@ func loop(at, function uint64) ([]byte, error) {
 }
 
 // points are where the probes of a case go in the function.
-func points(insts []x86.Inst) map[Place]trampoline.Point {
-	at := map[Place]trampoline.Point{}
+func points(insts []x86.Inst) map[Place]planner.Point {
+	at := map[Place]planner.Point{}
 	for i, in := range insts {
 		switch {
 		case i == 0:
-			at[Entry] = trampoline.Point{Kind: trampoline.FuncEntry, Addr: in.Addr}
+			at[Entry] = planner.Point{Kind: planner.FuncEntry, Addr: in.Addr}
 		case in.Flow == x86.FlowCall:
-			at[Call] = trampoline.Point{Kind: trampoline.CallPre, Addr: in.Addr}
-			at[Called] = trampoline.Point{Kind: trampoline.CallPost, Addr: in.End()}
+			at[Call] = planner.Point{Kind: planner.CallPre, Addr: in.Addr}
+			at[Called] = planner.Point{Kind: planner.CallPost, Addr: in.End()}
 		case in.Flow == x86.FlowRet:
-			at[Return] = trampoline.Point{Kind: trampoline.Ret, Addr: in.Addr}
+			at[Return] = planner.Point{Kind: planner.Ret, Addr: in.Addr}
 		case at[Inside].Addr == 0:
-			at[Inside] = trampoline.Point{Kind: trampoline.Before, Addr: in.Addr}
+			at[Inside] = planner.Point{Kind: planner.Before, Addr: in.Addr}
 		}
 	}
 	return at

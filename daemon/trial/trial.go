@@ -14,6 +14,7 @@ import (
 
 	"culprit/daemon/process"
 	"culprit/trampoline"
+	"culprit/trampoline/planner"
 	"culprit/trampoline/x86"
 )
 
@@ -164,14 +165,14 @@ func (b *Bench) patch(c Case, l layout, calls bool) error {
 		return err
 	}
 	at := points(insts)
-	var wanted []trampoline.Point
-	groups := map[trampoline.Point][]trampoline.Group{}
+	var wanted []planner.Point
+	groups := map[planner.Point][]trampoline.Group{}
 	for place, minis := range c.Minis {
 		p := at[place]
 		wanted = append(wanted, p)
 		groups[p] = []trampoline.Group{{Owner: 1, Minis: b.own(minis)}}
 	}
-	plan := trampoline.MakePlan(body(insts, code, start), wanted)
+	plan := planner.MakePlan(body(insts, code, start), wanted)
 	for _, r := range plan.Refused {
 		return r
 	}
@@ -185,7 +186,7 @@ func (b *Bench) patch(c Case, l layout, calls bool) error {
 }
 
 // site writes the trampoline of a site into the room and the jump to it; it returns where there is more room.
-func (b *Bench) site(s *trampoline.Site, groups map[trampoline.Point][]trampoline.Group, room int) (int, error) {
+func (b *Bench) site(s *planner.Site, groups map[planner.Point][]trampoline.Group, room int) (int, error) {
 	list := make([][]trampoline.Group, len(s.Marks))
 	for i, m := range s.Marks {
 		list[i] = groups[m.Point]
@@ -217,9 +218,9 @@ func decode(code []byte, at uint64) (insts []x86.Inst, err error) {
 	return insts, nil
 }
 
-func body(insts []x86.Inst, code []byte, start uint64) *trampoline.Body {
+func body(insts []x86.Inst, code []byte, start uint64) *planner.Body {
 	end := start + uint64(len(code))
-	return &trampoline.Body{
+	return &planner.Body{
 		Insts:  insts,
 		Bytes:  func(addr uint64, n int) []byte { return code[addr-start:][:n] },
 		Target: func(addr uint64) bool { return addr == start },
@@ -229,7 +230,7 @@ func body(insts []x86.Inst, code []byte, start uint64) *trampoline.Body {
 			}
 			return addr
 		},
-		Pads: func(uint64) []trampoline.Pad { return nil },
+		Pads: func(uint64) []planner.Pad { return nil },
 	}
 }
 

@@ -1,4 +1,4 @@
-package trampoline
+package planner
 
 import (
 	"slices"
@@ -16,13 +16,14 @@ type Host struct {
 	Code  []byte // their bytes
 }
 
-const hostLen = 2 * jumpLen
+// HostLen is how many bytes are needed in place of instructions that make room for another site: a jump for each of the two.
+const HostLen = 2 * JumpLen
 
 // End is the address behind the instructions.
 func (h *Host) End() uint64 { return h.Addr + uint64(h.Len) }
 
 // slot is where the short jump leads.
-func (h *Host) slot() uint64 { return h.Addr + jumpLen }
+func (h *Host) slot() uint64 { return h.Addr + JumpLen }
 
 // placeEvicted finds a way to the point at instruction i whose only room is for a short jump, by moving instructions nearby out of its way; reason
 // is why there is no other.
@@ -46,9 +47,9 @@ func (m *planner) placeEvicted(p Point, i int, reason string) string {
 
 // host looks for instructions to evict within a short jump of the run [lo, hi); nil if there are none.
 func (m *planner) host(lo, hi int) *run {
-	at := m.Insts[lo].Addr + shortLen
+	at := m.Insts[lo].Addr + ShortLen
 	reaches := func(i int) bool {
-		d := int64(m.Insts[i].Addr+jumpLen) - int64(at)
+		d := int64(m.Insts[i].Addr+JumpLen) - int64(at)
 		return d >= -128 && d <= 127
 	}
 	for i := hi; i < len(m.Insts) && (reaches(i) || m.Insts[i].Addr < at); i++ {
@@ -67,10 +68,10 @@ func (m *planner) host(lo, hi int) *run {
 // hostAt is the shortest host that begins with instruction i, if that can be one.
 func (m *planner) hostAt(i int) *run {
 	start := m.Insts[i].Addr
-	if inTwoPages(start, hostLen) {
+	if InTwoPages(start, HostLen) {
 		return nil
 	}
-	return m.filling(i, hostLen)
+	return m.filling(i, HostLen)
 }
 
 // filling is the shortest run of n bytes or more from instruction i on that can move away; nil if there is none.
@@ -85,7 +86,7 @@ func (m *planner) filling(i, n int) *run {
 		if h.hi = j + 1; in.End() >= start+uint64(n) {
 			return m.unlessTaken(h)
 		}
-		if ends(in) {
+		if Ends(in) {
 			return nil
 		}
 	}

@@ -1,4 +1,4 @@
-package trampoline
+package planner
 
 import (
 	"slices"
@@ -38,8 +38,8 @@ func (m *planner) bytes(r *run) (lo, hi uint64) {
 	lo = m.Insts[r.lo].Addr
 	last := &m.Insts[r.hi-1]
 	hi = last.Addr + uint64(last.Len)
-	if r.tactic == Padding && hi < lo+jumpLen {
-		hi = lo + jumpLen
+	if r.tactic == Padding && hi < lo+JumpLen {
+		hi = lo + JumpLen
 	}
 	return lo, hi
 }
@@ -60,8 +60,8 @@ func (m *planner) join(a, b *run) string {
 	switch {
 	case m.Hidden != "":
 		return m.Hidden
-	case m.splits(lo, jumpLen):
-		return crossing
+	case m.splits(lo, JumpLen):
+		return Crossing
 	}
 	for i := lo; i < hi; i++ {
 		in := &m.Insts[i]
@@ -73,7 +73,7 @@ func (m *planner) join(a, b *run) string {
 		}
 	}
 	t := Window
-	if l, h := m.Insts[lo].Addr, m.Insts[hi-1]; h.Addr+uint64(h.Len)-l < jumpLen {
+	if l, h := m.Insts[lo].Addr, m.Insts[hi-1]; h.Addr+uint64(h.Len)-l < JumpLen {
 		t = Padding
 	}
 	*a = run{lo: lo, hi: hi, tactic: t, marks: both(a.marks, b.marks)}

@@ -1,4 +1,4 @@
-package trampoline
+package planner
 
 import (
 	"fmt"
@@ -54,7 +54,7 @@ func (s *Site) Landing() (lo, hi uint64, ok bool) {
 	case Short:
 		return s.Pad.Addr, s.Pad.Addr + uint64(s.Pad.Len), true
 	case Evicted:
-		return s.Host.slot(), s.Host.slot() + jumpLen, true
+		return s.Host.slot(), s.Host.slot() + JumpLen, true
 	}
 	return 0, 0, false
 }
@@ -104,17 +104,17 @@ func (s *Site) Patch(w Way) ([]Piece, error) {
 		}
 		return []Piece{{s.Addr + uint64(in.RelOff), rel[:]}}, nil
 	case Short:
-		long, err := jump(s.Pad.Addr, tramp)
+		long, err := Jump(s.Pad.Addr, tramp)
 		if err != nil {
 			return nil, err
 		}
 		return s.shortTo(Piece{s.Pad.Addr, long})
 	case Evicted:
-		away, err := jump(s.Host.Addr, w.Host)
+		away, err := Jump(s.Host.Addr, w.Host)
 		if err != nil {
 			return nil, err
 		}
-		long, err := jump(s.Host.slot(), tramp)
+		long, err := Jump(s.Host.slot(), tramp)
 		if err != nil {
 			return nil, err
 		}
@@ -122,7 +122,7 @@ func (s *Site) Patch(w Way) ([]Piece, error) {
 	case Punned:
 		return s.punned(w)
 	}
-	j, err := jump(s.Addr, tramp)
+	j, err := Jump(s.Addr, tramp)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (s *Site) Patch(w Way) ([]Piece, error) {
 // shortTo adds the short jump to the piece that it leads into.
 func (s *Site) shortTo(p Piece) ([]Piece, error) {
 	to, _, _ := s.Landing()
-	d := int64(to) - int64(s.Addr+shortLen)
+	d := int64(to) - int64(s.Addr+ShortLen)
 	if d < -128 || d > 127 {
 		return nil, fmt.Errorf("the jump at %#x is too far from %#x", to, s.Addr)
 	}
@@ -145,8 +145,9 @@ type Piece struct {
 	Bytes []byte
 }
 
-func jump(from, to uint64) ([]byte, error) {
-	rel, err := rel32(from+jumpLen, to)
+// Jump is the jump between two addresses. The error is that they are too far from each other.
+func Jump(from, to uint64) ([]byte, error) {
+	rel, err := rel32(from+JumpLen, to)
 	return append([]byte{0xE9}, rel[:]...), err
 }
 

@@ -1,4 +1,4 @@
-package trampoline
+package planner
 
 import "culprit/trampoline/x86"
 
@@ -30,7 +30,7 @@ func (m *planner) anywhere(p Point, i int) (*run, string) {
 
 // behind finds a way to where control goes on behind instruction i.
 func (m *planner) behind(i int) (*run, string) {
-	if ends(&m.Insts[i]) || i+1 == len(m.Insts) || m.Insts[i+1].Addr != m.Insts[i].End() {
+	if Ends(&m.Insts[i]) || i+1 == len(m.Insts) || m.Insts[i+1].Addr != m.Insts[i].End() {
 		return nil, "control does not go on behind it"
 	}
 	if m.Hidden == "" && !m.Target(m.Insts[i+1].Addr) {

@@ -1,4 +1,4 @@
-package trampoline
+package planner
 
 import (
 	"slices"
@@ -24,9 +24,10 @@ const (
 // hosting is what instructions are planned for that make room for another site.
 const hosting Tactic = "host"
 
+// JumpLen and ShortLen are the lengths of the two jumps, in bytes.
 const (
-	jumpLen  = 5 // jmp rel32
-	shortLen = 2 // jmp rel8
+	JumpLen  = 5 // jmp rel32
+	ShortLen = 2 // jmp rel8
 )
 
 // A Plan is how every point of one function is reached.
@@ -144,7 +145,7 @@ func (m *planner) place(p Point) string {
 		return reason
 	}
 	if m.crosses(r) {
-		return crossing
+		return Crossing
 	}
 	r.marks = map[Point]int{p: max(m.markAt(p, i), r.lo)} // its run begins later behind an endbr64, and at the next call
 	return m.merge(r)
@@ -161,18 +162,20 @@ func (m *planner) markAt(p Point, i int) int {
 // pageSize is that of x86-64.
 const pageSize = 4096
 
-const crossing = "its jump would cross a page, which cannot be written at once"
+// Crossing is why a point is refused whose jump lies in two pages.
+const Crossing = "its jump would cross a page, which cannot be written at once"
 
 // crosses reports whether what is written for a run lies in two pages.
 func (m *planner) crosses(r *run) bool {
 	lo, hi := m.written(r)
-	return inTwoPages(lo, int(hi-lo)) || r.tactic == Short && inTwoPages(r.pad.Addr, jumpLen)
+	return InTwoPages(lo, int(hi-lo)) || r.tactic == Short && InTwoPages(r.pad.Addr, JumpLen)
 }
 
 // splits reports whether n bytes from the start of instruction i on lie in two pages.
-func (m *planner) splits(i, n int) bool { return inTwoPages(m.Insts[i].Addr, n) }
+func (m *planner) splits(i, n int) bool { return InTwoPages(m.Insts[i].Addr, n) }
 
-func inTwoPages(addr uint64, n int) bool { return addr/pageSize != (addr+uint64(n)-1)/pageSize }
+// InTwoPages reports whether n bytes from an address on lie in two pages.
+func InTwoPages(addr uint64, n int) bool { return addr/pageSize != (addr+uint64(n)-1)/pageSize }
 
 // written is the range of bytes that change at the site itself.
 func (m *planner) written(r *run) (lo, hi uint64) {
@@ -181,9 +184,9 @@ func (m *planner) written(r *run) (lo, hi uint64) {
 	case Retarget:
 		return in.Addr + uint64(in.RelOff), in.Addr + uint64(in.RelOff) + 4
 	case Short, Evicted:
-		return in.Addr, in.Addr + shortLen
+		return in.Addr, in.Addr + ShortLen
 	}
-	return in.Addr, in.Addr + jumpLen
+	return in.Addr, in.Addr + JumpLen
 }
 
 func (m *planner) way(p Point, i int) (*run, string) {
@@ -229,7 +232,7 @@ func (m *planner) entry(i int) int {
 // retarget is the way by the displacement of the direct branch at i; nil if it has none that can be written at once.
 func (m *planner) retarget(i int) *run {
 	in := &m.Insts[i]
-	if in.RelLen != 4 || in.PCSensitive || m.stays(in) != "" || inTwoPages(in.Addr+uint64(in.RelOff), in.RelLen) {
+	if in.RelLen != 4 || in.PCSensitive || m.stays(in) != "" || InTwoPages(in.Addr+uint64(in.RelOff), in.RelLen) {
 		return nil
 	}
 	return &run{lo: i, hi: i + 1, tactic: Retarget}
@@ -242,7 +245,7 @@ func (m *planner) forward(i, have int) (*run, string) { return m.reaching(i, i+1
 func (m *planner) reaching(i, hi, have int) (*run, string) {
 	for j := i; j < len(m.Insts); j++ {
 		in := &m.Insts[j]
-		if m.evicting && have >= shortLen {
+		if m.evicting && have >= ShortLen {
 			return m.short(i, j, "there is no room for a short jump either")
 		}
 		if reason := m.movable(in); reason != "" {
@@ -252,10 +255,10 @@ func (m *planner) reaching(i, hi, have int) (*run, string) {
 			return m.shortForward(i, j, have, "something may jump into the bytes that a jump needs")
 		}
 		have += in.Len
-		if have >= jumpLen && j+1 >= hi {
+		if have >= JumpLen && j+1 >= hi {
 			return m.sized(i, j+1)
 		}
-		if ends(in) || j+1 == len(m.Insts) || m.Insts[j+1].Addr != in.Addr+uint64(in.Len) {
+		if Ends(in) || j+1 == len(m.Insts) || m.Insts[j+1].Addr != in.Addr+uint64(in.Len) {
 			return m.padded(i, j+1, have)
 		}
 	}
@@ -289,27 +292,27 @@ func (m *planner) backward(i int) (*run, string) {
 	}
 	end := last.Addr + uint64(last.Len)
 	room := 0
-	if ends(last) {
+	if Ends(last) {
 		room = int(m.PadEnd(end) - end)
 	}
 	reason := ""
 	lo, have := i, last.Len
-	for reason == "" && (have+room < jumpLen || m.splits(lo, jumpLen)) {
+	for reason == "" && (have+room < JumpLen || m.splits(lo, JumpLen)) {
 		if reason = m.extend(lo); reason == "" {
 			lo--
 			have += m.Insts[lo].Len
 		}
 	}
-	if reason == "" && have >= jumpLen {
+	if reason == "" && have >= JumpLen {
 		return m.sized(lo, i+1)
 	}
 	if reason == "" {
 		return m.padded(lo, i+1, have)
 	}
-	for ; lo < i && m.splits(lo, shortLen); lo++ {
+	for ; lo < i && m.splits(lo, ShortLen); lo++ {
 		have -= m.Insts[lo].Len
 	}
-	if have+room >= shortLen {
+	if have+room >= ShortLen {
 		return m.short(lo, i+1, reason)
 	}
 	return nil, reason
@@ -321,7 +324,7 @@ func (m *planner) before(i int) (*run, string) {
 		return nil, "something may jump to the call itself"
 	}
 	lo, have := i, 0
-	for have < jumpLen || m.splits(lo, jumpLen) {
+	for have < JumpLen || m.splits(lo, JumpLen) {
 		if reason := m.extend(lo); reason != "" {
 			return nil, reason
 		}
@@ -337,15 +340,15 @@ func (m *planner) extend(lo int) string {
 	if m.Target(in.Addr) {
 		return "something may jump into the bytes that a jump needs"
 	}
-	if lo == 0 || m.Insts[lo-1].Addr+uint64(m.Insts[lo-1].Len) != in.Addr || ends(&m.Insts[lo-1]) {
+	if lo == 0 || m.Insts[lo-1].Addr+uint64(m.Insts[lo-1].Len) != in.Addr || Ends(&m.Insts[lo-1]) {
 		return "there is no room before it"
 	}
 	return m.movable(&m.Insts[lo-1])
 }
 
 func (m *planner) sized(lo, hi int) (*run, string) {
-	if m.splits(lo, jumpLen) {
-		return m.short(lo, hi, crossing)
+	if m.splits(lo, JumpLen) {
+		return m.short(lo, hi, Crossing)
 	}
 	t := Window
 	if hi-lo == 1 {
@@ -359,11 +362,11 @@ func (m *planner) sized(lo, hi int) (*run, string) {
 func (m *planner) padded(lo, hi, have int) (*run, string) {
 	last := &m.Insts[hi-1]
 	end := last.Addr + uint64(last.Len)
-	if !ends(last) || have+int(m.PadEnd(end)-end) < jumpLen {
+	if !Ends(last) || have+int(m.PadEnd(end)-end) < JumpLen {
 		return m.short(lo, hi, "the function is too short for a jump")
 	}
-	if m.splits(lo, jumpLen) {
-		return m.short(lo, hi, crossing)
+	if m.splits(lo, JumpLen) {
+		return m.short(lo, hi, Crossing)
 	}
 	if hi-lo > 1 && m.Hidden != "" {
 		return nil, m.Hidden
@@ -373,7 +376,7 @@ func (m *planner) padded(lo, hi, have int) (*run, string) {
 
 // shortForward is the way out when a run from i ends before instruction j with too few bytes for a long jump.
 func (m *planner) shortForward(i, j, have int, reason string) (*run, string) {
-	if have < shortLen {
+	if have < ShortLen {
 		return nil, reason
 	}
 	return m.short(i, j, reason)
@@ -389,10 +392,10 @@ func (m *planner) short(lo, hi int, reason string) (*run, string) {
 		have += m.Insts[i].Len
 	}
 	last := &m.Insts[hi-1]
-	if end := last.Addr + uint64(last.Len); have < shortLen && ends(last) {
+	if end := last.Addr + uint64(last.Len); have < ShortLen && Ends(last) {
 		have += int(m.PadEnd(end) - end)
 	}
-	if have < shortLen {
+	if have < ShortLen {
 		return nil, reason
 	}
 	if m.evicting {
@@ -424,7 +427,7 @@ func (m *planner) padUsed(p Pad) bool {
 		}
 		if r.tactic == Padding {
 			last := &m.Insts[r.hi-1]
-			if end := last.Addr + uint64(last.Len); p.Addr < end+jumpLen && end < p.Addr+uint64(p.Len) {
+			if end := last.Addr + uint64(last.Len); p.Addr < end+JumpLen && end < p.Addr+uint64(p.Len) {
 				return true
 			}
 		}
@@ -467,7 +470,8 @@ func (m *planner) stays(in *x86.Inst) string {
 
 const faulting = "an instruction would have to move that may fault, and the program may look where it did"
 
-func ends(in *x86.Inst) bool {
+// Ends reports whether control never goes on behind an instruction.
+func Ends(in *x86.Inst) bool {
 	return in.Flow == x86.FlowJump || in.Flow == x86.FlowJumpInd || in.Flow == x86.FlowRet || in.Flow == x86.FlowStop
 }
 

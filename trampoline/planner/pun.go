@@ -1,4 +1,4 @@
-package trampoline
+package planner
 
 import (
 	"encoding/binary"
@@ -22,7 +22,7 @@ import (
 // and would lead 400 MiB down. The branches lead to stubs at places that fit, and those to the base trampoline.
 
 // maxPunned is how many bytes a punned site has at most: with five there is room for a jump.
-const maxPunned = jumpLen - 1
+const maxPunned = JumpLen - 1
 
 // NoMeaning is the prefix that takes a byte: a segment override, which a near jump ignores (assemblers align branches with it).
 const NoMeaning = 0x2E
@@ -73,7 +73,7 @@ func (m *planner) narrow(p Point, i int) (runs []*run) {
 // be written at once.
 func (m *planner) punnable(r *run) *run {
 	end := m.Insts[r.hi-1].End()
-	if r.hi >= len(m.Insts) || m.Insts[r.hi].Addr != end || inTwoPages(m.Insts[r.lo].Addr, int(end-m.Insts[r.lo].Addr)+jumpLen) {
+	if r.hi >= len(m.Insts) || m.Insts[r.hi].Addr != end || InTwoPages(m.Insts[r.lo].Addr, int(end-m.Insts[r.lo].Addr)+JumpLen) {
 		return nil
 	}
 	h := m.successor(r.hi)
@@ -103,12 +103,12 @@ func (m *planner) successor(i int) *run {
 	if in := &m.Insts[i]; retargetable(in) && m.stays(in) == "" {
 		return m.unlessTaken(&run{lo: i, hi: i + 1, tactic: hosting})
 	}
-	return m.filling(i, jumpLen)
+	return m.filling(i, JumpLen)
 }
 
 // retargetable reports whether an instruction is a call of five bytes, E8 rel32.
 func retargetable(in *x86.Inst) bool {
-	return in.Flow == x86.FlowCall && in.Len == jumpLen && in.RelOff == 1 && in.RelLen == 4 && !in.PCSensitive
+	return in.Flow == x86.FlowCall && in.Len == JumpLen && in.RelOff == 1 && in.RelLen == 4 && !in.PCSensitive
 }
 
 // Call is the function that a punned site's successor calls; 0 if it is no call.
@@ -130,12 +130,12 @@ func (h *Host) opcode() byte {
 // jumpAt is where the long jump of a punned site begins, behind its prefix if it has one.
 func (s *Site) jumpAt() uint64 { return s.Addr + uint64(max(0, s.Len-(maxPunned-1))) }
 
-// dictated is the index of the byte of the jump's displacement that is the opcode of the branch behind the site: 0 to 2.
-func (s *Site) dictated() int { return int(s.End()-s.jumpAt()) - 1 }
+// Dictated is the index of the byte of the jump's displacement that is the opcode of the branch behind the site: 0 to 2.
+func (s *Site) Dictated() int { return int(s.End()-s.jumpAt()) - 1 }
 
 // FirstPunStub is the lowest address from at on where the stub of a punned site's own jump can be.
 func (s *Site) FirstPunStub(at uint64) uint64 {
-	next, shift := s.jumpAt()+jumpLen, 8*s.dictated()
+	next, shift := s.jumpAt()+JumpLen, 8*s.Dictated()
 	rel := at - next
 	if more := s.Host.opcode() - byte(rel>>shift); more != 0 {
 		rel = rel>>shift<<shift + uint64(more)<<shift
@@ -146,12 +146,12 @@ func (s *Site) FirstPunStub(at uint64) uint64 {
 // PunStub is the lowest address from at on where the stub of the branch behind a punned site can be if that of the site's own
 // jump is at first; ok is false if there is none that the branches reach.
 func (s *Site) PunStub(first, at uint64) (successor uint64, ok bool) {
-	rel, err := rel32(s.jumpAt()+jumpLen, first)
-	if k := s.dictated(); err == nil && rel[k] == s.Host.opcode() {
+	rel, err := rel32(s.jumpAt()+JumpLen, first)
+	if k := s.Dictated(); err == nil && rel[k] == s.Host.opcode() {
 		shared := rel[k+1:]
 		unit := uint64(1) << (8 * len(shared))
 		low := uint64(binary.LittleEndian.Uint32(append(append([]byte(nil), shared...), 0, 0, 0, 0)))
-		next := s.End() + jumpLen
+		next := s.End() + JumpLen
 		successor = at + (low-(at-next))&(unit-1)
 		_, err = rel32(next, successor)
 		return successor, err == nil
@@ -161,17 +161,17 @@ func (s *Site) PunStub(first, at uint64) (successor uint64, ok bool) {
 
 // punned is the piece of a punned site: its jump to w.Site, and the branch behind it to w.Host.
 func (s *Site) punned(w Way) ([]Piece, error) {
-	first, err := jump(s.jumpAt(), w.Site)
+	first, err := Jump(s.jumpAt(), w.Site)
 	if err != nil {
 		return nil, err
 	}
-	second, err := rel32(s.End()+jumpLen, w.Host)
+	second, err := rel32(s.End()+JumpLen, w.Host)
 	if err != nil {
 		return nil, err
 	}
 	behind := append([]byte{s.Host.opcode()}, second[:]...)
-	have := s.dictated() + 1 // bytes of the jump that are in the site
-	if string(first[have:]) != string(behind[:jumpLen-have]) {
+	have := s.Dictated() + 1 // bytes of the jump that are in the site
+	if string(first[have:]) != string(behind[:JumpLen-have]) {
 		return nil, fmt.Errorf("stubs at %#x and %#x do not fit the code at %#x", w.Site, w.Host, s.Addr)
 	}
 	var code []byte
