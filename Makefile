@@ -44,6 +44,10 @@ benchmarks: ## the Go benchmarks of all packages; the result is also in build/lo
 lint: ## gofmt, go vet, staticcheck, shellcheck
 	@scripts/lint
 
+.PHONY: picture
+picture: ## draw the packages and their imports anew in ARCHITECTURE.md
+	go run ./internal/arrows/draw
+
 .PHONY: fuzz
 fuzz: ## fuzz every fuzz target for FUZZTIME (10s) each
 	@scripts/fuzz

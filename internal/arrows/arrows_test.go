@@ -1,5 +1,3 @@
-// Package arrows checks which package may import which (ARCHITECTURE.md).
-// It contains only tests.
 package arrows
 
 import (
