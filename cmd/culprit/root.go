@@ -78,7 +78,7 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return err })
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newAttach(), newRun(), newAssert(), newWhy(), newDetach(), newRestore(), newDoctor(), newPoints(), newCallees(), newPCL(), newMetrics(), newFoci(),
-		newHypotheses(), newDemo(), newVersion(), newGuard())
+		newHypotheses(), newExplain(), newDemo(), newVersion(), newGuard())
 	return root
 }
 

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"culprit/internal/safetext"
+	"culprit/pcl"
+	"culprit/pcl/syntax"
+)
+
+func newExplain() *cobra.Command {
+	var files, texts []string
+	cmd := &cobra.Command{
+		Use: "explain NAME...", Short: "Say in full what a metric measures or what a hypothesis tests", Args: cobra.MinimumNArgs(1),
+		Long: `explain says of a metric what it counts, what it does not see, and which hypotheses read it; and of a
+hypothesis its test, the thresholds in it, where it is refined, and the advice that is given if it
+holds. "culprit metrics" and "culprit hypotheses" list the names.`,
+		RunE: body(func(cmd *cobra.Command, args []string) error {
+			lib, err := loadLibrary(files, texts, false)
+			if err != nil {
+				return err
+			}
+			var all []string
+			for _, name := range args {
+				text, err := explain(lib, name)
+				if err != nil {
+					return err
+				}
+				all = append(all, text)
+			}
+			_, err = io.WriteString(cmd.OutOrStdout(), strings.Join(all, "\n"))
+			return err
+		}),
+	}
+	addLibraryFlags(cmd, &files, &texts)
+	return cmd
+}
+
+// explain is all that the library says of a metric or of a hypothesis. A name that is neither is an error of usage.
+func explain(lib *pcl.Library, name string) (string, error) {
+	var b strings.Builder
+	var names []string
+	for _, h := range lib.Hypotheses() {
+		if names = append(names, h.Name); h.Name == name {
+			writeHypothesis(&b, lib, h)
+		}
+	}
+	for _, m := range lib.Metrics() {
+		if names = append(names, m.Name); m.Name == name {
+			fmt.Fprintf(&b, "%s, a metric in %s\n", cleanLines(m.Name), cleanLines(m.RateUnits()))
+			writeField(&b, "measures", m.Doc)
+			writeField(&b, "read by", strings.Join(readers(lib, name), ", "))
+		}
+	}
+	if b.Len() == 0 {
+		return "", usagef("there is no metric and no hypothesis %q%s; culprit metrics and culprit hypotheses list them",
+			safetext.CleanMax(name, maxLine), syntax.DidYouMean(name, names))
+	}
+	return b.String(), nil
+}
+
+// readers are the hypotheses whose test reads a metric.
+func readers(lib *pcl.Library, metric string) (names []string) {
+	for _, h := range lib.Hypotheses() {
+		if slices.Contains(h.Metrics, metric) {
+			names = append(names, h.Name)
+		}
+	}
+	return names
+}
+
+func writeHypothesis(b *strings.Builder, lib *pcl.Library, h *pcl.Hypothesis) {
+	fmt.Fprintf(b, "%s, a hypothesis\n", cleanLines(h.Name))
+	writeField(b, "below", h.Parent)
+	if test := testOf(lib, h.Name); test != nil {
+		writeField(b, "test", test.String())
+		writeField(b, "with", strings.Join(tunablesIn(lib, test), ", "))
+	}
+	writeField(b, "says", h.Label)
+	writeField(b, "refined", strings.Join(h.Along(), ", "))
+	writeField(b, "advice", h.Explain)
+}
+
+// testOf is the test of a hypothesis as it is written, nil if it has none.
+func testOf(lib *pcl.Library, hypothesis string) *syntax.Expr {
+	for _, d := range lib.Trees() {
+		if d.Keyword != "hypothesis" || d.Name != hypothesis {
+			continue
+		}
+		for _, it := range d.Items {
+			if it.Key == "test" {
+				return it.Expr
+			}
+		}
+	}
+	return nil
+}
+
+// tunablesIn are the constants in an expression, each once, with their values.
+func tunablesIn(lib *pcl.Library, e *syntax.Expr) (out []string) {
+	e.Walk(func(x *syntax.Expr) bool {
+		if v, ok := lib.Tunable(x.Text); ok {
+			if text := fmt.Sprintf("%s = %g", x.Text, v); !slices.Contains(out, text) {
+				out = append(out, text)
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// writeField writes a line with a title, nothing if there is no text.
+func writeField(b *strings.Builder, title, text string) {
+	if text != "" {
+		fmt.Fprintf(b, "  %-9s %s\n", title, safetext.CleanMax(text, maxField))
+	}
+}
+
+// maxField bounds a text of PCL on the terminal: the longest docstring of the library has some 1,000 characters.
+const maxField = 4000
