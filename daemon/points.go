@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"culprit/daemon/image"
 	"culprit/daemon/program"
 	"culprit/pcl"
@@ -45,7 +47,7 @@ func Points(target string) (r PointsReport, err error) {
 		err = r.process(pid)
 		return r, err
 	}
-	f, err := os.Open(target)
+	f, err := os.OpenFile(target, os.O_RDONLY|unix.O_NONBLOCK, 0) // to open a pipe would wait for somebody who writes to it
 	if err != nil {
 		return r, err
 	}
@@ -55,7 +57,7 @@ func Points(target string) (r PointsReport, err error) {
 		return r, err
 	}
 	if !st.Mode().IsRegular() {
-		return r, fmt.Errorf("%s is not a file", target)
+		return r, fmt.Errorf("%s is a pipe, a device or the like; give a program, a library, or a pid", target)
 	}
 	o, err := image.Open(f, st.Size(), baseName(target))
 	if err != nil {
