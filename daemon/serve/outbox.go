@@ -41,26 +41,24 @@ type outbox struct {
 	wake  chan struct{}
 	done  chan struct{} // the last batch was written
 
-	mu       sync.Mutex
-	ids      map[grid.PairKey]uint32
-	values   []wire.Value
-	lines    []string
-	answers  []wire.Answer
-	weights  []grid.Focus
-	until    time.Time // when weights need not be told any more
-	d        Daemon    // nil before the attach
-	tree     *grid.TreeLog
-	looking  bool      // what targets there are is to be told with the next batch
-	writing  time.Time // since when a batch is being written; zero if none is
-	stopping bool
+	mu      sync.Mutex
+	ids     map[grid.PairKey]uint32
+	values  []wire.Value
+	lines   []string
+	answers []wire.Answer
+	weights []grid.Focus
+	until   time.Time // when weights need not be told any more
+	d       Daemon    // nil before the attach
+	tree    *grid.TreeLog
+	looking bool      // what targets there are is to be told with the next batch
+	writing time.Time // since when a batch is being written; zero if none is
 
 	// of the writer
-	last       uint64
-	statusAt   time.Time
-	targetsAt  time.Time
-	targets    []grid.TargetInfo
-	endedTold  bool
-	lastStatus *wire.Status
+	last      uint64
+	statusAt  time.Time
+	targetsAt time.Time
+	targets   []grid.TargetInfo
+	endedTold bool
 }
 
 func newOutbox(conn io.Writer, stall time.Duration, end context.CancelCauseFunc) *outbox {
