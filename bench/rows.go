@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"culprit/daemon/rows"
+	"culprit/daemon/threadstats"
 )
 
 // kernelRows measures what the programs cost that keep rows of threads, on two threads that are switched all the time: without
@@ -22,8 +22,8 @@ func kernelRows(r *Result, rounds int) error {
 			return err
 		}
 		began := time.Now()
-		k, err := rows.Open()
-		if errors.Is(err, rows.ErrNotPermitted) || errors.Is(err, rows.ErrNoBTF) || errors.Is(err, rows.ErrUnsupported) {
+		k, err := threadstats.Open()
+		if errors.Is(err, threadstats.ErrNotPermitted) || errors.Is(err, threadstats.ErrNoBTF) || errors.Is(err, threadstats.ErrUnsupported) {
 			skip("%v: no figures of per-thread statistics", err)
 			return nil
 		}
@@ -31,7 +31,7 @@ func kernelRows(r *Result, rounds int) error {
 			return err
 		}
 		open = append(open, float64(time.Since(began).Microseconds())/1000)
-		if err := k.Need(rows.RunQueueWait); err != nil {
+		if err := k.Need(threadstats.RunQueueWait); err != nil {
 			return errors.Join(err, k.Close())
 		}
 		bare = append(bare, ns)
@@ -48,7 +48,7 @@ func kernelRows(r *Result, rounds int) error {
 }
 
 // keptRound measures a round trip that is not watched and one that is.
-func keptRound(k *rows.Keeper, l *loop) (unwatched, watched float64, err error) {
+func keptRound(k *threadstats.Keeper, l *loop) (unwatched, watched float64, err error) {
 	if unwatched, err = l.ask("unwatched"); err != nil {
 		return 0, 0, err
 	}
@@ -63,12 +63,12 @@ func keptRound(k *rows.Keeper, l *loop) (unwatched, watched float64, err error) 
 
 // account asks the kernel what a run of a program takes.
 func (r *Rows) account(l *loop) error {
-	k, err := rows.Open()
+	k, err := threadstats.Open()
 	if err != nil {
 		return err
 	}
 	defer k.Close()
-	if err := k.Need(rows.RunQueueWait); err != nil {
+	if err := k.Need(threadstats.RunQueueWait); err != nil {
 		return err
 	}
 	first, err := k.Cost()

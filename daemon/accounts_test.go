@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"culprit/daemon/rows"
 	"culprit/daemon/selfcost"
 	"culprit/daemon/threads"
+	"culprit/daemon/threadstats"
 	"culprit/grid"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
@@ -15,7 +15,7 @@ import (
 // TestAccounts: the scheduler's accounts are in the rows while threads run for long at a time and timers of processor time read them, and not
 // for threads that are switched all the time.
 func TestAccounts(t *testing.T) {
-	if err := rows.Missing(); err != nil {
+	if err := threadstats.Missing(); err != nil {
 		require.Skip(t, err.Error())
 	}
 	for _, c := range []struct {
@@ -50,7 +50,7 @@ func TestAccounts(t *testing.T) {
 
 // TestAccountsThatAreRefused: the kernel is asked once, it is said once, and timers go on.
 func TestAccountsThatAreRefused(t *testing.T) {
-	if err := rows.Missing(); err != nil {
+	if err := threadstats.Missing(); err != nil {
 		require.Skip(t, err.Error())
 	}
 	said := 0

@@ -7,9 +7,9 @@ import (
 
 	"culprit/daemon/kernel"
 	"culprit/daemon/patch"
-	"culprit/daemon/rows"
 	"culprit/daemon/selfcost"
 	"culprit/daemon/threads"
+	"culprit/daemon/threadstats"
 	"culprit/grid"
 	"culprit/internal/testprog"
 )
@@ -37,7 +37,7 @@ func TestTaken(t *testing.T) {
 	busyAllowance(&d.allowance, at, 0)
 	before := d.allowance.Remaining(at)
 	watched, other := &target{d: &d}, &target{d: &d}
-	watched.kept.table = new(rows.Table)
+	watched.kept.table = new(threadstats.Table)
 	for _, tg := range []*target{watched, other} {
 		tg.threads = threads.New(threads.Config{Tree: grid.NewTree()})
 		tg.threads.Update(1, []kernel.ThreadTimes{{TID: 1, Start: 1}}, 0)
@@ -52,7 +52,7 @@ func TestTaken(t *testing.T) {
 		}
 	}
 	wantTaken(0.02)
-	d.rows.keeper = new(rows.Keeper)
+	d.rows.keeper = new(threadstats.Keeper)
 	d.accountTaken(1, 0)
 	wantTaken(0.02 + switches*programsCost)
 }

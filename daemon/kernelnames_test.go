@@ -6,14 +6,14 @@ import (
 	"testing"
 
 	"culprit/daemon/kernel"
-	"culprit/daemon/rows"
+	"culprit/daemon/threadstats"
 	"culprit/pcl"
 )
 
 // TestKernelNames: what pcl warns of is what is refused here.
 func TestKernelNames(t *testing.T) {
 	known, told := slices.Collect(maps.Keys(kernelQuantities)), slices.Sorted(slices.Values(pcl.KernelNames))
-	for _, q := range rows.Quantities() {
+	for _, q := range threadstats.Quantities() {
 		known = append(known, q.Name())
 	}
 	slices.Sort(known)

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"culprit/daemon/kernel"
-	"culprit/daemon/rows"
 	"culprit/daemon/threads"
+	"culprit/daemon/threadstats"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -43,7 +43,7 @@ var kernelQuantities = map[string]func(m *kernelMeter, interval float64) float64
 }
 
 // RowsUnsupported says what this kernel lacks for its rows of threads, whoever asks; nil if nothing is known to be missing.
-func RowsUnsupported() error { return rows.Unsupported() }
+func RowsUnsupported() error { return threadstats.Unsupported() }
 
 // settleRows makes a pass where pairs that the kernel's rows or samples are for begin or end: the rows tell how much there was since
 // the last pass, and what lies before the beginning or behind the end is none of theirs. d.mu is held.
@@ -68,7 +68,7 @@ func (p *part) kept() error {
 	if p.plan.Kind != pcl.Kernel || p.plan.KeptByKernel() && kernelQuantities[name] != nil {
 		return nil
 	}
-	if _, ok := rows.ByName(name); !ok {
+	if _, ok := threadstats.ByName(name); !ok {
 		return fmt.Errorf("metric %q: the kernel keeps no quantity %q for the parts of a program", p.plan.Pair.Metric, name)
 	}
 	if err := p.t.watchRows(); err != nil {
@@ -89,7 +89,7 @@ func (p *part) needRows() error {
 	if err != nil {
 		return noRows(p.plan, err)
 	}
-	if p.rows && quantityOf(p.plan) == rows.OffCPU {
+	if p.rows && quantityOf(p.plan) == threadstats.OffCPU {
 		p.t.d.wantAccounts()
 	}
 	p.needs = true
@@ -104,7 +104,7 @@ func (p *part) doesNotNeedRows() {
 	p.needs = false
 	keeper := p.t.d.rows.keeper
 	keeper.Release(quantityOf(p.plan))
-	if p.rows && quantityOf(p.plan) == rows.OffCPU {
+	if p.rows && quantityOf(p.plan) == threadstats.OffCPU {
 		p.t.d.unwantAccounts()
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"culprit/daemon/rows"
+	"culprit/daemon/threadstats"
 	"culprit/grid"
 )
 
@@ -17,7 +17,7 @@ func (d *Daemon) needsRows() error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, rows.ErrNotPermitted):
+	case errors.Is(err, threadstats.ErrNotPermitted):
 		return grid.ErrNotPermitted{What: "--backend ebpf", Help: err.Error()}
 	}
 	return grid.ErrUnsupported{What: "--backend ebpf", Needs: err.Error()}
@@ -40,7 +40,7 @@ func (p *part) tellsThreads() error {
 }
 
 // takenRows is how many rows have an owner.
-func takenRows(table *rows.Table) (n int) {
+func takenRows(table *threadstats.Table) (n int) {
 	for i := range table.Slots() {
 		if table.Key(i) != 0 {
 			n++
@@ -58,7 +58,7 @@ func (t *target) tidyRows() {
 	}
 }
 
-func (t *target) freeRows(table *rows.Table) {
+func (t *target) freeRows(table *threadstats.Table) {
 	parts := t.d.parts(t)
 	for i := range table.Slots() {
 		if table.Free(i) {

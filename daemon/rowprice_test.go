@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"culprit/daemon/kernel"
-	"culprit/daemon/rows"
+	"culprit/daemon/threadstats"
 	"culprit/grid"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
@@ -88,7 +88,7 @@ func TestRowsForFilters(t *testing.T) {
 
 // TestLateFilterTimes: where a program puts itself under a filter, what was timed by asking the kernel is timed by rows from then on.
 func TestLateFilterTimes(t *testing.T) {
-	if err := rows.Missing(); err != nil {
+	if err := threadstats.Missing(); err != nil {
 		require.Skip(t, err.Error())
 	}
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/seccomp.c"), "kill", "late")
@@ -133,7 +133,7 @@ func TestLateFilterTimes(t *testing.T) {
 // pingPong starts the program whose threads hand each other the processor, and waits until that is known.
 func pingPong(t *testing.T) (*testprog.Prog, *Daemon) {
 	t.Helper()
-	if err := rows.Missing(); err != nil {
+	if err := threadstats.Missing(); err != nil {
 		require.Skip(t, err.Error())
 	}
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/pingpong.c"))

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"culprit/daemon/rows"
+	"culprit/daemon/threadstats"
 	"culprit/grid"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
@@ -12,7 +12,7 @@ import (
 
 // TestRowsRest: while nobody reads rows the kernel keeps none; who reads them afterwards has what is true from then on.
 func TestRowsRest(t *testing.T) {
-	if err := rows.Missing(); err != nil {
+	if err := threadstats.Missing(); err != nil {
 		require.Skip(t, err.Error())
 	}
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/cpu.c"))

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"culprit/daemon/rows"
+	"culprit/daemon/threadstats"
 	"culprit/trampoline"
 )
 
@@ -16,7 +16,7 @@ func TestRowsAreLookedForWhereTrampolinesLook(t *testing.T) {
 		g := trampoline.Geometry{Slots: slots}
 		for range 10_000 {
 			tp := r.Uint64() >> 16 &^ 63
-			if got, want := rows.FirstSlot(tp, slots), g.Slot(tp); got != want {
+			if got, want := threadstats.FirstSlot(tp, slots), g.Slot(tp); got != want {
 				t.Fatalf("thread pointer %#x of %d: row %d, block %d", tp, slots, got, want)
 			}
 		}
@@ -25,8 +25,8 @@ func TestRowsAreLookedForWhereTrampolinesLook(t *testing.T) {
 
 // TestRowsAreLaidOutAsTrampolinesReadThem holds the words of a row that trampolines read against those that the kernel side writes.
 func TestRowsAreLaidOutAsTrampolinesReadThem(t *testing.T) {
-	if rows.RowSize != trampoline.RowSize || rows.KeyOff != 0 || rows.SinceOff != trampoline.RowSince || rows.WokenOff != trampoline.RowWoken || rows.FilteredBit != trampoline.RowFiltered {
-		t.Errorf("rows of %d bytes, words at %d, %d and %d, bit %d; trampolines: %d, 0, %d and %d, bit %d", rows.RowSize, rows.KeyOff, rows.SinceOff, rows.WokenOff, rows.FilteredBit,
+	if threadstats.RowSize != trampoline.RowSize || threadstats.KeyOff != 0 || threadstats.SinceOff != trampoline.RowSince || threadstats.WokenOff != trampoline.RowWoken || threadstats.FilteredBit != trampoline.RowFiltered {
+		t.Errorf("rows of %d bytes, words at %d, %d and %d, bit %d; trampolines: %d, 0, %d and %d, bit %d", threadstats.RowSize, threadstats.KeyOff, threadstats.SinceOff, threadstats.WokenOff, threadstats.FilteredBit,
 			trampoline.RowSize, trampoline.RowSince, trampoline.RowWoken, trampoline.RowFiltered)
 	}
 }

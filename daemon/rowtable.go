@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"culprit/daemon/process"
-	"culprit/daemon/rows"
 	"culprit/daemon/segment"
+	"culprit/daemon/threadstats"
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/trampoline"
@@ -21,12 +21,12 @@ import (
 // A rowKeeper is the kernel's side, opened when it is first asked for.
 type rowKeeper struct {
 	once   sync.Once
-	keeper *rows.Keeper
+	keeper *threadstats.Keeper
 	err    error
 }
 
-func (r *rowKeeper) open() (*rows.Keeper, error) {
-	r.once.Do(func() { r.keeper, r.err = rows.Open() })
+func (r *rowKeeper) open() (*threadstats.Keeper, error) {
+	r.once.Do(func() { r.keeper, r.err = threadstats.Open() })
 	return r.keeper, r.err
 }
 
@@ -53,7 +53,7 @@ func (r *rowKeeper) close() {
 
 // kernelRows are the rows of one target.
 type kernelRows struct {
-	table    *rows.Table
+	table    *threadstats.Table
 	unwatch  error // why the kernel keeps none
 	unmapped error // why the target cannot have them
 	wakeups  bool  // they are kept for its sake
@@ -90,7 +90,7 @@ func (t *target) tellWaits() {
 	if k.wakeups || k.table == nil || t.seccomp == 0 && !k.table.Filtered() {
 		return
 	}
-	k.wakeups = t.d.rows.keeper.Need(rows.RunQueueWait) == nil
+	k.wakeups = t.d.rows.keeper.Need(threadstats.RunQueueWait) == nil
 }
 
 // mapRows makes the rows readable for the target's probes.
@@ -157,7 +157,7 @@ func (t *target) freeRow(tp uint64) {
 // closeRows ends the daemon's side of the rows.
 func (t *target) closeRows() {
 	if t.kept.wakeups {
-		t.d.rows.keeper.Release(rows.RunQueueWait)
+		t.d.rows.keeper.Release(threadstats.RunQueueWait)
 		t.kept.wakeups = false
 	}
 	if t.kept.table != nil {

@@ -3,7 +3,7 @@ package daemon
 import (
 	"golang.org/x/sys/unix"
 
-	"culprit/daemon/rows"
+	"culprit/daemon/threadstats"
 	"culprit/pcl"
 	"culprit/trampoline"
 )
@@ -20,7 +20,7 @@ func monotonic() int64 {
 }
 
 // rowNow is what a row says now, with what is going on.
-func (t *target) rowNow(slot int, q rows.Quantity) (uint64, bool) {
+func (t *target) rowNow(slot int, q threadstats.Quantity) (uint64, bool) {
 	i, ok := t.rowOf(slot)
 	if !ok {
 		return 0, false
@@ -46,7 +46,7 @@ func (p *part) readRan(slot int, c cellVar, tid int) (v ranTime, ok bool) {
 		active, start, off, sum := word(trampoline.TimerActive), word(trampoline.TimerStart), word(trampoline.TimerOff), word(trampoline.TimerSum)
 		v = ranTime{cycles: sum, off: word(trampoline.TimerOffSum), rawCycles: sum, running: active != 0}
 		before := tsc()
-		now, owned := p.t.rowNow(slot, rows.OffCPU)
+		now, owned := p.t.rowNow(slot, threadstats.OffCPU)
 		after := tsc()
 		if word(trampoline.TimerActive) != active || word(trampoline.TimerStart) != start || word(trampoline.TimerSum) != sum || after-before > apart {
 			continue
@@ -89,16 +89,16 @@ func (p *part) ranSum(slot int, c cellVar) uint64 {
 }
 
 // quantityOf is the word of the rows that a plan reads in its probes.
-func quantityOf(plan *pcl.Plan) rows.Quantity {
+func quantityOf(plan *pcl.Plan) threadstats.Quantity {
 	if plan.Kind != pcl.Kernel {
-		return rows.OffCPU
+		return threadstats.OffCPU
 	}
-	q, _ := rows.ByName(plan.KernelName)
+	q, _ := threadstats.ByName(plan.KernelName)
 	return q
 }
 
 // sampleRows is the growth of a quantity over all threads that the focus covers, from the rows themselves.
-func (m *kernelMeter) sampleRows(q rows.Quantity) float64 {
+func (m *kernelMeter) sampleRows(q threadstats.Quantity) float64 {
 	table := m.t.kept.table
 	if table == nil {
 		return 0

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"culprit/daemon/kernel"
-	"culprit/daemon/rows"
+	"culprit/daemon/threadstats"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -80,7 +80,7 @@ func noKernel(plan *pcl.Plan) error {
 	if kernelQuantities[plan.KernelName] != nil {
 		return nil
 	}
-	if err := rows.Missing(); err != nil {
+	if err := threadstats.Missing(); err != nil {
 		return noRows(plan, err)
 	}
 	return nil

@@ -36,7 +36,7 @@ var allowed = map[string][]string{
 	"pcl/internal/cases": {"grid", "pcl/syntax", "pcl/.", "pcl/check"},
 	"visi":               {"grid", "visi"},
 	"daemon/kernel":      {},
-	"daemon/rows":        {},
+	"daemon/threadstats": {},
 	"daemon/syscalls":    {},
 	"daemon/tracerguard": {},
 	"daemon/selfcost":    {"daemon/kernel"},
@@ -87,7 +87,7 @@ var tests = map[string][]string{
 }
 
 // alone lists the packages that import nothing of the house, not even internal/..., outside their tests; but for procParser, which is alone itself.
-var alone = []string{"grid", "consultant/decide", "daemon/kernel", "daemon/arch", "daemon/libc", "daemon/rows", "daemon/syscalls", "trampoline/x86", procParser}
+var alone = []string{"grid", "consultant/decide", "daemon/kernel", "daemon/arch", "daemon/libc", "daemon/threadstats", "daemon/syscalls", "trampoline/x86", procParser}
 
 const procParser = "internal/procfs"
 
