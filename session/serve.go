@@ -23,8 +23,12 @@ func (s *Session) listen() {
 	s.socket = server
 }
 
-// announce notes in the log, once, who has attached to what. What is wrong with the pairs that were named is said before.
-func (s *Session) announce() { s.announced.Do(func() { s.log(s.attachedText()) }) }
+// announce tells, once, who has attached to what. What is wrong with the pairs that were named is said before.
+func (s *Session) announce() {
+	if s.cfg.Attached != nil {
+		s.announced.Do(func() { s.cfg.Attached(s.attachedText()) })
+	}
+}
 
 // maxNamed is how many targets are named in the log.
 const maxNamed = 5

@@ -40,6 +40,7 @@ type Config struct {
 	Watches  []watch.Watch
 	OnEvent  func(consultant.Event) // nil = dropped; called from any goroutine
 	Log      func(string)           // nil = dropped; called from any goroutine
+	Attached func(string)           // told who has attached to what, and when, for the log; nil = dropped; called from any goroutine
 	Guard    func() *exec.Cmd       // as daemon.Options.Guard
 	Socket   bool                   // other processes of the user may ask the session (package socket)
 	Patience time.Duration          // how long an attach, and pairs of Enable, are tried again that are not possible yet; 0 = once
