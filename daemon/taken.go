@@ -59,19 +59,13 @@ func (d *Daemon) attachInTurn(pid int) error {
 			return err
 		}
 		other := culpritOf(traced.Tracer)
-		switch over := time.Now().After(end); {
-		case other == 0 && (over || isAlive(traced.Tracer)):
+		switch late := time.Since(end); {
+		case other == 0 && (late > turnWait || traced.Still()):
 			return err
-		case over:
+		case other != 0 && late > 0:
 			return &Taken{PID: pid, Owner: other}
 		}
 	}
-}
-
-// isAlive reports whether there is a thread with this number. A tracer that has ended since the process was tried traces it no more.
-func isAlive(tid int) bool {
-	_, err := os.Stat(fmt.Sprintf("/proc/%d", tid))
-	return err == nil
 }
 
 // culpritOf is the culprit that a tracer is a thread of: it runs the program that we run. 0 if it is none.

@@ -151,6 +151,12 @@ func checkTraced(pid int) error {
 	return nil
 }
 
+// Still reports whether that thread traces the process at this moment.
+func (e *Traced) Still() bool {
+	s, err := raw.ReadStatus(e.PID, 0)
+	return err == nil && s.Tracer == e.Tracer
+}
+
 func traced(pid, tracer int) *Traced {
 	t := &Traced{PID: pid, Tracer: tracer, TracerName: "unknown"}
 	if st, err := procfs.ReadStat(tracer); err == nil {
