@@ -143,13 +143,19 @@ func (w *worker) judge() {
 		w.mounts = now
 	}
 	for _, dir := range []string{w.empty, w.tmp} {
-		if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		entries, err := os.ReadDir(dir)
+		entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool { return e.IsDir() && e.Name() == sockets })
+		if err != nil || len(entries) > 0 {
 			w.harm("environment", "in %s there are %v, %v", dir, entries, err)
 			w.must(os.RemoveAll(dir), os.Mkdir(dir, 0o700))
 		}
 	}
+	w.must(os.RemoveAll(filepath.Join(w.tmp, sockets)))
 	w.judgeStrays()
 }
+
+// sockets is the directory of root's sockets, which a culprit that is killed leaves; the next one uses it again.
+const sockets = "culprit-0"
 
 func (w *worker) judgeVictims() {
 	for i, p := range w.victims {
