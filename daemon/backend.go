@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"culprit/daemon/kernel"
 	"culprit/daemon/process"
@@ -12,7 +13,10 @@ import (
 )
 
 // attach begins to measure a process, in the way that the options name or that the process allows.
-func (d *Daemon) attach(pid int) error {
+func (d *Daemon) attach(pid int) error { return d.attachOr(pid, mayFall) }
+
+// attachOr is attach where falls says of which errors a process is sampled instead, if the options let it.
+func (d *Daemon) attachOr(pid int, falls func(error) bool) error {
 	if d.opts.Backend == grid.BackendEBPF {
 		if err := d.needsRows(); err != nil {
 			return err
@@ -25,7 +29,7 @@ func (d *Daemon) attach(pid int) error {
 		return d.attachSampled(pid, "--backend "+d.opts.Backend.String()+" was asked for")
 	}
 	err := d.attachInTurn(pid)
-	if err == nil || d.opts.Backend != grid.BackendAuto || !mayFall(err) {
+	if err == nil || d.opts.Backend != grid.BackendAuto || !falls(err) {
 		return err
 	}
 	return d.lookOnly(pid, err)
@@ -56,6 +60,13 @@ func mayFall(err error) bool {
 		return taken.Alive()
 	}
 	return !unstopped(err)
+}
+
+// childMayFall is mayFall for a child. One in which our own probes are alive runs on the memory of the target that has just started it: it will
+// have its own in a moment.
+func childMayFall(err error) bool {
+	var taken *Taken
+	return mayFall(err) && !(errors.As(err, &taken) && taken.Owner == os.Getpid())
 }
 
 // unstopped reports whether all that was wrong is that a process could not be stopped in time.

@@ -289,7 +289,7 @@ func (d *Daemon) join(pid int) error {
 	if len(d.targets) >= maxTargets {
 		return fmt.Errorf("%d processes are measured already", maxTargets)
 	}
-	if err := d.attach(pid); err != nil {
+	if err := d.attachOr(pid, childMayFall); err != nil {
 		return err
 	}
 	t := d.targets[len(d.targets)-1]
