@@ -83,6 +83,9 @@ func TestSearchOverALink(t *testing.T) {
 			}
 			const span = 8 * time.Second
 			r := search(t, s, span)
+			if s.End() != EndTime {
+				t.Errorf("it ended since %q", s.End())
+			}
 			if !regexp.MustCompile(c.want).MatchString(first(r)) || !r.RemovedClean || r.Probes.Left != 0 {
 				t.Errorf("found %s; probes %+v", first(r), r.Probes)
 			}

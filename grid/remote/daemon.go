@@ -190,9 +190,10 @@ func (d *Daemon) read() {
 // broken ends a connection that was still needed: nothing more will be told.
 func (d *Daemon) broken(err error) {
 	d.lose(err)
-	if !errors.Is(d.lostFor(), errLeft) {
-		d.o.Log(d.lostFor().Error() + "; what was measured until then stands, and the daemon removes its probes")
+	if errors.Is(d.lostFor(), errLeft) { // whether targets have ended was told before
+		return
 	}
+	d.o.Log(d.lostFor().Error() + "; what was measured until then stands, and the daemon removes its probes")
 	d.endOnce.Do(func() { close(d.ended) })
 }
 
