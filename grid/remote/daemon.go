@@ -78,7 +78,7 @@ func Attach(ctx context.Context, conn io.ReadWriteCloser, o Options, a wire.Atta
 		answer, err = d.call(ctx, wire.Command{Attach: &a})
 	}
 	if err != nil {
-		d.lose(err)
+		d.lose(errLeft) // err says it all
 		return nil, err
 	}
 	d.picture.see(answer.Now, time.Now())
