@@ -126,3 +126,16 @@ func TestRefusedWaitsAreNotRuledOut(t *testing.T) {
 		p.Stop(t)
 	}
 }
+
+// TestNotesOfWhatWasNotPlanned: what is said of a pair that has not been measured yet is said of the function, not of what is known of it.
+func TestNotesOfWhatWasNotPlanned(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/calls.c"), "1000")
+	d := attachTo(t, p.PID)
+	for _, metric := range []string{"cpu", "exec_time", "cpu_inclusive"} {
+		if note := d.Notes(key(t, metric, "/Code/calls.c/work")); note != "" {
+			t.Errorf("%s of a plain function: %q", metric, note)
+		}
+	}
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}

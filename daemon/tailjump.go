@@ -39,7 +39,7 @@ func onlyEnds(r *pcl.Request) bool {
 // pointsOf are where a request has its code.
 func (t *target) pointsOf(f *program.Function, r *pcl.Request) (all []exit) {
 	follows := endsActivations(r)
-	pl := t.funcPlan(f)
+	pl := t.planned(f)
 	for _, pt := range pl.pointsOf(*r) {
 		if !follows {
 			all = append(all, exit{f, pt})
@@ -117,7 +117,7 @@ func (t *target) exitsOf(f *program.Function, came []*program.Function) (all []e
 // jumpsAway says at which exits an activation of a function is taken to end although the function goes on in another one, which cannot be
 // followed there: in another file, by a pointer, in a circle. "" if at none.
 func (t *target) jumpsAway(f *program.Function) string {
-	pl := t.funcPlan(f)
+	pl := t.planned(f)
 	jumps, to := 0, []string{}
 	for _, pt := range pl.points[pcl.Return] {
 		if !pt.Kind.IsExit() || pt.Kind == planner.Ret {

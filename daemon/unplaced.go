@@ -35,7 +35,7 @@ func (t *target) neverComesBack(r *pcl.Request) bool {
 	if r.Where != pcl.Return || f == nil {
 		return false
 	}
-	pl := t.funcPlan(f)
+	pl := t.planned(f)
 	return pl.reason == "" && len(pl.points[pcl.Return]) == 0
 }
 
