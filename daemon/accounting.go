@@ -15,7 +15,7 @@ func (m *kernelMeter) ofProcess(whole func(*kernel.ProcessTimes) float64, thread
 	if m.t.ended {
 		return 0
 	}
-	times, err := kernel.ReadProcess(m.t.proc.PID())
+	times, err := kernel.ReadProcess(m.t.Proc.PID())
 	if err != nil {
 		return 0
 	}

@@ -54,7 +54,7 @@ func (d *Daemon) followAccounts(now time.Time) {
 // runsLong tells whether a thread of a target ran for long at a time until the last pass. d.mu is held.
 func (d *Daemon) runsLong() bool {
 	for _, t := range d.targets {
-		if !t.ended && t.threads.RunsLong() {
+		if !t.ended && t.Threads.RunsLong() {
 			return true
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"culprit/daemon/selfcost"
+	"culprit/daemon/target"
 	"culprit/daemon/threads"
 	"culprit/daemon/threadstats"
 	"culprit/grid"
@@ -54,9 +55,9 @@ func TestAccountsThatAreRefused(t *testing.T) {
 		require.Skip(t, err.Error())
 	}
 	said := 0
-	d := &Daemon{opts: Options{Log: func(string) { said++ }}}
-	d.targets = []*target{{d: d}}
-	d.targets[0].threads = threads.New(threads.Config{})
+	d := &Daemon{session: &target.Session{Log: func(string) { said++ }}}
+	d.targets = []*measured{{Target: target.New(d.session, nil), d: d}}
+	d.targets[0].Threads = threads.New(threads.Config{})
 	keeper, err := d.rows.open()
 	if err != nil {
 		require.Skip(t, err.Error())

@@ -31,10 +31,10 @@ func TestLittleMemory(t *testing.T) {
 	d := attachTo(t, p.PID)
 	tg := d.targets[0]
 	at, _ := look.Locked()
-	if at-before > segment.MostAtOnce+1<<20 || !tg.seg.IsLittle() {
+	if at-before > segment.MostAtOnce+1<<20 || !tg.Seg.IsLittle() {
 		t.Errorf("%d KiB are filled by the attach", (at-before)>>10)
 	}
-	islands := len(tg.seg.Islands)
+	islands := len(tg.Seg.Islands)
 	var s sums
 	libc := functionsOf(d, "exec_time_inclusive", func(f *program.Function) bool { return libc.IsC(f.Obj.Name) })
 	on := enableAll(t, d, &s, libc[:min(len(libc), 1500)])
@@ -45,12 +45,12 @@ func TestLittleMemory(t *testing.T) {
 	if s.of(last) < 100 {
 		t.Errorf("%v calls of work counted", s.of(last))
 	}
-	if tg.seg.Steps() < 2 || len(tg.seg.Islands) <= islands {
-		t.Errorf("%d pairs: %d steps, %d islands, at first %d", len(on), tg.seg.Steps(), len(tg.seg.Islands), islands)
+	if tg.Seg.Steps() < 2 || len(tg.Seg.Islands) <= islands {
+		t.Errorf("%d pairs: %d steps, %d islands, at first %d", len(on), tg.Seg.Steps(), len(tg.Seg.Islands), islands)
 	}
 	most, _ := look.Locked()
 	t.Logf("%d pairs: %d KiB at first, %d KiB at last, %d steps, %d islands, %v stopped", len(on), (at-before)>>10, (most-before)>>10,
-		tg.seg.Steps(), len(tg.seg.Islands), d.pauses.total())
+		tg.Seg.Steps(), len(tg.Seg.Islands), d.pauses.total())
 	detachClean(t, d, p.PID)
 	if after, _ := look.Locked(); after > before+1<<20 {
 		t.Errorf("%d KiB stay locked", (after-before)>>10)
@@ -70,7 +70,7 @@ func TestFewMappings(t *testing.T) {
 	}
 	t.Cleanup(func() { d.Detach() })
 	tg := d.targets[0]
-	if tg.seg != nil || tg.sampled == nil || !strings.Contains(tg.sampled.why, "max_map_count") {
+	if tg.Seg != nil || tg.sampled == nil || !strings.Contains(tg.sampled.why, "max_map_count") {
 		t.Errorf("it has probes: %+v", tg.sampled)
 	}
 	time.Sleep(300 * time.Millisecond)

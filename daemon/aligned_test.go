@@ -45,18 +45,18 @@ func auditPatches(t *testing.T) *patchAudit {
 }
 
 func (a *patchAudit) see(h patch.Host, when patch.Step, pages []*patch.PageEdit) {
-	tg := h.(textHost).target
+	tg := h.(textHost).measured
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch when {
 	case patch.Stopped:
 		a.stops++
-		if a.pcsInside(tg.proc.PID(), pages) > 0 {
+		if a.pcsInside(tg.Proc.PID(), pages) > 0 {
 			a.inside++
 		}
 	case patch.Writing:
 		a.before = a.text(tg)
-		a.violations += a.pcsInside(tg.proc.PID(), pages)
+		a.violations += a.pcsInside(tg.Proc.PID(), pages)
 	case patch.Written:
 		a.writes++
 		a.compare(a.text(tg), pages)
@@ -107,16 +107,16 @@ func threadPCs(t *testing.T, pid int) (pcs []uint64) {
 }
 
 // text reads the program's own text through /proc/PID/mem.
-func (a *patchAudit) text(tg *target) []byte {
+func (a *patchAudit) text(tg *measured) []byte {
 	m := tg.Main()
 	a.lo, a.hi = m.Lo, m.Hi
-	f, err := os.Open(fmt.Sprintf("/proc/%d/mem", tg.proc.PID()))
+	f, err := os.Open(fmt.Sprintf("/proc/%d/mem", tg.Proc.PID()))
 	if err != nil {
 		a.t.Error(err)
 		return nil
 	}
 	defer f.Close()
-	maps, err := tg.proc.Maps()
+	maps, err := tg.Proc.Maps()
 	if err != nil {
 		a.t.Error(err)
 	}

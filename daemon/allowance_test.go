@@ -8,6 +8,7 @@ import (
 	"culprit/daemon/kernel"
 	"culprit/daemon/patch"
 	"culprit/daemon/selfcost"
+	"culprit/daemon/target"
 	"culprit/daemon/threads"
 	"culprit/daemon/threadstats"
 	"culprit/grid"
@@ -36,12 +37,12 @@ func TestTaken(t *testing.T) {
 	at := time.Now()
 	busyAllowance(&d.allowance, at, 0)
 	before := d.allowance.Remaining(at)
-	watched, other := &target{d: &d}, &target{d: &d}
+	watched, other := &measured{Target: &target.Target{}, d: &d}, &measured{Target: &target.Target{}, d: &d}
 	watched.kept.table = new(threadstats.Table)
-	for _, tg := range []*target{watched, other} {
-		tg.threads = threads.New(threads.Config{Tree: grid.NewTree()})
-		tg.threads.Update(1, []kernel.ThreadTimes{{TID: 1, Start: 1}}, 0)
-		tg.threads.Update(1001, []kernel.ThreadTimes{{TID: 1, Start: 1, Slices: 1000 * switches}}, 0)
+	for _, tg := range []*measured{watched, other} {
+		tg.Threads = threads.New(threads.Config{Tree: grid.NewTree()})
+		tg.Threads.Update(1, []kernel.ThreadTimes{{TID: 1, Start: 1}}, 0)
+		tg.Threads.Update(1001, []kernel.ThreadTimes{{TID: 1, Start: 1, Slices: 1000 * switches}}, 0)
 		d.targets = append(d.targets, tg)
 	}
 	d.accountTaken(2, 0.01)

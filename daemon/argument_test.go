@@ -258,7 +258,7 @@ func TestLateFilter(t *testing.T) {
 		t.Error("what makes no system calls is no longer counted")
 	}
 	t.Logf("gone within %v", time.Since(stopped)-2*time.Second)
-	if r := d.Enable([]grid.PairKey{key(t, "m0", "/Process/"+d.targets[0].name)}, &s); !errors.As(r[0].Err, new(grid.ErrUnsupported)) {
+	if r := d.Enable([]grid.PairKey{key(t, "m0", "/Process/"+d.targets[0].Name)}, &s); !errors.As(r[0].Err, new(grid.ErrUnsupported)) {
 		t.Errorf("enabled under a late filter: %v", r[0].Err)
 	}
 	d.Disable([]grid.PairKey{asking, silent})

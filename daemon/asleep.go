@@ -15,9 +15,9 @@ import (
 const asleepShare = 0.002
 
 // byWakefulness parts the targets into those that ran lately, or of which that is not known, and the others. d.mu is held.
-func (d *Daemon) byWakefulness() (running, asleep []*target) {
+func (d *Daemon) byWakefulness() (running, asleep []*measured) {
 	for _, t := range d.targets {
-		if !t.ended && t.threads.Ran() <= asleepShare {
+		if !t.ended && t.Threads.Ran() <= asleepShare {
 			asleep = append(asleep, t)
 		} else {
 			running = append(running, t)
@@ -28,19 +28,19 @@ func (d *Daemon) byWakefulness() (running, asleep []*target) {
 
 // A sleeper is a target that did not run lately, and whose functions are priced without counting.
 type sleeper struct {
-	t     *target
+	t     *measured
 	funcs map[pcl.FuncID]bool
 	used  time.Duration // of processors, at
 	at    time.Time
 }
 
 // setAside takes the targets that did not run lately from those whose calls are to be counted. d.mu is held.
-func setAside(unknown map[*target]map[pcl.FuncID]bool) (asleep []sleeper) {
+func setAside(unknown map[*measured]map[pcl.FuncID]bool) (asleep []sleeper) {
 	for t, funcs := range unknown {
-		if t.threads.Ran() > asleepShare {
+		if t.Threads.Ran() > asleepShare {
 			continue
 		}
-		used, err := kernel.ProcessTime(t.proc.PID())
+		used, err := kernel.ProcessTime(t.Proc.PID())
 		if err != nil {
 			continue
 		}
@@ -51,10 +51,10 @@ func setAside(unknown map[*target]map[pcl.FuncID]bool) (asleep []sleeper) {
 }
 
 // woken gives those that were not asleep after all; of the others it is known now that they called nothing. d.mu is held.
-func (d *Daemon) woken(asleep []sleeper) map[*target]map[pcl.FuncID]bool {
-	awake := map[*target]map[pcl.FuncID]bool{}
+func (d *Daemon) woken(asleep []sleeper) map[*measured]map[pcl.FuncID]bool {
+	awake := map[*measured]map[pcl.FuncID]bool{}
 	for _, s := range asleep {
-		used, err := kernel.ProcessTime(s.t.proc.PID())
+		used, err := kernel.ProcessTime(s.t.Proc.PID())
 		if err != nil {
 			continue // it has ended
 		}

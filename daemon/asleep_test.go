@@ -14,7 +14,7 @@ import (
 func TestPriceOfSleepers(t *testing.T) {
 	p := testprog.Start(t, "/bin/cat")
 	d := attachTo(t, p.PID)
-	for began := time.Now(); d.targets[0].threads.Ran() > asleepShare; time.Sleep(tickInterval) {
+	for began := time.Now(); d.targets[0].Threads.Ran() > asleepShare; time.Sleep(tickInterval) {
 		if time.Since(began) > 10*time.Second {
 			t.Fatal("cat does not fall asleep")
 		}

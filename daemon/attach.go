@@ -38,23 +38,23 @@ func (d *Daemon) attachProbed(pid int) error {
 }
 
 // mapSegment creates the shared segment in the target, in one stop, and learns the threads' pointers and stacks.
-func (t *target) mapSegment() error {
-	info, err := t.proc.Info()
+func (t *measured) mapSegment() error {
+	info, err := t.Proc.Info()
 	if err != nil {
 		return err
 	}
-	t.seccomp = info.Seccomp
+	t.Seccomp = info.Seccomp
 	if err := t.checkCancels(); err != nil {
 		return err
 	}
 	if err := t.vacate(); err != nil {
 		return err
 	}
-	l, err := segment.ChooseLayout(t.proc, info.Threads)
+	l, err := segment.ChooseLayout(t.Proc, info.Threads)
 	if err != nil {
 		return err
 	}
-	left, err := segment.Descriptors(t.proc)
+	left, err := segment.Descriptors(t.Proc)
 	if err != nil {
 		return err
 	}
@@ -64,8 +64,8 @@ func (t *target) mapSegment() error {
 		if err != nil {
 			return err
 		}
-		if ours := segment.MappingsIn(t.proc, maps); len(ours) > 0 && !segment.Staying(ours) {
-			return occupied(t.proc)
+		if ours := segment.MappingsIn(t.Proc, maps); len(ours) > 0 && !segment.Staying(ours) {
+			return occupied(t.Proc)
 		}
 		if err := t.checkThreadPointers(w); err != nil {
 			return err
@@ -74,60 +74,60 @@ func (t *target) mapSegment() error {
 			return err
 		}
 		if len(left) > 0 {
-			if err := segment.CloseDescriptors(w, t.proc); err != nil {
+			if err := segment.CloseDescriptors(w, t.Proc); err != nil {
 				return err
 			}
 		}
-		t.threads.Learn(w)
-		s, err := segment.Share(w, t.proc, l, info.Threads, maps)
+		t.Threads.Learn(w)
+		s, err := segment.Share(w, t.Proc, l, info.Threads, maps)
 		if err != nil {
 			half = s
 			return err
 		}
 		t.useSegment(s)
-		t.seg.SetPID(info.InnerPID)
+		t.Seg.SetPID(info.InnerPID)
 		t.noteStays()
 		return nil
 	})
 	if err == nil || half == nil && !process.GivenUp(err) {
 		return err
 	}
-	return segment.Withdraw(t.proc, t.stop, half, err)
+	return segment.Withdraw(t.Proc, t.stop, half, err)
 }
 
 // useSegment makes a segment that is mapped that of the target.
-func (t *target) useSegment(s *segment.Segment) {
-	t.seg = s
-	t.text.Use(s)
+func (t *measured) useSegment(s *segment.Segment) {
+	t.Seg = s
+	t.Text.Use(s)
 	var grow func() error
 	if s.IsLittle() {
 		grow = func() error { return s.GrowCells(t.stop) }
 	}
-	t.cells.Init(s.Geometry, grow)
+	t.Cells.Init(s.Geometry, grow)
 }
 
 // vacate makes sure that nobody's segment is in the target: what a child has inherited from a measured parent is removed.
-func (t *target) vacate() error {
-	ours, err := segment.Mappings(t.proc)
+func (t *measured) vacate() error {
+	ours, err := segment.Mappings(t.Proc)
 	if err != nil || len(ours) == 0 {
 		return err
 	}
 	if t.stayed(ours) {
 		return nil
 	}
-	inherited := segment.Forked(t.proc)
+	inherited := segment.Forked(t.Proc)
 	if inherited { // while another culprit builds its segment the gate is closed for a moment, but not while we have the target stopped
-		if err := t.stop(func(*process.World) error { inherited = segment.Forked(t.proc); return nil }); err != nil {
+		if err := t.stop(func(*process.World) error { inherited = segment.Forked(t.Proc); return nil }); err != nil {
 			return err
 		}
 	}
 	if !inherited {
-		return occupied(t.proc)
+		return occupied(t.Proc)
 	}
-	if err := t.text.Restore(&patch.RestoreReport{}); err != nil {
+	if err := t.Text.Restore(&patch.RestoreReport{}); err != nil {
 		return err
 	}
-	ours, err = segment.Mappings(t.proc)
+	ours, err = segment.Mappings(t.Proc)
 	t.stayed(ours)
 	return err
 }
@@ -147,7 +147,7 @@ func unoccupied(pid int) error {
 
 // checkThreadPointers makes sure that trampolines can tell threads apart by the word at %fs:0, which the x86-64 ABI makes
 // the thread pointer itself.
-func (t *target) checkThreadPointers(w *process.World) error {
+func (t *measured) checkThreadPointers(w *process.World) error {
 	words := make([]process.Piece, len(w.Threads()))
 	for i, th := range w.Threads() {
 		words[i] = process.Piece{Addr: process.Addr(arch.ThreadPointer(&th.Regs)), Buf: make([]byte, 8)}
@@ -185,9 +185,9 @@ func (d *Daemon) discover() {
 		}
 		t.readChildTimes()
 		if more, err := t.refreshCode(); err == nil && more {
-			d.logf("%s has loaded more code", t.name)
+			d.logf("%s has loaded more code", t.Name)
 			d.publish(t)
-			if t.seg != nil {
+			if t.Seg != nil {
 				t.sampleGo()
 			}
 			t.findRank()
@@ -196,10 +196,10 @@ func (d *Daemon) discover() {
 			}
 		}
 		if err := t.lookAtHandlers(); err != nil {
-			d.logf("%s: where its signal handlers lead cannot be told: %v", t.name, err)
+			d.logf("%s: where its signal handlers lead cannot be told: %v", t.Name, err)
 		}
 		if err := t.repair(); err != nil {
-			d.logf("%s: patching what was loaded again: %v", t.name, err)
+			d.logf("%s: patching what was loaded again: %v", t.Name, err)
 		}
 	}
 	d.completeTargets(time.Now())
@@ -207,21 +207,21 @@ func (d *Daemon) discover() {
 }
 
 // selected reports whether a focus covers the target.
-func (t *target) selected(f grid.Focus) bool {
+func (t *measured) selected(f grid.Focus) bool {
 	e := f.Elements(grid.Process)
 	if len(e) == 0 {
 		return true
 	}
-	return e[0] == t.name || e[0] == fmt.Sprint(t.proc.PID())
+	return e[0] == t.Name || e[0] == fmt.Sprint(t.Proc.PID())
 }
 
 // checkThread refuses a focus on a thread that the process does not have: nothing would be counted there.
-func (t *target) checkThread(f grid.Focus) error {
+func (t *measured) checkThread(f grid.Focus) error {
 	e := f.Elements(grid.Process)
-	if len(e) < 2 || t.threads.Has(e[1]) {
+	if len(e) < 2 || t.Threads.Has(e[1]) {
 		return nil
 	}
-	return notThere(f, fmt.Sprintf("no live thread %q of %s is measured here%s", e[1], t.name, instead(e[1], t.d.tree.Children(grid.Process, t.name))))
+	return notThere(f, fmt.Sprintf("no live thread %q of %s is measured here%s", e[1], t.Name, instead(e[1], t.Tree.Children(grid.Process, t.Name))))
 }
 
 // notThere is the error for a focus on a process or a thread that is not there. It may come.
@@ -245,13 +245,13 @@ func instead(name string, all []string) string {
 func (d *Daemon) notCovered(f grid.Focus) error {
 	if len(f.Elements(grid.Process)) > 0 {
 		name := f.Elements(grid.Process)[0]
-		return notThere(f, fmt.Sprintf("no live process %q is measured here%s", name, instead(name, d.tree.Children(grid.Process))))
+		return notThere(f, fmt.Sprintf("no live process %q is measured here%s", name, instead(name, d.session.Tree.Children(grid.Process))))
 	}
 	return process.ErrTargetExited
 }
 
 // focusFunctions are the functions that a focus names.
-func (t *target) focusFunctions(f grid.Focus) map[pcl.FuncID]bool {
+func (t *measured) focusFunctions(f grid.Focus) map[pcl.FuncID]bool {
 	m := map[pcl.FuncID]bool{}
 	if e := f.Elements(grid.Code); len(e) >= 2 {
 		for _, id := range t.Function(e[0], e[1]) {

@@ -26,14 +26,14 @@ func (d *Daemon) Refinements(f grid.Focus, h grid.Hierarchy) []grid.Focus {
 	}
 	e := f.Elements(h)
 	var out []grid.Focus
-	if h == grid.Process && len(d.targets) == 1 && d.targets[0].threads.Count() == 1 {
+	if h == grid.Process && len(d.targets) == 1 && d.targets[0].Threads.Count() == 1 {
 		return nil // one thread is the whole program
 	}
 	if h == grid.Process && len(e) == 0 && len(d.targets) == 1 {
-		e = []string{d.targets[0].name} // one process: its threads are the next step
+		e = []string{d.targets[0].Name} // one process: its threads are the next step
 		f = f.Refine(h, e...)
 	}
-	for _, c := range d.tree.Children(h, e...) {
+	for _, c := range d.session.Tree.Children(h, e...) {
 		if h == grid.SyncObject && len(e) == 1 && d.onlyTaken(e[0], c) {
 			continue
 		}
@@ -54,7 +54,7 @@ func (d *Daemon) objectsOf(f grid.Focus, h grid.Hierarchy, e []string) (out []gr
 	if len(e) == 2 {
 		return []grid.Focus{f.Refine(h, e...)}
 	}
-	for _, c := range d.tree.Children(h, e...) {
+	for _, c := range d.session.Tree.Children(h, e...) {
 		if h != grid.SyncObject || !d.onlyTaken(e[0], c) {
 			out = append(out, f.Refine(h, e[0], c))
 		}
@@ -79,7 +79,7 @@ func (d *Daemon) codeRefinements(f grid.Focus) []grid.Focus {
 	slices.SortFunc(names, program.Name.Compare)
 	var out []grid.Focus
 	for _, n := range slices.Compact(names) {
-		if g := f.Refine(grid.Code, n.Module, n.Function); g != f && !d.opts.Library.Excluded(n.Module, n.Function) {
+		if g := f.Refine(grid.Code, n.Module, n.Function); g != f && !d.session.Library.Excluded(n.Module, n.Function) {
 			out = append(out, g)
 		}
 	}
@@ -87,7 +87,7 @@ func (d *Daemon) codeRefinements(f grid.Focus) []grid.Focus {
 }
 
 // below are the functions one step down the call graph from a selection in Code, each once.
-func (t *target) below(e []string) (ids []pcl.FuncID) {
+func (t *measured) below(e []string) (ids []pcl.FuncID) {
 	switch len(e) {
 	case 0:
 		ids = append(t.Start(), t.profile.sampledRoots()...)
@@ -100,7 +100,7 @@ func (t *target) below(e []string) (ids []pcl.FuncID) {
 }
 
 // calleesOf lists what a function calls, also by what samples saw below it.
-func (t *target) calleesOf(id pcl.FuncID) []pcl.FuncID {
+func (t *measured) calleesOf(id pcl.FuncID) []pcl.FuncID {
 	f := t.Func(id)
 	if f == nil {
 		return nil

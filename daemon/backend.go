@@ -84,22 +84,22 @@ func (d *Daemon) attachSampled(pid int, why string) error {
 	}
 	t.sampled = newStrata(t, why)
 	d.admit(t)
-	if t.proc.Blind() {
-		d.logf("%s: what its threads wait in cannot be seen: that takes the right to trace it", t.name)
+	if t.Proc.Blind() {
+		d.logf("%s: what its threads wait in cannot be seen: that takes the right to trace it", t.Name)
 	}
 	return nil
 }
 
 // admit makes an opened process a target.
-func (d *Daemon) admit(t *target) {
+func (d *Daemon) admit(t *measured) {
 	t.profile = newProfile(t)
-	d.tree.Add(grid.Process, t.name)
-	t.threads.Refresh(0, t.stops)
-	t.files.Look(d.Now())
+	d.session.Tree.Add(grid.Process, t.Name)
+	t.Threads.Refresh(0, t.stops)
+	t.Files.Look(d.Now())
 	t.readChildTimes()
 	t.joinedAt = d.Now()
 	d.targets = append(d.targets, t)
-	d.byPID[t.proc.PID()] = t
+	d.byPID[t.Proc.PID()] = t
 	t.findRank()
 	d.family.seats++
 	t.seat = d.family.seats
@@ -114,21 +114,21 @@ func (s *strata) cannot(blocked bool) error {
 		return grid.ErrNotPermitted{What: denied.What, Help: denied.Remedy}
 	case err != nil:
 		return err
-	case blocked && s.t.proc.Blind():
-		return grid.ErrNotPermitted{What: "seeing what threads wait in", Help: fmt.Sprintf("it needs the right to trace the process: sudo culprit attach --backend sample %d", s.t.proc.PID())}
+	case blocked && s.t.Proc.Blind():
+		return grid.ErrNotPermitted{What: "seeing what threads wait in", Help: fmt.Sprintf("it needs the right to trace the process: sudo culprit attach --backend sample %d", s.t.Proc.PID())}
 	}
 	return nil
 }
 
 // needsProbes refuses what only trampolines can tell.
-func (t *target) needsProbes(what string) error {
+func (t *measured) needsProbes(what string) error {
 	if !t.onlyLooked() {
 		return nil
 	}
-	return grid.ErrUnsupported{What: what + " of " + t.name, Needs: "probes, and it is measured by stack samples (" + t.sampled.why + ")"}
+	return grid.ErrUnsupported{What: what + " of " + t.Name, Needs: "probes, and it is measured by stack samples (" + t.sampled.why + ")"}
 }
 
-func (t *target) backend() grid.Backend {
+func (t *measured) backend() grid.Backend {
 	switch {
 	case !t.onlyLooked():
 		return grid.BackendProbe
@@ -138,7 +138,7 @@ func (t *target) backend() grid.Backend {
 	return grid.BackendSample
 }
 
-func (t *target) whyLooking() string {
+func (t *measured) whyLooking() string {
 	if t.onlyLooked() {
 		return t.sampled.why
 	}

@@ -389,10 +389,10 @@ func TestSamplesOfPartsOfAProgram(t *testing.T) {
 	d.Known()
 	p.Say(t, "go")
 	time.Sleep(450 * time.Millisecond) // threads are there, and were seen
-	process := d.targets[0].name
+	process := d.targets[0].Name
 	threads := map[string]grid.Focus{}
-	for _, name := range d.tree.Children(grid.Process, process) {
-		threads[d.tree.Label(grid.Process, process, name)] = grid.Whole().Refine(grid.Process, process, name)
+	for _, name := range d.session.Tree.Children(grid.Process, process) {
+		threads[d.session.Tree.Label(grid.Process, process, name)] = grid.Whole().Refine(grid.Process, process, name)
 	}
 	if len(threads) != 4 {
 		t.Fatalf("threads began with %v", threads)
@@ -439,7 +439,7 @@ func TestProbesAndSamplesTogether(t *testing.T) {
 	defer d.Detach()
 	both := key(t, "exec_time_inclusive", "/Code/shares.c/visit")
 	one := both
-	one.Focus = one.Focus.Refine(grid.Process, d.targets[0].name)
+	one.Focus = one.Focus.Refine(grid.Process, d.targets[0].Name)
 	var s sums
 	for _, k := range []grid.PairKey{key(t, "lock_wait", "/SyncObject/Mutex/no_lock"), key(t, "sync_wait", "/SyncObject/Mutex/no_lock")} {
 		if r := d.Enable([]grid.PairKey{k}, &s)[0]; r.Err == nil {
@@ -447,7 +447,7 @@ func TestProbesAndSamplesTogether(t *testing.T) {
 		}
 	}
 	lock := key(t, "lock_wait", "/SyncObject/Mutex/gate_lock") // by a table where there are probes, by samples where there are none
-	oneLock := grid.PairKey{Metric: lock.Metric, Focus: lock.Focus.Refine(grid.Process, d.targets[0].name)}
+	oneLock := grid.PairKey{Metric: lock.Metric, Focus: lock.Focus.Refine(grid.Process, d.targets[0].Name)}
 	keys := []grid.PairKey{both, one, lock, oneLock}
 	results := d.Enable(keys, &s)
 	for i, tier := range []grid.Tier{grid.TierSample, grid.TierProbe, grid.TierSample, grid.TierProbe} {

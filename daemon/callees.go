@@ -34,7 +34,7 @@ func (d *Daemon) Callees(ctx context.Context, module, function string, span time
 	var all []CalledFrom
 	found := false
 	d.mu.Lock()
-	targets := append([]*target(nil), d.targets...)
+	targets := append([]*measured(nil), d.targets...)
 	d.mu.Unlock()
 	for _, t := range targets {
 		d.mu.Lock()
@@ -63,14 +63,14 @@ func (d *Daemon) Callees(ctx context.Context, module, function string, span time
 }
 
 // calling are the functions that a name means; in all modules if none is given. d.mu is held.
-func (t *target) calling(module, function string) ([]pcl.FuncID, error) {
+func (t *measured) calling(module, function string) ([]pcl.FuncID, error) {
 	if module == "" {
 		return t.Meant(function)
 	}
 	return t.Function(module, function), nil
 }
 
-func (d *Daemon) callees(ctx context.Context, t *target, id pcl.FuncID, span time.Duration) ([]CalledFrom, error) {
+func (d *Daemon) callees(ctx context.Context, t *measured, id pcl.FuncID, span time.Duration) ([]CalledFrom, error) {
 	d.mu.Lock()
 	f := t.Func(id)
 	pl := t.planned(f)
@@ -107,7 +107,7 @@ func calleeKey(f *program.Function) grid.PairKey {
 }
 
 // calleePlan keeps the last callee of every indirect call in a variable of its own.
-func (t *target) calleePlan(f *program.Function, seen []watched) *pcl.Plan {
+func (t *measured) calleePlan(f *program.Function, seen []watched) *pcl.Plan {
 	p := &pcl.Plan{Pair: calleeKey(f), Kind: pcl.Counter}
 	for i, c := range f.Flow().Calls {
 		if !isIndirect(c) {
@@ -124,7 +124,7 @@ func (t *target) calleePlan(f *program.Function, seen []watched) *pcl.Plan {
 	return p
 }
 
-func (d *Daemon) watchCallees(ctx context.Context, t *target, f *program.Function, seen []watched, span time.Duration) error {
+func (d *Daemon) watchCallees(ctx context.Context, t *measured, f *program.Function, seen []watched, span time.Duration) error {
 	p, err := d.insertCallees(t, f, seen)
 	if p == nil {
 		return err
@@ -149,7 +149,7 @@ func (d *Daemon) watchCallees(ctx context.Context, t *target, f *program.Functio
 }
 
 // insertCallees patches the probes in; nil if there is no call that they could watch.
-func (d *Daemon) insertCallees(t *target, f *program.Function, seen []watched) (*part, error) {
+func (d *Daemon) insertCallees(t *measured, f *program.Function, seen []watched) (*part, error) {
 	d.enabling.Lock()
 	defer d.enabling.Unlock()
 	d.mu.Lock()
@@ -195,12 +195,12 @@ func (d *Daemon) takeOut(p *part) {
 func (p *part) noteCallees(seen []watched) {
 	p.t.d.mu.Lock()
 	defer p.t.d.mu.Unlock()
-	if p.t.seg == nil || p.gone {
+	if p.t.Seg == nil || p.gone {
 		return
 	}
-	for _, slot := range append(p.t.seg.Used(nil), p.t.seg.Slots) {
+	for _, slot := range append(p.t.Seg.Used(nil), p.t.Seg.Slots) {
 		for _, r := range p.plan.Requests {
-			if to := p.t.seg.Load(slot, p.cells[r.Code[0].Var].off); to != 0 {
+			if to := p.t.Seg.Load(slot, p.cells[r.Code[0].Var].off); to != 0 {
 				seen[r.Site].callees[to] = true
 			}
 		}
@@ -208,7 +208,7 @@ func (p *part) noteCallees(seen []watched) {
 }
 
 // calledFrom names what is known of the calls of a function. d.mu is held.
-func (t *target) calledFrom(f *program.Function, seen []watched) (out []CalledFrom) {
+func (t *measured) calledFrom(f *program.Function, seen []watched) (out []CalledFrom) {
 	for i, c := range f.Flow().Calls {
 		at := CalledFrom{From: f.Fn.Module + "/" + f.Fn.Name, Offset: c.Addr + f.Obj.Bias - f.Addr(), Indirect: isIndirect(c), Refused: seen[i].refused}
 		at.File, at.Line, _ = f.Obj.Line(c.Addr)

@@ -35,8 +35,8 @@ func (d *Daemon) Known() {
 
 // publish lists the code of a target beside everything else, if somebody wants that. That there is more of it is news in any case. d.mu is
 // held.
-func (d *Daemon) publish(t *target) {
-	d.tree.Touch()
+func (d *Daemon) publish(t *measured) {
+	d.session.Tree.Touch()
 	if !d.catalogue.wanted {
 		return
 	}
@@ -48,7 +48,7 @@ func (d *Daemon) publish(t *target) {
 }
 
 // publishCode makes modules and functions resources, those of a file once for all targets.
-func (d *Daemon) publishCode(t *target) {
+func (d *Daemon) publishCode(t *measured) {
 	objects := d.unlisted(t)
 	var wg sync.WaitGroup
 	for _, o := range objects { // reads the tables, which takes a while
@@ -64,7 +64,7 @@ func (d *Daemon) publishCode(t *target) {
 }
 
 // unlisted are the objects of a target that are to be listed, once.
-func (d *Daemon) unlisted(t *target) (objects []*program.Object) {
+func (d *Daemon) unlisted(t *measured) (objects []*program.Object) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, o := range t.Objects() {
@@ -83,10 +83,10 @@ func (d *Daemon) publishObject(o *program.Object) error {
 			return nil
 		default:
 		}
-		if d.opts.Library.Excluded(fn.Module, fn.Name) {
+		if d.session.Library.Excluded(fn.Module, fn.Name) {
 			continue
 		}
-		if err := d.tree.Add(grid.Code, fn.Module, fn.Name); err != nil {
+		if err := d.session.Tree.Add(grid.Code, fn.Module, fn.Name); err != nil {
 			return err
 		}
 	}

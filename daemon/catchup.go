@@ -15,7 +15,7 @@ import (
 
 // inside finds the activations that the parts of a batch have to catch up with. It walks the stacks of all threads, so it comes before
 // anything is written: where that takes too long, nothing has happened.
-func (t *target) inside(w *process.World, fresh []*part) (list []activation, err error) {
+func (t *measured) inside(w *process.World, fresh []*part) (list []activation, err error) {
 	var need []*part
 	for _, p := range fresh {
 		if p.needsCatchUp() {
@@ -32,13 +32,13 @@ func (t *target) inside(w *process.World, fresh []*part) (list []activation, err
 			return nil, &tooLong{len(w.Threads())}
 		}
 		frames := t.view.frames(i)
-		if t.threads.Meets(th.TID, arch.ThreadPointer(&th.Regs)) {
+		if t.Threads.Meets(th.TID, arch.ThreadPointer(&th.Regs)) {
 			t.view.roots = append(t.view.roots, rootless{th.TID, arch.ThreadPointer(&th.Regs), frames})
 		}
 		for i := len(frames) - 1; i >= 0; i-- {
 			if f := t.oneOf(objects, frames[i].At); f != nil && len(byFunc[f.ID]) > 0 {
 				fr := &stack.Frame{Func: f, PC: frames[i].PC, CFA: frames[i].CFA}
-				list = append(list, activation{t: t, tid: th.TID, slot: t.seg.SlotOf(arch.ThreadPointer(&th.Regs)), sp: fr.CFA - 8, fr: fr, inner: i == 0, reqs: byFunc[f.ID]})
+				list = append(list, activation{t: t, tid: th.TID, slot: t.Seg.SlotOf(arch.ThreadPointer(&th.Regs)), sp: fr.CFA - 8, fr: fr, inner: i == 0, reqs: byFunc[f.ID]})
 			}
 		}
 	}
@@ -46,7 +46,7 @@ func (t *target) inside(w *process.World, fresh []*part) (list []activation, err
 }
 
 // objectsOf are the objects of functions.
-func (t *target) objectsOf(byFunc map[pcl.FuncID][]partRequest) map[*program.Object]bool {
+func (t *measured) objectsOf(byFunc map[pcl.FuncID][]partRequest) map[*program.Object]bool {
 	objects := map[*program.Object]bool{}
 	for id := range byFunc {
 		if f := t.Func(id); f != nil {
@@ -57,7 +57,7 @@ func (t *target) objectsOf(byFunc map[pcl.FuncID][]partRequest) map[*program.Obj
 }
 
 // oneOf is functionAt for what lies in some objects.
-func (t *target) oneOf(objects map[*program.Object]bool, addr uint64) *program.Function {
+func (t *measured) oneOf(objects map[*program.Object]bool, addr uint64) *program.Function {
 	if o := t.ObjectAt(addr); o == nil || !objects[o] {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (t *target) oneOf(objects map[*program.Object]bool, addr uint64) *program.F
 }
 
 // readyFor makes what the catching up with parts needs to know of their functions.
-func (t *target) readyFor(fresh []*part) {
+func (t *measured) readyFor(fresh []*part) {
 	for _, p := range fresh {
 		if !p.needsCatchUp() {
 			continue
@@ -104,7 +104,7 @@ func requestsByFunction(parts []*part) map[pcl.FuncID][]partRequest {
 
 // An activation interprets entry code for one frame.
 type activation struct {
-	t     *target
+	t     *measured
 	tid   int
 	slot  int
 	sp    uint64 // stack pointer at the entry
@@ -152,7 +152,7 @@ func (a *activation) run(pr partRequest) {
 }
 
 func (a *activation) holds(c cellVar) bool {
-	v := a.t.seg.Load(a.slot, c.off)
+	v := a.t.Seg.Load(a.slot, c.off)
 	if c.activation {
 		return v >= a.sp && v != 0
 	}
@@ -169,7 +169,7 @@ func (a *activation) primitive(p *part, in pcl.Instr) {
 	if p.keys.cell != 0 && in.Var == 0 {
 		return // nobody knows any more which object the activation that is under way is for
 	}
-	seg, c := a.t.seg, p.cells[in.Var]
+	seg, c := a.t.Seg, p.cells[in.Var]
 	switch in.Op {
 	case pcl.OpFlagEnter:
 		if seg.Load(a.slot, c.off) <= a.sp {
@@ -192,7 +192,7 @@ func (a *activation) primitive(p *part, in pcl.Instr) {
 
 // start starts a timer, but not one that reads a row in a thread that has none.
 func (a *activation) start(p *part, c cellVar, by uint64) {
-	seg, now := a.t.seg, a.now(c)
+	seg, now := a.t.Seg, a.now(c)
 	if c.rows {
 		row, ok := a.t.rowNow(a.slot, quantityOf(p.plan))
 		if !ok {
@@ -211,7 +211,7 @@ func (a *activation) start(p *part, c cellVar, by uint64) {
 // now is the time on the clock of a timer.
 func (a *activation) now(c cellVar) uint64 {
 	if c.kind == pcl.ProcessTimer && !c.rows {
-		return uint64(a.t.threads.CPUTime(a.tid))
+		return uint64(a.t.Threads.CPUTime(a.tid))
 	}
 	return tsc()
 }

@@ -32,8 +32,8 @@ func (g *growth) take(v time.Duration) {
 func (g *growth) by() time.Duration { return g.last - g.first }
 
 // readChildTimes takes both figures. One that has ended keeps the last.
-func (t *target) readChildTimes() {
-	if k, err := kernel.ReadProcess(t.proc.PID()); err == nil && !t.ended {
+func (t *measured) readChildTimes() {
+	if k, err := kernel.ReadProcess(t.Proc.PID()); err == nil && !t.ended {
 		t.times.own.take(k.User + k.System)
 		if !t.times.children.read {
 			t.times.faults[0] = k.ChildFaults
@@ -72,7 +72,7 @@ func (d *Daemon) noteOwnTimes() {
 		if !t.child || t.ended {
 			continue
 		}
-		if own, err := kernel.ProcessTime(t.proc.PID()); err == nil {
+		if own, err := kernel.ProcessTime(t.Proc.PID()); err == nil {
 			t.times.own.take(own)
 		}
 	}

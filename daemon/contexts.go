@@ -83,7 +83,7 @@ func nearTop(th *process.Stopped) ownedStack {
 func (s ownedStack) holds(sp uint64) bool { return sp >= s.lo && sp < s.hi }
 
 // lookAtStacks looks for a thread that runs on a stack which is not its own, as long as the program was not found to schedule contexts.
-func (t *target) lookAtStacks(w *process.World) error {
+func (t *measured) lookAtStacks(w *process.World) error {
 	c := &t.contexts
 	if c.why != "" {
 		return nil
@@ -92,7 +92,7 @@ func (t *target) lookAtStacks(w *process.World) error {
 	if err := t.view.missing(); err != nil || tid == 0 {
 		return err
 	}
-	if t.seg == nil {
+	if t.Seg == nil {
 		c.foreign = tid // nothing is patched before handlers are looked at
 		return nil
 	}
@@ -119,7 +119,7 @@ type verdicts struct {
 }
 
 // verdict is what was found out about a handler, if that was done.
-func (t *target) verdict(h handler) (exchange, ok bool) {
+func (t *measured) verdict(h handler) (exchange, ok bool) {
 	if t.contexts.verdicts.changes != t.Version() {
 		return false, false
 	}
@@ -129,7 +129,7 @@ func (t *target) verdict(h handler) (exchange, ok bool) {
 
 // unjudged says that a stop has shown handlers whose code nobody has looked at yet.
 type unjudged struct {
-	t    *target
+	t    *measured
 	list []handler
 }
 
@@ -152,7 +152,7 @@ func foreignStack(tid int) string {
 }
 
 // onForeignStack is a thread that runs on a stack which is not its own; 0 if there is none.
-func (t *target) onForeignStack(w *process.World) (tid int) {
+func (t *measured) onForeignStack(w *process.World) (tid int) {
 	var maps []process.Mapping
 	stacks := make(map[int]ownedStack, len(w.Threads()))
 	for i, th := range w.Threads() {
@@ -167,7 +167,7 @@ func (t *target) onForeignStack(w *process.World) (tid int) {
 					return 0
 				}
 			}
-			own = ownStack(th, th.TID == t.proc.PID(), maps)
+			own = ownStack(th, th.TID == t.Proc.PID(), maps)
 		}
 		stacks[th.TID] = own
 		if own.hi != 0 && !own.holds(arch.SP(&th.Regs)) && !t.comesBack(i, th, own) {
@@ -180,20 +180,20 @@ func (t *target) onForeignStack(w *process.World) (tid int) {
 
 // comesBack reports whether a thread, by its number, that is on another stack than its own is there for a while only: in a handler on a stack for signals,
 // or in Go code, whose goroutines have stacks of their own and are not patched.
-func (t *target) comesBack(i int, th *process.Stopped, own ownedStack) bool {
+func (t *measured) comesBack(i int, th *process.Stopped, own ownedStack) bool {
 	if o := t.ObjectAt(arch.PC(&th.Regs)); o != nil && o.IsGo() {
 		return true
 	}
-	if at := stack.RegsOf(th); t.seg != nil && t.seg.Contains(at.RIP) && !t.detours().Leave(&at) {
+	if at := stack.RegsOf(th); t.Seg != nil && t.Seg.Contains(at.RIP) && !t.detours().Leave(&at) {
 		return true // in a trampoline that is being left, from where nothing can be told
 	}
 	return own.holds(t.view.walk(i).End)
 }
 
 // schedules notes that the program schedules its own contexts, for a reason. From now on no window of several instructions is written.
-func (t *target) schedules(why string) {
+func (t *measured) schedules(why string) {
 	t.contexts.why = why
-	t.d.logf("process %d schedules its own contexts (%s): %s, and trampolines stay in its memory until it ends", t.proc.PID(), why, whyOneInstruction)
+	t.Logf("process %d schedules its own contexts (%s): %s, and trampolines stay in its memory until it ends", t.Proc.PID(), why, whyOneInstruction)
 	for _, c := range t.plans {
 		c.parks = true
 	}
@@ -202,7 +202,7 @@ func (t *target) schedules(why string) {
 }
 
 // outOfReach reports whether an entry or exit of a function cannot be patched.
-func (t *target) outOfReach(f *program.Function) bool {
+func (t *measured) outOfReach(f *program.Function) bool {
 	pl := t.planned(f)
 	if pl.plan == nil {
 		return true
@@ -218,16 +218,16 @@ func (t *target) outOfReach(f *program.Function) bool {
 }
 
 // noteStays says in the head of the segment that it stays, for whoever comes after us.
-func (t *target) noteStays() {
-	if t.seg != nil && t.contexts.why != "" {
-		t.seg.SetStays(true)
+func (t *measured) noteStays() {
+	if t.Seg != nil && t.contexts.why != "" {
+		t.Seg.SetStays(true)
 	}
 }
 
 // catches is the set of signals that the target has a handler for, the C library's own two left out (bit n-1 of SigCgt in
 // /proc/PID/status is signal n).
-func (t *target) catches() uint64 {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", t.proc.PID()))
+func (t *measured) catches() uint64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", t.Proc.PID()))
 	if err != nil {
 		return 0
 	}
@@ -238,7 +238,7 @@ func (t *target) catches() uint64 {
 }
 
 // maySwitch reports whether an object other than the C library has or imports a function that leaves for another stack.
-func (t *target) maySwitch() bool {
+func (t *measured) maySwitch() bool {
 	for _, o := range t.Objects() {
 		if !libc.IsC(o.Name) && o.MentionsSwitch() {
 			return true
@@ -248,9 +248,9 @@ func (t *target) maySwitch() bool {
 }
 
 // handlersDue reports whether it is to be found out anew where the target's handlers lead: there are other handlers, or there is other code.
-func (t *target) handlersDue() bool {
+func (t *measured) handlersDue() bool {
 	c := &t.contexts
-	return c.why == "" && t.seg != nil && (c.foreign != 0 || (c.loads != t.Loads() || c.caught != t.catches()) && t.maySwitch())
+	return c.why == "" && t.Seg != nil && (c.foreign != 0 || (c.loads != t.Loads() || c.caught != t.catches()) && t.maySwitch())
 }
 
 // kernelAction is the size of the kernel's struct sigaction: the handler, flags, where it returns to, a set of signals of sigsetSize bytes.
@@ -263,10 +263,10 @@ const (
 type handler struct{ addr, flags uint64 }
 
 // handlers asks the kernel for the handlers that the target has installed.
-func (t *target) handlers(w *process.World) (list []handler, err error) {
+func (t *measured) handlers(w *process.World) (list []handler, err error) {
 	c := &t.contexts
 	c.caught, c.loads = t.catches(), t.Loads()
-	at, mem := t.seg.Scratch(kernelAction)
+	at, mem := t.Seg.Scratch(kernelAction)
 	for sig := uint64(1); sig <= 64; sig++ {
 		if c.caught&(1<<(sig-1)) == 0 {
 			continue
@@ -285,7 +285,7 @@ func (t *target) handlers(w *process.World) (list []handler, err error) {
 }
 
 // lookAtHandlers finds out whether one of the target's handlers leaves for another context, as far as that is to be found out anew.
-func (t *target) lookAtHandlers() error {
+func (t *measured) lookAtHandlers() error {
 	if !t.handlersDue() {
 		return nil
 	}
@@ -312,9 +312,9 @@ func (t *target) lookAtHandlers() error {
 }
 
 // lookFirst is lookAtHandlers before anything is patched. What is not known then is taken for the worse.
-func (t *target) lookFirst() {
+func (t *measured) lookFirst() {
 	t.contexts.looked = true
-	if err := process.Patiently(t.lookAtHandlers); err != nil && t.contexts.why == "" && !t.proc.Gone() {
+	if err := process.Patiently(t.lookAtHandlers); err != nil && t.contexts.why == "" && !t.Proc.Gone() {
 		t.schedules(fmt.Sprintf("where its signal handlers lead cannot be told: %v", err))
 	}
 }
@@ -324,7 +324,7 @@ const saSiginfo = 4
 
 // mayExchange reports whether one of the handlers may leave for another context in a way that has no name: all but those do that call nothing,
 // end by returning only, and are not given the registers.
-func (t *target) mayExchange(list []handler) bool {
+func (t *measured) mayExchange(list []handler) bool {
 	for _, h := range list {
 		f := t.FunctionAt(h.addr)
 		if f == nil || h.flags&saSiginfo != 0 {
@@ -347,7 +347,7 @@ func (t *target) mayExchange(list []handler) bool {
 const mostFromHandler = 256
 
 // leadsToSwitch reports whether direct calls lead from a function to one that leaves for another stack.
-func (t *target) leadsToSwitch(f *program.Function) bool {
+func (t *measured) leadsToSwitch(f *program.Function) bool {
 	seen := map[*program.Function]bool{f: true}
 	for todo := []*program.Function{f}; len(todo) > 0 && len(seen) < mostFromHandler; todo = todo[1:] {
 		f := todo[0]
@@ -386,7 +386,7 @@ func wide(s *planner.Site) bool {
 }
 
 // tooWide is why a site may not be patched in a program that schedules its own contexts; nil if it may.
-func (t *target) tooWide(s *planner.Site) error {
+func (t *measured) tooWide(s *planner.Site) error {
 	if t.contexts.why == "" || !wide(s) {
 		return nil
 	}
@@ -394,7 +394,7 @@ func (t *target) tooWide(s *planner.Site) error {
 }
 
 // checkWindows refuses to write a window that has become too wide since it was planned.
-func (t *target) checkWindows(sites []*patch.Site) error {
+func (t *measured) checkWindows(sites []*patch.Site) error {
 	for _, s := range sites {
 		if s.Patched() {
 			continue
@@ -427,7 +427,7 @@ func (d *Daemon) leaveWindows() {
 func (d *Daemon) inWindows() (keys []grid.PairKey, sinks []grid.Sink) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	found := map[*target]bool{}
+	found := map[*measured]bool{}
 	for _, t := range d.targets {
 		if t.contexts.why != "" && !t.contexts.left && !t.ended {
 			t.contexts.left, found[t] = true, true
@@ -445,7 +445,7 @@ func (d *Daemon) inWindows() (keys []grid.PairKey, sinks []grid.Sink) {
 }
 
 // standsIn reports whether a pair, or the one that serves it, has a site that is too wide in one of these targets.
-func (p *pair) standsIn(found map[*target]bool) bool {
+func (p *pair) standsIn(found map[*measured]bool) bool {
 	parts := p.parts
 	if p.keyed != nil {
 		parts = append(parts[:len(parts):len(parts)], p.keyed.of.parts...)
@@ -470,10 +470,10 @@ func (d *Daemon) replan() {
 		if t.contexts.why == "" {
 			continue
 		}
-		t.text.ForgetEmpty()
+		t.Text.ForgetEmpty()
 		for _, c := range t.plans {
 			for f, pl := range c.funcs {
-				if pl.plan != nil && !t.text.Uses(pl.plan) {
+				if pl.plan != nil && !t.Text.Uses(pl.plan) {
 					delete(c.funcs, f)
 				}
 			}
@@ -485,7 +485,7 @@ func (d *Daemon) replan() {
 // without a head is there to stay. (Otherwise the head goes last.)
 
 // stayed reports whether these mappings of ours are there to stay, and takes the word of who left them.
-func (t *target) stayed(ours []process.Mapping) bool {
+func (t *measured) stayed(ours []process.Mapping) bool {
 	if !segment.Staying(ours) {
 		return false
 	}
@@ -495,12 +495,12 @@ func (t *target) stayed(ours []process.Mapping) bool {
 }
 
 // mustGo picks what is to be unmapped, in order. A culprit that was killed may not have found out yet what the stacks say now.
-func (t *target) mustGo(w *process.World, ours []process.Mapping) (going []process.Mapping) {
+func (t *measured) mustGo(w *process.World, ours []process.Mapping) (going []process.Mapping) {
 	if len(ours) == 0 || segment.Staying(ours) {
 		return nil
 	}
-	h, _, err := segment.HeaderIn(t.proc, ours)
-	stays := err == nil && h.Stays || t.seg == nil && t.catches() != 0 && t.onForeignStack(w) != 0
+	h, _, err := segment.HeaderIn(t.Proc, ours)
+	stays := err == nil && h.Stays || t.Seg == nil && t.catches() != 0 && t.onForeignStack(w) != 0
 	for _, m := range ours {
 		if !stays && !segment.IsHead(m) {
 			going = append(going, m)
@@ -515,8 +515,8 @@ func (t *target) mustGo(w *process.World, ours []process.Mapping) (going []proce
 }
 
 // leavesNothing says in the head, at the end, that nothing need stay, where nothing was ever patched.
-func (t *target) leavesNothing() {
-	if t.seg.Stays && !t.text.Ever() && !t.contexts.stayed {
-		t.seg.SetStays(false)
+func (t *measured) leavesNothing() {
+	if t.Seg.Stays && !t.Text.Ever() && !t.contexts.stayed {
+		t.Seg.SetStays(false)
 	}
 }

@@ -23,7 +23,7 @@ func (d *Daemon) patchedWide() (wideOnes, all int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, t := range d.targets {
-		for _, s := range t.text.Sites() {
+		for _, s := range t.Text.Sites() {
 			if !s.Patched() {
 				continue
 			}

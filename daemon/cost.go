@@ -90,7 +90,7 @@ func (l *pauseLog) total() time.Duration {
 func (d *Daemon) accountCost(now, cpus float64) {
 	active := 0.0
 	for _, t := range d.targets {
-		active += t.threads.Active()
+		active += t.Threads.Active()
 	}
 	pause := d.pauses.total()
 	stood := d.standing(pause - d.lastPause)

@@ -133,7 +133,7 @@ func TestCountsAreExact(t *testing.T) {
 }
 
 // listAll makes all functions known.
-func (t *target) listAll() {
+func (t *measured) listAll() {
 	for _, o := range t.Objects() {
 		t.Know(o, o.Functions())
 	}

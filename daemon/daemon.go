@@ -21,10 +21,10 @@ import (
 	"culprit/daemon/process"
 	"culprit/daemon/program"
 	"culprit/daemon/selfcost"
+	"culprit/daemon/target"
 	"culprit/daemon/tracerguard"
 	"culprit/grid"
 	"culprit/internal/fault"
-	"culprit/internal/safetext"
 	"culprit/pcl"
 )
 
@@ -43,31 +43,27 @@ type Options struct {
 // A Daemon measures processes. Without Detach its probes go on counting, harmlessly, until the targets end.
 type Daemon struct {
 	opts      Options
-	tree      *grid.Tree
-	clock     *kernel.TSCClock
+	session   *target.Session
 	prices    prices
 	images    program.Files
 	twins     twins
 	files     *openfiles.Host
-	host      string
-	began     time.Time
 	pauses    pauseLog
 	guard     *tracerguard.Guard
 	reserve   reserve // until Detach
 	rows      rowKeeper
 	sight     syscallSight
 	accounts  accounts
-	targets   []*target
-	byPID     map[int]*target // the last target of each number
+	targets   []*measured
+	byPID     map[int]*measured // the last target of each number
 	family    *family
 	passing   kernel.Passing // marked at each pass, where values of single threads are measured
 	catalogue catalogue
 	looks     looks
 	allowance selfcost.Allowance
-	passes    selfcost.Interval   // of the sampling loop
-	beats     time.Time           // when the first beat was
-	kern      *kernel.ThreadTable // of all targets
-	rings     *kernel.Rings       // of all targets; nil until the first needs them
+	passes    selfcost.Interval // of the sampling loop
+	beats     time.Time         // when the first beat was
+	rings     *kernel.Rings     // of all targets; nil until the first needs them
 
 	enabling sync.Mutex // one batch at a time
 
@@ -114,12 +110,12 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 	}
 	host, _ := os.Hostname()
 	tree := grid.NewTree()
-	d := &Daemon{opts: opts, tree: tree, files: openfiles.NewHost(tree), clock: clock, host: host,
-		began: time.Now(), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, missed: map[string]string{}, byPID: map[int]*target{}, family: newFamily(), catalogue: catalogue{listed: map[program.FileKey]bool{}}, kern: kernel.NewThreadTable(), stopped: make(chan struct{}), ended: make(chan struct{})}
+	s := &target.Session{Library: opts.Library, Tree: tree, Clock: clock, Kernel: kernel.NewThreadTable(), Host: host, Began: time.Now(), Log: opts.Log}
+	d := &Daemon{opts: opts, session: s, files: openfiles.NewHost(tree), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, missed: map[string]string{}, byPID: map[int]*measured{}, family: newFamily(), catalogue: catalogue{listed: map[program.FileKey]bool{}}, stopped: make(chan struct{}), ended: make(chan struct{})}
 	d.images.Say = func(text string) { d.logf("%s", text) }
 	defer d.images.EndWith(ctx)()
-	d.allowance.Begin(d.began, opts.Budget, selfcost.ThisMachine())
-	d.tree.Add(grid.Machine, host)
+	d.allowance.Begin(d.session.Began, opts.Budget, selfcost.ThisMachine())
+	d.session.Tree.Add(grid.Machine, host)
 	if err := d.keepReserve(); err != nil {
 		return nil, err
 	}
@@ -171,13 +167,13 @@ func (d *Daemon) goLoop(f func()) {
 }
 
 // Now is the session time in seconds.
-func (d *Daemon) Now() float64 { return time.Since(d.began).Seconds() }
+func (d *Daemon) Now() float64 { return d.session.Now() }
 
 // Tree is the resources discovered so far.
-func (d *Daemon) Tree() *grid.Tree { return d.tree }
+func (d *Daemon) Tree() *grid.Tree { return d.session.Tree }
 
 func (d *Daemon) logf(format string, args ...any) {
-	d.opts.Log(safetext.Clean(fmt.Sprintf(format, args...)))
+	d.session.Logf(format, args...)
 }
 
 // sampleLoop reads all cells, five times a second if that takes little, and keeps the house clean in between.
@@ -190,7 +186,7 @@ func (d *Daemon) sampleLoop() {
 		}
 		d.tickIfDue()
 		if n%5 == 0 {
-			d.clock.Refine()
+			d.session.Clock.Refine()
 			d.age()
 		}
 		if n%10 == 0 || d.hurry.Swap(false) {
@@ -214,11 +210,11 @@ func (d *Daemon) age() {
 }
 
 // await marks a target that has ended; the last one ends the session.
-func (d *Daemon) await(t *target) {
+func (d *Daemon) await(t *measured) {
 	select {
 	case <-d.stopped:
 		return
-	case <-t.proc.Done():
+	case <-t.Proc.Done():
 	}
 	d.tick() // what its cells hold is still there
 	d.mu.Lock()
@@ -227,16 +223,16 @@ func (d *Daemon) await(t *target) {
 }
 
 // lives reports whether a target still runs the program that was opened; one that does not is retired. d.mu is held.
-func (d *Daemon) lives(t *target) bool {
+func (d *Daemon) lives(t *measured) bool {
 	if t.ended {
 		return false
 	}
 	err := d.checkExec(t)
 	if errors.Is(err, process.ErrTargetExeced) || errors.Is(err, process.ErrTargetExited) {
-		d.logf("%s: %v", t.name, err)
+		d.logf("%s: %v", t.Name, err)
 		d.end(t)
 		if t.child && errors.Is(err, process.ErrTargetExeced) {
-			d.family.again = append(d.family.again, t.proc.PID())
+			d.family.again = append(d.family.again, t.Proc.PID())
 		}
 		return false
 	}
@@ -244,13 +240,13 @@ func (d *Daemon) lives(t *target) bool {
 }
 
 // end retires a target. d.mu is held.
-func (d *Daemon) end(t *target) {
+func (d *Daemon) end(t *measured) {
 	if t.ended {
 		return
 	}
 	t.ended, t.endedAt = true, d.Now()
-	t.files.Close()
-	d.tree.Retire(grid.Process, t.name)
+	t.Files.Close()
+	d.session.Tree.Retire(grid.Process, t.Name)
 	for _, o := range d.targets {
 		if !o.ended {
 			return
@@ -278,12 +274,12 @@ func (d *Daemon) Targets() (infos []grid.TargetInfo) {
 }
 
 // infoOf describes a target. d.mu is held.
-func (d *Daemon) infoOf(t *target) grid.TargetInfo {
+func (d *Daemon) infoOf(t *measured) grid.TargetInfo {
 	to := t.endedAt
 	if !t.ended {
 		to = d.Now()
 	}
-	return grid.TargetInfo{From: t.joinedAt, To: to, Host: d.host, PID: t.proc.PID(), Exe: path.Join(path.Dir(t.Exe), t.Main().Name), Runtime: t.Runtime(), Threads: t.threads.Count(), Interprets: t.Interprets(), Ended: t.ended, Lossy: t.lossy, Rank: t.rank,
+	return grid.TargetInfo{From: t.joinedAt, To: to, Host: d.session.Host, PID: t.Proc.PID(), Exe: path.Join(path.Dir(t.Exe), t.Main().Name), Runtime: t.Runtime(), Threads: t.Threads.Count(), Interprets: t.Interprets(), Ended: t.ended, Lossy: t.lossy, Rank: t.rank,
 		Backend: t.backend(), Why: t.whyLooking()}
 }
 

@@ -28,7 +28,7 @@ func (d *Daemon) buryEnded() {
 	d.targets = kept
 }
 
-func (d *Daemon) bury(t *target) {
+func (d *Daemon) bury(t *measured) {
 	for _, p := range d.pairs {
 		p.parts = without(p.parts, t)
 	}
@@ -39,13 +39,13 @@ func (d *Daemon) bury(t *target) {
 	d.family.measured += t.times.own.by()
 	t.detached = true
 	t.close()
-	if d.byPID[t.proc.PID()] == t {
-		delete(d.byPID, t.proc.PID())
+	if d.byPID[t.Proc.PID()] == t {
+		delete(d.byPID, t.Proc.PID())
 	}
 }
 
 // without drops the parts of a target.
-func without(parts []*part, t *target) []*part {
+func without(parts []*part, t *measured) []*part {
 	kept := parts[:0]
 	for _, p := range parts {
 		if p.t != t {

@@ -26,7 +26,7 @@ func (d *Daemon) Detach() (clean bool, err error) {
 	for _, t := range d.targets {
 		if e := t.detach(); e != nil {
 			clean = false
-			errs = append(errs, fmt.Errorf("%s: %w", t.name, e))
+			errs = append(errs, fmt.Errorf("%s: %w", t.Name, e))
 		}
 	}
 	if d.opts.Children {
@@ -37,7 +37,7 @@ func (d *Daemon) Detach() (clean bool, err error) {
 			d.rings.Close()
 			d.rings = nil
 		}
-		d.kern.Close()
+		d.session.Kernel.Close()
 		d.family.births.Close()
 		d.passing.Close()
 		d.prices.close()
@@ -50,13 +50,13 @@ func (d *Daemon) Detach() (clean bool, err error) {
 
 // detach restores every byte, then unmaps the segment once no thread is inside. If something stands in the way, it is done
 // once more from what the process itself carries. After an error everything is as it was, and detach may be called again.
-func (t *target) detach() error {
+func (t *measured) detach() error {
 	if t.detached {
 		return nil
 	}
 	err := t.leave()
 	switch {
-	case t.proc.GoneBy(err):
+	case t.Proc.GoneBy(err):
 		t.d.end(t) // before the session did: nothing was removed from it
 	case err != nil:
 		return err
@@ -67,48 +67,48 @@ func (t *target) detach() error {
 }
 
 // leave takes all that is ours out of a target that lives.
-func (t *target) leave() error {
-	if t.proc.Gone() {
+func (t *measured) leave() error {
+	if t.Proc.Gone() {
 		return process.ErrTargetExited
 	}
-	if t.seg == nil {
+	if t.Seg == nil {
 		return nil
 	}
 	err := t.remove()
-	if err != nil && !t.proc.GoneBy(err) {
-		t.d.logf("%s: detaching once more after: %v", t.name, err)
-		err = t.text.Restore(&patch.RestoreReport{})
+	if err != nil && !t.Proc.GoneBy(err) {
+		t.Logf("%s: detaching once more after: %v", t.Name, err)
+		err = t.Text.Restore(&patch.RestoreReport{})
 	}
 	if err == nil {
-		err = segment.Tidy(t.proc, t.stop)
+		err = segment.Tidy(t.Proc, t.stop)
 	}
 	if err != nil {
 		return err
 	}
-	t.text.TakenOut()
+	t.Text.TakenOut()
 	return nil
 }
 
 // patched is how many sites are in the text of a target that lives and was not left.
-func (t *target) patched() int {
+func (t *measured) patched() int {
 	if t.detached || t.ended {
 		return 0
 	}
-	return len(t.text.Patched())
+	return len(t.Text.Patched())
 }
 
 // remove takes out what is known to be in.
-func (t *target) remove() error {
-	if err := t.text.TakeOut(&beginning{t: t}); err != nil {
+func (t *measured) remove() error {
+	if err := t.Text.TakeOut(&beginning{t: t}); err != nil {
 		return err
 	}
-	if t.text.Unsure() {
-		return t.text.Restore(&patch.RestoreReport{})
+	if t.Text.Unsure() {
+		return t.Text.Restore(&patch.RestoreReport{})
 	}
 	t.leavesNothing()
-	err := t.text.Unmap()
-	if err == nil && t.seg.Stays {
-		t.d.logf("%s: the code is as it was; trampolines stay in its memory until it ends, since contexts of the program may come back to them", t.name)
+	err := t.Text.Unmap()
+	if err == nil && t.Seg.Stays {
+		t.Logf("%s: the code is as it was; trampolines stay in its memory until it ends, since contexts of the program may come back to them", t.Name)
 	}
 	return err
 }

@@ -16,10 +16,12 @@ type detours struct {
 }
 
 // detours are those of a target as they are now.
-func (t *target) detours() detours { return detours{t.text, t.seg} }
+func (t *measured) detours() detours { return detours{t.Text, t.Seg} }
 
 // walker walks stacks of the target.
-func (t *target) walker() *stack.Walker { return &stack.Walker{Code: t.Program, Detours: t.detours()} }
+func (t *measured) walker() *stack.Walker {
+	return &stack.Walker{Code: t.Program, Detours: t.detours()}
+}
 
 // Holds reports whether an address lies in memory of ours.
 func (d detours) Holds(pc uint64) bool { return d.seg != nil && d.seg.Contains(pc) }

@@ -24,7 +24,7 @@ const allSlots = -1
 
 // distribute returns what came into the buckets since the last pass; nil for a pair that has none.
 func (p *part) distribute(r *reading) *grid.Distribution {
-	if p.buckets == 0 || p.t.seg == nil {
+	if p.buckets == 0 || p.t.Seg == nil {
 		return nil
 	}
 	growth := &grid.Distribution{Step: p.step()}
@@ -50,7 +50,7 @@ func (p *part) distribute(r *reading) *grid.Distribution {
 
 // tally adds what one block holds.
 func (p *part) tally(slot int, into *tally) {
-	seg := p.t.seg
+	seg := p.t.Seg
 	for i := range into.counts {
 		into.counts[i] += seg.Load(slot, p.buckets+int32(i)*trampoline.WordSize)
 	}
@@ -92,11 +92,11 @@ func (p *part) step() float64 {
 	case pcl.ProcessTimer:
 		return 1e-9
 	}
-	return p.t.d.clock.Seconds(1)
+	return p.t.Clock.Seconds(1)
 }
 
 // distribute hands what came into the buckets of a pair since p.last, in all its processes, to its sink.
-func (d *Daemon) distribute(p *pair, readings map[*target]*reading, now float64) {
+func (d *Daemon) distribute(p *pair, readings map[*measured]*reading, now float64) {
 	sink, ok := p.sink.(grid.DistributionSink)
 	if !ok {
 		return

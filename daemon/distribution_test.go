@@ -293,7 +293,7 @@ func TestDistributionOfTwoProcesses(t *testing.T) {
 func TestOverwrittenBuckets(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/latency.cc"))
 	d := attachWith(t, latencyMetrics, p.PID)
-	g := grid.New(d, d.opts.Library.Metric, d.Now)
+	g := grid.New(d, d.session.Library.Metric, d.Now)
 	nap := key(t, "nap_time", "/")
 	if r := g.Enable(nap); r[0].Err != nil {
 		t.Fatal(r[0].Err)
@@ -302,10 +302,10 @@ func TestOverwrittenBuckets(t *testing.T) {
 	d.mu.Lock()
 	pt := d.pairs[nap].parts[0]
 	d.mu.Unlock()
-	slot := pt.t.seg.SlotOf(0x12340) // nobody's
+	slot := pt.t.Seg.SlotOf(0x12340) // nobody's
 	for range 200 {
 		for i := range int32(grid.DistributionBuckets) {
-			pt.t.seg.Store(slot, pt.buckets+8*i, rng.Uint64()>>rng.IntN(64))
+			pt.t.Seg.Store(slot, pt.buckets+8*i, rng.Uint64()>>rng.IntN(64))
 		}
 		d.tick()
 		v, ok := g.Distribution(nap, 0)
@@ -334,7 +334,7 @@ func TestDistributionsOfThreadsThatEnd(t *testing.T) {
 	p.Expect(t, "DONE", 10*time.Minute)
 	d.Disable([]grid.PairKey{life})
 	d.mu.Lock()
-	blocks := len(d.targets[0].seg.Used(nil))
+	blocks := len(d.targets[0].Seg.Used(nil))
 	d.mu.Unlock()
 	got, want := s.distribution(life), p.Counts()["short_life"]
 	t.Logf("%d threads in %d blocks, %d values, p50 %.3g s", p.Counts()["threads"], blocks, got.Count(), got.Quantile(0.5))

@@ -117,10 +117,10 @@ func TestLoadedFarAway(t *testing.T) {
 	p.Say(t, "load")
 	t.Log(p.Expect(t, "LOADED", 5*time.Second))
 	keys := waitForPlugin(t, d)
-	islands := len(d.targets[0].seg.Islands)
+	islands := len(d.targets[0].Seg.Islands)
 	var s sums
 	on := enableAll(t, d, &s, append(keys, pluginKeys(d, "exec_time_inclusive")...))
-	if got := len(d.targets[0].seg.Islands); got != islands+1 {
+	if got := len(d.targets[0].Seg.Islands); got != islands+1 {
 		t.Errorf("%d islands, there were %d: the library is not far enough away for this test", got, islands)
 	}
 	time.Sleep(300 * time.Millisecond)
@@ -208,7 +208,7 @@ func checkObjects(t *testing.T, d *Daemon, first bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	tgt := d.targets[0]
-	maps, err := tgt.proc.Maps()
+	maps, err := tgt.Proc.Maps()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func (m *sampleMeter) adopt(plan *pcl.Plan) bool {
 }
 
 // newLookedPart makes a part of a target that is only looked at.
-func newLookedPart(t *target, key grid.PairKey, owner uint64) (*part, error) {
+func newLookedPart(t *measured, key grid.PairKey, owner uint64) (*part, error) {
 	plan, object, err := t.compileToLook(key)
 	if err != nil {
 		return nil, err
@@ -74,8 +74,8 @@ func (m *sampleMeter) index() {
 
 // compileToLook is the plan of a pair, and which lock or file its focus names: the arguments by which a probe tells those apart are
 // gone when a sample is taken, but what a blocked thread waits for is known.
-func (t *target) compileToLook(key grid.PairKey) (plan *pcl.Plan, object string, err error) {
-	lib := t.d.opts.Library
+func (t *measured) compileToLook(key grid.PairKey) (plan *pcl.Plan, object string, err error) {
+	lib := t.Library
 	if err := lib.Check(key.Metric, key.Focus); err != nil {
 		return nil, "", err
 	}
@@ -100,7 +100,7 @@ func (t *target) compileToLook(key grid.PairKey) (plan *pcl.Plan, object string,
 }
 
 // knowsObject refuses a lock or file that nobody has seen: its value would be 0 for ever.
-func (t *target) knowsObject(f grid.Focus) error {
+func (t *measured) knowsObject(f grid.Focus) error {
 	for _, h := range []grid.Hierarchy{grid.SyncObject, grid.IO} {
 		if e := f.Elements(h); len(e) == 2 {
 			if _, err := t.Object(h, e); err != nil {
@@ -191,7 +191,7 @@ func (m *sampleMeter) counts(x *stackSample) bool {
 }
 
 // planOf is the plan of a pair in a target of either kind.
-func (t *target) planOf(key grid.PairKey) (*pcl.Plan, error) {
+func (t *measured) planOf(key grid.PairKey) (*pcl.Plan, error) {
 	if !t.estimates(key, nil) {
 		return t.compile(key)
 	}

@@ -15,16 +15,16 @@ import (
 func (m *kernelMeter) countEvents() error {
 	tid := 0
 	if name := m.plan.Thread; name != "" {
-		if tid = m.t.threads.Number(name); tid == 0 {
-			return fmt.Errorf("%s has no thread %q now", m.t.name, name)
+		if tid = m.t.Threads.Number(name); tid == 0 {
+			return fmt.Errorf("%s has no thread %q now", m.t.Name, name)
 		}
 	}
-	c, err := kernel.CountEvent(m.t.proc.PID(), tid, m.plan.Event)
+	c, err := kernel.CountEvent(m.t.Proc.PID(), tid, m.plan.Event)
 	if err != nil {
 		return m.noEvents(err)
 	}
 	if c.UserOnly() {
-		m.t.d.logf("%s: %s is counted in user mode only: what the kernel does for it may not be seen", m.t.name, m.plan.Event)
+		m.t.Logf("%s: %s is counted in user mode only: what the kernel does for it may not be seen", m.t.Name, m.plan.Event)
 	}
 	m.events = c
 	return nil
@@ -32,7 +32,7 @@ func (m *kernelMeter) countEvents() error {
 
 // noEvents has an error say which metric cannot be had.
 func (m *kernelMeter) noEvents(err error) error {
-	what := fmt.Sprintf("hwCounter(%q) of %s", m.plan.Event, m.t.name)
+	what := fmt.Sprintf("hwCounter(%q) of %s", m.plan.Event, m.t.Name)
 	var denied *kernel.NotPermitted
 	var lacks *kernel.Unsupported
 	switch {

@@ -23,7 +23,7 @@ func TestEventsOfAThread(t *testing.T) {
 	d := attachWith(t, eventMetrics, p.PID)
 	thread := secondThread(t, p.PID)
 	whole, one := key(t, "used", "/"), key(t, "used", "/")
-	one.Focus = one.Focus.Refine(grid.Process, d.targets[0].name, d.targets[0].threads.Name(thread))
+	one.Focus = one.Focus.Refine(grid.Process, d.targets[0].Name, d.targets[0].Threads.Name(thread))
 	var s sums
 	before, open := ranFor(t, p.PID, thread), descriptors(t)
 	d.mustEnable(t, &s, whole, one)

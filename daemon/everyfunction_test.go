@@ -195,7 +195,7 @@ func patchedOf(d *Daemon, functions []*program.Function) (ok int, tactics map[pl
 		for _, where := range []pcl.Where{pcl.Entry, pcl.Return} {
 			for _, pt := range pl.points[where] {
 				planned, _ := pl.plan.SiteOf(pt)
-				if planned == nil || f.Obj == nil || !d.targets[0].text.IsPatched(planned) {
+				if planned == nil || f.Obj == nil || !d.targets[0].Text.IsPatched(planned) {
 					whole = false
 					continue
 				}

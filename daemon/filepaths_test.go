@@ -16,7 +16,7 @@ func TestFilesAreToldByTheirPaths(t *testing.T) {
 	d := attachTo(t, p.PID)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	f := d.targets[0].files
+	f := d.targets[0].Files
 	a := filepath.Join(dir, "a")
 	if _, ok := f.Number([]string{"File", a}, d.Now()); !ok {
 		t.Fatal("the file is not known")

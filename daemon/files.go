@@ -12,21 +12,21 @@ import (
 const freshFor = 0.5
 
 // fileWord is where probes have what a descriptor stands for; nil while there is no segment.
-func (t *target) fileWord(fd int) *uint64 {
-	if t.seg == nil {
+func (t *measured) fileWord(fd int) *uint64 {
+	if t.Seg == nil {
 		return nil
 	}
-	return t.seg.FileWord(fd)
+	return t.Seg.FileWord(fd)
 }
 
 // mayReadMemory tells whether probes may read what pointers lead to.
-func (t *target) mayReadMemory() bool { return t.mayAsk(readingMemory) == nil }
+func (t *measured) mayReadMemory() bool { return t.mayAsk(readingMemory) == nil }
 
 // followFiles keeps up with what the descriptors stand for that pairs are at. d.mu is held.
 func (d *Daemon) followFiles(now float64) {
 	for _, t := range d.targets {
-		if !t.ended && t.files.Due(now, 0) && t.followsFiles(d.pairs) {
-			t.files.Look(now)
+		if !t.ended && t.Files.Due(now, 0) && t.followsFiles(d.pairs) {
+			t.Files.Look(now)
 		}
 	}
 }
@@ -35,13 +35,13 @@ func (d *Daemon) followFiles(now float64) {
 func (d *Daemon) tellFiles(pairs map[grid.PairKey]*pair) {
 	for _, t := range d.targets {
 		if !t.ended && t.followsFiles(pairs) {
-			t.files.Look(d.Now())
+			t.Files.Look(d.Now())
 		}
 	}
 }
 
 // followsFiles tells whether a pair asks what descriptors of the target stand for.
-func (t *target) followsFiles(pairs map[grid.PairKey]*pair) bool {
+func (t *measured) followsFiles(pairs map[grid.PairKey]*pair) bool {
 	for _, p := range pairs {
 		for _, pt := range p.parts {
 			if pt.t == t && pt.follows {
@@ -56,8 +56,8 @@ func (t *target) followsFiles(pairs map[grid.PairKey]*pair) bool {
 func (d *Daemon) findFiles(after float64) {
 	now := d.Now()
 	for _, t := range d.targets {
-		if !t.ended && t.files.Due(now, after) {
-			t.files.Look(now)
+		if !t.ended && t.Files.Due(now, after) {
+			t.Files.Look(now)
 		}
 	}
 }
@@ -66,8 +66,8 @@ func (d *Daemon) findFiles(after float64) {
 func (d *Daemon) findFilesInTurn() {
 	now := d.Now()
 	for i, t := range d.targets {
-		if !t.ended && t.files.Due(now, 0) && (!t.files.Looked() || d.hasTurn(i, d.looks.loads)) {
-			t.files.Look(now)
+		if !t.ended && t.Files.Due(now, 0) && (!t.Files.Looked() || d.hasTurn(i, d.looks.loads)) {
+			t.Files.Look(now)
 		}
 	}
 }
@@ -84,7 +84,7 @@ func (d *Daemon) worthAsking(all []grid.Focus) []grid.Focus {
 	left := manyFiles
 	for _, f := range all {
 		part := objectPart(f)
-		waited := slices.ContainsFunc(d.targets, func(t *target) bool { return t.profile.waited(part) })
+		waited := slices.ContainsFunc(d.targets, func(t *measured) bool { return t.profile.waited(part) })
 		if waited || left > 0 {
 			out = append(out, f)
 		}

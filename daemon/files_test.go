@@ -89,7 +89,7 @@ func TestOpenFilesAreResources(t *testing.T) {
 	p.Say(t, "go")
 	p.Expect(t, "DONE", time.Minute)
 	d.mu.Lock()
-	d.targets[0].files.Look(d.Now() + openfiles.GoneFor + 1)
+	d.targets[0].Files.Look(d.Now() + openfiles.GoneFor + 1)
 	d.mu.Unlock()
 	if has("File", c) {
 		t.Error("a closed file is still listed")
@@ -128,7 +128,7 @@ func TestOnePipeIsOneResource(t *testing.T) {
 	awaitTruth(t, "the pipe is known", func() bool { return len(d.Tree().Children(grid.IO, "Pipe")) > 0 })
 	d.mu.Lock()
 	for _, tg := range d.targets {
-		tg.files.Look(d.Now())
+		tg.Files.Look(d.Now())
 	}
 	d.mu.Unlock()
 	named := map[string]string{}

@@ -64,11 +64,11 @@ const (
 func (p *part) allowed() error { return p.t.mayAsk(p.asksKernel()) }
 
 // mayAsk is why probes of the target may not do what makes system calls; what is what asksKernel tells.
-func (t *target) mayAsk(what string) error {
+func (t *measured) mayAsk(what string) error {
 	if what == "" {
 		return nil
 	}
-	if filtered, err := t.proc.Filtered(manyThreads); t.seccomp != 0 || filtered || err != nil {
+	if filtered, err := t.Proc.Filtered(manyThreads); t.Seccomp != 0 || filtered || err != nil {
 		if err != nil {
 			return err
 		}
@@ -99,20 +99,20 @@ func readSelf() error {
 
 // watchFilters takes out the probes that make system calls where a target has put itself under a filter since.
 func (d *Daemon) watchFilters() {
-	filtered := map[*target]bool{}
+	filtered := map[*measured]bool{}
 	for _, p := range d.pairs {
 		kept := p.parts[:0]
 		for _, pt := range p.parts {
 			if pt.t.keyless != 0 {
 				d.switchOut(pt)
-				d.logf("%s: %v is no longer measured: thread %d of the program has given up its thread pointer", pt.t.name, pt.plan.Pair, pt.t.keyless)
+				d.logf("%s: %v is no longer measured: thread %d of the program has given up its thread pointer", pt.t.Name, pt.plan.Pair, pt.t.keyless)
 				continue
 			}
 			if s := pt.disturbs(); s != nil {
 				d.switchOut(pt)
 				pt.goneAt -= lingerTime
 				d.hurry.Store(true)
-				d.logf("%s: %v is no longer measured: %v", pt.t.name, pt.plan.Pair, sequenceError(s))
+				d.logf("%s: %v is no longer measured: %v", pt.t.Name, pt.plan.Pair, sequenceError(s))
 				continue
 			}
 			if pt.asks && pt.t.filteredSince(filtered) {
@@ -126,10 +126,10 @@ func (d *Daemon) watchFilters() {
 }
 
 // filteredSince looks once a round.
-func (t *target) filteredSince(seen map[*target]bool) bool {
+func (t *measured) filteredSince(seen map[*measured]bool) bool {
 	is, ok := seen[t]
 	if !ok {
-		f, err := t.proc.Filtered(someThreads)
+		f, err := t.Proc.Filtered(someThreads)
 		is = err == nil && f
 		seen[t] = is
 	}
@@ -143,5 +143,5 @@ func (d *Daemon) giveUp(pt *part) {
 		pt.t.incomplete = time.Now()
 		return
 	}
-	d.logf("%s: %v is no longer measured: %s makes system calls, and the program has put itself under a seccomp filter", pt.t.name, pt.plan.Pair, pt.asksKernel())
+	d.logf("%s: %v is no longer measured: %s makes system calls, and the program has put itself under a seccomp filter", pt.t.Name, pt.plan.Pair, pt.asksKernel())
 }

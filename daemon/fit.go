@@ -22,7 +22,7 @@ func checkPeers(w *process.World) error {
 
 // checkCancels refuses a program that cancels threads at any instruction and does something then, such as to unlock a mutex. A thread that is
 // cancelled in a trampoline has no frame there that an unwinder knows: destructors and cleanup handlers would not run.
-func (t *target) checkCancels() error {
+func (t *measured) checkCancels() error {
 	for _, o := range t.Objects() {
 		if cancelsAnywhere(o.Object) {
 			return &process.Unsupported{What: fmt.Sprintf("a program that cancels threads wherever they are (%s in %s) and has destructors or cleanup handlers", libc.SetCancelType, o.Name),
@@ -37,15 +37,15 @@ func cancelsAnywhere(o *image.Object) bool {
 }
 
 // notePeers says once that such processes have come since.
-func (t *target) notePeers(w *process.World) {
-	if n := w.Peers(); n > 0 && t.seg != nil && !t.peered {
+func (t *measured) notePeers(w *process.World) {
+	if n := w.Peers(); n > 0 && t.Seg != nil && !t.peered {
 		t.peered = true
-		t.d.logf("%s: %d processes run on its memory now (clone with CLONE_VM): what they do counts as that of its threads, and times may be wrong", t.name, n)
+		t.Logf("%s: %d processes run on its memory now (clone with CLONE_VM): what they do counts as that of its threads, and times may be wrong", t.Name, n)
 	}
 }
 
 // checkAgain refuses to put in more where the program has changed since it was attached to. Taking out is always right.
-func (t *target) checkAgain() error {
+func (t *measured) checkAgain() error {
 	if t.keyless == 0 {
 		return nil
 	}
@@ -53,9 +53,9 @@ func (t *target) checkAgain() error {
 }
 
 // noteKeyless notes a thread that has set its thread pointer to 0: the next trampoline that it comes to would read %fs:0 there.
-func (t *target) noteKeyless(w *process.World) {
+func (t *measured) noteKeyless(w *process.World) {
 	for _, th := range w.Threads() {
-		if t.seg != nil && t.keyless == 0 && arch.ThreadPointer(&th.Regs) == 0 {
+		if t.Seg != nil && t.keyless == 0 && arch.ThreadPointer(&th.Regs) == 0 {
 			t.keyless = th.TID
 		}
 	}

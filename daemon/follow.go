@@ -93,7 +93,7 @@ func (d *Daemon) adopt() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, t := range d.targets {
-		d.beginFamily(t.proc.PID())
+		d.beginFamily(t.Proc.PID())
 	}
 	d.family.adopting = true
 	defer func() { d.family.adopting = false }()
@@ -294,23 +294,23 @@ func (d *Daemon) join(pid int) error {
 	}
 	t := d.targets[len(d.targets)-1]
 	t.child = true
-	d.logf("%s was started by a target and is measured too", t.name)
+	d.logf("%s was started by a target and is measured too", t.Name)
 	d.goLoop(func() { d.await(t) })
 	d.publish(t)
 	if err := d.extend(t); err != nil {
-		d.logf("%s: not everything is measured there: %v", t.name, err)
+		d.logf("%s: not everything is measured there: %v", t.Name, err)
 	}
 	d.noteJoin(t)
 	return nil
 }
 
 // partIn reports whether the pair is measured in a target.
-func (p *pair) partIn(t *target) bool {
+func (p *pair) partIn(t *measured) bool {
 	return slices.ContainsFunc(p.parts, func(pt *part) bool { return pt.t == t })
 }
 
 // extend adds a part in a target to every pair whose focus covers it and that has none there: the target is new, or has new code.
-func (d *Daemon) extend(t *target) error {
+func (d *Daemon) extend(t *measured) error {
 	b := d.newBatch()
 	added := map[*pair]*part{}
 	var errs []error
@@ -337,7 +337,7 @@ func (d *Daemon) extend(t *target) error {
 			continue
 		}
 		p.parts, p.tier = append(p.parts, pt), coarser(p.tier, pt.meter.tier())
-		d.start(&pair{key: p.key, parts: []*part{pt}}, map[*target]*reading{})
+		d.start(&pair{key: p.key, parts: []*part{pt}}, map[*measured]*reading{})
 	}
 	return errors.Join(errs...)
 }

@@ -45,7 +45,7 @@ type funcPlan struct {
 const whyGone = "its code is not mapped any more"
 
 // funcPlan is the plan of a function, which analyse makes. d.mu is held.
-func (t *target) funcPlan(f *program.Function) *funcPlan {
+func (t *measured) funcPlan(f *program.Function) *funcPlan {
 	c := t.plans[f.Obj]
 	if c == nil {
 		return &funcPlan{f: f, of: newCodePlan(f.Obj, nil, false), reason: whyGone}
@@ -54,7 +54,7 @@ func (t *target) funcPlan(f *program.Function) *funcPlan {
 }
 
 // planned is funcPlan with the plan made.
-func (t *target) planned(f *program.Function) *funcPlan {
+func (t *measured) planned(f *program.Function) *funcPlan {
 	pl := t.funcPlan(f)
 	pl.analyse()
 	return pl

@@ -55,7 +55,7 @@ func (p *part) shared() bool { return p.plan.Kind == pcl.Gauge }
 // readGauge reads the cells, and takes the extremes out of them. A target that has ended is read once more: afterwards there is no value.
 func (p *part) readGauge(r *reading) {
 	p.gauge.fresh = map[int]gaugeSum{}
-	if p.t.seg == nil || len(p.cells) == 0 || p.t.settled {
+	if p.t.Seg == nil || len(p.cells) == 0 || p.t.settled {
 		return
 	}
 	var all gaugeSum
@@ -77,7 +77,7 @@ func (p *part) readGauge(r *reading) {
 		}
 	}
 	if p.shared() {
-		all.value = int64(p.t.seg.Load(p.t.seg.OverflowBlock(), p.cells[0].off+trampoline.GaugeShared))
+		all.value = int64(p.t.Seg.Load(p.t.Seg.OverflowBlock(), p.cells[0].off+trampoline.GaugeShared))
 		p.gauge.fresh[allSlots] = all
 	}
 }
@@ -85,7 +85,7 @@ func (p *part) readGauge(r *reading) {
 // takeGauge reads the cell of one block. The pair of words is read at once, as it is changed. A cell that no thread has touched is not
 // written to, so that it needs no memory.
 func (p *part) takeGauge(slot int) (s gaugeSum, touched bool) {
-	seg, at := p.t.seg, p.cells[0].off
+	seg, at := p.t.Seg, p.cells[0].off
 	var all uint64
 	for off := int32(0); off < trampoline.GaugeShared; off += trampoline.WordSize {
 		all |= seg.Load(slot, at+off)
@@ -137,7 +137,7 @@ func (p *part) notesOwner(r *reading, slot int, s gaugeSum) {
 
 // aggregate is how the values of threads become one.
 func (p *part) aggregate() grid.Aggregate {
-	m, _ := p.t.d.opts.Library.Metric(p.plan.Pair.Metric)
+	m, _ := p.t.Library.Metric(p.plan.Pair.Metric)
 	return m.Aggregate
 }
 
@@ -148,7 +148,7 @@ func (p *part) forgetGauge(slot int) {
 		return
 	}
 	for off := int32(0); off < trampoline.GaugeSize; off += trampoline.WordSize {
-		p.t.seg.Store(slot, p.cells[0].off+off, 0)
+		p.t.Seg.Store(slot, p.cells[0].off+off, 0)
 	}
 	delete(p.gauge.sums, slot)
 	delete(p.gauge.touched, slot)
@@ -164,7 +164,7 @@ func (g *gaugeState) settle() {
 
 // sampleGauge reads a gauge in all targets of a pair and hands what it was since the last reading to the sink. It returns which fraction of
 // the targets' time its probes used.
-func (d *Daemon) sampleGauge(p *pair, readings map[*target]*reading, interval float64) (cost float64) {
+func (d *Daemon) sampleGauge(p *pair, readings map[*measured]*reading, interval float64) (cost float64) {
 	parts := p.gauges()
 	for _, pt := range parts {
 		pt.readGauge(readings[pt.t])
@@ -181,8 +181,8 @@ func (d *Daemon) sampleGauge(p *pair, readings map[*target]*reading, interval fl
 		cost += pt.spent
 	}
 	end := p.axis.advance(now, d)
-	if m, ok := d.opts.Library.Metric(p.key.Metric); ok && len(values) > 0 && p.sink != nil {
-		d.holdOn(p, end-d.clock.Seconds(float64(now-from)), end, m.Aggregate.CombineHeld(values))
+	if m, ok := d.session.Library.Metric(p.key.Metric); ok && len(values) > 0 && p.sink != nil {
+		d.holdOn(p, end-d.session.Clock.Seconds(float64(now-from)), end, m.Aggregate.CombineHeld(values))
 	}
 	return cost
 }
@@ -208,7 +208,7 @@ func (d *Daemon) holdOn(p *pair, start, end float64, v grid.Held) {
 }
 
 // startGauge takes the first reading of a gauge: extremes and integral count from here on.
-func (d *Daemon) startGauge(p *pair, readings map[*target]*reading) {
+func (d *Daemon) startGauge(p *pair, readings map[*measured]*reading) {
 	for _, pt := range p.gauges() {
 		pt.readGauge(readings[pt.t])
 		pt.gauge.settle()

@@ -97,7 +97,7 @@ func gaugeOfManyThreads(t *testing.T) (mean, want float64) {
 	v, _ := s.get(level)
 	span := float64(axisOf(d, level).tsc - began.tsc)
 	want, mean = float64(p.Counts()["area"])/span, v.area/v.seconds
-	rate := 16 * changes * rounds / d.clock.Seconds(float64(p.Counts()["cycles"])) / 1e6
+	rate := 16 * changes * rounds / d.session.Clock.Seconds(float64(p.Counts()["cycles"])) / 1e6
 	t.Logf("%.1f M changes a second; mean %.9g, by the program %.9g: %.2g off; from %v to %v", rate, mean, want, mean/want-1, v.low, v.high)
 	if v.low != 0 || v.high != 8*changes || v.now != 0 {
 		t.Errorf("from %v to %v, last %v; want 0 to %v, last 0", v.low, v.high, v.now, 8*changes)

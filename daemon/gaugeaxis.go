@@ -12,7 +12,7 @@ const mostDrift = 0.1
 
 // advance moves the axis to now and returns the session time of it.
 func (x *gaugeAxis) advance(now uint64, d *Daemon) float64 {
-	x.at += d.clock.Seconds(float64(now - x.tsc))
+	x.at += d.session.Clock.Seconds(float64(now - x.tsc))
 	x.tsc = now
 	if at := d.Now(); at-x.at > mostDrift || x.at-at > mostDrift {
 		x.at = at

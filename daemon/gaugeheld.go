@@ -47,7 +47,7 @@ func (p *part) over(from, begin, now uint64) (values []grid.Held) {
 			values = append(values, v)
 		}
 	}
-	if len(p.gauge.fresh) == 0 && !p.plan.Sets() && p.aggregate() == grid.Sum && !p.t.settled && (p.plan.Thread == "" || p.t.threads.Has(p.plan.Thread)) {
+	if len(p.gauge.fresh) == 0 && !p.plan.Sets() && p.aggregate() == grid.Sum && !p.t.settled && (p.plan.Thread == "" || p.t.Threads.Has(p.plan.Thread)) {
 		values = append(values, grid.Held{}) // nothing has changed it
 	}
 	return values
@@ -77,8 +77,8 @@ func (p *part) overOne(id int, s gaugeSum, from, begin, now uint64) (v grid.Held
 func (p *part) sayUnclear(cycles uint64) {
 	if !p.gauge.unclear {
 		p.gauge.unclear = true
-		p.t.d.logf("%s: %v: the value changes so much in the %.1f s between two readings that its mean is not known", p.t.name, p.plan.Pair,
-			p.t.d.clock.Seconds(float64(cycles)))
+		p.t.Logf("%s: %v: the value changes so much in the %.1f s between two readings that its mean is not known", p.t.Name, p.plan.Pair,
+			p.t.Clock.Seconds(float64(cycles)))
 	}
 }
 

@@ -22,45 +22,45 @@ import (
 const whyGo = "Go code: goroutines are taken off their threads at any instruction and go on on others, so it is measured by stack samples"
 
 // onlyLooked reports whether nothing is put into the target: all that is told of its functions comes of samples.
-func (t *target) onlyLooked() bool { return t.sampled != nil && t.seg == nil }
+func (t *measured) onlyLooked() bool { return t.sampled != nil && t.Seg == nil }
 
 // sampleGo has stack samples tell what Go code of a target with probes does, as soon as there is such code.
-func (t *target) sampleGo() {
+func (t *measured) sampleGo() {
 	names := t.GoObjects()
 	if t.goKnown == len(names) {
 		return
 	}
 	t.goKnown = len(names)
 	t.sampleToo(whyGo)
-	t.d.logf("process %d: %s holds Go code, which is measured by stack samples; probes go into the rest only", t.proc.PID(), strings.Join(names, ", "))
+	t.Logf("process %d: %s holds Go code, which is measured by stack samples; probes go into the rest only", t.Proc.PID(), strings.Join(names, ", "))
 }
 
 // sampleToo has stack samples tell of a target with probes what those cannot.
-func (t *target) sampleToo(why string) {
+func (t *measured) sampleToo(why string) {
 	if t.sampled == nil {
 		t.sampled = newStrata(t, why)
 	}
 }
 
 // isSampled reports whether samples tell of a function what probes do of others.
-func (t *target) isSampled(id pcl.FuncID) bool {
+func (t *measured) isSampled(id pcl.FuncID) bool {
 	f := t.Func(id)
 	return f != nil && (f.Obj.IsGoCode(f.Fn) || t.contexts.why != "" && t.outOfReach(f))
 }
 
 // someSampled reports whether a plan asks for points that only samples tell of.
-func (t *target) someSampled(plan *pcl.Plan) bool {
+func (t *measured) someSampled(plan *pcl.Plan) bool {
 	return slices.ContainsFunc(plan.Requests, func(r pcl.Request) bool { return t.isSampled(r.Func) })
 }
 
 // allSampled reports whether a plan asks for no others.
-func (t *target) allSampled(plan *pcl.Plan) bool {
+func (t *measured) allSampled(plan *pcl.Plan) bool {
 	return !slices.ContainsFunc(plan.Requests, func(r pcl.Request) bool { return !t.isSampled(r.Func) })
 }
 
 // estimates reports whether a pair of a target is told by samples, and not by probes: all of those of a target that is only looked
 // at, and of a target with probes what it does in Go code, or out of the reach of probes. plan is the pair's, nil where it was not compiled yet.
-func (t *target) estimates(key grid.PairKey, plan *pcl.Plan) bool {
+func (t *measured) estimates(key grid.PairKey, plan *pcl.Plan) bool {
 	switch {
 	case t.sampled == nil:
 		return false
@@ -77,7 +77,7 @@ func (t *target) estimates(key grid.PairKey, plan *pcl.Plan) bool {
 
 // newPartLooked is newLookedPart for a pair of a target with probes that asks for points which it cannot have. A pair that samples do not tell
 // may still have some of them (ok is false): the others are left out and listed.
-func newPartLooked(t *target, key grid.PairKey, plan *pcl.Plan, owner uint64) (p *part, ok bool, err error) {
+func newPartLooked(t *measured, key grid.PairKey, plan *pcl.Plan, owner uint64) (p *part, ok bool, err error) {
 	p, err = newLookedPart(t, key, owner)
 	var other grid.ErrNotSampled
 	if errors.As(err, &other) && !t.allSampled(plan) {

@@ -36,7 +36,7 @@ func TestGoCodeIsSampled(t *testing.T) {
 	if s.of(inGo) == 0 || s.of(inC) == 0 {
 		t.Errorf("a Go function that runs took %v s, a C function was called %v times", s.of(inGo), s.of(inC))
 	}
-	for _, site := range d.targets[0].text.Sites() {
+	for _, site := range d.targets[0].Text.Sites() {
 		if f := d.targets[0].FunctionAt(site.Addr); f != nil && f.Obj.IsGoCode(f.Fn) {
 			t.Errorf("Go function %s is patched", f.Fn.Name)
 		}

@@ -30,17 +30,17 @@ func (p *profile) noteHolder(part string, now float64) {
 		return
 	}
 	p.heldAt = now
-	addr, ok := p.t.locks.Address(elems[1], elems[2])
+	addr, ok := p.t.Locks.Address(elems[1], elems[2])
 	var b [4]byte
-	if !ok || p.t.proc.ReadMem(process.Addr(addr+ownerAt), b[:]) != nil {
+	if !ok || p.t.Proc.ReadMem(process.Addr(addr+ownerAt), b[:]) != nil {
 		return
 	}
 	tid := int(binary.LittleEndian.Uint32(b[:]))
-	name := p.t.threads.Name(tid)
+	name := p.t.Threads.Name(tid)
 	p.mu.Lock()
 	at := p.runs[tid]
 	p.mu.Unlock()
-	if call, err := kernel.Blocked(p.t.proc.PID(), tid); name != "" && err == nil && !call.Running {
+	if call, err := kernel.Blocked(p.t.Proc.PID(), tid); name != "" && err == nil && !call.Running {
 		st := p.blockedStack(call)
 		at = ownFunction(p.t.walker().Walk(st.regs, st.mem))
 	}

@@ -35,7 +35,7 @@ func (d *Daemon) Enable(keys []grid.PairKey, sink grid.Sink) []grid.EnableResult
 	d.tellFiles(batch.made) // after probes see what is closed
 	now := d.Now()
 	d.settleRows(now, batch.made)
-	readings := map[*target]*reading{}
+	readings := map[*measured]*reading{}
 	d.beginKeyed(batch, now, readings)
 	for i, key := range keys {
 		if results[i].Err != nil {
@@ -74,7 +74,7 @@ func (d *Daemon) analyse(keys []grid.PairKey) {
 }
 
 // analyseAll decodes the functions of many requests.
-func (t *target) analyseAll(requests []pcl.Request) {
+func (t *measured) analyseAll(requests []pcl.Request) {
 	var fns []*funcPlan
 	for i := range requests {
 		if f := t.Func(requests[i].Func); f != nil && (len(fns) == 0 || fns[len(fns)-1].f != f) {
@@ -109,7 +109,7 @@ func analyseTogether(fns []*funcPlan) {
 }
 
 // start takes the readings from which a new pair grows.
-func (d *Daemon) start(p *pair, readings map[*target]*reading) {
+func (d *Daemon) start(p *pair, readings map[*measured]*reading) {
 	for _, pt := range p.parts {
 		pt.on = true
 		r := readings[pt.t]
@@ -144,8 +144,8 @@ func (d *Daemon) typed(err error) error {
 // goneTarget is the first target that has ended or become another program, 0 if none has. d.mu is held.
 func (d *Daemon) goneTarget() int {
 	for _, t := range d.targets {
-		if t.ended || t.proc.Gone() {
-			return t.proc.PID()
+		if t.ended || t.Proc.Gone() {
+			return t.Proc.PID()
 		}
 	}
 	return 0
@@ -156,15 +156,15 @@ type batch struct {
 	d      *Daemon
 	made   map[grid.PairKey]*pair
 	failed map[grid.PairKey]error
-	sites  map[*target]map[*patch.Site]bool
-	fresh  map[*target][]*part
-	busy   map[*target]map[*patch.Site]error // sites that could not be changed
-	errs   map[*target]error                 // why nothing could be changed there
+	sites  map[*measured]map[*patch.Site]bool
+	fresh  map[*measured][]*part
+	busy   map[*measured]map[*patch.Site]error // sites that could not be changed
+	errs   map[*measured]error                 // why nothing could be changed there
 }
 
 func (d *Daemon) newBatch() *batch {
-	b := &batch{d: d, made: map[grid.PairKey]*pair{}, failed: map[grid.PairKey]error{}, sites: map[*target]map[*patch.Site]bool{}, fresh: map[*target][]*part{},
-		busy: map[*target]map[*patch.Site]error{}, errs: map[*target]error{}}
+	b := &batch{d: d, made: map[grid.PairKey]*pair{}, failed: map[grid.PairKey]error{}, sites: map[*measured]map[*patch.Site]bool{}, fresh: map[*measured][]*part{},
+		busy: map[*measured]map[*patch.Site]error{}, errs: map[*measured]error{}}
 	b.takeOut(func(*part) bool { return false })
 	return b
 }
@@ -225,7 +225,7 @@ func (b *batch) addPlain(key grid.PairKey, sink grid.Sink) (*pair, error) {
 	return p, nil
 }
 
-func (b *batch) part(t *target, key grid.PairKey) (*part, error) {
+func (b *batch) part(t *measured, key grid.PairKey) (*part, error) {
 	b.d.owner++
 	p, err := newPart(t, key, b.d.owner)
 	if err != nil {
@@ -292,7 +292,7 @@ func (b *batch) place(p *part) error {
 }
 
 // reachable reports why the points of a request cannot all be instrumented.
-func (t *target) reachable(r *pcl.Request) error {
+func (t *measured) reachable(r *pcl.Request) error {
 	f := t.Func(r.Func)
 	if f == nil {
 		return &process.Refused{Point: hex(uint64(r.Func)), Reason: "no function there"}
@@ -307,9 +307,9 @@ func (t *target) reachable(r *pcl.Request) error {
 	if err := t.resultLater(f, r); err != nil {
 		return err
 	}
-	if t.text.Island(f.Addr()) == nil {
+	if t.Text.Island(f.Addr()) == nil {
 		reason := "no room for trampolines within 2 GiB of it"
-		if err := t.seg.WhyUnreachable(f.Addr()); err != nil {
+		if err := t.Seg.WhyUnreachable(f.Addr()); err != nil {
 			reason = err.Error()
 		}
 		return &process.Refused{Point: f.Fn.Name, Reason: reason}
@@ -385,7 +385,7 @@ func (b *batch) run() {
 }
 
 // settle marks what failed and forgets the parts that went out.
-func (b *batch) settle(t *target, busy map[*patch.Site]error, err error) {
+func (b *batch) settle(t *measured, busy map[*patch.Site]error, err error) {
 	b.leaveOut(t, err)
 	b.busy[t], b.errs[t] = busy, err
 	for key, p := range b.made {
@@ -414,7 +414,7 @@ func (b *batch) settle(t *target, busy map[*patch.Site]error, err error) {
 }
 
 // leaveOut takes a target that has ended meanwhile out of the pairs that others have parts of: they are measured there.
-func (b *batch) leaveOut(t *target, err error) {
+func (b *batch) leaveOut(t *measured, err error) {
 	if !errors.Is(err, process.ErrTargetExited) && !errors.Is(err, process.ErrTargetExeced) {
 		return
 	}
@@ -448,37 +448,37 @@ func (b *batch) abandon(p *pair) {
 }
 
 // zero clears the cells of parts in all blocks. No code refers to them yet.
-func (t *target) zero(parts ...*part) {
-	if t.seg == nil || len(parts) == 0 {
+func (t *measured) zero(parts ...*part) {
+	if t.Seg == nil || len(parts) == 0 {
 		return
 	}
-	for _, slot := range append(t.seg.Used(nil), t.seg.Slots) {
+	for _, slot := range append(t.Seg.Used(nil), t.Seg.Slots) {
 		for _, p := range parts {
 			p.zeroIn(slot)
 		}
 	}
 	for _, p := range parts {
-		p.readAt = t.d.Now()
+		p.readAt = t.Now()
 	}
 }
 
 func (p *part) zeroIn(slot int) {
 	for _, c := range p.cells {
 		for off := int32(0); off < c.size; off += trampoline.WordSize {
-			p.t.seg.Store(slot, c.off+off, 0)
+			p.t.Seg.Store(slot, c.off+off, 0)
 		}
 	}
 	if p.hits >= 0 {
-		p.t.seg.Store(slot, p.hits, 0)
+		p.t.Seg.Store(slot, p.hits, 0)
 	}
 	for off := int32(0); p.keys.cell != 0 && off < trampoline.TableSize; off += trampoline.WordSize {
-		p.t.seg.Store(slot, p.keys.cell+off, 0)
+		p.t.Seg.Store(slot, p.keys.cell+off, 0)
 	}
 	if p.keeping.cell != 0 {
-		p.t.seg.Store(slot, p.keeping.cell, 0)
+		p.t.Seg.Store(slot, p.keeping.cell, 0)
 	}
 	for off := int32(0); p.buckets != 0 && off < trampoline.BucketsSize; off += trampoline.WordSize {
-		p.t.seg.Store(slot, p.buckets+off, 0)
+		p.t.Seg.Store(slot, p.buckets+off, 0)
 	}
 }
 
@@ -519,6 +519,6 @@ func (d *Daemon) Disable(keys []grid.PairKey) {
 // switchOff turns the part's mini-trampolines off by a store each.
 func (p *part) switchOff() {
 	for _, s := range p.sites {
-		p.t.text.SwitchOff(s, p.owner, func(o patch.Owner) bool { return o.(*part).on })
+		p.t.Text.SwitchOff(s, p.owner, func(o patch.Owner) bool { return o.(*part).on })
 	}
 }

@@ -20,8 +20,8 @@ type itemIndex struct {
 }
 
 // itemIndex is nil if no text defines a hierarchy. d.mu is held.
-func (t *target) itemIndex() *itemIndex {
-	lib := t.d.opts.Library
+func (t *measured) itemIndex() *itemIndex {
+	lib := t.Library
 	defined := lib.Defined()
 	if len(defined) == 0 {
 		return nil
@@ -51,7 +51,7 @@ func (x *itemIndex) add(it *pcl.GroupingItem, ids []pcl.FuncID) {
 }
 
 // loopFunctions are the functions of the loops that an item names.
-func (t *target) loopFunctions(it *pcl.GroupingItem) (ids []pcl.FuncID) {
+func (t *measured) loopFunctions(it *pcl.GroupingItem) (ids []pcl.FuncID) {
 	for _, p := range it.Paths() {
 		if it.Base == grid.Code && len(p) == 3 {
 			ids = append(ids, t.Function(p[0], p[1])...)
@@ -61,7 +61,7 @@ func (t *target) loopFunctions(it *pcl.GroupingItem) (ids []pcl.FuncID) {
 }
 
 // hasItem reports whether the target has something of the item. Kinds of objects are always there.
-func (t *target) hasItem(it *pcl.GroupingItem) bool {
+func (t *measured) hasItem(it *pcl.GroupingItem) bool {
 	if it.Base == grid.Code {
 		x := t.itemIndex()
 		return x != nil && x.present[x.numbers[it.Focus()]]
@@ -71,7 +71,7 @@ func (t *target) hasItem(it *pcl.GroupingItem) bool {
 
 // itemOf is the item that a focus selects; nil if it selects none that is defined.
 func (d *Daemon) itemOf(f grid.Focus) *pcl.GroupingItem {
-	it, err := d.opts.Library.Item(f)
+	it, err := d.session.Library.Item(f)
 	if err != nil {
 		return nil
 	}
@@ -84,9 +84,9 @@ func (d *Daemon) itemRefinements(f grid.Focus) (out []grid.Focus) {
 	if f.Depth(grid.Defined) > 0 {
 		return nil
 	}
-	for _, h := range d.opts.Library.Defined() {
-		for _, it := range d.opts.Library.Items(h) {
-			has := func(t *target) bool { return !t.ended && t.selected(f) && t.hasItem(it) }
+	for _, h := range d.session.Library.Defined() {
+		for _, it := range d.session.Library.Items(h) {
+			has := func(t *measured) bool { return !t.ended && t.selected(f) && t.hasItem(it) }
 			if f.Depth(it.Base) == 0 && slices.ContainsFunc(d.targets, has) {
 				out = append(out, f.WithItem(h, it.Name))
 			}
@@ -110,7 +110,7 @@ func (d *Daemon) partRefinements(f grid.Focus, it *pcl.GroupingItem) (out []grid
 		if t.ended || !t.selected(f) {
 			continue
 		}
-		for _, id := range t.profile.onStacks(compile.Functions(d.opts.Library, it, t)) {
+		for _, id := range t.profile.onStacks(compile.Functions(d.session.Library, it, t)) {
 			add(f.Refine(grid.Code, t.FuncModule(id), t.FuncName(id)))
 		}
 		for _, p := range it.Paths() {

@@ -235,7 +235,7 @@ func TestItemOfFilesGrows(t *testing.T) {
 	see := func(name string) { // as if it had been open
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.targets[0].files.Learn(kernel.FD{Kind: kernel.FDFile, Name: name}, d.Now())
+		d.targets[0].Files.Learn(kernel.FD{Kind: kernel.FDFile, Name: name}, d.Now())
 	}
 	var s sums
 	item, single := itemKey("io_ops", "Store", "own"), key(t, "io_ops", "/IO/File/"+file)

@@ -18,7 +18,7 @@ type keeping struct {
 // reserveKeeping reserves the cell where it is needed.
 func (p *part) reserveKeeping() (err error) {
 	if p.follows {
-		p.keeping.cell, err = p.t.cells.Alloc(trampoline.WordSize)
+		p.keeping.cell, err = p.t.Cells.Alloc(trampoline.WordSize)
 	}
 	return err
 }
@@ -42,7 +42,7 @@ func (p *part) priceKeeping(r *reading, interval float64) float64 {
 	}
 	var sum uint64
 	for _, slot := range r.slots {
-		sum += p.t.seg.Load(slot, k.cell)
+		sum += p.t.Seg.Load(slot, k.cell)
 	}
 	spent := float64(sum-k.count) * k.ns / 1e9 / interval
 	k.count = sum

@@ -122,7 +122,7 @@ func (m *kernelMeter) cpu(interval float64) float64 {
 	if m.plan.Thread != "" {
 		return m.overThreads(func(w *threads.Row) float64 { return (w.Times.Run - w.Prev.Run).Seconds() })
 	}
-	total, err := processCPU(m.t.proc.PID())
+	total, err := processCPU(m.t.Proc.PID())
 	if err != nil {
 		return 0
 	}
@@ -167,7 +167,7 @@ func (m *kernelMeter) resident(float64) float64 {
 	if m.t.ended {
 		return 0
 	}
-	size, err := kernel.ResidentMemory(m.t.proc.PID())
+	size, err := kernel.ResidentMemory(m.t.Proc.PID())
 	if err != nil {
 		return 0
 	}
@@ -179,7 +179,7 @@ func (m *kernelMeter) overThreads(f func(*threads.Row) float64) (sum float64) {
 	if m.t.ended {
 		return 0
 	}
-	m.t.threads.Each(func(w *threads.Row) {
+	m.t.Threads.Each(func(w *threads.Row) {
 		if m.plan.Thread == "" || w.Is(m.plan.Thread) {
 			sum += f(w)
 		}

@@ -16,7 +16,7 @@ const servingMark = "serving "
 
 // serving is the key of the pair that serves those that choose a key; ok is false for those that do not choose one.
 func (d *Daemon) serving(key grid.PairKey) (all grid.PairKey, h grid.Hierarchy, ok bool) {
-	f, h, ok := d.opts.Library.KeyedBy(key.Metric, key.Focus)
+	f, h, ok := d.session.Library.KeyedBy(key.Metric, key.Focus)
 	return grid.PairKey{Metric: servingMark + key.Metric, Focus: f}, h, ok
 }
 
@@ -28,11 +28,11 @@ func plainKey(key grid.PairKey) (grid.PairKey, bool) {
 
 // probed reports whether a focus covers a target with probes.
 func (d *Daemon) probed(f grid.Focus) bool {
-	return slices.ContainsFunc(d.targets, func(t *target) bool { return !t.ended && !t.onlyLooked() && t.selected(f) })
+	return slices.ContainsFunc(d.targets, func(t *measured) bool { return !t.ended && !t.onlyLooked() && t.selected(f) })
 }
 
 // hasPartsIn reports whether a pair has parts in targets such as t.
-func (p *pair) hasPartsIn(t *target) bool {
+func (p *pair) hasPartsIn(t *measured) bool {
 	if t.onlyLooked() {
 		_, serves := plainKey(p.key)
 		return !serves
@@ -149,7 +149,7 @@ func (k *keyedPair) values() (values []float64) {
 			}
 		}
 		total := pt.keys.totals[k.keys[pt]]
-		if k.h == grid.SyncObject && len(k.elems) == 2 && pt.t.locks.HasEnded(k.elems[0], k.elems[1]) {
+		if k.h == grid.SyncObject && len(k.elems) == 2 && pt.t.Locks.HasEnded(k.elems[0], k.elems[1]) {
 			k.last[pt] = total // what is added now is another object's
 		}
 		values = append(values, total-k.last[pt])
@@ -160,7 +160,7 @@ func (k *keyedPair) values() (values []float64) {
 
 // beginKeyed brings the serving pairs of a batch into operation, and reads those that were there before up to now, so that pairs that
 // choose a key begin at the present totals.
-func (d *Daemon) beginKeyed(b *batch, now float64, readings map[*target]*reading) {
+func (d *Daemon) beginKeyed(b *batch, now float64, readings map[*measured]*reading) {
 	for key, p := range b.made {
 		if _, serves := plainKey(key); serves && b.failed[key] == nil {
 			p.since, p.last = now, now

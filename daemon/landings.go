@@ -32,7 +32,7 @@ type landings struct {
 
 // landingsOf are the landings that the target has and that take a probe. Jumpers that no other file imports are left out: the C library
 // itself calls them only when a thread ends.
-func (t *target) landingsOf() []landing {
+func (t *measured) landingsOf() []landing {
 	if t.landings.changes == t.Version() {
 		return t.landings.of
 	}
@@ -53,12 +53,12 @@ func (t *target) landingsOf() []landing {
 }
 
 // landingsNamed are those of functions that have one of the names, are what they are taken for, and take a probe.
-func (t *target) landingsNamed(names []string, what func(*program.Function) (landing, bool)) (all []landing) {
+func (t *measured) landingsNamed(names []string, what func(*program.Function) (landing, bool)) (all []landing) {
 	for _, name := range names {
 		for _, id := range t.Named(name) {
 			f := t.Func(id)
 			pl := t.planned(f)
-			if pl.reason != "" || t.text.Island(f.Addr()) == nil {
+			if pl.reason != "" || t.Text.Island(f.Addr()) == nil {
 				continue
 			}
 			l, ok := what(f)
@@ -75,7 +75,7 @@ func (t *target) landingsNamed(names []string, what func(*program.Function) (lan
 
 // setsFrame is the landing of an unwinder's function, if it is that of libgcc and the unwinder's context has the stack pointer of the frame
 // where another function of the same unwinder reads it.
-func (t *target) setsFrame(f *program.Function) (l landing, ok bool) {
+func (t *measured) setsFrame(f *program.Function) (l landing, ok bool) {
 	if !libc.SetsIP(wholeCode(f.Obj, f.Fn)) {
 		return l, false
 	}
@@ -97,7 +97,7 @@ func wholeCode(o *program.Object, fn *image.Function) []byte {
 }
 
 // hiddenHandlers are the objects that handle exceptions with an unwinder of their own that has no names.
-func (t *target) hiddenHandlers() []string {
+func (t *measured) hiddenHandlers() []string {
 	l := &t.landings
 	if l.looked == t.Version() {
 		return l.hidden
@@ -113,7 +113,7 @@ func (t *target) hiddenHandlers() []string {
 }
 
 // imports reports whether an object imports a function from another one. Of a function of the program itself it is taken to be used.
-func (t *target) imports(name string, from *program.Object) bool {
+func (t *measured) imports(name string, from *program.Object) bool {
 	return from == t.Main() || slices.ContainsFunc(t.Objects(), func(o *program.Object) bool { return o != from && o.Imports(name) })
 }
 

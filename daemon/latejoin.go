@@ -21,8 +21,8 @@ type lateJoins struct {
 }
 
 // age is for how long the process of a target has run, in s; 0 if that is not known.
-func (t *target) age() float64 {
-	start := process.StartTime(t.proc.PID())
+func (t *measured) age() float64 {
+	start := process.StartTime(t.Proc.PID())
 	if start == 0 {
 		return 0
 	}
@@ -31,7 +31,7 @@ func (t *target) age() float64 {
 
 // noteJoin notes for every pair that is measured in a new target whether that has run for long. Those that ran before the session are as
 // those that were attached to. d.mu is held.
-func (d *Daemon) noteJoin(t *target) {
+func (d *Daemon) noteJoin(t *measured) {
 	age := t.age()
 	if age <= lateJoin || age >= d.Now() {
 		return

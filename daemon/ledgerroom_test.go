@@ -19,7 +19,7 @@ func TestLedgerHasNoRoom(t *testing.T) {
 	d := attachTo(t, p.PID)
 	var s sums
 	d.mu.Lock()
-	ledger := d.targets[0].seg.Ledger
+	ledger := d.targets[0].Seg.Ledger
 	var taken []int
 	for ledger.Room() > 4 {
 		n, err := ledger.Put(trampoline.Entry{Addr: 1, Len: 5})

@@ -264,7 +264,7 @@ func TestKernelAccounts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data")
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/account.c"), path, "400")
 	d := attachTo(t, p.PID)
-	process := d.targets[0].name
+	process := d.targets[0].Name
 	thread := fmt.Sprintf("/Process/%s/thr_%d", process, p.Counts()["tid"])
 	exact := truths{"page_faults_minor@" + thread: "minor", "page_faults_major@" + thread: "major"}
 	times := truths{"cpu_user@" + thread: "user_us", "cpu_system@" + thread: "system_us", "cpu_user@/": "user_us", "cpu_system@/": "system_us"}
@@ -386,7 +386,7 @@ func TestOwnFigures(t *testing.T) {
 	d.Settle()
 	last := &lastValues{}
 	own := []grid.PairKey{key(t, "predicted_cost", "/"), key(t, "observed_cost", "/"), key(t, "sampling_rate", "/"), key(t, "probes", "/"),
-		key(t, "active_processes", "/"), key(t, "active_processes", "/Process/"+d.targets[1].name), key(t, "dropped", "/")}
+		key(t, "active_processes", "/"), key(t, "active_processes", "/Process/"+d.targets[1].Name), key(t, "dropped", "/")}
 	enableSoon(t, d, last, append(load, own...))
 	time.Sleep(2 * time.Second)
 	predicted := prices[0].Fraction + prices[1].Fraction

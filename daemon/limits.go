@@ -5,6 +5,7 @@ import (
 	"culprit/daemon/libc"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
+	"culprit/daemon/target"
 )
 
 // A Limit is code of a process that is measured by stack samples, or may be, where other code has probes.
@@ -45,12 +46,12 @@ func eachFile(pid int, visit func(*image.Object)) error {
 	var files program.Files
 	seen := map[program.FileKey]bool{}
 	for _, m := range maps {
-		code := codeMap(&m)
+		code := target.CodeMap(&m)
 		if !m.Executable() || !m.FileBacked() || code.InMemory() || seen[code.File] {
 			continue
 		}
 		seen[code.File] = true
-		o, err := files.Open(codeSource{p}, &code)
+		o, err := files.Open(target.SourceOf(p), &code)
 		if err != nil {
 			return err
 		}

@@ -35,7 +35,7 @@ func (p *part) isScarce() bool { return p.buckets != 0 || p.keys.cell != 0 }
 
 // takeOut has parts that were switched off taken out with the batch: those that are due, or all of a target where there are too many.
 func (b *batch) takeOut(due func(*part) bool) {
-	count := map[*target]int{}
+	count := map[*measured]int{}
 	for _, p := range b.d.off {
 		count[p.t]++
 	}
@@ -47,7 +47,7 @@ func (b *batch) takeOut(due func(*part) bool) {
 }
 
 // dropOff leaves what was switched off out of the trampolines that the batch makes.
-func (b *batch) dropOff(t *target) {
+func (b *batch) dropOff(t *measured) {
 	for _, p := range b.d.off {
 		if p.t != t {
 			continue
@@ -61,7 +61,7 @@ func (b *batch) dropOff(t *target) {
 }
 
 // forgetOff forgets the parts that have gone out of all of their sites.
-func (b *batch) forgetOff(t *target, busy map[*patch.Site]error) {
+func (b *batch) forgetOff(t *measured, busy map[*patch.Site]error) {
 	kept := b.d.off[:0]
 	for _, p := range b.d.off {
 		if p.t == t {

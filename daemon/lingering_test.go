@@ -88,7 +88,7 @@ func (d *Daemon) leftIn(function string) int {
 	var parts []*part
 	t := d.targets[0]
 	for _, id := range t.Function("loops.c", function) {
-		for _, s := range t.text.Sites() {
+		for _, s := range t.Text.Sites() {
 			if !s.Patched() || t.FunctionAt(s.Addr) != t.Func(id) {
 				continue
 			}

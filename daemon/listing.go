@@ -67,7 +67,7 @@ func (d *Daemon) listing(c costed, most int) (*Listing, error) {
 	if err := c.t.needsProbes("the code of a metric"); err != nil {
 		return nil, err
 	}
-	l := &Listing{Process: c.t.name, Plan: c.plan.Describe(c.t.called), Kernel: cmp.Or(c.plan.KernelName, c.plan.Event), PriceNS: d.prices.average(c.plan, c.t.readsRows(c.plan))}
+	l := &Listing{Process: c.t.Name, Plan: c.plan.Describe(c.t.called), Kernel: cmp.Or(c.plan.KernelName, c.plan.Event), PriceNS: d.prices.average(c.plan, c.t.readsRows(c.plan))}
 	if c.plan.KeptByKernel() || c.plan.Kind == pcl.Void {
 		return l, nil
 	}
@@ -97,7 +97,7 @@ func (d *Daemon) listing(c costed, most int) (*Listing, error) {
 }
 
 // called is how a listing names a function.
-func (t *target) called(id pcl.FuncID) string { return t.FuncModule(id) + "/" + t.FuncName(id) }
+func (t *measured) called(id pcl.FuncID) string { return t.FuncModule(id) + "/" + t.FuncName(id) }
 
 // discard takes back a part that was only made to be looked at.
 func (p *part) discard() {
@@ -109,7 +109,7 @@ func (p *part) discard() {
 
 // list makes the part's own trampoline of a site.
 func (p *part) list(s *patch.Site, prices []float64) (*ListedSite, error) {
-	code, at, err := p.t.text.Show(s, p)
+	code, at, err := p.t.Text.Show(s, p)
 	if err != nil {
 		return nil, err
 	}

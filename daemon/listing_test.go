@@ -49,7 +49,7 @@ func TestListing(t *testing.T) {
 	if _, err := d.Disassemble(key(t, "nothing", "/"), 8); !errors.As(err, &grid.ErrUnknownMetric{}) {
 		t.Errorf("unknown metric: %v", err)
 	}
-	for _, s := range d.targets[0].text.Sites() {
+	for _, s := range d.targets[0].Text.Sites() {
 		if s.Patched() || !s.Empty() {
 			t.Errorf("something was put in at %#x", s.Addr)
 		}

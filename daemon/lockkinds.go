@@ -57,7 +57,7 @@ func (d *Daemon) findTaken() {
 func (p *part) findTaken() {
 	var fresh []uint64
 	for key := range p.keys.totals {
-		if p.keys.tags[key] != 0 && !p.t.locks.IsKnown(key) {
+		if p.keys.tags[key] != 0 && !p.t.Locks.IsKnown(key) {
 			fresh = append(fresh, key)
 		}
 	}
@@ -72,7 +72,7 @@ func (p *part) findTaken() {
 	})
 	for _, key := range fresh[:min(len(fresh), takenAtOnce)] {
 		if kind := libc.Numbered(p.keys.tags[key]); kind != "" {
-			p.t.locks.Taken(kind, key)
+			p.t.Locks.Taken(kind, key)
 		}
 	}
 }
@@ -82,7 +82,7 @@ func (p *part) findTaken() {
 func (d *Daemon) onlyTaken(kind, name string) bool {
 	known := false
 	for _, t := range d.targets {
-		has, only := t.locks.OnlyTaken(kind, name)
+		has, only := t.Locks.OnlyTaken(kind, name)
 		if has && !only {
 			return false
 		}

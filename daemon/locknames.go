@@ -52,7 +52,7 @@ const holders = 24
 
 // heldBy names a lock by the variables of the functions that wait for it: the type and field of an object on the heap with the
 // address, which tells one from another ("Queue.lock 0x55d0"), or a variable on a stack. "" if DWARF does not tell.
-func (t *target) heldBy(addr uint64, st blockedStack) (name string) {
+func (t *measured) heldBy(addr uint64, st blockedStack) (name string) {
 	left := holders
 	t.walker().WalkEach(st.regs, st.mem, func(fr stack.Frame, regs unwind.Regs) bool {
 		if fr.Func == nil || fr.CFA == 0 {

@@ -94,7 +94,7 @@ func (d *Daemon) untilLook() time.Duration {
 	threads, any := 0, false
 	for _, t := range d.targets {
 		if t.sampled != nil && !t.ended {
-			threads, any = threads+t.threads.Count(), true
+			threads, any = threads+t.Threads.Count(), true
 		}
 	}
 	mean := lookSampled
@@ -110,7 +110,7 @@ func (d *Daemon) untilLook() time.Duration {
 // roundInterval is the time from one round to the next. d.mu is held.
 func (d *Daemon) roundInterval() time.Duration {
 	switch {
-	case d.kern.Threads() > lotsOfThreads:
+	case d.session.Kernel.Threads() > lotsOfThreads:
 		return crowdedInterval
 	case d.allowance.Busy() && time.Since(d.family.born) > quickAfter:
 		return busyInterval
@@ -153,7 +153,7 @@ func inTurn(i, round int) bool { return (round+i)%turnRounds == 0 }
 func (d *Daemon) lookAround() {
 	l := &d.looks
 	left := looksPerRound
-	if d.kern.Threads() > lotsOfThreads {
+	if d.session.Kernel.Threads() > lotsOfThreads {
 		left = looksOfMany
 	}
 	now := d.Now()
@@ -219,15 +219,15 @@ func (d *Daemon) countSwitches() {
 	d.looks.switches = 0
 	for _, t := range d.targets {
 		if !t.ended {
-			d.looks.switches += t.threads.Switches()
+			d.looks.switches += t.Threads.Switches()
 		}
 	}
 }
 
 // mayHaveLoaded reports whether the target maps more or less than when it was last asked. Where one object was put in the place of
 // another of the same size it does not: all mappings are looked at now and then, and before each change of the text.
-func (t *target) mayHaveLoaded() bool {
-	size, err := kernel.MemorySize(t.proc.PID())
+func (t *measured) mayHaveLoaded() bool {
+	size, err := kernel.MemorySize(t.Proc.PID())
 	same := err == nil && size == t.size
 	t.size = size
 	return !same
@@ -241,13 +241,13 @@ const (
 )
 
 // checkExec is process.CheckExec, not with each pass, and what is cheaper in between; of many targets some are asked in each pass.
-func (d *Daemon) checkExec(t *target) error {
+func (d *Daemon) checkExec(t *measured) error {
 	turn, many := d.round+t.seat, len(d.targets) > manyTargets
 	switch {
 	case turn%execRounds != 0 && many:
 		return nil
 	case turn%execRounds != 0, turn%execRoundsOfMany != 0 && many:
-		return t.proc.CheckMemory()
+		return t.Proc.CheckMemory()
 	}
-	return t.proc.CheckExec()
+	return t.Proc.CheckExec()
 }

@@ -64,7 +64,7 @@ func edgesOf(l *image.Loop, w pcl.Where) []image.Edge {
 }
 
 // planLoop makes the points of a loop part of the function's plan.
-func (t *target) planLoop(pl *funcPlan, w pcl.Where, number int) error {
+func (t *measured) planLoop(pl *funcPlan, w pcl.Where, number int) error {
 	loops := pl.f.Loops()
 	if number >= len(loops) {
 		return &process.Refused{Point: pl.f.Fn.Name, Reason: "no such loop: " + pl.f.WhyNoLoops()}
@@ -105,8 +105,8 @@ func (pl *funcPlan) allLoopPoints() (points []planner.Point) {
 
 // extendPlan makes further points part of a function's plan. Sites that nothing runs at may change for it. Where the code cannot be read
 // any more the plan stays as it is, without these points.
-func (t *target) extendPlan(pl *funcPlan, points []planner.Point) {
-	_ = planning(func() { pl.plan = t.text.Extend(pl.plan, pl.body(pl.f.Whole()), points) })
+func (t *measured) extendPlan(pl *funcPlan, points []planner.Point) {
+	_ = planning(func() { pl.plan = t.Text.Extend(pl.plan, pl.body(pl.f.Whole()), points) })
 }
 
 // served reports whether all points are planned, or known not to be reached.
@@ -137,7 +137,7 @@ func (d *Daemon) ListLoops(module, name string) (names []string, err error) {
 			f := t.Func(id)
 			for _, l := range f.Loops() {
 				names = append(names, l.Name)
-				d.tree.Add(grid.Code, module, name, l.Name)
+				d.session.Tree.Add(grid.Code, module, name, l.Name)
 			}
 			if f.WhyNoLoops() != "" {
 				err = &process.Refused{Point: f.Fn.Name, Reason: f.WhyNoLoops()}
@@ -151,7 +151,7 @@ func (d *Daemon) ListLoops(module, name string) (names []string, err error) {
 }
 
 // planCalls makes the points around all calls of a function part of its plan. d.mu is held.
-func (t *target) planCalls(pl *funcPlan) {
+func (t *measured) planCalls(pl *funcPlan) {
 	f, flow := pl.f, pl.f.Flow()
 	if pl.points[pcl.Call] != nil || len(flow.Calls) == 0 {
 		return

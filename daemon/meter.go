@@ -36,7 +36,7 @@ func (m probeMeter) begin(r *reading) {
 }
 
 func (m probeMeter) grown(r *reading, interval float64) float64 {
-	if len(m.p.cells) == 0 || m.p.t.seg == nil {
+	if len(m.p.cells) == 0 || m.p.t.Seg == nil {
 		return 0
 	}
 	return m.p.readCells(r, interval)
@@ -50,7 +50,7 @@ func (m probeMeter) close() {
 
 // A kernelMeter reads what the kernel keeps.
 type kernelMeter struct {
-	t      *target
+	t      *measured
 	plan   *pcl.Plan
 	last   float64            // of a quantity that is a total
 	events *kernel.EventCount // of a metric of events; else nil
@@ -58,7 +58,7 @@ type kernelMeter struct {
 	begun  bool               // rows that come now are new threads'
 }
 
-func newKernelMeter(t *target, plan *pcl.Plan) *kernelMeter {
+func newKernelMeter(t *measured, plan *pcl.Plan) *kernelMeter {
 	return &kernelMeter{t: t, plan: plan, rows: map[int]slotValue{}}
 }
 

@@ -7,7 +7,7 @@ import "strconv"
 // message is what the last element of /SyncObject/Message/COMMUNICATOR/TAG stands for. A communicator is the name of the
 // variable that it is the address of ("ompi_mpi_comm_world" of Open MPI), or its handle as a number ("0x44000000", what
 // MPI_COMM_WORLD is in MPICH); a tag is a number.
-func (t *target) message(elems []string) (uint64, bool) {
+func (t *measured) message(elems []string) (uint64, bool) {
 	if len(elems) < 1 || len(elems) > 2 {
 		return 0, false
 	}

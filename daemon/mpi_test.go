@@ -16,7 +16,7 @@ func TestMPI(t *testing.T) {
 	j := testprog.StartMPI(t, "mpi.c", 2, "400")
 	d := attachTo(t, j.PIDs...)
 	const world = "/SyncObject/Message/ompi_mpi_comm_world"
-	second := "/Process/" + d.targets[1].name
+	second := "/Process/" + d.targets[1].Name
 	exact := truths{
 		"mpi_msgs_sent@/": "sent0 sent1", "mpi_msgs_recv@/": "received0 received1", "mpi_collective_ops@/": "coll_ops0 coll_ops1",
 		"mpi_rma_ops@/": "rma_ops0 rma_ops1", "mpi_msgs_sent@" + second: "sent1", "mpi_msgs_sent@/Code/mpi.c/pass": "sent_tagged0",

@@ -177,7 +177,7 @@ func TestOverwrittenTables(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 12 {
 		d.mu.Lock()
-		seg := d.targets[0].seg
+		seg := d.targets[0].Seg
 		for _, slot := range seg.Used(nil) {
 			for off := int32(segment.FirstCell); off < int32(seg.BlockSize); off += trampoline.WordSize {
 				if rng.IntN(2) == 0 {

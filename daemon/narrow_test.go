@@ -195,7 +195,7 @@ func usedForms(d *Daemon) map[string]int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	used := map[string]int{}
-	for _, s := range d.targets[0].text.Sites() {
+	for _, s := range d.targets[0].Text.Sites() {
 		if !s.Patched() {
 			continue
 		}
@@ -219,7 +219,7 @@ func TestPunnedWithoutRoom(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/narrow.c"), "20000", "2")
 	d := attachPassages(t, p.PID)
 	d.mu.Lock()
-	d.targets[0].seg.FillForTest()
+	d.targets[0].Seg.FillForTest()
 	d.mu.Unlock()
 	var s sums
 	module := key(t, "passages", "/Code/narrow.c")

@@ -89,7 +89,7 @@ func (d *Daemon) missingParts(key grid.PairKey) (lines []string) {
 		return nil
 	}
 	missing := it.Paths()
-	var without *target
+	var without *measured
 	for _, t := range d.targets {
 		if !t.selected(key.Focus) || !t.hasItem(it) {
 			continue
@@ -231,7 +231,7 @@ func keptInside(plan *pcl.Plan) map[pcl.FuncID]int {
 }
 
 // callsItself reports whether a function has a direct call of itself.
-func (t *target) callsItself(id pcl.FuncID) bool {
+func (t *measured) callsItself(id pcl.FuncID) bool {
 	return slices.ContainsFunc(t.CallSites(id), func(s pcl.CallSite) bool { return s.Callee == id })
 }
 
@@ -323,12 +323,12 @@ func (d *Daemon) Unseen(metric string) string {
 	if name := d.missed[metric]; name != "" {
 		return fmt.Sprintf("%s takes no probe: what happens in it is not seen", safetext.CleanMax(name, 100))
 	}
-	if !d.opts.Library.Waits(metric) {
+	if !d.session.Library.Waits(metric) {
 		return ""
 	}
 	for _, t := range d.targets {
 		if len(t.Objects()) > 0 && t.Main().IsGo() {
-			return fmt.Sprintf("%s is a Go program: a goroutine that waits has no thread, so that its wait is not seen", t.name)
+			return fmt.Sprintf("%s is a Go program: a goroutine that waits has no thread, so that its wait is not seen", t.Name)
 		}
 	}
 	return ""
@@ -337,7 +337,7 @@ func (d *Daemon) Unseen(metric string) string {
 // A namedFunction is a function of a pair, with the target that has it.
 type namedFunction struct {
 	*program.Function
-	in *target
+	in *measured
 }
 
 // namedBy are the functions at whose entries and exits a pair counts, but for those of lists of libraries.

@@ -29,7 +29,7 @@ type pair struct {
 
 // A part is a pair in one target: its compiled plan, its cells and the mini-trampolines that fill them.
 type part struct {
-	t       *target
+	t       *measured
 	plan    *pcl.Plan
 	meter   meter
 	owner   uint64 // of its groups
@@ -93,7 +93,7 @@ type slotValue struct {
 }
 
 // newPart compiles a pair for a target and reserves its cells; nothing of the target is touched.
-func newPart(t *target, key grid.PairKey, owner uint64) (*part, error) {
+func newPart(t *measured, key grid.PairKey, owner uint64) (*part, error) {
 	key, serves := plainKey(key)
 	if t.onlyLooked() {
 		return newLookedPart(t, key, owner)
@@ -127,9 +127,9 @@ func newPart(t *target, key grid.PairKey, owner uint64) (*part, error) {
 		return nil, err
 	}
 	err = p.reserve()
-	if err != nil && t.text.Waits() {
+	if err != nil && t.Text.Waits() {
 		p.release()
-		if err := t.stop(func(w *process.World) error { t.text.Reclaim(w); return nil }); err != nil {
+		if err := t.stop(func(w *process.World) error { t.Text.Reclaim(w); return nil }); err != nil {
 			return nil, err
 		}
 		err = p.reserve()
@@ -142,7 +142,7 @@ func newPart(t *target, key grid.PairKey, owner uint64) (*part, error) {
 }
 
 // newProbePart is a part that is read from thread blocks; nothing is reserved there yet.
-func newProbePart(t *target, plan *pcl.Plan, owner uint64) *part {
+func newProbePart(t *measured, plan *pcl.Plan, owner uint64) *part {
 	p := &part{t: t, plan: plan, owner: owner, hits: -1, seen: map[int]slotValue{}, tallies: map[int]*tally{}, on: true,
 		gauge: gaugeState{sums: map[int]gaugeSum{}, touched: map[int]bool{}, owners: map[int]*threads.Row{}}}
 	p.meter = probeMeter{p}
@@ -165,14 +165,14 @@ func (p *part) reserve() error {
 	for i, v := range p.plan.Vars {
 		c := p.cellVar(i, v.Kind)
 		var err error
-		if c.off, err = p.t.cells.Alloc(c.size); err != nil {
+		if c.off, err = p.t.Cells.Alloc(c.size); err != nil {
 			return err
 		}
 		p.cells = append(p.cells, c)
 	}
 	if p.plan.Distribution {
 		var err error
-		if p.buckets, err = p.t.cells.AllocBuckets(); err != nil {
+		if p.buckets, err = p.t.Cells.AllocBuckets(); err != nil {
 			return err
 		}
 	}
@@ -182,7 +182,7 @@ func (p *part) reserve() error {
 	if p.countsItself() {
 		return nil
 	}
-	off, err := p.t.cells.Alloc(trampoline.WordSize)
+	off, err := p.t.Cells.Alloc(trampoline.WordSize)
 	if err == nil {
 		p.hits = off
 		err = p.reserveKeeping()

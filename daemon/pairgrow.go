@@ -22,8 +22,8 @@ func (d *Daemon) grow() {
 	b := d.newBatch()
 	var grown []*part
 	joined := map[*part]*pair{}
-	fresh := d.tree.Version() != d.itemsAt
-	d.itemsAt = d.tree.Version()
+	fresh := d.session.Tree.Version() != d.itemsAt
+	d.itemsAt = d.session.Tree.Version()
 	before := map[*patch.Site]uint64{}
 	for key, p := range d.pairs {
 		if p.keyed != nil {
@@ -46,7 +46,7 @@ func (d *Daemon) grow() {
 	d.tellFiles(d.pairs)
 	for pt, p := range joined {
 		p.parts, p.tier = append(p.parts, pt), coarser(p.tier, pt.meter.tier())
-		d.start(&pair{key: p.key, parts: []*part{pt}}, map[*target]*reading{})
+		d.start(&pair{key: p.key, parts: []*part{pt}}, map[*measured]*reading{})
 	}
 	for _, pt := range grown {
 		pt.unfinished = slices.ContainsFunc(pt.sites, func(s *patch.Site) bool { at, ok := before[s]; return ok && s.TrampolineAt() == at })
@@ -136,7 +136,7 @@ func (b *batch) later(p *part, r *pcl.Request) ([]*patch.Site, error) {
 }
 
 // lacking counts the resources of an item that the target does not have.
-func (t *target) lacking(it *pcl.GroupingItem) int {
+func (t *measured) lacking(it *pcl.GroupingItem) int {
 	n := 0
 	for _, p := range it.Paths() {
 		if !t.hasPart(it, p) {
@@ -146,7 +146,7 @@ func (t *target) lacking(it *pcl.GroupingItem) int {
 	return n
 }
 
-func (t *target) hasPart(it *pcl.GroupingItem, path []string) bool {
+func (t *measured) hasPart(it *pcl.GroupingItem, path []string) bool {
 	switch {
 	case it.Base == grid.Code && len(path) == 1:
 		return t.HasModule(path[0])

@@ -23,7 +23,7 @@ func (d *Daemon) Price(keys []grid.PairKey) ([]grid.Price, []error) {
 	d.enabling.Lock()
 	defer d.enabling.Unlock()
 	d.mu.Lock()
-	unknown := map[*target]map[pcl.FuncID]bool{}
+	unknown := map[*measured]map[pcl.FuncID]bool{}
 	running, asleep := d.byWakefulness()
 	for i, k := range keys {
 		if plans[i], errs[i] = d.compileFor(k, running); len(plans[i]) == 0 && len(asleep) > 0 {
@@ -51,13 +51,13 @@ func (d *Daemon) Price(keys []grid.PairKey) ([]grid.Price, []error) {
 // knowThreads makes the first pass where there was none yet: a price is a share of the time of threads, and of those nothing is known before.
 // d.mu is held.
 func (d *Daemon) knowThreads() {
-	if slices.ContainsFunc(d.targets, func(t *target) bool { return !t.ended && t.threads.Refreshed() == 0 }) {
+	if slices.ContainsFunc(d.targets, func(t *measured) bool { return !t.ended && t.Threads.Refreshed() == 0 }) {
 		d.pass(d.Now())
 	}
 }
 
 // learnRates counts calls for rateWindow, and then those of targets that were not asleep. d.enabling is held.
-func (d *Daemon) learnRates(unknown map[*target]map[pcl.FuncID]bool, asleep []sleeper) {
+func (d *Daemon) learnRates(unknown map[*measured]map[pcl.FuncID]bool, asleep []sleeper) {
 	for len(unknown)+len(asleep) > 0 {
 		d.mu.Lock()
 		counters := d.countCalls(unknown)
@@ -74,13 +74,13 @@ func (d *Daemon) learnRates(unknown map[*target]map[pcl.FuncID]bool, asleep []sl
 
 // A costed plan is a pair in one target.
 type costed struct {
-	t    *target
+	t    *measured
 	plan *pcl.Plan
 }
 
 func (d *Daemon) compileAll(k grid.PairKey) ([]costed, error) { return d.compileFor(k, d.targets) }
 
-func (d *Daemon) compileFor(k grid.PairKey, targets []*target) (plans []costed, err error) {
+func (d *Daemon) compileFor(k grid.PairKey, targets []*measured) (plans []costed, err error) {
 	if all, _, ok := d.serving(k); ok && d.pairs[all] != nil {
 		return nil, nil // the probe is there already
 	}
@@ -123,7 +123,7 @@ type callRate struct {
 }
 
 // unknown collects the functions whose rate is not known or too old.
-func (c costed) unknown(into map[*target]map[pcl.FuncID]bool, now float64) {
+func (c costed) unknown(into map[*measured]map[pcl.FuncID]bool, now float64) {
 	for _, r := range c.plan.Requests {
 		rate := c.t.rates[r.Func]
 		if c.t.Func(r.Func) == nil || rate.at != 0 && now-rate.at < rateAge {
@@ -144,7 +144,7 @@ type rateCounter struct {
 }
 
 // countCalls switches counters on at the entries of functions. What cannot be counted has rate 0: it cannot be timed either.
-func (d *Daemon) countCalls(unknown map[*target]map[pcl.FuncID]bool) (counters []rateCounter) {
+func (d *Daemon) countCalls(unknown map[*measured]map[pcl.FuncID]bool) (counters []rateCounter) {
 	b := d.newBatch()
 	for t, set := range unknown {
 		for id := range set {
@@ -185,8 +185,8 @@ func (d *Daemon) readRates(counters []rateCounter) {
 	for _, c := range counters {
 		var n uint64
 		t := c.part.t
-		for _, slot := range t.seg.Used(nil) {
-			n += t.seg.Load(slot, c.part.cells[0].off)
+		for _, slot := range t.Seg.Used(nil) {
+			n += t.Seg.Load(slot, c.part.cells[0].off)
 		}
 		t.rates[c.f.ID] = callRate{float64(n) / time.Since(c.since).Seconds(), d.Now()}
 		d.switchOut(c.part)
@@ -195,7 +195,7 @@ func (d *Daemon) readRates(counters []rateCounter) {
 
 // add prices one plan: executions per second of each request times what one costs.
 func (d *Daemon) add(price *grid.Price, c costed) {
-	active := max(c.t.threads.Active(), 1)
+	active := max(c.t.Threads.Active(), 1)
 	prices := d.prices.each(c.plan, c.t.readsRows(c.plan))
 	for i := range c.plan.Requests {
 		r := &c.plan.Requests[i]

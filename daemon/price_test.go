@@ -15,7 +15,7 @@ func TestFirstPrice(t *testing.T) {
 		t.Fatal(errs[0])
 	}
 	d.mu.Lock()
-	active, asked := d.targets[0].threads.Active(), d.targets[0].threads.Refreshed()
+	active, asked := d.targets[0].Threads.Active(), d.targets[0].Threads.Refreshed()
 	d.mu.Unlock()
 	if active < 1 || asked == 0 {
 		t.Errorf("%.1f threads are active as of %.3f s", active, asked)

@@ -25,8 +25,8 @@ func (m *kernelMeter) processors(float64) float64 {
 	return q.processors
 }
 
-func (t *target) usableProcessors() float64 {
-	pid := t.proc.PID()
+func (t *measured) usableProcessors() float64 {
+	pid := t.Proc.PID()
 	n, err := kernel.UsableCPUs(pid)
 	if err != nil { // it has ended
 		n = runtime.NumCPU()

@@ -21,7 +21,7 @@ import (
 // by what they were seen to call, and judges what is too hot to be timed. Samples come from perf_event for threads that run
 // and from /proc for threads that are blocked; nobody is stopped.
 type profile struct {
-	t       *target
+	t       *measured
 	sampler sampler // nil where it is not permitted
 	failed  error   // why there is none
 	next    int     // thread to look at next
@@ -80,7 +80,7 @@ const (
 	sampledHz = 249
 )
 
-func newProfile(t *target) *profile {
+func newProfile(t *measured) *profile {
 	p := &profile{t: t, edges: map[pcl.FuncID]map[pcl.FuncID]float64{}, roots: map[pcl.FuncID]float64{},
 		runs: map[int]pcl.FuncID{}}
 	for k := range p.kinds {
@@ -90,8 +90,8 @@ func newProfile(t *target) *profile {
 	if t.sampled != nil {
 		hz, p.bursts.budget = sampledHz, toggleShare
 	}
-	if p.sampler, p.failed = t.d.newSampler(t.proc.PID(), hz); p.failed != nil {
-		t.d.logf("no stack samples of running threads: %v", p.failed)
+	if p.sampler, p.failed = t.d.newSampler(t.Proc.PID(), hz); p.failed != nil {
+		t.Logf("no stack samples of running threads: %v", p.failed)
 	}
 	return p
 }
@@ -146,9 +146,9 @@ func (p *profile) take(s *kernel.Sample) {
 
 // follow tells perf of threads that came or went.
 func (p *profile) follow() {
-	if births := p.t.threads.Changes(); p.sampler != nil && births != p.births {
+	if births := p.t.Threads.Changes(); p.sampler != nil && births != p.births {
 		p.births = births
-		p.sampler.Refresh(p.t.threads.TIDs())
+		p.sampler.Refresh(p.t.Threads.TIDs())
 	}
 }
 
@@ -185,7 +185,7 @@ func (p *profile) rest(s *kernel.ProcessSampler, rest bool) {
 
 // look samples up to most threads by /proc: what they are blocked in, and where. It returns how many.
 func (p *profile) look(now float64, most int) int {
-	tids := p.t.threads.TIDs()
+	tids := p.t.Threads.TIDs()
 	n := min(len(tids), most)
 	for range n {
 		p.next++
@@ -196,7 +196,7 @@ func (p *profile) look(now float64, most int) int {
 
 // lookAround is look for a target that is only looked at: threads that have not moved are left out.
 func (p *profile) lookAround(now float64, most int) (looks int) {
-	tids := p.t.threads.TIDs()
+	tids := p.t.Threads.TIDs()
 	for range tids {
 		p.next++
 		tid := tids[p.next%len(tids)]
@@ -212,7 +212,7 @@ func (p *profile) lookAround(now float64, most int) (looks int) {
 }
 
 func (p *profile) lookAt(tid int, now float64) {
-	call, kind, ok := p.t.threads.Look(tid, now)
+	call, kind, ok := p.t.Threads.Look(tid, now)
 	if ok && p.t.sampled != nil {
 		p.lookSampled(tid, call, kind, now)
 		return
@@ -238,14 +238,14 @@ func (p *profile) blockedStack(call kernel.BlockedCall) blockedStack {
 	buf := make([]byte, 16<<10)
 	n := len(buf)
 	for ; n >= 512; n /= 2 {
-		if p.t.proc.ReadMem(process.Addr(call.SP), buf[:n]) == nil {
+		if p.t.Proc.ReadMem(process.Addr(call.SP), buf[:n]) == nil {
 			break
 		}
 	}
 	r := unwind.Regs{RIP: call.PC, RSP: call.SP, Exact: true, Lost: arch.AllRegisters &^ (1 << arch.RSP)}
 	more := func(addr uint64) (uint64, error) {
 		var b [8]byte
-		err := p.t.proc.ReadMem(process.Addr(addr), b[:])
+		err := p.t.Proc.ReadMem(process.Addr(addr), b[:])
 		return binary.LittleEndian.Uint64(b[:]), err
 	}
 	return blockedStack{r, stack.Cached(call.SP, buf[:n], more)}
@@ -349,7 +349,7 @@ func (p *profile) weight(part *sampledPart, kind int) (hits, total float64) {
 		hits = p.itemWeight(s, part)
 	case len(part.thread) == 2 && len(part.code) < 2:
 		for tid, n := range s.threads {
-			if p.t.threads.Is(tid, part.thread[1]) {
+			if p.t.Threads.Is(tid, part.thread[1]) {
 				hits += n
 			}
 		}

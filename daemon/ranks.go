@@ -55,16 +55,16 @@ func first(values map[string]string, names []string) string {
 }
 
 // findRank notes which rank the target is, if it uses MPI: what starts a rank has its environment, too.
-func (t *target) findRank() {
+func (t *measured) findRank() {
 	if t.rank != nil {
 		return
 	}
-	r, ok := readRank(t.proc.PID())
+	r, ok := readRank(t.Proc.PID())
 	if !ok || !t.UsesMPI() {
 		return
 	}
 	t.rank = &r
-	t.d.tree.SetLabel(fmt.Sprintf("rank %d", r.Number), grid.Process, t.name)
+	t.Tree.SetLabel(fmt.Sprintf("rank %d", r.Number), grid.Process, t.Name)
 }
 
 // SeenMost is the name among these of the function that was seen most often on the stacks of these processes lately; "" if none

@@ -8,35 +8,37 @@ import (
 )
 
 // crowded reports whether so many thread blocks belong to the dead that trampolines may soon find none.
-func (t *target) crowded() bool { return t.seg != nil && !t.ended && t.seg.Crowded(t.threads.Count()) }
+func (t *measured) crowded() bool {
+	return t.Seg != nil && !t.ended && t.Seg.Crowded(t.Threads.Count())
+}
 
 // recycle frees the blocks of dead threads.
-func (t *target) recycle(w *process.World) {
+func (t *measured) recycle(w *process.World) {
 	live := map[uint64]bool{}
 	for _, th := range w.Threads() {
 		live[arch.ThreadPointer(&th.Regs)] = true
 	}
-	t.seg.Recycle(live, t.silence, t.freeRow)
+	t.Seg.Recycle(live, t.silence, t.freeRow)
 }
 
 // silence clears what a dead thread has left switched on in its block.
-func (t *target) silence(slot int) {
+func (t *measured) silence(slot int) {
 	for _, p := range t.d.parts(t) {
 		for i, c := range p.cells {
 			switch {
 			case c.kind.Holds():
 				p.forgetGauge(slot)
 			case c.kind != pcl.Counter:
-				t.seg.Store(slot, c.off+trampoline.TimerActive, 0)
+				t.Seg.Store(slot, c.off+trampoline.TimerActive, 0)
 			case i > 0:
-				t.seg.Store(slot, c.off, 0) // flags; the first variable is what is measured
+				t.Seg.Store(slot, c.off, 0) // flags; the first variable is what is measured
 			}
 		}
 	}
 }
 
 // parts lists the parts in a target whose code may run.
-func (d *Daemon) parts(t *target) (list []*part) {
+func (d *Daemon) parts(t *measured) (list []*part) {
 	for _, p := range d.pairs {
 		for _, pt := range p.parts {
 			if pt.t == t {
@@ -53,15 +55,15 @@ func (d *Daemon) parts(t *target) (list []*part) {
 }
 
 // makeRoom frees blocks if that is needed. d.mu is held.
-func (d *Daemon) makeRoom(t *target) {
-	if t.seg != nil && t.seg.Overflowed() && !t.lossy {
+func (d *Daemon) makeRoom(t *measured) {
+	if t.Seg != nil && t.Seg.Overflowed() && !t.lossy {
 		t.lossy = true
-		d.logf("%s: more threads came and went than there are thread blocks: numbers are lower bounds from now on", t.name)
+		d.logf("%s: more threads came and went than there are thread blocks: numbers are lower bounds from now on", t.Name)
 	}
 	if !t.crowded() {
 		return
 	}
 	if err := t.stop(func(w *process.World) error { t.recycle(w); return nil }); err != nil {
-		d.logf("%s: freeing the thread blocks of threads that have ended: %v", t.name, err)
+		d.logf("%s: freeing the thread blocks of threads that have ended: %v", t.Name, err)
 	}
 }

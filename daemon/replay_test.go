@@ -100,7 +100,7 @@ func (w *twin) sample() *stackSample {
 }
 
 // step makes one random event. A direct call leads where it does in the program, an indirect one to any of the functions.
-func (w *twin) step(t *target, r *rand.Rand, fns []*program.Function) {
+func (w *twin) step(t *measured, r *rand.Rand, fns []*program.Function) {
 	const deepest = 12
 	n := len(w.stack)
 	calls := 0

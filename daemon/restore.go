@@ -7,6 +7,7 @@ import (
 	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/daemon/segment"
+	"culprit/daemon/target"
 	"culprit/grid"
 	"culprit/internal/fault"
 )
@@ -27,23 +28,23 @@ func Restore(pid int) (r patch.RestoreReport, err error) {
 		return r, err
 	}
 	defer t.close()
-	if alive && !segment.Forked(t.proc) {
+	if alive && !segment.Forked(t.Proc) {
 		return r, fmt.Errorf("culprit with pid %d is attached to process %d and alive: use culprit detach %d", owner, pid, pid)
 	}
-	if err := t.text.Restore(&r); err != nil {
+	if err := t.Text.Restore(&r); err != nil {
 		return r, err
 	}
-	return r, segment.Tidy(t.proc, t.stop)
+	return r, segment.Tidy(t.Proc, t.stop)
 }
 
 // bareDaemon is enough of a daemon to look at a process's files.
 func bareDaemon() *Daemon {
 	tree := grid.NewTree()
-	return &Daemon{opts: Options{Log: func(string) {}}, tree: tree, files: openfiles.NewHost(tree)}
+	return &Daemon{session: &target.Session{Tree: tree, Log: func(string) {}}, files: openfiles.NewHost(tree)}
 }
 
 // fileBytes is what the file has for n bytes of the text; nil if that is not known.
-func (t *target) fileBytes(addr uint64, n int) []byte {
+func (t *measured) fileBytes(addr uint64, n int) []byte {
 	o := t.ObjectAt(addr)
 	if o == nil {
 		return nil

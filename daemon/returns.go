@@ -17,7 +17,7 @@ import (
 const mostNamed = 5
 
 // resultLater refuses $return of a function that has such an exit.
-func (t *target) resultLater(f *program.Function, r *pcl.Request) error {
+func (t *measured) resultLater(f *program.Function, r *pcl.Request) error {
 	w := f.Flow()
 	if r.Where != pcl.Return || r.Listed || r.Follows || w == nil || !slices.ContainsFunc(r.Code, readsReturn) {
 		return nil

@@ -24,11 +24,11 @@ func (d *Daemon) needsRows() error {
 }
 
 // rowOwner is the number of the thread that a row belongs to; 0 if it has ended or that is not known.
-func (t *target) rowOwner(index int, tp uint64) int {
+func (t *measured) rowOwner(index int, tp uint64) int {
 	if t.onlyLooked() {
 		return t.kept.table.Owner(index)
 	}
-	return t.threads.OwnerOf(tp)
+	return t.Threads.OwnerOf(tp)
 }
 
 // tellsThreads refuses pairs at one thread where the rows do not say whose they are.
@@ -36,7 +36,7 @@ func (p *part) tellsThreads() error {
 	if p.plan.Thread == "" || !p.t.onlyLooked() || p.t.kept.table.KnowsOwners() {
 		return nil
 	}
-	return grid.ErrUnsupported{What: fmt.Sprintf("kernel(%q) of one thread of %s", p.plan.KernelName, p.t.name), Needs: "probes, or culprit outside of the container"}
+	return grid.ErrUnsupported{What: fmt.Sprintf("kernel(%q) of one thread of %s", p.plan.KernelName, p.t.Name), Needs: "probes, or culprit outside of the container"}
 }
 
 // takenRows is how many rows have an owner.
@@ -51,14 +51,14 @@ func takenRows(table *threadstats.Table) (n int) {
 
 // tidyRows gives the rows of dead threads back when half of all are taken, after they were read. Where there are probes that happens
 // together with the thread blocks.
-func (t *target) tidyRows() {
+func (t *measured) tidyRows() {
 	table := t.kept.table
 	if t.onlyLooked() && table != nil && takenRows(table) > table.Slots()/2 {
 		t.freeRows(table)
 	}
 }
 
-func (t *target) freeRows(table *threadstats.Table) {
+func (t *measured) freeRows(table *threadstats.Table) {
 	parts := t.d.parts(t)
 	for i := range table.Slots() {
 		if table.Free(i) {

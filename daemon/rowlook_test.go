@@ -40,7 +40,7 @@ func TestRowsWithoutProbes(t *testing.T) {
 	if b := d.Targets()[0].Backend; b != grid.BackendEBPF {
 		t.Errorf("the backend is %v", b)
 	}
-	process := d.targets[0].name
+	process := d.targets[0].Name
 	at := func(metric, thread string) grid.PairKey {
 		k := grid.PairKey{Metric: metric, Focus: grid.Whole()}
 		if thread != "" {
@@ -48,7 +48,7 @@ func TestRowsWithoutProbes(t *testing.T) {
 		}
 		return k
 	}
-	threads := d.tree.Children(grid.Process, process)
+	threads := d.session.Tree.Children(grid.Process, process)
 	if len(threads) != 4 {
 		t.Fatalf("threads: %q", threads)
 	}
@@ -111,7 +111,7 @@ func TestRowsOfShortLives(t *testing.T) {
 	says := func(name string) float64 {
 		var b [8]byte
 		at, ok := tg.DataNamed(name)
-		if err := tg.proc.ReadMem(process.Addr(at), b[:]); err != nil || !ok {
+		if err := tg.Proc.ReadMem(process.Addr(at), b[:]); err != nil || !ok {
 			t.Fatalf("%s: %t, %v", name, ok, err)
 		}
 		return float64(le64(b[:]))

@@ -20,11 +20,11 @@ const (
 )
 
 // rowsTake is what the programs that keep rows take for the target's threads while they are there, in processors.
-func (t *target) rowsTake() float64 {
+func (t *measured) rowsTake() float64 {
 	if t.ended {
 		return 0
 	}
-	return t.threads.Switches() * programsCost
+	return t.Threads.Switches() * programsCost
 }
 
 // rowsTake is what they take of all targets that have rows. d.mu is held.
@@ -57,7 +57,7 @@ func (d *Daemon) rowsCost() float64 {
 // and where these share full processors no more than there is of those. d.mu is held.
 func (d *Daemon) timeOfTargets() (active float64) {
 	for _, t := range d.targets {
-		active += t.threads.Active()
+		active += t.Threads.Active()
 	}
 	if d.allowance.Busy() {
 		active = min(active, float64(d.allowance.CPUs()))
@@ -99,7 +99,7 @@ func (d *Daemon) settleClocks(plans []costed) (kept float64) {
 func (d *Daemon) asksForLess(plans []costed, take float64) bool {
 	var more float64 // ns per second
 	for _, c := range plans {
-		if _, kernel := wantsRows(c.plan); kernel || c.t.seccomp != 0 {
+		if _, kernel := wantsRows(c.plan); kernel || c.t.Seccomp != 0 {
 			return false
 		}
 		asking, reading := d.prices.each(c.plan, false), d.prices.each(c.plan, true)
@@ -123,4 +123,4 @@ func (d *Daemon) ask(pair grid.PairKey) {
 }
 
 // asks tells that a plan's probes ask the kernel for processor time although they might read rows.
-func (t *target) asks(plan *pcl.Plan) bool { return t.d.asking[plan.Pair] && t.seccomp == 0 }
+func (t *measured) asks(plan *pcl.Plan) bool { return t.d.asking[plan.Pair] && t.Seccomp == 0 }

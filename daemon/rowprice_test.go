@@ -71,7 +71,7 @@ func TestRowsForFilters(t *testing.T) {
 	p, d := pingPong(t)
 	serve := key(t, "cpu_inclusive", "/Code/pingpong.c/serve")
 	d.mu.Lock()
-	d.targets[0].seccomp = 2 // as if the program were under a filter: that is asked when it is attached to
+	d.targets[0].Seccomp = 2 // as if the program were under a filter: that is asked when it is attached to
 	d.mu.Unlock()
 	prices, errs := d.Price([]grid.PairKey{serve})
 	if errs[0] != nil || prices[0].Shared == 0 {

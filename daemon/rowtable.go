@@ -60,24 +60,24 @@ type kernelRows struct {
 }
 
 // hasRows reports whether the target maps rows.
-func (t *target) hasRows() bool { return t.seg != nil && t.seg.HasRows() }
+func (t *measured) hasRows() bool { return t.Seg != nil && t.Seg.HasRows() }
 
 // watchRows has the kernel keep rows for the target's threads.
-func (t *target) watchRows() error {
+func (t *measured) watchRows() error {
 	k := &t.kept
 	if k.table != nil || k.unwatch != nil {
 		return k.unwatch
 	}
 	keeper, err := t.d.rows.open()
 	if err == nil {
-		slots := trampoline.DefaultGeometry(t.threads.Count()).Slots
-		if t.seg != nil {
-			slots = t.seg.Slots
+		slots := trampoline.DefaultGeometry(t.Threads.Count()).Slots
+		if t.Seg != nil {
+			slots = t.Seg.Slots
 		}
-		k.table, err = keeper.Watch(t.proc.PID(), slots)
+		k.table, err = keeper.Watch(t.Proc.PID(), slots)
 	}
 	if k.unwatch = err; err != nil {
-		t.d.logf("%s: there are no per-thread statistics (eBPF): %v", t.name, err)
+		t.Logf("%s: there are no per-thread statistics (eBPF): %v", t.Name, err)
 	}
 	t.tellWaits()
 	return err
@@ -85,26 +85,26 @@ func (t *target) watchRows() error {
 
 // tellWaits has wake-ups kept for a target whose probes may not ask the kernel: where a row does not know that its thread is back, they
 // go by when it was woken.
-func (t *target) tellWaits() {
+func (t *measured) tellWaits() {
 	k := &t.kept
-	if k.wakeups || k.table == nil || t.seccomp == 0 && !k.table.Filtered() {
+	if k.wakeups || k.table == nil || t.Seccomp == 0 && !k.table.Filtered() {
 		return
 	}
 	k.wakeups = t.d.rows.keeper.Need(threadstats.RunQueueWait) == nil
 }
 
 // mapRows makes the rows readable for the target's probes.
-func (t *target) mapRows() error {
+func (t *measured) mapRows() error {
 	k := &t.kept
 	if t.hasRows() || k.unmapped != nil {
 		return k.unmapped
 	}
 	k.unmapped = t.watchRows()
 	if k.unmapped == nil {
-		k.unmapped = segment.AffordsMappings(t.proc)
+		k.unmapped = segment.AffordsMappings(t.Proc)
 	}
 	if k.unmapped == nil {
-		k.unmapped = t.seg.MapRows(t.stop, k.table.FD(), k.table.Size())
+		k.unmapped = t.Seg.MapRows(t.stop, k.table.FD(), k.table.Size())
 	}
 	var deferred *process.Deferred
 	if errors.As(k.unmapped, &deferred) { // it may work the next time
@@ -113,39 +113,39 @@ func (t *target) mapRows() error {
 		return err
 	}
 	if k.unmapped != nil {
-		t.d.logf("%s: its probes cannot read the per-thread statistics (eBPF): %v", t.name, k.unmapped)
+		t.Logf("%s: its probes cannot read the per-thread statistics (eBPF): %v", t.Name, k.unmapped)
 	}
 	return k.unmapped
 }
 
 // linkRows gives blocks that were claimed before their thread had a row, or before the rows were there, the address of it.
-func (t *target) linkRows() {
+func (t *measured) linkRows() {
 	k := &t.kept
 	if !t.hasRows() {
 		return
 	}
-	for slot := range t.seg.Slots {
-		if t.seg.Claims()[slot] == 0 || t.seg.Load(slot, trampoline.BlockRow) != 0 {
+	for slot := range t.Seg.Slots {
+		if t.Seg.Claims()[slot] == 0 || t.Seg.Load(slot, trampoline.BlockRow) != 0 {
 			continue
 		}
-		if tp := t.seg.Load(slot, 0); tp != 0 {
+		if tp := t.Seg.Load(slot, 0); tp != 0 {
 			if i, ok := k.table.Find(tp); ok {
-				t.seg.Store(slot, trampoline.BlockRow, trampoline.RowWord(i))
+				t.Seg.Store(slot, trampoline.BlockRow, trampoline.RowWord(i))
 			}
 		}
 	}
 }
 
 // rowOf is the number of the row that a block's thread reads.
-func (t *target) rowOf(slot int) (index int, ok bool) {
+func (t *measured) rowOf(slot int) (index int, ok bool) {
 	if !t.hasRows() {
 		return 0, false
 	}
-	return t.seg.RowIndex(t.seg.Load(slot, trampoline.BlockRow))
+	return t.Seg.RowIndex(t.Seg.Load(slot, trampoline.BlockRow))
 }
 
 // freeRow gives back the row of a dead thread whose block was freed.
-func (t *target) freeRow(tp uint64) {
+func (t *measured) freeRow(tp uint64) {
 	if t.kept.table == nil {
 		return
 	}
@@ -155,7 +155,7 @@ func (t *target) freeRow(tp uint64) {
 }
 
 // closeRows ends the daemon's side of the rows.
-func (t *target) closeRows() {
+func (t *measured) closeRows() {
 	if t.kept.wakeups {
 		t.d.rows.keeper.Release(threadstats.RunQueueWait)
 		t.kept.wakeups = false
@@ -177,7 +177,7 @@ func wantsRows(plan *pcl.Plan) (cpu, kept bool) {
 }
 
 // timesRows decides whether a plan is to read rows, and makes them ready. d.mu is held.
-func (t *target) timesRows(plan *pcl.Plan) (bool, error) {
+func (t *measured) timesRows(plan *pcl.Plan) (bool, error) {
 	cpu, kept := wantsRows(plan)
 	if !cpu && !kept || !kept && t.asks(plan) && t.mayAsk(timingCPU) == nil {
 		return false, nil
@@ -190,13 +190,13 @@ func (t *target) timesRows(plan *pcl.Plan) (bool, error) {
 }
 
 // readsRows tells whether the probes of a plan would read rows; nothing of the target is touched.
-func (t *target) readsRows(plan *pcl.Plan) bool {
+func (t *measured) readsRows(plan *pcl.Plan) bool {
 	cpu, kept := wantsRows(plan)
 	return kept || cpu && !t.asks(plan) && t.mayHaveRows()
 }
 
 // mayHaveRows tells whether the target has rows, or would as far as that is known.
-func (t *target) mayHaveRows() bool {
+func (t *measured) mayHaveRows() bool {
 	switch {
 	case t.kept.unmapped != nil, t.kept.unwatch != nil:
 		return false

@@ -20,7 +20,7 @@ func monotonic() int64 {
 }
 
 // rowNow is what a row says now, with what is going on.
-func (t *target) rowNow(slot int, q threadstats.Quantity) (uint64, bool) {
+func (t *measured) rowNow(slot int, q threadstats.Quantity) (uint64, bool) {
 	i, ok := t.rowOf(slot)
 	if !ok {
 		return 0, false
@@ -40,7 +40,7 @@ const apart = 100_000
 
 // readRan reads such a timer without stopping its thread; ok is false if it changed each time.
 func (p *part) readRan(slot int, c cellVar, tid int) (v ranTime, ok bool) {
-	seg := p.t.seg
+	seg := p.t.Seg
 	word := func(off int32) uint64 { return seg.Load(slot, c.off+off) }
 	for range 8 {
 		active, start, off, sum := word(trampoline.TimerActive), word(trampoline.TimerStart), word(trampoline.TimerOff), word(trampoline.TimerSum)
@@ -74,7 +74,7 @@ func (p *part) ran(r *reading, slot int, c cellVar) float64 {
 		last.value, last.off = v.cycles, v.off
 	}
 	// It may be less than nothing: what a hypervisor takes from a thread shows at the thread's next switch, and is taken back here.
-	d := p.t.d.clock.Seconds(float64(v.cycles-last.value)) - float64(int64(v.off-last.off))/1e9
+	d := p.t.Clock.Seconds(float64(v.cycles-last.value)) - float64(int64(v.off-last.off))/1e9
 	p.seen[slot] = slotValue{value: v.cycles, off: v.off, raw: v.rawCycles}
 	if !p.covered(r, slot) {
 		return 0
@@ -84,8 +84,8 @@ func (p *part) ran(r *reading, slot int, c cellVar) float64 {
 
 // ranSum is the sum of a timer of running time in ns, as far as it was stopped.
 func (p *part) ranSum(slot int, c cellVar) uint64 {
-	cycles := p.t.seg.Load(slot, c.off+trampoline.TimerSum)
-	return uint64(p.t.d.clock.Seconds(float64(cycles))*1e9) - p.t.seg.Load(slot, c.off+trampoline.TimerOffSum)
+	cycles := p.t.Seg.Load(slot, c.off+trampoline.TimerSum)
+	return uint64(p.t.Clock.Seconds(float64(cycles))*1e9) - p.t.Seg.Load(slot, c.off+trampoline.TimerOffSum)
 }
 
 // quantityOf is the word of the rows that a plan reads in its probes.

@@ -24,28 +24,28 @@ type reading struct {
 func tsc() uint64 { return kernel.TSC() }
 
 // read prepares a pass. calm says that no thread has begun and ended since the last one.
-func (t *target) read(now float64, calm bool) *reading {
-	r := &reading{now: now, owner: map[int]int{}, shares: map[int]threads.Share{}, parked: t.threads.Parked(), cpu: map[int]uint64{}}
-	if t.seg == nil {
+func (t *measured) read(now float64, calm bool) *reading {
+	r := &reading{now: now, owner: map[int]int{}, shares: map[int]threads.Share{}, parked: t.Threads.Parked(), cpu: map[int]uint64{}}
+	if t.Seg == nil {
 		return r
 	}
-	r.slots = t.seg.Used(nil)
+	r.slots = t.Seg.Used(nil)
 	for _, s := range r.slots {
 		if !t.ended { // afterwards there is nobody for whom time goes on
-			r.owner[s] = t.threads.OwnerOf(t.seg.Load(s, 0))
+			r.owner[s] = t.Threads.OwnerOf(t.Seg.Load(s, 0))
 		}
-		r.shares[s] = t.threads.ShareOf(t.seg.Load(s, 0), r.owner[s], now, calm, t.ended)
+		r.shares[s] = t.Threads.ShareOf(t.Seg.Load(s, 0), r.owner[s], now, calm, t.ended)
 	}
 	r.tsc = tsc()
 	return r
 }
 
 // cpuOf is a thread's processor time in ns, read once a pass.
-func (r *reading) cpuOf(t *target, tid int) uint64 {
+func (r *reading) cpuOf(t *measured, tid int) uint64 {
 	if v, ok := r.cpu[tid]; ok {
 		return v
 	}
-	v := uint64(t.threads.CPUTime(tid))
+	v := uint64(t.Threads.CPUTime(tid))
 	r.cpu[tid] = v
 	return v
 }
@@ -53,7 +53,7 @@ func (r *reading) cpuOf(t *target, tid int) uint64 {
 // readCells returns by how much the pair has grown in the thread blocks since the last pass, in the metric's unit.
 func (p *part) readCells(r *reading, interval float64) float64 {
 	c, since := p.cells[0], p.readAt
-	p.readAt, r.tsc = p.t.d.Now(), tsc() // what was priced since the pass began took time
+	p.readAt, r.tsc = p.t.Now(), tsc() // what was priced since the pass began took time
 	var sum float64
 	for _, slot := range r.slots {
 		_, known := p.seen[slot]
@@ -77,7 +77,7 @@ func (p *part) growth(r *reading, slot int, c cellVar, since float64) float64 {
 	tid := r.owner[slot]
 	last := p.seen[slot]
 	if c.kind == pcl.Counter {
-		v := p.t.seg.Load(slot, c.off)
+		v := p.t.Seg.Load(slot, c.off)
 		p.seen[slot] = slotValue{value: v, raw: v}
 		if !p.covered(r, slot) {
 			return 0
@@ -105,7 +105,7 @@ func (p *part) growth(r *reading, slot int, c cellVar, since float64) float64 {
 	}
 	d := p.seconds(c, v-last.value)
 	if parked || last.parked {
-		d = min(d, p.t.d.Now()-since+last.short()) // a wait that ends was parked for the most part; a pass begins long before it reads
+		d = min(d, p.t.Now()-since+last.short()) // a wait that ends was parked for the most part; a pass begins long before it reads
 	}
 	return d
 }
@@ -119,12 +119,12 @@ func (v slotValue) short() float64 {
 }
 
 func (p *part) running(slot int, c cellVar) bool {
-	return p.t.seg.Load(slot, c.off+trampoline.TimerActive) != 0
+	return p.t.Seg.Load(slot, c.off+trampoline.TimerActive) != 0
 }
 
 // timer reads a timer cell without stopping its thread: the words are read until two readings agree, with the clock between them.
 func (p *part) timer(r *reading, slot int, c cellVar, tid int) (value, raw uint64) {
-	word := func(off int32) uint64 { return p.t.seg.Load(slot, c.off+off) }
+	word := func(off int32) uint64 { return p.t.Seg.Load(slot, c.off+off) }
 	for range 8 {
 		active, start, sum := word(trampoline.TimerActive), word(trampoline.TimerStart), word(trampoline.TimerSum)
 		now := start
@@ -163,12 +163,12 @@ func (p *part) seconds(c cellVar, d uint64) float64 {
 	case c.kind == pcl.Kernel:
 		return float64(d)
 	}
-	return p.t.d.clock.Seconds(float64(d))
+	return p.t.Clock.Seconds(float64(d))
 }
 
 // covers reports whether the focus selects a thread; a pair without thread or process focus covers all, dead ones too.
-func covers(t *target, plan *pcl.Plan, tid int) bool {
-	return plan.Thread == "" || tid != 0 && t.threads.Is(tid, plan.Thread)
+func covers(t *measured, plan *pcl.Plan, tid int) bool {
+	return plan.Thread == "" || tid != 0 && t.Threads.Is(tid, plan.Thread)
 }
 
 // price works out what the pair cost since the last pass: executions times calibrated time.
@@ -179,7 +179,7 @@ func (p *part) price(r *reading, interval float64) {
 	}
 	var sum uint64
 	for _, slot := range r.slots {
-		sum += p.t.seg.Load(slot, cell)
+		sum += p.t.Seg.Load(slot, cell)
 	}
 	if interval > 0 {
 		if p.ns == notPriced {
@@ -204,8 +204,8 @@ func (d *Daemon) pass(now float64) {
 	d.readSamples() // they are of the time up to now
 	for _, t := range d.targets {
 		if d.lives(t) {
-			t.threads.Refresh(now, t.stops)
-			t.threads.ShareLooks()
+			t.Threads.Refresh(now, t.stops)
+			t.Threads.ShareLooks()
 			t.linkRows()
 			if t.sampled != nil {
 				t.sampled.account(now)
@@ -226,7 +226,7 @@ func (d *Daemon) pass(now float64) {
 
 // samplePairs reads the pairs and hands their growth to the sinks.
 func (d *Daemon) samplePairs(now float64, pairs map[grid.PairKey]*pair) {
-	readings, ofThreads := map[*target]*reading{}, hasThreads(pairs)
+	readings, ofThreads := map[*measured]*reading{}, hasThreads(pairs)
 	calm := !ofThreads || !d.passing.Any()
 	for _, t := range d.targets {
 		readings[t] = t.read(now, calm)
@@ -252,7 +252,7 @@ func (d *Daemon) samplePairs(now float64, pairs map[grid.PairKey]*pair) {
 			values = append(values, pt.meter.grown(readings[pt.t], interval))
 			cost += pt.spent
 		}
-		if m, _ := d.opts.Library.Metric(p.key.Metric); p.totals(m) {
+		if m, _ := d.session.Library.Metric(p.key.Metric); p.totals(m) {
 			d.handTotals(p, m, values, now)
 		} else {
 			d.hand(p, values, now)
@@ -271,7 +271,7 @@ func (d *Daemon) samplePairs(now float64, pairs map[grid.PairKey]*pair) {
 	if len(pairs) == len(d.pairs) {
 		d.accountCost(now, cost+d.samplingCost(now))
 		for _, t := range d.targets {
-			t.threads.ForgetLeft()
+			t.Threads.ForgetLeft()
 		}
 		if ofThreads {
 			d.passing.Mark()
@@ -293,7 +293,7 @@ func (d *Daemon) combine(p *pair, values []float64) (float64, bool) {
 	if len(values) == 0 {
 		return 0, false
 	}
-	m, ok := d.opts.Library.Metric(p.key.Metric)
+	m, ok := d.session.Library.Metric(p.key.Metric)
 	if !ok {
 		return 0, false
 	}

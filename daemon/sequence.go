@@ -14,7 +14,7 @@ import (
 const maxSequences = 1 << 10
 
 // noteSequences notes the sequences in the text of files that threads of the stopped target show.
-func (t *target) noteSequences(w *process.World) {
+func (t *measured) noteSequences(w *process.World) {
 	for _, s := range w.Sequences() {
 		o := t.ObjectAt(s.Start)
 		end := s.Start + s.Length
@@ -30,7 +30,7 @@ func (t *target) noteSequences(w *process.World) {
 }
 
 // inSequence reports whether the site changes or moves bytes of a sequence that was seen.
-func (t *target) inSequence(s *patch.Site) bool {
+func (t *measured) inSequence(s *patch.Site) bool {
 	if len(t.sequences) == 0 {
 		return false
 	}
@@ -52,7 +52,7 @@ func sequenceError(s *patch.Site) error {
 }
 
 // checkSequences refuses to patch a site that lies in a sequence. Taking out is always right.
-func (t *target) checkSequences(sites []*patch.Site) error {
+func (t *measured) checkSequences(sites []*patch.Site) error {
 	for _, s := range sites {
 		if t.inSequence(s) {
 			return &patch.SiteError{Site: s, Err: sequenceError(s)}

@@ -58,7 +58,7 @@ func TestSequencesThatAreMadeLate(t *testing.T) {
 		defer d.mu.Unlock()
 		tg := d.targets[0]
 		for _, id := range tg.Function("madeseq.c", "made_add") {
-			for _, s := range tg.text.Sites() {
+			for _, s := range tg.Text.Sites() {
 				if s.Patched() && tg.FunctionAt(s.Addr) == tg.Func(id) {
 					n++
 				}

@@ -27,7 +27,7 @@ func ofProcess(k grid.PairKey, t testing.TB, d *Daemon, pid int) grid.PairKey {
 	if target == nil {
 		t.Fatalf("process %d is not measured", pid)
 	}
-	k.Focus = k.Focus.Refine(grid.Process, target.name)
+	k.Focus = k.Focus.Refine(grid.Process, target.Name)
 	return k
 }
 

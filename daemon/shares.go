@@ -35,7 +35,7 @@ func (d *Daemon) Unsure(key grid.PairKey) string { return strings.Join(d.sharedB
 func (d *Daemon) sharedBlocks(key grid.PairKey) (lines []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	metric, _ := d.opts.Library.Metric(key.Metric)
+	metric, _ := d.session.Library.Metric(key.Metric)
 	var more, less float64
 	handed := false
 	for _, pt := range d.partsOf(key) {

@@ -33,7 +33,7 @@ func (s *strata) needsLook(tid int, now float64) bool {
 	if st == nil {
 		return true
 	}
-	r, ok := s.t.threads.Get(tid)
+	r, ok := s.t.Threads.Get(tid)
 	return !ok || !st.stays(&r) || now-st.seen.at > lookStale
 }
 
@@ -45,7 +45,7 @@ func (p *profile) lookSampled(tid int, call kernel.BlockedCall, kind threads.Sta
 		}
 		st := p.blockedStack(call)
 		frames := p.t.walker().Walk(st.regs, st.mem)
-		again, err := kernel.Blocked(p.t.proc.PID(), tid)
+		again, err := kernel.Blocked(p.t.Proc.PID(), tid)
 		if err != nil {
 			return
 		}
@@ -76,13 +76,13 @@ func (p *profile) noteBlocked(tid int, call kernel.BlockedCall, kind threads.Sta
 func (s *strata) sighted(tid int, now float64) {
 	seen := &s.stratum(tid).seen
 	seen.at = now
-	if r, ok := s.t.threads.Get(tid); ok {
+	if r, ok := s.t.Threads.Get(tid); ok {
 		seen.slices = r.Times.Slices
 	}
 }
 
 // isHalted reports whether somebody has stopped a thread.
 func (p *profile) isHalted(tid int) bool {
-	r, ok := p.t.threads.Get(tid)
+	r, ok := p.t.Threads.Get(tid)
 	return ok && r.Halted()
 }

@@ -16,7 +16,7 @@ import (
 func hex(a uint64) string { return fmt.Sprintf("%#x", a) }
 
 // siteOf returns the site that serves a point of a function.
-func (t *target) siteOf(f *program.Function, pt planner.Point) (*patch.Site, error) {
+func (t *measured) siteOf(f *program.Function, pt planner.Point) (*patch.Site, error) {
 	pl := t.planned(f)
 	if pl.reason != "" {
 		return nil, &process.Refused{Point: f.Fn.Name, Reason: pl.reason}
@@ -28,7 +28,7 @@ func (t *target) siteOf(f *program.Function, pt planner.Point) (*patch.Site, err
 	if err := t.tooWide(planned); err != nil {
 		return nil, err
 	}
-	s, err := t.text.Serve(planned, pt, f.Fn.Name)
+	s, err := t.Text.Serve(planned, pt, f.Fn.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -40,13 +40,13 @@ func (t *target) siteOf(f *program.Function, pt planner.Point) (*patch.Site, err
 
 // roomToPun reports why a point whose site is punned cannot be reached: both jumps lead to few places, and in rare layouts of memory all
 // of them are taken. Else the places are the site's from now on.
-func (t *target) roomToPun(pl *funcPlan, pt planner.Point) error {
+func (t *measured) roomToPun(pl *funcPlan, pt planner.Point) error {
 	if planned, _ := pl.plan.SiteOf(pt); planned.Tactic != planner.Punned {
 		return nil
 	}
 	s, err := t.siteOf(pl.f, pt)
 	if err == nil {
-		err = t.text.Reach(s)
+		err = t.Text.Reach(s)
 	}
 	var refused *process.Refused
 	if errors.As(err, &refused) {

@@ -20,7 +20,7 @@ func TestNothingIsBuiltInAStop(t *testing.T) {
 	tgt := d.targets[0]
 	var o *program.Object
 	for _, one := range tgt.Objects() {
-		if one.Holds(uint64(tgt.proc.Loader())) {
+		if one.Holds(uint64(tgt.Proc.Loader())) {
 			o = one
 		}
 	}

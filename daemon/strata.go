@@ -14,7 +14,7 @@ import (
 // of it, those of when it ran and those of when it was blocked each for themselves. So no time is lost or made up, whatever the rate
 // at which samples come, and the error is that of a share. d.mu is held in all methods.
 type strata struct {
-	t       *target
+	t       *measured
 	why     string // it is not patched
 	meters  map[pcl.FuncID][]*sampleMeter
 	threads map[int]*stratum
@@ -62,8 +62,8 @@ type hits struct {
 	of map[*sampleMeter]int
 }
 
-func newStrata(t *target, why string) *strata {
-	return &strata{t: t, jumps: stack.TailCallsOf(t.Program), why: why, last: t.d.Now(), meters: map[pcl.FuncID][]*sampleMeter{}, threads: map[int]*stratum{}}
+func newStrata(t *measured, why string) *strata {
+	return &strata{t: t, jumps: stack.TailCallsOf(t.Program), why: why, last: t.Now(), meters: map[pcl.FuncID][]*sampleMeter{}, threads: map[int]*stratum{}}
 }
 
 // A stackSample is what one thread was doing at one moment.
@@ -134,7 +134,7 @@ func (s *strata) account(now float64) {
 	interval := now - s.last
 	s.last = now
 	live := map[int]bool{}
-	s.t.threads.Each(func(r *threads.Row) {
+	s.t.Threads.Each(func(r *threads.Row) {
 		live[r.TID] = true
 		s.stratum(r.TID).take(r, interval)
 	})

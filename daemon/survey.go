@@ -26,7 +26,7 @@ type MetricSurvey struct {
 func (d *Daemon) Survey() (list []MetricSurvey) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, m := range d.opts.Library.Metrics() {
+	for _, m := range d.session.Library.Metrics() {
 		s := MetricSurvey{Metric: m}
 		for _, t := range d.targets {
 			if !t.ended && !s.Code {
@@ -39,11 +39,11 @@ func (d *Daemon) Survey() (list []MetricSurvey) {
 }
 
 // survey compiles the metric for the whole program, and for a function.
-func (t *target) survey(m grid.Metric) MetricSurvey {
+func (t *measured) survey(m grid.Metric) MetricSurvey {
 	s := MetricSurvey{Metric: m}
 	var lacks error
 	for _, f := range t.surveyed() {
-		if t.d.opts.Library.Check(m.Name, f) != nil {
+		if t.Library.Check(m.Name, f) != nil {
 			continue // not a metric of that kind of place
 		}
 		plan, err := t.compile(grid.PairKey{Metric: m.Name, Focus: f})
@@ -93,7 +93,7 @@ func (s *MetricSurvey) can(t grid.Tier) {
 }
 
 // sampled adds the sample tier if samples tell the plan. Why they do not is kept where it is not the metric's own fault.
-func (s *MetricSurvey) sampled(t *target, plan *pcl.Plan) {
+func (s *MetricSurvey) sampled(t *measured, plan *pcl.Plan) {
 	if t.sampled == nil {
 		return
 	}
@@ -108,10 +108,10 @@ func (s *MetricSurvey) sampled(t *target, plan *pcl.Plan) {
 }
 
 // surveyed are the foci that metrics are tried at: the whole program, and one of its functions.
-func (t *target) surveyed() []grid.Focus {
+func (t *measured) surveyed() []grid.Focus {
 	foci := []grid.Focus{grid.Whole()}
 	for _, id := range append(t.Named("main"), t.Start()...) {
-		if fn := t.Func(id); fn != nil && !t.d.opts.Library.Excluded(fn.Fn.Module, fn.Fn.Name) {
+		if fn := t.Func(id); fn != nil && !t.Library.Excluded(fn.Fn.Module, fn.Fn.Name) {
 			return append(foci, grid.Whole().Refine(grid.Code, fn.Fn.Module, fn.Fn.Name))
 		}
 	}
@@ -128,11 +128,11 @@ func (d *Daemon) ListOpen() error {
 		if t.ended {
 			continue
 		}
-		if _, err := t.proc.Descriptors(); err != nil {
+		if _, err := t.Proc.Descriptors(); err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		t.files.Look(d.Now())
+		t.Files.Look(d.Now())
 	}
 	return errors.Join(errs...)
 }

@@ -42,7 +42,7 @@ func (l *syscallSight) open(logf func(string, ...any)) {
 }
 
 // seeSyscalls has the waits of a target end in their time, and its transfers in whole. It comes before the first stop.
-func (d *Daemon) seeSyscalls(t *target) {
+func (d *Daemon) seeSyscalls(t *measured) {
 	l := &d.sight
 	l.begin(d.logf)
 	select {
@@ -57,12 +57,12 @@ func (d *Daemon) seeSyscalls(t *target) {
 	l.tell(t)
 }
 
-func (l *syscallSight) tell(t *target) {
+func (l *syscallSight) tell(t *measured) {
 	if l.deadlines != nil {
-		t.proc.KnowDeadlines(l.deadlines)
+		t.Proc.KnowDeadlines(l.deadlines)
 	}
 	if l.transfers != nil {
-		t.proc.KnowTransfers(l.transfers)
+		t.Proc.KnowTransfers(l.transfers)
 	}
 }
 

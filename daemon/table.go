@@ -52,7 +52,7 @@ func (p *part) reserveTable() error {
 	if !must && !may {
 		return nil
 	}
-	off, err := p.t.cells.AllocTable()
+	off, err := p.t.Cells.AllocTable()
 	if err != nil {
 		if must {
 			return err
@@ -70,16 +70,16 @@ func (p *part) readTable(r *reading, since float64) {
 	}
 	var lost uint64
 	for _, slot := range r.slots {
-		if slot == p.t.seg.Slots {
+		if slot == p.t.Seg.Slots {
 			continue // threads that share a block would write into each other's entries
 		}
-		lost += p.t.seg.Load(slot, p.keys.cell+trampoline.TableLost)
+		lost += p.t.Seg.Load(slot, p.keys.cell+trampoline.TableLost)
 		p.readKeys(r, slot, since)
 	}
 	if lost != p.keys.lost && !p.keys.full {
 		p.keys.full = true
-		p.t.d.logf("%s: %v: a thread uses more than %d objects, or some whose places collide: values of single objects are lower bounds",
-			p.t.name, p.plan.Pair, trampoline.TableEntries)
+		p.t.Logf("%s: %v: a thread uses more than %d objects, or some whose places collide: values of single objects are lower bounds",
+			p.t.Name, p.plan.Pair, trampoline.TableEntries)
 	}
 	p.keys.lost = lost
 }
@@ -99,11 +99,11 @@ func (p *part) readKeys(r *reading, slot int, since float64) {
 	}
 	for i := range int32(trampoline.TableEntries) {
 		at := p.keys.cell + trampoline.TableFirst + i*trampoline.TableEntry
-		key := p.t.seg.Load(slot, at)
+		key := p.t.Seg.Load(slot, at)
 		if key == 0 {
 			continue
 		}
-		v := p.t.seg.Load(slot, at+trampoline.TableValue)
+		v := p.t.Seg.Load(slot, at+trampoline.TableValue)
 		if key == flying {
 			v, flying = v+running, 0
 		}
@@ -117,17 +117,17 @@ func (p *part) readKeys(r *reading, slot int, since float64) {
 // flying is what a running timer of a thread has not added yet, and under which key it will.
 func (p *part) flying(r *reading, slot int) (d, key uint64) {
 	c := p.cells[0]
-	if c.kind == pcl.Counter || r.owner[slot] == 0 || p.t.seg.Load(slot, c.off+trampoline.TimerActive) == 0 {
+	if c.kind == pcl.Counter || r.owner[slot] == 0 || p.t.Seg.Load(slot, c.off+trampoline.TimerActive) == 0 {
 		return 0, 0
 	}
-	start, now := p.t.seg.Load(slot, c.off+trampoline.TimerStart), r.tsc
+	start, now := p.t.Seg.Load(slot, c.off+trampoline.TimerStart), r.tsc
 	if c.kind == pcl.ProcessTimer {
 		now = r.cpuOf(p.t, r.owner[slot])
 	}
-	if p.t.seg.Load(slot, c.off+trampoline.TimerActive) == 0 || now <= start {
+	if p.t.Seg.Load(slot, c.off+trampoline.TimerActive) == 0 || now <= start {
 		return 0, 0
 	}
-	return now - start, p.t.seg.Load(slot, p.cells[p.plan.By].off)
+	return now - start, p.t.Seg.Load(slot, p.cells[p.plan.By].off)
 }
 
 // keyGrowth takes one reading of an entry, of whose growth no more counts than the time since from, a session time.
@@ -151,7 +151,7 @@ func (p *part) keyGrowth(r *reading, slot int, key, v uint64, from float64) {
 	if _, ok := p.keys.totals[short]; !ok && len(p.keys.totals) >= maxKeys || !p.sure(r, slot) || v-last.value >= mostGrowth {
 		return
 	}
-	p.keys.totals[short] += min(p.inUnits(v-last.value), p.t.d.Now()-from)
+	p.keys.totals[short] += min(p.inUnits(v-last.value), p.t.Now()-from)
 	if tag := byte(key >> tagShift); tag != 0 {
 		p.keys.tags[short] = tag
 	}

@@ -37,7 +37,7 @@ func onlyEnds(r *pcl.Request) bool {
 }
 
 // pointsOf are where a request has its code.
-func (t *target) pointsOf(f *program.Function, r *pcl.Request) (all []exit) {
+func (t *measured) pointsOf(f *program.Function, r *pcl.Request) (all []exit) {
 	follows := endsActivations(r)
 	pl := t.planned(f)
 	for _, pt := range pl.pointsOf(*r) {
@@ -74,7 +74,7 @@ func unrepeated(all []exit) (out []exit) {
 }
 
 // jumpedTo is the function that an exit jumps to, if that is known.
-func (t *target) jumpedTo(f *program.Function, pt planner.Point) *program.Function {
+func (t *measured) jumpedTo(f *program.Function, pt planner.Point) *program.Function {
 	if pt.Kind != planner.TailJump && pt.Kind != planner.TailCond {
 		return nil
 	}
@@ -91,8 +91,8 @@ func (t *target) jumpedTo(f *program.Function, pt planner.Point) *program.Functi
 
 // exitsOf are the exits of a function that came is jumped to from; ok is false if one of them cannot be instrumented, or if they
 // lead in a circle: then the jump itself has to do.
-func (t *target) exitsOf(f *program.Function, came []*program.Function) (all []exit, ok bool) {
-	if slices.Contains(came, f) || len(came) > maxJumps || t.text.Island(f.Addr()) == nil {
+func (t *measured) exitsOf(f *program.Function, came []*program.Function) (all []exit, ok bool) {
+	if slices.Contains(came, f) || len(came) > maxJumps || t.Text.Island(f.Addr()) == nil {
 		return nil, false
 	}
 	pl := t.planned(f)
@@ -116,7 +116,7 @@ func (t *target) exitsOf(f *program.Function, came []*program.Function) (all []e
 
 // jumpsAway says at which exits an activation of a function is taken to end although the function goes on in another one, which cannot be
 // followed there: in another file, by a pointer, in a circle. "" if at none.
-func (t *target) jumpsAway(f *program.Function) string {
+func (t *measured) jumpsAway(f *program.Function) string {
 	pl := t.planned(f)
 	jumps, to := 0, []string{}
 	for _, pt := range pl.points[pcl.Return] {
@@ -144,7 +144,7 @@ func (t *target) jumpsAway(f *program.Function) string {
 }
 
 // nameBehind is what the function is called that an exit jumps to, "" if that is not known.
-func (t *target) nameBehind(f *program.Function, pt planner.Point) string {
+func (t *measured) nameBehind(f *program.Function, pt planner.Point) string {
 	for _, e := range f.Flow().Exits {
 		if e.Addr+f.Obj.Bias != pt.Addr {
 			continue

@@ -7,13 +7,14 @@ import (
 	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
+	"culprit/daemon/target"
 	"culprit/trampoline"
 )
 
 // What package patch asks of a target, and what a target does along with a batch.
 
 // A textHost is a target as its text sees it.
-type textHost struct{ *target }
+type textHost struct{ *measured }
 
 // Stop implements patch.Host.
 func (h textHost) Stop(f func(*process.World) error) error { return h.stop(f) }
@@ -26,7 +27,7 @@ func (h textHost) Standing(w *process.World, spans []patch.Span) (map[int]int, e
 // StopOnce implements patch.Host: nothing is told of the stop, and not tried by and by.
 func (h textHost) StopOnce(f func(*process.World) error) error {
 	return h.seeing(func() error {
-		_, err := h.proc.Stop(context.Background(), process.StopOptions{Deadline: stopDeadline}, h.seen(f))
+		_, err := h.Proc.Stop(context.Background(), process.StopOptions{Deadline: stopDeadline}, h.seen(f))
 		return err
 	})
 }
@@ -49,7 +50,7 @@ func (h textHost) ModuleAt(addr uint64) patch.Module {
 
 // Mapped implements patch.Host.
 func (h textHost) Mapped(maps []process.Mapping, modules []patch.Module) bool {
-	code := codeMaps(maps)
+	code := target.CodeMaps(maps)
 	return !slices.ContainsFunc(modules, func(m patch.Module) bool { return !m.(module).MappedIn(code) })
 }
 
@@ -87,19 +88,19 @@ func (h textHost) Unloaded(owner patch.Owner, m patch.Module) {
 }
 
 // newText makes the text of a target whose name is known.
-func (t *target) newText() *patch.Text {
-	return patch.New(patch.Config{Proc: t.proc, Host: textHost{t}, Name: t.name, Log: func(text string) { t.d.logf("%s", text) },
-		Scale: func() int32 { return trampoline.ScaleOf(t.d.clock.Hz()) }, Count: &t.d.patches})
+func (t *measured) newText() *patch.Text {
+	return patch.New(patch.Config{Proc: t.Proc, Host: textHost{t}, Name: t.Name, Log: func(text string) { t.Logf("%s", text) },
+		Scale: func() int32 { return trampoline.ScaleOf(t.Clock.Hz()) }, Count: &t.d.patches})
 }
 
 // apply brings sites to what is wanted at them, and has fresh parts begin in the same stop as the last of them.
-func (t *target) apply(sites []*patch.Site, fresh []*part) (busy map[*patch.Site]error, err error) {
-	return t.text.Apply(sites, &beginning{t: t, parts: fresh})
+func (t *measured) apply(sites []*patch.Site, fresh []*part) (busy map[*patch.Site]error, err error) {
+	return t.Text.Apply(sites, &beginning{t: t, parts: fresh})
 }
 
 // A beginning is of parts whose code begins to run with a batch. It implements patch.Along.
 type beginning struct {
-	t      *target
+	t      *measured
 	parts  []*part
 	inside []activation
 }
@@ -130,8 +131,8 @@ func (b *beginning) After(last bool) {
 }
 
 // countersOf is what the counters of parts take, in the blocks of all threads that have come to a probe.
-func (t *target) countersOf(fresh []*part) (bytes uint64) {
-	if t.seg == nil || len(fresh) == 0 {
+func (t *measured) countersOf(fresh []*part) (bytes uint64) {
+	if t.Seg == nil || len(fresh) == 0 {
 		return 0
 	}
 	for _, p := range fresh {
@@ -139,21 +140,21 @@ func (t *target) countersOf(fresh []*part) (bytes uint64) {
 			bytes += uint64(c.size)
 		}
 	}
-	return bytes * uint64(len(t.seg.Used(nil))+1)
+	return bytes * uint64(len(t.Seg.Used(nil))+1)
 }
 
 // giveCells gives cells back as soon as no trampoline that was retired so far has a thread inside: an old one may still write to them.
-func (t *target) giveCells(cells []cellVar) {
-	t.text.WhenLeft(func() {
+func (t *measured) giveCells(cells []cellVar) {
+	t.Text.WhenLeft(func() {
 		for _, c := range cells {
-			t.cells.Release(c.off, c.size)
+			t.Cells.Release(c.off, c.size)
 		}
 	})
 }
 
 // repair patches again what the target has loaded again.
-func (t *target) repair() error {
-	sites := t.text.Fallen()
+func (t *measured) repair() error {
+	sites := t.Text.Fallen()
 	if len(sites) == 0 {
 		return nil
 	}

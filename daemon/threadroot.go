@@ -8,17 +8,17 @@ import (
 )
 
 // noteStack learns from a walked stack: the thread's pointer, 0 if it is not known, and the function that it was started with.
-func (t *target) noteStack(tid int, fs uint64, frames []stack.Frame) {
-	if !t.threads.Meets(tid, fs) {
+func (t *measured) noteStack(tid int, fs uint64, frames []stack.Frame) {
+	if !t.Threads.Meets(tid, fs) {
 		return
 	}
 	if root := threadRoot(frames); root != nil {
-		t.threads.Began(tid, uint64(root.ID), root.Fn.Name)
+		t.Threads.Began(tid, uint64(root.ID), root.Fn.Name)
 	}
 }
 
 // isSyscallFunction tells whether an address is in the C library's function syscall. Locks of the C library make the call themselves.
-func (t *target) isSyscallFunction(pc uint64) bool {
+func (t *measured) isSyscallFunction(pc uint64) bool {
 	f := t.FunctionAt(pc)
 	return f != nil && f.Fn.Name == libc.Syscall && libc.IsC(f.Obj.Name)
 }
@@ -42,8 +42,8 @@ func threadRoot(frames []stack.Frame) *program.Function {
 }
 
 // roots are the functions that threads began with, main not necessarily among them.
-func (t *target) roots() (ids []pcl.FuncID) {
-	for _, f := range t.threads.Roots() {
+func (t *measured) roots() (ids []pcl.FuncID) {
+	for _, f := range t.Threads.Roots() {
 		ids = append(ids, pcl.FuncID(f))
 	}
 	return ids

@@ -72,7 +72,7 @@ func TestThreadsComeAndGo(t *testing.T) {
 		}
 	}
 	d.mu.Lock()
-	used := len(d.targets[0].seg.Used(nil))
+	used := len(d.targets[0].Seg.Used(nil))
 	d.mu.Unlock()
 	detachClean(t, d, p.PID)
 	if grown := after - before; grown > 60<<10 {
@@ -114,7 +114,7 @@ func TestNoSuchThread(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/tails.c", "-O2"))
 	d := attachWith(t, resultMetrics([]resultCount{{"leaf", "m += $return", ""}}), p.PID)
 	var s sums
-	process := "/Process/" + d.targets[0].name
+	process := "/Process/" + d.targets[0].Name
 	for _, metric := range []string{"m0", "cpu"} {
 		for _, thread := range []string{"thr_999999999", "thr_1", "nobody", "thr_"} {
 			k := key(t, metric, process+"/"+thread)
@@ -123,7 +123,7 @@ func TestNoSuchThread(t *testing.T) {
 			}
 		}
 	}
-	d.mustEnable(t, &s, key(t, "m0", process+"/thr_"+strings.TrimSuffix(d.targets[0].name[strings.LastIndex(d.targets[0].name, "{")+1:], "}")))
+	d.mustEnable(t, &s, key(t, "m0", process+"/thr_"+strings.TrimSuffix(d.targets[0].Name[strings.LastIndex(d.targets[0].Name, "{")+1:], "}")))
 	detachClean(t, d, p.PID)
 	p.Stop(t)
 }

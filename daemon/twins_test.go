@@ -91,7 +91,7 @@ func TestTwinsPadding(t *testing.T) {
 }
 
 // chosen is the function that a pair is about; nil if there are more, or none.
-func (t *target) chosen(k grid.PairKey) *program.Function {
+func (t *measured) chosen(k grid.PairKey) *program.Function {
 	e := k.Focus.Elements(grid.Code)
 	if ids := t.Function(e[0], e[1]); len(ids) == 1 {
 		return t.Func(ids[0])
@@ -100,7 +100,7 @@ func (t *target) chosen(k grid.PairKey) *program.Function {
 }
 
 // inPadding are functions of the C library whose entry or exit goes by padding nearby.
-func (t *target) inPadding(tt *testing.T) (fns []*program.Function) {
+func (t *measured) inPadding(tt *testing.T) (fns []*program.Function) {
 	tt.Helper()
 	for _, o := range t.Objects() {
 		if !libc.IsC(o.Name) {

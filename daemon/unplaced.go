@@ -30,7 +30,7 @@ func (p *part) unplaced(bad map[pcl.FuncID]error) error {
 }
 
 // neverComesBack reports whether a request is for the returns of a function that never returns.
-func (t *target) neverComesBack(r *pcl.Request) bool {
+func (t *measured) neverComesBack(r *pcl.Request) bool {
 	f := t.Func(r.Func)
 	if r.Where != pcl.Return || f == nil {
 		return false
@@ -40,7 +40,7 @@ func (t *target) neverComesBack(r *pcl.Request) bool {
 }
 
 // checkModule refuses a focus on a module that the target does not have (yet): nothing would be counted there.
-func (t *target) checkModule(f grid.Focus) error {
+func (t *measured) checkModule(f grid.Focus) error {
 	if e := f.Elements(grid.Code); len(e) == 1 && !t.HasModule(e[0]) {
 		return compile.Missing(e, t)
 	}

@@ -37,8 +37,8 @@ func TestStacksThroughTheVdso(t *testing.T) {
 }
 
 // unwindsVdso reports whether the target has a vdso and the tables of it are known.
-func unwindsVdso(t *target) bool {
-	maps, err := t.proc.Maps()
+func unwindsVdso(t *measured) bool {
+	maps, err := t.Proc.Maps()
 	i := slices.IndexFunc(maps, func(m process.Mapping) bool { return m.Path == "[vdso]" })
 	if err != nil || i < 0 {
 		return false

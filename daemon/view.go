@@ -16,7 +16,7 @@ import (
 
 // A view is valid in one stop, on the goroutine that holds it.
 type view struct {
-	t     *target
+	t     *measured
 	w     *process.World
 	still *lazy.Still
 	walks []*stack.Walk // by number of the thread in w.Threads()
@@ -36,7 +36,7 @@ const firstRead = 1 << 10
 
 // seen prepares f for a stop, and has the target's view be valid in it. Nothing is built, decoded or read from a file meanwhile: what f would
 // need of that makes it fail with *lazy.NotReady.
-func (t *target) seen(f func(*process.World) error) func(*process.World) error {
+func (t *measured) seen(f func(*process.World) error) func(*process.World) error {
 	for _, o := range t.Objects() {
 		o.Prepare()
 	}
@@ -65,7 +65,7 @@ type toMake interface {
 }
 
 // seeing makes a stop, and makes it again where something was missing in it that can only be made outside.
-func (t *target) seeing(stop func() error) error {
+func (t *measured) seeing(stop func() error) error {
 	for try := 1; ; try++ {
 		err := stop()
 		t.learnFrom(t.seenLast)
@@ -156,7 +156,7 @@ func (l *walkLog) of(changes int) map[int]*stack.Walk {
 }
 
 // learnFrom takes over what a stop has shown, when all run again: walks for the next stop, and what threads were started with.
-func (t *target) learnFrom(v *view) {
+func (t *measured) learnFrom(v *view) {
 	if v == nil || v.walks == nil {
 		return
 	}

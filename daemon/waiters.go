@@ -25,8 +25,8 @@ type waiter struct {
 }
 
 // unnamedWaiters finds such threads while they stand still; their stacks are read afterwards.
-func (t *target) unnamedWaiters(w *process.World) (list []waiter) {
-	if t.locks == nil || !t.locks.WantsNames() {
+func (t *measured) unnamedWaiters(w *process.World) (list []waiter) {
+	if t.Locks == nil || !t.Locks.WantsNames() {
 		return nil
 	}
 	for _, th := range w.Threads() {
@@ -34,7 +34,7 @@ func (t *target) unnamedWaiters(w *process.World) (list []waiter) {
 			continue
 		}
 		word := arch.FirstArg(&th.Regs)
-		if t.locks.WantsName(word) {
+		if t.Locks.WantsName(word) {
 			list = append(list, waiter{word, stack.RegsOf(th)})
 		}
 	}
@@ -43,18 +43,18 @@ func (t *target) unnamedWaiters(w *process.World) (list []waiter) {
 
 // nameWaiters names the locks of waiters by their variables. A stack may have changed since: a variable that leads to the very
 // address of the lock tells the truth nevertheless.
-func (t *target) nameWaiters(list []waiter) {
+func (t *measured) nameWaiters(list []waiter) {
 	for _, w := range list {
 		mem := func(addr uint64) (uint64, error) {
 			var b [8]byte
-			err := t.proc.ReadMem(process.Addr(addr), b[:])
+			err := t.Proc.ReadMem(process.Addr(addr), b[:])
 			return binary.LittleEndian.Uint64(b[:]), err
 		}
 		st := blockedStack{w.regs, mem}
 		k, _ := waitingIn(t.walker().Walk(st.regs, st.mem))
 		addr, _ := nameLock(t.Program, w.word, k)
 		if name := t.heldBy(addr, st); name != "" && k.Kind != libc.Thread {
-			t.locks.Rename(w.word, k.Kind, name, addr)
+			t.Locks.Rename(w.word, k.Kind, name, addr)
 		}
 	}
 }

@@ -16,18 +16,18 @@ import (
 // What blocked threads wait for, by the system call that they are in and by their stacks.
 
 // constraint is what PCL's $constraint[0] stands for in an object. Locks with a symbol need not have been seen waiting.
-func (t *target) constraint(h grid.Hierarchy, elems []string) (uint64, bool) {
+func (t *measured) constraint(h grid.Hierarchy, elems []string) (uint64, bool) {
 	switch {
 	case h == grid.SyncObject && len(elems) > 0 && elems[0] == "Message":
 		return t.message(elems[1:])
 	case len(elems) != 2:
 		return 0, false
 	case h == grid.IO:
-		return t.files.Number(elems, t.d.Now())
+		return t.Files.Number(elems, t.Now())
 	case h != grid.SyncObject:
 		return 0, false
 	}
-	if v, ok := t.locks.Address(elems[0], elems[1]); ok {
+	if v, ok := t.Locks.Address(elems[0], elems[1]); ok {
 		return v, true
 	}
 	return t.DataNamed(elems[1])
@@ -35,17 +35,17 @@ func (t *target) constraint(h grid.Hierarchy, elems []string) (uint64, bool) {
 
 // waitedFor names what a blocked thread waits for at a session time, and makes it a resource when it is first seen. kind says whether it is
 // another thread or a device.
-func (t *target) waitedFor(call kernel.BlockedCall, frames []stack.Frame, st blockedStack, now float64) (part string, kind int) {
+func (t *measured) waitedFor(call kernel.BlockedCall, frames []stack.Frame, st blockedStack, now float64) (part string, kind int) {
 	if call.NR == unix.SYS_FUTEX {
 		k, user := waitingIn(frames)
 		w := locks.Wait{Word: call.Args[0], Kind: k, HeldBy: func(addr uint64) string { return t.heldBy(addr, st) }}
 		if user != nil {
 			w.User = user.Fn.Name
 		}
-		return t.locks.Waited(w, now), kindSync
+		return t.Locks.Waited(w, now), kindSync
 	}
 	if arch.WaitsForDescriptor(call.NR) {
-		return t.files.At(int(int32(call.Args[0])), now), kindIO
+		return t.Files.At(int(int32(call.Args[0])), now), kindIO
 	}
 	return "", kindIO
 }

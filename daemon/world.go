@@ -38,7 +38,7 @@ func (e *tooLong) Passing() bool { return true }
 func late(w *process.World) bool { return w.Elapsed() > walkDeadline }
 
 // stop runs f while every thread of the target is stopped and accounts for the pause. f may be run again if it fails with *lazy.NotReady.
-func (t *target) stop(f func(*process.World) error) error {
+func (t *measured) stop(f func(*process.World) error) error {
 	return t.seeing(func() error { return t.stopOnce(f) })
 }
 
@@ -52,9 +52,9 @@ const (
 )
 
 // stopOnce stops the target, runs f and accounts for the pauses.
-func (t *target) stopOnce(f func(*process.World) error) error {
+func (t *measured) stopOnce(f func(*process.World) error) error {
 	limit := gatherTime
-	if info, err := t.proc.Info(); err == nil {
+	if info, err := t.Proc.Info(); err == nil {
 		limit += time.Duration(info.Threads) * gatherEach
 	}
 	for try := 1; ; try++ {
@@ -65,7 +65,7 @@ func (t *target) stopOnce(f func(*process.World) error) error {
 			return err
 		}
 		time.Sleep(limit)
-		if process.ThreadState(t.proc.PID(), late.TID) == 'D' { // it waits where it cannot be interrupted: to hold the others is of no use
+		if process.ThreadState(t.Proc.PID(), late.TID) == 'D' { // it waits where it cannot be interrupted: to hold the others is of no use
 			return err
 		}
 		limit *= 2
@@ -73,10 +73,10 @@ func (t *target) stopOnce(f func(*process.World) error) error {
 }
 
 // stopWithin runs f if all threads of the target have stopped within limit, and says whether they have.
-func (t *target) stopWithin(limit time.Duration, f func(*process.World) error) (gathered bool, err error) {
+func (t *measured) stopWithin(limit time.Duration, f func(*process.World) error) (gathered bool, err error) {
 	t.stops++
 	var waiting []waiter
-	pause, err := t.proc.Stop(context.Background(), process.StopOptions{Deadline: limit}, t.seen(func(w *process.World) error {
+	pause, err := t.Proc.Stop(context.Background(), process.StopOptions{Deadline: limit}, t.seen(func(w *process.World) error {
 		waiting = t.unnamedWaiters(w)
 		t.noteKeyless(w)
 		t.notePeers(w)
@@ -86,10 +86,10 @@ func (t *target) stopWithin(limit time.Duration, f func(*process.World) error) (
 		t.noteSequences(w)
 		return f(w)
 	}))
-	t.d.pauses.add(pause, time.Since(t.d.began))
+	t.d.pauses.add(pause, time.Since(t.Began))
 	t.nameWaiters(waiting)
 	if pause.Total > stopDeadline {
-		t.d.logf("%s: %s", t.name, longPause(pause, err))
+		t.Logf("%s: %s", t.Name, longPause(pause, err))
 	}
 	return pause.Threads > 0, err
 }
@@ -142,7 +142,7 @@ func (s *spanSet) owners(pc uint64, f func(owner int)) {
 // standing reports for which spans some thread may go on inside: with its PC, or with one that a signal handler's frame
 // keeps. Stacks are walked by their tables, so that what an earlier visit has left on a stack is not taken for a visitor;
 // where a walk ends too early, every word above is taken for an address.
-func (t *target) standing(w *process.World, spans []patch.Span) (tids map[int]int, err error) {
+func (t *measured) standing(w *process.World, spans []patch.Span) (tids map[int]int, err error) {
 	tids = map[int]int{}
 	if len(spans) == 0 {
 		return tids, nil
@@ -173,7 +173,7 @@ func (t *target) standing(w *process.World, spans []patch.Span) (tids map[int]in
 
 // stackLeft is how much of a thread's stack is worth searching: up to its control block, which every C library puts at the end of a
 // stack that it makes, and not into memory of ours that happens to lie behind it. Our ledger is full of addresses of code.
-func (t *target) stackLeft(w *process.World, r *unix.PtraceRegs) int {
+func (t *measured) stackLeft(w *process.World, r *unix.PtraceRegs) int {
 	sp, block := arch.SP(r), arch.ThreadPointer(r)
 	end := sp&^7 + stack.Scan
 	if block > sp {
@@ -188,12 +188,12 @@ func (t *target) stackLeft(w *process.World, r *unix.PtraceRegs) int {
 }
 
 // ownMemory is where mappings of ours begin that a target may read.
-func (t *target) ownMemory(w *process.World) (starts []uint64) {
-	if t.seg != nil {
-		return []uint64{t.seg.HeadAddr, t.seg.DataAddr}
+func (t *measured) ownMemory(w *process.World) (starts []uint64) {
+	if t.Seg != nil {
+		return []uint64{t.Seg.HeadAddr, t.Seg.DataAddr}
 	}
 	maps, _ := w.Maps() // of a process that is restored; what cannot be read has no starts
-	for _, m := range segment.MappingsIn(t.proc, maps) {
+	for _, m := range segment.MappingsIn(t.Proc, maps) {
 		starts = append(starts, uint64(m.Start))
 	}
 	return starts

@@ -61,6 +61,7 @@ var allowed = map[string][]string{
 	"daemon/program":     {"daemon/image", "daemon/libc", "pcl"},
 	"daemon/patch":       {"trampoline", "daemon/arch", "daemon/process", "daemon/segment"},
 	"daemon/stack":       {"daemon/arch", "daemon/image", "daemon/process", "daemon/program", "pcl"},
+	"daemon/target":      {"grid", "pcl", "trampoline", "daemon/kernel", "daemon/locks", "daemon/openfiles", "daemon/patch", "daemon/process", "daemon/program", "daemon/segment", "daemon/threads"},
 	"daemon/segment":     {"trampoline", "daemon/arch", "daemon/process", "daemon/kernel"},
 	"daemon":             {"grid", "trampoline", "pcl", "daemon"},
 	"consultant":         {"grid", "pcl", "consultant"},

@@ -1,0 +1,30 @@
+package target
+
+import (
+	"fmt"
+	"time"
+
+	"culprit/daemon/kernel"
+	"culprit/grid"
+	"culprit/internal/safetext"
+	"culprit/pcl"
+)
+
+// A Session is what all targets of a daemon share. Its fields do not change after the first target was opened.
+type Session struct {
+	Library *pcl.Library
+	Tree    *grid.Tree
+	Clock   *kernel.TSCClock
+	Kernel  *kernel.ThreadTable // of all targets
+	Host    string              // name of this machine
+	Began   time.Time
+	Log     func(string) // is told what went wrong without ending anything; called from any goroutine
+}
+
+// Now is the session time in seconds.
+func (s *Session) Now() float64 { return time.Since(s.Began).Seconds() }
+
+// Logf formats a line of the log. What of it comes from a target is made safe to show.
+func (s *Session) Logf(format string, args ...any) {
+	s.Log(safetext.Clean(fmt.Sprintf(format, args...)))
+}

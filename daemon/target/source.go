@@ -1,0 +1,47 @@
+package target
+
+import (
+	"os"
+
+	"culprit/daemon/process"
+	"culprit/daemon/program"
+)
+
+// A source lets a program read a process: it is a program.Source.
+type source struct{ p *process.Process }
+
+func (s source) PID() int          { return s.p.PID() }
+func (s source) Invoked() []string { return s.p.Invoked() }
+func (s source) Entry() uint64     { return uint64(s.p.Entry()) }
+func (s source) Loader() uint64    { return uint64(s.p.Loader()) }
+
+func (s source) Exe() string {
+	path, _ := s.p.Exe()
+	return path
+}
+
+func (s source) Maps() ([]program.Mapping, error) {
+	maps, err := s.p.Maps()
+	return CodeMaps(maps), err
+}
+
+func (s source) OpenFile(m *program.Mapping) (*os.File, error) {
+	return s.p.OpenMapping(process.Mapping{Start: process.Addr(m.Start), End: process.Addr(m.End), Offset: m.Offset, Dev: m.File.Dev, Inode: m.File.Inode, Path: m.Path})
+}
+
+// CodeMaps are mappings as a program knows them.
+func CodeMaps(maps []process.Mapping) []program.Mapping {
+	out := make([]program.Mapping, len(maps))
+	for i := range maps {
+		out[i] = CodeMap(&maps[i])
+	}
+	return out
+}
+
+// CodeMap is one of them.
+func CodeMap(m *process.Mapping) program.Mapping {
+	return program.Mapping{Start: uint64(m.Start), End: uint64(m.End), Exec: m.Executable(), Offset: m.Offset, File: program.FileKey{Dev: m.Dev, Inode: m.Inode}, Path: m.Path}
+}
+
+// SourceOf lets a program read a process.
+func SourceOf(p *process.Process) program.Source { return source{p} }
