@@ -2,16 +2,12 @@ package daemon
 
 import (
 	"cmp"
-	"fmt"
-	"math"
 	"slices"
-	"strings"
-
-	"golang.org/x/arch/x86/x86asm"
 
 	"culprit/daemon/patch"
 	"culprit/grid"
 	"culprit/pcl"
+	"culprit/trampoline/disasm"
 )
 
 // A Listing is what a metric at a focus would be in one process: the plan, and the code for each place.
@@ -30,15 +26,8 @@ type ListedSite struct {
 	Points   []string
 	Addr     uint64
 	Tactic   string
-	PriceNS  float64 // of one pass through it
-	Code     []ListedInst
-}
-
-// A ListedInst is one instruction of a trampoline, at the address where it would probably lie.
-type ListedInst struct {
-	Addr  uint64
-	Bytes []byte
-	Text  string
+	PriceNS  float64       // of one pass through it
+	Code     []disasm.Inst // at the addresses where it would probably lie
 }
 
 // Disassemble makes the trampolines of a metric at a focus without putting them in, and prices them. At most as many sites as said
@@ -114,7 +103,7 @@ func (p *part) list(s *patch.Site, prices []float64) (*ListedSite, error) {
 		return nil, err
 	}
 	f := p.t.FunctionAt(s.Addr)
-	out := &ListedSite{Function: f.Fn.Module + "/" + f.Fn.Name, Addr: s.Addr, Tactic: string(s.Tactic), Code: disassemble(code, at)}
+	out := &ListedSite{Function: f.Fn.Module + "/" + f.Fn.Name, Addr: s.Addr, Tactic: string(s.Tactic), Code: disasm.List(code, at)}
 	for _, m := range s.Marks {
 		if s.Runs(p, m.Point) {
 			out.Points = append(out.Points, m.Point.Kind.String())
@@ -127,43 +116,4 @@ func (p *part) list(s *patch.Site, prices []float64) (*ListedSite, error) {
 		}
 	}
 	return out, nil
-}
-
-// disassemble writes code in the notation of the GNU tools. What the disassembler does not know is a line of bytes.
-func disassemble(code []byte, at uint64) (out []ListedInst) {
-	for len(code) > 0 {
-		in, err := x86asm.Decode(code, 64)
-		text, n := "(bad)", 1
-		if err == nil && in.Len > 0 {
-			text, n = withAddress(in, x86asm.GNUSyntax(in, at, nil)), in.Len
-		}
-		out = append(out, ListedInst{at, slices.Clone(code[:n]), text})
-		code, at = code[n:], at+uint64(n)
-	}
-	return out
-}
-
-// withAddress completes the text of an instruction that reads or writes an address without registers, such as %fs:0x0: the package
-// leaves out an address of 0, and writes one below it with 32 bits.
-func withAddress(in x86asm.Inst, text string) string {
-	for _, a := range in.Args {
-		m, ok := a.(x86asm.Mem)
-		if !ok || m.Base != 0 || m.Index != 0 || m.Disp > math.MaxUint32 {
-			continue
-		}
-		bare, full := "", fmt.Sprintf("%#x", uint64(int32(m.Disp)))
-		if m.Disp != 0 {
-			bare = fmt.Sprintf("%#x", uint32(m.Disp))
-		}
-		switch {
-		case m.Segment != 0:
-			segment := "%" + strings.ToLower(m.Segment.String()) + ":"
-			return strings.Replace(text, segment+bare, segment+full, 1)
-		case bare == "" && strings.HasSuffix(text, ","):
-			return text + "0x0"
-		case bare == "":
-			return strings.Replace(text, " ,", " 0x0,", 1)
-		}
-	}
-	return text
 }

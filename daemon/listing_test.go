@@ -57,22 +57,3 @@ func TestListing(t *testing.T) {
 	detachClean(t, d, p.PID)
 	p.Stop(t)
 }
-
-// TestDisassembledAddresses: an operand without registers has its address, as objdump writes it.
-func TestDisassembledAddresses(t *testing.T) {
-	for want, code := range map[string][]byte{
-		"mov %fs:0x0,%rax":                {0x64, 0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0},
-		"mov %fs:0xfffffffffffffff8,%rax": {0x64, 0x48, 0x8b, 0x04, 0x25, 0xf8, 0xff, 0xff, 0xff},
-		"mov %rax,%fs:0x10":               {0x64, 0x48, 0x89, 0x04, 0x25, 0x10, 0, 0, 0},
-		"mov %rax,%fs:0x0":                {0x64, 0x48, 0x89, 0x04, 0x25, 0, 0, 0, 0},
-		"cmpl $0x5,%gs:0x0":               {0x65, 0x83, 0x3c, 0x25, 0, 0, 0, 0, 5},
-		"mov 0x0,%rax":                    {0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0},
-		"mov %rax,0x0":                    {0x48, 0x89, 0x04, 0x25, 0, 0, 0, 0},
-		"mov %fs:0x8(%rax),%rax":          {0x64, 0x48, 0x8b, 0x40, 0x08},
-		"mov %fs:(%rax),%rax":             {0x64, 0x48, 0x8b, 0x00},
-	} {
-		if in := disassemble(code, 0x1000); len(in) != 1 || in[0].Text != want {
-			t.Errorf("% x: got %+v, want %q", code, in, want)
-		}
-	}
-}
