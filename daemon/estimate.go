@@ -30,16 +30,16 @@ func newSampleMeter(s *strata, plan *pcl.Plan, object string) *sampleMeter {
 	return m
 }
 
-func (m *sampleMeter) tier() grid.Tier { return grid.TierSample }
-func (m *sampleMeter) begin(*reading)  { m.s.follow(m) }
-func (m *sampleMeter) close()          { m.s.forget(m) }
+func (m *sampleMeter) Tier() grid.Tier { return grid.TierSample }
+func (m *sampleMeter) Begin()          { m.s.follow(m) }
+func (m *sampleMeter) Close()          { m.s.forget(m) }
 
-func (m *sampleMeter) grown(*reading, float64) (growth float64) {
+func (m *sampleMeter) Grown(float64) (growth float64) {
 	growth, m.growth = m.growth, 0
 	return growth
 }
 
-func (m *sampleMeter) adopt(plan *pcl.Plan) bool {
+func (m *sampleMeter) Adopt(plan *pcl.Plan) bool {
 	before := m.before
 	m.s.forget(m)
 	m.plan.Requests = plan.Requests

@@ -336,7 +336,7 @@ func (d *Daemon) extend(t *measured) error {
 			t.incomplete = time.Now()
 			continue
 		}
-		p.parts, p.tier = append(p.parts, pt), coarser(p.tier, pt.meter.tier())
+		p.parts, p.tier = append(p.parts, pt), coarser(p.tier, pt.meter.Tier())
 		d.start(&pair{key: p.key, parts: []*part{pt}}, map[*measured]*reading{})
 	}
 	return errors.Join(errs...)

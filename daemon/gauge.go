@@ -34,7 +34,7 @@ type gaugeState struct {
 }
 
 // holds reports whether the part is a gauge.
-func (p *part) holds() bool { return p.plan.Kind.Holds() && p.meter.tier() == grid.TierProbe }
+func (p *part) holds() bool { return p.plan.Kind.Holds() && p.meter.Tier() == grid.TierProbe }
 
 // holds reports whether the pair is a gauge in some target.
 func (p *pair) holds() bool { return len(p.gauges()) > 0 }

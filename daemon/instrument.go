@@ -117,7 +117,8 @@ func (d *Daemon) start(p *pair, readings map[*measured]*reading) {
 			r = pt.t.read(d.Now(), true)
 			readings[pt.t] = r
 		}
-		pt.meter.begin(r)
+		pt.t.reading = r
+		pt.meter.Begin()
 	}
 	if p.holds() {
 		d.startGauge(p, readings)
@@ -214,7 +215,7 @@ func (b *batch) addPlain(key grid.PairKey, sink grid.Sink) (*pair, error) {
 			continue
 		}
 		p.parts = append(p.parts, part)
-		p.tier = coarser(p.tier, part.meter.tier())
+		p.tier = coarser(p.tier, part.meter.Tier())
 	}
 	switch {
 	case !covered:
@@ -251,7 +252,7 @@ func (b *batch) check(p *part) error {
 	if err := p.kept(); err != nil {
 		return err
 	}
-	if p.meter.tier() != grid.TierProbe {
+	if p.meter.Tier() != grid.TierProbe {
 		return nil
 	}
 	p.asks = p.asksKernel() != ""
@@ -261,7 +262,7 @@ func (b *batch) check(p *part) error {
 // place puts the code of every request at its points. Of several functions those that cannot be instrumented are left out
 // and listed, as long as the constrained function itself is not among them and some are left of each variable's.
 func (b *batch) place(p *part) error {
-	if p.meter.tier() != grid.TierProbe {
+	if p.meter.Tier() != grid.TierProbe {
 		return nil
 	}
 	bad := map[pcl.FuncID]error{}

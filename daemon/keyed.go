@@ -100,7 +100,7 @@ func (b *batch) addSampled(p *pair) {
 			continue
 		}
 		if pt, err := b.part(t, p.key); err == nil { // else the targets with probes tell it
-			p.parts, p.tier = append(p.parts, pt), coarser(p.tier, pt.meter.tier())
+			p.parts, p.tier = append(p.parts, pt), coarser(p.tier, pt.meter.Tier())
 		}
 	}
 }

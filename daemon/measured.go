@@ -45,10 +45,11 @@ type measured struct {
 	keyless    int           // a thread that has set its thread pointer to 0, 0 = none was seen
 	sequences  []image.Range // restartable sequences that no file tells of
 	contexts   contexts
-	view       *view   // of the stop that is under way; nil if none is
-	seenLast   *view   // of the stop that was last, until all was learnt from it
-	walked     walkLog // of the stop before
-	goKnown    int     // objects with Go code of which the user was told
+	view       *view    // of the stop that is under way; nil if none is
+	seenLast   *view    // of the stop that was last, until all was learnt from it
+	walked     walkLog  // of the stop before
+	reading    *reading // that was taken last of its cells
+	goKnown    int      // objects with Go code of which the user was told
 }
 
 // openTarget looks at a process without touching it: its objects and functions.

@@ -9,40 +9,40 @@ import (
 // A meter is how the value of a part is come by: probes count and time it (probeMeter), stack samples estimate it (sampleMeter), or the kernel
 // keeps it anyway (kernelMeter).
 type meter interface {
-	tier() grid.Tier
-	// begin takes the reading from which the value grows.
-	begin(r *reading)
-	// grown is by how much the value has grown since the reading before, interval seconds ago, in the metric's unit; of a sampled function it
+	Tier() grid.Tier
+	// Begin takes the reading from which the value grows.
+	Begin()
+	// Grown is by how much the value has grown since the reading before, interval seconds ago, in the metric's unit; of a sampled function it
 	// is the value itself.
-	grown(r *reading, interval float64) float64
-	// adopt takes a plan that asks for more than the part's own, without a change of the target. False where that needs one.
-	adopt(plan *pcl.Plan) bool
-	// variance is the square of the standard error of all that has grown since begin; false where the value is exact, or not known yet.
-	variance() (v float64, ok bool)
-	// close gives back what is kept for the part.
-	close()
+	Grown(interval float64) float64
+	// Adopt takes a plan that asks for more than the part's own, without a change of the target. False where that needs one.
+	Adopt(plan *pcl.Plan) bool
+	// Variance is the square of the standard error of all that has grown since Begin; false where the value is exact, or not known yet.
+	Variance() (v float64, ok bool)
+	// Close gives back what is kept for the part.
+	Close()
 }
 
-// A probeMeter reads what probes leave in the thread blocks.
+// A probeMeter reads what probes leave in the thread blocks, as of the last reading of its target.
 type probeMeter struct{ p *part }
 
-func (m probeMeter) tier() grid.Tier           { return grid.TierProbe }
-func (m probeMeter) adopt(*pcl.Plan) bool      { return false }
-func (m probeMeter) variance() (float64, bool) { return 0, false }
+func (m probeMeter) Tier() grid.Tier           { return grid.TierProbe }
+func (m probeMeter) Adopt(*pcl.Plan) bool      { return false }
+func (m probeMeter) Variance() (float64, bool) { return 0, false }
 
-func (m probeMeter) begin(r *reading) {
+func (m probeMeter) Begin() {
 	m.p.ns = notPriced
-	m.p.price(r, 0)
+	m.p.price(m.p.t.reading, 0)
 }
 
-func (m probeMeter) grown(r *reading, interval float64) float64 {
+func (m probeMeter) Grown(interval float64) float64 {
 	if len(m.p.cells) == 0 || m.p.t.Seg == nil {
 		return 0
 	}
-	return m.p.readCells(r, interval)
+	return m.p.readCells(m.p.t.reading, interval)
 }
 
-func (m probeMeter) close() {
+func (m probeMeter) Close() {
 	p := m.p
 	p.t.giveCells(p.words())
 	p.cells, p.hits, p.buckets, p.keys, p.keeping.cell = nil, -1, 0, keyTable{}, 0
@@ -62,12 +62,12 @@ func newKernelMeter(t *measured, plan *pcl.Plan) *kernelMeter {
 	return &kernelMeter{t: t, plan: plan, rows: map[int]slotValue{}}
 }
 
-func (m *kernelMeter) tier() grid.Tier           { return grid.TierKernel }
-func (m *kernelMeter) adopt(*pcl.Plan) bool      { return false }
-func (m *kernelMeter) variance() (float64, bool) { return 0, false }
-func (m *kernelMeter) begin(r *reading)          { m.grown(r, 0) }
+func (m *kernelMeter) Tier() grid.Tier           { return grid.TierKernel }
+func (m *kernelMeter) Adopt(*pcl.Plan) bool      { return false }
+func (m *kernelMeter) Variance() (float64, bool) { return 0, false }
+func (m *kernelMeter) Begin()                    { m.Grown(0) }
 
-func (m *kernelMeter) grown(_ *reading, interval float64) float64 {
+func (m *kernelMeter) Grown(interval float64) float64 {
 	if m.events != nil {
 		return m.sampleEvents()
 	}
@@ -77,7 +77,7 @@ func (m *kernelMeter) grown(_ *reading, interval float64) float64 {
 	return m.sampleRows(quantityOf(m.plan))
 }
 
-func (m *kernelMeter) close() {
+func (m *kernelMeter) Close() {
 	if m.events != nil {
 		m.events.Close()
 		m.events = nil

@@ -373,7 +373,7 @@ func (d *Daemon) plansOf(key grid.PairKey) (all []costed) {
 		return all
 	}
 	for _, pt := range d.partsOf(key) {
-		if pt.meter.tier() != grid.TierSample {
+		if pt.meter.Tier() != grid.TierSample {
 			all = append(all, costed{pt.t, pt.plan})
 		}
 	}

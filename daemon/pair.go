@@ -206,7 +206,7 @@ func (p *part) cellVar(i int, kind pcl.Kind) cellVar {
 
 func (p *part) release() {
 	p.doesNotNeedRows()
-	p.meter.close()
+	p.meter.Close()
 }
 
 // words are all that the part has in each thread block.

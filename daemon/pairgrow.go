@@ -45,7 +45,7 @@ func (d *Daemon) grow() {
 	b.run()
 	d.tellFiles(d.pairs)
 	for pt, p := range joined {
-		p.parts, p.tier = append(p.parts, pt), coarser(p.tier, pt.meter.tier())
+		p.parts, p.tier = append(p.parts, pt), coarser(p.tier, pt.meter.Tier())
 		d.start(&pair{key: p.key, parts: []*part{pt}}, map[*measured]*reading{})
 	}
 	for _, pt := range grown {
@@ -92,7 +92,7 @@ func (b *batch) grow(p *part, it *pcl.GroupingItem, before map[*patch.Site]uint6
 	if err != nil || !slices.Equal(plan.Vars, p.plan.Vars) {
 		return false
 	}
-	if p.meter.adopt(plan) {
+	if p.meter.Adopt(plan) {
 		return false
 	}
 	touched := p.unfinished

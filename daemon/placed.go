@@ -16,7 +16,7 @@ func (d *Daemon) Placed(key grid.PairKey) (places int, ok bool) {
 		parts = p.keyed.of.parts
 	}
 	for _, pt := range parts {
-		if pt.meter.tier() != grid.TierProbe {
+		if pt.meter.Tier() != grid.TierProbe {
 			continue
 		}
 		ok = true

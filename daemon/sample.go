@@ -26,6 +26,7 @@ func tsc() uint64 { return kernel.TSC() }
 // read prepares a pass. calm says that no thread has begun and ended since the last one.
 func (t *measured) read(now float64, calm bool) *reading {
 	r := &reading{now: now, owner: map[int]int{}, shares: map[int]threads.Share{}, parked: t.Threads.Parked(), cpu: map[int]uint64{}}
+	t.reading = r
 	if t.Seg == nil {
 		return r
 	}
@@ -249,7 +250,7 @@ func (d *Daemon) samplePairs(now float64, pairs map[grid.PairKey]*pair) {
 		}
 		var values []float64
 		for _, pt := range p.parts {
-			values = append(values, pt.meter.grown(readings[pt.t], interval))
+			values = append(values, pt.meter.Grown(interval))
 			cost += pt.spent
 		}
 		if m, _ := d.session.Library.Metric(p.key.Metric); p.totals(m) {
@@ -263,7 +264,7 @@ func (d *Daemon) samplePairs(now float64, pairs map[grid.PairKey]*pair) {
 	for _, p := range keyed { // when those that serve them were read
 		values := p.keyed.values()
 		for _, pt := range p.parts {
-			values = append(values, pt.meter.grown(readings[pt.t], now-p.last))
+			values = append(values, pt.meter.Grown(now-p.last))
 		}
 		d.hand(p, values, now)
 		p.last = now

@@ -6,10 +6,10 @@ import (
 	"culprit/grid"
 )
 
-// variance is the square of the standard error of what a part has counted, in seconds squared; ok is false before the first sample.
+// Variance is the square of the standard error of what a part has counted, in seconds squared; ok is false before the first sample.
 // Samples are taken for independent, which overrates the error where a thread stays in one place for long. One sample more
 // than there were is reckoned, so that what was never seen is not taken to be certainly nothing.
-func (e *sampleMeter) variance() (v float64, ok bool) {
+func (e *sampleMeter) Variance() (v float64, ok bool) {
 	total := e.s.total[e.clock]
 	n, sum := total.n-e.before.n, total.sum-e.before.sum
 	if n < 1 {
@@ -35,7 +35,7 @@ func (d *Daemon) Uncertainty(key grid.PairKey) (err float64, ok bool) {
 func (p *pair) uncertainty() (err float64, ok bool) {
 	var sum float64
 	for _, pt := range p.parts {
-		v, known := pt.meter.variance()
+		v, known := pt.meter.Variance()
 		sum, ok = sum+v, ok || known
 	}
 	span := p.last - p.since
