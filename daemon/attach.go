@@ -206,15 +206,6 @@ func (d *Daemon) discover() {
 	d.findFilesInTurn()
 }
 
-// selected reports whether a focus covers the target.
-func (t *measured) selected(f grid.Focus) bool {
-	e := f.Elements(grid.Process)
-	if len(e) == 0 {
-		return true
-	}
-	return e[0] == t.Name || e[0] == fmt.Sprint(t.Proc.PID())
-}
-
 // checkThread refuses a focus on a thread that the process does not have: nothing would be counted there.
 func (t *measured) checkThread(f grid.Focus) error {
 	e := f.Elements(grid.Process)

@@ -67,7 +67,7 @@ func (d *Daemon) objectsOf(f grid.Focus, h grid.Hierarchy, e []string) (out []gr
 func (d *Daemon) codeRefinements(f grid.Focus) []grid.Focus {
 	var names []program.Name
 	for _, t := range d.targets {
-		if t.ended || !t.selected(f) {
+		if t.ended || !t.Covers(f) {
 			continue
 		}
 		for _, id := range t.below(f.Elements(grid.Code)) {
@@ -121,7 +121,7 @@ func (d *Daemon) Weight(f grid.Focus, kind string) float64 {
 	for _, t := range d.targets {
 		h, n := t.profile.weight(part, k)
 		total += n
-		if t.selected(f) {
+		if t.Covers(f) {
 			hits += h
 		}
 	}

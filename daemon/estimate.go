@@ -83,9 +83,9 @@ func (t *measured) compileToLook(key grid.PairKey) (plan *pcl.Plan, object strin
 		return nil, "", err
 	}
 	rest, object := withoutObject(key.Focus)
-	plan, err = t.compile(grid.PairKey{Metric: key.Metric, Focus: rest})
+	plan, err = t.Compile(grid.PairKey{Metric: key.Metric, Focus: rest})
 	if err == nil && object != "" && plan.KeptByKernel() {
-		plan, err = t.compile(key)
+		plan, err = t.Compile(key)
 	}
 	if err != nil {
 		return nil, "", err
@@ -193,7 +193,7 @@ func (m *sampleMeter) counts(x *stackSample) bool {
 // planOf is the plan of a pair in a target of either kind.
 func (t *measured) planOf(key grid.PairKey) (*pcl.Plan, error) {
 	if !t.estimates(key, nil) {
-		return t.compile(key)
+		return t.Compile(key)
 	}
 	plan, _, err := t.compileToLook(key)
 	return plan, err

@@ -315,7 +315,7 @@ func (d *Daemon) extend(t *measured) error {
 	added := map[*pair]*part{}
 	var errs []error
 	for key, p := range d.pairs {
-		if !p.hasPartsIn(t) || !t.selected(key.Focus) || p.partIn(t) {
+		if !p.hasPartsIn(t) || !t.Covers(key.Focus) || p.partIn(t) {
 			continue
 		}
 		pt, err := b.part(t, key)

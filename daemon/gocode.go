@@ -68,7 +68,7 @@ func (t *measured) estimates(key grid.PairKey, plan *pcl.Plan) bool {
 		return true
 	case plan == nil:
 		var err error
-		if plan, err = t.compile(key); err != nil {
+		if plan, err = t.Compile(key); err != nil {
 			return false
 		}
 	}

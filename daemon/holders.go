@@ -72,7 +72,7 @@ func (d *Daemon) Holders(f grid.Focus) (list []grid.Holder) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, t := range d.targets {
-		if t.selected(f) {
+		if t.Covers(f) {
 			list = append(list, t.profile.holders(grid.SyncObject.String()+"/"+e[0]+"/"+e[1])...)
 		}
 	}

@@ -201,7 +201,7 @@ func (b *batch) addPlain(key grid.PairKey, sink grid.Sink) (*pair, error) {
 	covered := false
 	var errs []error // a function of one program need not be in another
 	for _, t := range b.d.targets {
-		if t.ended || !t.selected(key.Focus) || serves && t.onlyLooked() {
+		if t.ended || !t.Covers(key.Focus) || serves && t.onlyLooked() {
 			continue
 		}
 		covered = true

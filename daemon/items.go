@@ -66,7 +66,7 @@ func (t *measured) hasItem(it *pcl.GroupingItem) bool {
 		x := t.itemIndex()
 		return x != nil && x.present[x.numbers[it.Focus()]]
 	}
-	return slices.ContainsFunc(it.Paths(), func(p []string) bool { return t.hasPart(it, p) })
+	return slices.ContainsFunc(it.Paths(), func(p []string) bool { return t.HasPart(it, p) })
 }
 
 // itemOf is the item that a focus selects; nil if it selects none that is defined.
@@ -86,7 +86,7 @@ func (d *Daemon) itemRefinements(f grid.Focus) (out []grid.Focus) {
 	}
 	for _, h := range d.session.Library.Defined() {
 		for _, it := range d.session.Library.Items(h) {
-			has := func(t *measured) bool { return !t.ended && t.selected(f) && t.hasItem(it) }
+			has := func(t *measured) bool { return !t.ended && t.Covers(f) && t.hasItem(it) }
 			if f.Depth(it.Base) == 0 && slices.ContainsFunc(d.targets, has) {
 				out = append(out, f.WithItem(h, it.Name))
 			}
@@ -107,7 +107,7 @@ func (d *Daemon) partRefinements(f grid.Focus, it *pcl.GroupingItem) (out []grid
 		}
 	}
 	for _, t := range d.targets {
-		if t.ended || !t.selected(f) {
+		if t.ended || !t.Covers(f) {
 			continue
 		}
 		for _, id := range t.profile.onStacks(compile.Functions(d.session.Library, it, t)) {

@@ -28,7 +28,7 @@ func plainKey(key grid.PairKey) (grid.PairKey, bool) {
 
 // probed reports whether a focus covers a target with probes.
 func (d *Daemon) probed(f grid.Focus) bool {
-	return slices.ContainsFunc(d.targets, func(t *measured) bool { return !t.ended && !t.onlyLooked() && t.selected(f) })
+	return slices.ContainsFunc(d.targets, func(t *measured) bool { return !t.ended && !t.onlyLooked() && t.Covers(f) })
 }
 
 // hasPartsIn reports whether a pair has parts in targets such as t.
@@ -96,7 +96,7 @@ func (b *batch) addLooked(key grid.PairKey, sink grid.Sink, err error) (*pair, e
 // addSampled adds parts to a pair that chooses a key where targets are only looked at.
 func (b *batch) addSampled(p *pair) {
 	for _, t := range b.d.targets {
-		if t.ended || !t.onlyLooked() || !t.selected(p.key.Focus) {
+		if t.ended || !t.onlyLooked() || !t.Covers(p.key.Focus) {
 			continue
 		}
 		if pt, err := b.part(t, p.key); err == nil { // else the targets with probes tell it

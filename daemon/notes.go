@@ -91,11 +91,11 @@ func (d *Daemon) missingParts(key grid.PairKey) (lines []string) {
 	missing := it.Paths()
 	var without *measured
 	for _, t := range d.targets {
-		if !t.selected(key.Focus) || !t.hasItem(it) {
+		if !t.Covers(key.Focus) || !t.hasItem(it) {
 			continue
 		}
 		without = t
-		missing = slices.DeleteFunc(missing, func(p []string) bool { return t.hasPart(it, p) })
+		missing = slices.DeleteFunc(missing, func(p []string) bool { return t.HasPart(it, p) })
 	}
 	if without == nil {
 		return nil
@@ -363,10 +363,10 @@ func (d *Daemon) plansOf(key grid.PairKey) (all []costed) {
 	p := d.pairs[key]
 	if p == nil {
 		for _, t := range d.targets {
-			if t.onlyLooked() || !t.selected(key.Focus) { // one that has ended is still known
+			if t.onlyLooked() || !t.Covers(key.Focus) { // one that has ended is still known
 				continue
 			}
-			if plan, err := t.compile(key); err == nil {
+			if plan, err := t.Compile(key); err == nil {
 				all = append(all, costed{t, plan})
 			}
 		}

@@ -98,7 +98,7 @@ func newPart(t *measured, key grid.PairKey, owner uint64) (*part, error) {
 	if t.onlyLooked() {
 		return newLookedPart(t, key, owner)
 	}
-	plan, err := t.compile(key)
+	plan, err := t.Compile(key)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func newProbePart(t *measured, plan *pcl.Plan, owner uint64) *part {
 // noteLacking notes what of the focus's item the target does not have.
 func (p *part) noteLacking() {
 	if it := p.t.d.itemOf(p.plan.Pair.Focus); it != nil {
-		p.lacking = p.t.lacking(it)
+		p.lacking = p.t.Lacking(it)
 	}
 }
 

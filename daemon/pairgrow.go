@@ -5,7 +5,6 @@ import (
 
 	"culprit/daemon/patch"
 	"culprit/daemon/program"
-	"culprit/grid"
 	"culprit/pcl"
 )
 
@@ -58,7 +57,7 @@ func (p *part) mayGrow(it *pcl.GroupingItem) bool {
 	more := p.lost && p.t.Loads() > p.loads
 	p.loads = p.t.Loads()
 	if it != nil {
-		lacking := p.t.lacking(it)
+		lacking := p.t.Lacking(it)
 		more = more || lacking < p.lacking
 		p.lacking = lacking
 	}
@@ -118,7 +117,7 @@ func (b *batch) grow(p *part, it *pcl.GroupingItem, before map[*patch.Site]uint6
 func (b *batch) joinItem(p *pair, it *pcl.GroupingItem, joined map[*part]*pair) {
 	for _, t := range b.d.targets {
 		has := slices.ContainsFunc(p.parts, func(pt *part) bool { return pt.t == t })
-		if has || t.ended || !t.selected(p.key.Focus) || !t.hasItem(it) {
+		if has || t.ended || !t.Covers(p.key.Focus) || !t.hasItem(it) {
 			continue
 		}
 		if pt, err := b.part(t, p.key); err == nil {
@@ -133,30 +132,4 @@ func (b *batch) later(p *part, r *pcl.Request) ([]*patch.Site, error) {
 		return nil, err
 	}
 	return p.request(r)
-}
-
-// lacking counts the resources of an item that the target does not have.
-func (t *measured) lacking(it *pcl.GroupingItem) int {
-	n := 0
-	for _, p := range it.Paths() {
-		if !t.hasPart(it, p) {
-			n++
-		}
-	}
-	return n
-}
-
-func (t *measured) hasPart(it *pcl.GroupingItem, path []string) bool {
-	switch {
-	case it.Base == grid.Code && len(path) == 1:
-		return t.HasModule(path[0])
-	case it.Base == grid.Code && len(path) == 2:
-		return len(t.Function(path[0], path[1])) > 0
-	case it.Base == grid.Code:
-		return slices.ContainsFunc(t.Function(path[0], path[1]), func(f pcl.FuncID) bool { _, ok := t.Loop(f, path[2]); return ok })
-	case len(path) == 1:
-		return true
-	}
-	_, err := t.Object(it.Base, path)
-	return err == nil
 }

@@ -85,7 +85,7 @@ func (d *Daemon) compileFor(k grid.PairKey, targets []*measured) (plans []costed
 		return nil, nil // the probe is there already
 	}
 	for _, t := range targets {
-		if t.ended || !t.selected(k.Focus) {
+		if t.ended || !t.Covers(k.Focus) {
 			continue
 		}
 		if e := t.checkThread(k.Focus); e != nil {
@@ -100,7 +100,7 @@ func (d *Daemon) compileFor(k grid.PairKey, targets []*measured) (plans []costed
 			plans = append(plans, costed{t, &pcl.Plan{Pair: k}})
 			continue
 		}
-		p, e := t.compile(k)
+		p, e := t.Compile(k)
 		if e != nil {
 			err = e
 			continue

@@ -46,7 +46,7 @@ func (t *measured) survey(m grid.Metric) MetricSurvey {
 		if t.Library.Check(m.Name, f) != nil {
 			continue // not a metric of that kind of place
 		}
-		plan, err := t.compile(grid.PairKey{Metric: m.Name, Focus: f})
+		plan, err := t.Compile(grid.PairKey{Metric: m.Name, Focus: f})
 		switch {
 		case err != nil:
 			lacks = err

@@ -4,7 +4,6 @@ import (
 	"culprit/daemon/libc"
 	"culprit/daemon/program"
 	"culprit/daemon/stack"
-	"culprit/pcl"
 )
 
 // noteStack learns from a walked stack: the thread's pointer, 0 if it is not known, and the function that it was started with.
@@ -39,12 +38,4 @@ func threadRoot(frames []stack.Frame) *program.Function {
 		return f
 	}
 	return nil
-}
-
-// roots are the functions that threads began with, main not necessarily among them.
-func (t *measured) roots() (ids []pcl.FuncID) {
-	for _, f := range t.Threads.Roots() {
-		ids = append(ids, pcl.FuncID(f))
-	}
-	return ids
 }

@@ -1,9 +1,7 @@
 package daemon
 
 import (
-	"culprit/grid"
 	"culprit/pcl"
-	"culprit/pcl/compile"
 )
 
 // unplaced reports why the value of a part would be wrong for what was left out: a counter, a timer or a flag of it that no
@@ -37,12 +35,4 @@ func (t *measured) neverComesBack(r *pcl.Request) bool {
 	}
 	pl := t.planned(f)
 	return pl.reason == "" && len(pl.points[pcl.Return]) == 0
-}
-
-// checkModule refuses a focus on a module that the target does not have (yet): nothing would be counted there.
-func (t *measured) checkModule(f grid.Focus) error {
-	if e := f.Elements(grid.Code); len(e) == 1 && !t.HasModule(e[0]) {
-		return compile.Missing(e, t)
-	}
-	return nil
 }

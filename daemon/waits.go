@@ -10,28 +10,9 @@ import (
 	"culprit/daemon/process"
 	"culprit/daemon/program"
 	"culprit/daemon/stack"
-	"culprit/grid"
 )
 
 // What blocked threads wait for, by the system call that they are in and by their stacks.
-
-// constraint is what PCL's $constraint[0] stands for in an object. Locks with a symbol need not have been seen waiting.
-func (t *measured) constraint(h grid.Hierarchy, elems []string) (uint64, bool) {
-	switch {
-	case h == grid.SyncObject && len(elems) > 0 && elems[0] == "Message":
-		return t.message(elems[1:])
-	case len(elems) != 2:
-		return 0, false
-	case h == grid.IO:
-		return t.Files.Number(elems, t.Now())
-	case h != grid.SyncObject:
-		return 0, false
-	}
-	if v, ok := t.Locks.Address(elems[0], elems[1]); ok {
-		return v, true
-	}
-	return t.DataNamed(elems[1])
-}
 
 // waitedFor names what a blocked thread waits for at a session time, and makes it a resource when it is first seen. kind says whether it is
 // another thread or a device.

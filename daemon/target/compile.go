@@ -1,4 +1,4 @@
-package daemon
+package target
 
 import (
 	"culprit/grid"
@@ -6,9 +6,9 @@ import (
 	"culprit/pcl/compile"
 )
 
-// compile is the plan of a pair in this target. A plan that found no function to instrument, in a program that names none,
+// Compile is the plan of a pair in this process. A plan that found no function to instrument, in a program that names none,
 // would measure nothing for ever: that is an error, since 0 would be taken for an answer.
-func (t *measured) compile(k grid.PairKey) (*pcl.Plan, error) {
+func (t *Target) Compile(k grid.PairKey) (*pcl.Plan, error) {
 	if err := t.checkModule(k.Focus); err != nil {
 		return nil, err
 	}
@@ -25,7 +25,7 @@ func (t *measured) compile(k grid.PairKey) (*pcl.Plan, error) {
 }
 
 // nameless tells whether no object of the target names any function.
-func (t *measured) nameless() bool {
+func (t *Target) nameless() bool {
 	for _, o := range t.Objects() {
 		if o.HasNames() {
 			return false
