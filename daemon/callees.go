@@ -200,7 +200,7 @@ func (p *part) noteCallees(seen []watched) {
 	}
 	for _, slot := range append(p.t.Seg.Used(nil), p.t.Seg.Slots) {
 		for _, r := range p.plan.Requests {
-			if to := p.t.Seg.Load(slot, p.cells[r.Code[0].Var].off); to != 0 {
+			if to := p.t.Seg.Load(slot, p.Cells[r.Code[0].Var].Off); to != 0 {
 				seen[r.Site].callees[to] = true
 			}
 		}

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"culprit/daemon/arch"
+	"culprit/daemon/probe"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
 	"culprit/daemon/stack"
@@ -139,7 +140,7 @@ func (a *activation) standsIn(site int) bool {
 // arguments that are gone is left out.
 func (a *activation) run(pr partRequest) {
 	for _, g := range pr.r.Guards {
-		if !a.holds(pr.p.cells[g]) {
+		if !a.holds(pr.p.Cells[g]) {
 			return
 		}
 	}
@@ -151,9 +152,9 @@ func (a *activation) run(pr partRequest) {
 	}
 }
 
-func (a *activation) holds(c cellVar) bool {
-	v := a.t.Seg.Load(a.slot, c.off)
-	if c.activation {
+func (a *activation) holds(c probe.Cell) bool {
+	v := a.t.Seg.Load(a.slot, c.Off)
+	if c.Activation {
 		return v >= a.sp && v != 0
 	}
 	return v != 0
@@ -166,51 +167,51 @@ func (a *activation) primitive(p *part, in pcl.Instr) {
 	if p.plan.Distribution && in.Var == 0 {
 		return // of an activation that began earlier only a part would be measured, and that part is no value
 	}
-	if p.keys.cell != 0 && in.Var == 0 {
+	if p.Table != 0 && in.Var == 0 {
 		return // nobody knows any more which object the activation that is under way is for
 	}
-	seg, c := a.t.Seg, p.cells[in.Var]
+	seg, c := a.t.Seg, p.Cells[in.Var]
 	switch in.Op {
 	case pcl.OpFlagEnter:
-		if seg.Load(a.slot, c.off) <= a.sp {
-			seg.Store(a.slot, c.off, a.sp)
+		if seg.Load(a.slot, c.Off) <= a.sp {
+			seg.Store(a.slot, c.Off, a.sp)
 		}
 	case pcl.OpTimerEnter:
-		if seg.Load(a.slot, c.off+trampoline.TimerActive) <= a.sp {
+		if seg.Load(a.slot, c.Off+trampoline.TimerActive) <= a.sp {
 			a.start(p, c, a.sp)
 		}
 	case pcl.OpTimerStart:
 		a.start(p, c, 1)
 	case pcl.OpTimerStop, pcl.OpTimerLeave:
-		seg.Store(a.slot, c.off+trampoline.TimerActive, 0)
+		seg.Store(a.slot, c.Off+trampoline.TimerActive, 0)
 	case pcl.OpSet:
 		if in.Var != 0 && in.Expr != nil && in.Expr.Op == pcl.ExConst {
-			seg.Store(a.slot, c.off, uint64(in.Expr.Value))
+			seg.Store(a.slot, c.Off, uint64(in.Expr.Value))
 		}
 	}
 }
 
 // start starts a timer, but not one that reads a row in a thread that has none.
-func (a *activation) start(p *part, c cellVar, by uint64) {
+func (a *activation) start(p *part, c probe.Cell, by uint64) {
 	seg, now := a.t.Seg, a.now(c)
-	if c.rows {
-		row, ok := a.t.rowNow(a.slot, quantityOf(p.plan))
+	if c.Rows {
+		row, ok := a.t.rowNow(a.slot, probe.Quantity(p.plan))
 		if !ok {
 			return
 		}
-		if c.kind == pcl.Kernel {
+		if c.Kind == pcl.Kernel {
 			now = row
 		} else {
-			seg.Store(a.slot, c.off+trampoline.TimerOff, row)
+			seg.Store(a.slot, c.Off+trampoline.TimerOff, row)
 		}
 	}
-	seg.Store(a.slot, c.off+trampoline.TimerStart, now)
-	seg.Store(a.slot, c.off+trampoline.TimerActive, by)
+	seg.Store(a.slot, c.Off+trampoline.TimerStart, now)
+	seg.Store(a.slot, c.Off+trampoline.TimerActive, by)
 }
 
 // now is the time on the clock of a timer.
-func (a *activation) now(c cellVar) uint64 {
-	if c.kind == pcl.ProcessTimer && !c.rows {
+func (a *activation) now(c probe.Cell) uint64 {
+	if c.Kind == pcl.ProcessTimer && !c.Rows {
 		return uint64(a.t.Threads.CPUTime(a.tid))
 	}
 	return tsc()

@@ -24,7 +24,7 @@ const allSlots = -1
 
 // distribute returns what came into the buckets since the last pass; nil for a pair that has none.
 func (p *part) distribute(r *reading) *grid.Distribution {
-	if p.buckets == 0 || p.t.Seg == nil {
+	if p.Buckets == 0 || p.t.Seg == nil {
 		return nil
 	}
 	growth := &grid.Distribution{Step: p.step()}
@@ -52,14 +52,14 @@ func (p *part) distribute(r *reading) *grid.Distribution {
 func (p *part) tally(slot int, into *tally) {
 	seg := p.t.Seg
 	for i := range into.counts {
-		into.counts[i] += seg.Load(slot, p.buckets+int32(i)*trampoline.WordSize)
+		into.counts[i] += seg.Load(slot, p.Buckets+int32(i)*trampoline.WordSize)
 	}
-	if c := p.cells[0]; c.rows && c.kind == pcl.ProcessTimer {
+	if c := p.Cells[0]; c.Rows && c.Kind == pcl.ProcessTimer {
 		into.sum += p.ranSum(slot, c)
 		return
 	}
-	at := p.cells[0].off
-	if p.cells[0].kind != pcl.Counter {
+	at := p.Cells[0].Off
+	if p.Cells[0].Kind != pcl.Counter {
 		at += trampoline.TimerSum
 	}
 	into.sum += seg.Load(slot, at)
@@ -86,7 +86,7 @@ func (p *part) grown(key int, now *tally, growth *grid.Distribution) {
 
 // step is what 1 in the cells of the pair is in the unit of its values.
 func (p *part) step() float64 {
-	switch p.cells[0].kind {
+	switch p.Cells[0].Kind {
 	case pcl.Counter:
 		return 1
 	case pcl.ProcessTimer:

@@ -3,6 +3,7 @@ package daemon
 import (
 	"slices"
 
+	"culprit/daemon/probe"
 	"culprit/grid"
 )
 
@@ -20,7 +21,7 @@ func (t *measured) fileWord(fd int) *uint64 {
 }
 
 // mayReadMemory tells whether probes may read what pointers lead to.
-func (t *measured) mayReadMemory() bool { return t.mayAsk(readingMemory) == nil }
+func (t *measured) mayReadMemory() bool { return probe.MayAsk(t.Target, probe.ReadingMemory) == nil }
 
 // followFiles keeps up with what the descriptors stand for that pairs are at. d.mu is held.
 func (d *Daemon) followFiles(now float64) {

@@ -55,7 +55,7 @@ func (p *part) shared() bool { return p.plan.Kind == pcl.Gauge }
 // readGauge reads the cells, and takes the extremes out of them. A target that has ended is read once more: afterwards there is no value.
 func (p *part) readGauge(r *reading) {
 	p.gauge.fresh = map[int]gaugeSum{}
-	if p.t.Seg == nil || len(p.cells) == 0 || p.t.settled {
+	if p.t.Seg == nil || len(p.Cells) == 0 || p.t.settled {
 		return
 	}
 	var all gaugeSum
@@ -77,7 +77,7 @@ func (p *part) readGauge(r *reading) {
 		}
 	}
 	if p.shared() {
-		all.value = int64(p.t.Seg.Load(p.t.Seg.OverflowBlock(), p.cells[0].off+trampoline.GaugeShared))
+		all.value = int64(p.t.Seg.Load(p.t.Seg.OverflowBlock(), p.Cells[0].Off+trampoline.GaugeShared))
 		p.gauge.fresh[allSlots] = all
 	}
 }
@@ -85,7 +85,7 @@ func (p *part) readGauge(r *reading) {
 // takeGauge reads the cell of one block. The pair of words is read at once, as it is changed. A cell that no thread has touched is not
 // written to, so that it needs no memory.
 func (p *part) takeGauge(slot int) (s gaugeSum, touched bool) {
-	seg, at := p.t.Seg, p.cells[0].off
+	seg, at := p.t.Seg, p.Cells[0].Off
 	var all uint64
 	for off := int32(0); off < trampoline.GaugeShared; off += trampoline.WordSize {
 		all |= seg.Load(slot, at+off)
@@ -148,7 +148,7 @@ func (p *part) forgetGauge(slot int) {
 		return
 	}
 	for off := int32(0); off < trampoline.GaugeSize; off += trampoline.WordSize {
-		p.t.Seg.Store(slot, p.cells[0].off+off, 0)
+		p.t.Seg.Store(slot, p.Cells[0].Off+off, 0)
 	}
 	delete(p.gauge.sums, slot)
 	delete(p.gauge.touched, slot)

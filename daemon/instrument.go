@@ -255,7 +255,7 @@ func (b *batch) check(p *part) error {
 	if p.meter.Tier() != grid.TierProbe {
 		return nil
 	}
-	p.asks = p.asksKernel() != ""
+	p.asks = p.AsksKernel() != ""
 	return p.allowed()
 }
 
@@ -464,22 +464,22 @@ func (t *measured) zero(parts ...*part) {
 }
 
 func (p *part) zeroIn(slot int) {
-	for _, c := range p.cells {
-		for off := int32(0); off < c.size; off += trampoline.WordSize {
-			p.t.Seg.Store(slot, c.off+off, 0)
+	for _, c := range p.Cells {
+		for off := int32(0); off < c.Size; off += trampoline.WordSize {
+			p.t.Seg.Store(slot, c.Off+off, 0)
 		}
 	}
-	if p.hits >= 0 {
-		p.t.Seg.Store(slot, p.hits, 0)
+	if p.Hits >= 0 {
+		p.t.Seg.Store(slot, p.Hits, 0)
 	}
-	for off := int32(0); p.keys.cell != 0 && off < trampoline.TableSize; off += trampoline.WordSize {
-		p.t.Seg.Store(slot, p.keys.cell+off, 0)
+	for off := int32(0); p.Table != 0 && off < trampoline.TableSize; off += trampoline.WordSize {
+		p.t.Seg.Store(slot, p.Table+off, 0)
 	}
-	if p.keeping.cell != 0 {
-		p.t.Seg.Store(slot, p.keeping.cell, 0)
+	if p.Follows != 0 {
+		p.t.Seg.Store(slot, p.Follows, 0)
 	}
-	for off := int32(0); p.buckets != 0 && off < trampoline.BucketsSize; off += trampoline.WordSize {
-		p.t.Seg.Store(slot, p.buckets+off, 0)
+	for off := int32(0); p.Buckets != 0 && off < trampoline.BucketsSize; off += trampoline.WordSize {
+		p.t.Seg.Store(slot, p.Buckets+off, 0)
 	}
 }
 

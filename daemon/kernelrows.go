@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"culprit/daemon/kernel"
+	"culprit/daemon/probe"
 	"culprit/daemon/threads"
 	"culprit/daemon/threadstats"
 	"culprit/grid"
@@ -62,7 +63,7 @@ func (p *part) kept() error {
 	if k, ok := p.meter.(*kernelMeter); ok && p.plan.Event != "" {
 		return k.countEvents()
 	}
-	if p.rows && p.plan.Kind != pcl.Kernel {
+	if p.Rows && p.plan.Kind != pcl.Kernel {
 		return p.needRows()
 	}
 	if p.plan.Kind != pcl.Kernel || p.plan.KeptByKernel() && kernelQuantities[name] != nil {
@@ -84,12 +85,12 @@ func (p *part) kept() error {
 func (p *part) needRows() error {
 	keeper, err := p.t.d.rows.open()
 	if err == nil {
-		err = keeper.Need(quantityOf(p.plan))
+		err = keeper.Need(probe.Quantity(p.plan))
 	}
 	if err != nil {
 		return noRows(p.plan, err)
 	}
-	if p.rows && quantityOf(p.plan) == threadstats.OffCPU {
+	if p.Rows && probe.Quantity(p.plan) == threadstats.OffCPU {
 		p.t.d.wantAccounts()
 	}
 	p.needs = true
@@ -103,8 +104,8 @@ func (p *part) doesNotNeedRows() {
 	}
 	p.needs = false
 	keeper := p.t.d.rows.keeper
-	keeper.Release(quantityOf(p.plan))
-	if p.rows && quantityOf(p.plan) == threadstats.OffCPU {
+	keeper.Release(probe.Quantity(p.plan))
+	if p.Rows && probe.Quantity(p.plan) == threadstats.OffCPU {
 		p.t.d.unwantAccounts()
 	}
 }

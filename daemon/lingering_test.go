@@ -59,11 +59,11 @@ func TestLingeringCells(t *testing.T) {
 	d.mu.Lock()
 	left, seen := len(d.off), map[int32]bool{}
 	for _, pt := range d.off {
-		for _, c := range pt.cells {
-			if seen[c.off] {
-				t.Errorf("two parts that linger have the cell at %d", c.off)
+		for _, c := range pt.Cells {
+			if seen[c.Off] {
+				t.Errorf("two parts that linger have the cell at %d", c.Off)
 			}
-			seen[c.off] = true
+			seen[c.Off] = true
 		}
 	}
 	d.mu.Unlock()

@@ -61,7 +61,7 @@ func (d *Daemon) listing(c costed, most int) (*Listing, error) {
 		return l, nil
 	}
 	p := newProbePart(c.t, c.plan, 0)
-	p.rows = c.t.readsRows(c.plan)
+	p.Rows = c.t.readsRows(c.plan)
 	defer p.discard()
 	if err := p.reserve(); err != nil {
 		return nil, err

@@ -25,19 +25,13 @@ func lockKind(f *program.Function) byte {
 	return 0
 }
 
-// tag has a key say in its highest byte what kind of lock it is, where that is known. A trial of the price, which belongs to no target,
-// has one key: most threads use few objects.
-func (p *part) tag(m *trampoline.Mini, in pcl.Instr, id pcl.FuncID) {
-	if p.keys.cell == 0 || in.Op != pcl.OpSet || in.Var != p.plan.By || in.Expr.Op == pcl.ExConst {
-		return
+// keyOf has a key say in its highest byte what kind of lock it is, where that is known.
+func (p *part) keyOf(key *trampoline.Expr, set pcl.FuncID) *trampoline.Expr {
+	kind := lockKind(p.t.Func(set))
+	if kind == 0 {
+		return key
 	}
-	if p.t == nil {
-		m.Expr = &trampoline.Expr{Op: trampoline.ExOr, L: m.Expr, R: &trampoline.Expr{Value: 1}}
-		return
-	}
-	if kind := lockKind(p.t.Func(id)); kind != 0 {
-		m.Expr = &trampoline.Expr{Op: trampoline.ExAdd, L: m.Expr, R: &trampoline.Expr{Value: int64(kind) << tagShift}}
-	}
+	return &trampoline.Expr{Op: trampoline.ExAdd, L: key, R: &trampoline.Expr{Value: int64(kind) << tagShift}}
 }
 
 // takenAtOnce is how many locks of a process become known by being taken in one pass.
@@ -47,7 +41,7 @@ const takenAtOnce = 64
 func (d *Daemon) findTaken() {
 	for _, p := range d.pairs {
 		for _, pt := range p.parts {
-			if pt.keys.cell != 0 && !pt.t.ended {
+			if pt.Table != 0 && !pt.t.ended {
 				pt.findTaken()
 			}
 		}

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"culprit/daemon/kernel"
+	"culprit/daemon/probe"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -36,7 +37,7 @@ func (m probeMeter) Begin() {
 }
 
 func (m probeMeter) Grown(interval float64) float64 {
-	if len(m.p.cells) == 0 || m.p.t.Seg == nil {
+	if len(m.p.Cells) == 0 || m.p.t.Seg == nil {
 		return 0
 	}
 	return m.p.readCells(m.p.t.reading, interval)
@@ -44,8 +45,9 @@ func (m probeMeter) Grown(interval float64) float64 {
 
 func (m probeMeter) Close() {
 	p := m.p
-	p.t.giveCells(p.words())
-	p.cells, p.hits, p.buckets, p.keys, p.keeping.cell = nil, -1, 0, keyTable{}, 0
+	p.t.giveCells(p.Words())
+	p.Clear()
+	p.keys = keyTable{}
 }
 
 // A kernelMeter reads what the kernel keeps.
@@ -74,7 +76,7 @@ func (m *kernelMeter) Grown(interval float64) float64 {
 	if read := kernelQuantities[m.plan.KernelName]; read != nil {
 		return read(m, interval)
 	}
-	return m.sampleRows(quantityOf(m.plan))
+	return m.sampleRows(probe.Quantity(m.plan))
 }
 
 func (m *kernelMeter) Close() {

@@ -186,7 +186,7 @@ func (d *Daemon) readRates(counters []rateCounter) {
 		var n uint64
 		t := c.part.t
 		for _, slot := range t.Seg.Used(nil) {
-			n += t.Seg.Load(slot, c.part.cells[0].off)
+			n += t.Seg.Load(slot, c.part.Cells[0].Off)
 		}
 		t.rates[c.f.ID] = callRate{float64(n) / time.Since(c.since).Seconds(), d.Now()}
 		d.switchOut(c.part)

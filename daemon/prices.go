@@ -1,11 +1,13 @@
 package daemon
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 
+	"culprit/daemon/probe"
 	"culprit/daemon/trial"
 	"culprit/pcl"
 	"culprit/trampoline"
@@ -158,37 +160,44 @@ func (p *prices) try(plan *pcl.Plan, kinds []kindOf, rows bool) float64 {
 	return ns
 }
 
+// A trialCells hands out the words of the block in which probes are tried.
+type trialCells struct{ next int32 }
+
+// Alloc leaves as much room as the largest timer takes.
+func (m *trialCells) Alloc(n int32) (int32, error) {
+	if n == trampoline.GaugeSize {
+		m.next = (m.next + n - 1) &^ (n - 1)
+	}
+	if m.next+n > trial.EndCell {
+		return 0, errors.New("too many variables to be tried")
+	}
+	off := m.next
+	m.next += max(trampoline.RunTimerSize, n)
+	return off, nil
+}
+
+func (m *trialCells) AllocBuckets() (int32, error) { return m.Alloc(trampoline.BucketsSize) }
+func (m *trialCells) AllocTable() (int32, error)   { return m.Alloc(trampoline.TableSize) }
+
+// trialKey is the key of all objects in a trial: most threads use few.
+func trialKey(key *trampoline.Expr, _ pcl.FuncID) *trampoline.Expr {
+	return &trampoline.Expr{Op: trampoline.ExOr, L: key, R: &trampoline.Expr{Value: 1}}
+}
+
 // trialOf makes the probes of requests for a trial: in cells of its own, with flags that let them run.
 func trialOf(plan *pcl.Plan, kinds []kindOf, rows bool) (c trial.Case, err error) {
-	p := &part{plan: plan, hits: -1, rows: rows}
-	next := int32(trial.FirstCell)
-	for i, v := range plan.Vars {
-		cell := p.cellVar(i, v.Kind)
-		if v.Kind.Holds() {
-			next = (next + trampoline.GaugeSize - 1) &^ (trampoline.GaugeSize - 1)
-		}
-		cell.off = next
-		p.cells = append(p.cells, cell)
-		next += max(trampoline.RunTimerSize, cell.size)
-	}
-	if plan.Distribution {
-		p.buckets = next
-		next += trampoline.BucketsSize
-	}
+	l := probe.NewLayout(plan, rows)
+	l.KeyOf = trialKey
+	table := probe.Without
 	if plan.By != 0 {
-		p.keys.cell = next
-		next += trampoline.TableSize
+		table = probe.Needed
 	}
-	if !p.countsItself() {
-		p.hits = next
-		next += trampoline.WordSize
-	}
-	if next > trial.EndCell {
-		return c, fmt.Errorf("metric %q has too many variables to be tried", plan.Pair.Metric)
+	if err := l.Reserve(&trialCells{next: trial.FirstCell}, table, false); err != nil {
+		return c, fmt.Errorf("metric %q: %w", plan.Pair.Metric, err)
 	}
 	c = trial.Case{Minis: map[trial.Place][]trampoline.Mini{}, Words: map[int32]uint64{}}
 	for _, k := range kinds {
-		minis, err := p.minis(k.request)
+		minis, err := l.Code(k.request)
 		if err != nil {
 			return c, err
 		}
@@ -199,7 +208,7 @@ func trialOf(plan *pcl.Plan, kinds []kindOf, rows bool) (c trial.Case, err error
 			c.Minis[at] = append(c.Minis[at], minis...)
 		}
 		for _, g := range k.request.Guards {
-			c.Words[p.cells[g].off] = 1 << 62 // above every stack
+			c.Words[l.Cells[g].Off] = 1 << 62 // above every stack
 		}
 	}
 	return c, nil
@@ -223,7 +232,7 @@ func placeOf(r *pcl.Request) trial.Place {
 func floor(plan *pcl.Plan, r *pcl.Request, rows bool) float64 {
 	ns := priceOfJump + priceOfCounter*float64(len(r.Guards))
 	for _, in := range r.Code {
-		ns += priceOfCounter + priceOfCall*float64(calls(in.Expr)+calls(in.Cond)) + priceOfLoad*float64(reads(in.Expr)+reads(in.Cond))
+		ns += priceOfCounter + priceOfCall*float64(calls(in.Expr)+calls(in.Cond)) + priceOfLoad*float64(probe.Reads(in.Expr)+probe.Reads(in.Cond))
 		if plan.Distribution && in.Op != pcl.OpCall && in.Var == 0 && in.Op != pcl.OpTimerEnter && in.Op != pcl.OpTimerStart {
 			ns += priceOfBucket
 		}

@@ -24,14 +24,14 @@ func (t *measured) recycle(w *process.World) {
 // silence clears what a dead thread has left switched on in its block.
 func (t *measured) silence(slot int) {
 	for _, p := range t.d.parts(t) {
-		for i, c := range p.cells {
+		for i, c := range p.Cells {
 			switch {
-			case c.kind.Holds():
+			case c.Kind.Holds():
 				p.forgetGauge(slot)
-			case c.kind != pcl.Counter:
-				t.Seg.Store(slot, c.off+trampoline.TimerActive, 0)
+			case c.Kind != pcl.Counter:
+				t.Seg.Store(slot, c.Off+trampoline.TimerActive, 0)
 			case i > 0:
-				t.Seg.Store(slot, c.off, 0) // flags; the first variable is what is measured
+				t.Seg.Store(slot, c.Off, 0) // flags; the first variable is what is measured
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"culprit/daemon/probe"
 	"culprit/daemon/process"
 	"culprit/daemon/segment"
 	"culprit/daemon/threadstats"
@@ -179,7 +180,7 @@ func wantsRows(plan *pcl.Plan) (cpu, kept bool) {
 // timesRows decides whether a plan is to read rows, and makes them ready. d.mu is held.
 func (t *measured) timesRows(plan *pcl.Plan) (bool, error) {
 	cpu, kept := wantsRows(plan)
-	if !cpu && !kept || !kept && t.asks(plan) && t.mayAsk(timingCPU) == nil {
+	if !cpu && !kept || !kept && t.asks(plan) && probe.MayAsk(t.Target, probe.TimingCPU) == nil {
 		return false, nil
 	}
 	err := t.mapRows()

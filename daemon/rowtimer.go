@@ -3,8 +3,8 @@ package daemon
 import (
 	"golang.org/x/sys/unix"
 
+	"culprit/daemon/probe"
 	"culprit/daemon/threadstats"
-	"culprit/pcl"
 	"culprit/trampoline"
 )
 
@@ -39,9 +39,9 @@ type ranTime struct {
 const apart = 100_000
 
 // readRan reads such a timer without stopping its thread; ok is false if it changed each time.
-func (p *part) readRan(slot int, c cellVar, tid int) (v ranTime, ok bool) {
+func (p *part) readRan(slot int, c probe.Cell, tid int) (v ranTime, ok bool) {
 	seg := p.t.Seg
-	word := func(off int32) uint64 { return seg.Load(slot, c.off+off) }
+	word := func(off int32) uint64 { return seg.Load(slot, c.Off+off) }
 	for range 8 {
 		active, start, off, sum := word(trampoline.TimerActive), word(trampoline.TimerStart), word(trampoline.TimerOff), word(trampoline.TimerSum)
 		v = ranTime{cycles: sum, off: word(trampoline.TimerOffSum), rawCycles: sum, running: active != 0}
@@ -61,7 +61,7 @@ func (p *part) readRan(slot int, c cellVar, tid int) (v ranTime, ok bool) {
 }
 
 // ran is the growth of a timer of running time in one thread block, in seconds.
-func (p *part) ran(r *reading, slot int, c cellVar) float64 {
+func (p *part) ran(r *reading, slot int, c probe.Cell) float64 {
 	tid, last := r.owner[slot], p.seen[slot]
 	v, ok := p.readRan(slot, c, tid)
 	switch {
@@ -83,18 +83,9 @@ func (p *part) ran(r *reading, slot int, c cellVar) float64 {
 }
 
 // ranSum is the sum of a timer of running time in ns, as far as it was stopped.
-func (p *part) ranSum(slot int, c cellVar) uint64 {
-	cycles := p.t.Seg.Load(slot, c.off+trampoline.TimerSum)
-	return uint64(p.t.Clock.Seconds(float64(cycles))*1e9) - p.t.Seg.Load(slot, c.off+trampoline.TimerOffSum)
-}
-
-// quantityOf is the word of the rows that a plan reads in its probes.
-func quantityOf(plan *pcl.Plan) threadstats.Quantity {
-	if plan.Kind != pcl.Kernel {
-		return threadstats.OffCPU
-	}
-	q, _ := threadstats.ByName(plan.KernelName)
-	return q
+func (p *part) ranSum(slot int, c probe.Cell) uint64 {
+	cycles := p.t.Seg.Load(slot, c.Off+trampoline.TimerSum)
+	return uint64(p.t.Clock.Seconds(float64(cycles))*1e9) - p.t.Seg.Load(slot, c.Off+trampoline.TimerOffSum)
 }
 
 // sampleRows is the growth of a quantity over all threads that the focus covers, from the rows themselves.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"culprit/daemon/kernel"
+	"culprit/daemon/probe"
 	"culprit/daemon/threads"
 	"culprit/grid"
 	"culprit/pcl"
@@ -53,7 +54,7 @@ func (r *reading) cpuOf(t *measured, tid int) uint64 {
 
 // readCells returns by how much the pair has grown in the thread blocks since the last pass, in the metric's unit.
 func (p *part) readCells(r *reading, interval float64) float64 {
-	c, since := p.cells[0], p.readAt
+	c, since := p.Cells[0], p.readAt
 	p.readAt, r.tsc = p.t.Now(), tsc() // what was priced since the pass began took time
 	var sum float64
 	for _, slot := range r.slots {
@@ -74,18 +75,18 @@ func (p *part) readCells(r *reading, interval float64) float64 {
 }
 
 // growth is the growth in one thread block since the session time of the last reading.
-func (p *part) growth(r *reading, slot int, c cellVar, since float64) float64 {
+func (p *part) growth(r *reading, slot int, c probe.Cell, since float64) float64 {
 	tid := r.owner[slot]
 	last := p.seen[slot]
-	if c.kind == pcl.Counter {
-		v := p.t.Seg.Load(slot, c.off)
+	if c.Kind == pcl.Counter {
+		v := p.t.Seg.Load(slot, c.Off)
 		p.seen[slot] = slotValue{value: v, raw: v}
 		if !p.covered(r, slot) {
 			return 0
 		}
 		return float64(int64(v - last.value))
 	}
-	if c.rows && c.kind == pcl.ProcessTimer {
+	if c.Rows && c.Kind == pcl.ProcessTimer {
 		return p.ran(r, slot, c)
 	}
 	v, raw := p.timer(r, slot, c, tid)
@@ -119,13 +120,13 @@ func (v slotValue) short() float64 {
 	return v.hidden
 }
 
-func (p *part) running(slot int, c cellVar) bool {
-	return p.t.Seg.Load(slot, c.off+trampoline.TimerActive) != 0
+func (p *part) running(slot int, c probe.Cell) bool {
+	return p.t.Seg.Load(slot, c.Off+trampoline.TimerActive) != 0
 }
 
 // timer reads a timer cell without stopping its thread: the words are read until two readings agree, with the clock between them.
-func (p *part) timer(r *reading, slot int, c cellVar, tid int) (value, raw uint64) {
-	word := func(off int32) uint64 { return p.t.Seg.Load(slot, c.off+off) }
+func (p *part) timer(r *reading, slot int, c probe.Cell, tid int) (value, raw uint64) {
+	word := func(off int32) uint64 { return p.t.Seg.Load(slot, c.Off+off) }
 	for range 8 {
 		active, start, sum := word(trampoline.TimerActive), word(trampoline.TimerStart), word(trampoline.TimerSum)
 		now := start
@@ -144,24 +145,24 @@ func (p *part) timer(r *reading, slot int, c cellVar, tid int) (value, raw uint6
 }
 
 // clockOf is the time on the clock of a timer that runs; 0 where it cannot be read.
-func (p *part) clockOf(r *reading, slot int, c cellVar, tid int) uint64 {
-	switch c.kind {
+func (p *part) clockOf(r *reading, slot int, c probe.Cell, tid int) uint64 {
+	switch c.Kind {
 	case pcl.ProcessTimer:
 		return r.cpuOf(p.t, tid)
 	case pcl.Kernel:
-		now, _ := p.t.rowNow(slot, quantityOf(p.plan))
+		now, _ := p.t.rowNow(slot, probe.Quantity(p.plan))
 		return now
 	}
 	return r.tsc
 }
 
-func (p *part) seconds(c cellVar, d uint64) float64 {
+func (p *part) seconds(c probe.Cell, d uint64) float64 {
 	switch {
-	case c.kind == pcl.ProcessTimer:
+	case c.Kind == pcl.ProcessTimer:
 		return float64(d) / 1e9
-	case c.kind == pcl.Kernel && quantityOf(p.plan).Nanoseconds():
+	case c.Kind == pcl.Kernel && probe.Quantity(p.plan).Nanoseconds():
 		return float64(d) / 1e9
-	case c.kind == pcl.Kernel:
+	case c.Kind == pcl.Kernel:
 		return float64(d)
 	}
 	return p.t.Clock.Seconds(float64(d))
@@ -174,9 +175,9 @@ func covers(t *measured, plan *pcl.Plan, tid int) bool {
 
 // price works out what the pair cost since the last pass: executions times calibrated time.
 func (p *part) price(r *reading, interval float64) {
-	cell := p.hits
+	cell := p.Hits
 	if cell < 0 {
-		cell = p.cells[0].off
+		cell = p.Cells[0].Off
 	}
 	var sum uint64
 	for _, slot := range r.slots {
@@ -184,7 +185,7 @@ func (p *part) price(r *reading, interval float64) {
 	}
 	if interval > 0 {
 		if p.ns == notPriced {
-			p.ns, p.ahead = p.t.d.prices.average(p.plan, p.rows), p.t.d.predict(p)
+			p.ns, p.ahead = p.t.d.prices.average(p.plan, p.Rows), p.t.d.predict(p)
 		}
 		p.spent = float64(sum-p.hit)*p.ns*inProgram(p.plan)/1e9/interval + p.priceKeeping(r, interval)
 	}

@@ -3,6 +3,7 @@ package daemon
 import (
 	"math"
 
+	"culprit/daemon/probe"
 	"culprit/pcl"
 	"culprit/trampoline"
 )
@@ -22,7 +23,6 @@ const maxKeys = 1 << 16
 
 // A keyTable is what was read of the tables of a part.
 type keyTable struct {
-	cell   int32 // in each thread block; 0 if there is none
 	totals map[uint64]float64
 	tags   map[uint64]byte
 	slots  map[int]map[uint64]keySum
@@ -39,33 +39,20 @@ type keySum struct {
 
 // wantsTable reports whether a part has a table: one that serves single objects must, and one of all objects of a kind everywhere
 // may, so that they become known.
-func (p *part) wantsTable() (must, may bool) {
-	if p.plan.By == 0 {
-		return false, false
+func (p *part) wantsTable() probe.Want {
+	switch {
+	case p.plan.By == 0:
+	case p.serves:
+		return probe.Needed
+	case len(p.plan.Vars) > p.plan.By && !p.plan.Restricted():
+		return probe.IfRoom
 	}
-	return p.serves, len(p.plan.Vars) > p.plan.By && !p.plan.Restricted()
-}
-
-// reserveTable gives the part a table where it needs one, or may have one.
-func (p *part) reserveTable() error {
-	must, may := p.wantsTable()
-	if !must && !may {
-		return nil
-	}
-	off, err := p.t.Cells.AllocTable()
-	if err != nil {
-		if must {
-			return err
-		}
-		return nil
-	}
-	p.keys = keyTable{cell: off, totals: map[uint64]float64{}, tags: map[uint64]byte{}, slots: map[int]map[uint64]keySum{}, parked: map[int]float64{}}
-	return nil
+	return probe.Without
 }
 
 // readTable adds to the totals what the entries have grown by since the last pass.
 func (p *part) readTable(r *reading, since float64) {
-	if p.keys.cell == 0 {
+	if p.Table == 0 {
 		return
 	}
 	var lost uint64
@@ -73,7 +60,7 @@ func (p *part) readTable(r *reading, since float64) {
 		if slot == p.t.Seg.Slots {
 			continue // threads that share a block would write into each other's entries
 		}
-		lost += p.t.Seg.Load(slot, p.keys.cell+trampoline.TableLost)
+		lost += p.t.Seg.Load(slot, p.Table+trampoline.TableLost)
 		p.readKeys(r, slot, since)
 	}
 	if lost != p.keys.lost && !p.keys.full {
@@ -98,7 +85,7 @@ func (p *part) readKeys(r *reading, slot int, since float64) {
 		running, flying = 0, 0
 	}
 	for i := range int32(trampoline.TableEntries) {
-		at := p.keys.cell + trampoline.TableFirst + i*trampoline.TableEntry
+		at := p.Table + trampoline.TableFirst + i*trampoline.TableEntry
 		key := p.t.Seg.Load(slot, at)
 		if key == 0 {
 			continue
@@ -116,18 +103,18 @@ func (p *part) readKeys(r *reading, slot int, since float64) {
 
 // flying is what a running timer of a thread has not added yet, and under which key it will.
 func (p *part) flying(r *reading, slot int) (d, key uint64) {
-	c := p.cells[0]
-	if c.kind == pcl.Counter || r.owner[slot] == 0 || p.t.Seg.Load(slot, c.off+trampoline.TimerActive) == 0 {
+	c := p.Cells[0]
+	if c.Kind == pcl.Counter || r.owner[slot] == 0 || p.t.Seg.Load(slot, c.Off+trampoline.TimerActive) == 0 {
 		return 0, 0
 	}
-	start, now := p.t.Seg.Load(slot, c.off+trampoline.TimerStart), r.tsc
-	if c.kind == pcl.ProcessTimer {
+	start, now := p.t.Seg.Load(slot, c.Off+trampoline.TimerStart), r.tsc
+	if c.Kind == pcl.ProcessTimer {
 		now = r.cpuOf(p.t, r.owner[slot])
 	}
-	if p.t.Seg.Load(slot, c.off+trampoline.TimerActive) == 0 || now <= start {
+	if p.t.Seg.Load(slot, c.Off+trampoline.TimerActive) == 0 || now <= start {
 		return 0, 0
 	}
-	return now - start, p.t.Seg.Load(slot, p.cells[p.plan.By].off)
+	return now - start, p.t.Seg.Load(slot, p.Cells[p.plan.By].Off)
 }
 
 // keyGrowth takes one reading of an entry, of whose growth no more counts than the time since from, a session time.
@@ -159,7 +146,7 @@ func (p *part) keyGrowth(r *reading, slot int, key, v uint64, from float64) {
 
 // inUnits is what was added in the metric's unit.
 func (p *part) inUnits(d uint64) float64 {
-	if c := p.cells[0]; c.kind != pcl.Counter {
+	if c := p.Cells[0]; c.Kind != pcl.Counter {
 		return p.seconds(c, d)
 	}
 	return float64(d)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"culprit/daemon/patch"
+	"culprit/daemon/probe"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
 	"culprit/daemon/target"
@@ -136,18 +137,18 @@ func (t *measured) countersOf(fresh []*part) (bytes uint64) {
 		return 0
 	}
 	for _, p := range fresh {
-		for _, c := range p.words() {
-			bytes += uint64(c.size)
+		for _, c := range p.Words() {
+			bytes += uint64(c.Size)
 		}
 	}
 	return bytes * uint64(len(t.Seg.Used(nil))+1)
 }
 
 // giveCells gives cells back as soon as no trampoline that was retired so far has a thread inside: an old one may still write to them.
-func (t *measured) giveCells(cells []cellVar) {
+func (t *measured) giveCells(cells []probe.Cell) {
 	t.Text.WhenLeft(func() {
 		for _, c := range cells {
-			t.Cells.Release(c.off, c.size)
+			t.Cells.Release(c.Off, c.Size)
 		}
 	})
 }
