@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/cost"
 	"culprit/daemon/kernel"
 	"culprit/daemon/patch"
 	"culprit/daemon/selfcost"
@@ -55,7 +56,7 @@ func TestTaken(t *testing.T) {
 	wantTaken(0.02)
 	d.rows.keeper = new(threadstats.Keeper)
 	d.accountTaken(1, 0)
-	wantTaken(0.02 + switches*programsCost)
+	wantTaken(0.02 + cost.Statistics(switches))
 }
 
 // TestStill: passes are rare while processors are busy, too much was taken of them, and nothing is measured by probes or rows.

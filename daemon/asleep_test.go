@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/cost"
 	"culprit/grid"
 	"culprit/internal/testprog"
 )
@@ -14,7 +15,7 @@ import (
 func TestPriceOfSleepers(t *testing.T) {
 	p := testprog.Start(t, "/bin/cat")
 	d := attachTo(t, p.PID)
-	for began := time.Now(); d.targets[0].Threads.Ran() > asleepShare; time.Sleep(tickInterval) {
+	for began := time.Now(); !cost.IsIdle(d.targets[0].Threads.Ran()); time.Sleep(tickInterval) {
 		if time.Since(began) > 10*time.Second {
 			t.Fatal("cat does not fall asleep")
 		}
@@ -36,7 +37,7 @@ func TestPriceOfSleepers(t *testing.T) {
 	answered := make(chan struct{})
 	var fed sync.WaitGroup
 	fed.Go(func() {
-		time.Sleep(rateWindow / 3)
+		time.Sleep(cost.Window / 3)
 		for {
 			select {
 			case <-answered:
@@ -64,5 +65,5 @@ func stopsOf(d *Daemon) int {
 func forgetRates(d *Daemon) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	clear(d.targets[0].rates)
+	d.targets[0].rates = cost.Rates{}
 }

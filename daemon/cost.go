@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"culprit/daemon/cost"
 	"culprit/daemon/process"
 )
 
@@ -85,68 +86,42 @@ func (l *pauseLog) total() time.Duration {
 	return l.sum
 }
 
-// accountCost smooths the observed cost over about a second, and adds up what was lost. The cost is a fraction of the time that the target was
-// active. A pass that comes sooner than a tick counts for less.
+// accountCost adds what a pass has found to the observed cost; cpus is what probes and stack samples took. d.mu is held.
 func (d *Daemon) accountCost(now, cpus float64) {
 	active := 0.0
 	for _, t := range d.targets {
 		active += t.Threads.Active()
 	}
-	pause := d.pauses.total()
-	stood := d.standing(pause - d.lastPause)
-	d.lastPause = pause
-	span := now - d.accounted
-	d.accountTaken(span, cpus)
-	running := min(cpus/max(active, 1), 1) + d.rowsCost() // a reading that comes late counts for more than its interval: no probe takes more than all
-	step := min(span/tickInterval.Seconds(), 1)
-	d.accounted = now
-	d.costMu.Lock()
-	d.cost += 0.3 * (step*(running-d.cost) + stood/max(span, tickInterval.Seconds()))
-	d.lost += running*span + stood
-	d.costMu.Unlock()
-}
-
-// standing is what the targets lost of their time by pauses, in seconds: one of them stood still, the others ran.
-func (d *Daemon) standing(pauses time.Duration) float64 {
-	return pauses.Seconds() / float64(max(len(d.targets), 1))
+	d.accountTaken(d.observed.Since(now), cpus)
+	d.observed.Add(cost.Pass{At: now, CPUs: cpus, Active: active, Statistics: d.rowsCost(), Paused: d.pauses.total(), Targets: len(d.targets)})
 }
 
 // Stood is how many seconds each target stood still since the attach, on average.
 func (d *Daemon) Stood() float64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.standing(d.pauses.total())
+	return cost.Stood(d.pauses.total(), len(d.targets))
 }
 
 // lostShare is what the targets have lost of their time since the attach, as a fraction.
 func (d *Daemon) lostShare() float64 {
 	d.mu.Lock()
-	after := d.standing(d.pauses.total() - d.lastPause)
+	targets := len(d.targets)
 	d.mu.Unlock()
-	d.costMu.Lock()
-	defer d.costMu.Unlock()
-	return min((d.lost+after)/max(d.Now(), 0.001), 1)
+	return d.observed.Share(d.Now(), d.pauses.total(), targets)
 }
 
-// sampleCost is what a stack sample takes of the thread that it is taken of, in seconds: an interrupt, and StackBytes to be copied.
-const sampleCost = 10e-6
-
-// samplingCost is what stack samples took since the last accounting of targets that are only looked at, in processors.
-func (d *Daemon) samplingCost(now float64) (cost float64) {
+// samplingCost is what stack samples took since the last accounting of targets that are only looked at, in CPUs. d.mu is held.
+func (d *Daemon) samplingCost(now float64) (cpus float64) {
+	since := d.observed.Since(now)
 	for _, t := range d.targets {
 		if t.sampled != nil {
-			cost += float64(t.sampled.taken) * sampleCost / max(now-d.accounted, tickInterval.Seconds())
+			cpus += cost.Samples(t.sampled.taken, since)
 			t.sampled.taken = 0
 		}
 	}
-	return cost
-}
-
-func (d *Daemon) observed() float64 {
-	d.costMu.Lock()
-	defer d.costMu.Unlock()
-	return d.cost
+	return cpus
 }
 
 // ObservedCost implements grid.Instrumenter.
-func (d *Daemon) ObservedCost() float64 { return d.observed() }
+func (d *Daemon) ObservedCost() float64 { return d.observed.Lately() }

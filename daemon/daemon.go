@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"culprit/daemon/cost"
 	"culprit/daemon/kernel"
 	"culprit/daemon/openfiles"
 	"culprit/daemon/patch"
@@ -49,6 +50,7 @@ type Daemon struct {
 	twins     twins
 	files     *openfiles.Host
 	pauses    pauseLog
+	observed  cost.Observed
 	guard     *tracerguard.Guard
 	reserve   reserve // until Detach
 	rows      rowKeeper
@@ -78,12 +80,6 @@ type Daemon struct {
 	missed  map[string]string // by metric: a function that the program uses, and that takes no probes of it
 	patches patch.Count
 	itemsAt uint64 // version of the tree when targets were last looked through for items
-
-	costMu    sync.Mutex
-	cost      float64 // lately
-	lost      float64 // of the targets' time since the attach, in seconds
-	lastPause time.Duration
-	accounted float64 // session time of the last accounting of costs
 
 	stopped  chan struct{}
 	loops    sync.WaitGroup

@@ -24,7 +24,7 @@ var kernelQuantities = map[string]func(m *kernelMeter, interval float64) float64
 	"run_queue_wait": (*kernelMeter).runQueue,
 	"active_threads": (*kernelMeter).active,
 	"number_of_cpus": (*kernelMeter).processors,
-	"observed_cost":  func(m *kernelMeter, _ float64) float64 { return m.t.d.observed() },
+	"observed_cost":  func(m *kernelMeter, _ float64) float64 { return m.t.d.observed.Lately() },
 	"pause_time":     (*kernelMeter).pause,
 
 	"cpu_user":           (*kernelMeter).user,

@@ -3,6 +3,7 @@ package daemon
 import (
 	"time"
 
+	"culprit/daemon/cost"
 	"culprit/daemon/image"
 	"culprit/daemon/locks"
 	"culprit/daemon/openfiles"
@@ -11,7 +12,6 @@ import (
 	"culprit/daemon/target"
 	"culprit/daemon/threads"
 	"culprit/grid"
-	"culprit/pcl"
 )
 
 // A measured is one process that is measured.
@@ -23,7 +23,7 @@ type measured struct {
 	plans      map[*program.Object]*codePlan // of its objects
 	items      *itemIndex                    // nil until it is asked for
 	itemsOf    int                           // version of the program when it was made
-	rates      map[pcl.FuncID]callRate
+	rates      cost.Rates                    // of calls
 	landings   landings
 	kept       kernelRows
 	quota      quota
@@ -58,7 +58,7 @@ func openTarget(d *Daemon, pid int, open func(pid int) (*process.Process, error)
 	if err != nil {
 		return nil, err
 	}
-	t := &measured{Target: target.New(d.session, p), d: d, plans: map[*program.Object]*codePlan{}, rates: map[pcl.FuncID]callRate{}}
+	t := &measured{Target: target.New(d.session, p), d: d, plans: map[*program.Object]*codePlan{}}
 	if err := t.ReadCode(&d.images); err != nil {
 		t.close()
 		return nil, err

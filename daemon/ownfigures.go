@@ -1,26 +1,6 @@
 package daemon
 
-import "culprit/grid"
-
 // What culprit knows of its own work.
-
-// predict is the share of the target's active time that a part will use by what is known of how often its functions are
-// called; what was never counted adds nothing. d.mu is held.
-func (d *Daemon) predict(p *part) float64 {
-	var price grid.Price
-	d.add(&price, costed{p.t, p.plan})
-	return price.Fraction
-}
-
-// predicted is the predicted cost of all pairs that are enabled. d.mu is held.
-func (d *Daemon) predicted() (sum float64) {
-	for _, p := range d.pairs {
-		for _, pt := range p.parts {
-			sum += pt.ahead
-		}
-	}
-	return sum + d.rowsCost()
-}
 
 // samplingRate is how often a second values are read: once in each interval.
 func samplingRate(_ *kernelMeter, interval float64) float64 {

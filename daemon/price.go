@@ -4,18 +4,13 @@ import (
 	"slices"
 	"time"
 
+	"culprit/daemon/cost"
 	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/pcl"
 )
 
-// rateWindow is how long the calls of a function are counted to price it; rateAge how long the result is believed.
-const (
-	rateWindow = 100 * time.Millisecond
-	rateAge    = 10.0 // seconds
-)
-
-// Price implements grid.Instrumenter: the calls of every function that is not known yet are counted for rateWindow. A target that sleeps
+// Price implements grid.Instrumenter: the calls of every function that is not known yet are counted for cost.Window. A target that sleeps
 // while others run calls nothing and is left out.
 func (d *Daemon) Price(keys []grid.PairKey) ([]grid.Price, []error) {
 	prices, errs := make([]grid.Price, len(keys)), make([]error, len(keys))
@@ -56,14 +51,14 @@ func (d *Daemon) knowThreads() {
 	}
 }
 
-// learnRates counts calls for rateWindow, and then those of targets that were not asleep. d.enabling is held.
+// learnRates counts calls for cost.Window, and then those of targets that were not asleep. d.enabling is held.
 func (d *Daemon) learnRates(unknown map[*measured]map[pcl.FuncID]bool, asleep []sleeper) {
 	for len(unknown)+len(asleep) > 0 {
 		d.mu.Lock()
 		counters := d.countCalls(unknown)
 		d.mu.Unlock()
 		if len(counters)+len(asleep) > 0 {
-			time.Sleep(rateWindow)
+			time.Sleep(cost.Window)
 		}
 		d.mu.Lock()
 		d.readRates(counters)
@@ -116,17 +111,10 @@ func (d *Daemon) compileFor(k grid.PairKey, targets []*measured) (plans []costed
 	return nil, err
 }
 
-// A callRate is how often a function was called when that was last measured.
-type callRate struct {
-	perSecond float64
-	at        float64 // session time, 0 = never
-}
-
 // unknown collects the functions whose rate is not known or too old.
 func (c costed) unknown(into map[*measured]map[pcl.FuncID]bool, now float64) {
 	for _, r := range c.plan.Requests {
-		rate := c.t.rates[r.Func]
-		if c.t.Func(r.Func) == nil || rate.at != 0 && now-rate.at < rateAge {
+		if !c.t.has(r.Func) || c.t.rates.Fresh(r.Func, now) {
 			continue
 		}
 		if into[c.t] == nil {
@@ -188,23 +176,33 @@ func (d *Daemon) readRates(counters []rateCounter) {
 		for _, slot := range t.Seg.Used(nil) {
 			n += t.Seg.Load(slot, c.part.Cells[0].Off)
 		}
-		t.rates[c.f.ID] = callRate{float64(n) / time.Since(c.since).Seconds(), d.Now()}
+		t.rates.Note(c.f.ID, float64(n)/time.Since(c.since).Seconds(), d.Now())
 		d.switchOut(c.part)
 	}
 }
 
-// add prices one plan: executions per second of each request times what one costs.
+// add adds to a price what a pair would take in one target. d.mu is held.
 func (d *Daemon) add(price *grid.Price, c costed) {
-	active := max(c.t.Threads.Active(), 1)
-	prices := d.prices.each(c.plan, c.t.readsRows(c.plan))
-	for i := range c.plan.Requests {
-		r := &c.plan.Requests[i]
-		if c.t.Func(r.Func) == nil {
-			continue
-		}
-		rate := c.t.rates[r.Func].perSecond
-		price.Points++
-		price.Rate += rate
-		price.Fraction += rate * prices[i] * inProgram(c.plan) / 1e9 / active
-	}
+	cost.Add(price, c.plan, d.prices.each(c.plan, c.t.readsRows(c.plan)), &c.t.rates, c.t.Threads.Active(), c.t.has)
 }
+
+// predict is the share of the target's active time that a part will use by what is known of how often its functions are
+// called; what was never counted adds nothing. d.mu is held.
+func (d *Daemon) predict(p *part) float64 {
+	var price grid.Price
+	d.add(&price, costed{p.t, p.plan})
+	return price.Fraction
+}
+
+// predicted is the predicted cost of all pairs that are enabled. d.mu is held.
+func (d *Daemon) predicted() (sum float64) {
+	for _, p := range d.pairs {
+		for _, pt := range p.parts {
+			sum += pt.ahead
+		}
+	}
+	return sum + d.rowsCost()
+}
+
+// has tells whether the target has a function.
+func (t *measured) has(id pcl.FuncID) bool { return t.Func(id) != nil }

@@ -36,21 +36,6 @@ const (
 	priceOfCall    = 115 // of one of the target's functions: all registers are saved
 )
 
-// timerInProgram is by how much more a timer costs in a program than where it is tried, in a loop that waits for nothing: the
-// time-stamp counter is read when the computation before it is done, 54 ns for 22 of a pair (bench/), and the whole of nginx under
-// load took longer by three to four times what its timers cost by the trial. Counters hide beside what the program does anyway.
-const timerInProgram = 2.5
-
-// inProgram is what the budget takes for one ns of a plan's price.
-func inProgram(plan *pcl.Plan) float64 {
-	for _, v := range plan.Vars {
-		if v.Kind == pcl.WallTimer || v.Kind == pcl.ProcessTimer {
-			return timerInProgram
-		}
-	}
-	return 1
-}
-
 func (p *prices) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

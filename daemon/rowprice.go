@@ -1,30 +1,20 @@
 package daemon
 
 import (
+	"culprit/daemon/cost"
 	"culprit/grid"
 	"culprit/pcl"
 )
 
-// Rows cost nothing where they are read, and something wherever a thread is switched: most of all in servers that answer small requests,
-// whose threads come and go a hundred thousand times a second. What is seldom called is timed for less there by asking the kernel, and the
-// price of everything else has what rows take.
-
-const (
-	// rowsMatter is the share of the budget that rows must take for a pair to do without them.
-	rowsMatter = 0.1
-	// maxAsking is how many pairs are known that do; they are priced again when there were more.
-	maxAsking = 10000
-	// programsCost is what the programs that keep rows take for each time that a thread of a target is put on a processor and leaves it, as
-	// the kernel itself counts it on a virtual machine: two runs where others are switched to in between.
-	programsCost = 0.45e-6 // s
-)
+// maxAsking is how many pairs are known whose probes ask the kernel; they are priced again when there were more.
+const maxAsking = 10000
 
 // rowsTake is what the programs that keep rows take for the target's threads while they are there, in processors.
 func (t *measured) rowsTake() float64 {
 	if t.ended {
 		return 0
 	}
-	return t.Threads.Switches() * programsCost
+	return cost.Statistics(t.Threads.Switches())
 }
 
 // rowsTake is what they take of all targets that have rows. d.mu is held.
@@ -67,7 +57,7 @@ func (d *Daemon) timeOfTargets() (active float64) {
 
 // rowsTooDear tells that rows of all targets would take more than the whole budget. d.mu is held.
 func (d *Daemon) rowsTooDear() bool {
-	return d.looks.switches*programsCost > d.allowance.Budget()*d.timeOfTargets()
+	return cost.Statistics(d.looks.switches) > d.allowance.Budget()*d.timeOfTargets()
 }
 
 // settleClocks decides for a pair whether its probes are to read rows, or to ask the kernel for processor time. It returns what rows would
@@ -87,31 +77,30 @@ func (d *Daemon) settleClocks(plans []costed) (kept float64) {
 	}
 	pair := plans[0].plan.Pair
 	delete(d.asking, pair)
-	if take > rowsMatter*d.allowance.Budget()*d.timeOfTargets() && d.asksForLess(plans, take) {
-		d.ask(pair)
-		return 0
+	clocks := cost.Clocks{Statistics: take, Budget: d.allowance.Budget(), Active: d.timeOfTargets()}
+	if clocks.Matter() {
+		if more, may := d.askingTakes(plans); may && clocks.Ask(more) {
+			d.ask(pair)
+			return 0
+		}
 	}
-	return take / d.timeOfTargets()
+	return clocks.Share()
 }
 
-// asksForLess tells whether the probes of plans take less if each asks the kernel for processor time than rows take, by how often
-// functions were called when that was counted.
-func (d *Daemon) asksForLess(plans []costed, take float64) bool {
-	var more float64 // ns per second
+// askingTakes is how many CPUs more the probes of plans take if each asks the kernel for processor time; whether they may, and it is known how
+// often their functions are called.
+func (d *Daemon) askingTakes(plans []costed) (cpus float64, may bool) {
 	for _, c := range plans {
 		if _, kernel := wantsRows(c.plan); kernel || c.t.Seccomp != 0 {
-			return false
+			return 0, false
 		}
-		asking, reading := d.prices.each(c.plan, false), d.prices.each(c.plan, true)
-		for i := range c.plan.Requests {
-			rate, ok := c.t.rates[c.plan.Requests[i].Func]
-			if !ok {
-				return false
-			}
-			more += rate.perSecond * (asking[i] - reading[i]) * inProgram(c.plan)
+		more, known := cost.Asking(c.plan, d.prices.each(c.plan, false), d.prices.each(c.plan, true), &c.t.rates)
+		if !known {
+			return 0, false
 		}
+		cpus += more
 	}
-	return more/1e9 < take
+	return cpus, true
 }
 
 // ask notes that the probes of a pair are to ask the kernel: also those that come later, in processes that begin.

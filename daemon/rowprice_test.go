@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/cost"
 	"culprit/daemon/kernel"
 	"culprit/daemon/threadstats"
 	"culprit/grid"
@@ -26,7 +27,7 @@ func TestRowsPrice(t *testing.T) {
 		}
 	}
 	d.mu.Lock()
-	want := d.looks.switches * programsCost / d.timeOfTargets()
+	want := cost.Statistics(d.looks.switches) / d.timeOfTargets()
 	d.mu.Unlock()
 	t.Logf("rows take %.2f %%, prices %+v", 100*want, prices)
 	if prices[0].Shared != 0 || prices[1].Shared != 0 {

@@ -3,6 +3,7 @@ package daemon
 import (
 	"time"
 
+	"culprit/daemon/cost"
 	"culprit/daemon/kernel"
 	"culprit/daemon/probe"
 	"culprit/daemon/threads"
@@ -187,7 +188,7 @@ func (p *part) price(r *reading, interval float64) {
 		if p.ns == notPriced {
 			p.ns, p.ahead = p.t.d.prices.average(p.plan, p.Rows), p.t.d.predict(p)
 		}
-		p.spent = float64(sum-p.hit)*p.ns*inProgram(p.plan)/1e9/interval + p.priceKeeping(r, interval)
+		p.spent = float64(sum-p.hit)*p.ns*cost.InProgram(p.plan)/1e9/interval + p.priceKeeping(r, interval)
 	}
 	p.hit = sum
 }

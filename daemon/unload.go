@@ -6,6 +6,7 @@ import (
 	"culprit/daemon/image"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
+	"culprit/pcl"
 )
 
 // Code that goes away. A library that the target unloads takes our jumps with it; nothing may be written to what is mapped at
@@ -30,11 +31,7 @@ func (t *measured) forget(o *program.Object) {
 		t.d.twins.leave(c)
 		delete(t.plans, o)
 	}
-	for id := range t.rates {
-		if o.Holds(uint64(id)) {
-			delete(t.rates, id)
-		}
-	}
+	t.rates.Forget(func(id pcl.FuncID) bool { return o.Holds(uint64(id)) })
 	for _, p := range t.Text.Forget(module{o}) {
 		p.(*part).loses(o)
 	}
