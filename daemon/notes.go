@@ -142,7 +142,7 @@ func (d *Daemon) jumpsAway(key grid.PairKey) (lines []string) {
 	for _, c := range d.plansOf(key) {
 		for _, r := range c.plan.Requests {
 			f := c.t.Func(r.Func)
-			if f == nil || seen[f] || r.Listed || r.Follows || !endsActivations(&r) {
+			if f == nil || seen[f] || r.Listed || r.Follows || !r.EndsActivations() {
 				continue
 			}
 			if seen[f] = true; len(seen) > maxInlinedAsked {
@@ -241,7 +241,7 @@ func (d *Daemon) neverReturns(key grid.PairKey) (lines []string) {
 	defer d.mu.Unlock()
 	for _, c := range d.plansOf(key) {
 		for _, r := range c.plan.Requests {
-			if !r.Listed && !r.Follows && !endsActivations(&r) && c.t.neverComesBack(&r) {
+			if !r.Listed && !r.Follows && !r.EndsActivations() && c.t.neverComesBack(&r) {
 				if lines = addLine(lines, fmt.Sprintf("%s never returns by itself: the code at its return never runs", safetext.CleanMax(c.t.Func(r.Func).Fn.Name, 100))); len(lines) > mostNamed {
 					return lines
 				}
@@ -280,7 +280,7 @@ func (d *Daemon) unseenHandlers(key grid.PairKey) (lines []string) {
 	for _, c := range d.plansOf(key) {
 		mayBeLeft := func(r pcl.Request) bool {
 			f := c.t.Func(r.Func)
-			return !r.Listed && len(leavesOf(&r).Code) > 0 && f != nil && f.CallsOthers()
+			return !r.Listed && len(r.Ends().Code) > 0 && f != nil && f.CallsOthers()
 		}
 		if !slices.ContainsFunc(c.plan.Requests, mayBeLeft) {
 			continue

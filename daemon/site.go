@@ -84,7 +84,7 @@ func (p *part) request(r *pcl.Request) ([]*patch.Site, error) {
 		}
 		sites = append(sites, s)
 	}
-	ends := endsActivations(r)
+	ends := r.EndsActivations()
 	for i, e := range pts {
 		code := minis
 		if e.pt.Kind.IsExit() && e.pt.Kind != planner.Ret {

@@ -26,19 +26,9 @@ type exit struct {
 	pt planner.Point
 }
 
-// endsActivations reports whether a request does nothing but end what belongs to activations.
-func endsActivations(r *pcl.Request) bool { return r.Where == pcl.Return && onlyEnds(r) }
-
-// onlyEnds reports the same of a request's code, wherever it stands.
-func onlyEnds(r *pcl.Request) bool {
-	return !slices.ContainsFunc(r.Code, func(in pcl.Instr) bool {
-		return in.Op != pcl.OpTimerLeave && in.Op != pcl.OpFlagLeave
-	})
-}
-
 // pointsOf are where a request has its code.
 func (t *measured) pointsOf(f *program.Function, r *pcl.Request) (all []exit) {
-	follows := endsActivations(r)
+	follows := r.EndsActivations()
 	pl := t.planned(f)
 	for _, pt := range pl.pointsOf(*r) {
 		if !follows {
@@ -56,7 +46,7 @@ func (t *measured) pointsOf(f *program.Function, r *pcl.Request) (all []exit) {
 	if follows {
 		all = unrepeated(all)
 	}
-	if r.Where == pcl.LoopExit && onlyEnds(r) {
+	if r.Where == pcl.LoopExit && r.OnlyEnds() {
 		for _, pt := range pl.padPoints(r.Site) {
 			all = append(all, exit{f, pt})
 		}

@@ -12,7 +12,7 @@ import (
 // there, whether or not it is in the focus then. Functions that call nothing are not left but by signals, and those of a library's list return,
 // unless their thread is cancelled in them.
 func (p *part) unreturned(f *program.Function, r *pcl.Request) ([]*patch.Site, error) {
-	ends := leavesOf(r)
+	ends := r.Ends()
 	if len(ends.Code) == 0 || !f.CallsOthers() {
 		return nil, nil
 	}
@@ -44,19 +44,4 @@ func (p *part) unreturned(f *program.Function, r *pcl.Request) ([]*patch.Site, e
 		sites = append(sites, s)
 	}
 	return sites, nil
-}
-
-// leavesOf is a request of which nothing is left but the ends of activations. Whatever it made dependent on a result or on the focus does
-// not matter for a call that will not return.
-func leavesOf(r *pcl.Request) *pcl.Request {
-	ends := &pcl.Request{Func: r.Func, Where: r.Where}
-	if r.Where != pcl.Return && r.Where != pcl.LoopExit {
-		return ends
-	}
-	for _, in := range r.Code {
-		if in.Op == pcl.OpTimerLeave || in.Op == pcl.OpFlagLeave {
-			ends.Code = append(ends.Code, pcl.Instr{Op: in.Op, Var: in.Var})
-		}
-	}
-	return ends
 }
