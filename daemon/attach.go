@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"culprit/daemon/arch"
+	"culprit/daemon/attach"
 	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/daemon/segment"
@@ -17,7 +18,7 @@ import (
 
 // attachProbed opens a process, maps the segment into it and learns its threads.
 func (d *Daemon) attachProbed(pid int) error {
-	if err := unoccupied(pid); err != nil {
+	if err := attach.Owned(pid); err != nil {
 		return err
 	}
 	t, err := openTarget(d, pid, func(pid int) (*process.Process, error) { return process.OpenFor(pid, d.guard) })
@@ -65,7 +66,7 @@ func (t *measured) mapSegment() error {
 			return err
 		}
 		if ours := segment.MappingsIn(t.Proc, maps); len(ours) > 0 && !segment.Staying(ours) {
-			return occupied(t.Proc)
+			return attach.TakenBy(t.Proc)
 		}
 		if err := t.checkThreadPointers(w); err != nil {
 			return err
@@ -122,7 +123,7 @@ func (t *measured) vacate() error {
 		}
 	}
 	if !inherited {
-		return occupied(t.Proc)
+		return attach.TakenBy(t.Proc)
 	}
 	if err := t.Text.Restore(&patch.RestoreReport{}); err != nil {
 		return err
@@ -130,19 +131,6 @@ func (t *measured) vacate() error {
 	ours, err = segment.Mappings(t.Proc)
 	t.stayed(ours)
 	return err
-}
-
-// unoccupied refuses a process that another culprit has, before anything is done to it that would disturb that one's passes.
-func unoccupied(pid int) error {
-	p, err := process.Look(pid)
-	if err != nil {
-		return nil // to open it for more will say why
-	}
-	defer p.Close()
-	if _, alive, _, err := segment.OwnerOf(p); err != nil || !alive || segment.Forked(p) {
-		return nil
-	}
-	return occupied(p)
 }
 
 // checkThreadPointers makes sure that trampolines can tell threads apart by the word at %fs:0, which the x86-64 ABI makes
@@ -183,7 +171,7 @@ func (d *Daemon) discover() {
 		if !d.lives(t) || !t.mayHaveLoaded() && !turn {
 			continue
 		}
-		t.readChildTimes()
+		t.readTimes()
 		if more, err := t.refreshCode(); err == nil && more {
 			d.logf("%s has loaded more code", t.Name)
 			d.publish(t)

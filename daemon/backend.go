@@ -4,16 +4,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
+	"culprit/daemon/attach"
+	"culprit/daemon/descriptors"
 	"culprit/daemon/kernel"
 	"culprit/daemon/process"
-	"culprit/daemon/segment"
 	"culprit/grid"
 )
 
 // attach begins to measure a process, in the way that the options name or that the process allows.
-func (d *Daemon) attach(pid int) error { return d.attachOr(pid, mayFall) }
+func (d *Daemon) attach(pid int) error { return d.attachOr(pid, attach.MaySample) }
+
+// attachPatiently is attach for a process that somebody has named. What cannot be stopped then is only looked at if the options leave that open.
+func (d *Daemon) attachPatiently(ctx context.Context, pid int) error {
+	err := attach.Patiently(ctx, pid, d.attach)
+	if !attach.Unstopped(err) || ctx.Err() != nil {
+		return err
+	}
+	if d.opts.Backend == grid.BackendAuto && d.lookOnly(pid, err) == nil {
+		return nil
+	}
+	return fmt.Errorf("%w; try again later, or measure by sampling: --backend sample", err)
+}
 
 // attachOr is attach where falls says of which errors a process is sampled instead, if the options let it.
 func (d *Daemon) attachOr(pid int, falls func(error) bool) error {
@@ -22,13 +34,13 @@ func (d *Daemon) attachOr(pid int, falls func(error) bool) error {
 			return err
 		}
 	}
-	if err := d.roomFor(pid); err != nil {
+	if err := descriptors.RoomFor(pid, len(d.targets) == 0); err != nil {
 		return err
 	}
 	if d.opts.Backend.Looks() {
 		return d.attachSampled(pid, "--backend "+d.opts.Backend.String()+" was asked for")
 	}
-	err := d.attachInTurn(pid)
+	err := attach.InTurn(pid, d.attachProbed)
 	if err == nil || d.opts.Backend != grid.BackendAuto || !falls(err) {
 		return err
 	}
@@ -38,42 +50,12 @@ func (d *Daemon) attachOr(pid int, falls func(error) bool) error {
 // lookOnly begins to look at a process that cannot be patched because of err, which is returned if that is not possible either: what would
 // have to change for probes is the better answer.
 func (d *Daemon) lookOnly(pid int, err error) error {
-	why := whyNot(err)
+	why := attach.Why(err)
 	if d.attachSampled(pid, why) != nil {
 		return err
 	}
 	d.logf("process %d is measured by stack samples only, since it cannot be patched: %s", pid, why)
 	return nil
-}
-
-// mayFall reports whether stack samples may still be had where probes cannot: not of what is no process any more, nor of one that
-// could be patched a moment later, or as soon as it is cleaned up.
-func mayFall(err error) bool {
-	for _, e := range []error{process.ErrNotFound, process.ErrKernelThread, process.ErrZombie, process.ErrTargetExited, process.ErrTargetExeced,
-		process.ErrClosed, segment.ErrHalf, context.Canceled, context.DeadlineExceeded} {
-		if errors.Is(err, e) {
-			return false
-		}
-	}
-	var taken *Taken
-	if errors.As(err, &taken) {
-		return taken.Alive()
-	}
-	return !unstopped(err)
-}
-
-// childMayFall is mayFall for a child. One in which our own probes are alive runs on the memory of the target that has just started it: it will
-// have its own in a moment.
-func childMayFall(err error) bool {
-	var taken *Taken
-	return mayFall(err) && !(errors.As(err, &taken) && taken.Owner == os.Getpid())
-}
-
-// unstopped reports whether all that was wrong is that a process could not be stopped in time.
-func unstopped(err error) bool {
-	var deferred *process.Deferred
-	var long *tooLong
-	return errors.As(err, &deferred) || errors.As(err, &long)
 }
 
 // attachSampled begins to look at a process. why says for what reason it is not patched.
@@ -96,13 +78,13 @@ func (d *Daemon) admit(t *measured) {
 	d.session.Tree.Add(grid.Process, t.Name)
 	t.Threads.Refresh(0, t.stops)
 	t.Files.Look(d.Now())
-	t.readChildTimes()
+	t.readTimes()
 	t.joinedAt = d.Now()
 	d.targets = append(d.targets, t)
 	d.byPID[t.Proc.PID()] = t
 	t.findRank()
-	d.family.seats++
-	t.seat = d.family.seats
+	d.seats++
+	t.seat = d.seats
 }
 
 // cannot says what keeps samples from being taken: of threads that run, or, with blocked, of threads that wait as well; nil if

@@ -15,7 +15,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"culprit/daemon/children"
 	"culprit/daemon/cost"
+	"culprit/daemon/descriptors"
 	"culprit/daemon/kernel"
 	"culprit/daemon/openfiles"
 	"culprit/daemon/patch"
@@ -52,13 +54,15 @@ type Daemon struct {
 	pauses    pauseLog
 	observed  cost.Observed
 	guard     *tracerguard.Guard
-	reserve   reserve // until Detach
+	reserve   descriptors.Reserve // until Detach
 	rows      rowKeeper
 	sight     syscallSight
 	accounts  accounts
 	targets   []*measured
 	byPID     map[int]*measured // the last target of each number
-	family    *family
+	watcher   *children.Watcher // of what the targets start
+	departed  departed
+	seats     int            // targets that there ever were
 	passing   kernel.Passing // marked at each pass, where values of single threads are measured
 	catalogue catalogue
 	looks     looks
@@ -107,12 +111,13 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 	host, _ := os.Hostname()
 	tree := grid.NewTree()
 	s := &target.Session{Library: opts.Library, Tree: tree, Clock: clock, Kernel: kernel.NewThreadTable(), Host: host, Began: time.Now(), Log: opts.Log}
-	d := &Daemon{opts: opts, session: s, files: openfiles.NewHost(tree), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, missed: map[string]string{}, byPID: map[int]*measured{}, family: newFamily(), catalogue: catalogue{listed: map[program.FileKey]bool{}}, stopped: make(chan struct{}), ended: make(chan struct{})}
+	d := &Daemon{opts: opts, session: s, files: openfiles.NewHost(tree), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, missed: map[string]string{}, byPID: map[int]*measured{}, catalogue: catalogue{listed: map[program.FileKey]bool{}}, stopped: make(chan struct{}), ended: make(chan struct{})}
+	d.watcher = children.NewWatcher(d.host())
 	d.images.Say = func(text string) { d.logf("%s", text) }
 	defer d.images.EndWith(ctx)()
 	d.allowance.Begin(d.session.Began, opts.Budget, selfcost.ThisMachine())
 	d.session.Tree.Add(grid.Machine, host)
-	if err := d.keepReserve(); err != nil {
+	if err := d.reserve.Take(); err != nil {
 		return nil, err
 	}
 	if opts.Guard != nil && !opts.Backend.Looks() {
@@ -228,7 +233,7 @@ func (d *Daemon) lives(t *measured) bool {
 		d.logf("%s: %v", t.Name, err)
 		d.end(t)
 		if t.child && errors.Is(err, process.ErrTargetExeced) {
-			d.family.again = append(d.family.again, t.Proc.PID())
+			d.watcher.Restarted(t.Proc.PID())
 		}
 		return false
 	}
@@ -258,9 +263,9 @@ func (d *Daemon) Ended() <-chan struct{} { return d.ended }
 func (d *Daemon) Targets() (infos []grid.TargetInfo) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	seats := append([]departed(nil), d.family.gone...)
+	seats := append([]seated(nil), d.departed.list...)
 	for _, t := range d.targets {
-		seats = append(seats, departed{d.infoOf(t), t.seat})
+		seats = append(seats, seated{d.infoOf(t), t.seat})
 	}
 	sort.Slice(seats, func(i, j int) bool { return seats[i].seat < seats[j].seat })
 	for _, s := range seats {

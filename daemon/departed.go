@@ -1,6 +1,10 @@
 package daemon
 
-import "culprit/grid"
+import (
+	"time"
+
+	"culprit/grid"
+)
 
 // Children that have ended. What they have counted is in the sums of the pairs; their memory, descriptors and tables are given
 // back, so that a server whose processes come and go does not fill ours.
@@ -8,8 +12,14 @@ import "culprit/grid"
 // maxDeparted bounds how many children that have ended are listed by name.
 const maxDeparted = 1000
 
-// A departed child is what the report says of it.
+// departed is what is kept of children that have ended.
 type departed struct {
+	list []seated
+	used time.Duration // their processor time
+}
+
+// A seated target is what the report says of it.
+type seated struct {
 	info grid.TargetInfo
 	seat int // its place in the order of attaching
 }
@@ -33,10 +43,10 @@ func (d *Daemon) bury(t *measured) {
 		p.parts = without(p.parts, t)
 	}
 	d.off = without(d.off, t)
-	if len(d.family.gone) < maxDeparted {
-		d.family.gone = append(d.family.gone, departed{d.infoOf(t), t.seat})
+	if len(d.departed.list) < maxDeparted {
+		d.departed.list = append(d.departed.list, seated{d.infoOf(t), t.seat})
 	}
-	d.family.measured += t.times.own.by()
+	d.departed.used += t.times.Own()
 	t.detached = true
 	t.close()
 	if d.byPID[t.Proc.PID()] == t {

@@ -18,9 +18,21 @@ func (d *Daemon) Detach() (clean bool, err error) {
 	d.loops.Wait()
 	d.enabling.Lock()
 	defer d.enabling.Unlock()
+	d.reserve.Release()
+	clean, err = d.leaveTargets()
+	if d.opts.Children {
+		d.releaseHeirs()
+	}
+	if clean {
+		d.close()
+	}
+	return clean, err
+}
+
+// leaveTargets detaches from all targets, and tells whether nothing is left behind in any.
+func (d *Daemon) leaveTargets() (clean bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.reserve.release()
 	clean = true
 	var errs []error
 	for _, t := range d.targets {
@@ -29,23 +41,24 @@ func (d *Daemon) Detach() (clean bool, err error) {
 			errs = append(errs, fmt.Errorf("%s: %w", t.Name, e))
 		}
 	}
-	if d.opts.Children {
-		d.releaseYoung()
-	}
-	if clean {
-		if d.rings != nil {
-			d.rings.Close()
-			d.rings = nil
-		}
-		d.session.Kernel.Close()
-		d.family.births.Close()
-		d.passing.Close()
-		d.prices.close()
-		d.guard.Close()
-		d.rows.close()
-		d.sight.close()
-	}
 	return clean, errors.Join(errs...)
+}
+
+// close gives back what the session has of the kernel and what it has started. It may be called more than once.
+func (d *Daemon) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.rings != nil {
+		d.rings.Close()
+		d.rings = nil
+	}
+	d.session.Kernel.Close()
+	d.watcher.Close()
+	d.passing.Close()
+	d.prices.close()
+	d.guard.Close()
+	d.rows.close()
+	d.sight.close()
 }
 
 // detach restores every byte, then unmaps the segment once no thread is inside. If something stands in the way, it is done

@@ -25,7 +25,7 @@ func TestEventsOfAThread(t *testing.T) {
 	whole, one := key(t, "used", "/"), key(t, "used", "/")
 	one.Focus = one.Focus.Refine(grid.Process, d.targets[0].Name, d.targets[0].Threads.Name(thread))
 	var s sums
-	before, open := ranFor(t, p.PID, thread), descriptors(t)
+	before, open := ranFor(t, p.PID, thread), openCounters(t)
 	d.mustEnable(t, &s, whole, one)
 	time.Sleep(600 * time.Millisecond)
 	if r := d.Enable([]grid.PairKey{key(t, "done", "/")}, &s); r[0].Err != nil && !errors.As(r[0].Err, new(grid.ErrUnsupported)) {
@@ -46,7 +46,7 @@ func TestEventsOfAThread(t *testing.T) {
 		t.Error("three threads run no longer than one")
 	}
 	d.Settle()
-	if now := descriptors(t); now > open {
+	if now := openCounters(t); now > open {
 		t.Errorf("%d descriptors are open, %d before", now, open)
 	}
 	detachClean(t, d, p.PID)
@@ -62,8 +62,8 @@ func ranFor(t *testing.T, pid, tid int) time.Duration {
 	return times.Run
 }
 
-// descriptors is how many counters of perf this process has open.
-func descriptors(t *testing.T) (n int) {
+// openCounters is how many counters of perf this process has open.
+func openCounters(t *testing.T) (n int) {
 	t.Helper()
 	list, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/children"
 	"culprit/daemon/openfiles"
 	"culprit/grid"
 	"culprit/internal/testprog"
@@ -122,7 +123,7 @@ func TestOnePipeIsOneResource(t *testing.T) {
 		t.Skip("no bash: ", err)
 	}
 	t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
-	awaitTruth(t, "its children are there", func() bool { return len(Descendants(cmd.Process.Pid)) == 2 })
+	awaitTruth(t, "its children are there", func() bool { return len(children.Descendants(cmd.Process.Pid)) == 2 })
 	d := attachFamily(t, true, cmd.Process.Pid)
 	awaitTruth(t, "its children are measured", func() bool { return len(d.Targets()) == 3 })
 	awaitTruth(t, "the pipe is known", func() bool { return len(d.Tree().Children(grid.IO, "Pipe")) > 0 })

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"culprit/daemon/process"
-	"culprit/daemon/segment"
 	"culprit/internal/fault"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
@@ -140,22 +139,4 @@ func reserves(t *testing.T, pid, size int) bool {
 		}
 	}
 	return false
-}
-
-// TestHalfIsNoReasonToTryAgain: where something could not be taken out the attach ends, whatever it had failed with: another try would find that,
-// and samples would hide it. What this culprit has left it does not take for another one's.
-func TestHalfIsNoReasonToTryAgain(t *testing.T) {
-	late := &process.Deferred{TID: 1, State: 'R', InCall: true}
-	err := fmt.Errorf("%w: %v", segment.ErrHalf, late)
-	if unstopped(err) || mayFall(err) {
-		t.Errorf("%v: tried again %v, looked at %v", err, unstopped(err), mayFall(err))
-	}
-	for _, taken := range []*Taken{{PID: 7}, {PID: 7, own: true}} {
-		if mayFall(taken) || !strings.Contains(taken.Error(), "culprit restore 7") || taken.own == strings.Contains(taken.Error(), "earlier") {
-			t.Errorf("%v", taken)
-		}
-	}
-	if !mayFall(&Taken{PID: 7, Owner: 8}) {
-		t.Error("a process that another culprit measures is not looked at")
-	}
 }

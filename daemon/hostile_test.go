@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"culprit/daemon/attach"
 	"culprit/daemon/libc"
 	"culprit/daemon/patch"
 	"culprit/daemon/process"
@@ -152,7 +153,7 @@ func TestAttachingAtTheSameTime(t *testing.T) {
 		var ds []*Daemon
 		for range cap(attempts) {
 			a := <-attempts
-			var taken *Taken
+			var taken *attach.Taken
 			switch {
 			case a.err != nil && (b == grid.BackendAuto || !errors.As(a.err, &taken) || !taken.Alive()):
 				t.Errorf("%v: %v", b, a.err)

@@ -112,7 +112,7 @@ func (d *Daemon) roundInterval() time.Duration {
 	switch {
 	case d.session.Kernel.Threads() > lotsOfThreads:
 		return crowdedInterval
-	case d.allowance.Busy() && time.Since(d.family.born) > quickAfter:
+	case d.allowance.Busy() && time.Since(d.watcher.LastBirth()) > quickAfter:
 		return busyInterval
 	}
 	return lookInterval

@@ -3,6 +3,7 @@ package daemon
 import (
 	"time"
 
+	"culprit/daemon/children"
 	"culprit/daemon/cost"
 	"culprit/daemon/image"
 	"culprit/daemon/locks"
@@ -32,7 +33,7 @@ type measured struct {
 	ended      bool
 	settled    bool // it has ended, and its last values were taken
 	child      bool // it was started by a target, and came by that
-	times      childTimes
+	times      children.Times
 	joinedAt   float64    // session time
 	endedAt    float64    // session time at which its end was seen
 	incomplete time.Time  // when it was last tried to measure there what is measured of the others, and not all could be

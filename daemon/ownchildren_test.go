@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"testing"
 
+	"culprit/daemon/children"
 	"culprit/daemon/kernel"
 	"culprit/internal/testprog"
 )
@@ -14,7 +15,7 @@ import (
 func TestOwnChildren(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/loops.c", "-O1"), "300", "1")
 	d := attachTree(t, nil, p.PID)
-	if !d.family.elders[os.Getpid()] {
+	if !d.watcher.IsElder(os.Getpid()) {
 		t.Fatal("we are not among the target's ancestors: nothing is tested")
 	}
 	done := make(chan error, 1)
@@ -45,10 +46,13 @@ func TestOwnChildren(t *testing.T) {
 				continue
 			}
 			seen++
-			if forkedOnly(b.PID) {
+			if children.ForkedOnly(b.PID) {
 				onOurs++
 			}
-			if d.isKin(b) {
+			d.enabling.Lock()
+			kin := d.watcher.IsKin(b)
+			d.enabling.Unlock()
+			if kin {
 				t.Fatalf("process %d, which we have started, is taken for a target's", b.PID)
 			}
 		}

@@ -1,6 +1,8 @@
 package daemon
 
 import (
+	"culprit/daemon/children"
+
 	"fmt"
 
 	"golang.org/x/sys/cpu"
@@ -21,7 +23,7 @@ type pair struct {
 	since float64
 	last  float64 // session time of the last value given to the sink
 	parts []*part
-	late  lateJoins
+	late  children.Late
 	axis  gaugeAxis  // of a gauge
 	keyed *keyedPair // of a pair that chooses a key, which has parts only in targets that are looked at; else nil
 }

@@ -34,6 +34,8 @@ func (e *tooLong) Error() string {
 // Passing has what failed be tried again.
 func (e *tooLong) Passing() bool { return true }
 
+func (e *tooLong) TooLong() bool { return true }
+
 // late reports whether a stop has lasted so long that no more stacks may be walked.
 func late(w *process.World) bool { return w.Elapsed() > walkDeadline }
 

@@ -9,6 +9,7 @@ import (
 	"culprit/cmd/culprit/internal/doctor"
 	"culprit/cmd/culprit/internal/proclist"
 	"culprit/daemon"
+	"culprit/daemon/attach"
 	"culprit/internal/safetext"
 )
 
@@ -57,12 +58,12 @@ Exit status 0 if the process, or one of yours, can be measured in some way, 3 if
 
 // occupied looks for what another culprit has put into a process, or has left there.
 func occupied(pid int) doctor.Check {
-	err := daemon.Occupied(pid)
+	err := attach.Occupied(pid)
 	if err == nil {
 		return doctor.Occupied("")
 	}
 	c := doctor.Occupied(err.Error())
-	var taken *daemon.Taken
+	var taken *attach.Taken
 	if errors.As(err, &taken) && taken.Alive() {
 		c.Level, c.Remedy = doctor.Note, "attach takes stack samples; for probes "+c.Remedy
 	}

@@ -11,6 +11,7 @@ import (
 
 	"culprit/cmd/culprit/internal/proclist"
 	"culprit/daemon"
+	"culprit/daemon/children"
 	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/daemon/segment"
@@ -113,7 +114,7 @@ func newRestore() *cobra.Command {
 // restoreTree restores a process and those of its descendants in which a culprit that is gone has left something.
 func restoreTree(w io.Writer, pid int) error {
 	err := restore(w, pid)
-	for _, p := range daemon.Descendants(pid) {
+	for _, p := range children.Descendants(pid) {
 		if _, alive, found, e := segment.Owner(p); e == nil && found && !alive {
 			err = errors.Join(err, restore(w, p))
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"culprit/cmd/culprit/internal/launch"
-	"culprit/daemon"
+	"culprit/daemon/attach"
 	"culprit/daemon/process"
 	"culprit/session/report"
 )
@@ -72,7 +72,7 @@ func (m *measurement) notOpened(name string, err error) error {
 			return &statusError{exitEnded, endedAtOnce(name, code)}
 		}
 	}
-	var taken *daemon.Taken
+	var taken *attach.Taken
 	if errors.As(err, &taken) && taken.Alive() {
 		m.progressf("%s goes on (pid %d)", name, m.program.PID)
 		return err

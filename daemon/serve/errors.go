@@ -1,7 +1,7 @@
 package serve
 
 import (
-	"culprit/daemon"
+	"culprit/daemon/attach"
 	"culprit/daemon/process"
 	"culprit/grid/wire"
 	"culprit/pcl"
@@ -20,7 +20,7 @@ func Kinds() *wire.Kinds {
 	wire.Typed[*process.Unsupported](k, "process unsupported")
 	wire.Typed[*process.Deferred](k, "process deferred")
 	wire.Typed[*process.Traced](k, "traced")
-	wire.Typed[*daemon.Taken](k, "taken")
+	wire.Typed[*attach.Taken](k, "taken")
 	wire.Typed[*pcl.NoConstraint](k, "no constraint")
 	wire.Typed[*pcl.UnknownItem](k, "unknown item")
 	wire.Typed[*pcl.Unsupported](k, "metric unsupported")

@@ -1,4 +1,4 @@
-package daemon
+package descriptors
 
 import (
 	"fmt"
@@ -10,10 +10,6 @@ import (
 	"culprit/daemon/program"
 )
 
-// To leave a target takes descriptors: its mappings, its threads and the files of its code are opened for it. A session that has used up what
-// this process may open would leave its probes in. So some are kept back from the first attach to the end, and an attach for which the
-// others would not do is refused.
-
 const (
 	keptBack   = 16 // descriptors that leaving a target takes at most at once
 	ofSession  = 16 // those of a session that are no target's, besides one for each processor
@@ -21,11 +17,21 @@ const (
 	plentyOpen = 4096
 )
 
-// A reserve is descriptors that are open for nothing but to be closed when others are needed. It is used by one goroutine at a time.
-type reserve []int
+// A Reserve is descriptors that are open for nothing but to be closed when others are needed. Without Release they stay open.
+type Reserve []int
+
+// Take keeps back what leaving a target takes. It is called once, before the first target is attached to. The error says what to do where a
+// session could not open what it needs.
+func (r *Reserve) Take() error {
+	if err := openable(keptBack + ofSession + runtime.NumCPU()); err != nil {
+		return err
+	}
+	r.keep(keptBack)
+	return nil
+}
 
 // keep takes n descriptors; fewer if there are no more.
-func (r *reserve) keep(n int) {
+func (r *Reserve) keep(n int) {
 	for len(*r) < n {
 		fd, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		if err != nil {
@@ -35,8 +41,8 @@ func (r *reserve) keep(n int) {
 	}
 }
 
-// release closes them. It may be called more than once.
-func (r *reserve) release() {
+// Release closes them. It may be called more than once.
+func (r *Reserve) Release() {
 	for _, fd := range *r {
 		unix.Close(fd)
 	}
@@ -45,8 +51,8 @@ func (r *reserve) release() {
 
 // openable is an error unless n more descriptors can be opened now.
 func openable(n int) error {
-	var trial reserve
-	defer trial.release()
+	var trial Reserve
+	defer trial.Release()
 	if trial.keep(n); len(trial) == n {
 		return nil
 	}
@@ -58,19 +64,10 @@ func openable(n int) error {
 		lim.Cur, n, max(1024, 2*int(lim.Cur)))
 }
 
-// keepReserve is called once, before the first target is attached to.
-func (d *Daemon) keepReserve() error {
-	if err := openable(keptBack + ofSession + runtime.NumCPU()); err != nil {
-		return err
-	}
-	d.reserve.keep(keptBack)
-	return nil
-}
-
-// roomFor is an error where a target needs more descriptors than there are.
-func (d *Daemon) roomFor(pid int) error {
+// RoomFor is an error where a target needs more descriptors than there are. With the first of a session those of the session are needed too.
+func RoomFor(pid int, first bool) error {
 	n := ofTarget + 2*codeFiles(pid)
-	if len(d.targets) == 0 {
+	if first {
 		n += ofSession + runtime.NumCPU()
 	}
 	return openable(n)

@@ -1,4 +1,4 @@
-package daemon
+package descriptors
 
 import (
 	"slices"
@@ -9,7 +9,7 @@ import (
 )
 
 // stillOpen counts those of a reserve that are open.
-func stillOpen(r reserve) (n int) {
+func stillOpen(r Reserve) (n int) {
 	for _, fd := range r {
 		if _, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil {
 			n++
@@ -21,8 +21,8 @@ func stillOpen(r reserve) (n int) {
 // numberOfFree is the limit below which so many numbers of descriptors are free now.
 func numberOfFree(t *testing.T, n int) (limit uint64) {
 	t.Helper()
-	var trial reserve
-	defer trial.release()
+	var trial Reserve
+	defer trial.Release()
 	if trial.keep(n); len(trial) != n {
 		t.Fatalf("only %d descriptors can be opened", len(trial))
 	}
@@ -31,14 +31,14 @@ func numberOfFree(t *testing.T, n int) (limit uint64) {
 
 // TestReserve: descriptors are kept back and given back, and too few are an error that says what to do.
 func TestReserve(t *testing.T) {
-	var r reserve
+	var r Reserve
 	r.keep(keptBack)
 	if n := stillOpen(r); n != keptBack {
 		t.Errorf("%d are open, want %d", n, keptBack)
 	}
 	kept := slices.Clone(r)
-	r.release()
-	r.release()
+	r.Release()
+	r.Release()
 	if n := stillOpen(kept); n != 0 {
 		t.Errorf("%d are open afterwards", n)
 	}

@@ -1,4 +1,4 @@
-package daemon
+package children
 
 import "culprit/daemon/kernel"
 

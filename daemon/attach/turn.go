@@ -1,0 +1,53 @@
+package attach
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"culprit/daemon/process"
+)
+
+// turnWait is for how long another culprit is waited for that has a process stopped: it maps its segment, or it is about to leave.
+const turnWait = 500 * time.Millisecond
+
+// InTurn attaches to a process that another culprit may have stopped at this moment. Whose it is shows when that one has mapped its segment.
+func InTurn(pid int, attach func(pid int) error) error {
+	for end := time.Now().Add(turnWait); ; time.Sleep(5 * time.Millisecond) {
+		err := attach(pid)
+		var traced *process.Traced
+		if !errors.As(err, &traced) {
+			return err
+		}
+		other := culpritOf(traced.Tracer)
+		switch late := time.Since(end); {
+		case other == 0 && (late > turnWait || traced.Still()):
+			return err
+		case other != 0 && late > 0:
+			return &Taken{PID: pid, Owner: other}
+		}
+	}
+}
+
+// culpritOf is the culprit that a tracer is a thread of: it runs the program that we run. 0 if it is none.
+func culpritOf(tracer int) (pid int) {
+	mine, err := os.Stat("/proc/self/exe")
+	if err != nil {
+		return 0
+	}
+	theirs, err := os.Stat(fmt.Sprintf("/proc/%d/exe", tracer))
+	if err != nil || !os.SameFile(mine, theirs) {
+		return 0
+	}
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", tracer))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(text), "\nTgid:")
+	number, _, _ := strings.Cut(rest, "\n")
+	pid, _ = strconv.Atoi(strings.TrimSpace(number)) // of what is none 0
+	return pid
+}

@@ -1,0 +1,120 @@
+package children
+
+import (
+	"runtime"
+	"sync"
+	"time"
+
+	"culprit/daemon/kernel"
+	"culprit/daemon/process"
+)
+
+const (
+	// followShare is the share of a processor that looking for new processes may take: where numbers are given out by the thousand,
+	// to threads that come and go, it is done more rarely.
+	followShare = 0.004
+	longestRest = 2 * time.Second
+	// scanInterval is how often all processes are looked at, in case one was missed.
+	scanInterval = 30 * time.Second
+	// maxGenerations bounds how deep the tree of the targets' descendants is looked at when attaching.
+	maxGenerations = 100
+)
+
+// A Host is who measures processes, as a Watcher knows it. Its functions are called by whoever calls the Watcher.
+type Host struct {
+	IsTarget func(pid int) bool  // whether a process is measured and has not ended
+	Join     func(pid int) error // begins to measure a process; errors are those of package process
+	Logf     func(format string, args ...any)
+}
+
+// A Watcher knows the processes that targets have started and that are not measured, or not yet.
+type Watcher struct {
+	host    Host
+	births  kernel.Births
+	scanned time.Time
+	rest    time.Time      // until when nobody looks
+	young   map[int]young  // put off, by pid
+	shunned map[int]uint64 // cannot be measured, by pid: their start time
+	elders  map[int]bool   // ancestors of the first targets: what loses its parent becomes a child of one of them
+
+	mu    sync.Mutex
+	born  time.Time // when a target last had a child
+	again []int     // were targets and have executed another program
+}
+
+// NewWatcher is a watcher that knows no process yet.
+func NewWatcher(h Host) *Watcher {
+	return &Watcher{host: h, young: map[int]young{}, shunned: map[int]uint64{}, elders: map[int]bool{}}
+}
+
+// Close gives back what the kernel was asked with.
+func (w *Watcher) Close() { w.births.Close() }
+
+// Adopt joins all descendants that the first targets have now, one generation after the other.
+func (w *Watcher) Adopt(targets []int) {
+	w.births.Next()
+	w.scanned = time.Now()
+	for _, pid := range targets {
+		w.noteElders(pid)
+	}
+	for range maxGenerations {
+		joined := false
+		for _, p := range w.kin(kernel.Processes()) {
+			joined = w.meet(p, time.Now(), true) || joined
+		}
+		if !joined {
+			return
+		}
+	}
+}
+
+// Due reports whether it is time to look again.
+func (w *Watcher) Due(now time.Time) bool { return !now.Before(w.rest) }
+
+// Poll joins what has begun since the last look, what was put off and may be joined now, and what has executed another program.
+func (w *Watcher) Poll(now time.Time) {
+	for _, p := range w.kin(w.begun(now)) {
+		w.meet(p, now, false)
+	}
+	w.meetPutOff(now)
+	w.meetRestarted(now)
+}
+
+// begun lists what has begun since the last look, and notes when to look next.
+func (w *Watcher) begun(now time.Time) []kernel.Parentage {
+	runtime.LockOSThread() // for its clock
+	defer runtime.UnlockOSThread()
+	before := kernel.OwnThreadTime()
+	begun := w.births.Next()
+	if now.Sub(w.scanned) >= scanInterval {
+		w.scanned = now
+		begun = kernel.Processes()
+		w.forgetShunned()
+	}
+	used := kernel.OwnThreadTime() - before
+	w.rest = now.Add(min(time.Duration(float64(used)/followShare), longestRest))
+	return begun
+}
+
+// forgetShunned forgets those that have ended.
+func (w *Watcher) forgetShunned() {
+	for pid, start := range w.shunned {
+		if process.StartTime(pid) != start {
+			delete(w.shunned, pid)
+		}
+	}
+}
+
+// Restarted tells that a target that was a child has ended as one by executing another program: it is to be joined again.
+func (w *Watcher) Restarted(pid int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.again = append(w.again, pid)
+}
+
+// LastBirth is when a target was last seen to have a new child; zero if none was.
+func (w *Watcher) LastBirth() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.born
+}
