@@ -47,7 +47,7 @@ type Options struct {
 type Daemon struct {
 	opts      Options
 	session   *target.Session
-	prices    prices
+	prices    cost.Executions
 	images    program.Files
 	twins     twins
 	files     *openfiles.Host

@@ -55,7 +55,7 @@ func (d *Daemon) close() {
 	d.session.Kernel.Close()
 	d.watcher.Close()
 	d.passing.Close()
-	d.prices.close()
+	d.prices.Close()
 	d.guard.Close()
 	d.rows.close()
 	d.sight.close()

@@ -162,9 +162,9 @@ func (g *gaugeState) settle() {
 	g.fresh = nil
 }
 
-// sampleGauge reads a gauge in all targets of a pair and hands what it was since the last reading to the sink. It returns which fraction of
-// the targets' time its probes used.
-func (d *Daemon) sampleGauge(p *pair, readings map[*measured]*reading, interval float64) (cost float64) {
+// sampleGauge reads a gauge in all targets of a pair and hands what it was since the last reading to the sink. It returns how many CPUs
+// its probes took.
+func (d *Daemon) sampleGauge(p *pair, readings map[*measured]*reading, interval float64) (cpus float64) {
 	parts := p.gauges()
 	for _, pt := range parts {
 		pt.readGauge(readings[pt.t])
@@ -178,13 +178,13 @@ func (d *Daemon) sampleGauge(p *pair, readings map[*measured]*reading, interval 
 		}
 		pt.gauge.settle()
 		pt.price(readings[pt.t], interval)
-		cost += pt.spent
+		cpus += pt.use.CPUs
 	}
 	end := p.axis.advance(now, d)
 	if m, ok := d.session.Library.Metric(p.key.Metric); ok && len(values) > 0 && p.sink != nil {
 		d.holdOn(p, end-d.session.Clock.Seconds(float64(now-from)), end, m.Aggregate.CombineHeld(values))
 	}
-	return cost
+	return cpus
 }
 
 // knownSince is the earliest time from which a value of any of the parts can be told.

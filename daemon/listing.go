@@ -56,7 +56,7 @@ func (d *Daemon) listing(c costed, most int) (*Listing, error) {
 	if err := c.t.needsProbes("the code of a metric"); err != nil {
 		return nil, err
 	}
-	l := &Listing{Process: c.t.Name, Plan: c.plan.Describe(c.t.called), Kernel: cmp.Or(c.plan.KernelName, c.plan.Event), PriceNS: d.prices.average(c.plan, c.t.readsRows(c.plan))}
+	l := &Listing{Process: c.t.Name, Plan: c.plan.Describe(c.t.called), Kernel: cmp.Or(c.plan.KernelName, c.plan.Event), PriceNS: d.prices.Average(c.plan, c.t.readsRows(c.plan))}
 	if c.plan.KeptByKernel() || c.plan.Kind == pcl.Void {
 		return l, nil
 	}
@@ -69,7 +69,7 @@ func (d *Daemon) listing(c costed, most int) (*Listing, error) {
 	if err := d.newBatch().place(p); err != nil {
 		return nil, err
 	}
-	prices := d.prices.each(c.plan, c.t.readsRows(c.plan))
+	prices := d.prices.Each(c.plan, c.t.readsRows(c.plan))
 	sites := patch.Distinct(p.sites) // several requests may lead to one
 	for i, s := range sites {
 		if i == most {

@@ -32,8 +32,7 @@ func (m probeMeter) Adopt(*pcl.Plan) bool      { return false }
 func (m probeMeter) Variance() (float64, bool) { return 0, false }
 
 func (m probeMeter) Begin() {
-	m.p.ns = notPriced
-	m.p.price(m.p.t.reading, 0)
+	m.p.use.Begin(m.p.executions(m.p.t.reading))
 }
 
 func (m probeMeter) Grown(interval float64) float64 {

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/cpu"
 
+	"culprit/daemon/cost"
 	"culprit/daemon/patch"
 	"culprit/daemon/probe"
 	"culprit/daemon/process"
@@ -42,12 +43,10 @@ type part struct {
 
 	sites  []*patch.Site
 	seen   map[int]slotValue // last value by thread block
-	hit    uint64            // last sum of hits
-	readAt float64           // session time at which the cells were last read, or cleared
-	ns     float64           // price of one execution, or notPriced
-	spent  float64           // fraction of the active time that it used in the last interval
-	ahead  float64           // the same as it was predicted when the part was first looked at
-	total  float64           // growth since it was enabled, where that is the value
+	use    cost.Use
+	readAt float64 // session time at which the cells were last read, or cleared
+	ahead  float64 // fraction of the active time that it uses, as predicted when it was first looked at
+	total  float64 // growth since it was enabled, where that is the value
 	on     bool
 	gone   bool    // switched off, to be taken out
 	goneAt float64 // when that was
@@ -59,7 +58,6 @@ type part struct {
 	leftOut []string // functions that somebody has named and that take no probes, and why, for people
 
 	follows bool // its probes ask what descriptors stand for
-	keeping keeping
 
 	lacking    int            // resources of the focus's item that the target did not have when it was last looked for
 	unfinished bool           // what has come of them since could not be patched yet
@@ -67,9 +65,6 @@ type part struct {
 	unloaded   map[string]int // how often that was seen, by the name of the file
 	loads      int            // objects that the target had found when it was last looked for
 }
-
-// notPriced is the price of a part that no pass has seen yet: those who wait for many pairs must not wait for their prices.
-const notPriced = -1
 
 // A slotValue is the last value of a pair in one thread block and whose it was.
 type slotValue struct {

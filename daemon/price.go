@@ -183,7 +183,7 @@ func (d *Daemon) readRates(counters []rateCounter) {
 
 // add adds to a price what a pair would take in one target. d.mu is held.
 func (d *Daemon) add(price *grid.Price, c costed) {
-	cost.Add(price, c.plan, d.prices.each(c.plan, c.t.readsRows(c.plan)), &c.t.rates, c.t.Threads.Active(), c.t.has)
+	cost.Add(price, c.plan, d.prices.Each(c.plan, c.t.readsRows(c.plan)), &c.t.rates, c.t.Threads.Active(), c.t.has)
 }
 
 // predict is the share of the target's active time that a part will use by what is known of how often its functions are

@@ -94,7 +94,7 @@ func (d *Daemon) askingTakes(plans []costed) (cpus float64, may bool) {
 		if _, kernel := wantsRows(c.plan); kernel || c.t.Seccomp != 0 {
 			return 0, false
 		}
-		more, known := cost.Asking(c.plan, d.prices.each(c.plan, false), d.prices.each(c.plan, true), &c.t.rates)
+		more, known := cost.Asking(c.plan, d.prices.Each(c.plan, false), d.prices.Each(c.plan, true), &c.t.rates)
 		if !known {
 			return 0, false
 		}

@@ -3,7 +3,6 @@ package daemon
 import (
 	"time"
 
-	"culprit/daemon/cost"
 	"culprit/daemon/kernel"
 	"culprit/daemon/probe"
 	"culprit/daemon/threads"
@@ -176,21 +175,27 @@ func covers(t *measured, plan *pcl.Plan, tid int) bool {
 
 // price works out what the pair cost since the last pass: executions times calibrated time.
 func (p *part) price(r *reading, interval float64) {
+	if !p.use.Priced() {
+		p.use.Price(&p.t.d.prices, p.plan, p.Rows)
+		p.ahead = p.t.d.predict(p)
+	}
+	each, followed := p.executions(r)
+	p.use.Count(each, followed, interval)
+}
+
+// executions is how often the probes have run, and those apart that keep up with what descriptors stand for.
+func (p *part) executions(r *reading) (each, followed uint64) {
 	cell := p.Hits
 	if cell < 0 {
 		cell = p.Cells[0].Off
 	}
-	var sum uint64
 	for _, slot := range r.slots {
-		sum += p.t.Seg.Load(slot, cell)
-	}
-	if interval > 0 {
-		if p.ns == notPriced {
-			p.ns, p.ahead = p.t.d.prices.average(p.plan, p.Rows), p.t.d.predict(p)
+		each += p.t.Seg.Load(slot, cell)
+		if p.Follows != 0 {
+			followed += p.t.Seg.Load(slot, p.Follows)
 		}
-		p.spent = float64(sum-p.hit)*p.ns*cost.InProgram(p.plan)/1e9/interval + p.priceKeeping(r, interval)
 	}
-	p.hit = sum
+	return each, followed
 }
 
 // tick samples every pair of every target once.
@@ -234,7 +239,7 @@ func (d *Daemon) samplePairs(now float64, pairs map[grid.PairKey]*pair) {
 	for _, t := range d.targets {
 		readings[t] = t.read(now, calm)
 	}
-	var cost float64
+	var cpus float64
 	var keyed []*pair
 	for _, p := range pairs {
 		interval := now - p.last
@@ -246,14 +251,14 @@ func (d *Daemon) samplePairs(now float64, pairs map[grid.PairKey]*pair) {
 			continue
 		}
 		if p.holds() {
-			cost += d.sampleGauge(p, readings, interval)
+			cpus += d.sampleGauge(p, readings, interval)
 			p.last = now
 			continue
 		}
 		var values []float64
 		for _, pt := range p.parts {
 			values = append(values, pt.meter.Grown(interval))
-			cost += pt.spent
+			cpus += pt.use.CPUs
 		}
 		if m, _ := d.session.Library.Metric(p.key.Metric); p.totals(m) {
 			d.handTotals(p, m, values, now)
@@ -272,7 +277,7 @@ func (d *Daemon) samplePairs(now float64, pairs map[grid.PairKey]*pair) {
 		p.last = now
 	}
 	if len(pairs) == len(d.pairs) {
-		d.accountCost(now, cost+d.samplingCost(now))
+		d.accountCost(now, cpus+d.samplingCost(now))
 		for _, t := range d.targets {
 			t.Threads.ForgetLeft()
 		}
