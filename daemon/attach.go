@@ -2,17 +2,15 @@ package daemon
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"culprit/daemon/arch"
 	"culprit/daemon/attach"
+	"culprit/daemon/notes"
 	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/daemon/segment"
 	"culprit/grid"
-	"culprit/internal/safetext"
 	"culprit/pcl"
 )
 
@@ -194,37 +192,10 @@ func (d *Daemon) discover() {
 	d.findFilesInTurn()
 }
 
-// checkThread refuses a focus on a thread that the process does not have: nothing would be counted there.
-func (t *measured) checkThread(f grid.Focus) error {
-	e := f.Elements(grid.Process)
-	if len(e) < 2 || t.Threads.Has(e[1]) {
-		return nil
-	}
-	return notThere(f, fmt.Sprintf("no live thread %q of %s is measured here%s", e[1], t.Name, instead(e[1], t.Tree.Children(grid.Process, t.Name))))
-}
-
-// notThere is the error for a focus on a process or a thread that is not there. It may come.
-func notThere(f grid.Focus, why string) error {
-	return &pcl.NoFunction{Name: f.String(), At: &grid.ErrRefused{Point: f.String(), Reason: why}}
-}
-
-// instead says what there is instead of a process or thread: those that are called so but for what stands in brackets, or a few.
-func instead(name string, all []string) string {
-	called := slices.DeleteFunc(slices.Clone(all), func(n string) bool { return !strings.HasPrefix(n, name+"{") && !strings.HasSuffix(n, "{"+name+"}") })
-	if len(called) == 0 {
-		called = all
-	}
-	if len(called) == 0 {
-		return ""
-	}
-	return "; there is " + safetext.CleanMax(few(called), 300)
-}
-
 // notCovered says why a focus selects nothing.
 func (d *Daemon) notCovered(f grid.Focus) error {
 	if len(f.Elements(grid.Process)) > 0 {
-		name := f.Elements(grid.Process)[0]
-		return notThere(f, fmt.Sprintf("no live process %q is measured here%s", name, instead(name, d.session.Tree.Children(grid.Process))))
+		return d.session.NoProcess(f)
 	}
 	return process.ErrTargetExited
 }
@@ -252,14 +223,7 @@ func (d *Daemon) noteRefusal(p *part, r *pcl.Request, err error) {
 	case r.Listed && p.t.IsUsed(f):
 		d.missed[p.plan.Pair.Metric] = name
 	case !r.Listed && !r.Follows:
-		p.leaveOut(fmt.Sprintf("%s takes no probe: its calls are not counted (%s)", safetext.CleanMax(name, 100), safetext.CleanMax(err.Error(), 300)))
-	}
-}
-
-// leaveOut notes a function that the part's value does not tell of.
-func (p *part) leaveOut(line string) {
-	if len(p.leftOut) < maxInlinedAsked && !slices.Contains(p.leftOut, line) {
-		p.leftOut = append(p.leftOut, line)
+		p.leaveOut(notes.LeftOut(name, err))
 	}
 }
 

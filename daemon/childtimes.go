@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"culprit/daemon/children"
-	"culprit/grid"
 )
 
 // What processes that a target has started, and that have ended, have used, and nobody has measured.
@@ -26,25 +25,24 @@ func (d *Daemon) noteOwnTimes() {
 	}
 }
 
-// unseenChildren says of a value over all processes that some of them are not in it, since nobody saw them. Where some of the children that
-// have ended were measured it cannot be told whether others were not.
-func (d *Daemon) unseenChildren(key grid.PairKey) []string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !d.opts.Children || key.Focus.Depth(grid.Process) > 0 || len(d.departed.list) > 0 {
-		return nil
+// missesChildren reports whether processes that the targets have started have ended and nobody saw them: the kernel counts the faults of
+// children that a process has waited for, however short they lived. Where some of the children that have ended were measured it cannot be told
+// whether others were not. d.mu is held.
+func (d *Daemon) missesChildren() bool {
+	if !d.opts.Children || len(d.departed.list) > 0 {
+		return false
 	}
 	for _, t := range d.targets {
 		if t.child && t.ended {
-			return nil
+			return false
 		}
 	}
 	for _, t := range d.targets {
 		if t.readTimes(); t.times.LostChildren() {
-			return []string{"processes that it started ended before they could be measured: what they did is not counted"}
+			return true
 		}
 	}
-	return nil
+	return false
 }
 
 // UnmeasuredChildren is how much processor time went to processes that the targets have started and that ended before they could be measured,

@@ -205,7 +205,7 @@ func (b *batch) addPlain(key grid.PairKey, sink grid.Sink) (*pair, error) {
 			continue
 		}
 		covered = true
-		if err := t.checkThread(key.Focus); err != nil {
+		if err := t.CheckThread(key.Focus); err != nil {
 			errs = append(errs, err)
 			continue
 		}

@@ -96,8 +96,8 @@ func wholeCode(o *program.Object, fn *image.Function) []byte {
 	return code
 }
 
-// hiddenHandlers are the objects that handle exceptions with an unwinder of their own that has no names.
-func (t *measured) hiddenHandlers() []string {
+// HiddenHandlers are the objects that handle exceptions with an unwinder of their own that has no names.
+func (t *measured) HiddenHandlers() []string {
 	l := &t.landings
 	if l.looked == t.Version() {
 		return l.hidden

@@ -1,11 +1,9 @@
 package daemon
 
 import (
-	"fmt"
 	"slices"
 
 	"culprit/daemon/children"
-	"culprit/grid"
 )
 
 // A process that a target starts runs for a while before it is seen and probes are in it. What it did until then is in no count.
@@ -22,18 +20,4 @@ func (d *Daemon) noteJoin(t *measured) {
 			p.late.Note(age)
 		}
 	}
-}
-
-// lateJoins says that what processes did before they were measured is not in a value over all of them.
-func (d *Daemon) lateJoins(key grid.PairKey) []string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	p := d.pairs[key]
-	switch {
-	case p == nil || p.late.Processes == 0 || key.Focus.Depth(grid.Process) > 0:
-		return nil
-	case p.late.Processes == 1:
-		return []string{fmt.Sprintf("1 process that was started meanwhile is measured from %.1f s after its beginning: what it did before is not counted", p.late.Most)}
-	}
-	return []string{fmt.Sprintf("%d processes that were started meanwhile are measured from up to %.1f s after their beginning: what they did before is not counted", p.late.Processes, p.late.Most)}
 }

@@ -83,7 +83,7 @@ func (d *Daemon) compileFor(k grid.PairKey, targets []*measured) (plans []costed
 		if t.ended || !t.Covers(k.Focus) {
 			continue
 		}
-		if e := t.checkThread(k.Focus); e != nil {
+		if e := t.CheckThread(k.Focus); e != nil {
 			err = e
 			continue
 		}

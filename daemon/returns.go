@@ -5,6 +5,7 @@ import (
 
 	"culprit/daemon/image"
 	"culprit/daemon/program"
+	"culprit/daemon/target"
 	"culprit/internal/safetext"
 	"culprit/pcl"
 )
@@ -12,9 +13,6 @@ import (
 // A function that ends in a jump to another one has no return value there: it is made by the other. What needs the value would
 // miss those calls without a word, so it is refused. Lists of libraries name the functions that are jumped to as well: there it is left
 // out at such exits, rather than fed with what happens to be in the register.
-
-// mostNamed is how many names a sentence has at most.
-const mostNamed = 5
 
 // resultLater refuses $return of a function that has such an exit.
 func (t *measured) resultLater(f *program.Function, r *pcl.Request) error {
@@ -29,7 +27,7 @@ func (t *measured) resultLater(f *program.Function, r *pcl.Request) error {
 		}
 		none.Jumps++
 		g := t.Callee(f.Obj, image.CallSite{Target: e.Target, Import: e.Import})
-		if g == nil || g == f || len(none.To) == mostNamed {
+		if g == nil || g == f || len(none.To) == target.MostNamed {
 			continue
 		}
 		if name := safetext.CleanMax(g.Fn.Name, 100); !slices.Contains(none.To, name) {

@@ -1,13 +1,11 @@
 package daemon
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"culprit/daemon/image"
+	"culprit/daemon/notes"
 	"culprit/daemon/program"
-	"culprit/internal/safetext"
 	"culprit/pcl"
 	"culprit/trampoline/planner"
 )
@@ -104,12 +102,12 @@ func (t *measured) exitsOf(f *program.Function, came []*program.Function) (all [
 	return all, len(all) > 0
 }
 
-// jumpsAway says at which exits an activation of a function is taken to end although the function goes on in another one, which cannot be
-// followed there: in another file, by a pointer, in a circle. "" if at none.
-func (t *measured) jumpsAway(f *program.Function) string {
-	pl := t.planned(f)
-	jumps, to := 0, []string{}
-	for _, pt := range pl.points[pcl.Return] {
+// JumpsAway are the exits at which an activation of a function is taken to end although the function goes on in another one, which cannot be
+// followed there: in another file, by a pointer, in a circle.
+func (t *measured) JumpsAway(f *program.Function) notes.Jumps {
+	exits := t.planned(f).points[pcl.Return]
+	out := notes.Jumps{Exits: len(exits)}
+	for _, pt := range exits {
 		if !pt.Kind.IsExit() || pt.Kind == planner.Ret {
 			continue
 		}
@@ -118,19 +116,12 @@ func (t *measured) jumpsAway(f *program.Function) string {
 				continue
 			}
 		}
-		jumps++
-		if name := t.nameBehind(f, pt); name != "" && !slices.Contains(to, name) && len(to) < mostNamed {
-			to = append(to, name)
+		out.Count++
+		if name := t.nameBehind(f, pt); name != "" && !slices.Contains(out.To, name) {
+			out.To = append(out.To, name)
 		}
 	}
-	if jumps == 0 {
-		return ""
-	}
-	if len(to) == 0 {
-		to = []string{"functions that are not known"}
-	}
-	return fmt.Sprintf("%s leaves by a jump to %s at %d of its %d exits: what it does from there on is not in the value",
-		safetext.CleanMax(f.Fn.Name, 100), strings.Join(to, ", "), jumps, len(pl.points[pcl.Return]))
+	return out
 }
 
 // nameBehind is what the function is called that an exit jumps to, "" if that is not known.
@@ -140,9 +131,9 @@ func (t *measured) nameBehind(f *program.Function, pt planner.Point) string {
 			continue
 		}
 		if g := t.Callee(f.Obj, image.CallSite{Target: e.Target, Import: e.Import}); g != nil {
-			return safetext.CleanMax(g.Fn.Name, 100)
+			return g.Fn.Name
 		}
-		return safetext.CleanMax(e.Import, 100)
+		return e.Import
 	}
 	return ""
 }

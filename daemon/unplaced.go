@@ -10,7 +10,7 @@ func (p *part) unplaced(bad map[pcl.FuncID]error) error {
 	written := map[int]bool{}
 	for _, r := range p.plan.Requests {
 		for _, in := range r.Code {
-			written[in.Var] = written[in.Var] || bad[r.Func] == nil && !r.Follows && !p.t.neverComesBack(&r)
+			written[in.Var] = written[in.Var] || bad[r.Func] == nil && !r.Follows && !p.t.NeverComesBack(&r)
 		}
 	}
 	for _, r := range p.plan.Requests {
@@ -27,8 +27,8 @@ func (p *part) unplaced(bad map[pcl.FuncID]error) error {
 	return nil
 }
 
-// neverComesBack reports whether a request is for the returns of a function that never returns.
-func (t *measured) neverComesBack(r *pcl.Request) bool {
+// NeverComesBack reports whether a request is for the returns of a function that never returns.
+func (t *measured) NeverComesBack(r *pcl.Request) bool {
 	f := t.Func(r.Func)
 	if r.Where != pcl.Return || f == nil {
 		return false

@@ -68,6 +68,7 @@ var allowed = map[string][]string{
 	"daemon/stack":       {"daemon/arch", "daemon/image", "daemon/process", "daemon/program", "pcl"},
 	"daemon/probe":       {"grid", "pcl", "trampoline", "daemon/kernel", "daemon/libc", "daemon/program", "daemon/target", "daemon/threads", "daemon/threadstats"},
 	"daemon/target":      {"grid", "pcl", "trampoline", "daemon/kernel", "daemon/locks", "daemon/openfiles", "daemon/patch", "daemon/process", "daemon/program", "daemon/segment", "daemon/threads"},
+	"daemon/notes":       {"grid", "pcl", "daemon/children", "daemon/program", "daemon/target"},
 	"daemon/segment":     {"trampoline", "daemon/arch", "daemon/process", "daemon/kernel"},
 	"daemon":             {"grid", "trampoline", "pcl", "daemon"},
 	"consultant":         {"grid", "pcl", "consultant"},
