@@ -41,22 +41,12 @@ func (p *profile) noteHolder(part string, now float64) {
 	at := p.runs[tid]
 	p.mu.Unlock()
 	if call, err := kernel.Blocked(p.t.Proc.PID(), tid); name != "" && err == nil && !call.Running {
-		st := p.blockedStack(call)
-		at = ownFunction(p.t.walker().Walk(st.regs, st.mem))
+		w := p.blocked(call)
+		at = stack.OwnFunction(w.Stack.Frames(w.Walker))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.held.Note(part, name, uint64(at))
-}
-
-// ownFunction is the innermost function of a stack that is not the C library's; 0 if there is none.
-func ownFunction(frames []stack.Frame) pcl.FuncID {
-	for _, fr := range frames {
-		if fr.Func != nil && !libc.IsC(fr.Func.Obj.Name) {
-			return fr.Func.ID
-		}
-	}
-	return 0
 }
 
 // Holders tells which threads had the lock that a focus chooses while others waited for it, within the last seconds, the one that had

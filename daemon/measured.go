@@ -12,6 +12,7 @@ import (
 	"culprit/daemon/program"
 	"culprit/daemon/target"
 	"culprit/daemon/threads"
+	"culprit/daemon/waits"
 	"culprit/grid"
 )
 
@@ -67,8 +68,8 @@ func openTarget(d *Daemon, pid int, open func(pid int) (*process.Process, error)
 	t.plan(t.Objects())
 	p.ProveSpent(t.fourthIsSpent)
 	t.Text = t.newText()
-	t.Threads = threads.New(threads.Config{PID: pid, Name: t.Name, Kernel: d.session.Kernel, Tree: d.session.Tree, Memory: t.Proc, IsSyscallFunction: t.isSyscallFunction})
-	t.Locks = locks.New(d.session.Tree, locks.Names{Lock: lockNamer(t.Program), Thread: t.Threads.Joined})
+	t.Threads = threads.New(threads.Config{PID: pid, Name: t.Name, Kernel: d.session.Kernel, Tree: d.session.Tree, Memory: t.Proc, IsSyscallFunction: t.IsSyscallFunction})
+	t.Locks = locks.New(d.session.Tree, locks.Names{Lock: waits.LockNamer(t.Program), Thread: t.Threads.Joined})
 	t.Files = d.files.Table(openfiles.Config{PID: pid, Word: t.fileWord, MayRead: t.mayReadMemory})
 	return t, nil
 }
@@ -83,6 +84,16 @@ func (t *measured) refreshCode() (more bool, err error) {
 	t.plan(c.Loaded)
 	t.Locks.EndUnmapped(func(addr uint64) bool { return mapped(maps, addr) })
 	return len(c.Loaded) > 0, err
+}
+
+// mapped reports whether an address is. Mappings are in order.
+func mapped(maps []process.Mapping, addr uint64) bool {
+	for _, m := range maps {
+		if m.Contains(process.Addr(addr)) {
+			return true
+		}
+	}
+	return false
 }
 
 // plan begins to plan for objects.

@@ -1,17 +1,15 @@
 package daemon
 
 import (
-	"encoding/binary"
 	"sync"
 	"time"
 
-	"culprit/daemon/arch"
 	"culprit/daemon/image/unwind"
 	"culprit/daemon/kernel"
 	"culprit/daemon/locks"
-	"culprit/daemon/process"
 	"culprit/daemon/stack"
 	"culprit/daemon/threads"
+	"culprit/daemon/waits"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -220,40 +218,30 @@ func (p *profile) lookAt(tid int, now float64) {
 	if !ok || kind != threads.Waiting {
 		return
 	}
-	st := p.blockedStack(call)
-	frames := p.t.walker().Walk(st.regs, st.mem)
-	object, what := p.t.waitedFor(call, frames, st, now)
+	w := p.blocked(call)
+	frames := w.Stack.Frames(w.Walker)
+	object, what := p.waitsFor(w, frames, now)
 	p.add(what, tid, frames, object)
 	p.noteHolder(object, now)
 }
 
-// A blockedStack is the stack of a blocked thread, whose registers but two are not known.
-type blockedStack struct {
-	regs unwind.Regs
-	mem  stack.Reader
+// blocked is a blocked thread, with its stack.
+func (p *profile) blocked(call kernel.BlockedCall) *waits.Thread {
+	return &waits.Thread{Target: p.t.Target, Walker: p.t.walker(), Call: call, Stack: waits.StackOf(p.t.Proc, call)}
 }
 
-// blockedStack reads the top of the stack of a blocked thread.
-func (p *profile) blockedStack(call kernel.BlockedCall) blockedStack {
-	buf := make([]byte, 16<<10)
-	n := len(buf)
-	for ; n >= 512; n /= 2 {
-		if p.t.Proc.ReadMem(process.Addr(call.SP), buf[:n]) == nil {
-			break
-		}
+// waitsFor is what a blocked thread waits for at a session time, and of which kind its sample is.
+func (p *profile) waitsFor(w *waits.Thread, frames []stack.Frame, now float64) (object string, kind int) {
+	object, lock := w.For(frames, now)
+	if lock {
+		return object, kindSync
 	}
-	r := unwind.Regs{RIP: call.PC, RSP: call.SP, Exact: true, Lost: arch.AllRegisters &^ (1 << arch.RSP)}
-	more := func(addr uint64) (uint64, error) {
-		var b [8]byte
-		err := p.t.Proc.ReadMem(process.Addr(addr), b[:])
-		return binary.LittleEndian.Uint64(b[:]), err
-	}
-	return blockedStack{r, stack.Cached(call.SP, buf[:n], more)}
+	return object, kindIO
 }
 
 // add counts one sample.
 func (p *profile) add(kind, tid int, frames []stack.Frame, object string) {
-	p.t.noteStack(tid, 0, frames)
+	p.t.NoteStack(tid, 0, frames)
 	items := p.t.itemIndex()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -287,7 +275,7 @@ func (p *profile) add(kind, tid int, frames []stack.Frame, object string) {
 		}
 	}
 	s.countItems(items, seen, object)
-	if root := threadRoot(frames); root != nil {
+	if root := stack.ThreadRoot(frames); root != nil {
 		p.roots[root.ID]++
 	}
 }
@@ -297,7 +285,7 @@ func (p *profile) noteRun(tid int, frames []stack.Frame) {
 	if len(p.runs) > 1<<14 { // most of them have ended
 		clear(p.runs)
 	}
-	p.runs[tid] = ownFunction(frames)
+	p.runs[tid] = stack.OwnFunction(frames)
 }
 
 func (p *profile) edge(caller, callee pcl.FuncID) {

@@ -4,6 +4,7 @@ import (
 	"culprit/daemon/kernel"
 	"culprit/daemon/stack"
 	"culprit/daemon/threads"
+	"culprit/daemon/waits"
 )
 
 // Looks at blocked threads of a target that is only looked at.
@@ -43,30 +44,30 @@ func (p *profile) lookSampled(tid int, call kernel.BlockedCall, kind threads.Sta
 		if call.Running {
 			return
 		}
-		st := p.blockedStack(call)
-		frames := p.t.walker().Walk(st.regs, st.mem)
+		w := p.blocked(call)
+		frames := w.Stack.Frames(w.Walker)
 		again, err := kernel.Blocked(p.t.Proc.PID(), tid)
 		if err != nil {
 			return
 		}
 		if again == call {
-			p.noteBlocked(tid, call, kind, frames, st, now)
+			p.noteBlocked(tid, w, kind, frames, now)
 			return
 		}
 		call = again
 	}
 }
 
-func (p *profile) noteBlocked(tid int, call kernel.BlockedCall, kind threads.State, frames []stack.Frame, st blockedStack, now float64) {
+func (p *profile) noteBlocked(tid int, w *waits.Thread, kind threads.State, frames []stack.Frame, now float64) {
 	frames = p.t.sampled.jumps.Restore(frames)
-	x := stackSample{tid: tid, frames: frames, blocked: true, idle: kind == threads.Idle || p.isHalted(tid), call: call}
+	x := stackSample{tid: tid, frames: frames, blocked: true, idle: kind == threads.Idle || p.isHalted(tid), call: w.Call}
 	if !x.idle {
 		var what int
-		x.object, what = p.t.waitedFor(call, frames, st, now)
+		x.object, what = p.waitsFor(w, frames, now)
 		p.add(what, tid, frames, x.object)
 		p.noteHolder(x.object, now)
 	} else {
-		p.t.noteStack(tid, 0, frames)
+		p.t.NoteStack(tid, 0, frames)
 	}
 	p.t.sampled.note(&x)
 	p.t.sampled.sighted(tid, now)

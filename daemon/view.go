@@ -171,6 +171,6 @@ func (t *measured) learnFrom(v *view) {
 		for i, fr := range r.frames {
 			frames[i] = stack.Frame{Func: t.FunctionAt(fr.At), PC: fr.PC, CFA: fr.CFA}
 		}
-		t.noteStack(r.tid, r.fs, frames)
+		t.NoteStack(r.tid, r.fs, frames)
 	}
 }

@@ -1,8 +1,6 @@
 package daemon
 
 import (
-	"encoding/binary"
-
 	"golang.org/x/sys/unix"
 
 	"culprit/daemon/arch"
@@ -10,6 +8,7 @@ import (
 	"culprit/daemon/libc"
 	"culprit/daemon/process"
 	"culprit/daemon/stack"
+	"culprit/daemon/waits"
 )
 
 // Locks that only their address names get a better name at the next stop: then all registers of those who wait for them are known,
@@ -45,15 +44,10 @@ func (t *measured) unnamedWaiters(w *process.World) (list []waiter) {
 // address of the lock tells the truth nevertheless.
 func (t *measured) nameWaiters(list []waiter) {
 	for _, w := range list {
-		mem := func(addr uint64) (uint64, error) {
-			var b [8]byte
-			err := t.Proc.ReadMem(process.Addr(addr), b[:])
-			return binary.LittleEndian.Uint64(b[:]), err
-		}
-		st := blockedStack{w.regs, mem}
-		k, _ := waitingIn(t.walker().Walk(st.regs, st.mem))
-		addr, _ := nameLock(t.Program, w.word, k)
-		if name := t.heldBy(addr, st); name != "" && k.Kind != libc.Thread {
+		st := waits.Stack{Regs: w.regs, Mem: waits.Words(t.Proc)}
+		k, _ := waits.In(st.Frames(t.walker()))
+		addr, _ := waits.NameLock(t.Program, w.word, k)
+		if name := st.LeadsTo(addr, t.walker()); name != "" && k.Kind != libc.Thread {
 			t.Locks.Rename(w.word, k.Kind, name, addr)
 		}
 	}

@@ -65,10 +65,11 @@ var allowed = map[string][]string{
 
 	"daemon/program":     {"daemon/image", "daemon/libc", "pcl"},
 	"daemon/patch":       {"trampoline", "daemon/arch", "daemon/process", "daemon/segment"},
-	"daemon/stack":       {"daemon/arch", "daemon/image", "daemon/process", "daemon/program", "pcl"},
+	"daemon/stack":       {"daemon/arch", "daemon/image", "daemon/libc", "daemon/process", "daemon/program", "pcl"},
 	"daemon/probe":       {"grid", "pcl", "trampoline", "daemon/kernel", "daemon/libc", "daemon/program", "daemon/target", "daemon/threads", "daemon/threadstats"},
-	"daemon/target":      {"grid", "pcl", "trampoline", "daemon/kernel", "daemon/locks", "daemon/openfiles", "daemon/patch", "daemon/process", "daemon/program", "daemon/segment", "daemon/threads"},
+	"daemon/target":      {"grid", "pcl", "trampoline", "daemon/kernel", "daemon/libc", "daemon/locks", "daemon/openfiles", "daemon/patch", "daemon/process", "daemon/program", "daemon/segment", "daemon/stack", "daemon/threads"},
 	"daemon/notes":       {"grid", "pcl", "daemon/children", "daemon/program", "daemon/target"},
+	"daemon/waits":       {"daemon/arch", "daemon/image", "daemon/kernel", "daemon/libc", "daemon/locks", "daemon/process", "daemon/program", "daemon/stack", "daemon/target"},
 	"daemon/segment":     {"trampoline", "daemon/arch", "daemon/process", "daemon/kernel"},
 	"daemon":             {"grid", "trampoline", "pcl", "daemon"},
 	"consultant":         {"grid", "pcl", "consultant"},

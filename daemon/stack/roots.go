@@ -1,0 +1,35 @@
+package stack
+
+import (
+	"culprit/daemon/libc"
+	"culprit/daemon/program"
+	"culprit/pcl"
+)
+
+// ThreadRoot is the function a thread began with: main, or what the threads library called.
+func ThreadRoot(frames []Frame) *program.Function {
+	for i := len(frames) - 1; i >= 0; i-- {
+		f := frames[i].Func
+		if f == nil || f.Fn.Refuse != "" {
+			continue
+		}
+		if libc.StartsThreads(f.Fn.Linkage) {
+			continue
+		}
+		if !f.Fn.Named && len(frames) > 1 && i > 0 && libc.IsC(f.Obj.Name) {
+			continue // the C library's own start-up code, stripped of its names
+		}
+		return f
+	}
+	return nil
+}
+
+// OwnFunction is the innermost function of a stack that is not the C library's; 0 if there is none.
+func OwnFunction(frames []Frame) pcl.FuncID {
+	for _, fr := range frames {
+		if fr.Func != nil && !libc.IsC(fr.Func.Obj.Name) {
+			return fr.Func.ID
+		}
+	}
+	return 0
+}

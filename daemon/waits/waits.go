@@ -1,0 +1,66 @@
+package waits
+
+import (
+	"golang.org/x/sys/unix"
+
+	"culprit/daemon/arch"
+	"culprit/daemon/kernel"
+	"culprit/daemon/libc"
+	"culprit/daemon/locks"
+	"culprit/daemon/program"
+	"culprit/daemon/stack"
+	"culprit/daemon/target"
+)
+
+// A Thread is a blocked thread of a target.
+type Thread struct {
+	Target *target.Target
+	Walker *stack.Walker
+	Call   kernel.BlockedCall // that it is in
+	Stack  Stack
+}
+
+// For names what the thread waits for at a session time, and makes it a resource when it is first seen; "" where that is not known. frames are
+// its activations. lock says that it waits for another thread, and not for a device.
+func (t *Thread) For(frames []stack.Frame, now float64) (part string, lock bool) {
+	switch {
+	case t.Call.NR == unix.SYS_FUTEX:
+		k, user := In(frames)
+		w := locks.Wait{Word: t.Call.Args[0], Kind: k, HeldBy: func(addr uint64) string { return t.Stack.LeadsTo(addr, t.Walker) }}
+		if user != nil {
+			w.User = user.Fn.Name
+		}
+		return t.Target.Locks.Waited(w, now), true
+	case arch.WaitsForDescriptor(t.Call.NR):
+		return t.Target.Files.At(int(int32(t.Call.Args[0])), now), false
+	}
+	return "", false
+}
+
+// In finds the innermost waiting function on a stack, and who called it or what it is a part of in the library.
+func In(frames []stack.Frame) (k libc.Wait, user *program.Function) {
+	k = libc.Other
+	found := false
+	for _, fr := range frames {
+		if fr.Func == nil {
+			continue
+		}
+		switch named, ok := kindOfWait(fr.Func); {
+		case ok && !found:
+			k, found = named, true
+		case !ok && found:
+			return k, fr.Func
+		}
+	}
+	return k, nil
+}
+
+// kindOfWait is what a function waits for, if it is one of those that wait.
+func kindOfWait(f *program.Function) (libc.Wait, bool) {
+	for _, n := range f.Names() {
+		if w, ok := libc.WaitIn(n); ok {
+			return w, true
+		}
+	}
+	return libc.Wait{}, false
+}
