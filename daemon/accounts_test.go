@@ -5,8 +5,7 @@ import (
 	"time"
 
 	"culprit/daemon/selfcost"
-	"culprit/daemon/target"
-	"culprit/daemon/threads"
+	"culprit/daemon/targetstats"
 	"culprit/daemon/threadstats"
 	"culprit/grid"
 	"culprit/internal/require"
@@ -29,12 +28,12 @@ func TestAccounts(t *testing.T) {
 			held := func() bool {
 				d.mu.Lock()
 				defer d.mu.Unlock()
-				return d.accounts.held
+				return d.programs.FollowsAccounts()
 			}
 			k := nameOf(t, d, "cpu_inclusive", "answer")
 			var s sums
 			d.mustEnable(t, &s, k)
-			time.Sleep(longRunsLinger + selfcost.LongestInterval)
+			time.Sleep(targetstats.LongRunsLinger + selfcost.LongestInterval)
 			if held() != c.held {
 				t.Errorf("a thread that runs for %s us at a time: the accounts are kept: %v", c.us, held())
 			}
@@ -46,34 +45,5 @@ func TestAccounts(t *testing.T) {
 			detachClean(t, d, p.PID)
 			p.Stop(t)
 		})
-	}
-}
-
-// TestAccountsThatAreRefused: the kernel is asked once, it is said once, and timers go on.
-func TestAccountsThatAreRefused(t *testing.T) {
-	if err := threadstats.Missing(); err != nil {
-		require.Skip(t, err.Error())
-	}
-	said := 0
-	d := &Daemon{session: &target.Session{Log: func(string) { said++ }}}
-	d.targets = []*measured{{Target: target.New(d.session, nil), d: d}}
-	d.targets[0].Threads = threads.New(threads.Config{})
-	keeper, err := d.rows.open()
-	if err != nil {
-		require.Skip(t, err.Error())
-	}
-	if err := keeper.Close(); err != nil { // it refuses everything from now on
-		t.Fatal(err)
-	}
-	d.wantAccounts()
-	d.followAccounts(time.Now())
-	d.wantAccounts()
-	if d.accounts.held || !d.accounts.refused || said != 1 {
-		t.Errorf("%+v, said %d times", d.accounts, said)
-	}
-	d.unwantAccounts()
-	d.unwantAccounts()
-	if d.accounts.wanted != 0 || said != 1 {
-		t.Errorf("%+v, said %d times", d.accounts, said)
 	}
 }

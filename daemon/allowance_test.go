@@ -10,6 +10,7 @@ import (
 	"culprit/daemon/patch"
 	"culprit/daemon/selfcost"
 	"culprit/daemon/target"
+	"culprit/daemon/targetstats"
 	"culprit/daemon/threads"
 	"culprit/daemon/threadstats"
 	"culprit/grid"
@@ -39,7 +40,8 @@ func TestTaken(t *testing.T) {
 	busyAllowance(&d.allowance, at, 0)
 	before := d.allowance.Remaining(at)
 	watched, other := &measured{Target: &target.Target{}, d: &d}, &measured{Target: &target.Target{}, d: &d}
-	watched.kept.table = new(threadstats.Table)
+	watched.Stats = targetstats.New(targetstats.Config{Kept: new(threadstats.Table)})
+	other.Stats = targetstats.New(targetstats.Config{})
 	for _, tg := range []*measured{watched, other} {
 		tg.Threads = threads.New(threads.Config{Tree: grid.NewTree()})
 		tg.Threads.Update(1, []kernel.ThreadTimes{{TID: 1, Start: 1}}, 0)
@@ -54,7 +56,10 @@ func TestTaken(t *testing.T) {
 		}
 	}
 	wantTaken(0.02)
-	d.rows.keeper = new(threadstats.Keeper)
+	d.programs.Load = func() (*threadstats.Keeper, error) { return new(threadstats.Keeper), nil }
+	if err := d.programs.Open(); err != nil {
+		t.Fatal(err)
+	}
 	d.accountTaken(1, 0)
 	wantTaken(0.02 + cost.Statistics(switches))
 }
@@ -74,7 +79,7 @@ func TestStill(t *testing.T) {
 		{"idle processors", false, -1, []*pair{kept}, selfcost.PassShare},
 		{"time to spare", true, 0.01, []*pair{kept}, selfcost.BusyShare},
 		{"a probe", true, -1, []*pair{kept, of(keptPart, &part{meter: probeMeter{}, sites: []*patch.Site{{}}})}, selfcost.BusyShare},
-		{"the kernel's rows", true, -1, []*pair{of(&part{meter: &kernelMeter{}, needs: true})}, selfcost.BusyShare},
+		{"the kernel's rows", true, -1, []*pair{of(&part{meter: &kernelMeter{}, needs: func() {}})}, selfcost.BusyShare},
 		{"a target that is only looked at", true, -1, []*pair{of(&part{meter: &sampleMeter{}})}, selfcost.BusyShare},
 		{"nothing", true, -1, []*pair{kept}, selfcost.StillShare},
 	} {

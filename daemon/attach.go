@@ -98,6 +98,7 @@ func (t *measured) mapSegment() error {
 func (t *measured) useSegment(s *segment.Segment) {
 	t.Seg = s
 	t.Text.Use(s)
+	t.Stats.Use(s)
 	var grow func() error
 	if s.IsLittle() {
 		grow = func() error { return s.GrowCells(t.stop) }

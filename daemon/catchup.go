@@ -195,7 +195,7 @@ func (a *activation) primitive(p *part, in pcl.Instr) {
 func (a *activation) start(p *part, c probe.Cell, by uint64) {
 	seg, now := a.t.Seg, a.now(c)
 	if c.Rows {
-		row, ok := a.t.rowNow(a.slot, probe.Quantity(p.plan))
+		row, ok := a.t.Stats.Now(a.slot, probe.Quantity(p.plan))
 		if !ok {
 			return
 		}

@@ -25,6 +25,7 @@ import (
 	"culprit/daemon/program"
 	"culprit/daemon/selfcost"
 	"culprit/daemon/target"
+	"culprit/daemon/targetstats"
 	"culprit/daemon/tracerguard"
 	"culprit/grid"
 	"culprit/internal/fault"
@@ -54,10 +55,9 @@ type Daemon struct {
 	pauses    pauseLog
 	observed  cost.Observed
 	guard     *tracerguard.Guard
-	reserve   descriptors.Reserve // until Detach
-	rows      rowKeeper
+	reserve   descriptors.Reserve  // until Detach
+	programs  targetstats.Programs // that keep per-thread statistics
 	sight     syscallSight
-	accounts  accounts
 	targets   []*measured
 	byPID     map[int]*measured // the last target of each number
 	watcher   *children.Watcher // of what the targets start
@@ -113,6 +113,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 	s := &target.Session{Library: opts.Library, Tree: tree, Clock: clock, Kernel: kernel.NewThreadTable(), Host: host, Began: time.Now(), Log: opts.Log}
 	d := &Daemon{opts: opts, session: s, files: openfiles.NewHost(tree), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, missed: map[string]string{}, byPID: map[int]*measured{}, catalogue: catalogue{listed: map[program.FileKey]bool{}}, stopped: make(chan struct{}), ended: make(chan struct{})}
 	d.watcher = children.NewWatcher(d.host())
+	d.programs.RunsLong, d.programs.Logf = d.runsLong, d.logf
 	d.images.Say = func(text string) { d.logf("%s", text) }
 	defer d.images.EndWith(ctx)()
 	d.allowance.Begin(d.session.Began, opts.Budget, selfcost.ThisMachine())

@@ -57,7 +57,7 @@ func (d *Daemon) close() {
 	d.passing.Close()
 	d.prices.Close()
 	d.guard.Close()
-	d.rows.close()
+	d.programs.Close()
 	d.sight.close()
 }
 

@@ -57,7 +57,7 @@ func (t *measured) filteredSince(seen map[*measured]bool) bool {
 // giveUp switches a part off at once; it is taken out within the next seconds. What rows can tell is measured by them from then on.
 func (d *Daemon) giveUp(pt *part) {
 	d.switchOut(pt)
-	if pt.AsksKernel() == probe.TimingCPU && pt.t.watchRows() == nil {
+	if pt.AsksKernel() == probe.TimingCPU && pt.t.Stats.Keep() == nil {
 		pt.t.incomplete = time.Now()
 		return
 	}

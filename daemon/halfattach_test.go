@@ -83,7 +83,7 @@ func TestHalfAnEnd(t *testing.T) {
 			mapRows := func() error {
 				d.mu.Lock()
 				defer d.mu.Unlock()
-				return tg.mapRows()
+				return tg.Stats.Map(tg.stop)
 			}
 			spec := fmt.Sprintf("call.going:%d:error", n)
 			if err := fault.Set(spec); err != nil {
@@ -109,7 +109,7 @@ func TestHalfAnEnd(t *testing.T) {
 				}
 				fault.Set(spec)
 			}
-			size := tg.kept.table.Size()
+			size := tg.Stats.Size()
 			detachClean(t, d, p.PID)
 			fault.Set("")
 			noRowsLeft(t, p.PID)

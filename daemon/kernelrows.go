@@ -1,17 +1,12 @@
 package daemon
 
 import (
-	"fmt"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"culprit/daemon/kernel"
-	"culprit/daemon/probe"
 	"culprit/daemon/threads"
-	"culprit/daemon/threadstats"
-	"culprit/grid"
-	"culprit/pcl"
 )
 
 // Metrics that the kernel keeps anyway: PCL's "base is kernel(NAME)". They need no probe and cost the target nothing.
@@ -41,73 +36,6 @@ var kernelQuantities = map[string]func(m *kernelMeter, interval float64) float64
 		return float64(m.t.d.patches.Inserted - m.t.d.patches.Removed)
 	},
 	"dropped_samples": (*kernelMeter).dropped,
-}
-
-// RowsUnsupported says what this kernel lacks for its rows of threads, whoever asks; nil if nothing is known to be missing.
-func RowsUnsupported() error { return threadstats.Unsupported() }
-
-// settleRows makes a pass where pairs that the kernel's rows or samples are for begin or end: the rows tell how much there was since
-// the last pass, and what lies before the beginning or behind the end is none of theirs. d.mu is held.
-func (d *Daemon) settleRows(now float64, pairs map[grid.PairKey]*pair) {
-	for _, p := range pairs {
-		if p.tier != grid.TierProbe {
-			d.pass(now)
-			return
-		}
-	}
-}
-
-// kept refuses what the kernel does not keep, or not here. d.mu is held.
-func (p *part) kept() error {
-	name := p.plan.KernelName
-	if k, ok := p.meter.(*kernelMeter); ok && p.plan.Event != "" {
-		return k.countEvents()
-	}
-	if p.Rows && p.plan.Kind != pcl.Kernel {
-		return p.needRows()
-	}
-	if p.plan.Kind != pcl.Kernel || p.plan.KeptByKernel() && kernelQuantities[name] != nil {
-		return nil
-	}
-	if _, ok := threadstats.ByName(name); !ok {
-		return fmt.Errorf("metric %q: the kernel keeps no quantity %q for the parts of a program", p.plan.Pair.Metric, name)
-	}
-	if err := p.t.watchRows(); err != nil {
-		return noRows(p.plan, err)
-	}
-	if err := p.tellsThreads(); err != nil {
-		return err
-	}
-	return p.needRows()
-}
-
-// needRows has the kernel keep what the part reads, until release.
-func (p *part) needRows() error {
-	keeper, err := p.t.d.rows.open()
-	if err == nil {
-		err = keeper.Need(probe.Quantity(p.plan))
-	}
-	if err != nil {
-		return noRows(p.plan, err)
-	}
-	if p.Rows && probe.Quantity(p.plan) == threadstats.OffCPU {
-		p.t.d.wantAccounts()
-	}
-	p.needs = true
-	return nil
-}
-
-// doesNotNeedRows ends needRows, if there was one.
-func (p *part) doesNotNeedRows() {
-	if !p.needs {
-		return
-	}
-	p.needs = false
-	keeper := p.t.d.rows.keeper
-	keeper.Release(probe.Quantity(p.plan))
-	if p.Rows && probe.Quantity(p.plan) == threadstats.OffCPU {
-		p.t.d.unwantAccounts()
-	}
 }
 
 // since turns a total into its growth.

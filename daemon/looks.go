@@ -122,7 +122,7 @@ func (d *Daemon) roundInterval() time.Duration {
 func (d *Daemon) look() {
 	l := &d.looks
 	l.round++
-	d.rows.rest()
+	d.programs.Rest()
 	d.allowance.Update(time.Now())
 	rest := d.allowance.Overdrawn()
 	for i, t := range d.targets {

@@ -11,6 +11,7 @@ import (
 	"culprit/daemon/process"
 	"culprit/daemon/program"
 	"culprit/daemon/target"
+	"culprit/daemon/targetstats"
 	"culprit/daemon/threads"
 	"culprit/daemon/waits"
 	"culprit/grid"
@@ -27,7 +28,6 @@ type measured struct {
 	itemsOf    int                           // version of the program when it was made
 	rates      cost.Rates                    // of calls
 	landings   landings
-	kept       kernelRows
 	quota      quota
 	profile    *profile
 	sampled    *strata // of a target that is only looked at; else nil
@@ -70,6 +70,7 @@ func openTarget(d *Daemon, pid int, open func(pid int) (*process.Process, error)
 	t.Text = t.newText()
 	t.Threads = threads.New(threads.Config{PID: pid, Name: t.Name, Kernel: d.session.Kernel, Tree: d.session.Tree, Memory: t.Proc, IsSyscallFunction: t.IsSyscallFunction})
 	t.Locks = locks.New(d.session.Tree, locks.Names{Lock: waits.LockNamer(t.Program), Thread: t.Threads.Joined})
+	t.Stats = targetstats.New(targetstats.Config{Name: t.Name, Proc: p, Threads: t.Threads, Programs: &d.programs, Filtered: func() bool { return t.Seccomp != 0 }, Logf: t.Logf})
 	t.Files = d.files.Table(openfiles.Config{PID: pid, Word: t.fileWord, MayRead: t.mayReadMemory})
 	return t, nil
 }
@@ -124,7 +125,9 @@ func (t *measured) close() {
 		t.d.twins.leave(c)
 	}
 	t.Files.Close()
-	t.closeRows()
+	if t.Stats != nil {
+		t.Stats.Close()
+	}
 	if t.Seg != nil {
 		t.Seg.Close()
 	}

@@ -3,6 +3,8 @@ package daemon
 import (
 	"culprit/daemon/kernel"
 	"culprit/daemon/probe"
+	"culprit/daemon/targetstats"
+	"culprit/daemon/threadstats"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -53,14 +55,14 @@ func (m probeMeter) Close() {
 type kernelMeter struct {
 	t      *measured
 	plan   *pcl.Plan
-	last   float64            // of a quantity that is a total
-	events *kernel.EventCount // of a metric of events; else nil
-	rows   map[int]slotValue  // last value by row, of a quantity of rows
-	begun  bool               // rows that come now are new threads'
+	last   float64                 // of a quantity that is a total
+	events *kernel.EventCount      // of a metric of events; else nil
+	seen   map[int]targetstats.Row // last value by row, of a quantity of rows
+	begun  bool                    // rows that come now are new threads'
 }
 
 func newKernelMeter(t *measured, plan *pcl.Plan) *kernelMeter {
-	return &kernelMeter{t: t, plan: plan, rows: map[int]slotValue{}}
+	return &kernelMeter{t: t, plan: plan, seen: map[int]targetstats.Row{}}
 }
 
 func (m *kernelMeter) Tier() grid.Tier           { return grid.TierKernel }
@@ -85,5 +87,24 @@ func (m *kernelMeter) Close() {
 	}
 }
 
-// forgetRow forgets the row of a thread that has ended.
-func (m *kernelMeter) forgetRow(i int) { delete(m.rows, i) }
+// sampleRows is the growth of a quantity over all threads that the focus covers, from the per-thread statistics.
+func (m *kernelMeter) sampleRows(q threadstats.Quantity) (sum float64) {
+	for now := range m.t.Stats.Rows(q) {
+		last := m.seen[now.Index]
+		known := last.ThreadPointer == now.ThreadPointer && last.Life == now.Life
+		if !known {
+			last.Value = 0 // a new thread, whose row begins with 0
+		}
+		grown := float64(max(now.Value, last.Value) - last.Value)
+		if (known || m.begun) && grown > 0 && covers(m.t, m.plan, m.t.Stats.Owner(now)) {
+			sum += grown
+		}
+		now.Value = max(now.Value, last.Value)
+		m.seen[now.Index] = now
+	}
+	m.begun = true
+	if q.Nanoseconds() {
+		sum /= 1e9
+	}
+	return sum
+}

@@ -51,7 +51,7 @@ type part struct {
 	gone   bool    // switched off, to be taken out
 	goneAt float64 // when that was
 	asks   bool    // its probes make system calls
-	needs  bool    // the kernel keeps something for it
+	needs  func()  // ends what the kernel keeps for it; nil if nothing
 
 	more    float64  // of a thread: what may be its own beside its value
 	less    float64  // what of its value may be of others
@@ -73,7 +73,6 @@ type slotValue struct {
 	parked bool    // its thread was parked, and what is in flight left out
 	hidden float64 // how much that was, in seconds
 	off    uint64  // of a timer of running time: ns off the processor
-	owner  uint64  // of a row: its thread pointer
 }
 
 // newPart compiles a pair for a target and reserves its cells; nothing of the target is touched.

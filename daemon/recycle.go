@@ -18,7 +18,7 @@ func (t *measured) recycle(w *process.World) {
 	for _, th := range w.Threads() {
 		live[arch.ThreadPointer(&th.Regs)] = true
 	}
-	t.Seg.Recycle(live, t.silence, t.freeRow)
+	t.Seg.Recycle(live, t.silence, t.Stats.Free)
 }
 
 // silence clears what a dead thread has left switched on in its block.

@@ -128,10 +128,10 @@ func TestRowsOfShortLives(t *testing.T) {
 				continue
 			}
 			d.mu.Lock()
-			most = max(most, takenRows(tg.kept.table))
+			most = max(most, tg.Stats.Taken())
 			d.pass(d.Now())
-			tg.freeRows(tg.kept.table)
-			left = max(left, takenRows(tg.kept.table))
+			tg.Stats.FreeDead()
+			left = max(left, tg.Stats.Taken())
 			d.mu.Unlock()
 		}
 		least, atMost = 0.002*(says("lived")-lived), (says("slept_ns")-slow)/1e9

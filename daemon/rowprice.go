@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"culprit/daemon/cost"
+	"culprit/daemon/targetstats"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -20,7 +21,7 @@ func (t *measured) rowsTake() float64 {
 // rowsTake is what they take of all targets that have rows. d.mu is held.
 func (d *Daemon) rowsTake() (take float64) {
 	for _, t := range d.targets {
-		if t.kept.table != nil {
+		if t.Stats.IsKept() {
 			take += t.rowsTake()
 		}
 	}
@@ -29,7 +30,7 @@ func (d *Daemon) rowsTake() (take float64) {
 
 // rowsTakeNow is what they take at present. d.mu is held.
 func (d *Daemon) rowsTakeNow() float64 {
-	if !d.rows.running() {
+	if !d.programs.Running() {
 		return 0
 	}
 	return d.rowsTake()
@@ -65,9 +66,9 @@ func (d *Daemon) rowsTooDear() bool {
 func (d *Daemon) settleClocks(plans []costed) (kept float64) {
 	take, reads := d.rowsTake(), false
 	for _, c := range plans {
-		if cpu, kernel := wantsRows(c.plan); (cpu || kernel) && c.t.mayHaveRows() {
+		if cpu, kernel := targetstats.ReadBy(c.plan); (cpu || kernel) && c.t.mayHaveRows() {
 			reads = true
-			if c.t.kept.table == nil {
+			if !c.t.Stats.IsKept() {
 				take += c.t.rowsTake()
 			}
 		}
@@ -91,7 +92,7 @@ func (d *Daemon) settleClocks(plans []costed) (kept float64) {
 // often their functions are called.
 func (d *Daemon) askingTakes(plans []costed) (cpus float64, may bool) {
 	for _, c := range plans {
-		if _, kernel := wantsRows(c.plan); kernel || c.t.Seccomp != 0 {
+		if _, kernel := targetstats.ReadBy(c.plan); kernel || c.t.Seccomp != 0 {
 			return 0, false
 		}
 		more, known := cost.Asking(c.plan, d.prices.Each(c.plan, false), d.prices.Each(c.plan, true), &c.t.rates)

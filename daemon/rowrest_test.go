@@ -21,7 +21,7 @@ func TestRowsRest(t *testing.T) {
 	running := func() bool {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		return d.rows.running()
+		return d.programs.Running()
 	}
 	for round := range 3 {
 		var s sums

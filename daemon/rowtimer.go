@@ -1,32 +1,12 @@
 package daemon
 
 import (
-	"golang.org/x/sys/unix"
-
 	"culprit/daemon/probe"
 	"culprit/daemon/threadstats"
 	"culprit/trampoline"
 )
 
-// Reading timers that read rows, and the rows themselves.
-
-// monotonic is CLOCK_MONOTONIC in ns, by which the kernel's rows tell time.
-func monotonic() int64 {
-	var ts unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) != nil {
-		return 0
-	}
-	return ts.Nano()
-}
-
-// rowNow is what a row says now, with what is going on.
-func (t *measured) rowNow(slot int, q threadstats.Quantity) (uint64, bool) {
-	i, ok := t.rowOf(slot)
-	if !ok {
-		return 0, false
-	}
-	return uint64(t.kept.table.Value(i, q, monotonic())), true
-}
+// Reading timers that read rows.
 
 // A ranTime is a reading of a timer of running time: cycles, and ns off the processor, with what is in flight and without.
 type ranTime struct {
@@ -46,7 +26,7 @@ func (p *part) readRan(slot int, c probe.Cell, tid int) (v ranTime, ok bool) {
 		active, start, off, sum := word(trampoline.TimerActive), word(trampoline.TimerStart), word(trampoline.TimerOff), word(trampoline.TimerSum)
 		v = ranTime{cycles: sum, off: word(trampoline.TimerOffSum), rawCycles: sum, running: active != 0}
 		before := tsc()
-		now, owned := p.t.rowNow(slot, threadstats.OffCPU)
+		now, owned := p.t.Stats.Now(slot, threadstats.OffCPU)
 		after := tsc()
 		if word(trampoline.TimerActive) != active || word(trampoline.TimerStart) != start || word(trampoline.TimerSum) != sum || after-before > apart {
 			continue
@@ -86,33 +66,4 @@ func (p *part) ran(r *reading, slot int, c probe.Cell) float64 {
 func (p *part) ranSum(slot int, c probe.Cell) uint64 {
 	cycles := p.t.Seg.Load(slot, c.Off+trampoline.TimerSum)
 	return uint64(p.t.Clock.Seconds(float64(cycles))*1e9) - p.t.Seg.Load(slot, c.Off+trampoline.TimerOffSum)
-}
-
-// sampleRows is the growth of a quantity over all threads that the focus covers, from the rows themselves.
-func (m *kernelMeter) sampleRows(q threadstats.Quantity) float64 {
-	table := m.t.kept.table
-	if table == nil {
-		return 0
-	}
-	now, sum := monotonic(), 0.0
-	for i := range table.Slots() {
-		tp := table.Key(i)
-		if tp == 0 {
-			continue
-		}
-		v, last := uint64(table.Value(i, q, now)), m.rows[i]
-		known := last.owner == tp
-		if !known {
-			last = slotValue{} // a new thread, whose row begins with 0
-		}
-		m.rows[i] = slotValue{value: max(v, last.value), owner: tp}
-		if (known || m.begun) && v > last.value && covers(m.t, m.plan, m.t.rowOwner(i, tp)) {
-			sum += float64(v - last.value)
-		}
-	}
-	m.begun = true
-	if q.Nanoseconds() {
-		sum /= 1e9
-	}
-	return sum
 }

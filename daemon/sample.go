@@ -150,7 +150,7 @@ func (p *part) clockOf(r *reading, slot int, c probe.Cell, tid int) uint64 {
 	case pcl.ProcessTimer:
 		return r.cpuOf(p.t, tid)
 	case pcl.Kernel:
-		now, _ := p.t.rowNow(slot, probe.Quantity(p.plan))
+		now, _ := p.t.Stats.Now(slot, probe.Quantity(p.plan))
 		return now
 	}
 	return r.tsc
@@ -214,7 +214,7 @@ func (d *Daemon) pass(now float64) {
 		if d.lives(t) {
 			t.Threads.Refresh(now, t.stops)
 			t.Threads.ShareLooks()
-			t.linkRows()
+			t.Stats.Link()
 			if t.sampled != nil {
 				t.sampled.account(now)
 			}
@@ -226,10 +226,10 @@ func (d *Daemon) pass(now float64) {
 	d.samplePairs(now, d.pairs)
 	d.findTaken()
 	for _, t := range d.targets {
-		t.tidyRows()
-		t.tellWaits()
+		t.Stats.Tidy()
+		t.Stats.FollowWaits()
 	}
-	d.followAccounts(time.Now())
+	d.programs.UpdateAccounts(time.Now())
 }
 
 // samplePairs reads the pairs and hands their growth to the sinks.

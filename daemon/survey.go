@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"culprit/daemon/kernel"
+	"culprit/daemon/targetstats"
 	"culprit/daemon/threadstats"
 	"culprit/grid"
 	"culprit/pcl"
@@ -81,7 +82,7 @@ func noKernel(plan *pcl.Plan) error {
 		return nil
 	}
 	if err := threadstats.Missing(); err != nil {
-		return noRows(plan, err)
+		return targetstats.Refused(plan, err)
 	}
 	return nil
 }

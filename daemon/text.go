@@ -127,7 +127,7 @@ func (b *beginning) Before(w *process.World, last bool) (err error) {
 
 func (b *beginning) After(last bool) {
 	b.t.zero(b.of(last)...)
-	b.t.linkRows()
+	b.t.Stats.Link()
 	catchUp(b.inside)
 }
 

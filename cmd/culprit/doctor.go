@@ -10,6 +10,7 @@ import (
 	"culprit/cmd/culprit/internal/proclist"
 	"culprit/daemon"
 	"culprit/daemon/attach"
+	"culprit/daemon/threadstats"
 	"culprit/internal/safetext"
 )
 
@@ -92,7 +93,7 @@ func limits(pid int) (checks []doctor.Check) {
 // rights are those of this user, and what this kernel can do.
 func rights() doctor.Rights {
 	r := doctor.Gather()
-	if err := daemon.RowsUnsupported(); r.BTF && err != nil {
+	if err := threadstats.Unsupported(); r.BTF && err != nil {
 		r.Lacks = err.Error()
 	}
 	return r

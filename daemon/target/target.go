@@ -9,6 +9,7 @@ import (
 	"culprit/daemon/process"
 	"culprit/daemon/program"
 	"culprit/daemon/segment"
+	"culprit/daemon/targetstats"
 	"culprit/daemon/threads"
 	"culprit/trampoline"
 )
@@ -26,6 +27,7 @@ type Target struct {
 	Threads *threads.Table
 	Locks   *locks.Table
 	Files   *openfiles.Table
+	Stats   *targetstats.Table
 	Seccomp int // mode of the process: 0 none, 1 strict, 2 filter
 }
 
