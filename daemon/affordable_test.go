@@ -12,6 +12,7 @@ import (
 	"culprit/daemon/process"
 	"culprit/daemon/program"
 	"culprit/daemon/segment"
+	"culprit/daemon/target"
 	"culprit/grid"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
@@ -50,7 +51,7 @@ func TestLittleMemory(t *testing.T) {
 	}
 	most, _ := look.Locked()
 	t.Logf("%d pairs: %d KiB at first, %d KiB at last, %d steps, %d islands, %v stopped", len(on), (at-before)>>10, (most-before)>>10,
-		tg.Seg.Steps(), len(tg.Seg.Islands), d.pauses.total())
+		tg.Seg.Steps(), len(tg.Seg.Islands), d.session.Pauses.Total())
 	detachClean(t, d, p.PID)
 	if after, _ := look.Locked(); after > before+1<<20 {
 		t.Errorf("%d KiB stay locked", (after-before)>>10)
@@ -89,7 +90,7 @@ func TestOwnerIsNotBelieved(t *testing.T) {
 		if _, err := segment.EndOwner(p.PID); err == nil {
 			t.Errorf("version %d: somebody was asked to end", version+1)
 		}
-		if _, err := Restore(p.PID); err != nil {
+		if _, err := target.Restore(p.PID); err != nil {
 			t.Errorf("version %d: %v", version+1, err)
 		}
 		if v, err := patch.Verify(p.PID); err != nil || !v.Clean() {

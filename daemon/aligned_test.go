@@ -15,6 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"culprit/daemon/patch"
+	"culprit/daemon/stops"
+	"culprit/daemon/target"
 	"culprit/grid"
 	"culprit/internal/testprog"
 )
@@ -45,7 +47,7 @@ func auditPatches(t *testing.T) *patchAudit {
 }
 
 func (a *patchAudit) see(h patch.Host, when patch.Step, pages []*patch.PageEdit) {
-	tg := h.(textHost).measured
+	tg := h.(target.Host).Code
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch when {
@@ -107,7 +109,7 @@ func threadPCs(t *testing.T, pid int) (pcs []uint64) {
 }
 
 // text reads the program's own text through /proc/PID/mem.
-func (a *patchAudit) text(tg *measured) []byte {
+func (a *patchAudit) text(tg *target.Code) []byte {
 	m := tg.Main()
 	a.lo, a.hi = m.Lo, m.Hi
 	f, err := os.Open(fmt.Sprintf("/proc/%d/mem", tg.Proc.PID()))
@@ -222,7 +224,7 @@ func (a *patchAudit) report(t *testing.T, took time.Duration, deferred int, d *D
 		t.Errorf("the audit found a PC inside in %d stops, %d were given up", a.inside, a.stops-a.writes)
 	case len(a.offsets) != 64:
 		t.Errorf("only the offsets %v modulo 64 were changed", slices.Sorted(maps.Keys(a.offsets)))
-	case pauses.MaxUS > (stopDeadline + 100*time.Millisecond).Microseconds(): // giving up takes the whole of it
+	case pauses.MaxUS > (stops.Deadline + 100*time.Millisecond).Microseconds(): // giving up takes the whole of it
 		t.Errorf("the target stood still for %d us", pauses.MaxUS)
 	}
 }

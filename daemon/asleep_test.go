@@ -59,7 +59,7 @@ func TestPriceOfSleepers(t *testing.T) {
 func stopsOf(d *Daemon) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.targets[0].stops
+	return d.targets[0].Stops.Count()
 }
 
 func forgetRates(d *Daemon) {

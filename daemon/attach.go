@@ -1,15 +1,14 @@
 package daemon
 
 import (
-	"fmt"
 	"time"
 
-	"culprit/daemon/arch"
 	"culprit/daemon/attach"
 	"culprit/daemon/notes"
 	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/daemon/segment"
+	"culprit/daemon/stops"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -29,8 +28,8 @@ func (d *Daemon) attachProbed(pid int) error {
 		return err
 	}
 	t.sampleGo()
-	if t.contexts.foreign != 0 { // else before the first point is planned, when tables have been read
-		t.lookFirst()
+	if t.Contexts.Suspected() { // else before the first point is planned, when tables have been read
+		t.Contexts.LookFirst()
 	}
 	d.admit(t)
 	return nil
@@ -43,7 +42,7 @@ func (t *measured) mapSegment() error {
 		return err
 	}
 	t.Seccomp = info.Seccomp
-	if err := t.checkCancels(); err != nil {
+	if err := stops.CheckCancels(t.Program); err != nil {
 		return err
 	}
 	if err := t.vacate(); err != nil {
@@ -58,7 +57,7 @@ func (t *measured) mapSegment() error {
 		return err
 	}
 	var half *segment.Segment // what was mapped and could not be taken out at once
-	err = t.stop(func(w *process.World) error {
+	err = t.Stops.Stop(func(w *process.World) error {
 		maps, err := w.Maps()
 		if err != nil {
 			return err
@@ -66,10 +65,10 @@ func (t *measured) mapSegment() error {
 		if ours := segment.MappingsIn(t.Proc, maps); len(ours) > 0 && !segment.Staying(ours) {
 			return attach.TakenBy(t.Proc)
 		}
-		if err := t.checkThreadPointers(w); err != nil {
+		if err := stops.CheckThreadPointers(w); err != nil {
 			return err
 		}
-		if err := checkPeers(w); err != nil {
+		if err := stops.CheckPeers(w); err != nil {
 			return err
 		}
 		if len(left) > 0 {
@@ -85,23 +84,22 @@ func (t *measured) mapSegment() error {
 		}
 		t.useSegment(s)
 		t.Seg.SetPID(info.InnerPID)
-		t.noteStays()
+		t.Contexts.NoteStays()
 		return nil
 	})
 	if err == nil || half == nil && !process.GivenUp(err) {
 		return err
 	}
-	return segment.Withdraw(t.Proc, t.stop, half, err)
+	return segment.Withdraw(t.Proc, t.Stops.Stop, half, err)
 }
 
 // useSegment makes a segment that is mapped that of the target.
 func (t *measured) useSegment(s *segment.Segment) {
-	t.Seg = s
-	t.Text.Use(s)
+	t.Use(s)
 	t.Stats.Use(s)
 	var grow func() error
 	if s.IsLittle() {
-		grow = func() error { return s.GrowCells(t.stop) }
+		grow = func() error { return s.GrowCells(t.Stops.Stop) }
 	}
 	t.Cells.Init(s.Geometry, grow)
 }
@@ -112,12 +110,12 @@ func (t *measured) vacate() error {
 	if err != nil || len(ours) == 0 {
 		return err
 	}
-	if t.stayed(ours) {
+	if t.Contexts.Stayed(ours) {
 		return nil
 	}
 	inherited := segment.Forked(t.Proc)
 	if inherited { // while another culprit builds its segment the gate is closed for a moment, but not while we have the target stopped
-		if err := t.stop(func(*process.World) error { inherited = segment.Forked(t.Proc); return nil }); err != nil {
+		if err := t.Stops.Stop(func(*process.World) error { inherited = segment.Forked(t.Proc); return nil }); err != nil {
 			return err
 		}
 	}
@@ -128,34 +126,8 @@ func (t *measured) vacate() error {
 		return err
 	}
 	ours, err = segment.Mappings(t.Proc)
-	t.stayed(ours)
+	t.Contexts.Stayed(ours)
 	return err
-}
-
-// checkThreadPointers makes sure that trampolines can tell threads apart by the word at %fs:0, which the x86-64 ABI makes
-// the thread pointer itself.
-func (t *measured) checkThreadPointers(w *process.World) error {
-	words := make([]process.Piece, len(w.Threads()))
-	for i, th := range w.Threads() {
-		words[i] = process.Piece{Addr: process.Addr(arch.ThreadPointer(&th.Regs)), Buf: make([]byte, 8)}
-	}
-	if err := w.ReadPieces(words); err != nil {
-		return err
-	}
-	for i, th := range w.Threads() {
-		if fs := arch.ThreadPointer(&th.Regs); fs == 0 || !words[i].Read || le64(words[i].Buf) != fs {
-			return &process.Unsupported{What: fmt.Sprintf("a program whose thread %d keeps no thread pointer at %%fs:0 (a pure Go program, or one without a C library)", th.TID),
-				Needs: "a C library's thread control blocks"}
-		}
-	}
-	return nil
-}
-
-func le64(b []byte) (v uint64) {
-	for i := 7; i >= 0; i-- {
-		v = v<<8 | uint64(b[i])
-	}
-	return v
 }
 
 // discover looks for code that the targets have mapped since, and for programs that they became.
@@ -182,7 +154,7 @@ func (d *Daemon) discover() {
 				_ = d.extend(t) // what cannot be measured there was said when it was joined
 			}
 		}
-		if err := t.lookAtHandlers(); err != nil {
+		if err := t.Contexts.LookAtHandlers(); err != nil {
 			d.logf("%s: where its signal handlers lead cannot be told: %v", t.Name, err)
 		}
 		if err := t.repair(); err != nil {

@@ -76,7 +76,7 @@ func (d *Daemon) attachSampled(pid int, why string) error {
 func (d *Daemon) admit(t *measured) {
 	t.profile = newProfile(t)
 	d.session.Tree.Add(grid.Process, t.Name)
-	t.Threads.Refresh(0, t.stops)
+	t.Threads.Refresh(0, t.Stops.Count())
 	t.Files.Look(d.Now())
 	t.readTimes()
 	t.joinedAt = d.Now()

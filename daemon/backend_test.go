@@ -103,8 +103,8 @@ func TestSamplesTellShares(t *testing.T) {
 			t.Errorf("%s: %.3f s, the program knows %.3f", k, s.of(k), truth)
 		}
 	}
-	if d.targets[0].stops != 0 {
-		t.Errorf("the target was stopped %d times", d.targets[0].stops)
+	if d.targets[0].Stops.Count() != 0 {
+		t.Errorf("the target was stopped %d times", d.targets[0].Stops.Count())
 	}
 	d.Disable(keys)
 	detachClean(t, d, p.PID)
@@ -468,7 +468,7 @@ func TestProbesAndSamplesTogether(t *testing.T) {
 	if v := s.of(one) / span; v < 0.9 || v > 1.1 {
 		t.Errorf("one thread was there for %.3f of the time", v)
 	}
-	if d.targets[1].stops != 0 {
+	if d.targets[1].Stops.Count() != 0 {
 		t.Error("the traced process was stopped")
 	}
 	if clean, err := d.Detach(); !clean {

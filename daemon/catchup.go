@@ -6,6 +6,7 @@ import (
 	"culprit/daemon/process"
 	"culprit/daemon/program"
 	"culprit/daemon/stack"
+	"culprit/daemon/stops"
 	"culprit/pcl"
 	"culprit/trampoline"
 )
@@ -29,12 +30,12 @@ func (t *measured) inside(w *process.World, fresh []*part) (list []activation, e
 	byFunc := requestsByFunction(need)
 	objects := t.objectsOf(byFunc)
 	for i, th := range w.Threads() {
-		if late(w) {
-			return nil, &tooLong{len(w.Threads())}
+		if err := stops.InTime(w); err != nil {
+			return nil, err
 		}
-		frames := t.view.frames(i)
-		if t.Threads.Meets(th.TID, arch.ThreadPointer(&th.Regs)) {
-			t.view.roots = append(t.view.roots, rootless{th.TID, arch.ThreadPointer(&th.Regs), frames})
+		frames := t.Stops.View().Frames(i)
+		if fs := arch.ThreadPointer(&th.Regs); t.Threads.Meets(th.TID, fs) {
+			t.Stops.View().Later(func() { t.NoteStack(th.TID, fs, t.framesOf(frames)) })
 		}
 		for i := len(frames) - 1; i >= 0; i-- {
 			if f := t.oneOf(objects, frames[i].At); f != nil && len(byFunc[f.ID]) > 0 {
@@ -43,7 +44,16 @@ func (t *measured) inside(w *process.World, fresh []*part) (list []activation, e
 			}
 		}
 	}
-	return list, t.view.missing()
+	return list, t.Stops.Missing()
+}
+
+// framesOf are frames with their functions.
+func (t *measured) framesOf(raw []stack.RawFrame) []stack.Frame {
+	frames := make([]stack.Frame, len(raw))
+	for i, fr := range raw {
+		frames[i] = stack.Frame{Func: t.FunctionAt(fr.At), PC: fr.PC, CFA: fr.CFA}
+	}
+	return frames
 }
 
 // objectsOf are the objects of functions.

@@ -5,10 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/contexts"
 	"culprit/daemon/libc"
 	"culprit/daemon/patch"
 	"culprit/daemon/program"
 	"culprit/daemon/segment"
+	"culprit/daemon/target"
 	"culprit/grid"
 	"culprit/internal/testprog"
 )
@@ -28,7 +30,7 @@ func (d *Daemon) patchedWide() (wideOnes, all int) {
 				continue
 			}
 			all++
-			if wide(s.Site) {
+			if contexts.Wide(s.Site) {
 				wideOnes++
 			}
 		}
@@ -41,9 +43,9 @@ func TestHandlersThatCannotBeTold(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/odd/preempt.c"), "never")
 	d := attachTo(t, p.PID)
 	_, end := debugged(t, p.PID)
-	d.targets[0].lookFirst()
+	d.targets[0].Contexts.LookFirst()
 	end()
-	if why := d.targets[0].contexts.why; !strings.Contains(why, "cannot be told") {
+	if why := d.targets[0].Contexts.Why(); !strings.Contains(why, "cannot be told") {
 		t.Errorf("why single instructions only: %q", why)
 	}
 	var s sums
@@ -68,7 +70,7 @@ func TestScheduledContexts(t *testing.T) {
 				var s sums
 				d.Enable(inSource(d, "exec_time_inclusive", "preempt.c"), &s)
 				d.Enable(functionsOf(d, "procedure_calls", func(f *program.Function) bool { return libc.IsC(f.Obj.Name) && strings.HasPrefix(f.Fn.Name, "str") }), &s)
-				if d.targets[0].contexts.why == "" {
+				if d.targets[0].Contexts.Why() == "" {
 					t.Fatal("nothing told that the program schedules its own contexts")
 				}
 				if w, all := d.patchedWide(); w != 0 || all == 0 {
@@ -84,7 +86,7 @@ func TestScheduledContexts(t *testing.T) {
 				if _, _, found, err := segment.Owner(p.PID); found || err != nil {
 					t.Errorf("what stays is taken for somebody's probes: %v", err)
 				}
-				if r, err := Restore(p.PID); err != nil || r.Staying == 0 || r.Unmapped {
+				if r, err := target.Restore(p.PID); err != nil || r.Staying == 0 || r.Unmapped {
 					t.Errorf("restore of what stays: %+v, %v", r, err)
 				}
 			}
@@ -106,14 +108,14 @@ func TestNoContexts(t *testing.T) {
 		d.Settle()
 	}
 	tt := d.targets[0]
-	if !tt.maySwitch() {
+	if !tt.Contexts.MaySwitch() {
 		t.Error("setcontext is not seen among the imports")
 	}
-	if tt.contexts.caught == 0 {
+	if tt.Contexts.Caught() == 0 {
 		t.Error("handlers were not looked at")
 	}
-	if tt.contexts.why != "" {
-		t.Errorf("taken for a program that schedules its own contexts: %s", tt.contexts.why)
+	if tt.Contexts.Scheduled() {
+		t.Errorf("taken for a program that schedules its own contexts: %s", tt.Contexts.Why())
 	}
 	detachClean(t, d, p.PID)
 	p.Stop(t)
@@ -128,7 +130,7 @@ func TestCoroutines(t *testing.T) {
 	for range 10 {
 		d.Enable(keys, &s)
 		if w, all := d.patchedWide(); w == 0 {
-			t.Errorf("none of %d places takes more than one instruction: %s", all, d.targets[0].contexts.why)
+			t.Errorf("none of %d places takes more than one instruction: %s", all, d.targets[0].Contexts.Why())
 		}
 		time.Sleep(50 * time.Millisecond)
 		d.Disable(keys)
@@ -149,7 +151,7 @@ func TestWindowsAreLeft(t *testing.T) {
 		t.Fatal("no place takes more than one instruction")
 	}
 	d.mu.Lock()
-	d.targets[0].schedules("the test says so")
+	d.targets[0].Contexts.Schedules("the test says so")
 	d.mu.Unlock()
 	d.leaveWindows()
 	if w, _ := d.patchedWide(); w != 0 {

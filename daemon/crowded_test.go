@@ -67,7 +67,7 @@ func TestNoRoomNearALibrary(t *testing.T) {
 	t.Log(p.Expect(t, "LOADED", 5*time.Second))
 	keys := waitForPlugin(t, d)
 	elsewhere := functionsOf(d, "procedure_calls", func(f *program.Function) bool { return libc.IsC(f.Obj.Name) && f.Fn.Name == "poll" })[0]
-	stops := d.targets[0].stops
+	stops := d.targets[0].Stops.Count()
 	var s sums
 	for _, r := range d.Enable(append(keys, elsewhere), &s) {
 		var refused grid.ErrRefused
@@ -80,7 +80,7 @@ func TestNoRoomNearALibrary(t *testing.T) {
 			sayRoom(t, refused)
 		}
 	}
-	t.Logf("%d functions refused in %d stops", len(keys), d.targets[0].stops-stops)
+	t.Logf("%d functions refused in %d stops", len(keys), d.targets[0].Stops.Count()-stops)
 	time.Sleep(300 * time.Millisecond)
 	d.Disable([]grid.PairKey{elsewhere})
 	if s.of(elsewhere) == 0 {

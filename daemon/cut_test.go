@@ -24,11 +24,11 @@ func TestNothingIsCut(t *testing.T) {
 	stops := 0
 	for begin := time.Now(); time.Since(begin) < span; stops++ {
 		time.Sleep(between)
-		if err := d.targets[0].stop(func(*process.World) error { return nil }); err != nil {
+		if err := d.targets[0].Stops.Stop(func(*process.World) error { return nil }); err != nil {
 			t.Log(err)
 		}
 	}
-	cuts, stood := d.pauses.cuts, d.pauses.total()
+	cuts, stood := d.Overhead().Pauses.Cuts, d.session.Pauses.Total()
 	detachClean(t, d, p.PID)
 	p.Stop(t)
 	calls, short := 0, 0

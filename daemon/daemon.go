@@ -24,6 +24,7 @@ import (
 	"culprit/daemon/process"
 	"culprit/daemon/program"
 	"culprit/daemon/selfcost"
+	"culprit/daemon/stops"
 	"culprit/daemon/target"
 	"culprit/daemon/targetstats"
 	"culprit/daemon/tracerguard"
@@ -52,7 +53,6 @@ type Daemon struct {
 	images    program.Files
 	twins     twins
 	files     *openfiles.Host
-	pauses    pauseLog
 	observed  cost.Observed
 	guard     *tracerguard.Guard
 	reserve   descriptors.Reserve  // until Detach
@@ -82,8 +82,7 @@ type Daemon struct {
 	round   int
 	refused map[string]string
 	missed  map[string]string // by metric: a function that the program uses, and that takes no probes of it
-	patches patch.Count
-	itemsAt uint64 // version of the tree when targets were last looked through for items
+	itemsAt uint64            // version of the tree when targets were last looked through for items
 
 	stopped  chan struct{}
 	loops    sync.WaitGroup
@@ -109,8 +108,8 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 		opts.Log = func(string) {}
 	}
 	host, _ := os.Hostname()
-	tree := grid.NewTree()
-	s := &target.Session{Library: opts.Library, Tree: tree, Clock: clock, Kernel: kernel.NewThreadTable(), Host: host, Began: time.Now(), Log: opts.Log}
+	tree, began := grid.NewTree(), time.Now()
+	s := &target.Session{Library: opts.Library, Tree: tree, Clock: clock, Kernel: kernel.NewThreadTable(), Host: host, Began: began, Pauses: stops.NewPauses(began), Patches: &patch.Count{}, Log: opts.Log}
 	d := &Daemon{opts: opts, session: s, files: openfiles.NewHost(tree), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, missed: map[string]string{}, byPID: map[int]*measured{}, catalogue: catalogue{listed: map[program.FileKey]bool{}}, stopped: make(chan struct{}), ended: make(chan struct{})}
 	d.watcher = children.NewWatcher(d.host())
 	d.programs.RunsLong, d.programs.Logf = d.runsLong, d.logf
@@ -288,13 +287,7 @@ func (d *Daemon) infoOf(t *measured) grid.TargetInfo {
 // Overhead returns the costs so far.
 func (d *Daemon) Overhead() (o grid.Overhead) {
 	o.Observed = d.lostShare()
-	d.pauses.mu.Lock()
-	o.Pauses.Count = d.pauses.count
-	o.Pauses.MaxUS, o.Pauses.TotalUS = d.pauses.max.Microseconds(), d.pauses.sum.Microseconds()
-	o.Pauses.LaterUS = d.pauses.later.Microseconds()
-	o.Pauses.P50US, o.Pauses.P99US = d.pauses.quantile(0.5).Microseconds(), d.pauses.quantile(0.99).Microseconds()
-	o.Pauses.ThreadStops, o.Pauses.Cuts = d.pauses.threads, d.pauses.cuts
-	d.pauses.mu.Unlock()
+	o.Pauses = d.session.Pauses.Figures()
 	var ru unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &ru) == nil {
 		o.DaemonCPU = time.Duration(ru.Utime.Nano()+ru.Stime.Nano()).Seconds() / max(d.Now(), 0.001)
@@ -306,7 +299,7 @@ func (d *Daemon) Overhead() (o grid.Overhead) {
 func (d *Daemon) Probes() grid.Probes {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	p := grid.Probes{Inserted: d.patches.Inserted, Removed: d.patches.Removed}
+	p := grid.Probes{Inserted: d.session.Patches.Inserted, Removed: d.session.Patches.Removed}
 	for _, t := range d.targets {
 		p.Left += t.patched()
 	}

@@ -93,7 +93,7 @@ func (t *measured) leave() error {
 		err = t.Text.Restore(&patch.RestoreReport{})
 	}
 	if err == nil {
-		err = segment.Tidy(t.Proc, t.stop)
+		err = segment.Tidy(t.Proc, t.Stops.Stop)
 	}
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func (t *measured) remove() error {
 	if t.Text.Unsure() {
 		return t.Text.Restore(&patch.RestoreReport{})
 	}
-	t.leavesNothing()
+	t.Contexts.LeavesNothing(t.Text.Ever())
 	err := t.Text.Unmap()
 	if err == nil && t.Seg.Stays {
 		t.Logf("%s: the code is as it was; trampolines stay in its memory until it ends, since contexts of the program may come back to them", t.Name)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/target"
 	"culprit/internal/fault"
 	"culprit/internal/testprog"
 )
@@ -21,7 +22,7 @@ func init() { helpers["restorer"] = restorer }
 func restorer(args []string) int {
 	pid, err := strconv.Atoi(args[0])
 	if err == nil {
-		_, err = Restore(pid)
+		_, err = target.Restore(pid)
 	}
 	if err != nil {
 		println("restorer:", err.Error())

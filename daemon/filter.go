@@ -21,16 +21,16 @@ func (d *Daemon) watchFilters() {
 	for _, p := range d.pairs {
 		kept := p.parts[:0]
 		for _, pt := range p.parts {
-			if pt.t.keyless != 0 {
+			if pt.t.Fit.Keyless() != 0 {
 				d.switchOut(pt)
-				d.logf("%s: %v is no longer measured: thread %d of the program has given up its thread pointer", pt.t.Name, pt.plan.Pair, pt.t.keyless)
+				d.logf("%s: %v is no longer measured: thread %d of the program has given up its thread pointer", pt.t.Name, pt.plan.Pair, pt.t.Fit.Keyless())
 				continue
 			}
-			if s := pt.disturbs(); s != nil {
+			if err := pt.disturbs(); err != nil {
 				d.switchOut(pt)
 				pt.goneAt -= lingerTime
 				d.hurry.Store(true)
-				d.logf("%s: %v is no longer measured: %v", pt.t.Name, pt.plan.Pair, sequenceError(s))
+				d.logf("%s: %v is no longer measured: %v", pt.t.Name, pt.plan.Pair, err)
 				continue
 			}
 			if pt.asks && pt.t.filteredSince(filtered) {
@@ -41,6 +41,16 @@ func (d *Daemon) watchFilters() {
 		}
 		p.parts = kept
 	}
+}
+
+// disturbs is why a site of the part may not stay: it lies in a restartable sequence that was seen meanwhile. nil if none does.
+func (p *part) disturbs() error {
+	for _, s := range p.sites {
+		if err := p.t.Sequences.Refusal(s); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // filteredSince looks once a round.

@@ -9,6 +9,7 @@ import (
 	"culprit/daemon/attach"
 	"culprit/daemon/children"
 	"culprit/daemon/process"
+	"culprit/daemon/target"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -137,7 +138,7 @@ func (d *Daemon) completeTargets(now time.Time) {
 // releaseHeirs undoes what children that were never measured have inherited, once their parents have no probes any more.
 func (d *Daemon) releaseHeirs() {
 	for _, pid := range d.watcher.Heirs() {
-		if _, err := Restore(pid); err != nil && !errors.Is(err, process.ErrNotFound) && !errors.Is(err, process.ErrZombie) && !errors.Is(err, process.ErrTargetExited) {
+		if _, err := target.Restore(pid); err != nil && !errors.Is(err, process.ErrNotFound) && !errors.Is(err, process.ErrZombie) && !errors.Is(err, process.ErrTargetExited) {
 			d.logf("child %d carries what its parent had: %v; culprit restore %d removes it", pid, err, pid)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"culprit/daemon/libc"
 	"culprit/daemon/patch"
 	"culprit/daemon/program"
+	"culprit/daemon/target"
 	"culprit/grid"
 	"culprit/internal/testprog"
 )
@@ -102,7 +103,7 @@ func childrenAreWell(t *testing.T, pids []int) {
 			t.Errorf("child %d was born with probes: %+v, %v", pid, v, err)
 		}
 		if i%2 == 0 {
-			r, err := Restore(pid)
+			r, err := target.Restore(pid)
 			if err != nil || r.Restored == 0 || !r.Unmapped {
 				t.Errorf("restoring child %d: %+v, %v", pid, r, err)
 			}

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"culprit/daemon/contexts"
 	"culprit/daemon/image"
 	"culprit/trampoline/planner"
 	"culprit/trampoline/x86"
@@ -64,7 +65,7 @@ func (pl *funcPlan) body(w *image.Flow) *planner.Body {
 	if pl.of.parks {
 		body.Pads = nil
 		if body.Hidden == "" {
-			body.Hidden = whyOneInstruction
+			body.Hidden = contexts.WhyOneInstruction
 		}
 	}
 	return body

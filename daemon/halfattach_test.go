@@ -83,7 +83,7 @@ func TestHalfAnEnd(t *testing.T) {
 			mapRows := func() error {
 				d.mu.Lock()
 				defer d.mu.Unlock()
-				return tg.Stats.Map(tg.stop)
+				return tg.Stats.Map(tg.Stops.Stop)
 			}
 			spec := fmt.Sprintf("call.going:%d:error", n)
 			if err := fault.Set(spec); err != nil {

@@ -42,7 +42,7 @@ func (p *profile) noteHolder(part string, now float64) {
 	p.mu.Unlock()
 	if call, err := kernel.Blocked(p.t.Proc.PID(), tid); name != "" && err == nil && !call.Running {
 		w := p.blocked(call)
-		at = stack.OwnFunction(w.Stack.Frames(w.Walker))
+		at = stack.OwnFunction(w.Stack.Frames(p.t.Walker))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

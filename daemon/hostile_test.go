@@ -19,6 +19,7 @@ import (
 	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
+	"culprit/daemon/target"
 	"culprit/grid"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
@@ -92,7 +93,7 @@ func TestSecondCulprit(t *testing.T) {
 		}
 	}
 	again()
-	if _, err := Restore(p.PID); err == nil || !strings.Contains(err.Error(), "alive") {
+	if _, err := target.Restore(p.PID); err == nil || !strings.Contains(err.Error(), "alive") {
 		t.Errorf("restore while the culprit lives: %v", err)
 	}
 	unix.Kill(first.Process.Pid, unix.SIGSTOP)
@@ -215,7 +216,7 @@ func restoreFromFiles(t *testing.T, d *Daemon, p *testprog.Prog) {
 		tg.detached = true
 		tg.close()
 	}
-	if r, err := Restore(p.PID); err != nil || r.Restored == 0 {
+	if r, err := target.Restore(p.PID); err != nil || r.Restored == 0 {
 		t.Fatalf("restore without a ledger: %+v, %v", r, err)
 	}
 	if v, err := patch.Verify(p.PID); err != nil || !v.Clean() {

@@ -8,6 +8,7 @@ import (
 
 	"culprit/daemon/patch"
 	"culprit/daemon/process"
+	"culprit/daemon/stops"
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/trampoline"
@@ -130,7 +131,7 @@ func (d *Daemon) typed(err error) error {
 	var refused *process.Refused
 	var busy *patch.BusyError
 	var deferred *process.Deferred
-	var long *tooLong
+	var long *stops.TooLong
 	switch {
 	case errors.As(err, &refused):
 		return grid.ErrRefused{Point: refused.Point, Reason: refused.Reason}
@@ -298,9 +299,7 @@ func (t *measured) reachable(r *pcl.Request) error {
 	if f == nil {
 		return &process.Refused{Point: hex(uint64(r.Func)), Reason: "no function there"}
 	}
-	if !t.contexts.looked {
-		t.lookFirst()
-	}
+	t.Contexts.LookFirst()
 	pl := t.planned(f)
 	if pl.reason != "" {
 		return &process.Refused{Point: f.Fn.Name, Reason: pl.reason}
@@ -336,7 +335,7 @@ func (t *measured) reachable(r *pcl.Request) error {
 		if refusal != nil {
 			return &process.Refused{Point: f.Fn.Name + ", " + pt.Kind.String(), Reason: refusal.Reason}
 		}
-		if err := t.tooWide(planned); err != nil {
+		if err := t.Contexts.TooWide(planned); err != nil {
 			return err
 		}
 		if err := t.roomToPun(pl, pt); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"culprit/daemon/patch"
 	"culprit/daemon/process"
+	"culprit/daemon/target"
 	"culprit/internal/testprog"
 )
 
@@ -30,7 +31,7 @@ func TestInterruptedWaits(t *testing.T) {
 		if stops%4 == 0 {
 			err = everyKind(d)
 		} else {
-			err = d.targets[0].stop(func(*process.World) error { return nil })
+			err = d.targets[0].Stops.Stop(func(*process.World) error { return nil })
 		}
 		if !p.Alive() {
 			t.Fatalf("the target has ended after %d stops: status %d, last lines %q", stops, p.Wait(t, time.Second), last(p.Lines(), 3))
@@ -52,7 +53,7 @@ func TestKilledAmidWaits(t *testing.T) {
 	for i := range rounds(9, 120) {
 		killAtRandom(t, p.PID, moments[i%len(moments)])
 		p.MustBeat(t, 10*time.Second)
-		if r, err := Restore(p.PID); err != nil {
+		if r, err := target.Restore(p.PID); err != nil {
 			t.Fatalf("restore: %v (%+v)", err, r)
 		}
 		if v, err := patch.Verify(p.PID); err != nil || !v.Clean() {

@@ -33,7 +33,7 @@ var kernelQuantities = map[string]func(m *kernelMeter, interval float64) float64
 	"predicted_cost":     func(m *kernelMeter, _ float64) float64 { return m.t.d.predicted() },
 	"sampling_rate":      samplingRate,
 	"probes": func(m *kernelMeter, _ float64) float64 {
-		return float64(m.t.d.patches.Inserted - m.t.d.patches.Removed)
+		return float64(m.t.d.session.Patches.Inserted - m.t.d.session.Patches.Removed)
 	},
 	"dropped_samples": (*kernelMeter).dropped,
 }
@@ -88,7 +88,7 @@ func (m *kernelMeter) active(interval float64) float64 {
 }
 
 func (m *kernelMeter) pause(float64) float64 {
-	return m.since(m.t.d.pauses.total().Seconds())
+	return m.since(m.t.d.session.Pauses.Total().Seconds())
 }
 
 // resident is how much memory of the process is there now, in bytes; a process that has just ended has none.

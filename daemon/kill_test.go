@@ -18,6 +18,7 @@ import (
 
 	"culprit/daemon/patch"
 	"culprit/daemon/program"
+	"culprit/daemon/target"
 	"culprit/grid"
 	"culprit/internal/testprog"
 	"culprit/pcl/check"
@@ -149,7 +150,7 @@ func killAtRandom(t *testing.T, pid int, at moment) {
 // restoreClean restores what a killed culprit has left and checks that nothing is.
 func restoreClean(t *testing.T, p *testprog.Prog) patch.RestoreReport {
 	t.Helper()
-	r, err := Restore(p.PID)
+	r, err := target.Restore(p.PID)
 	if err != nil {
 		t.Fatalf("restore: %v (%+v)", err, r)
 	}

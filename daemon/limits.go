@@ -1,10 +1,12 @@
 package daemon
 
 import (
+	"culprit/daemon/contexts"
 	"culprit/daemon/image"
 	"culprit/daemon/libc"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
+	"culprit/daemon/stops"
 	"culprit/daemon/target"
 )
 
@@ -23,9 +25,9 @@ func Limits(pid int) (limits []Limit, err error) {
 			limits = append(limits, Limit{Object: o.Name(), Why: whyGo, Sure: true})
 		}
 		if !libc.IsC(o.Name()) && o.MentionsSwitch() {
-			limits = append(limits, Limit{Object: o.Name(), Why: "it can leave for another context: if a signal handler of the program does, " + whyOneInstruction})
+			limits = append(limits, Limit{Object: o.Name(), Why: "it can leave for another context: if a signal handler of the program does, " + contexts.WhyOneInstruction})
 		}
-		if cancelsAnywhere(o) {
+		if stops.CancelsAnywhere(o) {
 			limits = append(limits, Limit{o.Name(), "it cancels threads wherever they are (" + libc.SetCancelType + ") and has destructors or cleanup handlers, which would not run", true, true})
 		}
 	})

@@ -53,8 +53,8 @@ func TestFamilyIsLookedAt(t *testing.T) {
 		}
 	}
 	for _, tg := range d.targets {
-		if tg.stops != 0 || tg.Seg != nil {
-			t.Errorf("%s was stopped %d times", tg.Name, tg.stops)
+		if tg.Stops.Count() != 0 || tg.Seg != nil {
+			t.Errorf("%s was stopped %d times", tg.Name, tg.Stops.Count())
 		}
 	}
 	detachTree(t, d)

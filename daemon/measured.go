@@ -5,9 +5,9 @@ import (
 
 	"culprit/daemon/children"
 	"culprit/daemon/cost"
-	"culprit/daemon/image"
 	"culprit/daemon/locks"
 	"culprit/daemon/openfiles"
+	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
 	"culprit/daemon/target"
@@ -15,6 +15,7 @@ import (
 	"culprit/daemon/threads"
 	"culprit/daemon/waits"
 	"culprit/grid"
+	"culprit/pcl"
 )
 
 // A measured is one process that is measured.
@@ -40,16 +41,8 @@ type measured struct {
 	incomplete time.Time  // when it was last tried to measure there what is measured of the others, and not all could be
 	rank       *grid.Rank // in a job of MPI; nil if it is not part of one
 	seat       int        // its place in the order of attaching
-	stops      int        // how often it was stopped by us
 	detached   bool
-	lossy      bool          // some thread found no block of its own
-	peered     bool          // processes were seen that run on its memory
-	keyless    int           // a thread that has set its thread pointer to 0, 0 = none was seen
-	sequences  []image.Range // restartable sequences that no file tells of
-	contexts   contexts
-	view       *view    // of the stop that is under way; nil if none is
-	seenLast   *view    // of the stop that was last, until all was learnt from it
-	walked     walkLog  // of the stop before
+	lossy      bool     // some thread found no block of its own
 	reading    *reading // that was taken last of its cells
 	goKnown    int      // objects with Go code of which the user was told
 }
@@ -60,19 +53,30 @@ func openTarget(d *Daemon, pid int, open func(pid int) (*process.Process, error)
 	if err != nil {
 		return nil, err
 	}
-	t := &measured{Target: target.New(d.session, p), d: d, plans: map[*program.Object]*codePlan{}}
-	if err := t.ReadCode(&d.images); err != nil {
+	t := &measured{Target: target.New(d.session), d: d, plans: map[*program.Object]*codePlan{}}
+	if err := t.Open(p, &d.images, t.hooks()); err != nil {
 		t.close()
 		return nil, err
 	}
 	t.plan(t.Objects())
-	p.ProveSpent(t.fourthIsSpent)
-	t.Text = t.newText()
 	t.Threads = threads.New(threads.Config{PID: pid, Name: t.Name, Kernel: d.session.Kernel, Tree: d.session.Tree, Memory: t.Proc, IsSyscallFunction: t.IsSyscallFunction})
 	t.Locks = locks.New(d.session.Tree, locks.Names{Lock: waits.LockNamer(t.Program), Thread: t.Threads.Joined})
 	t.Stats = targetstats.New(targetstats.Config{Name: t.Name, Proc: p, Threads: t.Threads, Programs: &d.programs, Filtered: func() bool { return t.Seccomp != 0 }, Logf: t.Logf})
 	t.Files = d.files.Table(openfiles.Config{PID: pid, Word: t.fileWord, MayRead: t.mayReadMemory})
 	return t, nil
+}
+
+// hooks are what the code of the target asks of the daemon.
+func (t *measured) hooks() target.Hooks {
+	return target.Hooks{
+		Look:  t.lookAtWaiters,
+		Found: t.narrows,
+		Refresh: func() error {
+			_, err := t.refreshCode()
+			return err
+		},
+		Unloaded: func(owner patch.Owner, o *program.Object) { owner.(*part).noteUnloaded(o) },
+	}
 }
 
 // refreshCode finds what the target has loaded and unloaded, and tells whether it has loaded anything.
@@ -100,18 +104,29 @@ func mapped(maps []process.Mapping, addr uint64) bool {
 // plan begins to plan for objects.
 func (t *measured) plan(loaded []*program.Object) {
 	for _, o := range loaded {
-		t.plans[o] = newCodePlan(o, t.d.twins.join(o), t.contexts.why != "")
+		t.plans[o] = newCodePlan(o, t.d.twins.join(o), t.Contexts.Scheduled())
 	}
 }
 
 // leaves takes leave of an object that is not mapped any more.
 func (t *measured) leaves(o *program.Object) {
-	before := t.d.patches.Removed
-	t.takeBack(o)
+	before := t.Patches.Removed
+	for _, owner := range t.Leave(o) {
+		owner.(*part).loses(o)
+	}
 	t.forget(o)
-	if places := t.d.patches.Removed - before; places > 0 {
+	if places := t.Patches.Removed - before; places > 0 {
 		t.Logf("%s has unloaded %s, and %d places with probes went with it: they count on if it is loaded again", t.Name, o.Name, places)
 	}
+}
+
+// forget drops what is planned for the functions of an object that is gone, and how often they were called.
+func (t *measured) forget(o *program.Object) {
+	if c := t.plans[o]; c != nil {
+		t.d.twins.leave(c)
+		delete(t.plans, o)
+	}
+	t.rates.Forget(func(id pcl.FuncID) bool { return o.Holds(uint64(id)) })
 }
 
 func (t *measured) close() {

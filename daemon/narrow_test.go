@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"culprit/daemon/patch"
+	"culprit/daemon/target"
 	"culprit/grid"
 	"culprit/internal/testprog"
 	"culprit/pcl/check"
@@ -95,7 +96,7 @@ func TestNarrowFunctionsInAndOut(t *testing.T) {
 			}
 			alone.Expect(t, "DONE", time.Minute)
 			p.Expect(t, "DONE", time.Minute)
-			t.Logf("%d inserted, pauses %+v, %d times put off", d.patches.Inserted, d.Overhead().Pauses, deferred)
+			t.Logf("%d inserted, pauses %+v, %d times put off", d.session.Patches.Inserted, d.Overhead().Pauses, deferred)
 			detachClean(t, d, p.PID)
 			if got, want := p.Stop(t), alone.Stop(t); got != want {
 				t.Errorf("hash %s, undisturbed %s", got, want)
@@ -159,7 +160,7 @@ func TestNarrowFunctionsOfChildren(t *testing.T) {
 		if err != nil || before.DifferingBytes == 0 {
 			t.Errorf("child %d was born with probes: %+v, %v", pid, before, err)
 		}
-		if r, err := Restore(pid); err != nil || r.Restored == 0 || !r.Unmapped {
+		if r, err := target.Restore(pid); err != nil || r.Restored == 0 || !r.Unmapped {
 			t.Errorf("restoring child %d: %+v, %v", pid, r, err)
 		}
 		if after, err := patch.Verify(pid); err != nil || !after.Clean() {

@@ -88,8 +88,8 @@ func newPart(t *measured, key grid.PairKey, owner uint64) (*part, error) {
 	if plan.Kind == pcl.Void {
 		return nil, countsNothing(key)
 	}
-	if len(plan.Requests) > 0 && !t.contexts.looked {
-		t.lookFirst()
+	if len(plan.Requests) > 0 {
+		t.Contexts.LookFirst()
 	}
 	if !serves && t.estimates(key, plan) {
 		if p, ok, err := newPartLooked(t, key, plan, owner); ok {
@@ -112,7 +112,7 @@ func newPart(t *measured, key grid.PairKey, owner uint64) (*part, error) {
 	err = p.reserve()
 	if err != nil && t.Text.Waits() {
 		p.release()
-		if err := t.stop(func(w *process.World) error { t.Text.Reclaim(w); return nil }); err != nil {
+		if err := t.Stops.Stop(func(w *process.World) error { t.Text.Reclaim(w); return nil }); err != nil {
 			return nil, err
 		}
 		err = p.reserve()

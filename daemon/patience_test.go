@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/stops"
 	"culprit/grid"
 	"culprit/internal/testprog"
 )
@@ -25,7 +26,7 @@ func TestAttachWhileAThreadCannotStop(t *testing.T) {
 		if why := d.targets[0].sampled; why != nil {
 			t.Error("it is only looked at")
 		}
-		if longest := time.Duration(d.Overhead().Pauses.MaxUS) * time.Microsecond; longest > stopDeadline/2 {
+		if longest := time.Duration(d.Overhead().Pauses.MaxUS) * time.Microsecond; longest > stops.Deadline/2 {
 			t.Errorf("its other threads stood still for %v while one could not be stopped", longest)
 		}
 		detachClean(t, d, p.PID)

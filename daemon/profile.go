@@ -134,7 +134,7 @@ func fadeAll[K comparable](m map[K]float64) {
 
 // take counts a sample that perf has taken.
 func (p *profile) take(s *kernel.Sample) {
-	frames := p.t.walker().Walk(sampleRegs(s), stack.Cached(s.StackAddr, s.Stack, nil))
+	frames := p.t.Walker.Walk(sampleRegs(s), stack.Cached(s.StackAddr, s.Stack, nil))
 	if p.t.sampled != nil {
 		frames = p.t.sampled.jumps.Restore(frames)
 		p.t.sampled.note(&stackSample{tid: s.TID, frames: frames})
@@ -219,7 +219,7 @@ func (p *profile) lookAt(tid int, now float64) {
 		return
 	}
 	w := p.blocked(call)
-	frames := w.Stack.Frames(w.Walker)
+	frames := w.Stack.Frames(p.t.Walker)
 	object, what := p.waitsFor(w, frames, now)
 	p.add(what, tid, frames, object)
 	p.noteHolder(object, now)
@@ -227,7 +227,7 @@ func (p *profile) lookAt(tid int, now float64) {
 
 // blocked is a blocked thread, with its stack.
 func (p *profile) blocked(call kernel.BlockedCall) *waits.Thread {
-	return &waits.Thread{Target: p.t.Target, Walker: p.t.walker(), Call: call, Stack: waits.StackOf(p.t.Proc, call)}
+	return &waits.Thread{Target: p.t.Target, Call: call, Stack: waits.StackOf(p.t.Proc, call)}
 }
 
 // waitsFor is what a blocked thread waits for at a session time, and of which kind its sample is.

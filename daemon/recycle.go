@@ -63,7 +63,7 @@ func (d *Daemon) makeRoom(t *measured) {
 	if !t.crowded() {
 		return
 	}
-	if err := t.stop(func(w *process.World) error { t.recycle(w); return nil }); err != nil {
+	if err := t.Stops.Stop(func(w *process.World) error { t.recycle(w); return nil }); err != nil {
 		d.logf("%s: freeing the thread blocks of threads that have ended: %v", t.Name, err)
 	}
 }

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"strings"
 	"testing"
@@ -95,7 +96,7 @@ func TestRowsWithoutProbes(t *testing.T) {
 	if s.of(calls) < 500 {
 		t.Error("few system calls")
 	}
-	if d.targets[0].stops != 0 || witnessOf(t, p.PID) != before {
+	if d.targets[0].Stops.Count() != 0 || witnessOf(t, p.PID) != before {
 		t.Error("the process is not as it was")
 	}
 	p.Stop(t)
@@ -114,7 +115,7 @@ func TestRowsOfShortLives(t *testing.T) {
 		if err := tg.Proc.ReadMem(process.Addr(at), b[:]); err != nil || !ok {
 			t.Fatalf("%s: %t, %v", name, ok, err)
 		}
-		return float64(le64(b[:]))
+		return float64(binary.LittleEndian.Uint64(b[:]))
 	}
 	sleep := func(free bool) (slept, least, atMost float64, most, left int) {
 		var s sums

@@ -212,7 +212,7 @@ func (d *Daemon) pass(now float64) {
 	d.readSamples() // they are of the time up to now
 	for _, t := range d.targets {
 		if d.lives(t) {
-			t.Threads.Refresh(now, t.stops)
+			t.Threads.Refresh(now, t.Stops.Count())
 			t.Threads.ShareLooks()
 			t.Stats.Link()
 			if t.sampled != nil {

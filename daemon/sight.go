@@ -45,7 +45,7 @@ func (p *profile) lookSampled(tid int, call kernel.BlockedCall, kind threads.Sta
 			return
 		}
 		w := p.blocked(call)
-		frames := w.Stack.Frames(w.Walker)
+		frames := w.Stack.Frames(p.t.Walker)
 		again, err := kernel.Blocked(p.t.Proc.PID(), tid)
 		if err != nil {
 			return

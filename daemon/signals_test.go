@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"culprit/daemon/patch"
+	"culprit/daemon/stops"
 	"culprit/grid"
 	"culprit/internal/testprog"
 )
@@ -151,7 +152,7 @@ func TestUninterruptible(t *testing.T) {
 		if !errors.As(r[0].Err, new(grid.ErrDeferred)) || !strings.Contains(r[0].Err.Error(), tid) {
 			t.Errorf("with thread %s in D: %v", tid, r[0].Err)
 		}
-		if took > stopDeadline+300*time.Millisecond {
+		if took > stops.Deadline+300*time.Millisecond {
 			t.Errorf("given up after %v", took)
 		}
 		p.MustBeat(t, time.Second)

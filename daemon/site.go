@@ -25,15 +25,15 @@ func (t *measured) siteOf(f *program.Function, pt planner.Point) (*patch.Site, e
 	if refusal != nil {
 		return nil, &process.Refused{Point: f.Fn.Name + ": " + pt.Kind.String(), Reason: refusal.Reason}
 	}
-	if err := t.tooWide(planned); err != nil {
+	if err := t.Contexts.TooWide(planned); err != nil {
 		return nil, err
 	}
 	s, err := t.Text.Serve(planned, pt, f.Fn.Name)
 	if err != nil {
 		return nil, err
 	}
-	if t.inSequence(s) {
-		return nil, sequenceError(s)
+	if err := t.Sequences.Refusal(s); err != nil {
+		return nil, err
 	}
 	return s, nil
 }

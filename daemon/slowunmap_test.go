@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"testing"
 
+	"culprit/daemon/target"
 	"culprit/internal/fault"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
@@ -18,7 +19,7 @@ func TestSlowUnmapping(t *testing.T) {
 	if err := fault.Set("detach.unmap:sleep"); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := Restore(p.PID); err != nil || !r.Unmapped {
+	if r, err := target.Restore(p.PID); err != nil || !r.Unmapped {
 		t.Errorf("%+v, %v", r, err)
 	}
 	p.Stop(t)

@@ -19,7 +19,7 @@ func (t *measured) timesRows(plan *pcl.Plan) (bool, error) {
 	if !cpu && !kept || !kept && t.asks(plan) && probe.MayAsk(t.Target, probe.TimingCPU) == nil {
 		return false, nil
 	}
-	err := t.Stats.Map(t.stop)
+	err := t.Stats.Map(t.Stops.Stop)
 	if kept && err != nil {
 		return false, targetstats.Refused(plan, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"culprit/daemon/image/lazy"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
+	"culprit/daemon/stops"
 	"culprit/internal/testprog"
 )
 
@@ -41,11 +42,11 @@ func TestNothingIsBuiltInAStop(t *testing.T) {
 		"where sequences are": func() bool { o.InSequence(0, 1); return o.SequencesRead() },
 	}
 	for _, what := range []string{"a table of functions", "code that is decoded", "where sequences are"} {
-		stops, answered := tgt.stops, []bool{}
-		err := tgt.stop(func(*process.World) error {
+		stops, answered := tgt.Stops.Count(), []bool{}
+		err := tgt.Stops.Stop(func(*process.World) error {
 			ok := asks[what]()
-			answered = append(answered, ok && tgt.view.missing() == nil)
-			return tgt.view.missing()
+			answered = append(answered, ok && tgt.Stops.Missing() == nil)
+			return tgt.Stops.Missing()
 		})
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
@@ -53,7 +54,7 @@ func TestNothingIsBuiltInAStop(t *testing.T) {
 		if n := len(answered); n == 0 || !answered[n-1] {
 			t.Errorf("%s: not there in the last of %d stops", what, n)
 		}
-		t.Logf("%s: %d stops", what, tgt.stops-stops)
+		t.Logf("%s: %d stops", what, tgt.Stops.Count()-stops)
 	}
 	if o.Err() != nil {
 		t.Error(o.Err())
@@ -72,12 +73,12 @@ func TestNoStopIsTriedForEver(t *testing.T) {
 	d.enabling.Lock()
 	d.mu.Lock()
 	tgt := d.targets[0]
-	stops := tgt.stops
-	err := tgt.stop(func(*process.World) error {
+	before := tgt.Stops.Count()
+	err := tgt.Stops.Stop(func(*process.World) error {
 		lazy.InStop("what never comes", func() {})
-		return tgt.view.missing()
+		return tgt.Stops.Missing()
 	})
-	if n := tgt.stops - stops; err == nil || n != triesToSee {
+	if n := tgt.Stops.Count() - before; err == nil || n != stops.MostTries {
 		t.Errorf("%d stops, then %v", n, err)
 	}
 	d.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/stops"
 	"culprit/grid"
 	"culprit/internal/testprog"
 )
@@ -50,7 +51,7 @@ func TestSwarm(t *testing.T) {
 	if grown > 20<<10 {
 		t.Errorf("resident memory grew by %d KiB", grown)
 	}
-	if pauses.MaxUS > 2*stopDeadline.Microseconds() {
+	if pauses.MaxUS > 2*stops.Deadline.Microseconds() {
 		t.Errorf("the target stood still for %d us", pauses.MaxUS)
 	}
 	p.Stop(t)

@@ -8,6 +8,7 @@ import (
 
 	"culprit/daemon/libc"
 	"culprit/daemon/program"
+	"culprit/daemon/stops"
 	"culprit/grid"
 	"culprit/internal/testprog"
 )
@@ -33,7 +34,7 @@ func TestAThousandThreads(t *testing.T) {
 	detachClean(t, d, p.PID)
 	pauses := d.Overhead().Pauses
 	t.Logf("10 pairs in 1,001 threads: %d stops, the longest %d us, %d us in all", pauses.Count, pauses.MaxUS, pauses.TotalUS)
-	if pauses.MaxUS > stopDeadline.Microseconds() {
+	if pauses.MaxUS > stops.Deadline.Microseconds() {
 		t.Errorf("the target stood still for %d us", pauses.MaxUS)
 	}
 	p.Stop(t)

@@ -33,12 +33,12 @@ func TestTimedWaits(t *testing.T) {
 	stops := 0
 	for begin := time.Now(); time.Since(begin) < span; stops++ {
 		time.Sleep(between)
-		if err := d.targets[0].stop(func(*process.World) error { return nil }); err != nil {
+		if err := d.targets[0].Stops.Stop(func(*process.World) error { return nil }); err != nil {
 			t.Log(err)
 		}
 	}
 	detachClean(t, d, p.PID)
-	late, usual, stood := latest(t, p), latest(t, alone), d.pauses.total()
+	late, usual, stood := latest(t, p), latest(t, alone), d.session.Pauses.Total()
 	t.Logf("%d stops, %v together; late by us: %v\nwithout: %v", stops, stood, late, usual)
 	inTime := func(kind, ms string, by time.Duration) bool {
 		name := kind + "/" + ms

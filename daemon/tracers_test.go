@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"debug/elf"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -93,7 +94,7 @@ func (u uprobe) hits(t *testing.T) uint64 {
 	if _, err := unix.Read(int(u), b[:]); err != nil {
 		t.Fatal(err)
 	}
-	return le64(b[:])
+	return binary.LittleEndian.Uint64(b[:])
 }
 
 // openUprobe has the hits of one thread counted; the breakpoint is in the text of all.

@@ -23,6 +23,14 @@ type waiter struct {
 	regs unwind.Regs
 }
 
+// lookAtWaiters is a stops.Check.
+func (t *measured) lookAtWaiters(w *process.World) error {
+	if list := t.unnamedWaiters(w); len(list) > 0 {
+		t.Stops.View().Later(func() { t.nameWaiters(list) })
+	}
+	return nil
+}
+
 // unnamedWaiters finds such threads while they stand still; their stacks are read afterwards.
 func (t *measured) unnamedWaiters(w *process.World) (list []waiter) {
 	if t.Locks == nil || !t.Locks.WantsNames() {
@@ -45,9 +53,9 @@ func (t *measured) unnamedWaiters(w *process.World) (list []waiter) {
 func (t *measured) nameWaiters(list []waiter) {
 	for _, w := range list {
 		st := waits.Stack{Regs: w.regs, Mem: waits.Words(t.Proc)}
-		k, _ := waits.In(st.Frames(t.walker()))
+		k, _ := waits.In(st.Frames(t.Walker))
 		addr, _ := waits.NameLock(t.Program, w.word, k)
-		if name := st.LeadsTo(addr, t.walker()); name != "" && k.Kind != libc.Thread {
+		if name := st.LeadsTo(addr, t.Walker); name != "" && k.Kind != libc.Thread {
 			t.Locks.Rename(w.word, k.Kind, name, addr)
 		}
 	}

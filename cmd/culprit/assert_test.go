@@ -100,7 +100,7 @@ hierarchy Worker { item "all" is { "/Code/mutex.c/serve", "/Code/mutex.c/lookup"
 
 // TestAssertFails: what does not hold is told with its value, and ends with a status of its own; nothing is left in the program.
 func TestAssertFails(t *testing.T) {
-	p := target(t, "mutex.c")
+	p := startTarget(t, "mutex.c")
 	xmlFile := filepath.Join(t.TempDir(), "results.xml")
 	c := culprit(t, "assert", fmt.Sprint(p.PID), "--pcl", pclFile(t, mustFail), "--for", "2s", "--junit", xmlFile).want(exitUnexpected)
 	t.Log(c.out.String())
@@ -115,7 +115,7 @@ func TestAssertFails(t *testing.T) {
 
 // TestAssertUnknown: what could not be measured is neither held nor failed.
 func TestAssertUnknown(t *testing.T) {
-	p := target(t, "mutex.c")
+	p := startTarget(t, "mutex.c")
 	xmlFile := filepath.Join(t.TempDir(), "results.xml")
 	c := culprit(t, "assert", "--for", "1s", "--junit", xmlFile, "-e",
 		`expect E { cpu < 100; cpu > 100; cpu < 1 at "/Code/nowhere.c/f"; not CPUbound at "/Code/nowhere.c/f"; }`, fmt.Sprint(p.PID)).want(exitFailed)
@@ -128,7 +128,7 @@ func TestAssertUnknown(t *testing.T) {
 
 // TestAssertEnds: a process that ends too early, a program that fails, one that ends by itself, and an interrupt.
 func TestAssertEnds(t *testing.T) {
-	p := target(t, "mutex.c")
+	p := startTarget(t, "mutex.c")
 	c := culprit(t, "assert", "--for", "30s", "-e", "expect E { cpu < 100; }", fmt.Sprint(p.PID))
 	c.awaitProbes(p.PID)
 	time.Sleep(time.Second)
@@ -137,7 +137,7 @@ func TestAssertEnds(t *testing.T) {
 	c = culprit(t, "assert", "-e", "expect E { cpu < 100; }", "--", "sh", "-c", "sleep 1; exit 3").want(exitFailed)
 	c.has(&c.errOut, "the program failed: it ended with exit code 3").has(&c.out, "1 held")
 	culprit(t, "assert", "-e", "expect E { cpu < 100; }", "--", "sh", "-c", "sleep 1").want(exitNothing)
-	q := target(t, "mutex.c")
+	q := startTarget(t, "mutex.c")
 	i := culprit(t, "assert", "--for", "30s", "-e", `expect E { procedure_calls > 1 at "/Code/mutex.c/serve"; }`, fmt.Sprint(q.PID))
 	i.awaitProbes(q.PID)
 	time.Sleep(500 * time.Millisecond)

@@ -20,7 +20,7 @@ const napTime = `metric napTime { name "nap_time"; units "s/s"; unitsType normal
 // TestWatchADistribution: what --watch says of a metric whose base is a histogram, in sentences and in the report, against what
 // the program measured.
 func TestWatchADistribution(t *testing.T) {
-	p := target(t, "latency.cc")
+	p := startTarget(t, "latency.cc")
 	c := culprit(t, "attach", "--no-search", "--json", "@REPORT", "-e", napTime, "--watch", "nap_time", "--watch", "cpu", fmt.Sprint(p.PID))
 	c.awaitPatched(p.PID)
 	p.Say(t, "go")

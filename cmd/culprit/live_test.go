@@ -155,7 +155,7 @@ func untouched(t *testing.T, p *testprog.Prog) {
 	p.Stop(t)
 }
 
-func target(t *testing.T, source string, args ...string) *testprog.Prog {
+func startTarget(t *testing.T, source string, args ...string) *testprog.Prog {
 	t.Helper()
 	require.Root(t)
 	return testprog.StartTarget(t, build(t, source), args...)
@@ -168,7 +168,7 @@ func build(t *testing.T, source string) string {
 
 func TestAttachFindsTheLock(t *testing.T) {
 	t.Parallel()
-	p := target(t, "mutex.c")
+	p := startTarget(t, "mutex.c")
 	c := culprit(t, "attach", "--for", "6s", "--json", "@REPORT", fmt.Sprint(p.PID)).want(exitBottleneck)
 	r := c.read()
 	if !r.RemovedClean || r.Probes.Left != 0 || r.Probes.Inserted == 0 || r.End != "time" || float64(r.Seconds) < 6 {
@@ -188,7 +188,7 @@ func TestAttachFindsTheLock(t *testing.T) {
 func TestInterruptRemovesTheProbes(t *testing.T) {
 	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
-		p := target(t, "mutex.c")
+		p := startTarget(t, "mutex.c")
 		c := culprit(t, "attach", "--no-search", "--watch", "sync_wait_inclusive", "--quiet", "--json", "-", fmt.Sprint(p.PID))
 		c.awaitProbes(p.PID)
 		time.Sleep(500 * time.Millisecond)
@@ -207,7 +207,7 @@ func TestInterruptRemovesTheProbes(t *testing.T) {
 // TestSecondInterruptForces: it ends at once, whatever it is doing, and what it leaves can be restored.
 func TestSecondInterruptForces(t *testing.T) {
 	t.Parallel()
-	p := target(t, "mutex.c")
+	p := startTarget(t, "mutex.c")
 	c := culprit(t, "attach", fmt.Sprint(p.PID))
 	c.awaitProbes(p.PID)
 	for c.cmd.Process.Signal(os.Interrupt) == nil { // until it has ended
@@ -224,7 +224,7 @@ func TestSecondInterruptForces(t *testing.T) {
 
 func TestTargetKilledInTheMiddle(t *testing.T) {
 	t.Parallel()
-	p := target(t, "mutex.c")
+	p := startTarget(t, "mutex.c")
 	c := culprit(t, "attach", "--json", "@REPORT", fmt.Sprint(p.PID))
 	c.awaitProbes(p.PID)
 	time.Sleep(time.Second)
@@ -259,7 +259,7 @@ func TestTargetKilledWhileProbesAreRemoved(t *testing.T) {
 
 func TestDetachEndsTheOther(t *testing.T) {
 	t.Parallel()
-	p := target(t, "mutex.c")
+	p := startTarget(t, "mutex.c")
 	c := culprit(t, "attach", "--no-search", "--watch", "sync_wait_inclusive", fmt.Sprint(p.PID))
 	c.awaitProbes(p.PID)
 	busy := culprit(t, "restore", fmt.Sprint(p.PID)).want(exitFailed)
@@ -271,7 +271,7 @@ func TestDetachEndsTheOther(t *testing.T) {
 
 func TestRestoreAfterKill(t *testing.T) {
 	t.Parallel()
-	p := target(t, "mutex.c")
+	p := startTarget(t, "mutex.c")
 	c := culprit(t, "attach", fmt.Sprint(p.PID))
 	c.awaitProbes(p.PID)
 	time.Sleep(time.Second)
@@ -285,7 +285,7 @@ func TestRestoreAfterKill(t *testing.T) {
 
 func TestUnwritableReport(t *testing.T) {
 	t.Parallel()
-	p := target(t, "mutex.c")
+	p := startTarget(t, "mutex.c")
 	c := culprit(t, "attach", "--for", "2s", "--json", "/dev/full", fmt.Sprint(p.PID)).want(exitFailed)
 	c.has(&c.errOut, "no space left on device").has(&c.out, "Probes:")
 	old := filepath.Join(t.TempDir(), "no", "r.json")
@@ -296,7 +296,7 @@ func TestUnwritableReport(t *testing.T) {
 
 func TestWatchCountsExactly(t *testing.T) {
 	t.Parallel()
-	p := target(t, "calls.c", "100000", "2")
+	p := startTarget(t, "calls.c", "100000", "2")
 	c := culprit(t, "attach", "--no-search", "--json", "@REPORT", "--watch", "procedure_calls@/Code/calls.c/work",
 		"--watch", fmt.Sprintf("procedure_calls@/Code/calls.c/tail_first,/Process/%d", p.PID), fmt.Sprint(p.PID))
 	c.awaitProbes(p.PID)
@@ -320,7 +320,7 @@ func TestWatchCountsExactly(t *testing.T) {
 
 func TestWatchStar(t *testing.T) {
 	t.Parallel()
-	p := target(t, "calls.c", "10000", "2")
+	p := startTarget(t, "calls.c", "10000", "2")
 	c := culprit(t, "attach", "--no-search", "--for", "3s", "--json", "@REPORT", "--watch", "procedure_calls@/Code/calls.c/*",
 		"--watch", "procedure_calls@/Code/nowhere.c/*", fmt.Sprint(p.PID)).want(exitFailed)
 	c.has(&c.out, "procedure_calls@/Code/nowhere.c/*: not measured: nothing was found below it")
@@ -379,7 +379,7 @@ func TestRunLeavesTheProgram(t *testing.T) {
 
 func TestNotPermitted(t *testing.T) {
 	t.Parallel()
-	p := target(t, "sleeper.c")
+	p := startTarget(t, "sleeper.c")
 	nobody := &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	dir := t.TempDir()
 	for _, d := range []string{dir, filepath.Dir(dir)} { // both were made for this test alone
@@ -421,7 +421,7 @@ func copyFile(t *testing.T, from, to string) {
 
 func TestDoctorOfATarget(t *testing.T) {
 	t.Parallel()
-	p := target(t, "sleeper.c")
+	p := startTarget(t, "sleeper.c")
 	c := culprit(t, "doctor", fmt.Sprint(p.PID)).want(0)
 	c.has(&c.out, "attach is permitted").has(&c.out, "attach would work")
 	p.Stop(t)
@@ -430,7 +430,7 @@ func TestDoctorOfATarget(t *testing.T) {
 // TestRestoreOfNothing: where nothing was left the answer says so, and nothing of a ledger.
 func TestRestoreOfNothing(t *testing.T) {
 	t.Parallel()
-	p := target(t, "sleeper.c")
+	p := startTarget(t, "sleeper.c")
 	c := culprit(t, "restore", fmt.Sprint(p.PID)).want(0)
 	c.has(&c.out, "there is nothing of culprit in it")
 	p.Stop(t)

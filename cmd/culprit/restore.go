@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"culprit/cmd/culprit/internal/proclist"
-	"culprit/daemon"
 	"culprit/daemon/children"
 	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/daemon/segment"
+	"culprit/daemon/target"
 )
 
 // detachWait bounds how long another culprit gets to remove its probes, in line with the half second that any pause of a
@@ -131,7 +131,7 @@ func restore(w io.Writer, pid int) error {
 		_, err = fmt.Fprintf(w, "process %d: there is nothing of culprit in it\n", pid)
 		return err
 	}
-	r, err := daemon.Restore(pid)
+	r, err := target.Restore(pid)
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func (c *tool) awaitSocket(dir string) string {
 // TestWhy: a session answers while it goes on, whether one names it or what it measures; at its end the socket is gone.
 func TestWhy(t *testing.T) {
 	dir := sockets(t)
-	p := target(t, "mutex.c")
+	p := startTarget(t, "mutex.c")
 	c := culprit(t, "attach", "--no-tui", "--watch", "lock_acquisitions", "--json", "@REPORT", "--for", "10m", fmt.Sprint(p.PID))
 	path := c.awaitSocket(dir)
 	var w *tool
@@ -79,7 +79,7 @@ func TestWhy(t *testing.T) {
 // TestWhyAmongSeveral: each session is asked; where two measure a process one has to be named.
 func TestWhyAmongSeveral(t *testing.T) {
 	dir := sockets(t)
-	p := target(t, "sleeper.c")
+	p := startTarget(t, "sleeper.c")
 	first := culprit(t, "assert", "-e", `expect all { cpu < 2; }`, "--for", "10m", fmt.Sprint(p.PID))
 	first.awaitSocket(dir)
 	w := culprit(t, "why", fmt.Sprint(p.PID)).want(exitNothing)
@@ -110,7 +110,7 @@ func TestWhyAmongSeveral(t *testing.T) {
 // TestNoSocket: with --no-socket nobody can ask, and where there can be no socket the measurement goes on.
 func TestNoSocket(t *testing.T) {
 	dir := sockets(t)
-	p := target(t, "sleeper.c")
+	p := startTarget(t, "sleeper.c")
 	c := culprit(t, "attach", "--no-tui", "--no-socket", "--for", "2s", fmt.Sprint(p.PID)).want(exitNothing)
 	if strings.Contains(c.errOut.String(), "; socket") {
 		t.Error(c.story())
@@ -129,7 +129,7 @@ func TestNoSocket(t *testing.T) {
 // TestHostileClients: whatever clients do, the session goes on and ends as it would.
 func TestHostileClients(t *testing.T) {
 	dir := sockets(t)
-	p := target(t, "mutex.c")
+	p := startTarget(t, "mutex.c")
 	c := culprit(t, "attach", "--no-tui", "--json", "@REPORT", "--for", "6s", fmt.Sprint(p.PID))
 	path := c.awaitSocket(dir)
 	for range 100 {
@@ -159,7 +159,7 @@ func TestHostileClients(t *testing.T) {
 func TestForeignClient(t *testing.T) {
 	require.Root(t)
 	dir := sockets(t)
-	p := target(t, "sleeper.c")
+	p := startTarget(t, "sleeper.c")
 	c := culprit(t, "attach", "--no-tui", "--for", "10m", fmt.Sprint(p.PID))
 	path := c.awaitSocket(dir)
 	for name, mode := range map[string]os.FileMode{filepath.Dir(dir): 0o755, dir: 0o755, path: 0o666} {

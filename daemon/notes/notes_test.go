@@ -13,7 +13,7 @@ import (
 )
 
 // nothing is a target of which no code is known.
-func nothing() *target.Target { return &target.Target{Program: &program.Program{}} }
+func nothing() *target.Target { return &target.Target{Code: target.Code{Program: &program.Program{}}} }
 
 func lacks(names ...string) Plan {
 	plan := &pcl.Plan{}

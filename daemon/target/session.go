@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"culprit/daemon/kernel"
+	"culprit/daemon/patch"
+	"culprit/daemon/stops"
 	"culprit/grid"
 	"culprit/internal/safetext"
 	"culprit/pcl"
@@ -18,6 +20,8 @@ type Session struct {
 	Kernel  *kernel.ThreadTable // of all targets
 	Host    string              // name of this machine
 	Began   time.Time
+	Pauses  *stops.Pauses
+	Patches *patch.Count // of what is put in and taken out
 	Log     func(string) // is told what went wrong without ending anything; called from any goroutine
 }
 

@@ -1,11 +1,8 @@
 package target
 
 import (
-	"fmt"
-
 	"culprit/daemon/locks"
 	"culprit/daemon/openfiles"
-	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
 	"culprit/daemon/segment"
@@ -17,11 +14,7 @@ import (
 // A Target is one process that is measured. Its parts have locks of their own where they need any.
 type Target struct {
 	*Session
-	*program.Program
-	Proc *process.Process
-	Name string           // element of the Process hierarchy: "redis-server{4242}"
-	Seg  *segment.Segment // nil where nothing is put into the process
-	Text *patch.Text
+	Code
 
 	Cells   segment.Cells
 	Threads *threads.Table
@@ -32,18 +25,14 @@ type Target struct {
 }
 
 // New is a process of which nothing is known yet.
-func New(s *Session, p *process.Process) *Target {
-	t := &Target{Session: s, Proc: p}
+func New(s *Session) *Target {
+	t := &Target{Session: s}
 	t.Cells.Init(trampoline.DefaultGeometry(1), nil)
 	return t
 }
 
-// ReadCode reads what the process maps, and names it by that.
-func (t *Target) ReadCode(files *program.Files) (err error) {
-	t.Program, err = program.Open(source{t.Proc}, files, func(text string) { t.Logf("%s", text) })
-	if err != nil {
-		return err
-	}
-	t.Name = fmt.Sprintf("%s{%d}", t.Main().Name, t.Proc.PID())
-	return nil
+// Open reads what a process maps.
+func (t *Target) Open(p *process.Process, files *program.Files, h Hooks) error {
+	return t.Code.Open(p, Settings{Files: files, Pauses: t.Pauses, Count: t.Patches, Log: func(text string) { t.Logf("%s", text) },
+		Scale: func() int32 { return trampoline.ScaleOf(t.Clock.Hz()) }, Hooks: h})
 }

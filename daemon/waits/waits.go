@@ -15,7 +15,6 @@ import (
 // A Thread is a blocked thread of a target.
 type Thread struct {
 	Target *target.Target
-	Walker *stack.Walker
 	Call   kernel.BlockedCall // that it is in
 	Stack  Stack
 }
@@ -26,7 +25,7 @@ func (t *Thread) For(frames []stack.Frame, now float64) (part string, lock bool)
 	switch {
 	case t.Call.NR == unix.SYS_FUTEX:
 		k, user := In(frames)
-		w := locks.Wait{Word: t.Call.Args[0], Kind: k, HeldBy: func(addr uint64) string { return t.Stack.LeadsTo(addr, t.Walker) }}
+		w := locks.Wait{Word: t.Call.Args[0], Kind: k, HeldBy: func(addr uint64) string { return t.Stack.LeadsTo(addr, t.Target.Walker) }}
 		if user != nil {
 			w.User = user.Fn.Name
 		}

@@ -1,4 +1,4 @@
-package daemon
+package stops
 
 import (
 	"bytes"
@@ -11,104 +11,102 @@ import (
 	"culprit/daemon/stack"
 )
 
-// What is seen of a target in one stop. All of its threads wait meanwhile, so it is found with what was made before: the tables of files, and
+// What is seen of a process in one stop. All of its threads wait meanwhile, so it is found with what was made before: the tables of files, and
 // walks of earlier stops. Each stack is read and walked once for all who ask.
 
-// A view is valid in one stop, on the goroutine that holds it.
-type view struct {
-	t     *measured
+// A View is valid in one stop, on the goroutine that holds it.
+type View struct {
+	s     *Stopper
 	w     *process.World
 	still *lazy.Still
 	walks []*stack.Walk // by number of the thread in w.Threads()
 	tops  [][]byte      // what was read of their stacks
-	roots []rootless
-}
-
-// A rootless is a thread of which it is not known yet what it was started with.
-type rootless struct {
-	tid    int
-	fs     uint64
-	frames []stack.RawFrame
+	later []func()
 }
 
 // firstRead is how much of a stack is read together with those of all other threads: who waits has seldom come further.
 const firstRead = 1 << 10
 
-// seen prepares f for a stop, and has the target's view be valid in it. Nothing is built, decoded or read from a file meanwhile: what f would
+// seen prepares f for a stop, and has the view be valid in it. Nothing is built, decoded or read from a file meanwhile: what f would
 // need of that makes it fail with *lazy.NotReady.
-func (t *measured) seen(f func(*process.World) error) func(*process.World) error {
-	for _, o := range t.Objects() {
+func (s *Stopper) seen(f func(*process.World) error) func(*process.World) error {
+	for _, o := range s.cfg.Code.Objects() {
 		o.Prepare()
 	}
 	if v := program.Vdso(); v != nil {
 		v.Prepare()
 	}
 	return func(w *process.World) error {
-		v := &view{t: t, w: w, still: lazy.HoldStill()}
-		t.view = v
+		v := &View{s: s, w: w, still: lazy.HoldStill()}
+		s.view = v
 		defer func() {
 			v.still.End()
-			t.view = nil
-			t.seenLast = v
+			s.view = nil
+			s.last = v
 		}()
 		return f(w)
 	}
 }
 
-// triesToSee is how often a stop is made that lacks something which then is made: a table may show that another one is needed.
-const triesToSee = 8
+// MostTries is how often a stop is made that lacks something which then is made: a table may show that another one is needed.
+const MostTries = 8
 
-// A toMake is why a stop had to end without change: something is missing that Make makes while the target runs.
+// A toMake is why a stop had to end without change: something is missing that Make makes while the process runs.
 type toMake interface {
 	error
 	Make()
 }
 
 // seeing makes a stop, and makes it again where something was missing in it that can only be made outside.
-func (t *measured) seeing(stop func() error) error {
+func (s *Stopper) seeing(stop func() error) error {
 	for try := 1; ; try++ {
 		err := stop()
-		t.learnFrom(t.seenLast)
-		t.seenLast = nil
+		s.learn()
 		var missing toMake
-		if !errors.As(err, &missing) || try == triesToSee {
+		if !errors.As(err, &missing) || try == MostTries {
 			return err
 		}
 		missing.Make()
 	}
 }
 
-// missing is an error if something was asked for in this stop that is not there: what was found out since is not to be believed.
-func (v *view) missing() error { return v.still.Missing() }
+// Missing is an error if something was asked for in the stop that is under way that is not there: what was found out since is not to be believed.
+func (s *Stopper) Missing() error { return s.view.Missing() }
 
-// walk is the walk through the stack of a thread, by its number in w.Threads().
-func (v *view) walk(i int) *stack.Walk {
+// Missing is an error if something was asked for in this stop that is not there: what was found out since is not to be believed.
+func (v *View) Missing() error { return v.still.Missing() }
+
+// Later has f run when all threads run again.
+func (v *View) Later(f func()) { v.later = append(v.later, f) }
+
+// Walk is the walk through the stack of a thread, by its number in World.Threads.
+func (v *View) Walk(i int) *stack.Walk {
 	if v.walks == nil {
 		v.readAll()
 	}
 	if v.walks[i] == nil {
-		v.walks[i] = v.t.walker().Stopped(stack.RegsOf(v.w.Threads()[i]), v.stack(i))
+		v.walks[i] = v.s.cfg.Walker.Stopped(stack.RegsOf(v.w.Threads()[i]), v.stack(i))
 	}
 	return v.walks[i]
 }
 
-// frames are the activations of a thread, by its number, innermost first.
-func (v *view) frames(i int) []stack.RawFrame {
-	k := v.walk(i)
+// Frames are the activations of a thread, by its number, innermost first.
+func (v *View) Frames(i int) []stack.RawFrame {
+	k := v.Walk(i)
 	if k.Guesses {
-		v.t.walker().GuessRest(k, v.stack(i))
+		v.s.cfg.Walker.GuessRest(k, v.stack(i))
 	}
 	return k.Frames
 }
 
 // stack is the stack of a thread, by its number.
-func (v *view) stack(i int) *stack.Memory {
+func (v *View) stack(i int) *stack.Memory {
 	return stack.NewMemory(v.w, v.w.Threads()[i], v.tops[i])
 }
 
 // readAll reads the stacks of all threads. Who stands as at the last stop, and has on the stack what was then looked at, has the same walk.
-func (v *view) readAll() {
-	threads, last := v.w.Threads(), v.t.walked.of(v.t.Version())
+func (v *View) readAll() {
+	threads, last := v.w.Threads(), v.s.walked.of(v.s.cfg.Code.Version())
 	v.walks, v.tops = make([]*stack.Walk, len(threads)), make([][]byte, len(threads))
 	old, pieces := make([]*stack.Walk, len(threads)), make([]process.Piece, len(threads))
 	length := make([]int, len(threads))
@@ -143,34 +141,38 @@ func (v *view) readAll() {
 
 // A walkLog keeps the walks of the last stop.
 type walkLog struct {
-	changes int // of the objects of the target, then
+	version int // of the program, then
 	walks   map[int]*stack.Walk
 }
 
 // of gives the walks by thread, none if they are of other objects.
-func (l *walkLog) of(changes int) map[int]*stack.Walk {
-	if l.changes != changes {
+func (l *walkLog) of(version int) map[int]*stack.Walk {
+	if l.version != version {
 		return nil
 	}
 	return l.walks
 }
 
-// learnFrom takes over what a stop has shown, when all run again: walks for the next stop, and what threads were started with.
-func (t *measured) learnFrom(v *view) {
-	if v == nil || v.walks == nil {
+// learn takes over what the last stop has shown, when all run again: walks for the next stop, and what others wanted to do then.
+func (s *Stopper) learn() {
+	v := s.last
+	s.last = nil
+	if v == nil {
 		return
 	}
-	t.walked = walkLog{t.Version(), make(map[int]*stack.Walk, len(v.walks))}
+	if v.walks != nil {
+		s.keepWalks(v)
+	}
+	for _, f := range v.later {
+		f()
+	}
+}
+
+func (s *Stopper) keepWalks(v *View) {
+	s.walked = walkLog{s.cfg.Code.Version(), make(map[int]*stack.Walk, len(v.walks))}
 	for i, th := range v.w.Threads() {
 		if k := v.walks[i]; k != nil && k.Looked != nil {
-			t.walked.walks[th.TID] = k
+			s.walked.walks[th.TID] = k
 		}
-	}
-	for _, r := range v.roots {
-		frames := make([]stack.Frame, len(r.frames))
-		for i, fr := range r.frames {
-			frames[i] = stack.Frame{Func: t.FunctionAt(fr.At), PC: fr.PC, CFA: fr.CFA}
-		}
-		t.NoteStack(r.tid, r.fs, frames)
 	}
 }

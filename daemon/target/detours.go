@@ -1,34 +1,21 @@
-package daemon
+package target
 
 import (
 	"culprit/daemon/arch"
 	"culprit/daemon/image/unwind"
-	"culprit/daemon/patch"
-	"culprit/daemon/segment"
 	"culprit/daemon/stack"
 	"culprit/trampoline"
 )
 
 // detours are where probes lead threads: they are stack.Detours.
-type detours struct {
-	text *patch.Text
-	seg  *segment.Segment // nil if nothing is put in
-}
-
-// detours are those of a target as they are now.
-func (t *measured) detours() detours { return detours{t.Text, t.Seg} }
-
-// walker walks stacks of the target.
-func (t *measured) walker() *stack.Walker {
-	return &stack.Walker{Code: t.Program, Detours: t.detours()}
-}
+type detours struct{ c *Code }
 
 // Holds reports whether an address lies in memory of ours.
-func (d detours) Holds(pc uint64) bool { return d.seg != nil && d.seg.Contains(pc) }
+func (d detours) Holds(pc uint64) bool { return d.c.Seg != nil && d.c.Seg.Contains(pc) }
 
 // Leave puts a thread that is inside one of our trampolines back to the instruction that it was about to do.
 func (d detours) Leave(r *unwind.Regs) bool {
-	orig, pushed, ok := d.text.Original(r.RIP)
+	orig, pushed, ok := d.c.Text.Original(r.RIP)
 	if ok {
 		r.RIP = orig
 		r.RSP += uint64(pushed)
@@ -38,7 +25,8 @@ func (d detours) Leave(r *unwind.Regs) bool {
 
 // LeaveCall leads from a function that a probe has called back into the probe's trampoline.
 func (d detours) LeaveCall(r *unwind.Regs, mem stack.Reader) bool {
-	if d.seg == nil || !d.seg.ReturnsFromCall(r.RIP) || r.Lost&(1<<arch.RBP) != 0 {
+	seg := d.c.Seg
+	if seg == nil || !seg.ReturnsFromCall(r.RIP) || r.Lost&(1<<arch.RBP) != 0 {
 		return false
 	}
 	var frame [3]uint64 // where the probe goes on, rbp, rbx
@@ -48,7 +36,7 @@ func (d detours) LeaveCall(r *unwind.Regs, mem stack.Reader) bool {
 			return false
 		}
 	}
-	if !d.seg.Contains(frame[0]) {
+	if !seg.Contains(frame[0]) {
 		return false
 	}
 	r.RIP, r.RSP, r.Exact = frame[0], r.RBP+trampoline.FrameArgs, true

@@ -1,0 +1,64 @@
+package target
+
+import (
+	"fmt"
+	"time"
+
+	"culprit/daemon/patch"
+	"culprit/daemon/process"
+	"culprit/daemon/program"
+	"culprit/daemon/segment"
+	"culprit/daemon/stops"
+	"culprit/internal/fault"
+)
+
+// Restore undoes what a culprit that was killed has left in a process: every site gets its old bytes back, and the segment is
+// unmapped as soon as no thread is inside it. Old bytes come from the ledger in the process; where a jump of ours is not in it
+// (a forked child's may be out of date), from the file. It refuses while that culprit is alive, except in forked children.
+func Restore(pid int) (r patch.RestoreReport, err error) {
+	if err := fault.FromEnvironment(); err != nil {
+		return r, err
+	}
+	owner, alive, found, err := segment.Owner(pid)
+	if err != nil && !found {
+		return r, err
+	}
+	p, err := process.Open(pid)
+	if err != nil {
+		return r, err
+	}
+	defer p.Close()
+	var c Code
+	if err := c.openToRestore(p); err != nil {
+		return r, err
+	}
+	if alive && !segment.Forked(p) {
+		return r, fmt.Errorf("culprit with pid %d is attached to process %d and alive: use culprit detach %d", owner, pid, pid)
+	}
+	if err := c.Text.Restore(&r); err != nil {
+		return r, err
+	}
+	return r, segment.Tidy(p, c.Stops.Stop)
+}
+
+// openToRestore opens the code of a process in which nothing is measured.
+func (c *Code) openToRestore(p *process.Process) error {
+	return c.Open(p, Settings{Files: &program.Files{}, Pauses: stops.NewPauses(time.Now()), Count: &patch.Count{}, Log: func(string) {},
+		Scale: func() int32 { return 0 }, // no code is made
+		Hooks: Hooks{
+			Look:     func(*process.World) error { return nil },
+			Found:    func() {},
+			Refresh:  c.reread,
+			Unloaded: func(patch.Owner, *program.Object) {},
+		}})
+}
+
+// reread finds out anew what the process maps.
+func (c *Code) reread() error {
+	maps, err := c.Proc.Maps()
+	if err != nil {
+		return err
+	}
+	_, err = c.Refresh(CodeMaps(maps), func(o *program.Object) { c.Leave(o) })
+	return err
+}
