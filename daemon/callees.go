@@ -73,10 +73,10 @@ func (t *measured) calling(module, function string) ([]pcl.FuncID, error) {
 func (d *Daemon) callees(ctx context.Context, t *measured, id pcl.FuncID, span time.Duration) ([]CalledFrom, error) {
 	d.mu.Lock()
 	f := t.Func(id)
-	pl := t.planned(f)
+	pl := t.Plans.Made(f)
 	d.mu.Unlock()
-	if pl.reason != "" {
-		return nil, fmt.Errorf("%s cannot be instrumented: %s", f.Fn.Name, pl.reason)
+	if pl.Reason() != "" {
+		return nil, fmt.Errorf("%s cannot be instrumented: %s", f.Fn.Name, pl.Reason())
 	}
 	seen := make([]watched, len(f.Flow().Calls))
 	for i := range seen {

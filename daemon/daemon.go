@@ -51,7 +51,6 @@ type Daemon struct {
 	session   *target.Session
 	prices    cost.Executions
 	images    program.Files
-	twins     twins
 	files     *openfiles.Host
 	observed  cost.Observed
 	guard     *tracerguard.Guard

@@ -15,7 +15,6 @@ import (
 	"culprit/grid"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
-	"culprit/pcl"
 	"culprit/trampoline/planner"
 )
 
@@ -150,15 +149,15 @@ func functionsIn(d *Daemon, object string) (functions []*program.Function, keys 
 		if f.Obj.Name != object && (!*long || libc.IsC(f.Obj.Name)) {
 			continue
 		}
-		pl := tg.planned(f)
-		if f.Obj.Name == object && !strings.Contains(pl.reason, "fragment") {
+		pl := tg.Plans.Made(f)
+		if f.Obj.Name == object && !strings.Contains(pl.Reason(), "fragment") {
 			functions = append(functions, f)
 		}
 		if modules[f.Obj.Name] == nil {
 			modules[f.Obj.Name] = map[string]bool{}
 		}
 		modules[f.Obj.Name][f.Fn.Module] = true
-		points[f.Obj.Name] += len(pl.points[pcl.Entry]) + len(pl.points[pcl.Return])
+		points[f.Obj.Name] += len(pl.Entry()) + len(pl.Exits())
 	}
 	for _, o := range thatFit(points, object) {
 		for m := range modules[o] {
@@ -190,17 +189,15 @@ func patchedOf(d *Daemon, functions []*program.Function) (ok int, tactics map[pl
 	defer d.mu.Unlock()
 	tactics = map[planner.Tactic]int{}
 	for _, f := range functions {
-		pl := d.targets[0].funcPlan(f)
-		whole := pl.plan != nil
-		for _, where := range []pcl.Where{pcl.Entry, pcl.Return} {
-			for _, pt := range pl.points[where] {
-				planned, _ := pl.plan.SiteOf(pt)
-				if planned == nil || f.Obj == nil || !d.targets[0].Text.IsPatched(planned) {
-					whole = false
-					continue
-				}
-				tactics[planned.Tactic]++
+		pl := d.targets[0].Plans.Of(f)
+		whole := pl.Plan() != nil
+		for _, pt := range slices.Concat(pl.Entry(), pl.Exits()) {
+			planned, _ := pl.Plan().SiteOf(pt)
+			if planned == nil || f.Obj == nil || !d.targets[0].Text.IsPatched(planned) {
+				whole = false
+				continue
 			}
+			tactics[planned.Tactic]++
 		}
 		if whole {
 			ok++

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"culprit/daemon/plans"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -18,9 +19,6 @@ import (
 // it returns, even where C calls back into Go and that goroutine waits (runtime.cgocallbackg locks it to its thread); Go's signal
 // handler leaves a thread alone whose PC is not in Go's text (runtime.isAsyncSafePoint).
 
-// whyGo is why a function of Go code has no points.
-const whyGo = "Go code: goroutines are taken off their threads at any instruction and go on on others, so it is measured by stack samples"
-
 // onlyLooked reports whether nothing is put into the target: all that is told of its functions comes of samples.
 func (t *measured) onlyLooked() bool { return t.sampled != nil && t.Seg == nil }
 
@@ -31,7 +29,7 @@ func (t *measured) sampleGo() {
 		return
 	}
 	t.goKnown = len(names)
-	t.sampleToo(whyGo)
+	t.sampleToo(plans.WhyGo)
 	t.Logf("process %d: %s holds Go code, which is measured by stack samples; probes go into the rest only", t.Proc.PID(), strings.Join(names, ", "))
 }
 

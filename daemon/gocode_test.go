@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/plans"
 	"culprit/grid"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
@@ -56,8 +57,8 @@ func TestGoCodeHasNoPoints(t *testing.T) {
 	require.Tool(t, "gcc")
 	bin := testprog.BuildGo(t, "testdata/odd/cgo")
 	r, err := Points(bin)
-	if err != nil || r.Refused[whyGo] < 1000 || r.Instrumentable < 10 {
-		t.Errorf("%d functions refused as Go code, %d can be instrumented, %v", r.Refused[whyGo], r.Instrumentable, err)
+	if err != nil || r.Refused[plans.WhyGo] < 1000 || r.Instrumentable < 10 {
+		t.Errorf("%d functions refused as Go code, %d can be instrumented, %v", r.Refused[plans.WhyGo], r.Instrumentable, err)
 	}
 	stripped, err := Points(testprog.BuildGo(t, "testdata/odd/cgo", "-ldflags=-s -w"))
 	if err != nil || stripped.Instrumentable != 0 {
@@ -65,7 +66,7 @@ func TestGoCodeHasNoPoints(t *testing.T) {
 	}
 	p := testprog.StartTarget(t, bin)
 	limits, err := Limits(p.PID)
-	if err != nil || len(limits) != 1 || limits[0].Why != whyGo {
+	if err != nil || len(limits) != 1 || limits[0].Why != plans.WhyGo {
 		t.Errorf("limits of a Go program: %v, %v", limits, err)
 	}
 	p.Stop(t)

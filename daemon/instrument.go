@@ -2,11 +2,10 @@ package daemon
 
 import (
 	"errors"
-	"runtime"
-	"sync"
-	"sync/atomic"
+	"strings"
 
 	"culprit/daemon/patch"
+	"culprit/daemon/plans"
 	"culprit/daemon/process"
 	"culprit/daemon/stops"
 	"culprit/grid"
@@ -61,52 +60,28 @@ func (d *Daemon) analyse(keys []grid.PairKey) {
 	if len(keys) < large {
 		return
 	}
-	var fns []*funcPlan
+	var fns []*plans.Function
 	d.mu.Lock()
 	for _, k := range keys {
 		for _, t := range d.targets {
 			for id := range t.focusFunctions(k.Focus) {
-				fns = append(fns, t.funcPlan(t.Func(id)))
+				fns = append(fns, t.Plans.Of(t.Func(id)))
 			}
 		}
 	}
 	d.mu.Unlock()
-	analyseTogether(fns)
+	plans.MakeAll(fns)
 }
 
 // analyseAll decodes the functions of many requests.
 func (t *measured) analyseAll(requests []pcl.Request) {
-	var fns []*funcPlan
+	var fns []*plans.Function
 	for i := range requests {
-		if f := t.Func(requests[i].Func); f != nil && (len(fns) == 0 || fns[len(fns)-1].f != f) {
-			fns = append(fns, t.funcPlan(f))
+		if f := t.Func(requests[i].Func); f != nil {
+			fns = append(fns, t.Plans.Of(f))
 		}
 	}
-	if len(fns) > 1 {
-		analyseTogether(fns)
-	}
-}
-
-// analyseTogether decodes functions on all processors. Neighbours go to one of them: what is asked about one is near what is
-// asked about the next.
-func analyseTogether(fns []*funcPlan) {
-	var wg sync.WaitGroup
-	var next atomic.Int64
-	const stretch = 16
-	for range runtime.GOMAXPROCS(0) {
-		wg.Go(func() {
-			for {
-				hi := int(next.Add(stretch))
-				for _, f := range fns[min(hi-stretch, len(fns)):min(hi, len(fns))] {
-					f.analyse()
-				}
-				if hi >= len(fns) {
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
+	plans.MakeAll(fns)
 }
 
 // start takes the readings from which a new pair grows.
@@ -300,9 +275,9 @@ func (t *measured) reachable(r *pcl.Request) error {
 		return &process.Refused{Point: hex(uint64(r.Func)), Reason: "no function there"}
 	}
 	t.Contexts.LookFirst()
-	pl := t.planned(f)
-	if pl.reason != "" {
-		return &process.Refused{Point: f.Fn.Name, Reason: pl.reason}
+	pl := t.Plans.Made(f)
+	if pl.Reason() != "" {
+		return &process.Refused{Point: f.Fn.Name, Reason: pl.Reason()}
 	}
 	if err := t.resultLater(f, r); err != nil {
 		return err
@@ -317,21 +292,11 @@ func (t *measured) reachable(r *pcl.Request) error {
 	if r.Where == pcl.Call && r.Post && f.ReachedOtherwise(r.Site) && !repeatable(r) {
 		return &process.Refused{Point: f.Fn.Name + ", behind call", Reason: "a branch leads there too, and would be counted as a return"}
 	}
-	if r.Where == pcl.Call {
-		t.planCalls(pl)
+	if at, why := pl.Include(r, t.Text.Extend); why != "" {
+		return &process.Refused{Point: strings.TrimSuffix(f.Fn.Name+", "+at, ", "), Reason: why}
 	}
-	if r.Where == pcl.Insn {
-		if pts := pl.insnPoint(*r); !pl.served(pts) {
-			t.extendPlan(pl, pts)
-		}
-	}
-	if r.Where.OfLoop() {
-		if err := t.planLoop(pl, r.Where, r.Site); err != nil {
-			return err
-		}
-	}
-	for _, pt := range pl.pointsOf(*r) {
-		planned, refusal := pl.plan.SiteOf(pt)
+	for _, pt := range pl.Points(r) {
+		planned, refusal := pl.Plan().SiteOf(pt)
 		if refusal != nil {
 			return &process.Refused{Point: f.Fn.Name + ", " + pt.Kind.String(), Reason: refusal.Reason}
 		}

@@ -6,7 +6,6 @@ import (
 	"culprit/daemon/image"
 	"culprit/daemon/libc"
 	"culprit/daemon/program"
-	"culprit/pcl"
 	"culprit/trampoline"
 )
 
@@ -57,15 +56,15 @@ func (t *measured) landingsNamed(names []string, what func(*program.Function) (l
 	for _, name := range names {
 		for _, id := range t.Named(name) {
 			f := t.Func(id)
-			pl := t.planned(f)
-			if pl.reason != "" || t.Text.Island(f.Addr()) == nil {
+			pl := t.Plans.Made(f)
+			if pl.Reason() != "" || t.Text.Island(f.Addr()) == nil {
 				continue
 			}
 			l, ok := what(f)
 			if !ok {
 				continue
 			}
-			if _, err := t.siteOf(f, pl.points[pcl.Entry][0]); err == nil {
+			if _, err := t.siteOf(f, pl.Entry()[0]); err == nil {
 				all = append(all, l)
 			}
 		}

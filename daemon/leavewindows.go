@@ -4,32 +4,25 @@ import (
 	"culprit/daemon/contexts"
 	"culprit/daemon/program"
 	"culprit/grid"
+	"culprit/trampoline/planner"
+	"slices"
 )
 
 // What is done where it is found that a program schedules its own contexts.
 
 // narrows is called when that is found of a target: from now on no window of several instructions is planned.
 func (t *measured) narrows() {
-	for _, c := range t.plans {
-		c.parks = true
-	}
+	t.Plans.OneInstruction(contexts.WhyOneInstruction)
 	t.sampleToo(contexts.WhyOneInstruction)
 }
 
 // outOfReach reports whether an entry or exit of a function cannot be patched.
 func (t *measured) outOfReach(f *program.Function) bool {
-	pl := t.planned(f)
-	if pl.plan == nil {
-		return true
-	}
-	for _, pts := range pl.points {
-		for _, pt := range pts {
-			if s, refusal := pl.plan.SiteOf(pt); refusal != nil || t.Contexts.TooWide(s) != nil {
-				return true
-			}
-		}
-	}
-	return false
+	pl := t.Plans.Made(f)
+	return pl.Plan() == nil || slices.ContainsFunc(slices.Concat(pl.Entry(), pl.Exits()), func(pt planner.Point) bool {
+		s, refusal := pl.Plan().SiteOf(pt)
+		return refusal != nil || t.Contexts.TooWide(s) != nil
+	})
 }
 
 // leaveWindows takes out the windows that were written before it was found that the program schedules its own contexts: who was parked
@@ -97,12 +90,6 @@ func (d *Daemon) replan() {
 			continue
 		}
 		t.Text.ForgetEmpty()
-		for _, c := range t.plans {
-			for f, pl := range c.funcs {
-				if pl.plan != nil && !t.Text.Uses(pl.plan) {
-					delete(c.funcs, f)
-				}
-			}
-		}
+		t.Plans.Forget(t.Text.Uses)
 	}
 }

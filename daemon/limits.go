@@ -4,6 +4,7 @@ import (
 	"culprit/daemon/contexts"
 	"culprit/daemon/image"
 	"culprit/daemon/libc"
+	"culprit/daemon/plans"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
 	"culprit/daemon/stops"
@@ -22,7 +23,7 @@ type Limit struct {
 func Limits(pid int) (limits []Limit, err error) {
 	err = eachFile(pid, func(o *image.Object) {
 		if o.IsGo() {
-			limits = append(limits, Limit{Object: o.Name(), Why: whyGo, Sure: true})
+			limits = append(limits, Limit{Object: o.Name(), Why: plans.WhyGo, Sure: true})
 		}
 		if !libc.IsC(o.Name()) && o.MentionsSwitch() {
 			limits = append(limits, Limit{Object: o.Name(), Why: "it can leave for another context: if a signal handler of the program does, " + contexts.WhyOneInstruction})

@@ -2,10 +2,12 @@ package daemon
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"culprit/daemon/image"
 	"culprit/grid"
 	"culprit/internal/testprog"
 )
@@ -143,7 +145,7 @@ func TestRust(t *testing.T) {
 	bin := testprog.Build(t, "daemon/testdata/jobs.rs")
 	p := testprog.StartTarget(t, bin)
 	hashed := ""
-	for _, f := range openObject(t, bin).Functions() {
+	for _, f := range functionsOfFile(t, bin) {
 		if i := strings.Index(f.Linkage, "17h"); i > 0 && strings.Contains(f.Linkage, "5weigh") {
 			hashed = f.Name + "::" + strings.TrimSuffix(f.Linkage[i+2:], "E")
 		}
@@ -184,4 +186,23 @@ func TestRust(t *testing.T) {
 	}
 	detachClean(t, d, p.PID)
 	p.Stop(t)
+}
+
+// functionsOfFile are the functions of a file.
+func functionsOfFile(t *testing.T, path string) []*image.Function {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	st, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := image.Open(f, st.Size(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o.Functions()
 }

@@ -23,11 +23,10 @@ type measured struct {
 	*target.Target
 	d *Daemon
 
-	size       uint64                        // of its memory when that was last looked at, in bytes
-	plans      map[*program.Object]*codePlan // of its objects
-	items      *itemIndex                    // nil until it is asked for
-	itemsOf    int                           // version of the program when it was made
-	rates      cost.Rates                    // of calls
+	size       uint64     // of its memory when that was last looked at, in bytes
+	items      *itemIndex // nil until it is asked for
+	itemsOf    int        // version of the program when it was made
+	rates      cost.Rates // of calls
 	landings   landings
 	quota      quota
 	profile    *profile
@@ -53,12 +52,11 @@ func openTarget(d *Daemon, pid int, open func(pid int) (*process.Process, error)
 	if err != nil {
 		return nil, err
 	}
-	t := &measured{Target: target.New(d.session), d: d, plans: map[*program.Object]*codePlan{}}
+	t := &measured{Target: target.New(d.session), d: d}
 	if err := t.Open(p, &d.images, t.hooks()); err != nil {
 		t.close()
 		return nil, err
 	}
-	t.plan(t.Objects())
 	t.Threads = threads.New(threads.Config{PID: pid, Name: t.Name, Kernel: d.session.Kernel, Tree: d.session.Tree, Memory: t.Proc, IsSyscallFunction: t.IsSyscallFunction})
 	t.Locks = locks.New(d.session.Tree, locks.Names{Lock: waits.LockNamer(t.Program), Thread: t.Threads.Joined})
 	t.Stats = targetstats.New(targetstats.Config{Name: t.Name, Proc: p, Threads: t.Threads, Programs: &d.programs, Filtered: func() bool { return t.Seccomp != 0 }, Logf: t.Logf})
@@ -86,7 +84,7 @@ func (t *measured) refreshCode() (more bool, err error) {
 		return false, err
 	}
 	c, err := t.Refresh(target.CodeMaps(maps), t.leaves)
-	t.plan(c.Loaded)
+	t.Plans.Add(c.Loaded...)
 	t.Locks.EndUnmapped(func(addr uint64) bool { return mapped(maps, addr) })
 	return len(c.Loaded) > 0, err
 }
@@ -99,13 +97,6 @@ func mapped(maps []process.Mapping, addr uint64) bool {
 		}
 	}
 	return false
-}
-
-// plan begins to plan for objects.
-func (t *measured) plan(loaded []*program.Object) {
-	for _, o := range loaded {
-		t.plans[o] = newCodePlan(o, t.d.twins.join(o), t.Contexts.Scheduled())
-	}
 }
 
 // leaves takes leave of an object that is not mapped any more.
@@ -122,10 +113,7 @@ func (t *measured) leaves(o *program.Object) {
 
 // forget drops what is planned for the functions of an object that is gone, and how often they were called.
 func (t *measured) forget(o *program.Object) {
-	if c := t.plans[o]; c != nil {
-		t.d.twins.leave(c)
-		delete(t.plans, o)
-	}
+	t.Plans.Drop(o)
 	t.rates.Forget(func(id pcl.FuncID) bool { return o.Holds(uint64(id)) })
 }
 
@@ -136,9 +124,7 @@ func (t *measured) close() {
 	if t.Kernel != nil && t.d.byPID[t.Proc.PID()] == t {
 		t.Kernel.Forget(t.Proc.PID())
 	}
-	for _, c := range t.plans {
-		t.d.twins.leave(c)
-	}
+	t.Plans.Close()
 	t.Files.Close()
 	if t.Stats != nil {
 		t.Stats.Close()

@@ -58,7 +58,7 @@ func TestEveryFunctionOfRedis(t *testing.T) {
 		if f.Obj.Name != "redis-server" {
 			continue
 		}
-		if tg.planned(f).reason == "" {
+		if tg.Plans.Made(f).Reason() == "" {
 			keys = append(keys, grid.PairKey{Metric: "procedure_calls", Focus: grid.Whole().Refine(grid.Code, f.Fn.Module, f.Fn.Name)})
 		}
 	}

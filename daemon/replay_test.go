@@ -146,7 +146,7 @@ func TestReplayAgreesWithItsTwin(t *testing.T) {
 	}
 	for _, f := range fns {
 		if f.Flow() == nil {
-			t.Fatalf("%s: %s", f.Fn.Name, tg.planned(f).reason)
+			t.Fatalf("%s: %s", f.Fn.Name, tg.Plans.Made(f).Reason())
 		}
 	}
 	r := rand.New(rand.NewPCG(5, 4))

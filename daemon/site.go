@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"culprit/daemon/patch"
+	"culprit/daemon/plans"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
 	"culprit/pcl"
@@ -17,11 +18,11 @@ func hex(a uint64) string { return fmt.Sprintf("%#x", a) }
 
 // siteOf returns the site that serves a point of a function.
 func (t *measured) siteOf(f *program.Function, pt planner.Point) (*patch.Site, error) {
-	pl := t.planned(f)
-	if pl.reason != "" {
-		return nil, &process.Refused{Point: f.Fn.Name, Reason: pl.reason}
+	pl := t.Plans.Made(f)
+	if pl.Reason() != "" {
+		return nil, &process.Refused{Point: f.Fn.Name, Reason: pl.Reason()}
 	}
-	planned, refusal := pl.plan.SiteOf(pt)
+	planned, refusal := pl.Plan().SiteOf(pt)
 	if refusal != nil {
 		return nil, &process.Refused{Point: f.Fn.Name + ": " + pt.Kind.String(), Reason: refusal.Reason}
 	}
@@ -40,17 +41,17 @@ func (t *measured) siteOf(f *program.Function, pt planner.Point) (*patch.Site, e
 
 // roomToPun reports why a point whose site is punned cannot be reached: both jumps lead to few places, and in rare layouts of memory all
 // of them are taken. Else the places are the site's from now on.
-func (t *measured) roomToPun(pl *funcPlan, pt planner.Point) error {
-	if planned, _ := pl.plan.SiteOf(pt); planned.Tactic != planner.Punned {
+func (t *measured) roomToPun(pl *plans.Function, pt planner.Point) error {
+	if planned, _ := pl.Plan().SiteOf(pt); planned.Tactic != planner.Punned {
 		return nil
 	}
-	s, err := t.siteOf(pl.f, pt)
+	s, err := t.siteOf(pl.Function, pt)
 	if err == nil {
 		err = t.Text.Reach(s)
 	}
 	var refused *process.Refused
 	if errors.As(err, &refused) {
-		return &process.Refused{Point: pl.f.Fn.Name + ", " + pt.Kind.String(), Reason: refused.Reason}
+		return &process.Refused{Point: pl.Fn.Name + ", " + pt.Kind.String(), Reason: refused.Reason}
 	}
 	return err
 }
@@ -61,8 +62,8 @@ func (p *part) request(r *pcl.Request) ([]*patch.Site, error) {
 	if f == nil {
 		return nil, &process.Refused{Point: hex(uint64(r.Func)), Reason: "no function there"}
 	}
-	if pl := p.t.planned(f); pl.reason != "" {
-		return nil, &process.Refused{Point: f.Fn.Name, Reason: pl.reason}
+	if pl := p.t.Plans.Made(f); pl.Reason() != "" {
+		return nil, &process.Refused{Point: f.Fn.Name, Reason: pl.Reason()}
 	}
 	pts := p.t.pointsOf(f, r)
 	if len(pts) == 0 && r.Where == pcl.Call && !(r.Post && f.NeverReturns(r.Site)) {

@@ -36,8 +36,8 @@ func TestNothingIsBuiltInAStop(t *testing.T) {
 				return false
 			}
 			f := tgt.Func(tgt.Know(o, fns[:1])[0])
-			pl := tgt.planned(f)
-			return f.Flow() != nil || pl.plan != nil || pl.reason != ""
+			pl := tgt.Plans.Made(f)
+			return f.Flow() != nil || pl.Plan() != nil || pl.Reason() != ""
 		},
 		"where sequences are": func() bool { o.InSequence(0, 1); return o.SequencesRead() },
 	}

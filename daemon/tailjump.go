@@ -27,8 +27,8 @@ type exit struct {
 // pointsOf are where a request has its code.
 func (t *measured) pointsOf(f *program.Function, r *pcl.Request) (all []exit) {
 	follows := r.EndsActivations()
-	pl := t.planned(f)
-	for _, pt := range pl.pointsOf(*r) {
+	pl := t.Plans.Made(f)
+	for _, pt := range pl.Points(r) {
 		if !follows {
 			all = append(all, exit{f, pt})
 			continue
@@ -45,7 +45,7 @@ func (t *measured) pointsOf(f *program.Function, r *pcl.Request) (all []exit) {
 		all = unrepeated(all)
 	}
 	if r.Where == pcl.LoopExit && r.OnlyEnds() {
-		for _, pt := range pl.padPoints(r.Site) {
+		for _, pt := range pl.LandingPads(r.Site) {
 			all = append(all, exit{f, pt})
 		}
 	}
@@ -83,11 +83,11 @@ func (t *measured) exitsOf(f *program.Function, came []*program.Function) (all [
 	if slices.Contains(came, f) || len(came) > maxJumps || t.Text.Island(f.Addr()) == nil {
 		return nil, false
 	}
-	pl := t.planned(f)
-	if pl.reason != "" {
+	pl := t.Plans.Made(f)
+	if pl.Reason() != "" {
 		return nil, false
 	}
-	for _, pt := range pl.points[pcl.Return] {
+	for _, pt := range pl.Exits() {
 		if g := t.jumpedTo(f, pt); g != nil {
 			if more, ok := t.exitsOf(g, append(came, f)); ok {
 				all = append(all, more...)
@@ -105,7 +105,7 @@ func (t *measured) exitsOf(f *program.Function, came []*program.Function) (all [
 // JumpsAway are the exits at which an activation of a function is taken to end although the function goes on in another one, which cannot be
 // followed there: in another file, by a pointer, in a circle.
 func (t *measured) JumpsAway(f *program.Function) notes.Jumps {
-	exits := t.planned(f).points[pcl.Return]
+	exits := t.Plans.Made(f).Exits()
 	out := notes.Jumps{Exits: len(exits)}
 	for _, pt := range exits {
 		if !pt.Kind.IsExit() || pt.Kind == planner.Ret {

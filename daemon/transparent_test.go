@@ -173,7 +173,9 @@ func TestEveryFunctionOfLibc(t *testing.T) {
 			want := undisturbed(t, bin)
 			p := testprog.StartTarget(t, bin)
 			d := attachTo(t, p.PID)
-			isC := func(f *program.Function) bool { return libc.IsC(f.Obj.Name) && d.targets[0].planned(f).reason == "" }
+			isC := func(f *program.Function) bool {
+				return libc.IsC(f.Obj.Name) && d.targets[0].Plans.Made(f).Reason() == ""
+			}
 			keys := functionsOf(d, "procedure_calls", isC)
 			var s sums
 			on := enableAll(t, d, &s, keys)

@@ -33,6 +33,6 @@ func (t *measured) NeverComesBack(r *pcl.Request) bool {
 	if r.Where != pcl.Return || f == nil {
 		return false
 	}
-	pl := t.planned(f)
-	return pl.reason == "" && len(pl.points[pcl.Return]) == 0
+	pl := t.Plans.Made(f)
+	return pl.Reason() == "" && len(pl.Exits()) == 0
 }

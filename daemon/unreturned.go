@@ -25,7 +25,7 @@ func (p *part) unreturned(f *program.Function, r *pcl.Request) ([]*patch.Site, e
 		if r.Listed && !h.thread {
 			continue
 		}
-		entry := p.t.planned(h.f).points[pcl.Entry] // its plan may have been forgotten since
+		entry := p.t.Plans.Made(h.f).Entry() // its plan may have been forgotten since
 		if len(entry) == 0 {
 			continue
 		}

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"culprit/daemon"
+	"culprit/daemon/plans"
 	"culprit/daemon/segment"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
@@ -445,7 +445,7 @@ func TestPoints(t *testing.T) {
 	c = culprit(t, "points", "--names", bin).want(0)
 	c.has(&c.out, "_start in calls: process start code")
 	j := culprit(t, "points", "--json", bin).want(0)
-	var r daemon.PointsReport
+	var r plans.Report
 	if err := json.Unmarshal(j.out.Bytes(), &r); err != nil || r.Functions < 10 || r.Instrumentable > r.Functions || len(r.Tactics) == 0 {
 		t.Errorf("%v %+v", err, r)
 	}

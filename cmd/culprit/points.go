@@ -15,6 +15,7 @@ import (
 
 	"culprit/cmd/culprit/internal/proclist"
 	"culprit/daemon"
+	"culprit/daemon/plans"
 	"culprit/internal/safetext"
 )
 
@@ -59,7 +60,7 @@ func points(w io.Writer, target string, asJSON, names bool) error {
 }
 
 // clean makes what comes from the program safe to show.
-func clean(r *daemon.PointsReport) {
+func clean(r *plans.Report) {
 	for i := range r.RefusedNames {
 		p := &r.RefusedNames[i]
 		p.Name, p.Object, p.Reason = safetext.CleanMax(p.Name, maxLine), safetext.CleanMax(p.Object, maxLine), safetext.CleanMax(p.Reason, maxLine)
@@ -72,7 +73,7 @@ func clean(r *daemon.PointsReport) {
 }
 
 // writeRefused lists the refused functions by name.
-func writeRefused(b *strings.Builder, r *daemon.PointsReport) {
+func writeRefused(b *strings.Builder, r *plans.Report) {
 	fmt.Fprintln(b, "which:")
 	for _, p := range r.RefusedNames {
 		fmt.Fprintf(b, "  %s in %s: %s\n", p.Name, p.Object, p.Reason)

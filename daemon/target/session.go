@@ -6,6 +6,7 @@ import (
 
 	"culprit/daemon/kernel"
 	"culprit/daemon/patch"
+	"culprit/daemon/plans"
 	"culprit/daemon/stops"
 	"culprit/grid"
 	"culprit/internal/safetext"
@@ -22,6 +23,7 @@ type Session struct {
 	Began   time.Time
 	Pauses  *stops.Pauses
 	Patches *patch.Count // of what is put in and taken out
+	Shared  plans.Shared // how functions are reached in several of them
 	Log     func(string) // is told what went wrong without ending anything; called from any goroutine
 }
 

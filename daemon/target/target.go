@@ -3,6 +3,7 @@ package target
 import (
 	"culprit/daemon/locks"
 	"culprit/daemon/openfiles"
+	"culprit/daemon/plans"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
 	"culprit/daemon/segment"
@@ -15,6 +16,7 @@ import (
 type Target struct {
 	*Session
 	Code
+	Plans *plans.Set // of its functions
 
 	Cells   segment.Cells
 	Threads *threads.Table
@@ -26,13 +28,17 @@ type Target struct {
 
 // New is a process of which nothing is known yet.
 func New(s *Session) *Target {
-	t := &Target{Session: s}
+	t := &Target{Session: s, Plans: plans.NewSet(&s.Shared)}
 	t.Cells.Init(trampoline.DefaultGeometry(1), nil)
 	return t
 }
 
 // Open reads what a process maps.
 func (t *Target) Open(p *process.Process, files *program.Files, h Hooks) error {
-	return t.Code.Open(p, Settings{Files: files, Pauses: t.Pauses, Count: t.Patches, Log: func(text string) { t.Logf("%s", text) },
+	err := t.Code.Open(p, Settings{Files: files, Pauses: t.Pauses, Count: t.Patches, Log: func(text string) { t.Logf("%s", text) },
 		Scale: func() int32 { return trampoline.ScaleOf(t.Clock.Hz()) }, Hooks: h})
+	if err == nil {
+		t.Plans.Add(t.Objects()...)
+	}
+	return err
 }

@@ -1,7 +1,6 @@
-package daemon
+package plans
 
 import (
-	"culprit/daemon/contexts"
 	"culprit/daemon/image"
 	"culprit/trampoline/planner"
 	"culprit/trampoline/x86"
@@ -27,8 +26,8 @@ func planning(plan func()) (err error) {
 }
 
 // body moves the function's code to where it is in the target. The instructions of w change; it is used for nothing else.
-func (pl *funcPlan) body(w *image.Flow) *planner.Body {
-	f, flow := pl.f, pl.f.Flow()
+func (f *Function) body(w *image.Flow) *planner.Body {
+	flow := f.Flow()
 	b := f.Obj.Bias
 	insts := w.Insts
 	for i := range insts {
@@ -52,8 +51,8 @@ func (pl *funcPlan) body(w *image.Flow) *planner.Body {
 		},
 		Target:    func(addr uint64) bool { return flow.Targets.Has(addr - b) },
 		PadEnd:    func(addr uint64) uint64 { return f.Obj.PadEnd(addr-b) + b },
-		Pads:      pl.of.padsNear,
-		Elsewhere: pl.of.firstAt,
+		Pads:      f.of.padsNear,
+		Elsewhere: f.of.firstAt,
 		Bound:     func(lo, hi uint64) string { return f.Obj.Stays(flow, lo-b, hi-b) },
 		Hidden:    flow.Hidden,
 		Go:        f.Obj.IsGo(),
@@ -62,18 +61,17 @@ func (pl *funcPlan) body(w *image.Flow) *planner.Body {
 	if f.Obj.FaultsAsked(f.Fn, flow) {
 		body.Stay |= x86.FaultMemory
 	}
-	if pl.of.parks {
+	if f.of.single != "" {
 		body.Pads = nil
 		if body.Hidden == "" {
-			body.Hidden = contexts.WhyOneInstruction
+			body.Hidden = f.of.single
 		}
 	}
 	return body
 }
 
 // firstAt decodes the first instructions at an address in the target, as many as one may have to look at there.
-func (c *codePlan) firstAt(addr uint64) (insts []x86.Inst, code []byte) {
-	o := c.obj
+func (o *object) firstAt(addr uint64) (insts []x86.Inst, code []byte) {
 	at := addr - o.Bias
 	for end := at; len(insts) < x86.MostExpects; {
 		b, err := o.Code(end, end+x86.MaxLen)

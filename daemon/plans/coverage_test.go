@@ -1,8 +1,10 @@
-package daemon
+package plans
 
 import (
+	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -10,11 +12,12 @@ import (
 	"culprit/daemon/image"
 	"culprit/daemon/program"
 	"culprit/internal/require"
-	"culprit/pcl"
 	"culprit/trampoline"
 	"culprit/trampoline/planner"
 	"culprit/trampoline/x86"
 )
+
+var long = flag.Bool("long", false, "look at all listed objects")
 
 // listedObjects are those of which at least coverageAim percent of the functions must have an entry and exits that can be
 // reached. The quick form leaves out the largest.
@@ -41,11 +44,10 @@ func TestCoverage(t *testing.T) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			o := openObject(t, require.Object(t, c.name))
-			r := PointsReport{Tactics: map[string]int{}, Refused: map[string]int{}}
+			r := NewReport()
 			text := &patchedText{o: o, bytes: map[uint64]byte{}, owner: map[uint64]string{}}
-			r.object(o, func(pl *funcPlan) { text.instrument(t, pl) })
+			r.add(o, func(f *Function) { text.instrument(t, f) })
 			text.follow(t)
-			r.sum()
 			t.Logf("%s: %d of %d functions, %d must not be touched: %.2f %%; %v; %d bytes changed at %d sites", o.Name, r.Instrumentable, r.Functions,
 				r.ByRule, r.Coverage, r.Tactics, len(text.bytes), len(text.sites))
 			for _, p := range r.RefusedNames {
@@ -74,7 +76,7 @@ func openObject(t *testing.T, path string) *program.Object {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := image.Open(f, st.Size(), baseName(path))
+	o, err := image.Open(f, st.Size(), filepath.Base(path))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +100,7 @@ type patchedSite struct {
 }
 
 // instrument writes the jumps of a function's entry and exits.
-func (p *patchedText) instrument(t *testing.T, pl *funcPlan) {
+func (p *patchedText) instrument(t *testing.T, f *Function) {
 	t.Helper()
 	if p.room == 0 {
 		segs := p.o.Segments()
@@ -106,13 +108,13 @@ func (p *patchedText) instrument(t *testing.T, pl *funcPlan) {
 		p.room = (last.Vaddr+last.MemSize)&^0xfff + 1<<20
 	}
 	var served []*planner.Site
-	for _, pt := range slices.Concat(pl.points[pcl.Entry], pl.points[pcl.Return]) {
-		if s, _ := pl.plan.SiteOf(pt); s != nil && !slices.Contains(served, s) {
+	for _, pt := range slices.Concat(f.Entry(), f.Exits()) {
+		if s, _ := f.plan.SiteOf(pt); s != nil && !slices.Contains(served, s) {
 			served = append(served, s)
 		}
 	}
 	for _, s := range served {
-		p.site(t, pl.f.Fn.Name, s)
+		p.site(t, f.Fn.Name, s)
 	}
 }
 
@@ -205,11 +207,11 @@ func (p *patchedText) at(addr uint64) byte {
 
 // TestRefusedByRule: what must not be touched in the C library is refused by name, whatever its code looks like.
 func TestRefusedByRule(t *testing.T) {
-	r, err := Points(require.Object(t, "libc.so.6"))
+	r, err := ReportOf(require.Object(t, "libc.so.6"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := map[string]RefusedPoint{}
+	of := map[string]RefusedFunction{}
 	for _, p := range r.RefusedNames {
 		of[p.Name] = p
 	}
