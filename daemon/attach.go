@@ -149,7 +149,7 @@ func (d *Daemon) discover() {
 			if t.Seg != nil {
 				t.sampleGo()
 			}
-			t.findRank()
+			t.FindRank()
 			if t.child {
 				_ = d.extend(t) // what cannot be measured there was said when it was joined
 			}

@@ -15,7 +15,7 @@ func (d *Daemon) Refinements(f grid.Focus, h grid.Hierarchy) []grid.Focus {
 	if h == grid.Defined {
 		return d.itemRefinements(f)
 	}
-	if it := d.itemOf(f); it != nil && it.Base == h {
+	if it := d.session.ItemOf(f); it != nil && it.Base == h {
 		return d.partRefinements(f, it)
 	}
 	if h == grid.Code {

@@ -82,7 +82,7 @@ func (d *Daemon) admit(t *measured) {
 	t.joinedAt = d.Now()
 	d.targets = append(d.targets, t)
 	d.byPID[t.Proc.PID()] = t
-	t.findRank()
+	t.FindRank()
 	d.seats++
 	t.seat = d.seats
 }

@@ -279,7 +279,7 @@ func (d *Daemon) infoOf(t *measured) grid.TargetInfo {
 	if !t.ended {
 		to = d.Now()
 	}
-	return grid.TargetInfo{From: t.joinedAt, To: to, Host: d.session.Host, PID: t.Proc.PID(), Exe: path.Join(path.Dir(t.Exe), t.Main().Name), Runtime: t.Runtime(), Threads: t.Threads.Count(), Interprets: t.Interprets(), Ended: t.ended, Lossy: t.lossy, Rank: t.rank,
+	return grid.TargetInfo{From: t.joinedAt, To: to, Host: d.session.Host, PID: t.Proc.PID(), Exe: path.Join(path.Dir(t.Exe), t.Main().Name), Runtime: t.Runtime(), Threads: t.Threads.Count(), Interprets: t.Interprets(), Ended: t.ended, Lossy: t.lossy, Rank: t.Rank,
 		Backend: t.backend(), Why: t.whyLooking()}
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"culprit/daemon/items"
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/pcl/compile"
@@ -11,72 +12,6 @@ import (
 
 // Items of hierarchies that PCL texts define: which functions of a target belong to one, how a focus is refined along them,
 // and how many stack samples support them. What is measured at one is the business of the PCL compiler.
-
-// An itemIndex tells which items the functions of a target belong to, those of an item's loops included.
-type itemIndex struct {
-	of      map[pcl.FuncID][]int
-	numbers map[grid.Focus]int // by the focus of the item; the same every time
-	present map[int]bool
-}
-
-// itemIndex is nil if no text defines a hierarchy. d.mu is held.
-func (t *measured) itemIndex() *itemIndex {
-	lib := t.Library
-	defined := lib.Defined()
-	if len(defined) == 0 {
-		return nil
-	}
-	if t.items != nil && t.itemsOf == t.Version() {
-		return t.items
-	}
-	t.itemsOf = t.Version()
-	t.items = &itemIndex{of: map[pcl.FuncID][]int{}, numbers: map[grid.Focus]int{}, present: map[int]bool{}}
-	for _, h := range defined {
-		for _, it := range lib.Items(h) {
-			t.items.add(it, append(compile.Functions(lib, it, t), t.loopFunctions(it)...))
-		}
-	}
-	return t.items
-}
-
-func (x *itemIndex) add(it *pcl.GroupingItem, ids []pcl.FuncID) {
-	n := len(x.numbers)
-	x.numbers[it.Focus()] = n
-	for _, id := range ids {
-		if !slices.Contains(x.of[id], n) {
-			x.of[id] = append(x.of[id], n)
-		}
-	}
-	x.present[n] = len(ids) > 0
-}
-
-// loopFunctions are the functions of the loops that an item names.
-func (t *measured) loopFunctions(it *pcl.GroupingItem) (ids []pcl.FuncID) {
-	for _, p := range it.Paths() {
-		if it.Base == grid.Code && len(p) == 3 {
-			ids = append(ids, t.Function(p[0], p[1])...)
-		}
-	}
-	return ids
-}
-
-// hasItem reports whether the target has something of the item. Kinds of objects are always there.
-func (t *measured) hasItem(it *pcl.GroupingItem) bool {
-	if it.Base == grid.Code {
-		x := t.itemIndex()
-		return x != nil && x.present[x.numbers[it.Focus()]]
-	}
-	return slices.ContainsFunc(it.Paths(), func(p []string) bool { return t.HasPart(it, p) })
-}
-
-// itemOf is the item that a focus selects; nil if it selects none that is defined.
-func (d *Daemon) itemOf(f grid.Focus) *pcl.GroupingItem {
-	it, err := d.session.Library.Item(f)
-	if err != nil {
-		return nil
-	}
-	return it
-}
 
 // itemRefinements are the items that some target has, in the order of their names. What a focus has chosen already in the
 // hierarchy of their parts cannot be chosen a second time.
@@ -86,7 +21,7 @@ func (d *Daemon) itemRefinements(f grid.Focus) (out []grid.Focus) {
 	}
 	for _, h := range d.session.Library.Defined() {
 		for _, it := range d.session.Library.Items(h) {
-			has := func(t *measured) bool { return !t.ended && t.Covers(f) && t.hasItem(it) }
+			has := func(t *measured) bool { return !t.ended && t.Covers(f) && t.HasItem(it) }
 			if f.Depth(it.Base) == 0 && slices.ContainsFunc(d.targets, has) {
 				out = append(out, f.WithItem(h, it.Name))
 			}
@@ -160,13 +95,13 @@ type itemObject struct {
 }
 
 // countItems counts a sample for every item that it supports, once.
-func (s *kindStats) countItems(x *itemIndex, functions map[pcl.FuncID]bool, object string) {
+func (s *kindStats) countItems(x *items.Index, functions map[pcl.FuncID]bool, object string) {
 	if x == nil {
 		return
 	}
 	seen := map[int]bool{}
 	for id := range functions {
-		for _, n := range x.of[id] {
+		for _, n := range x.Of(id) {
 			if seen[n] {
 				continue
 			}
@@ -183,8 +118,8 @@ func (s *kindStats) countItems(x *itemIndex, functions map[pcl.FuncID]bool, obje
 func (p *profile) itemWeight(s *kindStats, part *sampledPart) (hits float64) {
 	it := part.item
 	if it.Base == grid.Code {
-		if x := p.t.itemIndex(); x != nil {
-			return s.items[itemObject{x.numbers[it.Focus()], part.object}]
+		if x := p.t.Items(); x != nil {
+			return s.items[itemObject{x.Number(it), part.object}]
 		}
 		return 0
 	}

@@ -14,7 +14,6 @@ import (
 	"culprit/daemon/targetstats"
 	"culprit/daemon/threads"
 	"culprit/daemon/waits"
-	"culprit/grid"
 	"culprit/pcl"
 )
 
@@ -24,8 +23,6 @@ type measured struct {
 	d *Daemon
 
 	size       uint64     // of its memory when that was last looked at, in bytes
-	items      *itemIndex // nil until it is asked for
-	itemsOf    int        // version of the program when it was made
 	rates      cost.Rates // of calls
 	landings   landings
 	quota      quota
@@ -35,11 +32,10 @@ type measured struct {
 	settled    bool // it has ended, and its last values were taken
 	child      bool // it was started by a target, and came by that
 	times      children.Times
-	joinedAt   float64    // session time
-	endedAt    float64    // session time at which its end was seen
-	incomplete time.Time  // when it was last tried to measure there what is measured of the others, and not all could be
-	rank       *grid.Rank // in a job of MPI; nil if it is not part of one
-	seat       int        // its place in the order of attaching
+	joinedAt   float64   // session time
+	endedAt    float64   // session time at which its end was seen
+	incomplete time.Time // when it was last tried to measure there what is measured of the others, and not all could be
+	seat       int       // its place in the order of attaching
 	detached   bool
 	lossy      bool     // some thread found no block of its own
 	reading    *reading // that was taken last of its cells

@@ -54,12 +54,12 @@ func (d *Daemon) unseen(metric string) string {
 
 // knownOf is what is known of a pair. d.mu is held.
 func (d *Daemon) knownOf(key grid.PairKey) *notes.Pair {
-	p := &notes.Pair{Item: d.itemOf(key.Focus), Unseen: d.unseen(key.Metric)}
+	p := &notes.Pair{Item: d.session.ItemOf(key.Focus), Unseen: d.unseen(key.Metric)}
 	for _, c := range d.plansOf(key) {
 		p.Plans = append(p.Plans, notes.Plan{Plan: c.plan, Target: c.t.Target, Exits: c.t})
 	}
 	for _, t := range d.targets {
-		if p.Item != nil && t.Covers(key.Focus) && t.hasItem(p.Item) {
+		if p.Item != nil && t.Covers(key.Focus) && t.HasItem(p.Item) {
 			p.Have = append(p.Have, t.Target)
 		}
 	}

@@ -134,7 +134,7 @@ func newProbePart(t *measured, plan *pcl.Plan, owner uint64) *part {
 
 // noteLacking notes what of the focus's item the target does not have.
 func (p *part) noteLacking() {
-	if it := p.t.d.itemOf(p.plan.Pair.Focus); it != nil {
+	if it := p.t.ItemOf(p.plan.Pair.Focus); it != nil {
 		p.lacking = p.t.Lacking(it)
 	}
 }

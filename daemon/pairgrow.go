@@ -28,7 +28,7 @@ func (d *Daemon) grow() {
 		if p.keyed != nil {
 			continue
 		}
-		it := d.itemOf(key.Focus)
+		it := d.session.ItemOf(key.Focus)
 		for _, pt := range p.parts {
 			if !pt.t.ended && pt.on && b.grow(pt, it, before) {
 				grown = append(grown, pt)
@@ -117,7 +117,7 @@ func (b *batch) grow(p *part, it *pcl.GroupingItem, before map[*patch.Site]uint6
 func (b *batch) joinItem(p *pair, it *pcl.GroupingItem, joined map[*part]*pair) {
 	for _, t := range b.d.targets {
 		has := slices.ContainsFunc(p.parts, func(pt *part) bool { return pt.t == t })
-		if has || t.ended || !t.Covers(p.key.Focus) || !t.hasItem(it) {
+		if has || t.ended || !t.Covers(p.key.Focus) || !t.HasItem(it) {
 			continue
 		}
 		if pt, err := b.part(t, p.key); err == nil {

@@ -242,7 +242,7 @@ func (p *profile) waitsFor(w *waits.Thread, frames []stack.Frame, now float64) (
 // add counts one sample.
 func (p *profile) add(kind, tid int, frames []stack.Frame, object string) {
 	p.t.NoteStack(tid, 0, frames)
-	items := p.t.itemIndex()
+	items := p.t.Items()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := &p.kinds[kind]
@@ -323,7 +323,7 @@ type sampledPart struct {
 }
 
 func (d *Daemon) sampledPart(f grid.Focus) *sampledPart {
-	return &sampledPart{d.itemOf(f), objectPart(f), f.Elements(grid.Code), f.Elements(grid.Process)}
+	return &sampledPart{d.session.ItemOf(f), objectPart(f), f.Elements(grid.Code), f.Elements(grid.Process)}
 }
 
 // weight is how many samples of a kind support a part, and of how many.

@@ -9,6 +9,7 @@ import (
 	"culprit/daemon/segment"
 	"culprit/daemon/targetstats"
 	"culprit/daemon/threads"
+	"culprit/grid"
 	"culprit/trampoline"
 )
 
@@ -23,7 +24,10 @@ type Target struct {
 	Locks   *locks.Table
 	Files   *openfiles.Table
 	Stats   *targetstats.Table
-	Seccomp int // mode of the process: 0 none, 1 strict, 2 filter
+	Rank    *grid.Rank // in a job of MPI; nil if it is not part of one
+	Seccomp int        // mode of the process: 0 none, 1 strict, 2 filter
+
+	items itemCache
 }
 
 // New is a process of which nothing is known yet.

@@ -48,6 +48,7 @@ var allowed = map[string][]string{
 	"daemon/locks":       {"grid", "daemon/libc"},
 	"daemon/openfiles":   {"grid", "trampoline", "pcl", "daemon/kernel"},
 	"daemon/threads":     {"grid", "daemon/arch", "daemon/kernel", "daemon/process"},
+	"daemon/items":       {"grid", "pcl"},
 	"daemon/arch":        {},
 	"daemon/libc":        {},
 
@@ -73,7 +74,7 @@ var allowed = map[string][]string{
 	"daemon/waits":       {"daemon/arch", "daemon/image", "daemon/kernel", "daemon/libc", "daemon/locks", "daemon/process", "daemon/program", "daemon/stack", "daemon/target"},
 	"daemon/stops":       {"grid", "daemon/arch", "daemon/image", "daemon/libc", "daemon/patch", "daemon/process", "daemon/program", "daemon/segment", "daemon/stack"},
 	"daemon/contexts":    {"trampoline", "daemon/arch", "daemon/image", "daemon/libc", "daemon/patch", "daemon/process", "daemon/program", "daemon/segment", "daemon/stack", "daemon/stops"},
-	"daemon/target":      {"grid", "pcl", "trampoline", "daemon/arch", "daemon/contexts", "daemon/image", "daemon/kernel", "daemon/libc", "daemon/locks", "daemon/openfiles", "daemon/patch", "daemon/plans", "daemon/process", "daemon/program", "daemon/segment", "daemon/stack", "daemon/stops", "daemon/targetstats", "daemon/threads"},
+	"daemon/target":      {"grid", "pcl", "trampoline", "daemon/arch", "daemon/contexts", "daemon/image", "daemon/items", "daemon/kernel", "daemon/libc", "daemon/locks", "daemon/openfiles", "daemon/patch", "daemon/plans", "daemon/process", "daemon/program", "daemon/segment", "daemon/stack", "daemon/stops", "daemon/targetstats", "daemon/threads"},
 	"daemon/segment":     {"trampoline", "daemon/arch", "daemon/process", "daemon/kernel"},
 	"daemon":             {"grid", "trampoline", "pcl", "daemon"},
 	"consultant":         {"grid", "pcl", "consultant"},
