@@ -33,7 +33,18 @@ func newHypothesis(p *pcl.Hypothesis) *hypothesis {
 	return (&hypothesis{
 		name: p.Name, label: p.Label, refine: p.Refine, defined: p.Defined, suppress: p.Suppress,
 		why: p.Expand != "where", where: p.Expand != "why",
-	}).with(decide.NewTest(p.Metrics, p.Global, p.Greater, p.Value, p.Threshold))
+	}).with(newTest(p))
+}
+
+func newTest(p *pcl.Hypothesis) *decide.Test {
+	t := decide.NewTest(p.Metrics, p.Global, p.Greater, p.Value, p.Threshold)
+	if p.Given != nil {
+		t.Given(p.Given.Holds)
+	}
+	if p.Stake != nil {
+		t.Staking(decide.Func(p.Stake))
+	}
+	return t
 }
 
 // with gives the hypothesis its test.

@@ -10,6 +10,8 @@ type Hypothesis struct {
 	Label      string
 	Explain    string
 	Comparison                  // of its test, with < or >
+	Given      *Comparison      // where it does not hold the test says nothing, of no use either way; nil = always
+	Stake      Formula          // share of the program's active time, 0..1, that would be gained at most if what is found were mended; nil = not told
 	Refine     []grid.Hierarchy // grid.Defined stands for the hierarchies of Defined
 	Defined    []string         // hierarchies that texts define
 	Suppress   []string         // paths that are never tested, such as "/Code/libc.so.6"
@@ -27,4 +29,9 @@ func (h *Hypothesis) Along() []string {
 		}
 	}
 	return append(out, h.Defined...)
+}
+
+// Holds is the answer of the test; false where the test does not apply.
+func (h *Hypothesis) Holds(get func(metric string) float64) bool {
+	return (h.Given == nil || h.Given.Holds(get)) && h.Comparison.Holds(get)
 }

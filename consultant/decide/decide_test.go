@@ -244,3 +244,37 @@ func TestWindowDropsOtherWidths(t *testing.T) {
 		t.Errorf("after a fold %d bins, capacity %d", len(w.bins), w.capacity())
 	}
 }
+
+// TestGivenAndStake: where a test does not apply nothing is ruled out, and what is at stake is a share.
+func TestGivenAndStake(t *testing.T) {
+	h := NewTest([]string{"bytes", "ops", "time"}, nil, false,
+		func(get func(string) float64) float64 { return get("bytes") / get("ops") }, limit(4096)).
+		Given(func(get func(string) float64) bool { return get("ops") > 100 }).
+		Staking(func(get func(string) float64) float64 { return get("time") })
+	for _, c := range []struct {
+		values  []float64
+		value   float64
+		nothing bool
+		stake   float64
+	}{
+		{[]float64{6400, 200, 0.3}, 32, false, 0.3},
+		{[]float64{6400, 50, 0.3}, 4096, true, 0.3},
+		{[]float64{6400, 200, 1.7}, 32, false, 1},
+		{[]float64{6400, 200, -1}, 32, false, 0},
+	} {
+		var w Window
+		for i := range 6 {
+			w.Add(Bin{Start: float64(i), End: float64(i + 1), Values: c.values})
+		}
+		e := w.Estimate(h)
+		if e.Value != c.value || e.Nothing != c.nothing || e.Stake != c.stake {
+			t.Errorf("%v: value %v, nothing %v, stake %v", c.values, e.Value, e.Nothing, e.Stake)
+		}
+		if got := e.Conclude(None, 0.5); got.Holds != !c.nothing {
+			t.Errorf("%v: %+v", c.values, got)
+		}
+	}
+	if v := NewTest(nil, nil, true, nil, nil).Stake(nil, 1); !math.IsNaN(v) {
+		t.Errorf("a test that tells nothing of it has %v at stake", v)
+	}
+}

@@ -11,6 +11,8 @@ type Test struct {
 	Global           []bool // by index of Metrics: read at the whole program
 	Greater          bool   // the value must exceed the threshold; else it must be below
 	value, threshold Func
+	given            func(get func(metric string) float64) bool // nil = always
+	stake            Func                                       // nil = not told
 	index            map[string]int
 	additive         bool
 }
@@ -29,6 +31,26 @@ func NewTest(metrics, global []string, greater bool, value, threshold Func) *Tes
 	}
 	t.additive = t.scales()
 	return t
+}
+
+// Given has the test say nothing where holds is false.
+func (t *Test) Given(holds func(get func(metric string) float64) bool) *Test {
+	t.given = holds
+	return t
+}
+
+// Staking has the test tell what is at stake: the share of the program's active time that would be gained at most.
+func (t *Test) Staking(stake Func) *Test {
+	t.stake = stake
+	return t
+}
+
+// Stake is what is at stake for the averages sums/n of the metrics, 0..1; NaN if the test does not tell.
+func (t *Test) Stake(sums []float64, n float64) float64 {
+	if t.stake == nil {
+		return math.NaN()
+	}
+	return min(max(t.stake(t.averages(sums, n)), 0), 1)
 }
 
 // Additive tells whether the value at a focus is a part of the value at the focus it refines, so that a part cannot
@@ -91,15 +113,24 @@ func (t *Test) Locals() int {
 	return n
 }
 
-// Judge evaluates both sides for the averages sums/n of the metrics, given in their order.
+// Judge evaluates both sides for the averages sums/n of the metrics, given in their order. Where the test does not apply the value is
+// the threshold itself.
 func (t *Test) Judge(sums []float64, n float64) (value, threshold float64) {
-	get := func(metric string) float64 {
+	get := t.averages(sums, n)
+	value, threshold = t.value(get), t.threshold(get)
+	if t.given != nil && !t.given(get) {
+		value = threshold
+	}
+	return value, threshold
+}
+
+func (t *Test) averages(sums []float64, n float64) func(metric string) float64 {
+	return func(metric string) float64 {
 		if i, ok := t.index[metric]; ok && n > 0 {
 			return sums[i] / n
 		}
 		return 0
 	}
-	return t.value(get), t.threshold(get)
 }
 
 // Margin is how far the value is beyond the threshold: positive where the test holds.
@@ -113,6 +144,9 @@ func (t *Test) Margin(value, threshold float64) float64 {
 // Nothing tells that a test for a value that is too small saw no activity at all: x/0 is 0 and would look true. A test
 // may also say by itself that too little happened, by a value that equals the threshold.
 func (t *Test) Nothing(sums []float64, value, threshold float64) bool {
+	if t.given != nil && value == threshold {
+		return true
+	}
 	if t.Greater || t.Locals() == 0 {
 		return false
 	}

@@ -59,6 +59,7 @@ type Estimate struct {
 	Threshold float64
 	Margin    float64 // how far the value is on the true side of the threshold; negative: on the false side
 	Nothing   bool    // nothing happened at the focus of the test, or too little to judge
+	Stake     float64 // share of the program's active time that would be gained at most, 0..1; NaN if the test does not tell
 	err       float64 // standard error of Margin
 	width     float64 // of a bin, in s
 }
@@ -79,6 +80,7 @@ func (w *Window) Estimate(t *Test) Estimate {
 	}
 	e := Estimate{Bins: n, width: w.width}
 	e.Value, e.Threshold = t.Judge(sums, float64(n))
+	e.Stake = t.Stake(sums, float64(n))
 	e.Nothing = t.Nothing(sums, e.Value, e.Threshold)
 	e.Margin = t.Margin(e.Value, e.Threshold)
 	if n < 2 {

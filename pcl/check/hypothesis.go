@@ -35,12 +35,32 @@ func (b *builder) checkHypothesis(d *syntax.Def) error {
 	if h.Comparison, err = r.comparison(have["test"].Expr); err != nil {
 		return err
 	}
+	if err = r.given(h, have["given"]); err != nil {
+		return err
+	}
+	if it := have["stake"]; it != nil {
+		if h.Stake, err = r.read(it.Expr); err != nil {
+			return err
+		}
+	}
 	h.Metrics, h.Global = r.metrics, r.global
 	if err = b.foci(d, h, have); err != nil {
 		return err
 	}
 	b.defs.Hypotheses = append(b.defs.Hypotheses, h)
 	return nil
+}
+
+// given reads the comparison that says where the test applies, if there is one.
+func (r *exprReader) given(h *pcl.Hypothesis, it *syntax.Item) error {
+	if it == nil {
+		return nil
+	}
+	c, err := r.comparison(it.Expr)
+	if err == nil {
+		h.Given = &c
+	}
+	return err
 }
 
 // placeholders are what a label may ask the consultant to fill in.

@@ -211,12 +211,12 @@ func TestHypotheses(t *testing.T) {
 		{"waiting for disk", "ExcessiveIOBlockingTime", values{"io_wait_inclusive": 1, "blocked": 1, "active_threads": 2}, 0.5, true},
 		{"small", "FrequentSmallIOOps", values{"io_bytes": 6400000, "io_ops": 100000}, 64, true},
 		{"large", "FrequentSmallIOOps", values{"io_bytes": 819200000, "io_ops": 100000}, 8192, false},
-		{"few", "FrequentSmallIOOps", values{"io_bytes": 64000, "io_ops": 1000}, 4096, false},
+		{"few", "FrequentSmallIOOps", values{"io_bytes": 64000, "io_ops": 1000}, 64, false},
 		{"few that block", "TooManySmallIOOps", values{"io_bytes": 64000, "io_ops": 1000}, 64, true},
-		{"too few that block", "TooManySmallIOOps", values{"io_bytes": 6400, "io_ops": 100}, 4096, false},
+		{"too few that block", "TooManySmallIOOps", values{"io_bytes": 6400, "io_ops": 100}, 64, false},
 		{"pages from a disk", "TooManyMajorFaults", values{"page_faults_major": 201}, 201, true},
 		{"few pages from a disk", "TooManyMajorFaults", values{"page_faults_major": 200}, 200, false},
-		{"none", "FrequentSmallIOOps", values{}, 4096, false},
+		{"none", "FrequentSmallIOOps", values{}, 0, false},
 		{"empty", "FrequentSmallIOOps", values{"io_ops": 100000}, 0, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
