@@ -56,13 +56,14 @@ type Node struct {
 // A Sample is one judged value of a node.
 type Sample struct{ At, Value float64 }
 
-// A Bottleneck is a deepest true node with what a user reads.
+// A Bottleneck is a deepest true node with what a user reads of it.
 type Bottleneck struct {
 	Node     int
 	Sentence string
 	Chain    []int
-	Severity float64
-	File     string // source of the function, "" if unknown
+	Severity float64 // what is at stake: the share of the program's active time that would be gained at most if it were mended, 0..1
+	Note     bool    // less is at stake than Config.LeastStake: no bottleneck, but worth knowing
+	File     string  // source of the function, "" if unknown
 	Line     int
 	Object   string // lock or file where there is one
 }
@@ -82,6 +83,8 @@ type Config struct {
 	Budget     float64       // fraction of the target's active time, 0.02 by default
 	MinObserve time.Duration // 0.5 s by default
 	OnEvent    func(Event)   // nil = dropped
+	// LeastStake is what must be at stake for a finding to be a bottleneck and not a note, 0..1; nil = 0.
+	LeastStake func() float64
 	// Base is the fixed hierarchy to which the parts of the item that a focus selects belong; nil = Code.
 	Base func(item grid.Focus) grid.Hierarchy
 }

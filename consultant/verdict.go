@@ -2,41 +2,45 @@ package consultant
 
 import (
 	"slices"
-	"sort"
 	"strings"
 
 	"culprit/consultant/explain"
 	"culprit/grid"
 )
 
-// Bottlenecks returns the deepest true nodes, worst first: those with no true descendant of the same hypothesis, and of
-// which no other true node of the hypothesis is a part (a lock for which the threads of one function wait is reported
-// with the function, not a second time without it).
+// Bottlenecks returns the deepest true nodes: those with no true descendant of the same hypothesis, and of which no other true node
+// of the hypothesis is a part (a lock for which the threads of one function wait is reported with the function, not a second
+// time without it). First comes where most is to be gained, as far as that is sure.
 func (s *Search) Bottlenecks() []Bottleneck {
 	s.mu.Lock()
-	deepest, list := s.deepest(), []Bottleneck{}
-	for _, n := range deepest {
-		list = append(list, Bottleneck{Node: n.id, Chain: n.chain(), Severity: n.severity(deepest), Object: explain.ObjectName(n.focus)})
-	}
-	nodes := make(map[int]*node, len(deepest))
-	for _, n := range deepest {
-		nodes[n.id] = n
+	found, list := s.findings(), []Bottleneck{}
+	for i := range found {
+		n := found[i].node
+		list = append(list, Bottleneck{Node: n.id, Chain: n.chain(), Severity: found[i].stake, Object: explain.ObjectName(n.focus)})
 	}
 	s.mu.Unlock()
 	for i := range list {
-		n := nodes[list[i].Node]
-		if explain.FunctionOf(n.focus) != "" {
-			list[i].File, list[i].Line = s.cfg.World.Source(n.focus)
+		f, b := &found[i], &list[i]
+		if explain.FunctionOf(f.node.focus) != "" {
+			b.File, b.Line = s.cfg.World.Source(f.node.focus)
 		}
 		s.mu.Lock()
-		found := n.finding(list[i].File, list[i].Line)
+		b.Sentence = f.sentence(b.File, b.Line)
 		s.mu.Unlock()
-		list[i].Sentence = found.Sentence()
+		b.Note = b.Severity < s.leastStake()
 	}
-	sort.SliceStable(list, func(i, j int) bool { return list[i].Severity > list[j].Severity })
 	return list
 }
 
+// leastStake is what must be at stake for a finding to be a bottleneck.
+func (s *Search) leastStake() float64 {
+	if s.cfg.LeastStake == nil {
+		return 0
+	}
+	return s.cfg.LeastStake()
+}
+
+// deepest are the true nodes with no true descendant of the same hypothesis, and of which no other one is a part.
 func (s *Search) deepest() []*node {
 	var list []*node
 	for _, n := range s.graph.nodes {
@@ -72,36 +76,6 @@ func (n *node) shared() bool {
 		return !found
 	})
 	return found
-}
-
-// severity makes nodes comparable. That of a share of time is the share. Another quantity (bytes for each operation) is
-// compared by the nearest node above it that is a share of time: it has what is left of that share when the deepest nodes
-// that do not lead to it have taken theirs.
-func (n *node) severity(deepest []*node) float64 {
-	if n.hyp.fraction {
-		return n.est.Value
-	}
-	var of *node
-	n.climb(func(p *node) bool {
-		if !p.hyp.fraction || p.state != True {
-			return true
-		}
-		if of == nil || p.est.Value > of.est.Value {
-			of = p
-		}
-		return false
-	})
-	if of == nil {
-		return 0
-	}
-	rest := of.est.Value
-	for _, d := range deepest {
-		leads := func(p *node) bool { return p.focus == d.focus }
-		if d != of && d.hyp == of.hyp && d.isBelow(func(p *node) bool { return p == of }) && !n.isBelow(leads) {
-			rest -= d.est.Value
-		}
-	}
-	return max(rest, 0)
 }
 
 // isBelow tells whether the search came to the node by such a one, or whether it is one itself.
@@ -143,26 +117,6 @@ func (n *node) bestParent() *node {
 		}
 	}
 	return best
-}
-
-// finding is what the sentence of the node is written from. file and line are where its function is defined.
-func (n *node) finding(file string, line int) explain.Finding {
-	f := explain.Finding{
-		Evidence: n.evidence(), Hypothesis: n.hyp.name, Label: n.hyp.label, Kind: n.hyp.kind, Focus: n.focus,
-		Code: n.codeText(), OfCode: n.choosesCode(), Object: n.objectText(), Within: n.withinItem(), File: file, Line: line, Since: n.sinceAt,
-	}
-	if n.phase.index > 0 {
-		f.Phase = n.phase.Name
-	}
-	return f
-}
-
-// evidence is what the answer of the node rests on.
-func (n *node) evidence() explain.Evidence {
-	return explain.Evidence{
-		Estimate: n.est, Bins: n.bins, Confidence: n.confidence, Fraction: n.hyp.fraction,
-		Samples: n.tier == grid.TierSample, Shares: n.byShare(), Holds: n.state == True,
-	}
 }
 
 // codeText names the code that the node's focus selects, or the item of code. A function that the program's symbols do not

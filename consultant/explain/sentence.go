@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"strings"
 	"unicode"
@@ -68,7 +69,9 @@ type Finding struct {
 	File       string // where the function is defined; "" if that is not known
 	Line       int
 	Since      float64
-	Phase      string // "" = the whole session
+	Phase      string   // "" = the whole session
+	Reasons    []string // statements of why it holds
+	Stake      float64  // share of the program's active time that would be gained at most
 }
 
 var placeholder = regexp.MustCompile(`\{[a-z]+\}`)
@@ -76,23 +79,42 @@ var placeholder = regexp.MustCompile(`\{[a-z]+\}`)
 // Sentence says what was found: the label of the hypothesis with its placeholders filled in, what of the focus the label
 // does not name, and the evidence.
 func (f Finding) Sentence() string {
-	label := f.Label
-	if label == "" {
-		label = f.Hypothesis + " at {focus}: {value}"
-	}
-	text := f.fill(label)
-	text = capital(tidy(text+f.missing(label)), !strings.HasPrefix(label, "{") || !f.OfCode)
+	text := capital(f.Statement(), !strings.HasPrefix(f.label(), "{") || !f.OfCode)
 	if f.Within != "" {
 		text += " (" + f.Within + ")"
 	}
+	for _, why := range f.Reasons {
+		text += "; " + why
+	}
 	since := ", since " + Seconds(f.Since)
-	if strings.Contains(label, "{since}") {
+	if strings.Contains(f.label(), "{since}") {
 		since = ""
 	}
 	if f.Phase != "" {
 		since += " in phase " + Printable(f.Phase)
 	}
-	return fmt.Sprintf("%s%s; %s", text, since, f.basis())
+	return fmt.Sprintf("%s%s; %s%s", text, since, f.stake(), f.basis())
+}
+
+// sameStake is by how much a value and what is at stake may differ to be told once.
+const sameStake = 0.1
+
+// stake says what is at stake, where the value does not say so itself.
+func (f Finding) stake() string {
+	if f.Stake <= 0 || f.Fraction && math.Abs(f.Stake-f.Estimate.Value) < sameStake {
+		return ""
+	}
+	return Percent(f.Stake) + " of the threads' time at stake, "
+}
+
+// Statement is the sentence without the evidence.
+func (f Finding) Statement() string { return tidy(f.fill(f.label()) + f.missing(f.label())) }
+
+func (f Finding) label() string {
+	if f.Label == "" {
+		return f.Hypothesis + " at {focus}: {value}"
+	}
+	return f.Label
 }
 
 // source is the place in the source in brackets.

@@ -1,0 +1,150 @@
+package consultant
+
+import (
+	"math"
+	"slices"
+	"sort"
+
+	"culprit/consultant/explain"
+	"culprit/grid"
+)
+
+// One thing is told once. A hypothesis that says why another one holds (page faults, many small operations) is about the same time as that one:
+// of the two the one is told that says more.
+
+// A finding is a true node that is told, and what is told along with it.
+type finding struct {
+	node    *node
+	stake   float64
+	reasons []*node // of the whole program: why it holds there
+}
+
+// explains is the part of what is at stake at a node that a reason must have for both to be one finding.
+const explains = 0.5
+
+// findings are the deepest true nodes without those that others tell, where most is to be gained first, as far as that is sure.
+func (s *Search) findings() []finding {
+	deepest := s.deepest()
+	all := make([]*finding, len(deepest))
+	for i, n := range deepest {
+		all[i] = &finding{node: n, stake: n.stake(deepest)}
+	}
+	dropped := map[*finding]bool{}
+	for _, c := range all {
+		if !math.IsNaN(c.node.est.Stake) { // else it is a guess
+			c.merge(all, dropped)
+		}
+	}
+	var list []finding
+	for _, f := range all {
+		if !dropped[f] {
+			list = append(list, *f)
+		}
+	}
+	rank := func(f *finding) float64 { return f.stake * f.node.confidence }
+	sort.SliceStable(list, func(i, j int) bool { return rank(&list[i]) > rank(&list[j]) })
+	return list
+}
+
+// merge drops what c says better. What c says of the whole program is told along with the places that have the time.
+func (c *finding) merge(all []*finding, dropped map[*finding]bool) {
+	var places []*finding
+	told := 0.0
+	for _, f := range all {
+		if f == c || !c.node.hyp.isBelow(f.node.hyp) || f.node.phase != c.node.phase {
+			continue
+		}
+		switch {
+		case c.node.focus.IsWhole() && !f.node.focus.IsWhole():
+			places, told = append(places, f), told+f.stake
+		case f.node.leadsBy(c.node) && c.stake >= explains*f.stake:
+			dropped[f] = true
+		}
+	}
+	if told < explains*c.stake {
+		return
+	}
+	for _, f := range places {
+		f.reasons, dropped[c] = append(f.reasons, c.node), true
+	}
+}
+
+// isBelow tells whether a hypothesis is one of those that say why another one holds.
+func (h *hypothesis) isBelow(other *hypothesis) bool {
+	for p := h.parent; p != nil; p = p.parent {
+		if p == other {
+			return true
+		}
+	}
+	return false
+}
+
+// leadsBy tells whether the place of a node, or one on the way to it, is that of another node, or has it as a part.
+func (n *node) leadsBy(c *node) bool {
+	return n.focus.Covers(c.focus) || n.isBelow(func(p *node) bool { return p.hyp == n.hyp && p.focus == c.focus })
+}
+
+// stake is the share of the program's active time that would be gained at most if what the node found were mended: it makes nodes
+// comparable. Where the hypothesis does not tell, that of a share of time is the share. Another quantity (bytes for each operation) has
+// what is left of the share of time of the nearest node above it when the deepest nodes that do not lead to it have taken theirs.
+func (n *node) stake(deepest []*node) float64 {
+	if !math.IsNaN(n.est.Stake) {
+		return n.est.Stake
+	}
+	if n.hyp.fraction {
+		return n.est.Value
+	}
+	var of *node
+	n.climb(func(p *node) bool {
+		if !p.hyp.fraction || p.state != True {
+			return true
+		}
+		if of == nil || p.est.Value > of.est.Value {
+			of = p
+		}
+		return false
+	})
+	if of == nil {
+		return 0
+	}
+	rest := of.est.Value
+	for _, d := range deepest {
+		leads := func(p *node) bool { return p.focus == d.focus }
+		if d != of && d.hyp == of.hyp && d.isBelow(func(p *node) bool { return p == of }) && !n.isBelow(leads) {
+			rest -= d.est.Value
+		}
+	}
+	return max(rest, 0)
+}
+
+// sentence is what is told. file and line are where the function is defined.
+func (f *finding) sentence(file string, line int) string {
+	found := f.node.finding(file, line)
+	found.Stake = f.stake
+	for _, c := range f.reasons {
+		if !slices.ContainsFunc(f.reasons, func(d *node) bool { return d.hyp.isBelow(c.hyp) }) {
+			found.Reasons = append(found.Reasons, c.finding("", 0).Statement())
+		}
+	}
+	return found.Sentence()
+}
+
+// finding is what the sentence of the node is written from. file and line are where its function is defined.
+func (n *node) finding(file string, line int) explain.Finding {
+	f := explain.Finding{
+		Evidence: n.evidence(), Hypothesis: n.hyp.name, Label: n.hyp.label, Kind: n.hyp.kind, Focus: n.focus,
+		Code: n.codeText(), OfCode: n.choosesCode(), Object: n.objectText(), Within: n.withinItem(), File: file, Line: line, Since: n.sinceAt,
+	}
+	if n.phase.index > 0 {
+		f.Phase = n.phase.Name
+	}
+	return f
+}
+
+// evidence is what the answer of the node rests on.
+func (n *node) evidence() explain.Evidence {
+	return explain.Evidence{
+		Estimate: n.est, Bins: n.bins, Confidence: n.confidence, Fraction: n.hyp.fraction,
+		Samples: n.tier == grid.TierSample, Shares: n.byShare(), Holds: n.state == True,
+	}
+}
