@@ -70,14 +70,28 @@ func (s *Session) build() *report.Report {
 		held := s.holders(nodes, found)
 		for _, b := range found {
 			one := bottleneckReport(b)
-			one.HeldBy = held[b.Node]
-			r.Bottlenecks = append(r.Bottlenecks, one)
+			one.HeldBy, one.Advice = held[b.Node], s.advice(r.Node(b.Node).Hypothesis)
+			if b.Note {
+				r.Notes = append(r.Notes, one)
+			} else {
+				r.Bottlenecks = append(r.Bottlenecks, one)
+			}
 		}
 	}
 	s.mu.Lock()
 	r.End = string(s.end)
 	s.mu.Unlock()
 	return r
+}
+
+// advice is what a hypothesis, by its name in a report, says to do.
+func (s *Session) advice(name string) string {
+	for _, h := range s.cfg.Library.Hypotheses() {
+		if clean(h.Name) == name {
+			return clean(h.Explain)
+		}
+	}
+	return ""
 }
 
 // finishReport adds what is known only when the probes are out.
@@ -117,8 +131,8 @@ func (s *Session) addNotes(r *report.Report) {
 		return
 	}
 	found := map[int]bool{}
-	for i := range r.Bottlenecks {
-		found[r.Bottlenecks[i].Node] = true
+	for _, b := range slices.Concat(r.Bottlenecks, r.Notes) {
+		found[b.Node] = true
 	}
 	foci := map[int]grid.Focus{}
 	for _, n := range s.search.Nodes() {

@@ -21,6 +21,8 @@ type Report struct {
 	Targets     []Target     `json:"targets"`
 	Nodes       []Node       `json:"nodes"`
 	Bottlenecks []Bottleneck `json:"bottlenecks"` // deepest true nodes, worst first
+	// Notes are findings with less at stake than the tunable constant PC_LeastStake: no bottlenecks, but worth knowing.
+	Notes []Bottleneck `json:"notes,omitempty"`
 	// NotMeasured says how much was done by processes that ended before they could be measured; "" if next to nothing. No value tells of it.
 	NotMeasured string `json:"not_measured,omitempty"`
 	// NotSearched says that no bottleneck was looked for (--no-search).
@@ -106,6 +108,8 @@ type Bottleneck struct {
 	Source   *Source `json:"source"` // null if unknown
 	Object   string  `json:"object,omitempty"`
 	HeldBy   []Held  `json:"held_by,omitempty"`
+	// Advice is what to do about it, as the hypothesis explains it; "" if it does not.
+	Advice string `json:"advice,omitempty"`
 }
 
 // A Held is a thread that had the lock of a bottleneck while others waited for it.

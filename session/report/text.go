@@ -19,6 +19,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	r.writeHead(&b)
 	r.writeBottlenecks(&b)
+	r.writeNotes(&b)
 	r.writeJobs(&b)
 	r.writePairs(&b)
 	r.writeRuledOut(&b)
@@ -87,6 +88,7 @@ func (r *Report) writeBottlenecks(b *strings.Builder) {
 		b.WriteString("No bottleneck found.\n")
 		return
 	}
+	advised := map[string]bool{} // each advice is given once, where it is needed first
 	for i, n := range r.Bottlenecks {
 		fmt.Fprintf(b, "%d. %s\n", i+1, n.Sentence)
 		if c := r.chain(n.Chain); c != "" {
@@ -95,10 +97,27 @@ func (r *Report) writeBottlenecks(b *strings.Builder) {
 		if h := HeldText(n.HeldBy); h != "" {
 			fmt.Fprintf(b, "   held meanwhile by: %s\n", h)
 		}
-		if note := r.node(n.Node).Note; note != "" {
+		if note := r.Node(n.Node).Note; note != "" {
 			fmt.Fprintf(b, "   warning: %s\n", note)
 		}
+		if n.Advice != "" && !advised[n.Advice] {
+			advised[n.Advice] = true
+			fmt.Fprintf(b, "   advice: %s\n", n.Advice)
+		}
 	}
+}
+
+// writeNotes tells what was found and is no bottleneck, since little would be gained by mending it.
+func (r *Report) writeNotes(b *strings.Builder) {
+	if len(r.Notes) == 0 {
+		return
+	}
+	b.WriteString("\nTrue, but little would be gained:\n")
+	var lines []string
+	for _, n := range r.Notes {
+		lines = append(lines, "  "+n.Sentence)
+	}
+	writeSome(b, lines)
 }
 
 // tested reports whether any hypothesis came to a verdict.
@@ -106,8 +125,8 @@ func (r *Report) tested() bool {
 	return slices.ContainsFunc(r.Nodes, func(n Node) bool { return n.State == "true" || n.State == "false" })
 }
 
-// node is the node of a number; an empty one if there is none.
-func (r *Report) node(id int) Node {
+// Node is the node of a number; an empty one if there is none.
+func (r *Report) Node(id int) Node {
 	for i := range r.Nodes {
 		if r.Nodes[i].ID == id {
 			return r.Nodes[i]

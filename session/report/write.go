@@ -49,8 +49,11 @@ func (r *Report) normal() *Report {
 		c.Nodes[i].Parents = orEmpty(c.Nodes[i].Parents)
 		c.Nodes[i].Focus = orRoot(c.Nodes[i].Focus)
 	}
-	for i := range c.Bottlenecks {
-		c.Bottlenecks[i].Chain = orEmpty(c.Bottlenecks[i].Chain)
+	c.Notes = append([]Bottleneck(nil), c.Notes...)
+	for _, list := range [][]Bottleneck{c.Bottlenecks, c.Notes} {
+		for i := range list {
+			list[i].Chain = orEmpty(list[i].Chain)
+		}
 	}
 	for i := range c.Pairs {
 		c.Pairs[i].Focus = orRoot(c.Pairs[i].Focus)

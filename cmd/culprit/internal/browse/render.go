@@ -89,15 +89,8 @@ func (a *app) verdictLines(w int) []line {
 			out = append(out, text(a.theme.state(consultant.False), cut("   "+r, w, a.theme.cutMark()), 0))
 		}
 	}
-	if len(v.Open) > 0 {
-		out = append(out, line{}, text(a.theme.bold(), " Not concluded:", 0))
-		for _, o := range v.Open {
-			for _, part := range wrap(o, w-5) {
-				out = append(out, text(a.theme.plain(), "   "+part, 0))
-			}
-		}
-	}
-	return out
+	out = append(out, a.paragraphs(" True, but little would be gained:", v.Notes, w)...)
+	return append(out, a.paragraphs(" Not concluded:", v.Open, w)...)
 }
 
 func text(style tcell.Style, s string, key int) line { return line{key, []span{{s, style}}} }
@@ -132,6 +125,20 @@ func (a *app) verdictLine(l verdictLine, n, w int) []line {
 	}
 	spans = append(spans, span{l.Age, a.theme.plain()})
 	return append(out, line{l.Node, spans}, line{})
+}
+
+// paragraphs are wrapped texts below a heading; nothing if there are none.
+func (a *app) paragraphs(heading string, texts []string, w int) []line {
+	if len(texts) == 0 {
+		return nil
+	}
+	out := []line{{}, text(a.theme.bold(), heading, 0)}
+	for _, t := range texts {
+		for _, part := range wrap(t, w-5) {
+			out = append(out, text(a.theme.plain(), "   "+part, 0))
+		}
+	}
+	return out
 }
 
 func (a *app) treeLines(w int) []line {

@@ -18,6 +18,7 @@ type verdict struct {
 	Lines    []verdictLine
 	Now      string   // what happens now; never empty
 	RuledOut []string // hypotheses that are false for the whole program
+	Notes    []string // what is true, but would gain little
 	Open     []string // hypotheses that nothing speaks for there, and why they are not ruled out
 }
 
@@ -36,9 +37,13 @@ func newVerdict(s session.Snapshot) verdict {
 		byID[s.Nodes[i].ID] = &s.Nodes[i]
 	}
 	v := verdict{Now: nowText(s)}
-	for i, b := range s.Bottlenecks {
-		if i == maxVerdicts {
-			break
+	for _, b := range s.Bottlenecks {
+		switch {
+		case b.Note && len(v.Notes) < maxVerdicts:
+			v.Notes = append(v.Notes, clean(b.Sentence))
+			continue
+		case b.Note || len(v.Lines) == maxVerdicts:
+			continue
 		}
 		l := newVerdictLine(b, byID[b.Node], s.Elapsed)
 		if held := report.HeldText(s.HeldBy[b.Node]); held != "" {
