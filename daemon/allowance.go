@@ -33,7 +33,7 @@ func (d *Daemon) isStill() bool {
 
 // isMeasured tells that the part is more than what the kernel keeps for everybody.
 func (pt *part) isMeasured() bool {
-	return len(pt.sites) > 0 || pt.needs != nil || pt.Rows || pt.meter.Tier() == grid.TierSample
+	return len(pt.sites) > 0 || pt.needs != nil || pt.rows() || pt.meter.Tier() == grid.TierSample
 }
 
 // accountTaken adds what was taken in an interval, of which probes took so many CPUs. d.mu is held.

@@ -8,6 +8,7 @@ import (
 	"culprit/daemon/cost"
 	"culprit/daemon/kernel"
 	"culprit/daemon/patch"
+	"culprit/daemon/probe"
 	"culprit/daemon/selfcost"
 	"culprit/daemon/target"
 	"culprit/daemon/targetstats"
@@ -78,7 +79,7 @@ func TestStill(t *testing.T) {
 	}{
 		{"idle processors", false, -1, []*pair{kept}, selfcost.PassShare},
 		{"time to spare", true, 0.01, []*pair{kept}, selfcost.BusyShare},
-		{"a probe", true, -1, []*pair{kept, of(keptPart, &part{meter: probeMeter{}, sites: []*patch.Site{{}}})}, selfcost.BusyShare},
+		{"a probe", true, -1, []*pair{kept, of(keptPart, &part{meter: &probe.Meter{}, sites: []*patch.Site{{}}})}, selfcost.BusyShare},
 		{"the kernel's rows", true, -1, []*pair{of(&part{meter: &kernelMeter{}, needs: func() {}})}, selfcost.BusyShare},
 		{"a target that is only looked at", true, -1, []*pair{of(&part{meter: &sampleMeter{}})}, selfcost.BusyShare},
 		{"nothing", true, -1, []*pair{kept}, selfcost.StillShare},

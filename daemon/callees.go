@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"culprit/daemon/image"
+	"culprit/daemon/probe"
 	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/pcl"
@@ -159,8 +160,8 @@ func (d *Daemon) insertCallees(t *measured, f *program.Function, seen []watched)
 		return nil, nil
 	}
 	d.owner++
-	p := newProbePart(t, plan, d.owner)
-	if err := p.reserve(); err != nil {
+	p := newProbePart(t, plan, d.owner, probe.Options{}, false)
+	if err := p.probes.Reserve(); err != nil {
 		p.release()
 		return nil, err
 	}
@@ -200,7 +201,7 @@ func (p *part) noteCallees(seen []watched) {
 	}
 	for _, slot := range append(p.t.Seg.Used(nil), p.t.Seg.Slots) {
 		for _, r := range p.plan.Requests {
-			if to := p.t.Seg.Load(slot, p.Cells[r.Code[0].Var].Off); to != 0 {
+			if to := p.t.Seg.Load(slot, p.probes.Cells[r.Code[0].Var].Off); to != 0 {
 				seen[r.Site].callees[to] = true
 			}
 		}

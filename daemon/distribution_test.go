@@ -305,7 +305,7 @@ func TestOverwrittenBuckets(t *testing.T) {
 	slot := pt.t.Seg.SlotOf(0x12340) // nobody's
 	for range 200 {
 		for i := range int32(grid.DistributionBuckets) {
-			pt.t.Seg.Store(slot, pt.Buckets+8*i, rng.Uint64()>>rng.IntN(64))
+			pt.t.Seg.Store(slot, pt.probes.Buckets+8*i, rng.Uint64()>>rng.IntN(64))
 		}
 		d.tick()
 		v, ok := g.Distribution(nap, 0)

@@ -55,12 +55,10 @@ func newLookedPart(t *measured, key grid.PairKey, owner uint64) (*part, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := newProbePart(t, plan, owner)
-	p.noteLacking()
-	if p.meter = newKernelMeter(t, plan); !plan.KeptByKernel() {
-		p.meter = newSampleMeter(t.sampled, plan, object)
+	if plan.KeptByKernel() {
+		return newMeteredPart(t, plan, owner, newKernelMeter(t, plan)), nil
 	}
-	return p, nil
+	return newMeteredPart(t, plan, owner, newSampleMeter(t.sampled, plan, object)), nil
 }
 
 // index sorts the requests by function.

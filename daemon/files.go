@@ -45,7 +45,7 @@ func (d *Daemon) tellFiles(pairs map[grid.PairKey]*pair) {
 func (t *measured) followsFiles(pairs map[grid.PairKey]*pair) bool {
 	for _, p := range pairs {
 		for _, pt := range p.parts {
-			if pt.t == t && pt.follows {
+			if pt.t == t && pt.probes != nil && pt.probes.AsksForFiles() {
 				return true
 			}
 		}

@@ -12,9 +12,6 @@ import (
 // someThreads is of how many threads it is looked five times a second whether they are under a filter.
 const someThreads = 16
 
-// allowed refuses probes that make system calls in a target that is under a filter, or on a kernel without the call.
-func (p *part) allowed() error { return probe.MayAsk(p.t.Target, p.AsksKernel()) }
-
 // watchFilters takes out the probes that make system calls where a target has put itself under a filter since.
 func (d *Daemon) watchFilters() {
 	filtered := map[*measured]bool{}
@@ -33,7 +30,7 @@ func (d *Daemon) watchFilters() {
 				d.logf("%s: %v is no longer measured: %v", pt.t.Name, pt.plan.Pair, err)
 				continue
 			}
-			if pt.asks && pt.t.filteredSince(filtered) {
+			if pt.probes != nil && pt.probes.MakesSyscalls() && pt.t.filteredSince(filtered) {
 				d.giveUp(pt)
 				continue
 			}
@@ -67,9 +64,9 @@ func (t *measured) filteredSince(seen map[*measured]bool) bool {
 // giveUp switches a part off at once; it is taken out within the next seconds. What rows can tell is measured by them from then on.
 func (d *Daemon) giveUp(pt *part) {
 	d.switchOut(pt)
-	if pt.AsksKernel() == probe.TimingCPU && pt.t.Stats.Keep() == nil {
+	if pt.probes.AsksKernel() == probe.TimingCPU && pt.t.Stats.Keep() == nil {
 		pt.t.incomplete = time.Now()
 		return
 	}
-	d.logf("%s: %v is no longer measured: %s makes system calls, and the program has put itself under a seccomp filter", pt.t.Name, pt.plan.Pair, pt.AsksKernel())
+	d.logf("%s: %v is no longer measured: %s makes system calls, and the program has put itself under a seccomp filter", pt.t.Name, pt.plan.Pair, pt.probes.AsksKernel())
 }

@@ -121,7 +121,7 @@ func (d *Daemon) extend(t *measured) error {
 			continue
 		}
 		p.parts, p.tier = append(p.parts, pt), coarser(p.tier, pt.meter.Tier())
-		d.start(&pair{key: p.key, parts: []*part{pt}}, map[*measured]*reading{})
+		d.start(&pair{key: p.key, parts: []*part{pt}}, map[*measured]bool{})
 	}
 	return errors.Join(errs...)
 }

@@ -3,16 +3,12 @@ package daemon
 import (
 	"fmt"
 	"math"
-	"math/big"
-	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
 
 	"culprit/grid"
 	"culprit/internal/testprog"
-	"culprit/pcl"
-	"culprit/trampoline"
 )
 
 // heldValues keeps what a daemon says of gauges.
@@ -90,12 +86,12 @@ func gaugeOfManyThreads(t *testing.T) (mean, want float64) {
 	var s heldValues
 	level, unset, unchanged := key(t, "level", "/"), key(t, "unset", "/"), key(t, "unchanged", "/")
 	d.mustEnable(t, &s, level, unset, unchanged)
-	began := axisOf(d, level)
+	began := readAt(d, level)
 	p.Say(t, "go")
 	p.Expect(t, "DONE", 3*time.Minute)
 	d.tick()
 	v, _ := s.get(level)
-	span := float64(axisOf(d, level).tsc - began.tsc)
+	span := float64(readAt(d, level) - began)
 	want, mean = float64(p.Counts()["area"])/span, v.area/v.seconds
 	rate := 16 * changes * rounds / d.session.Clock.Seconds(float64(p.Counts()["cycles"])) / 1e6
 	t.Logf("%.1f M changes a second; mean %.9g, by the program %.9g: %.2g off; from %v to %v", rate, mean, want, mean/want-1, v.low, v.high)
@@ -126,12 +122,12 @@ func gaugeOfEachThread(t *testing.T) (mean, want float64) {
 	var s heldValues
 	level := key(t, "own_level", "/")
 	d.mustEnable(t, &s, level)
-	began := axisOf(d, level)
+	began := readAt(d, level)
 	p.Say(t, "go")
 	p.Expect(t, "DONE", 3*time.Minute)
 	d.tick()
 	v, _ := s.get(level)
-	want, mean = float64(p.Counts()["area"])/float64(axisOf(d, level).tsc-began.tsc), v.area/v.seconds
+	want, mean = float64(p.Counts()["area"])/float64(readAt(d, level)-began), v.area/v.seconds
 	if v.now != 0 {
 		t.Errorf("last %v", v.now)
 	}
@@ -153,14 +149,14 @@ func gaugeInSignalHandlers(t *testing.T) (mean, want float64) {
 	var s heldValues
 	level, own := key(t, "level", "/"), key(t, "own_level", "/")
 	d.mustEnable(t, &s, level, own)
-	began := map[grid.PairKey]gaugeAxis{level: axisOf(d, level), own: axisOf(d, own)} // they are read one after the other
+	began := map[grid.PairKey]uint64{level: readAt(d, level), own: readAt(d, own)} // they are read one after the other
 	p.Say(t, "go")
 	p.Expect(t, "DONE", 3*time.Minute)
 	d.tick()
 	mean, want = 1, 1
 	for _, k := range []grid.PairKey{level, own} { // the one that is further off
 		v, _ := s.get(k)
-		m, w := v.area/v.seconds, float64(p.Counts()["area"])/float64(axisOf(d, k).tsc-began[k].tsc)
+		m, w := v.area/v.seconds, float64(p.Counts()["area"])/float64(readAt(d, k)-began[k])
 		if math.Abs(m/w-1) >= math.Abs(mean/want-1) {
 			mean, want = m, w
 		}
@@ -179,89 +175,9 @@ func gaugeInSignalHandlers(t *testing.T) (mean, want float64) {
 	return mean, want
 }
 
-func axisOf(d *Daemon, k grid.PairKey) gaugeAxis {
+// readAt is the time-stamp counter when a gauge was last read.
+func readAt(d *Daemon, k grid.PairKey) uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.pairs[k].axis
-}
-
-// TestHeldAgainstLog compares what follows from two readings with the exact log of a value, wherever S stands in its 64 bits.
-func TestHeldAgainstLog(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 5))
-	for range 5000 {
-		begin := rng.Uint64()
-		size := int64(1) << rng.IntN(50)
-		last := gaugeSum{changes: uint64(rng.Int64N(2*size) - size), area: rng.Uint64()}
-		last.value = int64(last.changes)
-		now, s := begin, last
-		area, low, high := new(big.Int), last.value, last.value
-		for range rng.IntN(30) {
-			step, d := uint64(rng.IntN(1<<20)), rng.Int64N(1+size/16)-size/32
-			area.Add(area, new(big.Int).Mul(big.NewInt(s.value), new(big.Int).SetUint64(step)))
-			now += step
-			s.changes += uint64(d)
-			s.area += uint64(d) * now
-			s.value += d
-			s.most, s.least = max(s.most, trampoline.GaugeKey(s.value)), max(s.least, ^trampoline.GaugeKey(s.value))
-			low, high = min(low, s.value), max(high, s.value)
-		}
-		area.Add(area, new(big.Int).Mul(big.NewInt(s.value), big.NewInt(1000)))
-		now += 1000
-		v, clear := s.held(&last, begin, now)
-		want, _ := new(big.Rat).SetFrac(area, new(big.Int).SetUint64(now-begin)).Float64()
-		if !clear {
-			if float64(high-low)*float64(now-begin) < 1<<62 {
-				t.Fatalf("a range of %d over %d cycles is not clear", high-low, now-begin)
-			}
-			continue
-		}
-		if math.Abs(v.Mean-want) > 1e-9*(1+math.Abs(want)) || v.Min != float64(low) || v.Max != float64(high) || v.Last != float64(s.value) {
-			t.Fatalf("got %+v, want mean %v from %d to %d, last %d", v, want, low, high, s.value)
-		}
-	}
-}
-
-// TestHeldBeyondDoubt: what changes too much between two readings has no mean, rather than a wrong one.
-func TestHeldBeyondDoubt(t *testing.T) {
-	s := gaugeSum{changes: 1 << 40, area: 1 << 60, value: 1 << 40, most: trampoline.GaugeKey(1 << 40), least: ^trampoline.GaugeKey(1)}
-	if v, clear := s.held(&gaugeSum{}, 0, 1<<30); clear {
-		t.Errorf("it is told: %+v", v)
-	}
-}
-
-// gaugePlan is a plan that changes its own variable.
-func gaugePlan(code ...pcl.Op) *pcl.Plan {
-	p := &pcl.Plan{Kind: pcl.Gauge, Vars: []pcl.Var{{Name: "m", Kind: pcl.Gauge}}, Requests: []pcl.Request{{Func: 1}}}
-	for _, op := range code {
-		p.Requests[0].Code = append(p.Requests[0].Code, pcl.Instr{Op: op, Expr: &pcl.Expr{Op: pcl.ExConst, Value: 1}})
-	}
-	return p
-}
-
-// TestKnownFrom: a value that is set is known from then on, whatever the target writes there.
-func TestKnownFrom(t *testing.T) {
-	const begin, now = 1 << 40, 1<<40 + 1<<30
-	plans := map[string]*pcl.Plan{"sets": gaugePlan(pcl.OpSet), "both": gaugePlan(pcl.OpSet, pcl.OpAdd), "adds": gaugePlan(pcl.OpAdd)}
-	for _, c := range []struct {
-		code        string
-		since, last uint64
-		from        uint64
-		ok          bool
-	}{
-		{"sets", 0, 0, now, false},
-		{"sets", begin + 5, 0, begin + 5, true},
-		{"sets", begin - 5, 0, begin - 5, true},
-		{"sets", 1, 0, begin, true},
-		{"sets", now + 9, 0, now, true},
-		{"sets", 1, 1, begin, true},
-		{"both", begin + 5, 0, now, true},
-		{"both", begin + 5, begin + 5, begin, true},
-		{"adds", 0, 0, begin, true},
-	} {
-		p := &part{plan: plans[c.code], gauge: gaugeState{sums: map[int]gaugeSum{allSlots: {since: c.last}}}}
-		from, ok := p.knownFrom(allSlots, gaugeSum{since: c.since}, begin, now)
-		if from != c.from || ok != c.ok {
-			t.Errorf("%+v: from %d, %v", c, from, ok)
-		}
-	}
+	return d.pairs[k].axis.TSC()
 }

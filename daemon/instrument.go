@@ -10,7 +10,6 @@ import (
 	"culprit/daemon/stops"
 	"culprit/grid"
 	"culprit/pcl"
-	"culprit/trampoline"
 )
 
 // Enable implements grid.Instrumenter.
@@ -35,8 +34,8 @@ func (d *Daemon) Enable(keys []grid.PairKey, sink grid.Sink) []grid.EnableResult
 	d.tellFiles(batch.made) // after probes see what is closed
 	now := d.Now()
 	d.settleRows(now, batch.made)
-	readings := map[*measured]*reading{}
-	d.beginKeyed(batch, now, readings)
+	read := map[*measured]bool{}
+	d.beginKeyed(batch, now, read)
 	for i, key := range keys {
 		if results[i].Err != nil {
 			continue
@@ -48,7 +47,7 @@ func (d *Daemon) Enable(keys []grid.PairKey, sink grid.Sink) []grid.EnableResult
 		}
 		p.since, p.last = now, now
 		d.pairs[key] = p
-		d.start(p, readings)
+		d.start(p, read)
 		results[i].Tier, results[i].Since = p.tier, now
 	}
 	return results
@@ -84,20 +83,18 @@ func (t *measured) analyseAll(requests []pcl.Request) {
 	plans.MakeAll(fns)
 }
 
-// start takes the readings from which a new pair grows.
-func (d *Daemon) start(p *pair, readings map[*measured]*reading) {
+// start takes the readings from which a new pair grows. Of the targets in read the thread blocks were read already.
+func (d *Daemon) start(p *pair, read map[*measured]bool) {
 	for _, pt := range p.parts {
 		pt.on = true
-		r := readings[pt.t]
-		if r == nil {
-			r = pt.t.read(d.Now(), true)
-			readings[pt.t] = r
+		if !read[pt.t] {
+			pt.t.readBlocks(d.Now(), true)
+			read[pt.t] = true
 		}
-		pt.t.reading = r
-		pt.meter.Begin()
+		pt.begin()
 	}
 	if p.holds() {
-		d.startGauge(p, readings)
+		p.axis.Begin(d.session, p.gauges())
 	}
 }
 
@@ -231,8 +228,7 @@ func (b *batch) check(p *part) error {
 	if p.meter.Tier() != grid.TierProbe {
 		return nil
 	}
-	p.asks = p.AsksKernel() != ""
-	return p.allowed()
+	return p.probes.CheckSyscalls()
 }
 
 // place puts the code of every request at its points. Of several functions those that cannot be instrumented are left out
@@ -409,41 +405,6 @@ func (b *batch) abandon(p *pair) {
 		if !pt.gone {
 			b.d.switchOut(pt)
 		}
-	}
-}
-
-// zero clears the cells of parts in all blocks. No code refers to them yet.
-func (t *measured) zero(parts ...*part) {
-	if t.Seg == nil || len(parts) == 0 {
-		return
-	}
-	for _, slot := range append(t.Seg.Used(nil), t.Seg.Slots) {
-		for _, p := range parts {
-			p.zeroIn(slot)
-		}
-	}
-	for _, p := range parts {
-		p.readAt = t.Now()
-	}
-}
-
-func (p *part) zeroIn(slot int) {
-	for _, c := range p.Cells {
-		for off := int32(0); off < c.Size; off += trampoline.WordSize {
-			p.t.Seg.Store(slot, c.Off+off, 0)
-		}
-	}
-	if p.Hits >= 0 {
-		p.t.Seg.Store(slot, p.Hits, 0)
-	}
-	for off := int32(0); p.Table != 0 && off < trampoline.TableSize; off += trampoline.WordSize {
-		p.t.Seg.Store(slot, p.Table+off, 0)
-	}
-	if p.Follows != 0 {
-		p.t.Seg.Store(slot, p.Follows, 0)
-	}
-	for off := int32(0); p.Buckets != 0 && off < trampoline.BucketsSize; off += trampoline.WordSize {
-		p.t.Seg.Store(slot, p.Buckets+off, 0)
 	}
 }
 

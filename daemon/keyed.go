@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"culprit/daemon/probe"
 	"culprit/grid"
 )
 
@@ -122,16 +123,16 @@ func (k *keyedPair) keyIn(pt *part) (uint64, error) {
 	}
 	v, err := pt.t.Object(k.h, k.elems)
 	if err == nil {
-		k.keys[pt] = v & keyMask
+		k.keys[pt] = v & probe.KeyMask
 	}
-	return v & keyMask, err
+	return v & probe.KeyMask, err
 }
 
 // begin takes the totals from which the pair grows.
 func (k *keyedPair) begin() {
 	for _, pt := range k.of.parts {
 		if key, ok := k.keys[pt]; ok {
-			k.last[pt] = pt.keys.totals[key]
+			k.last[pt] = pt.probes.Total(key)
 		}
 	}
 }
@@ -148,7 +149,7 @@ func (k *keyedPair) values() (values []float64) {
 				continue
 			}
 		}
-		total := pt.keys.totals[k.keys[pt]]
+		total := pt.probes.Total(k.keys[pt])
 		if k.h == grid.SyncObject && len(k.elems) == 2 && pt.t.Locks.HasEnded(k.elems[0], k.elems[1]) {
 			k.last[pt] = total // what is added now is another object's
 		}
@@ -160,12 +161,12 @@ func (k *keyedPair) values() (values []float64) {
 
 // beginKeyed brings the serving pairs of a batch into operation, and reads those that were there before up to now, so that pairs that
 // choose a key begin at the present totals.
-func (d *Daemon) beginKeyed(b *batch, now float64, readings map[*measured]*reading) {
+func (d *Daemon) beginKeyed(b *batch, now float64, read map[*measured]bool) {
 	for key, p := range b.made {
 		if _, serves := plainKey(key); serves && b.failed[key] == nil {
 			p.since, p.last = now, now
 			d.pairs[key] = p
-			d.start(p, readings)
+			d.start(p, read)
 		}
 	}
 	served := map[grid.PairKey]*pair{}

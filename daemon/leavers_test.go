@@ -68,7 +68,8 @@ func leaversCount(t *testing.T, d *Daemon, p *testprog.Prog) {
 	mores := map[grid.PairKey]float64{}
 	for _, k := range keys {
 		for _, pt := range d.pairs[k].parts {
-			mores[k] += pt.more
+			more, _, _ := pt.probes.Doubt()
+			mores[k] += more
 		}
 	}
 	d.mu.Unlock()

@@ -31,7 +31,7 @@ func (d *Daemon) switchOut(p *part) {
 }
 
 // isScarce reports whether others may wait for what the part holds: a process has few distributions and tables.
-func (p *part) isScarce() bool { return p.Buckets != 0 || p.Table != 0 }
+func (p *part) isScarce() bool { return p.probes != nil && p.probes.IsScarce() }
 
 // takeOut has parts that were switched off taken out with the batch: those that are due, or all of a target where there are too many.
 func (b *batch) takeOut(due func(*part) bool) {

@@ -59,7 +59,7 @@ func TestLingeringCells(t *testing.T) {
 	d.mu.Lock()
 	left, seen := len(d.off), map[int32]bool{}
 	for _, pt := range d.off {
-		for _, c := range pt.Cells {
+		for _, c := range pt.probes.Cells {
 			if seen[c.Off] {
 				t.Errorf("two parts that linger have the cell at %d", c.Off)
 			}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"culprit/daemon/patch"
+	"culprit/daemon/probe"
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/trampoline/disasm"
@@ -60,10 +61,9 @@ func (d *Daemon) listing(c costed, most int) (*Listing, error) {
 	if c.plan.KeptByKernel() || c.plan.Kind == pcl.Void {
 		return l, nil
 	}
-	p := newProbePart(c.t, c.plan, 0)
-	p.Rows = c.t.readsRows(c.plan)
+	p := newProbePart(c.t, c.plan, 0, probe.Options{}, c.t.readsRows(c.plan))
 	defer p.discard()
-	if err := p.reserve(); err != nil {
+	if err := p.probes.Reserve(); err != nil {
 		return nil, err
 	}
 	if err := d.newBatch().place(p); err != nil {

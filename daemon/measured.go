@@ -8,6 +8,7 @@ import (
 	"culprit/daemon/locks"
 	"culprit/daemon/openfiles"
 	"culprit/daemon/patch"
+	"culprit/daemon/probe"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
 	"culprit/daemon/target"
@@ -37,9 +38,9 @@ type measured struct {
 	incomplete time.Time // when it was last tried to measure there what is measured of the others, and not all could be
 	seat       int       // its place in the order of attaching
 	detached   bool
-	lossy      bool     // some thread found no block of its own
-	reading    *reading // that was taken last of its cells
-	goKnown    int      // objects with Go code of which the user was told
+	lossy      bool // some thread found no block of its own
+	blocks     *probe.Blocks
+	goKnown    int // objects with Go code of which the user was told
 }
 
 // openTarget looks at a process without touching it: its objects and functions.
@@ -56,6 +57,7 @@ func openTarget(d *Daemon, pid int, open func(pid int) (*process.Process, error)
 	t.Threads = threads.New(threads.Config{PID: pid, Name: t.Name, Kernel: d.session.Kernel, Tree: d.session.Tree, Memory: t.Proc, IsSyscallFunction: t.IsSyscallFunction})
 	t.Locks = locks.New(d.session.Tree, locks.Names{Lock: waits.LockNamer(t.Program), Thread: t.Threads.Joined})
 	t.Stats = targetstats.New(targetstats.Config{Name: t.Name, Proc: p, Threads: t.Threads, Programs: &d.programs, Filtered: func() bool { return t.Seccomp != 0 }, Logf: t.Logf})
+	t.blocks = probe.NewBlocks(t.Target)
 	t.Files = d.files.Table(openfiles.Config{PID: pid, Word: t.fileWord, MayRead: t.mayReadMemory})
 	return t, nil
 }

@@ -9,7 +9,7 @@ import (
 	"culprit/pcl"
 )
 
-// A meter is how the value of a part is come by: probes count and time it (probeMeter), stack samples estimate it (sampleMeter), or the kernel
+// A meter is how the value of a part is come by: probes count and time it (probe.Meter), stack samples estimate it (sampleMeter), or the kernel
 // keeps it anyway (kernelMeter).
 type meter interface {
 	Tier() grid.Tier
@@ -24,31 +24,6 @@ type meter interface {
 	Variance() (v float64, ok bool)
 	// Close gives back what is kept for the part.
 	Close()
-}
-
-// A probeMeter reads what probes leave in the thread blocks, as of the last reading of its target.
-type probeMeter struct{ p *part }
-
-func (m probeMeter) Tier() grid.Tier           { return grid.TierProbe }
-func (m probeMeter) Adopt(*pcl.Plan) bool      { return false }
-func (m probeMeter) Variance() (float64, bool) { return 0, false }
-
-func (m probeMeter) Begin() {
-	m.p.use.Begin(m.p.executions(m.p.t.reading))
-}
-
-func (m probeMeter) Grown(interval float64) float64 {
-	if len(m.p.Cells) == 0 || m.p.t.Seg == nil {
-		return 0
-	}
-	return m.p.readCells(m.p.t.reading, interval)
-}
-
-func (m probeMeter) Close() {
-	p := m.p
-	p.t.giveCells(p.Words())
-	p.Clear()
-	p.keys = keyTable{}
 }
 
 // A kernelMeter reads what the kernel keeps.

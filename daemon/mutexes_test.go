@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"culprit/daemon/locks"
+	"culprit/daemon/probe"
 	"culprit/daemon/segment"
 	"culprit/grid"
 	"culprit/internal/require"
@@ -187,13 +188,15 @@ func TestOverwrittenTables(t *testing.T) {
 		}
 		d.pass(d.Now())
 		for _, pt := range d.parts(d.targets[0]) {
-			if n := len(pt.keys.totals); n > maxKeys {
-				t.Errorf("%d keys are kept", n)
+			if pt.probes == nil {
+				continue
 			}
-			for slot, m := range pt.keys.slots {
-				if len(m) > 2*trampoline.TableEntries+1 {
-					t.Errorf("%d keys are kept of block %d", len(m), slot)
-				}
+			all, one := pt.probes.KeysKept()
+			if all > probe.MostKeys {
+				t.Errorf("%d keys are kept", all)
+			}
+			if one > 2*trampoline.TableEntries+1 {
+				t.Errorf("%d keys are kept of one block", one)
 			}
 		}
 		d.mu.Unlock()

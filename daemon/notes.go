@@ -78,7 +78,10 @@ func (d *Daemon) knowParts(p *notes.Pair, key grid.PairKey) {
 	metric, _ := d.session.Library.Metric(key.Metric)
 	p.Units, p.Unloaded = metric.SumUnits(), map[string]int{}
 	for _, pt := range d.partsOf(key) {
-		p.More, p.Less, p.Handed = p.More+pt.more, p.Less+pt.less, p.Handed || pt.gauge.handed
+		if pt.probes != nil {
+			more, less, handed := pt.probes.Doubt()
+			p.More, p.Less, p.Handed = p.More+more, p.Less+less, p.Handed || handed
+		}
 		p.LeftOut = append(p.LeftOut, pt.leftOut...)
 		for name, n := range pt.unloaded {
 			p.Unloaded[name] += n

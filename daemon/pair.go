@@ -11,7 +11,6 @@ import (
 	"culprit/daemon/patch"
 	"culprit/daemon/probe"
 	"culprit/daemon/process"
-	"culprit/daemon/threads"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -25,54 +24,34 @@ type pair struct {
 	last  float64 // session time of the last value given to the sink
 	parts []*part
 	late  children.Late
-	axis  gaugeAxis  // of a gauge
-	keyed *keyedPair // of a pair that chooses a key, which has parts only in targets that are looked at; else nil
+	axis  probe.GaugeAxis // of a gauge
+	keyed *keyedPair      // of a pair that chooses a key, which has parts only in targets that are looked at; else nil
 }
 
 // A part is a pair in one target: its compiled plan, its cells and the mini-trampolines that fill them.
 type part struct {
-	t     *measured
-	plan  *pcl.Plan
-	meter meter
-	owner uint64 // of its groups
-	probe.Layout
-	tallies map[int]*tally // of the buckets in the last pass, by thread block or under allSlots
-	keys    keyTable       // of what is told apart
-	gauge   gaugeState
-	serves  bool // pairs that choose a key are served from it
+	t      *measured
+	plan   *pcl.Plan
+	meter  meter
+	owner  uint64       // of its groups
+	probes *probe.Meter // the meter, if probes measure; else nil
 
 	sites  []*patch.Site
-	seen   map[int]slotValue // last value by thread block
 	use    cost.Use
-	readAt float64 // session time at which the cells were last read, or cleared
 	ahead  float64 // fraction of the active time that it uses, as predicted when it was first looked at
 	total  float64 // growth since it was enabled, where that is the value
 	on     bool
 	gone   bool    // switched off, to be taken out
 	goneAt float64 // when that was
-	asks   bool    // its probes make system calls
 	needs  func()  // ends what the kernel keeps for it; nil if nothing
 
-	more    float64  // of a thread: what may be its own beside its value
-	less    float64  // what of its value may be of others
 	leftOut []string // functions that somebody has named and that take no probes, and why, for people
-
-	follows bool // its probes ask what descriptors stand for
 
 	lacking    int            // resources of the focus's item that the target did not have when it was last looked for
 	unfinished bool           // what has come of them since could not be patched yet
 	lost       bool           // code that it had sites in was unloaded
 	unloaded   map[string]int // how often that was seen, by the name of the file
 	loads      int            // objects that the target had found when it was last looked for
-}
-
-// A slotValue is the last value of a pair in one thread block and whose it was.
-type slotValue struct {
-	value  uint64
-	raw    uint64  // sum without what is in flight
-	parked bool    // its thread was parked, and what is in flight left out
-	hidden float64 // how much that was, in seconds
-	off    uint64  // of a timer of running time: ns off the processor
 }
 
 // newPart compiles a pair for a target and reserves its cells; nothing of the target is touched.
@@ -96,26 +75,25 @@ func newPart(t *measured, key grid.PairKey, owner uint64) (*part, error) {
 			return p, err
 		}
 	}
-	p := newProbePart(t, plan, owner)
-	p.serves, p.follows = serves, plan.UsesFiles()
-	p.noteLacking()
 	if plan.KeptByKernel() {
-		p.meter = newKernelMeter(t, plan)
-		return p, nil
+		return newMeteredPart(t, plan, owner, newKernelMeter(t, plan)), nil
 	}
 	if plan.Kind.Holds() && !cpu.X86.HasCX16 {
 		return nil, grid.ErrUnsupported{What: key.Metric, Needs: "a CPU with the instruction cmpxchg16b"}
 	}
-	if p.Rows, err = t.timesRows(plan); err != nil {
+	rows, err := t.timesRows(plan)
+	if err != nil {
 		return nil, err
 	}
-	err = p.reserve()
+	p := newProbePart(t, plan, owner, probe.Options{Serves: serves, Files: plan.UsesFiles()}, rows)
+	p.noteLacking()
+	err = p.probes.Reserve()
 	if err != nil && t.Text.Waits() {
 		p.release()
 		if err := t.Stops.Stop(func(w *process.World) error { t.Text.Reclaim(w); return nil }); err != nil {
 			return nil, err
 		}
-		err = p.reserve()
+		err = p.probes.Reserve()
 	}
 	if err != nil {
 		p.release()
@@ -124,13 +102,49 @@ func newPart(t *measured, key grid.PairKey, owner uint64) (*part, error) {
 	return p, nil
 }
 
-// newProbePart is a part that is read from thread blocks; nothing is reserved there yet.
-func newProbePart(t *measured, plan *pcl.Plan, owner uint64) *part {
-	p := &part{t: t, plan: plan, owner: owner, Layout: probe.NewLayout(plan, false), seen: map[int]slotValue{}, tallies: map[int]*tally{}, on: true,
-		gauge: gaugeState{sums: map[int]gaugeSum{}, touched: map[int]bool{}, owners: map[int]*threads.Row{}}}
-	p.KeyOf, p.meter = p.keyOf, probeMeter{p}
+// newProbePart is a part that probes measure; nothing is reserved there yet.
+func newProbePart(t *measured, plan *pcl.Plan, owner uint64, o probe.Options, rows bool) *part {
+	p := &part{t: t, plan: plan, owner: owner, on: true}
+	p.probes = probe.New(t.blocks, plan, rows, o)
+	p.meter = p.probes
 	return p
 }
+
+// newMeteredPart is a part without probes.
+func newMeteredPart(t *measured, plan *pcl.Plan, owner uint64, m meter) *part {
+	p := &part{t: t, plan: plan, owner: owner, on: true, meter: m}
+	p.noteLacking()
+	return p
+}
+
+// price works out how many CPUs the probes took since the last pass: executions times calibrated time.
+func (p *part) price(interval float64) (cpus float64) {
+	if p.probes == nil {
+		return 0
+	}
+	each, followed, ok := p.probes.Executions()
+	if !ok {
+		return 0
+	}
+	if !p.use.Priced() {
+		p.use.Price(&p.t.d.prices, p.plan, p.rows())
+		p.ahead = p.t.d.predict(p)
+	}
+	p.use.Count(each, followed, interval)
+	return p.use.CPUs
+}
+
+// begin takes the readings from which the part grows.
+func (p *part) begin() {
+	p.meter.Begin()
+	if p.probes != nil {
+		each, followed, _ := p.probes.Executions()
+		p.use.Begin(each, followed)
+	}
+}
+
+// rows reports whether its probes read the kernel's rows.
+func (p *part) rows() bool { return p.probes != nil && p.probes.Rows }
 
 // noteLacking notes what of the focus's item the target does not have.
 func (p *part) noteLacking() {
@@ -144,34 +158,7 @@ func countsNothing(key grid.PairKey) error {
 	return grid.ErrUnsupported{What: fmt.Sprintf("%s at %v", key.Metric, key.Focus), Needs: "a focus for which a constraint replaces the base, which counts nothing"}
 }
 
-// reserve reserves the words of the part.
-func (p *part) reserve() error {
-	if err := p.Reserve(&p.t.Cells, p.wantsTable(), p.follows); err != nil {
-		return err
-	}
-	if p.Table != 0 {
-		p.keys = keyTable{totals: map[uint64]float64{}, tags: map[uint64]byte{}, slots: map[int]map[uint64]keySum{}, parked: map[int]float64{}}
-	}
-	return nil
-}
-
 func (p *part) release() {
 	p.doesNotNeedRows()
 	p.meter.Close()
-}
-
-// needsCatchUp reports whether threads that are already inside its functions must be told.
-func (p *part) needsCatchUp() bool {
-	for _, r := range p.plan.Requests {
-		for _, in := range r.Code {
-			if in.Op == pcl.OpSet && in.Var == 0 && p.plan.Kind.Holds() {
-				continue // what it was set to before is not known
-			}
-			switch in.Op {
-			case pcl.OpFlagEnter, pcl.OpTimerEnter, pcl.OpTimerStart, pcl.OpSet:
-				return true
-			}
-		}
-	}
-	return false
 }

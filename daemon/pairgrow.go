@@ -45,7 +45,7 @@ func (d *Daemon) grow() {
 	d.tellFiles(d.pairs)
 	for pt, p := range joined {
 		p.parts, p.tier = append(p.parts, pt), coarser(p.tier, pt.meter.Tier())
-		d.start(&pair{key: p.key, parts: []*part{pt}}, map[*measured]*reading{})
+		d.start(&pair{key: p.key, parts: []*part{pt}}, map[*measured]bool{})
 	}
 	for _, pt := range grown {
 		pt.unfinished = slices.ContainsFunc(pt.sites, func(s *patch.Site) bool { at, ok := before[s]; return ok && s.TrampolineAt() == at })

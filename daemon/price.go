@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"culprit/daemon/cost"
+	"culprit/daemon/probe"
 	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/pcl"
@@ -138,11 +139,11 @@ func (d *Daemon) countCalls(unknown map[*measured]map[pcl.FuncID]bool) (counters
 		for id := range set {
 			f := t.Func(id)
 			d.owner++
-			p := newProbePart(t, callCounter(id), d.owner)
-			if p.reserve() != nil {
+			p := newProbePart(t, callCounter(id), d.owner, probe.Options{}, false)
+			if p.probes.Reserve() != nil {
 				continue
 			}
-			t.zero(p)
+			t.blocks.Zero(p.probes)
 			if t.reachable(&p.plan.Requests[0]) != nil || b.place(p) != nil {
 				b.takeBack(p)
 				continue
@@ -171,11 +172,8 @@ func callCounter(id pcl.FuncID) *pcl.Plan {
 // readRates takes the counters out again.
 func (d *Daemon) readRates(counters []rateCounter) {
 	for _, c := range counters {
-		var n uint64
 		t := c.part.t
-		for _, slot := range t.Seg.Used(nil) {
-			n += t.Seg.Load(slot, c.part.Cells[0].Off)
-		}
+		n := c.part.probes.Count()
 		t.rates.Note(c.f.ID, float64(n)/time.Since(c.since).Seconds(), d.Now())
 		d.switchOut(c.part)
 	}

@@ -3,8 +3,6 @@ package daemon
 import (
 	"culprit/daemon/arch"
 	"culprit/daemon/process"
-	"culprit/pcl"
-	"culprit/trampoline"
 )
 
 // crowded reports whether so many thread blocks belong to the dead that trampolines may soon find none.
@@ -24,15 +22,8 @@ func (t *measured) recycle(w *process.World) {
 // silence clears what a dead thread has left switched on in its block.
 func (t *measured) silence(slot int) {
 	for _, p := range t.d.parts(t) {
-		for i, c := range p.Cells {
-			switch {
-			case c.Kind.Holds():
-				p.forgetGauge(slot)
-			case c.Kind != pcl.Counter:
-				t.Seg.Store(slot, c.Off+trampoline.TimerActive, 0)
-			case i > 0:
-				t.Seg.Store(slot, c.Off, 0) // flags; the first variable is what is measured
-			}
+		if p.probes != nil {
+			p.probes.Silence(slot)
 		}
 	}
 }

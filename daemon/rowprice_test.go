@@ -105,7 +105,7 @@ func TestLateFilterTimes(t *testing.T) {
 		defer d.mu.Unlock()
 		all = len(d.pairs[poll].parts) > 0
 		for _, pt := range d.pairs[poll].parts {
-			any, all = any || pt.Rows, all && pt.Rows
+			any, all = any || pt.rows(), all && pt.rows()
 		}
 		return any, all
 	}

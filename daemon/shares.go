@@ -13,13 +13,3 @@ func hasThreads(pairs map[grid.PairKey]*pair) bool {
 	}
 	return false
 }
-
-// sure reports whether the focus selects the thread whose growth a block holds.
-func (p *part) sure(r *reading, slot int) bool {
-	return p.plan.Thread == "" || r.shares[slot].Sure(p.plan.Thread)
-}
-
-// covered reports whether the focus selects a thread of whose growth a block holds some, or may.
-func (p *part) covered(r *reading, slot int) bool {
-	return p.plan.Thread == "" || r.shares[slot].Covers(p.plan.Thread)
-}

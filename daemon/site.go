@@ -69,11 +69,11 @@ func (p *part) request(r *pcl.Request) ([]*patch.Site, error) {
 	if len(pts) == 0 && r.Where == pcl.Call && !(r.Post && f.NeverReturns(r.Site)) {
 		return nil, &process.Refused{Point: f.Fn.Name, Reason: "a call site is missing"}
 	}
-	minis, err := p.Code(r)
+	minis, err := p.probes.Code(r)
 	if err != nil {
 		return nil, err
 	}
-	jumps, err := p.Code(withoutReturn(r))
+	jumps, err := p.probes.Code(withoutReturn(r))
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func (p *part) kept() error {
 	if k, ok := p.meter.(*kernelMeter); ok && p.plan.Event != "" {
 		return k.countEvents()
 	}
-	if p.Rows && p.plan.Kind != pcl.Kernel {
+	if p.rows() && p.plan.Kind != pcl.Kernel {
 		return p.needRows()
 	}
 	if p.plan.Kind != pcl.Kernel || p.plan.KeptByKernel() && kernelQuantities[name] != nil {
@@ -78,7 +78,7 @@ func (p *part) tellsThreads() error {
 // needRows has the kernel keep what the part reads, until doesNotNeedRows.
 func (p *part) needRows() (err error) {
 	q := probe.Quantity(p.plan)
-	p.needs, err = p.t.d.programs.Need(q, p.Rows && q == threadstats.OffCPU)
+	p.needs, err = p.t.d.programs.Need(q, p.rows() && q == threadstats.OffCPU)
 	if err != nil {
 		return targetstats.Refused(p.plan, err)
 	}

@@ -17,7 +17,7 @@ func (t *measured) apply(sites []*patch.Site, fresh []*part) (busy map[*patch.Si
 type beginning struct {
 	t      *measured
 	parts  []*part
-	inside []activation
+	inside []probe.Activation
 }
 
 // of are the parts that begin with a part of the batch.
@@ -40,7 +40,7 @@ func (b *beginning) Before(w *process.World, last bool) (err error) {
 }
 
 func (b *beginning) After(last bool) {
-	b.t.zero(b.of(last)...)
+	b.t.blocks.Zero(metersOf(b.of(last))...)
 	b.t.Stats.Link()
 	catchUp(b.inside)
 }
@@ -51,20 +51,11 @@ func (t *measured) countersOf(fresh []*part) (bytes uint64) {
 		return 0
 	}
 	for _, p := range fresh {
-		for _, c := range p.Words() {
+		for _, c := range p.probes.Words() {
 			bytes += uint64(c.Size)
 		}
 	}
 	return bytes * uint64(len(t.Seg.Used(nil))+1)
-}
-
-// giveCells gives cells back as soon as no trampoline that was retired so far has a thread inside: an old one may still write to them.
-func (t *measured) giveCells(cells []probe.Cell) {
-	t.Text.WhenLeft(func() {
-		for _, c := range cells {
-			t.Cells.Release(c.Off, c.Size)
-		}
-	})
 }
 
 // repair patches again what the target has loaded again.

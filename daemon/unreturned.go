@@ -16,7 +16,7 @@ func (p *part) unreturned(f *program.Function, r *pcl.Request) ([]*patch.Site, e
 	if len(ends.Code) == 0 || !f.CallsOthers() {
 		return nil, nil
 	}
-	minis, err := p.Code(ends)
+	minis, err := p.probes.Code(ends)
 	if err != nil {
 		return nil, err
 	}

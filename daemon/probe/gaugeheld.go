@@ -1,6 +1,7 @@
-package daemon
+package probe
 
 import (
+	"culprit/daemon/target"
 	"culprit/grid"
 	"culprit/trampoline"
 )
@@ -10,13 +11,13 @@ import (
 // knownSince is the earliest time from which a value of the fresh reading is known, and from which the interval since the last reading,
 // at begin, can be told; ok is false if there is none yet. Where changes are seen before the first value that is set, the interval in
 // which that comes says nothing.
-func (p *part) knownSince(begin, now uint64) (from uint64, ok bool) {
-	if !p.plan.Sets() {
-		return begin, p.shared() || p.aggregate() == grid.Sum || len(p.gauge.fresh) > 0
+func (g *gauge) knownSince(begin, now uint64) (from uint64, ok bool) {
+	if !g.plan.Sets() {
+		return begin, g.shared() || g.how == grid.Sum || len(g.fresh) > 0
 	}
 	from = now
-	for id, s := range p.gauge.fresh {
-		if f, known := p.knownFrom(id, s, begin, now); known && f < now {
+	for id, s := range g.fresh {
+		if f, known := g.knownFrom(id, s, begin, now); known && f < now {
 			from, ok = min(from, f), true
 		}
 	}
@@ -24,12 +25,12 @@ func (p *part) knownSince(begin, now uint64) (from uint64, ok bool) {
 }
 
 // knownFrom is from when on one value is known.
-func (p *part) knownFrom(id int, s gaugeSum, begin, now uint64) (from uint64, ok bool) {
-	last := p.gauge.sums[id]
+func (g *gauge) knownFrom(id int, s gaugeSum, begin, now uint64) (from uint64, ok bool) {
+	last := g.sums[id]
 	switch {
-	case !p.plan.Sets(), last.since != 0:
+	case !g.plan.Sets(), last.since != 0:
 		return begin, true
-	case s.since == 0, p.plan.Adds():
+	case s.since == 0, g.plan.Adds():
 		return now, s.since != 0
 	case begin-s.since < mostLag:
 		return s.since, true // while the cells were being read
@@ -40,45 +41,45 @@ func (p *part) knownFrom(id int, s gaugeSum, begin, now uint64) (from uint64, ok
 // mostLag is how long before begin a value may have been set that the last reading did not see, in cycles: a second or two.
 const mostLag = 1 << 32
 
-// over is what the values of the part were from a time on up to now, and begin is when they were last read.
-func (p *part) over(from, begin, now uint64) (values []grid.Held) {
-	for id, s := range p.gauge.fresh {
-		if v, ok := p.overOne(id, s, from, begin, now); ok {
+// over is what the values of the meter were from a time on up to now, and begin is when they were last read.
+func (g *gauge) over(m *Meter, from, begin, now uint64) (values []grid.Held) {
+	for id, s := range g.fresh {
+		if v, ok := g.overOne(m, id, s, from, begin, now); ok {
 			values = append(values, v)
 		}
 	}
-	if len(p.gauge.fresh) == 0 && !p.plan.Sets() && p.aggregate() == grid.Sum && !p.t.settled && (p.plan.Thread == "" || p.t.Threads.Has(p.plan.Thread)) {
+	if len(g.fresh) == 0 && !g.plan.Sets() && g.how == grid.Sum && !m.b.state.Settled && (g.plan.Thread == "" || m.t.Threads.Has(g.plan.Thread)) {
 		values = append(values, grid.Held{}) // nothing has changed it
 	}
 	return values
 }
 
 // overOne is what one value was. In a sum it counts for the time in which it was not known as nothing.
-func (p *part) overOne(id int, s gaugeSum, from, begin, now uint64) (v grid.Held, ok bool) {
-	since, known := p.knownFrom(id, s, begin, now)
+func (g *gauge) overOne(m *Meter, id int, s gaugeSum, from, begin, now uint64) (v grid.Held, ok bool) {
+	since, known := g.knownFrom(id, s, begin, now)
 	if !known || since >= now {
 		return v, false
 	}
-	last := p.gauge.sums[id]
-	if p.plan.Sets() && last.since == 0 {
+	last := g.sums[id]
+	if g.plan.Sets() && last.since == 0 {
 		last = gaugeSum{changes: s.changes, area: s.changes * since, value: s.value} // there is nothing before, and no integral
 	}
 	if v, ok = s.held(&last, since, now); !ok {
-		p.sayUnclear(now - begin)
+		g.sayUnclear(m.t, now-begin)
 		return v, false
 	}
-	if p.aggregate() == grid.Sum && since > from {
+	if g.how == grid.Sum && since > from {
 		v.Mean *= float64(now-since) / float64(now-from)
 	}
 	return v, true
 }
 
 // sayUnclear says, once, that a mean is not known.
-func (p *part) sayUnclear(cycles uint64) {
-	if !p.gauge.unclear {
-		p.gauge.unclear = true
-		p.t.Logf("%s: %v: the value changes so much in the %.1f s between two readings that its mean is not known", p.t.Name, p.plan.Pair,
-			p.t.Clock.Seconds(float64(cycles)))
+func (g *gauge) sayUnclear(t *target.Target, cycles uint64) {
+	if !g.unclear {
+		g.unclear = true
+		t.Logf("%s: %v: the value changes so much in the %.1f s between two readings that its mean is not known", t.Name, g.plan.Pair,
+			t.Clock.Seconds(float64(cycles)))
 	}
 }
 

@@ -1,33 +1,31 @@
-package daemon
+package probe
 
 import (
-	"culprit/daemon/probe"
+	"culprit/daemon/kernel"
 	"culprit/daemon/threadstats"
 	"culprit/trampoline"
 )
 
-// Reading timers that read rows.
-
-// A ranTime is a reading of a timer of running time: cycles, and ns off the processor, with what is in flight and without.
+// A ranTime is a reading of a timer of running time: cycles, and ns off the CPU, with what is in flight and without.
 type ranTime struct {
 	cycles, off, rawCycles uint64
 	running                bool
 }
 
-// apart is by how many cycles the two clocks of a reading may be apart. A reader that lost its processor between them reads again:
-// what it would take for running time may be time that the thread was off the processor.
+// apart is by how many cycles the two clocks of a reading may be apart. A reader that lost its CPU between them reads again: what it would
+// take for running time may be time that the thread was off the CPU.
 const apart = 100_000
 
 // readRan reads such a timer without stopping its thread; ok is false if it changed each time.
-func (p *part) readRan(slot int, c probe.Cell, tid int) (v ranTime, ok bool) {
-	seg := p.t.Seg
+func (m *Meter) readRan(slot int, c Cell, tid int) (v ranTime, ok bool) {
+	seg := m.t.Seg
 	word := func(off int32) uint64 { return seg.Load(slot, c.Off+off) }
 	for range 8 {
 		active, start, off, sum := word(trampoline.TimerActive), word(trampoline.TimerStart), word(trampoline.TimerOff), word(trampoline.TimerSum)
 		v = ranTime{cycles: sum, off: word(trampoline.TimerOffSum), rawCycles: sum, running: active != 0}
-		before := tsc()
-		now, owned := p.t.Stats.Now(slot, threadstats.OffCPU)
-		after := tsc()
+		before := kernel.TSC()
+		now, owned := m.t.Stats.Now(slot, threadstats.OffCPU)
+		after := kernel.TSC()
 		if word(trampoline.TimerActive) != active || word(trampoline.TimerStart) != start || word(trampoline.TimerSum) != sum || after-before > apart {
 			continue
 		}
@@ -41,9 +39,9 @@ func (p *part) readRan(slot int, c probe.Cell, tid int) (v ranTime, ok bool) {
 }
 
 // ran is the growth of a timer of running time in one thread block, in seconds.
-func (p *part) ran(r *reading, slot int, c probe.Cell) float64 {
-	tid, last := r.owner[slot], p.seen[slot]
-	v, ok := p.readRan(slot, c, tid)
+func (m *Meter) ran(slot int, c Cell) float64 {
+	tid, last := m.b.owner[slot], m.seen[slot]
+	v, ok := m.readRan(slot, c, tid)
 	switch {
 	case !ok:
 		return 0 // the next pass sees it
@@ -54,16 +52,16 @@ func (p *part) ran(r *reading, slot int, c probe.Cell) float64 {
 		last.value, last.off = v.cycles, v.off
 	}
 	// It may be less than nothing: what a hypervisor takes from a thread shows at the thread's next switch, and is taken back here.
-	d := p.t.Clock.Seconds(float64(v.cycles-last.value)) - float64(int64(v.off-last.off))/1e9
-	p.seen[slot] = slotValue{value: v.cycles, off: v.off, raw: v.rawCycles}
-	if !p.covered(r, slot) {
+	d := m.t.Clock.Seconds(float64(v.cycles-last.value)) - float64(int64(v.off-last.off))/1e9
+	m.seen[slot] = slotValue{value: v.cycles, off: v.off, raw: v.rawCycles}
+	if !m.covered(slot) {
 		return 0
 	}
 	return d
 }
 
 // ranSum is the sum of a timer of running time in ns, as far as it was stopped.
-func (p *part) ranSum(slot int, c probe.Cell) uint64 {
-	cycles := p.t.Seg.Load(slot, c.Off+trampoline.TimerSum)
-	return uint64(p.t.Clock.Seconds(float64(cycles))*1e9) - p.t.Seg.Load(slot, c.Off+trampoline.TimerOffSum)
+func (m *Meter) ranSum(slot int, c Cell) uint64 {
+	cycles := m.t.Seg.Load(slot, c.Off+trampoline.TimerSum)
+	return uint64(m.t.Clock.Seconds(float64(cycles))*1e9) - m.t.Seg.Load(slot, c.Off+trampoline.TimerOffSum)
 }
