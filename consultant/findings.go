@@ -17,6 +17,7 @@ type finding struct {
 	node    *node
 	stake   float64
 	reasons []*node // of the whole program: why it holds there
+	parts   []*node // other coordinates of the same time: objects and threads
 }
 
 // explains is the part of what is at stake at a node that a reason must have for both to be one finding.
@@ -25,9 +26,12 @@ const explains = 0.5
 // findings are the deepest true nodes without those that others tell, where most is to be gained first, as far as that is sure.
 func (s *Search) findings() []finding {
 	deepest := s.deepest()
-	all := make([]*finding, len(deepest))
-	for i, n := range deepest {
-		all[i] = &finding{node: n, stake: n.stake(deepest)}
+	rest, all := s.gather(deepest)
+	for _, n := range rest {
+		all = append(all, &finding{node: n})
+	}
+	for _, f := range all {
+		f.stake = f.node.stake(deepest)
 	}
 	dropped := map[*finding]bool{}
 	for _, c := range all {
@@ -35,6 +39,7 @@ func (s *Search) findings() []finding {
 			c.merge(all, dropped)
 		}
 	}
+	s.join(all, dropped)
 	var list []finding
 	for _, f := range all {
 		if !dropped[f] {
@@ -121,6 +126,13 @@ func (n *node) stake(deepest []*node) float64 {
 func (f *finding) sentence(file string, line int) string {
 	found := f.node.finding(file, line)
 	found.Stake = f.stake
+	object, rest := f.others()
+	if object != "" {
+		found.Object = object
+	}
+	if rest != "" {
+		found.Reasons = append(found.Reasons, rest)
+	}
 	for _, c := range f.reasons {
 		if !slices.ContainsFunc(f.reasons, func(d *node) bool { return d.hyp.isBelow(c.hyp) }) {
 			found.Reasons = append(found.Reasons, c.finding("", 0).Statement())

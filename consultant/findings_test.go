@@ -1,10 +1,12 @@
 package consultant
 
 import (
+	"math"
 	"strings"
 	"testing"
 
 	"culprit/consultant/decide"
+	"culprit/grid"
 )
 
 // TestOneThingOnce: a reason that has most of the time of a place is told instead of the place, at its own; one that has little of it comes
@@ -50,6 +52,63 @@ func TestOneThingOnce(t *testing.T) {
 		}
 		if c.count == 1 && !strings.HasPrefix(found[0].Sentence, "log ") {
 			t.Errorf("%s: %s", name, found[0].Sentence)
+		}
+	}
+}
+
+// TestSameTimeOnce: the files that one function waits for, and the threads that do, are told with the function; functions that wait beside each
+// other are two findings.
+func TestSameTimeOnce(t *testing.T) {
+	file := func(stack, name string, rate float64) activity {
+		return activity{stack: []string{"main", stack}, kind: "io", object: []string{"File", name}, rate: always(rate)}
+	}
+	for name, c := range map[string]struct {
+		acts  []activity
+		count int
+		words []string
+	}{
+		"four files": {[]activity{file("commit", "/a", 0.24), file("commit", "/b", 0.23), file("commit", "/c", 0.22), file("commit", "/d", 0.24)}, 1,
+			[]string{"wait 9", "in commit", "of it 2", "% for file /", "1 more"}},
+		"one file":      {[]activity{file("commit", "/a", 0.8)}, 1, []string{"file /a", "in commit"}},
+		"two functions": {[]activity{file("commit", "/a", 0.4), file("load", "/b", 0.4)}, 2, []string{"Threads wait"}},
+	} {
+		m := newModel(c.acts...)
+		r := newRig(t, m)
+		r.runUntil(30, "settled", r.s.Settled)
+		found := r.s.Bottlenecks()
+		if len(found) != c.count {
+			r.dump()
+			t.Fatalf("%s: %d findings", name, len(found))
+		}
+		for _, w := range c.words {
+			if !strings.Contains(found[0].Sentence, w) {
+				t.Errorf("%s: no %q in %q", name, w, found[0].Sentence)
+			}
+		}
+	}
+}
+
+// TestSameTime: what does not fit into the whole side by side is the same, although nobody has measured both together.
+func TestSameTime(t *testing.T) {
+	r := newRig(t, newModel(activity{stack: []string{"main"}, kind: "io", rate: always(0.9)}))
+	list, _ := shipped()
+	add := func(f grid.Focus, v float64) *node {
+		n := r.s.graph.add(nodeKey{hyp: list[2], focus: f, phase: r.s.phases[0]}, nil, "where")
+		n.requeue("")
+		n.begin(1, 0)
+		n.settle(true, true, 1)
+		n.est = decide.Estimate{Value: v, Threshold: 0.2, Margin: v - 0.2, Stake: math.NaN()}
+		return n
+	}
+	whole := add(grid.Whole(), 0.9)
+	code := add(grid.Whole().Refine(grid.Code, "a.c", "commit"), 0.85)
+	for _, c := range []struct {
+		value float64
+		same  bool
+	}{{0.8, true}, {0.22, false}} {
+		object := add(grid.Whole().Refine(grid.IO, "File", "/a"), c.value)
+		if got := r.s.sameTime(code, object); got != c.same {
+			t.Errorf("%v and %v of %v: the same is %v", code.est.Value, c.value, whole.est.Value, got)
 		}
 	}
 }

@@ -1,0 +1,133 @@
+package consultant
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"culprit/consultant/explain"
+	"culprit/grid"
+)
+
+// Two findings of one hypothesis may be the same time, seen once by its function and once by its lock. How much of two shares of a whole
+// is the same is known as far as they do not fit into it side by side.
+
+// sameTime is the part of the smaller of two shares that must also be in the larger one for both to be one finding.
+const sameTime = 0.8
+
+// join makes one finding of those that are the same time. That of the code is told, and the others along with it.
+func (s *Search) join(all []*finding, dropped map[*finding]bool) {
+	order := slices.DeleteFunc(slices.Clone(all), func(f *finding) bool { return dropped[f] || !f.node.hyp.fraction || !f.node.hyp.Additive() })
+	slices.SortStableFunc(order, func(a, b *finding) int { return before(a.node, b.node) })
+	for i, a := range order {
+		for _, b := range order[i+1:] {
+			if dropped[a] || dropped[b] || a.node.group != b.node.group || !s.sameTime(a.node, b.node) {
+				continue
+			}
+			if dropped[b] = true; !onlyCode(b.node.focus) {
+				a.parts = append(a.parts, b.node)
+			}
+		}
+	}
+}
+
+// manyObjects is how many objects of one place are told as one finding.
+const manyObjects = 3
+
+// gather makes one finding of many at one place that differ in their objects alone, if the place holds by itself: four files of which each has
+// a quarter are one place.
+func (s *Search) gather(deepest []*node) (rest []*node, gathered []*finding) {
+	byPlace := map[*node][]*node{}
+	for _, n := range deepest {
+		if p := s.placeOf(n); p != nil {
+			byPlace[p] = append(byPlace[p], n)
+		}
+	}
+	for _, n := range deepest {
+		p := s.placeOf(n)
+		switch objects := byPlace[p]; {
+		case p == nil || len(objects) < manyObjects:
+			rest = append(rest, n)
+		case n == objects[0]:
+			slices.SortStableFunc(objects, func(a, b *node) int { return cmp.Compare(b.est.Value, a.est.Value) })
+			gathered = append(gathered, &finding{node: p, parts: objects})
+		}
+	}
+	return rest, gathered
+}
+
+// placeOf is the true node without the object of a node; nil if the node chooses no object, or there is none such.
+func (s *Search) placeOf(n *node) *node {
+	if !n.hyp.fraction || !n.hyp.Additive() || n.focus.Depth(grid.SyncObject)+n.focus.Depth(grid.IO) == 0 {
+		return nil
+	}
+	p := s.graph.index[nodeKey{hyp: n.hyp, focus: n.focus.Refine(grid.SyncObject).Refine(grid.IO), phase: n.phase}]
+	if p == nil || p.state != True {
+		return nil
+	}
+	return p
+}
+
+// before orders nodes by how well they tell what they have in common: code before objects before threads; of code the callee, which has no
+// more time than its caller, and is further down.
+func before(a, b *node) int {
+	rank := func(n *node) int {
+		switch {
+		case n.focus.Depth(grid.Code) > 0:
+			return 0
+		case n.focus.Depth(grid.Process) > 0:
+			return 2
+		}
+		return 1
+	}
+	if d := rank(a) - rank(b); d != 0 {
+		return d
+	}
+	if rank(a) == 0 {
+		return len(b.chain()) - len(a.chain())
+	}
+	return 0
+}
+
+func onlyCode(f grid.Focus) bool {
+	return f.Depth(grid.Code) > 0 && len(covering(f)) == f.Depth(grid.Code)
+}
+
+// sameTime tells whether most of the smaller of the values of two nodes is also in the larger one.
+func (s *Search) sameTime(a, b *node) bool {
+	whole := s.graph.index[nodeKey{hyp: a.hyp, focus: grid.Whole(), phase: a.phase}]
+	if whole == nil || whole.state != True || whole == a || whole == b {
+		return false
+	}
+	common := a.est.Value + b.est.Value - whole.est.Value
+	return common >= sameTime*min(a.est.Value, b.est.Value)
+}
+
+// mostParts is how many parts of a finding are named.
+const mostParts = 3
+
+// others says which objects and threads the time of a finding is about; the object that has all of it is named in the sentence itself.
+func (f *finding) others() (object, rest string) {
+	var said []string
+	for _, p := range f.parts {
+		name := p.objectText()
+		switch {
+		case name == "":
+			name = "in " + explain.Process(p.focus)
+		case f.node.objectText() == "" && object == "" && p.est.Value >= sameTime*f.node.est.Value:
+			object = name
+			continue
+		default:
+			name = "for " + name
+		}
+		said = append(said, fmt.Sprintf("%s %s", explain.Percent(p.est.Value), name))
+	}
+	if more := len(said) - mostParts; more > 0 {
+		said = append(said[:mostParts], fmt.Sprintf("%d more", more))
+	}
+	if len(said) > 0 {
+		rest = "of it " + strings.Join(said, ", ")
+	}
+	return object, rest
+}
