@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"culprit/daemon/kernel"
+	"culprit/daemon/kernelmeter"
 	"culprit/daemon/selfcost"
 	"culprit/grid"
 )
@@ -33,6 +34,9 @@ func (d *Daemon) isStill() bool {
 
 // isMeasured tells that the part is more than what the kernel keeps for everybody.
 func (pt *part) isMeasured() bool {
+	if m, ok := pt.meter.(*kernelmeter.Meter); ok && m.NeedsStatistics() {
+		return true
+	}
 	return len(pt.sites) > 0 || pt.needs != nil || pt.rows() || pt.meter.Tier() == grid.TierSample
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"culprit/daemon/cost"
 	"culprit/daemon/kernel"
+	"culprit/daemon/kernelmeter"
 	"culprit/daemon/patch"
 	"culprit/daemon/probe"
 	"culprit/daemon/selfcost"
@@ -16,6 +17,7 @@ import (
 	"culprit/daemon/threadstats"
 	"culprit/grid"
 	"culprit/internal/testprog"
+	"culprit/pcl"
 )
 
 // busyAllowance is one of two CPUs that others use all the time, where saved seconds are left at a time; at most 0.02 of them.
@@ -68,8 +70,14 @@ func TestTaken(t *testing.T) {
 // TestStill: passes are rare while processors are busy, too much was taken of them, and nothing is measured by probes or rows.
 func TestStill(t *testing.T) {
 	of := func(parts ...*part) *pair { return &pair{parts: parts} }
-	keptPart := &part{meter: &kernelMeter{}}
+	keptPart := &part{meter: &kernelmeter.Meter{}}
 	kept := of(keptPart, keptPart)
+	programs := &targetstats.Programs{Load: func() (*threadstats.Keeper, error) { return new(threadstats.Keeper), nil }}
+	source := &kernelmeter.Source{Target: &target.Target{Stats: targetstats.New(targetstats.Config{Programs: programs, Kept: new(threadstats.Table)})}}
+	statistic := kernelmeter.New(source, &pcl.Plan{Kind: pcl.Kernel, KernelName: threadstats.OffCPU.Name()})
+	if err := statistic.Prepare(); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name  string
 		busy  bool
@@ -80,7 +88,7 @@ func TestStill(t *testing.T) {
 		{"idle processors", false, -1, []*pair{kept}, selfcost.PassShare},
 		{"time to spare", true, 0.01, []*pair{kept}, selfcost.BusyShare},
 		{"a probe", true, -1, []*pair{kept, of(keptPart, &part{meter: &probe.Meter{}, sites: []*patch.Site{{}}})}, selfcost.BusyShare},
-		{"the kernel's rows", true, -1, []*pair{of(&part{meter: &kernelMeter{}, needs: func() {}})}, selfcost.BusyShare},
+		{"the kernel's rows", true, -1, []*pair{of(&part{meter: statistic})}, selfcost.BusyShare},
 		{"a target that is only looked at", true, -1, []*pair{of(&part{meter: &sampleMeter{}})}, selfcost.BusyShare},
 		{"nothing", true, -1, []*pair{kept}, selfcost.StillShare},
 	} {

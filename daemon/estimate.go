@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"culprit/daemon/kernelmeter"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -56,7 +57,7 @@ func newLookedPart(t *measured, key grid.PairKey, owner uint64) (*part, error) {
 		return nil, err
 	}
 	if plan.KeptByKernel() {
-		return newMeteredPart(t, plan, owner, newKernelMeter(t, plan)), nil
+		return newMeteredPart(t, plan, owner, kernelmeter.New(t.kept, plan)), nil
 	}
 	return newMeteredPart(t, plan, owner, newSampleMeter(t.sampled, plan, object)), nil
 }

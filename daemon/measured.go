@@ -5,6 +5,7 @@ import (
 
 	"culprit/daemon/children"
 	"culprit/daemon/cost"
+	"culprit/daemon/kernelmeter"
 	"culprit/daemon/locks"
 	"culprit/daemon/openfiles"
 	"culprit/daemon/patch"
@@ -26,7 +27,7 @@ type measured struct {
 	size       uint64     // of its memory when that was last looked at, in bytes
 	rates      cost.Rates // of calls
 	landings   landings
-	quota      quota
+	kept       *kernelmeter.Source // what the kernel keeps of it
 	profile    *profile
 	sampled    *strata // of a target that is only looked at; else nil
 	ended      bool
@@ -58,6 +59,7 @@ func openTarget(d *Daemon, pid int, open func(pid int) (*process.Process, error)
 	t.Locks = locks.New(d.session.Tree, locks.Names{Lock: waits.LockNamer(t.Program), Thread: t.Threads.Joined})
 	t.Stats = targetstats.New(targetstats.Config{Name: t.Name, Proc: p, Threads: t.Threads, Programs: &d.programs, Filtered: func() bool { return t.Seccomp != 0 }, Logf: t.Logf})
 	t.blocks = probe.NewBlocks(t.Target)
+	t.kept = &kernelmeter.Source{Target: t.Target, Own: d.own(), Ended: func() bool { return t.ended }}
 	t.Files = d.files.Table(openfiles.Config{PID: pid, Word: t.fileWord, MayRead: t.mayReadMemory})
 	return t, nil
 }

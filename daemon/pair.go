@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"culprit/daemon/children"
+	"culprit/daemon/kernelmeter"
 
 	"fmt"
 
@@ -76,7 +77,7 @@ func newPart(t *measured, key grid.PairKey, owner uint64) (*part, error) {
 		}
 	}
 	if plan.KeptByKernel() {
-		return newMeteredPart(t, plan, owner, newKernelMeter(t, plan)), nil
+		return newMeteredPart(t, plan, owner, kernelmeter.New(t.kept, plan)), nil
 	}
 	if plan.Kind.Holds() && !cpu.X86.HasCX16 {
 		return nil, grid.ErrUnsupported{What: key.Metric, Needs: "a CPU with the instruction cmpxchg16b"}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/kernel"
 	"culprit/daemon/threadstats"
 	"culprit/grid"
 	"culprit/internal/require"
@@ -29,13 +30,13 @@ func TestRowsRest(t *testing.T) {
 		if !running() {
 			t.Fatal("its probes read rows that nobody keeps")
 		}
-		before, err := processCPU(p.PID)
+		before, err := kernel.ProcessTime(p.PID)
 		if err != nil {
 			t.Fatal(err)
 		}
 		already := s.of(cpu)
 		time.Sleep(2 * time.Second)
-		after, err := processCPU(p.PID)
+		after, err := kernel.ProcessTime(p.PID)
 		if err != nil {
 			t.Fatal(err)
 		}

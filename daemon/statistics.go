@@ -2,9 +2,10 @@ package daemon
 
 import (
 	"errors"
-	"fmt"
 
+	"culprit/daemon/kernelmeter"
 	"culprit/daemon/probe"
+	"culprit/daemon/target"
 	"culprit/daemon/targetstats"
 	"culprit/daemon/threadstats"
 	"culprit/grid"
@@ -45,40 +46,24 @@ func (t *measured) mayHaveRows() bool {
 
 // kept refuses what the kernel does not keep, or not here. d.mu is held.
 func (p *part) kept() error {
-	name := p.plan.KernelName
-	if k, ok := p.meter.(*kernelMeter); ok && p.plan.Event != "" {
-		return k.countEvents()
+	if m, ok := p.meter.(*kernelmeter.Meter); ok {
+		return m.Prepare()
 	}
-	if p.rows() && p.plan.Kind != pcl.Kernel {
-		return p.needRows()
-	}
-	if p.plan.Kind != pcl.Kernel || p.plan.KeptByKernel() && kernelQuantities[name] != nil {
+	if !p.rows() {
 		return nil
 	}
-	if _, ok := threadstats.ByName(name); !ok {
-		return fmt.Errorf("metric %q: the kernel keeps no quantity %q for the parts of a program", p.plan.Pair.Metric, name)
-	}
-	if err := p.t.Stats.Keep(); err != nil {
-		return targetstats.Refused(p.plan, err)
-	}
-	if err := p.tellsThreads(); err != nil {
-		return err
+	if p.plan.Kind == pcl.Kernel {
+		if _, err := kernelmeter.Statistic(p.plan); err != nil {
+			return err
+		}
 	}
 	return p.needRows()
 }
 
-// tellsThreads refuses pairs at one thread where the statistics do not say whose they are.
-func (p *part) tellsThreads() error {
-	if p.plan.Thread == "" || p.t.Stats.KnowsOwners() {
-		return nil
-	}
-	return grid.ErrUnsupported{What: fmt.Sprintf("kernel(%q) of one thread of %s", p.plan.KernelName, p.t.Name), Needs: "probes, or culprit outside of the container"}
-}
-
-// needRows has the kernel keep what the part reads, until doesNotNeedRows.
+// needRows has the kernel keep what the part's probes read, until doesNotNeedRows.
 func (p *part) needRows() (err error) {
 	q := probe.Quantity(p.plan)
-	p.needs, err = p.t.d.programs.Need(q, p.rows() && q == threadstats.OffCPU)
+	p.needs, err = p.t.d.programs.Need(q, q == threadstats.OffCPU)
 	if err != nil {
 		return targetstats.Refused(p.plan, err)
 	}
@@ -124,4 +109,18 @@ func (d *Daemon) runsLong() bool {
 		}
 	}
 	return false
+}
+
+// own is what the daemon knows of its own work. d.mu is held when it is asked.
+func (d *Daemon) own() *kernelmeter.Own {
+	return &kernelmeter.Own{
+		ObservedCost:  d.observed.Lately,
+		PredictedCost: d.predicted,
+		Dropped: func(t *target.Target) (uint64, bool) {
+			if d.rings == nil || t != d.targets[0].Target {
+				return 0, false
+			}
+			return d.rings.Lost(), true
+		},
+	}
 }

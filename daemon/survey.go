@@ -4,9 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"culprit/daemon/kernel"
-	"culprit/daemon/targetstats"
-	"culprit/daemon/threadstats"
+	"culprit/daemon/kernelmeter"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -52,7 +50,7 @@ func (t *measured) survey(m grid.Metric) MetricSurvey {
 		case err != nil:
 			lacks = err
 		case plan.KeptByKernel():
-			if lacks = noKernel(plan); lacks == nil {
+			if lacks = kernelmeter.Missing(plan); lacks == nil {
 				s.can(grid.TierKernel)
 			}
 		case plan.Kind == pcl.Void:
@@ -71,20 +69,6 @@ func (t *measured) survey(m grid.Metric) MetricSurvey {
 		s.Why = "the program has none of the functions that it is about"
 	}
 	return s
-}
-
-// noKernel is why the kernel does not keep what a plan reads, as far as that is known without asking it to.
-func noKernel(plan *pcl.Plan) error {
-	if plan.Event != "" {
-		return kernel.EventMissing(plan.Event)
-	}
-	if kernelQuantities[plan.KernelName] != nil {
-		return nil
-	}
-	if err := threadstats.Missing(); err != nil {
-		return targetstats.Refused(plan, err)
-	}
-	return nil
 }
 
 func (s *MetricSurvey) can(t grid.Tier) {

@@ -1,0 +1,21 @@
+package kernelmeter
+
+import "culprit/daemon/target"
+
+// A Source is where the values of one target are read.
+type Source struct {
+	*target.Target
+	Own *Own
+	// Ended reports whether the target has ended.
+	Ended func() bool
+
+	cpus cpus
+}
+
+// Own is what culprit knows of its own work, for all targets together.
+type Own struct {
+	ObservedCost  func() float64 // a fraction of the targets' time
+	PredictedCost func() float64 // likewise
+	// Dropped is how many stack samples found no room. All targets share the room: ok is false for all of them but one.
+	Dropped func(*target.Target) (total uint64, ok bool)
+}

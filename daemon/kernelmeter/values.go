@@ -1,0 +1,115 @@
+package kernelmeter
+
+import (
+	"culprit/daemon/kernel"
+	"culprit/daemon/threads"
+)
+
+// values are what can be read of every process, by the name in kernel(NAME): the growth in the last interval, which is in seconds, or what the
+// value is now.
+var values = map[string]func(m *Meter, interval float64) float64{
+	"cpu_time":           (*Meter).cpu,
+	"wall_time":          (*Meter).wall,
+	"blocked_time":       (*Meter).blocked,
+	"run_queue_wait":     (*Meter).runQueue,
+	"active_threads":     (*Meter).active,
+	"number_of_cpus":     (*Meter).usableCPUs,
+	"cpu_user":           (*Meter).user,
+	"cpu_system":         (*Meter).system,
+	"minor_faults":       (*Meter).minorFaults,
+	"major_faults":       (*Meter).majorFaults,
+	"voluntary_switches": (*Meter).voluntary,
+	"forced_switches":    (*Meter).forced,
+	"active_processes":   (*Meter).processes,
+	"resident_memory":    (*Meter).resident,
+	"observed_cost":      func(m *Meter, _ float64) float64 { return m.s.Own.ObservedCost() },
+	"predicted_cost":     func(m *Meter, _ float64) float64 { return m.s.Own.PredictedCost() },
+	"pause_time":         func(m *Meter, _ float64) float64 { return m.since(m.s.Pauses.Total().Seconds()) },
+	"probes":             func(m *Meter, _ float64) float64 { return float64(m.s.Patches.Inserted - m.s.Patches.Removed) },
+	"dropped_samples":    (*Meter).dropped,
+	"sampling_rate":      samplingRate,
+}
+
+// cpu is CPU time: of the process by its CPU clock, which threads that ended are part of; of one thread by its scheduler statistics.
+func (m *Meter) cpu(interval float64) float64 {
+	if m.plan.Thread != "" {
+		return m.overThreads(func(w *threads.Row) float64 { return (w.Times.Run - w.Prev.Run).Seconds() })
+	}
+	total, err := kernel.ProcessTime(m.s.Proc.PID())
+	if err != nil {
+		return 0
+	}
+	return m.since(total.Seconds())
+}
+
+// wall is the time that threads existed.
+func (m *Meter) wall(interval float64) float64 {
+	return m.overThreads(func(*threads.Row) float64 { return interval })
+}
+
+// runQueue is the time that threads were ready but had no CPU.
+func (m *Meter) runQueue(interval float64) float64 {
+	return m.overThreads(func(w *threads.Row) float64 { return (w.Times.RunQueueWait - w.Prev.RunQueueWait).Seconds() })
+}
+
+func (m *Meter) blocked(interval float64) float64 {
+	return m.overThreads(func(w *threads.Row) float64 { return w.Waiting(interval) })
+}
+
+// active is the number of threads that were not idle, as an average over the interval.
+func (m *Meter) active(interval float64) float64 {
+	if interval <= 0 {
+		return 0
+	}
+	return m.overThreads(func(w *threads.Row) float64 { return w.Active(interval) })
+}
+
+// resident is how much memory of the process is there now, in bytes; a process that has just ended has none.
+func (m *Meter) resident(float64) float64 {
+	if m.s.Ended() {
+		return 0
+	}
+	size, err := kernel.ResidentMemory(m.s.Proc.PID())
+	if err != nil {
+		return 0
+	}
+	return float64(size)
+}
+
+// processes is 1 for a process that has not ended.
+func (m *Meter) processes(float64) float64 {
+	if m.s.Ended() {
+		return 0
+	}
+	return 1
+}
+
+// samplingRate is how often a second values are read: once in each interval.
+func samplingRate(_ *Meter, interval float64) float64 {
+	if interval <= 0 {
+		return 0
+	}
+	return 1 / interval
+}
+
+// dropped counts stack samples that the kernel took and for which there was no room any more.
+func (m *Meter) dropped(float64) float64 {
+	total, ok := m.s.Own.Dropped(m.s.Target)
+	if !ok {
+		return 0
+	}
+	return m.since(float64(total))
+}
+
+// overThreads adds up over the live threads that the focus covers.
+func (m *Meter) overThreads(f func(*threads.Row) float64) (sum float64) {
+	if m.s.Ended() {
+		return 0
+	}
+	m.s.Threads.Each(func(w *threads.Row) {
+		if m.plan.Thread == "" || w.Is(m.plan.Thread) {
+			sum += f(w)
+		}
+	})
+	return sum
+}
