@@ -68,7 +68,7 @@ func allDiagnostics(t *testing.T) (out []diagnostic) {
 		out = append(out, diagnostic{name: c.Name, problem: p})
 	}
 	for _, c := range cases.Warnings() {
-		warnings := check.Warnings(cases.Load(t, c.Text))
+		warnings := check.Warnings(cases.Load(t, c.Text), cases.Kept)
 		if len(warnings) != 1 || warnings[0].Severity != check.SeverityWarning {
 			t.Errorf("%s: %d warnings, want 1: %v", c.Name, len(warnings), warnings)
 			continue

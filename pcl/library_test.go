@@ -141,7 +141,7 @@ var rewrite = flag.Bool("rewrite", false, "rewrite the files of testdata and the
 
 // TestDefaultHasNoWarnings: what comes with the program is an example to others.
 func TestDefaultHasNoWarnings(t *testing.T) {
-	for _, p := range check.Warnings(cases.Load(t)) {
+	for _, p := range check.Warnings(cases.Load(t), cases.Kept) {
 		t.Errorf("%s", p.Detail())
 	}
 }

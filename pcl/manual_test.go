@@ -34,7 +34,7 @@ func TestManualExamples(t *testing.T) {
 			t.Fatalf("%s: %v %v", f.Place, problems, err)
 		}
 		own := fmt.Sprintf("-e[%d]", len(above))
-		for _, p := range check.Warnings(lib) {
+		for _, p := range check.Warnings(lib, cases.Kept) {
 			if p.Pos.File.Name == own {
 				t.Errorf("%s: %s", f.Place, p.Detail())
 			}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"culprit/daemon/kernel"
+	"culprit/daemon/kernelmeter"
 	"culprit/pcl"
 	"culprit/pcl/check"
 	"culprit/pcl/syntax"
@@ -45,7 +47,7 @@ func newPCLCheck() *cobra.Command {
 
 // tellWarnings writes what looks wrong in the files that were named, and returns how many warnings that were.
 func tellWarnings(w io.Writer, lib *pcl.Library, files []string) (n int) {
-	for _, p := range check.Warnings(lib) {
+	for _, p := range check.Warnings(lib, check.Kept{Quantities: kernelmeter.Names(), Events: kernel.EventNames()}) {
 		if slices.Contains(files, p.Pos.File.Name) {
 			fmt.Fprintln(w, p.Detail())
 			n++

@@ -1,19 +1,37 @@
 package kernelmeter
 
 import (
-	"slices"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"culprit/daemon/kernel"
-	"culprit/pcl"
+	"culprit/internal/testprog"
+	"culprit/pcl/check"
 )
 
-// TestNames: what pcl warns of is what is refused here.
-func TestNames(t *testing.T) {
-	if known, told := Names(), slices.Sorted(slices.Values(pcl.KernelNames)); !slices.Equal(known, told) {
-		t.Errorf("the daemon knows %v, pcl.KernelNames are %v", known, told)
+// TestNamesOfTheLibrary: the default library names nothing that would be refused here.
+func TestNamesOfTheLibrary(t *testing.T) {
+	lib, problems, err := check.Load(check.Options{})
+	if err != nil || len(problems) > 0 {
+		t.Fatal(problems, err)
 	}
-	if known, told := kernel.EventNames(), pcl.EventNames(); !slices.Equal(known, told) {
-		t.Errorf("the daemon knows the events %v, pcl.EventNames are %v", known, told)
+	for _, p := range check.Warnings(lib, check.Kept{Quantities: Names(), Events: kernel.EventNames()}) {
+		t.Error(p.Detail())
+	}
+}
+
+// TestNamesInTheReference: all that may be named stands in the reference of PCL.
+func TestNamesInTheReference(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(testprog.Root(t), "docs", "pcl-reference.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, reference, _ := strings.Cut(string(text), "\n# Reference\n")
+	for _, name := range Names() {
+		if !strings.Contains(reference, "`"+name+"`") {
+			t.Errorf("the reference does not name the quantity of the kernel `%s`", name)
+		}
 	}
 }

@@ -34,7 +34,7 @@ var allowed = map[string][]string{
 	"pcl/check":          {"grid", "pcl/syntax", "pcl/lib", "pcl/.", "pcl/types"},
 	"pcl/compile":        {"grid", "pcl/syntax", "pcl/.", "pcl/types"},
 	"pcl/pcltest":        {"grid", "pcl/syntax"},
-	"pcl/internal/cases": {"grid", "pcl/syntax", "pcl/.", "pcl/check"},
+	"pcl/internal/cases": {"grid", "pcl/syntax", "pcl/lib", "pcl/.", "pcl/check"},
 	"visi":               {"grid", "visi"},
 	"daemon/kernel":      {},
 	"daemon/threadstats": {},

@@ -44,8 +44,8 @@ func vocabulary(t *testing.T) map[string][]string {
 	out := map[string][]string{
 		"definition": syntax.Keywords, "kind": syntax.Kinds, "primitive": slices.Concat(slices.Sorted(maps.Keys(types.Timers)), slices.Sorted(maps.Keys(check.NotYet))),
 		"name": append(slices.Sorted(maps.Keys(check.Environment)), "$function", "$line"), "list": slices.Sorted(maps.Keys(types.ListTypes)),
-		"quantity of the kernel": pcl.KernelNames, "operator": slices.Sorted(maps.Keys(pcl.Operators)),
-		"word": wordsOfSource(t),
+		"operator": slices.Sorted(maps.Keys(pcl.Operators)),
+		"word":     wordsOfSource(t),
 	}
 	for _, p := range check.Placeholders {
 		out["placeholder"] = append(out["placeholder"], "{"+p+"}")

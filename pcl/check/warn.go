@@ -7,9 +7,9 @@ import (
 
 // Warnings tells what is sound but most likely not meant: counters and lists that nothing uses, flags that are never reset,
 // timers that are never stopped, code that no constraint has an effect on. Nothing was left out because of it. They come in
-// the order of loading, a bounded number of them; all have SeverityWarning.
-func Warnings(l *pcl.Library) []Problem {
-	w := &warner{lib: l, used: map[string]bool{}, hypotheses: map[string]*pcl.Hypothesis{}}
+// the order of loading, a bounded number of them; all have SeverityWarning. kept says which names the kernel knows.
+func Warnings(l *pcl.Library, kept Kept) []Problem {
+	w := &warner{lib: l, kept: kept, used: map[string]bool{}, hypotheses: map[string]*pcl.Hypothesis{}}
 	for _, h := range l.Hypotheses() {
 		w.hypotheses[h.Name] = h
 	}
@@ -25,6 +25,7 @@ func Warnings(l *pcl.Library) []Problem {
 // A warner looks at the definitions that are in force as they are written.
 type warner struct {
 	lib        *pcl.Library
+	kept       Kept
 	used       map[string]bool // names in code, and constraints that metrics name
 	hypotheses map[string]*pcl.Hypothesis
 	found      problemList

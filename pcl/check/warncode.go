@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"culprit/pcl"
 	"culprit/pcl/syntax"
 	"culprit/pcl/types"
 )
@@ -21,13 +20,13 @@ func (w *warner) body(of string, base *syntax.Base) {
 			}
 		}
 	}
-	if base.Kind == "kernel" && !slices.Contains(pcl.KernelNames, base.Arg) {
+	if base.Kind == "kernel" && !slices.Contains(w.kept.Quantities, base.Arg) {
 		w.warn(base.Pos, "%s: found kernel(%q), expected what the kernel keeps, such as cpu_time or off_cpu%s; it will be refused when it is asked for", of, base.Arg,
-			syntax.DidYouMean(base.Arg, pcl.KernelNames))
+			syntax.DidYouMean(base.Arg, w.kept.Quantities))
 	}
-	if base.Kind == "hwCounter" && !hasCode(base) && !pcl.IsEvent(base.Arg) {
+	if base.Kind == "hwCounter" && !hasCode(base) && !w.kept.isEvent(base.Arg) {
 		w.warn(base.Pos, "%s: found hwCounter(%q), expected what perf list shows, such as instructions or LLC-load-misses, or a number such as r01c2%s; it will be refused when it is asked for", of, base.Arg,
-			syntax.DidYouMean(base.Arg, pcl.EventNames()))
+			syntax.DidYouMean(base.Arg, w.kept.Events))
 	}
 	switch {
 	case start != nil && stop == nil:

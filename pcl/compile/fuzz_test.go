@@ -85,7 +85,7 @@ func FuzzCompile(f *testing.F) {
 		for _, p := range problems {
 			_ = p.Detail()
 		}
-		for _, p := range check.Warnings(lib) {
+		for _, p := range check.Warnings(lib, cases.Kept) {
 			if p.Severity != check.SeverityWarning || p.Pos.Line == 0 || !strings.HasSuffix(p.Detail(), "^") {
 				t.Fatalf("a warning without its place: %s", p.Detail())
 			}

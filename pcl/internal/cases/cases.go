@@ -1,6 +1,7 @@
 package cases
 
 import (
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/pcl/check"
+	"culprit/pcl/lib"
 )
 
 // Load loads texts on top of the default library; there must be no problems.
@@ -34,6 +36,18 @@ func Pair(t testing.TB, text string) (string, grid.Focus) {
 	return k.Metric, k.Focus
 }
 
+// Kept are the quantities that the default library names, and some events.
+var Kept = check.Kept{Quantities: quantities(), Events: []string{"cycles", "instructions"}}
+
+func quantities() (names []string) {
+	for _, f := range lib.Files() {
+		for _, m := range regexp.MustCompile(`kernel\("(\w+)"\)`).FindAllStringSubmatch(f.Text, -1) {
+			names = append(names, m[1])
+		}
+	}
+	return names
+}
+
 // Head is what every metric needs beside its name and base.
 const Head = `units x; aggregateOperator sum; style EventCounter; `
 
@@ -42,7 +56,7 @@ type Problem struct{ Name, Text, Want string }
 
 // WarningsOf are the warnings about a file.
 func WarningsOf(lib *pcl.Library, file string) (out []check.Problem) {
-	for _, p := range check.Warnings(lib) {
+	for _, p := range check.Warnings(lib, Kept) {
 		if p.Pos.File.Name == file {
 			out = append(out, p)
 		}
