@@ -13,6 +13,7 @@ type maps struct {
 	tables    *ebpf.Map // its rows, by the place that its value says: an array, since each switch looks there
 	threads   *ebpf.Map // what is known of a thread, kept with the thread by the kernel
 	kinds     *ebpf.Map // callKinds
+	wakers    *ebpf.Map // who has ended waits of whom
 	running   *ebpf.Map // of each processor the number of the thread that the last switch seen there led to
 }
 
@@ -79,6 +80,7 @@ func newMaps() (*maps, error) {
 			Key: word, Value: &btf.Array{Index: word, Type: long, Nelems: threadSize / 8}}},
 		{&m.kinds, &ebpf.MapSpec{Name: "culprit_calls", Type: ebpf.Array, KeySize: 4, ValueSize: maxCalls, MaxEntries: 1, Flags: unix.BPF_F_RDONLY_PROG,
 			Contents: []ebpf.MapKV{{Key: uint32(0), Value: callKinds()}}}},
+		{&m.wakers, &ebpf.MapSpec{Name: "culprit_wakers", Type: ebpf.Hash, KeySize: wakeKeySize, ValueSize: wakeSize, MaxEntries: maxWakers, Flags: unix.BPF_F_NO_PREALLOC}},
 		{&m.running, &ebpf.MapSpec{Name: "culprit_running", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 4, MaxEntries: 1}},
 	} {
 		made, err := ebpf.NewMap(c.spec)
@@ -93,7 +95,7 @@ func newMaps() (*maps, error) {
 
 // close gives the maps back; what is nil was never made.
 func (m *maps) close() {
-	for _, one := range []*ebpf.Map{m.filter, m.processes, m.tables, m.threads, m.kinds, m.running} {
+	for _, one := range []*ebpf.Map{m.filter, m.processes, m.tables, m.threads, m.kinds, m.wakers, m.running} {
 		if one != nil {
 			one.Close()
 		}

@@ -45,6 +45,7 @@ const (
 	needNet
 	needAccount
 	needWakeups
+	needWakers
 	needCount
 )
 

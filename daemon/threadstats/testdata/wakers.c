@@ -1,0 +1,88 @@
+// Threads that wait for one another, each in its own way. Says READY and, for each wait, the numbers of the thread that waits and of the one
+// that ends its waits: NAME WAITER WAKER.
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, held = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t filled = PTHREAD_COND_INITIALIZER;
+static pthread_barrier_t both;
+static int items, pipes[2], sockets[2], events, poller;
+static volatile int waiters[8], wakers[8];
+
+static int self(void) { return (int)syscall(SYS_gettid); }
+static void nap(long us) { struct timespec t = {0, us * 1000}; nanosleep(&t, NULL); }
+
+enum { CONDITION, PIPE, TCP, BARRIER, EPOLL, MUTEX, SLEEP, WAYS };
+static const char *names[] = {"condition", "pipe", "tcp", "barrier", "epoll", "mutex", "sleep"};
+
+static void wait_once(int way) {
+	char c; struct epoll_event e; uint64_t n;
+	switch (way) {
+	case CONDITION: pthread_mutex_lock(&lock); while (!items) pthread_cond_wait(&filled, &lock); items--; pthread_mutex_unlock(&lock); break;
+	case PIPE: if (read(pipes[0], &c, 1) != 1) exit(1); break;
+	case TCP: if (recv(sockets[0], &c, 1, 0) != 1) exit(1); break;
+	case BARRIER: pthread_barrier_wait(&both); break;
+	case EPOLL: if (epoll_wait(poller, &e, 1, -1) != 1 || read(events, &n, 8) != 8) exit(1); break;
+	case MUTEX: nap(200); pthread_mutex_lock(&held); pthread_mutex_unlock(&held); break;
+	case SLEEP: nap(2000); break;
+	}
+}
+
+static void wake_once(int way) {
+	uint64_t one = 1;
+	if (way == MUTEX) { pthread_mutex_lock(&held); nap(2000); pthread_mutex_unlock(&held); nap(100); return; }
+	nap(2000);
+	switch (way) {
+	case CONDITION: pthread_mutex_lock(&lock); items++; pthread_cond_signal(&filled); pthread_mutex_unlock(&lock); break;
+	case PIPE: if (write(pipes[1], "x", 1) != 1) exit(1); break;
+	case TCP: if (send(sockets[1], "x", 1, 0) != 1) exit(1); break;
+	case BARRIER: pthread_barrier_wait(&both); break;
+	case EPOLL: if (write(events, &one, 8) != 8) exit(1); break;
+	}
+}
+
+static void *waits(void *p) { int way = (int)(long)p; waiters[way] = self(); for (;;) wait_once(way); }
+static void *wakes(void *p) { int way = (int)(long)p; wakers[way] = self(); for (;;) wake_once(way); }
+
+// connection is a pair of sockets over the loopback device.
+static void connection(int s[2]) {
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t n = sizeof a;
+	int l = socket(AF_INET, SOCK_STREAM, 0);
+	if (bind(l, (struct sockaddr *)&a, sizeof a) || listen(l, 1) || getsockname(l, (struct sockaddr *)&a, &n)) exit(1);
+	s[1] = socket(AF_INET, SOCK_STREAM, 0);
+	if (connect(s[1], (struct sockaddr *)&a, sizeof a)) exit(1);
+	s[0] = accept(l, NULL, NULL);
+}
+
+int main(void) {
+	pthread_t t;
+	struct epoll_event e = {.events = EPOLLIN};
+	if (pipe(pipes)) return 1;
+	connection(sockets);
+	events = eventfd(0, 0);
+	poller = epoll_create1(0);
+	epoll_ctl(poller, EPOLL_CTL_ADD, events, &e);
+	pthread_barrier_init(&both, NULL, 2);
+	for (long i = 0; i < WAYS; i++) {
+		pthread_create(&t, NULL, waits, (void *)i);
+		if (i != SLEEP) pthread_create(&t, NULL, wakes, (void *)i);
+	}
+	for (int i = 0; i < WAYS; i++) while (!waiters[i] || (i != SLEEP && !wakers[i])) nap(1000);
+	for (int i = 0; i < WAYS; i++) printf("%s %d %d\n", names[i], waiters[i], wakers[i]);
+	printf("READY\n");
+	fflush(stdout);
+	pause();
+}
