@@ -71,9 +71,7 @@ func (d *Daemon) tickIfDue() {
 	d.passes.Note(now, kernel.OwnThreadTime()-before)
 }
 
-// Beat is the time until the next of the beats that come with an interval, more than 0. Who wakes up regularly does so at a beat, together with
-// the rest: each wake-up of a program that sleeps costs 100 to 200 us of processor time, the scheduler's and that of its own runtime,
-// which looks around for a while afterwards.
+// Beat is the time until the next of the beats that come with an interval.
 func (d *Daemon) Beat(interval time.Duration) time.Duration {
-	return interval - time.Since(d.beats)%interval
+	return d.beats.Next(time.Now(), interval)
 }

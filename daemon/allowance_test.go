@@ -10,6 +10,7 @@ import (
 	"culprit/daemon/kernelmeter"
 	"culprit/daemon/patch"
 	"culprit/daemon/probe"
+	"culprit/daemon/schedule"
 	"culprit/daemon/selfcost"
 	"culprit/daemon/target"
 	"culprit/daemon/targetstats"
@@ -105,32 +106,28 @@ func TestStill(t *testing.T) {
 	}
 }
 
-// TestStillLooks: threads of a real process are looked at in each round, and in one of stillRounds while nobody waits for values.
+// TestStillLooks: threads of a real process are looked at in each round, and in one of schedule.StillRounds while nobody waits for values.
 func TestStillLooks(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/cpu.c"))
 	d := attachTo(t, p.PID)
+	at := time.Now()
 	looks := func(saved float64) int {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		busyAllowance(&d.allowance, time.Now(), saved)
 		before := d.targets[0].profile.next
-		for range 2 * stillRounds {
-			d.look()
+		for range 2 * schedule.StillRounds {
+			load := d.load()
+			if at = at.Add(time.Second); !d.schedule.Begin(at, load, d.beats) {
+				t.Fatal("no round is due")
+			}
+			d.look(load)
 		}
 		return d.targets[0].profile.next - before
 	}
-	if one, all := looks(-1), looks(0.01); one != 2 || all != 2*stillRounds {
-		t.Errorf("a thread is looked at %d times in %d rounds while nothing is measured, %d else", one, 2*stillRounds, all)
+	if one, all := looks(-1), looks(0.01); one != 2 || all != 2*schedule.StillRounds {
+		t.Errorf("a thread is looked at %d times in %d rounds while nothing is measured, %d else", one, 2*schedule.StillRounds, all)
 	}
 	detachClean(t, d, p.PID)
 	p.Stop(t)
-}
-
-// TestBeat: intervals that divide each other end together.
-func TestBeat(t *testing.T) {
-	d := Daemon{beats: time.Now().Add(-1250 * time.Millisecond)}
-	long, short := d.Beat(200*time.Millisecond), d.Beat(50*time.Millisecond)
-	if long <= 100*time.Millisecond || long > 150*time.Millisecond || (long-short)%(50*time.Millisecond) > time.Millisecond {
-		t.Errorf("%v until the next beat of 200 ms, %v of 50 ms", long, short)
-	}
 }

@@ -136,9 +136,9 @@ func (d *Daemon) discover() {
 	defer d.enabling.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.looks.loads++
-	for i, t := range d.targets {
-		turn := inTurn(i, d.looks.loads) || !d.allowance.Busy() && d.hasTurn(i, d.looks.loads)
+	d.schedule.BeginSearch()
+	for _, t := range d.targets {
+		turn := d.schedule.Searches(t.seat, len(d.targets), d.allowance.Busy())
 		if !d.lives(t) || !t.mayHaveLoaded() && !turn {
 			continue
 		}

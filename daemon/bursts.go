@@ -3,6 +3,8 @@ package daemon
 import (
 	"math/rand/v2"
 	"time"
+
+	"culprit/daemon/schedule"
 )
 
 // Where CPUs cannot be sampled as a whole, each thread has its own event, and its timer is set whenever the thread gets a CPU. A program that does
@@ -12,7 +14,7 @@ import (
 const (
 	switchCost   = 8e-6  // s; what a switch to a thread costs more while it is sampled: 1.5 to 10 us in virtual machines
 	sampleBudget = 0.005 // of one processor
-	burst        = 3 * lookInterval
+	burst        = 3 * schedule.ShortestRound
 	longestGap   = 3 * time.Second // so that the shares of stacks do not grow stale
 	toggleCost   = 12e-6           // s; what it costs us to let an event sample, or not, measured in a virtual machine
 	toggleBudget = 0.002           // of one processor

@@ -4,12 +4,14 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"culprit/daemon/schedule"
 )
 
 func TestBurstsKeepTheirBudget(t *testing.T) {
 	for _, switches := range []float64{0, 100, 3000, 5000, 50_000, 1e6, math.Inf(1), math.NaN()} {
 		var b bursts
-		const step, total = lookInterval, 60 * time.Second
+		const step, total = schedule.ShortestRound, 60 * time.Second
 		on := 0
 		for at := time.Duration(0); at < total; at += step {
 			if b.next(time.Unix(0, int64(at)), switches, 8) {

@@ -23,6 +23,7 @@ import (
 	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
+	"culprit/daemon/schedule"
 	"culprit/daemon/selfcost"
 	"culprit/daemon/stops"
 	"culprit/daemon/target"
@@ -64,11 +65,12 @@ type Daemon struct {
 	seats     int            // targets that there ever were
 	passing   kernel.Passing // marked at each pass, where values of single threads are measured
 	catalogue catalogue
-	looks     looks
+	schedule  schedule.Schedule
+	switches  float64 // how often a second threads are put on a CPU, in all targets together
 	allowance selfcost.Allowance
 	passes    selfcost.Interval // of the sampling loop
-	beats     time.Time         // when the first beat was
-	rings     *kernel.Rings     // of all targets; nil until the first needs them
+	beats     schedule.Beats
+	rings     *kernel.Rings // of all targets; nil until the first needs them
 
 	enabling sync.Mutex // one batch at a time
 
@@ -78,7 +80,6 @@ type Daemon struct {
 	hurry   atomic.Bool           // some of them are not to wait
 	asking  map[grid.PairKey]bool // whose probes ask the kernel for processor time although there may be rows to read
 	owner   uint64
-	round   int
 	refused map[string]string
 	missed  map[string]string // by metric: a function that the program uses, and that takes no probes of it
 	itemsAt uint64            // version of the tree when targets were last looked through for items
@@ -89,9 +90,6 @@ type Daemon struct {
 	endOnce  sync.Once
 	stopOnce sync.Once
 }
-
-// lookInterval is how often blocked threads are looked at in targets with probes.
-const lookInterval = 25 * time.Millisecond
 
 // Attach begins to measure processes. The targets run on; they are stopped for about a millisecond to map the shared
 // segment. On an error nothing is left behind. Errors are those of package process, per target.
@@ -140,7 +138,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 	for _, t := range d.targets {
 		d.goLoop(func() { d.await(t) })
 	}
-	d.beats = time.Now()
+	d.beats = schedule.BeatsFrom(time.Now())
 	d.goLoop(d.sampleLoop)
 	if opts.Children {
 		d.adopt()

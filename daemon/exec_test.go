@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"culprit/daemon/patch"
+	"culprit/daemon/schedule"
 	"culprit/internal/fault"
 	"culprit/internal/testprog"
 )
@@ -59,14 +60,14 @@ func TestExecAmongMany(t *testing.T) {
 	bin := testprog.Build(t, "testdata/targets/execer.c")
 	var all []*testprog.Prog
 	var pids []int
-	for range manyTargets + 1 {
+	for range schedule.ManyTargets + 1 {
 		p := testprog.StartTarget(t, bin)
 		all, pids = append(all, p), append(pids, p.PID)
 	}
 	d := attachTo(t, pids...)
 	all[0].Say(t, "exec")
 	all[0].Expect(t, "READY", 10*time.Second)
-	d.awaitTargets(t, manyTargets)
+	d.awaitTargets(t, schedule.ManyTargets)
 	for _, i := range d.Targets() {
 		if i.Ended != (i.PID == pids[0]) {
 			t.Errorf("process %d: ended %v; %d executed another program", i.PID, i.Ended, pids[0])

@@ -66,8 +66,8 @@ func (d *Daemon) findFiles(after float64) {
 // findFilesInTurn looks at those of the targets whose turn it is, and of those that were never looked at. d.mu is held.
 func (d *Daemon) findFilesInTurn() {
 	now := d.Now()
-	for i, t := range d.targets {
-		if !t.ended && t.Files.Due(now, 0) && (!t.Files.Looked() || d.hasTurn(i, d.looks.loads)) {
+	for _, t := range d.targets {
+		if !t.ended && t.Files.Due(now, 0) && (!t.Files.Looked() || d.schedule.Searches(t.seat, len(d.targets), false)) {
 			t.Files.Look(now)
 		}
 	}

@@ -58,7 +58,7 @@ func (d *Daemon) timeOfTargets() (active float64) {
 
 // rowsTooDear tells that rows of all targets would take more than the whole budget. d.mu is held.
 func (d *Daemon) rowsTooDear() bool {
-	return cost.Statistics(d.looks.switches) > d.allowance.Budget()*d.timeOfTargets()
+	return cost.Statistics(d.switches) > d.allowance.Budget()*d.timeOfTargets()
 }
 
 // settleClocks decides for a pair whether its probes are to read rows, or to ask the kernel for processor time. It returns what rows would

@@ -27,7 +27,7 @@ func TestRowsPrice(t *testing.T) {
 		}
 	}
 	d.mu.Lock()
-	want := cost.Statistics(d.looks.switches) / d.timeOfTargets()
+	want := cost.Statistics(d.switches) / d.timeOfTargets()
 	d.mu.Unlock()
 	t.Logf("rows take %.2f %%, prices %+v", 100*want, prices)
 	if prices[0].Shared != 0 || prices[1].Shared != 0 {
@@ -141,7 +141,7 @@ func pingPong(t *testing.T) (*testprog.Prog, *Daemon) {
 	d := attachTo(t, p.PID)
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
 		d.mu.Lock()
-		often := d.looks.switches
+		often := d.switches
 		d.mu.Unlock()
 		if often > 10000 && d.Now() > 1 {
 			return p, d

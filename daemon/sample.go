@@ -28,7 +28,7 @@ func (d *Daemon) tick() {
 // pass is a tick at session time now. d.mu is held, since before now was taken: what the kernel keeps is counted from one
 // pass to the next.
 func (d *Daemon) pass(now float64) {
-	d.round++
+	d.schedule.BeginPass()
 	d.readSamples() // they are of the time up to now
 	for _, t := range d.targets {
 		if d.lives(t) {

@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"culprit/daemon/kernel"
+	"culprit/daemon/schedule"
 	"culprit/daemon/stack"
 	"culprit/daemon/threads"
 	"culprit/pcl"
@@ -211,7 +212,7 @@ func (s *strata) bury(st *stratum) {
 		cpu, wall = 1.0/sampledHz, 1.0/sampledHz
 	}
 	if off == 0 {
-		off = lookSampled.Seconds() * max(float64(len(s.threads))/looksSampled, 1)
+		off = schedule.BetweenLooks(len(s.threads)).Seconds()
 	}
 	s.give(st.ran, clockWall, wall)
 	s.give(st.ran, clockCPU, cpu)
