@@ -13,8 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"culprit/daemon/children"
 	"culprit/daemon/cost"
 	"culprit/daemon/descriptors"
@@ -279,17 +277,6 @@ func (d *Daemon) infoOf(t *measured) grid.TargetInfo {
 	}
 	return grid.TargetInfo{From: t.joinedAt, To: to, Host: d.session.Host, PID: t.Proc.PID(), Exe: path.Join(path.Dir(t.Exe), t.Main().Name), Runtime: t.Runtime(), Threads: t.Threads.Count(), Interprets: t.Interprets(), Ended: t.ended, Lossy: t.lossy, Rank: t.Rank,
 		Backend: t.backend(), Why: t.whyLooking()}
-}
-
-// Overhead returns the costs so far.
-func (d *Daemon) Overhead() (o grid.Overhead) {
-	o.Observed = d.lostShare()
-	o.Pauses = d.session.Pauses.Figures()
-	var ru unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &ru) == nil {
-		o.DaemonCPU = time.Duration(ru.Utime.Nano()+ru.Stime.Nano()).Seconds() / max(d.Now(), 0.001)
-	}
-	return o
 }
 
 // Probes returns the counts so far.

@@ -2,11 +2,8 @@ package daemon
 
 import (
 	"slices"
-	"time"
 
 	"culprit/daemon/cost"
-	"culprit/daemon/probe"
-	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -52,22 +49,6 @@ func (d *Daemon) knowThreads() {
 	}
 }
 
-// learnRates counts calls for cost.Window, and then those of targets that were not asleep. d.enabling is held.
-func (d *Daemon) learnRates(unknown map[*measured]map[pcl.FuncID]bool, asleep []sleeper) {
-	for len(unknown)+len(asleep) > 0 {
-		d.mu.Lock()
-		counters := d.countCalls(unknown)
-		d.mu.Unlock()
-		if len(counters)+len(asleep) > 0 {
-			time.Sleep(cost.Window)
-		}
-		d.mu.Lock()
-		d.readRates(counters)
-		unknown, asleep = d.woken(asleep), nil
-		d.mu.Unlock()
-	}
-}
-
 // A costed plan is a pair in one target.
 type costed struct {
 	t    *measured
@@ -110,73 +91,6 @@ func (d *Daemon) compileFor(k grid.PairKey, targets []*measured) (plans []costed
 		err = d.notCovered(k.Focus)
 	}
 	return nil, err
-}
-
-// unknown collects the functions whose rate is not known or too old.
-func (c costed) unknown(into map[*measured]map[pcl.FuncID]bool, now float64) {
-	for _, r := range c.plan.Requests {
-		if !c.t.has(r.Func) || c.t.rates.Fresh(r.Func, now) {
-			continue
-		}
-		if into[c.t] == nil {
-			into[c.t] = map[pcl.FuncID]bool{}
-		}
-		into[c.t][r.Func] = true
-	}
-}
-
-// A rateCounter counts the calls of one function for a while.
-type rateCounter struct {
-	f     *program.Function
-	part  *part
-	since time.Time
-}
-
-// countCalls switches counters on at the entries of functions. What cannot be counted has rate 0: it cannot be timed either.
-func (d *Daemon) countCalls(unknown map[*measured]map[pcl.FuncID]bool) (counters []rateCounter) {
-	b := d.newBatch()
-	for t, set := range unknown {
-		for id := range set {
-			f := t.Func(id)
-			d.owner++
-			p := newProbePart(t, callCounter(id), d.owner, probe.Options{}, false)
-			if p.probes.Reserve() != nil {
-				continue
-			}
-			t.blocks.Zero(p.probes)
-			if t.reachable(&p.plan.Requests[0]) != nil || b.place(p) != nil {
-				b.takeBack(p)
-				continue
-			}
-			b.touch(p)
-			b.fresh[t] = append(b.fresh[t], p)
-			counters = append(counters, rateCounter{f: f, part: p})
-		}
-	}
-	if len(counters) == 0 {
-		return nil
-	}
-	b.run()
-	for i := range counters {
-		counters[i].since = time.Now()
-	}
-	return counters
-}
-
-// callCounter is the plan of counting a function's calls.
-func callCounter(id pcl.FuncID) *pcl.Plan {
-	return &pcl.Plan{Kind: pcl.Counter, Vars: []pcl.Var{{Name: "calls", Kind: pcl.Counter}},
-		Requests: []pcl.Request{{Func: id, Where: pcl.Entry, Code: []pcl.Instr{{Op: pcl.OpAdd, Expr: &pcl.Expr{Op: pcl.ExConst, Value: 1}}}}}}
-}
-
-// readRates takes the counters out again.
-func (d *Daemon) readRates(counters []rateCounter) {
-	for _, c := range counters {
-		t := c.part.t
-		n := c.part.probes.Count()
-		t.rates.Note(c.f.ID, float64(n)/time.Since(c.since).Seconds(), d.Now())
-		d.switchOut(c.part)
-	}
 }
 
 // add adds to a price what a pair would take in one target. d.mu is held.

@@ -3,8 +3,22 @@ package daemon
 import (
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"culprit/daemon/cost"
+	"culprit/grid"
 )
+
+// Overhead returns the costs so far.
+func (d *Daemon) Overhead() (o grid.Overhead) {
+	o.Observed = d.lostShare()
+	o.Pauses = d.session.Pauses.Figures()
+	var ru unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &ru) == nil {
+		o.DaemonCPU = time.Duration(ru.Utime.Nano()+ru.Stime.Nano()).Seconds() / max(d.Now(), 0.001)
+	}
+	return o
+}
 
 // Pauses returns how long the targets stood still in each of the last stops, oldest first; 256 at most.
 func (d *Daemon) Pauses() []time.Duration { return d.session.Pauses.Last() }
