@@ -29,7 +29,14 @@ var Other = Wait{Futex, []uint64{0}}
 func WaitIn(name string) (Wait, bool) {
 	name, _, _ = strings.Cut(name, ".")
 	kind, ok := waiters[name]
-	return Wait{kind, words[kind]}, ok
+	if !ok {
+		return Wait{}, false
+	}
+	w, known := words[kind]
+	if !known {
+		return Lock(kind), true
+	}
+	return Wait{kind, w}, true
 }
 
 // Lock is the wait for a lock of a kind whose first word is waited for, as far as anybody knows.

@@ -1,13 +1,14 @@
 package libc
 
-// words are the offsets of the futex words in a lock, by its kind: glibc's nptl and sysdeps/nptl/bits, for x86-64. A thread's end has none: the
-// word is in the thread's control block.
+// words are the offsets of the futex words in a lock, by its kind: glibc's nptl and sysdeps/nptl/bits, for x86-64. Kinds that
+// are not here are waited for at their first word. A thread's end has none: the word is in the thread's control block.
 var words = map[string][]uint64{
 	Mutex:     {0},
 	RWLock:    {0, 8, 12},
 	CondVar:   {40, 44, 36},
 	Barrier:   {4, 0},
 	Semaphore: {0, 4},
+	Thread:    nil,
 	Once:      {0}, // libstdc++ waits for the guard itself (libsupc++/guard.cc)
 }
 

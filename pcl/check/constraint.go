@@ -10,10 +10,20 @@ import (
 	"culprit/pcl/types"
 )
 
-// levels are the names below the hierarchies whose first level is fixed.
-var levels = map[grid.Hierarchy][]string{
-	grid.SyncObject: {"Mutex", "RWLock", "CondVar", "Barrier", "Semaphore", "SpinLock", "Channel", "WaitGroup", "Message", "Futex", "Thread", "Window", "Once"},
-	grid.IO:         {"File", "Socket", "Pipe"},
+// kindsList is the list with the names below SyncObject.
+const kindsList = "sync_kinds"
+
+// levels are the names below a hierarchy whose first level is fixed; nil if it is not, or no library says what they are.
+func levels(h grid.Hierarchy, lists map[string]*pcl.List) (names []string) {
+	switch l := lists[kindsList]; {
+	case h == grid.IO:
+		return []string{"File", "Socket", "Pipe"}
+	case h == grid.SyncObject && l != nil:
+		for _, v := range l.Items {
+			names = append(names, v.Text)
+		}
+	}
+	return names
 }
 
 // maxPath is how many elements a match path may have below its hierarchy.
@@ -36,7 +46,7 @@ func (b *builder) constraintOf(d *syntax.Def, metric *pcl.Metric) (*pcl.Constrai
 		return nil, syntax.ErrorAt(d.Pos, "constraint %s: found %s, expected at most %d names below /%v (the path names the parent of what is chosen)",
 			d.Name, c.PathText(), n, h)
 	}
-	if known := levels[h]; len(c.Path) > 0 && known != nil && c.Path[0] != "*" && !slices.Contains(known, c.Path[0]) {
+	if known := levels(h, b.lists); len(c.Path) > 0 && known != nil && c.Path[0] != "*" && !slices.Contains(known, c.Path[0]) {
 		return nil, syntax.ErrorAt(d.Pos, "constraint %s: found /%v/%s, expected one of %s%s", d.Name, h, c.Path[0], strings.Join(known, ", "),
 			syntax.DidYouMean(c.Path[0], known))
 	}

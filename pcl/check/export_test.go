@@ -1,12 +1,16 @@
 package check
 
+import (
+	"culprit/grid"
+	"culprit/pcl"
+)
+
 // What the tests of this package know of its words and bounds.
 var (
 	Environment  = environment
 	Fields       = fields
 	Flavors      = flavors
 	Hierarchies  = hierarchies
-	Levels       = levels
 	NotYet       = notYet
 	Placeholders = placeholders
 	ReadText     = readText
@@ -15,3 +19,9 @@ var (
 )
 
 const MaxProblems = maxProblems
+
+// Levels are the names below the hierarchies whose first level is fixed, as a library has them.
+func Levels(l *pcl.Library) map[grid.Hierarchy][]string {
+	lists := map[string]*pcl.List{kindsList: l.List(kindsList)}
+	return map[grid.Hierarchy][]string{grid.SyncObject: levels(grid.SyncObject, lists), grid.IO: levels(grid.IO, lists)}
+}

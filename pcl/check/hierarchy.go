@@ -13,6 +13,7 @@ import (
 // A hierarchyChecker reads one definition. Its maps tell by the text of a path which item has it, and which has something below
 // it, so that large files that a compiler has written are checked in one pass.
 type hierarchyChecker struct {
+	lists map[string]*pcl.List
 	out   pcl.Grouping
 	owner map[string]int
 	above map[string]int
@@ -27,7 +28,7 @@ func (b *builder) checkHierarchy(d *syntax.Def) error {
 	if len(d.Items) == 0 {
 		return syntax.ErrorAt(d.Pos, `hierarchy %s: found no item, expected at least one: item "NAME" is { "/Code/MODULE", .. };`, d.Name)
 	}
-	h := &hierarchyChecker{out: pcl.Grouping{Name: d.Name}, owner: map[string]int{}, above: map[string]int{}}
+	h := &hierarchyChecker{lists: b.lists, out: pcl.Grouping{Name: d.Name}, owner: map[string]int{}, above: map[string]int{}}
 	for _, it := range d.Items {
 		if err := h.item(it); err != nil {
 			return err
@@ -63,7 +64,7 @@ func (h *hierarchyChecker) path(v syntax.Value) error {
 	if err != nil {
 		return fmt.Errorf("found a path that is no path of a resource: %w", err)
 	}
-	base, err := baseOf(f)
+	base, err := h.baseOf(f)
 	if err != nil {
 		return err
 	}
@@ -84,11 +85,11 @@ func (h *hierarchyChecker) path(v syntax.Value) error {
 var itemDepth = map[grid.Hierarchy]int{grid.Code: 3, grid.SyncObject: 3, grid.IO: 2, grid.Memory: 4}
 
 // baseOf is the only hierarchy in which the focus of an item is refined.
-func baseOf(f grid.Focus) (grid.Hierarchy, error) {
+func (h *hierarchyChecker) baseOf(f grid.Focus) (grid.Hierarchy, error) {
 	var used []grid.Hierarchy
-	for h := range grid.NumHierarchies {
-		if f.Depth(h) > 0 {
-			used = append(used, h)
+	for g := range grid.NumHierarchies {
+		if f.Depth(g) > 0 {
+			used = append(used, g)
 		}
 	}
 	switch {
@@ -97,17 +98,17 @@ func baseOf(f grid.Focus) (grid.Hierarchy, error) {
 	case len(used) > 1:
 		return 0, fmt.Errorf("found %v, expected a path of one hierarchy", f)
 	}
-	h := used[0]
-	switch most, n := itemDepth[h], f.Depth(h); {
+	base := used[0]
+	switch most, n := itemDepth[base], f.Depth(base); {
 	case most == 0:
-		return 0, fmt.Errorf("found %v, expected a resource of /Code, /SyncObject, /IO or /Memory: those of /%v have other names in each run", f, h)
+		return 0, fmt.Errorf("found %v, expected a resource of /Code, /SyncObject, /IO or /Memory: those of /%v have other names in each run", f, base)
 	case n > most:
-		return 0, fmt.Errorf("found %v, expected at most %d names below /%v", f, most, h)
+		return 0, fmt.Errorf("found %v, expected at most %d names below /%v", f, most, base)
 	}
-	if known, kind := levels[h], f.Elements(h)[0]; known != nil && !slices.Contains(known, kind) {
-		return 0, fmt.Errorf("found /%v/%s, expected one of %s%s", h, kind, strings.Join(known, ", "), syntax.DidYouMean(kind, known))
+	if known, kind := levels(base, h.lists), f.Elements(base)[0]; known != nil && !slices.Contains(known, kind) {
+		return 0, fmt.Errorf("found /%v/%s, expected one of %s%s", base, kind, strings.Join(known, ", "), syntax.DidYouMean(kind, known))
 	}
-	return h, nil
+	return base, nil
 }
 
 // overlap reports a resource that another one holds, or that holds another one.

@@ -56,7 +56,7 @@ func vocabulary(t *testing.T) map[string][]string {
 	for t, known := range check.Fields {
 		out["field of "+t.String()] = slices.Sorted(maps.Keys(known))
 	}
-	for h, known := range check.Levels {
+	for h, known := range check.Levels(cases.Load(t)) {
 		out["type below "+h.String()] = known
 	}
 	for _, h := range check.Hierarchies() {

@@ -224,7 +224,7 @@ func knownWords(lib *pcl.Library) map[string]bool {
 	for _, f := range check.Fields {
 		add(slices.Collect(maps.Keys(f))...)
 	}
-	for _, l := range check.Levels {
+	for _, l := range check.Levels(lib) {
 		add(l...)
 	}
 	for _, h := range check.Hierarchies() {
