@@ -71,8 +71,8 @@ func TestFewMappings(t *testing.T) {
 	}
 	t.Cleanup(func() { d.Detach() })
 	tg := d.targets[0]
-	if tg.Seg != nil || tg.sampled == nil || !strings.Contains(tg.sampled.why, "max_map_count") {
-		t.Errorf("it has probes: %+v", tg.sampled)
+	if tg.Seg != nil || tg.sampled == nil || !strings.Contains(tg.whySampled, "max_map_count") {
+		t.Errorf("it has probes: %q", tg.whySampled)
 	}
 	time.Sleep(300 * time.Millisecond)
 	d.Detach()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"culprit/daemon/cost"
+	"culprit/daemon/estimate"
 	"culprit/daemon/kernel"
 	"culprit/daemon/kernelmeter"
 	"culprit/daemon/patch"
@@ -90,7 +91,7 @@ func TestStill(t *testing.T) {
 		{"time to spare", true, 0.01, []*pair{kept}, selfcost.BusyShare},
 		{"a probe", true, -1, []*pair{kept, of(keptPart, &part{meter: &probe.Meter{}, sites: []*patch.Site{{}}})}, selfcost.BusyShare},
 		{"the kernel's rows", true, -1, []*pair{of(&part{meter: statistic})}, selfcost.BusyShare},
-		{"a target that is only looked at", true, -1, []*pair{of(&part{meter: &sampleMeter{}})}, selfcost.BusyShare},
+		{"a target that is only looked at", true, -1, []*pair{of(&part{meter: &estimate.Meter{}})}, selfcost.BusyShare},
 		{"nothing", true, -1, []*pair{kept}, selfcost.StillShare},
 	} {
 		d := Daemon{pairs: map[grid.PairKey]*pair{}}
@@ -115,7 +116,7 @@ func TestStillLooks(t *testing.T) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		busyAllowance(&d.allowance, time.Now(), saved)
-		before := d.targets[0].profile.next
+		before := d.targets[0].profile.Turns()
 		for range 2 * schedule.StillRounds {
 			load := d.load()
 			if at = at.Add(time.Second); !d.schedule.Begin(at, load, d.beats) {
@@ -123,7 +124,7 @@ func TestStillLooks(t *testing.T) {
 			}
 			d.look(load)
 		}
-		return d.targets[0].profile.next - before
+		return d.targets[0].profile.Turns() - before
 	}
 	if one, all := looks(-1), looks(0.01); one != 2 || all != 2*schedule.StillRounds {
 		t.Errorf("a thread is looked at %d times in %d rounds while nothing is measured, %d else", one, 2*schedule.StillRounds, all)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"culprit/daemon/program"
+	"culprit/daemon/sampling"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -90,7 +91,7 @@ func (d *Daemon) codeRefinements(f grid.Focus) []grid.Focus {
 func (t *measured) below(e []string) (ids []pcl.FuncID) {
 	switch len(e) {
 	case 0:
-		ids = append(t.Start(), t.profile.sampledRoots()...)
+		ids = append(t.Start(), t.profile.Roots()...)
 	case 2:
 		for _, id := range t.Function(e[0], e[1]) {
 			ids = append(ids, t.calleesOf(id)...)
@@ -105,21 +106,21 @@ func (t *measured) calleesOf(id pcl.FuncID) []pcl.FuncID {
 	if f == nil {
 		return nil
 	}
-	return slices.Concat(t.Callees(f), t.profile.callees(id))
+	return slices.Concat(t.Callees(f), t.profile.Callees(id))
 }
 
 // Weight implements grid.Axis.
 func (d *Daemon) Weight(f grid.Focus, kind string) float64 {
-	k, ok := kindNames[kind]
+	k, ok := sampling.KindOf(kind)
 	if !ok {
 		return 0
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var hits, total float64
-	part := d.sampledPart(f)
+	part := sampling.PartOf(f, d.session.ItemOf(f))
 	for _, t := range d.targets {
-		h, n := t.profile.weight(part, k)
+		h, n := t.profile.Weight(part, k)
 		total += n
 		if t.Covers(f) {
 			hits += h

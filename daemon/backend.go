@@ -2,12 +2,10 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"culprit/daemon/attach"
 	"culprit/daemon/descriptors"
-	"culprit/daemon/kernel"
 	"culprit/daemon/process"
 	"culprit/grid"
 )
@@ -64,7 +62,7 @@ func (d *Daemon) attachSampled(pid int, why string) error {
 	if err != nil {
 		return err
 	}
-	t.sampled = newStrata(t, why)
+	t.sampleToo(why)
 	d.admit(t)
 	if t.Proc.Blind() {
 		d.logf("%s: what its threads wait in cannot be seen: that takes the right to trace it", t.Name)
@@ -74,7 +72,7 @@ func (d *Daemon) attachSampled(pid int, why string) error {
 
 // admit makes an opened process a target.
 func (d *Daemon) admit(t *measured) {
-	t.profile = newProfile(t)
+	t.beginProfile(d.newSampler)
 	d.session.Tree.Add(grid.Process, t.Name)
 	t.Threads.Refresh(0, t.Stops.Count())
 	t.Files.Look(d.Now())
@@ -87,27 +85,12 @@ func (d *Daemon) admit(t *measured) {
 	t.seat = d.seats
 }
 
-// cannot says what keeps samples from being taken: of threads that run, or, with blocked, of threads that wait as well; nil if
-// nothing does.
-func (s *strata) cannot(blocked bool) error {
-	var denied *kernel.NotPermitted
-	switch err := s.t.profile.failed; {
-	case errors.As(err, &denied):
-		return grid.ErrNotPermitted{What: denied.What, Help: denied.Remedy}
-	case err != nil:
-		return err
-	case blocked && s.t.Proc.Blind():
-		return grid.ErrNotPermitted{What: "seeing what threads wait in", Help: fmt.Sprintf("it needs the right to trace the process: sudo culprit attach --backend sample %d", s.t.Proc.PID())}
-	}
-	return nil
-}
-
 // needsProbes refuses what only trampolines can tell.
 func (t *measured) needsProbes(what string) error {
 	if !t.onlyLooked() {
 		return nil
 	}
-	return grid.ErrUnsupported{What: what + " of " + t.Name, Needs: "probes, and it is measured by stack samples (" + t.sampled.why + ")"}
+	return grid.ErrUnsupported{What: what + " of " + t.Name, Needs: "probes, and it is measured by stack samples (" + t.whySampled + ")"}
 }
 
 func (t *measured) backend() grid.Backend {
@@ -122,7 +105,7 @@ func (t *measured) backend() grid.Backend {
 
 func (t *measured) whyLooking() string {
 	if t.onlyLooked() {
-		return t.sampled.why
+		return t.whySampled
 	}
 	return ""
 }

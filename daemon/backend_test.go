@@ -21,6 +21,7 @@ import (
 
 	"culprit/daemon/kernel"
 	"culprit/daemon/process"
+	"culprit/daemon/sampling"
 	"culprit/grid"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
@@ -309,24 +310,26 @@ func TestWithoutTheRightToTrace(t *testing.T) {
 	tg := d.targets[0]
 	d.mu.Lock() // looks make functions known
 	for _, k := range []grid.PairKey{cpu, wait} {
-		if _, _, err := tg.compileToLook(k); err != nil {
+		if _, _, err := tg.sampled.Compile(k); err != nil {
 			t.Errorf("%s: %v", k, err)
 		}
 	}
 	d.mu.Unlock()
 	d.Detach()
-	if _, _, err := tg.compileToLook(cpu); err != nil {
+	if _, _, err := tg.sampled.Compile(cpu); err != nil {
 		t.Errorf("%s: %v", cpu, err)
 	}
 	var denied grid.ErrNotPermitted
-	if _, _, err := tg.compileToLook(wait); !errors.As(err, &denied) || !strings.Contains(err.Error(), "sudo culprit attach") {
+	if _, _, err := tg.sampled.Compile(wait); !errors.As(err, &denied) || !strings.Contains(err.Error(), "sudo culprit attach") {
 		t.Errorf("%s: %v", wait, err)
 	}
-	tg.profile.failed = &kernel.NotPermitted{What: "sampling", Remedy: "sudo sysctl something", Err: unix.EACCES} // as a system without perf answers
-	if _, _, err := tg.compileToLook(cpu); !errors.As(err, &denied) || !strings.Contains(err.Error(), "sudo sysctl something") {
+	tg.beginProfile(func(int, int) (sampling.Sampler, error) { // as on a system without perf
+		return nil, &kernel.NotPermitted{What: "sampling", Remedy: "sudo sysctl something", Err: unix.EACCES}
+	})
+	if _, _, err := tg.sampled.Compile(cpu); !errors.As(err, &denied) || !strings.Contains(err.Error(), "sudo sysctl something") {
 		t.Errorf("%s: %v", cpu, err)
 	}
-	if _, _, err := tg.compileToLook(key(t, "cpu", "/")); err != nil {
+	if _, _, err := tg.sampled.Compile(key(t, "cpu", "/")); err != nil {
 		t.Errorf("what the kernel accounts: %v", err)
 	}
 	p.Stop(t)
@@ -338,15 +341,10 @@ func TestManyThreadsAreSampled(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/threads.c"), strconv.Itoa(threads), "100")
 	d := lookAt(t, p.PID)
 	worker := nameOf(t, d, "exec_time_inclusive", "worker")
-	unseen := func() (n int) {
+	unseen := func() int {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		for _, st := range d.targets[0].sampled.threads {
-			if st.seen.x == nil {
-				n++
-			}
-		}
-		return n + max(0, threads-len(d.targets[0].sampled.threads))
+		return 1 + threads - d.targets[0].sampled.Known() // one is the first, which waits for them
 	}
 	for deadline := time.Now().Add(20 * time.Second); unseen() > threads/200; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {

@@ -201,7 +201,7 @@ func (d *Daemon) age() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, t := range d.targets {
-		t.profile.age()
+		t.profile.Age()
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"culprit/daemon/probe"
+	"culprit/daemon/sampling"
 	"culprit/grid"
 )
 
@@ -84,8 +85,8 @@ func (d *Daemon) worthAsking(all []grid.Focus) []grid.Focus {
 	var out []grid.Focus
 	left := manyFiles
 	for _, f := range all {
-		part := objectPart(f)
-		waited := slices.ContainsFunc(d.targets, func(t *measured) bool { return t.profile.waited(part) })
+		part := sampling.ObjectPart(f)
+		waited := slices.ContainsFunc(d.targets, func(t *measured) bool { return t.profile.Waited(part) })
 		if waited || left > 0 {
 			out = append(out, f)
 		}
@@ -94,11 +95,4 @@ func (d *Daemon) worthAsking(all []grid.Focus) []grid.Focus {
 		}
 	}
 	return out
-}
-
-// waited tells whether samples of late saw a thread that waited for a file or a lock.
-func (p *profile) waited(part string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.kinds[kindIO].objects[part] > 0 || p.kinds[kindSync].objects[part] > 0
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"culprit/daemon/estimate"
 	"culprit/daemon/plans"
 	"culprit/grid"
 	"culprit/pcl"
@@ -35,8 +36,13 @@ func (t *measured) sampleGo() {
 
 // sampleToo has stack samples tell of a target with probes what those cannot.
 func (t *measured) sampleToo(why string) {
-	if t.sampled == nil {
-		t.sampled = newStrata(t, why)
+	if t.sampled != nil {
+		return
+	}
+	t.whySampled = why
+	t.sampled = estimate.Of(t.Target, func(blocked bool) error { return t.profile.Cannot(blocked) })
+	if t.profile != nil {
+		t.profile.Receive(t.sampled)
 	}
 }
 

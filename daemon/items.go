@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"culprit/daemon/items"
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/pcl/compile"
@@ -45,7 +44,7 @@ func (d *Daemon) partRefinements(f grid.Focus, it *pcl.GroupingItem) (out []grid
 		if t.ended || !t.Covers(f) {
 			continue
 		}
-		for _, id := range t.profile.onStacks(compile.Functions(d.session.Library, it, t)) {
+		for _, id := range t.profile.OnStacks(compile.Functions(d.session.Library, it, t)) {
 			add(f.Refine(grid.Code, t.FuncModule(id), t.FuncName(id)))
 		}
 		for _, p := range it.Paths() {
@@ -60,88 +59,4 @@ func (d *Daemon) partRefinements(f grid.Focus, it *pcl.GroupingItem) (out []grid
 		}
 	}
 	return out
-}
-
-// fewFunctions is how many functions of an item are offered to the search whatever stack samples say.
-const fewFunctions = 64
-
-// onStacks leaves of many functions those that stack samples saw lately: most of a library is not used. All are left if samples saw
-// none of them, or none are taken.
-func (p *profile) onStacks(ids []pcl.FuncID) []pcl.FuncID {
-	if len(ids) <= fewFunctions {
-		return ids
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var seen []pcl.FuncID
-	for _, id := range ids {
-		for k := range p.kinds {
-			if p.kinds[k].functions[id] > 0 {
-				seen = append(seen, id)
-				break
-			}
-		}
-	}
-	if len(seen) == 0 {
-		return ids
-	}
-	return seen
-}
-
-// An itemObject is an item together with a lock or file, as the profile names it; "" for whatever is waited for, or nothing.
-type itemObject struct {
-	item int
-	obj  string
-}
-
-// countItems counts a sample for every item that it supports, once.
-func (s *kindStats) countItems(x *items.Index, functions map[pcl.FuncID]bool, object string) {
-	if x == nil {
-		return
-	}
-	seen := map[int]bool{}
-	for id := range functions {
-		for _, n := range x.Of(id) {
-			if seen[n] {
-				continue
-			}
-			seen[n] = true
-			s.items[itemObject{n, ""}]++
-			if object != "" {
-				s.items[itemObject{n, object}]++
-			}
-		}
-	}
-}
-
-// itemWeight is how many samples support the item of a focus, beside the function or the object that the focus selects as well.
-func (p *profile) itemWeight(s *kindStats, part *sampledPart) (hits float64) {
-	it := part.item
-	if it.Base == grid.Code {
-		if x := p.t.Items(); x != nil {
-			return s.items[itemObject{x.Number(it), part.object}]
-		}
-		return 0
-	}
-	chosen := func(object string) bool {
-		return slices.ContainsFunc(it.Paths(), func(path []string) bool {
-			name := it.Base.String() + "/" + strings.Join(path, "/")
-			return object == name || len(path) == 1 && strings.HasPrefix(object, name+"/")
-		})
-	}
-	if code := part.code; len(code) >= 2 {
-		ids := p.t.Function(code[0], code[1])
-		for at, n := range s.both {
-			if slices.Contains(ids, at.f) && chosen(at.obj) {
-				hits += n
-			}
-		}
-		return hits
-	}
-	for object, n := range s.objects {
-		if chosen(object) {
-			hits += n
-		}
-	}
-	return hits
 }

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"culprit/daemon/kernel"
 	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/internal/require"
@@ -248,7 +247,7 @@ func waitedFor(t *testing.T, d *Daemon, h grid.Hierarchy, kind string) string {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		for _, name := range d.Tree().Children(h, kind) {
-			if d.targets[0].profile.waited(h.String() + "/" + kind + "/" + name) {
+			if d.targets[0].profile.Waited(h.String() + "/" + kind + "/" + name) {
 				return name
 			}
 		}
@@ -413,7 +412,7 @@ func TestOwnFigures(t *testing.T) {
 func TestDroppedSamples(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/cpu.c"))
 	d := attachTo(t, p.PID)
-	if d.targets[0].profile.sampler == nil {
+	if d.targets[0].profile.Cannot(false) != nil {
 		require.Skip(t, "needs the right to sample stacks (CAP_PERFMON)")
 	}
 	last := &lastValues{}
@@ -421,9 +420,7 @@ func TestDroppedSamples(t *testing.T) {
 	enableSoon(t, d, last, []grid.PairKey{k})
 	for began := time.Now(); lostSamples(d) == 0 && time.Since(began) < 20*time.Second; {
 		d.mu.Lock()
-		if s, ok := d.targets[0].profile.sampler.(*kernel.Sampler); ok {
-			s.Resume()
-		}
+		d.targets[0].profile.Pace(0, false) // where each thread has an event, let it sample
 		time.Sleep(2 * time.Second)
 		d.mu.Unlock()
 		time.Sleep(2 * tickInterval)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"culprit/daemon/kernel"
+	"culprit/daemon/sampling"
 	"culprit/daemon/schedule"
 )
 
@@ -59,8 +60,8 @@ func (d *Daemon) look(load schedule.Load) {
 	for _, t := range d.targets {
 		if !t.ended && d.schedule.Tends(t.seat, load) {
 			d.makeRoom(t)
-			t.profile.pace(d.switches, rest)
-			t.profile.follow()
+			t.profile.Pace(d.switches, rest)
+			t.profile.Follow()
 		}
 	}
 	if d.schedule.Spared() && d.isStill() {
@@ -72,7 +73,7 @@ func (d *Daemon) look(load schedule.Load) {
 	now := d.Now()
 	d.schedule.Look(load, func(i, left int) int {
 		if t := d.targets[i]; !t.ended && t.sampled == nil {
-			return t.profile.look(now, left)
+			return t.profile.Look(now, left)
 		}
 		return 0
 	})
@@ -83,7 +84,7 @@ func (d *Daemon) lookSampled(load schedule.Load) {
 	now := d.Now()
 	d.schedule.LookSampled(load, func(i, left int) int {
 		if t := d.targets[i]; !t.ended && t.sampled != nil {
-			return t.profile.lookAround(now, left)
+			return t.profile.LookForReceiver(now, left)
 		}
 		return 0
 	})
@@ -96,14 +97,14 @@ func (d *Daemon) readSamples() {
 	}
 	d.rings.Read(func(s kernel.Sample) {
 		if t := d.byPID[s.PID]; t != nil && !t.ended {
-			t.profile.take(&s)
+			t.profile.Take(&s)
 		}
 	})
 }
 
 // newSampler opens a sampler of a process, so many times a second, with the rings that all share: of everything that processors run, or
 // where that is not permitted of the process's threads. It is nil with an error.
-func (d *Daemon) newSampler(pid, hz int) (sampler, error) {
+func (d *Daemon) newSampler(pid, hz int) (sampling.Sampler, error) {
 	if d.rings == nil {
 		rings, err := kernel.NewRings()
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"culprit/daemon/children"
 	"culprit/daemon/cost"
+	"culprit/daemon/estimate"
 	"culprit/daemon/kernelmeter"
 	"culprit/daemon/locks"
 	"culprit/daemon/openfiles"
@@ -12,6 +13,7 @@ import (
 	"culprit/daemon/probe"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
+	"culprit/daemon/sampling"
 	"culprit/daemon/target"
 	"culprit/daemon/targetstats"
 	"culprit/daemon/threads"
@@ -28,8 +30,9 @@ type measured struct {
 	rates      cost.Rates // of calls
 	landings   landings
 	kept       *kernelmeter.Source // what the kernel keeps of it
-	profile    *profile
-	sampled    *strata // of a target that is only looked at; else nil
+	profile    *sampling.Profile
+	sampled    *estimate.Times // of what samples tell and no probe; nil where there is none
+	whySampled string
 	ended      bool
 	settled    bool // it has ended, and its last values were taken
 	child      bool // it was started by a target, and came by that
@@ -119,7 +122,7 @@ func (t *measured) forget(o *program.Object) {
 
 func (t *measured) close() {
 	if t.profile != nil {
-		t.profile.close()
+		t.profile.Close()
 	}
 	if t.Kernel != nil && t.d.byPID[t.Proc.PID()] == t {
 		t.Kernel.Forget(t.Proc.PID())

@@ -53,8 +53,7 @@ func (d *Daemon) samplingCost(now float64) (cpus float64) {
 	since := d.observed.Since(now)
 	for _, t := range d.targets {
 		if t.sampled != nil {
-			cpus += cost.Samples(t.sampled.taken, since)
-			t.sampled.taken = 0
+			cpus += cost.Samples(t.sampled.Taken(), since)
 		}
 	}
 	return cpus

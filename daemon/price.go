@@ -70,7 +70,7 @@ func (d *Daemon) compileFor(k grid.PairKey, targets []*measured) (plans []costed
 			continue
 		}
 		if t.estimates(k, nil) { // looking costs the same whatever is looked for
-			if _, _, e := t.compileToLook(k); e != nil {
+			if _, _, e := t.sampled.Compile(k); e != nil {
 				err = e
 				continue
 			}

@@ -1,7 +1,5 @@
 package daemon
 
-import "culprit/pcl"
-
 // SeenMost is the name among these of the function that was seen most often on the stacks of these processes lately; "" if none
 // was.
 func (d *Daemon) SeenMost(names []string, pids ...int) (most string) {
@@ -12,7 +10,7 @@ func (d *Daemon) SeenMost(names []string, pids ...int) (most string) {
 		seen := 0.0
 		for _, pid := range pids {
 			if t := d.byPID[pid]; t != nil {
-				seen += t.profile.seen(t.Named(name))
+				seen += t.profile.Seen(t.Named(name))
 			}
 		}
 		if seen > best {
@@ -20,16 +18,4 @@ func (d *Daemon) SeenMost(names []string, pids ...int) (most string) {
 		}
 	}
 	return most
-}
-
-// seen is how many samples have one of the functions on their stacks.
-func (p *profile) seen(ids []pcl.FuncID) (n float64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for k := range p.kinds {
-		for _, id := range ids {
-			n += p.kinds[k].functions[id]
-		}
-	}
-	return n
 }

@@ -5,17 +5,11 @@ import (
 
 	"culprit/daemon/probe"
 	"culprit/grid"
-	"culprit/pcl"
 )
 
 // readBlocks reads the thread blocks of the target for a pass. calm says that no thread has begun and ended since the last one.
 func (t *measured) readBlocks(now float64, calm bool) {
 	t.blocks.Read(now, probe.State{Calm: calm, Ended: t.ended, Settled: t.settled})
-}
-
-// covers reports whether the focus selects a thread; a pair without thread or process focus covers all, dead ones too.
-func covers(t *measured, plan *pcl.Plan, tid int) bool {
-	return plan.Thread == "" || tid != 0 && t.Threads.Is(tid, plan.Thread)
 }
 
 // tick samples every pair of every target once.
@@ -36,7 +30,7 @@ func (d *Daemon) pass(now float64) {
 			t.Threads.ShareLooks()
 			t.Stats.Link()
 			if t.sampled != nil {
-				t.sampled.account(now)
+				t.sampled.Account(now)
 			}
 		}
 	}

@@ -82,7 +82,7 @@ func (s *MetricSurvey) sampled(t *measured, plan *pcl.Plan) {
 	if t.sampled == nil {
 		return
 	}
-	err := t.sampled.tells(plan)
+	err := t.sampled.Tells(plan)
 	var other grid.ErrNotSampled
 	switch {
 	case err == nil:

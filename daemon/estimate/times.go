@@ -1,28 +1,28 @@
-package daemon
+package estimate
 
 import (
 	"maps"
 
 	"culprit/daemon/kernel"
+	"culprit/daemon/sampling"
 	"culprit/daemon/schedule"
 	"culprit/daemon/stack"
+	"culprit/daemon/target"
 	"culprit/daemon/threads"
 	"culprit/pcl"
 )
 
-// Strata turn stack samples of a target into times. How long a thread ran, was ready and was blocked is known from the scheduler;
-// only how that divides among functions is estimated: between two passes a thread's time is shared out evenly among the samples
-// of it, those of when it ran and those of when it was blocked each for themselves. So no time is lost or made up, whatever the rate
-// at which samples come, and the error is that of a share. d.mu is held in all methods.
-type strata struct {
-	t       *measured
-	why     string // it is not patched
-	meters  map[pcl.FuncID][]*sampleMeter
-	threads map[int]*stratum
-	jumps   stack.TailCalls
+// Times turn stack samples of a target into times, and are a sampling.Receiver. Between two passes a thread's time is shared out evenly among
+// the samples of it, those of when it ran and those of when it was blocked each for themselves. So no time is lost or made up, whatever the
+// rate at which samples come, and the error is that of a share.
+type Times struct {
+	t       *target.Target
+	cannot  func(blocked bool) error // what keeps samples from being taken, also, with blocked, of threads that wait
+	meters  map[pcl.FuncID][]*Meter
+	threads map[int]*threadTime
 	last    float64         // session time of the last pass
 	total   [nClocks]weight // of all samples so far
-	taken   int             // samples since the last pass of threads that ran
+	taken   int             // samples of threads that ran, since Taken was asked
 }
 
 // The clocks of timers: a sample of a blocked thread has no processor time.
@@ -41,103 +41,115 @@ func (w *weight) add(n int, each float64) {
 	w.squares += float64(n) * each * each
 }
 
-// A stratum is one thread since the last pass. Its times wait there, in seconds, until a sample says what for they were used.
-type stratum struct {
+// A threadTime is one thread since the last pass. Its times wait there, in seconds, until a sample says what for they were used.
+type threadTime struct {
 	run    float64 // on a processor
 	active float64 // the same on the wall clock, with what it was ready after it had been displaced
 	off    float64 // blocked, and ready after that
 
 	ran, blocked hits
-	seen         sight
+	seen         lastBlocked
 	passes       int
 	again        float64    // s that the only sample of when it was blocked has stood for before
 	each         [3]float64 // what a sample stood for last: of a running thread on each clock, of a blocked one
 }
 
-// eachOff is the place of a blocked thread's samples in stratum.each.
+// eachOff is the place of a blocked thread's samples in threadTime.each.
 const eachOff = nClocks
 
-// hits are the samples of a thread in one of its two states, and how many of them each part counts.
+// hits are the samples of a thread in one of its two states, and how many of them each meter counts.
 type hits struct {
 	n  int
-	of map[*sampleMeter]int
+	of map[*Meter]int
 }
 
-func newStrata(t *measured, why string) *strata {
-	return &strata{t: t, jumps: stack.TailCallsOf(t.Program), why: why, last: t.Now(), meters: map[pcl.FuncID][]*sampleMeter{}, threads: map[int]*stratum{}}
+// Of makes the Times of a target, from now on. cannot says what keeps samples from being taken of threads that run, or, with blocked, of threads
+// that wait as well; nil if nothing does.
+func Of(t *target.Target, cannot func(blocked bool) error) *Times {
+	return &Times{t: t, cannot: cannot, last: t.Now(), meters: map[pcl.FuncID][]*Meter{}, threads: map[int]*threadTime{}}
 }
 
-// A stackSample is what one thread was doing at one moment.
-type stackSample struct {
-	tid     int
-	frames  []stack.Frame      // innermost first
-	blocked bool               // else it ran
-	idle    bool               // blocked with nothing to do
-	call    kernel.BlockedCall // of a blocked thread
-	object  string             // what it waits for, as the profile names it
-}
-
-// note counts a sample for every part whose timer runs there.
-func (s *strata) note(x *stackSample) {
-	st := s.stratum(x.tid)
+// Note implements sampling.Receiver: it counts a sample for every meter whose timer runs there.
+func (s *Times) Note(x *sampling.Sample) {
+	st := s.of(x.TID)
 	h := &st.ran
-	if x.blocked {
+	if x.Blocked {
 		h = &st.blocked
 	} else {
 		s.taken++
 	}
 	var own hits
-	for p := range s.candidates(x.frames) {
-		if p.counts(x) {
-			own.add(p, 1)
-			h.add(p, 1)
+	for m := range s.candidates(x.Frames) {
+		if m.counts(x) {
+			own.add(m, 1)
+			h.add(m, 1)
 		}
 	}
 	h.n++
-	if own.n = 1; x.blocked {
+	if own.n = 1; x.Blocked {
 		st.seen.x, st.seen.hits, st.seen.spent = x, own, 0
+		if r, ok := s.t.Threads.Get(x.TID); ok {
+			st.seen.slices = r.Times.Slices
+		}
 	}
 }
 
-func (h *hits) add(p *sampleMeter, n int) {
+// Taken is how many samples of threads that ran were taken since it was last asked.
+func (s *Times) Taken() (n int) {
+	n, s.taken = s.taken, 0
+	return n
+}
+
+// Known is how many threads were seen blocked since they began.
+func (s *Times) Known() (n int) {
+	for _, st := range s.threads {
+		if st.seen.x != nil {
+			n++
+		}
+	}
+	return n
+}
+
+func (h *hits) add(m *Meter, n int) {
 	if h.of == nil {
-		h.of = map[*sampleMeter]int{}
+		h.of = map[*Meter]int{}
 	}
-	h.of[p] += n
+	h.of[m] += n
 }
 
-// candidates are the parts with code in a function on the stack.
-func (s *strata) candidates(frames []stack.Frame) map[*sampleMeter]bool {
-	found := map[*sampleMeter]bool{}
+// candidates are the meters with code in a function on the stack.
+func (s *Times) candidates(frames []stack.Frame) map[*Meter]bool {
+	found := map[*Meter]bool{}
 	for _, fr := range frames {
 		if fr.Func == nil {
 			continue
 		}
-		for _, p := range s.meters[fr.Func.ID] {
-			found[p] = true
+		for _, m := range s.meters[fr.Func.ID] {
+			found[m] = true
 		}
 	}
 	return found
 }
 
-func (s *strata) stratum(tid int) *stratum {
+// of is what is kept of a thread.
+func (s *Times) of(tid int) *threadTime {
 	st := s.threads[tid]
 	if st == nil {
-		st = &stratum{}
+		st = &threadTime{}
 		s.threads[tid] = st
 	}
 	return st
 }
 
-// account gives what the kernel accounted to threads since the last pass to the samples taken meanwhile. The thread table has just
+// Account gives what the kernel accounted to threads since the last pass to the samples taken meanwhile. The thread table has just
 // been refreshed.
-func (s *strata) account(now float64) {
+func (s *Times) Account(now float64) {
 	interval := now - s.last
 	s.last = now
 	live := map[int]bool{}
 	s.t.Threads.Each(func(r *threads.Row) {
 		live[r.TID] = true
-		s.stratum(r.TID).take(r, interval)
+		s.of(r.TID).take(r, interval)
 	})
 	for tid, st := range s.threads {
 		if !live[tid] {
@@ -151,7 +163,7 @@ func (s *strata) account(now float64) {
 }
 
 // take adds what the kernel has accounted to a thread since the last pass; of one that was born since, all its life.
-func (st *stratum) take(r *threads.Row, interval float64) {
+func (st *threadTime) take(r *threads.Row, interval float64) {
 	run, ready := r.Times.Run-r.Prev.Run, r.Times.RunQueueWait-r.Prev.RunQueueWait
 	if r.TakeBorn() {
 		run, ready = r.Times.Run, r.Times.RunQueueWait
@@ -175,7 +187,7 @@ func (st *stratum) take(r *threads.Row, interval float64) {
 }
 
 // settle shares a thread's times out among its samples.
-func (s *strata) settle(st *stratum) {
+func (s *Times) settle(st *threadTime) {
 	if n := float64(st.ran.n); n > 0 {
 		st.each[clockWall], st.each[clockCPU] = st.active/n, st.run/n
 		s.give(st.ran, clockWall, st.each[clockWall])
@@ -194,22 +206,22 @@ func (s *strata) settle(st *stratum) {
 }
 
 // correlate corrects the squares for a sample that stands for several intervals: what it says of them is not independent.
-func (s *strata) correlate(st *stratum) {
+func (s *Times) correlate(st *threadTime) {
 	more := 2 * st.again * st.each[eachOff]
 	s.total[clockWall].squares += more
-	for p := range st.blocked.of {
-		if p.clock == clockWall {
-			p.own.squares += more
+	for m := range st.blocked.of {
+		if m.clock == clockWall {
+			m.own.squares += more
 		}
 	}
 }
 
 // bury counts the last samples of a thread that has ended since the last pass. Its last times nobody can read any more: its samples
 // stand for what those before stood for, or, if there were none, for the time between two.
-func (s *strata) bury(st *stratum) {
+func (s *Times) bury(st *threadTime) {
 	cpu, wall, off := st.each[clockCPU], st.each[clockWall], st.each[eachOff]
 	if cpu == 0 {
-		cpu, wall = 1.0/sampledHz, 1.0/sampledHz
+		cpu, wall = 1.0/sampling.ReceivedHz, 1.0/sampling.ReceivedHz
 	}
 	if off == 0 {
 		off = schedule.BetweenLooks(len(s.threads)).Seconds()
@@ -219,51 +231,51 @@ func (s *strata) bury(st *stratum) {
 	s.give(st.blocked, clockWall, off)
 }
 
-// give adds samples, of which each stands for so many seconds of a clock, to the parts that count on it.
-func (s *strata) give(h hits, clock int, each float64) {
+// give adds samples, of which each stands for so many seconds of a clock, to the meters that count on it.
+func (s *Times) give(h hits, clock int, each float64) {
 	s.total[clock].add(h.n, each)
-	for p, n := range h.of {
-		if p.clock == clock {
-			p.growth += float64(n) * each
-			p.own.add(n, each)
+	for m, n := range h.of {
+		if m.clock == clock {
+			m.growth += float64(n) * each
+			m.own.add(n, each)
 		}
 	}
 }
 
-// follow has samples counted for a part from now on.
-func (s *strata) follow(p *sampleMeter) {
+// follow has samples counted for a meter from now on.
+func (s *Times) follow(m *Meter) {
 	if len(s.meters) == 0 {
 		s.forgive()
 	}
-	p.before = s.total[p.clock]
+	m.before = s.total[m.clock]
 	for _, st := range s.threads {
-		if st.seen.x != nil && p.counts(st.seen.x) {
-			st.seen.hits.add(p, 1)
+		if st.seen.x != nil && m.counts(st.seen.x) {
+			st.seen.hits.add(m, 1)
 		}
 	}
 	seen := map[pcl.FuncID]bool{}
-	for i := range p.plan.Requests {
-		if id := p.plan.Requests[i].Func; !seen[id] {
+	for i := range m.plan.Requests {
+		if id := m.plan.Requests[i].Func; !seen[id] {
 			seen[id] = true
-			s.meters[id] = append(s.meters[id], p)
+			s.meters[id] = append(s.meters[id], m)
 		}
 	}
 }
 
 // forgive drops the times that wait for a sample, when nobody has counted yet whom they could belong to.
-func (s *strata) forgive() {
+func (s *Times) forgive() {
 	for _, st := range s.threads {
 		st.run, st.active, st.off = 0, 0, 0
 	}
 }
 
 // forget ends that.
-func (s *strata) forget(p *sampleMeter) {
-	for i := range p.plan.Requests {
-		id := p.plan.Requests[i].Func
+func (s *Times) forget(m *Meter) {
+	for i := range m.plan.Requests {
+		id := m.plan.Requests[i].Func
 		kept := s.meters[id][:0]
 		for _, q := range s.meters[id] {
-			if q != p {
+			if q != m {
 				kept = append(kept, q)
 			}
 		}
@@ -272,8 +284,8 @@ func (s *strata) forget(p *sampleMeter) {
 		}
 	}
 	for _, st := range s.threads {
-		delete(st.ran.of, p)
-		delete(st.blocked.of, p)
-		delete(st.seen.hits.of, p)
+		delete(st.ran.of, m)
+		delete(st.blocked.of, m)
+		delete(st.seen.hits.of, m)
 	}
 }

@@ -1,4 +1,4 @@
-package daemon
+package sampling
 
 import (
 	"math/rand/v2"

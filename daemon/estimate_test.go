@@ -5,16 +5,18 @@ import (
 	"slices"
 	"testing"
 
+	"culprit/daemon/estimate"
 	"culprit/daemon/libc"
 	"culprit/daemon/program"
+	"culprit/daemon/sampling"
 	"culprit/daemon/stack"
 	"culprit/internal/testprog"
 	"culprit/pcl"
 )
 
-// The slow twin of a replay runs the code of a plan at every event of a random run (an entry, a call, a return, behind the call) with timers
-// and flags as trampolines have them, on the functions of a real program. At any moment its timer must run exactly if the replay of
-// the stack says so.
+// The slow twin of a meter runs the code of a plan at every event of a random run (an entry, a call, a return, behind the call) with timers
+// and flags as trampolines have them, on the functions of a real program. At any moment its timer must run exactly if the meter says so
+// of the stack.
 
 // A twin is a thread whose events run a plan.
 type twin struct {
@@ -87,14 +89,14 @@ func (w *twin) leave() {
 }
 
 // sample is what a walk of the stack would give.
-func (w *twin) sample() *stackSample {
-	x := &stackSample{}
+func (w *twin) sample() *sampling.Sample {
+	x := &sampling.Sample{}
 	for _, a := range slices.Backward(w.stack) {
 		fr := stack.Frame{Func: a.f, PC: a.f.Addr() + 1}
 		if a.site >= 0 {
 			fr.PC = a.f.Flow().Calls[a.site].Ret + a.f.Obj.Bias
 		}
-		x.frames = append(x.frames, fr)
+		x.Frames = append(x.Frames, fr)
 	}
 	return x
 }
@@ -124,7 +126,7 @@ func (w *twin) step(t *measured, r *rand.Rand, fns []*program.Function) {
 	}
 }
 
-func TestReplayAgreesWithItsTwin(t *testing.T) {
+func TestMeterAgreesWithItsTwin(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/shares.c"))
 	d := lookAt(t, p.PID)
 	d.Known()
@@ -154,7 +156,7 @@ func TestReplayAgreesWithItsTwin(t *testing.T) {
 	for _, metric := range []string{"cpu", "cpu_inclusive", "exec_time", "exec_time_inclusive", "sync_wait", "sync_wait_inclusive", "io_wait", "io_wait_inclusive"} {
 		for _, focus := range []string{"/", "/Code/shares.c", "/Code/shares.c/half", "/Code/shares.c/compute", "/Code/shares.c/visit", "/Code/shares.c/wait_for_mutex",
 			"/Code/libc.so.6/read", "/Code/libc.so.6"} {
-			plan, _, err := tg.compileToLook(key(t, metric, focus))
+			plan, _, err := tg.sampled.Compile(key(t, metric, focus))
 			if err != nil {
 				t.Fatalf("%s at %s: %v", metric, focus, err)
 			}
@@ -162,7 +164,7 @@ func TestReplayAgreesWithItsTwin(t *testing.T) {
 				continue
 			}
 			plans++
-			e := newSampleMeter(nil, plan, "")
+			e := estimate.NewMeter(tg.sampled, plan, "")
 			w := &twin{plan: plan, vars: make([]int, len(plan.Vars))}
 			for range rounds(400, 50_000) {
 				w.step(tg, r, fns)
@@ -172,8 +174,8 @@ func TestReplayAgreesWithItsTwin(t *testing.T) {
 					continue
 				}
 				x := w.sample()
-				if got, want := e.runs(x, len(plan.Vars)), w.vars[0] != 0; got != want {
-					t.Fatalf("%s at %s: the timer runs: %v, the replay says %v, on the stack (innermost first):%s", metric, focus, want, got, stackText(x))
+				if got, want := e.Runs(x), w.vars[0] != 0; got != want {
+					t.Fatalf("%s at %s: the timer runs: %v, the meter says %v, on the stack (innermost first):%s", metric, focus, want, got, stackText(x))
 				} else if got {
 					ran++
 				}
@@ -187,8 +189,8 @@ func TestReplayAgreesWithItsTwin(t *testing.T) {
 	p.Stop(t)
 }
 
-func stackText(x *stackSample) (s string) {
-	for _, fr := range x.frames {
+func stackText(x *sampling.Sample) (s string) {
+	for _, fr := range x.Frames {
 		s += " " + fr.Func.Fn.Name
 	}
 	return s
@@ -203,7 +205,7 @@ func TestCallsBehindJumps(t *testing.T) {
 	d.mu.Lock() // looks make functions known
 	defer d.mu.Unlock()
 	tg := d.targets[0]
-	s := tg.sampled
+	jumps := stack.TailCallsOf(tg.Program)
 	caller := tg.Func(tg.Named("wait_for_ticket")[0])
 	found := false
 	for _, c := range caller.Flow().Calls {
@@ -217,17 +219,17 @@ func TestCallsBehindJumps(t *testing.T) {
 				continue
 			}
 			found = true
-			frames := s.jumps.Restore([]stack.Frame{{Func: slow, PC: slow.Addr() + 4}, {Func: caller, PC: c.Ret + caller.Obj.Bias}})
+			frames := jumps.Restore([]stack.Frame{{Func: slow, PC: slow.Addr() + 4}, {Func: caller, PC: c.Ret + caller.Obj.Bias}})
 			if len(frames) != 3 || frames[1].Func != g {
 				t.Errorf("%d frames", len(frames))
 			}
-			if again := s.jumps.Restore(frames); len(again) != 3 {
+			if again := jumps.Restore(frames); len(again) != 3 {
 				t.Errorf("%d frames the second time", len(again))
 			}
-			if frames := s.jumps.Restore([]stack.Frame{{Func: g, PC: g.Addr() + 4}, {Func: caller, PC: c.Ret + caller.Obj.Bias}}); len(frames) != 2 {
+			if frames := jumps.Restore([]stack.Frame{{Func: g, PC: g.Addr() + 4}, {Func: caller, PC: c.Ret + caller.Obj.Bias}}); len(frames) != 2 {
 				t.Errorf("%d frames of a plain call", len(frames))
 			}
-			if frames := s.jumps.Restore([]stack.Frame{{Func: caller, PC: caller.Addr() + 4}, {Func: caller, PC: c.Ret + caller.Obj.Bias}}); len(frames) != 2 {
+			if frames := jumps.Restore([]stack.Frame{{Func: caller, PC: caller.Addr() + 4}, {Func: caller, PC: c.Ret + caller.Obj.Bias}}); len(frames) != 2 {
 				t.Errorf("%d frames of a call that nothing leads to", len(frames))
 			}
 		}

@@ -1,33 +1,37 @@
-package daemon
+package estimate
 
-import "culprit/pcl"
+import (
+	"culprit/daemon/sampling"
+	"culprit/pcl"
+)
 
 // A stack says what the code of a plan would have left behind: every activation on it has run what stands at its entry, and what
 // stands before the call that it is in. What ran in calls that have returned is undone by what runs behind them. This is what
-// catch-up does in the cells of a thread (catchup.go), here for one sample.
+// catch-up does in the cells of a thread where there are probes, here for one sample.
 
-// A replay is the state of the variables of a plan: whether timers run, and what flags hold.
-type replay struct {
-	x    *stackSample
+// An evaluation is the state of the variables of a plan: whether timers run, and what flags hold.
+type evaluation struct {
+	x    *sampling.Sample
 	vars []int64
 }
 
 // maxVars bounds the variables that are kept without an allocation.
 const maxVars = 16
 
-// runs reports whether the metric's timer runs at the end of the replay.
-func (e *sampleMeter) runs(x *stackSample, vars int) bool {
+// Runs reports whether the metric's timer runs at a sample, whatever thread it is of.
+func (m *Meter) Runs(x *sampling.Sample) bool {
+	vars := len(m.plan.Vars)
 	var room [maxVars]int64
-	r := replay{x: x, vars: room[:]}
+	r := evaluation{x: x, vars: room[:]}
 	if vars > maxVars {
 		r.vars = make([]int64, vars)
 	}
-	for i := len(x.frames) - 1; i >= 0; i-- {
-		f := x.frames[i].Func
-		if f == nil || len(e.code[f.ID]) == 0 {
+	for i := len(x.Frames) - 1; i >= 0; i-- {
+		f := x.Frames[i].Func
+		if f == nil || len(m.code[f.ID]) == 0 {
 			continue
 		}
-		for _, q := range e.code[f.ID] {
+		for _, q := range m.code[f.ID] {
 			if q.Where == pcl.Entry {
 				r.run(q, i)
 			}
@@ -35,8 +39,8 @@ func (e *sampleMeter) runs(x *stackSample, vars int) bool {
 		if i == 0 {
 			break
 		}
-		for _, q := range e.code[f.ID] {
-			if q.Where == pcl.Call && !q.Post && f.CallsFrom(q.Site, x.frames[i].PC) {
+		for _, q := range m.code[f.ID] {
+			if q.Where == pcl.Call && !q.Post && f.CallsFrom(q.Site, x.Frames[i].PC) {
 				r.run(q, i)
 			}
 		}
@@ -45,14 +49,14 @@ func (e *sampleMeter) runs(x *stackSample, vars int) bool {
 }
 
 // run does what one request would have done in frame i.
-func (r *replay) run(q *pcl.Request, i int) {
+func (r *evaluation) run(q *pcl.Request, i int) {
 	for _, g := range q.Guards {
 		if r.vars[g] == 0 {
 			return
 		}
 	}
 	for _, in := range q.Code {
-		if in.Cond != nil && (i != 0 || !r.x.blocked || r.value(in.Cond) == 0) {
+		if in.Cond != nil && (i != 0 || !r.x.Blocked || r.value(in.Cond) == 0) {
 			continue
 		}
 		switch in.Op {
@@ -69,16 +73,16 @@ func (r *replay) run(q *pcl.Request, i int) {
 }
 
 // value evaluates an expression over the arguments of the C library's syscall: the number of the call, then what the kernel was given.
-func (r *replay) value(e *pcl.Expr) int64 {
+func (r *evaluation) value(e *pcl.Expr) int64 {
 	switch e.Op {
 	case pcl.ExConst:
 		return e.Value
 	case pcl.ExArg:
-		switch n := int64(len(r.x.call.Args)); {
+		switch n := int64(len(r.x.Call.Args)); {
 		case e.Value == 0:
-			return int64(r.x.call.NR)
+			return int64(r.x.Call.NR)
 		case e.Value > 0 && e.Value <= n:
-			return int64(r.x.call.Args[e.Value-1])
+			return int64(r.x.Call.Args[e.Value-1])
 		}
 		return 0
 	case pcl.ExNeg:

@@ -1,0 +1,177 @@
+package sampling
+
+import (
+	"sync"
+
+	"culprit/daemon/items"
+	"culprit/daemon/locks"
+	"culprit/daemon/stack"
+	"culprit/daemon/target"
+	"culprit/pcl"
+)
+
+// Counts are what the samples of a target say. All of them but those of who calls whom fade, so that they say what happened lately.
+type Counts struct {
+	t *target.Target
+
+	mu    sync.Mutex
+	kinds [nKinds]kindCounts
+	edges map[pcl.FuncID]map[pcl.FuncID]float64 // caller -> callee -> samples
+	roots map[pcl.FuncID]float64
+	held  locks.Holders
+	runs  map[int]pcl.FuncID // where threads ran when they were last sampled, the C library left out
+}
+
+// A Kind of samples: by what the thread was doing.
+type Kind int
+
+// The kinds of samples.
+const (
+	CPU  Kind = iota // it ran
+	Sync             // it waited for another thread
+	IO               // it waited for a device
+	nKinds
+)
+
+var kindNames = map[string]Kind{"cpu": CPU, "sync": Sync, "io": IO}
+
+// KindOf is the kind with a name, as PCL has it.
+func KindOf(name string) (k Kind, ok bool) {
+	k, ok = kindNames[name]
+	return k, ok
+}
+
+// kindCounts are the samples of one kind.
+type kindCounts struct {
+	total     float64
+	functions map[pcl.FuncID]float64
+	threads   map[int]float64
+	objects   map[string]float64 // by focus part of the lock or file
+	both      map[funcObject]float64
+	items     map[itemObject]float64
+}
+
+type funcObject struct {
+	f   pcl.FuncID
+	obj string
+}
+
+// An itemObject is an item together with a lock or file, as the profile names it; "" for whatever is waited for, or nothing.
+type itemObject struct {
+	item int
+	obj  string
+}
+
+func (c *Counts) init(t *target.Target) {
+	c.t, c.edges, c.roots, c.runs = t, map[pcl.FuncID]map[pcl.FuncID]float64{}, map[pcl.FuncID]float64{}, map[int]pcl.FuncID{}
+	for k := range c.kinds {
+		c.kinds[k] = kindCounts{functions: map[pcl.FuncID]float64{}, threads: map[int]float64{}, objects: map[string]float64{},
+			both: map[funcObject]float64{}, items: map[itemObject]float64{}}
+	}
+}
+
+// fade is what is left of a count after a second.
+const fade = 0.85
+
+// Age lets the counts fade by a second.
+func (c *Counts) Age() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.held.Fade(fade)
+	for k := range c.kinds {
+		s := &c.kinds[k]
+		s.total *= fade
+		fadeAll(s.functions)
+		fadeAll(s.threads)
+		fadeAll(s.objects)
+		fadeAll(s.both)
+		fadeAll(s.items)
+	}
+}
+
+func fadeAll[K comparable](m map[K]float64) {
+	for k, v := range m {
+		if v *= fade; v < 0.01 {
+			delete(m, k)
+		} else {
+			m[k] = v
+		}
+	}
+}
+
+// add counts one sample. index is nil where no items are defined.
+func (c *Counts) add(kind Kind, tid int, frames []stack.Frame, object string, index *items.Index) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := &c.kinds[kind]
+	s.total++
+	s.threads[tid]++
+	if kind == CPU {
+		c.noteRun(tid, frames)
+	}
+	if object != "" {
+		s.objects[object]++
+	}
+	seen := map[pcl.FuncID]bool{}
+	var callee pcl.FuncID
+	for _, fr := range frames {
+		if fr.Func == nil {
+			callee = 0
+			continue
+		}
+		id := fr.Func.ID
+		if callee != 0 && callee != id {
+			c.edge(id, callee)
+		}
+		callee = id
+		if !seen[id] {
+			seen[id] = true
+			s.functions[id]++
+			if object != "" {
+				s.both[funcObject{id, object}]++
+			}
+		}
+	}
+	s.countItems(index, seen, object)
+	if root := stack.ThreadRoot(frames); root != nil {
+		c.roots[root.ID]++
+	}
+}
+
+// maxRuns bounds the threads of which it is remembered where they ran.
+const maxRuns = 1 << 14
+
+// noteRun remembers where a thread ran. c.mu is held.
+func (c *Counts) noteRun(tid int, frames []stack.Frame) {
+	if len(c.runs) > maxRuns { // most of them have ended
+		clear(c.runs)
+	}
+	c.runs[tid] = stack.OwnFunction(frames)
+}
+
+func (c *Counts) edge(caller, callee pcl.FuncID) {
+	if c.edges[caller] == nil {
+		c.edges[caller] = map[pcl.FuncID]float64{}
+	}
+	c.edges[caller][callee]++
+}
+
+// countItems counts a sample for every item that it supports, once.
+func (s *kindCounts) countItems(x *items.Index, functions map[pcl.FuncID]bool, object string) {
+	if x == nil {
+		return
+	}
+	seen := map[int]bool{}
+	for id := range functions {
+		for _, n := range x.Of(id) {
+			if seen[n] {
+				continue
+			}
+			seen[n] = true
+			s.items[itemObject{n, ""}]++
+			if object != "" {
+				s.items[itemObject{n, object}]++
+			}
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package sampling
+
+import (
+	"culprit/daemon/kernel"
+	"culprit/daemon/stack"
+	"culprit/daemon/threads"
+	"culprit/daemon/waits"
+)
+
+// Blocked threads are looked at in /proc: what they are blocked in, and where.
+
+// Look samples up to most threads at a session time, in turn. It returns how many.
+func (p *Profile) Look(now float64, most int) int {
+	tids := p.t.Threads.TIDs()
+	n := min(len(tids), most)
+	for range n {
+		p.next++
+		p.lookAt(tids[p.next%len(tids)], now)
+	}
+	return n
+}
+
+// LookForReceiver is Look where values come of the looks: threads of which the receiver knows enough are left out.
+func (p *Profile) LookForReceiver(now float64, most int) (looks int) {
+	tids := p.t.Threads.TIDs()
+	for range tids {
+		p.next++
+		tid := tids[p.next%len(tids)]
+		if !p.receiver.NeedsLook(tid, now) {
+			continue
+		}
+		p.lookAt(tid, now)
+		if looks++; looks == most {
+			break
+		}
+	}
+	return looks
+}
+
+// Turns is how many threads have had their turn so far.
+func (p *Profile) Turns() int { return p.next }
+
+func (p *Profile) lookAt(tid int, now float64) {
+	call, state, ok := p.t.Threads.Look(tid, now)
+	if ok && p.receiver != nil {
+		p.pollBlocked(tid, call, state, now)
+		return
+	}
+	if !ok || state != threads.Waiting {
+		return
+	}
+	w := p.blocked(call)
+	p.addWait(tid, w, w.Stack.Frames(p.t.Walker), now)
+}
+
+// blocked is a blocked thread, with its stack.
+func (p *Profile) blocked(call kernel.BlockedCall) *waits.Thread {
+	return &waits.Thread{Target: p.t, Call: call, Stack: waits.StackOf(p.t.Proc, call)}
+}
+
+// addWait counts a sample of a thread that waits, and returns what for.
+func (p *Profile) addWait(tid int, w *waits.Thread, frames []stack.Frame, now float64) (object string) {
+	object, lock := w.For(frames, now)
+	kind := IO
+	if lock {
+		kind = Sync
+	}
+	p.add(kind, tid, frames, object)
+	p.noteHolder(object, now)
+	return object
+}
+
+// triesToPoll is how often the stack of a thread is read that goes on meanwhile.
+const triesToPoll = 3
+
+// pollBlocked takes a sample of a blocked thread for the receiver. The thread may go on while its stack is read: then it is read again.
+func (p *Profile) pollBlocked(tid int, call kernel.BlockedCall, state threads.State, now float64) {
+	for range triesToPoll {
+		if call.Running {
+			return
+		}
+		w := p.blocked(call)
+		frames := w.Stack.Frames(p.t.Walker)
+		again, err := kernel.Blocked(p.t.Proc.PID(), tid)
+		if err != nil {
+			return
+		}
+		if again == call {
+			p.noteBlocked(tid, w, state, frames, now)
+			return
+		}
+		call = again
+	}
+}
+
+func (p *Profile) noteBlocked(tid int, w *waits.Thread, state threads.State, frames []stack.Frame, now float64) {
+	frames = p.jumps.Restore(frames)
+	x := Sample{TID: tid, Frames: frames, Blocked: true, Idle: state == threads.Idle || p.isHalted(tid), Call: w.Call, At: now}
+	if !x.Idle {
+		x.Object = p.addWait(tid, w, frames, now)
+	} else {
+		p.t.NoteStack(tid, 0, frames)
+	}
+	p.receiver.Note(&x)
+}
+
+// isHalted reports whether somebody has stopped a thread.
+func (p *Profile) isHalted(tid int) bool {
+	r, ok := p.t.Threads.Get(tid)
+	return ok && r.Halted()
+}

@@ -1,0 +1,154 @@
+package sampling
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"culprit/daemon/image/unwind"
+	"culprit/daemon/kernel"
+	"culprit/daemon/stack"
+	"culprit/daemon/target"
+	"culprit/grid"
+)
+
+// A Profile takes the stack samples of a target.
+type Profile struct {
+	Counts
+	sampler  Sampler // nil where it is not permitted
+	failed   error   // why there is none
+	receiver Receiver
+	jumps    stack.TailCalls
+	next     int // thread to look at next
+	bursts   bursts
+	heldAt   float64 // session time at which it was looked who has a lock
+	births   int     // of threads, when the sampler was last told of them
+	resting  bool    // fewer samples are taken
+}
+
+// A Config is what a Profile is made with.
+type Config struct {
+	Target   *target.Target
+	Open     func(pid, hz int) (Sampler, error) // opens a sampler of a process, so many times a second; nil with an error
+	Receiver Receiver                           // nil where nobody makes values of the samples
+}
+
+// A Sampler takes stack samples of the threads of a process that run.
+type Sampler interface {
+	Refresh(tids []int) error
+	Close() error
+}
+
+// A Receiver is given all samples, with the functions on their stacks that have ended in a jump.
+type Receiver interface {
+	Note(x *Sample)
+	// NeedsLook reports whether a look at a thread at a session time would tell anything new.
+	NeedsLook(tid int, now float64) bool
+}
+
+// A Sample is what one thread was doing at one moment.
+type Sample struct {
+	TID     int
+	Frames  []stack.Frame      // innermost first
+	Blocked bool               // else it ran
+	Idle    bool               // blocked with nothing to do
+	Call    kernel.BlockedCall // of a blocked thread
+	Object  string             // what it waits for, as the profile names it
+	At      float64            // session time, of a blocked thread
+}
+
+// New begins to sample a target, more often where a receiver makes values of the samples.
+func New(c Config) *Profile {
+	p := &Profile{}
+	p.Counts.init(c.Target)
+	hz := sampleHz
+	if c.Receiver != nil {
+		p.Receive(c.Receiver)
+		hz, p.bursts.budget = ReceivedHz, toggleShare
+	}
+	if p.sampler, p.failed = c.Open(p.t.Proc.PID(), hz); p.failed != nil {
+		p.t.Logf("no stack samples of running threads: %v", p.failed)
+	}
+	return p
+}
+
+// Receive has a receiver be given the samples from now on.
+func (p *Profile) Receive(r Receiver) {
+	p.receiver, p.jumps = r, stack.TailCallsOf(p.t.Program)
+}
+
+// Close ends the sampling of threads that run; without it the kernel goes on with it.
+func (p *Profile) Close() {
+	if p.sampler != nil {
+		p.sampler.Close()
+	}
+}
+
+// Cannot says what keeps samples from being taken: of threads that run, or, with blocked, of threads that wait as well; nil if nothing does.
+func (p *Profile) Cannot(blocked bool) error {
+	var denied *kernel.NotPermitted
+	switch err := p.failed; {
+	case errors.As(err, &denied):
+		return grid.ErrNotPermitted{What: denied.What, Help: denied.Remedy}
+	case err != nil:
+		return err
+	case blocked && p.t.Proc.Blind():
+		return grid.ErrNotPermitted{What: "seeing what threads wait in", Help: fmt.Sprintf("it needs the right to trace the process: sudo culprit attach --backend sample %d", p.t.Proc.PID())}
+	}
+	return nil
+}
+
+// Take counts a sample that perf has taken.
+func (p *Profile) Take(s *kernel.Sample) {
+	frames := p.t.Walker.Walk(regsOf(s), stack.Cached(s.StackAddr, s.Stack, nil))
+	if p.receiver != nil {
+		frames = p.jumps.Restore(frames)
+		p.receiver.Note(&Sample{TID: s.TID, Frames: frames})
+	}
+	p.add(CPU, s.TID, frames, "")
+}
+
+// add counts a sample, and tells the target what its stack says.
+func (p *Profile) add(kind Kind, tid int, frames []stack.Frame, object string) {
+	p.t.NoteStack(tid, 0, frames)
+	p.Counts.add(kind, tid, frames, object, p.t.Items())
+}
+
+func regsOf(s *kernel.Sample) unwind.Regs {
+	r := &s.Regs
+	return unwind.Regs{RAX: r.AX, RBX: r.BX, RCX: r.CX, RDX: r.DX, RSI: r.SI, RDI: r.DI, RBP: r.BP, RSP: r.SP,
+		R8: r.R8, R9: r.R9, R10: r.R10, R11: r.R11, R12: r.R12, R13: r.R13, R14: r.R14, R15: r.R15, RIP: r.IP, Exact: true}
+}
+
+// Follow tells the sampler of threads that came or went.
+func (p *Profile) Follow() {
+	if births := p.t.Threads.Changes(); p.sampler != nil && births != p.births {
+		p.births = births
+		p.sampler.Refresh(p.t.Threads.TIDs())
+	}
+}
+
+// Pace lets perf sample, or not, as it is time to where samples cost something at each switch of a thread, and all targets together have
+// so many switches a second. Elsewhere there are fewer samples where we are to rest.
+func (p *Profile) Pace(switches float64, rest bool) {
+	switch s := p.sampler.(type) {
+	case *kernel.Sampler:
+		if p.bursts.next(time.Now(), switches, s.Events()) {
+			s.Resume()
+		} else {
+			s.Pause()
+		}
+	case *kernel.ProcessSampler:
+		p.rest(s, rest && p.receiver == nil)
+	}
+}
+
+func (p *Profile) rest(s *kernel.ProcessSampler, rest bool) {
+	hz := sampleHz
+	if rest {
+		hz = restingHz
+	}
+	if rest != p.resting && s.SetRate(hz) == nil {
+		p.resting = rest
+	}
+}
