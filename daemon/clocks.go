@@ -7,45 +7,45 @@ import (
 	"culprit/pcl"
 )
 
-// maxAsking is how many pairs are known whose probes ask the kernel; they are priced again when there were more.
+// maxAsking is how many pairs are known whose probes call clock_gettime; they are priced again when there were more.
 const maxAsking = 10000
 
-// rowsTake is what the programs that keep rows take for the target's threads while they are there, in processors.
-func (t *measured) rowsTake() float64 {
+// statisticsTake is what per-thread statistics of the target take while they are kept, in CPUs.
+func (t *measured) statisticsTake() float64 {
 	if t.ended {
 		return 0
 	}
 	return cost.Statistics(t.Threads.Switches())
 }
 
-// rowsTake is what they take of all targets that have rows. d.mu is held.
-func (d *Daemon) rowsTake() (take float64) {
+// statisticsTake is what they take of all targets of which they are kept. d.mu is held.
+func (d *Daemon) statisticsTake() (take float64) {
 	for _, t := range d.targets {
 		if t.Stats.IsKept() {
-			take += t.rowsTake()
+			take += t.statisticsTake()
 		}
 	}
 	return take
 }
 
-// rowsTakeNow is what they take at present. d.mu is held.
-func (d *Daemon) rowsTakeNow() float64 {
+// statisticsTakeNow is what they take at present. d.mu is held.
+func (d *Daemon) statisticsTakeNow() float64 {
 	if !d.programs.Running() {
 		return 0
 	}
-	return d.rowsTake()
+	return d.statisticsTake()
 }
 
-// rowsCost is the observed cost of rows as a fraction of the targets' time; 0 where they are what a target is looked at with. d.mu is held.
-func (d *Daemon) rowsCost() float64 {
+// statisticsCost is what they take as a fraction of the targets' time; 0 where targets are only sampled, with their help. d.mu is held.
+func (d *Daemon) statisticsCost() float64 {
 	if d.opts.Backend.Looks() {
 		return 0
 	}
-	return d.rowsTakeNow() / d.timeOfTargets()
+	return d.statisticsTakeNow() / d.timeOfTargets()
 }
 
 // timeOfTargets is how much time the targets have for their work, in seconds per second, 1 at least: that of all threads that are not idle,
-// and where these share full processors no more than there is of those. d.mu is held.
+// and while no CPU is idle no more than that of all CPUs. d.mu is held.
 func (d *Daemon) timeOfTargets() (active float64) {
 	for _, t := range d.targets {
 		active += t.Threads.Active()
@@ -56,20 +56,20 @@ func (d *Daemon) timeOfTargets() (active float64) {
 	return max(active, 1)
 }
 
-// rowsTooDear tells that rows of all targets would take more than the whole budget. d.mu is held.
-func (d *Daemon) rowsTooDear() bool {
+// statisticsTooDear tells that statistics of all targets would take more than the whole budget. d.mu is held.
+func (d *Daemon) statisticsTooDear() bool {
 	return cost.Statistics(d.switches) > d.allowance.Budget()*d.timeOfTargets()
 }
 
-// settleClocks decides for a pair whether its probes are to read rows, or to ask the kernel for processor time. It returns what rows would
-// take for it, as a fraction of the targets' time. d.mu is held.
-func (d *Daemon) settleClocks(plans []costed) (kept float64) {
-	take, reads := d.rowsTake(), false
+// chooseClocks decides for a pair whether its probes read per-thread statistics or call clock_gettime for CPU time. It returns what statistics
+// would take for it, as a fraction of the targets' time. d.mu is held.
+func (d *Daemon) chooseClocks(plans []costed) (kept float64) {
+	take, reads := d.statisticsTake(), false
 	for _, c := range plans {
 		if cpu, kernel := targetstats.ReadBy(c.plan); (cpu || kernel) && c.t.mayHaveRows() {
 			reads = true
 			if !c.t.Stats.IsKept() {
-				take += c.t.rowsTake()
+				take += c.t.statisticsTake()
 			}
 		}
 	}
@@ -88,8 +88,8 @@ func (d *Daemon) settleClocks(plans []costed) (kept float64) {
 	return clocks.Share()
 }
 
-// askingTakes is how many CPUs more the probes of plans take if each asks the kernel for processor time; whether they may, and it is known how
-// often their functions are called.
+// askingTakes is how many CPUs more the probes of plans take if each calls clock_gettime. may is false if one of them must not, or if it is not
+// known how often a function is called.
 func (d *Daemon) askingTakes(plans []costed) (cpus float64, may bool) {
 	for _, c := range plans {
 		if _, kernel := targetstats.ReadBy(c.plan); kernel || c.t.Seccomp != 0 {
@@ -104,7 +104,7 @@ func (d *Daemon) askingTakes(plans []costed) (cpus float64, may bool) {
 	return cpus, true
 }
 
-// ask notes that the probes of a pair are to ask the kernel: also those that come later, in processes that begin.
+// ask notes that the probes of a pair are to call clock_gettime: also those that come later, in processes that begin.
 func (d *Daemon) ask(pair grid.PairKey) {
 	if d.asking == nil || len(d.asking) >= maxAsking {
 		d.asking = map[grid.PairKey]bool{}
@@ -112,5 +112,5 @@ func (d *Daemon) ask(pair grid.PairKey) {
 	d.asking[pair] = true
 }
 
-// asks tells that a plan's probes ask the kernel for processor time although they might read rows.
+// asks tells that a plan's probes call clock_gettime although they might read statistics.
 func (t *measured) asks(plan *pcl.Plan) bool { return t.d.asking[plan.Pair] && t.Seccomp == 0 }

@@ -156,7 +156,7 @@ func pingPong(t *testing.T) (*testprog.Prog, *Daemon) {
 func rowsOf(d *Daemon) (take float64, running bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.rowsCost(), d.programs.Running()
+	return d.statisticsCost(), d.programs.Running()
 }
 
 // threadTime is the processor time of a thread, in s.

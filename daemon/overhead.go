@@ -30,7 +30,7 @@ func (d *Daemon) accountCost(now, cpus float64) {
 		active += t.Threads.Active()
 	}
 	d.accountTaken(d.observed.Since(now), cpus)
-	d.observed.Add(cost.Pass{At: now, CPUs: cpus, Active: active, Statistics: d.rowsCost(), Paused: d.session.Pauses.Total(), Targets: len(d.targets)})
+	d.observed.Add(cost.Pass{At: now, CPUs: cpus, Active: active, Statistics: d.statisticsCost(), Paused: d.session.Pauses.Total(), Targets: len(d.targets)})
 }
 
 // Stood is how many seconds each target stood still since the attach, on average.

@@ -33,7 +33,7 @@ func (d *Daemon) Price(keys []grid.PairKey) ([]grid.Price, []error) {
 	defer d.mu.Unlock()
 	d.knowThreads()
 	for i := range keys {
-		prices[i].Shared = d.settleClocks(plans[i])
+		prices[i].Shared = d.chooseClocks(plans[i])
 		for _, c := range plans[i] {
 			d.add(&prices[i], c)
 		}
@@ -113,7 +113,7 @@ func (d *Daemon) predicted() (sum float64) {
 			sum += pt.ahead
 		}
 	}
-	return sum + d.rowsCost()
+	return sum + d.statisticsCost()
 }
 
 // has tells whether the target has a function.

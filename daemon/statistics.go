@@ -38,7 +38,7 @@ func (t *measured) mayHaveRows() bool {
 	switch {
 	case !t.Stats.MayBeMapped():
 		return false
-	case t.Stats.IsMapped(), t.d.rowsTooDear():
+	case t.Stats.IsMapped(), t.d.statisticsTooDear():
 		return true // in the second case nobody needs to know
 	}
 	return t.d.programs.Open() == nil

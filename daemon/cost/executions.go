@@ -33,13 +33,13 @@ func (x *Executions) Close() {
 // enough requests are looked at for an average: those of many functions are alike.
 const enough = 256
 
-// Average is the mean price of an execution over the points of a plan that count, in ns. With rows its timers read per-thread statistics.
-func (x *Executions) Average(plan *pcl.Plan, rows bool) float64 {
-	return x.averageOf(plan, false, rows)
+// Average is the mean price of an execution over the points of a plan that count, in ns. With stats its timers read per-thread statistics.
+func (x *Executions) Average(plan *pcl.Plan, stats bool) float64 {
+	return x.averageOf(plan, false, stats)
 }
 
 // averageOf is the mean price over those that count, or over those that only keep up with what descriptors stand for.
-func (x *Executions) averageOf(plan *pcl.Plan, follow, rows bool) float64 {
+func (x *Executions) averageOf(plan *pcl.Plan, follow, stats bool) float64 {
 	part := *plan
 	part.Requests = nil
 	for i := range plan.Requests {
@@ -48,7 +48,7 @@ func (x *Executions) averageOf(plan *pcl.Plan, follow, rows bool) float64 {
 		}
 	}
 	var sum float64
-	for _, ns := range x.Each(&part, rows) {
+	for _, ns := range x.Each(&part, stats) {
 		sum += ns
 	}
 	return sum / max(float64(len(part.Requests)), 1)
@@ -56,7 +56,7 @@ func (x *Executions) averageOf(plan *pcl.Plan, follow, rows bool) float64 {
 
 // Each is the price of one execution of each request of a plan, in ns. What belongs together in a function, such as the start and the
 // stop of a timer, is tried together and has one price.
-func (x *Executions) Each(plan *pcl.Plan, rows bool) []float64 {
+func (x *Executions) Each(plan *pcl.Plan, stats bool) []float64 {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	byFunc := map[pcl.FuncID][]int{}
@@ -67,7 +67,7 @@ func (x *Executions) Each(plan *pcl.Plan, rows bool) []float64 {
 	out := make([]float64, len(plan.Requests))
 	for _, list := range byFunc {
 		kinds := distinctRequests(plan, list)
-		ns := x.of(plan, kinds, rows)
+		ns := x.of(plan, kinds, stats)
 		for _, i := range list {
 			out[i] = ns
 		}
@@ -94,16 +94,16 @@ func distinctRequests(plan *pcl.Plan, list []int) (kinds []kindOf) {
 }
 
 // of is the mean price of an execution of requests in one function. x.mu is held.
-func (x *Executions) of(plan *pcl.Plan, kinds []kindOf, rows bool) float64 {
+func (x *Executions) of(plan *pcl.Plan, kinds []kindOf, stats bool) float64 {
 	var all strings.Builder
-	fmt.Fprintln(&all, rows)
+	fmt.Fprintln(&all, stats)
 	for _, k := range kinds {
 		all.WriteString(k.text)
 		all.WriteByte('\n')
 	}
 	ns, ok := x.known[all.String()]
 	if !ok {
-		ns = x.try(plan, kinds, rows) / float64(len(kinds))
+		ns = x.try(plan, kinds, stats) / float64(len(kinds))
 		if x.known == nil {
 			x.known = map[string]float64{}
 		}
@@ -113,13 +113,13 @@ func (x *Executions) of(plan *pcl.Plan, kinds []kindOf, rows bool) float64 {
 }
 
 // try is what all requests cost together.
-func (x *Executions) try(plan *pcl.Plan, kinds []kindOf, rows bool) float64 {
+func (x *Executions) try(plan *pcl.Plan, kinds []kindOf, stats bool) float64 {
 	if !x.tried {
 		x.tried = true
 		x.bench, _ = trial.Open() // without it there are floors
 	}
 	if x.bench != nil {
-		if c, err := trialOf(plan, kinds, rows); err == nil {
+		if c, err := trialOf(plan, kinds, stats); err == nil {
 			if ns, err := x.bench.Cost(c); err == nil {
 				return ns
 			}
@@ -127,7 +127,7 @@ func (x *Executions) try(plan *pcl.Plan, kinds []kindOf, rows bool) float64 {
 	}
 	var ns float64
 	for _, k := range kinds {
-		ns += floor(plan, k.request, rows)
+		ns += floor(plan, k.request, stats)
 	}
 	return ns
 }

@@ -21,7 +21,7 @@ const (
 )
 
 // floor prices a request by the table.
-func floor(plan *pcl.Plan, r *pcl.Request, rows bool) float64 {
+func floor(plan *pcl.Plan, r *pcl.Request, stats bool) float64 {
 	ns := priceOfJump + priceOfCounter*float64(len(r.Guards))
 	for _, in := range r.Code {
 		ns += priceOfCounter + priceOfCall*float64(calls(in.Expr)+calls(in.Cond)) + priceOfLoad*float64(probe.Reads(in.Expr)+probe.Reads(in.Cond))
@@ -37,7 +37,7 @@ func floor(plan *pcl.Plan, r *pcl.Request, rows bool) float64 {
 		switch in.Op {
 		case pcl.OpTimerEnter, pcl.OpTimerLeave, pcl.OpTimerStart, pcl.OpTimerStop:
 			switch kind := plan.Vars[in.Var].Kind; {
-			case kind == pcl.ProcessTimer && !rows:
+			case kind == pcl.ProcessTimer && !stats:
 				ns += priceOfCPUTime
 			case kind == pcl.Kernel:
 				ns += priceOfRow

@@ -35,8 +35,8 @@ func trialKey(key *trampoline.Expr, _ pcl.FuncID) *trampoline.Expr {
 }
 
 // trialOf makes the probes of requests for a trial: in cells of its own, with flags that let them run.
-func trialOf(plan *pcl.Plan, kinds []kindOf, rows bool) (c trial.Case, err error) {
-	l := probe.NewLayout(plan, rows)
+func trialOf(plan *pcl.Plan, kinds []kindOf, stats bool) (c trial.Case, err error) {
+	l := probe.NewLayout(plan, stats)
 	l.KeyOf = trialKey
 	table := probe.Without
 	if plan.By != 0 {

@@ -33,11 +33,11 @@ func (u *Use) Begin(each, followed uint64) {
 // prices.
 func (u *Use) Priced() bool { return u.priced }
 
-// Price asks for the price of a plan, with rows where its timers read per-thread statistics.
-func (u *Use) Price(x *Executions, plan *pcl.Plan, rows bool) {
+// Price asks for the price of a plan, with stats if its timers read per-thread statistics.
+func (u *Use) Price(x *Executions, plan *pcl.Plan, stats bool) {
 	u.priced = true
-	u.each.ns = x.Average(plan, rows) * InProgram(plan)
-	u.followed.ns = x.averageOf(plan, true, rows)
+	u.each.ns = x.Average(plan, stats) * InProgram(plan)
+	u.followed.ns = x.averageOf(plan, true, stats)
 }
 
 // Count takes the counts at the end of an interval, in seconds, more than 0.
