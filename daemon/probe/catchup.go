@@ -132,7 +132,7 @@ func (a *Activation) primitive(m *Meter, in pcl.Instr) {
 func (a *Activation) start(m *Meter, c Cell, by uint64) {
 	seg, now := m.t.Seg, a.now(m, c)
 	if c.Rows {
-		row, ok := m.t.Stats.Now(a.Slot, Quantity(m.Plan))
+		row, ok := m.t.Stats.Now(a.Slot, c.Quantity)
 		if !ok {
 			return
 		}

@@ -40,7 +40,7 @@ func (l *Layout) point(m *trampoline.Mini, v int) {
 	c := l.Cells[v]
 	m.Cell, m.Shared = c.Off, c.Kind == pcl.Gauge
 	if c.Rows {
-		m.Row = Quantity(l.Plan).Offset()
+		m.Row = c.Quantity.Offset()
 	}
 	if v != 0 {
 		return

@@ -30,11 +30,11 @@ func (m *Meter) Distribute() *grid.Distribution {
 	if m.Buckets == 0 || m.t.Seg == nil {
 		return nil
 	}
-	growth := &grid.Distribution{Step: m.step()}
+	growth := &grid.Distribution{Step: m.b.step(m.Cells[0])}
 	if m.Plan.Thread == "" {
 		var now tally
 		for _, slot := range m.b.slots {
-			m.tally(slot, &now)
+			now.add(m, slot)
 		}
 		m.tallies.add(allSlots, &now, growth)
 		return growth
@@ -45,27 +45,27 @@ func (m *Meter) Distribute() *grid.Distribution {
 		if !m.sure(slot) {
 			into = new(grid.Distribution)
 		}
-		m.tally(slot, &now)
+		now.add(m, slot)
 		m.tallies.add(slot, &now, into)
 	}
 	return growth
 }
 
-// tally adds what one block holds.
-func (m *Meter) tally(slot int, into *tally) {
+// add adds what one block holds.
+func (y *tally) add(m *Meter, slot int) {
 	seg := m.t.Seg
-	for i := range into.counts {
-		into.counts[i] += seg.Load(slot, m.Buckets+int32(i)*trampoline.WordSize)
+	for i := range y.counts {
+		y.counts[i] += seg.Load(slot, m.Buckets+int32(i)*trampoline.WordSize)
 	}
 	if c := m.Cells[0]; c.Rows && c.Kind == pcl.ProcessTimer {
-		into.sum += m.ranSum(slot, c)
+		y.sum += m.b.ranSum(slot, c)
 		return
 	}
 	at := m.Cells[0].Off
 	if m.Cells[0].Kind != pcl.Counter {
 		at += trampoline.TimerSum
 	}
-	into.sum += seg.Load(slot, at)
+	y.sum += seg.Load(slot, at)
 }
 
 // add adds to growth by how much a tally has grown, and keeps it.
@@ -87,13 +87,13 @@ func (l tallies) add(key int, now *tally, growth *grid.Distribution) {
 	*last = *now
 }
 
-// step is what 1 in the cells of the pair is in the unit of its values.
-func (m *Meter) step() float64 {
-	switch m.Cells[0].Kind {
+// step is what 1 in a cell is in the unit of the values.
+func (b *Blocks) step(c Cell) float64 {
+	switch c.Kind {
 	case pcl.Counter:
 		return 1
 	case pcl.ProcessTimer:
 		return 1e-9
 	}
-	return m.t.Clock.Seconds(1)
+	return b.t.Clock.Seconds(1)
 }

@@ -6,7 +6,7 @@ func (m *Meter) Executions() (each, followed uint64, ok bool) {
 	if !m.isIn() {
 		return 0, 0, false
 	}
-	each = m.b.sum(m.b.slots, m.hits())
+	each = m.b.sum(m.b.slots, m.counter())
 	if m.Follows != 0 {
 		followed = m.b.sum(m.b.slots, m.Follows)
 	}
@@ -14,15 +14,7 @@ func (m *Meter) Executions() (each, followed uint64, ok bool) {
 }
 
 // Count is how often the probes have run up to now.
-func (m *Meter) Count() uint64 { return m.b.sum(m.t.Seg.Used(nil), m.hits()) }
-
-// hits is the cell that says how often probes ran.
-func (m *Meter) hits() int32 {
-	if m.Hits < 0 {
-		return m.Cells[0].Off
-	}
-	return m.Hits
-}
+func (m *Meter) Count() uint64 { return m.b.sum(m.t.Seg.Used(nil), m.counter()) }
 
 // sum adds up a word of some blocks.
 func (b *Blocks) sum(slots []int, cell int32) (sum uint64) {

@@ -38,14 +38,14 @@ type keySum struct {
 	doubted bool // the next reading was lower: a timer was stopped and its sum has not grown yet, or it was given up
 }
 
-// wantsTable reports whether the meter has a table: one that serves single objects must, and one of all objects of a kind everywhere
+// wantsTable reports whether a meter has a table: one that serves single objects must, and one of all objects of a kind everywhere
 // may, so that they become known.
-func (m *Meter) wantsTable() Want {
+func wantsTable(plan *pcl.Plan, serves bool) Want {
 	switch {
-	case m.Plan.By == 0:
-	case m.o.Serves:
+	case plan.By == 0:
+	case serves:
 		return Needed
-	case len(m.Plan.Vars) > m.Plan.By && !m.Plan.Restricted():
+	case len(plan.Vars) > plan.By && !plan.Restricted():
 		return IfRoom
 	}
 	return Without

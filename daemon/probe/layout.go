@@ -12,8 +12,9 @@ import (
 type Cell struct {
 	Off, Size  int32
 	Kind       pcl.Kind
-	Activation bool // a flag that holds a stack pointer
-	Rows       bool // a timer that reads the thread's row
+	Activation bool                 // a flag that holds a stack pointer
+	Rows       bool                 // a timer that reads the thread's row
+	Quantity   threadstats.Quantity // of the row, if it reads one
 }
 
 // A Layout says where the words of a plan lie in each thread block. It needs no target: prices are tried with one.
@@ -93,7 +94,7 @@ func (l *Layout) Clear() { l.Cells, l.Hits, l.Buckets, l.Table, l.Follows = nil,
 
 // cell is the cell that variable i of the plan needs.
 func (l *Layout) cell(i int, kind pcl.Kind) Cell {
-	c := Cell{Size: trampoline.WordSize, Kind: kind, Activation: l.isActivationFlag(i), Rows: l.Rows && (kind == pcl.ProcessTimer || kind == pcl.Kernel)}
+	c := Cell{Size: trampoline.WordSize, Kind: kind, Activation: l.isActivationFlag(i), Rows: l.Rows && (kind == pcl.ProcessTimer || kind == pcl.Kernel), Quantity: Quantity(l.Plan)}
 	switch {
 	case c.Rows && kind == pcl.ProcessTimer:
 		c.Size = trampoline.RunTimerSize
@@ -149,6 +150,14 @@ func (l *Layout) isActivationFlag(v int) bool {
 		}
 	}
 	return false
+}
+
+// counter is the cell that says how often probes ran.
+func (l *Layout) counter() int32 {
+	if l.Hits < 0 {
+		return l.Cells[0].Off
+	}
+	return l.Hits
 }
 
 // hitsOf is the cell that counts executions of a request; -1 if none does.

@@ -42,7 +42,7 @@ func New(b *Blocks, plan *pcl.Plan, rows bool, o Options) *Meter {
 
 // Reserve reserves the cells. After an error Close gives back what was reserved until then.
 func (m *Meter) Reserve() error {
-	if err := m.Layout.Reserve(&m.t.Cells, m.wantsTable(), m.o.Files); err != nil {
+	if err := m.Layout.Reserve(&m.t.Cells, wantsTable(m.Plan, m.o.Serves), m.o.Files); err != nil {
 		return err
 	}
 	m.keys.begin()

@@ -17,14 +17,14 @@ type ranTime struct {
 const apart = 100_000
 
 // readRan reads such a timer without stopping its thread; ok is false if it changed each time.
-func (m *Meter) readRan(slot int, c Cell, tid int) (v ranTime, ok bool) {
-	seg := m.t.Seg
+func (b *Blocks) readRan(slot int, c Cell) (v ranTime, ok bool) {
+	seg, tid := b.t.Seg, b.owner[slot]
 	word := func(off int32) uint64 { return seg.Load(slot, c.Off+off) }
 	for range 8 {
 		active, start, off, sum := word(trampoline.TimerActive), word(trampoline.TimerStart), word(trampoline.TimerOff), word(trampoline.TimerSum)
 		v = ranTime{cycles: sum, off: word(trampoline.TimerOffSum), rawCycles: sum, running: active != 0}
 		before := kernel.TSC()
-		now, owned := m.t.Stats.Now(slot, threadstats.OffCPU)
+		now, owned := b.t.Stats.Now(slot, threadstats.OffCPU)
 		after := kernel.TSC()
 		if word(trampoline.TimerActive) != active || word(trampoline.TimerStart) != start || word(trampoline.TimerSum) != sum || after-before > apart {
 			continue
@@ -41,7 +41,7 @@ func (m *Meter) readRan(slot int, c Cell, tid int) (v ranTime, ok bool) {
 // ran is the growth of a timer of running time in one thread block, in seconds.
 func (m *Meter) ran(slot int, c Cell) float64 {
 	tid, last := m.b.owner[slot], m.seen[slot]
-	v, ok := m.readRan(slot, c, tid)
+	v, ok := m.b.readRan(slot, c)
 	switch {
 	case !ok:
 		return 0 // the next pass sees it
@@ -61,7 +61,7 @@ func (m *Meter) ran(slot int, c Cell) float64 {
 }
 
 // ranSum is the sum of a timer of running time in ns, as far as it was stopped.
-func (m *Meter) ranSum(slot int, c Cell) uint64 {
-	cycles := m.t.Seg.Load(slot, c.Off+trampoline.TimerSum)
-	return uint64(m.t.Clock.Seconds(float64(cycles))*1e9) - m.t.Seg.Load(slot, c.Off+trampoline.TimerOffSum)
+func (b *Blocks) ranSum(slot int, c Cell) uint64 {
+	cycles := b.t.Seg.Load(slot, c.Off+trampoline.TimerSum)
+	return uint64(b.t.Clock.Seconds(float64(cycles))*1e9) - b.t.Seg.Load(slot, c.Off+trampoline.TimerOffSum)
 }

@@ -30,14 +30,14 @@ func (m *Meter) growth(slot int, c Cell, since float64) float64 {
 	if c.Rows && c.Kind == pcl.ProcessTimer {
 		return m.ran(slot, c)
 	}
-	v, raw := m.timer(slot, c, tid)
+	v, raw := m.b.timer(slot, c)
 	parked, hidden := m.Plan.ExcludeParked && m.b.parked[tid], 0.0
 	if parked {
-		hidden = m.seconds(c, v-raw)
+		hidden = m.b.seconds(c, v-raw)
 		v = max(last.value, raw) // what is in flight while parked is not waiting
 	}
 	if v < last.value {
-		if tid != 0 && raw == last.raw && !m.running(slot, c) {
+		if tid != 0 && raw == last.raw && !m.b.running(slot, c) {
 			return 0 // stopped, but the sum has not grown yet: the next pass sees it
 		}
 		last.value = v // what was in flight is gone: its activation was left by an exception, or its thread ended
@@ -46,7 +46,7 @@ func (m *Meter) growth(slot int, c Cell, since float64) float64 {
 	if !m.covered(slot) {
 		return 0
 	}
-	d := m.seconds(c, v-last.value)
+	d := m.b.seconds(c, v-last.value)
 	if parked || last.parked {
 		d = min(d, m.t.Now()-since+short(last.hidden)) // a wait that ends was parked for the most part; a pass begins long before it reads
 	}
@@ -61,18 +61,19 @@ func short(hidden float64) float64 {
 	return hidden
 }
 
-func (m *Meter) running(slot int, c Cell) bool {
-	return m.t.Seg.Load(slot, c.Off+trampoline.TimerActive) != 0
+func (b *Blocks) running(slot int, c Cell) bool {
+	return b.t.Seg.Load(slot, c.Off+trampoline.TimerActive) != 0
 }
 
 // timer reads a timer cell without stopping its thread: the words are read until two readings agree, with the clock between them.
-func (m *Meter) timer(slot int, c Cell, tid int) (value, raw uint64) {
-	word := func(off int32) uint64 { return m.t.Seg.Load(slot, c.Off+off) }
+func (b *Blocks) timer(slot int, c Cell) (value, raw uint64) {
+	seg, tid := b.t.Seg, b.owner[slot]
+	word := func(off int32) uint64 { return seg.Load(slot, c.Off+off) }
 	for range 8 {
 		active, start, sum := word(trampoline.TimerActive), word(trampoline.TimerStart), word(trampoline.TimerSum)
 		now := start
 		if active != 0 && tid != 0 {
-			now = m.clockOf(slot, c, tid)
+			now = b.clockOf(slot, c, tid)
 		}
 		value, raw = sum, sum
 		if now > start {
@@ -86,34 +87,34 @@ func (m *Meter) timer(slot int, c Cell, tid int) (value, raw uint64) {
 }
 
 // clockOf is the time on the clock of a timer that runs; 0 where it cannot be read.
-func (m *Meter) clockOf(slot int, c Cell, tid int) uint64 {
+func (b *Blocks) clockOf(slot int, c Cell, tid int) uint64 {
 	switch c.Kind {
 	case pcl.ProcessTimer:
-		return m.b.cpuOf(tid)
+		return b.cpuOf(tid)
 	case pcl.Kernel:
-		now, _ := m.t.Stats.Now(slot, Quantity(m.Plan))
+		now, _ := b.t.Stats.Now(slot, c.Quantity)
 		return now
 	}
-	return m.b.tsc
+	return b.tsc
 }
 
 // seconds is what a timer has added, in the metric's unit.
-func (m *Meter) seconds(c Cell, d uint64) float64 {
+func (b *Blocks) seconds(c Cell, d uint64) float64 {
 	switch {
 	case c.Kind == pcl.ProcessTimer:
 		return float64(d) / 1e9
-	case c.Kind == pcl.Kernel && Quantity(m.Plan).Nanoseconds():
+	case c.Kind == pcl.Kernel && c.Quantity.Nanoseconds():
 		return float64(d) / 1e9
 	case c.Kind == pcl.Kernel:
 		return float64(d)
 	}
-	return m.t.Clock.Seconds(float64(d))
+	return b.t.Clock.Seconds(float64(d))
 }
 
 // inUnits is what was added to the first cell in the metric's unit.
 func (m *Meter) inUnits(d uint64) float64 {
 	if c := m.Cells[0]; c.Kind != pcl.Counter {
-		return m.seconds(c, d)
+		return m.b.seconds(c, d)
 	}
 	return float64(d)
 }
