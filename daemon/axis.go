@@ -131,3 +131,17 @@ func (d *Daemon) Weight(f grid.Focus, kind string) float64 {
 	}
 	return hits / total
 }
+
+// onlyTaken reports whether a lock is known by being taken alone: nobody was seen waiting for it in any process, so there is nothing to
+// search. d.mu is held.
+func (d *Daemon) onlyTaken(kind, name string) bool {
+	known := false
+	for _, t := range d.targets {
+		has, only := t.Locks.OnlyTaken(kind, name)
+		if has && !only {
+			return false
+		}
+		known = known || has
+	}
+	return known
+}

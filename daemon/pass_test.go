@@ -1,0 +1,27 @@
+package daemon
+
+import (
+	"testing"
+
+	"culprit/grid"
+	"culprit/internal/testprog"
+)
+
+// BenchmarkPass is a pass over the cells of counters, timers, a distribution and a table in the blocks of 200 threads.
+func BenchmarkPass(b *testing.B) {
+	p := testprog.StartTarget(b, testprog.Build(b, "testdata/targets/threads.c"), "200", "100")
+	d := attachTo(b, p.PID)
+	keys := []grid.PairKey{nameOf(b, d, "procedure_calls", "little_work"), nameOf(b, d, "exec_time_inclusive", "little_work"), nameOf(b, d, "cpu_inclusive", "little_work"),
+		nameOf(b, d, "exec_time_inclusive", "worker"), nameOf(b, d, "exec_time", "worker"), key(b, "sync_wait_inclusive", "/"), key(b, "io_wait_inclusive", "/"),
+		key(b, "io_latency", "/"), key(b, "lock_wait", "/")}
+	var s sums
+	d.mustEnable(b, &s, keys...)
+	for b.Loop() {
+		d.mu.Lock()
+		d.samplePairs(d.Now(), d.pairs)
+		d.mu.Unlock()
+	}
+	d.Disable(keys)
+	detachClean(b, d, p.PID)
+	p.Stop(b)
+}

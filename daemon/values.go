@@ -1,0 +1,123 @@
+package daemon
+
+import (
+	"culprit/daemon/probe"
+	"culprit/daemon/target"
+	"culprit/grid"
+	"culprit/pcl"
+)
+
+// How the values of a pair in all its targets become what its sink is given in a pass.
+
+// sample reads the pair and hands what it was, or has grown by, since p.last to its sink. It returns how many CPUs its probes took.
+func (p *pair) sample(s *target.Session, now float64) (cpus float64) {
+	interval := now - p.last
+	metric, known := s.Library.Metric(p.key.Metric) // pairs that serve others have none
+	switch {
+	case p.holds():
+		start, end, values := p.axis.Read(s, p.gauges())
+		if known && len(values) > 0 {
+			p.hold(start, end, metric.Aggregate.CombineHeld(values))
+		}
+	default:
+		values := p.grown(interval)
+		if p.totals(metric) {
+			p.handTotals(metric, values, now)
+		} else {
+			p.hand(s, values, now)
+		}
+		p.distribute(now)
+	}
+	for _, pt := range p.parts {
+		cpus += pt.price(interval)
+	}
+	p.last = now
+	return cpus
+}
+
+// sampleKeyed is sample for a pair that chooses a key.
+func (p *pair) sampleKeyed(s *target.Session, now float64) {
+	p.hand(s, append(p.keyed.values(), p.grown(now-p.last)...), now)
+	p.last = now
+}
+
+// grown is by how much the pair has grown in each of its targets.
+func (p *pair) grown(interval float64) (values []float64) {
+	for _, pt := range p.parts {
+		values = append(values, pt.meter.Grown(interval))
+	}
+	return values
+}
+
+// hand gives the sum of values since p.last to the sink, added up as the metric says.
+func (p *pair) hand(s *target.Session, values []float64, now float64) {
+	if m, ok := s.Library.Metric(p.key.Metric); ok && len(values) > 0 && p.sink != nil {
+		p.sink.Sample(p.key, p.last, now, m.Combine(values))
+	}
+}
+
+// hold gives what a value was in an interval to the sink.
+func (p *pair) hold(start, end float64, v grid.Held) {
+	switch s := p.sink.(type) {
+	case nil:
+	case grid.HeldSink:
+		s.Hold(p.key, start, end, v)
+	default:
+		s.Sample(p.key, start, end, v.Mean)
+	}
+}
+
+// holds reports whether the pair is a gauge in some target: its value holds until it is changed, and is read in all targets together.
+func (p *pair) holds() bool { return len(p.gauges()) > 0 }
+
+// gauges are the meters of the pair that are gauges.
+func (p *pair) gauges() (list []*probe.Meter) {
+	for _, pt := range p.parts {
+		if pt.probes != nil && pt.probes.Holds() {
+			list = append(list, pt.probes)
+		}
+	}
+	return list
+}
+
+// totals reports whether the pair is a total: what only grows, a timer or the events that the CPU counts, of a metric whose style is that of
+// values. Its value is how much it has grown since it was enabled. What the kernel keeps under a name is a value, or a growth, by itself.
+func (p *pair) totals(m grid.Metric) bool {
+	if m.Style != grid.SampledFunction || len(p.parts) == 0 {
+		return false
+	}
+	plan := p.parts[0].plan
+	return plan.Kind == pcl.WallTimer || plan.Kind == pcl.ProcessTimer || plan.Event != "" || plan.Kind == pcl.Kernel && len(plan.Vars) > 0
+}
+
+// handTotals hands to the sink what the parts of a pair have grown to, given by how much since p.last. Between two readings it is taken to
+// have grown evenly.
+func (p *pair) handTotals(m grid.Metric, growth []float64, now float64) {
+	var values []grid.Held
+	for i, pt := range p.parts {
+		before := pt.total
+		pt.total += growth[i]
+		values = append(values, grid.Held{Mean: before/2 + pt.total/2, Min: min(before, pt.total), Max: max(before, pt.total), Last: pt.total})
+	}
+	p.hold(p.last, now, m.Aggregate.CombineHeld(values))
+}
+
+// distribute hands what came into the buckets of the pair since p.last, in all its processes, to its sink.
+func (p *pair) distribute(now float64) {
+	sink, ok := p.sink.(grid.DistributionSink)
+	if !ok {
+		return
+	}
+	var all grid.Distribution
+	for _, pt := range p.parts {
+		if pt.probes == nil {
+			continue
+		}
+		if growth := pt.probes.Distribute(); growth != nil {
+			all.Add(growth)
+		}
+	}
+	if all.Count() > 0 {
+		sink.Distribute(p.key, p.last, now, &all)
+	}
+}
