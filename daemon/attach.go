@@ -145,7 +145,7 @@ func (d *Daemon) discover() {
 		t.readTimes()
 		if more, err := t.refreshCode(); err == nil && more {
 			d.logf("%s has loaded more code", t.Name)
-			d.publish(t)
+			d.catalogue.List(t.Objects())
 			if t.Seg != nil {
 				t.sampleGo()
 			}

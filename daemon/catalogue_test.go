@@ -11,7 +11,7 @@ import (
 func TestCodeIsListedOnDemand(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/command.c"), "10")
 	d := attachTo(t, p.PID)
-	d.catalogue.open.Wait()
+	d.catalogue.Wait()
 	if mods := d.Tree().Children(grid.Code); len(mods) > 0 {
 		t.Errorf("%q are listed, and nobody asked", mods)
 	}

@@ -21,6 +21,7 @@ import (
 	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
+	"culprit/daemon/resources"
 	"culprit/daemon/schedule"
 	"culprit/daemon/selfcost"
 	"culprit/daemon/stops"
@@ -62,7 +63,7 @@ type Daemon struct {
 	departed  departed
 	seats     int            // targets that there ever were
 	passing   kernel.Passing // marked at each pass, where values of single threads are measured
-	catalogue catalogue
+	catalogue *resources.Catalogue
 	schedule  schedule.Schedule
 	switches  float64 // how often a second threads are put on a CPU, in all targets together
 	allowance selfcost.Allowance
@@ -105,9 +106,10 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 	host, _ := os.Hostname()
 	tree, began := grid.NewTree(), time.Now()
 	s := &target.Session{Library: opts.Library, Tree: tree, Clock: clock, Kernel: kernel.NewThreadTable(), Host: host, Began: began, Pauses: stops.NewPauses(began), Patches: &patch.Count{}, Log: opts.Log}
-	d := &Daemon{opts: opts, session: s, files: openfiles.NewHost(tree), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, missed: map[string]string{}, byPID: map[int]*measured{}, catalogue: catalogue{listed: map[program.FileKey]bool{}}, stopped: make(chan struct{}), ended: make(chan struct{})}
+	d := &Daemon{opts: opts, session: s, files: openfiles.NewHost(tree), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, missed: map[string]string{}, byPID: map[int]*measured{}, stopped: make(chan struct{}), ended: make(chan struct{})}
 	d.watcher = children.NewWatcher(d.host())
 	d.programs.RunsLong, d.programs.Logf = d.runsLong, d.logf
+	d.catalogue = resources.NewCatalogue(s, d.goLoop, d.stopped)
 	d.images.Say = func(text string) { d.logf("%s", text) }
 	defer d.images.EndWith(ctx)()
 	d.allowance.Begin(d.session.Began, opts.Budget, selfcost.ThisMachine())

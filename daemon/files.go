@@ -1,10 +1,7 @@
 package daemon
 
 import (
-	"slices"
-
 	"culprit/daemon/probe"
-	"culprit/daemon/sampling"
 	"culprit/grid"
 )
 
@@ -72,27 +69,4 @@ func (d *Daemon) findFilesInTurn() {
 			t.Files.Look(now)
 		}
 	}
-}
-
-// manyFiles is how many files are offered to the search on which nobody was seen waiting.
-const manyFiles = 64
-
-// worthAsking leaves of very many files those that somebody was seen waiting for, and some. d.mu is held.
-func (d *Daemon) worthAsking(all []grid.Focus) []grid.Focus {
-	if len(all) <= manyFiles {
-		return all
-	}
-	var out []grid.Focus
-	left := manyFiles
-	for _, f := range all {
-		part := sampling.ObjectPart(f)
-		waited := slices.ContainsFunc(d.targets, func(t *measured) bool { return t.profile.Waited(part) })
-		if waited || left > 0 {
-			out = append(out, f)
-		}
-		if !waited {
-			left--
-		}
-	}
-	return out
 }

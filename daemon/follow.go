@@ -80,7 +80,7 @@ func (d *Daemon) join(pid int) error {
 	t.child = true
 	d.logf("%s was started by a target and is measured too", t.Name)
 	d.goLoop(func() { d.await(t) })
-	d.publish(t)
+	d.catalogue.List(t.Objects())
 	if err := d.extend(t); err != nil {
 		d.logf("%s: not everything is measured there: %v", t.Name, err)
 	}

@@ -79,6 +79,7 @@ var allowed = map[string][]string{
 	"daemon/target":      {"grid", "pcl", "trampoline", "daemon/arch", "daemon/contexts", "daemon/image", "daemon/items", "daemon/kernel", "daemon/libc", "daemon/locks", "daemon/openfiles", "daemon/patch", "daemon/plans", "daemon/process", "daemon/program", "daemon/segment", "daemon/stack", "daemon/stops", "daemon/targetstats", "daemon/threads"},
 	"daemon/sampling":    {"grid", "pcl", "daemon/image", "daemon/items", "daemon/kernel", "daemon/libc", "daemon/locks", "daemon/process", "daemon/schedule", "daemon/stack", "daemon/target", "daemon/threads", "daemon/waits"},
 	"daemon/estimate":    {"grid", "pcl", "daemon/kernel", "daemon/sampling", "daemon/schedule", "daemon/stack", "daemon/target", "daemon/threads"},
+	"daemon/resources":   {"grid", "pcl", "daemon/program", "daemon/sampling", "daemon/target"},
 	"daemon/segment":     {"trampoline", "daemon/arch", "daemon/process", "daemon/kernel"},
 	"daemon":             {"grid", "trampoline", "pcl", "daemon"},
 	"consultant":         {"grid", "pcl", "consultant"},
