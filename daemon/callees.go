@@ -4,26 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
-	"culprit/daemon/image"
+	"culprit/daemon/callees"
 	"culprit/daemon/probe"
-	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/pcl"
 )
-
-// A CalledFrom says which functions are called from one place in a function.
-type CalledFrom struct {
-	From     string // the function that calls, as module/function
-	Offset   uint64 // of the call instruction from the function's entry
-	File     string // where it is written; "" if that is not known
-	Line     int
-	Indirect bool
-	Callees  []string // module/function, sorted; of indirect calls those that were seen
-	Refused  string   // why an indirect call cannot be watched
-}
 
 // calleeLook is how often the last callees are read.
 const calleeLook = 2 * time.Millisecond
@@ -31,8 +18,8 @@ const calleeLook = 2 * time.Millisecond
 // Callees watches the calls of a function for a while and tells where each goes. Direct calls are known; at the indirect ones a probe
 // keeps the last callee of each thread, which is read every two milliseconds: a callee that is rare may be missed. What is found is
 // known to the search from then on. Without a module the function is what $function of PCL takes the name for.
-func (d *Daemon) Callees(ctx context.Context, module, function string, span time.Duration) ([]CalledFrom, error) {
-	var all []CalledFrom
+func (d *Daemon) Callees(ctx context.Context, module, function string, span time.Duration) ([]callees.Call, error) {
+	var all []callees.Call
 	found := false
 	d.mu.Lock()
 	targets := append([]*measured(nil), d.targets...)
@@ -71,7 +58,7 @@ func (t *measured) calling(module, function string) ([]pcl.FuncID, error) {
 	return t.Function(module, function), nil
 }
 
-func (d *Daemon) callees(ctx context.Context, t *measured, id pcl.FuncID, span time.Duration) ([]CalledFrom, error) {
+func (d *Daemon) callees(ctx context.Context, t *measured, id pcl.FuncID, span time.Duration) ([]callees.Call, error) {
 	d.mu.Lock()
 	f := t.Func(id)
 	pl := t.Plans.Made(f)
@@ -79,54 +66,19 @@ func (d *Daemon) callees(ctx context.Context, t *measured, id pcl.FuncID, span t
 	if pl.Reason() != "" {
 		return nil, fmt.Errorf("%s cannot be instrumented: %s", f.Fn.Name, pl.Reason())
 	}
-	seen := make([]watched, len(f.Flow().Calls))
-	for i := range seen {
-		seen[i].callees = map[uint64]bool{}
-	}
-	if slices.ContainsFunc(f.Flow().Calls, isIndirect) {
-		if err := d.watchCallees(ctx, t, f, seen, span); err != nil {
+	w := callees.New(f)
+	if w.Indirect() {
+		if err := d.watchCallees(ctx, t, w, span); err != nil {
 			return nil, err
 		}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return t.calledFrom(f, seen), nil
+	return w.Calls(t.Program), nil
 }
 
-// watched is what is known of one call.
-type watched struct {
-	callees map[uint64]bool
-	refused string
-}
-
-// isIndirect reports whether a call goes where a register or memory says, other than the linkage table's.
-func isIndirect(c image.CallSite) bool { return c.Indirect && c.Import == "" && c.Target == 0 }
-
-// calleeKey is the pair by which the probes of Callees go in and out.
-func calleeKey(f *program.Function) grid.PairKey {
-	return grid.PairKey{Metric: "(callees)", Focus: grid.Whole().Refine(grid.Code, f.Fn.Module, f.Fn.Name)}
-}
-
-// calleePlan keeps the last callee of every indirect call in a variable of its own.
-func (t *measured) calleePlan(f *program.Function, seen []watched) *pcl.Plan {
-	p := &pcl.Plan{Pair: calleeKey(f), Kind: pcl.Counter}
-	for i, c := range f.Flow().Calls {
-		if !isIndirect(c) {
-			continue
-		}
-		p.Vars = append(p.Vars, pcl.Var{Name: fmt.Sprintf("callee%d", i), Kind: pcl.Counter})
-		r := pcl.Request{Func: f.ID, Where: pcl.Call, Site: i, Code: []pcl.Instr{{Op: pcl.OpSet, Var: len(p.Vars) - 1, Expr: &pcl.Expr{Op: pcl.ExCallee}}}}
-		if err := t.reachable(&r); err != nil {
-			seen[i].refused = err.Error()
-			continue
-		}
-		p.Requests = append(p.Requests, r)
-	}
-	return p
-}
-
-func (d *Daemon) watchCallees(ctx context.Context, t *measured, f *program.Function, seen []watched, span time.Duration) error {
-	p, err := d.insertCallees(t, f, seen)
+func (d *Daemon) watchCallees(ctx context.Context, t *measured, w *callees.Watch, span time.Duration) error {
+	p, err := d.insertCallees(t, w)
 	if p == nil {
 		return err
 	}
@@ -144,18 +96,18 @@ func (d *Daemon) watchCallees(ctx context.Context, t *measured, f *program.Funct
 		case <-end.C:
 			return nil
 		case <-look.C:
-			p.noteCallees(seen)
+			p.noteCallees(w)
 		}
 	}
 }
 
 // insertCallees patches the probes in; nil if there is no call that they could watch.
-func (d *Daemon) insertCallees(t *measured, f *program.Function, seen []watched) (*part, error) {
+func (d *Daemon) insertCallees(t *measured, w *callees.Watch) (*part, error) {
 	d.enabling.Lock()
 	defer d.enabling.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	plan := t.calleePlan(f, seen)
+	plan := w.Plan(t.reachable)
 	if len(plan.Requests) == 0 {
 		return nil, nil
 	}
@@ -193,7 +145,7 @@ func (d *Daemon) takeOut(p *part) {
 }
 
 // noteCallees reads the last callees of all threads.
-func (p *part) noteCallees(seen []watched) {
+func (p *part) noteCallees(w *callees.Watch) {
 	p.t.d.mu.Lock()
 	defer p.t.d.mu.Unlock()
 	if p.t.Seg == nil || p.gone {
@@ -201,30 +153,7 @@ func (p *part) noteCallees(seen []watched) {
 	}
 	for _, slot := range append(p.t.Seg.Used(nil), p.t.Seg.Slots) {
 		for _, r := range p.plan.Requests {
-			if to := p.t.Seg.Load(slot, p.probes.Cells[r.Code[0].Var].Off); to != 0 {
-				seen[r.Site].callees[to] = true
-			}
+			w.Note(&r, p.t.Seg.Load(slot, p.probes.Cells[r.Code[0].Var].Off))
 		}
 	}
-}
-
-// calledFrom names what is known of the calls of a function. d.mu is held.
-func (t *measured) calledFrom(f *program.Function, seen []watched) (out []CalledFrom) {
-	for i, c := range f.Flow().Calls {
-		at := CalledFrom{From: f.Fn.Module + "/" + f.Fn.Name, Offset: c.Addr + f.Obj.Bias - f.Addr(), Indirect: isIndirect(c), Refused: seen[i].refused}
-		at.File, at.Line, _ = f.Obj.Line(c.Addr)
-		if g := t.Callee(f.Obj, c); g != nil {
-			at.Callees = append(at.Callees, g.Fn.Module+"/"+g.Fn.Name)
-		}
-		for to := range seen[i].callees {
-			if g := t.FunctionAt(to); g != nil {
-				at.Callees = append(at.Callees, g.Fn.Module+"/"+g.Fn.Name)
-				f.Learn(g.ID)
-			}
-		}
-		slices.Sort(at.Callees)
-		at.Callees = slices.Compact(at.Callees)
-		out = append(out, at)
-	}
-	return out
 }

@@ -13,6 +13,7 @@ import (
 
 	"culprit/cmd/culprit/internal/proclist"
 	"culprit/daemon"
+	"culprit/daemon/callees"
 	"culprit/grid"
 	"culprit/internal/safetext"
 	"culprit/pcl"
@@ -27,14 +28,14 @@ func newCallees() *cobra.Command {
 watched for a while (--time). FUNCTION is a name as culprit shows it, with or without its module:
 server.c/main, /Code/server.c/main, main.`, Args: cobra.ExactArgs(2),
 		RunE: body(func(cmd *cobra.Command, args []string) error {
-			return callees(cmd.Context(), cmd.OutOrStdout(), args[0], args[1], span)
+			return listCallees(cmd.Context(), cmd.OutOrStdout(), args[0], args[1], span)
 		}),
 	}
 	cmd.Flags().DurationVar(&span, "time", span, "how long to watch the indirect calls")
 	return cmd
 }
 
-func callees(ctx context.Context, w io.Writer, target, name string, span time.Duration) error {
+func listCallees(ctx context.Context, w io.Writer, target, name string, span time.Duration) error {
 	path, _ := strings.CutPrefix(name, "/Code/")
 	module, function, ok := strings.Cut(path, "/")
 	if !ok {
@@ -53,7 +54,7 @@ func callees(ctx context.Context, w io.Writer, target, name string, span time.Du
 	}
 	ctx, stop := interruptible(ctx, []int{pid})
 	defer stop()
-	var calls []daemon.CalledFrom
+	var calls []callees.Call
 	err = briefly(ctx, lib, pid, func(d *daemon.Daemon) (err error) {
 		calls, err = d.Callees(ctx, module, function, span)
 		if ctx.Err() != nil {
@@ -86,9 +87,9 @@ func briefly(ctx context.Context, lib *pcl.Library, pid int, ask func(*daemon.Da
 }
 
 // writeCallees prints a line for each call and one for each of its callees.
-func writeCallees(w io.Writer, calls []daemon.CalledFrom) error {
+func writeCallees(w io.Writer, calls []callees.Call) error {
 	var b strings.Builder
-	several := slices.ContainsFunc(calls, func(c daemon.CalledFrom) bool { return c.From != calls[0].From })
+	several := slices.ContainsFunc(calls, func(c callees.Call) bool { return c.From != calls[0].From })
 	from := ""
 	for _, c := range calls {
 		if several && c.From != from {

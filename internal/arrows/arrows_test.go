@@ -80,6 +80,7 @@ var allowed = map[string][]string{
 	"daemon/sampling":    {"grid", "pcl", "daemon/image", "daemon/items", "daemon/kernel", "daemon/libc", "daemon/locks", "daemon/process", "daemon/schedule", "daemon/stack", "daemon/target", "daemon/threads", "daemon/waits"},
 	"daemon/estimate":    {"grid", "pcl", "daemon/kernel", "daemon/sampling", "daemon/schedule", "daemon/stack", "daemon/target", "daemon/threads"},
 	"daemon/resources":   {"grid", "pcl", "daemon/program", "daemon/sampling", "daemon/target"},
+	"daemon/callees":     {"grid", "pcl", "daemon/image", "daemon/program"},
 	"daemon/segment":     {"trampoline", "daemon/arch", "daemon/process", "daemon/kernel"},
 	"daemon":             {"grid", "trampoline", "pcl", "daemon"},
 	"consultant":         {"grid", "pcl", "consultant"},
