@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"culprit/daemon/plans"
+	"culprit/daemon/survey"
 	"culprit/grid"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
@@ -56,16 +57,16 @@ func TestGoCodeIsSampled(t *testing.T) {
 func TestGoCodeHasNoPoints(t *testing.T) {
 	require.Tool(t, "gcc")
 	bin := testprog.BuildGo(t, "testdata/odd/cgo")
-	r, err := Points(bin)
+	r, err := survey.Points(bin)
 	if err != nil || r.Refused[plans.WhyGo] < 1000 || r.Instrumentable < 10 {
 		t.Errorf("%d functions refused as Go code, %d can be instrumented, %v", r.Refused[plans.WhyGo], r.Instrumentable, err)
 	}
-	stripped, err := Points(testprog.BuildGo(t, "testdata/odd/cgo", "-ldflags=-s -w"))
+	stripped, err := survey.Points(testprog.BuildGo(t, "testdata/odd/cgo", "-ldflags=-s -w"))
 	if err != nil || stripped.Instrumentable != 0 {
 		t.Errorf("of a stripped program, which does not say what is C code, %d functions can be instrumented, %v", stripped.Instrumentable, err)
 	}
 	p := testprog.StartTarget(t, bin)
-	limits, err := Limits(p.PID)
+	limits, err := survey.Limits(p.PID)
 	if err != nil || len(limits) != 1 || limits[0].Why != plans.WhyGo {
 		t.Errorf("limits of a Go program: %v, %v", limits, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/survey"
 	"culprit/grid"
 	"culprit/internal/testprog"
 )
@@ -179,7 +180,7 @@ func TestNothingToCount(t *testing.T) {
 // TestThreadsCancelledAnywhere: a program that cancels threads at any instruction and has something to put in order then is not patched.
 func TestThreadsCancelledAnywhere(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/cancelled.cc", "-O2"))
-	if limits, err := Limits(p.PID); err != nil || len(limits) != 1 || !limits[0].Whole || !strings.HasPrefix(limits[0].Why, "it cancels threads wherever they are (pthread_setcanceltype)") {
+	if limits, err := survey.Limits(p.PID); err != nil || len(limits) != 1 || !limits[0].Whole || !strings.HasPrefix(limits[0].Why, "it cancels threads wherever they are (pthread_setcanceltype)") {
 		t.Errorf("limits: %v, %v", limits, err)
 	}
 	if _, err := Attach(context.Background(), Options{Library: library(t), Backend: grid.BackendProbe}, p.PID); err == nil ||

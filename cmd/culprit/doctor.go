@@ -8,8 +8,8 @@ import (
 
 	"culprit/cmd/culprit/internal/doctor"
 	"culprit/cmd/culprit/internal/proclist"
-	"culprit/daemon"
 	"culprit/daemon/attach"
+	"culprit/daemon/survey"
 	"culprit/daemon/threadstats"
 	"culprit/internal/safetext"
 )
@@ -73,7 +73,7 @@ func occupied(pid int) doctor.Check {
 
 // limits are the objects of a process that probes do not go into, or not everywhere.
 func limits(pid int) (checks []doctor.Check) {
-	list, err := daemon.Limits(pid)
+	list, err := survey.Limits(pid)
 	if err != nil {
 		return nil // the other checks say why
 	}

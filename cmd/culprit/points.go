@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"culprit/cmd/culprit/internal/proclist"
-	"culprit/daemon"
 	"culprit/daemon/plans"
+	"culprit/daemon/survey"
 	"culprit/internal/safetext"
 )
 
@@ -37,7 +37,7 @@ func points(w io.Writer, target string, asJSON, names bool) error {
 	if err != nil {
 		return err
 	}
-	r, err := daemon.Points(target)
+	r, err := survey.Points(target)
 	if err != nil {
 		return err
 	}

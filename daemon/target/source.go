@@ -3,6 +3,7 @@ package target
 import (
 	"os"
 
+	"culprit/daemon/image"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
 )
@@ -45,3 +46,31 @@ func CodeMap(m *process.Mapping) program.Mapping {
 
 // SourceOf lets a program read a process.
 func SourceOf(p *process.Process) program.Source { return source{p} }
+
+// EachFile hands every file whose code a process has mapped to visit. Nothing is stopped.
+func EachFile(pid int, visit func(*image.Object)) error {
+	p, err := process.Look(pid)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	maps, err := p.Maps()
+	if err != nil {
+		return err
+	}
+	var files program.Files
+	seen := map[program.FileKey]bool{}
+	for _, m := range maps {
+		code := CodeMap(&m)
+		if !m.Executable() || !m.FileBacked() || code.InMemory() || seen[code.File] {
+			continue
+		}
+		seen[code.File] = true
+		o, err := files.Open(SourceOf(p), &code)
+		if err != nil {
+			return err
+		}
+		visit(o)
+	}
+	return nil
+}

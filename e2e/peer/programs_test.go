@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"culprit/daemon"
+	"culprit/daemon/survey"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
 )
@@ -57,7 +58,7 @@ func everyFunctionOfLs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := daemon.Points(resolved(t, ls))
+	report, err := survey.Points(resolved(t, ls))
 	if err != nil || report.Functions < 100 {
 		t.Fatalf("%+v, %v", report, err)
 	}

@@ -81,6 +81,7 @@ var allowed = map[string][]string{
 	"daemon/estimate":    {"grid", "pcl", "daemon/kernel", "daemon/sampling", "daemon/schedule", "daemon/stack", "daemon/target", "daemon/threads"},
 	"daemon/resources":   {"grid", "pcl", "daemon/program", "daemon/sampling", "daemon/target"},
 	"daemon/callees":     {"grid", "pcl", "daemon/image", "daemon/program"},
+	"daemon/survey":      {"grid", "pcl", "daemon/contexts", "daemon/image", "daemon/kernelmeter", "daemon/libc", "daemon/plans", "daemon/process", "daemon/program", "daemon/stops", "daemon/target"},
 	"daemon/segment":     {"trampoline", "daemon/arch", "daemon/process", "daemon/kernel"},
 	"daemon":             {"grid", "trampoline", "pcl", "daemon"},
 	"consultant":         {"grid", "pcl", "consultant"},

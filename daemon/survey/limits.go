@@ -1,12 +1,10 @@
-package daemon
+package survey
 
 import (
 	"culprit/daemon/contexts"
 	"culprit/daemon/image"
 	"culprit/daemon/libc"
 	"culprit/daemon/plans"
-	"culprit/daemon/process"
-	"culprit/daemon/program"
 	"culprit/daemon/stops"
 	"culprit/daemon/target"
 )
@@ -21,7 +19,7 @@ type Limit struct {
 
 // Limits says what of a process has no probes, as far as it is seen without stopping it.
 func Limits(pid int) (limits []Limit, err error) {
-	err = eachFile(pid, func(o *image.Object) {
+	err = target.EachFile(pid, func(o *image.Object) {
 		if o.IsGo() {
 			limits = append(limits, Limit{Object: o.Name(), Why: plans.WhyGo, Sure: true})
 		}
@@ -33,32 +31,4 @@ func Limits(pid int) (limits []Limit, err error) {
 		}
 	})
 	return limits, err
-}
-
-// eachFile hands every file whose code a process has mapped to visit. Nothing is stopped.
-func eachFile(pid int, visit func(*image.Object)) error {
-	p, err := process.Look(pid)
-	if err != nil {
-		return err
-	}
-	defer p.Close()
-	maps, err := p.Maps()
-	if err != nil {
-		return err
-	}
-	var files program.Files
-	seen := map[program.FileKey]bool{}
-	for _, m := range maps {
-		code := target.CodeMap(&m)
-		if !m.Executable() || !m.FileBacked() || code.InMemory() || seen[code.File] {
-			continue
-		}
-		seen[code.File] = true
-		o, err := files.Open(target.SourceOf(p), &code)
-		if err != nil {
-			return err
-		}
-		visit(o)
-	}
-	return nil
 }
