@@ -102,10 +102,11 @@ var allowed = map[string][]string{
 
 // tests lists what the tests of a package may import besides.
 var tests = map[string][]string{
-	"pcl":             {"pcl"},
-	"pcl/check":       {"pcl/internal/cases"},
-	"pcl/compile":     {"pcl/check", "pcl/internal/cases"},
-	"daemon/estimate": {"daemon/program"},
+	"pcl":              {"pcl"},
+	"pcl/check":        {"pcl/internal/cases"},
+	"pcl/compile":      {"pcl/check", "pcl/internal/cases"},
+	"daemon/estimate":  {"daemon/program"},
+	"daemon/resources": {"daemon/libc", "daemon/locks"},
 }
 
 // alone lists the packages that import nothing of the house, not even internal/..., outside their tests; but for procParser, which is alone itself.
