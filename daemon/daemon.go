@@ -227,11 +227,13 @@ func (d *Daemon) lives(t *measured) bool {
 	}
 	err := d.checkExec(t)
 	if errors.Is(err, process.ErrTargetExeced) || errors.Is(err, process.ErrTargetExited) {
-		d.logf("%s: %v", t.Name, err)
-		d.end(t)
-		if t.child && errors.Is(err, process.ErrTargetExeced) {
+		goesOn := errors.Is(err, process.ErrTargetExeced) && d.opts.Children
+		if goesOn {
 			d.watcher.Restarted(t.Proc.PID())
+		} else {
+			d.logf("%s: %v", t.Name, err)
 		}
+		d.end(t)
 		return false
 	}
 	return true
@@ -245,12 +247,19 @@ func (d *Daemon) end(t *measured) {
 	t.ended, t.endedAt = true, d.Now()
 	t.Files.Close()
 	d.session.Tree.Retire(grid.Process, t.Name)
+	d.endWithLast()
+}
+
+// endWithLast ends the session when no target is left, and none that has executed another program is to be joined again. d.mu is held.
+func (d *Daemon) endWithLast() {
 	for _, o := range d.targets {
 		if !o.ended {
 			return
 		}
 	}
-	d.endOnce.Do(func() { close(d.ended) })
+	if !d.watcher.Awaits() {
+		d.endOnce.Do(func() { close(d.ended) })
+	}
 }
 
 // Ended is closed when all targets have ended: by exit, exec or a signal.

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"strconv"
 	"strings"
 	"testing"
@@ -78,5 +79,42 @@ func TestExecAmongMany(t *testing.T) {
 	}
 	for _, p := range all {
 		p.Stop(t)
+	}
+}
+
+// TestExecGoesOn: a start script that executes its server is measured as the server then, and the session ends with it.
+func TestExecGoesOn(t *testing.T) {
+	bin := testprog.Build(t, "testdata/targets/execer.c")
+	p := testprog.StartTarget(t, bin)
+	d, err := Attach(context.Background(), Options{Library: library(t), Children: true, Log: func(s string) { t.Log(s) }}, p.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Detach() })
+	p.Say(t, "exec")
+	p.Expect(t, "READY", 10*time.Second)
+	d.awaitTargets(t, 1)
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		list := d.Targets()
+		if len(list) == 2 && list[0].Ended && !list[1].Ended && list[1].PID == p.PID {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the new program is not measured: %+v", list)
+		}
+	}
+	select {
+	case <-d.Ended():
+		t.Fatal("the session has ended, and the program goes on")
+	default:
+	}
+	p.Kill()
+	select {
+	case <-d.Ended():
+	case <-time.After(10 * time.Second):
+		t.Error("the program has ended, and the session goes on")
+	}
+	if clean, err := d.Detach(); !clean {
+		t.Errorf("detach: %v", err)
 	}
 }

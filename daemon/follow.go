@@ -64,6 +64,7 @@ func (d *Daemon) follow() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.completeTargets(now)
+	d.endWithLast() // what was to be joined again may have ended
 }
 
 // join makes a process a target and measures there too what is measured of the others.
@@ -73,12 +74,19 @@ func (d *Daemon) join(pid int) error {
 	if len(d.targets) >= maxTargets {
 		return fmt.Errorf("%d processes are measured already", maxTargets)
 	}
+	before := ""
+	if old := d.byPID[pid]; old != nil {
+		before = old.Name
+	}
 	if err := d.attachOr(pid, attach.ChildMaySample); err != nil {
 		return err
 	}
 	t := d.targets[len(d.targets)-1]
-	t.child = true
-	d.logf("%s was started by a target and is measured too", t.Name)
+	if t.child = true; before != "" {
+		d.logf("%s has executed another program and is measured as %s now", before, t.Name)
+	} else {
+		d.logf("%s was started by a target and is measured too", t.Name)
+	}
 	d.goLoop(func() { d.await(t) })
 	d.catalogue.List(t.Objects())
 	if err := d.extend(t); err != nil {

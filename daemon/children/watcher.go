@@ -38,13 +38,14 @@ type Watcher struct {
 	elders  map[int]bool   // ancestors of the first targets: what loses its parent becomes a child of one of them
 
 	mu    sync.Mutex
-	born  time.Time // when a target last had a child
-	again []int     // were targets and have executed another program
+	born  time.Time    // when a target last had a child
+	again []int        // were targets and have executed another program
+	late  map[int]bool // of those, the ones that are not joined yet and may still be
 }
 
 // NewWatcher is a watcher that knows no process yet.
 func NewWatcher(h Host) *Watcher {
-	return &Watcher{host: h, young: map[int]young{}, shunned: map[int]uint64{}, elders: map[int]bool{}}
+	return &Watcher{host: h, young: map[int]young{}, shunned: map[int]uint64{}, elders: map[int]bool{}, late: map[int]bool{}}
 }
 
 // Close gives back what the kernel was asked with.
@@ -105,11 +106,26 @@ func (w *Watcher) forgetShunned() {
 	}
 }
 
-// Restarted tells that a target that was a child has ended as one by executing another program: it is to be joined again.
+// Restarted tells that a target has ended as one by executing another program: it is to be joined again.
 func (w *Watcher) Restarted(pid int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.again = append(w.again, pid)
+	w.late[pid] = true
+}
+
+// Awaits reports whether a process that was Restarted has not been joined again yet, and may still be.
+func (w *Watcher) Awaits() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.late) > 0
+}
+
+// decided notes that a process was joined, or never will be.
+func (w *Watcher) decided(pid int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.late, pid)
 }
 
 // LastBirth is when a target was last seen to have a new child; zero if none was.

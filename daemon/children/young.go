@@ -65,18 +65,18 @@ func (w *Watcher) takeIn(p kernel.Parentage, y young, now time.Time) (joined boo
 	delete(w.young, p.PID)
 	err := w.host.Join(p.PID)
 	switch {
-	case err == nil:
-		return true
-	case errors.Is(err, process.ErrNotFound), errors.Is(err, process.ErrZombie), errors.Is(err, process.ErrTargetExited):
+	case err == nil, errors.Is(err, process.ErrNotFound), errors.Is(err, process.ErrZombie), errors.Is(err, process.ErrTargetExited):
 	case errors.As(err, new(*process.Deferred)), ForkedOnly(p.PID), y.looks <= loadings: // it may run on its parent's memory, or not have begun
 		y.looks += loadings / 4
 		y.after = now.Add(WaitInterval)
 		w.young[p.PID] = y
+		return false
 	default:
 		w.shunned[p.PID] = p.Start
 		w.host.Logf("child %d is not measured: %v", p.PID, err)
 	}
-	return false
+	w.decided(p.PID)
+	return err == nil
 }
 
 // meetPutOff looks again at those that were put off.
@@ -89,6 +89,7 @@ func (w *Watcher) meetPutOff(now time.Time) {
 		switch {
 		case !ok || p.Start != y.start:
 			delete(w.young, pid)
+			w.decided(pid)
 		case y.grown(pid):
 			w.takeIn(p, y, now)
 		default:
@@ -107,6 +108,8 @@ func (w *Watcher) meetRestarted(now time.Time) {
 	for _, pid := range again {
 		if p, ok := kernel.ParentOf(pid); ok && !w.host.IsTarget(pid) {
 			w.young[pid] = young{start: p.Start, after: now.Add(loading)}
+		} else {
+			w.decided(pid)
 		}
 	}
 }
