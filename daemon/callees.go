@@ -107,7 +107,7 @@ func (d *Daemon) insertCallees(t *measured, w *callees.Watch) (*part, error) {
 	defer d.enabling.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	plan := w.Plan(t.reachable)
+	plan := w.Plan(t.Sites.Prepare)
 	if len(plan.Requests) == 0 {
 		return nil, nil
 	}

@@ -49,7 +49,7 @@ func (t *measured) sampleToo(why string) {
 // isSampled reports whether samples tell of a function what probes do of others.
 func (t *measured) isSampled(id pcl.FuncID) bool {
 	f := t.Func(id)
-	return f != nil && (f.Obj.IsGoCode(f.Fn) || t.Contexts.Scheduled() && t.outOfReach(f))
+	return f != nil && (f.Obj.IsGoCode(f.Fn) || t.Contexts.Scheduled() && t.Sites.OutOfReach(f))
 }
 
 // someSampled reports whether a plan asks for points that only samples tell of.

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"errors"
-	"strings"
 
 	"culprit/daemon/patch"
 	"culprit/daemon/plans"
@@ -233,7 +232,10 @@ func (b *batch) check(p *part) error {
 
 // place puts the code of every request at its points. Of several functions those that cannot be instrumented are left out
 // and listed, as long as the constrained function itself is not among them and some are left of each variable's.
-func (b *batch) place(p *part) error {
+func (b *batch) place(p *part) error { return b.placeIf(p, p.t.Sites.Prepare) }
+
+// placeIf is place where allowed refuses what takes no probes.
+func (b *batch) placeIf(p *part, allowed func(*pcl.Request) error) error {
 	if p.meter.Tier() != grid.TierProbe {
 		return nil
 	}
@@ -242,7 +244,7 @@ func (b *batch) place(p *part) error {
 	p.t.analyseAll(p.plan.Requests)
 	for i := range p.plan.Requests {
 		r := &p.plan.Requests[i]
-		if err := p.t.reachable(r); err != nil {
+		if err := allowed(r); err != nil {
 			bad[r.Func] = err
 		}
 	}
@@ -262,59 +264,6 @@ func (b *batch) place(p *part) error {
 		p.sites = append(p.sites, sites...)
 	}
 	return p.unplaced(bad)
-}
-
-// reachable reports why the points of a request cannot all be instrumented.
-func (t *measured) reachable(r *pcl.Request) error {
-	f := t.Func(r.Func)
-	if f == nil {
-		return &process.Refused{Point: hex(uint64(r.Func)), Reason: "no function there"}
-	}
-	t.Contexts.LookFirst()
-	pl := t.Plans.Made(f)
-	if pl.Reason() != "" {
-		return &process.Refused{Point: f.Fn.Name, Reason: pl.Reason()}
-	}
-	if err := t.resultLater(f, r); err != nil {
-		return err
-	}
-	if t.Text.Island(f.Addr()) == nil {
-		reason := "no room for trampolines within 2 GiB of it"
-		if err := t.Seg.WhyUnreachable(f.Addr()); err != nil {
-			reason = err.Error()
-		}
-		return &process.Refused{Point: f.Fn.Name, Reason: reason}
-	}
-	if r.Where == pcl.Call && r.Post && f.ReachedOtherwise(r.Site) && !repeatable(r) {
-		return &process.Refused{Point: f.Fn.Name + ", behind call", Reason: "a branch leads there too, and would be counted as a return"}
-	}
-	if at, why := pl.Include(r, t.Text.Extend); why != "" {
-		return &process.Refused{Point: strings.TrimSuffix(f.Fn.Name+", "+at, ", "), Reason: why}
-	}
-	for _, pt := range pl.Points(r) {
-		planned, refusal := pl.Plan().SiteOf(pt)
-		if refusal != nil {
-			return &process.Refused{Point: f.Fn.Name + ", " + pt.Kind.String(), Reason: refusal.Reason}
-		}
-		if err := t.Contexts.TooWide(planned); err != nil {
-			return err
-		}
-		if err := t.roomToPun(pl, pt); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// repeatable reports whether the code of a request may also run where it has run already: a timer that runs is not started
-// again, and a flag that is set stays set. What counts is not.
-func repeatable(r *pcl.Request) bool {
-	for _, in := range r.Code {
-		if in.Op == pcl.OpAdd || in.Op == pcl.OpSet && (in.Expr == nil || in.Expr.Op != pcl.ExConst) {
-			return false
-		}
-	}
-	return true
 }
 
 // takeBack removes a part that was not patched in.

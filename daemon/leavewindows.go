@@ -2,10 +2,7 @@ package daemon
 
 import (
 	"culprit/daemon/contexts"
-	"culprit/daemon/program"
 	"culprit/grid"
-	"culprit/trampoline/planner"
-	"slices"
 )
 
 // What is done where it is found that a program schedules its own contexts.
@@ -14,15 +11,6 @@ import (
 func (t *measured) narrows() {
 	t.Plans.OneInstruction(contexts.WhyOneInstruction)
 	t.sampleToo(contexts.WhyOneInstruction)
-}
-
-// outOfReach reports whether an entry or exit of a function cannot be patched.
-func (t *measured) outOfReach(f *program.Function) bool {
-	pl := t.Plans.Made(f)
-	return pl.Plan() == nil || slices.ContainsFunc(slices.Concat(pl.Entry(), pl.Exits()), func(pt planner.Point) bool {
-		s, refusal := pl.Plan().SiteOf(pt)
-		return refusal != nil || t.Contexts.TooWide(s) != nil
-	})
 }
 
 // leaveWindows takes out the windows that were written before it was found that the program schedules its own contexts: who was parked
@@ -89,7 +77,6 @@ func (d *Daemon) replan() {
 		if !t.Contexts.Scheduled() {
 			continue
 		}
-		t.Text.ForgetEmpty()
-		t.Plans.Forget(t.Text.Uses)
+		t.Sites.Replan()
 	}
 }

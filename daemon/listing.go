@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"cmp"
-	"slices"
 
 	"culprit/daemon/patch"
 	"culprit/daemon/probe"
@@ -66,7 +65,8 @@ func (d *Daemon) listing(c costed, most int) (*Listing, error) {
 	if err := p.probes.Reserve(); err != nil {
 		return nil, err
 	}
-	if err := d.newBatch().place(p); err != nil {
+	c.t.Sites.Look() // the code is what it would be
+	if err := d.newBatch().placeIf(p, c.t.Sites.Check); err != nil {
 		return nil, err
 	}
 	prices := d.prices.Each(c.plan, c.t.readsRows(c.plan))
@@ -111,7 +111,7 @@ func (p *part) list(s *patch.Site, prices []float64) (*ListedSite, error) {
 	}
 	for i := range p.plan.Requests {
 		r := &p.plan.Requests[i]
-		if slices.ContainsFunc(p.t.pointsOf(p.t.Func(r.Func), r), func(e exit) bool { return s.Serves(e.pt) }) {
+		if p.t.Sites.Serves(s, r) {
 			out.PriceNS += prices[i]
 		}
 	}

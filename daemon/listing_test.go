@@ -35,6 +35,8 @@ func TestListing(t *testing.T) {
 			t.Errorf("%+v\n%s", s, text)
 		}
 	}
+	tg := d.targets[0]
+	stops, islands := tg.Stops.Count(), len(tg.Seg.Islands) // where handlers lead is known by now
 	counter := list("procedure_calls", "/Code/called.c/mix")
 	call := list("sent_bytes", "/")
 	if counter.PriceNS >= timer.PriceNS || call.PriceNS <= timer.PriceNS {
@@ -49,7 +51,10 @@ func TestListing(t *testing.T) {
 	if _, err := d.Disassemble(key(t, "nothing", "/"), 8); !errors.As(err, &grid.ErrUnknownMetric{}) {
 		t.Errorf("unknown metric: %v", err)
 	}
-	for _, s := range d.targets[0].Text.Sites() {
+	if n := tg.Stops.Count() - stops; n != 0 || len(tg.Seg.Islands) != islands {
+		t.Errorf("the target was stopped %d times for listings, and has %d islands where it had %d", n, len(tg.Seg.Islands), islands)
+	}
+	for _, s := range tg.Text.Sites() {
 		if s.Patched() || !s.Empty() {
 			t.Errorf("something was put in at %#x", s.Addr)
 		}

@@ -26,9 +26,8 @@ type measured struct {
 	*target.Target
 	d *Daemon
 
-	size       uint64     // of its memory when that was last looked at, in bytes
-	rates      cost.Rates // of calls
-	landings   landings
+	size       uint64              // of its memory when that was last looked at, in bytes
+	rates      cost.Rates          // of calls
 	kept       *kernelmeter.Source // what the kernel keeps of it
 	profile    *sampling.Profile
 	sampled    *estimate.Times // of what samples tell and no probe; nil where there is none

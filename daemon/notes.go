@@ -56,7 +56,7 @@ func (d *Daemon) unseen(metric string) string {
 func (d *Daemon) knownOf(key grid.PairKey) *notes.Pair {
 	p := &notes.Pair{Item: d.session.ItemOf(key.Focus), Unseen: d.unseen(key.Metric)}
 	for _, c := range d.plansOf(key) {
-		p.Plans = append(p.Plans, notes.Plan{Plan: c.plan, Target: c.t.Target, Exits: c.t})
+		p.Plans = append(p.Plans, notes.Plan{Plan: c.plan, Target: c.t.Target})
 	}
 	for _, t := range d.targets {
 		if p.Item != nil && t.Covers(key.Focus) && t.HasItem(p.Item) {

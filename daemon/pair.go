@@ -69,7 +69,7 @@ func newPart(t *measured, key grid.PairKey, owner uint64) (*part, error) {
 		return nil, countsNothing(key)
 	}
 	if len(plan.Requests) > 0 {
-		t.Contexts.LookFirst()
+		t.Sites.Look()
 	}
 	if !serves && t.estimates(key, plan) {
 		if p, ok, err := newPartLooked(t, key, plan, owner); ok {

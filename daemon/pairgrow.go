@@ -128,7 +128,7 @@ func (b *batch) joinItem(p *pair, it *pcl.GroupingItem, joined map[*part]*pair) 
 
 // later puts the code of one more request of a part at its sites.
 func (b *batch) later(p *part, r *pcl.Request) ([]*patch.Site, error) {
-	if err := p.t.reachable(r); err != nil {
+	if err := p.t.Sites.Prepare(r); err != nil {
 		return nil, err
 	}
 	return p.request(r)

@@ -60,7 +60,7 @@ func (d *Daemon) countCalls(unknown map[*measured]map[pcl.FuncID]bool) (counters
 				continue
 			}
 			t.blocks.Zero(p.probes)
-			if t.reachable(&p.plan.Requests[0]) != nil || b.place(p) != nil {
+			if t.Sites.Prepare(&p.plan.Requests[0]) != nil || b.place(p) != nil {
 				b.takeBack(p)
 				continue
 			}

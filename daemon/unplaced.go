@@ -10,7 +10,7 @@ func (p *part) unplaced(bad map[pcl.FuncID]error) error {
 	written := map[int]bool{}
 	for _, r := range p.plan.Requests {
 		for _, in := range r.Code {
-			written[in.Var] = written[in.Var] || bad[r.Func] == nil && !r.Follows && !p.t.NeverComesBack(&r)
+			written[in.Var] = written[in.Var] || bad[r.Func] == nil && !r.Follows && !p.t.Sites.NeverComesBack(&r)
 		}
 	}
 	for _, r := range p.plan.Requests {
@@ -25,14 +25,4 @@ func (p *part) unplaced(bad map[pcl.FuncID]error) error {
 		}
 	}
 	return nil
-}
-
-// NeverComesBack reports whether a request is for the returns of a function that never returns.
-func (t *measured) NeverComesBack(r *pcl.Request) bool {
-	f := t.Func(r.Func)
-	if r.Where != pcl.Return || f == nil {
-		return false
-	}
-	pl := t.Plans.Made(f)
-	return pl.Reason() == "" && len(pl.Exits()) == 0
 }

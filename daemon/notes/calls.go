@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"culprit/daemon/program"
+	"culprit/daemon/sites"
 	"culprit/daemon/target"
 	"culprit/internal/safetext"
 	"culprit/pcl"
@@ -41,15 +42,15 @@ func jumpsAway(plans []Plan) (lines []string) {
 			if seen[f] = true; len(seen) > MaxFunctions {
 				return nil
 			}
-			if j := p.Exits.JumpsAway(f); j.Count > 0 {
-				lines = addLine(lines, j.line(f.Fn.Name))
+			if j := p.Target.Sites.JumpsAway(f); j.Count > 0 {
+				lines = addLine(lines, jumpLine(f.Fn.Name, j))
 			}
 		}
 	}
 	return lines
 }
 
-func (j *Jumps) line(function string) string {
+func jumpLine(function string, j sites.Jumps) string {
 	to := "functions that are not known"
 	if len(j.To) > 0 {
 		names := make([]string, min(len(j.To), target.MostNamed))
@@ -65,7 +66,7 @@ func (j *Jumps) line(function string) string {
 func neverReturns(plans []Plan) (lines []string) {
 	for _, p := range plans {
 		for _, r := range p.Requests {
-			if !r.Listed && !r.Follows && !r.EndsActivations() && p.Exits.NeverComesBack(&r) {
+			if !r.Listed && !r.Follows && !r.EndsActivations() && p.Target.Sites.NeverComesBack(&r) {
 				if lines = addLine(lines, clean(p.Target.FuncName(r.Func))+" never returns by itself: the code at its return never runs"); len(lines) > target.MostNamed {
 					return lines
 				}
@@ -85,7 +86,7 @@ func unseenHandlers(plans []Plan) (lines []string) {
 		if !slices.ContainsFunc(p.Requests, mayBeLeft) {
 			continue
 		}
-		for _, name := range p.Exits.HiddenHandlers() {
+		for _, name := range p.Target.Sites.HiddenHandlers() {
 			lines = addLine(lines, clean(name)+" handles exceptions where no probe can see it (its C++ run-time library is linked in, without names): a call that one leaves has no end here, and what is called later may count as its own")
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"culprit/daemon/children"
 	"culprit/daemon/program"
+	"culprit/daemon/sites"
 	"culprit/daemon/target"
 	"culprit/pcl"
 )
@@ -61,11 +62,11 @@ func TestManyAbsent(t *testing.T) {
 }
 
 func TestJumps(t *testing.T) {
-	for want, j := range map[string]Jumps{
+	for want, j := range map[string]sites.Jumps{
 		"f leaves by a jump to functions that are not known at 1 of its 2 exits: what it does from there on is not in the value": {Count: 1, Exits: 2},
 		"f leaves by a jump to a, b, c, d, e at 6 of its 6 exits: what it does from there on is not in the value":                {Count: 6, Exits: 6, To: []string{"a", "b", "c", "d", "e", "g"}},
 	} {
-		if got := j.line("f"); got != want {
+		if got := jumpLine("f", j); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}

@@ -34,24 +34,6 @@ type Pair struct {
 type Plan struct {
 	*pcl.Plan
 	Target *target.Target
-	Exits  Exits
-}
-
-// Exits tells how functions of a target are left, as far as probes see it.
-type Exits interface {
-	// JumpsAway are the exits of a function at which an activation is taken to end although the function goes on in another one.
-	JumpsAway(f *program.Function) Jumps
-	// NeverComesBack reports whether a request is for the returns of a function that never returns.
-	NeverComesBack(r *pcl.Request) bool
-	// HiddenHandlers are the files that handle exceptions where no probe sees it.
-	HiddenHandlers() []string
-}
-
-// Jumps are exits of a function by jumps to others, where it cannot be followed.
-type Jumps struct {
-	Count int
-	Exits int      // of the function, in all
-	To    []string // the names of the others, as far as they are known
 }
 
 // Notes are what was found. What takes long is still to be read.

@@ -25,6 +25,22 @@ func (t *Text) Reach(s *Site) error {
 	return s.takeStubs(sp)
 }
 
+// MayReach is Reach without taking places.
+func (t *Text) MayReach(s *Site) error {
+	sp := t.seg.Space(s.Addr)
+	switch {
+	case sp == nil:
+		return &process.Refused{Reason: "no room for trampolines within 2 GiB of it"}
+	case s.stubs == nil && s.Tactic == planner.Punned && !sp.HasStubs(s.Site):
+		return noStubs(s)
+	}
+	return nil
+}
+
+func noStubs(s *Site) error {
+	return &process.Refused{Point: At(s.Addr), Reason: "no trampoline memory where its jump can lead to"}
+}
+
 // takeStubs finds places for the stubs of a punned site, once.
 func (s *Site) takeStubs(sp *segment.CodeSpace) error {
 	if s.stubs != nil || s.Tactic != planner.Punned {
@@ -32,7 +48,7 @@ func (s *Site) takeStubs(sp *segment.CodeSpace) error {
 	}
 	found, ok := sp.TakeStubs(s.Site)
 	if !ok {
-		return &process.Refused{Point: At(s.Addr), Reason: "no trampoline memory where its jump can lead to"}
+		return noStubs(s)
 	}
 	s.stubs = found
 	return nil

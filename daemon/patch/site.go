@@ -184,7 +184,7 @@ func (t *Text) generate(s *Site) (*trampoline.Base, segment.Room, error) {
 
 // Show makes the trampoline that an owner alone would have at a site, without putting it anywhere, and tells where it would lie.
 func (t *Text) Show(s *Site, owner Owner) (code []byte, at uint64, err error) {
-	sp := t.Island(s.Addr)
+	sp := t.seg.Space(s.Addr)
 	if sp == nil {
 		return nil, 0, &process.Refused{Point: At(s.Addr), Reason: "no trampoline memory within 2 GiB"}
 	}

@@ -145,6 +145,19 @@ func (t *Text) Island(addr uint64) *segment.CodeSpace {
 	return t.seg.Space(addr)
 }
 
+// Reaches reports whether there is an island for the code at an address.
+func (t *Text) Reaches(addr uint64) bool { return t.seg != nil && t.seg.Space(addr) != nil }
+
+// WhyNoIsland tells why there is no island for the code at an address.
+func (t *Text) WhyNoIsland(addr uint64) string {
+	if t.seg != nil {
+		if err := t.seg.WhyUnreachable(addr); err != nil {
+			return err.Error()
+		}
+	}
+	return "no room for trampolines within 2 GiB of it"
+}
+
 // Sites are all sites, patched or not, in no order.
 func (t *Text) Sites() (sites []*Site) {
 	for _, s := range t.sites {

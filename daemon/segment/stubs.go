@@ -50,14 +50,26 @@ func (s *Segment) Aim(st *Stubs, to planner.Way) {
 
 // TakeStubs finds places for the stubs of a punned site; ok is false where its jumps can lead to none that is free.
 func (sp *CodeSpace) TakeStubs(s *planner.Site) (found *Stubs, ok bool) {
+	if found, ok = sp.findStubs(s); ok {
+		sp.reserve(found.site.addr)
+		sp.reserve(found.successor.addr)
+	}
+	return found, ok
+}
+
+// HasStubs reports whether TakeStubs would find places.
+func (sp *CodeSpace) HasStubs(s *planner.Site) bool {
+	_, ok := sp.findStubs(s)
+	return ok
+}
+
+func (sp *CodeSpace) findStubs(s *planner.Site) (found *Stubs, ok bool) {
 	end := sp.Addr + sp.Size - StubSize
 	for at := s.FirstPunStub(sp.Addr + sp.Size/2); at <= end; at = s.FirstPunStub(at + StubSize) {
 		if !sp.freeFor(at) {
 			continue
 		}
 		if second, ok := sp.secondStub(s, at); ok {
-			sp.reserve(at)
-			sp.reserve(second)
 			return &Stubs{stub{at}, stub{second}}, true
 		}
 	}

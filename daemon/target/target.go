@@ -7,6 +7,7 @@ import (
 	"culprit/daemon/process"
 	"culprit/daemon/program"
 	"culprit/daemon/segment"
+	"culprit/daemon/sites"
 	"culprit/daemon/targetstats"
 	"culprit/daemon/threads"
 	"culprit/grid"
@@ -18,6 +19,7 @@ type Target struct {
 	*Session
 	Code
 	Plans *plans.Set // of its functions
+	Sites *sites.Finder
 
 	Cells   segment.Cells
 	Threads *threads.Table
@@ -41,8 +43,10 @@ func New(s *Session) *Target {
 func (t *Target) Open(p *process.Process, files *program.Files, h Hooks) error {
 	err := t.Code.Open(p, Settings{Files: files, Pauses: t.Pauses, Count: t.Patches, Log: func(text string) { t.Logf("%s", text) },
 		Scale: func() int32 { return trampoline.ScaleOf(t.Clock.Hz()) }, Hooks: h})
-	if err == nil {
-		t.Plans.Add(t.Objects()...)
+	if err != nil {
+		return err
 	}
-	return err
+	t.Plans.Add(t.Objects()...)
+	t.Sites = sites.New(sites.Config{Code: t.Program, Plans: t.Plans, Text: t.Text, Contexts: t.Contexts, Sequences: t.Sequences})
+	return nil
 }
