@@ -108,6 +108,7 @@ var tests = map[string][]string{
 	"pcl/compile":      {"pcl/check", "pcl/internal/cases"},
 	"daemon/estimate":  {"daemon/program"},
 	"daemon/resources": {"daemon/libc", "daemon/locks"},
+	"daemon/sites":     {"grid", "daemon/target"},
 }
 
 // alone lists the packages that import nothing of the house, not even internal/..., outside their tests; but for procParser, which is alone itself.
