@@ -71,17 +71,6 @@ func (d *Daemon) analyse(keys []grid.PairKey) {
 	plans.MakeAll(fns)
 }
 
-// analyseAll decodes the functions of many requests.
-func (t *measured) analyseAll(requests []pcl.Request) {
-	var fns []*plans.Function
-	for i := range requests {
-		if f := t.Func(requests[i].Func); f != nil {
-			fns = append(fns, t.Plans.Of(f))
-		}
-	}
-	plans.MakeAll(fns)
-}
-
 // start takes the readings from which a new pair grows. Of the targets in read the thread blocks were read already.
 func (d *Daemon) start(p *pair, read map[*measured]bool) {
 	for _, pt := range p.parts {
@@ -241,7 +230,7 @@ func (b *batch) placeIf(p *part, allowed func(*pcl.Request) error) error {
 	}
 	bad := map[pcl.FuncID]error{}
 	focus := p.t.focusFunctions(p.plan.Pair.Focus)
-	p.t.analyseAll(p.plan.Requests)
+	p.t.Sites.Plan(p.plan.Requests)
 	for i := range p.plan.Requests {
 		r := &p.plan.Requests[i]
 		if err := allowed(r); err != nil {

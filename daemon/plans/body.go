@@ -25,8 +25,9 @@ func planning(plan func()) (err error) {
 	return nil
 }
 
-// body moves the function's code to where it is in the target. The instructions of w change; it is used for nothing else.
-func (f *Function) body(w *image.Flow) *planner.Body {
+// body moves the function's code to where it is in the target; single is why only single instructions are replaced, or "". The instructions
+// of w change; it is used for nothing else.
+func (f *Function) body(w *image.Flow, single string) *planner.Body {
 	flow := f.Flow()
 	b := f.Obj.Bias
 	insts := w.Insts
@@ -61,10 +62,10 @@ func (f *Function) body(w *image.Flow) *planner.Body {
 	if f.Obj.FaultsAsked(f.Fn, flow) {
 		body.Stay |= x86.FaultMemory
 	}
-	if f.of.single != "" {
+	if single != "" {
 		body.Pads = nil
 		if body.Hidden == "" {
-			body.Hidden = f.of.single
+			body.Hidden = single
 		}
 	}
 	return body

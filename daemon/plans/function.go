@@ -53,12 +53,13 @@ func (f *Function) Make() {
 
 // make makes the plan, or says why there is none.
 func (f *Function) make() (reason string) {
+	single := f.of.oneInstruction()
 	switch {
 	case f.Fn.Refuse != "":
 		return f.Fn.Refuse
 	case f.IsGo():
 		return WhyGo
-	case f.of.single == "" && f.sharePlan():
+	case single == "" && f.sharePlan():
 		return ""
 	}
 	flow, err := f.Obj.Flow(f.Fn)
@@ -66,10 +67,10 @@ func (f *Function) make() (reason string) {
 		return err.Error()
 	}
 	defer flow.Release()
-	if err := planning(func() { f.plan = planner.MakePlan(f.body(flow), f.firstPoints()) }); err != nil {
+	if err := planning(func() { f.plan = planner.MakePlan(f.body(flow, single), f.firstPoints()) }); err != nil {
 		return err.Error()
 	}
-	if f.of.single == "" {
+	if single == "" {
 		f.of.common.keep(f.Fn, f.plan)
 	}
 	return ""

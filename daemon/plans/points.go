@@ -52,7 +52,7 @@ func (f *Function) Points(r *pcl.Request) []planner.Point {
 
 // extend makes further points part of the plan. Where the code cannot be read any more the plan stays as it is, without these points.
 func (f *Function) extend(extend Extender, points []planner.Point) {
-	_ = planning(func() { f.plan = extend(f.plan, f.body(f.Whole()), points) })
+	_ = planning(func() { f.plan = extend(f.plan, f.body(f.Whole(), f.of.oneInstruction()), points) })
 }
 
 // served reports whether all points are planned, or known not to be reached.

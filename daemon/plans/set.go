@@ -13,15 +13,15 @@ import (
 // A Set is the plans of the functions of one target.
 type Set struct {
 	shared  *Shared
-	single  string
+	single  atomic.Pointer[string] // see OneInstruction
 	objects map[*program.Object]*object
 }
 
 // An object is what is planned for the functions of one.
 type object struct {
 	*program.Object
-	common *placedPlans // nil of a file that is only looked at
-	single string       // why only single instructions are replaced; "" if windows of several may be
+	common *placedPlans            // nil of a file that is only looked at
+	single *atomic.Pointer[string] // that of the set; nil of a file that is only looked at
 	funcs  map[*program.Function]*Function
 
 	padMu     sync.Mutex
@@ -36,7 +36,7 @@ func NewSet(shared *Shared) *Set {
 // Add begins to plan for objects.
 func (s *Set) Add(objects ...*program.Object) {
 	for _, o := range objects {
-		s.objects[o] = &object{Object: o, common: s.shared.join(o), single: s.single, funcs: map[*program.Function]*Function{}}
+		s.objects[o] = &object{Object: o, common: s.shared.join(o), single: &s.single, funcs: map[*program.Function]*Function{}}
 	}
 }
 
@@ -56,11 +56,18 @@ func (s *Set) Close() {
 }
 
 // OneInstruction has all plans that are made from now on replace single instructions only; why is what is said of a point that has no such way.
-func (s *Set) OneInstruction(why string) {
-	s.single = why
-	for _, o := range s.objects {
-		o.single = why
+// It may be called while plans are made.
+func (s *Set) OneInstruction(why string) { s.single.Store(&why) }
+
+// oneInstruction is why only single instructions are replaced; "" if windows of several may be.
+func (o *object) oneInstruction() string {
+	if o.single == nil {
+		return ""
 	}
+	if why := o.single.Load(); why != nil {
+		return *why
+	}
+	return ""
 }
 
 // WhyGone is why a function of an object that was unloaded has no points.

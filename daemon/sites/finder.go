@@ -33,6 +33,17 @@ type Config struct {
 // New finds sites in a process of which nothing is known yet.
 func New(c Config) *Finder { return &Finder{Config: c} }
 
+// Plan plans the functions of many requests on all processors.
+func (s *Finder) Plan(requests []pcl.Request) {
+	var fns []*plans.Function
+	for i := range requests {
+		if f := s.Code.Func(requests[i].Func); f != nil {
+			fns = append(fns, s.Plans.Of(f))
+		}
+	}
+	plans.MakeAll(fns)
+}
+
 // A Point is where code of a request stands: in its function, or in one that is jumped to from there.
 type Point struct {
 	Func *program.Function
