@@ -62,6 +62,7 @@ type Bottleneck struct {
 	Sentence string
 	Chain    []int
 	Severity float64 // what is at stake: the share of the program's active time that would be gained at most if it were mended, 0..1
+	Kind     string  // "cpu", "sync" or "io": what the threads do there
 	Note     bool    // less is at stake than Config.LeastStake: no bottleneck, but worth knowing
 	File     string  // source of the function, "" if unknown
 	Line     int

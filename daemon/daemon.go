@@ -28,6 +28,7 @@ import (
 	"culprit/daemon/target"
 	"culprit/daemon/targetstats"
 	"culprit/daemon/tracerguard"
+	"culprit/daemon/wakers"
 	"culprit/grid"
 	"culprit/internal/fault"
 	"culprit/pcl"
@@ -59,6 +60,7 @@ type Daemon struct {
 	sight     syscallSight
 	targets   []*measured
 	byPID     map[int]*measured // the last target of each number
+	wakers    wakers.Table
 	watcher   *children.Watcher // of what the targets start
 	departed  departed
 	seats     int            // targets that there ever were
@@ -108,6 +110,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 	s := &target.Session{Library: opts.Library, Tree: tree, Clock: clock, Kernel: kernel.NewThreadTable(), Host: host, Began: began, Pauses: stops.NewPauses(began), Patches: &patch.Count{}, Log: opts.Log}
 	d := &Daemon{opts: opts, session: s, files: openfiles.NewHost(tree), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, missed: map[string]string{}, byPID: map[int]*measured{}, stopped: make(chan struct{}), ended: make(chan struct{})}
 	d.watcher = children.NewWatcher(d.host())
+	d.wakers.Source = &d.programs
 	d.programs.RunsLong, d.programs.Logf = d.runsLong, d.logf
 	d.catalogue = resources.NewCatalogue(s, d.goLoop, d.stopped)
 	d.images.Say = func(text string) { d.logf("%s", text) }

@@ -57,6 +57,7 @@ func (d *Daemon) close() {
 	d.passing.Close()
 	d.prices.Close()
 	d.guard.Close()
+	d.wakers.Close()
 	d.programs.Close()
 	d.sight.close()
 }

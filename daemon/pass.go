@@ -39,6 +39,7 @@ func (d *Daemon) pass(now float64) {
 		t.Stats.FollowWaits()
 	}
 	d.programs.UpdateAccounts(time.Now())
+	d.wakers.Update(now)
 }
 
 // samplePairs reads the pairs and hands their growth to the sinks.

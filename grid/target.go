@@ -63,11 +63,12 @@ type Rank struct {
 	Number int    // 0 or more
 }
 
-// A Holder is a thread that had a lock while others waited for it.
+// A Holder is a thread that had a lock while others waited for it, or one that ended the waits of others.
 type Holder struct {
-	Thread   string  // its element of the Process hierarchy
+	Thread   string  // its element of the Process hierarchy, with that of its process if that is another one; of the kernel a few words
 	Function string  // where it was mostly meanwhile, "" if nobody knows
-	Share    float64 // of the looks at threads that waited for the lock lately, 0 to 1
+	Share    float64 // of the looks at threads that waited lately, 0 to 1
+	Wakes    bool    // it ended waits
 }
 
 // Overhead is what a session costs.

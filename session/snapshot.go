@@ -20,6 +20,7 @@ type Snapshot struct {
 	Nodes       []consultant.Node
 	Bottlenecks []consultant.Bottleneck
 	HeldBy      map[int][]report.Held // who had the locks of the bottlenecks, by node
+	WokenBy     map[int][]report.Held // who ended the waits of the others
 	Status      string                // what is being tested now, or why the search waits
 	Settled     bool
 	Searching   bool // false with --no-search
@@ -36,7 +37,7 @@ func (s *Session) Snapshot() Snapshot {
 	}
 	if s.search != nil {
 		snap.Nodes, snap.Bottlenecks, snap.Status = s.search.Nodes(), s.search.Bottlenecks(), s.search.Status()
-		snap.HeldBy = s.holders(snap.Nodes, snap.Bottlenecks)
+		snap.HeldBy, snap.WokenBy = s.holders(snap.Nodes, snap.Bottlenecks)
 	}
 	return snap
 }
@@ -67,10 +68,10 @@ func (s *Session) build() *report.Report {
 		for _, n := range nodes {
 			r.Nodes = append(r.Nodes, nodeReport(n))
 		}
-		held := s.holders(nodes, found)
+		held, woken := s.holders(nodes, found)
 		for _, b := range found {
 			one := bottleneckReport(b)
-			one.HeldBy, one.Advice = held[b.Node], s.advice(r.Node(b.Node).Hypothesis)
+			one.HeldBy, one.WokenBy, one.Advice = held[b.Node], woken[b.Node], s.advice(r.Node(b.Node).Hypothesis)
 			if b.Note {
 				r.Notes = append(r.Notes, one)
 			} else {
@@ -165,19 +166,26 @@ func (s *Session) untold(metrics []string, focus grid.Focus) string {
 	return joinNotes(notes...)
 }
 
-// holders says who had the locks of bottlenecks, by their nodes.
-func (s *Session) holders(nodes []consultant.Node, found []consultant.Bottleneck) map[int][]report.Held {
+// holders says who had the locks of bottlenecks, and who ended the waits of the others, by their nodes.
+func (s *Session) holders(nodes []consultant.Node, found []consultant.Bottleneck) (held, woken map[int][]report.Held) {
 	foci := map[int]grid.Focus{}
 	for i := range nodes {
 		foci[nodes[i].ID] = nodes[i].Focus
 	}
-	by := map[int][]report.Held{}
+	held, woken = map[int][]report.Held{}, map[int][]report.Held{}
 	for _, b := range found {
+		if b.Kind == "cpu" {
+			continue
+		}
 		for _, h := range s.daemon.Holders(foci[b.Node]) {
+			by := held
+			if h.Wakes {
+				by = woken
+			}
 			by[b.Node] = append(by[b.Node], report.Held{Thread: clean(h.Thread), Function: clean(h.Function), Share: report.Number(h.Share)})
 		}
 	}
-	return by
+	return held, woken
 }
 
 func phaseReport(p consultant.Phase) report.Phase {

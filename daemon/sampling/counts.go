@@ -19,7 +19,8 @@ type Counts struct {
 	edges map[pcl.FuncID]map[pcl.FuncID]float64 // caller -> callee -> samples
 	roots map[pcl.FuncID]float64
 	held  locks.Holders
-	runs  map[int]pcl.FuncID // where threads ran when they were last sampled, the C library left out
+	woken map[string]*wokenBy // by focus part of what is waited for, or of the function that waits
+	runs  map[int]pcl.FuncID  // where threads ran when they were last sampled, the C library left out
 }
 
 // A Kind of samples: by what the thread was doing.
@@ -63,7 +64,7 @@ type itemObject struct {
 }
 
 func (c *Counts) init(t *target.Target) {
-	c.t, c.edges, c.roots, c.runs = t, map[pcl.FuncID]map[pcl.FuncID]float64{}, map[pcl.FuncID]float64{}, map[int]pcl.FuncID{}
+	c.t, c.edges, c.roots, c.runs, c.woken = t, map[pcl.FuncID]map[pcl.FuncID]float64{}, map[pcl.FuncID]float64{}, map[int]pcl.FuncID{}, map[string]*wokenBy{}
 	for k := range c.kinds {
 		c.kinds[k] = kindCounts{functions: map[pcl.FuncID]float64{}, threads: map[int]float64{}, objects: map[string]float64{},
 			both: map[funcObject]float64{}, items: map[itemObject]float64{}}
@@ -78,6 +79,7 @@ func (c *Counts) Age() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.held.Fade(fade)
+	c.fadeWoken()
 	for k := range c.kinds {
 		s := &c.kinds[k]
 		s.total *= fade

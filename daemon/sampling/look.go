@@ -67,6 +67,7 @@ func (p *Profile) addWait(tid int, w *waits.Thread, frames []stack.Frame, now fl
 	}
 	p.add(kind, tid, frames, object)
 	p.noteHolder(object, now)
+	p.noteWakers(tid, object, frames, now)
 	return object
 }
 

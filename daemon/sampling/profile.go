@@ -22,6 +22,8 @@ type Profile struct {
 	next     int // thread to look at next
 	bursts   bursts
 	heldAt   float64 // session time at which it was looked who has a lock
+	wakers   func(tid int, now float64) []Waker
+	wokenAt  float64 // session time at which it was looked who ends a wait
 	births   int     // of threads, when the sampler was last told of them
 	resting  bool    // fewer samples are taken
 }
@@ -31,6 +33,7 @@ type Config struct {
 	Target   *target.Target
 	Open     func(pid, hz int) (Sampler, error) // opens a sampler of a process, so many times a second; nil with an error
 	Receiver Receiver                           // nil where nobody makes values of the samples
+	Wakers   func(tid int, now float64) []Waker // who ends the waits of a thread, at a session time; nil if nobody knows
 }
 
 // A Sampler takes stack samples of the threads of a process that run.
@@ -59,7 +62,7 @@ type Sample struct {
 
 // New begins to sample a target, more often where a receiver makes values of the samples.
 func New(c Config) *Profile {
-	p := &Profile{}
+	p := &Profile{wakers: c.Wakers}
 	p.Counts.init(c.Target)
 	hz := sampleHz
 	if c.Receiver != nil {

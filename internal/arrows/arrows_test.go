@@ -77,6 +77,7 @@ var allowed = map[string][]string{
 	"daemon/waits":       {"daemon/arch", "daemon/image", "daemon/kernel", "daemon/libc", "daemon/locks", "daemon/process", "daemon/program", "daemon/stack", "daemon/target"},
 	"daemon/stops":       {"grid", "daemon/arch", "daemon/image", "daemon/libc", "daemon/patch", "daemon/process", "daemon/program", "daemon/segment", "daemon/stack"},
 	"daemon/contexts":    {"trampoline", "daemon/arch", "daemon/image", "daemon/libc", "daemon/patch", "daemon/process", "daemon/program", "daemon/segment", "daemon/stack", "daemon/stops"},
+	"daemon/wakers":      {"daemon/threadstats"},
 	"daemon/target":      {"grid", "pcl", "trampoline", "daemon/arch", "daemon/contexts", "daemon/image", "daemon/items", "daemon/kernel", "daemon/libc", "daemon/locks", "daemon/openfiles", "daemon/patch", "daemon/plans", "daemon/process", "daemon/program", "daemon/segment", "daemon/sites", "daemon/stack", "daemon/stops", "daemon/targetstats", "daemon/threads"},
 	"daemon/sampling":    {"grid", "pcl", "daemon/image", "daemon/items", "daemon/kernel", "daemon/libc", "daemon/locks", "daemon/process", "daemon/schedule", "daemon/stack", "daemon/target", "daemon/threads", "daemon/waits"},
 	"daemon/estimate":    {"grid", "pcl", "daemon/kernel", "daemon/sampling", "daemon/schedule", "daemon/stack", "daemon/target", "daemon/threads"},

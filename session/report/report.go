@@ -108,11 +108,12 @@ type Bottleneck struct {
 	Source   *Source `json:"source"` // null if unknown
 	Object   string  `json:"object,omitempty"`
 	HeldBy   []Held  `json:"held_by,omitempty"`
+	WokenBy  []Held  `json:"woken_by,omitempty"`
 	// Advice is what to do about it, as the hypothesis explains it; "" if it does not.
 	Advice string `json:"advice,omitempty"`
 }
 
-// A Held is a thread that had the lock of a bottleneck while others waited for it.
+// A Held is a thread that had the lock of a bottleneck while others waited for it, or one that ended their waits.
 type Held struct {
 	Thread   string `json:"thread"`
 	Function string `json:"function,omitempty"` // where it was mostly meanwhile

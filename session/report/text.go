@@ -97,6 +97,9 @@ func (r *Report) writeBottlenecks(b *strings.Builder) {
 		if h := HeldText(n.HeldBy); h != "" {
 			fmt.Fprintf(b, "   held meanwhile by: %s\n", h)
 		}
+		if h := HeldText(n.WokenBy); h != "" {
+			fmt.Fprintf(b, "   waits ended by: %s\n", h)
+		}
 		if note := r.Node(n.Node).Note; note != "" {
 			fmt.Fprintf(b, "   warning: %s\n", note)
 		}

@@ -49,6 +49,9 @@ func newVerdict(s session.Snapshot) verdict {
 		if held := report.HeldText(s.HeldBy[b.Node]); held != "" {
 			l.Sentence += "; held meanwhile by " + held
 		}
+		if woken := report.HeldText(s.WokenBy[b.Node]); woken != "" {
+			l.Sentence += "; waits ended by " + woken
+		}
 		v.Lines = append(v.Lines, l)
 	}
 	v.RuledOut, v.Open = ruledOut(s.Nodes), notConcluded(s.Nodes)
