@@ -1,8 +1,10 @@
 package daemon
 
 import (
+	"runtime"
 	"testing"
 
+	"culprit/daemon/kernel"
 	"culprit/grid"
 	"culprit/internal/testprog"
 )
@@ -16,11 +18,15 @@ func BenchmarkPass(b *testing.B) {
 		key(b, "io_latency", "/"), key(b, "lock_wait", "/")}
 	var s sums
 	d.mustEnable(b, &s, keys...)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before := kernel.OwnThreadTime()
 	for b.Loop() {
 		d.mu.Lock()
 		d.samplePairs(d.Now(), d.pairs)
 		d.mu.Unlock()
 	}
+	b.ReportMetric(float64(kernel.OwnThreadTime()-before)/float64(b.N), "cpu-ns/op")
 	d.Disable(keys)
 	detachClean(b, d, p.PID)
 	p.Stop(b)
