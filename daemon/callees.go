@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"culprit/daemon/batch"
 	"culprit/daemon/callees"
-	"culprit/daemon/probe"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -111,22 +111,17 @@ func (d *Daemon) insertCallees(t *measured, w *callees.Watch) (*part, error) {
 	if len(plan.Requests) == 0 {
 		return nil, nil
 	}
-	d.owner++
-	p := newProbePart(t, plan, d.owner, probe.Options{}, false)
-	if err := p.probes.Reserve(); err != nil {
-		p.release()
+	p, err := d.newBareProbe(t, plan)
+	if err != nil {
 		return nil, err
 	}
-	b := d.newBatch()
-	if err := b.place(p); err != nil {
-		b.takeBack(p)
+	b := batch.New(&d.lingering)
+	g := b.Group()
+	if err := p.addTo(b, g); err != nil {
 		return nil, err
 	}
-	b.touch(p)
-	b.fresh[t] = append(b.fresh[t], p)
-	b.made[plan.Pair] = &pair{key: plan.Pair, parts: []*part{p}}
-	b.run()
-	if err := b.failed[plan.Pair]; err != nil {
+	b.Commit()
+	if err := g.Err(); err != nil {
 		return nil, d.typed(err)
 	}
 	return p, nil
@@ -141,7 +136,7 @@ func (d *Daemon) takeOut(p *part) {
 	if p.gone {
 		return
 	}
-	d.switchOut(p)
+	d.lingering.Add(p)
 }
 
 // noteCallees reads the last callees of all threads.

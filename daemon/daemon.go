@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"culprit/daemon/batch"
 	"culprit/daemon/children"
 	"culprit/daemon/cost"
 	"culprit/daemon/descriptors"
@@ -75,15 +76,15 @@ type Daemon struct {
 
 	enabling sync.Mutex // one batch at a time
 
-	mu      sync.Mutex
-	pairs   map[grid.PairKey]*pair
-	off     []*part               // switched off, still in the text
-	hurry   atomic.Bool           // some of them are not to wait
-	asking  map[grid.PairKey]bool // whose probes ask the kernel for processor time although there may be rows to read
-	owner   uint64
-	refused map[string]string
-	missed  map[string]string // by metric: a function that the program uses, and that takes no probes of it
-	itemsAt uint64            // version of the tree when targets were last looked through for items
+	mu        sync.Mutex
+	pairs     map[grid.PairKey]*pair
+	lingering batch.Lingering       // switched off, still in the text
+	hurry     atomic.Bool           // some of them are not to wait
+	asking    map[grid.PairKey]bool // whose probes ask the kernel for processor time although there may be rows to read
+	owner     uint64
+	refused   map[string]string
+	missed    map[string]string // by metric: a function that the program uses, and that takes no probes of it
+	itemsAt   uint64            // version of the tree when targets were last looked through for items
 
 	stopped  chan struct{}
 	loops    sync.WaitGroup
@@ -113,6 +114,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 	d.wakers.Source = &d.programs
 	d.programs.RunsLong, d.programs.Logf = d.runsLong, d.logf
 	d.catalogue = resources.NewCatalogue(s, d.goLoop, d.stopped)
+	d.lingering.Now = d.Now
 	d.images.Say = func(text string) { d.logf("%s", text) }
 	defer d.images.EndWith(ctx)()
 	d.allowance.Begin(d.session.Began, opts.Budget, selfcost.ThisMachine())

@@ -42,7 +42,7 @@ func (d *Daemon) bury(t *measured) {
 	for _, p := range d.pairs {
 		p.parts = without(p.parts, t)
 	}
-	d.off = without(d.off, t)
+	d.lingering.Leave(t)
 	if len(d.departed.list) < maxDeparted {
 		d.departed.list = append(d.departed.list, seated{d.infoOf(t), t.seat})
 	}

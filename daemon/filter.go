@@ -19,13 +19,13 @@ func (d *Daemon) watchFilters() {
 		kept := p.parts[:0]
 		for _, pt := range p.parts {
 			if pt.t.Fit.Keyless() != 0 {
-				d.switchOut(pt)
+				d.lingering.Add(pt)
 				d.logf("%s: %v is no longer measured: thread %d of the program has given up its thread pointer", pt.t.Name, pt.plan.Pair, pt.t.Fit.Keyless())
 				continue
 			}
 			if err := pt.disturbs(); err != nil {
-				d.switchOut(pt)
-				pt.goneAt -= lingerTime
+				d.lingering.Add(pt)
+				d.lingering.Hurry(pt)
 				d.hurry.Store(true)
 				d.logf("%s: %v is no longer measured: %v", pt.t.Name, pt.plan.Pair, err)
 				continue
@@ -63,7 +63,7 @@ func (t *measured) filteredSince(seen map[*measured]bool) bool {
 
 // giveUp switches a part off at once; it is taken out within the next seconds. What rows can tell is measured by them from then on.
 func (d *Daemon) giveUp(pt *part) {
-	d.switchOut(pt)
+	d.lingering.Add(pt)
 	if pt.probes.AsksKernel() == probe.TimingCPU && pt.t.Stats.Keep() == nil {
 		pt.t.incomplete = time.Now()
 		return

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"culprit/daemon/attach"
+	"culprit/daemon/batch"
 	"culprit/daemon/children"
 	"culprit/daemon/process"
 	"culprit/daemon/target"
@@ -103,33 +104,24 @@ func (p *pair) partIn(t *measured) bool {
 
 // extend adds a part in a target to every pair whose focus covers it and that has none there: the target is new, or has new code.
 func (d *Daemon) extend(t *measured) error {
-	b := d.newBatch()
-	added := map[*pair]*part{}
+	b := batch.New(&d.lingering)
+	var come joining
 	var errs []error
 	for key, p := range d.pairs {
 		if !p.hasPartsIn(t) || !t.Covers(key.Focus) || p.partIn(t) {
 			continue
 		}
-		pt, err := b.part(t, key)
-		if err != nil {
+		if err := come.add(d, b, p, t); err != nil {
 			elsewhere := len(key.Focus.Elements(grid.Code)) > 0 || key.Focus.Depth(grid.Defined) > 0 || pcl.NothingThere(err)
 			if !elsewhere { // a function of another program is no news
 				errs = append(errs, fmt.Errorf("%s: %w", key, err))
 			}
-			continue
 		}
-		added[p] = pt
 	}
-	b.run()
+	b.Commit()
 	t.incomplete = time.Time{}
-	for p, pt := range added {
-		if err := b.missed(pt); err != nil { // a thread stood in the way: another time
-			b.abandon(&pair{key: p.key, parts: []*part{pt}})
-			t.incomplete = time.Now()
-			continue
-		}
-		p.parts, p.tier = append(p.parts, pt), coarser(p.tier, pt.meter.Tier())
-		d.start(&pair{key: p.key, parts: []*part{pt}}, map[*measured]bool{})
+	if !d.beginJoined(come) {
+		t.incomplete = time.Now() // another time
 	}
 	return errors.Join(errs...)
 }

@@ -52,17 +52,17 @@ type keyedPair struct {
 }
 
 // addKeyed makes a pair that is read out of the tables of one that serves all keys, and that one, if it is not there yet.
-func (b *batch) addKeyed(key, all grid.PairKey, h grid.Hierarchy, sink grid.Sink) (*pair, error) {
-	serving := b.d.pairs[all]
+func (in *insertion) addKeyed(key, all grid.PairKey, h grid.Hierarchy) (*pair, error) {
+	serving, fresh := in.d.pairs[all], false
 	if serving == nil {
-		serving = b.made[all]
+		serving = in.made[all]
 	}
-	if serving == nil || b.failed[all] != nil {
-		p, err := b.addPlain(all, nil)
+	if serving == nil {
+		p, err := in.addPlain(all, nil)
 		if err != nil {
 			return nil, err
 		}
-		serving = p
+		serving, fresh = p, true
 	}
 	k := &keyedPair{of: serving, h: h, elems: key.Focus.Elements(h), keys: map[*part]uint64{}, last: map[*part]float64{}, tries: map[*part]int{}}
 	var err error
@@ -72,44 +72,42 @@ func (b *batch) addKeyed(key, all grid.PairKey, h grid.Hierarchy, sink grid.Sink
 		}
 	}
 	if len(k.keys) == 0 && err != nil {
-		if b.d.pairs[all] == nil && b.made[all] == nil {
-			b.discard(serving)
+		if fresh {
+			in.withdraw(serving)
 		}
-		return b.addLooked(key, sink, err)
+		return in.addLooked(key, err)
 	}
-	if b.d.pairs[all] == nil {
-		b.made[all] = serving
+	if fresh {
+		in.made[all] = serving
 	}
-	p := &pair{key: key, sink: sink, tier: grid.TierProbe, keyed: k}
-	b.addSampled(p)
+	p := in.newPair(key, in.sink, grid.TierProbe)
+	p.keyed = k
+	in.addSampled(p)
 	return p, nil
 }
 
 // addLooked makes a pair that chooses a key where only targets that are looked at have it. err is why the others have none of it.
-func (b *batch) addLooked(key grid.PairKey, sink grid.Sink, err error) (*pair, error) {
-	p := &pair{key: key, sink: sink, tier: grid.TierKernel}
-	if b.addSampled(p); len(p.parts) == 0 {
+func (in *insertion) addLooked(key grid.PairKey, err error) (*pair, error) {
+	p := in.newPair(key, in.sink, grid.TierKernel)
+	if in.addSampled(p); len(p.parts) == 0 {
 		return nil, err
 	}
 	return p, nil
 }
 
 // addSampled adds parts to a pair that chooses a key where targets are only looked at.
-func (b *batch) addSampled(p *pair) {
-	for _, t := range b.d.targets {
-		if t.ended || !t.onlyLooked() || !t.Covers(p.key.Focus) {
-			continue
-		}
-		if pt, err := b.part(t, p.key); err == nil { // else the targets with probes tell it
-			p.parts, p.tier = append(p.parts, pt), coarser(p.tier, pt.meter.Tier())
+func (in *insertion) addSampled(p *pair) {
+	for _, t := range in.d.targets {
+		if !t.ended && t.onlyLooked() && t.Covers(p.key.Focus) {
+			_ = in.addPart(p, t) // else the targets with probes tell it
 		}
 	}
 }
 
-// discard takes back a pair that was not patched in.
-func (b *batch) discard(p *pair) {
+// withdraw takes back a pair that was not patched in.
+func (in *insertion) withdraw(p *pair) {
 	for _, pt := range p.parts {
-		b.takeBack(pt)
+		in.batch.Withdraw(pt)
 	}
 }
 
@@ -159,26 +157,24 @@ func (k *keyedPair) values() (values []float64) {
 	return values
 }
 
-// beginKeyed brings the serving pairs of a batch into operation, and reads those that were there before up to now, so that pairs that
+// beginServing brings the pairs that serve others into operation, and reads those that were there before up to now, so that pairs that
 // choose a key begin at the present totals.
-func (d *Daemon) beginKeyed(b *batch, now float64, read map[*measured]bool) {
-	for key, p := range b.made {
-		if _, serves := plainKey(key); serves && b.failed[key] == nil {
-			p.since, p.last = now, now
-			d.pairs[key] = p
-			d.start(p, read)
+func (in *insertion) beginServing(now float64, read map[*measured]bool) {
+	for key, p := range in.made {
+		if _, serves := plainKey(key); serves && in.failure(p) == nil {
+			in.d.begin(p, now, read)
 		}
 	}
 	served := map[grid.PairKey]*pair{}
-	for _, p := range b.made {
+	for _, p := range in.made {
 		if p.keyed != nil && p.keyed.of.last < now {
 			served[p.keyed.of.key] = p.keyed.of
 		}
 	}
 	if len(served) > 0 {
-		d.samplePairs(now, served)
+		in.d.samplePairs(now, served)
 	}
-	for _, p := range b.made {
+	for _, p := range in.made {
 		if p.keyed != nil {
 			p.keyed.begin()
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/batch"
 	"culprit/grid"
 	"culprit/internal/testprog"
 )
@@ -51,15 +52,16 @@ func TestLingeringCells(t *testing.T) {
 	d := attachTo(t, p.PID)
 	var s sums
 	turns := key(t, "loop_iterations", "/Code/loops.c/deep/loop_1")
-	for range lingering + 50 {
+	for range batch.MostLingering + 50 {
 		k := key(t, "exec_time_inclusive", "/Code/loops.c/choose")
 		d.mustEnable(t, &s, k)
 		d.Disable([]grid.PairKey{k})
 	}
 	d.mu.Lock()
-	left, seen := len(d.off), map[int32]bool{}
-	for _, pt := range d.off {
-		for _, c := range pt.probes.Cells {
+	off := d.lingering.Of(d.targets[0])
+	left, seen := len(off), map[int32]bool{}
+	for _, p := range off {
+		for _, c := range p.(*part).probes.Cells {
 			if seen[c.Off] {
 				t.Errorf("two parts that linger have the cell at %d", c.Off)
 			}
@@ -67,8 +69,8 @@ func TestLingeringCells(t *testing.T) {
 		}
 	}
 	d.mu.Unlock()
-	if left > lingering+1 {
-		t.Errorf("%d parts linger, at most %d may", left, lingering)
+	if left > batch.MostLingering+1 {
+		t.Errorf("%d parts linger, at most %d may", left, batch.MostLingering)
 	}
 	d.mustEnable(t, &s, turns)
 	p.Say(t, "go")

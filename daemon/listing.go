@@ -66,7 +66,7 @@ func (d *Daemon) listing(c costed, most int) (*Listing, error) {
 		return nil, err
 	}
 	c.t.Sites.Look() // the code is what it would be
-	if err := d.newBatch().placeIf(p, c.t.Sites.Check); err != nil {
+	if err := p.placeIf(c.t.Sites.Check); err != nil {
 		return nil, err
 	}
 	prices := d.prices.Each(c.plan, c.t.readsRows(c.plan))
@@ -93,7 +93,7 @@ func (p *part) discard() {
 	for _, s := range p.sites {
 		s.Drop(p)
 	}
-	p.release()
+	p.Release()
 }
 
 // list makes the part's own trampoline of a site.

@@ -1,14 +1,13 @@
 package daemon
 
 import (
-	"culprit/daemon/children"
-	"culprit/daemon/kernelmeter"
-
 	"fmt"
 
 	"golang.org/x/sys/cpu"
 
+	"culprit/daemon/children"
 	"culprit/daemon/cost"
+	"culprit/daemon/kernelmeter"
 	"culprit/daemon/patch"
 	"culprit/daemon/probe"
 	"culprit/daemon/process"
@@ -37,14 +36,13 @@ type part struct {
 	owner  uint64       // of its groups
 	probes *probe.Meter // the meter, if probes measure; else nil
 
-	sites  []*patch.Site
-	use    cost.Use
-	ahead  float64 // fraction of the active time that it uses, as predicted when it was first looked at
-	total  float64 // growth since it was enabled, where that is the value
-	on     bool
-	gone   bool    // switched off, to be taken out
-	goneAt float64 // when that was
-	needs  func()  // ends what the kernel keeps for it; nil if nothing
+	sites []*patch.Site
+	use   cost.Use
+	ahead float64 // fraction of the active time that it uses, as predicted when it was first looked at
+	total float64 // growth since it was enabled, where that is the value
+	on    bool
+	gone  bool   // switched off for good
+	needs func() // ends what the kernel keeps for it; nil if nothing
 
 	leftOut []string // functions that somebody has named and that take no probes, and why, for people
 
@@ -90,14 +88,14 @@ func newPart(t *measured, key grid.PairKey, owner uint64) (*part, error) {
 	p.noteLacking()
 	err = p.probes.Reserve()
 	if err != nil && t.Text.Waits() {
-		p.release()
+		p.Release()
 		if err := t.Stops.Stop(func(w *process.World) error { t.Text.Reclaim(w); return nil }); err != nil {
 			return nil, err
 		}
 		err = p.probes.Reserve()
 	}
 	if err != nil {
-		p.release()
+		p.Release()
 		return nil, err
 	}
 	return p, nil
@@ -147,6 +145,17 @@ func (p *part) begin() {
 // rows reports whether its probes read the kernel's rows.
 func (p *part) rows() bool { return p.probes != nil && p.probes.Rows }
 
+// newBareProbe is a part of a plan that belongs to no pair; its words are reserved. d.mu is held.
+func (d *Daemon) newBareProbe(t *measured, plan *pcl.Plan) (*part, error) {
+	d.owner++
+	p := newProbePart(t, plan, d.owner, probe.Options{}, false)
+	if err := p.probes.Reserve(); err != nil {
+		p.Release()
+		return nil, err
+	}
+	return p, nil
+}
+
 // noteLacking notes what of the focus's item the target does not have.
 func (p *part) noteLacking() {
 	if it := p.t.ItemOf(p.plan.Pair.Focus); it != nil {
@@ -157,9 +166,4 @@ func (p *part) noteLacking() {
 // countsNothing refuses a pair of a metric that only its replacements count.
 func countsNothing(key grid.PairKey) error {
 	return grid.ErrUnsupported{What: fmt.Sprintf("%s at %v", key.Metric, key.Focus), Needs: "a focus for which a constraint replaces the base, which counts nothing"}
-}
-
-func (p *part) release() {
-	p.doesNotNeedRows()
-	p.meter.Close()
 }

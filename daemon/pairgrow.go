@@ -3,6 +3,7 @@ package daemon
 import (
 	"slices"
 
+	"culprit/daemon/batch"
 	"culprit/daemon/patch"
 	"culprit/daemon/program"
 	"culprit/pcl"
@@ -18,9 +19,9 @@ func (d *Daemon) grow() {
 	defer d.enabling.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	b := d.newBatch()
+	b := batch.New(&d.lingering)
 	var grown []*part
-	joined := map[*part]*pair{}
+	var come joining
 	fresh := d.session.Tree.Version() != d.itemsAt
 	d.itemsAt = d.session.Tree.Version()
 	before := map[*patch.Site]uint64{}
@@ -30,22 +31,21 @@ func (d *Daemon) grow() {
 		}
 		it := d.session.ItemOf(key.Focus)
 		for _, pt := range p.parts {
-			if !pt.t.ended && pt.on && b.grow(pt, it, before) {
+			if !pt.t.ended && pt.on && pt.grow(b, it, before) {
 				grown = append(grown, pt)
 			}
 		}
 		if fresh && it != nil {
-			b.joinItem(p, it, joined)
+			d.joinItem(b, p, it, &come)
 		}
 	}
-	if len(grown)+len(joined) == 0 {
+	if len(grown)+len(come) == 0 {
 		return
 	}
-	b.run()
+	b.Commit()
 	d.tellFiles(d.pairs)
-	for pt, p := range joined {
-		p.parts, p.tier = append(p.parts, pt), coarser(p.tier, pt.meter.Tier())
-		d.start(&pair{key: p.key, parts: []*part{pt}}, map[*measured]bool{})
+	if !d.beginJoined(come) {
+		d.itemsAt = 0 // another time
 	}
 	for _, pt := range grown {
 		pt.unfinished = slices.ContainsFunc(pt.sites, func(s *patch.Site) bool { at, ok := before[s]; return ok && s.TrampolineAt() == at })
@@ -83,7 +83,7 @@ func (p *part) noteUnloaded(o *program.Object) {
 
 // grow adds to a part what its target has only now, and reports whether sites have to be patched. before gets where the trampolines of
 // these sites are until then.
-func (b *batch) grow(p *part, it *pcl.GroupingItem, before map[*patch.Site]uint64) bool {
+func (p *part) grow(b *batch.Batch, it *pcl.GroupingItem, before map[*patch.Site]uint64) bool {
 	if !p.mayGrow(it) && !p.unfinished {
 		return false
 	}
@@ -97,9 +97,9 @@ func (b *batch) grow(p *part, it *pcl.GroupingItem, before map[*patch.Site]uint6
 	touched := p.unfinished
 	for _, r := range plan.Beyond(p.plan) {
 		p.plan.Requests = append(p.plan.Requests, r)
-		sites, err := b.later(p, &r)
+		sites, err := p.later(&r)
 		if err != nil {
-			b.d.noteRefusal(p, &r, err)
+			p.t.d.noteRefusal(p, &r, err)
 			continue
 		}
 		p.sites = append(p.sites, sites...)
@@ -108,28 +108,59 @@ func (b *batch) grow(p *part, it *pcl.GroupingItem, before map[*patch.Site]uint6
 		}
 	}
 	if touched {
-		b.touch(p)
+		b.Renew(p)
 	}
 	return touched
 }
 
 // joinItem makes parts of a pair in those targets that had nothing of the item before.
-func (b *batch) joinItem(p *pair, it *pcl.GroupingItem, joined map[*part]*pair) {
-	for _, t := range b.d.targets {
-		has := slices.ContainsFunc(p.parts, func(pt *part) bool { return pt.t == t })
-		if has || t.ended || !t.Covers(p.key.Focus) || !t.HasItem(it) {
+func (d *Daemon) joinItem(b *batch.Batch, p *pair, it *pcl.GroupingItem, come *joining) {
+	for _, t := range d.targets {
+		if p.partIn(t) || t.ended || !t.Covers(p.key.Focus) || !t.HasItem(it) {
 			continue
 		}
-		if pt, err := b.part(t, p.key); err == nil {
-			joined[pt] = p
-		}
+		_ = come.add(d, b, p, t) // it may have nothing there that can be measured
 	}
 }
 
 // later puts the code of one more request of a part at its sites.
-func (b *batch) later(p *part, r *pcl.Request) ([]*patch.Site, error) {
+func (p *part) later(r *pcl.Request) ([]*patch.Site, error) {
 	if err := p.t.Sites.Prepare(r); err != nil {
 		return nil, err
 	}
 	return p.request(r)
+}
+
+// A joining is parts that are added to pairs that are measured elsewhere.
+type joining []joined
+
+// A joined part comes to a pair, with a batch.
+type joined struct {
+	pair  *pair
+	part  *part
+	group *batch.Group
+}
+
+// add makes a part of a pair in a target.
+func (j *joining) add(d *Daemon, b *batch.Batch, p *pair, t *measured) error {
+	g := b.Group()
+	pt, err := d.addPart(b, g, t, p.key)
+	if err == nil {
+		*j = append(*j, joined{p, pt, g})
+	}
+	return err
+}
+
+// beginJoined has the parts that a batch has brought in measured, and tells whether that is all of them.
+func (d *Daemon) beginJoined(j joining) (all bool) {
+	all = true
+	for _, x := range j {
+		if x.group.Err() != nil { // a thread stood in the way
+			all = false
+			continue
+		}
+		x.pair.parts, x.pair.tier = append(x.pair.parts, x.part), coarser(x.pair.tier, x.part.meter.Tier())
+		d.start(&pair{key: x.pair.key, parts: []*part{x.part}}, map[*measured]bool{})
+	}
+	return all
 }

@@ -3,8 +3,8 @@ package daemon
 import (
 	"time"
 
+	"culprit/daemon/batch"
 	"culprit/daemon/cost"
-	"culprit/daemon/probe"
 	"culprit/daemon/program"
 	"culprit/pcl"
 )
@@ -45,34 +45,34 @@ func (d *Daemon) learnRates(unknown map[*measured]map[pcl.FuncID]bool, asleep []
 type rateCounter struct {
 	f     *program.Function
 	part  *part
+	group *batch.Group
 	since time.Time
 }
 
 // countCalls switches counters on at the entries of functions. What cannot be counted has rate 0: it cannot be timed either.
 func (d *Daemon) countCalls(unknown map[*measured]map[pcl.FuncID]bool) (counters []rateCounter) {
-	b := d.newBatch()
+	b := batch.New(&d.lingering)
 	for t, set := range unknown {
 		for id := range set {
-			f := t.Func(id)
-			d.owner++
-			p := newProbePart(t, callCounter(id), d.owner, probe.Options{}, false)
-			if p.probes.Reserve() != nil {
+			p, err := d.newBareProbe(t, callCounter(id))
+			if err != nil {
 				continue
 			}
 			t.blocks.Zero(p.probes)
-			if t.Sites.Prepare(&p.plan.Requests[0]) != nil || b.place(p) != nil {
-				b.takeBack(p)
+			if t.Sites.Prepare(&p.plan.Requests[0]) != nil {
+				b.Withdraw(p)
 				continue
 			}
-			b.touch(p)
-			b.fresh[t] = append(b.fresh[t], p)
-			counters = append(counters, rateCounter{f: f, part: p})
+			g := b.Group()
+			if p.addTo(b, g) == nil {
+				counters = append(counters, rateCounter{f: t.Func(id), part: p, group: g})
+			}
 		}
 	}
 	if len(counters) == 0 {
 		return nil
 	}
-	b.run()
+	b.Commit()
 	for i := range counters {
 		counters[i].since = time.Now()
 	}
@@ -91,7 +91,9 @@ func (d *Daemon) readRates(counters []rateCounter) {
 		t := c.part.t
 		n := c.part.probes.Count()
 		t.rates.Note(c.f.ID, float64(n)/time.Since(c.since).Seconds(), d.Now())
-		d.switchOut(c.part)
+		if c.group.Err() == nil {
+			d.lingering.Add(c.part)
+		}
 	}
 }
 

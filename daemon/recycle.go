@@ -37,10 +37,8 @@ func (d *Daemon) parts(t *measured) (list []*part) {
 			}
 		}
 	}
-	for _, pt := range d.off {
-		if pt.t == t {
-			list = append(list, pt)
-		}
+	for _, p := range d.lingering.Of(t) {
+		list = append(list, p.(*part))
 	}
 	return list
 }

@@ -42,6 +42,7 @@ var allowed = map[string][]string{
 	"daemon/tracerguard": {},
 	"daemon/selfcost":    {"daemon/kernel"},
 	"daemon/schedule":    {},
+	"daemon/batch":       {"daemon/patch", "daemon/process"},
 	"daemon/attach":      {"daemon/process", "daemon/segment"},
 	"daemon/children":    {"daemon/kernel", "daemon/process", "daemon/segment"},
 	"daemon/descriptors": {"daemon/process", "daemon/program"},
@@ -110,6 +111,7 @@ var tests = map[string][]string{
 	"daemon/estimate":  {"daemon/program"},
 	"daemon/resources": {"daemon/libc", "daemon/locks"},
 	"daemon/sites":     {"grid", "daemon/target"},
+	"daemon/batch":     {"trampoline"},
 }
 
 // alone lists the packages that import nothing of the house, not even internal/..., outside their tests; but for procParser, which is alone itself.

@@ -1,0 +1,92 @@
+package batch
+
+import (
+	"slices"
+
+	"culprit/daemon/patch"
+)
+
+const (
+	// lingerTime is how long a part stays in the text at least after it was switched off, in s.
+	lingerTime = 2.0
+	// MostLingering bounds how many parts of one target stay; more of them go with the next batch.
+	MostLingering = 200
+)
+
+// Lingering are parts that were switched off and are in the text still: their code is jumped over. To take it out stops the target and makes the
+// trampolines of all their sites anew; what takes their place at a site does that anyway, and what leaves later goes with them.
+type Lingering struct {
+	Now   func() float64 // session time, in s
+	parts []leaving
+}
+
+// A leaving part was switched off at a session time.
+type leaving struct {
+	part Part
+	at   float64
+}
+
+// Add switches a part off at once; it is taken out of the text within the next seconds.
+func (l *Lingering) Add(p Part) {
+	p.SwitchOff()
+	l.parts = append(l.parts, leaving{p, l.Now()})
+}
+
+// Hurry makes a part due that lingers.
+func (l *Lingering) Hurry(p Part) {
+	for i := range l.parts {
+		if l.parts[i].part == p {
+			l.parts[i].at -= lingerTime
+		}
+	}
+}
+
+// Of lists the parts in a target.
+func (l *Lingering) Of(t Target) (parts []Part) {
+	for _, e := range l.parts {
+		if e.part.In() == t {
+			parts = append(parts, e.part)
+		}
+	}
+	return parts
+}
+
+// Leave forgets the parts of a target that has ended.
+func (l *Lingering) Leave(t Target) {
+	l.parts = slices.DeleteFunc(l.parts, func(e leaving) bool { return e.part.In() == t })
+}
+
+// Sweep takes out what is due, or all that there is. It stops targets if there is any.
+func (l *Lingering) Sweep(all bool) {
+	b := New(l)
+	b.TakeOut(func(since float64) bool { return all || since >= lingerTime })
+	b.Commit()
+}
+
+// drop leaves what lingers out of the trampolines of some sites.
+func (l *Lingering) drop(t Target, sites map[*patch.Site]bool) {
+	for _, e := range l.parts {
+		if e.part.In() != t {
+			continue
+		}
+		for _, s := range e.part.Sites() {
+			if sites[s] {
+				s.Drop(e.part)
+			}
+		}
+	}
+}
+
+// forget forgets the parts that have gone out of all of their sites.
+func (l *Lingering) forget(t Target, out func(*patch.Site) bool) {
+	l.parts = slices.DeleteFunc(l.parts, func(e leaving) bool {
+		if e.part.In() != t {
+			return false
+		}
+		if e.part.Forget(out); len(e.part.Sites()) > 0 {
+			return false
+		}
+		e.part.Release()
+		return true
+	})
+}
