@@ -8,6 +8,7 @@ import (
 
 	"culprit/daemon/process"
 	"culprit/daemon/segment"
+	"culprit/daemon/stops"
 )
 
 // MaySample reports whether stack samples may still be had where probes cannot: not of what is no process any more, nor of one that
@@ -36,8 +37,8 @@ func ChildMaySample(err error) bool {
 // Unstopped reports whether all that was wrong is that a process could not be stopped in time.
 func Unstopped(err error) bool {
 	var deferred *process.Deferred
-	var long interface{ TooLong() bool }
-	return errors.As(err, &deferred) || errors.As(err, &long) && long.TooLong()
+	var long *stops.TooLong
+	return errors.As(err, &deferred) || errors.As(err, &long)
 }
 
 // Why says in a report for what reason a process is only looked at.

@@ -28,9 +28,6 @@ func (e *TooLong) Error() string {
 // Passing has what failed be tried again.
 func (e *TooLong) Passing() bool { return true }
 
-// TooLong says to package attach that the process may be stopped in time later.
-func (e *TooLong) TooLong() bool { return true }
-
 // InTime is a *TooLong if a stop has lasted so long that no more stacks may be walked.
 func InTime(w *process.World) error {
 	if w.Elapsed() > walkDeadline {

@@ -43,7 +43,7 @@ var allowed = map[string][]string{
 	"daemon/selfcost":    {"daemon/kernel"},
 	"daemon/schedule":    {},
 	"daemon/batch":       {"daemon/patch", "daemon/process"},
-	"daemon/attach":      {"daemon/process", "daemon/segment"},
+	"daemon/attach":      {"daemon/process", "daemon/segment", "daemon/stops"},
 	"daemon/children":    {"daemon/kernel", "daemon/process", "daemon/segment"},
 	"daemon/descriptors": {"daemon/process", "daemon/program"},
 	"daemon/cost":        {"grid", "trampoline", "pcl", "daemon/kernel", "daemon/probe", "daemon/selfcost", "daemon/trial"},
