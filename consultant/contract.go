@@ -63,10 +63,14 @@ type Bottleneck struct {
 	Chain    []int
 	Severity float64 // what is at stake: the share of the program's active time that would be gained at most if it were mended, 0..1
 	Kind     string  // "cpu", "sync" or "io": what the threads do there
-	Note     bool    // less is at stake than Config.LeastStake: no bottleneck, but worth knowing
-	File     string  // source of the function, "" if unknown
-	Line     int
-	Object   string // lock or file where there is one
+	Note     bool    // no bottleneck, but worth knowing: less is at stake than Config.LeastStake, or it is Explained
+	// Holders are who had the lock that is waited for, or who ended the waits.
+	Holders []grid.Holder
+	// Explained is the node of another finding that the threads here wait for, 0 if there is none.
+	Explained int
+	File      string // source of the function, "" if unknown
+	Line      int
+	Object    string // lock or file where there is one
 }
 
 // An Event is something the search did; for progress lines and the log.
@@ -90,7 +94,7 @@ type Config struct {
 	Base func(item grid.Focus) grid.Hierarchy
 }
 
-// A World is what a search has to know besides the values in the grid. The search calls Source, Unseen and Now from any
+// A World is what a search has to know besides the values in the grid. The search calls Source, Holders, Unseen and Now from any
 // goroutine, and the others from that of Run. Now, Unseen and Beat are called with the lock of the search held: they answer
 // at once and do not call the search.
 type World interface {
@@ -99,6 +103,8 @@ type World interface {
 	Now() float64
 	// Source is where a function is defined; file is "" if that is not known.
 	Source(f grid.Focus) (file string, line int)
+	// Holders says who had the lock that a focus chooses while others waited for it, or who ended the waits there.
+	Holders(f grid.Focus) []grid.Holder
 	// Unseen says what of a metric cannot be seen in the program, "" if nothing. Where a hypothesis about it does not hold,
 	// that is not known then.
 	Unseen(metric string) string

@@ -112,10 +112,14 @@ func (f *finding) others() (object, rest string) {
 	var said []string
 	for _, p := range f.parts {
 		name := p.objectText()
+		all := p.est.Value >= sameTime*f.node.est.Value
 		switch {
+		case name == "" && all:
+			said = append(said, "nearly all in "+explain.Process(p.focus))
+			continue
 		case name == "":
 			name = "in " + explain.Process(p.focus)
-		case f.node.objectText() == "" && object == "" && p.est.Value >= sameTime*f.node.est.Value:
+		case f.node.objectText() == "" && object == "" && all:
 			object = name
 			continue
 		default:

@@ -401,6 +401,8 @@ func (w *world) Source(grid.Focus) (string, int) {
 	return "a.c", 41
 }
 
+func (w *world) Holders(grid.Focus) []grid.Holder { return nil }
+
 func (w *world) Unseen(metric string) string {
 	if w.unseen == nil {
 		return ""

@@ -28,7 +28,11 @@ func (s *Search) Bottlenecks() []Bottleneck {
 		b.Sentence = f.sentence(b.File, b.Line)
 		s.mu.Unlock()
 		b.Note = b.Severity < s.leastStake()
+		if b.Kind != "cpu" {
+			b.Holders = s.cfg.World.Holders(f.node.focus)
+		}
 	}
+	explainWaits(list, s.functionsOf(list))
 	return list
 }
 

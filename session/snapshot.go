@@ -37,7 +37,7 @@ func (s *Session) Snapshot() Snapshot {
 	}
 	if s.search != nil {
 		snap.Nodes, snap.Bottlenecks, snap.Status = s.search.Nodes(), s.search.Bottlenecks(), s.search.Status()
-		snap.HeldBy, snap.WokenBy = s.holders(snap.Nodes, snap.Bottlenecks)
+		snap.HeldBy, snap.WokenBy = holders(snap.Bottlenecks)
 	}
 	return snap
 }
@@ -68,7 +68,7 @@ func (s *Session) build() *report.Report {
 		for _, n := range nodes {
 			r.Nodes = append(r.Nodes, nodeReport(n))
 		}
-		held, woken := s.holders(nodes, found)
+		held, woken := holders(found)
 		for _, b := range found {
 			one := bottleneckReport(b)
 			one.HeldBy, one.WokenBy, one.Advice = held[b.Node], woken[b.Node], s.advice(r.Node(b.Node).Hypothesis)
@@ -167,17 +167,10 @@ func (s *Session) untold(metrics []string, focus grid.Focus) string {
 }
 
 // holders says who had the locks of bottlenecks, and who ended the waits of the others, by their nodes.
-func (s *Session) holders(nodes []consultant.Node, found []consultant.Bottleneck) (held, woken map[int][]report.Held) {
-	foci := map[int]grid.Focus{}
-	for i := range nodes {
-		foci[nodes[i].ID] = nodes[i].Focus
-	}
+func holders(found []consultant.Bottleneck) (held, woken map[int][]report.Held) {
 	held, woken = map[int][]report.Held{}, map[int][]report.Held{}
 	for _, b := range found {
-		if b.Kind == "cpu" {
-			continue
-		}
-		for _, h := range s.daemon.Holders(foci[b.Node]) {
+		for _, h := range b.Holders {
 			by := held
 			if h.Wakes {
 				by = woken
@@ -200,7 +193,7 @@ func phaseReport(p consultant.Phase) report.Phase {
 func bottleneckReport(b consultant.Bottleneck) report.Bottleneck {
 	r := report.Bottleneck{
 		Node: b.Node, Sentence: clean(b.Sentence), Chain: slices.Clone(b.Chain), Severity: report.Number(b.Severity),
-		Object: clean(b.Object),
+		Object: clean(b.Object), ExplainedBy: b.Explained,
 	}
 	if b.File != "" {
 		r.Source = &report.Source{File: clean(b.File), Line: b.Line}

@@ -21,7 +21,8 @@ type Report struct {
 	Targets     []Target     `json:"targets"`
 	Nodes       []Node       `json:"nodes"`
 	Bottlenecks []Bottleneck `json:"bottlenecks"` // deepest true nodes, worst first
-	// Notes are findings with less at stake than the tunable constant PC_LeastStake: no bottlenecks, but worth knowing.
+	// Notes are findings with less at stake than the tunable constant PC_LeastStake, and waits that another finding explains: no bottlenecks,
+	// but worth knowing.
 	Notes []Bottleneck `json:"notes,omitempty"`
 	// NotMeasured says how much was done by processes that ended before they could be measured; "" if next to nothing. No value tells of it.
 	NotMeasured string `json:"not_measured,omitempty"`
@@ -109,6 +110,8 @@ type Bottleneck struct {
 	Object   string  `json:"object,omitempty"`
 	HeldBy   []Held  `json:"held_by,omitempty"`
 	WokenBy  []Held  `json:"woken_by,omitempty"`
+	// ExplainedBy is the node of the finding that the threads wait for; 0 if there is none.
+	ExplainedBy int `json:"explained_by,omitempty"`
 	// Advice is what to do about it, as the hypothesis explains it; "" if it does not.
 	Advice string `json:"advice,omitempty"`
 }

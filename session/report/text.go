@@ -115,12 +115,23 @@ func (r *Report) writeNotes(b *strings.Builder) {
 	if len(r.Notes) == 0 {
 		return
 	}
-	b.WriteString("\nTrue, but little would be gained:\n")
+	b.WriteString("\nTrue as well, but explained by another finding, or with little to gain:\n")
 	var lines []string
 	for _, n := range r.Notes {
-		lines = append(lines, "  "+n.Sentence)
+		lines = append(lines, "  "+n.Sentence+r.explained(n.ExplainedBy))
 	}
 	writeSome(b, lines)
+}
+
+// explained names the finding that a note is explained by.
+func (r *Report) explained(node int) string {
+	if i := slices.IndexFunc(r.Bottlenecks, func(b Bottleneck) bool { return b.Node == node }); i >= 0 {
+		return fmt.Sprintf(" (the threads wait for what finding %d tells)", i+1)
+	}
+	if i := slices.IndexFunc(r.Notes, func(b Bottleneck) bool { return b.Node == node }); i >= 0 {
+		return " (the threads wait for others in this list)"
+	}
+	return ""
 }
 
 // tested reports whether any hypothesis came to a verdict.

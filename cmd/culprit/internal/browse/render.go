@@ -89,7 +89,7 @@ func (a *app) verdictLines(w int) []line {
 			out = append(out, text(a.theme.state(consultant.False), cut("   "+r, w, a.theme.cutMark()), 0))
 		}
 	}
-	out = append(out, a.paragraphs(" True, but little would be gained:", v.Notes, w)...)
+	out = append(out, a.paragraphs(" True as well, but explained by another finding, or with little to gain:", v.Notes, w)...)
 	return append(out, a.paragraphs(" Not concluded:", v.Open, w)...)
 }
 
