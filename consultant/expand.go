@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sort"
 
+	"culprit/consultant/foci"
 	"culprit/grid"
 )
 
@@ -150,7 +151,7 @@ func (s *Search) deepStart(e expansion, list []*refinement) []*refinement {
 	for looks := 0; len(queue) > 0 && looks < maxLooks && len(found) < 2*maxChildren; looks++ {
 		c := queue[0]
 		queue = queue[1:]
-		if c.weight <= 0 || suppressed(c.focus, e.n.hyp.suppress) != "" && c.cool >= coolDepth {
+		if c.weight <= 0 || foci.Suppressed(c.focus, e.n.hyp.suppress) != "" && c.cool >= coolDepth {
 			continue
 		}
 		for _, f := range s.refineFocus(c.focus, grid.Code) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"culprit/consultant/decide"
+	"culprit/consultant/foci"
 	"culprit/grid"
 )
 
@@ -160,7 +161,7 @@ func (g *graph) create(k nodeKey, axis string) *node {
 // note keeps the counts right when a node is about to change.
 func (g *graph) note(n *node, holds, watched bool) {
 	if was := n.state == True; was != holds {
-		for _, f := range covering(n.focus) {
+		for _, f := range foci.Covering(n.focus) {
 			k := nodeKey{hyp: n.hyp, focus: f, phase: n.phase}
 			if g.within[k] = toggle(g.within[k], n, holds); len(g.within[k]) == 0 {
 				delete(g.within, k)

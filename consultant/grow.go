@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"culprit/consultant/explain"
+	"culprit/consultant/foci"
 	"culprit/grid"
 )
 
@@ -89,7 +90,7 @@ func (n *node) within(f grid.Focus) bool {
 
 // admit decides whether a new node is to be tested.
 func (s *Search) admit(k *node, c *refinement, tested *int) {
-	if p := suppressed(k.focus, k.hyp.suppress); p != "" {
+	if p := foci.Suppressed(k.focus, k.hyp.suppress); p != "" {
 		k.giveUp(fmt.Sprintf("not tested: %s suppresses %s", k.hyp.name, p))
 		return
 	}

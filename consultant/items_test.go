@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"culprit/consultant/foci"
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/pcl/check"
@@ -115,7 +116,7 @@ func TestItemsInSentences(t *testing.T) {
 		t.Errorf("sentence %q", s)
 	}
 	for path, want := range map[string]bool{"/Lock/own": true, "/Lock/o*": true, "/Lock/other": false, "/Locks/own": false, "/SyncObject/own": false} {
-		if got := suppressed(f, []string{path}) != ""; got != want {
+		if got := foci.Suppressed(f, []string{path}) != ""; got != want {
 			t.Errorf("%s suppresses %v: %v", path, f, got)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"culprit/consultant/explain"
+	"culprit/consultant/foci"
 	"culprit/grid"
 )
 
@@ -91,7 +92,7 @@ func before(a, b *node) int {
 }
 
 func onlyCode(f grid.Focus) bool {
-	return f.Depth(grid.Code) > 0 && len(covering(f)) == f.Depth(grid.Code)
+	return f.Depth(grid.Code) > 0 && len(foci.Covering(f)) == f.Depth(grid.Code)
 }
 
 // sameTime tells whether most of the smaller of the values of two nodes is also in the larger one.

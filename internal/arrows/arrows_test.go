@@ -90,6 +90,7 @@ var allowed = map[string][]string{
 	"consultant":         {"grid", "pcl", "consultant"},
 	"consultant/budget":  {"grid"},
 	"consultant/decide":  {},
+	"consultant/foci":    {"grid"},
 	"consultant/mpi":     {"grid"},
 	"consultant/explain": {"grid", "consultant/decide"},
 	"session":            {"grid", "pcl", "daemon", "consultant", "session"},

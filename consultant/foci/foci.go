@@ -1,4 +1,4 @@
-package consultant
+package foci
 
 import (
 	"path"
@@ -7,9 +7,9 @@ import (
 	"culprit/grid"
 )
 
-// suppressed returns the path of the list at or below which the focus lies; "" if none. Each element of a path is a
+// Suppressed returns the path of the list at or below which the focus lies; "" if none. Each element of a path is a
 // glob pattern (path.Match); a path that is not well formed matches nothing.
-func suppressed(f grid.Focus, paths []string) string {
+func Suppressed(f grid.Focus, paths []string) string {
 	for _, p := range paths {
 		parts := strings.Split(strings.Trim(p, "/"), "/")
 		if len(parts) < 2 {
@@ -35,8 +35,8 @@ func under(elems, patterns []string) bool {
 	return true
 }
 
-// covering are all foci that cover f properly.
-func covering(f grid.Focus) []grid.Focus {
+// Covering are all foci that cover f properly.
+func Covering(f grid.Focus) []grid.Focus {
 	all := []grid.Focus{f}
 	for h := range grid.Defined + 1 {
 		for _, g := range all[:len(all):len(all)] {
@@ -48,9 +48,9 @@ func covering(f grid.Focus) []grid.Focus {
 	return all[1:]
 }
 
-// widenings are the foci that cover f properly, by leaving out some of the hierarchies in which f selects something; the
+// Widenings are the foci that cover f properly, by leaving out some of the hierarchies in which f selects something; the
 // whole program is not meant.
-func widenings(f grid.Focus) []grid.Focus {
+func Widenings(f grid.Focus) []grid.Focus {
 	var used []grid.Hierarchy
 	for h := range grid.Defined + 1 {
 		if f.Depth(h) > 0 {
