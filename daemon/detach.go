@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"sort"
 
-	"culprit/daemon/patch"
-	"culprit/daemon/process"
-	"culprit/daemon/segment"
 	"culprit/grid"
 )
 
@@ -68,7 +65,7 @@ func (t *measured) detach() error {
 	if t.detached {
 		return nil
 	}
-	err := t.leave()
+	err := t.TakeOut(&beginning{t: t})
 	switch {
 	case t.Proc.GoneBy(err):
 		t.d.end(t) // before the session did: nothing was removed from it
@@ -80,51 +77,12 @@ func (t *measured) detach() error {
 	return nil
 }
 
-// leave takes all that is ours out of a target that lives.
-func (t *measured) leave() error {
-	if t.Proc.Gone() {
-		return process.ErrTargetExited
-	}
-	if t.Seg == nil {
-		return nil
-	}
-	err := t.remove()
-	if err != nil && !t.Proc.GoneBy(err) {
-		t.Logf("%s: detaching once more after: %v", t.Name, err)
-		err = t.Text.Restore(&patch.RestoreReport{})
-	}
-	if err == nil {
-		err = segment.Tidy(t.Proc, t.Stops.Stop)
-	}
-	if err != nil {
-		return err
-	}
-	t.Text.TakenOut()
-	return nil
-}
-
 // patched is how many sites are in the text of a target that lives and was not left.
 func (t *measured) patched() int {
 	if t.detached || t.ended {
 		return 0
 	}
 	return len(t.Text.Patched())
-}
-
-// remove takes out what is known to be in.
-func (t *measured) remove() error {
-	if err := t.Text.TakeOut(&beginning{t: t}); err != nil {
-		return err
-	}
-	if t.Text.Unsure() {
-		return t.Text.Restore(&patch.RestoreReport{})
-	}
-	t.Contexts.LeavesNothing(t.Text.Ever())
-	err := t.Text.Unmap()
-	if err == nil && t.Seg.Stays {
-		t.Logf("%s: the code is as it was; trampolines stay in its memory until it ends, since contexts of the program may come back to them", t.Name)
-	}
-	return err
 }
 
 func sortRefusals(r []grid.Refusal) {

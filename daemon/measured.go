@@ -69,7 +69,7 @@ func openTarget(d *Daemon, pid int, open func(pid int) (*process.Process, error)
 // hooks are what the code of the target asks of the daemon.
 func (t *measured) hooks() target.Hooks {
 	return target.Hooks{
-		Look:  t.lookAtWaiters,
+		Look:  waits.NameUnnamed(t.Target),
 		Found: t.narrows,
 		Refresh: func() error {
 			_, err := t.refreshCode()

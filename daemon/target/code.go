@@ -77,8 +77,8 @@ func (c *Code) lookAtFit(w *process.World) error {
 	return c.Fit.Look(w)
 }
 
-// Use has what is put into the process use a segment that is mapped there.
-func (c *Code) Use(s *segment.Segment) {
+// use has what is put into the process use a segment that is mapped there.
+func (c *Code) use(s *segment.Segment) {
 	c.Seg = s
 	c.Text.Use(s)
 	c.Stops.Use(s)

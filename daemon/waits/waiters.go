@@ -1,4 +1,4 @@
-package daemon
+package waits
 
 import (
 	"golang.org/x/sys/unix"
@@ -8,7 +8,8 @@ import (
 	"culprit/daemon/libc"
 	"culprit/daemon/process"
 	"culprit/daemon/stack"
-	"culprit/daemon/waits"
+	"culprit/daemon/stops"
+	"culprit/daemon/target"
 )
 
 // Locks that only their address names get a better name at the next stop: then all registers of those who wait for them are known,
@@ -23,16 +24,18 @@ type waiter struct {
 	regs unwind.Regs
 }
 
-// lookAtWaiters is a stops.Check.
-func (t *measured) lookAtWaiters(w *process.World) error {
-	if list := t.unnamedWaiters(w); len(list) > 0 {
-		t.Stops.View().Later(func() { t.nameWaiters(list) })
+// NameUnnamed gives a stops.Check that finds such locks of a target, and has them named when all threads run again.
+func NameUnnamed(t *target.Target) stops.Check {
+	return func(w *process.World) error {
+		if list := unnamed(t, w); len(list) > 0 {
+			t.Stops.View().Later(func() { rename(t, list) })
+		}
+		return nil
 	}
-	return nil
 }
 
-// unnamedWaiters finds such threads while they stand still; their stacks are read afterwards.
-func (t *measured) unnamedWaiters(w *process.World) (list []waiter) {
+// unnamed finds threads that wait for them while they stand still; their stacks are read afterwards.
+func unnamed(t *target.Target, w *process.World) (list []waiter) {
 	if t.Locks == nil || !t.Locks.WantsNames() {
 		return nil
 	}
@@ -48,13 +51,13 @@ func (t *measured) unnamedWaiters(w *process.World) (list []waiter) {
 	return list
 }
 
-// nameWaiters names the locks of waiters by their variables. A stack may have changed since: a variable that leads to the very
+// rename names the locks of waiters by their variables. A stack may have changed since: a variable that leads to the very
 // address of the lock tells the truth nevertheless.
-func (t *measured) nameWaiters(list []waiter) {
+func rename(t *target.Target, list []waiter) {
 	for _, w := range list {
-		st := waits.Stack{Regs: w.regs, Mem: waits.Words(t.Proc)}
-		k, _ := waits.In(st.Frames(t.Walker))
-		addr, _ := waits.NameLock(t.Program, w.word, k)
+		st := Stack{Regs: w.regs, Mem: Words(t.Proc)}
+		k, _ := In(st.Frames(t.Walker))
+		addr, _ := NameLock(t.Program, w.word, k)
 		if name := st.LeadsTo(addr, t.Walker); name != "" && k.Kind != libc.Thread {
 			t.Locks.Rename(w.word, k.Kind, name, addr)
 		}
