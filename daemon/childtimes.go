@@ -51,6 +51,11 @@ func (d *Daemon) missesChildren() bool {
 func (d *Daemon) UnmeasuredChildren() (used time.Duration, share float64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	return d.childrenTimes().Unmeasured()
+}
+
+// childrenTimes adds up what the tree of the targets has used. d.mu is held.
+func (d *Daemon) childrenTimes() *children.Sum {
 	var sum children.Sum
 	sum.AddEnded(d.departed.used)
 	for _, t := range d.targets {
@@ -60,5 +65,5 @@ func (d *Daemon) UnmeasuredChildren() (used time.Duration, share float64) {
 			sum.Add(&t.times)
 		}
 	}
-	return sum.Unmeasured()
+	return &sum
 }

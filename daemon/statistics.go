@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"errors"
+	"time"
 
 	"culprit/daemon/kernelmeter"
 	"culprit/daemon/probe"
@@ -121,6 +122,13 @@ func (d *Daemon) own() *kernelmeter.Own {
 				return 0, false
 			}
 			return d.rings.Lost(), true
+		},
+		Unmeasured: func(t *target.Target) (time.Duration, bool) {
+			if !d.opts.Children || t != d.targets[0].Target {
+				return 0, false
+			}
+			used, _ := d.childrenTimes().Unmeasured()
+			return used, true
 		},
 	}
 }

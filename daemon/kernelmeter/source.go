@@ -1,6 +1,10 @@
 package kernelmeter
 
-import "culprit/daemon/target"
+import (
+	"time"
+
+	"culprit/daemon/target"
+)
 
 // A Source is where the values of one target are read.
 type Source struct {
@@ -18,4 +22,7 @@ type Own struct {
 	PredictedCost func() float64 // likewise
 	// Dropped is how many stack samples found no room. All targets share the room: ok is false for all of them but one.
 	Dropped func(*target.Target) (total uint64, ok bool)
+	// Unmeasured is the CPU time of processes that targets have started and that ended before they could be measured, since the attach. It is
+	// told to one target alone.
+	Unmeasured func(*target.Target) (total time.Duration, ok bool)
 }

@@ -28,6 +28,7 @@ var values = map[string]func(m *Meter, interval float64) float64{
 	"probes":             func(m *Meter, _ float64) float64 { return float64(m.s.Patches.Inserted - m.s.Patches.Removed) },
 	"dropped_samples":    (*Meter).dropped,
 	"sampling_rate":      samplingRate,
+	"unmeasured_cpu":     (*Meter).unmeasured,
 }
 
 // cpu is CPU time: of the process by its CPU clock, which threads that ended are part of; of one thread by its scheduler statistics.
@@ -99,6 +100,15 @@ func (m *Meter) dropped(float64) float64 {
 		return 0
 	}
 	return m.since(float64(total))
+}
+
+// unmeasured is CPU time of children that ended before they could be measured.
+func (m *Meter) unmeasured(float64) float64 {
+	total, ok := m.s.Own.Unmeasured(m.s.Target)
+	if !ok {
+		return 0
+	}
+	return m.since(total.Seconds())
 }
 
 // overThreads adds up over the live threads that the focus covers.
