@@ -62,11 +62,11 @@ func (t *measured) wakersOf(tid int, now float64) (list []sampling.Waker) {
 // waker names who ended a wait in a target.
 func (d *Daemon) waker(of *measured, w wakers.Waker) sampling.Waker {
 	if w.TID == 0 {
-		return sampling.Waker{Thread: "the kernel (a device, the network or a timer)"}
+		return sampling.Waker{Thread: sampling.Kernel}
 	}
 	t := d.byPID[w.PID]
 	if t == nil {
-		return sampling.Waker{Thread: fmt.Sprintf("%s{%d}, which is not measured", safetext.CleanMax(kernel.Command(w.PID), 100), w.PID)}
+		return sampling.Waker{Thread: fmt.Sprintf("%s{%d}, which is not measured", safetext.CleanMax(kernel.Command(w.PID), 100), w.PID), Outside: true}
 	}
 	name := t.Threads.Name(w.TID)
 	if t != of {

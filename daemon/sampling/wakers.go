@@ -1,6 +1,9 @@
 package sampling
 
 import (
+	"slices"
+	"strings"
+
 	"culprit/daemon/kernel"
 	"culprit/daemon/stack"
 	"culprit/grid"
@@ -14,7 +17,11 @@ type Waker struct {
 	Thread   string
 	Function string // where it is, as module/function; "" if that is not known
 	Of       float64
+	Outside  bool // a thread of a process that is not measured
 }
+
+// Kernel is what ends waits that no thread of a program ends.
+const Kernel = "the kernel (a device, the network or a timer)"
 
 // wakeEvery is how often it is looked who ends a wait, all waits together, in seconds.
 const wakeEvery = 0.02
@@ -35,6 +42,9 @@ func (p *Profile) noteWakers(tid int, object string, frames []stack.Frame, now f
 	if len(list) == 0 {
 		return
 	}
+	if strings.HasPrefix(object, grid.IO.String()+"/File/") {
+		list = byKernel(list)
+	}
 	seen := map[string]bool{object: true, "": true}
 	for _, fr := range frames {
 		if fr.Func != nil {
@@ -46,6 +56,17 @@ func (p *Profile) noteWakers(tid int, object string, frames []stack.Frame, now f
 	for part := range seen {
 		p.woken[part] = p.woken[part].with(list)
 	}
+}
+
+// byKernel puts down to the kernel what threads of other programs have ended: a disk ends waits for files, and its interrupt comes upon any thread.
+func byKernel(list []Waker) []Waker {
+	list = slices.Clone(list)
+	for i := range list {
+		if list[i].Outside {
+			list[i] = Waker{Thread: Kernel, Of: list[i].Of}
+		}
+	}
+	return list
 }
 
 func codePart(module, function string) string {
