@@ -10,6 +10,7 @@ import (
 	"culprit/daemon/kernel"
 	"culprit/daemon/kernelmeter"
 	"culprit/daemon/patch"
+	"culprit/daemon/placement"
 	"culprit/daemon/probe"
 	"culprit/daemon/schedule"
 	"culprit/daemon/selfcost"
@@ -89,7 +90,7 @@ func TestStill(t *testing.T) {
 	}{
 		{"idle processors", false, -1, []*pair{kept}, selfcost.PassShare},
 		{"time to spare", true, 0.01, []*pair{kept}, selfcost.BusyShare},
-		{"a probe", true, -1, []*pair{kept, of(keptPart, &part{meter: &probe.Meter{}, sites: []*patch.Site{{}}})}, selfcost.BusyShare},
+		{"a probe", true, -1, []*pair{kept, of(keptPart, &part{meter: &probe.Meter{}, code: placement.Code{Sites: []*patch.Site{{}}}})}, selfcost.BusyShare},
 		{"the kernel's rows", true, -1, []*pair{of(&part{meter: statistic})}, selfcost.BusyShare},
 		{"a target that is only looked at", true, -1, []*pair{of(&part{meter: &estimate.Meter{}})}, selfcost.BusyShare},
 		{"nothing", true, -1, []*pair{kept}, selfcost.StillShare},

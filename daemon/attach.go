@@ -6,6 +6,7 @@ import (
 	"culprit/daemon/attach"
 	"culprit/daemon/notes"
 	"culprit/daemon/process"
+	"culprit/daemon/syscalls"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -19,7 +20,11 @@ func (d *Daemon) attachProbed(pid int) error {
 	if err != nil {
 		return err
 	}
-	d.seeSyscalls(t)
+	d.sight.Begin(d.logf)
+	d.sight.Show(syscalls.Watcher{
+		Deadlines: func(l *syscalls.Deadlines) { t.Proc.KnowDeadlines(l) },
+		Transfers: func(l *syscalls.Transfers) { t.Proc.KnowTransfers(l) },
+	}, d.goLoop)
 	if err := t.MapSegment(); err != nil {
 		t.close()
 		return err
@@ -73,17 +78,6 @@ func (d *Daemon) notCovered(f grid.Focus) error {
 		return d.session.NoProcess(f)
 	}
 	return process.ErrTargetExited
-}
-
-// focusFunctions are the functions that a focus names.
-func (t *measured) focusFunctions(f grid.Focus) map[pcl.FuncID]bool {
-	m := map[pcl.FuncID]bool{}
-	if e := f.Elements(grid.Code); len(e) >= 2 {
-		for _, id := range t.Function(e[0], e[1]) {
-			m[id] = true
-		}
-	}
-	return m
 }
 
 // noteRefusal keeps why a function is not instrumented, for the report, and that its metric misses what it does there, if it is one of a library's list

@@ -26,6 +26,7 @@ import (
 	"culprit/daemon/schedule"
 	"culprit/daemon/selfcost"
 	"culprit/daemon/stops"
+	"culprit/daemon/syscalls"
 	"culprit/daemon/target"
 	"culprit/daemon/targetstats"
 	"culprit/daemon/tracerguard"
@@ -58,7 +59,7 @@ type Daemon struct {
 	guard     *tracerguard.Guard
 	reserve   descriptors.Reserve  // until Detach
 	programs  targetstats.Programs // that keep per-thread statistics
-	sight     syscallSight
+	sight     syscalls.Sight
 	targets   []*measured
 	byPID     map[int]*measured // the last target of each number
 	wakers    wakers.Table
@@ -128,7 +129,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 		}
 	}
 	if !opts.Backend.Looks() {
-		d.sight.begin(d.logf)
+		d.sight.Begin(d.logf)
 	}
 	for _, pid := range pids {
 		if err := ctx.Err(); err != nil {
@@ -291,7 +292,7 @@ func (d *Daemon) infoOf(t *measured) grid.TargetInfo {
 	if !t.ended {
 		to = d.Now()
 	}
-	return grid.TargetInfo{From: t.joinedAt, To: to, Host: d.session.Host, PID: t.Proc.PID(), Exe: path.Join(path.Dir(t.Exe), t.Main().Name), Runtime: t.Runtime(), Threads: t.Threads.Count(), Interprets: t.Interprets(), Ended: t.ended, Lossy: t.lossy, Rank: t.Rank,
+	return grid.TargetInfo{From: t.joinedAt, To: to, Host: d.session.Host, PID: t.Proc.PID(), Exe: path.Join(path.Dir(t.Exe), t.Main().Name), Runtime: t.Runtime(), Threads: t.Threads.Count(), Interprets: t.Interprets(), Ended: t.ended, Lossy: t.Lossy, Rank: t.Rank,
 		Backend: t.backend(), Why: t.whyLooking()}
 }
 

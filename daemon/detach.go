@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sort"
 
+	"culprit/daemon/placement"
 	"culprit/grid"
 )
 
@@ -56,7 +57,7 @@ func (d *Daemon) close() {
 	d.guard.Close()
 	d.wakers.Close()
 	d.programs.Close()
-	d.sight.close()
+	d.sight.Close()
 }
 
 // detach restores every byte, then unmaps the segment once no thread is inside. If something stands in the way, it is done
@@ -65,7 +66,7 @@ func (t *measured) detach() error {
 	if t.detached {
 		return nil
 	}
-	err := t.TakeOut(&beginning{t: t})
+	err := t.TakeOut(placement.Begin(t.Target, t.blocks, nil))
 	switch {
 	case t.Proc.GoneBy(err):
 		t.d.end(t) // before the session did: nothing was removed from it

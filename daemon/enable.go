@@ -189,7 +189,7 @@ func (d *Daemon) Disable(keys []grid.PairKey) {
 		}
 		delete(d.pairs, k)
 		for _, pt := range p.parts {
-			if len(pt.sites) > 0 {
+			if len(pt.Sites()) > 0 {
 				d.lingering.Add(pt)
 			} else {
 				pt.Release()

@@ -22,7 +22,7 @@ func (d *Daemon) analyse(keys []grid.PairKey) {
 	d.mu.Lock()
 	for _, k := range keys {
 		for _, t := range d.targets {
-			for id := range t.focusFunctions(k.Focus) {
+			for id := range t.FocusFunctions(k.Focus) {
 				fns = append(fns, t.Plans.Of(t.Func(id)))
 			}
 		}
@@ -77,7 +77,7 @@ func (d *Daemon) addPart(b *batch.Batch, g *batch.Group, t *measured, key grid.P
 
 // addTo puts the code of a part at its sites and adds it to a batch. On an error nothing of it is left.
 func (p *part) addTo(b *batch.Batch, g *batch.Group) error {
-	if err := p.place(); err != nil {
+	if err := p.place(p.t.Sites.Prepare); err != nil {
 		b.Withdraw(p)
 		return err
 	}
@@ -96,38 +96,10 @@ func (p *part) check() error {
 	return p.probes.CheckSyscalls()
 }
 
-// place puts the code of every request at its points. Of several functions those that cannot be instrumented are left out
-// and listed, as long as the constrained function itself is not among them and some are left of each variable's.
-func (p *part) place() error { return p.placeIf(p.t.Sites.Prepare) }
-
-// placeIf is place where allowed refuses what takes no probes.
-func (p *part) placeIf(allowed func(*pcl.Request) error) error {
+// place puts the code of a part at its sites, where allowed does not refuse it.
+func (p *part) place(allowed func(*pcl.Request) error) error {
 	if p.meter.Tier() != grid.TierProbe {
 		return nil
 	}
-	bad := map[pcl.FuncID]error{}
-	focus := p.t.focusFunctions(p.plan.Pair.Focus)
-	p.t.Sites.Plan(p.plan.Requests)
-	for i := range p.plan.Requests {
-		r := &p.plan.Requests[i]
-		if err := allowed(r); err != nil {
-			bad[r.Func] = err
-		}
-	}
-	for i := range p.plan.Requests {
-		r := &p.plan.Requests[i]
-		if err := bad[r.Func]; err != nil {
-			if focus[r.Func] {
-				return err
-			}
-			p.t.d.noteRefusal(p, r, err)
-			continue
-		}
-		sites, err := p.request(r)
-		if err != nil {
-			return err
-		}
-		p.sites = append(p.sites, sites...)
-	}
-	return p.unplaced(bad)
+	return p.code.Place(allowed, func(r *pcl.Request, err error) { p.t.d.noteRefusal(p, r, err) })
 }

@@ -59,7 +59,7 @@ func (d *Daemon) look(load schedule.Load) {
 	rest := d.allowance.Overdrawn()
 	for _, t := range d.targets {
 		if !t.ended && d.schedule.Tends(t.seat, load) {
-			d.makeRoom(t)
+			t.MakeRoom(t.silence)
 			t.profile.Pace(d.switches, rest)
 			t.profile.Follow()
 		}
@@ -150,4 +150,28 @@ func (d *Daemon) checkExec(t *measured) error {
 		return t.Proc.CheckMemory()
 	}
 	return nil
+}
+
+// silence clears what a dead thread has left switched on in its block.
+func (t *measured) silence(slot int) {
+	for _, p := range t.d.parts(t) {
+		if p.probes != nil {
+			p.probes.Silence(slot)
+		}
+	}
+}
+
+// parts lists the parts in a target whose code may run.
+func (d *Daemon) parts(t *measured) (list []*part) {
+	for _, p := range d.pairs {
+		for _, pt := range p.parts {
+			if pt.t == t {
+				list = append(list, pt)
+			}
+		}
+	}
+	for _, p := range d.lingering.Of(t) {
+		list = append(list, p.(*part))
+	}
+	return list
 }

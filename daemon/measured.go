@@ -41,7 +41,6 @@ type measured struct {
 	incomplete time.Time // when it was last tried to measure there what is measured of the others, and not all could be
 	seat       int       // its place in the order of attaching
 	detached   bool
-	lossy      bool // some thread found no block of its own
 	blocks     *probe.Blocks
 	goKnown    int // objects with Go code of which the user was told
 }

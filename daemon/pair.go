@@ -8,7 +8,7 @@ import (
 	"culprit/daemon/children"
 	"culprit/daemon/cost"
 	"culprit/daemon/kernelmeter"
-	"culprit/daemon/patch"
+	"culprit/daemon/placement"
 	"culprit/daemon/probe"
 	"culprit/daemon/process"
 	"culprit/grid"
@@ -33,10 +33,9 @@ type part struct {
 	t      *measured
 	plan   *pcl.Plan
 	meter  meter
-	owner  uint64       // of its groups
-	probes *probe.Meter // the meter, if probes measure; else nil
+	probes *probe.Meter   // the meter, if probes measure; else nil
+	code   placement.Code // of the probes
 
-	sites []*patch.Site
 	use   cost.Use
 	ahead float64 // fraction of the active time that it uses, as predicted when it was first looked at
 	total float64 // growth since it was enabled, where that is the value
@@ -57,7 +56,7 @@ type part struct {
 func newPart(t *measured, key grid.PairKey, owner uint64) (*part, error) {
 	key, serves := plainKey(key)
 	if t.onlyLooked() {
-		return newLookedPart(t, key, owner)
+		return newLookedPart(t, key)
 	}
 	plan, err := t.Compile(key)
 	if err != nil {
@@ -70,12 +69,12 @@ func newPart(t *measured, key grid.PairKey, owner uint64) (*part, error) {
 		t.Sites.Look()
 	}
 	if !serves && t.estimates(key, plan) {
-		if p, ok, err := newPartLooked(t, key, plan, owner); ok {
+		if p, ok, err := newPartLooked(t, key, plan); ok {
 			return p, err
 		}
 	}
 	if plan.KeptByKernel() {
-		return newMeteredPart(t, plan, owner, kernelmeter.New(t.kept, plan)), nil
+		return newMeteredPart(t, plan, kernelmeter.New(t.kept, plan)), nil
 	}
 	if plan.Kind.Holds() && !cpu.X86.HasCX16 {
 		return nil, grid.ErrUnsupported{What: key.Metric, Needs: "a CPU with the instruction cmpxchg16b"}
@@ -103,15 +102,14 @@ func newPart(t *measured, key grid.PairKey, owner uint64) (*part, error) {
 
 // newProbePart is a part that probes measure; nothing is reserved there yet.
 func newProbePart(t *measured, plan *pcl.Plan, owner uint64, o probe.Options, rows bool) *part {
-	p := &part{t: t, plan: plan, owner: owner, on: true}
-	p.probes = probe.New(t.blocks, plan, rows, o)
-	p.meter = p.probes
+	p := &part{t: t, plan: plan, on: true, probes: probe.New(t.blocks, plan, rows, o)}
+	p.meter, p.code = p.probes, placement.Code{Target: t.Target, Meter: p.probes, Owner: p, Group: owner}
 	return p
 }
 
 // newMeteredPart is a part without probes.
-func newMeteredPart(t *measured, plan *pcl.Plan, owner uint64, m meter) *part {
-	p := &part{t: t, plan: plan, owner: owner, on: true, meter: m}
+func newMeteredPart(t *measured, plan *pcl.Plan, m meter) *part {
+	p := &part{t: t, plan: plan, on: true, meter: m}
 	p.noteLacking()
 	return p
 }
@@ -166,4 +164,21 @@ func (p *part) noteLacking() {
 // countsNothing refuses a pair of a metric that only its replacements count.
 func countsNothing(key grid.PairKey) error {
 	return grid.ErrUnsupported{What: fmt.Sprintf("%s at %v", key.Metric, key.Focus), Needs: "a focus for which a constraint replaces the base, which counts nothing"}
+}
+
+// A meter is how the value of a part is come by: probes count and time it (probe.Meter), stack samples estimate it (sampleMeter), or the kernel
+// keeps it anyway (kernelmeter.Meter).
+type meter interface {
+	Tier() grid.Tier
+	// Begin takes the reading from which the value grows.
+	Begin()
+	// Grown is by how much the value has grown since the reading before, interval seconds ago, in the metric's unit; of a sampled function it
+	// is the value itself.
+	Grown(interval float64) float64
+	// Adopt takes a plan that asks for more than the part's own, without a change of the target. False where that needs one.
+	Adopt(plan *pcl.Plan) bool
+	// Variance is the square of the standard error of all that has grown since Begin; false where the value is exact, or not known yet.
+	Variance() (v float64, ok bool)
+	// Close gives back what is kept for the part.
+	Close()
 }

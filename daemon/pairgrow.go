@@ -48,7 +48,7 @@ func (d *Daemon) grow() {
 		d.itemsAt = 0 // another time
 	}
 	for _, pt := range grown {
-		pt.unfinished = slices.ContainsFunc(pt.sites, func(s *patch.Site) bool { at, ok := before[s]; return ok && s.TrampolineAt() == at })
+		pt.unfinished = slices.ContainsFunc(pt.Sites(), func(s *patch.Site) bool { at, ok := before[s]; return ok && s.TrampolineAt() == at })
 	}
 }
 
@@ -68,7 +68,7 @@ func (p *part) mayGrow(it *pcl.GroupingItem) bool {
 func (p *part) loses(o *program.Object) {
 	isIn := func(r pcl.Request) bool { return o.Holds(uint64(r.Func)) }
 	p.plan.Requests = slices.DeleteFunc(slices.Clone(p.plan.Requests), isIn)
-	p.sites = slices.DeleteFunc(slices.Clone(p.sites), func(s *patch.Site) bool { return s.Gone() })
+	p.code.ForgetGone()
 	p.lost, p.loads = true, p.t.Loads()
 	p.noteUnloaded(o)
 }
@@ -102,7 +102,6 @@ func (p *part) grow(b *batch.Batch, it *pcl.GroupingItem, before map[*patch.Site
 			p.t.d.noteRefusal(p, &r, err)
 			continue
 		}
-		p.sites = append(p.sites, sites...)
 		for _, s := range sites {
 			before[s], touched = s.TrampolineAt(), true
 		}
@@ -128,7 +127,7 @@ func (p *part) later(r *pcl.Request) ([]*patch.Site, error) {
 	if err := p.t.Sites.Prepare(r); err != nil {
 		return nil, err
 	}
-	return p.request(r)
+	return p.code.Add(r)
 }
 
 // A joining is parts that are added to pairs that are measured elsewhere.

@@ -1,6 +1,8 @@
 package daemon
 
 import (
+	"math"
+
 	"culprit/daemon/probe"
 	"culprit/daemon/target"
 	"culprit/grid"
@@ -120,4 +122,49 @@ func (p *pair) distribute(now float64) {
 	if all.Count() > 0 {
 		sink.Distribute(p.key, p.last, now, &all)
 	}
+}
+
+// Uncertainty is the standard error of the average of a pair over the time since it was enabled, in the unit of its rate. ok is false
+// for pairs that are not enabled or not of the sample tier, and while there are no samples.
+func (d *Daemon) Uncertainty(key grid.PairKey) (err float64, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	p := d.pairs[key]
+	if p == nil {
+		return 0, false
+	}
+	return p.uncertainty()
+}
+
+func (p *pair) uncertainty() (err float64, ok bool) {
+	var sum float64
+	for _, pt := range p.parts {
+		v, known := pt.meter.Variance()
+		sum, ok = sum+v, ok || known
+	}
+	span := p.last - p.since
+	return math.Sqrt(sum) / max(span, 1e-9), ok && span > 0
+}
+
+// Placed is in how many places of its targets a pair that is measured has probes. ok is false for one that is not measured, and for one
+// that needs no probes: the kernel keeps it, or it is estimated.
+func (d *Daemon) Placed(key grid.PairKey) (places int, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	p := d.pairs[key]
+	if p == nil {
+		return 0, false
+	}
+	parts := p.parts
+	if p.keyed != nil {
+		parts = p.keyed.of.parts
+	}
+	for _, pt := range parts {
+		if pt.meter.Tier() != grid.TierProbe {
+			continue
+		}
+		ok = true
+		places += len(pt.Sites())
+	}
+	return places, ok
 }

@@ -9,6 +9,7 @@ import (
 
 	"culprit/cmd/culprit/internal/proclist"
 	"culprit/daemon"
+	"culprit/daemon/placement"
 	"culprit/internal/safetext"
 	"culprit/pcl"
 )
@@ -86,7 +87,7 @@ func writeListings(w io.Writer, list []daemon.Listing) error {
 	return err
 }
 
-func writeSite(b *strings.Builder, s *daemon.ListedSite) {
+func writeSite(b *strings.Builder, s *placement.Listed) {
 	fmt.Fprintf(b, "\n%s, %s at %#x, way in: %s, %.2f ns\n", safetext.CleanMax(s.Function, maxLine), strings.Join(s.Points, " and "), s.Addr, s.Tactic, s.PriceNS)
 	for _, in := range s.Code {
 		fmt.Fprintf(b, "  %x  %-30s %s\n", in.Addr, fmt.Sprintf("% x", in.Bytes), in.Text)

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"culprit/grid"
+	"culprit/pcl"
 	"culprit/pcl/compile"
 )
 
@@ -24,4 +25,15 @@ func (t *Target) checkModule(f grid.Focus) error {
 		return compile.Missing(e, t)
 	}
 	return nil
+}
+
+// FocusFunctions are the functions that a focus names.
+func (t *Target) FocusFunctions(f grid.Focus) map[pcl.FuncID]bool {
+	m := map[pcl.FuncID]bool{}
+	if e := f.Elements(grid.Code); len(e) >= 2 {
+		for _, id := range t.Function(e[0], e[1]) {
+			m[id] = true
+		}
+	}
+	return m
 }

@@ -29,6 +29,8 @@ type Target struct {
 	Rank    *grid.Rank // in a job of MPI; nil if it is not part of one
 	Seccomp int        // mode of the process: 0 none, 1 strict, 2 filter
 
+	Lossy bool // some thread found no block of its own
+
 	items itemCache
 }
 

@@ -6,10 +6,44 @@ import (
 	"strings"
 
 	"culprit/daemon/estimate"
+	"culprit/daemon/kernelmeter"
 	"culprit/daemon/plans"
+	"culprit/daemon/sampling"
 	"culprit/grid"
 	"culprit/pcl"
 )
+
+// What stack samples tell of a target.
+
+// beginProfile begins to take them. They are values where the target is sampled.
+func (t *measured) beginProfile(open func(pid, hz int) (sampling.Sampler, error)) {
+	c := sampling.Config{Target: t.Target, Open: open, Wakers: t.wakersOf}
+	if t.sampled != nil {
+		c.Receiver = t.sampled
+	}
+	t.profile = sampling.New(c)
+}
+
+// newLookedPart makes a part of a target that is only looked at.
+func newLookedPart(t *measured, key grid.PairKey) (*part, error) {
+	plan, object, err := t.sampled.Compile(key)
+	if err != nil {
+		return nil, err
+	}
+	if plan.KeptByKernel() {
+		return newMeteredPart(t, plan, kernelmeter.New(t.kept, plan)), nil
+	}
+	return newMeteredPart(t, plan, estimate.NewMeter(t.sampled, plan, object)), nil
+}
+
+// planOf is the plan of a pair in a target of either kind.
+func (t *measured) planOf(key grid.PairKey) (*pcl.Plan, error) {
+	if !t.estimates(key, nil) {
+		return t.Compile(key)
+	}
+	plan, _, err := t.sampled.Compile(key)
+	return plan, err
+}
 
 // Go code is not patched. Its scheduler takes a goroutine off its thread at nearly any instruction (asynchronous preemption, since Go 1.14) and
 // keeps the place on the goroutine's own stack, where no thread stands: to look at all threads does not tell whether somebody will go on
@@ -81,11 +115,31 @@ func (t *measured) estimates(key grid.PairKey, plan *pcl.Plan) bool {
 
 // newPartLooked is newLookedPart for a pair of a target with probes that asks for points which it cannot have. A pair that samples do not tell
 // may still have some of them (ok is false): the others are left out and listed.
-func newPartLooked(t *measured, key grid.PairKey, plan *pcl.Plan, owner uint64) (p *part, ok bool, err error) {
-	p, err = newLookedPart(t, key, owner)
+func newPartLooked(t *measured, key grid.PairKey, plan *pcl.Plan) (p *part, ok bool, err error) {
+	p, err = newLookedPart(t, key)
 	var other grid.ErrNotSampled
 	if errors.As(err, &other) && !t.allSampled(plan) {
 		return nil, false, nil
 	}
 	return p, true, err
+}
+
+// SeenMost is the name among these of the function that was seen most often on the stacks of these processes lately; "" if none
+// was.
+func (d *Daemon) SeenMost(names []string, pids ...int) (most string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	best := 0.0
+	for _, name := range names {
+		seen := 0.0
+		for _, pid := range pids {
+			if t := d.byPID[pid]; t != nil {
+				seen += t.profile.Seen(t.Named(name))
+			}
+		}
+		if seen > best {
+			most, best = name, seen
+		}
+	}
+	return most
 }
