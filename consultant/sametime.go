@@ -108,6 +108,19 @@ func (s *Search) sameTime(a, b *node) bool {
 // mostParts is how many parts of a finding are named.
 const mostParts = 3
 
+// objectName is the lock or file of a finding, by itself or by what has all of its time; "" if there is none.
+func (f *finding) objectName() string {
+	if name := explain.ObjectName(f.node.focus); name != "" {
+		return name
+	}
+	for _, p := range f.parts {
+		if name := explain.ObjectName(p.focus); name != "" && p.est.Value >= sameTime*f.node.est.Value {
+			return name
+		}
+	}
+	return ""
+}
+
 // others says which objects and threads the time of a finding is about; the object that has all of it is named in the sentence itself.
 func (f *finding) others() (object, rest string) {
 	var said []string

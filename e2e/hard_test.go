@@ -263,14 +263,14 @@ int main(int argc, char **argv) {
 }
 `
 	for _, c := range []struct {
-		how  string
-		word string // what the sentences say of it
-	}{{"exit", "ended"}, {"exec", "ended"}, {"abort", "ended"}} {
-		t.Run(c.how, func(t *testing.T) {
+		name, how string
+		children  bool // the other program is measured, too, until it ends
+	}{{"exit", "exit", true}, {"exec", "exec", false}, {"exec is followed", "exec", true}, {"abort", "abort", true}} {
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			require.Root(t)
 			p := testprog.StartTarget(t, testprog.Build(t, written(t, "ends.c", []byte(twoSeconds))), c.how)
-			s := start(t, "attach", "--no-tui", "--for", "60s", "--json", "@REPORT", fmt.Sprint(p.PID))
+			s := start(t, "attach", "--no-tui", "--for", "60s", "--json", "@REPORT", fmt.Sprintf("--children=%v", c.children), fmt.Sprint(p.PID))
 			s.awaitProbes(p.PID)
 			place := []finding{{"ExcessiveSyncWaitingTime", []string{"/hold_lock", "/SyncObject/Mutex/own_lock"}}}
 			for since := time.Now(); len(s.open(place)) > 0 && time.Since(since) < longest; {
@@ -283,11 +283,14 @@ int main(int argc, char **argv) {
 				t.Errorf("end %q, %+v", r.End, r.Targets[0])
 			}
 			r.mustFind(t, "ExcessiveSyncWaitingTime", "mutex own_lock", "hold_lock")
-			if !strings.Contains(s.out.String(), c.word) || !strings.Contains(s.out.String(), "own_lock") {
+			if !strings.Contains(s.out.String(), "ended") || !strings.Contains(s.out.String(), "own_lock") {
 				t.Error(s.story())
 			}
-			if c.how == "exec" {
+			switch {
+			case c.how == "exec" && !c.children:
 				clean(t, p.PID)
+			case c.how == "exec" && (len(r.Targets) != 2 || r.Targets[1].PID != p.PID || !strings.HasSuffix(r.Targets[1].Exe, "sleep")):
+				t.Errorf("the other program was not measured: %+v", r.Targets)
 			}
 		})
 	}
