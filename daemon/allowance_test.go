@@ -43,6 +43,7 @@ func TestTaken(t *testing.T) {
 	const switches = 1e5
 	var d Daemon
 	at := time.Now()
+	d.clocks = d.newClocks()
 	busyAllowance(&d.allowance, at, 0)
 	before := d.allowance.Remaining(at)
 	watched, other := &measured{Target: &target.Target{}, d: &d}, &measured{Target: &target.Target{}, d: &d}

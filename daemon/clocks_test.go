@@ -27,7 +27,7 @@ func TestRowsPrice(t *testing.T) {
 		}
 	}
 	d.mu.Lock()
-	want := cost.Statistics(d.switches) / d.timeOfTargets()
+	want := cost.Statistics(d.clocks.Switches()) / d.clocks.TimeOfTargets()
 	d.mu.Unlock()
 	t.Logf("rows take %.2f %%, prices %+v", 100*want, prices)
 	if prices[0].Shared != 0 || prices[1].Shared != 0 {
@@ -96,7 +96,7 @@ func TestLateFilterTimes(t *testing.T) {
 	d := attachTo(t, p.PID)
 	poll := key(t, "cpu_inclusive", "/Code/libc.so.6/poll")
 	d.mu.Lock()
-	d.ask(poll) // as if it were seldom called, in a program that is switched often
+	d.clocks.Ask(poll) // as if it were seldom called, in a program that is switched often
 	d.mu.Unlock()
 	var s sums
 	enableTogether(t, d, &s, poll)
@@ -141,7 +141,7 @@ func pingPong(t *testing.T) (*testprog.Prog, *Daemon) {
 	d := attachTo(t, p.PID)
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
 		d.mu.Lock()
-		often := d.switches
+		often := d.clocks.Switches()
 		d.mu.Unlock()
 		if often > 10000 && d.Now() > 1 {
 			return p, d

@@ -15,6 +15,7 @@ import (
 
 	"culprit/daemon/batch"
 	"culprit/daemon/children"
+	"culprit/daemon/clocks"
 	"culprit/daemon/cost"
 	"culprit/daemon/descriptors"
 	"culprit/daemon/kernel"
@@ -56,6 +57,7 @@ type Daemon struct {
 	images    program.Files
 	files     *openfiles.Host
 	observed  cost.Observed
+	clocks    *clocks.Choice
 	guard     *tracerguard.Guard
 	reserve   descriptors.Reserve  // until Detach
 	programs  targetstats.Programs // that keep per-thread statistics
@@ -69,7 +71,6 @@ type Daemon struct {
 	passing   kernel.Passing // marked at each pass, where values of single threads are measured
 	catalogue *resources.Catalogue
 	schedule  schedule.Schedule
-	switches  float64 // how often a second threads are put on a CPU, in all targets together
 	allowance selfcost.Allowance
 	passes    selfcost.Interval // of the sampling loop
 	beats     schedule.Beats
@@ -113,6 +114,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 	d := &Daemon{opts: opts, session: s, files: openfiles.NewHost(tree), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, missed: map[string]string{}, byPID: map[int]*measured{}, stopped: make(chan struct{}), ended: make(chan struct{})}
 	d.watcher = children.NewWatcher(d.host())
 	d.wakers.Source = &d.programs
+	d.clocks = d.newClocks()
 	d.programs.RunsLong, d.programs.Logf = d.runsLong, d.logf
 	d.catalogue = resources.NewCatalogue(s, d.goLoop, d.stopped)
 	d.lingering.Now = d.Now

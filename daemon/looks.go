@@ -60,7 +60,7 @@ func (d *Daemon) look(load schedule.Load) {
 	for _, t := range d.targets {
 		if !t.ended && d.schedule.Tends(t.seat, load) {
 			t.MakeRoom(t.silence)
-			t.profile.Pace(d.switches, rest)
+			t.profile.Pace(d.clocks.Switches(), rest)
 			t.profile.Follow()
 		}
 	}
@@ -120,16 +120,6 @@ func (d *Daemon) newSampler(pid, hz int) (sampling.Sampler, error) {
 		return nil, err
 	}
 	return s, nil
-}
-
-// countSwitches sums up over the targets, for the pace of the samples. d.mu is held.
-func (d *Daemon) countSwitches() {
-	d.switches = 0
-	for _, t := range d.targets {
-		if !t.ended {
-			d.switches += t.Threads.Switches()
-		}
-	}
 }
 
 // mayHaveLoaded reports whether the target maps more or less than when it was last asked. Where one object was put in the place of

@@ -98,7 +98,7 @@ func (pt *part) isMeasured() bool {
 
 // accountTaken adds what was taken in an interval, of which probes took so many CPUs. d.mu is held.
 func (d *Daemon) accountTaken(interval, probes float64) {
-	d.allowance.Charge(interval * (probes + d.statisticsTakeNow()))
+	d.allowance.Charge(interval * (probes + d.clocks.Taken()))
 }
 
 // passShare is the share of a CPU that passes may take now.

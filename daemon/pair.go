@@ -79,7 +79,7 @@ func newPart(t *measured, key grid.PairKey, owner uint64) (*part, error) {
 	if plan.Kind.Holds() && !cpu.X86.HasCX16 {
 		return nil, grid.ErrUnsupported{What: key.Metric, Needs: "a CPU with the instruction cmpxchg16b"}
 	}
-	rows, err := t.timesRows(plan)
+	rows, err := t.d.clocks.Map(t.Target, plan)
 	if err != nil {
 		return nil, err
 	}

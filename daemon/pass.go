@@ -29,7 +29,7 @@ func (d *Daemon) pass(now float64) {
 			}
 		}
 	}
-	d.countSwitches()
+	d.clocks.CountSwitches()
 	d.watchFilters()
 	d.followFiles(now)
 	d.samplePairs(now, d.pairs)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"culprit/daemon/clocks"
 	"culprit/daemon/kernelmeter"
 	"culprit/daemon/probe"
 	"culprit/daemon/target"
@@ -15,35 +16,44 @@ import (
 
 // Which pairs read per-thread statistics (package targetstats), and since when.
 
-// timesRows decides whether a plan is to read per-thread statistics, and makes them ready. d.mu is held.
-func (t *measured) timesRows(plan *pcl.Plan) (bool, error) {
-	cpu, kept := targetstats.ReadBy(plan)
-	if !cpu && !kept || !kept && t.asks(plan) && probe.MayAsk(t.Target, probe.TimingCPU) == nil {
-		return false, nil
+// newClocks chooses the clocks of the probes in all targets. d.mu is held when it is asked.
+func (d *Daemon) newClocks() *clocks.Choice {
+	return clocks.New(clocks.Config{Targets: d.eachTarget, Allowance: &d.allowance, Prices: &d.prices, Programs: &d.programs})
+}
+
+// eachTarget is an iter.Seq.
+func (d *Daemon) eachTarget(yield func(clocks.Target) bool) {
+	for _, t := range d.targets {
+		if !yield(t.clocked()) {
+			return
+		}
 	}
-	err := t.Stats.Map(t.Stops.Stop)
-	if kept && err != nil {
-		return false, targetstats.Refused(plan, err)
+}
+
+// clocked is the target as package clocks knows it.
+func (t *measured) clocked() clocks.Target {
+	return clocks.Target{Target: t.Target, Rates: &t.rates, Ended: t.ended}
+}
+
+// chooseClocks has the clock of a pair chosen. It returns what statistics would take for it, as a fraction of the targets' time. d.mu is held.
+func (d *Daemon) chooseClocks(plans []costed) (kept float64) {
+	list := make([]clocks.Plan, len(plans))
+	for i, c := range plans {
+		list[i] = clocks.Plan{Target: c.t.clocked(), Plan: c.plan}
 	}
-	return err == nil, nil
+	return d.clocks.Choose(list)
+}
+
+// statisticsCost is what statistics take as a fraction of the targets' time; 0 where targets are only sampled, with their help. d.mu is held.
+func (d *Daemon) statisticsCost() float64 {
+	if d.opts.Backend.Looks() {
+		return 0
+	}
+	return d.clocks.Taken() / d.clocks.TimeOfTargets()
 }
 
 // readsRows tells whether the probes of a plan would read per-thread statistics; nothing of the target is touched.
-func (t *measured) readsRows(plan *pcl.Plan) bool {
-	cpu, kept := targetstats.ReadBy(plan)
-	return kept || cpu && !t.asks(plan) && t.mayHaveRows()
-}
-
-// mayHaveRows tells whether the target has per-thread statistics, or would as far as that is known.
-func (t *measured) mayHaveRows() bool {
-	switch {
-	case !t.Stats.MayBeMapped():
-		return false
-	case t.Stats.IsMapped(), t.d.statisticsTooDear():
-		return true // in the second case nobody needs to know
-	}
-	return t.d.programs.Open() == nil
-}
+func (t *measured) readsRows(plan *pcl.Plan) bool { return t.d.clocks.Reads(t.Target, plan) }
 
 // kept refuses what the kernel does not keep, or not here. d.mu is held.
 func (p *part) kept() error {

@@ -47,6 +47,7 @@ var allowed = map[string][]string{
 	"daemon/children":    {"daemon/kernel", "daemon/process", "daemon/segment"},
 	"daemon/descriptors": {"daemon/process", "daemon/program"},
 	"daemon/cost":        {"grid", "trampoline", "pcl", "daemon/kernel", "daemon/probe", "daemon/selfcost", "daemon/trial"},
+	"daemon/clocks":      {"grid", "pcl", "daemon/cost", "daemon/probe", "daemon/selfcost", "daemon/target", "daemon/targetstats"},
 	"daemon/locks":       {"grid", "daemon/libc"},
 	"daemon/openfiles":   {"grid", "trampoline", "pcl", "daemon/kernel"},
 	"daemon/threads":     {"grid", "daemon/arch", "daemon/kernel", "daemon/process"},
@@ -112,6 +113,7 @@ var tests = map[string][]string{
 	"pcl/compile":      {"pcl/check", "pcl/internal/cases"},
 	"daemon/estimate":  {"daemon/program"},
 	"daemon/resources": {"daemon/libc", "daemon/locks"},
+	"daemon/clocks":    {"daemon/kernel", "daemon/threads", "daemon/threadstats"},
 	"daemon/sites":     {"grid", "daemon/target"},
 	"daemon/batch":     {"trampoline"},
 }

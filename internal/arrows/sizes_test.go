@@ -16,7 +16,6 @@ const (
 // larger are packages that may have more lines or files: what is being cut into smaller ones. A limit goes down with what leaves the
 // package, and never up.
 var larger = map[string]struct{ lines, files int }{
-	"daemon":       {4066, 30},
 	"daemon/image": {5000, mostFiles},
 }
 
