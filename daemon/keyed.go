@@ -43,12 +43,8 @@ func (p *pair) hasPartsIn(t *measured) bool {
 
 // A keyedPair is what a pair that chooses a key has besides.
 type keyedPair struct {
-	of    *pair // that serves it
-	h     grid.Hierarchy
-	elems []string
-	keys  map[*part]uint64
-	last  map[*part]float64
-	tries map[*part]int
+	of     *pair // that serves it
+	object *probe.Chosen
 }
 
 // addKeyed makes a pair that is read out of the tables of one that serves all keys, and that one, if it is not there yet.
@@ -64,14 +60,8 @@ func (in *insertion) addKeyed(key, all grid.PairKey, h grid.Hierarchy) (*pair, e
 		}
 		serving, fresh = p, true
 	}
-	k := &keyedPair{of: serving, h: h, elems: key.Focus.Elements(h), keys: map[*part]uint64{}, last: map[*part]float64{}, tries: map[*part]int{}}
-	var err error
-	for _, pt := range serving.parts {
-		if _, e := k.keyIn(pt); e != nil {
-			err = e
-		}
-	}
-	if len(k.keys) == 0 && err != nil {
+	k := &keyedPair{of: serving, object: probe.Choose(h, key.Focus.Elements(h))}
+	if err := k.object.Find(serving.probes()); err != nil {
 		if fresh {
 			in.withdraw(serving)
 		}
@@ -111,50 +101,14 @@ func (in *insertion) withdraw(p *pair) {
 	}
 }
 
-// keyAgain is after how many passes an object is looked for again in a process that did not have it.
-const keyAgain = 50
-
-// keyIn is what the object is in the process of a part.
-func (k *keyedPair) keyIn(pt *part) (uint64, error) {
-	if v, ok := k.keys[pt]; ok {
-		return v, nil
-	}
-	v, err := pt.t.Object(k.h, k.elems)
-	if err == nil {
-		k.keys[pt] = v & probe.KeyMask
-	}
-	return v & probe.KeyMask, err
-}
-
-// begin takes the totals from which the pair grows.
-func (k *keyedPair) begin() {
-	for _, pt := range k.of.parts {
-		if key, ok := k.keys[pt]; ok {
-			k.last[pt] = pt.probes.Total(key)
+// probes are the meters of the parts of a pair that probes measure.
+func (p *pair) probes() (list []*probe.Meter) {
+	for _, pt := range p.parts {
+		if pt.probes != nil {
+			list = append(list, pt.probes)
 		}
 	}
-}
-
-// values are by how much the key has grown since the last pass in each process.
-func (k *keyedPair) values() (values []float64) {
-	for _, pt := range k.of.parts {
-		if _, ok := k.keys[pt]; !ok {
-			n := k.tries[pt]
-			if k.tries[pt]++; n%keyAgain != 0 {
-				continue
-			}
-			if _, err := k.keyIn(pt); err != nil {
-				continue
-			}
-		}
-		total := pt.probes.Total(k.keys[pt])
-		if k.h == grid.SyncObject && len(k.elems) == 2 && pt.t.Locks.HasEnded(k.elems[0], k.elems[1]) {
-			k.last[pt] = total // what is added now is another object's
-		}
-		values = append(values, total-k.last[pt])
-		k.last[pt] = total
-	}
-	return values
+	return list
 }
 
 // beginServing brings the pairs that serve others into operation, and reads those that were there before up to now, so that pairs that
@@ -176,7 +130,7 @@ func (in *insertion) beginServing(now float64, read map[*measured]bool) {
 	}
 	for _, p := range in.made {
 		if p.keyed != nil {
-			p.keyed.begin()
+			p.keyed.object.Begin(p.keyed.of.probes())
 		}
 	}
 }

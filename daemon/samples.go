@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
 	"culprit/daemon/estimate"
@@ -45,15 +44,6 @@ func (t *measured) planOf(key grid.PairKey) (*pcl.Plan, error) {
 	return plan, err
 }
 
-// Go code is not patched. Its scheduler takes a goroutine off its thread at nearly any instruction (asynchronous preemption, since Go 1.14) and
-// keeps the place on the goroutine's own stack, where no thread stands: to look at all threads does not tell whether somebody will go on
-// in the middle of a jump that is written now, or in a trampoline that is freed. And it goes on on another thread: what began to count in one
-// thread's block ends in another's. So functions of Go code are measured by stack samples.
-//
-// C code in the same process keeps its probes. A goroutine that calls C does so on the stack of the thread itself, which the call holds until
-// it returns, even where C calls back into Go and that goroutine waits (runtime.cgocallbackg locks it to its thread); Go's signal
-// handler leaves a thread alone whose PC is not in Go's text (runtime.isAsyncSafePoint).
-
 // onlyLooked reports whether nothing is put into the target: all that is told of its functions comes of samples.
 func (t *measured) onlyLooked() bool { return t.sampled != nil && t.Seg == nil }
 
@@ -80,22 +70,6 @@ func (t *measured) sampleToo(why string) {
 	}
 }
 
-// isSampled reports whether samples tell of a function what probes do of others.
-func (t *measured) isSampled(id pcl.FuncID) bool {
-	f := t.Func(id)
-	return f != nil && (f.Obj.IsGoCode(f.Fn) || t.Contexts.Scheduled() && t.Sites.OutOfReach(f))
-}
-
-// someSampled reports whether a plan asks for points that only samples tell of.
-func (t *measured) someSampled(plan *pcl.Plan) bool {
-	return slices.ContainsFunc(plan.Requests, func(r pcl.Request) bool { return t.isSampled(r.Func) })
-}
-
-// allSampled reports whether a plan asks for no others.
-func (t *measured) allSampled(plan *pcl.Plan) bool {
-	return !slices.ContainsFunc(plan.Requests, func(r pcl.Request) bool { return !t.isSampled(r.Func) })
-}
-
 // estimates reports whether a pair of a target is told by samples, and not by probes: all of those of a target that is only looked
 // at, and of a target with probes what it does in Go code, or out of the reach of probes. plan is the pair's, nil where it was not compiled yet.
 func (t *measured) estimates(key grid.PairKey, plan *pcl.Plan) bool {
@@ -110,7 +84,7 @@ func (t *measured) estimates(key grid.PairKey, plan *pcl.Plan) bool {
 			return false
 		}
 	}
-	return !plan.KeptByKernel() && plan.Kind != pcl.Void && t.someSampled(plan)
+	return !plan.KeptByKernel() && plan.Kind != pcl.Void && t.SomeSampled(plan)
 }
 
 // newPartLooked is newLookedPart for a pair of a target with probes that asks for points which it cannot have. A pair that samples do not tell
@@ -118,7 +92,7 @@ func (t *measured) estimates(key grid.PairKey, plan *pcl.Plan) bool {
 func newPartLooked(t *measured, key grid.PairKey, plan *pcl.Plan) (p *part, ok bool, err error) {
 	p, err = newLookedPart(t, key)
 	var other grid.ErrNotSampled
-	if errors.As(err, &other) && !t.allSampled(plan) {
+	if errors.As(err, &other) && !t.AllSampled(plan) {
 		return nil, false, nil
 	}
 	return p, true, err

@@ -39,7 +39,7 @@ func (p *pair) sample(s *target.Session, now float64) (cpus float64) {
 
 // sampleKeyed is sample for a pair that chooses a key.
 func (p *pair) sampleKeyed(s *target.Session, now float64) {
-	p.hand(s, append(p.keyed.values(), p.grown(now-p.last)...), now)
+	p.hand(s, append(p.keyed.object.Grown(p.keyed.of.probes()), p.grown(now-p.last)...), now)
 	p.last = now
 }
 
@@ -74,9 +74,9 @@ func (p *pair) holds() bool { return len(p.gauges()) > 0 }
 
 // gauges are the meters of the pair that are gauges.
 func (p *pair) gauges() (list []*probe.Meter) {
-	for _, pt := range p.parts {
-		if pt.probes != nil && pt.probes.Holds() {
-			list = append(list, pt.probes)
+	for _, m := range p.probes() {
+		if m.Holds() {
+			list = append(list, m)
 		}
 	}
 	return list
