@@ -235,13 +235,14 @@ func (d *Daemon) lives(t *measured) bool {
 	}
 	err := d.checkExec(t)
 	if errors.Is(err, process.ErrTargetExeced) || errors.Is(err, process.ErrTargetExited) {
-		goesOn := errors.Is(err, process.ErrTargetExeced) && d.opts.Children
-		if goesOn {
-			d.watcher.Restarted(t.Proc.PID())
+		t.execed = errors.Is(err, process.ErrTargetExeced)
+		if t.execed && d.opts.Children {
+			d.watcher.Restarted(t.Proc.PID(), t.Name)
 		} else {
 			d.logf("%s: %v", t.Name, err)
 		}
 		d.end(t)
+		t.Stats.Close() // whoever follows has statistics of its own
 		return false
 	}
 	return true

@@ -75,10 +75,7 @@ func (d *Daemon) join(pid int) error {
 	if len(d.targets) >= maxTargets {
 		return fmt.Errorf("%d processes are measured already", maxTargets)
 	}
-	before := ""
-	if old := d.byPID[pid]; old != nil {
-		before = old.Name
-	}
+	before := d.watcher.Was(pid)
 	if err := d.attachOr(pid, attach.ChildMaySample); err != nil {
 		return err
 	}

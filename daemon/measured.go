@@ -34,6 +34,7 @@ type measured struct {
 	whySampled string
 	ended      bool
 	settled    bool // it has ended, and its last values were taken
+	execed     bool // it has ended as this program, and the process runs another one
 	child      bool // it was started by a target, and came by that
 	times      children.Times
 	joinedAt   float64   // session time
@@ -60,7 +61,7 @@ func openTarget(d *Daemon, pid int, open func(pid int) (*process.Process, error)
 	t.Locks = locks.New(d.session.Tree, locks.Names{Lock: waits.LockNamer(t.Program), Thread: t.Threads.Joined})
 	t.Stats = targetstats.New(targetstats.Config{Name: t.Name, Proc: p, Threads: t.Threads, Programs: &d.programs, Filtered: func() bool { return t.Seccomp != 0 }, Logf: t.Logf})
 	t.blocks = probe.NewBlocks(t.Target)
-	t.kept = &kernelmeter.Source{Target: t.Target, Own: d.own(), Ended: func() bool { return t.ended }}
+	t.kept = &kernelmeter.Source{Target: t.Target, Own: d.own(), Ended: func() bool { return t.ended }, Over: func() bool { return t.settled || t.execed }}
 	t.Files = d.files.Table(openfiles.Config{PID: pid, Word: t.fileWord, MayRead: t.mayReadMemory})
 	return t, nil
 }

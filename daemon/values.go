@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"math"
+	"slices"
 
 	"culprit/daemon/probe"
 	"culprit/daemon/target"
@@ -14,6 +15,10 @@ import (
 // sample reads the pair and hands what it was, or has grown by, since p.last to its sink. It returns how many CPUs its probes took.
 func (p *pair) sample(s *target.Session, now float64) (cpus float64) {
 	interval := now - p.last
+	if p.isOver() { // what comes is not known, and not 0
+		p.last = now
+		return 0
+	}
 	metric, known := s.Library.Metric(p.key.Metric) // pairs that serve others have none
 	switch {
 	case p.holds():
@@ -35,6 +40,11 @@ func (p *pair) sample(s *target.Session, now float64) (cpus float64) {
 	}
 	p.last = now
 	return cpus
+}
+
+// isOver reports whether the last values of all targets that the pair has parts in were taken.
+func (p *pair) isOver() bool {
+	return len(p.parts) > 0 && !slices.ContainsFunc(p.parts, func(pt *part) bool { return !pt.t.settled })
 }
 
 // sampleKeyed is sample for a pair that chooses a key.

@@ -38,14 +38,14 @@ type Watcher struct {
 	elders  map[int]bool   // ancestors of the first targets: what loses its parent becomes a child of one of them
 
 	mu    sync.Mutex
-	born  time.Time    // when a target last had a child
-	again []int        // were targets and have executed another program
-	late  map[int]bool // of those, the ones that are not joined yet and may still be
+	born  time.Time      // when a target last had a child
+	again []int          // were targets and have executed another program
+	late  map[int]string // of those, the ones that are not joined yet and may still be, with their names
 }
 
 // NewWatcher is a watcher that knows no process yet.
 func NewWatcher(h Host) *Watcher {
-	return &Watcher{host: h, young: map[int]young{}, shunned: map[int]uint64{}, elders: map[int]bool{}, late: map[int]bool{}}
+	return &Watcher{host: h, young: map[int]young{}, shunned: map[int]uint64{}, elders: map[int]bool{}, late: map[int]string{}}
 }
 
 // Close gives back what the kernel was asked with.
@@ -106,12 +106,12 @@ func (w *Watcher) forgetShunned() {
 	}
 }
 
-// Restarted tells that a target has ended as one by executing another program: it is to be joined again.
-func (w *Watcher) Restarted(pid int) {
+// Restarted tells that a target has ended as one by executing another program: it is to be joined again. name is what it was called.
+func (w *Watcher) Restarted(pid int, name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.again = append(w.again, pid)
-	w.late[pid] = true
+	w.late[pid] = name
 }
 
 // Awaits reports whether a process that was Restarted has not been joined again yet, and may still be.
@@ -119,6 +119,13 @@ func (w *Watcher) Awaits() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.late) > 0
+}
+
+// Was is what a process was called that was Restarted and has not been joined again yet; "" of any other.
+func (w *Watcher) Was(pid int) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.late[pid]
 }
 
 // decided notes that a process was joined, or never will be.

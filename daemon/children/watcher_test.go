@@ -123,7 +123,7 @@ func TestWatcherRestarted(t *testing.T) {
 	pid := sleeper(t)
 	pollUntil(t, w, "it is joined", func() bool { return slices.Contains(h.joined, pid) })
 	h.joined = nil
-	w.Restarted(pid)
+	w.Restarted(pid, "a")
 	pollUntil(t, w, "it is joined again", func() bool { return slices.Contains(h.joined, pid) })
 }
 

@@ -73,7 +73,11 @@ func (w *Watcher) takeIn(p kernel.Parentage, y young, now time.Time) (joined boo
 		return false
 	default:
 		w.shunned[p.PID] = p.Start
-		w.host.Logf("child %d is not measured: %v", p.PID, err)
+		if was := w.Was(p.PID); was != "" {
+			w.host.Logf("%s has executed another program, which is not measured: %v", was, err)
+		} else {
+			w.host.Logf("child %d is not measured: %v", p.PID, err)
+		}
 	}
 	w.decided(p.PID)
 	return err == nil

@@ -15,6 +15,9 @@ func (m *Meter) ofProcess(whole func(*kernel.ProcessTimes) float64, thread func(
 	if m.s.Ended() {
 		return 0
 	}
+	if m.s.Over() {
+		return 0
+	}
 	times, err := kernel.ReadProcess(m.s.Proc.PID())
 	if err != nil {
 		return 0

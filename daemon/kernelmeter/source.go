@@ -12,6 +12,8 @@ type Source struct {
 	Own *Own
 	// Ended reports whether the target has ended.
 	Ended func() bool
+	// Over reports whether its number is another's now: its last values were taken after its end, or the process runs another program.
+	Over func() bool
 
 	cpus cpus
 }

@@ -36,6 +36,9 @@ func (m *Meter) cpu(interval float64) float64 {
 	if m.plan.Thread != "" {
 		return m.overThreads(func(w *threads.Row) float64 { return (w.Times.Run - w.Prev.Run).Seconds() })
 	}
+	if m.s.Over() {
+		return 0
+	}
 	total, err := kernel.ProcessTime(m.s.Proc.PID())
 	if err != nil {
 		return 0
