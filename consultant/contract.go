@@ -64,6 +64,8 @@ type Bottleneck struct {
 	Severity float64 // what is at stake: the share of the program's active time that would be gained at most if it were mended, 0..1
 	Kind     string  // "cpu", "sync" or "io": what the threads do there
 	Note     bool    // no bottleneck, but worth knowing: less is at stake than Config.LeastStake, or it is Explained
+	// Why is the hypothesis that says why it holds, that of the node itself if none says more.
+	Why string
 	// Holders are who had the lock that is waited for, or who ended the waits.
 	Holders []grid.Holder
 	// Explained is the node of another finding that the threads here wait for, 0 if there is none.

@@ -122,6 +122,17 @@ func (n *node) stake(deepest []*node) float64 {
 	return max(rest, 0)
 }
 
+// why is the hypothesis that says most of why the finding holds.
+func (f *finding) why() string {
+	h := f.node.hyp
+	for _, c := range f.reasons {
+		if c.hyp.isBelow(h) {
+			h = c.hyp
+		}
+	}
+	return h.name
+}
+
 // sentence is what is told. file and line are where the function is defined.
 func (f *finding) sentence(file string, line int) string {
 	found := f.node.finding(file, line)

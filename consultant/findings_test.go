@@ -68,7 +68,7 @@ func TestSameTimeOnce(t *testing.T) {
 		words []string
 	}{
 		"four files": {[]activity{file("commit", "/a", 0.24), file("commit", "/b", 0.23), file("commit", "/c", 0.22), file("commit", "/d", 0.24)}, 1,
-			[]string{"wait 9", "in commit", "of it 2", "% for file /", "1 more"}},
+			[]string{"wait 9", "in commit", "% for file /", "1 more"}},
 		"one file":      {[]activity{file("commit", "/a", 0.8)}, 1, []string{"file /a", "in commit"}},
 		"two functions": {[]activity{file("commit", "/a", 0.4), file("load", "/b", 0.4)}, 2, []string{"Threads wait"}},
 	} {

@@ -145,7 +145,7 @@ func (f *finding) others() (object, rest string) {
 		said = append(said[:mostParts], fmt.Sprintf("%d more", more))
 	}
 	if len(said) > 0 {
-		rest = "of it " + strings.Join(said, ", ")
+		rest = strings.Join(said, ", ")
 	}
 	return object, rest
 }

@@ -16,7 +16,7 @@ func (s *Search) Bottlenecks() []Bottleneck {
 	found, list := s.findings(), []Bottleneck{}
 	for i := range found {
 		n := found[i].node
-		list = append(list, Bottleneck{Node: n.id, Chain: n.chain(), Severity: found[i].stake, Kind: n.hyp.kind, Object: found[i].objectName()})
+		list = append(list, Bottleneck{Node: n.id, Chain: n.chain(), Severity: found[i].stake, Kind: n.hyp.kind, Why: found[i].why(), Object: found[i].objectName()})
 	}
 	s.mu.Unlock()
 	for i := range list {

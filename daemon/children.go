@@ -17,7 +17,7 @@ const maxDeparted = 1000
 // departed is what is kept of children that have ended.
 type departed struct {
 	list []seated
-	used time.Duration // their processor time
+	used children.Ended
 }
 
 // A seated target is what the report says of it.
@@ -30,7 +30,7 @@ type seated struct {
 func (d *Daemon) buryEnded() {
 	kept := d.targets[:0]
 	for _, t := range d.targets {
-		if t.child && t.ended && t.settled {
+		if (t.child || t.execed) && t.ended && t.settled {
 			d.bury(t)
 			continue
 		}
@@ -48,7 +48,11 @@ func (d *Daemon) bury(t *measured) {
 	if len(d.departed.list) < maxDeparted {
 		d.departed.list = append(d.departed.list, seated{d.infoOf(t), t.seat})
 	}
-	d.departed.used += t.times.Own()
+	used := t.times.Ended()
+	if t.execed {
+		used.All = 0 // the process goes on
+	}
+	d.departed.used = d.departed.used.And(used)
 	t.detached = true
 	t.close()
 	if d.byPID[t.Proc.PID()] == t {
@@ -129,7 +133,7 @@ func (d *Daemon) childrenTimes() *children.Sum {
 	sum.AddEnded(d.departed.used)
 	for _, t := range d.targets {
 		if t.readTimes(); t.child && t.ended {
-			sum.AddEnded(t.times.Own())
+			sum.AddEnded(t.times.Ended())
 		} else {
 			sum.Add(&t.times)
 		}

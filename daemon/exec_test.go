@@ -7,8 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/kernel"
 	"culprit/daemon/patch"
 	"culprit/daemon/schedule"
+	"culprit/grid"
 	"culprit/internal/fault"
 	"culprit/internal/testprog"
 )
@@ -116,5 +118,38 @@ func TestExecGoesOn(t *testing.T) {
 	}
 	if clean, err := d.Detach(); !clean {
 		t.Errorf("detach: %v", err)
+	}
+}
+
+// TestExecIsNotCountedTwice: the CPU clock of a process goes on when it executes another program; what is measured is no more than it says.
+func TestExecIsNotCountedTwice(t *testing.T) {
+	bin := testprog.Build(t, "testdata/targets/execer.c")
+	p := testprog.StartTarget(t, bin)
+	d, err := Attach(context.Background(), Options{Library: library(t), Children: true, Log: func(s string) { t.Log(s) }}, p.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Detach() })
+	before, err := kernel.ProcessTime(p.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s sums
+	d.mustEnable(t, &s, key(t, "cpu", "/"))
+	for range 3 {
+		time.Sleep(500 * time.Millisecond)
+		p.Say(t, "exec")
+		p.Expect(t, "READY", 10*time.Second)
+	}
+	time.Sleep(time.Second)
+	d.Disable([]grid.PairKey{key(t, "cpu", "/")})
+	after, err := kernel.ProcessTime(p.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	used, got := (after - before).Seconds(), s.of(key(t, "cpu", "/"))
+	t.Logf("%.3f s used, %.3f s measured", used, got)
+	if got > 1.05*used+0.02 || got < 0.3*used {
+		t.Errorf("%.3f s of CPU time are measured of %.3f", got, used)
 	}
 }

@@ -46,7 +46,7 @@ const mostWakers = 8
 
 // wakersOf is who ends the waits of a thread of the target, at a session time. d.mu is held.
 func (t *measured) wakersOf(tid int, now float64) (list []sampling.Waker) {
-	if t.Stats.Keep() != nil {
+	if !t.Stats.IsKept() || !t.d.programs.Running() { // to keep them for this alone would cost each switch of a thread
 		return nil
 	}
 	t.d.wakers.Ask(now)

@@ -42,6 +42,8 @@ func (d *Daemon) typed(err error) error {
 		return grid.ErrRefused{Point: refused.Point, Reason: refused.Reason}
 	case errors.As(err, &busy), errors.As(err, &deferred), errors.As(err, &long):
 		return grid.ErrDeferred{Reason: err.Error()}
+	case (errors.Is(err, process.ErrTargetExited) || errors.Is(err, process.ErrTargetExeced)) && d.watcher.Awaits():
+		return grid.ErrDeferred{Reason: "the target executes another program, which is measured as soon as it has begun"}
 	case errors.Is(err, process.ErrTargetExited), errors.Is(err, process.ErrTargetExeced):
 		return grid.ErrTargetExited{PID: d.goneTarget()}
 	}

@@ -128,17 +128,22 @@ func (d *Daemon) own() *kernelmeter.Own {
 		ObservedCost:  d.observed.Lately,
 		PredictedCost: d.predicted,
 		Dropped: func(t *target.Target) (uint64, bool) {
-			if d.rings == nil || t != d.targets[0].Target {
+			if d.rings == nil {
 				return 0, false
 			}
-			return d.rings.Lost(), true
+			return d.rings.Lost(), d.isFirst(t)
 		},
 		Unmeasured: func(t *target.Target) (time.Duration, bool) {
-			if !d.opts.Children || t != d.targets[0].Target {
+			if !d.opts.Children {
 				return 0, false
 			}
 			used, _ := d.childrenTimes().Unmeasured()
-			return used, true
+			return used, d.isFirst(t)
 		},
 	}
+}
+
+// isFirst reports whether a target is the first of those that are measured: it stands for what all have in common. d.mu is held.
+func (d *Daemon) isFirst(t *target.Target) bool {
+	return len(d.targets) > 0 && d.targets[0].Target == t
 }

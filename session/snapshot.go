@@ -71,7 +71,7 @@ func (s *Session) build() *report.Report {
 		held, woken := holders(found)
 		for _, b := range found {
 			one := bottleneckReport(b)
-			one.HeldBy, one.WokenBy, one.Advice = held[b.Node], woken[b.Node], s.advice(r.Node(b.Node).Hypothesis)
+			one.HeldBy, one.WokenBy, one.Advice = held[b.Node], woken[b.Node], s.advice(clean(b.Why))
 			if b.Note {
 				r.Notes = append(r.Notes, one)
 			} else {

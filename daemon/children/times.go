@@ -52,6 +52,15 @@ func (t *Times) ReadOwn(pid int) {
 // Own is how much processor time the process has used since it was first read.
 func (t *Times) Own() time.Duration { return t.own.by() }
 
+// Ended is what is to be known of a child that has ended.
+func (t *Times) Ended() Ended { return Ended{Measured: t.own.by(), All: t.own.last} }
+
+// Ended is the processor time of children that have ended: while they were measured, and in all their lives.
+type Ended struct{ Measured, All time.Duration }
+
+// And adds the times of others.
+func (e Ended) And(o Ended) Ended { return Ended{e.Measured + o.Measured, e.All + o.All} }
+
 // LostChildren reports whether the process has waited for children since it was first read: the kernel counts their faults, however short they
 // lived.
 func (t *Times) LostChildren() bool { return t.faults[1] > t.faults[0] }
@@ -74,10 +83,10 @@ func (s *Sum) Add(t *Times) {
 	s.others += t.children.by()
 }
 
-// AddEnded adds a child that was measured until it ended, with its own processor time: it is among the children of its parent.
-func (s *Sum) AddEnded(own time.Duration) {
-	s.own += own
-	s.others -= own
+// AddEnded adds children that were measured until they ended: all that they have used is among the children of their parents.
+func (s *Sum) AddEnded(e Ended) {
+	s.own += e.Measured
+	s.others -= e.All
 }
 
 // Unmeasured is how much processor time went to children that nobody measured, and what share that is of all; 0 if it is next to nothing.

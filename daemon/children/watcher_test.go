@@ -138,11 +138,11 @@ func TestSum(t *testing.T) {
 	child.own.take(500 * time.Millisecond)
 	var s Sum
 	s.Add(&parent)
-	s.AddEnded(child.Own())
+	s.AddEnded(child.Ended())
 	if used, share := s.Unmeasured(); used != 1500*time.Millisecond || share != 0.5 {
 		t.Errorf("%v, %v of all", used, share)
 	}
-	s.AddEnded(1460 * time.Millisecond)
+	s.AddEnded(Ended{Measured: 1460 * time.Millisecond, All: 1460 * time.Millisecond})
 	if used, share := s.Unmeasured(); used != 0 || share != 0 {
 		t.Errorf("%v, %v of all, of next to nothing", used, share)
 	}

@@ -22,9 +22,10 @@ type Source struct {
 type Own struct {
 	ObservedCost  func() float64 // a fraction of the targets' time
 	PredictedCost func() float64 // likewise
-	// Dropped is how many stack samples found no room. All targets share the room: ok is false for all of them but one.
+	// Dropped is how many stack samples found no room. All targets share the room: ok is true for one of them,
+	// which may become another one.
 	Dropped func(*target.Target) (total uint64, ok bool)
-	// Unmeasured is the CPU time of processes that targets have started and that ended before they could be measured, since the attach. It is
-	// told to one target alone.
+	// Unmeasured is the CPU time of processes that targets have started and that ended before they could be measured, since the attach. It is of all
+	// targets together: ok is true for one of them.
 	Unmeasured func(*target.Target) (total time.Duration, ok bool)
 }

@@ -99,19 +99,21 @@ func samplingRate(_ *Meter, interval float64) float64 {
 // dropped counts stack samples that the kernel took and for which there was no room any more.
 func (m *Meter) dropped(float64) float64 {
 	total, ok := m.s.Own.Dropped(m.s.Target)
+	more := m.since(float64(total))
 	if !ok {
 		return 0
 	}
-	return m.since(float64(total))
+	return more
 }
 
 // unmeasured is CPU time of children that ended before they could be measured.
 func (m *Meter) unmeasured(float64) float64 {
 	total, ok := m.s.Own.Unmeasured(m.s.Target)
+	more := m.since(total.Seconds())
 	if !ok {
 		return 0
 	}
-	return m.since(total.Seconds())
+	return more
 }
 
 // overThreads adds up over the live threads that the focus covers.

@@ -85,6 +85,10 @@ func (r *Report) writeBottlenecks(b *strings.Builder) {
 		return
 	}
 	if len(r.Bottlenecks) == 0 {
+		if n := r.unanswered(); n > 0 {
+			fmt.Fprintf(b, "No bottleneck found so far, but %d %s at the whole program %s not answered; why stands below.\n", n, plural(n, "question"), isAre(n))
+			return
+		}
 		b.WriteString("No bottleneck found.\n")
 		return
 	}
@@ -132,6 +136,24 @@ func (r *Report) explained(node int) string {
 		return " (the threads wait for others in this list)"
 	}
 	return ""
+}
+
+// unanswered is how many hypotheses about the whole program came to no verdict.
+func (r *Report) unanswered() (n int) {
+	for i := range r.Nodes {
+		one := &r.Nodes[i]
+		if open := slices.ContainsFunc(untested, func(u state) bool { return u.state == one.State }); open && len(one.Focus) == 0 && one.State != "pruned" {
+			n++
+		}
+	}
+	return n
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
 }
 
 // tested reports whether any hypothesis came to a verdict.
