@@ -136,12 +136,3 @@ func (t *measured) close() {
 	}
 	t.Proc.Close()
 }
-
-func baseName(path string) string {
-	for i := len(path) - 1; i >= 0; i-- {
-		if path[i] == '/' {
-			return path[i+1:]
-		}
-	}
-	return path
-}
