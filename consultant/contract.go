@@ -1,7 +1,6 @@
 package consultant
 
 import (
-	"context"
 	"time"
 
 	"culprit/grid"
@@ -118,10 +117,4 @@ type World interface {
 	// Beat is the time until whoever measures wakes up next, which it does at an interval: a search that rests wakes up then
 	// as well.
 	Beat(interval time.Duration) time.Duration
-}
-
-// A Runner runs until ctx ends; Search is one. See search.go for New and Run; report.go for Nodes, Phases, Status,
-// Settled and WhyNot; verdict.go for Bottlenecks; manual.go for Expand, Prune, Retest and Pin; when.go for StartPhase.
-type Runner interface {
-	Run(ctx context.Context) error
 }

@@ -32,7 +32,8 @@ type cells interface {
 	Taken() uint64
 }
 
-// A Search is the automatic search. Its methods may be called from any goroutine.
+// A Search is the automatic search: see New and Run here, Nodes, Phases, Status, Settled and WhyNot in report.go, Bottlenecks in verdict.go,
+// Expand, Prune, Retest and Pin in manual.go, StartPhase in when.go. Its methods may be called from any goroutine.
 type Search struct {
 	cfg   Config
 	cells cells
@@ -52,8 +53,6 @@ type Search struct {
 	blocked int  // candidates that wait for budget
 	slow    bool // the search has said that it waits for budget
 }
-
-var _ Runner = (*Search)(nil)
 
 // New prepares a search; nothing is measured until Run. Budget and MinObserve get their defaults if they are not
 // positive. What is wrong with the configuration (no grid, no world, hypotheses that form no tree) is the
