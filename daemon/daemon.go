@@ -80,9 +80,8 @@ type Daemon struct {
 
 	mu        sync.Mutex
 	pairs     map[grid.PairKey]*pair
-	lingering batch.Lingering       // switched off, still in the text
-	hurry     atomic.Bool           // some of them are not to wait
-	asking    map[grid.PairKey]bool // whose probes ask the kernel for processor time although there may be rows to read
+	lingering batch.Lingering // switched off, still in the text
+	hurry     atomic.Bool     // some of them are not to wait
 	owner     uint64
 	refused   map[string]string
 	missed    map[string]string // by metric: a function that the program uses, and that takes no probes of it

@@ -49,6 +49,10 @@ func (p *pair) isOver() bool {
 
 // sampleKeyed is sample for a pair that chooses a key.
 func (p *pair) sampleKeyed(s *target.Session, now float64) {
+	if p.keyed.of.isOver() && len(p.parts) == 0 {
+		p.last = now
+		return
+	}
 	p.hand(s, append(p.keyed.object.Grown(p.keyed.of.probes()), p.grown(now-p.last)...), now)
 	p.last = now
 }
