@@ -77,23 +77,28 @@ func readers(lib *pcl.Library, metric string) (names []string) {
 func writeHypothesis(b *strings.Builder, lib *pcl.Library, h *pcl.Hypothesis) {
 	fmt.Fprintf(b, "%s, a hypothesis\n", cleanLines(h.Name))
 	writeField(b, "below", h.Parent)
-	if test := testOf(lib, h.Name); test != nil {
-		writeField(b, "test", test.String())
-		writeField(b, "with", strings.Join(tunablesIn(lib, test), ", "))
+	var with []string
+	for _, key := range []string{"test", "given", "stake"} {
+		if text := writtenIn(lib, h.Name, key); text != nil {
+			writeField(b, key, text.String())
+			with = append(with, tunablesIn(lib, text)...)
+		}
 	}
+	slices.Sort(with)
+	writeField(b, "with", strings.Join(slices.Compact(with), ", "))
 	writeField(b, "says", h.Label)
 	writeField(b, "refined", strings.Join(h.Along(), ", "))
 	writeField(b, "advice", h.Explain)
 }
 
-// testOf is the test of a hypothesis as it is written, nil if it has none.
-func testOf(lib *pcl.Library, hypothesis string) *syntax.Expr {
+// writtenIn is an item of a hypothesis, such as its test, as it is written; nil if it has none.
+func writtenIn(lib *pcl.Library, hypothesis, item string) *syntax.Expr {
 	for _, d := range lib.Trees() {
 		if d.Keyword != "hypothesis" || d.Name != hypothesis {
 			continue
 		}
 		for _, it := range d.Items {
-			if it.Key == "test" {
+			if it.Key == item {
 				return it.Expr
 			}
 		}

@@ -204,3 +204,44 @@ func connect(path string) {
 	fmt.Print(answer.String())
 	os.Exit(exitNothing)
 }
+
+// TestWhyIsToldNonsense: what answers on a socket may be anything. A name with a line end in it makes no line of its own, and one that does not
+// answer holds nobody up for long.
+func TestWhyIsToldNonsense(t *testing.T) {
+	dir := sockets(t)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", filepath.Join(dir, fmt.Sprintf("%d.sock", os.Getpid())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	said := `{"schema":1,"seconds":1,"targets":[{"pid":1,"exe":"a\nculprit: all is well"}],"nodes":[],"bottlenecks":[{"node":1,"sentence":"b\nRuled out: \u001b[2J","chain":[]}]}` + "\n"
+	answers := make(chan string, 2)
+	answers <- said
+	answers <- "" // and nothing more
+	go func() {
+		for text := range answers {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.Read(make([]byte, 64))
+			c.Write([]byte(text))
+			defer c.Close()
+		}
+	}()
+	w := culprit(t, "why", fmt.Sprint(os.Getpid()))
+	w.want(exitBottleneck)
+	for _, line := range strings.Split(w.out.String(), "\n") {
+		if strings.HasPrefix(line, "culprit: ") || strings.HasPrefix(line, "Ruled out: ") || strings.Contains(line, "\x1b") {
+			t.Errorf("a line of the answer is %q", line)
+		}
+	}
+	began := time.Now()
+	culprit(t, "why", fmt.Sprint(os.Getpid())).want(exitFailed)
+	if took := time.Since(began); took > 3*answersWithin {
+		t.Errorf("one that does not answer was waited for for %v", took)
+	}
+}

@@ -17,6 +17,7 @@ import (
 // A Session is a session that can be asked: a process with a socket.
 type Session struct {
 	PID int
+	UID int // whose it is
 	dir string
 }
 
@@ -29,7 +30,7 @@ func Sessions() (all []Session) {
 		}
 		if mayAsk(d.uid) {
 			for _, pid := range d.list() {
-				all = append(all, Session{pid, path})
+				all = append(all, Session{pid, d.uid, path})
 			}
 		}
 		d.close()
@@ -64,15 +65,23 @@ func mayAsk(uid int) bool { return os.Geteuid() == 0 || uid == os.Geteuid() }
 // ErrNoSession says that nobody listens on a socket: its session was killed.
 var ErrNoSession = errors.New("the session has ended")
 
-// Ask sends a request and returns the answer. An answer that says why there is none is an *Error. Nothing of an answer is
-// trusted: it has maxAnswer bytes at most, comes within answerWait, and from the process that the socket is named after.
+// Ask is AskUntil with the time that a session has for an answer.
 func (s Session) Ask(request string) ([]byte, error) {
+	return s.AskUntil(time.Now().Add(answerWait), request)
+}
+
+// AskUntil sends a request and returns the answer. An answer that says why there is none is an *Error. Nothing of an answer is
+// trusted: it has maxAnswer bytes at most, comes by the deadline, and from the process of the user that the socket is named after.
+func (s Session) AskUntil(deadline time.Time, request string) ([]byte, error) {
 	d, err := openDir(s.dir)
 	if err != nil {
 		return nil, err
 	}
 	defer d.close()
-	c, err := net.DialTimeout("unix", d.address(s.PID), answerWait)
+	if d.uid != s.UID {
+		return nil, ErrNoSession // the directory is another one now
+	}
+	c, err := (&net.Dialer{Deadline: deadline}).Dial("unix", d.address(s.PID))
 	if errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, unix.ENOENT) {
 		return nil, ErrNoSession
 	}
@@ -83,7 +92,7 @@ func (s Session) Ask(request string) ([]byte, error) {
 	if err := s.check(c.(*net.UnixConn), d.uid); err != nil {
 		return nil, err
 	}
-	c.SetDeadline(time.Now().Add(answerWait))
+	c.SetDeadline(deadline)
 	if _, err := io.WriteString(c, request+"\n"); err != nil {
 		return nil, fmt.Errorf("the session of process %d takes no request: %w", s.PID, err)
 	}
@@ -105,7 +114,10 @@ func (s Session) check(c *net.UnixConn, owner int) error {
 }
 
 func (s Session) read(c net.Conn) ([]byte, error) {
-	line, err := bufio.NewReader(io.LimitReader(c, maxAnswer)).ReadBytes('\n')
+	line, err := bufio.NewReader(io.LimitReader(c, maxAnswer+1)).ReadBytes('\n')
+	if len(line) > maxAnswer {
+		return nil, fmt.Errorf("the answer of the session of process %d is longer than %d MiB", s.PID, maxAnswer>>20)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the session of process %d gave no whole answer: %w", s.PID, err)
 	}

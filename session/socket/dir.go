@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,8 +16,8 @@ import (
 // below the temporary directory, which everybody may write to.
 func places(uid int) (dirs []string) {
 	for _, base := range []string{os.Getenv("XDG_RUNTIME_DIR"), fmt.Sprintf("/run/user/%d", uid)} {
-		if filepath.IsAbs(base) && isDirOf(base, uid) {
-			dirs = append(dirs, filepath.Join(base, "culprit"))
+		if at := filepath.Join(base, "culprit"); filepath.IsAbs(base) && isDirOf(base, uid) && !slices.Contains(dirs, at) {
+			dirs = append(dirs, at)
 		}
 	}
 	return append(dirs, filepath.Join(os.TempDir(), fmt.Sprintf("culprit-%d", uid)))

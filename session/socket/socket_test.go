@@ -206,7 +206,7 @@ func TestLeftSockets(t *testing.T) {
 	if b, err := me(t).Ask(Version); err != nil {
 		t.Errorf("our own was not replaced: %q %v", b, err)
 	}
-	if _, err := (Session{1, dir}).Ask(Version); err != ErrNoSession {
+	if _, err := at(t, 1, dir).Ask(Version); err != ErrNoSession {
 		t.Errorf("nobody listens: %v", err)
 	}
 	s.Close()
@@ -234,7 +234,7 @@ func TestSocketInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.Remove(other)
-	if _, err := (Session{1, filepath.Dir(other)}).Ask(Version); err == nil || !strings.Contains(err.Error(), "listens on the socket of process 1") {
+	if _, err := at(t, 1, filepath.Dir(other)).Ask(Version); err == nil || !strings.Contains(err.Error(), "listens on the socket of process 1") {
 		t.Errorf("%v", err)
 	}
 }
@@ -413,7 +413,7 @@ func TestRootAsksAll(t *testing.T) {
 	}
 	listen(t, newLog(), map[string]Source{Version: text("{}")})
 	dir := filepath.Join(tmp, "culprit-65534")
-	if b, err := (Session{cmd.Process.Pid, dir}).Ask(Version); err != nil || !strings.Contains(string(b), "of another") {
+	if b, err := at(t, cmd.Process.Pid, dir).Ask(Version); err != nil || !strings.Contains(string(b), "of another") {
 		t.Errorf("%q %v", b, err)
 	}
 	link := filepath.Join(dir, fileName(os.Getpid()))
@@ -424,10 +424,10 @@ func TestRootAsksAll(t *testing.T) {
 	for _, s := range Sessions() {
 		found[s] = true
 	}
-	if !found[Session{cmd.Process.Pid, dir}] {
+	if !found[at(t, cmd.Process.Pid, dir)] {
 		t.Errorf("root does not see the session of another: %v", found)
 	}
-	if b, err := (Session{os.Getpid(), dir}).Ask(Version); err == nil || !strings.Contains(err.Error(), "belongs to uid 65534, and uid 0 listens") {
+	if b, err := at(t, os.Getpid(), dir).Ask(Version); err == nil || !strings.Contains(err.Error(), "belongs to uid 65534, and uid 0 listens") {
 		t.Errorf("a link leads to %q %v", b, err)
 	}
 	if err := os.Remove(link); err != nil {
@@ -461,4 +461,14 @@ func TestAnotherUser(t *testing.T) {
 		t.Errorf("another user is let in: %s", out)
 	}
 	l.await(t, "of uid 65534 may not ask this session")
+}
+
+// at is the session of a process in a directory, of its owner.
+func at(t *testing.T, pid int, dir string) Session {
+	t.Helper()
+	var st unix.Stat_t
+	if err := unix.Stat(dir, &st); err != nil {
+		t.Fatal(err)
+	}
+	return Session{pid, int(st.Uid), dir}
 }
