@@ -149,6 +149,7 @@ type report struct {
 		Tier, Reason      string
 	}
 	Bottlenecks []bottleneck
+	Notes       []bottleneck
 	Pairs       []pair
 	Jobs        []job
 	Overhead    struct {
@@ -177,12 +178,13 @@ type process struct {
 }
 
 type bottleneck struct {
-	Node     int
-	Sentence string
-	Chain    []int
-	Object   string
-	Severity float64
-	HeldBy   []struct {
+	ExplainedBy int `json:"explained_by"`
+	Node        int
+	Sentence    string
+	Chain       []int
+	Object      string
+	Severity    float64
+	HeldBy      []struct {
 		Thread, Function string
 		Share            float64
 	} `json:"held_by"`
@@ -248,8 +250,10 @@ func (r *report) hypothesis(node int) string {
 
 // find returns the worst bottleneck of a hypothesis whose sentence has all these words.
 func (r *report) find(hypothesis string, words ...string) *bottleneck {
-	for i := range r.Bottlenecks {
-		b := &r.Bottlenecks[i]
+	explained := slices.DeleteFunc(slices.Clone(r.Notes), func(b bottleneck) bool { return b.ExplainedBy == 0 })
+	all := slices.Concat(r.Bottlenecks, explained) // who waits for one that works is told below it, where the kernel tells who woke him
+	for i := range all {
+		b := &all[i]
 		lacks := func(word string) bool { return !strings.Contains(b.Sentence, word) }
 		if r.hypothesis(b.Node) == hypothesis && !slices.ContainsFunc(words, lacks) {
 			return b
