@@ -17,6 +17,7 @@ type finding struct {
 	node    *node
 	stake   float64
 	reasons []*node // of the whole program: why it holds there
+	because *node   // of them, the one that says most of why and that no other place shares; nil if there is none
 	parts   []*node // other coordinates of the same time: objects and threads
 }
 
@@ -71,6 +72,9 @@ func (c *finding) merge(all []*finding, dropped map[*finding]bool) {
 	}
 	for _, f := range places {
 		f.reasons, dropped[c] = append(f.reasons, c.node), true
+		if len(places) == 1 && (f.because == nil || c.node.hyp.isBelow(f.because.hyp)) {
+			f.because = c.node
+		}
 	}
 }
 
@@ -124,13 +128,10 @@ func (n *node) stake(deepest []*node) float64 {
 
 // why is the hypothesis that says most of why the finding holds.
 func (f *finding) why() string {
-	h := f.node.hyp
-	for _, c := range f.reasons {
-		if c.hyp.isBelow(h) {
-			h = c.hyp
-		}
+	if f.because != nil {
+		return f.because.hyp.name
 	}
-	return h.name
+	return f.node.hyp.name
 }
 
 // sentence is what is told. file and line are where the function is defined.

@@ -101,6 +101,8 @@ func TestSameTime(t *testing.T) {
 		return n
 	}
 	whole := add(grid.Whole(), 0.9)
+	long := add(grid.Whole().Refine(grid.Process, "a{1}"), 0.88)
+	long.hist.add(2*sameMoment, 0.88)
 	code := add(grid.Whole().Refine(grid.Code, "a.c", "commit"), 0.85)
 	for _, c := range []struct {
 		value float64
@@ -110,5 +112,33 @@ func TestSameTime(t *testing.T) {
 		if got := r.s.sameTime(code, object); got != c.same {
 			t.Errorf("%v and %v of %v: the same is %v", code.est.Value, c.value, whole.est.Value, got)
 		}
+	}
+	code.hist.add(1, 0.85)
+	if r.s.sameTime(code, long) {
+		t.Errorf("what was measured %v s apart is the same", 2*sameMoment-1)
+	}
+}
+
+// TestGatherOnce: many objects of one place are one finding, whichever of them is the largest.
+func TestGatherOnce(t *testing.T) {
+	r := newRig(t, newModel(activity{stack: []string{"main"}, kind: "io", rate: always(0.9)}))
+	list, _ := shipped()
+	add := func(f grid.Focus, v float64) *node {
+		n := r.s.graph.add(nodeKey{hyp: list[2], focus: f, phase: r.s.phases[0]}, nil, "where")
+		n.requeue("")
+		n.begin(1, 0)
+		n.settle(true, true, 1)
+		n.est.Value = v
+		return n
+	}
+	place := grid.Whole().Refine(grid.Code, "a.c", "commit")
+	add(place, 0.9)
+	var objects []*node
+	for i, v := range []float64{0.21, 0.24, 0.2, 0.25} {
+		objects = append(objects, add(place.Refine(grid.IO, "File", "/"+string(rune('a'+i))), v))
+	}
+	rest, gathered := r.s.gather(objects)
+	if len(rest) != 0 || len(gathered) != 1 || gathered[0].parts[0].est.Value != 0.25 {
+		t.Errorf("%d left and %d gathered", len(rest), len(gathered))
 	}
 }

@@ -42,3 +42,22 @@ func (h *history) fold() {
 
 // view returns the samples so far without copying them.
 func (h *history) view() []Sample { return h.samples[:len(h.samples):len(h.samples)] }
+
+// last is when the last value was recorded; 0 if none was.
+func (h *history) last() float64 {
+	if len(h.samples) == 0 {
+		return 0
+	}
+	return h.samples[len(h.samples)-1].At
+}
+
+// mean is the average of what was recorded from one time to another; ok is false if nothing was.
+func (h *history) mean(from, to float64) (v float64, ok bool) {
+	n := 0.0
+	for i := len(h.samples) - 1; i >= 0 && h.samples[i].At >= from; i-- {
+		if h.samples[i].At <= to {
+			v, n = v+h.samples[i].Value, n+1
+		}
+	}
+	return v / max(n, 1), n > 0
+}

@@ -51,8 +51,9 @@ func (s *Search) gather(deepest []*node) (rest []*node, gathered []*finding) {
 		case p == nil || len(objects) < manyObjects:
 			rest = append(rest, n)
 		case n == objects[0]:
-			slices.SortStableFunc(objects, func(a, b *node) int { return cmp.Compare(b.est.Value, a.est.Value) })
-			gathered = append(gathered, &finding{node: p, parts: objects})
+			parts := slices.Clone(objects)
+			slices.SortStableFunc(parts, func(a, b *node) int { return cmp.Compare(b.est.Value, a.est.Value) })
+			gathered = append(gathered, &finding{node: p, parts: parts})
 		}
 	}
 	return rest, gathered
@@ -95,14 +96,25 @@ func onlyCode(f grid.Focus) bool {
 	return f.Depth(grid.Code) > 0 && len(foci.Covering(f)) == f.Depth(grid.Code)
 }
 
+// sameMoment is by how much the last values of two nodes may lie apart for them to be compared, and for how long before the whole is looked at, in
+// s: what was measured at different times has nothing in common.
+const sameMoment = 6.0
+
 // sameTime tells whether most of the smaller of the values of two nodes is also in the larger one.
 func (s *Search) sameTime(a, b *node) bool {
 	whole := s.graph.index[nodeKey{hyp: a.hyp, focus: grid.Whole(), phase: a.phase}]
 	if whole == nil || whole.state != True || whole == a || whole == b {
 		return false
 	}
-	common := a.est.Value + b.est.Value - whole.est.Value
-	return common >= sameTime*min(a.est.Value, b.est.Value)
+	from, to := min(a.hist.last(), b.hist.last()), max(a.hist.last(), b.hist.last())
+	if to-from > sameMoment {
+		return false
+	}
+	all := whole.est.Value
+	if v, ok := whole.hist.mean(from-sameMoment, to); ok {
+		all = v
+	}
+	return a.est.Value+b.est.Value-all >= sameTime*min(a.est.Value, b.est.Value)
 }
 
 // mostParts is how many parts of a finding are named.

@@ -32,7 +32,7 @@ func (s *Search) Bottlenecks() []Bottleneck {
 			b.Holders = s.cfg.World.Holders(f.node.focus)
 		}
 	}
-	explainWaits(list, s.functionsOf(list))
+	explainWaits(list, functionsOf(found))
 	return list
 }
 

@@ -48,16 +48,21 @@ func (d *Daemon) bury(t *measured) {
 	if len(d.departed.list) < maxDeparted {
 		d.departed.list = append(d.departed.list, seated{d.infoOf(t), t.seat})
 	}
-	used := t.times.Ended()
-	if t.execed {
-		used.All = 0 // the process goes on
-	}
-	d.departed.used = d.departed.used.And(used)
+	d.departed.used = d.departed.used.And(t.endedTimes())
 	t.detached = true
 	t.close()
 	if d.byPID[t.Proc.PID()] == t {
 		delete(d.byPID, t.Proc.PID())
 	}
+}
+
+// endedTimes is what a target that has ended has used. Of one that executes another program now nothing comes to its parent yet.
+func (t *measured) endedTimes() children.Ended {
+	used := t.times.Ended()
+	if t.execed {
+		used.All = 0
+	}
+	return used
 }
 
 // without drops the parts of a target.
@@ -88,14 +93,26 @@ func (t *measured) readTimes() {
 	}
 }
 
-// noteOwnTimes takes the processor time of the targets that others have started, which end at any moment: what they have used until then
-// comes to their parents' children. d.mu is held.
-func (d *Daemon) noteOwnTimes() {
+// timedAlways is of how many of the first targets the times are read in each pass; those of more are read when their code is looked for.
+const timedAlways = 16
+
+// noteTimes takes the processor time of the targets that others have started, which end at any moment: what they have used until then
+// comes to their parents' children. Of the first targets it also takes that of their children, and sums up what of it nobody has measured.
+// d.mu is held.
+func (d *Daemon) noteTimes() {
+	firsts := 0
 	for _, t := range d.targets {
-		if t.child && !t.ended {
+		switch {
+		case t.ended:
+		case t.child:
 			t.times.ReadOwn(t.Proc.PID())
+		default:
+			if firsts++; firsts <= timedAlways {
+				t.readTimes()
+			}
 		}
 	}
+	d.unmeasured, _ = d.childrenTimes().Unmeasured()
 }
 
 // missesChildren reports whether processes that the targets have started have ended and nobody saw them: the kernel counts the faults of
@@ -124,16 +141,19 @@ func (d *Daemon) missesChildren() bool {
 func (d *Daemon) UnmeasuredChildren() (used time.Duration, share float64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	for _, t := range d.targets {
+		t.readTimes()
+	}
 	return d.childrenTimes().Unmeasured()
 }
 
-// childrenTimes adds up what the tree of the targets has used. d.mu is held.
+// childrenTimes adds up what the tree of the targets has used, as it was last read. d.mu is held.
 func (d *Daemon) childrenTimes() *children.Sum {
 	var sum children.Sum
 	sum.AddEnded(d.departed.used)
 	for _, t := range d.targets {
-		if t.readTimes(); t.child && t.ended {
-			sum.AddEnded(t.times.Ended())
+		if t.child && t.ended {
+			sum.AddEnded(t.endedTimes())
 		} else {
 			sum.Add(&t.times)
 		}

@@ -51,30 +51,31 @@ type Options struct {
 
 // A Daemon measures processes. Without Detach its probes go on counting, harmlessly, until the targets end.
 type Daemon struct {
-	opts      Options
-	session   *target.Session
-	prices    cost.Executions
-	images    program.Files
-	files     *openfiles.Host
-	observed  cost.Observed
-	clocks    *clocks.Choice
-	guard     *tracerguard.Guard
-	reserve   descriptors.Reserve  // until Detach
-	programs  targetstats.Programs // that keep per-thread statistics
-	sight     syscalls.Sight
-	targets   []*measured
-	byPID     map[int]*measured // the last target of each number
-	wakers    wakers.Table
-	watcher   *children.Watcher // of what the targets start
-	departed  departed
-	seats     int            // targets that there ever were
-	passing   kernel.Passing // marked at each pass, where values of single threads are measured
-	catalogue *resources.Catalogue
-	schedule  schedule.Schedule
-	allowance selfcost.Allowance
-	passes    selfcost.Interval // of the sampling loop
-	beats     schedule.Beats
-	rings     *kernel.Rings // of all targets; nil until the first needs them
+	opts       Options
+	session    *target.Session
+	prices     cost.Executions
+	images     program.Files
+	files      *openfiles.Host
+	observed   cost.Observed
+	clocks     *clocks.Choice
+	guard      *tracerguard.Guard
+	reserve    descriptors.Reserve  // until Detach
+	programs   targetstats.Programs // that keep per-thread statistics
+	sight      syscalls.Sight
+	targets    []*measured
+	byPID      map[int]*measured // the last target of each number
+	wakers     wakers.Table
+	watcher    *children.Watcher // of what the targets start
+	departed   departed
+	unmeasured time.Duration  // CPU time of children that ended before they could be measured, as of the last pass
+	seats      int            // targets that there ever were
+	passing    kernel.Passing // marked at each pass, where values of single threads are measured
+	catalogue  *resources.Catalogue
+	schedule   schedule.Schedule
+	allowance  selfcost.Allowance
+	passes     selfcost.Interval // of the sampling loop
+	beats      schedule.Beats
+	rings      *kernel.Rings // of all targets; nil until the first needs them
 
 	enabling sync.Mutex // one batch at a time
 
@@ -236,7 +237,7 @@ func (d *Daemon) lives(t *measured) bool {
 	if errors.Is(err, process.ErrTargetExeced) || errors.Is(err, process.ErrTargetExited) {
 		t.execed = errors.Is(err, process.ErrTargetExeced)
 		if t.execed && d.opts.Children {
-			d.watcher.Restarted(t.Proc.PID(), t.Name)
+			d.watcher.Restarted(t.Proc.PID(), children.Former{Name: t.Name, Child: t.child})
 		} else {
 			d.logf("%s: %v", t.Name, err)
 		}

@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"context"
 	"strconv"
 	"strings"
 	"testing"
@@ -88,11 +87,7 @@ func TestExecAmongMany(t *testing.T) {
 func TestExecGoesOn(t *testing.T) {
 	bin := testprog.Build(t, "testdata/targets/execer.c")
 	p := testprog.StartTarget(t, bin)
-	d, err := Attach(context.Background(), Options{Library: library(t), Children: true, Log: func(s string) { t.Log(s) }}, p.PID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { d.Detach() })
+	d := attachTree(t, nil, p.PID)
 	p.Say(t, "exec")
 	p.Expect(t, "READY", 10*time.Second)
 	d.awaitTargets(t, 1)
@@ -125,11 +120,7 @@ func TestExecGoesOn(t *testing.T) {
 func TestExecIsNotCountedTwice(t *testing.T) {
 	bin := testprog.Build(t, "testdata/targets/execer.c")
 	p := testprog.StartTarget(t, bin)
-	d, err := Attach(context.Background(), Options{Library: library(t), Children: true, Log: func(s string) { t.Log(s) }}, p.PID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { d.Detach() })
+	d := attachTree(t, nil, p.PID)
 	before, err := kernel.ProcessTime(p.PID)
 	if err != nil {
 		t.Fatal(err)

@@ -75,13 +75,13 @@ func (d *Daemon) join(pid int) error {
 	if len(d.targets) >= maxTargets {
 		return fmt.Errorf("%d processes are measured already", maxTargets)
 	}
-	before := d.watcher.Was(pid)
+	before, again := d.watcher.Was(pid)
 	if err := d.attachOr(pid, attach.ChildMaySample); err != nil {
 		return err
 	}
 	t := d.targets[len(d.targets)-1]
-	if t.child = true; before != "" {
-		d.logf("%s has executed another program and is measured as %s now", before, t.Name)
+	if t.child = !again || before.Child; again {
+		d.logf("%s has executed another program and is measured as %s now", before.Name, t.Name)
 	} else {
 		d.logf("%s was started by a target and is measured too", t.Name)
 	}

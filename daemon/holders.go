@@ -72,5 +72,6 @@ func (d *Daemon) waker(of *measured, w wakers.Waker) sampling.Waker {
 	if t != of {
 		name = t.Name + "/" + name
 	}
-	return sampling.Waker{Thread: name, Function: t.profile.Where(w.TID)}
+	at, works := t.profile.Where(w.TID)
+	return sampling.Waker{Thread: name, Function: at, Works: works}
 }

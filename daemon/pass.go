@@ -78,7 +78,7 @@ func (d *Daemon) endPass(now, cpus float64, ofThreads bool) {
 		d.passing.Mark()
 	}
 	d.settleEnded()
-	d.noteOwnTimes()
+	d.noteTimes()
 }
 
 // hasThreads reports whether a pair is of a single thread.

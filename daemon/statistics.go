@@ -134,11 +134,7 @@ func (d *Daemon) own() *kernelmeter.Own {
 			return d.rings.Lost(), d.isFirst(t)
 		},
 		Unmeasured: func(t *target.Target) (time.Duration, bool) {
-			if !d.opts.Children {
-				return 0, false
-			}
-			used, _ := d.childrenTimes().Unmeasured()
-			return used, d.isFirst(t)
+			return d.unmeasured, d.opts.Children && d.isFirst(t)
 		},
 	}
 }

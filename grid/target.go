@@ -69,6 +69,7 @@ type Holder struct {
 	Function string  // where it was mostly meanwhile, "" if nobody knows
 	Share    float64 // of the looks at threads that waited lately, 0 to 1
 	Wakes    bool    // it ended waits
+	Works    float64 // of such a one the part of Share in which it was not waiting itself
 }
 
 // Overhead is what a session costs.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"culprit/cmd/culprit/internal/proclist"
+	"culprit/daemon/attach"
 	"culprit/daemon/children"
 	"culprit/daemon/patch"
 	"culprit/daemon/process"
@@ -150,7 +151,11 @@ const whyStaying = "the program schedules its own contexts, which may return to 
 const maxDetails = 20
 
 func verifyClean(w io.Writer, pid int) error {
-	v, err := patch.Verify(pid)
+	var v patch.VerifyReport
+	err := attach.InTurn(pid, func(pid int) (err error) { // a culprit that is just ending traces it for a moment
+		v, err = patch.Verify(pid)
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -40,12 +40,18 @@ type Watcher struct {
 	mu    sync.Mutex
 	born  time.Time      // when a target last had a child
 	again []int          // were targets and have executed another program
-	late  map[int]string // of those, the ones that are not joined yet and may still be, with their names
+	late  map[int]Former // of those, the ones that are not joined yet and may still be
+}
+
+// A Former is what a process was before it executed another program.
+type Former struct {
+	Name  string // of the target
+	Child bool   // it was started by a target
 }
 
 // NewWatcher is a watcher that knows no process yet.
 func NewWatcher(h Host) *Watcher {
-	return &Watcher{host: h, young: map[int]young{}, shunned: map[int]uint64{}, elders: map[int]bool{}, late: map[int]string{}}
+	return &Watcher{host: h, young: map[int]young{}, shunned: map[int]uint64{}, elders: map[int]bool{}, late: map[int]Former{}}
 }
 
 // Close gives back what the kernel was asked with.
@@ -106,12 +112,12 @@ func (w *Watcher) forgetShunned() {
 	}
 }
 
-// Restarted tells that a target has ended as one by executing another program: it is to be joined again. name is what it was called.
-func (w *Watcher) Restarted(pid int, name string) {
+// Restarted tells that a target has ended as one by executing another program: it is to be joined again.
+func (w *Watcher) Restarted(pid int, was Former) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.again = append(w.again, pid)
-	w.late[pid] = name
+	w.late[pid] = was
 }
 
 // Awaits reports whether a process that was Restarted has not been joined again yet, and may still be.
@@ -121,11 +127,12 @@ func (w *Watcher) Awaits() bool {
 	return len(w.late) > 0
 }
 
-// Was is what a process was called that was Restarted and has not been joined again yet; "" of any other.
-func (w *Watcher) Was(pid int) string {
+// Was is what a process was that was Restarted and has not been joined again yet; ok is false of any other.
+func (w *Watcher) Was(pid int) (was Former, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.late[pid]
+	was, ok = w.late[pid]
+	return was, ok
 }
 
 // decided notes that a process was joined, or never will be.

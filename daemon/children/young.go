@@ -73,8 +73,8 @@ func (w *Watcher) takeIn(p kernel.Parentage, y young, now time.Time) (joined boo
 		return false
 	default:
 		w.shunned[p.PID] = p.Start
-		if was := w.Was(p.PID); was != "" {
-			w.host.Logf("%s has executed another program, which is not measured: %v", was, err)
+		if was, ok := w.Was(p.PID); ok {
+			w.host.Logf("%s has executed another program, which is not measured: %v", was.Name, err)
 		} else {
 			w.host.Logf("child %d is not measured: %v", p.PID, err)
 		}

@@ -17,6 +17,7 @@ type Waker struct {
 	Thread   string
 	Function string // where it is, as module/function; "" if that is not known
 	Of       float64
+	Works    bool // it does not wait itself
 	Outside  bool // a thread of a process that is not measured
 }
 
@@ -29,8 +30,14 @@ const wakeEvery = 0.02
 // wokenBy counts looks at waits of one kind.
 type wokenBy struct {
 	looks float64
-	by    map[Waker]float64 // without Of
+	by    map[place]*ended
 }
+
+// A place is a thread in a function.
+type place struct{ thread, function string }
+
+// ended is what part of the waits a thread in a function has ended, all together and while it worked.
+type ended struct{ all, working float64 }
 
 // noteWakers looks who ends the waits of a thread, at a session time.
 func (p *Profile) noteWakers(tid int, object string, frames []stack.Frame, now float64) {
@@ -75,11 +82,18 @@ func codePart(module, function string) string {
 
 func (w *wokenBy) with(list []Waker) *wokenBy {
 	if w == nil {
-		w = &wokenBy{by: map[Waker]float64{}}
+		w = &wokenBy{by: map[place]*ended{}}
 	}
 	w.looks++
 	for _, one := range list {
-		w.by[Waker{Thread: one.Thread, Function: one.Function}] += one.Of
+		at := place{one.Thread, one.Function}
+		if w.by[at] == nil {
+			w.by[at] = &ended{}
+		}
+		w.by[at].all += one.Of
+		if one.Works {
+			w.by[at].working += one.Of
+		}
 	}
 	return w
 }
@@ -91,7 +105,12 @@ func (c *Counts) fadeWoken() {
 			delete(c.woken, part)
 			continue
 		}
-		fadeAll(w.by)
+		for at, e := range w.by {
+			e.working *= fade
+			if e.all *= fade; e.all < 0.01 {
+				delete(w.by, at)
+			}
+		}
 	}
 }
 
@@ -110,23 +129,24 @@ func (c *Counts) Wakers(f grid.Focus) (list []grid.Holder) {
 	if w == nil {
 		return nil
 	}
-	for who, n := range w.by {
-		if share := n / w.looks; share >= leastWaker {
-			list = append(list, grid.Holder{Thread: who.Thread, Function: who.Function, Share: share, Wakes: true})
+	for at, e := range w.by {
+		if share := e.all / w.looks; share >= leastWaker {
+			list = append(list, grid.Holder{Thread: at.thread, Function: at.function, Share: share, Wakes: true, Works: e.working / w.looks})
 		}
 	}
 	return list
 }
 
 // Where is the function that a thread is in, as module/function: where it waits, or where it was last seen to run. The C library is left out;
-// "" if it is not known.
-func (p *Profile) Where(tid int) string {
+// "" if it is not known. works says that it does not wait.
+func (p *Profile) Where(tid int) (function string, works bool) {
 	at := p.ranAt(tid)
-	if call, err := kernel.Blocked(p.t.Proc.PID(), tid); err == nil && !call.Running {
+	call, err := kernel.Blocked(p.t.Proc.PID(), tid)
+	if err == nil && !call.Running {
 		at = stack.OwnFunction(p.blocked(call).Stack.Frames(p.t.Walker))
 	}
 	if f := p.t.Func(pcl.FuncID(at)); f != nil {
-		return f.Fn.Module + "/" + f.Fn.Name
+		function = f.Fn.Module + "/" + f.Fn.Name
 	}
-	return ""
+	return function, err == nil && call.Running
 }

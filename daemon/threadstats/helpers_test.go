@@ -67,6 +67,10 @@ func keepForever() int {
 			return 1
 		}
 	}
+	if err := k.NeedWakers(); err != nil {
+		fmt.Println("ERROR", err)
+		return 1
+	}
 	if _, err := k.Cost(); err != nil {
 		fmt.Println("ERROR", err)
 		return 1
@@ -97,7 +101,7 @@ func (k *Keeper) name(tab *Table) {
 			}
 		}
 	}
-	for _, m := range []*ebpf.Map{k.maps.filter, k.maps.processes, k.maps.tables, k.maps.threads, k.maps.kinds, tab.rows} {
+	for _, m := range []*ebpf.Map{k.maps.filter, k.maps.processes, k.maps.tables, k.maps.threads, k.maps.kinds, k.maps.wakers, tab.rows} {
 		if info, err := m.Info(); err == nil {
 			id, _ := info.ID()
 			fmt.Println("MAP", id)

@@ -6,12 +6,8 @@ import "github.com/cilium/ebpf/asm"
 // that the thread is put into, as the switch does that takes it from there.
 func woken(s *shape, m *maps) asm.Instructions {
 	c := &code{shape: s, maps: m}
-	c.add(load(rTask, asm.R1, 0, asm.DWord))
-	c.leaveUnlessWatched("end")
-	c.find("end", "end")
+	c.wakened("end")
 	c.add(
-		load(asm.R1, rRow, SinceOff, asm.DWord),
-		asm.JEq.Imm(asm.R1, 0, "end"), // woken before it had gone
 		load(asm.R1, rRow, WokenOff, asm.DWord),
 		asm.JNE.Imm(asm.R1, 0, "end"),
 	)
@@ -20,6 +16,18 @@ func woken(s *shape, m *maps) asm.Instructions {
 	c.endChange()
 	c.leave("end")
 	return c.list
+}
+
+// wakened begins a program of wake-ups: it finds the thread that is woken and its row, and puts into R1 since when it is off the processor. It goes
+// to end where that is not known.
+func (c *code) wakened(end string) {
+	c.add(load(rTask, asm.R1, 0, asm.DWord))
+	c.leaveUnlessWatched(end)
+	c.find(end, end)
+	c.add(
+		load(asm.R1, rRow, SinceOff, asm.DWord),
+		asm.JEq.Imm(asm.R1, 0, end), // woken before it had gone
+	)
 }
 
 // born is the program of each new thread's first wake-up, which its maker makes. It waits for a processor from then on. One that

@@ -41,12 +41,8 @@ type Waking struct {
 // a system call is taken for the thread: so is a packet that the thread sends to this machine itself.
 func wakers(s *shape, m *maps) asm.Instructions {
 	c := &code{shape: s, maps: m}
-	c.add(load(rTask, asm.R1, 0, asm.DWord))
-	c.leaveUnlessWatched("end")
-	c.find("end", "end")
+	c.wakened("end")
 	c.add(
-		load(asm.R1, rRow, SinceOff, asm.DWord),
-		asm.JEq.Imm(asm.R1, 0, "end"), // woken before it had gone
 		store(asm.R10, atSince, asm.R1, asm.DWord),
 		load(asm.R1, rTask, int(s.pid), asm.Word),
 		store(asm.R10, atKey, asm.R1, asm.Word),
