@@ -92,14 +92,7 @@ func TestSameTimeOnce(t *testing.T) {
 func TestSameTime(t *testing.T) {
 	r := newRig(t, newModel(activity{stack: []string{"main"}, kind: "io", rate: always(0.9)}))
 	list, _ := shipped()
-	add := func(f grid.Focus, v float64) *node {
-		n := r.s.graph.add(nodeKey{hyp: list[2], focus: f, phase: r.s.phases[0]}, nil, "where")
-		n.requeue("")
-		n.begin(1, 0)
-		n.settle(true, true, 1)
-		n.est = decide.Estimate{Value: v, Threshold: 0.2, Margin: v - 0.2, Stake: math.NaN()}
-		return n
-	}
+	add := func(f grid.Focus, v float64) *node { return r.addTrue(list[2], f, v) }
 	whole := add(grid.Whole(), 0.9)
 	long := add(grid.Whole().Refine(grid.Process, "a{1}"), 0.88)
 	long.hist.add(2*sameMoment, 0.88)
@@ -123,14 +116,7 @@ func TestSameTime(t *testing.T) {
 func TestGatherOnce(t *testing.T) {
 	r := newRig(t, newModel(activity{stack: []string{"main"}, kind: "io", rate: always(0.9)}))
 	list, _ := shipped()
-	add := func(f grid.Focus, v float64) *node {
-		n := r.s.graph.add(nodeKey{hyp: list[2], focus: f, phase: r.s.phases[0]}, nil, "where")
-		n.requeue("")
-		n.begin(1, 0)
-		n.settle(true, true, 1)
-		n.est.Value = v
-		return n
-	}
+	add := func(f grid.Focus, v float64) *node { return r.addTrue(list[2], f, v) }
 	place := grid.Whole().Refine(grid.Code, "a.c", "commit")
 	add(place, 0.9)
 	var objects []*node
@@ -141,4 +127,14 @@ func TestGatherOnce(t *testing.T) {
 	if len(rest) != 0 || len(gathered) != 1 || gathered[0].parts[0].est.Value != 0.25 {
 		t.Errorf("%d left and %d gathered", len(rest), len(gathered))
 	}
+}
+
+// addTrue adds a node that holds, with a value.
+func (r *rig) addTrue(h *hypothesis, f grid.Focus, v float64) *node {
+	n := r.s.graph.add(nodeKey{hyp: h, focus: f, phase: r.s.phases[0]}, nil, "where")
+	n.requeue("")
+	n.begin(1, 0)
+	n.settle(true, true, 1)
+	n.est = decide.Estimate{Value: v, Threshold: 0.2, Margin: v - 0.2, Stake: math.NaN()}
+	return n
 }

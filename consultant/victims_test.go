@@ -22,7 +22,7 @@ func TestExplainWaits(t *testing.T) {
 		{Node: 8, Kind: "cpu", Note: true},
 		{Node: 9, Kind: "io", Holders: []grid.Holder{wakes("a.c/rare", 1, 1)}},
 		{Node: 11, Kind: "io", Holders: []grid.Holder{wakes("a.c/filter", 0.95, 0.6)}}, // it works more than it waits
-		{Node: 10, Kind: "sync", Holders: []grid.Holder{wakes("a.c/parse", 1, 0.1)}}, // it waits there for the disk
+		{Node: 10, Kind: "sync", Holders: []grid.Holder{wakes("a.c/parse", 1, 0.1)}},   // it waits there for the disk
 	}
 	explainWaits(list, []string{"a.c/produce", "a.c/filter", "a.c/parse", "", "", "", "a.c/rare", "", "", ""})
 	for i, want := range []int{3, 4, 0, 0, 0, 0, 0, 0, 0, 0} {

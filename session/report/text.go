@@ -129,13 +129,18 @@ func (r *Report) writeNotes(b *strings.Builder) {
 
 // explained names the finding that a note is explained by.
 func (r *Report) explained(node int) string {
-	if i := slices.IndexFunc(r.Bottlenecks, func(b Bottleneck) bool { return b.Node == node }); i >= 0 {
-		return fmt.Sprintf(" (the threads wait for what finding %d tells)", i+1)
+	if node == 0 {
+		return ""
 	}
-	if i := slices.IndexFunc(r.Notes, func(b Bottleneck) bool { return b.Node == node }); i >= 0 {
+	return ExplainedText(slices.IndexFunc(r.Bottlenecks, func(b Bottleneck) bool { return b.Node == node }))
+}
+
+// ExplainedText says by which finding of a list a wait is explained; below 0 it is one of the notes.
+func ExplainedText(finding int) string {
+	if finding < 0 {
 		return " (the threads wait for others in this list)"
 	}
-	return ""
+	return fmt.Sprintf(" (the threads wait for what finding %d tells)", finding+1)
 }
 
 // unanswered is how many hypotheses about the whole program came to no verdict.

@@ -40,7 +40,7 @@ func newVerdict(s session.Snapshot) verdict {
 	for _, b := range s.Bottlenecks {
 		switch {
 		case b.Note && len(v.Notes) < maxVerdicts:
-			v.Notes = append(v.Notes, clean(b.Sentence))
+			v.Notes = append(v.Notes, clean(b.Sentence)+explained(b, s.Bottlenecks))
 			continue
 		case b.Note || len(v.Lines) == maxVerdicts:
 			continue
@@ -56,6 +56,15 @@ func newVerdict(s session.Snapshot) verdict {
 	}
 	v.RuledOut, v.Open = ruledOut(s.Nodes), notConcluded(s.Nodes)
 	return v
+}
+
+// explained names the finding that a note is explained by.
+func explained(note consultant.Bottleneck, all []consultant.Bottleneck) string {
+	if note.Explained == 0 {
+		return ""
+	}
+	told := slices.DeleteFunc(slices.Clone(all), func(b consultant.Bottleneck) bool { return b.Note })
+	return report.ExplainedText(slices.IndexFunc(told, func(b consultant.Bottleneck) bool { return b.Node == note.Explained }))
 }
 
 func newVerdictLine(b consultant.Bottleneck, n *consultant.Node, now float64) verdictLine {
