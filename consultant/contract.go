@@ -3,6 +3,7 @@ package consultant
 import (
 	"time"
 
+	"culprit/consultant/history"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -53,7 +54,7 @@ type Node struct {
 }
 
 // A Sample is one judged value of a node.
-type Sample struct{ At, Value float64 }
+type Sample = history.Sample
 
 // A Bottleneck is a deepest true node with what a user reads of it.
 type Bottleneck struct {

@@ -95,7 +95,7 @@ func TestSameTime(t *testing.T) {
 	add := func(f grid.Focus, v float64) *node { return r.addTrue(list[2], f, v) }
 	whole := add(grid.Whole(), 0.9)
 	long := add(grid.Whole().Refine(grid.Process, "a{1}"), 0.88)
-	long.hist.add(2*sameMoment, 0.88)
+	long.hist.Add(2*sameMoment, 0.88)
 	code := add(grid.Whole().Refine(grid.Code, "a.c", "commit"), 0.85)
 	for _, c := range []struct {
 		value float64
@@ -106,7 +106,7 @@ func TestSameTime(t *testing.T) {
 			t.Errorf("%v and %v of %v: the same is %v", code.est.Value, c.value, whole.est.Value, got)
 		}
 	}
-	code.hist.add(1, 0.85)
+	code.hist.Add(1, 0.85)
 	if r.s.sameTime(code, long) {
 		t.Errorf("what was measured %v s apart is the same", 2*sameMoment-1)
 	}

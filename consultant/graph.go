@@ -6,6 +6,7 @@ import (
 
 	"culprit/consultant/decide"
 	"culprit/consultant/foci"
+	"culprit/consultant/history"
 	"culprit/grid"
 )
 
@@ -88,7 +89,7 @@ type experiment struct {
 type answer struct {
 	est        decide.Estimate
 	confidence float64
-	hist       history
+	hist       history.History
 	tier       grid.Tier
 	sinceAt    float64 // s; when the value first held
 	sinceOpen  bool    // the value held from the first recorded bin on: it may have begun earlier
@@ -304,7 +305,7 @@ func (n *node) export() Node {
 		ID: n.id, Axis: n.axis, Hypothesis: n.hyp.name, Focus: n.focus, Phase: n.phase.Phase,
 		State: n.state, Value: n.est.Value, Threshold: n.est.Threshold, Greater: n.hyp.Greater, Unit: n.hyp.unit(),
 		Confidence: n.confidence, Samples: n.bins, Since: n.sinceAt, Cost: n.cost, Tier: n.tier, Reason: n.reason,
-		History: n.hist.view(), Pinned: n.pinned,
+		History: n.hist.View(), Pinned: n.pinned,
 	}
 	if n.isInDoubt() {
 		out.State, out.Reason = Testing, inDoubt

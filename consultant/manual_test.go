@@ -13,6 +13,7 @@ import (
 
 	"culprit/consultant/decide"
 	"culprit/consultant/explain"
+	"culprit/consultant/history"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -428,7 +429,7 @@ func checkGraph(t *testing.T, seed int64, r *rig) {
 			t.Errorf("seed %d: node %+v", seed, n)
 		}
 		seen[k] = true
-		if n.Confidence < 0 || n.Confidence >= 1 || len(n.History) > maxSamples {
+		if n.Confidence < 0 || n.Confidence >= 1 || len(n.History) > history.Max {
 			t.Errorf("seed %d: node %d: confidence %g", seed, n.ID, n.Confidence)
 		}
 		if (n.State == Never || n.State == OverBudget || n.State == Deferred) && n.Reason == "" {

@@ -66,7 +66,7 @@ func (n *node) take(r reader) int {
 		}
 		n.bins++
 		n.win.Add(row)
-		n.hist.add(row.End, value)
+		n.hist.Add(row.End, value)
 		n.run.Add(row.Start, n.hyp.Margin(value, threshold) > 0)
 		added++
 	}

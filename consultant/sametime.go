@@ -106,12 +106,12 @@ func (s *Search) sameTime(a, b *node) bool {
 	if whole == nil || whole.state != True || whole == a || whole == b {
 		return false
 	}
-	from, to := min(a.hist.last(), b.hist.last()), max(a.hist.last(), b.hist.last())
+	from, to := min(a.hist.Last(), b.hist.Last()), max(a.hist.Last(), b.hist.Last())
 	if to-from > sameMoment {
 		return false
 	}
 	all := whole.est.Value
-	if v, ok := whole.hist.mean(from-sameMoment, to); ok {
+	if v, ok := whole.hist.Mean(from-sameMoment, to); ok {
 		all = v
 	}
 	return a.est.Value+b.est.Value-all >= sameTime*min(a.est.Value, b.est.Value)

@@ -97,7 +97,7 @@ func (s *Search) judgeShare(j *sampleJob, share, now float64) {
 		n.shares = n.shares[1:]
 	}
 	n.est = decide.FromShares(n.hyp.Test, j.base.est, n.shares)
-	n.hist.add(now, n.est.Value)
+	n.hist.Add(now, n.est.Value)
 	n.bins++
 	c := n.est.ConcludeShares(n.answered())
 	if !c.Settled {

@@ -93,6 +93,7 @@ var allowed = map[string][]string{
 	"consultant/budget":  {"grid"},
 	"consultant/decide":  {},
 	"consultant/foci":    {"grid"},
+	"consultant/history": {},
 	"consultant/mpi":     {"grid"},
 	"consultant/explain": {"grid", "consultant/decide"},
 	"session":            {"grid", "pcl", "daemon", "consultant", "session"},
@@ -119,7 +120,7 @@ var tests = map[string][]string{
 }
 
 // alone lists the packages that import nothing of the house, not even internal/..., outside their tests; but for procParser, which is alone itself.
-var alone = []string{"grid", "consultant/decide", "daemon/kernel", "daemon/arch", "daemon/libc", "daemon/threadstats", "daemon/syscalls", "trampoline/x86", "trampoline/disasm", procParser}
+var alone = []string{"grid", "consultant/decide", "consultant/history", "daemon/kernel", "daemon/arch", "daemon/libc", "daemon/threadstats", "daemon/syscalls", "trampoline/x86", "trampoline/disasm", procParser}
 
 const procParser = "internal/procfs"
 

@@ -1,25 +1,25 @@
-package consultant
+package history
 
 import "testing"
 
 func TestHistoryFolds(t *testing.T) {
-	var h history
+	var h History
 	for i := range 5000 {
-		h.add(float64(i), 2)
-		if len(h.samples) > maxSamples {
+		h.Add(float64(i), 2)
+		if len(h.samples) > Max {
 			t.Fatalf("%d samples", len(h.samples))
 		}
 	}
-	old := h.view()
+	old := h.View()
 	first := old[0]
 	for i := range 5000 {
-		h.add(float64(5000+i), 4)
+		h.Add(float64(5000+i), 4)
 	}
 	if old[0] != first {
 		t.Error("samples that were handed out changed")
 	}
-	v := h.view()
-	if n := len(v); n < maxSamples/2-1 || n > maxSamples {
+	v := h.View()
+	if n := len(v); n < Max/2-1 || n > Max {
 		t.Errorf("%d samples", n)
 	}
 	for i := 1; i < len(v); i++ {
