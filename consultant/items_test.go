@@ -84,7 +84,7 @@ func TestSearchAlongItems(t *testing.T) {
 	}
 	b := r.only()
 	t.Log(b.Sentence)
-	if b.Node != scan.ID || !strings.Contains(b.Sentence, "scan uses ") || !strings.Contains(b.Sentence, " (in Subsystem parser), since") {
+	if b.Node != scan.ID || !strings.Contains(b.Sentence, "scan uses ") || !strings.Contains(b.Sentence, " (in Subsystem parser). Since") {
 		r.dump()
 		t.Errorf("bottleneck: %+v", b)
 	}
@@ -112,7 +112,7 @@ func TestItemsInSentences(t *testing.T) {
 	f := code(grid.Whole(), "f").WithItem("Lock", "own")
 	h := &hypothesis{name: "Waits", label: "threads wait {percent} for {object} in {function}", base: func(grid.Focus) grid.Hierarchy { return grid.SyncObject }, Test: newTop().Test}
 	n := &node{nodeKey: nodeKey{hyp: h, focus: f, phase: &phase{}}}
-	if s := n.finding("", 0).Sentence(); !strings.HasPrefix(s, "Threads wait 0 % for Lock own in f, ") {
+	if s := n.finding("", 0).Sentence(); !strings.HasPrefix(s, "Threads wait 0 % for Lock own in f. ") {
 		t.Errorf("sentence %q", s)
 	}
 	for path, want := range map[string]bool{"/Lock/own": true, "/Lock/o*": true, "/Lock/other": false, "/Locks/own": false, "/SyncObject/own": false} {

@@ -10,6 +10,5 @@ func Test(p *pcl.Hypothesis, get func(metric string) float64) (value, threshold 
 	for i, m := range h.Metrics {
 		sums[i] = get(m)
 	}
-	value, threshold = h.Judge(sums, 1)
-	return value, threshold, h.Margin(value, threshold) > 0 && !h.Nothing(sums, value, threshold)
+	return h.Holds(sums)
 }

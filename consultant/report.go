@@ -14,6 +14,10 @@ import (
 func (s *Search) Nodes() []Node {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.nodes()
+}
+
+func (s *Search) nodes() []Node {
 	out := make([]Node, len(s.graph.nodes))
 	unseen := map[*hypothesis]string{}
 	for i, n := range s.graph.nodes {

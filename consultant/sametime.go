@@ -141,7 +141,7 @@ func (f *finding) others() (object, rest string) {
 		all := p.est.Value >= sameTime*f.node.est.Value
 		switch {
 		case name == "" && all:
-			said = append(said, "nearly all in "+explain.Process(p.focus))
+			said = append(said, "nearly all of it in "+explain.Process(p.focus))
 			continue
 		case name == "":
 			name = "in " + explain.Process(p.focus)
@@ -157,7 +157,7 @@ func (f *finding) others() (object, rest string) {
 		said = append(said[:mostParts], fmt.Sprintf("%d more", more))
 	}
 	if len(said) > 0 {
-		rest = strings.Join(said, ", ")
+		rest = explain.Sentence(strings.Join(said, ", "))
 	}
 	return object, rest
 }

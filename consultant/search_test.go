@@ -58,7 +58,7 @@ func TestLockIsNamedWithItsFunction(t *testing.T) {
 		r.dump()
 		t.Fatalf("bottleneck %+v, want the node at %v", b, want)
 	}
-	for _, part := range []string{" for mutex cache_lock in lookup (a.c:41), since 0.", "; threshold 20 %, ", " bins, 99 % sure"} {
+	for _, part := range []string{" for mutex cache_lock in lookup (a.c:41). Since 0.", " s, 99 % sure (", " bins, threshold 20 %)."} {
 		if !strings.Contains(b.Sentence, part) {
 			t.Errorf("sentence %q lacks %q", b.Sentence, part)
 		}
@@ -401,7 +401,7 @@ func TestThread(t *testing.T) {
 	m.threads = []string{"thr_1", "thr_2", "thr_3"}
 	r := newRig(t, m)
 	r.runUntil(40, "settled", r.s.Settled)
-	if b := r.only(); !strings.Contains(b.Sentence, "spin") || !strings.Contains(b.Sentence, "thread thr_2") {
+	if b := r.only(); !strings.Contains(b.Sentence, "spin") || !strings.Contains(b.Sentence, "in thread 2.") {
 		r.dump()
 		t.Errorf("bottleneck %s", b.Sentence)
 	}

@@ -12,6 +12,12 @@ import (
 // of the hypothesis is a part (a lock for which the threads of one function wait is reported with the function, not a second
 // time without it). First comes where most is to be gained, as far as that is sure.
 func (s *Search) Bottlenecks() []Bottleneck {
+	_, list := s.Answer()
+	return list
+}
+
+// Answer returns what Nodes and Bottlenecks return, both of one moment.
+func (s *Search) Answer() ([]Node, []Bottleneck) {
 	s.mu.Lock()
 	found, list := s.findings(), []Bottleneck{}
 	for i := range found {
@@ -24,16 +30,18 @@ func (s *Search) Bottlenecks() []Bottleneck {
 		if explain.FunctionOf(f.node.focus) != "" {
 			b.File, b.Line = s.cfg.World.Source(f.node.focus)
 		}
-		s.mu.Lock()
-		b.Sentence = f.sentence(b.File, b.Line)
-		s.mu.Unlock()
 		b.Note = b.Severity < s.leastStake()
 		if b.Kind != "cpu" {
 			b.Holders = s.cfg.World.Holders(f.node.focus)
 		}
 	}
 	explainWaits(list, functionsOf(found))
-	return list
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range list {
+		list[i].Sentence = found[i].sentence(list[i].File, list[i].Line)
+	}
+	return s.nodes(), list
 }
 
 // leastStake is what must be at stake for a finding to be a bottleneck.

@@ -15,6 +15,7 @@ const topName = "top"
 // A hypothesis is one entry of the why axis with its place in the tree.
 type hypothesis struct {
 	name, label string
+	units       string      // in which a share of the whole is told, too
 	parent      *hypothesis // nil: the root
 	children    []*hypothesis
 	refine      []grid.Hierarchy
@@ -31,7 +32,7 @@ type hypothesis struct {
 // newHypothesis takes over one hypothesis as PCL wrote it.
 func newHypothesis(p *pcl.Hypothesis) *hypothesis {
 	return (&hypothesis{
-		name: p.Name, label: p.Label, refine: p.Refine, defined: p.Defined, suppress: p.Suppress,
+		name: p.Name, label: p.Label, units: p.Units, refine: p.Refine, defined: p.Defined, suppress: p.Suppress,
 		why: p.Expand != "where", where: p.Expand != "why",
 	}).with(newTest(p))
 }
@@ -43,6 +44,9 @@ func newTest(p *pcl.Hypothesis) *decide.Test {
 	}
 	if p.Stake != nil {
 		t.Staking(decide.Func(p.Stake))
+	}
+	if p.Whole != nil {
+		t.OfWhole(decide.Func(p.Whole))
 	}
 	return t
 }

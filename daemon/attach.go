@@ -83,11 +83,12 @@ func (d *Daemon) notCovered(f grid.Focus) error {
 // noteRefusal keeps why a function is not instrumented, for the report, and that its metric misses what it does there, if it is one of a library's list
 // that the program uses.
 func (d *Daemon) noteRefusal(p *part, r *pcl.Request, err error) {
-	name := p.t.FuncName(r.Func)
+	name, f := p.t.FuncName(r.Func), p.t.Func(r.Func)
 	if len(d.refused) < 1000 {
-		d.refused[name] = err.Error()
+		used := f == nil || !r.Listed || p.t.IsUsed(f) || d.refused[name].used
+		d.refused[name] = refusal{err.Error(), used}
 	}
-	switch f := p.t.Func(r.Func); {
+	switch {
 	case f == nil:
 	case r.Listed && p.t.IsUsed(f):
 		d.missed[p.plan.Pair.Metric] = name

@@ -84,7 +84,7 @@ type Daemon struct {
 	lingering batch.Lingering // switched off, still in the text
 	hurry     atomic.Bool     // some of them are not to wait
 	owner     uint64
-	refused   map[string]string
+	refused   map[string]refusal
 	missed    map[string]string // by metric: a function that the program uses, and that takes no probes of it
 	itemsAt   uint64            // version of the tree when targets were last looked through for items
 
@@ -111,7 +111,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 	host, _ := os.Hostname()
 	tree, began := grid.NewTree(), time.Now()
 	s := &target.Session{Library: opts.Library, Tree: tree, Clock: clock, Kernel: kernel.NewThreadTable(), Host: host, Began: began, Pauses: stops.NewPauses(began), Patches: &patch.Count{}, Log: opts.Log}
-	d := &Daemon{opts: opts, session: s, files: openfiles.NewHost(tree), pairs: map[grid.PairKey]*pair{}, refused: map[string]string{}, missed: map[string]string{}, byPID: map[int]*measured{}, stopped: make(chan struct{}), ended: make(chan struct{})}
+	d := &Daemon{opts: opts, session: s, files: openfiles.NewHost(tree), pairs: map[grid.PairKey]*pair{}, refused: map[string]refusal{}, missed: map[string]string{}, byPID: map[int]*measured{}, stopped: make(chan struct{}), ended: make(chan struct{})}
 	d.watcher = children.NewWatcher(d.host())
 	d.wakers.Source = &d.programs
 	d.clocks = d.newClocks()
@@ -298,6 +298,12 @@ func (d *Daemon) infoOf(t *measured) grid.TargetInfo {
 		Backend: t.backend(), Why: t.whyLooking()}
 }
 
+// A refusal is why a function is not instrumented. What one list names for many programs, and no target uses, is nothing to tell of.
+type refusal struct {
+	why  string
+	used bool
+}
+
 // Probes returns the counts so far.
 func (d *Daemon) Probes() grid.Probes {
 	d.mu.Lock()
@@ -307,7 +313,9 @@ func (d *Daemon) Probes() grid.Probes {
 		p.Left += t.patched()
 	}
 	for f, r := range d.refused {
-		p.Refused = append(p.Refused, grid.Refusal{Function: f, Reason: r})
+		if r.used {
+			p.Refused = append(p.Refused, grid.Refusal{Function: f, Reason: r.why})
+		}
 	}
 	sortRefusals(p.Refused)
 	return p

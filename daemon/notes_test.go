@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -118,8 +119,11 @@ func TestRefusedWaitsAreNotRuledOut(t *testing.T) {
 		if got := d.Unseen("sync_wait_inclusive"); got != want || d.Notes(k) != want || d.Unseen("io_wait_inclusive") != "" {
 			t.Errorf("%s: %q, %q, want %q", flag, got, d.Notes(k), want)
 		}
-		if d.refused["pthread_spin_lock"] == "" {
+		if d.refused["pthread_spin_lock"].why == "" {
 			t.Skip("this C library's pthread_spin_lock takes probes")
+		}
+		if told := slices.ContainsFunc(d.Probes().Refused, func(r grid.Refusal) bool { return r.Function == "pthread_spin_lock" }); told != (want != "") {
+			t.Errorf("%s: that pthread_spin_lock takes no probe is told: %v", flag, told)
 		}
 		d.Disable([]grid.PairKey{k})
 		detachClean(t, d, p.PID)

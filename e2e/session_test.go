@@ -24,6 +24,7 @@ const (
 	statusForbidden  = 3
 	statusEnded      = 4
 	statusBottleneck = 10
+	statusUnknown    = 12
 )
 
 // maxPauseUS is the longest pause of a target, in us. culprit gives up after 500 ms; to let all threads go takes a little.

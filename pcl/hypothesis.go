@@ -12,6 +12,8 @@ type Hypothesis struct {
 	Comparison                  // of its test, with < or >
 	Given      *Comparison      // where it does not hold the test says nothing, of no use either way; nil = always
 	Stake      Formula          // share of the program's active time, 0..1, that would be gained at most if what is found were mended; nil = not told
+	Whole      Formula          // how many Units a value of 1 is: a share is told in them, too; nil = it is not
+	Units      string           // a plural, such as "threads"
 	Refine     []grid.Hierarchy // grid.Defined stands for the hierarchies of Defined
 	Defined    []string         // hierarchies that texts define
 	Suppress   []string         // paths that are never tested, such as "/Code/libc.so.6"

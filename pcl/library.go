@@ -83,6 +83,9 @@ func (l *Library) Expects() []Expect { return slices.Clone(l.defs.Expects) }
 // Tunable returns the value of a tunable constant; true is 1 and false is 0.
 func (l *Library) Tunable(name string) (float64, bool) { return l.defs.Tunables.Value(name) }
 
+// AboutTunable is what the text that defines a tunable constant says of it; "" if it says nothing.
+func (l *Library) AboutTunable(name string) string { return l.defs.Tunables.About(name) }
+
 // Tunables lists the names of the tunable constants, sorted.
 func (l *Library) Tunables() []string { return l.defs.Tunables.Names() }
 

@@ -13,18 +13,23 @@ type Tunables struct {
 	mu     sync.RWMutex
 	values map[string]float64
 	at     map[string]syntax.Pos
+	about  map[string]string
 }
 
 // NewTunables are none.
 func NewTunables() *Tunables {
-	return &Tunables{values: map[string]float64{}, at: map[string]syntax.Pos{}}
+	return &Tunables{values: map[string]float64{}, at: map[string]syntax.Pos{}, about: map[string]string{}}
 }
 
-// Define gives a constant its value, as a text at a place does.
-func (t *Tunables) Define(name string, value float64, at syntax.Pos) {
+// Define gives a constant its value, as a text at a place does. about is what the text says of it; where it says nothing, what another text has said
+// of the constant stays.
+func (t *Tunables) Define(name string, value float64, at syntax.Pos, about string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.values[name], t.at[name] = value, at
+	if about != "" {
+		t.about[name] = about
+	}
 }
 
 // Value is that of a constant; ok is false if there is none of the name.
@@ -33,6 +38,13 @@ func (t *Tunables) Value(name string) (v float64, ok bool) {
 	defer t.mu.RUnlock()
 	v, ok = t.values[name]
 	return v, ok
+}
+
+// About is what a text says of a constant; "" if none says anything.
+func (t *Tunables) About(name string) string {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.about[name]
 }
 
 // set changes a constant that there is; else it returns false.

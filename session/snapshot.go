@@ -36,7 +36,8 @@ func (s *Session) Snapshot() Snapshot {
 		Watched: s.pairs.look(),
 	}
 	if s.search != nil {
-		snap.Nodes, snap.Bottlenecks, snap.Status = s.search.Nodes(), s.search.Bottlenecks(), s.search.Status()
+		snap.Nodes, snap.Bottlenecks = s.search.Answer()
+		snap.Status = s.search.Status()
 		snap.HeldBy, snap.WokenBy = holders(snap.Bottlenecks)
 	}
 	return snap
@@ -64,7 +65,7 @@ func (s *Session) build() *report.Report {
 		Seconds: report.Number(s.daemon.Now()), NotSearched: s.search == nil,
 	}
 	if s.search != nil {
-		nodes, found := s.search.Nodes(), s.search.Bottlenecks()
+		nodes, found := s.search.Answer()
 		for _, n := range nodes {
 			r.Nodes = append(r.Nodes, nodeReport(n))
 		}

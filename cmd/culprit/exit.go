@@ -21,6 +21,7 @@ const (
 	exitEnded      = 4  // the target ended before the session did
 	exitBottleneck = 10 // at least one bottleneck was found
 	exitUnexpected = 11 // at least one expectation did not hold
+	exitUnknown    = 12 // no bottleneck was found, but a question about the whole program was not answered
 )
 
 // A statusError is an error with an exit status of its own. Its message may be empty: then all was said already.

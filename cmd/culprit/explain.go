@@ -16,10 +16,11 @@ import (
 func newExplain() *cobra.Command {
 	var files, texts []string
 	cmd := &cobra.Command{
-		Use: "explain NAME...", Short: "Say in full what a metric measures or what a hypothesis tests", Args: cobra.MinimumNArgs(1),
+		Use: "explain NAME...", Short: "Say in full what a metric measures, a hypothesis tests or a tunable constant sets", Args: cobra.MinimumNArgs(1),
 		Long: `explain says of a metric what it counts, what it does not see, and which hypotheses read it; and of a
 hypothesis its test, the thresholds in it, where it is refined, and the advice that is given if it
-holds. "culprit metrics" and "culprit hypotheses" list the names.`,
+holds; and of a tunable constant its value, what it sets, and which hypotheses read it. "culprit
+metrics" and "culprit hypotheses" list the names.`,
 		RunE: body(func(cmd *cobra.Command, args []string) error {
 			lib, err := loadLibrary(files, texts, false)
 			if err != nil {
@@ -41,7 +42,7 @@ holds. "culprit metrics" and "culprit hypotheses" list the names.`,
 	return cmd
 }
 
-// explain is all that the library says of a metric or of a hypothesis. A name that is neither is an error of usage.
+// explain is all that the library says of a metric, a hypothesis or a tunable constant. A name that is none of them is an error of usage.
 func explain(lib *pcl.Library, name string) (string, error) {
 	var b strings.Builder
 	var names []string
@@ -57,9 +58,12 @@ func explain(lib *pcl.Library, name string) (string, error) {
 			writeField(&b, "read by", strings.Join(readers(lib, name), ", "))
 		}
 	}
+	if v, ok := lib.Tunable(name); ok {
+		writeTunable(&b, lib, name, v)
+	}
 	if b.Len() == 0 {
-		return "", usagef("there is no metric and no hypothesis %q%s; culprit metrics and culprit hypotheses list them",
-			safetext.CleanMax(name, maxLine), syntax.DidYouMean(name, names))
+		return "", usagef("there is no metric, hypothesis or tunable constant %q%s; culprit metrics and culprit hypotheses list the first two",
+			safetext.CleanMax(name, maxLine), syntax.DidYouMean(name, append(names, lib.Tunables()...)))
 	}
 	return b.String(), nil
 }
@@ -78,7 +82,7 @@ func writeHypothesis(b *strings.Builder, lib *pcl.Library, h *pcl.Hypothesis) {
 	fmt.Fprintf(b, "%s, a hypothesis\n", cleanLines(h.Name))
 	writeField(b, "below", h.Parent)
 	var with []string
-	for _, key := range []string{"test", "given", "stake"} {
+	for _, key := range expressions {
 		if text := writtenIn(lib, h.Name, key); text != nil {
 			writeField(b, key, text.String())
 			with = append(with, tunablesIn(lib, text)...)
@@ -90,6 +94,42 @@ func writeHypothesis(b *strings.Builder, lib *pcl.Library, h *pcl.Hypothesis) {
 	writeField(b, "refined", strings.Join(h.Along(), ", "))
 	writeField(b, "advice", h.Explain)
 }
+
+// writeTunable writes the value of a constant, what is written beside it where it is defined, and which hypotheses read it.
+func writeTunable(b *strings.Builder, lib *pcl.Library, name string, value float64) {
+	fmt.Fprintf(b, "%s, a tunable constant: %g\n", cleanLines(name), value)
+	writeField(b, "meaning", lib.AboutTunable(name))
+	var by []string
+	for _, h := range lib.Hypotheses() {
+		for _, key := range expressions {
+			text := writtenIn(lib, h.Name, key)
+			if text != nil && reads(text, name) && !slices.Contains(by, h.Name) {
+				by = append(by, h.Name)
+			}
+		}
+	}
+	if len(by) == 0 && name == leastStake {
+		by = []string{"the search itself"}
+	}
+	writeField(b, "read by", strings.Join(by, ", "))
+	writeField(b, "change", fmt.Sprintf(`-e 'tunable_constant "%s" VALUE;'`, name))
+}
+
+// leastStake is a constant that no hypothesis reads.
+const leastStake = "PC_LeastStake"
+
+// reads reports whether an expression has a name in it.
+func reads(e *syntax.Expr, name string) bool {
+	found := false
+	e.Walk(func(x *syntax.Expr) bool {
+		found = found || x.Text == name
+		return true
+	})
+	return found
+}
+
+// expressions are the items of a hypothesis that are expressions.
+var expressions = []string{"test", "given", "stake", "whole"}
 
 // writtenIn is an item of a hypothesis, such as its test, as it is written; nil if it has none.
 func writtenIn(lib *pcl.Library, hypothesis, item string) *syntax.Expr {

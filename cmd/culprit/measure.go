@@ -147,8 +147,17 @@ func (m *measurement) status(r *report.Report, end session.End, closeErr error) 
 		return exitFailed
 	case end == session.EndTarget:
 		return exitEnded
+	}
+	return foundStatus(r)
+}
+
+// foundStatus is the exit status that says what was found.
+func foundStatus(r *report.Report) int {
+	switch {
 	case len(r.Bottlenecks) > 0:
 		return exitBottleneck
+	case r.Unknown():
+		return exitUnknown
 	}
 	return exitNothing
 }

@@ -29,7 +29,8 @@ func newWhy() *cobra.Command {
 culprit, or a process that it measures (a name will do). You can ask your own measurements;
 root can ask all. The measurement goes on, and the program is not touched.
 
-Exit status: 0 no bottleneck so far, 10 at least one, 1 nobody measures the process.`,
+Exit status: 0 there is no bottleneck so far, 10 there is at least one, 12 that is not known yet, 1 nobody
+measures the process.`,
 		Example: "  culprit why nginx\n  culprit why 4242",
 		RunE:    body(func(cmd *cobra.Command, args []string) error { return why(cmd.OutOrStdout(), args[0]) }),
 	}
@@ -58,10 +59,7 @@ func why(w io.Writer, target string) error {
 	if _, err := io.WriteString(w, safetext.CleanLines(strings.TrimSuffix(text.String(), "\n"), maxAnswerLine, maxAnswerLines)+"\n"); err != nil {
 		return fmt.Errorf("the answer cannot be written to standard output: %w", err)
 	}
-	if len(r.Bottlenecks) > 0 {
-		return exitWith(exitBottleneck)
-	}
-	return nil
+	return exitWith(foundStatus(r))
 }
 
 // maxAnswerLine and maxAnswerLines bound what an answer puts on the terminal.

@@ -212,6 +212,24 @@ func TestNothingIsNotTooSmall(t *testing.T) {
 	}
 }
 
+// TestAtTheThreshold: a size that is the limit is not below it, however the count of a bin's last operation falls.
+func TestAtTheThreshold(t *testing.T) {
+	for value, want := range map[float64]bool{4096: false, 4095.99: false, 4070: false, 4000: true, 16: true} {
+		h := NewTest([]string{"bytes", "ops"}, nil, false,
+			func(get func(string) float64) float64 { return ratio(get("bytes"), get("ops")) }, limit(4096))
+		if c, _ := sequence(h, func() []float64 { return []float64{1000 * value, 1000} }); !c.Settled || c.Holds != want {
+			t.Errorf("%g bytes: %+v, want %v", value, c, want)
+		}
+		if v, _, holds := h.Holds([]float64{1000 * value, 1000}); v != value || holds != want {
+			t.Errorf("%g bytes at once: %g, %v, want %v", value, v, holds, want)
+		}
+	}
+	more := NewTest([]string{"w"}, nil, true, func(get func(string) float64) float64 { return get("w") }, limit(0.2))
+	if _, _, holds := more.Holds([]float64{0.2001}); !holds {
+		t.Error("a share just above its threshold does not hold")
+	}
+}
+
 func TestScales(t *testing.T) {
 	for name, c := range map[string]struct {
 		metrics, global []string

@@ -19,7 +19,7 @@ func FromShares(t *Test, whole Estimate, shares []float64) Estimate {
 		mean += v / float64(len(shares))
 	}
 	value, threshold := whole.Value*mean, whole.Threshold
-	e := Estimate{Bins: len(shares), Value: value, Threshold: threshold, Margin: t.Margin(value, threshold), Stake: whole.Stake * mean}
+	e := Estimate{Bins: len(shares), Value: value, Threshold: threshold, Margin: t.beyond(value, threshold), Stake: whole.Stake * mean, Whole: whole.Whole}
 	// Laplace's rule keeps the error of a share of none or all above zero.
 	p := (mean*shareSamples + 1) / (shareSamples + 2)
 	e.err = math.Abs(whole.Value)*math.Sqrt(p*(1-p)/shareSamples) + 1e-12

@@ -13,6 +13,7 @@ type Test struct {
 	value, threshold Func
 	given            func(get func(metric string) float64) bool // nil = always
 	stake            Func                                       // nil = not told
+	whole            Func                                       // nil = not told
 	index            map[string]int
 	additive         bool
 }
@@ -51,6 +52,20 @@ func (t *Test) Stake(sums []float64, n float64) float64 {
 		return math.NaN()
 	}
 	return min(max(t.stake(t.averages(sums, n)), 0), 1)
+}
+
+// OfWhole has the test tell how many units a value of 1 is.
+func (t *Test) OfWhole(whole Func) *Test {
+	t.whole = whole
+	return t
+}
+
+// Whole is how many units a value of 1 is for the averages sums/n of the metrics; 0 if the test does not tell.
+func (t *Test) Whole(sums []float64, n float64) float64 {
+	if t.whole == nil {
+		return 0
+	}
+	return t.whole(t.averages(sums, n))
 }
 
 // Additive tells whether the value at a focus is a part of the value at the focus it refines, so that a part cannot
@@ -139,6 +154,25 @@ func (t *Test) Margin(value, threshold float64) float64 {
 		return value - threshold
 	}
 	return threshold - value
+}
+
+// justBelow is how near below a threshold a value is at it, as a part of it.
+const justBelow = 0.01
+
+// beyond is the margin of values that were counted: a size is often just the limit, such as a page, and a count that is one too high
+// by the end of a bin would make it smaller.
+func (t *Test) beyond(value, threshold float64) float64 {
+	margin := t.Margin(value, threshold)
+	if !t.Greater && margin > 0 && margin <= justBelow*math.Abs(threshold) {
+		return 0
+	}
+	return margin
+}
+
+// Holds judges single averages of the metrics.
+func (t *Test) Holds(averages []float64) (value, threshold float64, holds bool) {
+	value, threshold = t.Judge(averages, 1)
+	return value, threshold, t.beyond(value, threshold) > 0 && !t.Nothing(averages, value, threshold)
 }
 
 // Nothing tells that a test for a value that is too small saw no activity at all: x/0 is 0 and would look true. A test

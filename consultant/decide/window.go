@@ -60,6 +60,7 @@ type Estimate struct {
 	Margin    float64 // how far the value is on the true side of the threshold; negative: on the false side
 	Nothing   bool    // nothing happened at the focus of the test, or too little to judge
 	Stake     float64 // share of the program's active time that would be gained at most, 0..1; NaN if the test does not tell
+	Whole     float64 // how many units a value of 1 is; 0 if the test does not tell
 	err       float64 // standard error of Margin
 	width     float64 // of a bin, in s
 }
@@ -82,12 +83,13 @@ func (w *Window) Estimate(t *Test) Estimate {
 	e.Value, e.Threshold = t.Judge(sums, float64(n))
 	e.Stake = t.Stake(sums, float64(n))
 	e.Nothing = t.Nothing(sums, e.Value, e.Threshold)
-	e.Margin = t.Margin(e.Value, e.Threshold)
+	e.Whole = t.Whole(sums, float64(n))
+	e.Margin = t.beyond(e.Value, e.Threshold)
 	if n < 2 {
 		e.err = math.Inf(1)
 		return e
 	}
-	e.err = w.spread(t, sums, e.Margin) / math.Sqrt(float64(n))
+	e.err = w.spread(t, sums, t.Margin(e.Value, e.Threshold)) / math.Sqrt(float64(n))
 	return e
 }
 

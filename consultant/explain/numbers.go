@@ -37,6 +37,17 @@ func Quantity(v float64) string {
 	return fmt.Sprintf("%.3g", v)
 }
 
+// amount writes a number of things as people say it: "5.5", "6", "120".
+func amount(v float64) string {
+	switch a := math.Abs(v); {
+	case a >= 9.95, math.Abs(v-math.Round(v)) < 0.05 && a >= 0.5:
+		return fmt.Sprintf("%.0f", v)
+	case a >= 0.095:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.1g", v)
+}
+
 // Seconds writes a time: "3.1 s".
 func Seconds(v float64) string { return fmt.Sprintf("%.1f s", v) }
 

@@ -5,6 +5,7 @@ import (
 
 	"culprit/grid"
 	"culprit/internal/safetext"
+	"culprit/internal/threadname"
 )
 
 const maxName = 200 // terminal cells of a name of the target in a sentence
@@ -83,8 +84,21 @@ func Process(f grid.Focus) string {
 	case 1:
 		return "process " + Printable(e[0])
 	default:
-		return "thread " + Printable(e[len(e)-1])
+		return thread(e[0], e[1])
 	}
+}
+
+// thread names a thread of a process, by its name where that tells something.
+func thread(process, element string) string {
+	t := threadname.Read(process+"/"+element, nil)
+	switch {
+	case t.TID == 0:
+		return "thread " + Printable(element)
+	case t.Main:
+		return "the main thread of " + Printable(process)
+	}
+	t.Process = "" // its number is unique
+	return Printable(t.String())
 }
 
 // Item is the item of a focus in a sentence: "Subsystem parser"; "" if it selects none.

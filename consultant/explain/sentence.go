@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -41,18 +42,28 @@ func (e Evidence) String() string {
 
 // basis is the evidence without the value.
 func (e Evidence) basis() string {
+	now := ""
+	if e.past() {
+		now = " (it was beyond that; lately it is not)"
+	}
+	return fmt.Sprintf("%s%s, %s, %s sure", e.threshold(), now, e.bins(), sure(e.Confidence))
+}
+
+func (e Evidence) threshold() string { return "threshold " + e.Value(e.Estimate.Threshold) }
+
+// past tells that the answer holds although the value was not beyond the threshold lately.
+func (e Evidence) past() bool { return e.Holds && e.Estimate.Margin < 0 }
+
+// bins says how much was measured.
+func (e Evidence) bins() string {
 	bins := Count(e.Bins, "bin", "bins")
 	switch {
 	case e.Shares:
-		bins = "from stack samples"
+		return "from stack samples"
 	case e.Samples:
-		bins += " of stack samples"
+		return bins + " of stack samples"
 	}
-	now := ""
-	if e.Holds && e.Estimate.Margin < 0 {
-		now = " (it was beyond that; lately it is not)"
-	}
-	return fmt.Sprintf("threshold %s%s, %s, %s sure", e.Value(e.Estimate.Threshold), now, bins, sure(e.Confidence))
+	return bins
 }
 
 // A Finding is a bottleneck: what its sentence is written from.
@@ -60,6 +71,7 @@ type Finding struct {
 	Evidence
 	Hypothesis string
 	Label      string // of the hypothesis, with its placeholders; "" = a plain one
+	Units      string // in which Estimate.Whole says what a value of 1 is, a plural; "" if that is not told
 	Kind       string // "cpu", "sync" or "io": what its object would be if it had one
 	Focus      grid.Focus
 	Code       string // names the code that the focus selects, or the item of code
@@ -70,30 +82,52 @@ type Finding struct {
 	Line       int
 	Since      float64
 	Phase      string   // "" = the whole session
-	Reasons    []string // statements of why it holds
+	Reasons    []string // sentences of why it holds, and of what else is known, without their full stops
 	Stake      float64  // share of the program's active time that would be gained at most
 }
 
 var placeholder = regexp.MustCompile(`\{[a-z]+\}`)
 
-// Sentence says what was found: the label of the hypothesis with its placeholders filled in, what of the focus the label
-// does not name, and the evidence.
+// Sentence says what was found, one idea a sentence: the label of the hypothesis with its placeholders filled in and what of the focus the
+// label does not name, the share in units, what is known besides, and the evidence.
 func (f Finding) Sentence() string {
 	text := capital(f.Statement(), !strings.HasPrefix(f.label(), "{") || !f.OfCode)
 	if f.Within != "" {
 		text += " (" + f.Within + ")"
 	}
-	for _, why := range f.Reasons {
-		text += "; " + why
+	parts := append([]string{text, f.amount()}, f.Reasons...)
+	parts = append(parts, f.stake(), f.when())
+	if f.past() {
+		parts = append(parts, "Lately it is not beyond the threshold")
 	}
-	since := ", since " + Seconds(f.Since)
-	if strings.Contains(f.label(), "{since}") {
-		since = ""
-	}
+	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+	return strings.Join(parts, ". ") + "."
+}
+
+// when says since when it holds, and how sure that is.
+func (f Finding) when() string {
+	since := "Since " + Seconds(f.Since)
 	if f.Phase != "" {
 		since += " in phase " + Printable(f.Phase)
 	}
-	return fmt.Sprintf("%s%s; %s%s", text, since, f.stake(), f.basis())
+	since += ", "
+	if strings.Contains(f.label(), "{since}") {
+		since = ""
+	}
+	return fmt.Sprintf("%s%s sure (%s, %s)", since, sure(f.Confidence), f.bins(), f.threshold())
+}
+
+// amount is a share in units: "That is 1.4 of 2 CPUs".
+func (f Finding) amount() string {
+	whole := f.Estimate.Whole
+	if f.Units == "" || !f.Fraction || !(whole > 0) {
+		return ""
+	}
+	units := Printable(f.Units)
+	if amount(whole) == "1" {
+		units = strings.TrimSuffix(units, "s")
+	}
+	return fmt.Sprintf("That is %s of %s %s", amount(f.Estimate.Value*whole), amount(whole), units)
 }
 
 // sameStake is by how much a value and what is at stake may differ to be told once.
@@ -104,7 +138,12 @@ func (f Finding) stake() string {
 	if f.Stake <= 0 || f.Fraction && math.Abs(f.Stake-f.Estimate.Value) < sameStake {
 		return ""
 	}
-	return Percent(f.Stake) + " of the threads' time at stake, "
+	return fmt.Sprintf("At most %s of the threads' time would be gained", Percent(f.Stake))
+}
+
+// Reason is the statement as a sentence of its own.
+func (f Finding) Reason() string {
+	return capital(f.Statement(), !strings.HasPrefix(f.label(), "{function}") || !f.OfCode)
 }
 
 // Statement is the sentence without the evidence.
@@ -178,6 +217,9 @@ func (f Finding) missing(label string) string {
 	}
 	return text
 }
+
+// Sentence begins a text with a capital.
+func Sentence(s string) string { return capital(s, true) }
 
 // capital begins a sentence with a capital unless it begins with a name of the program.
 func capital(s string, words bool) string {

@@ -15,19 +15,25 @@ func TestSentence(t *testing.T) {
 		Code: Function(lock), OfCode: true, Object: Object(lock), File: "cache.c", Line: 45, Since: 3.1,
 	}
 	for want, change := range map[string]func(f *Finding){
-		"Threads wait 72 % for mutex cache_lock in lookup (cache.c:45), since 3.1 s; threshold 20 %, 46 bins, 99 % sure": func(*Finding) {},
-		"Threads wait 72 % for mutex cache_lock in lookup, since 3.1 s; threshold 20 %, 46 bins, 99 % sure":              func(f *Finding) { f.File = "" },
-		"Threads wait 72 % for other threads in lookup (cache.c:45) (in Subsystem store), since 3.1 s in phase a\\x1bb; threshold 20 %, 46 bins, 99 % sure": func(f *Finding) {
+		"Threads wait 72 % for mutex cache_lock in lookup (cache.c:45). Since 3.1 s, 99 % sure (46 bins, threshold 20 %).": func(*Finding) {},
+		"Threads wait 72 % for mutex cache_lock in lookup. Since 3.1 s, 99 % sure (46 bins, threshold 20 %).":              func(f *Finding) { f.File = "" },
+		"Threads wait 72 % for other threads in lookup (cache.c:45) (in Subsystem store). Since 3.1 s in phase a\\x1bb, 99 % sure (46 bins, threshold 20 %).": func(f *Finding) {
 			f.Object, f.Within, f.Phase = "", "in Subsystem store", "a\x1bb"
 		},
-		"Waits at /Code/cache.c/lookup,/SyncObject/Mutex/cache_lock: 72 %, since 3.1 s; threshold 20 %, from stack samples, 99 % sure": func(f *Finding) {
+		"Waits at /Code/cache.c/lookup,/SyncObject/Mutex/cache_lock: 72 %. Since 3.1 s, 99 % sure (from stack samples, threshold 20 %).": func(f *Finding) {
 			f.Label, f.Shares = "", true
 		},
-		"lookup (cache.c:45) moves 0.72 {words} for mutex cache_lock, since 3.1 s; threshold 0.2 (it was beyond that; lately it is not), 46 bins of stack samples, 99 % sure": func(f *Finding) {
+		"lookup (cache.c:45) moves 0.72 {words} for mutex cache_lock. Since 3.1 s, 99 % sure (46 bins of stack samples, threshold 0.2). Lately it is not beyond the threshold.": func(f *Finding) {
 			f.Label, f.Fraction, f.Samples, f.Estimate.Margin = "{function} moves {value} {words}", false, true, -0.1
 		},
-		"At 3.1 s since more than 20 % for mutex cache_lock in lookup (cache.c:45) in thread thr_2; threshold 20 %, 46 bins, 99 % sure": func(f *Finding) {
-			f.Label, f.Focus = "at {since} since more than {threshold}", f.Focus.Refine(grid.Process, "srv{1}", "thr_2")
+		"At 3.1 s since more than 20 % for mutex cache_lock in lookup (cache.c:45) in thread 2. 99 % sure (46 bins, threshold 20 %).": func(f *Finding) {
+			f.Label, f.Focus = "at {since} since more than {threshold}", f.Focus.Refine(grid.Process, "srv{1}", "thr_2{srv}")
+		},
+		"Threads wait 72 % for mutex cache_lock in lookup (cache.c:45). That is 4.3 of 6 threads. Nearly all of it in thread io. At most 9.0 % of the threads' time would be gained. Since 3.1 s, 99 % sure (46 bins, threshold 20 %).": func(f *Finding) {
+			f.Units, f.Estimate.Whole, f.Reasons, f.Stake = "threads", 6.01, []string{"Nearly all of it in thread io"}, 0.09
+		},
+		"Threads wait 72 % for mutex cache_lock in lookup (cache.c:45). That is 0.7 of 1 thread. Since 3.1 s, 99 % sure (46 bins, threshold 20 %).": func(f *Finding) {
+			f.Units, f.Estimate.Whole = "threads", 1
 		},
 	} {
 		f := found
@@ -50,6 +56,8 @@ func TestPlaces(t *testing.T) {
 		{Object(grid.Whole()), ""}, {Object(at(grid.SyncObject, "CondVar")), "any condition variable"}, {Object(at(grid.IO, "File", "/tmp/x")), "file /tmp/x"},
 		{ObjectName(at(grid.IO, "File")), ""}, {ObjectName(at(grid.IO, "File", "/tmp/x")), "/tmp/x"},
 		{Process(grid.Whole()), ""}, {Process(at(grid.Process, "srv{1}")), "process srv{1}"}, {Process(at(grid.Process, "srv{1}", "t")), "thread t"},
+		{Process(at(grid.Process, "srv{1}", "thr_2{srv}")), "thread 2"}, {Process(at(grid.Process, "srv{1}", "thr_2{GC Thread#0}")), "thread GC Thread#0"},
+		{Process(at(grid.Process, "srv{1}", "thr_1{srv}")), "the main thread of srv{1}"},
 		{Item(grid.Whole()), ""}, {Item(grid.Whole().WithItem("Subsystem", "parser")), "Subsystem parser"}, {FunctionOf(at(grid.Code, "a.c")), ""},
 	} {
 		if c[0] != c[1] {

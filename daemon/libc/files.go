@@ -8,9 +8,6 @@ func IsC(object string) bool { return hasPrefix(object, "libc.so", "libc-2.", "l
 // IsLoader reports whether an object loads libraries. glibc's loader has functions of its own that are called as those of the C library.
 func IsLoader(object string) bool { return strings.HasPrefix(object, "ld-") }
 
-// IsCXX reports whether an object is the standard library of C++: GCC's or LLVM's.
-func IsCXX(object string) bool { return hasPrefix(object, "libstdc++.so", "libc++.so") }
-
 func hasPrefix(s string, prefixes ...string) bool {
 	for _, p := range prefixes {
 		if strings.HasPrefix(s, p) {

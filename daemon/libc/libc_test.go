@@ -240,15 +240,15 @@ func TestWaits(t *testing.T) {
 
 func TestFiles(t *testing.T) {
 	for _, c := range []struct {
-		name           string
-		c, loader, cxx bool
+		name      string
+		c, loader bool
 	}{
-		{"libc.so.6", true, false, false}, {"libc-2.31.so", true, false, false}, {"ld-musl-x86_64.so.1", true, true, false},
-		{"ld-linux-x86-64.so.2", false, true, false}, {"libstdc++.so.6.0.30", false, false, true}, {"libc++.so.1", false, false, true},
-		{"libcrypto.so.3", false, false, false}, {"libc", false, false, false}, {"", false, false, false},
+		{"libc.so.6", true, false}, {"libc-2.31.so", true, false}, {"ld-musl-x86_64.so.1", true, true},
+		{"ld-linux-x86-64.so.2", false, true}, {"libstdc++.so.6.0.30", false, false}, {"libc++.so.1", false, false},
+		{"libcrypto.so.3", false, false}, {"libc", false, false}, {"", false, false},
 	} {
-		if IsC(c.name) != c.c || IsLoader(c.name) != c.loader || IsCXX(c.name) != c.cxx {
-			t.Errorf("%q: C library %v, loader %v, C++ %v", c.name, IsC(c.name), IsLoader(c.name), IsCXX(c.name))
+		if IsC(c.name) != c.c || IsLoader(c.name) != c.loader {
+			t.Errorf("%q: C library %v, loader %v", c.name, IsC(c.name), IsLoader(c.name))
 		}
 	}
 }

@@ -2,24 +2,21 @@ package program
 
 import (
 	"regexp"
-
-	"culprit/daemon/libc"
+	"slices"
 )
 
 // What programs are written in, and what they run.
 
-// Runtime guesses what a program is written in from what it has loaded.
+// Runtime guesses what a program is written in. A library in another language does not make it one of that language, but for Go, whose
+// runtime has the whole process.
 func (p *Program) Runtime() string {
-	for _, o := range p.list {
-		switch {
-		case o.IsGo():
-			return "go"
-		case libc.IsCXX(o.Name):
-			return "cxx"
-		}
-	}
-	if p.Main().IsRust() {
+	switch {
+	case slices.ContainsFunc(p.list, func(o *Object) bool { return o.IsGo() }):
+		return "go"
+	case p.Main().IsRust():
 		return "rust"
+	case p.Main().IsCXX():
+		return "cxx"
 	}
 	return "c"
 }

@@ -79,6 +79,22 @@ func opened(t *testing.T, source string, flags ...string) (*Program, running) {
 	return p, running(target.PID)
 }
 
+// TestRuntime: a program is of the language that it is written in, whatever its libraries are written in.
+func TestRuntime(t *testing.T) {
+	for _, c := range []struct {
+		source, want string
+		flags        []string
+	}{
+		{"testdata/targets/dispatch.c", "c", []string{"-Wl,--no-as-needed", "-lstdc++"}}, {"testdata/targets/throw.cc", "cxx", nil},
+		{"testdata/targets/throw.cc", "cxx", []string{"-s"}},
+	} {
+		p, _ := opened(t, c.source, c.flags...)
+		if got := p.Runtime(); got != c.want {
+			t.Errorf("%s %v: %q, want %q", c.source, c.flags, got, c.want)
+		}
+	}
+}
+
 // TestFindsFunctions: the program comes before its libraries, names find functions, and addresses lead back to them.
 func TestFindsFunctions(t *testing.T) {
 	p, r := opened(t, "testdata/targets/dispatch.c")

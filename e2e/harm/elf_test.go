@@ -27,7 +27,7 @@ func (r *round) cost(bin string) (harm string) {
 			harm = fmt.Sprintf("culprit took %d MB of memory and %.0f s", res.rss>>20, res.took.Seconds())
 		case res.took > mostTime:
 			harm = fmt.Sprintf("culprit took %.0f s", res.took.Seconds())
-		case res.status != 0 && res.status != 10:
+		case !searched(res.status):
 			harm = fmt.Sprintf("culprit ended with status %d: %s", res.status, firstLine(res.err))
 		case left(p.PID) > 0:
 			harm = "something is left in the target"

@@ -143,7 +143,7 @@ func killedDoctor(r *round) (harm string) {
 	_ = cmd.Process.Kill()
 	ended(cmd, 10*time.Second)
 	if d := r.run("doctor", fmt.Sprint(p.PID)); d.status == 0 || strings.Contains(d.out, "attach would work") {
-		if a := r.attach(p, time.Second); a.status != 0 && a.status != 10 {
+		if a := r.attach(p, time.Second); !searched(a.status) {
 			harm = "doctor says that attach would work; attach says: " + lastLine(a.err)
 		}
 	} else if want := fmt.Sprintf("culprit restore %d", p.PID); !strings.Contains(d.out, want) {

@@ -34,7 +34,7 @@ func measuresAnother(r *round) (harm string) {
 		if !ended(measured, 30*time.Second) {
 			return "the culprit that was measured does not end"
 		}
-		if status := measured.ProcessState.ExitCode(); status != 0 && status != 10 && harm == "" {
+		if status := measured.ProcessState.ExitCode(); !searched(status) && harm == "" {
 			harm = fmt.Sprintf("the culprit that was measured ended with status %d", status)
 		}
 		if h := r.remains(p); h != "" && harm == "" {

@@ -200,3 +200,6 @@ func left(pid int) (n int) {
 	maps, _ := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid)) // one that has ended has none
 	return bytes.Count(maps, []byte("/memfd:culprit"))
 }
+
+// searched reports whether an exit status is that of a search that came to its end, whatever it found.
+func searched(status int) bool { return status == 0 || status == 10 || status == 12 }

@@ -197,7 +197,7 @@ func (a *oddTarget) search(r *round, p *testprog.Prog) {
 	switch {
 	case !p.Alive():
 		r.Errorf("it ended during a search%s\n%s%s", lastWords(p), res.out, res.err)
-	case res.status != 0 && res.status != 10 || m == nil || m[1] != m[2]:
+	case !searched(res.status) || m == nil || m[1] != m[2]:
 		r.Errorf("the search ended with status %d:\n%s%s", res.status, res.out, res.err)
 	case looked && a.looked == "":
 		r.Errorf("it was not patched:\n%s", res.out)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"culprit/pcl"
 	"culprit/pcl/syntax"
@@ -129,6 +130,23 @@ func asProblem(d *syntax.Def, err error) Problem {
 
 func hasPrefix(s, prefix string) bool { return len(s) >= len(prefix) && s[:len(prefix)] == prefix }
 
+// said is the comment behind a tunable constant, or above it where it has none behind.
+func said(d *syntax.Def, it *syntax.Item) string {
+	c := it.Comments
+	if !d.Braced {
+		c = d.Comments
+	}
+	lines := c.Lead
+	if c.Trail != "" {
+		lines = []string{c.Trail}
+	}
+	var words []string
+	for _, l := range lines {
+		words = append(words, strings.Fields(strings.TrimLeft(l, "/"))...)
+	}
+	return strings.Join(words, " ")
+}
+
 // tunables also reads the excludes: neither has names that could be replaced as a whole.
 func (b *builder) tunables() {
 	for _, d := range b.unnamed {
@@ -139,7 +157,7 @@ func (b *builder) tunables() {
 			continue
 		}
 		for _, it := range d.Items {
-			b.defs.Tunables.Define(it.Values[0].Text, it.Values[1].Num, it.Pos)
+			b.defs.Tunables.Define(it.Values[0].Text, it.Values[1].Num, it.Pos, said(d, it))
 		}
 	}
 }

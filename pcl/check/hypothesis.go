@@ -38,10 +38,11 @@ func (b *builder) checkHypothesis(d *syntax.Def) error {
 	if err = r.given(h, have["given"]); err != nil {
 		return err
 	}
-	if it := have["stake"]; it != nil {
-		if h.Stake, err = r.read(it.Expr); err != nil {
-			return err
-		}
+	if h.Stake, err = r.formula(have["stake"]); err != nil {
+		return err
+	}
+	if err = r.whole(h, have["whole"], have["units"]); err != nil {
+		return err
 	}
 	h.Metrics, h.Global = r.metrics, r.global
 	if err = b.foci(d, h, have); err != nil {
@@ -60,6 +61,27 @@ func (r *exprReader) given(h *pcl.Hypothesis, it *syntax.Item) error {
 	if err == nil {
 		h.Given = &c
 	}
+	return err
+}
+
+// formula reads the expression of an item, if there is one.
+func (r *exprReader) formula(it *syntax.Item) (pcl.Formula, error) {
+	if it == nil {
+		return nil, nil
+	}
+	return r.read(it.Expr)
+}
+
+// whole reads how many units a value of 1 is, if that is told.
+func (r *exprReader) whole(h *pcl.Hypothesis, whole, units *syntax.Item) (err error) {
+	switch {
+	case whole == nil && units != nil:
+		return syntax.ErrorAt(units.Values[0].Pos, "found units without whole, expected both: whole says how many of them a value of 1 is")
+	case whole != nil && units == nil:
+		return syntax.ErrorAt(whole.Expr.Pos, "found whole without units, expected both: units says of what it is a number")
+	}
+	h.Whole, err = r.formula(whole)
+	h.Units = first(units)
 	return err
 }
 

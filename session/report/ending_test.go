@@ -27,7 +27,7 @@ func TestNothingTested(t *testing.T) {
 // TestUnanswered: where some of the questions at the whole program were not answered the first line says so.
 func TestUnanswered(t *testing.T) {
 	for open, want := range map[string]string{
-		"never": "No bottleneck found so far, but 1 question at the whole program is not answered", "queued": "is not answered",
+		"never": "No bottleneck found so far. But 1 question about the whole program is not answered.", "queued": "is not answered",
 		"overbudget": "is not answered", "pruned": "No bottleneck found.\n", "false": "No bottleneck found.\n",
 	} {
 		r := &Report{Nodes: []Node{{Hypothesis: "CPUbound", State: "false"}, {Hypothesis: "Waits", State: open}, {Hypothesis: "Waits", State: "queued", Focus: Focus{"Code": "/Code/a.c/b"}}}}

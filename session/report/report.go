@@ -1,7 +1,7 @@
 // Package report is what a session tells: the JSON report of schema 1, and the same as sentences for people.
 //
 // It is plain data. It knows no daemon, no search and no screen, and must import nothing of the house but
-// internal/safetext. Every value may be used from any goroutine as long as nobody changes it.
+// internal/safetext and internal/threadname. Every value may be used from any goroutine as long as nobody changes it.
 package report
 
 import (

@@ -35,7 +35,7 @@ func (r *Report) writeHead(b *strings.Builder) {
 			fmt.Fprintf(b, "and %d more processes\n", len(r.Targets)-i)
 			break
 		}
-		fmt.Fprintf(b, "%s (pid %d%s), %d %s, watched for %.1f s%s\n", t.Exe, t.PID, runtimeNote(t.Runtime), t.Threads, plural(t.Threads, "thread"),
+		fmt.Fprintf(b, "%s (pid %d%s), %d %s, watched for %.1f s%s\n", t.Exe, t.PID, runtimeNote(t), t.Threads, plural(t.Threads, "thread"),
 			r.watched(t), endNote(t))
 		if t.Interprets != "" {
 			fmt.Fprintf(b, "  it runs %s: functions of %s are not measured one by one, only those of the interpreter\n", t.Interprets, t.Interprets)
@@ -58,11 +58,15 @@ func (r *Report) watched(t Target) float64 {
 	return float64(t.To - t.From)
 }
 
-func runtimeNote(s string) string {
-	if s == "" {
-		return ""
+// languages are the names of runtimes as people write them.
+var languages = map[string]string{"c": "C", "cxx": "C++", "go": "Go", "rust": "Rust"}
+
+// runtimeNote says what a program is written in, if that is known.
+func runtimeNote(t Target) string {
+	if name := languages[t.Runtime]; name != "" {
+		return ", " + name
 	}
-	return ", " + s
+	return ""
 }
 
 func endNote(t Target) string {
@@ -81,12 +85,12 @@ func (r *Report) writeBottlenecks(b *strings.Builder) {
 		return
 	}
 	if len(r.Bottlenecks) == 0 && !r.tested() {
-		b.WriteString("Nothing could be tested, so it is not known whether there is a bottleneck; why stands below.\n")
+		b.WriteString("Nothing could be tested. It is not known whether there is a bottleneck. Why stands below.\n")
 		return
 	}
 	if len(r.Bottlenecks) == 0 {
 		if n := r.unanswered(); n > 0 {
-			fmt.Fprintf(b, "No bottleneck found so far, but %d %s at the whole program %s not answered; why stands below.\n", n, plural(n, "question"), isAre(n))
+			fmt.Fprintf(b, "No bottleneck found so far. But %d %s about the whole program %s not answered. Why stands below.\n", n, plural(n, "question"), isAre(n))
 			return
 		}
 		b.WriteString("No bottleneck found.\n")
@@ -98,10 +102,10 @@ func (r *Report) writeBottlenecks(b *strings.Builder) {
 		if c := r.chain(n.Chain); c != "" {
 			fmt.Fprintf(b, "   found by: %s\n", c)
 		}
-		if h := HeldText(n.HeldBy); h != "" {
+		if h := HeldText(n.HeldBy, r.Targets); h != "" {
 			fmt.Fprintf(b, "   held meanwhile by: %s\n", h)
 		}
-		if h := HeldText(n.WokenBy); h != "" {
+		if h := HeldText(n.WokenBy, r.Targets); h != "" {
 			fmt.Fprintf(b, "   waits ended by: %s\n", h)
 		}
 		if note := r.Node(n.Node).Note; note != "" {
@@ -138,9 +142,9 @@ func (r *Report) explained(node int) string {
 // ExplainedText says by which finding of a list a wait is explained; below 0 it is one of the notes.
 func ExplainedText(finding int) string {
 	if finding < 0 {
-		return " (the threads wait for others in this list)"
+		return " The threads wait for others in this list."
 	}
-	return fmt.Sprintf(" (the threads wait for what finding %d tells)", finding+1)
+	return fmt.Sprintf(" The threads wait for what finding %d tells.", finding+1)
 }
 
 // unanswered is how many hypotheses about the whole program came to no verdict.
@@ -161,6 +165,12 @@ func isAre(n int) string {
 	return "are"
 }
 
+// Unknown reports whether no bottleneck was found in a search that left a question about the whole program open: then it is not known that there
+// is none.
+func (r *Report) Unknown() bool {
+	return !r.NotSearched && len(r.Bottlenecks) == 0 && (!r.tested() || r.unanswered() > 0)
+}
+
 // tested reports whether any hypothesis came to a verdict.
 func (r *Report) tested() bool {
 	return slices.ContainsFunc(r.Nodes, func(n Node) bool { return n.State == "true" || n.State == "false" })
@@ -174,25 +184,6 @@ func (r *Report) Node(id int) Node {
 		}
 	}
 	return Node{}
-}
-
-// fewHolders is how many threads that had a lock are named in the text.
-const fewHolders = 3
-
-// HeldText writes who had a lock, the one who had it most first; "" if nobody is known.
-func HeldText(holders []Held) string {
-	var parts []string
-	for _, h := range holders[:min(len(holders), fewHolders)] {
-		s := fmt.Sprintf("%s (%.0f %%", h.Thread, 100*float64(h.Share))
-		if h.Function != "" {
-			s += ", in " + h.Function
-		}
-		parts = append(parts, s+")")
-	}
-	if more := len(holders) - fewHolders; more > 0 {
-		parts = append(parts, fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(parts, ", ")
 }
 
 // chain writes how the search came to a node: each step names only what it changed.
@@ -275,7 +266,7 @@ func (r *Report) writeRuledOut(b *strings.Builder) {
 	b.WriteString("\nRuled out:\n")
 	writeSome(b, lines)
 	if deeper > 0 {
-		fmt.Fprintf(b, "  and %d hypotheses at single functions, threads or objects\n", deeper)
+		fmt.Fprintf(b, "  and %d %s at single functions, threads or objects\n", deeper, hypotheses(deeper))
 	}
 }
 
@@ -305,11 +296,13 @@ func (n *Node) basis() string {
 		return "no value"
 	}
 	if TooLittle(n.Greater, float64(n.Value), float64(n.Threshold)) {
-		return fmt.Sprintf("too little happened (%d samples, %s sure)", n.Samples, Surety(float64(n.Confidence)))
+		return fmt.Sprintf("too little happened (%s, %s sure)", bins(n.Samples), Surety(float64(n.Confidence)))
 	}
-	return fmt.Sprintf("%s (threshold %s %s, %d samples, %s sure)", Quantity(float64(n.Value), n.Unit),
-		relation(n.Greater), Quantity(float64(n.Threshold), n.Unit), n.Samples, Surety(float64(n.Confidence)))
+	return fmt.Sprintf("%s (threshold %s %s, %s, %s sure)", Quantity(float64(n.Value), n.Unit),
+		relation(n.Greater), Quantity(float64(n.Threshold), n.Unit), bins(n.Samples), Surety(float64(n.Confidence)))
 }
+
+func bins(n int) string { return fmt.Sprintf("%d %s", n, plural(n, "bin")) }
 
 // TooLittle tells that a test for a value that is too small saw too little happen to say anything: its value is the threshold then.
 func TooLittle(greater bool, value, threshold float64) bool { return !greater && value == threshold }
@@ -457,6 +450,13 @@ func (r *Report) cleanText() string {
 		}
 	}
 	return "."
+}
+
+func hypotheses(n int) string {
+	if n == 1 {
+		return "hypothesis"
+	}
+	return "hypotheses"
 }
 
 func plural(n int, noun string) string {

@@ -27,10 +27,10 @@ func TestNotConcluded(t *testing.T) {
 // TestNotes: what another finding explains is listed below the bottlenecks, with the number of that one.
 func TestNotes(t *testing.T) {
 	v := newVerdict(session.Snapshot{Bottlenecks: []consultant.Bottleneck{
-		{Node: 2, Sentence: "a waits", Note: true, Explained: 4}, {Node: 3, Sentence: "b computes"}, {Node: 4, Sentence: "c computes"},
-		{Node: 5, Sentence: "d waits\x1b", Note: true, Explained: 2}, {Node: 6, Sentence: "e is little", Note: true},
+		{Node: 2, Sentence: "a waits.", Note: true, Explained: 4}, {Node: 3, Sentence: "b computes"}, {Node: 4, Sentence: "c computes"},
+		{Node: 5, Sentence: "d waits\x1b.", Note: true, Explained: 2}, {Node: 6, Sentence: "e is little", Note: true},
 	}})
-	want := []string{"a waits (the threads wait for what finding 2 tells)", `d waits\x1b (the threads wait for others in this list)`, "e is little"}
+	want := []string{"a waits. The threads wait for what finding 2 tells.", `d waits\x1b. The threads wait for others in this list.`, "e is little"}
 	if len(v.Lines) != 2 || !slices.Equal(v.Notes, want) {
 		t.Errorf("%d bottlenecks, notes %q", len(v.Lines), v.Notes)
 	}

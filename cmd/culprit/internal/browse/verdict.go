@@ -46,11 +46,11 @@ func newVerdict(s session.Snapshot) verdict {
 			continue
 		}
 		l := newVerdictLine(b, byID[b.Node], s.Elapsed)
-		if held := report.HeldText(s.HeldBy[b.Node]); held != "" {
-			l.Sentence += "; held meanwhile by " + held
+		if held := report.HeldText(s.HeldBy[b.Node], s.Targets); held != "" {
+			l.Sentence += " Held meanwhile by " + held + "."
 		}
-		if woken := report.HeldText(s.WokenBy[b.Node]); woken != "" {
-			l.Sentence += "; waits ended by " + woken
+		if woken := report.HeldText(s.WokenBy[b.Node], s.Targets); woken != "" {
+			l.Sentence += " Waits ended by " + woken + "."
 		}
 		v.Lines = append(v.Lines, l)
 	}

@@ -157,8 +157,8 @@ func (c programCase) compare(w io.Writer, status int, r *report.Report, bottlene
 		c.whyNot(w, r)
 	}
 	same := status == r.ExitStatus && (status == bottleneck) == (len(r.Bottlenecks) > 0)
-	fmt.Fprintf(w, "  expected %s: %s; exit status %d, report says %d with %d bottlenecks: %s; removed clean: %s\n\n", c.hypothesis,
-		yes(found, "found", "NOT FOUND"), status, r.ExitStatus, len(r.Bottlenecks), yes(same, "they agree", "they DISAGREE"),
+	fmt.Fprintf(w, "  expected %s: %s; exit status %d, report says %d with %s: %s; removed clean: %s\n\n", c.hypothesis,
+		yes(found, "found", "NOT FOUND"), status, r.ExitStatus, bottlenecks(len(r.Bottlenecks)), yes(same, "they agree", "they DISAGREE"),
 		yes(r.RemovedClean, "yes", "NO"))
 	return found && same && status == bottleneck && r.RemovedClean
 }
@@ -182,6 +182,13 @@ func within(nodes map[int]*report.Node, chain []int, hypothesis string) bool {
 		}
 	}
 	return false
+}
+
+func bottlenecks(n int) string {
+	if n == 1 {
+		return "1 bottleneck"
+	}
+	return fmt.Sprintf("%d bottlenecks", n)
 }
 
 func yes(ok bool, yes, no string) string {

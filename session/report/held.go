@@ -1,0 +1,83 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"culprit/internal/threadname"
+)
+
+// fewHolders is how many threads that had a lock, or groups of them, are named in the text.
+const fewHolders = 3
+
+// A crowd is threads that did the same at the same place.
+type crowd struct {
+	thread   threadname.Name // the first of them
+	stem     string          // what their names have in common
+	same     bool            // their names are equal
+	function string
+	count    int
+	share    float64
+}
+
+// HeldText writes who had a lock or ended waits, those that did it most first; "" if nobody is known. Threads that did the same are
+// told together. A thread is told by its name where that is not just the name of its program, one of the targets.
+func HeldText(holders []Held, targets []Target) string {
+	var parts []string
+	crowds := crowdsOf(holders, targets)
+	for _, c := range crowds[:min(len(crowds), fewHolders)] {
+		s := fmt.Sprintf("%s (%.0f %%", c.name(), 100*c.share)
+		if c.function != "" {
+			s += ", in " + c.function
+		}
+		parts = append(parts, s+")")
+	}
+	more := 0
+	for _, c := range crowds[min(len(crowds), fewHolders):] {
+		more += c.count
+	}
+	if more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func crowdsOf(holders []Held, targets []Target) (list []*crowd) {
+	var programs []threadname.Program
+	for _, t := range targets {
+		programs = append(programs, threadname.Program{PID: t.PID, Exe: t.Exe})
+	}
+	for _, h := range holders {
+		t := threadname.Read(h.Thread, programs)
+		i := slices.IndexFunc(list, func(c *crowd) bool { return t.TID != 0 && !t.Main && c.isLike(t, h.Function) })
+		if i < 0 {
+			list, i = append(list, &crowd{thread: t, stem: t.Stem(), same: true, function: h.Function}), len(list)
+		}
+		c := list[i]
+		c.same = c.same && c.thread.Name == t.Name
+		c.count++
+		c.share += float64(h.Share)
+	}
+	slices.SortStableFunc(list, func(a, b *crowd) int { return cmp.Compare(b.share, a.share) })
+	return list
+}
+
+func (c *crowd) isLike(t threadname.Name, function string) bool {
+	return c.thread.TID != 0 && !c.thread.Main && c.thread.Process == t.Process && c.stem == t.Stem() && c.function == function
+}
+
+func (c *crowd) name() string {
+	if c.count == 1 {
+		return c.thread.String()
+	}
+	text := fmt.Sprintf("%d threads", c.count)
+	switch {
+	case c.thread.Name != "" && c.same:
+		text += " " + c.thread.Name
+	case c.stem != "":
+		text += " " + c.stem + "*"
+	}
+	return text + c.thread.Of()
+}
