@@ -1,4 +1,4 @@
-// Cause: 40 busy threads share two CPUs: nearly all the time each of them is ready to run and waits for a CPU; what they compute is score_document().
+// Cause: 16 busy threads share two CPUs: nearly all the time each of them is ready to run and waits for a CPU; what they compute is score_document().
 // Right: SchedulingDelay at *
 // Right: CPUbound at score_document()
 // Never: take_job()
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define THREADS 40
+#define THREADS 16
 #define TERMS 32
 #define WORDS 20000
 
