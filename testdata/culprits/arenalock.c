@@ -1,50 +1,50 @@
-// Cause: the program allows malloc one arena only; six threads that renew large buffers wait over half of their time for the
-// lock of that arena, in renew_buffer().
-// Right: ExcessiveSyncWaitingTime at renew_buffer()
+// Cause: the program allows malloc one arena only; six threads that let buffers grow with realloc wait over half of their time
+// for the lock of that arena, which realloc keeps while it copies, in grow_buffer().
+// Right: ExcessiveSyncWaitingTime at grow_buffer()
 #include <malloc.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { THREADS = 6, BUFFERS = 400 };
+enum { THREADS = 6, STEP = 4000, LARGEST = 100000 };
 
 struct buffer {
 	size_t size;
-	char data[];
+	char *data;
 };
 
-static volatile uint64_t sum;
+static volatile uint64_t received;
 
-/* Buffers are too large for the cache that malloc keeps for each thread. */
-__attribute__((noinline)) struct buffer *renew_buffer(struct buffer *old, size_t size)
+__attribute__((noinline)) void grow_buffer(struct buffer *b, size_t more)
 {
-	free(old);
-	struct buffer *b = malloc(sizeof *b + size);
-	if (!b)
+	char *data = realloc(b->data, b->size + more);
+	if (!data)
 		abort();
-	b->size = size;
-	return b;
+	b->data = data;
+	b->size += more;
 }
 
-__attribute__((noinline)) uint64_t fill_header(struct buffer *b, uint64_t id)
+__attribute__((noinline)) void receive_part(struct buffer *b, uint64_t n)
 {
-	for (size_t i = 0; i < 64; i++)
-		b->data[i] = (char)(id >> (i & 31));
-	return (uint64_t)b->data[id & 63];
+	grow_buffer(b, STEP);
+	memset(b->data + b->size - 64, (int)n, 64);
+}
+
+__attribute__((noinline)) void receive_message(uint64_t n)
+{
+	struct buffer b = {0};
+	while (b.size < LARGEST)
+		receive_part(&b, n);
+	__atomic_fetch_add(&received, (uint64_t)b.data[b.size - 1] & 1, __ATOMIC_RELAXED);
+	free(b.data);
 }
 
 static void *connection(void *arg)
 {
-	struct buffer *buffers[BUFFERS] = {0};
-	uint64_t seed = (uint64_t)(uintptr_t)arg, total = 0;
-	for (;;) {
-		seed = seed * 6364136223846793005u + 1442695040888963407u;
-		struct buffer **slot = &buffers[(seed >> 33) % BUFFERS];
-		*slot = renew_buffer(*slot, 1200 + (seed >> 40) % 24000);
-		total += fill_header(*slot, seed);
-		sum = total;
-	}
+	for (uint64_t n = (uint64_t)(uintptr_t)arg;; n += THREADS)
+		receive_message(n);
 	return NULL;
 }
 
