@@ -169,6 +169,6 @@ func (n *node) finding(file string, line int) explain.Finding {
 func (n *node) evidence() explain.Evidence {
 	return explain.Evidence{
 		Estimate: n.est, Bins: n.bins, Confidence: n.confidence, Fraction: n.hyp.fraction,
-		Samples: n.tier == grid.TierSample, Shares: n.byShare(), Holds: n.state == True,
+		Samples: n.measuredBy() == grid.TierSample, Shares: n.byShare(), Holds: n.state == True,
 	}
 }

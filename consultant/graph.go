@@ -81,6 +81,7 @@ type experiment struct {
 	first   float64 // s; start of the first bin
 	bins    int     // read
 	win     decide.Window
+	looked  []int // places of the metrics that samples tell beside probes
 	run     decide.Run
 	shares  []float64 // of a node judged by stack samples: what they said
 }
@@ -304,7 +305,7 @@ func (n *node) export() Node {
 	out := Node{
 		ID: n.id, Axis: n.axis, Hypothesis: n.hyp.name, Focus: n.focus, Phase: n.phase.Phase,
 		State: n.state, Value: n.est.Value, Threshold: n.est.Threshold, Greater: n.hyp.Greater, Unit: n.hyp.unit(),
-		Confidence: n.confidence, Samples: n.bins, Since: n.sinceAt, Cost: n.cost, Tier: n.tier, Reason: n.reason,
+		Confidence: n.confidence, Samples: n.bins, Since: n.sinceAt, Cost: n.cost, Tier: n.measuredBy(), Reason: n.reason,
 		History: n.hist.View(), Pinned: n.pinned,
 	}
 	if n.isInDoubt() {

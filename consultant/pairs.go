@@ -102,18 +102,33 @@ func firstError(n *node, failed map[grid.PairKey]error) error {
 // the last MinObserve counts too.
 func (s *Search) ready(n *node) {
 	from := max(n.phase.Start, n.started-s.cfg.MinObserve.Seconds())
-	n.tier = ""
+	n.tier, n.looked = "", nil
 	for i, k := range n.pairs {
 		c, on := s.budget.Active(k)
 		if !on {
 			return
 		}
 		from = max(from, c.Since)
-		if n.tier == "" || !n.hyp.Global[i] || n.hyp.Locals() == 0 {
+		switch {
+		case n.hyp.Global[i] && n.hyp.Locals() > 0 && n.tier != "":
+		case c.Tier == grid.TierSample && n.tier == grid.TierProbe:
+			n.looked = append(n.looked, i)
+		default:
 			n.tier = weaker(n.tier, c.Tier)
 		}
 	}
 	n.next = from
+}
+
+// estimatedFrom is the part of what a node measures from which on samples limit what can be said of it, where they tell what probes do not.
+const estimatedFrom = 0.1
+
+// measuredBy is the tier that limits what can be said of the node's value.
+func (n *node) measuredBy() grid.Tier {
+	if len(n.looked) > 0 && n.win.Share(n.looked) > estimatedFrom {
+		return grid.TierSample
+	}
+	return n.tier
 }
 
 // weaker is the tier that limits what can be said: an estimate before a count, a count before what the kernel keeps.

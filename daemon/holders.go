@@ -23,15 +23,17 @@ func (d *Daemon) Holders(f grid.Focus) (list []grid.Holder) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	var woken sampling.Tally
 	for _, t := range d.targets {
 		switch {
 		case !t.Covers(f):
 		case isLock:
 			list = append(list, t.profile.Holders(sampling.ObjectPart(f))...)
 		default:
-			list = append(list, t.profile.Wakers(f)...)
+			woken.Add(&t.profile.Counts, f)
 		}
 	}
+	list = append(list, woken.Wakers()...)
 	sort.Slice(list, func(i, j int) bool {
 		if list[i].Share != list[j].Share {
 			return list[i].Share > list[j].Share

@@ -32,6 +32,7 @@ type measured struct {
 	profile    *sampling.Profile
 	sampled    *estimate.Times // of what samples tell and no probe; nil where there is none
 	whySampled string
+	waiting    *estimate.Times // of what looks at threads that wait tell, where it has probes; nil until somebody asks
 	ended      bool
 	settled    bool // it has ended, and its last values were taken
 	execed     bool // it has ended as this program, and the process runs another one

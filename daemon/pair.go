@@ -56,7 +56,7 @@ type part struct {
 func newPart(t *measured, key grid.PairKey, owner uint64) (*part, error) {
 	key, serves := plainKey(key)
 	if t.onlyLooked() {
-		return newLookedPart(t, key)
+		return newLookedPart(t, t.sampled, key)
 	}
 	plan, err := t.Compile(key)
 	if err != nil {
@@ -64,6 +64,9 @@ func newPart(t *measured, key grid.PairKey, owner uint64) (*part, error) {
 	}
 	if plan.Kind == pcl.Void {
 		return nil, countsNothing(key)
+	}
+	if plan.Samples != "" {
+		return newLookedPart(t, t.looksAtWaits(), key)
 	}
 	if len(plan.Requests) > 0 {
 		t.Sites.Look()

@@ -27,6 +27,9 @@ func (d *Daemon) pass(now float64) {
 			if t.sampled != nil {
 				t.sampled.Account(now)
 			}
+			if t.waiting != nil {
+				t.waiting.Account(now)
+			}
 		}
 	}
 	d.clocks.CountSwitches()

@@ -82,6 +82,9 @@ func (d *Daemon) compileFor(k grid.PairKey, targets []*measured) (plans []costed
 			err = e
 			continue
 		}
+		if p.Samples != "" {
+			p = &pcl.Plan{Pair: k}
+		}
 		plans = append(plans, costed{t, p})
 	}
 	switch {

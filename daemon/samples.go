@@ -23,16 +23,28 @@ func (t *measured) beginProfile(open func(pid, hz int) (sampling.Sampler, error)
 	t.profile = sampling.New(c)
 }
 
-// newLookedPart makes a part of a target that is only looked at.
-func newLookedPart(t *measured, key grid.PairKey) (*part, error) {
-	plan, object, err := t.sampled.Compile(key)
+// newLookedPart makes a part of a target of which samples tell.
+func newLookedPart(t *measured, s *estimate.Times, key grid.PairKey) (*part, error) {
+	plan, object, err := s.Compile(key)
 	if err != nil {
 		return nil, err
 	}
 	if plan.KeptByKernel() {
 		return newMeteredPart(t, plan, kernelmeter.New(t.kept, plan)), nil
 	}
-	return newMeteredPart(t, plan, estimate.NewMeter(t.sampled, plan, object)), nil
+	return newMeteredPart(t, plan, estimate.NewMeter(s, plan, object)), nil
+}
+
+// looksAtWaits is what tells of threads that wait: the samples of a target that is only looked at, else the looks that all targets have.
+func (t *measured) looksAtWaits() *estimate.Times {
+	switch {
+	case t.onlyLooked():
+		return t.sampled
+	case t.waiting == nil:
+		t.waiting = estimate.OfWaits(t.Target, func(bool) error { return t.profile.CannotLook() })
+		t.profile.ReceiveWaiting(t.waiting)
+	}
+	return t.waiting
 }
 
 // planOf is the plan of a pair in a target of either kind.
@@ -90,7 +102,7 @@ func (t *measured) estimates(key grid.PairKey, plan *pcl.Plan) bool {
 // newPartLooked is newLookedPart for a pair of a target with probes that asks for points which it cannot have. A pair that samples do not tell
 // may still have some of them (ok is false): the others are left out and listed.
 func newPartLooked(t *measured, key grid.PairKey, plan *pcl.Plan) (p *part, ok bool, err error) {
-	p, err = newLookedPart(t, key)
+	p, err = newLookedPart(t, t.sampled, key)
 	var other grid.ErrNotSampled
 	if errors.As(err, &other) && !t.AllSampled(plan) {
 		return nil, false, nil

@@ -75,6 +75,12 @@ func TestAnswers(t *testing.T) {
 			{"ExcessiveIOBlockingTime", []string{"/Code/piperead.c/receive", "/IO/Pipe/"}, []string{"pipe", "receive ("}}}},
 		{"piperead.c", nil, false, []answer{
 			{"ExcessiveIOBlockingTime", []string{"/Code/piperead.c/receive", "/IO/Pipe/"}, []string{"pipe", "receive ("}}}},
+		{"askpeer.c", nil, false, []answer{ // the clients wait in poll for a slow peer; the server's poll is idle
+			{"ExcessiveIOBlockingTime", []string{"/Code/askpeer.c/ask", "/IO/Socket/"}, []string{"socket tcp 127.0.0.1:", "wait_for_answer ("}}}},
+		{"askpeer.c", []string{"20000", "1"}, false, []answer{ // the same in epoll_wait
+			{"ExcessiveIOBlockingTime", []string{"/Code/askpeer.c/ask", "/IO/Socket/"}, []string{"socket tcp 127.0.0.1:", "wait_for_answer ("}}}},
+		{"latches.c", nil, false, []answer{ // a row lock that is waited for by a latch
+			{"ExcessiveSyncWaitingTime", []string{"/Code/latches.c/lock_row"}, []string{"for other threads in wait_latch ("}}}},
 		{"cpu.c", nil, true, []answer{
 			{"CPUbound", []string{"/Code/cpu.c/distance"}, []string{"distance (", "cpu.c:"}}}},
 		{"iofile.c", []string{"FILE"}, false, []answer{

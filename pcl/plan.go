@@ -20,6 +20,8 @@ type Plan struct {
 	Process, Thread string
 	// ExcludeParked is set for waiting metrics: time of threads that are parked (idle) is not counted.
 	ExcludeParked bool
+	// Samples is "io" or "sync" where looks at threads that wait for that tell the value, and not probes; else "".
+	Samples string
 	// By is the key: the counter of the metric for each value of which Vars[0] has a sum of its own. 0 if there is none.
 	By int
 	// Keyed is set where the focus selects one value of it, Key. The code is that of the focus without this selection.

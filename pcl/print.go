@@ -43,6 +43,9 @@ func (p *Plan) Describe(name func(FuncID) string) string {
 	if p.ExcludeParked {
 		sb.WriteString(", parked excluded")
 	}
+	if p.Samples != "" {
+		sb.WriteString(", samples " + p.Samples)
+	}
 	sb.WriteByte('\n')
 	for _, v := range p.Vars {
 		fmt.Fprintf(&sb, "  %v %s\n", v.Kind, v.Name)

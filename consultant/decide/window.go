@@ -1,6 +1,9 @@
 package decide
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 const (
 	spreadFloor = 0.2 // of the threshold: what few bins show is not trusted to vary less; a constant has a finite t
@@ -133,6 +136,22 @@ func (w *Window) Onset(t *Test) (recent Window, ok bool) {
 	}
 	recent = Window{bins: w.bins[k:], width: w.width}
 	return recent, k > 0 && len(recent.bins) >= onsetBins && recent.Span() >= onsetTime-1e-9
+}
+
+// Share is what part some of the metrics of the test have of all that it reads, by their places; 0 where all are 0.
+func (w *Window) Share(places []int) float64 {
+	some, all := 0.0, 0.0
+	for _, b := range w.bins {
+		for i, v := range b.Values {
+			if all += v; slices.Contains(places, i) {
+				some += v
+			}
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return some / all
 }
 
 // Since returns the bins that began at a time or later as a window of their own.

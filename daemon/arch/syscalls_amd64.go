@@ -10,10 +10,16 @@ var idle = setOf(unix.SYS_POLL, unix.SYS_PAUSE, unix.SYS_NANOSLEEP, unix.SYS_ACC
 // IsIdle reports whether a thread in the system call waits for work, for time or for a child.
 func IsIdle(nr int) bool { return idle[nr] }
 
+// readiness are the system calls in which a thread waits until one of several descriptors is ready.
+var readiness = setOf(unix.SYS_POLL, unix.SYS_PPOLL, unix.SYS_SELECT, unix.SYS_PSELECT6, unix.SYS_EPOLL_WAIT, unix.SYS_EPOLL_PWAIT, unix.SYS_EPOLL_PWAIT2)
+
+// IsReadiness reports whether a thread in the system call waits until one of several descriptors is ready.
+func IsReadiness(nr int) bool { return readiness[nr] }
+
 // descriptors are the system calls whose first argument is the descriptor that they wait for.
 var descriptors = setOf(unix.SYS_READ, unix.SYS_WRITE, unix.SYS_PREAD64, unix.SYS_PWRITE64, unix.SYS_READV, unix.SYS_WRITEV,
 	unix.SYS_PREADV, unix.SYS_PWRITEV, unix.SYS_PREADV2, unix.SYS_PWRITEV2, unix.SYS_SENDTO, unix.SYS_RECVFROM, unix.SYS_SENDMSG,
-	unix.SYS_RECVMSG, unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_SYNC_FILE_RANGE, unix.SYS_SENDFILE)
+	unix.SYS_RECVMSG, unix.SYS_CONNECT, unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_SYNC_FILE_RANGE, unix.SYS_SENDFILE)
 
 // WaitsForDescriptor reports whether the system call waits for the descriptor that is its first argument.
 func WaitsForDescriptor(nr int) bool { return descriptors[nr] }

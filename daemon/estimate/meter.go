@@ -72,6 +72,8 @@ func (m *Meter) counts(x *sampling.Sample) bool {
 	switch {
 	case x.Blocked && m.clock == clockCPU, x.Idle && m.plan.ExcludeParked, !m.covers(x.TID):
 		return false
+	case m.plan.Samples != "" && !(x.Blocked && sampling.KindNamed(x.Kind, m.plan.Samples)):
+		return false
 	case m.object != "" && m.object != x.Object && !strings.HasPrefix(x.Object, m.object+"/"):
 		return false
 	}

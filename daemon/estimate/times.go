@@ -20,6 +20,7 @@ type Times struct {
 	cannot  func(blocked bool) error // what keeps samples from being taken, also, with blocked, of threads that wait
 	meters  map[pcl.FuncID][]*Meter
 	threads map[int]*threadTime
+	waits   bool            // only threads that wait are sampled
 	last    float64         // session time of the last pass
 	total   [nClocks]weight // of all samples so far
 	taken   int             // samples of threads that ran, since Taken was asked
@@ -67,6 +68,13 @@ type hits struct {
 // that wait as well; nil if nothing does.
 func Of(t *target.Target, cannot func(blocked bool) error) *Times {
 	return &Times{t: t, cannot: cannot, last: t.Now(), meters: map[pcl.FuncID][]*Meter{}, threads: map[int]*threadTime{}}
+}
+
+// OfWaits is Of where only threads that wait are sampled: it tells timers that run nowhere else.
+func OfWaits(t *target.Target, cannot func(blocked bool) error) *Times {
+	s := Of(t, cannot)
+	s.waits = true
+	return s
 }
 
 // Note implements sampling.Receiver: it counts a sample for every meter whose timer runs there.
@@ -149,7 +157,7 @@ func (s *Times) Account(now float64) {
 	live := map[int]bool{}
 	s.t.Threads.Each(func(r *threads.Row) {
 		live[r.TID] = true
-		s.of(r.TID).take(r, interval)
+		s.of(r.TID).take(r, interval, !s.waits)
 	})
 	for tid, st := range s.threads {
 		if !live[tid] {
@@ -162,8 +170,9 @@ func (s *Times) Account(now float64) {
 	}
 }
 
-// take adds what the kernel has accounted to a thread since the last pass; of one that was born since, all its life.
-func (st *threadTime) take(r *threads.Row, interval float64) {
+// take adds what the kernel has accounted to a thread since the last pass; of one that was born since, all its life. ran says that it was
+// sampled while it ran, too.
+func (st *threadTime) take(r *threads.Row, interval float64, ran bool) {
 	run, ready := r.Times.Run-r.Prev.Run, r.Times.RunQueueWait-r.Prev.RunQueueWait
 	if r.TakeBorn() {
 		run, ready = r.Times.Run, r.Times.RunQueueWait
@@ -174,7 +183,7 @@ func (st *threadTime) take(r *threads.Row, interval float64) {
 	st.active += max((run+ready).Seconds()-woken, 0)
 	st.off += max(interval-(run+ready).Seconds(), 0) + max(woken, 0)
 	st.passes++
-	if st.ran.n == 0 && st.seen.x != nil { // it ran so little that it was never met: what it was then is its waking up
+	if ran && st.ran.n == 0 && st.seen.x != nil { // it ran so little that it was never met: what it was then is its waking up
 		st.off, st.active = st.off+st.active, 0
 	}
 	if st.seen.x != nil && st.blocked.n == 0 {

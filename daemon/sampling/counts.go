@@ -42,6 +42,12 @@ func KindOf(name string) (k Kind, ok bool) {
 	return k, ok
 }
 
+// KindNamed tells whether a kind has a name.
+func KindNamed(k Kind, name string) bool {
+	named, ok := kindNames[name]
+	return ok && named == k
+}
+
 // kindCounts are the samples of one kind.
 type kindCounts struct {
 	total     float64

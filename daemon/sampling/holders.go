@@ -38,7 +38,7 @@ func (p *Profile) noteHolder(part string, now float64) {
 	name := p.t.Threads.Name(tid)
 	at := p.ranAt(tid)
 	if call, err := kernel.Blocked(p.t.Proc.PID(), tid); name != "" && err == nil && !call.Running {
-		w := p.blocked(call)
+		w := p.blocked(tid, call)
 		at = stack.OwnFunction(w.Stack.Frames(p.t.Walker))
 	}
 	p.hold(part, name, at)

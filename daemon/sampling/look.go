@@ -41,34 +41,44 @@ func (p *Profile) LookForReceiver(now float64, most int) (looks int) {
 func (p *Profile) Turns() int { return p.next }
 
 func (p *Profile) lookAt(tid int, now float64) {
-	call, state, ok := p.t.Threads.Look(tid, now)
-	if ok && p.receiver != nil {
+	call, state, ok := p.t.Threads.Look(tid, now, func(call kernel.BlockedCall, pace threads.Pace) bool { return p.asks(tid, call, pace, now) })
+	switch {
+	case !ok:
+	case p.receiver != nil:
 		p.pollBlocked(tid, call, state, now)
-		return
+	case state == threads.Waiting:
+		p.noteWaiting(tid, call, now)
+	case state == threads.Idle && p.waiting != nil:
+		p.waiting.Note(&Sample{TID: tid, Blocked: true, Idle: true, Call: call, At: now})
 	}
-	if !ok || state != threads.Waiting {
-		return
+}
+
+// noteWaiting counts a look at a thread that waits.
+func (p *Profile) noteWaiting(tid int, call kernel.BlockedCall, now float64) {
+	w := p.blocked(tid, call)
+	frames := w.Stack.Frames(p.t.Walker)
+	object, kind := p.addWait(tid, w, frames, now)
+	if p.waiting != nil {
+		p.waiting.Note(&Sample{TID: tid, Frames: frames, Blocked: true, Call: call, Object: object, Kind: kind, At: now})
 	}
-	w := p.blocked(call)
-	p.addWait(tid, w, w.Stack.Frames(p.t.Walker), now)
 }
 
 // blocked is a blocked thread, with its stack.
-func (p *Profile) blocked(call kernel.BlockedCall) *waits.Thread {
-	return &waits.Thread{Target: p.t, Call: call, Stack: waits.StackOf(p.t.Proc, call)}
+func (p *Profile) blocked(tid int, call kernel.BlockedCall) *waits.Thread {
+	return &waits.Thread{Target: p.t, Call: call, Stack: waits.StackOf(p.t.Proc, call), Ready: p.requests.waitOf(tid, call)}
 }
 
 // addWait counts a sample of a thread that waits, and returns what for.
-func (p *Profile) addWait(tid int, w *waits.Thread, frames []stack.Frame, now float64) (object string) {
+func (p *Profile) addWait(tid int, w *waits.Thread, frames []stack.Frame, now float64) (object string, kind Kind) {
 	object, lock := w.For(frames, now)
-	kind := IO
+	kind = IO
 	if lock {
 		kind = Sync
 	}
 	p.add(kind, tid, frames, object)
 	p.noteHolder(object, now)
 	p.noteWakers(tid, object, frames, now)
-	return object
+	return object, kind
 }
 
 // triesToPoll is how often the stack of a thread is read that goes on meanwhile.
@@ -80,7 +90,7 @@ func (p *Profile) pollBlocked(tid int, call kernel.BlockedCall, state threads.St
 		if call.Running {
 			return
 		}
-		w := p.blocked(call)
+		w := p.blocked(tid, call)
 		frames := w.Stack.Frames(p.t.Walker)
 		again, err := kernel.Blocked(p.t.Proc.PID(), tid)
 		if err != nil {
@@ -98,11 +108,14 @@ func (p *Profile) noteBlocked(tid int, w *waits.Thread, state threads.State, fra
 	frames = p.jumps.Restore(frames)
 	x := Sample{TID: tid, Frames: frames, Blocked: true, Idle: state == threads.Idle || p.isHalted(tid), Call: w.Call, At: now}
 	if !x.Idle {
-		x.Object = p.addWait(tid, w, frames, now)
+		x.Object, x.Kind = p.addWait(tid, w, frames, now)
 	} else {
 		p.t.NoteStack(tid, 0, frames)
 	}
 	p.receiver.Note(&x)
+	if p.waiting != nil {
+		p.waiting.Note(&x)
+	}
 }
 
 // isHalted reports whether somebody has stopped a thread.

@@ -18,6 +18,8 @@ type Profile struct {
 	sampler  Sampler // nil where it is not permitted
 	failed   error   // why there is none
 	receiver Receiver
+	waiting  Receiver // of threads that wait; nil where nobody makes values of those alone
+	requests requests
 	jumps    stack.TailCalls
 	next     int // thread to look at next
 	bursts   bursts
@@ -57,6 +59,7 @@ type Sample struct {
 	Idle    bool               // blocked with nothing to do
 	Call    kernel.BlockedCall // of a blocked thread
 	Object  string             // what it waits for, as the profile names it
+	Kind    Kind               // of a blocked thread that is not idle
 	At      float64            // session time, of a blocked thread
 }
 
@@ -64,6 +67,7 @@ type Sample struct {
 func New(c Config) *Profile {
 	p := &Profile{wakers: c.Wakers}
 	p.Counts.init(c.Target)
+	p.requests.init(p.t.Proc)
 	hz := sampleHz
 	if c.Receiver != nil {
 		p.Receive(c.Receiver)
@@ -80,6 +84,9 @@ func (p *Profile) Receive(r Receiver) {
 	p.receiver, p.jumps = r, stack.TailCallsOf(p.t.Program)
 }
 
+// ReceiveWaiting has a receiver be given the looks at threads that wait, from now on.
+func (p *Profile) ReceiveWaiting(r Receiver) { p.waiting = r }
+
 // Close ends the sampling of threads that run; without it the kernel goes on with it.
 func (p *Profile) Close() {
 	if p.sampler != nil {
@@ -95,7 +102,15 @@ func (p *Profile) Cannot(blocked bool) error {
 		return grid.ErrNotPermitted{What: denied.What, Help: denied.Remedy}
 	case err != nil:
 		return err
-	case blocked && p.t.Proc.Blind():
+	case blocked:
+		return p.CannotLook()
+	}
+	return nil
+}
+
+// CannotLook says what keeps threads that wait from being looked at; nil if nothing does.
+func (p *Profile) CannotLook() error {
+	if p.t.Proc.Blind() {
 		return grid.ErrNotPermitted{What: "seeing what threads wait in", Help: fmt.Sprintf("it needs the right to trace the process: sudo culprit attach --backend sample %d", p.t.Proc.PID())}
 	}
 	return nil

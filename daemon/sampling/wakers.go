@@ -117,8 +117,11 @@ func (c *Counts) fadeWoken() {
 // leastWaker is the share of waits below which a waker is not told.
 const leastWaker = 0.05
 
-// Wakers tells who ended the waits at a focus within the last seconds.
-func (c *Counts) Wakers(f grid.Focus) (list []grid.Holder) {
+// A Tally puts together who ended waits in several processes.
+type Tally struct{ all wokenBy }
+
+// Add adds who ended the waits at a focus within the last seconds.
+func (s *Tally) Add(c *Counts, f grid.Focus) {
 	part := ObjectPart(f)
 	if e := f.Elements(grid.Code); part == "" && len(e) >= 2 {
 		part = codePart(e[0], e[1])
@@ -127,11 +130,26 @@ func (c *Counts) Wakers(f grid.Focus) (list []grid.Holder) {
 	defer c.mu.Unlock()
 	w := c.woken[part]
 	if w == nil {
-		return nil
+		return
 	}
+	if s.all.by == nil {
+		s.all.by = map[place]*ended{}
+	}
+	s.all.looks += w.looks
 	for at, e := range w.by {
-		if share := e.all / w.looks; share >= leastWaker {
-			list = append(list, grid.Holder{Thread: at.thread, Function: at.function, Share: share, Wakes: true, Works: e.working / w.looks})
+		if s.all.by[at] == nil {
+			s.all.by[at] = &ended{}
+		}
+		s.all.by[at].all += e.all
+		s.all.by[at].working += e.working
+	}
+}
+
+// Wakers lists them, in no order.
+func (s *Tally) Wakers() (list []grid.Holder) {
+	for at, e := range s.all.by {
+		if share := e.all / s.all.looks; share >= leastWaker {
+			list = append(list, grid.Holder{Thread: at.thread, Function: at.function, Share: share, Wakes: true, Works: e.working / s.all.looks})
 		}
 	}
 	return list
@@ -143,7 +161,7 @@ func (p *Profile) Where(tid int) (function string, works bool) {
 	at := p.ranAt(tid)
 	call, err := kernel.Blocked(p.t.Proc.PID(), tid)
 	if err == nil && !call.Running {
-		at = stack.OwnFunction(p.blocked(call).Stack.Frames(p.t.Walker))
+		at = stack.OwnFunction(p.blocked(tid, call).Stack.Frames(p.t.Walker))
 	}
 	if f := p.t.Func(pcl.FuncID(at)); f != nil {
 		function = f.Fn.Module + "/" + f.Fn.Name

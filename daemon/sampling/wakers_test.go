@@ -18,13 +18,13 @@ func TestWokenBy(t *testing.T) {
 		c.woken[part] = c.woken[part].with(list)
 	}
 	got := map[string]grid.Holder{}
-	for _, h := range c.Wakers(pipe) {
+	for _, h := range wakersAt(pipe, c, c) {
 		got[h.Thread] = h
 	}
 	if r := got["reader"]; len(got) != 2 || math.Abs(r.Share-0.9) > 1e-9 || math.Abs(r.Works-0.72) > 1e-9 || !r.Wakes || r.Function != "a.c/parse" {
 		t.Errorf("%+v", got)
 	}
-	if c.Wakers(grid.Whole().Refine(grid.IO, "Pipe", "b")) != nil {
+	if wakersAt(grid.Whole().Refine(grid.IO, "Pipe", "b"), c) != nil {
 		t.Error("nobody has waited there")
 	}
 	for range 60 {
@@ -38,4 +38,13 @@ func TestWokenBy(t *testing.T) {
 			t.Errorf("%+v has ended a wait for a file", w)
 		}
 	}
+}
+
+// wakersAt is who ended the waits at a focus, in several processes together.
+func wakersAt(f grid.Focus, all ...*Counts) []grid.Holder {
+	var s Tally
+	for _, c := range all {
+		s.Add(c, f)
+	}
+	return s.Wakers()
 }

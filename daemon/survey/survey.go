@@ -39,6 +39,8 @@ func Of(t *target.Target, m grid.Metric, tells func(*pcl.Plan) error) Metric {
 			}
 		case plan.Kind == pcl.Void:
 			s.can(grid.TierProbe) // at a place that is chosen further down
+		case plan.Samples != "":
+			s.can(grid.TierSample)
 		case len(plan.Requests) > 0:
 			s.can(grid.TierProbe)
 			s.sampled(plan, tells)

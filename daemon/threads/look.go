@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"culprit/daemon/arch"
 	"culprit/daemon/kernel"
 	"culprit/daemon/process"
 )
@@ -18,6 +19,15 @@ const (
 	Idle                 // it waits with nothing to do
 )
 
+// A Pace is how often a thread has run lately.
+type Pace struct {
+	Quiet float64 // s for which it has not run
+	Wakes float64 // how often a second it is put on a CPU
+}
+
+// IsSlow tells whether a thread that waits for others to give it work has nothing to do.
+func (p Pace) IsSlow() bool { return signalled(p.Quiet, p.Wakes) }
+
 // A wait is one wait of a thread: the call, its descriptor, and since when.
 type wait struct {
 	nr    int
@@ -25,11 +35,18 @@ type wait struct {
 	since float64
 }
 
-// Look reads in /proc what one thread does at a session time, and notes it. ok is false if the thread has ended, or is not known yet.
-func (t *Table) Look(tid int, at float64) (call kernel.BlockedCall, state State, ok bool) {
+// Look reads in /proc what one thread does at a session time, and notes it. ok is false if the thread has ended, or is not known yet. asks tells of
+// a thread that waits until descriptors are ready whether it waits for an answer.
+func (t *Table) Look(tid int, at float64, asks func(call kernel.BlockedCall, p Pace) bool) (call kernel.BlockedCall, state State, ok bool) {
 	call, err := kernel.Blocked(t.cfg.PID, tid)
 	if err != nil {
 		return call, 0, false
+	}
+	asked := false
+	if !call.Running && arch.IsReadiness(call.NR) {
+		if r, known := t.Get(tid); known {
+			asked = asks(call, Pace{at - r.quietSince, r.wakes})
+		}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -39,7 +56,7 @@ func (t *Table) Look(tid int, at float64) (call kernel.BlockedCall, state State,
 	}
 	if !call.Running {
 		state = Waiting
-		if idles(call, at-r.quietSince, r.wakes) || t.polls(r, call, at) {
+		if !asked && (idles(call, at-r.quietSince, r.wakes) || t.polls(r, call, at)) {
 			state = Idle
 		}
 	}

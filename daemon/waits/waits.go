@@ -8,6 +8,7 @@ import (
 	"culprit/daemon/libc"
 	"culprit/daemon/locks"
 	"culprit/daemon/program"
+	"culprit/daemon/readiness"
 	"culprit/daemon/stack"
 	"culprit/daemon/target"
 )
@@ -17,6 +18,7 @@ type Thread struct {
 	Target *target.Target
 	Call   kernel.BlockedCall // that it is in
 	Stack  Stack
+	Ready  readiness.Wait // where it waits until descriptors are ready
 }
 
 // For names what the thread waits for at a session time, and makes it a resource when it is first seen; "" where that is not known. frames are
@@ -30,6 +32,11 @@ func (t *Thread) For(frames []stack.Frame, now float64) (part string, lock bool)
 			w.User = user.Fn.Name
 		}
 		return t.Target.Locks.Waited(w, now), true
+	case arch.IsReadiness(t.Call.NR):
+		if t.Ready.Kind == readiness.Events || t.Ready.FD < 0 {
+			return "", t.Ready.Kind == readiness.Events
+		}
+		return t.Target.Files.At(t.Ready.FD, now), false
 	case arch.WaitsForDescriptor(t.Call.NR):
 		return t.Target.Files.At(int(int32(t.Call.Args[0])), now), false
 	}

@@ -41,6 +41,9 @@ func (b *builder) checkMetric(d *syntax.Def) error {
 	if err = m.distribute(); err != nil {
 		return err
 	}
+	if err = m.sampled(have["samples"]); err != nil {
+		return err
+	}
 	if err = m.checkKeys(); err != nil {
 		return err
 	}
@@ -57,7 +60,7 @@ func (m *metricChecker) words(have map[string]*syntax.Item) error {
 	if m.Name == "" || strings.ContainsAny(m.Name, "@,/ \t") {
 		return syntax.ErrorAt(have["name"].Values[0].Pos, "found the name %q, expected one without blanks, commas, slashes and @, such as my_calls", m.Name)
 	}
-	for key, allowed := range map[string][]string{"parked": {"excluded", "counted"}, "mode": {"developer", "normal"}} {
+	for key, allowed := range map[string][]string{"parked": {"excluded", "counted"}, "samples": {"io", "sync"}, "mode": {"developer", "normal"}} {
 		if it := have[key]; it != nil {
 			if err := oneOf(it, allowed...); err != nil {
 				return err
@@ -65,6 +68,7 @@ func (m *metricChecker) words(have map[string]*syntax.Item) error {
 		}
 	}
 	m.ExcludeParked = first(have["parked"]) == "excluded"
+	m.Samples = first(have["samples"])
 	m.Developer = first(have["mode"]) == "developer"
 	return m.enums(have)
 }
@@ -193,6 +197,15 @@ func (m *metricChecker) distribute() error {
 	m.Values = "s"
 	if m.Base.Kind == pcl.Counter {
 		m.Values = m.SumUnits()
+	}
+	return nil
+}
+
+// sampled checks that what looks at waiting threads tell is a time that they wait.
+func (m *metricChecker) sampled(it *syntax.Item) error {
+	if it != nil && (m.Base.Kind != pcl.WallTimer || m.Base.Distribution) {
+		return syntax.ErrorAt(it.Values[0].Pos, "metric %s: found samples with a base of kind %s, expected wallTimer: samples of waiting threads tell for how long they wait",
+			m.Ident, pcl.KindText(m.Base.Kind, m.Base.Distribution))
 	}
 	return nil
 }

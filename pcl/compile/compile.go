@@ -93,7 +93,7 @@ type compiler struct {
 func (c *compiler) compile(x pcl.Match) (*pcl.Plan, error) {
 	counting := x.Body(c.m)
 	c.plan = &pcl.Plan{Pair: grid.PairKey{Metric: c.m.Name, Focus: c.focus}, Kind: c.m.VariableKind(counting.Kind), KernelName: counting.Kernel, Event: counting.Event,
-		ExcludeParked: c.m.ExcludeParked, Distribution: counting.Distribution}
+		ExcludeParked: c.m.ExcludeParked, Samples: c.m.Samples, Distribution: counting.Distribution}
 	c.chooseThreads()
 	if err := c.resolve(&x); err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ var items = map[string]map[string]shape{
 	"visi":         {"command": aString, "force": anInt, "limit": anInt, "metfocus": aString},
 	"resourceList": {"items": someItems, "flavor": words, "library": aBool},
 	"metric": {"name": aString, "units": aName, "unitsType": aWord, "aggregateOperator": aWord, "style": aWord, "flavor": words,
-		"mode": aWord, "counter": aWord, "doc": aString, "parked": aWord, "constraint": aConstraint, "base": aBase},
+		"mode": aWord, "counter": aWord, "doc": aString, "parked": aWord, "samples": aWord, "constraint": aConstraint, "base": aBase},
 	"hypothesis": {"parent": aWord, "test": aTest, "given": aTest, "stake": aTest, "whole": aTest, "units": aName, "refine": words, "suppress": someStrings, "expand": aWord, "label": aString,
 		"explain": aString},
 	"hierarchy": {"item": anItem},

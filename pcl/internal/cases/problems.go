@@ -33,6 +33,8 @@ func Problems() []Problem {
 		{"missing items", `metric m { base is counter { } }`, "metric m: expected the item name, units, style, aggregateOperator, which is missing"},
 		{"twice", m + ` name "n"; base is counter { } }`, `found "name" a second time`},
 		{"word", `metric m { name "m"; units x; aggregateOperator summ; style EventCounter; base is counter { } }`, `(did you mean "sum"?)`},
+		{"samples", m + ` samples cpu; base is wallTimer { } }`, "expected samples io or sync"},
+		{"samples of a counter", m + ` samples io; base is counter { } }`, "found samples with a base of kind counter, expected wallTimer"},
 		{"parked", m + ` parked left; base is counter { } }`, "expected parked excluded or counted"},
 		{"name", `metric m { name "a@b"; units x; aggregateOperator sum; style EventCounter; base is counter { } }`, "expected one without blanks"},
 		{"unknown constraint", m + ` constraint procedureInclusiv; base is counter { } }`, `found the unknown constraint "procedureInclusiv" (did you mean "procedureInclusive"?)`},

@@ -1,0 +1,138 @@
+package readiness
+
+import (
+	"strings"
+	"time"
+
+	"culprit/daemon/kernel"
+)
+
+// A Kind is what sort of descriptors a call waits for.
+type Kind int
+
+// The kinds.
+const (
+	Unknown Kind = iota // they cannot be told, or are too many
+	Nothing             // none: it sleeps
+	Answer              // connections that this process has made
+	Events              // no sockets: counters and signals of other threads, pipes
+	Timer               // nothing but time and changes of files
+	Served              // others have connected, or a mixture
+)
+
+// A Wait is what a call waits for.
+type Wait struct {
+	Kind
+	FD int    // the first socket, -1 if there is none
+	By string // how Events come: "eventfd", "signalfd", "pipe"; "" where in more than one way
+}
+
+// A Reader tells what the threads of a process wait for. Its fields do not change.
+type Reader struct {
+	PID    int
+	Memory Memory
+
+	ports   map[int]bool
+	portsAt time.Time
+}
+
+// portsFor is for how long the ports at which the process's network namespace listens are believed.
+const portsFor = 5 * time.Second
+
+// Of tells what a blocked thread waits for in a call.
+func (r *Reader) Of(call kernel.BlockedCall) Wait {
+	fds, ok := descriptors(r.PID, r.Memory, call)
+	switch {
+	case !ok, len(fds) > most:
+		return Wait{Kind: Unknown, FD: -1}
+	case len(fds) == 0:
+		return Wait{Kind: Nothing, FD: -1}
+	}
+	return r.weigh(fds)
+}
+
+// weigh puts together what the descriptors are.
+func (r *Reader) weigh(fds []int) Wait {
+	w := Wait{FD: -1}
+	answers, events, timers, others := 0, 0, 0, 0
+	for _, fd := range fds {
+		link, err := kernel.FDLink(r.PID, fd)
+		if err != nil {
+			continue
+		}
+		by := eventOf(link)
+		switch {
+		case by != "":
+			if events++; events == 1 || w.By == by {
+				w.By = by
+			} else {
+				w.By = ""
+			}
+		case isTimer(link):
+			timers++
+		case strings.HasPrefix(link, "socket:["):
+			if w.FD < 0 {
+				w.FD = fd
+			}
+			if r.side(fd) == kernel.Connected {
+				answers++
+			} else {
+				others++
+			}
+		default:
+			others++
+		}
+	}
+	switch {
+	case others > 0, answers > 0 && events+timers > 0:
+		w.Kind = Served
+	case answers > 0:
+		w.Kind = Answer
+	case events > 0:
+		w.Kind = Events
+		if timers > 0 {
+			w.By = ""
+		}
+	case timers > 0:
+		w.Kind = Timer
+	}
+	return w
+}
+
+// eventOf is what other threads tell a descriptor's reader by; "" if it is none of those.
+func eventOf(link string) string {
+	if strings.HasPrefix(link, "pipe:[") {
+		return "pipe"
+	}
+	for _, word := range []string{"eventfd", "signalfd"} {
+		if strings.HasPrefix(link, "anon_inode:["+word) || link == "anon_inode:"+word {
+			return word
+		}
+	}
+	return ""
+}
+
+func isTimer(link string) bool {
+	for _, word := range []string{"timerfd", "inotify", "fanotify"} {
+		if strings.HasPrefix(link, "anon_inode:["+word) || link == "anon_inode:"+word {
+			return true
+		}
+	}
+	return false
+}
+
+// side is which end of a connection a socket is; what cannot be told is no answer.
+func (r *Reader) side(fd int) kernel.Side {
+	side, err := kernel.SocketSide(r.PID, fd, r.listens)
+	if err != nil {
+		return kernel.NoSide
+	}
+	return side
+}
+
+func (r *Reader) listens(port int) bool {
+	if now := time.Now(); r.ports == nil || now.Sub(r.portsAt) > portsFor {
+		r.ports, r.portsAt = kernel.ListeningPorts(r.PID), now
+	}
+	return r.ports[port]
+}
