@@ -64,6 +64,7 @@ type Daemon struct {
 	sight      syscalls.Sight
 	targets    []*measured
 	byPID      map[int]*measured // the last target of each number
+	wakings    wakers.Kernel
 	wakers     wakers.Table
 	watcher    *children.Watcher // of what the targets start
 	departed   departed
@@ -113,7 +114,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 	s := &target.Session{Library: opts.Library, Tree: tree, Clock: clock, Kernel: kernel.NewThreadTable(), Host: host, Began: began, Pauses: stops.NewPauses(began), Patches: &patch.Count{}, Log: opts.Log}
 	d := &Daemon{opts: opts, session: s, files: openfiles.NewHost(tree), pairs: map[grid.PairKey]*pair{}, refused: map[string]refusal{}, missed: map[string]string{}, byPID: map[int]*measured{}, stopped: make(chan struct{}), ended: make(chan struct{})}
 	d.watcher = children.NewWatcher(d.host())
-	d.wakers.Source = &d.programs
+	d.wakers.Source, d.wakers.Self = &d.wakings, os.Getpid()
 	d.clocks = d.newClocks()
 	d.programs.RunsLong, d.programs.Logf = d.runsLong, d.logf
 	d.catalogue = resources.NewCatalogue(s, d.goLoop, d.stopped)

@@ -55,7 +55,7 @@ func (d *Daemon) close() {
 	d.passing.Close()
 	d.prices.Close()
 	d.guard.Close()
-	d.wakers.Close()
+	_ = d.wakings.Close()
 	d.programs.Close()
 	d.sight.Close()
 }

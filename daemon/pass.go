@@ -42,7 +42,7 @@ func (d *Daemon) pass(now float64) {
 		t.Stats.FollowWaits()
 	}
 	d.programs.UpdateAccounts(time.Now())
-	d.wakers.Update(now)
+	d.wakers.Update(now, d.livePIDs())
 }
 
 // samplePairs reads the pairs and hands their growth to the sinks.

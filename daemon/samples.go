@@ -16,7 +16,7 @@ import (
 
 // beginProfile begins to take them. They are values where the target is sampled.
 func (t *measured) beginProfile(open func(pid, hz int) (sampling.Sampler, error)) {
-	c := sampling.Config{Target: t.Target, Open: open, Wakers: t.wakersOf}
+	c := sampling.Config{Target: t.Target, Open: open, Wakers: t.wakersOf, Unfed: t.unfed}
 	if t.sampled != nil {
 		c.Receiver = t.sampled
 	}

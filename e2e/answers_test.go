@@ -36,7 +36,7 @@ func TestNothingToFind(t *testing.T) {
 	for _, c := range []struct {
 		source string
 		args   []string
-	}{{"sleeper.c", nil}, {"idlewaits.c", nil}, {"atomicpool.cc", nil}, {"idlepool.c", nil}, {"idlepool.c", []string{"16", "60"}}, {"threads.c", []string{"1000", "500"}}} {
+	}{{"sleeper.c", nil}, {"idlewaits.c", nil}, {"atomicpool.cc", nil}, {"idlepool.c", nil}, {"idlepool.c", []string{"16", "60"}}, {"idlepool.c", []string{"4", "10"}}, {"idlepool.c", []string{"4", "1"}}, {"threads.c", []string{"1000", "500"}}} {
 		t.Run(strings.Join(append([]string{c.source}, c.args...), " "), func(t *testing.T) {
 			t.Parallel()
 			p := target(t, c.source, c.args...)

@@ -22,9 +22,9 @@ func InTurn(pid int, attach func(pid int) error) error {
 		if !errors.As(err, &traced) {
 			return err
 		}
-		other := culpritOf(traced.Tracer)
+		other, ends := culpritOf(traced.Tracer)
 		switch late := time.Since(end); {
-		case other == 0 && (late > turnWait || traced.Still()):
+		case other == 0 && (late > turnWait || !ends && traced.Still()):
 			return err
 		case other != 0 && late > 0:
 			return &Taken{PID: pid, Owner: other}
@@ -32,22 +32,26 @@ func InTurn(pid int, attach func(pid int) error) error {
 	}
 }
 
-// culpritOf is the culprit that a tracer is a thread of: it runs the program that we run. 0 if it is none.
-func culpritOf(tracer int) (pid int) {
+// culpritOf is the culprit that a tracer is a thread of: it runs the program that we run. 0 if it is none; ends says that it runs no program any
+// more, since it is about to end.
+func culpritOf(tracer int) (pid int, ends bool) {
 	mine, err := os.Stat("/proc/self/exe")
 	if err != nil {
-		return 0
+		return 0, false
 	}
 	theirs, err := os.Stat(fmt.Sprintf("/proc/%d/exe", tracer))
-	if err != nil || !os.SameFile(mine, theirs) {
-		return 0
+	if err != nil {
+		return 0, errors.Is(err, os.ErrNotExist)
+	}
+	if !os.SameFile(mine, theirs) {
+		return 0, false
 	}
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", tracer))
 	if err != nil {
-		return 0
+		return 0, errors.Is(err, os.ErrNotExist)
 	}
 	_, rest, _ := strings.Cut(string(text), "\nTgid:")
 	number, _, _ := strings.Cut(rest, "\n")
 	pid, _ = strconv.Atoi(strings.TrimSpace(number)) // of what is none 0
-	return pid
+	return pid, false
 }

@@ -41,7 +41,7 @@ func (p *Profile) LookForReceiver(now float64, most int) (looks int) {
 func (p *Profile) Turns() int { return p.next }
 
 func (p *Profile) lookAt(tid int, now float64) {
-	call, state, ok := p.t.Threads.Look(tid, now, func(call kernel.BlockedCall, pace threads.Pace) bool { return p.asks(tid, call, pace, now) })
+	call, state, ok := p.t.Threads.Look(tid, now, judge{p, tid, now})
 	switch {
 	case !ok:
 	case p.receiver != nil:
@@ -51,6 +51,26 @@ func (p *Profile) lookAt(tid int, now float64) {
 	case state == threads.Idle && p.waiting != nil:
 		p.waiting.Note(&Sample{TID: tid, Blocked: true, Idle: true, Call: call, At: now})
 	}
+}
+
+// A judge says of a thread that waits whether it has nothing to do, at a session time; it is a threads.Judge.
+type judge struct {
+	*Profile
+	tid int
+	now float64
+}
+
+// Asks implements threads.Judge.
+func (j judge) Asks(call kernel.BlockedCall, pace threads.Pace) bool {
+	return j.asks(j.tid, call, pace, j.now)
+}
+
+// Unfed implements threads.Judge.
+func (j judge) Unfed(call kernel.BlockedCall) (share float64, ok bool) {
+	if j.unfed == nil {
+		return 0, false
+	}
+	return j.unfed(j.tid, call, j.now)
 }
 
 // noteWaiting counts a look at a thread that waits.
@@ -77,7 +97,7 @@ func (p *Profile) addWait(tid int, w *waits.Thread, frames []stack.Frame, now fl
 	}
 	p.add(kind, tid, frames, object)
 	p.noteHolder(object, now)
-	p.noteWakers(tid, object, frames, now)
+	p.noteWakers(tid, w.Call, object, frames, now)
 	return object, kind
 }
 

@@ -24,7 +24,8 @@ type Profile struct {
 	next     int // thread to look at next
 	bursts   bursts
 	heldAt   float64 // session time at which it was looked who has a lock
-	wakers   func(tid int, now float64) []Waker
+	wakers   func(tid int, call kernel.BlockedCall, now float64) []Waker
+	unfed    func(tid int, call kernel.BlockedCall, now float64) (share float64, ok bool)
 	wokenAt  float64 // session time at which it was looked who ends a wait
 	births   int     // of threads, when the sampler was last told of them
 	resting  bool    // fewer samples are taken
@@ -35,7 +36,10 @@ type Config struct {
 	Target   *target.Target
 	Open     func(pid, hz int) (Sampler, error) // opens a sampler of a process, so many times a second; nil with an error
 	Receiver Receiver                           // nil where nobody makes values of the samples
-	Wakers   func(tid int, now float64) []Waker // who ends the waits of a thread, at a session time; nil if nobody knows
+	// Wakers tells who ends the waits of a thread in a call, at a session time. Unfed tells what part of them nobody ends but time, or threads that have
+	// nothing to do themselves. They are nil if nobody knows.
+	Wakers func(tid int, call kernel.BlockedCall, now float64) []Waker
+	Unfed  func(tid int, call kernel.BlockedCall, now float64) (share float64, ok bool)
 }
 
 // A Sampler takes stack samples of the threads of a process that run.
@@ -65,7 +69,7 @@ type Sample struct {
 
 // New begins to sample a target, more often where a receiver makes values of the samples.
 func New(c Config) *Profile {
-	p := &Profile{wakers: c.Wakers}
+	p := &Profile{wakers: c.Wakers, unfed: c.Unfed}
 	p.Counts.init(c.Target)
 	p.requests.init(p.t.Proc)
 	hz := sampleHz

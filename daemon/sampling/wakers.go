@@ -40,12 +40,12 @@ type place struct{ thread, function string }
 type ended struct{ all, working float64 }
 
 // noteWakers looks who ends the waits of a thread, at a session time.
-func (p *Profile) noteWakers(tid int, object string, frames []stack.Frame, now float64) {
+func (p *Profile) noteWakers(tid int, call kernel.BlockedCall, object string, frames []stack.Frame, now float64) {
 	if p.wakers == nil || now-p.wokenAt < wakeEvery {
 		return
 	}
 	p.wokenAt = now
-	list := p.wakers(tid, now)
+	list := p.wakers(tid, call, now)
 	if len(list) == 0 {
 		return
 	}

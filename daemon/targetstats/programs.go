@@ -81,24 +81,3 @@ func (p *Programs) Need(q threadstats.Quantity, withAccounts bool) (release func
 		}
 	}), nil
 }
-
-// NeedWakers has it kept who ends the waits of threads of targets that have a Table, until release is called.
-func (p *Programs) NeedWakers() (release func(), err error) {
-	keeper, err := p.open()
-	if err == nil {
-		err = keeper.NeedWakers()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return sync.OnceFunc(keeper.ReleaseWakers), nil
-}
-
-// Wakings takes what was summed of it since the last call.
-func (p *Programs) Wakings() ([]threadstats.Waking, error) {
-	keeper, err := p.open()
-	if err != nil {
-		return nil, err
-	}
-	return keeper.Wakings()
-}

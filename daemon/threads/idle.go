@@ -60,14 +60,18 @@ func idles(c kernel.BlockedCall, quiet, wakes float64) bool {
 	switch {
 	case arch.IsIdle(c.NR):
 		return true
-	case c.NR == unix.SYS_FUTEX:
-		return !IsFutexWait(c) && c.Args[1]&futexCommand != futexLockPI && signalled(quiet, wakes)
-	case signalledByThreads[c.NR]:
+	case toldByThreads(c):
 		return signalled(quiet, wakes)
 	case answered[c.NR]:
 		return quiet >= ParkAfter
 	}
 	return false
+}
+
+// toldByThreads tells whether a thread waits in a call for others to tell it to go on: for a condition variable, a semaphore, a thread that ends, a
+// message.
+func toldByThreads(c kernel.BlockedCall) bool {
+	return c.NR == unix.SYS_FUTEX && !IsFutexWait(c) && c.Args[1]&futexCommand != futexLockPI || signalledByThreads[c.NR]
 }
 
 // signalled tells whether one that waits for others to give it work is parked.

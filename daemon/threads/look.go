@@ -17,7 +17,21 @@ const (
 	Active  State = iota // it runs, or is ready to
 	Waiting              // it waits for something
 	Idle                 // it waits with nothing to do
+	unfed                // it waits for another thread that has nothing to do
+	nStates
 )
+
+// A Judge knows more of a thread that waits than the call that it is in.
+type Judge interface {
+	// Asks tells whether one that waits until descriptors are ready waits for an answer, or for another thread.
+	Asks(call kernel.BlockedCall, p Pace) bool
+	// Unfed is what part of the waits of one that waits for others to tell it to go on nobody ends but time, or threads that have nothing to do
+	// themselves, 0 to 1; ok is false if that is not known.
+	Unfed(call kernel.BlockedCall) (share float64, ok bool)
+}
+
+// mostlyUnfed is what part of its waits must be so for a thread to have nothing to do.
+const mostlyUnfed = 0.5
 
 // A Pace is how often a thread has run lately.
 type Pace struct {
@@ -35,9 +49,9 @@ type wait struct {
 	since float64
 }
 
-// Look reads in /proc what one thread does at a session time, and notes it. ok is false if the thread has ended, or is not known yet. asks tells of
-// a thread that waits until descriptors are ready whether it waits for an answer.
-func (t *Table) Look(tid int, at float64, asks func(call kernel.BlockedCall, p Pace) bool) (call kernel.BlockedCall, state State, ok bool) {
+// Look reads in /proc what one thread does at a session time, and notes it. ok is false if the thread has ended, or is not known yet. The
+// judge is asked without a lock of the table.
+func (t *Table) Look(tid int, at float64, j Judge) (call kernel.BlockedCall, state State, ok bool) {
 	call, err := kernel.Blocked(t.cfg.PID, tid)
 	if err != nil {
 		return call, 0, false
@@ -45,7 +59,13 @@ func (t *Table) Look(tid int, at float64, asks func(call kernel.BlockedCall, p P
 	asked := false
 	if !call.Running && arch.IsReadiness(call.NR) {
 		if r, known := t.Get(tid); known {
-			asked = asks(call, Pace{at - r.quietSince, r.wakes})
+			asked = j.Asks(call, Pace{at - r.quietSince, r.wakes})
+		}
+	}
+	state, told := t.stateOf(tid, call, asked, at)
+	if state == Waiting && told {
+		if share, known := j.Unfed(call); known && share >= mostlyUnfed {
+			state = unfed
 		}
 	}
 	t.mu.Lock()
@@ -54,28 +74,43 @@ func (t *Table) Look(tid int, at float64, asks func(call kernel.BlockedCall, p P
 	if r == nil {
 		return call, 0, false
 	}
-	if !call.Running {
-		state = Waiting
-		if !asked && (idles(call, at-r.quietSince, r.wakes) || t.polls(r, call, at)) {
-			state = Idle
-		}
-	}
-	r.parked = state == Idle
+	r.parked = state == Idle || state == unfed
 	r.looks[state]++
+	if state == unfed {
+		state = Idle
+	}
 	return call, state, true
+}
+
+// stateOf is what a thread does as far as the call that it is in tells. told says that it waits for another thread to tell it to go on. asked says
+// that it waits for an answer.
+func (t *Table) stateOf(tid int, call kernel.BlockedCall, asked bool, at float64) (state State, told bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.rows[tid]
+	switch {
+	case r == nil, call.Running:
+		return Active, false
+	case !asked && (idles(call, at-r.quietSince, r.wakes) || t.polls(r, call, at)):
+		return Idle, false
+	}
+	return Waiting, toldByThreads(call) || r.asked.nr == call.NR && r.counting
 }
 
 // ShareLooks turns the looks since it was called last into shares of time; without any look the last shares stay.
 func (t *Table) ShareLooks() {
 	t.Each(func(r *Row) {
-		n := r.looks[Active] + r.looks[Waiting] + r.looks[Idle]
+		n := 0
+		for _, k := range r.looks {
+			n += k
+		}
 		if n == 0 {
 			return
 		}
 		for k := range r.looks {
 			r.share[k] = float64(r.looks[k]) / float64(n)
 		}
-		r.looks = [3]int{}
+		r.looks = [nStates]int{}
 	})
 }
 

@@ -23,13 +23,13 @@ type Row struct {
 	born       bool    // since the refresh before the first that saw it
 	round      int
 
-	asked    wait       // the wait that the next three are known for
-	polling  bool       // it gives up after a moment, again and again
-	counting bool       // it waits for a counter that others write to
-	spinning bool       // it looks a few times, and gives its CPU away each time, before it goes to sleep
-	parked   bool       // waits with nothing to do, as of the last look
-	looks    [3]int     // since the last ShareLooks, by State
-	share    [3]float64 // of time, by State
+	asked    wait             // the wait that the next three are known for
+	polling  bool             // it gives up after a moment, again and again
+	counting bool             // it waits for a counter that others write to
+	spinning bool             // it looks a few times, and gives its CPU away each time, before it goes to sleep
+	parked   bool             // waits with nothing to do, as of the last look
+	looks    [nStates]int     // since the last ShareLooks, by State
+	share    [nStates]float64 // of time, by State
 }
 
 // Is accepts the full name of a thread, "thr_4242", and "4242".
@@ -112,7 +112,7 @@ func (r *Row) OffCPU(interval float64) float64 {
 
 // Waiting is the part of OffCPU in which the thread had something to wait for, as far as looks at it saw.
 func (r *Row) Waiting(interval float64) float64 {
-	blocked := r.share[Waiting] + r.share[Idle]
+	blocked := r.blockedShare()
 	if blocked == 0 {
 		if r.parked {
 			return 0
@@ -120,6 +120,21 @@ func (r *Row) Waiting(interval float64) float64 {
 		return r.OffCPU(interval)
 	}
 	return r.OffCPU(interval) * r.share[Waiting] / blocked
+}
+
+func (r *Row) blockedShare() float64 { return r.share[Waiting] + r.share[Idle] + r.share[unfed] }
+
+// idle is for what part of an interval the thread had nothing to do, and for what part it waited for a thread that had nothing to do, as far as
+// looks at it saw.
+func (r *Row) idle(interval float64) (own, others float64) {
+	blocked, off := r.blockedShare(), r.OffCPU(interval)/interval
+	switch {
+	case blocked > 0:
+		return off * r.share[Idle] / blocked, off * r.share[unfed] / blocked
+	case r.parked:
+		return off, 0
+	}
+	return 0, 0
 }
 
 // Active is the share of an interval in which the thread was not idle, 0 to 1.

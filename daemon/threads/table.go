@@ -225,6 +225,18 @@ func (t *Table) Active() (n float64) {
 	return n
 }
 
+// Idle is for what part of the time from the refresh before the last one to that one a thread had nothing to do, and for what part it waited for a
+// thread that had nothing to do, 0 to 1 together; 0 if it is not known.
+func (t *Table) Idle(tid int) (own, others float64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.rows[tid]
+	if r == nil || t.span <= 0 {
+		return 0, 0
+	}
+	return r.idle(t.span)
+}
+
 // RunsLong tells whether a thread ran for a millisecond or more at a time, on average between the last two refreshes; true before the first.
 func (t *Table) RunsLong() bool {
 	t.mu.Lock()

@@ -99,10 +99,10 @@ func TestRates(t *testing.T) {
 // TestShareOfLooks: what blocked threads do is told by the looks at them, the last ones if there was none since.
 func TestShareOfLooks(t *testing.T) {
 	for _, c := range []struct {
-		looks   [3]int
+		looks   [nStates]int
 		parked  bool
 		waiting float64 // of 4 s, of which it ran for one
-	}{{[3]int{}, false, 3}, {[3]int{}, true, 0}, {[3]int{1, 3, 0}, false, 3}, {[3]int{0, 1, 2}, true, 1}, {[3]int{0, 0, 2}, false, 0}} {
+	}{{[nStates]int{}, false, 3}, {[nStates]int{}, true, 0}, {[nStates]int{1, 3, 0}, false, 3}, {[nStates]int{0, 1, 2}, true, 1}, {[nStates]int{0, 0, 2}, false, 0}} {
 		tt := newTable(nil)
 		tt.Update(1, []kernel.ThreadTimes{ran(7, 1, 0, 0)}, 0)
 		tt.Update(5, []kernel.ThreadTimes{ran(7, 1, 1, time.Second)}, 0)

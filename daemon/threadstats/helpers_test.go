@@ -67,7 +67,8 @@ func keepForever() int {
 			return 1
 		}
 	}
-	if err := k.NeedWakers(); err != nil {
+	w, err := OpenWakers()
+	if err != nil {
 		fmt.Println("ERROR", err)
 		return 1
 	}
@@ -75,14 +76,14 @@ func keepForever() int {
 		fmt.Println("ERROR", err)
 		return 1
 	}
-	k.name(tab)
+	k.name(tab, w)
 	time.Sleep(time.Minute)
 	return 1
 }
 
 // name prints the numbers of programs, links and maps.
-func (k *Keeper) name(tab *Table) {
-	lists := [][]*attached{k.always}
+func (k *Keeper) name(tab *Table, w *Wakers) {
+	lists := [][]*attached{k.always, w.all}
 	for _, extra := range k.extra {
 		lists = append(lists, extra)
 	}
@@ -101,7 +102,7 @@ func (k *Keeper) name(tab *Table) {
 			}
 		}
 	}
-	for _, m := range []*ebpf.Map{k.maps.filter, k.maps.processes, k.maps.tables, k.maps.threads, k.maps.kinds, k.maps.wakers, tab.rows} {
+	for _, m := range []*ebpf.Map{k.maps.filter, k.maps.processes, k.maps.tables, k.maps.threads, k.maps.kinds, w.maps.filter, w.maps.wakers, tab.rows} {
 		if info, err := m.Info(); err == nil {
 			id, _ := info.ID()
 			fmt.Println("MAP", id)

@@ -13,7 +13,7 @@ type maps struct {
 	tables    *ebpf.Map // its rows, by the place that its value says: an array, since each switch looks there
 	threads   *ebpf.Map // what is known of a thread, kept with the thread by the kernel
 	kinds     *ebpf.Map // callKinds
-	wakers    *ebpf.Map // who has ended waits of whom
+	wakers    *ebpf.Map // who has ended waits of whom; of a Wakers only
 	running   *ebpf.Map // of each processor the number of the thread that the last switch seen there led to
 }
 
@@ -59,6 +59,8 @@ const (
 	flagExhausted = 2
 )
 
+var filterSpec = &ebpf.MapSpec{Name: "culprit_filter", Type: ebpf.Array, KeySize: 4, ValueSize: filterSize, MaxEntries: 1, Flags: unix.BPF_F_MMAPABLE}
+
 // tableSpec is a table of rows: a process's slots, and one that is never owned.
 func tableSpec(slots int) *ebpf.MapSpec {
 	return &ebpf.MapSpec{Name: "culprit_rows", Type: ebpf.Array, KeySize: 4, ValueSize: RowSize, MaxEntries: uint32(slots) + 1,
@@ -73,14 +75,13 @@ func newMaps() (*maps, error) {
 		to   **ebpf.Map
 		spec *ebpf.MapSpec
 	}{
-		{&m.filter, &ebpf.MapSpec{Name: "culprit_filter", Type: ebpf.Array, KeySize: 4, ValueSize: filterSize, MaxEntries: 1, Flags: unix.BPF_F_MMAPABLE}},
+		{&m.filter, filterSpec},
 		{&m.processes, &ebpf.MapSpec{Name: "culprit_procs", Type: ebpf.Hash, KeySize: 4, ValueSize: procSize, MaxEntries: maxProcesses}},
 		{&m.tables, &ebpf.MapSpec{Name: "culprit_tables", Type: ebpf.ArrayOfMaps, KeySize: 4, ValueSize: 4, MaxEntries: maxProcesses, InnerMap: tableSpec(minSlots)}},
 		{&m.threads, &ebpf.MapSpec{Name: "culprit_threads", Type: ebpf.TaskStorage, KeySize: 4, ValueSize: threadSize, Flags: unix.BPF_F_NO_PREALLOC,
 			Key: word, Value: &btf.Array{Index: word, Type: long, Nelems: threadSize / 8}}},
 		{&m.kinds, &ebpf.MapSpec{Name: "culprit_calls", Type: ebpf.Array, KeySize: 4, ValueSize: maxCalls, MaxEntries: 1, Flags: unix.BPF_F_RDONLY_PROG,
 			Contents: []ebpf.MapKV{{Key: uint32(0), Value: callKinds()}}}},
-		{&m.wakers, &ebpf.MapSpec{Name: "culprit_wakers", Type: ebpf.Hash, KeySize: wakeKeySize, ValueSize: wakeSize, MaxEntries: maxWakers, Flags: unix.BPF_F_NO_PREALLOC}},
 		{&m.running, &ebpf.MapSpec{Name: "culprit_running", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 4, MaxEntries: 1}},
 	} {
 		made, err := ebpf.NewMap(c.spec)

@@ -24,9 +24,6 @@ var extraHooks = [needCount][]hook{
 	needWakeups: {
 		{name: "culprit_wakeup", points: []string{"sched_wakeup"}, make: woken},
 	},
-	needWakers: {
-		{name: "culprit_waker", points: []string{"sched_waking"}, make: wakers},
-	},
 	needNet: {
 		{name: "culprit_sent", points: []string{"sock_send_length"}, make: sent},
 		{name: "culprit_received", points: []string{"sock_recv_length"}, make: received},

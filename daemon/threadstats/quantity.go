@@ -45,7 +45,6 @@ const (
 	needNet
 	needAccount
 	needWakeups
-	needWakers
 	needCount
 )
 

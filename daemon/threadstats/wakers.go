@@ -4,24 +4,34 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"time"
+	"slices"
+	"sync"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/btf"
+	"golang.org/x/sys/unix"
 )
 
 // A blocked thread says little; who ends its wait says more. The kernel tells of each wake-up in the thread that makes it, before the thread
-// that is woken is put into a queue, and here they are summed by both.
+// that is woken is put into a queue, and here they are counted by both, and by what the thread waited in.
 
-// Entries of maps.wakers: the numbers of the thread that waited and of the one that ended the wait, 32 bits each.
+// Keys of the sums: where they have what.
 const (
-	wakeKeySize = 8
-	wakeCount   = 0  // wake-ups
-	wakeTime    = 8  // ns that was waited until then
-	wakeProcess = 16 // the process of the thread that ended the wait
-	wakeSize    = 24
+	wakeWaiter  = 0  // 32 bits: number of the thread that waited
+	wakeWaker   = 4  // 32 bits: of the one that ended the wait
+	wakeArg     = 8  // first argument of the system call that it waited in
+	wakeCall    = 16 // 32 bits: number of that, -1 if it is none
+	wakeKeySize = 24
+)
 
-	maxWakers = 1 << 14 // pairs between two readings; what more there are is not seen
+// Values of the sums.
+const (
+	wakeCount   = 0 // wake-ups
+	wakeProcess = 8 // the process of the thread that ended the wait
+	wakeSize    = 16
+
+	maxWakers = 1 << 14 // different ones between two readings; what more there are is not seen
 )
 
 // kernelThreads is the flag of threads of the kernel (PF_KTHREAD).
@@ -29,49 +39,104 @@ const kernelThreads = 0x00200000
 
 // A Waking is what one thread did for another since the last reading.
 type Waking struct {
-	Waiter  int // thread of a watched process
-	Waker   int // thread that ended its waits; 0 for the kernel: a device, the network, a timer
-	Process int // that the waker is a thread of; 0 for the kernel
+	Waiter  int    // thread of a process that is summed
+	Call    int    // number of the system call that it waited in, -1 if it was none
+	Arg     uint64 // first argument of that: a descriptor, the address of a lock
+	Waker   int    // thread that ended its waits; 0 for the kernel: a device, the network, a timer
+	Process int    // that the waker is a thread of; 0 for the kernel
 	Count   uint64
-	Waited  time.Duration // until it was woken, all together
 }
+
+// Wakers sums who ends the waits of the threads of some processes. Without Close it goes on until this process ends, however it ends. Its methods
+// may be called from any goroutine.
+type Wakers struct {
+	mu     sync.Mutex
+	maps   *maps
+	filter []byte // mapped
+	all    []*attached
+	pids   []int
+	closed bool
+}
+
+// OpenWakers loads the program that sums, for no process yet. It takes some 30 ms of CPU time: the kernel's description of its types is read. From
+// then on each wake-up on the machine costs some nanoseconds. Its errors are those of [Open]; from inside a pid namespace the numbers of threads
+// are not known, which is ErrUnsupported.
+func OpenWakers() (*Wakers, error) {
+	if err := permitted(); err != nil {
+		return nil, err
+	}
+	if first, err := inFirstNamespace(); err != nil || !first {
+		return nil, errors.Join(err, unsupported("who wakes threads cannot be told from inside a pid namespace"))
+	}
+	types := btf.NewCache()
+	s, err := readShape(types)
+	if err != nil {
+		return nil, err
+	}
+	w := &Wakers{}
+	if w.maps, err = newWakerMaps(); err != nil {
+		return nil, err
+	}
+	if w.filter, err = mapWhole(w.maps.filter.FD(), filterSize); err != nil {
+		w.Close()
+		return nil, explain("mapping the filter", err)
+	}
+	k := &Keeper{shape: s, maps: w.maps, types: types}
+	if w.all, err = k.attach([]hook{{name: "culprit_waker", points: []string{"sched_waking"}, make: wakers}}); err != nil {
+		w.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// newWakerMaps makes the maps of a Wakers.
+func newWakerMaps() (m *maps, err error) {
+	m = &maps{}
+	if m.filter, err = ebpf.NewMap(filterSpec); err == nil {
+		m.wakers, err = ebpf.NewMap(&ebpf.MapSpec{Name: "culprit_wakers", Type: ebpf.Hash, KeySize: wakeKeySize, ValueSize: wakeSize, MaxEntries: maxWakers, Flags: unix.BPF_F_NO_PREALLOC})
+	}
+	if err != nil {
+		m.close()
+		return nil, explain("making a map", err)
+	}
+	return m, nil
+}
+
+// Places in the frame of the program of wake-ups: a key, and a value.
+const (
+	atWakeKey   = -40
+	atWakeValue = -56
+)
 
 // wakers is the program of each wake-up, in the thread that wakes. What an interrupt wakes is put down to the kernel, as far as it can be
 // told: an interrupt that comes while the program computes leaves a number below 0 where that of a system call stands. One that comes in
 // a system call is taken for the thread: so is a packet that the thread sends to this machine itself.
 func wakers(s *shape, m *maps) asm.Instructions {
 	c := &code{shape: s, maps: m}
-	c.wakened("end")
+	c.add(load(rTask, asm.R1, 0, asm.DWord))
+	c.leaveUnlessWatched("end")
 	c.add(
-		store(asm.R10, atSince, asm.R1, asm.DWord),
 		load(asm.R1, rTask, int(s.pid), asm.Word),
-		store(asm.R10, atKey, asm.R1, asm.Word),
-		asm.StoreImm(asm.R10, atKey+4, 0, asm.Word),
-		zero(asm.R10, atTask),
+		store(asm.R10, atWakeKey+wakeWaiter, asm.R1, asm.Word),
+		asm.StoreImm(asm.R10, atWakeKey+wakeWaker, 0, asm.Word),
+		zero(asm.R10, atWakeKey+wakeArg),
+		number(asm.R10, atWakeKey+wakeCall, 0xffffffff),
+		number(asm.R10, atWakeValue+wakeCount, 1),
+		zero(asm.R10, atWakeValue+wakeProcess),
 	)
+	c.waiting("end")
 	c.waker()
-	c.add(
-		asm.FnKtimeGetNs.Call(),
-		load(asm.R1, asm.R10, atSince, asm.DWord),
-		asm.Sub.Reg(asm.R0, asm.R1),
-		asm.Mov.Reg(rRow, asm.R0),
-		asm.JSGE.Imm(rRow, 0, "sum"),
-		asm.Mov.Imm(rRow, 0), // clocks of two processors may differ
-	)
-	c.at("sum")
-	c.lookup(m.wakers, atKey)
+	c.lookup(m.wakers, atWakeKey)
 	c.add(asm.JEq.Imm(asm.R0, 0, "new"), asm.Mov.Reg(asm.R2, asm.R0))
 	c.count(asm.R2, wakeCount, 1)
-	c.add(indivisible(asm.AddAtomic, asm.R2, wakeTime, rRow), asm.Ja.Label("end"))
+	c.add(asm.Ja.Label("end"))
 	c.at("new")
 	c.add(
-		number(asm.R10, atTask-16, 1),
-		store(asm.R10, atTask-8, rRow, asm.DWord),
 		asm.LoadMapPtr(asm.R1, m.wakers.FD()),
 		asm.Mov.Reg(asm.R2, asm.R10),
-		asm.Add.Imm(asm.R2, atKey),
+		asm.Add.Imm(asm.R2, atWakeKey),
 		asm.Mov.Reg(asm.R3, asm.R10),
-		asm.Add.Imm(asm.R3, atTask-16),
+		asm.Add.Imm(asm.R3, atWakeValue),
 		asm.Mov.Imm(asm.R4, int32(ebpf.UpdateNoExist)),
 		asm.FnMapUpdateElem.Call(),
 	)
@@ -79,74 +144,104 @@ func wakers(s *shape, m *maps) asm.Instructions {
 	return c.list
 }
 
-// waker puts the number of the thread that wakes behind that of the one that is woken, and its process into the value; nothing where it is the
-// kernel.
+// waiting puts into the key what the thread in rTask waits in. It stays -1 where that is no system call.
+func (c *code) waiting(end string) {
+	c.add(
+		asm.Mov.Reg(asm.R1, rTask),
+		asm.FnTaskPtRegs.Call(),
+		asm.JEq.Imm(asm.R0, 0, end),
+		load(asm.R1, asm.R0, int(c.shape.origAX), asm.DWord),
+		asm.JSLT.Imm(asm.R1, 0, "waits"),
+		store(asm.R10, atWakeKey+wakeCall, asm.R1, asm.Word),
+		asm.StoreImm(asm.R10, atWakeKey+wakeCall+4, 0, asm.Word),
+		load(asm.R2, asm.R0, int(c.shape.di), asm.DWord),
+		store(asm.R10, atWakeKey+wakeArg, asm.R2, asm.DWord),
+		asm.JEq.Imm(asm.R1, unix.SYS_NANOSLEEP, "sum"), // only a timer ends it, whomever its interrupt comes upon
+		asm.JEq.Imm(asm.R1, unix.SYS_CLOCK_NANOSLEEP, "sum"),
+	)
+	c.at("waits")
+	c.add(asm.Mov.Imm(asm.R0, 0))
+}
+
+// waker puts the number of the thread that wakes into the key, and its process into the value; nothing where it is the kernel.
 func (c *code) waker() {
 	c.add(
-		load(asm.R1, rRow, ownerOff, asm.Word),
-		asm.And.Imm(asm.R1, reasonMask),
-		asm.JEq.Imm(asm.R1, int32(BlockedSleep), "kernel"), // only a timer ends it, whomever its interrupt comes upon
 		asm.FnGetCurrentTaskBtf.Call(),
 		asm.Mov.Reg(rContext, asm.R0),
 		load(asm.R1, rContext, int(c.shape.flags), asm.Word),
 		asm.And.Imm(asm.R1, kernelThreads),
-		asm.JNE.Imm(asm.R1, 0, "kernel"),
+		asm.JNE.Imm(asm.R1, 0, "sum"),
 		asm.Mov.Reg(asm.R1, rContext),
 		asm.FnTaskPtRegs.Call(),
-		asm.JEq.Imm(asm.R0, 0, "kernel"),
+		asm.JEq.Imm(asm.R0, 0, "sum"),
 		load(asm.R1, asm.R0, int(c.shape.origAX), asm.DWord),
-		asm.JSLT.Imm(asm.R1, 0, "kernel"),
+		asm.JSLT.Imm(asm.R1, 0, "sum"),
 		load(asm.R1, rContext, int(c.shape.pid), asm.Word),
-		store(asm.R10, atKey+4, asm.R1, asm.Word),
+		store(asm.R10, atWakeKey+wakeWaker, asm.R1, asm.Word),
 		load(asm.R1, rContext, int(c.shape.tgid), asm.Word),
-		store(asm.R10, atTask, asm.R1, asm.DWord),
+		store(asm.R10, atWakeValue+wakeProcess, asm.R1, asm.DWord),
 	)
-	c.at("kernel")
+	c.at("sum")
 	c.add(asm.Mov.Imm(asm.R0, 0))
 }
 
-// NeedWakers has it kept who ends the waits of watched threads. It costs each wake-up of the machine some nanoseconds, and one of a watched
-// thread some hundred. Each NeedWakers wants its ReleaseWakers. From inside a pid namespace the numbers of threads are not known, which is
-// ErrUnsupported.
-func (k *Keeper) NeedWakers() error {
-	if first, err := inFirstNamespace(); err != nil || !first {
-		return errors.Join(err, unsupported("who wakes threads cannot be told from inside a pid namespace"))
+// Sum has the waits of the threads of these processes summed from now on, and of no others.
+func (w *Wakers) Sum(pids []int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed || slices.Equal(pids, w.pids) {
+		return
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.closed {
-		return errClosed
+	watched := make([]byte, filterSize)
+	for _, pid := range pids {
+		watched[pid&(filterSize-1)] = 1
 	}
-	return k.needPrograms(needWakers)
+	for i, b := range watched {
+		if w.filter[i] != b {
+			w.filter[i] = b
+		}
+	}
+	w.pids = slices.Clone(pids)
 }
 
-// ReleaseWakers ends a NeedWakers.
-func (k *Keeper) ReleaseWakers() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.release(needWakers)
-}
-
-// Wakings takes what was summed since the last call, in no order.
-func (k *Keeper) Wakings() (list []Waking, err error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.closed {
+// Take takes what was summed since the last call, in no order. Processes whose numbers have their lowest 16 bits in common with one
+// that is summed may be in it.
+func (w *Wakers) Take() (list []Waking, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
 		return nil, errClosed
 	}
 	keys, values := make([][wakeKeySize]byte, maxWakers), make([][wakeSize]byte, maxWakers)
 	var at ebpf.MapBatchCursor
-	n, err := k.maps.wakers.BatchLookupAndDelete(&at, keys, values, nil)
+	n, err := w.maps.wakers.BatchLookupAndDelete(&at, keys, values, nil)
 	if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
 		return nil, fmt.Errorf("reading who woke whom: %w", err)
 	}
+	word := binary.LittleEndian
 	for i := range n {
 		key, value := keys[i], values[i]
 		list = append(list, Waking{
-			Waiter: int(binary.LittleEndian.Uint32(key[:])), Waker: int(binary.LittleEndian.Uint32(key[4:])),
-			Process: int(binary.LittleEndian.Uint64(value[wakeProcess:])), Count: binary.LittleEndian.Uint64(value[wakeCount:]),
-			Waited: time.Duration(binary.LittleEndian.Uint64(value[wakeTime:])),
+			Waiter: int(word.Uint32(key[wakeWaiter:])), Waker: int(word.Uint32(key[wakeWaker:])),
+			Call: int(int32(word.Uint32(key[wakeCall:]))), Arg: word.Uint64(key[wakeArg:]),
+			Process: int(word.Uint64(value[wakeProcess:])), Count: word.Uint64(value[wakeCount:]),
 		})
 	}
 	return list, nil
+}
+
+// Close takes the program away.
+func (w *Wakers) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return nil
+	}
+	w.closed = true
+	errs := []error{closeAll(w.all)}
+	if w.filter != nil {
+		errs = append(errs, unmap(w.filter))
+	}
+	w.maps.close()
+	return errors.Join(errs...)
 }

@@ -1,11 +1,12 @@
-// Package wakers keeps who ended the waits of the targets' threads lately. The kernel sums it while it is asked for: a thread that waits was
+// Package wakers keeps who ended the waits of the targets' threads lately. The kernel counts it while it is asked for: a thread that waits was
 // seen not long ago. Where threads are woken very often it is asked for a second in ten only.
 //
-// It must not know targets, or what is measured of them. A Table is for one goroutine at a time.
+// It must not know targets, or what is measured of them. A Table is for one goroutine at a time, a Kernel for any.
 package wakers
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"culprit/daemon/threadstats"
@@ -20,85 +21,98 @@ type Share struct {
 	Of float64
 }
 
-// A Source is where the sums are kept.
-type Source interface {
-	// NeedWakers has them kept until release is called.
-	NeedWakers() (release func(), err error)
-	// Wakings takes what was summed since the last call.
-	Wakings() ([]threadstats.Waking, error)
+// A Wait is what a thread waits in: the number of a system call, and its first argument.
+type Wait struct {
+	Call int
+	Arg  uint64
 }
 
-// A Table is who woke whom. Times are session times, in seconds.
+// A Source counts wake-ups.
+type Source interface {
+	// Count has the waits of the threads of these processes counted from now on, and of no others.
+	Count(pids []int) error
+	// Take takes what was counted since the last call.
+	Take() ([]threadstats.Waking, error)
+}
+
+// A Table is who woke whom. Times are session times, in seconds. Its fields are set before it is used.
 type Table struct {
-	Source  Source
-	release func() // nil while nothing is kept
-	failed  bool   // the kernel does not keep it
-	asked   float64
-	took    float64 // when it was read last
-	rested  float64 // until when nothing is kept
-	of      map[int]map[Waker]float64
+	Source Source
+	Self   int // process whose wake-ups are none of the program's
+
+	counts bool // somebody is counted
+	failed bool // the kernel does not count
+	asked  float64
+	took   float64 // when it was read last
+	rested float64 // until when nothing is counted
+	of     map[int]map[Wait]map[Waker]float64
 }
 
 const (
 	unasked = 3.0   // s after which nobody asks any more
-	often   = 10000 // wake-ups a second above which it is kept for a while only
+	often   = 10000 // wake-ups a second above which they are counted for a while only
 	while   = 1.0   // s
 	rest    = 9.0   // s
-	fade    = 0.85  // what is left of a wait after a second
-	least   = 1e-6  // s; what is less is forgotten
+	fade    = 0.85  // what is left of a count after a second
+	least   = 0.05  // what is less is forgotten
+
+	maxWaits = 64 // of one thread
 )
 
 // Ask has it kept for the next seconds.
-func (t *Table) Ask(now float64) {
-	t.asked = now
-	if t.release != nil || t.failed || now < t.rested {
+func (t *Table) Ask(now float64) { t.asked = now }
+
+// Update reads what was counted, and has the threads of these processes counted from now on if anybody asks.
+func (t *Table) Update(now float64, pids []int) {
+	if t.failed {
 		return
 	}
-	release, err := t.Source.NeedWakers()
-	if t.failed = err != nil; t.failed {
-		return
+	counted := t.counts
+	if counted {
+		t.read(now)
 	}
-	t.release, t.took = release, now
-	_, _ = t.Source.Wakings() // of before
+	if t.counts = t.asked > 0 && now-t.asked <= unasked && now >= t.rested; !t.counts {
+		pids = nil
+	}
+	t.failed = t.failed || t.Source.Count(pids) != nil
+	if !counted {
+		_, _ = t.Source.Take() // of before
+		t.took = now
+	}
 }
 
-// Update reads what was summed.
-func (t *Table) Update(now float64) {
-	if t.release == nil || now <= t.took {
-		return
-	}
-	list, err := t.Source.Wakings()
-	if err != nil {
-		t.failed = true
-		t.Close()
+func (t *Table) read(now float64) {
+	list, err := t.Source.Take()
+	if t.failed = err != nil; t.failed || now <= t.took {
 		return
 	}
 	woken := 0.0
 	t.age(now - t.took)
 	for _, w := range list {
-		woken += float64(w.Count)
-		t.note(w)
+		if woken += float64(w.Count); w.Process != t.Self {
+			t.note(w)
+		}
 	}
-	many := woken/(now-t.took) > often
-	t.took = now
-	switch {
-	case many:
+	if woken/(now-t.took) > often {
 		t.rested = now + rest
-		t.Close()
-	case now-t.asked > unasked:
-		t.Close()
 	}
+	t.took = now
 }
 
 func (t *Table) age(seconds float64) {
 	left := 1 - (1-fade)*min(seconds, while)
-	for tid, by := range t.of {
-		for w := range by {
-			if by[w] *= left; by[w] < least {
-				delete(by, w)
+	for tid, waits := range t.of {
+		for wait, by := range waits {
+			for w := range by {
+				if by[w] *= left; by[w] < least {
+					delete(by, w)
+				}
+			}
+			if len(by) == 0 {
+				delete(waits, wait)
 			}
 		}
-		if len(by) == 0 {
+		if len(waits) == 0 {
 			delete(t.of, tid)
 		}
 	}
@@ -106,31 +120,55 @@ func (t *Table) age(seconds float64) {
 
 func (t *Table) note(w threadstats.Waking) {
 	if t.of == nil {
-		t.of = map[int]map[Waker]float64{}
+		t.of = map[int]map[Wait]map[Waker]float64{}
 	}
 	if t.of[w.Waiter] == nil {
-		t.of[w.Waiter] = map[Waker]float64{}
+		t.of[w.Waiter] = map[Wait]map[Waker]float64{}
 	}
-	t.of[w.Waiter][Waker{w.Waker, w.Process}] += w.Waited.Seconds()
+	waits, wait := t.of[w.Waiter], Wait{w.Call, w.Arg}
+	if waits[wait] == nil {
+		if len(waits) >= maxWaits {
+			wait.Arg = 0
+		}
+		if waits[wait] == nil {
+			waits[wait] = map[Waker]float64{}
+		}
+	}
+	waits[wait][Waker{w.Waker, w.Process}] += float64(w.Count)
 }
 
-// Of lists who ended the waits of a thread, the one that ended most first; nil if that is not known.
-func (t *Table) Of(tid int) (list []Share) {
-	all := 0.0
-	for w, s := range t.of[tid] {
-		list, all = append(list, Share{w, s}), all+s
+// Of lists who ended the waits of a thread for the same, or in the same system call if that is not known; the one that ended most comes first. It is
+// nil if nothing is known.
+func (t *Table) Of(tid int, wait Wait) []Share {
+	if by := t.of[tid][wait]; len(by) > 0 {
+		return shares(by)
 	}
-	for i := range list {
-		list[i].Of /= all
+	return t.sum(tid, func(w Wait) bool { return w.Call == wait.Call })
+}
+
+// All lists who ended all waits of a thread.
+func (t *Table) All(tid int) []Share { return t.sum(tid, func(Wait) bool { return true }) }
+
+func (t *Table) sum(tid int, which func(Wait) bool) []Share {
+	sum := map[Waker]float64{}
+	for wait, by := range t.of[tid] {
+		if which(wait) {
+			for w, n := range by {
+				sum[w] += n
+			}
+		}
+	}
+	return shares(sum)
+}
+
+func shares(by map[Waker]float64) (list []Share) {
+	all := 0.0
+	for n := range maps.Values(by) {
+		all += n
+	}
+	for w, n := range by {
+		list = append(list, Share{w, n / all})
 	}
 	slices.SortFunc(list, func(a, b Share) int { return cmp.Or(cmp.Compare(b.Of, a.Of), cmp.Compare(a.TID, b.TID)) })
 	return list
-}
-
-// Close has nothing kept any more; what is known stays.
-func (t *Table) Close() {
-	if t.release != nil {
-		t.release()
-		t.release = nil
-	}
 }

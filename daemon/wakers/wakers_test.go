@@ -4,67 +4,101 @@ import (
 	"errors"
 	"math"
 	"testing"
-	"time"
 
 	"culprit/daemon/threadstats"
 )
 
-// A kernelSide hands out what a test has it sum.
+// A kernelSide hands out what a test has it count.
 type kernelSide struct {
-	needs int
-	sums  []threadstats.Waking
-	err   error
+	pids   []int
+	counts []threadstats.Waking
+	err    error
 }
 
-func (k *kernelSide) NeedWakers() (func(), error) {
-	k.needs++
-	return func() { k.needs-- }, k.err
+func (k *kernelSide) Count(pids []int) error {
+	k.pids = pids
+	return k.err
 }
 
-func (k *kernelSide) Wakings() (list []threadstats.Waking, err error) {
-	list, k.sums = k.sums, nil
+func (k *kernelSide) Take() (list []threadstats.Waking, err error) {
+	list, k.counts = k.counts, nil
 	return list, k.err
 }
 
-// TestTable: it is kept while somebody asks, who woke longest comes first, old waits fade, and many wake-ups give a rest.
+// TestTable: it is kept while somebody asks, who woke most often comes first, old waits fade, and many wake-ups give a rest.
 func TestTable(t *testing.T) {
 	k := &kernelSide{}
-	tab := &Table{Source: k}
-	tab.Update(1)
-	if k.needs != 0 || tab.Of(7) != nil {
+	tab := &Table{Source: k, Self: 99}
+	pids := []int{5}
+	tab.Update(1, pids)
+	if len(k.pids) != 0 || tab.Of(7, Wait{}) != nil {
 		t.Fatal("it is kept, and nobody has asked")
 	}
 	tab.Ask(1)
-	k.sums = []threadstats.Waking{{Waiter: 7, Waker: 8, Process: 5, Count: 3, Waited: 300 * time.Millisecond}, {Waiter: 7, Count: 50, Waited: 100 * time.Millisecond}}
-	tab.Update(1.5)
-	if got := tab.Of(7); len(got) != 2 || got[0].Waker != (Waker{8, 5}) || math.Abs(got[0].Of-0.75) > 1e-9 || got[1].Waker != (Waker{}) {
-		t.Errorf("woken by %+v", got)
+	tab.Update(1.2, pids)
+	lock, other := Wait{202, 0x1000}, Wait{202, 0x2000}
+	k.counts = []threadstats.Waking{
+		{Waiter: 7, Call: 202, Arg: 0x1000, Waker: 8, Process: 5, Count: 3}, {Waiter: 7, Call: 202, Arg: 0x1000, Count: 1},
+		{Waiter: 7, Call: 202, Arg: 0x2000, Waker: 9, Process: 5, Count: 12}, {Waiter: 7, Call: 0, Arg: 3, Waker: 8, Process: 5, Count: 16},
+		{Waiter: 7, Call: 202, Arg: 0x1000, Waker: 98, Process: 99, Count: 1000},
+	}
+	tab.Update(1.4, pids)
+	if got := tab.Of(7, lock); len(got) != 2 || got[0].Waker != (Waker{8, 5}) || math.Abs(got[0].Of-0.75) > 1e-9 || got[1].Waker != (Waker{}) {
+		t.Errorf("for the lock it is woken by %+v", got)
+	}
+	if got := tab.Of(7, Wait{202, 0x3000}); len(got) != 3 || got[0].Waker != (Waker{9, 5}) || math.Abs(got[0].Of-0.75) > 1e-9 {
+		t.Errorf("for a lock that is not known it is woken by %+v", got)
+	}
+	if got := tab.All(7); len(got) != 3 || got[0].Waker != (Waker{8, 5}) || tab.Of(7, Wait{1, 3}) != nil {
+		t.Errorf("for all it is woken by %+v", got)
 	}
 	for now := 2.0; now < 3; now += 0.2 {
 		tab.Ask(now)
-		k.sums = []threadstats.Waking{{Waiter: 7, Count: 1, Waited: 200 * time.Millisecond}}
-		tab.Update(now)
+		k.counts = []threadstats.Waking{{Waiter: 7, Call: 202, Arg: 0x2000, Count: 10}}
+		tab.Update(now, pids)
 	}
-	if got := tab.Of(7); got[0].TID != 0 {
+	if got := tab.Of(7, other); got[0].TID != 0 {
 		t.Errorf("later it is woken by %+v", got)
 	}
-	tab.Update(7)
-	if k.needs != 0 {
+	tab.Update(7, pids)
+	if len(k.pids) != 0 {
 		t.Error("nobody has asked for seconds, and it is kept")
 	}
 	tab.Ask(8)
-	k.sums = []threadstats.Waking{{Waiter: 7, Count: 20000, Waited: time.Second}}
-	tab.Update(9)
+	tab.Update(8, pids)
+	k.counts = []threadstats.Waking{{Waiter: 7, Count: 20000}}
+	tab.Update(9, pids)
 	tab.Ask(9.5)
-	if k.needs != 0 {
+	if tab.Update(9.6, pids); len(k.pids) != 0 {
 		t.Error("there are too many wake-ups, and they are kept")
 	}
-	if tab.Ask(20); k.needs != 1 {
+	tab.Ask(20)
+	if tab.Update(20, pids); len(k.pids) != 1 {
 		t.Error("after a rest it is not kept again")
 	}
 	k.err = errors.New("gone")
-	tab.Update(21)
-	if tab.Ask(40); k.needs != 0 {
+	tab.Update(21, pids)
+	k.err = nil
+	tab.Ask(40)
+	if tab.Update(40, nil); !tab.failed {
 		t.Error("the kernel does not keep it, and is asked again")
+	}
+}
+
+// TestWaitsAreBounded: a thread that waits for ever new addresses takes no more room than for a few.
+func TestWaitsAreBounded(t *testing.T) {
+	k := &kernelSide{}
+	tab := &Table{Source: k, Self: 99}
+	tab.Ask(1)
+	tab.Update(1, nil)
+	for i := range 10 * maxWaits {
+		k.counts = append(k.counts, threadstats.Waking{Waiter: 7, Call: 202, Arg: uint64(i+1) * 8, Waker: 8, Count: 1})
+	}
+	tab.Update(1.2, nil)
+	if n := len(tab.of[7]); n > maxWaits+1 {
+		t.Errorf("%d waits", n)
+	}
+	if got := tab.All(7); len(got) != 1 || got[0].Of != 1 {
+		t.Errorf("%+v", got)
 	}
 }

@@ -58,7 +58,7 @@ int main(int argc, char **argv)
 		target_bad("workers: 1 to %d", MAX_WORKERS);
 	for (int i = 0; i < workers; i++)
 		pthread_create(&t[i], NULL, worker, NULL);
-	for (uint64_t next = 0; !target_stopping; target_poll(20))
+	for (uint64_t next = 0; !target_stopping; target_poll(period_ms < 20 ? (int)period_ms : 20))
 		if (target_now_ns() >= next) {
 			add_job();
 			next = target_now_ns() + (uint64_t)period_ms * 1000000;
