@@ -69,7 +69,9 @@ func (t *measured) wakersOf(tid int, call kernel.BlockedCall, now float64) (list
 	return list
 }
 
-func waitIn(call kernel.BlockedCall) wakers.Wait { return wakers.Wait{Call: call.NR, Arg: call.Args[0]} }
+func waitIn(call kernel.BlockedCall) wakers.Wait {
+	return wakers.Wait{Call: call.NR, Arg: call.Args[0]}
+}
 
 // unfed is what part of the waits of a thread of the target in a call nobody ends but time, or threads that have nothing to do themselves, 0 to 1;
 // ok is false if that is not known. d.mu is held.
