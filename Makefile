@@ -6,10 +6,12 @@ DEMOS := $(BUILD)/culprit-demo-cpu $(BUILD)/culprit-demo-lock $(BUILD)/culprit-d
 CFLAGS ?= -O2 -g
 TESTFLAGS ?= -timeout 15m
 ROUNDS ?= 10000
+SELECT ?=
+OPTIONS ?=
 
 .PHONY: help
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
 
 .PHONY: demo
 demo: packages build $(DEMOS) ## install what is needed, build, and let culprit find three known bottlenecks and one in redis
@@ -59,6 +61,15 @@ long: packages $(DEMOS) ## the long forms of the tests; as long as it takes
 .PHONY: attack
 attack: packages ## 10,000 attacks (ROUNDS) of a user without rights on a culprit of root; an hour or two
 	@cd e2e/attack && go test -count=1 -timeout 0 -run '^TestAttack$$' -args -rounds $(ROUNDS)
+
+.PHONY: culprits
+culprits: packages ## how often culprit is right: programs with known causes (SELECT matches names, OPTIONS as -rounds 3)
+	go run ./e2e/culprits -run '$(SELECT)' $(OPTIONS)
+
+.PHONY: culprits-servers
+culprits-servers: packages ## the same with servers: databases, interpreters, a build
+	@scripts/install-packages culprits || echo "culprits: leaves out what is missing"
+	go run ./e2e/culprits -servers -run '$(SELECT)' $(OPTIONS)
 
 .PHONY: packages
 packages:

@@ -2,15 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"time"
 
 	"culprit/daemon"
 	"culprit/grid"
+	"culprit/internal/servers"
 	"culprit/pcl/check"
 )
 
@@ -68,17 +69,17 @@ func redisOnce(metric string, each bool) (r Result, err error) {
 	}
 	defer os.RemoveAll(dir)
 	server, client, err := startRedis(dir)
-	defer end(server)
 	if err != nil {
 		return r, err
 	}
+	defer server.Close()
 	defer client.Close()
 	lib, _, err := check.Load(check.Options{Texts: []string{passages}})
 	if err != nil {
 		return r, err
 	}
 	began := time.Now()
-	d, err := daemon.Attach(context.Background(), daemon.Options{Library: lib}, server.Process.Pid)
+	d, err := daemon.Attach(context.Background(), daemon.Options{Library: lib}, server.PID)
 	if err != nil {
 		return r, err
 	}
@@ -122,21 +123,15 @@ func ms(since time.Time) float64 { return float64(time.Since(since).Microseconds
 
 // startRedis starts the server on a socket in dir, and a client that asks it for something a thousand times a second until
 // its connection is closed: the server works, and the machine has room for what is measured.
-func startRedis(dir string) (server *exec.Cmd, client net.Conn, err error) {
-	socket := filepath.Join(dir, "s")
-	server = exec.Command("redis-server", "--port", "0", "--unixsocket", socket, "--dir", dir, "--save", "", "--appendonly", "no")
-	if err := server.Start(); err != nil {
+func startRedis(dir string) (server *servers.Redis, client net.Conn, err error) {
+	if server, err = servers.StartRedis(dir); err != nil {
 		return nil, nil, err
 	}
-	for i := 0; ; i++ {
-		if client, err = net.Dial("unix", socket); err == nil {
-			go ask(client)
-			return server, client, nil
-		} else if i == 100 {
-			return server, nil, err
-		}
-		time.Sleep(20 * time.Millisecond)
+	if client, err = net.Dial("unix", server.Socket); err != nil {
+		return nil, nil, errors.Join(err, server.Close())
 	}
+	go ask(client)
+	return server, client, nil
 }
 
 func ask(c net.Conn) {

@@ -365,15 +365,14 @@ func redisAtWork() (int, func(), error) {
 	}
 	server, client, err := startRedis(dir)
 	if err != nil {
-		end(server)
 		leave()
 		return 0, nil, err
 	}
-	stop, err := loadedBy(exec.Command("redis-benchmark", "-s", client.RemoteAddr().String(), "-c", "4", "-n", "1000000000", "-q", "-t", "set,get"))
-	return server.Process.Pid, func() {
+	stop, err := loadedBy(exec.Command("redis-benchmark", "-s", server.Socket, "-c", "4", "-n", "1000000000", "-q", "-t", "set,get"))
+	return server.PID, func() {
 		stop()
 		client.Close()
-		end(server)
+		server.Close()
 		leave()
 	}, err
 }

@@ -105,6 +105,7 @@ var allowed = map[string][]string{
 	"bench":              {"grid", "trampoline", "pcl", "visi", "daemon", "consultant"},
 	"e2e":                {},
 	"e2e/peer":           {"grid", "pcl", "daemon"},
+	"e2e/culprits":       {"session/report"},
 	"internal":           {},
 }
 

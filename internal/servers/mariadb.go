@@ -2,7 +2,6 @@ package servers
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,19 +34,11 @@ func StartMariaDB(dir string) (*MariaDB, error) {
 	if m.Server, err = start(cmd, dir, syscall.SIGTERM); err != nil {
 		return nil, err
 	}
-	return m, m.await(m.answers)
+	return m, m.await(func() error { return dial("unix", m.socket) })
 }
 
-func (m *MariaDB) answers() error {
-	c, err := net.Dial("unix", m.socket)
-	if err != nil {
-		return err
-	}
-	return c.Close()
-}
-
-// SysbenchCommand is the load generator sysbench with a test of its own (oltp_read_only) and what it is to do (prepare, run), over so many
-// connections for so many seconds.
+// SysbenchCommand is the load generator sysbench with a test of its own (oltp_read_only), or the path of a script in Lua, and what it is to do
+// (prepare, run), over so many connections for so many seconds.
 func (m *MariaDB) SysbenchCommand(test, what string, connections int, span time.Duration) (*exec.Cmd, error) {
 	bin, err := exec.LookPath("sysbench")
 	if err != nil {

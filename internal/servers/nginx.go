@@ -38,7 +38,7 @@ func StartNginx(dir string, workers int, settings string, files map[string]strin
 			return nil, missing("nginx")
 		}
 	}
-	port, err := freePort()
+	port, err := FreePort()
 	if err != nil {
 		return nil, err
 	}
@@ -73,8 +73,8 @@ func write(path, text string) error {
 	return os.WriteFile(path, []byte(text), 0o644)
 }
 
-// freePort is a port of the loopback interface that nobody had a moment ago.
-func freePort() (int, error) {
+// FreePort is a port of the loopback interface that nobody had a moment ago.
+func FreePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return 0, err

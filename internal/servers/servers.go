@@ -1,6 +1,6 @@
-// Package servers starts servers of Debian's packages for tests and benchmarks: PostgreSQL, MariaDB and nginx. Each has its own
-// directory, can be reached from this machine only, and is never a system service. A server belongs to one goroutine. Close ends
-// it; without Close its processes and its directory stay.
+// Package servers starts servers of Debian's packages for tests and benchmarks: PostgreSQL, MariaDB, redis, memcached and nginx. Each
+// has its own directory, can be reached from this machine only, and is never a system service. A server belongs to one goroutine.
+// Close ends it; without Close its processes and its directory stay.
 //
 // It imports nothing of the project.
 package servers

@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sort"
 	"strings"
 	"sync/atomic"
@@ -63,19 +64,32 @@ func Build(t testing.TB, source string, flags ...string) string {
 	if !filepath.IsAbs(source) {
 		source = filepath.Join(Root(t), source)
 	}
-	compiler := "gcc"
+	compiler, args := compilerFor(source)
+	require.Tool(t, compiler)
+	if compiler != "rustc" {
+		args = append(args, "-Wall", "-Wextra", "-I", filepath.Join(Root(t), "testdata", "targets"))
+	}
+	return cached(t, source, compiler, append(args, flags...))
+}
+
+// Compile is Build for who is no test: it keeps the programs in a directory, and finds headers beside the source only.
+func Compile(dir, source string, flags ...string) (string, error) {
+	compiler, args := compilerFor(source)
+	if _, err := exec.LookPath(compiler); err != nil {
+		return "", fmt.Errorf("needs the program %s: scripts/install-packages installs it on Debian", compiler)
+	}
+	return cachedIn(dir, source, compiler, append(args, flags...))
+}
+
+// compilerFor is the compiler for a source, and the flags that every program gets.
+func compilerFor(source string) (compiler string, args []string) {
 	switch filepath.Ext(source) {
 	case ".cc":
-		compiler = "g++"
+		return "g++", slices.Clone(DefaultFlags)
 	case ".rs":
-		compiler = "rustc"
+		return "rustc", []string{"-O", "-g", "--edition", "2021"}
 	}
-	require.Tool(t, compiler)
-	if compiler == "rustc" {
-		return cached(t, source, compiler, append([]string{"-O", "-g", "--edition", "2021"}, flags...))
-	}
-	args := append(append([]string{}, DefaultFlags...), "-Wall", "-Wextra", "-I", filepath.Join(Root(t), "testdata", "targets"))
-	return cached(t, source, compiler, append(args, flags...))
+	return "gcc", slices.Clone(DefaultFlags)
 }
 
 // BuildGo compiles the Go program in directory dir (relative to the top of the source tree, or absolute) with the
@@ -101,19 +115,25 @@ func cached(t testing.TB, source, compiler string, args []string) string {
 	if err != nil {
 		t.Fatalf("testprog: %v", err)
 	}
-	key, err := cacheKey(source, compiler, args)
+	out, err := cachedIn(dir, source, compiler, args)
 	if err != nil {
 		t.Fatalf("testprog: %v", err)
+	}
+	return out
+}
+
+// cachedIn is the path of a program below a directory, which is built if it is not there.
+func cachedIn(dir, source, compiler string, args []string) (string, error) {
+	key, err := cacheKey(source, compiler, args)
+	if err != nil {
+		return "", err
 	}
 	base := strings.TrimSuffix(filepath.Base(source), filepath.Ext(source))
 	out := filepath.Join(dir, key, base)
 	if _, err := os.Stat(out); err == nil {
-		return out
+		return out, nil
 	}
-	if err := compile(source, compiler, args, out); err != nil {
-		t.Fatalf("testprog: %v", err)
-	}
-	return out
+	return out, compile(source, compiler, args, out)
 }
 
 // builds counts those of this process, whose tests may build one program at the same time.
