@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -129,11 +130,9 @@ func (o *options) measure(ctx context.Context, s subject) (res result, err error
 	return res, errors.Join(err, target.stop())
 }
 
-// The exit statuses of culprit after which there is a report of a program that goes on.
-const (
-	statusNothing    = 0
-	statusBottleneck = 10
-)
+// failures are the exit statuses of culprit after which there is nothing to judge: it failed, was used wrongly, may not, or the program has
+// ended. The others tell what was found (docs/output.md); -1 is a signal.
+var failures = []int{-1, 1, 2, 3, 4}
 
 // beyond is how long culprit may take beside the time that it was given.
 const beyond = time.Minute
@@ -153,7 +152,7 @@ func (o *options) search(ctx context.Context, name string, pid int, dir string) 
 	if err := os.WriteFile(file+".txt", text, 0o644); err != nil {
 		return nil, err
 	}
-	if s := cmd.ProcessState; s == nil || s.ExitCode() != statusNothing && s.ExitCode() != statusBottleneck {
+	if s := cmd.ProcessState; s == nil || slices.Contains(failures, s.ExitCode()) {
 		return nil, fmt.Errorf("culprit: %w: %s", err, lastLine(text))
 	}
 	r, err := report.Read(file + ".json")

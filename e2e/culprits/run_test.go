@@ -63,13 +63,14 @@ func TestMeasure(t *testing.T) {
 		first   bool
 		trouble string
 	}{
-		"right":                {"echo ready; exec sleep 100", clean, statusBottleneck, true, ""},
-		"lines before":         {"echo one; echo already; echo ready; exec sleep 100", clean, statusBottleneck, true, ""},
+		"right":                {"echo ready; exec sleep 100", clean, 10, true, ""},
+		"a question is open":   {"echo ready; exec sleep 100", clean, 12, true, ""},
+		"lines before":         {"echo one; echo already; echo ready; exec sleep 100", clean, 10, true, ""},
 		"culprit fails":        {"echo ready; exec sleep 100", clean, 1, false, "culprit: exit status 1: the last line"},
 		"the target ended":     {"echo ready; exec sleep 100", clean, 4, false, "culprit: exit status 4"},
-		"something is left":    {"echo ready; exec sleep 100", left, statusNothing, false, "does not say that all probes were removed"},
-		"it ends before":       {"echo broken >&2; exit 3", clean, statusBottleneck, false, "it has ended before it was ready broken"},
-		"it ends in the midst": {"echo ready; exit 3", clean, statusBottleneck, true, "it has ended by itself: exit status 3"},
+		"something is left":    {"echo ready; exec sleep 100", left, 0, false, "does not say that all probes were removed"},
+		"it ends before":       {"echo broken >&2; exit 3", clean, 10, false, "it has ended before it was ready broken"},
+		"it ends in the midst": {"echo ready; exit 3", clean, 10, true, "it has ended by itself: exit status 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := optionsWith(t, fakeCulprit(t, c.report, c.status)).measure(t.Context(), shell(c.script))
@@ -130,7 +131,7 @@ func startOf(t *testing.T, pid int) uint64 {
 func TestJudgeAll(t *testing.T) {
 	right := reportOf(found{"CPUbound", []report.Focus{code("a.c/f")}, "f uses"})
 	right.RemovedClean = true
-	o := optionsWith(t, fakeCulprit(t, right, statusBottleneck))
+	o := optionsWith(t, fakeCulprit(t, right, 10))
 	o.rounds, o.json = 2, filepath.Join(t.TempDir(), "out.json")
 	two := []subject{shell("echo ready; exec sleep 100"), shell("echo ready; exec sleep 100")}
 	two[1].name, two[1].expect = "healthy", &expectation{cause: "x", healthy: true}
