@@ -141,7 +141,7 @@ var categories = []struct {
 }{
 	{"cpu", []string{"CPUbound"}},
 	{"kernel", []string{"SystemTimeHigh", "SystemCallTimeHigh", "PageFaultTimeHigh", "SchedulingDelay", "ShortLivedProcesses", "FrequentSmallIOOps"}},
-	{"waiting", []string{"ExcessiveSyncWaitingTime"}},
+	{"waiting", []string{"ExcessiveSyncWaitingTime", "LoadImbalance"}},
 	{"io", []string{"ExcessiveIOBlockingTime", "TooManySmallIOOps", "TooManyMajorFaults"}},
 }
 
@@ -150,10 +150,15 @@ func (e *expectation) category() string {
 	if e.healthy {
 		return healthyCategory
 	}
+	return categoryOf(e.right[0].hypotheses[0])
+}
+
+// categoryOf is the category of a hypothesis; "" if it has none.
+func categoryOf(hypothesis string) string {
 	for _, c := range categories {
-		if slices.Contains(c.hypotheses, e.right[0].hypotheses[0]) {
+		if slices.Contains(c.hypotheses, hypothesis) {
 			return c.name
 		}
 	}
-	return "other"
+	return ""
 }

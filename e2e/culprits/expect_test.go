@@ -95,17 +95,13 @@ func TestPrograms(t *testing.T) {
 	if len(all) < 8 {
 		t.Errorf("only %d programs", len(all))
 	}
-	why, err := os.ReadFile(filepath.Join(root, "pcl", "lib", "why.pcl"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	seen := map[string]bool{}
 	for _, s := range all {
 		if seen[s.name] {
 			t.Errorf("there are two programs called %s", s.name)
 		}
 		seen[s.name] = true
-		checkHypotheses(t, s.name, s.expect, string(why))
+		checkHypotheses(t, s.name, s.expect)
 		checkNames(t, s.name, s.expect, source(t, root, s.name))
 	}
 }
@@ -128,12 +124,31 @@ func source(t *testing.T, root, name string) string {
 	return strings.Join(lines, "")
 }
 
-func checkHypotheses(t *testing.T, name string, e *expectation, why string) {
+func checkHypotheses(t *testing.T, name string, e *expectation) {
 	t.Helper()
 	for _, a := range e.right {
 		for _, h := range a.hypotheses {
-			if !regexp.MustCompile(`(?m)^hypothesis ` + h + ` \{`).MatchString(why) {
+			if categoryOf(h) == "" {
 				t.Errorf("%s: there is no hypothesis %s", name, h)
+			}
+		}
+	}
+}
+
+// TestCategories: each hypothesis of the library belongs to a category.
+func TestCategories(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(testprog.Root(t), "pcl", "lib", "*.pcl"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files: %v", len(files), err)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range regexp.MustCompile(`(?m)^hypothesis (\w+)`).FindAllSubmatch(text, -1) {
+			if categoryOf(string(h[1])) == "" {
+				t.Errorf("%s belongs to no category", h[1])
 			}
 		}
 	}
