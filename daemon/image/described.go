@@ -72,9 +72,9 @@ func (o *Object) HandlesExceptions() bool { return o.frames.HandlesExceptions() 
 // HasLandingPads reports whether anything is done in the file when an exception passes, or a thread is cancelled: destructors, for example.
 func (o *Object) HasLandingPads() bool { return o.frames.HasLandingPads() }
 
-// assignModules fills in Module from the units, or else the name of the object. A debug file that lies beside a stripped
-// object does not count: whether a machine has libc's installed must not change what libc's functions are called, and
-// reading it would be the larger part of an attach.
+// assignModules fills in Module from the units, or else the name of the object. The debug file of a library that the distribution has
+// installed does not count: whether a machine has libc's must not change what libc's functions are called, and reading it would be the
+// larger part of an attach.
 func (o *Object) assignModules(funcs []*Function) {
 	if !o.dwarf.Own() {
 		for _, f := range funcs {

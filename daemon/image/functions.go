@@ -153,7 +153,7 @@ type tableBuilder struct {
 
 func (o *Object) buildTable() (*functionTable, error) {
 	// Expanding DWARF takes longest; whoever waits for it below shares the result.
-	if o.elf.Section(".debug_info") != nil {
+	if o.dwarf.Own() {
 		go o.dwarf.Units()
 	}
 	set, err := o.readSymbols()

@@ -87,7 +87,10 @@ func (o *Object) CodeRead(lo, hi uint64) []byte { return o.elf.CodeRead(lo, hi) 
 // from now on. tell may be called from any goroutine, and must not call the object.
 func (o *Object) OnLeftOut(tell func(text string)) { o.elf.OnLeftOut(tell) }
 
-// HasDwarf reports whether the file holds DWARF itself; there may be some in a file of debug symbols.
+// LiesIn says where the object lies, for its debug file may lie there too. To be called before anything else is asked of the object.
+func (o *Object) LiesIn(root elffile.Root, dir string) { o.elf.LiesIn(root, dir) }
+
+// HasDwarf reports whether there is DWARF that counts as the object's own: see elffile.File.DescribesItself. There may be some that does not.
 func (o *Object) HasDwarf() bool { return o.dwarf.Own() }
 
 // oftenEnough is in how many steps of a loop ended is asked once.

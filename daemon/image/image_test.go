@@ -310,7 +310,7 @@ func TestSeparateDebugFile(t *testing.T) {
 	defer func() { elffile.DebugRoot = old }()
 	o := openFile(t, testprog.Strip(t, path), "prog")
 	f := one(t, o, "tail_cond")
-	if _, line, ok := o.Line(f.Addr); !ok || line == 0 || f.Module != "prog" {
+	if _, line, ok := o.Line(f.Addr); !ok || line == 0 || f.Module != "prog.c" {
 		t.Errorf("%+v, line %d", f, line)
 	}
 	if _, err := o.Flow(f); err != nil {

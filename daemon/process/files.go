@@ -1,6 +1,7 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -58,17 +59,81 @@ func openPath(path string) (fd int, err error) {
 
 // openInRoot follows the path within the target's root directory, so that no link can lead out of it.
 func (p *Process) openInRoot(m raw.Mapping) (*os.File, error) {
-	root, err := unix.Open(fmt.Sprintf("/proc/%d/root", p.pid), unix.O_PATH|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, fmt.Errorf("root directory of process %d: %w", p.pid, err)
-	}
-	defer unix.Close(root)
-	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT}
-	fd, err := unix.Openat2(root, m.Path, &how)
+	fd, err := p.pathInRoot(m.Path)
 	if err != nil {
 		return nil, fmt.Errorf("file mapped at %v: %w", m.Start, err)
 	}
 	return mappedFile(fd, m, true)
+}
+
+// pathInRoot is openPath within the target's root directory.
+func (p *Process) pathInRoot(path string) (fd int, err error) {
+	root, err := unix.Open(fmt.Sprintf("/proc/%d/root", p.pid), unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, fmt.Errorf("root directory of process %d: %w", p.pid, err)
+	}
+	defer unix.Close(root)
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
+	return unix.Openat2(root, path, &how)
+}
+
+// OpenInRoot opens a file by its absolute path in the target's root directory, for reading; owned asks for one that belongs to the target's
+// user. Nothing is opened but a regular file with something in it that the target's user may read too, and none that the kernel makes up as
+// it is read: whoever wrote the path, or a link on it, gets nothing opened that they could not open themselves. The caller closes it.
+func (p *Process) OpenInRoot(path string, owned bool) (*os.File, error) {
+	release, err := p.use()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	fd, err := p.pathInRoot(path)
+	if err != nil {
+		return nil, p.gone(err)
+	}
+	defer unix.Close(fd)
+	user, err := UserOf(p.pid)
+	if err != nil {
+		return nil, p.gone(err)
+	}
+	if err := mayOpen(fd, user, owned); err != nil {
+		return nil, err
+	}
+	open, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", fd), unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	return p.checkedFile(os.NewFile(uintptr(open), path), nil)
+}
+
+// mayOpen says why a file must not be opened that a user may have led to.
+func mayOpen(fd, user int, owned bool) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	var system unix.Statfs_t
+	if err := unix.Fstatfs(fd, &system); err != nil {
+		return err
+	}
+	own := int(st.Uid) == user
+	switch {
+	case st.Mode&unix.S_IFMT != unix.S_IFREG:
+		return errors.New("it is no regular file")
+	case st.Size == 0 || madeUp[int64(system.Type)]:
+		return errors.New("it is empty, or made up by the kernel")
+	case owned && !own:
+		return errors.New("it does not belong to the user of the process")
+	case !own && user != 0 && st.Mode&0o004 == 0:
+		return errors.New("the user of the process may not read it")
+	}
+	return nil
+}
+
+// madeUp are file systems of the kernel's in which to read a file may do something, or wait for something.
+var madeUp = map[int64]bool{
+	unix.PROC_SUPER_MAGIC: true, unix.SYSFS_MAGIC: true, unix.DEBUGFS_MAGIC: true, unix.TRACEFS_MAGIC: true, unix.SECURITYFS_MAGIC: true,
+	unix.CGROUP_SUPER_MAGIC: true, unix.CGROUP2_SUPER_MAGIC: true, unix.BPF_FS_MAGIC: true, unix.EFIVARFS_MAGIC: true, unix.PSTOREFS_MAGIC: true,
+	unix.SELINUX_MAGIC: true, unix.SMACK_MAGIC: true, unix.RDTGROUP_SUPER_MAGIC: true, unix.BINFMTFS_MAGIC: true, unix.AUTOFS_SUPER_MAGIC: true,
 }
 
 // mappedFile opens the file that fd names, and closes fd. It fails, and opens nothing, unless that is a regular file and the one that is mapped.

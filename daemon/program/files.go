@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"culprit/daemon/image"
+	"culprit/daemon/image/elffile"
 )
 
 // Files keeps one image per file, shared by all programs that map it. Safe for use by several goroutines.
@@ -76,6 +77,22 @@ func (s *Files) name(src Source, m *Mapping) string {
 	return base
 }
 
+// rootOf opens files where a process would find them. Once that has ended, nothing is there.
+func (s *Files) rootOf(src Source) elffile.Root {
+	return func(path string) (elffile.DebugReader, int64, error) {
+		f, err := src.OpenInRoot(path, false)
+		if err != nil {
+			return nil, 0, err
+		}
+		size, err := f.Seek(0, io.SeekEnd)
+		if err != nil {
+			f.Close()
+			return nil, 0, err
+		}
+		return mappedFile{f, s}, size, nil
+	}
+}
+
 // Open returns the image of a mapped file. The file stays open as long as the image may be read: until the daemon ends.
 func (s *Files) Open(src Source, m *Mapping) (*image.Object, error) {
 	s.mu.Lock()
@@ -98,6 +115,7 @@ func (s *Files) Open(src Source, m *Mapping) (*image.Object, error) {
 		f.Close()
 		return nil, err
 	}
+	o.LiesIn(s.rootOf(src), path.Dir(m.Path))
 	if say != nil {
 		o.OnLeftOut(say)
 	}

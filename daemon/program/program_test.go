@@ -48,6 +48,8 @@ func (r running) Exe() string {
 
 func (r running) OpenFile(m *Mapping) (*os.File, error) { return os.Open(m.Path) }
 
+func (r running) OpenInRoot(path string, _ bool) (*os.File, error) { return os.Open(path) }
+
 func (r running) Maps() (maps []Mapping, err error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", r))
 	for line := range bytes.Lines(text) {

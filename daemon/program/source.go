@@ -12,6 +12,9 @@ type Source interface {
 	Maps() ([]Mapping, error)
 	// OpenFile opens the very file that is mapped.
 	OpenFile(*Mapping) (*os.File, error)
+	// OpenInRoot opens a file by its absolute path where the process would find it; owned asks for one that belongs to the user of the
+	// process. It opens nothing that this user may not read, and nothing but regular files.
+	OpenInRoot(path string, owned bool) (*os.File, error)
 	// Exe is the path of the program's file.
 	Exe() string
 	// Invoked are the names by which the program was started.

@@ -40,6 +40,8 @@ func (s source) Maps() (out []program.Mapping, err error) {
 
 func (s source) OpenFile(m *program.Mapping) (*os.File, error) { return os.Open(m.Path) }
 
+func (s source) OpenInRoot(path string, _ bool) (*os.File, error) { return os.Open(path) }
+
 // none are the detours of a process without probes.
 type none struct{}
 

@@ -1,6 +1,8 @@
 package target
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 
 	"culprit/daemon/image"
@@ -28,6 +30,17 @@ func (s source) Maps() ([]program.Mapping, error) {
 
 func (s source) OpenFile(m *program.Mapping) (*os.File, error) {
 	return s.p.OpenMapping(process.Mapping{Start: process.Addr(m.Start), End: process.Addr(m.End), Offset: m.Offset, Dev: m.File.Dev, Inode: m.File.Inode, Path: m.Path})
+}
+
+// OpenInRoot finds nothing once the process has ended.
+func (s source) OpenInRoot(path string, owned bool) (*os.File, error) {
+	f, err := s.p.OpenInRoot(path, owned)
+	for _, over := range []error{process.ErrClosed, process.ErrTargetExited, process.ErrTargetExeced} {
+		if errors.Is(err, over) {
+			return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+		}
+	}
+	return f, err
 }
 
 // CodeMaps are mappings as a program knows them.

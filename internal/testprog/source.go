@@ -123,3 +123,37 @@ func Strip(t testing.TB, path string) string {
 	}
 	return out
 }
+
+// SplitDebug splits a program as packages are made: one without symbols that has a link to a file named prog.debug, and that file.
+func SplitDebug(t testing.TB, path string) (stripped, debug string) {
+	t.Helper()
+	stripped, debug = Strip(t, path), filepath.Join(t.TempDir(), "prog.debug")
+	Objcopy(t, "--only-keep-debug", path, debug)
+	Objcopy(t, "--add-gnu-debuglink="+debug, stripped)
+	return stripped, debug
+}
+
+// EmbedNames makes a stripped copy with the names of all its functions compressed in .gnu_debugdata.
+func EmbedNames(t testing.TB, path string) string {
+	t.Helper()
+	names := filepath.Join(t.TempDir(), "names")
+	Objcopy(t, "--only-keep-debug", path, names)
+	Objcopy(t, "--strip-debug", names)
+	if b, err := exec.Command("xz", "-k", names).CombinedOutput(); err != nil {
+		require.Skipf(t, "needs xz: %v %s", err, b)
+	}
+	stripped := Strip(t, path)
+	Objcopy(t, "--add-section", ".gnu_debugdata="+names+".xz", stripped)
+	return stripped
+}
+
+// Objcopy runs objcopy of binutils.
+func Objcopy(t testing.TB, args ...string) {
+	t.Helper()
+	if _, err := exec.LookPath("objcopy"); err != nil {
+		require.Skip(t, "needs objcopy from binutils")
+	}
+	if b, err := exec.Command("objcopy", args...).CombinedOutput(); err != nil {
+		t.Fatalf("objcopy %v: %v\n%s", args, err, b)
+	}
+}

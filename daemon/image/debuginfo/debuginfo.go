@@ -35,8 +35,8 @@ type Info struct {
 // New is the debug information of a file, or of its separate debug file. It is read when it is first asked for.
 func New(file *elffile.File) *Info { return &Info{file: file} }
 
-// Own reports whether the file holds DWARF itself; there may be some in a file of debug symbols.
-func (n *Info) Own() bool { return n.file.Section(".debug_info") != nil }
+// Own reports whether there is DWARF that counts as the file's own: see elffile.File.DescribesItself. There may be some that does not.
+func (n *Info) Own() bool { return n.file.DescribesItself() }
 
 // A Unit is one compile unit of DWARF.
 type Unit struct {
