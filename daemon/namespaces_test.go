@@ -103,3 +103,46 @@ func TestReplacedWhileMeasured(t *testing.T) {
 		t.Errorf("hash %s, undisturbed %s", got, want)
 	}
 }
+
+// TestDebugFileInAnotherRoot: a stripped program with a root directory of its own has its debug file there, beside it. It is measured as if it had
+// not been stripped; a file that leads out of that root is not found.
+func TestDebugFileInAnotherRoot(t *testing.T) {
+	require.Root(t)
+	bin := testprog.Build(t, "testdata/targets/selfcheck.c", "-static")
+	want := undisturbed(t, bin)
+	root := t.TempDir()
+	stripped, debug := testprog.SplitDebug(t, copyFile(t, bin, filepath.Join(t.TempDir(), "program"), 0o755))
+	copyFile(t, stripped, filepath.Join(root, "program"), 0o755)
+	if err := os.Symlink(debug, filepath.Join(root, "prog.debug")); err != nil { // for whoever is not in that root it leads to the right file
+		t.Fatal(err)
+	}
+	start := func() *testprog.Prog {
+		cmd := exec.Command("/program")
+		cmd.Dir, cmd.SysProcAttr = "/", &syscall.SysProcAttr{Chroot: root}
+		return testprog.StartCmd(t, cmd)
+	}
+	modules := func(p *testprog.Prog) string {
+		d := attachTo(t, p.PID)
+		defer detachClean(t, d, p.PID)
+		return strings.Join(d.targets[0].Modules(), " ")
+	}
+	p := start()
+	p.Expect(t, "READY", 10*time.Second)
+	if m := modules(p); strings.Contains(m, "selfcheck.c") {
+		t.Errorf("names were found outside of its root: modules %s", m)
+	}
+	p.Stop(t)
+	if err := os.Mkdir(filepath.Join(root, ".debug"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	copyFile(t, debug, filepath.Join(root, ".debug", "prog.debug"), 0o644)
+	p = start()
+	p.Expect(t, "READY", 10*time.Second)
+	if m := modules(p); !strings.Contains(m, "selfcheck.c") {
+		t.Errorf("modules %s", m)
+	}
+	isMeasured(t, p)
+	if got := p.Stop(t); got != want {
+		t.Errorf("hash %s, undisturbed %s", got, want)
+	}
+}

@@ -93,6 +93,17 @@ func (s *Files) rootOf(src Source) elffile.Root {
 	}
 }
 
+// dirInRoot is the directory of a mapped file as the process would name it. The kernel shows paths as we would, unless the process is in another
+// mount namespace.
+func dirInRoot(src Source, m *Mapping) string {
+	dir := path.Dir(m.Path)
+	root, err := os.Readlink(fmt.Sprintf("/proc/%d/root", src.PID()))
+	if rest, below := strings.CutPrefix(dir+"/", root+"/"); err == nil && root != "/" && below {
+		return "/" + strings.TrimSuffix(rest, "/")
+	}
+	return dir
+}
+
 // Open returns the image of a mapped file. The file stays open as long as the image may be read: until the daemon ends.
 func (s *Files) Open(src Source, m *Mapping) (*image.Object, error) {
 	s.mu.Lock()
@@ -115,7 +126,7 @@ func (s *Files) Open(src Source, m *Mapping) (*image.Object, error) {
 		f.Close()
 		return nil, err
 	}
-	o.LiesIn(s.rootOf(src), path.Dir(m.Path))
+	o.LiesIn(s.rootOf(src), dirInRoot(src, m))
 	if say != nil {
 		o.OnLeftOut(say)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"syscall"
 )
 
@@ -73,9 +74,9 @@ func (f *File) debugPlaces() (list []debugPlace) {
 	}
 	if l := f.debugLink(); l != nil && f.root != nil && len(f.dir) > 0 && f.dir[0] == '/' {
 		list = append(list,
-			debugPlace{f.root, f.dir + "/" + l.name, l, true},
-			debugPlace{f.root, f.dir + "/.debug/" + l.name, l, true},
-			debugPlace{f.root, debugDir + f.dir + "/" + l.name, l, false})
+			debugPlace{f.root, path.Join(f.dir, l.name), l, true},
+			debugPlace{f.root, path.Join(f.dir, ".debug", l.name), l, true},
+			debugPlace{f.root, path.Join(debugDir, f.dir, l.name), l, false})
 	}
 	return list
 }
