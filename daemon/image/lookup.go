@@ -100,7 +100,7 @@ func (o *Object) HasNames() bool {
 }
 
 // oneModule reports whether all functions belong to the module that is called like the object.
-func (o *Object) oneModule() bool { return o.elf.Section(".debug_info") == nil && !o.isGo }
+func (o *Object) oneModule() bool { return !o.dwarf.Own() && !o.isGo }
 
 // ModuleFunctions lists the functions of a module by Addr. It must not be changed.
 func (o *Object) ModuleFunctions(module string) []*Function {

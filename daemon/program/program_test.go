@@ -5,13 +5,16 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
+	"culprit/internal/require"
 	"culprit/internal/testprog"
 	"culprit/pcl"
 )
@@ -48,7 +51,9 @@ func (r running) Exe() string {
 
 func (r running) OpenFile(m *Mapping) (*os.File, error) { return os.Open(m.Path) }
 
-func (r running) OpenInRoot(path string, _ bool) (*os.File, error) { return os.Open(path) }
+func (r running) OpenInRoot(path string, _ bool) (*os.File, error) {
+	return os.Open(filepath.Join(fmt.Sprintf("/proc/%d/root", r), path))
+}
 
 func (r running) Maps() (maps []Mapping, err error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", r))
@@ -269,5 +274,37 @@ func TestEndsReading(t *testing.T) {
 	asBefore()
 	if _, err := Open(r, files, func(string) {}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestDebugFileInAnotherRoot: the debug file of a stripped program with a root directory of its own is found there.
+func TestDebugFileInAnotherRoot(t *testing.T) {
+	require.Root(t)
+	file, debug := testprog.SplitDebug(t, testprog.BuildSource(t, "#include <unistd.h>\nint waits(void) { return pause(); }\nint main(void) { for (;;) waits(); }\n", "-g", "-static"))
+	root := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(root, "opt", ".debug"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for from, to := range map[string]string{file: "opt/program", debug: "opt/.debug/prog.debug"} {
+		b, err := os.ReadFile(from)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(root, to), b, 0o755)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("/opt/program")
+	cmd.Dir, cmd.SysProcAttr = "/", &syscall.SysProcAttr{Chroot: root}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	p, err := Open(running(cmd.Process.Pid), &Files{Say: func(text string) { t.Log(text) }}, func(text string) { t.Log(text) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ids := p.Function("prog.c", "waits"); len(ids) != 1 {
+		t.Errorf("%d functions, modules %q", len(ids), p.Modules())
 	}
 }
