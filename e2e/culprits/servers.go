@@ -238,14 +238,14 @@ func makeTree(s *scene) (int, error) {
 	if _, err := s.file("Makefile", "OBJECTS := $(patsubst %.c,%.o,$(wildcard *.c))\nall: $(OBJECTS)\n%.o: %.c\n\tgcc -O2 -c -o $@ $<\n"); err != nil {
 		return 0, err
 	}
-	return s.program(exec.Command("/bin/sh", "-c", "make -s -j2 -B && echo ready && while make -s -j2 -B; do :; done"), nil)
+	return s.program(exec.Command("/bin/sh", "-c", "echo ready; while make -s -j2 -B; do :; done"), nil)
 }
 
 // cFile is a source that takes the compiler some tenths of a second.
 func cFile(i int) string {
 	var b strings.Builder
 	b.WriteString("#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n")
-	for f := range 60 {
+	for f := range 12 {
 		fmt.Fprintf(&b, "int f%d_%d(const char *s, int n)\n{\n\tint t = 0;\n\tfor (int i = 0; i < n; i++)\n\t\tswitch (s[i] %% 7) {\n", i, f)
 		for c := range 7 {
 			fmt.Fprintf(&b, "\t\tcase %d: t += s[i] * %d; if (t > %d) t ^= (int)strlen(s); break;\n", c, f+c, i*c)
