@@ -18,7 +18,7 @@
 
 static uint16_t document[WORDS];
 static atomic_ulong next_job;
-static float results[1024];
+static volatile float results[1024];
 
 __attribute__((noinline)) static unsigned long take_job(void)
 {
