@@ -26,9 +26,9 @@ func TestAccounts(t *testing.T) {
 			p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/woken.c"), c.us)
 			d := attachTo(t, p.PID)
 			held := func() bool {
-				d.mu.Lock()
-				defer d.mu.Unlock()
-				return d.programs.FollowsAccounts()
+				d.lockAll()
+				defer d.unlockAll()
+				return d.common.Programs.FollowsAccounts()
 			}
 			k := nameOf(t, d, "cpu_inclusive", "answer")
 			var s sums

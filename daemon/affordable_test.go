@@ -71,8 +71,8 @@ func TestFewMappings(t *testing.T) {
 	}
 	t.Cleanup(func() { d.Detach() })
 	tg := d.targets[0]
-	if tg.Seg != nil || tg.sampled == nil || !strings.Contains(tg.whySampled, "max_map_count") {
-		t.Errorf("it has probes: %q", tg.whySampled)
+	if tg.Seg != nil || tg.Sampled() == nil || !strings.Contains(tg.WhySampled, "max_map_count") {
+		t.Errorf("it has probes: %q", tg.WhySampled)
 	}
 	time.Sleep(300 * time.Millisecond)
 	d.Detach()

@@ -9,6 +9,7 @@ import (
 	"culprit/daemon/estimate"
 	"culprit/daemon/kernel"
 	"culprit/daemon/kernelmeter"
+	"culprit/daemon/measuring"
 	"culprit/daemon/patch"
 	"culprit/daemon/placement"
 	"culprit/daemon/probe"
@@ -41,21 +42,20 @@ func busyAllowance(a *selfcost.Allowance, at time.Time, saved float64) {
 // TestTaken: what probes and the kernel's programs take of the targets counts as used.
 func TestTaken(t *testing.T) {
 	const switches = 1e5
-	var d Daemon
+	d := wire(Options{}, &target.Session{Tree: grid.NewTree()})
 	at := time.Now()
-	d.clocks = d.newClocks()
 	busyAllowance(&d.allowance, at, 0)
 	before := d.allowance.Remaining(at)
-	watched, other := &measured{Target: &target.Target{}, d: &d}, &measured{Target: &target.Target{}, d: &d}
+	watched, other := &measuring.Process{Target: &target.Target{}, Common: d.common}, &measuring.Process{Target: &target.Target{}, Common: d.common}
 	watched.Stats = targetstats.New(targetstats.Config{Kept: new(threadstats.Table)})
 	other.Stats = targetstats.New(targetstats.Config{})
-	for _, tg := range []*measured{watched, other} {
+	for _, tg := range []*measuring.Process{watched, other} {
 		tg.Threads = threads.New(threads.Config{Tree: grid.NewTree()})
 		tg.Threads.Update(1, []kernel.ThreadTimes{{TID: 1, Start: 1}}, 0)
 		tg.Threads.Update(1001, []kernel.ThreadTimes{{TID: 1, Start: 1, Slices: 1000 * switches}}, 0)
 		d.targets = append(d.targets, tg)
 	}
-	d.accountTaken(2, 0.01)
+	d.passes.accountTaken(2, 0.01)
 	wantTaken := func(want float64) {
 		t.Helper()
 		if got := before - d.allowance.Remaining(at); math.Abs(got-want) > 1e-6 {
@@ -63,18 +63,24 @@ func TestTaken(t *testing.T) {
 		}
 	}
 	wantTaken(0.02)
-	d.programs.Load = func() (*threadstats.Keeper, error) { return new(threadstats.Keeper), nil }
-	if err := d.programs.Open(); err != nil {
+	d.common.Programs.Load = func() (*threadstats.Keeper, error) { return new(threadstats.Keeper), nil }
+	if err := d.common.Programs.Open(); err != nil {
 		t.Fatal(err)
 	}
-	d.accountTaken(1, 0)
+	d.passes.accountTaken(1, 0)
 	wantTaken(0.02 + cost.Statistics(switches))
 }
 
 // TestStill: passes are rare while processors are busy, too much was taken of them, and nothing is measured by probes or rows.
 func TestStill(t *testing.T) {
-	of := func(parts ...*part) *pair { return &pair{parts: parts} }
-	keptPart := &part{meter: &kernelmeter.Meter{}}
+	process := &measuring.Process{Target: &target.Target{}}
+	of := func(parts ...*measuring.Part) *pair {
+		for _, p := range parts {
+			p.Process = process
+		}
+		return &pair{parts: parts}
+	}
+	keptPart := &measuring.Part{Meter: &kernelmeter.Meter{}}
 	kept := of(keptPart, keptPart)
 	programs := &targetstats.Programs{Load: func() (*threadstats.Keeper, error) { return new(threadstats.Keeper), nil }}
 	source := &kernelmeter.Source{Target: &target.Target{Stats: targetstats.New(targetstats.Config{Programs: programs, Kept: new(threadstats.Table)})}}
@@ -91,19 +97,20 @@ func TestStill(t *testing.T) {
 	}{
 		{"idle processors", false, -1, []*pair{kept}, selfcost.PassShare},
 		{"time to spare", true, 0.01, []*pair{kept}, selfcost.BusyShare},
-		{"a probe", true, -1, []*pair{kept, of(keptPart, &part{meter: &probe.Meter{}, code: placement.Code{Sites: []*patch.Site{{}}}})}, selfcost.BusyShare},
-		{"the kernel's rows", true, -1, []*pair{of(&part{meter: statistic})}, selfcost.BusyShare},
-		{"a target that is only looked at", true, -1, []*pair{of(&part{meter: &estimate.Meter{}})}, selfcost.BusyShare},
+		{"a probe", true, -1, []*pair{kept, of(keptPart, &measuring.Part{Meter: &probe.Meter{}, Code: placement.Code{Sites: []*patch.Site{{}}}})}, selfcost.BusyShare},
+		{"the kernel's rows", true, -1, []*pair{of(&measuring.Part{Meter: statistic})}, selfcost.BusyShare},
+		{"a target that is only looked at", true, -1, []*pair{of(&measuring.Part{Meter: &estimate.Meter{}})}, selfcost.BusyShare},
 		{"nothing", true, -1, []*pair{kept}, selfcost.StillShare},
 	} {
-		d := Daemon{pairs: map[grid.PairKey]*pair{}}
+		d := wire(Options{}, &target.Session{Tree: grid.NewTree()})
+		d.targets = []*measuring.Process{process}
 		if c.busy {
 			busyAllowance(&d.allowance, time.Now(), c.saved)
 		}
 		for i, p := range c.pairs {
 			d.pairs[grid.PairKey{Metric: string(rune('a' + i))}] = p
 		}
-		if got := d.passShare(); got != c.want {
+		if got := d.passes.passShare(); got != c.want {
 			t.Errorf("%s: passes take %g, want %g", c.name, got, c.want)
 		}
 	}
@@ -118,15 +125,15 @@ func TestStillLooks(t *testing.T) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		busyAllowance(&d.allowance, time.Now(), saved)
-		before := d.targets[0].profile.Turns()
+		before := d.targets[0].Profile.Turns()
 		for range 2 * schedule.StillRounds {
-			load := d.load()
-			if at = at.Add(time.Second); !d.schedule.Begin(at, load, d.beats) {
+			load := d.looks.load()
+			if at = at.Add(time.Second); !d.schedule.Begin(at, load, d.looks.beats) {
 				t.Fatal("no round is due")
 			}
-			d.look(load)
+			d.looks.look(load)
 		}
-		return d.targets[0].profile.Turns() - before
+		return d.targets[0].Profile.Turns() - before
 	}
 	if one, all := looks(-1), looks(0.01); one != 2 || all != 2*schedule.StillRounds {
 		t.Errorf("a thread is looked at %d times in %d rounds while nothing is measured, %d else", one, 2*schedule.StillRounds, all)

@@ -308,28 +308,29 @@ func TestWithoutTheRightToTrace(t *testing.T) {
 	d := lookAt(t, p.PID)
 	cpu, wait := nameOf(t, d, "cpu_inclusive", "half"), nameOf(t, d, "sync_wait_inclusive", "visit")
 	tg := d.targets[0]
-	d.mu.Lock() // looks make functions known
+	d.lockAll() // looks make functions known
 	for _, k := range []grid.PairKey{cpu, wait} {
-		if _, _, err := tg.sampled.Compile(k); err != nil {
+		if _, _, err := tg.Sampled().Compile(k); err != nil {
 			t.Errorf("%s: %v", k, err)
 		}
 	}
-	d.mu.Unlock()
+	d.unlockAll()
 	d.Detach()
-	if _, _, err := tg.sampled.Compile(cpu); err != nil {
+	if _, _, err := tg.Sampled().Compile(cpu); err != nil {
 		t.Errorf("%s: %v", cpu, err)
 	}
 	var denied grid.ErrNotPermitted
-	if _, _, err := tg.sampled.Compile(wait); !errors.As(err, &denied) || !strings.Contains(err.Error(), "sudo culprit attach") {
+	if _, _, err := tg.Sampled().Compile(wait); !errors.As(err, &denied) || !strings.Contains(err.Error(), "sudo culprit attach") {
 		t.Errorf("%s: %v", wait, err)
 	}
-	tg.beginProfile(func(int, int) (sampling.Sampler, error) { // as on a system without perf
+	d.common.Sampler = func(int, int) (sampling.Sampler, error) { // as on a system without perf
 		return nil, &kernel.NotPermitted{What: "sampling", Remedy: "sudo sysctl something", Err: unix.EACCES}
-	})
-	if _, _, err := tg.sampled.Compile(cpu); !errors.As(err, &denied) || !strings.Contains(err.Error(), "sudo sysctl something") {
+	}
+	tg.BeginProfile()
+	if _, _, err := tg.Sampled().Compile(cpu); !errors.As(err, &denied) || !strings.Contains(err.Error(), "sudo sysctl something") {
 		t.Errorf("%s: %v", cpu, err)
 	}
-	if _, _, err := tg.sampled.Compile(key(t, "cpu", "/")); err != nil {
+	if _, _, err := tg.Sampled().Compile(key(t, "cpu", "/")); err != nil {
 		t.Errorf("what the kernel accounts: %v", err)
 	}
 	p.Stop(t)
@@ -342,9 +343,9 @@ func TestManyThreadsAreSampled(t *testing.T) {
 	d := lookAt(t, p.PID)
 	worker := nameOf(t, d, "exec_time_inclusive", "worker")
 	unseen := func() int {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		return 1 + threads - d.targets[0].sampled.Known() // one is the first, which waits for them
+		d.lockAll()
+		defer d.unlockAll()
+		return 1 + threads - d.targets[0].Sampled().Known() // one is the first, which waits for them
 	}
 	for deadline := time.Now().Add(20 * time.Second); unseen() > threads/200; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -354,9 +355,9 @@ func TestManyThreadsAreSampled(t *testing.T) {
 	var s sums
 	d.mustEnable(t, &s, worker)
 	time.Sleep(time.Duration(rounds(700, 10000)) * time.Millisecond)
-	d.mu.Lock()
+	d.lockAll()
 	span := -d.pairs[worker].since
-	d.mu.Unlock()
+	d.unlockAll()
 	d.Disable([]grid.PairKey{worker})
 	span += d.Now()
 	alive := s.of(worker) / span

@@ -8,6 +8,7 @@ import (
 
 	"culprit/daemon/batch"
 	"culprit/daemon/callees"
+	"culprit/daemon/measuring"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -15,28 +16,28 @@ import (
 // calleeLook is how often the last callees are read.
 const calleeLook = 2 * time.Millisecond
 
+// An indirect watches indirect calls.
+type indirect struct{ *state }
+
 // Callees watches the calls of a function for a while and tells where each goes. Direct calls are known; at the indirect ones a probe
 // keeps the last callee of each thread, which is read every two milliseconds: a callee that is rare may be missed. What is found is
 // known to the search from then on. Without a module the function is what $function of PCL takes the name for.
-func (d *Daemon) Callees(ctx context.Context, module, function string, span time.Duration) ([]callees.Call, error) {
+func (iw *indirect) Callees(ctx context.Context, module, function string, span time.Duration) ([]callees.Call, error) {
 	var all []callees.Call
 	found := false
-	d.mu.Lock()
-	targets := append([]*measured(nil), d.targets...)
-	d.mu.Unlock()
-	for _, t := range targets {
-		d.mu.Lock()
-		ids, err := t.calling(module, function)
-		d.mu.Unlock()
-		if err != nil {
-			return nil, err
+	for _, t := range iw.list() {
+		t.Lock()
+		ids, err := calling(t, module, function)
+		if err == nil {
+			err = t.NeedsProbes("watching indirect calls")
 		}
-		if err := t.needsProbes("watching indirect calls"); err != nil {
+		t.Unlock()
+		if err != nil {
 			return nil, err
 		}
 		for _, id := range ids {
 			found = true
-			calls, err := d.callees(ctx, t, id, span)
+			calls, err := iw.callees(ctx, t, id, span)
 			if err != nil {
 				return nil, err
 			}
@@ -50,39 +51,31 @@ func (d *Daemon) Callees(ctx context.Context, module, function string, span time
 	return all, nil
 }
 
-// calling are the functions that a name means; in all modules if none is given. d.mu is held.
-func (t *measured) calling(module, function string) ([]pcl.FuncID, error) {
-	if module == "" {
-		return t.Meant(function)
-	}
-	return t.Function(module, function), nil
-}
-
-func (d *Daemon) callees(ctx context.Context, t *measured, id pcl.FuncID, span time.Duration) ([]callees.Call, error) {
-	d.mu.Lock()
+func (iw *indirect) callees(ctx context.Context, t *measuring.Process, id pcl.FuncID, span time.Duration) ([]callees.Call, error) {
+	t.Lock()
 	f := t.Func(id)
 	pl := t.Plans.Made(f)
-	d.mu.Unlock()
+	t.Unlock()
 	if pl.Reason() != "" {
 		return nil, fmt.Errorf("%s cannot be instrumented: %s", f.Fn.Name, pl.Reason())
 	}
 	w := callees.New(f)
 	if w.Indirect() {
-		if err := d.watchCallees(ctx, t, w, span); err != nil {
+		if err := iw.watchCallees(ctx, t, w, span); err != nil {
 			return nil, err
 		}
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	t.Lock()
+	defer t.Unlock()
 	return w.Calls(t.Program), nil
 }
 
-func (d *Daemon) watchCallees(ctx context.Context, t *measured, w *callees.Watch, span time.Duration) error {
-	p, err := d.insertCallees(t, w)
+func (iw *indirect) watchCallees(ctx context.Context, t *measuring.Process, w *callees.Watch, span time.Duration) error {
+	p, err := iw.insertCallees(t, w)
 	if p == nil {
 		return err
 	}
-	defer d.takeOut(p)
+	defer iw.takeOut(p)
 	end := time.NewTimer(span)
 	defer end.Stop()
 	look := time.NewTicker(calleeLook)
@@ -91,64 +84,69 @@ func (d *Daemon) watchCallees(ctx context.Context, t *measured, w *callees.Watch
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-d.stopped:
+		case <-iw.stopped:
 			return errors.New("the session has ended")
 		case <-end.C:
 			return nil
 		case <-look.C:
-			p.noteCallees(w)
+			t.Lock()
+			p.NoteCallees(w)
+			t.Unlock()
 		}
 	}
 }
 
 // insertCallees patches the probes in; nil if there is no call that they could watch.
-func (d *Daemon) insertCallees(t *measured, w *callees.Watch) (*part, error) {
-	d.enabling.Lock()
-	defer d.enabling.Unlock()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	plan := w.Plan(t.Sites.Prepare)
-	if len(plan.Requests) == 0 {
-		return nil, nil
-	}
-	p, err := d.newBareProbe(t, plan)
-	if err != nil {
-		return nil, err
-	}
-	b := batch.New(&d.lingering)
+func (iw *indirect) insertCallees(t *measuring.Process, w *callees.Watch) (*measuring.Part, error) {
+	iw.enabling.Lock()
+	defer iw.enabling.Unlock()
+	b := batch.New(&iw.lingering)
 	g := b.Group()
-	if err := p.addTo(b, g); err != nil {
+	p, err := iw.addWatch(b, g, t, w)
+	if p == nil {
 		return nil, err
 	}
 	b.Commit()
 	if err := g.Err(); err != nil {
-		return nil, d.typed(err)
+		return nil, iw.typedNow(err)
+	}
+	return p, nil
+}
+
+// addWatch adds them to a batch.
+func (iw *indirect) addWatch(b *batch.Batch, g *batch.Group, t *measuring.Process, w *callees.Watch) (*measuring.Part, error) {
+	t.Lock()
+	defer t.Unlock()
+	plan := w.Plan(t.Sites.Prepare)
+	if len(plan.Requests) == 0 {
+		return nil, nil
+	}
+	p, err := measuring.NewBare(t, plan, iw.nextOwner())
+	if err != nil {
+		return nil, err
+	}
+	if err := p.AddTo(b, g); err != nil {
+		return nil, err
 	}
 	return p, nil
 }
 
 // takeOut removes the probes; they leave the text within the next seconds.
-func (d *Daemon) takeOut(p *part) {
-	d.enabling.Lock()
-	defer d.enabling.Unlock()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if p.gone {
+func (iw *indirect) takeOut(p *measuring.Part) {
+	iw.enabling.Lock()
+	defer iw.enabling.Unlock()
+	p.Process.Lock()
+	defer p.Process.Unlock()
+	if p.Gone {
 		return
 	}
-	d.lingering.Add(p)
+	iw.lingering.Add(p)
 }
 
-// noteCallees reads the last callees of all threads.
-func (p *part) noteCallees(w *callees.Watch) {
-	p.t.d.mu.Lock()
-	defer p.t.d.mu.Unlock()
-	if p.t.Seg == nil || p.gone {
-		return
+// calling are the functions that a name means in a target, which is locked; in all modules if none is given.
+func calling(t *measuring.Process, module, function string) ([]pcl.FuncID, error) {
+	if module == "" {
+		return t.Meant(function)
 	}
-	for _, slot := range append(p.t.Seg.Used(nil), p.t.Seg.Slots) {
-		for _, r := range p.plan.Requests {
-			w.Note(&r, p.t.Seg.Load(slot, p.probes.Cells[r.Code[0].Var].Off))
-		}
-	}
+	return t.Function(module, function), nil
 }

@@ -26,9 +26,9 @@ func TestRowsPrice(t *testing.T) {
 			t.Fatal(i, err)
 		}
 	}
-	d.mu.Lock()
-	want := cost.Statistics(d.clocks.Switches()) / d.clocks.TimeOfTargets()
-	d.mu.Unlock()
+	d.lockAll()
+	want := cost.Statistics(d.common.Clocks.Switches()) / d.common.Clocks.TimeOfTargets()
+	d.unlockAll()
 	t.Logf("rows take %.2f %%, prices %+v", 100*want, prices)
 	if prices[0].Shared != 0 || prices[1].Shared != 0 {
 		t.Errorf("what is seldom called has %.2g and %.2g for rows in its price", prices[0].Shared, prices[1].Shared)
@@ -49,7 +49,7 @@ func TestRowsPrice(t *testing.T) {
 	ran := func() float64 { return threadTime(t, p.PID, server) }
 	before, already := ran(), s.of(serve)
 	time.Sleep(2 * time.Second)
-	d.tick()
+	d.tickAll()
 	if got, want := s.of(serve)-already, ran()-before; math.Abs(got-want) > 0.05*want+0.05 {
 		t.Errorf("serve: %.3f s of processor time, its thread used %.3f", got, want)
 	}
@@ -71,9 +71,9 @@ func TestRowsPrice(t *testing.T) {
 func TestRowsForFilters(t *testing.T) {
 	p, d := pingPong(t)
 	serve := key(t, "cpu_inclusive", "/Code/pingpong.c/serve")
-	d.mu.Lock()
+	d.lockAll()
 	d.targets[0].Seccomp = 2 // as if the program were under a filter: that is asked when it is attached to
-	d.mu.Unlock()
+	d.unlockAll()
 	prices, errs := d.Price([]grid.PairKey{serve})
 	if errs[0] != nil || prices[0].Shared == 0 {
 		t.Errorf("%+v, %v", prices[0], errs[0])
@@ -95,17 +95,17 @@ func TestLateFilterTimes(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/seccomp.c"), "kill", "late")
 	d := attachTo(t, p.PID)
 	poll := key(t, "cpu_inclusive", "/Code/libc.so.6/poll")
-	d.mu.Lock()
-	d.clocks.Ask(poll) // as if it were seldom called, in a program that is switched often
-	d.mu.Unlock()
+	d.lockAll()
+	d.common.Clocks.Ask(poll) // as if it were seldom called, in a program that is switched often
+	d.unlockAll()
 	var s sums
 	enableTogether(t, d, &s, poll)
 	reads := func() (any, all bool) {
-		d.mu.Lock()
-		defer d.mu.Unlock()
+		d.lockAll()
+		defer d.unlockAll()
 		all = len(d.pairs[poll].parts) > 0
 		for _, pt := range d.pairs[poll].parts {
-			any, all = any || pt.rows(), all && pt.rows()
+			any, all = any || pt.ReadsStatistics(), all && pt.ReadsStatistics()
 		}
 		return any, all
 	}
@@ -140,9 +140,9 @@ func pingPong(t *testing.T) (*testprog.Prog, *Daemon) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/pingpong.c"))
 	d := attachTo(t, p.PID)
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
-		d.mu.Lock()
-		often := d.clocks.Switches()
-		d.mu.Unlock()
+		d.lockAll()
+		often := d.common.Clocks.Switches()
+		d.unlockAll()
 		if often > 10000 && d.Now() > 1 {
 			return p, d
 		}
@@ -154,9 +154,9 @@ func pingPong(t *testing.T) (*testprog.Prog, *Daemon) {
 
 // rowsOf says what rows are observed to take of the targets' time, and whether they are kept.
 func rowsOf(d *Daemon) (take float64, running bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.statisticsCost(), d.programs.Running()
+	d.lockAll()
+	defer d.unlockAll()
+	return d.passes.statisticsCost(), d.common.Programs.Running()
 }
 
 // threadTime is the processor time of a thread, in s.

@@ -22,8 +22,8 @@ func inSource(d *Daemon, metric, source string) []grid.PairKey {
 
 // patchedWide counts the patched places that take more than one instruction.
 func (d *Daemon) patchedWide() (wideOnes, all int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.lockAll()
+	defer d.unlockAll()
 	for _, t := range d.targets {
 		for _, s := range t.Text.Sites() {
 			if !s.Patched() {
@@ -150,19 +150,19 @@ func TestWindowsAreLeft(t *testing.T) {
 	if w, _ := d.patchedWide(); w == 0 {
 		t.Fatal("no place takes more than one instruction")
 	}
-	d.mu.Lock()
+	d.lockAll()
 	d.targets[0].Contexts.Schedules("the test says so")
-	d.mu.Unlock()
-	d.leaveWindows()
+	d.unlockAll()
+	d.inserter.leaveWindows()
 	if w, _ := d.patchedWide(); w != 0 {
 		t.Errorf("%d places take more than one instruction", w)
 	}
 	before := s.of(spin)
 	time.Sleep(time.Second)
-	d.tick()
-	d.mu.Lock()
+	d.tickAll()
+	d.lockAll()
 	counted := d.pairs[small] != nil
-	d.mu.Unlock()
+	d.unlockAll()
 	if counted || s.of(spin) <= before {
 		t.Errorf("calls of small are still counted: %v; spin took %v s, and %v before", counted, s.of(spin), before)
 	}

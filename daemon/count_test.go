@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/measuring"
 	"culprit/daemon/patch"
 	"culprit/grid"
 	"culprit/internal/testprog"
@@ -132,8 +133,8 @@ func TestCountsAreExact(t *testing.T) {
 	p.Stop(t)
 }
 
-// listAll makes all functions known.
-func (t *measured) listAll() {
+// listAll makes all functions of a process known.
+func listAll(t *measuring.Process) {
 	for _, o := range t.Objects() {
 		t.Know(o, o.Functions())
 	}

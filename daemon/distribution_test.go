@@ -299,15 +299,15 @@ func TestOverwrittenBuckets(t *testing.T) {
 		t.Fatal(r[0].Err)
 	}
 	rng := rand.New(rand.NewPCG(11, 12))
-	d.mu.Lock()
+	d.lockAll()
 	pt := d.pairs[nap].parts[0]
-	d.mu.Unlock()
-	slot := pt.t.Seg.SlotOf(0x12340) // nobody's
+	d.unlockAll()
+	slot := pt.Process.Seg.SlotOf(0x12340) // nobody's
 	for range 200 {
 		for i := range int32(grid.DistributionBuckets) {
-			pt.t.Seg.Store(slot, pt.probes.Buckets+8*i, rng.Uint64()>>rng.IntN(64))
+			pt.Process.Seg.Store(slot, pt.Probes.Buckets+8*i, rng.Uint64()>>rng.IntN(64))
 		}
-		d.tick()
+		d.tickAll()
 		v, ok := g.Distribution(nap, 0)
 		if !ok || v.Count() == 0 {
 			t.Fatal("no values")
@@ -333,9 +333,9 @@ func TestDistributionsOfThreadsThatEnd(t *testing.T) {
 	p.Say(t, "go")
 	p.Expect(t, "DONE", 10*time.Minute)
 	d.Disable([]grid.PairKey{life})
-	d.mu.Lock()
+	d.lockAll()
 	blocks := len(d.targets[0].Seg.Used(nil))
-	d.mu.Unlock()
+	d.unlockAll()
 	got, want := s.distribution(life), p.Counts()["short_life"]
 	t.Logf("%d threads in %d blocks, %d values, p50 %.3g s", p.Counts()["threads"], blocks, got.Count(), got.Quantile(0.5))
 	if got.Count() != want && !d.Targets()[0].Lossy || got.Count() > want {

@@ -192,7 +192,7 @@ func TestMappedPartly(t *testing.T) {
 	d.mustEnable(t, &s, slices.Collect(maps.Values(keys))...)
 	p.Say(t, "go")
 	p.Expect(t, "DONE", time.Minute)
-	d.tick()
+	d.tickAll()
 	for name, k := range keys {
 		if got, want := s.of(k), float64(p.Counts()[name]); got != want || want == 0 {
 			t.Errorf("%s: %v calls counted, want %v", name, got, want)
@@ -205,8 +205,8 @@ func TestMappedPartly(t *testing.T) {
 // checkObjects checks that no two objects overlap, that each is the file that is mapped there, and which C libraries are taken to stay.
 func checkObjects(t *testing.T, d *Daemon, first bool) {
 	t.Helper()
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.lockAll()
+	defer d.unlockAll()
 	tgt := d.targets[0]
 	maps, err := tgt.Proc.Maps()
 	if err != nil {

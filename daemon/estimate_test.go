@@ -7,6 +7,7 @@ import (
 
 	"culprit/daemon/estimate"
 	"culprit/daemon/libc"
+	"culprit/daemon/measuring"
 	"culprit/daemon/program"
 	"culprit/daemon/sampling"
 	"culprit/daemon/stack"
@@ -102,7 +103,7 @@ func (w *twin) sample() *sampling.Sample {
 }
 
 // step makes one random event. A direct call leads where it does in the program, an indirect one to any of the functions.
-func (w *twin) step(t *measured, r *rand.Rand, fns []*program.Function) {
+func (w *twin) step(t *measuring.Process, r *rand.Rand, fns []*program.Function) {
 	const deepest = 12
 	n := len(w.stack)
 	calls := 0
@@ -130,8 +131,8 @@ func TestMeterAgreesWithItsTwin(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/shares.c"))
 	d := lookAt(t, p.PID)
 	d.Known()
-	d.mu.Lock() // looks make functions known
-	defer d.mu.Unlock()
+	d.lockAll() // looks make functions known
+	defer d.unlockAll()
 	tg := d.targets[0]
 	var fns []*program.Function
 	for _, name := range []string{"half", "third", "compute", "burn", "visit", "wait_for_mutex", "wait_for_mail", "main"} {
@@ -156,7 +157,7 @@ func TestMeterAgreesWithItsTwin(t *testing.T) {
 	for _, metric := range []string{"cpu", "cpu_inclusive", "exec_time", "exec_time_inclusive", "sync_wait", "sync_wait_inclusive", "io_wait", "io_wait_inclusive"} {
 		for _, focus := range []string{"/", "/Code/shares.c", "/Code/shares.c/half", "/Code/shares.c/compute", "/Code/shares.c/visit", "/Code/shares.c/wait_for_mutex",
 			"/Code/libc.so.6/read", "/Code/libc.so.6"} {
-			plan, _, err := tg.sampled.Compile(key(t, metric, focus))
+			plan, _, err := tg.Sampled().Compile(key(t, metric, focus))
 			if err != nil {
 				t.Fatalf("%s at %s: %v", metric, focus, err)
 			}
@@ -164,7 +165,7 @@ func TestMeterAgreesWithItsTwin(t *testing.T) {
 				continue
 			}
 			plans++
-			e := estimate.NewMeter(tg.sampled, plan, "")
+			e := estimate.NewMeter(tg.Sampled(), plan, "")
 			w := &twin{plan: plan, vars: make([]int, len(plan.Vars))}
 			for range rounds(400, 50_000) {
 				w.step(tg, r, fns)
@@ -202,8 +203,8 @@ func TestCallsBehindJumps(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/shares.c"))
 	d := lookAt(t, p.PID)
 	d.Known()
-	d.mu.Lock() // looks make functions known
-	defer d.mu.Unlock()
+	d.lockAll() // looks make functions known
+	defer d.unlockAll()
 	tg := d.targets[0]
 	jumps := stack.TailCallsOf(tg.Program)
 	caller := tg.Func(tg.Named("wait_for_ticket")[0])

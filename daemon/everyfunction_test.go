@@ -140,10 +140,10 @@ const maxPoints = 120_000
 
 // functionsIn lists the functions of an object, and the pairs that count in its modules. The long form adds those of libraries.
 func functionsIn(d *Daemon, object string) (functions []*program.Function, keys []grid.PairKey) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.lockAll()
+	defer d.unlockAll()
 	tg := d.targets[0]
-	tg.listAll()
+	listAll(tg)
 	points, modules := map[string]int{}, map[string]map[string]bool{}
 	for _, f := range tg.Known() {
 		if f.Obj.Name != object && (!*long || libc.IsC(f.Obj.Name)) {
@@ -185,8 +185,8 @@ func thatFit(points map[string]int, object string) (fit []string) {
 
 // patchedOf counts the functions whose entry and exits all lead into trampolines.
 func patchedOf(d *Daemon, functions []*program.Function) (ok int, tactics map[planner.Tactic]int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.lockAll()
+	defer d.unlockAll()
 	tactics = map[planner.Tactic]int{}
 	for _, f := range functions {
 		pl := d.targets[0].Plans.Of(f)

@@ -14,8 +14,8 @@ func TestFilesAreToldByTheirPaths(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/descriptors.c"), dir)
 	namesOf(t, p)
 	d := attachTo(t, p.PID)
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.lockAll()
+	defer d.unlockAll()
 	f := d.targets[0].Files
 	a := filepath.Join(dir, "a")
 	if _, ok := f.Number([]string{"File", a}, d.Now()); !ok {

@@ -89,9 +89,9 @@ func TestOpenFilesAreResources(t *testing.T) {
 	}
 	p.Say(t, "go")
 	p.Expect(t, "DONE", time.Minute)
-	d.mu.Lock()
+	d.lockAll()
 	d.targets[0].Files.Look(d.Now() + openfiles.GoneFor + 1)
-	d.mu.Unlock()
+	d.unlockAll()
 	if has("File", c) {
 		t.Error("a closed file is still listed")
 	}
@@ -127,11 +127,11 @@ func TestOnePipeIsOneResource(t *testing.T) {
 	d := attachFamily(t, true, cmd.Process.Pid)
 	awaitTruth(t, "its children are measured", func() bool { return len(d.Targets()) == 3 })
 	awaitTruth(t, "the pipe is known", func() bool { return len(d.Tree().Children(grid.IO, "Pipe")) > 0 })
-	d.mu.Lock()
+	d.lockAll()
 	for _, tg := range d.targets {
 		tg.Files.Look(d.Now())
 	}
-	d.mu.Unlock()
+	d.unlockAll()
 	named := map[string]string{}
 	for _, name := range d.Tree().Children(grid.IO, "Pipe") {
 		number, _, _ := strings.Cut(name, " ")

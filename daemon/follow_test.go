@@ -74,10 +74,10 @@ func TestLateJoins(t *testing.T) {
 	ops, cpu := key(t, "io_ops", "/"), key(t, "cpu", "/")
 	d.mustEnable(t, &s, ops, cpu)
 	time.Sleep(time.Second) // the session is older than the child will be
-	d.mu.Lock()
+	d.lockAll()
 	p.Say(t, "go")
 	time.Sleep(400 * time.Millisecond)
-	d.mu.Unlock()
+	d.unlockAll()
 	for deadline := time.Now().Add(20 * time.Second); len(d.Targets()) < 2; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the child is not measured")

@@ -89,7 +89,7 @@ func gaugeOfManyThreads(t *testing.T) (mean, want float64) {
 	began := readAt(d, level)
 	p.Say(t, "go")
 	p.Expect(t, "DONE", 3*time.Minute)
-	d.tick()
+	d.tickAll()
 	v, _ := s.get(level)
 	span := float64(readAt(d, level) - began)
 	want, mean = float64(p.Counts()["area"])/span, v.area/v.seconds
@@ -125,7 +125,7 @@ func gaugeOfEachThread(t *testing.T) (mean, want float64) {
 	began := readAt(d, level)
 	p.Say(t, "go")
 	p.Expect(t, "DONE", 3*time.Minute)
-	d.tick()
+	d.tickAll()
 	v, _ := s.get(level)
 	want, mean = float64(p.Counts()["area"])/float64(readAt(d, level)-began), v.area/v.seconds
 	if v.now != 0 {
@@ -152,7 +152,7 @@ func gaugeInSignalHandlers(t *testing.T) (mean, want float64) {
 	began := map[grid.PairKey]uint64{level: readAt(d, level), own: readAt(d, own)} // they are read one after the other
 	p.Say(t, "go")
 	p.Expect(t, "DONE", 3*time.Minute)
-	d.tick()
+	d.tickAll()
 	mean, want = 1, 1
 	for _, k := range []grid.PairKey{level, own} { // the one that is further off
 		v, _ := s.get(k)
@@ -177,7 +177,7 @@ func gaugeInSignalHandlers(t *testing.T) (mean, want float64) {
 
 // readAt is the time-stamp counter when a gauge was last read.
 func readAt(d *Daemon, k grid.PairKey) uint64 {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.lockAll()
+	defer d.unlockAll()
 	return d.pairs[k].axis.TSC()
 }

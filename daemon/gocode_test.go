@@ -33,7 +33,7 @@ func TestGoCodeIsSampled(t *testing.T) {
 	}
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end) && (s.of(inGo) == 0 || s.of(inC) == 0); { // 48 others want to run
 		time.Sleep(200 * time.Millisecond)
-		d.tick()
+		d.tickAll()
 	}
 	if s.of(inGo) == 0 || s.of(inC) == 0 {
 		t.Errorf("a Go function that runs took %v s, a C function was called %v times", s.of(inGo), s.of(inC))

@@ -81,8 +81,8 @@ func TestHalfAnEnd(t *testing.T) {
 			d := attachTo(t, p.PID)
 			tg := d.targets[0]
 			mapRows := func() error {
-				d.mu.Lock()
-				defer d.mu.Unlock()
+				d.lockAll()
+				defer d.unlockAll()
 				return tg.Stats.Map(tg.Stops.Stop)
 			}
 			spec := fmt.Sprintf("call.going:%d:error", n)

@@ -158,7 +158,7 @@ func TestAttachingAtTheSameTime(t *testing.T) {
 			switch {
 			case a.err != nil && (b == grid.BackendAuto || !errors.As(a.err, &taken) || !taken.Alive()):
 				t.Errorf("%v: %v", b, a.err)
-			case a.err == nil && a.d.targets[0].sampled == nil:
+			case a.err == nil && a.d.targets[0].Sampled() == nil:
 				probing++
 				ds = append(ds, a.d)
 			case a.err == nil:
@@ -213,8 +213,8 @@ func restoreFromFiles(t *testing.T, d *Daemon, p *testprog.Prog) {
 	d.stopOnce.Do(func() { close(d.stopped) })
 	d.loops.Wait()
 	for _, tg := range d.targets {
-		tg.detached = true
-		tg.close()
+		tg.Detached = true
+		tg.Close()
 	}
 	if r, err := target.Restore(p.PID); err != nil || r.Restored == 0 {
 		t.Fatalf("restore without a ledger: %+v, %v", r, err)

@@ -233,8 +233,8 @@ func TestItemOfFilesGrows(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/late.c"), "none", file)
 	d := attachWith(t, fmt.Sprintf(`hierarchy Store { item "own" is { "/IO/File/%s", "/IO/File/%s.other" }; }`, file, file), p.PID)
 	see := func(name string) { // as if it had been open
-		d.mu.Lock()
-		defer d.mu.Unlock()
+		d.lockAll()
+		defer d.unlockAll()
 		d.targets[0].Files.Learn(kernel.FD{Kind: kernel.FDFile, Name: name}, d.Now())
 	}
 	var s sums
@@ -274,8 +274,8 @@ func TestItemGrowsInAnotherProcess(t *testing.T) {
 	calls := itemKey("procedure_calls", "Part", "plugin")
 	enableTogether(t, d, &s, calls)
 	parts := func() int {
-		d.mu.Lock()
-		defer d.mu.Unlock()
+		d.lockAll()
+		defer d.unlockAll()
 		return len(d.pairs[calls].parts)
 	}
 	if n := parts(); n != 1 {
@@ -285,7 +285,7 @@ func TestItemGrowsInAnotherProcess(t *testing.T) {
 	two.Expect(t, "LOADED", 10*time.Second)
 	for end := time.Now().Add(20 * time.Second); parts() < 2; time.Sleep(20 * time.Millisecond) {
 		d.discover()
-		d.grow()
+		d.inserter.grow()
 		if time.Now().After(end) {
 			t.Fatal("the second process is not measured")
 		}
@@ -314,17 +314,17 @@ func awaitGrowth(t *testing.T, d *Daemon, keys ...grid.PairKey) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		d.discover()
-		d.grow()
-		d.mu.Lock()
+		d.inserter.grow()
+		d.lockAll()
 		lacking := 0
 		for _, k := range keys {
 			for _, pt := range d.pairs[k].parts {
-				if lacking += pt.lacking; pt.unfinished {
+				if lacking += pt.Lacking; pt.Unfinished {
 					lacking++
 				}
 			}
 		}
-		d.mu.Unlock()
+		d.unlockAll()
 		if lacking == 0 {
 			return
 		}

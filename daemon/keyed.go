@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"culprit/daemon/measuring"
 	"culprit/daemon/probe"
 	"culprit/grid"
 )
@@ -15,12 +16,6 @@ import (
 // servingMark stands in front of the metric's name in the key of a pair that serves others; no metric's name has a blank.
 const servingMark = "serving "
 
-// serving is the key of the pair that serves those that choose a key; ok is false for those that do not choose one.
-func (d *Daemon) serving(key grid.PairKey) (all grid.PairKey, h grid.Hierarchy, ok bool) {
-	f, h, ok := d.session.Library.KeyedBy(key.Metric, key.Focus)
-	return grid.PairKey{Metric: servingMark + key.Metric, Focus: f}, h, ok
-}
-
 // plainKey is what a serving pair measures, and whether it is one.
 func plainKey(key grid.PairKey) (grid.PairKey, bool) {
 	name, serves := strings.CutPrefix(key.Metric, servingMark)
@@ -28,13 +23,17 @@ func plainKey(key grid.PairKey) (grid.PairKey, bool) {
 }
 
 // probed reports whether a focus covers a target with probes.
-func (d *Daemon) probed(f grid.Focus) bool {
-	return slices.ContainsFunc(d.targets, func(t *measured) bool { return !t.ended && !t.onlyLooked() && t.Covers(f) })
+func (ins *inserter) probed(f grid.Focus) bool {
+	return slices.ContainsFunc(ins.targets, func(t *measuring.Process) bool {
+		t.Lock()
+		defer t.Unlock()
+		return !t.Ended() && !t.OnlyLooked() && t.Covers(f)
+	})
 }
 
 // hasPartsIn reports whether a pair has parts in targets such as t.
-func (p *pair) hasPartsIn(t *measured) bool {
-	if t.onlyLooked() {
+func (p *pair) hasPartsIn(t *measuring.Process) bool {
+	if t.OnlyLooked() {
 		_, serves := plainKey(p.key)
 		return !serves
 	}
@@ -61,7 +60,7 @@ func (in *insertion) addKeyed(key, all grid.PairKey, h grid.Hierarchy) (*pair, e
 		serving, fresh = p, true
 	}
 	k := &keyedPair{of: serving, object: probe.Choose(h, key.Focus.Elements(h))}
-	if err := k.object.Find(serving.probes()); err != nil {
+	if err := in.d.find(k.object, serving); err != nil {
 		if fresh {
 			in.withdraw(serving)
 		}
@@ -76,6 +75,15 @@ func (in *insertion) addKeyed(key, all grid.PairKey, h grid.Hierarchy) (*pair, e
 	return p, nil
 }
 
+// find looks for an object in the targets of a pair.
+func (ins *inserter) find(object *probe.Chosen, p *pair) error {
+	ins.mu.Lock()
+	meters := p.probes()
+	ins.mu.Unlock()
+	defer ins.holdAll().release()
+	return object.Find(meters)
+}
+
 // addLooked makes a pair that chooses a key where only targets that are looked at have it. err is why the others have none of it.
 func (in *insertion) addLooked(key grid.PairKey, err error) (*pair, error) {
 	p := in.newPair(key, in.sink, grid.TierKernel)
@@ -88,24 +96,27 @@ func (in *insertion) addLooked(key grid.PairKey, err error) (*pair, error) {
 // addSampled adds parts to a pair that chooses a key where targets are only looked at.
 func (in *insertion) addSampled(p *pair) {
 	for _, t := range in.d.targets {
-		if !t.ended && t.onlyLooked() && t.Covers(p.key.Focus) {
+		if t.Lock(); !t.Ended() && t.OnlyLooked() && t.Covers(p.key.Focus) {
 			_ = in.addPart(p, t) // else the targets with probes tell it
 		}
+		t.Unlock()
 	}
 }
 
 // withdraw takes back a pair that was not patched in.
 func (in *insertion) withdraw(p *pair) {
 	for _, pt := range p.parts {
+		pt.Process.Lock()
 		in.batch.Withdraw(pt)
+		pt.Process.Unlock()
 	}
 }
 
 // probes are the meters of the parts of a pair that probes measure.
 func (p *pair) probes() (list []*probe.Meter) {
 	for _, pt := range p.parts {
-		if pt.probes != nil {
-			list = append(list, pt.probes)
+		if pt.Probes != nil {
+			list = append(list, pt.Probes)
 		}
 	}
 	return list
@@ -113,7 +124,7 @@ func (p *pair) probes() (list []*probe.Meter) {
 
 // beginServing brings the pairs that serve others into operation, and reads those that were there before up to now, so that pairs that
 // choose a key begin at the present totals.
-func (in *insertion) beginServing(now float64, read map[*measured]bool) {
+func (in *insertion) beginServing(h hold, now float64, read map[*measuring.Process]bool) {
 	for key, p := range in.made {
 		if _, serves := plainKey(key); serves && in.failure(p) == nil {
 			in.d.begin(p, now, read)
@@ -126,7 +137,7 @@ func (in *insertion) beginServing(now float64, read map[*measured]bool) {
 		}
 	}
 	if len(served) > 0 {
-		in.d.samplePairs(now, served)
+		in.d.passes.samplePairs(h, now, served)
 	}
 	for _, p := range in.made {
 		if p.keyed != nil {
@@ -136,19 +147,19 @@ func (in *insertion) beginServing(now float64, read map[*measured]bool) {
 }
 
 // servedTogether is keys together with the serving pairs that nobody will ask any more without them.
-func (d *Daemon) servedTogether(keys []grid.PairKey) []grid.PairKey {
+func (ins *inserter) servedTogether(keys []grid.PairKey) []grid.PairKey {
 	keys = slices.Clone(keys)
 	going := map[grid.PairKey]bool{}
 	for _, k := range keys {
 		going[k] = true
 	}
 	users := map[grid.PairKey]int{}
-	for k, p := range d.pairs {
+	for k, p := range ins.pairs {
 		if p.keyed != nil && !going[k] {
 			users[p.keyed.of.key]++
 		}
 	}
-	for k := range d.pairs {
+	for k := range ins.pairs {
 		if _, serves := plainKey(k); serves && users[k] == 0 {
 			keys = append(keys, k)
 		}

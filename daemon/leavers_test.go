@@ -64,15 +64,15 @@ func leaversCount(t *testing.T, d *Daemon, p *testprog.Prog) {
 	for end := time.Now().Add(10 * time.Second); s.of(keys[0]) < 360 && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 	}
-	d.mu.Lock()
+	d.lockAll()
 	mores := map[grid.PairKey]float64{}
 	for _, k := range keys {
 		for _, pt := range d.pairs[k].parts {
-			more, _, _ := pt.probes.Doubt()
+			more, _, _ := pt.Probes.Doubt()
 			mores[k] += more
 		}
 	}
-	d.mu.Unlock()
+	d.unlockAll()
 	d.Disable(keys)
 	parts := map[string]float64{}
 	for _, k := range keys {

@@ -18,7 +18,7 @@ func TestLedgerHasNoRoom(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/calls.c"), "1000", "1")
 	d := attachTo(t, p.PID)
 	var s sums
-	d.mu.Lock()
+	d.lockAll()
 	ledger := d.targets[0].Seg.Ledger
 	var taken []int
 	for ledger.Room() > 4 {
@@ -28,7 +28,7 @@ func TestLedgerHasNoRoom(t *testing.T) {
 		}
 		taken = append(taken, n)
 	}
-	d.mu.Unlock()
+	d.unlockAll()
 	var keys []grid.PairKey
 	for _, n := range []string{"recurse", "tail_first", "tail_second", "tail_last", "deep_jump", "try_jump"} {
 		keys = append(keys, key(t, "procedure_calls", "/Code/calls.c/"+n))

@@ -247,7 +247,7 @@ func waitedFor(t *testing.T, d *Daemon, h grid.Hierarchy, kind string) string {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		for _, name := range d.Tree().Children(h, kind) {
-			if d.targets[0].profile.Waited(h.String() + "/" + kind + "/" + name) {
+			if d.targets[0].Profile.Waited(h.String() + "/" + kind + "/" + name) {
 				return name
 			}
 		}
@@ -412,17 +412,17 @@ func TestOwnFigures(t *testing.T) {
 func TestDroppedSamples(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/cpu.c"))
 	d := attachTo(t, p.PID)
-	if d.targets[0].profile.Cannot(false) != nil {
+	if d.targets[0].Profile.Cannot(false) != nil {
 		require.Skip(t, "needs the right to sample stacks (CAP_PERFMON)")
 	}
 	last := &lastValues{}
 	k := key(t, "dropped", "/")
 	enableSoon(t, d, last, []grid.PairKey{k})
 	for began := time.Now(); lostSamples(d) == 0 && time.Since(began) < 20*time.Second; {
-		d.mu.Lock()
-		d.targets[0].profile.Pace(0, false) // where each thread has an event, let it sample
+		d.lockAll()
+		d.targets[0].Profile.Pace(0, false) // where each thread has an event, let it sample
 		time.Sleep(2 * time.Second)
-		d.mu.Unlock()
+		d.unlockAll()
 		time.Sleep(2 * tickInterval)
 	}
 	time.Sleep(2 * tickInterval)
@@ -437,10 +437,10 @@ func TestDroppedSamples(t *testing.T) {
 }
 
 func lostSamples(d *Daemon) (n uint64) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.rings != nil {
-		n = d.rings.Lost()
+	d.lockAll()
+	defer d.unlockAll()
+	if d.looks.rings != nil {
+		n = d.looks.rings.Lost()
 	}
 	return n
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"culprit/daemon/batch"
+	"culprit/daemon/measuring"
 	"culprit/grid"
 	"culprit/internal/testprog"
 )
@@ -57,18 +58,18 @@ func TestLingeringCells(t *testing.T) {
 		d.mustEnable(t, &s, k)
 		d.Disable([]grid.PairKey{k})
 	}
-	d.mu.Lock()
+	d.lockAll()
 	off := d.lingering.Of(d.targets[0])
 	left, seen := len(off), map[int32]bool{}
 	for _, p := range off {
-		for _, c := range p.(*part).probes.Cells {
+		for _, c := range p.(*measuring.Part).Probes.Cells {
 			if seen[c.Off] {
 				t.Errorf("two parts that linger have the cell at %d", c.Off)
 			}
 			seen[c.Off] = true
 		}
 	}
-	d.mu.Unlock()
+	d.unlockAll()
 	if left > batch.MostLingering+1 {
 		t.Errorf("%d parts linger, at most %d may", left, batch.MostLingering)
 	}
@@ -85,9 +86,9 @@ func TestLingeringCells(t *testing.T) {
 
 // leftIn counts the parts with code at the sites of a function.
 func (d *Daemon) leftIn(function string) int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	var parts []*part
+	d.lockAll()
+	defer d.unlockAll()
+	var parts []*measuring.Part
 	t := d.targets[0]
 	for _, id := range t.Function("loops.c", function) {
 		for _, s := range t.Text.Sites() {
@@ -95,7 +96,7 @@ func (d *Daemon) leftIn(function string) int {
 				continue
 			}
 			for _, o := range s.Owners() {
-				if p := o.(*part); !slices.Contains(parts, p) {
+				if p := o.(*measuring.Part); !slices.Contains(parts, p) {
 					parts = append(parts, p)
 				}
 			}

@@ -177,7 +177,7 @@ func TestOverwrittenTables(t *testing.T) {
 	enableSoon(t, d, &s, pairs)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 12 {
-		d.mu.Lock()
+		d.lockAll()
 		seg := d.targets[0].Seg
 		for _, slot := range seg.Used(nil) {
 			for off := int32(segment.FirstCell); off < int32(seg.BlockSize); off += trampoline.WordSize {
@@ -186,12 +186,12 @@ func TestOverwrittenTables(t *testing.T) {
 				}
 			}
 		}
-		d.pass(d.Now())
-		for _, pt := range d.parts(d.targets[0]) {
-			if pt.probes == nil {
+		d.passes.passHolding(d.held(), d.Now())
+		for _, pt := range d.targets[0].Running() {
+			if pt.Probes == nil {
 				continue
 			}
-			all, one := pt.probes.KeysKept()
+			all, one := pt.Probes.KeysKept()
 			if all > probe.MostKeys {
 				t.Errorf("%d keys are kept", all)
 			}
@@ -199,7 +199,7 @@ func TestOverwrittenTables(t *testing.T) {
 				t.Errorf("%d keys are kept of one block", one)
 			}
 		}
-		d.mu.Unlock()
+		d.unlockAll()
 	}
 	for _, k := range pairs[:2] {
 		if v := s.of(k); v < 0 {

@@ -96,7 +96,7 @@ func TestNarrowFunctionsInAndOut(t *testing.T) {
 			}
 			alone.Expect(t, "DONE", time.Minute)
 			p.Expect(t, "DONE", time.Minute)
-			t.Logf("%d inserted, pauses %+v, %d times put off", d.session.Patches.Inserted, d.Overhead().Pauses, deferred)
+			t.Logf("%d inserted, pauses %+v, %d times put off", d.session.Patches.Inserted.Load(), d.Overhead().Pauses, deferred)
 			detachClean(t, d, p.PID)
 			if got, want := p.Stop(t), alone.Stop(t); got != want {
 				t.Errorf("hash %s, undisturbed %s", got, want)
@@ -193,8 +193,8 @@ func checkForms(t *testing.T, d *Daemon) {
 
 // usedForms counts the patched sites by tactic; of punned ones it tells how many bytes they have and whether a call follows.
 func usedForms(d *Daemon) map[string]int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.lockAll()
+	defer d.unlockAll()
 	used := map[string]int{}
 	for _, s := range d.targets[0].Text.Sites() {
 		if !s.Patched() {
@@ -219,9 +219,9 @@ func usedForms(d *Daemon) map[string]int {
 func TestPunnedWithoutRoom(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/narrow.c"), "20000", "2")
 	d := attachPassages(t, p.PID)
-	d.mu.Lock()
+	d.lockAll()
 	d.targets[0].Seg.FillForTest()
-	d.mu.Unlock()
+	d.unlockAll()
 	var s sums
 	module := key(t, "passages", "/Code/narrow.c")
 	r := d.Enable([]grid.PairKey{module}, &s)

@@ -119,7 +119,7 @@ func TestRefusedWaitsAreNotRuledOut(t *testing.T) {
 		if got := d.Unseen("sync_wait_inclusive"); got != want || d.Notes(k) != want || d.Unseen("io_wait_inclusive") != "" {
 			t.Errorf("%s: %q, %q, want %q", flag, got, d.Notes(k), want)
 		}
-		if d.refused["pthread_spin_lock"].why == "" {
+		if d.common.Refusals.Why("pthread_spin_lock") == "" {
 			t.Skip("this C library's pthread_spin_lock takes probes")
 		}
 		if told := slices.ContainsFunc(d.Probes().Refused, func(r grid.Refusal) bool { return r.Function == "pthread_spin_lock" }); told != (want != "") {

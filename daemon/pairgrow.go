@@ -1,11 +1,15 @@
 package daemon
 
 import (
+	"errors"
+	"fmt"
 	"slices"
+	"time"
 
 	"culprit/daemon/batch"
+	"culprit/daemon/measuring"
 	"culprit/daemon/patch"
-	"culprit/daemon/program"
+	"culprit/grid"
 	"culprit/pcl"
 )
 
@@ -14,120 +18,64 @@ import (
 // same cells, so that nothing is counted twice and nothing of what was counted is lost.
 
 // grow lets pairs grow. It stops the targets only if there is something to add.
-func (d *Daemon) grow() {
-	d.enabling.Lock()
-	defer d.enabling.Unlock()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	b := batch.New(&d.lingering)
-	var grown []*part
+func (ins *inserter) grow() {
+	ins.enabling.Lock()
+	defer ins.enabling.Unlock()
+	b := batch.New(&ins.lingering)
+	var grown []*measuring.Part
 	var come joining
-	fresh := d.session.Tree.Version() != d.itemsAt
-	d.itemsAt = d.session.Tree.Version()
+	version := ins.session.Tree.Version()
+	fresh := version != ins.itemsAt
+	ins.itemsAt = version
 	before := map[*patch.Site]uint64{}
-	for key, p := range d.pairs {
+	for key, p := range ins.pairs {
 		if p.keyed != nil {
 			continue
 		}
-		it := d.session.ItemOf(key.Focus)
-		for _, pt := range p.parts {
-			if !pt.t.ended && pt.on && pt.grow(b, it, before) {
-				grown = append(grown, pt)
-			}
-		}
+		it := ins.session.ItemOf(key.Focus)
+		grown = append(grown, growParts(b, ins.partsIn(p), it, before)...)
 		if fresh && it != nil {
-			d.joinItem(b, p, it, &come)
+			ins.joinItem(b, p, it, &come)
 		}
 	}
 	if len(grown)+len(come) == 0 {
 		return
 	}
 	b.Commit()
-	d.tellFiles(d.pairs)
-	if !d.beginJoined(come) {
-		d.itemsAt = 0 // another time
+	ins.tellFiles(ins.pairs)
+	if !ins.beginJoined(come) {
+		ins.itemsAt = 0 // another time
 	}
 	for _, pt := range grown {
-		pt.unfinished = slices.ContainsFunc(pt.Sites(), func(s *patch.Site) bool { at, ok := before[s]; return ok && s.TrampolineAt() == at })
+		pt.Process.Lock()
+		pt.Unfinished = slices.ContainsFunc(pt.Sites(), func(s *patch.Site) bool { at, ok := before[s]; return ok && s.TrampolineAt() == at })
+		pt.Process.Unlock()
 	}
 }
 
-// mayGrow reports whether the target has come to have something of the part's item, if it has one, or of the code that the part has lost.
-func (p *part) mayGrow(it *pcl.GroupingItem) bool {
-	more := p.lost && p.t.Loads() > p.loads
-	p.loads = p.t.Loads()
-	if it != nil {
-		lacking := p.t.Lacking(it)
-		more = more || lacking < p.lacking
-		p.lacking = lacking
-	}
-	return more
-}
-
-// loses forgets the requests of a part in code that is gone.
-func (p *part) loses(o *program.Object) {
-	isIn := func(r pcl.Request) bool { return o.Holds(uint64(r.Func)) }
-	p.plan.Requests = slices.DeleteFunc(slices.Clone(p.plan.Requests), isIn)
-	p.code.ForgetGone()
-	p.lost, p.loads = true, p.t.Loads()
-	p.noteUnloaded(o)
-}
-
-// noteUnloaded counts that an object went and took probes of the part with it.
-func (p *part) noteUnloaded(o *program.Object) {
-	if p.unloaded == nil {
-		p.unloaded = map[string]int{}
-	}
-	p.unloaded[o.Name]++
-}
-
-// grow adds to a part what its target has only now, and reports whether sites have to be patched. before gets where the trampolines of
-// these sites are until then.
-func (p *part) grow(b *batch.Batch, it *pcl.GroupingItem, before map[*patch.Site]uint64) bool {
-	if !p.mayGrow(it) && !p.unfinished {
-		return false
-	}
-	plan, err := p.t.planOf(p.plan.Pair)
-	if err != nil || !slices.Equal(plan.Vars, p.plan.Vars) {
-		return false
-	}
-	if p.meter.Adopt(plan) {
-		return false
-	}
-	touched := p.unfinished
-	for _, r := range plan.Beyond(p.plan) {
-		p.plan.Requests = append(p.plan.Requests, r)
-		sites, err := p.later(&r)
-		if err != nil {
-			p.t.d.noteRefusal(p, &r, err)
-			continue
+// growParts adds to parts what their targets have only now, and gives those that have sites to be patched.
+func growParts(b *batch.Batch, parts []*measuring.Part, it *pcl.GroupingItem, before map[*patch.Site]uint64) (grown []*measuring.Part) {
+	for _, pt := range parts {
+		pt.Process.Lock()
+		if !pt.Process.Ended() && pt.On && pt.Grow(b, it, before) {
+			grown = append(grown, pt)
 		}
-		for _, s := range sites {
-			before[s], touched = s.TrampolineAt(), true
-		}
+		pt.Process.Unlock()
 	}
-	if touched {
-		b.Renew(p)
-	}
-	return touched
+	return grown
 }
 
 // joinItem makes parts of a pair in those targets that had nothing of the item before.
-func (d *Daemon) joinItem(b *batch.Batch, p *pair, it *pcl.GroupingItem, come *joining) {
-	for _, t := range d.targets {
-		if p.partIn(t) || t.ended || !t.Covers(p.key.Focus) || !t.HasItem(it) {
+func (ins *inserter) joinItem(b *batch.Batch, p *pair, it *pcl.GroupingItem, come *joining) {
+	for _, t := range ins.targets {
+		if t.Ended() || !t.Covers(p.key.Focus) || ins.isIn(p, t) {
 			continue
 		}
-		_ = come.add(d, b, p, t) // it may have nothing there that can be measured
+		if t.Lock(); t.HasItem(it) {
+			_ = come.add(ins, b, p, t) // it may have nothing there that can be measured
+		}
+		t.Unlock()
 	}
-}
-
-// later puts the code of one more request of a part at its sites.
-func (p *part) later(r *pcl.Request) ([]*patch.Site, error) {
-	if err := p.t.Sites.Prepare(r); err != nil {
-		return nil, err
-	}
-	return p.code.Add(r)
 }
 
 // A joining is parts that are added to pairs that are measured elsewhere.
@@ -136,14 +84,14 @@ type joining []joined
 // A joined part comes to a pair, with a batch.
 type joined struct {
 	pair  *pair
-	part  *part
+	part  *measuring.Part
 	group *batch.Group
 }
 
-// add makes a part of a pair in a target.
-func (j *joining) add(d *Daemon, b *batch.Batch, p *pair, t *measured) error {
+// add makes a part of a pair in a target, which is locked.
+func (j *joining) add(ins *inserter, b *batch.Batch, p *pair, t *measuring.Process) error {
 	g := b.Group()
-	pt, err := d.addPart(b, g, t, p.key)
+	pt, err := ins.addPart(b, g, t, p.key)
 	if err == nil {
 		*j = append(*j, joined{p, pt, g})
 	}
@@ -151,15 +99,51 @@ func (j *joining) add(d *Daemon, b *batch.Batch, p *pair, t *measured) error {
 }
 
 // beginJoined has the parts that a batch has brought in measured, and tells whether that is all of them.
-func (d *Daemon) beginJoined(j joining) (all bool) {
+func (ins *inserter) beginJoined(j joining) (all bool) {
+	defer ins.holdAll().release()
+	ins.mu.Lock()
+	defer ins.mu.Unlock()
 	all = true
 	for _, x := range j {
 		if x.group.Err() != nil { // a thread stood in the way
 			all = false
 			continue
 		}
-		x.pair.parts, x.pair.tier = append(x.pair.parts, x.part), coarser(x.pair.tier, x.part.meter.Tier())
-		d.start(&pair{key: x.pair.key, parts: []*part{x.part}}, map[*measured]bool{})
+		x.pair.parts, x.pair.tier = append(x.pair.parts, x.part), coarser(x.pair.tier, x.part.Meter.Tier())
+		ins.start(&pair{key: x.pair.key, parts: []*measuring.Part{x.part}}, ins.Now(), map[*measuring.Process]bool{})
 	}
 	return all
+}
+
+// extend adds a part in a target to every pair whose focus covers it and that has none there: the target is new, or has new code. enabling is held.
+func (ins *inserter) extend(t *measuring.Process) error {
+	b := batch.New(&ins.lingering)
+	var come joining
+	var errs []error
+	for key, p := range ins.pairs {
+		if !t.Covers(key.Focus) || ins.isIn(p, t) {
+			continue
+		}
+		t.Lock()
+		var err error
+		if p.hasPartsIn(t) {
+			err = come.add(ins, b, p, t)
+		}
+		t.Unlock()
+		if err != nil {
+			elsewhere := len(key.Focus.Elements(grid.Code)) > 0 || key.Focus.Depth(grid.Defined) > 0 || pcl.NothingThere(err)
+			if !elsewhere { // a function of another program is no news
+				errs = append(errs, fmt.Errorf("%s: %w", key, err))
+			}
+		}
+	}
+	b.Commit()
+	var incomplete time.Time
+	if !ins.beginJoined(come) {
+		incomplete = time.Now() // another time
+	}
+	t.Lock()
+	defer t.Unlock()
+	t.Incomplete = incomplete
+	return errors.Join(errs...)
 }

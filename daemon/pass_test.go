@@ -23,7 +23,9 @@ func BenchmarkPass(b *testing.B) {
 	before := kernel.OwnThreadTime()
 	for b.Loop() {
 		d.mu.Lock()
-		d.samplePairs(d.Now(), d.pairs)
+		h := d.holdFree()
+		d.passes.samplePairs(h, d.Now(), d.pairs)
+		h.release()
 		d.mu.Unlock()
 	}
 	b.ReportMetric(float64(kernel.OwnThreadTime()-before)/float64(b.N), "cpu-ns/op")

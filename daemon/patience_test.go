@@ -23,7 +23,7 @@ func TestAttachWhileAThreadCannotStop(t *testing.T) {
 	t.Run("soon", func(t *testing.T) {
 		p := begin(t, "long 1")
 		d := attachTo(t, p.PID)
-		if why := d.targets[0].sampled; why != nil {
+		if why := d.targets[0].Sampled(); why != nil {
 			t.Error("it is only looked at")
 		}
 		if longest := time.Duration(d.Overhead().Pauses.MaxUS) * time.Microsecond; longest > stops.Deadline/2 {
@@ -38,7 +38,7 @@ func TestAttachWhileAThreadCannotStop(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d.targets[0].sampled == nil {
+		if d.targets[0].Sampled() == nil {
 			t.Error("it is patched while a thread could not be stopped")
 		}
 		detachClean(t, d, p.PID)

@@ -14,9 +14,9 @@ func TestFirstPrice(t *testing.T) {
 	if _, errs := d.Price([]grid.PairKey{key(t, "cpu", "/")}); errs[0] != nil {
 		t.Fatal(errs[0])
 	}
-	d.mu.Lock()
+	d.lockAll()
 	active, asked := d.targets[0].Threads.Active(), d.targets[0].Threads.Refreshed()
-	d.mu.Unlock()
+	d.unlockAll()
 	if active < 1 || asked == 0 {
 		t.Errorf("%.1f threads are active as of %.3f s", active, asked)
 	}

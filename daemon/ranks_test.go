@@ -74,7 +74,7 @@ func TestRanksThatStartLater(t *testing.T) {
 	d.mustEnable(t, &s, collective)
 	j.Tell(t, "go")
 	time.Sleep(500 * time.Millisecond)
-	d.tick()
+	d.tickAll()
 	if s.of(collective) < 10 || s.of(cpu) <= before {
 		t.Errorf("%v collective operations, %v more seconds of processor time", s.of(collective), s.of(cpu)-before)
 	}

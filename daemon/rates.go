@@ -5,6 +5,7 @@ import (
 
 	"culprit/daemon/batch"
 	"culprit/daemon/cost"
+	"culprit/daemon/measuring"
 	"culprit/daemon/program"
 	"culprit/pcl"
 )
@@ -13,9 +14,11 @@ import (
 // is asked again afterwards.
 
 // unknown collects the functions whose rate is not known or too old.
-func (c costed) unknown(into map[*measured]map[pcl.FuncID]bool, now float64) {
+func (c costed) unknown(into map[*measuring.Process]map[pcl.FuncID]bool, now float64) {
+	c.t.Lock()
+	defer c.t.Unlock()
 	for _, r := range c.plan.Requests {
-		if !c.t.has(r.Func) || c.t.rates.Fresh(r.Func, now) {
+		if c.t.Func(r.Func) == nil || c.t.Rates.Fresh(r.Func, now) {
 			continue
 		}
 		if into[c.t] == nil {
@@ -25,49 +28,33 @@ func (c costed) unknown(into map[*measured]map[pcl.FuncID]bool, now float64) {
 	}
 }
 
-// learnRates counts calls for cost.Window, and then those of targets that were not asleep. d.enabling is held.
-func (d *Daemon) learnRates(unknown map[*measured]map[pcl.FuncID]bool, asleep []sleeper) {
+// learnRates counts calls for cost.Window, and then those of targets that were not asleep. enabling is held.
+func (pr *pricer) learnRates(unknown map[*measuring.Process]map[pcl.FuncID]bool, asleep []sleeper) {
 	for len(unknown)+len(asleep) > 0 {
-		d.mu.Lock()
-		counters := d.countCalls(unknown)
-		d.mu.Unlock()
+		counters := pr.countCalls(unknown)
 		if len(counters)+len(asleep) > 0 {
 			time.Sleep(cost.Window)
 		}
-		d.mu.Lock()
-		d.readRates(counters)
-		unknown, asleep = d.woken(asleep), nil
-		d.mu.Unlock()
+		pr.readRates(counters)
+		unknown, asleep = pr.woken(asleep), nil
 	}
 }
 
 // A rateCounter counts the calls of one function for a while.
 type rateCounter struct {
 	f     *program.Function
-	part  *part
+	part  *measuring.Part
 	group *batch.Group
 	since time.Time
 }
 
 // countCalls switches counters on at the entries of functions. What cannot be counted has rate 0: it cannot be timed either.
-func (d *Daemon) countCalls(unknown map[*measured]map[pcl.FuncID]bool) (counters []rateCounter) {
-	b := batch.New(&d.lingering)
+func (pr *pricer) countCalls(unknown map[*measuring.Process]map[pcl.FuncID]bool) (counters []rateCounter) {
+	b := batch.New(&pr.lingering)
 	for t, set := range unknown {
-		for id := range set {
-			p, err := d.newBareProbe(t, callCounter(id))
-			if err != nil {
-				continue
-			}
-			t.blocks.Zero(p.probes)
-			if t.Sites.Prepare(&p.plan.Requests[0]) != nil {
-				b.Withdraw(p)
-				continue
-			}
-			g := b.Group()
-			if p.addTo(b, g) == nil {
-				counters = append(counters, rateCounter{f: t.Func(id), part: p, group: g})
-			}
-		}
+		t.Lock()
+		counters = append(counters, pr.addCounters(b, t, set)...)
+		t.Unlock()
 	}
 	if len(counters) == 0 {
 		return nil
@@ -79,6 +66,26 @@ func (d *Daemon) countCalls(unknown map[*measured]map[pcl.FuncID]bool) (counters
 	return counters
 }
 
+// addCounters adds counters of functions of a target, which is locked, to a batch.
+func (pr *pricer) addCounters(b *batch.Batch, t *measuring.Process, set map[pcl.FuncID]bool) (counters []rateCounter) {
+	for id := range set {
+		p, err := measuring.NewBare(t, callCounter(id), pr.nextOwner())
+		if err != nil {
+			continue
+		}
+		t.Blocks.Zero(p.Probes)
+		if t.Sites.Prepare(&p.Plan.Requests[0]) != nil {
+			b.Withdraw(p)
+			continue
+		}
+		g := b.Group()
+		if p.AddTo(b, g) == nil {
+			counters = append(counters, rateCounter{f: t.Func(id), part: p, group: g})
+		}
+	}
+	return counters
+}
+
 // callCounter is the plan of counting a function's calls.
 func callCounter(id pcl.FuncID) *pcl.Plan {
 	return &pcl.Plan{Kind: pcl.Counter, Vars: []pcl.Var{{Name: "calls", Kind: pcl.Counter}},
@@ -86,21 +93,23 @@ func callCounter(id pcl.FuncID) *pcl.Plan {
 }
 
 // readRates takes the counters out again.
-func (d *Daemon) readRates(counters []rateCounter) {
+func (pr *pricer) readRates(counters []rateCounter) {
 	for _, c := range counters {
-		t := c.part.t
-		n := c.part.probes.Count()
-		t.rates.Note(c.f.ID, float64(n)/time.Since(c.since).Seconds(), d.Now())
+		t := c.part.Process
+		t.Lock()
+		n := c.part.Probes.Count()
+		t.Rates.Note(c.f.ID, float64(n)/time.Since(c.since).Seconds(), pr.Now())
 		if c.group.Err() == nil {
-			d.lingering.Add(c.part)
+			pr.lingering.Add(c.part)
 		}
+		t.Unlock()
 	}
 }
 
-// byWakefulness parts the targets into those that ran lately, or of which that is not known, and the others. d.mu is held.
-func (d *Daemon) byWakefulness() (running, asleep []*measured) {
-	for _, t := range d.targets {
-		if !t.ended && cost.IsIdle(t.Threads.Ran()) {
+// byWakefulness parts the targets into those that ran lately, or of which that is not known, and the others. enabling is held.
+func (pr *pricer) byWakefulness() (running, asleep []*measuring.Process) {
+	for _, t := range pr.targets {
+		if !t.Ended() && cost.IsIdle(t.Threads.Ran()) {
 			asleep = append(asleep, t)
 		} else {
 			running = append(running, t)
@@ -111,13 +120,13 @@ func (d *Daemon) byWakefulness() (running, asleep []*measured) {
 
 // A sleeper is a target that did not run lately, and whose functions are priced without counting.
 type sleeper struct {
-	t     *measured
+	t     *measuring.Process
 	funcs map[pcl.FuncID]bool
 	idle  cost.Idle
 }
 
-// setAside takes the targets that did not run lately from those whose calls are to be counted. d.mu is held.
-func setAside(unknown map[*measured]map[pcl.FuncID]bool) (asleep []sleeper) {
+// setAside takes the targets that did not run lately from those whose calls are to be counted.
+func setAside(unknown map[*measuring.Process]map[pcl.FuncID]bool) (asleep []sleeper) {
 	for t, funcs := range unknown {
 		if !cost.IsIdle(t.Threads.Ran()) {
 			continue
@@ -132,9 +141,9 @@ func setAside(unknown map[*measured]map[pcl.FuncID]bool) (asleep []sleeper) {
 	return asleep
 }
 
-// woken gives those that were not asleep after all; of the others it is known now that they called nothing. d.mu is held.
-func (d *Daemon) woken(asleep []sleeper) map[*measured]map[pcl.FuncID]bool {
-	awake := map[*measured]map[pcl.FuncID]bool{}
+// woken gives those that were not asleep after all; of the others it is known now that they called nothing. enabling is held.
+func (pr *pricer) woken(asleep []sleeper) map[*measuring.Process]map[pcl.FuncID]bool {
+	awake := map[*measuring.Process]map[pcl.FuncID]bool{}
 	for _, s := range asleep {
 		woke, err := s.idle.Woke()
 		switch {
@@ -142,9 +151,11 @@ func (d *Daemon) woken(asleep []sleeper) map[*measured]map[pcl.FuncID]bool {
 		case woke:
 			awake[s.t] = s.funcs
 		default:
+			s.t.Lock()
 			for id := range s.funcs {
-				s.t.rates.Note(id, 0, d.Now())
+				s.t.Rates.Note(id, 0, pr.Now())
 			}
+			s.t.Unlock()
 		}
 	}
 	return awake

@@ -57,13 +57,13 @@ func TestPriceOfSleepers(t *testing.T) {
 }
 
 func stopsOf(d *Daemon) int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.lockAll()
+	defer d.unlockAll()
 	return d.targets[0].Stops.Count()
 }
 
 func forgetRates(d *Daemon) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.targets[0].rates = cost.Rates{}
+	d.lockAll()
+	defer d.unlockAll()
+	d.targets[0].Rates = cost.Rates{}
 }

@@ -50,8 +50,8 @@ func TestEveryFunctionOfRedis(t *testing.T) {
 	var keys []grid.PairKey
 	tg := d.targets[0]
 	start = time.Now()
-	d.mu.Lock()
-	tg.listAll()
+	d.lockAll()
+	listAll(tg)
 	t.Logf("listed in %v", time.Since(start))
 	start = time.Now()
 	for _, f := range tg.Known() {
@@ -62,7 +62,7 @@ func TestEveryFunctionOfRedis(t *testing.T) {
 			keys = append(keys, grid.PairKey{Metric: "procedure_calls", Focus: grid.Whole().Refine(grid.Code, f.Fn.Module, f.Fn.Name)})
 		}
 	}
-	d.mu.Unlock()
+	d.unlockAll()
 	t.Logf("analysed in %v", time.Since(start))
 	var s sums
 	start = time.Now()

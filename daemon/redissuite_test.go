@@ -42,7 +42,7 @@ func TestRedisSuite(t *testing.T) {
 	if watched.left != alone.left {
 		t.Errorf("the benchmark left %s, undisturbed %s", watched.left, alone.left)
 	}
-	if w.d.targets[0].ended {
+	if w.d.targets[0].Ended() {
 		t.Fatal("the server has ended")
 	}
 	w.end(t, 1e6)

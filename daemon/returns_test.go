@@ -41,7 +41,7 @@ metric leaves { name "leaves"; units x; unitsType unnormalized; aggregateOperato
 	}
 	keys := []grid.PairKey{key(t, "calls", "/"), key(t, "selves", "/"), key(t, "leaves", "/")}
 	d.mustEnable(t, &s, keys...)
-	if why := d.refused["wrap"].why; !strings.Contains(why, "whose result comes later") {
+	if why := d.common.Refusals.Why("wrap"); !strings.Contains(why, "whose result comes later") {
 		t.Errorf("of the list it is said that wrap was refused for %q", why)
 	}
 	if note := d.Notes(keys[2]); !strings.Contains(note, "wrap takes no probe: its calls are not counted (") {

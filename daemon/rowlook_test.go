@@ -128,12 +128,12 @@ func TestRowsOfShortLives(t *testing.T) {
 			if !free {
 				continue
 			}
-			d.mu.Lock()
+			d.lockAll()
 			most = max(most, tg.Stats.Taken())
-			d.pass(d.Now())
+			d.passes.passHolding(d.held(), d.Now())
 			tg.Stats.FreeDead()
 			left = max(left, tg.Stats.Taken())
-			d.mu.Unlock()
+			d.unlockAll()
 		}
 		least, atMost = 0.002*(says("lived")-lived), (says("slept_ns")-slow)/1e9
 		d.Disable([]grid.PairKey{sleeps})

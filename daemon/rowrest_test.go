@@ -20,9 +20,9 @@ func TestRowsRest(t *testing.T) {
 	d := attachTo(t, p.PID)
 	cpu := key(t, "cpu_inclusive", "/Code/cpu.c/nearest")
 	running := func() bool {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		return d.programs.Running()
+		d.lockAll()
+		defer d.unlockAll()
+		return d.common.Programs.Running()
 	}
 	for round := range 3 {
 		var s sums

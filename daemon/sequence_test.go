@@ -18,8 +18,8 @@ func TestSequencesThatAreMadeLate(t *testing.T) {
 	spent := key(t, "exec_time_inclusive", "/Code/madeseq.c/made_add")
 	d.mustEnable(t, &s, spent)
 	patched := func() (n int) {
-		d.mu.Lock()
-		defer d.mu.Unlock()
+		d.lockAll()
+		defer d.unlockAll()
 		tg := d.targets[0]
 		for _, id := range tg.Function("madeseq.c", "made_add") {
 			for _, s := range tg.Text.Sites() {

@@ -21,8 +21,8 @@ import (
 // ofProcess is a key at one process more.
 func ofProcess(k grid.PairKey, t testing.TB, d *Daemon, pid int) grid.PairKey {
 	t.Helper()
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.lockAll()
+	defer d.unlockAll()
 	target := d.byPID[pid]
 	if target == nil {
 		t.Fatalf("process %d is not measured", pid)
@@ -165,7 +165,7 @@ func TestNginxProcesses(t *testing.T) {
 	d.mustEnable(t, &s, keys...)
 	times := rounds(600, 20_000)
 	ask(t, n, times)
-	d.tick()
+	d.tickAll()
 	if got := s.of(requests); got != float64(times) {
 		t.Errorf("%v requests counted, %d were sent", got, times)
 	}
@@ -176,7 +176,7 @@ func TestNginxProcesses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.tick()
+	d.tickAll()
 	first := s.of(requests) - float64(times)
 	// wrk goes away with requests on their way, one on each connection at most.
 	if first < float64(answers) || first > float64(answers+connections) {

@@ -16,8 +16,7 @@ func TestNothingIsBuiltInAStop(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/calls.c"), "1000")
 	d := attachTo(t, p.PID)
 	built.allow(t)
-	d.enabling.Lock()
-	d.mu.Lock()
+	d.lockAll()
 	tgt := d.targets[0]
 	var o *program.Object
 	for _, one := range tgt.Objects() {
@@ -59,8 +58,7 @@ func TestNothingIsBuiltInAStop(t *testing.T) {
 	if o.Err() != nil {
 		t.Error(o.Err())
 	}
-	d.mu.Unlock()
-	d.enabling.Unlock()
+	d.unlockAll()
 	detachClean(t, d, p.PID)
 	p.Stop(t)
 }
@@ -70,8 +68,7 @@ func TestNoStopIsTriedForEver(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/calls.c"), "1000")
 	d := attachTo(t, p.PID)
 	built.allow(t)
-	d.enabling.Lock()
-	d.mu.Lock()
+	d.lockAll()
 	tgt := d.targets[0]
 	before := tgt.Stops.Count()
 	err := tgt.Stops.Stop(func(*process.World) error {
@@ -81,8 +78,7 @@ func TestNoStopIsTriedForEver(t *testing.T) {
 	if n := tgt.Stops.Count() - before; err == nil || n != stops.MostTries {
 		t.Errorf("%d stops, then %v", n, err)
 	}
-	d.mu.Unlock()
-	d.enabling.Unlock()
+	d.unlockAll()
 	detachClean(t, d, p.PID)
 	p.Stop(t)
 }

@@ -72,9 +72,9 @@ func TestThreadsComeAndGo(t *testing.T) {
 			t.Errorf("%s: %.3f s in %.3f s", k, v, took)
 		}
 	}
-	d.mu.Lock()
+	d.lockAll()
 	used := len(d.targets[0].Seg.Used(nil))
-	d.mu.Unlock()
+	d.unlockAll()
 	detachClean(t, d, p.PID)
 	if grown := after - before; grown > 60<<10 {
 		t.Errorf("resident memory grew by %d KiB", grown)

@@ -51,10 +51,10 @@ func (b build) make(t testing.TB, source string) string {
 
 // functionsOf lists the pairs of a metric with every function that pick takes, in order of address.
 func functionsOf(d *Daemon, metric string, pick func(*program.Function) bool) (keys []grid.PairKey) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.lockAll()
+	defer d.unlockAll()
 	t := d.targets[0]
-	t.listAll()
+	listAll(t)
 	var fs []*program.Function
 	for _, f := range t.Known() {
 		if pick(f) {

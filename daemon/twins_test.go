@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/measuring"
 	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/pcl"
@@ -38,9 +39,9 @@ func TestTwins(t *testing.T) {
 // planOnce expects that a function of the first two targets has one plan, of which each has a copy.
 func planOnce(t *testing.T, d *Daemon, calls grid.PairKey) {
 	t.Helper()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	first, second := d.targets[0].chosen(calls), d.targets[1].chosen(calls)
+	d.lockAll()
+	defer d.unlockAll()
+	first, second := chosenIn(d.targets[0], calls), chosenIn(d.targets[1], calls)
 	if first == nil || second == nil {
 		t.Fatal("not one function of that name in each")
 	}
@@ -59,8 +60,8 @@ func planOnce(t *testing.T, d *Daemon, calls grid.PairKey) {
 	}
 }
 
-// chosen is the function that a pair is about; nil if there are more, or none.
-func (t *measured) chosen(k grid.PairKey) *program.Function {
+// chosenIn is the function that a pair is about; nil if there are more, or none.
+func chosenIn(t *measuring.Process, k grid.PairKey) *program.Function {
 	e := k.Focus.Elements(grid.Code)
 	if ids := t.Function(e[0], e[1]); len(ids) == 1 {
 		return t.Func(ids[0])

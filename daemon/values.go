@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"culprit/daemon/measuring"
 	"culprit/daemon/probe"
 	"culprit/daemon/target"
 	"culprit/grid"
@@ -13,54 +14,86 @@ import (
 // How the values of a pair in all its targets become what its sink is given in a pass.
 
 // sample reads the pair and hands what it was, or has grown by, since p.last to its sink. It returns how many CPUs its probes took.
-func (p *pair) sample(s *target.Session, now float64) (cpus float64) {
-	interval := now - p.last
+func (p *pair) sample(s *target.Session, h hold, now float64) (cpus float64) {
 	if p.isOver() { // what comes is not known, and not 0
 		p.last = now
 		return 0
 	}
 	metric, known := s.Library.Metric(p.key.Metric) // pairs that serve others have none
+	all := h.holds(p.parts)
 	switch {
 	case p.holds():
-		start, end, values := p.axis.Read(s, p.gauges())
-		if known && len(values) > 0 {
-			p.hold(start, end, metric.Aggregate.CombineHeld(values))
+		if all {
+			p.sampleHeld(s, metric, known)
 		}
 	default:
-		values := p.grown(interval)
-		if p.totals(metric) {
-			p.handTotals(metric, values, now)
-		} else {
-			p.hand(s, values, now)
+		p.read(h, metric, now)
+		if all {
+			p.handAll(s, metric, now)
 		}
-		p.distribute(now)
 	}
 	for _, pt := range p.parts {
-		cpus += pt.price(interval)
+		if h[pt.Process] {
+			cpus += pt.Price(now)
+		}
 	}
-	p.last = now
+	if all {
+		p.last = now
+	}
 	return cpus
+}
+
+// sampleHeld hands on what the values of a gauge were.
+func (p *pair) sampleHeld(s *target.Session, metric grid.Metric, known bool) {
+	start, end, values := p.axis.Read(s, p.gauges())
+	if known && len(values) > 0 {
+		p.hold(start, end, metric.Aggregate.CombineHeld(values))
+	}
+}
+
+// read reads the parts in the targets of a hold.
+func (p *pair) read(h hold, metric grid.Metric, now float64) {
+	isValue := metric.Style == grid.SampledFunction && !p.totals(metric)
+	for _, pt := range p.parts {
+		if h[pt.Process] {
+			pt.Read(now, isValue)
+		}
+	}
+}
+
+// handAll hands on what was read of all parts since p.last.
+func (p *pair) handAll(s *target.Session, metric grid.Metric, now float64) {
+	if values := p.taken(); p.totals(metric) {
+		p.handTotals(metric, values, now)
+	} else {
+		p.hand(s, values, now)
+	}
+	p.distribute(now)
 }
 
 // isOver reports whether the last values of all targets that the pair has parts in were taken.
 func (p *pair) isOver() bool {
-	return len(p.parts) > 0 && !slices.ContainsFunc(p.parts, func(pt *part) bool { return !pt.t.settled })
+	return len(p.parts) > 0 && !slices.ContainsFunc(p.parts, func(pt *measuring.Part) bool { return !pt.Process.Settled })
 }
 
 // sampleKeyed is sample for a pair that chooses a key.
-func (p *pair) sampleKeyed(s *target.Session, now float64) {
+func (p *pair) sampleKeyed(s *target.Session, h hold, now float64) {
 	if p.keyed.of.isOver() && len(p.parts) == 0 {
 		p.last = now
 		return
 	}
-	p.hand(s, append(p.keyed.object.Grown(p.keyed.of.probes()), p.grown(now-p.last)...), now)
-	p.last = now
+	metric, _ := s.Library.Metric(p.key.Metric)
+	p.read(h, metric, now)
+	if h.holds(p.parts) && h.holds(p.keyed.of.parts) {
+		p.hand(s, append(p.keyed.object.Grown(p.keyed.of.probes()), p.taken()...), now)
+		p.last = now
+	}
 }
 
-// grown is by how much the pair has grown in each of its targets.
-func (p *pair) grown(interval float64) (values []float64) {
+// taken is by how much the pair has grown in each of its targets, or what its value was there, since p.last.
+func (p *pair) taken() (values []float64) {
 	for _, pt := range p.parts {
-		values = append(values, pt.meter.Grown(interval))
+		values = append(values, pt.Take())
 	}
 	return values
 }
@@ -102,7 +135,7 @@ func (p *pair) totals(m grid.Metric) bool {
 	if m.Style != grid.SampledFunction || len(p.parts) == 0 {
 		return false
 	}
-	plan := p.parts[0].plan
+	plan := p.parts[0].Plan
 	return plan.Kind == pcl.WallTimer || plan.Kind == pcl.ProcessTimer || plan.Event != "" || plan.Kind == pcl.Kernel && len(plan.Vars) > 0
 }
 
@@ -111,9 +144,9 @@ func (p *pair) totals(m grid.Metric) bool {
 func (p *pair) handTotals(m grid.Metric, growth []float64, now float64) {
 	var values []grid.Held
 	for i, pt := range p.parts {
-		before := pt.total
-		pt.total += growth[i]
-		values = append(values, grid.Held{Mean: before/2 + pt.total/2, Min: min(before, pt.total), Max: max(before, pt.total), Last: pt.total})
+		before := pt.Total
+		pt.Total += growth[i]
+		values = append(values, grid.Held{Mean: before/2 + pt.Total/2, Min: min(before, pt.Total), Max: max(before, pt.Total), Last: pt.Total})
 	}
 	p.hold(p.last, now, m.Aggregate.CombineHeld(values))
 }
@@ -126,10 +159,10 @@ func (p *pair) distribute(now float64) {
 	}
 	var all grid.Distribution
 	for _, pt := range p.parts {
-		if pt.probes == nil {
+		if pt.Probes == nil {
 			continue
 		}
-		if growth := pt.probes.Distribute(); growth != nil {
+		if growth := pt.Probes.Distribute(); growth != nil {
 			all.Add(growth)
 		}
 	}
@@ -138,47 +171,12 @@ func (p *pair) distribute(now float64) {
 	}
 }
 
-// Uncertainty is the standard error of the average of a pair over the time since it was enabled, in the unit of its rate. ok is false
-// for pairs that are not enabled or not of the sample tier, and while there are no samples.
-func (d *Daemon) Uncertainty(key grid.PairKey) (err float64, ok bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	p := d.pairs[key]
-	if p == nil {
-		return 0, false
-	}
-	return p.uncertainty()
-}
-
 func (p *pair) uncertainty() (err float64, ok bool) {
 	var sum float64
 	for _, pt := range p.parts {
-		v, known := pt.meter.Variance()
+		v, known := pt.Meter.Variance()
 		sum, ok = sum+v, ok || known
 	}
 	span := p.last - p.since
 	return math.Sqrt(sum) / max(span, 1e-9), ok && span > 0
-}
-
-// Placed is in how many places of its targets a pair that is measured has probes. ok is false for one that is not measured, and for one
-// that needs no probes: the kernel keeps it, or it is estimated.
-func (d *Daemon) Placed(key grid.PairKey) (places int, ok bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	p := d.pairs[key]
-	if p == nil {
-		return 0, false
-	}
-	parts := p.parts
-	if p.keyed != nil {
-		parts = p.keyed.of.parts
-	}
-	for _, pt := range parts {
-		if pt.meter.Tier() != grid.TierProbe {
-			continue
-		}
-		ok = true
-		places += len(pt.Sites())
-	}
-	return places, ok
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/measuring"
 	"culprit/daemon/process"
 	"culprit/grid"
 	"culprit/internal/testprog"
@@ -37,7 +38,7 @@ func TestStacksThroughTheVdso(t *testing.T) {
 }
 
 // unwindsVdso reports whether the target has a vdso and the tables of it are known.
-func unwindsVdso(t *measured) bool {
+func unwindsVdso(t *measuring.Process) bool {
 	maps, err := t.Proc.Maps()
 	i := slices.IndexFunc(maps, func(m process.Mapping) bool { return m.Path == "[vdso]" })
 	if err != nil || i < 0 {

@@ -3,6 +3,7 @@ package batch
 import (
 	"errors"
 	"slices"
+	"sync"
 
 	"culprit/daemon/patch"
 	"culprit/daemon/process"
@@ -10,6 +11,7 @@ import (
 
 // A Target is a process in whose text a batch changes something. Targets are compared by ==.
 type Target interface {
+	sync.Locker // for whoever changes something there
 	// Apply brings sites to what is wanted at them. The parts in begin start in the same stop as the last of the sites. It returns which sites
 	// could not be changed and why, or an error if nothing could be changed.
 	Apply(sites []*patch.Site, begin []Part) (busy map[*patch.Site]error, err error)
@@ -126,10 +128,11 @@ func (b *Batch) Withdraw(p Part) {
 // switched off.
 func (b *Batch) TakeOut(due func(since float64) bool) {
 	count := map[Target]int{}
-	for _, e := range b.lingering.parts {
+	all := b.lingering.all()
+	for _, e := range all {
 		count[e.part.In()]++
 	}
-	for _, e := range b.lingering.parts {
+	for _, e := range all {
 		if count[e.part.In()] > MostLingering || e.part.IsScarce() || due(b.lingering.Now()-e.at) {
 			b.Renew(e.part)
 		}
@@ -139,17 +142,22 @@ func (b *Batch) TakeOut(due func(since float64) bool) {
 // Commit changes the texts, one target after the other.
 func (b *Batch) Commit() {
 	for _, t := range b.order {
-		w := b.work[t]
-		b.lingering.drop(t, w.sites)
-		sites := make([]*patch.Site, 0, len(w.sites))
-		for s := range w.sites {
-			sites = append(sites, s)
-		}
-		w.busy, w.err = t.Apply(sites, w.beginners())
-		b.settle(t, w)
-		if w.err == nil {
-			b.lingering.forget(t, func(s *patch.Site) bool { return w.sites[s] && w.busy[s] == nil })
-		}
+		b.commitIn(t, b.work[t])
+	}
+}
+
+func (b *Batch) commitIn(t Target, w *work) {
+	t.Lock()
+	defer t.Unlock()
+	b.lingering.drop(t, w.sites)
+	sites := make([]*patch.Site, 0, len(w.sites))
+	for s := range w.sites {
+		sites = append(sites, s)
+	}
+	w.busy, w.err = t.Apply(sites, w.beginners())
+	b.settle(t, w)
+	if w.err == nil {
+		b.lingering.forget(t, func(s *patch.Site) bool { return w.sites[s] && w.busy[s] == nil })
 	}
 }
 
@@ -163,7 +171,7 @@ func (w *work) beginners() (parts []Part) {
 	return parts
 }
 
-// settle finds the groups that have failed in a target, and switches their parts off wherever they are.
+// settle finds the groups that have failed in a target, and switches their parts off wherever they are. The target is locked.
 func (b *Batch) settle(t Target, w *work) {
 	for _, g := range b.groups {
 		if g.err != nil {
@@ -179,9 +187,18 @@ func (b *Batch) settle(t Target, w *work) {
 			continue
 		}
 		for _, p := range g.parts {
-			b.lingering.Add(p)
+			b.switchOff(p, t)
 		}
 	}
+}
+
+// switchOff is Lingering.Add where one target is locked already.
+func (b *Batch) switchOff(p Part, locked Target) {
+	if other := p.In(); other != locked {
+		other.Lock()
+		defer other.Unlock()
+	}
+	b.lingering.Add(p)
 }
 
 // leaveOut takes a target that has ended meanwhile out of a group that has parts in others: it is in there.

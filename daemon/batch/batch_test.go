@@ -3,6 +3,7 @@ package batch
 import (
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 
 	"culprit/daemon/patch"
@@ -13,6 +14,7 @@ import (
 
 // A fakeTarget keeps what it was asked for.
 type fakeTarget struct {
+	sync.Mutex
 	busy  map[*patch.Site]error
 	err   error
 	calls int

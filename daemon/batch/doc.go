@@ -8,5 +8,7 @@
 // It knows a part by its sites and what becomes of them. It must not know what the code of a part is for, who has asked for it, or how it was
 // placed.
 //
-// Nothing here has a lock: one goroutine at a time makes batches.
+// One goroutine at a time makes batches. A batch locks a target while it changes something in it, or in a part that is there, and may lock a second
+// one meanwhile: whoever else locks targets must not wait for one while he has another. Who calls Withdraw, Add or Hurry of Lingering has the lock of
+// the part's target. The lock of Lingering is the innermost.
 package batch

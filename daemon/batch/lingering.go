@@ -2,6 +2,7 @@ package batch
 
 import (
 	"slices"
+	"sync"
 
 	"culprit/daemon/patch"
 )
@@ -16,7 +17,9 @@ const (
 // Lingering are parts that were switched off and are in the text still: their code is jumped over. To take it out stops the target and makes the
 // trampolines of all their sites anew; what takes their place at a site does that anyway, and what leaves later goes with them.
 type Lingering struct {
-	Now   func() float64 // session time, in s
+	Now func() float64 // session time, in s
+
+	mu    sync.Mutex
 	parts []leaving
 }
 
@@ -29,11 +32,15 @@ type leaving struct {
 // Add switches a part off at once; it is taken out of the text within the next seconds.
 func (l *Lingering) Add(p Part) {
 	p.SwitchOff()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.parts = append(l.parts, leaving{p, l.Now()})
 }
 
 // Hurry makes a part due that lingers.
 func (l *Lingering) Hurry(p Part) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for i := range l.parts {
 		if l.parts[i].part == p {
 			l.parts[i].at -= lingerTime
@@ -43,7 +50,7 @@ func (l *Lingering) Hurry(p Part) {
 
 // Of lists the parts in a target.
 func (l *Lingering) Of(t Target) (parts []Part) {
-	for _, e := range l.parts {
+	for _, e := range l.all() {
 		if e.part.In() == t {
 			parts = append(parts, e.part)
 		}
@@ -51,9 +58,22 @@ func (l *Lingering) Of(t Target) (parts []Part) {
 	return parts
 }
 
+func (l *Lingering) all() []leaving {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.parts)
+}
+
+// remove takes parts out of the list.
+func (l *Lingering) remove(out func(Part) bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.parts = slices.DeleteFunc(l.parts, func(e leaving) bool { return out(e.part) })
+}
+
 // Leave forgets the parts of a target that has ended.
 func (l *Lingering) Leave(t Target) {
-	l.parts = slices.DeleteFunc(l.parts, func(e leaving) bool { return e.part.In() == t })
+	l.remove(func(p Part) bool { return p.In() == t })
 }
 
 // Sweep takes out what is due, or all that there is. It stops targets if there is any.
@@ -65,13 +85,10 @@ func (l *Lingering) Sweep(all bool) {
 
 // drop leaves what lingers out of the trampolines of some sites.
 func (l *Lingering) drop(t Target, sites map[*patch.Site]bool) {
-	for _, e := range l.parts {
-		if e.part.In() != t {
-			continue
-		}
-		for _, s := range e.part.Sites() {
+	for _, p := range l.Of(t) {
+		for _, s := range p.Sites() {
 			if sites[s] {
-				s.Drop(e.part)
+				s.Drop(p)
 			}
 		}
 	}
@@ -79,14 +96,12 @@ func (l *Lingering) drop(t Target, sites map[*patch.Site]bool) {
 
 // forget forgets the parts that have gone out of all of their sites.
 func (l *Lingering) forget(t Target, out func(*patch.Site) bool) {
-	l.parts = slices.DeleteFunc(l.parts, func(e leaving) bool {
-		if e.part.In() != t {
-			return false
+	gone := map[Part]bool{}
+	for _, p := range l.Of(t) {
+		if p.Forget(out); len(p.Sites()) == 0 {
+			p.Release()
+			gone[p] = true
 		}
-		if e.part.Forget(out); len(e.part.Sites()) > 0 {
-			return false
-		}
-		e.part.Release()
-		return true
-	})
+	}
+	l.remove(func(p Part) bool { return gone[p] })
 }

@@ -2,6 +2,8 @@ package clocks
 
 import (
 	"iter"
+	"math"
+	"sync/atomic"
 
 	"culprit/daemon/cost"
 	"culprit/daemon/probe"
@@ -39,7 +41,7 @@ type Config struct {
 // A Choice chooses for the targets of a session.
 type Choice struct {
 	Config
-	switches float64               // how often a second threads are put on a CPU, in all targets together
+	switches atomic.Uint64         // the bits of a float64: how often a second threads are put on a CPU, in all targets together
 	asking   map[grid.PairKey]bool // whose probes call clock_gettime although there may be statistics to read
 }
 
@@ -48,16 +50,17 @@ func New(c Config) *Choice { return &Choice{Config: c, asking: map[grid.PairKey]
 
 // CountSwitches sums up over the targets. It is called after each pass.
 func (c *Choice) CountSwitches() {
-	c.switches = 0
+	sum := 0.0
 	for t := range c.Targets {
 		if !t.Ended {
-			c.switches += t.Threads.Switches()
+			sum += t.Threads.Switches()
 		}
 	}
+	c.switches.Store(math.Float64bits(sum))
 }
 
 // Switches is how often a second threads are put on a CPU, in all targets together.
-func (c *Choice) Switches() float64 { return c.switches }
+func (c *Choice) Switches() float64 { return math.Float64frombits(c.switches.Load()) }
 
 // take is what statistics of a target take while they are kept, in CPUs.
 func take(t Target) float64 {
@@ -99,7 +102,7 @@ func (c *Choice) TimeOfTargets() (active float64) {
 
 // tooDear tells that statistics of all targets would take more than the whole budget.
 func (c *Choice) tooDear() bool {
-	return cost.Statistics(c.switches) > c.Allowance.Budget()*c.TimeOfTargets()
+	return cost.Statistics(c.Switches()) > c.Allowance.Budget()*c.TimeOfTargets()
 }
 
 // Choose decides for a pair, by its plans, whether its probes read statistics or call clock_gettime for CPU time. It returns what statistics would

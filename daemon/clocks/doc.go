@@ -4,5 +4,6 @@
 // It knows which pairs call clock_gettime, and what the statistics take of all targets together. It must not know how code gets into a target, or
 // what else is measured there.
 //
-// Goroutines: a Choice is for one goroutine at a time, the one that may use the targets.
+// Goroutines: what Choose and Ask note is changed by one goroutine at a time, while nobody else uses the Choice; what is asked about one target is
+// asked by who may use that target. It asks of the others only what any goroutine may.
 package clocks

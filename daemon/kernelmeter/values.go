@@ -25,10 +25,12 @@ var values = map[string]func(m *Meter, interval float64) float64{
 	"observed_cost":      func(m *Meter, _ float64) float64 { return m.s.Own.ObservedCost() },
 	"predicted_cost":     func(m *Meter, _ float64) float64 { return m.s.Own.PredictedCost() },
 	"pause_time":         func(m *Meter, _ float64) float64 { return m.since(m.s.Pauses.Total().Seconds()) },
-	"probes":             func(m *Meter, _ float64) float64 { return float64(m.s.Patches.Inserted - m.s.Patches.Removed) },
-	"dropped_samples":    (*Meter).dropped,
-	"sampling_rate":      samplingRate,
-	"unmeasured_cpu":     (*Meter).unmeasured,
+	"probes": func(m *Meter, _ float64) float64 {
+		return float64(m.s.Patches.Inserted.Load() - m.s.Patches.Removed.Load())
+	},
+	"dropped_samples": (*Meter).dropped,
+	"sampling_rate":   samplingRate,
+	"unmeasured_cpu":  (*Meter).unmeasured,
 }
 
 // cpu is CPU time: of the process by its CPU clock, which threads that ended are part of; of one thread by its scheduler statistics.

@@ -260,10 +260,10 @@ func (t *Text) adopt(changes []*change) {
 		if s.base != nil {
 			t.retire(s)
 		} else {
-			t.Count.Inserted++
+			t.Count.Inserted.Add(1)
 		}
 		if c.base == nil {
-			t.Count.Removed++
+			t.Count.Removed.Add(1)
 			s.pieces = nil
 		} else {
 			orig := s.pieces

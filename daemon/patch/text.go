@@ -3,6 +3,7 @@ package patch
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"culprit/daemon/process"
 	"culprit/daemon/segment"
@@ -38,7 +39,8 @@ type Config struct {
 }
 
 // A Count says how many sites were patched and given their old bytes back.
-type Count struct{ Inserted, Removed int }
+// Any goroutine may read it.
+type Count struct{ Inserted, Removed atomic.Int64 }
 
 // A Host is what a Text asks of who has the process.
 type Host interface {
@@ -198,7 +200,7 @@ func (t *Text) TakeOut(a Along) error {
 // TakenOut notes that all old bytes are back, by way of the ledger.
 func (t *Text) TakenOut() {
 	for _, s := range t.Patched() {
-		t.Count.Removed++
+		t.Count.Removed.Add(1)
 		s.base = nil
 	}
 }

@@ -103,7 +103,7 @@ func (t *Text) unpatched(s *Site) {
 	}
 	t.retire(s)
 	s.base, s.pieces = nil, nil
-	t.Count.Removed++
+	t.Count.Removed.Add(1)
 }
 
 // inPlace checks in the stopped target that the objects whose text is to be changed are mapped where they were found.

@@ -3,6 +3,7 @@ package resources
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"culprit/daemon/program"
 	"culprit/daemon/sampling"
@@ -15,8 +16,9 @@ import (
 // A Target is a process whose resources are asked for.
 type Target struct {
 	*target.Target
-	Samples Samples
-	Ended   bool
+	sync.Locker // while its code is looked at
+	Samples     Samples
+	Ended       bool
 }
 
 // Samples is what stack samples of a target have seen of late.
@@ -149,13 +151,8 @@ func (ts *Targets) worthAsking(all []grid.Focus) []grid.Focus {
 func (ts *Targets) code(f grid.Focus) []grid.Focus {
 	var names []program.Name
 	for _, t := range ts.All {
-		if !t.has(f) {
-			continue
-		}
-		for _, id := range t.below(f.Elements(grid.Code)) {
-			if fn := t.Func(id); fn != nil {
-				names = append(names, program.Name{Module: fn.Fn.Module, Function: fn.Fn.Name})
-			}
+		if t.has(f) {
+			names = append(names, t.below(f.Elements(grid.Code))...)
 		}
 	}
 	slices.SortFunc(names, program.Name.Compare)
@@ -172,7 +169,10 @@ func (ts *Targets) code(f grid.Focus) []grid.Focus {
 func (t *Target) has(f grid.Focus) bool { return !t.Ended && t.Covers(f) }
 
 // below are the functions one step down the call graph from a selection in Code, each once.
-func (t *Target) below(e []string) (ids []pcl.FuncID) {
+func (t *Target) below(e []string) (names []program.Name) {
+	t.Lock()
+	defer t.Unlock()
+	var ids []pcl.FuncID
 	switch len(e) {
 	case 0:
 		ids = append(t.Start(), t.Samples.Roots()...)
@@ -181,7 +181,12 @@ func (t *Target) below(e []string) (ids []pcl.FuncID) {
 			ids = append(ids, t.calleesOf(id)...)
 		}
 	}
-	return program.Distinct(ids)
+	for _, id := range program.Distinct(ids) {
+		if fn := t.Func(id); fn != nil {
+			names = append(names, program.Name{Module: fn.Fn.Module, Function: fn.Fn.Name})
+		}
+	}
+	return names
 }
 
 // calleesOf lists what a function calls, also by what samples saw below it.
@@ -201,7 +206,7 @@ func (ts *Targets) items(f grid.Focus) (out []grid.Focus) {
 	}
 	for _, h := range ts.Session.Library.Defined() {
 		for _, it := range ts.Session.Library.Items(h) {
-			has := func(t Target) bool { return t.has(f) && t.HasItem(it) }
+			has := func(t Target) bool { return t.has(f) && t.hasItem(it) }
 			if f.Depth(it.Base) == 0 && slices.ContainsFunc(ts.All, has) {
 				out = append(out, f.WithItem(h, it.Name))
 			}
@@ -209,6 +214,12 @@ func (ts *Targets) items(f grid.Focus) (out []grid.Focus) {
 	}
 	slices.SortFunc(out, func(a, b grid.Focus) int { return strings.Compare(a.String(), b.String()) })
 	return out
+}
+
+func (t *Target) hasItem(it *pcl.GroupingItem) bool {
+	t.Lock()
+	defer t.Unlock()
+	return t.HasItem(it)
 }
 
 // partsOf leave an item for its parts: its functions and loops, or its objects.
@@ -222,22 +233,28 @@ func (ts *Targets) partsOf(f grid.Focus, it *pcl.GroupingItem) (out []grid.Focus
 		}
 	}
 	for _, t := range ts.All {
-		if !t.has(f) {
-			continue
-		}
-		for _, id := range t.Samples.OnStacks(compile.Functions(ts.Session.Library, it, t)) {
-			add(f.Refine(grid.Code, t.FuncModule(id), t.FuncName(id)))
-		}
-		for _, p := range it.Paths() {
-			switch {
-			case it.Base == grid.Code && len(p) == 3 && len(t.Function(p[0], p[1])) > 0:
-				add(f.Refine(grid.Code, p...))
-			case it.Base != grid.Code:
-				for _, g := range ts.objectsOf(f, it.Base, p) {
-					add(g)
-				}
-			}
+		if t.has(f) {
+			ts.partsIn(&t, f, it, add)
 		}
 	}
 	return out
+}
+
+// partsIn adds the parts of an item that a target has.
+func (ts *Targets) partsIn(t *Target, f grid.Focus, it *pcl.GroupingItem, add func(grid.Focus)) {
+	t.Lock()
+	defer t.Unlock()
+	for _, id := range t.Samples.OnStacks(compile.Functions(ts.Session.Library, it, t)) {
+		add(f.Refine(grid.Code, t.FuncModule(id), t.FuncName(id)))
+	}
+	for _, p := range it.Paths() {
+		switch {
+		case it.Base == grid.Code && len(p) == 3 && len(t.Function(p[0], p[1])) > 0:
+			add(f.Refine(grid.Code, p...))
+		case it.Base != grid.Code:
+			for _, g := range ts.objectsOf(f, it.Base, p) {
+				add(g)
+			}
+		}
+	}
 }

@@ -3,6 +3,6 @@
 //
 // It must not know how anything is measured. It asks of stack samples only what they have seen.
 //
-// Below reads programs, which must not change meanwhile: whoever calls it holds what guards them. A Catalogue has a lock of its own, under
+// Below locks a target while it reads its program, one at a time. A Catalogue has a lock of its own, under
 // which nothing else is asked; any goroutine may call it.
 package resources

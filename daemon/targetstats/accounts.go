@@ -19,23 +19,38 @@ type accounts struct {
 }
 
 // FollowsAccounts reports whether the scheduler's accounts are followed.
-func (p *Programs) FollowsAccounts() bool { return p.accounts.held }
+func (p *Programs) FollowsAccounts() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.accounts.held
+}
 
 // wantAccounts has the scheduler's accounts followed while they matter, until unwantAccounts.
 func (p *Programs) wantAccounts() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.accounts.wanted++
-	p.UpdateAccounts(time.Now())
+	p.updateAccounts(time.Now())
 }
 
 // unwantAccounts ends wantAccounts.
 func (p *Programs) unwantAccounts() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.accounts.wanted--
-	p.UpdateAccounts(time.Now())
+	p.updateAccounts(time.Now())
 }
 
 // UpdateAccounts attaches the program or detaches it, by what the threads did until the last pass. Without it timers are right as of their
 // threads' last switch.
 func (p *Programs) UpdateAccounts(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.updateAccounts(now)
+}
+
+// updateAccounts is UpdateAccounts. p.mu is held.
+func (p *Programs) updateAccounts(now time.Time) {
 	a := &p.accounts
 	if p.RunsLong() {
 		a.seen = now
@@ -44,10 +59,10 @@ func (p *Programs) UpdateAccounts(now time.Time) {
 	switch {
 	case needed == a.held:
 	case !needed:
-		p.keeper.ReleaseAccount()
+		p.keeper.Load().ReleaseAccount()
 		a.held = false
 	default:
-		err := p.keeper.NeedAccount()
+		err := p.keeper.Load().NeedAccount()
 		if a.held, a.refused = err == nil, err != nil; a.refused {
 			p.Logf("what the hypervisor takes from threads that run for long shows late: %v", err)
 		}

@@ -3,6 +3,7 @@ package targetstats
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"culprit/daemon/threadstats"
@@ -18,9 +19,11 @@ type Programs struct {
 	// Load loads the programs; nil for threadstats.Open.
 	Load func() (*threadstats.Keeper, error)
 
-	once     sync.Once
-	keeper   *threadstats.Keeper
-	err      error
+	once   sync.Once
+	keeper atomic.Pointer[threadstats.Keeper]
+	err    error
+
+	mu       sync.Mutex // may be held where RunsLong is asked
 	accounts accounts
 }
 
@@ -36,9 +39,12 @@ func (p *Programs) open() (*threadstats.Keeper, error) {
 		if load == nil {
 			load = threadstats.Open
 		}
-		p.keeper, p.err = load()
+		keeper, err := load()
+		if p.err = err; err == nil {
+			p.keeper.Store(keeper)
+		}
 	})
-	return p.keeper, p.err
+	return p.keeper.Load(), p.err
 }
 
 // unreadFor is for how long nobody must have read statistics for the programs to rest: to begin again takes a few milliseconds.
@@ -46,19 +52,22 @@ const unreadFor = 400 * time.Millisecond
 
 // Rest has the programs do nothing while nobody reads statistics.
 func (p *Programs) Rest() {
-	if p.keeper != nil {
-		p.keeper.Rest(unreadFor)
+	if keeper := p.keeper.Load(); keeper != nil {
+		keeper.Rest(unreadFor)
 	}
 }
 
 // Running reports whether the programs keep statistics.
-func (p *Programs) Running() bool { return p.keeper != nil && !p.keeper.Resting() }
+func (p *Programs) Running() bool {
+	keeper := p.keeper.Load()
+	return keeper != nil && !keeper.Resting()
+}
 
 // Close unloads them. No table may be in use any more.
 func (p *Programs) Close() {
 	p.once.Do(func() { p.err = errors.New("the session is over") })
-	if p.keeper != nil {
-		p.keeper.Close()
+	if keeper := p.keeper.Load(); keeper != nil {
+		keeper.Close()
 	}
 }
 

@@ -1,6 +1,8 @@
 package targetstats
 
 import (
+	"sync/atomic"
+
 	"golang.org/x/sys/unix"
 
 	"culprit/daemon/process"
@@ -29,6 +31,7 @@ type Table struct {
 	Config
 	seg      *segment.Segment // nil in a target without probes
 	kept     *threadstats.Table
+	isKept   atomic.Bool // that there is one
 	lives    map[int]int // how many threads a row had that were given back, by row
 	unkept   error       // why the kernel keeps none
 	unmapped error       // why the target cannot have them
@@ -36,13 +39,22 @@ type Table struct {
 }
 
 // New is the table of a target of which nothing is kept, but for what the configuration has.
-func New(c Config) *Table { return &Table{Config: c, kept: c.Kept, lives: map[int]int{}} }
+func New(c Config) *Table {
+	t := &Table{Config: c, lives: map[int]int{}}
+	t.keep(c.Kept)
+	return t
+}
+
+func (t *Table) keep(kept *threadstats.Table) {
+	t.kept = kept
+	t.isKept.Store(kept != nil)
+}
 
 // Use makes a segment that of the target, in which its probes will find the statistics.
 func (t *Table) Use(s *segment.Segment) { t.seg = s }
 
-// IsKept reports whether the kernel keeps statistics of the target.
-func (t *Table) IsKept() bool { return t.kept != nil }
+// IsKept reports whether the kernel keeps statistics of the target. Any goroutine may ask.
+func (t *Table) IsKept() bool { return t.isKept.Load() }
 
 // IsMapped reports whether the target maps them.
 func (t *Table) IsMapped() bool { return t.seg != nil && t.seg.HasRows() }
@@ -69,7 +81,10 @@ func (t *Table) Keep() error {
 		if t.seg != nil {
 			slots = t.seg.Slots
 		}
-		t.kept, err = keeper.Watch(t.Proc.PID(), slots)
+		var kept *threadstats.Table
+		if kept, err = keeper.Watch(t.Proc.PID(), slots); err == nil {
+			t.keep(kept)
+		}
 	}
 	if t.unkept = err; err != nil {
 		t.Logf("%s: there are no per-thread statistics (eBPF): %v", t.Name, err)
@@ -97,7 +112,7 @@ func (t *Table) Close() {
 	}
 	if t.kept != nil {
 		t.kept.Close()
-		t.kept = nil
+		t.keep(nil)
 	}
 }
 

@@ -88,6 +88,7 @@ var allowed = map[string][]string{
 	"daemon/resources":   {"grid", "pcl", "daemon/program", "daemon/sampling", "daemon/target"},
 	"daemon/callees":     {"grid", "pcl", "daemon/image", "daemon/program"},
 	"daemon/survey":      {"grid", "pcl", "daemon/contexts", "daemon/image", "daemon/kernelmeter", "daemon/libc", "daemon/plans", "daemon/process", "daemon/program", "daemon/stops", "daemon/target"},
+	"daemon/measuring":   {"grid", "pcl", "daemon/batch", "daemon/callees", "daemon/children", "daemon/clocks", "daemon/contexts", "daemon/cost", "daemon/estimate", "daemon/kernel", "daemon/kernelmeter", "daemon/locks", "daemon/notes", "daemon/openfiles", "daemon/patch", "daemon/placement", "daemon/plans", "daemon/probe", "daemon/process", "daemon/program", "daemon/sampling", "daemon/target", "daemon/targetstats", "daemon/threads", "daemon/threadstats", "daemon/waits"},
 	"daemon/segment":     {"trampoline", "daemon/arch", "daemon/process", "daemon/kernel"},
 	"daemon":             {"grid", "trampoline", "pcl", "daemon"},
 	"consultant":         {"grid", "pcl", "consultant"},

@@ -1,0 +1,67 @@
+package daemon
+
+import (
+	"culprit/daemon/measuring"
+	"culprit/daemon/notes"
+	"culprit/daemon/target"
+)
+
+// A hold is processes that one goroutine has locked.
+type hold map[*measuring.Process]bool
+
+// holdFree locks the targets that nobody uses. mu is held.
+func (s *state) holdFree() hold {
+	h := hold{}
+	for _, t := range s.targets {
+		if t.TryLock() {
+			h[t] = true
+		}
+	}
+	return h
+}
+
+// holdAll locks all targets, and waits until nobody else uses them. enabling is held, and mu is not.
+func (s *state) holdAll() hold {
+	h := hold{}
+	for _, t := range s.targets {
+		t.Lock()
+		h[t] = true
+	}
+	return h
+}
+
+// release unlocks them.
+func (h hold) release() {
+	for t := range h {
+		t.Unlock()
+	}
+}
+
+// holds reports whether all parts of a pair are in processes of the hold.
+func (h hold) holds(parts []*measuring.Part) bool {
+	for _, pt := range parts {
+		if !h[pt.Process] {
+			return false
+		}
+	}
+	return true
+}
+
+// holdOf locks the targets of what is known of a pair. enabling is held.
+func (s *state) holdOf(p *notes.Pair) hold {
+	of := map[*target.Target]bool{}
+	for _, plan := range p.Plans {
+		of[plan.Target] = true
+	}
+	for _, t := range p.Have {
+		of[t] = true
+	}
+	h := hold{}
+	for _, t := range s.targets {
+		if of[t.Target] {
+			t.Lock()
+			h[t] = true
+		}
+	}
+	return h
+}

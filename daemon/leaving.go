@@ -1,0 +1,107 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+
+	"culprit/daemon/children"
+	"culprit/daemon/measuring"
+	"culprit/daemon/process"
+	"culprit/daemon/schedule"
+	"culprit/grid"
+)
+
+// stillLives is lives for a target that is locked, where mu is not held.
+func (ms *members) stillLives(t *measuring.Process) bool {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	return ms.lives(t)
+}
+
+// readTimes takes what a target, which is locked, has used.
+func (ms *members) readTimes(t *measuring.Process) {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	t.ReadTimes()
+}
+
+// lives reports whether a target still runs the program that was opened; one that does not is retired. It is locked, and mu is held.
+func (ms *members) lives(t *measuring.Process) bool {
+	if t.Ended() {
+		return false
+	}
+	err := ms.checkExec(t)
+	if errors.Is(err, process.ErrTargetExeced) || errors.Is(err, process.ErrTargetExited) {
+		t.Execed = errors.Is(err, process.ErrTargetExeced)
+		if t.Execed && ms.opts.Children {
+			ms.watcher.Restarted(t.Proc.PID(), children.Former{Name: t.Name, Child: t.Child})
+		} else {
+			ms.logf("%s: %v", t.Name, err)
+		}
+		ms.end(t)
+		return false
+	}
+	return true
+}
+
+// end retires a target, which is locked. mu is held.
+func (ms *members) end(t *measuring.Process) {
+	if t.Ended() {
+		return
+	}
+	t.End(ms.Now())
+	ms.session.Tree.Retire(grid.Process, t.Name)
+	ms.endWithLast()
+}
+
+// endWithLast ends the session when no target is left, and none that has executed another program is to be joined again. mu is held.
+func (ms *members) endWithLast() {
+	for _, o := range ms.targets {
+		if !o.Ended() {
+			return
+		}
+	}
+	if !ms.watcher.Awaits() {
+		ms.endOnce.Do(func() { close(ms.ended) })
+	}
+}
+
+// checkExec asks whether a target still runs the program that it ran, as thoroughly as it is scheduled. mu is held.
+func (ms *members) checkExec(t *measuring.Process) error {
+	switch ms.schedule.Check(t.Seat, len(ms.targets)) {
+	case schedule.FullCheck:
+		return t.Proc.CheckExec()
+	case schedule.MemoryCheck:
+		return t.Proc.CheckMemory()
+	}
+	return nil
+}
+
+// leaveTargets detaches from all targets, and tells whether nothing is left behind in any.
+func (ms *members) leaveTargets() (clean bool, err error) {
+	clean = true
+	var errs []error
+	for _, t := range ms.targets {
+		if e := ms.leave(t); e != nil {
+			clean = false
+			errs = append(errs, fmt.Errorf("%s: %w", t.Name, e))
+		}
+	}
+	return clean, errors.Join(errs...)
+}
+
+// leave detaches from one target. enabling is held.
+func (ms *members) leave(t *measuring.Process) error {
+	t.Lock()
+	defer t.Unlock()
+	gone, err := t.Detach()
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	if gone { // before the session did: nothing was removed from it
+		ms.end(t)
+	}
+	if err == nil {
+		ms.forgetThreads(t)
+	}
+	return err
+}

@@ -1,0 +1,90 @@
+package daemon
+
+import (
+	"time"
+
+	"culprit/daemon/children"
+)
+
+// The times are what the targets and their children have used. Of what processes that a target has started have used, and that have ended, nobody has
+// measured something.
+type times struct {
+	*state
+	members    *members
+	unmeasured time.Duration // CPU time of children that ended before they could be measured, as of the last pass; mu guards it
+}
+
+// settleEnded notes for which targets that have ended the last values were just taken. mu is held.
+func (ts *times) settleEnded(h hold) {
+	for t := range h {
+		t.Settled = t.Ended()
+	}
+}
+
+// timedAlways is of how many of the first targets the times are read in each pass; those of more are read when their code is looked for.
+const timedAlways = 16
+
+// noteTimes takes the processor time of the targets that others have started, which end at any moment: what they have used until then
+// comes to their parents' children. Of the first targets it also takes that of their children, and sums up what of it nobody has measured.
+// mu is held.
+func (ts *times) noteTimes() {
+	firsts := 0
+	for _, t := range ts.targets {
+		switch {
+		case t.Ended():
+		case t.Child:
+			t.Times.ReadOwn(t.Proc.PID())
+		default:
+			if firsts++; firsts <= timedAlways {
+				t.ReadTimes()
+			}
+		}
+	}
+	ts.unmeasured, _ = ts.childrenTimes().Unmeasured()
+}
+
+// missesChildren reports whether processes that the targets have started have ended and nobody saw them: the kernel counts the faults of
+// children that a process has waited for, however short they lived. Where some of the children that have ended were measured it cannot be told
+// whether others were not. mu is held.
+func (ts *times) missesChildren() bool {
+	if !ts.opts.Children || len(ts.members.departed.list) > 0 {
+		return false
+	}
+	for _, t := range ts.targets {
+		if t.Child && t.Ended() {
+			return false
+		}
+	}
+	for _, t := range ts.targets {
+		if t.ReadTimes(); t.Times.LostChildren() {
+			return true
+		}
+	}
+	return false
+}
+
+// UnmeasuredChildren is how much processor time went to processes that the targets have started and that ended before they could be measured,
+// and what share that is of all that the program has used since the attach; 0 if it is next to nothing. Children that nobody waited for
+// are not among them.
+func (ts *times) UnmeasuredChildren() (used time.Duration, share float64) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	for _, t := range ts.targets {
+		t.ReadTimes()
+	}
+	return ts.childrenTimes().Unmeasured()
+}
+
+// childrenTimes adds up what the tree of the targets has used, as it was last read. mu is held.
+func (ts *times) childrenTimes() *children.Sum {
+	var sum children.Sum
+	sum.AddEnded(ts.members.departed.used)
+	for _, t := range ts.targets {
+		if t.Child && t.Ended() {
+			sum.AddEnded(t.EndedTimes())
+		} else {
+			sum.Add(&t.Times)
+		}
+	}
+	return &sum
+}

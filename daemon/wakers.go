@@ -1,0 +1,86 @@
+package daemon
+
+import (
+	"fmt"
+	"slices"
+
+	"culprit/daemon/kernel"
+	"culprit/daemon/measuring"
+	"culprit/daemon/sampling"
+	"culprit/daemon/wakers"
+	"culprit/internal/safetext"
+)
+
+// mostWakers is how many threads are told that ended the waits of one.
+const mostWakers = 8
+
+// wakersOf is who ends the waits of a thread of the target in a call, at a session time. mu is held.
+func (lk *looks) wakersOf(t *measuring.Process, tid int, call kernel.BlockedCall, now float64) (list []sampling.Waker) {
+	lk.wakers.Ask(now)
+	shares := lk.wakers.Of(tid, waitIn(call))
+	for _, s := range shares[:min(len(shares), mostWakers)] {
+		w := lk.waker(t, s.Waker)
+		w.Of = s.Of
+		list = append(list, w)
+	}
+	return list
+}
+
+func waitIn(call kernel.BlockedCall) wakers.Wait {
+	return wakers.Wait{Call: call.NR, Arg: call.Args[0]}
+}
+
+// unfed is what part of the waits of a thread of a target in a call nobody ends but time, or threads that have nothing to do themselves, 0 to 1;
+// ok is false if that is not known. mu is held.
+func (lk *looks) unfed(tid int, call kernel.BlockedCall, now float64) (share float64, ok bool) {
+	lk.wakers.Ask(now)
+	list := lk.wakers.Of(tid, waitIn(call))
+	return lk.idleOf(list, []int{tid}), len(list) > 0
+}
+
+// longestChain is how many threads that wait for one another are followed.
+const longestChain = 4
+
+// idleOf is what part of some wakers' time is idle, by the part of the waits that each has ended. The threads that wait for them are left out: those
+// that wait for one another in a circle do not wait for something to do. mu is held.
+func (lk *looks) idleOf(list []wakers.Share, waiting []int) (share float64) {
+	for _, w := range list {
+		if w.TID == 0 {
+			share += w.Of
+			continue
+		}
+		t := lk.byPID[w.PID]
+		if t == nil || len(waiting) == longestChain || slices.Contains(waiting, w.TID) {
+			continue
+		}
+		idle, unfed := t.Threads.Idle(w.TID)
+		if unfed > 0 {
+			idle += unfed * lk.idleOf(lk.wakers.All(w.TID), append(slices.Clone(waiting), w.TID))
+		}
+		share += w.Of * idle
+	}
+	return share
+}
+
+// waker names who ended a wait in a target.
+func (lk *looks) waker(of *measuring.Process, w wakers.Waker) sampling.Waker {
+	if w.TID == 0 {
+		return sampling.Waker{Thread: sampling.Kernel}
+	}
+	t := lk.byPID[w.PID]
+	if t == nil {
+		return sampling.Waker{Thread: fmt.Sprintf("%s{%d}, which is not measured", safetext.CleanMax(kernel.Command(w.PID), 100), w.PID), Outside: true}
+	}
+	name := t.Threads.Name(w.TID)
+	if t != of {
+		name = t.Name + "/" + name
+	}
+	if t != of {
+		if !t.TryLock() {
+			return sampling.Waker{Thread: name}
+		}
+		defer t.Unlock()
+	}
+	at, works := t.Profile.Where(w.TID)
+	return sampling.Waker{Thread: name, Function: at, Works: works}
+}
