@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"math"
 	"os/exec"
 	"sync"
 	"testing"
@@ -121,4 +122,85 @@ func TestEnablingFreezesNobody(t *testing.T) {
 			t.Errorf("%s took %v", what, wait)
 		}
 	}
+}
+
+// A chain keeps the values of pairs, and whether each began where the one before had ended.
+type chain struct {
+	sums
+	mu     sync.Mutex
+	ends   map[grid.PairKey]float64
+	values map[grid.PairKey]int
+	torn   bool
+}
+
+func (c *chain) Sample(k grid.PairKey, start, end, v float64) {
+	c.sums.Sample(k, start, end, v)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if before, ok := c.ends[k]; ok && before != start {
+		c.torn = true
+	}
+	c.ends[k] = end
+	c.values[k]++
+}
+
+func (c *chain) number(k grid.PairKey) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.values[k]
+}
+
+// TestPairOfABusyTarget has one of two programs be worked on for a while: what is measured of the other alone goes on, what is measured of both waits, and
+// nothing of it is lost, whether probes count it or the kernel keeps it.
+func TestPairOfABusyTarget(t *testing.T) {
+	bin := testprog.Build(t, "testdata/targets/cpu.c")
+	first, second := testprog.StartTarget(t, bin), testprog.StartTarget(t, bin)
+	d := attachTo(t, first.PID, second.PID)
+	at := func(metric string, code ...string) (keys [3]grid.PairKey) {
+		for i := range keys {
+			f := grid.Whole()
+			if i > 0 {
+				f = f.Refine(grid.Process, d.targets[i-1].Name)
+			}
+			if len(code) > 0 {
+				f = f.Refine(grid.Code, code...)
+			}
+			keys[i] = grid.PairKey{Metric: metric, Focus: f}
+		}
+		return keys
+	}
+	calls, cpu := at("procedure_calls", "cpu.c", "handle"), at("cpu")
+	all := append(calls[:], cpu[:]...)
+	c := &chain{ends: map[grid.PairKey]float64{}, values: map[grid.PairKey]int{}}
+	for _, r := range d.Enable(all, c) {
+		if r.Err != nil {
+			t.Fatal(r.Key, r.Err)
+		}
+	}
+	time.Sleep(time.Second)
+	d.targets[0].Lock()
+	both, other := c.number(calls[0]), c.number(calls[2])
+	time.Sleep(1500 * time.Millisecond)
+	if n := c.number(calls[0]) - both; n != 0 {
+		t.Errorf("%d values of both programs, and one could not be read", n)
+	}
+	if n := c.number(calls[2]) - other; n < 2 {
+		t.Errorf("%d values of the program that nobody works on", n)
+	}
+	d.targets[0].Unlock()
+	time.Sleep(time.Second)
+	d.Disable(all)
+	for _, k := range [][3]grid.PairKey{calls, cpu} {
+		sum, parts := c.of(k[0]), c.of(k[1])+c.of(k[2])
+		t.Logf("%s: %g, and %g in the two", k[0].Metric, sum, parts)
+		if sum == 0 || math.Abs(sum-parts) > 0.02*parts {
+			t.Errorf("%s: %g in both programs together, %g in the two", k[0].Metric, sum, parts)
+		}
+	}
+	if c.torn {
+		t.Error("a value does not begin where the one before has ended")
+	}
+	detachClean(t, d, first.PID)
+	first.Stop(t)
+	second.Stop(t)
 }
