@@ -18,7 +18,8 @@ const (
 	SyscallStop = int(unix.SIGTRAP) | 0x80
 )
 
-// ptrace makes a request that has no result of its own.
+// ptrace makes a request that has no result of its own. No argument may be the address of something of ours: only in the call of a system
+// call itself does a pointer stay what it is when the runtime moves the stack.
 func ptrace(request, tid int, addr, data uintptr) error {
 	if _, _, e := unix.RawSyscall6(unix.SYS_PTRACE, uintptr(request), uintptr(tid), addr, data, 0, 0); e != 0 {
 		return e
@@ -133,8 +134,8 @@ func Uint64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 // SignalCode is the si_code of the signal that a thread is about to get.
 func SignalCode(tid int) (code int32, err error) {
 	var info [128]byte // siginfo_t
-	if err := ptrace(unix.PTRACE_GETSIGINFO, tid, 0, uintptr(unsafe.Pointer(&info))); err != nil {
-		return 0, err
+	if _, _, e := unix.RawSyscall6(unix.SYS_PTRACE, unix.PTRACE_GETSIGINFO, uintptr(tid), 0, uintptr(unsafe.Pointer(&info)), 0, 0); e != 0 {
+		return 0, e
 	}
 	return int32(binary.LittleEndian.Uint32(info[8:])), nil
 }
