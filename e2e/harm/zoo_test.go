@@ -230,8 +230,9 @@ func (a *oddTarget) kill(r *round, p *testprog.Prog) {
 
 // leave attaches once more and has the session ended by another culprit, which looks whether all is as it was.
 func (a *oddTarget) leave(r *round, p *testprog.Prog) {
+	before := left(p.PID) // trampolines that stay
 	cmd := r.start(append([]string{"attach", fmt.Sprint(p.PID), "--no-tui", "--for", "60s"}, a.many()...)...)
-	for began := time.Now(); left(p.PID) == 0 && time.Since(began) < 5*time.Second; {
+	for began := time.Now(); left(p.PID) <= before && time.Since(began) < 5*time.Second; {
 		time.Sleep(10 * time.Millisecond)
 	}
 	time.Sleep(rand.N(span() / 2))
