@@ -21,6 +21,7 @@ import (
 // TestLittleMemory: a target that fills all memory that it maps gets little at first, in pieces that are small, and as much as hundreds
 // of pairs need by and by; what is counted in the last step is as right as in the first, and all of it goes.
 func TestLittleMemory(t *testing.T) {
+	t.Parallel()
 	require.Root(t)
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/odd/lockall.c"), "lock")
 	look, err := process.Look(p.PID)
@@ -61,6 +62,7 @@ func TestLittleMemory(t *testing.T) {
 
 // TestFewMappings: a target with few mappings left gets none of ours, and is told why.
 func TestFewMappings(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/odd/manymaps.c"), "20")
 	if err := segment.Affordable(p.PID); err == nil || !strings.Contains(err.Error(), "max_map_count") {
 		t.Errorf("affordable: %v", err)

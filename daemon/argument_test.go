@@ -67,6 +67,7 @@ func argMetrics(counts []argCount) string {
 // TestTypedArguments counts by names, fields and texts of arguments in C and C++ programs, not optimised and optimised, as exactly
 // as the programs themselves, while pointers lead nowhere and to what comes and goes.
 func TestTypedArguments(t *testing.T) {
+	t.Parallel()
 	for _, flag := range []string{"-O0", "-O2"} {
 		t.Run("command "+flag, func(t *testing.T) {
 			countArguments(t, testprog.Build(t, "testdata/targets/command.c", flag), commandCounts)
@@ -230,6 +231,7 @@ func TestArgumentsUnderFilter(t *testing.T) {
 
 // TestLateFilter: probes that make system calls are gone soon after a program has put itself under a filter; others stay.
 func TestLateFilter(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/seccomp.c"), "kill", "late")
 	d := attachWith(t, argMetrics([]argCount{{"printf", `if ($arg[0] != "no text") m++`, ""}, {"poll", "m += $arg[1]", ""}}), p.PID)
 	var s sums

@@ -243,6 +243,7 @@ func traceBy(t *testing.T, strace string, pid int) {
 
 // TestWhatCannotBePatched: each of these is an error of the probe backend and falls to samples with auto; the answer says why.
 func TestWhatCannotBePatched(t *testing.T) {
+	t.Parallel()
 	strace := require.Tool(t, "strace")
 	for _, c := range []struct {
 		name, why string

@@ -42,6 +42,7 @@ var calledBuilds = map[string][]string{"O2": nil, "O0": {"-O0"}, "nopie": {"-no-
 // TestProbesCallFunctions: probes call functions of the target that spoil whatever they may, from several threads at once; what
 // they return is exact, and the program computes what it computes without them.
 func TestProbesCallFunctions(t *testing.T) {
+	t.Parallel()
 	for name, flags := range calledBuilds {
 		t.Run(name, func(t *testing.T) {
 			p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/called.c", flags...), "4", "20000")

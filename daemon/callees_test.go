@@ -13,6 +13,7 @@ import (
 
 // TestCallees finds out which functions a dispatcher calls through pointers, while it runs.
 func TestCallees(t *testing.T) {
+	t.Parallel()
 	for _, flags := range []string{"-O0", "-O2"} {
 		t.Run(flags, func(t *testing.T) {
 			p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/dispatch.c", flags))

@@ -61,6 +61,7 @@ func TestHandlersThatCannotBeTold(t *testing.T) {
 
 // TestScheduledContexts: a program whose handler exchanges contexts gets narrow jumps only, and keeps the trampolines.
 func TestScheduledContexts(t *testing.T) {
+	t.Parallel()
 	bin := testprog.Build(t, "testdata/odd/preempt.c")
 	for _, how := range []string{"library", "hand"} {
 		t.Run(how, func(t *testing.T) {
@@ -142,6 +143,7 @@ func TestCoroutines(t *testing.T) {
 
 // TestWindowsAreLeft: where it is found late that contexts are scheduled, wide places are taken out, and what can be is measured on.
 func TestWindowsAreLeft(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/odd/altstack.c"))
 	d := attachTo(t, p.PID)
 	var s sums

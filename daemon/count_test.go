@@ -107,6 +107,7 @@ func detachClean(t testing.TB, d *Daemon, pid int) {
 }
 
 func TestCountsAreExact(t *testing.T) {
+	t.Parallel()
 	bin := testprog.Build(t, "testdata/targets/calls.c")
 	p := testprog.StartTarget(t, bin, "10000000", "4")
 	d := attachTo(t, p.PID)

@@ -14,7 +14,7 @@ import (
 func TestNothingIsCut(t *testing.T) {
 	require.Root(t)
 	const between = 200 * time.Millisecond
-	span := 5 * time.Second
+	span := 3 * time.Second
 	if *long {
 		span = time.Minute
 	}

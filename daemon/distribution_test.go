@@ -291,6 +291,7 @@ func TestDistributionOfTwoProcesses(t *testing.T) {
 
 // TestOverwrittenBuckets: whatever a target writes into buckets, nobody panics, and what is told stays a distribution.
 func TestOverwrittenBuckets(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/latency.cc"))
 	d := attachWith(t, latencyMetrics, p.PID)
 	g := grid.New(d, d.session.Library.Metric, d.Now)
@@ -325,6 +326,7 @@ func TestOverwrittenBuckets(t *testing.T) {
 
 // TestDistributionsOfThreadsThatEnd: blocks are freed for others when their threads have ended, and no value is lost with them.
 func TestDistributionsOfThreadsThatEnd(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/stacks.c"), fmt.Sprint(rounds(8000, 200000)), "16")
 	d := attachWith(t, timing("life_time", "wall", "short_life", ""), p.PID)
 	var s spreads

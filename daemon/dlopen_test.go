@@ -35,6 +35,7 @@ func waitForPlugin(t *testing.T, d *Daemon) []grid.PairKey {
 
 // TestLoadedAfterAttach instruments a library that the target loads late, and lets it go again and again under the probes.
 func TestLoadedAfterAttach(t *testing.T) {
+	t.Parallel()
 	plugin := testprog.Build(t, "testdata/targets/plugin.c", "-shared", "-fPIC")
 	bin := testprog.Build(t, "testdata/targets/dlopener.c")
 	want := undisturbed(t, bin, plugin)
@@ -144,6 +145,7 @@ func TestLoadedFarAway(t *testing.T) {
 // TestMappedTwice has programs that map a file a second time: their own, and the C library that dlmopen brings. What lies between the two
 // belongs to neither, and only the first C library stays for good. Attached while the second is there, and before.
 func TestMappedTwice(t *testing.T) {
+	t.Parallel()
 	plugin := testprog.Build(t, "testdata/targets/plugin.c", "-shared", "-fPIC", "-Wl,--no-as-needed", "-lc")
 	bin := testprog.Build(t, "testdata/targets/dlopener.c")
 	want := undisturbed(t, bin, plugin, "50", "0", "1")

@@ -33,6 +33,7 @@ func gdbWork(program string) string {
 // TestEveryFunctionOfGDB counts at every function of a large program in C++, at its entry and all its exits, while it works:
 // what it prints is what it prints undisturbed.
 func TestEveryFunctionOfGDB(t *testing.T) {
+	t.Parallel()
 	require.Root(t)
 	text := gdbWork(testprog.Build(t, "testdata/targets/cpu.c", "-O0"))
 	start := func() *testprog.Prog {

@@ -33,6 +33,7 @@ func namesOf(t *testing.T, p *testprog.Prog) map[string]string {
 // TestBytesFollowTheFile: copies of descriptors, descriptors that are used again at once, files that are open for a moment, deleted and
 // renamed, and sockets by their peers; exact.
 func TestBytesFollowTheFile(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/descriptors.c"), dir)
 	names := namesOf(t, p)
@@ -55,6 +56,7 @@ func TestBytesFollowTheFile(t *testing.T) {
 // TestOpenFilesAreResources: what nobody was seen waiting for is listed too, with the process at the other end of a pipe, and is listed
 // no more when it is closed.
 func TestOpenFilesAreResources(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/descriptors.c"), dir)
 	names := namesOf(t, p)

@@ -15,6 +15,7 @@ import (
 
 // TestGoCodeIsSampled: of a cgo program the C functions get probes, and the Go functions are measured by samples.
 func TestGoCodeIsSampled(t *testing.T) {
+	t.Parallel()
 	require.Tool(t, "gcc")
 	bin := testprog.BuildGo(t, "testdata/odd/cgo")
 	p := testprog.StartTarget(t, bin)
@@ -55,6 +56,7 @@ func TestGoCodeIsSampled(t *testing.T) {
 
 // TestGoCodeHasNoPoints: what `culprit points` and `culprit doctor` say.
 func TestGoCodeHasNoPoints(t *testing.T) {
+	t.Parallel()
 	require.Tool(t, "gcc")
 	bin := testprog.BuildGo(t, "testdata/odd/cgo")
 	r, err := survey.Points(bin)

@@ -28,6 +28,7 @@ import (
 // TestSeccomp: a target that would be killed for the calls that attaching makes in it is never killed. With the right to lift
 // the filter for those calls it is measured like any other. Processor time comes from the kernel's rows: no probe makes a call.
 func TestSeccomp(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"kill", "thread", "trap", "errno", "trace"} {
 		t.Run(mode, func(t *testing.T) { underFilter(t, mode) })
 	}
@@ -63,6 +64,7 @@ func underFilter(t *testing.T, mode string) {
 // TestSecondCulprit: a process has the probes of one culprit. A second one that is to use probes is told who the first is, also when that is
 // frozen; one that may choose only looks, and says why. When the first is dead both are told what to do.
 func TestSecondCulprit(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/selfcheck.c"))
 	first := self("victim", strconv.Itoa(p.PID), "hold")
 	out := startHelper(t, first, "on")
@@ -135,6 +137,7 @@ func startHelper(t *testing.T, cmd *exec.Cmd, word string) *bufio.Scanner {
 
 // TestAttachingAtTheSameTime: of several culprits that attach at once, one has probes; the others are told that, or only look if they may.
 func TestAttachingAtTheSameTime(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/selfcheck.c"))
 	lib := library(t)
 	for round := range rounds(4, 30) {
@@ -180,6 +183,7 @@ func TestAttachingAtTheSameTime(t *testing.T) {
 
 // TestVandal: whatever a target does to the memory that it shares with us, the daemon lives and lets go of it.
 func TestVandal(t *testing.T) {
+	t.Parallel()
 	bin := testprog.Build(t, "daemon/testdata/vandal.c")
 	for _, how := range []string{"scribble", "ledger", "unmap"} {
 		t.Run(how, func(t *testing.T) {
@@ -226,6 +230,7 @@ func restoreFromFiles(t *testing.T, d *Daemon, p *testprog.Prog) {
 
 // TestTracedByAnother: a process under a debugger is refused, and the error says whose it is.
 func TestTracedByAnother(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/selfcheck.c"))
 	gdb, end := debugged(t, p.PID)
 	defer end()

@@ -10,6 +10,7 @@ import (
 
 // TestInterpreters: a program that runs programs of another language is told by what it has loaded, another one is not.
 func TestInterpreters(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/sleeper.c"))
 	d := attachTo(t, p.PID)
 	if got := d.Targets()[0].Interprets; got != "" {

@@ -17,7 +17,7 @@ var interruptedKinds = []string{"cancelled", "left_by_jump", "signalled", "woken
 // stopped twenty times a second. What a wait returns has a reason in the program each time, and cancelled threads clean up once.
 func TestInterruptedWaits(t *testing.T) {
 	const between = 50 * time.Millisecond
-	span := 5 * time.Second
+	span := 2500 * time.Millisecond
 	if *long {
 		span = time.Minute
 	}

@@ -37,8 +37,12 @@ func victim(args []string) int {
 }
 
 // restless says "attach" before it attaches, "on" when pairs are on, "detach" before it detaches. With "once" it ends well
-// after the first time.
+// after the first time, in which it turns pairs on once only unless the long forms run.
 func restless(pid int, args []string) error {
+	times := 3
+	if len(args) > 0 && args[0] == "once" && os.Getenv("CULPRIT_LONG") != "1" {
+		times = 1
+	}
 	lib, _, err := check.Load(check.Options{})
 	if err != nil {
 		return err
@@ -49,7 +53,7 @@ func restless(pid int, args []string) error {
 		if err != nil {
 			return err
 		}
-		for range 3 {
+		for range times {
 			if err := everyKind(d); err != nil {
 				d.Detach()
 				return err

@@ -160,6 +160,7 @@ func locksHeld(t *testing.T, want truths) {
 
 // TestAllocations compares counts and bytes of allocations made in every way.
 func TestAllocations(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/allocs.cc"), "20000")
 	d := attachTo(t, p.PID)
 	want := truths{
@@ -179,6 +180,7 @@ func TestAllocations(t *testing.T) {
 // find mistakes: rustc since 1.80 or so puts such an allocator into its callers otherwise. One that passes everything on to the
 // C library is built both ways, and each allocation counts once.
 func TestAllocationsOfRust(t *testing.T) {
+	t.Parallel()
 	for name, flags := range map[string][]string{"own": {"-C", "opt-level=0"}, "through C, optimised": {"--cfg", "through_c"}, "through C": {"--cfg", "through_c", "-C", "opt-level=0"}} {
 		t.Run(name, func(t *testing.T) {
 			p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/allocs.rs", flags...), "2000")
@@ -199,6 +201,7 @@ func TestAllocationsOfRust(t *testing.T) {
 
 // TestMessages compares counts and bytes of messages over sockets, of all calls and of those on one socket.
 func TestMessages(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/messages.c"), "20000")
 	d := attachTo(t, p.PID)
 	socket := "/IO/Socket/" + waitedFor(t, d, grid.IO, "Socket") // the listener's

@@ -28,6 +28,7 @@ func lineOf(t *testing.T, file, text string) int {
 
 // TestLines counts how often source lines in the middle of functions run.
 func TestLines(t *testing.T) {
+	t.Parallel()
 	const file = "testdata/targets/loops.c"
 	for _, flags := range []string{"-O0", "-O2"} {
 		t.Run(flags, func(t *testing.T) {

@@ -25,6 +25,7 @@ metric loopAgain { name "loop_again"; units turns; unitsType unnormalized; aggre
 // TestLoops counts entries, turns and exits of loops in a running program that counts them itself, beside counters at the
 // entries and returns of the same functions that come and go.
 func TestLoops(t *testing.T) {
+	t.Parallel()
 	for _, flags := range [][]string{{"-O1"}, {"-Os"}, {"-O2"}, {"-O2", "-fcf-protection"}, {"-O2", "-static"}} {
 		t.Run(flags[len(flags)-1], func(t *testing.T) {
 			p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/loops.c", flags...), "30000", "3")

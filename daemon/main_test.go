@@ -1,5 +1,7 @@
 package daemon
 
+//test:alone
+
 import (
 	"flag"
 	"fmt"

@@ -68,6 +68,7 @@ func TestNamesMean(t *testing.T) {
 
 // TestNamesMeanNothing: a pair whose functions do not exist is refused when it is asked for, with what there is instead.
 func TestNamesMeanNothing(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/meant.cc", "-ldl"))
 	cases := []struct{ name, code, focus, want string }{
 		{"handl", "", "/", `no function matches "handl"; nearest: handle(Job*`},

@@ -19,6 +19,7 @@ import (
 // TestOutOfMemory takes away a culprit's memory at random instants of what it does: it ends by the runtime's hand, or with an
 // error. The target lives on, and is restored.
 func TestOutOfMemory(t *testing.T) {
+	t.Parallel()
 	bin := testprog.Build(t, "testdata/targets/selfcheck.c")
 	want := undisturbed(t, bin)
 	p := testprog.StartTarget(t, bin)

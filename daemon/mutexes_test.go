@@ -127,6 +127,7 @@ func ofTable(d *Daemon) []string {
 // TestLocksAreFound: locks that nobody waits for become known by being taken. Of more than a thread has room for only some do, and the
 // sum of all is right.
 func TestLocksAreFound(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/stripes.c"), "2000", "8")
 	d := attachTo(t, p.PID)
 	var s sums
@@ -155,6 +156,7 @@ func TestLocksAreFound(t *testing.T) {
 
 // TestFewLocksAreExact: of as many locks as a thread has room for, each is exact, and known by its name as soon as it was taken.
 func TestFewLocksAreExact(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/stripes.c"), "400", "4")
 	d := attachTo(t, p.PID)
 	want := truths{"lock_acquisitions@/Code/stripes.c/worker": "taken"}
@@ -214,6 +216,7 @@ func TestOverwrittenTables(t *testing.T) {
 // TestLocksEnd: where memory becomes another lock, the name of the first ends and counts no longer, and the other has its own; what is
 // unmapped ends, too.
 func TestLocksEnd(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/reuse.c"))
 	d := attachTo(t, p.PID)
 	at := func() string {

@@ -49,6 +49,7 @@ var narrowBuilds = map[string][]string{"pie": nil, "nopie": {"-no-pie", "-fno-pi
 
 // TestNarrowFunctions: entries and exits where no jump fits are counted exactly, by several threads at once.
 func TestNarrowFunctions(t *testing.T) {
+	t.Parallel()
 	for name, flags := range narrowBuilds {
 		t.Run(name, func(t *testing.T) {
 			p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/narrow.c", flags...), "200000", "4")
@@ -73,6 +74,7 @@ func TestNarrowFunctions(t *testing.T) {
 
 // TestNarrowFunctionsInAndOut puts the same probes in and takes them out while the functions run: the work is undisturbed.
 func TestNarrowFunctionsInAndOut(t *testing.T) {
+	t.Parallel()
 	rounds, calls := 40, "800000"
 	if *long {
 		rounds, calls = 2000, "25000000"

@@ -13,6 +13,7 @@ import (
 // TestAnotherLibraryAtTheSameAddress instruments two libraries that take each other's place all the time: neither ever gets what
 // belongs to the other.
 func TestAnotherLibraryAtTheSameAddress(t *testing.T) {
+	t.Parallel()
 	one := testprog.Build(t, "daemon/testdata/twin.c", "-shared", "-fPIC", "-DTWIN=1")
 	two := testprog.Build(t, "daemon/testdata/twin.c", "-shared", "-fPIC", "-DTWIN=2")
 	bin := testprog.Build(t, "daemon/testdata/twins.c")

@@ -22,6 +22,7 @@ import (
 // regression tests do, and through transactions of its own benchmark with fixed chances: the output, errors included, and
 // the tables are those of a process that nobody looks at.
 func TestPostgresSuite(t *testing.T) {
+	t.Parallel()
 	require.Root(t)
 	pg := startPostgres(t)
 	text, err := os.ReadFile("testdata/suite.sql")

@@ -31,6 +31,7 @@ const pythonLong = "testdata/python.txt"
 
 // TestPythonSuite counts at every function of the interpreter while it runs its own tests: each ends as it does undisturbed.
 func TestPythonSuite(t *testing.T) {
+	t.Parallel()
 	require.Root(t)
 	modules := pythonQuick
 	if *long {

@@ -42,6 +42,7 @@ func load(t testing.TB, socket string, args ...string) {
 }
 
 func TestEveryFunctionOfRedis(t *testing.T) {
+	t.Parallel()
 	p, socket := startRedis(t)
 	load(t, socket, "-t", "set,get,lpush,lrange_100")
 	start := time.Now()

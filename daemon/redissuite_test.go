@@ -20,6 +20,7 @@ import (
 // every test of its own benchmark, and while its child saves the data: all answers are, byte for byte, those of a server that
 // nobody looks at.
 func TestRedisSuite(t *testing.T) {
+	t.Parallel()
 	require.Root(t)
 	commands := redisScript(rounds(6000, 300_000))
 	alone := runRedisSuite(t, commands, func(int) {})

@@ -106,6 +106,7 @@ metric negatives { name "negatives"; units x; unitsType unnormalized; aggregateO
 // TestResultsWithoutTypes: where DWARF says nothing, casts do; what depends on a type is refused without one, and so is what is known not
 // to be a whole number.
 func TestResultsWithoutTypes(t *testing.T) {
+	t.Parallel()
 	casts := []resultCount{
 		{"gives_int", "if ((int)$return < 0) m++", "below"},
 		{"gives_int", "if ((int)$return == -1) m++", "all_ones"},

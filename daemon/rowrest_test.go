@@ -24,7 +24,7 @@ func TestRowsRest(t *testing.T) {
 		defer d.unlockAll()
 		return d.common.Programs.Running()
 	}
-	for round := range 3 {
+	for round := range rounds(2, 5) {
 		var s sums
 		enableTogether(t, d, &s, cpu)
 		if !running() {

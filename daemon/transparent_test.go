@@ -117,6 +117,7 @@ func batches(keys []grid.PairKey, n int) (out [][]grid.PairKey) {
 // TestEveryFunctionOfAProgram instruments every function of self-checking programs at entry and exits, in and out while
 // they run. What the programs compute and how they end must be as in an undisturbed run.
 func TestEveryFunctionOfAProgram(t *testing.T) {
+	t.Parallel()
 	for _, source := range []string{"selfcheck.c", "ipara.c", "switch.c"} {
 		for i, b := range builds {
 			if source != "selfcheck.c" && !*long && i%3 != len(source)%3 {
@@ -167,6 +168,7 @@ func last(lines []string, n int) []string { return lines[max(0, len(lines)-n):] 
 // TestEveryFunctionOfLibc counts all functions of the C library that can be instrumented, and times some, in programs that
 // use it in several threads, with signals.
 func TestEveryFunctionOfLibc(t *testing.T) {
+	t.Parallel()
 	for _, source := range []string{"selfcheck.c", "eventloop.c", "calls.c"} {
 		t.Run(source, func(t *testing.T) {
 			bin := testprog.Build(t, "testdata/targets/"+source)
@@ -210,6 +212,7 @@ func TestEveryFunctionOfLibc(t *testing.T) {
 
 // TestExceptions lets C++ exceptions pass through instrumented frames: counts are exact, times are sane.
 func TestExceptions(t *testing.T) {
+	t.Parallel()
 	for _, b := range []build{builds[0], builds[1], builds[4], builds[5], {"static", []string{"-static"}, false}} {
 		t.Run(b.name, func(t *testing.T) {
 			bin := b.make(t, "throw.cc")

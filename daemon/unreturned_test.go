@@ -112,6 +112,7 @@ func callsThatAreLeft(t *testing.T, bin, module string, functions map[string]lef
 // TestHiddenHandlers: where the C++ run-time library is in a file without names its handlers cannot be seen, and that is said of what a call
 // that is left makes wrong, and of nothing else.
 func TestHiddenHandlers(t *testing.T) {
+	t.Parallel()
 	const said = "handles exceptions where no probe can see it"
 	for _, flags := range [][]string{nil, {"-static-libstdc++", "-static-libgcc", "-Wl,--exclude-libs,ALL", "-rdynamic", "-s"}} {
 		p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/unreturned.cc", append([]string{"-O2", "-fno-omit-frame-pointer"}, flags...)...))
@@ -131,6 +132,7 @@ func TestHiddenHandlers(t *testing.T) {
 
 // TestOtherStacksAreLeftAlone: a call that waits on another stack goes on, whatever is handled or jumped to meanwhile.
 func TestOtherStacksAreLeftAlone(t *testing.T) {
+	t.Parallel()
 	var s sums
 	k := key(t, "ticks", "/Code/stacks_switched.cc/body")
 	counts := countsOfDone(t, testprog.Build(t, "daemon/testdata/stacks_switched.cc", "-O2"), leftMetrics("tick", nil), &s, k)
@@ -141,6 +143,7 @@ func TestOtherStacksAreLeftAlone(t *testing.T) {
 
 // TestOwnLongjmp: a function of the program that is called longjmp is no longjmp.
 func TestOwnLongjmp(t *testing.T) {
+	t.Parallel()
 	var s spreads
 	k := key(t, "took", "/")
 	counts := countsOfDone(t, testprog.Build(t, "daemon/testdata/own_longjmp.c", "-O1", "-fno-builtin", "-static"), timing("took", "wall", "caller", ""), &s, k)
@@ -151,6 +154,7 @@ func TestOwnLongjmp(t *testing.T) {
 
 // TestOwnSetter: a function of the program that is called as the unwinder's is none, even beside an unwinder.
 func TestOwnSetter(t *testing.T) {
+	t.Parallel()
 	var s spreads
 	k := key(t, "took", "/")
 	counts := countsOfDone(t, testprog.Build(t, "daemon/testdata/own_setter.cc", "-O1", "-static"), timing("took", "wall", "caller", ""), &s, k)
@@ -161,6 +165,7 @@ func TestOwnSetter(t *testing.T) {
 
 // TestNothingToCount: where a metric has no code, or none that is ever come to, it is said instead of 0.
 func TestNothingToCount(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/unreturned.cc", "-O2", "-fno-omit-frame-pointer"))
 	d := attachWith(t, `metric replaced { name "replaced"; units x; unitsType unnormalized; aggregateOperator sum; style EventCounter;
 		constraint each /Code/* is replace counter { append preInsn $constraint[0].entry (* replaced++; *) } base is void { } }
@@ -179,6 +184,7 @@ func TestNothingToCount(t *testing.T) {
 
 // TestThreadsCancelledAnywhere: a program that cancels threads at any instruction and has something to put in order then is not patched.
 func TestThreadsCancelledAnywhere(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/cancelled.cc", "-O2"))
 	if limits, err := survey.Limits(p.PID); err != nil || len(limits) != 1 || !limits[0].Whole || !strings.HasPrefix(limits[0].Why, "it cancels threads wherever they are (pthread_setcanceltype)") {
 		t.Errorf("limits: %v, %v", limits, err)

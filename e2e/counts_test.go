@@ -93,6 +93,7 @@ func alone(t *testing.T, source string, args ...string) string {
 
 // TestLibraryLoadedAgain: what counted in a library that went away counts on when it is loaded again.
 func TestLibraryLoadedAgain(t *testing.T) {
+	t.Parallel()
 	plugin := testprog.Build(t, testprog.Target(t, "plugin.c"), "-shared", "-fPIC")
 	p := target(t, "dlopener.c", plugin, "50")
 	p.Say(t, "hold")
@@ -114,6 +115,7 @@ func TestLibraryLoadedAgain(t *testing.T) {
 
 // TestThreadsThatBeginLater: a thread does most of its calls before anybody has seen it, and the report says from when on it is measured.
 func TestThreadsThatBeginLater(t *testing.T) {
+	t.Parallel()
 	p := target(t, "churn.c", "2", "4000000")
 	s := start(t, "attach", "--no-tui", "--no-search", "--for", "5m", "--json", "@REPORT",
 		"--watch", fmt.Sprintf("procedure_calls@/Code/churn.c/short_life,/Process/%d/*", p.PID), fmt.Sprint(p.PID))
@@ -156,6 +158,7 @@ func TestTimeOfWhatWasEnteredBefore(t *testing.T) {
 
 // TestLibraryLoadedLater: code that comes into the process after culprit is counted from the time that it is known.
 func TestLibraryLoadedLater(t *testing.T) {
+	t.Parallel()
 	plugin := testprog.Build(t, testprog.Target(t, "plugin.c"), "-shared", "-fPIC")
 	p := target(t, "dlopener.c", plugin, "50")
 	s := watch(t, p, "procedure_calls@/Code/dlopener.c/use", "procedure_calls@/Code/plugin.c/plugin_work")

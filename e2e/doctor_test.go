@@ -48,6 +48,7 @@ func TestDoctorsTierIsWhatAttachGives(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			if strings.Contains(c.name, "user namespace") {
 				if out, err := exec.Command(unshare, "-U", "-r", "true").CombinedOutput(); err != nil {
 					t.Skipf("no user namespace may be made here: %s", out)

@@ -6,6 +6,8 @@
 // compare times run alone; those whose targets are idle run side by side. The long forms run with -long or CULPRIT_LONG=1.
 package e2e
 
+//test:alone
+
 import (
 	"flag"
 	"fmt"

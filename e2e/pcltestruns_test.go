@@ -15,6 +15,7 @@ import (
 
 // TestPCLTestSaysWhatWentWrong: what cannot be done in a test is one line with its place, and the rest of the test is left.
 func TestPCLTestSaysWhatWentWrong(t *testing.T) {
+	t.Parallel()
 	require.Root(t)
 	for name, c := range map[string]struct{ text, want string }{
 		"no such program": {"start /no/such/program\nmeasure\nexpect cpu < 1", "2:1: /no/such/program cannot be started"},
@@ -38,6 +39,7 @@ func TestPCLTestSaysWhatWentWrong(t *testing.T) {
 		"another error":   {"start sleep 100\nmeasure\nexpect nope error 'never'", `unknown metric`},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			file := filepath.Join(t.TempDir(), "t.pcltest")
 			if err := os.WriteFile(file, []byte("test "+name+"\n"+c.text+"\n"), 0o644); err != nil {
 				t.Fatal(err)
@@ -52,6 +54,7 @@ func TestPCLTestSaysWhatWentWrong(t *testing.T) {
 
 // TestPCLTestKilled: when culprit is killed in the middle of a test, the kernel ends the programs that it started.
 func TestPCLTestKilled(t *testing.T) {
+	t.Parallel()
 	require.Root(t)
 	dir := t.TempDir() // also for the test's own directory, which stays behind
 	file := filepath.Join(dir, "t.pcltest")

@@ -12,6 +12,7 @@ import (
 // TestKilledWithTree: a culprit that measures many processes is killed: they go on, and one command at the first of them takes out what
 // is left in all.
 func TestKilledWithTree(t *testing.T) {
+	t.Parallel()
 	const children = 15
 	p := target(t, "crowd.c", fmt.Sprint(children), "3", "5000")
 	p.Say(t, "go")
@@ -37,6 +38,7 @@ func TestKilledWithTree(t *testing.T) {
 
 // TestTreeInTheReport: all processes of a tree are in the report, those that begin during the session too; the text names a few.
 func TestTreeInTheReport(t *testing.T) {
+	t.Parallel()
 	const children = 20
 	p := target(t, "crowd.c", fmt.Sprint(children), "2", "5000")
 	p.Say(t, "go")

@@ -31,6 +31,7 @@ func results(t *testing.T, text []byte) (r expect.Results) {
 
 // TestAssertQuantiles: single values can be expected, messages have units, and --json - prints nothing but JSON.
 func TestAssertQuantiles(t *testing.T) {
+	t.Parallel()
 	p := startTarget(t, "mutex.c")
 	c := culprit(t, "assert", fmt.Sprint(p.PID), "--for", "2s", "--json", "-", "-e", lookups+`expect Q {
 		p50(lookup_times) <= p95(lookup_times);
@@ -52,6 +53,7 @@ func TestAssertQuantiles(t *testing.T) {
 
 // TestAssertAgainst: a report of run is a baseline for a later run of the same program, and for one that is not as it was.
 func TestAssertAgainst(t *testing.T) {
+	t.Parallel()
 	p := startTarget(t, "mutex.c")
 	dir := t.TempDir()
 	base, saved := filepath.Join(dir, "base.json"), filepath.Join(dir, "results.json")

@@ -78,6 +78,7 @@ func demoProgram(t *testing.T, name string) string {
 
 // TestAssertTheExample runs the example of the documentation on a program that it starts: all of it holds.
 func TestAssertTheExample(t *testing.T) {
+	t.Parallel()
 	xmlFile := filepath.Join(t.TempDir(), "results.xml")
 	c := culprit(t, "assert", "--pcl", documented(t), "--for", "3s", "--junit", xmlFile, "--end", "--", demoProgram(t, "cpu.c")).want(exitNothing)
 	c.has(&c.out, "3 held, 0 failed, 0 could not be measured").has(&c.out, `ok      ShopLimits: BusySubsystem at "/Subsystem/search": `)
@@ -100,6 +101,7 @@ hierarchy Worker { item "all" is { "/Code/mutex.c/serve", "/Code/mutex.c/lookup"
 
 // TestAssertFails: what does not hold is told with its value, and ends with a status of its own; nothing is left in the program.
 func TestAssertFails(t *testing.T) {
+	t.Parallel()
 	p := startTarget(t, "mutex.c")
 	xmlFile := filepath.Join(t.TempDir(), "results.xml")
 	c := culprit(t, "assert", fmt.Sprint(p.PID), "--pcl", pclFile(t, mustFail), "--for", "2s", "--junit", xmlFile).want(exitUnexpected)
@@ -115,6 +117,7 @@ func TestAssertFails(t *testing.T) {
 
 // TestAssertUnknown: what could not be measured is neither held nor failed.
 func TestAssertUnknown(t *testing.T) {
+	t.Parallel()
 	p := startTarget(t, "mutex.c")
 	xmlFile := filepath.Join(t.TempDir(), "results.xml")
 	c := culprit(t, "assert", "--for", "1s", "--junit", xmlFile, "-e",
@@ -128,15 +131,16 @@ func TestAssertUnknown(t *testing.T) {
 
 // TestAssertEnds: a process that ends too early, a program that fails, one that ends by itself, and an interrupt.
 func TestAssertEnds(t *testing.T) {
+	t.Parallel()
 	p := startTarget(t, "mutex.c")
 	c := culprit(t, "assert", "--for", "30s", "-e", "expect E { cpu < 100; }", fmt.Sprint(p.PID))
 	c.awaitProbes(p.PID)
 	time.Sleep(time.Second)
 	p.Kill()
 	c.want(exitEnded).has(&c.out, "1 held, 0 failed")
-	c = culprit(t, "assert", "-e", "expect E { cpu < 100; }", "--", "sh", "-c", "sleep 1; exit 3").want(exitFailed)
+	c = culprit(t, "assert", "-e", "expect E { cpu < 100; }", "--", "sh", "-c", "sleep 3; exit 3").want(exitFailed)
 	c.has(&c.errOut, "the program failed: it ended with exit code 3").has(&c.out, "1 held")
-	culprit(t, "assert", "-e", "expect E { cpu < 100; }", "--", "sh", "-c", "sleep 1").want(exitNothing)
+	culprit(t, "assert", "-e", "expect E { cpu < 100; }", "--", "sh", "-c", "sleep 3").want(exitNothing)
 	q := startTarget(t, "mutex.c")
 	i := culprit(t, "assert", "--for", "30s", "-e", `expect E { procedure_calls > 1 at "/Code/mutex.c/serve"; }`, fmt.Sprint(q.PID))
 	i.awaitProbes(q.PID)
@@ -148,6 +152,7 @@ func TestAssertEnds(t *testing.T) {
 
 // TestAssertLeavesTheProgram: without --end a program that was started goes on.
 func TestAssertLeavesTheProgram(t *testing.T) {
+	t.Parallel()
 	require.Root(t)
 	name := filepath.Join(t.TempDir(), "pid")
 	c := culprit(t, "assert", "--for", "1s", "--quiet", "-e", "expect E { cpu < 100; }", "--", "sh", "-c", "echo $$ >"+name+"; exec sleep 61.7")

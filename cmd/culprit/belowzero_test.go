@@ -39,6 +39,7 @@ expect debts p99 < 1
 
 // TestQuantilesBelowZero: a quantile that is not known holds in no comparison, also not as if it were below everything.
 func TestQuantilesBelowZero(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "below.pcltest")
 	if err := os.WriteFile(file, []byte(belowZero), 0o644); err != nil {
 		t.Fatal(err)

@@ -25,6 +25,7 @@ func working(t *testing.T) *testprog.Prog {
 
 // TestMetricsOfATarget: each metric says from where it can come, and why not where the program has no code for it.
 func TestMetricsOfATarget(t *testing.T) {
+	t.Parallel()
 	p := working(t)
 	lib, err := loadLibrary(nil, nil, false)
 	if err != nil {
@@ -64,6 +65,7 @@ func TestMetricsOfATarget(t *testing.T) {
 
 // TestFoci lists the where axis of a program: its code, threads, locks and what it has open.
 func TestFoci(t *testing.T) {
+	t.Parallel()
 	p := working(t)
 	pid := strconv.Itoa(p.PID)
 	opts := fociOptions{depth: 2, most: 1000, span: time.Second, asJSON: true}

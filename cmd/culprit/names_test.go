@@ -26,6 +26,7 @@ hypothesis DoublesTooMuch { test doubled / max(really_handled, 1) > 5; label "x"
 
 // TestWatchedNamesThatMeanNothing: it is said before anything is measured, and the status says that something failed.
 func TestWatchedNamesThatMeanNothing(t *testing.T) {
+	t.Parallel()
 	bin := testprog.Build(t, "daemon/testdata/meant.cc", "-ldl")
 	for _, c := range []struct{ watch, want string }{
 		{"handled", `culprit: no function matches "handl"; nearest: handle(Job*`},
@@ -54,6 +55,7 @@ func TestWatchedNamesThatMeanNothing(t *testing.T) {
 
 // TestHypothesesOnNothing: a hypothesis on such a metric is not measurable, and is not among those that were ruled out.
 func TestHypothesesOnNothing(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/meant.cc", "-ldl"))
 	r := culprit(t, "attach", "--quiet", "--pcl", pclFile(t, mistypedPCL), "--for", "6s", fmt.Sprint(p.PID)).want(exitUnknown)
 	answer, untested, _ := strings.Cut(r.out.String(), "\nNot concluded")
@@ -67,6 +69,7 @@ func TestHypothesesOnNothing(t *testing.T) {
 
 // TestAssertOnNothing: an expectation on such a metric is unknown, with the nearest names.
 func TestAssertOnNothing(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/meant.cc", "-ldl"))
 	c := culprit(t, "assert", "--for", "1s", "--pcl", pclFile(t, mistypedPCL), "-e",
 		`expect E { handled < 5; not handled > 5; not HandlesTooMuch; pushed < 5; doubled < 5; really_handled < 5; handled < 5 at "/Code/meant.cc/main"; }`, fmt.Sprint(p.PID)).want(exitFailed)
@@ -78,6 +81,7 @@ func TestAssertOnNothing(t *testing.T) {
 
 // TestWatchedNamesThatComeLater: a function of a library that is loaded later is told of, and measured from then on.
 func TestWatchedNamesThatComeLater(t *testing.T) {
+	t.Parallel()
 	plugin := testprog.Build(t, "testdata/targets/plugin.c", "-shared", "-fPIC")
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/dlopener.c"), plugin, "50", "1")
 	r := culprit(t, "attach", "--no-search", "--for", "6s", "--watch", "plugged", "--pcl", pclFile(t, `
@@ -95,6 +99,7 @@ metric plugged { name "plugged"; units calls; unitsType unnormalized; aggregateO
 
 // TestInlinedBesides: where a function that is counted is inlined besides it is said wherever its value is shown.
 func TestInlinedBesides(t *testing.T) {
+	t.Parallel()
 	const note = "warning: twice is inlined at 2 places: those calls are not counted"
 	metric := `metric twos { name "twos"; units calls; unitsType unnormalized; aggregateOperator sum; style EventCounter; doc "Of a test."; base is counter { append preInsn $function("twice").entry (* twos++; *) } }`
 	bin := testprog.Build(t, "daemon/testdata/inlinedtoo.c", "-O2")

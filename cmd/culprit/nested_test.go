@@ -45,8 +45,12 @@ func TestRunBesideAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	rounds := 1
+	if os.Getenv("CULPRIT_LONG") == "1" {
+		rounds = 10
+	}
 	for _, backend := range []string{"auto", "probe"} {
-		for range 3 {
+		for range rounds {
 			script := fmt.Sprintf("sleep 1; %s=1 %s run --no-tui --for 1s --backend %s -- sh -c 'sleep 3; echo RAN'; echo inner=$?; sleep 4", beCulprit, self, backend)
 			sh := exec.Command("/bin/sh", "-c", script)
 			var out strings.Builder

@@ -14,6 +14,7 @@ import (
 
 // TestNoSearch: a session without a search does not say that nothing was found.
 func TestNoSearch(t *testing.T) {
+	t.Parallel()
 	p := startTarget(t, "mutex.c")
 	c := culprit(t, "attach", fmt.Sprint(p.PID), "--quiet", "--no-search", "--for", "1s", "--json", "@REPORT", "--watch", "procedure_calls@/Code/mutex.c/lookup").want(exitNothing)
 	c.has(&c.out, "No search was made (--no-search).")
@@ -28,6 +29,7 @@ func TestNoSearch(t *testing.T) {
 
 // TestNothingMatches: foci and callees say what is similar to what is not there, with the status of a failure.
 func TestNothingMatches(t *testing.T) {
+	t.Parallel()
 	p := startTarget(t, "mutex.c")
 	pid := fmt.Sprint(p.PID)
 	c := culprit(t, "foci", pid, "lokup").want(exitFailed)
@@ -59,6 +61,7 @@ func TestNothingMatches(t *testing.T) {
 // TestStars: a star stands for the loops of a function too, and one that stands for nothing of the code, or only for what is missing, is a failure
 // like a pair that is. None of the objects that a star stands for need be there.
 func TestStars(t *testing.T) {
+	t.Parallel()
 	p := startTarget(t, "mutex.c")
 	pid := fmt.Sprint(p.PID)
 	parts := pclFile(t, `hierarchy Parts { item "some" is { "/Code/mutex.c/lookup", "/Code/mutex.c/lokup" }; item "gone" is { "/Code/mutex.c/srve" }; }
@@ -88,6 +91,7 @@ hierarchy Gone { item "gone" is { "/Code/mutx.c" }; }`)
 
 // TestStarOfLocks: a star of locks of a metric that tells them apart finds those that nobody waits for, since its own probes do.
 func TestStarOfLocks(t *testing.T) {
+	t.Parallel()
 	p := startTarget(t, "mutex.c", "1")
 	pid := fmt.Sprint(p.PID)
 	for _, star := range []string{"/SyncObject/Mutex/*", "/SyncObject/*"} {
@@ -110,6 +114,7 @@ func TestStarOfLocks(t *testing.T) {
 
 // TestAssertOnMixedThreads: where threads go on with the value that others left, nothing is concluded from it. A sum of changes is right.
 func TestAssertOnMixedThreads(t *testing.T) {
+	t.Parallel()
 	text := ""
 	for _, operator := range []string{"sum", "max"} {
 		text += fmt.Sprintf(`metric %[1]sOf { name "%[1]s_of"; units x; aggregateOperator %[1]s; style SampledFunction; doc "Of a test.";

@@ -53,6 +53,7 @@ expect sales is 10
 
 // TestPCLTestSaysWhereProbesAre: a count that is wrong says whether a probe was inserted anywhere, and so does a 0 that nothing counted.
 func TestPCLTestSaysWhereProbesAre(t *testing.T) {
+	t.Parallel()
 	require.Root(t)
 	name := filepath.Join(t.TempDir(), "placed.pcltest")
 	if err := os.WriteFile(name, []byte(placedTest), 0o600); err != nil {

@@ -1,5 +1,7 @@
 package kernel
 
+//test:alone
+
 import (
 	"bytes"
 	"debug/elf"

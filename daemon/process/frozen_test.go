@@ -42,6 +42,7 @@ func freezer(t *testing.T, pid int) (file string) {
 // TestCallsInAFrozenProcess: its threads stop for us, but do not make calls. However often they are asked, what they come back by stays whole, and
 // they go on as before when they are thawed.
 func TestCallsInAFrozenProcess(t *testing.T) {
+	t.Parallel()
 	tg := start(t, compile(t, stateSource), "both")
 	p := open(t, tg.pid())
 	file := freezer(t, tg.pid())

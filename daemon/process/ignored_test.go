@@ -41,6 +41,7 @@ const inBetween = 2
 // TestIgnoredSignals: signals that a program ignores do not break its waits, whenever they come while it is stopped again and again: one of its
 // children has ended, somebody sends one to the process or to a thread.
 func TestIgnoredSignals(t *testing.T) {
+	t.Parallel()
 	for _, args := range [][]string{nil, {"transfer"}} {
 		tg := start(t, compile(t, ignoredSource), args...)
 		p := open(t, tg.pid())

@@ -144,6 +144,7 @@ func TestTracerKilledAtEveryPoint(t *testing.T) {
 
 // TestTracerKilledAtRandom kills a tracer at 100 random instants (with -long at 2,000).
 func TestTracerKilledAtRandom(t *testing.T) {
+	t.Parallel()
 	rounds := 50
 	if *long {
 		rounds = 1000

@@ -1,5 +1,7 @@
 package process
 
+//test:alone
+
 import (
 	"flag"
 	"fmt"

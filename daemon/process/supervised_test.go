@@ -41,6 +41,7 @@ int main(void) { pthread_t t[3]; char c; prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 
 // TestSupervisedCalls: a call that a supervisor answers, and a connect whose time is over, give what they give without us.
 func TestSupervisedCalls(t *testing.T) {
+	t.Parallel()
 	require.Root(t)
 	tg := start(t, compile(t, supervisedSource))
 	p := open(t, tg.pid())

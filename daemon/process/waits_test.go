@@ -70,6 +70,7 @@ func TestWaitsUnderFilter(t *testing.T) {
 
 // TestWaitsUnderFilterWithoutRights: who may not read the filter takes it for one that lets nothing pass that the program did not do itself.
 func TestWaitsUnderFilterWithoutRights(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root to become another user")
 	}

@@ -1,5 +1,7 @@
 package selfcost
 
+//test:alone
+
 import (
 	"math"
 	"runtime"

@@ -1,5 +1,7 @@
 package threadstats
 
+//test:alone
+
 import (
 	"errors"
 	"flag"

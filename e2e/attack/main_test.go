@@ -9,6 +9,8 @@
 // attacked, too (-culprit PATH).
 package attack
 
+//test:alone
+
 import (
 	"flag"
 	"fmt"

@@ -5,6 +5,8 @@
 // command line only, so that the same scenarios run against the binary of an earlier commit (-before), for a table of rates.
 package harm
 
+//test:alone
+
 import (
 	"flag"
 	"fmt"
@@ -19,7 +21,7 @@ import (
 var (
 	before    = flag.String("before", "", "path of an earlier culprit: TestTable compares it with this one")
 	rounds    = flag.Int("rounds", 0, "rounds of each scenario; 0 means as many as the scenario says")
-	longRuns  = flag.Bool("long", false, "ten times as many rounds")
+	longRuns  = flag.Bool("long", false, "twenty times as many rounds")
 	now       string // path of the culprit that is tested
 	allCanSee string // a directory in which any user may read and execute
 )
@@ -36,22 +38,22 @@ type scenario struct {
 
 // scenarios are all of them, by row. The rounds are those of an ordinary test run.
 var scenarios = []scenario{
-	{1, "goroutines", 2, goroutines},
+	{1, "goroutines", 1, goroutines},
 	{1, "goroutines-in-a-library", 1, goroutinesLoaded},
 	{1, "cgo-timers", 1, cgoTimers},
-	{2, "contexts-preempted", 2, preempted("library")},
-	{2, "contexts-preempted-by-hand", 2, preempted("hand")},
+	{2, "contexts-preempted", 1, preempted("library")},
+	{2, "contexts-preempted-by-hand", 1, preempted("hand")},
 	{2, "contexts-and-kill", 1, preemptedAndKilled},
 	{2, "coroutines", 1, coroutines},
 	{3, "descriptors-swapped", 1, fdswap},
 	{4, "child-writes-code", 1, childWrites("code")},
 	{4, "child-writes-counters", 1, childWrites("counters")},
-	{5, "filter-poll", 2, attachTo("filtered.c", nil, "poll", "kill", "before")},
+	{5, "filter-poll", 1, attachTo("filtered.c", nil, "poll", "kill", "before")},
 	{5, "filter-nanosleep", 1, attachTo("filtered.c", nil, "nanosleep", "thread", "before")},
 	{5, "filter-futex", 1, attachTo("filtered.c", nil, "futex", "kill", "before")},
 	{5, "filter-trap", 1, attachTo("filtered.c", nil, "poll", "trap", "before")},
 	{5, "filter-trace", 1, attachTo("filtered.c", nil, "poll", "trace", "before")},
-	{5, "filter-late", 2, attachTo("filtered.c", nil, "poll", "kill", "late")},
+	{5, "filter-late", 1, attachTo("filtered.c", nil, "poll", "kill", "late")},
 	{6, "all-memory-locked", 1, locksAll},
 	{6, "little-address-space", 1, limitedSpace},
 	{6, "little-memory-in-the-group", 1, littleGroup},
@@ -62,8 +64,8 @@ var scenarios = []scenario{
 	{7, "text-copied-and-kill", 1, remapped(true, "copy", "over")},
 	{8, "faults-recovered", 1, faulter()},
 	{8, "faults-recovered-later", 1, faulter("late")},
-	{9, "stacks-from-a-pool", 2, attachTo("pooled.c", nil, "map")},
-	{9, "stacks-from-an-arena", 2, attachTo("pooled.c", nil, "arena")},
+	{9, "stacks-from-a-pool", 1, attachTo("pooled.c", nil, "map")},
+	{9, "stacks-from-an-arena", 1, attachTo("pooled.c", nil, "arena")},
 	{10, "io-uring-workers", 1, attachTo("uring.c", []string{"-luring"}, "work")},
 	{10, "io-uring-poller", 1, attachTo("uring.c", []string{"-luring"}, "sqpoll")},
 	{11, "kill-at-first-mapping", 1, killedAtFirstMapping},
@@ -75,7 +77,7 @@ var scenarios = []scenario{
 	{12, "names-long", 1, hostile("long names")},
 	{12, "names-mangled", 1, hostile("mangled names")},
 	{12, "line-directories", 1, hostile("directories")},
-	{13, "memory-shared", 2, watching(3*time.Second, "procedure_calls@/Code/clonevm.c/*", "clonevm.c", nil, "6")},
+	{13, "memory-shared", 1, watching(3*time.Second, "procedure_calls@/Code/clonevm.c/*", "clonevm.c", nil, "6")},
 	{13, "thread-pointer-zero", 1, watching(8*time.Second, "procedure_calls@/Code/fsbase.c/*", "fsbase.c", []string{"-fno-stack-protector"})},
 	{14, "quit", 1, quit},
 	{14, "two-signals", 1, twoSignals},
@@ -136,7 +138,7 @@ func (s *scenario) count() int {
 		n = *rounds
 	}
 	if *longRuns {
-		n *= 10
+		n *= 20
 	}
 	return n
 }

@@ -7,6 +7,8 @@
 // program computes what it computes when nobody looks, that its text is as in its file afterwards, and that it ends well.
 package peer
 
+//test:alone
+
 import (
 	"flag"
 	"testing"

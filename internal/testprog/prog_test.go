@@ -31,6 +31,7 @@ var chance = map[string]bool{"forced": true, "major": true}
 func TestTargetsThatRunUntilStop(t *testing.T) {
 	for name, args := range untilStop {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			args := append([]string{}, args...)
 			for i := range args {
 				switch args[i] {

@@ -1,5 +1,7 @@
 package check_test
 
+//test:alone
+
 import (
 	"fmt"
 	"regexp"
