@@ -1,5 +1,7 @@
 package main
 
+//test:alone
+
 import (
 	"context"
 	"encoding/json"
