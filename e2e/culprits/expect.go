@@ -122,11 +122,11 @@ func (e *expectation) addRight(text string) error {
 func (e *expectation) check() error {
 	switch {
 	case e.cause == "":
-		return errors.New("no line says Cause:")
+		return errors.New("there is no line with Cause")
 	case e.healthy && len(e.right) > 0:
-		return errors.New("Right: none, and something else is right as well")
+		return errors.New("none is right, and something else as well")
 	case !e.healthy && len(e.right) == 0:
-		return errors.New("no line says Right:")
+		return errors.New("there is no line with Right")
 	}
 	return nil
 }

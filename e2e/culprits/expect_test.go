@@ -60,8 +60,8 @@ func TestExpectation(t *testing.T) {
 
 func TestWrongExpectations(t *testing.T) {
 	for text, want := range map[string]string{
-		"int main(void);":                               "1: no line says Cause:",
-		"// Cause: x":                                   "1: no line says Right:",
+		"int main(void);":                               "1: there is no line with Cause",
+		"// Cause: x":                                   "1: there is no line with Right",
 		"// Cause: x\n// Right: CPUbound in f()":        "2: expected HYPOTHESIS at PLACE",
 		"// Cause: x\n// Right: CPUbound at f":          `2: "f" is no place`,
 		"// Cause: x\n// Right: CPUbound at":            "2: expected HYPOTHESIS at PLACE",
@@ -73,7 +73,7 @@ func TestWrongExpectations(t *testing.T) {
 		"// Cause: x\n// Wrong: f()":                    `2: unknown key "Wrong"`,
 		"// Cause: x\n// Never: ()":                     `2: "()" is no place`,
 		"// Cause: x\n// Processes: one":                "2: expected Processes: tree",
-		"// Cause: x\n// Right: none\n// Right: A at *": "1: Right: none, and something else",
+		"// Cause: x\n// Right: none\n// Right: A at *": "1: none is right, and something else",
 	} {
 		if e, err := parseExpectation(text); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v, %+v, should say %s", text, err, e, want)
