@@ -41,3 +41,17 @@ func TestShippedHypotheses(t *testing.T) {
 		}
 	}
 }
+
+// TestShippedSharesAreOfAWhole: a part of what the first questions measure is no more than the whole, so that samples estimate it and findings that
+// are the same time are told once.
+func TestShippedSharesAreOfAWhole(t *testing.T) {
+	lib, _, err := check.Load(check.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range lib.Hypotheses() {
+		if h := newHypothesis(p); len(p.Refine) > 1 && p.Parent == "" && !h.Additive() {
+			t.Errorf("%s is not additive", p.Name)
+		}
+	}
+}

@@ -61,7 +61,7 @@ func (c *finding) merge(all []*finding, dropped map[*finding]bool) {
 			continue
 		}
 		switch {
-		case c.node.focus.IsWhole() && !f.node.focus.IsWhole():
+		case c.node.focus.IsWhole() && !f.node.focus.IsWhole(), c.node.hyp.at != "" && c.node.focus == f.node.focus:
 			places, told = append(places, f), told+f.stake
 		case f.node.leadsBy(c.node) && c.stake >= explains*f.stake:
 			dropped[f] = true
@@ -72,7 +72,7 @@ func (c *finding) merge(all []*finding, dropped map[*finding]bool) {
 	}
 	for _, f := range places {
 		f.reasons, dropped[c] = append(f.reasons, c.node), true
-		if len(places) == 1 && (f.because == nil || c.node.hyp.isBelow(f.because.hyp)) {
+		if (len(places) == 1 || c.node.hyp.at != "") && (f.because == nil || c.node.hyp.isBelow(f.because.hyp)) {
 			f.because = c.node
 		}
 	}
@@ -147,7 +147,7 @@ func (f *finding) sentence(file string, line int) string {
 	}
 	for _, c := range f.reasons {
 		if !slices.ContainsFunc(f.reasons, func(d *node) bool { return d.hyp.isBelow(c.hyp) }) {
-			found.Reasons = append(found.Reasons, c.finding("", 0).Reason())
+			found.Reasons = append(found.Reasons, c.finding("", 0).Reason(c.hyp.at != ""))
 		}
 	}
 	return found.Sentence()

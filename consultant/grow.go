@@ -19,6 +19,9 @@ func (s *Search) growWhy(n *node) {
 	st := step{why: true}
 	n.kids[st] = nil
 	for _, h := range n.hyp.children {
+		if !h.belongsAt(n.focus) {
+			continue
+		}
 		k := s.graph.add(nodeKey{hyp: h, focus: n.focus, phase: n.phase}, n, "why")
 		n.kids[st] = append(n.kids[st], k)
 		s.revive(k)

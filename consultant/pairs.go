@@ -114,7 +114,7 @@ func (s *Search) ready(n *node) {
 		case c.Tier == grid.TierSample && n.tier == grid.TierProbe:
 			n.looked = append(n.looked, i)
 		default:
-			n.tier = weaker(n.tier, c.Tier)
+			n.tier = n.tier.Weaker(c.Tier)
 		}
 	}
 	n.next = from
@@ -129,14 +129,4 @@ func (n *node) measuredBy() grid.Tier {
 		return grid.TierSample
 	}
 	return n.tier
-}
-
-// weaker is the tier that limits what can be said: an estimate before a count, a count before what the kernel keeps.
-func weaker(a, b grid.Tier) grid.Tier {
-	for _, t := range []grid.Tier{grid.TierSample, grid.TierProbe, grid.TierKernel} {
-		if a == t || b == t {
-			return t
-		}
-	}
-	return b
 }

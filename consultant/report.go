@@ -6,6 +6,7 @@ import (
 
 	"culprit/consultant/decide"
 	"culprit/consultant/explain"
+	"culprit/consultant/foci"
 	"culprit/grid"
 )
 
@@ -185,9 +186,9 @@ func (s *Search) notReached(f grid.Focus) string {
 		r := -1
 		switch {
 		case f.Covers(n.focus):
-			r = 100 - depthOf(n.focus)
+			r = 100 - foci.Depth(n.focus)
 		case n.focus.Covers(f):
-			r = depthOf(n.focus)
+			r = foci.Depth(n.focus)
 		}
 		if n.state == True {
 			r *= 2
@@ -201,12 +202,4 @@ func (s *Search) notReached(f grid.Focus) string {
 		return text + ", nothing was tested yet"
 	}
 	return fmt.Sprintf("%s. Nearest is %s: %s", text, explain.Focus(near.focus), near.opinion())
-}
-
-func depthOf(f grid.Focus) int {
-	d := 0
-	for h := range grid.Defined + 1 {
-		d += f.Depth(h)
-	}
-	return d
 }

@@ -26,6 +26,8 @@ func (s *Search) join(all []*finding, dropped map[*finding]bool) {
 			if dropped[a] || dropped[b] || a.node.group != b.node.group || !s.sameTime(a.node, b.node) {
 				continue
 			}
+			a.reasons = append(a.reasons, slices.DeleteFunc(b.reasons, func(n *node) bool { return slices.Contains(a.reasons, n) })...)
+			a.because = cmp.Or(a.because, b.because)
 			if dropped[b] = true; !onlyCode(b.node.focus) {
 				a.parts = append(a.parts, b.node)
 			}

@@ -2,7 +2,6 @@ package consultant
 
 import (
 	"slices"
-	"strings"
 
 	"culprit/consultant/explain"
 	"culprit/grid"
@@ -30,6 +29,7 @@ func (s *Search) Answer() ([]Node, []Bottleneck) {
 		if explain.FunctionOf(f.node.focus) != "" {
 			b.File, b.Line = s.cfg.World.Source(f.node.focus)
 		}
+		b.stands = slices.ContainsFunc(f.reasons, func(n *node) bool { return n.hyp.stands })
 		b.Note = b.Severity < s.leastStake()
 		if b.Kind != "cpu" {
 			b.Holders = s.cfg.World.Holders(f.node.focus)
@@ -138,16 +138,13 @@ func (n *node) codeText() string {
 	if item := n.itemText(grid.Code); item != "" {
 		return item
 	}
-	if !nameless(explain.FunctionOf(n.focus)) {
+	if !explain.Nameless(explain.FunctionOf(n.focus)) {
 		return text
 	}
 	for m := n.bestParent(); m != nil; m = m.bestParent() {
-		if f := explain.FunctionOf(m.focus); f != "" && !nameless(f) {
+		if f := explain.FunctionOf(m.focus); f != "" && !explain.Nameless(f) {
 			return text + " (below " + explain.Printable(f) + ")"
 		}
 	}
 	return text
 }
-
-// nameless tells whether a function is called by its address, as in "[redis-server+0x1613d0]".
-func nameless(function string) bool { return strings.HasPrefix(function, "[") }

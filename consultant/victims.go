@@ -26,7 +26,7 @@ func explainWaits(list []Bottleneck, functions []string) {
 		changed = false
 		for i := range list {
 			b := &list[i]
-			if b.Kind == "cpu" || b.Explained != 0 {
+			if b.Kind == "cpu" || b.Explained != 0 || b.stands {
 				continue
 			}
 			if share, by := explanation(list, functions, i); share >= workedFor {

@@ -37,7 +37,10 @@ func (s *Search) plan(n *node) {
 			n.plan = append(n.plan, step{h: h, through: true})
 		}
 	}
-	if n.hyp.why {
+	beside := func(h *hypothesis) bool { return h.at != "" && h.belongsAt(n.focus) }
+	if slices.ContainsFunc(n.hyp.children, beside) { // it reads what is measured already
+		n.ask(step{why: true})
+	} else if n.hyp.why {
 		n.plan = append(n.plan, step{why: true})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"culprit/consultant/decide"
+	"culprit/consultant/foci"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -15,7 +16,7 @@ const topName = "top"
 // A hypothesis is one entry of the why axis with its place in the tree.
 type hypothesis struct {
 	name, label string
-	units       string      // in which a share of the whole is told, too
+	at, units   string      // "whole" or "object": where it is tested, and told along with what its parent found; "" wherever its parent holds; in which a share is told, too
 	parent      *hypothesis // nil: the root
 	children    []*hypothesis
 	refine      []grid.Hierarchy
@@ -24,6 +25,7 @@ type hypothesis struct {
 	suppress    []string
 	kind        string // what stack samples say something about it: "cpu", "sync" or "io"
 	fraction    bool   // its value is a share of time
+	stands      bool   // a wait with this reason is not explained by those who are waited for
 	why, where  bool   // which refinements follow when it is true
 
 	*decide.Test
@@ -32,7 +34,7 @@ type hypothesis struct {
 // newHypothesis takes over one hypothesis as PCL wrote it.
 func newHypothesis(p *pcl.Hypothesis) *hypothesis {
 	return (&hypothesis{
-		name: p.Name, label: p.Label, units: p.Units, refine: p.Refine, defined: p.Defined, suppress: p.Suppress,
+		name: p.Name, label: p.Label, at: p.At, stands: p.Stands, units: p.Units, refine: p.Refine, defined: p.Defined, suppress: p.Suppress,
 		why: p.Expand != "where", where: p.Expand != "why",
 	}).with(newTest(p))
 }
@@ -86,6 +88,17 @@ func (h *hypothesis) sampled() bool {
 		}
 	}
 	return false
+}
+
+// belongsAt tells whether the hypothesis is tested at a focus where its parent holds.
+func (h *hypothesis) belongsAt(f grid.Focus) bool {
+	switch h.at {
+	case "whole":
+		return f.IsWhole()
+	case "object":
+		return (f.Depth(grid.SyncObject) > 1 || f.Depth(grid.IO) > 1) && foci.Suppressed(f, h.suppress) == ""
+	}
+	return true
 }
 
 // pairs are what the test reads at a focus, in the order of the metrics.

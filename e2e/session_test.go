@@ -185,6 +185,7 @@ type bottleneck struct {
 	Chain       []int
 	Object      string
 	Severity    float64
+	Advice      string
 	HeldBy      []struct {
 		Thread, Function string
 		Share            float64

@@ -20,6 +20,16 @@ const (
 	TierSample Tier = "sample" // stack samples; an estimate
 )
 
+// Weaker is the one of two tiers that limits what can be said: an estimate before a count, a count before what the kernel keeps.
+func (t Tier) Weaker(b Tier) Tier {
+	for _, w := range []Tier{TierSample, TierProbe, TierKernel} {
+		if t == w || b == w {
+			return w
+		}
+	}
+	return b
+}
+
 // A Price is what measuring a pair costs the target.
 type Price struct {
 	// Fraction of the target's active time that the probes of the pair would use, 0 or more.

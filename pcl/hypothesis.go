@@ -14,6 +14,8 @@ type Hypothesis struct {
 	Stake      Formula          // share of the program's active time, 0..1, that would be gained at most if what is found were mended; nil = not told
 	Whole      Formula          // how many Units a value of 1 is: a share is told in them, too; nil = it is not
 	Units      string           // a plural, such as "threads"
+	Stands     bool             // a wait with this reason is a finding also where those who are waited for compute
+	At         string           // where it is tested below its parent: "whole", "object", or "" for wherever its parent holds
 	Refine     []grid.Hierarchy // grid.Defined stands for the hierarchies of Defined
 	Defined    []string         // hierarchies that texts define
 	Suppress   []string         // paths that are never tested, such as "/Code/libc.so.6"

@@ -117,3 +117,6 @@ func FunctionOf(f grid.Focus) string {
 	}
 	return ""
 }
+
+// Nameless tells whether a function is called by its address, as in "[redis-server+0x1613d0]".
+func Nameless(function string) bool { return strings.HasPrefix(function, "[") }

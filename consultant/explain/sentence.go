@@ -141,9 +141,13 @@ func (f Finding) stake() string {
 	return fmt.Sprintf("At most %s of the threads' time would be gained", Percent(f.Stake))
 }
 
-// Reason is the statement as a sentence of its own.
-func (f Finding) Reason() string {
-	return capital(f.Statement(), !strings.HasPrefix(f.label(), "{function}") || !f.OfCode)
+// Reason is the statement as a sentence of its own. beside tells that the sentence before it has named the place.
+func (f Finding) Reason(beside bool) string {
+	text := f.Statement()
+	if beside {
+		text = tidy(f.fill(f.label()))
+	}
+	return capital(text, !strings.HasPrefix(f.label(), "{function}") || !f.OfCode)
 }
 
 // Statement is the sentence without the evidence.

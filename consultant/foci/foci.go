@@ -69,3 +69,12 @@ func Widenings(f grid.Focus) []grid.Focus {
 	}
 	return out
 }
+
+// Depth is how many names the focus selects, in all hierarchies together.
+func Depth(f grid.Focus) int {
+	d := 0
+	for h := range grid.Defined + 1 {
+		d += f.Depth(h)
+	}
+	return d
+}

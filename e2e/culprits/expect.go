@@ -141,7 +141,8 @@ var categories = []struct {
 }{
 	{"cpu", []string{"CPUbound"}},
 	{"kernel", []string{"SystemTimeHigh", "SystemCallTimeHigh", "PageFaultTimeHigh", "SchedulingDelay", "ShortLivedProcesses", "FrequentSmallIOOps"}},
-	{"waiting", []string{"ExcessiveSyncWaitingTime", "LoadImbalance"}},
+	{"waiting", []string{"ExcessiveSyncWaitingTime", "HotSyncObject", "FrequentSyncOperations", "LoadImbalance"}},
+	{"measuring", []string{"InstrumentationCost"}},
 	{"io", []string{"ExcessiveIOBlockingTime", "TooManySmallIOOps", "TooManyMajorFaults"}},
 }
 

@@ -25,6 +25,13 @@ func (b *builder) checkHypothesis(d *syntax.Def) error {
 		}
 		h.Expand = first(it)
 	}
+	h.Stands = have["explained"] != nil && have["explained"].Values[0].Num == 0
+	if it := have["at"]; it != nil {
+		if err := oneOf(it, "whole", "object"); err != nil {
+			return err
+		}
+		h.At = first(it)
+	}
 	if h.Label == "" {
 		h.Label = d.Name + " holds at {focus}: {value}"
 	}

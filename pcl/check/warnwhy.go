@@ -21,7 +21,7 @@ func (w *warner) hypothesis(d *syntax.Def) {
 		for _, v := range it.Values {
 			f, _ := grid.ParseFocus(v.Text)
 			for _, part := range hierarchies() {
-				if len(f.Elements(part)) > 0 && !slices.Contains(h.Refine, part) {
+				if len(f.Elements(part)) > 0 && h.At == "" && !slices.Contains(h.Refine, part) {
 					w.warn(v.Pos, "hypothesis %s: found suppress %s, but it is not refined along %v, expected refine { %v } or no such suppress; it has no effect",
 						d.Name, v, part, part)
 				}
@@ -62,7 +62,7 @@ func (w *warner) expect(d *syntax.Def) {
 			continue
 		}
 		for _, part := range hierarchies() {
-			if len(f.Elements(part)) > 0 && !slices.Contains(h.Refine, part) {
+			if len(f.Elements(part)) > 0 && h.At == "" && !slices.Contains(h.Refine, part) {
 				w.warn(it.Values[0].Pos, "expect %s: found %s at a focus in /%v, but it is refined along %v only, expected a focus there; elsewhere it is never tested",
 					d.Name, h.Name, part, h.Refine)
 			}

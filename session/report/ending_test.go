@@ -35,5 +35,12 @@ func TestUnanswered(t *testing.T) {
 		if err := r.WriteText(&b); err != nil || !strings.Contains(b.String(), want) {
 			t.Errorf("%s: %q, %v", open, b.String(), err)
 		}
+		if unknown := strings.Contains(want, "not answered"); r.Unknown() != unknown {
+			t.Errorf("%s: unknown %v, want %v", open, r.Unknown(), unknown)
+		}
+		r.Bottlenecks = []Bottleneck{{}}
+		if r.Unknown() {
+			t.Errorf("%s: a bottleneck was found", open)
+		}
 	}
 }

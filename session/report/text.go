@@ -295,8 +295,8 @@ func (n *Node) basis() string {
 		}
 		return "no value"
 	}
-	if TooLittle(n.Greater, float64(n.Value), float64(n.Threshold)) {
-		return fmt.Sprintf("too little happened (%s, %s sure)", bins(n.Samples), Surety(float64(n.Confidence)))
+	if why := NoValue(n.Greater, float64(n.Value), float64(n.Threshold)); why != "" {
+		return fmt.Sprintf("%s (%s, %s sure)", why, bins(n.Samples), Surety(float64(n.Confidence)))
 	}
 	return fmt.Sprintf("%s (threshold %s %s, %s, %s sure)", Quantity(float64(n.Value), n.Unit),
 		relation(n.Greater), Quantity(float64(n.Threshold), n.Unit), bins(n.Samples), Surety(float64(n.Confidence)))
@@ -304,8 +304,16 @@ func (n *Node) basis() string {
 
 func bins(n int) string { return fmt.Sprintf("%d %s", n, plural(n, "bin")) }
 
-// TooLittle tells that a test for a value that is too small saw too little happen to say anything: its value is the threshold then.
-func TooLittle(greater bool, value, threshold float64) bool { return !greater && value == threshold }
+// NoValue says why a test has no value to show: a value that is the threshold itself stands for one that it could not judge. It is "" if there is one.
+func NoValue(greater bool, value, threshold float64) string {
+	switch {
+	case value != threshold:
+		return ""
+	case greater:
+		return "it does not apply here"
+	}
+	return "too little happened"
+}
 
 // Surety writes a confidence from 0 to 1 rounded down, so that nothing is ever 100 % sure.
 func Surety(c float64) string { return fmt.Sprintf("%d %%", int(min(100*c, 99))) }

@@ -88,6 +88,7 @@ func Problems() []Problem {
 		{"given what", `hypothesis h { test cpu > 1; given cpu; }`, `expected a comparison with "<" or ">"`},
 		{"unknown metric at stake", `hypothesis h { test cpu > 1; stake cpu_inclusiv; }`, `(did you mean "cpu_inclusive"?)`},
 		{"comparison at stake", `hypothesis h { test cpu > 1; stake cpu > 0.5; }`, `found ">", expected + - * or /`},
+		{"at what", `hypothesis h { parent CPUbound; at objekt; test cpu > 1; }`, `(did you mean "object"?)`},
 		{"whole of what", `hypothesis h { test cpu > 1; whole cpu; }`, "found whole without units, expected both"},
 		{"units of what", `hypothesis h { test cpu > 1; units threads; }`, "found units without whole, expected both"},
 		{"unknown metric", `hypothesis h { test cpu_inclusiv > 1; }`, `(did you mean "cpu_inclusive"?)`},

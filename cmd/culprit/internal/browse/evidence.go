@@ -39,8 +39,8 @@ func facts(n *consultant.Node, unit string, now float64) []string {
 			rel = "above"
 		}
 		value := report.Quantity(n.Value, unit)
-		if report.TooLittle(n.Greater, n.Value, n.Threshold) {
-			value = tooLittle
+		if why := report.NoValue(n.Greater, n.Value, n.Threshold); why != "" {
+			value = why
 		}
 		list = append(list, fmt.Sprintf("Value: %s; it holds %s %s", value, rel, report.Quantity(n.Threshold, unit)),
 			fmt.Sprintf("Bins: %d; confidence %s", n.Samples, report.Surety(n.Confidence)))

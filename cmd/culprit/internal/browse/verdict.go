@@ -135,16 +135,13 @@ func notConcluded(nodes []consultant.Node) []string {
 	return list
 }
 
-// tooLittle stands for a value that is none.
-const tooLittle = "too little happened"
-
 // valueText is the value against the threshold, or why there is none.
 func valueText(n *consultant.Node) string {
 	if n.Samples == 0 {
 		return clean(n.Reason)
 	}
-	if report.TooLittle(n.Greater, n.Value, n.Threshold) {
-		return tooLittle
+	if why := report.NoValue(n.Greater, n.Value, n.Threshold); why != "" {
+		return why
 	}
 	op := "<"
 	if n.Value >= n.Threshold {

@@ -1,0 +1,104 @@
+package e2e
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"culprit/internal/require"
+	"culprit/internal/testprog"
+)
+
+// started builds and starts a program of testdata/culprits.
+func started(t *testing.T, name string, flags ...string) *testprog.Prog {
+	t.Helper()
+	p := testprog.Start(t, testprog.Build(t, filepath.Join("testdata", "culprits", name), flags...))
+	p.Expect(t, "ready", 10*time.Second)
+	return p
+}
+
+// TestReasons: that there is one lock for all, that threads pass on each little thing, that one has more work than the others, and that the
+// measurement itself takes the time is told along with where it is, with what to do about it.
+func TestReasons(t *testing.T) {
+	require.Root(t)
+	for _, c := range []struct {
+		program    string
+		flags      []string
+		hypothesis string
+		place      string // of the finding that has the reason
+		said       string
+	}{
+		{"handover.c", nil, "FrequentSyncOperations", "", " us on average: threads wait often, each time for a moment."},
+		{"lateworker.c", nil, "LoadImbalance", "advance (", " of their time at barriers for the one that comes last."},
+		{"lateomp.c", []string{"-fopenmp"}, "LoadImbalance", "sweep (", " of their time at barriers for the one that comes last."},
+	} {
+		t.Run(c.program, func(t *testing.T) {
+			p := started(t, c.program, c.flags...)
+			r := search(t, 8*time.Second, statusBottleneck, p.PID)
+			r.tells(t, c.hypothesis, c.place, c.said)
+		})
+	}
+	t.Run("mutex.c", func(t *testing.T) {
+		p := target(t, "mutex.c")
+		r := searchFor(t, []finding{{"HotSyncObject", []string{"lookup", "/SyncObject/Mutex/cache_lock"}}}, fmt.Sprint(p.PID))
+		r.tells(t, "HotSyncObject", "lookup (", "Mutex cache_lock alone takes ")
+		undisturbed(t, p, "mutex.c")
+	})
+}
+
+// tells fails the test unless a bottleneck says why as a hypothesis does, and advises what it advises.
+func (r *report) tells(t *testing.T, hypothesis, place, said string) {
+	t.Helper()
+	advice := adviceOf(t, hypothesis)
+	if !slices.ContainsFunc(r.Bottlenecks, func(b bottleneck) bool {
+		return strings.Contains(b.Sentence, place) && strings.Contains(b.Sentence, said) && b.Advice == advice
+	}) {
+		t.Errorf("no bottleneck at %q says %q and advises %q:\n%s", place, said, advice, r.sentences())
+	}
+}
+
+// adviceOf is what a hypothesis advises.
+func adviceOf(t *testing.T, hypothesis string) string {
+	t.Helper()
+	_, advice, _ := strings.Cut(start(t, "explain", hypothesis).want(0).out.String(), "  advice    ")
+	return strings.TrimSpace(advice)
+}
+
+// TestEvenWork: who meets at a barrier with as much work as the others has no reason to be told of.
+func TestEvenWork(t *testing.T) {
+	require.Root(t)
+	p := started(t, "evenbarrier.c")
+	r := search(t, 8*time.Second, statusBottleneck, p.PID)
+	r.mustFind(t, "CPUbound", "simulate_cells (")
+	for _, n := range r.Nodes {
+		if n.State == "true" && (n.Hypothesis == "LoadImbalance" || n.Hypothesis == "FrequentSyncOperations" || n.Hypothesis == "HotSyncObject") {
+			t.Errorf("%s is true", n.Hypothesis)
+		}
+	}
+	if len(r.Bottlenecks) != 1 {
+		t.Errorf("more was found: %s", r.sentences())
+	}
+}
+
+// TestInstrumentationCost: where a large budget is used up by what is watched the answer says so; within the usual budget it does not.
+func TestInstrumentationCost(t *testing.T) {
+	require.Root(t)
+	for budget, want := range map[string]bool{"80%": true, "2%": false} {
+		threshold := "0.2"
+		if want {
+			threshold = "0.05" // on a busy machine probes take less of the time, as the program does
+		}
+		p := target(t, "calls.c", "2000000000", "1")
+		p.Say(t, "go")
+		s := start(t, "attach", "--no-tui", "--for", "10s", "--budget", budget, "-e", `tunable_constant "PC_InstrumentationThreshold" `+threshold+";", "--json", "@REPORT", "--watch", "procedure_calls@/Code/calls.c/*", fmt.Sprint(p.PID))
+		s.status()
+		r := s.read()
+		found := slices.ContainsFunc(r.Bottlenecks, func(b bottleneck) bool { return strings.HasPrefix(b.Sentence, "The probes of this measurement take ") })
+		if found != want {
+			t.Errorf("budget %s: told %v, want %v; %g observed\n%s", budget, found, want, r.Overhead.Observed, s.story())
+		}
+	}
+}
