@@ -82,6 +82,7 @@ func (d *Daemon) discoverIn(t *measuring.Process) (more bool) {
 		}
 		t.FindRank()
 	}
+	t.SampleGenerated()
 	if err := t.Contexts.LookAtHandlers(); err != nil {
 		d.logf("%s: where its signal handlers lead cannot be told: %v", t.Name, err)
 	}

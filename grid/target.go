@@ -48,13 +48,15 @@ type TargetInfo struct {
 	Threads int
 	// Interprets is the language of the programs that it runs ("Java"), whose functions are not told apart; "" if it is not known to run any.
 	Interprets string
-	Ended      bool
-	From       float64 // session time at which it was joined
-	To         float64 // when its end was seen, or now
-	Lossy      bool    // more threads lived than can be told apart: its numbers are lower bounds
-	Rank       *Rank   // in a job of MPI; nil if it is not part of one
-	Backend    Backend
-	Why        string // it is only looked at; "" where it is patched
+	// NamesGenerated says that it names functions of the code that it generates, which are told apart.
+	NamesGenerated bool
+	Ended          bool
+	From           float64 // session time at which it was joined
+	To             float64 // when its end was seen, or now
+	Lossy          bool    // more threads lived than can be told apart: its numbers are lower bounds
+	Rank           *Rank   // in a job of MPI; nil if it is not part of one
+	Backend        Backend
+	Why            string // it is only looked at; "" where it is patched
 }
 
 // A Rank is a process's place in a job of MPI.

@@ -9,6 +9,7 @@ import (
 	"culprit/daemon/kernel"
 	"culprit/daemon/kernelmeter"
 	"culprit/daemon/plans"
+	"culprit/daemon/program"
 	"culprit/daemon/sampling"
 	"culprit/grid"
 	"culprit/pcl"
@@ -89,6 +90,15 @@ func (t *Process) SampleGo() {
 	t.goKnown = len(names)
 	t.SampleToo(plans.WhyGo)
 	t.Logf("process %d: %s holds Go code, which is measured by stack samples; probes go into the rest only", t.Proc.PID(), strings.Join(names, ", "))
+}
+
+// SampleGenerated has stack samples tell what code does that a target with probes generates, as soon as it has said how that is called.
+func (t *Process) SampleGenerated() {
+	if !t.ReadGenerated() {
+		return
+	}
+	t.SampleToo(program.WhyGenerated)
+	t.Logf("process %d names the code that it generates, which is measured by stack samples", t.Proc.PID())
 }
 
 // SampleToo has stack samples tell of a target with probes what those cannot.

@@ -105,6 +105,16 @@ func (p *Process) OpenInRoot(path string, owned bool) (*os.File, error) {
 	return p.checkedFile(os.NewFile(uintptr(open), path), nil)
 }
 
+// OpenGenerated opens the file in which the target names the code that it generates. It is where tools look for it: in the target's own /tmp,
+// by its number in its own namespace. Everybody may write there, so it is believed only if it belongs to the target's user.
+func (p *Process) OpenGenerated() (*os.File, error) {
+	st, err := raw.ReadStatus(p.pid, 0)
+	if err != nil {
+		return nil, p.gone(err)
+	}
+	return p.OpenInRoot(fmt.Sprintf("/tmp/perf-%d.map", st.Inner), true)
+}
+
 // mayOpen says why a file must not be opened that a user may have led to.
 func mayOpen(fd, user int, owned bool) error {
 	var st unix.Stat_t

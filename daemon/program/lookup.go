@@ -105,7 +105,8 @@ func (p *Program) Matching(pattern string, regex bool) (ids []pcl.FuncID) {
 
 // Function implements pcl.Env.
 func (p *Program) Function(module, function string) []pcl.FuncID {
-	return slices.Clone(p.namely(Name{module, function}))
+	n := Name{module, function}
+	return slices.Concat(p.namely(n), p.generatedNamed(n))
 }
 
 // ModuleFunctions implements pcl.Env.
@@ -113,12 +114,12 @@ func (p *Program) ModuleFunctions(module string) (ids []pcl.FuncID) {
 	for _, o := range p.list {
 		ids = append(ids, p.Know(o, o.ModuleFunctions(module))...)
 	}
-	return ids
+	return append(ids, p.generatedIn(module)...)
 }
 
 // HasModule reports whether functions of the program belong to a module.
 func (p *Program) HasModule(module string) bool {
-	return slices.ContainsFunc(p.list, func(o *Object) bool { return len(o.ModuleFunctions(module)) > 0 })
+	return slices.ContainsFunc(p.list, func(o *Object) bool { return len(o.ModuleFunctions(module)) > 0 }) || len(p.generatedIn(module)) > 0
 }
 
 // Modules implements pcl.Env.

@@ -29,6 +29,8 @@ type Program struct {
 	found finder
 	meant dictionary
 
+	generated generated
+
 	unreadable map[FileKey]int    // files of code that could not be read, and how often
 	notCode    map[uint64]FileKey // mappings that hold no code where their file says, by where they begin
 	many       sync.Once          // said that there are too many files
@@ -187,11 +189,11 @@ func (p *Program) ObjectAt(addr uint64) *Object {
 	return nil
 }
 
-// FunctionAt finds the function that covers an address.
+// FunctionAt finds the function that covers an address, one of generated code included if the program has named it.
 func (p *Program) FunctionAt(addr uint64) *Function {
 	o := p.ObjectAt(addr)
 	if o == nil {
-		return nil
+		return p.generatedAt(addr)
 	}
 	fn := o.FunctionAt(addr - o.Bias)
 	if fn == nil {

@@ -55,6 +55,8 @@ func (r running) OpenInRoot(path string, _ bool) (*os.File, error) {
 	return os.Open(filepath.Join(fmt.Sprintf("/proc/%d/root", r), path))
 }
 
+func (r running) OpenGenerated() (*os.File, error) { return nil, os.ErrNotExist }
+
 func (r running) Maps() (maps []Mapping, err error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", r))
 	for line := range bytes.Lines(text) {

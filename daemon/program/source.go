@@ -15,6 +15,9 @@ type Source interface {
 	// OpenInRoot opens a file by its absolute path where the process would find it; owned asks for one that belongs to the user of the
 	// process. It opens nothing that this user may not read, and nothing but regular files.
 	OpenInRoot(path string, owned bool) (*os.File, error)
+	// OpenGenerated opens the file in which the process names the code that it generates (perf-PID.map), if it belongs to the user of the
+	// process.
+	OpenGenerated() (*os.File, error)
 	// Exe is the path of the program's file.
 	Exe() string
 	// Invoked are the names by which the program was started.

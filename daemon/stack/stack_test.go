@@ -42,6 +42,8 @@ func (s source) OpenFile(m *program.Mapping) (*os.File, error) { return os.Open(
 
 func (s source) OpenInRoot(path string, _ bool) (*os.File, error) { return os.Open(path) }
 
+func (s source) OpenGenerated() (*os.File, error) { return nil, os.ErrNotExist }
+
 // none are the detours of a process without probes.
 type none struct{}
 

@@ -98,7 +98,7 @@ func (s *Walker) Stopped(from unwind.Regs, m *Memory) *Walk {
 func (s *Walker) GuessRest(k *Walk, m *Memory) {
 	k.Frames, k.Guesses = nil, false
 	known := func(uint64) *program.Function { return nil }
-	s.follow(k.From, m.read, known, m.code, func(fr Frame, r unwind.Regs) bool {
+	s.follow(k.From, m.read, false, known, m.code, func(fr Frame, r unwind.Regs) bool {
 		k.Frames = append(k.Frames, RawFrame{r.LookupPC(), fr.PC, fr.CFA})
 		return true
 	})

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"culprit/daemon/arch"
+	"culprit/daemon/image"
 	"culprit/daemon/image/unwind"
 	"culprit/daemon/program"
 )
@@ -64,12 +65,12 @@ func (s *Walker) Walk(r unwind.Regs, mem Reader) (frames []Frame) {
 
 // WalkEach hands each activation to visit, with what is known of its registers, until that says that it was the last one wanted.
 func (s *Walker) WalkEach(r unwind.Regs, mem Reader, visit func(Frame, unwind.Regs) bool) {
-	s.follow(r, mem, s.Code.FunctionAt, fileCode, visit)
+	s.follow(r, mem, true, s.Code.FunctionAt, fileCode, visit)
 }
 
 // follow is WalkEach with what it goes by: known finds functions and may know none, code reads what lies before an address that may be one
-// behind a call.
-func (s *Walker) follow(r unwind.Regs, mem Reader, known func(addr uint64) *program.Function, code codeReader, visit func(Frame, unwind.Regs) bool) {
+// behind a call; sample says that the way may lead through code that the program generates.
+func (s *Walker) follow(r unwind.Regs, mem Reader, sample bool, known func(addr uint64) *program.Function, code codeReader, visit func(Frame, unwind.Regs) bool) {
 	r.Exact = true
 	if s.Detours.Holds(r.RIP) && !s.Detours.Leave(&r) {
 		return
@@ -79,11 +80,20 @@ func (s *Walker) follow(r unwind.Regs, mem Reader, known func(addr uint64) *prog
 			return
 		}
 		o, bias := s.Code.TablesAt(r.LookupPC())
-		if o == nil {
+		fr := Frame{Func: known(r.LookupPC()), PC: r.RIP}
+		if o == nil && fr.Func == nil {
 			return
 		}
-		fr := Frame{Func: known(r.LookupPC()), PC: r.RIP}
-		caller, cfa, err := o.Unwind(r.LookupPC()-bias, r, bias, mem)
+		caller, cfa, err := unwindIn(o, r, bias, mem)
+		if errors.Is(err, unwind.ErrNoCFI) && sample {
+			if further, at, ok := s.generated(r, mem); ok {
+				caller, cfa, err = further, at, nil
+			}
+		}
+		if o == nil && err != nil {
+			visit(fr, r)
+			return
+		}
 		if err != nil && !errors.Is(err, unwind.ErrStackEnd) && fr.Func != nil && s.findFrame(fr.Func, &r, mem) {
 			caller, cfa, err = o.Unwind(r.LookupPC()-bias, r, bias, mem)
 		}
@@ -101,6 +111,14 @@ func (s *Walker) follow(r unwind.Regs, mem Reader, known func(addr uint64) *prog
 		}
 		r = caller
 	}
+}
+
+// unwindIn makes a step by the tables of an object, if there is one.
+func unwindIn(o *image.Object, r unwind.Regs, bias uint64, mem Reader) (caller unwind.Regs, cfa uint64, err error) {
+	if o == nil {
+		return caller, 0, unwind.ErrNoCFI
+	}
+	return o.Unwind(r.LookupPC()-bias, r, bias, mem)
 }
 
 // findFrame finds the frame of a function whose frame pointer is not known, by the first return address on the stack that lies

@@ -43,6 +43,8 @@ func (s source) OpenInRoot(path string, owned bool) (*os.File, error) {
 	return f, err
 }
 
+func (s source) OpenGenerated() (*os.File, error) { return s.p.OpenGenerated() }
+
 // CodeMaps are mappings as a program knows them.
 func CodeMaps(maps []process.Mapping) []program.Mapping {
 	out := make([]program.Mapping, len(maps))

@@ -54,9 +54,11 @@ type Target struct {
 	Threads int    `json:"threads"`
 	// Interprets is the language of the programs that it runs ("Java"): their functions are not told apart.
 	Interprets string `json:"interprets,omitempty"`
-	Ended      bool   `json:"ended"`
-	From       Number `json:"from"` // when it was joined
-	To         Number `json:"to"`   // when its end was seen, or the end of the session
+	// NamesGenerated says that it names the functions that it compiles while it runs: those are told apart, by stack samples.
+	NamesGenerated bool   `json:"names_generated,omitempty"`
+	Ended          bool   `json:"ended"`
+	From           Number `json:"from"` // when it was joined
+	To             Number `json:"to"`   // when its end was seen, or the end of the session
 	// Rank is the process's number in a job of MPI; absent if it is not part of one.
 	Rank    *int   `json:"rank,omitempty"`
 	Backend string `json:"backend"`       // "probe", or "sample" or "ebpf" if it was only looked at

@@ -38,7 +38,7 @@ func (r *Report) writeHead(b *strings.Builder) {
 		fmt.Fprintf(b, "%s (pid %d%s), %d %s, watched for %.1f s%s\n", t.Exe, t.PID, runtimeNote(t), t.Threads, plural(t.Threads, "thread"),
 			r.watched(t), endNote(t))
 		if t.Interprets != "" {
-			fmt.Fprintf(b, "  it runs %s: functions of %s are not measured one by one, only those of the interpreter\n", t.Interprets, t.Interprets)
+			fmt.Fprintf(b, "  it runs %s: %s\n", t.Interprets, interpreted(t))
 		}
 		if t.Why != "" {
 			fmt.Fprintf(b, "  measured by sampling only: %s\n", t.Why)
@@ -48,6 +48,24 @@ func (r *Report) writeHead(b *strings.Builder) {
 		fmt.Fprintf(b, "  not measured: %s\n", r.NotMeasured)
 	}
 	b.WriteByte('\n')
+}
+
+// interpreted says what is told of the functions of a language that a process runs.
+func interpreted(t Target) string {
+	if t.NamesGenerated {
+		return "stack samples distinguish those of its functions that are compiled and that the process names"
+	}
+	text := "functions of " + t.Interprets + " are not measured one by one, only those of the interpreter"
+	if how := howToName[t.Interprets]; how != "" {
+		text += "; " + how
+	}
+	return text
+}
+
+// howToName is what has a process name the functions that it compiles, by the language.
+var howToName = map[string]string{
+	"JavaScript": "node --perf-basic-prof has it name those that it compiles",
+	"Java":       "java -XX:+PreserveFramePointer with jcmd PID Compiler.perfmap has it name those that it compiles",
 }
 
 // watched is for how long a process was measured, in s: those that were there at the beginning for the whole session.
