@@ -11,7 +11,7 @@
 //   - Each target has a lock (daemon/measuring.Process), for its code and what is in it. Only who has enabling works under it for long, and only he may
 //     wait for a second one while he has one.
 //   - mu is for the list of targets, the map of pairs, the parts of pairs, and what all targets have in common. Nobody who has it does what takes long, or
-//     waits for a target: he uses TryLock, and leaves out targets that somebody works on.
+//     waits for a target for more than a millisecond: he leaves out targets that somebody works on.
 //
 // The list of targets and the map of pairs change under enabling and mu, so that either is enough to read them. A pass over the values leaves out a
 // target that somebody works on; so a pair that has a part there gets its next value when that part can be read, for the whole time until then.

@@ -1,6 +1,8 @@
 package daemon
 
 import (
+	"time"
+
 	"culprit/daemon/measuring"
 	"culprit/daemon/notes"
 	"culprit/daemon/target"
@@ -9,15 +11,32 @@ import (
 // A hold is processes that one goroutine has locked.
 type hold map[*measuring.Process]bool
 
-// holdFree locks the targets that nobody uses. mu is held.
+// How long a hold waits, all together, for targets that somebody only asks something, and how often it tries.
+const (
+	patience = time.Millisecond
+	tryAgain = 50 * time.Microsecond
+)
+
+// holdFree locks the targets that nobody works on. mu is held.
 func (s *state) holdFree() hold {
-	h := hold{}
+	h, until := hold{}, time.Now().Add(patience)
 	for _, t := range s.targets {
-		if t.TryLock() {
+		if lockUntil(t, until) {
 			h[t] = true
 		}
 	}
 	return h
+}
+
+// lockUntil locks a target, and gives up at some time.
+func lockUntil(t *measuring.Process, until time.Time) bool {
+	for !t.TryLock() {
+		if time.Now().After(until) {
+			return false
+		}
+		time.Sleep(tryAgain)
+	}
+	return true
 }
 
 // holdAll locks all targets, and waits until nobody else uses them. enabling is held, and mu is not.
