@@ -9,15 +9,17 @@ import (
 
 // A pair is one enabled metric-focus pair; it has a part in every target that its focus covers.
 type pair struct {
-	key   grid.PairKey
-	sink  grid.Sink
-	tier  grid.Tier
-	since float64
-	last  float64 // session time of the last value given to the sink
-	parts []*measuring.Part
-	late  children.Late
-	axis  probe.GaugeAxis // of a gauge
-	keyed *keyedPair      // of a pair that chooses a key, which has parts only in targets that are looked at; else nil
+	key       grid.PairKey
+	sink      grid.Sink
+	tier      grid.Tier
+	since     float64
+	last      float64 // session time of the last value given to the sink
+	err       float64 // standard error of the average up to then, if it is estimated
+	estimated bool
+	parts     []*measuring.Part
+	late      children.Late
+	axis      probe.GaugeAxis // of a gauge
+	keyed     *keyedPair      // of a pair that chooses a key, which has parts only in targets that are looked at; else nil
 }
 
 // coarser is the tier that limits what can be said of several parts together.

@@ -250,7 +250,7 @@ func (qs *questions) Uncertainty(key grid.PairKey) (err float64, ok bool) {
 	if p == nil {
 		return 0, false
 	}
-	return p.uncertainty()
+	return p.err, p.estimated
 }
 
 // Placed is in how many places of its targets a pair that is measured has probes. ok is false for one that is not measured, and for one

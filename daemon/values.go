@@ -16,7 +16,7 @@ import (
 // sample reads the pair and hands what it was, or has grown by, since p.last to its sink. It returns how many CPUs its probes took.
 func (p *pair) sample(s *target.Session, h hold, now float64) (cpus float64) {
 	if p.isOver() { // what comes is not known, and not 0
-		p.last = now
+		p.reach(now)
 		return 0
 	}
 	metric, known := s.Library.Metric(p.key.Metric) // pairs that serve others have none
@@ -38,9 +38,15 @@ func (p *pair) sample(s *target.Session, h hold, now float64) (cpus float64) {
 		}
 	}
 	if all {
-		p.last = now
+		p.reach(now)
 	}
 	return cpus
+}
+
+// reach notes that what the pair was up to a session time was handed on, and how certain all of it is.
+func (p *pair) reach(now float64) {
+	p.last = now
+	p.err, p.estimated = p.uncertainty()
 }
 
 // sampleHeld hands on what the values of a gauge were.
@@ -79,14 +85,14 @@ func (p *pair) isOver() bool {
 // sampleKeyed is sample for a pair that chooses a key.
 func (p *pair) sampleKeyed(s *target.Session, h hold, now float64) {
 	if p.keyed.of.isOver() && len(p.parts) == 0 {
-		p.last = now
+		p.reach(now)
 		return
 	}
 	metric, _ := s.Library.Metric(p.key.Metric)
 	p.read(h, metric, now)
 	if h.holds(p.parts) && h.holds(p.keyed.of.parts) {
 		p.hand(s, append(p.keyed.object.Grown(p.keyed.of.probes()), p.taken()...), now)
-		p.last = now
+		p.reach(now)
 	}
 }
 
@@ -171,6 +177,7 @@ func (p *pair) distribute(now float64) {
 	}
 }
 
+// uncertainty is the standard error of the average since the pair was enabled; ok is false where it is exact, or not known yet.
 func (p *pair) uncertainty() (err float64, ok bool) {
 	var sum float64
 	for _, pt := range p.parts {
