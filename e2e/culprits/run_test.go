@@ -170,7 +170,7 @@ func TestJudgeAll(t *testing.T) {
 }
 
 // sure are programs whose causes are found in any case, of all kinds: with them the runner itself is tested.
-var sure = "^(sessionlock|hotloop|fsynclog|spreadcpu|idleworkers|pipechain)$"
+var sure = "^(sessionlock|hotloop|fsynclog|spreadcpu|idleworkers|access_log)$"
 
 // TestSureOnes runs the real culprit. One of them may go wrong on a machine that has other things to do.
 func TestSureOnes(t *testing.T) {
