@@ -32,8 +32,8 @@ func TestReasons(t *testing.T) {
 		said       string
 	}{
 		{"handover.c", nil, "FrequentSyncOperations", "", " us on average: threads wait often, each time for a moment."},
-		{"lateworker.c", nil, "LoadImbalance", "advance (", " of their time at barriers for the one that comes last."},
-		{"lateomp.c", []string{"-fopenmp"}, "LoadImbalance", "sweep (", " of their time at barriers for the one that comes last."},
+		{"lateworker.c", nil, "LoadImbalance", "barrier step_done", " of their time at barriers for the one that comes last."},
+		{"lateomp.c", []string{"-fopenmp"}, "LoadImbalance", "Threads wait ", " of their time at barriers for the one that comes last."},
 	} {
 		t.Run(c.program, func(t *testing.T) {
 			p := started(t, c.program, c.flags...)
@@ -43,7 +43,7 @@ func TestReasons(t *testing.T) {
 	}
 	t.Run("mutex.c", func(t *testing.T) {
 		p := target(t, "mutex.c")
-		r := searchFor(t, []finding{{"HotSyncObject", []string{"lookup", "/SyncObject/Mutex/cache_lock"}}}, fmt.Sprint(p.PID))
+		r := searchFor(t, []finding{{"HotSyncObject", []string{"/SyncObject/Mutex/cache_lock"}}, {"ExcessiveSyncWaitingTime", []string{"/Code/mutex.c/lookup"}}}, fmt.Sprint(p.PID))
 		r.tells(t, "HotSyncObject", "lookup (", "Mutex cache_lock alone takes ")
 		undisturbed(t, p, "mutex.c")
 	})
