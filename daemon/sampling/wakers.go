@@ -156,7 +156,7 @@ func (s *Tally) Wakers() (list []grid.Holder) {
 }
 
 // Where is the function that a thread is in, as module/function: where it waits, or where it was last seen to run. The C library is left out;
-// "" if it is not known. works says that it does not wait.
+// "" if it is not known. works says that it does not wait, neither for something nor for a CPU.
 func (p *Profile) Where(tid int) (function string, works bool) {
 	at := p.ranAt(tid)
 	call, err := kernel.Blocked(p.t.Proc.PID(), tid)
@@ -166,5 +166,5 @@ func (p *Profile) Where(tid int) (function string, works bool) {
 	if f := p.t.Func(pcl.FuncID(at)); f != nil {
 		function = f.Fn.Module + "/" + f.Fn.Name
 	}
-	return function, err == nil && call.Running
+	return function, err == nil && call.Running && p.t.Threads.Runs(tid)
 }

@@ -237,6 +237,22 @@ func (t *Table) Idle(tid int) (own, others float64) {
 	return r.idle(t.span)
 }
 
+// leastRun is the part of the time for which a thread is not blocked that it must run for more than waiting for a CPU.
+const leastRun = 0.2
+
+// Runs tells whether a thread that was not blocked mostly ran, as of the last two refreshes: where CPUs are busy, one that has little to do waits for
+// them nearly all of that time.
+func (t *Table) Runs(tid int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.rows[tid]
+	if r == nil {
+		return false
+	}
+	run, ready := r.Times.Run-r.Prev.Run, r.Times.RunQueueWait-r.Prev.RunQueueWait
+	return run.Seconds() >= leastRun*(run+ready).Seconds()
+}
+
 // RunsLong tells whether a thread ran for a millisecond or more at a time, on average between the last two refreshes; true before the first.
 func (t *Table) RunsLong() bool {
 	t.mu.Lock()

@@ -265,3 +265,20 @@ func TestIdles(t *testing.T) {
 		}
 	}
 }
+
+// TestRuns: a thread that waits for a CPU most of the time for which it is ready does not run, one that shares it does.
+func TestRuns(t *testing.T) {
+	for _, c := range []struct {
+		run, ready time.Duration
+		want       bool
+	}{{time.Second, 0, true}, {time.Second, 2 * time.Second, true}, {10 * time.Millisecond, time.Second, false}, {0, 0, true}} {
+		tt := newTable(nil)
+		tt.Update(1, []kernel.ThreadTimes{ran(7, 1, 0, 0)}, 0)
+		after := ran(7, 1, 1, c.run)
+		after.RunQueueWait = c.ready
+		tt.Update(5, []kernel.ThreadTimes{after}, 0)
+		if got := tt.Runs(7); got != c.want || tt.Runs(8) {
+			t.Errorf("%v of %v ready: %v", c.run, c.run+c.ready, got)
+		}
+	}
+}

@@ -121,6 +121,17 @@ static void *visitor(void *arg)
 	return NULL;
 }
 
+/* busy_us takes as long as work would: the porter waits as for a lock that nobody gives it, by a call of its own, which no metric sees. A porter
+ * that slept would have nothing to do, and nobody waits for such a one. */
+static void busy_us(long us)
+{
+	static int never;
+	struct timespec limit = {us / 1000000, us % 1000000 * 1000};
+	register struct timespec *timeout __asm__("r10") = &limit;
+	long result = 202; /* futex: 128 is FUTEX_WAIT_PRIVATE */
+	__asm__ volatile("syscall" : "+a"(result) : "D"(&never), "S"(128L), "d"(0L), "r"(timeout) : "rcx", "r11", "memory");
+}
+
 /* The visitor always finds the gate locked. */
 static void *porter(void *arg)
 {
@@ -130,15 +141,15 @@ static void *porter(void *arg)
 	locked = 1;
 	wait_for_go();
 	while (!over) {
-		target_sleep_us(3000 + next_random(&state) % 4000);
+		busy_us(3000 + next_random(&state) % 4000);
 		passed = 0;
 		pthread_mutex_unlock(&gate_lock);
 		while (!passed && !over)
-			target_sleep_us(50);
+			busy_us(50);
 		pthread_mutex_lock(&gate_lock);
-		target_sleep_us(2000 + next_random(&state) % 2000);
+		busy_us(2000 + next_random(&state) % 2000);
 		sem_post(&ticket);
-		target_sleep_us(1000 + next_random(&state) % 2000);
+		busy_us(1000 + next_random(&state) % 2000);
 		if (write(mail[1], "m", 1) != 1)
 			target_bad("pipe: %s", strerror(errno));
 	}
