@@ -118,7 +118,7 @@ func (m *model) metric(k grid.PairKey) float64 {
 		return m.sum("sync", k.Focus)
 	case "io_wait_inclusive":
 		return m.sum("io", k.Focus)
-	case "blocked":
+	case "blocked", "held_up":
 		return m.sum("sync", k.Focus) + m.sum("io", k.Focus)
 	case "io_ops":
 		return 1000 * m.sum("io", k.Focus)

@@ -73,7 +73,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 		return nil, err
 	}
 	d.members.prepare()
-	_ = d.looks.wakings.Count(pids) // it is loaded meanwhile
+	d.looks.wakers.Begin(d.Now(), pids)
 	if err := d.attachAll(ctx, pids); err != nil {
 		d.Detach()
 		return nil, err

@@ -11,6 +11,7 @@ var values = map[string]func(m *Meter, interval float64) float64{
 	"cpu_time":           (*Meter).cpu,
 	"wall_time":          (*Meter).wall,
 	"blocked_time":       (*Meter).blocked,
+	"held_up_time":       (*Meter).heldUp,
 	"run_queue_wait":     (*Meter).runQueue,
 	"active_threads":     (*Meter).active,
 	"number_of_cpus":     (*Meter).usableCPUs,
@@ -60,6 +61,11 @@ func (m *Meter) runQueue(interval float64) float64 {
 
 func (m *Meter) blocked(interval float64) float64 {
 	return m.overThreads(func(w *threads.Row) float64 { return w.Waiting(interval) })
+}
+
+// heldUp is the time that threads waited for something, and after that for a CPU.
+func (m *Meter) heldUp(interval float64) float64 {
+	return m.overThreads(func(w *threads.Row) float64 { return w.HeldUp(interval) })
 }
 
 // active is the number of threads that were not idle, as an average over the interval.

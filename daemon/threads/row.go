@@ -137,6 +137,16 @@ func (r *Row) idle(interval float64) (own, others float64) {
 	return 0, 0
 }
 
+// HeldUp is Waiting with the time for which the thread was ready after such a wait: what it was ready for after it had had nothing to do, or had to
+// give up its CPU with nothing to wait for, is left out in proportion.
+func (r *Row) HeldUp(interval float64) float64 {
+	ready, blocked := (r.Times.RunQueueWait - r.Prev.RunQueueWait).Seconds(), r.blockedShare()
+	if blocked > 0 {
+		ready *= r.share[Waiting] / blocked
+	}
+	return r.Waiting(interval) + ready
+}
+
 // Active is the share of an interval in which the thread was not idle, 0 to 1.
 func (r *Row) Active(interval float64) float64 {
 	return min((interval-r.OffCPU(interval)+r.Waiting(interval))/interval, 1)

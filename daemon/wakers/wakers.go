@@ -62,6 +62,12 @@ const (
 // Ask has it kept for the next seconds.
 func (t *Table) Ask(now float64) { t.asked = now }
 
+// Begin has the threads of these processes counted from now on, before anybody asks: what is known when they are first looked at is right then.
+func (t *Table) Begin(now float64, pids []int) {
+	t.asked, t.took, t.counts = now, now, true
+	t.failed = t.Source.Count(pids) != nil
+}
+
 // Update reads what was counted, and has the threads of these processes counted from now on if anybody asks.
 func (t *Table) Update(now float64, pids []int) {
 	if t.failed {

@@ -85,6 +85,17 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// TestBegin: what is counted from the beginning is known at the first reading.
+func TestBegin(t *testing.T) {
+	k := &kernelSide{}
+	tab := &Table{Source: k, Self: 99}
+	tab.Begin(0.1, []int{5})
+	k.counts = []threadstats.Waking{{Waiter: 7, Call: 202, Arg: 8, Waker: 8, Process: 5, Count: 1}}
+	if tab.Update(0.3, []int{5}); len(k.pids) != 1 || len(tab.Of(7, Wait{202, 8})) != 1 {
+		t.Errorf("counted are %v, woken by %v", k.pids, tab.Of(7, Wait{202, 8}))
+	}
+}
+
 // TestWaitsAreBounded: a thread that waits for ever new addresses takes no more room than for a few.
 func TestWaitsAreBounded(t *testing.T) {
 	k := &kernelSide{}
