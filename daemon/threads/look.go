@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"culprit/daemon/arch"
 	"culprit/daemon/kernel"
 	"culprit/daemon/process"
@@ -94,7 +96,16 @@ func (t *Table) stateOf(tid int, call kernel.BlockedCall, asked bool, at float64
 	case !asked && (idles(call, at-r.quietSince, r.wakes) || t.polls(r, call, at)):
 		return Idle, false
 	}
-	return Waiting, toldByThreads(call) || r.asked.nr == call.NR && r.counting
+	return Waiting, t.isTold(r, call)
+}
+
+// isTold tells whether a thread waits in a call for others to tell it to go on. Where a library has made a lock of futex calls of its own, what it waits
+// for may as well be the lock, and who has that may sleep. mu is held.
+func (t *Table) isTold(r *Row, call kernel.BlockedCall) bool {
+	if call.NR == unix.SYS_FUTEX && t.cfg.IsSyscallFunction(call.PC) {
+		return false
+	}
+	return toldByThreads(call) || r.asked.nr == call.NR && r.counting
 }
 
 // ShareLooks turns the looks since it was called last into shares of time; without any look the last shares stay.

@@ -51,7 +51,7 @@ NOINLINE void fifth(uint64_t turns)
 }
 
 /* The threads are there before they work: what a thread does in its first moments nobody can see. */
-static void wait_for_go(void)
+static inline __attribute__((always_inline)) void wait_for_go(void)
 {
 	while (!target_going)
 		target_sleep_us(5000);
