@@ -159,7 +159,9 @@ func (d *Daemon) Targets() (infos []grid.TargetInfo) {
 	defer d.mu.Unlock()
 	seats := append([]seated(nil), d.members.departed.list...)
 	for _, t := range d.targets {
-		seats = append(seats, seated{d.members.infoOf(t), t.Seat})
+		if !t.Joining { // it is listed when it is measured
+			seats = append(seats, seated{d.members.infoOf(t), t.Seat})
+		}
 	}
 	sort.Slice(seats, func(i, j int) bool { return seats[i].seat < seats[j].seat })
 	for _, s := range seats {

@@ -78,7 +78,9 @@ func (fo *follower) join(pid int) error {
 		return fmt.Errorf("%d processes are measured already", maxTargets)
 	}
 	before, again := fo.watcher.Was(pid)
-	if err := fo.members.attachOr(pid, attach.ChildMaySample); err != nil {
+	fo.members.joins = true
+	err := fo.members.attachOr(pid, attach.ChildMaySample)
+	if fo.members.joins = false; err != nil {
 		return err
 	}
 	t := fo.targets[len(fo.targets)-1]
@@ -95,6 +97,9 @@ func (fo *follower) join(pid int) error {
 	if err := fo.inserter.extend(t); err != nil {
 		fo.logf("%s: not everything is measured there: %v", t.Name, err)
 	}
+	fo.mu.Lock()
+	t.Joining = false
+	fo.mu.Unlock()
 	fo.noteJoin(t)
 	return nil
 }

@@ -23,6 +23,7 @@ type members struct {
 	sight   syscalls.Sight
 	ended   chan struct{} // closed when all have ended
 	endOnce sync.Once
+	joins   bool // a process that the others have started is being attached to; enabling guards it
 
 	// mu of the state guards these.
 	seats    int // targets that there ever were
@@ -116,7 +117,7 @@ func (ms *members) admit(t *measuring.Process) {
 	t.Facts()
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
-	t.JoinedAt = ms.Now()
+	t.JoinedAt, t.Joining = ms.Now(), ms.joins
 	ms.seats++
 	t.Seat = ms.seats
 	ms.targets = append(ms.targets[:len(ms.targets):len(ms.targets)], t)

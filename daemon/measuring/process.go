@@ -44,6 +44,7 @@ type Process struct {
 	Settled    bool            // it has ended, and its last values were taken
 	Execed     bool            // it has ended as this program, and the process runs another one
 	Child      bool            // it was started by a target, and came by that
+	Joining    bool            // what is measured of the others is not measured of it yet
 	Times      children.Times
 	JoinedAt   float64   // session time
 	EndedAt    float64   // session time at which its end was seen
