@@ -185,7 +185,7 @@ func TestPanicAndGoexitInStop(t *testing.T) {
 	p := open(t, tg.pid())
 	func() {
 		defer func() {
-			if r := recover(); r != "as told" {
+			if r := recover(); !strings.HasPrefix(fmt.Sprint(r), "as told\n") {
 				t.Errorf("recovered %v", r)
 			}
 		}()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -52,10 +53,15 @@ func (p *Process) Stop(ctx context.Context, opts StopOptions, f func(w *World) e
 		}
 		s := &session{p: p, t: t, ctx: ctx, limit: opts.Deadline, threads: map[int]*raw.Tracee{}, calls: map[int]int64{}}
 		var fault any
+		var where []byte
 		returned := false
 		var runErr error
 		err = t.do(func() {
-			defer func() { fault = recover() }()
+			defer func() {
+				if fault = recover(); fault != nil {
+					where = debug.Stack()
+				}
+			}()
 			runErr = s.run(f)
 			returned = true
 		})
@@ -66,7 +72,7 @@ func (p *Process) Stop(ctx context.Context, opts StopOptions, f func(w *World) e
 		case err != nil:
 			return Pause{}, err
 		case fault != nil:
-			panic(fault)
+			panic(fmt.Sprintf("%v\n%s", fault, where)) // the stack of the goroutine that it happened in
 		case !returned:
 			return s.pause, errors.New("the function given to Stop ended its goroutine instead of returning")
 		}
