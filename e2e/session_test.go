@@ -343,10 +343,12 @@ func (s *session) ended() bool {
 	}
 }
 
-// open lists what no progress line has told yet.
+// open lists what no progress line has told yet. Several places may be told each for itself: that they are one finding is told by the sentence.
 func (s *session) open(what []finding) []finding {
 	lines := strings.Split(s.errOut.String(), "\n")
-	return slices.DeleteFunc(slices.Clone(what), func(f finding) bool { return slices.ContainsFunc(lines, f.told) })
+	return slices.DeleteFunc(slices.Clone(what), func(f finding) bool {
+		return !slices.ContainsFunc(f.at, func(place string) bool { return !slices.ContainsFunc(lines, finding{f.hypothesis, []string{place}}.told) })
+	})
 }
 
 // mustFind ends the test unless a bottleneck of the hypothesis was found whose sentence has all these words.
