@@ -347,7 +347,9 @@ func (s *session) ended() bool {
 func (s *session) open(what []finding) []finding {
 	lines := strings.Split(s.errOut.String(), "\n")
 	return slices.DeleteFunc(slices.Clone(what), func(f finding) bool {
-		return !slices.ContainsFunc(f.at, func(place string) bool { return !slices.ContainsFunc(lines, finding{f.hypothesis, []string{place}}.told) })
+		return !slices.ContainsFunc(f.at, func(place string) bool {
+			return !slices.ContainsFunc(lines, finding{f.hypothesis, []string{place}}.told)
+		})
 	})
 }
 

@@ -4,6 +4,7 @@
 // Right: FrequentSyncOperations|ExcessiveSyncWaitingTime at lock slot_changed
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -25,9 +26,9 @@ static uint64_t mix(uint64_t h, int rounds)
 	return h;
 }
 
-NOINLINE uint64_t read_record(uint64_t last) { return mix(last, 1500); }
+NOINLINE uint64_t read_record(uint64_t last) { return mix(last, 6000); }
 
-NOINLINE void parse_record(uint64_t record) { parsed ^= mix(record, 1500); }
+NOINLINE void parse_record(uint64_t record) { parsed ^= mix(record, 6000); }
 
 NOINLINE void put_record(uint64_t record)
 {
@@ -62,6 +63,10 @@ static void *reader(void *arg)
 int main(void)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	cpu_set_t one; /* as in a container that has one CPU: nobody can look again and again for the other */
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	sched_setaffinity(0, sizeof one, &one);
 	pthread_t t;
 	pthread_create(&t, NULL, reader, NULL);
 	pthread_setname_np(t, "reader");

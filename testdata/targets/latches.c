@@ -58,7 +58,7 @@ NOINLINE void unlock_row(void)
 
 NOINLINE void parse(uint64_t n)
 {
-	for (int i = 0; i < 200000; i++)
+	for (int i = 0; i < 20000; i++)
 		parsed = target_mix(parsed, n);
 }
 
