@@ -1,7 +1,10 @@
 package sampling
 
 import (
+	"golang.org/x/sys/unix"
+
 	"culprit/daemon/kernel"
+	"culprit/daemon/libc"
 	"culprit/daemon/stack"
 	"culprit/daemon/threads"
 	"culprit/daemon/waits"
@@ -67,10 +70,19 @@ func (j judge) Asks(call kernel.BlockedCall, pace threads.Pace) bool {
 
 // Unfed implements threads.Judge.
 func (j judge) Unfed(call kernel.BlockedCall) (share float64, ok bool) {
-	if j.unfed == nil {
+	if j.unfed == nil || j.waitsForLock(call) {
 		return 0, false
 	}
 	return j.unfed(j.tid, call, j.now)
+}
+
+// waitsForLock tells whether a thread waits for a lock, by the functions on its stack: whoever has that may sleep.
+func (j judge) waitsForLock(call kernel.BlockedCall) bool {
+	if call.NR != unix.SYS_FUTEX {
+		return false
+	}
+	kind, _ := waits.In(j.blocked(j.tid, call).Stack.Frames(j.t.Walker))
+	return kind.Kind == libc.Mutex || kind.Kind == libc.RWLock
 }
 
 // noteWaiting counts a look at a thread that waits.
