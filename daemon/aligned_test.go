@@ -166,7 +166,6 @@ func alignedKeys(t *testing.T, metric, set string) (keys []grid.PairKey) {
 // keeps its counters and gets more probes at the same places and loses them, another one is bare in between. Counts are
 // exact, what the program computes is undisturbed, and no thread stands inside bytes when they are changed.
 func TestPatchUnderExecution(t *testing.T) {
-	t.Parallel()
 	for name, flags := range map[string][]string{"pie": nil, "nopie": {"-no-pie", "-fno-pie"}} {
 		t.Run(name, func(t *testing.T) {
 			patchUnderExecution(t, testprog.Build(t, "daemon/testdata/aligned.c", flags...), rounds(12_000, 500_000))

@@ -63,7 +63,6 @@ metric worksMost { name "works_most"; units calls; unitsType unnormalized; aggre
 // TestCrowd attaches to a server of many processes that were forked and have executed nothing: those that are there and those that
 // begin later are measured, counts are exact in sum and by process, and a process that ends keeps its numbers.
 func TestCrowd(t *testing.T) {
-	t.Parallel()
 	children := rounds(12, 60)
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/crowd.c"), fmt.Sprint(children), "3", "20000")
 	d := attachTree(t, []string{ofWork}, p.PID)
@@ -218,7 +217,6 @@ func ownCPU(t testing.TB) time.Duration {
 // TestShortLives: children that come and go by the hundred, some of which are attached to in the middle of their work, do what they do
 // undisturbed, and their parent's own calls are counted exactly.
 func TestShortLives(t *testing.T) {
-	t.Parallel()
 	bin := testprog.Build(t, "testdata/targets/forker.c")
 	want := testprog.StartTarget(t, bin, "12000000").Stop(t)
 	p := testprog.StartTarget(t, bin, "12000000") // each child lives for some 50 ms

@@ -59,7 +59,6 @@ func execAt(t *testing.T, p *testprog.Prog, name string, nth int) {
 
 // TestExecAmongMany: of many targets each is asked in its turn only, and one that executes another program is retired all the same.
 func TestExecAmongMany(t *testing.T) {
-	t.Parallel()
 	bin := testprog.Build(t, "testdata/targets/execer.c")
 	var all []*testprog.Prog
 	var pids []int
@@ -86,7 +85,6 @@ func TestExecAmongMany(t *testing.T) {
 
 // TestExecGoesOn: a start script that executes its server is measured as the server then, and the session ends with it.
 func TestExecGoesOn(t *testing.T) {
-	t.Parallel()
 	bin := testprog.Build(t, "testdata/targets/execer.c")
 	p := testprog.StartTarget(t, bin)
 	d := attachTree(t, nil, p.PID)

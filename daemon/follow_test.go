@@ -63,7 +63,6 @@ func TestChildrenThatExecuteAreFollowed(t *testing.T) {
 // TestLateJoins: that a process was measured some time after its beginning only is said of what is counted over all processes, and of nothing that
 // the kernel keeps.
 func TestLateJoins(t *testing.T) {
-	t.Parallel()
 	p := testprog.StartCmd(t, exec.Command("sh", "-c", "echo READY; read go; sleep 20 & wait $!"))
 	p.Expect(t, "READY", 10*time.Second)
 	d, err := Attach(context.Background(), Options{Library: library(t), Children: true, Log: func(s string) { t.Log(s) }}, p.PID)

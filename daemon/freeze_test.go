@@ -111,9 +111,7 @@ func TestEnablingFreezesNobody(t *testing.T) {
 	large.Say(t, "quit")
 	large.Wait(t, 20*time.Second)
 	small.Stop(t)
-	if took < 2*time.Second {
-		t.Skip("the large program is not large enough here to freeze anything")
-	}
+	took = max(took, 2*time.Second) // where enabling takes less it freezes nobody for long
 	if most := took / 3; gap > most {
 		t.Errorf("no value of the other program for %v", gap)
 	}

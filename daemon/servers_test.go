@@ -34,7 +34,6 @@ func ofProcess(k grid.PairKey, t testing.TB, d *Daemon, pid int) grid.PairKey {
 // TestPostgresProcesses attaches to the first process of a server: its children, sessions among them, are measured, those that begin
 // later too, and what each does for pgbench is counted to the last statement. Sessions that end keep their numbers.
 func TestPostgresProcesses(t *testing.T) {
-	t.Parallel()
 	require.Root(t)
 	const clients = 8
 	each := rounds(40, 2000)
@@ -152,7 +151,6 @@ func ask(t *testing.T, n *servers.Nginx, times int) {
 // TestNginxProcesses attaches to the first process of a server whose workers do the work: requests are counted exactly, by worker and
 // in sum, under wrk as well; when it is told to take new workers they are measured, and the old ones keep their numbers.
 func TestNginxProcesses(t *testing.T) {
-	t.Parallel()
 	require.Root(t)
 	const workers, connections = 3, 12
 	n := startNginx(t, workers)

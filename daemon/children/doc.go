@@ -7,6 +7,9 @@
 //
 // It must not know what is measured in a process, or how. It asks its Host whether a process is a target, and tells it which one to join.
 //
+// An orphan of a target is known by what it has inherited from it, and by the number of the process that measures: two sessions in one process would
+// take each other's orphans for their own.
+//
 // A Watcher is used by one goroutine at a time, but for Restarted and LastBirth, which any goroutine may call. Its lock is a leaf: it calls
 // its Host without it. The other types have no lock.
 package children

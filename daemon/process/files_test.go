@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"culprit/daemon/process/raw"
+	"culprit/internal/require"
 )
 
 // TestOnlyRegularFilesAreOpened puts things at the path of a mapping that take note of being opened, or make whoever opens them wait.
@@ -43,9 +44,7 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 // inRoot starts a program of another user in a root directory of its own, and opens it.
 func inRoot(t *testing.T, root string) *Process {
 	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("only root may give a process another root directory")
-	}
+	require.Root(t)
 	program, err := os.ReadFile(compile(t, "#include <unistd.h>\nint main(void) { for (;;) pause(); }\n", "-static"))
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(root, "program"), program, 0o755))
