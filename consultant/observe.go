@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"culprit/consultant/bins"
 	"culprit/consultant/decide"
 	"culprit/consultant/explain"
 )
@@ -23,7 +24,7 @@ func (s *Search) observe(now float64) {
 		return
 	}
 	s.taken, s.lookedAt = taken, now
-	cache := map[seriesKey]*series{}
+	cache := map[seriesKey]*bins.Series{}
 	for _, n := range slices.Clone(s.graph.watching) {
 		if n.watched && !math.IsInf(n.next, 1) {
 			s.observeNode(n, now, cache)
@@ -31,7 +32,7 @@ func (s *Search) observe(now float64) {
 	}
 }
 
-func (s *Search) observeNode(n *node, now float64, cache map[seriesKey]*series) {
+func (s *Search) observeNode(n *node, now float64, cache map[seriesKey]*bins.Series) {
 	r, ok := s.reader(n, cache)
 	added := 0
 	if ok {
@@ -52,11 +53,11 @@ func (s *Search) observeNode(n *node, now float64, cache map[seriesKey]*series) 
 }
 
 // take reads what bins are new and returns their number.
-func (n *node) take(r reader) int {
+func (n *node) take(r bins.Reader) int {
 	added := 0
-	t := r.edge(n.next)
-	for ; t+r.width <= r.until+r.width/1000; t += r.width {
-		row, ok := r.row(t)
+	t := r.Edge(n.next)
+	for ; t+r.Width <= r.Until+r.Width/1000; t += r.Width {
+		row, ok := r.At(t)
 		if !ok {
 			continue
 		}
@@ -75,7 +76,7 @@ func (n *node) take(r reader) int {
 }
 
 // draw concludes from the window of a node, if that is possible.
-func (s *Search) draw(n *node, now float64, cache map[seriesKey]*series) {
+func (s *Search) draw(n *node, now float64, cache map[seriesKey]*bins.Series) {
 	before, observe := n.answered(), s.cfg.MinObserve.Seconds()
 	c := n.est.Conclude(before, observe)
 	if before == decide.No && !(c.Settled && c.Holds) {
@@ -124,7 +125,7 @@ func (s *Search) parentsQuiet(n *node) bool {
 // onsetOf finds since when the value of a node has held: the start of the run of bins that hold, followed back through
 // what was recorded before the test, and further through its true parents if it held from the first record on. open
 // tells that even then the beginning was not seen.
-func (s *Search) onsetOf(n *node, cache map[seriesKey]*series) (since float64, open bool) {
+func (s *Search) onsetOf(n *node, cache map[seriesKey]*bins.Series) (since float64, open bool) {
 	run := n.run
 	if !run.On {
 		return n.win.Start(), false
@@ -138,8 +139,8 @@ func (s *Search) onsetOf(n *node, cache map[seriesKey]*series) (since float64, o
 	}
 	since, open = run.From, true
 	misses := 0
-	for t := r.edge(n.first) - r.width; t >= n.phase.Start-1e-9 && t >= r.start-1e-9; t -= r.width {
-		row, ok := r.row(t)
+	for t := r.Edge(n.first) - r.Width; t >= n.phase.Start-1e-9 && t >= r.Start-1e-9; t -= r.Width {
+		row, ok := r.At(t)
 		if !ok {
 			break
 		}

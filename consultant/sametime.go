@@ -122,17 +122,17 @@ func (s *Search) sameTime(a, b *node) bool {
 // mostParts is how many parts of a finding are named.
 const mostParts = 3
 
-// objectName is the lock or file of a finding, by itself or by what has all of its time; "" if there is none.
-func (f *finding) objectName() string {
-	if name := explain.ObjectName(f.node.focus); name != "" {
-		return name
+// objectFocus is the focus that chooses the lock or file of a finding: its own, or that of the part that has all of its time; else its own.
+func (f *finding) objectFocus() grid.Focus {
+	if explain.ObjectName(f.node.focus) != "" {
+		return f.node.focus
 	}
 	for _, p := range f.parts {
-		if name := explain.ObjectName(p.focus); name != "" && p.est.Value >= sameTime*f.node.est.Value {
-			return name
+		if explain.ObjectName(p.focus) != "" && p.est.Value >= sameTime*f.node.est.Value {
+			return p.focus
 		}
 	}
-	return ""
+	return f.node.focus
 }
 
 // others says which objects and threads the time of a finding is about; the object that has all of it is named in the sentence itself.

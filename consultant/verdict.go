@@ -18,10 +18,11 @@ func (s *Search) Bottlenecks() []Bottleneck {
 // Answer returns what Nodes and Bottlenecks return, both of one moment.
 func (s *Search) Answer() ([]Node, []Bottleneck) {
 	s.mu.Lock()
-	found, list := s.findings(), []Bottleneck{}
+	found, list, objects := s.findings(), []Bottleneck{}, []grid.Focus{}
 	for i := range found {
-		n := found[i].node
-		list = append(list, Bottleneck{Node: n.id, Chain: n.chain(), Severity: found[i].stake, Kind: n.hyp.kind, Why: found[i].why(), Object: found[i].objectName()})
+		n, object := found[i].node, found[i].objectFocus()
+		objects = append(objects, object)
+		list = append(list, Bottleneck{Node: n.id, Chain: n.chain(), Severity: found[i].stake, Kind: n.hyp.kind, Why: found[i].why(), Object: explain.ObjectName(object)})
 	}
 	s.mu.Unlock()
 	for i := range list {
@@ -32,7 +33,7 @@ func (s *Search) Answer() ([]Node, []Bottleneck) {
 		b.stands = slices.ContainsFunc(f.reasons, func(n *node) bool { return n.hyp.stands })
 		b.Note = b.Severity < s.leastStake()
 		if b.Kind != "cpu" {
-			b.Holders = s.cfg.World.Holders(f.node.focus)
+			b.Holders = s.cfg.World.Holders(objects[i])
 		}
 	}
 	explainWaits(list, functionsOf(found))

@@ -92,6 +92,7 @@ var allowed = map[string][]string{
 	"daemon/segment":     {"trampoline", "daemon/arch", "daemon/process", "daemon/kernel"},
 	"daemon":             {"grid", "trampoline", "pcl", "daemon"},
 	"consultant":         {"grid", "pcl", "consultant"},
+	"consultant/bins":    {"grid", "consultant/decide"},
 	"consultant/budget":  {"grid"},
 	"consultant/decide":  {},
 	"consultant/foci":    {"grid"},

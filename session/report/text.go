@@ -411,6 +411,8 @@ func (r *Report) beyond() string {
 	switch {
 	case r.Overhead.Observed <= r.Overhead.Budget:
 		return ""
+	case len(r.Pairs) > 0:
+		return ", exceeded: what --watch chooses is measured at any price"
 	case r.Seconds < shortSession:
 		return ", exceeded: in a short session the first probes weigh most"
 	}
