@@ -35,15 +35,19 @@ func waitIn(call kernel.BlockedCall) wakers.Wait {
 func (lk *looks) unfed(tid int, call kernel.BlockedCall, now float64) (share float64, ok bool) {
 	lk.wakers.Ask(now)
 	list := lk.wakers.Of(tid, waitIn(call))
-	return lk.idleOf(list, []int{tid}), len(list) > 0
+	return lk.idleOf(list, waitIn(call), []int{tid}), len(list) > 0
 }
 
 // longestChain is how many threads that wait for one another are followed.
 const longestChain = 4
 
-// idleOf is what part of some wakers' time is idle, by the part of the waits that each has ended. The threads that wait for them are left out: those
-// that wait for one another in a circle do not wait for something to do. mu is held.
-func (lk *looks) idleOf(list []wakers.Share, waiting []int) (share float64) {
+// anyWait is no wait in particular.
+var anyWait = wakers.Wait{Call: -1}
+
+// idleOf is what part of some wakers' time is idle, by the part of the waits in which each has ended them. The threads that wait for them are left
+// out: those that wait for one another in a circle do not wait for something to do. A waker that waits there itself has what is waited for, as a
+// semaphore that serves as a lock, and may sleep with it. mu is held.
+func (lk *looks) idleOf(list []wakers.Share, in wakers.Wait, waiting []int) (share float64) {
 	for _, w := range list {
 		if w.TID == 0 {
 			share += w.Of
@@ -54,8 +58,11 @@ func (lk *looks) idleOf(list []wakers.Share, waiting []int) (share float64) {
 			continue
 		}
 		idle, unfed := t.Threads.Idle(w.TID)
+		if lk.wakers.Waits(w.TID, in) {
+			idle = 0
+		}
 		if unfed > 0 {
-			idle += unfed * lk.idleOf(lk.wakers.All(w.TID), append(slices.Clone(waiting), w.TID))
+			idle += unfed * lk.idleOf(lk.wakers.All(w.TID), anyWait, append(slices.Clone(waiting), w.TID))
 		}
 		share += w.Of * idle
 	}

@@ -156,7 +156,7 @@ func findRow(a *x86.Asm, env *Env, rows x86.Label) {
 	hash(a, env, x86.RDX, x86.RSI)
 	a.ShlRI(x86.RDX, log2(RowSize))
 	a.AddRR(x86.RDX, x86.RDI)
-	a.MovImm32(x86.RCX, slotProbes)
+	a.MovImm32(x86.RCX, SlotProbes)
 	a.Bind(probe)
 	a.MovRM(x86.RSI, x86.RDX, 0)
 	a.CmpFS(x86.RSI, 0)

@@ -15,8 +15,8 @@ const slowDataOff = 8
 // at any time.
 const SlowRowsOff = 16
 
-// slotProbes is how many slots are looked at for a block, before the overflow block is taken, and for a row.
-const slotProbes = 64
+// SlotProbes is how many slots are looked at for a block, before the overflow block is taken, and for a row.
+const SlotProbes = 64
 
 // SlowStub makes the stub of an island that finds or claims a thread block. It is entered with the first slot's block in rcx
 // and the address to go on at in rax, and keeps every other register.
@@ -36,7 +36,7 @@ func SlowStub(env *Env, addr uint64) ([]byte, error) {
 	a.Push(x86.RSI)
 	a.Push(x86.RDI)
 	a.MovFS(x86.RSI, 0)
-	a.MovImm32(x86.RDI, slotProbes)
+	a.MovImm32(x86.RDI, SlotProbes)
 	a.Bind(probe)
 	a.MovRM(x86.RDX, x86.RCX, 0)
 	a.CmpRR(x86.RDX, x86.RSI)

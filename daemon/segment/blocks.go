@@ -51,7 +51,7 @@ func (s *Segment) Store(slot int, off int32, v uint64) { atomic.StoreUint64(s.wo
 // SlotOf finds the block of a thread pointer, or claims one as a trampoline would. Only while the target is stopped.
 func (s *Segment) SlotOf(threadPointer uint64) int {
 	i := s.Geometry.Slot(threadPointer)
-	for range 64 {
+	for range trampoline.SlotProbes {
 		switch s.Load(i, 0) {
 		case threadPointer:
 			return i
@@ -107,24 +107,25 @@ func (s *Segment) Crowded(living int) bool {
 }
 
 // Recycle frees the blocks of dead threads, given the thread pointers of the living, while the target stands still. Sums stay where they are and grow on
-// under the next owner; silence clears what says that a timer runs or that a function is active. A block stays when a living thread would not find
-// its own any more, because it had to pass over this one; of one that does not, freed is told the thread pointer.
+// under the next owner; silence clears what says that a timer runs or that a function is active. A block stays when a living thread has passed over it
+// to its own, or may be about to: it would not find its own any more, and get a second one. Of a block that does not stay, freed is told the thread
+// pointer.
 func (s *Segment) Recycle(live map[uint64]bool, silence func(slot int), freed func(threadPointer uint64)) {
-	needed := map[int]bool{} // blocks that a living thread has, or passes over to its own
-	var dead []int
-	for _, slot := range s.Used(nil) {
-		fs := s.Load(slot, 0)
-		switch {
-		case slot == s.Slots || fs == 0:
-		case !live[fs]:
-			dead = append(dead, slot)
-		default:
-			for at := s.Geometry.Slot(fs); at != slot; at = (at + 1) % s.Slots {
-				needed[at] = true
+	needed := map[int]bool{} // blocks that a living thread passes over to its own, or would, if it looked for one now
+	for fs := range live {
+		at := s.Geometry.Slot(fs)
+		for range trampoline.SlotProbes {
+			if owner := s.Load(at, 0); owner == fs || owner == 0 {
+				break
 			}
+			needed[at] = true
+			at = (at + 1) % s.Slots
 		}
 	}
-	for _, slot := range dead {
+	for _, slot := range s.Used(nil) {
+		if fs := s.Load(slot, 0); slot == s.Slots || fs == 0 || live[fs] {
+			continue
+		}
 		silence(slot)
 		if !needed[slot] {
 			freed(s.Load(slot, 0))

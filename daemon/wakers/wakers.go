@@ -155,6 +155,9 @@ func (t *Table) Of(tid int, wait Wait) []Share {
 // All lists who ended all waits of a thread.
 func (t *Table) All(tid int) []Share { return t.sum(tid, func(Wait) bool { return true }) }
 
+// Waits tells whether a thread was lately woken in a wait.
+func (t *Table) Waits(tid int, wait Wait) bool { return len(t.of[tid][wait]) > 0 }
+
 func (t *Table) sum(tid int, which func(Wait) bool) []Share {
 	sum := map[Waker]float64{}
 	for wait, by := range t.of[tid] {

@@ -49,6 +49,9 @@ func TestTable(t *testing.T) {
 	if got := tab.Of(7, Wait{202, 0x3000}); len(got) != 3 || got[0].Waker != (Waker{9, 5}) || math.Abs(got[0].Of-0.75) > 1e-9 {
 		t.Errorf("for a lock that is not known it is woken by %+v", got)
 	}
+	if !tab.Waits(7, lock) || tab.Waits(7, Wait{202, 0x3000}) || tab.Waits(8, lock) {
+		t.Error("who waits for the lock is not told")
+	}
 	if got := tab.All(7); len(got) != 3 || got[0].Waker != (Waker{8, 5}) || tab.Of(7, Wait{1, 3}) != nil {
 		t.Errorf("for all it is woken by %+v", got)
 	}
