@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,14 +17,16 @@ type Side int
 
 // The sides.
 const (
-	NoSide    Side = iota // it is not known, or there is none: a pair without names, a datagram socket without a peer
+	NoSide    Side = iota // it is not known, or there is none: both ends of a pair are in one process, a datagram socket has no peer and a port of its own choice
 	Listening             // it accepts connections
 	Accepted              // a listening socket has accepted it: what comes from the other end is asked of this process
 	Connected             // this process has connected it: what comes from the other end is an answer
 )
 
 // SocketSide tells which end of a connection a socket of a process is. listens tells whether the process's network namespace has a
-// socket that listens at a port. Errors are those of [ReceiveTimeout].
+// socket that listens at a port. Of a pair without names the process that made it is taken for the one that asks, and the child that has the other end
+// for the one that is asked. A datagram socket without a peer asks if the kernel chose its port, as that of a name server's client. Errors are those of
+// [ReceiveTimeout].
 func SocketSide(pid, fd int, listens func(port int) bool) (Side, error) {
 	what := fmt.Sprintf("asking for the addresses of socket %d of process %d", fd, pid)
 	own, err := copyFD(pid, fd)
@@ -36,16 +40,95 @@ func SocketSide(pid, fd int, listens func(port int) bool) (Side, error) {
 	if n, err := unix.GetsockoptInt(own, unix.SOL_SOCKET, unix.SO_ACCEPTCONN); err == nil && n != 0 {
 		return Listening, nil
 	}
-	peer, err := unix.Getpeername(own)
-	if err != nil {
-		return NoSide, nil
-	}
 	local, err := unix.Getsockname(own)
 	if err != nil {
 		return NoSide, nil
 	}
+	peer, err := unix.Getpeername(own)
+	switch {
+	case err != nil:
+		return datagramSide(own, local), nil
+	case addressText(local) == "" && addressText(peer) == "":
+		return pairSide(pid, fd, own), nil
+	}
 	return sideOf(own, local, peer, listens), nil
 }
+
+// pairSide is the side of one end of a pair of UNIX sockets without names.
+func pairSide(pid, fd, own int) Side {
+	maker, err := unix.GetsockoptUcred(own, unix.SOL_SOCKET, unix.SO_PEERCRED)
+	switch {
+	case err != nil || maker.Pid == 0 || hasBothEnds(pid, fd):
+		return NoSide
+	case int(maker.Pid) == pid:
+		return Connected
+	}
+	return Accepted
+}
+
+// mostDescriptors bounds how many descriptors of a process are looked at for the other end of a pair.
+const mostDescriptors = 1 << 12
+
+// hasBothEnds tells whether a process may have the other end of a pair, too: the kernel gives both ends of a pair numbers that follow each other.
+func hasBothEnds(pid, fd int) bool {
+	inode, ok := socketInode(pid, fd)
+	dir, err := os.Open(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil || !ok {
+		return true
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(mostDescriptors) // what cannot be read is no descriptor
+	for _, name := range names {
+		n, err := strconv.Atoi(name)
+		if err != nil || n == fd {
+			continue
+		}
+		if other, ok := socketInode(pid, n); ok && (other == inode+1 || other+1 == inode) {
+			return true
+		}
+	}
+	return len(names) == mostDescriptors
+}
+
+// socketInode is the number of the socket that a descriptor is; ok is false if it is none.
+func socketInode(pid, fd int) (inode uint64, ok bool) {
+	link, err := FDLink(pid, fd)
+	if err != nil {
+		return 0, false
+	}
+	inode, err = strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(link, "socket:["), "]"), 10, 64)
+	return inode, err == nil
+}
+
+// datagramSide is the side of a socket without a peer.
+func datagramSide(fd int, local unix.Sockaddr) Side {
+	if kind, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE); err != nil || kind != unix.SOCK_DGRAM {
+		return NoSide
+	}
+	port := 0
+	switch l := local.(type) {
+	case *unix.SockaddrInet4:
+		port = l.Port
+	case *unix.SockaddrInet6:
+		port = l.Port
+	}
+	if first, last := chosenPorts(); port >= first && port <= last {
+		return Connected
+	}
+	return NoSide
+}
+
+// chosenPorts is from which ports the kernel chooses where a program does not.
+var chosenPorts = sync.OnceValues(func() (first, last int) {
+	text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
+	if err == nil {
+		_, err = fmt.Sscan(string(text), &first, &last)
+	}
+	if err != nil {
+		return 1 << 15, 60999 // as kernels have it that were not told otherwise
+	}
+	return first, last
+})
 
 func sideOf(fd int, local, peer unix.Sockaddr, listens func(port int) bool) Side {
 	port := 0

@@ -3,13 +3,15 @@ package kernel
 import (
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"golang.org/x/sys/unix"
 )
 
-// TestSocketSides: who has connected and who was called, over TCP and UNIX sockets; a pair has no sides.
+// TestSocketSides: who has connected and who was called, over TCP and UNIX sockets; a pair of one process has no sides, one that is shared with a child
+// has; a datagram socket asks if the kernel has chosen its port.
 func TestSocketSides(t *testing.T) {
 	pid := os.Getpid()
 	for network, address := range map[string]string{"tcp": "127.0.0.1:0", "unix": filepath.Join(t.TempDir(), "s")} {
@@ -44,8 +46,49 @@ func TestSocketSides(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(pair[0])
-	defer unix.Close(pair[1])
-	if got, err := SocketSide(pid, pair[0], func(int) bool { return true }); got != NoSide || err != nil {
-		t.Errorf("a pair: %v %v", got, err)
+	side := func(what string, pid, fd int, want Side) {
+		t.Helper()
+		if got, err := SocketSide(pid, fd, func(int) bool { return true }); got != want || err != nil {
+			t.Errorf("%s: %v %v, want %v", what, got, err, want)
+		}
 	}
+	side("a pair", pid, pair[0], NoSide)
+	child := exec.Command("sleep", "60")
+	end := os.NewFile(uintptr(pair[1]), "end")
+	child.ExtraFiles = []*os.File{end}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = child.Process.Kill()
+		_ = child.Wait()
+	})
+	if err := end.Close(); err != nil {
+		t.Fatal(err)
+	}
+	side("the end of a pair that the parent keeps", pid, pair[0], Connected)
+	side("the end of a pair that the child has", child.Process.Pid, 3, Accepted)
+	client, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(client)
+	side("a datagram socket that has sent nothing", pid, client, NoSide)
+	if err := unix.Sendto(client, []byte("x"), 0, &unix.SockaddrInet4{Port: 9, Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	side("a datagram socket that has sent", pid, client, Connected)
+	server, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(server)
+	for port := 20000; ; port++ {
+		if err := unix.Bind(server, &unix.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}); err == nil {
+			break
+		} else if port > 20100 {
+			t.Fatal(err)
+		}
+	}
+	side("a datagram socket with a port of its own choice", pid, server, NoSide)
 }
