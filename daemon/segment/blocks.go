@@ -106,24 +106,23 @@ func (s *Segment) Crowded(living int) bool {
 	return taken > s.Slots/2 && taken-living > s.Slots/4
 }
 
-// Recycle frees the blocks of dead threads, given the thread pointers of the living, while the target stands still. Sums stay where they are and grow on
-// under the next owner; silence clears what says that a timer runs or that a function is active. A block stays when a living thread has passed over it
-// to its own, or may be about to: it would not find its own any more, and get a second one. Of a block that does not stay, freed is told the thread
-// pointer.
+// Recycle frees the blocks of dead threads, given the thread pointers of the living and which of them are in trampolines, while the target stands still.
+// Sums stay where they are and grow on under the next owner; silence clears what says that a timer runs or that a function is active. A block stays when
+// a living thread has passed over it to its own, or may just do so: it would not find its own any more, and get a second one. Of a block that does not
+// stay, freed is told the thread pointer.
 func (s *Segment) Recycle(live map[uint64]bool, silence func(slot int), freed func(threadPointer uint64)) {
-	needed := map[int]bool{} // blocks that a living thread passes over to its own, or would, if it looked for one now
-	for fs := range live {
-		at := s.Geometry.Slot(fs)
-		for range trampoline.SlotProbes {
-			if owner := s.Load(at, 0); owner == fs || owner == 0 {
-				break
+	needed := map[int]bool{}
+	for fs, inTrampoline := range live {
+		passed, has := s.passed(fs)
+		if has || inTrampoline {
+			for _, slot := range passed {
+				needed[slot] = true
 			}
-			needed[at] = true
-			at = (at + 1) % s.Slots
 		}
 	}
 	for _, slot := range s.Used(nil) {
-		if fs := s.Load(slot, 0); slot == s.Slots || fs == 0 || live[fs] {
+		fs := s.Load(slot, 0)
+		if _, lives := live[fs]; lives || slot == s.Slots || fs == 0 {
 			continue
 		}
 		silence(slot)
@@ -132,4 +131,20 @@ func (s *Segment) Recycle(live map[uint64]bool, silence func(slot int), freed fu
 			s.Store(slot, 0, 0)
 		}
 	}
+}
+
+// passed lists the slots of others that a thread passes over to its block, or to where it would claim one.
+func (s *Segment) passed(threadPointer uint64) (slots []int, has bool) {
+	at := s.Geometry.Slot(threadPointer)
+	for range trampoline.SlotProbes {
+		switch s.Load(at, 0) {
+		case threadPointer:
+			return slots, true
+		case 0:
+			return slots, false
+		}
+		slots = append(slots, at)
+		at = (at + 1) % s.Slots
+	}
+	return slots, false
 }

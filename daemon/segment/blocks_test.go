@@ -28,22 +28,18 @@ func TestRecycle(t *testing.T) {
 		far += 64
 	}
 	s.SlotOf(far)
-	recycle := func(live ...uint64) (silenced []int, freed []uint64) {
-		alive := map[uint64]bool{}
-		for _, fs := range live {
-			alive[fs] = true
-		}
-		s.Recycle(alive, func(slot int) { silenced = append(silenced, slot) }, func(fs uint64) { freed = append(freed, fs) })
+	recycle := func(live map[uint64]bool) (silenced []int, freed []uint64) {
+		s.Recycle(live, func(slot int) { silenced = append(silenced, slot) }, func(fs uint64) { freed = append(freed, fs) })
 		return silenced, freed
 	}
-	silenced, freed := recycle(same[1], same[4]) // the last looks for its block, and may have passed over all of the others
+	silenced, freed := recycle(map[uint64]bool{same[1]: false, same[4]: true}) // the last may be looking for its block, and have passed over the others
 	if !slices.Equal(silenced, []int{100, 102, 103, 200}) || !slices.Equal(freed, []uint64{far}) {
 		t.Errorf("silent are %v, freed are the blocks of %x", silenced, freed)
 	}
-	if _, freed = recycle(same[1]); !slices.Equal(freed, []uint64{same[2], same[3]}) || s.SlotOf(same[1]) != 101 {
+	if _, freed = recycle(map[uint64]bool{same[1]: false, same[4]: false}); !slices.Equal(freed, []uint64{same[2], same[3]}) || s.SlotOf(same[1]) != 101 {
 		t.Errorf("freed are the blocks of %x; the living thread has %d", freed, s.SlotOf(same[1]))
 	}
-	if _, freed = recycle(); !slices.Equal(freed, []uint64{same[0], same[1]}) {
+	if _, freed = recycle(nil); !slices.Equal(freed, []uint64{same[0], same[1]}) {
 		t.Errorf("freed are the blocks of %x", freed)
 	}
 }

@@ -25,9 +25,10 @@ func (t *Target) MakeRoom(silence func(slot int)) {
 
 // recycle frees the blocks of dead threads.
 func (t *Target) recycle(w *process.World, silence func(slot int)) {
-	live := map[uint64]bool{}
+	live := map[uint64]bool{} // those of them that are in trampolines are true
 	for _, th := range w.Threads() {
-		live[arch.ThreadPointer(&th.Regs)] = true
+		fs := arch.ThreadPointer(&th.Regs)
+		live[fs] = live[fs] || t.Seg.Contains(arch.PC(&th.Regs))
 	}
 	t.Seg.Recycle(live, silence, t.Stats.Free)
 }
