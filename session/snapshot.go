@@ -75,9 +75,10 @@ func (s *Session) build() *report.Report {
 			one.HeldBy, one.WokenBy, one.Advice = held[b.Node], woken[b.Node], s.advice(clean(b.Why))
 			if b.Note {
 				r.Notes = append(r.Notes, one)
-			} else {
-				r.Bottlenecks = append(r.Bottlenecks, one)
+				continue
 			}
+			one.Sentence = report.Told(one.Sentence, one.HeldBy, one.WokenBy, r.Targets)
+			r.Bottlenecks = append(r.Bottlenecks, one)
 		}
 	}
 	s.mu.Lock()

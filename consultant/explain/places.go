@@ -94,6 +94,8 @@ func thread(process, element string) string {
 	switch {
 	case t.TID == 0:
 		return "thread " + Printable(element)
+	case t.Main && t.Name != "":
+		return "the main thread, " + Printable(t.Name) + ", of " + Printable(process)
 	case t.Main:
 		return "the main thread of " + Printable(process)
 	}

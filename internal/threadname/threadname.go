@@ -19,7 +19,7 @@ type Program struct {
 // A Name is what is told of a thread.
 type Name struct {
 	TID     int    // 0 if the text names no thread, but the kernel
-	Name    string // "" if it is not known, or just that of its program
+	Name    string // "" if it is not known, or just that of its program; the first thread's is what ps calls the process
 	Process string // its process, as "postgres(4711)", where that is another one than the target itself; else ""
 	Main    bool   // it is the first thread of its process
 	text    string // as it was written
@@ -50,8 +50,11 @@ func Read(text string, programs []Program) Name {
 		t.Main = true
 	}
 	same := func(program string) bool { return isComm(name, path.Base(program)) }
-	if t.Main || process != "" && same(program) || process == "" && slices.ContainsFunc(programs, func(p Program) bool { return same(p.Exe) }) {
+	if process != "" && same(program) || process == "" && (t.Main && len(programs) == 0 || slices.ContainsFunc(programs, func(p Program) bool { return same(p.Exe) })) {
 		t.Name = ""
+	}
+	if t.Main && t.Process != "" && t.Name != "" {
+		t.Process = fmt.Sprintf("%s(%s)", t.Name, pid)
 	}
 	return t
 }
@@ -68,6 +71,8 @@ func (t Name) String() string {
 		return t.text
 	case t.Main && t.Process != "":
 		return t.Process
+	case t.Main && t.Name != "":
+		return "the main thread, " + t.Name
 	case t.Main:
 		return "the main thread"
 	case t.Name != "":

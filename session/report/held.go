@@ -22,6 +22,17 @@ type crowd struct {
 	share    float64
 }
 
+// Told is the sentence of a finding with those who had its lock or ended its waits: they are where it is mended.
+func Told(sentence string, held, woken []Held, targets []Target) string {
+	if by := HeldText(held, targets); by != "" {
+		sentence += " Held meanwhile by " + by + "."
+	}
+	if by := HeldText(woken, targets); by != "" {
+		sentence += " The waits are ended by " + by + "."
+	}
+	return sentence
+}
+
 // HeldText writes who had a lock or ended waits, those that did it most first; "" if nobody is known. Threads that did the same are
 // told together. A thread is told by its name where that is not just the name of its program, one of the targets.
 func HeldText(holders []Held, targets []Target) string {

@@ -10,6 +10,8 @@ func TestHeldText(t *testing.T) {
 		"thread writer (81 %, in c.c/f)": {{"thr_8{writer}", "c.c/f", 0.81}},
 		"thread 8 (81 %)":                {{"thr_8{a-server-of-man}", "", 0.81}},
 		"the main thread (9 %)":          {{"thr_7{a-server-of-man}", "", 0.09}},
+		"the main thread, log (9 %)":     {{"thr_7{log}", "", 0.09}},
+		"rank-2(4) (9 %)":                {{"a-server{4}/thr_4{rank-2}", "", 0.09}},
 		"3 threads worker-* (60 %, in c.c/f), thread 9 (10 %), the network (5 %)": {
 			{"thr_10{worker-1}", "c.c/f", 0.3}, {"thr_9{a-server-of-man}", "", 0.1}, {"thr_11{worker-2}", "c.c/f", 0.2}, {"the network", "", 0.05}, {"thr_12{worker-10}", "c.c/f", 0.1}},
 		"2 threads GC (30 %, in c.c/f), thread GC (5 %, in c.c/g)":                {{"thr_1{GC}", "c.c/f", 0.2}, {"thr_2{GC}", "c.c/f", 0.1}, {"thr_3{GC}", "c.c/g", 0.05}},

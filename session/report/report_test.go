@@ -85,7 +85,11 @@ func TestGoldenJSON(t *testing.T) {
 
 func TestGoldenText(t *testing.T) {
 	var b bytes.Buffer
-	if err := sample().WriteText(&b); err != nil {
+	r := sample()
+	for i, n := range r.Bottlenecks {
+		r.Bottlenecks[i].Sentence = Told(n.Sentence, n.HeldBy, n.WokenBy, r.Targets)
+	}
+	if err := r.WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "report.txt", b.Bytes())

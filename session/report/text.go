@@ -120,12 +120,6 @@ func (r *Report) writeBottlenecks(b *strings.Builder) {
 		if c := r.chain(n.Chain); c != "" {
 			fmt.Fprintf(b, "   found by: %s\n", c)
 		}
-		if h := HeldText(n.HeldBy, r.Targets); h != "" {
-			fmt.Fprintf(b, "   held meanwhile by: %s\n", h)
-		}
-		if h := HeldText(n.WokenBy, r.Targets); h != "" {
-			fmt.Fprintf(b, "   waits ended by: %s\n", h)
-		}
 		if note := r.Node(n.Node).Note; note != "" {
 			fmt.Fprintf(b, "   warning: %s\n", note)
 		}

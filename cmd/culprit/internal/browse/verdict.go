@@ -46,12 +46,7 @@ func newVerdict(s session.Snapshot) verdict {
 			continue
 		}
 		l := newVerdictLine(b, byID[b.Node], s.Elapsed)
-		if held := report.HeldText(s.HeldBy[b.Node], s.Targets); held != "" {
-			l.Sentence += " Held meanwhile by " + held + "."
-		}
-		if woken := report.HeldText(s.WokenBy[b.Node], s.Targets); woken != "" {
-			l.Sentence += " Waits ended by " + woken + "."
-		}
+		l.Sentence = report.Told(l.Sentence, s.HeldBy[b.Node], s.WokenBy[b.Node], s.Targets)
 		v.Lines = append(v.Lines, l)
 	}
 	v.RuledOut, v.Open = ruledOut(s.Nodes), notConcluded(s.Nodes)
