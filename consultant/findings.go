@@ -40,6 +40,10 @@ func (s *Search) findings() []finding {
 			c.merge(all, dropped)
 		}
 	}
+	for _, f := range s.inSeveral(all, dropped) {
+		f.stake = f.node.stake(deepest)
+		all = append(all, f)
+	}
 	s.join(all, dropped)
 	var list []finding
 	for _, f := range all {

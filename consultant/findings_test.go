@@ -70,6 +70,8 @@ func TestSameTimeOnce(t *testing.T) {
 		"four files": {[]activity{file("commit", "/a", 0.24), file("commit", "/b", 0.23), file("commit", "/c", 0.22), file("commit", "/d", 0.24)}, 1,
 			[]string{"wait 9", "in commit", "% for file /", "1 more"}},
 		"one file":      {[]activity{file("commit", "/a", 0.8)}, 1, []string{"file /a", "in commit"}},
+		"one of two":    {[]activity{file("commit", "/a", 0.4), file("load", "/a", 0.35)}, 1, []string{"file /a", "% in commit, 3", "% in load"}},
+		"mostly one":    {[]activity{file("commit", "/a", 0.65), file("load", "/a", 0.22)}, 2, []string{"file /a in commit"}},
 		"two functions": {[]activity{file("commit", "/a", 0.4), file("load", "/b", 0.4)}, 2, []string{"Threads wait"}},
 	} {
 		m := newModel(c.acts...)
@@ -126,6 +128,24 @@ func TestGatherOnce(t *testing.T) {
 	rest, gathered := r.s.gather(objects)
 	if len(rest) != 0 || len(gathered) != 1 || gathered[0].parts[0].est.Value != 0.25 {
 		t.Errorf("%d left and %d gathered", len(rest), len(gathered))
+	}
+}
+
+// TestPlaceOfObjects: where the function that waits for many objects and the objects were found each by itself, it is one finding.
+func TestPlaceOfObjects(t *testing.T) {
+	for code, want := range map[float64]int{0.85: 1, 0.4: 2} {
+		r := newRig(t, newModel(activity{stack: []string{"main"}, kind: "io", rate: always(0.9)}))
+		list, _ := shipped()
+		add := func(f grid.Focus, v float64) *node { return r.addTrue(list[2], f, v) }
+		whole := add(grid.Whole(), 0.9)
+		for i, v := range []float64{0.21, 0.24, 0.25} {
+			add(grid.Whole().Refine(grid.IO, "Socket", string(rune('a'+i))), v).parents = []*node{whole}
+		}
+		commit := add(grid.Whole().Refine(grid.Code, "a.c", "commit"), code)
+		found := r.s.findings()
+		if len(found) != want || want == 1 && (found[0].node != commit || len(found[0].parts) != 3) {
+			t.Errorf("%v of the waiting in the function: %d findings, first %+v", code, len(found), found[0])
+		}
 	}
 }
 

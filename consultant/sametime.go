@@ -26,11 +26,11 @@ func (s *Search) join(all []*finding, dropped map[*finding]bool) {
 			if dropped[a] || dropped[b] || a.node.group != b.node.group || !s.sameTime(a.node, b.node) {
 				continue
 			}
-			a.reasons = append(a.reasons, slices.DeleteFunc(b.reasons, func(n *node) bool { return slices.Contains(a.reasons, n) })...)
-			a.because = cmp.Or(a.because, b.because)
-			if dropped[b] = true; !onlyCode(b.node.focus) {
+			a.take(b)
+			if dropped[b] = true; !onlyCode(b.node.focus) && !b.node.focus.IsWhole() {
 				a.parts = append(a.parts, b.node)
 			}
+			a.parts = append(a.parts, b.parts...)
 		}
 	}
 }
@@ -73,6 +73,46 @@ func (s *Search) placeOf(n *node) *node {
 	return p
 }
 
+// mostOfIt is the part of the waits for one object from which on one function is told alone.
+const mostOfIt = 0.7
+
+// inSeveral makes one finding of those of one object in several functions, if the object holds by itself: two threads that pass something on to
+// each other wait for one condition variable, each in a function of its own.
+func (s *Search) inSeveral(all []*finding, dropped map[*finding]bool) (told []*finding) {
+	for _, o := range s.graph.nodes {
+		if o.state != True || !o.hyp.fraction || !o.hyp.Additive() || explain.ObjectName(o.focus) == "" || o.focus.Depth(grid.Code)+o.focus.Depth(grid.Process) > 0 {
+			continue
+		}
+		one, sum := &finding{node: o}, 0.0
+		var parts []*finding
+		for _, f := range all {
+			object := f.node.focus.Refine(grid.Code).Refine(grid.Process)
+			its := object == o.focus || object.IsWhole() && s.sameTime(f.node, o)
+			if its && !dropped[f] && f.node.group == o.group && f.node.focus.Depth(grid.Code) > 0 && f.node.est.Value < mostOfIt*o.est.Value {
+				parts, sum = append(parts, f), sum+f.node.est.Value
+			}
+		}
+		if len(parts) < 2 || sum < sameTime*o.est.Value {
+			continue
+		}
+		for _, f := range all {
+			dropped[f] = dropped[f] || f.node == o || slices.Contains(parts, f)
+		}
+		for _, f := range parts {
+			one.take(f)
+			one.parts = append(one.parts, f.node)
+		}
+		told = append(told, one)
+	}
+	return told
+}
+
+// take has the reasons of another finding told with this one.
+func (f *finding) take(other *finding) {
+	f.reasons = append(f.reasons, slices.DeleteFunc(other.reasons, func(n *node) bool { return slices.Contains(f.reasons, n) })...)
+	f.because = cmp.Or(f.because, other.because)
+}
+
 // before orders nodes by how well they tell what they have in common: code before objects before threads; of code the callee, which has no
 // more time than its caller, and is further down.
 func before(a, b *node) int {
@@ -105,12 +145,12 @@ const sameMoment = 6.0
 // sameTime tells whether most of the smaller of the values of two nodes is also in the larger one.
 func (s *Search) sameTime(a, b *node) bool {
 	whole := s.graph.index[nodeKey{hyp: a.hyp, focus: grid.Whole(), phase: a.phase}]
-	if whole == nil || whole.state != True || whole == a || whole == b {
+	from, to := min(a.hist.Last(), b.hist.Last()), max(a.hist.Last(), b.hist.Last())
+	if whole == nil || whole.state != True || to-from > sameMoment {
 		return false
 	}
-	from, to := min(a.hist.Last(), b.hist.Last()), max(a.hist.Last(), b.hist.Last())
-	if to-from > sameMoment {
-		return false
+	if whole == a || whole == b {
+		return min(a.est.Value, b.est.Value) >= sameTime*whole.est.Value
 	}
 	all := whole.est.Value
 	if v, ok := whole.hist.Mean(from-sameMoment, to); ok {
@@ -141,6 +181,10 @@ func (f *finding) others() (object, rest string) {
 	for _, p := range f.parts {
 		name := p.objectText()
 		all := p.est.Value >= sameTime*f.node.est.Value
+		if p.choosesCode() && !f.node.choosesCode() {
+			said = append(said, explain.Percent(p.est.Value)+" in "+p.codeText())
+			continue
+		}
 		switch {
 		case name == "" && all:
 			said = append(said, "nearly all of it in "+explain.Process(p.focus))
