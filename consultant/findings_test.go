@@ -131,6 +131,27 @@ func TestGatherOnce(t *testing.T) {
 	}
 }
 
+// TestGatherFromThreads: an object that only one thread waits for is gathered with the others, also where the thread was found.
+func TestGatherFromThreads(t *testing.T) {
+	r := newRig(t, newModel(activity{stack: []string{"main"}, kind: "io", rate: always(0.9)}))
+	list, _ := shipped()
+	add := func(f grid.Focus, v float64) *node { return r.addTrue(list[2], f, v) }
+	place := grid.Whole().Refine(grid.Code, "a.c", "ask")
+	at := add(place, 0.9)
+	var deepest []*node
+	for i := range 3 {
+		n := add(place.Refine(grid.IO, "Socket", string(rune('a'+i))), 0.3)
+		if i == 0 {
+			n = add(n.focus.Refine(grid.Process, "p{1}", "thr_2"), 0.3)
+		}
+		deepest = append(deepest, n)
+	}
+	rest, gathered := r.s.gather(deepest)
+	if len(rest) != 0 || len(gathered) != 1 || gathered[0].node != at {
+		t.Errorf("%d left and %d gathered", len(rest), len(gathered))
+	}
+}
+
 // TestPlaceOfObjects: where the function that waits for many objects and the objects were found each by itself, it is one finding.
 func TestPlaceOfObjects(t *testing.T) {
 	for code, want := range map[float64]int{0.85: 1, 0.4: 2} {

@@ -61,12 +61,22 @@ func (s *Search) gather(deepest []*node) (rest []*node, gathered []*finding) {
 	return rest, gathered
 }
 
-// placeOf is the true node without the object of a node; nil if the node chooses no object, or there is none such.
+// placeOf is the true node without the object of a node; nil if the node chooses no object, or there is none such. The thread that has all of what
+// is waited for an object is a part of the object.
 func (s *Search) placeOf(n *node) *node {
 	if !n.hyp.fraction || !n.hyp.Additive() || n.focus.Depth(grid.SyncObject)+n.focus.Depth(grid.IO) == 0 {
 		return nil
 	}
-	p := s.graph.index[nodeKey{hyp: n.hyp, focus: n.focus.Refine(grid.SyncObject).Refine(grid.IO), phase: n.phase}]
+	focus := n.focus
+	if m := s.trueAt(n, focus.Refine(grid.Process)); m != nil && n.est.Value >= wholeShare*m.est.Value {
+		focus = m.focus
+	}
+	return s.trueAt(n, focus.Refine(grid.SyncObject).Refine(grid.IO))
+}
+
+// trueAt is the true node of the hypothesis and phase of another node at a focus; nil if there is none.
+func (s *Search) trueAt(n *node, focus grid.Focus) *node {
+	p := s.graph.index[nodeKey{hyp: n.hyp, focus: focus, phase: n.phase}]
 	if p == nil || p.state != True {
 		return nil
 	}

@@ -19,22 +19,14 @@ func (s *Search) read(pair grid.PairKey, p *phase, cache map[seriesKey]*bins.Ser
 	}
 	var v *bins.Series
 	if snap, ok := s.cells.Pair(pair); ok && snap.Histogram != nil {
-		v = bins.Copy(finest(snap, p))
+		h := snap.Histogram
+		if p.index > 0 {
+			h = bins.Finest(snap, p.Start)
+		}
+		v = bins.Copy(h)
 	}
 	cache[k] = v
 	return v
-}
-
-// finest is the histogram that shows a node's phase best: for a phase of its own one that began no later than the phase
-// and has narrower bins than that of the whole session.
-func finest(snap grid.Snapshot, p *phase) *grid.Histogram {
-	best := snap.Histogram
-	for _, ph := range snap.Phases {
-		if p.index > 0 && ph.Phase.End == 0 && ph.Phase.Start <= p.Start && ph.Histogram.Width() < best.Width() {
-			best = ph.Histogram
-		}
-	}
-	return best
 }
 
 // reader opens the histograms of a node; ok is false while one of them is missing.

@@ -23,6 +23,17 @@ func Copy(of *grid.Histogram) *Series {
 	return &Series{start: h.Start(), width: h.Width(), rates: h.Rates(), until: h.FilledUntil()}
 }
 
+// Finest is the histogram that shows a phase best that began at a session time and goes on: one that began no later and has the narrowest bins.
+func Finest(snap grid.Snapshot, start float64) *grid.Histogram {
+	best := snap.Histogram
+	for _, ph := range snap.Phases {
+		if ph.Phase.End == 0 && ph.Phase.Start <= start && ph.Histogram.Width() < best.Width() {
+			best = ph.Histogram
+		}
+	}
+	return best
+}
+
 // over is the average of the bins that lie in (t, t+w]; NaN if one of them is missing.
 func (s *Series) over(t, w float64) float64 {
 	first := int(math.Round((t - s.start) / s.width))
