@@ -53,6 +53,7 @@ func TestPlaces(t *testing.T) {
 		{Focus(grid.Whole()), "the whole program"}, {Focus(at(grid.Code, "a\x1b.c")), `/Code/a\x1b.c`},
 		{Function(grid.Whole()), "the program"}, {Function(at(grid.Code, "a.c")), "module a.c"},
 		{Function(at(grid.Code, "a.c", "f")), "f"}, {Function(at(grid.Code, "a.c", "f", "loop_1")), "loop loop_1 of f"},
+		{Function(at(grid.Code, "a.c", "f.constprop.0.isra.0")), "f"}, {Function(at(grid.Code, "a.c", "g.partial")), "g.partial"},
 		{Object(grid.Whole()), ""}, {Object(at(grid.SyncObject, "CondVar")), "any condition variable"}, {Object(at(grid.IO, "File", "/tmp/x")), "file /tmp/x"},
 		{ObjectName(at(grid.IO, "File")), ""}, {ObjectName(at(grid.IO, "File", "/tmp/x")), "/tmp/x"},
 		{Process(grid.Whole()), ""}, {Process(at(grid.Process, "srv{1}")), "process srv{1}"}, {Process(at(grid.Process, "srv{1}", "t")), "thread t"},
