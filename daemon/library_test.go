@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/libc"
 	"culprit/daemon/program"
 	"culprit/grid"
 	"culprit/internal/require"
@@ -366,6 +367,45 @@ func TestWaitsOfC11(t *testing.T) {
 	ops.check(t, got, p.Counts(), 1, 0)
 	detachClean(t, d, p.PID)
 	p.Stop(t)
+}
+
+// TestWaitsInTheCLibrary compares how long a thread waited for locks that the C library has for itself, at functions and at the objects, which are
+// called by the streams that have them.
+func TestWaitsInTheCLibrary(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/streams.c"), "30")
+	d := attachTo(t, p.PID)
+	warmUntil(t, d, p, libc.Library, "stdio stream", "stdio stream 2", "stdio stream null", "stdio stream stderr")
+	at := grid.Whole().Refine(grid.SyncObject, libc.Library).String()
+	want := truths{
+		"sync_wait_inclusive@/": "file standard memory cookie", "sync_wait_inclusive@" + at: "file standard memory cookie",
+		"sync_wait_inclusive@/Code/streams.c/wait_file": "file", "sync_wait_inclusive@/Code/streams.c/wait_standard": "standard",
+		"sync_wait_inclusive@/Code/streams.c/wait_memory": "memory", "sync_wait_inclusive@/Code/streams.c/wait_cookie": "cookie",
+		"sync_wait_inclusive@" + at + "/stdio stream null": "file", "object_wait@" + at + "/stdio stream null": "file",
+		"sync_wait@" + at + "/stdio stream stderr": "standard", "object_wait@" + at + "/stdio stream stderr": "standard",
+		"object_wait@" + at + "/stdio stream,/Code/streams.c/wait_file": "", "sync_wait_inclusive@/SyncObject/CondVar": "",
+	}
+	ops := truths{"sync_ops@" + at: "calls"}
+	got := across(t, d, p, slices.Concat(want.keys(t), ops.keys(t))...)
+	want.check(t, got, p.Counts(), 1e-9, 0.02)
+	ops.check(t, got, p.Counts(), 1, 0)
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}
+
+// warmUntil lets a program wait until those objects of a type have been seen, and no others.
+func warmUntil(t *testing.T, d *Daemon, p *testprog.Prog, kind string, names ...string) {
+	t.Helper()
+	var seen []string
+	for range 12 {
+		p.Say(t, "warm")
+		p.Expect(t, "WARM", time.Minute)
+		seen = d.Tree().Children(grid.SyncObject, kind)
+		slices.Sort(seen)
+		if slices.Equal(seen, names) {
+			return
+		}
+	}
+	t.Fatalf("objects of type %s are called %q, want %q", kind, seen, names)
 }
 
 // named is the focus of the function whose name ends with "::" and the word.

@@ -53,10 +53,17 @@ func Object(f grid.Focus) string {
 		if len(e) == 1 {
 			return "any " + kind
 		}
-		return kind + " " + Printable(strings.Join(e[1:], "/"))
+		name := Printable(strings.Join(e[1:], "/"))
+		if e[0] == libraryLock { // its name says what it guards, and is not its own
+			return "a " + kind + " (" + name + ")"
+		}
+		return kind + " " + name
 	}
 	return ""
 }
+
+// libraryLock is the kind of lock that the C library has for itself.
+const libraryLock = "LibraryLock"
 
 // kindText writes a kind of object as a word: Mutex as mutex, but RWLock, IO and the like as they are known.
 func kindText(kind string) string {
@@ -67,6 +74,8 @@ func kindText(kind string) string {
 		return "condition variable"
 	case "SpinLock":
 		return "spin lock"
+	case libraryLock:
+		return "lock of the C library"
 	case "WaitGroup":
 		return "WaitGroup"
 	}

@@ -98,6 +98,11 @@ func TestNamesAreInstalled(t *testing.T) {
 	cxx := exported(t, installed(t, "libstdc++.so.6"))
 	var names []string
 	for n, kind := range waiters {
+		if kind == Library {
+			if _, ok := public[n]; !ok {
+				t.Errorf("the C library has %s for its debug symbols only", n)
+			}
+		}
 		if kind == Once {
 			if _, ok := cxx[n]; !ok {
 				t.Errorf("the C++ library has no function %s", n)
@@ -131,6 +136,7 @@ int main(void) {
 		offsetof(pthread_rwlock_t, __data.__wrphase_futex), offsetof(pthread_rwlock_t, __data.__writers_futex),
 		offsetof(pthread_rwlock_t, __data.__cur_writer));
 	printf("%zu %zu\n", offsetof(pthread_cond_t, __data.__g_signals), offsetof(pthread_cond_t, __data.__wrefs));
+	printf("%zu %zu\n", offsetof(FILE, _fileno), offsetof(FILE, _lock));
 }
 `
 	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
@@ -146,7 +152,8 @@ int main(void) {
 	}
 	mutex, _ := OwnerAt(Mutex)
 	rw, _ := OwnerAt(RWLock)
-	want := fmt.Sprintf("%d %d %d %d %d\n%d %d\n", words[Mutex][0], mutex, words[RWLock][1], words[RWLock][2], rw, words[CondVar][0], words[CondVar][2])
+	want := fmt.Sprintf("%d %d %d %d %d\n%d %d\n%d %d\n", words[Mutex][0], mutex, words[RWLock][1], words[RWLock][2], rw, words[CondVar][0],
+		words[CondVar][2], StreamNumber, StreamLock)
 	if string(out) != want {
 		t.Errorf("the headers say\n%sthe tables\n%s", out, want)
 	}
@@ -205,7 +212,7 @@ func TestUnmangles(t *testing.T) {
 
 func TestKinds(t *testing.T) {
 	for name, want := range map[string]string{
-		"pthread_mutex_lock": Mutex, "__pthread_mutex_lock": Mutex, "__lll_lock_wait_private": Mutex, "mtx_unlock": Mutex,
+		"pthread_mutex_lock": Mutex, "__pthread_mutex_lock": Mutex, "__lll_lock_wait": Mutex, "__lll_lock_wait_private": "", "mtx_unlock": Mutex,
 		"pthread_rwlock_unlock": RWLock, "pthread_spin_lock": SpinLock, "cnd_wait": CondVar, "pthread_cond_signal": CondVar,
 		"pthread_barrier_wait": Barrier, "sem_post": Semaphore, "pthread_join": "", "read": "",
 	} {
@@ -223,7 +230,7 @@ func TestKinds(t *testing.T) {
 
 func TestWaits(t *testing.T) {
 	for name, want := range map[string]string{"pthread_mutex_lock": Mutex, "__pthread_clockjoin_ex": Thread,
-		"pthread_cond_wait.constprop.0": CondVar, "__new_sem_wait_slow64.isra.1": Semaphore} {
+		"pthread_cond_wait.constprop.0": CondVar, "__lll_lock_wait_private": Library, "__new_sem_wait_slow64.isra.1": Semaphore} {
 		if w, ok := WaitIn(name); !ok || w.Kind != want {
 			t.Errorf("%s: %v, %v, want %s", name, w, ok, want)
 		}
@@ -234,6 +241,17 @@ func TestWaits(t *testing.T) {
 	for n, kind := range waiters {
 		if w, _ := WaitIn(n); (kind == Thread) != (len(w.Words) == 0) {
 			t.Errorf("%s waits for a %s, at the words %v", n, kind, w.Words)
+		}
+	}
+}
+
+// TestGuarded: what a lock of the C library guards is told by public functions and by those that they call for the work.
+func TestGuarded(t *testing.T) {
+	for name, want := range map[string]string{"realloc": "malloc arena", "__libc_malloc": "malloc arena", "_int_free": "malloc arena",
+		"__libc_free.part.0": "malloc arena", "__random": "random numbers", "__tz_convert": "time zone", "__add_to_environ": "environment",
+		"__cxa_atexit": "functions at exit", "getgrent": "", "fprintf": "", "": "", "my_malloc": ""} {
+		if got, ok := GuardedIn(name); got != want || ok != (want != "") {
+			t.Errorf("%q: %q, %v, want %q", name, got, ok, want)
 		}
 	}
 }

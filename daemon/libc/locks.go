@@ -10,9 +10,10 @@ const (
 	CondVar   = "CondVar"
 	Barrier   = "Barrier"
 	Semaphore = "Semaphore"
-	Thread    = "Thread" // its end
-	Once      = "Once"   // that another thread has initialised a variable
-	Futex     = "Futex"  // the lock of a language's library, or of the program
+	Thread    = "Thread"      // its end
+	Once      = "Once"        // that another thread has initialised a variable
+	Futex     = "Futex"       // the lock of a language's library, or of the program
+	Library   = "LibraryLock" // one that the C library has for itself
 )
 
 // A Wait is what a function of the C library waits for.
@@ -60,6 +61,7 @@ func init() {
 	add(Semaphore, "sem_wait", "sem_timedwait", "sem_clockwait", "__new_sem_wait_slow64", "__new_sem_wait_slow32")
 	add(Thread, "pthread_join", "pthread_timedjoin_np", "pthread_clockjoin_np", "__pthread_clockjoin_ex", "thrd_join")
 	add(Once, "__cxa_guard_acquire") // of the C++ library, for a static variable of a function
+	add(Library, libraryWait)
 }
 
 // users are the kinds of lock that a function's first argument is, by how its name begins.
@@ -68,12 +70,20 @@ var users = []struct{ prefix, kind string }{
 	{"pthread_barrier_", Barrier}, {"sem_", Semaphore}, {"mtx_", Mutex}, {"cnd_", CondVar},
 }
 
-// lowLevelWait is how names of functions begin that wait for the word of a mutex.
-const lowLevelWait = "__lll_lock_wait"
+const (
+	// lowLevelWait is how names of functions begin that wait for the word of a mutex.
+	lowLevelWait = "__lll_lock_wait"
+	// libraryWait waits for the word of a lock that the C library has for itself.
+	libraryWait = "__lll_lock_wait_private"
+)
 
-// KindOf is the kind of lock that a function's first argument is, "" if that is not known.
+// KindOf is the kind of lock that a function's first argument is, "" if that is not known. What the C library has for itself is not told: only
+// the stack of a thread that waits for it says what it is.
 func KindOf(function string) string {
-	if strings.HasPrefix(function, lowLevelWait) {
+	switch {
+	case strings.HasPrefix(function, libraryWait):
+		return ""
+	case strings.HasPrefix(function, lowLevelWait):
 		return Mutex
 	}
 	function = strings.TrimLeft(function, "_")

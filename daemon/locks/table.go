@@ -21,8 +21,8 @@ type Names struct {
 type Wait struct {
 	Word uint64
 	Kind libc.Wait
-	User string // function that waits, the C library left out; "" if it is not known
-	// HeldBy names the lock at an address by the variables of the functions that wait; "" if none leads there.
+	User string // function that waits, the C library left out, or that of the library through which a lock of its own is waited for; "" if it is not known
+	// HeldBy names the lock at an address by the variables of the functions that wait, or by what a lock of the C library guards; "" if nothing tells.
 	HeldBy func(addr uint64) string
 }
 
@@ -113,13 +113,14 @@ func (t *Table) Waited(w Wait, at float64) (part string) {
 	}
 	telling := name != ""
 	if name == "" {
-		name = fmt.Sprintf("%#x", addr)
-		if w.User != "" {
-			name += " (" + w.User + ")"
-		}
+		name = w.bareName(addr)
 	}
+	library := w.Kind.Kind == libc.Library
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if library {
+		name = t.numbered(name, addr)
+	}
 	if again && !t.isAnother(w.Word, Part(w.Kind.Kind, name), telling) {
 		return known
 	}
@@ -131,11 +132,40 @@ func (t *Table) Waited(w Wait, at float64) (part string) {
 	if !variable {
 		of.sight = &sighting{}
 	}
-	if !telling && t.unnamed < maxUnnamed {
+	if !telling && !library && t.unnamed < maxUnnamed {
 		t.want(of, true)
 		of.tries = 0
 	}
 	return part
+}
+
+// bareName is the name of a lock of which nobody tells what it is: its address and who waits. A lock of the C library is called by the function that
+// the program has called alone.
+func (w *Wait) bareName(addr uint64) string {
+	switch {
+	case w.User == "":
+		return fmt.Sprintf("%#x", addr)
+	case w.Kind.Kind == libc.Library:
+		return w.User
+	}
+	return fmt.Sprintf("%#x (%s)", addr, w.User)
+}
+
+// mostAlike is how many locks of the C library have numbers where all guard the same. More are called by their addresses.
+const mostAlike = 100
+
+// numbered is the name of a lock of the C library: those that guard the same are told apart by numbers. mu is held.
+func (t *Table) numbered(name string, addr uint64) string {
+	for i := 1; i <= mostAlike; i++ {
+		one := name
+		if i > 1 {
+			one = fmt.Sprintf("%s %d", name, i)
+		}
+		if at, taken := t.byName[Part(libc.Library, one)]; !taken || at == addr {
+			return one
+		}
+	}
+	return fmt.Sprintf("%s %#x", name, addr)
 }
 
 // wordAt is what is known of a futex word. mu is held.

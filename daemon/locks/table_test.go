@@ -60,6 +60,48 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestLibraryLocks: a lock of the C library is called by what it guards, or by the function that the program has called, and never by its address
+// alone; those that guard the same have numbers, and each keeps its own.
+func TestLibraryLocks(t *testing.T) {
+	tt, tree := newTable(nil)
+	library := libc.Wait{Kind: libc.Library}
+	for _, c := range []struct {
+		word       uint64
+		held, want string
+	}{
+		{0x10, "malloc arena", "malloc arena"}, {0x20, "malloc arena", "malloc arena 2"}, {0x30, "", "work"}, {0x40, "", "work 2"},
+		{0x20, "malloc arena", "malloc arena 2"}, {0x10, "malloc arena", "malloc arena"},
+	} {
+		for at := range 5 {
+			if got := tt.Waited(wait(c.word, library, c.held), float64(at)); got != Part(libc.Library, c.want) {
+				t.Errorf("%#x is %q, want %q", c.word, got, c.want)
+			}
+		}
+	}
+	if n := len(tree.Children(grid.SyncObject, libc.Library)); n != 4 || tt.WantsNames() {
+		t.Errorf("%d locks; better names are looked for: %v", n, tt.WantsNames())
+	}
+	other := wait(0x30, library, "")
+	other.User = "getpwnam"
+	for at := range 5 {
+		if got := tt.Waited(other, 10+float64(at)); got != Part(libc.Library, "work") {
+			t.Errorf("waited for in another function it is %q", got)
+		}
+	}
+	for at := range sightings {
+		tt.Waited(wait(0x30, library, "time zone"), 20+float64(at))
+	}
+	if got := tt.Waited(wait(0x30, library, "time zone"), 30); got != Part(libc.Library, "time zone") {
+		t.Errorf("when it is known what it guards it is %q", got)
+	}
+	for i := range uint64(2 * mostAlike) {
+		tt.Waited(wait(0x1000+i*16, library, "stdio stream"), 40)
+	}
+	if n := len(tree.Children(grid.SyncObject, libc.Library)); n != 4+2*mostAlike {
+		t.Errorf("%d locks after many of one name", n)
+	}
+}
+
 // TestFutexIsSeenTwice: what a stack tells nothing of has no name until it was seen twice, and another when a stack tells more.
 func TestFutexIsSeenTwice(t *testing.T) {
 	tt, tree := newTable(nil)

@@ -12,9 +12,13 @@ func LockNamer(p *program.Program) func(word uint64, k libc.Wait) (addr uint64, 
 	return func(word uint64, k libc.Wait) (uint64, string) { return NameLock(p, word, k) }
 }
 
-// NameLock finds the variable that holds the futex word, and the address of the lock in it. name is "" where no symbol covers it.
+// NameLock finds the variable that holds the futex word, and the address of the lock in it. name is "" where no symbol covers it, and of what the
+// C library has for itself: nobody knows its variables.
 func NameLock(p *program.Program, word uint64, k libc.Wait) (addr uint64, name string) {
 	addr = word
+	if k.Kind == libc.Library {
+		return addr, ""
+	}
 	if len(k.Words) > 0 {
 		addr = word - k.Words[0]
 	}

@@ -58,7 +58,7 @@ func rename(t *target.Target, list []waiter) {
 		st := Stack{Regs: w.regs, Mem: Words(t.Proc)}
 		k, _ := In(st.Frames(t.Walker))
 		addr, _ := NameLock(t.Program, w.word, k)
-		if name := st.LeadsTo(addr, t.Walker); name != "" && k.Kind != libc.Thread {
+		if name := st.LeadsTo(addr, t.Walker); name != "" && k.Kind != libc.Thread && k.Kind != libc.Library {
 			t.Locks.Rename(w.word, k.Kind, name, addr)
 		}
 	}

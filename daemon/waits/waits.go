@@ -26,12 +26,7 @@ type Thread struct {
 func (t *Thread) For(frames []stack.Frame, now float64) (part string, lock bool) {
 	switch {
 	case t.Call.NR == unix.SYS_FUTEX:
-		k, user := In(frames)
-		w := locks.Wait{Word: t.Call.Args[0], Kind: k, HeldBy: func(addr uint64) string { return t.Stack.LeadsTo(addr, t.Target.Walker) }}
-		if user != nil {
-			w.User = user.Fn.Name
-		}
-		return t.Target.Locks.Waited(w, now), true
+		return t.Target.Locks.Waited(t.forLock(frames), now), true
 	case arch.IsReadiness(t.Call.NR):
 		if t.Ready.Kind == readiness.Events || t.Ready.FD < 0 {
 			return "", t.Ready.Kind == readiness.Events
@@ -43,7 +38,25 @@ func (t *Thread) For(frames []stack.Frame, now float64) (part string, lock bool)
 	return "", false
 }
 
-// In finds the innermost waiting function on a stack, and who called it or what it is a part of in the library.
+// forLock is the wait of a thread that is in a futex call.
+func (t *Thread) forLock(frames []stack.Frame) locks.Wait {
+	k, user := In(frames)
+	w := locks.Wait{Word: t.Call.Args[0], Kind: k, HeldBy: func(addr uint64) string { return t.Stack.LeadsTo(addr, t.Target.Walker) }}
+	if user != nil {
+		w.User = user.Fn.Name
+	}
+	if k.Kind == libc.Library {
+		through := throughLibrary(frames)
+		if n := len(through); n > 0 {
+			w.User = through[n-1]
+		}
+		w.HeldBy = func(addr uint64) string { return t.guarded(addr, through) }
+	}
+	return w
+}
+
+// In finds the innermost waiting function on a stack, and who called it or what it is a part of in the library. What a lock of POSIX threads has the
+// C library wait for is that lock.
 func In(frames []stack.Frame) (k libc.Wait, user *program.Function) {
 	k = libc.Other
 	found := false
@@ -52,7 +65,7 @@ func In(frames []stack.Frame) (k libc.Wait, user *program.Function) {
 			continue
 		}
 		switch named, ok := kindOfWait(fr.Func); {
-		case ok && !found:
+		case ok && (!found || k.Kind == libc.Library):
 			k, found = named, true
 		case !ok && found:
 			return k, fr.Func
