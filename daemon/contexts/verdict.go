@@ -100,7 +100,7 @@ func (c *Contexts) leadsToSwitch(f *program.Function) bool {
 			next = append(next, c.cfg.Code.Callee(f.Obj, call))
 		}
 		for _, x := range w.Exits {
-			if x.Kind != image.ExitRet && x.Target != 0 {
+			if x.Kind != image.ExitRet {
 				next = append(next, c.cfg.Code.TailCallee(f.Obj, x))
 			}
 		}

@@ -116,6 +116,9 @@ func TestNamesAreInstalled(t *testing.T) {
 			names = append(names, n)
 		}
 	}
+	for n := range blockers {
+		names = append(names, n)
+	}
 	names = append(append(append(names, Exits()...), Jumpers()...), ThreadEnds()...)
 	for _, n := range append(names, Syscall, SetCancelType) {
 		if !has(n) {

@@ -68,7 +68,7 @@ func (p *Program) callsOf(f *Function) (ids []pcl.FuncID) {
 		}
 	}
 	for _, x := range flow.Exits {
-		if x.Kind != image.ExitRet && x.Target != 0 {
+		if x.Kind != image.ExitRet {
 			if g := p.TailCallee(f.Obj, x); g != nil && g != f {
 				ids = append(ids, g.ID)
 			}
@@ -77,9 +77,18 @@ func (p *Program) callsOf(f *Function) (ids []pcl.FuncID) {
 	return Distinct(ids)
 }
 
-// TailCallee is the function that an exit goes on in.
+// TailCallee is the function that an exit goes on in; nil if it goes on in none, or if that is not known. Behind the procedure linkage table it is
+// known where only one function of the program has the name: else the loader has chosen.
 func (p *Program) TailCallee(o *Object, x image.Exit) *Function {
-	return p.FunctionAt(x.Target + o.Bias)
+	switch {
+	case x.Import != "":
+		if ids := p.namely(Name{"", x.Import}); len(ids) == 1 {
+			return p.funcs[ids[0]]
+		}
+	case x.Target != 0:
+		return p.FunctionAt(x.Target + o.Bias)
+	}
+	return nil
 }
 
 // IsUsed reports whether a function belongs to the program itself, or another object takes it from where it is.

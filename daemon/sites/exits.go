@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"culprit/daemon/image"
+	"culprit/daemon/libc"
 	"culprit/daemon/plans"
 	"culprit/daemon/program"
 	"culprit/internal/safetext"
@@ -51,16 +52,17 @@ func distinct(all []Point) (out []Point) {
 	return out
 }
 
-// jumpedTo is the function that an exit jumps to, if that is known.
+// jumpedTo is the function that an exit jumps to, if that is known. Into another file it is followed where a thread may wait there: a leaf at the
+// exits of any other function that many call, as of free, would cost more than it tells.
 func (s *Finder) jumpedTo(f *program.Function, pt planner.Point) *program.Function {
 	if pt.Kind != planner.TailJump && pt.Kind != planner.TailCond {
 		return nil
 	}
 	for _, e := range f.Flow().Exits {
-		if e.Addr+f.Obj.Bias != pt.Addr || e.Target == 0 {
+		if e.Addr+f.Obj.Bias != pt.Addr || e.Import != "" && !libc.MayBlock(e.Import) {
 			continue
 		}
-		if g := s.Code.FunctionAt(e.Target + f.Obj.Bias); g != nil && g.Addr() == e.Target+f.Obj.Bias {
+		if g := s.Code.TailCallee(f.Obj, e); g != nil && (e.Import != "" || g.Addr() == e.Target+f.Obj.Bias) {
 			return g
 		}
 	}

@@ -78,7 +78,7 @@ func jumpsTo(code *program.Program, f, to *program.Function, depth int) bool {
 		return false
 	}
 	for _, x := range w.Exits {
-		if x.Kind == image.ExitRet || x.Target == 0 {
+		if x.Kind == image.ExitRet {
 			continue
 		}
 		if g := code.TailCallee(f.Obj, x); g == to || g != nil && g != f && jumpsTo(code, g, to, depth+1) {
