@@ -26,6 +26,7 @@ type Sample struct {
 	CPU      int
 	Time     uint64 // CLOCK_MONOTONIC, ns
 	Regs     Regs   // in user mode; where the thread was in the kernel, those with which it entered
+	Mode     Mode
 	// Stack is the memory from StackAddr (the stack pointer) upwards, at most StackBytes, less where the stack ends.
 	// It is valid during the call of Read's function only.
 	Stack     []byte

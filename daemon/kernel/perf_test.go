@@ -372,22 +372,22 @@ func record(stack []byte, dynamic uint64) []byte {
 
 func TestParseSample(t *testing.T) {
 	stack := []byte("0123456789abcdef")
-	s, ok := parseSample(record(stack, 8))
+	s, ok := parseSample(unix.PERF_RECORD_MISC_USER, record(stack, 8))
 	if !ok || s.PID != 17 || s.TID != 18 || s.Time != 123456 || s.CPU != 1 || string(s.Stack) != "01234567" {
 		t.Fatalf("%+v %v", s, ok)
 	}
 	if s.Regs.AX != 100 || s.Regs.SP != 107 || s.Regs.IP != 108 || s.Regs.SS != 111 || s.Regs.R8 != 112 || s.Regs.R15 != 119 {
 		t.Errorf("%+v", s.Regs)
 	}
-	if s, ok := parseSample(record(stack, 1<<40)); !ok || len(s.Stack) != len(stack) {
+	if s, ok := parseSample(unix.PERF_RECORD_MISC_USER, record(stack, 1<<40)); !ok || len(s.Stack) != len(stack) {
 		t.Errorf("more stack than there is: %+v %v", s, ok)
 	}
-	if s, ok := parseSample(record(nil, 0)); !ok || s.Stack != nil {
+	if s, ok := parseSample(unix.PERF_RECORD_MISC_USER, record(nil, 0)); !ok || s.Stack != nil {
 		t.Errorf("no stack: %+v %v", s, ok)
 	}
 	whole := record(stack, 8)
 	for n := range whole {
-		if _, ok := parseSample(whole[:n]); ok {
+		if _, ok := parseSample(unix.PERF_RECORD_MISC_USER, whole[:n]); ok {
 			t.Errorf("%d bytes of %d were taken for a sample", n, len(whole))
 		}
 	}
@@ -397,7 +397,7 @@ func FuzzParseSample(f *testing.F) {
 	f.Add(record([]byte("01234567"), 8))
 	f.Add(record(nil, 0))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		if s, ok := parseSample(body); ok && len(s.Stack) > len(body) {
+		if s, ok := parseSample(unix.PERF_RECORD_MISC_USER, body); ok && len(s.Stack) > len(body) {
 			t.Errorf("a stack of %d bytes from %d", len(s.Stack), len(body))
 		}
 	})
@@ -427,10 +427,10 @@ func TestRecordsThatWrapRound(t *testing.T) {
 		want := bytes.Repeat([]byte{byte(i)}, 8*(1+i%100))
 		r.put(uint32(i), want)
 		n := 0
-		r.drain(scratch, func(kind uint32, body []byte) {
+		r.drain(scratch, func(h header, body []byte) {
 			n++
-			if kind != uint32(i) || !bytes.Equal(body, want) {
-				t.Fatalf("record %d came back as %d %x", i, kind, body)
+			if h != (header{uint32(i), unix.PERF_RECORD_MISC_USER}) || !bytes.Equal(body, want) {
+				t.Fatalf("record %d came back as %v %x", i, h, body)
 			}
 		})
 		if n != 1 || *r.tail != *r.head || r.broken != 0 {
@@ -445,14 +445,14 @@ func TestABrokenRingIsLeftBehind(t *testing.T) {
 		r := fakeRing(4096)
 		r.put(1, make([]byte, 24))
 		binary.LittleEndian.PutUint16(r.data[6:], size)
-		r.drain(scratch, func(uint32, []byte) { t.Errorf("size %d was believed", size) })
+		r.drain(scratch, func(header, []byte) { t.Errorf("size %d was believed", size) })
 		if r.broken != 1 || *r.tail != *r.head {
 			t.Errorf("size %d: %d broken, head %d, tail %d", size, r.broken, *r.head, *r.tail)
 		}
 	}
 	r := fakeRing(4096)
 	*r.head = 1 << 40
-	r.drain(scratch, func(uint32, []byte) { t.Error("a head out of range was believed") })
+	r.drain(scratch, func(header, []byte) { t.Error("a head out of range was believed") })
 	if r.broken != 1 {
 		t.Errorf("%d broken", r.broken)
 	}

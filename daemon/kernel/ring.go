@@ -65,9 +65,15 @@ func (r *ring) close() {
 // headerSize is that of struct perf_event_header: type (4 bytes), misc (2), size (2).
 const headerSize = 8
 
+// A header is what that says of a record beside its size.
+type header struct {
+	kind uint32
+	misc uint16
+}
+
 // drain hands over all records that are there. A record's body is valid during the call only; one that wraps round the
 // end is put together in scratch, which must hold the largest record (64 KiB).
-func (r *ring) drain(scratch []byte, f func(kind uint32, body []byte)) {
+func (r *ring) drain(scratch []byte, f func(h header, body []byte)) {
 	// The atomic load orders the reads of data behind it, the store of tail the kernel's next writes behind our reads.
 	head, tail := atomic.LoadUint64(r.head), atomic.LoadUint64(r.tail)
 	if head-tail > uint64(len(r.data)) {
@@ -75,15 +81,15 @@ func (r *ring) drain(scratch []byte, f func(kind uint32, body []byte)) {
 		tail = head
 	}
 	for head-tail >= headerSize {
-		header := r.bytes(tail, headerSize, scratch)
-		kind := binary.LittleEndian.Uint32(header)
-		size := uint64(binary.LittleEndian.Uint16(header[6:]))
+		b := r.bytes(tail, headerSize, scratch)
+		h := header{binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint16(b[4:])}
+		size := uint64(binary.LittleEndian.Uint16(b[6:]))
 		if size < headerSize || size > head-tail {
 			r.broken++
 			tail = head
 			break
 		}
-		f(kind, r.bytes(tail+headerSize, int(size-headerSize), scratch))
+		f(h, r.bytes(tail+headerSize, int(size-headerSize), scratch))
 		tail += size
 	}
 	atomic.StoreUint64(r.tail, tail)
@@ -127,7 +133,7 @@ const abi64 = 2
 
 // parseSample reads the body of PERF_RECORD_SAMPLE with sampleType: ip, pid and tid, time, cpu, user registers, user
 // stack (perf_event_open(2)). It refuses samples without 64-bit user registers.
-func parseSample(body []byte) (s Sample, ok bool) {
+func parseSample(misc uint16, body []byte) (s Sample, ok bool) {
 	c := cursor{body, true}
 	c.u64() // the instruction pointer, of the kernel perhaps; the user's is among the registers
 	pid, tid := c.u32s()
@@ -139,6 +145,7 @@ func parseSample(body []byte) (s Sample, ok bool) {
 		return s, false
 	}
 	s.Regs = c.regs()
+	s.Mode = modeOfMisc(misc, &s.Regs)
 	s.StackAddr = s.Regs.SP
 	size := c.u64()
 	if !c.ok || size == 0 {

@@ -67,10 +67,10 @@ func (r *Rings) openAll(cpus []int) error {
 func (r *Rings) Read(f func(Sample)) int {
 	n := 0
 	for _, one := range r.rings {
-		one.drain(r.scratch, func(kind uint32, body []byte) {
-			switch kind {
+		one.drain(r.scratch, func(h header, body []byte) {
+			switch h.kind {
 			case unix.PERF_RECORD_SAMPLE:
-				sample, ok := parseSample(body)
+				sample, ok := parseSample(h.misc, body)
 				if !ok {
 					r.lost++
 					return

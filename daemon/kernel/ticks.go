@@ -34,7 +34,8 @@ const (
 	tickThread = 0  // process << 32 | thread
 	tickTime   = 8  // CLOCK_MONOTONIC
 	tickSize   = 16 // bytes of stack
-	tickRegs   = 24 // struct pt_regs
+	tickBelow  = 24 // by how much the program's own stack is below the registers
+	tickRegs   = 32 // struct pt_regs of the thread when it entered the kernel
 	tickStack  = tickRegs + 21*8
 	tickEnd    = tickStack + StackBytes
 )
@@ -103,6 +104,7 @@ func (t *ticks) open(cpus int) (err error) {
 // atTick is the program. R6 is the time between two samples of the process, R7 the processor's pace, R8 the time, R9 the sample.
 func (t *ticks) atTick() asm.Instructions {
 	list := asm.Instructions{
+		asm.StoreMem(asm.R10, -32, asm.R1, asm.DWord), // its argument lies on the stack on which it runs
 		asm.FnGetCurrentPidTgid.Call(),
 		asm.StoreMem(asm.R10, -8, asm.R0, asm.DWord),
 		asm.JEq.Imm(asm.R0, 0, "end"),
@@ -134,6 +136,9 @@ func (t *ticks) atTick() asm.Instructions {
 		asm.Mov.Reg(asm.R1, asm.R0),
 		asm.FnTaskPtRegs.Call(),
 		asm.Mov.Reg(asm.R3, asm.R0),
+		asm.LoadMem(asm.R1, asm.R10, -32, asm.DWord),
+		asm.Sub.Reg(asm.R0, asm.R1),
+		asm.StoreMem(asm.R9, tickBelow, asm.R0, asm.DWord),
 		asm.Mov.Reg(asm.R1, asm.R9),
 		asm.Add.Imm(asm.R1, tickRegs),
 		asm.Mov.Imm(asm.R2, tickStack-tickRegs),
@@ -288,6 +293,7 @@ func parseTick(b []byte) (s Sample, ok bool) {
 			*p = word(tickRegs + 8*i)
 		}
 	}
+	s.Mode = modeOfStack(word(tickBelow), &s.Regs)
 	s.StackAddr = s.Regs.SP
 	s.Stack = b[tickStack:][:min(word(tickSize), StackBytes)]
 	return s, true
