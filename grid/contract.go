@@ -92,6 +92,7 @@ type Instrumenter interface {
 type Axis interface {
 	Refinements(f Focus, h Hierarchy) []Focus
 	// Weight is the share (0..1) of recent stack samples that support the focus; 0 if none was seen or no samples are taken.
-	// kind is "cpu" (samples of running threads), "sync" or "io" (samples of threads blocked there).
+	// kind is "cpu" (samples of running threads), "system_call" or "page_fault" (those of them in the kernel for that), "sync" or "io" (samples of
+	// threads blocked there).
 	Weight(f Focus, kind string) float64
 }

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"culprit/daemon/items"
+	"culprit/daemon/kernel"
 	"culprit/daemon/locks"
 	"culprit/daemon/stack"
 	"culprit/daemon/target"
@@ -26,15 +27,22 @@ type Counts struct {
 // A Kind of samples: by what the thread was doing.
 type Kind int
 
-// The kinds of samples.
+// The kinds of samples. Those of Call and Fault are of CPU as well.
 const (
-	CPU  Kind = iota // it ran
-	Sync             // it waited for another thread
-	IO               // it waited for a device
+	CPU   Kind = iota // it ran
+	Sync              // it waited for another thread
+	IO                // it waited for a device
+	Call              // it ran in a system call
+	Fault             // it ran in a page fault
 	nKinds
 )
 
-var kindNames = map[string]Kind{"cpu": CPU, "sync": Sync, "io": IO}
+var kindNames = map[string]Kind{"cpu": CPU, "sync": Sync, "io": IO, "system_call": Call, "page_fault": Fault}
+
+// kindsRunning are the kinds of a sample of a thread that ran, by its mode.
+var kindsRunning = [...][]Kind{
+	kernel.UnknownMode: {CPU}, kernel.UserMode: {CPU}, kernel.CallMode: {CPU, Call}, kernel.FaultMode: {CPU, Fault},
+}
 
 // KindOf is the kind with a name, as PCL has it.
 func KindOf(name string) (k Kind, ok bool) {
@@ -107,20 +115,25 @@ func fadeAll[K comparable](m map[K]float64) {
 	}
 }
 
-// add counts one sample. index is nil where no items are defined.
-func (c *Counts) add(kind Kind, tid int, frames []stack.Frame, object string, index *items.Index) {
+// add counts one sample, which has one kind or several. index is nil where no items are defined.
+func (c *Counts) add(kinds []Kind, tid int, frames []stack.Frame, object string, index *items.Index) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := &c.kinds[kind]
-	s.total++
-	s.threads[tid]++
-	if kind == CPU {
-		c.noteRun(tid, frames)
+	functions := c.noteCalls(frames)
+	for _, k := range kinds {
+		c.kinds[k].count(tid, functions, object, index)
+		if k == CPU {
+			c.noteRun(tid, frames)
+		}
 	}
-	if object != "" {
-		s.objects[object]++
+	if root := stack.ThreadRoot(frames); root != nil {
+		c.roots[root.ID]++
 	}
-	seen := map[pcl.FuncID]bool{}
+}
+
+// noteCalls counts who calls whom on a stack, and returns the functions that are there. c.mu is held.
+func (c *Counts) noteCalls(frames []stack.Frame) (functions map[pcl.FuncID]bool) {
+	functions = map[pcl.FuncID]bool{}
 	var callee pcl.FuncID
 	for _, fr := range frames {
 		if fr.Func == nil {
@@ -131,19 +144,25 @@ func (c *Counts) add(kind Kind, tid int, frames []stack.Frame, object string, in
 		if callee != 0 && callee != id {
 			c.edge(id, callee)
 		}
-		callee = id
-		if !seen[id] {
-			seen[id] = true
-			s.functions[id]++
-			if object != "" {
-				s.both[funcObject{id, object}]++
-			}
+		callee, functions[id] = id, true
+	}
+	return functions
+}
+
+// count counts a sample of the kind.
+func (s *kindCounts) count(tid int, functions map[pcl.FuncID]bool, object string, index *items.Index) {
+	s.total++
+	s.threads[tid]++
+	if object != "" {
+		s.objects[object]++
+	}
+	for id := range functions {
+		s.functions[id]++
+		if object != "" {
+			s.both[funcObject{id, object}]++
 		}
 	}
-	s.countItems(index, seen, object)
-	if root := stack.ThreadRoot(frames); root != nil {
-		c.roots[root.ID]++
-	}
+	s.countItems(index, functions, object)
 }
 
 // maxRuns bounds the threads of which it is remembered where they ran.

@@ -107,7 +107,7 @@ func (p *Profile) addWait(tid int, w *waits.Thread, frames []stack.Frame, now fl
 	if lock {
 		kind = Sync
 	}
-	p.add(kind, tid, frames, object)
+	p.add([]Kind{kind}, tid, frames, object)
 	p.noteHolder(object, now)
 	p.noteWakers(tid, w.Call, object, frames, now)
 	return object, kind

@@ -127,13 +127,13 @@ func (p *Profile) Take(s *kernel.Sample) {
 		frames = p.jumps.Restore(frames)
 		p.receiver.Note(&Sample{TID: s.TID, Frames: frames})
 	}
-	p.add(CPU, s.TID, frames, "")
+	p.add(kindsRunning[s.Mode], s.TID, frames, "")
 }
 
 // add counts a sample, and tells the target what its stack says.
-func (p *Profile) add(kind Kind, tid int, frames []stack.Frame, object string) {
+func (p *Profile) add(kinds []Kind, tid int, frames []stack.Frame, object string) {
 	p.t.NoteStack(tid, 0, frames)
-	p.Counts.add(kind, tid, frames, object, p.t.Items())
+	p.Counts.add(kinds, tid, frames, object, p.t.Items())
 }
 
 func regsOf(s *kernel.Sample) unwind.Regs {

@@ -132,7 +132,7 @@ func (c *Counts) Seen(ids []pcl.FuncID) (n float64) {
 
 // seen is Seen of one function. c.mu is held.
 func (c *Counts) seen(id pcl.FuncID) (n float64) {
-	for k := range c.kinds {
+	for _, k := range []Kind{CPU, Sync, IO} {
 		n += c.kinds[k].functions[id]
 	}
 	return n

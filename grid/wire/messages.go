@@ -94,7 +94,7 @@ type Weigh struct {
 }
 
 // WeightKinds are the kinds of samples of grid.Axis.Weight, in the order of Weights.
-var WeightKinds = [...]string{"cpu", "sync", "io"}
+var WeightKinds = [...]string{"cpu", "sync", "io", "system_call", "page_fault"}
 
 // Weights are the weights of a focus by WeightKinds.
 type Weights [len(WeightKinds)]float64
