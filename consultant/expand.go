@@ -114,7 +114,7 @@ func (s *Search) refine(e expansion) []*refinement {
 	n, h := e.n, e.st.h
 	var list []*refinement
 	for _, f := range n.hyp.along(h, s.refineFocus(n.focus, h)) {
-		list = append(list, &refinement{focus: f, weight: s.cfg.World.Weight(f, n.hyp.kind)})
+		list = append(list, &refinement{focus: f, weight: s.cfg.World.Weight(f, n.hyp.samples.Kind)})
 	}
 	sort.SliceStable(list, func(a, b int) bool { return list[a].weight > list[b].weight })
 	if h == grid.Code && n.hyp.sampled() {
@@ -135,7 +135,7 @@ func (e expansion) promise(weight, ofNode float64) float64 {
 // Euro-Par 2002): the whole chain down to the bottleneck is then tested at once, side by side, instead of level by
 // level. It goes through a few functions on few stacks, so that a hot callee of many cool callers is reached too.
 func (s *Search) deepStart(e expansion, list []*refinement) []*refinement {
-	base := s.cfg.World.Weight(e.n.focus, e.n.hyp.kind)
+	base := s.cfg.World.Weight(e.n.focus, e.n.hyp.samples.Kind)
 	if base <= 0 {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (s *Search) deepStart(e expansion, list []*refinement) []*refinement {
 	byFocus := map[grid.Focus]*refinement{}
 	for _, c := range list {
 		c.hot = isHot(c.weight)
-		c.unlikely = !c.hot
+		c.unlikely = !c.hot && e.n.hyp.Additive() // of a ratio a small part may have a large value
 		byFocus[c.focus] = c
 	}
 	var found []*refinement
@@ -159,7 +159,7 @@ func (s *Search) deepStart(e expansion, list []*refinement) []*refinement {
 				d.callers = appendCaller(d, c)
 				continue
 			}
-			d := &refinement{focus: f, weight: s.cfg.World.Weight(f, e.n.hyp.kind), callers: []*refinement{c}, cool: c.cool + 1}
+			d := &refinement{focus: f, weight: s.cfg.World.Weight(f, e.n.hyp.samples.Kind), callers: []*refinement{c}, cool: c.cool + 1}
 			if d.hot = isHot(d.weight); d.hot {
 				d.cool = 0
 			}
@@ -249,10 +249,10 @@ func (s *Search) refineThrough(e expansion) []*refinement {
 
 // passOn marks those of a level that are to be tested and returns the others, through which the look goes on.
 func (s *Search) passOn(e expansion, level []*refinement) []*refinement {
-	base := s.cfg.World.Weight(e.n.focus, e.n.hyp.kind)
+	base := s.cfg.World.Weight(e.n.focus, e.n.hyp.samples.Kind)
 	var on []*refinement
 	for _, c := range level {
-		c.weight = s.cfg.World.Weight(c.focus, e.n.hyp.kind)
+		c.weight = s.cfg.World.Weight(c.focus, e.n.hyp.samples.Kind)
 		likely := base <= 0 || e.promise(c.weight, base) >= hotShare*e.threshold
 		if c.bound > e.threshold && len(c.callers) > 1 && likely {
 			c.pass = false

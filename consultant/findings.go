@@ -160,7 +160,7 @@ func (f *finding) sentence(file string, line int) string {
 // finding is what the sentence of the node is written from. file and line are where its function is defined.
 func (n *node) finding(file string, line int) explain.Finding {
 	f := explain.Finding{
-		Evidence: n.evidence(), Hypothesis: n.hyp.name, Label: n.hyp.label, Units: n.hyp.units, Kind: n.hyp.kind, Focus: n.focus,
+		Evidence: n.evidence(), Hypothesis: n.hyp.name, Label: n.hyp.label, Units: n.hyp.units, Kind: n.hyp.samples.About, Focus: n.focus,
 		Code: n.codeText(), OfCode: n.choosesCode(), Object: n.objectText(), Within: n.withinItem(), File: file, Line: line, Since: n.sinceAt,
 	}
 	if n.phase.index > 0 {

@@ -83,7 +83,7 @@ type experiment struct {
 	win     decide.Window
 	looked  []int // places of the metrics that samples tell beside probes
 	run     decide.Run
-	shares  []float64 // of a node judged by stack samples: what they said
+	shares  [][]float64 // of a node judged by stack samples: what they said, a reading each
 }
 
 // An answer is what is known of the value of a node.

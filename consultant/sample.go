@@ -3,6 +3,7 @@ package consultant
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"culprit/consultant/decide"
 	"culprit/consultant/explain"
@@ -15,7 +16,7 @@ const sampleEvery = 0.2
 // A sampleJob is one node whose share of stack samples is to be read.
 type sampleJob struct {
 	n, base *node
-	share   float64 // of the samples at base that are at n
+	shares  []float64 // of the samples at base that are at n, by kind
 	known   bool
 }
 
@@ -32,8 +33,8 @@ func (s *Search) judgeSamples(now float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, j := range jobs {
-		if j.known && !math.IsNaN(j.share) && j.n.judgedByShare() { // the user may have pruned it meanwhile
-			s.judgeShare(j, math.Min(math.Max(j.share, 0), 1), now)
+		if j.known && j.n.judgedByShare() { // the user may have pruned it meanwhile
+			s.judgeShare(j, now)
 		}
 	}
 }
@@ -41,10 +42,22 @@ func (s *Search) judgeSamples(now float64) {
 // readShares asks for the share of the stack samples that each node has of its base. The lock is not held.
 func (s *Search) readShares(jobs []*sampleJob) {
 	for _, j := range jobs {
-		if whole := s.cfg.World.Weight(j.base.focus, j.n.hyp.kind); whole > 0 {
-			j.share, j.known = s.cfg.World.Weight(j.n.focus, j.n.hyp.kind)/whole, true
-		}
+		j.known = s.readShare(j)
 	}
+}
+
+// readShare reads the shares of one job. Nothing is known of a ratio where no sample was seen.
+func (s *Search) readShare(j *sampleJob) (known bool) {
+	kinds := j.n.hyp.samples.Kinds
+	j.shares = make([]float64, len(kinds))
+	for i, k := range kinds {
+		share := s.cfg.World.Weight(j.n.focus, k) / s.cfg.World.Weight(j.base.focus, k)
+		if math.IsNaN(share) || math.IsInf(share, 0) {
+			return false
+		}
+		j.shares[i] = math.Min(math.Max(share, 0), 1)
+	}
+	return len(kinds) == 1 || slices.Max(j.shares) > 0
 }
 
 // byShare tells whether the node was judged by its share of stack samples, since it is too expensive to measure. A node whose
@@ -91,12 +104,12 @@ func (s *Search) measuredAbove(n *node) *node {
 }
 
 // judgeShare takes one reading and concludes when there are enough. A node judged so stays under observation.
-func (s *Search) judgeShare(j *sampleJob, share, now float64) {
+func (s *Search) judgeShare(j *sampleJob, now float64) {
 	n := j.n
-	if n.shares = append(n.shares, share); len(n.shares) > 2*decide.ShareReadings {
+	if n.shares = append(n.shares, j.shares); len(n.shares) > 2*decide.ShareReadings {
 		n.shares = n.shares[1:]
 	}
-	n.est = decide.FromShares(n.hyp.Test, j.base.est, n.shares)
+	n.est = decide.FromShares(n.hyp.Test, j.base.est, n.hyp.samples.Follows, n.shares)
 	n.hist.Add(now, n.est.Value)
 	n.bins++
 	c := n.est.ConcludeShares(n.answered())

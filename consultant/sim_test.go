@@ -48,7 +48,7 @@ type model struct {
 type activity struct {
 	stack  []string
 	thread string
-	kind   string   // cpu, sync or io
+	kind   string   // cpu, sync, io or system_call, which is of cpu as well
 	object []string // of SyncObject or IO: kind and name
 	rate   func(t float64) float64
 }
@@ -116,6 +116,8 @@ func (m *model) metric(k grid.PairKey) float64 {
 		return 0
 	case "sync_wait_inclusive":
 		return m.sum("sync", k.Focus)
+	case "system_time":
+		return m.sum("system_call", k.Focus)
 	case "io_wait_inclusive":
 		return m.sum("io", k.Focus)
 	case "blocked", "held_up":

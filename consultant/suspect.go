@@ -9,7 +9,7 @@ const (
 	suspectMore  = 1.2 // times the threshold: what the samples must promise
 )
 
-// suspect compares false children of true nodes that have no true child with the stack samples. Where these now promise a
+// suspect compares false children of true nodes that have no true child with the stack samples, where a part has a part of the value. Where these now promise a
 // true node the test is repeated, at growing intervals. A child that waits for CPU time waits no longer then. It takes the
 // lock itself.
 func (s *Search) suspect(now float64) {
@@ -24,10 +24,10 @@ func (s *Search) suspect(now float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, j := range jobs {
-		if j.known && j.n.state == Queued && j.base.est.Value*j.share >= hotShare*j.base.est.Threshold {
+		if j.known && j.n.state == Queued && j.base.est.Value*j.shares[0] >= hotShare*j.base.est.Threshold {
 			j.n.hot, j.n.cool = true, false
 		}
-		if j.known && j.n.state == False && j.base.est.Value*j.share > suspectMore*j.n.est.Threshold {
+		if j.known && j.n.state == False && j.base.est.Value*j.shares[0] > suspectMore*j.n.est.Threshold {
 			j.n.retests++
 			s.requeue(j.n, "tested again: stack samples show more than was measured")
 		}
@@ -37,7 +37,7 @@ func (s *Search) suspect(now float64) {
 func (s *Search) suspicions(now float64) []*sampleJob {
 	var jobs []*sampleJob
 	for _, n := range s.graph.nodes {
-		if n.state != True || !n.hyp.sampled() || n.phase.over() {
+		if n.state != True || !n.hyp.sampled() || !n.hyp.Additive() || n.phase.over() {
 			continue
 		}
 		explained := len(n.trueKids()) > 0

@@ -6,6 +6,7 @@ import (
 
 	"culprit/consultant/decide"
 	"culprit/consultant/foci"
+	"culprit/consultant/samples"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -23,10 +24,10 @@ type hypothesis struct {
 	defined     []string // hierarchies that texts define, along which grid.Defined is meant
 	base        func(item grid.Focus) grid.Hierarchy
 	suppress    []string
-	kind        string // what stack samples say something about it: "cpu", "sync" or "io"
-	fraction    bool   // its value is a share of time
-	stands      bool   // a wait with this reason is not explained by those who are waited for
-	why, where  bool   // which refinements follow when it is true
+	samples     samples.Use // what stack samples say about it
+	fraction    bool        // its value is a share of time
+	stands      bool        // a wait with this reason is not explained by those who are waited for
+	why, where  bool        // which refinements follow when it is true
 
 	*decide.Test
 }
@@ -56,39 +57,13 @@ func newTest(p *pcl.Hypothesis) *decide.Test {
 // with gives the hypothesis its test.
 func (h *hypothesis) with(t *decide.Test) *hypothesis {
 	h.Test = t
-	h.kind = h.sampleKind()
+	h.samples = samples.Of(t)
 	h.fraction = strings.Contains(h.label, "{percent}")
 	return h
 }
 
-// sampleKind tells which stack samples support the hypothesis, by the first metric that it reads at its own focus.
-func (h *hypothesis) sampleKind() string {
-	for i, m := range h.Metrics {
-		switch {
-		case h.Global[i]:
-		case strings.HasPrefix(m, "sync") || strings.HasPrefix(m, "lock") || strings.Contains(m, "_sync_"):
-			return "sync"
-		case strings.HasPrefix(m, "io") || strings.HasPrefix(m, "msg"):
-			return "io"
-		default:
-			return "cpu"
-		}
-	}
-	return "cpu"
-}
-
-// sampled tells whether the share of stack samples estimates the value.
-func (h *hypothesis) sampled() bool {
-	if !h.Additive() {
-		return false
-	}
-	for i, m := range h.Metrics {
-		if !h.Global[i] {
-			return strings.HasPrefix(m, "cpu") || strings.HasPrefix(m, "sync_wait") || strings.HasPrefix(m, "io_wait")
-		}
-	}
-	return false
-}
+// sampled tells whether shares of stack samples estimate the value at a part of a focus.
+func (h *hypothesis) sampled() bool { return len(h.samples.Kinds) > 0 }
 
 // belongsAt tells whether the hypothesis is tested at a focus where its parent holds.
 func (h *hypothesis) belongsAt(f grid.Focus) bool {

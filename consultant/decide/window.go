@@ -60,12 +60,13 @@ type Estimate struct {
 	Bins      int
 	Value     float64 // left side of the test over all bins together
 	Threshold float64
-	Margin    float64 // how far the value is on the true side of the threshold; negative: on the false side
-	Nothing   bool    // nothing happened at the focus of the test, or too little to judge
-	Stake     float64 // share of the program's active time that would be gained at most, 0..1; NaN if the test does not tell
-	Whole     float64 // how many units a value of 1 is; 0 if the test does not tell
-	err       float64 // standard error of Margin
-	width     float64 // of a bin, in s
+	Margin    float64   // how far the value is on the true side of the threshold; negative: on the false side
+	Nothing   bool      // nothing happened at the focus of the test, or too little to judge
+	Stake     float64   // share of the program's active time that would be gained at most, 0..1; NaN if the test does not tell
+	Whole     float64   // how many units a value of 1 is; 0 if the test does not tell
+	averages  []float64 // of the metrics
+	err       float64   // standard error of Margin
+	width     float64   // of a bin, in s
 }
 
 // Estimate judges all bins together. The spread is that of the jackknife pseudo-values, one per bin: for a test that
@@ -82,7 +83,10 @@ func (w *Window) Estimate(t *Test) Estimate {
 			sums[i] += v
 		}
 	}
-	e := Estimate{Bins: n, width: w.width}
+	e := Estimate{Bins: n, width: w.width, averages: make([]float64, len(sums))}
+	for i, v := range sums {
+		e.averages[i] = v / float64(n)
+	}
 	e.Value, e.Threshold = t.Judge(sums, float64(n))
 	e.Stake = t.Stake(sums, float64(n))
 	e.Nothing = t.Nothing(sums, e.Value, e.Threshold)

@@ -98,6 +98,7 @@ var allowed = map[string][]string{
 	"consultant/foci":    {"grid"},
 	"consultant/history": {},
 	"consultant/mpi":     {"grid"},
+	"consultant/samples": {"consultant/decide"},
 	"consultant/explain": {"grid", "consultant/decide"},
 	"session":            {"grid", "pcl", "daemon", "consultant", "session"},
 	"session/report":     {},

@@ -1,0 +1,80 @@
+// Package samples says what stack samples tell of a test: which of them speak for it, and whether their shares estimate its value at a part of a
+// focus where it was measured.
+//
+// It is pure, and knows metrics by their names. It imports nothing of the house but package decide. All of it may be called from any goroutine.
+package samples
+
+import (
+	"slices"
+	"strings"
+
+	"culprit/consultant/decide"
+)
+
+// A Use is what stack samples tell of a test.
+type Use struct {
+	About   string   // "cpu", "sync" or "io": what the threads do there
+	Kind    string   // of the samples that speak for it, as grid.Axis has them
+	Kinds   []string // of the samples whose shares estimate the value at a part of a focus; nil if none do
+	Follows []int    // by index of the metrics: which of Kinds estimates the metric; -1 where it is the same at the part, or none does
+}
+
+// Of is the use for a test. Of an additive test a part has a part of the value, by the samples of what its first metric is about. The metrics of
+// another test, such as a ratio, are estimated each by samples of its own; those are of threads that run only, since of waits it is not
+// known how long they last.
+func Of(t *decide.Test) Use {
+	u := Use{About: "cpu", Kind: "cpu", Follows: make([]int, len(t.Metrics))}
+	estimated, first := true, true
+	for i, metric := range t.Metrics {
+		if u.Follows[i] = -1; t.Global[i] {
+			continue
+		}
+		m := kindOf(metric)
+		switch {
+		case !t.Additive():
+			estimated = estimated && m.tells && m.about == "cpu"
+		case first:
+			estimated = m.tells
+		default:
+			m.kind = u.Kind
+		}
+		if first {
+			u.About, u.Kind, first = m.about, m.kind, false
+		}
+		u.Follows[i] = u.index(m.kind)
+	}
+	if !estimated || first {
+		u.Kinds = nil
+	}
+	return u
+}
+
+// index is the place of a kind in Kinds.
+func (u *Use) index(kind string) int {
+	if i := slices.Index(u.Kinds, kind); i >= 0 {
+		return i
+	}
+	u.Kinds = append(u.Kinds, kind)
+	return len(u.Kinds) - 1
+}
+
+// A metric is what is known of one by its name: what it is about, which samples speak for it, and whether their share is its share.
+type metric struct {
+	about, kind string
+	tells       bool
+}
+
+func kindOf(name string) metric {
+	starts := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
+	switch {
+	case starts("sync"), starts("lock"), strings.Contains(name, "_sync_"):
+		return metric{"sync", "sync", starts("sync_wait")}
+	case starts("io"), starts("msg"):
+		return metric{"io", "io", starts("io_wait")}
+	case name == "system_time":
+		return metric{"cpu", "system_call", true}
+	case name == "fault_time":
+		return metric{"cpu", "page_fault", true}
+	}
+	return metric{"cpu", "cpu", starts("cpu") && name != "cpu_user" && name != "cpu_system"}
+}
