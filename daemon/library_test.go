@@ -16,6 +16,7 @@ import (
 
 	"culprit/daemon/libc"
 	"culprit/daemon/program"
+	"culprit/daemon/sampling"
 	"culprit/grid"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
@@ -455,7 +456,7 @@ func TestOwnFigures(t *testing.T) {
 func TestDroppedSamples(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/cpu.c"))
 	d := attachTo(t, p.PID)
-	if d.targets[0].Profile.Cannot(false) != nil {
+	if d.targets[0].Profile.Cannot(sampling.Running) != nil {
 		require.Skip(t, "needs the right to sample stacks (CAP_PERFMON)")
 	}
 	last := &lastValues{}

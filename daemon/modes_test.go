@@ -26,3 +26,41 @@ func TestWeightsOfTheKernel(t *testing.T) {
 	detachClean(t, d, p.PID)
 	p.Stop(t)
 }
+
+// TestSamplesTellTimeInTheKernel: where nothing is put into a program, samples tell what its functions cost in the kernel.
+func TestSamplesTellTimeInTheKernel(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/modes.c"))
+	d := lookAt(t, p.PID)
+	pair := func(metric, function string) grid.PairKey {
+		return grid.PairKey{Metric: metric, Focus: grid.Whole().Refine(grid.Code, "modes.c", function)}
+	}
+	shares := []struct {
+		metric, function string
+		least, most      float64 // of the CPU time of the function
+	}{
+		{"system_time", "ask", 0.8, 1}, {"fault_time", "ask", 0, 0.05},
+		{"fault_time", "touch", 0.5, 1}, {"system_time", "touch", 0.02, 0.5},
+		{"system_time", "compute", 0, 0.05}, {"fault_time", "compute", 0, 0.1},
+	}
+	var keys []grid.PairKey
+	for _, s := range shares {
+		keys = append(keys, pair(s.metric, s.function), pair("cpu_inclusive", s.function))
+	}
+	var s sums
+	for _, r := range d.Enable(keys, &s) {
+		if r.Err != nil || r.Tier != grid.TierSample {
+			t.Fatalf("%s: tier %q, %v", r.Key, r.Tier, r.Err)
+		}
+	}
+	p.Say(t, "go")
+	time.Sleep(3 * time.Second)
+	d.Disable(keys)
+	for _, c := range shares {
+		of, all := s.of(pair(c.metric, c.function)), s.of(pair("cpu_inclusive", c.function))
+		t.Logf("%s of %s: %.3f of %.3f s", c.metric, c.function, of, all)
+		if all < 0.2 || of < c.least*all || of > c.most*all {
+			t.Errorf("%s of %s: %.3f of %.3f s, should be %.2f to %.2f of it", c.metric, c.function, of, all, c.least, c.most)
+		}
+	}
+	p.Stop(t)
+}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 
+	"culprit/daemon/kernel"
 	"culprit/daemon/sampling"
 	"culprit/grid"
 	"culprit/pcl"
@@ -15,6 +16,7 @@ type Meter struct {
 	plan   *pcl.Plan
 	clock  int
 	code   map[pcl.FuncID][]*pcl.Request // in the order in which they would run
+	mode   kernel.Mode                   // in which a thread must run; of page faults it may wait as well; unknown = any
 	object string                        // lock or file that a thread has to wait for, or its kind, as the profile names it; "" = any
 	growth float64                       // s since the last pass
 	own    weight
@@ -24,9 +26,9 @@ type Meter struct {
 // NewMeter makes the meter of a plan that Tells accepts, which counts from Begin on. object is the lock or file that the focus names, as
 // Times.Compile has it.
 func NewMeter(s *Times, plan *pcl.Plan, object string) *Meter {
-	m := &Meter{s: s, plan: plan, object: object, clock: clockWall}
-	if plan.Kind == pcl.ProcessTimer {
-		m.clock = clockCPU
+	m := &Meter{s: s, plan: plan, object: object, clock: clockOf(plan)}
+	if plan.Kind == pcl.Kernel {
+		m.mode = kernelModes[plan.KernelName]
 	}
 	m.index()
 	return m
@@ -72,12 +74,22 @@ func (m *Meter) counts(x *sampling.Sample) bool {
 	switch {
 	case x.Blocked && m.clock == clockCPU, x.Idle && m.plan.ExcludeParked, !m.covers(x.TID):
 		return false
+	case m.mode != kernel.UnknownMode && !m.inMode(x):
+		return false
 	case m.plan.Samples != "" && !(x.Blocked && sampling.KindNamed(x.Kind, m.plan.Samples)):
 		return false
 	case m.object != "" && m.object != x.Object && !strings.HasPrefix(x.Object, m.object+"/"):
 		return false
 	}
 	return m.Runs(x)
+}
+
+// inMode reports whether a thread was in the kernel for what the meter is about. One that is blocked and in no system call waits in a fault.
+func (m *Meter) inMode(x *sampling.Sample) bool {
+	if x.Blocked {
+		return m.mode == kernel.FaultMode && x.Call.NR < 0
+	}
+	return x.Mode == m.mode
 }
 
 // covers reports whether the plan covers a thread; one of a pair without thread or process focus covers all, dead ones too.

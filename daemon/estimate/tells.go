@@ -3,6 +3,8 @@ package estimate
 import (
 	"slices"
 
+	"culprit/daemon/kernel"
+	"culprit/daemon/sampling"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -15,7 +17,7 @@ func (s *Times) Tells(plan *pcl.Plan) error {
 	switch {
 	case plan.Kind == pcl.Counter, plan.Kind.Holds():
 		return refuse("counted", "")
-	case plan.Kind == pcl.Kernel:
+	case plan.Kind == pcl.Kernel && kernelModes[plan.KernelName] == kernel.UnknownMode:
 		return refuse("told", "the kernel keeps it for whole threads, and what of it belongs to a part of the code only probes read")
 	case plan.Kind == pcl.Void:
 		return refuse("told", "it needs a place in the code")
@@ -27,7 +29,36 @@ func (s *Times) Tells(plan *pcl.Plan) error {
 			return refuse("told", why)
 		}
 	}
-	return s.cannot(plan.Kind == pcl.WallTimer)
+	return s.lacks(plan)
+}
+
+// lacks says what keeps the samples of a plan from being taken.
+func (s *Times) lacks(plan *pcl.Plan) error {
+	needs := []sampling.Need{sampling.Running}
+	if plan.Kind == pcl.Kernel {
+		needs = append(needs, sampling.Modes)
+	}
+	if clockOf(plan) == clockWall {
+		needs = append(needs, sampling.Waiting)
+	}
+	for _, n := range needs {
+		if err := s.cannot(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kernelModes are the modes of threads that are timed by what the kernel keeps of them.
+var kernelModes = map[string]kernel.Mode{"system_time": kernel.CallMode, "fault_time": kernel.FaultMode}
+
+// clockOf is the clock of a plan that Tells accepts: time in system calls is that in which a thread ran, time in page faults also that in
+// which it waited.
+func clockOf(plan *pcl.Plan) int {
+	if plan.Kind == pcl.ProcessTimer || plan.Kind == pcl.Kernel && kernelModes[plan.KernelName] == kernel.CallMode {
+		return clockCPU
+	}
+	return clockWall
 }
 
 // unseen is what of a request cannot be known from a stack; "" if nothing. By which lock a plan tells its values apart is no matter: what

@@ -17,7 +17,7 @@ import (
 // rate at which samples come, and the error is that of a share.
 type Times struct {
 	t       *target.Target
-	cannot  func(blocked bool) error // what keeps samples from being taken, also, with blocked, of threads that wait
+	cannot  func(sampling.Need) error // what keeps samples from telling that
 	meters  map[pcl.FuncID][]*Meter
 	threads map[int]*threadTime
 	waits   bool            // only threads that wait are sampled
@@ -64,14 +64,13 @@ type hits struct {
 	of map[*Meter]int
 }
 
-// Of makes the Times of a target, from now on. cannot says what keeps samples from being taken of threads that run, or, with blocked, of threads
-// that wait as well; nil if nothing does.
-func Of(t *target.Target, cannot func(blocked bool) error) *Times {
+// Of makes the Times of a target, from now on. cannot says what keeps samples from telling what is needed; nil if nothing does.
+func Of(t *target.Target, cannot func(sampling.Need) error) *Times {
 	return &Times{t: t, cannot: cannot, last: t.Now(), meters: map[pcl.FuncID][]*Meter{}, threads: map[int]*threadTime{}}
 }
 
 // OfWaits is Of where only threads that wait are sampled: it tells timers that run nowhere else.
-func OfWaits(t *target.Target, cannot func(blocked bool) error) *Times {
+func OfWaits(t *target.Target, cannot func(sampling.Need) error) *Times {
 	s := Of(t, cannot)
 	s.waits = true
 	return s

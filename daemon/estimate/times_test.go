@@ -1,8 +1,10 @@
 package estimate
 
 import (
+	"errors"
 	"math"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -93,6 +95,71 @@ func TestTimesAreShared(t *testing.T) {
 	b.in(2, false)
 	b.pass(100*time.Millisecond, 1)
 	b.want("a meter that was closed", two, 0)
+}
+
+// TestTimesInTheKernel: what the kernel keeps of system calls and page faults is estimated by the samples in them; of faults a thread may
+// also wait, outside of any system call.
+func TestTimesInTheKernel(t *testing.T) {
+	b := newBench(t)
+	kept := func(name string) *Meter {
+		m := NewMeter(b.times, &pcl.Plan{Kind: pcl.Kernel, KernelName: name, Vars: make([]pcl.Var, 1), Requests: []pcl.Request{{Func: 1, Where: pcl.Entry,
+			Code: []pcl.Instr{{Op: pcl.OpTimerEnter}}}}}, "")
+		m.Begin()
+		return m
+	}
+	calls, faults := kept("system_time"), kept("fault_time")
+	b.in(2, true)
+	b.pass(0, 0)
+	in := func(f pcl.FuncID, x sampling.Sample) {
+		x.TID, x.Frames, x.At = tid, []stack.Frame{{Func: &program.Function{ID: f}}}, b.now
+		b.times.Note(&x)
+	}
+	for _, m := range []kernel.Mode{kernel.UserMode, kernel.CallMode, kernel.CallMode, kernel.FaultMode, kernel.UnknownMode} {
+		in(1, sampling.Sample{Mode: m})
+		in(2, sampling.Sample{Mode: m})
+	}
+	b.pass(time.Second, 1)
+	b.want("in system calls", calls, 0.2)
+	b.want("in page faults", faults, 0.1)
+	in(1, sampling.Sample{Blocked: true, Call: kernel.BlockedCall{NR: -1}})
+	b.pass(0, 1)
+	b.want("waiting in a page fault", faults, 1)
+	in(1, sampling.Sample{Blocked: true, Call: kernel.BlockedCall{NR: 0}})
+	b.pass(0, 1)
+	b.want("waiting in a system call", calls, 0)
+}
+
+// TestWhatSamplesLack: time in the kernel takes samples of threads there, and time in page faults those of threads that wait, too.
+func TestWhatSamplesLack(t *testing.T) {
+	lacking := map[sampling.Need]bool{}
+	s := Of(&target.Target{Session: &target.Session{Began: time.Now()}}, func(n sampling.Need) error {
+		if lacking[n] {
+			return grid.ErrNotPermitted{}
+		}
+		return nil
+	})
+	for _, c := range []struct {
+		plan pcl.Plan
+		of   []sampling.Need
+	}{
+		{pcl.Plan{Kind: pcl.ProcessTimer}, []sampling.Need{sampling.Running}},
+		{pcl.Plan{Kind: pcl.WallTimer}, []sampling.Need{sampling.Running, sampling.Waiting}},
+		{pcl.Plan{Kind: pcl.Kernel, KernelName: "system_time"}, []sampling.Need{sampling.Running, sampling.Modes}},
+		{pcl.Plan{Kind: pcl.Kernel, KernelName: "fault_time"}, []sampling.Need{sampling.Running, sampling.Modes, sampling.Waiting}},
+	} {
+		for _, n := range []sampling.Need{sampling.Running, sampling.Waiting, sampling.Modes} {
+			clear(lacking)
+			lacking[n] = true
+			if err := s.Tells(&c.plan); (err != nil) != slices.Contains(c.of, n) {
+				t.Errorf("%v %q without %d: %v", c.plan.Kind, c.plan.KernelName, n, err)
+			}
+		}
+	}
+	clear(lacking)
+	var other grid.ErrNotSampled
+	if err := s.Tells(&pcl.Plan{Kind: pcl.Kernel, KernelName: "blocked_file"}); !errors.As(err, &other) {
+		t.Errorf("blocked_file: %v", err)
+	}
 }
 
 // TestBlockedStays: as long as a thread does not run, its last sample says what it does, and it needs no other look.

@@ -60,7 +60,7 @@ func (t *Process) looksAtWaits() *estimate.Times {
 	case t.OnlyLooked():
 		return t.Sampled()
 	case t.waiting == nil:
-		t.waiting = estimate.OfWaits(t.Target, func(bool) error { return t.Profile.CannotLook() })
+		t.waiting = estimate.OfWaits(t.Target, func(sampling.Need) error { return t.Profile.CannotLook() })
 		t.Profile.ReceiveWaiting(t.waiting)
 	}
 	return t.waiting
@@ -107,7 +107,7 @@ func (t *Process) SampleToo(why string) {
 		return
 	}
 	t.WhySampled = why
-	t.sampled.Store(estimate.Of(t.Target, func(blocked bool) error { return t.Profile.Cannot(blocked) }))
+	t.sampled.Store(estimate.Of(t.Target, func(n sampling.Need) error { return t.Profile.Cannot(n) }))
 	if t.Profile != nil {
 		t.Profile.Receive(t.Sampled())
 	}

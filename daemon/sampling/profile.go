@@ -60,6 +60,7 @@ type Sample struct {
 	TID     int
 	Frames  []stack.Frame      // innermost first
 	Blocked bool               // else it ran
+	Mode    kernel.Mode        // of a thread that ran
 	Idle    bool               // blocked with nothing to do
 	Call    kernel.BlockedCall // of a blocked thread
 	Object  string             // what it waits for, as the profile names it
@@ -98,16 +99,36 @@ func (p *Profile) Close() {
 	}
 }
 
-// Cannot says what keeps samples from being taken: of threads that run, or, with blocked, of threads that wait as well; nil if nothing does.
-func (p *Profile) Cannot(blocked bool) error {
+// A Need is what somebody wants to know of samples.
+type Need uint8
+
+// The needs.
+const (
+	Running Need = iota // where threads run
+	Waiting             // where they wait as well
+	Modes               // whether they run in the kernel
+)
+
+// Cannot says what keeps samples from telling what somebody needs; nil if nothing does.
+func (p *Profile) Cannot(n Need) error {
 	var denied *kernel.NotPermitted
 	switch err := p.failed; {
 	case errors.As(err, &denied):
 		return grid.ErrNotPermitted{What: denied.What, Help: denied.Remedy}
 	case err != nil:
 		return err
-	case blocked:
+	case n == Waiting:
 		return p.CannotLook()
+	case n == Modes:
+		return p.cannotTellModes()
+	}
+	return nil
+}
+
+// cannotTellModes says what keeps samples of threads in the kernel from being taken.
+func (p *Profile) cannotTellModes() error {
+	if s, ok := p.sampler.(*kernel.Sampler); ok && s.UserOnly() {
+		return grid.ErrNotPermitted{What: "sampling threads in the kernel", Help: "run as root or with CAP_PERFMON, or for your own processes: sysctl kernel.perf_event_paranoid=1"}
 	}
 	return nil
 }
@@ -125,7 +146,7 @@ func (p *Profile) Take(s *kernel.Sample) {
 	frames := p.t.Walker.Walk(regsOf(s), stack.Cached(s.StackAddr, s.Stack, nil))
 	if p.receiver != nil {
 		frames = p.jumps.Restore(frames)
-		p.receiver.Note(&Sample{TID: s.TID, Frames: frames})
+		p.receiver.Note(&Sample{TID: s.TID, Frames: frames, Mode: s.Mode})
 	}
 	p.add(kindsRunning[s.Mode], s.TID, frames, "")
 }
