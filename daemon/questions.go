@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"sort"
@@ -181,6 +182,19 @@ func (qs *questions) addSeen(seen map[string]float64, pid int, names []string) {
 	for _, name := range names {
 		seen[name] += t.Profile.Seen(t.Named(name))
 	}
+}
+
+// Idle tells where the threads of the targets had nothing to do within the last seconds.
+func (qs *questions) Idle() grid.Idle {
+	var all sampling.IdleTally
+	for _, t := range qs.list() {
+		all.Add(&t.Profile.Counts)
+	}
+	idle := all.Idle()
+	slices.SortFunc(idle.Places, func(a, b grid.IdlePlace) int {
+		return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(a.Function, b.Function), cmp.Compare(a.Waker, b.Waker))
+	})
+	return idle
 }
 
 // Holders tells which threads had the lock that a focus chooses while others waited for it, within the last seconds, the one that had

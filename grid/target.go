@@ -74,6 +74,21 @@ type Holder struct {
 	Works    float64 // of such a one the part of Share in which it was not waiting itself
 }
 
+// Idle is what part of the threads' time they had nothing to do lately, and where.
+type Idle struct {
+	Share  float64     // of the looks at threads, 0 to 1
+	Places []IdlePlace // the largest first
+}
+
+// An IdlePlace is where threads had nothing to do, and who gives them something to do.
+type IdlePlace struct {
+	Function string // module/function of the program's own, "" if nobody knows
+	Threads  int
+	Share    float64 // of the looks at all threads, 0 to 1
+	Waker    string  // thread of the program that ends most of these waits, as in Holder; "" if none does
+	WakesIn  string  // where that is mostly meanwhile, "" if nobody knows
+}
+
 // Overhead is what a session costs.
 type Overhead struct {
 	Observed  float64 // fraction of the target's active time, since the attach

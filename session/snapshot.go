@@ -81,9 +81,24 @@ func (s *Session) build() *report.Report {
 			r.Bottlenecks = append(r.Bottlenecks, one)
 		}
 	}
+	r.Idle = idleReport(s.daemon.Idle())
 	s.mu.Lock()
 	r.End = string(s.end)
 	s.mu.Unlock()
+	return r
+}
+
+// maxIdlePlaces bounds what a report says of where threads had nothing to do.
+const maxIdlePlaces = 20
+
+func idleReport(idle grid.Idle) *report.Idle {
+	if len(idle.Places) == 0 {
+		return nil
+	}
+	r := &report.Idle{Share: report.Number(idle.Share)}
+	for _, p := range idle.Places[:min(len(idle.Places), maxIdlePlaces)] {
+		r.Places = append(r.Places, report.IdlePlace{Function: clean(p.Function), Threads: p.Threads, Share: report.Number(p.Share), Waker: clean(p.Waker), WakesIn: clean(p.WakesIn)})
+	}
 	return r
 }
 

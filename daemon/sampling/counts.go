@@ -20,6 +20,7 @@ type Counts struct {
 	edges map[pcl.FuncID]map[pcl.FuncID]float64 // caller -> callee -> samples
 	roots map[pcl.FuncID]float64
 	held  locks.Holders
+	idling
 	woken map[string]*wokenBy // by focus part of what is waited for, or of the function that waits
 	runs  map[int]pcl.FuncID  // where threads ran when they were last sampled, the C library left out
 }
@@ -93,6 +94,7 @@ func (c *Counts) Age() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.held.Fade(fade)
+	c.idling.fade()
 	c.fadeWoken()
 	for k := range c.kinds {
 		s := &c.kinds[k]

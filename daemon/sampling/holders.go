@@ -62,10 +62,5 @@ func (c *Counts) hold(part, thread string, at pcl.FuncID) {
 func (c *Counts) Holders(part string) (list []grid.Holder) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.held.Of(part, func(id uint64) string {
-		if f := c.t.Func(pcl.FuncID(id)); f != nil {
-			return f.Fn.Module + "/" + f.Fn.Name
-		}
-		return ""
-	})
+	return c.held.Of(part, func(id uint64) string { return c.functionName(pcl.FuncID(id)) })
 }

@@ -45,6 +45,9 @@ func (p *Profile) Turns() int { return p.next }
 
 func (p *Profile) lookAt(tid int, now float64) {
 	call, state, ok := p.t.Threads.Look(tid, now, judge{p, tid, now})
+	if ok {
+		p.noteIdle(tid, call, state, now)
+	}
 	switch {
 	case !ok:
 	case p.receiver != nil:

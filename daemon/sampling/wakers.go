@@ -163,8 +163,13 @@ func (p *Profile) Where(tid int) (function string, works bool) {
 	if err == nil && !call.Running {
 		at = stack.OwnFunction(p.blocked(tid, call).Stack.Frames(p.t.Walker))
 	}
-	if f := p.t.Func(pcl.FuncID(at)); f != nil {
-		function = f.Fn.Module + "/" + f.Fn.Name
+	return p.functionName(at), err == nil && call.Running && p.t.Threads.Runs(tid)
+}
+
+// functionName is a function as module/function; "" if it is not known.
+func (c *Counts) functionName(id pcl.FuncID) string {
+	if f := c.t.Func(id); f != nil {
+		return f.Fn.Module + "/" + f.Fn.Name
 	}
-	return function, err == nil && call.Running && p.t.Threads.Runs(tid)
+	return ""
 }

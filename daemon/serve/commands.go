@@ -134,6 +134,10 @@ func (s *server) describe(c *wire.Describe) (a wire.Answer, err error) {
 		}
 		out.Holders = append(out.Holders, d.Holders(f))
 	}
+	if c.Idle {
+		idle := d.Idle()
+		out.Idle = &idle
+	}
 	if len(c.Functions) > 0 {
 		out.SeenMost = d.SeenMost(c.Functions, c.PIDs...)
 	}

@@ -34,6 +34,7 @@ type Daemon interface {
 	Probes() grid.Probes
 	SeenMost(functions []string, pids ...int) string
 	Holders(f grid.Focus) []grid.Holder
+	Idle() grid.Idle
 	Spare() float64
 	Stood() float64
 	Detach() (clean bool, err error)

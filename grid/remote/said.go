@@ -21,6 +21,7 @@ type said struct {
 	unseen  answers[string, string]
 	sources answers[grid.Focus, wire.Source]
 	holders answers[grid.Focus, []grid.Holder]
+	idle    answers[struct{}, grid.Idle]
 }
 
 func (s *said) init() {
@@ -28,6 +29,7 @@ func (s *said) init() {
 	s.unseen.init()
 	s.sources.init()
 	s.holders.init()
+	s.idle.init()
 }
 
 // answers are what is known of one kind of thing.
@@ -125,6 +127,16 @@ func (d *Daemon) Source(f grid.Focus) (file string, line int) {
 func (d *Daemon) Holders(f grid.Focus) []grid.Holder {
 	return d.said.holders.of(f, func(foci []grid.Focus) [][]grid.Holder {
 		return d.describe(wire.Describe{Holders: fociOf(foci)}).Holders
+	})
+}
+
+// Idle is where threads had nothing to do lately.
+func (d *Daemon) Idle() grid.Idle {
+	return d.said.idle.of(struct{}{}, func([]struct{}) []grid.Idle {
+		if idle := d.describe(wire.Describe{Idle: true}).Idle; idle != nil {
+			return []grid.Idle{*idle}
+		}
+		return nil
 	})
 }
 

@@ -28,6 +28,7 @@ type Recording struct {
 	unseen    map[string]string
 	sources   map[grid.Focus]wire.Source
 	holders   map[grid.Focus][]grid.Holder
+	idle      grid.Idle
 	loops     map[wire.ListLoops][]string
 	account   wire.Account
 }
@@ -265,6 +266,9 @@ func (l *loader) described(c *wire.Describe, a *wire.Descriptions) error {
 			return err
 		}
 		l.rec.holders[f] = a.Holders[i]
+	}
+	if c.Idle && a.Idle != nil {
+		l.rec.idle = *a.Idle
 	}
 	return nil
 }

@@ -102,6 +102,9 @@ func (d *Daemon) Unseen(metric string) string { return d.rec.unseen[metric] }
 // Holders are who had a lock.
 func (d *Daemon) Holders(f grid.Focus) []grid.Holder { return slices.Clone(d.rec.holders[f]) }
 
+// Idle is where threads had nothing to do when it was last asked.
+func (d *Daemon) Idle() grid.Idle { return d.rec.idle }
+
 // SeenMost is not recorded by function: nothing is known.
 func (d *Daemon) SeenMost([]string, ...int) string { return "" }
 

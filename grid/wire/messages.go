@@ -113,6 +113,7 @@ type Describe struct {
 	Holders   []Focus  `cbor:"4,keyasint,omitempty"` // for who holds a lock
 	Functions []string `cbor:"5,keyasint,omitempty"` // for which of them was seen most
 	PIDs      []int    `cbor:"6,keyasint,omitempty"` // in these processes
+	Idle      bool     `cbor:"7,keyasint,omitempty"` // for where threads had nothing to do
 }
 
 // A Batch is what happened at the daemon since the batch before. The parts are applied in the order in which they stand
@@ -213,6 +214,7 @@ type Descriptions struct {
 	Sources  []Source        `cbor:"3,keyasint,omitempty"`
 	Holders  [][]grid.Holder `cbor:"4,keyasint,omitempty"`
 	SeenMost string          `cbor:"5,keyasint,omitempty"`
+	Idle     *grid.Idle      `cbor:"6,keyasint,omitempty"`
 }
 
 // A Description is what is to be said of a pair.

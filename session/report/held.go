@@ -41,7 +41,7 @@ func HeldText(holders []Held, targets []Target) string {
 	for _, c := range crowds[:min(len(crowds), fewHolders)] {
 		s := fmt.Sprintf("%s (%.0f %%", c.name(), 100*c.share)
 		if c.function != "" {
-			s += ", in " + c.function
+			s += ", in " + withoutParameters(c.function)
 		}
 		parts = append(parts, s+")")
 	}
@@ -55,11 +55,15 @@ func HeldText(holders []Held, targets []Target) string {
 	return strings.Join(parts, ", ")
 }
 
-func crowdsOf(holders []Held, targets []Target) (list []*crowd) {
-	var programs []threadname.Program
+func programsOf(targets []Target) (programs []threadname.Program) {
 	for _, t := range targets {
 		programs = append(programs, threadname.Program{PID: t.PID, Exe: t.Exe})
 	}
+	return programs
+}
+
+func crowdsOf(holders []Held, targets []Target) (list []*crowd) {
+	programs := programsOf(targets)
 	for _, h := range holders {
 		t := threadname.Read(h.Thread, programs)
 		i := slices.IndexFunc(list, func(c *crowd) bool { return t.TID != 0 && !t.Main && c.isLike(t, h.Function) })

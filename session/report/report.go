@@ -24,6 +24,8 @@ type Report struct {
 	// Notes are findings with less at stake than the tunable constant PC_LeastStake, and waits that another finding explains: no bottlenecks,
 	// but worth knowing.
 	Notes []Bottleneck `json:"notes,omitempty"`
+	// Idle is where threads had nothing to do; nil if no thread was looked at, or none had nothing to do.
+	Idle *Idle `json:"idle,omitempty"`
 	// NotMeasured says how much was done by processes that ended before they could be measured; "" if next to nothing. No value tells of it.
 	NotMeasured string `json:"not_measured,omitempty"`
 	// NotSearched says that no bottleneck was looked for (--no-search).

@@ -112,6 +112,7 @@ func (r *Report) writeBottlenecks(b *strings.Builder) {
 			return
 		}
 		b.WriteString("No bottleneck found.\n")
+		r.writeIdle(b)
 		return
 	}
 	advised := map[string]bool{} // each advice is given once, where it is needed first

@@ -1,0 +1,45 @@
+package report
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestIdle: where nothing was found the text says where threads had nothing to do, if they mostly had; else it does not.
+func TestIdle(t *testing.T) {
+	r := &Report{
+		Targets: []Target{{PID: 7, Exe: "/bin/queue"}},
+		Nodes:   []Node{{State: "false", Samples: 9}},
+		Idle: &Idle{Share: 0.97, Places: []IdlePlace{
+			{Function: "queue.cc/mail::submit(std::string const&)", Threads: 3, Share: 0.72, Waker: "thr_9{sender}", WakesIn: "queue.cc/deliver(int) [clone .isra.0]"},
+			{Function: "queue.cc/deliver(int)", Threads: 1, Share: 0.24}, {Threads: 1, Share: 0.01},
+		}},
+	}
+	var b strings.Builder
+	r.writeBottlenecks(&b)
+	want := `No bottleneck found.
+Lately the threads had nothing to do for 97 % of their time. They waited for other threads, for input, or until a time:
+  72 %: 3 threads in queue.cc/mail::submit, woken by thread sender in queue.cc/deliver
+  24 %: 1 thread in queue.cc/deliver
+`
+	if b.String() != want {
+		t.Errorf("%s\nwant\n%s", b.String(), want)
+	}
+	b.Reset()
+	r.Idle.Share = 0.4
+	if r.writeBottlenecks(&b); b.String() != "No bottleneck found.\n" {
+		t.Errorf("of a program that works: %s", b.String())
+	}
+}
+
+func TestWithoutParameters(t *testing.T) {
+	for name, want := range map[string]string{
+		"a.c/f": "a.c/f", "a.cc/f(int)": "a.cc/f", "a.cc/(anonymous namespace)::f(int)": "a.cc/(anonymous namespace)::f",
+		"a.cc/A<int (*)(char)>::g(int) const": "a.cc/A<int (*)(char)>::g", "a.cc/A::operator()(int)": "a.cc/A::operator()", "m/(*T).Get": "m/(*T).Get",
+		"m/pkg.(*T).Get": "m/pkg.(*T).Get",
+	} {
+		if got := withoutParameters(name); got != want {
+			t.Errorf("%q is %q, want %q", name, got, want)
+		}
+	}
+}
