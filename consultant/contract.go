@@ -66,7 +66,7 @@ type Bottleneck struct {
 	Note     bool    // no bottleneck, but worth knowing: less is at stake than Config.LeastStake, or it is Explained
 	// Why is the hypothesis that says why it holds, that of the node itself if none says more.
 	Why string
-	// Holders are who had the lock that is waited for, or who ended the waits.
+	// Holders are who had the lock that is waited for, who ended the waits, or who computes there.
 	Holders []grid.Holder
 	// Explained is the node of another finding that the threads here wait for, 0 if there is none.
 	Explained int
@@ -106,7 +106,7 @@ type World interface {
 	Now() float64
 	// Source is where a function is defined; file is "" if that is not known.
 	Source(f grid.Focus) (file string, line int)
-	// Holders says who had the lock that a focus chooses while others waited for it, or who ended the waits there.
+	// Holders says who had the lock that a focus chooses while others waited for it, who ended the waits there, and who computes there.
 	Holders(f grid.Focus) []grid.Holder
 	// Unseen says what of a metric cannot be seen in the program, "" if nothing. Where a hypothesis about it does not hold,
 	// that is not known then.

@@ -32,9 +32,7 @@ func (s *Search) Answer() ([]Node, []Bottleneck) {
 		}
 		b.stands = slices.ContainsFunc(f.reasons, func(n *node) bool { return n.hyp.stands })
 		b.Note = b.Severity < s.leastStake()
-		if b.Kind != "cpu" {
-			b.Holders = s.cfg.World.Holders(objects[i])
-		}
+		b.Holders = s.cfg.World.Holders(objects[i])
 	}
 	explainWaits(list, functionsOf(found))
 	s.mu.Lock()

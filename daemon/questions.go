@@ -198,8 +198,8 @@ func (qs *questions) Idle() grid.Idle {
 }
 
 // Holders tells which threads had the lock that a focus chooses while others waited for it, within the last seconds, the one that had
-// it most often first. Where the focus chooses no POSIX mutex or rwlock it tells which threads ended the waits there, if the kernel tells. It is
-// nil where nobody was seen waiting.
+// it most often first. Where the focus chooses no POSIX mutex or rwlock it tells which threads ended the waits there, if the kernel tells, and which
+// computed in the function that it chooses. It is nil where nobody was seen.
 func (qs *questions) Holders(f grid.Focus) (list []grid.Holder) {
 	e := f.Elements(grid.SyncObject)
 	isLock := false
@@ -218,13 +218,41 @@ func (qs *questions) Holders(f grid.Focus) (list []grid.Holder) {
 			woken.Add(&t.Profile.Counts, f)
 		}
 	}
-	list = append(list, woken.Wakers()...)
+	list = append(append(list, woken.Wakers()...), qs.computing(f)...)
 	sort.Slice(list, func(i, j int) bool {
 		if list[i].Share != list[j].Share {
 			return list[i].Share > list[j].Share
 		}
 		return list[i].Thread < list[j].Thread
 	})
+	return list
+}
+
+// computing tells which threads compute in the function that a focus chooses, if it chooses nothing else.
+func (qs *questions) computing(f grid.Focus) (list []grid.Holder) {
+	e := f.Elements(grid.Code)
+	if len(e) != 2 || f.Depth(grid.SyncObject)+f.Depth(grid.IO)+f.Depth(grid.Process) > 0 {
+		return nil
+	}
+	targets, all := qs.list(), 0.0
+	for _, t := range targets {
+		if !t.Covers(f) {
+			continue
+		}
+		t.Lock()
+		for tid, n := range t.Profile.Computing(e[0], e[1]) {
+			name := t.Threads.Name(tid)
+			if len(targets) > 1 {
+				name = t.Name + "/" + name
+			}
+			list = append(list, grid.Holder{Thread: name, Share: n, Computes: true})
+			all += n
+		}
+		t.Unlock()
+	}
+	for i := range list {
+		list[i].Share /= all
+	}
 	return list
 }
 

@@ -65,13 +65,14 @@ type Rank struct {
 	Number int    // 0 or more
 }
 
-// A Holder is a thread that had a lock while others waited for it, or one that ended the waits of others.
+// A Holder is a thread that had a lock while others waited for it, one that ended the waits of others, or one that computes.
 type Holder struct {
 	Thread   string  // its element of the Process hierarchy, with that of its process if that is another one; of the kernel a few words
 	Function string  // where it was mostly meanwhile, "" if nobody knows
-	Share    float64 // of the looks at threads that waited lately, 0 to 1
+	Share    float64 // of the looks at threads that waited lately, or of the samples of those that ran, 0 to 1
 	Wakes    bool    // it ended waits
 	Works    float64 // of such a one the part of Share in which it was not waiting itself
+	Computes bool    // it was seen to run where the focus says
 }
 
 // Idle is what part of the threads' time they had nothing to do lately, and where.

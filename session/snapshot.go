@@ -19,9 +19,8 @@ type Snapshot struct {
 	Observed    float64 // same
 	Nodes       []consultant.Node
 	Bottlenecks []consultant.Bottleneck
-	HeldBy      map[int][]report.Held // who had the locks of the bottlenecks, by node
-	WokenBy     map[int][]report.Held // who ended the waits of the others
-	Status      string                // what is being tested now, or why the search waits
+	By          map[int]report.By // which threads the bottlenecks are about, by node
+	Status      string            // what is being tested now, or why the search waits
 	Settled     bool
 	Searching   bool // false with --no-search
 	Ended       bool // all targets have ended
@@ -38,7 +37,7 @@ func (s *Session) Snapshot() Snapshot {
 	if s.search != nil {
 		snap.Nodes, snap.Bottlenecks = s.search.Answer()
 		snap.Status = s.search.Status()
-		snap.HeldBy, snap.WokenBy = holders(snap.Bottlenecks)
+		snap.By = whose(snap.Bottlenecks)
 	}
 	return snap
 }
@@ -69,15 +68,15 @@ func (s *Session) build() *report.Report {
 		for _, n := range nodes {
 			r.Nodes = append(r.Nodes, nodeReport(n))
 		}
-		held, woken := holders(found)
+		by := whose(found)
 		for _, b := range found {
 			one := bottleneckReport(b)
-			one.HeldBy, one.WokenBy, one.Advice = held[b.Node], woken[b.Node], s.advice(clean(b.Why))
+			one.By, one.Advice = by[b.Node], s.advice(clean(b.Why))
 			if b.Note {
 				r.Notes = append(r.Notes, one)
 				continue
 			}
-			one.Sentence = report.Told(one.Sentence, one.HeldBy, one.WokenBy, r.Targets)
+			one.Sentence = one.By.Told(one.Sentence, r.Targets)
 			r.Bottlenecks = append(r.Bottlenecks, one)
 		}
 	}
@@ -183,19 +182,27 @@ func (s *Session) untold(metrics []string, focus grid.Focus) string {
 	return joinNotes(notes...)
 }
 
-// holders says who had the locks of bottlenecks, and who ended the waits of the others, by their nodes.
-func holders(found []consultant.Bottleneck) (held, woken map[int][]report.Held) {
-	held, woken = map[int][]report.Held{}, map[int][]report.Held{}
+// whose says by node who had the locks of bottlenecks, who ended the waits of others, and who computes where that is what was found.
+func whose(found []consultant.Bottleneck) map[int]report.By {
+	all := map[int]report.By{}
 	for _, b := range found {
+		var by report.By
 		for _, h := range b.Holders {
-			by := held
-			if h.Wakes {
-				by = woken
+			list := &by.HeldBy
+			switch {
+			case h.Computes != (b.Kind == "cpu"):
+				continue
+			case h.Computes:
+				list = &by.ComputedBy
+			case h.Wakes:
+				list = &by.WokenBy
 			}
-			by[b.Node] = append(by[b.Node], report.Held{Thread: clean(h.Thread), Function: clean(h.Function), Share: report.Number(h.Share)})
+			*list = append(*list, report.Held{Thread: clean(h.Thread), Function: clean(h.Function), Share: report.Number(h.Share)})
 		}
+		by.ComputedBy = by.ComputedBy[:min(len(by.ComputedBy), report.MostComputing)]
+		all[b.Node] = by
 	}
-	return held, woken
+	return all
 }
 
 func phaseReport(p consultant.Phase) report.Phase {

@@ -23,6 +23,8 @@ type Counts struct {
 	idling
 	woken map[string]*wokenBy // by focus part of what is waited for, or of the function that waits
 	runs  map[int]pcl.FuncID  // where threads ran when they were last sampled, the C library left out
+	// computing are the samples of running threads by the functions at the top of their stacks.
+	computing map[funcThread]float64
 }
 
 // A Kind of samples: by what the thread was doing.
@@ -79,6 +81,7 @@ type itemObject struct {
 }
 
 func (c *Counts) init(t *target.Target) {
+	c.computing = map[funcThread]float64{}
 	c.t, c.edges, c.roots, c.runs, c.woken = t, map[pcl.FuncID]map[pcl.FuncID]float64{}, map[pcl.FuncID]float64{}, map[int]pcl.FuncID{}, map[string]*wokenBy{}
 	for k := range c.kinds {
 		c.kinds[k] = kindCounts{functions: map[pcl.FuncID]float64{}, threads: map[int]float64{}, objects: map[string]float64{},
@@ -96,6 +99,7 @@ func (c *Counts) Age() {
 	c.held.Fade(fade)
 	c.idling.fade()
 	c.fadeWoken()
+	fadeAll(c.computing)
 	for k := range c.kinds {
 		s := &c.kinds[k]
 		s.total *= fade
@@ -126,6 +130,7 @@ func (c *Counts) add(kinds []Kind, tid int, frames []stack.Frame, object string,
 		c.kinds[k].count(tid, functions, object, index)
 		if k == CPU {
 			c.noteRun(tid, frames)
+			c.noteComputing(tid, frames)
 		}
 	}
 	if root := stack.ThreadRoot(frames); root != nil {

@@ -22,15 +22,36 @@ type crowd struct {
 	share    float64
 }
 
-// Told is the sentence of a finding with those who had its lock or ended its waits: they are where it is mended.
-func Told(sentence string, held, woken []Held, targets []Target) string {
-	if by := HeldText(held, targets); by != "" {
-		sentence += " Held meanwhile by " + by + "."
+// MostComputing is how many of the threads that compute at a place are reported.
+const MostComputing = 8
+
+// mostlyOne is the part of the samples of a place from which on one thread of several is named.
+const mostlyOne = 0.67
+
+// Told is the sentence of a finding with the threads that it is about: they are where it is mended.
+func (by By) Told(sentence string, targets []Target) string {
+	if c := by.computing(targets); c != nil && !strings.Contains(sentence, c.name()) && !strings.Contains(sentence, fmt.Sprintf("{%d}", c.thread.TID)) {
+		sentence += fmt.Sprintf(" It is mostly %s (%.0f %%).", c.name(), 100*c.share)
 	}
-	if by := HeldText(woken, targets); by != "" {
-		sentence += " The waits are ended by " + by + "."
+	if who := HeldText(by.HeldBy, targets); who != "" {
+		sentence += " Held meanwhile by " + who + "."
+	}
+	if who := HeldText(by.WokenBy, targets); who != "" {
+		sentence += " The waits are ended by " + who + "."
 	}
 	return sentence
+}
+
+// computing is the thread that does most of the computing, where others could; nil if there is none.
+func (by By) computing(targets []Target) *crowd {
+	threads := 0
+	for _, t := range targets {
+		threads += t.Threads
+	}
+	if threads < 2 || len(by.ComputedBy) == 0 || by.ComputedBy[0].Share < mostlyOne {
+		return nil
+	}
+	return crowdsOf(by.ComputedBy[:1], targets)[0]
 }
 
 // HeldText writes who had a lock or ended waits, those that did it most first; "" if nobody is known. Threads that did the same are

@@ -23,3 +23,30 @@ func TestHeldText(t *testing.T) {
 		}
 	}
 }
+
+// TestTold: one thread of several that does most of the computing is named, once.
+func TestTold(t *testing.T) {
+	computed := func(share Number) By {
+		return By{ComputedBy: []Held{{"thr_8{sweep-1}", "", share}, {"thr_9{sweep-0}", "", 1 - share}}}
+	}
+	const said = "f uses 56 %."
+	for _, c := range []struct {
+		by       By
+		sentence string
+		threads  int
+		want     string
+	}{
+		{computed(0.89), said, 3, said + " It is mostly thread sweep-1 (89 %)."},
+		{computed(0.55), said, 3, said},
+		{computed(0.95), "f uses 56 % in thread sweep-1.", 3, "f uses 56 % in thread sweep-1."},
+		{computed(1), said, 1, said},
+		{By{ComputedBy: []Held{{"srv{4}/thr_4{srv}", "", 1}}}, "f uses 56 % in process srv{4}.", 3, "f uses 56 % in process srv{4}."},
+		{By{ComputedBy: []Held{{"srv{4}/thr_4{srv}", "", 1}}}, said, 3, said + " It is mostly srv(4) (100 %)."},
+		{By{}, said, 3, said},
+		{By{HeldBy: []Held{{"thr_8", "", 0.5}}, WokenBy: []Held{{"the network", "", 1}}}, said, 3, said + " Held meanwhile by thread 8 (50 %). The waits are ended by the network (100 %)."},
+	} {
+		if got := c.by.Told(c.sentence, []Target{{PID: 7, Exe: "/srv", Threads: c.threads}}); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}

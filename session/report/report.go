@@ -112,19 +112,25 @@ type Bottleneck struct {
 	Severity Number  `json:"severity"`
 	Source   *Source `json:"source"` // null if unknown
 	Object   string  `json:"object,omitempty"`
-	HeldBy   []Held  `json:"held_by,omitempty"`
-	WokenBy  []Held  `json:"woken_by,omitempty"`
+	By
 	// ExplainedBy is the node of the finding that the threads wait for; 0 if there is none.
 	ExplainedBy int `json:"explained_by,omitempty"`
 	// Advice is what to do about it, as the hypothesis explains it; "" if it does not.
 	Advice string `json:"advice,omitempty"`
 }
 
-// A Held is a thread that had the lock of a bottleneck while others waited for it, or one that ended their waits.
+// By are the threads that a bottleneck is about, those with the largest shares first.
+type By struct {
+	HeldBy     []Held `json:"held_by,omitempty"`     // who had its lock
+	WokenBy    []Held `json:"woken_by,omitempty"`    // who ended the waits
+	ComputedBy []Held `json:"computed_by,omitempty"` // who computes there
+}
+
+// A Held is a thread that had the lock of a bottleneck while others waited for it, one that ended their waits, or one that computes.
 type Held struct {
 	Thread   string `json:"thread"`
 	Function string `json:"function,omitempty"` // where it was mostly meanwhile
-	Share    Number `json:"share"`              // of the looks at threads that waited, 0..1
+	Share    Number `json:"share"`              // of the looks at threads that waited, or of the samples there, 0..1
 }
 
 // A Source is a place in a source file.

@@ -40,8 +40,8 @@ func sample() *Report {
 		},
 		Bottlenecks: []Bottleneck{{Node: 7, Sentence: "Threads wait 72 % of their time for <cache_lock>.", Chain: []int{1, 3, 7},
 			Severity: 0.72, Source: &Source{File: "cache.c", Line: 41}, Object: "cache_lock",
-			HeldBy: []Held{{"thr_7{writer}", "cache.c/rebuild", 0.81}, {"thr_8", "", 0.1}, {"thr_9", "a.c/b", 0.05}, {"thr_10", "a.c/b", 0.01}}, Advice: "Hold it shorter."},
-			{Node: 3, Sentence: "Another.", Severity: 0.3, Advice: "Hold it shorter.", WokenBy: []Held{{"thr_7{writer}", "cache.c/rebuild", 0.9}}}},
+			By: By{HeldBy: []Held{{"thr_7{writer}", "cache.c/rebuild", 0.81}, {"thr_8", "", 0.1}, {"thr_9", "a.c/b", 0.05}, {"thr_10", "a.c/b", 0.01}}}, Advice: "Hold it shorter."},
+			{Node: 3, Sentence: "Another.", Severity: 0.3, Advice: "Hold it shorter.", By: By{WokenBy: []Held{{"thr_7{writer}", "cache.c/rebuild", 0.9}}}}},
 		Notes: []Bottleneck{{Node: 8, Sentence: "Threads wait for the writer.", Severity: 0.4, ExplainedBy: 7}, {Node: 2, Sentence: "A little.", Severity: 0.01},
 			{Node: 1, Sentence: "Threads wait for those.", ExplainedBy: 8}},
 		Pairs: []Pair{{Metric: "procedure_calls", Focus: Focus{"Code": "/Code/cache.c/lookup"}, Unit: "calls/s", Sum: 4e7,
@@ -87,7 +87,7 @@ func TestGoldenText(t *testing.T) {
 	var b bytes.Buffer
 	r := sample()
 	for i, n := range r.Bottlenecks {
-		r.Bottlenecks[i].Sentence = Told(n.Sentence, n.HeldBy, n.WokenBy, r.Targets)
+		r.Bottlenecks[i].Sentence = n.Told(n.Sentence, r.Targets)
 	}
 	if err := r.WriteText(&b); err != nil {
 		t.Fatal(err)

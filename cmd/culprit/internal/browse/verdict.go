@@ -46,7 +46,7 @@ func newVerdict(s session.Snapshot) verdict {
 			continue
 		}
 		l := newVerdictLine(b, byID[b.Node], s.Elapsed)
-		l.Sentence = report.Told(l.Sentence, s.HeldBy[b.Node], s.WokenBy[b.Node], s.Targets)
+		l.Sentence = s.By[b.Node].Told(l.Sentence, s.Targets)
 		v.Lines = append(v.Lines, l)
 	}
 	v.RuledOut, v.Open = ruledOut(s.Nodes), notConcluded(s.Nodes)
