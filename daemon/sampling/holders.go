@@ -39,7 +39,7 @@ func (p *Profile) noteHolder(part string, now float64) {
 	at := p.ranAt(tid)
 	if call, err := kernel.Blocked(p.t.Proc.PID(), tid); name != "" && err == nil && !call.Running {
 		w := p.blocked(tid, call)
-		at = stack.OwnFunction(w.Stack.Frames(p.t.Walker))
+		at = stack.OwnFunction(p.framesOf(w))
 	}
 	p.hold(part, name, at)
 }

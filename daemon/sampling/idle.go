@@ -60,7 +60,7 @@ func (p *Profile) noteIdle(tid int, call kernel.BlockedCall, state threads.State
 }
 
 func (p *Profile) idleAt(tid int, call kernel.BlockedCall, now float64) (at idlePlace) {
-	at.function = p.functionName(ownFunction(p.blocked(tid, call).Stack.Frames(p.t.Walker)))
+	at.function = p.functionName(ownFunction(p.framesOf(p.blocked(tid, call))))
 	if p.wakers == nil {
 		return at
 	}

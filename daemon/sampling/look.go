@@ -91,7 +91,7 @@ func (j judge) waitsForLock(call kernel.BlockedCall) bool {
 // noteWaiting counts a look at a thread that waits.
 func (p *Profile) noteWaiting(tid int, call kernel.BlockedCall, now float64) {
 	w := p.blocked(tid, call)
-	frames := w.Stack.Frames(p.t.Walker)
+	frames := p.framesOf(w)
 	object, kind := p.addWait(tid, w, frames, now)
 	if p.waiting != nil {
 		p.waiting.Note(&Sample{TID: tid, Frames: frames, Blocked: true, Call: call, Object: object, Kind: kind, At: now})
@@ -101,6 +101,11 @@ func (p *Profile) noteWaiting(tid int, call kernel.BlockedCall, now float64) {
 // blocked is a blocked thread, with its stack.
 func (p *Profile) blocked(tid int, call kernel.BlockedCall) *waits.Thread {
 	return &waits.Thread{Target: p.t, Call: call, Stack: waits.StackOf(p.t.Proc, call), Ready: p.requests.waitOf(tid, call)}
+}
+
+// framesOf are the functions on the stack of a blocked thread, with those that have ended in a jump.
+func (p *Profile) framesOf(w *waits.Thread) []stack.Frame {
+	return p.jumps.Restore(w.Stack.Frames(p.t.Walker))
 }
 
 // addWait counts a sample of a thread that waits, and returns what for.
@@ -126,7 +131,7 @@ func (p *Profile) pollBlocked(tid int, call kernel.BlockedCall, state threads.St
 			return
 		}
 		w := p.blocked(tid, call)
-		frames := w.Stack.Frames(p.t.Walker)
+		frames := p.framesOf(w)
 		again, err := kernel.Blocked(p.t.Proc.PID(), tid)
 		if err != nil {
 			return
@@ -140,7 +145,6 @@ func (p *Profile) pollBlocked(tid int, call kernel.BlockedCall, state threads.St
 }
 
 func (p *Profile) noteBlocked(tid int, w *waits.Thread, state threads.State, frames []stack.Frame, now float64) {
-	frames = p.jumps.Restore(frames)
 	x := Sample{TID: tid, Frames: frames, Blocked: true, Idle: state == threads.Idle || p.isHalted(tid), Call: w.Call, At: now}
 	if !x.Idle {
 		x.Object, x.Kind = p.addWait(tid, w, frames, now)

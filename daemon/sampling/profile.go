@@ -48,7 +48,7 @@ type Sampler interface {
 	Close() error
 }
 
-// A Receiver is given all samples, with the functions on their stacks that have ended in a jump.
+// A Receiver is given all samples.
 type Receiver interface {
 	Note(x *Sample)
 	// NeedsLook reports whether a look at a thread at a session time would tell anything new.
@@ -58,7 +58,7 @@ type Receiver interface {
 // A Sample is what one thread was doing at one moment.
 type Sample struct {
 	TID     int
-	Frames  []stack.Frame      // innermost first
+	Frames  []stack.Frame      // innermost first, with the functions that have ended in a jump
 	Blocked bool               // else it ran
 	Mode    kernel.Mode        // of a thread that ran
 	Idle    bool               // blocked with nothing to do
@@ -72,6 +72,7 @@ type Sample struct {
 func New(c Config) *Profile {
 	p := &Profile{wakers: c.Wakers, unfed: c.Unfed}
 	p.Counts.init(c.Target)
+	p.jumps = stack.TailCallsOf(p.t.Program)
 	p.requests.init(p.t.Proc)
 	hz := sampleHz
 	if c.Receiver != nil {
@@ -85,9 +86,7 @@ func New(c Config) *Profile {
 }
 
 // Receive has a receiver be given the samples from now on.
-func (p *Profile) Receive(r Receiver) {
-	p.receiver, p.jumps = r, stack.TailCallsOf(p.t.Program)
-}
+func (p *Profile) Receive(r Receiver) { p.receiver = r }
 
 // ReceiveWaiting has a receiver be given the looks at threads that wait, from now on.
 func (p *Profile) ReceiveWaiting(r Receiver) { p.waiting = r }
@@ -143,9 +142,8 @@ func (p *Profile) CannotLook() error {
 
 // Take counts a sample that perf has taken.
 func (p *Profile) Take(s *kernel.Sample) {
-	frames := p.t.Walker.Walk(regsOf(s), stack.Cached(s.StackAddr, s.Stack, nil))
+	frames := p.jumps.Restore(p.t.Walker.Walk(regsOf(s), stack.Cached(s.StackAddr, s.Stack, nil)))
 	if p.receiver != nil {
-		frames = p.jumps.Restore(frames)
 		p.receiver.Note(&Sample{TID: s.TID, Frames: frames, Mode: s.Mode})
 	}
 	p.add(kindsRunning[s.Mode], s.TID, frames, "")

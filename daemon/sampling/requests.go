@@ -91,7 +91,7 @@ func (p *Profile) within(call kernel.BlockedCall, kind readiness.Kind, now float
 	default:
 		return false
 	}
-	frames := waits.StackOf(p.t.Proc, call).Frames(p.t.Walker)
+	frames := p.jumps.Restore(waits.StackOf(p.t.Proc, call).Frames(p.t.Walker))
 	path := pathOf(frames)
 	others := p.requests.note(path, now)
 	p.mu.Lock()

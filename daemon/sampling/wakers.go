@@ -161,7 +161,7 @@ func (p *Profile) Where(tid int) (function string, works bool) {
 	at := p.ranAt(tid)
 	call, err := kernel.Blocked(p.t.Proc.PID(), tid)
 	if err == nil && !call.Running {
-		at = stack.OwnFunction(p.blocked(tid, call).Stack.Frames(p.t.Walker))
+		at = stack.OwnFunction(p.framesOf(p.blocked(tid, call)))
 	}
 	return p.functionName(at), err == nil && call.Running && p.t.Threads.Runs(tid)
 }
