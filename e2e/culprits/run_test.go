@@ -170,7 +170,7 @@ func TestJudgeAll(t *testing.T) {
 }
 
 // sure are programs whose causes are found in any case, of all kinds: with them the runner itself is tested.
-var sure = "^(sessionlock|hotloop|fsynclog|spreadcpu|idleworkers|access_log)$"
+var sure = "^(sessionlock|hotloop|fsynclog|spreadcpu|idleworkers|access_log|stdiolock)$"
 
 // TestSureOnes runs the real culprit. One of them may go wrong on a machine that has other things to do.
 func TestSureOnes(t *testing.T) {
@@ -181,7 +181,7 @@ func TestSureOnes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(subjects) != 6 {
+	if len(subjects) != 7 {
 		t.Errorf("%d programs", len(subjects))
 	}
 	var b strings.Builder
