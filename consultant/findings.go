@@ -56,7 +56,7 @@ func (s *Search) findings() []finding {
 	return list
 }
 
-// merge drops what c says better. What c says of the whole program is told along with the places that have the time.
+// merge drops what c says better. What c says of the whole program, or of a wider place, is told along with the places that have the time.
 func (c *finding) merge(all []*finding, dropped map[*finding]bool) {
 	var places []*finding
 	told := 0.0
@@ -65,7 +65,8 @@ func (c *finding) merge(all []*finding, dropped map[*finding]bool) {
 			continue
 		}
 		switch {
-		case c.node.focus.IsWhole() && !f.node.focus.IsWhole(), c.node.hyp.at != "" && c.node.focus == f.node.focus:
+		case c.node.focus.IsWhole() && !f.node.focus.IsWhole(), c.node.hyp.at != "" && c.node.focus == f.node.focus,
+			c.node.hyp.at != "" && f.stake >= explains*c.stake && f.node.isPast(c.node.focus):
 			places, told = append(places, f), told+f.stake
 		case f.node.leadsBy(c.node) && c.stake >= explains*f.stake:
 			dropped[f] = true
@@ -75,10 +76,20 @@ func (c *finding) merge(all []*finding, dropped map[*finding]bool) {
 		return
 	}
 	for _, f := range places {
-		f.reasons, dropped[c] = append(f.reasons, c.node), true
+		dropped[c] = true
+		f.giveReason(c.node)
 		if (len(places) == 1 || c.node.hyp.at != "") && (f.because == nil || c.node.hyp.isBelow(f.because.hyp)) {
 			f.because = c.node
 		}
+	}
+}
+
+// giveReason has a reason told with a finding: of one hypothesis once, as it is at the finding's own place if it was tested there.
+func (f *finding) giveReason(n *node) {
+	if i := slices.IndexFunc(f.reasons, func(r *node) bool { return r.hyp == n.hyp }); i < 0 {
+		f.reasons = append(f.reasons, n)
+	} else if n.focus == f.node.focus {
+		f.reasons[i] = n
 	}
 }
 
@@ -94,7 +105,12 @@ func (h *hypothesis) isBelow(other *hypothesis) bool {
 
 // leadsBy tells whether the place of a node, or one on the way to it, is that of another node, or has it as a part.
 func (n *node) leadsBy(c *node) bool {
-	return n.focus.Covers(c.focus) || n.isBelow(func(p *node) bool { return p.hyp == n.hyp && p.focus == c.focus })
+	return n.focus.Covers(c.focus) || n.isPast(c.focus)
+}
+
+// isPast tells whether a place is on the way to a node.
+func (n *node) isPast(place grid.Focus) bool {
+	return n.isBelow(func(p *node) bool { return p.hyp == n.hyp && p.focus == place })
 }
 
 // stake is the share of the program's active time that would be gained at most if what the node found were mended: it makes nodes

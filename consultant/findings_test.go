@@ -2,6 +2,7 @@ package consultant
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,6 +53,47 @@ func TestOneThingOnce(t *testing.T) {
 		}
 		if c.count == 1 && !strings.HasPrefix(found[0].Sentence, "log ") {
 			t.Errorf("%s: %s", name, found[0].Sentence)
+		}
+	}
+}
+
+// TestReasonAtAWiderPlace: what is said of an object at a function is told at the function below it that has most of the time, once; where that has
+// little of it, it stands for itself.
+func TestReasonAtAWiderPlace(t *testing.T) {
+	wait := &hypothesis{name: "Waits"}
+	hot := &hypothesis{name: "HotObject", parent: wait, at: "object"}
+	object := grid.Whole().Refine(grid.SyncObject, "Mutex", "m")
+	outer, inner := object.Refine(grid.Code, "a.c", "outer"), object.Refine(grid.Code, "a.c", "inner")
+	whole := &phase{}
+	for name, c := range map[string]struct {
+		stake     float64 // of the inner function
+		wider     bool    // the reason at the outer function stays
+		reasonsAt []grid.Focus
+	}{
+		"most of it": {0.7, false, []grid.Focus{inner}},
+		"little":     {0.1, true, nil},
+	} {
+		above := &node{nodeKey: nodeKey{hyp: wait, focus: outer, phase: whole}}
+		deeper := &finding{node: &node{nodeKey: nodeKey{hyp: wait, focus: inner, phase: whole}, place: place{parents: []*node{above}}}, stake: c.stake}
+		wider := &finding{node: &node{nodeKey: nodeKey{hyp: hot, focus: outer, phase: whole}, place: place{parents: []*node{above}}}, stake: 0.72}
+		own := &finding{node: &node{nodeKey: nodeKey{hyp: hot, focus: inner, phase: whole}, place: place{parents: []*node{deeper.node}}}, stake: c.stake}
+		all := []*finding{wider, deeper}
+		if c.reasonsAt != nil {
+			all = append(all, own)
+		}
+		dropped := map[*finding]bool{}
+		for _, f := range all {
+			f.merge(all, dropped)
+		}
+		if dropped[wider] == c.wider || dropped[deeper] != c.wider {
+			t.Errorf("%s: the wider reason is dropped: %v, the place: %v", name, dropped[wider], dropped[deeper])
+		}
+		var at []grid.Focus
+		for _, r := range deeper.reasons {
+			at = append(at, r.focus)
+		}
+		if !slices.Equal(at, c.reasonsAt) {
+			t.Errorf("%s: reasons at %v, want %v", name, at, c.reasonsAt)
 		}
 	}
 }
