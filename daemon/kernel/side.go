@@ -83,11 +83,26 @@ func hasBothEnds(pid, fd int) bool {
 		if err != nil || n == fd {
 			continue
 		}
-		if other, ok := socketInode(pid, n); ok && (other == inode+1 || other+1 == inode) {
+		if other, ok := socketInode(pid, n); ok && (other == inode+1 || other+1 == inode) && isNameless(pid, n) {
 			return true
 		}
 	}
 	return len(names) == mostDescriptors
+}
+
+// isNameless tells whether a descriptor may be an end of a pair: a socket without names.
+func isNameless(pid, fd int) bool {
+	own, err := copyFD(pid, fd)
+	if err != nil {
+		return true
+	}
+	defer unix.Close(own)
+	local, err := unix.Getsockname(own)
+	if err != nil {
+		return true
+	}
+	peer, err := unix.Getpeername(own)
+	return err == nil && addressText(local) == "" && addressText(peer) == ""
 }
 
 // socketInode is the number of the socket that a descriptor is; ok is false if it is none.
