@@ -54,11 +54,14 @@ int main(void)
 	memory = mmap(NULL, (size_t)PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED || madvise(memory, (size_t)PAGES * PAGE, MADV_NOHUGEPAGE) != 0)
 		target_bad("memory: %s", strerror(errno));
-	uint64_t slice = 20000000, sum = 0;
+	uint64_t slice = 20000000, computed = 0, asked = 0, touched = 0;
 	while (target_running()) {
-		sum += compute(target_now_ns() + slice) != 0;
-		sum += ask(target_now_ns() + slice) != 0;
-		sum += touch(target_now_ns() + slice) != 0;
+		computed += compute(target_now_ns() + slice) != 0;
+		asked += ask(target_now_ns() + slice);
+		touched += touch(target_now_ns() + slice);
 	}
-	return target_finish(sum > 0);
+	target_count("computed", computed);
+	target_count("asked", asked);
+	target_count("touched", touched);
+	return target_finish(computed > 0);
 }

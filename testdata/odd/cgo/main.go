@@ -88,6 +88,9 @@ func main() {
 			time.Sleep(time.Millisecond)
 		}
 	}()
+	for units.Load() == 0 { // else one that is told to stop at once has done nothing
+		time.Sleep(time.Millisecond)
+	}
 	fmt.Println("READY", os.Getpid())
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() && in.Text() != "stop" {
