@@ -77,5 +77,7 @@ int main(int argc, char **argv)
 	on = 0;
 	pthread_join(w, NULL);
 	pthread_join(r, NULL);
+	target_count("sent", sent);
+	target_count("received", received);
 	return target_finish(sent > 0);
 }
