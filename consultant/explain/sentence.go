@@ -91,7 +91,7 @@ var placeholder = regexp.MustCompile(`\{[a-z]+\}`)
 // Sentence says what was found, one idea a sentence: the label of the hypothesis with its placeholders filled in and what of the focus the
 // label does not name, the share in units, what is known besides, and the evidence.
 func (f Finding) Sentence() string {
-	text := capital(f.Statement(), !strings.HasPrefix(f.label(), "{") || !f.OfCode)
+	text := capital(f.Statement(), !strings.HasPrefix(f.label(), "{function}") || !f.OfCode)
 	if f.Within != "" {
 		text += " (" + f.Within + ")"
 	}

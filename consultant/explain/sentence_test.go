@@ -16,6 +16,7 @@ func TestSentence(t *testing.T) {
 	}
 	for want, change := range map[string]func(f *Finding){
 		"Threads wait 72 % for mutex cache_lock in lookup (cache.c:45). Since 3.1 s, 99 % sure (46 bins, threshold 20 %).": func(*Finding) {},
+		"Mutex cache_lock alone takes 72 % in lookup (cache.c:45). Since 3.1 s, 99 % sure (46 bins, threshold 20 %).":      func(f *Finding) { f.Label = "{object} alone takes {percent}" },
 		"Threads wait 72 % for mutex cache_lock in lookup. Since 3.1 s, 99 % sure (46 bins, threshold 20 %).":              func(f *Finding) { f.File = "" },
 		"Threads wait 72 % for other threads in lookup (cache.c:45) (in Subsystem store). Since 3.1 s in phase a\\x1bb, 99 % sure (46 bins, threshold 20 %).": func(f *Finding) {
 			f.Object, f.Within, f.Phase = "", "in Subsystem store", "a\x1bb"
