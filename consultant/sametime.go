@@ -61,14 +61,14 @@ func (s *Search) gather(deepest []*node) (rest []*node, gathered []*finding) {
 	return rest, gathered
 }
 
-// placeOf is the true node without the object of a node; nil if the node chooses no object, or there is none such. The thread that has all of what
-// is waited for an object is a part of the object.
+// placeOf is the true node without the object of a node; nil if the node chooses no object, or there is none such. The thread in which a
+// function has all of its waits for an object is a part of the object.
 func (s *Search) placeOf(n *node) *node {
 	if !n.hyp.fraction || !n.hyp.Additive() || n.focus.Depth(grid.SyncObject)+n.focus.Depth(grid.IO) == 0 {
 		return nil
 	}
 	focus := n.focus
-	if m := s.trueAt(n, focus.Refine(grid.Process)); m != nil && n.est.Value >= wholeShare*m.est.Value {
+	if m := s.trueAt(n, focus.Refine(grid.Process)); m != nil && focus.Depth(grid.Code) > 0 && n.est.Value >= wholeShare*m.est.Value {
 		focus = m.focus
 	}
 	return s.trueAt(n, focus.Refine(grid.SyncObject).Refine(grid.IO))
