@@ -237,11 +237,15 @@ func (t *Table) Idle(tid int) (own, others float64) {
 	return r.idle(t.span)
 }
 
-// leastRun is the part of the time for which a thread is not blocked that it must run for more than waiting for a CPU.
-const leastRun = 0.2
+const (
+	// leastRun is the part of the time for which a thread is not blocked that it must run for more than waiting for a CPU.
+	leastRun = 0.2
+	// leastWork is the part of all time that a thread must run for others to have waited for its work.
+	leastWork = 0.15
+)
 
-// Runs tells whether a thread that was not blocked mostly ran, as of the last two refreshes: where CPUs are busy, one that has little to do waits for
-// them nearly all of that time.
+// Runs tells whether others can have waited for the work of a thread, as of the last two refreshes. Where CPUs are busy, one that has little to do
+// waits for them nearly all of the time for which it is not blocked, and it is often seen so: whoever looks has a CPU himself.
 func (t *Table) Runs(tid int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -250,7 +254,7 @@ func (t *Table) Runs(tid int) bool {
 		return false
 	}
 	run, ready := r.Times.Run-r.Prev.Run, r.Times.RunQueueWait-r.Prev.RunQueueWait
-	return run.Seconds() >= leastRun*(run+ready).Seconds()
+	return run.Seconds() >= max(leastRun*(run+ready).Seconds(), leastWork*t.span)
 }
 
 // RunsLong tells whether a thread ran for a millisecond or more at a time, on average between the last two refreshes; true before the first.

@@ -271,7 +271,7 @@ func TestRuns(t *testing.T) {
 	for _, c := range []struct {
 		run, ready time.Duration
 		want       bool
-	}{{time.Second, 0, true}, {time.Second, 2 * time.Second, true}, {10 * time.Millisecond, time.Second, false}, {0, 0, true}} {
+	}{{time.Second, 0, true}, {time.Second, 2 * time.Second, true}, {10 * time.Millisecond, time.Second, false}, {500 * time.Millisecond, 0, false}, {0, 0, false}} {
 		tt := newTable(nil)
 		tt.Update(1, []kernel.ThreadTimes{ran(7, 1, 0, 0)}, 0)
 		after := ran(7, 1, 1, c.run)
