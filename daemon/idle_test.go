@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/grid"
 	"culprit/internal/testprog"
 )
 
@@ -12,15 +13,19 @@ import (
 func TestIdlePlaces(t *testing.T) {
 	p := testprog.Start(t, testprog.Build(t, "testdata/culprits/mail_queue.cc"))
 	d := attachTo(t, p.PID)
-	time.Sleep(8 * time.Second)
-	idle := d.Idle()
-	t.Logf("%+v", idle)
-	if len(idle.Places) == 0 || idle.Share < 0.8 {
-		t.Fatal("nobody is idle")
+	var idle grid.Idle
+	told := func() bool {
+		idle = d.Idle()
+		if len(idle.Places) == 0 || idle.Share < 0.8 {
+			return false
+		}
+		waits := idle.Places[0]
+		return strings.Contains(waits.Function, "submit_mail") && waits.Threads >= 2 && waits.Share >= 0.4 && strings.Contains(waits.WakesIn, "deliver_mail")
 	}
-	waits := idle.Places[0]
-	if !strings.Contains(waits.Function, "submit_mail") || waits.Threads < 2 || waits.Share < 0.4 || !strings.Contains(waits.WakesIn, "deliver_mail") {
-		t.Errorf("first is %+v", waits)
+	for began := time.Now(); !told(); time.Sleep(100 * time.Millisecond) {
+		if time.Since(began) > 15*time.Second {
+			t.Fatalf("told is %+v", idle)
+		}
 	}
 	detachClean(t, d, p.PID)
 }

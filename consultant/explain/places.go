@@ -1,10 +1,10 @@
 package explain
 
 import (
-	"regexp"
 	"strings"
 
 	"culprit/grid"
+	"culprit/internal/funcname"
 	"culprit/internal/safetext"
 	"culprit/internal/threadname"
 )
@@ -31,16 +31,10 @@ func Function(f grid.Focus) string {
 	case 1:
 		return "module " + Printable(e[0])
 	case 2:
-		return Printable(asWritten(e[1]))
+		return Printable(funcname.AsWritten(e[1]))
 	}
-	return "loop " + Printable(strings.Join(e[2:], "/")) + " of " + Printable(asWritten(e[1]))
+	return "loop " + Printable(strings.Join(e[2:], "/")) + " of " + Printable(funcname.AsWritten(e[1]))
 }
-
-// copyMarks are what compilers add to the names of copies and parts of functions.
-var copyMarks = regexp.MustCompile(`(\.(isra|constprop|part|cold|lto_priv|llvm)\.[0-9]+)+$`)
-
-// asWritten is the name of a function as it is in the source.
-func asWritten(name string) string { return copyMarks.ReplaceAllString(name, "") }
 
 // Object names the lock, file or other object of a focus: "mutex cache_lock"; "" if the focus has none.
 func Object(f grid.Focus) string {

@@ -32,12 +32,21 @@ type Reader struct {
 	PID    int
 	Memory Memory
 
+	sides   map[string]sideAt // by the link of a descriptor, which names the socket
 	ports   map[int]bool
 	portsAt time.Time
 }
 
-// portsFor is for how long the ports at which the process's network namespace listens are believed.
-const portsFor = 5 * time.Second
+const (
+	portsFor  = 5 * time.Second // for which the ports at which the process's network namespace listens are believed
+	sideFor   = 2 * time.Second // for which the side of a socket is: one that had none may be connected meanwhile
+	mostSides = 1 << 12
+)
+
+type sideAt struct {
+	side kernel.Side
+	at   time.Time
+}
 
 // Of tells what a blocked thread waits for in a call.
 func (r *Reader) Of(call kernel.BlockedCall) Wait {
@@ -74,7 +83,7 @@ func (r *Reader) weigh(fds []int) Wait {
 			if w.FD < 0 {
 				w.FD = fd
 			}
-			if r.side(fd) == kernel.Connected {
+			if r.side(fd, link) == kernel.Connected {
 				answers++
 			} else {
 				others++
@@ -121,12 +130,21 @@ func isTimer(link string) bool {
 	return false
 }
 
-// side is which end of a connection a socket is; what cannot be told is no answer.
-func (r *Reader) side(fd int) kernel.Side {
+// side is which end of a connection a socket is, by its descriptor and the link of that; what cannot be told is no answer. What was told is believed
+// for a while: the descriptors of the process have to be looked through for the other end of a pair.
+func (r *Reader) side(fd int, link string) kernel.Side {
+	now := time.Now()
+	if known, ok := r.sides[link]; ok && now.Sub(known.at) <= sideFor {
+		return known.side
+	}
 	side, err := kernel.SocketSide(r.PID, fd, r.listens)
 	if err != nil {
 		return kernel.NoSide
 	}
+	if r.sides == nil || len(r.sides) >= mostSides {
+		r.sides = map[string]sideAt{}
+	}
+	r.sides[link] = sideAt{side, now}
 	return side
 }
 

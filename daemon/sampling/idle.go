@@ -42,9 +42,9 @@ const (
 func (p *Profile) noteIdle(tid int, call kernel.BlockedCall, state threads.State, now float64) {
 	isIdle := state == threads.Idle
 	// Threads are looked at in turn: one of them by chance, since the first that is due may always be the same.
-	stack := isIdle && now-p.idling.at >= idleEvery && rand.IntN(max(p.t.Threads.Count(), 1)) == 0
+	due := isIdle && now-p.idling.at >= idleEvery && rand.IntN(max(p.t.Threads.Count(), 1)) == 0
 	var at idlePlace
-	if stack {
+	if due {
 		p.idling.at = now
 		at = p.idleAt(tid, call, now)
 	}
@@ -54,7 +54,7 @@ func (p *Profile) noteIdle(tid int, call kernel.BlockedCall, state threads.State
 	if isIdle {
 		p.idling.idle++
 	}
-	if stack {
+	if due {
 		p.idling.note(at, tid)
 	}
 }

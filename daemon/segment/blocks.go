@@ -50,19 +50,17 @@ func (s *Segment) Store(slot int, off int32, v uint64) { atomic.StoreUint64(s.wo
 
 // SlotOf finds the block of a thread pointer, or claims one as a trampoline would. Only while the target is stopped.
 func (s *Segment) SlotOf(threadPointer uint64) int {
-	i := s.Geometry.Slot(threadPointer)
-	for range trampoline.SlotProbes {
-		switch s.Load(i, 0) {
-		case threadPointer:
-			return i
-		case 0:
-			s.Store(i, 0, threadPointer)
-			s.Claims()[i] = 1
-			return i
-		}
-		i = (i + 1) % s.Slots
+	passed, has := s.passed(threadPointer)
+	slot := (s.Geometry.Slot(threadPointer) + len(passed)) % s.Slots
+	switch {
+	case has:
+		return slot
+	case len(passed) == trampoline.SlotProbes:
+		return s.Slots
 	}
-	return s.Slots
+	s.Store(slot, 0, threadPointer)
+	s.Claims()[slot] = 1
+	return slot
 }
 
 // Used lists the slots that were ever claimed, the overflow block among them. The bytes belong to the target: any non-zero one counts.
@@ -127,7 +125,7 @@ func (s *Segment) Recycle(live map[uint64]bool, silence func(slot int), freed fu
 		}
 		silence(slot)
 		if !needed[slot] {
-			freed(s.Load(slot, 0))
+			freed(fs)
 			s.Store(slot, 0, 0)
 		}
 	}

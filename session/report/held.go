@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"culprit/internal/funcname"
 	"culprit/internal/threadname"
 )
 
@@ -62,7 +63,7 @@ func HeldText(holders []Held, targets []Target) string {
 	for _, c := range crowds[:min(len(crowds), fewHolders)] {
 		s := fmt.Sprintf("%s (%.0f %%", c.name(), 100*c.share)
 		if c.function != "" {
-			s += ", in " + withoutParameters(c.function)
+			s += ", in " + funcname.Brief(c.function)
 		}
 		parts = append(parts, s+")")
 	}

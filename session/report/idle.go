@@ -2,9 +2,9 @@ package report
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
+	"culprit/internal/funcname"
 	"culprit/internal/threadname"
 )
 
@@ -45,35 +45,14 @@ func (r *Report) writeIdle(b *strings.Builder) {
 func (r *Report) idleText(p IdlePlace) string {
 	text := fmt.Sprintf("%d %s", p.Threads, plural(p.Threads, "thread"))
 	if p.Function != "" {
-		text += " in " + withoutParameters(p.Function)
+		text += " in " + funcname.Brief(p.Function)
 	}
 	if p.Waker == "" {
 		return text
 	}
 	text += ", woken by " + threadname.Read(p.Waker, programsOf(r.Targets)).String()
 	if p.WakesIn != "" {
-		text += " in " + withoutParameters(p.WakesIn)
+		text += " in " + funcname.Brief(p.WakesIn)
 	}
 	return text
-}
-
-// partOfName ends what stands before a bracket that belongs to a name: "operator()", "(anonymous namespace)::f", "pkg.(*T).Get".
-var partOfName = regexp.MustCompile(`(^|[/.:]|operator)$`)
-
-// withoutParameters is the name of a C++ function without its parameters, and what the compiler says of a copy; any other name is as it was.
-func withoutParameters(function string) string {
-	depth := 0
-	for i, c := range function {
-		switch c {
-		case '<':
-			depth++
-		case '>':
-			depth--
-		case '(':
-			if before := function[:i]; depth == 0 && !partOfName.MatchString(before) {
-				return before
-			}
-		}
-	}
-	return function
 }

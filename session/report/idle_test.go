@@ -31,15 +31,3 @@ Lately the threads had nothing to do for 97 % of their time. They waited for oth
 		t.Errorf("of a program that works: %s", b.String())
 	}
 }
-
-func TestWithoutParameters(t *testing.T) {
-	for name, want := range map[string]string{
-		"a.c/f": "a.c/f", "a.cc/f(int)": "a.cc/f", "a.cc/(anonymous namespace)::f(int)": "a.cc/(anonymous namespace)::f",
-		"a.cc/A<int (*)(char)>::g(int) const": "a.cc/A<int (*)(char)>::g", "a.cc/A::operator()(int)": "a.cc/A::operator()", "m/(*T).Get": "m/(*T).Get",
-		"m/pkg.(*T).Get": "m/pkg.(*T).Get",
-	} {
-		if got := withoutParameters(name); got != want {
-			t.Errorf("%q is %q, want %q", name, got, want)
-		}
-	}
-}

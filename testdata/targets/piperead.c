@@ -1,12 +1,7 @@
 /* A reader is blocked in read on a pipe most of the time; its writer is slow on purpose.
  * piperead [microseconds between messages] */
 #include "target.h"
-#include <pthread.h>
-
-static int ends[2];
-static long pause_us = 5000;
-static volatile int on = 1;
-static uint64_t sent, received;
+#include "pipe.h"
 
 NOINLINE int receive(uint64_t *message)
 {
@@ -43,22 +38,7 @@ static void *reader(void *arg)
 
 int main(int argc, char **argv)
 {
-	pthread_t r, w;
-	sigset_t term;
-	target_start();
-	pause_us = target_arg(argc, argv, 1, pause_us);
-	if (pipe(ends) != 0)
-		target_bad("pipe: %s", strerror(errno));
-	sigemptyset(&term); /* the reader's read must not see SIGTERM */
-	sigaddset(&term, SIGTERM);
-	pthread_sigmask(SIG_BLOCK, &term, NULL);
-	pthread_create(&r, NULL, reader, NULL);
-	pthread_create(&w, NULL, writer, NULL);
-	pthread_sigmask(SIG_UNBLOCK, &term, NULL);
-	target_wait_stop();
-	on = 0;
-	pthread_join(w, NULL);
-	pthread_join(r, NULL);
+	pipe_run(argc, argv, reader, writer);
 	if (sent != received)
 		target_bad("%llu sent, %llu received", (unsigned long long)sent, (unsigned long long)received);
 	target_count("receive", received + 1);

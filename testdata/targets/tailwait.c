@@ -2,12 +2,7 @@
  * it waits none of them has a frame on the stack.
  * tailwait [microseconds between messages] */
 #include "target.h"
-#include <pthread.h>
-
-static int ends[2];
-static long pause_us = 5000;
-static volatile int on = 1;
-static uint64_t sent, received;
+#include "pipe.h"
 
 NOINLINE ssize_t receive(uint64_t *message) { return read(ends[0], message, sizeof *message); }
 
@@ -61,22 +56,7 @@ static void *reader(void *arg)
 
 int main(int argc, char **argv)
 {
-	pthread_t r, w;
-	sigset_t term;
-	target_start();
-	pause_us = target_arg(argc, argv, 1, pause_us);
-	if (pipe(ends) != 0)
-		target_bad("pipe: %s", strerror(errno));
-	sigemptyset(&term); /* the reader's read must not see SIGTERM */
-	sigaddset(&term, SIGTERM);
-	pthread_sigmask(SIG_BLOCK, &term, NULL);
-	pthread_create(&r, NULL, reader, NULL);
-	pthread_create(&w, NULL, writer, NULL);
-	pthread_sigmask(SIG_UNBLOCK, &term, NULL);
-	target_wait_stop();
-	on = 0;
-	pthread_join(w, NULL);
-	pthread_join(r, NULL);
+	pipe_run(argc, argv, reader, writer);
 	target_count("sent", sent);
 	target_count("received", received);
 	return target_finish(sent > 0);
