@@ -20,6 +20,7 @@ type Snapshot struct {
 	Nodes       []consultant.Node
 	Bottlenecks []consultant.Bottleneck
 	By          map[int]report.By // which threads the bottlenecks are about, by node
+	Idle        *report.Idle      // where threads had nothing to do; nil if that is not known
 	Status      string            // what is being tested now, or why the search waits
 	Settled     bool
 	Searching   bool // false with --no-search
@@ -38,6 +39,7 @@ func (s *Session) Snapshot() Snapshot {
 		snap.Nodes, snap.Bottlenecks = s.search.Answer()
 		snap.Status = s.search.Status()
 		snap.By = whose(snap.Bottlenecks)
+		snap.Idle = idleReport(s.daemon.Idle())
 	}
 	return snap
 }

@@ -31,18 +31,31 @@ const (
 
 // writeIdle says what the threads did where nothing was found, if they mostly had nothing to do.
 func (r *Report) writeIdle(b *strings.Builder) {
-	if r.Idle == nil || r.Idle.Share < mostlyIdle {
+	said, places := r.Idle.Told(r.Targets)
+	if said == "" {
 		return
 	}
-	fmt.Fprintf(b, "Lately the threads had nothing to do for %.0f %% of their time. They waited for other threads, for input, or until a time:\n", 100*r.Idle.Share)
-	for _, p := range r.Idle.Places[:min(len(r.Idle.Places), fewIdlePlaces)] {
-		if p.Share >= leastIdle {
-			fmt.Fprintf(b, "  %.0f %%: %s\n", 100*p.Share, r.idleText(p))
-		}
+	b.WriteString(said + "\n")
+	for _, p := range places {
+		b.WriteString("  " + p + "\n")
 	}
 }
 
-func (r *Report) idleText(p IdlePlace) string {
+// Told says for what part of their time the threads of the targets had nothing to do, and where; said is "" if that was not most of it, or is not
+// known.
+func (i *Idle) Told(targets []Target) (said string, places []string) {
+	if i == nil || i.Share < mostlyIdle {
+		return "", nil
+	}
+	for _, p := range i.Places[:min(len(i.Places), fewIdlePlaces)] {
+		if p.Share >= leastIdle {
+			places = append(places, fmt.Sprintf("%.0f %%: %s", 100*p.Share, p.text(targets)))
+		}
+	}
+	return fmt.Sprintf("Lately the threads had nothing to do for %.0f %% of their time. They waited for other threads, for input, or until a time:", 100*i.Share), places
+}
+
+func (p IdlePlace) text(targets []Target) string {
 	text := fmt.Sprintf("%d %s", p.Threads, plural(p.Threads, "thread"))
 	if p.Function != "" {
 		text += " in " + funcname.Brief(p.Function)
@@ -50,7 +63,7 @@ func (r *Report) idleText(p IdlePlace) string {
 	if p.Waker == "" {
 		return text
 	}
-	text += ", woken by " + threadname.Read(p.Waker, programsOf(r.Targets)).String()
+	text += ", woken by " + threadname.Read(p.Waker, programsOf(targets)).String()
 	if p.WakesIn != "" {
 		text += " in " + funcname.Brief(p.WakesIn)
 	}

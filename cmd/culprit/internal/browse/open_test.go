@@ -7,6 +7,7 @@ import (
 
 	"culprit/consultant"
 	"culprit/session"
+	"culprit/session/report"
 )
 
 // TestNotConcluded: what has a value and is not ruled out for a reason is listed with it, and not among what is ruled out.
@@ -21,6 +22,18 @@ func TestNotConcluded(t *testing.T) {
 	}
 	if len(v.RuledOut) != 1 || !strings.HasPrefix(v.RuledOut[0], "Busy ") {
 		t.Errorf("ruled out: %q", v.RuledOut)
+	}
+}
+
+// TestIdleIsTold: where nothing was found the screen says where threads had nothing to do.
+func TestIdleIsTold(t *testing.T) {
+	s := session.Snapshot{Idle: &report.Idle{Share: 0.9, Places: []report.IdlePlace{{Function: "a.c/take_job", Threads: 3, Share: 0.8}}}}
+	if v := newVerdict(s); len(v.Idle) != 2 || !strings.Contains(v.Idle[0], "90 %") || v.Idle[1] != "80 %: 3 threads in a.c/take_job" {
+		t.Errorf("%q", v.Idle)
+	}
+	s.Bottlenecks = []consultant.Bottleneck{{Node: 3, Sentence: "b computes"}}
+	if v := newVerdict(s); v.Idle != nil {
+		t.Errorf("beside a bottleneck: %q", v.Idle)
 	}
 }
 

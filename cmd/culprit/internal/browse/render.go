@@ -83,6 +83,7 @@ func (a *app) verdictLines(w int) []line {
 		out = append(out, a.verdictLine(l, i+1, w)...)
 	}
 	out = append(out, labelled(a.theme, "Now: ", v.Now, w)...)
+	out = append(out, a.paragraphs(" Nothing to do:", v.Idle, w)...)
 	out = append(out, a.paragraphs(" True as well, but explained by another finding, or with little to gain:", v.Notes, w)...)
 	if len(v.RuledOut) > 0 {
 		out = append(out, line{}, text(a.theme.bold(), " Ruled out:", 0))

@@ -19,6 +19,7 @@ type verdict struct {
 	Now      string   // what happens now; never empty
 	RuledOut []string // hypotheses that are false for the whole program
 	Notes    []string // what is true, but would gain little
+	Idle     []string // where nothing was found and the threads had mostly nothing to do, that they had, and where
 	Open     []string // hypotheses that nothing speaks for there, and why they are not ruled out
 }
 
@@ -48,6 +49,9 @@ func newVerdict(s session.Snapshot) verdict {
 		l := newVerdictLine(b, byID[b.Node], s.Elapsed)
 		l.Sentence = s.By[b.Node].Told(l.Sentence, s.Targets)
 		v.Lines = append(v.Lines, l)
+	}
+	if said, places := s.Idle.Told(s.Targets); said != "" && len(v.Lines) == 0 {
+		v.Idle = append([]string{said}, places...)
 	}
 	v.RuledOut, v.Open = ruledOut(s.Nodes), notConcluded(s.Nodes)
 	return v
