@@ -4,24 +4,25 @@ import (
 	"time"
 
 	"culprit/consultant/history"
+	"culprit/consultant/lifecycle"
 	"culprit/grid"
 	"culprit/pcl"
 )
 
 // A State is the state of a node of the search history graph.
-type State string
+type State = lifecycle.State
 
 // The states of search.md.
 const (
-	Never      State = "never"
-	Queued     State = "queued"
-	Testing    State = "testing"
-	True       State = "true"
-	False      State = "false"
-	Deferred   State = "deferred"
-	Refused    State = "refused"
-	Pruned     State = "pruned"
-	OverBudget State = "overbudget"
+	Never      = lifecycle.Never
+	Queued     = lifecycle.Queued
+	Testing    = lifecycle.Testing
+	True       = lifecycle.True
+	False      = lifecycle.False
+	Deferred   = lifecycle.Deferred
+	Refused    = lifecycle.Refused
+	Pruned     = lifecycle.Pruned
+	OverBudget = lifecycle.OverBudget
 )
 
 // A Phase is an interval of the session for which conclusions are drawn. End is 0 while it goes on.

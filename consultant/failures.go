@@ -1,12 +1,11 @@
 package consultant
 
 import (
-	"errors"
 	"fmt"
 
 	"culprit/consultant/explain"
+	"culprit/consultant/lifecycle"
 	"culprit/grid"
-	"culprit/pcl"
 )
 
 // Nodes that cannot be measured, and those that cost too much.
@@ -20,7 +19,7 @@ const (
 // fail gives a node that cannot be measured the state that the error says.
 func (s *Search) fail(n *node, err error, now float64) {
 	reason := explain.Printable(err.Error())
-	switch kindOf(err) {
+	switch lifecycle.Of(err) {
 	case Deferred:
 		before := n.state
 		n.backoff = min(max(2*n.backoff, firstBackoff), maxBackoff)
@@ -33,7 +32,7 @@ func (s *Search) fail(n *node, err error, now float64) {
 		}
 		s.budget.ForgetErrors(n.pairs)
 	case Never:
-		n.giveUp(unmeasured(err) + ": " + reason)
+		n.giveUp(lifecycle.Unmeasured(err) + ": " + reason)
 		s.say(n, "%s", n.reason)
 		n.lookPast()
 	default:
@@ -78,30 +77,4 @@ func (s *Search) whatTakes(n *node) string {
 		text += fmt.Sprintf("; eBPF accounting at context switches alone costs %s", explain.Percent(shared))
 	}
 	return text
-}
-
-// kindOf tells what state an error of the grid means: Deferred, Never (nothing helps on this machine), or Refused.
-func kindOf(err error) State {
-	var deferred grid.ErrDeferred
-	var unsupported grid.ErrUnsupported
-	var unknown grid.ErrUnknownMetric
-	var exited grid.ErrTargetExited
-	var cannot *pcl.Unsupported
-	var noConstraint *pcl.NoConstraint
-	switch {
-	case errors.As(err, &deferred):
-		return Deferred
-	case errors.As(err, &unsupported), errors.As(err, &unknown), errors.As(err, &exited),
-		errors.As(err, &cannot), errors.As(err, &noConstraint), pcl.NothingThere(err):
-		return Never
-	}
-	return Refused
-}
-
-// unmeasured says how it is told that something could not be tested: what is not in the program at all could not be by anybody.
-func unmeasured(err error) string {
-	if pcl.NothingThere(err) {
-		return "not measurable"
-	}
-	return "not tested"
 }

@@ -98,7 +98,7 @@ func (s *Search) admit(k *node, c *refinement, tested *int) {
 		return
 	}
 	if w := s.ruledOut(k); w != nil {
-		k.skip("not tested: " + partOf(w))
+		k.skip("not tested: " + explain.PartOf(w.id, w.focus, w.est.Nothing))
 		return
 	}
 	if c.pass {
@@ -118,14 +118,6 @@ func (s *Search) ruledOut(k *node) *node {
 		}
 	}
 	return nil
-}
-
-// partOf is why a part of a false node is not tested.
-func partOf(w *node) string {
-	if w.est.Nothing {
-		return fmt.Sprintf("too little happens in %s, which it is a part of (node %d)", explain.Focus(w.focus), w.id)
-	}
-	return fmt.Sprintf("a part of %s, which is below the threshold (node %d)", explain.Focus(w.focus), w.id)
 }
 
 // revive queues a node again whose test was only needless so far.

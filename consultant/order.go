@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"culprit/consultant/explain"
 	"culprit/consultant/foci"
 	"culprit/grid"
 )
@@ -115,7 +116,7 @@ func (s *Search) needless(n *node) string {
 	}
 	if n.isPart() {
 		if w := s.ruledOut(n); w != nil {
-			return "not tested: " + partOf(w)
+			return "not tested: " + explain.PartOf(w.id, w.focus, w.est.Nothing)
 		}
 	}
 	return ""

@@ -29,6 +29,7 @@ type cells interface {
 	Price(keys []grid.PairKey) ([]grid.Price, []error)
 	Pair(key grid.PairKey) (grid.Snapshot, bool)
 	ObservedCost() float64
+	Costs() map[grid.PairKey]float64
 	Taken() uint64
 }
 
@@ -130,10 +131,11 @@ func (s *Search) Run(ctx context.Context) error {
 // tick does everything that is due.
 func (s *Search) tick() {
 	now := s.cfg.now()
-	observed, stood := s.cells.ObservedCost(), s.cfg.World.Stood()
+	observed, costs, stood := s.cells.ObservedCost(), s.cells.Costs(), s.cfg.World.Stood()
 	s.mu.Lock()
 	s.tickedAt, s.userActed = now, false
 	s.budget.Observe(observed, stood)
+	s.budget.ObserveCosts(costs)
 	s.shed(now)
 	s.observe(now)
 	asked := s.advance(now)

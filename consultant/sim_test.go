@@ -269,6 +269,18 @@ func (m *model) ObservedCost() float64 {
 	return cost
 }
 
+func (m *model) Costs() map[grid.PairKey]float64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	costs := map[grid.PairKey]float64{}
+	for k := range m.sinks {
+		if c := m.cost(k); c >= grid.LeastCost {
+			costs[k] = c
+		}
+	}
+	return costs
+}
+
 func code(f grid.Focus, function string) grid.Focus { return f.Refine(grid.Code, "a.c", function) }
 
 func (m *model) Refinements(f grid.Focus, h grid.Hierarchy) []grid.Focus {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"culprit/consultant/decide"
+	"culprit/consultant/lifecycle"
 )
 
 // The states of a node, and how it gets from one to another. Every change is a method of node in this file, and looks its
@@ -23,43 +24,9 @@ type status struct {
 // untested is the status of a new node.
 func untested() status { return status{state: Queued} }
 
-// A verb names a transition.
-type verb string
-
-// anyState stands in the table for all states of a node.
-const anyState State = "any"
-
-// legal is the table of legal transitions: what a verb makes of a node in a state. What is not in it is a bug.
-var legal = map[verb]map[State]State{
-	"hold by definition": {Queued: True},
-	"begin":              {Queued: Testing, Deferred: Testing},
-	"become true":        {Testing: True, OverBudget: True, False: True},
-	"become false":       {Testing: False, OverBudget: False, True: False},
-	"be stopped":         {Testing: Queued},
-	"be deferred":        {Queued: Deferred, Deferred: Deferred, Testing: Deferred, False: Deferred, True: True},
-	"be refused":         {Queued: Refused, Deferred: Refused, Testing: Refused, True: Refused, False: Refused},
-	"be over budget":     {Queued: OverBudget, Deferred: OverBudget},
-	"be skipped":         {Queued: Never, Deferred: Never},
-	"be given up":        {Queued: Never, Deferred: Never, Testing: Never, True: Never, False: Never},
-	"be revived":         {Never: Queued},
-	"be queued again":    {anyState: Queued},
-	"be pruned":          {anyState: Pruned},
-	"be released":        {True: True, False: False},
-	"be suspended":       {True: True, False: False},
-	"be watched again":   {True: True, False: False},
-}
-
-// outcome is the state that a verb makes of another, and whether that is legal.
-func outcome(v verb, from State) (to State, ok bool) {
-	if to, ok = legal[v][from]; !ok {
-		to, ok = legal[v][anyState]
-	}
-	return to, ok
-}
-
 // move changes the state of a node, whether it is watched, and the reason. Nothing is suspended after it.
-func (n *node) move(v verb, watched bool, reason string) {
-	to, ok := outcome(v, n.state)
+func (n *node) move(v lifecycle.Verb, watched bool, reason string) {
+	to, ok := lifecycle.Outcome(v, n.state)
 	if !ok {
 		panic(fmt.Sprintf("BUG: node %d cannot %s: it is %s", n.id, v, n.state))
 	}

@@ -9,13 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"culprit/consultant/lifecycle"
 	"culprit/grid"
 )
 
-var states = []State{Never, Queued, Testing, True, False, Deferred, Refused, Pruned, OverBudget}
-
 // byVerb has the method of each transition.
-var byVerb = map[verb]func(n *node){
+var byVerb = map[lifecycle.Verb]func(n *node){
 	"hold by definition": (*node).assume,
 	"begin":              func(n *node) { n.begin(7, 3) },
 	"become true":        func(n *node) { n.settle(true, false, 3) },
@@ -35,7 +34,7 @@ var byVerb = map[verb]func(n *node){
 }
 
 // wayTo has the transitions that lead a new node to a state.
-var wayTo = map[State][]verb{
+var wayTo = map[State][]lifecycle.Verb{
 	Never: {"be given up"}, Queued: {}, Testing: {"begin"}, True: {"begin", "become true"}, False: {"begin", "become false"},
 	Deferred: {"be deferred"}, Refused: {"be refused"}, Pruned: {"be pruned"}, OverBudget: {"be over budget"},
 }
@@ -51,7 +50,7 @@ func nodeIn(s State) *node {
 }
 
 // try runs a transition and tells whether it was a bug.
-func try(n *node, v verb) (bug bool) {
+func try(n *node, v lifecycle.Verb) (bug bool) {
 	defer func() {
 		if r := recover(); r != nil {
 			text, ok := r.(string)
@@ -66,18 +65,18 @@ func try(n *node, v verb) (bug bool) {
 
 // TestTransitions goes over the whole table: each verb in each state does what the table says, or is a bug that changes nothing.
 func TestTransitions(t *testing.T) {
-	if len(byVerb) != len(legal) {
-		t.Errorf("%d methods, %d verbs in the table", len(byVerb), len(legal))
+	if len(byVerb) != len(lifecycle.Legal) {
+		t.Errorf("%d methods, %d verbs in the table", len(byVerb), len(lifecycle.Legal))
 	}
 	reached := map[State]bool{Queued: true}
-	for v := range legal {
-		for _, s := range states {
+	for v := range lifecycle.Legal {
+		for _, s := range lifecycle.States {
 			n := nodeIn(s)
 			if n.state != s {
 				t.Fatalf("a node meant to be %s is %s", s, n.state)
 			}
 			before := n.status
-			to, ok := outcome(v, s)
+			to, ok := lifecycle.Outcome(v, s)
 			switch bug := try(n, v); {
 			case bug == ok:
 				t.Errorf("%s: a node that is %s: bug %v, legal %v", v, s, bug, ok)
@@ -90,7 +89,7 @@ func TestTransitions(t *testing.T) {
 			checkStatus(t, n)
 		}
 	}
-	for _, s := range states {
+	for _, s := range lifecycle.States {
 		if !reached[s] {
 			t.Errorf("no transition leads to %s", s)
 		}

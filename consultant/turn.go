@@ -27,13 +27,14 @@ func newTurn() turn {
 const (
 	restTime = 0.6                    // s from one turn to the next while no CPU time may be used and there is no new value
 	restTick = 200 * time.Millisecond // how often the search then looks whether it is time for a turn: when the daemon wakes up
+	newTime  = 0.4                    // s after a change in which the search does not rest: what is new may cost too much
 )
 
 // pause is how long to wait until it may be time for a turn.
 func (s *Search) pause() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.budget.HasTime() {
+	if s.budget.HasTime() || s.budget.ChangedSince(s.cfg.now()-newTime) {
 		return tickTime
 	}
 	return s.cfg.World.Beat(restTick)
@@ -43,7 +44,8 @@ func (s *Search) pause() time.Duration {
 func (s *Search) isDue() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.budget.HasTime() || s.userActed || s.cells.Taken() != s.taken || s.cfg.now()-s.tickedAt >= restTime
+	now := s.cfg.now()
+	return s.budget.HasTime() || s.userActed || s.cells.Taken() != s.taken || s.budget.ChangedSince(now-newTime) || now-s.tickedAt >= restTime
 }
 
 // askForTime finds out how much CPU time there is. It takes the lock itself.

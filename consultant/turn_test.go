@@ -128,7 +128,10 @@ func TestRests(t *testing.T) {
 	m := newModel(crowd()...)
 	r := newRig(t, m, func(w *world) { w.spare = func() float64 { return -5 } })
 	r.run(5)
-	rest := func() { r.s.taken, r.s.tickedAt, r.s.userActed = r.s.cells.Taken(), m.now(), false }
+	rest := func() {
+		r.s.budget.Changed(m.now() - newTime)
+		r.s.taken, r.s.tickedAt, r.s.userActed = r.s.cells.Taken(), m.now(), false
+	}
 	if rest(); r.s.isDue() {
 		t.Error("it has a turn, and nothing is new")
 	}
@@ -143,6 +146,13 @@ func TestRests(t *testing.T) {
 	if m.advance(0.5); !r.s.isDue() {
 		t.Error("it has no turn after new values")
 	}
+	if rest(); r.s.budget.ChangedSince(m.now() - newTime) {
+		t.Error("the last change is no old one")
+	}
+	if r.s.budget.Changed(m.now()); r.s.pause() != tickTime || !r.s.isDue() {
+		t.Error("it rests although what is new may cost too much")
+	}
+	rest()
 	if r.w.beat = func(d time.Duration) time.Duration { return d / 3 }; r.s.pause() != restTick/3 {
 		t.Errorf("it waits for %v, and the next beat is in %v", r.s.pause(), restTick/3)
 	}

@@ -25,12 +25,8 @@ func (ps *passes) Overhead() (o grid.Overhead) {
 
 // accountCost adds what a pass has found to the observed cost; cpus is what probes and stack samples took. mu is held.
 func (ps *passes) accountCost(now, cpus float64) {
-	active := 0.0
-	for _, t := range ps.targets {
-		active += t.Threads.Active()
-	}
 	ps.accountTaken(ps.observed.Since(now), cpus)
-	ps.observed.Add(cost.Pass{At: now, CPUs: cpus, Active: active, Statistics: ps.statisticsCost(), Paused: ps.session.Pauses.Total(), Targets: len(ps.targets)})
+	ps.observed.Add(cost.Pass{At: now, CPUs: cpus, Active: ps.active(), Statistics: ps.statisticsCost(), Paused: ps.session.Pauses.Total(), Targets: len(ps.targets)})
 }
 
 // Stood is how many seconds each target stood still since the attach, on average.

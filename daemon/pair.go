@@ -17,6 +17,7 @@ type pair struct {
 	err       float64 // standard error of the average up to then, if it is estimated
 	estimated bool
 	parts     []*measuring.Part
+	cpus      float64 // that its probes took when that was looked at last
 	late      children.Late
 	axis      probe.GaugeAxis // of a gauge
 	keyed     *keyedPair      // of a pair that chooses a key, which has parts only in targets that are looked at; else nil

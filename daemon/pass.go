@@ -18,6 +18,7 @@ type passes struct {
 	looks    *looks
 	times    *times
 	observed cost.Observed
+	costs    pairCosts
 	passing  kernel.Passing              // marked at each pass, where values of single threads are measured
 	behind   map[*measuring.Process]bool // that the last pass has left out
 	interval selfcost.Interval           // of the sampling loop, which alone uses it
@@ -101,6 +102,7 @@ func (ps *passes) samplePairs(h hold, now float64, pairs map[grid.PairKey]*pair)
 // endPass is what follows when all pairs were read, whose probes took so many CPUs.
 func (ps *passes) endPass(h hold, now, cpus float64, ofThreads bool) {
 	ps.accountCost(now, cpus+ps.samplingCost(h, now))
+	ps.tellCosts()
 	for t := range h {
 		t.Threads.ForgetLeft()
 	}

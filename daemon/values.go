@@ -37,6 +37,7 @@ func (p *pair) sample(s *target.Session, h hold, now float64) (cpus float64) {
 			cpus += pt.Price(now)
 		}
 	}
+	p.cpus = cpus
 	if all {
 		p.reach(now)
 	}

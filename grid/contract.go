@@ -84,7 +84,13 @@ type Instrumenter interface {
 	// ObservedCost is the fraction of the target's active time that all enabled probes, and what the kernel keeps for them, used over the
 	// last second or so.
 	ObservedCost() float64
+	// Costs are the fractions of the target's active time that the probes of single pairs took when that was last looked at, which is soon
+	// after they were inserted. Pairs below LeastCost are left out.
+	Costs() map[PairKey]float64
 }
+
+// LeastCost is the least fraction of the target's active time that is told of a single pair.
+const LeastCost = 0.001
 
 // An Axis says how a focus is refined by one step along a hierarchy.
 // Along Code the steps follow the call graph (from the whole program to main and the thread roots, from a function to its

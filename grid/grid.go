@@ -301,6 +301,9 @@ func (g *Grid) rememberPrices(keys []PairKey, prices []Price, errs []error) {
 // or so.
 func (g *Grid) ObservedCost() float64 { return g.inst.ObservedCost() }
 
+// Costs are the fractions of the target's active time that the probes of single pairs took when that was last looked at.
+func (g *Grid) Costs() map[PairKey]float64 { return g.inst.Costs() }
+
 // SamplingInterval is how often sampling makes sense, in seconds: the width of the narrowest bins that are being filled.
 func (g *Grid) SamplingInterval() float64 {
 	g.mu.RLock()

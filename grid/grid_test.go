@@ -69,7 +69,8 @@ func (p *program) Disable(keys []PairKey) {
 	}
 }
 
-func (p *program) ObservedCost() float64 { return 0.004 }
+func (p *program) ObservedCost() float64      { return 0.004 }
+func (p *program) Costs() map[PairKey]float64 { return nil }
 
 // run lets the program run until a time, sampled every dt.
 func (p *program) run(until, dt float64) {

@@ -22,6 +22,7 @@ type Budget struct {
 	limit  float64 // fraction of the target's active time
 	prices map[grid.PairKey]price
 	active map[grid.PairKey]Pair
+	seen   map[grid.PairKey]float64
 
 	observed  float64 // cost, as measured last
 	fading    bool    // it became clearly less when it changed last
@@ -143,6 +144,9 @@ func (b *Budget) MustDrop(now float64) bool {
 
 // Changed notes that pairs are about to be enabled or disabled.
 func (b *Budget) Changed(now float64) { b.changedAt = now }
+
+// ChangedSince tells that pairs were enabled or disabled after a time.
+func (b *Budget) ChangedSince(at float64) bool { return b.changedAt > at }
 
 // Excess is by how much the observed cost exceeds the limit, if it is time to stop something for that; else 0.
 func (b *Budget) Excess(now float64) float64 {

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"fmt"
 	"strings"
 
 	"culprit/grid"
@@ -132,3 +133,11 @@ func FunctionOf(f grid.Focus) string {
 
 // Nameless tells whether a function is called by its address, as in "[redis-server+0x1613d0]".
 func Nameless(function string) bool { return strings.HasPrefix(function, "[") }
+
+// PartOf is why a part of a false node is not tested; nothing says that too little happens in the whole to tell more.
+func PartOf(id int, whole grid.Focus, nothing bool) string {
+	if nothing {
+		return fmt.Sprintf("too little happens in %s, which it is a part of (node %d)", Focus(whole), id)
+	}
+	return fmt.Sprintf("a part of %s, which is below the threshold (node %d)", Focus(whole), id)
+}

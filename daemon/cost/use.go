@@ -40,6 +40,11 @@ func (u *Use) Price(x *Executions, plan *pcl.Plan, stats bool) {
 	u.followed.ns = x.averageOf(plan, true, stats)
 }
 
+// Peek is how many CPUs the probes took up to now, in an interval that a later Count counts as well.
+func (u *Use) Peek(each uint64, interval float64) float64 {
+	return float64(each-u.each.count) * u.each.ns / 1e9 / interval
+}
+
 // Count takes the counts at the end of an interval, in seconds, more than 0.
 func (u *Use) Count(each, followed uint64, interval float64) {
 	u.CPUs = (u.each.spent(each) + u.followed.spent(followed)) / 1e9 / interval

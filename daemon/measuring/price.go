@@ -17,12 +17,28 @@ func (p *Part) Price(now float64) (cpus float64) {
 	if !ok {
 		return 0
 	}
+	p.priceExecutions()
+	p.use.Count(each, followed, interval)
+	return p.use.CPUs
+}
+
+// PriceEarly works out how many CPUs the probes took from the beginning up to a session time, where no pass has read them yet. Probes that keep up with
+// descriptors are left out.
+func (p *Part) PriceEarly(now float64) (cpus float64) {
+	interval := now - p.pricedAt
+	if p.Probes == nil || interval <= 0 {
+		return 0
+	}
+	p.priceExecutions()
+	return p.use.Peek(p.Probes.Count(), interval)
+}
+
+// priceExecutions has it found out what an execution costs, the first time.
+func (p *Part) priceExecutions() {
 	if !p.use.Priced() {
 		p.use.Price(&p.Process.Common.Prices, p.Plan, p.ReadsStatistics())
 		p.Ahead = p.predict()
 	}
-	p.use.Count(each, followed, interval)
-	return p.use.CPUs
 }
 
 // AddPrice adds to a price what a plan would take in the target.

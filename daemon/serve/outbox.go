@@ -290,8 +290,22 @@ func (o *outbox) tell(b *wire.Batch, d Daemon, looking bool) {
 	}
 	if now.Sub(o.statusAt) >= statusEvery-statusEvery/10 {
 		o.statusAt = now
-		b.Status = &wire.Status{At: d.Now(), Observed: d.ObservedCost(), Spare: d.Spare(), Stood: d.Stood(), Weighed: weighed(d, o.wanted(now))}
+		b.Status = &wire.Status{
+			At: d.Now(), Observed: d.ObservedCost(), Spare: d.Spare(), Stood: d.Stood(), Weighed: weighed(d, o.wanted(now)), Costs: o.costs(d.Costs()),
+		}
 	}
+}
+
+// costs are what pairs took, by their numbers.
+func (o *outbox) costs(of map[grid.PairKey]float64) (list []wire.Cost) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for k, c := range of {
+		if id, ok := o.ids[k]; ok {
+			list = append(list, wire.Cost{ID: id, Cost: c})
+		}
+	}
+	return list
 }
 
 // wanted are the foci whose weights are told with each status.

@@ -97,6 +97,20 @@ func (d *Daemon) Targets() []grid.TargetInfo {
 // ObservedCost implements grid.Instrumenter.
 func (d *Daemon) ObservedCost() float64 { return d.statusNow().Observed }
 
+// Costs implements grid.Instrumenter.
+func (d *Daemon) Costs() map[grid.PairKey]float64 {
+	told := d.statusNow().Costs
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	costs := make(map[grid.PairKey]float64, len(told))
+	for _, c := range told {
+		if int(c.ID) < len(d.keys) {
+			costs[d.keys[c.ID]] = c.Cost
+		}
+	}
+	return costs
+}
+
 // Spare is how many seconds of a CPU the search may use now; +Inf while nothing is known.
 func (d *Daemon) Spare() float64 {
 	s := d.statusNow()

@@ -30,6 +30,7 @@ type Recording struct {
 	holders   map[grid.Focus][]grid.Holder
 	idle      grid.Idle
 	loops     map[wire.ListLoops][]string
+	keys      map[uint32]grid.PairKey
 	account   wire.Account
 }
 
@@ -277,7 +278,7 @@ func (l *loader) done() (*Recording, error) {
 	if !l.attached {
 		return nil, errors.New("the recording has no session in which a process was attached")
 	}
-	l.rec.seconds = l.now
+	l.rec.seconds, l.rec.keys = l.now, l.keys
 	for _, m := range l.rec.pairs {
 		slices.SortStableFunc(m.values, func(a, b wire.Value) int { return compare(a.End, b.End) })
 	}

@@ -54,6 +54,17 @@ func (d *Daemon) status() wire.Status {
 // ObservedCost implements grid.Instrumenter.
 func (d *Daemon) ObservedCost() float64 { return d.status().Observed }
 
+// Costs implements grid.Instrumenter.
+func (d *Daemon) Costs() map[grid.PairKey]float64 {
+	costs := map[grid.PairKey]float64{}
+	for _, c := range d.status().Costs {
+		if k, ok := d.rec.keys[c.ID]; ok {
+			costs[k] = c.Cost
+		}
+	}
+	return costs
+}
+
 // Stood is for how long each target was stopped up to now, in s.
 func (d *Daemon) Stood() float64 { return d.status().Stood }
 

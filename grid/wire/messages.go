@@ -137,6 +137,13 @@ type Status struct {
 	Spare    float64   `cbor:"3,keyasint"` // s of a CPU that may be used now; +Inf where CPUs are idle
 	Stood    float64   `cbor:"4,keyasint"` // s for which each target was stopped so far, on average
 	Weighed  []Weighed `cbor:"5,keyasint,omitempty"`
+	Costs    []Cost    `cbor:"6,keyasint,omitempty"` // as grid.Instrumenter.Costs
+}
+
+// A Cost is the fraction of the targets' active time that the probes of a pair took lately.
+type Cost struct {
+	ID   uint32  `cbor:"1,keyasint"`
+	Cost float64 `cbor:"2,keyasint"`
 }
 
 // Weighed is a focus with its weights.

@@ -1,0 +1,65 @@
+package daemon
+
+import (
+	"sync/atomic"
+	"time"
+
+	"culprit/grid"
+)
+
+// earlyLook is how long after an insertion it is looked at what the new probes take: some of them run much more often than was thought.
+const earlyLook = 50 * time.Millisecond
+
+// pairCosts are what the probes of single pairs took lately, as fractions of the targets' active time. The zero value is ready.
+type pairCosts struct {
+	told atomic.Pointer[map[grid.PairKey]float64]
+}
+
+// Costs implements grid.Instrumenter.
+func (d *Daemon) Costs() map[grid.PairKey]float64 {
+	if m := d.passes.costs.told.Load(); m != nil {
+		return *m
+	}
+	return nil
+}
+
+// tellCosts tells what the pairs took when they were looked at last. mu is held.
+func (ps *passes) tellCosts() {
+	active := max(ps.active(), 1)
+	told := map[grid.PairKey]float64{}
+	for k, p := range ps.pairs {
+		if c := min(p.cpus/active, 1); c >= grid.LeastCost {
+			told[k] = c
+		}
+	}
+	ps.costs.told.Store(&told)
+}
+
+// active is how many threads of all targets are not idle. mu is held.
+func (ps *passes) active() (n float64) {
+	for _, t := range ps.targets {
+		n += t.Threads.Active()
+	}
+	return n
+}
+
+// lookEarly finds out what the probes of pairs took that no pass has read yet. Targets that somebody works on are left out.
+func (ps *passes) lookEarly() {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	h := ps.holdFree()
+	defer h.release()
+	now := ps.Now()
+	for _, p := range ps.pairs {
+		if p.last > p.since {
+			continue
+		}
+		p.cpus = 0
+		for _, pt := range p.parts {
+			if h[pt.Process] {
+				p.cpus += pt.PriceEarly(now)
+			}
+		}
+	}
+	ps.tellCosts()
+}
