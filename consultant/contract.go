@@ -71,7 +71,6 @@ type Bottleneck struct {
 	Holders []grid.Holder
 	// Explained is the node of another finding that the threads here wait for, 0 if there is none.
 	Explained int
-	stands    bool   // it is not Explained, whoever is waited for
 	File      string // source of the function, "" if unknown
 	Line      int
 	Object    string // lock or file where there is one

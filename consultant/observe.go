@@ -9,14 +9,15 @@ import (
 	"culprit/consultant/explain"
 )
 
-// What follows from the bins of the watched nodes.
+// What follows from the readings of the watched nodes.
 const (
 	stallTime     = 10.0 // s without any value until a test is given up
 	quietPatience = 30.0 // s a test waits for its parent to hold again before a low value counts
 	retestPause   = 5.0  // s between two tests of one node for the same reason
+	atOnce        = 0.1  // s; what has held since then has held from the first reading on
 )
 
-// observe reads the new bins of all watched nodes and draws the conclusions. From time to time it does so although no value
+// observe reads what is new of all watched nodes and draws the conclusions. From time to time it does so although no value
 // came: a node that never gets one is given up.
 func (s *Search) observe(now float64) {
 	taken := s.cells.Taken()
@@ -33,12 +34,7 @@ func (s *Search) observe(now float64) {
 }
 
 func (s *Search) observeNode(n *node, now float64, cache map[seriesKey]*bins.Series) {
-	r, ok := s.reader(n, cache)
-	added := 0
-	if ok {
-		added = n.take(r)
-	}
-	if added == 0 {
+	if !n.take(s.rows(n)) {
 		if n.state == Testing && n.win.Len() == 0 && now-n.started > stallTime {
 			n.giveUp("not tested: no values arrived for " + explain.Seconds(stallTime))
 			s.say(n, "%s", n.reason)
@@ -52,15 +48,9 @@ func (s *Search) observeNode(n *node, now float64, cache map[seriesKey]*bins.Ser
 	s.draw(n, now, cache)
 }
 
-// take reads what bins are new and returns their number.
-func (n *node) take(r bins.Reader) int {
-	added := 0
-	t := r.Edge(n.next)
-	for ; t+r.Width <= r.Until+r.Width/1000; t += r.Width {
-		row, ok := r.At(t)
-		if !ok {
-			continue
-		}
+// take takes new readings, and tells whether there are any. next is where those that come later begin.
+func (n *node) take(rows []decide.Bin, next float64) bool {
+	for _, row := range rows {
 		value, threshold := n.hyp.Judge(row.Values, 1)
 		if n.bins == 0 {
 			n.first = row.Start
@@ -69,10 +59,9 @@ func (n *node) take(r bins.Reader) int {
 		n.win.Add(row)
 		n.hist.Add(row.End, value)
 		n.run.Add(row.Start, n.hyp.Margin(value, threshold) > 0)
-		added++
 	}
-	n.next = t
-	return added
+	n.next = next
+	return len(rows) > 0
 }
 
 // draw concludes from the window of a node, if that is possible.
@@ -130,7 +119,7 @@ func (s *Search) onsetOf(n *node, cache map[seriesKey]*bins.Series) (since float
 	if !run.On {
 		return n.win.Start(), false
 	}
-	if run.From > n.first+n.win.Width()/2 {
+	if run.From > n.first+atOnce {
 		return run.From, false
 	}
 	r, ok := s.reader(n, cache)

@@ -28,6 +28,7 @@ type cells interface {
 	Disable(keys ...grid.PairKey)
 	Price(keys []grid.PairKey) ([]grid.Price, []error)
 	Pair(key grid.PairKey) (grid.Snapshot, bool)
+	Intervals(key grid.PairKey, after float64) []grid.Interval
 	ObservedCost() float64
 	Costs() map[grid.PairKey]float64
 	Taken() uint64

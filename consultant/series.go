@@ -2,6 +2,7 @@ package consultant
 
 import (
 	"culprit/consultant/bins"
+	"culprit/consultant/decide"
 	"culprit/grid"
 )
 
@@ -27,6 +28,15 @@ func (s *Search) read(pair grid.PairKey, p *phase, cache map[seriesKey]*bins.Ser
 	}
 	cache[k] = v
 	return v
+}
+
+// rows reads what came of the pairs of a node since it was read last, side by side. next is where the rows that come later begin.
+func (s *Search) rows(n *node) (rows []decide.Bin, next float64) {
+	all := make([][]grid.Interval, len(n.pairs))
+	for i, k := range n.pairs {
+		all[i] = s.cells.Intervals(k, n.next)
+	}
+	return bins.Rows(all, n.next)
 }
 
 // reader opens the histograms of a node; ok is false while one of them is missing.

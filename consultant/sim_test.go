@@ -34,6 +34,8 @@ type model struct {
 	enableErr func(k grid.PairKey, try int) error
 
 	sinks    map[grid.PairKey]grid.Sink
+	grown    map[grid.PairKey]*growth // since the last reading
+	step     float64                  // s from one reading to the next
 	tries    map[grid.PairKey]int
 	enabled  []grid.PairKey // in order, every time
 	maxCost  float64
@@ -68,7 +70,7 @@ func newModel(acts ...activity) *model {
 	return &model{
 		acts: acts, rng: rand.New(rand.NewSource(1)), noise: 0.1, samples: true, active: 1, cpus: 2,
 		predict: func(grid.PairKey) (grid.Price, error) { return grid.Price{Fraction: 0.0002, Rate: 100, Points: 2}, nil },
-		sinks:   map[grid.PairKey]grid.Sink{}, tries: map[grid.PairKey]int{}, edges: map[string][]string{},
+		sinks:   map[grid.PairKey]grid.Sink{}, tries: map[grid.PairKey]int{}, edges: map[string][]string{}, grown: map[grid.PairKey]*growth{}, step: 0.2,
 	}
 }
 
@@ -144,7 +146,10 @@ func lookup(name string) (grid.Metric, bool) {
 	return grid.Metric{Name: name, Style: style}, name != "no_such_metric"
 }
 
-// advance lets time pass and samples what is enabled.
+// A growth is what a pair has grown by since a time, or the sum of a level over that time.
+type growth struct{ since, sum float64 }
+
+// advance lets time pass and reads what is enabled, as often as the daemon does.
 func (m *model) advance(dt float64) {
 	const step = 0.05
 	for left := dt; left > 1e-9; left -= step {
@@ -157,6 +162,7 @@ func (m *model) advance(dt float64) {
 			value      float64
 		}
 		var out []sample
+		due := math.Floor((m.t+d)/m.step+1e-9) > math.Floor(m.t/m.step+1e-9)
 		keys := make([]grid.PairKey, 0, len(m.sinks))
 		for k := range m.sinks {
 			keys = append(keys, k)
@@ -166,9 +172,20 @@ func (m *model) advance(dt float64) {
 		for _, k := range keys {
 			v := m.metric(k)
 			if !isLevel(k.Metric) {
-				v = max(0, v*(1+m.noise*m.rng.NormFloat64())) * d
+				v = max(0, v*(1+m.noise*m.rng.NormFloat64()))
 			}
-			out = append(out, sample{m.sinks[k], k, m.t, m.t + d, v})
+			g := m.grown[k]
+			if g == nil {
+				g = &growth{since: m.t}
+				m.grown[k] = g
+			}
+			if g.sum += v * d; due {
+				if isLevel(k.Metric) {
+					g.sum /= m.t + d - g.since
+				}
+				out = append(out, sample{m.sinks[k], k, g.since, m.t + d, g.sum})
+				delete(m.grown, k)
+			}
 			cost += m.cost(k)
 		}
 		cost += m.kept()
@@ -251,6 +268,7 @@ func (m *model) Disable(keys []grid.PairKey) {
 	defer m.mu.Unlock()
 	for _, k := range keys {
 		delete(m.sinks, k)
+		delete(m.grown, k)
 		m.disabled++
 	}
 }

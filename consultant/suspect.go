@@ -2,7 +2,7 @@ package consultant
 
 import "math"
 
-// False nodes that stack samples speak for.
+// False nodes that stack samples speak for, and true ones that are not watched and that they speak against.
 
 const (
 	suspectEvery = 2.0 // s between two comparisons of false nodes with the stack samples
@@ -27,6 +27,10 @@ func (s *Search) suspect(now float64) {
 		if j.known && j.n.state == Queued && j.base.est.Value*j.shares[0] >= hotShare*j.base.est.Threshold {
 			j.n.hot, j.n.cool = true, false
 		}
+		if j.known && j.n.suspended && j.n.state == True && suspectMore*j.base.est.Value*j.shares[0] < j.n.est.Threshold {
+			j.n.retests++
+			j.n.doubt()
+		}
 		if j.known && j.n.state == False && j.base.est.Value*j.shares[0] > suspectMore*j.n.est.Threshold {
 			j.n.retests++
 			s.requeue(j.n, "tested again: stack samples show more than was measured")
@@ -40,6 +44,9 @@ func (s *Search) suspicions(now float64) []*sampleJob {
 		if n.state != True || !n.hyp.sampled() || !n.hyp.Additive() || n.phase.over() {
 			continue
 		}
+		if base := s.measuredAbove(n); n.suspended && base != nil && now-n.started > n.retestAfter(retestPause) && len(jobs) < maxLooks {
+			jobs = append(jobs, &sampleJob{n: n, base: base})
+		}
 		explained := len(n.trueKids()) > 0
 		for _, k := range n.children {
 			if k.hyp == n.hyp && s.isPostponed(k) && len(jobs) < maxLooks {
@@ -48,11 +55,15 @@ func (s *Search) suspicions(now float64) []*sampleJob {
 			if explained {
 				continue
 			}
-			wait := 2 * retestPause * math.Exp2(float64(min(k.retests, 10)))
-			if k.hyp == n.hyp && k.state == False && !k.watched && now-k.decidedAt > wait && len(jobs) < maxLooks {
+			if k.hyp == n.hyp && k.state == False && !k.watched && now-k.decidedAt > k.retestAfter(2*retestPause) && len(jobs) < maxLooks {
 				jobs = append(jobs, &sampleJob{n: k, base: n})
 			}
 		}
 	}
 	return jobs
+}
+
+// retestAfter is how long an answer stands at least before samples have it tested again, in s: it doubles each time.
+func (n *node) retestAfter(first float64) float64 {
+	return first * math.Exp2(float64(min(n.retests, 10)))
 }

@@ -107,6 +107,9 @@ func (n *node) suspend(until float64) {
 	n.suspended, n.recheckAt = true, until
 }
 
+// doubt ends the suspension of an answer at the next turn.
+func (n *node) doubt() { n.recheckAt = math.Inf(-1) }
+
 // watchAgain measures an answer anew. What was concluded stands until there is enough to compare.
 func (n *node) watchAgain(batch int, now float64) {
 	n.move("be watched again", true, "")

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"culprit/consultant/explain"
+	"culprit/consultant/victims"
 	"culprit/grid"
 )
 
@@ -30,17 +31,34 @@ func (s *Search) Answer() ([]Node, []Bottleneck) {
 		if explain.FunctionOf(f.node.focus) != "" {
 			b.File, b.Line = s.cfg.World.Source(f.node.focus)
 		}
-		b.stands = slices.ContainsFunc(f.reasons, func(n *node) bool { return n.hyp.stands })
 		b.Note = b.Severity < s.leastStake()
 		b.Holders = s.cfg.World.Holders(objects[i])
 	}
-	explainWaits(list, functionsOf(found))
+	explainWaits(found, list)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range list {
 		list[i].Sentence = found[i].sentence(list[i].File, list[i].Line)
 	}
 	return s.nodes(), list
+}
+
+// explainWaits makes notes of the findings whose threads wait for what others tell.
+func explainWaits(found []finding, list []Bottleneck) {
+	all := make([]victims.Finding, len(list))
+	for i, b := range list {
+		all[i] = victims.Finding{Node: b.Node, Computes: b.Kind == "cpu", Note: b.Note, Holders: b.Holders,
+			Stands: slices.ContainsFunc(found[i].reasons, func(n *node) bool { return n.hyp.stands })}
+		if e := found[i].node.focus.Elements(grid.Code); len(e) >= 2 {
+			all[i].Function = e[0] + "/" + e[1]
+		}
+	}
+	victims.Explain(all)
+	for i, f := range all {
+		if b := &list[i]; f.By != 0 {
+			b.Explained, b.Note = f.By, true
+		}
+	}
 }
 
 // leastStake is what must be at stake for a finding to be a bottleneck.

@@ -42,6 +42,7 @@ type pair struct {
 	tier   Tier
 	since  float64
 
+	recent  recent
 	global  *Histogram
 	current *Histogram       // nil if there is no current phase
 	past    []PhaseHistogram // of the latest ended phases, oldest first
@@ -328,6 +329,7 @@ func (g *Grid) sample(key PairKey, start, end float64, v Held) {
 		g.dropped.Add(1)
 		return
 	}
+	p.recent.add(p.metric.Style, start, end, v.Mean)
 	folded, group := p.global.addLocked(start, end, v)
 	var folded2 float64
 	var group2 *FoldGroup

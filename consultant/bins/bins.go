@@ -1,6 +1,3 @@
-// Package bins reads histograms of different widths side by side: one row of values for each bin of the widest.
-//
-// It is pure and has no lock. A Series is a copy, so a histogram may fold while its copy is read.
 package bins
 
 import (

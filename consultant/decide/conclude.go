@@ -15,7 +15,7 @@ const (
 	minBins        = 3    // fewer say nothing of their spread
 	falseFactor    = 2    // a false answer must have been observed this much longer: nobody looks at it again
 	flipTail       = 0.05 // after sufficientTime an answer is changed only if chance explains it this rarely
-	patientBins    = 5    // at least, for the point estimate
+	fewestBins     = 5    // for the point estimate, and of a window
 	maxConfidence  = 0.9999
 )
 
@@ -50,7 +50,7 @@ func (e Estimate) marginAfter(before Answer) float64 {
 // Conclude applies the sequential test to an estimate of a window. before is the answer so far; minObserve, in seconds,
 // is how long a test is observed at least.
 func (e Estimate) Conclude(before Answer, minObserve float64) Conclusion {
-	span := float64(e.Bins) * e.width
+	span := e.span
 	if e.Bins < minBins || span < minObserve-1e-9 {
 		return Conclusion{}
 	}
@@ -67,7 +67,7 @@ func (e Estimate) Conclude(before Answer, minObserve float64) Conclusion {
 	switch {
 	case tail <= spent && patient:
 		c.Settled, c.Confidence = true, math.Min(1-tail*n*(n-1)/2, maxConfidence)
-	case span >= sufficientTime-e.width/2 && e.Bins >= patientBins && (before == None || tail <= flipTail):
+	case span >= sufficientTime-span/float64(2*e.Bins) && e.Bins >= fewestBins && (before == None || tail <= flipTail):
 		// The looks before this one could have erred too; an answer that did not come early is never as sure.
 		c.Settled, c.Confidence = true, math.Max(0.5, math.Min(1-tail-errorBudget, 1-2*errorBudget))
 	}

@@ -249,17 +249,42 @@ func TestScales(t *testing.T) {
 	}
 }
 
-func TestWindowDropsOtherWidths(t *testing.T) {
+// A window has the readings of the last six seconds, five at least.
+func TestWindowLength(t *testing.T) {
 	var w Window
-	for i := range 40 {
-		w.Add(Bin{Start: float64(i) * 0.2, End: float64(i+1) * 0.2, Values: []float64{1}})
+	at := 0.0
+	add := func(n int, width float64) {
+		for range n {
+			w.Add(Bin{Start: at, End: at + width, Values: []float64{1}})
+			at += width
+		}
 	}
-	if len(w.bins) != 30 {
-		t.Errorf("%d bins of 0.2 s kept, want 30", len(w.bins))
+	for _, c := range []struct {
+		n     int
+		width float64
+		want  int
+	}{{40, 0.2, 30}, {1, 3.2, 15}, {2, 3.2, 5}, {5, 3.2, 5}} {
+		if add(c.n, c.width); w.Len() != c.want {
+			t.Errorf("after %d readings of %g s there are %d, want %d", c.n, c.width, w.Len(), c.want)
+		}
 	}
-	w.Add(Bin{Start: 8, End: 11.2, Values: []float64{1}})
-	if len(w.bins) != 1 || w.capacity() != 5 {
-		t.Errorf("after a fold %d bins, capacity %d", len(w.bins), w.capacity())
+}
+
+// Each reading counts for as long as it is, and is one sample.
+func TestReadingsOfDifferentLengths(t *testing.T) {
+	h := NewTest([]string{"m"}, nil, true, func(get func(string) float64) float64 { return get("m") }, limit(0.2))
+	var w Window
+	at := 0.0
+	for _, r := range [][2]float64{{0.2, 1}, {0.2, 1}, {0.2, 1}, {0.2, 1}, {1.2, 0}} {
+		w.Add(Bin{Start: at, End: at + r[0], Values: []float64{r[1]}})
+		at += r[0]
+	}
+	e := w.Estimate(h)
+	if math.Abs(e.Value-0.4) > 1e-9 || e.Bins != 5 || math.Abs(e.span-2) > 1e-9 {
+		t.Errorf("%+v", e)
+	}
+	if c := e.Conclude(None, 0.5); c.Settled {
+		t.Errorf("five readings of which one says the contrary settle it: %+v", c)
 	}
 }
 

@@ -12,48 +12,44 @@ const (
 	onsetBins   = 5   // and there are as many
 )
 
-// A Bin is one aligned bin: the averages of the metrics of a test over it, in their order. Start and End are s since the
+// A Bin is one reading: the averages of the metrics of a test over it, in their order. Start and End are s since the
 // session began.
 type Bin struct {
 	Start, End float64
 	Values     []float64
 }
 
-// A Window holds the newest aligned bins of one test at one focus, all of one width. The zero value is empty.
-type Window struct {
-	bins  []Bin
-	width float64
-}
+// width is how long the reading is, in s.
+func (b Bin) width() float64 { return b.End - b.Start }
 
-// Add appends a bin and drops what is older than the window: sufficientTime, but at least five bins.
-// After a fold the width changes; bins of another width are dropped since they are not samples of the same thing.
+// A Window holds the newest readings of one test at one focus. They may be of different lengths: each counts for as long as it is. The zero value is
+// empty.
+type Window struct{ bins []Bin }
+
+// Add appends a reading and drops what the window does not need: the readings before those that last for sufficientTime, and are fewestBins at least.
 func (w *Window) Add(r Bin) {
-	width := r.End - r.Start
-	if w.width != 0 && math.Abs(width-w.width) > width/1000 {
-		w.bins = w.bins[:0]
-	}
-	w.width = width
 	w.bins = append(w.bins, r)
-	if extra := len(w.bins) - w.capacity(); extra > 0 {
-		w.bins = append(w.bins[:0], w.bins[extra:]...)
+	first, span := len(w.bins), 0.0
+	for first > 0 && (span < sufficientTime-1e-9 || len(w.bins)-first < fewestBins) {
+		first--
+		span += w.bins[first].width()
 	}
+	w.bins = append(w.bins[:0], w.bins[first:]...)
 }
 
-func (w *Window) capacity() int {
-	return max(5, int(math.Ceil(sufficientTime/w.width-1e-9)))
-}
-
-// Len is the number of bins.
+// Len is the number of readings.
 func (w *Window) Len() int { return len(w.bins) }
-
-// Width is the width of a bin in seconds; 0 while there is none.
-func (w *Window) Width() float64 { return w.width }
 
 // Start is when the oldest bin began, in s since the session began. The window must not be empty.
 func (w *Window) Start() float64 { return w.bins[0].Start }
 
-// Span is the time that the bins cover, in seconds.
-func (w *Window) Span() float64 { return float64(len(w.bins)) * w.width }
+// Span is the time that the readings cover, in seconds.
+func (w *Window) Span() (s float64) {
+	for _, b := range w.bins {
+		s += b.width()
+	}
+	return s
+}
 
 // An Estimate is what a window says about a test. The zero value is that of no bins.
 type Estimate struct {
@@ -66,12 +62,12 @@ type Estimate struct {
 	Whole     float64   // how many units a value of 1 is; 0 if the test does not tell
 	averages  []float64 // of the metrics
 	err       float64   // standard error of Margin
-	width     float64   // of a bin, in s
+	span      float64   // of the readings, in s
 }
 
-// Estimate judges all bins together. The spread is that of the jackknife pseudo-values, one per bin: for a test that
-// is linear in its metrics they are the values of the single bins, for a ratio they weigh a bin by what happened in
-// it (Efron & Stein 1981), so that bins in which nothing happened do not pull a ratio to zero.
+// Estimate judges all readings together, each for as long as it is. The spread is that of the jackknife pseudo-values, one
+// per reading: for a test that is linear in its metrics they are the values of the single readings, for a ratio they weigh a
+// reading by what happened in it (Efron & Stein 1981), so that those in which nothing happened do not pull a ratio to zero.
 func (w *Window) Estimate(t *Test) Estimate {
 	n := len(w.bins)
 	if n == 0 {
@@ -80,17 +76,18 @@ func (w *Window) Estimate(t *Test) Estimate {
 	sums := make([]float64, len(t.Metrics))
 	for _, r := range w.bins {
 		for i, v := range r.Values {
-			sums[i] += v
+			sums[i] += v * r.width()
 		}
 	}
-	e := Estimate{Bins: n, width: w.width, averages: make([]float64, len(sums))}
+	span := w.Span()
+	e := Estimate{Bins: n, span: span, averages: make([]float64, len(sums))}
 	for i, v := range sums {
-		e.averages[i] = v / float64(n)
+		e.averages[i] = v / span
 	}
-	e.Value, e.Threshold = t.Judge(sums, float64(n))
-	e.Stake = t.Stake(sums, float64(n))
+	e.Value, e.Threshold = t.Judge(sums, span)
+	e.Stake = t.Stake(sums, span)
 	e.Nothing = t.Nothing(sums, e.Value, e.Threshold)
-	e.Whole = t.Whole(sums, float64(n))
+	e.Whole = t.Whole(sums, span)
 	e.Margin = t.beyond(e.Value, e.Threshold)
 	if n < 2 {
 		e.err = math.Inf(1)
@@ -103,15 +100,16 @@ func (w *Window) Estimate(t *Test) Estimate {
 // spread is the standard deviation of the pseudo-values, widened for bins that resemble their neighbours and never
 // below a floor (spreadFloor): three bins may be equal by chance.
 func (w *Window) spread(t *Test, sums []float64, margin float64) float64 {
-	n := float64(len(w.bins))
+	n, span := float64(len(w.bins)), w.Span()
 	pseudo := make([]float64, len(w.bins))
 	rest := make([]float64, len(sums))
 	mean := 0.0
 	for k, r := range w.bins {
+		part := r.width()
 		for i := range rest {
-			rest[i] = sums[i] - r.Values[i]
+			rest[i] = sums[i] - r.Values[i]*part
 		}
-		pseudo[k] = n*margin - (n-1)*t.Margin(t.Judge(rest, n-1))
+		pseudo[k] = (span*margin - (span-part)*t.Margin(t.Judge(rest, span-part))) / part
 		mean += pseudo[k] / n
 	}
 	var square, lag float64
@@ -126,7 +124,7 @@ func (w *Window) spread(t *Test, sums []float64, margin float64) float64 {
 		r = math.Min(r, 0.8)
 		variance *= (1 + r) / (1 - r) // effective number of samples of a first-order autoregressive series
 	}
-	_, threshold := t.Judge(sums, n)
+	_, threshold := t.Judge(sums, span)
 	floor := spreadFloor * math.Min(1, floorBins/n) * math.Abs(threshold)
 	return math.Max(math.Sqrt(variance), floor+1e-12)
 }
@@ -138,7 +136,7 @@ func (w *Window) Onset(t *Test) (recent Window, ok bool) {
 	for k > 0 && t.Margin(t.Judge(w.bins[k-1].Values, 1)) > 0 {
 		k--
 	}
-	recent = Window{bins: w.bins[k:], width: w.width}
+	recent = Window{bins: w.bins[k:]}
 	return recent, k > 0 && len(recent.bins) >= onsetBins && recent.Span() >= onsetTime-1e-9
 }
 
@@ -147,6 +145,7 @@ func (w *Window) Share(places []int) float64 {
 	some, all := 0.0, 0.0
 	for _, b := range w.bins {
 		for i, v := range b.Values {
+			v *= b.width()
 			if all += v; slices.Contains(places, i) {
 				some += v
 			}
@@ -164,5 +163,5 @@ func (w *Window) Since(at float64) Window {
 	for k > 0 && w.bins[k-1].Start >= at-1e-9 {
 		k--
 	}
-	return Window{bins: w.bins[k:], width: w.width}
+	return Window{bins: w.bins[k:]}
 }

@@ -99,6 +99,7 @@ var allowed = map[string][]string{
 	"consultant/history":   {},
 	"consultant/lifecycle": {"grid", "pcl"},
 	"consultant/mpi":       {"grid"},
+	"consultant/victims":   {"grid"},
 	"consultant/samples":   {"consultant/decide"},
 	"consultant/explain":   {"grid", "consultant/decide"},
 	"session":              {"grid", "pcl", "daemon", "consultant", "session"},

@@ -1,0 +1,60 @@
+// Package victims says which findings are explained by others: a thread that waits for another one which works is no bottleneck of its own. The reader of a
+// pipe that is slow is one, and those who wait to write into the pipe are not; nor is one that waits for such a thread.
+//
+// It is pure.
+package victims
+
+import "culprit/grid"
+
+// workedFor is the part of the waits that must be ended by those who do what another finding tells.
+const workedFor = 0.8
+
+// A Finding is what of a finding says who waits for whom. Explain sets By.
+type Finding struct {
+	Node     int
+	Function string // where it is, as module/function; "" where it has none
+	Computes bool   // its threads run
+	Note     bool   // it is no bottleneck
+	Stands   bool   // nobody explains it, whoever is waited for
+	Holders  []grid.Holder
+	By       int // the node of the finding that its threads wait for, 0 if there is none
+}
+
+// Explain marks the findings whose threads wait for what others tell: at first for those who work, which a finding of computing tells, then for those who
+// wait themselves and are explained.
+func Explain(list []Finding) {
+	for changed := true; changed; {
+		changed = false
+		for i := range list {
+			f := &list[i]
+			if f.Computes || f.By != 0 || f.Stands {
+				continue
+			}
+			if share, by := explanation(list, i); share >= workedFor {
+				f.By, changed = by, true
+			}
+		}
+	}
+}
+
+// explanation is which part of the waits of a finding others explain, and the node of the first that does.
+func explanation(list []Finding, of int) (share float64, by int) {
+	for _, h := range list[of].Holders {
+		for j, o := range list {
+			if j == of || !h.Wakes || o.Function == "" || o.Function != h.Function {
+				continue
+			}
+			part := 0.0
+			switch {
+			case o.Computes && !o.Note:
+				part = h.Works
+			case o.By != 0 && h.Works < h.Share/2: // it waits most of the time
+				part = h.Share
+			}
+			if share += part; part > 0 && by == 0 {
+				by = o.Node
+			}
+		}
+	}
+	return share, by
+}

@@ -1,0 +1,34 @@
+package victims
+
+import (
+	"testing"
+
+	"culprit/grid"
+)
+
+// TestExplain: who waits for one that computes is explained by it, and who waits for such a one as well; who waits for the disk, for a thread
+// that does something else, or for a lock is not.
+func TestExplain(t *testing.T) {
+	wakes := func(function string, share, works float64) grid.Holder {
+		return grid.Holder{Thread: "t", Function: function, Share: share, Works: works, Wakes: true}
+	}
+	list := []Finding{
+		{Node: 2, Function: "a.c/produce", Holders: []grid.Holder{wakes("a.c/filter", 0.95, 0.2)}},
+		{Node: 3, Function: "a.c/filter", Holders: []grid.Holder{wakes("a.c/parse", 0.95, 0.9)}},
+		{Node: 4, Function: "a.c/parse", Computes: true},
+		{Node: 5, Holders: []grid.Holder{wakes("", 1, 1)}},
+		{Node: 6, Holders: []grid.Holder{wakes("a.c/parse", 0.5, 0.5), wakes("a.c/other", 0.5, 0.5)}},
+		{Node: 7, Holders: []grid.Holder{{Thread: "t", Function: "a.c/parse", Share: 1}}},
+		{Node: 8, Function: "a.c/rare", Computes: true, Note: true},
+		{Node: 9, Holders: []grid.Holder{wakes("a.c/rare", 1, 1)}},
+		{Node: 11, Holders: []grid.Holder{wakes("a.c/filter", 0.95, 0.6)}},              // it works more than it waits
+		{Node: 10, Holders: []grid.Holder{wakes("a.c/parse", 1, 0.1)}},                  // it waits there for the disk
+		{Node: 12, Stands: true, Holders: []grid.Holder{wakes("a.c/parse", 0.95, 0.9)}}, // as the one of node 3, but for a reason of its own
+	}
+	Explain(list)
+	for i, want := range []int{3, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0} {
+		if f := list[i]; f.By != want {
+			t.Errorf("node %d is explained by %d, want %d", f.Node, f.By, want)
+		}
+	}
+}
