@@ -26,7 +26,7 @@ func TestDeepCPUBottleneck(t *testing.T) {
 		at := r.runUntil(20, "settled", r.s.Settled)
 		b := r.only()
 		n := r.node(cpuBound, code(grid.Whole(), "scan"))
-		if b.Node != n.ID || n.State != True || n.Confidence < 0.98 || n.Since > 0.3 {
+		if b.Node != n.ID || n.State != True || n.Confidence < 0.8 || n.Since > 0.3 {
 			r.dump()
 			t.Errorf("samples %v: bottleneck is node %d (%s), want scan: %+v", samples, b.Node, b.Sentence, n)
 		}
@@ -39,6 +39,9 @@ func TestDeepCPUBottleneck(t *testing.T) {
 		}
 		if at > limit {
 			t.Errorf("samples %v: settled after %.1f s, want at most %g", samples, at, limit)
+		}
+		if r.run(at + 3); r.node(cpuBound, code(grid.Whole(), "scan")).Confidence < 0.99 {
+			t.Errorf("samples %v: three seconds later it is %.3f sure", samples, r.node(cpuBound, code(grid.Whole(), "scan")).Confidence)
 		}
 		t.Logf("samples %v: settled after %.1f s: %s", samples, at, b.Sentence)
 	}
@@ -58,7 +61,7 @@ func TestLockIsNamedWithItsFunction(t *testing.T) {
 		r.dump()
 		t.Fatalf("bottleneck %+v, want the node at %v", b, want)
 	}
-	for _, part := range []string{" for mutex cache_lock in lookup (a.c:41). Since 0.", " s, 99 % sure (", " bins, threshold 20 %)."} {
+	for _, part := range []string{" for mutex cache_lock in lookup (a.c:41). Since 0.", " % sure (", " readings, threshold 20 %)."} {
 		if !strings.Contains(b.Sentence, part) {
 			t.Errorf("sentence %q lacks %q", b.Sentence, part)
 		}

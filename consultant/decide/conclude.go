@@ -2,12 +2,12 @@ package decide
 
 import "math"
 
-// The sequential test. The bins of a window are its samples; a conclusion is drawn as soon as the
-// confidence interval of their mean excludes the threshold. Looking again at every new bin would raise the rate of
-// false alarms, so the error that may be spent at the n-th bin is errorBudget·2/(n(n-1)), which sums to errorBudget
+// The sequential test. The readings of a window are its samples; a conclusion is drawn as soon as the
+// confidence interval of their mean excludes the threshold. Looking again at every new reading would raise the rate of
+// false alarms, so the error that may be spent at the n-th one is errorBudget·2/(n(n-1)), which sums to errorBudget
 // over all looks from the third on (an alpha-spending rule; Armitage, McPherson & Rowe 1969 is the reason for one).
-// This holds for bins that are independent; for a series that resembles itself the spread is widened, which keeps the
-// error small but not below errorBudget.
+// This holds for readings that are independent; for a series that resembles itself the spread is widened. It says when the
+// search goes on, not how sure the answer is: see confidence.go.
 const (
 	errorBudget    = 0.01 // chance of one wrong conclusion, over all looks at one test
 	hysteresis     = 0.05 // of the threshold; Paradyn's PC hysteresisRange
@@ -66,18 +66,15 @@ func (e Estimate) Conclude(before Answer, minObserve float64) Conclusion {
 	patient := c.Holds || span >= falseFactor*minObserve-1e-9
 	switch {
 	case tail <= spent && patient:
-		c.Settled, c.Confidence = true, math.Min(1-tail*n*(n-1)/2, maxConfidence)
+		c.Settled = true
 	case span >= sufficientTime-span/float64(2*e.Bins) && e.Bins >= fewestBins && (before == None || tail <= flipTail):
-		// The looks before this one could have erred too; an answer that did not come early is never as sure.
-		c.Settled, c.Confidence = true, math.Max(0.5, math.Min(1-tail-errorBudget, 1-2*errorBudget))
+		c.Settled = true
+	}
+	if c.Settled {
+		c.Confidence = e.long.sureness(margin)
 	}
 	return c
 }
 
-// Confidence is how sure the sign of the margin is, looked at now for the first time: 0.5..1.
-func (e Estimate) Confidence() float64 {
-	if e.Bins < 2 {
-		return 0.5
-	}
-	return math.Min(1-studentTail(math.Abs(e.Margin)/e.err, float64(e.Bins-1)), maxConfidence)
-}
+// Confidence is how sure the sign of the margin is: 0.5..1.
+func (e Estimate) Confidence() float64 { return e.long.sureness(e.Margin) }

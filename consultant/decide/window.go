@@ -61,8 +61,9 @@ type Estimate struct {
 	Stake     float64   // share of the program's active time that would be gained at most, 0..1; NaN if the test does not tell
 	Whole     float64   // how many units a value of 1 is; 0 if the test does not tell
 	averages  []float64 // of the metrics
-	err       float64   // standard error of Margin
-	span      float64   // of the readings, in s
+	err       float64   // standard error of Margin, of what was seen
+	long      longRun
+	span      float64 // of the readings, in s
 }
 
 // Estimate judges all readings together, each for as long as it is. The spread is that of the jackknife pseudo-values, one
@@ -93,38 +94,37 @@ func (w *Window) Estimate(t *Test) Estimate {
 		e.err = math.Inf(1)
 		return e
 	}
-	e.err = w.spread(t, sums, t.Margin(e.Value, e.Threshold)) / math.Sqrt(float64(n))
+	readings := w.pseudo(t, sums, t.Margin(e.Value, e.Threshold))
+	e.err = spread(readings, e.Threshold) / math.Sqrt(float64(n))
+	e.long = longRunOf(readings, span, math.Max(math.Abs(e.Value)/2, math.Abs(e.Threshold)))
 	return e
 }
 
-// spread is the standard deviation of the pseudo-values, widened for bins that resemble their neighbours and never
-// below a floor (spreadFloor): three bins may be equal by chance.
-func (w *Window) spread(t *Test, sums []float64, margin float64) float64 {
-	n, span := float64(len(w.bins)), w.Span()
-	pseudo := make([]float64, len(w.bins))
+// pseudo are the pseudo-values of the margin.
+func (w *Window) pseudo(t *Test, sums []float64, margin float64) []float64 {
+	span := w.Span()
+	list := make([]float64, len(w.bins))
 	rest := make([]float64, len(sums))
-	mean := 0.0
 	for k, r := range w.bins {
 		part := r.width()
 		for i := range rest {
 			rest[i] = sums[i] - r.Values[i]*part
 		}
-		pseudo[k] = (span*margin - (span-part)*t.Margin(t.Judge(rest, span-part))) / part
-		mean += pseudo[k] / n
+		list[k] = (span*margin - (span-part)*t.Margin(t.Judge(rest, span-part))) / part
 	}
-	var square, lag float64
-	for k, p := range pseudo {
-		square += (p - mean) * (p - mean)
-		if k > 0 {
-			lag += (p - mean) * (pseudo[k-1] - mean)
-		}
-	}
+	return list
+}
+
+// spread is the standard deviation of readings, widened for those that resemble their neighbours and never below a floor
+// (spreadFloor): three of them may be equal by chance.
+func spread(readings []float64, threshold float64) float64 {
+	n := float64(len(readings))
+	square, lag := deviations(readings)
 	variance := square / (n - 1)
 	if r := lag / square; n >= 8 && square > 0 && r > 0 {
 		r = math.Min(r, 0.8)
 		variance *= (1 + r) / (1 - r) // effective number of samples of a first-order autoregressive series
 	}
-	_, threshold := t.Judge(sums, span)
 	floor := spreadFloor * math.Min(1, floorBins/n) * math.Abs(threshold)
 	return math.Max(math.Sqrt(variance), floor+1e-12)
 }

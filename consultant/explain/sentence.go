@@ -32,10 +32,10 @@ func (e Evidence) Value(v float64) string {
 	return Quantity(v)
 }
 
-// String is "72 %, threshold 20 %, 46 bins, 99 % sure".
+// String is "72 %, threshold 20 %, 46 readings, 99 % sure".
 func (e Evidence) String() string {
 	if e.Estimate.Nothing {
-		return fmt.Sprintf("too little happened there, %s, %s sure", Count(e.Bins, "bin", "bins"), sure(e.Confidence))
+		return fmt.Sprintf("too little happened there, %s, %s sure", Count(e.Bins, "reading", "readings"), sure(e.Confidence))
 	}
 	return e.Value(e.Estimate.Value) + ", " + e.basis()
 }
@@ -46,7 +46,7 @@ func (e Evidence) basis() string {
 	if e.past() {
 		now = " (it was beyond that; lately it is not)"
 	}
-	return fmt.Sprintf("%s%s, %s, %s sure", e.threshold(), now, e.bins(), sure(e.Confidence))
+	return fmt.Sprintf("%s%s, %s, %s sure", e.threshold(), now, e.readings(), sure(e.Confidence))
 }
 
 func (e Evidence) threshold() string { return "threshold " + e.Value(e.Estimate.Threshold) }
@@ -54,16 +54,16 @@ func (e Evidence) threshold() string { return "threshold " + e.Value(e.Estimate.
 // past tells that the answer holds although the value was not beyond the threshold lately.
 func (e Evidence) past() bool { return e.Holds && e.Estimate.Margin < 0 }
 
-// bins says how much was measured.
-func (e Evidence) bins() string {
-	bins := Count(e.Bins, "bin", "bins")
+// readings says how much was measured.
+func (e Evidence) readings() string {
+	readings := Count(e.Bins, "reading", "readings")
 	switch {
 	case e.Shares:
 		return "from stack samples"
 	case e.Samples:
-		return bins + " of stack samples"
+		return readings + " of stack samples"
 	}
-	return bins
+	return readings
 }
 
 // A Finding is a bottleneck: what its sentence is written from.
@@ -114,7 +114,7 @@ func (f Finding) when() string {
 	if strings.Contains(f.label(), "{since}") {
 		since = ""
 	}
-	return fmt.Sprintf("%s%s sure (%s, %s)", since, sure(f.Confidence), f.bins(), f.threshold())
+	return fmt.Sprintf("%s%s sure (%s, %s)", since, sure(f.Confidence), f.readings(), f.threshold())
 }
 
 // amount is a share in units: "That is 1.4 of 2 CPUs".

@@ -15,25 +15,25 @@ func TestSentence(t *testing.T) {
 		Code: Function(lock), OfCode: true, Object: Object(lock), File: "cache.c", Line: 45, Since: 3.1,
 	}
 	for want, change := range map[string]func(f *Finding){
-		"Threads wait 72 % for mutex cache_lock in lookup (cache.c:45). Since 3.1 s, 99 % sure (46 bins, threshold 20 %).": func(*Finding) {},
-		"Mutex cache_lock alone takes 72 % in lookup (cache.c:45). Since 3.1 s, 99 % sure (46 bins, threshold 20 %).":      func(f *Finding) { f.Label = "{object} alone takes {percent}" },
-		"Threads wait 72 % for mutex cache_lock in lookup. Since 3.1 s, 99 % sure (46 bins, threshold 20 %).":              func(f *Finding) { f.File = "" },
-		"Threads wait 72 % for other threads in lookup (cache.c:45) (in Subsystem store). Since 3.1 s in phase a\\x1bb, 99 % sure (46 bins, threshold 20 %).": func(f *Finding) {
+		"Threads wait 72 % for mutex cache_lock in lookup (cache.c:45). Since 3.1 s, 99 % sure (46 readings, threshold 20 %).": func(*Finding) {},
+		"Mutex cache_lock alone takes 72 % in lookup (cache.c:45). Since 3.1 s, 99 % sure (46 readings, threshold 20 %).":      func(f *Finding) { f.Label = "{object} alone takes {percent}" },
+		"Threads wait 72 % for mutex cache_lock in lookup. Since 3.1 s, 99 % sure (46 readings, threshold 20 %).":              func(f *Finding) { f.File = "" },
+		"Threads wait 72 % for other threads in lookup (cache.c:45) (in Subsystem store). Since 3.1 s in phase a\\x1bb, 99 % sure (46 readings, threshold 20 %).": func(f *Finding) {
 			f.Object, f.Within, f.Phase = "", "in Subsystem store", "a\x1bb"
 		},
 		"Waits at /Code/cache.c/lookup,/SyncObject/Mutex/cache_lock: 72 %. Since 3.1 s, 99 % sure (from stack samples, threshold 20 %).": func(f *Finding) {
 			f.Label, f.Shares = "", true
 		},
-		"lookup (cache.c:45) moves 0.72 {words} for mutex cache_lock. Since 3.1 s, 99 % sure (46 bins of stack samples, threshold 0.2). Lately it is not beyond the threshold.": func(f *Finding) {
+		"lookup (cache.c:45) moves 0.72 {words} for mutex cache_lock. Since 3.1 s, 99 % sure (46 readings of stack samples, threshold 0.2). Lately it is not beyond the threshold.": func(f *Finding) {
 			f.Label, f.Fraction, f.Samples, f.Estimate.Margin = "{function} moves {value} {words}", false, true, -0.1
 		},
-		"At 3.1 s since more than 20 % for mutex cache_lock in lookup (cache.c:45) in thread 2. 99 % sure (46 bins, threshold 20 %).": func(f *Finding) {
+		"At 3.1 s since more than 20 % for mutex cache_lock in lookup (cache.c:45) in thread 2. 99 % sure (46 readings, threshold 20 %).": func(f *Finding) {
 			f.Label, f.Focus = "at {since} since more than {threshold}", f.Focus.Refine(grid.Process, "srv{1}", "thr_2{srv}")
 		},
-		"Threads wait 72 % for mutex cache_lock in lookup (cache.c:45). That is 4.3 of 6 threads. Nearly all of it in thread io. At most 9.0 % of the threads' time would be gained. Since 3.1 s, 99 % sure (46 bins, threshold 20 %).": func(f *Finding) {
+		"Threads wait 72 % for mutex cache_lock in lookup (cache.c:45). That is 4.3 of 6 threads. Nearly all of it in thread io. At most 9.0 % of the threads' time would be gained. Since 3.1 s, 99 % sure (46 readings, threshold 20 %).": func(f *Finding) {
 			f.Units, f.Estimate.Whole, f.Reasons, f.Stake = "threads", 6.01, []string{"Nearly all of it in thread io"}, 0.09
 		},
-		"Threads wait 72 % for mutex cache_lock in lookup (cache.c:45). That is 0.7 of 1 thread. Since 3.1 s, 99 % sure (46 bins, threshold 20 %).": func(f *Finding) {
+		"Threads wait 72 % for mutex cache_lock in lookup (cache.c:45). That is 0.7 of 1 thread. Since 3.1 s, 99 % sure (46 readings, threshold 20 %).": func(f *Finding) {
 			f.Units, f.Estimate.Whole = "threads", 1
 		},
 	} {
@@ -43,7 +43,7 @@ func TestSentence(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
-	if got := (Evidence{Estimate: decide.Estimate{Nothing: true}, Bins: 1, Confidence: 0.5}).String(); got != "too little happened there, 1 bin, 50 % sure" {
+	if got := (Evidence{Estimate: decide.Estimate{Nothing: true}, Bins: 1, Confidence: 0.5}).String(); got != "too little happened there, 1 reading, 50 % sure" {
 		t.Errorf("nothing happened: %s", got)
 	}
 }

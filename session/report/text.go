@@ -309,13 +309,13 @@ func (n *Node) basis() string {
 		return "no value"
 	}
 	if why := NoValue(n.Greater, float64(n.Value), float64(n.Threshold)); why != "" {
-		return fmt.Sprintf("%s (%s, %s sure)", why, bins(n.Samples), Surety(float64(n.Confidence)))
+		return fmt.Sprintf("%s (%s, %s sure)", why, readings(n.Samples), Surety(float64(n.Confidence)))
 	}
 	return fmt.Sprintf("%s (threshold %s %s, %s, %s sure)", Quantity(float64(n.Value), n.Unit),
-		relation(n.Greater), Quantity(float64(n.Threshold), n.Unit), bins(n.Samples), Surety(float64(n.Confidence)))
+		relation(n.Greater), Quantity(float64(n.Threshold), n.Unit), readings(n.Samples), Surety(float64(n.Confidence)))
 }
 
-func bins(n int) string { return fmt.Sprintf("%d %s", n, plural(n, "bin")) }
+func readings(n int) string { return fmt.Sprintf("%d %s", n, plural(n, "reading")) }
 
 // NoValue says why a test has no value to show: a value that is the threshold itself stands for one that it could not judge. It is "" if there is one.
 func NoValue(greater bool, value, threshold float64) string {

@@ -88,7 +88,7 @@ func searched(t *testing.T) session.Snapshot {
 		Targets: []report.Target{{PID: 4242, Exe: "/usr/bin/srv\x1b[0m", Threads: 4}, {PID: 4243, Exe: "/usr/bin/srv"}},
 		Elapsed: 23.4, Budget: 0.02, Observed: 0.0041, Nodes: nodes, Searching: true,
 		Bottlenecks: []consultant.Bottleneck{{Node: 6, Severity: 0.72, Chain: []int{1, 3, 4, 6},
-			Sentence: "Threads wait 72 % of their time for mutex cache_lock in lookup (cache.c:41). That is 4.3 of 6 threads. Since 3.1 s, 99 % sure (46 bins, threshold 20 %)."}},
+			Sentence: "Threads wait 72 % of their time for mutex cache_lock in lookup (cache.c:41). That is 4.3 of 6 threads. Since 3.1 s, 99 % sure (46 readings, threshold 20 %)."}},
 		By:     map[int]report.By{6: {HeldBy: []report.Held{{Thread: "thr_4250{writer}", Function: "cache.c/rebuild", Share: 0.81}}}},
 		Status: "testing ExcessiveSyncWaitingTime at /Code/evil; 1 queued; 4 true, 1 false, watching 5",
 	}

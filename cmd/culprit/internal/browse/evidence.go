@@ -43,7 +43,7 @@ func facts(n *consultant.Node, unit string, now float64) []string {
 			value = why
 		}
 		list = append(list, fmt.Sprintf("Value: %s; it holds %s %s", value, rel, report.Quantity(n.Threshold, unit)),
-			fmt.Sprintf("Bins: %d; confidence %s", n.Samples, report.Surety(n.Confidence)))
+			fmt.Sprintf("Readings: %d; confidence %s", n.Samples, report.Surety(n.Confidence)))
 	}
 	list = append(list, fmt.Sprintf("Price: %.3f %% of the target's time; measured by %s", 100*n.Cost, orUnknown(string(n.Tier))))
 	if n.Phase.Name != "" {

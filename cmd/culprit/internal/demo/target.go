@@ -168,7 +168,7 @@ func (c programCase) compare(w io.Writer, status int, r *report.Report, bottlene
 func (c programCase) whyNot(w io.Writer, r *report.Report) {
 	for _, n := range r.Nodes {
 		if n.Hypothesis == c.hypothesis && (c.hypothesis != "" && len(n.Focus) == 0 || n.State == "true") {
-			fmt.Fprintf(w, "  %s at %s is %s: %.3g, threshold %.3g, %d bins; %s\n", n.Hypothesis, n.Focus, n.State, float64(n.Value),
+			fmt.Fprintf(w, "  %s at %s is %s: %.3g, threshold %.3g, %d readings; %s\n", n.Hypothesis, n.Focus, n.State, float64(n.Value),
 				float64(n.Threshold), n.Samples, n.Reason)
 		}
 	}
