@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/kernel"
 	"culprit/grid"
 	"culprit/internal/testprog"
 )
@@ -63,4 +64,57 @@ func TestSamplesTellTimeInTheKernel(t *testing.T) {
 		}
 	}
 	p.Stop(t)
+}
+
+// TestRunningSamplesTellTimeInTheKernel: in a program with probes samples tell the same of the whole program and of functions, so that the kernel
+// need not note each system call of the machine.
+func TestRunningSamplesTellTimeInTheKernel(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/modes.c"))
+	d := attachTo(t, p.PID)
+	at := func(metric, function string) grid.PairKey {
+		f := grid.Whole()
+		if function != "" {
+			f = f.Refine(grid.Code, "modes.c", function)
+		}
+		return grid.PairKey{Metric: metric, Focus: f}
+	}
+	var keys []grid.PairKey
+	for _, f := range []string{"", "ask", "touch", "compute"} {
+		keys = append(keys, at("system_time_sampled", f), at("fault_time_sampled", f))
+	}
+	var s sums
+	for _, r := range d.Enable(append(keys, at("cpu", "")), &s) {
+		if r.Err != nil || r.Tier != grid.TierSample && r.Key.Metric != "cpu" {
+			t.Fatalf("%s: tier %q, %v", r.Key, r.Tier, r.Err)
+		}
+	}
+	p.Say(t, "go")
+	awaitCPU(t, p.PID, 2*time.Second)
+	d.Disable(append(keys, at("cpu", "")))
+	cpu, calls, faults := s.of(at("cpu", "")), s.of(at("system_time_sampled", "")), s.of(at("fault_time_sampled", ""))
+	ask, touch := s.of(at("system_time_sampled", "ask")), s.of(at("fault_time_sampled", "touch"))
+	t.Logf("%.2f s of CPU time, %.2f in system calls (%.2f in ask), %.2f in faults (%.2f in touch)", cpu, calls, ask, faults, touch)
+	if calls < 0.2*cpu || faults < 0.1*cpu || calls+faults > cpu {
+		t.Error("the kernel works for a third of the time in calls, and for a part of another in faults")
+	}
+	if ask > calls || touch > faults || ask < 0.5*calls || touch < 0.8*faults {
+		t.Error("most of it is in the functions that ask for it, and a part is no more than the whole")
+	}
+	if c, f := s.of(at("system_time_sampled", "compute")), s.of(at("fault_time_sampled", "compute")); c+f > 0.05*cpu {
+		t.Errorf("%.2f s in the kernel where nothing is asked of it", c+f)
+	}
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}
+
+// awaitCPU waits until a process has used CPU time.
+func awaitCPU(t *testing.T, pid int, span time.Duration) {
+	t.Helper()
+	begin, err := kernel.ProcessTime(pid)
+	for now := begin; err == nil && now-begin < span; now, err = kernel.ProcessTime(pid) {
+		time.Sleep(20 * time.Millisecond)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }

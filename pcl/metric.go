@@ -17,7 +17,7 @@ type Metric struct {
 	Constraints   []*Constraint // in order of listing
 	Flavors       []string      // of targets that it is for; empty: any
 	ExcludeParked bool          // time of parked threads is left out
-	Samples       string        // "io" or "sync": told by looks at threads that wait for that, and not by probes
+	Samples       string        // "io" or "sync": told by looks at threads that wait for that; "running": by samples of those that run; never by probes
 	Developer     bool          // mode developer
 }
 

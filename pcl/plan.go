@@ -20,7 +20,8 @@ type Plan struct {
 	Process, Thread string
 	// ExcludeParked is set for waiting metrics: time of threads that are parked (idle) is not counted.
 	ExcludeParked bool
-	// Samples is "io" or "sync" where looks at threads that wait for that tell the value, and not probes; else "".
+	// Samples is "io" or "sync" where looks at threads that wait for that tell the value, "running" where samples of threads that run do, and not probes
+	// or the kernel's own accounts; else "".
 	Samples string
 	// By is the key: the counter of the metric for each value of which Vars[0] has a sum of its own. 0 if there is none.
 	By int
@@ -147,7 +148,7 @@ type Expr struct {
 }
 
 // KeptByKernel reports whether the plan has no code: what it measures is read from the kernel as it is.
-func (p *Plan) KeptByKernel() bool { return p.Kind == Kernel && len(p.Vars) == 0 }
+func (p *Plan) KeptByKernel() bool { return p.Kind == Kernel && len(p.Vars) == 0 && p.Samples == "" }
 
 // Sets reports whether code of the plan assigns to the metric's own variable: its value is known absolutely from then on. Adds reports
 // whether some adds to it.

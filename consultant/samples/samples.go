@@ -71,9 +71,9 @@ func kindOf(name string) metric {
 		return metric{"sync", "sync", starts("sync_wait")}
 	case starts("io"), starts("msg"):
 		return metric{"io", "io", starts("io_wait")}
-	case name == "system_time":
+	case starts("system_time"):
 		return metric{"cpu", "system_call", true}
-	case name == "fault_time":
+	case starts("fault_time"):
 		return metric{"cpu", "page_fault", true}
 	}
 	return metric{"cpu", "cpu", starts("cpu") && name != "cpu_user" && name != "cpu_system"}

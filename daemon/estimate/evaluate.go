@@ -20,6 +20,9 @@ const maxVars = 16
 
 // Runs reports whether the metric's timer runs at a sample, whatever thread it is of.
 func (m *Meter) Runs(x *sampling.Sample) bool {
+	if m.isWhole() {
+		return true
+	}
 	vars := len(m.plan.Vars)
 	var room [maxVars]int64
 	r := evaluation{x: x, vars: room[:]}

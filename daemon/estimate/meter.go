@@ -34,6 +34,9 @@ func NewMeter(s *Times, plan *pcl.Plan, object string) *Meter {
 	return m
 }
 
+// isWhole tells that the timer runs wherever a thread is.
+func (m *Meter) isWhole() bool { return m.plan.Kind == pcl.Kernel && len(m.plan.Vars) == 0 }
+
 // Tier implements the daemon's meter.
 func (m *Meter) Tier() grid.Tier { return grid.TierSample }
 
@@ -76,7 +79,7 @@ func (m *Meter) counts(x *sampling.Sample) bool {
 		return false
 	case m.mode != kernel.UnknownMode && !m.inMode(x):
 		return false
-	case m.plan.Samples != "" && !(x.Blocked && sampling.KindNamed(x.Kind, m.plan.Samples)):
+	case m.plan.Samples != "" && m.plan.Samples != "running" && !(x.Blocked && sampling.KindNamed(x.Kind, m.plan.Samples)):
 		return false
 	case m.object != "" && m.object != x.Object && !strings.HasPrefix(x.Object, m.object+"/"):
 		return false

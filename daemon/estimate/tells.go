@@ -53,9 +53,9 @@ func (s *Times) lacks(plan *pcl.Plan) error {
 var kernelModes = map[string]kernel.Mode{"system_time": kernel.CallMode, "fault_time": kernel.FaultMode}
 
 // clockOf is the clock of a plan that Tells accepts: time in system calls is that in which a thread ran, time in page faults also that in
-// which it waited.
+// which it waited, unless only samples of threads that run are asked for.
 func clockOf(plan *pcl.Plan) int {
-	if plan.Kind == pcl.ProcessTimer || plan.Kind == pcl.Kernel && kernelModes[plan.KernelName] == kernel.CallMode {
+	if plan.Kind == pcl.ProcessTimer || plan.Samples == "running" || plan.Kind == pcl.Kernel && kernelModes[plan.KernelName] == kernel.CallMode {
 		return clockCPU
 	}
 	return clockWall

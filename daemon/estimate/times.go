@@ -2,6 +2,7 @@ package estimate
 
 import (
 	"maps"
+	"slices"
 
 	"culprit/daemon/kernel"
 	"culprit/daemon/sampling"
@@ -19,6 +20,7 @@ type Times struct {
 	t       *target.Target
 	cannot  func(sampling.Need) error // what keeps samples from telling that
 	meters  map[pcl.FuncID][]*Meter
+	all     []*Meter // that are about the whole program, or whole threads
 	threads map[int]*threadTime
 	waits   bool            // only threads that wait are sampled
 	last    float64         // session time of the last pass
@@ -124,9 +126,12 @@ func (h *hits) add(m *Meter, n int) {
 	h.of[m] += n
 }
 
-// candidates are the meters with code in a function on the stack.
+// candidates are the meters with code in a function on the stack, and those that ask for none.
 func (s *Times) candidates(frames []stack.Frame) map[*Meter]bool {
 	found := map[*Meter]bool{}
+	for _, m := range s.all {
+		found[m] = true
+	}
 	for _, fr := range frames {
 		if fr.Func == nil {
 			continue
@@ -252,7 +257,7 @@ func (s *Times) give(h hits, clock int, each float64) {
 
 // follow has samples counted for a meter from now on.
 func (s *Times) follow(m *Meter) {
-	if len(s.meters) == 0 {
+	if len(s.meters)+len(s.all) == 0 {
 		s.forgive()
 	}
 	m.before = s.total[m.clock]
@@ -260,6 +265,9 @@ func (s *Times) follow(m *Meter) {
 		if st.seen.x != nil && m.counts(st.seen.x) {
 			st.seen.hits.add(m, 1)
 		}
+	}
+	if m.isWhole() {
+		s.all = append(s.all, m)
 	}
 	seen := map[pcl.FuncID]bool{}
 	for i := range m.plan.Requests {
@@ -279,6 +287,7 @@ func (s *Times) forgive() {
 
 // forget ends that.
 func (s *Times) forget(m *Meter) {
+	s.all = slices.DeleteFunc(s.all, func(q *Meter) bool { return q == m })
 	for i := range m.plan.Requests {
 		id := m.plan.Requests[i].Func
 		kept := s.meters[id][:0]

@@ -63,7 +63,7 @@ func NewPart(t *Process, key grid.PairKey, serves bool, owner uint64) (*Part, er
 		return nil, countsNothing(key)
 	}
 	if plan.Samples != "" {
-		return newLookedPart(t, t.looksAtWaits(), key)
+		return newLookedPart(t, t.tells(plan), key)
 	}
 	if len(plan.Requests) > 0 {
 		t.Sites.Look()

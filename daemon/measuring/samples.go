@@ -23,7 +23,7 @@ func (t *Process) narrows() {
 
 // Account accounts for the time up to a session time in what samples tell.
 func (t *Process) Account(now float64) {
-	for _, s := range []*estimate.Times{t.Sampled(), t.waiting} {
+	for _, s := range []*estimate.Times{t.Sampled(), t.waiting, t.runs} {
 		if s != nil {
 			s.Account(now)
 		}
@@ -52,6 +52,26 @@ func newLookedPart(t *Process, s *estimate.Times, key grid.PairKey) (*Part, erro
 		return newMeteredPart(t, plan, kernelmeter.New(t.kept, plan)), nil
 	}
 	return newMeteredPart(t, plan, estimate.NewMeter(s, plan, object)), nil
+}
+
+// tells is what tells a plan that only samples do.
+func (t *Process) tells(plan *pcl.Plan) *estimate.Times {
+	if plan.Samples == "running" {
+		return t.samplesOfRunning()
+	}
+	return t.looksAtWaits()
+}
+
+// samplesOfRunning is what tells of threads that run: the samples of a target that is only sampled, else those that all targets have.
+func (t *Process) samplesOfRunning() *estimate.Times {
+	switch {
+	case t.OnlyLooked():
+		return t.Sampled()
+	case t.runs == nil:
+		t.runs = estimate.Of(t.Target, func(n sampling.Need) error { return t.Profile.Cannot(n) })
+		t.Profile.ReceiveRunning(t.runs)
+	}
+	return t.runs
 }
 
 // looksAtWaits is what tells of threads that wait: the samples of a target that is only looked at, else the looks that all targets have.

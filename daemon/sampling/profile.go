@@ -18,6 +18,7 @@ type Profile struct {
 	sampler  Sampler // nil where it is not permitted
 	failed   error   // why there is none
 	receiver Receiver
+	running  Receiver // of threads that run; nil where nobody makes values of those alone
 	waiting  Receiver // of threads that wait; nil where nobody makes values of those alone
 	requests requests
 	jumps    stack.TailCalls
@@ -91,6 +92,9 @@ func (p *Profile) Receive(r Receiver) { p.receiver = r }
 // ReceiveWaiting has a receiver be given the looks at threads that wait, from now on.
 func (p *Profile) ReceiveWaiting(r Receiver) { p.waiting = r }
 
+// ReceiveRunning has a receiver be given the samples of threads that run, from now on, beside whoever is given all.
+func (p *Profile) ReceiveRunning(r Receiver) { p.running = r }
+
 // Close ends the sampling of threads that run; without it the kernel goes on with it.
 func (p *Profile) Close() {
 	if p.sampler != nil {
@@ -143,8 +147,10 @@ func (p *Profile) CannotLook() error {
 // Take counts a sample that perf has taken.
 func (p *Profile) Take(s *kernel.Sample) {
 	frames := p.jumps.Restore(p.t.Walker.Walk(regsOf(s), stack.Cached(s.StackAddr, s.Stack, nil)))
-	if p.receiver != nil {
-		p.receiver.Note(&Sample{TID: s.TID, Frames: frames, Mode: s.Mode})
+	for _, r := range []Receiver{p.receiver, p.running} {
+		if r != nil {
+			r.Note(&Sample{TID: s.TID, Frames: frames, Mode: s.Mode})
+		}
 	}
 	p.add(kindsRunning[s.Mode], s.TID, frames, "")
 }

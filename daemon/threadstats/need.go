@@ -31,7 +31,7 @@ var extraHooks = [needCount][]hook{
 }
 
 // Need has the programs that the quantity takes attached, if they are not: system calls, faults or sockets then cost every
-// process of the machine a little, and a watched one some tens of nanoseconds each; wake-ups likewise. The quantities of switches need
+// process of the machine up to half a microsecond each; wake-ups likewise. The quantities of switches need
 // nothing more than a Keeper that does not [Keeper.Rest]. Each Need wants its Release. ErrUnsupported says that this kernel does not know
 // the quantity. Faults on processors that come online afterwards are counted at switches only.
 func (k *Keeper) Need(q Quantity) error {

@@ -60,7 +60,7 @@ func (m *metricChecker) words(have map[string]*syntax.Item) error {
 	if m.Name == "" || strings.ContainsAny(m.Name, "@,/ \t") {
 		return syntax.ErrorAt(have["name"].Values[0].Pos, "found the name %q, expected one without blanks, commas, slashes and @, such as my_calls", m.Name)
 	}
-	for key, allowed := range map[string][]string{"parked": {"excluded", "counted"}, "samples": {"io", "sync"}, "mode": {"developer", "normal"}} {
+	for key, allowed := range map[string][]string{"parked": {"excluded", "counted"}, "samples": {"io", "sync", "running"}, "mode": {"developer", "normal"}} {
 		if it := have[key]; it != nil {
 			if err := oneOf(it, allowed...); err != nil {
 				return err
@@ -203,7 +203,12 @@ func (m *metricChecker) distribute() error {
 
 // sampled checks that what looks at waiting threads tell is a time that they wait.
 func (m *metricChecker) sampled(it *syntax.Item) error {
-	if it != nil && (m.Base.Kind != pcl.WallTimer || m.Base.Distribution) {
+	switch {
+	case it == nil, m.Samples == "running" && m.Base.Kind == pcl.Kernel:
+	case m.Samples == "running":
+		return syntax.ErrorAt(it.Values[0].Pos, `metric %s: found samples running with a base of kind %s, expected kernel("system_time") or kernel("fault_time"): `+
+			"samples of running threads tell for how long they are in the kernel, and for what", m.Ident, pcl.KindText(m.Base.Kind, m.Base.Distribution))
+	case m.Base.Kind != pcl.WallTimer || m.Base.Distribution:
 		return syntax.ErrorAt(it.Values[0].Pos, "metric %s: found samples with a base of kind %s, expected wallTimer: samples of waiting threads tell for how long they wait",
 			m.Ident, pcl.KindText(m.Base.Kind, m.Base.Distribution))
 	}

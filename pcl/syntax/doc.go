@@ -25,7 +25,7 @@
 //	           | "flavor" words | "mode" ( "developer" | "normal" ) ";" | "counter" IDENT ";"
 //	           | "doc" STR ";"                              what is counted, where, in which unit, and what is not seen
 //	           | "parked" ( "excluded" | "counted" ) ";"    whether the time of idle threads counts; it does by default
-//	           | "samples" ( "io" | "sync" ) ";"            told by looks at threads that wait, for a device or a peer, or for another thread; never by probes
+//	           | "samples" ( "io" | "sync" | "running" ) ";" told by looks at threads that wait, for a device or a peer, or for another thread, or by samples of threads that run; never by probes
 //	           | "constraint" IDENT ";" | constraint | "base" "is" kind [ "by" IDENT ] body .
 //	constraint = "constraint" IDENT path "is" ( ( "default" | "key" ) ";" | "counter" body | "replace" kind body ) .
 //	path       = "/" ( IDENT | "*" ) { "/" ( IDENT | "*" ) } .
