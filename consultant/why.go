@@ -49,7 +49,7 @@ func newTest(p *pcl.Hypothesis) *decide.Test {
 		t.Staking(decide.Func(p.Stake))
 	}
 	if p.Whole != nil {
-		t.OfWhole(decide.Func(p.Whole))
+		t.OfWhole(decide.Func(p.Whole), decide.Func(p.Used))
 	}
 	return t
 }

@@ -13,6 +13,7 @@ type Hypothesis struct {
 	Given      *Comparison      // where it does not hold the test says nothing, of no use either way; nil = always
 	Stake      Formula          // share of the program's active time, 0..1, that would be gained at most if what is found were mended; nil = not told
 	Whole      Formula          // how many Units a value of 1 is: a share is told in them, too; nil = it is not
+	Used       Formula          // how many Units there really were, where the value has what was wanted as well; nil = as many as the value says
 	Units      string           // a plural, such as "threads"
 	Stands     bool             // a wait with this reason is a finding also where those who are waited for compute
 	At         string           // where it is tested below its parent: "whole", "object", or "" for wherever its parent holds

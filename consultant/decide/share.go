@@ -18,6 +18,7 @@ func FromShares(t *Test, whole Estimate, follows []int, readings [][]float64) Es
 	means := meansOf(readings)
 	e := Estimate{Bins: len(readings), averages: whole.scaled(follows, means), Whole: whole.Whole}
 	e.Value, e.Threshold = t.Judge(e.averages, 1)
+	e.Used = t.Used(e.averages, 1)
 	e.Margin, e.Stake = t.beyond(e.Value, e.Threshold), t.Stake(e.averages, 1)
 	e.err = shareError(t, whole, follows, means) + 1e-12
 	return e

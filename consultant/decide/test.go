@@ -14,6 +14,7 @@ type Test struct {
 	given            func(get func(metric string) float64) bool // nil = always
 	stake            Func                                       // nil = not told
 	whole            Func                                       // nil = not told
+	used             Func                                       // nil = not told
 	index            map[string]int
 	additive         bool
 }
@@ -54,10 +55,18 @@ func (t *Test) Stake(sums []float64, n float64) float64 {
 	return min(max(t.stake(t.averages(sums, n)), 0), 1)
 }
 
-// OfWhole has the test tell how many units a value of 1 is.
-func (t *Test) OfWhole(whole Func) *Test {
-	t.whole = whole
+// OfWhole has the test tell how many units a value of 1 is, and how many there were; used may be nil.
+func (t *Test) OfWhole(whole, used Func) *Test {
+	t.whole, t.used = whole, used
 	return t
+}
+
+// Used is how many units there were for the averages sums/n of the metrics; 0 if the test does not tell.
+func (t *Test) Used(sums []float64, n float64) float64 {
+	if t.used == nil {
+		return 0
+	}
+	return t.used(t.averages(sums, n))
 }
 
 // Whole is how many units a value of 1 is for the averages sums/n of the metrics; 0 if the test does not tell.

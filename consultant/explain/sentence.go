@@ -117,7 +117,10 @@ func (f Finding) when() string {
 	return fmt.Sprintf("%s%s sure (%s, %s)", since, sure(f.Confidence), f.readings(), f.threshold())
 }
 
-// amount is a share in units: "That is 1.4 of 2 CPUs".
+// starved is the part of the units of a value that there must have been for it to be told as if it had been all.
+const starved = 0.8
+
+// amount is a share in units: "That is 1.4 of 2 CPUs". Where there were far fewer it says so.
 func (f Finding) amount() string {
 	whole := f.Estimate.Whole
 	if f.Units == "" || !f.Fraction || !(whole > 0) {
@@ -127,7 +130,15 @@ func (f Finding) amount() string {
 	if amount(whole) == "1" {
 		units = strings.TrimSuffix(units, "s")
 	}
-	return fmt.Sprintf("That is %s of %s %s", amount(f.Estimate.Value*whole), amount(whole), units)
+	wanted := f.Estimate.Value * whole
+	switch used := f.Estimate.Used; {
+	case used == 0:
+		return fmt.Sprintf("That is %s of %s %s", amount(wanted), amount(whole), units)
+	case used < starved*wanted:
+		return fmt.Sprintf("It had %s of %s %s, and waited for more", amount(used), amount(whole), units)
+	default:
+		return fmt.Sprintf("That is %s of %s %s", amount(used), amount(whole), units)
+	}
 }
 
 // sameStake is by how much a value and what is at stake may differ to be told once.

@@ -48,7 +48,7 @@ func (b *builder) checkHypothesis(d *syntax.Def) error {
 	if h.Stake, err = r.formula(have["stake"]); err != nil {
 		return err
 	}
-	if err = r.whole(h, have["whole"], have["units"]); err != nil {
+	if err = r.whole(h, have["whole"], have["used"], have["units"]); err != nil {
 		return err
 	}
 	h.Metrics, h.Global = r.metrics, r.global
@@ -79,16 +79,20 @@ func (r *exprReader) formula(it *syntax.Item) (pcl.Formula, error) {
 	return r.read(it.Expr)
 }
 
-// whole reads how many units a value of 1 is, if that is told.
-func (r *exprReader) whole(h *pcl.Hypothesis, whole, units *syntax.Item) (err error) {
+// whole reads how many units a value of 1 is and how many there were, if that is told.
+func (r *exprReader) whole(h *pcl.Hypothesis, whole, used, units *syntax.Item) (err error) {
 	switch {
+	case whole == nil && used != nil:
+		return syntax.ErrorAt(used.Expr.Pos, "found used without whole, expected both: used says how many of the units there were")
 	case whole == nil && units != nil:
 		return syntax.ErrorAt(units.Values[0].Pos, "found units without whole, expected both: whole says how many of them a value of 1 is")
 	case whole != nil && units == nil:
 		return syntax.ErrorAt(whole.Expr.Pos, "found whole without units, expected both: units says of what it is a number")
 	}
-	h.Whole, err = r.formula(whole)
 	h.Units = first(units)
+	if h.Whole, err = r.formula(whole); err == nil {
+		h.Used, err = r.formula(used)
+	}
 	return err
 }
 

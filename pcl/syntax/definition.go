@@ -38,7 +38,7 @@ var items = map[string]map[string]shape{
 	"resourceList": {"items": someItems, "flavor": words, "library": aBool},
 	"metric": {"name": aString, "units": aName, "unitsType": aWord, "aggregateOperator": aWord, "style": aWord, "flavor": words,
 		"mode": aWord, "counter": aWord, "doc": aString, "parked": aWord, "samples": aWord, "constraint": aConstraint, "base": aBase},
-	"hypothesis": {"parent": aWord, "at": aWord, "explained": aBool, "test": aTest, "given": aTest, "stake": aTest, "whole": aTest, "units": aName, "refine": words, "suppress": someStrings, "expand": aWord, "label": aString,
+	"hypothesis": {"parent": aWord, "at": aWord, "explained": aBool, "test": aTest, "given": aTest, "stake": aTest, "whole": aTest, "used": aTest, "units": aName, "refine": words, "suppress": someStrings, "expand": aWord, "label": aString,
 		"explain": aString},
 	"hierarchy": {"item": anItem},
 	"trace":     {"at": somePoint, "record": someExprs},

@@ -36,7 +36,7 @@
 //	stmt       = block | "foreach" IDENT "in" expr stmt | "if" "(" expr ")" stmt
 //	           | ( "append" | "prepend" ) ( "preInsn" | "postInsn" ) expr [ "constrained" ] "(*" { code } "*)" .
 //	code       = [ "if" "(" expr ")" ] expr ";" .
-//	hypothesis = "hypothesis" IDENT "{" { "parent" IDENT ";" | "at" ( "whole" | "object" ) ";" | "explained" BOOL ";" | "test" expr ";" | "given" expr ";" | "stake" expr ";" | "whole" expr ";" | "units" IDENT ";" | "refine" words | "suppress" "{" STR { ";" STR } "}"
+//	hypothesis = "hypothesis" IDENT "{" { "parent" IDENT ";" | "at" ( "whole" | "object" ) ";" | "explained" BOOL ";" | "test" expr ";" | "given" expr ";" | "stake" expr ";" | "whole" expr ";" | "used" expr ";" | "units" IDENT ";" | "refine" words | "suppress" "{" STR { ";" STR } "}"
 //	           | "expand" ( "why" | "where" | "whyAndWhere" ) ";" | "label" STR ";" | "explain" STR ";" } "}" .
 //	hierarchy  = "hierarchy" IDENT "{" { "item" STR "is" "{" STR { "," STR } "}" ";" } "}" .
 //	trace      = "trace" IDENT "{" "at" expr ";" "record" "{" expr { "," expr } "}" ";" "}" .
