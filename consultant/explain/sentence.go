@@ -27,9 +27,17 @@ type Evidence struct {
 // Value writes a value of the test.
 func (e Evidence) Value(v float64) string {
 	if e.Fraction {
-		return Percent(v)
+		return Percent(e.told(v))
 	}
 	return Quantity(v)
+}
+
+// told is a value as people hear it: a part is never more than its whole, whatever the measurement erred.
+func (e Evidence) told(v float64) float64 {
+	if e.Estimate.Share {
+		return min(v, 1)
+	}
+	return v
 }
 
 // String is "72 %, threshold 20 %, 46 readings, 99 % sure".
@@ -127,7 +135,7 @@ func (f Finding) amount() string {
 	if amount(whole) == "1" {
 		units = strings.TrimSuffix(units, "s")
 	}
-	return fmt.Sprintf("That is %s of %s %s", amount(f.Estimate.Value*whole), amount(whole), units)
+	return fmt.Sprintf("That is %s of %s %s", amount(f.told(f.Estimate.Value)*whole), amount(whole), units)
 }
 
 // sameStake is by how much a value and what is at stake may differ to be told once.
@@ -171,7 +179,7 @@ func (f Finding) source() string {
 // fill replaces the placeholders of a label. Those that are not known stay.
 func (f Finding) fill(label string) string {
 	fill := map[string]string{
-		"{percent}": Percent(f.Estimate.Value), "{value}": f.Value(f.Estimate.Value),
+		"{percent}": Percent(f.told(f.Estimate.Value)), "{value}": f.Value(f.Estimate.Value),
 		"{threshold}": f.Value(f.Estimate.Threshold), "{function}": f.Code, "{source}": f.source(),
 		"{object}": f.objectOr(), "{process}": Process(f.Focus), "{since}": Seconds(f.Since),
 		"{focus}": Focus(f.Focus),

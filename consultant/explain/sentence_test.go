@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"strings"
 	"testing"
 
 	"culprit/consultant/decide"
@@ -67,5 +68,23 @@ func TestPlaces(t *testing.T) {
 		if c[0] != c[1] {
 			t.Errorf("%q, want %q", c[0], c[1])
 		}
+	}
+}
+
+// TestShareOfWhole: a part is never told as more than its whole, in whatever form; a fraction that is no part is told as it is.
+func TestShareOfWhole(t *testing.T) {
+	f := Finding{
+		Evidence: Evidence{Estimate: decide.Estimate{Value: 1.39, Threshold: 0.5, Whole: 2, Share: true}, Bins: 9, Confidence: 0.95, Fraction: true, Holds: true},
+		Label:    "{function} uses {percent}, which is {value}", Units: "CPUs", Code: "work", OfCode: true,
+	}
+	if s := f.Sentence(); strings.Contains(s, "139") || !strings.Contains(s, "work uses 100 %, which is 100 %. That is 2 of 2 CPUs") {
+		t.Error(s)
+	}
+	if s := f.Evidence.String(); !strings.HasPrefix(s, "100 %, ") {
+		t.Error(s)
+	}
+	f.Estimate.Share = false
+	if s := f.Sentence(); !strings.Contains(s, "work uses 139 %, which is 139 %") {
+		t.Error(s)
 	}
 }
