@@ -190,6 +190,9 @@ func (f Finding) fill(label string) string {
 	if !strings.Contains(label, "{source}") && strings.Contains(label, "{function}") && f.File != "" {
 		fill["{function}"] += " " + f.source()
 	}
+	if fill["{value}"] == "1" {
+		label = one(label)
+	}
 	return placeholder.ReplaceAllStringFunc(label, func(p string) string {
 		if v, ok := fill[p]; ok {
 			return v

@@ -88,3 +88,25 @@ func TestShareOfWhole(t *testing.T) {
 		t.Error(s)
 	}
 }
+
+// TestOne: what a label counts is told in the singular where there is one of it, a unit never.
+func TestOne(t *testing.T) {
+	for _, c := range []struct {
+		label string
+		value float64
+		want  string
+	}{
+		{"{function} moves {value} bytes for each operation on {object}", 1, "copy moves 1 byte for each operation on files, sockets or pipes"},
+		{"{function} moves {value} bytes for each operation", 1.0001, "copy moves 1 byte for each operation"},
+		{"{function} moves {value} bytes for each operation", 1.2, "copy moves 1.2 bytes for each operation"},
+		{"{function} moves {value} bytes for each operation", 11, "copy moves 11 bytes for each operation"},
+		{"{value} processes of {function} wait", 1, "1 process of copy wait"},
+		{"a wait of {function} lasts {value} us", 1, "a wait of copy lasts 1 us"},
+		{"{function} at {value} is slow", 1, "copy at 1 is slow"},
+	} {
+		f := Finding{Evidence: Evidence{Estimate: decide.Estimate{Value: c.value}}, Label: c.label, Kind: "io", Code: "copy", OfCode: true}
+		if got := f.Statement(); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
