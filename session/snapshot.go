@@ -124,7 +124,7 @@ func (s *Session) finishReport(r *report.Report) {
 		r.Overhead.Pauses.P50US, r.Overhead.Pauses.P99US = &o.Pauses.P50US, &o.Pauses.P99US
 	}
 	p := s.daemon.Probes()
-	r.Probes = report.Probes{Inserted: p.Inserted, Removed: p.Removed, Left: p.Left}
+	r.Probes = report.Probes{Inserted: p.Inserted, Removed: p.Removed, Left: p.Left, Gone: max(p.Inserted-p.Removed-p.Left, 0)}
 	for _, f := range p.Refused {
 		r.Probes.Refused = append(r.Probes.Refused, report.Refusal{Function: clean(f.Function), Reason: clean(f.Reason)})
 	}

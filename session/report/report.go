@@ -195,7 +195,8 @@ type Pauses struct {
 type Probes struct {
 	Inserted int       `json:"inserted"`
 	Removed  int       `json:"removed"`
-	Left     int       `json:"left"`
+	Left     int       `json:"left"`           // that are still in targets that live
+	Gone     int       `json:"gone,omitempty"` // that went with the code of targets that ended
 	Refused  []Refusal `json:"refused"`
 }
 

@@ -429,7 +429,11 @@ func (r *Report) writeCost(b *strings.Builder) {
 	if r.End == Running {
 		fmt.Fprintf(b, "Probes: %d inserted so far, %d of them removed; functions refused: %d; the session goes on.\n", p.Inserted, p.Removed, len(p.Refused))
 	} else {
-		fmt.Fprintf(b, "Probes: %d inserted, %d removed, %d left; functions refused: %d%s\n", p.Inserted, p.Removed, p.Left,
+		gone := ""
+		if p.Gone > 0 {
+			gone = fmt.Sprintf(", %d gone with processes that ended", p.Gone)
+		}
+		fmt.Fprintf(b, "Probes: %d inserted, %d removed, %d left%s; functions refused: %d%s\n", p.Inserted, p.Removed, p.Left, gone,
 			len(p.Refused), r.cleanText())
 	}
 	writeRefused(b, p.Refused)
