@@ -3,7 +3,7 @@ package explain
 import "regexp"
 
 // counted is what labels count, behind the placeholder of the number.
-var counted = regexp.MustCompile(`\{value\} (?:byte|call|operation|message|wait|fault|page fault|read|write|request|connection|time|item|row|lock|thread|processe)s\b`)
+var counted = regexp.MustCompile(`\{value\} (?:byte|call|operation|message|wait|fault|page fault|read|write|request|connection|time|item|lock|thread|processe)s\b`)
 
 // one writes the noun behind the value of a label for a value of 1: "1 byte", not "1 bytes".
 func one(label string) string {
