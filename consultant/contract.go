@@ -33,25 +33,25 @@ type Phase struct {
 
 // A Node is a copy of one node of the search history graph.
 type Node struct {
-	ID         int
-	Parents    []int
-	Axis       string // "why", "where" or "when": what the refinement that led here changed
-	Hypothesis string
-	Focus      grid.Focus
-	Phase      Phase
-	State      State
-	Value      float64
-	Threshold  float64
-	Greater    bool
-	Unit       string
-	Confidence float64 // 0..1
-	Samples    int
-	Since      float64 // s since session start; when the value first held
-	Cost       float64 // predicted fraction of the target's active time
-	Tier       grid.Tier
-	Reason     string
-	History    []Sample // value over time, at most 1,000
-	Pinned     bool
+	ID             int
+	Parents        []int
+	Axis           string // "why", "where" or "when": what the refinement that led here changed
+	Hypothesis     string
+	Focus          grid.Focus
+	Phase          Phase
+	State          State
+	Value          float64
+	Threshold      float64
+	Greater, Share bool // it holds above the threshold; it is a part of a whole, beyond 1 only as far as the measurement errs
+	Unit           string
+	Confidence     float64 // 0..1
+	Samples        int
+	Since          float64 // s since session start; when the value first held
+	Cost           float64 // predicted fraction of the target's active time
+	Tier           grid.Tier
+	Reason         string
+	History        []Sample // value over time, at most 1,000
+	Pinned         bool
 }
 
 // A Sample is one judged value of a node.

@@ -304,7 +304,7 @@ func (n *node) trueKids() []*node {
 func (n *node) export() Node {
 	out := Node{
 		ID: n.id, Axis: n.axis, Hypothesis: n.hyp.name, Focus: n.focus, Phase: n.phase.Phase,
-		State: n.state, Value: n.est.Value, Threshold: n.est.Threshold, Greater: n.hyp.Greater, Unit: n.hyp.unit(),
+		State: n.state, Value: n.est.Value, Threshold: n.est.Threshold, Greater: n.hyp.Greater, Share: n.est.Share, Unit: n.hyp.unit(),
 		Confidence: n.confidence, Samples: n.bins, Since: n.sinceAt, Cost: n.cost, Tier: n.measuredBy(), Reason: n.reason,
 		History: n.hist.View(), Pinned: n.pinned,
 	}

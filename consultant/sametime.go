@@ -192,7 +192,7 @@ func (f *finding) others() (object, rest string) {
 		name := p.objectText()
 		all := p.est.Value >= sameTime*f.node.est.Value
 		if p.choosesCode() && !f.node.choosesCode() {
-			said = append(said, explain.Percent(p.est.Value)+" in "+p.codeText())
+			said = append(said, p.evidence().Value(p.est.Value)+" in "+p.codeText())
 			continue
 		}
 		switch {
@@ -207,7 +207,7 @@ func (f *finding) others() (object, rest string) {
 		default:
 			name = "for " + name
 		}
-		said = append(said, fmt.Sprintf("%s %s", explain.Percent(p.est.Value), name))
+		said = append(said, fmt.Sprintf("%s %s", p.evidence().Value(p.est.Value), name))
 	}
 	if more := len(said) - mostParts; more > 0 {
 		said = append(said[:mostParts], fmt.Sprintf("%d more", more))

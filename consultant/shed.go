@@ -28,7 +28,7 @@ func (s *Search) shed(now float64) {
 	}
 	if stopped := s.shedExcess(excess); stopped > 0 {
 		s.budget.Shed(now)
-		s.say(nil, "observed cost %s exceeds the budget of %s: %s stopped", explain.Percent(s.budget.Observed()), explain.Percent(s.budget.Limit()),
+		s.say(nil, "observed cost %s exceeds the budget of %s: %s stopped", explain.Percent(min(s.budget.Observed(), 1)), explain.Percent(s.budget.Limit()),
 			explain.Count(stopped, "experiment", "experiments"))
 	}
 }

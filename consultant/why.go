@@ -41,7 +41,7 @@ func newHypothesis(p *pcl.Hypothesis) *hypothesis {
 }
 
 func newTest(p *pcl.Hypothesis) *decide.Test {
-	t := decide.NewTest(p.Metrics, p.Global, p.Greater, p.Value, p.Threshold)
+	t := decide.NewTest(p.Metrics, p.Global, p.Greater, p.Value, p.Threshold).OfShare(p.Share)
 	if p.Given != nil {
 		t.Given(p.Given.Holds)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"culprit/grid"
+	"culprit/internal/require"
 	"culprit/internal/testprog"
 )
 
@@ -25,6 +26,29 @@ func TestIdlePlaces(t *testing.T) {
 	for began := time.Now(); !told(); time.Sleep(100 * time.Millisecond) {
 		if time.Since(began) > 15*time.Second {
 			t.Fatalf("told is %+v", idle)
+		}
+	}
+	detachClean(t, d, p.PID)
+}
+
+// TestWaitForChild: a program that starts others, one after another, and waits for each has nothing to do, and it is told that it waits for a child.
+func TestWaitForChild(t *testing.T) {
+	require.Tool(t, "perl")
+	p := testprog.Start(t, "perl", "-e", `while (1) { my $pid = fork; if ($pid == 0) { exec "sleep", "0.3" } waitpid $pid, 0 }`)
+	d := attachTo(t, p.PID)
+	var idle grid.Idle
+	told := func() bool {
+		idle = d.Idle()
+		return len(idle.Places) > 0 && idle.Places[0].Child && idle.Places[0].Share >= 0.5
+	}
+	for began := time.Now(); !told(); time.Sleep(100 * time.Millisecond) {
+		if time.Since(began) > 15*time.Second {
+			t.Fatalf("told is %+v", idle)
+		}
+	}
+	for _, at := range idle.Places {
+		if at.Child && at.Waker != "" {
+			t.Errorf("each child is told as a waker: %+v", idle)
 		}
 	}
 	detachClean(t, d, p.PID)

@@ -88,6 +88,7 @@ type IdlePlace struct {
 	Share    float64 // of the looks at all threads, 0 to 1
 	Waker    string  // thread of the program that ends most of these waits, as in Holder; "" if none does
 	WakesIn  string  // where that is mostly meanwhile, "" if nobody knows
+	Child    bool    // they wait there for a child process to end
 }
 
 // Overhead is what a session costs.

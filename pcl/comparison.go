@@ -10,6 +10,7 @@ type Comparison struct {
 	Greater     bool    // it holds if the left side is greater than the right one; else if it is less
 	OrEqual     bool    // or if they are equal
 	Unit        string  // of both sides; "" if they have none, or none that is known
+	Share       bool    // the left side is a part of a time in the whole of it: beyond 1 only as far as the measurement errs
 }
 
 // Value is the left side; get returns the average of a metric over the samples that are judged. It is 0 if there is no test.

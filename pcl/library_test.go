@@ -59,6 +59,9 @@ func TestDefault(t *testing.T) {
 		if h.Explain == "" || h.Label == "" || len(h.Refine) == 0 && h.At == "" && !slices.Contains(ofWhole, h.Name) {
 			t.Errorf("%s is not complete", h.Name)
 		}
+		if h.Name == "InstrumentationCost" && !strings.HasSuffix(h.Label, " now") { // beside it stands the overhead of the whole session
+			t.Errorf("the label does not say of when it is: %q", h.Label)
+		}
 	}
 	if got := strings.Join(names, " "); got != "CPUbound SystemTimeHigh SystemCallTimeHigh PageFaultTimeHigh SchedulingDelay ShortLivedProcesses ExcessiveSyncWaitingTime HotSyncObject FrequentSyncOperations LoadImbalance ExcessiveIOBlockingTime FrequentSmallIOOps TooManySmallIOOps TooManyMajorFaults InstrumentationCost" {
 		t.Errorf("hypotheses: %s", got)

@@ -98,7 +98,7 @@ func idleReport(idle grid.Idle) *report.Idle {
 	}
 	r := &report.Idle{Share: report.Number(idle.Share)}
 	for _, p := range idle.Places[:min(len(idle.Places), maxIdlePlaces)] {
-		r.Places = append(r.Places, report.IdlePlace{Function: clean(p.Function), Threads: p.Threads, Share: report.Number(p.Share), Waker: clean(p.Waker), WakesIn: clean(p.WakesIn)})
+		r.Places = append(r.Places, report.IdlePlace{Function: clean(p.Function), Threads: p.Threads, Share: report.Number(p.Share), Waker: clean(p.Waker), WakesIn: clean(p.WakesIn), Child: p.Child})
 	}
 	return r
 }
@@ -124,7 +124,7 @@ func (s *Session) finishReport(r *report.Report) {
 		r.Overhead.Pauses.P50US, r.Overhead.Pauses.P99US = &o.Pauses.P50US, &o.Pauses.P99US
 	}
 	p := s.daemon.Probes()
-	r.Probes = report.Probes{Inserted: p.Inserted, Removed: p.Removed, Left: p.Left}
+	r.Probes = report.Probes{Inserted: p.Inserted, Removed: p.Removed, Left: p.Left, Gone: max(p.Inserted-p.Removed-p.Left, 0)}
 	for _, f := range p.Refused {
 		r.Probes.Refused = append(r.Probes.Refused, report.Refusal{Function: clean(f.Function), Reason: clean(f.Reason)})
 	}
@@ -139,7 +139,7 @@ func nodeReport(n consultant.Node) report.Node {
 	return report.Node{
 		ID: n.ID, Parents: slices.Clone(n.Parents), Axis: n.Axis, Hypothesis: clean(n.Hypothesis), Focus: focusReport(n.Focus),
 		Phase: phaseReport(n.Phase), State: string(n.State), Value: report.Number(n.Value), Threshold: report.Number(n.Threshold),
-		Greater: n.Greater, Unit: clean(n.Unit), Confidence: report.Number(n.Confidence), Samples: n.Samples,
+		Greater: n.Greater, Share: n.Share, Unit: clean(n.Unit), Confidence: report.Number(n.Confidence), Samples: n.Samples,
 		Since: report.Number(n.Since), Cost: report.Number(n.Cost), Tier: string(n.Tier), Reason: clean(n.Reason),
 	}
 }

@@ -75,7 +75,7 @@ started failed), 4 a process that was attached to ended before the time was over
 			"  culprit run --no-search --watch io_latency --for 20s --json base.json -- ./server\n" +
 			"  culprit assert --against base.json --tolerance 15% --for 20s --end -- ./server\n" +
 			"  culprit assert --pcl limits.pcl --junit results.xml --end -- ./server --port 8080",
-		Args: cobra.MinimumNArgs(1),
+		Args: takes(1, anyNumber, "a process, or a program to start: culprit assert PID --pcl FILE, or culprit assert --pcl FILE -- CMD"),
 		RunE: body(func(cmd *cobra.Command, args []string) error {
 			return runAssert(cmd.Context(), &opts, args, cmd.ArgsLenAtDash())
 		}),

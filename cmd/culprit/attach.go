@@ -21,7 +21,7 @@ func newAttach() *cobra.Command {
 		Use: "attach TARGET...", Short: "Measure running processes (pid or name) and search for the bottleneck",
 		Example: "  culprit attach 4242\n  culprit attach redis-server --for 20s --json report.json\n" +
 			"  culprit attach 4242 --no-search --watch 'procedure_calls@/Code/cache.c/*'",
-		Args: cobra.MinimumNArgs(1),
+		Args: takes(1, anyNumber, "a process: culprit attach PID, or culprit attach NAME"),
 		RunE: body(func(cmd *cobra.Command, args []string) error { return attachTo(cmd.Context(), &opts, args) }),
 	}
 	opts.register(cmd.Flags())

@@ -26,7 +26,7 @@ func newCallees() *cobra.Command {
 		Use: "callees PID FUNCTION", Short: "List what a function calls, through pointers as well",
 		Long: `callees lists what a function calls at each of its call instructions. Calls through pointers are
 watched for a while (--time). FUNCTION is a name as culprit shows it, with or without its module:
-server.c/main, /Code/server.c/main, main.`, Args: cobra.ExactArgs(2),
+server.c/main, /Code/server.c/main, main.`, Args: takes(2, 2, "a process and a function: culprit callees PID FUNCTION"),
 		RunE: body(func(cmd *cobra.Command, args []string) error {
 			return listCallees(cmd.Context(), cmd.OutOrStdout(), args[0], args[1], span)
 		}),

@@ -19,7 +19,7 @@ func newDemo() *cobra.Command {
 	var programs string
 	var length lengthFlag
 	cmd := &cobra.Command{
-		Use: "demo", Short: "Diagnose small programs with known bottlenecks, and a database under load", Args: cobra.NoArgs,
+		Use: "demo", Short: "Diagnose small programs with known bottlenecks, and a database under load", Args: takesNothing,
 		Long: `demo starts programs whose bottleneck is known, searches for it, and compares. "make demo" builds
 the three small programs; redis-server is measured too if it and redis-benchmark are installed. demo
 ends every program that it starts. Exit status 0 if all was found as expected, 1 if not.`,

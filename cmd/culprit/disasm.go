@@ -21,7 +21,7 @@ func newPCLDisasm() *cobra.Command {
 	var files, texts []string
 	sites := listedSites
 	cmd := &cobra.Command{
-		Use: "disasm METRIC[@FOCUS] PID|NAME", Short: "Print the code that a metric would insert into a process, and its price", Args: cobra.ExactArgs(2),
+		Use: "disasm METRIC[@FOCUS] PID|NAME", Short: "Print the code that a metric would insert into a process, and its price", Args: takes(2, 2, "a metric and a process: culprit pcl disasm METRIC PID, or culprit pcl disasm METRIC@FOCUS PID"),
 		Long: `Print the code that a metric would insert into a process, and its price in ns.
 
 The process is stopped for about a millisecond to find out where code can be inserted; it is not changed.

@@ -24,7 +24,7 @@ samples of running threads only, the kernel's accounting only. docs/troubleshoot
 each message.
 
 Exit status 0 if the process, or one of yours, can be measured in some way, 3 if not.`,
-		Args: cobra.MaximumNArgs(1),
+		Args: takes(0, 1, "at most one process: culprit doctor, or culprit doctor PID"),
 		RunE: body(func(cmd *cobra.Command, args []string) error {
 			checks := doctor.System()
 			var facts *doctor.Facts

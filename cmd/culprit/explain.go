@@ -16,7 +16,7 @@ import (
 func newExplain() *cobra.Command {
 	var files, texts []string
 	cmd := &cobra.Command{
-		Use: "explain NAME...", Short: "Say in full what a metric measures, a hypothesis tests or a tunable constant sets", Args: cobra.MinimumNArgs(1),
+		Use: "explain NAME...", Short: "Say in full what a metric measures, a hypothesis tests or a tunable constant sets", Args: takes(1, anyNumber, "the name of a metric, a hypothesis or a tunable constant: culprit explain CPUbound"),
 		Long: `explain says of a metric what it counts, what it does not see, and which hypotheses read it; and of a
 hypothesis its test, the thresholds in it, where it is refined, and the advice that is given if it
 holds; and of a tunable constant its value, what it sets, and which hypotheses read it. "culprit

@@ -28,7 +28,7 @@ type fociOptions struct {
 func newFoci() *cobra.Command {
 	opts := fociOptions{depth: 2, most: 1000, span: 500 * time.Millisecond}
 	cmd := &cobra.Command{
-		Use: "list TARGET [PATTERN]", Aliases: []string{"foci"}, Short: "List the modules, functions, threads, locks and files that can be measured", Args: cobra.RangeArgs(1, 2),
+		Use: "list TARGET [PATTERN]", Aliases: []string{"foci"}, Short: "List the modules, functions, threads, locks and files that can be measured", Args: takes(1, 2, "a process, and a pattern if you like: culprit list PID, or culprit list NAME '*lock*'"),
 		Long: `list prints the parts of a process under the names that --watch and PCL use: modules and functions
 (Code), threads (Process), the locks that threads were seen waiting for (SyncObject) and open files,
 sockets and pipes (IO). The number behind a name counts its parts. A PATTERN selects by name

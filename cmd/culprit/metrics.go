@@ -22,7 +22,7 @@ func newMetrics() *cobra.Command {
 	var files, texts []string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "metrics [TARGET]", Short: "List the metrics, and how each can be measured in a process", Args: cobra.MaximumNArgs(1),
+		Use: "metrics [TARGET]", Short: "List the metrics, and how each can be measured in a process", Args: takes(0, 1, "at most one process: culprit metrics, or culprit metrics PID"),
 		Long: `metrics lists the metrics of the library. With a TARGET it also says how each of them can be
 measured in that process with your present permissions: by the kernel's own accounting (kernel), by
 probes (probe) or by stack samples (sample). "-" and a reason mean that the program has no code for

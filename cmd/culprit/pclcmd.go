@@ -21,7 +21,7 @@ import (
 func newPCL() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "pcl", Short: "Check, format, document, test and disassemble PCL files",
-		Args: cobra.NoArgs, RunE: body(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),
+		Args: noCommand, RunE: body(func(cmd *cobra.Command, _ []string) error { return cmd.Help() }),
 	}
 	cmd.AddCommand(newPCLCheck(), newPCLFmt(), newPCLDoc(), newPCLDisasm(), newPCLTest())
 	return cmd
@@ -29,7 +29,7 @@ func newPCL() *cobra.Command {
 
 func newPCLCheck() *cobra.Command {
 	return &cobra.Command{
-		Use: "check FILE...", Short: "Report what is wrong in a file, with line and column", Args: cobra.MinimumNArgs(1),
+		Use: "check FILE...", Short: "Report what is wrong in a file, with line and column", Args: takes(1, anyNumber, "a file: culprit pcl check FILE"),
 		RunE: body(func(cmd *cobra.Command, args []string) error {
 			lib, err := loadLibrary(args, nil, false)
 			if err != nil {
@@ -59,7 +59,7 @@ func tellWarnings(w io.Writer, lib *pcl.Library, files []string) (n int) {
 func newPCLFmt() *cobra.Command {
 	var write bool
 	cmd := &cobra.Command{
-		Use: "fmt FILE", Short: "Print a file in its canonical layout (- is standard input)", Args: cobra.ExactArgs(1),
+		Use: "fmt FILE", Short: "Print a file in its canonical layout (- is standard input)", Args: takes(1, 1, "a file: culprit pcl fmt FILE"),
 		RunE: body(func(cmd *cobra.Command, args []string) error { return formatPCL(cmd, args[0], write) }),
 	}
 	cmd.Flags().BoolVarP(&write, "write", "w", false, "write the result back to the file")
@@ -162,7 +162,7 @@ func newPCLDoc() *cobra.Command {
 func newHypotheses() *cobra.Command {
 	var files, texts []string
 	cmd := &cobra.Command{
-		Use: "hypotheses", Short: "List what the search tests, as a tree", Args: cobra.NoArgs,
+		Use: "hypotheses", Short: "List what the search tests, as a tree", Args: takesNothing,
 		RunE: body(func(cmd *cobra.Command, _ []string) error {
 			lib, err := loadLibrary(files, texts, false)
 			if err != nil {

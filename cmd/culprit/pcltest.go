@@ -20,7 +20,7 @@ func newPCLTest() *cobra.Command {
 	var only string
 	var opts testrun.Options
 	cmd := &cobra.Command{
-		Use: "test FILE...", Short: "Run tests of metrics against real programs", Args: cobra.MinimumNArgs(1),
+		Use: "test FILE...", Short: "Run tests of metrics against real programs", Args: takes(1, anyNumber, "a file of tests: culprit pcl test FILE"),
 		Long: `test runs files of tests. A test starts a program, tells it what to do, measures it meanwhile, and
 compares the values with what is expected (docs/pcl-reference.md, "Testing metrics"). The programs
 run as they would from a shell: run only files that you trust.

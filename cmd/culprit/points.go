@@ -22,7 +22,7 @@ import (
 func newPoints() *cobra.Command {
 	var asJSON, names bool
 	cmd := &cobra.Command{
-		Use: "points PATH|PID", Short: "List which functions of a program can be instrumented, and why others cannot", Args: cobra.ExactArgs(1),
+		Use: "points PATH|PID", Short: "List which functions of a program can be instrumented, and why others cannot", Args: takes(1, 1, "a program, a library or a process: culprit points PATH, or culprit points PID"),
 		RunE: body(func(cmd *cobra.Command, args []string) error {
 			return points(cmd.OutOrStdout(), args[0], asJSON, names)
 		}),

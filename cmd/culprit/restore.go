@@ -30,7 +30,7 @@ func newDetach() *cobra.Command {
 removed. If that culprit was killed, detach removes the probes itself, also from the children of
 the process: the ledger of changes is kept in the process. With --verify the code in memory is
 compared with the files that it came from.`,
-		Args: cobra.ExactArgs(1),
+		Args: takes(1, 1, "a process: culprit detach PID, or culprit detach NAME"),
 		RunE: body(func(cmd *cobra.Command, args []string) error { return detach(cmd.OutOrStdout(), args[0], verify) }),
 	}
 	cmd.Flags().BoolVar(&verify, "verify", false, "compare the code of the process with its files; exit status 1 if anything differs")
@@ -94,7 +94,7 @@ const lastStops = 2 * time.Second
 func newRestore() *cobra.Command {
 	return &cobra.Command{
 		Use: "restore TARGET", Short: "Remove probes left behind by a culprit that was killed",
-		Args: cobra.ExactArgs(1),
+		Args: takes(1, 1, "a process: culprit restore PID, or culprit restore NAME"),
 		RunE: body(func(cmd *cobra.Command, args []string) error {
 			pid, err := proclist.Resolve(args[0])
 			if err != nil {

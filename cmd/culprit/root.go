@@ -4,12 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"culprit/internal/fault"
-	"culprit/internal/safetext"
 )
 
 // version is the version of the program; the linker may set it (-X main.version=...).
@@ -60,8 +58,9 @@ and hypotheses are written: "culprit pcl --help".
 Without a command it lists your processes; choose one and press Enter. Ctrl-C or q ends the
 measurement, and the process goes on.
 
-Exit status: 0 nothing found, 10 a bottleneck was found, 11 an expectation did not hold,
-1 failed, 2 wrong use or bad PCL, 3 not permitted, 4 the target ended before an answer.`
+Exit status: 0 nothing found, 10 a bottleneck was found, 11 an expectation did not hold, 12 not known
+(no bottleneck was found, but a question about the whole program was not answered), 1 failed,
+2 wrong use or bad PCL, 3 not permitted, 4 the target ended before the session did.`
 
 func newRoot() *cobra.Command {
 	var opts measureOptions
@@ -75,29 +74,16 @@ func newRoot() *cobra.Command {
 	root.Version = version
 	root.SetVersionTemplate(toolName() + "\n")
 	root.SuggestionsMinimumDistance = 2
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return err })
+	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newAttach(), newRun(), newAssert(), newWhy(), newDetach(), newRestore(), newDoctor(), newPoints(), newCallees(), newPCL(), newMetrics(), newFoci(),
 		newHypotheses(), newExplain(), newDemo(), newVersion(), newGuard())
 	return root
 }
 
-// noCommand refuses arguments of the bare program: they are mistyped commands, or targets without `attach`.
-func noCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	name := safetext.CleanMax(args[0], 60)
-	text := fmt.Sprintf("there is no command %q", name)
-	if s := cmd.SuggestionsFor(args[0]); len(s) > 0 {
-		return errors.New(text + "; did you mean " + strings.Join(s, " or ") + "?")
-	}
-	return fmt.Errorf("%s; to measure a process: culprit attach %s", text, name)
-}
-
 func newVersion() *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Use: "version", Short: "Print the version", Args: takesNothing,
 		RunE: body(func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), toolName())
 			return err

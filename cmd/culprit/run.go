@@ -24,7 +24,7 @@ error; while the screens are open it goes to a file and is printed when they clo
 in a process group of its own, so Ctrl-C ends the measurement and not the program. Its standard
 input is /dev/null if that of culprit is a terminal. The program goes on when the measurement ends.`,
 		Example: "  culprit run -- ./server --port 8080\n  culprit run --for 10s --json - -- make -j4",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    takes(1, anyNumber, "a program to start: culprit run -- CMD"),
 		RunE:    body(func(cmd *cobra.Command, args []string) error { return runCommand(cmd.Context(), &opts, args) }),
 	}
 	opts.register(cmd.Flags())

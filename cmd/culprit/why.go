@@ -24,7 +24,7 @@ import (
 
 func newWhy() *cobra.Command {
 	return &cobra.Command{
-		Use: "why PID", Short: "Print what a running measurement has found so far", Args: cobra.ExactArgs(1),
+		Use: "why PID", Short: "Print what a running measurement has found so far", Args: takes(1, 1, "a process: culprit why PID, or culprit why NAME"),
 		Long: `why asks a culprit that is measuring, and prints its present answer. PID is the process of that
 culprit, or a process that it measures (a name will do). You can ask your own measurements;
 root can ask all. The measurement goes on, and the program is not touched.

@@ -16,7 +16,7 @@ const (
 // the same at both foci.
 func FromShares(t *Test, whole Estimate, follows []int, readings [][]float64) Estimate {
 	means := meansOf(readings)
-	e := Estimate{Bins: len(readings), averages: whole.scaled(follows, means), Whole: whole.Whole}
+	e := Estimate{Bins: len(readings), averages: whole.scaled(follows, means), Whole: whole.Whole, Share: whole.Share}
 	e.Value, e.Threshold = t.Judge(e.averages, 1)
 	e.Used = t.Used(e.averages, 1)
 	e.Margin, e.Stake = t.beyond(e.Value, e.Threshold), t.Stake(e.averages, 1)

@@ -17,6 +17,7 @@ type Test struct {
 	used             Func                                       // nil = not told
 	index            map[string]int
 	additive         bool
+	share            bool
 }
 
 // NewTest makes the test "value > threshold", or "value < threshold" if greater is false. global names the metrics that
@@ -32,6 +33,12 @@ func NewTest(metrics, global []string, greater bool, value, threshold Func) *Tes
 		}
 	}
 	t.additive = t.scales()
+	return t
+}
+
+// OfShare says whether the value is a part of a time in the whole of it.
+func (t *Test) OfShare(is bool) *Test {
+	t.share = is
 	return t
 }
 

@@ -61,6 +61,7 @@ type Estimate struct {
 	Stake     float64   // share of the program's active time that would be gained at most, 0..1; NaN if the test does not tell
 	Whole     float64   // how many units a value of 1 is; 0 if the test does not tell
 	Used      float64   // how many units there were; 0 if the test does not tell
+	Share     bool      // the value is a part of a whole: beyond 1 only as far as the measurement errs
 	averages  []float64 // of the metrics
 	err       float64   // standard error of Margin, of what was seen
 	long      longRun
@@ -89,7 +90,7 @@ func (w *Window) Estimate(t *Test) Estimate {
 	e.Value, e.Threshold = t.Judge(sums, span)
 	e.Stake = t.Stake(sums, span)
 	e.Nothing = t.Nothing(sums, e.Value, e.Threshold)
-	e.Whole, e.Used = t.Whole(sums, span), t.Used(sums, span)
+	e.Whole, e.Used, e.Share = t.Whole(sums, span), t.Used(sums, span), t.share && e.Threshold <= 1
 	e.Margin = t.beyond(e.Value, e.Threshold)
 	if n < 2 {
 		e.err = math.Inf(1)

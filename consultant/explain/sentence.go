@@ -27,9 +27,17 @@ type Evidence struct {
 // Value writes a value of the test.
 func (e Evidence) Value(v float64) string {
 	if e.Fraction {
-		return Percent(v)
+		return Percent(e.told(v))
 	}
 	return Quantity(v)
+}
+
+// told is a value as people hear it: a part is never more than its whole, whatever the measurement erred.
+func (e Evidence) told(v float64) float64 {
+	if e.Estimate.Share {
+		return min(v, 1)
+	}
+	return v
 }
 
 // String is "72 %, threshold 20 %, 46 readings, 99 % sure".
@@ -130,14 +138,14 @@ func (f Finding) amount() string {
 	if amount(whole) == "1" {
 		units = strings.TrimSuffix(units, "s")
 	}
-	wanted := f.Estimate.Value * whole
+	wanted := f.told(f.Estimate.Value) * whole
 	switch used := f.Estimate.Used; {
 	case used == 0:
 		return fmt.Sprintf("That is %s of %s %s", amount(wanted), amount(whole), units)
 	case used < starved*wanted:
 		return fmt.Sprintf("It had %s of %s %s, and waited for more", amount(used), amount(whole), units)
 	default:
-		return fmt.Sprintf("That is %s of %s %s", amount(used), amount(whole), units)
+		return fmt.Sprintf("That is %s of %s %s", amount(min(used, whole)), amount(whole), units)
 	}
 }
 
@@ -182,7 +190,7 @@ func (f Finding) source() string {
 // fill replaces the placeholders of a label. Those that are not known stay.
 func (f Finding) fill(label string) string {
 	fill := map[string]string{
-		"{percent}": Percent(f.Estimate.Value), "{value}": f.Value(f.Estimate.Value),
+		"{percent}": Percent(f.told(f.Estimate.Value)), "{value}": f.Value(f.Estimate.Value),
 		"{threshold}": f.Value(f.Estimate.Threshold), "{function}": f.Code, "{source}": f.source(),
 		"{object}": f.objectOr(), "{process}": Process(f.Focus), "{since}": Seconds(f.Since),
 		"{focus}": Focus(f.Focus),
@@ -192,6 +200,9 @@ func (f Finding) fill(label string) string {
 	}
 	if !strings.Contains(label, "{source}") && strings.Contains(label, "{function}") && f.File != "" {
 		fill["{function}"] += " " + f.source()
+	}
+	if fill["{value}"] == "1" {
+		label = one(label)
 	}
 	return placeholder.ReplaceAllStringFunc(label, func(p string) string {
 		if v, ok := fill[p]; ok {

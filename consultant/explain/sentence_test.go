@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"strings"
 	"testing"
 
 	"culprit/consultant/decide"
@@ -72,6 +73,46 @@ func TestPlaces(t *testing.T) {
 	} {
 		if c[0] != c[1] {
 			t.Errorf("%q, want %q", c[0], c[1])
+		}
+	}
+}
+
+// TestShareOfWhole: a part is never told as more than its whole, in whatever form; a fraction that is no part is told as it is.
+func TestShareOfWhole(t *testing.T) {
+	f := Finding{
+		Evidence: Evidence{Estimate: decide.Estimate{Value: 1.39, Threshold: 0.5, Whole: 2, Share: true}, Bins: 9, Confidence: 0.95, Fraction: true, Holds: true},
+		Label:    "{function} uses {percent}, which is {value}", Units: "CPUs", Code: "work", OfCode: true,
+	}
+	if s := f.Sentence(); strings.Contains(s, "139") || !strings.Contains(s, "work uses 100 %, which is 100 %. That is 2 of 2 CPUs") {
+		t.Error(s)
+	}
+	if s := f.Evidence.String(); !strings.HasPrefix(s, "100 %, ") {
+		t.Error(s)
+	}
+	f.Estimate.Share = false
+	if s := f.Sentence(); !strings.Contains(s, "work uses 139 %, which is 139 %") {
+		t.Error(s)
+	}
+}
+
+// TestOne: what a label counts is told in the singular where there is one of it, a unit never.
+func TestOne(t *testing.T) {
+	for _, c := range []struct {
+		label string
+		value float64
+		want  string
+	}{
+		{"{function} moves {value} bytes for each operation on {object}", 1, "copy moves 1 byte for each operation on files, sockets or pipes"},
+		{"{function} moves {value} bytes for each operation", 1.0001, "copy moves 1 byte for each operation"},
+		{"{function} moves {value} bytes for each operation", 1.2, "copy moves 1.2 bytes for each operation"},
+		{"{function} moves {value} bytes for each operation", 11, "copy moves 11 bytes for each operation"},
+		{"{value} processes of {function} wait", 1, "1 process of copy wait"},
+		{"a wait of {function} lasts {value} us", 1, "a wait of copy lasts 1 us"},
+		{"{function} at {value} is slow", 1, "copy at 1 is slow"},
+	} {
+		f := Finding{Evidence: Evidence{Estimate: decide.Estimate{Value: c.value}}, Label: c.label, Kind: "io", Code: "copy", OfCode: true}
+		if got := f.Statement(); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
 }

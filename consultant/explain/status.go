@@ -50,7 +50,7 @@ func (s Status) String() string {
 func (s Status) waiting() (parts []string) {
 	if s.Blocked > 0 {
 		parts = append(parts, fmt.Sprintf("%s for budget: %s of %s are used",
-			Count(s.Blocked, "candidate waits", "candidates wait"), Percent(s.Observed), Percent(s.Limit)))
+			Count(s.Blocked, "candidate waits", "candidates wait"), Percent(min(s.Observed, 1)), Percent(s.Limit)))
 	} else if more := s.Queued - s.Postponed; more > 0 {
 		parts = append(parts, strconv.Itoa(more)+" queued")
 	}

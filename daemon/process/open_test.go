@@ -259,12 +259,16 @@ func TestExplainDenied(t *testing.T) {
 		{"not dumpable", with(func(f *deniedFacts) { f.dumpable = false }), "not dumpable", "sudo culprit attach 42"},
 		{"more capabilities", with(func(f *deniedFacts) { f.targetCaps = 1 }), "capabilities that we lack", "sudo culprit attach 42"},
 		{"namespace", with(func(f *deniedFacts) { f.otherNamespace = true; f.ptraceCap = true }), "user namespace", "sudo culprit attach 42"},
-		{"security module", with(func(f *deniedFacts) { f.ptraceCap = true }), "security module", ""},
+		{"security module", with(func(f *deniedFacts) { f.ptraceCap = true }), "so probably a security module (SELinux, AppArmor, Landlock, BPF) forbids it", ""},
+		{"filter", with(func(f *deniedFacts) { f.ptraceCap, f.filtered = true, true }), "forbids it, or the seccomp filter", ""},
 		{"unknown", same, "CAP_SYS_PTRACE", "sudo culprit attach 42"},
 	} {
 		e := explainDenied(c.facts)
 		if !strings.Contains(e.Missing, c.want) || e.Command != c.command {
 			t.Errorf("%s: %v, command %q", c.name, e, e.Command)
+		}
+		if !c.facts.filtered && strings.Contains(e.Missing, "seccomp") {
+			t.Errorf("%s: no filter is there: %v", c.name, e)
 		}
 	}
 }

@@ -19,6 +19,7 @@ type deniedFacts struct {
 	pid             int
 	euid            int // ours
 	ptraceCap       bool
+	filtered        bool   // we run under a seccomp filter
 	uids, gids      [4]int // of the target: real, effective, saved, filesystem
 	dumpable        bool
 	yama            int // kernel.yama.ptrace_scope, 0 where there is no Yama
@@ -34,6 +35,7 @@ func gatherFacts(pid int) deniedFacts {
 	if self, err := raw.ReadStatus(os.Getpid(), 0); err == nil {
 		f.ourCaps = self.CapEff
 		f.ptraceCap = self.CapEff&(1<<capSysPtrace) != 0
+		f.filtered = self.Seccomp != 0
 	}
 	s, err := raw.ReadStatus(pid, 0)
 	f.targetReadError = err != nil
@@ -74,7 +76,11 @@ func explainDenied(f deniedFacts) *NotPermitted {
 	case f.ptraceCap && f.otherNamespace:
 		e.Missing = "the target is in another user namespace, where our CAP_SYS_PTRACE does not count"
 	case f.ptraceCap:
-		e.Missing = "we have CAP_SYS_PTRACE, so a security module (SELinux, AppArmor, Landlock) or a container's seccomp filter forbids it"
+		// Nothing of the kernel's own rules is left, and it tells nobody which of its modules refused.
+		e.Missing = "we have CAP_SYS_PTRACE, so probably a security module (SELinux, AppArmor, Landlock, BPF) forbids it"
+		if f.filtered {
+			e.Missing += ", or the seccomp filter of the container that we run in"
+		}
 		e.Command = ""
 	case f.targetReadError:
 		e.Missing = "its status cannot be read; CAP_SYS_PTRACE is missing"

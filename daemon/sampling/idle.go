@@ -25,7 +25,10 @@ type idling struct {
 }
 
 // An idlePlace is the function in which a thread has nothing to do, and who ends that, and where, if a thread of the program does.
-type idlePlace struct{ function, waker, wakesIn string }
+type idlePlace struct {
+	function, waker, wakesIn string
+	child                    bool // it waits for a child process: no waker is told, since each child that ends would be one of its own
+}
 
 type idleThere struct {
 	seen    float64
@@ -61,7 +64,8 @@ func (p *Profile) noteIdle(tid int, call kernel.BlockedCall, state threads.State
 
 func (p *Profile) idleAt(tid int, call kernel.BlockedCall, now float64) (at idlePlace) {
 	at.function = p.functionName(ownFunction(p.framesOf(p.blocked(tid, call))))
-	if p.wakers == nil {
+	at.child = threads.WaitsForChild(call)
+	if p.wakers == nil || at.child {
 		return at
 	}
 	if by := p.wakers(tid, call, now); len(by) > 0 && !by[0].Outside && by[0].Thread != Kernel {
@@ -127,7 +131,7 @@ func (s *IdleTally) Add(c *Counts) {
 	s.idle += c.idling.idle
 	for at, there := range c.idling.places {
 		one := s.places[at]
-		one.Function, one.Waker, one.WakesIn = at.function, at.waker, at.wakesIn
+		one.Function, one.Waker, one.WakesIn, one.Child = at.function, at.waker, at.wakesIn, at.child
 		one.Threads += len(there.threads)
 		one.Share += there.seen
 		s.places[at] = one

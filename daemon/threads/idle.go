@@ -43,6 +43,11 @@ func IsFutexWait(c kernel.BlockedCall) bool {
 	return c.NR == unix.SYS_FUTEX && c.Args[1]&futexCommand == futexWait
 }
 
+// WaitsForChild tells whether a thread waits in a call for a child process to end or to stop.
+func WaitsForChild(c kernel.BlockedCall) bool {
+	return c.NR == unix.SYS_WAIT4 || c.NR == unix.SYS_WAITID
+}
+
 const (
 	// ParkAfter is how long a thread must not have run, in seconds, before its waiting counts as having nothing to do.
 	ParkAfter = 1.0

@@ -31,7 +31,7 @@ func (r *exprReader) comparison(e *syntax.Expr) (c pcl.Comparison, err error) {
 	if c.Right, err = r.read(e.Y); err != nil {
 		return c, err
 	}
-	c.Unit = r.unitOfTest(e)
+	c.Unit, c.Share = r.unitOfTest(e), r.isShare(e.X)
 	return c, nil
 }
 

@@ -18,8 +18,9 @@ type crowd struct {
 	thread   threadname.Name // the first of them
 	stem     string          // what their names have in common
 	same     bool            // their names are equal
-	function string
-	count    int
+	function string          // as it is told: overloads of a function are one
+	seen     map[string]bool // the threads, by their elements of the hierarchy Process
+	count    int             // of them
 	share    float64
 }
 
@@ -63,7 +64,7 @@ func HeldText(holders []Held, targets []Target) string {
 	for _, c := range crowds[:min(len(crowds), fewHolders)] {
 		s := fmt.Sprintf("%s (%.0f %%", c.name(), 100*c.share)
 		if c.function != "" {
-			s += ", in " + funcname.Brief(c.function)
+			s += ", in " + c.function
 		}
 		parts = append(parts, s+")")
 	}
@@ -88,21 +89,27 @@ func crowdsOf(holders []Held, targets []Target) (list []*crowd) {
 	programs := programsOf(targets)
 	for _, h := range holders {
 		t := threadname.Read(h.Thread, programs)
-		i := slices.IndexFunc(list, func(c *crowd) bool { return t.TID != 0 && !t.Main && c.isLike(t, h.Function) })
+		function := h.Function
+		if function != "" {
+			function = funcname.Brief(function)
+		}
+		i := slices.IndexFunc(list, func(c *crowd) bool { return c.function == function && (c.seen[h.Thread] || c.isLike(t)) })
 		if i < 0 {
-			list, i = append(list, &crowd{thread: t, stem: t.Stem(), same: true, function: h.Function}), len(list)
+			list, i = append(list, &crowd{thread: t, stem: t.Stem(), same: true, function: function, seen: map[string]bool{}}), len(list)
 		}
 		c := list[i]
 		c.same = c.same && c.thread.Name == t.Name
-		c.count++
+		c.seen[h.Thread] = true
+		c.count = len(c.seen)
 		c.share += float64(h.Share)
 	}
 	slices.SortStableFunc(list, func(a, b *crowd) int { return cmp.Compare(b.share, a.share) })
 	return list
 }
 
-func (c *crowd) isLike(t threadname.Name, function string) bool {
-	return c.thread.TID != 0 && !c.thread.Main && c.thread.Process == t.Process && c.stem == t.Stem() && c.function == function
+// isLike tells whether a thread, none of the first of their processes, is called as those of the crowd are.
+func (c *crowd) isLike(t threadname.Name) bool {
+	return t.TID != 0 && !t.Main && c.thread.TID != 0 && !c.thread.Main && c.thread.Process == t.Process && c.stem == t.Stem()
 }
 
 func (c *crowd) name() string {

@@ -21,6 +21,7 @@ type IdlePlace struct {
 	Share    Number `json:"share"`              // of the looks at all threads, 0..1
 	Waker    string `json:"waker,omitempty"`    // thread of the program that ends most of these waits
 	WakesIn  string `json:"waker_in,omitempty"` // function in which that mostly was meanwhile
+	Child    bool   `json:"child,omitempty"`    // they wait there for a child process to end
 }
 
 const (
@@ -52,13 +53,16 @@ func (i *Idle) Told(targets []Target) (said string, places []string) {
 			places = append(places, fmt.Sprintf("%.0f %%: %s", 100*p.Share, p.text(targets)))
 		}
 	}
-	return fmt.Sprintf("Lately the threads had nothing to do for %.0f %% of their time. They waited for other threads, for input, or until a time:", 100*i.Share), places
+	return fmt.Sprintf("Lately the threads had nothing to do for %.0f %% of their time. They waited for other threads, for input, for a child process, or until a time:", 100*i.Share), places
 }
 
 func (p IdlePlace) text(targets []Target) string {
 	text := fmt.Sprintf("%d %s", p.Threads, plural(p.Threads, "thread"))
 	if p.Function != "" {
 		text += " in " + funcname.Brief(p.Function)
+	}
+	if p.Child {
+		text += ", waiting for a child process"
 	}
 	if p.Waker == "" {
 		return text

@@ -94,6 +94,8 @@ type Node struct {
 	Value      Number `json:"value"`
 	Threshold  Number `json:"threshold"`
 	Greater    bool   `json:"greater"` // the hypothesis holds above the threshold; else below it
+	// Share says that the value is a part of a whole: beyond 1 only as far as the measurement errs.
+	Share      bool   `json:"share,omitempty"`
 	Unit       string `json:"unit"`
 	Confidence Number `json:"confidence"` // 0..1
 	Samples    int    `json:"samples"`
@@ -193,7 +195,8 @@ type Pauses struct {
 type Probes struct {
 	Inserted int       `json:"inserted"`
 	Removed  int       `json:"removed"`
-	Left     int       `json:"left"`
+	Left     int       `json:"left"`           // that are still in targets that live
+	Gone     int       `json:"gone,omitempty"` // that went with the code of targets that ended
 	Refused  []Refusal `json:"refused"`
 }
 

@@ -311,7 +311,7 @@ func (n *Node) basis() string {
 	if why := NoValue(n.Greater, float64(n.Value), float64(n.Threshold)); why != "" {
 		return fmt.Sprintf("%s (%s, %s sure)", why, readings(n.Samples), Surety(float64(n.Confidence)))
 	}
-	return fmt.Sprintf("%s (threshold %s %s, %s, %s sure)", Quantity(float64(n.Value), n.Unit),
+	return fmt.Sprintf("%s (threshold %s %s, %s, %s sure)", Quantity(Told(float64(n.Value), n.Share), n.Unit),
 		relation(n.Greater), Quantity(float64(n.Threshold), n.Unit), readings(n.Samples), Surety(float64(n.Confidence)))
 }
 
@@ -336,6 +336,14 @@ func relation(greater bool) string {
 		return ">"
 	}
 	return "<"
+}
+
+// Told is a value of a test as people hear it: a part is never more than its whole, whatever the measurement erred.
+func Told(v float64, share bool) float64 {
+	if share {
+		return min(v, 1)
+	}
+	return v
 }
 
 // Quantity writes a value with its unit; fractions are written in per cent.
@@ -395,7 +403,7 @@ func (n *Node) soFar() string {
 	if n.State != "testing" || n.Samples == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s so far (threshold %s %s): ", Quantity(float64(n.Value), n.Unit), relation(n.Greater), Quantity(float64(n.Threshold), n.Unit))
+	return fmt.Sprintf("%s so far (threshold %s %s): ", Quantity(Told(float64(n.Value), n.Share), n.Unit), relation(n.Greater), Quantity(float64(n.Threshold), n.Unit))
 }
 
 // shortSession is until when the attach and the first probes are most of what a session costs, in s.
@@ -417,11 +425,15 @@ func (r *Report) beyond() string {
 func (r *Report) writeCost(b *strings.Builder) {
 	o, p := r.Overhead, r.Probes
 	fmt.Fprintf(b, "\nOverhead: %.2f %% of the target's time (budget %.3g %%%s); %s; the tool used %.1f %% of a CPU.\n",
-		100*float64(o.Observed), 100*float64(o.Budget), r.beyond(), pauseText(o.Pauses), 100*float64(o.DaemonCPU))
+		100*Told(float64(o.Observed), true), 100*float64(o.Budget), r.beyond(), pauseText(o.Pauses), 100*float64(o.DaemonCPU))
 	if r.End == Running {
 		fmt.Fprintf(b, "Probes: %d inserted so far, %d of them removed; functions refused: %d; the session goes on.\n", p.Inserted, p.Removed, len(p.Refused))
 	} else {
-		fmt.Fprintf(b, "Probes: %d inserted, %d removed, %d left; functions refused: %d%s\n", p.Inserted, p.Removed, p.Left,
+		gone := ""
+		if p.Gone > 0 {
+			gone = fmt.Sprintf(", %d gone with processes that ended", p.Gone)
+		}
+		fmt.Fprintf(b, "Probes: %d inserted, %d removed, %d left%s; functions refused: %d%s\n", p.Inserted, p.Removed, p.Left, gone,
 			len(p.Refused), r.cleanText())
 	}
 	writeRefused(b, p.Refused)

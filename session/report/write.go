@@ -55,6 +55,13 @@ func (r *Report) normal() *Report {
 			list[i].Chain = orEmpty(list[i].Chain)
 		}
 	}
+	c.Jobs = append([]Job(nil), c.Jobs...)
+	for i, j := range c.Jobs {
+		c.Jobs[i].Ranks, c.Jobs[i].Waiting, c.Jobs[i].Awaited = orEmpty(j.Ranks), orEmpty(j.Waiting), orEmpty(j.Awaited)
+	}
+	if c.Idle != nil {
+		c.Idle = &Idle{Share: c.Idle.Share, Places: orEmpty(c.Idle.Places)}
+	}
 	for i := range c.Pairs {
 		c.Pairs[i].Focus = orRoot(c.Pairs[i].Focus)
 		c.Pairs[i].Distribution = c.Pairs[i].Distribution.normal()

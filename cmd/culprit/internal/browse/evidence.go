@@ -38,7 +38,7 @@ func facts(n *consultant.Node, unit string, now float64) []string {
 		if n.Greater {
 			rel = "above"
 		}
-		value := report.Quantity(n.Value, unit)
+		value := report.Quantity(report.Told(n.Value, n.Share), unit)
 		if why := report.NoValue(n.Greater, n.Value, n.Threshold); why != "" {
 			value = why
 		}

@@ -42,7 +42,7 @@ func (a *app) header(w int) []item {
 			name += " ENDED"
 		}
 	}
-	right := fmt.Sprintf(" %s  cost %.2f of %.3g %% ", seconds(a.snap.Elapsed), 100*a.snap.Observed, 100*a.snap.Budget)
+	right := fmt.Sprintf(" %s  cost %.2f of %.3g %% ", seconds(a.snap.Elapsed), 100*min(a.snap.Observed, 1), 100*a.snap.Budget)
 	left := " culprit  " + name
 	if w < 50 {
 		left = " " + name

@@ -146,7 +146,7 @@ func valueText(n *consultant.Node) string {
 	if n.Value >= n.Threshold {
 		op = ">"
 	}
-	return fmt.Sprintf("%s %s %s", report.Quantity(n.Value, clean(n.Unit)), op, report.Quantity(n.Threshold, clean(n.Unit)))
+	return fmt.Sprintf("%s %s %s", report.Quantity(report.Told(n.Value, n.Share), clean(n.Unit)), op, report.Quantity(n.Threshold, clean(n.Unit)))
 }
 
 // byImportance orders siblings: what is true first, then what is going on, then the rest; larger values first.

@@ -119,7 +119,7 @@ func remedy(pid int, st status) string {
 	case scope == 3:
 		return "Yama forbids it until the next boot (kernel.yama.ptrace_scope=3)"
 	case self.has(capSysPtrace):
-		return "it is in another user namespace or held by a security module; run culprit inside its container, or see dmesg"
+		return "it is probably in another user namespace or held by a security module; run culprit inside its container, or see dmesg"
 	case owner != strconv.Itoa(os.Getuid()):
 		return "it belongs to user " + owner + ": " + sudo
 	case scope == 2:

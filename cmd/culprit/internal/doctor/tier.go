@@ -60,7 +60,7 @@ func Judge(r Rights, f *Facts) Verdict {
 	if f == nil {
 		f = &Facts{Readable: true, Attach: r.Ptrace && r.Yama < 3 || r.Yama == 0}
 	}
-	read, sample, trace, patch, rows := toRead(f), r.toSample(), r.toTrace(f), r.toPatch(f), r.toKeepRows(f)
+	read, sample, trace, patch, rows := r.toRead(f), r.toSample(), r.toTrace(f), r.toPatch(f), r.toKeepRows(f)
 	switch {
 	case read != nil:
 		return verdict(TierNone, TierProbe, read)
@@ -93,10 +93,15 @@ func (f *Facts) attach() string {
 	return fmt.Sprintf("sudo culprit attach %d", f.PID)
 }
 
-func toRead(f *Facts) *obstacle {
+// heldBack is what else forbids to look into a process where we have all rights: the kernel does not say what it was.
+const heldBack = "probably a security module or a container's filter forbids to trace it"
+
+func (r Rights) toRead(f *Facts) *obstacle {
 	switch {
 	case f.Wrong != "":
 		return &obstacle{f.Wrong, ""}
+	case !f.Readable && r.Ptrace && !r.Inner:
+		return &obstacle{"its mappings may not be read, and " + heldBack, ""}
 	case !f.Readable:
 		return &obstacle{"its mappings may not be read", f.attach()}
 	}
@@ -125,7 +130,7 @@ func (r Rights) toTrace(f *Facts) *obstacle {
 	case r.Ptrace && r.Inner:
 		return &obstacle{"it is outside of the user namespace that culprit runs in, where our capabilities do not count", f.attach() + ", outside of the container"}
 	case r.Ptrace:
-		return &obstacle{"a security module or a container's filter forbids to trace it", ""}
+		return &obstacle{heldBack, ""}
 	case r.Yama == 1:
 		return &obstacle{"kernel.yama.ptrace_scope=1 permits to trace children only", "sudo sysctl kernel.yama.ptrace_scope=0"}
 	case r.Yama == 2:

@@ -64,6 +64,7 @@ func TestTierAndNextCommand(t *testing.T) {
 		{"nobody, own process", nobody, &ownOne, TierProbe, "CAP_BPF", "sudo culprit attach 7"},
 		{"nobody, no target", nobody, nil, TierProbe, "CAP_BPF", "sudo culprit attach TARGET"},
 		{"nobody, foreign process", nobody, &foreign, TierNone, "mappings", "sudo culprit attach 7"},
+		{"root, held back", root, &foreign, TierNone, "its mappings may not be read, and probably a security module", ""},
 		{"yama 1", nobody.with(func(r *Rights) { r.Yama = 1 }), ownOne.with(func(f *Facts) { f.Attach = false }), TierRunning, "children only", "sudo sysctl kernel.yama.ptrace_scope=0"},
 		{"yama 1, no target", nobody.with(func(r *Rights) { r.Yama = 1 }), nil, TierRunning, "children only", "sudo sysctl kernel.yama.ptrace_scope=0"},
 		{"yama 1, child", nobody.with(func(r *Rights) { r.Yama = 1 }), &ownOne, TierProbe, "CAP_BPF", "sudo culprit attach 7"},
