@@ -20,7 +20,7 @@ type looks struct {
 	dropped   uint64        // samples of targets that somebody worked on
 	wakings   wakers.Kernel
 	wakers    wakers.Table
-	fileLocks wakers.FileLocks
+	fileLocks kernel.LockHolders
 	looked    chan struct{} // after a round
 }
 

@@ -1,4 +1,4 @@
-package wakers
+package kernel
 
 import (
 	"os"
@@ -6,19 +6,17 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
-
-	"culprit/daemon/kernel"
 )
 
-// TestFileLocks: nobody has a lock that nobody waits for, and who has one is not asked twice in a moment.
-func TestFileLocks(t *testing.T) {
+// TestLockHolders: nobody has a lock that nobody waits for, and who has one is not asked twice in a moment.
+func TestLockHolders(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "lock"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	var locks FileLocks
-	call := kernel.BlockedCall{NR: unix.SYS_FLOCK, Args: [6]uint64{uint64(f.Fd()), unix.LOCK_EX}}
+	var locks LockHolders
+	call := BlockedCall{NR: unix.SYS_FLOCK, Args: [6]uint64{uint64(f.Fd()), unix.LOCK_EX}}
 	if holder, ok := locks.Holder(os.Getpid(), call); !ok || holder != -1 {
 		t.Errorf("process %d has it, %v", holder, ok)
 	}
