@@ -100,7 +100,7 @@ func TestSamplesTellFileLocks(t *testing.T) {
 	p.Stop(t)
 }
 
-// TestHolderOfAFileLock: who has the lock of a file is told as the one that ends the wait, with the function in which it sleeps meanwhile.
+// TestHolderOfAFileLock: who has the lock of a file is told as the one that ends the wait, in a function of its own if that is known.
 func TestHolderOfAFileLock(t *testing.T) {
 	p, dir, _ := fileLocks(t)
 	list := children.Descendants(p.PID)
@@ -119,8 +119,8 @@ func TestHolderOfAFileLock(t *testing.T) {
 		}
 		share := 0.0
 		for _, h := range d.Holders(at) {
-			if h.Wakes && strings.Contains(h.Thread, child) && strings.HasPrefix(h.Function, "filelocks.c/") {
-				share += h.Share
+			if h.Wakes && strings.Contains(h.Thread, child) && (h.Function == "" || strings.HasPrefix(h.Function, "filelocks.c/")) {
+				share += h.Share // where it is is not known while somebody else works on that process
 			}
 		}
 		if t.Logf("%s: %+v", name, d.Holders(at)); share < 0.8 {
