@@ -15,12 +15,13 @@ import (
 // The looks find out what threads do, running or blocked, and who ends their waits. mu of the state guards the fields.
 type looks struct {
 	*state
-	beats   schedule.Beats
-	rings   *kernel.Rings // of all targets; nil until the first needs them
-	dropped uint64        // samples of targets that somebody worked on
-	wakings wakers.Kernel
-	wakers  wakers.Table
-	looked  chan struct{} // after a round
+	beats     schedule.Beats
+	rings     *kernel.Rings // of all targets; nil until the first needs them
+	dropped   uint64        // samples of targets that somebody worked on
+	wakings   wakers.Kernel
+	wakers    wakers.Table
+	fileLocks kernel.LockHolders
+	looked    chan struct{} // after a round
 }
 
 // lookLoop looks at threads until the session ends.

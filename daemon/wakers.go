@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"culprit/daemon/arch"
 	"culprit/daemon/kernel"
 	"culprit/daemon/measuring"
 	"culprit/daemon/sampling"
@@ -14,9 +15,22 @@ import (
 // mostWakers is how many threads are told that ended the waits of one.
 const mostWakers = 8
 
-// wakersOf is who ends the waits of a thread of the target in a call, at a session time. mu is held.
+// wakersOf is who ends the waits of a thread of the target in a call, at a session time. For the lock of a file that is who has it now; threads of
+// one process are not told apart there. mu is held.
 func (lk *looks) wakersOf(t *measuring.Process, tid int, call kernel.BlockedCall, now float64) (list []sampling.Waker) {
 	lk.wakers.Ask(now)
+	if arch.WaitsForFileLock(call.NR, call.Args[1]) {
+		pid, asked := lk.fileLocks.Holder(t.Proc.PID(), call)
+		of := lk.byPID[pid]
+		switch {
+		case !asked:
+			return nil
+		case pid > 0 && (of == nil || of.Threads.Count() == 1):
+			w := lk.waker(t, wakers.Waker{TID: pid, PID: pid})
+			w.Of = 1
+			return []sampling.Waker{w}
+		}
+	}
 	shares := lk.wakers.Of(tid, waitIn(call))
 	for _, s := range shares[:min(len(shares), mostWakers)] {
 		w := lk.waker(t, s.Waker)

@@ -214,5 +214,13 @@ func (p *Plan) Beyond(old *Plan) []Request {
 // of the file itself, if somebody asked for it.
 var FileKinds = map[string]int64{"File": 1, "Socket": 2, "Pipe": 3}
 
+// FileLock is the kind of synchronisation object that the lock of a file is. Its name is that of the file.
+const FileLock = "FileLock"
+
+// IsFileLock reports whether what is chosen in a hierarchy are locks of files: their numbers are those of the files.
+func IsFileLock(h grid.Hierarchy, elems []string) bool {
+	return h == grid.SyncObject && len(elems) > 0 && elems[0] == FileLock
+}
+
 // FileKindShift is how many bits the number of a file has below its type.
 const FileKindShift = 28

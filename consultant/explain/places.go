@@ -45,7 +45,12 @@ func Object(f grid.Focus) string {
 			continue
 		}
 		kind := kindText(e[0])
-		if len(e) == 1 {
+		switch {
+		case e[0] == fileLock && len(e) == 1:
+			return "the locks of files"
+		case e[0] == fileLock:
+			return "the lock of file " + Printable(e[1])
+		case len(e) == 1:
 			return "any " + kind
 		}
 		name := Printable(strings.Join(e[1:], "/"))
@@ -57,8 +62,11 @@ func Object(f grid.Focus) string {
 	return ""
 }
 
-// libraryLock is the kind of lock that the C library has for itself.
-const libraryLock = "LibraryLock"
+// Kinds of locks whose names say what they guard.
+const (
+	libraryLock = "LibraryLock" // one that the C library has for itself
+	fileLock    = "FileLock"
+)
 
 // kindText writes a kind of object as a word: Mutex as mutex, but RWLock, IO and the like as they are known.
 func kindText(kind string) string {

@@ -64,6 +64,7 @@ func TestPlaces(t *testing.T) {
 		{Function(at(grid.Code, "a.c", "f.constprop.0.isra.0")), "f"}, {Function(at(grid.Code, "a.c", "g.partial")), "g.partial"},
 		{Object(grid.Whole()), ""}, {Object(at(grid.SyncObject, "CondVar")), "any condition variable"},
 		{Object(at(grid.SyncObject, "LibraryLock", "malloc arena")), "a lock of the C library (malloc arena)"}, {Object(at(grid.SyncObject, "LibraryLock")), "any lock of the C library"},
+		{Object(at(grid.SyncObject, "FileLock", "/tmp/x")), "the lock of file /tmp/x"}, {Object(at(grid.SyncObject, "FileLock")), "the locks of files"},
 		{Object(at(grid.IO, "File", "/tmp/x")), "file /tmp/x"},
 		{ObjectName(at(grid.IO, "File")), ""}, {ObjectName(at(grid.IO, "File", "/tmp/x")), "/tmp/x"},
 		{Process(grid.Whole()), ""}, {Process(at(grid.Process, "srv{1}")), "process srv{1}"}, {Process(at(grid.Process, "srv{1}", "t")), "thread t"},

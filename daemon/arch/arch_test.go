@@ -63,3 +63,17 @@ func TestCalls(t *testing.T) {
 		}
 	}
 }
+
+// TestFileLocks: flock waits, whatever its descriptor is; of fcntl two commands do, whatever is above 32 bits.
+func TestFileLocks(t *testing.T) {
+	for _, c := range []struct {
+		nr     int
+		second uint64
+		want   bool
+	}{{unix.SYS_FLOCK, unix.LOCK_EX, true}, {unix.SYS_FCNTL, unix.F_SETLKW, true}, {unix.SYS_FCNTL, 1<<32 | unix.F_OFD_SETLKW, true},
+		{unix.SYS_FCNTL, unix.F_SETLK, false}, {unix.SYS_FCNTL, unix.F_SETFL, false}, {unix.SYS_READ, unix.F_SETLKW, false}, {-1, 0, false}} {
+		if got := WaitsForFileLock(c.nr, c.second); got != c.want {
+			t.Errorf("system call %d with %#x: %v, want %v", c.nr, c.second, got, c.want)
+		}
+	}
+}

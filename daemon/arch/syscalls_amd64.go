@@ -24,6 +24,19 @@ var descriptors = setOf(unix.SYS_READ, unix.SYS_WRITE, unix.SYS_PREAD64, unix.SY
 // WaitsForDescriptor reports whether the system call waits for the descriptor that is its first argument.
 func WaitsForDescriptor(nr int) bool { return descriptors[nr] }
 
+// WaitsForFileLock reports whether a thread that is blocked in the system call, with this second argument, waits for the lock of the file whose
+// descriptor is the first one.
+func WaitsForFileLock(nr int, second uint64) bool {
+	switch nr {
+	case unix.SYS_FLOCK:
+		return true
+	case unix.SYS_FCNTL:
+		command := int32(second)
+		return command == unix.F_SETLKW || command == unix.F_OFD_SETLKW
+	}
+	return false
+}
+
 func setOf(calls ...int) map[int]bool {
 	set := map[int]bool{}
 	for _, nr := range calls {

@@ -26,7 +26,7 @@ func init() {
 	for _, n := range []string{
 		"read", "pread", "pread64", "readv", "preadv", "preadv64", "write", "pwrite", "pwrite64", "writev", "pwritev", "pwritev64",
 		"recv", "recvfrom", "recvmsg", "recvmmsg", "send", "sendto", "sendmsg", "sendmmsg", "sendfile", "sendfile64", "splice",
-		"fsync", "fdatasync", "sync_file_range", "syncfs", "msync", "flock", "open", "open64", "openat", "openat64", "close",
+		"fsync", "fdatasync", "sync_file_range", "syncfs", "msync", "flock", "fcntl", "fcntl64", "lockf", "lockf64", "open", "open64", "openat", "openat64", "close",
 		"poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait", "connect", "accept", "accept4",
 		"sleep", "usleep", "nanosleep", "clock_nanosleep", "pause", "sigwait", "sigwaitinfo", "sigtimedwait",
 		"wait", "waitpid", "wait3", "wait4", "waitid", Syscall,

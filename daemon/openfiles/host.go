@@ -12,11 +12,12 @@ type Host struct {
 	mu     sync.Mutex
 	tree   *grid.Tree
 	pipes  pipeUsers
-	tables []*Table // of processes that live
+	tables []*Table        // of processes that live
+	locks  map[string]bool // files whose locks are resources, by part
 }
 
 // NewHost makes a host without tables.
-func NewHost(tree *grid.Tree) *Host { return &Host{tree: tree} }
+func NewHost(tree *grid.Tree) *Host { return &Host{tree: tree, locks: map[string]bool{}} }
 
 // Table adds the table of a process, until Close.
 func (h *Host) Table(cfg Config) *Table {

@@ -204,6 +204,7 @@ func (t *Table) retire(at float64) {
 			continue
 		}
 		t.host.tree.Retire(grid.IO, strings.SplitN(part, "/", 3)[1:]...)
+		t.host.retireLock(part)
 		if s.retired = true; len(t.seen) > maxSeen {
 			delete(t.seen, part)
 		}

@@ -125,6 +125,38 @@ func TestAFileThatAnotherHasOpen(t *testing.T) {
 	}
 }
 
+// TestLocksOfFiles: the lock of a file becomes a resource when somebody waits for it, and goes with the file; one that is open again for a moment
+// comes back.
+func TestLocksOfFiles(t *testing.T) {
+	tree := grid.NewTree()
+	table, _ := ownTable(NewHost(tree))
+	path := filepath.Join(t.TempDir(), "lock")
+	fd := open(t, path)
+	live := func() [2]bool {
+		return [2]bool{tree.Live(grid.IO, "File", path), tree.Live(grid.SyncObject, pcl.FileLock, path)}
+	}
+	if table.Look(1); live() != [2]bool{true, false} {
+		t.Errorf("before anybody waits: %v", live())
+	}
+	if got := table.LockAt(fd, 2); got != "SyncObject/FileLock/"+path || live() != [2]bool{true, true} {
+		t.Errorf("its lock is %q, %v", got, live())
+	}
+	table.open[fd] = descriptor{link: path, part: "IO/File/" + path} // as it is known still when it was closed and is open again
+	table.looked = 2 + GoneFor
+	if table.retire(2 + GoneFor); live() != [2]bool{} {
+		t.Errorf("long after it was closed: %v", live())
+	}
+	if got := table.LockAt(fd, 3+GoneFor); got != "SyncObject/FileLock/"+path || live() != [2]bool{true, true} {
+		t.Errorf("when it is waited for again it is %q, %v", got, live())
+	}
+	if err := unix.Close(fd); err != nil {
+		t.Fatal(err)
+	}
+	if table.Look(20); table.LockAt(fd, 20) != "" || table.LockAt(-1, 20) != "" {
+		t.Error("what is not open has a lock")
+	}
+}
+
 // TestFewAreToldByTheirPaths: of very many files the first.
 func TestFewAreToldByTheirPaths(t *testing.T) {
 	reads := true

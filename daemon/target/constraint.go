@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"culprit/grid"
+	"culprit/pcl"
 )
 
 // constraint is what PCL's $constraint[0] stands for in an object. Locks with a symbol need not have been seen waiting.
@@ -13,6 +14,8 @@ func (t *Target) constraint(h grid.Hierarchy, elems []string) (uint64, bool) {
 		return t.message(elems[1:])
 	case len(elems) != 2:
 		return 0, false
+	case pcl.IsFileLock(h, elems):
+		return t.Files.Number([]string{"File", elems[1]}, t.Now())
 	case h == grid.IO:
 		return t.Files.Number(elems, t.Now())
 	case h != grid.SyncObject:

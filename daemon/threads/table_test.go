@@ -259,6 +259,8 @@ func TestIdles(t *testing.T) {
 		{"read", call(unix.SYS_READ), false, true, false},
 		{"a page fault", call(-1), false, true, false},
 		{"write", call(unix.SYS_WRITE), false, false, false},
+		{"the lock of a file", call(unix.SYS_FLOCK), false, false, false},
+		{"the lock of a part of a file", call(unix.SYS_FCNTL), false, false, false},
 	} {
 		if got := [3]bool{idles(c.call, 0, 1000), idles(c.call, ParkAfter, 1000), idles(c.call, 0, rareWakes/2)}; got != [3]bool{c.busy, c.quiet, c.seldom} {
 			t.Errorf("%s: idle %v when it is woken all the time, for a second not, now and then", c.name, got)

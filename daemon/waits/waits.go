@@ -32,6 +32,8 @@ func (t *Thread) For(frames []stack.Frame, now float64) (part string, lock bool)
 			return "", t.Ready.Kind == readiness.Events
 		}
 		return t.Target.Files.At(t.Ready.FD, now), false
+	case arch.WaitsForFileLock(t.Call.NR, t.Call.Args[1]):
+		return t.Target.Files.LockAt(int(int32(t.Call.Args[0])), now), true
 	case arch.WaitsForDescriptor(t.Call.NR):
 		return t.Target.Files.At(int(int32(t.Call.Args[0])), now), false
 	}

@@ -16,7 +16,7 @@ const (
 	anyPlace     placeKind = iota // *
 	functionKind                  // f()
 	moduleKind                    // module libz.so
-	lockKind                      // lock NAME, also a condition variable
+	lockKind                      // lock NAME, also a condition variable, or a file without its directory
 	fileKind                      // file NAME, without its directory
 	pipeKind                      // pipe
 	socketKind                    // socket
@@ -145,7 +145,7 @@ func beforeBrace(s string) string {
 
 // isLock compares the name of an object with that of a lock: the whole variable, or a member or element of it.
 func isLock(element, name string) bool {
-	if matches(name, element) || strings.HasSuffix(element, "::"+name) || strings.HasSuffix(element, "."+name) {
+	if matches(name, element) || matches(name, path.Base(element)) || strings.HasSuffix(element, "::"+name) || strings.HasSuffix(element, "."+name) {
 		return true
 	}
 	rest, ok := strings.CutPrefix(element, name)

@@ -144,10 +144,25 @@ func (f *follower) kinds() {
 
 // chosenFiles are the single files that a focus selects: one, or those of an item.
 func (c *compiler) chosenFiles(x *pcl.Match) (files [][]string) {
-	if x.Union != nil && x.Union.Item.Base == grid.IO {
-		files = slices.Clone(x.Union.Item.Paths())
-	} else if e := c.focus.Elements(grid.IO); e != nil {
-		files = [][]string{e}
+	for _, h := range []grid.Hierarchy{grid.IO, grid.SyncObject} {
+		if x.Union != nil && x.Union.Item.Base == h {
+			for _, e := range x.Union.Item.Paths() {
+				files = append(files, fileIn(h, e))
+			}
+		} else {
+			files = append(files, fileIn(h, c.focus.Elements(h)))
+		}
 	}
 	return slices.DeleteFunc(files, func(e []string) bool { return len(e) != 2 })
+}
+
+// fileIn is the resource of /IO that a selection in a hierarchy is, or is the lock of; nil if it is none.
+func fileIn(h grid.Hierarchy, elems []string) []string {
+	switch {
+	case h == grid.IO:
+		return elems
+	case pcl.IsFileLock(h, elems) && len(elems) == 2:
+		return []string{"File", elems[1]}
+	}
+	return nil
 }

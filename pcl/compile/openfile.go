@@ -7,7 +7,7 @@ import (
 	"culprit/pcl/types"
 )
 
-// A constraint of /IO compares a descriptor with what was chosen. Descriptors come and go: the same one stands for one file now and
+// A constraint of /IO, or of the locks of files, compares a descriptor with what was chosen. Descriptors come and go: the same one stands for one file now and
 // for another later, and one file may have several. So what is compared is the file behind the descriptor. The functions that
 // close or copy descriptors get code that keeps up with it (follow.go).
 
@@ -33,11 +33,13 @@ func (c *compiler) asFileKind(e *syntax.Expr) (*pcl.Expr, error) {
 }
 
 // isFileKind tells whether an expression is $constraint[i] where that is a type of /IO.
-func (c *compiler) isFileKind(e *syntax.Expr) bool { return c.choice(e) == types.String }
+func (c *compiler) isFileKind(e *syntax.Expr) bool {
+	return c.choice(e) == types.String && c.cons.Hierarchy == grid.IO
+}
 
-// choice is what $constraint[i] is in a constraint of /IO; types.Bad for everything else.
+// choice is what $constraint[i] is in a constraint of /IO or of the locks of files; types.Bad for everything else.
 func (c *compiler) choice(e *syntax.Expr) types.Type {
-	if c.cons == nil || c.cons.Hierarchy != grid.IO || e.Kind != syntax.Index || e.X.Text != "$constraint" {
+	if c.cons == nil || c.cons.Hierarchy != grid.IO && !pcl.IsFileLock(c.cons.Hierarchy, c.cons.Path) || e.Kind != syntax.Index || e.X.Text != "$constraint" {
 		return types.Bad
 	}
 	i, ok := types.WholeNumber(e.Y)
@@ -48,7 +50,7 @@ func (c *compiler) choice(e *syntax.Expr) types.Type {
 	return levels[i]
 }
 
-// asFiles makes the side that is compared with $constraint[i], where that is something of /IO, the file of a descriptor.
+// asFiles makes the side that is compared with $constraint[i], where that is an open file or its lock, the file of a descriptor.
 func (c *compiler) asFiles(e *syntax.Expr, x, y *pcl.Expr) (*pcl.Expr, *pcl.Expr) {
 	switch left, right := c.isOpenFile(e.X), c.isOpenFile(e.Y); {
 	case left && !right:

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"culprit/grid"
+	"culprit/pcl"
 	"culprit/pcl/internal/cases"
 )
 
@@ -70,6 +71,32 @@ func TestFilesAreFollowed(t *testing.T) {
 	for _, at := range []grid.Focus{grid.Whole(), grid.Whole().Refine(grid.SyncObject, "Mutex", "cache_lock")} {
 		plan, err := Plan(lib, "sync_wait", at, closing())
 		if err != nil || plan.UsesFiles() || strings.Contains(plan.String(), "renew") {
+			t.Errorf("%v: %v %v", at, plan, err)
+		}
+	}
+}
+
+// TestLocksOfFilesAreFilesOfTheirs: the lock of a file is told by the file behind the descriptor, and its descriptors are followed as those of the
+// file are; all locks of files need neither.
+func TestLocksOfFilesAreFilesOfTheirs(t *testing.T) {
+	lib, env := cases.Load(t), closing()
+	env.Funcs = append(env.Funcs, cases.NewFunction(80, "libc.so.6", []string{"flock"}, nil))
+	env.Known["SyncObject/FileLock//tmp/x"] = env.Known["IO/File//tmp/x"]
+	one := grid.Whole().Refine(grid.SyncObject, pcl.FileLock, "/tmp/x")
+	plan, err := Plan(lib, "sync_wait", one, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := plan.String()
+	for _, want := range []string{"80.entry { if (file($arg[0]) == 3) enter oneFileLock", "74.entry { if (file($arg[0]) == 3) enter oneFileLock",
+		"append preInsn 70.entry { if ($spawning == 0) renew($arg[0]) }", `append preInsn 75.entry { if ([$arg[0]+0] == "/tmp/x\x00") $opened = 3 }`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	for _, at := range []grid.Focus{grid.Whole(), grid.Whole().Refine(grid.SyncObject, pcl.FileLock)} {
+		plan, err := Plan(lib, "sync_ops", at, env)
+		if err != nil || plan.UsesFiles() || !strings.Contains(plan.String(), "(int32($arg[1]) == 7) || (int32($arg[1]) == 38)") {
 			t.Errorf("%v: %v %v", at, plan, err)
 		}
 	}
