@@ -26,7 +26,7 @@ type Deferred struct {
 	TID    int
 	State  byte // its state letter in /proc, mostly 'D'; 0 if unknown
 	Waited time.Duration
-	InCall bool // it has stopped, but has not completed a call that it was to make for us
+	InCall bool   // it has stopped, but has not completed a call that it was to make for us
 	Frozen Frozen // when that was found
 }
 
