@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"time"
 
 	"culprit/daemon/measuring"
@@ -9,6 +10,15 @@ import (
 
 // Probes that read a clock of processor time, or memory behind a pointer, make system calls in the target. Where a filter
 // (seccomp(2)) may end the target for that, there are none. A program that puts itself under one later is seen at the next pass.
+
+// watchForbidden notes in which targets a thread has forbidden itself since what probes do.
+func (ps *passes) watchForbidden(h hold) {
+	for t := range h {
+		if t.Seg != nil && ps.members.lives(t) && t.Fit.Refuse() == nil {
+			t.Fit.Note(t.Proc.Forbids())
+		}
+	}
+}
 
 // watchFilters takes out the probes that make system calls where a target has put itself under a filter since.
 func (ps *passes) watchFilters(h hold) {
@@ -20,12 +30,7 @@ func (ps *passes) watchFilters(h hold) {
 				kept = append(kept, pt)
 				continue
 			}
-			if pt.Process.Fit.Keyless() != 0 {
-				ps.lingering.Add(pt)
-				ps.logf("%s: %v is no longer measured: thread %d of the program has given up its thread pointer", pt.Process.Name, pt.Plan.Pair, pt.Process.Fit.Keyless())
-				continue
-			}
-			if err := pt.Code.Disturbs(); err != nil {
+			if err := cmp.Or(pt.Process.Fit.Refuse(), pt.Code.Disturbs()); err != nil {
 				ps.lingering.Add(pt)
 				ps.lingering.Hurry(pt)
 				ps.hurry.Store(true)

@@ -148,6 +148,7 @@ func (ms *members) attachProbed(pid int) error {
 	ms.sight.Show(syscalls.Watcher{
 		Deadlines: func(l *syscalls.Deadlines) { t.Proc.KnowDeadlines(l) },
 		Transfers: func(l *syscalls.Transfers) { t.Proc.KnowTransfers(l) },
+		Modes:     func(m *syscalls.Modes) { t.Proc.KnowModes(m) },
 	}, ms.goLoop)
 	if err := t.MapSegment(); err != nil {
 		t.Close()

@@ -60,6 +60,7 @@ func (ps *passes) passOf(h hold, now float64) {
 		}
 	}
 	ps.common.Clocks.CountSwitches()
+	ps.watchForbidden(h)
 	ps.watchFilters(h)
 	ps.followFiles(h, now)
 	ps.samplePairs(h, now, ps.pairs)

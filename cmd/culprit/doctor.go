@@ -5,11 +5,14 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"culprit/cmd/culprit/internal/doctor"
 	"culprit/cmd/culprit/internal/proclist"
 	"culprit/daemon/attach"
+	"culprit/daemon/process"
 	"culprit/daemon/survey"
+	"culprit/daemon/syscalls"
 	"culprit/daemon/threadstats"
 	"culprit/internal/safetext"
 )
@@ -37,6 +40,10 @@ Exit status 0 if the process, or one of yours, can be measured in some way, 3 if
 				checks = append(checks, occupied(pid))
 				checks = append(checks, limits(pid)...)
 				facts = doctor.FactsOf(pid)
+				if facts.Wrong == "" {
+					c, what := forbidden(pid)
+					checks, facts.Forbids = append(checks, c), what
+				}
 			}
 			verdict := doctor.Judge(rights(), facts)
 			doctor.Soften(checks, verdict)
@@ -69,6 +76,27 @@ func occupied(pid int) doctor.Check {
 		c.Level, c.Remedy = doctor.Note, "attach takes stack samples; for probes "+c.Remedy
 	}
 	return c
+}
+
+// forbidden looks for threads that have forbidden themselves what probes do, where the kernel tells.
+func forbidden(pid int) (c doctor.Check, what string) {
+	modes, err := syscalls.OpenModes(syscalls.NewTypes())
+	if err != nil {
+		why := err.Error()
+		if errors.Is(err, unix.EPERM) {
+			why = "to see it takes CAP_BPF and CAP_PERFMON"
+		}
+		return doctor.Forbidden("", why), ""
+	}
+	defer modes.Close()
+	mode, err := modes.Of(pid)
+	if err != nil {
+		return doctor.Forbidden("", err.Error()), ""
+	}
+	if err := process.Forbidden(mode); err != nil {
+		what = err.Error()
+	}
+	return doctor.Forbidden(what, ""), what
 }
 
 // limits are the objects of a process that probes do not go into, or not everywhere.

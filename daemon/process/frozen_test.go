@@ -61,6 +61,7 @@ func TestCallsInAFrozenProcess(t *testing.T) {
 		if !errors.As(err, &d) {
 			t.Fatalf("stop %d of a frozen process: %v", i, err)
 		}
+		mustSayFrozen(t, err, filepath.Join(filepath.Dir(file), "cgroup.events"))
 		if d.InCall { // else the machine was so busy that not all had stopped
 			inCall++
 		}

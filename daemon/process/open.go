@@ -40,6 +40,7 @@ type Process struct {
 	tracer   *tracer // nil until the first Stop
 
 	transfers atomic.Pointer[Transfers] // nil: nobody knows
+	modes     atomic.Pointer[Modes]     // the same
 	opened    time.Duration             // on the monotonic clock
 	waited    time.Duration             // for transfers, before stops began; on the tracer goroutine only
 	cuts      int                       // transfers that were cut; the same

@@ -45,6 +45,9 @@ func goesAway(err error) bool {
 	return errors.As(err, &deferred) || errors.As(err, &unsupported) && unsupported.Passes || errors.As(err, &passing) && passing.Passing()
 }
 
+// Late is the error where a call in a process is not complete, for all that is known.
+func Late(pid int) *Deferred { return raw.Late(pid, pid, 0, true) }
+
 // Gone reports whether the process has ended or executes another program.
 func (p *Process) Gone() bool {
 	select {

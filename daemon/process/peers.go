@@ -82,7 +82,7 @@ func (s *session) freshPeers() []int {
 func (s *session) stopPeer(pid int) error {
 	if tr := s.threads[pid]; tr != nil && tr.Phase == raw.Running { // born just now, and attached to us at its birth
 		if s.poll(tr); tr.Phase == raw.Running {
-			return &raw.Deferred{TID: pid, State: raw.ThreadState(pid, pid), Waited: time.Since(s.begin)}
+			return raw.Late(pid, pid, time.Since(s.begin), false)
 		}
 	}
 	st, err := procfs.ReadStat(pid)

@@ -110,7 +110,7 @@ func (s *session) run(f func(*World) error) error {
 	s.t.settle()
 	s.p.known.Search(s.p.pid, &s.p.mem) // before anything stops: it may take a while
 	for tid, tr := range s.t.lingering {
-		tr.Seccomp, tr.Asked = nil, 0 // it ran meanwhile
+		tr.Seccomp, tr.Dispatched, tr.Asked = nil, nil, 0 // it ran meanwhile
 		s.threads[tid] = tr
 		delete(s.t.lingering, tid)
 	}
@@ -359,7 +359,7 @@ func (s *session) waitAll() error {
 			continue
 		}
 		if time.Since(s.begin) > s.limit {
-			return &raw.Deferred{TID: pending.TID, State: raw.ThreadState(s.p.pid, pending.TID), Waited: time.Since(s.begin)}
+			return raw.Late(s.p.pid, pending.TID, time.Since(s.begin), false)
 		}
 		if err := s.ctx.Err(); err != nil {
 			return err
@@ -387,7 +387,7 @@ func (s *session) expired() error {
 		return err
 	}
 	if waited := time.Since(s.begin); waited > s.limit {
-		return &raw.Deferred{TID: s.p.pid, State: raw.ThreadState(s.p.pid, s.p.pid), Waited: waited}
+		return raw.Late(s.p.pid, s.p.pid, waited, false)
 	}
 	return nil
 }

@@ -147,7 +147,7 @@ func Tidy(p *process.Process, stop stopper) error {
 			return err
 		}
 		if maps, err = p.Maps(); err == nil && len(process.Leftovers(maps)) > 0 {
-			return &process.Deferred{TID: p.PID(), State: process.ThreadState(p.PID(), p.PID()), InCall: true}
+			return process.Late(p.PID())
 		}
 		return err
 	})

@@ -60,10 +60,10 @@ func CancelsAnywhere(o *image.Object) bool {
 
 // A Fit says whether a program with trampolines is still as it must be.
 type Fit struct {
-	name    string
-	log     func(string)
-	peered  bool // processes were seen that run on its memory
-	keyless int  // a thread that has set its thread pointer to 0; 0 = none was seen
+	name   string
+	log    func(string)
+	peered bool  // processes were seen that run on its memory
+	unfit  error // why no thread may come to a trampoline any more; nil if nothing was seen
 }
 
 // NewFit is that of a process that is called so. log is told what makes values wrong.
@@ -72,15 +72,25 @@ func NewFit(name string, log func(string)) *Fit { return &Fit{name: name, log: l
 // Look is a Check for a process that has trampolines.
 func (f *Fit) Look(w *process.World) error {
 	f.noteKeyless(w)
+	_, forbids := w.Forbids()
+	f.Note(forbids)
 	f.notePeers(w)
 	return nil
+}
+
+// Note notes why no thread may come to a trampoline any more; nil is nothing new.
+func (f *Fit) Note(unfit error) {
+	if f.unfit == nil {
+		f.unfit = unfit
+	}
 }
 
 // noteKeyless notes a thread that has set its thread pointer to 0: the next trampoline that it comes to would read %fs:0 there.
 func (f *Fit) noteKeyless(w *process.World) {
 	for _, th := range w.Threads() {
-		if f.keyless == 0 && arch.ThreadPointer(&th.Regs) == 0 {
-			f.keyless = th.TID
+		if arch.ThreadPointer(&th.Regs) == 0 {
+			f.Note(&process.Unsupported{What: fmt.Sprintf("a program of which thread %d has given up its thread pointer", th.TID), Needs: "a thread control block for each thread"})
+			return
 		}
 	}
 }
@@ -93,13 +103,5 @@ func (f *Fit) notePeers(w *process.World) {
 	}
 }
 
-// Keyless is a thread that has given up its thread pointer; 0 if none was seen.
-func (f *Fit) Keyless() int { return f.keyless }
-
-// Refuse refuses to put in more where the program has changed since it was attached to. Taking out is always right.
-func (f *Fit) Refuse() error {
-	if f.keyless == 0 {
-		return nil
-	}
-	return &process.Unsupported{What: fmt.Sprintf("a program whose thread %d has given up its thread pointer", f.keyless), Needs: "a thread control block for each thread"}
-}
+// Refuse refuses to put in more where the program has changed since it was attached to, and says why. Taking out is always right.
+func (f *Fit) Refuse() error { return f.unfit }

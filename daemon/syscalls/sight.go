@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// A Sight is what the kernel tells of system calls that stops break into, for all targets.
+// A Sight is what the kernel tells of system calls that stops break into, and of modes of threads, for all targets.
 type Sight struct {
 	once   sync.Once
 	opened chan struct{} // closed when the rest is known; nil if nobody asked
 
 	deadlines *Deadlines // nil if the kernel does not tell
 	transfers *Transfers // the same
+	modes     *Modes     // the same
 }
 
 // sightFirst is how long the first stop of a target waits for the kernel to be ready: what a thread has waited by then is not known afterwards.
@@ -37,12 +38,16 @@ func (s *Sight) open(logf func(string, ...any)) {
 	if s.transfers, err = OpenTransfers(types); err != nil {
 		logf("which threads move data when probes go in cannot be told (%v): a call that is to move much may return a part", err)
 	}
+	if s.modes, err = OpenModes(types); err != nil {
+		logf("whether threads forbid themselves the time-stamp counter can be asked of them at the beginning only (%v): one that does so later may meet a probe that reads it", err)
+	}
 }
 
 // A Watcher is who stops a process, and is told of its system calls.
 type Watcher struct {
 	Deadlines func(*Deadlines) // has its waits end in their time
 	Transfers func(*Transfers) // has its transfers end in whole
+	Modes     func(*Modes)     // has no code put into it that a thread does not survive
 }
 
 // Show has a process watched as soon as the kernel is ready; Begin was called. It comes before the first stop, and waits for a moment. Where that
@@ -67,6 +72,9 @@ func (s *Sight) tell(w Watcher) {
 	if s.transfers != nil {
 		w.Transfers(s.transfers)
 	}
+	if s.modes != nil {
+		w.Modes(s.modes)
+	}
 }
 
 // Close ends it.
@@ -81,5 +89,8 @@ func (s *Sight) Close() {
 	}
 	if s.transfers != nil {
 		s.transfers.Close()
+	}
+	if s.modes != nil {
+		s.modes.Close()
 	}
 }

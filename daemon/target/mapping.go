@@ -29,6 +29,11 @@ func (t *Target) MapSegment() error {
 	if err != nil {
 		return err
 	}
+	if !t.Proc.SeesForbidden() {
+		if err := stops.AskThreads(t.Stops.Stop, checkThreads); err != nil {
+			return t.withdraw(nil, err)
+		}
+	}
 	var half *segment.Segment // what was mapped and could not be taken out at once
 	err = t.Stops.Stop(func(w *process.World) error {
 		maps, err := w.Maps()
@@ -38,10 +43,10 @@ func (t *Target) MapSegment() error {
 		if ours := segment.MappingsIn(t.Proc, maps); len(ours) > 0 && !segment.Staying(ours) {
 			return attach.TakenBy(t.Proc)
 		}
-		if err := stops.CheckThreadPointers(w); err != nil {
+		if err := checkThreads(w); err != nil {
 			return err
 		}
-		if err := stops.CheckPeers(w); err != nil {
+		if _, err := w.Forbids(); err != nil {
 			return err
 		}
 		if len(left) > 0 {
@@ -60,10 +65,23 @@ func (t *Target) MapSegment() error {
 		t.Contexts.NoteStays()
 		return nil
 	})
+	return t.withdraw(half, err)
+}
+
+// withdraw takes out what an attempt has put into the process that failed with err.
+func (t *Target) withdraw(half *segment.Segment, err error) error {
 	if err == nil || half == nil && !process.GivenUp(err) {
 		return err
 	}
 	return segment.Withdraw(t.Proc, t.Stops.Stop, half, err)
+}
+
+// checkThreads refuses threads that trampolines cannot tell apart.
+func checkThreads(w *process.World) error {
+	if err := stops.CheckThreadPointers(w); err != nil {
+		return err
+	}
+	return stops.CheckPeers(w)
 }
 
 // use has all that belongs to the target use a segment that is mapped.

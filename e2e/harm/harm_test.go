@@ -87,6 +87,11 @@ var scenarios = []scenario{
 	{14, "messages-into-full-pipe", 1, fullPipe},
 	{20, "memory-of-the-same-name", 1, sameName},
 	{20, "culprit-that-measures", 1, measuresAnother},
+	{21, "counter-forbidden", 1, forbidding("tsc")},
+	{21, "counter-forbidden-late", 1, forbidding("tsc-late")},
+	{21, "calls-dispatched", 2, forbidding("dispatch")},
+	{21, "calls-dispatched-late", 1, forbidding("dispatch-late")},
+	{21, "all-calls-dispatched", 2, forbidding("dispatch-all")},
 }
 
 func TestMain(m *testing.M) {

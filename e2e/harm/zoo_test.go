@@ -82,6 +82,10 @@ var zoo = []oddTarget{
 	{name: "processes on one memory", source: "clonevm.c", args: words("6"), looked: "shares its memory"},
 	{name: "text in anonymous memory", source: "remap.c", say: "over"},
 	{name: "faults that are recovered by their address", source: "faulter.c", say: "go"},
+	{name: "counter forbidden", source: "forbids.c", args: words("tsc"), looked: "forbidden itself to read the time-stamp counter"},
+	{name: "calls dispatched", source: "forbids.c", args: words("dispatch"), looked: "system calls turned into signals"},
+	{name: "calls dispatched late", source: "forbids.c", args: words("dispatch-late"), looked: "system calls turned into signals"},
+	{name: "all calls dispatched", source: "forbids.c", args: words("dispatch-all"), looked: "system calls turned into signals"},
 	{name: "shadow stacks", source: "leaps.cc", flags: []string{"-fcf-protection=full"}, lacks: noShadowStacks,
 		start: startWith("GLIBC_TUNABLES=glibc.cpu.x86_shstk=on")},
 }

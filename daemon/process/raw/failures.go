@@ -26,7 +26,8 @@ type Deferred struct {
 	TID    int
 	State  byte // its state letter in /proc, mostly 'D'; 0 if unknown
 	Waited time.Duration
-	InCall bool // it has stopped, but has not completed a call that it was to make for us
+	InCall bool   // it has stopped, but has not completed a call that it was to make for us
+	Frozen Frozen // when that was found
 }
 
 // Error names the thread and its state.
@@ -35,11 +36,22 @@ func (e *Deferred) Error() string {
 	if e.State == 0 {
 		state = "unknown"
 	}
+	what := fmt.Sprintf("did not stop within %v", e.Waited.Round(time.Millisecond))
 	if e.InCall {
-		return fmt.Sprintf("deferred: thread %d in state %s does not complete a system call; is the process frozen (cgroup.freeze)? Thaw it, then try again; all threads were resumed",
-			e.TID, state)
+		what = "does not complete a system call"
 	}
-	return fmt.Sprintf("deferred: thread %d in state %s did not stop within %v; all threads were resumed", e.TID, state, e.Waited.Round(time.Millisecond))
+	return fmt.Sprintf("deferred: thread %d in state %s %s%s; all threads were resumed", e.TID, state, what, e.frozen())
+}
+
+// frozen says what control groups have to do with it. A frozen thread is in uninterruptible sleep, or stops for us and makes no call.
+func (e *Deferred) frozen() string {
+	switch {
+	case e.Frozen.By != "":
+		return fmt.Sprintf("; its control group is frozen (%s): thaw it, then try again", CleanName(e.Frozen.By))
+	case !e.Frozen.Known && (e.State == 'D' || e.InCall):
+		return "; its control group may be frozen (cgroup.freeze): if so thaw it, then try again"
+	}
+	return ""
 }
 
 // WriteError says that bytes could not be written, or that other bytes were read back.

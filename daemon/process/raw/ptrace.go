@@ -148,3 +148,12 @@ func SeccompFilter(tid, index int, buf []unix.SockFilter) (int, error) {
 	}
 	return int(n), nil
 }
+
+// Dispatches reports whether a stopped thread has its system calls turned into a signal (prctl(2), PR_SET_SYSCALL_USER_DISPATCH). Before
+// Linux 6.4 the kernel cannot say, and it is false.
+func Dispatches(tid int) bool {
+	const getConfig = 0x4211 // PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG
+	var config struct{ mode, selector, offset, length uint64 }
+	_, _, e := unix.RawSyscall6(unix.SYS_PTRACE, getConfig, uintptr(tid), unsafe.Sizeof(config), uintptr(unsafe.Pointer(&config)), 0, 0)
+	return e == 0 && config.mode != 0
+}

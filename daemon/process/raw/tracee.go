@@ -27,7 +27,8 @@ type Tracee struct {
 	Adrift bool          // was left in an injected call: completes it by itself, its registers must not be touched
 	Keep   bool          // its end is collected by somebody else in this process
 
-	Seccomp *int // its mode, once it has been asked for
+	Seccomp    *int  // its mode, once it has been asked for
+	Dispatched *bool // whether its system calls are a signal, once it has been asked for
 
 	Holding bool          // is to get a signal where its transfer is over
 	AtEnd   bool          // has got it, and stopped

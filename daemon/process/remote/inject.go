@@ -2,6 +2,7 @@ package remote
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -70,16 +71,8 @@ type call struct {
 // prepare chooses a thread and a place, and writes the frame. While a thread has yet to complete a call none is made: what the late call unmaps
 // or closes might be something else by then.
 func (w *Caller) prepare(name []byte) (*call, error) {
-	if err := w.Pending(); err != nil {
-		return nil, w.gone(err)
-	}
-	if !w.known.gadgets.found() {
-		return nil, w.gone(&raw.Unsupported{What: "a program without the instructions `syscall; ret` and rt_sigreturn in its files", Needs: "a C library or the Go runtime"})
-	}
-	if w.own == 0 && !w.borrowing {
-		if err := w.mapOwn(); err != nil {
-			return nil, err
-		}
+	if err := w.ready(); err != nil {
+		return nil, err
 	}
 	var tried []int
 	var noRoom error
@@ -94,6 +87,20 @@ func (w *Caller) prepare(name []byte) (*call, error) {
 		}
 		tried, noRoom = append(tried, tr.TID), err // another one may have room on its stack
 	}
+}
+
+// ready makes sure that calls can be made at all.
+func (w *Caller) ready() error {
+	if err := w.Pending(); err != nil {
+		return w.gone(err)
+	}
+	if !w.known.gadgets.found() {
+		return w.gone(&raw.Unsupported{What: "a program without the instructions `syscall; ret` and rt_sigreturn in its files", Needs: "a C library or the Go runtime"})
+	}
+	if w.own == 0 && !w.borrowing {
+		return w.mapOwn()
+	}
+	return nil
 }
 
 // passes tells that something cannot be done only because of where threads stand.
@@ -171,19 +178,83 @@ func (w *Caller) ChooseThread(tried ...int) (*raw.Tracee, error) {
 		}
 	}
 	sort.SliceStable(candidates, func(i, j int) bool { return burden(candidates[i]) < burden(candidates[j]) })
-	inSequence := false
+	passes := false
 	for _, tr := range candidates {
-		if hasShadowStack(tr.TID) {
-			continue
-		}
-		if !w.InRseq(tr) {
+		switch able, later := w.canCall(tr); {
+		case able:
 			w.caller = tr
 			return tr, nil
+		case later:
+			passes = true
 		}
-		inSequence = true
 	}
-	return nil, &raw.Unsupported{What: "no thread of the target can make a system call for us", Needs: "a thread without a shadow stack and outside of a restartable sequence",
-		Passes: inSequence}
+	return nil, &raw.Unsupported{What: "no thread of the target can make a system call for us",
+		Needs: "a thread without a shadow stack, outside of a restartable sequence, and whose system calls are no signal (PR_SET_SYSCALL_USER_DISPATCH)", Passes: passes}
+}
+
+// canCall reports whether a thread can make a call and come back by itself, and if not, whether it may be able to at another time.
+func (w *Caller) canCall(tr *raw.Tracee) (able, later bool) {
+	switch {
+	case hasShadowStack(tr.TID):
+		return false, false
+	case dispatched(tr):
+		return false, true // also where its selector lets calls pass now: a handler may change that before the thread is back, should we be killed
+	case w.InRseq(tr):
+		return false, true
+	}
+	return true, true
+}
+
+// dispatched reports whether a call of a thread would not be made but be a signal for it, perhaps its end, and the return from that as well. A
+// thread does not change that while it stands still.
+func dispatched(tr *raw.Tracee) bool {
+	if tr.Dispatched == nil {
+		is := raw.Dispatches(tr.TID)
+		tr.Dispatched = &is
+	}
+	return *tr.Dispatched
+}
+
+// Dispatched is a thread whose system calls are a signal for it (prctl(2), PR_SET_SYSCALL_USER_DISPATCH); 0 if there is none, or the kernel
+// cannot say (before Linux 6.4).
+func (w *Caller) Dispatched() (tid int) {
+	for _, t := range w.threads {
+		if tr := w.tracees[t.TID]; tr != nil && tr.Phase == raw.AtStop && dispatched(tr) {
+			return t.TID
+		}
+	}
+	return 0
+}
+
+// MayReadTSC has a thread ask the kernel whether it may read the time-stamp counter (prctl(2), PR_GET_TSC). asked is false where that one cannot
+// make a call now.
+func (w *Caller) MayReadTSC(tid int) (may, asked bool, err error) {
+	if w.over {
+		return false, false, ErrOver
+	}
+	tr := w.tracees[tid]
+	if tr == nil || tr.Phase != raw.AtStop {
+		return false, false, nil
+	}
+	if able, _ := w.canCall(tr); !able {
+		return false, false, nil
+	}
+	if err := w.ready(); err != nil {
+		return false, false, err
+	}
+	c, err := w.prepareOn(tr, nil)
+	if passes(err) {
+		return false, false, nil
+	}
+	if err != nil {
+		return false, false, err
+	}
+	const getTSC, enabled = 25, 1 // PR_GET_TSC, PR_TSC_ENABLE
+	c.reply = make([]byte, 4)
+	if _, err := c.call(unix.SYS_PRCTL, [6]uint64{getTSC, uint64(c.name)}); err != nil {
+		return false, false, err
+	}
+	return binary.LittleEndian.Uint32(c.reply) == enabled, true, nil
 }
 
 // inOurCall reports whether a thread has yet to complete a call that it was sent to make in an earlier stop: one of a process that is frozen does
@@ -209,7 +280,7 @@ func (w *Caller) Pending() error {
 		w.looked = true
 		for _, t := range w.threads {
 			if tr := w.tracees[t.TID]; tr != nil && tr.Adrift || w.inOurCall(t) {
-				w.late = &raw.Deferred{TID: t.TID, State: raw.ThreadState(w.pid, t.TID), Waited: time.Since(w.begin), InCall: true}
+				w.late = raw.Late(w.pid, t.TID, time.Since(w.begin), true)
 				break
 			}
 		}
@@ -425,7 +496,7 @@ func (c *call) resume(how func(int, int) error, sig int) (status int, err error)
 func (c *call) abandon() error {
 	c.tr.Phase, c.tr.Adrift = raw.Running, true
 	_ = unix.PtraceInterrupt(c.tr.TID)
-	c.w.late = &raw.Deferred{TID: c.tr.TID, State: raw.ThreadState(c.w.pid, c.tr.TID), Waited: time.Since(c.w.begin), InCall: true}
+	c.w.late = raw.Late(c.w.pid, c.tr.TID, time.Since(c.w.begin), true)
 	return c.w.late
 }
 

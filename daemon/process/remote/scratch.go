@@ -57,7 +57,7 @@ func (w *Caller) FindScratch(caller, n int) (raw.Addr, error) {
 	}
 	for _, t := range w.threads {
 		if sp := raw.Addr(t.Regs.Rsp); sp >= ownFirst && sp < ownLast+ownSize { // not on its own stack yet, after a tracer was killed
-			return 0, &raw.Deferred{TID: t.TID, State: raw.ThreadState(w.pid, t.TID), Waited: time.Since(w.begin)}
+			return 0, raw.Late(w.pid, t.TID, time.Since(w.begin), false)
 		}
 	}
 	if a, ok := w.lengthen(caller, n); ok {

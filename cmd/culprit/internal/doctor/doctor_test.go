@@ -109,3 +109,15 @@ func TestHostileNameIsCleaned(t *testing.T) {
 		t.Errorf("an escape came through: %q", out.String())
 	}
 }
+
+// TestForbidden: what a thread forbids is a note, and so is that nobody can see it.
+func TestForbidden(t *testing.T) {
+	if c := Forbidden("", ""); c.Level != OK {
+		t.Error(c)
+	}
+	for _, c := range []Check{Forbidden("PR_SET_TSC", ""), Forbidden("", "no rights")} {
+		if c.Level != Note || c.Remedy == "" || !strings.Contains(c.Value, "PR_SET_TSC") && !strings.Contains(c.Value, "not known: no rights") {
+			t.Errorf("%+v", c)
+		}
+	}
+}

@@ -42,6 +42,20 @@ func Occupied(why string) Check {
 	return c
 }
 
+// Forbidden is the check of what threads have forbidden themselves that probes need: what, "" if nothing; unknown is why that cannot be seen, "" if
+// it can.
+func Forbidden(what, unknown string) Check {
+	c := Check{Name: "modes of its threads", Value: "no thread forbids what probes do"}
+	switch {
+	case what != "":
+		c.Value, c.Level, c.Remedy = what, Note, "nothing to do: the whole process is measured by stack samples; calls are not counted"
+	case unknown != "":
+		c.Value, c.Level = "not known: "+unknown, Note
+		c.Remedy = "nothing to do: attach asks its threads, and takes stack samples if one may not read the time-stamp counter or has its system calls dispatched"
+	}
+	return c
+}
+
 // ended reports whether the process runs no program any more. Between its memory's end and its last state it looks like a thread of
 // the kernel, but for a line that newer kernels have.
 func (st status) ended() bool {

@@ -41,6 +41,7 @@ type Facts struct {
 	Attach   bool   // the kernel permits to attach
 	Tracer   string // who traces it; "" = nobody
 	Filtered bool   // it is under a seccomp filter
+	Forbids  string // what a thread has forbidden itself that probes need; "" if nothing is known
 	Wrong    string // what makes a program impossible to measure; "" if nothing does
 }
 
@@ -148,6 +149,8 @@ func (r Rights) toPatch(f *Facts) *obstacle {
 		return &obstacle{f.Tracer + " traces it, and only one can", "end " + f.Tracer + ", or let it detach"}
 	case f.Filtered && (!r.Admin || r.Inner):
 		return &obstacle{"it is under a seccomp filter, and to suspend that takes CAP_SYS_ADMIN", f.attach()}
+	case f.Forbids != "":
+		return &obstacle{f.Forbids, ""}
 	case r.Noexec >= 2:
 		return &obstacle{fmt.Sprintf("vm.memfd_noexec is %d, and probes live in an executable memfd", r.Noexec), "sudo sysctl vm.memfd_noexec=1"}
 	}

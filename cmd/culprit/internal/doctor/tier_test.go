@@ -78,6 +78,7 @@ func TestTierAndNextCommand(t *testing.T) {
 		{"traced", root, ownOne.with(func(f *Facts) { f.Tracer = "gdb (pid 9)" }), TierSample, "gdb (pid 9) traces it", "end gdb (pid 9), or let it detach"},
 		{"filtered, root", root, ownOne.with(func(f *Facts) { f.Filtered = true }), TierRows, "", ""},
 		{"filtered, nobody", nobody, ownOne.with(func(f *Facts) { f.Filtered = true }), TierSample, "seccomp", "sudo culprit attach 7"},
+		{"a thread that forbids the counter", root, ownOne.with(func(f *Facts) { f.Forbids = "PR_SET_TSC" }), TierSample, "PR_SET_TSC", ""},
 		{"noexec", root.with(func(r *Rights) { r.Noexec = 2 }), &ownOne, TierSample, "memfd_noexec", "sudo sysctl vm.memfd_noexec=1"},
 		{"no BTF", root.with(func(r *Rights) { r.BTF = false }), &ownOne, TierProbe, "BTF", ""},
 		{"kernel 5.15", root.with(func(r *Rights) { r.Lacks = "since Linux 5.18" }), &ownOne, TierProbe, "5.18", ""},

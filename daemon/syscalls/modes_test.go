@@ -1,0 +1,73 @@
+package syscalls
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"culprit/internal/require"
+	"culprit/internal/testprog"
+)
+
+func openModes(t *testing.T) *Modes {
+	t.Helper()
+	require.Root(t)
+	m, err := OpenModes(NewTypes())
+	if err != nil {
+		require.Skip(t, err.Error())
+	}
+	t.Cleanup(func() { m.Close() })
+	return m
+}
+
+// TestModes: what one thread of several asks for is seen, and is gone when it asks for it no more.
+func TestModes(t *testing.T) {
+	m := openModes(t)
+	bin := testprog.Build(t, "testdata/odd/forbids.c")
+	for _, c := range []struct {
+		what string
+		want Mode
+	}{{"nothing", Mode{}}, {"tsc", Mode{NoTSC: true}}, {"dispatch", Mode{Dispatched: true}}} {
+		p := testprog.Start(t, bin, c.what)
+		for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			got, err := m.Of(p.PID)
+			if err == nil && got == c.want {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("%s: %+v, %v", c.what, got, err)
+			}
+		}
+		if mode, err := m.Of(os.Getpid()); err != nil || mode != (Mode{}) {
+			t.Errorf("this process: %+v, %v", mode, err)
+		}
+		p.Stop(t)
+		if _, err := m.Of(p.PID); !errors.Is(err, os.ErrProcessDone) {
+			t.Errorf("a process that has ended: %v", err)
+		}
+	}
+}
+
+// TestCounterIsReadableAgain: to find the bit leaves the thread that does it as it was.
+func TestCounterIsReadableAgain(t *testing.T) {
+	m := openModes(t)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for range 50 {
+		bit := m.noTSC
+		must(t, m.findTSC())
+		if m.noTSC != bit {
+			t.Fatalf("bit %#x, then %#x", bit, m.noTSC)
+		}
+		time.Now() // ends this process if the counter is forbidden
+	}
+	var mask unix.Sigset_t
+	must(t, unix.PthreadSigmask(unix.SIG_SETMASK, nil, &mask))
+	if mask.Val[0]&(1<<(unix.SIGURG-1)) != 0 {
+		t.Error("signals stay blocked")
+	}
+}
