@@ -43,7 +43,8 @@ func (o *Object) Named(name string) []*Function {
 	if !o.table.Done() && isLinkage(name) && !o.isGo && !o.symbolNames().defined.has(name) {
 		return nil
 	}
-	return o.functions().byName[name]
+	t := o.functions()
+	return t.byName.of(o, name)
 }
 
 // isLinkage reports whether a name can be found as it is in a symbol table only: what is demangled has parameters or a path, and what was
@@ -125,8 +126,8 @@ func (o *Object) InModule(module, name string) (fns []*Function) {
 		}
 	}
 	if len(fns) == 0 {
-		for _, m := range o.Meant(name) {
-			if m.Fn.Module == module && m.Fit == FitWhole && !m.Fn.OldVersion() {
+		for _, m := range o.meantIn(module, name) {
+			if m.Fit == FitWhole && !m.Fn.OldVersion() {
 				fns = append(fns, m.Fn)
 			}
 		}

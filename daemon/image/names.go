@@ -28,8 +28,13 @@ func (o *Object) demangled(s string) string {
 	if !mangled(s) {
 		return s
 	}
+	if name, _, ok := simpleName(s); ok {
+		return name
+	}
 	if o.demangling.Load() > int64(maxDemangling) {
-		o.elf.LeftOut("some names of %s are shown as the linker has them: others took %v to be made readable", o.elf.Name(), maxDemangling)
+		o.leftOut.Do(func() {
+			o.elf.LeftOut("some names of %s are shown as the linker has them: others took %v to be made readable", o.elf.Name(), maxDemangling)
+		})
 		return s
 	}
 	began := time.Now()
@@ -41,6 +46,9 @@ func (o *Object) demangled(s string) string {
 func demangled(s string) (out string) {
 	if !mangled(s) {
 		return s
+	}
+	if name, _, ok := simpleName(s); ok {
+		return name
 	}
 	// The demangler is recursive and was not written for hostile names.
 	defer func() {
