@@ -313,7 +313,7 @@ func TestDebugFileInAnotherRoot(t *testing.T) {
 
 // TestPrintedNames: what a terminal cannot show of a name is printed escaped, and found by what is printed.
 func TestPrintedNames(t *testing.T) {
-	p, _ := opened(t, "daemon/testdata/oddnames.c")
+	p, _ := opened(t, "testdata/targets/oddnames.c")
 	ids := p.Function("oddnames.c", `evil\x1b[2J`)
 	if len(ids) != 1 || p.FuncName(ids[0]) != "evil\x1b[2J" || !slices.Equal(p.Function("oddnames.c", "evil\x1b[2J"), ids) {
 		t.Errorf("%v", ids)
