@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,7 +12,9 @@ import (
 	"culprit/daemon/schedule"
 	"culprit/grid"
 	"culprit/internal/fault"
+	"culprit/internal/require"
 	"culprit/internal/testprog"
+	"culprit/pcl/check"
 )
 
 // TestExecAtEveryPoint has the target execute a program at every step, its main thread or another one: the tool says so and
@@ -143,4 +146,67 @@ func TestExecIsNotCountedTwice(t *testing.T) {
 	if got > 1.05*used+0.02 || got < 0.3*used {
 		t.Errorf("%.3f s of CPU time are measured of %.3f", got, used)
 	}
+}
+
+// TestExecChain: a program that becomes another one again and again, from its main thread or from another one, while it is being joined, measured or left,
+// is measured as each of them: it has not ended, whatever the kernel says of it in the middle of an exec.
+func TestExecChain(t *testing.T) {
+	require.Root(t)
+	for _, interval := range []string{"40", "300"} {
+		t.Run(interval, func(t *testing.T) {
+			p := testprog.Start(t, testprog.Build(t, "daemon/testdata/execchain.c"), interval)
+			time.Sleep(100 * time.Millisecond)
+			var d *Daemon
+			for range 20 {
+				if d = attachTreeIfPossible(t, p.PID); d != nil {
+					break
+				}
+			}
+			if d == nil {
+				t.Fatal("it cannot be attached to")
+			}
+			var s sums
+			for end := time.Now().Add(8 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+				for _, r := range d.Enable([]grid.PairKey{key(t, "cpu", "/")}, &s) {
+					if errors.As(r.Err, new(grid.ErrTargetExited)) {
+						t.Fatalf("the process lives, and is said to have ended: %v", r.Err)
+					}
+				}
+				select {
+				case <-d.Ended():
+					t.Fatalf("the session has ended, and the process goes on: %+v", d.Targets())
+				default:
+				}
+			}
+			joined := len(d.Targets())
+			if clean, err := d.Detach(); !clean {
+				t.Errorf("detach: %v", err)
+			}
+			select {
+			case <-d.Ended():
+				t.Error("the session has ended before it was over")
+			default:
+			}
+			t.Logf("measured as %d programs", joined)
+			if joined < 2 && interval == "300" { // of those that live for 40 ms hardly any is loaded for long enough
+				t.Errorf("it was measured as %d program", joined)
+			}
+		})
+	}
+}
+
+// attachTreeIfPossible is attachTree for a program that may be another one before it is attached to.
+func attachTreeIfPossible(t *testing.T, pid int) *Daemon {
+	t.Helper()
+	lib, problems, err := check.Load(check.Options{})
+	if err != nil || len(problems) > 0 {
+		t.Fatal(err, problems)
+	}
+	d, err := Attach(t.Context(), Options{Library: lib, Children: true, Log: func(s string) { t.Log(s) }}, pid)
+	if err != nil {
+		t.Log(err)
+		return nil
+	}
+	t.Cleanup(func() { d.Detach() })
+	return d
 }

@@ -153,10 +153,15 @@ func (fo *follower) await(t *measuring.Process) {
 		return
 	case <-t.Proc.Done():
 	}
-	fo.passes.tick() // what its cells hold is still there
+	lives := t.Proc.Lives() // as another program
+	fo.passes.tick()        // what its cells hold is still there
 	t.Lock()
 	defer t.Unlock()
 	fo.mu.Lock()
 	defer fo.mu.Unlock()
+	if lives {
+		fo.members.endBy(t, process.ErrTargetExeced)
+		return
+	}
 	fo.members.end(t)
 }

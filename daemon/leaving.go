@@ -32,16 +32,24 @@ func (ms *members) lives(t *measuring.Process) bool {
 	}
 	err := ms.checkExec(t)
 	if errors.Is(err, process.ErrTargetExeced) || errors.Is(err, process.ErrTargetExited) {
-		t.Execed = errors.Is(err, process.ErrTargetExeced)
-		if t.Execed && ms.opts.Children {
-			ms.watcher.Restarted(t.Proc.PID(), children.Former{Name: t.Name, Child: t.Child})
-		} else {
-			ms.logf("%s: %v", t.Name, err)
-		}
-		ms.end(t)
+		ms.endBy(t, err)
 		return false
 	}
 	return true
+}
+
+// endBy retires a target, which is locked, that has ended or has become another program, as err says. mu is held.
+func (ms *members) endBy(t *measuring.Process, err error) {
+	if t.Ended() {
+		return
+	}
+	t.Execed = errors.Is(err, process.ErrTargetExeced)
+	if t.Execed && ms.opts.Children {
+		ms.watcher.Restarted(t.Proc.PID(), children.Former{Name: t.Name, Child: t.Child, Start: t.Proc.Start()})
+	} else if err != nil {
+		ms.logf("%s: %v", t.Name, err)
+	}
+	ms.end(t)
 }
 
 // end retires a target, which is locked. mu is held.
@@ -49,9 +57,14 @@ func (ms *members) end(t *measuring.Process) {
 	if t.Ended() {
 		return
 	}
+	ms.retire(t)
+	ms.endWithLast()
+}
+
+// retire notes that a target is over as the program that it was. mu is held.
+func (ms *members) retire(t *measuring.Process) {
 	t.End(ms.Now())
 	ms.session.Tree.Retire(grid.Process, t.Name)
-	ms.endWithLast()
 }
 
 // endWithLast ends the session when no target is left, and none that has executed another program is to be joined again. mu is held.
@@ -95,9 +108,14 @@ func (ms *members) leave(t *measuring.Process) error {
 	t.Lock()
 	defer t.Unlock()
 	gone, err := t.Detach()
+	becomes := gone && t.Proc.Lives() // another program, in which there is nothing of us
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
-	if gone { // before the session did: nothing was removed from it
+	switch {
+	case becomes && ms.opts.Children && !t.Ended():
+		t.Execed = true
+		ms.retire(t)
+	case gone: // before the session did: nothing was removed from it
 		ms.end(t)
 	}
 	if err == nil {

@@ -131,7 +131,7 @@ func (ms *members) infoOf(t *measuring.Process) grid.TargetInfo {
 		to = ms.Now()
 	}
 	info := t.Facts().Info
-	info.From, info.To, info.Host, info.Threads, info.Ended = t.JoinedAt, to, ms.session.Host, t.Threads.Count(), t.Ended()
+	info.From, info.To, info.Host, info.Threads, info.Ended, info.Became = t.JoinedAt, to, ms.session.Host, t.Threads.Count(), t.Ended(), t.Execed
 	return info
 }
 

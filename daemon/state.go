@@ -90,7 +90,7 @@ func (s *state) typed(err error) error {
 		return grid.ErrRefused{Point: refused.Point, Reason: refused.Reason}
 	case errors.As(err, &busy), errors.As(err, &deferred), errors.As(err, &long):
 		return grid.ErrDeferred{Reason: err.Error()}
-	case (errors.Is(err, process.ErrTargetExited) || errors.Is(err, process.ErrTargetExeced)) && s.watcher.Awaits():
+	case errors.Is(err, process.ErrTargetExeced) && s.opts.Children, (errors.Is(err, process.ErrTargetExited) || errors.Is(err, process.ErrTargetExeced)) && s.watcher.Awaits():
 		return grid.ErrDeferred{Reason: "the target executes another program, which is measured as soon as it has begun"}
 	case errors.Is(err, process.ErrTargetExited), errors.Is(err, process.ErrTargetExeced):
 		return grid.ErrTargetExited{PID: s.goneTarget()}

@@ -51,6 +51,7 @@ type TargetInfo struct {
 	// NamesGenerated says that it names functions of the code that it generates, which are told apart.
 	NamesGenerated bool
 	Ended          bool
+	Became         bool    // it has not ended but runs another program: Ended is set too
 	From           float64 // session time at which it was joined
 	To             float64 // when its end was seen, or now
 	Lossy          bool    // more threads lived than can be told apart: its numbers are lower bounds

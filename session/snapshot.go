@@ -48,7 +48,7 @@ func (s *Session) targets() []report.Target {
 	var list []report.Target
 	for _, t := range s.daemon.Targets() {
 		one := report.Target{
-			Host: clean(t.Host), PID: t.PID, Exe: clean(t.Exe), Runtime: t.Runtime, Threads: t.Threads, Interprets: t.Interprets, NamesGenerated: t.NamesGenerated, Ended: t.Ended, From: report.Number(t.From), To: report.Number(t.To),
+			Host: clean(t.Host), PID: t.PID, Exe: clean(t.Exe), Runtime: t.Runtime, Threads: t.Threads, Interprets: t.Interprets, NamesGenerated: t.NamesGenerated, Ended: t.Ended, Became: t.Became, From: report.Number(t.From), To: report.Number(t.To),
 			Backend: t.Backend.String(), Why: clean(t.Why),
 		}
 		if t.Rank != nil {
@@ -130,7 +130,7 @@ func (s *Session) finishReport(r *report.Report) {
 	}
 	for i, t := range s.daemon.Targets() {
 		if i < len(r.Targets) && r.Targets[i].PID == t.PID {
-			r.Targets[i].Ended = t.Ended
+			r.Targets[i].Ended, r.Targets[i].Became = t.Ended, t.Became
 		}
 	}
 }

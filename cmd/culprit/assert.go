@@ -231,7 +231,7 @@ func (a *assertion) write(verdicts []expect.Verdict, results *expect.Results) (e
 	} else {
 		err = expect.WriteText(os.Stdout, verdicts)
 	}
-	if err != nil {
+	if err = unlessClosed(err); err != nil {
 		err = fmt.Errorf("the results cannot be written to standard output: %w", err)
 	}
 	return err

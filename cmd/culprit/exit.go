@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 
 	"culprit/cmd/culprit/internal/proclist"
 	"culprit/daemon/process"
@@ -76,6 +77,15 @@ func statusOf(err error) int {
 		return exitEnded
 	}
 	return exitFailed
+}
+
+// unlessClosed is an error of writing an answer to standard output, nil if nobody reads there any more: who has read enough (head, a pager) wants to know
+// no more of it, and the exit status is the answer's.
+func unlessClosed(err error) error {
+	if errors.Is(err, syscall.EPIPE) {
+		return nil
+	}
+	return err
 }
 
 // printError says what went wrong and, where it is known, what would help.

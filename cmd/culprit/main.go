@@ -33,6 +33,27 @@ func enoughFiles() error {
 	return fmt.Errorf("this program may have %d files open at once (ulimit -n), and needs %d at least; try: ulimit -n 1024", lim.Cur, leastFiles)
 }
 
+// leastAddresses is how much address space this program must be allowed, in bytes. Go's runtime takes most of it ahead, for each thread some more, and ends the
+// program with a dump, in the middle of a measurement, where it gets none; little of it becomes memory.
+const leastAddresses = 2_000_000_000
+
+// enoughAddresses is an error where this program may not have them.
+func enoughAddresses() error {
+	var lim unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_AS, &lim) != nil || lim.Cur >= leastAddresses {
+		return nil
+	}
+	return fmt.Errorf("this program may have %d MB of address space (ulimit -v), and needs %d at least; try: ulimit -v unlimited", lim.Cur/1_000_000, leastAddresses/1_000_000)
+}
+
+// enough is an error where this program may not have what it needs for any command that measures.
+func enough() error {
+	if err := enoughFiles(); err != nil {
+		return err
+	}
+	return enoughAddresses()
+}
+
 func main() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(softMemory)
@@ -41,7 +62,7 @@ func main() {
 		debug.SetGCPercent(garbagePercent)
 	}
 	guard = guardBySelf
-	if err := enoughFiles(); err != nil {
+	if err := enough(); err != nil {
 		os.Stderr.WriteString("culprit: " + err.Error() + "\n")
 		os.Exit(exitFailed)
 	}

@@ -166,12 +166,12 @@ func foundStatus(r *report.Report) int {
 // written the answer is printed all the same.
 func (m *measurement) writeAnswer(r *report.Report) error {
 	if m.opts.json == "-" {
-		if err := r.Encode(os.Stdout); err != nil {
+		if err := unlessClosed(r.Encode(os.Stdout)); err != nil {
 			return fmt.Errorf("the report cannot be written to standard output: %w", err)
 		}
 		return nil
 	}
-	err := r.WriteText(os.Stdout)
+	err := unlessClosed(r.WriteText(os.Stdout))
 	if err != nil {
 		err = fmt.Errorf("the answer cannot be written to standard output: %w", err)
 	}

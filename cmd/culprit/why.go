@@ -56,7 +56,7 @@ func why(w io.Writer, target string) error {
 		return err
 	}
 	// The answer comes from another process: what it calls text may be anything.
-	if _, err := io.WriteString(w, safetext.CleanLines(strings.TrimSuffix(text.String(), "\n"), maxAnswerLine, maxAnswerLines)+"\n"); err != nil {
+	if _, err := io.WriteString(w, safetext.CleanLines(strings.TrimSuffix(text.String(), "\n"), maxAnswerLine, maxAnswerLines)+"\n"); unlessClosed(err) != nil {
 		return fmt.Errorf("the answer cannot be written to standard output: %w", err)
 	}
 	return exitWith(foundStatus(r))

@@ -41,12 +41,16 @@ type Watcher struct {
 	born  time.Time      // when a target last had a child
 	again []int          // were targets and have executed another program
 	late  map[int]Former // of those, the ones that are not joined yet and may still be
+
+	restarts int
 }
 
 // A Former is what a process was before it executed another program.
 type Former struct {
 	Name  string // of the target
 	Child bool   // it was started by a target
+	Start uint64 // of the process, in clock ticks since boot
+	time  int    // how many times anything was Restarted before
 }
 
 // NewWatcher is a watcher that knows no process yet.
@@ -117,6 +121,8 @@ func (w *Watcher) Restarted(pid int, was Former) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.again = append(w.again, pid)
+	w.restarts++
+	was.time = w.restarts
 	w.late[pid] = was
 }
 
@@ -140,6 +146,22 @@ func (w *Watcher) decided(pid int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.late, pid)
+}
+
+// times tells one Restarted of a process from the next; 0 if it is in none.
+func (w *Watcher) times(pid int) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.late[pid].time
+}
+
+// decidedUnlessAgain is decided for what was Restarted at a time: what has executed yet another program meanwhile is to be joined again.
+func (w *Watcher) decidedUnlessAgain(pid, time int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.late[pid].time == time {
+		delete(w.late, pid)
+	}
 }
 
 // LastBirth is when a target was last seen to have a new child; zero if none was.

@@ -123,7 +123,7 @@ func TestWatcherRestarted(t *testing.T) {
 	pid := sleeper(t)
 	pollUntil(t, w, "it is joined", func() bool { return slices.Contains(h.joined, pid) })
 	h.joined = nil
-	w.Restarted(pid, Former{Name: "a"})
+	w.Restarted(pid, Former{Name: "a", Start: process.StartTime(pid)})
 	pollUntil(t, w, "it is joined again", func() bool { return slices.Contains(h.joined, pid) })
 }
 

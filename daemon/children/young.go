@@ -63,9 +63,15 @@ func (w *Watcher) meet(p kernel.Parentage, now time.Time, settled bool) bool {
 // takeIn joins a descendant. One that cannot be joined yet is put off, one that never can is shunned.
 func (w *Watcher) takeIn(p kernel.Parentage, y young, now time.Time) (joined bool) {
 	delete(w.young, p.PID)
+	was := w.times(p.PID)
 	err := w.host.Join(p.PID)
+	over := errors.Is(err, process.ErrNotFound) || errors.Is(err, process.ErrZombie) || errors.Is(err, process.ErrTargetExited)
 	switch {
-	case err == nil, errors.Is(err, process.ErrNotFound), errors.Is(err, process.ErrZombie), errors.Is(err, process.ErrTargetExited):
+	case err == nil:
+	case errors.Is(err, process.ErrTargetExeced), over && process.Lives(p.PID, p.Start): // it became another program, again
+		w.young[p.PID] = young{start: p.Start, after: now.Add(loading)}
+		return false
+	case over:
 	case errors.As(err, new(*process.Deferred)), ForkedOnly(p.PID), y.looks <= loadings: // it may run on its parent's memory, or not have begun
 		y.looks += loadings / 4
 		y.after = now.Add(WaitInterval)
@@ -74,12 +80,12 @@ func (w *Watcher) takeIn(p kernel.Parentage, y young, now time.Time) (joined boo
 	default:
 		w.shunned[p.PID] = p.Start
 		if was, ok := w.Was(p.PID); ok {
-			w.host.Logf("%s has executed another program, which is not measured: %v", was.Name, err)
+			w.host.Logf("%s goes on as another program, which could not be measured: %v", was.Name, err)
 		} else {
 			w.host.Logf("child %d is not measured: %v", p.PID, err)
 		}
 	}
-	w.decided(p.PID)
+	w.decidedUnlessAgain(p.PID, was)
 	return err == nil
 }
 
@@ -91,9 +97,10 @@ func (w *Watcher) meetPutOff(now time.Time) {
 		}
 		p, ok := kernel.ParentOf(pid)
 		switch {
-		case !ok || p.Start != y.start:
+		case (!ok || p.Start != y.start) && !process.Lives(pid, y.start):
 			delete(w.young, pid)
 			w.decided(pid)
+		case !ok: // in the middle of an exec
 		case y.grown(pid):
 			w.takeIn(p, y, now)
 		default:
@@ -110,8 +117,9 @@ func (w *Watcher) meetRestarted(now time.Time) {
 	w.again = nil
 	w.mu.Unlock()
 	for _, pid := range again {
-		if p, ok := kernel.ParentOf(pid); ok && !w.host.IsTarget(pid) {
-			w.young[pid] = young{start: p.Start, after: now.Add(loading)}
+		was, _ := w.Was(pid)
+		if process.Lives(pid, was.Start) && !w.host.IsTarget(pid) {
+			w.young[pid] = young{start: was.Start, after: now.Add(loading)}
 		} else {
 			w.decided(pid)
 		}

@@ -3,6 +3,7 @@ package image
 import (
 	"cmp"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"sort"
 	"strings"
@@ -50,7 +51,7 @@ type functionTable struct {
 	funcs  []*Function
 	spans  []span // sorted by lo
 	maxHi  []uint64
-	byName map[string][]*Function
+	byName nameIndex
 	labels []uint64 // untyped symbols in code, sorted
 	goText Range    // empty if that is not known
 }
@@ -181,6 +182,7 @@ func (o *Object) buildTable() (*functionTable, error) {
 
 func (b *tableBuilder) group(syms []symbol) {
 	slices.SortFunc(syms, func(x, y symbol) int { return cmp.Compare(x.addr, y.addr) })
+	b.groups = make([]*group, 0, len(syms))
 	for i := 0; i < len(syms); {
 		j := i + 1
 		for j < len(syms) && syms[j].addr == syms[i].addr {
@@ -242,6 +244,15 @@ func (b *tableBuilder) size() {
 
 // attachCold gives cold parts to their functions. A local name is unique within a compile unit only.
 func (b *tableBuilder) attachCold() {
+	wanted := map[string]bool{} // names of functions that have a cold part
+	for _, g := range b.groups {
+		if g.cold {
+			wanted[coldBase(g.syms[0].name)] = true
+		}
+	}
+	if len(wanted) == 0 {
+		return
+	}
 	type local struct {
 		unit int32
 		name string
@@ -253,6 +264,9 @@ func (b *tableBuilder) attachCold() {
 			continue
 		}
 		for _, s := range g.syms {
+			if !wanted[s.name] {
+				continue
+			}
 			if s.bind == bindLocal {
 				locals[local{s.unit, s.name}] = g.fn
 			}
@@ -338,8 +352,7 @@ func (b *tableBuilder) refuseNested() {
 // name gives modules and display names, unique within their module.
 func (b *tableBuilder) name() {
 	b.o.assignModules(b.table.funcs)
-	type key struct{ module, name string }
-	seen := make(map[key]int, len(b.table.funcs))
+	seen := make(map[uint64]int32, len(b.table.funcs)) // by what a module and a name make: a number has nothing that is to be collected
 	versions := b.oldVersions()
 	budget := int(b.o.elf.Size())*4 + 64<<20 // bytes of demangled names: a hostile table may repeat a long one
 	for i, f := range b.table.funcs {
@@ -356,7 +369,7 @@ func (b *tableBuilder) name() {
 			f.Name = b.o.demangled(f.Linkage)
 		}
 		budget -= len(f.Name)
-		k := key{f.Module, f.Name}
+		k := maphash.String(nameSeed, f.Module)*31 ^ maphash.String(nameSeed, f.Name)
 		seen[k]++
 		if n := seen[k]; n > 1 {
 			f.Name = fmt.Sprintf("%s#%d", f.Name, n)
@@ -373,33 +386,4 @@ func (b *tableBuilder) oldVersions() map[uint64]string {
 		}
 	}
 	return m
-}
-
-func (b *tableBuilder) indexNames() {
-	m := make(map[string][]*Function, 2*len(b.table.funcs))
-	add := func(name string, f *Function) {
-		if l := m[name]; name != "" && (len(l) == 0 || l[len(l)-1] != f) {
-			m[name] = append(l, f)
-		}
-	}
-	old := b.oldVersions()
-	for pass := 0; pass < 2; pass++ {
-		for _, f := range b.table.funcs {
-			if (old[f.Addr] != "") != (pass == 1) {
-				continue
-			}
-			add(f.Name, f)
-			add(f.Linkage, f)
-			if i := strings.LastIndexByte(f.Name, '#'); i > 0 {
-				add(f.Name[:i], f)
-			}
-			for _, a := range f.Aliases {
-				add(a, f)
-				if mangled(a) && len(f.Aliases) <= 64 {
-					add(b.o.demangled(a), f)
-				}
-			}
-		}
-	}
-	b.table.byName = m
 }

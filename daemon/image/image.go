@@ -2,6 +2,7 @@ package image
 
 import (
 	"io"
+	"sync"
 	"sync/atomic"
 
 	"culprit/daemon/image/debuginfo"
@@ -35,6 +36,7 @@ type Object struct {
 	isGo   bool
 
 	demangling atomic.Int64 // ns that names have taken
+	leftOut    sync.Once    // some names were too dear
 
 	table    lazy.Value[*functionTable]
 	names    lazy.Value[names] // in the symbol tables

@@ -39,15 +39,24 @@ var rustHash = regexp.MustCompile(`::h[0-9a-f]{16}$`)
 // symbols do not hold the last word of the name is not read any further.
 func (o *Object) Meant(name string) (list []Meant) {
 	q := asked(rustHash.ReplaceAllString(name, ""))
-	if q.word == "" || !o.table.Done() && !o.isGo && !o.holdsName(q.word) {
+	if !o.mayMean(&q) {
 		return nil
 	}
-	for _, f := range o.functions().funcs {
-		if m, ok := q.meets(f); ok {
-			list = append(list, m)
-		}
+	return q.among(o.functions().funcs)
+}
+
+// meantIn is Meant for the functions of one module.
+func (o *Object) meantIn(module, name string) []Meant {
+	q := asked(rustHash.ReplaceAllString(name, ""))
+	if !o.mayMean(&q) {
+		return nil
 	}
-	return list
+	return q.among(o.ModuleFunctions(module))
+}
+
+// mayMean is false if the object has no function that is meant, as far as that is known without listing them.
+func (o *Object) mayMean(q *question) bool {
+	return q.word != "" && (o.table.Done() || o.isGo || o.holdsName(q.word))
 }
 
 // A question is a name that somebody has given to a function.
@@ -55,6 +64,16 @@ type question struct {
 	text  string // without blanks
 	plain bool   // it has no parameters
 	word  string // that the linker's name must hold
+}
+
+// among lists those that may be meant.
+func (q *question) among(funcs []*Function) (list []Meant) {
+	for _, f := range funcs {
+		if m, ok := q.meets(f); ok {
+			list = append(list, m)
+		}
+	}
+	return list
 }
 
 func asked(name string) question {
@@ -93,7 +112,11 @@ func (q *question) meets(f *Function) (m Meant, ok bool) {
 	if !f.Named {
 		return m, false
 	}
-	for _, linkage := range append([]string{f.Linkage}, f.Aliases...) {
+	for i := -1; i < len(f.Aliases); i++ {
+		linkage := f.Linkage
+		if i >= 0 {
+			linkage = f.Aliases[i]
+		}
 		if q.word == "operator" && !strings.Contains(f.Name, "operator") || q.word != "operator" && !strings.Contains(linkage, q.word) {
 			continue
 		}
@@ -145,6 +168,9 @@ func Path(linkage string) (out string) {
 	out = linkage
 	if !mangled(linkage) {
 		return out
+	}
+	if _, path, ok := simpleName(linkage); ok {
+		return path
 	}
 	defer func() {
 		if recover() != nil { // as in demangled

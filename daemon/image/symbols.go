@@ -2,6 +2,7 @@ package image
 
 import (
 	"debug/elf"
+	"slices"
 	"strings"
 
 	"culprit/daemon/image/elffile"
@@ -81,6 +82,7 @@ func (o *Object) addSymbols(set *symbolSet, from *elffile.File, s *elffile.Secti
 	str, unit := strs.Bytes(), int32(0)
 	tab := s.Bytes()
 	room := elffile.RoomForNames(str)
+	set.funcs = slices.Grow(set.funcs, functionsIn(tab))
 	for i := 0; len(tab) >= symSize; i, tab = i+1, tab[symSize:] {
 		if i%oftenEnough == 0 {
 			if err := o.elf.Ended(); err != nil {
@@ -127,6 +129,17 @@ func (o *Object) addSymbols(set *symbolSet, from *elffile.File, s *elffile.Secti
 		}
 	}
 	return nil
+}
+
+// functionsIn is how many entries of a table are functions that are defined; maxSymbols at most.
+func functionsIn(tab []byte) (n int) {
+	for ; len(tab) >= symSize && n < maxSymbols; tab = tab[symSize:] {
+		typ := elf.ST_TYPE(tab[4])
+		if (typ == elf.STT_FUNC || typ == elf.STT_GNU_IFUNC) && elf.SectionIndex(elffile.U16(tab[6:])) != elf.SHN_UNDEF {
+			n++
+		}
+	}
+	return n
 }
 
 // versionIn takes the version from a name in .symtab: name@@DEFAULT or name@OLD.

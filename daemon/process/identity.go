@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"culprit/daemon/process/raw"
+	"culprit/internal/procfs"
 )
 
 // use guards the descriptors against Close for the time of one operation.
@@ -44,7 +46,50 @@ func (p *Process) gone(err error) error {
 	return err
 }
 
-func (p *Process) exited() error { return fmt.Errorf("process %d: %w", p.pid, ErrTargetExited) }
+// exited says that the process has ended; or that it executes another program, where it lives on: in the middle of an exec its handle and its threads
+// look as if it had ended.
+func (p *Process) exited() error {
+	if p.Lives() {
+		return p.becameAnother()
+	}
+	return fmt.Errorf("process %d: %w", p.pid, ErrTargetExited)
+}
+
+// settling is how long the main thread of a process that executes a program may have ended, and no other have taken its place, before that counts as
+// the end: on a busy machine the others take their time to end.
+const settling = 300 * time.Millisecond
+
+// Lives reports whether the process goes on, with whatever program. In the middle of an exec it waits, for settling at most. It may be asked after Close.
+func (p *Process) Lives() bool {
+	for end := time.Now().Add(settling); ; time.Sleep(time.Millisecond) {
+		lives, settled := state(p.pid, p.start)
+		if settled {
+			return lives
+		}
+		if time.Now().After(end) {
+			return false
+		}
+	}
+}
+
+// Lives reports whether the process that has this number, and has begun at that tick, has not ended. It waits for nothing: one that is in the middle of an exec
+// lives, and so does one that is just being killed.
+func Lives(pid int, start uint64) bool {
+	lives, _ := state(pid, start)
+	return lives
+}
+
+// state tells whether a process lives. It is not settled while the main thread has ended and others have not: then it ends, or executes a program.
+func state(pid int, start uint64) (lives, settled bool) {
+	st, err := procfs.ReadStat(pid)
+	switch {
+	case err != nil || st.Start != start || st.State == 'X':
+		return false, true
+	case st.State == 'Z':
+		return st.Threads > 1, st.Threads <= 1
+	}
+	return true, true
+}
 
 // readable polls one descriptor without waiting.
 func readable(fd int) bool {
@@ -140,8 +185,10 @@ func (p *Process) execed() error {
 	if err := p.alive(); err != nil {
 		return err
 	}
-	return fmt.Errorf("process %d: %w", p.pid, ErrTargetExeced)
+	return p.becameAnother()
 }
+
+func (p *Process) becameAnother() error { return fmt.Errorf("process %d: %w", p.pid, ErrTargetExeced) }
 
 // What the kernel tells a program of itself when it starts it.
 const (

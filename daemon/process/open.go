@@ -227,6 +227,9 @@ func (p *Process) openFailed(what string, err error) error {
 // PID is the process id.
 func (p *Process) PID() int { return p.pid }
 
+// Start is when the process has started, in clock ticks since boot: with its number it names the process for good.
+func (p *Process) Start() uint64 { return p.start }
+
 // Done is closed when the target has ended (or when the Process is closed).
 func (p *Process) Done() <-chan struct{} { return p.done }
 

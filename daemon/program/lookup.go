@@ -63,12 +63,16 @@ func (p *Program) namely(n Name) []pcl.FuncID {
 
 // find makes the functions of a name known, in order of address.
 func (p *Program) find(n Name) (ids []pcl.FuncID) {
+	n.Module = p.spelt(n.Module)
 	for _, o := range p.list {
 		if n.Module == "" {
 			ids = append(ids, p.Know(o, o.Named(n.Function))...)
 		} else {
 			ids = append(ids, p.Know(o, o.InModule(n.Module, n.Function))...)
 		}
+	}
+	if len(ids) == 0 && printed(n.Function) {
+		ids = p.shownAs(n)
 	}
 	return Distinct(ids)
 }
@@ -111,6 +115,7 @@ func (p *Program) Function(module, function string) []pcl.FuncID {
 
 // ModuleFunctions implements pcl.Env.
 func (p *Program) ModuleFunctions(module string) (ids []pcl.FuncID) {
+	module = p.spelt(module)
 	for _, o := range p.list {
 		ids = append(ids, p.Know(o, o.ModuleFunctions(module))...)
 	}
@@ -119,6 +124,7 @@ func (p *Program) ModuleFunctions(module string) (ids []pcl.FuncID) {
 
 // HasModule reports whether functions of the program belong to a module.
 func (p *Program) HasModule(module string) bool {
+	module = p.spelt(module)
 	return slices.ContainsFunc(p.list, func(o *Object) bool { return len(o.ModuleFunctions(module)) > 0 }) || len(p.generatedIn(module)) > 0
 }
 

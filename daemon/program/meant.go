@@ -155,6 +155,9 @@ func (p *Program) noSuch(name string) error {
 	}
 	places, inlined := 0, false
 	for _, o := range p.list {
+		if !o.CarriesDebug() {
+			continue // the debug file of a C library takes a second to be gone through, and who asks for a name wants one of the program
+		}
 		if n, ok := o.Inlined(name); ok {
 			places, inlined = places+n, true
 		}

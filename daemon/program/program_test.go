@@ -310,3 +310,15 @@ func TestDebugFileInAnotherRoot(t *testing.T) {
 		t.Errorf("%d functions, modules %q", len(ids), p.Modules())
 	}
 }
+
+// TestPrintedNames: what a terminal cannot show of a name is printed escaped, and found by what is printed.
+func TestPrintedNames(t *testing.T) {
+	p, _ := opened(t, "testdata/targets/oddnames.c")
+	ids := p.Function("oddnames.c", `evil\x1b[2J`)
+	if len(ids) != 1 || p.FuncName(ids[0]) != "evil\x1b[2J" || !slices.Equal(p.Function("oddnames.c", "evil\x1b[2J"), ids) {
+		t.Errorf("%v", ids)
+	}
+	if ids := p.Function("oddnames.c", `evil\x1c[2J`); len(ids) != 0 {
+		t.Errorf("another name: %v", ids)
+	}
+}

@@ -57,10 +57,12 @@ type Target struct {
 	// Interprets is the language of the programs that it runs ("Java"): their functions are not told apart.
 	Interprets string `json:"interprets,omitempty"`
 	// NamesGenerated says that it names the functions that it compiles while it runs: those are told apart, by stack samples.
-	NamesGenerated bool   `json:"names_generated,omitempty"`
-	Ended          bool   `json:"ended"`
-	From           Number `json:"from"` // when it was joined
-	To             Number `json:"to"`   // when its end was seen, or the end of the session
+	NamesGenerated bool `json:"names_generated,omitempty"`
+	Ended          bool `json:"ended"`
+	// Became says that it has not ended: it runs another program now, which is another target if it could be measured.
+	Became bool   `json:"became_another,omitempty"`
+	From   Number `json:"from"` // when it was joined
+	To     Number `json:"to"`   // when its end was seen, or the end of the session
 	// Rank is the process's number in a job of MPI; absent if it is not part of one.
 	Rank    *int   `json:"rank,omitempty"`
 	Backend string `json:"backend"`       // "probe", or "sample" or "ebpf" if it was only looked at

@@ -91,6 +91,8 @@ func endNote(t Target) string {
 	switch {
 	case t.ExitCode != nil:
 		return "; it ended with " + Ending(*t.ExitCode)
+	case t.Became:
+		return "; it became another program"
 	case t.Ended:
 		return "; it ended"
 	}
