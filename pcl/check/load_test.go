@@ -204,7 +204,7 @@ func TestHypotheses(t *testing.T) {
 		{"one thread", "CPUbound", values{"cpu_inclusive": 0.9, "cpu": 0.9, "active_threads": 1, "number_of_cpus": 4}, 0.9, true},
 		{"busy machine", "CPUbound", values{"cpu_inclusive": 0.4, "cpu": 0.4, "run_queue_wait": 0.6, "active_threads": 1, "number_of_cpus": 4}, 1, true},
 		{"very busy machine", "CPUbound", values{"cpu_inclusive": 0.25, "cpu": 0.25, "run_queue_wait": 0.75, "active_threads": 1, "number_of_cpus": 4}, 0.75, true},
-		{"hardly runs", "CPUbound", values{"cpu_inclusive": 0.05, "cpu": 0.05, "run_queue_wait": 0.95, "active_threads": 1, "number_of_cpus": 4}, 3 * 0.05, false},
+		{"hardly runs", "CPUbound", values{"cpu_inclusive": 0.0625, "cpu": 0.0625, "run_queue_wait": 0.9375, "active_threads": 1, "number_of_cpus": 4}, 0.1875, false},
 		{"waits for a processor", "SchedulingDelay", values{"cpu": 0.05, "run_queue_wait": 0.95, "active_threads": 1, "number_of_cpus": 4}, 0.95, true},
 		{"more threads than processors", "CPUbound", values{"cpu_inclusive": 2, "cpu": 2, "run_queue_wait": 6, "active_threads": 8, "number_of_cpus": 2}, 1, true},
 		{"no thread active", "CPUbound", values{"cpu_inclusive": 0.125, "cpu": 0.125, "number_of_cpus": 4}, 0.125, false},
