@@ -27,7 +27,7 @@ func TestErrorTexts(t *testing.T) {
 		{&Traced{PID: 5, Tracer: 6, TracerName: "gdb"}, "process 5 is already traced by 6 (gdb): end that first"},
 		{&NotPermitted{PID: 5, Missing: "no right", Command: "sudo x"}, "not permitted to attach to process 5: no right; try: sudo x"},
 		{&NotPermitted{PID: 5, Missing: "no right"}, "not permitted to attach to process 5: no right"},
-		{&raw.Deferred{TID: 7, State: 'D', Waited: 500 * time.Millisecond}, "deferred: thread 7 in state D did not stop within 500ms; all threads were resumed"},
+		{&raw.Deferred{TID: 7, State: 'D', Waited: 500 * time.Millisecond}, "deferred: thread 7 in state D did not stop within 500ms; its control group may be frozen (cgroup.freeze): if so thaw it, then try again; all threads were resumed"},
 		{&raw.Deferred{TID: 7}, "deferred: thread 7 in state unknown did not stop within 0s; all threads were resumed"},
 		{&raw.WriteError{Addr: 0x10, Err: unix.EIO}, "write to 0x10 failed: input/output error"},
 		{&raw.WriteError{Addr: 0x10, Want: []byte{1, 2}, Got: []byte{1, 3}}, "write to 0x10 did not take: wrote 01 02, read back 01 03"},

@@ -46,13 +46,24 @@ func (p *Process) gone(err error) error {
 	return err
 }
 
-// exited says that the process has ended; or that it executes another program, where it lives on: in the middle of an exec its handle and its threads
-// look as if it had ended.
+// exited says that the process has ended; or that it executes another program, where that is seen to run: in the middle of an exec its handle and its
+// threads look as if it had ended. One that is being killed looks for a moment as if it lived.
 func (p *Process) exited() error {
-	if p.Lives() {
-		return p.becameAnother()
+	for end := time.Now().Add(settling); ; time.Sleep(time.Millisecond) {
+		lives, settled := state(p.pid, p.start)
+		switch {
+		case settled && lives && p.isAnother():
+			return p.becameAnother()
+		case settled && !lives, time.Now().After(end):
+			return fmt.Errorf("process %d: %w", p.pid, ErrTargetExited)
+		}
 	}
-	return fmt.Errorf("process %d: %w", p.pid, ErrTargetExited)
+}
+
+// isAnother reports whether the process is seen to run another program than when it was opened.
+func (p *Process) isAnother() bool {
+	now, err := markExec(p.pid)
+	return err == nil && len(now.auxv) > 0 && p.exec.differs(now)
 }
 
 // settling is how long the main thread of a process that executes a program may have ended, and no other have taken its place, before that counts as
@@ -107,6 +118,10 @@ func readable(fd int) bool {
 type execMark struct {
 	dev, inode uint64
 	auxv       []byte // holds the entry, the load addresses and 16 random bytes' address
+}
+
+func (m execMark) differs(n execMark) bool {
+	return n.dev != m.dev || n.inode != m.inode || !bytes.Equal(n.auxv, m.auxv)
 }
 
 func markExec(pid int) (execMark, error) {
@@ -164,7 +179,7 @@ func (p *Process) checkExec() error {
 		return p.exited()
 	case err != nil:
 		return err
-	case now.dev != p.exec.dev || now.inode != p.exec.inode || !bytes.Equal(now.auxv, p.exec.auxv):
+	case p.exec.differs(now):
 		return p.execed()
 	}
 	return p.alive()
