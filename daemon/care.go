@@ -8,16 +8,21 @@ import (
 
 // sampleLoop reads all cells, five times a second if that takes little. It waits for nobody who works on a target.
 func (d *Daemon) sampleLoop() {
-	for n := 1; ; n++ {
+	var early <-chan time.Time
+	for n := 1; ; {
 		select {
 		case <-d.stopped:
 			return
+		case <-d.passes.inserted:
+			early = time.After(earlyLook) // what was inserted by then is seen as well
+		case <-early:
+			d.passes.lookEarly()
 		case <-time.After(d.Beat(tickInterval)):
-		}
-		d.passes.tickIfDue()
-		if n%5 == 0 {
-			d.session.Clock.Refine()
-			d.age()
+			d.passes.tickIfDue()
+			if n++; n%5 == 0 {
+				d.session.Clock.Refine()
+				d.age()
+			}
 		}
 	}
 }

@@ -100,7 +100,7 @@ func wire(opts Options, session *target.Session) *Daemon {
 	d.members = &members{state: s, ended: make(chan struct{})}
 	d.times = &times{state: s, members: d.members}
 	d.looks = &looks{state: s, looked: make(chan struct{}, 1)}
-	d.passes = &passes{state: s, members: d.members, looks: d.looks, times: d.times}
+	d.passes = &passes{state: s, members: d.members, looks: d.looks, times: d.times, inserted: make(chan struct{}, 1)}
 	d.inserter = &inserter{state: s, passes: d.passes}
 	d.pricer = &pricer{state: s, passes: d.passes}
 	d.indirect = &indirect{state: s}

@@ -27,7 +27,7 @@ func (ins *inserter) Enable(keys []grid.PairKey, sink grid.Sink) []grid.EnableRe
 	results := in.prepare(keys)
 	in.commit()
 	in.begin(results)
-	time.AfterFunc(earlyLook, ins.passes.lookEarly)
+	ins.passes.noteInserted()
 	return results
 }
 

@@ -43,6 +43,14 @@ func (ps *passes) active() (n float64) {
 	return n
 }
 
+// noteInserted has it looked soon what was inserted takes.
+func (ps *passes) noteInserted() {
+	select {
+	case ps.inserted <- struct{}{}:
+	default: // the last insertion has not been noted yet
+	}
+}
+
 // lookEarly finds out what the probes of pairs took that no pass has read yet. Targets that somebody works on are left out.
 func (ps *passes) lookEarly() {
 	ps.mu.Lock()
@@ -56,7 +64,7 @@ func (ps *passes) lookEarly() {
 		}
 		p.cpus = 0
 		for _, pt := range p.parts {
-			if h[pt.Process] {
+			if h[pt.Process] && !pt.Process.Settled && !pt.Process.Detached {
 				p.cpus += pt.PriceEarly(now)
 			}
 		}

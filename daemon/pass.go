@@ -19,6 +19,7 @@ type passes struct {
 	times    *times
 	observed cost.Observed
 	costs    pairCosts
+	inserted chan struct{}               // says that something was
 	passing  kernel.Passing              // marked at each pass, where values of single threads are measured
 	behind   map[*measuring.Process]bool // that the last pass has left out
 	interval selfcost.Interval           // of the sampling loop, which alone uses it
