@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"sync/atomic"
 	"time"
 
 	"culprit/grid"
@@ -10,18 +9,8 @@ import (
 // earlyLook is how long after an insertion it is looked at what the new probes take: some of them run much more often than was thought.
 const earlyLook = 50 * time.Millisecond
 
-// pairCosts are what the probes of single pairs took lately, as fractions of the targets' active time. The zero value is ready.
-type pairCosts struct {
-	told atomic.Pointer[map[grid.PairKey]float64]
-}
-
 // Costs implements grid.Instrumenter.
-func (d *Daemon) Costs() map[grid.PairKey]float64 {
-	if m := d.passes.costs.told.Load(); m != nil {
-		return *m
-	}
-	return nil
-}
+func (d *Daemon) Costs() map[grid.PairKey]float64 { return d.passes.costs.Told() }
 
 // tellCosts tells what the pairs took when they were looked at last. mu is held.
 func (ps *passes) tellCosts() {
@@ -32,7 +21,7 @@ func (ps *passes) tellCosts() {
 			told[k] = c
 		}
 	}
-	ps.costs.told.Store(&told)
+	ps.costs.Tell(told)
 }
 
 // active is how many threads of all targets are not idle. mu is held.

@@ -18,7 +18,7 @@ type passes struct {
 	looks    *looks
 	times    *times
 	observed cost.Observed
-	costs    pairCosts
+	costs    cost.Pairs
 	inserted chan struct{}               // says that something was
 	passing  kernel.Passing              // marked at each pass, where values of single threads are measured
 	behind   map[*measuring.Process]bool // that the last pass has left out
