@@ -4,9 +4,10 @@
 // It must not know how anything is measured. It imports the vocabulary (grid), the hypotheses (pcl) and its own parts,
 // never the daemon. What it wants measured it asks of Config.Grid; what else it must know it asks of Config.World.
 //
-// Its parts are pure and know nothing of the search: decide is the statistics of a test, bins reads histograms side by side, samples says what stack
-// samples tell of a test, foci tells which foci cover one, budget is what the search may take of the program, explain writes sentences, history is
-// what a value was over time, mpi judges the ranks of a job.
+// Its parts are pure and know nothing of the search: decide is the statistics of a test, bins puts readings and histograms side by side, samples says what
+// stack samples tell of a test, foci tells which foci cover one, budget is what the search may take of the program and what its pairs take, lifecycle has
+// the states of a node, victims says which findings explain others, explain writes sentences, history is what a value was over time, mpi judges the ranks
+// of a job.
 //
 // The search itself is a graph of nodes (graph.go). A node changes its state only by the transitions of transitions.go. One turn of the search
 // (Search.tick) reads new values and concludes from them (observe.go), refines what is true (where.go, expand.go, grow.go), begins candidates that
