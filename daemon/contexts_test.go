@@ -40,6 +40,7 @@ func (d *Daemon) patchedWide() (wideOnes, all int) {
 
 // TestHandlersThatCannotBeTold: where it is not known what a program's signal handlers do, it is taken for one that schedules its own contexts.
 func TestHandlersThatCannotBeTold(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/odd/preempt.c"), "never")
 	d := attachTo(t, p.PID)
 	_, end := debugged(t, p.PID)
@@ -124,6 +125,7 @@ func TestNoContexts(t *testing.T) {
 
 // TestCoroutines: contexts that leave where they say so are no reason for narrow jumps.
 func TestCoroutines(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/odd/coroutines.c"))
 	d := attachTo(t, p.PID)
 	var s sums

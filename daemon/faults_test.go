@@ -62,7 +62,7 @@ func endOf(err error) (killed bool, status int) {
 	return ws.Signaled() && ws.Signal() == syscall.SIGKILL, ws.ExitStatus()
 }
 
-// TestFaultPoints has every step go wrong in every way on one live target: the tool is killed there, or the step fails. The
+// TestFaultPoints has every step go wrong on one live target, in the long form in every way: the tool is killed there, or the step fails. The
 // target lives on, nothing stays behind after a restore, and the same request succeeds afterwards.
 func TestFaultPoints(t *testing.T) {
 	t.Parallel() // those that trace are processes of their own
@@ -79,17 +79,9 @@ func TestFaultPoints(t *testing.T) {
 		actions = append(actions, "panic", "sleep", "exit-thread")
 	}
 	for _, name := range names {
-		for _, action := range actions {
-			if strings.HasPrefix(name, "unload.") {
-				continue // TestCodeMoved comes there
-			}
-			if action == "exit-thread" && name == "batch.prepared" {
-				continue // there it would end the test's own goroutine, not the one that traces
-			}
-			for _, nth := range nths(name) {
-				faultAt(t, p, name, nth, action)
-				faults++
-			}
+		for _, f := range few(faultsAt(name, actions), 4) {
+			faultAt(t, p, name, f.nth, f.action)
+			faults++
 		}
 	}
 	if said, end := run(t, "", "victim", strconv.Itoa(p.PID), "once"); end != nil {
@@ -99,7 +91,29 @@ func TestFaultPoints(t *testing.T) {
 	if got := p.Stop(t); got != want {
 		t.Errorf("hash %s, undisturbed %s", got, want)
 	}
-	t.Logf("%d faults at %d points, %v", faults, len(names), actions)
+	t.Logf("day %d: %d faults at %d points, %v", day, faults, len(names), actions)
+}
+
+// A faultOf is what happens at a pass of a point.
+type faultOf struct {
+	action string
+	nth    int
+}
+
+// faultsAt are the faults that there are at a point, pass by pass.
+func faultsAt(name string, actions []string) (all []faultOf) {
+	if strings.HasPrefix(name, "unload.") {
+		return nil // TestCodeMoved comes there
+	}
+	for _, nth := range nths(name) {
+		for _, action := range actions {
+			if action == "exit-thread" && name == "batch.prepared" {
+				continue // there it would end the test's own goroutine, not the one that traces
+			}
+			all = append(all, faultOf{action, nth})
+		}
+	}
+	return all
 }
 
 // nths are the passes of a point at which it is to act: batches come several times in one run, the rest once.
@@ -143,12 +157,12 @@ func faultAt(t *testing.T, p *testprog.Prog, name string, nth int, action string
 	restoreClean(t, p)
 }
 
-// TestTargetDiesAtEveryPoint kills the target at every step: the tool says so and ends.
+// TestTargetDiesAtEveryPoint kills the target at steps of every kind, in the long form at every step: the tool says so and ends.
 func TestTargetDiesAtEveryPoint(t *testing.T) {
 	t.Parallel() // those that trace are processes of their own
 	bin := testprog.Build(t, "testdata/targets/selfcheck.c")
 	kills := 0
-	for _, name := range fault.Names() {
+	for _, name := range fewPoints(fault.Names(), 3) {
 		for i, nth := range nths(name) {
 			if strings.HasPrefix(name, "restore.") || strings.HasPrefix(name, "unload.") || i > 0 && !*long {
 				continue
@@ -157,7 +171,7 @@ func TestTargetDiesAtEveryPoint(t *testing.T) {
 			kills++
 		}
 	}
-	t.Logf("%d targets were killed", kills)
+	t.Logf("day %d: %d targets were killed", day, kills)
 }
 
 // killTargetAt has a target be killed at a pass of a point, and makes sure that it was.

@@ -17,15 +17,17 @@ import (
 // TestHalfAnAttach has a thread of the target not come back in time from each of the calls that attaching makes in it, as on a busy machine.
 // What the attempt has put there is taken out before the next one, which succeeds; nothing is left after the detach.
 func TestHalfAnAttach(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		args []string
-	}{{"testdata/targets/vforker.c", nil}, {"testdata/targets/selfcheck.c", nil}} {
-		t.Run(filepath.Base(c.name), func(t *testing.T) {
-			p := testprog.StartTarget(t, testprog.Build(t, c.name), c.args...)
+	const calls = 19
+	passes := passesOf(calls)
+	halves := [][]int{passes, passes}
+	if !*long { // what is called is the same in both
+		halves = [][]int{few(passes, 8), few(passes[4:], 8)}
+	}
+	for i, name := range []string{"testdata/targets/vforker.c", "testdata/targets/selfcheck.c"} {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			p := testprog.StartTarget(t, testprog.Build(t, name))
 			before := descriptorsOf(p.PID)
-			const calls = 19
-			for n := 1; n <= 3*calls; n += rounds(4, 1) {
+			for _, n := range halves[i] {
 				attachGivenUp(t, p, fmt.Sprintf("call.going:%d:error", n))
 				if after := descriptorsOf(p.PID); after != before {
 					t.Errorf("call.going:%d: descriptors %s, before %s", n, after, before)
@@ -33,8 +35,17 @@ func TestHalfAnAttach(t *testing.T) {
 				}
 			}
 			p.Stop(t)
+			t.Logf("day %d: passes %v", day, halves[i])
 		})
 	}
+}
+
+// passesOf are the passes of the point call.going in so many calls: three of each.
+func passesOf(calls int) (all []int) {
+	for n := range 3 * calls {
+		all = append(all, n+1)
+	}
+	return all
 }
 
 // attachGivenUp attaches with a fault, and detaches.
@@ -77,7 +88,7 @@ func TestHalfAnEnd(t *testing.T) {
 		name  string
 		calls int
 	}{{"rows", 10}, {"detach", 8}} {
-		for n := 1; n <= 3*step.calls; n += rounds(3, 1) {
+		for _, n := range few(passesOf(step.calls), 5) {
 			d := attachTo(t, p.PID)
 			tg := d.targets[0]
 			mapRows := func() error {

@@ -50,7 +50,7 @@ func TestKilledAmidWaits(t *testing.T) {
 	t.Parallel() // those that trace are processes of their own
 	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/interrupted.cc", "-lrt"), "killed")
 	p.Say(t, "go")
-	for i := range rounds(9, 120) {
+	for i := range rounds(2*len(moments), 120) {
 		killAtRandom(t, p.PID, moments[i%len(moments)])
 		p.MustBeat(t, 10*time.Second)
 		if r, err := target.Restore(p.PID); err != nil {

@@ -198,7 +198,7 @@ func TestKilledAtRandom(t *testing.T) {
 		bin := testprog.Build(t, "testdata/targets/"+tg.source, tg.flags...)
 		want := undisturbed(t, bin)
 		p := testprog.StartTarget(t, bin)
-		for i := range rounds(8, 60) {
+		for i := range rounds(len(moments), 60) {
 			at := moments[i%len(moments)]
 			killAtRandom(t, p.PID, at)
 			kills++

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"culprit/daemon/image/lazy"
 )
@@ -89,4 +91,31 @@ func rounds(quick, sure int) int {
 		return sure
 	}
 	return quick
+}
+
+// day counts the days, so that the ordinary runs of several days come to all of what each of them takes a part of.
+var day = int(time.Now().Unix() / (24 * 60 * 60))
+
+// few takes of what a test goes through the part that the ordinary run has today: one of each step, and one at least. With -long it is all.
+func few[T any](all []T, step int) (part []T) {
+	if *long || len(all) == 0 {
+		return all
+	}
+	for i := day % min(step, len(all)); i < len(all); i += step {
+		part = append(part, all[i])
+	}
+	return part
+}
+
+// fewPoints takes one of each step of the fault points of each kind, which is what stands before the dot of a name.
+func fewPoints(names []string, step int) (part []string) {
+	for len(names) > 0 {
+		kind, _, _ := strings.Cut(names[0], ".")
+		n := 1
+		for n < len(names) && strings.HasPrefix(names[n], kind+".") {
+			n++
+		}
+		part, names = append(part, few(names[:n], step)...), names[n:]
+	}
+	return part
 }
