@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"culprit/consultant/decide"
+	"culprit/consultant/experiments"
 	"culprit/consultant/foci"
 	"culprit/consultant/history"
 	"culprit/grid"
@@ -91,6 +92,7 @@ type answer struct {
 	est        decide.Estimate
 	confidence float64
 	hist       history.History
+	tests      experiments.Log
 	tier       grid.Tier
 	sinceAt    float64 // s; when the value first held
 	sinceOpen  bool    // the value held from the first recorded bin on: it may have begun earlier
@@ -306,8 +308,9 @@ func (n *node) export() Node {
 		ID: n.id, Axis: n.axis, Hypothesis: n.hyp.name, Focus: n.focus, Phase: n.phase.Phase,
 		State: n.state, Value: n.est.Value, Threshold: n.est.Threshold, Greater: n.hyp.Greater, Share: n.est.Share, Unit: n.hyp.unit(),
 		Confidence: n.confidence, Samples: n.bins, Since: n.sinceAt, Cost: n.cost, Tier: n.measuredBy(), Reason: n.reason,
-		History: n.hist.View(), Pinned: n.pinned,
+		History: n.hist.View(), Pinned: n.pinned, Error: n.est.Error(), Tests: n.tests.All(),
 	}
+	out.Mean, out.MeanError, out.HasMean = n.hist.Overall()
 	if n.isInDoubt() {
 		out.State, out.Reason = Testing, inDoubt
 	}

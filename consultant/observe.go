@@ -34,13 +34,15 @@ func (s *Search) observe(now float64) {
 }
 
 func (s *Search) observeNode(n *node, now float64, cache map[seriesKey]*bins.Series) {
-	if !n.take(s.rows(n)) {
+	rows, next := s.rows(n)
+	if !n.take(rows, next) {
 		if n.state == Testing && n.win.Len() == 0 && now-n.started > stallTime {
 			n.giveUp("not tested: no values arrived for " + explain.Seconds(stallTime))
 			s.say(n, "%s", n.reason)
 		}
 		return
 	}
+	n.tests.Read(rows[0].Start, rows[len(rows)-1].End, s.budget.SeenOf(n.pairs))
 	if n.state != Testing && n.win.Len() < 5 {
 		return // measured again: until there is enough to compare, what was concluded before stands
 	}

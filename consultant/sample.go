@@ -111,6 +111,7 @@ func (s *Search) judgeShare(j *sampleJob, now float64) {
 	}
 	n.est = decide.FromShares(n.hyp.Test, j.base.est, n.hyp.samples.Follows, n.shares)
 	n.hist.Add(now, n.est.Value)
+	n.tests.Read(now-sampleEvery, now, 0)
 	n.bins++
 	c := n.est.ConcludeShares(n.answered())
 	if !c.Settled {

@@ -2,7 +2,9 @@ package session
 
 import (
 	"math"
+	"slices"
 
+	"culprit/consultant"
 	"culprit/grid"
 	"culprit/internal/safetext"
 	"culprit/session/report"
@@ -21,6 +23,27 @@ func focusReport(f grid.Focus) report.Focus {
 	out := report.Focus{}
 	for h, path := range f.Map() {
 		out[h] = clean(path)
+	}
+	return out
+}
+
+// nodeReport is a node of the search for a report.
+func nodeReport(n consultant.Node) report.Node {
+	out := report.Node{
+		ID: n.ID, Parents: slices.Clone(n.Parents), Axis: n.Axis, Hypothesis: clean(n.Hypothesis), Focus: focusReport(n.Focus),
+		Phase: phaseReport(n.Phase), State: string(n.State), Value: report.Number(n.Value), Threshold: report.Number(n.Threshold),
+		Greater: n.Greater, Share: n.Share, Unit: clean(n.Unit), Confidence: report.Number(n.Confidence), Samples: n.Samples,
+		Since: report.Number(n.Since), Cost: report.Number(n.Cost), Tier: string(n.Tier), Reason: clean(n.Reason),
+	}
+	if !math.IsNaN(n.Error) && n.Samples > 0 {
+		e := report.Number(n.Error)
+		out.Error = &e
+	}
+	if n.HasMean {
+		out.Mean = &report.Mean{Value: report.Number(n.Mean), Error: report.Number(n.MeanError)}
+	}
+	for _, t := range n.Tests {
+		out.Tests = append(out.Tests, report.Test{Begin: report.Number(t.Begin), Seconds: report.Number(t.Seconds), Cost: report.Number(t.Cost)})
 	}
 	return out
 }

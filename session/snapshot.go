@@ -135,15 +135,6 @@ func (s *Session) finishReport(r *report.Report) {
 	}
 }
 
-func nodeReport(n consultant.Node) report.Node {
-	return report.Node{
-		ID: n.ID, Parents: slices.Clone(n.Parents), Axis: n.Axis, Hypothesis: clean(n.Hypothesis), Focus: focusReport(n.Focus),
-		Phase: phaseReport(n.Phase), State: string(n.State), Value: report.Number(n.Value), Threshold: report.Number(n.Threshold),
-		Greater: n.Greater, Share: n.Share, Unit: clean(n.Unit), Confidence: report.Number(n.Confidence), Samples: n.Samples,
-		Since: report.Number(n.Since), Cost: report.Number(n.Cost), Tier: string(n.Tier), Reason: clean(n.Reason),
-	}
-}
-
 // addNotes says of what was concluded for the whole program, and of the bottlenecks, what their values do not tell of.
 func (s *Session) addNotes(r *report.Report) {
 	if s.search == nil {

@@ -17,49 +17,194 @@ import (
 	"github.com/spf13/cobra"
 
 	"culprit/cmd/culprit/internal/proclist"
+	"culprit/grid"
 	"culprit/internal/safetext"
+	"culprit/pcl"
+	"culprit/session/ask"
 	"culprit/session/report"
 	"culprit/session/socket"
 )
 
-func newWhy() *cobra.Command {
-	return &cobra.Command{
-		Use: "why PID", Short: "Print what a running measurement has found so far", Args: takes(1, 1, "a process: culprit why PID, or culprit why NAME"),
-		Long: `why asks a culprit that is measuring, and prints its present answer. PID is the process of that
-culprit, or a process that it measures (a name will do). You can ask your own measurements;
-root can ask all. The measurement goes on, and the program is not touched.
-
-Exit status: 0 there is no bottleneck so far, 10 there is at least one, 12 that is not known yet, 1 nobody
-measures the process.`,
-		Example: "  culprit why nginx\n  culprit why 4242",
-		RunE:    body(func(cmd *cobra.Command, args []string) error { return why(cmd.OutOrStdout(), args[0]) }),
-	}
+// whyOptions are the flags of `why` and `why-not`.
+type whyOptions struct {
+	pid      string
+	report   string
+	settings []string
+	files    []string
+	texts    []string
+	not      bool // what does not hold comes first
 }
 
-func why(w io.Writer, target string) error {
+func newWhy() *cobra.Command {
+	opts := whyOptions{}
+	cmd := &cobra.Command{
+		Use: "why {PID | FOCUS} [--pid PID | --report FILE]", Short: "Print what a measurement has found so far, or what it knows of one place",
+		Long: `why asks a culprit that is measuring, and prints its present answer. PID is the process of that
+culprit, or a process that it measures (a name will do). You can ask your own measurements;
+root can ask all. The measurement goes on, and the program is not touched. --report FILE asks a report
+that attach or run has written with --json instead.
+
+With a FOCUS, such as /Code/cache.c/lookup, it prints for each hypothesis whether it holds there, was
+ruled out, is not decided, or was never measured, and why. With --set it says which answers would be
+others with another value of a tunable constant; "culprit hypotheses" and "culprit explain" list
+those. Nothing is measured for that: what has no value stays never measured.
+
+Exit status: 0 there is no bottleneck so far (with a FOCUS: what was tested there was ruled out), 10
+there is at least one (a hypothesis holds there), 12 that is not known, 1 nobody measures the process.`,
+		Example: "  culprit why nginx\n  culprit why /Code/cache.c/lookup --pid 4242\n  culprit why --report r.json --set PC_CPUThreshold=0.2",
+	}
+	return opts.complete(cmd)
+}
+
+func newWhyNot() *cobra.Command {
+	opts := whyOptions{not: true}
+	cmd := &cobra.Command{
+		Use: "why-not FOCUS {--pid PID | --report FILE}", Short: "Print what was ruled out at a place, and what was never measured there",
+		Long: `why-not prints what culprit why FOCUS prints, and what does not hold comes first: what was ruled out
+at the place and by which value, what is not decided, and what was never measured, with the reason.
+
+Exit status: 0 what was tested there was ruled out, 10 a hypothesis holds there, 12 nothing was
+concluded there, 1 nobody measures the process.`,
+		Example: "  culprit why-not /Code/cache.c/lookup --pid 4242\n  culprit why-not /Code/cache.c/lookup --report r.json",
+	}
+	return opts.complete(cmd)
+}
+
+// complete gives a command its flags and its body.
+func (o *whyOptions) complete(cmd *cobra.Command) *cobra.Command {
+	f := cmd.Flags()
+	f.StringVar(&o.pid, "pid", "", "ask the measurement of `PID`: a culprit, or a process that it measures, or its name")
+	f.Var(fileFlag{&o.report}, "report", "ask the report in a `FILE`")
+	f.StringArrayVar(&o.settings, "set", nil, "judge what was measured with another tunable constant, `NAME=VALUE` (repeatable)")
+	addLibraryFlags(cmd, &o.files, &o.texts)
+	cmd.Args = o.checkArgs
+	cmd.RunE = body(func(cmd *cobra.Command, args []string) error { return o.why(cmd.OutOrStdout(), args) })
+	return cmd
+}
+
+// checkArgs refuses what names no measurement, or two.
+func (o *whyOptions) checkArgs(cmd *cobra.Command, args []string) error {
+	focus := len(args) > 0 && strings.HasPrefix(args[0], "/")
+	switch {
+	case o.pid != "" && o.report != "":
+		return errors.New("found --pid and --report; choose one")
+	case o.not && !(len(args) == 1 && focus):
+		return takes(1, 1, "a focus that begins with a slash: culprit why-not /Code/MODULE/FUNCTION --pid PID")(cmd, append(args, args...))
+	case focus && o.pid == "" && o.report == "":
+		return fmt.Errorf("%s needs a measurement or a report: culprit %s %s --pid PID, or --report FILE", cmd.CommandPath(), cmd.Name(), shortWord(args[0]))
+	case len(args) == 1 && !focus && (o.pid != "" || o.report != ""):
+		return fmt.Errorf("%s: found %q, expected a focus that begins with a slash, such as /Code/MODULE/FUNCTION", cmd.CommandPath(), shortWord(args[0]))
+	}
+	least := 1
+	if o.pid != "" || o.report != "" {
+		least = 0
+	}
+	return takes(least, 1, "a process: culprit why PID, or culprit why NAME")(cmd, args)
+}
+
+func (o *whyOptions) why(w io.Writer, args []string) error {
+	lib, err := loadLibrary(o.files, o.texts, false)
+	if err != nil {
+		return err
+	}
+	target, focus := o.pid, report.Focus(nil)
+	switch {
+	case len(args) == 1 && strings.HasPrefix(args[0], "/"):
+		if focus, err = readFocus(args[0], lib); err != nil {
+			return err
+		}
+	case len(args) == 1:
+		target = args[0]
+	}
+	var settings []ask.Setting
+	for _, text := range o.settings {
+		s, err := ask.ParseSetting(lib, text)
+		if err != nil {
+			return usagef("--set: %s", shortWords(err.Error()))
+		}
+		settings = append(settings, s)
+	}
+	r, from, err := o.asked(target)
+	if err != nil {
+		return err
+	}
+	var text strings.Builder
+	text.WriteString(from)
+	status, err := o.answer(&text, r, lib, focus, settings)
+	if err != nil {
+		return err
+	}
+	// The answer may come from another process: what it calls text may be anything.
+	if _, err := io.WriteString(w, safetext.CleanLines(strings.TrimSuffix(text.String(), "\n"), maxAnswerLine, maxAnswerLines)+"\n"); unlessClosed(err) != nil {
+		return fmt.Errorf("the answer cannot be written to standard output: %w", err)
+	}
+	return exitWith(status)
+}
+
+func shortWords(s string) string { return safetext.CleanMax(s, maxLine) }
+
+// readFocus reads a focus as reports have it: names of a target are escaped there.
+func readFocus(text string, lib *pcl.Library) (report.Focus, error) {
+	f, err := grid.ParseFocus(text, lib.Defined()...)
+	if err != nil {
+		return nil, err
+	}
+	out := report.Focus{}
+	for h, path := range f.Map() {
+		out[h] = safetext.Clean(path)
+	}
+	return out, nil
+}
+
+// asked is the report that was asked for, with what is to be said of where it comes from.
+func (o *whyOptions) asked(target string) (r *report.Report, from string, err error) {
+	if o.report != "" {
+		if r, err = report.Read(o.report); err != nil {
+			err = usagef("--report: %w", err)
+		} else if r.NotSearched {
+			err = usagef("--report: %s is of a measurement without a search (--no-search): it has no answers", shortWords(o.report))
+		}
+		return r, "", err
+	}
 	pid, err := strconv.Atoi(target)
 	if err != nil || pid <= 0 {
 		if pid, err = proclist.Resolve(target); err != nil {
-			return err
+			return nil, "", err
 		}
 	}
 	a, err := presentAnswer(pid)
 	if err != nil {
-		return err
+		return nil, "", err
 	}
-	r := a.report
-	var text bytes.Buffer
 	if a.UID != os.Geteuid() {
-		fmt.Fprintf(&text, "This is what a program of uid %d says, with pid %d.\n", a.UID, a.PID)
+		from = fmt.Sprintf("This is what a program of uid %d says, with pid %d.\n", a.UID, a.PID)
 	}
-	if err := r.WriteText(&text); err != nil {
-		return err
+	return a.report, from, nil
+}
+
+// answer writes what was asked, and returns the exit status that says it.
+func (o *whyOptions) answer(text *strings.Builder, r *report.Report, lib *pcl.Library, focus report.Focus, settings []ask.Setting) (int, error) {
+	if focus == nil && len(settings) == 0 {
+		return foundStatus(r), r.WriteText(text)
 	}
-	// The answer comes from another process: what it calls text may be anything.
-	if _, err := io.WriteString(w, safetext.CleanLines(strings.TrimSuffix(text.String(), "\n"), maxAnswerLine, maxAnswerLines)+"\n"); unlessClosed(err) != nil {
-		return fmt.Errorf("the answer cannot be written to standard output: %w", err)
+	found := ask.Never
+	if focus != nil {
+		a := ask.At(r, lib, focus)
+		text.WriteString(a.Text(o.not))
+		found = a.Found()
 	}
-	return exitWith(foundStatus(r))
+	if len(settings) > 0 {
+		told := ""
+		told, found = ask.NewJudge(lib, settings).Tell(r, focus)
+		text.WriteString(told)
+	}
+	switch found {
+	case ask.Holds:
+		return exitBottleneck, nil
+	case ask.RuledOut:
+		return exitNothing, nil
+	}
+	return exitUnknown, nil
 }
 
 // maxAnswerLine and maxAnswerLines bound what an answer puts on the terminal.
@@ -144,7 +289,7 @@ func askAll(sessions []socket.Session) []*answer {
 		open.Go(func() {
 			room <- struct{}{}
 			defer func() { <-room }()
-			r, err := ask(s, deadline)
+			r, err := askSession(s, deadline)
 			all[i] = &answer{s, r, err}
 		})
 	}
@@ -152,8 +297,8 @@ func askAll(sessions []socket.Session) []*answer {
 	return all
 }
 
-// ask asks a session for what it knows. What it calls text may be anything, and is made safe to show.
-func ask(s socket.Session, deadline time.Time) (*report.Report, error) {
+// askSession asks a session for what it knows. What it calls text may be anything, and is made safe to show.
+func askSession(s socket.Session, deadline time.Time) (*report.Report, error) {
 	line, err := s.AskUntil(deadline, socket.Snapshot)
 	if err != nil {
 		return nil, err

@@ -23,6 +23,14 @@ func (b *Budget) Seen(k grid.PairKey) float64 {
 	return b.seen[k]
 }
 
+// SeenOf is what the probes of some pairs took lately together, as a fraction of the target's active time.
+func (b *Budget) SeenOf(keys []grid.PairKey) (sum float64) {
+	for _, k := range keys {
+		sum += b.Seen(k)
+	}
+	return min(sum, 1)
+}
+
 // Runaways are the pairs that take several times the limit by themselves and may go.
 func (b *Budget) Runaways(mayGo func(grid.PairKey) bool) []grid.PairKey {
 	return b.dearest(func(k grid.PairKey) bool { return b.Seen(k) > runaway*b.limit && mayGo(k) })

@@ -68,6 +68,19 @@ type Estimate struct {
 	span      float64 // of the readings, in s
 }
 
+// Error is the standard error of Value; NaN if it is not known. Of readings that were measured it is that of the program in the long run, of which
+// a prior knows more than a few readings do (see confidence.go).
+func (e Estimate) Error() float64 {
+	err := e.err
+	if e.long.err > 0 {
+		err = e.long.err
+	}
+	if !(err > 0) || math.IsInf(err, 1) {
+		return math.NaN()
+	}
+	return err
+}
+
 // Estimate judges all readings together, each for as long as it is. The spread is that of the jackknife pseudo-values, one
 // per reading: for a test that is linear in its metrics they are the values of the single readings, for a ratio they weigh a
 // reading by what happened in it (Efron & Stein 1981), so that those in which nothing happened do not pull a ratio to zero.

@@ -1,6 +1,10 @@
 package history
 
-import "testing"
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
 
 func TestHistoryFolds(t *testing.T) {
 	var h History
@@ -29,5 +33,38 @@ func TestHistoryFolds(t *testing.T) {
 	}
 	if v[0].Value != 2 || v[len(v)-1].Value != 4 {
 		t.Errorf("ends are %v and %v", v[0], v[len(v)-1])
+	}
+}
+
+// TestOverall: the standard error is right for values that are independent, and larger for those that resemble their neighbours.
+func TestOverall(t *testing.T) {
+	if _, _, ok := new(History).Overall(); ok {
+		t.Error("a history without samples has an average")
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, like := range []float64{0, 0.8} {
+		beyond, sum := 0, 0.0
+		const rounds, n = 400, 200
+		for range rounds {
+			var h History
+			x := r.NormFloat64() / math.Sqrt(1-like*like)
+			for i := range n {
+				x = like*x + r.NormFloat64()
+				h.Add(float64(i), 3+x)
+			}
+			mean, err, ok := h.Overall()
+			if !ok {
+				t.Fatal("no average")
+			}
+			if sum += err / rounds; math.Abs(mean-3) > 2*err {
+				beyond++
+			}
+		}
+		if want := 1 / (1 - like) / math.Sqrt(n); sum < 0.7*want || sum > 1.3*want {
+			t.Errorf("likeness %v: the error is %v on average, expected %v", like, sum, want)
+		}
+		if beyond > rounds/8 {
+			t.Errorf("likeness %v: %d of %d averages are more than two errors off", like, beyond, rounds)
+		}
 	}
 }

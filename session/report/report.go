@@ -106,6 +106,26 @@ type Node struct {
 	Tier       string `json:"tier"`  // "probe", "kernel" or "sample"
 	Reason     string `json:"reason"`
 	Note       string `json:"note,omitempty"` // what the value does not tell of
+	// Error is the standard error of Value; nil if it is not known.
+	Error *Number `json:"error,omitempty"`
+	// Mean is that of all readings of all tests; nil if there were too few.
+	Mean *Mean `json:"mean,omitempty"`
+	// Tests is when it was measured, the oldest first; of many the latest.
+	Tests []Test `json:"tests,omitempty"`
+}
+
+// A Mean is an average with its standard error, in the unit of the node.
+type Mean struct {
+	Value Number `json:"value"`
+	Error Number `json:"error"`
+}
+
+// A Test is a time in which the values of a node were measured without a break.
+type Test struct {
+	Begin   Number `json:"begin"`   // s since the session started
+	Seconds Number `json:"seconds"` // how long it lasted
+	// Cost is what the node's probes were seen to take of the target's active time, 0..1; 0 if that is less than a thousandth.
+	Cost Number `json:"cost"`
 }
 
 // A Bottleneck is a deepest true node with what a user reads of it.

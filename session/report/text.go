@@ -120,7 +120,7 @@ func (r *Report) writeBottlenecks(b *strings.Builder) {
 	advised := map[string]bool{} // each advice is given once, where it is needed first
 	for i, n := range r.Bottlenecks {
 		fmt.Fprintf(b, "%d. %s\n", i+1, n.Sentence)
-		if c := r.chain(n.Chain); c != "" {
+		if c := r.Chain(n.Chain); c != "" {
 			fmt.Fprintf(b, "   found by: %s\n", c)
 		}
 		if note := r.Node(n.Node).Note; note != "" {
@@ -193,16 +193,24 @@ func (r *Report) tested() bool {
 
 // Node is the node of a number; an empty one if there is none.
 func (r *Report) Node(id int) Node {
-	for i := range r.Nodes {
-		if r.Nodes[i].ID == id {
-			return r.Nodes[i]
-		}
+	if n := r.NodeOf(id); n != nil {
+		return *n
 	}
 	return Node{}
 }
 
-// chain writes how the search came to a node: each step names only what it changed.
-func (r *Report) chain(ids []int) string {
+// NodeOf is the node of a number in the report itself; nil if there is none.
+func (r *Report) NodeOf(id int) *Node {
+	for i := range r.Nodes {
+		if r.Nodes[i].ID == id {
+			return &r.Nodes[i]
+		}
+	}
+	return nil
+}
+
+// Chain writes how the search came to a node, whose way from the root is ids: each step names only what it changed. It is "" for a way of one step.
+func (r *Report) Chain(ids []int) string {
 	byID := make(map[int]*Node, len(r.Nodes))
 	for i := range r.Nodes {
 		byID[r.Nodes[i].ID] = &r.Nodes[i]
@@ -313,9 +321,12 @@ func (n *Node) basis() string {
 	if why := NoValue(n.Greater, float64(n.Value), float64(n.Threshold)); why != "" {
 		return fmt.Sprintf("%s (%s, %s sure)", why, readings(n.Samples), Surety(float64(n.Confidence)))
 	}
-	return fmt.Sprintf("%s (threshold %s %s, %s, %s sure)", Quantity(Told(float64(n.Value), n.Share), n.Unit),
+	return fmt.Sprintf("%s (threshold %s %s, %s, %s sure)", n.Quantity(),
 		relation(n.Greater), Quantity(float64(n.Threshold), n.Unit), readings(n.Samples), Surety(float64(n.Confidence)))
 }
+
+// Quantity is the value of a node with its unit, as people hear it.
+func (n *Node) Quantity() string { return Quantity(Told(float64(n.Value), n.Share), n.Unit) }
 
 func readings(n int) string { return fmt.Sprintf("%d %s", n, plural(n, "reading")) }
 
@@ -405,7 +416,7 @@ func (n *Node) soFar() string {
 	if n.State != "testing" || n.Samples == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s so far (threshold %s %s): ", Quantity(Told(float64(n.Value), n.Share), n.Unit), relation(n.Greater), Quantity(float64(n.Threshold), n.Unit))
+	return fmt.Sprintf("%s so far (threshold %s %s): ", n.Quantity(), relation(n.Greater), Quantity(float64(n.Threshold), n.Unit))
 }
 
 // shortSession is until when the attach and the first probes are most of what a session costs, in s.

@@ -1,0 +1,220 @@
+package ask
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"culprit/pcl"
+	"culprit/session/report"
+)
+
+// A Verdict is what a report says of a hypothesis at a focus.
+type Verdict int
+
+// The verdicts. Never is that of what has no value at all: it is not false.
+const (
+	Holds Verdict = iota
+	RuledOut
+	Undecided
+	Never
+)
+
+// String is the verdict as it is printed.
+func (v Verdict) String() string {
+	return [...]string{"true", "false", "undecided", "never measured"}[v]
+}
+
+// An Opinion is what a report knows of a hypothesis at a focus.
+type Opinion struct {
+	Hypothesis string
+	Verdict    Verdict
+	Why        string // the evidence, or why there is none
+	Chain      string // how the search came there, "" if that says nothing
+}
+
+// An Answer is what a report knows of a focus.
+type Answer struct {
+	Focus    report.Focus
+	Opinions []Opinion      // of all hypotheses that are known, parents before their children
+	Nearest  []report.Focus // where no hypothesis was tested at the focus: those that may be meant
+}
+
+// verdictOf is what a node says.
+func verdictOf(n *report.Node) Verdict {
+	switch {
+	case n.Samples == 0:
+		return Never
+	case n.State == "true":
+		return Holds
+	case n.State == "false":
+		return RuledOut
+	}
+	return Undecided
+}
+
+// At is what a report says of all hypotheses at a focus: those of the library, and others that were tested. It answers from the report only.
+func At(r *report.Report, lib *pcl.Library, f report.Focus) Answer {
+	a := Answer{Focus: f}
+	tested := false
+	for _, name := range hypotheses(r, lib) {
+		found := false
+		for i := range r.Nodes {
+			n := &r.Nodes[i]
+			if n.Hypothesis == name && same(n.Focus, f) && len(n.Parents) > 0 {
+				a.Opinions = append(a.Opinions, opinionOf(r, n))
+				found = true
+			}
+		}
+		tested = tested || found
+		if !found {
+			a.Opinions = append(a.Opinions, Opinion{Hypothesis: name, Verdict: Never, Why: whyNever(r, lib, name, f)})
+		}
+	}
+	if !tested {
+		a.Nearest = nearest(r, f)
+	}
+	return a
+}
+
+// hypotheses are the names of those in the library, in its order, and of others in the report.
+func hypotheses(r *report.Report, lib *pcl.Library) (names []string) {
+	for _, h := range lib.Hypotheses() {
+		names = append(names, h.Name)
+	}
+	for i := range r.Nodes {
+		if n := &r.Nodes[i]; len(n.Parents) > 0 && !slices.Contains(names, n.Hypothesis) {
+			names = append(names, n.Hypothesis)
+		}
+	}
+	return names
+}
+
+func opinionOf(r *report.Report, n *report.Node) Opinion {
+	o := Opinion{Hypothesis: n.Hypothesis, Verdict: verdictOf(n), Why: n.Evidence()}
+	switch o.Verdict {
+	case Holds:
+		o.Why += fmt.Sprintf(", since %.1f s", float64(n.Since))
+		o.Chain = r.Chain(chainTo(r, n))
+	case Undecided:
+		o.Why = fmt.Sprintf("%s so far, %s: %s", n.Quantity(), n.State, orNoReason(n.Reason))
+	case Never:
+		o.Why = fmt.Sprintf("%s: %s", n.State, orNoReason(n.Reason))
+	}
+	if n.Phase.Name != "global" && n.Phase.Name != "" {
+		o.Hypothesis += " (phase " + n.Phase.Name + ")"
+	}
+	return o
+}
+
+func orNoReason(reason string) string {
+	if reason == "" {
+		return "no value came before the end"
+	}
+	return reason
+}
+
+// chainTo is the way from the root to a node, over parents that hold where there are some.
+func chainTo(r *report.Report, n *report.Node) (ids []int) {
+	for range r.Nodes { // a damaged report may have a circle
+		ids = append(ids, n.ID)
+		if len(n.Parents) == 0 {
+			break
+		}
+		next := r.NodeOf(n.Parents[0])
+		for _, id := range n.Parents {
+			if p := r.NodeOf(id); p != nil && p.State == "true" {
+				next = p
+				break
+			}
+		}
+		if next == nil {
+			break
+		}
+		n = next
+	}
+	slices.Reverse(ids)
+	return ids
+}
+
+// whyNever says why a hypothesis has no node at a focus: what is known of it where the focus belongs, or of its parent.
+func whyNever(r *report.Report, lib *pcl.Library, name string, f report.Focus) string {
+	var near *report.Node
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
+		if n.Hypothesis == name && len(n.Parents) > 0 && covers(n.Focus, f) && (near == nil || depth(n.Focus) > depth(near.Focus)) {
+			near = n
+		}
+	}
+	if near == nil {
+		if p := parentOf(lib, name); p != "" {
+			return "its parent is " + p + "; the search did not come from there"
+		}
+		return "the search did not come here"
+	}
+	at := placeOf(near.Focus)
+	switch verdictOf(near) {
+	case Holds:
+		return fmt.Sprintf("it holds at %s (%s); the search did not go from there to here", at, near.Quantity())
+	case RuledOut:
+		return fmt.Sprintf("it was ruled out at %s, which this belongs to: %s", at, near.Evidence())
+	}
+	return fmt.Sprintf("it was not decided at %s, which this belongs to: %s", at, near.Evidence())
+}
+
+func parentOf(lib *pcl.Library, name string) string {
+	for _, h := range lib.Hypotheses() {
+		if h.Name == name && h.Parent != "top" {
+			return h.Parent
+		}
+	}
+	return ""
+}
+
+// placeOf is a focus in a sentence.
+func placeOf(f report.Focus) string {
+	if len(f) == 0 {
+		return "the whole program"
+	}
+	return f.String()
+}
+
+// Found is what the answer says as a whole: Holds if a hypothesis holds at the focus, RuledOut if none does and some were ruled out,
+// Never if nothing was concluded there.
+func (a *Answer) Found() Verdict {
+	worst := Never
+	for _, o := range a.Opinions {
+		if o.Verdict == Holds || o.Verdict == RuledOut {
+			worst = min(worst, o.Verdict)
+		}
+	}
+	return worst
+}
+
+// Text is the answer for people. whyNot puts what does not hold first.
+func (a *Answer) Text(whyNot bool) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s:\n", placeOf(a.Focus))
+	order := []Verdict{Holds, RuledOut, Undecided, Never}
+	if whyNot {
+		order = []Verdict{RuledOut, Undecided, Never, Holds}
+	}
+	for _, v := range order {
+		for _, o := range a.Opinions {
+			if o.Verdict != v {
+				continue
+			}
+			fmt.Fprintf(&b, "  %-14s  %s: %s\n", o.Verdict, o.Hypothesis, o.Why)
+			if o.Chain != "" {
+				fmt.Fprintf(&b, "  %-14s  found by: %s\n", "", o.Chain)
+			}
+		}
+	}
+	if len(a.Nearest) > 0 {
+		b.WriteString("No hypothesis was tested there. The nearest places where one was:\n")
+		for _, f := range a.Nearest {
+			fmt.Fprintf(&b, "  %s\n", f)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,125 @@
+package ask
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"culprit/pcl/syntax"
+	"culprit/session/report"
+)
+
+// same tells whether two foci select the same.
+func same(f, g report.Focus) bool { return maps.Equal(f, g) }
+
+// covers tells whether everything in g is also in f.
+func covers(f, g report.Focus) bool {
+	for h, path := range f {
+		if !pathCovers(h, path, g[h]) {
+			return false
+		}
+	}
+	return true
+}
+
+// pathDepth is the number of names in a path of a kind of input and output: its last one is the name of a file, slashes and all.
+const pathDepth = 2
+
+func pathCovers(hierarchy, outer, inner string) bool {
+	if outer == inner {
+		return true
+	}
+	if hierarchy == "IO" && depthOf(hierarchy, outer) == pathDepth {
+		return false // the file "/a" does not hold the file "/a/b"
+	}
+	return strings.HasPrefix(inner, outer+"/")
+}
+
+// depthOf is how many names a path selects below its root.
+func depthOf(hierarchy, path string) int {
+	n := strings.Count(path, "/") - 1
+	if hierarchy == "IO" {
+		n = min(n, pathDepth)
+	}
+	return max(n, 1)
+}
+
+func depth(f report.Focus) (n int) {
+	for h, path := range f {
+		n += depthOf(h, path)
+	}
+	return n
+}
+
+// mostNearest bounds the foci that are named where one is not known.
+const mostNearest = 4
+
+// nearest are the foci of a report that a focus may be meant for, the most likely first: one with a similar name, one with the same last
+// name elsewhere, what it is a part of, and what are parts of it.
+func nearest(r *report.Report, f report.Focus) (list []report.Focus) {
+	foci := map[string]report.Focus{}
+	var texts []string
+	for i := range r.Nodes {
+		if g := r.Nodes[i].Focus; foci[g.String()] == nil {
+			foci[g.String()] = g
+			texts = append(texts, g.String())
+		}
+	}
+	add := func(text string) {
+		if g := foci[text]; g != nil && !slices.ContainsFunc(list, func(h report.Focus) bool { return same(g, h) }) && len(list) < mostNearest {
+			list = append(list, g)
+		}
+	}
+	add(syntax.Nearest(f.String(), texts))
+	add(likeName(f, foci, texts))
+	for _, text := range related(f, foci, texts) {
+		add(text)
+	}
+	return list
+}
+
+// likeName is the focus with the last name that is most like that of f, in the same hierarchy; "" if there is none.
+func likeName(f report.Focus, foci map[string]report.Focus, texts []string) string {
+	if len(f) != 1 {
+		return ""
+	}
+	var names, of []string
+	for _, text := range texts {
+		for h := range f {
+			if g := foci[text]; len(g) == 1 && g[h] != "" {
+				names, of = append(names, lastName(g[h])), append(of, text)
+			}
+		}
+	}
+	for _, path := range f {
+		if i := slices.Index(names, syntax.Closest(lastName(path), names)); i >= 0 {
+			return of[i]
+		}
+	}
+	return ""
+}
+
+func lastName(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+
+// related are the foci of a report that cover f, the narrowest first, and those that f covers, the widest first.
+func related(f report.Focus, foci map[string]report.Focus, texts []string) (list []string) {
+	var above, below []string
+	for _, text := range texts {
+		switch g := foci[text]; {
+		case same(f, g):
+		case covers(g, f):
+			above = append(above, text)
+		case covers(f, g):
+			below = append(below, text)
+		}
+	}
+	byDepth := func(sign int) func(a, b string) int {
+		return func(a, b string) int {
+			return cmp.Or(sign*cmp.Compare(depth(foci[a]), depth(foci[b])), strings.Compare(a, b))
+		}
+	}
+	slices.SortFunc(above, byDepth(-1))
+	slices.SortFunc(below, byDepth(1))
+	return slices.Concat(above[:min(len(above), 1)], below)
+}
