@@ -99,6 +99,7 @@ var allowed = map[string][]string{
 	"consultant/history":   {},
 	"consultant/lifecycle": {"grid", "pcl"},
 	"consultant/mpi":       {"grid"},
+	"consultant/phases":    {},
 	"consultant/victims":   {"grid"},
 	"consultant/samples":   {"consultant/decide"},
 	"consultant/explain":   {"grid", "consultant/decide"},
@@ -127,7 +128,7 @@ var tests = map[string][]string{
 }
 
 // alone lists the packages that import nothing of the house, not even internal/..., outside their tests; but for procParser, which is alone itself.
-var alone = []string{"grid", "consultant/decide", "consultant/history", "daemon/kernel", "daemon/arch", "daemon/libc", "daemon/threadstats", "daemon/syscalls", "trampoline/x86", "trampoline/disasm", procParser}
+var alone = []string{"grid", "consultant/decide", "consultant/history", "consultant/phases", "daemon/kernel", "daemon/arch", "daemon/libc", "daemon/threadstats", "daemon/syscalls", "trampoline/x86", "trampoline/disasm", procParser}
 
 const procParser = "internal/procfs"
 
