@@ -125,7 +125,6 @@ func TestNoContexts(t *testing.T) {
 
 // TestCoroutines: contexts that leave where they say so are no reason for narrow jumps.
 func TestCoroutines(t *testing.T) {
-	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/odd/coroutines.c"))
 	d := attachTo(t, p.PID)
 	var s sums

@@ -128,7 +128,6 @@ func (w *twin) step(t *measuring.Process, r *rand.Rand, fns []*program.Function)
 }
 
 func TestMeterAgreesWithItsTwin(t *testing.T) {
-	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/shares.c"))
 	d := lookAt(t, p.PID)
 	d.Known()

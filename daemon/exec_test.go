@@ -62,7 +62,6 @@ func execAt(t *testing.T, p *testprog.Prog, name string, nth int) {
 
 // TestExecAmongMany: of many targets each is asked in its turn only, and one that executes another program is retired all the same.
 func TestExecAmongMany(t *testing.T) {
-	t.Parallel()
 	bin := testprog.Build(t, "testdata/targets/execer.c")
 	var all []*testprog.Prog
 	var pids []int

@@ -53,7 +53,6 @@ func inAndOut(t *testing.T, d *Daemon, done <-chan struct{}, keys ...grid.PairKe
 // TestChildren measures a parent of many children: they do not count into it, they do not crash, and one that lives on does so
 // while its parent's trampolines change and go; it can be restored, and measured by itself.
 func TestChildren(t *testing.T) {
-	t.Parallel()
 	for _, b := range []build{{"pie", nil, false}, {"static", []string{"-static"}, false}} {
 		t.Run(b.name, func(t *testing.T) {
 			p := startFamily(t, rounds(60, 2000), b.flags...)
@@ -134,7 +133,6 @@ func measureChild(t *testing.T, pid int) {
 // TestForkingPrograms instruments every function of programs that fork and vfork all the time, from several threads, and those
 // of the C library that have to do with it.
 func TestForkingPrograms(t *testing.T) {
-	t.Parallel()
 	for _, source := range []string{"forker.c", "vforker.c"} {
 		t.Run(source, func(t *testing.T) {
 			bin := testprog.Build(t, "testdata/targets/"+source)
@@ -159,7 +157,6 @@ func TestForkingPrograms(t *testing.T) {
 
 // TestVforkedChildrenCountAsTheirParent: they run on its memory while it stands still.
 func TestVforkedChildrenCountAsTheirParent(t *testing.T) {
-	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/vforker.c"))
 	d := attachTo(t, p.PID)
 	var s sums
@@ -177,7 +174,6 @@ func TestVforkedChildrenCountAsTheirParent(t *testing.T) {
 
 // TestExec: a target that becomes another program is at its end; what was found is kept, and nothing is written to the new one.
 func TestExec(t *testing.T) {
-	t.Parallel()
 	for _, how := range []string{"exec", "execthread", "execother /proc/self/exe"} {
 		t.Run(strings.Fields(how)[0], func(t *testing.T) {
 			p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/execer.c"))

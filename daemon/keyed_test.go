@@ -21,7 +21,6 @@ const (
 
 // TestKeysThatCannotBe: what could never be counted is refused and leaves nothing behind, neither a pair nor a probe.
 func TestKeysThatCannotBe(t *testing.T) {
-	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/stripes.c"), "10", "2")
 	d := attachWith(t, byNothing, p.PID)
 	var s sums

@@ -134,7 +134,6 @@ func (d *Daemon) enableInTime(t *testing.T, sink grid.Sink, keys []grid.PairKey)
 // TestNarrowFunctionsOfChildren: a forked child has the jumps that its parent had, and runs while the parent's change and go. It
 // is restored from the files, as the ledger is its parent's.
 func TestNarrowFunctionsOfChildren(t *testing.T) {
-	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/narrow.c"))
 	d := attachPassages(t, p.PID)
 	keys := narrowKeys(t)

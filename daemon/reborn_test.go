@@ -48,7 +48,6 @@ func undamaged(t *testing.T, p *testprog.Prog, pid int, want string) {
 // TestPidIsUsedAgain kills targets at random instants of being measured and has another process take over the pid at once: the
 // tool ends, and has neither written to the other process nor left it anything.
 func TestPidIsUsedAgain(t *testing.T) {
-	t.Parallel()
 	require.Root(t)
 	bin := testprog.Build(t, "testdata/targets/selfcheck.c")
 	want := undisturbed(t, bin)
@@ -83,7 +82,6 @@ func drain(lines *bufio.Scanner) {
 // TestSessionOutlivesItsTarget: a session whose target has ended and whose pid is another's touches the other in no way, whatever
 // it is asked to do.
 func TestSessionOutlivesItsTarget(t *testing.T) {
-	t.Parallel()
 	require.Root(t)
 	bin := testprog.Build(t, "testdata/targets/selfcheck.c")
 	want := undisturbed(t, bin)
@@ -108,7 +106,6 @@ func TestSessionOutlivesItsTarget(t *testing.T) {
 
 // TestCulpritsPidIsUsedAgain: another process with the pid of a culprit that was killed is not taken for it.
 func TestCulpritsPidIsUsedAgain(t *testing.T) {
-	t.Parallel()
 	require.Root(t)
 	bin := testprog.Build(t, "testdata/targets/selfcheck.c")
 	p := testprog.StartTarget(t, bin)

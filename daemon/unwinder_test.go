@@ -23,7 +23,6 @@ var unwinding = []string{"backtrace", "_Unwind_Backtrace", "_Unwind_ForcedUnwind
 // TestLeavingOtherwise instruments, in and out, every function of a program that is left by longjmp, by signal handlers and by
 // cancellation, and whose stacks are walked, with what does that in the libraries: it sees no difference.
 func TestLeavingOtherwise(t *testing.T) {
-	t.Parallel()
 	for _, b := range []build{builds[0], builds[1], builds[4], builds[5]} {
 		t.Run(b.name, func(t *testing.T) {
 			bin := testprog.Build(t, "daemon/testdata/unwinder.c", b.flags...)
