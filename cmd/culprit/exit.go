@@ -22,6 +22,7 @@ const (
 	exitEnded      = 4  // the target ended before the session did
 	exitBottleneck = 10 // at least one bottleneck was found
 	exitUnexpected = 11 // at least one expectation did not hold
+	exitWorse      = 12 // of diff: at least one bottleneck is new or worse
 	exitUnknown    = 12 // no bottleneck was found, but a question about the whole program was not answered
 )
 

@@ -108,3 +108,12 @@ func flagAsWritten(unknown *pflag.NotExistError) string {
 }
 
 func shortWord(s string) string { return safetext.CleanMax(s, maxWord) }
+
+// maxLine and maxLines bound what an error message may put on the terminal.
+const (
+	maxLine  = 400
+	maxLines = 200
+)
+
+// cleanLines makes text of several lines safe for the terminal and keeps its lines.
+func cleanLines(s string) string { return safetext.CleanLines(s, maxLine, maxLines) }

@@ -116,7 +116,7 @@ func TestJudge(t *testing.T) {
 	}
 	text, found := NewJudge(library(t), []Setting{{"PC_CPUThreshold", 0.42}}).Tell(searched(), nil)
 	for _, want := range []string{"CPUbound at /Code/a.c/parse is true, and would be false: 40.0 % (threshold 42.0 % instead of 30.0 %)", "finding 1 (CPUbound at /Code/a.c/parse) would be none",
-		"1 answer would be another one, 2 would stay, 1 never measured", "never measured, so not judged: CPUbound at /Code/a.c/store (refused)"} {
+		"1 answer would change, 2 would stay, 1 never measured", "never measured, so not judged: CPUbound at /Code/a.c/store (refused)"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("lacks %q:\n%s", want, text)
 		}

@@ -31,7 +31,7 @@ func (j *Judge) Tell(r *report.Report, f report.Focus) (text string, found Verdi
 	writeLines(&b, lines)
 	b.WriteString(summary(shown, f))
 	if n := changed(all) - changed(shown); n > 0 {
-		fmt.Fprintf(&b, "  elsewhere %d %s would be another one\n", n, answers(n))
+		fmt.Fprintf(&b, "  elsewhere %d %s would change\n", n, answers(n))
 	}
 	if len(all) == 0 && !j.setsStake() {
 		fmt.Fprintf(&b, "  no hypothesis of the report reads %s\n", j.names())
@@ -102,7 +102,7 @@ func summary(list []Rejudged, f report.Focus) string {
 	if len(list) == 0 && f == nil {
 		return ""
 	}
-	return fmt.Sprintf("  %d %s would be another one, %d would stay, %d never measured\n", n, answers(n), len(list)-n-never, never)
+	return fmt.Sprintf("  %d %s would change, %d would stay, %d never measured\n", n, answers(n), len(list)-n-never, never)
 }
 
 func answers(n int) string {

@@ -1,0 +1,69 @@
+package diff
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"culprit/session/report"
+)
+
+// A Result is what is written of a comparison as JSON.
+type Result struct {
+	Schema     int      `json:"schema"` // 1
+	Tool       string   `json:"tool"`
+	A          string   `json:"a"` // the files
+	B          string   `json:"b"`
+	Changes    []Change `json:"changes"`
+	ExitStatus int      `json:"exit_status"`
+}
+
+// Encode writes the result as indented JSON. Lists are never null.
+func (r *Result) Encode(w io.Writer) error {
+	c := *r
+	c.Schema = 1
+	if c.Changes == nil {
+		c.Changes = []Change{}
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	return e.Encode(&c)
+}
+
+// Text writes the changes for people.
+func Text(list []Change) string {
+	var b strings.Builder
+	none := true
+	for _, c := range list {
+		if c.Kind != Undecided {
+			none = false
+			fmt.Fprintf(&b, "%-9s  %s\n", c.Kind, c.text())
+		}
+	}
+	if none {
+		b.WriteString("No bottleneck is new, gone, worse or better.\n")
+	}
+	for _, c := range list {
+		if c.Kind == Undecided {
+			fmt.Fprintf(&b, "%-9s  %s: %s\n", c.Kind, c.text(), c.Why)
+		}
+	}
+	return b.String()
+}
+
+func (c *Change) text() string {
+	at := "the whole program"
+	if len(c.Focus) > 0 {
+		at = c.Focus.String()
+	}
+	return fmt.Sprintf("%s at %s: %s, then %s", c.Hypothesis, at, c.A.text(c.Unit), c.B.text(c.Unit))
+}
+
+func (s *Side) text(unit string) string {
+	if s == nil || s.Readings == 0 {
+		return "never measured"
+	}
+	return fmt.Sprintf("%s (+- %s)", report.Quantity(float64(s.Value), unit), report.Quantity(float64(s.Error), unit))
+}
