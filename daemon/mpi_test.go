@@ -70,7 +70,6 @@ func (s *sums) all() map[string]float64 {
 
 // TestMetricsOfMPIElsewhere: a program without MPI is told so.
 func TestMetricsOfMPIElsewhere(t *testing.T) {
-	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/sleeper.c"))
 	d := attachTo(t, p.PID)
 	r := d.Enable([]grid.PairKey{key(t, "mpi_p2p_time", "/")}, &sums{})[0]
