@@ -103,11 +103,13 @@ func (n *node) markAbove(marked map[*node]bool) {
 // wholeShare is how much of a node's value one thread must have for the thread to be worth naming.
 const wholeShare = 0.9
 
+// shared tells whether the node, or one above it, is the part of a single thread or process in what several have: then the
+// node without that part says it better, and once.
+func (n *node) shared() bool { return shares{}.shared(n) }
+
 // shares is what is known of nodes at one moment: whether they are shared.
 type shares map[*node]bool
 
-// shared tells whether the node, or one above it, is the part of a single thread or process in what several have: then the
-// node without that part says it better, and once.
 func (known shares) shared(n *node) bool {
 	is, ok := known[n]
 	if !ok {
