@@ -122,9 +122,7 @@ func (s *Search) judgeShare(j *sampleJob, now float64) {
 		n.first = now
 	}
 	n.run.Add(now, n.est.Margin > 0)
-	if s.settle(n, c.Holds, now); n.reason != "" {
-		return // as before
-	}
+	s.settle(n, c.Holds, now)
 	why := "measuring it would take"
 	if n.starved {
 		why = "others use the budget and it would take"
