@@ -29,24 +29,23 @@ func TestFrozenCulprit(t *testing.T) {
 	bin := testprog.Build(t, "testdata/targets/selfcheck.c")
 	want := undisturbed(t, bin)
 	p := testprog.StartTarget(t, bin)
-	frozen, steps := 0, 0
-	for _, name := range fewPoints(fault.Names(), 3) {
+	frozen := 0
+	for _, name := range fault.Names() {
 		if strings.HasPrefix(name, "restore.") {
 			continue // a command that has no guard: it is over at once
 		}
-		steps++
 		if freezeAt(t, p, name) {
 			frozen++
 		}
 	}
-	if frozen < steps/2 || frozen == 0 {
-		t.Errorf("only %d of the %d steps were frozen", frozen, steps)
+	if frozen < 10 {
+		t.Errorf("only %d of the steps were frozen", frozen)
 	}
 	detachClean(t, attachTo(t, p.PID), p.PID)
 	if got := p.Stop(t); got != want {
 		t.Errorf("hash %s, undisturbed %s", got, want)
 	}
-	t.Logf("day %d: frozen at %d of %d steps", day, frozen, steps)
+	t.Logf("frozen at %d steps", frozen)
 }
 
 // freezeAt has a culprit stop itself at a fault point, if it comes there.

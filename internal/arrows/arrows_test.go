@@ -102,7 +102,6 @@ var allowed = map[string][]string{
 	"consultant/victims":     {"grid"},
 	"consultant/samples":     {"consultant/decide"},
 	"consultant/experiments": {},
-	"consultant/phases":      {},
 	"consultant/explain":     {"grid", "consultant/decide"},
 	"session":                {"grid", "pcl", "daemon", "consultant", "session"},
 	"session/report":         {},
@@ -131,7 +130,7 @@ var tests = map[string][]string{
 }
 
 // alone lists the packages that import nothing of the house, not even internal/..., outside their tests; but for procParser, which is alone itself.
-var alone = []string{"grid", "consultant/decide", "consultant/history", "consultant/phases", "daemon/kernel", "daemon/arch", "daemon/libc", "daemon/threadstats", "daemon/syscalls", "trampoline/x86", "trampoline/disasm", procParser}
+var alone = []string{"grid", "consultant/decide", "consultant/history", "daemon/kernel", "daemon/arch", "daemon/libc", "daemon/threadstats", "daemon/syscalls", "trampoline/x86", "trampoline/disasm", procParser}
 
 const procParser = "internal/procfs"
 
