@@ -7,6 +7,7 @@ import (
 	"culprit/daemon/serve"
 	"culprit/grid"
 	"culprit/pcl"
+	"culprit/session/report"
 )
 
 // Daemon is what a session uses of a daemon, near or far.
@@ -29,7 +30,7 @@ func newGrid(d Daemon, lib *pcl.Library) *grid.Grid { return grid.New(d, lib.Met
 // and OnEvent.
 func newSearch(cfg Config, d Daemon, g *grid.Grid) *consultant.Search {
 	return consultant.New(consultant.Config{
-		Hypotheses: cfg.Library.Hypotheses(), Grid: g, World: d, Budget: cfg.Budget, OnEvent: cfg.OnEvent, LeastStake: func() float64 { v, _ := cfg.Library.Tunable("PC_LeastStake"); return v },
+		Hypotheses: cfg.Library.Hypotheses(), Grid: g, World: d, Budget: cfg.Budget, OnEvent: cfg.OnEvent, LeastStake: func() float64 { v, _ := cfg.Library.Tunable(report.LeastStake); return v },
 		Base: func(item grid.Focus) grid.Hierarchy { return itemBase(cfg.Library, item) },
 	})
 }

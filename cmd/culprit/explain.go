@@ -11,6 +11,7 @@ import (
 	"culprit/internal/safetext"
 	"culprit/pcl"
 	"culprit/pcl/syntax"
+	"culprit/session/report"
 )
 
 func newExplain() *cobra.Command {
@@ -108,15 +109,12 @@ func writeTunable(b *strings.Builder, lib *pcl.Library, name string, value float
 			}
 		}
 	}
-	if len(by) == 0 && name == leastStake {
+	if len(by) == 0 && name == report.LeastStake {
 		by = []string{"the search itself"}
 	}
 	writeField(b, "read by", strings.Join(by, ", "))
 	writeField(b, "change", fmt.Sprintf(`-e 'tunable_constant "%s" VALUE;'`, name))
 }
-
-// leastStake is a constant that no hypothesis reads.
-const leastStake = "PC_LeastStake"
 
 // reads reports whether an expression has a name in it.
 func reads(e *syntax.Expr, name string) bool {

@@ -64,6 +64,10 @@ func TestWhy(t *testing.T) {
 	w.want(exitBottleneck)
 	w.has(&w.out, "1. ").has(&w.out, "lock_acquisitions").has(&w.out, "; the session goes on.")
 	culprit(t, "why", fmt.Sprint(c.cmd.Process.Pid)).want(exitBottleneck)
+	at := culprit(t, "why", "/", "--pid", fmt.Sprint(p.PID)).want(exitBottleneck)
+	at.has(&at.out, "true            ExcessiveSyncWaitingTime: ")
+	at = culprit(t, "why-not", "/Code/mutex.c/nobody", "--pid", fmt.Sprint(p.PID)).want(exitUnknown)
+	at.has(&at.out, "No hypothesis was tested there. The nearest places where one was:")
 	own := culprit(t, "why", fmt.Sprint(os.Getpid())).want(exitFailed)
 	own.has(&own.errOut, "begin with: culprit attach")
 	c.cmd.Process.Signal(os.Interrupt)
@@ -73,7 +77,19 @@ func TestWhy(t *testing.T) {
 		t.Error("the socket, or its directory, is left")
 	}
 	culprit(t, "why", fmt.Sprint(p.PID)).want(exitFailed)
+	asksReport(t, c)
 	untouched(t, p)
+}
+
+// asksReport has the report of an attachment asked, judged with another threshold, and compared with itself.
+func asksReport(t *testing.T, c *tool) {
+	t.Helper()
+	again := culprit(t, "why", "--report", c.report).want(exitBottleneck)
+	again.has(&again.out, "cache_lock")
+	all := culprit(t, "why", "--report", c.report, "--set", "PC_SyncThreshold=1000%").want(exitNothing, exitUnknown, exitBottleneck)
+	all.has(&all.out, "ExcessiveSyncWaitingTime at the whole program is true, and would be false: ")
+	same := culprit(t, "diff", c.report, c.report).want(exitNothing)
+	same.has(&same.out, "No bottleneck is new, gone, worse or better.")
 }
 
 // TestWhyAmongSeveral: each session is asked; where two measure a process one has to be named.

@@ -126,11 +126,9 @@ func writeNever(b *strings.Builder, list []Rejudged) {
 	}
 }
 
-const leastStake = "PC_LeastStake"
-
 func (j *Judge) setsStake() bool {
 	for _, s := range j.settings {
-		if s.Name == leastStake {
+		if s.Name == report.LeastStake {
 			return true
 		}
 	}
@@ -146,7 +144,7 @@ func (j *Judge) setsStake() bool {
 func (j *Judge) findings(r *report.Report, all []Rejudged) (lines []string) {
 	least, isSet := 0.0, false
 	for _, s := range j.settings {
-		if s.Name == leastStake {
+		if s.Name == report.LeastStake {
 			least, isSet = s.Value, true
 		}
 	}

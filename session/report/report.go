@@ -12,6 +12,9 @@ import (
 // Schema is the number of the layout that this package writes. Fields may be added to it, never changed.
 const Schema = 1
 
+// LeastStake is the name of the tunable constant below which a finding is a note. The search reads it; no hypothesis does.
+const LeastStake = "PC_LeastStake"
+
 // A Report is everything that a session found out.
 type Report struct {
 	Schema      int          `json:"schema"`
@@ -21,7 +24,7 @@ type Report struct {
 	Targets     []Target     `json:"targets"`
 	Nodes       []Node       `json:"nodes"`
 	Bottlenecks []Bottleneck `json:"bottlenecks"` // deepest true nodes, worst first
-	// Notes are findings with less at stake than the tunable constant PC_LeastStake, and waits that another finding explains: no bottlenecks,
+	// Notes are findings with less at stake than the tunable constant LeastStake, and waits that another finding explains: no bottlenecks,
 	// but worth knowing.
 	Notes []Bottleneck `json:"notes,omitempty"`
 	// Idle is where threads had nothing to do; nil if no thread was looked at, or none had nothing to do.
