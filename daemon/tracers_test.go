@@ -82,16 +82,14 @@ func TestBesideStrace(t *testing.T) {
 	}
 }
 
-// A uprobe is a breakpoint of the kernel's in a program's text, as perf and bpf tools make them. Without Close it lasts until the
-// test ends.
-type uprobe int
-
-func (u uprobe) Close() { unix.Close(int(u)) }
+// A uprobe is a breakpoint of the kernel's in a program's text, as perf and bpf tools make them. It lasts until Close, which may be called
+// twice: a bare number that is closed twice would be another test's file the second time.
+type uprobe struct{ *os.File }
 
 // hits is how often it was met.
 func (u uprobe) hits(t *testing.T) uint64 {
 	var b [8]byte
-	if _, err := unix.Read(int(u), b[:]); err != nil {
+	if _, err := u.Read(b[:]); err != nil {
 		t.Fatal(err)
 	}
 	return binary.LittleEndian.Uint64(b[:])
@@ -121,7 +119,7 @@ func openUprobe(t *testing.T, tid int, bin, function string) uprobe {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return uprobe(fd)
+	return uprobe{os.NewFile(uintptr(fd), "uprobe")}
 }
 
 // secondThread is a thread other than the main one.

@@ -54,7 +54,9 @@ func (r *round) share(bin string) string {
 		err = os.MkdirAll(dir, 0o755)
 	}
 	if err == nil {
+		written := testprog.WritesProgram()
 		err = os.WriteFile(to, data, 0o755)
+		written()
 	}
 	if err != nil {
 		r.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 )
 
@@ -45,6 +46,7 @@ func WithSections(t testing.TB, path string, add []Section) string {
 		index[string(name)] = i
 	}
 	out := filepath.Join(t.TempDir(), filepath.Base(path))
+	defer WritesProgram()()
 	f, err := os.OpenFile(out, os.O_CREATE|os.O_RDWR|os.O_TRUNC, 0o755)
 	if err != nil {
 		t.Fatal(err)
@@ -92,6 +94,13 @@ func WithSections(t testing.TB, path string, add []Section) string {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// WritesProgram keeps this process from giving birth until the function that it returns is called. A child that is born while a program is
+// written has it open for writing until it executes its own, and as long nobody can execute what was written ("text file busy").
+func WritesProgram() (written func()) {
+	syscall.ForkLock.RLock()
+	return syscall.ForkLock.RUnlock
 }
 
 // Flags and types of sections (elf(5)).
