@@ -39,7 +39,7 @@ func victim(args []string) int {
 		fmt.Fprintln(os.Stderr, "victim:", err)
 		return 3
 	}
-	if point == raw.AtTransfersEnd {
+	if point == raw.AtTransfersEnd || len(args) > 3 {
 		know, err := syscalls.OpenTransfers(syscalls.NewTypes())
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "victim:", err)
@@ -105,9 +105,10 @@ func anyTraced(pid int) bool {
 	return false
 }
 
-func killVictim(t *testing.T, tg *target, point string, nth int) {
+// killVictim starts a victim and waits for its end. With one more argument it knows which threads move data.
+func killVictim(t *testing.T, tg *target, point string, nth int, knows ...string) {
 	t.Helper()
-	cmd := self("victim", itoa(tg.pid()), point, itoa(nth))
+	cmd := self("victim", append([]string{itoa(tg.pid()), point, itoa(nth)}, knows...)...)
 	var out bytes.Buffer
 	cmd.Stderr = &out
 	stdout, err := cmd.StdoutPipe()

@@ -41,8 +41,6 @@ type Process struct {
 
 	transfers atomic.Pointer[Transfers] // nil: nobody knows
 	modes     atomic.Pointer[Modes]     // the same
-	opened    time.Duration             // on the monotonic clock
-	waited    time.Duration             // for transfers, before stops began; on the tracer goroutine only
 	cuts      int                       // transfers that were cut; the same
 
 	known    remote.Known          // to calls in the target; used on the tracer goroutine only
@@ -85,7 +83,7 @@ func openOnce(pid int, h Holder) (*Process, error) {
 	if err := checkTraced(pid); err != nil {
 		return nil, err
 	}
-	p := &Process{pid: pid, start: st.Start, pidfd: -1, mem: raw.File{FD: -1}, opened: raw.Monotonic(), done: make(chan struct{}), holder: h, computed: map[int]time.Duration{}}
+	p := &Process{pid: pid, start: st.Start, pidfd: -1, mem: raw.File{FD: -1}, done: make(chan struct{}), holder: h, computed: map[int]time.Duration{}}
 	p.calls = resume.New(pid, &p.mem, p.takeFD)
 	if err := p.openHandles(); err != nil {
 		p.closeHandles()

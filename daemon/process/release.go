@@ -17,6 +17,10 @@ func (s *session) release() {
 	}
 	s.pause.Total = time.Since(s.begin)
 	for _, tr := range s.threads {
+		if tr.Sleeps {
+			s.t.asleep = true
+			continue
+		}
 		// One that has ended was collected already, or killed while it was stopped; the tracer finds out which.
 		if tr.Phase != raw.Released {
 			s.t.lingering[tr.TID] = tr

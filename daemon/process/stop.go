@@ -87,7 +87,8 @@ type session struct {
 	ctx      context.Context
 	limit    time.Duration
 	threads  map[int]*raw.Tracee
-	calls    map[int]int64 // numbers of the calls that threads were in when they were looked at last
+	calls    map[int]int64           // numbers of the calls that threads were in when they were looked at last
+	entered  map[int]unix.PtraceRegs // with which registers threads have entered the kernel that sleep there; nil if none does
 	begin    time.Time
 	execed   bool
 	pause    Pause
@@ -142,8 +143,10 @@ func (s *session) run(f func(*World) error) error {
 	raw.Fault("stop.seized")
 	s.interruptAll()
 	raw.Fault("stop.interrupted")
-	if err := s.waitAll(); err != nil {
-		return err
+	for all := false; !all; all = s.areAsleep() {
+		if err := s.waitAll(); err != nil {
+			return err
+		}
 	}
 	if shared || last == "" || lastPID() != last {
 		if err := s.stopPeers(); err != nil {
@@ -174,7 +177,7 @@ func (s *session) call(f func(*World) error) error {
 		}
 	}
 	w.sort()
-	w.calls = remote.New(remote.Stop{PID: s.p.pid, Mem: &s.p.mem, Known: &s.p.known, Threads: w.threads, Tracees: s.threads, Gone: s.p.gone, Begin: s.begin, Limit: s.limit})
+	w.calls = remote.New(remote.Stop{PID: s.p.pid, Mem: &s.p.mem, Known: &s.p.known, Threads: w.threads, Tracees: s.threads, Gone: s.p.gone, Wake: s.wake, Begin: s.begin, Limit: s.limit})
 	s.pause.Threads = len(w.threads)
 	held := time.Now()
 	defer func() {
@@ -194,7 +197,7 @@ func (w *World) run(f func(*World) error) error {
 
 func (w *World) add(s *session) {
 	for _, tr := range s.threads {
-		if tr.Phase == raw.AtStop && !tr.Stray {
+		if (tr.Phase == raw.AtStop || tr.Phase == raw.Asleep) && !tr.Stray {
 			w.threads = append(w.threads, seen(tr))
 		}
 	}
@@ -202,7 +205,7 @@ func (w *World) add(s *session) {
 
 // seen is what users of a World see of a thread: without what we keep in a register.
 func seen(tr *raw.Tracee) *raw.Stopped {
-	t := &raw.Stopped{TID: tr.TID, Regs: tr.Regs, InSyscall: resume.InSyscall(&tr.Regs)}
+	t := &raw.Stopped{TID: tr.TID, Regs: tr.Regs, InSyscall: tr.Phase == raw.Asleep || resume.InSyscall(&tr.Regs)}
 	if int64(t.Regs.Orig_rax) >= 0 {
 		t.Regs.Orig_rax = uint64(uint32(t.Regs.Orig_rax))
 	}
@@ -327,7 +330,7 @@ func (s *session) add(tid int) *raw.Tracee {
 
 func (s *session) interruptAll() {
 	for _, tr := range s.threads {
-		if tr.Phase == raw.Running && tr.Asked == 0 {
+		if tr.Phase == raw.Running && tr.Asked == 0 && !tr.Sleeps {
 			tr.Interrupt()
 		}
 	}
@@ -374,7 +377,7 @@ func (s *session) areAll() bool {
 	st, err := procfs.ReadStat(s.p.pid)
 	n := 0
 	for _, tr := range s.threads {
-		if tr.Phase == raw.AtStop && !tr.Stray {
+		if (tr.Phase == raw.AtStop || tr.Sleeps) && !tr.Stray {
 			n++
 		}
 	}
@@ -419,7 +422,7 @@ func (s *session) pollAll(round int) (pending *raw.Tracee, n int) {
 		if tr.Phase == raw.Running && thorough && s.t.lost(tr) {
 			tr.Phase = raw.Ended
 		}
-		if tr.Phase != raw.Running {
+		if tr.Phase != raw.Running || tr.Sleeps {
 			n--
 		} else if !tr.Stray {
 			pending = tr
@@ -442,6 +445,7 @@ func (s *session) poll(tr *raw.Tracee) {
 			tr.Phase = raw.Ended
 			return
 		}
+		tr.Sleeps = false
 		s.onStop(tr, status)
 		raw.Fault("stop.one-stopped")
 	}

@@ -22,6 +22,7 @@ type tracer struct {
 
 	// lingering are threads that could not be released yet: in uninterruptible sleep, or dying.
 	lingering map[int]*raw.Tracee
+	asleep    bool // some thread sleeps through, which only the end of this one lets go
 	holds     bool // what the process's Holder was told last
 	p         *Process
 }
@@ -75,6 +76,7 @@ func onOwnThread(f func()) {
 }
 
 func (t *tracer) run() {
+	defer t.succeed()
 	defer close(t.dead)
 	defer func() {
 		clear(t.lingering) // the end of this thread lets go of all
@@ -106,9 +108,16 @@ func (t *tracer) run() {
 		}
 		t.settle()
 		t.end()
-		if t.onlyZombies() {
-			return // ends the thread, which is the one way to let go of a zombie leader
+		if t.onlyZombies() || t.asleep && len(t.lingering) == 0 {
+			return // ends the thread, which is the one way to let go of a zombie leader, and of who cannot be stopped
 		}
+	}
+}
+
+// succeed has another tracer end the waits that go on too long, should this one end before.
+func (t *tracer) succeed() {
+	if _, ok := t.p.calls.NextEnding(); ok {
+		_, _ = t.p.startTracer() // not if the process is closed
 	}
 }
 

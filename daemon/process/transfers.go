@@ -17,26 +17,29 @@ import (
 
 // Transfers that a stop would cut.
 //
-// A blocking call that has moved a part of its data when we break into it returns that part, and the program may take it for all. So threads
-// get some time in which nobody is held: those that are in such a call may end it, and stop where it is over; the kernel sees to that. Threads
-// that are not in one run on meanwhile. Where the time is not enough, the transfer is cut, and counted.
+// A blocking call that has moved a part of its data when we break into it returns that part, and the program may take it for all. So a thread that
+// sleeps in such a call is left there: the kernel sees to it that it stops where the call is over, before it is back in the program (asleep.go).
+// One that runs may be about to sleep in one, and gets some time to end it or to fall asleep, in which nobody is held. Where neither is possible the
+// transfer is cut, and counted.
 
 const (
 	transferPatience = 20 * time.Millisecond // for all threads of a process
-	slowPatience     = 60 * time.Millisecond // for those that were not out of one by then, while all others go on
 	computing        = 4 * time.Millisecond  // of processor time in which a running thread moves no large piece: it is in no such call
 	computingFor     = time.Second           // for which that is believed
 )
 
 // Transfers knows which threads move large pieces of data, and stops them where that is over. It looks between Begin and End; of a Begin
-// that was answered with false there is no End. Hold has a thread get one of some signals where its call is over, which Forget takes back; it says
-// whether the thread has got it.
+// that was answered with false there is no End. Hold has a thread get one of some signals where its next such call is over, HoldAtAny where the call
+// is over that it is in, if that is possible. Forget takes both back and says whether the thread has got it. Registers are those with which threads
+// have entered the kernel.
 type Transfers interface {
 	Begin(pid int) bool
 	End(pid int)
 	MovedAt(tid int) (at time.Duration, ok bool)
 	Hold(tid int)
+	HoldAtAny(tid int) (held bool)
 	Forget(tid int) (got bool)
+	Registers(pid int) (map[int]unix.PtraceRegs, error)
 }
 
 // KnowTransfers sets what knows of them. Without it threads are waited for that are blocked in a transfer, and are not stopped at its end. It is
@@ -48,9 +51,9 @@ type transferWait struct {
 	s     *session
 	know  Transfers // nil if the kernel does not look
 	began time.Duration
-	open  []*raw.Tracee             // threads that are or may be within a transfer
-	found bool                      // one is
-	holds func(tr *raw.Tracee) bool // which of them are to stop where that is over; nil: none
+	open  []*raw.Tracee // threads that are or may be within a transfer
+	found bool          // one is
+	holds bool          // they are traced, and to stop where that is over
 }
 
 // lookForTransfers looks whether some thread is within a transfer, while nobody is traced: to see that running threads are not takes them some
@@ -70,7 +73,6 @@ func (s *session) lookForTransfers() *transferWait {
 	for began := w.began; !w.over() && !w.found && raw.Monotonic()-began < transferPatience && s.ctx.Err() == nil; {
 		raw.Nap(betweenLooks(len(tids)))
 	}
-	s.p.waited += raw.Monotonic() - w.began
 	return w
 }
 
@@ -81,11 +83,9 @@ func (w *transferWait) end() {
 	}
 }
 
-// letEnd waits until no thread is known to be within a transfer, or the time is over. Threads of which one ended have stopped then. Only those that
-// are within one are traced meanwhile: for who is traced the kernel keeps signals that nobody handles, and they break the waits of all threads.
-//
-// Threads that always are in a transfer are out of it together only if those that stop first wait for the last. They wait for one that is
-// slow no longer than for others: all go on until it has stopped.
+// letEnd waits until no thread is known to be within a transfer but those that sleep in one and do not come back from it, or the time is over.
+// Threads of which one ended have stopped then. Only those that are within one are traced meanwhile: for who is traced the kernel keeps signals that
+// nobody handles, and they break the waits of all threads.
 func (w *transferWait) letEnd() error {
 	s := w.s
 	if len(w.open) == 0 {
@@ -93,59 +93,18 @@ func (w *transferWait) letEnd() error {
 	}
 	s.patient = true
 	defer func() { s.patient = false }()
-	if err := w.lookAtAll(); err != nil {
+	if _, err := s.attachPass(func(tid int) bool { return w.isWithin(&raw.Tracee{TID: tid}) }); err != nil {
 		return err
 	}
-	began := raw.Monotonic()
-	for try := 0; !w.wait(transferPatience, nil) && try < 2 && s.p.mayWait(raw.Monotonic()-began); try++ {
-		slow := slices.DeleteFunc(w.open, func(tr *raw.Tracee) bool { return !tr.Holding })
-		if w.open = slow; len(slow) == 0 {
+	w.open, w.holds = slices.Collect(maps.Values(s.threads)), true
+	for began := raw.Monotonic(); raw.Monotonic()-began < transferPatience && !s.execed && s.ctx.Err() == nil; raw.Nap(betweenLooks(len(s.threads))) {
+		s.pollOnTheWay()
+		if w.over() {
 			break
 		}
-		w.letGo()
-		w.wait(slowPatience, slow)
-		if err := w.lookAtAll(); err != nil {
-			return err
-		}
 	}
-	s.p.waited += raw.Monotonic() - began
+	w.readAsleep()
 	return nil
-}
-
-// mayWait says whether the target's stops may take still more time before they begin: what was waited for long is cut in the end anyway.
-func (p *Process) mayWait(more time.Duration) bool {
-	const share, free = 0.1, 500 * time.Millisecond
-	return p.waited+more < free+time.Duration(share*float64(raw.Monotonic()-p.opened))
-}
-
-// lookAtAll attaches the threads that are or may be within a transfer.
-func (w *transferWait) lookAtAll() error {
-	w.holds = nil // who is not traced is not to stop
-	_, err := w.s.attachPass(func(tid int) bool { return w.isWithin(&raw.Tracee{TID: tid}) })
-	w.open = slices.Collect(maps.Values(w.s.threads))
-	return err
-}
-
-// wait waits until no thread is within a transfer and says so; of the only ones, if they are given, which alone are to stop.
-func (w *transferWait) wait(patience time.Duration, only []*raw.Tracee) (over bool) {
-	w.holds = func(tr *raw.Tracee) bool { return only == nil || slices.Contains(only, tr) }
-	for began := raw.Monotonic(); raw.Monotonic()-began < patience && !w.s.execed && w.s.ctx.Err() == nil; raw.Nap(betweenLooks(len(w.s.threads))) {
-		w.s.pollOnTheWay()
-		if w.over() {
-			return true
-		}
-	}
-	return false
-}
-
-// letGo lets threads go on that have stopped at the end of a transfer.
-func (w *transferWait) letGo() {
-	for _, tr := range w.s.threads {
-		if tr.Phase == raw.AtStop && tr.AtEnd && unix.PtraceCont(tr.TID, 0) == nil {
-			tr.Phase, tr.AtEnd, tr.Asked = raw.Running, false, 0
-		}
-	}
-	w.s.held = false
 }
 
 // betweenLooks: threads that report something wait for the next look, which takes longer with many.
@@ -158,7 +117,7 @@ func betweenLooks(threads int) time.Duration {
 
 // over looks at the threads that are left and says whether none is within a transfer any more.
 func (w *transferWait) over() bool {
-	w.open = slices.DeleteFunc(w.open, func(tr *raw.Tracee) bool { return tr.Phase != raw.Running || tr.Stray || !w.isWithin(tr) })
+	w.open = slices.DeleteFunc(w.open, func(tr *raw.Tracee) bool { return tr.Phase != raw.Running || tr.Stray || tr.Sleeps || !w.isWithin(tr) })
 	return len(w.open) == 0
 }
 
@@ -173,11 +132,23 @@ func (w *transferWait) isWithin(tr *raw.Tracee) bool {
 	}
 	known := within && (!call.Running || w.know != nil && w.movedAt(tr) >= w.began)
 	w.found = w.found || known
-	if known && w.know != nil && !tr.Holding && w.holds != nil && w.holds(tr) {
+	if known && w.know != nil && w.holds {
+		w.hold(tr, !call.Running)
+	}
+	return within && !tr.Sleeps
+}
+
+// hold has a thread stop where a transfer is over; one that sleeps in it need not end it.
+func (w *transferWait) hold(tr *raw.Tracee, asleep bool) {
+	if !tr.Holding {
 		tr.Holding = true
 		w.know.Hold(tr.TID)
 	}
-	return within
+	if !asleep || !mayBeHeld(w.s.p.pid, tr.TID) || !w.know.HoldAtAny(tr.TID) {
+		return
+	}
+	now, err := raw.BlockedIn(w.s.p.pid, tr.TID) // it may have come back before it was held, and be on its way to the next call
+	tr.Sleeps = err == nil && !now.Running && now.Cuttable()
 }
 
 // mayBeWithin is for a running thread: it may compute, or be within the kernel. Where nobody tells, it computes.
@@ -234,13 +205,16 @@ func (s *session) pollOnTheWay() {
 	}
 }
 
-// forgetHolds comes when all threads have stopped.
+// forgetHolds comes before threads are let go. One that was asleep and has got the signal is on its way to a stop.
 func (s *session) forgetHolds() {
 	know := s.p.transfers.Load()
 	for _, tr := range s.threads {
-		if tr.Holding {
-			(*know).Forget(tr.TID)
-			tr.Holding = false
+		if !tr.Holding {
+			continue
+		}
+		tr.Holding = false
+		if (*know).Forget(tr.TID) && tr.Sleeps {
+			s.awake(tr)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package syscalls
 
 import (
+	"errors"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -13,11 +14,16 @@ const (
 	processPlaceSize = 8
 	threadPlaceSize  = 32
 	threadsAt        = processPlaces * processPlaceSize
+	askedAt          = threadsAt + places*threadPlaceSize // the process of which registers are read
+	sharedSize       = askedAt + 8
 
 	// In a thread's place: its number; when it moved a large piece last (ns of the monotonic clock); its number if it is to stop where its next
-	// such call is over.
+	// such call is over, and holdAny if it is to stop where any is.
 	atMover, atMoved, atHold = 0, 8, 16
+	holdAny                  = 1 << 32
 )
+
+var errClosed = errors.New("the kernel is not asked any more")
 
 // LargePiece is how many bytes a call must move so that it is taken note of.
 const LargePiece = 16 << 10
@@ -28,17 +34,27 @@ var HoldSignals = []unix.Signal{unix.SIGWINCH, unix.SIGURG}
 
 // Transfers know which threads are moving large pieces of data: by writing and sending, by receiving with MSG_WAITALL, by reading from
 // devices of characters, by getrandom. Without Close the kernel keeps its program until this process ends.
-type Transfers struct{ attachable }
+type Transfers struct {
+	attachable
+	registers registers
+}
 
-// OpenTransfers loads the program. Errors are those of OpenDeadlines.
+// OpenTransfers loads the programs. Errors are those of OpenDeadlines.
 func OpenTransfers(types *Types) (*Transfers, error) {
-	t := &Transfers{attachable{kept: 0}} // it is asked at every call of every program: not for longer than needed
-	if err := t.open("culprit_moves", threadsAt+places*threadPlaceSize, unix.PROT_READ|unix.PROT_WRITE, transferProgram, types); err != nil {
+	t := &Transfers{attachable: attachable{kept: 0}} // it is asked at every call of every program: not for longer than needed
+	err := t.open("culprit_moves", sharedSize, unix.PROT_READ|unix.PROT_WRITE, transferProgram, types)
+	if err == nil {
+		err = t.registers.load(t.memory.FD(), askedAt, types)
+	}
+	if err != nil {
 		t.Close()
 		return nil, err
 	}
 	return t, nil
 }
+
+// Close ends it: from then on nothing is known.
+func (t *Transfers) Close() error { return errors.Join(t.registers.close(), t.attachable.Close()) }
 
 // Begin has the kernel look at a process until End, and says whether it does. It takes a millisecond.
 func (t *Transfers) Begin(pid int) bool {
@@ -82,12 +98,31 @@ func (t *Transfers) MovedAt(tid int) (at time.Duration, ok bool) {
 // Hold has a thread get one of HoldSignals where its next call that moves a large piece is over, once. It must be traced: whoever traces it
 // keeps the signal from it. Should nobody be left to do so, it ignores it.
 func (t *Transfers) Hold(tid int) {
-	t.with(func(shared []byte) { word(shared, threadPlace(tid)+atHold).Store(uint64(tid)) })
+	t.with(func(shared []byte) {
+		hold := word(shared, threadPlace(tid)+atHold)
+		if was := hold.Load(); was&holdAny == 0 { // some other thread's that must not be lost
+			hold.CompareAndSwap(was, uint64(tid))
+		}
+	})
 }
 
-// Forget takes Hold back, and says whether the thread has got the signal since.
+// HoldAtAny has a thread get the signal where the call is over that it is in, whatever it has done: it does not come back from there before. It says
+// whether that is so; it is not where another thread has the same place, and where the thread may make use of the signals (HoldSignals).
+func (t *Transfers) HoldAtAny(tid int) (held bool) {
+	t.with(func(shared []byte) {
+		hold := word(shared, threadPlace(tid)+atHold)
+		mine := uint64(tid) | holdAny
+		held = hold.CompareAndSwap(0, mine) || hold.CompareAndSwap(uint64(tid), mine) || hold.Load() == mine
+	})
+	return held
+}
+
+// Forget takes Hold and HoldAtAny back, and says whether the thread has got the signal since.
 func (t *Transfers) Forget(tid int) (got bool) {
-	t.with(func(shared []byte) { got = !word(shared, threadPlace(tid)+atHold).CompareAndSwap(uint64(tid), 0) })
+	t.with(func(shared []byte) {
+		hold := word(shared, threadPlace(tid)+atHold)
+		got = !hold.CompareAndSwap(uint64(tid), 0) && !hold.CompareAndSwap(uint64(tid)|holdAny, 0)
+	})
 	return got
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"testing"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -115,5 +116,62 @@ func TestHoldCaught(t *testing.T) {
 	}
 	if moves.Forget(unix.Gettid()) {
 		t.Error("this program catches all signals, and one was sent to it")
+	}
+}
+
+// TestRegisters: those of a thread that sleeps in a call are the ones that the kernel says elsewhere.
+func TestRegisters(t *testing.T) {
+	moves := lookingAtUs(t)
+	var ends [2]int
+	must(t, unix.Pipe(ends[:]))
+	tid := make(chan int)
+	go func() {
+		runtime.LockOSThread() // it ends with the goroutine
+		tid <- unix.Gettid()
+		_, _, _ = unix.RawSyscall(unix.SYS_READ, uintptr(ends[0]), uintptr(unsafe.Pointer(new([8]byte))), 8)
+		close(tid)
+	}()
+	sleeps := <-tid
+	var nr, fd, sp, pc uint64
+	for until := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/syscall", sleeps))
+		var ignored [5]uint64
+		if n, _ := fmt.Sscan(string(text), &nr, &fd, &ignored[0], &ignored[1], &ignored[2], &ignored[3], &ignored[4], &sp, &pc); n == 9 && nr == unix.SYS_READ && int(fd) == ends[0] {
+			break
+		}
+		if time.Now().After(until) {
+			t.Fatalf("the thread does not sleep: %q", text)
+		}
+	}
+	regs, err := moves.Registers(os.Getpid())
+	must(t, err)
+	if r := regs[sleeps]; r.Orig_rax != nr || r.Rdi != fd || r.Rsp != sp || r.Rip != pc || r.Fs_base == 0 {
+		t.Errorf("%+v, want call %d of %d at %#x, stack pointer %#x", r, nr, fd, pc, sp)
+	}
+	if _, told := regs[unix.Gettid()]; !told || len(regs) < 3 {
+		t.Errorf("of %d threads", len(regs))
+	}
+	if others, err := moves.Registers(os.Getppid()); err != nil || len(others) == 0 || others[sleeps].Rip != 0 {
+		t.Errorf("of another process: %v, %v", others, err)
+	}
+	must(t, unix.Close(ends[1]))
+	<-tid
+	must(t, unix.Close(ends[0]))
+	moves.Close()
+	if _, err := moves.Registers(os.Getpid()); err == nil {
+		t.Error("the kernel was asked after the end")
+	}
+}
+
+// TestHoldsAtOnePlace: of threads with the same place, one that is held at any call stays so.
+func TestHoldsAtOnePlace(t *testing.T) {
+	moves := lookingAtUs(t)
+	const a, b = 1<<22 + 5, 1<<22 + 5 + places
+	if !moves.HoldAtAny(a) || !moves.HoldAtAny(a) || moves.HoldAtAny(b) {
+		t.Error("the place belongs to the first")
+	}
+	moves.Hold(b)
+	if moves.Forget(a) || !moves.HoldAtAny(b) || moves.Forget(b) {
+		t.Error("the place was taken away")
 	}
 }

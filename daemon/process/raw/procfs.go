@@ -28,6 +28,7 @@ type Status struct {
 	Inner                          int    // its number in its own namespace
 	UIDs, GIDs                     [4]int // real, effective, saved, filesystem
 	CapEff                         uint64
+	Blocked, Caught                uint64 // signals, the first in the lowest bit
 }
 
 func parseStatus(b []byte) Status {
@@ -57,6 +58,10 @@ func parseStatus(b []byte) Status {
 			s.GIDs = fourInts(value)
 		case "CapEff":
 			s.CapEff = hex(value)
+		case "SigBlk":
+			s.Blocked = hex(value)
+		case "SigCgt":
+			s.Caught = hex(value)
 		}
 	}
 	return s

@@ -13,6 +13,7 @@ type Phase int
 const (
 	Running  Phase = iota // or not known to have stopped yet
 	AtStop                // at an interrupt stop; regs are valid
+	Asleep                // in a system call, which it does not come back from before it is let go; regs are those that it entered with
 	Released              // detached
 	Ended
 )
@@ -31,6 +32,7 @@ type Tracee struct {
 	Dispatched *bool // whether its system calls are a signal, once it has been asked for
 
 	Holding bool          // is to get a signal where its transfer is over
+	Sleeps  bool          // gets one where its call is over, and so need not be asked to stop
 	AtEnd   bool          // has got it, and stopped
 	Ran     time.Duration // processor time when it was first looked at, or had moved a piece
 	Moved   time.Duration // when it had

@@ -25,11 +25,12 @@ type Stop struct {
 	PID     int
 	Mem     *raw.File
 	Known   *Known
-	Threads []*raw.Stopped      // in order of id, those of other processes that share the memory among them
-	Tracees map[int]*raw.Tracee // the threads of the process itself
-	Gone    func(error) error   // replaces an error that the end of the process explains
-	Begin   time.Time           // of the stop
-	Limit   time.Duration       // of the stop
+	Threads []*raw.Stopped         // in order of id, those of other processes that share the memory among them
+	Tracees map[int]*raw.Tracee    // the threads of the process itself
+	Gone    func(error) error      // replaces an error that the end of the process explains
+	Wake    func(*raw.Tracee) bool // breaks a thread out of the call that it sleeps in, and says whether it has stopped
+	Begin   time.Time              // of the stop
+	Limit   time.Duration          // of the stop
 }
 
 // A Caller makes system calls by threads of a stopped process. It is used on the tracer's goroutine only, until End.
@@ -40,6 +41,7 @@ type Caller struct {
 	threads []*raw.Stopped
 	tracees map[int]*raw.Tracee
 	gone    func(error) error
+	wake    func(*raw.Tracee) bool
 	begin   time.Time
 	limit   time.Duration
 	maps    []raw.Mapping // of this stop, see stackMaps
@@ -55,7 +57,7 @@ type Caller struct {
 
 // New makes calls in a stop.
 func New(s Stop) *Caller {
-	return &Caller{pid: s.PID, mem: s.Mem, known: s.Known, threads: s.Threads, tracees: s.Tracees, gone: s.Gone, begin: s.Begin, limit: s.Limit}
+	return &Caller{pid: s.PID, mem: s.Mem, known: s.Known, threads: s.Threads, tracees: s.Tracees, gone: s.Gone, wake: s.Wake, begin: s.Begin, limit: s.Limit}
 }
 
 // End removes what calls needed. What cannot be removed is for the next stop.

@@ -173,13 +173,16 @@ func (w *Caller) ChooseThread(tried ...int) (*raw.Tracee, error) {
 	}
 	var candidates []*raw.Tracee
 	for _, t := range w.threads {
-		if tr := w.tracees[t.TID]; tr != nil && tr.Phase == raw.AtStop && !slices.Contains(tried, t.TID) {
+		if tr := w.tracees[t.TID]; tr != nil && (tr.Phase == raw.AtStop || tr.Phase == raw.Asleep) && !slices.Contains(tried, t.TID) {
 			candidates = append(candidates, tr)
 		}
 	}
 	sort.SliceStable(candidates, func(i, j int) bool { return burden(candidates[i]) < burden(candidates[j]) })
 	passes := false
 	for _, tr := range candidates {
+		if tr.Phase == raw.Asleep && !w.wake(tr) {
+			continue
+		}
 		switch able, later := w.canCall(tr); {
 		case able:
 			w.caller = tr
@@ -295,6 +298,8 @@ func (w *Caller) Pending() error {
 func burden(tr *raw.Tracee) int {
 	n := 0
 	switch {
+	case tr.Phase == raw.Asleep: // it would move less than it was to
+		n = 10
 	case resume.InSyscall(&tr.Regs):
 		n = 2
 	case tr.Regs.Orig_rax != noSyscall:
