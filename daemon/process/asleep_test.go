@@ -148,7 +148,7 @@ func TestAsleep(t *testing.T) {
 	p := open(t, s.pid())
 	p.KnowTransfers(know)
 	const rounds = 20
-	cuts := 0
+	cuts, began := 0, time.Now()
 	for i := range rounds {
 		s.sleeps(t)
 		for range 5 { // the call goes on meanwhile
@@ -172,7 +172,7 @@ func TestAsleep(t *testing.T) {
 	if cuts != 0 || res["shorts"] > 1 || res["changed"] != 0 || res["returns"] != rounds+2 { // the end of the pipe cuts one, and refuses the next
 		t.Errorf("calls were cut or harmed: %v, %d told", res, cuts)
 	}
-	if res["late"] > 100 {
+	if took := time.Since(began).Milliseconds(); res["late"] > max(500, took/3) { // without somebody who ends it, as long as there are stops
 		t.Errorf("a wait beside it ended %d ms late", res["late"])
 	}
 }

@@ -87,8 +87,7 @@ type session struct {
 	ctx      context.Context
 	limit    time.Duration
 	threads  map[int]*raw.Tracee
-	calls    map[int]int64           // numbers of the calls that threads were in when they were looked at last
-	entered  map[int]unix.PtraceRegs // with which registers threads have entered the kernel that sleep there; nil if none does
+	calls    map[int]int64 // numbers of the calls that threads were in when they were looked at last
 	begin    time.Time
 	execed   bool
 	pause    Pause
@@ -298,7 +297,7 @@ func (s *session) refused(tid int) (bool, error) {
 	case st.Tracer == s.t.tid:
 		s.add(tid)
 		return true, nil
-	case st.Tracer != 0 && s.refusals < 100 && isOurThread(st.Tracer):
+	case st.Tracer != 0 && s.refusals < 100 && (isOurThread(st.Tracer) || !stillTraces(st.Tracer, s.p.pid, tid)):
 		s.refusals++
 		raw.Nap(100 * time.Microsecond) // of a tracer that has ended, and that the kernel has not taken its threads from yet
 		return true, s.expired()
@@ -320,6 +319,12 @@ func (s *session) refused(tid int) (bool, error) {
 func isOurThread(tid int) bool {
 	_, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", tid))
 	return err == nil
+}
+
+// stillTraces says whether a thread traces another one, after it was seen to. A thread of ours that has ended meanwhile does not.
+func stillTraces(tracer, pid, tid int) bool {
+	st, err := raw.ReadStatus(pid, tid)
+	return err == nil && st.Tracer == tracer
 }
 
 func (s *session) add(tid int) *raw.Tracee {
@@ -445,7 +450,7 @@ func (s *session) poll(tr *raw.Tracee) {
 			tr.Phase = raw.Ended
 			return
 		}
-		tr.Sleeps = false
+		tr.Seen, tr.Sleeps = false, false
 		s.onStop(tr, status)
 		raw.Fault("stop.one-stopped")
 	}

@@ -37,6 +37,7 @@ func (p *Process) startTracer() (*tracer, error) {
 	if t := p.tracer; t != nil {
 		select {
 		case <-t.dead:
+			t.awaitEnd()
 		default:
 			return t, nil
 		}
@@ -45,6 +46,13 @@ func (p *Process) startTracer() (*tracer, error) {
 	onOwnThread(t.run)
 	p.tracer = t
 	return t, nil
+}
+
+// awaitEnd comes when the thread that the goroutine was locked to has ended as well: until then it still traces. It gives up after a second.
+func (t *tracer) awaitEnd() {
+	for began := time.Now(); isOurThread(t.tid) && time.Since(began) < time.Second; {
+		raw.Nap(50 * time.Microsecond)
+	}
 }
 
 func (p *Process) useBriefly() (bool, error) {
@@ -117,7 +125,7 @@ func (t *tracer) run() {
 // succeed has another tracer end the waits that go on too long, should this one end before.
 func (t *tracer) succeed() {
 	if _, ok := t.p.calls.NextEnding(); ok {
-		_, _ = t.p.startTracer() // not if the process is closed
+		go t.p.startTracer() // it waits for the end of this thread; a process that is closed gets none
 	}
 }
 

@@ -18,26 +18,26 @@ import (
 // Transfers that a stop would cut.
 //
 // A blocking call that has moved a part of its data when we break into it returns that part, and the program may take it for all. So a thread that
-// sleeps in such a call is left there: the kernel sees to it that it stops where the call is over, before it is back in the program (asleep.go).
-// One that runs may be about to sleep in one, and gets some time to end it or to fall asleep, in which nobody is held. Where neither is possible the
-// transfer is cut, and counted.
+// is within such a call is left there: the kernel sees to it that it stops where the call is over, before it is back in the program (asleep.go).
+// One that runs may be within one that it entered before anybody looked, and gets some time to end it or to fall asleep, in which nobody is held.
+// Where that cannot be, the transfer is cut, and counted.
 
 const (
 	transferPatience = 20 * time.Millisecond // for all threads of a process
+	betweenWalks     = 2 * time.Millisecond  // from one look at what threads are within to the next
 	computing        = 4 * time.Millisecond  // of processor time in which a running thread moves no large piece: it is in no such call
 	computingFor     = time.Second           // for which that is believed
 )
 
-// Transfers knows which threads move large pieces of data, and stops them where that is over. It looks between Begin and End; of a Begin
-// that was answered with false there is no End. Hold has a thread get one of some signals where its next such call is over, HoldAtAny where the call
-// is over that it is in, if that is possible. Forget takes both back and says whether the thread has got it. Registers are those with which threads
-// have entered the kernel.
+// Transfers knows which threads move large pieces of data, and stops them where a call is over. It looks between Begin and End; of a Begin
+// that was answered with false there is no End. Hold has a thread get one of some signals where its next call is over, or the one that it is in, if
+// that is possible. Forget takes that back and says whether the thread has got it. Registers are those with which threads have entered the kernel that
+// are within a call, and on no processor.
 type Transfers interface {
 	Begin(pid int) bool
 	End(pid int)
 	MovedAt(tid int) (at time.Duration, ok bool)
-	Hold(tid int)
-	HoldAtAny(tid int) (held bool)
+	Hold(tid int) (held bool)
 	Forget(tid int) (got bool)
 	Registers(pid int) (map[int]unix.PtraceRegs, error)
 }
@@ -83,7 +83,7 @@ func (w *transferWait) end() {
 	}
 }
 
-// letEnd waits until no thread is known to be within a transfer but those that sleep in one and do not come back from it, or the time is over.
+// letEnd waits until no thread may be within a transfer but those that do not come back from it, or the time is over.
 // Threads of which one ended have stopped then. Only those that are within one are traced meanwhile: for who is traced the kernel keeps signals that
 // nobody handles, and they break the waits of all threads.
 func (w *transferWait) letEnd() error {
@@ -97,13 +97,17 @@ func (w *transferWait) letEnd() error {
 		return err
 	}
 	w.open, w.holds = slices.Collect(maps.Values(s.threads)), true
+	var last time.Duration
 	for began := raw.Monotonic(); raw.Monotonic()-began < transferPatience && !s.execed && s.ctx.Err() == nil; raw.Nap(betweenLooks(len(s.threads))) {
 		s.pollOnTheWay()
+		if now := raw.Monotonic(); w.know != nil && now-last >= betweenWalks {
+			w.leave()
+			last = now
+		}
 		if w.over() {
 			break
 		}
 	}
-	w.readAsleep()
 	return nil
 }
 
@@ -132,23 +136,10 @@ func (w *transferWait) isWithin(tr *raw.Tracee) bool {
 	}
 	known := within && (!call.Running || w.know != nil && w.movedAt(tr) >= w.began)
 	w.found = w.found || known
-	if known && w.know != nil && w.holds {
-		w.hold(tr, !call.Running)
+	if known && call.Running && w.holds {
+		w.hold(tr)
 	}
-	return within && !tr.Sleeps
-}
-
-// hold has a thread stop where a transfer is over; one that sleeps in it need not end it.
-func (w *transferWait) hold(tr *raw.Tracee, asleep bool) {
-	if !tr.Holding {
-		tr.Holding = true
-		w.know.Hold(tr.TID)
-	}
-	if !asleep || !mayBeHeld(w.s.p.pid, tr.TID) || !w.know.HoldAtAny(tr.TID) {
-		return
-	}
-	now, err := raw.BlockedIn(w.s.p.pid, tr.TID) // it may have come back before it was held, and be on its way to the next call
-	tr.Sleeps = err == nil && !now.Running && now.Cuttable()
+	return within
 }
 
 // mayBeWithin is for a running thread: it may compute, or be within the kernel. Where nobody tells, it computes.

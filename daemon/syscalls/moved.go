@@ -44,11 +44,15 @@ func transferProgram(types *btf.Spec, memory int) (*ebpf.ProgramSpec, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list asm.Instructions
-	list = append(list, k.ofProcess(memory)...)
-	list = append(list, k.ofThread(memory)...)
+	list := asm.Instructions{
+		asm.LoadMem(asm.R6, asm.R1, 0, asm.DWord), // the call's registers
+		asm.LoadMem(asm.R2, asm.R1, 8, asm.DWord),
+		asm.StoreMem(asm.R10, atResult, asm.R2, asm.DWord),
+	}
+	list = append(list, findPlace(memory)...)
+	list = append(list, held()...)
 	list = append(list, k.moved()...)
-	list = append(list, k.note()...)
+	list = append(list, note()...)
 	list = append(list, k.signal()...)
 	list = append(list, asm.Mov.Imm(asm.R0, 0).WithSymbol("end"), asm.Return())
 	return &ebpf.ProgramSpec{Name: "culprit_moves", Type: ebpf.Tracing, AttachType: ebpf.AttachTraceRawTp, AttachTo: "sys_exit", Instructions: list, License: license}, nil
@@ -57,12 +61,9 @@ func transferProgram(types *btf.Spec, memory int) (*ebpf.ProgramSpec, error) {
 // On the program's stack.
 const atPointer, atMode, atResult = -8, -16, -24
 
-// ofProcess goes on for processes that are looked at: with the call's registers in r6, the thread in r9.
-func (k kernelOffsets) ofProcess(memory int) asm.Instructions {
+// findPlace goes on for processes that are looked at: with the thread in r9, and its place in r7.
+func findPlace(memory int) asm.Instructions {
 	return asm.Instructions{
-		asm.LoadMem(asm.R2, asm.R1, 8, asm.DWord),
-		asm.StoreMem(asm.R10, atResult, asm.R2, asm.DWord),
-		asm.LoadMem(asm.R6, asm.R1, 0, asm.DWord),
 		asm.FnGetCurrentPidTgid.Call(),
 		asm.Mov.Reg32(asm.R9, asm.R0),
 		asm.RSh.Imm(asm.R0, 32),
@@ -73,21 +74,19 @@ func (k kernelOffsets) ofProcess(memory int) asm.Instructions {
 		asm.Add.Reg(asm.R2, asm.R1),
 		asm.LoadMem(asm.R1, asm.R2, 0, asm.DWord),
 		asm.JNE.Reg(asm.R1, asm.R0, "end"),
-	}
-}
-
-// ofThread goes on for calls that moved enough, with the thread's place in r7. One that is to stop whatever the call has done gets its signal.
-func (k kernelOffsets) ofThread(memory int) asm.Instructions {
-	return asm.Instructions{
 		asm.Mov.Reg(asm.R1, asm.R9),
 		asm.And.Imm(asm.R1, places-1),
 		asm.Mul.Imm(asm.R1, threadPlaceSize),
 		asm.LoadMapValue(asm.R7, memory, threadsAt),
 		asm.Add.Reg(asm.R7, asm.R1),
-		asm.LoadImm(asm.R2, holdAny, asm.DWord),
-		asm.Or.Reg(asm.R2, asm.R9),
+	}
+}
+
+// held gives a thread that is to stop its signal, whatever the call has done; else it goes on for calls that moved enough.
+func held() asm.Instructions {
+	return asm.Instructions{
 		asm.LoadMem(asm.R1, asm.R7, atHold, asm.DWord),
-		asm.JEq.Reg(asm.R1, asm.R2, "signal 0"),
+		asm.JEq.Reg(asm.R1, asm.R9, "signal 0"),
 		asm.LoadMem(asm.R2, asm.R10, atResult, asm.DWord),
 		asm.JSLT.Imm(asm.R2, LargePiece, "end"),
 	}
@@ -151,14 +150,13 @@ func follow(r asm.Register, offset int32) asm.Instructions {
 	}
 }
 
-// note writes down that the thread has moved a large piece, and goes on if it is to stop.
-func (k kernelOffsets) note() asm.Instructions {
+// note writes down that the thread has moved a large piece.
+func note() asm.Instructions {
 	return asm.Instructions{
 		asm.FnKtimeGetNs.Call().WithSymbol("moved"),
 		asm.StoreMem(asm.R7, atMoved, asm.R0, asm.DWord),
 		asm.StoreMem(asm.R7, atMover, asm.R9, asm.DWord),
-		asm.LoadMem(asm.R1, asm.R7, atHold, asm.DWord),
-		asm.JNE.Reg(asm.R1, asm.R9, "end"),
+		asm.Ja.Label("end"),
 	}
 }
 

@@ -12,8 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// registers reads with which registers threads have entered the kernel: a walk over all tasks writes down those of one process. Nobody is
-// disturbed by it.
+// registers reads with which registers threads have entered the kernel that are within a call, and on no processor: a walk over all tasks writes down
+// those of one process. Where a thread left its processor it had either entered the kernel by a call, or was interrupted in the program, and the kernel
+// notes which. Nobody is disturbed by it.
 type registers struct {
 	mu      sync.Mutex // one walk at a time: the memory says of which process
 	program *ebpf.Program
@@ -34,7 +35,8 @@ func (r *registers) load(memory int, asked uint32, types *Types) error {
 		return fmt.Errorf("the kernel's description of its types: %w", err)
 	}
 	at := offsets{types: kernel}
-	tgid, tid, fs := at.of("task_struct", "tgid"), at.of("task_struct", "pid"), at.of("task_struct", "thread", "fsbase")
+	tgid, tid, fs, running := at.of("task_struct", "tgid"), at.of("task_struct", "pid"), at.of("task_struct", "thread", "fsbase"), at.of("task_struct", "on_cpu")
+	call := at.of("pt_regs", "orig_ax")
 	if size := at.size("pt_regs"); at.err == nil && size != registersSize {
 		return fmt.Errorf("the kernel's struct pt_regs takes %d bytes", size)
 	}
@@ -51,6 +53,8 @@ func (r *registers) load(memory int, asked uint32, types *Types) error {
 			asm.LoadMem(asm.R1, asm.R1, 0, asm.DWord),
 			asm.LoadMem(asm.R2, asm.R7, int16(tgid), asm.Word),
 			asm.JNE.Reg(asm.R1, asm.R2, "end"),
+			asm.LoadMem(asm.R1, asm.R7, int16(running), asm.Word),
+			asm.JNE.Imm(asm.R1, 0, "end"),
 			asm.LoadMem(asm.R1, asm.R7, int16(tid), asm.Word),
 			asm.StoreMem(asm.R10, record+ofThread, asm.R1, asm.DWord),
 			asm.LoadMem(asm.R1, asm.R7, int16(fs), asm.DWord),
@@ -63,6 +67,8 @@ func (r *registers) load(memory int, asked uint32, types *Types) error {
 			asm.Mov.Imm(asm.R2, registersSize),
 			asm.FnProbeReadKernel.Call(),
 			asm.JNE.Imm(asm.R0, 0, "end"),
+			asm.LoadMem(asm.R1, asm.R10, int16(record+ofRegisters+call), asm.DWord),
+			asm.JSLT.Imm(asm.R1, 0, "end"),
 			asm.LoadMem(asm.R1, asm.R6, 0, asm.DWord),
 			asm.LoadMem(asm.R1, asm.R1, 0, asm.DWord), // where output is written
 			asm.Mov.Reg(asm.R2, asm.R10),
@@ -82,8 +88,9 @@ func (r *registers) close() error {
 	return r.program.Close()
 }
 
-// Registers are those with which threads of a process have entered the kernel, by thread. What is told of one that does not sleep there is of no
-// use. A walk over a thousand tasks takes about a millisecond.
+// Registers are those with which threads of a process have entered the kernel that are within a call now and on no processor, by thread. One that
+// gets a processor while it is looked at may be told of with registers that it never had: what is told twice is right, where the thread cannot have
+// come back in between (Hold). A walk over a thousand tasks takes about a millisecond.
 func (t *Transfers) Registers(pid int) (regs map[int]unix.PtraceRegs, err error) {
 	t.registers.mu.Lock()
 	defer t.registers.mu.Unlock()

@@ -17,10 +17,9 @@ const (
 	askedAt          = threadsAt + places*threadPlaceSize // the process of which registers are read
 	sharedSize       = askedAt + 8
 
-	// In a thread's place: its number; when it moved a large piece last (ns of the monotonic clock); its number if it is to stop where its next
-	// such call is over, and holdAny if it is to stop where any is.
+	// In a thread's place: its number; when it moved a large piece last (ns of the monotonic clock); its number if it is to stop where a call is
+	// over.
 	atMover, atMoved, atHold = 0, 8, 16
-	holdAny                  = 1 << 32
 )
 
 var errClosed = errors.New("the kernel is not asked any more")
@@ -32,8 +31,8 @@ const LargePiece = 16 << 10
 // kernel's program takes the first that this one neither catches nor blocks.
 var HoldSignals = []unix.Signal{unix.SIGWINCH, unix.SIGURG}
 
-// Transfers know which threads are moving large pieces of data: by writing and sending, by receiving with MSG_WAITALL, by reading from
-// devices of characters, by getrandom. Without Close the kernel keeps its program until this process ends.
+// Transfers know which threads move large pieces of data: by writing and sending, by receiving with MSG_WAITALL, by reading from
+// devices of characters, by getrandom. Without Close the kernel keeps its programs until this process ends.
 type Transfers struct {
 	attachable
 	registers registers
@@ -95,34 +94,19 @@ func (t *Transfers) MovedAt(tid int) (at time.Duration, ok bool) {
 	return at, true
 }
 
-// Hold has a thread get one of HoldSignals where its next call that moves a large piece is over, once. It must be traced: whoever traces it
-// keeps the signal from it. Should nobody be left to do so, it ignores it.
-func (t *Transfers) Hold(tid int) {
+// Hold has a thread get one of HoldSignals where its next call is over, or the one that it is in, once. It must be traced: whoever traces it keeps
+// the signal from it. Should nobody be left to do so, it ignores it. It is false where another thread has the same place, or nobody looks.
+func (t *Transfers) Hold(tid int) (held bool) {
 	t.with(func(shared []byte) {
 		hold := word(shared, threadPlace(tid)+atHold)
-		if was := hold.Load(); was&holdAny == 0 { // some other thread's that must not be lost
-			hold.CompareAndSwap(was, uint64(tid))
-		}
-	})
-}
-
-// HoldAtAny has a thread get the signal where the call is over that it is in, whatever it has done: it does not come back from there before. It says
-// whether that is so; it is not where another thread has the same place, and where the thread may make use of the signals (HoldSignals).
-func (t *Transfers) HoldAtAny(tid int) (held bool) {
-	t.with(func(shared []byte) {
-		hold := word(shared, threadPlace(tid)+atHold)
-		mine := uint64(tid) | holdAny
-		held = hold.CompareAndSwap(0, mine) || hold.CompareAndSwap(uint64(tid), mine) || hold.Load() == mine
+		held = hold.CompareAndSwap(0, uint64(tid)) || hold.Load() == uint64(tid)
 	})
 	return held
 }
 
-// Forget takes Hold and HoldAtAny back, and says whether the thread has got the signal since.
+// Forget takes Hold back, and says whether the thread has got the signal since.
 func (t *Transfers) Forget(tid int) (got bool) {
-	t.with(func(shared []byte) {
-		hold := word(shared, threadPlace(tid)+atHold)
-		got = !hold.CompareAndSwap(uint64(tid), 0) && !hold.CompareAndSwap(uint64(tid)|holdAny, 0)
-	})
+	t.with(func(shared []byte) { got = !word(shared, threadPlace(tid)+atHold).CompareAndSwap(uint64(tid), 0) })
 	return got
 }
 

@@ -69,3 +69,8 @@ func (b *Blocked) Cuttable() bool {
 	}
 	return b.NR >= 0 && cutByStops[uint64(b.NR)]
 }
+
+// EnteredBy is the call that a thread has entered with some registers.
+func EnteredBy(r *unix.PtraceRegs) *Blocked {
+	return &Blocked{NR: int64(uint32(r.Orig_rax)), Args: [6]uint64{r.Rdi, r.Rsi, r.Rdx, r.R10, r.R8, r.R9}, SP: Addr(r.Rsp), PC: Addr(r.Rip)}
+}

@@ -31,8 +31,9 @@ type Tracee struct {
 	Seccomp    *int  // its mode, once it has been asked for
 	Dispatched *bool // whether its system calls are a signal, once it has been asked for
 
-	Holding bool          // is to get a signal where its transfer is over
-	Sleeps  bool          // gets one where its call is over, and so need not be asked to stop
+	Holding bool          // is to get a signal where a call is over
+	Seen    bool          // was seen within that call, with these registers
+	Sleeps  bool          // was seen so again, and need not be asked to stop
 	AtEnd   bool          // has got it, and stopped
 	Ran     time.Duration // processor time when it was first looked at, or had moved a piece
 	Moved   time.Duration // when it had

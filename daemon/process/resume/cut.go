@@ -15,12 +15,12 @@ func (c *Calls) CutShort(r *unix.PtraceRegs) bool {
 	if int64(r.Orig_rax) < 0 || int64(r.Rax) <= 0 {
 		return false
 	}
-	call := raw.Blocked{NR: int64(uint32(r.Orig_rax)), Args: [6]uint64{r.Rdi, r.Rsi, r.Rdx, r.R10, r.R8, r.R9}}
+	call := raw.EnteredBy(r)
 	if !call.Cuttable() && call.NR != unix.SYS_READ {
 		return false
 	}
-	asked, ok := c.askedFor(&call)
-	return ok && r.Rax < asked && c.waitsForAll(&call)
+	asked, ok := c.askedFor(call)
+	return ok && r.Rax < asked && c.waitsForAll(call)
 }
 
 // askedFor is how many bytes a call is to move.
