@@ -40,7 +40,7 @@ func TestNothingIsCut(t *testing.T) {
 		}
 	}
 	t.Logf("%d stops, %v together; %d of %d calls were cut, %d of them told", stops, stood, short, calls, cuts)
-	if short > stops { // without a wait each stop cuts eight or nine; on a loud machine pieces may take longer than stops wait
+	if 2*short > stops { // a stop that leaves nobody in a call cuts eight or nine; on a loud machine one may run on for longer than stops wait
 		t.Errorf("%d calls moved a part of what they were to move", short)
 	}
 	if calls == 0 || stops < 10 {

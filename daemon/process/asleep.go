@@ -32,7 +32,7 @@ func (w *transferWait) leave() {
 			}
 		}
 	}
-	raw.Fault("stop.asleep")
+	raw.Fault(raw.LeftInCalls)
 }
 
 // seenWithin takes note of the registers with which a thread has entered a call that it is within.

@@ -277,7 +277,7 @@ func TestAsleepKilled(t *testing.T) {
 // TestTracerKilledWhileAsleep kills a tracer at each of its fault points, with a thread asleep. The call goes on, and moves all it is to move.
 func TestTracerKilledWhileAsleep(t *testing.T) {
 	knowingTransfers(t)
-	for i, point := range append([]string{"stop.asleep", "stop.asleep"}, raw.FaultPoints...) {
+	for i, point := range append([]string{raw.LeftInCalls, raw.LeftInCalls}, raw.FaultPoints...) {
 		s := startSleeper(t, "threads")
 		s.sleeps(t)
 		killVictim(t, s.target, point, 1+i%3, "knows")

@@ -83,6 +83,9 @@ func onOwnThread(f func()) {
 	}()
 }
 
+// lastStopsFor is for how long threads are still let go when the process is closed; those that sleep on, uninterruptibly or frozen, notice nothing.
+const lastStopsFor = 500 * time.Millisecond
+
 func (t *tracer) run() {
 	defer t.succeed()
 	defer close(t.dead)
@@ -109,6 +112,7 @@ func (t *tracer) run() {
 			wait = 0
 		case <-t.quit:
 			t.lastEndings()
+			t.lastStops()
 			return
 		case <-tick:
 		case <-ending:
@@ -119,6 +123,14 @@ func (t *tracer) run() {
 		if t.onlyZombies() || t.asleep && len(t.lingering) == 0 {
 			return // ends the thread, which is the one way to let go of a zombie leader, and of who cannot be stopped
 		}
+	}
+}
+
+// lastStops lets go of threads that are on their way to a stop. One that is left there when this thread ends goes on with what the kernel makes of its
+// call, which is a call that a filter may answer with death.
+func (t *tracer) lastStops() {
+	for began := time.Now(); len(t.lingering) > 0 && !t.onlyZombies() && time.Since(began) < lastStopsFor; raw.Nap(time.Millisecond) {
+		t.settle()
 	}
 }
 

@@ -3,8 +3,11 @@ package raw
 // Fault is called at every place where the death of this process would leave the target in another state than before. Tests replace it.
 var Fault = func(point string) {}
 
-// AtTransfersEnd is one more, which only threads come to that move data, and only where the kernel tells of it.
-const AtTransfersEnd = "stop.at-transfers-end"
+// AtTransfersEnd and LeftInCalls are two more, where threads move data, and the kernel tells of it.
+const (
+	AtTransfersEnd = "stop.at-transfers-end"
+	LeftInCalls    = "stop.left-in-calls"
+)
 
 // FaultPoints are all names that Fault is called with; a test kills a tracer at each of them.
 var FaultPoints = []string{
