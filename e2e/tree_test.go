@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"fmt"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,8 +19,7 @@ func TestKilledWithTree(t *testing.T) {
 	p := target(t, "crowd.c", fmt.Sprint(children), "3", "5000")
 	p.Say(t, "go")
 	s := start(t, "attach", "--no-tui", "--no-search", "--for", "60s", "--watch", "procedure_calls@/Code/crowd.c/work", fmt.Sprint(p.PID))
-	s.awaitProbes(p.PID)
-	time.Sleep(time.Second) // until all are measured
+	s.awaitTree(p.PID, 1+children)
 	if err := s.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -34,6 +35,60 @@ func TestKilledWithTree(t *testing.T) {
 	p.Say(t, "pause")
 	p.Expect(t, "PAUSED", 10*time.Second)
 	p.Stop(t)
+}
+
+// awaitTree waits until the session has written probes into the code of so many processes: a process and its children.
+func (s *session) awaitTree(pid, processes int) {
+	s.t.Helper()
+	probed := 0
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline) && !s.ended(); time.Sleep(20 * time.Millisecond) {
+		probed = 0
+		for _, p := range append(childrenOf(pid), pid) {
+			if codeWritten(p) {
+				probed++
+			}
+		}
+		if probed == processes {
+			return
+		}
+	}
+	s.t.Fatalf("probes in %d processes of %d\n%s", probed, processes, s.story())
+}
+
+// childrenOf lists the children that the first thread of a process has begun.
+func childrenOf(pid int) (children []int) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if err != nil {
+		return nil
+	}
+	for _, field := range strings.Fields(string(text)) {
+		if child, err := strconv.Atoi(field); err == nil {
+			children = append(children, child)
+		}
+	}
+	return children
+}
+
+// codeWritten reports whether code of a process's own program is no longer what its file has.
+func codeWritten(pid int) bool {
+	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	if err != nil {
+		return false
+	}
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps", pid))
+	if err != nil {
+		return false
+	}
+	code := false
+	for _, line := range strings.Split(string(maps), "\n") {
+		if first, _, _ := strings.Cut(line, " "); strings.Contains(first, "-") { // the addresses of a mapping
+			code = strings.Contains(line, " r-xp ") && strings.HasSuffix(line, exe)
+		}
+		if size, is := strings.CutPrefix(line, "Anonymous:"); is && code && strings.TrimSpace(size) != "0 kB" {
+			return true
+		}
+	}
+	return false
 }
 
 // TestTreeInTheReport: all processes of a tree are in the report, those that begin during the session too; the text names a few.
