@@ -18,8 +18,8 @@ import (
 	"culprit/internal/testprog"
 )
 
-// TestPCLFiles runs every test of metrics in testdata/pcl, one file after the other where it says how far a value may be off, and side by
-// side those that count only.
+// TestPCLFiles runs every test of metrics in testdata/pcl. The tests of a file that say how far a value may be off run with nothing beside;
+// each of those that count only runs beside others.
 func TestPCLFiles(t *testing.T) {
 	require.Root(t)
 	files, err := filepath.Glob(filepath.Join(testprog.Root(t), "testdata", "pcl", "*.pcltest"))
@@ -27,29 +27,69 @@ func TestPCLFiles(t *testing.T) {
 		t.Fatalf("%d files of tests: %v", len(files), err)
 	}
 	for _, f := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(f), ".pcltest"), func(t *testing.T) {
-			if !measured.Match(contents(t, f)) {
+		judge, count := testsOf(t, f)
+		name := strings.TrimSuffix(filepath.Base(f), ".pcltest")
+		if len(judge) > 0 {
+			t.Run(name, func(t *testing.T) { runPCLFile(t, f, judge...) })
+		}
+		for _, test := range count { // they begin when all that judge have ended
+			t.Run(name+"/"+test, func(t *testing.T) {
 				t.Parallel()
-			}
-			runPCLFile(t, f)
-		})
+				runPCLFile(t, f, test)
+			})
+		}
 	}
 }
 
 // measured are lines of a test that judge a time, or something else that others on the machine change.
 var measured = regexp.MustCompile(`(?m)^(expect|check) .* within |^search for `)
 
-// runPCLFile runs a file once: a value that is off is wrong.
-func runPCLFile(t *testing.T, file string) {
+// testsOf lists the tests of a file by name: those that judge such things, and those that count only.
+func testsOf(t *testing.T, file string) (judge, count []string) {
 	t.Helper()
-	out, status := pclTest(t, file)
+	begins := regexp.MustCompile(`(?m)^test (.+)$`)
+	text := contents(t, file)
+	tests := begins.FindAllSubmatchIndex(text, -1)
+	for i, at := range tests {
+		end := len(text)
+		if i+1 < len(tests) {
+			end = tests[i+1][0]
+		}
+		name := strings.TrimSpace(string(text[at[2]:at[3]]))
+		if measured.Match(text[at[0]:end]) {
+			judge = append(judge, name)
+		} else {
+			count = append(count, name)
+		}
+	}
+	if len(tests) == 0 || measured.Match(text[:tests[0][0]]) {
+		t.Fatalf("%s: %d tests, or something is judged before the first", file, len(tests))
+	}
+	return judge, count
+}
+
+// runPCLFile runs the tests of a file once, all if none is named: a value that is off is wrong.
+func runPCLFile(t *testing.T, file string, tests ...string) {
+	t.Helper()
+	args := []string{file}
+	if len(tests) > 0 {
+		names := make([]string, len(tests))
+		for i, name := range tests {
+			names[i] = regexp.QuoteMeta(name)
+		}
+		args = []string{"--run", "^(" + strings.Join(names, "|") + ")$", file}
+	}
+	out, status := pclTest(t, args...)
 	t.Logf("%s\n%s", filepath.Base(file), out)
 	t.Log(howFarOff(out))
+	ran := regexp.MustCompile(`(?m)^(\d+) tests: `).FindStringSubmatch(out)
 	switch skipped := regexp.MustCompile(`(?m)^skip  .*`).FindString(out); {
 	case status != 0:
 		t.Fatalf("exit status %d", status)
 	case skipped != "":
 		require.Skip(t, skipped)
+	case len(tests) > 0 && (ran == nil || ran[1] != fmt.Sprint(len(tests))):
+		t.Fatalf("%d tests were to run", len(tests))
 	}
 }
 
