@@ -209,6 +209,7 @@ func TestTextBounds(t *testing.T) {
 
 // TestArgumentsUnderFilter: where a filter could end the program for a system call, probes make none.
 func TestArgumentsUnderFilter(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/seccomp.c"))
 	d := attachWith(t, argMetrics([]argCount{{"poll", "m += $arg[1]", ""}, {"_start", `if ($arg[0] == "x") m++`, ""}}), p.PID)
 	var s sums
@@ -270,6 +271,7 @@ func TestLateFilter(t *testing.T) {
 
 // TestMovedArguments: a copy that the compiler has made of a function has other arguments than the source; its name says so where no DWARF does.
 func TestMovedArguments(t *testing.T) {
+	t.Parallel()
 	for _, flag := range []string{"-g", "-g0"} {
 		p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/tails.c", "-O2", flag))
 		d := attachWith(t, resultMetrics([]resultCount{{"moved", "m += $arg[1]", ""}, {"moved", "m += (int)$arg[0]", ""}, {"moved", "m += $return", ""}}), p.PID)

@@ -113,6 +113,7 @@ func TestStacksThroughCalls(t *testing.T) {
 
 // TestCallsAreRefused: what cannot be called is said when it is asked for, with the place in the text.
 func TestCallsAreRefused(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/called.c"), "1", "10")
 	d := attachWith(t, callMetrics, p.PID)
 	for metric, want := range map[string]string{"unknown_call": "no function", "jump_call": "cannot be called", "resolved_call": "cannot be called"} {

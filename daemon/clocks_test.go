@@ -89,6 +89,7 @@ func TestRowsForFilters(t *testing.T) {
 
 // TestLateFilterTimes: where a program puts itself under a filter, what was timed by asking the kernel is timed by rows from then on.
 func TestLateFilterTimes(t *testing.T) {
+	t.Parallel()
 	if err := threadstats.Missing(); err != nil {
 		require.Skip(t, err.Error())
 	}

@@ -40,6 +40,7 @@ func (d *Daemon) patchedWide() (wideOnes, all int) {
 
 // TestHandlersThatCannotBeTold: where it is not known what a program's signal handlers do, it is taken for one that schedules its own contexts.
 func TestHandlersThatCannotBeTold(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/odd/preempt.c"), "never")
 	d := attachTo(t, p.PID)
 	_, end := debugged(t, p.PID)

@@ -35,6 +35,7 @@ func sayRoom(t *testing.T, err error) {
 // TestNoRoomAnywhere: where no trampoline can be placed near the code of a program, or of its libraries, nothing is attached at
 // all, nothing is left behind, and the error says how much memory was within reach.
 func TestNoRoomAnywhere(t *testing.T) {
+	t.Parallel()
 	for _, where := range []string{"program", "libraries"} {
 		for _, b := range []build{builds[0], builds[1], builds[2]} {
 			if where == "libraries" && b.name == "static" {
@@ -60,6 +61,7 @@ func TestNoRoomAnywhere(t *testing.T) {
 
 // TestNoRoomNearALibrary: a library that comes later, without room around it, is refused as a whole; everything else is measured.
 func TestNoRoomNearALibrary(t *testing.T) {
+	t.Parallel()
 	plugin := testprog.Build(t, "daemon/testdata/bigplugin.c", "-shared", "-fPIC")
 	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/far.c"), plugin)
 	d := attachTo(t, p.PID)

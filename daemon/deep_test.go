@@ -40,6 +40,7 @@ func goDeep(t *testing.T, p *testprog.Prog, how string) {
 
 // TestDetachFromADeepStack: a program that stays for ever where its main stack was never deeper is left.
 func TestDetachFromADeepStack(t *testing.T) {
+	t.Parallel()
 	want := undisturbed(t, testprog.Build(t, "daemon/testdata/deep.c", "-Wl,-z,now"))
 	p, d := deepTarget(t)
 	goDeep(t, p, "deep")
@@ -52,6 +53,7 @@ func TestDetachFromADeepStack(t *testing.T) {
 
 // TestRestoreOfADeepStack: what a killed culprit has left in such a program goes while it stays there.
 func TestRestoreOfADeepStack(t *testing.T) {
+	t.Parallel()
 	require.Root(t)
 	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/deep.c", "-Wl,-z,now"))
 	run(t, "batch.settle:kill-self", "victim", strconv.Itoa(p.PID), "once")
@@ -65,6 +67,7 @@ func TestRestoreOfADeepStack(t *testing.T) {
 
 // TestDetachFromAStackAtItsLimit: a program that has no room for a call most of the time is left when it has some.
 func TestDetachFromAStackAtItsLimit(t *testing.T) {
+	t.Parallel()
 	p, d := deepTarget(t)
 	goDeep(t, p, "swing")
 	detachClean(t, d, p.PID)

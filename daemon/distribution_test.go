@@ -166,6 +166,7 @@ func sumsAgree(t *testing.T, s *spreads, d *grid.Distribution, with, without gri
 // TestDistributionsRunOut: there is room for a number of distributions; the next is refused with what to do, other pairs are not,
 // and room is given back.
 func TestDistributionsRunOut(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/latency.cc"))
 	text, most := latencyMetrics, segment.MaxDistributions(int32(trampoline.DefaultGeometry(1).BlockSize))
 	for i := range most + 1 {
@@ -207,6 +208,7 @@ func TestDistributionsRunOut(t *testing.T) {
 // TestDistributionLeavesOutWhatBeganBefore: an activation that was under way when its pair was enabled is no value when it ends,
 // while others that begin later are.
 func TestDistributionLeavesOutWhatBeganBefore(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/eventloop.c"))
 	d := attachWith(t, timing("loop_time", "wall", "event_loop", "")+timing("handle_time", "wall", "handle_event", ""), p.PID)
 	var s spreads

@@ -112,6 +112,7 @@ func storm(t *testing.T, d *Daemon, p *testprog.Prog) (times int) {
 
 // TestLoadedFarAway: a library that is out of the reach of all trampoline memory gets some of its own.
 func TestLoadedFarAway(t *testing.T) {
+	t.Parallel()
 	plugin := testprog.Build(t, "daemon/testdata/bigplugin.c", "-shared", "-fPIC")
 	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/far.c"), plugin)
 	d := attachTo(t, p.PID)
@@ -184,6 +185,7 @@ func TestMappedTwice(t *testing.T) {
 
 // TestMappedPartly: of a file that is mapped a second time in part only those functions are there twice that are mapped.
 func TestMappedPartly(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/partly.c"), "1000")
 	d := attachTo(t, p.PID)
 	var s sums

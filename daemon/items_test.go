@@ -197,6 +197,7 @@ func enableTogether(t *testing.T, d *Daemon, sink grid.Sink, keys ...grid.PairKe
 
 // TestItemGrows: a library that is loaded later belongs to the item from then on, and what was counted before goes on being counted, once.
 func TestItemGrows(t *testing.T) {
+	t.Parallel()
 	plugin := testprog.Build(t, "testdata/targets/plugin.c", "-shared", "-fPIC")
 	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/late.c"), plugin, filepath.Join(t.TempDir(), "out"))
 	d := attachWith(t, `hierarchy Part { item "all" is { "/Code/late.c/step", "/Code/plugin.c/plugin_work" }; }`, p.PID)
@@ -229,6 +230,7 @@ func TestItemGrows(t *testing.T) {
 // TestItemOfFilesGrows: a file that is seen later belongs to the item from then on; the code for it goes to functions that have some
 // already.
 func TestItemOfFilesGrows(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "out")
 	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/late.c"), "none", file)
 	d := attachWith(t, fmt.Sprintf(`hierarchy Store { item "own" is { "/IO/File/%s", "/IO/File/%s.other" }; }`, file, file), p.PID)
@@ -264,6 +266,7 @@ func TestItemOfFilesGrows(t *testing.T) {
 
 // TestItemGrowsInAnotherProcess: a process that gets what the item stands for later than another is counted from then on.
 func TestItemGrowsInAnotherProcess(t *testing.T) {
+	t.Parallel()
 	plugin := testprog.Build(t, "testdata/targets/plugin.c", "-shared", "-fPIC")
 	bin := testprog.Build(t, "daemon/testdata/late.c")
 	one, two := testprog.StartTarget(t, bin, plugin, "unused"), testprog.StartTarget(t, bin, plugin, "unused")

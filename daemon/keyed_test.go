@@ -49,6 +49,7 @@ func TestKeysThatCannotBe(t *testing.T) {
 // TestKeysComeAndGo: pairs that choose a key share one that serves them, which begins with the first of them and ends with the last;
 // each counts from when it was enabled, and asking the price of one more says that it is for nothing.
 func TestKeysComeAndGo(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/stripes.c"), "100", "2")
 	d := attachWith(t, byStripe, p.PID)
 	at := func(n string) grid.PairKey { return key(t, "by_stripe", "/SyncObject/Mutex/table.stripes["+n+"].lock") }

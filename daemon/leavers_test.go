@@ -26,6 +26,7 @@ metric workTimes { name "work_times"; units s; unitsType unnormalized; aggregate
 // with it. So the values of the threads add up to that of the program; times differ by what a thread waits for a processor between the probes of two
 // pairs.
 func TestThreadsThatEnd(t *testing.T) {
+	t.Parallel()
 	for _, whole := range []bool{false, true} {
 		t.Run(fmt.Sprintf("whole=%v", whole), func(t *testing.T) {
 			var args []string

@@ -15,6 +15,7 @@ import (
 
 // TestLedgerHasNoRoom asks for more probes than can be noted: none is written, and a smaller batch works.
 func TestLedgerHasNoRoom(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/calls.c"), "1000", "1")
 	d := attachTo(t, p.PID)
 	var s sums

@@ -22,6 +22,7 @@ func callMetric(metric, function string) string {
 // TestNamesMean: a name without parameters means all overloads, scopes may be left out where one function only is meant, globs match, a
 // copy that the compiler has made is its function, and a name in two libraries means both, or that of the module that is named.
 func TestNamesMean(t *testing.T) {
+	t.Parallel()
 	bin := testprog.Build(t, "daemon/testdata/meant.cc", "-ldl")
 	libs := []string{testprog.Build(t, "daemon/testdata/parse.c", "-shared", "-fPIC"), testprog.Build(t, "daemon/testdata/parseother.c", "-shared", "-fPIC")}
 	args := append([]string{"1000"}, libs...)
@@ -143,6 +144,7 @@ metric callsOfLeaf { name "callsOfLeaf"; units x; unitsType unnormalized; aggreg
 
 // TestRust: methods are found by their type, by their trait and with the hash of the linker's name, and their results have their types.
 func TestRust(t *testing.T) {
+	t.Parallel()
 	bin := testprog.Build(t, "daemon/testdata/jobs.rs")
 	p := testprog.StartTarget(t, bin)
 	hashed := ""

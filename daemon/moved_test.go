@@ -96,6 +96,7 @@ func TestVerifySeesMovedCode(t *testing.T) {
 // TestHookedCode: a program that hooks its own function while it is probed takes our jump into a trampoline of its own. That leads into
 // ours, which therefore stay, and it is said; when it is gone everything goes.
 func TestHookedCode(t *testing.T) {
+	t.Parallel()
 	p := movedTarget(t)
 	d := attachTo(t, p.PID)
 	countMoved(t, d, "leaf")

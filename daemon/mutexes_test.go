@@ -172,6 +172,7 @@ func TestFewLocksAreExact(t *testing.T) {
 // TestOverwrittenTables: whatever a target writes into its tables, nobody panics, memory is bounded, and what is told is no less than
 // nothing.
 func TestOverwrittenTables(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/stripes.c"), "100", "3")
 	d := attachTo(t, p.PID)
 	var s sums

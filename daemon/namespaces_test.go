@@ -54,6 +54,7 @@ func isMeasured(t *testing.T, p *testprog.Prog) {
 
 // TestDecoyInAnotherNamespace measures a program in mount and pid namespaces of its own: at its path lies another program here.
 func TestDecoyInAnotherNamespace(t *testing.T) {
+	t.Parallel()
 	require.Root(t)
 	require.Tool(t, "mount")
 	dir := t.TempDir()
@@ -79,6 +80,7 @@ func TestDecoyInAnotherNamespace(t *testing.T) {
 
 // TestReplacedWhileMeasured: another program takes the place of the file of one that is measured already.
 func TestReplacedWhileMeasured(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := copyFile(t, testprog.Build(t, "testdata/targets/selfcheck.c"), filepath.Join(dir, "program"), 0o755)
 	decoy := copyFile(t, testprog.Build(t, "testdata/targets/cpu.c"), filepath.Join(dir, "other"), 0o755)

@@ -59,6 +59,7 @@ func TestAnotherLibraryAtTheSameAddress(t *testing.T) {
 // TestCompiledAtRunTime measures a program that writes code, runs it and throws it away: what it calls is counted exactly, with
 // frames on the stacks that nobody can unwind, while probes come and go.
 func TestCompiledAtRunTime(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/jit.c"))
 	d := attachTo(t, p.PID)
 	var s sums

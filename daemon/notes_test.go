@@ -12,6 +12,7 @@ import (
 
 // TestInlinedToo: of a function that has code of its own and is inlined besides it is said in how many places; without DWARF nothing is known.
 func TestInlinedToo(t *testing.T) {
+	t.Parallel()
 	for _, flag := range []string{"-g", "-g0"} {
 		p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/inlinedtoo.c", "-O2", flag))
 		d := attachWith(t, callMetric("twos", "twice")+callMetric("mixes", "both")+callMetric("nevers", "never"), p.PID)
@@ -37,6 +38,7 @@ func TestInlinedToo(t *testing.T) {
 
 // TestUntyped: what is added or compared without a type that anybody says comes with a word; with DWARF or a cast it does not.
 func TestUntyped(t *testing.T) {
+	t.Parallel()
 	counts := []resultCount{{"gives_int", "m += $return", ""}, {"gives_int", "m += (int)$return", ""}, {"takes", "m += $arg[0]", ""},
 		{"takes", "if ($arg[0] == 7) m++", ""}, {"takes", "if ((int)$arg[0] == 7) m++", ""}}
 	const argument = "the type of $arg[0] of takes is not known: "
@@ -59,6 +61,7 @@ func TestUntyped(t *testing.T) {
 // TestCountersOfRecursion: a counter that keeps something from a function's entry for its return is overwritten by an inner call, and that is said.
 // So is code at the return of a function that never returns.
 func TestCountersOfRecursion(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "daemon/testdata/recursion.c", "-O1"))
 	text := ""
 	for _, f := range []string{"climbs", "once", "leaves"} {

@@ -55,6 +55,7 @@ func nobodysCulprit(t *testing.T, self string, pid int) (said string, status int
 // TestPrivileges: a user measures what the kernel lets them trace and nothing else: neither a program of root's nor one that has
 // become root by its file's mode. Root measures the latter as well.
 func TestPrivileges(t *testing.T) {
+	t.Parallel()
 	require.Root(t)
 	dir := publicDir(t)
 	bin := testprog.Build(t, "testdata/targets/selfcheck.c")

@@ -56,6 +56,7 @@ func lookups(stats map[string]int, name string) (n int) {
 // TestCommandsOfRedis counts commands of redis-server by their names, where it looks them up, as exactly as it does itself. Debian's
 // has no DWARF: what is compared with a text is taken for a pointer to characters.
 func TestCommandsOfRedis(t *testing.T) {
+	t.Parallel()
 	n := 10_000
 	if *long {
 		n = 1_000_000

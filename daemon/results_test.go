@@ -77,6 +77,7 @@ func countResults(t *testing.T, bin string, counts []resultCount, more string) {
 // TestTypedResults: what functions return, and what they take by number, has the size and the sign that DWARF says, in lists of functions
 // of several types as well.
 func TestTypedResults(t *testing.T) {
+	t.Parallel()
 	counts := append([]resultCount{
 		{"takes", "if ($arg[0] < 0) m++", "taken"},
 		{"takes", "if ($arg[1] < 0) m++", "letters"},

@@ -12,6 +12,7 @@ import (
 // TestSequencesThatAreMadeLate: a sequence that no file tells of, and that nobody was in when its function was patched, gets its code back
 // once a stop shows it; nobody patches it again.
 func TestSequencesThatAreMadeLate(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/odd/madeseq.c", "-pthread"), "late")
 	d := attachTo(t, p.PID)
 	var s sums

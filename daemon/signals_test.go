@@ -19,6 +19,7 @@ import (
 // TestSignals puts probes at every function of a program under storms of signals, handlers among them, and takes them out: each
 // signal comes once, and no call is interrupted that would not have been.
 func TestSignals(t *testing.T) {
+	t.Parallel()
 	for _, b := range []build{builds[0], builds[2]} {
 		t.Run(b.name, func(t *testing.T) {
 			bin := testprog.Build(t, "daemon/testdata/signals.c", b.flags...)

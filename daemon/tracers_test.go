@@ -48,6 +48,7 @@ func startStrace(t *testing.T, pid int) (end func()) {
 // signals are sent meanwhile: strace that lets a thread go just as it stops for a signal takes the signal with it (1 of 200,000
 // signals in 250 runs under strace alone).
 func TestBesideStrace(t *testing.T) {
+	t.Parallel()
 	bin := testprog.Build(t, "testdata/targets/selfcheck.c")
 	threads, signals := "3", "0"
 	want := undisturbed(t, bin, threads, signals)
@@ -163,6 +164,7 @@ func fileOffset(t *testing.T, bin, function string) uint64 {
 
 // TestBesideUprobes: a function with a uprobe of somebody else's is refused, all others are measured, and both go on side by side.
 func TestBesideUprobes(t *testing.T) {
+	t.Parallel()
 	require.Root(t)
 	bin := testprog.Build(t, "testdata/targets/selfcheck.c")
 	want := undisturbed(t, bin)
