@@ -121,6 +121,7 @@ func undisturbedDone(t *testing.T, bin string, args ...string) string {
 // TestDanglingPointers reads behind pointers to nothing, to the end of memory, to addresses that are none, and to a page that is
 // unmapped and mapped again all the while: what cannot be read counts 0 and is equal to no text, and the target never notices.
 func TestDanglingPointers(t *testing.T) {
+	t.Parallel()
 	rounds := 20_000
 	if *long {
 		rounds = 2_000_000

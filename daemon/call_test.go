@@ -74,6 +74,7 @@ func TestProbesCallFunctions(t *testing.T) {
 
 // TestCallsThatLeave: a function that a probe calls and that leaves by longjmp does not end the calls of its thread.
 func TestCallsThatLeave(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/called.c"), "2", "3000")
 	d := attachWith(t, callMetrics, p.PID)
 	k := key(t, "escapes", "/")

@@ -100,6 +100,7 @@ func TestScheduledContexts(t *testing.T) {
 // TestNoContexts: neither a handler on a stack of its own nor a function that could leave for another context makes a program one that
 // schedules contexts.
 func TestNoContexts(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/odd/altstack.c"))
 	d := attachTo(t, p.PID)
 	var s sums
@@ -125,6 +126,7 @@ func TestNoContexts(t *testing.T) {
 
 // TestCoroutines: contexts that leave where they say so are no reason for narrow jumps.
 func TestCoroutines(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/odd/coroutines.c"))
 	d := attachTo(t, p.PID)
 	var s sums

@@ -45,6 +45,7 @@ func pagesOfTarget(d *Daemon, n int) (keys []grid.PairKey) {
 // TestBatchIsPaidFor: what a batch would copy of the text is held against what the target's control group has left. One that does not fit
 // is refused before anything is written, and one that does is made.
 func TestBatchIsPaidFor(t *testing.T) {
+	t.Parallel()
 	bin := testprog.Build(t, "testdata/odd/manypages.c")
 	p := testprog.StartTarget(t, bin)
 	inMemoryGroup(t, p.PID, 4<<20)

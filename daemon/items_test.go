@@ -22,6 +22,7 @@ func itemKey(metric, hierarchy, item string) grid.PairKey {
 // TestItemCounts: an item of functions, some of which call each other and one of which is not there, counts what the program
 // counts; nothing of it being there is an error.
 func TestItemCounts(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/calls.c"), "300000", "3")
 	d := attachWith(t, `hierarchy Part {
 		item "tails" is { "/Code/calls.c/tail_first", "/Code/calls.c/tail_second", "/Code/calls.c/tail_last", "/Code/gone.c" };

@@ -14,6 +14,7 @@ import (
 // TestLingering: what is switched off stays in the text for a moment, goes with what takes its place at a site without a stop of its own,
 // and goes by itself otherwise; nothing of it counts meanwhile.
 func TestLingering(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/loops.c", "-O1"), "30000", "3")
 	d := attachTo(t, p.PID)
 	calls := key(t, "procedure_calls", "/Code/loops.c/deep")
@@ -49,6 +50,7 @@ func TestLingering(t *testing.T) {
 
 // TestLingeringCells: the cells of what lingers are not given to others, so that what is enabled next begins at nothing, again and again.
 func TestLingeringCells(t *testing.T) {
+	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/loops.c", "-O1"), "30000", "3")
 	d := attachTo(t, p.PID)
 	var s sums
