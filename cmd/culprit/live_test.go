@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/patch"
 	"culprit/daemon/plans"
 	"culprit/daemon/segment"
 	"culprit/internal/require"
@@ -237,14 +238,32 @@ func TestTargetKilledInTheMiddle(t *testing.T) {
 	c.has(&c.out, "it ended")
 }
 
+// awaitAllPatched waits until code is changed, and no more of it for half a second.
+func (c *tool) awaitAllPatched(pid int) {
+	c.t.Helper()
+	c.awaitPatched(pid)
+	changed, since := 0, time.Now()
+	for deadline := time.Now().Add(patienceOfTests); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		r, err := patch.Verify(pid)
+		switch {
+		case err != nil:
+			c.t.Fatal(err)
+		case r.DifferingBytes != changed:
+			changed, since = r.DifferingBytes, time.Now()
+		case time.Since(since) > 500*time.Millisecond:
+			return
+		}
+	}
+	c.t.Fatalf("more and more code is changed: %d bytes\n%s", changed, c.story())
+}
+
 // TestTargetKilledWhileProbesAreRemoved: it has ended before the session, though the session was over for another reason first.
 func TestTargetKilledWhileProbesAreRemoved(t *testing.T) {
 	t.Parallel()
 	require.Root(t)
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/odd/manypages.c"))
 	c := culprit(t, "attach", "--no-tui", "--no-search", "--watch", "procedure_calls@/Code/manypages.c/*", "--json", "@REPORT", fmt.Sprint(p.PID))
-	c.awaitProbes(p.PID)
-	time.Sleep(2 * time.Second)
+	c.awaitAllPatched(p.PID)
 	if err := c.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
@@ -299,8 +318,7 @@ func TestWatchCountsExactly(t *testing.T) {
 	p := startTarget(t, "calls.c", "100000", "2")
 	c := culprit(t, "attach", "--no-search", "--json", "@REPORT", "--watch", "procedure_calls@/Code/calls.c/work",
 		"--watch", fmt.Sprintf("procedure_calls@/Code/calls.c/tail_first,/Process/%d", p.PID), fmt.Sprint(p.PID))
-	c.awaitProbes(p.PID)
-	time.Sleep(time.Second) // both are enabled in one batch, right after the ledger appears
+	c.awaitAllPatched(p.PID) // both are enabled in one batch
 	p.Say(t, "go")
 	p.Expect(t, "DONE", 30*time.Second)
 	c.cmd.Process.Signal(os.Interrupt)

@@ -51,7 +51,7 @@ func TestRunBesideAnother(t *testing.T) {
 	}
 	for _, backend := range []string{"auto", "probe"} {
 		for range rounds {
-			script := fmt.Sprintf("sleep 1; %s=1 %s run --no-tui --for 1s --backend %s -- sh -c 'sleep 3; echo RAN'; echo inner=$?; sleep 4", beCulprit, self, backend)
+			script := fmt.Sprintf("sleep 1; %s=1 %s run --no-tui --for 1s --backend %s -- sh -c 'sleep 5; echo RAN'; echo inner=$?; sleep 4", beCulprit, self, backend)
 			sh := exec.Command("/bin/sh", "-c", script)
 			var out strings.Builder
 			sh.Stdout, sh.Stderr = &out, &out
