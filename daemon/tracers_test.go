@@ -65,9 +65,11 @@ func TestBesideStrace(t *testing.T) {
 			t.Errorf("beside strace: %v", r[0].Err)
 		}
 		before := s.of(counter)
-		time.Sleep(450 * time.Millisecond)
-		if s.of(counter) <= before {
-			t.Error("beside strace nothing is counted")
+		for deadline := time.Now().Add(5 * time.Second); s.of(counter) <= before; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Error("beside strace nothing is counted")
+				break
+			}
 		}
 		d.Settle()
 		p.MustBeat(t, 5*time.Second)
