@@ -18,6 +18,7 @@ import (
 // TestManual runs what the consoles of the tutorial and the reference of PCL show, with the files that it shows, and compares what is printed. "..." in the
 // manual stands for any text in a line; a line of it for any lines.
 func TestManual(t *testing.T) {
+	t.Parallel()
 	require.Root(t)
 	require.Tool(t, "gcc")
 	var text []byte
