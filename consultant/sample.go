@@ -122,7 +122,9 @@ func (s *Search) judgeShare(j *sampleJob, now float64) {
 		n.first = now
 	}
 	n.run.Add(now, n.est.Margin > 0)
-	s.settle(n, c.Holds, now)
+	if s.settle(n, c.Holds, now); n.reason != "" {
+		return // as before
+	}
 	why := "measuring it would take"
 	if n.starved {
 		why = "others use the budget and it would take"
