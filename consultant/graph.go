@@ -243,9 +243,11 @@ func (n *node) above(m *node) bool {
 	return found
 }
 
+func up(n *node) []*node { return n.parents }
+
 // climb visits a node and its ancestors, each once, until visit returns false for a way up.
 func (n *node) climb(visit func(*node) bool) {
-	links.Walk(n, visit, func(m *node) []*node { return m.parents })
+	links.Walk(n, visit, up)
 }
 
 // descend visits a node and its descendants, each once, until visit returns false for a way down.

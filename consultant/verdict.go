@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"culprit/consultant/explain"
+	"culprit/consultant/links"
 	"culprit/consultant/victims"
 	"culprit/grid"
 )
@@ -79,7 +80,7 @@ func (s *Search) deepest() []*node {
 		if above[n.hyp] == nil {
 			above[n.hyp] = map[*node]bool{}
 		}
-		n.markAbove(above[n.hyp])
+		links.Mark(n, above[n.hyp], up)
 	}
 	var list []*node
 	for _, n := range s.graph.holding {
@@ -88,16 +89,6 @@ func (s *Search) deepest() []*node {
 		}
 	}
 	return list
-}
-
-// markAbove marks the ancestors of a node that are not marked yet: those of a marked one are.
-func (n *node) markAbove(marked map[*node]bool) {
-	for _, p := range n.parents {
-		if !marked[p] {
-			marked[p] = true
-			p.markAbove(marked)
-		}
-	}
 }
 
 // wholeShare is how much of a node's value one thread must have for the thread to be worth naming.

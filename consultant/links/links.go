@@ -45,6 +45,35 @@ func Walk[T comparable](from T, visit func(T) bool, next func(T) []T) {
 	}
 }
 
+// Mark marks what next leads to from a thing, near and far, except from what is marked already: all that it leads to is.
+func Mark[T comparable](from T, marked map[T]bool, next func(T) []T) {
+	for _, p := range next(from) {
+		if !marked[p] {
+			marked[p] = true
+			Mark(p, marked, next)
+		}
+	}
+}
+
+// Nearest is the first thing of a kind that next leads to in the fewest steps; ok is false if there is none.
+func Nearest[T comparable](from T, is func(T) bool, next func(T) []T) (nearest T, ok bool) {
+	seen := map[T]bool{}
+	for level := next(from); len(level) > 0; {
+		var beyond []T
+		for _, p := range level {
+			if is(p) {
+				return p, true
+			}
+			if !seen[p] {
+				seen[p] = true
+				beyond = append(beyond, next(p)...)
+			}
+		}
+		level = beyond
+	}
+	return nearest, false
+}
+
 // Parents finds the parent of each hypothesis by its name: the index of it, -1 for the root, which is called top or "". It fails for two of
 // one name, an unknown parent, and a circle.
 func Parents(names, parents []string, top string) ([]int, error) {

@@ -30,6 +30,30 @@ func TestWalk(t *testing.T) {
 	}
 }
 
+// TestMark: what is marked already is not gone through again.
+func TestMark(t *testing.T) {
+	next := map[int][]int{1: {2, 3}, 2: {4}, 3: {5}, 5: {1}}
+	marked := map[int]bool{3: true}
+	Mark(1, marked, func(n int) []int { return next[n] })
+	if !marked[2] || !marked[4] || marked[1] || marked[5] {
+		t.Errorf("marked %v", marked)
+	}
+}
+
+// TestNearest: of several of a kind the one in the fewest steps is it, and never the thing itself.
+func TestNearest(t *testing.T) {
+	next := map[int][]int{1: {2, 3}, 2: {4}, 3: {6}, 4: {8}, 8: {1}}
+	up := func(n int) []int { return next[n] }
+	for over, want := range map[int]int{3: 4, 6: 8, 2: 3} {
+		if got, ok := Nearest(1, func(n int) bool { return n > over }, up); !ok || got != want {
+			t.Errorf("above %d: %d, %t; want %d", over, got, ok, want)
+		}
+	}
+	if got, ok := Nearest(1, func(n int) bool { return n > 8 }, up); ok {
+		t.Errorf("found %d", got)
+	}
+}
+
 func TestParents(t *testing.T) {
 	got, err := Parents([]string{"a", "b", "c"}, []string{"", "a", "top"}, "top")
 	if err != nil || !slices.Equal(got, []int{-1, 0, -1}) {
