@@ -128,7 +128,15 @@ func (s *Search) isNews(e expansion, c *refine.Found) bool {
 		return k.beyond && c.Hot
 	}
 	k := s.graph.index[nodeKey{hyp: e.n.hyp, focus: c.Focus, phase: e.n.phase}]
-	return !(k != nil && k.above(e.n)) && !(e.st.h == grid.Code && e.n.within(c.Focus))
+	if e.st.h == grid.Code && (e.n.within(c.Focus) || k != nil && !e.n.choosesCode() && k.isCalled()) {
+		return false
+	}
+	return k == nil || !k.above(e.n)
+}
+
+// isCalled tells that a function is tested below one that holds. A stack that is not walked to its end looks as if a thread began with it.
+func (n *node) isCalled() bool {
+	return n.state != Never && slices.ContainsFunc(n.parents, func(p *node) bool { return p.hyp == n.hyp && p.state == True && p.choosesCode() })
 }
 
 // mayAdd tells whether a way may add a node, and says once if it may not.

@@ -125,3 +125,39 @@ func TestManyComeAndGo(t *testing.T) {
 		checkCounts(t, r.s.graph)
 	}
 }
+
+// TestRootOfCutStack: a stack that cannot be walked to its end makes a function in the middle of it look like one that the program begins with.
+// The way to the bottleneck goes through the functions that call it all the same, whenever that happens.
+func TestRootOfCutStack(t *testing.T) {
+	for _, from := range []float64{0, 0.5, 10} {
+		m := newModel(
+			activity{stack: []string{"main", "find", "walk", "compare"}, kind: "cpu", rate: always(0.7)},
+			activity{stack: []string{"main", "find", "walk"}, kind: "cpu", rate: always(0.1)},
+			activity{stack: []string{"main", "find"}, kind: "cpu", rate: always(0.1)},
+			activity{stack: []string{"main"}, kind: "cpu", rate: always(0.1)},
+		)
+		m.more = func(f grid.Focus, h grid.Hierarchy) []grid.Focus {
+			if h != grid.Code || f.Depth(h) > 0 || m.t < from {
+				return nil
+			}
+			return []grid.Focus{code(f, "main"), code(f, "walk"), code(f, "compare")}
+		}
+		r := newRig(t, m)
+		r.run(30)
+		on := map[string]bool{}
+		for _, id := range r.only().Chain {
+			if e := r.s.Nodes()[id-1].Focus.Elements(grid.Code); len(e) == 2 {
+				on[e[1]] = true
+			}
+		}
+		for _, f := range []string{"main", "find", "walk", "compare"} {
+			if !on[f] {
+				t.Errorf("cut from %g s on: %s is not on the way: %v", from, f, on)
+			}
+		}
+		if n := r.node(cpuBound, code(grid.Whole(), "walk")); from == 10 && len(n.Parents) != 1 {
+			t.Errorf("walk, which is tested below find, became a child of the whole program as well: %v", n.Parents)
+		}
+		checkCounts(t, r.s.graph)
+	}
+}

@@ -128,8 +128,8 @@ func (n *node) isBelow(such func(*node) bool) (below bool) {
 	return below
 }
 
-// chain is the way from the root to the node: over true parents where there are some, of several over the one with the
-// largest value.
+// chain is the way from the root to the node: over true parents where there are some, of several over one that is below
+// another, else over the one with the largest value.
 func (n *node) chain() []int {
 	var ids []int
 	for m := n; m != nil; m = m.bestParent() {
@@ -149,6 +149,8 @@ func (n *node) bestParent() *node {
 			return p.state == True
 		case (p.hyp == n.hyp) != (best.hyp == n.hyp):
 			return p.hyp == n.hyp
+		case best.above(p) || p.above(best): // what is above has the larger value always, and says less
+			return best.above(p)
 		}
 		return p.hyp == best.hyp && p.est.Value > best.est.Value
 	}
