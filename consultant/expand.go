@@ -14,6 +14,7 @@ type expansion struct {
 	n                *node
 	st               step
 	value, threshold float64
+	looked, last     float64         // s; when the way was looked at again, and before that; 0 if it was not
 	callers          []*refine.Found // of a step through: the false children
 }
 

@@ -50,6 +50,7 @@ type place struct {
 	parents  []*node
 	children []*node
 	axis     string
+	appeared float64        // s; it was not there before, 0 if that is not known
 	via      grid.Hierarchy // of a "where" node: the hierarchy along which it was first reached
 	wide     []grid.Focus   // the foci that cover its own, as foci.Widenings has them
 	pairs    []grid.PairKey // what its test reads, in the order of the metrics

@@ -84,6 +84,9 @@ func (s *Search) growOne(e expansion, c *refine.Found, parents []*node, tested *
 		return k
 	}
 	k.via, k.weight, k.hot, k.cool = e.st.h, c.Weight, c.Hot, c.Unlikely
+	if k.appeared = max(e.last, e.n.appeared); c.Hot {
+		k.appeared = max(e.looked, e.n.appeared)
+	}
 	s.admit(k, c, tested)
 	return k
 }

@@ -67,8 +67,8 @@ func (s *Search) dueLooks(now float64) (due []expansion) {
 		most = later.Few
 	}
 	due = due[:min(most, len(due))]
-	for _, e := range due {
-		e.n.looks[e.st].At = now
+	for i, e := range due {
+		due[i].looked, due[i].last = e.n.looks[e.st].Walk(now)
 	}
 	return due
 }

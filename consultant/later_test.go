@@ -30,6 +30,11 @@ func TestLockAppearsLater(t *testing.T) {
 		b := r.s.Bottlenecks()
 		return len(b) == 1 && b[0].Object == "new"
 	})
+	for _, n := range r.s.Nodes() {
+		if e := n.Focus.Elements(grid.SyncObject); len(e) == 2 && e[1] == "new" && n.State == True && (n.Since < 15 || n.Since > 30) {
+			t.Errorf("%s at %s is said to hold since %g s, the lock was first waited for at 20 s", n.Hypothesis, n.Focus, n.Since)
+		}
+	}
 }
 
 // TestCalleeAppearsLater: so is a function that is called through a pointer, or was loaded later.

@@ -18,9 +18,18 @@ const (
 
 // A Way is what is kept of one way of one node.
 type Way struct {
-	At    float64 // s; when it was walked last
-	Added int     // nodes it has added later
-	once  map[grid.Focus]bool
+	At           float64 // s; when it was walked last
+	Added        int     // nodes it has added later
+	looked, last float64 // s; when it was looked at again, and before that
+	once         map[grid.Focus]bool
+}
+
+// Walk notes that the way is looked at again now. What is found at once has appeared since looked, what needs a second look since last: the times of
+// the two looks before, in s. They are 0 where there was none: when a way is walked first, what is there may not be known yet.
+func (w *Way) Walk(now float64) (looked, last float64) {
+	looked, last = w.looked, w.last
+	w.At, w.looked, w.last = now, now, w.looked
+	return looked, last
 }
 
 // Overdue is how long ago the way was walked, in units of the time from one look to the next; it is due from 1 on.

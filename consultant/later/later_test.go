@@ -37,3 +37,13 @@ func TestOverdue(t *testing.T) {
 		}
 	}
 }
+
+// TestWalk: what is found later has appeared since the look before, or since the one before that, if there were any.
+func TestWalk(t *testing.T) {
+	w := &Way{At: 3}
+	for _, c := range [][3]float64{{5, 0, 0}, {6, 5, 0}, {9, 6, 5}} {
+		if looked, last := w.Walk(c[0]); looked != c[1] || last != c[2] || w.At != c[0] {
+			t.Errorf("at %g: %g and %g, want %g and %g", c[0], looked, last, c[1], c[2])
+		}
+	}
+}
