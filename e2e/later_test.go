@@ -29,7 +29,9 @@ func TestAppearsLater(t *testing.T) {
 	p.Say(t, "begin")
 	p.Expect(t, "BEGUN", 10*time.Second)
 	s.await(t, late, foundWithin)
-	time.Sleep(time.Second) // until the answers are one moment's
+	for since := time.Now(); !strings.Contains(s.errOut.String(), "/early_lock became false") && time.Since(since) < longest; {
+		time.Sleep(50 * time.Millisecond)
+	}
 	s.interrupt()
 	s.want(statusBottleneck)
 	r := s.read()
