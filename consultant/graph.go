@@ -8,6 +8,8 @@ import (
 	"culprit/consultant/experiments"
 	"culprit/consultant/foci"
 	"culprit/consultant/history"
+	"culprit/consultant/later"
+	"culprit/consultant/links"
 	"culprit/grid"
 )
 
@@ -48,7 +50,9 @@ type place struct {
 	parents  []*node
 	children []*node
 	axis     string
+	appeared float64        // s; it was not there before, 0 if that is not known
 	via      grid.Hierarchy // of a "where" node: the hierarchy along which it was first reached
+	wide     []grid.Focus   // the foci that cover its own, as foci.Widenings has them
 	pairs    []grid.PairKey // what its test reads, in the order of the metrics
 }
 
@@ -58,6 +62,7 @@ type priority struct {
 	byHand bool    // asked for by the user: comes first, and is not skipped
 	hot    bool    // stack samples say that it will hold (Deep Start)
 	cool   bool    // stack samples say that it will not hold: it is tested when there is CPU time to spare
+	beyond bool    // left out since others are on more stacks: tested only if stack samples promise that it holds
 	weight float64 // share of stack samples when it was reached
 }
 
@@ -104,9 +109,11 @@ type answer struct {
 
 // The ways of a node are its refinements.
 type ways struct {
-	plan  []step           // that are left, in order
-	asked []step           // to be walked at once
-	kids  map[step][]*node // what each way led to
+	plan    []step              // that are left, in order
+	asked   []step              // to be walked at once
+	kids    map[step][]*node    // what each way led to
+	looks   map[step]*later.Way // of the ways that are walked again
+	crowded bool                // it was said that nothing more is added
 }
 
 // A graph is the search history graph, with what is counted of it: who is watched, how many watched nodes need a pair, and
@@ -117,6 +124,8 @@ type graph struct {
 	groups   map[groupKey]*group
 	watching []*node // by id
 	users    map[grid.PairKey]int
+	holding  []*node             // by id: that are true
+	asking   []*node             // by id: that have ways to be walked at once; some may have none left
 	within   map[nodeKey][]*node // by id: the true nodes of a hypothesis and phase that a focus covers properly
 }
 
@@ -126,8 +135,24 @@ type groupKey struct {
 	phase *phase
 }
 
-// A group holds the nodes of a hypothesis in a phase whose focus selects code, by id.
-type group struct{ ofCode []*node }
+// A group holds the nodes of a hypothesis in a phase whose focus selects code and that are queued or tested, by id.
+type group struct {
+	open []*node
+	busy links.Some[*node] // that is busy
+}
+
+// isBusy tells whether an answer about one of the group can be expected soon.
+func (g *group) isBusy(now float64) bool {
+	return g.busy.Exists(g.open, now, func(n *node) bool { return n.busy(now) })
+}
+
+// move keeps the list right when the state of a node of the group is about to change.
+func (g *group) move(n *node, to State) {
+	if was, is := n.state == Queued || n.state == Testing, to == Queued || to == Testing; was != is {
+		g.open = toggle(g.open, n, is)
+	}
+	g.busy.Changed()
+}
 
 func newGraph() *graph {
 	return &graph{index: map[nodeKey]*node{}, groups: map[groupKey]*group{}, users: map[grid.PairKey]int{}, within: map[nodeKey][]*node{}}
@@ -153,18 +178,23 @@ func (g *graph) create(k nodeKey, axis string) *node {
 		g.groups[gk] = &group{}
 	}
 	n := &node{nodeKey: k, status: untested(), ways: ways{kids: map[step][]*node{}}}
-	n.place = place{id: len(g.nodes) + 1, graph: g, group: g.groups[gk], axis: axis, pairs: k.hyp.pairs(k.focus)}
+	n.place = place{id: len(g.nodes) + 1, graph: g, group: g.groups[gk], axis: axis, wide: foci.Widenings(k.focus), pairs: k.hyp.pairs(k.focus)}
 	g.nodes = append(g.nodes, n)
 	if k.focus.Depth(grid.Code) > 0 {
-		n.group.ofCode = append(n.group.ofCode, n)
+		n.group.open = append(n.group.open, n)
+		n.group.busy.Changed()
 	}
 	g.index[k] = n
 	return n
 }
 
 // note keeps the counts right when a node is about to change.
-func (g *graph) note(n *node, holds, watched bool) {
-	if was := n.state == True; was != holds {
+func (g *graph) note(n *node, to State, watched bool) {
+	if n.focus.Depth(grid.Code) > 0 {
+		n.group.move(n, to)
+	}
+	if was, holds := n.state == True, to == True; was != holds {
+		g.holding = toggle(g.holding, n, holds)
 		for _, f := range foci.Covering(n.focus) {
 			k := nodeKey{hyp: n.hyp, focus: f, phase: n.phase}
 			if g.within[k] = toggle(g.within[k], n, holds); len(g.within[k]) == 0 {
@@ -185,14 +215,10 @@ func (g *graph) note(n *node, holds, watched bool) {
 	}
 }
 
+func (n *node) number() int { return n.id }
+
 // toggle puts a node into a list by id, or takes it out.
-func toggle(list []*node, n *node, in bool) []*node {
-	i, _ := slices.BinarySearchFunc(list, n.id, func(m *node, id int) int { return m.id - id })
-	if in {
-		return slices.Insert(list, i, n)
-	}
-	return slices.Delete(list, i, i+1)
-}
+func toggle(list []*node, n *node, in bool) []*node { return links.Toggle(list, n, (*node).number, in) }
 
 // usedBeside counts the watched nodes other than n that need a pair.
 func (g *graph) usedBeside(k grid.PairKey, n *node) int {
@@ -218,32 +244,16 @@ func (n *node) above(m *node) bool {
 	return found
 }
 
+func up(n *node) []*node { return n.parents }
+
 // climb visits a node and its ancestors, each once, until visit returns false for a way up.
 func (n *node) climb(visit func(*node) bool) {
-	walk(n, visit, func(m *node) []*node { return m.parents })
+	links.Walk(n, visit, up)
 }
 
 // descend visits a node and its descendants, each once, until visit returns false for a way down.
 func (n *node) descend(visit func(*node) bool) {
-	walk(n, visit, func(m *node) []*node { return m.children })
-}
-
-func walk(n *node, visit func(*node) bool, next func(*node) []*node) {
-	seen := map[*node]bool{n: true}
-	stack := []*node{n}
-	for len(stack) > 0 {
-		m := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		if !visit(m) {
-			continue
-		}
-		for _, p := range next(m) {
-			if !seen[p] {
-				seen[p] = true
-				stack = append(stack, p)
-			}
-		}
-	}
+	links.Walk(n, visit, func(m *node) []*node { return m.children })
 }
 
 // isRoot tells whether the node is "top" of its phase.
@@ -266,6 +276,9 @@ func (n *node) ask(steps ...step) {
 		if !slices.Contains(n.asked, st) {
 			n.asked = append(n.asked, st)
 		}
+	}
+	if len(n.asked) > 0 {
+		n.graph.asking = links.Insert(n.graph.asking, n, (*node).number)
 	}
 }
 
@@ -303,12 +316,12 @@ func (n *node) trueKids() []*node {
 }
 
 // export copies the node for readers.
-func (n *node) export() Node {
-	out := Node{
+func (n *node) export(out *Node) {
+	*out = Node{
 		ID: n.id, Axis: n.axis, Hypothesis: n.hyp.name, Focus: n.focus, Phase: n.phase.Phase,
 		State: n.state, Value: n.est.Value, Threshold: n.est.Threshold, Greater: n.hyp.Greater, Share: n.est.Share, Unit: n.hyp.unit(),
 		Confidence: n.confidence, Samples: n.bins, Since: n.sinceAt, Cost: n.cost, Tier: n.measuredBy(), Reason: n.reason,
-		History: n.hist.View(), Pinned: n.pinned, Error: n.est.Error(), Tests: n.tests.All(),
+		History: n.hist.View(), Pinned: n.pinned, Error: n.est.Error(), Tests: n.tests.All(), Parents: make([]int, 0, len(n.parents)),
 	}
 	out.Mean, out.MeanError, out.HasMean = n.hist.Overall()
 	if n.isInDoubt() {
@@ -317,7 +330,6 @@ func (n *node) export() Node {
 	for _, p := range n.parents {
 		out.Parents = append(out.Parents, p.id)
 	}
-	return out
 }
 
 const inDoubt = "it was ruled out, and its value is beyond the threshold now: not for long or not by enough to say"

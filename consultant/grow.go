@@ -6,6 +6,8 @@ import (
 
 	"culprit/consultant/explain"
 	"culprit/consultant/foci"
+	"culprit/consultant/later"
+	"culprit/consultant/refine"
 	"culprit/grid"
 )
 
@@ -29,38 +31,44 @@ func (s *Search) growWhy(n *node) {
 }
 
 // grow adds what an expansion found to the graph.
-func (s *Search) grow(e expansion, list []*refinement) {
-	made := map[*refinement]*node{}
+func (s *Search) grow(e expansion, list []*refine.Found) {
+	made := map[*refine.Found]*node{}
 	for _, c := range e.callers {
-		made[c] = s.graph.index[nodeKey{hyp: e.n.hyp, focus: c.focus, phase: e.n.phase}]
+		made[c] = s.graph.index[nodeKey{hyp: e.n.hyp, focus: c.Focus, phase: e.n.phase}]
 	}
 	kids, tested := []*node{}, 0
 	for _, c := range list {
 		parents := []*node{}
-		for _, p := range c.callers {
+		for _, p := range c.Callers {
 			if m := made[p]; m != nil {
 				parents = append(parents, m)
 			}
 		}
-		if len(c.callers) == 0 {
+		if len(c.Callers) == 0 {
 			parents = []*node{e.n}
 		}
 		k := s.growOne(e, c, parents, &tested)
 		made[c] = k
-		if k != nil && (len(c.callers) == 0 || e.st.through && !c.pass) {
+		if k != nil && (len(c.Callers) == 0 || e.st.through && !c.Pass) {
 			kids = append(kids, k)
 		}
 	}
 	e.n.kids[e.st] = append(e.n.kids[e.st], kids...)
+	if e.n.looks == nil {
+		e.n.looks = map[step]*later.Way{}
+	}
+	if !e.st.through && e.n.looks[e.st] == nil {
+		e.n.looks[e.st] = &later.Way{At: s.cfg.now()}
+	}
 }
 
 // growOne adds one focus below its parents; nil if it is one of their ancestors (recursion) or has none.
-func (s *Search) growOne(e expansion, c *refinement, parents []*node, tested *int) *node {
-	key := nodeKey{hyp: e.n.hyp, focus: c.focus, phase: e.n.phase}
+func (s *Search) growOne(e expansion, c *refine.Found, parents []*node, tested *int) *node {
+	key := nodeKey{hyp: e.n.hyp, focus: c.Focus, phase: e.n.phase}
 	old := s.graph.index[key]
 	var k *node
 	for _, p := range parents {
-		if (old == nil || !old.above(p)) && !(e.st.h == grid.Code && p.within(c.focus)) {
+		if (old == nil || !old.above(p)) && !(e.st.h == grid.Code && p.within(c.Focus)) {
 			k = s.graph.add(key, p, "where")
 		}
 	}
@@ -68,14 +76,17 @@ func (s *Search) growOne(e expansion, c *refinement, parents []*node, tested *in
 		return nil
 	}
 	if old != nil {
-		if !c.pass {
+		if !c.Pass {
 			s.revive(k)
 		}
-		k.hot = k.hot || c.hot
-		k.cool = k.cool && c.unlikely
+		k.hot = k.hot || c.Hot
+		k.cool = k.cool && c.Unlikely
 		return k
 	}
-	k.via, k.weight, k.hot, k.cool = e.st.h, c.weight, c.hot, c.unlikely
+	k.via, k.weight, k.hot, k.cool = e.st.h, c.Weight, c.Hot, c.Unlikely
+	if k.appeared = max(e.last, e.n.appeared); c.Hot {
+		k.appeared = max(e.looked, e.n.appeared)
+	}
 	s.admit(k, c, tested)
 	return k
 }
@@ -92,7 +103,7 @@ func (n *node) within(f grid.Focus) bool {
 }
 
 // admit decides whether a new node is to be tested.
-func (s *Search) admit(k *node, c *refinement, tested *int) {
+func (s *Search) admit(k *node, c *refine.Found, tested *int) {
 	if p := foci.Suppressed(k.focus, k.hyp.suppress); p != "" {
 		k.giveUp(fmt.Sprintf("not tested: %s suppresses %s", k.hyp.name, p))
 		return
@@ -101,11 +112,12 @@ func (s *Search) admit(k *node, c *refinement, tested *int) {
 		k.skip("not tested: " + explain.PartOf(w.id, w.focus, w.est.Nothing))
 		return
 	}
-	if c.pass {
+	if c.Pass {
 		k.skip("not tested itself; the search went on to what it calls")
 		return
 	}
 	if *tested++; *tested > maxChildren {
+		k.beyond = true
 		k.skip(fmt.Sprintf("not tested: %d others of the same refinement are on more stacks", maxChildren))
 	}
 }
@@ -122,7 +134,7 @@ func (s *Search) ruledOut(k *node) *node {
 
 // revive queues a node again whose test was only needless so far.
 func (s *Search) revive(k *node) {
-	if k.state == Never && k.needless && s.ruledOut(k) == nil {
+	if k.state == Never && k.needless && !k.beyond && s.ruledOut(k) == nil {
 		k.revive()
 	}
 }

@@ -153,10 +153,10 @@ func (s *Search) onsetOf(n *node, cache map[seriesKey]*bins.Series) (since float
 	return since, open
 }
 
-// sinceOfParents is the earliest beginning of a true parent, or since if none began before.
+// sinceOfParents is the earliest beginning of a true parent, or since if none began before. Nothing began before it was there.
 func (n *node) sinceOfParents(since float64) float64 {
 	for _, p := range n.trueParents() {
-		since = min(since, p.sinceAt)
+		since = min(since, max(p.sinceAt, n.appeared))
 	}
 	return since
 }
@@ -207,8 +207,8 @@ func (s *Search) becameTrue(n *node, old State) {
 // passSince lets the children that were true from their first value on begin as early as the node.
 func (n *node) passSince() {
 	for _, k := range n.children {
-		if k.sinceOpen && k.state == True && k.sinceAt > n.sinceAt {
-			k.sinceAt = n.sinceAt
+		if at := max(n.sinceAt, k.appeared); k.sinceOpen && k.state == True && k.sinceAt > at {
+			k.sinceAt = at
 			k.passSince()
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"culprit/consultant/explain"
-	"culprit/consultant/foci"
 	"culprit/grid"
 )
 
@@ -96,7 +95,7 @@ func (s *Search) unpriced(now float64) []grid.PairKey {
 // wider lists the nodes whose focus covers that of n properly; the one at the whole program is not meant.
 func (s *Search) wider(n *node) []*node {
 	var list []*node
-	for _, f := range foci.Widenings(n.focus) {
+	for _, f := range n.wide {
 		if w := s.graph.index[nodeKey{hyp: n.hyp, focus: f, phase: n.phase}]; w != nil {
 			list = append(list, w)
 		}

@@ -22,7 +22,7 @@ func (s *Search) nodes() []Node {
 	out := make([]Node, len(s.graph.nodes))
 	unseen := map[*hypothesis]string{}
 	for i, n := range s.graph.nodes {
-		out[i] = n.export()
+		n.export(&out[i])
 		if out[i].State == False {
 			if why := s.unseen(n.hyp, unseen); why != "" {
 				out[i].State, out[i].Reason = Testing, why

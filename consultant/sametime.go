@@ -89,8 +89,8 @@ const mostOfIt = 0.7
 // inSeveral makes one finding of those of one object in several functions, if the object holds by itself: two threads that pass something on to
 // each other wait for one condition variable, each in a function of its own.
 func (s *Search) inSeveral(all []*finding, dropped map[*finding]bool) (told []*finding) {
-	for _, o := range s.graph.nodes {
-		if o.state != True || !o.hyp.fraction || !o.hyp.Additive() || explain.ObjectName(o.focus) == "" || o.focus.Depth(grid.Code)+o.focus.Depth(grid.Process) > 0 {
+	for _, o := range s.graph.holding {
+		if !o.hyp.fraction || !o.hyp.Additive() || explain.ObjectName(o.focus) == "" || o.focus.Depth(grid.Code)+o.focus.Depth(grid.Process) > 0 {
 			continue
 		}
 		one, sum := &finding{node: o}, 0.0

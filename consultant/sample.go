@@ -7,6 +7,7 @@ import (
 
 	"culprit/consultant/decide"
 	"culprit/consultant/explain"
+	"culprit/consultant/links"
 	"culprit/grid"
 )
 
@@ -86,21 +87,8 @@ func (s *Search) sampleJobs() []*sampleJob {
 
 // measuredAbove is the nearest ancestor with a measured value of the same hypothesis; nil if there is none.
 func (s *Search) measuredAbove(n *node) *node {
-	level, seen := n.parents, map[*node]bool{}
-	for len(level) > 0 {
-		var next []*node
-		for _, p := range level {
-			if p.hyp == n.hyp && p.state == True && !p.byShare() && p.est.Bins > 0 {
-				return p
-			}
-			if !seen[p] {
-				seen[p] = true
-				next = append(next, p.parents...)
-			}
-		}
-		level = next
-	}
-	return nil
+	base, _ := links.Nearest(n, func(p *node) bool { return p.hyp == n.hyp && p.state == True && !p.byShare() && p.est.Bins > 0 }, up)
+	return base
 }
 
 // judgeShare takes one reading and concludes when there are enough. A node judged so stays under observation.
@@ -122,7 +110,9 @@ func (s *Search) judgeShare(j *sampleJob, now float64) {
 		n.first = now
 	}
 	n.run.Add(now, n.est.Margin > 0)
-	s.settle(n, c.Holds, now)
+	if s.settle(n, c.Holds, now); n.reason != "" {
+		return // as before
+	}
 	why := "measuring it would take"
 	if n.starved {
 		why = "others use the budget and it would take"

@@ -143,6 +143,7 @@ func (s *Search) tick() {
 	s.mu.Unlock()
 	s.judgeSamples(now)
 	s.suspect(now)
+	s.lookAgain(now)
 	for asked {
 		s.expand()
 		s.mu.Lock()

@@ -24,7 +24,11 @@ type model struct {
 	edges   map[string][]string     // further calls
 	items   map[grid.Focus][]string // functions
 	threads []string
-	samples bool // whether stack samples are taken
+	started map[string]float64                                // s; when a thread did that does not run from the beginning
+	more    func(f grid.Focus, h grid.Hierarchy) []grid.Focus // further steps
+	weigh   func(f grid.Focus) (float64, bool)                // nil: by what happens
+	asks    int                                               // questions to the axis
+	samples bool                                              // whether stack samples are taken
 	active  float64
 	cpus    float64
 
@@ -53,6 +57,7 @@ type activity struct {
 	kind   string   // cpu, sync, io or system_call, which is of cpu as well
 	object []string // of SyncObject or IO: kind and name
 	rate   func(t float64) float64
+	from   float64 // s; the axis does not know it before
 }
 
 func always(v float64) func(float64) float64 { return func(float64) float64 { return v } }
@@ -304,6 +309,12 @@ func code(f grid.Focus, function string) grid.Focus { return f.Refine(grid.Code,
 func (m *model) Refinements(f grid.Focus, h grid.Hierarchy) []grid.Focus {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.asks++
+	if m.more != nil {
+		if list := m.more(f, h); list != nil {
+			return list
+		}
+	}
 	switch h {
 	case grid.Defined:
 		return m.itemsOf(f)
@@ -319,6 +330,9 @@ func (m *model) Refinements(f grid.Focus, h grid.Hierarchy) []grid.Focus {
 		case 1:
 			var out []grid.Focus
 			for _, t := range m.threads {
+				if m.started[t] > m.t {
+					continue
+				}
 				out = append(out, f.Refine(h, "srv{1}", t))
 			}
 			return out
@@ -338,6 +352,9 @@ func (m *model) callees(f grid.Focus) []grid.Focus {
 		}
 	}
 	for _, a := range m.acts {
+		if a.from > m.t {
+			continue
+		}
 		for i, fn := range a.stack {
 			if len(e) == 0 && i == 0 || len(e) == 2 && i > 0 && a.stack[i-1] == e[1] {
 				add(fn)
@@ -361,7 +378,7 @@ func (m *model) objects(f grid.Focus, h grid.Hierarchy) []grid.Focus {
 	seen := map[grid.Focus]bool{}
 	var out []grid.Focus
 	for _, a := range m.acts {
-		if (a.kind == "sync") != (h == grid.SyncObject) || len(a.object) <= d {
+		if (a.kind == "sync") != (h == grid.SyncObject) || len(a.object) <= d || a.from > m.t {
 			continue
 		}
 		g := f.Refine(h, a.object[:d+1]...)
@@ -376,6 +393,11 @@ func (m *model) objects(f grid.Focus, h grid.Hierarchy) []grid.Focus {
 func (m *model) Weight(f grid.Focus, kind string) float64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.weigh != nil {
+		if v, ok := m.weigh(f); ok {
+			return v
+		}
+	}
 	all := m.sum(kind, grid.Whole())
 	if !m.samples || all == 0 {
 		return 0

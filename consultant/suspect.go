@@ -1,11 +1,16 @@
 package consultant
 
-import "math"
+import (
+	"math"
+
+	"culprit/consultant/refine"
+)
 
 // False nodes that stack samples speak for, and true ones that are not watched and that they speak against.
 
 const (
 	suspectEvery = 2.0 // s between two comparisons of false nodes with the stack samples
+	maxSuspects  = 256 // nodes compared at once
 	suspectMore  = 1.2 // times the threshold: what the samples must promise
 )
 
@@ -24,7 +29,7 @@ func (s *Search) suspect(now float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, j := range jobs {
-		if j.known && j.n.state == Queued && j.base.est.Value*j.shares[0] >= hotShare*j.base.est.Threshold {
+		if j.known && j.n.state == Queued && j.base.est.Value*j.shares[0] >= refine.HotShare*j.base.est.Threshold {
 			j.n.hot, j.n.cool = true, false
 		}
 		if j.known && j.n.suspended && j.n.state == True && suspectMore*j.base.est.Value*j.shares[0] < j.n.est.Threshold {
@@ -40,22 +45,22 @@ func (s *Search) suspect(now float64) {
 
 func (s *Search) suspicions(now float64) []*sampleJob {
 	var jobs []*sampleJob
-	for _, n := range s.graph.nodes {
-		if n.state != True || !n.hyp.sampled() || !n.hyp.Additive() || n.phase.over() {
+	for _, n := range s.graph.holding {
+		if !n.hyp.sampled() || !n.hyp.Additive() || n.phase.over() {
 			continue
 		}
-		if base := s.measuredAbove(n); n.suspended && base != nil && now-n.started > n.retestAfter(retestPause) && len(jobs) < maxLooks {
+		if base := s.measuredAbove(n); n.suspended && base != nil && now-n.started > n.retestAfter(retestPause) && len(jobs) < maxSuspects {
 			jobs = append(jobs, &sampleJob{n: n, base: base})
 		}
 		explained := len(n.trueKids()) > 0
 		for _, k := range n.children {
-			if k.hyp == n.hyp && s.isPostponed(k) && len(jobs) < maxLooks {
+			if k.hyp == n.hyp && s.isPostponed(k) && len(jobs) < maxSuspects {
 				jobs = append(jobs, &sampleJob{n: k, base: n})
 			}
 			if explained {
 				continue
 			}
-			if k.hyp == n.hyp && k.state == False && !k.watched && now-k.decidedAt > k.retestAfter(2*retestPause) && len(jobs) < maxLooks {
+			if k.hyp == n.hyp && k.state == False && !k.watched && now-k.decidedAt > k.retestAfter(2*retestPause) && len(jobs) < maxSuspects {
 				jobs = append(jobs, &sampleJob{n: k, base: n})
 			}
 		}

@@ -30,7 +30,7 @@ func (n *node) move(v lifecycle.Verb, watched bool, reason string) {
 	if !ok {
 		panic(fmt.Sprintf("BUG: node %d cannot %s: it is %s", n.id, v, n.state))
 	}
-	n.graph.note(n, to == True, watched)
+	n.graph.note(n, to, watched)
 	n.state, n.watched, n.reason = to, watched, reason
 	n.needless, n.suspended = false, false
 }
@@ -92,7 +92,7 @@ func (n *node) requeue(reason string) {
 // prune ends a node by the user's wish.
 func (n *node) prune(reason string) {
 	n.move("be pruned", false, reason)
-	n.pinned, n.asked, n.plan = false, nil, nil
+	n.pinned, n.beyond, n.asked, n.plan = false, false, nil, nil
 }
 
 // release stops watching an answer. It is watched again when there is room in the budget.

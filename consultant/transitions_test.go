@@ -117,8 +117,19 @@ func checkStatus(t *testing.T, n *node) {
 func checkCounts(t *testing.T, g *graph) {
 	t.Helper()
 	users, watched := map[grid.PairKey]int{}, 0
+	var holding []*node
+	open := map[*group][]*node{}
 	for _, n := range g.nodes {
 		checkStatus(t, n)
+		if n.state == True {
+			holding = append(holding, n)
+		}
+		if (n.state == Queued || n.state == Testing) && n.focus.Depth(grid.Code) > 0 {
+			open[n.group] = append(open[n.group], n)
+		}
+		if len(n.asked) > 0 && !slices.Contains(g.asking, n) {
+			t.Errorf("node %d asks for a way and is not listed", n.id)
+		}
 		var within []*node
 		for _, m := range g.nodes {
 			if m != n && m.state == True && m.hyp == n.hyp && m.phase == n.phase && n.focus.Covers(m.focus) {
@@ -138,6 +149,14 @@ func checkCounts(t *testing.T, g *graph) {
 	for k, want := range users {
 		if g.users[k] != want {
 			t.Errorf("%v has %d users, not %d", k, g.users[k], want)
+		}
+	}
+	if !slices.Equal(holding, g.holding) {
+		t.Errorf("%d nodes are true, %d listed", len(holding), len(g.holding))
+	}
+	for _, group := range g.groups {
+		if !slices.Equal(open[group], group.open) {
+			t.Errorf("%d nodes of a group are open, %d listed", len(open[group]), len(group.open))
 		}
 	}
 	byID := func(a, b *node) int { return a.id - b.id }

@@ -17,11 +17,13 @@ type turn struct {
 	beatAt      float64 // when prices were asked for and candidates begun; only tick uses it
 	sampledAt   float64 // when shares of stack samples were read
 	suspectedAt float64 // when false nodes were compared with them
+
+	lookedAgainAt float64 // when ways were walked again for what appears later
 }
 
 func newTurn() turn {
 	never := math.Inf(-1)
-	return turn{tickedAt: never, beatAt: never, sampledAt: never, suspectedAt: never}
+	return turn{tickedAt: never, beatAt: never, sampledAt: never, suspectedAt: never, lookedAgainAt: never}
 }
 
 const (

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"culprit/consultant/explain"
+	"culprit/consultant/links"
 	"culprit/consultant/victims"
 	"culprit/grid"
 )
@@ -71,17 +72,19 @@ func (s *Search) leastStake() float64 {
 
 // deepest are the true nodes with no true descendant of the same hypothesis, and of which no other one is a part.
 func (s *Search) deepest() []*node {
-	var list []*node
-	for _, n := range s.graph.nodes {
-		if n.state != True || n.isRoot() || s.covered(n) != nil || n.shared() {
+	known, above := shares{}, map[*hypothesis]map[*node]bool{}
+	for _, n := range s.graph.holding {
+		if known.shared(n) {
 			continue
 		}
-		deeper := false
-		n.descend(func(m *node) bool {
-			deeper = deeper || m != n && m.hyp == n.hyp && m.state == True && !m.shared()
-			return !deeper
-		})
-		if !deeper {
+		if above[n.hyp] == nil {
+			above[n.hyp] = map[*node]bool{}
+		}
+		links.Mark(n, above[n.hyp], up)
+	}
+	var list []*node
+	for _, n := range s.graph.holding {
+		if !n.isRoot() && !known.shared(n) && !above[n.hyp][n] && n.covered(known) == nil {
 			list = append(list, n)
 		}
 	}
@@ -91,20 +94,29 @@ func (s *Search) deepest() []*node {
 // wholeShare is how much of a node's value one thread must have for the thread to be worth naming.
 const wholeShare = 0.9
 
+// shares is what is known of nodes at one moment: whether they are shared.
+type shares map[*node]bool
+
 // shared tells whether the node, or one above it, is the part of a single thread or process in what several have: then the
 // node without that part says it better, and once.
-func (n *node) shared() bool {
-	found := false
-	n.climb(func(m *node) bool {
-		if m.via == grid.Process && m.focus.Depth(grid.Process) > 0 {
-			for _, p := range m.parents {
-				found = found || p.hyp == m.hyp && p.state == True && p.focus.Depth(grid.Process) < m.focus.Depth(grid.Process) &&
-					!p.isRoot() && m.est.Value < wholeShare*p.est.Value
-			}
-		}
-		return !found
+func (known shares) shared(n *node) bool {
+	is, ok := known[n]
+	if !ok {
+		is = n.isThreadsPart() || slices.ContainsFunc(n.parents, known.shared)
+		known[n] = is
+	}
+	return is
+}
+
+// isThreadsPart tells whether the node itself is such a part.
+func (n *node) isThreadsPart() bool {
+	if n.via != grid.Process || n.focus.Depth(grid.Process) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(n.parents, func(p *node) bool {
+		return p.hyp == n.hyp && p.state == True && p.focus.Depth(grid.Process) < n.focus.Depth(grid.Process) &&
+			!p.isRoot() && n.est.Value < wholeShare*p.est.Value
 	})
-	return found
 }
 
 // isBelow tells whether the search came to the node by such a one, or whether it is one itself.
@@ -116,8 +128,8 @@ func (n *node) isBelow(such func(*node) bool) (below bool) {
 	return below
 }
 
-// chain is the way from the root to the node: over true parents where there are some, of several over the one with the
-// largest value.
+// chain is the way from the root to the node: over true parents where there are some, of several over one that is below
+// another, else over the one with the largest value.
 func (n *node) chain() []int {
 	var ids []int
 	for m := n; m != nil; m = m.bestParent() {
@@ -137,6 +149,8 @@ func (n *node) bestParent() *node {
 			return p.state == True
 		case (p.hyp == n.hyp) != (best.hyp == n.hyp):
 			return p.hyp == n.hyp
+		case best.above(p) || p.above(best): // what is above has the larger value always, and says less
+			return best.above(p)
 		}
 		return p.hyp == best.hyp && p.est.Value > best.est.Value
 	}

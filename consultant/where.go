@@ -2,8 +2,8 @@ package consultant
 
 import (
 	"slices"
-	"sort"
 
+	"culprit/consultant/refine"
 	"culprit/grid"
 )
 
@@ -31,7 +31,7 @@ func (s *Search) plan(n *node) {
 		}
 		return
 	}
-	for _, h := range refineOrder(hs, n.via) {
+	for _, h := range refine.Order(hs, n.via) {
 		n.plan = append(n.plan, step{h: h})
 		if h == grid.Code {
 			n.plan = append(n.plan, step{h: h, through: true})
@@ -45,38 +45,18 @@ func (s *Search) plan(n *node) {
 	}
 }
 
-// refineOrder puts the hierarchy that led here first, then those that name an object, then code, then the rest.
-func refineOrder(hs []grid.Hierarchy, via grid.Hierarchy) []grid.Hierarchy {
-	rank := func(h grid.Hierarchy) int {
-		switch h {
-		case via:
-			return 0
-		case grid.SyncObject, grid.IO, grid.Memory:
-			return 1
-		case grid.Code:
-			return 2
-		}
-		return 3
-	}
-	out := slices.Clone(hs)
-	sort.SliceStable(out, func(i, j int) bool { return rank(out[i]) < rank(out[j]) })
-	return out
-}
-
 // advance lets every true node take its next way when the ones before led nowhere. Nodes reached along Code go first,
 // so that a lock or a file is looked for below the function that waits before the functions of each lock are. It tells
 // whether there is anything to expand.
 func (s *Search) advance(now float64) bool {
-	asked := false
 	for _, alongCode := range []bool{true, false} {
-		for _, n := range s.graph.nodes {
-			if n.state == True && len(n.plan) > 0 && len(n.asked) == 0 && (n.via == grid.Code) == alongCode {
+		for _, n := range s.graph.holding {
+			if len(n.plan) > 0 && len(n.asked) == 0 && (n.via == grid.Code) == alongCode {
 				s.advanceNode(n, now)
 			}
-			asked = asked || s.canExpand(n)
 		}
 	}
-	return asked
+	return slices.ContainsFunc(s.graph.asking, s.canExpand)
 }
 
 func (s *Search) advanceNode(n *node, now float64) {
@@ -106,14 +86,18 @@ func (n *node) busy(now float64) bool {
 
 // codeBusy tells whether the hypothesis is still being followed along Code in the node's phase.
 func (s *Search) codeBusy(n *node, now float64) bool {
-	return slices.ContainsFunc(n.group.ofCode, func(m *node) bool { return m != n && (m.busy(now) || len(m.asked) > 0) })
+	return n.group.isBusy(now) || slices.ContainsFunc(s.graph.asking, func(m *node) bool {
+		return m != n && m.group == n.group && len(m.asked) > 0 && m.focus.Depth(grid.Code) > 0
+	})
 }
 
 // covered returns a true node of the same hypothesis and phase that says more than n: its focus is a proper part of n's, and it
 // is not one thread's part of what several have. nil if there is none.
-func (s *Search) covered(n *node) *node {
+func (s *Search) covered(n *node) *node { return n.covered(shares{}) }
+
+func (n *node) covered(known shares) *node {
 	for _, m := range n.graph.within[n.nodeKey] {
-		if !m.shared() {
+		if !known.shared(m) {
 			return m
 		}
 	}

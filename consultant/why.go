@@ -1,11 +1,11 @@
 package consultant
 
 import (
-	"fmt"
 	"strings"
 
 	"culprit/consultant/decide"
 	"culprit/consultant/foci"
+	"culprit/consultant/links"
 	"culprit/consultant/samples"
 	"culprit/grid"
 	"culprit/pcl"
@@ -104,30 +104,19 @@ func newTop() *hypothesis {
 // whyTree links the hypotheses into a tree and returns its root, "top"; parents names the parent of each.
 // It fails for two of one name, an unknown parent, and a circle.
 func whyTree(list []*hypothesis, parents []string) (*hypothesis, error) {
-	top := newTop()
-	byName := map[string]*hypothesis{topName: top, "": top}
-	for _, h := range list {
-		if byName[h.name] != nil {
-			return nil, fmt.Errorf("hypothesis %q is defined twice; rename or remove one", h.name)
-		}
-		byName[h.name] = h
+	top, names := newTop(), make([]string, len(list))
+	for i, h := range list {
+		names[i] = h.name
+	}
+	of, err := links.Parents(names, parents, topName)
+	if err != nil {
+		return nil, err
 	}
 	for i, h := range list {
-		p := byName[parents[i]]
-		if p == nil {
-			return nil, fmt.Errorf("hypothesis %q has the parent %q, which is not defined; define it or use %q",
-				h.name, parents[i], topName)
+		if h.parent = top; of[i] >= 0 {
+			h.parent = list[of[i]]
 		}
-		h.parent = p
-		p.children = append(p.children, h)
-	}
-	for _, h := range list {
-		steps := 0
-		for p := h; p != top; p = p.parent {
-			if steps++; steps > len(list) {
-				return nil, fmt.Errorf("hypothesis %q is its own ancestor; give it another parent", h.name)
-			}
-		}
+		h.parent.children = append(h.parent.children, h)
 	}
 	return top, nil
 }

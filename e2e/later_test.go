@@ -1,0 +1,54 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// appearsAfter is how long a search goes on before something new appears, foundWithin how long the search may take from then on.
+const (
+	appearsAfter = 10 * time.Second
+	foundWithin  = 20 * time.Second
+)
+
+// TestAppearsLater: a lock, the function that waits for it, which is called through a pointer, and the threads that do appear only after the
+// search has refined what it found. They are the bottleneck from then on, and are found.
+func TestAppearsLater(t *testing.T) {
+	p := target(t, "appears.c")
+	s := start(t, "attach", "--no-tui", "--json", "@REPORT", "--for", (2 * longest).String(), fmt.Sprint(p.PID))
+	early := []finding{{"ExcessiveSyncWaitingTime", []string{"/Code/appears.c/fetch_page", "/early_lock"}}}
+	since := time.Now()
+	s.await(t, early, longest)
+	time.Sleep(appearsAfter - time.Since(since))
+	late := []finding{{"ExcessiveSyncWaitingTime", []string{"/Code/appears.c/update_index", "/late_lock"}}}
+	if text := s.errOut.String(); strings.Contains(text, "update_index") || strings.Contains(text, "late_lock") {
+		t.Fatalf("found before it was there:\n%s", text)
+	}
+	p.Say(t, "begin")
+	p.Expect(t, "BEGUN", 10*time.Second)
+	s.await(t, late, foundWithin)
+	for since := time.Now(); !strings.Contains(s.errOut.String(), "/early_lock became false") && time.Since(since) < longest; {
+		time.Sleep(50 * time.Millisecond)
+	}
+	s.interrupt()
+	s.want(statusBottleneck)
+	r := s.read()
+	t.Log("\n" + s.out.String())
+	r.mustFind(t, "ExcessiveSyncWaitingTime", "update_index (", "late_lock")
+	undisturbed(t, p, "appears.c")
+}
+
+// await waits until all these have turned out true. What has not after the time given is not found: the test ends.
+func (s *session) await(t *testing.T, what []finding, limit time.Duration) {
+	t.Helper()
+	since := time.Now()
+	for len(s.open(what)) > 0 {
+		if time.Since(since) > limit || s.ended() {
+			t.Fatalf("not found within %s: %v\n%s", limit, s.open(what), s.errOut.String())
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Logf("found after %.1f s", time.Since(since).Seconds())
+}
