@@ -32,7 +32,7 @@ const (
 // Transfers knows which threads move large pieces of data, and stops them where a call is over. It looks between Begin and End; of a Begin
 // that was answered with false there is no End. Hold has a thread get one of some signals where its next call is over, or the one that it is in, if
 // that is possible. Forget takes that back and says whether the thread has got it. Registers are those with which threads have entered the kernel that
-// are within a call, and on no processor.
+// are within a call, and on no CPU.
 type Transfers interface {
 	Begin(pid int) bool
 	End(pid int)

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// registers reads with which registers threads have entered the kernel that are within a call, and on no processor: a walk over all tasks writes down
-// those of one process. Where a thread left its processor it had either entered the kernel by a call, or was interrupted in the program, and the kernel
+// registers reads with which registers threads have entered the kernel that are within a call, and on no CPU: a walk over all tasks writes down
+// those of one process. Where a thread left its CPU it had either entered the kernel by a call, or was interrupted in the program, and the kernel
 // notes which. Nobody is disturbed by it.
 type registers struct {
 	mu      sync.Mutex // one walk at a time: the memory says of which process
@@ -88,8 +88,8 @@ func (r *registers) close() error {
 	return r.program.Close()
 }
 
-// Registers are those with which threads of a process have entered the kernel that are within a call now and on no processor, by thread. One that
-// gets a processor while it is looked at may be told of with registers that it never had: what is told twice is right, where the thread cannot have
+// Registers are those with which threads of a process have entered the kernel that are within a call now and on no CPU, by thread. One that
+// gets a CPU while it is looked at may be told of with registers that it never had: what is told twice is right, where the thread cannot have
 // come back in between (Hold). A walk over a thousand tasks takes about a millisecond.
 func (t *Transfers) Registers(pid int) (regs map[int]unix.PtraceRegs, err error) {
 	t.registers.mu.Lock()
