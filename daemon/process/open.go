@@ -41,7 +41,7 @@ type Process struct {
 
 	transfers atomic.Pointer[Transfers] // nil: nobody knows
 	modes     atomic.Pointer[Modes]     // the same
-	cuts      int                       // transfers that were cut; the same
+	cuts      int                       // transfers that were cut and not told of yet; on the tracer goroutine only
 
 	known    remote.Known          // to calls in the target; used on the tracer goroutine only
 	calls    *resume.Calls         // that stops break into; but for KnowDeadlines and Learn the same

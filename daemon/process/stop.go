@@ -30,7 +30,7 @@ type Pause struct {
 	Stopping time.Duration // until the last thread had stopped
 	Held     time.Duration // for which the function given to Stop ran
 	Total    time.Duration // until the last thread was released: no thread was stopped for longer
-	Cuts     int           // blocking calls that moved less than they were to, because of this stop
+	Cuts     int           // blocking calls that moved less than they were to, because of this stop or what was seen behind the last
 }
 
 // Stop stops every thread of the target, calls f, and resumes and releases every thread before it returns; then the target is untraced.
@@ -127,8 +127,7 @@ func (s *session) run(f func(*World) error) error {
 	defer s.forgetWaits()
 	defer s.release()
 	defer s.releasePeers()
-	cuts := s.p.cuts
-	defer func() { s.pause.Cuts = s.p.cuts - cuts }()
+	defer func() { s.pause.Cuts, s.p.cuts = s.p.cuts, 0 }()
 	defer s.forgetHolds()
 	if err := transfers.letEnd(); err != nil {
 		return err

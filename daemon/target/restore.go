@@ -9,6 +9,7 @@ import (
 	"culprit/daemon/program"
 	"culprit/daemon/segment"
 	"culprit/daemon/stops"
+	"culprit/daemon/syscalls"
 	"culprit/internal/fault"
 )
 
@@ -28,6 +29,7 @@ func Restore(pid int) (r patch.RestoreReport, err error) {
 		return r, err
 	}
 	defer p.Close()
+	defer watchCalls(p)()
 	var c Code
 	if err := c.openToRestore(p); err != nil {
 		return r, err
@@ -39,6 +41,18 @@ func Restore(pid int) (r patch.RestoreReport, err error) {
 		return r, err
 	}
 	return r, segment.Tidy(p, c.Stops.Stop)
+}
+
+// watchCalls has the kernel look after the system calls that stops of a process meet, until the end.
+func watchCalls(p *process.Process) (end func()) {
+	var sight syscalls.Sight
+	sight.Begin(func(string, ...any) {}) // where it cannot, calls fare as after SIGSTOP and SIGCONT
+	sight.Show(syscalls.Watcher{
+		Deadlines: func(l *syscalls.Deadlines) { p.KnowDeadlines(l) },
+		Transfers: func(l *syscalls.Transfers) { p.KnowTransfers(l) },
+		Modes:     func(*syscalls.Modes) {}, // no code is put in
+	}, func(f func()) { go f() })
+	return sight.Close
 }
 
 // openToRestore opens the code of a process in which nothing is measured.
