@@ -169,8 +169,10 @@ func TestRegisters(t *testing.T) {
 func TestHoldsAtOnePlace(t *testing.T) {
 	moves := lookingAtUs(t)
 	const a, b = 1<<22 + 5, 1<<22 + 5 + places
-	if !moves.Hold(a) || !moves.Hold(a) || moves.Hold(b) {
-		t.Error("the place belongs to the first")
+	for range 2 {
+		if !moves.Hold(a) || moves.Hold(b) {
+			t.Error("the place belongs to the first")
+		}
 	}
 	if moves.Forget(a) || !moves.Hold(b) || moves.Forget(b) {
 		t.Error("the place was taken away")
