@@ -21,6 +21,15 @@ func (p *Process) Exe() (path string, deleted bool) {
 	return strings.CutSuffix(link, " (deleted)")
 }
 
+// ExeFile is the file of the program. Nothing is opened.
+func (p *Process) ExeFile() (dev, inode uint64, err error) {
+	var st unix.Stat_t
+	if err := unix.Stat(fmt.Sprintf("/proc/%d/exe", p.pid), &st); err != nil {
+		return 0, 0, p.gone(fmt.Errorf("the program of process %d: %w", p.pid, err))
+	}
+	return st.Dev, st.Ino, nil
+}
+
 // OpenMapping opens the very file that is mapped, or fails: a different file at the same path is never returned.
 // It needs CAP_CHECKPOINT_RESTORE when the file has no name any more and is not the program itself. The caller closes it.
 func (p *Process) OpenMapping(m raw.Mapping) (*os.File, error) {

@@ -62,6 +62,9 @@ func (f mappedFile) ReadAt(b []byte, off int64) (int, error) {
 // name is what a file is called in resources. A program that was started through a link (Debian's redis-server is one) is
 // called as it was started, not as the file that the link leads to.
 func (s *Files) name(src Source, m *Mapping) string {
+	if m.InMemory() { // whoever made it chose the name
+		return strings.ReplaceAll(strings.TrimSuffix(m.Path[1:], " (deleted)"), "/", "_")
+	}
 	base := m.Path[strings.LastIndexByte(m.Path, '/')+1:]
 	if src.Exe() != m.Path {
 		return base

@@ -98,7 +98,7 @@ func (p *Program) load(maps []Mapping) (loaded []*Object, err error) {
 	defer func() { p.notCode = notCode }()
 	for i := range maps {
 		m := &maps[i]
-		if !m.Exec || m.File.Inode == 0 || p.ObjectAt(m.Start) != nil || m.InMemory() || p.unreadable[m.File] >= triesToRead {
+		if !m.Exec || m.File.Inode == 0 || p.ObjectAt(m.Start) != nil || m.InMemory() && m.File != p.source.ExeFile() || p.unreadable[m.File] >= triesToRead {
 			continue
 		}
 		if p.notCode[m.Start] == m.File {

@@ -24,6 +24,7 @@ type running int
 
 func (r running) PID() int          { return int(r) }
 func (r running) Invoked() []string { return nil }
+func (r running) ExeFile() FileKey  { return FileKey{} }
 func (r running) Entry() uint64     { return r.aux(9) } // AT_ENTRY
 func (r running) Loader() uint64    { return r.aux(7) } // AT_BASE
 

@@ -18,8 +18,9 @@ type Source interface {
 	// OpenGenerated opens the file in which the process names the code that it generates (perf-PID.map), if it belongs to the user of the
 	// process.
 	OpenGenerated() (*os.File, error)
-	// Exe is the path of the program's file.
+	// Exe is the path of the program's file, and ExeFile the file itself, zero if that is not known.
 	Exe() string
+	ExeFile() FileKey
 	// Invoked are the names by which the program was started.
 	Invoked() []string
 	// Entry is where the program begins, and Loader where the kernel has mapped what loads its libraries, 0 if it has none.

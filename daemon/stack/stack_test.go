@@ -21,8 +21,13 @@ type source struct{ p *process.Process }
 
 func (s source) PID() int          { return s.p.PID() }
 func (s source) Invoked() []string { return s.p.Invoked() }
-func (s source) Entry() uint64     { return uint64(s.p.Entry()) }
-func (s source) Loader() uint64    { return uint64(s.p.Loader()) }
+func (s source) ExeFile() program.FileKey {
+	dev, inode, _ := s.p.ExeFile()
+	return program.FileKey{Dev: dev, Inode: inode}
+}
+
+func (s source) Entry() uint64  { return uint64(s.p.Entry()) }
+func (s source) Loader() uint64 { return uint64(s.p.Loader()) }
 
 func (s source) Exe() string {
 	path, _ := s.p.Exe()

@@ -23,6 +23,11 @@ func (s source) Exe() string {
 	return path
 }
 
+func (s source) ExeFile() program.FileKey {
+	dev, inode, _ := s.p.ExeFile() // zero if nothing is known
+	return program.FileKey{Dev: dev, Inode: inode}
+}
+
 func (s source) Maps() ([]program.Mapping, error) {
 	maps, err := s.p.Maps()
 	return CodeMaps(maps), err
@@ -74,10 +79,11 @@ func EachFile(pid int, visit func(*image.Object)) error {
 		return err
 	}
 	var files program.Files
+	exe := SourceOf(p).ExeFile()
 	seen := map[program.FileKey]bool{}
 	for _, m := range maps {
 		code := CodeMap(&m)
-		if !m.Executable() || !m.FileBacked() || code.InMemory() || seen[code.File] {
+		if !m.Executable() || !m.FileBacked() || code.InMemory() && code.File != exe || seen[code.File] {
 			continue
 		}
 		seen[code.File] = true
