@@ -78,6 +78,9 @@ func (p *Process) openInRoot(m raw.Mapping) (*os.File, error) {
 // pathInRoot is openPath within the target's root directory.
 func (p *Process) pathInRoot(path string) (fd int, err error) {
 	root, err := unix.Open(fmt.Sprintf("/proc/%d/root", p.pid), unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err == unix.ENOENT { // a process that has ended has none
+		err = unix.ESRCH
+	}
 	if err != nil {
 		return -1, fmt.Errorf("root directory of process %d: %w", p.pid, err)
 	}

@@ -135,3 +135,16 @@ func TestFilesMadeUpAreNotOpened(t *testing.T) {
 		}
 	}
 }
+
+// TestFilesOfWhoHasEnded: of a process that has ended no file is missing, the process is.
+func TestFilesOfWhoHasEnded(t *testing.T) {
+	tg := start(t, compile(t, stateSource), "blocked")
+	p := open(t, tg.pid())
+	tg.kill()
+	if _, err := p.pathInRoot("/etc/passwd"); !errors.Is(err, unix.ESRCH) {
+		t.Error(err)
+	}
+	if _, err := p.OpenInRoot("/etc/passwd", false); !errors.Is(err, ErrTargetExited) {
+		t.Error(err)
+	}
+}
