@@ -51,10 +51,18 @@ func (s *Search) findings() []finding {
 			list = append(list, *f)
 		}
 	}
-	rank := func(f *finding) float64 { return f.stake * f.node.confidence }
+	rank := func(f *finding) float64 {
+		if f.node.over() {
+			return f.stake*f.node.confidence - 1 // behind all that still hold
+		}
+		return f.stake * f.node.confidence
+	}
 	sort.SliceStable(list, func(i, j int) bool { return rank(&list[i]) > rank(&list[j]) })
 	return list
 }
+
+// over tells that a node holds although its value was not beyond the threshold lately.
+func (n *node) over() bool { return n.state == True && n.est.Margin < 0 }
 
 // merge drops what c says better. What c says of the whole program, or of a wider place, is told along with the places that have the time.
 func (c *finding) merge(all []*finding, dropped map[*finding]bool) {

@@ -156,6 +156,31 @@ func TestSameTime(t *testing.T) {
 	}
 }
 
+// TestOverIsToldLast: what was found and lately is not so any more comes behind what is, and is not told as the same.
+func TestOverIsToldLast(t *testing.T) {
+	r := newRig(t, newModel(activity{stack: []string{"main"}, kind: "io", rate: always(0.9)}))
+	list, _ := shipped()
+	add := func(f grid.Focus, v, margin, stake float64) *node {
+		n := r.addTrue(list[2], f, v)
+		n.est.Margin, n.est.Stake, n.confidence = margin, stake, 0.9
+		return n
+	}
+	whole := add(grid.Whole(), 0.9, 0.7, 0.9)
+	over := add(grid.Whole().Refine(grid.Code, "a.c", "early"), 0.85, -0.1, 0.85)
+	now := add(grid.Whole().Refine(grid.IO, "File", "/late"), 0.8, 0.6, 0.8)
+	for _, n := range []*node{over, now} {
+		whole.children, n.parents = append(whole.children, n), append(n.parents, whole)
+	}
+	found := r.s.findings()
+	if len(found) != 2 || found[0].node != now || found[1].node != over {
+		t.Errorf("%d findings, the first of %v", len(found), found[0].node.focus)
+	}
+	over.est.Margin = 0.6
+	if found = r.s.findings(); len(found) != 1 || found[0].node != over {
+		t.Errorf("both hold: %d findings, the first of %v", len(found), found[0].node.focus)
+	}
+}
+
 // TestGatherOnce: many objects of one place are one finding, whichever of them is the largest.
 func TestGatherOnce(t *testing.T) {
 	r := newRig(t, newModel(activity{stack: []string{"main"}, kind: "io", rate: always(0.9)}))

@@ -23,7 +23,7 @@ func (s *Search) join(all []*finding, dropped map[*finding]bool) {
 	slices.SortStableFunc(order, func(a, b *finding) int { return before(a.node, b.node) })
 	for i, a := range order {
 		for _, b := range order[i+1:] {
-			if dropped[a] || dropped[b] || a.node.group != b.node.group || !s.sameTime(a.node, b.node) {
+			if dropped[a] || dropped[b] || a.node.group != b.node.group || a.node.over() != b.node.over() || !s.sameTime(a.node, b.node) {
 				continue
 			}
 			a.take(b)
