@@ -3,6 +3,7 @@ package daemon
 import (
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -18,6 +19,9 @@ func TestProgramInMemory(t *testing.T) {
 	for _, name := range []string{"program", "libc.so.6", "a/libc.so.6", "two\nlines"} {
 		p := testprog.StartTarget(t, inMemory(t, name, bin), "1", "300")
 		d := attachTo(t, p.PID)
+		if o := d.targets[0].Code.Main(); !strings.HasPrefix(o.Name, "memfd:") {
+			t.Errorf("%q: the program is taken to be %s", name, o.Name)
+		}
 		exact := truths{"procedure_calls@/Code/called.c/send_message": "messages"}
 		got := across(t, d, p, exact.keys(t)...)
 		exact.check(t, got, p.Counts(), 1, 0)

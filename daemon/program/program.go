@@ -20,6 +20,7 @@ type Program struct {
 	files   *Files
 	log     func(string)
 	Exe     string    // path of its file; not to be shown raw
+	exe     FileKey   // its file, zero if that is not known
 	list    []*Object // in order of load address
 	vdso    Mapping
 	loads   int // objects that were ever found
@@ -38,7 +39,7 @@ type Program struct {
 
 // Open reads what a process maps. log is told of what cannot be read.
 func Open(s Source, files *Files, log func(string)) (*Program, error) {
-	p := &Program{source: s, files: files, log: log, Exe: s.Exe(), funcs: map[pcl.FuncID]*Function{}, unreadable: map[FileKey]int{}}
+	p := &Program{source: s, files: files, log: log, Exe: s.Exe(), exe: s.ExeFile(), funcs: map[pcl.FuncID]*Function{}, unreadable: map[FileKey]int{}}
 	maps, err := s.Maps()
 	if err != nil {
 		return nil, err
@@ -98,7 +99,7 @@ func (p *Program) load(maps []Mapping) (loaded []*Object, err error) {
 	defer func() { p.notCode = notCode }()
 	for i := range maps {
 		m := &maps[i]
-		if !m.Exec || m.File.Inode == 0 || p.ObjectAt(m.Start) != nil || m.InMemory() && m.File != p.source.ExeFile() || p.unreadable[m.File] >= triesToRead {
+		if !m.Exec || m.File.Inode == 0 || p.ObjectAt(m.Start) != nil || m.InMemory() && m.File != p.exe || p.unreadable[m.File] >= triesToRead {
 			continue
 		}
 		if p.notCode[m.Start] == m.File {
@@ -173,7 +174,7 @@ func (p *Program) Func(id pcl.FuncID) *Function { return p.funcs[id] }
 // Main is the executable, as opposed to its libraries.
 func (p *Program) Main() *Object {
 	for _, o := range p.list {
-		if o.path == p.Exe {
+		if o.path == p.Exe || p.exe.Inode != 0 && o.File == p.exe { // by the path too: some file systems say another device of what is mapped
 			return o
 		}
 	}
