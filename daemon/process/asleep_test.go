@@ -2,6 +2,7 @@ package process
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -15,7 +16,8 @@ import (
 
 // asleepSource hands 1 MiB after the other to a named pipe until nobody takes them any more, in calls around which registers hold known values.
 // "returns" counts the calls that came back, at the address that it hands over first. With "threads" another thread does so beside one that waits for
-// signals again and again, 100 ms each time; "late" is by how many milliseconds the latest ended too late. SIGUSR1 is "handled".
+// signals again and again, 100 ms each time; "late" is by how many milliseconds the latest ended too late. With "vfork" it is one that cannot be stopped
+// for some seconds. SIGUSR1 is "handled".
 const asleepSource = `
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -23,6 +25,7 @@ const asleepSource = `
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 enum { PIECE = 1 << 20 };
@@ -45,6 +48,15 @@ static void *hands(void *arg)
 	return arg;
 }
 static long now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1000 + t.tv_nsec / 1000000; }
+static void *forks(void *arg)
+{
+	if (vfork() == 0) {
+		struct timespec length = {4, 0};
+		syscall(SYS_nanosleep, &length, NULL);
+		_exit(0);
+	}
+	return arg;
+}
 static void *waits(void *arg)
 {
 	sigset_t set; struct timespec length = {0, 100000000};
@@ -68,7 +80,7 @@ int main(int argc, char **argv)
 		return 1;
 	puts("ready"), fflush(stdout);
 	if (argc > 2) {
-		pthread_create(&a, NULL, hands, NULL), pthread_create(&b, NULL, waits, NULL);
+		pthread_create(&a, NULL, hands, NULL), pthread_create(&b, NULL, strcmp(argv[2], "vfork") ? waits : forks, NULL);
 		pthread_join(a, NULL), pthread_join(b, NULL);
 	} else
 		hands(NULL);
@@ -121,17 +133,21 @@ func (s *sleeper) returned(t testing.TB, p *Process) int {
 }
 
 // sleeps waits until the program sleeps in its next call.
-func (s *sleeper) sleeps(t testing.TB) {
+func (s *sleeper) sleeps(t testing.TB) { _ = s.writer(t) }
+
+// writer is the thread that sleeps in such a call, once it does.
+func (s *sleeper) writer(t testing.TB) (tid int) {
 	t.Helper()
 	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); time.Sleep(time.Millisecond) {
 		tids, _ := raw.Tasks(s.pid())
 		for _, tid := range tids {
 			if call, err := raw.BlockedIn(s.pid(), tid); err == nil && !call.Running && call.NR == unix.SYS_WRITE {
-				return
+				return tid
 			}
 		}
 	}
 	t.Fatal("it never sleeps in a call")
+	return 0
 }
 
 // ends lets nobody take anything any more and gives what the program says.
@@ -248,6 +264,45 @@ func TestAsleepSignalled(t *testing.T) {
 	}
 	if res := s.ends(); res["handled"] != rounds || res["changed"] != 0 || res["shorts"] < rounds || res["shorts"] > rounds+1 {
 		t.Errorf("%v", res)
+	}
+}
+
+// TestAsleepBesideStuck: where another thread cannot be stopped a stop is given up. One that is left in its call is let go all the same: it handles a
+// signal at once, whatever the other one does, and is not traced for longer than that one.
+func TestAsleepBesideStuck(t *testing.T) {
+	know := knowingTransfers(t)
+	for _, signalled := range []bool{true, false} {
+		s := startSleeper(t, "vfork")
+		p := open(t, s.pid())
+		p.KnowTransfers(know)
+		writer := s.writer(t)
+		if _, err := p.Stop(context.Background(), StopOptions{Deadline: 100 * time.Millisecond}, nothing); !errors.As(err, new(*raw.Deferred)) {
+			t.Fatalf("a thread that waits for its child was stopped: %v", err)
+		}
+		_, err := io.ReadFull(s.pipe, make([]byte, 64<<10)) // a call that has moved nothing would be made again
+		must(t, err)
+		time.Sleep(5 * time.Millisecond)
+		if signalled {
+			s.handles(t, p, writer)
+		}
+		eventually(t, "a child that has ended", func() bool { return len(peersOf(s.pid())) == 0 })
+		untraced(t, s.pid())
+		if res := s.ends(); res["handled"] != 1 && signalled || res["changed"] != 0 || res["shorts"] > 1 && !signalled {
+			t.Errorf("%v", res)
+		}
+	}
+}
+
+// handles sends the thread that sleeps a signal, which ends its call.
+func (s *sleeper) handles(t *testing.T, p *Process, writer int) {
+	t.Helper()
+	sent := time.Now()
+	must(t, unix.Tgkill(s.pid(), writer, unix.SIGUSR1))
+	for s.returned(t, p) == 0 && time.Since(sent) < 5*time.Second {
+		time.Sleep(time.Millisecond)
+	}
+	if took := time.Since(sent); took > time.Second {
+		t.Errorf("the call ended %v after the signal", took)
 	}
 }
 

@@ -17,22 +17,18 @@ func (s *session) release() {
 	}
 	s.pause.Total = time.Since(s.begin)
 	for _, tr := range s.threads {
-		if tr.Sleeps {
-			s.t.asleep = true
-			continue
-		}
 		// One that has ended was collected already, or killed while it was stopped; the tracer finds out which.
 		if tr.Phase != raw.Released {
 			s.t.lingering[tr.TID] = tr
 		}
-		if tr.Phase == raw.Running {
+		if tr.Phase == raw.Running && !tr.Sleeps {
 			_ = unix.PtraceInterrupt(tr.TID) // it may not have been asked yet; only a stopped thread can be let go
 		}
 	}
 	if !s.complete {
 		s.t.adopt()
 	}
-	for round := 0; round < 20 && len(s.t.lingering) > 0; round++ {
+	for round := 0; round < 20 && len(s.t.lingering) > 0 && !s.t.onlyLeft(); round++ {
 		s.t.settle()
 		raw.Backoff(round, len(s.t.lingering))
 	}

@@ -111,6 +111,9 @@ func (s *session) run(f func(*World) error) error {
 	s.p.known.Search(s.p.pid, &s.p.mem) // before anything stops: it may take a while
 	for tid, tr := range s.t.lingering {
 		tr.Seccomp, tr.Dispatched, tr.Asked = nil, nil, 0 // it ran meanwhile
+		if tr.Seen, tr.Sleeps = false, false; tr.Phase == raw.Asleep {
+			tr.Phase = raw.Running
+		}
 		s.threads[tid] = tr
 		delete(s.t.lingering, tid)
 	}

@@ -20,9 +20,8 @@ type tracer struct {
 	dead chan struct{} // closed when the goroutine has returned
 	tid  int
 
-	// lingering are threads that could not be released yet: in uninterruptible sleep, or dying.
+	// lingering are threads that could not be released yet: in uninterruptible sleep, dying, or left in their calls.
 	lingering map[int]*raw.Tracee
-	asleep    bool // some thread sleeps through, which only the end of this one lets go
 	holds     bool // what the process's Holder was told last
 	p         *Process
 }
@@ -120,8 +119,8 @@ func (t *tracer) run() {
 		}
 		t.settle()
 		t.end()
-		if t.onlyZombies() || t.asleep && len(t.lingering) == 0 {
-			return // ends the thread, which is the one way to let go of a zombie leader, and of who cannot be stopped
+		if t.onlyZombies() || t.onlyLeft() {
+			return // ends the thread, which is the one way to let go of a zombie leader, and of who was left in a call
 		}
 	}
 }
@@ -129,7 +128,7 @@ func (t *tracer) run() {
 // lastStops lets go of threads that are on their way to a stop. One that is left there when this thread ends goes on with what the kernel makes of its
 // call, which is a call that a filter may answer with death.
 func (t *tracer) lastStops() {
-	for began := time.Now(); len(t.lingering) > 0 && !t.onlyZombies() && time.Since(began) < lastStopsFor; raw.Nap(time.Millisecond) {
+	for began := time.Now(); len(t.lingering) > 0 && !t.onlyZombies() && !t.onlyLeft() && time.Since(began) < lastStopsFor; raw.Nap(time.Millisecond) {
 		t.settle()
 	}
 }
@@ -174,6 +173,7 @@ func (t *tracer) settle() {
 		case raw.WaitEnded, raw.WaitNotOurs:
 			delete(t.lingering, tid)
 		case raw.WaitStopped:
+			tr.Sleeps = false
 			if t.settleStop(tr, status) {
 				delete(t.lingering, tid)
 			}
@@ -203,6 +203,17 @@ func (t *tracer) onlyZombies() bool {
 		}
 	}
 	return true
+}
+
+// onlyLeft says whether all that lingers are threads that were left in their calls. Those that come back meanwhile stop at their next signal at the
+// latest, and are released then.
+func (t *tracer) onlyLeft() bool {
+	for _, tr := range t.lingering {
+		if !tr.Sleeps {
+			return false
+		}
+	}
+	return len(t.lingering) > 0
 }
 
 // keeps says whether the end of this thread belongs to somebody else in this process: the target is our child, and this is its leader.

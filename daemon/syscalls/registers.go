@@ -82,6 +82,8 @@ func (r *registers) load(memory int, asked uint32, types *Types) error {
 }
 
 func (r *registers) close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.program == nil {
 		return nil
 	}
