@@ -13,6 +13,7 @@ import (
 
 	"culprit/daemon/process/raw"
 	"culprit/daemon/syscalls"
+	"culprit/internal/procfs"
 )
 
 // Transfers that a stop would cut.
@@ -25,7 +26,7 @@ import (
 const (
 	transferPatience = 20 * time.Millisecond // for all threads of a process
 	betweenWalks     = 2 * time.Millisecond  // from one look at what threads are within to the next
-	computing        = 4 * time.Millisecond  // of processor time in which a running thread moves no large piece: it is in no such call
+	computing        = 4 * time.Millisecond  // of processor time in which a running thread moves no large piece: it computes, or is in a long call
 	computingFor     = time.Second           // for which that is believed
 )
 
@@ -131,10 +132,10 @@ func (w *transferWait) isWithin(tr *raw.Tracee) bool {
 		w.s.calls[tr.TID] = call.NR
 	}
 	within := err == nil && call.Cuttable()
+	known := within
 	if err == nil && call.Running {
-		within = w.mayBeWithin(tr)
+		within, known = w.mayBeWithin(tr)
 	}
-	known := within && (!call.Running || w.know != nil && w.movedAt(tr) >= w.began)
 	w.found = w.found || known
 	if known && call.Running && w.holds {
 		w.hold(tr)
@@ -142,25 +143,29 @@ func (w *transferWait) isWithin(tr *raw.Tracee) bool {
 	return within
 }
 
-// mayBeWithin is for a running thread: it may compute, or be within the kernel. Where nobody tells, it computes.
-func (w *transferWait) mayBeWithin(tr *raw.Tracee) bool {
+// mayBeWithin is for a running thread: it may compute, or be within the kernel. Where nobody tells, it computes. likely says that it may well be: it has
+// moved a piece while somebody looked, or it works on and on, and has most of its time in the kernel.
+func (w *transferWait) mayBeWithin(tr *raw.Tracee) (may, likely bool) {
 	p := w.s.p
 	moved := w.movedAt(tr)
 	if at, known := p.computed[tr.TID]; p.transfers.Load() == nil || known && raw.Monotonic()-at < computingFor && moved < w.began {
-		return false
+		return false, false
 	}
 	if w.know == nil {
-		return true // look
+		return true, false // look
 	}
 	ran := processorTime(p.pid, tr.TID)
 	if tr.Ran == 0 || moved > tr.Moved {
 		tr.Ran, tr.Moved = ran, moved
 	}
 	if ran-tr.Ran < computing {
-		return true
+		return true, moved >= w.began
+	}
+	if st, err := procfs.ReadThreadStat(p.pid, tr.TID); err == nil && st.System > st.User {
+		return true, true
 	}
 	p.computed[tr.TID] = raw.Monotonic()
-	return false
+	return false, false
 }
 
 // processorTime is what a thread has had of processors, from /proc/PID/task/TID/schedstat. Where the kernel does not tell, it is more each time:
