@@ -87,14 +87,20 @@ func (a *patchAudit) pcsInside(pid int, pages []*patch.PageEdit) (n int) {
 	return n
 }
 
-// threadPCs reads where every thread stands: the last word of what the kernel says about its system call.
+// threadPCs reads where every thread stands: the last word of what the kernel says about its system call. One that wakes in its call runs for a moment,
+// until it stops where that is over.
 func threadPCs(t *testing.T, pid int) (pcs []uint64) {
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
 		t.Error(err)
 	}
 	for _, task := range tasks {
-		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/syscall", pid, task.Name()))
+		path := fmt.Sprintf("/proc/%d/task/%s/syscall", pid, task.Name())
+		text, err := os.ReadFile(path)
+		for until := time.Now().Add(time.Second); err == nil && string(text) == "running\n" && time.Now().Before(until); {
+			time.Sleep(100 * time.Microsecond)
+			text, err = os.ReadFile(path)
+		}
 		if err != nil {
 			continue // it has ended
 		}

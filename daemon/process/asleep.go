@@ -1,73 +1,113 @@
 package process
 
 import (
-	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"culprit/daemon/process/raw"
+	"culprit/daemon/process/resume"
 	"culprit/daemon/syscalls"
 )
 
 // Threads that are left in their calls.
 //
-// To stop a thread that is within a system call is to break into the call. But such a thread need not stop: it executes nothing of the program
-// before the call is over, and the kernel sends it a signal there, at which it stops as it is traced. So it is left alone, and counts as one that
-// stands still behind the instruction that made the call. Where the program goes on it is let go by the end of the thread that traces it, which wakes
-// nobody. Should this process be killed, the signal does nothing in this program.
+// To stop a thread that sleeps within a system call is to break into the call: a wait begins anew, a transfer is cut, a filter may see a call that the
+// program did not make. But such a thread need not stop: it executes nothing of the program before the call is over, and the kernel sends it a signal
+// there, at which it stops as it is traced. So it is left alone, and counts as one that stands still behind the instruction that made the call. Where the
+// program goes on it is let go by the end of the thread that traces it, which wakes nobody. Should this process be killed, the signal does nothing in
+// this program.
 
-// leave looks which threads are within a transfer, and leaves them there. Each is held first: where it is seen within a call then, it does not come back
-// from that any more, and its registers, seen twice, are those that it has.
-func (w *transferWait) leave() {
-	const heldSeenAgain = 3
-	for range heldSeenAgain {
-		entered, err := w.know.Registers(w.s.p.pid)
-		if err != nil {
-			return // the time will be over
-		}
-		for _, tr := range w.open {
-			if r, is := entered[tr.TID]; is && tr.Phase == raw.Running && r.Fs_base != 0 && (tr.Holding || raw.EnteredBy(&r).Cuttable()) {
-				w.seenWithin(tr, &r)
-			}
+// Sleepers are threads that sleep within calls now, as a stop shows those of them that it leaves there; none where the kernel does not tell.
+func (p *Process) Sleepers() (list []*raw.Stopped) {
+	know := p.transfers.Load()
+	if know == nil {
+		return nil
+	}
+	asleep, _ := (*know).Sleepers(p.pid)
+	for tid, is := range asleep {
+		list = append(list, &raw.Stopped{TID: tid, Regs: is.Regs, InSyscall: true})
+	}
+	return list
+}
+
+// leave has the threads that slept before in calls of some kind be left there. Each is held first: where it is seen within a call then, it does not come
+// back from that any more, and its registers, which were the same before, are those that it has.
+func (s *session) leave(know Transfers, before map[int]syscalls.Sleeping, kind func(call *raw.Blocked) bool) {
+	if !s.holdAll(know, before, kind) {
+		return
+	}
+	after, err := know.Sleepers(s.p.pid)
+	if err != nil {
+		return // they are asked to stop
+	}
+	for tid, is := range after {
+		if tr := s.threads[tid]; tr != nil && tr.Holding && !tr.Sleeps && tr.Phase == raw.Running && tr.Asked == 0 {
+			tr.Regs, tr.Sleeps = is.Regs, is.Regs == before[tid].Regs && is.MayBeHeld()
 		}
 	}
 	raw.Fault(raw.LeftInCalls)
 }
 
-// seenWithin takes note of the registers with which a thread has entered a call that it is within.
-func (w *transferWait) seenWithin(tr *raw.Tracee, r *unix.PtraceRegs) {
-	w.hold(tr)
-	tr.Sleeps = tr.Seen && tr.Regs == *r
-	tr.Seen, tr.Regs = tr.Holding, *r
+// holdAll has each thread that sleeps in a call of some kind stop where that is over, and says whether there is one.
+func (s *session) holdAll(know Transfers, asleep map[int]syscalls.Sleeping, kind func(*raw.Blocked) bool) (any bool) {
+	for tid, is := range asleep {
+		tr := s.threads[tid]
+		if tr == nil || tr.Stray || tr.Sleeps || tr.Phase != raw.Running || tr.Asked != 0 || is.Regs.Fs_base == 0 || !is.MayBeHeld() || !kind(raw.EnteredBy(&is.Regs)) {
+			continue
+		}
+		s.hold(know, tr)
+		any = any || tr.Holding
+	}
+	return any
 }
 
 // hold has a thread stop where a call is over.
-func (w *transferWait) hold(tr *raw.Tracee) {
-	tr.Holding = tr.Holding || mayBeHeld(w.s.p.pid, tr.TID) && w.know.Hold(tr.TID)
+func (s *session) hold(know Transfers, tr *raw.Tracee) { tr.Holding = tr.Holding || know.Hold(tr.TID) }
+
+// leaveAll leaves all threads that sleep in waits, into which a stop would break. They are attached for that, and not asked to stop.
+func (s *session) leaveAll(w *transferWait) error {
+	asleep := w.asleep()
+	if len(asleep) == 0 {
+		return nil
+	}
+	s.patient = true
+	defer func() { s.patient = false }()
+	_, err := s.attachPass(func(tid int) bool {
+		is, sleeps := asleep[tid]
+		return sleeps && is.MayBeHeld() && isWait(raw.EnteredBy(&is.Regs))
+	})
+	if err == nil {
+		s.leave(w.know, asleep, isWait)
+	}
+	return err
 }
 
-// areAsleep begins the part in the stop of the threads that are left in their calls. They are asked to stop where they make use of the signals by now;
-// all others stand still, so that nobody changes that any more.
+// isWait says whether a thread in a call waits for something, or goes on with a wait that was interrupted.
+func isWait(call *raw.Blocked) bool {
+	return call.NR == unix.SYS_RESTART_SYSCALL || call.NR >= 0 && resume.Rewindable[uint64(call.NR)]
+}
+
+// areAsleep begins the part in the stop of the threads that are left in their calls. All others stand still, so that nobody changes any more what is done
+// with the signal. Who makes use of it by now is asked to stop, as is who does not sleep any more.
 func (s *session) areAsleep() bool {
 	all := true
+	var asleep map[int]syscalls.Sleeping
 	for _, tr := range s.threads {
-		switch {
-		case !tr.Sleeps || tr.Phase != raw.Running:
-		case mayBeHeld(s.p.pid, tr.TID):
+		if !tr.Sleeps || tr.Phase != raw.Running {
+			continue
+		}
+		if asleep == nil {
+			asleep, _ = (*s.p.transfers.Load()).Sleepers(s.p.pid) // without it all are asked to stop
+		}
+		if is, sleeps := asleep[tr.TID]; sleeps && is.MayBeHeld() && is.Regs == tr.Regs {
 			tr.Phase = raw.Asleep
-		default:
+		} else {
 			all = false
 			s.awake(tr)
 		}
 	}
 	return all
-}
-
-// mayBeHeld says whether one of the signals at which threads stop does nothing to a thread: it neither blocks nor catches it.
-func mayBeHeld(pid, tid int) bool {
-	st, err := raw.ReadStatus(pid, tid)
-	return err == nil && slices.ContainsFunc(syscalls.HoldSignals, func(sig unix.Signal) bool { return (st.Blocked|st.Caught)>>(sig-1)&1 == 0 })
 }
 
 // awake is for a thread that is not left in its call, or no longer: it is asked to stop like all others.

@@ -333,6 +333,9 @@ func TestAsleepKilled(t *testing.T) {
 func TestTracerKilledWhileAsleep(t *testing.T) {
 	knowingTransfers(t)
 	for i, point := range append([]string{raw.LeftInCalls, raw.LeftInCalls}, raw.FaultPoints...) {
+		if point == "stop.broken-call" {
+			continue // both threads are left in their calls
+		}
 		s := startSleeper(t, "threads")
 		s.sleeps(t)
 		killVictim(t, s.target, point, 1+i%3, "knows")

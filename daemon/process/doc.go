@@ -10,8 +10,8 @@
 // What it keeps: the target is traced only within Stop; a thread interrupted in a system call repeats it as if nothing had happened
 // (no EINTR that an undisturbed run lacks), and one with a timeout ends in its time or soon behind it; signals that arrive meanwhile are
 // delivered once; a job-control stop stays one; and if this process is killed at any instant, the target goes on by itself, an injected system call included.
-// A thread that is within a blocking transfer is left in it: it stops where the call is over. What it cannot keep: where the kernel does not help,
-// such a transfer returns early with the short count.
+// A thread that sleeps within a wait or a blocking transfer is left in it: it stops where the call is over. What it cannot keep: where the kernel does
+// not help, such a transfer returns early with the short count.
 //
 // Goroutines: every method of Process may be called from any goroutine. All ptrace requests of one Process are made by one goroutine that is
 // locked to its OS thread; the function given to Stop runs on it, must not call Stop or Close of the same Process, and methods of World

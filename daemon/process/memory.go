@@ -23,6 +23,17 @@ func (p *Process) ReadMem(addr raw.Addr, buf []byte) error {
 	return p.alive()
 }
 
+// ReadSome fills buf from the target's memory at addr as far as that is mapped, and gives the number of bytes.
+func (p *Process) ReadSome(addr raw.Addr, buf []byte) int {
+	release, err := p.use()
+	if err != nil {
+		return 0
+	}
+	defer release()
+	n, _ := p.mem.Pread(buf, addr) // what cannot be read is not mapped
+	return n
+}
+
 func (p *Process) readMem(addr raw.Addr, buf []byte) error {
 	if len(buf) == 0 {
 		return nil

@@ -2,8 +2,6 @@ package process
 
 import (
 	"encoding/binary"
-	"fmt"
-	"os"
 
 	"culprit/daemon/process/raw"
 )
@@ -49,7 +47,7 @@ func (p *Process) ownRuns(m raw.Mapping, f func(lo, hi raw.Addr) error) error {
 	if err != nil {
 		return err
 	}
-	pages, err := os.Open(fmt.Sprintf("/proc/%d/pagemap", p.pid))
+	pages, err := raw.OpenPagemap(p.pid)
 	release()
 	if err != nil {
 		return p.gone(err)

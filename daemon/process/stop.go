@@ -111,7 +111,7 @@ func (s *session) run(f func(*World) error) error {
 	s.p.known.Search(s.p.pid, &s.p.mem) // before anything stops: it may take a while
 	for tid, tr := range s.t.lingering {
 		tr.Seccomp, tr.Dispatched, tr.Asked = nil, nil, 0 // it ran meanwhile
-		if tr.Seen, tr.Sleeps = false, false; tr.Phase == raw.Asleep {
+		if tr.Sleeps = false; tr.Phase == raw.Asleep {
 			tr.Phase = raw.Running
 		}
 		s.threads[tid] = tr
@@ -133,6 +133,9 @@ func (s *session) run(f func(*World) error) error {
 	defer func() { s.pause.Cuts, s.p.cuts = s.p.cuts, 0 }()
 	defer s.forgetHolds()
 	if err := transfers.letEnd(); err != nil {
+		return err
+	}
+	if err := s.leaveAll(transfers); err != nil {
 		return err
 	}
 	if !s.held {
@@ -220,7 +223,7 @@ func seen(tr *raw.Tracee) *raw.Stopped {
 func (s *session) attachAll() error {
 	for {
 		s.passes++
-		fresh, err := s.attachPass(func(int) bool { return true })
+		fresh, err := s.attachPass(s.runsCode)
 		if err != nil || fresh == 0 {
 			return err
 		}
@@ -229,6 +232,9 @@ func (s *session) attachAll() error {
 		}
 	}
 }
+
+// runsCode says whether a task is a thread of the program and not a worker of the kernel.
+func (s *session) runsCode(tid int) bool { return tid == s.p.pid || !raw.IsWorker(s.p.pid, tid) }
 
 // attachPass attaches the threads that are wanted, and returns how many were new or could not be decided yet.
 func (s *session) attachPass(wanted func(tid int) bool) (fresh int, err error) {
@@ -239,7 +245,7 @@ func (s *session) attachPass(wanted func(tid int) bool) (fresh int, err error) {
 	g := newGuard(s.p.pid)
 	defer func() { s.bury(g.end()) }()
 	for _, tid := range s.inOrder(tids) {
-		if s.threads[tid] != nil && s.threads[tid].Phase != raw.Ended || tid != s.p.pid && raw.IsWorker(s.p.pid, tid) || !wanted(tid) {
+		if s.threads[tid] != nil && s.threads[tid].Phase != raw.Ended || !wanted(tid) {
 			continue
 		}
 		attached, err := s.seize(tid)
@@ -355,7 +361,7 @@ func (s *session) waitAll() error {
 		}
 		if pending == nil {
 			s.passes++
-			fresh, err := s.attachPass(func(int) bool { return true })
+			fresh, err := s.attachPass(s.runsCode)
 			if err != nil {
 				return err
 			}
@@ -419,7 +425,7 @@ func (s *session) pollAll(round int) (pending *raw.Tracee, n int) {
 	}
 	met := 0
 	for _, tr := range s.threads {
-		if tr.Phase != raw.Running {
+		if tr.Phase != raw.Running || tr.Sleeps {
 			continue
 		}
 		if n++; met == enough && !thorough {
@@ -429,7 +435,7 @@ func (s *session) pollAll(round int) (pending *raw.Tracee, n int) {
 		if tr.Phase == raw.Running && thorough && s.t.lost(tr) {
 			tr.Phase = raw.Ended
 		}
-		if tr.Phase != raw.Running || tr.Sleeps {
+		if tr.Phase != raw.Running {
 			n--
 		} else if !tr.Stray {
 			pending = tr
@@ -452,7 +458,7 @@ func (s *session) poll(tr *raw.Tracee) {
 			tr.Phase = raw.Ended
 			return
 		}
-		tr.Seen, tr.Sleeps = false, false
+		tr.Sleeps = false
 		s.onStop(tr, status)
 		raw.Fault("stop.one-stopped")
 	}

@@ -47,6 +47,12 @@ func (p *Process) startTracer() (*tracer, error) {
 	return t, nil
 }
 
+// letGo tells the Holder that nobody is held any more, when the end of the thread has let go of all.
+func (t *tracer) letGo() {
+	t.awaitEnd()
+	t.end()
+}
+
 // awaitEnd comes when the thread that the goroutine was locked to has ended as well: until then it still traces. It gives up after a second.
 func (t *tracer) awaitEnd() {
 	for began := time.Now(); isOurThread(t.tid) && time.Since(began) < time.Second; {
@@ -89,8 +95,10 @@ func (t *tracer) run() {
 	defer t.succeed()
 	defer close(t.dead)
 	defer func() {
-		clear(t.lingering) // the end of this thread lets go of all
-		t.end()
+		clear(t.lingering)
+		if t.holds {
+			go t.letGo()
+		}
 	}()
 	t.tid = unix.Gettid()
 	// While this thread waits for a CPU the target stands still. Without the right to do so it stays as it is.

@@ -30,17 +30,16 @@ const (
 	computingFor     = time.Second           // for which that is believed
 )
 
-// Transfers knows which threads move large pieces of data, and stops them where a call is over. It looks between Begin and End; of a Begin
+// Transfers knows which threads move large pieces of data and which sleep within calls, and stops them where a call is over. It looks between Begin and End; of a Begin
 // that was answered with false there is no End. Hold has a thread get one of some signals where its next call is over, or the one that it is in, if
-// that is possible. Forget takes that back and says whether the thread has got it. Registers are those with which threads have entered the kernel that
-// are within a call, and on no CPU.
+// that is possible. Forget takes that back and says whether the thread has got it. Sleepers are the threads of a process that sleep within a call.
 type Transfers interface {
 	Begin(pid int) bool
 	End(pid int)
 	MovedAt(tid int) (at time.Duration, ok bool)
 	Hold(tid int) (held bool)
 	Forget(tid int) (got bool)
-	Registers(pid int) (map[int]unix.PtraceRegs, error)
+	Sleepers(pid int) (map[int]syscalls.Sleeping, error)
 }
 
 // KnowTransfers sets what knows of them. Without it threads are waited for that are blocked in a transfer, and are not stopped at its end. It is
@@ -60,21 +59,33 @@ type transferWait struct {
 // lookForTransfers looks whether some thread is within a transfer, while nobody is traced: to see that running threads are not takes them some
 // milliseconds.
 func (s *session) lookForTransfers() *transferWait {
-	w := &transferWait{s: s, began: raw.Monotonic()}
-	tids, _ := raw.Tasks(s.p.pid) // without them attaching fails, and says why
-	for _, tid := range tids {
-		w.open = append(w.open, &raw.Tracee{TID: tid})
-	}
-	if w.over() {
-		return w
-	}
+	w := &transferWait{s: s}
 	if know := s.p.transfers.Load(); know != nil && (*know).Begin(s.p.pid) {
-		w.know, w.began = *know, raw.Monotonic()
+		w.know = *know
+	}
+	w.began = raw.Monotonic()
+	tids, _ := raw.Tasks(s.p.pid) // without them attaching fails, and says why
+	asleep := w.asleep()
+	for _, tid := range tids {
+		if is, sleeps := asleep[tid]; !sleeps || raw.EnteredBy(&is.Regs).Cuttable() {
+			w.open = append(w.open, &raw.Tracee{TID: tid})
+		} else {
+			s.calls[tid] = raw.EnteredBy(&is.Regs).NR
+		}
 	}
 	for began := w.began; !w.over() && !w.found && raw.Monotonic()-began < transferPatience && s.ctx.Err() == nil; {
 		raw.Nap(betweenLooks(len(tids)))
 	}
 	return w
+}
+
+// asleep are the threads that sleep within calls, as far as somebody tells.
+func (w *transferWait) asleep() map[int]syscalls.Sleeping {
+	if w.know == nil {
+		return nil
+	}
+	asleep, _ := w.know.Sleepers(w.s.p.pid) // without it each is looked at, and asked to stop
+	return asleep
 }
 
 // end comes when all threads that are to stop at the end of a transfer have, or need not any more.
@@ -94,7 +105,7 @@ func (w *transferWait) letEnd() error {
 	}
 	s.patient = true
 	defer func() { s.patient = false }()
-	if _, err := s.attachPass(func(tid int) bool { return w.isWithin(&raw.Tracee{TID: tid}) }); err != nil {
+	if _, err := s.attachPass(func(tid int) bool { return s.runsCode(tid) && w.isWithin(&raw.Tracee{TID: tid}) }); err != nil {
 		return err
 	}
 	w.open, w.holds = slices.Collect(maps.Values(s.threads)), true
@@ -102,7 +113,7 @@ func (w *transferWait) letEnd() error {
 	for began := raw.Monotonic(); raw.Monotonic()-began < transferPatience && !s.execed && s.ctx.Err() == nil; raw.Nap(betweenLooks(len(s.threads))) {
 		s.pollOnTheWay()
 		if now := raw.Monotonic(); w.know != nil && now-last >= betweenWalks {
-			w.leave()
+			s.leave(w.know, w.asleep(), (*raw.Blocked).Cuttable)
 			last = now
 		}
 		if w.over() {
@@ -138,7 +149,7 @@ func (w *transferWait) isWithin(tr *raw.Tracee) bool {
 	}
 	w.found = w.found || known
 	if known && call.Running && w.holds {
-		w.hold(tr)
+		w.s.hold(w.know, tr)
 	}
 	return within
 }
@@ -226,6 +237,6 @@ func (s *session) atTransfersEnd(tr *raw.Tracee, sig int) bool {
 	if err != nil || code != fromKernel || !(*s.p.transfers.Load()).Forget(tr.TID) {
 		return false
 	}
-	tr.Holding, tr.AtEnd = false, true
+	tr.Holding = false
 	return true
 }

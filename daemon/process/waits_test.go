@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/daemon/process/raw"
 	"culprit/daemon/process/resume"
 )
 
@@ -84,5 +85,24 @@ func TestWaitsUnderFilterWithoutRights(t *testing.T) {
 	}
 	if res := tg.finish(); res["early"] != 0 || res["wrong"] != 0 || res["waits"] == 0 {
 		t.Errorf("target: %v", res)
+	}
+}
+
+// TestKilledUnderFilter: a tracer that is killed before it has put right what it broke into leaves nobody to such a filter, as it breaks into nothing.
+func TestKilledUnderFilter(t *testing.T) {
+	knowingTransfers(t)
+	for _, how := range []string{"poll", "nanosleep", "clock", "futex"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			tg := start(t, compile(t, noRestartSource), how)
+			for _, point := range []string{"stop.one-seized", "stop.seized", "stop.interrupted", raw.LeftInCalls, "stop.stopped"} {
+				for nth := range 3 {
+					killVictim(t, tg, point, 1+nth, "knows")
+				}
+			}
+			if res := tg.finish(); res["waits"] == 0 || res["early"] != 0 || res["wrong"] != 0 {
+				t.Errorf("target: %v", res)
+			}
+		})
 	}
 }

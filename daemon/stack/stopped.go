@@ -33,9 +33,15 @@ type Walk struct {
 // A RawFrame is an activation of a function that nobody has looked for yet: At is the address to find it by, for the others see Frame.
 type RawFrame struct{ At, PC, CFA uint64 }
 
-// A Memory reads the stack of a stopped thread, more of it at a time the further the walk comes.
+// A Source is a process whose memory is read: one that is stopped, or one that runs.
+type Source interface {
+	ReadMem(at process.Addr, buf []byte) error
+	ReadSome(at process.Addr, buf []byte) int
+}
+
+// A Memory reads the stack of a thread, more of it at a time the further the walk comes.
 type Memory struct {
-	w    *process.World
+	from Source
 	at   uint64 // of the first word
 	top  []byte
 	all  bool // there is no more of it
@@ -43,9 +49,9 @@ type Memory struct {
 	far  bool // something else was read
 }
 
-// NewMemory reads the stack of a thread of the stopped process. top is what was read of it before, from the stack pointer on, if anything was.
-func NewMemory(w *process.World, th *process.Stopped, top []byte) *Memory {
-	return &Memory{w: w, at: arch.SP(&th.Regs) &^ 7, top: top}
+// NewMemory reads the stack of a thread. top is what was read of it before, from the stack pointer on, if anything was.
+func NewMemory(from Source, th *process.Stopped, top []byte) *Memory {
+	return &Memory{from: from, at: arch.SP(&th.Regs) &^ 7, top: top}
 }
 
 func (m *Memory) read(addr uint64) (uint64, error) {
@@ -58,7 +64,7 @@ func (m *Memory) read(addr uint64) (uint64, error) {
 		return binary.LittleEndian.Uint64(m.top[off:]), nil
 	}
 	m.far = true
-	return worldReader(m.w)(addr)
+	return readerOf(m.from)(addr)
 }
 
 // grow reads at least so many bytes, if there are as many.
@@ -68,7 +74,7 @@ func (m *Memory) grow(n int) {
 		size *= 4
 	}
 	buf := make([]byte, min(size, Scan))
-	got := m.w.ReadSome(process.Addr(m.at), buf)
+	got := m.from.ReadSome(process.Addr(m.at), buf)
 	m.all = got < len(buf)
 	if got > len(m.top) {
 		m.top = buf[:got]
@@ -83,7 +89,7 @@ func (m *Memory) looked() []byte {
 	return append(make([]byte, 0, m.used), m.top[:m.used]...)
 }
 
-// Stopped walks the stack of a stopped thread.
+// Stopped walks the stack of a thread that is stopped, or sleeps.
 func (s *Walker) Stopped(from unwind.Regs, m *Memory) *Walk {
 	k := &Walk{From: from}
 	ours, guesses := s.byTables(k, m.read)
@@ -111,7 +117,7 @@ func (m *Memory) code(o *program.Object, ret uint64) []byte {
 		return b
 	}
 	b := make([]byte, arch.LongestCall)
-	if m.w.ReadMem(process.Addr(ret-arch.LongestCall), b) != nil {
+	if m.from.ReadMem(process.Addr(ret-arch.LongestCall), b) != nil {
 		return nil
 	}
 	return b
@@ -161,11 +167,11 @@ func (s *Walker) byTables(k *Walk, mem Reader) (ours, guesses bool) {
 	return ours, false
 }
 
-// worldReader reads words of the stopped process.
-func worldReader(w *process.World) Reader {
+// readerOf reads words of a process.
+func readerOf(from Source) Reader {
 	return func(addr uint64) (uint64, error) {
 		var b [8]byte
-		err := w.ReadMem(process.Addr(addr), b[:])
+		err := from.ReadMem(process.Addr(addr), b[:])
 		return binary.LittleEndian.Uint64(b[:]), err
 	}
 }

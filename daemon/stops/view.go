@@ -36,6 +36,7 @@ func (s *Stopper) seen(f func(*process.World) error) func(*process.World) error 
 	if v := program.Vdso(); v != nil {
 		v.Prepare()
 	}
+	s.walkSleepers()
 	return func(w *process.World) error {
 		v := &View{s: s, w: w, still: lazy.HoldStill()}
 		s.view = v
@@ -46,6 +47,27 @@ func (s *Stopper) seen(f func(*process.World) error) func(*process.World) error 
 		}()
 		return f(w)
 	}
+}
+
+// walkSleepers walks the stacks of the threads that sleep, while all others run. In a stop that finds them so it is only compared whether
+// their stacks are as they were.
+func (s *Stopper) walkSleepers() {
+	list := s.cfg.Proc.Sleepers()
+	if len(list) == 0 {
+		return
+	}
+	version := s.cfg.Code.Version()
+	walks, last := make(map[int]*stack.Walk, len(list)), s.walked.of(version)
+	for _, th := range list {
+		k, from := last[th.TID], stack.RegsOf(th)
+		if k == nil || k.From != from {
+			k = s.cfg.Walker.Stopped(from, stack.NewMemory(s.cfg.Proc, th, nil))
+		}
+		if k.Looked != nil {
+			walks[th.TID] = k
+		}
+	}
+	s.walked = walkLog{version, walks}
 }
 
 // MostTries is how often a stop is made that lacks something which then is made: a table may show that another one is needed.

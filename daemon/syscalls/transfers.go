@@ -14,7 +14,7 @@ const (
 	processPlaceSize = 8
 	threadPlaceSize  = 32
 	threadsAt        = processPlaces * processPlaceSize
-	askedAt          = threadsAt + places*threadPlaceSize // the process of which registers are read
+	askedAt          = threadsAt + places*threadPlaceSize // the process of which sleepers are read
 	sharedSize       = askedAt + 8
 
 	// In a thread's place: its number; when it moved a large piece last (ns of the monotonic clock); its number if it is to stop where a call is
@@ -32,10 +32,10 @@ const LargePiece = 16 << 10
 var HoldSignals = []unix.Signal{unix.SIGWINCH, unix.SIGURG}
 
 // Transfers know which threads move large pieces of data: by writing and sending, by receiving with MSG_WAITALL, by reading from
-// devices of characters, by getrandom. Without Close the kernel keeps its programs until this process ends.
+// devices of characters, by getrandom; and which threads sleep within calls. Without Close the kernel keeps its programs until this process ends.
 type Transfers struct {
 	attachable
-	registers registers
+	sleepers sleepers
 }
 
 // OpenTransfers loads the programs. Errors are those of OpenDeadlines.
@@ -43,7 +43,7 @@ func OpenTransfers(types *Types) (*Transfers, error) {
 	t := &Transfers{attachable: attachable{kept: 0}} // it is asked at every call of every program: not for longer than needed
 	err := t.open("culprit_moves", sharedSize, unix.PROT_READ|unix.PROT_WRITE, transferProgram, types)
 	if err == nil {
-		err = t.registers.load(t.memory.FD(), askedAt, types)
+		err = t.sleepers.load(t.memory.FD(), askedAt, types)
 	}
 	if err != nil {
 		t.Close()
@@ -53,7 +53,7 @@ func OpenTransfers(types *Types) (*Transfers, error) {
 }
 
 // Close ends it: from then on nothing is known.
-func (t *Transfers) Close() error { return errors.Join(t.registers.close(), t.attachable.Close()) }
+func (t *Transfers) Close() error { return errors.Join(t.sleepers.close(), t.attachable.Close()) }
 
 // Begin has the kernel look at a process until End, and says whether it does. It takes a millisecond.
 func (t *Transfers) Begin(pid int) bool {

@@ -119,8 +119,8 @@ func TestHoldCaught(t *testing.T) {
 	}
 }
 
-// TestRegisters: those of a thread that sleeps in a call are the ones that the kernel says elsewhere.
-func TestRegisters(t *testing.T) {
+// TestSleepers: the registers of a thread that sleeps in a call are the ones that the kernel says elsewhere.
+func TestSleepers(t *testing.T) {
 	moves := lookingAtUs(t)
 	var ends [2]int
 	must(t, unix.Pipe(ends[:]))
@@ -143,24 +143,24 @@ func TestRegisters(t *testing.T) {
 			t.Fatalf("the thread does not sleep: %q", text)
 		}
 	}
-	regs, err := moves.Registers(os.Getpid())
+	asleep, err := moves.Sleepers(os.Getpid())
 	must(t, err)
-	if r := regs[sleeps]; r.Orig_rax != nr || r.Rdi != fd || r.Rsp != sp || r.Rip != pc || r.Fs_base == 0 {
+	if r := asleep[sleeps].Regs; r.Orig_rax != nr || r.Rdi != fd || r.Rsp != sp || r.Rip != pc || r.Fs_base == 0 {
 		t.Errorf("%+v, want call %d of %d at %#x, stack pointer %#x", r, nr, fd, pc, sp)
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if r, told := regs[unix.Gettid()]; told {
+	if r, told := asleep[unix.Gettid()]; told {
 		t.Errorf("it is told of this thread, which runs: %+v", r)
 	}
-	if others, err := moves.Registers(os.Getppid()); err != nil || len(others) == 0 || others[sleeps].Rip != 0 {
+	if others, err := moves.Sleepers(os.Getppid()); err != nil || len(others) == 0 || others[sleeps].Regs.Rip != 0 {
 		t.Errorf("of another process: %v, %v", others, err)
 	}
 	must(t, unix.Close(ends[1]))
 	<-tid
 	must(t, unix.Close(ends[0]))
 	moves.Close()
-	if _, err := moves.Registers(os.Getpid()); err == nil {
+	if _, err := moves.Sleepers(os.Getpid()); err == nil {
 		t.Error("the kernel was asked after the end")
 	}
 }

@@ -14,15 +14,16 @@ static long shared;
 #define UNLOCK pthread_mutex_unlock(&mutex)
 #endif
 
-static void *turn(void *arg)
+/* turn ends with the program; only the main thread reads what that is told. */
+static void *turn(void *mains)
 {
-	while (target_running()) {
+	while (mains ? target_running() : !target_stopping) {
 		LOCK;
 		shared++;
 		UNLOCK;
 		target_sleep_us(1000);
 	}
-	return arg;
+	return NULL;
 }
 
 int main(void)
@@ -31,7 +32,7 @@ int main(void)
 	target_start();
 	pthread_spin_init(&spin, 0);
 	pthread_create(&t, NULL, turn, NULL);
-	turn(NULL);
+	turn(&t);
 	pthread_join(t, NULL);
 	return target_finish(1);
 }

@@ -3,8 +3,10 @@ package raw
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -74,21 +76,43 @@ func OwnMaps() ([]Mapping, error) {
 	return ParseMaps(b)
 }
 
-// ReadMaps tries the leader first. A leader that has ended while other threads live shows no mappings; any other thread does.
+// ReadMaps lists the mappings of a process.
 func ReadMaps(pid int) ([]Mapping, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {
 		return nil, err
 	}
 	if len(b) == 0 {
-		tids, _ := Tasks(pid)
-		for _, tid := range tids {
-			if b, err = os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/maps", pid, tid)); err == nil && len(b) > 0 {
-				break
-			}
+		if tid := other(pid); tid != 0 {
+			b, err = os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/maps", pid, tid))
 		}
 	}
+	if err != nil {
+		return nil, err
+	}
 	return ParseMaps(b)
+}
+
+// OpenPagemap opens what the kernel tells of each page of a process.
+func OpenPagemap(pid int) (*os.File, error) {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/pagemap", pid))
+	if errors.Is(err, unix.ESRCH) {
+		if tid := other(pid); tid != 0 {
+			return os.Open(fmt.Sprintf("/proc/%d/task/%d/pagemap", pid, tid))
+		}
+	}
+	return f, err
+}
+
+// other is a thread of a process that has memory, where the leader has none any more: it has ended while others live. 0 if there is none.
+func other(pid int) int {
+	tids, _ := Tasks(pid)
+	for _, tid := range tids {
+		if !slices.Contains([]byte("ZX"), ThreadState(pid, tid)) {
+			return tid
+		}
+	}
+	return 0
 }
 
 // ParseMaps reads the text of /proc/PID/maps.

@@ -32,9 +32,7 @@ type Tracee struct {
 	Dispatched *bool // whether its system calls are a signal, once it has been asked for
 
 	Holding bool          // is to get a signal where a call is over
-	Seen    bool          // was seen within that call, with these registers
-	Sleeps  bool          // was seen so again, and need not be asked to stop
-	AtEnd   bool          // has got it, and stopped
+	Sleeps  bool          // was seen within that call, with these registers, and need not be asked to stop
 	Ran     time.Duration // processor time when it was first looked at, or had moved a piece
 	Moved   time.Duration // when it had
 	Regs    unix.PtraceRegs

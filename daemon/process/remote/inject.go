@@ -298,8 +298,10 @@ func (w *Caller) Pending() error {
 func burden(tr *raw.Tracee) int {
 	n := 0
 	switch {
-	case tr.Phase == raw.Asleep: // it would move less than it was to
+	case tr.Phase == raw.Asleep && raw.EnteredBy(&tr.Regs).Cuttable(): // it would move less than it was to
 		n = 10
+	case tr.Phase == raw.Asleep: // it would wait anew
+		n = 6
 	case resume.InSyscall(&tr.Regs):
 		n = 2
 	case tr.Regs.Orig_rax != noSyscall:

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"culprit/daemon/process/raw"
 )
 
@@ -201,14 +199,14 @@ func (w *Caller) unoccupied(a raw.Addr, n int) bool {
 
 // untouched says whether no page of the range was ever used: neither in memory nor swapped out.
 func (w *Caller) untouched(a raw.Addr, n int) bool {
-	fd, err := unix.Open(fmt.Sprintf("/proc/%d/pagemap", w.pid), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	pages, err := raw.OpenPagemap(w.pid)
 	if err != nil {
 		return false
 	}
-	defer unix.Close(fd)
+	defer pages.Close()
 	first, last := a/raw.PageSize, (a+raw.Addr(n)-1)/raw.PageSize
 	entries := make([]byte, (last-first+1)*8)
-	if k, err := unix.Pread(fd, entries, int64(first)*8); err != nil || k != len(entries) {
+	if _, err := pages.ReadAt(entries, int64(first)*8); err != nil {
 		return false
 	}
 	const present, swapped = 1 << 63, 1 << 62
