@@ -220,7 +220,7 @@ func TestAsleepAlone(t *testing.T) {
 	p := open(t, s.pid())
 	p.KnowTransfers(know)
 	s.sleeps(t)
-	if pause := stop(t, p, nothing); pause.Cuts != 0 || pause.Threads != 1 {
+	if pause := stop(t, p, nothing); pause.Cuts != 0 || pause.Threads != 1 || pause.Still != 0 {
 		t.Errorf("%+v", pause)
 	}
 	pause := stop(t, p, func(w *World) error {
@@ -230,7 +230,7 @@ func TestAsleepAlone(t *testing.T) {
 		}
 		return err
 	})
-	if pause.Cuts != 1 {
+	if pause.Cuts != 1 || pause.Still != 1 {
 		t.Errorf("%+v", pause)
 	}
 	if res := s.ends(); res["shorts"] < 1 || res["changed"] != 0 {

@@ -11,10 +11,12 @@ import (
 
 // release resumes and detaches every thread. Those that have not stopped yet are left to the tracer, to be released when they do.
 func (s *session) release() {
-	for _, tr := range s.outOfOrder() {
+	stopped := s.outOfOrder()
+	for _, tr := range stopped {
 		raw.Detach(tr, 0)
 		raw.Fault("stop.one-released")
 	}
+	s.pause.Still = len(stopped)
 	s.pause.Total = time.Since(s.begin)
 	for _, tr := range s.threads {
 		// One that has ended was collected already, or killed while it was stopped; the tracer finds out which.
@@ -22,6 +24,7 @@ func (s *session) release() {
 			s.t.lingering[tr.TID] = tr
 		}
 		if tr.Phase == raw.Running && !tr.Sleeps {
+			s.pause.Still++
 			_ = unix.PtraceInterrupt(tr.TID) // it may not have been asked yet; only a stopped thread can be let go
 		}
 	}

@@ -26,10 +26,11 @@ type StopOptions struct {
 
 // A Pause tells what one Stop cost the target. All durations count from the first interrupt.
 type Pause struct {
-	Threads  int           // threads that were stopped
+	Threads  int           // of the target, that could not execute anything of it
+	Still    int           // of these, threads that stood still for some of the time: the others slept in calls all the while
 	Stopping time.Duration // until the last thread had stopped
 	Held     time.Duration // for which the function given to Stop ran
-	Total    time.Duration // until the last thread was released: no thread was stopped for longer
+	Total    time.Duration // until the last thread was released: no thread stood still for longer
 	Cuts     int           // blocking calls that moved less than they were to, because of this stop or what was seen behind the last
 }
 

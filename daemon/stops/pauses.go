@@ -20,7 +20,7 @@ type Pauses struct {
 	later time.Duration   // of sum, the pauses that ended more than earlyTime after the beginning
 	last  []time.Duration // at most keepPauses
 
-	threads int                      // that were stopped, over all stops
+	threads int                      // that stood still, over all stops
 	cuts    int                      // blocking calls that moved less than they were to
 	sizes   [octaves * perOctave]int // how many pauses were of which length
 }
@@ -40,22 +40,22 @@ const earlyTime = 5 * time.Second
 // NewPauses are those of a session that began then.
 func NewPauses(began time.Time) *Pauses { return &Pauses{began: began} }
 
-// add takes note of a pause that has just ended.
+// add takes note of a stop that has just ended. It was no pause if no thread stood still.
 func (l *Pauses) add(p process.Pause) {
-	if p.Total == 0 {
-		return
-	}
 	at := time.Since(l.began)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.cuts += p.Cuts
+	if p.Still == 0 {
+		return
+	}
 	l.count++
 	l.max = max(l.max, p.Total)
 	l.sum += p.Total
 	if at > earlyTime {
 		l.later += p.Total
 	}
-	l.threads += p.Threads
-	l.cuts += p.Cuts
+	l.threads += p.Still
 	l.sizes[classOf(p.Total)]++
 	if l.last = append(l.last, p.Total); len(l.last) > keepPauses {
 		l.last = l.last[1:]

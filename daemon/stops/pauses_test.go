@@ -12,9 +12,10 @@ func TestPauses(t *testing.T) {
 	if f := l.Figures(); f.Count != 0 || f.P99US != 0 || l.Total() != 0 {
 		t.Errorf("before any pause: %+v", f)
 	}
-	l.add(process.Pause{}) // nobody was stopped
+	l.add(process.Pause{})                               // nobody was stopped
+	l.add(process.Pause{Total: time.Second, Threads: 2}) // nor here
 	for i := range 300 {
-		l.add(process.Pause{Total: time.Duration(i+1) * time.Millisecond, Threads: 2, Cuts: i % 2})
+		l.add(process.Pause{Total: time.Duration(i+1) * time.Millisecond, Threads: 3, Still: 2, Cuts: i % 2})
 	}
 	f := l.Figures()
 	if f.Count != 300 || f.MaxUS != 300_000 || f.TotalUS != 300*301/2*1000 || f.ThreadStops != 600 || f.Cuts != 150 || f.LaterUS != 0 {
@@ -33,7 +34,7 @@ func TestPauses(t *testing.T) {
 // TestPausesLater: what comes after the beginning of a session counts apart.
 func TestPausesLater(t *testing.T) {
 	l := NewPauses(time.Now().Add(-earlyTime - time.Second))
-	l.add(process.Pause{Total: time.Millisecond, Threads: 1})
+	l.add(process.Pause{Total: time.Millisecond, Threads: 1, Still: 1})
 	if f := l.Figures(); f.LaterUS != 1000 || f.TotalUS != 1000 {
 		t.Errorf("%+v", f)
 	}
