@@ -20,15 +20,20 @@ import (
 
 // Sleepers are threads that sleep within calls now, as a stop shows those of them that it leaves there; none where the kernel does not tell.
 func (p *Process) Sleepers() (list []*raw.Stopped) {
+	for tid, is := range p.asleep() {
+		list = append(list, &raw.Stopped{TID: tid, Regs: is.Regs, InSyscall: true})
+	}
+	return list
+}
+
+// asleep are the threads that sleep within calls, as far as somebody tells.
+func (p *Process) asleep() map[int]syscalls.Sleeping {
 	know := p.transfers.Load()
 	if know == nil {
 		return nil
 	}
-	asleep, _ := (*know).Sleepers(p.pid)
-	for tid, is := range asleep {
-		list = append(list, &raw.Stopped{TID: tid, Regs: is.Regs, InSyscall: true})
-	}
-	return list
+	asleep, _ := (*know).Sleepers(p.pid) // without it each is looked at, and asked to stop
+	return asleep
 }
 
 // leave has the threads that slept before in calls of some kind be left there. Each is held first: where it is seen within a call then, it does not come
@@ -67,7 +72,10 @@ func (s *session) hold(know Transfers, tr *raw.Tracee) { tr.Holding = tr.Holding
 
 // leaveAll leaves all threads that sleep in waits, into which a stop would break. They are attached for that, and not asked to stop.
 func (s *session) leaveAll(w *transferWait) error {
-	asleep := w.asleep()
+	if w.know == nil {
+		return nil
+	}
+	asleep := s.p.asleep()
 	if len(asleep) == 0 {
 		return nil
 	}
@@ -98,7 +106,7 @@ func (s *session) areAsleep() bool {
 			continue
 		}
 		if asleep == nil {
-			asleep, _ = (*s.p.transfers.Load()).Sleepers(s.p.pid) // without it all are asked to stop
+			asleep = s.p.asleep()
 		}
 		if is, sleeps := asleep[tr.TID]; sleeps && is.MayBeHeld() && is.Regs == tr.Regs {
 			tr.Phase = raw.Asleep

@@ -59,33 +59,29 @@ type transferWait struct {
 // lookForTransfers looks whether some thread is within a transfer, while nobody is traced: to see that running threads are not takes them some
 // milliseconds.
 func (s *session) lookForTransfers() *transferWait {
-	w := &transferWait{s: s}
-	if know := s.p.transfers.Load(); know != nil && (*know).Begin(s.p.pid) {
-		w.know = *know
-	}
-	w.began = raw.Monotonic()
+	w := &transferWait{s: s, began: raw.Monotonic()}
+	asleep := s.p.asleep()
 	tids, _ := raw.Tasks(s.p.pid) // without them attaching fails, and says why
-	asleep := w.asleep()
+	waits := false
 	for _, tid := range tids {
-		if is, sleeps := asleep[tid]; !sleeps || raw.EnteredBy(&is.Regs).Cuttable() {
-			w.open = append(w.open, &raw.Tracee{TID: tid})
+		is, sleeps := asleep[tid]
+		call := raw.EnteredBy(&is.Regs)
+		if sleeps && !call.Cuttable() {
+			s.calls[tid], waits = call.NR, true
 		} else {
-			s.calls[tid] = raw.EnteredBy(&is.Regs).NR
+			w.open = append(w.open, &raw.Tracee{TID: tid})
 		}
+	}
+	if w.over() && !waits {
+		return w
+	}
+	if know := s.p.transfers.Load(); know != nil && (*know).Begin(s.p.pid) {
+		w.know, w.began = *know, raw.Monotonic()
 	}
 	for began := w.began; !w.over() && !w.found && raw.Monotonic()-began < transferPatience && s.ctx.Err() == nil; {
 		raw.Nap(betweenLooks(len(tids)))
 	}
 	return w
-}
-
-// asleep are the threads that sleep within calls, as far as somebody tells.
-func (w *transferWait) asleep() map[int]syscalls.Sleeping {
-	if w.know == nil {
-		return nil
-	}
-	asleep, _ := w.know.Sleepers(w.s.p.pid) // without it each is looked at, and asked to stop
-	return asleep
 }
 
 // end comes when all threads that are to stop at the end of a transfer have, or need not any more.
@@ -113,7 +109,7 @@ func (w *transferWait) letEnd() error {
 	for began := raw.Monotonic(); raw.Monotonic()-began < transferPatience && !s.execed && s.ctx.Err() == nil; raw.Nap(betweenLooks(len(s.threads))) {
 		s.pollOnTheWay()
 		if now := raw.Monotonic(); w.know != nil && now-last >= betweenWalks {
-			s.leave(w.know, w.asleep(), (*raw.Blocked).Cuttable)
+			s.leave(w.know, s.p.asleep(), (*raw.Blocked).Cuttable)
 			last = now
 		}
 		if w.over() {

@@ -31,6 +31,10 @@ const LargePiece = 16 << 10
 // kernel's program takes the first that this one neither catches nor blocks.
 var HoldSignals = []unix.Signal{unix.SIGWINCH, unix.SIGURG}
 
+// betweenStops is how long the kernel goes on looking behind a stop: others of the same round follow soon, and to begin again takes some milliseconds, up to 20
+// right behind an end. It is asked at every call of every program: so not for longer.
+const betweenStops = 50 * time.Millisecond
+
 // Transfers know which threads move large pieces of data: by writing and sending, by receiving with MSG_WAITALL, by reading from
 // devices of characters, by getrandom; and which threads sleep within calls. Without Close the kernel keeps its programs until this process ends.
 type Transfers struct {
@@ -40,7 +44,7 @@ type Transfers struct {
 
 // OpenTransfers loads the programs. Errors are those of OpenDeadlines.
 func OpenTransfers(types *Types) (*Transfers, error) {
-	t := &Transfers{attachable: attachable{kept: 0}} // it is asked at every call of every program: not for longer than needed
+	t := &Transfers{attachable: attachable{kept: betweenStops}}
 	err := t.open("culprit_moves", sharedSize, unix.PROT_READ|unix.PROT_WRITE, transferProgram, types)
 	if err == nil {
 		err = t.sleepers.load(t.memory.FD(), askedAt, types)
@@ -55,7 +59,7 @@ func OpenTransfers(types *Types) (*Transfers, error) {
 // Close ends it: from then on nothing is known.
 func (t *Transfers) Close() error { return errors.Join(t.sleepers.close(), t.attachable.Close()) }
 
-// Begin has the kernel look at a process until End, and says whether it does. It takes a millisecond.
+// Begin has the kernel look at a process until End, and says whether it does. It takes some milliseconds, where nobody is looked at.
 func (t *Transfers) Begin(pid int) bool {
 	mine := false
 	t.with(func(shared []byte) {
