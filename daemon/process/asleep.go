@@ -39,20 +39,34 @@ func (p *Process) asleep() map[int]syscalls.Sleeping {
 // leave has the threads that slept before in calls of some kind be left there. Each is held first: where it is seen within a call then, it does not come
 // back from that any more, and its registers, which were the same before, are those that it has.
 func (s *session) leave(know Transfers, before map[int]syscalls.Sleeping, kind func(call *raw.Blocked) bool) {
-	if !s.holdAll(know, before, kind) {
-		return
+	const twice = 2 // who has a CPU while it is looked at is not seen
+	for range twice {
+		if !s.holdAll(know, before, kind) {
+			return
+		}
+		after := s.p.asleep()
+		s.takeAsleep(before, after)
+		raw.Fault(raw.LeftInCalls)
+		before = after
 	}
-	after, err := know.Sleepers(s.p.pid)
-	if err != nil {
-		return // they are asked to stop
-	}
+}
+
+// takeAsleep takes note of the threads that are held and were within the same call before and after.
+func (s *session) takeAsleep(before, after map[int]syscalls.Sleeping) {
 	for tid, is := range after {
 		if tr := s.threads[tid]; tr != nil && tr.Holding && !tr.Sleeps && tr.Phase == raw.Running && tr.Asked == 0 {
-			tr.Regs, tr.Sleeps = is.Regs, is.Regs == before[tid].Regs && is.MayBeHeld()
+			tr.Regs, tr.Blocked, tr.Sleeps = is.Regs, is.Blocked, is.Regs == before[tid].Regs && is.MayBeHeld() && isWithin(&is)
 		}
 	}
-	raw.Fault(raw.LeftInCalls)
 }
+
+// isWithin says whether a thread certainly is within its call, of those that wait or move data. One that waits for a CPU may be on its way back, if the
+// result is ENOSYS: filters give it for calls that a program can do without.
+func isWithin(is *syscalls.Sleeping) bool {
+	return !is.Woken || !is.Filters || needed[uint32(is.Regs.Orig_rax)]
+}
+
+var needed = map[uint32]bool{unix.SYS_WRITE: true, unix.SYS_WRITEV: true, unix.SYS_SENDTO: true, unix.SYS_SENDMSG: true, unix.SYS_RECVFROM: true, unix.SYS_RECVMSG: true}
 
 // holdAll has each thread that sleeps in a call of some kind stop where that is over, and says whether there is one.
 func (s *session) holdAll(know Transfers, asleep map[int]syscalls.Sleeping, kind func(*raw.Blocked) bool) (any bool) {
@@ -97,18 +111,18 @@ func isWait(call *raw.Blocked) bool {
 }
 
 // areAsleep begins the part in the stop of the threads that are left in their calls. All others stand still, so that nobody changes any more what is done
-// with the signal. Who makes use of it by now is asked to stop, as is who does not sleep any more.
+// with the signal. Those that would make use of it are asked to stop.
 func (s *session) areAsleep() bool {
-	all := true
-	var asleep map[int]syscalls.Sleeping
+	var left []*raw.Tracee
 	for _, tr := range s.threads {
-		if !tr.Sleeps || tr.Phase != raw.Running {
-			continue
+		if tr.Sleeps && tr.Phase == raw.Running {
+			left = append(left, tr)
 		}
-		if asleep == nil {
-			asleep = s.p.asleep()
-		}
-		if is, sleeps := asleep[tr.TID]; sleeps && is.MayBeHeld() && is.Regs == tr.Regs {
+	}
+	caught := s.caught(left)
+	all := true
+	for _, tr := range left {
+		if is := (syscalls.Sleeping{Blocked: tr.Blocked, Caught: caught}); is.MayBeHeld() {
 			tr.Phase = raw.Asleep
 		} else {
 			all = false
@@ -116,6 +130,16 @@ func (s *session) areAsleep() bool {
 		}
 	}
 	return all
+}
+
+// caught are the signals that the process of these threads handles, the first in the lowest bit: all where that cannot be told.
+func (s *session) caught(threads []*raw.Tracee) uint64 {
+	for _, tr := range threads {
+		if st, err := raw.ReadStatus(s.p.pid, tr.TID); err == nil && !isDead(st.State) {
+			return st.Caught
+		}
+	}
+	return ^uint64(0)
 }
 
 // awake is for a thread that is not left in its call, or no longer: it is asked to stop like all others.

@@ -16,11 +16,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Sleeping is a thread that sleeps within a call.
+// A Sleeping is a thread that sleeps within a call, or waits for a CPU there.
 type Sleeping struct {
 	Regs    unix.PtraceRegs // with which it has entered the kernel; Fs_base is its thread pointer, other segments are not told
 	Blocked uint64          // signals that it blocks in the call or behind it, the first in the lowest bit
 	Caught  uint64          // of HoldSignals, those that its process handles
+	Woken   bool            // it waits for a CPU: where the result of the call is ENOSYS it may be on its way back
+	Filters bool            // a filter may answer for the kernel
 }
 
 // MayBeHeld says whether one of HoldSignals does nothing to the thread: it neither blocks nor catches it.
@@ -28,18 +30,18 @@ func (s *Sleeping) MayBeHeld() bool {
 	return slices.ContainsFunc(HoldSignals, func(sig unix.Signal) bool { return (s.Blocked|s.Caught)>>(sig-1)&1 == 0 })
 }
 
-// sleepers reads with which registers threads have entered the kernel that sleep within a call: a walk over the threads of a process writes them
-// down. Until a call is over the result that the kernel has noted for it is -ENOSYS, so that who sleeps on the way back is known. Nobody is disturbed
-// by it.
+// sleepers reads with which registers threads have entered the kernel that are within a call and on no CPU: a walk over the threads of a process writes
+// them down. Until a call is over the result that the kernel has noted for it is -ENOSYS, so that who is on the way back is known. Nobody is disturbed by
+// it.
 type sleepers struct {
 	mu      sync.Mutex // one walk at a time: the memory says of which process
 	program *ebpf.Program
 }
 
-// What the walk writes of a thread: its number, its thread pointer, the signals that it blocks now and behind the call, what handles each of HoldSignals,
+// What the walk writes of a thread: its number, its thread pointer, its state, whether it has a filter, the signals that it blocks now and behind the call, what handles each of HoldSignals,
 // and the kernel's struct pt_regs, which begins as unix.PtraceRegs does.
 const (
-	ofThread, ofThreadPointer, ofBlocked, ofSaved, ofHandlers = 0, 8, 16, 24, 32
+	ofThread, ofThreadPointer, ofState, ofFilter, ofBlocked, ofSaved, ofHandlers = 0, 8, 16, 24, 32, 40, 48
 
 	holdSignals   = 2
 	ofRegisters   = ofHandlers + 8*holdSignals
@@ -55,7 +57,7 @@ func (s *sleepers) load(memory int, asked uint32, types *Types) error {
 	}
 	at := offsets{types: kernel}
 	tgid, tid, fs, running := at.of("task_struct", "tgid"), at.of("task_struct", "pid"), at.of("task_struct", "thread", "fsbase"), at.of("task_struct", "on_cpu")
-	state, blocked, saved := at.of("task_struct", "__state"), at.of("task_struct", "blocked"), at.of("task_struct", "saved_sigmask")
+	state, filter, blocked, saved := at.of("task_struct", "__state"), at.of("task_struct", "seccomp", "mode"), at.of("task_struct", "blocked"), at.of("task_struct", "saved_sigmask")
 	call, result := at.of("pt_regs", "orig_ax"), at.of("pt_regs", "ax")
 	if size := at.size("pt_regs"); at.err == nil && size != registersSize {
 		return fmt.Errorf("the kernel's struct pt_regs takes %d bytes", size)
@@ -80,8 +82,10 @@ func (s *sleepers) load(memory int, asked uint32, types *Types) error {
 		asm.JNE.Imm(asm.R1, 0, "end"),
 		asm.LoadMem(asm.R1, asm.R7, int16(state), asm.Word),
 		asm.And.Imm(asm.R1, taskInterruptible|taskUninterruptible|taskStopped|taskTraced),
-		asm.JEq.Imm(asm.R1, 0, "end"),
 		asm.JGT.Imm(asm.R1, taskInterruptible|taskUninterruptible, "end"),
+		asm.StoreMem(asm.R10, record+ofState, asm.R1, asm.DWord),
+		asm.LoadMem(asm.R1, asm.R7, int16(filter), asm.Word),
+		asm.StoreMem(asm.R10, record+ofFilter, asm.R1, asm.DWord),
 		asm.LoadMem(asm.R1, asm.R7, int16(tid), asm.Word),
 		asm.StoreMem(asm.R10, record+ofThread, asm.R1, asm.DWord),
 		asm.LoadMem(asm.R1, asm.R7, int16(fs), asm.DWord),
@@ -135,7 +139,7 @@ func (s *sleepers) close() error {
 	return s.program.Close()
 }
 
-// Sleepers are the threads of a process that sleep within a call now, by thread. One that wakes while it is looked at may be told of with registers
+// Sleepers are the threads of a process that are within a call now and on no CPU, by thread. One that wakes while it is looked at may be told of with registers
 // that it never had: what is told twice is right, where the thread cannot have come back in between (Hold).
 func (t *Transfers) Sleepers(pid int) (asleep map[int]Sleeping, err error) {
 	t.sleepers.mu.Lock()
@@ -201,6 +205,7 @@ func sleepingOf(record []byte) (s Sleeping) {
 		*v = field(ofRegisters + 8*i)
 	}
 	r.Fs_base = field(ofThreadPointer)
+	s.Woken, s.Filters = field(ofState) == 0, field(ofFilter) != 0
 	s.Blocked = field(ofBlocked) | field(ofSaved)
 	for i, sig := range HoldSignals {
 		if field(ofHandlers+8*i) > 1 { // SIG_DFL and SIG_IGN are 0 and 1

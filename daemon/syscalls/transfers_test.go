@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"culprit/internal/require"
+	"culprit/internal/testprog"
 )
 
 func must(t *testing.T, err error) {
@@ -162,6 +163,29 @@ func TestSleepers(t *testing.T) {
 	moves.Close()
 	if _, err := moves.Sleepers(os.Getpid()); err == nil {
 		t.Error("the kernel was asked after the end")
+	}
+}
+
+// TestOnTheWayBack: a thread that has to wait for a CPU where its call is over, but that is not back in the program yet, is not told of as one that is
+// within the call.
+func TestOnTheWayBack(t *testing.T) {
+	moves := lookingAtUs(t)
+	p := testprog.Start(t, testprog.Build(t, "daemon/syscalls/testdata/ppids.c"))
+	p.Expect(t, "READY", 10*time.Second)
+	const walks = 500
+	told := 0
+	for range walks {
+		asleep, err := moves.Sleepers(p.PID)
+		must(t, err)
+		for _, is := range asleep {
+			if is.Regs.Orig_rax == unix.SYS_GETPPID {
+				told++
+			}
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if told > walks/100 { // of the call itself they are off their CPU for less than a thousandth of the time
+		t.Errorf("told %d times in %d walks that a thread is within a call which waits for nothing", told, walks)
 	}
 }
 

@@ -210,7 +210,7 @@ type Pauses struct {
 	// P50US and P99US are lengths that half of the pauses and 99 % of them do not pass, at most 9.1 % too long; left out without pauses.
 	P50US *int64 `json:"p50_us,omitempty"`
 	P99US *int64 `json:"p99_us,omitempty"`
-	// ThreadStops is how often a thread was stopped: the threads that stood still at each pause, added up. Those that slept in calls did not.
+	// ThreadStops is how often a thread was stopped: the threads that were paused each time, added up. Those that slept in calls were not.
 	ThreadStops int `json:"thread_stops"`
 	// CutTransfers is how many blocking calls moved less data than they were to because of a pause.
 	CutTransfers int `json:"cut_transfers"`

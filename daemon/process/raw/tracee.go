@@ -33,6 +33,7 @@ type Tracee struct {
 
 	Holding bool          // is to get a signal where a call is over
 	Sleeps  bool          // was seen within that call, with these registers, and need not be asked to stop
+	Blocked uint64        // and blocks these signals, the first in the lowest bit
 	Ran     time.Duration // processor time when it was first looked at, or had moved a piece
 	Moved   time.Duration // when it had
 	Regs    unix.PtraceRegs
