@@ -150,8 +150,9 @@ func (s *session) awake(tr *raw.Tracee) {
 
 // wake breaks a thread out of the call that it was left in, because nobody else can do what is to be done in the target. It says whether that one can now.
 func (s *session) wake(tr *raw.Tracee) bool {
+	const least = 100 * time.Millisecond // as for the call itself
 	s.awake(tr)
-	for round := 0; tr.Phase == raw.Running && time.Since(s.begin) < s.limit; round++ {
+	for round, end := 0, time.Now().Add(max(s.limit-time.Since(s.begin), least)); tr.Phase == raw.Running && time.Now().Before(end); round++ {
 		if s.poll(tr); tr.Phase == raw.Running {
 			raw.Backoff(round, 1)
 		}

@@ -31,9 +31,9 @@ const LargePiece = 16 << 10
 // kernel's program takes the first that this one neither catches nor blocks.
 var HoldSignals = []unix.Signal{unix.SIGWINCH, unix.SIGURG}
 
-// betweenStops is how long the kernel goes on looking behind a stop: others of the same round follow soon, and to begin again takes some milliseconds, up to 20
-// right behind an end. It is asked at every call of every program: so not for longer.
-const betweenStops = 50 * time.Millisecond
+// betweenStops is how long the kernel goes on looking behind a stop. To begin again soon behind an end takes some milliseconds, and seconds on a busy machine:
+// the kernel waits until each CPU has seen the end. Meanwhile each system call of each program takes some 40 ns longer: so not for longer.
+const betweenStops = 500 * time.Millisecond
 
 // Transfers know which threads move large pieces of data: by writing and sending, by receiving with MSG_WAITALL, by reading from
 // devices of characters, by getrandom; and which threads sleep within calls. Without Close the kernel keeps its programs until this process ends.
@@ -59,7 +59,8 @@ func OpenTransfers(types *Types) (*Transfers, error) {
 // Close ends it: from then on nothing is known.
 func (t *Transfers) Close() error { return errors.Join(t.sleepers.close(), t.attachable.Close()) }
 
-// Begin has the kernel look at a process until End, and says whether it does. It takes some milliseconds, where nobody is looked at.
+// Begin has the kernel look at a process until End, and says whether it does. Where nobody is looked at
+// it takes milliseconds, up to seconds on a busy machine.
 func (t *Transfers) Begin(pid int) bool {
 	mine := false
 	t.with(func(shared []byte) {

@@ -181,6 +181,7 @@ func (w *Caller) ChooseThread(tried ...int) (*raw.Tracee, error) {
 	passes := false
 	for _, tr := range candidates {
 		if tr.Phase == raw.Asleep && !w.wake(tr) {
+			passes = true // it may have ended, or cannot be broken out now
 			continue
 		}
 		switch able, later := w.canCall(tr); {
