@@ -150,7 +150,10 @@ func (s *session) awake(tr *raw.Tracee) {
 
 // wake breaks a thread out of the call that it was left in, because nobody else can do what is to be done in the target. It says whether that one can now.
 func (s *session) wake(tr *raw.Tracee) bool {
-	const least = 100 * time.Millisecond // as for the call itself
+	least := 100 * time.Millisecond // as for the call itself
+	if !s.holdsOthers() {
+		least = DefaultDeadline
+	}
 	s.awake(tr)
 	for round, end := 0, time.Now().Add(max(s.limit-time.Since(s.begin), least)); tr.Phase == raw.Running && time.Now().Before(end); round++ {
 		if s.poll(tr); tr.Phase == raw.Running {
@@ -158,4 +161,14 @@ func (s *session) wake(tr *raw.Tracee) bool {
 		}
 	}
 	return tr.Phase == raw.AtStop
+}
+
+// holdsOthers says whether some thread stands still.
+func (s *session) holdsOthers() bool {
+	for _, tr := range s.threads {
+		if tr.Phase == raw.AtStop {
+			return true
+		}
+	}
+	return false
 }

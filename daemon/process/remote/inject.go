@@ -181,8 +181,10 @@ func (w *Caller) ChooseThread(tried ...int) (*raw.Tracee, error) {
 	passes := false
 	for _, tr := range candidates {
 		if tr.Phase == raw.Asleep && !w.wake(tr) {
-			passes = true // it may have ended, or cannot be broken out now
-			continue
+			if tr.Phase == raw.Running {
+				return nil, raw.Late(w.pid, tr.TID, time.Since(w.begin), false)
+			}
+			continue // it has ended
 		}
 		switch able, later := w.canCall(tr); {
 		case able:
