@@ -35,7 +35,6 @@ type Watcher struct {
 	rest    time.Time      // until when nobody looks
 	young   map[int]young  // put off, by pid
 	shunned map[int]uint64 // cannot be measured, by pid: their start time
-	joins   pace           // of those that are put off
 	elders  map[int]bool   // ancestors of the first targets: what loses its parent becomes a child of one of them
 
 	mu    sync.Mutex

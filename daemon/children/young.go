@@ -101,10 +101,8 @@ func (w *Watcher) meetPutOff(now time.Time) {
 			delete(w.young, pid)
 			w.decided(pid)
 		case !ok: // in the middle of an exec
-		case y.grown(pid) && w.joins.may(now):
-			began := time.Now()
+		case y.grown(pid):
 			w.takeIn(p, y, now)
-			w.joins.used(time.Since(began))
 		default:
 			y.after = now.Add(loading)
 			w.young[pid] = y
