@@ -240,3 +240,35 @@ func TestShortLives(t *testing.T) {
 		t.Errorf("%v calls of %d counted beside %d children, of which %d were measured", before, c["work"], c["one_child"], joined)
 	}
 }
+
+// TestLastValuesAreHandedOn: what a child did at last is in the sums over all processes, also if somebody works on another process when it ends.
+func TestLastValuesAreHandedOn(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/crowd.c"), "2", "1", "1000")
+	d := attachTree(t, nil, p.PID)
+	d.awaitTargets(t, 3)
+	var s sums
+	all := key(t, "procedure_calls", "/Code/crowd.c/work")
+	d.mustEnable(t, &s, all)
+	first := d.list()[0]
+	p.Say(t, "go")
+	time.Sleep(300 * time.Millisecond)
+	first.Lock()
+	p.Say(t, "end 1")
+	p.Expect(t, "GONE 1", 10*time.Second)
+	d.awaitTargets(t, 2)
+	time.Sleep(500 * time.Millisecond) // some passes, which leave out the first
+	first.Unlock()
+	for deadline := time.Now().Add(10 * time.Second); len(d.list()) > 2; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d processes are kept, want 2", len(d.list()))
+		}
+	}
+	p.Say(t, "pause")
+	p.Expect(t, "PAUSED", 10*time.Second)
+	d.Disable([]grid.PairKey{all})
+	detachTree(t, d)
+	p.Stop(t)
+	if made := p.Counts()["work"]; s.of(all) != float64(made) || made == 0 {
+		t.Errorf("%v calls counted, the program made %d", s.of(all), made)
+	}
+}

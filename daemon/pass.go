@@ -112,7 +112,7 @@ func (ps *passes) endPass(h hold, now, cpus float64, ofThreads bool) {
 		ps.passing.Mark()
 	}
 	ps.noteBehind(h)
-	ps.times.settleEnded(h)
+	ps.times.settleEnded(h, now)
 	ps.times.noteTimes()
 }
 

@@ -42,7 +42,7 @@ type Process struct {
 	runs       *estimate.Times // of what samples of threads that run tell, where it has probes; nil until somebody asks
 	waiting    *estimate.Times // of what looks at threads that wait tell, where it has probes; nil until somebody asks
 	delayed    []kernel.Sample // that came while somebody else had the lock
-	Settled    bool            // it has ended, and its last values were taken
+	Settled    bool            // it has ended, and its last values were handed on
 	Execed     bool            // it has ended as this program, and the process runs another one
 	Child      bool            // it was started by a target, and came by that
 	Joining    bool            // what is measured of the others is not measured of it yet
