@@ -60,12 +60,13 @@ func (s *session) takeAsleep(before, after map[int]syscalls.Sleeping) {
 	}
 }
 
-// isWithin says whether a thread certainly is within its call, of those that wait or move data. One that waits for a CPU may be on its way back, if the
-// result is ENOSYS: filters give it for calls that a program can do without.
+// isWithin says whether a thread certainly is within its call. One that waits for a CPU may be on its way back, if the result is ENOSYS: kernels lack some
+// of the calls that wait, and filters give it for whatever a program can do without. All kernels have those that move data.
 func isWithin(is *syscalls.Sleeping) bool {
-	return !is.Woken || !is.Filters || needed[uint32(is.Regs.Orig_rax)]
+	return !is.Woken || needed[uint32(is.Regs.Orig_rax)] || !is.Filters && raw.EnteredBy(&is.Regs).Cuttable()
 }
 
+// needed are calls that no program which makes them can do without.
 var needed = map[uint32]bool{unix.SYS_WRITE: true, unix.SYS_WRITEV: true, unix.SYS_SENDTO: true, unix.SYS_SENDMSG: true, unix.SYS_RECVFROM: true, unix.SYS_RECVMSG: true}
 
 // holdAll has each thread that sleeps in a call of some kind stop where that is over, and says whether there is one.

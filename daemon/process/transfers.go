@@ -30,8 +30,8 @@ const (
 	computingFor     = time.Second           // for which that is believed
 )
 
-// Transfers knows which threads move large pieces of data and which sleep within calls, and stops them where a call is over. It looks between Begin and End; of a Begin
-// that was answered with false there is no End. Hold has a thread get one of some signals where its next call is over, or the one that it is in, if
+// Transfers knows which threads move large pieces of data and which sleep within calls, and stops them where a call is over. It looks between Begin and
+// End; of a Begin that was answered with false there is no End. Hold has a thread get one of some signals where its next call is over, or the one that it is in, if
 // that is possible. Forget takes that back and says whether the thread has got it. Sleepers are the threads of a process that sleep within a call.
 type Transfers interface {
 	Begin(pid int) bool
