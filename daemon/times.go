@@ -1,10 +1,11 @@
 package daemon
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"culprit/daemon/children"
-	"culprit/daemon/measuring"
 )
 
 // The times are what the targets and their children have used. Of what processes that a target has started have used, and that have ended, nobody has
@@ -15,22 +16,13 @@ type times struct {
 	unmeasured time.Duration // CPU time of children that ended before they could be measured, as of the last pass; mu guards it
 }
 
-// settleEnded notes for which targets that have ended the last values were handed on, now at the latest. mu is held.
+// settleEnded notes for which targets that have ended the last values were handed on, now at the latest: a pair waits until all processes that it is
+// measured in were read, and one of them may have been left out. mu is held.
 func (ts *times) settleEnded(h hold, now float64) {
+	waiting := slices.DeleteFunc(slices.Collect(maps.Values(ts.pairs)), func(p *pair) bool { return p.last >= now })
 	for t := range h {
-		t.Settled = t.Settled || t.Ended() && ts.handedOn(t, now)
+		t.Settled = t.Settled || t.Ended() && !slices.ContainsFunc(waiting, func(p *pair) bool { return p.partIn(t) })
 	}
-}
-
-// handedOn reports whether all that was read in a target has come to the sinks: a pair waits until all processes that it is measured in were read, and one
-// of them may have been left out. mu is held.
-func (ts *times) handedOn(t *measuring.Process, now float64) bool {
-	for _, p := range ts.pairs {
-		if p.last < now && p.partIn(t) {
-			return false
-		}
-	}
-	return true
 }
 
 // timedAlways is of how many of the first targets the times are read in each pass; those of more are read when their code is looked for.
