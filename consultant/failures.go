@@ -71,10 +71,9 @@ func (s *Search) overBudget(n *node, now float64) {
 
 // whatTakes says by what a node's pairs take time.
 func (s *Search) whatTakes(n *node) string {
-	rate, points := s.budget.Rate(n.pairs)
-	text := fmt.Sprintf("%s executions a second at %s", explain.Quantity(rate), explain.Count(points, "point", "points"))
-	if shared := s.budget.SharedOf(n.pairs); shared > 0 {
-		text += fmt.Sprintf("; eBPF accounting at context switches alone costs %s", explain.Percent(shared))
+	if s.budget.WasTried(n.pairs) {
+		return "it took that when it was tried"
 	}
-	return text
+	rate, points := s.budget.Rate(n.pairs)
+	return explain.Takes(rate, points, s.budget.SharedOf(n.pairs))
 }

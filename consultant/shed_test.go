@@ -1,6 +1,7 @@
 package consultant
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,6 +46,9 @@ func TestRunawayIsStoppedAtOnce(t *testing.T) {
 	}
 	if m.tries[grid.PairKey{Metric: "cpu_inclusive", Focus: hot}] > 2 {
 		t.Errorf("it was tried %d times in 30 s", m.tries[grid.PairKey{Metric: "cpu_inclusive", Focus: hot}])
+	}
+	if !slices.ContainsFunc(r.events, func(e Event) bool { return strings.Contains(e.Text, "it took that when it was tried") }) {
+		t.Error("it is not said that it was tried")
 	}
 	if r.node(cpuBound, code(grid.Whole(), "scan")).State != True {
 		r.dump()

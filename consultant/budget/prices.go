@@ -2,6 +2,7 @@ package budget
 
 import (
 	"math"
+	"slices"
 
 	"culprit/grid"
 )
@@ -65,6 +66,11 @@ func (b *Budget) Raise(k grid.PairKey, factor, least float64) {
 		p.least = max(p.least, least)
 		b.prices[k] = p
 	}
+}
+
+// WasTried reports whether experience has added to the price of one of the pairs: how often its points were thought to be executed does not explain it.
+func (b *Budget) WasTried(keys []grid.PairKey) bool {
+	return slices.ContainsFunc(keys, func(k grid.PairKey) bool { return b.prices[k].factor > 1 || b.prices[k].least > 0 })
 }
 
 // Forgive lowers what experience added to the prices of pairs, and tells whether there was something to lower.

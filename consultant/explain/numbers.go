@@ -61,3 +61,13 @@ func Count(n int, one, many string) string {
 
 // sure writes a confidence rounded down, so that nothing is ever 100 % sure.
 func sure(c float64) string { return fmt.Sprintf("%d %%", int(math.Min(c*100, 99))) }
+
+// Takes says by what probes take time: their executions a second at so many points, and the share of time that the accounting at context switches takes
+// (0: none).
+func Takes(rate float64, points int, accounting float64) string {
+	text := fmt.Sprintf("%s executions a second at %s", Quantity(rate), Count(points, "point", "points"))
+	if accounting > 0 {
+		text += fmt.Sprintf("; eBPF accounting at context switches alone costs %s", Percent(accounting))
+	}
+	return text
+}
