@@ -38,7 +38,7 @@ func (p *Process) asleep() map[int]syscalls.Sleeping {
 
 // leave has the threads that slept before in calls of some kind be left there. Each is held first: where it is seen within a call then, it does not come
 // back from that any more, and its registers, which were the same before, are those that it has.
-func (s *session) leave(know Transfers, before map[int]syscalls.Sleeping, kind func(call *raw.Blocked) bool) {
+func (s *session) leave(know Transfers, before map[int]syscalls.Sleeping, kind func(*syscalls.Sleeping) bool) {
 	const twice = 2 // who has a CPU while it is looked at is not seen
 	for range twice {
 		if !s.holdAll(know, before, kind) {
@@ -70,10 +70,10 @@ func isWithin(is *syscalls.Sleeping) bool {
 var needed = map[uint32]bool{unix.SYS_WRITE: true, unix.SYS_WRITEV: true, unix.SYS_SENDTO: true, unix.SYS_SENDMSG: true, unix.SYS_RECVFROM: true, unix.SYS_RECVMSG: true}
 
 // holdAll has each thread that sleeps in a call of some kind stop where that is over, and says whether there is one.
-func (s *session) holdAll(know Transfers, asleep map[int]syscalls.Sleeping, kind func(*raw.Blocked) bool) (any bool) {
+func (s *session) holdAll(know Transfers, asleep map[int]syscalls.Sleeping, kind func(*syscalls.Sleeping) bool) (any bool) {
 	for tid, is := range asleep {
 		tr := s.threads[tid]
-		if tr == nil || tr.Stray || tr.Sleeps || tr.Phase != raw.Running || tr.Asked != 0 || is.Regs.Fs_base == 0 || !is.MayBeHeld() || !kind(raw.EnteredBy(&is.Regs)) {
+		if tr == nil || tr.Stray || tr.Sleeps || tr.Phase != raw.Running || tr.Asked != 0 || is.Regs.Fs_base == 0 || !is.MayBeHeld() || !kind(&is) {
 			continue
 		}
 		s.hold(know, tr)
@@ -85,31 +85,42 @@ func (s *session) holdAll(know Transfers, asleep map[int]syscalls.Sleeping, kind
 // hold has a thread stop where a call is over.
 func (s *session) hold(know Transfers, tr *raw.Tracee) { tr.Holding = tr.Holding || know.Hold(tr.TID) }
 
-// leaveAll leaves all threads that sleep in waits, into which a stop would break. They are attached for that, and not asked to stop.
+// leaveAll leaves all threads that sleep in waits, into which a stop would break. They are attached for that, and not asked to stop. Of a few threads each
+// is looked at twice: one that something has come for works for some microseconds, and often sleeps on in the same call.
 func (s *session) leaveAll(w *transferWait) error {
 	if w.know == nil {
 		return nil
 	}
-	asleep := s.p.asleep()
-	if len(asleep) == 0 {
-		return nil
-	}
 	s.patient = true
 	defer func() { s.patient = false }()
-	_, err := s.attachPass(func(tid int) bool {
-		is, sleeps := asleep[tid]
-		return sleeps && is.MayBeHeld() && isWait(raw.EnteredBy(&is.Regs))
-	})
-	if err == nil {
+	for pass := 0; pass < 2; pass++ {
+		asleep := s.p.asleep()
+		if len(asleep) == 0 {
+			continue
+		}
+		if _, err := s.attachPass(func(tid int) bool {
+			is, sleeps := asleep[tid]
+			return sleeps && is.MayBeHeld() && isWait(&is)
+		}); err != nil {
+			return err
+		}
 		s.leave(w.know, asleep, isWait)
+		if len(asleep) >= manyThreads || s.areAll() {
+			break
+		}
 	}
-	return err
+	return nil
 }
 
-// isWait says whether a thread in a call waits for something, or goes on with a wait that was interrupted.
-func isWait(call *raw.Blocked) bool {
-	return call.NR == unix.SYS_RESTART_SYSCALL || call.NR >= 0 && resume.Rewindable[uint64(call.NR)]
+// isWait says whether a thread in a call waits for something, or goes on with a wait that was interrupted; or, whatever it is that it has called, for the
+// answer of whom a filter asks (SECCOMP_RET_USER_NOTIF), who would be asked again.
+func isWait(is *syscalls.Sleeping) bool {
+	nr := int64(uint32(is.Regs.Orig_rax))
+	return nr == unix.SYS_RESTART_SYSCALL || nr >= 0 && resume.Rewindable[uint64(nr)] || is.Filters && !is.Woken
 }
+
+// isTransfer says whether a thread is in a call that a stop may cut.
+func isTransfer(is *syscalls.Sleeping) bool { return raw.EnteredBy(&is.Regs).Cuttable() }
 
 // areAsleep begins the part in the stop of the threads that are left in their calls. All others stand still, so that nobody changes any more what is done
 // with the signal. Those that would make use of it are asked to stop.
@@ -147,6 +158,38 @@ func (s *session) caught(threads []*raw.Tracee) uint64 {
 func (s *session) awake(tr *raw.Tracee) {
 	tr.Sleeps, tr.Phase = false, raw.Running
 	tr.Interrupt()
+}
+
+// splitPatience is for how long one of the threads, which all sleep, is waited for to come out of its call by itself.
+const splitPatience = time.Second
+
+// awaitOne waits for a thread that stops where its call is over, while all sleep in calls that must not be broken into. It holds nobody: the first that comes
+// is the one that is needed.
+func (s *session) awaitOne() {
+	if s.holdsOthers() {
+		return
+	}
+	for _, tr := range s.threads {
+		if tr.Phase == raw.Asleep && !raw.EnteredBy(&tr.Regs).Splits() {
+			return
+		}
+	}
+	for end := time.Now().Add(splitPatience); time.Now().Before(end) && !s.holdsOthers() && s.ctx.Err() == nil; raw.Nap(200 * time.Microsecond) {
+		for _, tr := range s.threads {
+			s.pollAsleep(tr)
+		}
+	}
+	s.begin = time.Now()
+}
+
+// pollAsleep looks whether a thread that was left in its call has come out of it. Then it is on its way to its stop, and executes nothing before that.
+func (s *session) pollAsleep(tr *raw.Tracee) {
+	if tr.Phase == raw.Asleep {
+		tr.Phase = raw.Running
+	}
+	if s.poll(tr); tr.Phase == raw.Running && tr.Sleeps {
+		tr.Phase = raw.Asleep
+	}
 }
 
 // wake breaks a thread out of the call that it was left in, because nobody else can do what is to be done in the target. It says whether that one can now.

@@ -16,6 +16,10 @@ func (nobody) End()   {}
 
 // begin and end tell the Holder, on the tracer's thread.
 func (t *tracer) begin() {
+	if !t.hurries {
+		t.hurries = true
+		inStops.begin()
+	}
 	if !t.holds {
 		t.holds = true
 		t.p.holder.Begin()
@@ -23,8 +27,19 @@ func (t *tracer) begin() {
 }
 
 func (t *tracer) end() {
+	if len(t.lingering) == 0 {
+		t.calm()
+	}
 	if t.holds && len(t.lingering) == 0 {
 		t.holds = false
 		t.p.holder.End()
+	}
+}
+
+// calm comes when a stop is over. Threads that could not be let go yet may take long.
+func (t *tracer) calm() {
+	if t.hurries {
+		t.hurries = false
+		inStops.end()
 	}
 }

@@ -1,33 +1,75 @@
 package process
 
 import (
+	"os"
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"culprit/daemon/process/raw"
 )
 
-// While a target stands still whoever takes the processor of the tracer's thread has it stand still for longer; and when its threads are let go,
-// each of them that becomes ready may take the processor of the one that has to let go all others: with thousands this doubles the time. From
-// when all have stopped until all go on the tracer's thread therefore has the lowest real-time priority. Not before: threads that are to stop
-// need the processor more than we do, and so may one that makes a call for us while few others wait.
+// While a target is held, whoever takes the CPU of the thread that traces it has it held for longer; and so does whoever takes the CPU of any other
+// thread of ours: that one may have what the tracing thread waits for, a place to run Go code or the end of a collection of garbage. On a machine with
+// forty busy threads for each CPU that made seconds of a stop that takes a millisecond. So all threads of this program have the lowest real-time
+// priority for as long as a stop lasts. Nothing is computed meanwhile that takes long, and who waits for a target's threads sleeps in between: they
+// need the CPU as well.
 
-// manyThreads is from how many threads on it is worth that.
+// manyThreads is from how many threads on it counts what is done for each.
 const manyThreads = 128
 
-// hurry gives this thread that priority, until the function that it returns is called. Without the right to it nothing changes. Where there is
-// one processor only, whoever the runtime waits for could not run.
-func hurry() (asBefore func()) {
-	before, err := unix.SchedGetAttr(0, 0)
-	if err != nil || processors() < 2 || unix.SchedSetAttr(0, &unix.SchedAttr{Policy: unix.SCHED_FIFO, Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: 1}, 0) != nil {
-		return func() {}
+// A hurry gives all threads of this program that priority.
+type hurry struct {
+	mu     sync.Mutex
+	stops  int
+	before map[int]*unix.SchedAttr // what threads had, by number
+}
+
+// inStops is the one of this program.
+var inStops hurry
+
+// begin gives the priority to all threads that there are. Those that begin later have an ordinary one. Without the right to it nothing changes.
+func (h *hurry) begin() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.stops++; processors() < 2 { // whoever the runtime waits for could not run
+		return
 	}
-	before.Flags |= unix.SCHED_FLAG_RESET_ON_FORK // to take that back needs a right
-	return func() {
-		_ = unix.SchedSetAttr(0, before, 0) // what it was it may be
+	if h.before == nil {
+		h.before = map[int]*unix.SchedAttr{}
+	}
+	tids, _ := raw.Tasks(os.Getpid()) // without them this stop takes as long as the machine wants
+	for _, tid := range tids {
+		if h.before[tid] != nil {
+			continue
+		}
+		before, err := unix.SchedGetAttr(tid, 0)
+		if err == nil && unix.SchedSetAttr(tid, &unix.SchedAttr{Policy: unix.SCHED_FIFO, Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: 1}, 0) == nil {
+			h.before[tid] = before
+		}
 	}
 }
 
-// processors is on how many processors this process may run.
+// end gives each thread what it had when the last stop is over.
+func (h *hurry) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.stops--; h.stops > 0 {
+		return
+	}
+	for tid, before := range h.before {
+		if !isOurThread(tid) {
+			continue // it has ended, and its number may be another's
+		}
+		if unix.SchedSetAttr(tid, before, 0) != nil { // what it was it may be; but for this flag, which needs a right
+			before.Flags |= unix.SCHED_FLAG_RESET_ON_FORK
+			_ = unix.SchedSetAttr(tid, before, 0)
+		}
+	}
+	clear(h.before)
+}
+
+// processors is on how many CPUs this process may run.
 var processors = sync.OnceValue(func() int {
 	var set unix.CPUSet
 	if unix.SchedGetaffinity(0, &set) != nil {

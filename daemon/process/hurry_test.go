@@ -1,34 +1,53 @@
 package process
 
 import (
-	"runtime"
+	"os"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
+	"culprit/daemon/process/raw"
 	"culprit/internal/require"
 )
 
-// TestHurry: behind a stop the tracer's thread is as any other again.
+// policies counts the threads of this program by their scheduling policy.
+func policies(t *testing.T) map[uint32]int {
+	t.Helper()
+	count := map[uint32]int{}
+	tids, err := raw.Tasks(os.Getpid())
+	must(t, err)
+	for _, tid := range tids {
+		if a, err := unix.SchedGetAttr(tid, 0); err == nil {
+			count[a.Policy]++
+		}
+	}
+	return count
+}
+
+// TestHurry: within a stop all threads of ours go before others, and behind it none does.
 func TestHurry(t *testing.T) {
 	require.Root(t)
 	if processors() < 2 {
-		require.Skip(t, "one processor only")
+		require.Skip(t, "one CPU only")
 	}
-	runtime.LockOSThread() // and never unlocked: the thread ends with the test
-	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -7)
-	attr := func() unix.SchedAttr {
-		a, err := unix.SchedGetAttr(0, 0)
-		must(t, err)
-		return *a
+	p := open(t, start(t, compile(t, blockedSource)).pid())
+	before, err := unix.SchedGetAttr(os.Getpid(), 0)
+	must(t, err)
+	stop(t, p, func(*World) error {
+		if n := policies(t); n[unix.SCHED_FIFO] < 2 || n[unix.SCHED_NORMAL] > 1 { // one may have begun since
+			t.Errorf("in a stop, threads by policy: %v", n)
+		}
+		return nil
+	})
+	for end := time.Now().Add(5 * time.Second); policies(t)[unix.SCHED_FIFO] > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("behind a stop, threads by policy: %v", policies(t))
+		}
 	}
-	before := attr()
-	calm := hurry()
-	if in := attr(); in.Policy != unix.SCHED_FIFO {
-		t.Errorf("in a stop: %+v", in)
-	}
-	calm()
-	if after := attr(); after.Policy != before.Policy || after.Nice != before.Nice || after.Priority != before.Priority {
+	after, err := unix.SchedGetAttr(os.Getpid(), 0)
+	must(t, err)
+	if after.Nice != before.Nice || after.Flags != before.Flags {
 		t.Errorf("after a stop: %+v, before %+v", after, before)
 	}
 }

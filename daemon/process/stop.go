@@ -126,8 +126,6 @@ func (s *session) run(f func(*World) error) error {
 	s.begin = time.Now()
 	s.t.begin()
 	defer s.t.end()
-	calm := func() {}
-	defer func() { calm() }()
 	defer s.forgetWaits()
 	defer s.release()
 	defer s.releasePeers()
@@ -159,9 +157,6 @@ func (s *session) run(f func(*World) error) error {
 		}
 	}
 	s.pause.Stopping = time.Since(s.begin)
-	if len(s.threads) >= manyThreads {
-		calm = hurry()
-	}
 	raw.Fault("stop.stopped")
 	if err := s.p.checkExec(); err != nil {
 		return err
@@ -182,7 +177,7 @@ func (s *session) call(f func(*World) error) error {
 		}
 	}
 	w.sort()
-	w.calls = remote.New(remote.Stop{PID: s.p.pid, Mem: &s.p.mem, Known: &s.p.known, Threads: w.threads, Tracees: s.threads, Gone: s.p.gone, Wake: s.wake, Begin: s.begin, Limit: s.limit})
+	w.calls = remote.New(remote.Stop{PID: s.p.pid, Mem: &s.p.mem, Known: &s.p.known, Threads: w.threads, Tracees: s.threads, Gone: s.p.gone, Wake: s.wake, Await: s.awaitOne, Begin: s.begin, Limit: s.limit})
 	s.pause.Threads = len(w.threads)
 	held := time.Now()
 	defer func() {

@@ -23,6 +23,7 @@ type tracer struct {
 	// lingering are threads that could not be released yet: in uninterruptible sleep, dying, or left in their calls.
 	lingering map[int]*raw.Tracee
 	holds     bool // what the process's Holder was told last
+	hurries   bool // for a stop that is not over
 	p         *Process
 }
 
@@ -127,9 +128,10 @@ func (t *tracer) run() {
 		}
 		t.settle()
 		t.end()
-		if t.onlyZombies() || t.onlyLeft() {
+		if t.onlyZombies() || t.onlySleepers() {
 			return // ends the thread, which is the one way to let go of a zombie leader, and of who was left in a call
 		}
+		t.calm()
 	}
 }
 
@@ -222,6 +224,34 @@ func (t *tracer) onlyLeft() bool {
 		}
 	}
 	return len(t.lingering) > 0
+}
+
+// onlySleepers says whether all that lingers sleeps in the calls that it was left in. It waits some milliseconds for those that were just woken.
+func (t *tracer) onlySleepers() bool {
+	const rounds = 50
+	for round := 0; round < rounds && t.onlyLeft(); round++ {
+		if !t.someWoken() {
+			return true
+		}
+		raw.Backoff(round, 1)
+		t.settle()
+	}
+	return false
+}
+
+// someWoken says whether a thread that was left in its call has got a signal: the thread is on its way to a stop, where its call is put right. A signal that
+// nobody handles breaks into calls as well as long as the thread is traced.
+func (t *tracer) someWoken() bool {
+	asleep := t.p.asleep()
+	for tid := range t.lingering {
+		if is, sleeps := asleep[tid]; sleeps && !is.Woken {
+			continue
+		}
+		if st, err := raw.ReadStatus(t.p.pid, tid); err == nil && st.Pending != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // keeps says whether the end of this thread belongs to somebody else in this process: the target is our child, and this is its leader.

@@ -109,7 +109,7 @@ func (w *transferWait) letEnd() error {
 	for began := raw.Monotonic(); raw.Monotonic()-began < transferPatience && !s.execed && s.ctx.Err() == nil; raw.Nap(betweenLooks(len(s.threads))) {
 		s.pollOnTheWay()
 		if now := raw.Monotonic(); w.know != nil && now-last >= betweenWalks {
-			s.leave(w.know, s.p.asleep(), (*raw.Blocked).Cuttable)
+			s.leave(w.know, s.p.asleep(), isTransfer)
 			last = now
 		}
 		if w.over() {

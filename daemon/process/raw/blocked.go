@@ -70,6 +70,16 @@ func (b *Blocked) Cuttable() bool {
 	return b.NR >= 0 && cutByStops[uint64(b.NR)]
 }
 
+// Splits says whether a call that is broken into after a part of it was done returns that part, which the program does not expect, or worse: recvmmsg has
+// the next call on the socket fail.
+func (b *Blocked) Splits() bool {
+	switch b.NR {
+	case unix.SYS_SENDMMSG, unix.SYS_RECVMMSG, unix.SYS_IO_URING_ENTER:
+		return true
+	}
+	return b.Cuttable()
+}
+
 // EnteredBy is the call that a thread has entered with some registers.
 func EnteredBy(r *unix.PtraceRegs) *Blocked {
 	return &Blocked{NR: int64(uint32(r.Orig_rax)), Args: [6]uint64{r.Rdi, r.Rsi, r.Rdx, r.R10, r.R8, r.R9}, SP: Addr(r.Rsp), PC: Addr(r.Rip)}

@@ -29,6 +29,7 @@ type Status struct {
 	UIDs, GIDs                     [4]int // real, effective, saved, filesystem
 	CapEff                         uint64
 	Blocked, Caught                uint64 // signals, the first in the lowest bit
+	Pending                        uint64 // those of the thread and of its process that it does not block
 }
 
 func parseStatus(b []byte) Status {
@@ -58,12 +59,15 @@ func parseStatus(b []byte) Status {
 			s.GIDs = fourInts(value)
 		case "CapEff":
 			s.CapEff = hex(value)
+		case "SigPnd", "ShdPnd":
+			s.Pending |= hex(value)
 		case "SigBlk":
 			s.Blocked = hex(value)
 		case "SigCgt":
 			s.Caught = hex(value)
 		}
 	}
+	s.Pending &^= s.Blocked
 	return s
 }
 

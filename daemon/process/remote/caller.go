@@ -29,6 +29,7 @@ type Stop struct {
 	Tracees map[int]*raw.Tracee    // the threads of the process itself
 	Gone    func(error) error      // replaces an error that the end of the process explains
 	Wake    func(*raw.Tracee) bool // breaks a thread out of the call that it sleeps in, and says whether it has stopped
+	Await   func()                 // waits a little for a thread that comes out of its call by itself, where it must not be broken out
 	Begin   time.Time              // of the stop
 	Limit   time.Duration          // of the stop
 }
@@ -42,6 +43,7 @@ type Caller struct {
 	tracees map[int]*raw.Tracee
 	gone    func(error) error
 	wake    func(*raw.Tracee) bool
+	await   func()
 	begin   time.Time
 	limit   time.Duration
 	maps    []raw.Mapping // of this stop, see stackMaps
@@ -57,7 +59,7 @@ type Caller struct {
 
 // New makes calls in a stop.
 func New(s Stop) *Caller {
-	return &Caller{pid: s.PID, mem: s.Mem, known: s.Known, threads: s.Threads, tracees: s.Tracees, gone: s.Gone, wake: s.Wake, begin: s.Begin, limit: s.Limit}
+	return &Caller{pid: s.PID, mem: s.Mem, known: s.Known, threads: s.Threads, tracees: s.Tracees, gone: s.Gone, wake: s.Wake, await: s.Await, begin: s.Begin, limit: s.Limit}
 }
 
 // End removes what calls needed. What cannot be removed is for the next stop.

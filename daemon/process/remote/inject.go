@@ -171,6 +171,7 @@ func (w *Caller) ChooseThread(tried ...int) (*raw.Tracee, error) {
 	if tr := w.caller; tr != nil && tr.Phase == raw.AtStop && !slices.Contains(tried, tr.TID) {
 		return tr, nil
 	}
+	w.await()
 	var candidates []*raw.Tracee
 	for _, t := range w.threads {
 		if tr := w.tracees[t.TID]; tr != nil && (tr.Phase == raw.AtStop || tr.Phase == raw.Asleep) && !slices.Contains(tried, t.TID) {
@@ -301,7 +302,7 @@ func (w *Caller) Pending() error {
 func burden(tr *raw.Tracee) int {
 	n := 0
 	switch {
-	case tr.Phase == raw.Asleep && raw.EnteredBy(&tr.Regs).Cuttable(): // it would move less than it was to
+	case tr.Phase == raw.Asleep && raw.EnteredBy(&tr.Regs).Splits(): // it would do less than it was to
 		n = 10
 	case tr.Phase == raw.Asleep: // it would wait anew
 		n = 6
