@@ -285,7 +285,7 @@ func TestAsleepBesideStuck(t *testing.T) {
 		if signalled {
 			s.handles(t, p, writer)
 		}
-		eventually(t, "a child that has ended", func() bool { return len(peersOf(s.pid())) == 0 })
+		eventually(t, "a child that has ended", func() bool { return len(raw.PeersOf(s.pid())) == 0 })
 		untraced(t, s.pid())
 		if res := s.ends(); res["handled"] != 1 && signalled || res["changed"] != 0 || res["shorts"] > 1 && !signalled {
 			t.Errorf("%v", res)

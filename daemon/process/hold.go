@@ -1,5 +1,7 @@
 package process
 
+import "culprit/daemon/process/hurry"
+
 // A Holder is told when threads of a process may be attached to us, and so may stop until we let them go: Begin before the first of them is,
 // End when none is any more. A thread that did not stop in time is attached until it has stopped and was let go, which may be long after
 // Stop has returned. Calls come in pairs, from one goroutine at a time for each process; they must not wait for anything.
@@ -18,7 +20,7 @@ func (nobody) End()   {}
 func (t *tracer) begin() {
 	if !t.hurries {
 		t.hurries = true
-		inStops.begin()
+		hurry.Begin()
 	}
 	if !t.holds {
 		t.holds = true
@@ -40,6 +42,6 @@ func (t *tracer) end() {
 func (t *tracer) calm() {
 	if t.hurries {
 		t.hurries = false
-		inStops.end()
+		hurry.End()
 	}
 }

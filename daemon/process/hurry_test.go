@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"culprit/daemon/process/hurry"
 	"culprit/daemon/process/raw"
 	"culprit/internal/require"
 )
@@ -28,7 +29,7 @@ func policies(t *testing.T) map[uint32]int {
 // TestHurry: within a stop all threads of ours go before others, and behind it none does.
 func TestHurry(t *testing.T) {
 	require.Root(t)
-	if processors() < 2 {
+	if hurry.CPUs() < 2 {
 		require.Skip(t, "one CPU only")
 	}
 	p := open(t, start(t, compile(t, blockedSource)).pid())

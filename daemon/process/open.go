@@ -136,7 +136,7 @@ func checkClass(pid int) error {
 	if _, err := io.ReadFull(f, id[:]); err != nil {
 		return &raw.Unsupported{What: "a program that is not an ELF file"}
 	}
-	return supportedClass(id)
+	return raw.SupportedClass(id)
 }
 
 func checkTraced(pid int) error {

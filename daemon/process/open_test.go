@@ -179,7 +179,7 @@ func TestSupportedClass(t *testing.T) {
 		{head(elf.ELFCLASS64, elf.EM_AARCH64), "EM_AARCH64"},
 		{[20]byte{'#', '!'}, "not an ELF file"},
 	} {
-		err := supportedClass(c.id)
+		err := raw.SupportedClass(c.id)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("% x: %v, want %q", c.id, err, c.want)
 		}

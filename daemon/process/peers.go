@@ -1,14 +1,10 @@
 package process
 
 import (
-	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"culprit/daemon/process/raw"
 	"culprit/daemon/process/resume"
@@ -18,35 +14,6 @@ import (
 // Peers are processes that run on the memory of the target without being threads of it: made by clone(2) with CLONE_VM and without
 // CLONE_THREAD. They run the target's text, so they stand still with it. A child of vfork is none: its parent waits for it in the kernel, and
 // while it does the target does not come to stand.
-
-// peersOf lists the processes with the memory of a process, by asking the kernel about all there are.
-func peersOf(pid int) (peers []int) {
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return nil
-	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(-1)
-	for _, name := range names {
-		if other, _ := strconv.Atoi(name); other > 0 && other != pid && sameMemory(pid, other) {
-			peers = append(peers, other)
-		}
-	}
-	return peers
-}
-
-// sameMemory is false where the kernel does not say (no CONFIG_KCMP, no right). Two that have no memory, as all that have ended and the threads
-// of the kernel, have not the same.
-func sameMemory(a, b int) bool {
-	const kcmpVM = 1
-	r, _, e := unix.RawSyscall6(unix.SYS_KCMP, uintptr(a), uintptr(b), kcmpVM, 0, 0, 0)
-	return e == 0 && r == 0 && hasMemory(b)
-}
-
-func hasMemory(pid int) bool {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
-	return err == nil && len(b) > 0 && b[0] != '0'
-}
 
 // lastPID is the number that a process or thread got last; where it has not changed none has come.
 func lastPID() string {
@@ -63,7 +30,7 @@ func (s *session) stopPeers() error {
 			return nil
 		}
 		for _, pid := range fresh {
-			if err := s.stopPeer(pid); err != nil && sameMemory(s.p.pid, pid) {
+			if err := s.stopPeer(pid); err != nil && raw.SameMemory(s.p.pid, pid) {
 				return err // else it has ended or executed a program, and is none any more
 			}
 			if err := s.expired(); err != nil {
@@ -74,7 +41,7 @@ func (s *session) stopPeers() error {
 }
 
 func (s *session) freshPeers() []int {
-	return slices.DeleteFunc(peersOf(s.p.pid), func(pid int) bool {
+	return slices.DeleteFunc(raw.PeersOf(s.p.pid), func(pid int) bool {
 		return slices.ContainsFunc(s.peers, func(one *session) bool { return one.p.pid == pid })
 	})
 }
@@ -103,7 +70,7 @@ func (s *session) stopPeer(pid int) error {
 	if err := one.waitAll(); err != nil {
 		return err
 	}
-	if one.complete = sameMemory(s.p.pid, pid); !one.complete {
+	if one.complete = raw.SameMemory(s.p.pid, pid); !one.complete {
 		one.release()
 	}
 	return nil

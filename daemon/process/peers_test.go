@@ -36,7 +36,7 @@ int main(void) { char c; pid_t p[3]; int bad = 0, st;
 func TestPeersStandStill(t *testing.T) {
 	tg := start(t, compile(t, peersSource))
 	p := open(t, tg.pid())
-	found := peersOf(tg.pid())
+	found := raw.PeersOf(tg.pid())
 	if len(found) == 0 {
 		t.Skip("this kernel does not tell who shares memory (CONFIG_KCMP)")
 	}
@@ -74,7 +74,7 @@ func TestOrdinaryProcessesHaveNoPeers(t *testing.T) {
 	tg := start(t, compile(t, stateSource), "both")
 	p := open(t, tg.pid())
 	begin := time.Now()
-	if found := peersOf(tg.pid()); len(found) != 0 {
+	if found := raw.PeersOf(tg.pid()); len(found) != 0 {
 		t.Errorf("peers %v", found)
 	}
 	t.Logf("looking for peers took %v", time.Since(begin))

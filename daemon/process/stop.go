@@ -19,6 +19,9 @@ import (
 // DefaultDeadline is how long Stop waits for all threads to stop if StopOptions does not say: 500 ms.
 const DefaultDeadline = 500 * time.Millisecond
 
+// manyThreads is from how many threads on it counts what is done for each.
+const manyThreads = 128
+
 // StopOptions are the limits of one Stop.
 type StopOptions struct {
 	Deadline time.Duration // until all threads must have stopped; 0 means DefaultDeadline
@@ -120,7 +123,7 @@ func (s *session) run(f func(*World) error) error {
 	}
 	s.keep = s.p.ownChild()
 	last := lastPID()
-	shared := len(peersOf(s.p.pid)) > 0 // looked for while everything runs: with many processes it takes some milliseconds
+	shared := len(raw.PeersOf(s.p.pid)) > 0 // looked for while everything runs: with many processes it takes some milliseconds
 	transfers := s.lookForTransfers()
 	defer transfers.end()
 	s.begin = time.Now()
