@@ -109,7 +109,7 @@ func (r *Report) writeBottlenecks(b *strings.Builder) {
 		return
 	}
 	if len(r.Bottlenecks) == 0 {
-		if n := r.unanswered(true); n > 0 {
+		if n := r.unanswered(); n > 0 {
 			fmt.Fprintf(b, "No bottleneck found so far. But %d %s about the whole program %s not answered. Why stands below.\n", n, plural(n, "question"), isAre(n))
 			return
 		}
@@ -162,11 +162,11 @@ func ExplainedText(finding int) string {
 	return fmt.Sprintf(" The threads wait for what finding %d tells.", finding+1)
 }
 
-// unanswered is how many hypotheses about the whole program came to no verdict; with doubts, also those whose verdict is in doubt now.
-func (r *Report) unanswered(doubts bool) (n int) {
+// unanswered is how many hypotheses about the whole program have no verdict: they came to none, or it is in doubt now.
+func (r *Report) unanswered() (n int) {
 	for i := range r.Nodes {
 		one := &r.Nodes[i]
-		if open := slices.ContainsFunc(untested, func(u state) bool { return u.state == one.State }); open && len(one.Focus) == 0 && one.State != "pruned" && (doubts || one.Confidence == 0) {
+		if open := slices.ContainsFunc(untested, func(u state) bool { return u.state == one.State }); open && len(one.Focus) == 0 && one.State != "pruned" {
 			n++
 		}
 	}
@@ -181,9 +181,9 @@ func isAre(n int) string {
 }
 
 // Unknown reports whether no bottleneck was found in a search that left a question about the whole program open: then it is not known that there
-// is none. One that was ruled out, and is in doubt at the end, is answered.
+// is none.
 func (r *Report) Unknown() bool {
-	return !r.NotSearched && len(r.Bottlenecks) == 0 && (!r.tested() || r.unanswered(false) > 0)
+	return !r.NotSearched && len(r.Bottlenecks) == 0 && (!r.tested() || r.unanswered() > 0)
 }
 
 // tested reports whether any hypothesis came to a verdict.
