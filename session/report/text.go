@@ -270,19 +270,30 @@ func amount(f float64) string {
 }
 
 func (r *Report) writeRuledOut(b *strings.Builder) {
-	var lines []string
+	var lines, notHere []string
 	deeper := 0
 	for i := range r.Nodes {
 		n := &r.Nodes[i]
-		if n.State != "false" {
-			continue
-		}
-		if len(n.Focus) > 0 {
+		whole := len(n.Focus) == 0
+		switch {
+		case n.State != "false":
+		case !n.applies():
+			if whole {
+				notHere = append(notHere, n.Hypothesis)
+			}
+		case whole:
+			lines = append(lines, fmt.Sprintf("  %s: %s", n.Hypothesis, n.Evidence()))
+		default:
 			deeper++
-			continue
 		}
-		lines = append(lines, fmt.Sprintf("  %s: %s", n.Hypothesis, n.Evidence()))
 	}
+	writeFalse(b, lines, deeper)
+	if len(notHere) > 0 {
+		fmt.Fprintf(b, "\nDoes not apply here: %s.\n", strings.Join(notHere, ", "))
+	}
+}
+
+func writeFalse(b *strings.Builder, lines []string, deeper int) {
 	if len(lines) == 0 && deeper == 0 {
 		return
 	}
@@ -330,15 +341,27 @@ func (n *Node) Quantity() string { return Quantity(Told(float64(n.Value), n.Shar
 
 func readings(n int) string { return fmt.Sprintf("%d %s", n, plural(n, "reading")) }
 
+const notHere = "it does not apply here"
+
 // NoValue says why a test has no value to show: a value that is the threshold itself stands for one that it could not judge. It is "" if there is one.
 func NoValue(greater bool, value, threshold float64) string {
 	switch {
 	case value != threshold:
 		return ""
 	case greater:
-		return "it does not apply here"
+		return notHere
 	}
 	return "too little happened"
+}
+
+// DoesNotApply tells whether a test that was made has no verdict of its own, since it is none for a program such as this: its value is the threshold
+// itself.
+func DoesNotApply(greater bool, value, threshold float64, samples int) bool {
+	return samples > 0 && NoValue(greater, value, threshold) == notHere
+}
+
+func (n *Node) applies() bool {
+	return !DoesNotApply(n.Greater, float64(n.Value), float64(n.Threshold), n.Samples)
 }
 
 // Surety writes a confidence from 0 to 1 rounded down, so that nothing is ever 100 % sure.
