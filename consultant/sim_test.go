@@ -141,7 +141,9 @@ func (m *model) metric(k grid.PairKey) float64 {
 	return math.NaN()
 }
 
-func isLevel(metric string) bool { return metric == "active_threads" || metric == "number_of_cpus" || metric == "allowed_cpus" }
+func isLevel(metric string) bool {
+	return metric == "active_threads" || metric == "number_of_cpus" || metric == "allowed_cpus"
+}
 
 func lookup(name string) (grid.Metric, bool) {
 	style := grid.EventCounter
