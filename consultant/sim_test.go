@@ -135,13 +135,15 @@ func (m *model) metric(k grid.PairKey) float64 {
 		return 64000 * m.sum("io", k.Focus)
 	case "active_threads":
 		return m.active
-	case "number_of_cpus":
+	case "number_of_cpus", "allowed_cpus":
 		return m.cpus
 	}
 	return math.NaN()
 }
 
-func isLevel(metric string) bool { return metric == "active_threads" || metric == "number_of_cpus" }
+func isLevel(metric string) bool {
+	return metric == "active_threads" || metric == "number_of_cpus" || metric == "allowed_cpus"
+}
 
 func lookup(name string) (grid.Metric, bool) {
 	style := grid.EventCounter

@@ -78,7 +78,7 @@ type Holder struct {
 
 // Idle is what part of the threads' time they had nothing to do lately, and where.
 type Idle struct {
-	Share  float64     // of the looks at threads, 0 to 1
+	Share  float64     // of the time of all threads, 0 to 1
 	Places []IdlePlace // the largest first
 }
 
@@ -86,7 +86,7 @@ type Idle struct {
 type IdlePlace struct {
 	Function string // module/function of the program's own, "" if nobody knows
 	Threads  int
-	Share    float64 // of the looks at all threads, 0 to 1
+	Share    float64 // of the time of all threads, 0 to 1
 	Waker    string  // thread of the program that ends most of these waits, as in Holder; "" if none does
 	WakesIn  string  // where that is mostly meanwhile, "" if nobody knows
 	Child    bool    // they wait there for a child process to end

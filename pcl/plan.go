@@ -132,6 +132,7 @@ const (
 	ExStack  // Size bytes of the stack, Value bytes from ExSP, that are certainly there
 	ExLoad   // Size bytes of the target's memory at L + Value; 0 where they cannot be read
 	ExMatch  // 1 if the target's memory at L + Value holds the bytes of Text, else 0, also where it cannot be read
+	ExPath   // 1 if the path at L + Value in the target's memory names what Text does, however many "//" and "/./" it has, else 0
 	ExFile   // what Env.Object gave for the open file, socket or pipe that the descriptor L stands for now; 0 if nobody asked for it
 	ExRenew  // the descriptor L stands for what the number R says from now on; for nothing that is known if R is nil
 )

@@ -169,7 +169,7 @@ func (p planWriter) expr(e *Expr) string {
 		return "&" + p.varName(int(e.Value))
 	case ExCall:
 		return p.call(e)
-	case ExNarrow, ExSP, ExStack, ExLoad, ExMatch:
+	case ExNarrow, ExSP, ExStack, ExLoad, ExMatch, ExPath:
 		return p.memory(e)
 	case ExFile:
 		return "file(" + p.expr(e.L) + ")"
@@ -187,7 +187,7 @@ func (p planWriter) call(e *Expr) string {
 	return fmt.Sprintf("call %s(%s)", p.name(FuncID(e.Value)), strings.Join(args, ", "))
 }
 
-// memory writes "int32(x)", "uint64[x+8]" (or "stack" in front of it where it is certainly there), and `[x+8] == "text\x00"`.
+// memory writes "int32(x)", "uint64[x+8]" (or "stack" in front of it where it is certainly there), `[x+8] == "text\x00"` and `path[x+8] == "/a/path"`.
 func (p planWriter) memory(e *Expr) string {
 	number := fmt.Sprintf("int%d", 8*int(e.Size))
 	if !e.Signed {
@@ -202,6 +202,8 @@ func (p planWriter) memory(e *Expr) string {
 		return fmt.Sprintf("stack %s[$sp%+d]", number, e.Value)
 	case ExLoad:
 		return fmt.Sprintf("%s[%s%+d]", number, p.operand(e.L), e.Value)
+	case ExPath:
+		return fmt.Sprintf("path[%s%+d] == %q", p.operand(e.L), e.Value, e.Text)
 	}
 	return fmt.Sprintf("[%s%+d] == %q", p.operand(e.L), e.Value, e.Text)
 }

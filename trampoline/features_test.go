@@ -48,7 +48,7 @@ type features struct {
 var wanted = []string{"several points at one site", "value put into a bucket", "several groups at one point", "generated switched off", "generated off, switched on",
 	"one owner of several off", "whole trampoline off", "gate closed", "all but the fixed part gone", "block found at once", "block found in another slot", "block claimed",
 	"expression of full depth", "mini longer than a short jump", "conditional tail jump taken", "conditional tail jump not taken",
-	"conditional tail jump moved and taken", "flags compared", "memory read", "memory that is not there", "text that matches", "text that differs",
+	"conditional tail jump moved and taken", "flags compared", "memory read", "memory that is not there", "text that matches", "text that differs", "path that matches", "path that differs",
 	"both sides asked for", "one side decides", "row read at the start", "row read at the end", "no row", "row grown meanwhile", "last wait made up for", "last wait not known"}
 
 func (f *features) report(n int) {

@@ -212,7 +212,7 @@ func (m *model) eval(e *Expr) uint64 {
 		return m.ret
 	case ExArg:
 		return m.regs[argRegs[e.Value]]
-	case ExNarrow, ExSP, ExStack, ExLoad, ExMatch:
+	case ExNarrow, ExSP, ExStack, ExLoad, ExMatch, ExPath:
 		return m.memory(e)
 	case ExNeg:
 		return -m.eval(e.L)

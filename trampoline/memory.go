@@ -23,11 +23,11 @@ const (
 )
 
 // ofMemory tells whether the operation belongs to this file.
-func (e *Expr) ofMemory() bool { return e.Op >= ExNarrow && e.Op <= ExMatch }
+func (e *Expr) ofMemory() bool { return e.Op >= ExNarrow && e.Op <= ExPath }
 
 // AsksKernel reports whether evaluating the expression makes system calls.
 func (e *Expr) AsksKernel() bool {
-	return e.any(func(x *Expr) bool { return x.Op == ExLoad || x.Op == ExMatch })
+	return e.any(func(x *Expr) bool { return x.Op == ExLoad || x.Op == ExMatch || x.Op == ExPath })
 }
 
 // hasEffects tells whether it matters if the expression is evaluated.
@@ -56,6 +56,8 @@ func (g *generator) memory(e *Expr) error {
 		g.fetch(e, int(e.Size), g.loaded)
 	case ExMatch:
 		g.fetch(e, len(e.Text), g.matched)
+	case ExPath:
+		g.fetch(e, MaxText, g.samePath)
 	}
 	return nil
 }
@@ -91,7 +93,9 @@ func (e *Expr) checkMemory() error {
 	switch {
 	case e.Op == ExMatch && (len(e.Text) == 0 || len(e.Text) > MaxText):
 		return fmt.Errorf("%d bytes cannot be compared with memory: 1 to %d can", len(e.Text), MaxText)
-	case e.Op != ExMatch && e.Op != ExSP && e.Size != 1 && e.Size != 2 && e.Size != 4 && e.Size != 8:
+	case e.Op == ExPath && (len(e.Text) == 0 || len(e.Text) >= MaxText || shortPath(e.Text) != e.Text):
+		return fmt.Errorf("%q is no path that can be compared with memory", e.Text)
+	case e.Op != ExMatch && e.Op != ExPath && e.Op != ExSP && e.Size != 1 && e.Size != 2 && e.Size != 4 && e.Size != 8:
 		return fmt.Errorf("%d bytes are no number: 1, 2, 4 or 8 are", e.Size)
 	case e.Value < -maxOffset || e.Value > maxOffset || e.Op == ExStack && e.Value < 0:
 		return fmt.Errorf("memory at a distance of %d bytes cannot be read", e.Value)
@@ -177,14 +181,19 @@ func (g *generator) matched(e *Expr) {
 	g.CmpRI(x86.RAX, int32(len(e.Text)))
 	g.MovImm32(x86.RAX, 0)
 	g.JccNear(x86.CondNE, over)
-	for at, rest := 0, []byte(e.Text); len(rest) > 0; {
-		n := pieceOf(len(rest))
-		g.comparePiece(rest[:n], int32(iovecs+at))
-		g.JccNear(x86.CondNE, over)
-		at, rest = at+n, rest[n:]
-	}
+	g.compareText(e.Text, over)
 	g.MovImm32(x86.RAX, 1)
 	g.Bind(over)
+}
+
+// compareText leaves for differs if what was read does not begin with a text.
+func (g *generator) compareText(text string, differs x86.Label) {
+	for at, rest := 0, []byte(text); len(rest) > 0; {
+		n := pieceOf(len(rest))
+		g.comparePiece(rest[:n], int32(iovecs+at))
+		g.JccNear(x86.CondNE, differs)
+		at, rest = at+n, rest[n:]
+	}
 }
 
 // pieceOf is how many of n bytes are compared at once: 8, 4, 2 or 1.

@@ -3,6 +3,7 @@ package trampoline
 import (
 	"encoding/binary"
 	"math/rand/v2"
+	"strings"
 
 	"culprit/trampoline/planner"
 )
@@ -66,6 +67,8 @@ func memoryExpr(rng *rand.Rand, k planner.PointKind, depth int) *Expr {
 		return e
 	case n == 4:
 		e.Op, e.Text = ExMatch, someText(rng, addr+uint64(e.Value))
+	case n == 5 && rng.IntN(2) == 0:
+		e.Op, e.Text = ExPath, somePath(rng, addr+uint64(e.Value))
 	}
 	e.L = &Expr{Op: ExConst, Value: int64(addr)}
 	return e
@@ -90,6 +93,21 @@ func someText(rng *rand.Rand, addr uint64) string {
 		b[rng.IntN(len(b))] ^= 1 << rng.IntN(8)
 	}
 	return string(b)
+}
+
+// somePath is the path that stands at an address, if one does, often with one bit wrong.
+func somePath(rng *rand.Rand, addr uint64) string {
+	b := []byte{}
+	for i := uint64(0); i < MaxText-1 && pattern(addr+i) != 0; i++ {
+		b = append(b, pattern(addr+i))
+	}
+	if len(b) > 0 && rng.IntN(2) == 0 {
+		b[rng.IntN(len(b))] ^= 1 << rng.IntN(8)
+	}
+	if path := shortPath(string(b)); path != "" && !strings.Contains(path, "\x00") && shortPath(path) == path {
+		return path
+	}
+	return "/x"
 }
 
 // read is what the kernel copies for a probe.
@@ -134,10 +152,18 @@ func (m *model) memory(e *Expr) uint64 {
 	if e.Op == ExMatch {
 		n = len(e.Text)
 	}
+	if e.Op == ExPath {
+		n = MaxText
+	}
 	b, ok := m.read(addr, n)
 	switch {
 	case !ok:
 		return 0
+	case e.Op == ExPath:
+		path, _, ends := strings.Cut(string(b), "\x00")
+		same := ends && shortPath(path) == e.Text
+		m.note(map[bool]string{true: "path that matches", false: "path that differs"}[same])
+		return map[bool]uint64{true: 1}[same]
 	case e.Op != ExMatch:
 		return extended(binary.LittleEndian.Uint64(append(b, make([]byte, 8)...)), e)
 	case string(b) == e.Text:

@@ -110,6 +110,7 @@ const (
 	ExStack  // Size bytes of the stack, Value bytes from ExSP: memory that is certainly there, read directly
 	ExLoad   // Size bytes at the address L + Value; 0 where they cannot all be read
 	ExMatch  // 1 if the memory at the address L + Value holds the bytes of Text; 0 also where it cannot be read
+	ExPath   // 1 if a path at the address L + Value is Text, however many "//" and "/./" it has; 0 also where it cannot be read
 	ExFile   // the number of the file that the descriptor L stands for; 0 where none is known
 	ExShared // the value of the gauge of the whole process whose cell is at offset Value
 	ExRenew  // the descriptor L stands for the file with the number R from now on, or for none that is known; its value is 0

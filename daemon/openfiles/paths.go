@@ -3,6 +3,7 @@ package openfiles
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -14,7 +15,7 @@ import (
 const fewByPath = 16
 
 // OpenedAs lists the texts by which the process may open a file at a session time: its path, and what that is from the directory where the
-// process is.
+// process is, if that is shorter. The kernel names the directory without links, so that ".." leads from it to the one above.
 func (t *Table) OpenedAs(elems []string, at float64) []string {
 	t.host.mu.Lock()
 	defer t.host.mu.Unlock()
@@ -24,7 +25,7 @@ func (t *Table) OpenedAs(elems []string, at float64) []string {
 	}
 	texts := []string{elems[1]}
 	if cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", t.cfg.PID)); err == nil {
-		if rest, below := strings.CutPrefix(elems[1], strings.TrimSuffix(cwd, "/")+"/"); below {
+		if rest, err := filepath.Rel(cwd, elems[1]); err == nil && len(rest) < len(elems[1]) {
 			texts = append(texts, rest)
 		}
 	}

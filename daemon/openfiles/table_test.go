@@ -182,8 +182,11 @@ func TestFewAreToldByTheirPaths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := table.OpenedAs([]string{"File", cwd + "/x"}, 5); !slices.Equal(got, []string{cwd + "/x", "x"}) {
-		t.Errorf("%q", got)
+	beside := filepath.Join(filepath.Dir(cwd), "beside", "x")
+	for path, want := range map[string][]string{cwd + "/x": {cwd + "/x", "x"}, beside: {beside, "../beside/x"}, "/x": {"/x"}} {
+		if got := table.OpenedAs([]string{"File", path}, 5); !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 	for _, elems := range [][]string{{"Socket", "/run/x"}, {"File", "memfd:x"}} {
 		if got := table.OpenedAs(elems, 5); got != nil {

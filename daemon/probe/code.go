@@ -96,7 +96,7 @@ var exprOps = map[pcl.ExprOp]trampoline.ExprOp{pcl.ExConst: trampoline.ExConst, 
 	pcl.ExNe: trampoline.ExNe, pcl.ExLt: trampoline.ExLt, pcl.ExLe: trampoline.ExLe, pcl.ExGt: trampoline.ExGt, pcl.ExGe: trampoline.ExGe,
 	pcl.ExAnd: trampoline.ExAnd, pcl.ExOr: trampoline.ExOr, pcl.ExNeg: trampoline.ExNeg,
 	pcl.ExDiv: trampoline.ExDiv, pcl.ExAddr: trampoline.ExAddr, pcl.ExCall: trampoline.ExCall,
-	pcl.ExNarrow: trampoline.ExNarrow, pcl.ExSP: trampoline.ExSP, pcl.ExStack: trampoline.ExStack, pcl.ExLoad: trampoline.ExLoad, pcl.ExMatch: trampoline.ExMatch,
+	pcl.ExNarrow: trampoline.ExNarrow, pcl.ExSP: trampoline.ExSP, pcl.ExStack: trampoline.ExStack, pcl.ExLoad: trampoline.ExLoad, pcl.ExMatch: trampoline.ExMatch, pcl.ExPath: trampoline.ExPath,
 	pcl.ExFile: trampoline.ExFile, pcl.ExRenew: trampoline.ExRenew}
 
 func (l *Layout) expr(e *pcl.Expr) (*trampoline.Expr, error) {

@@ -43,7 +43,7 @@ func Reads(e *pcl.Expr) (n int) {
 	if e == nil {
 		return 0
 	}
-	if e.Op == pcl.ExLoad || e.Op == pcl.ExMatch {
+	if e.Op == pcl.ExLoad || e.Op == pcl.ExMatch || e.Op == pcl.ExPath {
 		n = 1
 	}
 	for _, a := range e.Args {

@@ -121,7 +121,7 @@ func (f *follower) opens(elems []string) {
 		}
 		for _, o := range pathOpens {
 			f.at(o.name, pcl.Entry, pcl.Instr{Op: pcl.OpSet, Var: f.opened, Expr: &pcl.Expr{Op: pcl.ExConst, Value: int64(number)},
-				Cond: &pcl.Expr{Op: pcl.ExMatch, L: argument(o.path), Text: text + "\x00"}})
+				Cond: &pcl.Expr{Op: pcl.ExPath, L: argument(o.path), Text: text}})
 			f.gives(o.name)
 		}
 	}

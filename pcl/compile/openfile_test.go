@@ -42,8 +42,8 @@ func TestFilesAreFollowed(t *testing.T) {
 			"append preInsn 73.entry { $opened = file($arg[0]) }",
 			"append preInsn 74.entry { if ((uint32($arg[1]) == 0) || (uint32($arg[1]) == 1030)) $opened = file($arg[0]) }",
 			"append preInsn 77.entry { $spawning = 1 }", "append preInsn 77.return { $spawning = 0 }",
-			`append preInsn 75.entry { if ([$arg[0]+0] == "/tmp/x\x00") $opened = 3 }`,
-			`append preInsn 76.entry { if ([$arg[1]+0] == "/tmp/x\x00") $opened = 3 }`,
+			`append preInsn 75.entry { if (path[$arg[0]+0] == "/tmp/x") $opened = 3 }`,
+			`append preInsn 76.entry { if (path[$arg[1]+0] == "/tmp/x") $opened = 3 }`,
 			"append preInsn 75.return { if (file($return) == 0) renew($return, 268435456) }",
 			"append preInsn 75.return { if ($opened) renew($return, $opened); $opened = 0 }"} {
 			if strings.Contains(text, want) && strings.Count(text, "70.entry") == 1 {
@@ -89,7 +89,7 @@ func TestLocksOfFilesAreFilesOfTheirs(t *testing.T) {
 	}
 	text := plan.String()
 	for _, want := range []string{"80.entry { if (file($arg[0]) == 3) enter oneFileLock", "74.entry { if (file($arg[0]) == 3) enter oneFileLock",
-		"append preInsn 70.entry { if ($spawning == 0) renew($arg[0]) }", `append preInsn 75.entry { if ([$arg[0]+0] == "/tmp/x\x00") $opened = 3 }`} {
+		"append preInsn 70.entry { if ($spawning == 0) renew($arg[0]) }", `append preInsn 75.entry { if (path[$arg[0]+0] == "/tmp/x") $opened = 3 }`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

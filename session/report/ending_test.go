@@ -24,13 +24,14 @@ func TestNothingTested(t *testing.T) {
 	}
 }
 
-// TestUnanswered: where some of the questions at the whole program were not answered the first line says so.
+// TestUnanswered: where some of the questions at the whole program were not answered, or their answers are in doubt, the first line says so, and
+// the exit status the same.
 func TestUnanswered(t *testing.T) {
 	for open, want := range map[string]string{
-		"never": "No bottleneck found so far. But 1 question about the whole program is not answered.", "queued": "is not answered",
+		"never": "No bottleneck found so far. But 1 question about the whole program is not answered.", "queued": "is not answered", "testing": "is not answered",
 		"overbudget": "is not answered", "pruned": "No bottleneck found.\n", "false": "No bottleneck found.\n",
 	} {
-		r := &Report{Nodes: []Node{{Hypothesis: "CPUbound", State: "false"}, {Hypothesis: "Waits", State: open}, {Hypothesis: "Waits", State: "queued", Focus: Focus{"Code": "/Code/a.c/b"}}}}
+		r := &Report{Nodes: []Node{{Hypothesis: "CPUbound", State: "false"}, {Hypothesis: "Waits", State: open, Confidence: 0.5}, {Hypothesis: "Waits", State: "queued", Focus: Focus{"Code": "/Code/a.c/b"}}}}
 		var b strings.Builder
 		if err := r.WriteText(&b); err != nil || !strings.Contains(b.String(), want) {
 			t.Errorf("%s: %q, %v", open, b.String(), err)

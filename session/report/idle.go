@@ -10,7 +10,7 @@ import (
 
 // An Idle is for what part of their time threads had nothing to do in the last seconds, and where.
 type Idle struct {
-	Share  Number      `json:"share"`  // of the looks at threads, 0..1
+	Share  Number      `json:"share"`  // of the time of all threads, 0..1
 	Places []IdlePlace `json:"places"` // the largest first
 }
 
@@ -18,7 +18,7 @@ type Idle struct {
 type IdlePlace struct {
 	Function string `json:"function,omitempty"` // module/function; left out if it is not known
 	Threads  int    `json:"threads"`
-	Share    Number `json:"share"`              // of the looks at all threads, 0..1
+	Share    Number `json:"share"`              // of the time of all threads, 0..1
 	Waker    string `json:"waker,omitempty"`    // thread of the program that ends most of these waits
 	WakesIn  string `json:"waker_in,omitempty"` // function in which that mostly was meanwhile
 	Child    bool   `json:"child,omitempty"`    // they wait there for a child process to end

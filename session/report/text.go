@@ -109,7 +109,7 @@ func (r *Report) writeBottlenecks(b *strings.Builder) {
 		return
 	}
 	if len(r.Bottlenecks) == 0 {
-		if n := r.unanswered(true); n > 0 {
+		if n := r.unanswered(); n > 0 {
 			fmt.Fprintf(b, "No bottleneck found so far. But %d %s about the whole program %s not answered. Why stands below.\n", n, plural(n, "question"), isAre(n))
 			return
 		}
@@ -162,11 +162,11 @@ func ExplainedText(finding int) string {
 	return fmt.Sprintf(" The threads wait for what finding %d tells.", finding+1)
 }
 
-// unanswered is how many hypotheses about the whole program came to no verdict; with doubts, also those whose verdict is in doubt now.
-func (r *Report) unanswered(doubts bool) (n int) {
+// unanswered is how many hypotheses about the whole program have no verdict: they came to none, or it is in doubt now.
+func (r *Report) unanswered() (n int) {
 	for i := range r.Nodes {
 		one := &r.Nodes[i]
-		if open := slices.ContainsFunc(untested, func(u state) bool { return u.state == one.State }); open && len(one.Focus) == 0 && one.State != "pruned" && (doubts || one.Confidence == 0) {
+		if open := slices.ContainsFunc(untested, func(u state) bool { return u.state == one.State }); open && len(one.Focus) == 0 && one.State != "pruned" {
 			n++
 		}
 	}
@@ -181,9 +181,9 @@ func isAre(n int) string {
 }
 
 // Unknown reports whether no bottleneck was found in a search that left a question about the whole program open: then it is not known that there
-// is none. One that was ruled out, and is in doubt at the end, is answered.
+// is none.
 func (r *Report) Unknown() bool {
-	return !r.NotSearched && len(r.Bottlenecks) == 0 && (!r.tested() || r.unanswered(false) > 0)
+	return !r.NotSearched && len(r.Bottlenecks) == 0 && (!r.tested() || r.unanswered() > 0)
 }
 
 // tested reports whether any hypothesis came to a verdict.
@@ -270,19 +270,30 @@ func amount(f float64) string {
 }
 
 func (r *Report) writeRuledOut(b *strings.Builder) {
-	var lines []string
+	var lines, notHere []string
 	deeper := 0
 	for i := range r.Nodes {
 		n := &r.Nodes[i]
-		if n.State != "false" {
-			continue
-		}
-		if len(n.Focus) > 0 {
+		whole := len(n.Focus) == 0
+		switch {
+		case n.State != "false":
+		case !n.applies():
+			if whole {
+				notHere = append(notHere, n.Hypothesis)
+			}
+		case whole:
+			lines = append(lines, fmt.Sprintf("  %s: %s", n.Hypothesis, n.Evidence()))
+		default:
 			deeper++
-			continue
 		}
-		lines = append(lines, fmt.Sprintf("  %s: %s", n.Hypothesis, n.Evidence()))
 	}
+	writeFalse(b, lines, deeper)
+	if len(notHere) > 0 {
+		fmt.Fprintf(b, "\nDoes not apply here: %s.\n", strings.Join(notHere, ", "))
+	}
+}
+
+func writeFalse(b *strings.Builder, lines []string, deeper int) {
 	if len(lines) == 0 && deeper == 0 {
 		return
 	}
@@ -330,15 +341,27 @@ func (n *Node) Quantity() string { return Quantity(Told(float64(n.Value), n.Shar
 
 func readings(n int) string { return fmt.Sprintf("%d %s", n, plural(n, "reading")) }
 
+const notHere = "it does not apply here"
+
 // NoValue says why a test has no value to show: a value that is the threshold itself stands for one that it could not judge. It is "" if there is one.
 func NoValue(greater bool, value, threshold float64) string {
 	switch {
 	case value != threshold:
 		return ""
 	case greater:
-		return "it does not apply here"
+		return notHere
 	}
 	return "too little happened"
+}
+
+// DoesNotApply tells whether a test that was made has no verdict of its own, since it is none for a program such as this: its value is the threshold
+// itself.
+func DoesNotApply(greater bool, value, threshold float64, samples int) bool {
+	return samples > 0 && NoValue(greater, value, threshold) == notHere
+}
+
+func (n *Node) applies() bool {
+	return !DoesNotApply(n.Greater, float64(n.Value), float64(n.Threshold), n.Samples)
 }
 
 // Surety writes a confidence from 0 to 1 rounded down, so that nothing is ever 100 % sure.

@@ -99,12 +99,14 @@ NOINLINE void reused(int a)
 /* What is written at once to a file that was opened by another name belongs to nobody that is known yet, and never to the last. */
 NOINLINE void strayed(int a)
 {
-	again(a, "./c");
+	if ((symlink("c", in_directory("c.link")) != 0 || symlink("a", in_directory("a.link")) != 0) && errno != EEXIST)
+		target_bad("symlink: %s", strerror(errno));
+	again(a, "c.link");
 	put(a, 300, &stray_bytes);
 	settle();
 	put(a, 900, &c_bytes);
 	close(a);
-	again(a, "./a");
+	again(a, "a.link");
 	put(a, 40, &stray_bytes);
 	settle();
 	put(a, 77, &a_bytes);
@@ -121,6 +123,37 @@ NOINLINE void briefly(int a)
 		else if (open(name, O_RDWR | O_CLOEXEC) != a)
 			target_bad("%s: %s", name, strerror(errno));
 		put(a, (size_t)i, i % 3 ? &c_bytes : &b_bytes);
+		close(a);
+	}
+}
+
+/* open_path opens what a path of three parts names, on a descriptor that was just closed. */
+static void open_path(int closed, const char *from, const char *between, const char *name)
+{
+	char path[512];
+	snprintf(path, sizeof path, "%s%s%s", from, between, name);
+	int fd = must(open(path, O_RDWR | O_CLOEXEC | O_CREAT, 0600), path);
+	if (fd != closed)
+		target_bad("%s is open on %d, not on %d", path, fd, closed);
+}
+
+/* The same path is written in several ways, and then what are other paths but for one sign. */
+NOINLINE void spelled(int a)
+{
+	char slashes[512];
+	snprintf(slashes, sizeof slashes, "/.//%s", directory);
+	const char *ways[][2] = {{directory, "//"}, {directory, "/./"}, {directory, "///.//./"}, {"", "./"}, {".", "//./"}, {slashes, "/"}};
+	enum { WAYS = sizeof ways / sizeof *ways };
+	for (size_t i = 0; i < 10 * WAYS; i++) {
+		const char *name = i % 3 ? "c" : "b";
+		open_path(a, ways[i % WAYS][0], ways[i % WAYS][1], name);
+		put(a, i + 1, i % 3 ? &c_bytes : &b_bytes);
+		close(a);
+	}
+	const char *others[][2] = {{"/.", "c"}, {"/..", "c"}, {"/", "c."}, {"/", "c.."}, {"/./.", "c"}, {"//", "cc"}};
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+		open_path(a, directory, others[i][0], others[i][1]);
+		put(a, 1000, &stray_bytes);
 		close(a);
 	}
 }
@@ -241,6 +274,7 @@ int main(int argc, char **argv)
 	reused(a);
 	strayed(a);
 	briefly(a);
+	spelled(a);
 	spawned(a2, b);
 	put(t.to, 1, &tcp_bytes);
 	gone(a2, b);

@@ -10,18 +10,24 @@ import (
 	"culprit/session/report"
 )
 
-// TestNotConcluded: what has a value and is not ruled out for a reason is listed with it, and not among what is ruled out.
+// TestNotConcluded: what has a value and is not ruled out for a reason is listed with it, and not among what is ruled out; nor is what does not
+// apply.
 func TestNotConcluded(t *testing.T) {
 	v := newVerdict(session.Snapshot{Nodes: []consultant.Node{
 		{ID: 1, Hypothesis: "Waiting", State: consultant.Testing, Samples: 5, Threshold: 0.2, Greater: true, Reason: "goroutines\x1b wait without a thread"},
 		{ID: 2, Hypothesis: "Busy", State: consultant.False, Samples: 5, Threshold: 0.2, Greater: true},
 		{ID: 3, Hypothesis: "Fresh", State: consultant.Testing},
+		{ID: 4, Hypothesis: "Else\x1bwhere", State: consultant.False, Samples: 5, Value: 0.2, Threshold: 0.2, Greater: true},
+		{ID: 5, Hypothesis: "Neither", State: consultant.False, Samples: 5, Value: 0.2, Threshold: 0.2, Greater: true},
 	}})
 	if len(v.Open) != 1 || !strings.HasPrefix(v.Open[0], "Waiting ") || !strings.Contains(v.Open[0], "wait without a thread") || strings.Contains(v.Open[0], "\x1b") {
 		t.Errorf("not concluded: %q", v.Open)
 	}
 	if len(v.RuledOut) != 1 || !strings.HasPrefix(v.RuledOut[0], "Busy ") {
 		t.Errorf("ruled out: %q", v.RuledOut)
+	}
+	if v.NotHere != "Else\\x1bwhere, Neither" {
+		t.Errorf("does not apply: %q", v.NotHere)
 	}
 }
 

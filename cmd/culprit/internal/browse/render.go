@@ -91,6 +91,9 @@ func (a *app) verdictLines(w int) []line {
 			out = append(out, text(a.theme.state(consultant.False), cut("   "+r, w, a.theme.cutMark()), 0))
 		}
 	}
+	if v.NotHere != "" {
+		out = append(append(out, line{}), labelled(a.theme, "Does not apply here: ", v.NotHere, w)...)
+	}
 	return append(out, a.paragraphs(" Not concluded:", v.Open, w)...)
 }
 

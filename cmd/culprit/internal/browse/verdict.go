@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"culprit/consultant"
 	"culprit/session"
@@ -18,6 +19,7 @@ type verdict struct {
 	Lines    []verdictLine
 	Now      string   // what happens now; never empty
 	RuledOut []string // hypotheses that are false for the whole program
+	NotHere  string   // those of them that do not apply to the program, with commas between
 	Notes    []string // what is true, but would gain little
 	Idle     []string // where nothing was found and the threads had mostly nothing to do, that they had, and where
 	Open     []string // hypotheses that nothing speaks for there, and why they are not ruled out
@@ -53,7 +55,7 @@ func newVerdict(s session.Snapshot) verdict {
 	if said, places := s.Idle.Told(s.Targets); said != "" && len(v.Lines) == 0 {
 		v.Idle = append([]string{said}, places...)
 	}
-	v.RuledOut, v.Open = ruledOut(s.Nodes), notConcluded(s.Nodes)
+	v.RuledOut, v.NotHere, v.Open = ruledOut(s.Nodes), notHere(s.Nodes), notConcluded(s.Nodes)
 	return v
 }
 
@@ -111,7 +113,7 @@ func ruledOut(nodes []consultant.Node) []string {
 	var list []string
 	for i := range nodes {
 		n := &nodes[i]
-		if n.State != consultant.False || n.Focus.String() != "/" {
+		if n.State != consultant.False || n.Focus.String() != "/" || doesNotApply(n) {
 			continue
 		}
 		if len(list) == maxVerdicts {
@@ -120,6 +122,21 @@ func ruledOut(nodes []consultant.Node) []string {
 		list = append(list, clean(n.Hypothesis)+" "+valueText(n))
 	}
 	return list
+}
+
+// notHere names the hypotheses that do not apply to the whole program.
+func notHere(nodes []consultant.Node) string {
+	var list []string
+	for i := range nodes {
+		if n := &nodes[i]; n.State == consultant.False && n.Focus.String() == "/" && doesNotApply(n) && len(list) < maxVerdicts {
+			list = append(list, clean(n.Hypothesis))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+func doesNotApply(n *consultant.Node) bool {
+	return report.DoesNotApply(n.Greater, n.Value, n.Threshold, n.Samples)
 }
 
 // notConcluded lists the hypotheses about the whole program that have values and no answer, with the reason.
