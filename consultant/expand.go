@@ -69,7 +69,7 @@ func (s *Search) nextExpansion() (expansion, bool) {
 func (s *Search) question(e expansion) *refine.Question {
 	h := e.n.hyp
 	return &refine.Question{Axis: s.cfg.World, Focus: e.n.focus, Kind: h.samples.Kind, Value: e.value, Threshold: e.threshold,
-		Additive: h.Additive(), Sampled: h.sampled(), Suppress: h.suppress, Offered: h.along}
+		Additive: h.Additive(), Sampled: h.sampled(), Suppress: h.suppress, Defined: h.defined}
 }
 
 // refine finds the children of a node along one hierarchy, heaviest first, and along Code what Deep Start finds below.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"culprit/consultant/decide"
+	"culprit/consultant/history"
 	"culprit/grid"
 )
 
@@ -153,6 +154,12 @@ func TestSameTime(t *testing.T) {
 	code.hist.Add(1, 0.85)
 	if r.s.sameTime(code, long) {
 		t.Errorf("what was measured %v s apart is the same", 2*sameMoment-1)
+	}
+	long.hist = history.History{}
+	long.hist.Add(2, 0.88)
+	long.hist.Add(4*sameMoment, 0.88) // it goes on, while nothing is known of the other any more
+	if !r.s.sameTime(code, long) {
+		t.Error("what was measured at the same time, and one of them later as well, is not the same")
 	}
 }
 

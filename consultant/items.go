@@ -10,17 +10,6 @@ import (
 
 // Items of hierarchies that texts define: here they are foci with a name, and the axis knows what they stand for.
 
-// along leaves of the items that the axis offers those of the hierarchies that the hypothesis names.
-func (h *hypothesis) along(hier grid.Hierarchy, list []grid.Focus) []grid.Focus {
-	if hier != grid.Defined {
-		return list
-	}
-	return slices.DeleteFunc(slices.Clone(list), func(f grid.Focus) bool {
-		name, _, ok := f.Item()
-		return !ok || !slices.Contains(h.defined, name)
-	})
-}
-
 // itemText names the item of the focus if the parts of the item are of one of the hierarchies, else "".
 func (n *node) itemText(of ...grid.Hierarchy) string {
 	name, base := explain.Item(n.focus), grid.Code

@@ -27,7 +27,7 @@ func (s *Search) join(all []*finding, dropped map[*finding]bool) {
 				continue
 			}
 			a.take(b)
-			if dropped[b] = true; !onlyCode(b.node.focus) && !b.node.focus.IsWhole() {
+			if dropped[b] = true; !foci.OnlyCode(b.node.focus) && !b.node.focus.IsWhole() {
 				a.parts = append(a.parts, b.node)
 			}
 			a.parts = append(a.parts, b.parts...)
@@ -126,47 +126,40 @@ func (f *finding) take(other *finding) {
 // before orders nodes by how well they tell what they have in common: code before objects before threads; of code the callee, which has no
 // more time than its caller, and is further down.
 func before(a, b *node) int {
-	rank := func(n *node) int {
-		switch {
-		case n.focus.Depth(grid.Code) > 0:
-			return 0
-		case n.focus.Depth(grid.Process) > 0:
-			return 2
-		}
-		return 1
-	}
-	if d := rank(a) - rank(b); d != 0 {
+	if d := foci.Rank(a.focus) - foci.Rank(b.focus); d != 0 {
 		return d
 	}
-	if rank(a) == 0 {
+	if foci.Rank(a.focus) == 0 {
 		return len(b.chain()) - len(a.chain())
 	}
 	return 0
 }
 
-func onlyCode(f grid.Focus) bool {
-	return f.Depth(grid.Code) > 0 && len(foci.Covering(f)) == f.Depth(grid.Code)
-}
-
-// sameMoment is by how much the last values of two nodes may lie apart for them to be compared, and for how long before the whole is looked at, in
-// s: what was measured at different times has nothing in common.
+// sameMoment is by how much the values of two nodes may lie apart for them to be compared, in s: what was measured at different times has nothing in
+// common.
 const sameMoment = 6.0
 
 // sameTime tells whether most of the smaller of the values of two nodes is also in the larger one.
 func (s *Search) sameTime(a, b *node) bool {
 	whole := s.graph.index[nodeKey{hyp: a.hyp, focus: grid.Whole(), phase: a.phase}]
-	from, to := min(a.hist.Last(), b.hist.Last()), max(a.hist.Last(), b.hist.Last())
-	if whole == nil || whole.state != True || to-from > sameMoment {
+	to := min(a.hist.Last(), b.hist.Last())
+	if whole == nil || whole.state != True {
 		return false
 	}
 	if whole == a || whole == b {
-		return min(a.est.Value, b.est.Value) >= sameTime*whole.est.Value
+		return max(a.hist.Last(), b.hist.Last())-to <= sameMoment && min(a.est.Value, b.est.Value) >= sameTime*whole.est.Value
 	}
-	all := whole.est.Value
-	if v, ok := whole.hist.Mean(from-sameMoment, to); ok {
-		all = v
+	all, va, vb := whole.around(to), a.around(to), b.around(to)
+	return va > 0 && vb > 0 && va+vb-cmp.Or(all, whole.est.Value) >= sameTime*min(va, vb)
+}
+
+// around is what the value of a node was at a time, in s; 0 if it was not measured then.
+func (n *node) around(at float64) float64 {
+	if n.hist.Last()-at <= sameMoment && !n.focus.IsWhole() {
+		return n.est.Value
 	}
-	return a.est.Value+b.est.Value-all >= sameTime*min(a.est.Value, b.est.Value)
+	mean, _ := n.hist.Mean(at-sameMoment, at+sameMoment)
+	return mean
 }
 
 // mostParts is how many parts of a finding are named.

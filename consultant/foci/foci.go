@@ -78,3 +78,19 @@ func Depth(f grid.Focus) int {
 	}
 	return d
 }
+
+// OnlyCode tells whether a focus selects code and nothing else.
+func OnlyCode(f grid.Focus) bool {
+	return f.Depth(grid.Code) > 0 && len(Covering(f)) == f.Depth(grid.Code)
+}
+
+// Rank orders foci by how well they tell what they have in common: code (0) before objects (1) before threads (2).
+func Rank(f grid.Focus) int {
+	switch {
+	case f.Depth(grid.Code) > 0:
+		return 0
+	case f.Depth(grid.Process) > 0:
+		return 2
+	}
+	return 1
+}

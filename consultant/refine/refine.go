@@ -29,7 +29,7 @@ type Question struct {
 	Additive         bool // a part has a part of the value
 	Sampled          bool // shares of stack samples estimate the value at a part
 	Suppress         []string
-	Offered          func(h grid.Hierarchy, list []grid.Focus) []grid.Focus // which of the steps are wanted
+	Defined          []string // of the hierarchies that texts define, those along which is refined
 }
 
 // A Found is a focus that was reached, with those that it was reached from.
@@ -67,10 +67,21 @@ func (q *Question) step(f grid.Focus, h grid.Hierarchy) []grid.Focus {
 	return out
 }
 
+// wanted leaves of the items that the axis offers those of the hierarchies that are asked about.
+func (q *Question) wanted(h grid.Hierarchy, list []grid.Focus) []grid.Focus {
+	if h != grid.Defined {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(f grid.Focus) bool {
+		name, _, ok := f.Item()
+		return !ok || !slices.Contains(q.Defined, name)
+	})
+}
+
 // Children are the foci one step along a hierarchy, heaviest first.
 func (q *Question) Children(h grid.Hierarchy) []*Found {
 	var list []*Found
-	for _, f := range q.Offered(h, q.step(q.Focus, h)) {
+	for _, f := range q.wanted(h, q.step(q.Focus, h)) {
 		list = append(list, &Found{Focus: f, Weight: q.Axis.Weight(f, q.Kind)})
 	}
 	sort.SliceStable(list, func(a, b int) bool { return list[a].Weight > list[b].Weight })
