@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -46,14 +47,21 @@ type answer[V any] struct {
 
 func (a *answers[K, V]) init() { a.known, a.sought = map[K]answer[V]{}, map[K]time.Time{} }
 
-// of is what is known of one thing; else ask asks for it and for what else somebody wanted to know lately, and answers in that order.
-func (a *answers[K, V]) of(k K, ask func([]K) []V) V {
+// of is what is known of one thing; else ask asks for it, for what else somebody wanted to know lately, and for what may be wanted next, and answers in
+// that order.
+func (a *answers[K, V]) of(k K, next func() []K, ask func([]K) []V) V {
 	now := time.Now()
 	a.mu.Lock()
 	a.sought[k] = now
 	if known, ok := a.known[k]; ok && now.Sub(known.at) <= saidFor {
 		a.mu.Unlock()
 		return known.v
+	}
+	a.mu.Unlock()
+	also := next()
+	a.mu.Lock()
+	for _, other := range also {
+		a.sought[other] = now
 	}
 	list := []K{k}
 	for other, at := range a.sought {
@@ -75,6 +83,8 @@ func (a *answers[K, V]) of(k K, ask func([]K) []V) V {
 	return a.known[k].v
 }
 
+func nothing[K any]() []K { return nil }
+
 // describe asks for descriptions; empty ones if the connection is lost.
 func (d *Daemon) describe(c wire.Describe) wire.Descriptions {
 	a, err := d.ask(wire.Command{Describe: &c})
@@ -85,9 +95,31 @@ func (d *Daemon) describe(c wire.Describe) wire.Descriptions {
 }
 
 func (d *Daemon) descriptionOf(key grid.PairKey) wire.Description {
-	return d.said.pairs.of(key, func(keys []grid.PairKey) []wire.Description {
+	return d.said.pairs.of(key, d.enabled, func(keys []grid.PairKey) []wire.Description {
 		return d.describe(wire.Describe{Pairs: d.pairs(keys).Keys}).Pairs
 	})
+}
+
+// enabled are the pairs that are measured: who asks about one asks about the others next.
+func (d *Daemon) enabled() (keys []grid.PairKey) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for id := range d.sinks {
+		keys = append(keys, d.keys[id])
+	}
+	return keys
+}
+
+// metrics are those of all pairs that were asked for.
+func (d *Daemon) metrics() (names []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, k := range d.keys {
+		if !slices.Contains(names, k.Metric) {
+			names = append(names, k.Metric)
+		}
+	}
+	return names
 }
 
 // Notes are what is to be said of the values of a pair; "" if nothing.
@@ -110,14 +142,14 @@ func (d *Daemon) Placed(key grid.PairKey) (places int, ok bool) {
 
 // Unseen is what of a metric cannot be seen in the program; "" if nothing.
 func (d *Daemon) Unseen(metric string) string {
-	return d.said.unseen.of(metric, func(metrics []string) []string {
+	return d.said.unseen.of(metric, d.metrics, func(metrics []string) []string {
 		return d.describe(wire.Describe{Metrics: metrics}).Unseen
 	})
 }
 
 // Source is where the function of a focus is written; "" if that is not known.
 func (d *Daemon) Source(f grid.Focus) (file string, line int) {
-	one := d.said.sources.of(f, func(foci []grid.Focus) []wire.Source {
+	one := d.said.sources.of(f, nothing[grid.Focus], func(foci []grid.Focus) []wire.Source {
 		return d.describe(wire.Describe{Sources: fociOf(foci)}).Sources
 	})
 	return one.File, one.Line
@@ -125,14 +157,14 @@ func (d *Daemon) Source(f grid.Focus) (file string, line int) {
 
 // Holders are who had the lock of a focus while others waited for it.
 func (d *Daemon) Holders(f grid.Focus) []grid.Holder {
-	return d.said.holders.of(f, func(foci []grid.Focus) [][]grid.Holder {
+	return d.said.holders.of(f, nothing[grid.Focus], func(foci []grid.Focus) [][]grid.Holder {
 		return d.describe(wire.Describe{Holders: fociOf(foci)}).Holders
 	})
 }
 
 // Idle is where threads had nothing to do lately.
 func (d *Daemon) Idle() grid.Idle {
-	return d.said.idle.of(struct{}{}, func([]struct{}) []grid.Idle {
+	return d.said.idle.of(struct{}{}, nothing[struct{}], func([]struct{}) []grid.Idle {
 		if idle := d.describe(wire.Describe{Idle: true}).Idle; idle != nil {
 			return []grid.Idle{*idle}
 		}
