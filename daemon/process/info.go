@@ -123,11 +123,19 @@ type Modes interface {
 // KnowModes sets what knows of that. Without it threads are asked, which takes a call of each. It is called from any goroutine.
 func (p *Process) KnowModes(m Modes) { p.modes.Store(&m) }
 
-// Forbids says what some thread has forbidden itself that probes need: an *Unsupported, nil if there is none or nobody knows. It takes less than 100 us,
-// and stops nobody. It is called from any goroutine.
+// Forbids says what some thread has forbidden itself that probes need, or that it has given up its thread pointer: an *Unsupported, nil if there is no such
+// thread or nobody knows. It takes less than 100 us, and stops nobody. It is called from any goroutine.
 func (p *Process) Forbids() error {
 	mode, _ := p.mode()
+	if mode.Keyless && p.checkExec() == nil { // another program has none when it begins
+		return Keyless("a thread")
+	}
 	return Forbidden(mode)
+}
+
+// Keyless is why a program of which a thread has given up its thread pointer cannot have probes.
+func Keyless(who string) error {
+	return &raw.Unsupported{What: fmt.Sprintf("a program of which %s has given up its thread pointer", who), Needs: "a thread control block for each thread"}
 }
 
 // Forbidden says what threads with a mode have forbidden themselves that probes need: an *Unsupported, nil if it is nothing.

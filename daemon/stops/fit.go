@@ -89,7 +89,7 @@ func (f *Fit) Note(unfit error) {
 func (f *Fit) noteKeyless(w *process.World) {
 	for _, th := range w.Threads() {
 		if arch.ThreadPointer(&th.Regs) == 0 {
-			f.Note(&process.Unsupported{What: fmt.Sprintf("a program of which thread %d has given up its thread pointer", th.TID), Needs: "a thread control block for each thread"})
+			f.Note(process.Keyless(fmt.Sprintf("thread %d", th.TID)))
 			return
 		}
 	}

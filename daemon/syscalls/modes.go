@@ -18,6 +18,7 @@ import (
 type Mode struct {
 	NoTSC      bool // reading the time-stamp counter is a fault for it (prctl(2), PR_SET_TSC)
 	Dispatched bool // system calls are a signal for it (PR_SET_SYSCALL_USER_DISPATCH)
+	Keyless    bool // its thread pointer is 0 (arch_prctl(2), ARCH_SET_FS)
 }
 
 // Modes asks the kernel for the modes of threads, which it tells nobody else: by a walk over the threads of one process. Nobody is stopped.
@@ -64,9 +65,10 @@ func (m *Modes) Of(pid int) (mode Mode, err error) {
 		err = os.ErrProcessDone
 	}
 	for ; len(all) >= modeSize; all = all[modeSize:] {
-		words := (*[2]uint64)(unsafe.Pointer(&all[0]))
+		words := (*[modeWords]uint64)(unsafe.Pointer(&all[0]))
 		mode.NoTSC = mode.NoTSC || words[0]&m.noTSC != 0
 		mode.Dispatched = mode.Dispatched || words[1]&m.dispatched != 0
+		mode.Keyless = mode.Keyless || words[2] == 0
 	}
 	return mode, err
 }
@@ -84,13 +86,13 @@ func dispatchBit(kernel *btf.Spec) uint64 {
 	return 0
 }
 
-// modeSize is what the program writes of a thread: thread_info.flags, thread_info.syscall_work.
-const modeSize = 16
+// modeSize is what the program writes of a thread: thread_info.flags, thread_info.syscall_work, thread.fsbase.
+const modeSize, modeWords = 8 * modeWords, 3
 
 // modeProgram is the program that sees each thread: [R1] is how output is written, behind it the thread, none at the end.
 func modeProgram(kernel *btf.Spec) (*ebpf.ProgramSpec, error) {
 	at := offsets{types: kernel}
-	flags, work := at.of("task_struct", "thread_info", "flags"), at.of("task_struct", "thread_info", "syscall_work")
+	flags, work, fs := at.of("task_struct", "thread_info", "flags"), at.of("task_struct", "thread_info", "syscall_work"), at.of("task_struct", "thread", "fsbase")
 	if at.err != nil {
 		return nil, at.err
 	}
@@ -101,6 +103,8 @@ func modeProgram(kernel *btf.Spec) (*ebpf.ProgramSpec, error) {
 		asm.StoreMem(asm.R10, -modeSize, asm.R3, asm.DWord),
 		asm.LoadMem(asm.R3, asm.R2, int16(work), asm.DWord),
 		asm.StoreMem(asm.R10, 8-modeSize, asm.R3, asm.DWord),
+		asm.LoadMem(asm.R3, asm.R2, int16(fs), asm.DWord),
+		asm.StoreMem(asm.R10, 16-modeSize, asm.R3, asm.DWord),
 		asm.LoadMem(asm.R1, asm.R1, 0, asm.DWord),
 		asm.LoadMem(asm.R1, asm.R1, 0, asm.DWord),
 		asm.Mov.Reg(asm.R2, asm.R10),
@@ -164,7 +168,7 @@ func (m *Modes) findTSC() error {
 		defer it.Close()
 		walks[i], fds[i] = it, it.Fd()
 	}
-	var seen [2 * tries][2]uint64
+	var seen [2 * tries][modeWords]uint64
 	if e := toggleTSC(&fds, &seen); e != 0 {
 		return os.NewSyscallError("prctl", e)
 	}
@@ -188,7 +192,7 @@ const (
 // thread must not come to the runtime, which reads clocks: there are no signals, and nothing is called that looks for room on the stack.
 //
 //go:nosplit
-func toggleTSC(fds *[2 * tries]uintptr, seen *[2 * tries][2]uint64) (failed unix.Errno) {
+func toggleTSC(fds *[2 * tries]uintptr, seen *[2 * tries][modeWords]uint64) (failed unix.Errno) {
 	all, before := ^uint64(0), uint64(0)
 	if _, _, e := unix.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&all)), uintptr(unsafe.Pointer(&before)), 8, 0, 0); e != 0 {
 		return e

@@ -52,6 +52,25 @@ func TestModes(t *testing.T) {
 	}
 }
 
+// TestKeyless: a thread that gives up its thread pointer is seen, while it runs.
+func TestKeyless(t *testing.T) {
+	m := openModes(t)
+	p := testprog.Start(t, testprog.Build(t, "testdata/odd/fsbase.c", "-fno-stack-protector"))
+	if mode, err := m.Of(p.PID); err != nil || mode.Keyless {
+		t.Errorf("before: %+v, %v", mode, err)
+	}
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		mode, err := m.Of(p.PID)
+		if err == nil && mode == (Mode{Keyless: true}) {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("after: %+v, %v", mode, err)
+		}
+	}
+	p.Stop(t)
+}
+
 // TestCounterIsReadableAgain: to find the bit leaves the thread that does it as it was.
 func TestCounterIsReadableAgain(t *testing.T) {
 	m := openModes(t)

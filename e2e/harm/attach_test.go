@@ -36,6 +36,16 @@ func watching(span time.Duration, watch, source string, flags []string, args ...
 	}
 }
 
+// keyless: a thread gives up its thread pointer while probes are in, and nothing stops the program until it comes to one of them.
+func keyless(r *round) string {
+	p := r.target(r.build("fsbase.c", "-fno-stack-protector"))
+	if r.control() {
+		time.Sleep(2 * time.Second)
+		return r.harmTo(p, "")
+	}
+	return r.harmOfAttach(p, 8*time.Second, "--no-search", "--watch", "procedure_calls@/Code/fsbase.c/*")
+}
+
 // harmOfAttach attaches to a target and says what is wrong then: it stood still for too long, something stays in it that restore does not
 // remove, or it ends otherwise than it should.
 func (r *round) harmOfAttach(p *testprog.Prog, span time.Duration, args ...string) string {

@@ -79,6 +79,7 @@ var scenarios = []scenario{
 	{12, "line-directories", 1, hostile("directories")},
 	{13, "memory-shared", 1, watching(3*time.Second, "procedure_calls@/Code/clonevm.c/*", "clonevm.c", nil, "6")},
 	{13, "thread-pointer-zero", 1, watching(8*time.Second, "procedure_calls@/Code/fsbase.c/*", "fsbase.c", []string{"-fno-stack-protector"})},
+	{13, "thread-pointer-zero-between-stops", 1, keyless},
 	{14, "quit", 1, quit},
 	{14, "two-signals", 1, twoSignals},
 	{14, "few-descriptors", 1, fewDescriptors},
