@@ -52,20 +52,19 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestKeyless: a thread that gives up its thread pointer is seen, while it runs.
+// TestKeyless: a thread that gives up its thread pointer is seen, while it runs. A program that begins has none yet.
 func TestKeyless(t *testing.T) {
 	m := openModes(t)
 	p := testprog.Start(t, testprog.Build(t, "testdata/odd/fsbase.c", "-fno-stack-protector"))
-	if mode, err := m.Of(p.PID); err != nil || mode.Keyless {
-		t.Errorf("before: %+v, %v", mode, err)
-	}
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		mode, err := m.Of(p.PID)
-		if err == nil && mode == (Mode{Keyless: true}) {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("after: %+v, %v", mode, err)
+	for _, want := range []bool{false, true} {
+		for end := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+			mode, err := m.Of(p.PID)
+			if err == nil && mode == (Mode{Keyless: want}) {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("%+v, %v, want %v", mode, err, want)
+			}
 		}
 	}
 	p.Stop(t)
