@@ -116,8 +116,12 @@ func (s *session) leaveAll(w *transferWait) error {
 // answer of whom a filter asks (SECCOMP_RET_USER_NOTIF), who would be asked again.
 func isWait(is *syscalls.Sleeping) bool {
 	nr := int64(uint32(is.Regs.Orig_rax))
-	return nr == unix.SYS_RESTART_SYSCALL || nr >= 0 && resume.Rewindable[uint64(nr)] || is.Filters && !is.Woken
+	return nr == unix.SYS_RESTART_SYSCALL || nr >= 0 && resume.Rewindable[uint64(nr)] || is.Filters && !is.Woken && !spawns[uint32(nr)]
 }
+
+// spawns are calls amid which other code comes to run: in the program's memory a child of vfork, in its place another program.
+var spawns = map[uint32]bool{unix.SYS_CLONE: true, unix.SYS_CLONE3: true, unix.SYS_FORK: true, unix.SYS_VFORK: true, unix.SYS_EXECVE: true, unix.SYS_EXECVEAT: true,
+	unix.SYS_EXIT: true, unix.SYS_EXIT_GROUP: true}
 
 // isTransfer says whether a thread is in a call that a stop may cut.
 func isTransfer(is *syscalls.Sleeping) bool { return raw.EnteredBy(&is.Regs).Cuttable() }
@@ -163,8 +167,8 @@ func (s *session) awake(tr *raw.Tracee) {
 // splitPatience is for how long one of the threads, which all sleep, is waited for to come out of its call by itself.
 const splitPatience = time.Second
 
-// awaitOne waits for a thread that stops where its call is over, while all sleep in calls that must not be broken into. It holds nobody: the first that comes
-// is the one that is needed.
+// awaitOne waits for a thread that stops where its call is over, while all sleep in calls that must not be broken into. It holds nobody, and so does not
+// hurry: the first that comes is the one that is needed.
 func (s *session) awaitOne() {
 	if s.holdsOthers() {
 		return
@@ -174,11 +178,13 @@ func (s *session) awaitOne() {
 			return
 		}
 	}
+	s.t.calm()
 	for end := time.Now().Add(splitPatience); time.Now().Before(end) && !s.holdsOthers() && s.ctx.Err() == nil; raw.Nap(200 * time.Microsecond) {
 		for _, tr := range s.threads {
 			s.pollAsleep(tr)
 		}
 	}
+	s.t.begin()
 	s.begin = time.Now()
 }
 

@@ -16,7 +16,7 @@ type nobody struct{}
 func (nobody) Begin() {}
 func (nobody) End()   {}
 
-// begin and end tell the Holder, on the tracer's thread.
+// begin and end tell the Holder, on the tracer's thread. From begin until a stop is over all threads of this program hurry.
 func (t *tracer) begin() {
 	if !t.hurries {
 		t.hurries = true
@@ -29,10 +29,11 @@ func (t *tracer) begin() {
 }
 
 func (t *tracer) end() {
-	if len(t.lingering) == 0 {
-		t.calm()
+	if len(t.lingering) > 0 {
+		return
 	}
-	if t.holds && len(t.lingering) == 0 {
+	t.calm()
+	if t.holds {
 		t.holds = false
 		t.p.holder.End()
 	}

@@ -106,15 +106,46 @@ const vforkSource = `
 #include <pthread.h>
 #include <time.h>
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 static volatile int done; static volatile long beats, bad;
 static void *beat(void *a) { while (!done) { beats++; usleep(1000); } return 0; }
 static void *parent(void *a) { pid_t p = vfork(); if (p == 0) { struct timespec ts = {1, 200000000}; while (nanosleep(&ts, &ts)); _exit(3); }
   int st; if (waitpid(p, &st, 0) != p || WEXITSTATUS(st) != 3) bad++; puts("ended"); fflush(stdout); return 0; }
-int main() { pthread_t b, v; pthread_create(&b, 0, beat, 0); puts("ready"); fflush(stdout); char c; long n;
+int main(int argc, char **argv) { pthread_t b, v;
+  if (argc > 1) { // a filter that lets everything pass
+    struct sock_filter f[] = {{6, 0, 0, 0x7fff0000}}; struct sock_fprog all = {1, f};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all)) bad++; }
+  pthread_create(&b, 0, beat, 0); puts("ready"); fflush(stdout); char c; long n;
   if (read(0, &c, 1) > 0) { pthread_create(&v, 0, parent, 0); while ((n = read(0, &c, 1)) > 0); if (n < 0) bad++; pthread_join(v, 0); }
   done = 1; pthread_join(b, 0); printf("bad %ld\nbeats %ld\n", bad, beats); return 0; }
 `
+
+// TestVforkUnderFilter: a thread that waits for its child of vfork is not left in that call: the child runs in the program's memory.
+func TestVforkUnderFilter(t *testing.T) {
+	know := knowingTransfers(t)
+	tg := start(t, compile(t, vforkSource), "filter")
+	p := open(t, tg.pid())
+	p.KnowTransfers(know)
+	tg.write(t, "x")
+	eventually(t, "a thread in vfork", func() bool {
+		threads, err := p.Threads()
+		return err == nil && len(threads) == 3 && threads[2].State == 'D'
+	})
+	_, err := p.Stop(t.Context(), StopOptions{Deadline: 100 * time.Millisecond}, func(w *World) error {
+		t.Errorf("the world was said to have stopped, with %d processes on its memory", w.Peers())
+		return nil
+	})
+	if d := new(raw.Deferred); !errors.As(err, &d) || d.State != 'D' {
+		t.Errorf("%v", err)
+	}
+	tg.expect("ended")
+	if res := tg.finish(); res["bad"] != 0 || res["beats"] == 0 {
+		t.Errorf("target: %v", res)
+	}
+}
 
 func TestVforkParentIsDeferred(t *testing.T) {
 	tg := start(t, compile(t, vforkSource))
