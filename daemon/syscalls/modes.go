@@ -18,7 +18,7 @@ import (
 type Mode struct {
 	NoTSC      bool // reading the time-stamp counter is a fault for it (prctl(2), PR_SET_TSC)
 	Dispatched bool // system calls are a signal for it (PR_SET_SYSCALL_USER_DISPATCH)
-	Keyless    bool // its thread pointer is 0 (arch_prctl(2), ARCH_SET_FS)
+	Keyless    bool // its thread pointer is 0 (arch_prctl(2), ARCH_SET_FS), and it has not begun to end: the kernel forgets the pointer then
 }
 
 // Modes asks the kernel for the modes of threads, which it tells nobody else: by a walk over the threads of one process. Nobody is stopped.
@@ -68,7 +68,7 @@ func (m *Modes) Of(pid int) (mode Mode, err error) {
 		words := (*[modeWords]uint64)(unsafe.Pointer(&all[0]))
 		mode.NoTSC = mode.NoTSC || words[0]&m.noTSC != 0
 		mode.Dispatched = mode.Dispatched || words[1]&m.dispatched != 0
-		mode.Keyless = mode.Keyless || words[2] == 0
+		mode.Keyless = mode.Keyless || words[2] == 0 && words[3]&exiting == 0
 	}
 	return mode, err
 }
@@ -86,13 +86,16 @@ func dispatchBit(kernel *btf.Spec) uint64 {
 	return 0
 }
 
-// modeSize is what the program writes of a thread: thread_info.flags, thread_info.syscall_work, thread.fsbase.
-const modeSize, modeWords = 8 * modeWords, 3
+// modeSize is what the program writes of a thread: thread_info.flags, thread_info.syscall_work, thread.fsbase, flags.
+const modeSize, modeWords = 8 * modeWords, 4
+
+const exiting = 4 // PF_EXITING of linux/sched.h
 
 // modeProgram is the program that sees each thread: [R1] is how output is written, behind it the thread, none at the end.
 func modeProgram(kernel *btf.Spec) (*ebpf.ProgramSpec, error) {
 	at := offsets{types: kernel}
-	flags, work, fs := at.of("task_struct", "thread_info", "flags"), at.of("task_struct", "thread_info", "syscall_work"), at.of("task_struct", "thread", "fsbase")
+	flags, work := at.of("task_struct", "thread_info", "flags"), at.of("task_struct", "thread_info", "syscall_work")
+	fs, life := at.of("task_struct", "thread", "fsbase"), at.of("task_struct", "flags")
 	if at.err != nil {
 		return nil, at.err
 	}
@@ -105,6 +108,8 @@ func modeProgram(kernel *btf.Spec) (*ebpf.ProgramSpec, error) {
 		asm.StoreMem(asm.R10, 8-modeSize, asm.R3, asm.DWord),
 		asm.LoadMem(asm.R3, asm.R2, int16(fs), asm.DWord),
 		asm.StoreMem(asm.R10, 16-modeSize, asm.R3, asm.DWord),
+		asm.LoadMem(asm.R3, asm.R2, int16(life), asm.Word),
+		asm.StoreMem(asm.R10, 24-modeSize, asm.R3, asm.DWord),
 		asm.LoadMem(asm.R1, asm.R1, 0, asm.DWord),
 		asm.LoadMem(asm.R1, asm.R1, 0, asm.DWord),
 		asm.Mov.Reg(asm.R2, asm.R10),

@@ -2,8 +2,10 @@ package syscalls
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,6 +68,27 @@ func TestKeyless(t *testing.T) {
 				t.Fatalf("%+v, %v, want %v", mode, err, want)
 			}
 		}
+	}
+	p.Stop(t)
+}
+
+// TestEndedMainThread: one that has ended, which stays in the list of threads, has given up nothing.
+func TestEndedMainThread(t *testing.T) {
+	m := openModes(t)
+	p := testprog.Start(t, testprog.Build(t, "daemon/testdata/mainends.c"))
+	fmt.Fprintln(p.Stdin, "go")
+	state := func() string {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/stat", p.PID, p.PID))
+		must(t, err)
+		return strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')'):]))[1]
+	}
+	for end := time.Now().Add(10 * time.Second); state() != "Z"; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the main thread has not ended")
+		}
+	}
+	if mode, err := m.Of(p.PID); err != nil || mode != (Mode{}) {
+		t.Errorf("%+v, %v", mode, err)
 	}
 	p.Stop(t)
 }
