@@ -61,6 +61,25 @@ func underFilter(t *testing.T, mode string) {
 	}
 }
 
+// TestRestoreAmidAttach: a culprit comes while another one is about to restore the process. What it has put in stays.
+func TestRestoreAmidAttach(t *testing.T) {
+	t.Parallel()
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/selfcheck.c"))
+	said := make(chan string)
+	go func() {
+		out, _ := run(t, "restore.known:sleep", "restorer", strconv.Itoa(p.PID))
+		said <- out
+	}()
+	time.Sleep(300 * time.Millisecond)
+	first := self("victim", strconv.Itoa(p.PID), "hold")
+	startHelper(t, first, "on")
+	if out := <-said; !strings.Contains(out, "being measured by process "+strconv.Itoa(first.Process.Pid)) {
+		t.Errorf("restore said %q", out)
+	}
+	p.MustBeat(t, 5*time.Second)
+	p.Stop(t)
+}
+
 // TestSecondCulprit: a process has the probes of one culprit. A second one that is to use probes is told who the first is, also when that is
 // frozen; one that may choose only looks, and says why. When the first is dead both are told what to do.
 func TestSecondCulprit(t *testing.T) {
@@ -95,7 +114,7 @@ func TestSecondCulprit(t *testing.T) {
 		}
 	}
 	again()
-	if _, err := target.Restore(p.PID); err == nil || !strings.Contains(err.Error(), "alive") {
+	if _, err := target.Restore(p.PID); err == nil || !strings.Contains(err.Error(), "being measured") {
 		t.Errorf("restore while the culprit lives: %v", err)
 	}
 	unix.Kill(first.Process.Pid, unix.SIGSTOP)

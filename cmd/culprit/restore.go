@@ -49,7 +49,10 @@ func detach(w io.Writer, target string, verify bool) error {
 	case found && alive:
 		err = endOwner(w, pid, owner)
 	default:
-		err = restoreTree(w, pid)
+		var begun *segment.InUse // by a culprit that has come meanwhile
+		if err = restoreTree(w, pid); errors.As(err, &begun) && begun.PID == pid {
+			err = endOwner(w, pid, begun.Owner)
+		}
 	}
 	if err == nil && verify {
 		err = verifyClean(w, pid)
@@ -105,7 +108,7 @@ func newRestore() *cobra.Command {
 			case err != nil:
 				return err
 			case found && alive:
-				return fmt.Errorf("process %d is being measured by process %d; to end that: culprit detach %d", pid, owner, pid)
+				return &segment.InUse{PID: pid, Owner: owner}
 			}
 			return restoreTree(cmd.OutOrStdout(), pid)
 		}),

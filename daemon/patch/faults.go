@@ -13,7 +13,8 @@ var (
 	faultCopies   = fault.New("detach.copies")     // copies of jumps are as what was copied
 	faultRestored = fault.New("detach.restored")   // the text is as it was
 	faultUnmap    = fault.New("detach.unmap")      // a mapping of the segment is gone
-	faultUndo     = fault.New("restore.undo")      // a culprit's leftovers are known
+	faultKnown    = fault.New("restore.known")     // a culprit's leftovers are, the process runs
+	faultUndo     = fault.New("restore.undo")      // and stands still
 	faultUndone   = fault.New("restore.restored")  // the text is as it was
 	faultTaken    = fault.New("unload.taken-back") // code that was moved with jumps in it is as it was
 )

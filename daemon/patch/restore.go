@@ -19,8 +19,9 @@ type RestoreReport struct {
 	Staying  int  // mappings of it that stay on purpose: contexts of the program may come back to them
 }
 
-// Restore undoes what is in the process, from what that carries itself: whoever has put it there knows nothing more of it.
-func (t *Text) Restore(r *RestoreReport) error {
+// Restore undoes what is in the process, from what that carries itself: whoever has put it there knows nothing more of it. may is asked in the stop, before
+// anything is changed, and ends it by an error.
+func (t *Text) Restore(r *RestoreReport, may func() error) error {
 	u, err := t.leftovers(r)
 	if err != nil {
 		return err
@@ -29,10 +30,16 @@ func (t *Text) Restore(r *RestoreReport) error {
 		earlier := r.Restored // by a try that came as far as the text and had to wait with the rest
 		r.Already = 0
 		found, err := t.findStrays()
+		if err == nil {
+			err = faultKnown.Hit(t.Proc.PID())
+		}
 		if err != nil {
 			return err
 		}
 		err = t.Host.StopOnce(func(w *process.World) error {
+			if err := may(); err != nil {
+				return err
+			}
 			err := u.undo(w, r, found)
 			if missing := t.Host.Missing(); err != nil && missing != nil {
 				return missing

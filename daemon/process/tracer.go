@@ -89,8 +89,12 @@ func onOwnThread(f func()) {
 	}()
 }
 
-// lastStopsFor is for how long threads are still let go when the process is closed; those that sleep on, uninterruptibly or frozen, notice nothing.
-const lastStopsFor = 500 * time.Millisecond
+// For so long threads are still let go when the process is closed. Those that sleep on, uninterruptibly or frozen, notice nothing; those that only wait for
+// a CPU, on a machine with too much to do, would.
+const (
+	lastStopsFor     = 500 * time.Millisecond
+	lastRunnablesFor = 10 * time.Second
+)
 
 func (t *tracer) run() {
 	defer t.succeed()
@@ -138,9 +142,22 @@ func (t *tracer) run() {
 // lastStops lets go of threads that are on their way to a stop. One that is left there when this thread ends goes on with what the kernel makes of its
 // call, which is a call that a filter may answer with death.
 func (t *tracer) lastStops() {
-	for began := time.Now(); len(t.lingering) > 0 && !t.onlyZombies() && !t.onlyLeft() && time.Since(began) < lastStopsFor; raw.Nap(time.Millisecond) {
+	for began := time.Now(); len(t.lingering) > 0 && !t.onlyZombies() && !t.onlyLeft(); raw.Nap(time.Millisecond) {
+		if waited := time.Since(began); waited > lastRunnablesFor || waited > lastStopsFor && !t.someOnTheWay() {
+			return
+		}
 		t.settle()
 	}
+}
+
+// someOnTheWay says whether one of the threads that were asked to stop waits for a CPU, or has stopped since anybody looked.
+func (t *tracer) someOnTheWay() bool {
+	for tid, tr := range t.lingering {
+		if state := raw.ThreadState(t.p.pid, tid); !tr.Sleeps && (state == 'R' || state == 't') {
+			return true
+		}
+	}
+	return false
 }
 
 // succeed has another tracer end the waits that go on too long, should this one end before.

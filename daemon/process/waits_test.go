@@ -1,12 +1,16 @@
 package process
 
 import (
+	"errors"
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"culprit/daemon/process/raw"
 	"culprit/daemon/process/resume"
@@ -105,4 +109,65 @@ func TestKilledUnderFilter(t *testing.T) {
 			}
 		})
 	}
+}
+
+func init() { helpers["hog"] = hog }
+
+// hog takes the first CPU for a while, before all that has no real-time priority.
+func hog([]string) int {
+	runtime.LockOSThread()
+	if onFirstCPU() != nil || unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0) != nil {
+		return 1
+	}
+	os.Stdout.WriteString("on")
+	for began := time.Now(); time.Since(began) < 850*time.Millisecond; { // the kernel gives the others 50 ms of each second
+	}
+	return 0
+}
+
+func onFirstCPU() error {
+	var first unix.CPUSet
+	first.Set(0)
+	return unix.SchedSetaffinity(0, &first)
+}
+
+// TestClosedWithoutCPU: threads that were broken out of waits and get no CPU are waited for when the process is closed: a filter would end the program for
+// what the kernel makes of their calls.
+func TestClosedWithoutCPU(t *testing.T) {
+	if os.Geteuid() != 0 || runtime.NumCPU() < 2 {
+		t.Skip("needs root, to have a process with a real-time priority, and two CPUs")
+	}
+	bin := compile(t, noRestartSource)
+	for range 3 {
+		tg := onOneCPU(t, bin, "poll")
+		p := open(t, tg.pid())
+		stop(t, p, nothing)
+		time.Sleep(100 * time.Millisecond)
+		cmd := self("hog")
+		out, err := cmd.StdoutPipe()
+		must(t, err)
+		must(t, cmd.Start())
+		_, err = out.Read(make([]byte, 2))
+		must(t, err)
+		var late *Deferred
+		if _, err := p.Stop(t.Context(), StopOptions{Deadline: 20 * time.Millisecond}, nothing); !errors.As(err, &late) {
+			t.Errorf("a stop without a CPU: %v", err)
+		}
+		p.Close()
+		must(t, cmd.Wait())
+		if res := tg.finish(); res["waits"] == 0 || res["early"] != 0 || res["wrong"] != 0 {
+			t.Errorf("target: %v", res)
+		}
+	}
+}
+
+// onOneCPU starts a target that may use the first CPU only.
+func onOneCPU(t *testing.T, bin string, args ...string) (tg *target) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var all unix.CPUSet
+	must(t, unix.SchedGetaffinity(0, &all))
+	must(t, onFirstCPU())
+	defer func() { must(t, unix.SchedSetaffinity(0, &all)) }()
+	return start(t, bin, args...)
 }

@@ -51,6 +51,27 @@ func OwnerOf(p *process.Process) (daemonPID int, alive, found bool, err error) {
 	return h.DaemonPID, h.DaemonStart != 0 && process.StartTime(h.DaemonPID) == h.DaemonStart && mapsToo(h.DaemonPID, m), true, nil
 }
 
+// An InUse says that a culprit that lives has a process, so that what is in it must stay.
+type InUse struct{ PID, Owner int }
+
+// Error says what to do.
+func (u *InUse) Error() string {
+	return fmt.Sprintf("process %d is being measured by process %d; to end that: culprit detach %d", u.PID, u.Owner, u.PID)
+}
+
+// NotInUse returns an *InUse if a culprit that lives has the process. Only in a stop does the answer hold: until then another one may map its segment.
+// What a child has of its parent's culprit is not in use.
+func NotInUse(p *process.Process) error {
+	owner, alive, found, err := OwnerOf(p)
+	switch {
+	case alive && !Forked(p):
+		return &InUse{p.PID(), owner}
+	case found:
+		return nil // a head that cannot be read is nobody's
+	}
+	return err
+}
+
 // Present reports whether there is anything of a culprit in a process: memory, a page of a tracer that was killed, or descriptors. The
 // process is not stopped for it.
 func Present(pid int) (bool, error) {

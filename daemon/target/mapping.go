@@ -113,7 +113,7 @@ func (t *Target) vacate() error {
 	if !inherited {
 		return attach.TakenBy(t.Proc)
 	}
-	if err := t.Text.Restore(&patch.RestoreReport{}); err != nil {
+	if err := t.Text.Restore(&patch.RestoreReport{}, mine); err != nil {
 		return err
 	}
 	ours, err = segment.Mappings(t.Proc)

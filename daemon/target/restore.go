@@ -1,7 +1,6 @@
 package target
 
 import (
-	"fmt"
 	"time"
 
 	"culprit/daemon/patch"
@@ -20,27 +19,31 @@ func Restore(pid int) (r patch.RestoreReport, err error) {
 	if err := fault.FromEnvironment(); err != nil {
 		return r, err
 	}
-	owner, alive, found, err := segment.Owner(pid)
-	if err != nil && !found {
-		return r, err
-	}
 	p, err := process.Open(pid)
 	if err != nil {
 		return r, err
 	}
 	defer p.Close()
+	free := func() error { return segment.NotInUse(p) }
+	if err := free(); err != nil {
+		return r, err
+	}
 	defer watchCalls(p)()
 	var c Code
 	if err := c.openToRestore(p); err != nil {
 		return r, err
 	}
-	if alive && !segment.Forked(p) {
-		return r, fmt.Errorf("culprit with pid %d is attached to process %d and alive: use culprit detach %d", owner, pid, pid)
-	}
-	if err := c.Text.Restore(&r); err != nil {
+	if err := c.Text.Restore(&r, free); err != nil { // another culprit may have begun meanwhile
 		return r, err
 	}
-	return r, segment.Tidy(p, c.Stops.Stop)
+	return r, segment.Tidy(p, func(f func(*process.World) error) error {
+		return c.Stops.Stop(func(w *process.World) error {
+			if err := free(); err != nil {
+				return err
+			}
+			return f(w)
+		})
+	})
 }
 
 // watchCalls has the kernel look after the system calls that stops of a process meet, until the end.

@@ -6,6 +6,9 @@ import (
 	"culprit/daemon/segment"
 )
 
+// mine is for what this culprit has put there itself: it may take it out whenever it likes.
+func mine() error { return nil }
+
 // TakeOut takes all that is ours out of a process that lives, along with what the last batch does. If something stands in the way, it is done
 // once more from what the process itself carries. After an error everything is as it was, and it may be called again.
 func (t *Target) TakeOut(along patch.Along) error {
@@ -18,7 +21,7 @@ func (t *Target) TakeOut(along patch.Along) error {
 	err := t.remove(along)
 	if err != nil && !t.Proc.GoneBy(err) {
 		t.Logf("%s: detaching once more after: %v", t.Name, err)
-		err = t.Text.Restore(&patch.RestoreReport{})
+		err = t.Text.Restore(&patch.RestoreReport{}, mine)
 	}
 	if err == nil {
 		err = segment.Tidy(t.Proc, t.Stops.Stop)
@@ -36,7 +39,7 @@ func (t *Target) remove(along patch.Along) error {
 		return err
 	}
 	if t.Text.Unsure() {
-		return t.Text.Restore(&patch.RestoreReport{})
+		return t.Text.Restore(&patch.RestoreReport{}, mine)
 	}
 	t.Contexts.LeavesNothing(t.Text.Ever())
 	err := t.Text.Unmap()
