@@ -177,6 +177,9 @@ func verifyClean(w io.Writer, pid int) error {
 		fmt.Fprintf(w, "  %s\n", cleanLines(d))
 	}
 	if v.TracerPID = 0; !v.Clean() { // a debugger is none of ours, and a culprit that traces it has mappings in it
+		if err := attach.Owned(pid); err != nil { // one that has begun meanwhile
+			return err
+		}
 		return exitWith(exitFailed)
 	}
 	return nil
