@@ -11,22 +11,24 @@ import (
 	"culprit/daemon/process"
 )
 
-// turnWait is for how long another culprit is waited for that has a process stopped: it maps its segment, or it is about to leave.
-const turnWait = 500 * time.Millisecond
+const (
+	turnWait  = 500 * time.Millisecond // for another culprit that has a process stopped: it maps its segment, or it is about to leave
+	againWait = 5 * time.Second        // for tracers that have let go when they are looked at: who has come in between tries is gone, and on a busy machine a try takes long
+)
 
 // InTurn attaches to a process that another culprit may have stopped at this moment. Whose it is shows when that one has mapped its segment.
 func InTurn(pid int, attach func(pid int) error) error {
-	for end := time.Now().Add(turnWait); ; time.Sleep(5 * time.Millisecond) {
+	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
 		err := attach(pid)
 		var traced *process.Traced
 		if !errors.As(err, &traced) {
 			return err
 		}
 		other, ends := culpritOf(traced.Tracer)
-		switch late := time.Since(end); {
-		case other == 0 && (late > turnWait || !ends && traced.Still()):
+		switch waited := time.Since(began); {
+		case other == 0 && (waited > againWait || !ends && traced.Still()):
 			return err
-		case other != 0 && late > 0:
+		case other != 0 && waited > turnWait:
 			return &Taken{PID: pid, Owner: other}
 		}
 	}
