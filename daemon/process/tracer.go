@@ -143,17 +143,19 @@ func (t *tracer) run() {
 // call, which is a call that a filter may answer with death.
 func (t *tracer) lastStops() {
 	for began := time.Now(); len(t.lingering) > 0 && !t.onlyZombies() && !t.onlyLeft(); raw.Nap(time.Millisecond) {
-		if waited := time.Since(began); waited > lastRunnablesFor || waited > lastStopsFor && !t.someOnTheWay() {
+		waited := time.Since(began)
+		late := waited > lastRunnablesFor || waited > lastStopsFor && !t.someRunnable()
+		t.settle() // also when it is late: one that was runnable may have stopped since
+		if late {
 			return
 		}
-		t.settle()
 	}
 }
 
-// someOnTheWay says whether one of the threads that were asked to stop waits for a CPU, or has stopped since anybody looked.
-func (t *tracer) someOnTheWay() bool {
+// someRunnable says whether one of the threads that were asked to stop has not had a CPU for it yet.
+func (t *tracer) someRunnable() bool {
 	for tid, tr := range t.lingering {
-		if state := raw.ThreadState(t.p.pid, tid); !tr.Sleeps && (state == 'R' || state == 't') {
+		if !tr.Sleeps && raw.ThreadState(t.p.pid, tid) == 'R' {
 			return true
 		}
 	}

@@ -60,16 +60,16 @@ func (u *InUse) Error() string {
 }
 
 // NotInUse returns an *InUse if a culprit that lives has the process. Only in a stop does the answer hold: until then another one may map its segment.
-// What a child has of its parent's culprit is not in use.
-func NotInUse(p *process.Process) error {
+// What a child has of its parent's culprit is not in use. left says that there is something that nobody has any more: while it is there, no culprit begins.
+func NotInUse(p *process.Process) (left bool, err error) {
 	owner, alive, found, err := OwnerOf(p)
 	switch {
 	case alive && !Forked(p):
-		return &InUse{p.PID(), owner}
+		return false, &InUse{p.PID(), owner}
 	case found:
-		return nil // a head that cannot be read is nobody's
+		return !alive, nil // a head that cannot be read is nobody's
 	}
-	return err
+	return false, err
 }
 
 // Present reports whether there is anything of a culprit in a process: memory, a page of a tracer that was killed, or descriptors. The

@@ -24,8 +24,14 @@ func Restore(pid int) (r patch.RestoreReport, err error) {
 		return r, err
 	}
 	defer p.Close()
-	free := func() error { return segment.NotInUse(p) }
-	if err := free(); err != nil {
+	left := false // then nobody can begin, and to ask takes long where thousands of mappings look like ours
+	free := func() (err error) {
+		if !left {
+			left, err = segment.NotInUse(p)
+		}
+		return err
+	}
+	if _, err := segment.NotInUse(p); err != nil {
 		return r, err
 	}
 	defer watchCalls(p)()
@@ -36,6 +42,7 @@ func Restore(pid int) (r patch.RestoreReport, err error) {
 	if err := c.Text.Restore(&r, free); err != nil { // another culprit may have begun meanwhile
 		return r, err
 	}
+	left = false
 	return r, segment.Tidy(p, func(f func(*process.World) error) error {
 		return c.Stops.Stop(func(w *process.World) error {
 			if err := free(); err != nil {
