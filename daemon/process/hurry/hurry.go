@@ -17,7 +17,8 @@ import (
 // thread of ours: that one may have what the tracing thread waits for, a place to run Go code or the end of a collection of garbage. On a machine with
 // forty busy threads for each CPU that made seconds of a stop that takes a millisecond. So all threads of this program have the lowest real-time
 // priority for as long as a stop lasts. Nothing is computed meanwhile that takes long, and who waits for a target's threads sleeps in between: they
-// need the CPU as well.
+// need the CPU as well. Threads of equal priority take turns (SCHED_RR): where several culprits hurry, none can take a CPU for ever from the thread that
+// its own waits for.
 
 // What is known of the threads of this program.
 var (
@@ -40,7 +41,7 @@ func Begin() {
 			continue
 		}
 		had, err := unix.SchedGetAttr(tid, 0)
-		if err == nil && unix.SchedSetAttr(tid, &unix.SchedAttr{Policy: unix.SCHED_FIFO, Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: 1}, 0) == nil {
+		if err == nil && unix.SchedSetAttr(tid, &unix.SchedAttr{Policy: unix.SCHED_RR, Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: 1}, 0) == nil {
 			before[tid] = had
 		}
 	}
