@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	"culprit/daemon/program"
 	"culprit/daemon/target"
 	"culprit/grid"
+	"culprit/internal/fault"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
 )
@@ -65,16 +67,21 @@ func underFilter(t *testing.T, mode string) {
 func TestRestoreAmidAttach(t *testing.T) {
 	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/selfcheck.c"))
-	said := make(chan string)
-	go func() {
-		out, _ := run(t, "restore.known:sleep", "restorer", strconv.Itoa(p.PID))
-		said <- out
-	}()
-	time.Sleep(300 * time.Millisecond)
+	restorer := self("restorer", strconv.Itoa(p.PID))
+	restorer.Env = append(restorer.Env, fault.Variable+"=restore.known:stop-self")
+	var said bytes.Buffer
+	restorer.Stderr = &said
+	if err := restorer.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { restorer.Process.Kill() })
+	eventually(t, restorer.Process.Pid, "T", true)
 	first := self("victim", strconv.Itoa(p.PID), "hold")
 	startHelper(t, first, "on")
-	if out := <-said; !strings.Contains(out, "being measured by process "+strconv.Itoa(first.Process.Pid)) {
-		t.Errorf("restore said %q", out)
+	restorer.Process.Signal(unix.SIGCONT)
+	restorer.Wait()
+	if want := "being measured by process " + strconv.Itoa(first.Process.Pid); !strings.Contains(said.String(), want) {
+		t.Errorf("restore said %q, want %q", &said, want)
 	}
 	p.MustBeat(t, 5*time.Second)
 	p.Stop(t)
