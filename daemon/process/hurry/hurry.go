@@ -35,6 +35,17 @@ func Begin() {
 	if stops++; CPUs() < 2 { // whoever the runtime waits for could not run
 		return
 	}
+	// Whoever the runtime starts while the list is read is on the next one.
+	for range 4 {
+		if !raiseAll() {
+			return
+		}
+	}
+}
+
+// raiseAll gives the priority to all threads that have not got it, and says whether there were any. mu is held.
+func raiseAll() bool {
+	raised := false
 	tids, _ := raw.Tasks(os.Getpid()) // without them this stop takes as long as the machine wants
 	for _, tid := range tids {
 		if before[tid] != nil {
@@ -42,9 +53,10 @@ func Begin() {
 		}
 		had, err := unix.SchedGetAttr(tid, 0)
 		if err == nil && unix.SchedSetAttr(tid, &unix.SchedAttr{Policy: unix.SCHED_RR, Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: 1}, 0) == nil {
-			before[tid] = had
+			before[tid], raised = had, true
 		}
 	}
+	return raised
 }
 
 // End gives each thread what it had, when the last stop is over. It is called once for each Begin.
