@@ -159,7 +159,7 @@ func (s *Search) request(n *node, now float64) request {
 	r.shares = r.cost.Shared > 0 || slices.ContainsFunc(n.trueParents(), func(p *node) bool {
 		return p.suspended && s.budget.SharedOf(p.pairs) > 0
 	})
-	r.estimable = n.weight > 0 && n.hyp.sampled() && !n.persistent()
+	r.estimable = n.weight > 0 && n.hyp.Sampled() && !n.persistent()
 	if n.triedAt > 0 {
 		r.waited = now - n.triedAt
 	}

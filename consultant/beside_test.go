@@ -19,12 +19,12 @@ func TestToldBeside(t *testing.T) {
 		r := newRig(t, m)
 		list, parents := shipped()
 		list, parents = list[1:2], parents[1:2]
-		sub := &hypothesis{name: "Reason", label: "each wait is short", at: at, why: true, where: true}
+		sub := &hypothesis{Name: "Reason", Label: "each wait is short", At: at, Why: true, Where: true}
 		test := decide.NewTest([]string{"sync_wait_inclusive", "blocked"}, []string{"blocked"}, true,
 			func(get func(string) float64) float64 { return ratio(get("sync_wait_inclusive"), get("blocked")) },
 			func(func(string) float64) float64 { return 0.7 }).
 			Staking(func(get func(string) float64) float64 { return get("sync_wait_inclusive") })
-		list, parents = append(list, sub.with(test)), append(parents, list[0].name)
+		list, parents = append(list, sub.With(test)), append(parents, list[0].Name)
 		cells := r.s.cells
 		r.s = newSearch(r.s.cfg, list, parents)
 		r.s.cells = cells

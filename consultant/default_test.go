@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"culprit/consultant/hypotheses"
 	"culprit/grid"
 	"culprit/pcl/check"
 )
@@ -50,7 +51,7 @@ func TestShippedSharesAreOfAWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range lib.Hypotheses() {
-		if h := newHypothesis(p); len(p.Refine) > 1 && p.Parent == "" && !h.Additive() {
+		if h := hypotheses.New(p); len(p.Refine) > 1 && p.Parent == "" && !h.Additive() {
 			t.Errorf("%s is not additive", p.Name)
 		}
 	}

@@ -68,8 +68,8 @@ func (s *Search) nextExpansion() (expansion, bool) {
 // question is what is asked of the axis about the node of an expansion.
 func (s *Search) question(e expansion) *refine.Question {
 	h := e.n.hyp
-	return &refine.Question{Axis: s.cfg.World, Focus: e.n.focus, Kind: h.samples.Kind, Value: e.value, Threshold: e.threshold,
-		Additive: h.Additive(), Sampled: h.sampled(), Suppress: h.suppress, Defined: h.defined}
+	return &refine.Question{Axis: s.cfg.World, Focus: e.n.focus, Kind: h.Samples.Kind, Value: e.value, Threshold: e.threshold,
+		Additive: h.Additive(), Sampled: h.Sampled(), Suppress: h.Suppress, Defined: h.Defined}
 }
 
 // refine finds the children of a node along one hierarchy, heaviest first, and along Code what Deep Start finds below.

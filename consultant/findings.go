@@ -69,12 +69,12 @@ func (c *finding) merge(all []*finding, dropped map[*finding]bool) {
 	var places []*finding
 	told := 0.0
 	for _, f := range all {
-		if f == c || !c.node.hyp.isBelow(f.node.hyp) || f.node.phase != c.node.phase {
+		if f == c || !c.node.hyp.IsBelow(f.node.hyp) || f.node.phase != c.node.phase {
 			continue
 		}
 		switch {
-		case c.node.focus.IsWhole() && !f.node.focus.IsWhole(), c.node.hyp.at != "" && c.node.focus == f.node.focus,
-			c.node.hyp.at != "" && f.stake >= explains*c.stake && f.node.isPast(c.node.focus):
+		case c.node.focus.IsWhole() && !f.node.focus.IsWhole(), c.node.hyp.At != "" && c.node.focus == f.node.focus,
+			c.node.hyp.At != "" && f.stake >= explains*c.stake && f.node.isPast(c.node.focus):
 			places, told = append(places, f), told+f.stake
 		case f.node.leadsBy(c.node) && c.stake >= explains*f.stake:
 			dropped[f] = true
@@ -86,7 +86,7 @@ func (c *finding) merge(all []*finding, dropped map[*finding]bool) {
 	for _, f := range places {
 		dropped[c] = true
 		f.giveReason(c.node)
-		if (len(places) == 1 || c.node.hyp.at != "") && (f.because == nil || c.node.hyp.isBelow(f.because.hyp)) {
+		if (len(places) == 1 || c.node.hyp.At != "") && (f.because == nil || c.node.hyp.IsBelow(f.because.hyp)) {
 			f.because = c.node
 		}
 	}
@@ -99,16 +99,6 @@ func (f *finding) giveReason(n *node) {
 	} else if n.focus == f.node.focus {
 		f.reasons[i] = n
 	}
-}
-
-// isBelow tells whether a hypothesis is one of those that say why another one holds.
-func (h *hypothesis) isBelow(other *hypothesis) bool {
-	for p := h.parent; p != nil; p = p.parent {
-		if p == other {
-			return true
-		}
-	}
-	return false
 }
 
 // leadsBy tells whether the place of a node, or one on the way to it, is that of another node, or has it as a part.
@@ -128,12 +118,12 @@ func (n *node) stake(deepest []*node) float64 {
 	if !math.IsNaN(n.est.Stake) {
 		return n.est.Stake
 	}
-	if n.hyp.fraction {
+	if n.hyp.Fraction {
 		return n.est.Value
 	}
 	var of *node
 	n.climb(func(p *node) bool {
-		if !p.hyp.fraction || p.state != True {
+		if !p.hyp.Fraction || p.state != True {
 			return true
 		}
 		if of == nil || p.est.Value > of.est.Value {
@@ -157,9 +147,9 @@ func (n *node) stake(deepest []*node) float64 {
 // why is the hypothesis that says most of why the finding holds.
 func (f *finding) why() string {
 	if f.because != nil {
-		return f.because.hyp.name
+		return f.because.hyp.Name
 	}
-	return f.node.hyp.name
+	return f.node.hyp.Name
 }
 
 // sentence is what is told. file and line are where the function is defined.
@@ -174,8 +164,8 @@ func (f *finding) sentence(file string, line int) string {
 		found.Reasons = append(found.Reasons, rest)
 	}
 	for _, c := range f.reasons {
-		if !slices.ContainsFunc(f.reasons, func(d *node) bool { return d.hyp.isBelow(c.hyp) }) {
-			found.Reasons = append(found.Reasons, c.finding("", 0).Reason(c.hyp.at != ""))
+		if !slices.ContainsFunc(f.reasons, func(d *node) bool { return d.hyp.IsBelow(c.hyp) }) {
+			found.Reasons = append(found.Reasons, c.finding("", 0).Reason(c.hyp.At != ""))
 		}
 	}
 	return found.Sentence()
@@ -184,7 +174,7 @@ func (f *finding) sentence(file string, line int) string {
 // finding is what the sentence of the node is written from. file and line are where its function is defined.
 func (n *node) finding(file string, line int) explain.Finding {
 	f := explain.Finding{
-		Evidence: n.evidence(), Hypothesis: n.hyp.name, Label: n.hyp.label, Units: n.hyp.units, Kind: n.hyp.samples.About, Focus: n.focus,
+		Evidence: n.evidence(), Hypothesis: n.hyp.Name, Label: n.hyp.Label, Units: n.hyp.Units, Kind: n.hyp.Samples.About, Focus: n.focus,
 		Code: n.codeText(), OfCode: n.choosesCode(), Object: n.objectText(), Within: n.withinItem(), File: file, Line: line, Since: n.sinceAt,
 	}
 	if n.phase.index > 0 {
@@ -196,7 +186,7 @@ func (n *node) finding(file string, line int) explain.Finding {
 // evidence is what the answer of the node rests on.
 func (n *node) evidence() explain.Evidence {
 	return explain.Evidence{
-		Estimate: n.est, Bins: n.bins, Confidence: n.confidence, Fraction: n.hyp.fraction,
+		Estimate: n.est, Bins: n.bins, Confidence: n.confidence, Fraction: n.hyp.Fraction,
 		Samples: n.measuredBy() == grid.TierSample, Shares: n.byShare(), Holds: n.state == True,
 	}
 }

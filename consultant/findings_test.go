@@ -31,12 +31,12 @@ func TestOneThingOnce(t *testing.T) {
 		r := newRig(t, m)
 		list, parents := shipped()
 		list = list[:1] // computing alone: the waiting is no matter here
-		sub := &hypothesis{name: "SmallOnes", label: "{function} moves {value} bytes for each operation", why: true, where: true, refine: list[0].refine}
+		sub := &hypothesis{Name: "SmallOnes", Label: "{function} moves {value} bytes for each operation", Why: true, Where: true, Refine: list[0].Refine}
 		test := decide.NewTest([]string{"io_ops", "io_bytes", "io_wait_inclusive", "active_threads"}, []string{"active_threads"}, false,
 			func(get func(string) float64) float64 { return ratio(get("io_bytes"), get("io_ops")) },
 			func(func(string) float64) float64 { return 4096 }).
 			Staking(func(get func(string) float64) float64 { return ratio(get("io_wait_inclusive"), get("active_threads")) })
-		list, parents = append(list, sub.with(test)), append(parents[:1], cpuBound)
+		list, parents = append(list, sub.With(test)), append(parents[:1], cpuBound)
 		cells := r.s.cells
 		r.s = newSearch(r.s.cfg, list, parents)
 		r.s.cells, r.s.cfg.LeastStake = cells, func() float64 { return 0.05 }
@@ -61,8 +61,8 @@ func TestOneThingOnce(t *testing.T) {
 // TestReasonAtAWiderPlace: what is said of an object at a function is told at the function below it that has most of the time, once; where that has
 // little of it, it stands for itself.
 func TestReasonAtAWiderPlace(t *testing.T) {
-	wait := &hypothesis{name: "Waits"}
-	hot := &hypothesis{name: "HotObject", parent: wait, at: "object"}
+	wait := &hypothesis{Name: "Waits"}
+	hot := &hypothesis{Name: "HotObject", Parent: wait, At: "object"}
 	object := grid.Whole().Refine(grid.SyncObject, "Mutex", "m")
 	outer, inner := object.Refine(grid.Code, "a.c", "outer"), object.Refine(grid.Code, "a.c", "inner")
 	whole := &phase{}

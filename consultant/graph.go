@@ -8,6 +8,7 @@ import (
 	"culprit/consultant/experiments"
 	"culprit/consultant/foci"
 	"culprit/consultant/history"
+	"culprit/consultant/hypotheses"
 	"culprit/consultant/later"
 	"culprit/consultant/links"
 	"culprit/grid"
@@ -15,6 +16,9 @@ import (
 
 // The search history graph. Nodes are unique by hypothesis, focus and phase and never disappear; a node that is reached
 // twice gets a second parent. Everything here is guarded by Search.mu.
+
+// A hypothesis is one entry of the why axis.
+type hypothesis = hypotheses.Hypothesis
 
 // A nodeKey is the identity of a node.
 type nodeKey struct {
@@ -178,7 +182,7 @@ func (g *graph) create(k nodeKey, axis string) *node {
 		g.groups[gk] = &group{}
 	}
 	n := &node{nodeKey: k, status: untested(), ways: ways{kids: map[step][]*node{}}}
-	n.place = place{id: len(g.nodes) + 1, graph: g, group: g.groups[gk], axis: axis, wide: foci.Widenings(k.focus), pairs: k.hyp.pairs(k.focus)}
+	n.place = place{id: len(g.nodes) + 1, graph: g, group: g.groups[gk], axis: axis, wide: foci.Widenings(k.focus), pairs: k.hyp.Pairs(k.focus)}
 	g.nodes = append(g.nodes, n)
 	if k.focus.Depth(grid.Code) > 0 {
 		n.group.open = append(n.group.open, n)
@@ -257,11 +261,11 @@ func (n *node) descend(visit func(*node) bool) {
 }
 
 // isRoot tells whether the node is "top" of its phase.
-func (n *node) isRoot() bool { return n.hyp.parent == nil && n.hyp.name == topName }
+func (n *node) isRoot() bool { return n.hyp.IsRoot() }
 
 // persistent nodes stay under watch whatever their state: the hypotheses of the first level, at the whole program.
 func (n *node) persistent() bool {
-	return n.focus.IsWhole() && !n.isRoot() && n.hyp.parent.name == topName && !n.phase.over()
+	return n.focus.IsWhole() && n.hyp.IsFirst() && !n.phase.over()
 }
 
 // waiting tells that a node is to be tested as soon as that is possible.
@@ -318,8 +322,8 @@ func (n *node) trueKids() []*node {
 // export copies the node for readers.
 func (n *node) export(out *Node) {
 	*out = Node{
-		ID: n.id, Axis: n.axis, Hypothesis: n.hyp.name, Focus: n.focus, Phase: n.phase.Phase,
-		State: n.state, Value: n.est.Value, Threshold: n.est.Threshold, Greater: n.hyp.Greater, Share: n.est.Share, Unit: n.hyp.unit(),
+		ID: n.id, Axis: n.axis, Hypothesis: n.hyp.Name, Focus: n.focus, Phase: n.phase.Phase,
+		State: n.state, Value: n.est.Value, Threshold: n.est.Threshold, Greater: n.hyp.Greater, Share: n.est.Share, Unit: n.hyp.Unit(),
 		Confidence: n.confidence, Samples: n.bins, Since: n.sinceAt, Cost: n.cost, Tier: n.measuredBy(), Reason: n.reason,
 		History: n.hist.View(), Pinned: n.pinned, Error: n.est.Error(), Tests: n.tests.All(), Parents: make([]int, 0, len(n.parents)),
 	}

@@ -20,8 +20,8 @@ const maxChildren = 64
 func (s *Search) growWhy(n *node) {
 	st := step{why: true}
 	n.kids[st] = nil
-	for _, h := range n.hyp.children {
-		if !h.belongsAt(n.focus) {
+	for _, h := range n.hyp.Children {
+		if !h.BelongsAt(n.focus) {
 			continue
 		}
 		k := s.graph.add(nodeKey{hyp: h, focus: n.focus, phase: n.phase}, n, "why")
@@ -104,8 +104,8 @@ func (n *node) within(f grid.Focus) bool {
 
 // admit decides whether a new node is to be tested.
 func (s *Search) admit(k *node, c *refine.Found, tested *int) {
-	if p := foci.Suppressed(k.focus, k.hyp.suppress); p != "" {
-		k.giveUp(fmt.Sprintf("not tested: %s suppresses %s", k.hyp.name, p))
+	if p := foci.Suppressed(k.focus, k.hyp.Suppress); p != "" {
+		k.giveUp(fmt.Sprintf("not tested: %s suppresses %s", k.hyp.Name, p))
 		return
 	}
 	if w := s.ruledOut(k); w != nil {

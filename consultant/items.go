@@ -13,8 +13,8 @@ import (
 // itemText names the item of the focus if the parts of the item are of one of the hierarchies, else "".
 func (n *node) itemText(of ...grid.Hierarchy) string {
 	name, base := explain.Item(n.focus), grid.Code
-	if name != "" && n.hyp.base != nil {
-		base = n.hyp.base(n.focus)
+	if name != "" && n.hyp.Base != nil {
+		base = n.hyp.Base(n.focus)
 	}
 	if !slices.Contains(of, base) {
 		return ""

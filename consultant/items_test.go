@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"culprit/consultant/foci"
+	"culprit/consultant/hypotheses"
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/pcl/check"
@@ -110,7 +111,7 @@ func TestItemWithoutACulprit(t *testing.T) {
 // TestItemsInSentences: an item of locks stands where the sentence names a lock, and paths of items are suppressed like others.
 func TestItemsInSentences(t *testing.T) {
 	f := code(grid.Whole(), "f").WithItem("Lock", "own")
-	h := &hypothesis{name: "Waits", label: "threads wait {percent} for {object} in {function}", base: func(grid.Focus) grid.Hierarchy { return grid.SyncObject }, Test: newTop().Test}
+	h := &hypothesis{Name: "Waits", Label: "threads wait {percent} for {object} in {function}", Base: func(grid.Focus) grid.Hierarchy { return grid.SyncObject }, Test: hypotheses.Top().Test}
 	n := &node{nodeKey: nodeKey{hyp: h, focus: f, phase: &phase{}}}
 	if s := n.finding("", 0).Sentence(); !strings.HasPrefix(s, "Threads wait 0 % for Lock own in f. ") {
 		t.Errorf("sentence %q", s)
@@ -139,7 +140,7 @@ func TestDirectTest(t *testing.T) {
 		rate, bytes float64
 		want        bool
 	}{{0, 0, false}, {100, 1000, false}, {1000, 10_000, true}, {1000, 10_000_000, false}} {
-		value, threshold, holds := Test(byName["TooManySmallIOOps"], ops(tt.rate, tt.bytes))
+		value, threshold, holds := hypotheses.Test(byName["TooManySmallIOOps"], ops(tt.rate, tt.bytes))
 		if holds != tt.want || threshold != 4096 {
 			t.Errorf("%g operations of %g bytes a second: %g, limit %g, %v", tt.rate, tt.bytes, value, threshold, holds)
 		}

@@ -9,12 +9,12 @@ import "fmt"
 func (s *Search) Expand(id int) error {
 	return s.byHand(id, "expanded", func(n *node, _ float64) error {
 		steps := []step{{why: true}}
-		for _, h := range n.hyp.refine {
+		for _, h := range n.hyp.Refine {
 			steps = append(steps, step{h: h})
 		}
 		added := false
 		for _, st := range steps {
-			if (!st.why || len(n.hyp.children) > 0) && !n.walked(st) {
+			if (!st.why || len(n.hyp.Children) > 0) && !n.walked(st) {
 				n.ask(st)
 				added = true
 			}

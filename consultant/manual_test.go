@@ -14,6 +14,7 @@ import (
 	"culprit/consultant/decide"
 	"culprit/consultant/explain"
 	"culprit/consultant/history"
+	"culprit/consultant/hypotheses"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -241,7 +242,7 @@ func TestWhyNot(t *testing.T) {
 func TestSuppressed(t *testing.T) {
 	m := newModel(activity{stack: []string{"main", "memcpy"}, kind: "cpu", rate: always(0.9)})
 	r := newRig(t, m)
-	r.s.top.children[0].suppress = []string{"/Code/a.c/mem*", "bad", "/Nowhere/x"}
+	r.s.top.Children[0].Suppress = []string{"/Code/a.c/mem*", "bad", "/Nowhere/x"}
 	r.runUntil(20, "settled", r.s.Settled)
 	n := r.node(cpuBound, code(grid.Whole(), "memcpy"))
 	if n.State != Never || !strings.Contains(n.Reason, "suppresses /Code/a.c/mem*") {
@@ -252,27 +253,13 @@ func TestSuppressed(t *testing.T) {
 	}
 }
 
-func TestWhyTreeErrors(t *testing.T) {
-	for want, tree := range map[string][][2]string{
-		"twice":        {{"a", ""}, {"a", ""}},
-		"not defined":  {{"a", "b"}},
-		"own ancestor": {{"a", "b"}, {"b", "a"}},
-	} {
-		var list []*hypothesis
-		var parents []string
-		for _, e := range tree {
-			list, parents = append(list, &hypothesis{name: e[0]}), append(parents, e[1])
-		}
-		if _, err := whyTree(list, parents); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: %v, want %q", tree, err, want)
-		}
-	}
+func TestSearchWithoutHypotheses(t *testing.T) {
 	for _, cfg := range []Config{{}, {Hypotheses: []*pcl.Hypothesis{{Name: "a", Parent: "b"}}}} {
 		s := New(cfg)
 		if err := s.Run(background); err == nil {
 			t.Error("an empty configuration runs")
 		}
-		if s.Status() == "" || s.Nodes()[0].Hypothesis != topName || len(s.Bottlenecks()) != 0 {
+		if s.Status() == "" || s.Nodes()[0].Hypothesis != hypotheses.TopName || len(s.Bottlenecks()) != 0 {
 			t.Error("an empty search cannot be looked at")
 		}
 	}
@@ -283,9 +270,9 @@ func TestWhyRefinement(t *testing.T) {
 	r := newRig(t, twoLevels())
 	list, parents := shipped()
 	sub := &hypothesis{
-		name: "HalfOfIt", label: "{function} is half of it: {value}", why: true, where: true,
+		Name: "HalfOfIt", Label: "{function} is half of it: {value}", Why: true, Where: true,
 	}
-	list, parents = append(list, sub.with(decide.NewTest([]string{"cpu_inclusive"}, nil, true,
+	list, parents = append(list, sub.With(decide.NewTest([]string{"cpu_inclusive"}, nil, true,
 		func(get func(string) float64) float64 { return 100 * get("cpu_inclusive") },
 		func(func(string) float64) float64 { return 50 }))), append(parents, cpuBound)
 	cells := r.s.cells

@@ -15,7 +15,7 @@ func ofSystemCalls() *hypothesis {
 	value := func(get func(string) float64) float64 { return ratio(get("system_time"), get("cpu_inclusive")) }
 	test := decide.NewTest([]string{"system_time", "cpu_inclusive", "active_threads"}, global, true, value, func(func(string) float64) float64 { return 0.5 })
 	test.Staking(func(get func(string) float64) float64 { return ratio(get("system_time"), get("active_threads")) })
-	return (&hypothesis{name: systemCalls, label: "{function} spends {percent} in system calls", why: true, where: true, refine: []grid.Hierarchy{grid.Code}}).with(test)
+	return (&hypothesis{Name: systemCalls, Label: "{function} spends {percent} in system calls", Why: true, Where: true, Refine: []grid.Hierarchy{grid.Code}}).With(test)
 }
 
 // TestARatioIsJudgedBySamples: functions that are called too often to be timed are judged by the samples of both times, each for itself, however

@@ -125,7 +125,7 @@ func (s *Search) status() explain.Status {
 		}
 	}
 	if first != nil {
-		out.Testing = first.hyp.name + " at " + explain.Focus(first.focus)
+		out.Testing = first.hyp.Name + " at " + explain.Focus(first.focus)
 	}
 	return out
 }
@@ -148,7 +148,7 @@ func (s *Search) WhyNot(f grid.Focus) string {
 
 // opinion says what one node knows.
 func (n *node) opinion() string {
-	name := n.hyp.name
+	name := n.hyp.Name
 	if n.phase.index > 0 {
 		name += " (phase " + explain.Printable(n.phase.Name) + ")"
 	}

@@ -19,7 +19,7 @@ const sameTime = 0.8
 
 // join makes one finding of those that are the same time. That of the code is told, and the others along with it.
 func (s *Search) join(all []*finding, dropped map[*finding]bool) {
-	order := slices.DeleteFunc(slices.Clone(all), func(f *finding) bool { return dropped[f] || !f.node.hyp.fraction || !f.node.hyp.Additive() })
+	order := slices.DeleteFunc(slices.Clone(all), func(f *finding) bool { return dropped[f] || !f.node.hyp.Fraction || !f.node.hyp.Additive() })
 	slices.SortStableFunc(order, func(a, b *finding) int { return before(a.node, b.node) })
 	for i, a := range order {
 		for _, b := range order[i+1:] {
@@ -64,7 +64,7 @@ func (s *Search) gather(deepest []*node) (rest []*node, gathered []*finding) {
 // placeOf is the true node without the object of a node; nil if the node chooses no object, or there is none such. The thread in which a
 // function has all of its waits for an object is a part of the object.
 func (s *Search) placeOf(n *node) *node {
-	if !n.hyp.fraction || !n.hyp.Additive() || n.focus.Depth(grid.SyncObject)+n.focus.Depth(grid.IO) == 0 {
+	if !n.hyp.Fraction || !n.hyp.Additive() || n.focus.Depth(grid.SyncObject)+n.focus.Depth(grid.IO) == 0 {
 		return nil
 	}
 	focus := n.focus
@@ -90,7 +90,7 @@ const mostOfIt = 0.7
 // each other wait for one condition variable, each in a function of its own.
 func (s *Search) inSeveral(all []*finding, dropped map[*finding]bool) (told []*finding) {
 	for _, o := range s.graph.holding {
-		if !o.hyp.fraction || !o.hyp.Additive() || explain.ObjectName(o.focus) == "" || o.focus.Depth(grid.Code)+o.focus.Depth(grid.Process) > 0 {
+		if !o.hyp.Fraction || !o.hyp.Additive() || explain.ObjectName(o.focus) == "" || o.focus.Depth(grid.Code)+o.focus.Depth(grid.Process) > 0 {
 			continue
 		}
 		one, sum := &finding{node: o}, 0.0

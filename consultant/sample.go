@@ -49,7 +49,7 @@ func (s *Search) readShares(jobs []*sampleJob) {
 
 // readShare reads the shares of one job. Nothing is known of a ratio where no sample was seen.
 func (s *Search) readShare(j *sampleJob) (known bool) {
-	kinds := j.n.hyp.samples.Kinds
+	kinds := j.n.hyp.Samples.Kinds
 	j.shares = make([]float64, len(kinds))
 	for i, k := range kinds {
 		share := s.cfg.World.Weight(j.n.focus, k) / s.cfg.World.Weight(j.base.focus, k)
@@ -68,7 +68,7 @@ func (n *node) byShare() bool { return n.tier == grid.TierSample && len(n.shares
 // judgedByShare tells whether readings of its share conclude about the node, now that it is in the state that it is in.
 func (n *node) judgedByShare() bool {
 	bySample := n.state == OverBudget || n.byShare() && (n.state == True || n.state == False)
-	return bySample && !n.phase.over() && n.hyp.sampled()
+	return bySample && !n.phase.over() && n.hyp.Sampled()
 }
 
 // sampleJobs finds for each node over budget the nearest ancestor of its hypothesis that is measured.
@@ -97,7 +97,7 @@ func (s *Search) judgeShare(j *sampleJob, now float64) {
 	if n.shares = append(n.shares, j.shares); len(n.shares) > 2*decide.ShareReadings {
 		n.shares = n.shares[1:]
 	}
-	n.est = decide.FromShares(n.hyp.Test, j.base.est, n.hyp.samples.Follows, n.shares)
+	n.est = decide.FromShares(n.hyp.Test, j.base.est, n.hyp.Samples.Follows, n.shares)
 	n.hist.Add(now, n.est.Value)
 	n.tests.Read(now-sampleEvery, now, 0)
 	n.bins++

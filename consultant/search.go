@@ -11,6 +11,7 @@ import (
 
 	"culprit/consultant/budget"
 	"culprit/consultant/explain"
+	"culprit/consultant/hypotheses"
 	"culprit/grid"
 )
 
@@ -64,8 +65,8 @@ func New(cfg Config) *Search {
 	var parents []string
 	for _, h := range cfg.Hypotheses {
 		if h != nil {
-			list, parents = append(list, newHypothesis(h)), append(parents, h.Parent)
-			list[len(list)-1].base = cfg.Base
+			list, parents = append(list, hypotheses.New(h)), append(parents, h.Parent)
+			list[len(list)-1].Base = cfg.Base
 		}
 	}
 	s := newSearch(cfg, list, parents)
@@ -88,10 +89,10 @@ func newSearch(cfg Config, list []*hypothesis, parents []string) *Search {
 		cfg: cfg, graph: newGraph(), budget: budget.New(cfg.Budget),
 		turn: newTurn(), recheck: newRecheck(),
 	}
-	s.top, s.err = whyTree(list, parents)
+	s.top, s.err = hypotheses.Tree(list, parents)
 	switch {
 	case s.err != nil:
-		s.top = newTop()
+		s.top = hypotheses.Top()
 	case len(list) == 0:
 		s.err = errors.New("consultant: there are no hypotheses to test; load a PCL file that defines some")
 	case cfg.World == nil:
@@ -190,7 +191,7 @@ func (s *Search) idle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, n := range s.graph.nodes {
-		if n.watched || n.suspended || n.open() || len(n.asked) > 0 || n.state == OverBudget && n.hyp.sampled() {
+		if n.watched || n.suspended || n.open() || len(n.asked) > 0 || n.state == OverBudget && n.hyp.Sampled() {
 			return false
 		}
 	}
@@ -203,7 +204,7 @@ func (s *Search) say(n *node, format string, args ...any) {
 	if n != nil {
 		e.Node = n.id
 		if !n.isRoot() {
-			e.Text = n.hyp.name + " at " + explain.Focus(n.focus) + " " + e.Text
+			e.Text = n.hyp.Name + " at " + explain.Focus(n.focus) + " " + e.Text
 		}
 	}
 	const enough = 10000 // nobody runs the search, or nobody listens

@@ -533,7 +533,7 @@ func TestHandover(t *testing.T) {
 		r := newRig(t, m)
 		second := code(grid.Whole(), "second")
 		if watched { // somebody else looks at the function all the time
-			if res := r.g.Enable(r.s.top.children[0].pairs(second)...); res[0].Err != nil {
+			if res := r.g.Enable(r.s.top.Children[0].Pairs(second)...); res[0].Err != nil {
 				t.Fatal(res[0].Err)
 			}
 		}
@@ -591,7 +591,7 @@ func TestSinceFromTheRecord(t *testing.T) {
 	)
 	r := newRig(t, m)
 	second := code(grid.Whole(), "second")
-	if res := r.g.Enable(r.s.top.children[0].pairs(second)...); res[0].Err != nil {
+	if res := r.g.Enable(r.s.top.Children[0].Pairs(second)...); res[0].Err != nil {
 		t.Fatal(res[0].Err)
 	}
 	r.run(15)

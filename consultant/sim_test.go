@@ -411,7 +411,7 @@ func (m *model) Weight(f grid.Focus, kind string) float64 {
 func shipped() ([]*hypothesis, []string) {
 	share := func(name, metric, label string, threshold float64, refine ...grid.Hierarchy) *hypothesis {
 		h := &hypothesis{
-			name: name, label: label, why: true, where: true, refine: refine,
+			Name: name, Label: label, Why: true, Where: true, Refine: refine,
 		}
 		value := func(get func(string) float64) float64 { return ratio(get(metric), get("active_threads")) }
 		if metric == "cpu_inclusive" {
@@ -421,7 +421,7 @@ func shipped() ([]*hypothesis, []string) {
 		}
 		limit := func(func(string) float64) float64 { return threshold }
 		global := []string{"active_threads", "number_of_cpus"}
-		return h.with(decide.NewTest(append([]string{metric}, global...), global, true, value, limit))
+		return h.With(decide.NewTest(append([]string{metric}, global...), global, true, value, limit))
 	}
 	return []*hypothesis{
 		share("CPUbound", "cpu_inclusive", "{function} uses {percent} of the processors", 0.30, grid.Code, grid.Process),

@@ -46,7 +46,7 @@ func (s *Search) suspect(now float64) {
 func (s *Search) suspicions(now float64) []*sampleJob {
 	var jobs []*sampleJob
 	for _, n := range s.graph.holding {
-		if !n.hyp.sampled() || !n.hyp.Additive() || n.phase.over() {
+		if !n.hyp.Sampled() || !n.hyp.Additive() || n.phase.over() {
 			continue
 		}
 		if base := s.measuredAbove(n); n.suspended && base != nil && now-n.started > n.retestAfter(retestPause) && len(jobs) < maxSuspects {

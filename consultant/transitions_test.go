@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"culprit/consultant/hypotheses"
 	"culprit/consultant/lifecycle"
 	"culprit/grid"
 )
@@ -41,7 +42,7 @@ var wayTo = map[State][]lifecycle.Verb{
 
 func nodeIn(s State) *node {
 	g := newGraph()
-	h := &hypothesis{name: "one", parent: newTop(), Test: newTop().Test}
+	h := &hypothesis{Name: "one", Parent: hypotheses.Top(), Test: hypotheses.Top().Test}
 	n := g.add(nodeKey{hyp: h, focus: grid.Whole(), phase: &phase{}}, nil, "why")
 	for _, v := range wayTo[s] {
 		byVerb[v](n)

@@ -24,7 +24,7 @@ func (s *Search) Answer() ([]Node, []Bottleneck) {
 	for i := range found {
 		n, object := found[i].node, found[i].objectFocus()
 		objects = append(objects, object)
-		list = append(list, Bottleneck{Node: n.id, Chain: n.chain(), Severity: found[i].stake, Kind: n.hyp.samples.About, Why: found[i].why(), Object: explain.ObjectName(object)})
+		list = append(list, Bottleneck{Node: n.id, Chain: n.chain(), Severity: found[i].stake, Kind: n.hyp.Samples.About, Why: found[i].why(), Object: explain.ObjectName(object)})
 	}
 	s.mu.Unlock()
 	for i := range list {
@@ -49,7 +49,7 @@ func explainWaits(found []finding, list []Bottleneck) {
 	all := make([]victims.Finding, len(list))
 	for i, b := range list {
 		all[i] = victims.Finding{Node: b.Node, Computes: b.Kind == "cpu", Note: b.Note, Holders: b.Holders,
-			Stands: slices.ContainsFunc(found[i].reasons, func(n *node) bool { return n.hyp.stands })}
+			Stands: slices.ContainsFunc(found[i].reasons, func(n *node) bool { return n.hyp.Stands })}
 		if e := found[i].node.focus.Elements(grid.Code); len(e) >= 2 {
 			all[i].Function = e[0] + "/" + e[1]
 		}

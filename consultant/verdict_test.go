@@ -25,9 +25,9 @@ func TestPlacesComeBeforeQuantities(t *testing.T) {
 		r := newRig(t, m)
 		list, parents := shipped()
 		sub := &hypothesis{
-			name: "SmallOnes", label: "{function} moves {value} bytes for each operation", why: true, where: true,
+			Name: "SmallOnes", Label: "{function} moves {value} bytes for each operation", Why: true, Where: true,
 		}
-		list, parents = append(list, sub.with(decide.NewTest([]string{"io_ops", "io_bytes"}, nil, false,
+		list, parents = append(list, sub.With(decide.NewTest([]string{"io_ops", "io_bytes"}, nil, false,
 			func(get func(string) float64) float64 { return ratio(get("io_bytes"), get("io_ops")) },
 			func(func(string) float64) float64 { return 4096 }))), append(parents, cpuBound)
 		cells := r.s.cells

@@ -15,12 +15,12 @@ const blockedTime = 5.0
 // plan decides, when a node is first true, which ways will be walked and in which order: wide for the first node of a
 // hypothesis, else first the hierarchy that led there, then the others, then the child hypotheses.
 func (s *Search) plan(n *node) {
-	hs := n.hyp.refine
-	if !n.hyp.where {
+	hs := n.hyp.Refine
+	if !n.hyp.Where {
 		hs = nil
 	}
 	if n.axis != "where" {
-		if n.hyp.why {
+		if n.hyp.Why {
 			n.ask(step{why: true})
 		}
 		for _, h := range hs {
@@ -37,10 +37,10 @@ func (s *Search) plan(n *node) {
 			n.plan = append(n.plan, step{h: h, through: true})
 		}
 	}
-	beside := func(h *hypothesis) bool { return h.at != "" && h.belongsAt(n.focus) }
-	if slices.ContainsFunc(n.hyp.children, beside) { // it reads what is measured already
+	beside := func(h *hypothesis) bool { return h.At != "" && h.BelongsAt(n.focus) }
+	if slices.ContainsFunc(n.hyp.Children, beside) { // it reads what is measured already
 		n.ask(step{why: true})
-	} else if n.hyp.why {
+	} else if n.hyp.Why {
 		n.plan = append(n.plan, step{why: true})
 	}
 }

@@ -97,6 +97,7 @@ var allowed = map[string][]string{
 	"consultant/decide":      {},
 	"consultant/foci":        {"grid"},
 	"consultant/history":     {},
+	"consultant/hypotheses":  {"grid", "pcl", "consultant/decide", "consultant/foci", "consultant/links", "consultant/samples"},
 	"consultant/lifecycle":   {"grid", "pcl"},
 	"consultant/mpi":         {"grid"},
 	"consultant/victims":     {"grid"},

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"culprit/consultant"
+	"culprit/consultant/hypotheses"
 	"culprit/grid"
 	"culprit/internal/safetext"
 	"culprit/pcl"
@@ -81,7 +81,7 @@ func judge(lib *pcl.Library, e *pcl.Expectation, read Reader) Verdict {
 	var holds bool
 	if h := hypothesis(lib, e); h != nil {
 		var is bool
-		v.Value, v.Threshold, is = consultant.Test(h, get)
+		v.Value, v.Threshold, is = hypotheses.Test(h, get)
 		holds = is != e.Not
 	} else {
 		v.Value, v.Threshold, holds = e.Value(get), e.Threshold(get), e.Holds(get)
