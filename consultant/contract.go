@@ -97,7 +97,8 @@ type Config struct {
 	Budget     float64       // fraction of the target's active time, 0.02 by default
 	MinObserve time.Duration // 0.5 s by default
 	OnEvent    func(Event)   // nil = dropped
-	// LeastStake is what must be at stake for a finding to be a bottleneck and not a note, 0..1; nil = 0.
+	// LeastStake is what must be at stake for a finding to be a bottleneck and not a note, 0..1; nil = 0. It is called with the lock of
+	// the search held, too.
 	LeastStake func() float64
 	// Base is the fixed hierarchy to which the parts of the item that a focus selects belong; nil = Code.
 	Base func(item grid.Focus) grid.Hierarchy

@@ -7,7 +7,7 @@
 // Its parts are pure and know nothing of the search: decide is the statistics of a test, bins puts readings and histograms side by side, samples says what
 // stack samples tell of a test, refine finds what a focus is refined to, later says which ways are walked again,
 // links keeps lists and walks, foci tells which foci cover one, budget is what the search may take of the program and what its pairs take, lifecycle has
-// the states of a node, victims says which findings explain others, explain writes sentences, history is what a value was over time, mpi judges the ranks
+// the states of a node, victims says which findings explain others, explain writes sentences, history is what a value was over time, earlier keeps what held and is over, mpi judges the ranks
 // of a job.
 //
 // The search itself is a graph of nodes (graph.go). A node changes its state only by the transitions of transitions.go. One turn of the search

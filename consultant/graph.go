@@ -43,6 +43,7 @@ type node struct {
 	demand
 	experiment
 	answer
+	past
 	ways
 }
 

@@ -60,7 +60,7 @@ func (n *node) take(rows []decide.Bin, next float64) bool {
 		n.bins++
 		n.win.Add(row)
 		n.hist.Add(row.End, value)
-		n.run.Add(row.Start, n.hyp.Margin(value, threshold) > 0)
+		n.reading(row.Start, row.End, n.hyp.Margin(value, threshold) > 0)
 	}
 	n.next = next
 	return len(rows) > 0
@@ -164,6 +164,11 @@ func (n *node) sinceOfParents(since float64) float64 {
 // settle records an answer and does what follows from a change.
 func (s *Search) settle(n *node, holds bool, now float64) {
 	old := n.state
+	if holds {
+		n.held(old != True)
+	} else if old == True {
+		s.keepEarlier(n)
+	}
 	if holds == (old == True) && old != Testing && old != OverBudget {
 		return
 	}

@@ -109,7 +109,7 @@ func (s *Search) judgeShare(j *sampleJob, now float64) {
 	if n.first == 0 || n.state == OverBudget {
 		n.first = now
 	}
-	n.run.Add(now, n.est.Margin > 0)
+	n.reading(now, now, n.est.Margin > 0)
 	if s.settle(n, c.Holds, now); n.reason != "" {
 		return // as before
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"culprit/consultant/budget"
+	"culprit/consultant/earlier"
 	"culprit/consultant/explain"
 	"culprit/consultant/hypotheses"
 	"culprit/grid"
@@ -43,11 +44,12 @@ type Search struct {
 	err   error // what is wrong with the configuration
 	ran   atomic.Bool
 
-	mu     sync.Mutex // guards what follows
-	top    *hypothesis
-	graph  *graph
-	phases []*phase
-	events []Event
+	mu      sync.Mutex // guards what follows
+	top     *hypothesis
+	graph   *graph
+	earlier earlier.List
+	phases  []*phase
+	events  []Event
 
 	budget  *budget.Budget
 	recheck recheck
@@ -140,6 +142,7 @@ func (s *Search) tick() {
 	s.budget.ObserveCosts(costs)
 	s.shed(now)
 	s.observe(now)
+	s.noteTold(now)
 	asked := s.advance(now)
 	s.mu.Unlock()
 	s.judgeSamples(now)

@@ -18,12 +18,13 @@ type turn struct {
 	sampledAt   float64 // when shares of stack samples were read
 	suspectedAt float64 // when false nodes were compared with them
 
+	toldAt        float64 // when it was noted what is told
 	lookedAgainAt float64 // when ways were walked again for what appears later
 }
 
 func newTurn() turn {
 	never := math.Inf(-1)
-	return turn{tickedAt: never, beatAt: never, sampledAt: never, suspectedAt: never, lookedAgainAt: never}
+	return turn{tickedAt: never, beatAt: never, sampledAt: never, suspectedAt: never, toldAt: never, lookedAgainAt: never}
 }
 
 const (

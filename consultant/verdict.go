@@ -21,6 +21,7 @@ func (s *Search) Bottlenecks() []Bottleneck {
 func (s *Search) Answer() ([]Node, []Bottleneck) {
 	s.mu.Lock()
 	found, list, objects := s.findings(), []Bottleneck{}, []grid.Focus{}
+	found = slices.DeleteFunc(found, func(f finding) bool { return s.isFading(&f) && f.node.past.told })
 	for i := range found {
 		n, object := found[i].node, found[i].objectFocus()
 		objects = append(objects, object)
@@ -40,6 +41,7 @@ func (s *Search) Answer() ([]Node, []Bottleneck) {
 	defer s.mu.Unlock()
 	for i := range list {
 		list[i].Sentence = found[i].sentence(list[i].File, list[i].Line)
+		found[i].node.past.note = list[i].Note
 	}
 	return s.nodes(), list
 }

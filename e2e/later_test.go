@@ -37,6 +37,7 @@ func TestAppearsLater(t *testing.T) {
 	r := s.read()
 	t.Log("\n" + s.out.String())
 	r.mustFind(t, "ExcessiveSyncWaitingTime", "update_index (", "late_lock")
+	mustTellEarlier(t, r, "fetch_page", "early_lock")
 	undisturbed(t, p, "appears.c")
 }
 
@@ -51,4 +52,22 @@ func (s *session) await(t *testing.T, what []finding, limit time.Duration) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	t.Logf("found after %.1f s", time.Since(since).Seconds())
+}
+
+// mustTellEarlier checks that one thing is told as over, with the interval in which it held, and what is said of it.
+func mustTellEarlier(t *testing.T, r *report, words ...string) {
+	t.Helper()
+	if len(r.Earlier) != 1 {
+		t.Errorf("%d findings are over: %+v", len(r.Earlier), r.Earlier)
+		return
+	}
+	e := r.Earlier[0]
+	for _, word := range words {
+		if !strings.Contains(e.Sentence, word) {
+			t.Errorf("%q is not in %q", word, e.Sentence)
+		}
+	}
+	if began := appearsAfter.Seconds(); e.From > 5 || e.To < began-2 || e.To > began+5 || e.Times != 1 {
+		t.Errorf("it held from %.1f to %.1f s, %d times; expected until %.0f s", e.From, e.To, e.Times, began)
+	}
 }

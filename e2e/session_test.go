@@ -151,9 +151,14 @@ type report struct {
 	}
 	Bottlenecks []bottleneck
 	Notes       []bottleneck
-	Pairs       []pair
-	Jobs        []job
-	Overhead    struct {
+	Earlier     []struct {
+		From, To float64
+		Times    int
+		Sentence string
+	}
+	Pairs    []pair
+	Jobs     []job
+	Overhead struct {
 		Budget, Observed float64
 		Pauses           struct {
 			Count int

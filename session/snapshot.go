@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"culprit/consultant"
+	"culprit/consultant/earlier"
 	"culprit/grid"
 	"culprit/session/report"
 )
@@ -19,6 +20,7 @@ type Snapshot struct {
 	Observed    float64 // same
 	Nodes       []consultant.Node
 	Bottlenecks []consultant.Bottleneck
+	Earlier     []report.Earlier
 	By          map[int]report.By // which threads the bottlenecks are about, by node
 	Idle        *report.Idle      // where threads had nothing to do; nil if that is not known
 	Status      string            // what is being tested now, or why the search waits
@@ -37,7 +39,7 @@ func (s *Session) Snapshot() Snapshot {
 	}
 	if s.search != nil {
 		snap.Nodes, snap.Bottlenecks = s.search.Answer()
-		snap.Status = s.search.Status()
+		snap.Earlier, snap.Status = earlierReport(s.search.Earlier()), s.search.Status()
 		snap.By = whose(snap.Bottlenecks)
 		snap.Idle = idleReport(s.daemon.Idle())
 	}
@@ -81,12 +83,23 @@ func (s *Session) build() *report.Report {
 			one.Sentence = one.By.Told(one.Sentence, r.Targets)
 			r.Bottlenecks = append(r.Bottlenecks, one)
 		}
+		r.Earlier = earlierReport(s.search.Earlier())
 	}
 	r.Idle = idleReport(s.daemon.Idle())
 	s.mu.Lock()
 	r.End = string(s.end)
 	s.mu.Unlock()
 	return r
+}
+
+func earlierReport(list []earlier.Answer) (out []report.Earlier) {
+	for _, a := range list {
+		out = append(out, report.Earlier{
+			Node: a.Node, Hypothesis: clean(a.Why), From: report.Number(a.From), To: report.Number(a.To), Times: a.Times,
+			Severity: report.Number(a.Severity), Sentence: clean(a.Sentence),
+		})
+	}
+	return out
 }
 
 // maxIdlePlaces bounds what a report says of where threads had nothing to do.

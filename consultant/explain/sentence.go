@@ -89,6 +89,8 @@ type Finding struct {
 	File       string // where the function is defined; "" if that is not known
 	Line       int
 	Since      float64
+	Until      float64  // s since session start: it holds no longer; 0 = it does
+	Times      int      // how often it held until then
 	Phase      string   // "" = the whole session
 	Reasons    []string // sentences of why it holds, and of what else is known, without their full stops
 	Stake      float64  // share of the program's active time that would be gained at most
@@ -115,14 +117,26 @@ func (f Finding) Sentence() string {
 // when says since when it holds, and how sure that is.
 func (f Finding) when() string {
 	since := "Since " + Seconds(f.Since)
+	if f.Until > 0 {
+		since = f.span()
+	}
 	if f.Phase != "" {
 		since += " in phase " + Printable(f.Phase)
 	}
 	since += ", "
-	if strings.Contains(f.label(), "{since}") {
+	if strings.Contains(f.label(), "{since}") && f.Until == 0 {
 		since = ""
 	}
 	return fmt.Sprintf("%s%s sure (%s, %s)", since, sure(f.Confidence), f.readings(), f.threshold())
+}
+
+// span says from when it held, and until when that was seen.
+func (f Finding) span() string {
+	from := "From "
+	if f.Times > 1 {
+		from = fmt.Sprintf("%d times from ", f.Times)
+	}
+	return from + Seconds(f.Since) + ", last seen at " + Seconds(f.Until)
 }
 
 // starved is the part of the units of a value that there must have been for it to be told as if it had been all.

@@ -32,3 +32,17 @@ Lately the threads had nothing to do for 97 % of their time. They waited for oth
 		t.Errorf("of a program that works: %s", b.String())
 	}
 }
+
+// TestEarlier: what is over is told, and a report without a bottleneck says so.
+func TestEarlier(t *testing.T) {
+	r := &Report{Nodes: []Node{{State: "false", Samples: 9}}, Earlier: []Earlier{{Node: 4, Sentence: "a uses 80 %. From 1 s to 9 s, 99 % sure."}, {Node: 7, Sentence: "b waits."}}}
+	var b strings.Builder
+	if err := r.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"No bottleneck found.\nWhat was found before is over: see below.\n", "\nEarlier, and over:\n  a uses 80 %. From 1 s to 9 s, 99 % sure.\n  b waits.\n"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not in\n%s", want, b.String())
+		}
+	}
+}

@@ -27,6 +27,8 @@ type Report struct {
 	// Notes are findings with less at stake than the tunable constant LeastStake, and waits that another finding explains: no bottlenecks,
 	// but worth knowing.
 	Notes []Bottleneck `json:"notes,omitempty"`
+	// Earlier is what was found and does not hold any longer; what ended last comes first.
+	Earlier []Earlier `json:"earlier,omitempty"`
 	// Idle is where threads had nothing to do; nil if no thread was looked at, or none had nothing to do.
 	Idle *Idle `json:"idle,omitempty"`
 	// NotMeasured says how much was done by processes that ended before they could be measured; "" if next to nothing. No value tells of it.
@@ -144,6 +146,17 @@ type Bottleneck struct {
 	ExplainedBy int `json:"explained_by,omitempty"`
 	// Advice is what to do about it, as the hypothesis explains it; "" if it does not.
 	Advice string `json:"advice,omitempty"`
+}
+
+// An Earlier is a bottleneck that is over: its node is false now.
+type Earlier struct {
+	Node       int    `json:"node"`
+	Hypothesis string `json:"hypothesis"` // that says most of why it held
+	From       Number `json:"from"`       // s since the session started; when it first held
+	To         Number `json:"to"`         // when it was seen to hold last
+	Times      int    `json:"times"`      // how often it began to hold
+	Severity   Number `json:"severity"`   // what was at stake when it was surest, 0..1
+	Sentence   string `json:"sentence"`
 }
 
 // By are the threads that a bottleneck is about, those with the largest shares first.

@@ -20,6 +20,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	r.writeHead(&b)
 	r.writeBottlenecks(&b)
 	r.writeNotes(&b)
+	r.writeEarlier(&b)
 	r.writeJobs(&b)
 	r.writePairs(&b)
 	r.writeRuledOut(&b)
@@ -113,7 +114,9 @@ func (r *Report) writeBottlenecks(b *strings.Builder) {
 			fmt.Fprintf(b, "No bottleneck found so far. But %d %s about the whole program %s not answered. Why stands below.\n", n, plural(n, "question"), isAre(n))
 			return
 		}
-		b.WriteString("No bottleneck found.\n")
+		if b.WriteString("No bottleneck found.\n"); len(r.Earlier) > 0 {
+			b.WriteString("What was found before is over: see below.\n")
+		}
 		r.writeIdle(b)
 		return
 	}
@@ -142,6 +145,19 @@ func (r *Report) writeNotes(b *strings.Builder) {
 	var lines []string
 	for _, n := range r.Notes {
 		lines = append(lines, "  "+n.Sentence+r.explained(n.ExplainedBy))
+	}
+	writeSome(b, lines)
+}
+
+// writeEarlier tells what was found and is over.
+func (r *Report) writeEarlier(b *strings.Builder) {
+	if len(r.Earlier) == 0 {
+		return
+	}
+	b.WriteString("\nEarlier, and over:\n")
+	var lines []string
+	for _, e := range r.Earlier {
+		lines = append(lines, "  "+e.Sentence)
 	}
 	writeSome(b, lines)
 }

@@ -54,3 +54,11 @@ func TestNotes(t *testing.T) {
 		t.Errorf("%d bottlenecks, notes %q", len(v.Lines), v.Notes)
 	}
 }
+
+// TestEarlierIsTold: what is over is listed, as text that is fit for a terminal.
+func TestEarlierIsTold(t *testing.T) {
+	v := newVerdict(session.Snapshot{Earlier: []report.Earlier{{Node: 2, Sentence: "a computed\x1b."}, {Node: 5, Sentence: "b waited."}}})
+	if !slices.Equal(v.Earlier, []string{`a computed\x1b.`, "b waited."}) {
+		t.Errorf("%q", v.Earlier)
+	}
+}

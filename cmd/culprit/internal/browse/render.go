@@ -74,6 +74,9 @@ func (a *app) verdictLines(w int) []line {
 	var out []line
 	if len(v.Lines) == 0 {
 		said := " No bottleneck found so far."
+		if len(v.Earlier) > 0 {
+			said = " No bottleneck now."
+		}
 		if !a.snap.Searching {
 			said = " The search is off (--no-search)."
 		}
@@ -85,6 +88,7 @@ func (a *app) verdictLines(w int) []line {
 	out = append(out, labelled(a.theme, "Now: ", v.Now, w)...)
 	out = append(out, a.paragraphs(" Nothing to do:", v.Idle, w)...)
 	out = append(out, a.paragraphs(" True as well, but explained by another finding, or with little to gain:", v.Notes, w)...)
+	out = append(out, a.paragraphs(" Earlier, and over:", v.Earlier, w)...)
 	if len(v.RuledOut) > 0 {
 		out = append(out, line{}, text(a.theme.bold(), " Ruled out:", 0))
 		for _, r := range v.RuledOut {

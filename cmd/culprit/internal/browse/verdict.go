@@ -21,6 +21,7 @@ type verdict struct {
 	RuledOut []string // hypotheses that are false for the whole program
 	NotHere  string   // those of them that do not apply to the program, with commas between
 	Notes    []string // what is true, but would gain little
+	Earlier  []string // what was found and is over
 	Idle     []string // where nothing was found and the threads had mostly nothing to do, that they had, and where
 	Open     []string // hypotheses that nothing speaks for there, and why they are not ruled out
 }
@@ -51,6 +52,9 @@ func newVerdict(s session.Snapshot) verdict {
 		l := newVerdictLine(b, byID[b.Node], s.Elapsed)
 		l.Sentence = s.By[b.Node].Told(l.Sentence, s.Targets)
 		v.Lines = append(v.Lines, l)
+	}
+	for _, e := range s.Earlier {
+		v.Earlier = append(v.Earlier, clean(e.Sentence))
 	}
 	if said, places := s.Idle.Told(s.Targets); said != "" && len(v.Lines) == 0 {
 		v.Idle = append([]string{said}, places...)

@@ -1,0 +1,104 @@
+package consultant
+
+import (
+	"slices"
+
+	"culprit/consultant/decide"
+	"culprit/consultant/earlier"
+)
+
+// What held, and is over. A node that is false again keeps no evidence of the time before: what was told of it then is kept beside the graph.
+
+// toldEvery is how often the search notes what it would tell, in s.
+const toldEvery = 1.0
+
+// A past is what a true node was found by, and how it was told.
+type past struct {
+	surest decide.Estimate // of those that it held by since it holds
+	sure   float64         // its confidence
+	to     float64         // s; the end of the last reading beyond the threshold
+	told   bool            // it was a finding when it was beyond the threshold last
+	stake  float64         // of that finding when it was surest, 0..1
+	why    string          // the hypothesis that said most of why then
+	known  float64         // its confidence then
+	note   bool            // it was told as a note
+}
+
+// reading takes one that was beyond the threshold or not. from and to are s since session start.
+func (n *node) reading(from, to float64, beyond bool) {
+	if n.run.Add(from, beyond); beyond {
+		n.past.to = to
+	}
+}
+
+// held keeps the surest evidence. again tells that the node was false before, or unknown.
+func (n *node) held(again bool) {
+	if again {
+		n.past = past{to: n.past.to}
+	}
+	if n.confidence > n.past.sure {
+		n.past.surest, n.past.sure = n.est, n.confidence
+	}
+}
+
+// noteTold notes what is told of the nodes that hold. What says of a finding why it holds, or is a part of it, is told with it.
+func (s *Search) noteTold(now float64) {
+	if now-s.toldAt < toldEvery-1e-9 {
+		return
+	}
+	s.toldAt = now
+	for _, n := range s.graph.holding {
+		n.past.told = n.past.told && n.over()
+	}
+	for _, f := range s.findings() {
+		p := &f.node.past
+		if f.node.over() {
+			continue
+		}
+		if p.told = true; f.node.confidence > p.known {
+			p.stake, p.why, p.known = f.stake, f.why(), f.node.confidence
+		}
+	}
+}
+
+// keepEarlier keeps what was told of a true node that is about to become false.
+func (s *Search) keepEarlier(n *node) {
+	if a, ok := s.pastAnswer(n); ok {
+		above := []int{}
+		n.climb(func(p *node) bool { above = append(above, p.id); return true })
+		s.earlier.Add(a, n.sinceAt, above[1:])
+	}
+}
+
+// pastAnswer is what was told of a node; ok is false if it was no bottleneck.
+func (s *Search) pastAnswer(n *node) (a earlier.Answer, ok bool) {
+	p := n.past
+	if !p.told || p.note || p.stake < s.leastStake() {
+		return a, false
+	}
+	from, times := s.earlier.Before(n.id)
+	if times == 0 {
+		from = n.sinceAt
+	}
+	f := n.finding("", 0)
+	f.Estimate, f.Confidence, f.Since, f.Until, f.Times, f.Stake = p.surest, p.sure, from, p.to, times+1, p.stake
+	return earlier.Answer{Node: n.id, From: from, To: p.to, Times: f.Times, Severity: p.stake, Why: p.why, Sentence: f.Sentence()}, true
+}
+
+// isFading tells that hardly anything is at stake any longer at a node that is not ruled out yet.
+func (s *Search) isFading(f *finding) bool { return f.node.over() && f.stake < s.leastStake() }
+
+// Earlier returns what was found and does not hold any longer, what ended last first; at most earlier.Most answers of nodes that are false. What holds
+// again is a bottleneck, and not among them.
+func (s *Search) Earlier() []earlier.Answer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.earlier.All(func(id int) bool { return s.graph.nodes[id-1].state == True })
+	for _, f := range s.findings() {
+		if a, ok := s.pastAnswer(f.node); ok && s.isFading(&f) {
+			list = append([]earlier.Answer{a}, list...)
+		}
+	}
+	slices.SortStableFunc(list, earlier.Newest)
+	return list
+}

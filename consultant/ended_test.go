@@ -1,0 +1,66 @@
+package consultant
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"culprit/grid"
+)
+
+// changing is a program that scans until a time, and sorts from then on.
+func changing(at float64) *model {
+	sorting := []string{"main", "serve", "sort"}
+	return newModel(activity{stack: deepStack, kind: "cpu", rate: between(0, at, 0.8)}, activity{stack: sorting, kind: "cpu", rate: between(at, math.Inf(1), 0.7)})
+}
+
+// What was found and is over is kept, with its interval and the value that it had.
+func TestEarlier(t *testing.T) {
+	const change = 30.0
+	r := newRig(t, changing(change))
+	r.runUntil(10, "found", func() bool { return r.node(cpuBound, code(grid.Whole(), "scan")).State == True })
+	r.run(change)
+	if list := r.s.Earlier(); len(list) != 0 {
+		t.Errorf("something is over before the change: %+v", list)
+	}
+	at := r.runUntil(change+20, "the other one found", func() bool { return r.node(cpuBound, code(grid.Whole(), "sort")).State == True })
+	r.run(at + 10)
+	if b := r.only(); !strings.Contains(b.Sentence, "sort") {
+		t.Errorf("bottleneck %s", b.Sentence)
+	}
+	list := r.s.Earlier()
+	if len(list) != 1 {
+		t.Fatalf("%d are over: %+v", len(list), list)
+	}
+	a := list[0]
+	if a.From > 3 || math.Abs(a.To-change) > 0.5 || a.Times != 1 || math.Abs(a.Severity-0.8) > 0.05 || a.Why != cpuBound {
+		t.Errorf("%+v", a)
+	}
+	for _, want := range []string{"scan uses ", "From 0.2 s, last seen at 30", "% sure"} {
+		if !strings.Contains(a.Sentence, want) {
+			t.Errorf("%q is not in: %s", want, a.Sentence)
+		}
+	}
+	t.Log(a.Sentence)
+}
+
+// What comes and goes is told once, and not while it holds.
+func TestEarlierComesAndGoes(t *testing.T) {
+	m := newModel(activity{stack: deepStack, kind: "cpu", rate: func(at float64) float64 {
+		if int(at/20)%2 == 0 {
+			return 0.8
+		}
+		return 0.02
+	}})
+	r := newRig(t, m)
+	for at := 39.0; at < 130; at += 40 {
+		r.run(at - 20)
+		if list := r.s.Earlier(); len(list) != 0 {
+			t.Errorf("at %g s it holds, and is told as earlier: %+v", at-20, list)
+		}
+		r.run(at)
+		if list := r.s.Earlier(); len(list) != 1 || list[0].Times != int(at/40)+1 || list[0].From > 3 || math.Abs(list[0].To-(at-19)) > 1 {
+			t.Errorf("at %g s: %+v", at, list)
+		}
+	}
+}
