@@ -21,18 +21,23 @@ func IsCallOrJump(op byte) bool { return op&^1 == Call }
 // LongestCall is how many bytes before an address are enough to tell whether a call ends there.
 const LongestCall = 7
 
+// EndsInIndirectCall reports whether LongestCall bytes of code may end in a call through a register or memory.
+func EndsInIndirectCall(code []byte) bool {
+	for n := 2; n <= LongestCall; n++ {
+		if c := code[LongestCall-n:]; c[0] == Indirect && c[1]>>3&7 == 2 {
+			return true
+		}
+	}
+	return false
+}
+
 // EndsInCall reports whether LongestCall bytes of code may end in a call: one that names its target, or one through a register or memory
 // (FF /2).
 func EndsInCall(code []byte) bool {
 	if code[LongestCall-5] == Call {
 		return true
 	}
-	for n := 2; n <= LongestCall; n++ {
-		if c := code[LongestCall-n:]; c[0] == 0xFF && c[1]>>3&7 == 2 {
-			return true
-		}
-	}
-	return false
+	return EndsInIndirectCall(code)
 }
 
 // Nops are instructions that do nothing, by their length.

@@ -62,6 +62,13 @@ var interpreters = []struct {
 
 // Interprets is the language of the programs that a program runs, "" if it is not known to run any.
 func (p *Program) Interprets() string {
+	if p.language.since != p.changes+1 {
+		p.language.name, p.language.since = p.findLanguage(), p.changes+1
+	}
+	return p.language.name
+}
+
+func (p *Program) findLanguage() string {
 	for _, in := range interpreters {
 		for _, o := range p.list {
 			if in.file.MatchString(o.Name) {

@@ -32,6 +32,12 @@ type Program struct {
 
 	generated generated
 
+	// language is that of the programs that it runs, as of one value of changes.
+	language struct {
+		name  string
+		since int // one more than that value; 0 if nobody has asked
+	}
+
 	unreadable map[FileKey]int    // files of code that could not be read, and how often
 	notCode    map[uint64]FileKey // mappings that hold no code where their file says, by where they begin
 	many       sync.Once          // said that there are too many files

@@ -59,7 +59,13 @@ func (none) LeaveCall(*unwind.Regs, Reader) bool { return false }
 // blocked starts a program that waits to be told to go, and gives a walker of it and what is known of its thread.
 func blocked(t *testing.T) (w *Walker, r unwind.Regs, mem Reader) {
 	t.Helper()
-	target := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/calls.c"), "1000")
+	return blockedIn(t, "calls.c", "1000")
+}
+
+// blockedIn is blocked for some other program.
+func blockedIn(t *testing.T, name string, args ...string) (w *Walker, r unwind.Regs, mem Reader) {
+	t.Helper()
+	target := testprog.StartTarget(t, testprog.Build(t, testprog.Target(t, name)), args...)
 	p, err := process.Look(target.PID)
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"culprit/daemon/arch"
 	"culprit/daemon/image"
 	"culprit/daemon/image/unwind"
+	"culprit/daemon/process"
 	"culprit/daemon/program"
 )
 
@@ -24,6 +25,8 @@ type Detours interface {
 type Walker struct {
 	Code    *program.Program
 	Detours Detours // of probes in the process
+	// Live reads what is in the process now, for what a sample of a running thread does not have; nil if that is not to be looked at.
+	Live Reader
 }
 
 // A Frame is one activation on a thread's stack.
@@ -51,6 +54,15 @@ func Cached(at uint64, mem []byte, more Reader) Reader {
 			return 0, errUnmapped
 		}
 		return more(addr)
+	}
+}
+
+// Words reads the memory of a process word by word.
+func Words(p *process.Process) Reader {
+	return func(addr uint64) (uint64, error) {
+		var b [8]byte
+		err := p.ReadMem(process.Addr(addr), b[:])
+		return binary.LittleEndian.Uint64(b[:]), err
 	}
 }
 
@@ -82,7 +94,15 @@ func (s *Walker) follow(r unwind.Regs, mem Reader, sample bool, known func(addr 
 		o, bias := s.Code.TablesAt(r.LookupPC())
 		fr := Frame{Func: known(r.LookupPC()), PC: r.RIP}
 		if o == nil && fr.Func == nil {
-			return
+			caller, ok := r, false
+			if sample {
+				caller, ok = s.beyond(r, mem, code)
+			}
+			if !ok {
+				return
+			}
+			r, mem = caller, s.further(mem)
+			continue
 		}
 		caller, cfa, err := unwindIn(o, r, bias, mem)
 		if errors.Is(err, unwind.ErrNoCFI) && sample {
@@ -176,10 +196,15 @@ func fileCode(o *program.Object, ret uint64) []byte {
 
 // behindCall reports whether the instruction before an address may be a call.
 func (s *Walker) behindCall(ret uint64, read codeReader) bool {
+	return s.behind(ret, read, arch.EndsInCall)
+}
+
+// behind reports whether the code before an address may end in such a call.
+func (s *Walker) behind(ret uint64, read codeReader, such func(code []byte) bool) bool {
 	o := s.Code.ObjectAt(ret)
 	if o == nil {
 		return false
 	}
 	code := read(o, ret)
-	return code != nil && arch.EndsInCall(code)
+	return code != nil && such(code)
 }

@@ -57,7 +57,7 @@ func (c *Code) Open(p *process.Process, s Settings) (err error) {
 	}
 	c.Name = fmt.Sprintf("%s{%d}", c.Main().Name, p.PID())
 	p.ProveSpent(c.fourthIsSpent)
-	c.Walker = &stack.Walker{Code: c.Program, Detours: detours{c}}
+	c.Walker = &stack.Walker{Code: c.Program, Detours: detours{c}, Live: stack.Words(p)}
 	c.Stops = stops.New(stops.Config{Proc: p, Code: c.Program, Walker: c.Walker, Name: c.Name, Log: s.Log, Pauses: s.Pauses})
 	c.Fit = stops.NewFit(c.Name, s.Log)
 	c.Sequences = stops.NewSequences(c.Program)

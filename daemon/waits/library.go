@@ -49,7 +49,7 @@ func throughLibrary(frames []stack.Frame) (functions []string) {
 
 // stream is the name of the stdio stream that has a lock, "" if it has none; ok is false if no stream has the lock.
 func (t *Thread) stream(word uint64) (name string, ok bool) {
-	read := Words(t.Target.Proc)
+	read := stack.Words(t.Target.Proc)
 	for _, s := range libc.Standard {
 		at, known := t.Target.Program.DataNamed(s.Symbol)
 		if !known {

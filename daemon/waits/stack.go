@@ -1,7 +1,6 @@
 package waits
 
 import (
-	"encoding/binary"
 	"fmt"
 
 	"culprit/daemon/arch"
@@ -33,16 +32,7 @@ func StackOf(p *process.Process, call kernel.BlockedCall) Stack {
 		}
 	}
 	r := unwind.Regs{RIP: call.PC, RSP: call.SP, Exact: true, Lost: arch.AllRegisters &^ (1 << arch.RSP)}
-	return Stack{r, stack.Cached(call.SP, buf[:n], Words(p))}
-}
-
-// Words reads the memory of a process word by word.
-func Words(p *process.Process) stack.Reader {
-	return func(addr uint64) (uint64, error) {
-		var b [8]byte
-		err := p.ReadMem(process.Addr(addr), b[:])
-		return binary.LittleEndian.Uint64(b[:]), err
-	}
+	return Stack{r, stack.Cached(call.SP, buf[:n], stack.Words(p))}
 }
 
 // Frames are the activations on it, innermost first.

@@ -55,7 +55,7 @@ func unnamed(t *target.Target, w *process.World) (list []waiter) {
 // address of the lock tells the truth nevertheless.
 func rename(t *target.Target, list []waiter) {
 	for _, w := range list {
-		st := Stack{Regs: w.regs, Mem: Words(t.Proc)}
+		st := Stack{Regs: w.regs, Mem: stack.Words(t.Proc)}
 		k, _ := In(st.Frames(t.Walker))
 		addr, _ := NameLock(t.Program, w.word, k)
 		if name := st.LeadsTo(addr, t.Walker); name != "" && k.Kind != libc.Thread && k.Kind != libc.Library {
