@@ -69,11 +69,11 @@ type Bottleneck struct {
 	Sentence string
 	Chain    []int
 	Severity float64 // what is at stake: the share of the program's active time that would be gained at most if it were mended, 0..1
-	Kind     string  // "cpu", "sync" or "io": what the threads do there
+	Kind     string  // "cpu", "ready", "sync" or "io": what the threads do there; ready is to wait for a CPU
 	Note     bool    // no bottleneck, but worth knowing: less is at stake than Config.LeastStake, or it is Explained
 	// Why is the hypothesis that says why it holds, that of the node itself if none says more.
 	Why string
-	// Holders are who had the lock that is waited for, who ended the waits, or who computes there.
+	// Holders are who had the lock that is waited for, who ended the waits, who computes there, or which other programs use the CPUs.
 	Holders []grid.Holder
 	// Explained is the node of another finding that the threads here wait for, 0 if there is none.
 	Explained int

@@ -3,11 +3,14 @@ package daemon
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"sort"
+	"time"
 
 	"culprit/daemon/libc"
 	"culprit/daemon/measuring"
+	"culprit/daemon/neighbours"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
 	"culprit/daemon/resources"
@@ -22,7 +25,8 @@ import (
 // The questions are what is asked of the targets, and changes nothing in them.
 type questions struct {
 	*state
-	times *times
+	times      *times
+	neighbours neighbours.Watch
 }
 
 // Refinements implements grid.Axis.
@@ -169,11 +173,16 @@ func (qs *questions) SeenMost(names []string, pids ...int) (most string) {
 	return most
 }
 
+// byNumber is the target with a pid; nil if there is none.
+func (qs *questions) byNumber(pid int) *measuring.Process {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	return qs.byPID[pid]
+}
+
 // addSeen adds how often functions were seen on the stacks of a process.
 func (qs *questions) addSeen(seen map[string]float64, pid int, names []string) {
-	qs.mu.Lock()
-	t := qs.byPID[pid]
-	qs.mu.Unlock()
+	t := qs.byNumber(pid)
 	if t == nil {
 		return
 	}
@@ -218,7 +227,10 @@ func (qs *questions) Holders(f grid.Focus) (list []grid.Holder) {
 			woken.Add(&t.Profile.Counts, f)
 		}
 	}
-	list = append(append(list, woken.Wakers()...), qs.computing(f)...)
+	list = append(append(list, woken.Wakers()...), measuring.Computing(qs.list(), f)...)
+	if f.IsWhole() {
+		list = append(list, qs.competing()...)
+	}
 	sort.Slice(list, func(i, j int) bool {
 		if list[i].Share != list[j].Share {
 			return list[i].Share > list[j].Share
@@ -228,30 +240,14 @@ func (qs *questions) Holders(f grid.Focus) (list []grid.Holder) {
 	return list
 }
 
-// computing tells which threads compute in the function that a focus chooses, if it chooses nothing else.
-func (qs *questions) computing(f grid.Focus) (list []grid.Holder) {
-	e := f.Elements(grid.Code)
-	if len(e) != 2 || f.Depth(grid.SyncObject)+f.Depth(grid.IO)+f.Depth(grid.Process) > 0 {
+// competing tells which other programs use the CPUs while none is idle.
+func (qs *questions) competing() (list []grid.Holder) {
+	if !qs.allowance.Busy() {
 		return nil
 	}
-	targets, all := qs.list(), 0.0
-	for _, t := range targets {
-		if !t.Covers(f) {
-			continue
-		}
-		t.Lock()
-		for tid, n := range t.Profile.Computing(e[0], e[1]) {
-			name := t.Threads.Name(tid)
-			if len(targets) > 1 {
-				name = t.Name + "/" + name
-			}
-			list = append(list, grid.Holder{Thread: name, Share: n, Computes: true})
-			all += n
-		}
-		t.Unlock()
-	}
-	for i := range list {
-		list[i].Share /= all
+	isTarget := func(pid int) bool { return qs.byNumber(pid) != nil }
+	for _, n := range qs.neighbours.Busiest(time.Now(), isTarget) {
+		list = append(list, grid.Holder{Thread: fmt.Sprintf("%s(%d)", n.Name, n.PID), Share: n.CPUs / float64(qs.allowance.CPUs()), Competes: true})
 	}
 	return list
 }

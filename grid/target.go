@@ -74,6 +74,7 @@ type Holder struct {
 	Wakes    bool    // it ended waits
 	Works    float64 // of such a one the part of Share in which it was not waiting itself
 	Computes bool    // it was seen to run where the focus says
+	Competes bool    // it is another program that uses CPUs while none is idle; Share is of all CPUs
 }
 
 // Idle is what part of the threads' time they had nothing to do lately, and where.

@@ -196,8 +196,10 @@ func whose(found []consultant.Bottleneck) map[int]report.By {
 		for _, h := range b.Holders {
 			list := &by.HeldBy
 			switch {
-			case h.Computes != (b.Kind == "cpu"):
+			case h.Computes != (b.Kind == "cpu") || h.Competes != (b.Kind == "ready"):
 				continue
+			case h.Competes:
+				list = &by.CPUsUsedBy
 			case h.Computes:
 				list = &by.ComputedBy
 			case h.Wakes:

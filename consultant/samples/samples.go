@@ -13,7 +13,7 @@ import (
 
 // A Use is what stack samples tell of a test.
 type Use struct {
-	About   string   // "cpu", "sync" or "io": what the threads do there
+	About   string   // "cpu", "ready", "sync" or "io": what the threads do there; ready is to wait for a CPU
 	Kind    string   // of the samples that speak for it, as grid.Axis has them
 	Kinds   []string // of the samples whose shares estimate the value at a part of a focus; nil if none do
 	Follows []int    // by index of the metrics: which of Kinds estimates the metric; -1 where it is the same at the part, or none does
@@ -71,6 +71,8 @@ func kindOf(name string) metric {
 		return metric{"sync", "sync", starts("sync_wait")}
 	case starts("io"), starts("msg"):
 		return metric{"io", "io", starts("io_wait")}
+	case starts("run_queue"):
+		return metric{"ready", "cpu", false}
 	case starts("system_time"):
 		return metric{"cpu", "system_call", true}
 	case starts("fault_time"):

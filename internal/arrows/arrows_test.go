@@ -42,6 +42,7 @@ var allowed = map[string][]string{
 	"daemon/tracerguard": {},
 	"daemon/selfcost":    {"daemon/kernel"},
 	"daemon/schedule":    {},
+	"daemon/neighbours":  {},
 	"daemon/batch":       {"daemon/patch", "daemon/process"},
 	"daemon/attach":      {"daemon/process", "daemon/segment", "daemon/stops"},
 	"daemon/children":    {"daemon/kernel", "daemon/process", "daemon/segment"},

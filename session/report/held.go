@@ -41,6 +41,9 @@ func (by By) Told(sentence string, targets []Target) string {
 	if who := HeldText(by.WokenBy, targets); who != "" {
 		sentence += " The waits are ended by " + who + "."
 	}
+	if who := HeldText(by.CPUsUsedBy, targets); who != "" {
+		sentence += " Of the machine's CPUs other programs use: " + who + "."
+	}
 	return sentence
 }
 

@@ -164,6 +164,8 @@ type By struct {
 	HeldBy     []Held `json:"held_by,omitempty"`     // who had its lock
 	WokenBy    []Held `json:"woken_by,omitempty"`    // who ended the waits
 	ComputedBy []Held `json:"computed_by,omitempty"` // who computes there
+	// CPUsUsedBy are other programs, of a target that waits for CPUs; shares are of all CPUs of the machine.
+	CPUsUsedBy []Held `json:"cpus_used_by,omitempty"`
 }
 
 // A Held is a thread that had the lock of a bottleneck while others waited for it, one that ended their waits, or one that computes.

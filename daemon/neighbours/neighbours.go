@@ -1,0 +1,96 @@
+// Package neighbours finds out which other processes of the machine use its CPUs.
+//
+// It reads /proc/PID/stat, which everybody may, and knows nothing of targets. All of it may be called from any goroutine.
+package neighbours
+
+import (
+	"cmp"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"culprit/internal/procfs"
+)
+
+const (
+	every    = 2 * time.Second  // from one look to the next
+	forgets  = 10 * time.Second // after which a look is no beginning
+	most     = 5                // processes that are told
+	least    = 0.05             // CPUs that are worth telling
+	mostRead = 10_000           // processes that are looked at
+	tick     = 10 * time.Millisecond
+)
+
+// A Neighbour is a process and how many CPUs it used lately.
+type Neighbour struct {
+	PID  int
+	Name string // not safe to show
+	CPUs float64
+}
+
+// A life is one process; its number may be another's later.
+type life struct {
+	pid   int
+	start uint64
+}
+
+// A Watch compares two looks at all processes. The zero value has not looked yet. It looks only when it is asked.
+type Watch struct {
+	mu     sync.Mutex
+	at     time.Time
+	ticks  map[life]uint64
+	latest []Neighbour
+}
+
+// Busiest are the processes that used most CPU time between the last two looks, the busiest first, without those that are left out. It is empty
+// until somebody has asked for two seconds.
+func (w *Watch) Busiest(now time.Time, leaveOut func(pid int) bool) (list []Neighbour) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if passed := now.Sub(w.at); passed >= every {
+		w.look(now, passed)
+	}
+	for _, n := range w.latest {
+		if len(list) < most && !leaveOut(n.PID) {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// look reads the times of all processes, and compares them with those of the look before.
+func (w *Watch) look(now time.Time, passed time.Duration) {
+	before := w.ticks
+	w.at, w.ticks, w.latest = now, map[life]uint64{}, nil
+	for _, pid := range processes() {
+		s, err := procfs.ReadStat(pid)
+		if err != nil {
+			continue // it has ended
+		}
+		l := life{pid, s.Start}
+		w.ticks[l] = s.User + s.System
+		was, known := before[l]
+		used := time.Duration(w.ticks[l]-was) * tick
+		if cpus := used.Seconds() / passed.Seconds(); known && passed < forgets && cpus >= least {
+			w.latest = append(w.latest, Neighbour{pid, string(s.Name), cpus})
+		}
+	}
+	slices.SortFunc(w.latest, func(a, b Neighbour) int { return cmp.Or(cmp.Compare(b.CPUs, a.CPUs), a.PID-b.PID) })
+}
+
+func processes() (pids []int) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(mostRead) // what could be read is used
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
