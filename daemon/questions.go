@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sort"
-	"time"
 
 	"culprit/daemon/libc"
 	"culprit/daemon/measuring"
@@ -246,7 +245,7 @@ func (qs *questions) competing() (list []grid.Holder) {
 		return nil
 	}
 	isTarget := func(pid int) bool { return qs.byNumber(pid) != nil }
-	for _, n := range qs.neighbours.Busiest(time.Now(), isTarget) {
+	for _, n := range qs.neighbours.Busiest(isTarget) {
 		list = append(list, grid.Holder{Thread: fmt.Sprintf("%s(%d)", n.Name, n.PID), Share: n.CPUs / float64(qs.allowance.CPUs()), Competes: true})
 	}
 	return list

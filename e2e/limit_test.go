@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -69,4 +71,33 @@ func TestLimitOfControlGroup(t *testing.T) {
 		t.Errorf("its advice is %q", first.Advice)
 	}
 	r.mustFind(t, "CPUbound", "hotloop.c")
+}
+
+// TestCPUsUsedByOthers: a program that waits for a CPU is told with those of others that have them.
+func TestCPUsUsedByOthers(t *testing.T) {
+	require.Root(t)
+	var others []string
+	for range 2 * runtime.NumCPU() {
+		cmd := exec.Command("sh", "-c", "while :; do :; done")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+		others = append(others, fmt.Sprintf("sh(%d)", cmd.Process.Pid))
+	}
+	p := started(t, "hotloop.c")
+	r := searchFor(t, []finding{{"SchedulingDelay", []string{""}}}, fmt.Sprint(p.PID))
+	b := r.mustFind(t, "SchedulingDelay", "waits ", " for a CPU. ", "Of the machine's CPUs other programs use: ")
+	found := 0.0
+	for _, other := range b.CPUsUsedBy {
+		if other.Share < 0 || other.Share > 1 {
+			t.Errorf("%+v", other)
+		}
+		if slices.Contains(others, other.Thread) {
+			found += other.Share
+		}
+	}
+	if found < 0.03 { // tests of other packages may compute, too
+		t.Errorf("%v compute all the time, and have %.2f of the CPUs by the report: %+v", others, found, b.CPUsUsedBy)
+	}
 }

@@ -195,6 +195,10 @@ type bottleneck struct {
 		Thread, Function string
 		Share            float64
 	} `json:"held_by"`
+	CPUsUsedBy []struct {
+		Thread string
+		Share  float64
+	} `json:"cpus_used_by"`
 	Source *struct {
 		File string
 		Line int

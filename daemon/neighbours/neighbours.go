@@ -15,11 +15,12 @@ import (
 )
 
 const (
-	every    = 2 * time.Second  // from one look to the next
-	forgets  = 10 * time.Second // after which a look is no beginning
-	most     = 5                // processes that are told
-	least    = 0.05             // CPUs that are worth telling
-	mostRead = 10_000           // processes that are looked at
+	every    = 2 * time.Second        // from one look to the next
+	first    = 400 * time.Millisecond // from the first look to the second, for which whoever asks waits
+	forgets  = 10 * time.Second       // after which a look is no beginning
+	most     = 5                      // processes that are told
+	least    = 0.05                   // CPUs that are worth telling
+	mostRead = 10_000                 // processes that are looked at
 	tick     = 10 * time.Millisecond
 )
 
@@ -44,13 +45,18 @@ type Watch struct {
 	latest []Neighbour
 }
 
-// Busiest are the processes that used most CPU time between the last two looks, the busiest first, without those that are left out. It is empty
-// until somebody has asked for two seconds.
-func (w *Watch) Busiest(now time.Time, leaveOut func(pid int) bool) (list []Neighbour) {
+// Busiest are the processes that used most CPU time between the last two looks, the busiest first, without those that are left out. Where nobody has
+// asked for long it takes 400 ms.
+func (w *Watch) Busiest(leaveOut func(pid int) bool) (list []Neighbour) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if passed := now.Sub(w.at); passed >= every {
-		w.look(now, passed)
+	passed := time.Since(w.at)
+	if passed >= forgets {
+		w.look()
+		time.Sleep(first)
+	}
+	if passed >= every {
+		w.look()
 	}
 	for _, n := range w.latest {
 		if len(list) < most && !leaveOut(n.PID) {
@@ -61,8 +67,9 @@ func (w *Watch) Busiest(now time.Time, leaveOut func(pid int) bool) (list []Neig
 }
 
 // look reads the times of all processes, and compares them with those of the look before.
-func (w *Watch) look(now time.Time, passed time.Duration) {
-	before := w.ticks
+func (w *Watch) look() {
+	before, now := w.ticks, time.Now()
+	passed := now.Sub(w.at)
 	w.at, w.ticks, w.latest = now, map[life]uint64{}, nil
 	for _, pid := range processes() {
 		s, err := procfs.ReadStat(pid)
@@ -73,7 +80,7 @@ func (w *Watch) look(now time.Time, passed time.Duration) {
 		w.ticks[l] = s.User + s.System
 		was, known := before[l]
 		used := time.Duration(w.ticks[l]-was) * tick
-		if cpus := used.Seconds() / passed.Seconds(); known && passed < forgets && cpus >= least {
+		if cpus := used.Seconds() / passed.Seconds(); known && cpus >= least {
 			w.latest = append(w.latest, Neighbour{pid, string(s.Name), cpus})
 		}
 	}
