@@ -199,3 +199,6 @@ func (w *World) MayReadTSC(tid int) (asked bool, err error) {
 	}
 	return asked, err
 }
+
+// Driven is how often a thread was let go on in a stop to make a call for us, so far.
+func (p *Process) Driven(tid int) int { return p.driven.Of(tid) }

@@ -44,6 +44,7 @@ type Process struct {
 	cuts      int                       // transfers that were cut and not told of yet; on the tracer goroutine only
 
 	known    remote.Known          // to calls in the target; used on the tracer goroutine only
+	driven   remote.Runs           // of its threads, for calls
 	calls    *resume.Calls         // that stops break into; but for KnowDeadlines and Learn the same
 	computed map[int]time.Duration // by thread, when it was last seen to run and to move no data; on the tracer goroutine only
 }

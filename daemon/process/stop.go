@@ -180,7 +180,7 @@ func (s *session) call(f func(*World) error) error {
 		}
 	}
 	w.sort()
-	w.calls = remote.New(remote.Stop{PID: s.p.pid, Mem: &s.p.mem, Known: &s.p.known, Threads: w.threads, Tracees: s.threads, Gone: s.p.gone, Wake: s.wake, Await: s.awaitOne, Begin: s.begin, Limit: s.limit})
+	w.calls = remote.New(remote.Stop{PID: s.p.pid, Mem: &s.p.mem, Known: &s.p.known, Runs: &s.p.driven, Threads: w.threads, Tracees: s.threads, Gone: s.p.gone, Wake: s.wake, Await: s.awaitOne, Begin: s.begin, Limit: s.limit})
 	s.pause.Threads = len(w.threads)
 	held := time.Now()
 	defer func() {

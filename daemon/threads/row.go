@@ -20,6 +20,7 @@ type Row struct {
 	wakes      float64 // how often a second it is put on a CPU, lately, our stops left out
 	sleeps     float64 // how often a second it goes to sleep, the same
 	long       bool    // ran for long at a time, between the last two refreshes
+	driven     [2]int  // how often we had it make a call until the last two refreshes
 	born       bool    // since the refresh before the first that saw it
 	round      int
 
@@ -54,12 +55,21 @@ func (r *Row) TakeBorn() bool {
 	return born
 }
 
-// update takes a new accounting, an interval after the last one, in which we have stopped the process so often.
-func (r *Row) update(k kernel.ThreadTimes, at, interval float64, stops uint64, isNew bool) {
-	if r.ranByItself(k, stops) {
+// ours is what we did to a thread in an interval: how often we have stopped its process, and how often we had it make a call for us meanwhile.
+type ours struct{ stops, calls uint64 }
+
+// slices is how often that had it put on a CPU at most.
+func (o ours) slices() uint64 { return slicesOfStop*o.stops + slicesOfCall*o.calls }
+
+// run is for how long it ran for that at most.
+func (o ours) run() time.Duration { return runOfStop * time.Duration(o.stops+o.calls) }
+
+// update takes a new accounting, an interval after the last one.
+func (r *Row) update(k kernel.ThreadTimes, at, interval float64, did ours, isNew bool) {
+	if r.ranByItself(k, did) {
 		r.quietSince = at
 	}
-	r.countWakes(k, stops, interval)
+	r.countWakes(k, did, interval)
 	r.noteRuns(k, isNew)
 	r.Times = k
 }
@@ -68,27 +78,28 @@ func (r *Row) update(k kernel.ThreadTimes, at, interval float64, stops uint64, i
 // where others want the CPU. That is our doing and not work of its own.
 const (
 	slicesOfStop = 6
+	slicesOfCall = 3 // to go on, and to stop again
 	runOfStop    = time.Millisecond
 )
 
-// ranByItself tells whether a thread has run since its last row for another reason than our stops.
-func (r *Row) ranByItself(k kernel.ThreadTimes, stops uint64) bool {
-	if stops == 0 {
+// ranByItself tells whether a thread has run since its last row for another reason than what we did.
+func (r *Row) ranByItself(k kernel.ThreadTimes, did ours) bool {
+	if did == (ours{}) {
 		return k.Slices != r.Prev.Slices || k.Run != r.Prev.Run
 	}
-	return k.Slices-r.Prev.Slices > slicesOfStop*stops || k.Run-r.Prev.Run > runOfStop*time.Duration(stops)
+	return k.Slices-r.Prev.Slices > did.slices() || k.Run-r.Prev.Run > did.run()
 }
 
 // wakesMemory is over how long the rate of wakes is taken, in seconds.
 const wakesMemory = 2.0
 
-func (r *Row) countWakes(k kernel.ThreadTimes, stops uint64, interval float64) {
+func (r *Row) countWakes(k kernel.ThreadTimes, did ours, interval float64) {
 	if interval <= 0 {
 		return
 	}
-	n := float64(k.Slices-r.Prev.Slices) - float64(slicesOfStop*stops)
+	n := float64(k.Slices-r.Prev.Slices) - float64(did.slices())
 	r.wakes += (max(n, 0)/interval - r.wakes) * min(interval/wakesMemory, 1)
-	n = float64(k.Voluntary) - float64(r.Prev.Voluntary) - float64(slicesOfStop*stops)
+	n = float64(k.Voluntary) - float64(r.Prev.Voluntary) - float64(did.slices())
 	r.sleeps += (max(n, 0)/interval - r.sleeps) * min(interval/wakesMemory, 1)
 }
 

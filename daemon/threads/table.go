@@ -28,6 +28,7 @@ type Config struct {
 	Kernel *kernel.ThreadTable // where the kernel's accounting is read
 	Tree   *grid.Tree          // is told of threads that come and go
 	Memory Memory
+	Driven func(tid int) int // how often we had a thread make a call for us so far; nil = never
 	// IsSyscallFunction tells whether an address is in the C library's function syscall.
 	IsSyscallFunction func(pc uint64) bool
 }
@@ -72,7 +73,7 @@ func (t *Table) Update(at float64, times []kernel.ThreadTimes, stops int) {
 	t.round++
 	for _, k := range times {
 		r, isNew := t.rowOf(k, at)
-		r.update(k, at, at-t.refreshed, lately, isNew)
+		r.update(k, at, at-t.refreshed, ours{stops: lately, calls: t.drivenLately(r, isNew)}, isNew)
 		r.round = t.round
 	}
 	if t.refreshed == 0 {
@@ -80,6 +81,20 @@ func (t *Table) Update(at float64, times []kernel.ThreadTimes, stops int) {
 	}
 	t.refreshed, t.span = at, at-t.refreshed
 	t.forgetEnded()
+}
+
+// drivenLately is how often we had a thread make a call for us in this interval and the last. mu is held.
+func (t *Table) drivenLately(r *Row, isNew bool) uint64 {
+	if t.cfg.Driven == nil {
+		return 0
+	}
+	n := t.cfg.Driven(r.TID)
+	if isNew {
+		r.driven = [2]int{n, n}
+	}
+	lately := n - r.driven[0]
+	r.driven = [2]int{r.driven[1], n}
+	return uint64(lately)
 }
 
 // rowOf is the row of a thread, a new one where it is a new thread. mu is held.

@@ -25,6 +25,7 @@ type Stop struct {
 	PID     int
 	Mem     *raw.File
 	Known   *Known
+	Runs    *Runs                  // counts what threads do for us
 	Threads []*raw.Stopped         // in order of id, those of other processes that share the memory among them
 	Tracees map[int]*raw.Tracee    // the threads of the process itself
 	Gone    func(error) error      // replaces an error that the end of the process explains
@@ -39,6 +40,7 @@ type Caller struct {
 	pid     int
 	mem     *raw.File
 	known   *Known
+	runs    *Runs
 	threads []*raw.Stopped
 	tracees map[int]*raw.Tracee
 	gone    func(error) error
@@ -59,7 +61,7 @@ type Caller struct {
 
 // New makes calls in a stop.
 func New(s Stop) *Caller {
-	return &Caller{pid: s.PID, mem: s.Mem, known: s.Known, threads: s.Threads, tracees: s.Tracees, gone: s.Gone, wake: s.Wake, await: s.Await, begin: s.Begin, limit: s.Limit}
+	return &Caller{pid: s.PID, mem: s.Mem, known: s.Known, runs: s.Runs, threads: s.Threads, tracees: s.Tracees, gone: s.Gone, wake: s.Wake, await: s.Await, begin: s.Begin, limit: s.Limit}
 }
 
 // End removes what calls needed. What cannot be removed is for the next stop.

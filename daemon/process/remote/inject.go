@@ -482,6 +482,7 @@ func (c *call) bringBack() error {
 
 // resume lets the thread go on and waits for its next stop.
 func (c *call) resume(how func(int, int) error, sig int) (status int, err error) {
+	c.w.runs.add(c.tr.TID)
 	if err := how(c.tr.TID, sig); err != nil {
 		return 0, c.dying(err)
 	}
