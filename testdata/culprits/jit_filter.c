@@ -63,6 +63,8 @@ int main(void)
 		return 1;
 	compiled = (matcher)at;
 	static char line[LINE];
+	puts("ready");
+	fflush(stdout);
 	for (;;)
 		filter(line);
 }
