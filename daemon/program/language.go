@@ -58,6 +58,9 @@ var interpreters = []struct {
 	{regexp.MustCompile(`^(ruby[0-9.]*|libruby.*\.so.*)$`), "Ruby"},
 	{regexp.MustCompile(`^(php[0-9.]*|php-fpm[0-9.]*|libphp.*\.so.*)$`), "PHP"},
 	{regexp.MustCompile(`^(lua[0-9.]*|luajit.*)$`), "Lua"},
+	{regexp.MustCompile(`^(libcoreclr\.so|mono(-sgen[0-9]*)?|libmono.*\.so.*)$`), "C#"},
+	{regexp.MustCompile(`^libjulia.*\.so.*$`), "Julia"},
+	{regexp.MustCompile(`^beam\.smp$`), "Erlang"},
 }
 
 // Interprets is the language of the programs that a program runs, "" if it is not known to run any.
