@@ -14,6 +14,7 @@ const (
 	stallTime     = 10.0 // s without any value until a test is given up
 	quietPatience = 30.0 // s a test waits for its parent to hold again before a low value counts
 	retestPause   = 5.0  // s between two tests of one node for the same reason
+	soonTested    = 10.0 // s behind the beginning of its parent within which a node is tested if nothing stands against it
 	atOnce        = 0.1  // s; what has held since then has held from the first reading on
 )
 
@@ -156,9 +157,24 @@ func (s *Search) onsetOf(n *node, cache map[seriesKey]*bins.Series) (since float
 // sinceOfParents is the earliest beginning of a true parent, or since if none began before. Nothing began before it was there.
 func (n *node) sinceOfParents(since float64) float64 {
 	for _, p := range n.trueParents() {
-		since = min(since, max(p.sinceAt, n.appeared))
+		since = min(since, n.earliestBelow(p))
 	}
 	return since
+}
+
+// earliestBelow is when a node may have begun to hold that a true parent led to, if the parent held all the time: not before it was there, and not
+// before others in its place were seen last. What was not tested soon may be what took the place of others that nobody has seen.
+func (n *node) earliestBelow(p *node) float64 {
+	at := max(p.sinceAt, n.appeared)
+	if n.first-p.sinceAt > soonTested {
+		at = max(at, n.first)
+	}
+	for _, k := range p.children {
+		if k != n && k.hyp == n.hyp && k.via == n.via && k.state == False && k.everTrue {
+			at = max(at, k.past.to)
+		}
+	}
+	return at
 }
 
 // settle records an answer and does what follows from a change.
@@ -212,7 +228,7 @@ func (s *Search) becameTrue(n *node, old State) {
 // passSince lets the children that were true from their first value on begin as early as the node.
 func (n *node) passSince() {
 	for _, k := range n.children {
-		if at := max(n.sinceAt, k.appeared); k.sinceOpen && k.state == True && k.sinceAt > at {
+		if at := k.earliestBelow(n); k.sinceOpen && k.state == True && k.sinceAt > at {
 			k.sinceAt = at
 			k.passSince()
 		}

@@ -244,8 +244,12 @@ func (qs *questions) competing() (list []grid.Holder) {
 	if !qs.allowance.Busy() {
 		return nil
 	}
-	isTarget := func(pid int) bool { return qs.byNumber(pid) != nil }
-	for _, n := range qs.neighbours.Busiest(isTarget) {
+	targets := qs.list()
+	leaveOut := func(pid int) bool {
+		meets := func(t *measuring.Process) bool { return neighbours.MayMeet(pid, t.Proc.PID()) }
+		return qs.byNumber(pid) != nil || !slices.ContainsFunc(targets, meets)
+	}
+	for _, n := range qs.neighbours.Busiest(leaveOut) {
 		list = append(list, grid.Holder{Thread: fmt.Sprintf("%s(%d)", n.Name, n.PID), Share: n.CPUs / float64(qs.allowance.CPUs()), Competes: true})
 	}
 	return list

@@ -87,7 +87,7 @@ func TestCPUsUsedByOthers(t *testing.T) {
 	}
 	p := started(t, "hotloop.c")
 	r := searchFor(t, []finding{{"SchedulingDelay", []string{""}}}, fmt.Sprint(p.PID))
-	b := r.mustFind(t, "SchedulingDelay", "waits ", " for a CPU. ", "Of the machine's CPUs other programs use: ")
+	b := r.mustFind(t, "SchedulingDelay", "waits ", " for a CPU. ", "Of the machine's CPUs other programs use just now: ")
 	found := 0.0
 	for _, other := range b.CPUsUsedBy {
 		if other.Share < 0 || other.Share > 1 {

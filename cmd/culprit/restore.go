@@ -42,6 +42,9 @@ func detach(w io.Writer, target string, verify bool) error {
 	if err != nil {
 		return err
 	}
+	if err := refuseFrozen(pid, "detach"); err != nil {
+		return err
+	}
 	owner, alive, found, err := segment.Owner(pid)
 	switch {
 	case err != nil:
@@ -58,6 +61,15 @@ func detach(w io.Writer, target string, verify bool) error {
 		err = verifyClean(w, pid)
 	}
 	return err
+}
+
+// refuseFrozen refuses what needs a process to run: one that is frozen makes no call, and who asks for one waits for as long as it is.
+func refuseFrozen(pid int, command string) error {
+	by := process.FrozenBy(pid)
+	if by == "" {
+		return nil
+	}
+	return fmt.Errorf("process %d is frozen by its control group (%s), and stays as it is; thaw it, then: culprit %s %d", pid, by, command, pid)
 }
 
 // endOwner asks the culprit that measures pid to end, and waits until its probes are out.
@@ -101,6 +113,9 @@ func newRestore() *cobra.Command {
 		RunE: body(func(cmd *cobra.Command, args []string) error {
 			pid, err := proclist.Resolve(args[0])
 			if err != nil {
+				return err
+			}
+			if err := refuseFrozen(pid, "restore"); err != nil {
 				return err
 			}
 			owner, alive, found, err := segment.Owner(pid)

@@ -11,12 +11,14 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"culprit/internal/procfs"
 )
 
 const (
 	every    = 2 * time.Second        // from one look to the next
-	first    = 400 * time.Millisecond // from the first look to the second, for which whoever asks waits
+	first    = 700 * time.Millisecond // from the first look to the second, for which whoever asks waits
 	forgets  = 10 * time.Second       // after which a look is no beginning
 	most     = 5                      // processes that are told
 	least    = 0.05                   // CPUs that are worth telling
@@ -46,7 +48,7 @@ type Watch struct {
 }
 
 // Busiest are the processes that used most CPU time between the last two looks, the busiest first, without those that are left out. Where nobody has
-// asked for long it takes 400 ms.
+// asked for long it takes 700 ms.
 func (w *Watch) Busiest(leaveOut func(pid int) bool) (list []Neighbour) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -64,6 +66,22 @@ func (w *Watch) Busiest(leaveOut func(pid int) bool) (list []Neighbour) {
 		}
 	}
 	return list
+}
+
+// MayMeet reports whether two processes may run on the same CPU, as far as their main threads tell.
+func MayMeet(a, b int) bool {
+	var of [2]unix.CPUSet
+	for i, pid := range []int{a, b} {
+		if unix.SchedGetaffinity(pid, &of[i]) != nil {
+			return true // it is not known
+		}
+	}
+	for i := range of[0] {
+		if of[0][i]&of[1][i] != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // look reads the times of all processes, and compares them with those of the look before.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestBusiest: a process that computes is told with what it used, and one that sleeps is not.
@@ -38,5 +40,38 @@ func TestBusiest(t *testing.T) {
 	began := time.Now()
 	if w.Busiest(none); time.Since(began) > first/2 {
 		t.Errorf("the second answer took %v", time.Since(began))
+	}
+}
+
+// TestMayMeet: two processes that are bound to different CPUs do not take each other's.
+func TestMayMeet(t *testing.T) {
+	var all unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &all); err != nil {
+		t.Fatal(err)
+	}
+	var cpus []int
+	for i := range 1024 {
+		if all.IsSet(i) {
+			cpus = append(cpus, i)
+		}
+	}
+	bound := func(to ...int) int {
+		cmd := exec.Command("sleep", "100")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+		var set unix.CPUSet
+		for _, i := range to {
+			set.Set(i)
+		}
+		if err := unix.SchedSetaffinity(cmd.Process.Pid, &set); err != nil {
+			t.Fatal(err)
+		}
+		return cmd.Process.Pid
+	}
+	one, last, any := bound(cpus[0]), bound(cpus[len(cpus)-1]), bound(cpus...)
+	if !MayMeet(one, any) || !MayMeet(one, one) || MayMeet(one, last) != (len(cpus) == 1) {
+		t.Errorf("on the first CPU and on any: %v; on the first and on the last of %d: %v", MayMeet(one, any), len(cpus), MayMeet(one, last))
 	}
 }

@@ -46,6 +46,9 @@ func TestCallsInAFrozenProcess(t *testing.T) {
 	tg := start(t, compile(t, stateSource), "both")
 	p := open(t, tg.pid())
 	file := freezer(t, tg.pid())
+	if by := FrozenBy(tg.pid()); by != "" {
+		t.Errorf("before it is frozen %q has frozen it", by)
+	}
 	call := func(w *World) error {
 		_, err := w.Syscall(unix.SYS_GETPID)
 		return err
@@ -54,6 +57,9 @@ func TestCallsInAFrozenProcess(t *testing.T) {
 		return errors.Join(call(w), os.WriteFile(file, []byte("1"), 0o600))
 	})
 	t.Cleanup(func() { _ = os.WriteFile(file, []byte("0"), 0o600) }) // else it could not be ended
+	if by := FrozenBy(tg.pid()); !strings.Contains(by, "culprit-test-") {
+		t.Errorf("it is frozen, and it is said of %q", by)
+	}
 	inCall := 0
 	for i := range 200 {
 		_, err := p.Stop(t.Context(), StopOptions{Deadline: 20 * time.Millisecond}, call)

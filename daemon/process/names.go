@@ -48,6 +48,9 @@ const Unlimited = raw.Unlimited
 // ThreadState is the state letter of a thread in /proc, 'X' when it no longer exists.
 func ThreadState(pid, tid int) byte { return raw.ThreadState(pid, tid) }
 
+// FrozenBy is the control group that has frozen a process, "" if none has, or that is not known. It is safe to show.
+func FrozenBy(pid int) string { return raw.CleanName(raw.FrozenBy(pid, pid).By) }
+
 // OwnMaps lists the mappings of this process.
 func OwnMaps() ([]Mapping, error) { return raw.OwnMaps() }
 

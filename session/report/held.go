@@ -42,7 +42,7 @@ func (by By) Told(sentence string, targets []Target) string {
 		sentence += " The waits are ended by " + who + "."
 	}
 	if who := HeldText(by.CPUsUsedBy, targets); who != "" {
-		sentence += " Of the machine's CPUs other programs use: " + who + "."
+		sentence += " Of the machine's CPUs other programs use just now: " + who + "."
 	}
 	return sentence
 }
