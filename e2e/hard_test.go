@@ -352,3 +352,18 @@ func publicCopyOf(t *testing.T, bin string) string {
 	}
 	return filepath.Join(dir, "culprit")
 }
+
+// TestStoppedProgram: that a program which somebody has stopped does not wait is no all-clear, and it is told how it goes on.
+func TestStoppedProgram(t *testing.T) {
+	p := target(t, "cpu.c")
+	p.Signal(t, syscall.SIGSTOP)
+	t.Cleanup(func() { _ = syscall.Kill(p.PID, syscall.SIGCONT) })
+	s := start(t, "attach", "--no-tui", "--for", "3s", fmt.Sprint(p.PID)).want(statusUnknown)
+	for _, said := range []string{fmt.Sprintf("kill -CONT %d", p.PID), "nothing is known of what it does when it runs"} {
+		if !strings.Contains(s.out.String(), said) {
+			t.Errorf("%q is not in\n%s", said, s.out.String())
+		}
+	}
+	p.Signal(t, syscall.SIGCONT)
+	undisturbed(t, p, "cpu.c")
+}

@@ -54,6 +54,7 @@ type TargetInfo struct {
 	Became         bool    // it has not ended but runs another program: Ended is set too
 	From           float64 // session time at which it was joined
 	To             float64 // when its end was seen, or now
+	Stopped        bool    // all its threads are stopped by a signal, as of the last look
 	Lossy          bool    // more threads lived than can be told apart: its numbers are lower bounds
 	Rank           *Rank   // in a job of MPI; nil if it is not part of one
 	Backend        Backend

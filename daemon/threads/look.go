@@ -93,6 +93,8 @@ func (t *Table) stateOf(tid int, call kernel.BlockedCall, asked bool, at float64
 	switch {
 	case r == nil, call.Running:
 		return Active, false
+	case r.Times.State == 'T':
+		return Idle, false // whatever it waited for before somebody has stopped it
 	case !asked && (idles(call, at-r.quietSince, r.wakes) || t.polls(r, call, at)):
 		return Idle, false
 	}

@@ -147,6 +147,18 @@ func (t *Table) Each(f func(*Row)) {
 	}
 }
 
+// Stopped reports whether all threads are stopped by a signal, as of the last refresh. (While we hold a thread ourselves its state is another one.)
+func (t *Table) Stopped() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, r := range t.rows {
+		if r.Times.State != 'T' {
+			return false
+		}
+	}
+	return len(t.rows) > 0
+}
+
 // Get is a copy of the row of a live thread.
 func (t *Table) Get(tid int) (row Row, ok bool) {
 	t.mu.Lock()

@@ -46,3 +46,23 @@ func TestEarlier(t *testing.T) {
 		}
 	}
 }
+
+// TestStopped: where nothing was found in a program that is stopped, that is no all-clear.
+func TestStopped(t *testing.T) {
+	r := &Report{Targets: []Target{{PID: 7, Exe: "/bin/a", Stopped: true}, {PID: 8, Exe: "/bin/b", Ended: true}}, Nodes: []Node{{State: "false", Samples: 9}}}
+	var b strings.Builder
+	if err := r.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"and does nothing until it is continued: kill -CONT 7", "nothing is known of what it does when it runs"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not in\n%s", want, b.String())
+		}
+	}
+	if !r.Unknown() {
+		t.Error("it is an all-clear")
+	}
+	if r.Targets[0].Stopped = false; r.Unknown() {
+		t.Error("of a program that runs nothing is known")
+	}
+}

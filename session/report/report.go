@@ -63,7 +63,9 @@ type Target struct {
 	Interprets string `json:"interprets,omitempty"`
 	// NamesGenerated says that it names the functions that it compiles while it runs: those are told apart, by stack samples.
 	NamesGenerated bool `json:"names_generated,omitempty"`
-	Ended          bool `json:"ended"`
+	// Stopped says that all its threads were stopped by a signal when it was looked at last: it does nothing until it is continued.
+	Stopped bool `json:"stopped,omitempty"`
+	Ended   bool `json:"ended"`
 	// Became says that it has not ended: it runs another program now, which is another target if it could be measured.
 	Became bool   `json:"became_another,omitempty"`
 	From   Number `json:"from"` // when it was joined

@@ -41,6 +41,9 @@ func (r *Report) writeHead(b *strings.Builder) {
 		if t.Interprets != "" {
 			fmt.Fprintf(b, "  it runs %s: %s\n", t.Interprets, interpreted(t))
 		}
+		if t.Stopped {
+			fmt.Fprintf(b, "  it is stopped, by a signal or a debugger, and does nothing until it is continued: kill -CONT %d\n", t.PID)
+		}
 		if t.Why != "" {
 			fmt.Fprintf(b, "  measured by sampling only: %s\n", t.Why)
 		}
@@ -107,6 +110,10 @@ func (r *Report) writeBottlenecks(b *strings.Builder) {
 	}
 	if len(r.Bottlenecks) == 0 && !r.tested() {
 		b.WriteString("Nothing could be tested. It is not known whether there is a bottleneck. Why stands below.\n")
+		return
+	}
+	if len(r.Bottlenecks) == 0 && r.allStopped() {
+		b.WriteString("No bottleneck found. But the program is stopped: nothing is known of what it does when it runs.\n")
 		return
 	}
 	if len(r.Bottlenecks) == 0 {
@@ -196,10 +203,16 @@ func isAre(n int) string {
 	return "are"
 }
 
-// Unknown reports whether no bottleneck was found in a search that left a question about the whole program open: then it is not known that there
-// is none.
+// Unknown reports whether no bottleneck was found in a search that left a question about the whole program open, or of a program that is stopped: then it
+// is not known that there is none.
 func (r *Report) Unknown() bool {
-	return !r.NotSearched && len(r.Bottlenecks) == 0 && (!r.tested() || r.unanswered() > 0)
+	return !r.NotSearched && len(r.Bottlenecks) == 0 && (!r.tested() || r.unanswered() > 0 || r.allStopped())
+}
+
+// allStopped reports whether all targets that live are stopped by a signal.
+func (r *Report) allStopped() bool {
+	live := slices.DeleteFunc(slices.Clone(r.Targets), func(t Target) bool { return t.Ended })
+	return len(live) > 0 && !slices.ContainsFunc(live, func(t Target) bool { return !t.Stopped })
 }
 
 // tested reports whether any hypothesis came to a verdict.
