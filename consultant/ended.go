@@ -50,9 +50,10 @@ func (s *Search) noteTold(now float64) {
 	for _, n := range s.graph.holding {
 		n.past.told = n.past.told && n.over()
 	}
-	for _, f := range s.findings() {
-		p := &f.node.past
-		if f.node.over() {
+	list := s.findings()
+	for _, f := range list {
+		p, above := &f.node.past, func(g finding) bool { return f.node.hyp.IsBelow(g.node.hyp) }
+		if f.node.over() || f.node.hyp.At != "" && slices.ContainsFunc(list, above) { // a reason for another one, which is about to be told with it
 			continue
 		}
 		if p.told = true; f.node.confidence > p.known {
