@@ -64,3 +64,21 @@ func TestEarlierComesAndGoes(t *testing.T) {
 		}
 	}
 }
+
+// A function that is tested late is not said to hold since its caller does: something else may have run before.
+func TestBeginsNoEarlierThanKnown(t *testing.T) {
+	const change = 30.0
+	r := newRig(t, changing(change), func(w *world) { w.spare = func() float64 { return -5 } }) // what samples speak against is not tested
+	sorts := func() Node { return r.node(cpuBound, code(grid.Whole(), "sort")) }
+	r.run(change)
+	if n := sorts(); n.Samples > 0 {
+		t.Fatalf("sort was tested before it ran: %+v", n)
+	}
+	r.runUntil(change+40, "found", func() bool { return sorts().State == True })
+	if n := sorts(); n.Since < change-0.5 {
+		t.Errorf("it is said to hold since %g s, and began at %g s", n.Since, change)
+	}
+	if n := r.node(cpuBound, code(grid.Whole(), "scan")); n.Since > 3 {
+		t.Errorf("what was tested at once is said to hold since %g s", n.Since)
+	}
+}

@@ -73,7 +73,7 @@ func (c *finding) merge(all []*finding, dropped map[*finding]bool) {
 			continue
 		}
 		switch {
-		case c.node.focus.IsWhole() && !f.node.focus.IsWhole(), c.node.hyp.At != "" && (c.node.focus == f.node.focus || f.hasPart(c.node.focus)),
+		case c.node.focus.IsWhole() && !f.node.focus.IsWhole(), c.node.hyp.At != "" && c.node.focus == f.node.focus,
 			c.node.hyp.At != "" && f.stake >= explains*c.stake && f.node.isPast(c.node.focus):
 			places, told = append(places, f), told+f.stake
 		case f.node.leadsBy(c.node) && c.stake >= explains*f.stake:
@@ -90,11 +90,6 @@ func (c *finding) merge(all []*finding, dropped map[*finding]bool) {
 			f.because = c.node
 		}
 	}
-}
-
-// hasPart tells whether one of the parts of a finding is at a focus.
-func (f *finding) hasPart(focus grid.Focus) bool {
-	return slices.ContainsFunc(f.parts, func(p *node) bool { return p.focus == focus })
 }
 
 // giveReason has a reason told with a finding: of one hypothesis once, as it is at the finding's own place if it was tested there.

@@ -37,7 +37,7 @@ func (s *Search) plan(n *node) {
 			n.plan = append(n.plan, step{h: h, through: true})
 		}
 	}
-	beside := func(h *hypothesis) bool { return h.At != "" && h.BelongsAt(n.focus) && h.ReadsNoMore(n.hyp) }
+	beside := func(h *hypothesis) bool { return h.At != "" && h.BelongsAt(n.focus) }
 	if slices.ContainsFunc(n.hyp.Children, beside) { // it reads what is measured already
 		n.ask(step{why: true})
 	} else if n.hyp.Why {

@@ -5,7 +5,6 @@
 package hypotheses
 
 import (
-	"slices"
 	"strings"
 
 	"culprit/consultant/decide"
@@ -96,11 +95,6 @@ func (h *Hypothesis) BelongsAt(f grid.Focus) bool {
 		return (f.Depth(grid.SyncObject) > 1 || f.Depth(grid.IO) > 1) && foci.Suppressed(f, h.Suppress) == ""
 	}
 	return true
-}
-
-// ReadsNoMore tells that a hypothesis reads nothing that another one does not read.
-func (h *Hypothesis) ReadsNoMore(other *Hypothesis) bool {
-	return !slices.ContainsFunc(h.Metrics, func(m string) bool { return !slices.Contains(other.Metrics, m) })
 }
 
 // Pairs are what the test reads at a focus, in the order of the metrics.

@@ -23,7 +23,7 @@ const (
 	most     = 5                      // processes that are told
 	least    = 0.05                   // CPUs that are worth telling
 	mostRead = 10_000                 // processes that are looked at
-	tick     = 10 * time.Millisecond
+	tick     = 10 * time.Millisecond  // of the times in /proc (USER_HZ)
 )
 
 // A Neighbour is a process and how many CPUs it used lately.

@@ -42,7 +42,7 @@ func (r *Report) writeHead(b *strings.Builder) {
 			fmt.Fprintf(b, "  it runs %s: %s\n", t.Interprets, interpreted(t))
 		}
 		if t.Stopped {
-			fmt.Fprintf(b, "  it is stopped, by a signal or a debugger, and does nothing until it is continued: kill -CONT %d\n", t.PID)
+			fmt.Fprintf(b, "  it is stopped by a signal, and does nothing until it is continued: kill -CONT %d\n", t.PID)
 		}
 		if t.Why != "" {
 			fmt.Fprintf(b, "  measured by sampling only: %s\n", t.Why)

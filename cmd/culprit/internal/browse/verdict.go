@@ -103,7 +103,7 @@ func nowText(s session.Snapshot) string {
 	case s.Ended:
 		return "The target has ended; what was found so far stays. q prints the answer."
 	case len(s.Targets) > 0 && !slices.ContainsFunc(s.Targets, func(t report.Target) bool { return !t.Stopped }):
-		return "The target is stopped, by a signal or a debugger: it does nothing until it is continued (kill -CONT)."
+		return "The target is stopped by a signal: it does nothing until it is continued (kill -CONT)."
 	case !s.Searching:
 		return "The search is off (--no-search); only watched pairs are measured: see screen 3."
 	case s.Status != "":
