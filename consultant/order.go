@@ -42,13 +42,17 @@ func (n *node) rank() int {
 	return 4
 }
 
-// priceQueue asks for the prices of the first candidates that have none. It takes the lock itself.
-func (s *Search) priceQueue(now float64) {
+// isKept tells that the node can be tested without any probe.
+func (n *node) isKept() bool { return n.hyp.Kept && n.focus.IsWhole() }
+
+// priceQueue asks for the prices of the first candidates that have none, of some kind or all, and tells whether there were any. It takes the lock
+// itself.
+func (s *Search) priceQueue(now float64, only func(*node) bool) (asked bool) {
 	s.mu.Lock()
-	keys := s.unpriced(now)
+	keys := s.unpriced(now, only)
 	s.mu.Unlock()
 	if len(keys) == 0 {
-		return
+		return false
 	}
 	prices, errs := s.cells.Price(keys)
 	s.mu.Lock()
@@ -64,15 +68,16 @@ func (s *Search) priceQueue(now float64) {
 		}
 		s.budget.SetPrice(k, price, err, now)
 	}
+	return true
 }
 
 // unpriced lists the pairs without a recent price of the first candidates, each once.
-func (s *Search) unpriced(now float64) []grid.PairKey {
+func (s *Search) unpriced(now float64, only func(*node) bool) []grid.PairKey {
 	var keys []grid.PairKey
 	seen := map[grid.PairKey]bool{}
 	nodes := 0
 	for _, n := range s.candidates(now) {
-		if s.isPostponed(n) {
+		if s.isPostponed(n) || only != nil && !only(n) {
 			continue
 		}
 		before := len(keys)

@@ -157,15 +157,25 @@ func (s *Search) tick() {
 	if now-s.beatAt >= beatTime-1e-9 {
 		s.beatAt = now
 		s.askForTime()
-		s.priceQueue(now)
-		s.mu.Lock()
-		now = s.cfg.now()
-		s.suspend(now)
-		s.pick(now)
-		s.mu.Unlock()
+		if s.priceQueue(now, (*node).isKept) {
+			s.startTests() // they need not wait for the counting of calls and the patching that the others take
+		}
+		s.priceQueue(now, nil)
+		s.startTests()
+	} else {
+		s.updatePairs()
 	}
-	s.updatePairs()
 	s.flush()
+}
+
+// startTests starts the tests that there is room for.
+func (s *Search) startTests() {
+	s.mu.Lock()
+	now := s.cfg.now()
+	s.suspend(now)
+	s.pick(now)
+	s.mu.Unlock()
+	s.updatePairs()
 }
 
 // leave disables everything at the end of Run. Nodes under watch are measured again if Run is called again.

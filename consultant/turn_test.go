@@ -183,3 +183,19 @@ func TestStopsArePaid(t *testing.T) {
 		t.Errorf("found after %v s", found)
 	}
 }
+
+// What the kernel keeps at the whole program is measured at once: it does not wait until calls were counted and probes put in for the others.
+func TestKeptByTheKernelComesFirst(t *testing.T) {
+	m := newModel(activity{stack: deepStack, kind: "cpu", rate: always(0.9)})
+	batch := map[string]int{}
+	m.enableErr = func(k grid.PairKey, _ int) error { // it holds the lock
+		batch[k.Metric] = m.batches
+		return nil
+	}
+	r := newRig(t, m)
+	r.s.graph.nodes[0].hyp.Children[0].Kept = true // CPUbound
+	r.turn()
+	if batch["cpu_inclusive"] != 1 || batch["io_wait_inclusive"] != 2 {
+		t.Errorf("cpu_inclusive came with batch %d, io_wait_inclusive with batch %d; want 1 and 2", batch["cpu_inclusive"], batch["io_wait_inclusive"])
+	}
+}

@@ -89,7 +89,7 @@ func (lk *looks) look(load schedule.Load) {
 	}
 	now := lk.Now()
 	lk.schedule.Look(load, func(i, left int) int {
-		if t := lk.targets[i]; !t.Ended() && t.Sampled() == nil && t.TryLock() {
+		if t := lk.targets[i]; !t.Ended() && !t.Making() && t.Sampled() == nil && t.TryLock() {
 			defer t.Unlock()
 			return t.Profile.Look(now, left)
 		}
@@ -101,7 +101,7 @@ func (lk *looks) look(load schedule.Load) {
 func (lk *looks) lookSampled(load schedule.Load) {
 	now := lk.Now()
 	lk.schedule.LookSampled(load, func(i, left int) int {
-		if t := lk.targets[i]; !t.Ended() && t.Sampled() != nil && t.TryLock() {
+		if t := lk.targets[i]; !t.Ended() && !t.Making() && t.Sampled() != nil && t.TryLock() {
 			defer t.Unlock()
 			return t.Profile.LookForReceiver(now, left)
 		}

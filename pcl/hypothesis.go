@@ -23,6 +23,7 @@ type Hypothesis struct {
 	Expand     string           // what follows when it is true: "why", "where" or "whyAndWhere" (the default)
 	Metrics    []string         // metrics that the test reads at the node's focus, in order of first use
 	Global     []string         // subset of Metrics that are read at the whole program instead (written METRIC@"/")
+	Kept       bool             // the kernel keeps all of Metrics at the whole program: a test there puts no probe into it
 }
 
 // Along lists the names of the hierarchies along which the hypothesis is refined: fixed ones, then those that texts define.

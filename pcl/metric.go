@@ -21,6 +21,11 @@ type Metric struct {
 	Developer     bool          // mode developer
 }
 
+// Kept reports whether the kernel keeps what the metric is at the whole program: nothing is put into it there.
+func (m *Metric) Kept() bool {
+	return m.Samples == "" && m.Base != nil && m.Base.Kind == Kernel && m.Base.Block == nil && len(m.Counters) == 0
+}
+
 // VariableKind is the kind of the variable in which a body of kind k counts.
 func (m *Metric) VariableKind(k Kind) Kind {
 	if k == Counter && m.Style == grid.SampledFunction {

@@ -33,6 +33,7 @@ type Hypothesis struct {
 	Fraction    bool        // its value is a share of time
 	Stands      bool        // a wait with this reason is not explained by those who are waited for
 	Why, Where  bool        // which refinements follow when it is true
+	Kept        bool        // a test of it at the whole program puts no probe into it
 
 	*decide.Test
 }
@@ -41,7 +42,7 @@ type Hypothesis struct {
 func New(p *pcl.Hypothesis) *Hypothesis {
 	return (&Hypothesis{
 		Name: p.Name, Label: p.Label, At: p.At, Stands: p.Stands, Units: p.Units, Refine: p.Refine, Defined: p.Defined, Suppress: p.Suppress,
-		Why: p.Expand != "where", Where: p.Expand != "why",
+		Why: p.Expand != "where", Where: p.Expand != "why", Kept: p.Kept,
 	}).With(newTest(p))
 }
 

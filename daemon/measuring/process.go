@@ -41,7 +41,9 @@ type Process struct {
 	facts      atomic.Pointer[Facts]
 	runs       *estimate.Times // of what samples of threads that run tell, where it has probes; nil until somebody asks
 	waiting    *estimate.Times // of what looks at threads that wait tell, where it has probes; nil until somebody asks
-	delayed    []kernel.Sample // that came while somebody else had the lock
+	delayed    []kernel.Sample // that came while somebody else had the lock, or a table was made
+	making     atomic.Bool     // tables are made that samples wait for
+	makers     sync.WaitGroup  // who make them
 	Settled    bool            // it has ended, and its last values were handed on
 	Execed     bool            // it has ended as this program, and the process runs another one
 	Child      bool            // it was started by a target, and came by that
@@ -133,6 +135,7 @@ func (t *Process) forget(o *program.Object) {
 
 // Close gives back what is kept of the process. Nothing that was put into it is taken out by that.
 func (t *Process) Close() {
+	t.makers.Wait()
 	if t.Profile != nil {
 		t.Profile.Close()
 	}

@@ -144,9 +144,16 @@ func (p *Profile) CannotLook() error {
 	return nil
 }
 
-// Take counts a sample that perf has taken.
-func (p *Profile) Take(s *kernel.Sample) {
-	frames := p.jumps.Restore(p.t.Walker.Walk(regsOf(s), stack.Cached(s.StackAddr, s.Stack, nil)))
+// Walk is the stack of a sample, innermost frame first.
+func (p *Profile) Walk(s *kernel.Sample) []stack.Frame {
+	return p.jumps.Restore(p.t.Walker.Walk(regsOf(s), stack.Cached(s.StackAddr, s.Stack, nil)))
+}
+
+// ForgetWalks forgets what Walk has found of code: not all that it needed was there.
+func (p *Profile) ForgetWalks() { p.jumps.Forget() }
+
+// Take counts a sample that perf has taken, with its stack.
+func (p *Profile) Take(s *kernel.Sample, frames []stack.Frame) {
 	for _, r := range []Receiver{p.receiver, p.running} {
 		if r != nil {
 			r.Note(&Sample{TID: s.TID, Frames: frames, Mode: s.Mode})

@@ -37,6 +37,9 @@ func (c *TailCalls) Restore(frames []Frame) []Frame {
 	return frames
 }
 
+// Forget has all be found out anew.
+func (c *TailCalls) Forget() { c.callee, c.jumps = nil, nil }
+
 // calledFrom is the function that the call names in which a frame stands.
 func (c *TailCalls) calledFrom(fr *Frame) *program.Function {
 	if fr.Func == nil {

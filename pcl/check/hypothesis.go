@@ -52,6 +52,7 @@ func (b *builder) checkHypothesis(d *syntax.Def) error {
 		return err
 	}
 	h.Metrics, h.Global = r.metrics, r.global
+	h.Kept = !slices.ContainsFunc(h.Metrics, func(name string) bool { return !b.metric(name).Kept() })
 	if err = b.foci(d, h, have); err != nil {
 		return err
 	}

@@ -263,3 +263,17 @@ func hypothesis(t *testing.T, lib *pcl.Library, name string) *pcl.Hypothesis {
 	t.Fatalf("no hypothesis %s", name)
 	return nil
 }
+
+// TestHypothesisKept: it is known of which hypotheses a test at the whole program needs no probe.
+func TestHypothesisKept(t *testing.T) {
+	lib := cases.Load(t, `metric mine { name "mine"; units calls; style EventCounter; aggregateOperator sum; base is counter { foreach f in $procedures append preInsn f.entry (* mine++; *) } }
+hypothesis OfKernel { test cpu > 0.5; } hypothesis OfBoth { test mine > 10; given cpu > 0.1; }`)
+	for _, h := range lib.Hypotheses() {
+		switch want := h.Name == "OfKernel" || h.Name == "CPUbound"; h.Name {
+		case "OfKernel", "OfBoth", "CPUbound", "ExcessiveIOBlockingTime":
+			if h.Kept != want {
+				t.Errorf("%s: kept %t", h.Name, h.Kept)
+			}
+		}
+	}
+}

@@ -3,6 +3,7 @@ package lazy
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -13,6 +14,7 @@ import (
 // A Still is a stop that is under way on one thread of this process. It may be used on that thread only, until it has ended.
 type Still struct {
 	tid     int
+	told    bool // OnMissing is told
 	missing []missing
 }
 
@@ -42,8 +44,21 @@ func OnMissing(f func(what string, stack []byte)) {
 }
 
 // HoldStill begins a stop. The goroutine must be locked to its thread, and must call End.
-func HoldStill() *Still {
-	s := &Still{tid: unix.Gettid()}
+func HoldStill() *Still { return begin(true) }
+
+// WithoutMaking runs f, which must not wait for anything to be made either, since others wait for a lock that its caller holds. The error is as that
+// of Missing.
+func WithoutMaking(f func()) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	s := begin(false)
+	defer s.End()
+	f()
+	return s.Missing()
+}
+
+func begin(told bool) *Still {
+	s := &Still{tid: unix.Gettid(), told: told}
 	if _, twice := stills.LoadOrStore(s.tid, s); twice {
 		panic("BUG: a stop within a stop")
 	}
@@ -98,7 +113,7 @@ func InStop(what string, build func()) bool {
 	}
 	s := v.(*Still)
 	s.missing = append(s.missing, missing{what, build})
-	if f := onMissing.Load(); f != nil {
+	if f := onMissing.Load(); f != nil && s.told {
 		(*f)(what, debug.Stack())
 	}
 	return true
