@@ -32,6 +32,9 @@ type Phase struct {
 	Start, End float64 // s since session start
 }
 
+// IsWhole tells that this is the phase that lasts as long as the session.
+func (p Phase) IsWhole() bool { return p.Name == "" || p.Name == globalPhase }
+
 // A Node is a copy of one node of the search history graph.
 type Node struct {
 	ID             int
@@ -66,6 +69,7 @@ type Sample = history.Sample
 // A Bottleneck is a deepest true node with what a user reads of it.
 type Bottleneck struct {
 	Node     int
+	Phase    Phase
 	Sentence string
 	Chain    []int
 	Severity float64 // what is at stake: the share of the program's active time that would be gained at most if it were mended, 0..1

@@ -148,10 +148,7 @@ func (s *Search) WhyNot(f grid.Focus) string {
 
 // opinion says what one node knows.
 func (n *node) opinion() string {
-	name := n.hyp.Name
-	if n.phase.index > 0 {
-		name += " (phase " + explain.Printable(n.phase.Name) + ")"
-	}
+	name := n.hyp.Name + n.phase.words()
 	switch n.state {
 	case True:
 		return fmt.Sprintf("%s is true (%s), since %s", name, n.evidence(), explain.Seconds(n.sinceAt))

@@ -217,7 +217,7 @@ func (s *Search) say(n *node, format string, args ...any) {
 	if n != nil {
 		e.Node = n.id
 		if !n.isRoot() {
-			e.Text = n.hyp.Name + " at " + explain.Focus(n.focus) + " " + e.Text
+			e.Text = n.hyp.Name + " at " + explain.Focus(n.focus) + n.phase.words() + " " + e.Text
 		}
 	}
 	const enough = 10000 // nobody runs the search, or nobody listens

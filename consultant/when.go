@@ -3,6 +3,7 @@ package consultant
 import (
 	"strconv"
 
+	"culprit/consultant/explain"
 	"culprit/grid"
 )
 
@@ -18,6 +19,14 @@ type phase struct {
 
 // over tells that nothing more is tested in the phase.
 func (p *phase) over() bool { return p.End != 0 }
+
+// words says in which phase something is, after a name; "" for the whole session.
+func (p *phase) words() string {
+	if p.index == 0 {
+		return ""
+	}
+	return " in phase " + explain.Printable(p.Name)
+}
 
 // StartPhase ends the current phase, if one was started, and starts a search of its own for what happens from now on;
 // the global search goes on beside it. All hypotheses are tested again in the new phase. It may be called at any time.

@@ -156,6 +156,12 @@ type report struct {
 		Times    int
 		Sentence string
 	}
+	Phases []struct {
+		Name        string
+		Start       float64
+		End         *float64
+		Bottlenecks []bottleneck
+	}
 	Pairs    []pair
 	Jobs     []job
 	Overhead struct {

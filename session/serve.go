@@ -16,7 +16,7 @@ func (s *Session) listen() {
 	if !s.cfg.Socket {
 		return
 	}
-	server, err := socket.Listen(map[string]socket.Source{socket.Snapshot: s.presentLine, socket.Version: s.versionLine}, s.log)
+	server, err := socket.Listen(map[string]socket.Source{socket.Snapshot: s.presentLine, socket.Version: s.versionLine}, map[string]socket.Act{socket.Phase: s.phaseLine}, s.log)
 	if err != nil {
 		s.log("this session cannot be asked by other processes (culprit why): " + err.Error())
 	}
@@ -68,6 +68,15 @@ func (s *Session) Present() *report.Report {
 }
 
 func (s *Session) presentLine() ([]byte, error) { return s.Present().Line() }
+
+// phaseLine begins a phase, and answers with it.
+func (s *Session) phaseLine(name string) ([]byte, error) {
+	p, err := s.StartPhase(name)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(p)
+}
 
 // A programVersion answers the request version.
 type programVersion struct {

@@ -60,6 +60,7 @@ type Session struct {
 	ranks     *mpi.Observer  // nil without search
 	socket    *socket.Server // nil if nobody can ask
 	announced sync.Once
+	phasing   sync.Mutex // phases begin one after the other
 	started   time.Time
 
 	mu     sync.Mutex

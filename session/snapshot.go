@@ -21,9 +21,10 @@ type Snapshot struct {
 	Nodes       []consultant.Node
 	Bottlenecks []consultant.Bottleneck
 	Earlier     []report.Earlier
-	By          map[int]report.By // which threads the bottlenecks are about, by node
-	Idle        *report.Idle      // where threads had nothing to do; nil if that is not known
-	Status      string            // what is being tested now, or why the search waits
+	Phases      []report.PhaseAnswer // what holds in those that somebody has begun
+	By          map[int]report.By    // which threads the bottlenecks are about, by node
+	Idle        *report.Idle         // where threads had nothing to do; nil if that is not known
+	Status      string               // what is being tested now, or why the search waits
 	Settled     bool
 	Searching   bool // false with --no-search
 	Ended       bool // all targets have ended
@@ -38,7 +39,8 @@ func (s *Session) Snapshot() Snapshot {
 		Watched: s.pairs.look(),
 	}
 	if s.search != nil {
-		snap.Nodes, snap.Bottlenecks = s.search.Answer()
+		nodes, found := s.search.Answer()
+		snap.Nodes, snap.Bottlenecks, snap.Phases = nodes, inWhole(found), s.phaseAnswers(nodes, found)
 		snap.Earlier, snap.Status = earlierReport(s.search.Earlier()), s.search.Status()
 		snap.By = whose(snap.Bottlenecks)
 		snap.Idle = idleReport(s.daemon.Idle())
@@ -72,18 +74,9 @@ func (s *Session) build() *report.Report {
 		for _, n := range nodes {
 			r.Nodes = append(r.Nodes, nodeReport(n))
 		}
-		by := whose(found)
-		for _, b := range found {
-			one := bottleneckReport(b)
-			one.By, one.Advice = by[b.Node], s.advice(clean(b.Why))
-			if b.Note {
-				r.Notes = append(r.Notes, one)
-				continue
-			}
-			one.Sentence = one.By.Told(one.Sentence, r.Targets)
-			r.Bottlenecks = append(r.Bottlenecks, one)
-		}
+		r.Bottlenecks, r.Notes = s.told(inWhole(found), r.Targets)
 		r.Earlier = earlierReport(s.search.Earlier())
+		r.Phases = s.phaseAnswers(nodes, found)
 	}
 	r.Idle = idleReport(s.daemon.Idle())
 	s.mu.Lock()
@@ -213,13 +206,20 @@ func whose(found []consultant.Bottleneck) map[int]report.By {
 	return all
 }
 
-func phaseReport(p consultant.Phase) report.Phase {
-	r := report.Phase{Name: clean(p.Name), Start: report.Number(p.Start)}
-	if p.End != 0 {
-		end := report.Number(p.End)
-		r.End = &end
+// told is what was found as a report tells it.
+func (s *Session) told(found []consultant.Bottleneck, targets []report.Target) (bottlenecks, notes []report.Bottleneck) {
+	by := whose(found)
+	for _, b := range found {
+		one := bottleneckReport(b)
+		one.By, one.Advice = by[b.Node], s.advice(clean(b.Why))
+		if b.Note {
+			notes = append(notes, one)
+			continue
+		}
+		one.Sentence = one.By.Told(one.Sentence, targets)
+		bottlenecks = append(bottlenecks, one)
 	}
-	return r
+	return bottlenecks, notes
 }
 
 func bottleneckReport(b consultant.Bottleneck) report.Bottleneck {

@@ -166,13 +166,7 @@ func (o *whyOptions) asked(target string) (r *report.Report, from string, err er
 		}
 		return r, "", err
 	}
-	pid, err := strconv.Atoi(target)
-	if err != nil || pid <= 0 {
-		if pid, err = proclist.Resolve(target); err != nil {
-			return nil, "", err
-		}
-	}
-	a, err := presentAnswer(pid)
+	a, err := presentAnswer(target)
 	if err != nil {
 		return nil, "", err
 	}
@@ -228,7 +222,13 @@ const atOnce = 8
 
 // presentAnswer is the answer of the session of a process, or of the one session that measures the process. Sessions of other users are asked only if
 // none of this user has it: whoever has a directory of sockets may answer what he likes.
-func presentAnswer(pid int) (*answer, error) {
+func presentAnswer(target string) (*answer, error) {
+	pid, err := strconv.Atoi(target)
+	if err != nil || pid <= 0 {
+		if pid, err = proclist.Resolve(target); err != nil {
+			return nil, err
+		}
+	}
 	var own, others []socket.Session
 	for _, s := range socket.Sessions() {
 		if s.UID == os.Geteuid() {

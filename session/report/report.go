@@ -29,6 +29,8 @@ type Report struct {
 	Notes []Bottleneck `json:"notes,omitempty"`
 	// Earlier is what was found and does not hold any longer; what ended last comes first.
 	Earlier []Earlier `json:"earlier,omitempty"`
+	// Phases are those that somebody has begun, in order, each with its own answer; the other fields tell of the whole session.
+	Phases []PhaseAnswer `json:"phases,omitempty"`
 	// Idle is where threads had nothing to do; nil if no thread was looked at, or none had nothing to do.
 	Idle *Idle `json:"idle,omitempty"`
 	// NotMeasured says how much was done by processes that ended before they could be measured; "" if next to nothing. No value tells of it.

@@ -20,6 +20,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	r.writeHead(&b)
 	r.writeBottlenecks(&b)
 	r.writeNotes(&b)
+	r.writePhases(&b)
 	r.writeEarlier(&b)
 	r.writeJobs(&b)
 	r.writePairs(&b)
@@ -189,7 +190,7 @@ func ExplainedText(finding int) string {
 func (r *Report) unanswered() (n int) {
 	for i := range r.Nodes {
 		one := &r.Nodes[i]
-		if open := slices.ContainsFunc(untested, func(u state) bool { return u.state == one.State }); open && len(one.Focus) == 0 && one.State != "pruned" {
+		if open := slices.ContainsFunc(untested, func(u state) bool { return u.state == one.State }); open && len(one.Focus) == 0 && one.State != "pruned" && !one.ofPhase() {
 			n++
 		}
 	}
@@ -305,7 +306,7 @@ func (r *Report) writeRuledOut(b *strings.Builder) {
 		n := &r.Nodes[i]
 		whole := len(n.Focus) == 0
 		switch {
-		case n.State != "false":
+		case n.State != "false" || n.ofPhase():
 		case !n.applies():
 			if whole {
 				notHere = append(notHere, n.Hypothesis)
@@ -441,6 +442,9 @@ func (r *Report) writeUntested(b *strings.Builder) {
 	var first []string // of the first level: the questions themselves
 	for i := range r.Nodes {
 		n := &r.Nodes[i]
+		if n.ofPhase() {
+			continue
+		}
 		open := slices.ContainsFunc(untested, func(u state) bool { return u.state == n.State })
 		if open && len(n.Focus) == 0 && n.Reason != "" {
 			first = append(first, fmt.Sprintf("  %s: %s%s", n.Hypothesis, n.soFar(), n.Reason))

@@ -55,6 +55,10 @@ func (r *Report) normal() *Report {
 			list[i].Chain = orEmpty(list[i].Chain)
 		}
 	}
+	c.Phases = append([]PhaseAnswer(nil), c.Phases...)
+	for i := range c.Phases {
+		c.Phases[i].Bottlenecks = orEmpty(c.Phases[i].Bottlenecks)
+	}
 	c.Jobs = append([]Job(nil), c.Jobs...)
 	for i, j := range c.Jobs {
 		c.Jobs[i].Ranks, c.Jobs[i].Waiting, c.Jobs[i].Awaited = orEmpty(j.Ranks), orEmpty(j.Waiting), orEmpty(j.Awaited)

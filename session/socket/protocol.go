@@ -10,6 +10,7 @@ import (
 const (
 	Snapshot = "snapshot" // what the session knows, in the schema of its report
 	Version  = "version"  // which program answers
+	Phase    = "phase"    // begins a phase; its name may follow after a space
 )
 
 // Protocol is the number of what requests and answers look like.

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -19,12 +20,16 @@ import (
 // A Source makes an answer: a JSON object without a line break. It may be called from any goroutine, once at a time for each request.
 type Source func() ([]byte, error)
 
+// An Act does what a client asks for, with what follows the name of the request, and answers as a Source does. It is called for each request.
+type Act func(argument string) ([]byte, error)
+
 // A Server answers the requests of clients.
 type Server struct {
 	path     string
 	dir      dir
 	listener *net.UnixListener
 	answers  map[string]*answer
+	acts     map[string]Act
 	log      func(string)
 	closing  chan struct{} // closed by Close
 	accepts  sync.WaitGroup
@@ -38,8 +43,8 @@ type Server struct {
 
 // Listen opens the socket of this process, and answers requests by name until Close. log is told of clients that are refused
 // or cut off, maxNotes times at most; it may be called from any goroutine. The error says why nobody can ask.
-func Listen(sources map[string]Source, log func(string)) (*Server, error) {
-	s := &Server{answers: map[string]*answer{}, log: log, closing: make(chan struct{}), conns: map[net.Conn]bool{}}
+func Listen(sources map[string]Source, acts map[string]Act, log func(string)) (*Server, error) {
+	s := &Server{answers: map[string]*answer{}, acts: acts, log: log, closing: make(chan struct{}), conns: map[net.Conn]bool{}}
 	for name, source := range sources {
 		s.answers[name] = &answer{make: source}
 	}
@@ -219,7 +224,7 @@ func (s *Server) forget(c net.Conn) {
 var errGone = &Error{}
 
 // read reads a request.
-func (s *Server) read(c net.Conn) (*answer, *Error) {
+func (s *Server) read(c net.Conn) (Source, *Error) {
 	s.limit(c, askWait)
 	line, err := bufio.NewReaderSize(c, maxRequest).ReadSlice('\n')
 	switch {
@@ -230,11 +235,18 @@ func (s *Server) read(c net.Conn) (*answer, *Error) {
 	case err != nil:
 		return nil, &Error{KindTimeout, fmt.Sprintf("no request came within %v; it is one line", askWait)}
 	}
-	name := string(line[:len(line)-1])
-	if a := s.answers[name]; a != nil {
-		return a, nil
+	request := string(line[:len(line)-1])
+	if a := s.answers[request]; a != nil {
+		return a.line, nil
 	}
-	return nil, &Error{KindUnknown, fmt.Sprintf("there is no request %.40q; there are %s and %s", name, Snapshot, Version)}
+	name, argument, _ := strings.Cut(request, " ")
+	if act := s.acts[name]; act != nil {
+		return func() ([]byte, error) {
+			b, err := act(argument)
+			return append(b, '\n'), err
+		}, nil
+	}
+	return nil, &Error{KindUnknown, fmt.Sprintf("there is no request %.40q; there are %s, %s and %s", request, Snapshot, Version, Phase)}
 }
 
 // limit bounds how long a client may take, unless the server is closing.
@@ -247,8 +259,8 @@ func (s *Server) limit(c net.Conn, d time.Duration) {
 }
 
 // send sends an answer.
-func (s *Server) send(c net.Conn, who *unix.Ucred, a *answer) {
-	line, err := a.line()
+func (s *Server) send(c net.Conn, who *unix.Ucred, answer Source) {
+	line, err := answer()
 	if err != nil {
 		tell(c, &Error{KindFailed, err.Error()})
 		return

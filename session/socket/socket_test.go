@@ -60,7 +60,7 @@ func text(s string) Source { return func() ([]byte, error) { return []byte(s), n
 
 func listen(t *testing.T, l *log, sources map[string]Source) *Server {
 	t.Helper()
-	s, err := Listen(sources, l.add)
+	s, err := Listen(sources, nil, l.add)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestRefusedDirectories(t *testing.T) {
 		if err := put(path); err != nil {
 			t.Fatal(err)
 		}
-		if s, err := Listen(nil, newLog().add); err == nil {
+		if s, err := Listen(nil, nil, newLog().add); err == nil {
 			s.Close()
 			t.Errorf("%s is used", name)
 		} else if !strings.Contains(err.Error(), "remove it") {
@@ -221,7 +221,7 @@ func TestLeftSockets(t *testing.T) {
 func TestSocketInUse(t *testing.T) {
 	runtimeDir(t)
 	s := listen(t, newLog(), map[string]Source{Version: text("{}")})
-	if second, err := Listen(nil, newLog().add); err == nil || !strings.Contains(err.Error(), "in use") {
+	if second, err := Listen(nil, nil, newLog().add); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("%v", err)
 		second.Close()
 	}
@@ -382,7 +382,7 @@ func TestForeignServer(t *testing.T) {
 	if os.Getenv(serveIn) == "" {
 		return
 	}
-	s, err := Listen(map[string]Source{Version: text(`{"tool":"of another"}`)}, func(string) {})
+	s, err := Listen(map[string]Source{Version: text(`{"tool":"of another"}`)}, nil, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -471,4 +471,33 @@ func at(t *testing.T, pid int, dir string) Session {
 		t.Fatal(err)
 	}
 	return Session{pid, int(st.Uid), dir}
+}
+
+// TestActs: an act is done for each request, with what follows its name; it is refused as a source is.
+func TestActs(t *testing.T) {
+	runtimeDir(t)
+	var did []string
+	s, err := Listen(nil, map[string]Act{Phase: func(name string) ([]byte, error) {
+		if did = append(did, name); name == "bad" {
+			return nil, errors.New("it cannot be")
+		}
+		return []byte(`{}`), nil
+	}}, newLog().add)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	session := me(t)
+	for _, request := range []string{"phase", "phase a b", "phase a b"} {
+		if b, err := session.Ask(request); string(b) != "{}\n" || err != nil {
+			t.Errorf("%s: %q %v", request, b, err)
+		}
+	}
+	_, err = session.Ask("phase bad")
+	wantKind(t, err, KindFailed)
+	_, err = session.Ask("phases")
+	wantKind(t, err, KindUnknown)
+	if got := strings.Join(did, "|"); got != "|a b|a b|bad" {
+		t.Errorf("did %q", got)
+	}
 }

@@ -2,6 +2,7 @@ package browse
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/gdamore/tcell/v2"
@@ -9,6 +10,7 @@ import (
 
 	"culprit/consultant"
 	"culprit/session"
+	"culprit/session/report"
 )
 
 // refresh is how often a new snapshot is taken and drawn.
@@ -20,6 +22,7 @@ type Source interface {
 	Expand(id int) error
 	Prune(id int) error
 	Retest(id int) error
+	StartPhase(name string) (report.Phase, error)
 }
 
 // Options choose how the screens look.
@@ -145,6 +148,8 @@ func (a *app) act(e *tcell.EventKey) bool {
 		a.search("prune", a.source.Prune, id)
 	case e.Rune() == 'r':
 		a.search("re-test", a.source.Retest, id)
+	case e.Rune() == 'n':
+		a.startPhase()
 	case a.view != viewTree:
 		return false
 	case e.Rune() == ' ':
@@ -181,6 +186,19 @@ func (a *app) search(what string, do func(int) error, id int) {
 		text := what + ": done"
 		if err := do(id); err != nil {
 			text = what + ": " + clean(err.Error())
+		}
+		a.tv.QueueUpdateDraw(func() { a.say(text) })
+	}()
+}
+
+// startPhase begins a phase on a goroutine of its own, since it may take a while.
+func (a *app) startPhase() {
+	a.say("new phase ...")
+	go func() {
+		p, err := a.source.StartPhase("")
+		text := fmt.Sprintf("phase %s begins: what happens from now on has a search of its own", clean(p.Name))
+		if err != nil {
+			text = "new phase: " + clean(err.Error())
 		}
 		a.tv.QueueUpdateDraw(func() { a.say(text) })
 	}()

@@ -38,6 +38,10 @@ func (f *fixed) Retest(id int) error {
 	return errors.Join(f.note("retest", id), errors.New("\x1b[31mno"))
 }
 
+func (f *fixed) StartPhase(name string) (report.Phase, error) {
+	return report.Phase{Name: "phase 1", Start: 12}, f.note("phase", len(name))
+}
+
 func (f *fixed) note(what string, id int) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -318,16 +322,16 @@ func TestRun(t *testing.T) {
 	sim := simulate(t, 80, 24)
 	done := make(chan error, 1)
 	go func() { done <- Run(t.Context(), src, Options{Screen: sim}) }()
-	for _, r := range "2jxpr" {
+	for _, r := range "2jxprn" {
 		sim.InjectKey(tcell.KeyRune, r, tcell.ModNone)
 	}
-	wait(t, "three actions", func() bool { src.mu.Lock(); defer src.mu.Unlock(); return len(src.did) == 3 })
+	wait(t, "four actions", func() bool { src.mu.Lock(); defer src.mu.Unlock(); return len(src.did) == 4 })
 	sim.InjectKey(tcell.KeyRune, 'q', tcell.ModNone)
 	ended(t, done)
 	src.mu.Lock()
 	defer src.mu.Unlock()
 	for _, did := range src.did {
-		if did != "expand3" && did != "prune3" && did != "retest3" {
+		if did != "expand3" && did != "prune3" && did != "retest3" && did != "phase0" {
 			t.Errorf("did %v", src.did)
 		}
 	}
@@ -405,5 +409,25 @@ func TestNarrowedToAnItem(t *testing.T) {
 	}
 	if got := narrowed(grid.Whole().WithItem("Subsystem", "lexer"), &consultant.Node{Focus: item}); got != "/Subsystem/lexer" {
 		t.Errorf("another item: %s", got)
+	}
+}
+
+// TestPhases: the header names the phase that goes on, and screen 1 tells what holds in each; what was ruled out is told of the whole session only.
+func TestPhases(t *testing.T) {
+	end := report.Number(20)
+	snap := searched(t)
+	snap.Nodes = append(snap.Nodes, consultant.Node{ID: 900, Hypothesis: "OnlyInLoad", State: consultant.False, Samples: 5, Value: 0.1, Threshold: 0.2, Phase: consultant.Phase{Name: "load", Start: 8}})
+	snap.Phases = []report.PhaseAnswer{
+		{Phase: report.Phase{Name: "load", Start: 8, End: &end}, Bottlenecks: []report.Bottleneck{{Sentence: "Threads wait for late_lock."}}},
+		{Phase: report.Phase{Name: "2", Start: 20}, Open: 3},
+	}
+	text := newScreen(t, &fixed{snap: snap}, 100, 60, Options{}).text()
+	for _, want := range []string{"phase 2 since 20.0 s", "In phase load, from 8.0 s to 20.0 s:", "1. Threads wait for late_lock.", "In phase 2, from 20.0 s:", "But 3 questions about the whole program are not answered in it."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "OnlyInLoad") {
+		t.Errorf("what a phase has ruled out is told of the whole session\n%s", text)
 	}
 }

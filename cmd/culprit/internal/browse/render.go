@@ -42,6 +42,9 @@ func (a *app) header(w int) []item {
 			name += " ENDED"
 		}
 	}
+	if n := len(a.snap.Phases); n > 0 && a.snap.Phases[n-1].End == nil {
+		name += fmt.Sprintf(", phase %s since %s", a.snap.Phases[n-1].Name, seconds(float64(a.snap.Phases[n-1].Start)))
+	}
 	right := fmt.Sprintf(" %s  cost %.2f of %.3g %% ", seconds(a.snap.Elapsed), 100*min(a.snap.Observed, 1), 100*a.snap.Budget)
 	left := " culprit  " + name
 	if w < 50 {
@@ -88,6 +91,10 @@ func (a *app) verdictLines(w int) []line {
 	out = append(out, labelled(a.theme, "Now: ", v.Now, w)...)
 	out = append(out, a.paragraphs(" Nothing to do:", v.Idle, w)...)
 	out = append(out, a.paragraphs(" True as well, but explained by another finding, or with little to gain:", v.Notes, w)...)
+	for _, p := range a.snap.Phases {
+		heading, lines := p.Text()
+		out = append(out, a.paragraphs(" "+heading, lines, w)...)
+	}
 	out = append(out, a.paragraphs(" Earlier, and over:", v.Earlier, w)...)
 	if len(v.RuledOut) > 0 {
 		out = append(out, line{}, text(a.theme.bold(), " Ruled out:", 0))
@@ -221,6 +228,7 @@ var helpText = []string{
 	"x              expand: test the refinements of the node now",
 	"p              prune: leave the node and all below it out",
 	"r              re-test the node",
+	"n              a new phase: from now on a search of its own",
 	"q, Ctrl-C      quit: probes are removed, the answer is printed,",
 	"               and the target goes on",
 	"",

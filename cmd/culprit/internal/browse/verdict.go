@@ -119,7 +119,7 @@ func ruledOut(nodes []consultant.Node) []string {
 	var list []string
 	for i := range nodes {
 		n := &nodes[i]
-		if n.State != consultant.False || n.Focus.String() != "/" || doesNotApply(n) {
+		if n.State != consultant.False || !n.Phase.IsWhole() || n.Focus.String() != "/" || doesNotApply(n) {
 			continue
 		}
 		if len(list) == maxVerdicts {
@@ -134,7 +134,7 @@ func ruledOut(nodes []consultant.Node) []string {
 func notHere(nodes []consultant.Node) string {
 	var list []string
 	for i := range nodes {
-		if n := &nodes[i]; n.State == consultant.False && n.Focus.String() == "/" && doesNotApply(n) && len(list) < maxVerdicts {
+		if n := &nodes[i]; n.State == consultant.False && n.Phase.IsWhole() && n.Focus.String() == "/" && doesNotApply(n) && len(list) < maxVerdicts {
 			list = append(list, clean(n.Hypothesis))
 		}
 	}
@@ -150,7 +150,7 @@ func notConcluded(nodes []consultant.Node) []string {
 	var list []string
 	for i := range nodes {
 		n := &nodes[i]
-		if n.State == consultant.Testing && n.Reason != "" && n.Samples > 0 && n.Focus.String() == "/" && len(list) < maxVerdicts {
+		if n.State == consultant.Testing && n.Phase.IsWhole() && n.Reason != "" && n.Samples > 0 && n.Focus.String() == "/" && len(list) < maxVerdicts {
 			list = append(list, clean(n.Hypothesis)+" "+valueText(n)+": "+clean(n.Reason))
 		}
 	}

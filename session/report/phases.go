@@ -1,0 +1,51 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A PhaseAnswer is a phase that somebody has begun, and what holds in it.
+type PhaseAnswer struct {
+	Phase
+	Bottlenecks []Bottleneck `json:"bottlenecks"`
+	Notes       []Bottleneck `json:"notes,omitempty"`
+	RuledOut    int          `json:"ruled_out"` // hypotheses about the whole program that do not hold in it
+	Open        int          `json:"open"`      // hypotheses about the whole program that came to no answer in it
+}
+
+// Text is what holds in the phase: a line that names it, then one for each finding.
+func (a PhaseAnswer) Text() (heading string, lines []string) {
+	heading = fmt.Sprintf("In phase %s, from %.1f s", a.Name, float64(a.Start))
+	if a.End != nil {
+		heading += fmt.Sprintf(" to %.1f s", float64(*a.End))
+	}
+	for i, b := range a.Bottlenecks {
+		lines = append(lines, fmt.Sprintf("%d. %s", i+1, b.Sentence))
+	}
+	switch {
+	case len(lines) > 0:
+	case a.Open > 0:
+		lines = append(lines, fmt.Sprintf("No bottleneck found in it. But %d %s about the whole program %s not answered in it.", a.Open, plural(a.Open, "question"), isAre(a.Open)))
+	case a.RuledOut > 0:
+		lines = append(lines, fmt.Sprintf("No bottleneck found in it: %d %s ruled out.", a.RuledOut, hypotheses(a.RuledOut)))
+	default:
+		lines = append(lines, "Nothing was tested in it.")
+	}
+	return heading + ":", lines
+}
+
+// writePhases tells what holds in the phases that somebody has begun.
+func (r *Report) writePhases(b *strings.Builder) {
+	for _, a := range r.Phases {
+		heading, lines := a.Text()
+		fmt.Fprintf(b, "\n%s\n", heading)
+		for i, l := range lines {
+			lines[i] = "  " + l
+		}
+		writeSome(b, lines)
+	}
+}
+
+// ofPhase tells that the node belongs to a phase that somebody has begun.
+func (n *Node) ofPhase() bool { return n.Phase.Name != "" && n.Phase.Name != "global" }
