@@ -31,7 +31,9 @@ func TestSamplesMakeNoTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(maps, func(m process.Mapping) bool { return strings.HasSuffix(m.Path, "/libm.so.6") && strings.Contains(m.Perms.String(), "x") })
+	i := slices.IndexFunc(maps, func(m process.Mapping) bool {
+		return strings.HasSuffix(m.Path, "/libm.so.6") && strings.Contains(m.Perms.String(), "x")
+	})
 	if i < 0 {
 		t.Skip("this python does not have libm mapped")
 	}

@@ -61,6 +61,7 @@ func (s *Session) log(text string) {
 func (s *Session) Present() *report.Report {
 	r := s.build()
 	s.addNotes(r)
+	s.addUnmeasured(r)
 	r.Pairs, r.PairsLeftOut = s.pairs.present()
 	s.finishReport(r)
 	r.End = report.Running

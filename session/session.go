@@ -8,7 +8,6 @@ package session
 
 import (
 	"context"
-	"fmt"
 	"os/exec"
 	"sync"
 	"time"
@@ -214,9 +213,7 @@ func (s *Session) Close() error {
 		pairs := s.pairs.finish()
 		r := s.build()
 		s.addNotes(r)
-		if used, share := s.daemon.UnmeasuredChildren(); used > 0 {
-			r.NotMeasured = fmt.Sprintf("processes that it started, and that ended before they could be measured, used %.2f s of CPU time (%.0f %% of all)", used.Seconds(), 100*share)
-		}
+		s.addUnmeasured(r)
 		r.Pairs = pairs
 		if s.ranks != nil {
 			r.Jobs = jobsReport(s.ranks.Finish())

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -138,6 +139,14 @@ func (s *Session) finishReport(r *report.Report) {
 		if i < len(r.Targets) && r.Targets[i].PID == t.PID {
 			r.Targets[i].Ended, r.Targets[i].Became = t.Ended, t.Became
 		}
+	}
+}
+
+// addUnmeasured says what was done by processes that nobody could measure.
+func (s *Session) addUnmeasured(r *report.Report) {
+	if used, share := s.daemon.UnmeasuredChildren(); used > 0 {
+		r.NotMeasured = fmt.Sprintf("processes that it started, and that ended before they could be measured, used %.2f s of CPU time (%.0f %% of all)", used.Seconds(), 100*share)
+		r.NotMeasuredShare = report.Number(share)
 	}
 }
 

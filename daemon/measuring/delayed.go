@@ -1,12 +1,9 @@
 package measuring
 
 import (
-	"errors"
 	"slices"
 
-	"culprit/daemon/image/lazy"
 	"culprit/daemon/kernel"
-	"culprit/daemon/stack"
 )
 
 // mostDelayed bounds how many samples of a process wait until it can be looked at: each has a piece of a stack.
@@ -49,17 +46,13 @@ func (t *Process) take(s *kernel.Sample) bool {
 	if t.Making() {
 		return false
 	}
-	var frames []stack.Frame
-	err := lazy.WithoutMaking(func() { frames = t.Profile.Walk(s) })
-	var lacks *lazy.NotReady
-	if !errors.As(err, &lacks) {
-		t.Profile.Take(s, frames)
+	lacks := t.Profile.Take(s)
+	if lacks == nil {
 		return true
 	}
-	t.Profile.ForgetWalks()
 	t.making.Store(true)
 	t.makers.Go(func() {
-		lacks.Make()
+		lacks()
 		t.making.Store(false)
 	})
 	return false

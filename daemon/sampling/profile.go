@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"culprit/daemon/image/lazy"
 	"culprit/daemon/image/unwind"
 	"culprit/daemon/kernel"
 	"culprit/daemon/stack"
@@ -144,22 +145,25 @@ func (p *Profile) CannotLook() error {
 	return nil
 }
 
-// Walk is the stack of a sample, innermost frame first.
-func (p *Profile) Walk(s *kernel.Sample) []stack.Frame {
-	return p.jumps.Restore(p.t.Walker.Walk(regsOf(s), stack.Cached(s.StackAddr, s.Stack, nil)))
-}
-
-// ForgetWalks forgets what Walk has found of code: not all that it needed was there.
-func (p *Profile) ForgetWalks() { p.jumps.Forget() }
-
-// Take counts a sample that perf has taken, with its stack.
-func (p *Profile) Take(s *kernel.Sample, frames []stack.Frame) {
+// Take counts a sample that perf has taken. Where its stack takes tables of files that are not there it counts nothing, and returns what makes them, which
+// may take a second and may be run on any goroutine; nil if it has counted.
+func (p *Profile) Take(s *kernel.Sample) (lacks func()) {
+	var frames []stack.Frame
+	err := lazy.WithoutMaking(func() {
+		frames = p.jumps.Restore(p.t.Walker.Walk(regsOf(s), stack.Cached(s.StackAddr, s.Stack, nil)))
+	})
+	var missing *lazy.NotReady
+	if errors.As(err, &missing) {
+		p.jumps.Forget() // not all that it asked for was there
+		return missing.Make
+	}
 	for _, r := range []Receiver{p.receiver, p.running} {
 		if r != nil {
 			r.Note(&Sample{TID: s.TID, Frames: frames, Mode: s.Mode})
 		}
 	}
 	p.add(kindsRunning[s.Mode], s.TID, frames, "")
+	return nil
 }
 
 // add counts a sample, and tells the target what its stack says.

@@ -159,8 +159,11 @@ func locksAll(r *round) string {
 	defer leave()
 	before, most := lockedBytes(p.PID), int64(0)
 	if !r.control() {
-		done := make(chan result, 1)
-		go func() { done <- r.attach(p, 3*time.Second, "--children=false") }()
+		done := make(chan struct{})
+		go func() {
+			defer close(done) // also where the test ends in it
+			r.attach(p, 3*time.Second, "--children=false")
+		}()
 		for running := true; running; {
 			select {
 			case <-done:

@@ -84,7 +84,7 @@ var allowed = map[string][]string{
 	"daemon/wakers":          {"daemon/threadstats"},
 	"daemon/readiness":       {"daemon/kernel", "daemon/process"},
 	"daemon/target":          {"grid", "pcl", "trampoline", "daemon/arch", "daemon/attach", "daemon/contexts", "daemon/image", "daemon/items", "daemon/kernel", "daemon/libc", "daemon/locks", "daemon/openfiles", "daemon/patch", "daemon/plans", "daemon/process", "daemon/program", "daemon/segment", "daemon/sites", "daemon/stack", "daemon/stops", "daemon/syscalls", "daemon/targetstats", "daemon/threads"},
-	"daemon/sampling":        {"grid", "pcl", "daemon/image", "daemon/items", "daemon/kernel", "daemon/libc", "daemon/locks", "daemon/process", "daemon/readiness", "daemon/schedule", "daemon/stack", "daemon/target", "daemon/threads", "daemon/waits"},
+	"daemon/sampling":        {"grid", "pcl", "daemon/image", "daemon/image/lazy", "daemon/items", "daemon/kernel", "daemon/libc", "daemon/locks", "daemon/process", "daemon/readiness", "daemon/schedule", "daemon/stack", "daemon/target", "daemon/threads", "daemon/waits"},
 	"daemon/estimate":        {"grid", "pcl", "daemon/kernel", "daemon/sampling", "daemon/schedule", "daemon/stack", "daemon/target", "daemon/threads"},
 	"daemon/resources":       {"grid", "pcl", "daemon/program", "daemon/sampling", "daemon/target"},
 	"daemon/callees":         {"grid", "pcl", "daemon/image", "daemon/program"},

@@ -45,3 +45,26 @@ func TestUnanswered(t *testing.T) {
 		}
 	}
 }
+
+// TestMostlyUnmeasured: where most of the work was done by processes that nobody could measure it is not known that there is no bottleneck.
+func TestMostlyUnmeasured(t *testing.T) {
+	for share, want := range map[Number]string{0.88: "But 88 % of the CPU time was used by processes that ended too soon for that", 0.1: "No bottleneck found.\n"} {
+		r := &Report{Nodes: []Node{{Hypothesis: "CPUbound", State: "false"}}, NotMeasured: "something", NotMeasuredShare: share}
+		var b strings.Builder
+		if err := r.WriteText(&b); err != nil || !strings.Contains(b.String(), want) || r.Unknown() != (share > 0.5) {
+			t.Errorf("%g: unknown %v, %v: %s", float64(share), r.Unknown(), err, b.String())
+		}
+	}
+}
+
+// TestRefusedAreCountedOnce: functions that the daemon refused, and those that the search could not test, each once.
+func TestRefusedAreCountedOnce(t *testing.T) {
+	r := &Report{
+		Nodes:  []Node{{State: "refused", Focus: Focus{"Code": "/Code/a.c/f"}}, {State: "refused", Focus: Focus{"Code": "/Code/a.c/g"}}, {State: "refused", Focus: Focus{"Code": "/Code/a.c/g", "Process": "/Process/a{1}"}}},
+		Probes: Probes{Refused: []Refusal{{Function: "a.c/f"}, {Function: "a.c/h"}}},
+	}
+	var b strings.Builder
+	if err := r.WriteText(&b); err != nil || !strings.Contains(b.String(), "functions refused: 3.") {
+		t.Error(err, b.String())
+	}
+}

@@ -35,6 +35,8 @@ type Report struct {
 	Idle *Idle `json:"idle,omitempty"`
 	// NotMeasured says how much was done by processes that ended before they could be measured; "" if next to nothing. No value tells of it.
 	NotMeasured string `json:"not_measured,omitempty"`
+	// NotMeasuredShare is which part of all CPU time of the targets and what they started that is, 0..1.
+	NotMeasuredShare Number `json:"not_measured_share,omitempty"`
 	// NotSearched says that no bottleneck was looked for (--no-search).
 	NotSearched bool     `json:"not_searched,omitempty"`
 	Pairs       []Pair   `json:"pairs"`

@@ -117,6 +117,10 @@ func (r *Report) writeBottlenecks(b *strings.Builder) {
 		b.WriteString("No bottleneck found. But the program is stopped: nothing is known of what it does when it runs.\n")
 		return
 	}
+	if len(r.Bottlenecks) == 0 && r.mostlyUnmeasured() {
+		fmt.Fprintf(b, "No bottleneck found in what could be measured. But %.0f %% of the CPU time was used by processes that ended too soon for that: it is not known what is slow in them.\n", 100*float64(r.NotMeasuredShare))
+		return
+	}
 	if len(r.Bottlenecks) == 0 {
 		if n := r.unanswered(); n > 0 {
 			fmt.Fprintf(b, "No bottleneck found so far. But %d %s about the whole program %s not answered. Why stands below.\n", n, plural(n, "question"), isAre(n))
@@ -204,11 +208,16 @@ func isAre(n int) string {
 	return "are"
 }
 
-// Unknown reports whether no bottleneck was found in a search that left a question about the whole program open, or of a program that is stopped: then it
-// is not known that there is none.
+// Unknown reports whether no bottleneck was found in a search that left a question about the whole program open, or of a program that is stopped, or that
+// leaves its work to processes that nobody could measure: then it is not known that there is none.
 func (r *Report) Unknown() bool {
-	return !r.NotSearched && len(r.Bottlenecks) == 0 && (!r.tested() || r.unanswered() > 0 || r.allStopped())
+	return !r.NotSearched && len(r.Bottlenecks) == 0 && (!r.tested() || r.unanswered() > 0 || r.allStopped() || r.mostlyUnmeasured())
 }
+
+// muchUnmeasured is from which share on of CPU time that nothing is known of there is no answer about the whole.
+const muchUnmeasured = 0.3
+
+func (r *Report) mostlyUnmeasured() bool { return r.NotMeasuredShare >= muchUnmeasured }
 
 // allStopped reports whether all targets that live are stopped by a signal.
 func (r *Report) allStopped() bool {
@@ -491,21 +500,37 @@ func (r *Report) beyond() string {
 	return ", exceeded"
 }
 
+// refusals are the functions that were refused, each once: some were found out when probes were to be inserted, others when the search asked for a price.
+func (r *Report) refusals() []Refusal {
+	all, known := slices.Clone(r.Probes.Refused), map[string]bool{}
+	for _, f := range all {
+		known[f.Function] = true
+	}
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
+		if name := strings.TrimPrefix(n.Focus["Code"], "/Code/"); n.State == "refused" && name != "" && !known[name] {
+			known[name] = true
+			all = append(all, Refusal{Function: name, Reason: n.Reason})
+		}
+	}
+	return all
+}
+
 func (r *Report) writeCost(b *strings.Builder) {
-	o, p := r.Overhead, r.Probes
+	o, p, refused := r.Overhead, r.Probes, r.refusals()
 	fmt.Fprintf(b, "\nOverhead: %.2f %% of the target's time (budget %.3g %%%s); %s; the tool used %.1f %% of a CPU.\n",
 		100*Told(float64(o.Observed), true), 100*float64(o.Budget), r.beyond(), pauseText(o.Pauses), 100*float64(o.DaemonCPU))
 	if r.End == Running {
-		fmt.Fprintf(b, "Probes: %d inserted so far, %d of them removed; functions refused: %d; the session goes on.\n", p.Inserted, p.Removed, len(p.Refused))
+		fmt.Fprintf(b, "Probes: %d inserted so far, %d of them removed; functions refused: %d; the session goes on.\n", p.Inserted, p.Removed, len(refused))
 	} else {
 		gone := ""
 		if p.Gone > 0 {
 			gone = fmt.Sprintf(", %d gone with processes that ended", p.Gone)
 		}
 		fmt.Fprintf(b, "Probes: %d inserted, %d removed, %d left%s; functions refused: %d%s\n", p.Inserted, p.Removed, p.Left, gone,
-			len(p.Refused), r.cleanText())
+			len(refused), r.cleanText())
 	}
-	writeRefused(b, p.Refused)
+	writeRefused(b, refused)
 }
 
 // writeRefused says why functions were not instrumented: the reasons that most of them have, each with a function that has it.
