@@ -35,9 +35,19 @@ func (a PhaseAnswer) Text() (heading string, lines []string) {
 	return heading + ":", lines
 }
 
+// LatestPhases are the phases that are told, and how many before them are not.
+func LatestPhases(all []PhaseAnswer) (told []PhaseAnswer, earlier int) {
+	earlier = max(len(all)-maxLines, 0)
+	return all[earlier:], earlier
+}
+
 // writePhases tells what holds in the phases that somebody has begun.
 func (r *Report) writePhases(b *strings.Builder) {
-	for _, a := range r.Phases {
+	told, earlier := LatestPhases(r.Phases)
+	if earlier > 0 {
+		fmt.Fprintf(b, "\n%d earlier %s not listed: see --json.\n", earlier, plural(earlier, "phase"))
+	}
+	for _, a := range told {
 		heading, lines := a.Text()
 		fmt.Fprintf(b, "\n%s\n", heading)
 		for i, l := range lines {

@@ -91,9 +91,13 @@ func (a *app) verdictLines(w int) []line {
 	out = append(out, labelled(a.theme, "Now: ", v.Now, w)...)
 	out = append(out, a.paragraphs(" Nothing to do:", v.Idle, w)...)
 	out = append(out, a.paragraphs(" True as well, but explained by another finding, or with little to gain:", v.Notes, w)...)
-	for _, p := range a.snap.Phases {
+	told, earlier := report.LatestPhases(a.snap.Phases)
+	for _, p := range told {
 		heading, lines := p.Text()
 		out = append(out, a.paragraphs(" "+heading, lines, w)...)
+	}
+	if earlier > 0 {
+		out = append(out, line{}, text(a.theme.plain(), fmt.Sprintf(" Phases before these: %d", earlier), 0))
 	}
 	out = append(out, a.paragraphs(" Earlier, and over:", v.Earlier, w)...)
 	if len(v.RuledOut) > 0 {
