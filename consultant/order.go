@@ -45,8 +45,7 @@ func (n *node) rank() int {
 // isKept tells that the node can be tested without any probe.
 func (n *node) isKept() bool { return n.hyp.Kept && n.focus.IsWhole() }
 
-// priceQueue asks for the prices of the first candidates that have none, of some kind or all, and tells whether there were any. It takes the lock
-// itself.
+// priceQueue asks for the prices of the first candidates (of some) that have none, and tells whether there were any. It takes the lock itself.
 func (s *Search) priceQueue(now float64, only func(*node) bool) (asked bool) {
 	s.mu.Lock()
 	keys := s.unpriced(now, only)
@@ -54,6 +53,7 @@ func (s *Search) priceQueue(now float64, only func(*node) bool) (asked bool) {
 	if len(keys) == 0 {
 		return false
 	}
+	s.actedAt = now
 	prices, errs := s.cells.Price(keys)
 	s.mu.Lock()
 	defer s.mu.Unlock()

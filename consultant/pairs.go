@@ -16,12 +16,8 @@ import (
 func (s *Search) updatePairs() {
 	s.mu.Lock()
 	add, drop := s.changes()
-	now := s.cfg.now()
-	if len(add) == 0 && !s.budget.MustDrop(now) {
+	if len(add) == 0 && !s.budget.MustDrop(s.cfg.now()) {
 		drop = nil
-	}
-	if len(add)+len(drop) > 0 {
-		s.budget.Changed(now)
 	}
 	s.mu.Unlock()
 	if len(drop) > 0 {
@@ -33,7 +29,11 @@ func (s *Search) updatePairs() {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now = s.cfg.now()
+	now := s.cfg.now() // it may have taken a while
+	if len(add)+len(drop) > 0 {
+		s.budget.Changed(now)
+		s.actedAt = now
+	}
 	s.budget.Disable(drop...)
 	s.enabled(add, results, now)
 }

@@ -148,17 +148,18 @@ func (s *Search) tick() {
 	s.judgeSamples(now)
 	s.suspect(now)
 	s.lookAgain(now)
+	grew := asked
 	for asked {
 		s.expand()
 		s.mu.Lock()
 		asked = s.advance(now) // a way that led to nothing makes room for the next at once
 		s.mu.Unlock()
 	}
-	if now-s.beatAt >= beatTime-1e-9 {
+	if now-s.beatAt >= beatTime-1e-9 || grew && now-s.actedAt >= beatTime-1e-9 { // what has just been found out does not wait for a beat that has nothing to do
 		s.beatAt = now
 		s.askForTime()
-		if s.priceQueue(now, (*node).isKept) {
-			s.startTests() // they need not wait for the counting of calls and the patching that the others take
+		if s.priceQueue(now, (*node).isKept) { // those need not wait for what the others take: calls are counted, code is patched
+			s.startTests()
 		}
 		s.priceQueue(now, nil)
 		s.startTests()

@@ -14,7 +14,8 @@ type turn struct {
 	lookedAt    float64 // when that was
 	tickedAt    float64 // when the last tick began
 	userActed   bool    // the user has changed something since
-	beatAt      float64 // when prices were asked for and candidates begun; only tick uses it
+	beatAt      float64 // when prices were asked for and candidates begun, if there were any; only tick uses it
+	actedAt     float64 // when there were; only tick uses it
 	sampledAt   float64 // when shares of stack samples were read
 	suspectedAt float64 // when false nodes were compared with them
 
@@ -24,7 +25,7 @@ type turn struct {
 
 func newTurn() turn {
 	never := math.Inf(-1)
-	return turn{tickedAt: never, beatAt: never, sampledAt: never, suspectedAt: never, toldAt: never, lookedAgainAt: never}
+	return turn{tickedAt: never, beatAt: never, actedAt: never, sampledAt: never, suspectedAt: never, toldAt: never, lookedAgainAt: never}
 }
 
 const (

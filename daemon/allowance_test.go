@@ -113,6 +113,10 @@ func TestStill(t *testing.T) {
 		if got := d.passes.passShare(); got != c.want {
 			t.Errorf("%s: passes take %g, want %g", c.name, got, c.want)
 		}
+		d.session.Began = time.Now() // somebody waits for the first answers
+		if got := d.passes.passShare(); c.want == selfcost.BusyShare && got != selfcost.PassShare {
+			t.Errorf("%s: in the first seconds passes take %g", c.name, got)
+		}
 	}
 }
 

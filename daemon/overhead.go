@@ -74,7 +74,7 @@ func (ps *passes) passShare() float64 {
 	switch {
 	case ps.isStill():
 		return selfcost.StillShare
-	case ps.allowance.Busy():
+	case ps.allowance.Busy() && ps.Now() > selfcost.FirstAnswers:
 		return selfcost.BusyShare
 	}
 	return selfcost.PassShare

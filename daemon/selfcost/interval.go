@@ -16,6 +16,9 @@ const (
 	StillShare = 0.0005 // while none is, and nothing is measured that anybody waits for
 )
 
+// FirstAnswers is how long after its begin a session spares no CPUs, in s: somebody waits for the first answers, and each takes three readings.
+const FirstAnswers = 5.0
+
 // An Interval is the time between two passes over all values. It grows with the CPU time that passes take, so that two hundred processes are not
 // read as often as one. The cheaper one of the last two passes counts: in single ones something began or ended.
 type Interval struct {
