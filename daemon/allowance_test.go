@@ -124,6 +124,11 @@ func TestStill(t *testing.T) {
 func TestStillLooks(t *testing.T) {
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/cpu.c"))
 	d := attachTo(t, p.PID)
+	for quiet := time.Now(); time.Since(quiet) < 300*time.Millisecond; time.Sleep(5 * time.Millisecond) { // threads are not looked at meanwhile
+		if d.targets[0].Making() {
+			quiet = time.Now()
+		}
+	}
 	at := time.Now()
 	looks := func(saved float64) int {
 		d.mu.Lock()
