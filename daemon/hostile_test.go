@@ -25,6 +25,7 @@ import (
 	"culprit/internal/fault"
 	"culprit/internal/require"
 	"culprit/internal/testprog"
+	"culprit/pcl/check"
 )
 
 // TestSeccomp: a target that would be killed for the calls that attaching makes in it is never killed. With the right to lift
@@ -76,7 +77,7 @@ func TestRestoreAmidAttach(t *testing.T) {
 	}
 	t.Cleanup(func() { restorer.Process.Kill() })
 	eventually(t, restorer.Process.Pid, "T", true)
-	first := self("victim", strconv.Itoa(p.PID), "hold")
+	first := self("holder", strconv.Itoa(p.PID))
 	startHelper(t, first, "on")
 	restorer.Process.Signal(unix.SIGCONT)
 	restorer.Wait()
@@ -85,6 +86,57 @@ func TestRestoreAmidAttach(t *testing.T) {
 	}
 	p.MustBeat(t, 5*time.Second)
 	p.Stop(t)
+}
+
+// TestRestoreAmidAnother: a culprit comes and is killed while another one is about to restore the process, which has found nothing to restore: what is
+// there now is restored, as a whole.
+func TestRestoreAmidAnother(t *testing.T) {
+	t.Parallel()
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/selfcheck.c"))
+	restorer := self("restorer", strconv.Itoa(p.PID))
+	restorer.Env = append(restorer.Env, fault.Variable+"=restore.known:stop-self")
+	if err := restorer.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { restorer.Process.Kill() })
+	eventually(t, restorer.Process.Pid, "T", true)
+	first := self("holder", strconv.Itoa(p.PID))
+	startHelper(t, first, "on")
+	if v, err := patch.Verify(p.PID); err != nil || v.DifferingBytes == 0 {
+		t.Fatalf("nothing is patched: %+v, %v", v, err)
+	}
+	first.Process.Kill()
+	first.Wait()
+	restorer.Process.Signal(unix.SIGCONT)
+	if err := restorer.Wait(); err != nil {
+		t.Errorf("restore: %v", err)
+	}
+	p.MustBeat(t, 5*time.Second)
+	restoreClean(t, p)
+	p.Stop(t)
+}
+
+func init() { helpers["holder"] = holder }
+
+// holder is a culprit that measures a process until it is killed.
+func holder(args []string) int {
+	pid, err := strconv.Atoi(args[0])
+	if err != nil {
+		return 2
+	}
+	lib, _, err := check.Load(check.Options{})
+	if err != nil {
+		return 2
+	}
+	d, err := Attach(context.Background(), Options{Library: lib}, pid)
+	if err != nil {
+		println("holder:", err.Error())
+		return 3
+	}
+	d.Enable(functionsOf(d, "procedure_calls", inMain(d)), new(sums))
+	fmt.Println("on")
+	time.Sleep(time.Hour)
+	return 0
 }
 
 // TestSecondCulprit: a process has the probes of one culprit. A second one that is to use probes is told who the first is, also when that is

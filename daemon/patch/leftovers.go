@@ -3,7 +3,9 @@ package patch
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"slices"
 
 	"culprit/daemon/arch"
 	"culprit/daemon/process"
@@ -15,6 +17,7 @@ import (
 // leftovers are what is to be undone in a process.
 type leftovers struct {
 	t       *Text
+	heads   []process.Mapping // of the segments that are there
 	entries []trampoline.Entry
 	islands []process.Mapping
 	texts   []process.Diff // where the text is not as in the files
@@ -22,14 +25,15 @@ type leftovers struct {
 	noFiles error          // why the text could not be compared with the files
 }
 
-// leftovers looks for what is to be undone, while the process runs: its culprit is dead, and nothing changes but by the
-// process itself.
+// leftovers looks for what is to be undone, while the process runs: its culprit is dead, and nothing changes but by the process itself; or by a
+// culprit that comes and dies: see areAll.
 func (t *Text) leftovers(r *RestoreReport) (*leftovers, error) {
 	u := &leftovers{t: t}
 	maps, err := segment.Mappings(t.Proc)
 	if err != nil {
 		return nil, err
 	}
+	u.heads = headsOf(maps)
 	for _, m := range maps {
 		if m.Perms&process.Exec != 0 {
 			u.islands = append(u.islands, m)
@@ -46,6 +50,22 @@ func (t *Text) leftovers(r *RestoreReport) (*leftovers, error) {
 		u.files = append(u.files, t.fileText(uint64(d.Addr)-aroundDiff, d.Bytes+2*aroundDiff)...)
 	}
 	return u, nil
+}
+
+func headsOf(ours []process.Mapping) []process.Mapping {
+	return slices.DeleteFunc(slices.Clone(ours), func(m process.Mapping) bool { return !segment.IsHead(m) })
+}
+
+// errChanged says that something else is in a process than was found before it was stopped.
+var errChanged = errors.New("what culprits have left in the process changes all the time; try again")
+
+// areAll finds out, in a stop, whether what was found is what is there: a culprit may have come and died since. Each has a head of its own.
+func (u *leftovers) areAll() error {
+	maps, err := segment.Mappings(u.t.Proc)
+	if err == nil && !slices.Equal(headsOf(maps), u.heads) {
+		return errChanged
+	}
+	return err
 }
 
 // A fileText is what a file has for a piece of the text.

@@ -2,6 +2,7 @@ package patch
 
 import (
 	"bytes"
+	"errors"
 	"time"
 
 	"culprit/daemon/process"
@@ -19,9 +20,22 @@ type RestoreReport struct {
 	Staying  int  // mappings of it that stay on purpose: contexts of the program may come back to them
 }
 
+// mostChanges bounds how often what was found is found anew: a process may change for ever what looks like ours.
+const mostChanges = 10
+
 // Restore undoes what is in the process, from what that carries itself: whoever has put it there knows nothing more of it. may is asked in the stop, before
 // anything is changed, and ends it by an error.
-func (t *Text) Restore(r *RestoreReport, may func() error) error {
+func (t *Text) Restore(r *RestoreReport, may func() error) (err error) {
+	for range mostChanges {
+		*r = RestoreReport{}
+		if err = t.restoreFound(r, may); !errors.Is(err, errChanged) {
+			break
+		}
+	}
+	return err
+}
+
+func (t *Text) restoreFound(r *RestoreReport, may func() error) error {
 	u, err := t.leftovers(r)
 	if err != nil {
 		return err
@@ -38,6 +52,9 @@ func (t *Text) Restore(r *RestoreReport, may func() error) error {
 		}
 		err = t.Host.StopOnce(func(w *process.World) error {
 			if err := may(); err != nil {
+				return err
+			}
+			if err := u.areAll(); err != nil {
 				return err
 			}
 			err := u.undo(w, r, found)
