@@ -52,7 +52,7 @@ func (s *Search) noteTold(now float64) {
 	}
 	list := s.findings()
 	for _, f := range list {
-		p, above := &f.node.past, func(g finding) bool { return f.node.hyp.IsBelow(g.node.hyp) }
+		p, above := &f.node.past, func(g finding) bool { return f.node.hyp.IsBelow(g.node.hyp) && f.node.phase == g.node.phase }
 		if f.node.over() || f.node.hyp.At != "" && slices.ContainsFunc(list, above) { // a reason for another one, which is about to be told with it
 			continue
 		}
@@ -71,10 +71,10 @@ func (s *Search) keepEarlier(n *node) {
 	}
 }
 
-// pastAnswer is what was told of a node; ok is false if it was no bottleneck.
+// pastAnswer is what was told of a node; ok is false if it was no bottleneck, or one of a phase: what is over in that is over in the session.
 func (s *Search) pastAnswer(n *node) (a earlier.Answer, ok bool) {
 	p := n.past
-	if !p.told || p.note || p.stake < s.leastStake() {
+	if !p.told || p.note || n.phase.index > 0 || p.stake < s.leastStake() {
 		return a, false
 	}
 	from, times := s.earlier.Before(n.id)

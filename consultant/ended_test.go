@@ -82,3 +82,24 @@ func TestBeginsNoEarlierThanKnown(t *testing.T) {
 		t.Errorf("what was tested at once is said to hold since %g s", n.Since)
 	}
 }
+
+// What is over is told once: not again as a finding of the phase in which it ended.
+func TestEarlierOfThePhase(t *testing.T) {
+	r := newRig(t, changing(30))
+	r.run(10)
+	if _, err := r.g.StartPhase("load"); err != nil {
+		t.Fatal(err)
+	}
+	r.s.StartPhase("load")
+	inLoad := func() (found bool) {
+		for _, b := range r.s.Bottlenecks() {
+			found = found || b.Phase.Name == "load" && strings.Contains(b.Sentence, "scan")
+		}
+		return found
+	}
+	r.runUntil(25, "found in the phase", inLoad)
+	r.run(60)
+	if list := r.s.Earlier(); len(list) != 1 || strings.Contains(list[0].Sentence, "phase") || inLoad() {
+		t.Errorf("over: %+v; still told in the phase: %t", list, inLoad())
+	}
+}

@@ -68,21 +68,11 @@ func underFilter(t *testing.T, mode string) {
 func TestRestoreAmidAttach(t *testing.T) {
 	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/selfcheck.c"))
-	restorer := self("restorer", strconv.Itoa(p.PID))
-	restorer.Env = append(restorer.Env, fault.Variable+"=restore.known:stop-self")
-	var said bytes.Buffer
-	restorer.Stderr = &said
-	if err := restorer.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { restorer.Process.Kill() })
-	eventually(t, restorer.Process.Pid, "T", true)
-	first := self("holder", strconv.Itoa(p.PID))
-	startHelper(t, first, "on")
+	restorer, first, said := stoppedAmidRestore(t, p.PID)
 	restorer.Process.Signal(unix.SIGCONT)
 	restorer.Wait()
 	if want := "being measured by process " + strconv.Itoa(first.Process.Pid); !strings.Contains(said.String(), want) {
-		t.Errorf("restore said %q, want %q", &said, want)
+		t.Errorf("restore said %q, want %q", said, want)
 	}
 	p.MustBeat(t, 5*time.Second)
 	p.Stop(t)
@@ -93,15 +83,7 @@ func TestRestoreAmidAttach(t *testing.T) {
 func TestRestoreAmidAnother(t *testing.T) {
 	t.Parallel()
 	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/selfcheck.c"))
-	restorer := self("restorer", strconv.Itoa(p.PID))
-	restorer.Env = append(restorer.Env, fault.Variable+"=restore.known:stop-self")
-	if err := restorer.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { restorer.Process.Kill() })
-	eventually(t, restorer.Process.Pid, "T", true)
-	first := self("holder", strconv.Itoa(p.PID))
-	startHelper(t, first, "on")
+	restorer, first, _ := stoppedAmidRestore(t, p.PID)
 	if v, err := patch.Verify(p.PID); err != nil || v.DifferingBytes == 0 {
 		t.Fatalf("nothing is patched: %+v, %v", v, err)
 	}
@@ -114,6 +96,23 @@ func TestRestoreAmidAnother(t *testing.T) {
 	p.MustBeat(t, 5*time.Second)
 	restoreClean(t, p)
 	p.Stop(t)
+}
+
+// stoppedAmidRestore is a culprit that is stopped when it knows what it will restore in a process, which is nothing, and one that has begun to measure the
+// process since. What the first says of its end comes to said.
+func stoppedAmidRestore(t *testing.T, pid int) (restorer, first *exec.Cmd, said *bytes.Buffer) {
+	t.Helper()
+	restorer, said = self("restorer", strconv.Itoa(pid)), new(bytes.Buffer)
+	restorer.Env = append(restorer.Env, fault.Variable+"=restore.known:stop-self")
+	restorer.Stderr = said
+	if err := restorer.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { restorer.Process.Kill() })
+	eventually(t, restorer.Process.Pid, "T", true)
+	first = self("holder", strconv.Itoa(pid))
+	startHelper(t, first, "on")
+	return restorer, first, said
 }
 
 func init() { helpers["holder"] = holder }

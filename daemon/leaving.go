@@ -31,7 +31,7 @@ func (ms *members) lives(t *measuring.Process) bool {
 		return false
 	}
 	err := ms.checkExec(t)
-	if errors.Is(err, process.ErrTargetExeced) || errors.Is(err, process.ErrTargetExited) {
+	if process.SaysGone(err) {
 		ms.endBy(t, err)
 		return false
 	}

@@ -90,9 +90,9 @@ func (s *state) typed(err error) error {
 		return grid.ErrRefused{Point: refused.Point, Reason: refused.Reason}
 	case errors.As(err, &busy), errors.As(err, &deferred), errors.As(err, &long):
 		return grid.ErrDeferred{Reason: err.Error()}
-	case errors.Is(err, process.ErrTargetExeced) && s.opts.Children, (errors.Is(err, process.ErrTargetExited) || errors.Is(err, process.ErrTargetExeced)) && s.watcher.Awaits():
+	case errors.Is(err, process.ErrTargetExeced) && s.opts.Children, process.SaysGone(err) && s.watcher.Awaits():
 		return grid.ErrDeferred{Reason: "the target executes another program, which is measured as soon as it has begun"}
-	case errors.Is(err, process.ErrTargetExited), errors.Is(err, process.ErrTargetExeced):
+	case process.SaysGone(err):
 		return grid.ErrTargetExited{PID: s.goneTarget()}
 	}
 	return err

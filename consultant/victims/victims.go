@@ -12,6 +12,7 @@ const workedFor = 0.8
 // A Finding is what of a finding says who waits for whom. Explain sets By.
 type Finding struct {
 	Node     int
+	Phase    string // in which it was found: only findings of the same one explain it
 	Function string // where it is, as module/function; "" where it has none
 	Computes bool   // its threads run
 	Note     bool   // it is no bottleneck
@@ -41,7 +42,7 @@ func Explain(list []Finding) {
 func explanation(list []Finding, of int) (share float64, by int) {
 	for _, h := range list[of].Holders {
 		for j, o := range list {
-			if j == of || !h.Wakes || o.Function == "" || o.Function != h.Function {
+			if j == of || o.Phase != list[of].Phase || !h.Wakes || o.Function == "" || o.Function != h.Function {
 				continue
 			}
 			part := 0.0

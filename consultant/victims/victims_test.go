@@ -21,12 +21,13 @@ func TestExplain(t *testing.T) {
 		{Node: 7, Holders: []grid.Holder{{Thread: "t", Function: "a.c/parse", Share: 1}}},
 		{Node: 8, Function: "a.c/rare", Computes: true, Note: true},
 		{Node: 9, Holders: []grid.Holder{wakes("a.c/rare", 1, 1)}},
-		{Node: 11, Holders: []grid.Holder{wakes("a.c/filter", 0.95, 0.6)}},              // it works more than it waits
-		{Node: 10, Holders: []grid.Holder{wakes("a.c/parse", 1, 0.1)}},                  // it waits there for the disk
-		{Node: 12, Stands: true, Holders: []grid.Holder{wakes("a.c/parse", 0.95, 0.9)}}, // as the one of node 3, but for a reason of its own
+		{Node: 11, Holders: []grid.Holder{wakes("a.c/filter", 0.95, 0.6)}},               // it works more than it waits
+		{Node: 10, Holders: []grid.Holder{wakes("a.c/parse", 1, 0.1)}},                   // it waits there for the disk
+		{Node: 12, Stands: true, Holders: []grid.Holder{wakes("a.c/parse", 0.95, 0.9)}},  // as the one of node 3, but for a reason of its own
+		{Node: 13, Phase: "load", Holders: []grid.Holder{wakes("a.c/parse", 0.95, 0.9)}}, // that one was not found in this phase
 	}
 	Explain(list)
-	for i, want := range []int{3, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0} {
+	for i, want := range []int{3, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0} {
 		if f := list[i]; f.By != want {
 			t.Errorf("node %d is explained by %d, want %d", f.Node, f.By, want)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 
 	"culprit/daemon/process"
@@ -82,10 +83,7 @@ func (t *Text) write(w *process.World, changes []*change, pages []*PageEdit) err
 		t.writing = false
 		return nil
 	}
-	var undo error
-	for k := done - 1; k >= 0; k-- {
-		undo = errors.Join(undo, pages[k].undo(w))
-	}
+	undo := undoPages(w, pages[:done])
 	if undo == nil {
 		t.cancel(changes)
 		t.writing = false
@@ -145,11 +143,16 @@ func (pg *PageEdit) extent() (lo, hi uint64) {
 	return lo, hi
 }
 
-// undo puts back what was there before the batch.
-func (pg *PageEdit) undo(w *process.World) (err error) {
-	for i := len(pg.Pieces) - 1; i >= 0; i-- {
-		p := pg.Pieces[i]
-		err = errors.Join(err, w.WriteText(process.Addr(p.Addr), p.Old))
+// undoPages puts back what was there before the batch, the last first. A piece that cannot be put back does not keep the others from it, unless the
+// process has ended or runs another program: nothing of it is left then, and to be sure of that takes a while each time.
+func undoPages(w *process.World, pages []*PageEdit) (err error) {
+	for _, pg := range slices.Backward(pages) {
+		for _, p := range slices.Backward(pg.Pieces) {
+			failed := w.WriteText(process.Addr(p.Addr), p.Old)
+			if err = errors.Join(err, failed); process.SaysGone(failed) {
+				return err
+			}
+		}
 	}
 	return err
 }

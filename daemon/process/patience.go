@@ -55,14 +55,18 @@ func (p *Process) Gone() bool {
 		return true
 	default:
 	}
-	err := p.CheckExec()
-	return errors.Is(err, ErrTargetExeced) || errors.Is(err, ErrTargetExited)
+	return SaysGone(p.CheckExec())
+}
+
+// SaysGone reports whether an error says that the process has ended or executes another program.
+func SaysGone(err error) bool {
+	return errors.Is(err, ErrTargetExited) || errors.Is(err, ErrTargetExeced)
 }
 
 // GoneBy tells that the process has ended, or that this is why something failed: one that is killed has lost its threads, and then its memory,
 // some time before it is seen to have ended.
 func (p *Process) GoneBy(err error) bool {
-	return errors.Is(err, ErrTargetExited) || errors.Is(err, ErrTargetExeced) || err != nil && p.Gone()
+	return SaysGone(err) || err != nil && p.Gone()
 }
 
 // GivenUp reports whether a call in the process was given up: it completes by itself, some time later.

@@ -36,6 +36,9 @@ func TestPhases(t *testing.T) {
 	for i := range 20 {
 		r.Phases = append(r.Phases, PhaseAnswer{Phase: Phase{Name: fmt.Sprint("more", i)}})
 	}
+	if line, err := r.Line(); err != nil || strings.Contains(string(line), `"chain":null`) || strings.Contains(string(line), `"bottlenecks":null`) {
+		t.Errorf("%v: a list is null: %s", err, line)
+	}
 	b.Reset()
 	if err := r.WriteText(&b); err != nil || strings.Contains(b.String(), "phase load") || !strings.Contains(b.String(), "phase more19") || !strings.Contains(b.String(), "12 earlier phases not listed") {
 		t.Errorf("%v\n%s", err, b.String())

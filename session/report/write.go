@@ -50,14 +50,17 @@ func (r *Report) normal() *Report {
 		c.Nodes[i].Focus = orRoot(c.Nodes[i].Focus)
 	}
 	c.Notes = append([]Bottleneck(nil), c.Notes...)
-	for _, list := range [][]Bottleneck{c.Bottlenecks, c.Notes} {
+	lists := [][]Bottleneck{c.Bottlenecks, c.Notes}
+	c.Phases = append([]PhaseAnswer(nil), c.Phases...)
+	for i := range c.Phases {
+		p := &c.Phases[i]
+		p.Bottlenecks, p.Notes = orEmpty(append([]Bottleneck(nil), p.Bottlenecks...)), append([]Bottleneck(nil), p.Notes...)
+		lists = append(lists, p.Bottlenecks, p.Notes)
+	}
+	for _, list := range lists {
 		for i := range list {
 			list[i].Chain = orEmpty(list[i].Chain)
 		}
-	}
-	c.Phases = append([]PhaseAnswer(nil), c.Phases...)
-	for i := range c.Phases {
-		c.Phases[i].Bottlenecks = orEmpty(c.Phases[i].Bottlenecks)
 	}
 	c.Jobs = append([]Job(nil), c.Jobs...)
 	for i, j := range c.Jobs {
