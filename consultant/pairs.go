@@ -12,10 +12,13 @@ import (
 // Which pairs are measured: those that watched nodes need.
 
 // updatePairs enables and disables what changed, one batch each. What is not needed any longer may stay for a moment, so that
-// the target is stopped less often.
-func (s *Search) updatePairs() {
+// the target is stopped less often. Where nothing is to be enabled now, which would stop it, that waits for the next batch.
+func (s *Search) updatePairs(enable bool) {
 	s.mu.Lock()
 	add, drop := s.changes()
+	if !enable {
+		add = nil
+	}
 	if len(add) == 0 && !s.budget.MustDrop(s.cfg.now()) {
 		drop = nil
 	}

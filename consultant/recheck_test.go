@@ -77,3 +77,22 @@ func TestSuspendedNoLongerThanNeeded(t *testing.T) {
 		t.Errorf("what is pinned is watched: %v, what is not: %v", m.on("scan"), m.on("main"))
 	}
 }
+
+// TestBeginsBesideATrueOne: a function that begins to use time beside one that is true is found, although that one explained all that their caller
+// had before: whether it was tested by then and false, or not tested since that was needless.
+func TestBeginsBesideATrueOne(t *testing.T) {
+	const begins = 40.0
+	for before, state := range map[float64]State{0.01: Never, 0.1: False} {
+		m := newModel(activity{stack: []string{"main", "serve", "parse"}, kind: "cpu", rate: always(0.5)},
+			activity{stack: []string{"main", "serve", "report"}, kind: "cpu", rate: always(before)},
+			activity{stack: []string{"main", "serve", "report"}, kind: "cpu", rate: between(begins, math.Inf(1), 0.5)})
+		r := newRig(t, m)
+		report := func() Node { return r.node(cpuBound, code(grid.Whole(), "report")) }
+		r.run(begins - 0.1)
+		if n := report(); n.State != state {
+			t.Fatalf("%.2f: before it begins it is %s, want %s", before, n.State, state)
+		}
+		at := r.runUntil(begins+20, "found", func() bool { return report().State == True })
+		t.Logf("found %.1f s after it began", at-begins)
+	}
+}

@@ -117,7 +117,7 @@ func large(tb testing.TB) (*Search, *flat) {
 	if holding < largeTrue {
 		tb.Fatalf("%d nodes are true", holding)
 	}
-	s.updatePairs()
+	s.updatePairs(true)
 	return s, w
 }
 

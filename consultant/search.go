@@ -22,6 +22,8 @@ const (
 	defaultMinObserve = 500 * time.Millisecond
 	tickTime          = 150 * time.Millisecond
 	beatTime          = 0.3 // s between two batches of prices and of pairs to be enabled: each stops the target shortly
+	earlyTime         = 5.0 // s of a session in which most of the tests are begun
+	laterBeat         = 1.0 // s between two batches after that: the target is to notice little of a search that goes on for hours
 )
 
 // cells is what the search uses of the grid.
@@ -155,7 +157,8 @@ func (s *Search) tick() {
 		asked = s.advance(now) // a way that led to nothing makes room for the next at once
 		s.mu.Unlock()
 	}
-	if now-s.beatAt >= beatTime-1e-9 || grew && now-s.actedAt >= beatTime-1e-9 { // what has just been found out does not wait for a beat that has nothing to do
+	switch beat := beatAt(now); {
+	case now-s.beatAt >= beat-1e-9, grew && now-s.actedAt >= beat-1e-9: // what has just been found out does not wait for a beat that has nothing to do
 		s.beatAt = now
 		s.askForTime()
 		if s.priceQueue(now, (*node).isKept) { // those need not wait for what the others take: calls are counted, code is patched
@@ -163,10 +166,18 @@ func (s *Search) tick() {
 		}
 		s.priceQueue(now, nil)
 		s.startTests()
-	} else {
-		s.updatePairs()
+	default:
+		s.updatePairs(beat < laterBeat)
 	}
 	s.flush()
+}
+
+// beatAt is how much time lies between two batches at a session time, in s.
+func beatAt(now float64) float64 {
+	if now < earlyTime {
+		return beatTime
+	}
+	return laterBeat
 }
 
 // startTests starts the tests that there is room for.
@@ -176,7 +187,7 @@ func (s *Search) startTests() {
 	s.suspend(now)
 	s.pick(now)
 	s.mu.Unlock()
-	s.updatePairs()
+	s.updatePairs(true)
 }
 
 // leave disables everything at the end of Run. Nodes under watch are measured again if Run is called again.

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"culprit/consultant/refine"
+	"culprit/grid"
 )
 
 // False nodes that stack samples speak for, and true ones that are not watched and that they speak against.
@@ -14,9 +15,9 @@ const (
 	suspectMore  = 1.2 // times the threshold: what the samples must promise
 )
 
-// suspect compares false children of true nodes that have no true child with the stack samples, where a part has a part of the value. Where these now promise a
-// true node the test is repeated, at growing intervals. A child that waits for CPU time waits no longer then. It takes the
-// lock itself.
+// suspect compares with the stack samples the false and needless children of true nodes whose true children leave enough of their value, where a part has a part
+// of the value. Where these now promise a true node the test is repeated, at growing intervals. A child that waits for CPU time waits no longer then.
+// It takes the lock itself.
 func (s *Search) suspect(now float64) {
 	s.mu.Lock()
 	var jobs []*sampleJob
@@ -36,9 +37,8 @@ func (s *Search) suspect(now float64) {
 			j.n.retests++
 			j.n.doubt()
 		}
-		if j.known && j.n.state == False && j.base.est.Value*j.shares[0] > suspectMore*j.n.est.Threshold {
-			j.n.retests++
-			s.requeue(j.n, "tested again: stack samples show more than was measured")
+		if j.known && j.base.est.Value*j.shares[0] > suspectMore*j.base.est.Threshold {
+			s.askAgain(j.n)
 		}
 	}
 }
@@ -52,20 +52,49 @@ func (s *Search) suspicions(now float64) []*sampleJob {
 		if base := s.measuredAbove(n); n.suspended && base != nil && now-n.started > n.retestAfter(retestPause) && len(jobs) < maxSuspects {
 			jobs = append(jobs, &sampleJob{n: n, base: base})
 		}
-		explained := len(n.trueKids()) > 0
+		left := n.unexplained()
 		for _, k := range n.children {
 			if k.hyp == n.hyp && s.isPostponed(k) && len(jobs) < maxSuspects {
 				jobs = append(jobs, &sampleJob{n: k, base: n})
 			}
-			if explained {
-				continue
-			}
-			if k.hyp == n.hyp && k.state == False && !k.watched && now-k.decidedAt > k.retestAfter(2*retestPause) && len(jobs) < maxSuspects {
+			if k.hyp == n.hyp && left[k.via] > suspectMore*n.est.Threshold && k.mayHaveBegun(now) && len(jobs) < maxSuspects {
 				jobs = append(jobs, &sampleJob{n: k, base: n})
 			}
 		}
 	}
 	return jobs
+}
+
+// mayHaveBegun tells that what a node says is old enough to be compared with the stack samples: that it is false, or that its test was needless.
+func (n *node) mayHaveBegun(now float64) bool {
+	return n.state == False && !n.watched && now-n.decidedAt > n.retestAfter(2*retestPause) || n.state == Never && n.needless
+}
+
+// askAgain has a node tested that is false, or whose test was needless.
+func (s *Search) askAgain(n *node) {
+	if n.state == False {
+		n.retests++
+		s.requeue(n, "tested again: stack samples show more than was measured")
+		return
+	}
+	s.revive(n)
+}
+
+// unexplained is what the true children along each hierarchy leave of the value of a node: a part that has begun since may have that much.
+func (n *node) unexplained() map[grid.Hierarchy]float64 {
+	left := map[grid.Hierarchy]float64{}
+	for _, k := range n.children {
+		if k.hyp != n.hyp {
+			continue
+		}
+		if _, seen := left[k.via]; !seen {
+			left[k.via] = n.est.Value
+		}
+		if k.state == True {
+			left[k.via] -= k.est.Value
+		}
+	}
+	return left
 }
 
 // retestAfter is how long an answer stands at least before samples have it tested again, in s: it doubles each time.

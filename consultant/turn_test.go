@@ -199,3 +199,36 @@ func TestKeptByTheKernelComesFirst(t *testing.T) {
 		t.Errorf("cpu_inclusive came with batch %d, io_wait_inclusive with batch %d; want 1 and 2", batch["cpu_inclusive"], batch["io_wait_inclusive"])
 	}
 }
+
+// TestFewBatchesLater: after its beginning a search changes what is measured once a second at most, whatever happens in the program, and goes on
+// finding what begins.
+func TestFewBatchesLater(t *testing.T) {
+	acts := []activity{{stack: deepStack, kind: "cpu", rate: always(0.5)}}
+	for i := range 30 {
+		from := 8 + 2*float64(i)
+		acts = append(acts, activity{stack: []string{"main", "serve", "turn" + strconv.Itoa(i), "deep" + strconv.Itoa(i)}, kind: "cpu", rate: between(from, from+6, 0.4)})
+	}
+	m := newModel(acts...)
+	var at []float64
+	m.enableErr = func(grid.PairKey, int) error { // a batch is enabled at one time; the lock of the model is held
+		if len(at) == 0 || at[len(at)-1] != m.t {
+			at = append(at, m.t)
+		}
+		return nil
+	}
+	r := newRig(t, m)
+	r.runUntil(30, "found", func() bool { return r.node(cpuBound, code(grid.Whole(), "deep5")).State == True })
+	r.run(70)
+	later := 0
+	for i, a := range at {
+		if a < earlyTime+laterBeat {
+			continue
+		}
+		if later++; a-at[i-1] < laterBeat-tickTime.Seconds() {
+			t.Errorf("batches at %.2f and %.2f s", at[i-1], a)
+		}
+	}
+	if later < 20 {
+		t.Errorf("%d batches in all: the search does nothing", later)
+	}
+}
