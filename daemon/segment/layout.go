@@ -61,7 +61,7 @@ func ChooseLayout(p *process.Process, threads int) (Layout, error) {
 		return Layout{}, err
 	}
 	if h.Memory < 2*LeastMemory {
-		return Layout{}, noHeadroom("memory limit", h.Memory, LeastMemory)
+		return Layout{}, &process.Unsupported{What: fmt.Sprintf("a program that has %d KiB left of its memory limit", h.Memory>>10), Needs: "2 MiB"}
 	}
 	if err := AffordsMappings(p); err != nil {
 		return Layout{}, err
@@ -116,16 +116,23 @@ func Affordable(pid int) error {
 	return err
 }
 
-// within refuses a layout of which twice as much as it takes is not left of something.
+// share is the part of what a limit leaves that probes may take. What the program itself will take of it later is not known: where it comes that
+// close to its limit it is about to fail anyway.
+const share = 0.01
+
+func tooMuch(size, left uint64) bool { return float64(size) > share*float64(left) }
+
+// within refuses a layout that takes more than its share of what is left of something.
 func (l Layout) within(left uint64, what string) error {
-	if left < 2*l.size() {
-		return noHeadroom(what, left, l.size())
+	if tooMuch(l.size(), left) {
+		return noHeadroom(what, left, uint64(float64(l.size())/share))
 	}
 	return nil
 }
 
 func noHeadroom(what string, left, needed uint64) error {
-	return &process.Unsupported{What: fmt.Sprintf("a program that has %d KiB left of its %s", left>>10, what), Needs: fmt.Sprintf("twice the %d KiB that probes take", needed>>10)}
+	return &process.Unsupported{What: fmt.Sprintf("a program that has %d MiB left of its %s", left>>20, what),
+		Needs: fmt.Sprintf("%d MiB: probes take no more than a hundredth of it, as the program may need the rest", needed>>20)}
 }
 
 // mostMappings is what probes map at most: two for an island, for it and its gate, and two each for head, counters, rows and what a stop
@@ -197,8 +204,8 @@ func (s *Segment) affords(size uint64) error {
 		return err
 	}
 	for _, left := range []uint64{h.AddressSpace, h.Memory, h.Lockable} {
-		if left < 2*size+LeastMemory {
-			return fmt.Errorf("no more memory for probes: the program has %d KiB left of a limit", left>>10)
+		if left != process.Unlimited && tooMuch(size, left) {
+			return fmt.Errorf("no more memory for probes: the program has %d MiB left of a limit, which it may need", left>>20)
 		}
 	}
 	return nil

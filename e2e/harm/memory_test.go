@@ -239,10 +239,12 @@ func lockedBytes(pid int) (kib int64) {
 }
 
 // limitedSpace: a target takes most of the address space that it may have, now and then.
-func limitedSpace(r *round) string {
-	p := r.target(r.build("lockall.c"), "space")
-	if !r.control() {
-		r.attach(p, 2*time.Second, "--children=false")
+func limitedSpace(which string) func(r *round) string {
+	return func(r *round) string {
+		p := r.target(r.build("lockall.c"), which)
+		if !r.control() {
+			r.attach(p, 2*time.Second, "--children=false", "--watch", "procedure_calls@/Code/lockall.c/work")
+		}
+		return r.harmTo(p, "")
 	}
-	return r.harmTo(p, "")
 }
