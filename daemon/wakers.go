@@ -26,18 +26,18 @@ func (lk *looks) wakersOf(t *measuring.Process, tid int, call kernel.BlockedCall
 		case !asked:
 			return nil
 		case pid > 0 && (of == nil || of.Threads.Count() == 1):
-			w := lk.waker(t, wakers.Waker{TID: pid, PID: pid})
+			w := lk.waker(t, wakers.Waker{TID: pid, PID: pid}, call)
 			w.Of = 1
 			return []sampling.Waker{w}
 		}
 	}
 	shares := lk.wakers.Of(tid, waitIn(call))
 	for _, s := range shares[:min(len(shares), mostWakers)] {
-		w := lk.waker(t, s.Waker)
+		w := lk.waker(t, s.Waker, call)
 		w.Of = s.Of
 		list = append(list, w)
 	}
-	return list
+	return sampling.WhoElse(list)
 }
 
 func waitIn(call kernel.BlockedCall) wakers.Wait {
@@ -83,8 +83,8 @@ func (lk *looks) idleOf(list []wakers.Share, in wakers.Wait, waiting []int) (sha
 	return share
 }
 
-// waker names who ended a wait in a target.
-func (lk *looks) waker(of *measuring.Process, w wakers.Waker) sampling.Waker {
+// waker names who ended a wait in a call in a target.
+func (lk *looks) waker(of *measuring.Process, w wakers.Waker, call kernel.BlockedCall) sampling.Waker {
 	if w.TID == 0 {
 		return sampling.Waker{Thread: sampling.Kernel}
 	}
@@ -102,6 +102,6 @@ func (lk *looks) waker(of *measuring.Process, w wakers.Waker) sampling.Waker {
 		}
 		defer t.Unlock()
 	}
-	at, works := t.Profile.Where(w.TID)
-	return sampling.Waker{Thread: name, Function: at, Works: works}
+	at, does := t.Profile.Where(w.TID, call, t == of)
+	return sampling.Waker{Thread: name, Function: at, Does: does}
 }

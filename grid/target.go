@@ -74,6 +74,7 @@ type Holder struct {
 	Share    float64 // of the looks at threads that waited lately, or of the samples of those that ran, 0 to 1
 	Wakes    bool    // it ended waits
 	Works    float64 // of such a one the part of Share in which it was not waiting itself
+	Delayed  float64 // of such a one the part of Share in which it waited for a CPU and for nothing else
 	Computes bool    // it was seen to run where the focus says
 	Competes bool    // it is another program that uses CPUs while none is idle; Share is of all CPUs
 }

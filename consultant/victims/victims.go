@@ -4,7 +4,11 @@
 // It is pure.
 package victims
 
-import "culprit/grid"
+import (
+	"cmp"
+
+	"culprit/grid"
+)
 
 // workedFor is the part of the waits that must be ended by those who do what another finding tells.
 const workedFor = 0.8
@@ -15,14 +19,15 @@ type Finding struct {
 	Phase    string // in which it was found: only findings of the same one explain it
 	Function string // where it is, as module/function; "" where it has none
 	Computes bool   // its threads run
+	Starves  bool   // the whole program waits for CPUs
 	Note     bool   // it is no bottleneck
 	Stands   bool   // nobody explains it, whoever is waited for
 	Holders  []grid.Holder
 	By       int // the node of the finding that its threads wait for, 0 if there is none
 }
 
-// Explain marks the findings whose threads wait for what others tell: at first for those who work, which a finding of computing tells, then for those who
-// wait themselves and are explained.
+// Explain marks the findings whose threads wait for what others tell: at first for those who work, which a finding of computing tells, or who have no CPU
+// to work, which one of the whole program tells; then for those who wait themselves and are explained.
 func Explain(list []Finding) {
 	for changed := true; changed; {
 		changed = false
@@ -41,21 +46,32 @@ func Explain(list []Finding) {
 // explanation is which part of the waits of a finding others explain, and the node of the first that does.
 func explanation(list []Finding, of int) (share float64, by int) {
 	for _, h := range list[of].Holders {
+		if !h.Wakes {
+			continue
+		}
 		for j, o := range list {
-			if j == of || o.Phase != list[of].Phase || !h.Wakes || o.Function == "" || o.Function != h.Function {
+			if j == of || o.Phase != list[of].Phase {
 				continue
 			}
-			part := 0.0
-			switch {
-			case o.Computes && !o.Note:
-				part = h.Works
-			case o.By != 0 && h.Works < h.Share/2: // it waits most of the time
-				part = h.Share
-			}
-			if share += part; part > 0 && by == 0 {
-				by = o.Node
+			if part := o.tells(h); part > 0 {
+				share, by = share+part, cmp.Or(by, o.Node)
+				break
 			}
 		}
 	}
 	return share, by
+}
+
+// tells is which part of the waits that a thread ends a finding explains.
+func (o Finding) tells(h grid.Holder) (part float64) {
+	here := o.Function != "" && o.Function == h.Function
+	switch {
+	case here && o.Computes && !o.Note:
+		return h.Works + h.Delayed // it would compute there if it had a CPU
+	case here && o.By != 0 && h.Works < h.Share/2: // it waits most of the time
+		return h.Share
+	case o.Starves && !o.Note && h.Delayed > h.Works:
+		return h.Works + h.Delayed
+	}
+	return 0
 }

@@ -6,7 +6,7 @@ import (
 	"culprit/grid"
 )
 
-// TestExplain: who waits for one that computes is explained by it, and who waits for such a one as well; who waits for the disk, for a thread
+// TestExplain: who waits for one that computes, or would if it had a CPU, is explained by it, and who waits for such a one as well; who waits for the disk, for a thread
 // that does something else, or for a lock is not.
 func TestExplain(t *testing.T) {
 	wakes := func(function string, share, works float64) grid.Holder {
@@ -26,8 +26,14 @@ func TestExplain(t *testing.T) {
 		{Node: 12, Stands: true, Holders: []grid.Holder{wakes("a.c/parse", 0.95, 0.9)}},  // as the one of node 3, but for a reason of its own
 		{Node: 13, Phase: "load", Holders: []grid.Holder{wakes("a.c/parse", 0.95, 0.9)}}, // that one was not found in this phase
 	}
+	delayed := wakes("a.c/parse", 0.95, 0.1) // other programs have the CPUs
+	delayed.Delayed = 0.85
+	starved := delayed
+	starved.Function = "a.c/serve" // which has too little of the CPUs to be found
+	list = append(list, Finding{Node: 14, Holders: []grid.Holder{delayed}}, Finding{Node: 15, Holders: []grid.Holder{starved}},
+		Finding{Node: 16, Starves: true}, Finding{Node: 17, Phase: "load", Holders: []grid.Holder{starved}})
 	Explain(list)
-	for i, want := range []int{3, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0} {
+	for i, want := range []int{3, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 16, 0, 0} {
 		if f := list[i]; f.By != want {
 			t.Errorf("node %d is explained by %d, want %d", f.Node, f.By, want)
 		}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"culprit/daemon/kernel"
 	"culprit/daemon/stack"
 	"culprit/grid"
@@ -17,9 +19,19 @@ type Waker struct {
 	Thread   string
 	Function string // where it is, as module/function; "" if that is not known
 	Of       float64
-	Works    bool // it does not wait itself
+	Does     Doing
 	Outside  bool // a thread of a process that is not measured
 }
+
+// A Doing is what a thread does for which others wait.
+type Doing int
+
+const (
+	Waits   Doing = iota // for something else, or that is not known
+	Beside               // for the same
+	Delayed              // it would work if it had a CPU
+	Works
+)
 
 // Kernel is what ends waits that no thread of a program ends.
 const Kernel = "the kernel (a device, the network or a timer)"
@@ -36,8 +48,8 @@ type wokenBy struct {
 // A place is a thread in a function.
 type place struct{ thread, function string }
 
-// ended is what part of the waits a thread in a function has ended, all together and while it worked.
-type ended struct{ all, working float64 }
+// ended is what part of the waits a thread in a function has ended: all together, while it worked, and while it waited for a CPU.
+type ended struct{ all, working, delayed float64 }
 
 // noteWakers looks who ends the waits of a thread, at a session time.
 func (p *Profile) noteWakers(tid int, call kernel.BlockedCall, object string, frames []stack.Frame, now float64) {
@@ -91,8 +103,11 @@ func (w *wokenBy) with(list []Waker) *wokenBy {
 			w.by[at] = &ended{}
 		}
 		w.by[at].all += one.Of
-		if one.Works {
+		switch one.Does {
+		case Works:
 			w.by[at].working += one.Of
+		case Delayed:
+			w.by[at].delayed += one.Of
 		}
 	}
 	return w
@@ -107,6 +122,7 @@ func (c *Counts) fadeWoken() {
 		}
 		for at, e := range w.by {
 			e.working *= fade
+			e.delayed *= fade
 			if e.all *= fade; e.all < 0.01 {
 				delete(w.by, at)
 			}
@@ -142,6 +158,7 @@ func (s *Tally) Add(c *Counts, f grid.Focus) {
 		}
 		s.all.by[at].all += e.all
 		s.all.by[at].working += e.working
+		s.all.by[at].delayed += e.delayed
 	}
 }
 
@@ -149,21 +166,55 @@ func (s *Tally) Add(c *Counts, f grid.Focus) {
 func (s *Tally) Wakers() (list []grid.Holder) {
 	for at, e := range s.all.by {
 		if share := e.all / s.all.looks; share >= leastWaker {
-			list = append(list, grid.Holder{Thread: at.thread, Function: at.function, Share: share, Wakes: true, Works: e.working / s.all.looks})
+			list = append(list, grid.Holder{Thread: at.thread, Function: at.function, Share: share, Wakes: true,
+				Works: e.working / s.all.looks, Delayed: e.delayed / s.all.looks})
 		}
 	}
 	return list
 }
 
 // Where is the function that a thread is in, as module/function: where it waits, or where it was last seen to run. The C library is left out;
-// "" if it is not known. works says that it does not wait, neither for something nor for a CPU.
-func (p *Profile) Where(tid int) (function string, works bool) {
+// "" if it is not known. in is the call of a thread of the same process for which it does something, or of another one.
+func (p *Profile) Where(tid int, in kernel.BlockedCall, same bool) (function string, does Doing) {
 	at := p.ranAt(tid)
 	call, err := kernel.Blocked(p.t.Proc.PID(), tid)
-	if err == nil && !call.Running {
+	switch {
+	case err == nil && !call.Running:
 		at = stack.OwnFunction(p.framesOf(p.blocked(tid, call)))
+		if same && sameWait(call, in) {
+			does = Beside
+		}
+	case err != nil:
+	case p.t.Threads.Runs(tid):
+		does = Works
+	case p.t.Threads.Delayed(tid):
+		does = Delayed
 	}
-	return p.functionName(at), err == nil && call.Running && p.t.Threads.Runs(tid)
+	return p.functionName(at), does
+}
+
+// sameWait tells whether two threads of a process wait for the same lock or condition. A condition variable has two words side by side that are
+// waited for in turn.
+func sameWait(a, b kernel.BlockedCall) bool {
+	return a.NR == unix.SYS_FUTEX && b.NR == unix.SYS_FUTEX && a.Args[0]&^7 == b.Args[0]&^7
+}
+
+// WhoElse leaves those out that wait for the same themselves, if there are others: they passed on what one of those gave them.
+func WhoElse(list []Waker) []Waker {
+	all, others := 0.0, 0.0
+	for _, w := range list {
+		if all += w.Of; w.Does != Beside {
+			others += w.Of
+		}
+	}
+	if others == 0 {
+		return list
+	}
+	list = slices.DeleteFunc(list, func(w Waker) bool { return w.Does == Beside })
+	for i := range list {
+		list[i].Of *= all / others
+	}
+	return list
 }
 
 // functionName is a function as module/function; "" if it is not known.

@@ -4,24 +4,31 @@ import (
 	"math"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
+	"culprit/daemon/kernel"
 	"culprit/grid"
 )
 
-// TestWokenBy: who ends waits is counted by thread and function, with the part in which it worked; it fades, and a disk is not put down to a
+// TestWokenBy: who ends waits is counted by thread and function, with the parts in which it worked and waited for a CPU; it fades, and a disk is not put down to a
 // program that its interrupt came upon.
 func TestWokenBy(t *testing.T) {
 	c := &Counts{woken: map[string]*wokenBy{}}
 	pipe := grid.Whole().Refine(grid.IO, "Pipe", "a")
 	part := ObjectPart(pipe)
 	for i := range 10 {
-		list := []Waker{{Thread: "reader", Function: "a.c/parse", Of: 0.9, Works: i < 8}, {Thread: Kernel, Of: 0.1}}
+		does := [10]Doing{8: Delayed}[i]
+		if i < 8 {
+			does = Works
+		}
+		list := []Waker{{Thread: "reader", Function: "a.c/parse", Of: 0.9, Does: does}, {Thread: Kernel, Of: 0.1}}
 		c.woken[part] = c.woken[part].with(list)
 	}
 	got := map[string]grid.Holder{}
 	for _, h := range wakersAt(pipe, c, c) {
 		got[h.Thread] = h
 	}
-	if r := got["reader"]; len(got) != 2 || math.Abs(r.Share-0.9) > 1e-9 || math.Abs(r.Works-0.72) > 1e-9 || !r.Wakes || r.Function != "a.c/parse" {
+	if r := got["reader"]; len(got) != 2 || math.Abs(r.Share-0.9) > 1e-9 || math.Abs(r.Works-0.72) > 1e-9 || math.Abs(r.Delayed-0.09) > 1e-9 || !r.Wakes || r.Function != "a.c/parse" {
 		t.Errorf("%+v", got)
 	}
 	if wakersAt(grid.Whole().Refine(grid.IO, "Pipe", "b"), c) != nil {
@@ -37,6 +44,23 @@ func TestWokenBy(t *testing.T) {
 		if w.Thread != Kernel && w.Thread != "writer" {
 			t.Errorf("%+v has ended a wait for a file", w)
 		}
+	}
+}
+
+// TestWhoElse: a worker of a pool that was woken by another one, which waits there again, was woken by who feeds them; where all wait nobody is
+// left out. The words of a condition variable are one wait, descriptors are not.
+func TestWhoElse(t *testing.T) {
+	list := WhoElse([]Waker{{Thread: "feeder", Of: 0.6, Does: Works}, {Thread: "worker", Of: 0.3, Does: Beside}, {Thread: Kernel, Of: 0.1}})
+	if len(list) != 2 || math.Abs(list[0].Of-6.0/7) > 1e-9 || math.Abs(list[1].Of-1.0/7) > 1e-9 {
+		t.Errorf("%+v", list)
+	}
+	if list := WhoElse([]Waker{{Thread: "worker", Of: 1, Does: Beside}}); len(list) != 1 || list[0].Of != 1 {
+		t.Errorf("%+v", list)
+	}
+	call := func(nr int, arg uint64) kernel.BlockedCall { return kernel.BlockedCall{NR: nr, Args: [6]uint64{arg}} }
+	if futex := call(unix.SYS_FUTEX, 0x1000); !sameWait(futex, call(unix.SYS_FUTEX, 0x1004)) || sameWait(futex, call(unix.SYS_FUTEX, 0x1008)) ||
+		sameWait(call(unix.SYS_READ, 8), call(unix.SYS_READ, 9)) {
+		t.Error("other waits are told apart")
 	}
 }
 

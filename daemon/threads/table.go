@@ -284,6 +284,18 @@ func (t *Table) Runs(tid int) bool {
 	return run.Seconds() >= max(leastRun*(run+ready).Seconds(), leastWork*t.span)
 }
 
+// Delayed tells whether a thread waits for a CPU while others may wait for its work, as of the last two refreshes.
+func (t *Table) Delayed(tid int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.rows[tid]
+	if r == nil {
+		return false
+	}
+	run, ready := r.Times.Run-r.Prev.Run, r.Times.RunQueueWait-r.Prev.RunQueueWait
+	return ready > run && (run+ready).Seconds() >= leastWork*t.span
+}
+
 // RunsLong tells whether a thread ran for a millisecond or more at a time, on average between the last two refreshes; true before the first.
 func (t *Table) RunsLong() bool {
 	t.mu.Lock()

@@ -268,19 +268,21 @@ func TestIdles(t *testing.T) {
 	}
 }
 
-// TestRuns: a thread that waits for a CPU most of the time for which it is ready does not run, one that shares it does.
+// TestRuns: a thread that waits for a CPU most of the time for which it is ready is delayed and does not run, one that shares it runs.
 func TestRuns(t *testing.T) {
 	for _, c := range []struct {
 		run, ready time.Duration
 		want       bool
-	}{{time.Second, 0, true}, {time.Second, 2 * time.Second, true}, {10 * time.Millisecond, time.Second, false}, {500 * time.Millisecond, 0, false}, {0, 0, false}} {
+		delayed    bool
+	}{{time.Second, 0, true, false}, {time.Second, 2 * time.Second, true, true}, {10 * time.Millisecond, time.Second, false, true},
+		{500 * time.Millisecond, 0, false, false}, {0, 0, false, false}} {
 		tt := newTable(nil)
 		tt.Update(1, []kernel.ThreadTimes{ran(7, 1, 0, 0)}, 0)
 		after := ran(7, 1, 1, c.run)
 		after.RunQueueWait = c.ready
 		tt.Update(5, []kernel.ThreadTimes{after}, 0)
-		if got := tt.Runs(7); got != c.want || tt.Runs(8) {
-			t.Errorf("%v of %v ready: %v", c.run, c.run+c.ready, got)
+		if runs, delayed := tt.Runs(7), tt.Delayed(7); runs != c.want || delayed != c.delayed || tt.Runs(8) || tt.Delayed(8) {
+			t.Errorf("%v of %v ready: runs %v, delayed %v", c.run, c.run+c.ready, runs, delayed)
 		}
 	}
 }

@@ -15,13 +15,10 @@ func LockNamer(p *program.Program) func(word uint64, k libc.Wait) (addr uint64, 
 // NameLock finds the variable that holds the futex word, and the address of the lock in it. name is "" where no symbol covers it, and of what the
 // C library has for itself: nobody knows its variables.
 func NameLock(p *program.Program, word uint64, k libc.Wait) (addr uint64, name string) {
-	addr = word
 	if k.Kind == libc.Library {
-		return addr, ""
+		return word, ""
 	}
-	if len(k.Words) > 0 {
-		addr = word - k.Words[0]
-	}
+	addr = lockAt(word, k)
 	obj := p.DataAt(word)
 	if obj == nil {
 		return addr, ""
@@ -37,6 +34,19 @@ func NameLock(p *program.Program, word uint64, k libc.Wait) (addr uint64, name s
 		return addr, ""
 	}
 	return addr, fmt.Sprintf("%s+%#x", of.Name, of.Rest)
+}
+
+// lockAt is the address of the lock of whose words one is waited for: locks are aligned as pointers are, where they are known at all.
+func lockAt(word uint64, k libc.Wait) uint64 {
+	for _, off := range k.Words {
+		if (word-off)%8 == 0 {
+			return word - off
+		}
+	}
+	if len(k.Words) > 0 {
+		return word - k.Words[0]
+	}
+	return word
 }
 
 // distinctName puts the object in front of a name that another object uses, too.

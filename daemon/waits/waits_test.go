@@ -52,3 +52,19 @@ func TestIn(t *testing.T) {
 		}
 	}
 }
+
+// TestLockAt: a condition variable is one lock, whichever of its words is waited for; what begins at no multiple of 8 is taken for what is usual.
+func TestLockAt(t *testing.T) {
+	cond, ok := libc.WaitIn("pthread_cond_wait")
+	if !ok {
+		t.Fatal("not known")
+	}
+	for _, word := range []uint64{0x1028, 0x102c} {
+		if got := lockAt(word, cond); got != 0x1000 {
+			t.Errorf("%#x is waited for in the lock at %#x", word, got)
+		}
+	}
+	if got := lockAt(0x1004, libc.Other); got != 0x1004 {
+		t.Errorf("a futex is at %#x", got)
+	}
+}
