@@ -35,11 +35,14 @@ func nodeReport(n consultant.Node) report.Node {
 		Greater: n.Greater, Share: n.Share, Unit: clean(n.Unit), Confidence: report.Number(n.Confidence), Samples: n.Samples,
 		Since: report.Number(n.Since), Cost: report.Number(n.Cost), Tier: string(n.Tier), Reason: clean(n.Reason),
 	}
-	if !math.IsNaN(n.Error) && n.Samples > 0 {
+	if n.Samples > 0 {
+		out.NoValue = report.NoValue(n.Greater, n.Value, n.Threshold)
+	}
+	if !math.IsNaN(n.Error) && n.Samples > 0 && out.NoValue == "" {
 		e := report.Number(n.Error)
 		out.Error = &e
 	}
-	if n.HasMean {
+	if n.HasMean && out.NoValue == "" {
 		out.Mean = &report.Mean{Value: report.Number(n.Mean), Error: report.Number(n.MeanError)}
 	}
 	for _, t := range n.Tests {

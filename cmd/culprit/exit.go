@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -91,6 +92,7 @@ func unlessClosed(err error) error {
 
 // printError says what went wrong and, where it is known, what would help.
 func printError(err error) {
+	helpAs(err, os.Args)
 	text := strings.TrimSpace(err.Error())
 	if text == "" {
 		return
@@ -99,5 +101,16 @@ func printError(err error) {
 	var focus *grid.FocusError
 	if errors.As(err, &focus) {
 		fmt.Fprintf(os.Stderr, "%s\n", focus.Caret())
+	}
+}
+
+// helpAs has the command that would help be the one that was typed, where it is one that names a process and attaches to none.
+func helpAs(err error, typed []string) {
+	var denied *process.NotPermitted
+	if len(typed) < 3 || !slices.Contains([]string{"detach", "restore", "list", "why", "why-not"}, typed[1]) || !errors.As(err, &denied) {
+		return
+	}
+	if strings.HasPrefix(denied.Command, "sudo culprit ") {
+		denied.Command = "sudo culprit " + strings.Join(typed[1:], " ")
 	}
 }

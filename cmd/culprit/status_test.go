@@ -12,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"culprit/daemon/process"
 	"culprit/internal/testprog"
 )
 
@@ -58,4 +59,18 @@ func readFile(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	return string(b)
+}
+
+// TestHelpIsWhatWasTyped: who may not remove probes is told the command that removes them, and no other one.
+func TestHelpIsWhatWasTyped(t *testing.T) {
+	for typed, want := range map[string]string{"culprit restore 7": "sudo culprit restore 7", "culprit attach --for 9s 7": "sudo culprit attach 7", "culprit": "sudo culprit attach 7"} {
+		denied := &process.NotPermitted{PID: 7, Missing: "x", Command: "sudo culprit attach 7"}
+		if helpAs(denied, strings.Fields(typed)); denied.Command != want {
+			t.Errorf("%s: %s, expected %s", typed, denied.Command, want)
+		}
+	}
+	none := &process.NotPermitted{PID: 7, Missing: "nobody may"}
+	if helpAs(none, []string{"culprit", "restore", "7"}); none.Command != "" {
+		t.Errorf("where nothing helps it says %s", none.Command)
+	}
 }

@@ -94,6 +94,37 @@ func TestNearest(t *testing.T) {
 	}
 }
 
+// TestWithoutParameters: a function of C++ may be named without its parameters where that says which one; the root of a phase is no opinion; and a
+// test that could not judge so far has no value.
+func TestWithoutParameters(t *testing.T) {
+	lib, r := library(t), searched()
+	for _, name := range []string{"/Code/p.cpp/work(int)", "/Code/p.cpp/put(int)", "/Code/p.cpp/put(char const*)"} {
+		n := r.Nodes[3]
+		n.ID, n.Focus = len(r.Nodes)+1, report.Focus{"Code": name}
+		r.Nodes = append(r.Nodes, n)
+	}
+	r.Nodes = append(r.Nodes, report.Node{ID: 10, Parents: []int{1}, Hypothesis: "top", Axis: "when", State: "true", Phase: report.Phase{Name: "load"}},
+		report.Node{ID: 11, Parents: []int{1}, Hypothesis: "FrequentSyncOperations", Focus: report.Focus{"Code": "/Code/p.cpp/work(int)"}, State: "testing", Value: 200, Threshold: 200, Samples: 5})
+	a := At(r, lib, report.Focus{"Code": "/Code/p.cpp/work"})
+	if o := opinion(a, "CPUbound"); o.Verdict != RuledOut || a.Focus["Code"] != "/Code/p.cpp/work(int)" {
+		t.Errorf("%v: %+v", a.Focus, o)
+	}
+	if o := opinion(a, "FrequentSyncOperations"); o.Verdict != Undecided || !strings.Contains(o.Why, "too little happened so far") || strings.Contains(o.Why, "200") {
+		t.Errorf("%+v", o)
+	}
+	if text := a.Text(false); strings.Contains(text, "top") {
+		t.Error(text)
+	}
+	a = At(r, lib, report.Focus{"Code": "/Code/p.cpp/put"})
+	if a.Found() != Never || len(a.Nearest) < 2 || !strings.HasPrefix(a.Nearest[0].String(), "/Code/p.cpp/put(") || !strings.HasPrefix(a.Nearest[1].String(), "/Code/p.cpp/put(") {
+		t.Errorf("of two: %v", a.Nearest)
+	}
+	a = At(r, lib, report.Focus{"Code": "/Code/p.cpp/nosuch"})
+	if text := a.Text(false); !strings.HasPrefix(text, "No hypothesis was tested at /Code/p.cpp/nosuch, whether there is such a place or not") || !strings.Contains(text, "/Code/p.cpp/work(int)") {
+		t.Error(text)
+	}
+}
+
 // TestJudge: other thresholds change answers by the values only; what has none stays never measured, and what is near is undecided.
 func TestJudge(t *testing.T) {
 	for _, c := range []struct {

@@ -40,6 +40,9 @@ type Answer struct {
 	Nearest  []report.Focus // where no hypothesis was tested at the focus: those that may be meant
 }
 
+// root is the hypothesis at the root of a phase: it holds by definition, and is no opinion.
+const root = "top"
+
 // verdictOf is what a node says.
 func verdictOf(n *report.Node) Verdict {
 	switch {
@@ -53,15 +56,17 @@ func verdictOf(n *report.Node) Verdict {
 	return Undecided
 }
 
-// At is what a report says of all hypotheses at a focus: those of the library, and others that were tested. It answers from the report only.
+// At is what a report says of all hypotheses at a focus: those of the library, and others that were tested. It answers from the report only. A
+// function may be named without its parameters.
 func At(r *report.Report, lib *pcl.Library, f report.Focus) Answer {
+	f = meant(r, f)
 	a := Answer{Focus: f}
 	tested := false
 	for _, name := range hypotheses(r, lib) {
 		found := false
 		for i := range r.Nodes {
 			n := &r.Nodes[i]
-			if n.Hypothesis == name && same(n.Focus, f) && len(n.Parents) > 0 {
+			if n.Hypothesis == name && same(n.Focus, f) {
 				a.Opinions = append(a.Opinions, opinionOf(r, n))
 				found = true
 			}
@@ -83,7 +88,7 @@ func hypotheses(r *report.Report, lib *pcl.Library) (names []string) {
 		names = append(names, h.Name)
 	}
 	for i := range r.Nodes {
-		if n := &r.Nodes[i]; len(n.Parents) > 0 && !slices.Contains(names, n.Hypothesis) {
+		if n := &r.Nodes[i]; n.Hypothesis != root && !slices.Contains(names, n.Hypothesis) {
 			names = append(names, n.Hypothesis)
 		}
 	}
@@ -97,7 +102,11 @@ func opinionOf(r *report.Report, n *report.Node) Opinion {
 		o.Why += fmt.Sprintf(", since %.1f s", float64(n.Since))
 		o.Chain = r.Chain(chainTo(r, n))
 	case Undecided:
-		o.Why = fmt.Sprintf("%s so far, %s: %s", n.Quantity(), n.State, orNoReason(n.Reason))
+		so := n.Quantity()
+		if why := report.NoValue(n.Greater, float64(n.Value), float64(n.Threshold)); why != "" {
+			so = why
+		}
+		o.Why = fmt.Sprintf("%s so far, %s: %s", so, n.State, orNoReason(n.Reason))
 	case Never:
 		o.Why = fmt.Sprintf("%s: %s", n.State, orNoReason(n.Reason))
 	}
@@ -142,7 +151,7 @@ func whyNever(r *report.Report, lib *pcl.Library, name string, f report.Focus) s
 	var near *report.Node
 	for i := range r.Nodes {
 		n := &r.Nodes[i]
-		if n.Hypothesis == name && len(n.Parents) > 0 && covers(n.Focus, f) && (near == nil || depth(n.Focus) > depth(near.Focus)) {
+		if n.Hypothesis == name && covers(n.Focus, f) && (near == nil || depth(n.Focus) > depth(near.Focus)) {
 			near = n
 		}
 	}
@@ -164,7 +173,7 @@ func whyNever(r *report.Report, lib *pcl.Library, name string, f report.Focus) s
 
 func parentOf(lib *pcl.Library, name string) string {
 	for _, h := range lib.Hypotheses() {
-		if h.Name == name && h.Parent != "top" {
+		if h.Name == name && h.Parent != root {
 			return h.Parent
 		}
 	}
@@ -194,6 +203,12 @@ func (a *Answer) Found() Verdict {
 // Text is the answer for people. whyNot puts what does not hold first.
 func (a *Answer) Text(whyNot bool) string {
 	var b strings.Builder
+	if len(a.Nearest) > 0 {
+		fmt.Fprintf(&b, "No hypothesis was tested at %s, whether there is such a place or not. The nearest places where one was:\n", placeOf(a.Focus))
+		for _, f := range a.Nearest {
+			fmt.Fprintf(&b, "  %s\n", placeOf(f))
+		}
+	}
 	fmt.Fprintf(&b, "%s:\n", placeOf(a.Focus))
 	order := []Verdict{Holds, RuledOut, Undecided, Never}
 	if whyNot {
@@ -208,12 +223,6 @@ func (a *Answer) Text(whyNot bool) string {
 			if o.Chain != "" {
 				fmt.Fprintf(&b, "  %-14s  found by: %s\n", "", o.Chain)
 			}
-		}
-	}
-	if len(a.Nearest) > 0 {
-		b.WriteString("No hypothesis was tested there. The nearest places where one was:\n")
-		for _, f := range a.Nearest {
-			fmt.Fprintf(&b, "  %s\n", f)
 		}
 	}
 	return b.String()

@@ -52,11 +52,45 @@ func depth(f report.Focus) (n int) {
 	return n
 }
 
+// meant is the focus of a report that differs from f in the parameters of a function alone, which f leaves out; f where there is none, or several.
+func meant(r *report.Report, f report.Focus) report.Focus {
+	var found report.Focus
+	for i := range r.Nodes {
+		g := r.Nodes[i].Focus
+		switch {
+		case same(f, g):
+			return f
+		case !alikeBut(f, g) || found != nil && same(found, g):
+		case found != nil:
+			return f
+		default:
+			found = g
+		}
+	}
+	if found == nil {
+		return f
+	}
+	return found
+}
+
+// alikeBut tells that g is f with parameters behind the function.
+func alikeBut(f, g report.Focus) bool {
+	if len(f) != len(g) {
+		return false
+	}
+	for h, path := range f {
+		if g[h] != path && !(h == "Code" && strings.HasPrefix(g[h], path+"(")) {
+			return false
+		}
+	}
+	return true
+}
+
 // mostNearest bounds the foci that are named where one is not known.
 const mostNearest = 4
 
 // nearest are the foci of a report that a focus may be meant for, the most likely first: one with a similar name, one with the same last
-// name elsewhere, what it is a part of, and what are parts of it.
+// name elsewhere, what it is a part of, what are parts of it, and what are parts of the same.
 func nearest(r *report.Report, f report.Focus) (list []report.Focus) {
 	foci := map[string]report.Focus{}
 	var texts []string
@@ -69,6 +103,11 @@ func nearest(r *report.Report, f report.Focus) (list []report.Focus) {
 	add := func(text string) {
 		if g := foci[text]; g != nil && !slices.ContainsFunc(list, func(h report.Focus) bool { return same(g, h) }) && len(list) < mostNearest {
 			list = append(list, g)
+		}
+	}
+	for _, text := range texts {
+		if alikeBut(f, foci[text]) {
+			add(text)
 		}
 	}
 	add(syntax.Nearest(f.String(), texts))
@@ -121,5 +160,19 @@ func related(f report.Focus, foci map[string]report.Focus, texts []string) (list
 	}
 	slices.SortFunc(above, byDepth(-1))
 	slices.SortFunc(below, byDepth(1))
-	return slices.Concat(above[:min(len(above), 1)], below)
+	return slices.Concat(above[:min(len(above), 1)], below, beside(f, foci, texts))
+}
+
+// beside are the foci of a report that are parts of the same as f.
+func beside(f report.Focus, foci map[string]report.Focus, texts []string) (list []string) {
+	for _, text := range texts {
+		g := foci[text]
+		for h, path := range f {
+			if i := strings.LastIndexByte(path, '/'); len(f) == 1 && len(g) == 1 && i > 0 && strings.HasPrefix(g[h], path[:i+1]) {
+				list = append(list, text)
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
 }

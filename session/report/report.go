@@ -105,8 +105,10 @@ type Node struct {
 	Phase      Phase  `json:"phase"`
 	State      string `json:"state"`
 	Value      Number `json:"value"`
-	Threshold  Number `json:"threshold"`
-	Greater    bool   `json:"greater"` // the hypothesis holds above the threshold; else below it
+	// NoValue says why Value is none, which is the threshold then: "it does not apply here" or "too little happened"; "" if it is one.
+	NoValue   string `json:"no_value,omitempty"`
+	Threshold Number `json:"threshold"`
+	Greater   bool   `json:"greater"` // the hypothesis holds above the threshold; else below it
 	// Share says that the value is a part of a whole: beyond 1 only as far as the measurement errs.
 	Share      bool   `json:"share,omitempty"`
 	Unit       string `json:"unit"`

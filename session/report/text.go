@@ -31,79 +31,6 @@ func (r *Report) WriteText(w io.Writer) error {
 	return err
 }
 
-func (r *Report) writeHead(b *strings.Builder) {
-	for i, t := range r.Targets {
-		if i == maxLines {
-			fmt.Fprintf(b, "and %d more processes\n", len(r.Targets)-i)
-			break
-		}
-		fmt.Fprintf(b, "%s (pid %d%s), %d %s, watched for %.1f s%s\n", t.Exe, t.PID, runtimeNote(t), t.Threads, plural(t.Threads, "thread"),
-			r.watched(t), endNote(t))
-		if t.Interprets != "" {
-			fmt.Fprintf(b, "  it runs %s: %s\n", t.Interprets, interpreted(t))
-		}
-		if t.Stopped {
-			fmt.Fprintf(b, "  it is stopped by a signal, and does nothing until it is continued: kill -CONT %d\n", t.PID)
-		}
-		if t.Why != "" {
-			fmt.Fprintf(b, "  measured by sampling only: %s\n", t.Why)
-		}
-	}
-	if r.NotMeasured != "" {
-		fmt.Fprintf(b, "  not measured: %s\n", r.NotMeasured)
-	}
-	b.WriteByte('\n')
-}
-
-// interpreted says what is told of the functions of a language that a process runs.
-func interpreted(t Target) string {
-	if t.NamesGenerated {
-		return "stack samples distinguish those of its functions that are compiled and that the process names"
-	}
-	text := "functions of " + t.Interprets + " are not measured one by one, only those of the interpreter"
-	if how := howToName[t.Interprets]; how != "" {
-		text += "; " + how
-	}
-	return text
-}
-
-// howToName is what has a process name the functions that it compiles, by the language.
-var howToName = map[string]string{
-	"JavaScript": "node --perf-basic-prof has it name those that it compiles",
-	"Java":       "java -XX:+PreserveFramePointer with jcmd PID Compiler.perfmap has it name those that it compiles",
-}
-
-// watched is for how long a process was measured, in s: those that were there at the beginning for the whole session.
-func (r *Report) watched(t Target) float64 {
-	if t.From < 1 && !t.Ended || t.To == 0 {
-		return float64(r.Seconds)
-	}
-	return float64(t.To - t.From)
-}
-
-// languages are the names of runtimes as people write them.
-var languages = map[string]string{"c": "C", "cxx": "C++", "go": "Go", "rust": "Rust"}
-
-// runtimeNote says what a program is written in, if that is known.
-func runtimeNote(t Target) string {
-	if name := languages[t.Runtime]; name != "" {
-		return ", " + name
-	}
-	return ""
-}
-
-func endNote(t Target) string {
-	switch {
-	case t.ExitCode != nil:
-		return "; it ended with " + Ending(*t.ExitCode)
-	case t.Became:
-		return "; it became another program"
-	case t.Ended:
-		return "; it ended"
-	}
-	return ""
-}
-
 func (r *Report) writeBottlenecks(b *strings.Builder) {
 	if r.NotSearched {
 		b.WriteString("No search was made (--no-search).\n")
@@ -368,7 +295,7 @@ func (n *Node) basis() string {
 		}
 		return "no value"
 	}
-	if why := NoValue(n.Greater, float64(n.Value), float64(n.Threshold)); why != "" {
+	if why := n.noValue(); why != "" {
 		return fmt.Sprintf("%s (%s, %s sure)", why, readings(n.Samples), Surety(float64(n.Confidence)))
 	}
 	return fmt.Sprintf("%s (threshold %s %s, %s, %s sure)", n.Quantity(),
@@ -381,6 +308,10 @@ func (n *Node) Quantity() string { return Quantity(Told(float64(n.Value), n.Shar
 func readings(n int) string { return fmt.Sprintf("%d %s", n, plural(n, "reading")) }
 
 const notHere = "it does not apply here"
+
+func (n *Node) noValue() string {
+	return NoValue(n.Greater, float64(n.Value), float64(n.Threshold))
+}
 
 // NoValue says why a test has no value to show: a value that is the threshold itself stands for one that it could not judge. It is "" if there is one.
 func NoValue(greater bool, value, threshold float64) string {
@@ -480,6 +411,9 @@ func (r *Report) writeUntested(b *strings.Builder) {
 func (n *Node) soFar() string {
 	if n.State != "testing" || n.Samples == 0 {
 		return ""
+	}
+	if why := n.noValue(); why != "" {
+		return why + " so far: "
 	}
 	return fmt.Sprintf("%s so far (threshold %s %s): ", n.Quantity(), relation(n.Greater), Quantity(float64(n.Threshold), n.Unit))
 }
