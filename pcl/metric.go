@@ -129,6 +129,10 @@ type Body struct {
 	Unsupported *Unsupported
 }
 
+// OwnLocks is the list of the functions that wait for locks which languages and databases have made for themselves. No metric needs it: what threads
+// wait for in them is never idleness.
+const OwnLocks = "own_locks"
+
 // A List is a checked resourceList.
 type List struct {
 	Name    string

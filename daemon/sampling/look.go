@@ -1,13 +1,18 @@
 package sampling
 
 import (
+	"slices"
+	"strings"
+
 	"golang.org/x/sys/unix"
 
+	"culprit/daemon/arch"
 	"culprit/daemon/kernel"
 	"culprit/daemon/libc"
 	"culprit/daemon/stack"
 	"culprit/daemon/threads"
 	"culprit/daemon/waits"
+	"culprit/pcl"
 )
 
 // Blocked threads are looked at in /proc: what they are blocked in, and where.
@@ -68,7 +73,10 @@ type judge struct {
 
 // Asks implements threads.Judge.
 func (j judge) Asks(call kernel.BlockedCall, pace threads.Pace) bool {
-	return j.asks(j.tid, call, pace, j.now)
+	if arch.IsReadiness(call.NR) {
+		return j.asks(j.tid, call, pace, j.now)
+	}
+	return j.waitsForLock(call)
 }
 
 // Unfed implements threads.Judge.
@@ -84,8 +92,51 @@ func (j judge) waitsForLock(call kernel.BlockedCall) bool {
 	if call.NR != unix.SYS_FUTEX {
 		return false
 	}
-	kind, _ := waits.In(j.blocked(j.tid, call).Stack.Frames(j.t.Walker))
-	return kind.Kind == libc.Mutex || kind.Kind == libc.RWLock
+	at := waitPlace{call.Args[0], call.SP, call.PC}
+	if known, ok := j.lockWaits[j.tid]; ok && known.waitPlace == at {
+		return known.lock
+	}
+	frames := j.framesOf(j.blocked(j.tid, call))
+	kind, _ := waits.In(frames)
+	is := kind.Kind == libc.Mutex || kind.Kind == libc.RWLock || slices.ContainsFunc(frames, j.takesOwnLock)
+	if j.lockWaits == nil || len(j.lockWaits) >= mostLockWaits {
+		j.lockWaits = map[int]lockWait{}
+	}
+	j.lockWaits[j.tid] = lockWait{at, is}
+	return is
+}
+
+// mostLockWaits bounds for how many threads it is kept whether they wait for a lock.
+const mostLockWaits = 4096
+
+// A lockWait is whether a thread waited for a lock when it was looked at last; one that waits at the same place for the same is not walked again.
+type lockWait struct {
+	waitPlace
+	lock bool
+}
+
+// A waitPlace is the futex word that a thread waits for, and where.
+type waitPlace struct{ word, sp, pc uint64 }
+
+// takesOwnLock tells whether a function is one of those that wait for locks which languages and databases have made for themselves.
+func (p *Profile) takesOwnLock(fr stack.Frame) bool {
+	if fr.Func == nil {
+		return false
+	}
+	if p.locks == nil {
+		p.locks = map[string]bool{}
+		if list := p.t.Library.List(pcl.OwnLocks); list != nil {
+			for _, name := range list.Items {
+				p.locks[name.Text] = true
+			}
+		}
+	}
+	return slices.ContainsFunc(fr.Func.Names(), func(name string) bool {
+		if i := strings.IndexAny(name, "(."); i > 0 { // parameters, or what compilers call a copy
+			name = name[:i]
+		}
+		return p.locks[name]
+	})
 }
 
 // noteWaiting counts a look at a thread that waits.

@@ -16,21 +16,23 @@ import (
 // A Profile takes the stack samples of a target.
 type Profile struct {
 	Counts
-	sampler  Sampler // nil where it is not permitted
-	failed   error   // why there is none
-	receiver Receiver
-	running  Receiver // of threads that run; nil where nobody makes values of those alone
-	waiting  Receiver // of threads that wait; nil where nobody makes values of those alone
-	requests requests
-	jumps    stack.TailCalls
-	next     int // thread to look at next
-	bursts   bursts
-	heldAt   float64 // session time at which it was looked who has a lock
-	wakers   func(tid int, call kernel.BlockedCall, now float64) []Waker
-	unfed    func(tid int, call kernel.BlockedCall, now float64) (share float64, ok bool)
-	wokenAt  float64 // session time at which it was looked who ends a wait
-	births   int     // of threads, when the sampler was last told of them
-	resting  bool    // fewer samples are taken
+	sampler   Sampler // nil where it is not permitted
+	failed    error   // why there is none
+	receiver  Receiver
+	running   Receiver // of threads that run; nil where nobody makes values of those alone
+	waiting   Receiver // of threads that wait; nil where nobody makes values of those alone
+	requests  requests
+	jumps     stack.TailCalls
+	next      int // thread to look at next
+	bursts    bursts
+	heldAt    float64 // session time at which it was looked who has a lock
+	wakers    func(tid int, call kernel.BlockedCall, now float64) []Waker
+	unfed     func(tid int, call kernel.BlockedCall, now float64) (share float64, ok bool)
+	locks     map[string]bool // functions that wait for locks which languages have made for themselves; nil until it is asked for
+	lockWaits map[int]lockWait
+	wokenAt   float64 // session time at which it was looked who ends a wait
+	births    int     // of threads, when the sampler was last told of them
+	resting   bool    // fewer samples are taken
 }
 
 // A Config is what a Profile is made with.

@@ -59,7 +59,7 @@ func (t *Table) Look(tid int, at float64, j Judge) (call kernel.BlockedCall, sta
 		return call, 0, false
 	}
 	asked := false
-	if !call.Running && arch.IsReadiness(call.NR) {
+	if !call.Running && (arch.IsReadiness(call.NR) || toldByThreads(call)) {
 		if r, known := t.Get(tid); known {
 			asked = j.Asks(call, Pace{at - r.quietSince, r.wakes})
 		}

@@ -71,7 +71,7 @@ func (w *warner) definition(d *syntax.Def) {
 	switch d.Keyword {
 	case "resourceList":
 		w.flavors(d)
-		if !w.used[d.Name] && d.Name != kindsList {
+		if !w.used[d.Name] && d.Name != kindsList && d.Name != pcl.OwnLocks {
 			w.warn(d.Pos, "resourceList %s: found a list that nothing uses, expected foreach f in %s in some metric; remove it or use it", d.Name, d.Name)
 		}
 	case "constraint":
