@@ -304,22 +304,6 @@ func (n *node) trueParents() []*node {
 	return list
 }
 
-// trueKids are the children of all where refinements that hold.
-func (n *node) trueKids() []*node {
-	var list []*node
-	for st, kids := range n.kids {
-		if st.why {
-			continue
-		}
-		for _, k := range kids {
-			if k.state == True && !slices.Contains(list, k) {
-				list = append(list, k)
-			}
-		}
-	}
-	return list
-}
-
 // export copies the node for readers.
 func (n *node) export(out *Node) {
 	*out = Node{
