@@ -16,7 +16,7 @@ func (r *Report) writeHead(b *strings.Builder) {
 		fmt.Fprintf(b, "%s (pid %d%s), %d %s, watched for %s%s\n", t.Exe, t.PID, runtimeNote(t), t.Threads, plural(t.Threads, "thread"),
 			r.watchedText(t), endNote(t))
 		if t.Interprets != "" {
-			fmt.Fprintf(b, "  it runs %s: %s\n", t.Interprets, interpreted(t))
+			fmt.Fprintf(b, "  it has an interpreter of %s: %s\n", t.Interprets, interpreted(t))
 		}
 		if t.Stopped {
 			fmt.Fprintf(b, "  it is stopped by a signal, and does nothing until it is continued: kill -CONT %d\n", t.PID)
