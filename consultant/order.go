@@ -53,7 +53,7 @@ func (s *Search) priceQueue(now float64, only func(*node) bool) (asked bool) {
 	if len(keys) == 0 {
 		return false
 	}
-	s.actedAt = now
+	s.beat.Acted(now)
 	prices, errs := s.cells.Price(keys)
 	s.mu.Lock()
 	defer s.mu.Unlock()

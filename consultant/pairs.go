@@ -35,7 +35,7 @@ func (s *Search) updatePairs(enable bool) {
 	now := s.cfg.now() // it may have taken a while
 	if len(add)+len(drop) > 0 {
 		s.budget.Changed(now)
-		s.actedAt = now
+		s.beat.Acted(now)
 	}
 	s.budget.Disable(drop...)
 	s.enabled(add, results, now)

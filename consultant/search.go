@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"culprit/consultant/beat"
 	"culprit/consultant/budget"
 	"culprit/consultant/earlier"
 	"culprit/consultant/explain"
@@ -21,9 +22,6 @@ const (
 	defaultBudget     = 0.02
 	defaultMinObserve = 500 * time.Millisecond
 	tickTime          = 150 * time.Millisecond
-	beatTime          = 0.3 // s between two batches of prices and of pairs to be enabled: each stops the target shortly
-	earlyTime         = 5.0 // s of a session in which most of the tests are begun
-	laterBeat         = 1.0 // s between two batches after that: the target is to notice little of a search that goes on for hours
 )
 
 // cells is what the search uses of the grid.
@@ -157,27 +155,17 @@ func (s *Search) tick() {
 		asked = s.advance(now) // a way that led to nothing makes room for the next at once
 		s.mu.Unlock()
 	}
-	switch beat := beatAt(now); {
-	case now-s.beatAt >= beat-1e-9, grew && now-s.actedAt >= beat-1e-9: // what has just been found out does not wait for a beat that has nothing to do
-		s.beatAt = now
+	if s.beat.Begin(now, grew) {
 		s.askForTime()
 		if s.priceQueue(now, (*node).isKept) { // those need not wait for what the others take: calls are counted, code is patched
 			s.startTests()
 		}
 		s.priceQueue(now, nil)
 		s.startTests()
-	default:
-		s.updatePairs(beat < laterBeat)
+	} else {
+		s.updatePairs(beat.IsEarly(now))
 	}
 	s.flush()
-}
-
-// beatAt is how much time lies between two batches at a session time, in s.
-func beatAt(now float64) float64 {
-	if now < earlyTime {
-		return beatTime
-	}
-	return laterBeat
 }
 
 // startTests starts the tests that there is room for.

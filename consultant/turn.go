@@ -3,6 +3,8 @@ package consultant
 import (
 	"math"
 	"time"
+
+	"culprit/consultant/beat"
 )
 
 // When it is time for a turn. Where CPUs are busy, what the search itself uses is taken from the program: then it rests until
@@ -10,14 +12,13 @@ import (
 
 // A turn says when things were done last, in s, and what has come since.
 type turn struct {
-	taken       uint64  // values that were there when nodes were last looked through
-	lookedAt    float64 // when that was
-	tickedAt    float64 // when the last tick began
-	userActed   bool    // the user has changed something since
-	beatAt      float64 // when prices were asked for and candidates begun, if there were any; only tick uses it
-	actedAt     float64 // when there were; only tick uses it
-	sampledAt   float64 // when shares of stack samples were read
-	suspectedAt float64 // when false nodes were compared with them
+	taken       uint64    // values that were there when nodes were last looked through
+	lookedAt    float64   // when that was
+	tickedAt    float64   // when the last tick began
+	userActed   bool      // the user has changed something since
+	beat        beat.Beat // only tick uses it
+	sampledAt   float64   // when shares of stack samples were read
+	suspectedAt float64   // when false nodes were compared with them
 
 	toldAt        float64 // when it was noted what is told
 	lookedAgainAt float64 // when ways were walked again for what appears later
@@ -25,7 +26,7 @@ type turn struct {
 
 func newTurn() turn {
 	never := math.Inf(-1)
-	return turn{tickedAt: never, beatAt: never, actedAt: never, sampledAt: never, suspectedAt: never, toldAt: never, lookedAgainAt: never}
+	return turn{tickedAt: never, beat: beat.New(), sampledAt: never, suspectedAt: never, toldAt: never, lookedAgainAt: never}
 }
 
 const (

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"culprit/consultant/beat"
 	"culprit/consultant/explain"
 	"culprit/grid"
 )
@@ -76,7 +77,7 @@ func TestFewAtOnce(t *testing.T) {
 	r := newRig(t, m, func(w *world) { w.spare = func() float64 { return spare } })
 	most := func(until float64) (most int) {
 		for last := m.enabledOf("f"); m.now() < until; {
-			r.run(m.now() + beatTime)
+			r.run(m.now() + beat.Short)
 			n := m.enabledOf("f")
 			last, most = n, max(most, n-last)
 		}
@@ -221,10 +222,10 @@ func TestFewBatchesLater(t *testing.T) {
 	r.run(70)
 	later := 0
 	for i, a := range at {
-		if a < earlyTime+laterBeat {
+		if a < beat.Early+beat.Long {
 			continue
 		}
-		if later++; a-at[i-1] < laterBeat-tickTime.Seconds() {
+		if later++; a-at[i-1] < beat.Long-tickTime.Seconds() {
 			t.Errorf("batches at %.2f and %.2f s", at[i-1], a)
 		}
 	}

@@ -94,6 +94,7 @@ var allowed = map[string][]string{
 	"daemon":                 {"grid", "trampoline", "pcl", "daemon"},
 	"consultant":             {"grid", "pcl", "consultant"},
 	"consultant/bins":        {"grid", "consultant/decide"},
+	"consultant/beat":        {},
 	"consultant/budget":      {"grid"},
 	"consultant/decide":      {},
 	"consultant/foci":        {"grid"},
