@@ -1,9 +1,9 @@
 package consultant
 
 import (
-	"math"
 	"slices"
 
+	"culprit/consultant/beat"
 	"culprit/consultant/budget"
 )
 
@@ -14,29 +14,10 @@ import (
 // changes.
 
 const (
-	watchTime     = 3.0  // s that an answer is watched at least
-	firstInterval = 20.0 // s that an answer is suspended, at first
-	maxInterval   = 60.0 // s at most; where there is no CPU time for it, always
-	rewatchShare  = 0.8  // of the budget: what was released is watched again if no more than this is used then
-	suspended     = "re-checked periodically because CPUs are busy"
+	watchTime    = 3.0 // s that an answer is watched at least
+	rewatchShare = 0.8 // of the budget: what was released is watched again if no more than this is used then
+	suspended    = "re-checked periodically because CPUs are busy"
 )
-
-// A recheck is the rhythm in which suspended answers are watched again.
-type recheck struct {
-	interval float64 // s that an answer is suspended
-	since    float64 // s; what was concluded later is a change; +Inf until something is suspended
-}
-
-func newRecheck() recheck { return recheck{interval: firstInterval, since: math.Inf(1)} }
-
-// lengthen doubles the interval if no answer has changed since it was set, and begins a new one.
-func (r *recheck) lengthen(nodes []*node, now float64) {
-	changed := slices.ContainsFunc(nodes, func(n *node) bool { return n.decidedAt > r.since })
-	if r.interval = min(2*r.interval, maxInterval); changed {
-		r.interval = firstInterval
-	}
-	r.since = now
-}
 
 // suspend stops watching answers while CPUs are busy.
 func (s *Search) suspend(now float64) {
@@ -45,8 +26,8 @@ func (s *Search) suspend(now float64) {
 	}
 	for _, n := range slices.Clone(s.graph.watching) {
 		if s.maySuspend(n, now) {
-			n.suspend(now + s.recheck.interval)
-			s.recheck.since = min(s.recheck.since, now)
+			n.suspend(now + s.recheck.Interval)
+			s.recheck.Since = min(s.recheck.Since, now)
 		}
 	}
 }
@@ -67,7 +48,7 @@ func (s *Search) isOver(n *node, now float64) bool {
 	}
 	at := n.recheckAt
 	if s.budget.Overdrawn() {
-		at += maxInterval - s.recheck.interval
+		at += beat.Most - s.recheck.Interval
 	}
 	return now >= at || !s.budget.Busy()
 }
@@ -76,7 +57,7 @@ func (s *Search) isOver(n *node, now float64) bool {
 // is over, and one that was released. What was suspended and finds no room is released.
 func (s *Search) rewatch(now float64, room budget.Room) {
 	if slices.ContainsFunc(s.graph.nodes, func(n *node) bool { return s.isOver(n, now) }) {
-		s.recheck.lengthen(s.graph.nodes, now)
+		s.recheck.Lengthen(slices.ContainsFunc(s.graph.nodes, func(n *node) bool { return n.decidedAt > s.recheck.Since }), now)
 		for _, n := range s.graph.nodes {
 			if n.suspended {
 				s.resume(n, now, &room)

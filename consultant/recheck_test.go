@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"culprit/consultant/beat"
 	"culprit/consultant/explain"
 	"culprit/grid"
 )
@@ -37,23 +38,23 @@ func TestSuspended(t *testing.T) {
 		t.Errorf("status: %s", says)
 	}
 	spare = 0.1
-	woke := r.runUntil(slept+firstInterval+2, "watched again", func() bool { return m.on("scan") })
+	woke := r.runUntil(slept+beat.First+2, "watched again", func() bool { return m.on("scan") })
 	again := r.runUntil(woke+watchTime+2, "unwatched again", func() bool { return !m.on("scan") })
-	if woke < slept+firstInterval-1 || again < woke+watchTime-0.01 || scan().State != True {
+	if woke < slept+beat.First-1 || again < woke+watchTime-0.01 || scan().State != True {
 		t.Errorf("unwatched at %.1f, watched at %.1f, unwatched at %.1f s: %s", slept, woke, again, scan().State)
 	}
 	slept = again
-	woke = r.runUntil(slept+2*firstInterval+2, "watched again", func() bool { return m.on("scan") })
-	if woke < slept+2*firstInterval-1 {
+	woke = r.runUntil(slept+2*beat.First+2, "watched again", func() bool { return m.on("scan") })
+	if woke < slept+2*beat.First-1 {
 		t.Errorf("nothing has changed, and %.1f s later it is watched again", woke-slept)
 	}
 	slept = r.runUntil(woke+watchTime+2, "unwatched once more", func() bool { return !m.on("scan") })
 	spare = -5
-	woke = r.runUntil(slept+maxInterval+2, "watched once more", func() bool { return m.on("scan") })
-	if woke < slept+maxInterval-1 {
+	woke = r.runUntil(slept+beat.Most+2, "watched once more", func() bool { return m.on("scan") })
+	if woke < slept+beat.Most-1 {
 		t.Errorf("there is no time for it, and %.1f s later it is watched again", woke-slept)
 	}
-	r.runUntil(woke+maxInterval+10, "false", func() bool { return scan().State == False })
+	r.runUntil(woke+beat.Most+10, "false", func() bool { return scan().State == False })
 	if r.s.idle() {
 		t.Error("nothing will be watched again")
 	}

@@ -52,7 +52,7 @@ type Search struct {
 	events  []Event
 
 	budget  *budget.Budget
-	recheck recheck
+	recheck beat.Recheck
 	turn
 	batch   int  // number of the last batch of experiments
 	blocked int  // candidates that wait for budget
@@ -89,7 +89,7 @@ func newSearch(cfg Config, list []*hypothesis, parents []string) *Search {
 	}
 	s := &Search{
 		cfg: cfg, graph: newGraph(), budget: budget.New(cfg.Budget),
-		turn: newTurn(), recheck: newRecheck(),
+		turn: newTurn(), recheck: beat.NewRecheck(),
 	}
 	s.top, s.err = hypotheses.Tree(list, parents)
 	switch {

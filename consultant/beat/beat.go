@@ -39,3 +39,26 @@ func (b *Beat) Acted(now float64) { b.acted = now }
 
 // IsEarly tells that a change need not wait for a batch.
 func IsEarly(now float64) bool { return now < Early }
+
+const (
+	// First is how long an answer is not watched, at first, where CPUs are busy, and Most at most; where there is no CPU time for it, always.
+	First = 20.0
+	Most  = 60.0
+)
+
+// A Recheck is the rhythm in which answers that are not watched are watched again.
+type Recheck struct {
+	Interval float64 // for which an answer is not watched
+	Since    float64 // what was concluded later is a change; +Inf until something is not watched
+}
+
+// NewRecheck is the rhythm at first.
+func NewRecheck() Recheck { return Recheck{Interval: First, Since: math.Inf(1)} }
+
+// Lengthen doubles the interval if no answer has changed since it was set, and begins a new one.
+func (r *Recheck) Lengthen(changed bool, now float64) {
+	if r.Interval = min(2*r.Interval, Most); changed {
+		r.Interval = First
+	}
+	r.Since = now
+}

@@ -6,7 +6,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"culprit/daemon/arch"
 	"culprit/daemon/kernel"
 	"culprit/daemon/libc"
 	"culprit/daemon/stack"
@@ -73,10 +72,10 @@ type judge struct {
 
 // Asks implements threads.Judge.
 func (j judge) Asks(call kernel.BlockedCall, pace threads.Pace) bool {
-	if arch.IsReadiness(call.NR) {
-		return j.asks(j.tid, call, pace, j.now)
+	if call.NR == unix.SYS_FUTEX {
+		return j.waitsForLock(call)
 	}
-	return j.waitsForLock(call)
+	return j.asks(j.tid, call, pace, j.now)
 }
 
 // Unfed implements threads.Judge.

@@ -25,7 +25,8 @@ const (
 
 // A Judge knows more of a thread that waits than the call that it is in.
 type Judge interface {
-	// Asks tells whether one that waits until descriptors are ready waits for an answer, or for another thread.
+	// Asks tells whether one that waits until descriptors are ready waits for an answer, or for another thread; and one that waits in a futex call for a
+	// lock.
 	Asks(call kernel.BlockedCall, p Pace) bool
 	// Unfed is what part of the waits of one that waits for others to tell it to go on nobody ends but time, or threads that have nothing to do
 	// themselves, 0 to 1; ok is false if that is not known.
@@ -59,7 +60,7 @@ func (t *Table) Look(tid int, at float64, j Judge) (call kernel.BlockedCall, sta
 		return call, 0, false
 	}
 	asked := false
-	if !call.Running && (arch.IsReadiness(call.NR) || toldByThreads(call)) {
+	if !call.Running && (arch.IsReadiness(call.NR) || call.NR == unix.SYS_FUTEX && toldByThreads(call)) {
 		if r, known := t.Get(tid); known {
 			asked = j.Asks(call, Pace{at - r.quietSince, r.wakes})
 		}
