@@ -80,7 +80,7 @@ func (c *finding) merge(all []*finding, dropped map[*finding]bool) {
 			dropped[f] = true
 		}
 	}
-	if told < explains*c.stake || len(places) > 1 && c.stake < explains*told { // of several places with far more time nobody knows which it is about
+	if told < explains*c.stake {
 		return
 	}
 	for _, f := range places {
