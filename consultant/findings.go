@@ -74,7 +74,7 @@ func (c *finding) merge(all []*finding, dropped map[*finding]bool) {
 		}
 		switch {
 		case c.node.focus.IsWhole() && !f.node.focus.IsWhole(), c.node.hyp.At != "" && c.node.focus == f.node.focus,
-			c.node.hyp.At != "" && f.stake >= explains*c.stake && f.node.isPast(c.node.focus):
+			c.node.hyp.At != "" && f.stake >= explains*c.stake && (f.node.isPast(c.node.focus) || c.node.focus.Covers(f.node.focus)):
 			places, told = append(places, f), told+f.stake
 		case f.node.leadsBy(c.node) && c.stake >= explains*f.stake:
 			dropped[f] = true

@@ -99,6 +99,21 @@ func TestReasonAtAWiderPlace(t *testing.T) {
 	}
 }
 
+// TestReasonAtAnObject: what is said of a lock at the whole program is told at the function that waits for it, also where that was reached by way of
+// the function alone.
+func TestReasonAtAnObject(t *testing.T) {
+	wait := &hypothesis{Name: "Waits"}
+	hot := &hypothesis{Name: "HotObject", Parent: wait, At: "object"}
+	object := grid.Whole().Refine(grid.SyncObject, "Mutex", "m")
+	whole := &phase{}
+	there := &finding{node: &node{nodeKey: nodeKey{hyp: wait, focus: object.Refine(grid.Code, "a.c", "refresh"), phase: whole}}, stake: 0.84}
+	reason := &finding{node: &node{nodeKey: nodeKey{hyp: hot, focus: object, phase: whole}}, stake: 0.99}
+	dropped := map[*finding]bool{}
+	if reason.merge([]*finding{reason, there}, dropped); !dropped[reason] || dropped[there] || len(there.reasons) != 1 {
+		t.Errorf("dropped %v, reasons %v", dropped, there.reasons)
+	}
+}
+
 // TestSameTimeOnce: the files that one function waits for, and the threads that do, are told with the function; functions that wait beside each
 // other are two findings.
 func TestSameTimeOnce(t *testing.T) {

@@ -38,8 +38,8 @@ func (s *Search) join(all []*finding, dropped map[*finding]bool) {
 // manyObjects is how many objects of one place are told as one finding.
 const manyObjects = 3
 
-// gather makes one finding of many at one place that differ in their objects alone, if the place holds by itself: four files of which each has
-// a quarter are one place.
+// gather makes one finding of those at one place that differ in their objects alone, if the place holds by itself, and if they are many or have not
+// most of its time: four files of which each has a quarter are one place, also while only some of them are known to hold.
 func (s *Search) gather(deepest []*node) (rest []*node, gathered []*finding) {
 	byPlace := map[*node][]*node{}
 	for _, n := range deepest {
@@ -50,7 +50,7 @@ func (s *Search) gather(deepest []*node) (rest []*node, gathered []*finding) {
 	for _, n := range deepest {
 		p := s.placeOf(n)
 		switch objects := byPlace[p]; {
-		case p == nil || len(objects) < manyObjects:
+		case p == nil || len(objects) < manyObjects && (p.focus.IsWhole() || valuesOf(objects) >= sameTime*p.est.Value):
 			rest = append(rest, n)
 		case n == objects[0]:
 			parts := slices.Clone(objects)
@@ -59,6 +59,13 @@ func (s *Search) gather(deepest []*node) (rest []*node, gathered []*finding) {
 		}
 	}
 	return rest, gathered
+}
+
+func valuesOf(nodes []*node) (sum float64) {
+	for _, n := range nodes {
+		sum += n.est.Value
+	}
+	return sum
 }
 
 // placeOf is the true node without the object of a node; nil if the node chooses no object, or there is none such. The thread in which a
