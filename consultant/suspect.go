@@ -52,12 +52,12 @@ func (s *Search) suspicions(now float64) []*sampleJob {
 		if base := s.measuredAbove(n); n.suspended && base != nil && now-n.started > n.retestAfter(retestPause) && len(jobs) < maxSuspects {
 			jobs = append(jobs, &sampleJob{n: n, base: base})
 		}
-		left := n.unexplained()
+		have := n.explainedBy()
 		for _, k := range n.children {
 			if k.hyp == n.hyp && s.isPostponed(k) && len(jobs) < maxSuspects {
 				jobs = append(jobs, &sampleJob{n: k, base: n})
 			}
-			if k.hyp == n.hyp && left[k.via] > suspectMore*n.est.Threshold && k.mayHaveBegun(now) && len(jobs) < maxSuspects {
+			if k.hyp == n.hyp && n.est.Value-have[k.via] > suspectMore*n.est.Threshold && k.mayHaveBegun(now) && len(jobs) < maxSuspects {
 				jobs = append(jobs, &sampleJob{n: k, base: n})
 			}
 		}
@@ -80,21 +80,15 @@ func (s *Search) askAgain(n *node) {
 	s.revive(n)
 }
 
-// unexplained is what the true children along each hierarchy leave of the value of a node: a part that has begun since may have that much.
-func (n *node) unexplained() map[grid.Hierarchy]float64 {
-	left := map[grid.Hierarchy]float64{}
+// explainedBy is what of the value of a node its true children along each hierarchy have: a part that has begun since may have the rest.
+func (n *node) explainedBy() map[grid.Hierarchy]float64 {
+	have := map[grid.Hierarchy]float64{}
 	for _, k := range n.children {
-		if k.hyp != n.hyp {
-			continue
-		}
-		if _, seen := left[k.via]; !seen {
-			left[k.via] = n.est.Value
-		}
-		if k.state == True {
-			left[k.via] -= k.est.Value
+		if k.hyp == n.hyp && k.state == True {
+			have[k.via] += k.est.Value
 		}
 	}
-	return left
+	return have
 }
 
 // retestAfter is how long an answer stands at least before samples have it tested again, in s: it doubles each time.
