@@ -163,7 +163,7 @@ func (s *Search) tick() {
 		s.priceQueue(now, nil)
 		s.startTests()
 	} else {
-		s.updatePairs(beat.IsEarly(now))
+		s.updatePairs(s.beat.IsEarly(now))
 	}
 	s.flush()
 }

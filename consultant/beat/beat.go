@@ -6,39 +6,39 @@ package beat
 import "math"
 
 const (
-	// Short is the time between two batches of prices and of pairs to be enabled until Early, in which most of the tests of a session are begun.
+	// Short is the time between two batches of prices and of pairs to be enabled in the first seconds, Early, in which most tests are begun.
 	Short = 0.3
 	Early = 5.0
 	// Long is that time later: the target is to notice little of a search that goes on for hours.
 	Long = 1.0
 )
 
-// A Beat knows when batches were begun, and when one had something to do.
-type Beat struct{ begun, acted float64 }
+// A Beat knows when batches were begun, the first one and the last, and when one had something to do.
+type Beat struct{ first, begun, acted float64 }
 
 // New has the first batch begin at once.
-func New() Beat { return Beat{math.Inf(-1), math.Inf(-1)} }
+func New() Beat { return Beat{math.Inf(1), math.Inf(-1), math.Inf(-1)} }
 
 // Begin tells whether it is time for a batch, and takes it for begun. What has just been found out (grew) does not wait for a batch that had nothing
 // to do.
 func (b *Beat) Begin(now float64, grew bool) bool {
 	between := Short
-	if !IsEarly(now) {
+	if !b.IsEarly(now) {
 		between = Long
 	}
 	between -= 1e-9
 	if now-b.begun < between && (!grew || now-b.acted < between) {
 		return false
 	}
-	b.begun = now
+	b.first, b.begun = min(b.first, now), now
 	return true
 }
 
 // Acted notes that something was done.
 func (b *Beat) Acted(now float64) { b.acted = now }
 
-// IsEarly tells that a change need not wait for a batch.
-func IsEarly(now float64) bool { return now < Early }
+// IsEarly tells that a change need not wait for a batch. The time of the attach, which may be long, does not count.
+func (b *Beat) IsEarly(now float64) bool { return now-b.first < Early }
 
 const (
 	// First is how long an answer is not watched, at first, where CPUs are busy, and Most at most; where there is no CPU time for it, always.

@@ -4,7 +4,7 @@ import "testing"
 
 // TestBegin: batches come in the short time at first and in the long one later; what was just found out does not wait for one that had nothing to do.
 func TestBegin(t *testing.T) {
-	b := New()
+	b, begin := New(), 3.0
 	for _, c := range []struct {
 		at   float64
 		grew bool
@@ -13,12 +13,12 @@ func TestBegin(t *testing.T) {
 		{0, false, true}, {0.1, false, false}, {0.1, true, true}, {0.2, false, false}, {0.4, false, true}, {Early - 0.05, false, true},
 		{Early + Short, false, false}, {Early + Long, false, true}, {Early + Long + Short, true, true}, {Early + 3*Long, false, true},
 	} {
-		if got := b.Begin(c.at, c.grew); got != c.want {
+		if got := b.Begin(begin+c.at, c.grew); got != c.want {
 			t.Errorf("at %.2f s, grew %v: %v", c.at, c.grew, got)
 		}
 	}
-	b.Acted(Early + 3*Long)
-	if b.Begin(Early+3.5*Long, true) {
+	b.Acted(begin + Early + 3*Long)
+	if b.Begin(begin+Early+3.5*Long, true) {
 		t.Error("it begins half a second after a batch that had something to do")
 	}
 }
