@@ -150,10 +150,7 @@ func (s *Session) addUnmeasured(r *report.Report) {
 	}
 }
 
-// mostRuledOut bounds the places for which it is said what the values do not tell of that ruled them out.
-const mostRuledOut = 200
-
-// addNotes says of what was concluded what the values do not tell of: for the whole program, of the bottlenecks, and of what was ruled out.
+// addNotes says of what was concluded for the whole program, and of the bottlenecks, what their values do not tell of.
 func (s *Session) addNotes(r *report.Report) {
 	if s.search == nil {
 		return
@@ -170,19 +167,11 @@ func (s *Session) addNotes(r *report.Report) {
 	for _, h := range s.cfg.Library.Hypotheses() {
 		metrics[clean(h.Name)] = h.Metrics
 	}
-	ruledOut := 0
 	for i := range r.Nodes {
 		n := &r.Nodes[i]
-		switch {
-		case n.Samples == 0 || n.State != "true" && n.State != "false":
-			continue
-		case len(n.Focus) == 0 || found[n.ID]:
-		case n.State == "true" || ruledOut == mostRuledOut:
-			continue
-		default:
-			ruledOut++
+		if concluded := n.Samples > 0 && (n.State == "true" || n.State == "false"); concluded && (len(n.Focus) == 0 || found[n.ID]) {
+			n.Note = s.untold(metrics[n.Hypothesis], foci[n.ID])
 		}
-		n.Note = s.untold(metrics[n.Hypothesis], foci[n.ID])
 	}
 }
 
