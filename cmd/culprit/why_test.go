@@ -67,7 +67,7 @@ func TestWhy(t *testing.T) {
 	at := culprit(t, "why", "/", "--pid", fmt.Sprint(p.PID)).want(exitBottleneck)
 	at.has(&at.out, "true            ExcessiveSyncWaitingTime: ")
 	at = culprit(t, "why-not", "/Code/mutex.c/nobody", "--pid", fmt.Sprint(p.PID)).want(exitUnknown)
-	at.has(&at.out, "No hypothesis was tested there. The nearest places where one was:")
+	at.has(&at.out, "whether there is such a place or not. The nearest places where one was:")
 	own := culprit(t, "why", fmt.Sprint(os.Getpid())).want(exitFailed)
 	own.has(&own.errOut, "begin with: culprit attach")
 	c.cmd.Process.Signal(os.Interrupt)
