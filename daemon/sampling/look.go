@@ -91,13 +91,16 @@ func (j judge) waitsForLock(call kernel.BlockedCall) bool {
 	if call.NR != unix.SYS_FUTEX {
 		return false
 	}
-	at := waitPlace{call.Args[0], call.SP, call.PC}
+	at := placeOf(call)
 	if known, ok := j.lockWaits[j.tid]; ok && known.waitPlace == at {
 		return known.lock
 	}
 	frames := j.framesOf(j.blocked(j.tid, call))
 	kind, _ := waits.In(frames)
 	is := kind.Kind == libc.Mutex || kind.Kind == libc.RWLock || slices.ContainsFunc(frames, j.takesOwnLock)
+	if again, err := kernel.Blocked(j.t.Proc.PID(), j.tid); err != nil || again.Running || placeOf(again) != at {
+		return is // it went on meanwhile, and what was on its stack is not known
+	}
 	if j.lockWaits == nil || len(j.lockWaits) >= mostLockWaits {
 		j.lockWaits = map[int]lockWait{}
 	}
@@ -116,6 +119,8 @@ type lockWait struct {
 
 // A waitPlace is the futex word that a thread waits for, and where.
 type waitPlace struct{ word, sp, pc uint64 }
+
+func placeOf(call kernel.BlockedCall) waitPlace { return waitPlace{call.Args[0], call.SP, call.PC} }
 
 // takesOwnLock tells whether a function is one of those that wait for locks which languages and databases have made for themselves.
 func (p *Profile) takesOwnLock(fr stack.Frame) bool {

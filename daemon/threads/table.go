@@ -274,26 +274,25 @@ const (
 // Runs tells whether others can have waited for the work of a thread, as of the last two refreshes. Where CPUs are busy, one that has little to do
 // waits for them nearly all of the time for which it is not blocked, and it is often seen so: whoever looks has a CPU himself.
 func (t *Table) Runs(tid int) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	r := t.rows[tid]
-	if r == nil {
-		return false
-	}
-	run, ready := r.Times.Run-r.Prev.Run, r.Times.RunQueueWait-r.Prev.RunQueueWait
-	return run.Seconds() >= max(leastRun*(run+ready).Seconds(), leastWork*t.span)
+	run, ready, span, ok := t.lately(tid)
+	return ok && run >= max(leastRun*(run+ready), leastWork*span)
 }
 
 // Delayed tells whether a thread waits for a CPU while others may wait for its work, as of the last two refreshes.
 func (t *Table) Delayed(tid int) bool {
+	run, ready, span, ok := t.lately(tid)
+	return ok && ready > run && run+ready >= leastWork*span
+}
+
+// lately is how long a thread ran and waited for a CPU between the last two refreshes, and how long that was, in s; ok is false if it is not known.
+func (t *Table) lately(tid int) (run, ready, span float64, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.rows[tid]
 	if r == nil {
-		return false
+		return 0, 0, 0, false
 	}
-	run, ready := r.Times.Run-r.Prev.Run, r.Times.RunQueueWait-r.Prev.RunQueueWait
-	return ready > run && (run+ready).Seconds() >= leastWork*t.span
+	return (r.Times.Run - r.Prev.Run).Seconds(), (r.Times.RunQueueWait - r.Prev.RunQueueWait).Seconds(), t.span, true
 }
 
 // RunsLong tells whether a thread ran for a millisecond or more at a time, on average between the last two refreshes; true before the first.
