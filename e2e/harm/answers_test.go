@@ -35,30 +35,42 @@ func TestAnswerTimes(t *testing.T) {
 	if *before == "" {
 		t.Skip("compares two binaries: -args -before PATH; scripts/harm-table does it")
 	}
-	fmt.Println("| time to the first answer below the whole program, s | before | now |\n|---|---|---|")
+	fmt.Println("| time until a search names, s | before | now |\n|---|---|---|")
 	n := max(3, *rounds)
 	for _, l := range loads {
 		t.Run(l.name, func(t *testing.T) {
 			pid := l.start(t)
-			times := map[string][]float64{}
+			parts, places := map[string][]float64{}, map[string][]float64{}
 			for range n {
 				for _, culprit := range []string{*before, now} {
-					times[culprit] = append(times[culprit], answerTime(t, culprit, pid))
+					part, place := answerTimes(t, culprit, pid)
+					parts[culprit], places[culprit] = append(parts[culprit], part), append(places[culprit], place)
 				}
 			}
-			fmt.Printf("| %s | %s | %s |\n", l.name, spread(times[*before]), spread(times[now]))
+			fmt.Printf("| %s: a process, a thread or a place | %s | %s |\n", l.name, spread(parts[*before]), spread(parts[now]))
+			fmt.Printf("| %s: a function or an object | %s | %s |\n", l.name, spread(places[*before]), spread(places[now]))
 		})
 	}
 }
 
-var foundBelow = regexp.MustCompile(`(?m)^\+([\d.]+)s .* at /.* tested true`)
+var (
+	foundPart  = regexp.MustCompile(`(?m)^\+([\d.]+)s .* at /.* tested true`)
+	foundPlace = regexp.MustCompile(`(?m)^\+([\d.]+)s .* at /(Code|SyncObject)/\S+/.* tested true`)
+)
 
-// answerTime is when a search first finds a hypothesis true somewhere below the whole program, in seconds; 20 if it does not.
-func answerTime(t *testing.T, culprit string, pid int) float64 {
+// answerTimes are when a search first finds a hypothesis true somewhere below the whole program, and when at a function or an object, in
+// seconds; 20 if it does not.
+func answerTimes(t *testing.T, culprit string, pid int) (part, place float64) {
 	t.Helper()
 	r := &round{T: t, culprit: culprit}
 	res := r.run("attach", fmt.Sprint(pid), "--no-tui", "--for", "10s")
-	m := foundBelow.FindStringSubmatch(res.err)
+	return firstTime(t, foundPart, res.err), firstTime(t, foundPlace, res.err)
+}
+
+// firstTime is the time that a pattern finds in a search's log.
+func firstTime(t *testing.T, found *regexp.Regexp, log string) float64 {
+	t.Helper()
+	m := found.FindStringSubmatch(log)
 	if m == nil {
 		return 20
 	}
