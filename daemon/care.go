@@ -83,7 +83,7 @@ func (d *Daemon) discoverIn(t *measuring.Process) (more bool) {
 		d.logf("%s has loaded more code", t.Name)
 		d.catalogue.List(t.Objects())
 		if t.Seg != nil {
-			t.SampleGo()
+			t.SampleUnprobed()
 		}
 		t.FindRank()
 	}

@@ -154,7 +154,7 @@ func (ms *members) attachProbed(pid int) error {
 		t.Close()
 		return err
 	}
-	t.SampleGo()
+	t.SampleUnprobed()
 	if t.Contexts.Suspected() { // else before the first point is planned, when tables have been read
 		t.Contexts.LookFirst()
 	}

@@ -61,6 +61,40 @@ func TestCodeMoved(t *testing.T) {
 	})
 }
 
+// TestCodeDropped: a program whose own copies of pages of code go, or that maps the file's code anew, loses its probes. They are inserted again,
+// and the value says what it misses.
+func TestCodeDropped(t *testing.T) {
+	for _, step := range []string{"drop", "back"} {
+		t.Run(step, func(t *testing.T) {
+			p := movedTarget(t)
+			d := attachTo(t, p.PID)
+			leaf := key(t, "procedure_calls", "/Code/remap.c/leaf")
+			var s sums
+			d.mustEnable(t, &s, leaf)
+			counts := func() bool {
+				before := s.of(leaf)
+				time.Sleep(100 * time.Millisecond)
+				d.passes.tick()
+				return s.of(leaf) > before
+			}
+			if !counts() || d.Notes(leaf) != "" {
+				t.Fatalf("it does not count from the beginning, or says %q", d.Notes(leaf))
+			}
+			tellMoved(t, p, step)
+			d.discover()
+			d.passes.tick()
+			if !counts() {
+				t.Error("it does not count on")
+			}
+			if note := d.Notes(leaf); !strings.Contains(note, "dropped or replaced its code (seen 1 times)") {
+				t.Errorf("it says %q", note)
+			}
+			detachClean(t, d, p.PID)
+			endMoved(t, p)
+		})
+	}
+}
+
 func moveWhileCounted(t *testing.T, steps []string) {
 	p := movedTarget(t)
 	d := attachTo(t, p.PID)

@@ -56,7 +56,7 @@ type Process struct {
 	Detached   bool
 	Blocks     *probe.Blocks
 	running    map[*Part]bool // whose code may run
-	goKnown    int            // objects with Go code of which the user was told
+	unprobed   int            // objects that take no probes of which the user was told
 }
 
 // Open looks at a process without touching it: its objects and functions.

@@ -101,15 +101,21 @@ func (t *Process) Sampled() *estimate.Times { return t.sampled.Load() }
 // OnlyLooked reports whether nothing is put into the target: all that is told of its functions comes of samples.
 func (t *Process) OnlyLooked() bool { return t.Sampled() != nil && t.Seg == nil }
 
-// SampleGo has stack samples tell what Go code of a target with probes does, as soon as there is such code.
-func (t *Process) SampleGo() {
-	names := t.GoObjects()
-	if t.goKnown == len(names) {
+// SampleUnprobed has stack samples tell what code of a target with probes does that takes none, as soon as there is such code.
+func (t *Process) SampleUnprobed() {
+	names, shared := t.GoObjects(), t.SharedObjects()
+	if t.unprobed == len(names)+len(shared) {
 		return
 	}
-	t.goKnown = len(names)
-	t.SampleToo(plans.WhyGo)
-	t.Logf("process %d: %s holds Go code, which is measured by stack samples; probes go into the rest only", t.Proc.PID(), strings.Join(names, ", "))
+	t.unprobed = len(names) + len(shared)
+	if len(names) > 0 {
+		t.SampleToo(plans.WhyGo)
+		t.Logf("process %d: %s holds Go code, which is measured by stack samples; probes go into the rest only", t.Proc.PID(), strings.Join(names, ", "))
+	}
+	if len(shared) > 0 {
+		t.SampleToo(plans.WhyShared)
+		t.Logf("process %d: %s: %s; probes go into the rest only", t.Proc.PID(), strings.Join(shared, ", "), plans.WhyShared)
+	}
 }
 
 // SampleGenerated has stack samples tell what code does that a target with probes generates, as soon as it has said how that is called.

@@ -2,6 +2,7 @@ package patch
 
 import (
 	"bytes"
+	"cmp"
 	"maps"
 	"slices"
 
@@ -17,7 +18,7 @@ import (
 func (t *Text) TakeBack(m Module) (places int, err error) {
 	var held []*Site
 	for addr, s := range t.sites {
-		if m.Holds(addr) && s.holdsOurs(t.Proc.ReadMem) {
+		if m.Holds(addr) && s.holds(t.Proc.ReadMem, ourBytes) {
 			s.stuck = true
 			held = append(held, s)
 		}
@@ -45,15 +46,16 @@ func (t *Text) Forget(m Module) []Owner {
 	return slices.Collect(maps.Keys(losers))
 }
 
-// holdsOurs reports whether something of what was written at a patched site is there.
-func (s *Site) holdsOurs(read func(process.Addr, []byte) error) bool {
-	for _, p := range s.pieces {
-		now := make([]byte, len(p.New))
-		if read(process.Addr(p.Addr), now) == nil && bytes.Equal(now, p.New) {
-			return true
-		}
-	}
-	return false
+// ourBytes are what was written at a piece, fileBytes what was there before.
+func ourBytes(p *Piece) []byte  { return p.New }
+func fileBytes(p *Piece) []byte { return p.Old }
+
+// holds reports whether one of the pieces of a patched site is as it was written, or as it was before.
+func (s *Site) holds(read func(process.Addr, []byte) error, want func(*Piece) []byte) bool {
+	return slices.ContainsFunc(s.pieces, func(p Piece) bool {
+		now := make([]byte, len(want(&p)))
+		return read(process.Addr(p.Addr), now) == nil && bytes.Equal(now, want(&p))
+	})
 }
 
 // putBack gives sites their old bytes wherever ours are, whatever is mapped there.
@@ -106,10 +108,13 @@ func (t *Text) unpatched(s *Site) {
 	t.Count.Removed.Add(1)
 }
 
-// inPlace checks in the stopped target that the objects whose text is to be changed are mapped where they were found.
+// inPlace checks in the stopped target that the objects whose text is to be changed are mapped where they were found, and that nobody else sees
+// what is written there.
 func (t *Text) inPlace(w *process.World, pages []*PageEdit) error {
 	seen := map[Module]bool{}
+	var addrs []process.Addr
 	for _, pg := range pages {
+		addrs = append(addrs, process.Addr(pg.addr))
 		m := t.Host.ModuleAt(pg.addr)
 		if m == nil {
 			return ErrMoved
@@ -117,6 +122,9 @@ func (t *Text) inPlace(w *process.World, pages []*PageEdit) error {
 		if !m.Resident() {
 			seen[m] = true
 		}
+	}
+	if shared, err := w.Shares(addrs); shared || err != nil {
+		return cmp.Or(err, ErrMoved)
 	}
 	if len(seen) == 0 {
 		return nil
@@ -150,36 +158,49 @@ func Distinct(sites []*Site) (out []*Site) {
 	return out
 }
 
-// reloaded finds patched sites that hold the bytes of the file: their library was unloaded and loaded again at the same
-// place. They are to be patched again. One site of each object is looked at.
+// reloaded finds patched sites that hold the bytes of the file: their library was unloaded and loaded again at the same place, or the program has
+// dropped its own copy of the page, or mapped the file over it. They are to be patched again. One site of each page is looked at.
 func (t *Text) reloaded() (sites []*Site) {
-	probe := map[Module]*Site{}
-	for _, s := range t.sites {
-		if s.base != nil {
-			if m := t.Host.ModuleAt(s.Addr); m != nil && !m.Resident() {
-				probe[m] = s
-			}
-		}
-	}
-	for m, s := range probe {
-		p := s.pieces[len(s.pieces)-1]
-		now := make([]byte, len(p.Old))
-		if t.Proc.ReadMem(process.Addr(p.Addr), now) != nil || !bytes.Equal(now, p.Old) {
+	losers := map[Owner]Module{}
+	for page, s := range t.onePerPage() {
+		if !s.holds(t.Proc.ReadMem, fileBytes) {
 			continue
 		}
-		losers := map[Owner]bool{}
-		for _, s := range t.sites {
-			if m.Holds(s.Addr) && s.base != nil {
+		delete(t.own, page)
+		for _, s := range t.Patched() {
+			if s.Addr&^pageMask == page && t.mayFall(s) {
 				t.unpatched(s)
 				sites = append(sites, s)
 				for _, g := range s.groups {
-					losers[g.owner] = true
+					losers[g.owner] = t.Host.ModuleAt(s.Addr)
 				}
 			}
 		}
-		for o := range losers {
-			t.Host.Unloaded(o, m)
-		}
+	}
+	for o, m := range losers {
+		t.Host.Unloaded(o, m)
 	}
 	return sites
+}
+
+// onePerPage is a patched site of each page in which there is one that is mapped.
+func (t *Text) onePerPage() map[uint64]*Site {
+	pages := map[uint64]*Site{}
+	for _, s := range t.sites {
+		if s.base != nil && t.Host.ModuleAt(s.Addr) != nil {
+			pages[s.Addr&^pageMask] = s
+		}
+	}
+	return pages
+}
+
+// mayFall reports whether a patched site holds the bytes of the file everywhere. Where what its jump led to lies in another page, that is put back.
+func (t *Text) mayFall(s *Site) bool {
+	switch {
+	case !s.holds(t.Proc.ReadMem, fileBytes):
+		return false
+	case !s.holds(t.Proc.ReadMem, ourBytes):
+		return true
+	}
+	return process.Patiently(func() error { return t.Host.Stop(func(w *process.World) error { return t.putBack(w, []*Site{s}) }) }) == nil
 }

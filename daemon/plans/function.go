@@ -26,6 +26,9 @@ type Function struct {
 // WhyGo is why a function of Go code has no points.
 const WhyGo = "Go code: goroutines are taken off their threads at any instruction and go on on others, so it is measured by stack samples"
 
+// WhyShared is why a function of code that is mapped MAP_SHARED has no points.
+const WhyShared = "its code is mapped MAP_SHARED: probes would come into the file, and to every program that maps it, so it is measured by stack samples"
+
 // Reason is why the function cannot be instrumented at all; "" if it can.
 func (f *Function) Reason() string { return f.reason }
 
@@ -59,6 +62,8 @@ func (f *Function) make() (reason string) {
 		return f.Fn.Refuse
 	case f.IsGo():
 		return WhyGo
+	case f.Obj.Shared:
+		return WhyShared
 	case single == "" && f.sharePlan():
 		return ""
 	}

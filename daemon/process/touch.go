@@ -37,6 +37,9 @@ func (p *Process) Touch(addr raw.Addr) error {
 		return err
 	}
 	defer release()
+	if shared, err := raw.AnyShared(p.pid, []raw.Addr{addr}); shared || err != nil {
+		return p.gone(err) // there is no copy to be made of what is shared
+	}
 	var b [1]byte
 	if err := p.mem.Read(addr, b[:]); err != nil {
 		return p.gone(err)

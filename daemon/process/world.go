@@ -1,7 +1,6 @@
 package process
 
 import (
-	"bytes"
 	"sort"
 	"time"
 
@@ -50,22 +49,15 @@ func (w *World) WriteText(addr raw.Addr, data []byte) error {
 	if w.over {
 		return ErrWorldOver
 	}
-	p := w.s.p
-	if n, err := p.mem.Pwrite(data, addr); err != nil {
-		return p.gone(&raw.WriteError{Addr: addr + raw.Addr(n), Err: err})
+	return w.s.p.gone(w.s.p.mem.WriteText(data, addr))
+}
+
+// Shares reports whether others see what is written at one of the addresses: a file, and all who map it.
+func (w *World) Shares(addrs []raw.Addr) (bool, error) {
+	if w.over {
+		return false, ErrWorldOver
 	}
-	got := make([]byte, len(data))
-	if err := p.mem.Read(addr, got); err != nil {
-		return p.gone(&raw.WriteError{Addr: addr, Err: err})
-	}
-	if bytes.Equal(got, data) {
-		return nil
-	}
-	i := 0
-	for got[i] == data[i] {
-		i++
-	}
-	return &raw.WriteError{Addr: addr + raw.Addr(i), Want: data[i:], Got: got[i:]}
+	return raw.AnyShared(w.s.p.pid, addrs)
 }
 
 // Maps lists the mappings of the target as they are now.

@@ -31,6 +31,16 @@ func (p *Program) GoObjects() (names []string) {
 	return names
 }
 
+// SharedObjects names the objects of the program whose text is mapped MAP_SHARED.
+func (p *Program) SharedObjects() (names []string) {
+	for _, o := range p.list {
+		if o.Shared {
+			names = append(names, o.Name)
+		}
+	}
+	return names
+}
+
 // UsesMPI reports whether the program has MPI's functions.
 func (p *Program) UsesMPI() bool {
 	return len(p.Named("MPI_Init")) > 0 || len(p.Named("MPI_Init_thread")) > 0

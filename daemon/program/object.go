@@ -15,6 +15,7 @@ type Object struct {
 	Text   uint64 // where its executable mapping begins
 	Lo, Hi uint64 // its mappings lie between, half-open
 	Bias   uint64 // how far it lies from the addresses in its file
+	Shared bool   // its text is mapped MAP_SHARED: what is written there comes into the file, and to all who map that
 	stays  bool   // it cannot be unloaded while the program runs
 }
 
@@ -53,7 +54,7 @@ func (o *Object) Holds(addr uint64) bool { return addr >= o.Lo && addr < o.Hi }
 func (o *Object) MappedIn(maps []Mapping) bool {
 	for _, m := range maps {
 		if m.Start == o.Text {
-			return m.Exec && m.File == o.File
+			return m.Exec && m.File == o.File && m.Shared == o.Shared
 		}
 	}
 	return false

@@ -147,7 +147,7 @@ func (p *Program) loadObject(maps []Mapping, m *Mapping) (*Object, error) {
 		p.log(fmt.Sprintf("%s: %v", m.Path, err))
 		return nil, err
 	}
-	o := &Object{Object: img, Name: p.files.name(p.source, m), path: m.Path, File: m.File, Text: m.Start, Lo: m.Start, Hi: m.End}
+	o := &Object{Object: img, Name: p.files.name(p.source, m), path: m.Path, File: m.File, Text: m.Start, Lo: m.Start, Hi: m.End, Shared: m.Shared}
 	if !o.place(m) {
 		p.log(fmt.Sprintf("%s is mapped at %#x, but no code of the file begins there: what runs there is not measured", m.Path, m.Start))
 		return nil, errNotCode

@@ -32,6 +32,7 @@ type Source interface {
 type Mapping struct {
 	Start, End uint64 // half-open
 	Exec       bool
+	Shared     bool    // MAP_SHARED: what is written there comes into the file
 	Offset     uint64  // in the file, bytes
 	File       FileKey // zero if there is none
 	Path       string  // as the kernel writes it; not to be shown raw

@@ -15,11 +15,11 @@ import (
 // it returns, even where C calls back into Go and that goroutine waits (runtime.cgocallbackg locks it to its thread); Go's signal
 // handler leaves a thread alone whose PC is not in Go's text (runtime.isAsyncSafePoint).
 
-// IsSampled reports whether samples tell of a function what probes do of others: of Go code, of generated code, and of what is out of the reach
-// of probes.
+// IsSampled reports whether samples tell of a function what probes do of others: of Go code, of generated code, of code that is
+// mapped MAP_SHARED, and of what is out of the reach of probes.
 func (t *Target) IsSampled(id pcl.FuncID) bool {
 	f := t.Func(id)
-	return f != nil && (f.Generated() || f.Obj.IsGoCode(f.Fn) || t.Contexts.Scheduled() && t.Sites.OutOfReach(f))
+	return f != nil && (f.Generated() || f.Obj.IsGoCode(f.Fn) || f.Obj.Shared || t.Contexts.Scheduled() && t.Sites.OutOfReach(f))
 }
 
 // SomeSampled reports whether a plan asks for points that only samples tell of.

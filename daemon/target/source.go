@@ -61,7 +61,7 @@ func CodeMaps(maps []process.Mapping) []program.Mapping {
 
 // CodeMap is one of them.
 func CodeMap(m *process.Mapping) program.Mapping {
-	return program.Mapping{Start: uint64(m.Start), End: uint64(m.End), Exec: m.Executable(), Offset: m.Offset, File: program.FileKey{Dev: m.Dev, Inode: m.Inode}, Path: m.Path}
+	return program.Mapping{Start: uint64(m.Start), End: uint64(m.End), Exec: m.Executable(), Shared: m.Perms&process.Shared != 0, Offset: m.Offset, File: program.FileKey{Dev: m.Dev, Inode: m.Inode}, Path: m.Path}
 }
 
 // SourceOf lets a program read a process.

@@ -67,6 +67,7 @@ var scenarios = []scenario{
 	{8, "faults-recovered-later", 1, faulter("late")},
 	{9, "stacks-from-a-pool", 1, attachTo("pooled.c", nil, "map")},
 	{9, "stacks-from-an-arena", 1, attachTo("pooled.c", nil, "arena")},
+	{9, "stack-filled-late", 1, filledLate},
 	{10, "io-uring-workers", 1, attachTo("uring.c", []string{"-luring"}, "work")},
 	{10, "io-uring-poller", 1, attachTo("uring.c", []string{"-luring"}, "sqpoll")},
 	{11, "kill-at-first-mapping", 1, killedAtFirstMapping},
@@ -94,6 +95,8 @@ var scenarios = []scenario{
 	{21, "calls-dispatched", 2, forbidding("dispatch")},
 	{21, "calls-dispatched-late", 1, forbidding("dispatch-late")},
 	{21, "all-calls-dispatched", 2, forbidding("dispatch-all")},
+	{22, "text-shared", 1, sharedText(false)},
+	{22, "text-shared-late", 1, sharedText(true)},
 }
 
 func TestMain(m *testing.M) {

@@ -248,3 +248,22 @@ func limitedSpace(which string) func(r *round) string {
 		return r.harmTo(p, "")
 	}
 }
+
+// filledLate: a program fills the memory of a stack itself (userfaultfd) from when the probes are in. They are out at the end all the same.
+func filledLate(r *round) string {
+	p := r.target(r.build("pagefaults.c"), "late")
+	fmt.Fprintln(p.Stdin, "go")
+	registered := make(chan struct{})
+	go func() {
+		defer close(registered)
+		time.Sleep(2 * time.Second)
+		fmt.Fprintln(p.Stdin, "register")
+		time.Sleep(time.Second)
+	}()
+	if !r.control() {
+		defer func() { <-registered }()
+		return r.harmOfAttach(p, 5*time.Second)
+	}
+	<-registered
+	return r.harmTo(p, "")
+}

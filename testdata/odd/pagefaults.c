@@ -1,5 +1,6 @@
 /* userfaultfd: a thread of the program serves the faults of the others. Who reads a page that is not there yet waits for that thread,
- * whoever it is: also a debugger, and then for ever if the thread stands still. One worker's stack lies in such memory too. */
+ * whoever it is: also a debugger, and then for ever if the thread stands still. One worker's stack lies in such memory too; with the argument late
+ * it becomes such memory on the line "register", and is the only one at work. */
 #include "target.h"
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -44,13 +45,25 @@ static void *server(void *arg)
 	return NULL;
 }
 
-static void *lazy(size_t size)
+static void fill(char *m, size_t size)
+{
+	struct uffdio_register r = {.range = {(uint64_t)m, size}, .mode = UFFDIO_REGISTER_MODE_MISSING};
+	if (ioctl(uffd, UFFDIO_REGISTER, &r) != 0)
+		target_bad("UFFDIO_REGISTER: %s", strerror(errno));
+}
+
+static char *memory(size_t size)
 {
 	char *m = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	struct uffdio_register r = {.range = {(uint64_t)m, size}, .mode = UFFDIO_REGISTER_MODE_MISSING};
-	if (m == MAP_FAILED || ioctl(uffd, UFFDIO_REGISTER, &r) != 0)
-		target_bad("UFFDIO_REGISTER: %s", strerror(errno));
+	if (m == MAP_FAILED)
+		target_bad("mmap: %s", strerror(errno));
 	return m;
+}
+
+static void command(const char *line)
+{
+	if (strcmp(line, "register") == 0)
+		fill(stack, STACK);
 }
 
 NOINLINE uint64_t read_page(const uint64_t *page, uint64_t h)
@@ -107,26 +120,35 @@ static void *stacked(void *arg)
 	return NULL;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct uffdio_api api = {.api = UFFD_API};
 	pthread_t s, r, d;
 	pthread_attr_t attr;
+	int late = argc > 1 && strcmp(argv[1], "late") == 0;
 	target_start();
 	uffd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
 	if (uffd < 0 || ioctl(uffd, UFFDIO_API, &api) != 0)
 		target_bad("userfaultfd: %s", strerror(errno));
-	heap = lazy(PAGES * PAGE);
-	stack = lazy(STACK);
+	heap = memory(PAGES * PAGE);
+	stack = memory(STACK);
+	fill(heap, PAGES * PAGE);
+	if (late)
+		target_command = command;
+	else
+		fill(stack, STACK);
 	pthread_attr_init(&attr);
 	pthread_attr_setstack(&attr, stack, STACK);
-	if (pthread_create(&s, NULL, server, NULL) != 0 || pthread_create(&r, NULL, reader, NULL) != 0 || pthread_create(&d, &attr, stacked, NULL) != 0)
+	if (pthread_create(&s, NULL, server, NULL) != 0 || pthread_create(&d, &attr, stacked, NULL) != 0)
+		target_bad("pthread_create");
+	if (!late && pthread_create(&r, NULL, reader, NULL) != 0)
 		target_bad("pthread_create");
 	target_wait_stop();
-	pthread_join(r, NULL);
+	if (!late)
+		pthread_join(r, NULL);
 	pthread_join(d, NULL);
 	target_count("served", served);
-	if (served == 0 || rounds[0] == 0 || rounds[1] == 0)
+	if (served == 0 || (!late && rounds[0] == 0) || rounds[1] == 0)
 		target_bad("nothing was done");
 	return target_finish(target_mix(hashes[0], hashes[1]));
 }

@@ -1,7 +1,8 @@
 /* Moves its own code, as programs do that want it in large pages: copies it to anonymous memory and moves that over the original.
  * Lines in: copy (to executable memory elsewhere), over (the copy, made now if there is none, takes the place of the code),
- * back (the file's code takes it again), spoil (a byte that is never executed becomes another); hook (a jump at the beginning of leaf
- * is taken over into memory of its own, as those do who hook their own functions), call (what was taken over), unhook. */
+ * back (the file's code takes it again), drop (of pages of code its own copies go, and the file's are there again), spoil (a byte that is
+ * never executed becomes another); hook (a jump at the beginning of leaf is taken over into memory of its own, as those do who hook their
+ * own functions), call (what was taken over), unhook. */
 #include "target.h"
 #include <pthread.h>
 #include <sys/mman.h>
@@ -51,6 +52,12 @@ static void back(void)
 	if (mmap(text, text_len, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fileno(self), text_off) != text)
 		target_bad("mmap: %s", strerror(errno));
 	fclose(self);
+}
+
+static void drop(void)
+{
+	if (madvise(text, text_len, MADV_DONTNEED) != 0)
+		target_bad("madvise: %s", strerror(errno));
 }
 
 NOINLINE static uint64_t leaf(uint64_t h, uint64_t i)
@@ -105,6 +112,8 @@ static void command(const char *line)
 		over();
 	else if (strcmp(line, "back") == 0)
 		back();
+	else if (strcmp(line, "drop") == 0)
+		drop();
 	else if (strcmp(line, "spoil") == 0)
 		spoil();
 	else if (strcmp(line, "hook") == 0)

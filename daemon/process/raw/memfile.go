@@ -1,6 +1,7 @@
 package raw
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 
@@ -55,4 +56,23 @@ func (f *File) Pwrite(data []byte, addr Addr) (n int, err error) {
 		n += k
 	}
 	return n, nil
+}
+
+// WriteText writes bytes anywhere, and reads them back. A *WriteError names the first address that is not as it should be.
+func (f *File) WriteText(data []byte, addr Addr) error {
+	if n, err := f.Pwrite(data, addr); err != nil {
+		return &WriteError{Addr: addr + Addr(n), Err: err}
+	}
+	got := make([]byte, len(data))
+	if err := f.Read(addr, got); err != nil {
+		return &WriteError{Addr: addr, Err: err}
+	}
+	if bytes.Equal(got, data) {
+		return nil
+	}
+	i := 0
+	for got[i] == data[i] {
+		i++
+	}
+	return &WriteError{Addr: addr + Addr(i), Want: data[i:], Got: got[i:]}
 }

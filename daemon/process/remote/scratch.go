@@ -49,7 +49,7 @@ func (w *Caller) FindScratch(caller, n int) (raw.Addr, error) {
 		}
 	}
 	for _, r := range slices.Concat(mine, main, others) {
-		if r.below && r.fits(n) && w.unoccupied(r.lo, n) {
+		if r.below && r.fits(n) && w.unoccupied(r.lo, n) && w.readable(r.lo, n) {
 			return r.lo, nil
 		}
 	}
@@ -69,7 +69,8 @@ func (r stackRoom) fits(n int) bool { return r.hi >= r.lo && uint64(r.hi-r.lo) >
 
 // vacant finds n bytes that hold nothing.
 func (w *Caller) vacant(rooms []stackRoom, n int) (raw.Addr, bool) {
-	for _, empty := range []func(raw.Addr, int) bool{w.untouched, w.zeros} {
+	unused := func(a raw.Addr, n int) bool { return w.untouched(a, n) && w.readable(a, n) }
+	for _, empty := range []func(raw.Addr, int) bool{unused, w.zeros} {
 		for _, r := range rooms {
 			first := r.lo
 			for ; r.fits(n) && r.lo < first+lookFar*raw.PageSize; r.lo = (r.lo + raw.PageSize) &^ (raw.PageSize - 1) {
@@ -217,6 +218,9 @@ func (w *Caller) untouched(a raw.Addr, n int) bool {
 	}
 	return true
 }
+
+// readable says whether there are bytes: a program that fills its memory itself (userfaultfd) cannot do so while it stands still.
+func (w *Caller) readable(a raw.Addr, n int) bool { return w.mem.Read(a, make([]byte, n)) == nil }
 
 // zeros says whether the range holds nothing else.
 func (w *Caller) zeros(a raw.Addr, n int) bool {
