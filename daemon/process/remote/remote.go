@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"errors"
 	"fmt"
 
 	"golang.org/x/sys/unix"
@@ -28,6 +29,9 @@ func (w *Caller) Mmap(addr raw.Addr, length uint64, prot, flags, fd int, off uin
 // Munmap unmaps memory of the target.
 func (w *Caller) Munmap(addr raw.Addr, length uint64) error {
 	if _, err := w.Syscall(unix.SYS_MUNMAP, uint64(addr), length); err != nil {
+		if errors.Is(err, unix.EPERM) {
+			err = fmt.Errorf("%w: the program has sealed its mappings (mseal), and they stay until it ends", err)
+		}
 		return fmt.Errorf("munmap of %d bytes at %v in the target: %w", length, addr, err)
 	}
 	w.remapped(addr, length)
