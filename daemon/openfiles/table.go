@@ -222,6 +222,20 @@ func (t *Table) At(fd int, at float64) string {
 	return t.open[fd].part
 }
 
+// Known is what probes know by what a descriptor stood for when it was last looked at, and still does; ok is false where that is not known without
+// waiting for somebody else who looks.
+func (t *Table) Known(fd int) (number uint64, ok bool) {
+	if !t.host.mu.TryLock() {
+		return 0, false
+	}
+	defer t.host.mu.Unlock()
+	o, known := t.open[fd]
+	if link, err := kernel.FDLink(t.cfg.PID, fd); err != nil || !known || link != o.link {
+		return 0, false
+	}
+	return uint64(t.numberOf(o.part)), true
+}
+
 // Number is what probes know a file by, whose elements are its kind and name; ok is false if it was never open. If it is not known yet, the
 // process is looked at.
 func (t *Table) Number(elems []string, at float64) (n uint64, ok bool) {

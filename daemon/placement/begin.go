@@ -2,6 +2,7 @@ package placement
 
 import (
 	"culprit/daemon/arch"
+	"culprit/daemon/libc"
 	"culprit/daemon/probe"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
@@ -106,11 +107,19 @@ func (b *Beginning) activations(w *process.World, meters []*probe.Meter) (list [
 		for i := len(frames) - 1; i >= 0; i-- {
 			if f := b.oneOf(objects, frames[i].At); f != nil && len(byFunc[f.ID]) > 0 {
 				list = append(list, probe.Activation{TID: th.TID, Slot: t.Seg.SlotOf(arch.ThreadPointer(&th.Regs)), SP: frames[i].CFA - 8, Func: f, PC: frames[i].PC, Inner: i == 0,
-					Requests: byFunc[f.ID]})
+					Waits: b.waits(th, f, i == 0), Requests: byFunc[f.ID]})
 			}
 		}
 	}
 	return list, t.Stops.Missing()
+}
+
+// waits is the descriptor that an activation of the C library waits for in its own system call; nil for all others.
+func (b *Beginning) waits(th *process.Stopped, f *program.Function, inner bool) *probe.Descriptor {
+	if !inner || !th.InSyscall || !libc.IsC(f.Obj.Name) || !arch.WaitsForDescriptor(int(th.Regs.Orig_rax)) {
+		return nil
+	}
+	return &probe.Descriptor{FD: int(int32(arch.FirstArg(&th.Regs))), File: b.t.Files.Known}
 }
 
 // framesOf are frames with their functions.

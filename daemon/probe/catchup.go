@@ -51,7 +51,8 @@ type Activation struct {
 	SP        uint64 // stack pointer at the entry
 	Func      *program.Function
 	PC        uint64
-	Inner     bool // nothing was called from it
+	Inner     bool        // nothing was called from it
+	Waits     *Descriptor // nil where it waits for none
 	Requests  []Request
 }
 
@@ -83,7 +84,9 @@ func (a *Activation) run(q Request) {
 	}
 	for _, in := range q.r.Code {
 		if in.Cond != nil {
-			continue
+			if v, known := a.value(in.Cond); !known || v == 0 {
+				continue
+			}
 		}
 		a.primitive(q.m, in)
 	}
