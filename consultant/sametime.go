@@ -204,6 +204,8 @@ func (f *finding) others() (object, rest string) {
 		case f.node.objectText() == "" && object == "" && all:
 			object = name
 			continue
+		case name == object, name == f.node.objectText(): // at another place
+			continue
 		default:
 			name = "for " + name
 		}

@@ -3,6 +3,8 @@
 //
 //	descriptors                                       the thread
 //	sockets that the process has connected, only      waits for an answer of the other end
+//	one such socket over the network, and one event
+//	of the process's own, not by epoll                the same: the event is to end the wait
 //	no sockets, but events of other threads           is told by another thread, or has nothing to do: its stack says which
 //	sockets that others have connected, or a mixture  is an event loop, or waits for its next request, or does so within one: the same
 //	none                                              sleeps

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"culprit/daemon/kernel"
 )
 
@@ -57,7 +59,33 @@ func (r *Reader) Of(call kernel.BlockedCall) Wait {
 	case len(fds) == 0:
 		return Wait{Kind: Nothing, FD: -1}
 	}
-	return r.weigh(fds)
+	w := r.weigh(fds)
+	if w.Kind == Served && !isEventLoop(call.NR) && r.isWokenAnswer(fds, w.FD) {
+		w.Kind = Answer
+	}
+	return w
+}
+
+// isEventLoop reports whether descriptors are registered for a call once and for all.
+func isEventLoop(nr int) bool {
+	return nr == unix.SYS_EPOLL_WAIT || nr == unix.SYS_EPOLL_PWAIT || nr == unix.SYS_EPOLL_PWAIT2
+}
+
+// isWokenAnswer reports whether one of two descriptors is a connection over the network that the process has made, and the other one is for threads of
+// its own that end the wait, as the runtimes of languages have it. Of UNIX sockets that is not said: programs wait so for what a desktop or a bus has
+// to tell them.
+func (r *Reader) isWokenAnswer(fds []int, socket int) bool {
+	if len(fds) != 2 || socket < 0 {
+		return false
+	}
+	for _, fd := range fds {
+		link, err := kernel.FDLink(r.PID, fd)
+		if err != nil || fd != socket && eventOf(link) == "" || fd == socket && r.side(fd, link) != kernel.Connected {
+			return false
+		}
+	}
+	to, err := kernel.FDTarget(r.PID, socket)
+	return err == nil && strings.HasPrefix(to.Name, "tcp ")
 }
 
 // weigh puts together what the descriptors are.

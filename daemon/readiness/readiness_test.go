@@ -114,6 +114,14 @@ func TestWaits(t *testing.T) {
 	defer unix.Close(counter)
 	timer, _ := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_CLOEXEC)
 	defer unix.Close(timer)
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair := int32(ends[0])
+	defer unix.Close(ends[0])
+	defer unix.Close(ends[1])
+	woken := map[string]Kind{"poll": Answer, "select": Answer, "epoll": Served} // with a connection to wait for, and an event that ends the wait
 	r := &Reader{PID: os.Getpid(), Memory: ownMemory{}}
 	for way, wait := range ways {
 		for _, k := range []struct {
@@ -127,7 +135,9 @@ func TestWaits(t *testing.T) {
 			{[]int32{server}, Served, int(server), ""},
 			{[]int32{listener}, Served, int(listener), ""},
 			{[]int32{client, server}, Served, min(int(client), int(server)), ""},
-			{[]int32{client, int32(counter)}, Served, int(client), "eventfd"},
+			{[]int32{client, int32(counter)}, woken[way], int(client), "eventfd"},
+			{[]int32{client, int32(counter), int32(timer)}, Served, int(client), "eventfd"},
+			{[]int32{pair, int32(counter)}, Served, int(pair), "eventfd"},
 			{[]int32{int32(counter)}, Events, -1, "eventfd"},
 			{[]int32{int32(counter), int32(timer)}, Events, -1, ""},
 			{[]int32{int32(timer)}, Timer, -1, ""},

@@ -71,7 +71,7 @@ var allowed = map[string][]string{
 	"daemon/program":         {"daemon/image", "daemon/libc", "pcl"},
 	"daemon/plans":           {"trampoline", "pcl", "daemon/image", "daemon/program"},
 	"daemon/sites":           {"trampoline", "pcl", "daemon/contexts", "daemon/image", "daemon/libc", "daemon/patch", "daemon/plans", "daemon/process", "daemon/program", "daemon/stops"},
-	"daemon/placement":       {"trampoline", "pcl", "daemon/arch", "daemon/contexts", "daemon/patch", "daemon/probe", "daemon/process", "daemon/program", "daemon/stack", "daemon/stops", "daemon/target"},
+	"daemon/placement":       {"trampoline", "pcl", "daemon/arch", "daemon/contexts", "daemon/libc", "daemon/patch", "daemon/probe", "daemon/process", "daemon/program", "daemon/stack", "daemon/stops", "daemon/target"},
 	"daemon/patch":           {"trampoline", "daemon/arch", "daemon/process", "daemon/segment"},
 	"daemon/stack":           {"daemon/arch", "daemon/image", "daemon/libc", "daemon/process", "daemon/program", "pcl"},
 	"daemon/probe":           {"grid", "pcl", "trampoline", "daemon/kernel", "daemon/libc", "daemon/program", "daemon/target", "daemon/threads", "daemon/threadstats"},
