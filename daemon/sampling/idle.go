@@ -23,7 +23,7 @@ type idling struct {
 	looked, idle float64         // seconds, over threads
 	last         map[int]float64 // session times of the last looks, by thread
 	began        float64         // session time of the first look at any
-	places       map[idlePlace]*idleThere
+	threads      map[int]*idleThread
 	at           float64 // session time of the last stack
 }
 
@@ -33,14 +33,15 @@ type idlePlace struct {
 	child                    bool // it waits for a child process: no waker is told, since each child that ends would be one of its own
 }
 
-type idleThere struct {
-	seen    float64 // seconds for which looks stood at which the stack was read
-	threads map[int]bool
+// An idleThread is a thread that has nothing to do at times.
+type idleThread struct {
+	idle   float64               // seconds
+	places map[idlePlace]float64 // seconds for which looks stood at which the stack was read
 }
 
-// mostIdlePlaces, mostIdleThreads and mostLastLooks bound what is remembered, longestSpan what one look stands for, in seconds.
+// mostIdlePlaces, of one thread, mostIdleThreads and mostLastLooks bound what is remembered, longestSpan what one look stands for, in seconds.
 const (
-	mostIdlePlaces  = 256
+	mostIdlePlaces  = 16
 	mostIdleThreads = 4096
 	mostLastLooks   = 1 << 16
 	longestSpan     = 60.0
@@ -49,8 +50,9 @@ const (
 // noteIdle counts a look at a thread, at a session time.
 func (p *Profile) noteIdle(tid int, call kernel.BlockedCall, state threads.State, now float64) {
 	isIdle := state == threads.Idle
-	// Threads are looked at in turn: one of them by chance, since the first that is due may always be the same.
-	due := isIdle && now-p.idling.at >= idleEvery && rand.IntN(max(p.t.Threads.Count(), 1)) == 0
+	// Threads are looked at in turn: those first that nobody knows of where they are, then one by chance, since the first that is due may always
+	// be the same.
+	due := isIdle && now-p.idling.at >= idleEvery && (!p.knowsIdle(tid) || rand.IntN(max(p.t.Threads.Count(), 1)) == 0)
 	var at idlePlace
 	if due {
 		p.idling.at = now
@@ -82,8 +84,32 @@ func (i *idling) look(tid int, isIdle bool, now, born float64) (span float64) {
 	i.looked += span
 	if isIdle {
 		i.idle += span
+		if th := i.thread(tid); th != nil {
+			th.idle += span
+		}
 	}
 	return span
+}
+
+// thread is what is remembered of a thread; nil if there are too many. c.mu is held.
+func (i *idling) thread(tid int) *idleThread {
+	th := i.threads[tid]
+	if th == nil && len(i.threads) < mostIdleThreads {
+		if i.threads == nil {
+			i.threads = map[int]*idleThread{}
+		}
+		th = &idleThread{places: map[idlePlace]float64{}}
+		i.threads[tid] = th
+	}
+	return th
+}
+
+// knowsIdle reports whether the stack of a thread was read while it had nothing to do; that of one too many is taken for known.
+func (c *Counts) knowsIdle(tid int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	th := c.idling.thread(tid)
+	return th == nil || len(th.places) > 0
 }
 
 func (p *Profile) idleAt(tid int, call kernel.BlockedCall, now float64) (at idlePlace) {
@@ -110,20 +136,12 @@ func ownFunction(frames []stack.Frame) pcl.FuncID {
 
 // note adds the time of a thread at a place. c.mu is held.
 func (i *idling) note(at idlePlace, tid int, span float64) {
-	if i.places == nil {
-		i.places = map[idlePlace]*idleThere{}
+	th := i.thread(tid)
+	if th == nil {
+		return
 	}
-	there := i.places[at]
-	if there == nil {
-		if len(i.places) >= mostIdlePlaces {
-			return
-		}
-		there = &idleThere{threads: map[int]bool{}}
-		i.places[at] = there
-	}
-	there.seen += span
-	if len(there.threads) < mostIdleThreads {
-		there.threads[tid] = true
+	if _, known := th.places[at]; known || len(th.places) < mostIdlePlaces {
+		th.places[at] += span
 	}
 }
 
@@ -131,9 +149,14 @@ func (i *idling) note(at idlePlace, tid int, span float64) {
 func (i *idling) fade() {
 	i.looked *= fade
 	i.idle *= fade
-	for at, there := range i.places {
-		if there.seen *= fade; there.seen < 0.01 {
-			delete(i.places, at)
+	for tid, th := range i.threads {
+		if th.idle *= fade; th.idle < 0.001 {
+			delete(i.threads, tid)
+		}
+		for at := range th.places {
+			if th.places[at] *= fade; th.places[at] < 0.001 && len(th.places) > 1 {
+				delete(th.places, at)
+			}
 		}
 	}
 }
@@ -153,17 +176,34 @@ func (s *IdleTally) Add(c *Counts) {
 	}
 	s.looked += c.idling.looked
 	s.idle += c.idling.idle
-	seen := 0.0
-	for _, there := range c.idling.places {
-		seen += there.seen
+	known := 0.0
+	for _, th := range c.idling.threads {
+		if len(th.places) > 0 {
+			known += th.idle
+		}
 	}
-	for at, there := range c.idling.places {
+	for _, th := range c.idling.threads {
+		if known > 0 {
+			s.addThread(th, c.idling.idle/known) // of the others it is taken that they are where those are
+		}
+	}
+}
+
+// addThread adds the time of a thread to the places where it was, which stands for more.
+func (s *IdleTally) addThread(th *idleThread, more float64) {
+	seen := 0.0
+	for _, span := range th.places {
+		seen += span
+	}
+	for at, span := range th.places {
+		share := 1 / float64(len(th.places)) // where looks stand for no time yet
+		if seen > 0 {
+			share = span / seen
+		}
 		one := s.places[at]
 		one.Function, one.Waker, one.WakesIn, one.Child = at.function, at.waker, at.wakesIn, at.child
-		one.Threads += len(there.threads)
-		if seen > 0 { // of each process about as many stacks are read, however many threads it has
-			one.Share += c.idling.idle * there.seen / seen
-		}
+		one.Threads++
+		one.Share += more * th.idle * share
 		s.places[at] = one
 	}
 }
