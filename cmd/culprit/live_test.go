@@ -383,6 +383,11 @@ func TestRunLeavesTheProgram(t *testing.T) {
 	c := culprit(t, "run", "--for", "1s", "--quiet", "--json", "@REPORT", "--", "sleep", "61.5")
 	c.want(exitNothing, exitUnknown)
 	pid := c.read().Targets[0].PID
+	ended := culprit(t, "run", "--for", "1s", "--quiet", "--end", "--json", "@REPORT", "--", "sleep", "61.5")
+	ended.want(exitNothing, exitUnknown)
+	if pid := ended.read().Targets[0].PID; syscall.Kill(pid, 0) == nil {
+		t.Errorf("process %d was to end", pid)
+	}
 	if c = culprit(t, "run", "--for", "1s", "--", "true"); strings.Contains(c.errOut.String(), "goes on") {
 		t.Errorf("a program that has ended: %s", c.errOut.String())
 	}

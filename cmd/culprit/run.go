@@ -15,6 +15,7 @@ import (
 
 func newRun() *cobra.Command {
 	var opts measureOptions
+	var end bool
 	cmd := &cobra.Command{
 		Use: "run [flags] -- CMD [ARG...]", Short: "Start a program, measure it and search for the bottleneck",
 		Long: `run starts a program and attaches to it. It also works where only children may be traced.
@@ -22,17 +23,18 @@ func newRun() *cobra.Command {
 The program's output is passed through unchanged. With --json - its standard output goes to standard
 error; while the screens are open it goes to a file and is printed when they close. The program runs
 in a process group of its own, so Ctrl-C ends the measurement and not the program. Its standard
-input is /dev/null if that of culprit is a terminal. The program goes on when the measurement ends.`,
+input is /dev/null if that of culprit is a terminal. The program goes on when the measurement ends, unless --end is given.`,
 		Example: "  culprit run -- ./server --port 8080\n  culprit run --for 10s --json - -- make -j4",
 		Args:    takes(1, anyNumber, "a program to start: culprit run -- CMD"),
-		RunE:    body(func(cmd *cobra.Command, args []string) error { return runCommand(cmd.Context(), &opts, args) }),
+		RunE:    body(func(cmd *cobra.Command, args []string) error { return runCommand(cmd.Context(), &opts, end, args) }),
 	}
 	opts.register(cmd.Flags())
+	cmd.Flags().BoolVar(&end, "end", false, "end the program (SIGTERM) when the measurement ends")
 	cmd.Flags().SetInterspersed(false)
 	return cmd
 }
 
-func runCommand(ctx context.Context, opts *measureOptions, args []string) error {
+func runCommand(ctx context.Context, opts *measureOptions, end bool, args []string) error {
 	m, err := prepare(opts)
 	if err != nil {
 		return err
@@ -44,6 +46,9 @@ func runCommand(ctx context.Context, opts *measureOptions, args []string) error 
 	defer m.program.Finish()
 	if !m.opened {
 		return m.notOpened(args[0], err)
+	}
+	if end {
+		m.program.End(endWait)
 	}
 	if code, ended := m.program.ExitCode(false); ended && code != nil {
 		m.progressf("%s ended with %s", args[0], report.Ending(*code))

@@ -89,7 +89,7 @@ func asksReport(t *testing.T, c *tool) {
 	all := culprit(t, "why", "--report", c.report, "--set", "PC_SyncThreshold=1000%").want(exitNothing, exitUnknown, exitBottleneck)
 	all.has(&all.out, "ExcessiveSyncWaitingTime at the whole program is true, and would be false: ")
 	same := culprit(t, "diff", c.report, c.report).want(exitNothing)
-	same.has(&same.out, "No bottleneck is new, gone, worse or better.")
+	same.has(&same.out, "new, gone, worse or better")
 }
 
 // TestWhyAmongSeveral: each session is asked; where two measure a process one has to be named.

@@ -35,15 +35,19 @@ func (r *Result) Encode(w io.Writer) error {
 // Text writes the changes for people.
 func Text(list []Change) string {
 	var b strings.Builder
-	none := true
+	undecided := 0
 	for _, c := range list {
-		if c.Kind != Undecided {
-			none = false
+		if c.Kind == Undecided {
+			undecided++
+		} else {
 			fmt.Fprintf(&b, "%-9s  %s\n", c.Kind, c.text())
 		}
 	}
-	if none {
+	switch {
+	case len(list) == 0:
 		b.WriteString("No bottleneck is new, gone, worse or better.\n")
+	case undecided == len(list):
+		fmt.Fprintf(&b, "No bottleneck is known to be new, gone, worse or better; of %d it cannot be said:\n", undecided)
 	}
 	for _, c := range list {
 		if c.Kind == Undecided {
