@@ -73,7 +73,7 @@ func TestLoadedAfterAttach(t *testing.T) {
 	comings := storm(t, d, p)
 	p.Say(t, "hold")
 	time.Sleep(50 * time.Millisecond)
-	if note := d.Notes(watched); !strings.Contains(note, "its calls are not counted from then until") {
+	if note := d.Notes(watched); !strings.Contains(note, "its calls are not counted, and times may be wrong") {
 		t.Errorf("calls are missing, and nothing says so: %q", note)
 	}
 	d.Disable([]grid.PairKey{watched})

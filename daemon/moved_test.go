@@ -81,13 +81,16 @@ func TestCodeDropped(t *testing.T) {
 				t.Fatalf("it does not count from the beginning, or says %q", d.Notes(leaf))
 			}
 			tellMoved(t, p, step)
+			if note := d.Notes(leaf); !strings.Contains(note, "dropped or replaced its code (seen 1 times)") {
+				t.Errorf("it says %q", note)
+			}
 			d.discover()
 			d.passes.tick()
 			if !counts() {
 				t.Error("it does not count on")
 			}
-			if note := d.Notes(leaf); !strings.Contains(note, "dropped or replaced its code (seen 1 times)") {
-				t.Errorf("it says %q", note)
+			if note := d.Notes(leaf); !strings.Contains(note, "(seen 1 times)") {
+				t.Errorf("it says %q when it counts again", note)
 			}
 			detachClean(t, d, p.PID)
 			endMoved(t, p)

@@ -100,7 +100,7 @@ func knowPart(p *notes.Pair, pt *measuring.Part) {
 		p.More, p.Less, p.Handed = p.More+more, p.Less+less, p.Handed || handed
 	}
 	p.LeftOut = append(p.LeftOut, pt.LeftOut...)
-	for name, n := range pt.Unloaded {
+	for name, n := range pt.Lost() {
 		p.Unloaded[name] += n
 	}
 }

@@ -116,7 +116,7 @@ func describePlan(t *testing.T, code string, targets []uint64, padding uint64, p
 		Hidden: hidden,
 	}
 	if pads {
-		b.Pads = func(uint64) []planner.Pad { return []planner.Pad{{Addr: planBase - 0x20, Len: planner.JumpLen}} }
+		b.Pads = func(uint64) []planner.Pad { return []planner.Pad{{Addr: planBase + 0x60, Len: planner.JumpLen}} }
 	}
 	var at []planner.Point
 	for _, p := range points {
@@ -163,7 +163,7 @@ func TestAroundPages(t *testing.T) {
 		want       string
 	}{
 		{name: "entry by padding nearby", code: "48c7c001000000 c3", before: 3, point: planner.Point{Kind: planner.FuncEntry, Addr: 0}, pads: true, want: "island 0+7"},
-		{name: "entry by instructions nearby", code: "48c7c001000000 48c7c001000000 48c7c001000000 c3", before: 3, point: planner.Point{Kind: planner.FuncEntry, Addr: 0}, want: "evicted 0+7"},
+		{name: "not by instructions nearby in the next page", code: "48c7c001000000 48c7c001000000 48c7c001000000 c3", before: 3, point: planner.Point{Kind: planner.FuncEntry, Addr: 0}, want: planner.Crossing},
 		{name: "no way for the last byte of a page", code: "48c7c001000000 48c7c001000000 48c7c001000000 c3", before: 1, point: planner.Point{Kind: planner.FuncEntry, Addr: 0}, want: planner.Crossing},
 		{name: "tail jump from further up", code: "4889e5 4889e5 e9 00100000", before: 9, point: planner.Point{Kind: planner.TailJump, Addr: 6}, want: "window 3+8"},
 		{name: "conditional tail jump from further up", code: "4889e5 4889e5 0f84 00100000 c3", before: 10, point: planner.Point{Kind: planner.TailCond, Addr: 6}, want: "window 3+9"},

@@ -36,6 +36,17 @@ func (p *Part) noteUnloaded(o *program.Object) {
 		p.Unloaded = map[string]int{}
 	}
 	p.Unloaded[o.Name]++
+	if p.Probes != nil && !p.Plan.Kind.Holds() {
+		p.Probes.Halt()
+	}
+}
+
+// Lost is how often each object took probes of the part with it, as far as can be seen now.
+func (p *Part) Lost() map[string]int {
+	if p.Probes != nil {
+		p.Process.Text.LookForFallen()
+	}
+	return p.Unloaded
 }
 
 // Grow adds to a part what its target has only now, and reports whether sites have to be patched. before gets where the trampolines of

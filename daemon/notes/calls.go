@@ -156,7 +156,7 @@ func LeftOut(function string, why error) string {
 // unloaded says which libraries went while a pair had probes in them. When one comes again it runs without probes until that is seen.
 func unloaded(times map[string]int) (lines []string) {
 	for _, name := range slices.Sorted(maps.Keys(times)) {
-		lines = append(lines, fmt.Sprintf("%s was unloaded, or the program dropped or replaced its code (seen %d times): its calls are not counted from then until probes are in the code again", clean(name), times[name]))
+		lines = append(lines, fmt.Sprintf("%s was unloaded, or the program dropped or replaced its code (seen %d times): from then until probes are in the code again its calls are not counted, and times may be wrong", clean(name), times[name]))
 	}
 	return lines
 }

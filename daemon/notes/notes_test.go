@@ -37,7 +37,7 @@ func TestLines(t *testing.T) {
 		"missed":        {Pair{Missed: true}, "processes that it started ended before they could be measured: what they did is not counted"},
 		"shared":        {Pair{Units: "bytes", More: 3, Less: 12345.6}, "up to 3 bytes more may be its own: it ended, or began, while other threads did, in a fifth of a second in which one may have had the memory of the other; up to 1.235e+04 bytes of it may be of threads that had its memory before"},
 		"handed":        {Pair{Handed: true}, "threads may have begun in the memory of ones that ended, and go on with what these have left; then only a sum of changes (+=, -=, ++) is right"},
-		"unloaded":      {Pair{Unloaded: map[string]int{"b\x1b.so": 2}}, `b\x1b.so was unloaded, or the program dropped or replaced its code (seen 2 times): its calls are not counted from then until probes are in the code again`},
+		"unloaded":      {Pair{Unloaded: map[string]int{"b\x1b.so": 2}}, `b\x1b.so was unloaded, or the program dropped or replaced its code (seen 2 times): from then until probes are in the code again its calls are not counted, and times may be wrong`},
 		"left out once": {Pair{LeftOut: []string{LeftOut("f", errors.New("too short")), LeftOut("f", errors.New("too short"))}}, "f takes no probe: its calls are not counted (too short)"},
 		"order":         {Pair{Unseen: TakesNoProbe("g"), Handed: false, Missed: true, LeftOut: []string{"x"}}, "x; processes that it started ended before they could be measured: what they did is not counted; g takes no probe: what happens in it is not seen"},
 		"absent":        {Pair{Plans: []Plan{lacks("a", "b"), lacks("a")}}, none},

@@ -125,6 +125,7 @@ func (t *Text) again(err error, try *int, busy map[*Site]error) bool {
 
 // prepare generates the trampolines of a batch and works out the bytes. A site for which that cannot be done is busy; the others need not wait for it.
 func (t *Text) prepare(sites []*Site, busy map[*Site]error) (changes []*change) {
+	t.leaveShared(sites, busy)
 	for _, s := range sites {
 		if busy[s] != nil || s.isBare() {
 			continue

@@ -2,7 +2,6 @@ package patch
 
 import (
 	"bytes"
-	"cmp"
 	"maps"
 	"slices"
 
@@ -112,9 +111,7 @@ func (t *Text) unpatched(s *Site) {
 // what is written there.
 func (t *Text) inPlace(w *process.World, pages []*PageEdit) error {
 	seen := map[Module]bool{}
-	var addrs []process.Addr
 	for _, pg := range pages {
-		addrs = append(addrs, process.Addr(pg.addr))
 		m := t.Host.ModuleAt(pg.addr)
 		if m == nil {
 			return ErrMoved
@@ -123,8 +120,8 @@ func (t *Text) inPlace(w *process.World, pages []*PageEdit) error {
 			seen[m] = true
 		}
 	}
-	if shared, err := w.Shares(addrs); shared || err != nil {
-		return cmp.Or(err, ErrMoved)
+	if err := t.keepOut(pages); err != nil {
+		return err
 	}
 	if len(seen) == 0 {
 		return nil
@@ -139,12 +136,51 @@ func (t *Text) inPlace(w *process.World, pages []*PageEdit) error {
 	return nil
 }
 
+// errShared is why nothing is written into a page.
+const errShared = "its code is mapped MAP_SHARED: what is written there would come into the file, and to every program that maps it"
+
+// keepOut refuses to change pages that others see, in the stopped target.
+func (t *Text) keepOut(pages []*PageEdit) error {
+	addrs := make([]process.Addr, len(pages))
+	for i, pg := range pages {
+		addrs[i] = process.Addr(pg.addr)
+	}
+	shared, err := t.Proc.SharedOf(addrs)
+	for _, pg := range pages {
+		if slices.Contains(shared, process.Addr(pg.addr)) {
+			return &SiteError{pg.Pieces[0].site, &process.Refused{Point: At(pg.addr), Reason: errShared}}
+		}
+	}
+	return err
+}
+
+// leaveShared notes the sites of a batch in pages that others see as busy: the rest need not wait for them. What was written before there is gone,
+// and such sites come back with the bytes of the file.
+func (t *Text) leaveShared(sites []*Site, busy map[*Site]error) {
+	var addrs []process.Addr
+	for _, s := range sites {
+		if s.base == nil && !s.Empty() {
+			addrs = append(addrs, process.Addr(s.Addr))
+		}
+	}
+	shared, _ := t.Proc.SharedOf(addrs) // asked again in the stop
+	for _, s := range sites {
+		if s.base == nil && busy[s] == nil && slices.Contains(shared, process.Addr(s.Addr)) {
+			busy[s] = &process.Refused{Point: At(s.Addr), Reason: errShared}
+		}
+	}
+}
+
 // Fallen are the sites that hold the bytes of their file again, and are to be patched again: what the process has loaded again.
 func (t *Text) Fallen() []*Site {
-	sites := append(t.fallen, t.reloaded()...)
+	t.LookForFallen()
+	sites := t.fallen
 	t.fallen = nil
 	return Distinct(sites)
 }
+
+// LookForFallen finds them, and tells their owners.
+func (t *Text) LookForFallen() { t.fallen = append(t.fallen, t.reloaded()...) }
 
 // Distinct gives each of the sites once.
 func Distinct(sites []*Site) (out []*Site) {
@@ -159,7 +195,8 @@ func Distinct(sites []*Site) (out []*Site) {
 }
 
 // reloaded finds patched sites that hold the bytes of the file: their library was unloaded and loaded again at the same place, or the program has
-// dropped its own copy of the page, or mapped the file over it. They are to be patched again. One site of each page is looked at.
+// dropped its own copy of the page, or mapped the file over it. They are to be patched again. One site of each page is looked at: all that is written for
+// a site lies in one.
 func (t *Text) reloaded() (sites []*Site) {
 	losers := map[Owner]Module{}
 	for page, s := range t.onePerPage() {
@@ -168,7 +205,7 @@ func (t *Text) reloaded() (sites []*Site) {
 		}
 		delete(t.own, page)
 		for _, s := range t.Patched() {
-			if s.Addr&^pageMask == page && t.mayFall(s) {
+			if s.page() == page && !s.holds(t.Proc.ReadMem, ourBytes) {
 				t.unpatched(s)
 				sites = append(sites, s)
 				for _, g := range s.groups {
@@ -183,24 +220,16 @@ func (t *Text) reloaded() (sites []*Site) {
 	return sites
 }
 
+// page is where all that is written for a patched site lies.
+func (s *Site) page() uint64 { return s.pieces[0].Addr &^ pageMask }
+
 // onePerPage is a patched site of each page in which there is one that is mapped.
 func (t *Text) onePerPage() map[uint64]*Site {
 	pages := map[uint64]*Site{}
 	for _, s := range t.sites {
 		if s.base != nil && t.Host.ModuleAt(s.Addr) != nil {
-			pages[s.Addr&^pageMask] = s
+			pages[s.page()] = s
 		}
 	}
 	return pages
-}
-
-// mayFall reports whether a patched site holds the bytes of the file everywhere. Where what its jump led to lies in another page, that is put back.
-func (t *Text) mayFall(s *Site) bool {
-	switch {
-	case !s.holds(t.Proc.ReadMem, fileBytes):
-		return false
-	case !s.holds(t.Proc.ReadMem, ourBytes):
-		return true
-	}
-	return process.Patiently(func() error { return t.Host.Stop(func(w *process.World) error { return t.putBack(w, []*Site{s}) }) }) == nil
 }

@@ -130,6 +130,13 @@ func (m *Meter) AsksForFiles() bool { return m.o.Files }
 // MakesSyscalls reports whether the probes make system calls, as CheckSyscalls has found.
 func (m *Meter) MakesSyscalls() bool { return m.asks }
 
+// Halt clears what is switched on in the blocks of all threads: the code that would have switched it off is gone.
+func (m *Meter) Halt() {
+	for _, slot := range m.t.Seg.Used(nil) {
+		m.Silence(slot)
+	}
+}
+
 // Silence clears what a thread that has ended has left switched on in its block, before that gets another owner.
 func (m *Meter) Silence(slot int) {
 	for i, c := range m.Cells {

@@ -37,7 +37,7 @@ func (p *Process) Touch(addr raw.Addr) error {
 		return err
 	}
 	defer release()
-	if shared, err := raw.AnyShared(p.pid, []raw.Addr{addr}); shared || err != nil {
+	if shared, err := raw.SharedOf(p.pid, []raw.Addr{addr}); len(shared) > 0 || err != nil {
 		return p.gone(err) // there is no copy to be made of what is shared
 	}
 	var b [1]byte

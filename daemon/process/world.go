@@ -52,12 +52,10 @@ func (w *World) WriteText(addr raw.Addr, data []byte) error {
 	return w.s.p.gone(w.s.p.mem.WriteText(data, addr))
 }
 
-// Shares reports whether others see what is written at one of the addresses: a file, and all who map it.
-func (w *World) Shares(addrs []raw.Addr) (bool, error) {
-	if w.over {
-		return false, ErrWorldOver
-	}
-	return raw.AnyShared(w.s.p.pid, addrs)
+// SharedOf lists those of the addresses at which others see what is written: a file, and all who map it. It need not be asked in a stop.
+func (p *Process) SharedOf(addrs []raw.Addr) ([]raw.Addr, error) {
+	shared, err := raw.SharedOf(p.pid, addrs)
+	return shared, p.gone(err)
 }
 
 // Maps lists the mappings of the target as they are now.

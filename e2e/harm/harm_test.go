@@ -63,6 +63,7 @@ var scenarios = []scenario{
 	{7, "text-remapped-and-kill", 1, remapped(true, "over")},
 	{7, "text-copied", 1, remapped(false, "copy", "over")},
 	{7, "text-copied-and-kill", 1, remapped(true, "copy", "over")},
+	{7, "text-page-dropped", 1, watching(4*time.Second, "procedure_calls@/Code/pagedrop.c/edge", "pagedrop.c", nil)},
 	{8, "faults-recovered", 1, faulter()},
 	{8, "faults-recovered-later", 1, faulter("late")},
 	{9, "stacks-from-a-pool", 1, attachTo("pooled.c", nil, "map")},

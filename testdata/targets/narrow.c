@@ -53,8 +53,9 @@ asm(".text\n"
     " test $3,%dil\n je 1f\n jp 5f\n xor $0x55667788,%rdi\n4: lea 0x10(%rdi),%rax\n ret\n"
     "1: jmp 3f\n5: xor $0x12345678,%rdi\n jmp 4b\n .size short_tail,.-short_tail\n .byte 0xf4\n"
     " .type behind,@function\nbehind:\n3: lea 0x1111111(%rdi),%rax\n ret\n .size behind,.-behind\n .byte 0xf4\n"
-    /* the first instruction lies in two pages */
-    " .p2align 12,0xf4\n .skip 4093,0xf4\n .globl page_entry\n .type page_entry,@function\npage_entry:\n"
+    /* the first instruction lies in two pages, behind padding */
+    " .p2align 12,0xf4\n .skip 4077,0xf4\n .type page_before,@function\npage_before:\n ret\n .size page_before,.-page_before\n"
+    " .skip 15,0xcc\n .globl page_entry\n .type page_entry,@function\npage_entry:\n"
     " mov $0x1234567,%rax\n xor $0x7654321,%rax\n lea 0x3333333(%rax,%rdi),%rax\n imul $0x10203,%rax,%rax\n ret\n"
     " .size page_entry,.-page_entry\n .byte 0xf4\n"
     /* so do the last five bytes */

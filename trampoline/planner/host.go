@@ -52,13 +52,14 @@ func (m *planner) host(lo, hi int) *run {
 		d := int64(m.Insts[i].Addr+JumpLen) - int64(at)
 		return d >= -128 && d <= 127
 	}
+	serves := func(i int) bool { return reaches(i) && samePage(m.Insts[i].Addr, m.Insts[lo].Addr) }
 	for i := hi; i < len(m.Insts) && (reaches(i) || m.Insts[i].Addr < at); i++ {
-		if h := m.hostAt(i); h != nil && reaches(i) {
+		if h := m.hostAt(i); h != nil && serves(i) {
 			return h
 		}
 	}
 	for i := lo - 1; i >= 0 && (reaches(i) || m.Insts[i].Addr > at); i-- {
-		if h := m.hostAt(i); h != nil && reaches(i) && h.hi <= lo {
+		if h := m.hostAt(i); h != nil && serves(i) && h.hi <= lo {
 			return h
 		}
 	}

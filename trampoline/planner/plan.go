@@ -165,10 +165,16 @@ const pageSize = 4096
 // Crossing is why a point is refused whose jump lies in two pages.
 const Crossing = "its jump would cross a page, which cannot be written at once"
 
-// crosses reports whether what is written for a run lies in two pages.
+// crosses reports whether what is written for a run lies in two pages: the program may lose one of them, and what a short jump leads to with it.
 func (m *planner) crosses(r *run) bool {
 	lo, hi := m.written(r)
-	return InTwoPages(lo, int(hi-lo)) || r.tactic == Short && InTwoPages(r.pad.Addr, JumpLen)
+	switch r.tactic {
+	case Short:
+		lo, hi = min(lo, r.pad.Addr), max(hi, r.pad.Addr+JumpLen)
+	case Evicted:
+		lo, hi = min(lo, m.Insts[r.host.lo].Addr), max(hi, m.Insts[r.host.lo].Addr+HostLen)
+	}
+	return InTwoPages(lo, int(hi-lo))
 }
 
 // splits reports whether n bytes from the start of instruction i on lie in two pages.
@@ -176,6 +182,9 @@ func (m *planner) splits(i, n int) bool { return InTwoPages(m.Insts[i].Addr, n) 
 
 // InTwoPages reports whether n bytes from an address on lie in two pages.
 func InTwoPages(addr uint64, n int) bool { return addr/pageSize != (addr+uint64(n)-1)/pageSize }
+
+// samePage reports whether two addresses lie in one page.
+func samePage(a, b uint64) bool { return a/pageSize == b/pageSize }
 
 // written is the range of bytes that change at the site itself.
 func (m *planner) written(r *run) (lo, hi uint64) {
@@ -405,7 +414,7 @@ func (m *planner) short(lo, hi int, reason string) (*run, string) {
 		return nil, reason
 	}
 	for _, pad := range m.Pads(m.Insts[lo].Addr) {
-		if !m.padUsed(pad) {
+		if !m.padUsed(pad) && samePage(m.Insts[lo].Addr, pad.Addr) {
 			return &run{lo: lo, hi: hi, tactic: Short, pad: pad}, ""
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -26,12 +25,12 @@ const (
 	mappingShared = 0x08                                                    // PROCMAP_QUERY_VMA_SHARED
 )
 
-// AnyShared reports whether one of the addresses lies in a mapping that is shared (MAP_SHARED): what is written there comes into the file, and to
-// all who map it. What is not mapped is not shared. Kernels that can are asked for the mappings of the addresses, others for all.
-func AnyShared(pid int, addrs []Addr) (bool, error) {
+// SharedOf lists those of the addresses that lie in a mapping that is shared (MAP_SHARED): what is written there comes into the file, and to all who
+// map it. What is not mapped is not shared. Kernels that can are asked for the mappings of the addresses, others for all.
+func SharedOf(pid int, addrs []Addr) (shared []Addr, err error) {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	defer f.Close()
 	for _, a := range addrs {
@@ -39,20 +38,22 @@ func AnyShared(pid int, addrs []Addr) (bool, error) {
 		_, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), queryMapping, uintptr(unsafe.Pointer(&q)))
 		switch {
 		case errno == 0 && q.perms&mappingShared != 0:
-			return true, nil
+			shared = append(shared, a)
 		case errno == 0, errors.Is(errno, unix.ENOENT):
 		default:
-			return anyShared(pid, addrs)
+			return sharedOf(pid, addrs)
 		}
 	}
-	return false, nil
+	return shared, nil
 }
 
-// anyShared is AnyShared by the text of all mappings.
-func anyShared(pid int, addrs []Addr) (bool, error) {
+// sharedOf is SharedOf by the text of all mappings.
+func sharedOf(pid int, addrs []Addr) (shared []Addr, err error) {
 	maps, err := ReadMaps(pid)
-	return slices.ContainsFunc(addrs, func(a Addr) bool {
-		m, ok := FindMapping(maps, a)
-		return ok && m.Perms&Shared != 0
-	}), err
+	for _, a := range addrs {
+		if m, ok := FindMapping(maps, a); ok && m.Perms&Shared != 0 {
+			shared = append(shared, a)
+		}
+	}
+	return shared, err
 }
