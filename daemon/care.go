@@ -27,10 +27,6 @@ func (d *Daemon) sampleLoop() {
 	}
 }
 
-// firstCare is after how many ticks the targets are looked through for the first time: samples have come to code that they generate by then, if they
-// do, and the search is to begin with its names.
-const firstCare = 2
-
 // careLoop looks after what is in the targets, and what they are.
 func (d *Daemon) careLoop() {
 	for n := 1; ; n++ {
@@ -41,9 +37,6 @@ func (d *Daemon) careLoop() {
 		}
 		if n%10 == 0 || d.passes.hurry.Swap(false) {
 			d.inserter.clean()
-		}
-		if n == firstCare {
-			d.discover()
 		}
 		if n%10 == 0 {
 			d.discover()
