@@ -136,8 +136,8 @@ func (t *Text) inPlace(w *process.World, pages []*PageEdit) error {
 	return nil
 }
 
-// errShared is why nothing is written into a page.
-const errShared = "its code is mapped MAP_SHARED: what is written there would come into the file, and to every program that maps it"
+// whyShared is why nothing is written into a page.
+const whyShared = "its code is mapped MAP_SHARED: what is written there would come into the file, and to every program that maps it"
 
 // keepOut refuses to change pages that others see, in the stopped target.
 func (t *Text) keepOut(pages []*PageEdit) error {
@@ -148,7 +148,7 @@ func (t *Text) keepOut(pages []*PageEdit) error {
 	shared, err := t.Proc.SharedOf(addrs)
 	for _, pg := range pages {
 		if slices.Contains(shared, process.Addr(pg.addr)) {
-			return &SiteError{pg.Pieces[0].site, &process.Refused{Point: At(pg.addr), Reason: errShared}}
+			return &SiteError{pg.Pieces[0].site, &process.Refused{Point: At(pg.addr), Reason: whyShared}}
 		}
 	}
 	return err
@@ -166,7 +166,7 @@ func (t *Text) leaveShared(sites []*Site, busy map[*Site]error) {
 	shared, _ := t.Proc.SharedOf(addrs) // asked again in the stop
 	for _, s := range sites {
 		if s.base == nil && busy[s] == nil && slices.Contains(shared, process.Addr(s.Addr)) {
-			busy[s] = &process.Refused{Point: At(s.Addr), Reason: errShared}
+			busy[s] = &process.Refused{Point: At(s.Addr), Reason: whyShared}
 		}
 	}
 }

@@ -23,7 +23,7 @@ func (a *Activation) value(e *pcl.Expr) (v int64, ok bool) {
 		return v, ok && e.Size >= 4 && v >= 0 && v < 1<<31
 	case pcl.ExFile:
 		fd, ok := a.value(e.L)
-		if !ok {
+		if !ok || a.Waits == nil {
 			return 0, false
 		}
 		number, ok := a.Waits.File(int(fd))
