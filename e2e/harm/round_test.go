@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -28,6 +29,12 @@ type round struct {
 	incomparable bool   // uprobes cannot do what the scenario asks culprit to do
 }
 
+// sharing guards the programs that are copied; copies counts those for uprobes.
+var (
+	sharing sync.Mutex
+	copies  int
+)
+
 // uprobes stands for bpftrace in place of culprit: what the kernel's own probes do to a target is the measure of what is no harm.
 const uprobes = "uprobes"
 
@@ -41,10 +48,17 @@ func (r *round) build(source string, flags ...string) string {
 	return r.share(bin)
 }
 
-// share copies a program to where any user may execute it, once.
+// share copies a program to where any user may execute it, once; for uprobes each time anew. These are written into every process that
+// executes the file, also where only one was to be probed: others would be harmed that are none of theirs.
 func (r *round) share(bin string) string {
 	r.Helper()
+	sharing.Lock()
+	defer sharing.Unlock()
 	dir := filepath.Join(allCanSee, filepath.Base(filepath.Dir(bin)))
+	if r.culprit == uprobes {
+		copies++
+		dir = filepath.Join(allCanSee, fmt.Sprintf("uprobes%d", copies))
+	}
 	to := filepath.Join(dir, filepath.Base(bin))
 	if _, err := os.Stat(to); err == nil {
 		return to
