@@ -330,8 +330,8 @@ func TestWaitsOfRust(t *testing.T) {
 		"sync_wait_inclusive@" + named(t, d, "wait_book"): "book", "sync_wait_inclusive@" + named(t, d, "wait_parked"): "parked",
 	}
 	for object, name := range map[string]string{"Shared.mutex 0x": "mutex", "Shared.book 0x": "book"} {
-		exact["sync_wait_inclusive@"+objectCalled(t, d, "Futex", object)] = name
-		exact["object_wait@"+objectCalled(t, d, "Futex", object)] = name
+		exact["sync_wait_inclusive@"+objectCalled(t, d, p, "Futex", object)] = name
+		exact["object_wait@"+objectCalled(t, d, p, "Futex", object)] = name
 	}
 	got := across(t, d, p, slices.Concat(exact.keys(t), yields.keys(t))...)
 	exact.check(t, got, p.Counts(), 1e-9, 0.01)
@@ -340,15 +340,21 @@ func TestWaitsOfRust(t *testing.T) {
 	p.Stop(t)
 }
 
-// objectCalled is the focus of the only object of a type whose name begins with the word.
-func objectCalled(t *testing.T, d *Daemon, kind, word string) string {
+// objectCalled is the focus of the only object of a type whose name begins with the word. The program waits for its objects again until it has been seen.
+func objectCalled(t *testing.T, d *Daemon, p *testprog.Prog, kind, word string) string {
 	t.Helper()
-	all := d.Tree().Children(grid.SyncObject, kind)
-	list := slices.DeleteFunc(slices.Clone(all), func(n string) bool { return !strings.HasPrefix(n, word) })
-	if len(list) != 1 {
-		t.Fatalf("%d objects of type %s are called %q: %q", len(list), kind, word, all)
+	var all, list []string
+	for range 12 {
+		all = d.Tree().Children(grid.SyncObject, kind)
+		list = slices.DeleteFunc(slices.Clone(all), func(n string) bool { return !strings.HasPrefix(n, word) })
+		if len(list) == 1 {
+			return grid.Whole().Refine(grid.SyncObject, kind, list[0]).String()
+		}
+		p.Say(t, "warm")
+		p.Expect(t, "WARM", time.Minute)
 	}
-	return grid.Whole().Refine(grid.SyncObject, kind, list[0]).String()
+	t.Fatalf("%d objects of type %s are called %q: %q", len(list), kind, word, all)
+	return ""
 }
 
 // TestWaitsOfC11 compares how long a thread waited in the functions of C11, at them and at the objects.
