@@ -20,6 +20,7 @@ import (
 // give it a line.
 var allowed = map[string][]string{
 	"grid":               {},
+	"grid/boundaries":    {},
 	"grid/wire":          {"grid"},
 	"grid/remote":        {"grid"},
 	"grid/replay":        {"grid"},
