@@ -20,7 +20,6 @@ import (
 // give it a line.
 var allowed = map[string][]string{
 	"grid":               {},
-	"grid/boundaries":    {},
 	"grid/wire":          {"grid"},
 	"grid/remote":        {"grid"},
 	"grid/replay":        {"grid"},
