@@ -130,7 +130,7 @@ func (u *leftovers) undo(w *process.World, r *RestoreReport, found *strays) erro
 	if err := w.Pending(); err != nil { // it may bring something more
 		return err
 	}
-	if err := u.t.unmapOurs(w, found); err != nil {
+	if err := u.t.unmapOurs(w, found, true); err != nil {
 		return err
 	}
 	left, err := segment.Mappings(u.t.Proc)

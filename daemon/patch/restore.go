@@ -75,11 +75,15 @@ func (t *Text) Unmap() error {
 		if err != nil {
 			return err
 		}
+		left, err := segment.Descriptors(t.Proc) // of a culprit that was killed: whoever measures the process has closed its own. To look takes milliseconds
+		if err != nil {
+			return err
+		}
 		return t.Host.Stop(func(w *process.World) error {
 			if err := w.Pending(); err != nil {
 				return err
 			}
-			return t.unmapOurs(w, found)
+			return t.unmapOurs(w, found, len(left) > 0)
 		})
 	})
 }
@@ -109,8 +113,8 @@ const unmapFor = 100 * time.Millisecond
 var errMore = process.NewPassing("the program has more mappings that look like culprit's than can be unmapped in ten seconds; end it, or try again")
 
 // unmapOurs unmaps every mapping of the segment, unless a thread is inside one or something leads there, and closes descriptors that
-// were left open.
-func (t *Text) unmapOurs(w *process.World, found *strays) error {
+// may have been left open.
+func (t *Text) unmapOurs(w *process.World, found *strays, open bool) error {
 	maps, err := w.Maps()
 	if err != nil {
 		return err
@@ -129,8 +133,10 @@ func (t *Text) unmapOurs(w *process.World, found *strays) error {
 	if err := faultRestored.Hit(t.Proc.PID()); err != nil {
 		return err
 	}
-	if err := segment.CloseDescriptors(w, t.Proc); err != nil { // while the head still says which
-		return err
+	if open {
+		if err := segment.CloseDescriptors(w, t.Proc); err != nil { // while the head still says which
+			return err
+		}
 	}
 	began := time.Now()
 	for _, m := range joined(ours) {

@@ -180,9 +180,11 @@ func (s *session) awaitOne() {
 	}
 	s.t.calm()
 	for end := time.Now().Add(splitPatience); time.Now().Before(end) && !s.holdsOthers() && s.ctx.Err() == nil; raw.Nap(200 * time.Microsecond) {
+		looked := time.Now()
 		for _, tr := range s.threads {
 			s.pollAsleep(tr)
 		}
+		s.looked = looked
 	}
 	s.t.begin()
 	s.begin = time.Now()
@@ -204,6 +206,7 @@ func (s *session) wake(tr *raw.Tracee) bool {
 	if !s.holdsOthers() {
 		least = DefaultDeadline
 	}
+	s.looked = time.Now()
 	s.awake(tr)
 	for round, end := 0, time.Now().Add(max(s.limit-time.Since(s.begin), least)); tr.Phase == raw.Running && time.Now().Before(end); round++ {
 		if s.poll(tr); tr.Phase == raw.Running {

@@ -58,7 +58,7 @@ func (s *session) stopPeer(pid int) error {
 	}
 	q := &Process{pid: pid, start: st.Start, pidfd: -1, mem: raw.File{FD: -1}, exec: s.p.exec, computed: map[int]time.Duration{}}
 	q.calls = resume.New(pid, &q.mem, q.takeFD)
-	one := &session{p: q, t: s.t, ctx: s.ctx, limit: s.limit, threads: map[int]*raw.Tracee{}, begin: s.begin, keep: q.ownChild()}
+	one := &session{p: q, t: s.t, ctx: s.ctx, limit: s.limit, threads: map[int]*raw.Tracee{}, begin: s.begin, looked: time.Now(), keep: q.ownChild()}
 	s.peers = append(s.peers, one)
 	if err := q.openPidfd(); err != nil {
 		return err

@@ -17,7 +17,9 @@ func (s *session) release() {
 		raw.Fault("stop.one-released")
 	}
 	s.pause.Still = len(stopped)
-	s.pause.Total = time.Since(s.begin)
+	if len(stopped) > 0 {
+		s.pause.Total = time.Since(s.still)
+	}
 	for _, tr := range s.threads {
 		// One that has ended was collected already, or killed while it was stopped; the tracer finds out which.
 		if tr.Phase != raw.Released {
@@ -45,7 +47,7 @@ func (p *Process) takeStop(tr *raw.Tracee, sig int) error {
 	}
 	tr.Phase = raw.AtStop
 	p.calls.ForgetEnding(tr)
-	if tr.Group || tr.Adrift {
+	if tr.Adrift = tr.Adrift && p.known.Calls(&tr.Regs); tr.Group || tr.Adrift {
 		return nil // a job-control stop breaks a call also in an undisturbed run
 	}
 	if p.calls.CutShort(&tr.Regs) {

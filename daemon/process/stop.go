@@ -27,13 +27,13 @@ type StopOptions struct {
 	Deadline time.Duration // until all threads must have stopped; 0 means DefaultDeadline
 }
 
-// A Pause tells what one Stop cost the target. All durations count from the first interrupt.
+// A Pause tells what one Stop cost the target.
 type Pause struct {
 	Threads  int           // of the target, that could not execute anything of it
 	Still    int           // of these, threads that stood still for some of the time: the others slept in calls all the while
-	Stopping time.Duration // until the last thread had stopped
+	Stopping time.Duration // from the first interrupt until the last thread had stopped
 	Held     time.Duration // for which the function given to Stop ran
-	Total    time.Duration // until the last thread was released: no thread stood still for longer
+	Total    time.Duration // from when none stood still yet until the last thread was released: no thread stood still for longer
 	Cuts     int           // blocking calls that moved less than they were to, because of this stop or what was seen behind the last
 }
 
@@ -93,6 +93,8 @@ type session struct {
 	threads  map[int]*raw.Tracee
 	calls    map[int]int64 // numbers of the calls that threads were in when they were looked at last
 	begin    time.Time
+	looked   time.Time // before it was looked last whether threads have stopped
+	still    time.Time // when none had; zero as long as none has
 	execed   bool
 	pause    Pause
 	complete bool // every thread of the target is known and has stopped
@@ -103,7 +105,6 @@ type session struct {
 	peers    []*session // of processes that share the target's memory
 
 	patient bool // threads that report something run on: they have not been asked to stop yet
-	held    bool // a thread was held while others still had time
 }
 
 // run does one Stop on the tracer's thread.
@@ -127,6 +128,7 @@ func (s *session) run(f func(*World) error) error {
 	transfers := s.lookForTransfers()
 	defer transfers.end()
 	s.begin = time.Now()
+	s.looked = s.begin
 	s.t.begin()
 	defer s.t.end()
 	defer s.forgetWaits()
@@ -140,9 +142,10 @@ func (s *session) run(f func(*World) error) error {
 	if err := s.leaveAll(transfers); err != nil {
 		return err
 	}
-	if !s.held {
+	if s.still.IsZero() {
 		s.begin = time.Now()
 	}
+	s.looked = time.Now()
 	if err := s.attachAll(); err != nil {
 		return err
 	}
@@ -413,6 +416,7 @@ func (s *session) expired() error {
 func (s *session) pollAll(round int) (pending *raw.Tracee, n int) {
 	const thoroughly, enough = 16, 8
 	began := time.Now()
+	defer func() { s.looked = began }()
 	thorough := round%thoroughly == thoroughly-1 && began.After(s.nextLook)
 	if thorough {
 		s.bury(collect(s.p.pid))
@@ -458,7 +462,9 @@ func (s *session) poll(tr *raw.Tracee) {
 			return
 		}
 		tr.Sleeps = false
-		s.onStop(tr, status)
+		if s.onStop(tr, status); tr.Phase == raw.AtStop && s.still.IsZero() {
+			s.still = s.looked
+		}
 		raw.Fault("stop.one-stopped")
 	}
 }

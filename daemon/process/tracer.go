@@ -247,7 +247,7 @@ func (t *tracer) onlyLeft() bool {
 
 // onlySleepers says whether all that lingers sleeps in the calls that it was left in. It waits some milliseconds for those that were just woken.
 func (t *tracer) onlySleepers() bool {
-	const rounds = 50
+	const rounds = 20
 	for round := 0; round < rounds && t.onlyLeft(); round++ {
 		if !t.someWoken() {
 			return true

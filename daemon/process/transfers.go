@@ -198,14 +198,16 @@ func (w *transferWait) movedAt(tr *raw.Tracee) time.Duration {
 
 // pollOnTheWay takes in what threads report that have not been asked to stop.
 func (s *session) pollOnTheWay() {
+	looked, held := time.Now(), !s.still.IsZero()
 	for _, tr := range s.threads {
-		if tr.Phase != raw.Running {
-			continue
-		}
-		if s.poll(tr); tr.Phase == raw.AtStop && !s.held {
-			s.held, s.begin = true, time.Now()
+		if tr.Phase == raw.Running {
+			s.poll(tr)
 		}
 	}
+	if !held && !s.still.IsZero() {
+		s.begin = time.Now()
+	}
+	s.looked = looked
 }
 
 // forgetHolds comes before threads are let go. One that was asleep and has got the signal is on its way to a stop.

@@ -1,4 +1,4 @@
-// Package hurry gives all threads of this program the lowest real-time priority for as long as a target is held.
+// Package hurry gives all threads of this program the lowest real-time priority for as long as a target is held, and collects no garbage meanwhile.
 //
 // It knows nothing of targets. Of the house it imports the files of /proc below package process only. All of it may be called from any goroutine.
 package hurry
@@ -6,6 +6,7 @@ package hurry
 import (
 	"fmt"
 	"os"
+	"runtime/debug"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -19,20 +20,27 @@ import (
 // priority for as long as a stop lasts. Nothing is computed meanwhile that takes long, and who waits for a target's threads sleeps in between: they
 // need the CPU as well. Threads of equal priority take turns (SCHED_RR): where several culprits hurry, none can take a CPU for ever from the thread that
 // its own waits for.
+//
+// A collection of garbage would be what takes long: at this priority, on all CPUs, where the target's threads need one to stop or to make a call for us.
+// One that is under way is waited for before anything is held, and the next one begins when the stop is over. A limit of memory that somebody has set
+// (GOMEMLIMIT) holds all the same.
 
 // What is known of the threads of this program.
 var (
-	mu     sync.Mutex
-	stops  int                         // that are under way
-	before = map[int]*unix.SchedAttr{} // what threads had, by number
+	mu      sync.Mutex
+	stops   int                         // that are under way
+	percent int                         // of garbage that is made before it is collected, while none is
+	before  = map[int]*unix.SchedAttr{} // what threads had, by number
 )
 
-// Begin gives the priority to all threads that there are, until End. Those that begin later have an ordinary one. Without the right to it nothing
-// changes.
+// Begin gives the priority to all threads that there are, until End. Those that begin later have an ordinary one. Without the right to it none gets it.
 func Begin() {
 	mu.Lock()
 	defer mu.Unlock()
-	if stops++; CPUs() < 2 { // whoever the runtime waits for could not run
+	if stops++; stops == 1 {
+		percent = debug.SetGCPercent(-1)
+	}
+	if CPUs() < 2 { // whoever the runtime waits for could not run
 		return
 	}
 	// Whoever the runtime starts while the list is read is on the next one.
@@ -66,6 +74,7 @@ func End() {
 	if stops--; stops > 0 {
 		return
 	}
+	defer debug.SetGCPercent(percent)
 	for tid, had := range before {
 		if _, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", tid)); err != nil {
 			continue // it has ended, and its number may be another's

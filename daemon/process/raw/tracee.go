@@ -25,7 +25,7 @@ type Tracee struct {
 	Group  bool          // in a job-control stop
 	Stray  bool          // belongs to a child process: to be released as soon as it can be
 	Asked  time.Duration // when it was interrupted last, on the monotonic clock
-	Adrift bool          // was left in an injected call: completes it by itself, its registers must not be touched
+	Adrift bool          // was left in an injected call: its registers must not be touched before it has completed that by itself
 	Keep   bool          // its end is collected by somebody else in this process
 
 	Seccomp    *int  // its mode, once it has been asked for

@@ -6,6 +6,8 @@ import (
 	"sort"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"culprit/daemon/process/raw"
 )
 
@@ -44,6 +46,12 @@ func (g *gadgetCache) valid(mem *raw.File) bool {
 func stillHolds(mem *raw.File, a raw.Addr, want []byte) bool {
 	got := make([]byte, len(want))
 	return mem.Read(a, got) == nil && bytes.Equal(got, want)
+}
+
+// Calls says whether a thread with these registers is in a call that it was sent to make, or on its way back from one by itself.
+func (k *Known) Calls(regs *unix.PtraceRegs) bool {
+	g, at := &k.gadgets, raw.Addr(regs.Rip)
+	return at-g.syscall <= raw.SyscallLength || at-g.sigreturn <= raw.Addr(len(g.sigreturnBytes))
 }
 
 // gadgetOrder puts the small and sure ones first: the C library, then the rest by size.

@@ -21,6 +21,9 @@ import (
 // Nothing is written to text: the thread is sent to an existing `syscall; ret`. On the stack waits the address of an existing rt_sigreturn
 // and a frame with its whole state: should we be killed at any instant, the thread makes the call, returns, restores itself and goes on.
 // As long as we live it is caught at the exit of the call and put back by us. Signals stay blocked meanwhile, and pending.
+//
+// Calls that one thread makes from a page of ours follow one another: the frame stays, and the thread stands at the exit of the last call until
+// the next one, another thread's turn or the end of the stop (parked). A call lets it go on twice then, and not thrice with a frame of its own.
 
 const noSyscall = ^uint64(0) // orig_rax of a thread that is in no system call
 
@@ -66,6 +69,9 @@ type call struct {
 	reply []byte // to be filled from where the name is, behind the call
 	frame callFrame
 	until time.Time
+
+	unfiltered func() // gives the thread its filter back
+	sent       bool   // the thread has left its place for the frame
 }
 
 // prepare chooses a thread and a place, and writes the frame. While a thread has yet to complete a call none is made: what the late call unmaps
@@ -109,8 +115,15 @@ func passes(err error) bool {
 	return errors.As(err, &unsupported) && unsupported.Passes
 }
 
-// prepareOn chooses a place for a call of one thread, and writes the frame.
+// prepareOn chooses a place for a call of one thread, and writes the frame. One that is parked has both.
 func (w *Caller) prepareOn(tr *raw.Tracee, name []byte) (_ *call, err error) {
+	if c := w.parked; c != nil && c.tr == tr {
+		c.until, c.reply = w.patience(), nil
+		return c, c.writeName(name)
+	}
+	if err := w.unpark(); err != nil {
+		return nil, err
+	}
 	c := &call{w: w, tr: tr, until: w.patience()}
 	if c.mask, err = raw.GetMask(tr.TID); err != nil {
 		return nil, w.gone(err)
@@ -147,13 +160,18 @@ func (c *call) write(name []byte) error {
 		return c.w.gone(err)
 	}
 	c.name = c.area
-	if name != nil {
-		if _, err := c.w.mem.Pwrite(append(name[:len(name):len(name)], 0), c.name); err != nil {
-			return c.w.gone(&raw.WriteError{Addr: c.name, Err: err})
-		}
-	}
 	if _, err := c.w.mem.Pwrite(c.frame.data, c.frame.sp); err != nil {
 		return c.w.gone(&raw.WriteError{Addr: c.frame.sp, Err: err})
+	}
+	return c.writeName(name)
+}
+
+func (c *call) writeName(name []byte) error {
+	if name == nil {
+		return nil
+	}
+	if _, err := c.w.mem.Pwrite(append(name[:len(name):len(name)], 0), c.name); err != nil {
+		return c.w.gone(&raw.WriteError{Addr: c.name, Err: err})
 	}
 	return nil
 }
@@ -306,6 +324,8 @@ func burden(tr *raw.Tracee) int {
 		n = 10
 	case tr.Phase == raw.Asleep: // it would wait anew
 		n = 6
+	case resume.HasRest(&tr.Regs): // which is lost should it come back by its frame
+		n = 5
 	case resume.InSyscall(&tr.Regs):
 		n = 2
 	case tr.Regs.Orig_rax != noSyscall:
@@ -323,23 +343,19 @@ func hasShadowStack(tid int) bool {
 	return err == nil
 }
 
-// call sends the thread and brings it back.
+// call sends the thread. From a page of ours it may be sent again; what was borrowed it leaves at once.
 func (c *call) call(nr uint64, args [6]uint64) (uint64, error) {
-	restore, err := c.suspendSeccomp()
-	if err != nil {
-		c.clear()
-		return 0, err
-	}
 	result, err := c.roundTrip(nr, args)
-	if c.tr.Adrift || c.tr.Phase != raw.AtStop {
+	if c.isLost() {
+		c.w.parked = nil
 		return 0, err
 	}
-	restore()
-	raw.Fault("call.brought-back")
 	if err == nil && len(c.reply) > 0 {
 		err = c.w.gone(c.w.mem.Read(c.name, c.reply))
 	}
-	c.clear()
+	if c.w.parked = c; err != nil || c.area != c.w.own {
+		err = errors.Join(err, c.w.unpark())
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -349,7 +365,28 @@ func (c *call) call(nr uint64, args [6]uint64) (uint64, error) {
 	return result, nil
 }
 
-// suspendSeccomp lifts the filter of the one thread for the time of the call: a filter may kill the process for a call it does not expect.
+// isLost says that the thread completes the call alone, or has ended.
+func (c *call) isLost() bool { return c.tr.Adrift || c.tr.Phase != raw.AtStop }
+
+// unpark brings back the thread that made the last call, if it was not brought back yet.
+func (w *Caller) unpark() (err error) {
+	c := w.parked
+	if w.parked = nil; c == nil || c.isLost() {
+		return nil
+	}
+	if c.sent {
+		err = c.bringBack()
+	}
+	if c.isLost() {
+		return err
+	}
+	c.unfiltered()
+	raw.Fault("call.brought-back")
+	c.clear()
+	return err
+}
+
+// suspendSeccomp lifts the filter of the one thread until it is brought back: a filter may kill the process for a call it does not expect.
 func (c *call) suspendSeccomp() (restore func(), err error) {
 	mode, err := c.w.filtered(c.tr)
 	if err != nil {
@@ -380,7 +417,14 @@ func (w *Caller) filtered(tr *raw.Tracee) (mode int, err error) {
 }
 
 // roundTrip: at every instant in here our death leaves a thread that completes the call by itself, or has not begun it.
-func (c *call) roundTrip(nr uint64, args [6]uint64) (uint64, error) {
+func (c *call) roundTrip(nr uint64, args [6]uint64) (_ uint64, err error) {
+	if c.unfiltered == nil {
+		if c.unfiltered, err = c.suspendSeccomp(); err != nil {
+			c.unfiltered = func() {}
+			return 0, err
+		}
+	}
+	c.w.called = true
 	regs := c.tr.Regs
 	regs.Orig_rax, regs.Rax = noSyscall, nr
 	regs.Rdi, regs.Rsi, regs.Rdx, regs.R10, regs.R8, regs.R9 = args[0], args[1], args[2], args[3], args[4], args[5]
@@ -390,19 +434,16 @@ func (c *call) roundTrip(nr uint64, args [6]uint64) (uint64, error) {
 		return 0, c.dying(err)
 	}
 	raw.Fault("call.registers-set")
-	// Only now: the frame is what restores the mask if we die.
-	if err := raw.SetMask(c.tr.TID, ^uint64(0)); err != nil {
-		return 0, c.dying(err)
+	if !c.sent {
+		// Only now: the frame is what restores the mask if we die.
+		c.sent = true
+		if err := raw.SetMask(c.tr.TID, ^uint64(0)); err != nil {
+			return 0, c.dying(err)
+		}
+		raw.Fault("call.signals-blocked")
 	}
-	raw.Fault("call.signals-blocked")
 	result, err := c.run(nr)
 	raw.Fault("call.made")
-	if c.tr.Adrift || c.tr.Phase != raw.AtStop {
-		return 0, err
-	}
-	if backErr := c.bringBack(); backErr != nil {
-		return 0, backErr
-	}
 	return result, err
 }
 

@@ -98,6 +98,9 @@ func (w *Caller) UnmapOwn() error {
 	if w.own == 0 || !w.unoccupied(w.own, ownSize) {
 		return nil
 	}
+	if err := w.unpark(); err != nil {
+		return err
+	}
 	w.borrowing = true
 	err := w.Munmap(w.own, ownSize)
 	w.own, w.borrowing = 0, false

@@ -57,6 +57,9 @@ func BrokenByUs(r *unix.PtraceRegs) bool {
 	return int64(r.Orig_rax) >= 0 && int64(r.Rax) == errIntr && Rewindable[uint64(uint32(r.Orig_rax))]
 }
 
+// HasRest says whether the kernel remembers what is left of the interrupted call's time (restart_syscall(2)). A return from a signal forgets it.
+func HasRest(r *unix.PtraceRegs) bool { return InSyscall(r) && int64(r.Rax) == errRestartBlock }
+
 // stillBroken: the thread had no time to make the call again from which an earlier stop has taken it.
 func StillBroken(r *unix.PtraceRegs) bool {
 	_, ours := tagged(r.Orig_rax)
