@@ -209,7 +209,9 @@ func (s *session) wake(tr *raw.Tracee) bool {
 	s.looked = time.Now()
 	s.awake(tr)
 	for round, end := 0, time.Now().Add(max(s.limit-time.Since(s.begin), least)); tr.Phase == raw.Running && time.Now().Before(end); round++ {
+		looked := time.Now()
 		if s.poll(tr); tr.Phase == raw.Running {
+			s.looked = looked
 			raw.Backoff(round, 1)
 		}
 	}
