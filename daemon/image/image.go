@@ -44,6 +44,7 @@ type Object struct {
 	relocs   lazy.Value[*relocations]
 	seqs     lazy.Value[*sequences]
 	xrefs    lazy.Value[*xref]
+	cxx      lazy.Value[bool] // code of C++
 	mentions lazy.Value[bool] // the name of a function that leaves for another stack
 
 	data  dataTable

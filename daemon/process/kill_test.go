@@ -133,10 +133,15 @@ func TestTracerKilledAtEveryPoint(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			tg := start(t, compile(t, stateSource), strings.Fields(mode)...)
 			for i, point := range raw.FaultPoints {
-				if point == "stop.broken-call" && strings.HasPrefix(mode, "running") {
-					continue // no thread is in such a call
+				switch {
+				case point == "stop.broken-call" && strings.HasPrefix(mode, "running"): // no thread is in such a call
+				case strings.HasPrefix(point, "call.") && point != "call.own-page":
+					for nth := range 4 { // from a stack, twice from a page of ours behind one frame, from a stack
+						killVictim(t, tg, point, 1+nth)
+					}
+				default:
+					killVictim(t, tg, point, 1+i%3)
 				}
-				killVictim(t, tg, point, 1+i%3)
 			}
 			checkState(t, tg)
 		})
