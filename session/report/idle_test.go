@@ -27,7 +27,12 @@ Lately the threads had nothing to do for 97 % of their time. They waited for oth
 		t.Errorf("%s\nwant\n%s", b.String(), want)
 	}
 	b.Reset()
-	r.Idle.Share = 0.4
+	r.NotMeasuredShare = 0.8 // of little: who has nothing to do uses little
+	if r.writeBottlenecks(&b); !strings.HasPrefix(b.String(), "No bottleneck found in what could be measured") || !strings.Contains(b.String(), "72 %: 3 threads in") {
+		t.Errorf("of a program whose processes end soon: %s", b.String())
+	}
+	b.Reset()
+	r.Idle.Share, r.NotMeasuredShare = 0.4, 0
 	if r.writeBottlenecks(&b); b.String() != "No bottleneck found.\n" {
 		t.Errorf("of a program that works: %s", b.String())
 	}

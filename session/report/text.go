@@ -36,27 +36,8 @@ func (r *Report) writeBottlenecks(b *strings.Builder) {
 		b.WriteString("No search was made (--no-search).\n")
 		return
 	}
-	if len(r.Bottlenecks) == 0 && !r.tested() {
-		b.WriteString("Nothing could be tested. It is not known whether there is a bottleneck. Why stands below.\n")
-		return
-	}
-	if len(r.Bottlenecks) == 0 && r.allStopped() {
-		b.WriteString("No bottleneck found. But the program is stopped: nothing is known of what it does when it runs.\n")
-		return
-	}
-	if len(r.Bottlenecks) == 0 && r.mostlyUnmeasured() {
-		fmt.Fprintf(b, "No bottleneck found in what could be measured. But %.0f %% of the CPU time was used by processes that ended too soon for that: it is not known what is slow in them.\n", 100*float64(r.NotMeasuredShare))
-		return
-	}
 	if len(r.Bottlenecks) == 0 {
-		if n := r.unanswered(); n > 0 {
-			fmt.Fprintf(b, "No bottleneck found so far. But %d %s about the whole program %s not answered. Why stands below.\n", n, plural(n, "question"), isAre(n))
-			return
-		}
-		if b.WriteString("No bottleneck found.\n"); len(r.Earlier) > 0 {
-			b.WriteString("What was found before is over: see below.\n")
-		}
-		r.writeIdle(b)
+		r.writeNone(b)
 		return
 	}
 	advised := map[string]bool{} // each advice is given once, where it is needed first
@@ -73,6 +54,26 @@ func (r *Report) writeBottlenecks(b *strings.Builder) {
 			fmt.Fprintf(b, "   advice: %s\n", n.Advice)
 		}
 	}
+}
+
+// writeNone says that there is no bottleneck, as far as that is known, and what the threads did instead.
+func (r *Report) writeNone(b *strings.Builder) {
+	if !r.tested() {
+		b.WriteString("Nothing could be tested. It is not known whether there is a bottleneck. Why stands below.\n")
+		return
+	}
+	if r.allStopped() {
+		b.WriteString("No bottleneck found. But the program is stopped: nothing is known of what it does when it runs.\n")
+		return
+	}
+	if r.mostlyUnmeasured() {
+		fmt.Fprintf(b, "No bottleneck found in what could be measured. But %.0f %% of the CPU time was used by processes that ended too soon for that: it is not known what is slow in them.\n", 100*float64(r.NotMeasuredShare))
+	} else if n := r.unanswered(); n > 0 {
+		fmt.Fprintf(b, "No bottleneck found so far. But %d %s about the whole program %s not answered. Why stands below.\n", n, plural(n, "question"), isAre(n))
+	} else if b.WriteString("No bottleneck found.\n"); len(r.Earlier) > 0 {
+		b.WriteString("What was found before is over: see below.\n")
+	}
+	r.writeIdle(b)
 }
 
 // writeNotes tells what was found and is no bottleneck, since little would be gained by mending it.
