@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -22,6 +23,7 @@ type crowd struct {
 	seen     map[string]bool // the threads, by their elements of the hierarchy Process
 	count    int             // of them
 	share    float64
+	nowhere  float64 // of share, what they did where no function is known
 }
 
 // MostComputing is how many of the threads that compute at a place are reported.
@@ -66,7 +68,10 @@ func HeldText(holders []Held, targets []Target) string {
 	crowds := crowdsOf(holders, targets)
 	for _, c := range crowds[:min(len(crowds), fewHolders)] {
 		s := fmt.Sprintf("%s (%.0f %%", c.name(), 100*c.share)
-		if c.function != "" {
+		switch {
+		case c.function != "" && c.nowhere > 0:
+			s += fmt.Sprintf(", %.0f %% in %s", 100*(c.share-c.nowhere), c.function)
+		case c.function != "":
 			s += ", in " + c.function
 		}
 		parts = append(parts, s+")")
@@ -106,8 +111,37 @@ func crowdsOf(holders []Held, targets []Target) (list []*crowd) {
 		c.count = len(c.seen)
 		c.share += float64(h.Share)
 	}
+	list = joinNowhere(list)
 	slices.SortStableFunc(list, func(a, b *crowd) int { return cmp.Compare(b.share, a.share) })
 	return list
+}
+
+// joinNowhere has what threads did where no function is known told with what they did in the one function that is known of them.
+func joinNowhere(list []*crowd) []*crowd {
+	for _, c := range slices.Clone(list) {
+		with := knownOf(c, list)
+		if c.function != "" || with == nil {
+			continue
+		}
+		with.share += c.share
+		with.nowhere += c.share
+		list = slices.DeleteFunc(list, func(one *crowd) bool { return one == c })
+	}
+	return list
+}
+
+// knownOf is what the same threads did in the one function that is known of them; nil if there is none, or more than one.
+func knownOf(c *crowd, list []*crowd) (with *crowd) {
+	for _, one := range list {
+		if one.function == "" || !maps.Equal(one.seen, c.seen) {
+			continue
+		}
+		if with != nil {
+			return nil
+		}
+		with = one
+	}
+	return with
 }
 
 // isLike tells whether a thread, none of the first of their processes, is called as those of the crowd are.

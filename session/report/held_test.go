@@ -17,6 +17,10 @@ func TestHeldText(t *testing.T) {
 		"2 threads GC (30 %, in c.c/f), thread GC (5 %, in c.c/g)":                {{"thr_1{GC}", "c.c/f", 0.2}, {"thr_2{GC}", "c.c/f", 0.1}, {"thr_3{GC}", "c.c/g", 0.05}},
 		"2 threads (30 %), postgres(20) (20 %), thread io of x(9) (10 %), 2 more": {{"thr_1", "", 0.2}, {"thr_2", "", 0.1}, {"postgres{20}/thr_20{postgres}", "", 0.2}, {"x{9}/thr_10{io}", "", 0.1}, {"disk", "", 0.01}, {"timer", "", 0.01}},
 		"2 threads of x(9) (30 %), thr_odd (1 %)":                                 {{"x{9}/thr_10{x}", "", 0.2}, {"x{9}/thr_11{x}", "", 0.1}, {"thr_odd", "", 0.01}},
+		// Where a thread did the rest is not known.
+		"thread 8 (96 %, 52 % in q.c/slow)":                                     {{"thr_8", "q.c/slow", 0.52}, {"thr_8", "", 0.44}},
+		"thread 8 (52 %, in q.c/slow), thread 9 (44 %)":                         {{"thr_8", "q.c/slow", 0.52}, {"thr_9", "", 0.44}},
+		"thread 8 (50 %, in c.c/f), thread 8 (40 %, in c.c/g), thread 8 (10 %)": {{"thr_8", "c.c/f", 0.5}, {"thr_8", "c.c/g", 0.4}, {"thr_8", "", 0.1}},
 		// Functions that are told alike, as overloads are, are one place.
 		"thread req-2 (100 %, in os.cpp/os::PlatformEvent::park)":   {{"thr_8{req-2}", "os.cpp/os::PlatformEvent::park()", 0.79}, {"thr_8{req-2}", "os.cpp/os::PlatformEvent::park(long)", 0.21}},
 		"2 threads req-* (90 %, in os.cpp/E::park)":                 {{"thr_8{req-2}", "os.cpp/E::park()", 0.5}, {"thr_9{req-3}", "os.cpp/E::park(long)", 0.3}, {"thr_8{req-2}", "os.cpp/E::park(long)", 0.1}},
