@@ -37,6 +37,23 @@ func TestKilledWithTree(t *testing.T) {
 	p.Stop(t)
 }
 
+// TestRestoreBesideEndingChildren: children that end while a process is restored are no failure.
+func TestRestoreBesideEndingChildren(t *testing.T) {
+	t.Parallel()
+	p := target(t, "forker.c", "1500000") // a child lives for a tenth of a second
+	for range 5 {
+		s := start(t, "attach", "--no-tui", "--no-search", "--for", "60s", "--watch", "procedure_calls@/Code/forker.c/work", fmt.Sprint(p.PID))
+		s.awaitProbes(p.PID)
+		if err := s.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		<-s.done
+		start(t, "restore", fmt.Sprint(p.PID)).want(0)
+		clean(t, p.PID)
+	}
+	p.Stop(t)
+}
+
 // awaitTree waits until the session has written probes into the code of so many processes: a process and its children.
 func (s *session) awaitTree(pid, processes int) {
 	s.t.Helper()

@@ -4,6 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -130,15 +134,32 @@ func newRestore() *cobra.Command {
 	}
 }
 
-// restoreTree restores a process and those of its descendants in which a culprit that is gone has left something.
+// restoreTree restores a process and those of its descendants in which a culprit that is gone has left something. A descendant that ends meanwhile, or
+// executes another program, has nothing left to be restored.
 func restoreTree(w io.Writer, pid int) error {
 	err := restore(w, pid)
 	for _, p := range children.Descendants(pid) {
-		if _, alive, found, e := segment.Owner(p); e == nil && found && !alive {
-			err = errors.Join(err, restore(w, p))
+		start := process.StartTime(p)
+		if _, alive, found, e := segment.Owner(p); e != nil || !found || alive {
+			continue
+		}
+		if e := restore(w, p); !process.SaysGone(e) && !hasEnded(p, start) {
+			err = errors.Join(err, e)
 		}
 	}
 	return err
+}
+
+// hasEnded says whether a process that was started at a time has no thread any more that runs.
+func hasEnded(pid int, start uint64) bool {
+	if process.StartTime(pid) != start {
+		return true
+	}
+	threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	return !slices.ContainsFunc(threads, func(e os.DirEntry) bool {
+		tid, err := strconv.Atoi(e.Name())
+		return err == nil && !strings.ContainsRune("ZX", rune(process.ThreadState(pid, tid)))
+	})
 }
 
 func restore(w io.Writer, pid int) error {
