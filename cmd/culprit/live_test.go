@@ -267,7 +267,7 @@ func TestTargetKilledWhileProbesAreRemoved(t *testing.T) {
 	if err := c.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(20 * time.Millisecond) // there are thousands to be removed
+	time.Sleep(5 * time.Millisecond) // there are thousands to be removed, in a few tens of milliseconds
 	p.Kill()
 	c.want(exitEnded)
 	if r := c.read(); !r.Targets[0].Ended || r.End != "ended" || r.Probes.Left != 0 || r.Probes.Removed >= r.Probes.Inserted {
