@@ -264,7 +264,7 @@ func TestWriteText(t *testing.T) {
 	})
 	d, err := p.DiffText()
 	must(t, err)
-	want := []Diff{{at, 2, text.Path}, {at + 3, 2, text.Path}}
+	want := []Diff{{Addr: at, Bytes: 2, Path: text.Path}, {Addr: at + 3, Bytes: 2, Path: text.Path}}
 	if len(d) != 2 || d[0] != want[0] || d[1] != want[1] {
 		t.Errorf("differences %v, want %v", d, want)
 	}

@@ -4,6 +4,7 @@ import (
 	"culprit/daemon/process/raw"
 	"culprit/daemon/process/remote"
 	"culprit/daemon/process/resume"
+	"culprit/daemon/process/textdiff"
 )
 
 // What of the packages below is part of the vocabulary of this package.
@@ -20,6 +21,8 @@ type (
 	Blocked = raw.Blocked
 	// A Piece is memory of the target that is read together with others.
 	Piece = raw.Piece
+	// A Diff is a run of bytes in executable memory that is not as in its file.
+	Diff = textdiff.Diff
 	// A Headroom says how many bytes a process may still have of what is limited.
 	Headroom = raw.Headroom
 	// A Sequence is a restartable sequence (rseq(2)): code of Length bytes at Start. A thread that is preempted there goes on at Abort.
@@ -57,3 +60,9 @@ func OwnMaps() ([]Mapping, error) { return raw.OwnMaps() }
 // VectorSize is how many bytes XSAVE needs to save these parts of the vector state in its standard form, or those of them that the
 // processor has. ok is false where the processor or the system has no XSAVE.
 func VectorSize(parts uint32) (size int, ok bool) { return remote.VectorSize(parts) }
+
+// DiffText compares the mapped code of files with them and gives the differences in order of address; none means that it is as it was loaded.
+func (p *Process) DiffText() ([]Diff, error) { return textdiff.Text(p) }
+
+// DiffMoved does that for memory of the program's own that lies where a file's code was.
+func (p *Process) DiffMoved() ([]Diff, error) { return textdiff.Moved(p) }

@@ -63,10 +63,11 @@ var allowed = map[string][]string{
 	"daemon/image/debuginfo": {"daemon/image/lazy", "daemon/image/elffile"},
 	"daemon/image/types":     {"daemon/image/lazy", "daemon/image/elffile", "daemon/image/unwind", "daemon/image/debuginfo"},
 
-	"daemon/process":        {"daemon/syscalls", "daemon/process"},
-	"daemon/process/raw":    {},
-	"daemon/process/resume": {"daemon/process/raw"},
-	"daemon/process/remote": {"daemon/process/raw", "daemon/process/resume"},
+	"daemon/process":          {"daemon/syscalls", "daemon/process"},
+	"daemon/process/raw":      {},
+	"daemon/process/textdiff": {"daemon/process/raw"},
+	"daemon/process/resume":   {"daemon/process/raw"},
+	"daemon/process/remote":   {"daemon/process/raw", "daemon/process/resume"},
 
 	"daemon/program":         {"daemon/image", "daemon/libc", "pcl"},
 	"daemon/plans":           {"trampoline", "pcl", "daemon/image", "daemon/program"},

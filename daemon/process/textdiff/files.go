@@ -1,22 +1,32 @@
-package process
+// Package textdiff compares the code of a process with the files that it comes from. It asks nothing of the threads.
+package textdiff
 
 import (
 	"io"
+	"os"
 	"slices"
 
 	"culprit/daemon/process/raw"
 )
 
-// A Diff is a run of bytes in an executable mapping that is not as in its file.
+// A Process is what is compared with its files.
+type Process interface {
+	Maps() ([]raw.Mapping, error)
+	OpenMapping(m raw.Mapping) (*os.File, error)
+	ReadMem(addr raw.Addr, b []byte) error
+	Gone() bool
+}
+
+// A Diff is a run of bytes in executable memory that is not as in its file.
 type Diff struct {
 	Addr  raw.Addr
 	Bytes int
 	Path  string // not to be shown raw
 }
 
-// DiffText compares every executable mapping of a file with that file and gives the differences in order of address; none means that the
+// Text compares every executable mapping of a file with that file and gives the differences in order of address; none means that the
 // text is as it was loaded. (Text with relocations does not exist on x86-64; the vdso has no file and is left out.)
-func (p *Process) DiffText() ([]Diff, error) {
+func Text(p Process) ([]Diff, error) {
 	maps, err := p.Maps()
 	if err != nil {
 		return nil, err
@@ -26,7 +36,7 @@ func (p *Process) DiffText() ([]Diff, error) {
 		if m.Perms&raw.Exec == 0 || m.Perms&raw.Shared != 0 || !m.FileBacked() {
 			continue
 		}
-		diffs, err := p.steadyDiff(m)
+		diffs, err := steadyDiff(p, m)
 		if err != nil {
 			return out, err
 		}
@@ -37,15 +47,15 @@ func (p *Process) DiffText() ([]Diff, error) {
 
 // steadyDiff is diffMapping for a target that loads and unloads at any time, even another file to the same place and the first one
 // again: a difference that is one is still there when one looks once more. A mapping that is gone has none.
-func (p *Process) steadyDiff(m raw.Mapping) (diffs []Diff, err error) {
+func steadyDiff(p Process, m raw.Mapping) (diffs []Diff, err error) {
 	const tries = 5
 	for range tries {
 		before := diffs
-		diffs, err = p.diffMapping(m)
+		diffs, err = diffMapping(p, m)
 		switch {
 		case err == nil && (len(diffs) == 0 || slices.Equal(diffs, before)):
 			return diffs, nil
-		case p.unmapped(m):
+		case unmapped(p, m):
 			return nil, nil
 		}
 	}
@@ -53,22 +63,22 @@ func (p *Process) steadyDiff(m raw.Mapping) (diffs []Diff, err error) {
 }
 
 // unmapped reports whether a mapping is no more, or is another one now.
-func (p *Process) unmapped(m raw.Mapping) bool {
+func unmapped(p Process, m raw.Mapping) bool {
 	maps, err := p.Maps()
 	return err == nil && !slices.Contains(maps, m)
 }
 
-func (p *Process) diffMapping(m raw.Mapping) ([]Diff, error) {
+func diffMapping(p Process, m raw.Mapping) ([]Diff, error) {
 	f, err := p.OpenMapping(m)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return p.diffFile(m, f)
+	return diffFile(p, m, f)
 }
 
 // diffFile compares what is at the addresses of a mapping with the part of a file that it names.
-func (p *Process) diffFile(m raw.Mapping, f io.ReaderAt) ([]Diff, error) {
+func diffFile(p Process, m raw.Mapping, f io.ReaderAt) ([]Diff, error) {
 	const piece = 64 << 10
 	var out []Diff
 	mem, file := make([]byte, piece), make([]byte, piece)

@@ -1,6 +1,8 @@
-package process
+package textdiff
 
 import (
+	"bytes"
+	"debug/elf"
 	"encoding/binary"
 	"slices"
 
@@ -16,14 +18,14 @@ type movedText struct {
 	header      raw.Mapping // a mapping of the file
 }
 
-// DiffMoved compares executable memory of the program's own that lies where a file's text was with that file, and gives the differences.
-func (p *Process) DiffMoved() (out []Diff, err error) {
+// Moved compares executable memory of the program's own that lies where a file's text was with that file, and gives the differences.
+func Moved(p Process) (out []Diff, err error) {
 	maps, err := p.Maps()
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range p.movedText(maps) {
-		diffs, err := p.diffMoved(m)
+	for _, m := range findMoved(p, maps) {
+		diffs, err := diffMoved(p, m)
 		if err != nil {
 			return out, err
 		}
@@ -32,15 +34,15 @@ func (p *Process) DiffMoved() (out []Diff, err error) {
 	return out, nil
 }
 
-// movedText finds what lies in place of text.
-func (p *Process) movedText(maps []raw.Mapping) (moved []movedText) {
+// findMoved finds what lies in place of text.
+func findMoved(p Process, maps []raw.Mapping) (moved []movedText) {
 	for _, own := range maps {
 		if own.Perms&raw.Exec == 0 || own.Inode != 0 || own.Path != "" {
 			continue
 		}
 		for _, h := range maps {
 			if h.Start < own.Start && h.FileBacked() && h.Offset == 0 && endOf(maps, h) > own.Start {
-				moved = append(moved, p.textAt(own, h)...)
+				moved = append(moved, textAt(p, own, h)...)
 			}
 		}
 	}
@@ -60,57 +62,63 @@ func endOf(maps []raw.Mapping, h raw.Mapping) (end raw.Addr) {
 	return end
 }
 
-// What an ELF file says in its head and in each of its program headers, as offsets in bytes.
-const (
-	elfPhoff, elfPhentsize, elfPhnum         = 32, 54, 56
-	phFlags, phOff, phVaddr, phFilesz, phLen = 4, 8, 16, 32, 56
-)
-
 // textAt is what part of a file's text own memory stands for, by the head of the file as it is mapped.
-func (p *Process) textAt(own, h raw.Mapping) []movedText {
-	head := make([]byte, min(h.Len(), 4<<10))
-	if p.ReadMem(h.Start, head) != nil || string(head[:4]) != "\x7fELF" {
-		return nil
-	}
-	le := binary.LittleEndian
-	at, size, n := le.Uint64(head[elfPhoff:]), uint64(le.Uint16(head[elfPhentsize:])), int(le.Uint16(head[elfPhnum:]))
-	if size != phLen {
-		return nil
-	}
-	var loads [][]byte
-	for ; n > 0 && at < uint64(len(head)) && at+phLen <= uint64(len(head)); n, at = n-1, at+phLen {
-		if le.Uint32(head[at:]) == 1 { // PT_LOAD
-			loads = append(loads, head[at:at+phLen])
-		}
-	}
-	first := slices.IndexFunc(loads, func(l []byte) bool { return le.Uint64(l[phOff:]) == 0 })
+func textAt(p Process, own, h raw.Mapping) []movedText {
+	loads := loads(p, h)
+	first := slices.IndexFunc(loads, func(l elf.Prog64) bool { return l.Off == 0 })
 	if first < 0 {
 		return nil
 	}
-	bias := h.Start - raw.Addr(le.Uint64(loads[first][phVaddr:]))
+	bias := h.Start - raw.Addr(loads[first].Vaddr)
 	for _, l := range loads {
-		lo := bias + raw.Addr(le.Uint64(l[phVaddr:])&^(raw.PageSize-1))
-		hi := (bias + raw.Addr(le.Uint64(l[phVaddr:])+le.Uint64(l[phFilesz:])) + raw.PageSize - 1) &^ (raw.PageSize - 1)
-		if le.Uint32(l[phFlags:])&1 == 0 || max(lo, own.Start) >= min(hi, own.End) {
+		lo := bias + raw.Addr(l.Vaddr&^(raw.PageSize-1))
+		hi := (bias + raw.Addr(l.Vaddr+l.Filesz) + raw.PageSize - 1) &^ (raw.PageSize - 1)
+		if elf.ProgFlag(l.Flags)&elf.PF_X == 0 || max(lo, own.Start) >= min(hi, own.End) {
 			continue
 		}
 		m := raw.Mapping{Start: max(lo, own.Start), End: min(hi, own.End), Perms: own.Perms, Dev: h.Dev, Inode: h.Inode, Path: h.Path}
-		m.Offset = le.Uint64(l[phOff:])&^(raw.PageSize-1) + uint64(m.Start-lo)
+		m.Offset = l.Off&^(raw.PageSize-1) + uint64(m.Start-lo)
 		return []movedText{{m, h}}
 	}
 	return nil
 }
 
+// loads gives the loadable segments of a file by its head as it is mapped.
+func loads(p Process, h raw.Mapping) (loads []elf.Prog64) {
+	head := make([]byte, min(h.Len(), 4<<10))
+	var file elf.Header64
+	if p.ReadMem(h.Start, head) != nil || string(head[:4]) != elf.ELFMAG {
+		return nil
+	}
+	if _, err := binary.Decode(head, binary.LittleEndian, &file); err != nil || file.Phoff > uint64(len(head)) {
+		return nil
+	}
+	r := bytes.NewReader(head[file.Phoff:])
+	for range file.Phnum {
+		var prog elf.Prog64
+		if binary.Read(r, binary.LittleEndian, &prog) != nil {
+			break
+		}
+		if elf.ProgType(prog.Type) == elf.PT_LOAD {
+			loads = append(loads, prog)
+		}
+	}
+	return loads
+}
+
 // diffMoved compares such memory with the file.
-func (p *Process) diffMoved(m movedText) ([]Diff, error) {
+func diffMoved(p Process, m movedText) ([]Diff, error) {
 	f, err := p.OpenMapping(m.header)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	diffs, err := p.diffFile(m.Mapping, f)
+	diffs, err := diffFile(p, m.Mapping, f)
 	if err != nil {
-		return nil, p.alive() // unmapped meanwhile
+		if p.Gone() {
+			return nil, err
+		}
+		return nil, nil // unmapped meanwhile
 	}
 	return diffs, nil
 }
