@@ -74,7 +74,7 @@ func (d *Daemon) discoverIn(t *measuring.Process) (more bool) {
 	turn := d.hasTurn(t, d.allowance.Busy())
 	t.Lock()
 	defer t.Unlock()
-	if !d.members.stillLives(t) || !t.MayHaveLoaded() && !turn {
+	if !d.members.runs(t) || !t.MayHaveLoaded() && !turn {
 		return false
 	}
 	d.members.readTimes(t)

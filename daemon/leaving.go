@@ -11,11 +11,12 @@ import (
 	"culprit/grid"
 )
 
-// stillLives is lives for a target that is locked, where mu is not held.
-func (ms *members) stillLives(t *measuring.Process) bool {
+// runs reports whether a target, which is locked, is still the program that was opened, where mu is not held. One that is not stays as it
+// is: the pass that retires it reads its last values first.
+func (ms *members) runs(t *measuring.Process) bool {
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
-	return ms.lives(t)
+	return !t.Ended() && !process.SaysGone(ms.checkExec(t))
 }
 
 // readTimes takes what a target, which is locked, has used.
