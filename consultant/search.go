@@ -155,7 +155,7 @@ func (s *Search) tick() {
 		asked = s.advance(now) // a way that led to nothing makes room for the next at once
 		s.mu.Unlock()
 	}
-	if s.beat.Begin(now, grew) {
+	if s.beat.Begin(now, stood, grew) {
 		s.askForTime()
 		if s.priceQueue(now, (*node).isKept) { // those need not wait for what the others take: calls are counted, code is patched
 			s.startTests()

@@ -9,28 +9,33 @@ const (
 	// Short is the time between two batches of prices and of pairs to be enabled in the first seconds, Early, in which most tests are begun.
 	Short = 0.3
 	Early = 5.0
-	// Long is that time later: the target is to notice little of a search that goes on for hours.
+	// Long is that time later, at least: the target is to notice little of a search that goes on for hours.
 	Long = 1.0
+	// Longest is that time at most, also where a batch has paused the target for longer than its share.
+	Longest = 4.0
+	// Share is the part of that time for which the target may be paused.
+	Share = 0.002
 )
 
-// A Beat knows when batches were begun, the first one and the last, and when one had something to do.
-type Beat struct{ first, begun, acted float64 }
+// A Beat knows when batches were begun, the first one and the last, when one had something to do, and for how long the target had been paused in all
+// before the last one.
+type Beat struct{ first, begun, acted, paused float64 }
 
 // New has the first batch begin at once.
-func New() Beat { return Beat{math.Inf(1), math.Inf(-1), math.Inf(-1)} }
+func New() Beat { return Beat{first: math.Inf(1), begun: math.Inf(-1), acted: math.Inf(-1)} }
 
-// Begin tells whether it is time for a batch, and takes it for begun. What has just been found out (grew) does not wait for a batch that had nothing
-// to do.
-func (b *Beat) Begin(now float64, grew bool) bool {
+// Begin tells whether it is time for a batch, and takes it for begun. paused is for how long the target was paused in all, in s. What has just been
+// found out (grew) does not wait for a batch that had nothing to do.
+func (b *Beat) Begin(now, paused float64, grew bool) bool {
 	between := Short
 	if !b.IsEarly(now) {
-		between = Long
+		between = min(max(Long, (paused-b.paused)/Share), Longest)
 	}
 	between -= 1e-9
 	if now-b.begun < between && (!grew || now-b.acted < between) {
 		return false
 	}
-	b.first, b.begun = min(b.first, now), now
+	b.first, b.begun, b.paused = min(b.first, now), now, paused
 	return true
 }
 

@@ -139,8 +139,19 @@ func (b *Batch) TakeOut(due func(since float64) bool) {
 	}
 }
 
+// takeAlong has what would leave soon by itself go with the batch where a target is stopped anyway.
+func (b *Batch) takeAlong() {
+	now := b.lingering.Now()
+	for _, e := range b.lingering.all() {
+		if b.work[e.part.In()] != nil && now-e.at >= alongAfter {
+			b.Renew(e.part)
+		}
+	}
+}
+
 // Commit changes the texts, one target after the other.
 func (b *Batch) Commit() {
+	b.takeAlong()
 	for _, t := range b.order {
 		b.commitIn(t, b.work[t])
 	}

@@ -179,18 +179,36 @@ func TestWithdraw(t *testing.T) {
 	}
 }
 
+// TestTakenAlong: what would leave soon goes with a batch that stops its target anyway, and only with that.
+func TestTakenAlong(t *testing.T) {
+	l, c := newLingering()
+	var a, other fakeTarget
+	soon, elsewhere := partAt(&a, newSite(1)), partAt(&other, newSite(2))
+	l.Add(soon)
+	l.Add(elsewhere)
+	c.now = alongAfter
+	late := partAt(&a, newSite(3))
+	l.Add(late)
+	b := New(l)
+	b.Add(b.Group(), partAt(&a, newSite(4)))
+	b.Commit()
+	if a.calls != 1 || soon.released != 1 || late.released+elsewhere.released != 0 {
+		t.Errorf("%d stops, released: %d, %d, %d", a.calls, soon.released, late.released, elsewhere.released)
+	}
+}
+
 // TestSweep: what lingers leaves by itself after a while, sooner if it is to hurry, with the next batch if others may wait for it or it is too
 // much, and is forgotten with its target.
 func TestSweep(t *testing.T) {
 	l, c := newLingering()
-	var a fakeTarget
-	slow, quick, scarce := partAt(&a, newSite(1)), partAt(&a, newSite(2)), partAt(&a, newSite(3))
+	var a, other fakeTarget
+	slow, quick, scarce := partAt(&a, newSite(1)), partAt(&other, newSite(2)), partAt(&a, newSite(3))
 	scarce.scarce = true
 	for _, p := range []*fakePart{slow, quick, scarce} {
 		l.Add(p)
 	}
 	l.Hurry(quick)
-	c.now = lingerTime / 2
+	c.now = alongAfter / 2
 	New(l).Commit()
 	if scarce.released != 1 || slow.released+quick.released != 0 {
 		t.Errorf("released: %d, %d, %d", slow.released, quick.released, scarce.released)

@@ -10,12 +10,14 @@ import (
 const (
 	// lingerTime is how long a part stays in the text at least after it was switched off, in s.
 	lingerTime = 2.0
+	// alongAfter is that time where a batch stops the target anyway.
+	alongAfter = 1.0
 	// MostLingering bounds how many parts of one target stay; more of them go with the next batch.
 	MostLingering = 200
 )
 
 // Lingering are parts that were switched off and are in the text still: their code is jumped over. To take it out stops the target and makes the
-// trampolines of all their sites anew; what takes their place at a site does that anyway, and what leaves later goes with them.
+// trampolines of all their sites anew; what takes their place at a site does that anyway, and a batch takes along what would leave soon.
 type Lingering struct {
 	Now func() float64 // session time, in s
 
