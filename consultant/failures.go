@@ -3,6 +3,7 @@ package consultant
 import (
 	"fmt"
 
+	"culprit/consultant/admission"
 	"culprit/consultant/explain"
 	"culprit/consultant/lifecycle"
 	"culprit/grid"
@@ -61,7 +62,7 @@ func (s *Search) overBudget(n *node, now float64) {
 		return
 	}
 	if n.starved {
-		n.exceed(fmt.Sprintf("there was no room for its %s in the budget of %s for %s", explain.Percent(n.cost), explain.Percent(s.budget.Limit()), explain.Seconds(starvedAfter)))
+		n.exceed(fmt.Sprintf("there was no room for its %s in the budget of %s for %s", explain.Percent(n.cost), explain.Percent(s.budget.Limit()), explain.Seconds(admission.StarvedAfter)))
 	} else {
 		n.exceed(fmt.Sprintf("measuring it would take %s of the program's time (%s), the budget is %s", explain.Percent(n.cost), s.whatTakes(n), explain.Percent(s.budget.Limit())))
 		s.say(n, "over budget: %s", n.reason)

@@ -20,11 +20,11 @@ func (s *Search) Bottlenecks() []Bottleneck {
 // Answer returns what Nodes and Bottlenecks return, both of one moment.
 func (s *Search) Answer() ([]Node, []Bottleneck) {
 	s.mu.Lock()
-	found, list, objects := s.findings(), []Bottleneck{}, []grid.Focus{}
+	found, list, objects, refuted := s.findings(), []Bottleneck{}, []grid.Focus{}, []*node{}
 	found = slices.DeleteFunc(found, func(f finding) bool { return s.isFading(&f) && f.node.past.told })
 	for i := range found {
 		n, object := found[i].node, found[i].objectFocus()
-		objects = append(objects, object)
+		objects, refuted = append(objects, object), append(refuted, n.refutedBy())
 		list = append(list, Bottleneck{Node: n.id, Phase: n.phase.Phase, Chain: n.chain(), Severity: found[i].stake, Kind: n.hyp.Samples.About, Why: found[i].why(), Object: explain.ObjectName(object)})
 	}
 	s.mu.Unlock()
@@ -42,8 +42,32 @@ func (s *Search) Answer() ([]Node, []Bottleneck) {
 	for i := range list {
 		list[i].Sentence = found[i].sentence(list[i].File, list[i].Line)
 		found[i].node.past.note = list[i].Note
+		if by := refuted[i]; by != nil {
+			list[i].Note = true
+			list[i].Sentence += explain.Refuted(by.hyp.Name, by.focus)
+		}
 	}
 	return s.nodes(), list
+}
+
+// refutedBy is a false node that all ways from the root to a node lead over: what the node says may be true, but its premise is not, now. nil if there
+// is a way without one, and for what the user asked for.
+func (n *node) refutedBy() (by *node) {
+	if n.byHand {
+		return nil
+	}
+	reached := false
+	n.climb(func(p *node) bool {
+		if reached = reached || p.isRoot(); !reached && p != n && p.state == False {
+			by = p
+			return false
+		}
+		return !reached
+	})
+	if reached {
+		return nil
+	}
+	return by
 }
 
 // explainWaits makes notes of the findings whose threads wait for what others tell.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"culprit/consultant/decide"
+	"culprit/consultant/hypotheses"
 )
 
 // What is no share of time comes behind the place that accounts for the time: a program that computes in one function, and writes a few bytes
@@ -55,4 +56,30 @@ func spread(n int, all float64) (acts []activity) {
 		acts = append(acts, activity{stack: []string{"main", "f" + strconv.Itoa(i)}, kind: "cpu", rate: always(all / float64(n))})
 	}
 	return acts
+}
+
+// TestRefuted: what stands on a false node alone has lost its premise; what has another way to the root, or was asked for, has not.
+func TestRefuted(t *testing.T) {
+	in := func(name string, state State, parents ...*node) *node {
+		return &node{nodeKey: nodeKey{hyp: &hypothesis{Name: name}}, place: place{parents: parents}, status: status{state: state}}
+	}
+	root := &node{nodeKey: nodeKey{hyp: hypotheses.Top()}, status: status{state: True}}
+	over, holds, again := in("CPUbound", False, root), in("Waits", True, root), in("CPUbound", Testing, root)
+	byHand := in("System", True, over)
+	byHand.byHand = true
+	for name, c := range map[string]struct {
+		n    *node
+		want *node
+	}{
+		"a false parent":    {in("System", True, over), over},
+		"further up":        {in("Calls", True, in("System", True, over)), over},
+		"another way":       {in("System", True, over, holds), nil},
+		"tested once again": {in("System", True, again), nil},
+		"asked for":         {byHand, nil},
+		"itself":            {in("Waits", False, root), nil},
+	} {
+		if got := c.n.refutedBy(); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
 }

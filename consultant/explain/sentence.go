@@ -157,7 +157,7 @@ func (f Finding) amount() string {
 	case used == 0:
 		return fmt.Sprintf("That is %s of %s %s", amount(wanted), amount(whole), units)
 	case used < starved*wanted:
-		return fmt.Sprintf("It had %s of %s %s, and waited for more", amount(used), amount(whole), units)
+		return fmt.Sprintf("It got only %s of %s %s: for the rest it was ready and waited for a CPU", amount(used), amount(whole), units)
 	default:
 		return fmt.Sprintf("That is %s of %s %s", amount(min(used, whole)), amount(whole), units)
 	}
@@ -172,6 +172,11 @@ func (f Finding) stake() string {
 		return ""
 	}
 	return fmt.Sprintf("At most %s of the threads' time would be gained", Percent(f.Stake))
+}
+
+// Refuted says that a finding stands on a hypothesis that does not hold any longer, behind its sentence.
+func Refuted(hypothesis string, focus grid.Focus) string {
+	return fmt.Sprintf(" But %s is ruled out at %s now.", Printable(hypothesis), Focus(focus))
 }
 
 // Reason is the statement as a sentence of its own. beside tells that the sentence before it has named the place.

@@ -95,6 +95,7 @@ var allowed = map[string][]string{
 	"daemon":                 {"grid", "trampoline", "pcl", "daemon"},
 	"consultant":             {"grid", "pcl", "consultant"},
 	"consultant/bins":        {"grid", "consultant/decide"},
+	"consultant/admission":   {"consultant/budget", "consultant/explain"},
 	"consultant/beat":        {},
 	"consultant/budget":      {"grid"},
 	"consultant/decide":      {},
