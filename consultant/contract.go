@@ -30,6 +30,7 @@ const (
 type Phase struct {
 	Name       string
 	Start, End float64 // s since session start
+	Because    string  // what changed when it began; "" if somebody began it
 }
 
 // IsWhole tells that this is the phase that lasts as long as the session.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"culprit/consultant/changes"
 	"culprit/consultant/decide"
 	"culprit/consultant/experiments"
 	"culprit/consultant/foci"
@@ -102,6 +103,7 @@ type answer struct {
 	est        decide.Estimate
 	confidence float64
 	hist       history.History
+	curve      changes.Curve // of the last minute; only in the global phase, and of shares of time
 	tests      experiments.Log
 	tier       grid.Tier
 	sinceAt    float64 // s; when the value first held

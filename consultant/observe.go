@@ -61,6 +61,9 @@ func (n *node) take(rows []decide.Bin, next float64) bool {
 		n.bins++
 		n.win.Add(row)
 		n.hist.Add(row.End, value)
+		if n.phase.index == 0 && n.hyp.Fraction {
+			n.curve.Add(row.Start, row.End, value)
+		}
 		n.reading(row.Start, row.End, n.hyp.Margin(value, threshold) > 0)
 	}
 	n.next = next

@@ -188,6 +188,7 @@ func (f *finding) objectFocus() grid.Focus {
 // others says which objects and threads the time of a finding is about; the object that has all of it is named in the sentence itself.
 func (f *finding) others() (object, rest string) {
 	var said []string
+	named := map[string]bool{}
 	for _, p := range f.parts {
 		name := p.objectText()
 		all := p.est.Value >= sameTime*f.node.est.Value
@@ -204,10 +205,10 @@ func (f *finding) others() (object, rest string) {
 		case f.node.objectText() == "" && object == "" && all:
 			object = name
 			continue
-		case name == object, name == f.node.objectText(): // at another place
+		case name == object, name == f.node.objectText(), named[name]: // at another place, or a file that was made anew
 			continue
 		default:
-			name = "for " + name
+			named[name], name = true, "for "+name
 		}
 		said = append(said, fmt.Sprintf("%s %s", p.evidence().Value(p.est.Value), name))
 	}

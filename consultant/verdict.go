@@ -50,15 +50,16 @@ func (s *Search) Answer() ([]Node, []Bottleneck) {
 	return s.nodes(), list
 }
 
-// refutedBy is a false node that all ways from the root to a node lead over: what the node says may be true, but its premise is not, now. nil if there
-// is a way without one, and for what the user asked for.
+// refutedBy is a false node of another hypothesis that all ways from the root to a node lead over: what the node says may be true, but its premise is
+// not, now. nil if there is a way without one, and for what the user asked for. One of its own hypothesis is no premise: a function that cannot be
+// seen, since it was called before, may lead to one that can.
 func (n *node) refutedBy() (by *node) {
 	if n.byHand {
 		return nil
 	}
 	reached := false
 	n.climb(func(p *node) bool {
-		if reached = reached || p.isRoot(); !reached && p != n && p.state == False {
+		if reached = reached || p.isRoot(); !reached && p.hyp != n.hyp && p.state == False {
 			by = p
 			return false
 		}

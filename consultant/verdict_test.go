@@ -60,8 +60,12 @@ func spread(n int, all float64) (acts []activity) {
 
 // TestRefuted: what stands on a false node alone has lost its premise; what has another way to the root, or was asked for, has not.
 func TestRefuted(t *testing.T) {
+	hyps := map[string]*hypothesis{}
 	in := func(name string, state State, parents ...*node) *node {
-		return &node{nodeKey: nodeKey{hyp: &hypothesis{Name: name}}, place: place{parents: parents}, status: status{state: state}}
+		if hyps[name] == nil {
+			hyps[name] = &hypothesis{Name: name}
+		}
+		return &node{nodeKey: nodeKey{hyp: hyps[name]}, place: place{parents: parents}, status: status{state: state}}
 	}
 	root := &node{nodeKey: nodeKey{hyp: hypotheses.Top()}, status: status{state: True}}
 	over, holds, again := in("CPUbound", False, root), in("Waits", True, root), in("CPUbound", Testing, root)
@@ -76,7 +80,7 @@ func TestRefuted(t *testing.T) {
 		"another way":       {in("System", True, over, holds), nil},
 		"tested once again": {in("System", True, again), nil},
 		"asked for":         {byHand, nil},
-		"itself":            {in("Waits", False, root), nil},
+		"its own":           {in("Waits", True, in("Waits", False, holds)), nil},
 	} {
 		if got := c.n.refutedBy(); got != c.want {
 			t.Errorf("%s: %v", name, got)

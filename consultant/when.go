@@ -1,8 +1,10 @@
 package consultant
 
 import (
+	"fmt"
 	"strconv"
 
+	"culprit/consultant/changes"
 	"culprit/consultant/explain"
 	"culprit/grid"
 )
@@ -32,17 +34,51 @@ func (p *phase) words() string {
 // the global search goes on beside it. All hypotheses are tested again in the new phase. It may be called at any time.
 // Where the grid has a current phase that began just before, its finer bins are used: start the phase in the grid first.
 func (s *Search) StartPhase(name string) Phase {
+	return s.StartPhaseAt(name, s.cfg.now(), "")
+}
+
+// StartPhaseAt is StartPhase for a time that has passed, in s, and says what changed then.
+func (s *Search) StartPhaseAt(name string, at float64, because string) Phase {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.cfg.now()
-	s.endPhase(now)
+	s.endPhase(at)
 	if name == "" {
 		name = "phase " + strconv.Itoa(len(s.phases))
 	}
-	p := s.addPhase(name, now)
+	p := s.addPhase(name, at)
+	p.Because = because
 	s.userActed = true
-	s.say(p.root, "phase %s begins", name)
+	if because != "" {
+		because = ": " + because
+	}
+	s.say(p.root, "phase %s begins at %s%s", name, explain.Seconds(at), because)
 	return p.Phase
+}
+
+const (
+	stillRead  = 5.0 // s; curves that ended before say nothing of a change that is found now
+	mostCurves = 64  // that are looked through
+)
+
+// Changed tells when the program began to behave otherwise last, after a time, and what changed: a hypothesis about the whole program, or
+// a place where one has held. ok is false if nothing has changed, or the program does the same again and again.
+func (s *Search) Changed(after float64) (at float64, because string, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.cfg.now()
+	var nodes []*node
+	var curves []*changes.Curve
+	for _, n := range s.graph.nodes {
+		if n.phase.index == 0 && (n.persistent() || n.everTrue) && n.curve.Last() >= now-stillRead && len(curves) < mostCurves {
+			nodes, curves = append(nodes, n), append(curves, &n.curve)
+		}
+	}
+	c, ok := changes.Latest(curves, after, now)
+	if !ok {
+		return 0, "", false
+	}
+	n := nodes[c.Curve]
+	return c.At, fmt.Sprintf("%s at %s went from %s to %s", explain.Printable(n.hyp.Name), explain.Focus(n.focus), explain.Percent(c.Before), explain.Percent(c.After)), true
 }
 
 // addPhase creates a phase with its own root. The roots of later phases hang under the root of the global phase.

@@ -50,3 +50,38 @@ func TestPhase(t *testing.T) {
 	}
 	undisturbed(t, p, "appears.c")
 }
+
+// TestPhaseIsFound: where the program begins to behave otherwise a phase begins by itself, at that time, and says what changed; it has an answer of its
+// own.
+func TestPhaseIsFound(t *testing.T) {
+	p := target(t, "appears.c")
+	s := start(t, "attach", "--no-tui", "--json", "@REPORT", "--for", (6 * longest).String(), fmt.Sprint(p.PID))
+	s.await(t, []finding{{"ExcessiveSyncWaitingTime", []string{"/Code/appears.c/fetch_page", "/early_lock"}}}, longest)
+	time.Sleep(4 * time.Second) // nothing changes meanwhile: no phase is shorter than two seconds
+	p.Say(t, "begin")
+	p.Expect(t, "BEGUN", 10*time.Second)
+	changed := time.Now()
+	late := regexp.MustCompile(`ExcessiveSyncWaitingTime at \S*late_lock\S* in phase \d+ tested true`)
+	for since := time.Now(); !late.MatchString(s.errOut.String()); time.Sleep(50 * time.Millisecond) {
+		if time.Since(since) > longest || s.ended() {
+			t.Fatalf("not found in a phase within %s\n%s", longest, s.errOut.String())
+		}
+	}
+	s.interrupt()
+	s.want(statusBottleneck)
+	r := s.read()
+	if len(r.Phases) != 1 {
+		t.Fatalf("phases: %+v", r.Phases)
+	}
+	found := r.Phases[0]
+	if off := r.Started.Add(time.Duration(found.Start * float64(time.Second))).Sub(changed); off.Abs() > time.Second || found.End != nil || !strings.Contains(found.Because, " went from ") {
+		t.Errorf("%s after the change: %+v", off, found)
+	}
+	if b := found.Bottlenecks; len(b) == 0 || !strings.Contains(b[0].Sentence, "late_lock") {
+		t.Errorf("in the phase: %+v", b)
+	}
+	if text := s.out.String(); !strings.Contains(text, "\nIn phase 1, from ") {
+		t.Errorf("the text names no phase:\n%s", text)
+	}
+	undisturbed(t, p, "appears.c")
+}

@@ -141,6 +141,7 @@ func (s *session) interrupt() {
 // A report is what the tests read of the report of schema 1 (docs/output.md).
 type report struct {
 	Schema  int
+	Started time.Time
 	Targets []process
 	Nodes   []struct {
 		ID                int
@@ -158,6 +159,7 @@ type report struct {
 	}
 	Phases []struct {
 		Name        string
+		Because     string
 		Start       float64
 		End         *float64
 		Bottlenecks []bottleneck

@@ -1,15 +1,18 @@
 package session
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"culprit/consultant"
 	"culprit/session/report"
 )
 
-// Phases that a user begins: what happens in one has a search of its own, beside that of the whole session.
+// Phases: what happens in one has a search of its own, beside that of the whole session. A user begins them, or the program does when it begins to
+// behave otherwise.
 
 // longestPhase bounds the name of a phase, in bytes.
 const longestPhase = 60
@@ -25,16 +28,9 @@ func (s *Session) StartPhase(name string) (report.Phase, error) {
 	}
 	s.phasing.Lock()
 	defer s.phasing.Unlock()
-	taken := map[string]bool{}
-	for _, p := range s.search.Phases() {
-		taken[p.Name] = true
-	}
-	name = strings.TrimSpace(clean(name))
-	if taken[name] {
-		return report.Phase{}, fmt.Errorf("there is a phase %q already; choose another name", name)
-	}
-	for n := len(taken); name == "" || taken[name]; n++ {
-		name = fmt.Sprint(n)
+	name, err := s.phaseName(name)
+	if err != nil {
+		return report.Phase{}, err
 	}
 	p, err := s.grid.StartPhase(name) // first: the search takes its finer histograms
 	if err != nil {
@@ -43,12 +39,66 @@ func (s *Session) StartPhase(name string) (report.Phase, error) {
 	return phaseReport(s.search.StartPhase(p.Name)), nil
 }
 
-// inWhole leaves out what was found in phases that somebody has begun.
+// phaseName is the name of the next phase, its number if it has none. phasing is held.
+func (s *Session) phaseName(name string) (string, error) {
+	taken := map[string]bool{}
+	for _, p := range s.search.Phases() {
+		taken[p.Name] = true
+	}
+	name = strings.TrimSpace(clean(name))
+	if taken[name] {
+		return "", fmt.Errorf("there is a phase %q already; choose another name", name)
+	}
+	for n := len(taken); name == "" || taken[name]; n++ {
+		name = fmt.Sprint(n)
+	}
+	return name, nil
+}
+
+const (
+	lookForPhases = time.Second // how often it is looked whether the program behaves otherwise
+	fewPhases     = 3           // of them that are begun for that within fewPhasesIn
+	fewPhasesIn   = 60.0        // s
+)
+
+// findPhases begins a phase where the program begins to behave otherwise, until ctx ends.
+func (s *Session) findPhases(ctx context.Context) {
+	for ctx.Err() == nil {
+		pause(ctx, lookForPhases)
+		s.findPhase()
+	}
+}
+
+// findPhase begins a phase if the program has begun to behave otherwise. A phase that somebody has begun goes on, whatever the program does; and where
+// the program changes all the time there are few phases.
+func (s *Session) findPhase() {
+	s.phasing.Lock()
+	defer s.phasing.Unlock()
+	phases := s.search.Phases()
+	last := phases[len(phases)-1]
+	if !last.IsWhole() && last.Because == "" {
+		return
+	}
+	at, because, ok := s.search.Changed(last.Start)
+	if n := len(phases) - fewPhases; !ok || n > 0 && at-phases[n].Start < fewPhasesIn {
+		return
+	}
+	name, err := s.phaseName("")
+	if err != nil {
+		return
+	}
+	if _, err := s.grid.StartPhaseAt(name, at); err != nil {
+		return // there are too many
+	}
+	s.search.StartPhaseAt(name, at, because)
+}
+
+// inWhole leaves out what was found in phases alone.
 func inWhole(found []consultant.Bottleneck) []consultant.Bottleneck {
 	return slices.DeleteFunc(slices.Clone(found), func(b consultant.Bottleneck) bool { return !b.Phase.IsWhole() })
 }
 
-// phaseAnswers is what holds in each of the phases that somebody has begun.
+// phaseAnswers is what holds in each of the phases.
 func (s *Session) phaseAnswers(nodes []consultant.Node, found []consultant.Bottleneck) (list []report.PhaseAnswer) {
 	phases := s.search.Phases()[1:] // the first is the whole session
 	if len(phases) == 0 {
@@ -56,7 +106,7 @@ func (s *Session) phaseAnswers(nodes []consultant.Node, found []consultant.Bottl
 	}
 	targets := s.targets()
 	for _, p := range phases {
-		a := report.PhaseAnswer{Phase: phaseReport(p)}
+		a := report.PhaseAnswer{Phase: phaseReport(p), Because: p.Because}
 		a.Bottlenecks, a.Notes = s.told(slices.DeleteFunc(slices.Clone(found), func(b consultant.Bottleneck) bool { return b.Phase.Name != p.Name }), targets)
 		for i := range nodes {
 			n := &nodes[i]

@@ -35,6 +35,7 @@ type Config struct {
 	Budget   float64 // fraction of the target's active time; 0 = 2 %
 	Children bool    // follow children of the targets
 	Search   bool
+	Phases   bool // a phase begins when the targets begin to behave otherwise
 	Backend  grid.Backend
 	Watches  []watch.Watch
 	OnEvent  func(consultant.Event) // nil = dropped; called from any goroutine
@@ -109,6 +110,9 @@ func (s *Session) Run(ctx context.Context, l Limits) End {
 	if s.search != nil {
 		wg.Go(func() { s.keepSearching(ctx) })
 		wg.Go(func() { s.ranks.Run(ctx) })
+		if s.cfg.Phases {
+			wg.Go(func() { s.findPhases(ctx) })
+		}
 	}
 	end := s.wait(ctx, l)
 	cancel()

@@ -52,7 +52,7 @@ func prepare(opts *measureOptions) (*measurement, error) {
 		}
 	}
 	m.cfg = session.Config{
-		Tool: toolName(), Library: lib, Budget: float64(opts.budget), Children: opts.children, Search: !opts.noSearch, Socket: !opts.noSocket,
+		Tool: toolName(), Library: lib, Budget: float64(opts.budget), Children: opts.children, Search: !opts.noSearch, Phases: !opts.noPhases, Socket: !opts.noSocket,
 		Backend: grid.Backend(opts.backend), Watches: watches, OnEvent: m.progress, Log: m.note, Attached: m.note, Guard: guard, Missing: m.missing,
 	}
 	return m, nil

@@ -23,6 +23,7 @@ type measureOptions struct {
 	files    []string
 	texts    []string
 	noSearch bool
+	noPhases bool
 	noTUI    bool
 	noSocket bool
 	ascii    bool
@@ -40,6 +41,7 @@ func (o *measureOptions) register(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.files, "pcl", nil, "read metrics and hypotheses from a `FILE` (repeatable)")
 	f.StringArrayVarP(&o.texts, "expr", "e", nil, "metrics and hypotheses as `PCL` text (repeatable)")
 	f.BoolVar(&o.noSearch, "no-search", false, "only measure what --watch names")
+	f.BoolVar(&o.noPhases, "no-phases", false, "do not begin a phase by itself when the program begins to behave otherwise")
 	f.BoolVar(&o.noTUI, "no-tui", false, "print lines instead of screens")
 	addSocketFlag(f, &o.noSocket)
 	f.BoolVar(&o.ascii, "ascii", false, "only ASCII characters on the screens")

@@ -20,6 +20,7 @@ import (
 // give it a line.
 var allowed = map[string][]string{
 	"grid":               {},
+	"grid/boundaries":    {},
 	"grid/wire":          {"grid"},
 	"grid/remote":        {"grid"},
 	"grid/replay":        {"grid"},
@@ -98,6 +99,7 @@ var allowed = map[string][]string{
 	"consultant/admission":   {"consultant/budget", "consultant/explain"},
 	"consultant/beat":        {},
 	"consultant/budget":      {"grid"},
+	"consultant/changes":     {"grid/boundaries"},
 	"consultant/decide":      {},
 	"consultant/foci":        {"grid"},
 	"consultant/history":     {},

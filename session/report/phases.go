@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// A PhaseAnswer is a phase that somebody has begun, and what holds in it.
+// A PhaseAnswer is a phase that somebody has begun, or the program itself, and what holds in it.
 type PhaseAnswer struct {
 	Phase
+	Because     string       `json:"because,omitempty"` // what changed when it began; "" if somebody began it
 	Bottlenecks []Bottleneck `json:"bottlenecks"`
 	Notes       []Bottleneck `json:"notes,omitempty"`
 	RuledOut    int          `json:"ruled_out"` // hypotheses about the whole program that do not hold in it
@@ -19,6 +20,9 @@ func (a PhaseAnswer) Text() (heading string, lines []string) {
 	heading = fmt.Sprintf("In phase %s, from %.1f s", a.Name, float64(a.Start))
 	if a.End != nil {
 		heading += fmt.Sprintf(" to %.1f s", float64(*a.End))
+	}
+	if a.Because != "" {
+		heading += " (" + a.Because + ")"
 	}
 	for i, b := range a.Bottlenecks {
 		lines = append(lines, fmt.Sprintf("%d. %s", i+1, b.Sentence))
@@ -41,7 +45,7 @@ func LatestPhases(all []PhaseAnswer) (told []PhaseAnswer, earlier int) {
 	return all[earlier:], earlier
 }
 
-// writePhases tells what holds in the phases that somebody has begun.
+// writePhases tells what holds in the phases.
 func (r *Report) writePhases(b *strings.Builder) {
 	told, earlier := LatestPhases(r.Phases)
 	if earlier > 0 {
@@ -57,5 +61,5 @@ func (r *Report) writePhases(b *strings.Builder) {
 	}
 }
 
-// ofPhase tells that the node belongs to a phase that somebody has begun.
+// ofPhase tells that the node belongs to a phase and not to the whole session.
 func (n *Node) ofPhase() bool { return n.Phase.Name != "" && n.Phase.Name != "global" }

@@ -1,0 +1,101 @@
+// Package changes finds out when a program began to behave otherwise, from what hypotheses have said of it in the last minute.
+//
+// It is pure. Times are session times, in s.
+package changes
+
+import (
+	"math"
+	"slices"
+
+	"culprit/grid/boundaries"
+)
+
+const (
+	// kept is the time for which readings are kept.
+	kept = 60.0
+	// width is that of the bins in which curves are compared: as often as values are read at best.
+	width = 0.2
+	// shortest is how long a phase lasts at least, and how old a change is when it is found.
+	shortest = 2.0
+	// step is by how much a share changes at least for the program to do something else.
+	step = 0.2
+)
+
+// A Curve is what a hypothesis said over the last minute. The zero value is empty.
+type Curve struct{ readings []reading }
+
+// A reading is a value of an interval.
+type reading struct{ from, to, value float64 }
+
+// Add takes a share of time that is of the interval from one time to another; what is no share is bounded to one.
+func (c *Curve) Add(from, to, value float64) {
+	if old := slices.IndexFunc(c.readings, func(r reading) bool { return r.to > to-kept }); old > len(c.readings)/2 {
+		c.readings = slices.Clone(c.readings[old:])
+	}
+	c.readings = append(c.readings, reading{from, to, min(max(value, 0), 1)})
+}
+
+// Last is the end of the last reading; -Inf if there is none.
+func (c *Curve) Last() float64 {
+	if len(c.readings) == 0 {
+		return math.Inf(-1)
+	}
+	return c.readings[len(c.readings)-1].to
+}
+
+// varies tells whether the readings lie far enough apart for a change.
+func (c *Curve) varies() bool {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, r := range c.readings {
+		low, high = min(low, r.value), max(high, r.value)
+	}
+	return high-low >= step
+}
+
+// bins is the curve from a time on, the averages of so many bins; NaN where nothing was read.
+func (c *Curve) bins(start float64, n int) boundaries.Curve {
+	sums, weights := make([]float64, n), make([]float64, n)
+	for _, r := range c.readings {
+		for i := max(int((r.from-start)/width), 0); i < n && start+float64(i)*width < r.to; i++ {
+			low := start + float64(i)*width
+			if w := min(r.to, low+width) - max(r.from, low); w > 0 {
+				sums[i], weights[i] = sums[i]+w*r.value, weights[i]+w
+			}
+		}
+	}
+	for i := range sums {
+		sums[i] /= weights[i] // NaN without any
+	}
+	return sums
+}
+
+// A Change is a time at which the program began to behave otherwise.
+type Change struct {
+	At            float64 // s since session start
+	Curve         int     // the index of the curve that changes most
+	Before, After float64 // its means from the change before and up to now
+}
+
+// Latest is the last change after a time, as the curves show it now: two seconds old at least. ok is false if there is none, and where the changes of the
+// last minute come back again and again: a program that iterates does not behave otherwise.
+func Latest(curves []*Curve, after, now float64) (last Change, ok bool) {
+	start := max(math.Ceil((now-kept)/width)*width, 0)
+	n := int((now - start) / width)
+	var binned []boundaries.Curve
+	var which []int // which curve each of them is
+	for i, c := range curves {
+		if c.varies() { // most do not
+			binned, which = append(binned, c.bins(start, n)), append(which, i)
+		}
+	}
+	found := boundaries.Find(binned, boundaries.Limits{Least: int(shortest / width), Step: step})
+	if _, periodic := boundaries.Period(found); periodic {
+		return last, false
+	}
+	for _, b := range found {
+		if at := start + float64(b.Bin)*width; at >= after+shortest {
+			last, ok = Change{At: at, Curve: which[b.Curve], Before: b.Before, After: b.After}, true
+		}
+	}
+	return last, ok
+}

@@ -1,0 +1,93 @@
+package changes
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// curve reads a level with some noise up to a time, each reading of so many seconds.
+func curve(r *rand.Rand, until, every float64, level func(at float64) float64) *Curve {
+	c := &Curve{}
+	for at := 0.0; at+every <= until; at += every {
+		c.Add(at, at+every, level(at+every/2)+0.03*r.NormFloat64())
+	}
+	return c
+}
+
+func steady(float64) float64 { return 0.6 }
+
+// at8 changes at 8 s.
+func at8(at float64) float64 {
+	if at < 8 {
+		return 0.1
+	}
+	return 0.9
+}
+
+// TestLatest: a change is found two seconds after it, to within half a second, however often values are read, among curves that do not change; it is
+// found after a phase that began before, and no more after one that began with it.
+func TestLatest(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, every := range []float64{0.2, 0.5, 1.3} {
+		for _, now := range []float64{11, 20, 50} {
+			curves := []*Curve{curve(r, now, 0.2, steady), curve(r, now, every, at8)}
+			c, ok := Latest(curves, 0, now)
+			if !ok || math.Abs(c.At-8) > max(0.5, every) || c.Curve != 1 || math.Abs(c.Before-0.1) > 0.1 || math.Abs(c.After-0.9) > 0.1 {
+				t.Errorf("read each %.1f s, at %.0f s: %+v, %v", every, now, c, ok)
+			}
+			if c, ok := Latest(curves, 8, now); ok {
+				t.Errorf("a change after 8 s: %+v", c)
+			}
+		}
+		if c, ok := Latest([]*Curve{curve(r, 9, every, at8)}, 0, 9); ok {
+			t.Errorf("found a second after it: %+v", c)
+		}
+	}
+}
+
+// TestNoChange: what stays the same, what is not read, a share that is no share, a small step, and what comes back again and again are no change.
+func TestNoChange(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for name, level := range map[string]func(float64) float64{
+		"steady":   steady,
+		"bounded":  func(at float64) float64 { return 5 + at },
+		"small":    func(at float64) float64 { return 0.5 + 0.05*at8(at) },
+		"iterates": func(at float64) float64 { return float64(int(at/4) % 2) },
+	} {
+		if c, ok := Latest([]*Curve{curve(r, 58, 0.2, level)}, 0, 58); ok {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+	for name, curves := range map[string][]*Curve{"no curve": nil, "an empty one": {{}}} {
+		if c, ok := Latest(curves, 0, 30); ok {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+}
+
+// TestAMinute: what is older than a minute is forgotten.
+func TestAMinute(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	c := curve(r, 3000, 0.2, at8)
+	if n := len(c.readings); n > 3*int(kept/width) {
+		t.Errorf("%d readings are kept", n)
+	}
+	if c, ok := Latest([]*Curve{c}, 0, 3000); ok {
+		t.Errorf("%+v", c)
+	}
+	if !math.IsInf(new(Curve).Last(), -1) || math.Abs(c.Last()-3000) > 0.3 {
+		t.Errorf("the last reading ends at %.1f s", c.Last())
+	}
+}
+
+func BenchmarkLatest(b *testing.B) {
+	r := rand.New(rand.NewPCG(7, 8))
+	var curves []*Curve
+	for range 20 {
+		curves = append(curves, curve(r, 60, 0.2, at8))
+	}
+	for b.Loop() {
+		Latest(curves, 0, 60)
+	}
+}
