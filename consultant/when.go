@@ -2,6 +2,7 @@ package consultant
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"culprit/consultant/changes"
@@ -56,8 +57,9 @@ func (s *Search) StartPhaseAt(name string, at float64, because string) Phase {
 }
 
 const (
-	stillRead  = 5.0 // s; curves that ended before say nothing of a change that is found now
-	mostCurves = 64  // that are looked through
+	fewestBefore = 3   // readings that tell what held before the end of a phase
+	stillRead    = 5.0 // s; curves that ended before say nothing of a change that is found now
+	mostCurves   = 64  // that are looked through
 )
 
 // Changed tells when the program began to behave otherwise last, after a time, and what changed: a hypothesis about the whole program, or
@@ -77,7 +79,12 @@ func (s *Search) Changed(after float64) (at float64, because string, ok bool) {
 	if !ok {
 		return 0, "", false
 	}
-	n := nodes[c.Curve]
+	n, most := nodes[c.Curve], changes.Step
+	for i, m := range nodes { // what is about the whole program says most
+		if before, after := curves[i].Around(c.At); m.persistent() && math.Abs(after-before) >= most {
+			n, c.Before, c.After, most = m, before, after, math.Abs(after-before)
+		}
+	}
 	return c.At, fmt.Sprintf("%s at %s went from %s to %s", explain.Printable(n.hyp.Name), explain.Focus(n.focus), explain.Percent(c.Before), explain.Percent(c.After)), true
 }
 
@@ -97,6 +104,21 @@ func (s *Search) addPhase(name string, start float64) *phase {
 	return p
 }
 
+// forget has the answer of a node be that up to the end of its phase, which has passed where the end was found in the data: what came later is of
+// the next one.
+func (n *node) forget(end float64) {
+	w := n.win.Until(end)
+	if n.isRoot() || w.Len() < fewestBefore || w.Len() == n.win.Len() {
+		return
+	}
+	n.win = w
+	n.est = n.win.Estimate(n.hyp.Test)
+	n.confidence = n.est.Confidence()
+	if holds := n.est.Margin > 0; n.decidedAt > end && (n.state == True || n.state == False) && holds != (n.state == True) {
+		n.settle(holds, false, end)
+	}
+}
+
 // endPhase ends the newest phase unless that is the global one. What was being tested stays undecided.
 func (s *Search) endPhase(now float64) {
 	p := s.phases[len(s.phases)-1]
@@ -109,6 +131,7 @@ func (s *Search) endPhase(now float64) {
 			continue
 		}
 		n.plan, n.asked = nil, nil
+		n.forget(now)
 		switch {
 		case n.open():
 			n.giveUp("not tested: the phase ended")

@@ -17,8 +17,10 @@ const (
 	width = 0.2
 	// shortest is how long a phase lasts at least, and how old a change is when it is found.
 	shortest = 2.0
-	// step is by how much a share changes at least for the program to do something else.
-	step = 0.2
+	// Step is by how much a share changes at least for the program to do something else.
+	Step = 0.2
+	// around is the time over which a curve is averaged before and after a change.
+	around = 5.0
 )
 
 // A Curve is what a hypothesis said over the last minute. The zero value is empty.
@@ -49,7 +51,7 @@ func (c *Curve) varies() bool {
 	for _, r := range c.readings {
 		low, high = min(low, r.value), max(high, r.value)
 	}
-	return high-low >= step
+	return high-low >= Step
 }
 
 // bins is the curve from a time on, the averages of so many bins; NaN where nothing was read.
@@ -67,6 +69,23 @@ func (c *Curve) bins(start float64, n int) boundaries.Curve {
 		sums[i] /= weights[i] // NaN without any
 	}
 	return sums
+}
+
+// Around is what the curve was on average in the seconds before a time, and in those after it; NaN where nothing was read.
+func (c *Curve) Around(at float64) (before, after float64) {
+	n := int(around / width)
+	return mean(c.bins(at-around, n)), mean(c.bins(at, n))
+}
+
+// mean is the average of the bins that are known.
+func mean(c boundaries.Curve) float64 {
+	sum, n := 0.0, 0.0
+	for _, v := range c {
+		if !math.IsNaN(v) {
+			sum, n = sum+v, n+1
+		}
+	}
+	return sum / n
 }
 
 // A Change is a time at which the program began to behave otherwise.
@@ -88,7 +107,7 @@ func Latest(curves []*Curve, after, now float64) (last Change, ok bool) {
 			binned, which = append(binned, c.bins(start, n)), append(which, i)
 		}
 	}
-	found := boundaries.Find(binned, boundaries.Limits{Least: int(shortest / width), Step: step})
+	found := boundaries.Find(binned, boundaries.Limits{Least: int(shortest / width), Step: Step})
 	if _, periodic := boundaries.Period(found); periodic {
 		return last, false
 	}

@@ -36,6 +36,9 @@ func TestLatest(t *testing.T) {
 			if !ok || math.Abs(c.At-8) > max(0.5, every) || c.Curve != 1 || math.Abs(c.Before-0.1) > 0.1 || math.Abs(c.After-0.9) > 0.1 {
 				t.Errorf("read each %.1f s, at %.0f s: %+v, %v", every, now, c, ok)
 			}
+			if before, after := curves[1].Around(8); math.Abs(before-0.1) > 0.15 || math.Abs(after-0.9) > 0.15 {
+				t.Errorf("read each %.1f s: from %.2f to %.2f around it", every, before, after)
+			}
 			if c, ok := Latest(curves, 8, now); ok {
 				t.Errorf("a change after 8 s: %+v", c)
 			}
