@@ -14,6 +14,7 @@ import (
 // newCommon is what the targets share. mu is held when it asks the daemon.
 func (d *Daemon) newCommon() *measuring.Common {
 	c := &measuring.Common{Session: d.session, Backend: d.opts.Backend, Own: d.own(), Sampler: d.looks.newSampler, Wakers: d.looks.wakersOf, Unfed: d.looks.unfed}
+	c.Dear.Budget, c.Dear.Logf = d.opts.Budget, d.logf
 	c.Files = openfiles.NewHost(d.session.Tree)
 	c.Programs.RunsLong, c.Programs.Logf = d.runsLong, d.logf
 	c.Clocks = clocks.New(clocks.Config{Targets: d.eachTarget, Allowance: &d.allowance, Prices: &c.Prices, Programs: &c.Programs})

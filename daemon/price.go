@@ -43,9 +43,12 @@ func (pr *pricer) Price(keys []grid.PairKey) ([]grid.Price, []error) {
 	pr.knowThreads(h)
 	for i := range keys {
 		prices[i].Shared = pr.chooseClocks(plans[i])
+		told := true
 		for _, c := range plans[i] {
 			c.t.AddPrice(&prices[i], c.plan)
+			told = told && c.t.TellsWaits(c.plan)
 		}
+		prices[i] = pr.common.Dear.Price(keys[i], prices[i], told)
 	}
 	return prices, errs
 }
@@ -102,7 +105,7 @@ func compileIn(t *measuring.Process, k grid.PairKey) (*pcl.Plan, error) {
 		return &pcl.Plan{Pair: k}, err
 	}
 	plan, err := t.Compile(k)
-	if err == nil && plan.Samples != "" {
+	if err == nil && (plan.Samples != "" || t.Common.Dear.Has(k) && t.TellsWaits(plan)) {
 		plan = &pcl.Plan{Pair: k}
 	}
 	return plan, err

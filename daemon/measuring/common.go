@@ -22,6 +22,7 @@ type Common struct {
 	Prices   cost.Executions
 	Clocks   *clocks.Choice
 	Refusals Refusals
+	Dear     Dear
 	Backend  grid.Backend     // that was asked for
 	Own      *kernelmeter.Own // what the daemon knows of its own work
 	// Sampler opens a sampler of a process, so many times a second; nil with an error.

@@ -44,7 +44,7 @@ func (p *Part) noteUnloaded(o *program.Object) {
 // Lost is how often each object took probes of the part with it, as far as can be seen now.
 func (p *Part) Lost() map[string]int {
 	if p.Probes != nil {
-		p.Process.Text.LookForFallen()
+		p.Process.Text.LookForFallen(p.Sites())
 	}
 	return p.Unloaded
 }

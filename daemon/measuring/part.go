@@ -65,6 +65,9 @@ func NewPart(t *Process, key grid.PairKey, serves bool, owner uint64) (*Part, er
 	if plan.Samples != "" {
 		return newLookedPart(t, t.tells(plan), key)
 	}
+	if t.Common.Dear.Has(key) && t.TellsWaits(plan) {
+		return newLookedPart(t, t.looksAtWaits(), key)
+	}
 	if len(plan.Requests) > 0 {
 		t.Sites.Look()
 	}

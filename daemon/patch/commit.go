@@ -113,7 +113,7 @@ func (t *Text) again(err error, try *int, busy map[*Site]error) bool {
 	case errors.Is(err, ErrMoved):
 		return *try < retries && t.Host.Refresh() == nil
 	case errors.As(err, &se):
-		again := t.reloaded()
+		again := t.reloaded(t.Patched())
 		if len(again) == 0 {
 			busy[se.Site] = se.Err
 		}

@@ -173,14 +173,14 @@ func (t *Text) leaveShared(sites []*Site, busy map[*Site]error) {
 
 // Fallen are the sites that hold the bytes of their file again, and are to be patched again: what the process has loaded again.
 func (t *Text) Fallen() []*Site {
-	t.LookForFallen()
+	t.LookForFallen(t.Patched())
 	sites := t.fallen
 	t.fallen = nil
 	return Distinct(sites)
 }
 
-// LookForFallen finds them, and tells their owners.
-func (t *Text) LookForFallen() { t.fallen = append(t.fallen, t.reloaded()...) }
+// LookForFallen finds those on the pages of some sites, and tells their owners.
+func (t *Text) LookForFallen(some []*Site) { t.fallen = append(t.fallen, t.reloaded(some)...) }
 
 // Distinct gives each of the sites once.
 func Distinct(sites []*Site) (out []*Site) {
@@ -194,12 +194,12 @@ func Distinct(sites []*Site) (out []*Site) {
 	return out
 }
 
-// reloaded finds patched sites that hold the bytes of the file: their library was unloaded and loaded again at the same place, or the program has
+// reloaded finds patched sites, on the pages of some, that hold the bytes of the file: their library was unloaded and loaded again at the same place, or the program has
 // dropped its own copy of the page, or mapped the file over it. They are to be patched again. One site of each page is looked at: all that is written for
 // a site lies in one.
-func (t *Text) reloaded() (sites []*Site) {
+func (t *Text) reloaded(some []*Site) (sites []*Site) {
 	losers := map[Owner]Module{}
-	for page, s := range t.onePerPage() {
+	for page, s := range t.onePerPage(some) {
 		if !s.holds(t.Proc.ReadMem, fileBytes) {
 			continue
 		}
@@ -223,10 +223,10 @@ func (t *Text) reloaded() (sites []*Site) {
 // page is where all that is written for a patched site lies.
 func (s *Site) page() uint64 { return s.pieces[0].Addr &^ pageMask }
 
-// onePerPage is a patched site of each page in which there is one that is mapped.
-func (t *Text) onePerPage() map[uint64]*Site {
+// onePerPage is one of some sites that are patched, and mapped, for each page.
+func (t *Text) onePerPage(some []*Site) map[uint64]*Site {
 	pages := map[uint64]*Site{}
-	for _, s := range t.sites {
+	for _, s := range some {
 		if s.base != nil && t.Host.ModuleAt(s.Addr) != nil {
 			pages[s.page()] = s
 		}
