@@ -58,7 +58,7 @@ func (s *Search) findings() []finding {
 		return f.stake * f.node.confidence
 	}
 	sort.SliceStable(list, func(i, j int) bool { return rank(&list[i]) > rank(&list[j]) })
-	return list
+	return s.sameWork(list)
 }
 
 // over tells that a node holds although its value was not beyond the threshold lately.

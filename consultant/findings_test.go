@@ -8,6 +8,7 @@ import (
 
 	"culprit/consultant/decide"
 	"culprit/consultant/history"
+	"culprit/consultant/hypotheses"
 	"culprit/grid"
 )
 
@@ -267,4 +268,37 @@ func (r *rig) addTrue(h *hypothesis, f grid.Focus, v float64) *node {
 	n.settle(true, true, 1)
 	n.est = decide.Estimate{Value: v, Threshold: 0.2, Margin: v - 0.2, Stake: math.NaN()}
 	return n
+}
+
+// TestSameWork: two reasons why a program computes are one finding if they are the same time at the same code, and not if the times fit side by side, or
+// the code is another one.
+func TestSameWork(t *testing.T) {
+	top := hypotheses.Top()
+	cpu := &hypothesis{Name: cpuBound, Parent: top}
+	calls, small := &hypothesis{Name: "Calls", Parent: &hypothesis{Name: "System", Parent: cpu}}, &hypothesis{Name: "Small", Parent: cpu}
+	main, other := grid.Whole().Refine(grid.Code, "a.c", "main"), grid.Whole().Refine(grid.Code, "a.c", "other")
+	file := grid.Whole().Refine(grid.IO, "File", "/zero")
+	whole := &phase{}
+	at := func(h *hypothesis, f grid.Focus, stake float64) finding {
+		return finding{node: &node{nodeKey: nodeKey{hyp: h, focus: f, phase: whole}, status: status{state: True}, answer: answer{est: decide.Estimate{Stake: stake}}}}
+	}
+	for name, c := range map[string]struct {
+		a, b finding
+		one  bool
+	}{
+		"the same":           {at(calls, main, 0.9), at(small, main, 0.95), true},
+		"an object":          {at(calls, main, 0.9), at(small, file, 0.95), true},
+		"side by side":       {at(calls, main, 0.5), at(small, main, 0.4), false},
+		"other code":         {at(calls, main, 0.9), at(small, other, 0.95), false},
+		"no reason":          {at(cpu, main, 0.9), at(small, main, 0.95), false},
+		"the same one twice": {at(small, main, 0.9), at(small, file, 0.95), false},
+	} {
+		s := &Search{graph: &graph{index: map[nodeKey]*node{}}}
+		all := at(cpu, grid.Whole(), 1).node
+		s.graph.index[all.nodeKey] = all
+		told := s.sameWork([]finding{c.a, c.b})
+		if one := len(told) == 1; one != c.one || one && !slices.Contains(told[0].reasons, c.b.node) {
+			t.Errorf("%s: %d findings", name, len(told))
+		}
+	}
 }

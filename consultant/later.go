@@ -162,7 +162,7 @@ func (n *node) makePlace(st step, c *refine.Found, weights map[grid.Focus]float6
 			continue
 		}
 		taken++
-		if k.mayGo() && (least == nil || weights[k.focus] < weights[least.focus]) {
+		if mayGo := !k.everTrue && !k.watched && !k.pinned && !k.byHand; mayGo && (least == nil || weights[k.focus] < weights[least.focus]) {
 			least = k
 		}
 	}
@@ -175,9 +175,4 @@ func (n *node) makePlace(st step, c *refine.Found, weights map[grid.Focus]float6
 	least.prune(fmt.Sprintf("left out: it was %s, and of %d others that are tested here one that appeared later is on more stacks", least.state, maxChildren))
 	least.beyond = true
 	return true
-}
-
-// mayGo tells that a child may lose its place: it never held, is not being tested, and nobody has asked for it.
-func (n *node) mayGo() bool {
-	return !n.everTrue && !n.watched && !n.pinned && !n.byHand
 }

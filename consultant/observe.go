@@ -61,7 +61,7 @@ func (n *node) take(rows []decide.Bin, next float64) bool {
 		n.bins++
 		n.win.Add(row)
 		n.hist.Add(row.End, value)
-		if n.phase.index == 0 && n.hyp.Fraction {
+		if n.phase.index == 0 && n.hyp.Fraction && n.hyp.Additive() {
 			n.curve.Add(row.Start, row.End, value)
 		}
 		n.reading(row.Start, row.End, n.hyp.Margin(value, threshold) > 0)
@@ -132,22 +132,8 @@ func (s *Search) onsetOf(n *node, cache map[seriesKey]*bins.Series) (since float
 	if !ok {
 		return run.From, true
 	}
-	since, open = run.From, true
-	misses := 0
-	for t := r.Edge(n.first) - r.Width; t >= n.phase.Start-1e-9 && t >= r.Start-1e-9; t -= r.Width {
-		row, ok := r.At(t)
-		if !ok {
-			break
-		}
-		if n.hyp.Margin(n.hyp.Judge(row.Values, 1)) > 0 {
-			since, misses = t, 0
-			continue
-		}
-		if misses++; misses > decide.ForgivenGap {
-			open = false
-			break
-		}
-	}
+	back, open := r.Back(n.first, n.phase.Start, func(values []float64) bool { return n.hyp.Margin(n.hyp.Judge(values, 1)) > 0 })
+	since = min(run.From, back)
 	if n.falseAt > 0 {
 		return since, false // it was seen false before, whatever its parents did
 	}

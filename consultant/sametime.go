@@ -2,9 +2,8 @@ package consultant
 
 import (
 	"cmp"
-	"fmt"
+	"math"
 	"slices"
-	"strings"
 
 	"culprit/consultant/explain"
 	"culprit/consultant/foci"
@@ -19,7 +18,7 @@ const sameTime = 0.8
 
 // join makes one finding of those that are the same time. That of the code is told, and the others along with it.
 func (s *Search) join(all []*finding, dropped map[*finding]bool) {
-	order := slices.DeleteFunc(slices.Clone(all), func(f *finding) bool { return dropped[f] || !f.node.hyp.Fraction || !f.node.hyp.Additive() })
+	order := slices.DeleteFunc(slices.Clone(all), func(f *finding) bool { return dropped[f] || math.IsNaN(f.node.time()) })
 	slices.SortStableFunc(order, func(a, b *finding) int { return before(a.node, b.node) })
 	for i, a := range order {
 		for _, b := range order[i+1:] {
@@ -33,6 +32,48 @@ func (s *Search) join(all []*finding, dropped map[*finding]bool) {
 			a.parts = append(a.parts, b.parts...)
 		}
 	}
+}
+
+// time is the share of time that a node is about: its value, or what is at stake where that is another quantity; NaN if neither tells.
+func (n *node) time() float64 {
+	if n.hyp.Fraction && n.hyp.Additive() {
+		return n.est.Value
+	}
+	return n.est.Stake
+}
+
+// sameWork makes one finding of those that say in two ways why the program computes, if they are the same time at the same code: system calls, and
+// that they are small.
+func (s *Search) sameWork(list []finding) (told []finding) {
+	for _, b := range list {
+		into := slices.IndexFunc(told, func(a finding) bool { return s.isSameWork(a.node, b.node) })
+		if into < 0 {
+			told = append(told, b)
+			continue
+		}
+		told[into].take(&b)
+		told[into].giveReason(b.naming())
+	}
+	return told
+}
+
+func (s *Search) isSameWork(a, b *node) bool {
+	first := a.hyp.First()
+	if a.hyp == b.hyp || a.hyp == first || b.hyp == first || b.hyp.First() != first || a.phase != b.phase || a.over() != b.over() {
+		return false
+	}
+	whole := s.graph.index[nodeKey{hyp: first, focus: grid.Whole(), phase: a.phase}]
+	code := func(n *node) grid.Focus { return n.focus.Refine(grid.IO).Refine(grid.SyncObject).Refine(grid.Process) }
+	at := code(a) == code(b) || code(a).IsWhole() || code(b).IsWhole()
+	return at && whole != nil && a.est.Stake+b.est.Stake-whole.est.Stake >= sameTime*min(a.est.Stake, b.est.Stake)
+}
+
+// naming is the node of a finding, or of its parts, that names the object.
+func (f *finding) naming() *node {
+	if i := slices.IndexFunc(f.parts, func(p *node) bool { return p.objectText() != "" }); i >= 0 && f.node.objectText() == "" {
+		return f.parts[i]
+	}
+	return f.node
 }
 
 // manyObjects is how many objects of one place are told as one finding.
@@ -154,7 +195,10 @@ func (s *Search) sameTime(a, b *node) bool {
 		return false
 	}
 	if whole == a || whole == b {
-		return max(a.hist.Last(), b.hist.Last())-to <= sameMoment && min(a.est.Value, b.est.Value) >= sameTime*whole.est.Value
+		return max(a.hist.Last(), b.hist.Last())-to <= sameMoment && min(a.time(), b.time()) >= sameTime*whole.time()
+	}
+	if !a.hyp.Fraction {
+		return max(a.hist.Last(), b.hist.Last())-to <= sameMoment && a.time()+b.time()-whole.time() >= sameTime*min(a.time(), b.time())
 	}
 	all, va, vb := whole.around(to), a.around(to), b.around(to)
 	return va > 0 && vb > 0 && va+vb-cmp.Or(all, whole.est.Value) >= sameTime*min(va, vb)
@@ -169,16 +213,13 @@ func (n *node) around(at float64) float64 {
 	return mean
 }
 
-// mostParts is how many parts of a finding are named.
-const mostParts = 3
-
 // objectFocus is the focus that chooses the lock or file of a finding: its own, or that of the part that has all of its time; else its own.
 func (f *finding) objectFocus() grid.Focus {
 	if explain.ObjectName(f.node.focus) != "" {
 		return f.node.focus
 	}
 	for _, p := range f.parts {
-		if explain.ObjectName(p.focus) != "" && p.est.Value >= sameTime*f.node.est.Value {
+		if explain.ObjectName(p.focus) != "" && p.time() >= sameTime*f.node.time() {
 			return p.focus
 		}
 	}
@@ -187,36 +228,16 @@ func (f *finding) objectFocus() grid.Focus {
 
 // others says which objects and threads the time of a finding is about; the object that has all of it is named in the sentence itself.
 func (f *finding) others() (object, rest string) {
-	var said []string
-	named := map[string]bool{}
+	var parts []explain.Part
 	for _, p := range f.parts {
-		name := p.objectText()
-		all := p.est.Value >= sameTime*f.node.est.Value
+		part := explain.Part{Object: p.objectText(), Thread: explain.Process(p.focus), All: p.time() >= sameTime*f.node.time()}
 		if p.choosesCode() && !f.node.choosesCode() {
-			said = append(said, p.evidence().Value(p.est.Value)+" in "+p.codeText())
-			continue
+			part.Code = p.codeText()
 		}
-		switch {
-		case name == "" && all:
-			said = append(said, "nearly all of it in "+explain.Process(p.focus))
-			continue
-		case name == "":
-			name = "in " + explain.Process(p.focus)
-		case f.node.objectText() == "" && object == "" && all:
-			object = name
-			continue
-		case name == object, name == f.node.objectText(), named[name]: // at another place, or a file that was made anew
-			continue
-		default:
-			named[name], name = true, "for "+name
+		if p.hyp.Fraction { // how many bytes says nothing of how much of it that is
+			part.Value = p.evidence().Value(p.est.Value)
 		}
-		said = append(said, fmt.Sprintf("%s %s", p.evidence().Value(p.est.Value), name))
+		parts = append(parts, part)
 	}
-	if more := len(said) - mostParts; more > 0 {
-		said = append(said[:mostParts], fmt.Sprintf("%d more", more))
-	}
-	if len(said) > 0 {
-		rest = explain.Sentence(strings.Join(said, ", "))
-	}
-	return object, rest
+	return explain.Others(f.node.objectText(), parts)
 }

@@ -57,9 +57,8 @@ func (s *Search) StartPhaseAt(name string, at float64, because string) Phase {
 }
 
 const (
-	fewestBefore = 3   // readings that tell what held before the end of a phase
-	stillRead    = 5.0 // s; curves that ended before say nothing of a change that is found now
-	mostCurves   = 64  // that are looked through
+	stillRead  = 5.0 // s; curves that ended before say nothing of a change that is found now
+	mostCurves = 64  // that are looked through
 )
 
 // Changed tells when the program began to behave otherwise last, after a time, and what changed: a hypothesis about the whole program, or
@@ -107,12 +106,11 @@ func (s *Search) addPhase(name string, start float64) *phase {
 // forget has the answer of a node be that up to the end of its phase, which has passed where the end was found in the data: what came later is of
 // the next one.
 func (n *node) forget(end float64) {
-	w := n.win.Until(end)
-	if n.isRoot() || w.Len() < fewestBefore || w.Len() == n.win.Len() {
+	w, cut := n.win.Until(end)
+	if !cut {
 		return
 	}
-	n.win = w
-	n.est = n.win.Estimate(n.hyp.Test)
+	n.win, n.est = w, w.Estimate(n.hyp.Test)
 	n.confidence = n.est.Confidence()
 	if holds := n.est.Margin > 0; n.decidedAt > end && (n.state == True || n.state == False) && holds != (n.state == True) {
 		n.settle(holds, false, end)

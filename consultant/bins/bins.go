@@ -86,3 +86,23 @@ func (r Reader) At(t float64) (bin decide.Bin, ok bool) {
 func (r Reader) Edge(t float64) float64 {
 	return r.Start + math.Ceil((t-r.Start)/r.Width-1e-6)*r.Width
 }
+
+// Back follows what holds at a time back to its beginning, over short gaps, but not beyond another time. since is +Inf if it did not hold just before. open
+// tells that it held as far back as there are values.
+func (r Reader) Back(from, to float64, holds func(values []float64) bool) (since float64, open bool) {
+	since, misses := math.Inf(1), 0
+	for t := r.Edge(from) - r.Width; t >= to-1e-9 && t >= r.Start-1e-9; t -= r.Width {
+		bin, ok := r.At(t)
+		switch {
+		case !ok:
+			return since, true
+		case holds(bin.Values):
+			since, misses = t, 0
+			continue
+		}
+		if misses++; misses > decide.ForgivenGap {
+			return since, false
+		}
+	}
+	return since, true
+}

@@ -18,7 +18,7 @@ const (
 	// shortest is how long a phase lasts at least, and how old a change is when it is found.
 	shortest = 2.0
 	// Step is by how much a share changes at least for the program to do something else.
-	Step = 0.2
+	Step = 0.3
 	// around is the time over which a curve is averaged before and after a change.
 	around = 5.0
 )

@@ -87,6 +87,16 @@ func (h *Hypothesis) IsBelow(other *Hypothesis) bool {
 	return false
 }
 
+// First is the hypothesis of the first level that it is, or is below of; nil for the root.
+func (h *Hypothesis) First() *Hypothesis {
+	for p := h; p.Parent != nil; p = p.Parent {
+		if p.IsFirst() {
+			return p
+		}
+	}
+	return nil
+}
+
 // BelongsAt tells whether the hypothesis is tested at a focus where its parent holds.
 func (h *Hypothesis) BelongsAt(f grid.Focus) bool {
 	switch h.At {

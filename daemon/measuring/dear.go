@@ -33,7 +33,7 @@ func (d *Dear) Price(key grid.PairKey, probes grid.Price, told bool) grid.Price 
 	if !told || probes.Fraction+probes.Shared <= cmp.Or(d.Budget, defaultBudget) {
 		return probes
 	}
-	d.Logf("probes for %v would take %.0f %% of the program's time: threads that wait are looked at instead", key, 100*probes.Fraction)
+	d.Logf("probes for %v would take %.0f %% of the program's time: it is sampled instead", key, 100*probes.Fraction)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.pairs == nil {
