@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"culprit/daemon/measuring"
+	"culprit/daemon/process"
 )
 
 // sampleLoop reads all cells, five times a second if that takes little. It waits for nobody who works on a target.
@@ -88,10 +89,10 @@ func (d *Daemon) discoverIn(t *measuring.Process) (more bool) {
 		t.FindRank()
 	}
 	t.SampleGenerated()
-	if err := t.Contexts.LookAtHandlers(); err != nil {
+	if err := t.Contexts.LookAtHandlers(); err != nil && !process.GoesAway(err) { // else it is tried again
 		d.logf("%s: where its signal handlers lead cannot be told: %v", t.Name, err)
 	}
-	if err := t.Repair(); err != nil {
+	if err := t.Repair(); err != nil && !process.GoesAway(err) {
 		d.logf("%s: patching what was loaded again: %v", t.Name, err)
 	}
 	return more

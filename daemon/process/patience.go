@@ -30,15 +30,15 @@ func (e passing) Passing() bool { return true }
 func Patiently(try func() error) error {
 	for n, start := 0, time.Now(); ; n++ {
 		err := try()
-		if !goesAway(err) || time.Since(start) > patientFor {
+		if !GoesAway(err) || time.Since(start) > patientFor {
 			return err
 		}
 		time.Sleep(time.Duration(1+min(n/10, 20)) * time.Millisecond)
 	}
 }
 
-// goesAway reports whether an error says that another try may do better.
-func goesAway(err error) bool {
+// GoesAway reports whether an error says that another try may do better.
+func GoesAway(err error) bool {
 	var deferred *raw.Deferred
 	var unsupported *raw.Unsupported
 	var passing Passing
