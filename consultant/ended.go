@@ -3,7 +3,6 @@ package consultant
 import (
 	"slices"
 
-	"culprit/consultant/decide"
 	"culprit/consultant/earlier"
 )
 
@@ -12,32 +11,10 @@ import (
 // toldEvery is how often the search notes what it would tell, in s.
 const toldEvery = 1.0
 
-// A past is what a true node was found by, and how it was told.
-type past struct {
-	surest decide.Estimate // of those that it held by since it holds
-	sure   float64         // its confidence
-	to     float64         // s; the end of the last reading beyond the threshold
-	told   bool            // it was a finding when it was beyond the threshold last
-	stake  float64         // of that finding when it was surest, 0..1
-	why    string          // the hypothesis that said most of why then
-	known  float64         // its confidence then
-	note   bool            // it was told as a note
-}
-
 // reading takes one that was beyond the threshold or not. from and to are s since session start.
 func (n *node) reading(from, to float64, beyond bool) {
 	if n.run.Add(from, beyond); beyond {
-		n.past.to = to
-	}
-}
-
-// held keeps the surest evidence. again tells that the node was false before, or unknown.
-func (n *node) held(again bool) {
-	if again {
-		n.past = past{to: n.past.to}
-	}
-	if n.confidence > n.past.sure {
-		n.past.surest, n.past.sure = n.est, n.confidence
+		n.past.To = to
 	}
 }
 
@@ -48,7 +25,7 @@ func (s *Search) noteTold(now float64) {
 	}
 	s.toldAt = now
 	for _, n := range s.graph.holding {
-		n.past.told = n.past.told && n.over()
+		n.past.Told = n.past.Told && n.over()
 	}
 	list := s.findings()
 	for _, f := range list {
@@ -56,9 +33,7 @@ func (s *Search) noteTold(now float64) {
 		if f.node.over() || f.node.hyp.At != "" && slices.ContainsFunc(list, above) { // a reason for another one, which is about to be told with it
 			continue
 		}
-		if p.told = true; f.node.confidence > p.known {
-			p.stake, p.why, p.known = f.stake, f.why(), f.node.confidence
-		}
+		p.Tell(f.stake, f.why(), f.node.confidence)
 	}
 }
 
@@ -74,7 +49,7 @@ func (s *Search) keepEarlier(n *node) {
 // pastAnswer is what was told of a node; ok is false if it was no bottleneck, or one of a phase: what is over in that is over in the session.
 func (s *Search) pastAnswer(n *node) (a earlier.Answer, ok bool) {
 	p := n.past
-	if !p.told || p.note || n.phase.index > 0 || p.stake < s.leastStake() {
+	if !p.Told || p.Note || n.phase.index > 0 || p.Stake < s.leastStake() {
 		return a, false
 	}
 	from, times := s.earlier.Before(n.id)
@@ -82,8 +57,8 @@ func (s *Search) pastAnswer(n *node) (a earlier.Answer, ok bool) {
 		from = n.sinceAt
 	}
 	f := n.finding("", 0)
-	f.Estimate, f.Confidence, f.Since, f.Until, f.Times, f.Stake = p.surest, p.sure, from, p.to, times+1, p.stake
-	return earlier.Answer{Node: n.id, From: from, To: p.to, Times: f.Times, Severity: p.stake, Why: p.why, Sentence: f.Sentence()}, true
+	f.Estimate, f.Confidence, f.Since, f.Until, f.Times, f.Stake = p.Surest, p.Sure, from, p.To, times+1, p.Stake
+	return earlier.Answer{Node: n.id, From: from, To: p.To, Times: f.Times, Severity: p.Stake, Why: p.Why, Sentence: f.Sentence()}, true
 }
 
 // isFading tells that hardly anything is at stake any longer at a node that is not ruled out yet.

@@ -52,10 +52,11 @@ func (s *Search) findings() []finding {
 		}
 	}
 	rank := func(f *finding) float64 {
+		r := f.stake * min(f.node.confidence, 0.75) // more of it says how long was measured, and not how true it is
 		if f.node.over() {
-			return f.stake*f.node.confidence - 1 // behind all that still hold
+			r-- // behind all that still hold
 		}
-		return f.stake * f.node.confidence
+		return r
 	}
 	sort.SliceStable(list, func(i, j int) bool { return rank(&list[i]) > rank(&list[j]) })
 	return s.sameWork(list)

@@ -6,6 +6,7 @@ import (
 
 	"culprit/consultant/changes"
 	"culprit/consultant/decide"
+	"culprit/consultant/earlier"
 	"culprit/consultant/experiments"
 	"culprit/consultant/foci"
 	"culprit/consultant/history"
@@ -44,8 +45,8 @@ type node struct {
 	demand
 	experiment
 	answer
-	past
 	ways
+	past earlier.Past
 }
 
 // A place is where a node is in the graph.

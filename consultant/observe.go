@@ -160,7 +160,7 @@ func (n *node) earliestBelow(p *node) float64 {
 	}
 	for _, k := range p.children {
 		if k != n && k.hyp == n.hyp && k.via == n.via && k.state == False && k.everTrue {
-			at = max(at, k.past.to)
+			at = max(at, k.past.To)
 		}
 	}
 	return at
@@ -170,7 +170,7 @@ func (n *node) earliestBelow(p *node) float64 {
 func (s *Search) settle(n *node, holds bool, now float64) {
 	old := n.state
 	if holds {
-		n.held(old != True)
+		n.past.Hold(n.est, n.confidence, old != True)
 	} else if old == True {
 		s.keepEarlier(n)
 	}
@@ -191,8 +191,24 @@ func (s *Search) settle(n *node, holds bool, now float64) {
 		return
 	}
 	s.say(n, "became false: %s", n.evidence())
+	s.endParts(n, now)
 	for _, p := range n.trueParents() {
 		s.retestKids(p, now)
+	}
+}
+
+// endParts ends what is not watched and has a part of the time of a node that is false now: it has less than that.
+func (s *Search) endParts(n *node, now float64) {
+	if !n.focus.IsWhole() || !n.hyp.Fraction || !n.hyp.Additive() {
+		return
+	}
+	for _, m := range slices.Clone(s.graph.holding) {
+		if m.hyp == n.hyp && m.phase == n.phase && !m.watched && m != n {
+			s.keepEarlier(m)
+			m.est, m.confidence = n.est, n.confidence // at most
+			m.settle(false, false, now)
+			s.say(m, "is over: the whole program has less")
+		}
 	}
 }
 

@@ -22,7 +22,7 @@ func (s *Search) candidates(now float64) []*node {
 		}
 	}
 	slices.SortFunc(list, func(a, b *node) int {
-		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(b.weight, a.weight), cmp.Compare(a.id, b.id))
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.phase.index, b.phase.index), cmp.Compare(b.weight, a.weight), cmp.Compare(a.id, b.id))
 	})
 	return list
 }

@@ -64,8 +64,7 @@ func (s *Search) isSameWork(a, b *node) bool {
 	}
 	whole := s.graph.index[nodeKey{hyp: first, focus: grid.Whole(), phase: a.phase}]
 	code := func(n *node) grid.Focus { return n.focus.Refine(grid.IO).Refine(grid.SyncObject).Refine(grid.Process) }
-	at := code(a) == code(b) || code(a).IsWhole() || code(b).IsWhole()
-	return at && whole != nil && a.est.Stake+b.est.Stake-whole.est.Stake >= sameTime*min(a.est.Stake, b.est.Stake)
+	return (code(a) == code(b) || code(a).IsWhole() || code(b).IsWhole()) && whole != nil && a.est.Stake+b.est.Stake-whole.est.Stake >= sameTime*min(a.est.Stake, b.est.Stake)
 }
 
 // naming is the node of a finding, or of its parts, that names the object.

@@ -21,7 +21,7 @@ func (s *Search) Bottlenecks() []Bottleneck {
 func (s *Search) Answer() ([]Node, []Bottleneck) {
 	s.mu.Lock()
 	found, list, objects, refuted := s.findings(), []Bottleneck{}, []grid.Focus{}, []*node{}
-	found = slices.DeleteFunc(found, func(f finding) bool { return s.isFading(&f) && f.node.past.told })
+	found = slices.DeleteFunc(found, func(f finding) bool { return s.isFading(&f) && f.node.past.Told })
 	for i := range found {
 		n, object := found[i].node, found[i].objectFocus()
 		objects, refuted = append(objects, object), append(refuted, n.refutedBy())
@@ -41,7 +41,7 @@ func (s *Search) Answer() ([]Node, []Bottleneck) {
 	defer s.mu.Unlock()
 	for i := range list {
 		list[i].Sentence = found[i].sentence(list[i].File, list[i].Line)
-		found[i].node.past.note = list[i].Note
+		found[i].node.past.Note = list[i].Note
 		if by := refuted[i]; by != nil {
 			list[i].Note = true
 			list[i].Sentence += explain.Refuted(by.hyp.Name, by.focus)

@@ -80,6 +80,9 @@ func (s *Search) Changed(after float64) (at float64, because string, ok bool) {
 	}
 	n, most := nodes[c.Curve], changes.Step
 	for i, m := range nodes { // what is about the whole program says most
+		if before, after := curves[i].Around(c.At); m.hyp.Samples.About == "ready" && max(before, after) >= changes.Step {
+			return 0, "", false // others have taken the CPUs, or have left them
+		}
 		if before, after := curves[i].Around(c.At); m.persistent() && math.Abs(after-before) >= most {
 			n, c.Before, c.After, most = m, before, after, math.Abs(after-before)
 		}
@@ -106,8 +109,12 @@ func (s *Search) addPhase(name string, start float64) *phase {
 // forget has the answer of a node be that up to the end of its phase, which has passed where the end was found in the data: what came later is of
 // the next one.
 func (n *node) forget(end float64) {
-	w, cut := n.win.Until(end)
-	if !cut {
+	w, enough := n.win.Until(end)
+	switch {
+	case !enough && n.decidedAt > end && w.Len() < n.win.Len():
+		n.giveUp("not tested: the phase ended")
+		return
+	case !enough || w.Len() == n.win.Len():
 		return
 	}
 	n.win, n.est = w, w.Estimate(n.hyp.Test)

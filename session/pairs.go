@@ -128,7 +128,7 @@ func (r *pairReader) uncertainty(key grid.PairKey) report.Missing {
 
 // blank is a pair without values.
 func (r *pairReader) blank(key grid.PairKey) report.Pair {
-	p := report.Pair{Metric: clean(key.Metric), Focus: focusReport(key.Focus), Average: missing, Uncertainty: missing, Min: missing, Max: missing}
+	p := report.Pair{Metric: clean(key.Metric), Focus: focusReport(key.Focus), Sum: missing, Average: missing, Uncertainty: missing, Min: missing, Max: missing}
 	if m, ok := r.lib.Metric(key.Metric); ok {
 		p.Unit = clean(m.RateUnits())
 	}
@@ -170,7 +170,7 @@ func (r *pairReader) pair(key grid.PairKey) report.Pair {
 
 // fill puts the values into a pair.
 func fill(p *report.Pair, snap *grid.Snapshot) {
-	p.Sum, p.Average, p.Min, p.Max = report.Number(snap.Sum), report.Missing(snap.Average), report.Missing(snap.Min), report.Missing(snap.Max)
+	p.Sum, p.Average, p.Min, p.Max = report.Missing(snap.Sum), report.Missing(snap.Average), report.Missing(snap.Min), report.Missing(snap.Max)
 	p.Start, p.BinSeconds = report.Number(snap.Histogram.Start()), report.Number(snap.Histogram.Width())
 	p.Bins = binsReport(snap.Histogram.Rates())
 	if snap.Metric.Style == grid.SampledFunction {

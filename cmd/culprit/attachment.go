@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -44,7 +45,11 @@ func (a *attachment) open(ctx context.Context, pids []int) (*session.Session, er
 
 func openError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return &statusError{exitFailed, fmt.Errorf("interrupted before anything was measured: %w", err)}
+		text := "interrupted before anything was measured"
+		if errors.Is(err, context.Canceled) {
+			return &statusError{exitFailed, errors.New(text)}
+		}
+		return &statusError{exitFailed, fmt.Errorf("%s: %w", text, err)}
 	}
 	return err
 }

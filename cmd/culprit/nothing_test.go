@@ -74,14 +74,14 @@ hierarchy Gone { item "gone" is { "/Code/mutx.c" }; }`)
 	}{
 		{"procedure_calls@/Code/mutex.c/*", "procedure_calls@/Code/mutex.c/lookup: sum", exitNothing},
 		{"exec_time_inclusive@/Code/mutex.c/compute/*", "exec_time_inclusive@/Code/mutex.c/compute/loop_1: sum", exitNothing},
-		{"exec_time_inclusive@/Code/mutex.c/serve/*", "exec_time_inclusive@/Code/mutex.c/serve/*: not measured: nothing was found below it", exitFailed},
-		{"procedure_calls@/Code/mutx.c/*", "procedure_calls@/Code/mutx.c/*: not measured: nothing was found below it", exitFailed},
+		{"exec_time_inclusive@/Code/mutex.c/serve/*", "exec_time_inclusive@/Code/mutex.c/serve/*: not measured: nothing had been found below it when the measurement ended", exitFailed},
+		{"procedure_calls@/Code/mutx.c/*", "procedure_calls@/Code/mutx.c/*: not measured: nothing had been found below it when the measurement ended", exitFailed},
 		{"procedure_calls@/Parts/*", "procedure_calls@/Parts/some: sum", exitNothing},
 		{"procedure_calls@/Parts/gone", "not measured: refused at /Parts/gone: the target has nothing of what it stands for: /Code/mutex.c/srve (nearest: serve", exitFailed},
 		{"procedure_calls@/Gone/*", "not measured: refused at /Gone/gone: the target has nothing of what it stands for: /Code/mutx.c (nearest: mutex.c)", exitFailed},
 		{"procedure_calls@/Process/mutex", "there is mutex{" + pid + "}", exitFailed},
 		{"procedure_calls@/Process/mutex{" + pid + "}/thr_1", "no live thread \"thr_1\" of mutex{" + pid + "} is measured here; there is thr_", exitFailed},
-		{"io_wait@/IO/Socket/*", "io_wait@/IO/Socket/*: not measured: nothing was found below it", exitNothing},
+		{"io_wait@/IO/Socket/*", "io_wait@/IO/Socket/*: not measured: nothing had been found below it when the measurement ended", exitNothing},
 	} {
 		c := culprit(t, "attach", pid, "--quiet", "--no-search", "--for", "1500ms", "--pcl", parts, "--watch", one.watch).want(one.status)
 		c.has(&c.out, one.want)
@@ -108,7 +108,7 @@ func TestStarOfLocks(t *testing.T) {
 		}
 	}
 	c := culprit(t, "attach", pid, "--quiet", "--no-search", "--for", "1s", "--watch", "lock_hold@/SyncObject/Mutex/*").want(exitNothing)
-	c.has(&c.out, "nothing was found below it: no thread was seen waiting for one; --watch lock_acquisitions beside it")
+	c.has(&c.out, "nothing had been found below it when the measurement ended: no thread was seen waiting for one; --watch lock_acquisitions beside it")
 	untouched(t, p)
 }
 

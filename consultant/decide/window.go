@@ -172,13 +172,13 @@ func (w *Window) Share(places []int) float64 {
 	return some / all
 }
 
-// Until returns the bins that ended at a time or earlier as a window of their own; cut is false if that is all of them, or too few to judge by.
-func (w *Window) Until(at float64) (before Window, cut bool) {
+// Until returns the bins that ended at a time or earlier as a window of their own; enough is false if there are too few to judge by.
+func (w *Window) Until(at float64) (before Window, enough bool) {
 	k := len(w.bins)
 	for k > 0 && w.bins[k-1].End > at+1e-9 {
 		k--
 	}
-	return Window{bins: w.bins[:k:k]}, k >= fewestBins && k < len(w.bins)
+	return Window{bins: w.bins[:k:k]}, k >= fewestBins
 }
 
 // Since returns the bins that began at a time or later as a window of their own.

@@ -1,6 +1,6 @@
 // Package earlier keeps what a search found and what does not hold any longer.
 //
-// It is pure, imports nothing of the house, and has no lock: whoever owns a List guards it.
+// It is pure and has no lock: whoever owns a List guards it.
 package earlier
 
 import (

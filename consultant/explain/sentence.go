@@ -157,7 +157,7 @@ func (f Finding) amount() string {
 	case used == 0:
 		return fmt.Sprintf("That is %s of %s %s", amount(wanted), amount(whole), units)
 	case used < starved*wanted:
-		return fmt.Sprintf("It got only %s of %s %s: for the rest it was ready and waited for a CPU", amount(used), amount(whole), units)
+		return fmt.Sprintf("It got %s of %s %s, and was ready to use %s", amount(used), amount(whole), units, amount(wanted))
 	default:
 		return fmt.Sprintf("That is %s of %s %s", amount(min(used, whole)), amount(whole), units)
 	}

@@ -40,7 +40,7 @@ func TestSentence(t *testing.T) {
 		"Threads wait 72 % for mutex cache_lock in lookup (cache.c:45). That is 1.3 of 2 CPUs. Since 3.1 s, 99 % sure (46 readings, threshold 20 %).": func(f *Finding) {
 			f.Units, f.Estimate.Whole, f.Estimate.Used = "CPUs", 2, 1.3
 		},
-		"Threads wait 72 % for mutex cache_lock in lookup (cache.c:45). It got only 0.06 of 1 CPU: for the rest it was ready and waited for a CPU. Since 3.1 s, 99 % sure (46 readings, threshold 20 %).": func(f *Finding) {
+		"Threads wait 72 % for mutex cache_lock in lookup (cache.c:45). It got 0.06 of 1 CPU, and was ready to use 0.7. Since 3.1 s, 99 % sure (46 readings, threshold 20 %).": func(f *Finding) {
 			f.Units, f.Estimate.Whole, f.Estimate.Used = "CPUs", 1, 0.06
 		},
 	} {

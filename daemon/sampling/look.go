@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"culprit/daemon/arch"
 	"culprit/daemon/kernel"
 	"culprit/daemon/libc"
 	"culprit/daemon/stack"
@@ -72,10 +73,7 @@ type judge struct {
 
 // Asks implements threads.Judge.
 func (j judge) Asks(call kernel.BlockedCall, pace threads.Pace) bool {
-	if call.NR == unix.SYS_FUTEX {
-		return j.waitsForLock(call)
-	}
-	return j.asks(j.tid, call, pace, j.now)
+	return j.waitsForLock(call) || call.NR != unix.SYS_FUTEX && j.asks(j.tid, call, pace, j.now)
 }
 
 // Unfed implements threads.Judge.
@@ -88,7 +86,7 @@ func (j judge) Unfed(call kernel.BlockedCall) (share float64, ok bool) {
 
 // waitsForLock tells whether a thread waits for a lock, by the functions on its stack: whoever has that may sleep.
 func (j judge) waitsForLock(call kernel.BlockedCall) bool {
-	if call.NR != unix.SYS_FUTEX {
+	if call.NR != unix.SYS_FUTEX && !arch.IsReadiness(call.NR) { // databases wait for their locks in the call in which they wait for clients
 		return false
 	}
 	at := placeOf(call)

@@ -40,8 +40,7 @@ type Answer struct {
 	Nearest  []report.Focus // where no hypothesis was tested at the focus: those that may be meant
 }
 
-// root is the hypothesis at the root of a phase: it holds by definition, and is no opinion.
-const root = "top"
+const root = report.Root
 
 // verdictOf is what a node says.
 func verdictOf(n *report.Node) Verdict {
@@ -208,6 +207,7 @@ func (a *Answer) Text(whyNot bool) string {
 		for _, f := range a.Nearest {
 			fmt.Fprintf(&b, "  %s\n", placeOf(f))
 		}
+		return b.String()
 	}
 	fmt.Fprintf(&b, "%s:\n", placeOf(a.Focus))
 	order := []Verdict{Holds, RuledOut, Undecided, Never}

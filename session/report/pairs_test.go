@@ -11,7 +11,7 @@ func TestLargestPairs(t *testing.T) {
 	var r Report
 	for i := range 40 {
 		at := Focus{"Code": fmt.Sprintf("/Code/a.c/f%02d", i)}
-		r.Pairs = append(r.Pairs, Pair{Metric: "calls", Focus: at, Sum: Number(i % 20)}, Pair{Metric: "bytes", Focus: at, Error: "refused"})
+		r.Pairs = append(r.Pairs, Pair{Metric: "calls", Focus: at, Sum: Missing(i % 20)}, Pair{Metric: "bytes", Focus: at, Error: "refused"})
 	}
 	r.Pairs = append(r.Pairs, Pair{Metric: "bytes", Focus: Focus{}, Sum: 7})
 	var b strings.Builder

@@ -88,6 +88,9 @@ func (t Target) OnlyLooked() bool { return t.Backend == "sample" || t.Backend ==
 // A Focus maps a hierarchy ("Code") to the chosen path ("/Code/cache.c/lookup"); roots are left out.
 type Focus map[string]string
 
+// Root is the hypothesis of the root of a phase, which holds by definition.
+const Root = "top"
+
 // A Phase is the interval a node draws conclusions for, in seconds since the session started; End is null while it lasts.
 type Phase struct {
 	Name  string  `json:"name"`
@@ -196,8 +199,9 @@ type Pair struct {
 	Metric string `json:"metric"`
 	Focus  Focus  `json:"focus"`
 	Unit   string `json:"unit"`
-	// Sum is exact for counters of the probe tier. Average, Min and Max are per bin, but for a Gauge, and null where nothing was measured.
-	Sum     Number  `json:"sum"`
+	// Sum is exact for counters of the probe tier, and null if the pair was not measured. Average, Min and Max are per bin, but for a Gauge, and
+	// null where nothing was measured.
+	Sum     Missing `json:"sum"`
 	Average Missing `json:"average"`
 	Min     Missing `json:"min"`
 	Max     Missing `json:"max"`

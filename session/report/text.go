@@ -155,7 +155,7 @@ func (r *Report) allStopped() bool {
 
 // tested reports whether any hypothesis came to a verdict.
 func (r *Report) tested() bool {
-	return slices.ContainsFunc(r.Nodes, func(n Node) bool { return (n.State == "true" || n.State == "false") && !n.ofPhase() })
+	return slices.ContainsFunc(r.Nodes, func(n Node) bool { return (n.State == "true" || n.State == "false") && n.Hypothesis != Root && !n.ofPhase() })
 }
 
 // Node is the node of a number; an empty one if there is none.

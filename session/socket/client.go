@@ -118,6 +118,9 @@ func (s Session) read(c net.Conn) ([]byte, error) {
 	if len(line) > maxAnswer {
 		return nil, fmt.Errorf("the answer of the session of process %d is longer than %d MiB", s.PID, maxAnswer>>20)
 	}
+	if err == io.EOF && len(line) == 0 {
+		return nil, fmt.Errorf("the session of process %d ends: %w", s.PID, ErrNoSession)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the session of process %d gave no whole answer: %w", s.PID, err)
 	}

@@ -99,7 +99,7 @@ func (w *Watcher) Vain() (list []Vain) {
 			continue
 		}
 		f := one.Key.Focus
-		why := "nothing was found below it"
+		why := "nothing had been found below it when the measurement ended"
 		if _, finds := w.finder(one); one.wild == grid.SyncObject && !finds {
 			why += ": no thread was seen waiting for one; --watch lock_acquisitions beside it finds those for which no thread waits"
 		}
