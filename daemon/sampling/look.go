@@ -164,6 +164,9 @@ func (p *Profile) framesOf(w *waits.Thread) []stack.Frame {
 // addWait counts a sample of a thread that waits, and returns what for.
 func (p *Profile) addWait(tid int, w *waits.Thread, frames []stack.Frame, now float64) (object string, kind Kind) {
 	object, lock := w.For(frames, now)
+	if arch.IsReadiness(w.Call.NR) && slices.ContainsFunc(frames, p.takesOwnLock) {
+		object, lock = "", true // a latch is no file that it waits for
+	}
 	kind = IO
 	if lock {
 		kind = Sync
