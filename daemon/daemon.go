@@ -144,7 +144,7 @@ func (d *Daemon) beginLoops() {
 // about names the process in an error that does not do so itself.
 func about(pid int, err error) error {
 	who := fmt.Sprintf("process %d: ", pid)
-	if strings.HasPrefix(err.Error(), who) {
+	if strings.Contains(err.Error(), who) {
 		return err
 	}
 	return fmt.Errorf("%s%w", who, err)

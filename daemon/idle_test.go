@@ -53,3 +53,22 @@ func TestWaitForChild(t *testing.T) {
 	}
 	detachClean(t, d, p.PID)
 }
+
+// TestDatabaseLock: sessions that wait for a lock of a database wait for other threads, in the call in which they also wait for their clients, and however
+// rarely it is handed on.
+func TestDatabaseLock(t *testing.T) {
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/databaselock.c"))
+	d := attachTo(t, p.PID)
+	keys := []grid.PairKey{key(t, "sync_event_wait", "/"), key(t, "io_reply_wait", "/")}
+	var s sums
+	d.mustEnable(t, &s, keys...)
+	time.Sleep(2 * time.Second) // until each of them has been looked at some times
+	before, from := [2]float64{s.of(keys[0]), s.of(keys[1])}, time.Now()
+	time.Sleep(4 * time.Second)
+	span := time.Since(from).Seconds()
+	if locks, replies := s.of(keys[0])-before[0], s.of(keys[1])-before[1]; locks < 2.2*span || locks > 3.3*span || replies > 0.2*span {
+		t.Errorf("%.1f s of waiting for other threads and %.1f s for replies in %.1f s; three wait all the time", locks, replies, span)
+	}
+	detachClean(t, d, p.PID)
+	p.Stop(t)
+}

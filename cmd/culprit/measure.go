@@ -25,6 +25,9 @@ type measurement struct {
 	pointless bool
 	mu        sync.Mutex
 	later     []string // lines for stderr that wait until the screens are closed
+	attached  bool
+	early     []string // what rooms log until then: of an attach that fails at once the error says it
+	began     time.Time
 }
 
 // prepare reads everything that can be wrong before any process is touched.
@@ -42,7 +45,7 @@ func prepare(opts *measureOptions) (*measurement, error) {
 			return nil, &statusError{exitUsage, fmt.Errorf("--watch: %w", err)}
 		}
 	}
-	m := &measurement{opts: opts, screens: opts.screens()}
+	m := &measurement{opts: opts, screens: opts.screens(), began: time.Now()}
 	if opts.noSearch && len(watches) == 0 {
 		m.say("culprit: warning: nothing will be measured: --no-search needs --watch METRIC[@FOCUS]; culprit metrics lists what there is")
 	}
@@ -66,6 +69,7 @@ func (m *measurement) run(ctx context.Context, pids []int) error {
 	if err != nil {
 		return err
 	}
+	m.sayEarly()
 	limits := session.Limits{For: time.Duration(m.opts.length), Auto: !m.screens}
 	var end session.End
 	var screenErr error
@@ -194,10 +198,34 @@ func (m *measurement) progressf(format string, args ...any) {
 	}
 }
 
-// note keeps what a room logs: printed at once, or when the screens are closed.
+// failsAtOnce is how soon an attach fails that the kernel does not permit.
+const failsAtOnce = time.Second
+
+// note keeps what a room logs: printed at once, or when the screens are closed; at the beginning when the attach has succeeded.
 func (m *measurement) note(text string) {
-	if !m.opts.quiet {
-		m.say("culprit: %s", safetext.CleanMax(text, 400))
+	if m.opts.quiet {
+		return
+	}
+	line := "culprit: " + safetext.CleanMax(text, 400)
+	m.mu.Lock()
+	if !m.attached && time.Since(m.began) < failsAtOnce {
+		m.early = append(m.early, line)
+		m.mu.Unlock()
+		return
+	}
+	m.mu.Unlock()
+	m.sayEarly()
+	m.say("%s", line)
+}
+
+// sayEarly prints what was logged before the attach had succeeded, or took long.
+func (m *measurement) sayEarly() {
+	m.mu.Lock()
+	list := m.early
+	m.attached, m.early = true, nil
+	m.mu.Unlock()
+	for _, line := range list {
+		m.say("%s", line)
 	}
 }
 

@@ -155,7 +155,9 @@ func (r *Report) allStopped() bool {
 
 // tested reports whether any hypothesis came to a verdict.
 func (r *Report) tested() bool {
-	return slices.ContainsFunc(r.Nodes, func(n Node) bool { return (n.State == "true" || n.State == "false") && n.Hypothesis != Root && !n.ofPhase() })
+	return slices.ContainsFunc(r.Nodes, func(n Node) bool {
+		return (n.State == "true" || n.State == "false") && n.Hypothesis != Root && !n.ofPhase()
+	})
 }
 
 // Node is the node of a number; an empty one if there is none.
@@ -236,8 +238,11 @@ func amount(f float64) string {
 	return fmt.Sprintf("%.4g", f)
 }
 
+// decided is the confidence from which on something is ruled out rather than close to its threshold.
+const decided = 0.75
+
 func (r *Report) writeRuledOut(b *strings.Builder) {
-	var lines, notHere []string
+	var lines, near, notHere []string
 	deeper := 0
 	for i := range r.Nodes {
 		n := &r.Nodes[i]
@@ -248,6 +253,8 @@ func (r *Report) writeRuledOut(b *strings.Builder) {
 			if whole {
 				notHere = append(notHere, n.Hypothesis)
 			}
+		case whole && n.Samples > 0 && float64(n.Confidence) < decided:
+			near = append(near, fmt.Sprintf("  %s: %s", n.Hypothesis, n.Evidence()))
 		case whole:
 			lines = append(lines, fmt.Sprintf("  %s: %s", n.Hypothesis, n.Evidence()))
 		default:
@@ -255,6 +262,10 @@ func (r *Report) writeRuledOut(b *strings.Builder) {
 		}
 	}
 	writeFalse(b, lines, deeper)
+	if len(near) > 0 {
+		b.WriteString("\nNot beyond the threshold, but close to it:\n")
+		writeSome(b, near)
+	}
 	if len(notHere) > 0 {
 		fmt.Fprintf(b, "\nDoes not apply here: %s.\n", strings.Join(notHere, ", "))
 	}
