@@ -103,3 +103,18 @@ func TestEarlierOfThePhase(t *testing.T) {
 		t.Errorf("over: %+v; still told in the phase: %t", list, inLoad())
 	}
 }
+
+// TestPartsEndWithTheWhole: what is not watched, since CPUs are busy, does not stay an answer when the whole program has less than it.
+func TestPartsEndWithTheWhole(t *testing.T) {
+	m := newModel(activity{stack: []string{"main", "parse"}, kind: "cpu", rate: between(0, 14, 0.95)})
+	r := newRig(t, m, func(w *world) { w.spare = func() float64 { return -5 } })
+	parse := func() Node { return r.node(cpuBound, code(grid.Whole(), "parse")) }
+	r.runUntil(12, "unwatched", func() bool { return parse().State == True && parse().Reason == suspended && !m.on("parse") })
+	r.runUntil(20, "CPUbound is false", func() bool { return r.node(cpuBound, grid.Whole()).State == False })
+	if n := parse(); n.State != False || len(r.s.Bottlenecks()) != 0 {
+		t.Errorf("it is %s; told: %v", n.State, r.s.Bottlenecks())
+	}
+	if early := r.s.Earlier(); len(early) != 1 || !strings.HasPrefix(early[0].Sentence, "parse uses 9") {
+		t.Errorf("earlier: %+v", early)
+	}
+}

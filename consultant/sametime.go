@@ -42,8 +42,8 @@ func (n *node) time() float64 {
 	return n.est.Stake
 }
 
-// sameWork makes one finding of those that say in two ways why the program computes, if they are the same time at the same code: system calls, and
-// that they are small.
+// sameWork makes one finding of those that say in two ways why one hypothesis of the first level holds, if they are the same time at the same code:
+// system calls, and that they are small.
 func (s *Search) sameWork(list []finding) (told []finding) {
 	for _, b := range list {
 		into := slices.IndexFunc(told, func(a finding) bool { return s.isSameWork(a.node, b.node) })

@@ -261,3 +261,9 @@ func TestWhyIsToldNonsense(t *testing.T) {
 		t.Errorf("one that does not answer was waited for for %v", took)
 	}
 }
+
+// TestWhyOfNoProcess: a process that does not exist is said not to, rather than to be attached to.
+func TestWhyOfNoProcess(t *testing.T) {
+	c := culprit(t, "why", "4194305").want(exitFailed) // beyond the largest number that a process can have
+	c.has(&c.errOut, "there is no process 4194305")
+}
