@@ -15,7 +15,7 @@ func crowded(b *testing.B) *Search {
 	m := newModel()
 	list, parents := shipped()
 	s := newSearch(Config{World: &world{model: m}}, list, parents)
-	s.cells = grid.New(m, lookup, m.now)
+	s.readFrom(grid.New(m, lookup, m.now))
 	h, p := list[1], s.phases[0]
 	top := s.graph.add(nodeKey{hyp: h, focus: grid.Whole(), phase: p}, p.root, "why")
 	settle := func(n *node, i int, holds bool) {

@@ -27,7 +27,7 @@ func TestToldBeside(t *testing.T) {
 		list, parents = append(list, sub.With(test)), append(parents, list[0].Name)
 		cells := r.s.cells
 		r.s = newSearch(r.s.cfg, list, parents)
-		r.s.cells = cells
+		r.s.readFrom(cells)
 		r.runUntil(30, "settled", r.s.Settled)
 		for _, n := range r.s.Nodes() {
 			if n.Hypothesis == "Reason" && !where(n.Focus) {

@@ -110,7 +110,7 @@ type Config struct {
 }
 
 // A World is what a search has to know besides the values in the grid. The search calls Source, Holders, Unseen and Now from any
-// goroutine, and the others from that of Run. Now, Unseen and Beat are called with the lock of the search held: they answer
+// goroutine, and the others from that of Run. Now and Unseen are called with the lock of the search held: they answer
 // at once and do not call the search.
 type World interface {
 	grid.Axis
@@ -128,7 +128,4 @@ type World interface {
 	Spare() float64
 	// Stood is how many s each target was paused so far, on average, because of what was inserted and removed.
 	Stood() float64
-	// Beat is the time until whoever measures wakes up next, which it does at an interval: a search that rests wakes up then
-	// as well.
-	Beat(interval time.Duration) time.Duration
 }

@@ -40,7 +40,8 @@ func TestOneThingOnce(t *testing.T) {
 		list, parents = append(list, sub.With(test)), append(parents[:1], cpuBound)
 		cells := r.s.cells
 		r.s = newSearch(r.s.cfg, list, parents)
-		r.s.cells, r.s.cfg.LeastStake = cells, func() float64 { return 0.05 }
+		r.s.readFrom(cells)
+		r.s.cfg.LeastStake = func() float64 { return 0.05 }
 		r.runUntil(30, "settled", r.s.Settled)
 		found := r.s.Bottlenecks()
 		nodes, notes := r.s.Nodes(), 0

@@ -107,7 +107,7 @@ func (s *Search) byHand(id int, what string, change func(n *node, now float64) e
 	if err := change(n, s.cfg.now()); err != nil {
 		return err
 	}
-	s.userActed = true
+	s.alarm.Wish()
 	s.say(n, "%s by hand", what)
 	return nil
 }

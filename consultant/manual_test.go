@@ -277,7 +277,7 @@ func TestWhyRefinement(t *testing.T) {
 		func(func(string) float64) float64 { return 50 }))), append(parents, cpuBound)
 	cells := r.s.cells
 	r.s = newSearch(r.s.cfg, list, parents)
-	r.s.cells = cells
+	r.s.readFrom(cells)
 	r.runUntil(30, "settled", r.s.Settled)
 	for _, f := range []grid.Focus{grid.Whole(), code(grid.Whole(), "inner")} {
 		if n := r.node("HalfOfIt", f); n.State != True || n.Axis != "why" {

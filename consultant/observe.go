@@ -21,11 +21,11 @@ const (
 // observe reads what is new of all watched nodes and draws the conclusions. From time to time it does so although no value
 // came: a node that never gets one is given up.
 func (s *Search) observe(now float64) {
-	taken := s.cells.Taken()
-	if taken == s.taken && now-s.lookedAt < stallTime/10 {
+	if !s.alarm.HasNews() && now-s.lookedAt < stallTime/10 {
 		return
 	}
-	s.taken, s.lookedAt = taken, now
+	s.alarm.Seen()
+	s.lookedAt = now
 	cache := map[seriesKey]*bins.Series{}
 	for _, n := range slices.Clone(s.graph.watching) {
 		if n.watched && !math.IsInf(n.next, 1) {

@@ -39,7 +39,7 @@ func TestARatioIsJudgedBySamples(t *testing.T) {
 	r := newRig(t, m)
 	list, parents := []*hypothesis{ofSystemCalls()}, []string{""}
 	r.s = newSearch(Config{World: r.w}, list, parents)
-	r.s.cells = r.g
+	r.s.readFrom(r.g)
 	r.run(15)
 	for name, want := range map[string]struct {
 		state State

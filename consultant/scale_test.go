@@ -31,7 +31,11 @@ func (*still) Pair(grid.PairKey) (grid.Snapshot, bool)         { return grid.Sna
 func (*still) Intervals(grid.PairKey, float64) []grid.Interval { return nil }
 func (*still) ObservedCost() float64                           { return 0.015 }
 func (*still) Costs() map[grid.PairKey]float64                 { return nil }
-func (s *still) Taken() uint64                                 { s.taken++; return s.taken }
+func (s *still) News() <-chan struct{} {
+	always := make(chan struct{})
+	close(always)
+	return always
+}
 
 // flat is a world in which only the clock goes on.
 type flat struct {
@@ -54,7 +58,7 @@ func large(tb testing.TB) (*Search, *flat) {
 	w := &flat{world: world{model: newModel()}, at: 1000}
 	list, parents := shipped()
 	s := newSearch(Config{World: w}, list, parents)
-	s.cells = &still{}
+	s.readFrom(&still{})
 	h, p := list[1], s.phases[0]
 	settle := func(n *node, holds bool, value float64) {
 		n.begin(1, 100)

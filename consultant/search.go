@@ -33,7 +33,7 @@ type cells interface {
 	Intervals(key grid.PairKey, after float64) []grid.Interval
 	ObservedCost() float64
 	Costs() map[grid.PairKey]float64
-	Taken() uint64
+	News() <-chan struct{}
 }
 
 // A Search is the automatic search: see New and Run here, Nodes, Phases, Status, Settled and WhyNot in report.go, Bottlenecks in verdict.go,
@@ -53,6 +53,7 @@ type Search struct {
 
 	budget  *budget.Budget
 	recheck beat.Recheck
+	alarm   *beat.Alarm
 	turn
 	batch   int  // number of the last batch of experiments
 	blocked int  // candidates that wait for budget
@@ -76,9 +77,12 @@ func New(cfg Config) *Search {
 		s.err = errors.New("consultant: Config.Grid is missing")
 		return s
 	}
-	s.cells = cfg.Grid
+	s.readFrom(cfg.Grid)
 	return s
 }
+
+// readFrom has the search use cells.
+func (s *Search) readFrom(c cells) { s.cells, s.alarm = c, beat.NewAlarm(c.News()) }
 
 func newSearch(cfg Config, list []*hypothesis, parents []string) *Search {
 	if !(cfg.Budget > 0) {
@@ -124,10 +128,7 @@ func (s *Search) Run(ctx context.Context) error {
 		if s.idle() {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(s.pause()):
-		}
+		s.rest(ctx)
 	}
 	return nil
 }
@@ -135,9 +136,10 @@ func (s *Search) Run(ctx context.Context) error {
 // tick does everything that is due.
 func (s *Search) tick() {
 	now := s.cfg.now()
-	observed, costs, stood := s.cells.ObservedCost(), s.cells.Costs(), s.cfg.World.Stood()
+	observed, costs, stood, spare := s.cells.ObservedCost(), s.cells.Costs(), s.cfg.World.Stood(), s.cfg.World.Spare()
 	s.mu.Lock()
-	s.tickedAt, s.userActed = now, false
+	s.tickedAt = now
+	s.alarm.Granted()
 	s.budget.Observe(observed, stood)
 	s.budget.ObserveCosts(costs)
 	s.shed(now)
@@ -156,7 +158,9 @@ func (s *Search) tick() {
 		s.mu.Unlock()
 	}
 	if s.beat.Begin(now, stood, grew) {
-		s.askForTime()
+		s.mu.Lock()
+		s.budget.SetAllowance(spare)
+		s.mu.Unlock()
 		if s.priceQueue(now, (*node).isKept) { // those need not wait for what the others take: calls are counted, code is patched
 			s.startTests()
 		}

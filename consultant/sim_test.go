@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"culprit/consultant/decide"
 	"culprit/grid"
@@ -445,7 +444,6 @@ type world struct {
 	nowhere      bool // where functions are defined is not known
 	spare, stood func() float64
 	unseen       func(metric string) string
-	beat         func(interval time.Duration) time.Duration
 }
 
 func (w *world) Now() float64 { return w.now() }
@@ -480,13 +478,6 @@ func (w *world) Stood() float64 {
 	return w.stood()
 }
 
-func (w *world) Beat(interval time.Duration) time.Duration {
-	if w.beat == nil {
-		return interval
-	}
-	return w.beat(interval)
-}
-
 // A rig is a search over a model.
 type rig struct {
 	*testing.T
@@ -510,7 +501,7 @@ func newRig(t *testing.T, m *model, change ...func(*world)) *rig {
 	if r.s.err != nil {
 		t.Fatal(r.s.err)
 	}
-	r.s.cells = r.g
+	r.s.readFrom(r.g)
 	return r
 }
 

@@ -1,6 +1,7 @@
 package consultant
 
 import (
+	"context"
 	"math"
 	"time"
 
@@ -12,10 +13,9 @@ import (
 
 // A turn says when things were done last, in s, and what has come since.
 type turn struct {
-	taken       uint64    // values that were there when nodes were last looked through
+	news        bool      // values came since nodes were last looked through
 	lookedAt    float64   // when that was
 	tickedAt    float64   // when the last tick began
-	userActed   bool      // the user has changed something since
 	beat        beat.Beat // only tick uses it
 	sampledAt   float64   // when shares of stack samples were read
 	suspectedAt float64   // when false nodes were compared with them
@@ -30,35 +30,33 @@ func newTurn() turn {
 }
 
 const (
-	restTime = 0.6                    // s from one turn to the next while no CPU time may be used and there is no new value
-	restTick = 200 * time.Millisecond // how often the search then looks whether it is time for a turn: when the daemon wakes up
+	restTime = 600 * time.Millisecond // from one turn to the next while no CPU time may be used and there is no new value
+	restTick = 200 * time.Millisecond // the least from one turn to the next then
 	newTime  = 0.4                    // s after a change in which the search does not rest: what is new may cost too much
 )
 
-// pause is how long to wait until it may be time for a turn.
-func (s *Search) pause() time.Duration {
+// rest waits until it may be time for a turn: where CPUs are busy, until whoever measures has woken up and brings values.
+func (s *Search) rest(ctx context.Context) {
+	if s.isResting() {
+		s.alarm.Rest(ctx, restTick, restTime)
+	} else {
+		beat.Sleep(ctx, tickTime)
+	}
+}
+
+// isResting tells that turns come only when there is something new.
+func (s *Search) isResting() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.budget.HasTime() || s.budget.ChangedSince(s.cfg.now()-newTime) {
-		return tickTime
-	}
-	return s.cfg.World.Beat(restTick)
+	return !s.budget.HasTime() && !s.budget.ChangedSince(s.cfg.now()-newTime)
 }
 
 // isDue tells that it is time for a turn.
 func (s *Search) isDue() bool {
+	rests := s.isResting()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.cfg.now()
-	return s.budget.HasTime() || s.userActed || s.cells.Taken() != s.taken || s.budget.ChangedSince(now-newTime) || now-s.tickedAt >= restTime
-}
-
-// askForTime finds out how much CPU time there is. It takes the lock itself.
-func (s *Search) askForTime() {
-	spare := s.cfg.World.Spare()
-	s.mu.Lock()
-	s.budget.SetAllowance(spare)
-	s.mu.Unlock()
+	return !rests || s.alarm.HasWish() || s.alarm.HasNews() || s.cfg.now()-s.tickedAt >= restTime.Seconds()
 }
 
 // canExpand tells that a node has a way to walk, and that there is CPU time for it: a way through all that false children call is

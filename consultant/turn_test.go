@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"culprit/consultant/beat"
 	"culprit/consultant/explain"
@@ -131,12 +130,15 @@ func TestRests(t *testing.T) {
 	r.run(5)
 	rest := func() {
 		r.s.budget.Changed(m.now() - newTime)
-		r.s.taken, r.s.tickedAt, r.s.userActed = r.s.cells.Taken(), m.now(), false
+		r.s.alarm.HasNews()
+		r.s.alarm.Seen()
+		r.s.alarm.Granted()
+		r.s.tickedAt = m.now()
 	}
 	if rest(); r.s.isDue() {
 		t.Error("it has a turn, and nothing is new")
 	}
-	if r.s.tickedAt -= restTime + 0.01; !r.s.isDue() {
+	if r.s.tickedAt -= restTime.Seconds() + 0.01; !r.s.isDue() {
 		t.Error("it has no turn after a while")
 	}
 	rest()
@@ -150,14 +152,13 @@ func TestRests(t *testing.T) {
 	if rest(); r.s.budget.ChangedSince(m.now() - newTime) {
 		t.Error("the last change is no old one")
 	}
-	if r.s.budget.Changed(m.now()); r.s.pause() != tickTime || !r.s.isDue() {
+	if r.s.budget.Changed(m.now()); r.s.isResting() || !r.s.isDue() {
 		t.Error("it rests although what is new may cost too much")
 	}
-	rest()
-	if r.w.beat = func(d time.Duration) time.Duration { return d / 3 }; r.s.pause() != restTick/3 {
-		t.Errorf("it waits for %v, and the next beat is in %v", r.s.pause(), restTick/3)
+	if rest(); !r.s.isResting() {
+		t.Error("it does not rest")
 	}
-	if r.s.budget.SetAllowance(1); r.s.pause() != tickTime || !r.s.isDue() {
+	if r.s.budget.SetAllowance(1); r.s.isResting() || !r.s.isDue() {
 		t.Error("it rests although there is time")
 	}
 }

@@ -33,7 +33,7 @@ func TestPlacesComeBeforeQuantities(t *testing.T) {
 			func(func(string) float64) float64 { return 4096 }))), append(parents, cpuBound)
 		cells := r.s.cells
 		r.s = newSearch(r.s.cfg, list, parents)
-		r.s.cells = cells
+		r.s.readFrom(cells)
 		r.runUntil(30, "settled", r.s.Settled)
 		severity := map[string]float64{}
 		for _, b := range r.s.Bottlenecks() {

@@ -48,7 +48,7 @@ func (s *Search) StartPhaseAt(name string, at float64, because string) Phase {
 	}
 	p := s.addPhase(name, at)
 	p.Because = because
-	s.userActed = true
+	s.alarm.Wish()
 	if because != "" {
 		because = ": " + because
 	}

@@ -18,7 +18,7 @@ func (d *Daemon) sampleLoop() {
 			early = time.After(earlyLook) // what was inserted by then is seen as well
 		case <-early:
 			d.passes.lookEarly()
-		case <-time.After(d.Beat(tickInterval)):
+		case <-time.After(d.beat(tickInterval)):
 			d.passes.tickIfDue()
 			if n++; n%5 == 0 {
 				d.session.Clock.Refine()
@@ -34,7 +34,7 @@ func (d *Daemon) careLoop() {
 		select {
 		case <-d.stopped:
 			return
-		case <-time.After(d.Beat(tickInterval)):
+		case <-time.After(d.beat(tickInterval)):
 		}
 		if n%10 == 0 || d.passes.hurry.Swap(false) {
 			d.inserter.clean()

@@ -93,8 +93,8 @@ func (ps *passes) tickIfDue() {
 	ps.interval.Note(now, kernel.OwnThreadTime()-before)
 }
 
-// Beat is the time until the next of the beats that come with an interval.
-func (d *Daemon) Beat(interval time.Duration) time.Duration {
+// beat is the time until the next of the beats that come with an interval.
+func (d *Daemon) beat(interval time.Duration) time.Duration {
 	return d.looks.beats.Next(time.Now(), interval)
 }
 

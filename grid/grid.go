@@ -30,7 +30,7 @@ type Grid struct {
 
 	subs    atomic.Pointer[[]*subscriber]
 	dropped atomic.Uint64
-	taken   atomic.Uint64
+	news    chan struct{} // holds one while values came that the reader of News has not seen
 }
 
 // A pair is what the grid knows of one cell. Everything is guarded by Grid.mu; refs changes only with Grid.wish held.
@@ -55,7 +55,7 @@ func New(inst Instrumenter, lookup func(metric string) (Metric, bool), now func(
 	if inst == nil || lookup == nil || now == nil {
 		panic("BUG: grid.New needs an Instrumenter, a lookup and a clock")
 	}
-	g := &Grid{inst: inst, lookup: lookup, now: now, pairs: map[PairKey]*pair{}, prices: map[PairKey]Price{}}
+	g := &Grid{inst: inst, lookup: lookup, now: now, pairs: map[PairKey]*pair{}, prices: map[PairKey]Price{}, news: make(chan struct{}, 1)}
 	global := Phase{Name: "global"}
 	g.phases = []Phase{global}
 	g.global = g.newPhaseState(global)
@@ -339,8 +339,11 @@ func (g *Grid) sample(key PairKey, start, end float64, v Held) {
 	for i := len(p.past) - 1; i >= 0 && p.past[i].Phase.End > start; i-- {
 		p.past[i].Histogram.addLocked(start, end, v) // the part before the phase ended
 	}
-	g.taken.Add(1) // when it is there: who saw the number before looks again
 	g.mu.RUnlock()
+	select {
+	case g.news <- struct{}{}:
+	default: // it is known
+	}
 	if folded > 0 {
 		group.told(folded)
 	}
@@ -391,8 +394,9 @@ func (h *Histogram) addLocked(start, end float64, v Held) (float64, *FoldGroup) 
 	return h.addHeld(start, end, v), h.group
 }
 
-// Taken is how many values came so far: while it stays the same, so do all histograms.
-func (g *Grid) Taken() uint64 { return g.taken.Load() }
+// News gives one message when values came since the last one was received, however many: while there is none, all histograms stay the same.
+// It is for one reader.
+func (g *Grid) News() <-chan struct{} { return g.news }
 
 // Dropped is how many values came for pairs that were not enabled.
 func (g *Grid) Dropped() uint64 { return g.dropped.Load() }

@@ -181,8 +181,14 @@ func TestGridFailures(t *testing.T) {
 	if g.Dropped() != 1 {
 		t.Errorf("%d dropped", g.Dropped())
 	}
-	if g.Taken() != 1 {
-		t.Errorf("%d taken", g.Taken())
+	g.Sample(good, 1, 2, 1)
+	if len(g.News()) != 1 {
+		t.Errorf("%d messages of two values, 1 is wanted", len(g.News()))
+	}
+	<-g.News()
+	g.Sample(bad, 0, 1, 1)
+	if len(g.News()) != 0 {
+		t.Error("a message of a value that was dropped")
 	}
 	g.Enable(good)
 	g.DisableAll()

@@ -1,20 +1,12 @@
 package session
 
 import (
-	"time"
-
 	"culprit/consultant"
 	"culprit/daemon/serve"
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/session/report"
 )
-
-// Daemon is what a session uses of a daemon, near or far.
-type Daemon interface {
-	serve.Daemon
-	Beat(interval time.Duration) time.Duration
-}
 
 // itemBase is the hierarchy of what the item of a focus stands for; Code if it is not known.
 func itemBase(lib *pcl.Library, f grid.Focus) grid.Hierarchy {
@@ -24,11 +16,11 @@ func itemBase(lib *pcl.Library, f grid.Focus) grid.Hierarchy {
 	return grid.Code
 }
 
-func newGrid(d Daemon, lib *pcl.Library) *grid.Grid { return grid.New(d, lib.Metric, d.Now) }
+func newGrid(d serve.Daemon, lib *pcl.Library) *grid.Grid { return grid.New(d, lib.Metric, d.Now) }
 
 // newSearch prepares the search on what a daemon measures into a grid. Of cfg it uses the library, the budget (2 % if it is 0)
 // and OnEvent.
-func newSearch(cfg Config, d Daemon, g *grid.Grid) *consultant.Search {
+func newSearch(cfg Config, d serve.Daemon, g *grid.Grid) *consultant.Search {
 	return consultant.New(consultant.Config{
 		Hypotheses: cfg.Library.Hypotheses(), Grid: g, World: d, Budget: cfg.Budget, OnEvent: cfg.OnEvent, LeastStake: func() float64 { v, _ := cfg.Library.Tunable(report.LeastStake); return v },
 		Base: func(item grid.Focus) grid.Hierarchy { return itemBase(cfg.Library, item) },

@@ -38,7 +38,7 @@ type endpoint struct {
 }
 
 // attachOver has a daemon at the other end of a connection measure.
-func attachOver(ctx context.Context, e endpoint, cfg Config) (Daemon, error) {
+func attachOver(ctx context.Context, e endpoint, cfg Config) (serve.Daemon, error) {
 	ours, theirs := slowlink.New(e.link)
 	if e.record != nil {
 		ours = replay.Record(ours, e.record)
@@ -100,7 +100,7 @@ func libraryOf(a *wire.Attach) (*pcl.Library, error) {
 }
 
 // attach attaches, and tries again where that is not possible yet, as long as the session has patience.
-func attach(ctx context.Context, cfg Config) (Daemon, error) {
+func attach(ctx context.Context, cfg Config) (serve.Daemon, error) {
 	for deadline := time.Now().Add(cfg.Patience); ; pause(ctx, retryEvery) {
 		d, err := attachOnce(ctx, cfg)
 		if !deferred(err) || ctx.Err() != nil || !time.Now().Before(deadline) {
@@ -120,7 +120,7 @@ func deferred(err error) bool {
 }
 
 // attachOnce attaches in this process, or over a link.
-func attachOnce(ctx context.Context, cfg Config) (Daemon, error) {
+func attachOnce(ctx context.Context, cfg Config) (serve.Daemon, error) {
 	if text := os.Getenv(linkVariable); text != "" {
 		o, err := slowlink.Parse(text)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"culprit/daemon/serve"
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/session/report"
@@ -16,7 +17,7 @@ import (
 type pairReader struct {
 	watch  *watch.Watcher
 	grid   *grid.Grid
-	daemon Daemon
+	daemon serve.Daemon
 	lib    *pcl.Library
 
 	mu    sync.Mutex
@@ -33,7 +34,7 @@ type ending struct {
 	probed    bool           // it has probes, if there are places for them
 }
 
-func newPairReader(g *grid.Grid, d Daemon, cfg Config) *pairReader {
+func newPairReader(g *grid.Grid, d serve.Daemon, cfg Config) *pairReader {
 	return &pairReader{watch: watch.New(g, d.Tree(), d, cfg.Library, cfg.Watches, cfg.Missing), grid: g, daemon: d, lib: cfg.Library}
 }
 

@@ -2,13 +2,14 @@ package session
 
 import (
 	"culprit/consultant/mpi"
+	"culprit/daemon/serve"
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/session/report"
 )
 
 // newRanks prepares to observe jobs of MPI.
-func (s *Session) newRanks(g *grid.Grid, d Daemon) *mpi.Observer {
+func (s *Session) newRanks(g *grid.Grid, d serve.Daemon) *mpi.Observer {
 	return mpi.New(mpi.Config{Grid: g, Daemon: d, Functions: collectives(s.cfg.Library), Budget: s.cfg.Budget, Log: s.log})
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"culprit/consultant"
 	"culprit/consultant/mpi"
+	"culprit/daemon/serve"
 	"culprit/grid"
 	"culprit/pcl"
 	"culprit/session/report"
@@ -53,7 +54,7 @@ type Config struct {
 // `culprit restore`.
 type Session struct {
 	cfg       Config
-	daemon    Daemon
+	daemon    serve.Daemon
 	grid      *grid.Grid
 	search    *consultant.Search // nil without search
 	pairs     *pairReader
@@ -88,7 +89,7 @@ func Open(ctx context.Context, cfg Config) (*Session, error) {
 }
 
 // on is a session on a daemon that has attached.
-func on(d Daemon, cfg Config, started time.Time) *Session {
+func on(d serve.Daemon, cfg Config, started time.Time) *Session {
 	s := &Session{cfg: cfg, daemon: d, started: started}
 	s.grid = newGrid(d, cfg.Library)
 	s.pairs = newPairReader(s.grid, d, cfg)

@@ -38,7 +38,7 @@ type whyOptions struct {
 func newWhy() *cobra.Command {
 	opts := whyOptions{}
 	cmd := &cobra.Command{
-		Use: "why {PID | FOCUS} [--pid PID | --report FILE]", Short: "Print what a measurement has found so far, or what it knows of one place",
+		Use: "why {PID [FOCUS] | FOCUS --report FILE}", Short: "Print what a measurement has found so far, or what it knows of one place",
 		Long: `why asks a culprit that is measuring, and prints its present answer. PID is the process of that
 culprit, or a process that it measures (a name will do). You can ask your own measurements;
 root can ask all. The measurement goes on, and the program is not touched. --report FILE asks a report
@@ -51,7 +51,7 @@ those. Nothing is measured for that: what has no value stays never measured.
 
 Exit status: 0 there is no bottleneck so far (with a FOCUS: what was tested there was ruled out), 10
 there is at least one (a hypothesis holds there), 12 that is not known, 1 nobody measures the process.`,
-		Example: "  culprit why nginx\n  culprit why /Code/cache.c/lookup --pid 4242\n  culprit why --report r.json --set PC_CPUThreshold=0.2",
+		Example: "  culprit why nginx\n  culprit why 4242 /Code/cache.c/lookup\n  culprit why --report r.json --set PC_CPUThreshold=0.2",
 	}
 	return opts.complete(cmd)
 }
@@ -59,13 +59,13 @@ there is at least one (a hypothesis holds there), 12 that is not known, 1 nobody
 func newWhyNot() *cobra.Command {
 	opts := whyOptions{not: true}
 	cmd := &cobra.Command{
-		Use: "why-not FOCUS {--pid PID | --report FILE}", Short: "Print what was ruled out at a place, and what was never measured there",
+		Use: "why-not {PID FOCUS | FOCUS --report FILE}", Short: "Print what was ruled out at a place, and what was never measured there",
 		Long: `why-not prints what culprit why FOCUS prints, and what does not hold comes first: what was ruled out
 at the place and by which value, what is not decided, and what was never measured, with the reason.
 
 Exit status: 0 what was tested there was ruled out, 10 a hypothesis holds there, 12 nothing was
 concluded there, 1 nobody measures the process.`,
-		Example: "  culprit why-not /Code/cache.c/lookup --pid 4242\n  culprit why-not /Code/cache.c/lookup --report r.json",
+		Example: "  culprit why-not 4242 /Code/cache.c/lookup\n  culprit why-not /Code/cache.c/lookup --report r.json",
 	}
 	return opts.complete(cmd)
 }
@@ -82,16 +82,25 @@ func (o *whyOptions) complete(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
+// placed takes a process that stands before a focus for that of --pid, and gives what is left of the arguments.
+func (o *whyOptions) placed(args []string) []string {
+	if len(args) == 2 && o.report == "" && (o.pid == "" || o.pid == args[0]) && !strings.HasPrefix(args[0], "/") && strings.HasPrefix(args[1], "/") {
+		o.pid, args = args[0], args[1:]
+	}
+	return args
+}
+
 // checkArgs refuses what names no measurement, or two.
 func (o *whyOptions) checkArgs(cmd *cobra.Command, args []string) error {
+	args = o.placed(args)
 	focus := len(args) > 0 && strings.HasPrefix(args[0], "/")
 	switch {
 	case o.pid != "" && o.report != "":
 		return errors.New("found --pid and --report; choose one")
 	case o.not && !(len(args) == 1 && focus):
-		return takes(1, 1, "a focus that begins with a slash: culprit why-not /Code/MODULE/FUNCTION --pid PID")(cmd, append(args, args...))
+		return takes(1, 1, "a focus that begins with a slash: culprit why-not PID /Code/MODULE/FUNCTION")(cmd, append(args, args...))
 	case focus && o.pid == "" && o.report == "":
-		return fmt.Errorf("%s needs a measurement or a report: culprit %s %s --pid PID, or --report FILE", cmd.CommandPath(), cmd.Name(), shortWord(args[0]))
+		return fmt.Errorf("%s needs a measurement or a report: culprit %s PID %s, or --report FILE", cmd.CommandPath(), cmd.Name(), shortWord(args[0]))
 	case len(args) == 1 && !focus && (o.pid != "" || o.report != ""):
 		return fmt.Errorf("%s: found %q, expected a focus that begins with a slash, such as /Code/MODULE/FUNCTION", cmd.CommandPath(), shortWord(args[0]))
 	}
@@ -107,6 +116,7 @@ func (o *whyOptions) why(w io.Writer, args []string) error {
 	if err != nil {
 		return err
 	}
+	args = o.placed(args)
 	target, focus := o.pid, report.Focus(nil)
 	switch {
 	case len(args) == 1 && strings.HasPrefix(args[0], "/"):

@@ -66,7 +66,7 @@ func TestWhy(t *testing.T) {
 	culprit(t, "why", fmt.Sprint(c.cmd.Process.Pid)).want(exitBottleneck)
 	at := culprit(t, "why", "/", "--pid", fmt.Sprint(p.PID)).want(exitBottleneck)
 	at.has(&at.out, "true            ExcessiveSyncWaitingTime: ")
-	at = culprit(t, "why-not", "/Code/mutex.c/nobody", "--pid", fmt.Sprint(p.PID)).want(exitUnknown)
+	at = culprit(t, "why-not", fmt.Sprint(p.PID), "/Code/mutex.c/nobody").want(exitUnknown)
 	at.has(&at.out, "whether there is such a place or not. The nearest places where one was:")
 	own := culprit(t, "why", fmt.Sprint(os.Getpid())).want(exitFailed)
 	own.has(&own.errOut, "begin with: culprit attach")

@@ -21,7 +21,6 @@ type picture struct {
 	base    time.Time     // what Now counts from, on our clock
 	ahead   time.Duration // the daemon's clock is at least so far ahead of time.Since(base)
 	status  wire.Status
-	at      time.Time // when it came
 	told    bool
 	targets []grid.TargetInfo
 	account *wire.Account
@@ -47,7 +46,7 @@ func (p *picture) take(b *wire.Batch, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if b.Status != nil {
-		p.status, p.at, p.told = *b.Status, now, true
+		p.status, p.told = *b.Status, true
 		p.seeLocked(b.Status.At, now)
 	}
 	if b.Targets != nil {
@@ -133,13 +132,6 @@ func (p *picture) isTold() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.told
-}
-
-// Beat is the time until something may be told again, at an interval.
-func (d *Daemon) Beat(interval time.Duration) time.Duration {
-	d.picture.mu.Lock()
-	defer d.picture.mu.Unlock()
-	return interval - time.Since(d.picture.at)%interval
 }
 
 // accountNow asks what the session has cost, if that is not known from a moment ago.
