@@ -153,7 +153,7 @@ func (r *pairReader) pair(key grid.PairKey) report.Pair {
 	snap, ok := r.grid.Pair(key)
 	switch {
 	case s.Err != nil:
-		p.Error = clean(s.Err.Error())
+		p.Error = clean(withSimilarObject(r.daemon.Tree(), s.Err, key.Focus).Error())
 	case s.Waiting:
 		p.Error = errNotEnabled.Error()
 	}

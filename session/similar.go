@@ -65,6 +65,39 @@ func similarCode(tree *grid.Tree, module, function string) string {
 	return ""
 }
 
+// withSimilarObject adds to the refusal of a lock, a file or the like, which may be misspelt, which one the target has instead.
+func withSimilarObject(tree *grid.Tree, err error, focus grid.Focus) error {
+	for _, h := range []grid.Hierarchy{grid.SyncObject, grid.IO} {
+		if path := similarObject(tree, h, focus.Elements(h)); path != nil {
+			return fmt.Errorf("%w (did you mean %q?)", err, clean(grid.Whole().Refine(h, path...).String()))
+		}
+	}
+	return err
+}
+
+// similarObject is the path below a hierarchy that one which is not there may be meant for: the same name of another kind, or the most similar name
+// of its kind; nil if there is none, or if the path is there.
+func similarObject(tree *grid.Tree, h grid.Hierarchy, path []string) []string {
+	for i, name := range path {
+		there := tree.Children(h, path[:i]...)
+		if slices.Contains(there, name) {
+			continue
+		}
+		if i == 1 {
+			for _, kind := range tree.Children(h) {
+				if slices.Contains(tree.Children(h, kind), name) {
+					return []string{kind, name}
+				}
+			}
+		}
+		if near := syntax.Closest(name, there); near != "" {
+			return append(slices.Clone(path[:i]), near)
+		}
+		return nil
+	}
+	return nil
+}
+
 // other is a name that is not the one that was asked for.
 func other(name, asked string) string {
 	if name == asked {

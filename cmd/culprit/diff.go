@@ -53,7 +53,11 @@ func diffReports(w io.Writer, a, b, json string) error {
 	if x, y := exeOf(reports[0]), exeOf(reports[1]); x != y {
 		warnf("culprit: warning: the reports are of different programs: %s and %s", safetext.Clean(x), safetext.Clean(y))
 	}
-	result := diff.Result{Tool: toolName(), A: a, B: b, Changes: changes, ExitStatus: status}
+	note := diff.Crowded(reports[0], reports[1])
+	if note != "" {
+		warnf("culprit: warning: %s", note)
+	}
+	result := diff.Result{Tool: toolName(), A: a, B: b, Changes: changes, Note: note, ExitStatus: status}
 	if json != "" && json != "-" {
 		if err := report.SaveAs(json, result.Encode); err != nil {
 			return &statusError{exitFailed, err}

@@ -160,7 +160,7 @@ func foundStatus(r *report.Report) int {
 	switch {
 	case len(r.Bottlenecks) > 0:
 		return exitBottleneck
-	case r.Unknown():
+	case r.Unknown(), r.AsksInVain():
 		return exitUnknown
 	}
 	return exitNothing

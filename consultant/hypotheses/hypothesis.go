@@ -22,7 +22,7 @@ const TopName = "top"
 type Hypothesis struct {
 	Name, Label string
 	At          string      // "whole" or "object": where it is tested, and told along with what its parent found; "" wherever its parent holds
-	Units       string      // in which a share is told, too
+	Units       string      // in which a share is told, too; else the unit of the value
 	Parent      *Hypothesis // nil: the root
 	Children    []*Hypothesis
 	Refine      []grid.Hierarchy
@@ -120,12 +120,12 @@ func (h *Hypothesis) Pairs(f grid.Focus) []grid.PairKey {
 	return keys
 }
 
-// Unit is that of the value: "fraction", or "" where that is not told.
+// Unit is that of the value: "fraction" of a share, else what the hypothesis says; "" where it says nothing.
 func (h *Hypothesis) Unit() string {
 	if h.Fraction {
 		return "fraction"
 	}
-	return ""
+	return h.Units
 }
 
 // Top makes the root of the why axis.

@@ -85,7 +85,7 @@ func (r *exprReader) whole(h *pcl.Hypothesis, whole, used, units *syntax.Item) (
 	switch {
 	case whole == nil && used != nil:
 		return syntax.ErrorAt(used.Expr.Pos, "found used without whole, expected both: used says how many of the units there were")
-	case whole == nil && units != nil:
+	case whole == nil && units != nil && strings.Contains(h.Label, "{percent}"):
 		return syntax.ErrorAt(units.Values[0].Pos, "found units without whole, expected both: whole says how many of them a value of 1 is")
 	case whole != nil && units == nil:
 		return syntax.ErrorAt(whole.Expr.Pos, "found whole without units, expected both: units says of what it is a number")

@@ -16,6 +16,7 @@ type Result struct {
 	A          string   `json:"a"` // the files
 	B          string   `json:"b"`
 	Changes    []Change `json:"changes"`
+	Note       string   `json:"note,omitempty"` // see Crowded
 	ExitStatus int      `json:"exit_status"`
 }
 

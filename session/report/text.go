@@ -142,6 +142,12 @@ func (r *Report) Unknown() bool {
 	return !r.NotSearched && len(r.Bottlenecks) == 0 && (!r.tested() || r.unanswered() > 0 || r.allStopped() || r.mostlyUnmeasured())
 }
 
+// AsksInVain reports whether nothing was measured of all that was asked for, and nothing else was looked for.
+func (r *Report) AsksInVain() bool {
+	asked := slices.DeleteFunc(slices.Clone(r.Pairs), func(p Pair) bool { return !p.Asked })
+	return r.NotSearched && len(asked) > 0 && !slices.ContainsFunc(asked, func(p Pair) bool { return p.Error == "" })
+}
+
 // muchUnmeasured is from which share on of CPU time that nothing is known of there is no answer about the whole.
 const muchUnmeasured = 0.3
 

@@ -91,7 +91,7 @@ func Problems() []Problem {
 		{"comparison at stake", `hypothesis h { test cpu > 1; stake cpu > 0.5; }`, `found ">", expected + - * or /`},
 		{"at what", `hypothesis h { parent CPUbound; at objekt; test cpu > 1; }`, `(did you mean "object"?)`},
 		{"whole of what", `hypothesis h { test cpu > 1; whole cpu; }`, "found whole without units, expected both"},
-		{"units of what", `hypothesis h { test cpu > 1; units threads; }`, "found units without whole, expected both"},
+		{"units of what", `hypothesis h { test cpu > 1; units threads; label "{percent}"; }`, "found units without whole, expected both"},
 		{"used of what", `hypothesis h { test cpu > 1; used cpu; }`, "found used without whole, expected both"},
 		{"unknown metric", `hypothesis h { test cpu_inclusiv > 1; }`, `(did you mean "cpu_inclusive"?)`},
 		{"unknown tunable", `hypothesis h { test cpu > PC_CPUThreshhold; }`, `(did you mean "PC_CPUThreshold"?)`},
