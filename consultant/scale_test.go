@@ -10,7 +10,7 @@ import (
 )
 
 // still is a grid of which nothing new comes, and that does at once what is asked.
-type still struct{ taken uint64 }
+type still struct{}
 
 func (*still) Enable(keys ...grid.PairKey) []grid.EnableResult {
 	out := make([]grid.EnableResult, len(keys))
@@ -31,7 +31,7 @@ func (*still) Pair(grid.PairKey) (grid.Snapshot, bool)         { return grid.Sna
 func (*still) Intervals(grid.PairKey, float64) []grid.Interval { return nil }
 func (*still) ObservedCost() float64                           { return 0.015 }
 func (*still) Costs() map[grid.PairKey]float64                 { return nil }
-func (s *still) News() <-chan struct{} {
+func (*still) News() <-chan struct{} {
 	always := make(chan struct{})
 	close(always)
 	return always

@@ -11,10 +11,9 @@ import (
 // When it is time for a turn. Where CPUs are busy, what the search itself uses is taken from the program: then it rests until
 // there is something new.
 
-// A turn says when things were done last, in s, and what has come since.
+// A turn says when things were done last, in s.
 type turn struct {
-	news        bool      // values came since nodes were last looked through
-	lookedAt    float64   // when that was
+	lookedAt    float64   // when nodes were last looked through
 	tickedAt    float64   // when the last tick began
 	beat        beat.Beat // only tick uses it
 	sampledAt   float64   // when shares of stack samples were read

@@ -142,9 +142,9 @@ func (r *Report) Unknown() bool {
 	return !r.NotSearched && len(r.Bottlenecks) == 0 && (!r.tested() || r.unanswered() > 0 || r.allStopped() || r.mostlyUnmeasured())
 }
 
-// AsksInVain reports whether nothing was measured of all that was asked for, and nothing else was looked for.
+// AsksInVain reports whether nothing was measured of all that was asked for by its name, and nothing else was looked for. A star may stand for nothing.
 func (r *Report) AsksInVain() bool {
-	asked := slices.DeleteFunc(slices.Clone(r.Pairs), func(p Pair) bool { return !p.Asked })
+	asked := slices.DeleteFunc(slices.Clone(r.Pairs), func(p Pair) bool { return !p.Asked || strings.HasSuffix(p.Focus.String(), "/*") })
 	return r.NotSearched && len(asked) > 0 && !slices.ContainsFunc(asked, func(p Pair) bool { return p.Error == "" })
 }
 
