@@ -52,11 +52,11 @@ func (s *Search) readShare(j *sampleJob) (known bool) {
 	kinds := j.n.hyp.Samples.Kinds
 	j.shares = make([]float64, len(kinds))
 	for i, k := range kinds {
-		share := s.cfg.World.Weight(j.n.focus, k) / s.cfg.World.Weight(j.base.focus, k)
-		if math.IsNaN(share) || math.IsInf(share, 0) {
+		part, whole := s.cfg.World.Weight(j.n.focus, k), s.cfg.World.Weight(j.base.focus, k)
+		if !(part >= 0 && whole > 0) {
 			return false
 		}
-		j.shares[i] = math.Min(math.Max(share, 0), 1)
+		j.shares[i] = math.Min(part/whole, 1)
 	}
 	return len(kinds) == 1 || slices.Max(j.shares) > 0
 }

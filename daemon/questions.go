@@ -50,10 +50,14 @@ func (qs *questions) Weight(f grid.Focus, kind string) float64 {
 	part := sampling.PartOf(f, qs.session.ItemOf(f))
 	for _, t := range qs.list() {
 		t.Lock()
-		h, n := t.Profile.Weight(part, k)
+		h, n, ok := t.Profile.Weight(part, k)
 		t.Unlock()
 		total += n
-		if t.Covers(f) {
+		switch {
+		case !t.Covers(f):
+		case !ok:
+			return -1
+		default:
 			hits += h
 		}
 	}

@@ -31,7 +31,7 @@ func (lk *looks) wakersOf(t *measuring.Process, tid int, call kernel.BlockedCall
 			return []sampling.Waker{w}
 		}
 	}
-	shares := lk.wakers.Of(tid, waitIn(call))
+	shares := lk.wakers.Feeders(tid, waitIn(call))
 	for _, s := range shares[:min(len(shares), mostWakers)] {
 		w := lk.waker(t, s.Waker, call)
 		w.Of = s.Of
@@ -48,7 +48,7 @@ func waitIn(call kernel.BlockedCall) wakers.Wait {
 // ok is false if that is not known. mu is held.
 func (lk *looks) unfed(tid int, call kernel.BlockedCall, now float64) (share float64, ok bool) {
 	lk.wakers.Ask(now)
-	list := lk.wakers.Of(tid, waitIn(call))
+	list := lk.wakers.Feeders(tid, waitIn(call))
 	return lk.idleOf(list, waitIn(call), []int{tid}), len(list) > 0
 }
 

@@ -97,7 +97,8 @@ const LeastCost = 0.001
 // callees, with indirect callees as far as they have been seen at run time); along the others they follow the resource tree.
 type Axis interface {
 	Refinements(f Focus, h Hierarchy) []Focus
-	// Weight is the share (0..1) of recent stack samples that support the focus; 0 if none was seen or no samples are taken.
+	// Weight is the share (0..1) of recent stack samples that support the focus; 0 if none was seen or no samples are taken, below 0 if they
+	// do not tell that focus from others.
 	// kind is "cpu" (samples of running threads), "system_call" or "page_fault" (those of them in the kernel for that), "sync" or "io" (samples of
 	// threads blocked there).
 	Weight(f Focus, kind string) float64

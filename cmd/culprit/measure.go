@@ -23,6 +23,7 @@ type measurement struct {
 	screens bool
 	// pointless is set if a watched pair was about nothing that the targets have
 	pointless bool
+	openedAt  time.Time // when measuring began
 	mu        sync.Mutex
 	later     []string // lines for stderr that wait until the screens are closed
 	attached  bool
@@ -69,6 +70,7 @@ func (m *measurement) run(ctx context.Context, pids []int) error {
 	if err != nil {
 		return err
 	}
+	m.openedAt = time.Now()
 	m.sayEarly()
 	limits := session.Limits{For: time.Duration(m.opts.length), Auto: !m.screens}
 	var end session.End
@@ -131,6 +133,7 @@ func (m *measurement) answer(r *report.Report, end session.End, closeErr error) 
 	status := m.status(r, end, closeErr)
 	r.ExitStatus = status
 	if m.program != nil && len(r.Targets) > 0 {
+		r.Targets[0].Before = report.Number(m.openedAt.Sub(m.program.Began).Seconds())
 		if code, ended := m.program.ExitCode(end == session.EndTarget); ended {
 			r.Targets[0].Ended, r.Targets[0].ExitCode = true, code
 		}

@@ -19,6 +19,7 @@ func newRun() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "run [flags] -- CMD [ARG...]", Short: "Start a program, measure it and search for the bottleneck",
 		Long: `run starts a program and attaches to it. It also works where only children may be traced.
+What the program does before that, in some 0.1 s, is not counted; the answer says how long it was.
 
 The program's output is passed through unchanged. With --json - its standard output goes to standard
 error; while the screens are open it goes to a file and is printed when they close. The program runs

@@ -67,7 +67,13 @@ type kindCounts struct {
 	objects   map[string]float64 // by focus part of the lock or file
 	both      map[funcObject]float64
 	items     map[itemObject]float64
+	// within are the samples of threads with a function on their stacks, of the first maxWithin pairs; crowded says that there are more.
+	within  map[funcThread]float64
+	crowded bool
 }
+
+// maxWithin bounds the pairs of a thread and a function of which samples are counted.
+const maxWithin = 1 << 16
 
 type funcObject struct {
 	f   pcl.FuncID
@@ -85,7 +91,7 @@ func (c *Counts) init(t *target.Target) {
 	c.t, c.edges, c.roots, c.runs, c.woken = t, map[pcl.FuncID]map[pcl.FuncID]float64{}, map[pcl.FuncID]float64{}, map[int]pcl.FuncID{}, map[string]*wokenBy{}
 	for k := range c.kinds {
 		c.kinds[k] = kindCounts{functions: map[pcl.FuncID]float64{}, threads: map[int]float64{}, objects: map[string]float64{},
-			both: map[funcObject]float64{}, items: map[itemObject]float64{}}
+			both: map[funcObject]float64{}, items: map[itemObject]float64{}, within: map[funcThread]float64{}}
 	}
 }
 
@@ -108,6 +114,8 @@ func (c *Counts) Age() {
 		fadeAll(s.objects)
 		fadeAll(s.both)
 		fadeAll(s.items)
+		fadeAll(s.within)
+		s.crowded = s.crowded && len(s.within) > maxWithin/2
 	}
 }
 
@@ -165,11 +173,21 @@ func (s *kindCounts) count(tid int, functions map[pcl.FuncID]bool, object string
 	}
 	for id := range functions {
 		s.functions[id]++
+		s.countWithin(funcThread{id, tid})
 		if object != "" {
 			s.both[funcObject{id, object}]++
 		}
 	}
 	s.countItems(index, functions, object)
+}
+
+// countWithin counts a thread that has a function on its stack.
+func (s *kindCounts) countWithin(at funcThread) {
+	if _, known := s.within[at]; !known && len(s.within) >= maxWithin {
+		s.crowded = true
+		return
+	}
+	s.within[at]++
 }
 
 // maxRuns bounds the threads of which it is remembered where they ran.

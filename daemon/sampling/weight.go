@@ -30,21 +30,20 @@ func ObjectPart(f grid.Focus) string {
 	return ""
 }
 
-// Weight is how many samples of a kind support a part, and of how many.
-func (c *Counts) Weight(part *Part, kind Kind) (hits, total float64) {
+// Weight is how many samples of a kind support a part, and of how many. ok is false if samples do not tell: of a thread together with a lock, a file
+// or an item, and of more threads in more functions than are counted.
+func (c *Counts) Weight(part *Part, kind Kind) (hits, total float64, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := &c.kinds[kind]
 	switch {
 	case s.total == 0: // nothing was seen, as of processes that only wait
+	case len(part.thread) == 2 && (part.item != nil || part.object != ""):
+		return 0, s.total, false
 	case part.item != nil:
 		hits = c.itemWeight(s, part)
-	case len(part.thread) == 2 && len(part.code) < 2:
-		for tid, n := range s.threads {
-			if c.t.Threads.Is(tid, part.thread[1]) {
-				hits += n
-			}
-		}
+	case len(part.thread) == 2:
+		return c.threadWeight(s, part)
 	case len(part.code) >= 2:
 		for _, id := range c.t.Function(part.code[0], part.code[1]) {
 			if part.object != "" {
@@ -58,7 +57,30 @@ func (c *Counts) Weight(part *Part, kind Kind) (hits, total float64) {
 	default:
 		hits = s.total
 	}
-	return hits, s.total
+	return hits, s.total, true
+}
+
+// threadWeight is Weight of a thread, everywhere or in a function. c.mu is held.
+func (c *Counts) threadWeight(s *kindCounts, part *Part) (hits, total float64, ok bool) {
+	var ids []pcl.FuncID
+	if len(part.code) >= 2 {
+		if s.crowded {
+			return 0, s.total, false
+		}
+		ids = c.t.Function(part.code[0], part.code[1])
+	}
+	for tid, n := range s.threads {
+		switch {
+		case !c.t.Threads.Is(tid, part.thread[1]):
+		case len(part.code) < 2:
+			hits += n
+		default:
+			for _, id := range ids {
+				hits += s.within[funcThread{id, tid}]
+			}
+		}
+	}
+	return hits, s.total, true
 }
 
 // itemWeight is how many samples support the item of a focus, beside the function or the object that the focus selects as well.

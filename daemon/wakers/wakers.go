@@ -7,6 +7,7 @@ package wakers
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 
 	"culprit/daemon/threadstats"
@@ -44,6 +45,7 @@ type Table struct {
 	failed bool // the kernel does not count
 	asked  float64
 	took   float64 // when it was read last
+	began  float64 // since when it is counted without a rest
 	rested float64 // until when nothing is counted
 	of     map[int]map[Wait]map[Waker]float64
 }
@@ -64,7 +66,7 @@ func (t *Table) Ask(now float64) { t.asked = now }
 
 // Begin has the threads of these processes counted from now on, before anybody asks: what is known when they are first looked at is right then.
 func (t *Table) Begin(now float64, pids []int) {
-	t.asked, t.took, t.counts = now, now, true
+	t.asked, t.took, t.began, t.counts = now, now, now, true
 	t.failed = t.Source.Count(pids) != nil
 }
 
@@ -83,7 +85,7 @@ func (t *Table) Update(now float64, pids []int) {
 	t.failed = t.failed || t.Source.Count(pids) != nil
 	if !counted {
 		_, _ = t.Source.Take() // of before
-		t.took = now
+		t.took, t.began = now, now
 	}
 }
 
@@ -150,6 +152,41 @@ func (t *Table) Of(tid int, wait Wait) []Share {
 		return shares(by)
 	}
 	return t.sum(tid, func(w Wait) bool { return w.Call == wait.Call })
+}
+
+// enough is how often a second threads must end the waits of one for a time limit that is over to say nothing: the thread waits anew.
+const enough = 4.0
+
+// Feeders lists who ended the waits of a thread for the same, as Of does. Where threads end them often, time limits that were over before are left
+// out: a thread that waits anew has waited for whoever ended it at last.
+func (t *Table) Feeders(tid int, wait Wait) []Share {
+	list := t.Of(tid, wait)
+	i := slices.IndexFunc(list, func(s Share) bool { return s.Waker == Waker{} })
+	if i < 0 || t.rate(tid, wait)*(1-list[i].Of) < enough {
+		return list
+	}
+	timed := list[i].Of
+	list = slices.Delete(list, i, i+1)
+	for k := range list {
+		list[k].Of /= 1 - timed
+	}
+	return list
+}
+
+// rate is how often a second the waits of a thread that Of tells of were ended lately.
+func (t *Table) rate(tid int, wait Wait) (rate float64) {
+	which := func(w Wait) bool { return w == wait }
+	if len(t.of[tid][wait]) == 0 {
+		which = func(w Wait) bool { return w.Call == wait.Call }
+	}
+	for w, by := range t.of[tid] {
+		for _, n := range by {
+			if which(w) {
+				rate += n
+			}
+		}
+	}
+	return rate * (1 - fade) / (1 - math.Pow(fade, max(t.took-t.began, 0.1)))
 }
 
 // All lists who ended all waits of a thread.

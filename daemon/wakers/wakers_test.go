@@ -116,3 +116,44 @@ func TestWaitsAreBounded(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestFeeders: a time limit that is over says nothing where threads end the waits often: neither from the beginning on, nor later; where they do so now
+// and then it does.
+func TestFeeders(t *testing.T) {
+	for _, c := range []struct {
+		name                 string
+		limits, ends, within float64 // a second; and the part of the waits that the kernel is to have ended
+	}{
+		{"waits anew until it is told", 100, 50, 0},
+		{"looks whether there is something", 100, 1, 100.0 / 101},
+		{"nobody tells it", 100, 0, 1},
+		{"told without a limit", 0, 50, 0},
+	} {
+		k := &kernelSide{}
+		tab := &Table{Source: k, Self: 99}
+		tab.Begin(0, []int{5})
+		in := Wait{202, 0x1000}
+		for step := 1; step <= 100; step++ {
+			now := float64(step) / 5
+			tab.Ask(now)
+			for waker, rate := range map[int]float64{0: c.limits, 8: c.ends} {
+				if n := uint64(rate*now) - uint64(rate*(now-0.2)); n > 0 {
+					k.counts = append(k.counts, threadstats.Waking{Waiter: 7, Call: 202, Arg: 0x1000, Waker: waker, Process: 5 * min(waker, 1), Count: n})
+				}
+			}
+			tab.Update(now, []int{5})
+			if step != 5 && step != 100 {
+				continue
+			}
+			kernel, all := 0.0, 0.0
+			for _, s := range tab.Feeders(7, in) {
+				if all += s.Of; s.TID == 0 {
+					kernel = s.Of
+				}
+			}
+			if math.Abs(kernel-c.within) > 0.02 || math.Abs(all-1) > 1e-9 {
+				t.Errorf("%s, after %.0f s: %.2f of %.2f are the kernel's, expected %.2f", c.name, now, kernel, all, c.within)
+			}
+		}
+	}
+}

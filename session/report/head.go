@@ -37,6 +37,9 @@ func (r *Report) watchedText(t Target) string {
 	if t.From >= 1 {
 		text += fmt.Sprintf(" (from %.1f s on)", t.From)
 	}
+	if t.Before > 0 {
+		text += fmt.Sprintf(" (what it did in its first %.2f s is not counted)", t.Before)
+	}
 	return text
 }
 

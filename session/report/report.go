@@ -74,6 +74,8 @@ type Target struct {
 	Became bool   `json:"became_another,omitempty"`
 	From   Number `json:"from"` // when it was joined
 	To     Number `json:"to"`   // when its end was seen, or the end of the session
+	// Before is for how many s a program that `culprit run` started had run when it was joined: nothing of that is counted. 0 of others.
+	Before Number `json:"before,omitempty"`
 	// Rank is the process's number in a job of MPI; absent if it is not part of one.
 	Rank    *int   `json:"rank,omitempty"`
 	Backend string `json:"backend"`       // "probe", or "sample" or "ebpf" if it was only looked at

@@ -19,7 +19,8 @@ import (
 
 // A Program was started by this process.
 type Program struct {
-	PID int
+	PID   int
+	Began time.Time
 
 	process *os.Process
 	path    string
@@ -45,7 +46,7 @@ func StartCommand(cmd *exec.Cmd, h Hooks) (*Program, error) {
 	if err := start(cmd); err != nil {
 		return nil, err
 	}
-	p := &Program{PID: cmd.Process.Pid, process: cmd.Process, path: cmd.Path, done: make(chan struct{})}
+	p := &Program{PID: cmd.Process.Pid, Began: time.Now(), process: cmd.Process, path: cmd.Path, done: make(chan struct{})}
 	go p.await(cmd, h.Ended)
 	return p, nil
 }
