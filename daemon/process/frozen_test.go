@@ -84,3 +84,19 @@ func TestCallsInAFrozenProcess(t *testing.T) {
 		t.Errorf("target: %v", res)
 	}
 }
+
+// TestCutsOfAFrozenProcess: what the freezing of a process has cut short is not told as cut by stops, however many there are.
+func TestCutsOfAFrozenProcess(t *testing.T) {
+	t.Parallel()
+	tg := start(t, compile(t, bulkSource), "slow")
+	p := open(t, tg.pid())
+	file := freezer(t, tg.pid())
+	must(t, os.WriteFile(file, []byte("1"), 0o600))
+	t.Cleanup(func() { _ = os.WriteFile(file, []byte("0"), 0o600) })
+	eventually(t, "it is frozen", func() bool { return FrozenBy(tg.pid()) != "" })
+	told := stopOften(t, p)
+	must(t, os.WriteFile(file, []byte("0"), 0o600))
+	if res := tg.finish(); told != 0 || res["shorts"] == 0 {
+		t.Errorf("%d calls are told as cut; target: %v", told, res)
+	}
+}

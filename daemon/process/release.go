@@ -13,6 +13,9 @@ import (
 func (s *session) release() {
 	stopped := s.outOfOrder()
 	for _, tr := range stopped {
+		if !tr.Group && !tr.Adrift { // a job-control stop takes time from an undisturbed run as well
+			s.p.calls.TakeOff(tr, raw.Monotonic()-tr.Stood)
+		}
 		raw.Detach(tr, 0)
 		raw.Fault("stop.one-released")
 	}
@@ -45,12 +48,12 @@ func (p *Process) takeStop(tr *raw.Tracee, sig int) error {
 	if err := unix.PtraceGetRegs(tr.TID, &tr.Regs); err != nil {
 		return err
 	}
-	tr.Phase = raw.AtStop
+	tr.Phase, tr.Stood = raw.AtStop, raw.Monotonic()
 	p.calls.ForgetEnding(tr)
 	if tr.Adrift = tr.Adrift && p.known.Calls(&tr.Regs); tr.Group || tr.Adrift {
 		return nil // a job-control stop breaks a call also in an undisturbed run
 	}
-	if p.calls.CutShort(&tr.Regs) {
+	if p.calls.CutShort(&tr.Regs) && raw.FrozenBy(p.pid, tr.TID).By == "" { // who is frozen was broken out of its call by that
 		p.cuts++
 	}
 	broken := resume.BrokenByUs(&tr.Regs) || resume.StillBroken(&tr.Regs)

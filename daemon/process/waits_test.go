@@ -171,3 +171,48 @@ func onOneCPU(t *testing.T, bin string, args ...string) (tg *target) {
 	defer func() { must(t, unix.SchedSetaffinity(0, &all)) }()
 	return start(t, bin, args...)
 }
+
+// remainingSource waits for 600 ms, again and again, in the call that its argument names, and prints how many waits were too short, gave something else,
+// and the longest in ms.
+const remainingSource = `
+#define _GNU_SOURCE
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+static volatile int done; static volatile long waits, early, wrong, longest; static const char *how;
+static long now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1000000000 + t.tv_nsec; }
+static int once(void) { struct timespec t = {0, 600000000}; struct timeval v = {0, 600000};
+  if (!strcmp(how, "ppoll")) return ppoll(0, 0, &t, 0);
+  if (!strcmp(how, "pselect")) return pselect(0, 0, 0, 0, &t, 0);
+  return syscall(SYS_select, 0, 0, 0, 0, &v); }
+static void *waiter(void *a) { while (!done) { long t = now(); if (once()) wrong++; t = now() - t; if (t < 600000000) early++; if (t / 1000000 > longest) longest = t / 1000000; waits++; } return a; }
+int main(int argc, char **argv) { char c; pthread_t t; how = argv[1]; pthread_create(&t, 0, waiter, 0);
+  puts("ready"); fflush(stdout); while (read(0, &c, 1) > 0); done = 1; pthread_join(t, 0);
+  printf("waits %ld\nearly %ld\nwrong %ld\nlongest %ld\n", waits, early, wrong, longest); return 0; }
+`
+
+// TestStandingStillIsTakenOff: a wait that reads what is left of its time from memory is not late by the pauses amid it, and never too short.
+func TestStandingStillIsTakenOff(t *testing.T) {
+	for _, how := range []string{"ppoll", "pselect", "select"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			tg := start(t, compile(t, remainingSource), how)
+			p := open(t, tg.pid())
+			for begin := time.Now(); time.Since(begin) < 3*time.Second; time.Sleep(40 * time.Millisecond) {
+				stop(t, p, func(*World) error {
+					time.Sleep(20 * time.Millisecond)
+					return nil
+				})
+			}
+			res := tg.finish()
+			if res["waits"] < 4 || res["early"] != 0 || res["wrong"] != 0 || res["longest"] > 680 { // 800 if the pauses were added
+				t.Errorf("target: %v", res)
+			}
+		})
+	}
+}

@@ -223,7 +223,7 @@ func (w *Caller) receiveFDs(end, n int) ([]int, error) {
 	le := binary.LittleEndian
 	control := reply[controlAt:]
 	if le.Uint32(control[8:]) != unix.SOL_SOCKET || le.Uint32(control[12:]) != unix.SCM_RIGHTS {
-		return nil, fmt.Errorf("receiving descriptors in the target: there was none in the message")
+		return nil, fmt.Errorf("none of %d descriptors came in the target: it may have no room for more (ulimit -n)", n)
 	}
 	var got []int
 	for at := cmsgLen; at+4 <= min(int(le.Uint32(control)), controlLen); at += 4 {
