@@ -150,7 +150,7 @@ func whyNever(r *report.Report, lib *pcl.Library, name string, f report.Focus) s
 	var near *report.Node
 	for i := range r.Nodes {
 		n := &r.Nodes[i]
-		if n.Hypothesis == name && covers(n.Focus, f) && (near == nil || depth(n.Focus) > depth(near.Focus)) {
+		if n.Hypothesis == name && n.Focus.Covers(f) && (near == nil || depth(n.Focus) > depth(near.Focus)) {
 			near = n
 		}
 	}

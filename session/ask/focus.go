@@ -13,41 +13,9 @@ import (
 // same tells whether two foci select the same.
 func same(f, g report.Focus) bool { return maps.Equal(f, g) }
 
-// covers tells whether everything in g is also in f.
-func covers(f, g report.Focus) bool {
-	for h, path := range f {
-		if !pathCovers(h, path, g[h]) {
-			return false
-		}
-	}
-	return true
-}
-
-// pathDepth is the number of names in a path of a kind of input and output: its last one is the name of a file, slashes and all.
-const pathDepth = 2
-
-func pathCovers(hierarchy, outer, inner string) bool {
-	if outer == inner {
-		return true
-	}
-	if hierarchy == "IO" && depthOf(hierarchy, outer) == pathDepth {
-		return false // the file "/a" does not hold the file "/a/b"
-	}
-	return strings.HasPrefix(inner, outer+"/")
-}
-
-// depthOf is how many names a path selects below its root.
-func depthOf(hierarchy, path string) int {
-	n := strings.Count(path, "/") - 1
-	if hierarchy == "IO" {
-		n = min(n, pathDepth)
-	}
-	return max(n, 1)
-}
-
 func depth(f report.Focus) (n int) {
 	for h, path := range f {
-		n += depthOf(h, path)
+		n += report.DepthOf(h, path)
 	}
 	return n
 }
@@ -147,9 +115,9 @@ func related(f report.Focus, foci map[string]report.Focus, texts []string) (list
 	for _, text := range texts {
 		switch g := foci[text]; {
 		case same(f, g):
-		case covers(g, f):
+		case g.Covers(f):
 			above = append(above, text)
-		case covers(f, g):
+		case f.Covers(g):
 			below = append(below, text)
 		}
 	}

@@ -30,11 +30,12 @@ const (
 // A Side is what one report says of a place.
 type Side struct {
 	State    string        `json:"state"`
-	Value    report.Number `json:"value"`    // over all readings where the report has that, else the latest
-	Error    report.Number `json:"error"`    // its standard error
-	Readings int           `json:"readings"` // 0: the value means nothing
-	Severity report.Number `json:"severity"` // of the bottleneck; 0 where it is none
-	Found    bool          `json:"found"`    // it is a bottleneck of the report
+	Value    report.Number `json:"value"`             // over all readings where the report has that, else the latest
+	Error    report.Number `json:"error"`             // its standard error
+	Readings int           `json:"readings"`          // 0: the value means nothing
+	Severity report.Number `json:"severity"`          // of the bottleneck; 0 where it is none
+	Found    bool          `json:"found"`             // it is a bottleneck of the report
+	AtMost   bool          `json:"at_most,omitempty"` // the place was not measured: the value is that of the smallest place around it that was
 }
 
 // A Change is a bottleneck of one report, or of both.
@@ -72,7 +73,7 @@ func Compare(a, b *report.Report) ([]Change, error) {
 	}
 	var list []Change
 	for _, k := range keys {
-		list = append(list, compare(ia.places[k], ib.places[k]))
+		list = append(list, compare(ia.orAround(k, ib), ib.orAround(k, ia)))
 	}
 	slices.SortStableFunc(list, func(x, y Change) int {
 		return cmp.Or(cmp.Compare(late(x.Kind), late(y.Kind)), cmp.Compare(y.Size, x.Size), strings.Compare(x.Focus.String(), y.Focus.String()))
@@ -89,6 +90,7 @@ func late(k Kind) int {
 
 // A place is a hypothesis at a focus, in one report.
 type place struct {
+	around   bool // the value is that of a place around it
 	node     *report.Node
 	focus    report.Focus
 	severity float64
@@ -126,6 +128,26 @@ func indexOf(r *report.Report) *index {
 	}
 	return x
 }
+
+// orAround is a place, or, where the report did not measure it and the other one did, the one around it with the smallest share of time: a part of it
+// has no more.
+func (x *index) orAround(key string, other *index) *place {
+	p := x.places[key]
+	o := other.places[key]
+	if p.knows() || !o.knows() || !o.isShare() {
+		return p
+	}
+	best := p
+	for _, q := range x.places {
+		if q.node.Hypothesis == o.node.Hypothesis && q.knows() && q.isShare() && q.focus.Covers(o.focus) && (!best.knows() || q.side().Value < best.side().Value) {
+			best = &place{node: q.node, focus: o.focus, around: true}
+		}
+	}
+	return best
+}
+
+// isShare tells that the value is a share of time that is too large.
+func (p *place) isShare() bool { return p.node.Unit == "fraction" && p.node.Greater }
 
 func (p *place) weight() float64 {
 	if p.node.Samples == 0 {
@@ -166,7 +188,7 @@ func (p *place) side() *Side {
 	if p == nil {
 		return nil
 	}
-	s := &Side{State: p.node.State, Value: p.node.Value, Readings: p.node.Samples, Severity: report.Number(p.severity), Found: p.found}
+	s := &Side{State: p.node.State, Value: p.node.Value, Readings: p.node.Samples, Severity: report.Number(p.severity), Found: p.found, AtMost: p.around}
 	if p.node.Error != nil {
 		s.Error = *p.node.Error
 	}
@@ -206,6 +228,8 @@ func compare(a, b *place) Change {
 	switch {
 	case math.Abs(worse) < sureBy*err || larger == 0:
 		c.Why = "the difference is within the uncertainty of the two"
+	case a.around && worse < 0, b.around && worse > 0:
+		c.Why = "it was never measured in " + unmeasured(a, b) + ", and around it there is more than in the other one"
 	case worse > 0 && a.node.State == "true":
 		c.Kind = Worse
 	case worse > 0:
@@ -222,7 +246,7 @@ func unmeasured(a, b *place) string {
 	switch {
 	case !a.knows() && !b.knows():
 		return "either"
-	case !a.knows():
+	case !a.knows(), a.around:
 		return "the first report"
 	}
 	return "the second report"

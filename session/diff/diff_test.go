@@ -93,3 +93,30 @@ func TestPlain(t *testing.T) {
 		}
 	}
 }
+
+// TestBounds: of what was not measured in one report, since what it is a part of was ruled out, is known that it is not more than that.
+func TestBounds(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	slow := run(r, "1", map[string]float64{"f": 0.6})
+	whole := func(share float64, state string) *report.Report {
+		fast := run(r, "2", map[string]float64{"f": share})
+		n := &fast.Nodes[len(fast.Nodes)-1]
+		n.Focus, n.State, fast.Bottlenecks = report.Focus{}, state, nil
+		return fast
+	}
+	for _, c := range []struct {
+		a, b *report.Report
+		kind Kind
+		says string
+	}{
+		{slow, whole(0.05, "false"), Gone, "then at most "},
+		{whole(0.05, "false"), slow, New, ": at most "},
+		{slow, whole(0.8, "true"), Undecided, "around it there is more"},
+		{whole(0.8, "true"), slow, Undecided, "around it there is more"},
+	} {
+		list, err := Compare(c.a, c.b)
+		if err != nil || len(list) == 0 || list[0].Kind != c.kind || !strings.Contains(Text(list), c.says) {
+			t.Errorf("%v, expected %s: %s", err, c.kind, Text(list))
+		}
+	}
+}

@@ -70,5 +70,8 @@ func (s *Side) text(unit string) string {
 	if s == nil || s.Readings == 0 {
 		return "never measured"
 	}
+	if s.AtMost {
+		return "at most " + report.Quantity(float64(s.Value+s.Error), unit)
+	}
 	return fmt.Sprintf("%s (+- %s)", report.Quantity(float64(s.Value), unit), report.Quantity(float64(s.Error), unit))
 }
