@@ -52,14 +52,12 @@ func (qs *questions) Weight(f grid.Focus, kind string) float64 {
 		t.Lock()
 		h, n, ok := t.Profile.Weight(part, k)
 		t.Unlock()
-		total += n
-		switch {
-		case !t.Covers(f):
-		case !ok:
+		if total += n; !t.Covers(f) {
+			continue
+		} else if !ok {
 			return -1
-		default:
-			hits += h
 		}
+		hits += h
 	}
 	if total < 5 {
 		return 0

@@ -31,7 +31,7 @@ func (lk *looks) wakersOf(t *measuring.Process, tid int, call kernel.BlockedCall
 			return []sampling.Waker{w}
 		}
 	}
-	shares := lk.wakers.Feeders(tid, waitIn(call))
+	shares := lk.wakers.Told(tid, waitIn(call), func(pid int) bool { return lk.byPID[pid] != nil })
 	for _, s := range shares[:min(len(shares), mostWakers)] {
 		w := lk.waker(t, s.Waker, call)
 		w.Of = s.Of
@@ -95,8 +95,6 @@ func (lk *looks) waker(of *measuring.Process, w wakers.Waker, call kernel.Blocke
 	name := t.Threads.Name(w.TID)
 	if t != of {
 		name = t.Name + "/" + name
-	}
-	if t != of {
 		if !t.TryLock() {
 			return sampling.Waker{Thread: name}
 		}

@@ -10,6 +10,8 @@ import (
 	"math"
 	"slices"
 
+	"golang.org/x/sys/unix"
+
 	"culprit/daemon/threadstats"
 )
 
@@ -20,6 +22,23 @@ type Waker struct{ TID, PID int }
 type Share struct {
 	Waker
 	Of float64
+	N  float64 // waits that it has ended lately
+}
+
+// flushes are system calls that wait for a device alone. Its interrupt may come upon a system call of whoever has the CPU.
+var flushes = map[int]bool{unix.SYS_FSYNC: true, unix.SYS_FDATASYNC: true, unix.SYS_SYNC_FILE_RANGE: true, unix.SYS_MSYNC: true, unix.SYS_SYNC: true, unix.SYS_SYNCFS: true}
+
+// few is how many waits the kernel, or a thread that is none of the targets', must have ended to be told: one may be a time limit of a wait that goes on,
+// or an interrupt that came upon that thread.
+const few = 1.5
+
+// Told lists who is to be told of those that ended the waits of a thread for the same; own says of which processes that is told after one wait.
+func (t *Table) Told(tid int, wait Wait, own func(pid int) bool) []Share {
+	list := t.Feeders(tid, wait)
+	if flushes[wait.Call] && len(list) > 0 {
+		return []Share{{Of: 1}}
+	}
+	return slices.DeleteFunc(list, func(s Share) bool { return s.N < few && !own(s.PID) })
 }
 
 // A Wait is what a thread waits in: the number of a system call, and its first argument.
@@ -213,7 +232,7 @@ func shares(by map[Waker]float64) (list []Share) {
 		all += n
 	}
 	for w, n := range by {
-		list = append(list, Share{w, n / all})
+		list = append(list, Share{w, n / all, n})
 	}
 	slices.SortFunc(list, func(a, b Share) int { return cmp.Or(cmp.Compare(b.Of, a.Of), cmp.Compare(a.TID, b.TID)) })
 	return list

@@ -157,3 +157,29 @@ func TestFeeders(t *testing.T) {
 		}
 	}
 }
+
+// TestTold: what a single interrupt shows of the kernel, or of a program that has nothing to do with it, is not told; what a device ends is put down to
+// nobody else.
+func TestTold(t *testing.T) {
+	k := &kernelSide{}
+	tab := &Table{Source: k, Self: 99}
+	tab.Begin(0, []int{5})
+	k.counts = []threadstats.Waking{
+		{Waiter: 7, Call: 232, Arg: 3, Count: 1},
+		{Waiter: 7, Call: 232, Arg: 4, Waker: 60, Process: 60, Count: 1},
+		{Waiter: 7, Call: 232, Arg: 5, Waker: 8, Process: 5, Count: 1},
+		{Waiter: 7, Call: 232, Arg: 6, Waker: 60, Process: 60, Count: 3},
+		{Waiter: 7, Call: 74, Arg: 9, Waker: 60, Process: 60, Count: 5},
+	}
+	tab.Update(0.2, []int{5})
+	own := func(pid int) bool { return pid == 5 }
+	for arg, want := range map[uint64][]Waker{3: nil, 4: nil, 5: {{8, 5}}, 6: {{60, 60}}} {
+		got := tab.Told(7, Wait{232, arg}, own)
+		if len(got) != len(want) || len(want) > 0 && got[0].Waker != want[0] {
+			t.Errorf("of descriptor %d %v is told, expected %v", arg, got, want)
+		}
+	}
+	if got := tab.Told(7, Wait{74, 9}, own); len(got) != 1 || got[0].Waker != (Waker{}) || got[0].Of != 1 {
+		t.Errorf("fsync is ended by %v", got)
+	}
+}
