@@ -36,6 +36,9 @@ const (
 	futexCommand = 0x7f
 	futexWait    = 0 // a mutex, a barrier
 	futexLockPI  = 6
+
+	futexWaitBitset    = 9 | 0x80 // a condition variable or a semaphore with a time limit, of one process
+	futexClockRealtime = 0x100
 )
 
 // IsFutexWait tells whether a call waits on a futex in the way of a mutex or a barrier.

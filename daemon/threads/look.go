@@ -59,6 +59,7 @@ func (t *Table) Look(tid int, at float64, j Judge) (call kernel.BlockedCall, sta
 	if err != nil {
 		return call, 0, false
 	}
+	call = t.asMade(tid, call)
 	asked := false
 	if !call.Running && (arch.IsReadiness(call.NR) || call.NR == unix.SYS_FUTEX && toldByThreads(call)) {
 		if r, known := t.Get(tid); known {
@@ -83,6 +84,23 @@ func (t *Table) Look(tid int, at float64, j Judge) (call kernel.BlockedCall, sta
 		state = Idle
 	}
 	return call, state, true
+}
+
+// asMade is the call that a thread made itself, where a stop has broken into it and it goes on with restart_syscall: the arguments are still those.
+func (t *Table) asMade(tid int, call kernel.BlockedCall) kernel.BlockedCall {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.rows[tid]
+	switch {
+	case r == nil || call.Running:
+	case call.NR != unix.SYS_RESTART_SYSCALL:
+		r.made = call
+	case call.PC == r.made.PC && call.SP == r.made.SP && call.Args == r.made.Args:
+		call.NR = r.made.NR
+	case call.Args[0] > 0 && call.Args[0]%4 == 0 && (call.Args[1] == futexWaitBitset || call.Args[1] == futexWaitBitset|futexClockRealtime):
+		call.NR = unix.SYS_FUTEX // nobody polls exactly so many descriptors
+	}
+	return call
 }
 
 // stateOf is what a thread does as far as the call that it is in tells. told says that it waits for another thread to tell it to go on. asked says

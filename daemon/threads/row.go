@@ -24,13 +24,14 @@ type Row struct {
 	born       bool    // since the refresh before the first that saw it
 	round      int
 
-	asked    wait             // the wait that the next three are known for
-	polling  bool             // it gives up after a moment, again and again
-	counting bool             // it waits for a counter that others write to
-	spinning bool             // it looks a few times, and gives its CPU away each time, before it goes to sleep
-	parked   bool             // waits with nothing to do, as of the last look
-	looks    [nStates]int     // since the last ShareLooks, by State
-	share    [nStates]float64 // of time, by State
+	made     kernel.BlockedCall // the last wait that it was seen in, as it made it
+	asked    wait               // the wait that the next three are known for
+	polling  bool               // it gives up after a moment, again and again
+	counting bool               // it waits for a counter that others write to
+	spinning bool               // it looks a few times, and gives its CPU away each time, before it goes to sleep
+	parked   bool               // waits with nothing to do, as of the last look
+	looks    [nStates]int       // since the last ShareLooks, by State
+	share    [nStates]float64   // of time, by State
 }
 
 // Is accepts the full name of a thread, "thr_4242", and "4242".

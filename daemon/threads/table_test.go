@@ -286,3 +286,29 @@ func TestRuns(t *testing.T) {
 		}
 	}
 }
+
+// TestAsMade: a wait that a stop has broken into stays what it was; of one that was not seen before only a condition variable is known.
+func TestAsMade(t *testing.T) {
+	tab := New(Config{})
+	tab.rows[7] = &Row{TID: 7}
+	poll := kernel.BlockedCall{NR: unix.SYS_POLL, Args: [6]uint64{0x7000, 3, 500}, SP: 0x10, PC: 0x20}
+	cond := kernel.BlockedCall{NR: unix.SYS_FUTEX, Args: [6]uint64{0x8000, 0x189}, SP: 0x30, PC: 0x40}
+	again := func(c kernel.BlockedCall) kernel.BlockedCall {
+		c.NR = unix.SYS_RESTART_SYSCALL
+		return c
+	}
+	for _, c := range []struct {
+		sees kernel.BlockedCall
+		want int
+	}{
+		{again(poll), unix.SYS_RESTART_SYSCALL}, {poll, unix.SYS_POLL}, {again(poll), unix.SYS_POLL}, {kernel.BlockedCall{Running: true}, 0}, {again(poll), unix.SYS_POLL},
+		{again(cond), unix.SYS_FUTEX}, {cond, unix.SYS_FUTEX}, {again(poll), unix.SYS_RESTART_SYSCALL}, {again(cond), unix.SYS_FUTEX},
+	} {
+		if got := tab.asMade(7, c.sees); got.NR != c.want {
+			t.Errorf("%+v is call %d, expected %d", c.sees, got.NR, c.want)
+		}
+	}
+	if got := tab.asMade(8, again(poll)); got.NR != unix.SYS_RESTART_SYSCALL {
+		t.Errorf("of a thread that is not known: %d", got.NR)
+	}
+}
