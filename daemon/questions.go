@@ -344,7 +344,7 @@ func (qs *questions) Source(f grid.Focus) (file string, line int) {
 // writtenAt is where the first of some functions is written of which that is known.
 func writtenAt(fns []*program.Function) (file string, line int, ok bool) {
 	for _, fn := range fns {
-		if file, line, ok := fn.Obj.Line(fn.Fn.Addr); ok {
+		if file, line, ok := fn.Obj.Start(fn.Fn.Addr); ok {
 			return file, line, true
 		}
 	}

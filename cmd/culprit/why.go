@@ -101,6 +101,8 @@ func (o *whyOptions) checkArgs(cmd *cobra.Command, args []string) error {
 		return takes(1, 1, "a focus that begins with a slash: culprit why-not PID /Code/MODULE/FUNCTION")(cmd, append(args, args...))
 	case focus && o.pid == "" && o.report == "":
 		return fmt.Errorf("%s needs a measurement or a report: culprit %s PID %s, or --report FILE", cmd.CommandPath(), cmd.Name(), shortWord(args[0]))
+	case len(args) == 2 && !focus && !strings.HasPrefix(args[1], "/") && o.pid == "" && o.report == "":
+		return fmt.Errorf("%s: found %q behind the process, expected a focus that begins with a slash, such as /Code/MODULE/FUNCTION", cmd.CommandPath(), shortWord(args[1]))
 	case len(args) == 1 && !focus && (o.pid != "" || o.report != ""):
 		return fmt.Errorf("%s: found %q, expected a focus that begins with a slash, such as /Code/MODULE/FUNCTION", cmd.CommandPath(), shortWord(args[0]))
 	}

@@ -32,6 +32,9 @@ func (o *Object) Enclosing(f *Function, a unwind.Activation, addr uint64) (name 
 // byte before it. The line table of a compile unit is read at the first question about it.
 func (o *Object) Line(vaddr uint64) (file string, line int, ok bool) { return o.dwarf.Line(vaddr) }
 
+// Start is Line of the code that a function begins with.
+func (o *Object) Start(vaddr uint64) (file string, line int, ok bool) { return o.dwarf.Start(vaddr) }
+
 // LineAddrs gives the lowest address that the compiler recommends for breakpoints of a source line in every function that has code of it:
 // see debuginfo.Info.LineAddrs.
 func (o *Object) LineAddrs(file string, line int) Addresses {

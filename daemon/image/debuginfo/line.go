@@ -19,13 +19,22 @@ const (
 // Line gives the source position of the code at vaddr; ok is false where DWARF does not say. For a return address ask for the
 // byte before it. The line table of a compile unit is read at the first question about it.
 func (n *Info) Line(vaddr uint64) (file string, line int, ok bool) {
+	return n.position(vaddr, (*lineTable).find)
+}
+
+// Start is Line of the code that a function begins with: what is inlined there, at the same address, comes behind the function itself.
+func (n *Info) Start(vaddr uint64) (file string, line int, ok bool) {
+	return n.position(vaddr, (*lineTable).start)
+}
+
+func (n *Info) position(vaddr uint64, find func(*lineTable, uint64) *lineRow) (file string, line int, ok bool) {
 	x := n.Units()
 	u := x.At(vaddr)
 	if u == nil {
 		return "", 0, false
 	}
 	t := n.lines.table(x, u)
-	r := t.find(vaddr)
+	r := find(t, vaddr)
 	if r == nil || r.line <= 0 {
 		return "", 0, false
 	}
@@ -52,6 +61,17 @@ func (t *lineTable) find(addr uint64) *lineRow {
 		return nil
 	}
 	return &t.rows[i]
+}
+
+// start is the first row at an address, where there are several.
+func (t *lineTable) start(addr uint64) *lineRow {
+	i := sort.Search(len(t.rows), func(i int) bool { return t.rows[i].addr >= addr })
+	for ; i < len(t.rows) && t.rows[i].addr == addr; i++ {
+		if !t.rows[i].end {
+			return &t.rows[i]
+		}
+	}
+	return t.find(addr)
 }
 
 // lineCache keeps line tables by unit. When it holds too much it forgets everything: reading again is cheap, within maxReadRows.
