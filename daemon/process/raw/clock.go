@@ -18,7 +18,7 @@ func Monotonic() time.Duration {
 // that only the signal ends, 130 with four looks at once and then one every 10 µs, and 700 with one every microsecond. Of many threads some stop all the time,
 // and the more there are the longer a look takes: they are looked after more seldom, up to a third of the time that it took until then.
 func Backoff(round, n int) {
-	const few, each, most, many = 10 * time.Microsecond, 2 * time.Microsecond, 500 * time.Microsecond, 16
+	const few, each, most, many = 10 * time.Microsecond, 2 * time.Microsecond, 500 * time.Microsecond, 64
 	switch longer := min(max(round-4, 0)/2, 6); {
 	case round >= 200:
 		Nap(time.Millisecond)
