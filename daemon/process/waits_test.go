@@ -186,14 +186,16 @@ const remainingSource = `
 #include <unistd.h>
 static volatile int done; static volatile long waits, early, wrong, longest; static const char *how;
 static long now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1000000000 + t.tv_nsec; }
+static const struct timespec fixed = {0, 600000000};
 static int once(void) { struct timespec t = {0, 600000000}; struct timeval v = {0, 600000};
   if (!strcmp(how, "ppoll")) return ppoll(0, 0, &t, 0);
   if (!strcmp(how, "pselect")) return pselect(0, 0, 0, 0, &t, 0);
+  if (!strcmp(how, "fixed")) return syscall(SYS_ppoll, 0, 0, &fixed, 0, 8);
   return syscall(SYS_select, 0, 0, 0, 0, &v); }
 static void *waiter(void *a) { while (!done) { long t = now(); if (once()) wrong++; t = now() - t; if (t < 600000000) early++; if (t / 1000000 > longest) longest = t / 1000000; waits++; } return a; }
 int main(int argc, char **argv) { char c; pthread_t t; how = argv[1]; pthread_create(&t, 0, waiter, 0);
   puts("ready"); fflush(stdout); while (read(0, &c, 1) > 0); done = 1; pthread_join(t, 0);
-  printf("waits %ld\nearly %ld\nwrong %ld\nlongest %ld\n", waits, early, wrong, longest); return 0; }
+  printf("waits %ld\nearly %ld\nwrong %ld\nlongest %ld\nfixed %ld\n", waits, early, wrong, longest, *(volatile const long *)&fixed.tv_nsec); return 0; }
 `
 
 // TestStandingStillIsTakenOff: a wait that reads what is left of its time from memory is not late by the pauses amid it, and never too short.
@@ -214,5 +216,23 @@ func TestStandingStillIsTakenOff(t *testing.T) {
 				t.Errorf("target: %v", res)
 			}
 		})
+	}
+}
+
+// TestWhatIsReadOnlyStays: a time that stands in memory which the program cannot change is not changed by stops either, and the wait is not too short.
+func TestWhatIsReadOnlyStays(t *testing.T) {
+	t.Parallel()
+	tg := start(t, compile(t, remainingSource), "fixed")
+	p := open(t, tg.pid())
+	for range 12 {
+		stop(t, p, func(*World) error {
+			time.Sleep(20 * time.Millisecond)
+			return nil
+		})
+		time.Sleep(20 * time.Millisecond)
+	}
+	p.Close()
+	if res := tg.finish(); res["early"] != 0 || res["fixed"] != 600_000_000 {
+		t.Errorf("target: %v", res)
 	}
 }

@@ -33,3 +33,13 @@ func DepthOf(hierarchy, path string) int {
 	}
 	return max(n, 1)
 }
+
+// hasStar tells whether the focus stands for whatever there is below a path.
+func (f Focus) hasStar() bool {
+	for _, path := range f {
+		if strings.HasSuffix(path, "/*") {
+			return true
+		}
+	}
+	return false
+}

@@ -144,7 +144,7 @@ func (r *Report) Unknown() bool {
 
 // AsksInVain reports whether nothing was measured of all that was asked for by its name, and nothing else was looked for. A star may stand for nothing.
 func (r *Report) AsksInVain() bool {
-	asked := slices.DeleteFunc(slices.Clone(r.Pairs), func(p Pair) bool { return !p.Asked || strings.HasSuffix(p.Focus.String(), "/*") })
+	asked := slices.DeleteFunc(slices.Clone(r.Pairs), func(p Pair) bool { return !p.Asked || p.Focus.hasStar() })
 	return r.NotSearched && len(asked) > 0 && !slices.ContainsFunc(asked, func(p Pair) bool { return p.Error == "" })
 }
 

@@ -12,33 +12,31 @@ import (
 // Calls that read what is left of their time from the program's memory.
 //
 // select, pselect and ppoll write there what is left when they are broken off, and read it when they are made again. While the thread stands still
-// that time goes on.
+// that time goes on. Where they cannot write, since that memory is read-only, or the program does not want it (STICKY_TIMEOUTS), they return EINTR: then
+// what stands there is the program's, and is left alone.
 
-// TakeOff takes a time that a thread has stood still off what is left of such a call. It writes to the target's memory, where the kernel has just
-// written. Should we be killed behind that, the thread goes on all the same.
-func (c *Calls) TakeOff(tr *raw.Tracee, stood time.Duration) {
-	r := &tr.Regs
-	at, unit := remainingAt(r)
-	if int64(r.Orig_rax) < 0 || int64(r.Rax) != errRestartHand || at == 0 || stood <= 0 {
-		return
-	}
-	var b [16]byte // struct timeval or timespec
-	if c.mem.Read(raw.Addr(at), b[:]) != nil {
-		return
-	}
-	seconds, part := int64(binary.LittleEndian.Uint64(b[:])), int64(binary.LittleEndian.Uint64(b[8:]))
-	if seconds < 0 || seconds > int64(longestRun/time.Second) || part < 0 || part >= int64(time.Second/unit) {
-		return
-	}
-	left := max(time.Duration(seconds)*time.Second+time.Duration(part)*unit-stood, 0)
-	left = (left + unit - 1).Truncate(unit) // never early
-	binary.LittleEndian.PutUint64(b[:], uint64(left/time.Second))
-	binary.LittleEndian.PutUint64(b[8:], uint64(left%time.Second/unit))
-	_, _ = c.mem.Pwrite(b[:], raw.Addr(at)) // else it is late by that time
+// WroteRest says whether a thread has stopped in such a call, which has written what is left of its time.
+func WroteRest(r *unix.PtraceRegs) bool {
+	at, _ := restAt(r)
+	return int64(r.Orig_rax) >= 0 && int64(r.Rax) == errRestartHand && at != 0
 }
 
-// remainingAt is where a call has what is left of its time, and the unit of the part of a second there; 0 for other calls.
-func remainingAt(r *unix.PtraceRegs) (at uint64, unit time.Duration) {
+// TakeOff takes a time that a thread has stood still off what is left of a call of which WroteRest was true when it had stopped. Should we be killed behind
+// that, the thread goes on all the same.
+func (c *Calls) TakeOff(tr *raw.Tracee, stood time.Duration) {
+	at, unit := restAt(&tr.Regs)
+	left, ok := c.span(at, unit)
+	if !ok {
+		return
+	}
+	left = (max(left-stood, 0) + unit - 1).Truncate(unit) // never early
+	b := binary.LittleEndian.AppendUint64(nil, uint64(left/time.Second))
+	b = binary.LittleEndian.AppendUint64(b, uint64(left%time.Second/unit))
+	_, _ = c.mem.Pwrite(b, raw.Addr(at)) // else it is late by that time
+}
+
+// restAt is where a call has what is left of its time, and the unit of the part of a second there; 0 for other calls.
+func restAt(r *unix.PtraceRegs) (at uint64, unit time.Duration) {
 	switch uint64(uint32(r.Orig_rax)) {
 	case unix.SYS_SELECT:
 		return r.R8, time.Microsecond
@@ -47,5 +45,5 @@ func remainingAt(r *unix.PtraceRegs) (at uint64, unit time.Duration) {
 	case unix.SYS_PPOLL:
 		return r.Rdx, time.Nanosecond
 	}
-	return 0, 0
+	return 0, time.Nanosecond
 }
