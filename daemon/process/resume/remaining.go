@@ -33,7 +33,7 @@ func (c *Calls) TakeOff(tr *raw.Tracee, stood time.Duration) {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(left/time.Second))
 	b = binary.LittleEndian.AppendUint64(b, uint64(left%time.Second/unit))
 	// As the program itself would write, unlike /proc/PID/mem: what has become read-only meanwhile stays. Where it fails the call is late by that time.
-	_, _ = unix.ProcessVMWritev(c.pid, []unix.Iovec{{Base: &b[0], Len: uint64(len(b))}}, []unix.RemoteIovec{{Base: uintptr(at), Len: len(b)}}, 0)
+	_, _ = unix.ProcessVMWritev(tr.TID, []unix.Iovec{{Base: &b[0], Len: uint64(len(b))}}, []unix.RemoteIovec{{Base: uintptr(at), Len: len(b)}}, 0)
 }
 
 // restAt is where a call has what is left of its time, and the unit of the part of a second there; 0 for other calls.
