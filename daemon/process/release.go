@@ -13,9 +13,6 @@ import (
 func (s *session) release() {
 	stopped := s.outOfOrder()
 	for _, tr := range stopped {
-		if tr.Stood > 0 {
-			s.p.calls.TakeOff(tr, raw.Monotonic()-tr.Stood)
-		}
 		raw.Detach(tr, 0)
 		raw.Fault("stop.one-released")
 	}
@@ -48,13 +45,10 @@ func (p *Process) takeStop(tr *raw.Tracee, sig int) error {
 	if err := unix.PtraceGetRegs(tr.TID, &tr.Regs); err != nil {
 		return err
 	}
-	tr.Phase, tr.Stood = raw.AtStop, 0
+	tr.Phase = raw.AtStop
 	p.calls.ForgetEnding(tr)
 	if tr.Adrift = tr.Adrift && p.known.Calls(&tr.Regs); tr.Group || tr.Adrift {
-		return nil // a job-control stop breaks a call, and takes its time, also in an undisturbed run
-	}
-	if resume.WroteRest(&tr.Regs) {
-		tr.Stood = raw.Monotonic()
+		return nil // a job-control stop breaks a call also in an undisturbed run
 	}
 	if p.calls.CutShort(&tr.Regs) && raw.FrozenBy(p.pid, tr.TID).By == "" { // who is frozen was broken out of its call by that
 		p.cuts++

@@ -25,7 +25,6 @@ type Tracee struct {
 	Group  bool          // in a job-control stop
 	Stray  bool          // belongs to a child process: to be released as soon as it can be
 	Asked  time.Duration // when it was interrupted last, on the monotonic clock
-	Stood  time.Duration // since when it stands still on the monotonic clock, if its call has written what is left of its time; else 0
 	Adrift bool          // was left in an injected call: its registers must not be touched before it has completed that by itself
 	Keep   bool          // its end is collected by somebody else in this process
 

@@ -119,23 +119,15 @@ func runsWithUs(clock uint64) bool {
 
 // interval reads a struct timespec of the target; forever if there is none.
 func (c *Calls) interval(at uint64) time.Duration {
-	if d, ok := c.span(at, time.Nanosecond); ok {
-		return d
-	}
-	return forever
-}
-
-// span reads a struct timespec of the target, or timeval, whose part of a second has a unit; ok is false if there is none that a wait here may last.
-func (c *Calls) span(at uint64, unit time.Duration) (d time.Duration, ok bool) {
 	var b [16]byte
 	if at == 0 || c.mem.Read(raw.Addr(at), b[:]) != nil {
-		return 0, false
+		return forever
 	}
-	seconds, part := int64(binary.LittleEndian.Uint64(b[:])), int64(binary.LittleEndian.Uint64(b[8:]))
-	if seconds < 0 || seconds > int64(longestRun/time.Second) || part < 0 || part >= int64(time.Second/unit) {
-		return 0, false
+	seconds, ns := int64(binary.LittleEndian.Uint64(b[:])), int64(binary.LittleEndian.Uint64(b[8:]))
+	if seconds < 0 || seconds > int64(longestRun/time.Second) || ns < 0 || ns > 999_999_999 {
+		return forever
 	}
-	return time.Duration(seconds)*time.Second + time.Duration(part)*unit, true
+	return time.Duration(seconds)*time.Second + time.Duration(ns)
 }
 
 // ringTimeout is for io_uring_enter, whose timeout stands in a struct io_uring_getevents_arg.
