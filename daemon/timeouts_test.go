@@ -19,7 +19,7 @@ var (
 // them are late by the time between two, and all by what the target stood still. How late waits are without us is measured beside, on the same machine in the same seconds.
 func TestTimedWaits(t *testing.T) {
 	const between = 500 * time.Millisecond
-	lengths, span := []string{"200", "1000", "4000"}, 9*time.Second
+	lengths, span := []string{"200", "1000", "3000"}, 6*time.Second
 	if *long {
 		lengths, span = []string{"200", "1000", "5000"}, time.Minute
 	}

@@ -43,6 +43,8 @@ func (t *tracer) endWaits() {
 	s := &session{p: t.p, t: t, ctx: context.Background(), limit: endingsLimit, threads: map[int]*raw.Tracee{}, begin: time.Now(), keep: t.p.ownChild(), complete: true}
 	t.begin()
 	defer t.end()
+	t.p.calls.Alone = true
+	defer func() { t.p.calls.Alone = false }()
 	defer t.p.calls.LookForDeadlines()()
 	for _, tid := range t.p.calls.Over(now, endingsLimit) {
 		if t.lingering[tid] == nil {
@@ -56,6 +58,11 @@ func (t *tracer) endWaits() {
 		pending, n := s.pollAll(round)
 		if pending == nil {
 			break
+		}
+		for _, tr := range s.threads { // nobody waits for the others
+			if tr.Phase == raw.AtStop {
+				raw.Detach(tr, 0)
+			}
 		}
 		raw.Backoff(round, n)
 	}

@@ -74,7 +74,7 @@ func (p *Process) WriteData(addr raw.Addr, data []byte) error {
 func (p *Process) checkWritable(addr raw.Addr, n int) error {
 	p.mapsMu.Lock()
 	defer p.mapsMu.Unlock()
-	if writable(p.lastMaps, addr, n) {
+	if raw.Writable(p.lastMaps, addr, n) {
 		return nil
 	}
 	maps, err := raw.ReadMaps(p.pid)
@@ -82,27 +82,10 @@ func (p *Process) checkWritable(addr raw.Addr, n int) error {
 		return err
 	}
 	p.lastMaps = maps
-	if !writable(maps, addr, n) {
+	if !raw.Writable(maps, addr, n) {
 		return &raw.WriteError{Addr: addr, Err: errors.New("not mapped writable in the target")}
 	}
 	return nil
-}
-
-// writable says whether [addr, addr+n) is covered by writable mappings without a hole.
-func writable(maps []raw.Mapping, addr raw.Addr, n int) bool {
-	end := addr + raw.Addr(n)
-	if end < addr {
-		return false
-	}
-	for _, m := range maps {
-		if m.Contains(addr) && m.Perms&raw.Write != 0 {
-			if end <= m.End {
-				return true
-			}
-			addr = m.End
-		}
-	}
-	return false
 }
 
 // Maps lists the mappings of the target in order of address.

@@ -53,12 +53,13 @@ func (p *Process) takeStop(tr *raw.Tracee, sig int) error {
 	if p.calls.CutShort(&tr.Regs) && raw.FrozenBy(p.pid, tr.TID).By == "" { // who is frozen was broken out of its call by that
 		p.cuts++
 	}
-	broken := resume.BrokenByUs(&tr.Regs) || resume.StillBroken(&tr.Regs)
-	if broken {
+	broken := resume.BrokenByUs(&tr.Regs)
+	again := broken || resume.LosesTime(&tr.Regs) || resume.StillBroken(&tr.Regs)
+	if again {
 		tr.Regs.Rax = resume.RestartUnlessHandled
-		p.calls.EndInTime(tr, raw.Monotonic())
+		p.calls.EndInTime(tr, raw.Monotonic(), broken)
 	}
-	if !p.calls.Keep(tr) && !broken {
+	if !p.calls.Keep(tr) && !again {
 		return nil
 	}
 	raw.Fault("stop.broken-call")

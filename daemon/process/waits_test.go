@@ -14,6 +14,8 @@ import (
 
 	"culprit/daemon/process/raw"
 	"culprit/daemon/process/resume"
+	"culprit/daemon/syscalls"
+	"culprit/internal/require"
 )
 
 // noRestartSource goes under a filter that ends the process for restart_syscall, and waits again and again for 20 and for 900 ms in the
@@ -170,4 +172,116 @@ func onOneCPU(t *testing.T, bin string, args ...string) (tg *target) {
 	must(t, onFirstCPU())
 	defer func() { must(t, unix.SchedSetaffinity(0, &all)) }()
 	return start(t, bin, args...)
+}
+
+// remainingSource waits for 600 ms, again and again, in the call that its argument names, for a pipe from which nothing comes. It prints how many waits
+// were too short, gave something else, and left something in their sets, and the longest in ms.
+const remainingSource = `
+#define _GNU_SOURCE
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+static volatile int done; static volatile long waits, early, wrong, kept, longest; static const char *how; static int pipes[2];
+static const struct timespec constant = {0, 600000000};
+static long now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1000000000 + t.tv_nsec; }
+static int sets(int r, fd_set *s) { if (FD_ISSET(pipes[0], s)) kept++; return r; }
+static int once(void) { struct timespec t = constant; struct timeval v = {0, 600000}; struct pollfd p = {pipes[0], POLLIN, -1}; fd_set s; FD_ZERO(&s); FD_SET(pipes[0], &s); int r;
+  if (!strcmp(how, "constant")) return syscall(SYS_ppoll, &p, 1, &constant, 0, 0);
+  if (!strcmp(how, "pselect")) return sets(pselect(FD_SETSIZE, &s, 0, 0, &t, 0), &s);
+  if (!strcmp(how, "select")) return sets(syscall(SYS_select, pipes[0] + 1, 0, &s, &s, &v), &s);
+  r = ppoll(&p, 1, &t, 0); if (p.revents) kept++; return r; }
+static void *waiter(void *a) { while (!done) { long t = now(); if (once()) wrong++; t = now() - t; if (t < 600000000) early++; if (t / 1000000 > longest) longest = t / 1000000; waits++; } return a; }
+int main(int argc, char **argv) { char c; pthread_t t; how = argv[1]; if (pipe(pipes)) return 1; if (!strcmp(how, "sticky")) personality(STICKY_TIMEOUTS);
+  pthread_create(&t, 0, waiter, 0); puts("ready"); fflush(stdout); while (read(0, &c, 1) > 0); done = 1; pthread_join(t, 0);
+  printf("waits %ld\nearly %ld\nwrong %ld\nkept %ld\nlongest %ld\n", waits, early, wrong, kept, longest); return 0; }
+`
+
+// TestRestsInMemory: waits whose rest stands in memory are not late by the pauses amid them, never too short, and end as the kernel ends them.
+func TestRestsInMemory(t *testing.T) {
+	ends := knowingDeadlines(t)
+	for _, how := range []string{"ppoll", "pselect", "select", "sticky", "constant"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			tg := start(t, compile(t, remainingSource), how)
+			p := open(t, tg.pid())
+			p.KnowDeadlines(ends)
+			for begin := time.Now(); time.Since(begin) < 3*time.Second; time.Sleep(40 * time.Millisecond) {
+				stop(t, p, func(*World) error {
+					time.Sleep(20 * time.Millisecond)
+					return nil
+				})
+			}
+			res := tg.finish()
+			t.Logf("%v", res)
+			if res["waits"] < 4 || res["early"] != 0 || res["wrong"] != 0 || res["kept"] != 0 || res["longest"] > 740 { // 800 if the pauses were added
+				t.Errorf("target: %v", res)
+			}
+		})
+	}
+}
+
+// atEndSource has sixty threads wait in pselect for 20 to 60 ms, into which a signal comes from 2 ms before to 2 ms behind the end. One more waits with a
+// set that it may read only by then. It prints in how many waits the signal's handler ran though the time was said to be over, how many came without
+// their mask, and how many of the last kind gave anything but EFAULT.
+const atEndSource = `
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+static volatile int done, again; static long waits, handled, unmasked, wrong; static __thread volatile int got; static int pipes[2]; static fd_set *volatile set;
+static void handler(int s) { got = 1; }
+static void *waiter(void *a) { unsigned seed = (long)a; timer_t id; struct sigevent e = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1}; sigset_t none, now, usr1; struct timespec zero = {0, 0};
+  e._sigev_un._tid = syscall(SYS_gettid); timer_create(CLOCK_MONOTONIC, &e, &id); sigemptyset(&none); sigemptyset(&usr1); sigaddset(&usr1, SIGUSR1);
+  while (!done) { struct timespec t = {0, 20000000 + rand_r(&seed) % 40000000}; struct itimerspec at = {{0, 0}, {0, t.tv_nsec + (int)(rand_r(&seed) % 4000000) - 2000000}}, off = {{0, 0}, {0, 0}};
+    got = 0; timer_settime(id, 0, &at, 0); int r = pselect(0, 0, 0, 0, &t, &none), ran = got; __sync_fetch_and_add(&waits, 1); if (!r && ran) __sync_fetch_and_add(&handled, 1);
+    timer_settime(id, 0, &off, 0); pthread_sigmask(SIG_BLOCK, 0, &now); if (!sigismember(&now, SIGUSR1)) __sync_fetch_and_add(&unmasked, 1); sigtimedwait(&usr1, 0, &zero); }
+  return a; }
+static void *reader(void *a) { while (!done) { struct timeval t = {0, 30000}; mprotect(set, 4096, PROT_READ | PROT_WRITE); FD_ZERO(set); FD_SET(pipes[0], set); again = 1;
+  int r = select(pipes[0] + 1, set, 0, 0, &t); if (r != -1 || errno != EFAULT || !FD_ISSET(pipes[0], set)) wrong++; } return a; }
+static void *protector(void *a) { while (!done) { if (again) { again = 0; usleep(20000); mprotect(set, 4096, PROT_READ); } usleep(500); } return a; }
+int main(void) { char c; pthread_t t[62]; sigset_t b; sigemptyset(&b); sigaddset(&b, SIGUSR1); sigprocmask(SIG_BLOCK, &b, 0); signal(SIGUSR1, handler);
+  set = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); if (pipe(pipes)) return 1;
+  for (long i = 0; i < 60; i++) pthread_create(&t[i], 0, waiter, (void *)i); pthread_create(&t[60], 0, reader, 0); pthread_create(&t[61], 0, protector, 0);
+  puts("ready"); fflush(stdout); while (read(0, &c, 1) > 0); done = 1; for (int i = 0; i < 62; i++) pthread_join(t[i], 0);
+  printf("waits %ld\nhandled %ld\nunmasked %ld\nwrong %ld\n", waits, handled, unmasked, wrong); return 0; }
+`
+
+// TestWhatComesAtTheEnd: a wait whose time is over at a stop ends as the kernel ends it: a signal that came before gives EINTR, sets that the program may
+// not write EFAULT, and the mask is the program's own again.
+func TestWhatComesAtTheEnd(t *testing.T) {
+	tg := start(t, compile(t, atEndSource))
+	p := open(t, tg.pid())
+	p.KnowDeadlines(knowingDeadlines(t))
+	for begin := time.Now(); time.Since(begin) < 3*time.Second; time.Sleep(15 * time.Millisecond) {
+		stop(t, p, nothing)
+	}
+	res := tg.finish()
+	t.Logf("%v", res)
+	if res["waits"] < 1000 || res["handled"] != 0 || res["unmasked"] != 0 || res["wrong"] != 0 {
+		t.Errorf("target: %v", res)
+	}
+}
+
+func knowingDeadlines(t *testing.T) *syscalls.Deadlines {
+	t.Helper()
+	require.Root(t)
+	ends, err := syscalls.OpenDeadlines(syscalls.NewTypes())
+	if err != nil {
+		require.Skip(t, err.Error())
+	}
+	t.Cleanup(func() { ends.Close() })
+	return ends
 }

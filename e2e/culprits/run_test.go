@@ -176,7 +176,7 @@ var sure = "^(sessionlock|hotloop|fsynclog|spreadcpu|idleworkers|access_log|stdi
 func TestSureOnes(t *testing.T) {
 	require.Root(t)
 	require.Tool(t, "gcc")
-	o := &options{root: testprog.Root(t), span: 8 * time.Second, rounds: 1, least: 80}
+	o := &options{root: testprog.Root(t), span: 5 * time.Second, rounds: 1, least: 80}
 	subjects, err := choose(o, regexp.MustCompile(sure))
 	if err != nil {
 		t.Fatal(err)

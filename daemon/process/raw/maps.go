@@ -185,3 +185,20 @@ func FindMapping(maps []Mapping, a Addr) (Mapping, bool) {
 
 // Executable says whether code may run in the mapping.
 func (m Mapping) Executable() bool { return m.Perms&Exec != 0 }
+
+// Writable says whether [addr, addr+n) is covered by writable mappings without a hole.
+func Writable(maps []Mapping, addr Addr, n int) bool {
+	end := addr + Addr(n)
+	if end < addr {
+		return false
+	}
+	for _, m := range maps {
+		if m.Contains(addr) && m.Perms&Write != 0 {
+			if end <= m.End {
+				return true
+			}
+			addr = m.End
+		}
+	}
+	return false
+}

@@ -25,6 +25,7 @@ func ThreadState(pid, tid int) byte {
 type Status struct {
 	State                          byte
 	TGID, Tracer, Threads, Seccomp int
+	FDSize                         int    // how many descriptors there is room for
 	Inner                          int    // its number in its own namespace
 	UIDs, GIDs                     [4]int // real, effective, saved, filesystem
 	CapEff                         uint64
@@ -45,6 +46,8 @@ func parseStatus(b []byte) Status {
 			s.State = (value + "?")[0]
 		case "Tgid":
 			s.TGID = atoi(value)
+		case "FDSize":
+			s.FDSize = atoi(value)
 		case "NStgid":
 			s.Inner = atoi(value[strings.LastIndexAny(value, " \t")+1:])
 		case "TracerPid":

@@ -13,6 +13,8 @@ type Calls struct {
 	mem  *raw.File
 	take func(fd int) (own int, err error)
 
+	Alone bool // threads are stopped one by one, to end their calls: files may be read and memory written meanwhile
+
 	deadlines atomic.Pointer[Deadlines] // nil: nobody knows
 	waits     map[int]brokenWait        // by thread, of those that go on with restart_syscall
 	endings   map[int]time.Duration     // by thread, when waits are over that go on too long

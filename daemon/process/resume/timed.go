@@ -14,23 +14,24 @@ import (
 
 // Timed calls that are made again.
 //
-// Of poll, select, nanosleep and futex the kernel knows what is left of their time when we break into them. Other calls would begin
-// anew, with their whole timeout, at each stop. When such a call is over is noted beside its number (moment.go) at the first stop that
+// Of poll, nanosleep and futex the kernel knows when their time is over. It writes what select, pselect and ppoll have left where their timeout stood,
+// and reads it there when they go on, later by the pause; where the program has STICKY_TIMEOUTS, or that memory cannot be written, they begin anew, as
+// other calls do, with their whole timeout, at each stop. When such a call is over is noted beside its number (moment.go) at the first stop that
 // breaks into it; it then gets what is left of its time, where that stands in a register that nobody reads afterwards (spent.go), or else, when
 // its time is over, the result that says so (endings.go). No call ever ends too early.
 
 // EndInTime sees to it that a call which will be made again ends in its time; seen is when it was in the call already. It changes the registers
-// of the stop only.
-func (c *Calls) EndInTime(tr *raw.Tracee, seen time.Duration) {
+// of the stop only. broken says that the thread certainly was in the call until this stop.
+func (c *Calls) EndInTime(tr *raw.Tracee, seen time.Duration, broken bool) {
 	r := &tr.Regs
 	nr := uint64(uint32(r.Orig_rax))
 	end, known := tagged(r.Orig_rax)
 	if !known {
-		limit := c.timeout(nr, r)
-		if limit > longestRun {
+		at, known := c.firstEnd(tr, seen)
+		if !known {
 			return
 		}
-		end = c.endOf(tr, seen+limit)
+		end = momentAt(at)
 		r.Orig_rax = end.tag(nr)
 	}
 	now := raw.Monotonic()
@@ -38,17 +39,62 @@ func (c *Calls) EndInTime(tr *raw.Tracee, seen time.Duration) {
 	switch {
 	case inMilliseconds(nr) && c.isSpent(raw.Addr(r.Rip)):
 		r.R10 = uint64((max(left, 0) + time.Millisecond - 1) / time.Millisecond)
-	case left <= 0:
+	case left <= 0 && c.mayEnd(tr, end, broken) && restoreMask(nr, tr.TID) && (!hasSets(nr) || c.Alone && c.emptySets(r)):
 		r.Rax = c.atTheEnd(nr, r)
 	default:
-		c.endsAt(tr.TID, now+left)
+		c.endsAt(tr.TID, now+max(left, soon))
 	}
+}
+
+// soon is when a call is looked at again that cannot be ended yet.
+const soon = time.Millisecond
+
+// mayEnd says whether the kernel has looked for what a call waits for since its time is over, as it does when we break into it, and has found nothing; a
+// signal is something.
+func (c *Calls) mayEnd(tr *raw.Tracee, end moment, broken bool) bool {
+	if !broken {
+		_, broken = c.told(tr)
+	}
+	if !broken || tr.Asked == 0 || end.left(tr.Asked) > 0 {
+		return false
+	}
+	st, err := raw.ReadStatus(c.pid, tr.TID)
+	return err == nil && st.Pending == 0
+}
+
+// restoreMask ends what a call does to the mask of signals for as long as it lasts, as the kernel does when its time is over: a signal that comes later
+// finds the mask that the program has set. If the call goes on nevertheless it sets its mask again.
+func restoreMask(nr uint64, tid int) bool {
+	switch nr {
+	case unix.SYS_PPOLL, unix.SYS_PSELECT6, unix.SYS_EPOLL_PWAIT, unix.SYS_EPOLL_PWAIT2, unix.SYS_IO_PGETEVENTS:
+		mask, err := raw.GetMask(tid) // that which is to come back
+		return err == nil && raw.SetMask(tid, mask) == nil
+	}
+	return true
+}
+
+// firstEnd is when a call is to end that is broken into for the first time.
+func (c *Calls) firstEnd(tr *raw.Tracee, seen time.Duration) (end time.Duration, known bool) {
+	nr := uint64(uint32(tr.Regs.Orig_rax))
+	limit := c.timeout(nr, &tr.Regs)
+	if limit > longestRun && !rereads(nr) {
+		return 0, false
+	}
+	told, known := c.told(tr)
+	switch {
+	case limit > longestRun:
+		return told, known && told-raw.Monotonic() <= longestRun
+	case known:
+		return min(told, seen+limit), true
+	}
+	return seen + limit, true
 }
 
 // inMilliseconds: the call takes its timeout in r10, as a number of milliseconds.
 func inMilliseconds(nr uint64) bool { return nr == unix.SYS_EPOLL_WAIT || nr == unix.SYS_EPOLL_PWAIT }
 
-// timeout is how long a call may last from its beginning, forever if it has no limit or one that is not known. Absolute times need no care.
+// timeout is how long a call may last from its beginning, forever if it has no limit or one that is not known. Absolute times need no care. That of
+// select, pselect and ppoll is not known: another thread may have had its rest written to the same place.
 func (c *Calls) timeout(nr uint64, r *unix.PtraceRegs) time.Duration {
 	const futexCommand, timerAbsolute = 0x7f, 1
 	switch nr {
@@ -94,7 +140,7 @@ func (c *Calls) atTheEnd(nr uint64, r *unix.PtraceRegs) uint64 {
 			return resultOf(unix.EAGAIN)
 		}
 		return resultOf(unix.EINPROGRESS)
-	case unix.SYS_POLL, unix.SYS_EPOLL_WAIT, unix.SYS_EPOLL_PWAIT, unix.SYS_EPOLL_PWAIT2, unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP,
+	case unix.SYS_POLL, unix.SYS_PPOLL, unix.SYS_SELECT, unix.SYS_PSELECT6, unix.SYS_EPOLL_WAIT, unix.SYS_EPOLL_PWAIT, unix.SYS_EPOLL_PWAIT2, unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP,
 		unix.SYS_IO_GETEVENTS, unix.SYS_IO_PGETEVENTS: // so many events, or a sleep that is over
 		return 0
 	}
@@ -195,12 +241,11 @@ func (c *Calls) LookForDeadlines() (over func()) {
 	return func() {}
 }
 
-// endOf is when the call is to end that a thread was broken out of by our last interrupt.
-func (c *Calls) endOf(tr *raw.Tracee, latest time.Duration) moment {
-	if d := c.deadlines.Load(); d != nil && tr.Asked > 0 {
-		if end, ok := (*d).EndOf(tr.TID, tr.Asked); ok {
-			return momentAt(min(end, latest))
-		}
+// told is when the kernel says that the call is to end that a thread was broken out of by our last interrupt.
+func (c *Calls) told(tr *raw.Tracee) (end time.Duration, ok bool) {
+	d := c.deadlines.Load()
+	if d == nil || tr.Asked == 0 {
+		return 0, false
 	}
-	return momentAt(latest)
+	return (*d).EndOf(tr.TID, tr.Asked)
 }

@@ -86,7 +86,7 @@ func (c *Calls) waitAgain(tr *raw.Tracee, b brokenWait, filters *filterSet) {
 		return
 	}
 	r.Rax, r.Orig_rax = RestartUnlessHandled, b.regs.Orig_rax
-	c.EndInTime(tr, b.begun)
+	c.EndInTime(tr, b.begun, true)
 }
 
 func resultOf(e unix.Errno) uint64 { return uint64(-int64(e)) }
