@@ -2,12 +2,11 @@ package consultant
 
 import (
 	"fmt"
-	"math"
-	"slices"
 
 	"culprit/consultant/decide"
 	"culprit/consultant/explain"
 	"culprit/consultant/links"
+	"culprit/consultant/samples"
 	"culprit/grid"
 )
 
@@ -17,6 +16,7 @@ const sampleEvery = 0.2
 // A sampleJob is one node whose share of stack samples is to be read.
 type sampleJob struct {
 	n, base *node
+	bases   []*node   // that base may be, the nearest first
 	shares  []float64 // of the samples at base that are at n, by kind
 	known   bool
 }
@@ -47,18 +47,16 @@ func (s *Search) readShares(jobs []*sampleJob) {
 	}
 }
 
-// readShare reads the shares of one job. Nothing is known of a ratio where no sample was seen.
+// readShare reads the shares of one job. What has more samples than a caller has other callers, too: its base is further up.
 func (s *Search) readShare(j *sampleJob) (known bool) {
-	kinds := j.n.hyp.Samples.Kinds
-	j.shares = make([]float64, len(kinds))
-	for i, k := range kinds {
-		part, whole := s.cfg.World.Weight(j.n.focus, k), s.cfg.World.Weight(j.base.focus, k)
-		if !(part >= 0 && whole > 0) {
-			return false
-		}
-		j.shares[i] = math.Min(part/whole, 1)
+	within := false
+	for i := 0; i < len(j.bases) && !within; i++ {
+		j.base = j.bases[i]
+		j.shares, known, within = samples.Shares(j.n.hyp.Samples.Kinds, func(kind string) (part, whole float64) {
+			return s.cfg.World.Weight(j.n.focus, kind), s.cfg.World.Weight(j.base.focus, kind)
+		})
 	}
-	return len(kinds) == 1 || slices.Max(j.shares) > 0
+	return known
 }
 
 // byShare tells whether the node was judged by its share of stack samples, since it is too expensive to measure. A node whose
@@ -78,17 +76,16 @@ func (s *Search) sampleJobs() []*sampleJob {
 		if !n.judgedByShare() {
 			continue
 		}
-		if base := s.measuredAbove(n); base != nil {
-			jobs = append(jobs, &sampleJob{n: n, base: base})
+		if bases := s.measuredAbove(n); bases != nil {
+			jobs = append(jobs, &sampleJob{n: n, bases: bases})
 		}
 	}
 	return jobs
 }
 
-// measuredAbove is the nearest ancestor with a measured value of the same hypothesis; nil if there is none.
-func (s *Search) measuredAbove(n *node) *node {
-	base, _ := links.Nearest(n, func(p *node) bool { return p.hyp == n.hyp && p.state == True && !p.byShare() && p.est.Bins > 0 }, up)
-	return base
+// measuredAbove are the ancestors with a measured value of the same hypothesis, the nearest first.
+func (s *Search) measuredAbove(n *node) []*node {
+	return links.Nearest(n, func(p *node) bool { return p.hyp == n.hyp && p.state == True && !p.byShare() && p.est.Bins > 0 }, up)
 }
 
 // judgeShare takes one reading and concludes when there are enough. A node judged so stays under observation.

@@ -227,6 +227,28 @@ func TestOverBudgetIsJudgedBySamples(t *testing.T) {
 	}
 }
 
+// TestSamplesOfSeveralCallers: what only samples judge has the value of all of its callers, also of those that are ruled out.
+func TestSamplesOfSeveralCallers(t *testing.T) {
+	var acts []activity
+	for caller, share := range map[string]float64{"key": 0.22, "value": 0.45, "comment": 0.08, "header": 0.15} {
+		acts = append(acts, activity{stack: []string{"main", "document", caller, "length"}, kind: "cpu", rate: always(share)})
+	}
+	m := newModel(acts...)
+	length := code(grid.Whole(), "length")
+	m.predict = func(k grid.PairKey) (grid.Price, error) {
+		if k.Focus == length {
+			return grid.Price{Fraction: 0.023, Rate: 5e6, Points: 2}, nil
+		}
+		return grid.Price{Fraction: 0.0001, Rate: 10, Points: 2}, nil
+	}
+	r := newRig(t, m)
+	r.run(15)
+	if n := r.node(cpuBound, length); n.State != True || n.Tier != grid.TierSample || n.Value < 0.85 || n.Value > 0.95 {
+		r.dump()
+		t.Errorf("%+v", n)
+	}
+}
+
 func TestDeferredIsRetriedAndRefusedIsShown(t *testing.T) {
 	m := newModel(
 		activity{stack: []string{"main", "later"}, kind: "cpu", rate: always(0.5)},

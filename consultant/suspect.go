@@ -49,16 +49,16 @@ func (s *Search) suspicions(now float64) []*sampleJob {
 		if !n.hyp.Sampled() || !n.hyp.Additive() || n.phase.over() {
 			continue
 		}
-		if base := s.measuredAbove(n); n.suspended && base != nil && now-n.started > n.retestAfter(retestPause) && len(jobs) < maxSuspects {
-			jobs = append(jobs, &sampleJob{n: n, base: base})
+		if bases := s.measuredAbove(n); n.suspended && bases != nil && now-n.started > n.retestAfter(retestPause) && len(jobs) < maxSuspects {
+			jobs = append(jobs, &sampleJob{n: n, bases: bases})
 		}
 		have := n.explainedBy()
 		for _, k := range n.children {
 			if k.hyp == n.hyp && s.isPostponed(k) && len(jobs) < maxSuspects {
-				jobs = append(jobs, &sampleJob{n: k, base: n})
+				jobs = append(jobs, &sampleJob{n: k, bases: []*node{n}})
 			}
 			if k.hyp == n.hyp && n.est.Value-have[k.via] > suspectMore*n.est.Threshold && k.mayHaveBegun(now) && len(jobs) < maxSuspects {
-				jobs = append(jobs, &sampleJob{n: k, base: n})
+				jobs = append(jobs, &sampleJob{n: k, bases: []*node{n}})
 			}
 		}
 	}

@@ -55,23 +55,24 @@ func Mark[T comparable](from T, marked map[T]bool, next func(T) []T) {
 	}
 }
 
-// Nearest is the first thing of a kind that next leads to in the fewest steps; ok is false if there is none.
-func Nearest[T comparable](from T, is func(T) bool, next func(T) []T) (nearest T, ok bool) {
+// Nearest are the things of a kind that next leads to, each once, those in the fewest steps first.
+func Nearest[T comparable](from T, is func(T) bool, next func(T) []T) (all []T) {
 	seen := map[T]bool{}
 	for level := next(from); len(level) > 0; {
 		var beyond []T
 		for _, p := range level {
-			if is(p) {
-				return p, true
+			if seen[p] {
+				continue
 			}
-			if !seen[p] {
-				seen[p] = true
-				beyond = append(beyond, next(p)...)
+			seen[p] = true
+			beyond = append(beyond, next(p)...)
+			if is(p) {
+				all = append(all, p)
 			}
 		}
 		level = beyond
 	}
-	return nearest, false
+	return all
 }
 
 // Parents finds the parent of each hypothesis by its name: the index of it, -1 for the root, which is called top or "". It fails for two of

@@ -58,6 +58,24 @@ func (u *Use) index(kind string) int {
 	return len(u.Kinds) - 1
 }
 
+// noise is by how much a part may seem to be more than the whole: samples go on meanwhile.
+const noise = 0.02
+
+// Shares are the parts of the samples of each kind, 0..1, that were taken at a place, by how many there are at the place and at another. Nothing is known
+// where those of one kind are not, or of a ratio of which no sample was seen. within says that the place may be a part of the other.
+func Shares(kinds []string, weights func(kind string) (part, whole float64)) (shares []float64, known, within bool) {
+	shares, within = make([]float64, len(kinds)), true
+	for i, k := range kinds {
+		part, whole := weights(k)
+		if !(part >= 0 && whole > 0) {
+			return shares, false, false
+		}
+		within = within && part <= whole*(1+noise)
+		shares[i] = min(part/whole, 1)
+	}
+	return shares, len(kinds) == 1 || slices.Max(shares) > 0, within
+}
+
 // A metric is what is known of one by its name: what it is about, which samples speak for it, and whether their share is its share.
 type metric struct {
 	about, kind string

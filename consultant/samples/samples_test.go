@@ -44,3 +44,30 @@ func TestUses(t *testing.T) {
 		}
 	}
 }
+
+// TestShares: a share is one at most, and it is told where a place has more than what it should be a part of.
+func TestShares(t *testing.T) {
+	for _, c := range []struct {
+		weights       [][2]float64
+		shares        []float64
+		known, within bool
+	}{
+		{[][2]float64{{0.3, 0.6}}, []float64{0.5}, true, true},
+		{[][2]float64{{0, 0.6}}, []float64{0}, true, true},
+		{[][2]float64{{0.605, 0.6}}, []float64{1}, true, true},
+		{[][2]float64{{0.9, 0.45}}, []float64{1}, true, false},
+		{[][2]float64{{0.3, 0.6}, {0.8, 0.4}}, []float64{0.5, 1}, true, false},
+		{[][2]float64{{0, 0.6}, {0, 0.5}}, []float64{0, 0}, false, true},
+		{[][2]float64{{0.3, 0}}, []float64{0}, false, false},
+		{[][2]float64{{-1, 0.6}}, []float64{0}, false, false},
+	} {
+		kinds := []string{"a", "b"}[:len(c.weights)]
+		shares, known, within := Shares(kinds, func(kind string) (part, whole float64) {
+			w := c.weights[kind[0]-'a']
+			return w[0], w[1]
+		})
+		if !slices.Equal(shares, c.shares) || known != c.known || within != c.within {
+			t.Errorf("%v: %v, %t, %t", c.weights, shares, known, within)
+		}
+	}
+}
