@@ -364,6 +364,9 @@ func TestStoppedProgram(t *testing.T) {
 			t.Errorf("%q is not in\n%s", said, s.out.String())
 		}
 	}
+	if strings.Contains(s.out.String(), "Ruled out") {
+		t.Errorf("something is ruled out in a program that stands still:\n%s", s.out.String())
+	}
 	p.Signal(t, syscall.SIGCONT)
 	undisturbed(t, p, "cpu.c")
 }

@@ -75,7 +75,7 @@ hierarchy Gone { item "gone" is { "/Code/mutx.c" }; }`)
 		{"procedure_calls@/Code/mutex.c/*", "procedure_calls@/Code/mutex.c/lookup: sum", exitNothing},
 		{"exec_time_inclusive@/Code/mutex.c/compute/*", "exec_time_inclusive@/Code/mutex.c/compute/loop_1: sum", exitNothing},
 		{"exec_time_inclusive@/Code/mutex.c/serve/*", "exec_time_inclusive@/Code/mutex.c/serve/*: not measured: nothing had been found below it when the measurement ended", exitFailed},
-		{"procedure_calls@/Code/mutx.c/*", "procedure_calls@/Code/mutx.c/*: not measured: nothing had been found below it when the measurement ended", exitFailed},
+		{"procedure_calls@/Code/mutx.c/*", "not measured: nothing had been found below it when the measurement ended: the target has no module \"mutx.c\" (did you mean \"mutex.c\"?)", exitFailed},
 		{"procedure_calls@/Parts/*", "procedure_calls@/Parts/some: sum", exitNothing},
 		{"procedure_calls@/Parts/gone", "not measured: refused at /Parts/gone: the target has nothing of what it stands for: /Code/mutex.c/srve (nearest: serve", exitFailed},
 		{"procedure_calls@/Gone/*", "not measured: refused at /Gone/gone: the target has nothing of what it stands for: /Code/mutx.c (nearest: mutex.c)", exitFailed},

@@ -267,7 +267,11 @@ func (r *Report) writeRuledOut(b *strings.Builder) {
 			deeper++
 		}
 	}
-	writeFalse(b, lines, deeper)
+	heading := "Ruled out"
+	if r.allStopped() {
+		heading = "Below the threshold, with the program stopped for some or all of the time"
+	}
+	writeFalse(b, heading, lines, deeper)
 	if len(near) > 0 {
 		b.WriteString("\nNot beyond the threshold, but close to it:\n")
 		writeSome(b, near)
@@ -277,11 +281,11 @@ func (r *Report) writeRuledOut(b *strings.Builder) {
 	}
 }
 
-func writeFalse(b *strings.Builder, lines []string, deeper int) {
+func writeFalse(b *strings.Builder, heading string, lines []string, deeper int) {
 	if len(lines) == 0 && deeper == 0 {
 		return
 	}
-	b.WriteString("\nRuled out:\n")
+	fmt.Fprintf(b, "\n%s:\n", heading)
 	writeSome(b, lines)
 	if deeper > 0 {
 		fmt.Fprintf(b, "  and %d %s at single functions, threads or objects\n", deeper, hypotheses(deeper))

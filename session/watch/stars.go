@@ -1,11 +1,13 @@
 package watch
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
 	"culprit/grid"
 	"culprit/pcl"
+	"culprit/pcl/syntax"
 )
 
 // A star in a watch stands for all children of a resource, also for those that come later.
@@ -103,12 +105,28 @@ func (w *Watcher) Vain() (list []Vain) {
 		if _, finds := w.finder(one); one.wild == grid.SyncObject && !finds {
 			why += ": no thread was seen waiting for one; --watch lock_acquisitions beside it finds those for which no thread waits"
 		}
-		if one.wild == grid.Code && f.Depth(grid.Code) == 2 {
+		switch {
+		case one.wild == grid.Code && f.Depth(grid.Code) == 2:
 			if err := w.listLoops(f); err != nil {
 				why += ": " + err.Error()
 			}
+		case one.wild == grid.Code:
+			why += w.noModule(f.Elements(grid.Code))
 		}
 		list = append(list, Vain{grid.PairKey{Metric: one.Key.Metric, Focus: f.Refine(one.wild, append(f.Elements(one.wild), "*")...)}, why})
 	}
 	return list
+}
+
+// noModule adds that there is no module of the name below which nothing was found.
+func (w *Watcher) noModule(path []string) string {
+	modules := w.tree.Children(grid.Code)
+	if len(path) != 1 || slices.Contains(modules, path[0]) {
+		return ""
+	}
+	why := fmt.Sprintf(": the target has no module %q", path[0])
+	if near := syntax.Closest(path[0], modules); near != "" {
+		why += fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	return why
 }
