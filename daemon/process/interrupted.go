@@ -39,18 +39,15 @@ const endingsLimit = 100 * time.Millisecond
 
 // endWaits stops the threads whose waits are over, and only them. Who is elsewhere by now goes on as he was.
 func (t *tracer) endWaits() {
-	now := raw.Monotonic()
 	s := &session{p: t.p, t: t, ctx: context.Background(), limit: endingsLimit, threads: map[int]*raw.Tracee{}, begin: time.Now(), keep: t.p.ownChild(), complete: true}
 	t.begin()
 	defer t.end()
 	t.p.calls.Alone = true
 	defer func() { t.p.calls.Alone = false }()
 	defer t.p.calls.LookForDeadlines()()
-	for _, tid := range t.p.calls.Over(now, endingsLimit) {
-		if t.lingering[tid] == nil {
-			if ok, _ := s.seize(tid); !ok { // it has ended, or somebody else traces it
-				t.p.calls.Drop(tid)
-			}
+	for _, tid := range t.p.calls.Over(raw.Monotonic()) {
+		if t.lingering[tid] == nil { // else it is on its way to a stop
+			_, _ = s.seize(tid) // one that has ended, or is traced by somebody else, does not wait for us
 		}
 	}
 	s.interruptAll()

@@ -54,7 +54,7 @@ func (p *Process) takeStop(tr *raw.Tracee, sig int) error {
 		p.cuts++
 	}
 	broken := resume.BrokenByUs(&tr.Regs)
-	again := broken || resume.LosesTime(&tr.Regs) || resume.StillBroken(&tr.Regs)
+	again := broken || resume.BeginsAnew(&tr.Regs)
 	if again {
 		tr.Regs.Rax = resume.RestartUnlessHandled
 		p.calls.EndInTime(tr, raw.Monotonic(), broken)

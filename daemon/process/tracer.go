@@ -207,11 +207,17 @@ func (t *tracer) settle() {
 				delete(t.lingering, tid)
 			}
 		case raw.WaitNothing:
-			if st, err := raw.ReadStatus(t.p.pid, tid); tr.Keep && err == nil && st.Tracer != t.tid {
+			if tr.Keep && t.leftUs(tid) {
 				delete(t.lingering, tid)
 			}
 		}
 	}
+}
+
+// leftUs says whether a thread is traced by nobody, or by somebody else.
+func (t *tracer) leftUs(tid int) bool {
+	st, err := raw.ReadStatus(t.p.pid, tid)
+	return err == nil && st.Tracer != t.tid
 }
 
 // lost says whether nothing more will be heard of a thread: a leader that has ended before its threads is reported by no wait; and a thread that

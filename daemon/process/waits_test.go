@@ -178,6 +178,7 @@ func onOneCPU(t *testing.T, bin string, args ...string) (tg *target) {
 // were too short, gave something else, and left something in their sets, and the longest in ms.
 const remainingSource = `
 #define _GNU_SOURCE
+#include <linux/aio_abi.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -187,17 +188,18 @@ const remainingSource = `
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-static volatile int done; static volatile long waits, early, wrong, kept, longest; static const char *how; static int pipes[2];
+static volatile int done; static volatile long waits, early, wrong, kept, longest; static const char *how; static int pipes[2]; static aio_context_t aio;
 static const struct timespec constant = {0, 600000000};
 static long now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1000000000 + t.tv_nsec; }
 static int sets(int r, fd_set *s) { if (FD_ISSET(pipes[0], s)) kept++; return r; }
-static int once(void) { struct timespec t = constant; struct timeval v = {0, 600000}; struct pollfd p = {pipes[0], POLLIN, -1}; fd_set s; FD_ZERO(&s); FD_SET(pipes[0], &s); int r;
+static int once(void) { struct timespec t = constant; struct timeval v = {0, 600000}; struct pollfd p = {pipes[0], POLLIN, -1}; struct io_event e; fd_set s; FD_ZERO(&s); FD_SET(pipes[0], &s); int r;
+  if (!strcmp(how, "io_pgetevents")) return syscall(SYS_io_pgetevents, aio, 1L, 1L, &e, &t, 0);
   if (!strcmp(how, "constant")) return syscall(SYS_ppoll, &p, 1, &constant, 0, 0);
   if (!strcmp(how, "pselect")) return sets(pselect(FD_SETSIZE, &s, 0, 0, &t, 0), &s);
   if (!strcmp(how, "select")) return sets(syscall(SYS_select, pipes[0] + 1, 0, &s, &s, &v), &s);
   r = ppoll(&p, 1, &t, 0); if (p.revents) kept++; return r; }
 static void *waiter(void *a) { while (!done) { long t = now(); if (once()) wrong++; t = now() - t; if (t < 600000000) early++; if (t / 1000000 > longest) longest = t / 1000000; waits++; } return a; }
-int main(int argc, char **argv) { char c; pthread_t t; how = argv[1]; if (pipe(pipes)) return 1; if (!strcmp(how, "sticky")) personality(STICKY_TIMEOUTS);
+int main(int argc, char **argv) { char c; pthread_t t; how = argv[1]; if (pipe(pipes) || syscall(SYS_io_setup, 1, &aio)) return 1; if (!strcmp(how, "sticky")) personality(STICKY_TIMEOUTS);
   pthread_create(&t, 0, waiter, 0); puts("ready"); fflush(stdout); while (read(0, &c, 1) > 0); done = 1; pthread_join(t, 0);
   printf("waits %ld\nearly %ld\nwrong %ld\nkept %ld\nlongest %ld\n", waits, early, wrong, kept, longest); return 0; }
 `
@@ -205,7 +207,7 @@ int main(int argc, char **argv) { char c; pthread_t t; how = argv[1]; if (pipe(p
 // TestRestsInMemory: waits whose rest stands in memory are not late by the pauses amid them, never too short, and end as the kernel ends them.
 func TestRestsInMemory(t *testing.T) {
 	ends := knowingDeadlines(t)
-	for _, how := range []string{"ppoll", "pselect", "select", "sticky", "constant"} {
+	for _, how := range []string{"ppoll", "pselect", "select", "sticky", "constant", "io_pgetevents"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			tg := start(t, compile(t, remainingSource), how)

@@ -29,18 +29,13 @@ func (c *Calls) NextEnding() (at time.Duration, ok bool) {
 	return at, ok
 }
 
-// Over gives the threads whose waits are over, in no order. They are over once more after again, should they not stop now, or have no time to
-// make their calls again.
-func (c *Calls) Over(now, again time.Duration) (tids []int) {
+// Over gives the threads whose waits are over, in no order, each once: that they stop is up to the caller.
+func (c *Calls) Over(now time.Duration) (tids []int) {
 	for tid, end := range c.endings {
-		if end > now {
-			continue
+		if end <= now {
+			delete(c.endings, tid)
+			tids = append(tids, tid)
 		}
-		c.endings[tid] = now + again
-		tids = append(tids, tid)
 	}
 	return tids
 }
-
-// Drop is for a thread that does not wait any more.
-func (c *Calls) Drop(tid int) { delete(c.endings, tid) }

@@ -60,22 +60,13 @@ func BrokenByUs(r *unix.PtraceRegs) bool {
 // HasRest says whether the kernel remembers what is left of the interrupted call's time (restart_syscall(2)). A return from a signal forgets it.
 func HasRest(r *unix.PtraceRegs) bool { return InSyscall(r) && int64(r.Rax) == errRestartBlock }
 
-// LosesTime: the call goes on later by the time that it stands still, since the kernel reads again what was left of it when we broke into it.
-func LosesTime(r *unix.PtraceRegs) bool {
-	if int64(r.Orig_rax) < 0 || int64(r.Rax) != errRestartHand {
-		return false
-	}
-	return rereads(uint64(uint32(r.Orig_rax)))
+// BeginsAnew: the call is made again as if for the first time. It had told the kernel to do so; or the thread had no time for it since an earlier stop.
+func BeginsAnew(r *unix.PtraceRegs) bool {
+	return int64(r.Orig_rax) >= 0 && int64(r.Rax) == errRestartHand && Rewindable[uint64(uint32(r.Orig_rax))]
 }
 
 // rereads says whether a call writes what is left of its time to where it has read it, and goes on with what stands there.
 func rereads(nr uint64) bool { return nr == unix.SYS_PPOLL || hasSets(nr) }
-
-// StillBroken: the thread had no time to make the call again from which an earlier stop has taken it.
-func StillBroken(r *unix.PtraceRegs) bool {
-	_, ours := tagged(r.Orig_rax)
-	return ours && int64(r.Rax) == errRestartHand
-}
 
 // Rewound is the state in which the thread makes its interrupted call once more. For any other state it is the state itself.
 func Rewound(r unix.PtraceRegs) unix.PtraceRegs {
