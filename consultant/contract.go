@@ -102,16 +102,14 @@ type Config struct {
 	Budget     float64       // fraction of the target's active time, 0.02 by default
 	MinObserve time.Duration // 0.5 s by default
 	OnEvent    func(Event)   // nil = dropped
-	// LeastStake is what must be at stake for a finding to be a bottleneck and not a note, 0..1; nil = 0. It is called with the lock of
-	// the search held, too.
+	// LeastStake is what must be at stake for a finding to be a bottleneck and not a note, 0..1; nil = 0. It is called with the lock of the search held, too.
 	LeastStake func() float64
 	// Base is the fixed hierarchy to which the parts of the item that a focus selects belong; nil = Code.
 	Base func(item grid.Focus) grid.Hierarchy
 }
 
-// A World is what a search has to know besides the values in the grid. The search calls Source, Holders, Unseen and Now from any
-// goroutine, and the others from that of Run. Now and Unseen are called with the lock of the search held: they answer
-// at once and do not call the search.
+// A World is what a search has to know besides the values in the grid. The search calls Source, Holders, Unseen and Now from any goroutine, and the others from
+// that of Run. Now and Unseen are called with the lock of the search held: they answer at once and do not call the search.
 type World interface {
 	grid.Axis
 	// Now is the time, in s since the session began.
@@ -120,8 +118,7 @@ type World interface {
 	Source(f grid.Focus) (file string, line int)
 	// Holders says who had the lock that a focus chooses while others waited for it, who ended the waits there, and who computes there.
 	Holders(f grid.Focus) []grid.Holder
-	// Unseen says what of a metric cannot be seen in the program, "" if nothing. Where a hypothesis about it does not hold,
-	// that is not known then.
+	// Unseen says what of a metric cannot be seen in the program, "" if nothing. Where a hypothesis about it does not hold, that is not known then.
 	Unseen(metric string) string
 	// Spare is how many s of CPU time the search may use now so that it takes no more of the machine than it should: below 0
 	// if it has used too many, +Inf if CPUs are idle.

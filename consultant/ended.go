@@ -49,7 +49,7 @@ func (s *Search) keepEarlier(n *node) {
 // pastAnswer is what was told of a node; ok is false if it was no bottleneck, or one of a phase: what is over in that is over in the session.
 func (s *Search) pastAnswer(n *node) (a earlier.Answer, ok bool) {
 	p := n.past
-	if !p.Told || p.Note || n.phase.index > 0 || p.Stake < s.leastStake() {
+	if !p.Told || p.Note || n.phase.index > 0 || p.Stake < s.cfg.LeastStake() {
 		return a, false
 	}
 	from, times := s.earlier.Before(n.id)
@@ -62,7 +62,7 @@ func (s *Search) pastAnswer(n *node) (a earlier.Answer, ok bool) {
 }
 
 // isFading tells that hardly anything is at stake any longer at a node that is not ruled out yet.
-func (s *Search) isFading(f *finding) bool { return f.node.over() && f.stake < s.leastStake() }
+func (s *Search) isFading(f *finding) bool { return f.node.over() && f.stake < s.cfg.LeastStake() }
 
 // Earlier returns what was found and does not hold any longer, what ended last first; at most earlier.Most answers of nodes that are false. What holds
 // again is a bottleneck, and not among them.

@@ -64,17 +64,8 @@ func (s *Search) overBudget(n *node, now float64) {
 	if n.starved {
 		n.exceed(fmt.Sprintf("there was no room for its %s in the budget of %s for %s", explain.Percent(n.cost), explain.Percent(s.budget.Limit()), explain.Seconds(admission.StarvedAfter)))
 	} else {
-		n.exceed(fmt.Sprintf("measuring it would take %s of the program's time (%s), the budget is %s", explain.Percent(n.cost), s.whatTakes(n), explain.Percent(s.budget.Limit())))
+		n.exceed(fmt.Sprintf("measuring it would take %s of the program's time (%s), the budget is %s", explain.Percent(n.cost), s.budget.Takes(n.pairs), explain.Percent(s.budget.Limit())))
 		s.say(n, "over budget: %s", n.reason)
 	}
 	n.lookPast()
-}
-
-// whatTakes says by what a node's pairs take time.
-func (s *Search) whatTakes(n *node) string {
-	if s.budget.WasTried(n.pairs) {
-		return "it took that when it was tried"
-	}
-	rate, points := s.budget.Rate(n.pairs)
-	return explain.Takes(rate, points, s.budget.SharedOf(n.pairs))
 }

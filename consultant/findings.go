@@ -19,6 +19,7 @@ type finding struct {
 	reasons []*node // of the whole program: why it holds there
 	because *node   // of them, the one that says most of why and that no other place shares; nil if there is none
 	parts   []*node // other coordinates of the same time: objects and threads
+	own     float64 // of the value, what nothing that the function calls has; 0 if all of it is told
 }
 
 // explains is the part of what is at stake at a node that a reason must have for both to be one finding.
@@ -45,6 +46,7 @@ func (s *Search) findings() []finding {
 		all = append(all, f)
 	}
 	s.join(all, dropped)
+	all = append(all, s.ownParts(all, dropped)...)
 	var list []finding
 	for _, f := range all {
 		if !dropped[f] {
@@ -157,6 +159,7 @@ func (f *finding) why() string {
 func (f *finding) sentence(file string, line int) string {
 	found := f.node.finding(file, line)
 	found.Stake = f.stake
+	found.OwnOf(f.own)
 	object, rest := f.others()
 	if object != "" {
 		found.Object = object

@@ -124,8 +124,7 @@ type ways struct {
 	crowded bool                // it was said that nothing more is added
 }
 
-// A graph is the search history graph, with what is counted of it: who is watched, how many watched nodes need a pair, and
-// which nodes belong together.
+// A graph is the search history graph, with what is counted of it: who is watched, how many watched nodes need a pair, and which nodes belong together.
 type graph struct {
 	nodes    []*node // by id; node 1 is the first
 	index    map[nodeKey]*node
@@ -166,8 +165,7 @@ func newGraph() *graph {
 	return &graph{index: map[nodeKey]*node{}, groups: map[groupKey]*group{}, users: map[grid.PairKey]int{}, within: map[nodeKey][]*node{}}
 }
 
-// add returns the node of a key, creating it with the given axis if it is new, and makes parent one of its parents
-// unless that would close a circle.
+// add returns the node of a key, creating it with the given axis if it is new, and makes parent one of its parents unless that would close a circle.
 func (g *graph) add(k nodeKey, parent *node, axis string) *node {
 	n := g.index[k]
 	if n == nil {
@@ -326,6 +324,5 @@ func (n *node) export(out *Node) {
 
 const inDoubt = "it was ruled out, and its value is beyond the threshold now: not for long or not by enough to say"
 
-// isInDoubt tells that a false node has a value that speaks against the answer, but not enough to change it. Nobody is told
-// then that it is ruled out.
+// isInDoubt tells that a false node has a value that speaks against the answer, but not enough to change it. Nobody is told then that it is ruled out.
 func (n *node) isInDoubt() bool { return n.state == False && n.est.Margin > 0 }

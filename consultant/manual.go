@@ -27,8 +27,7 @@ func (s *Search) Expand(id int) error {
 	})
 }
 
-// Prune stops the test of a node and of what hangs on it alone; none of them is tested until Retest. It is an error
-// if there is no such node or it is the root.
+// Prune stops the test of a node and of what hangs on it alone; none of them is tested until Retest. It is an error if there is no such node or it is the root.
 func (s *Search) Prune(id int) error {
 	return s.byHand(id, "pruned", func(n *node, _ float64) error {
 		if n.isRoot() {

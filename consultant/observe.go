@@ -117,9 +117,8 @@ func (s *Search) parentsQuiet(n *node) bool {
 	return quiet
 }
 
-// onsetOf finds since when the value of a node has held: the start of the run of bins that hold, followed back through
-// what was recorded before the test, and further through its true parents if it held from the first record on. open
-// tells that even then the beginning was not seen.
+// onsetOf finds since when the value of a node has held: the start of the run of bins that hold, followed back through what was recorded before the test, and
+// further through its true parents if it held from the first record on. open tells that even then the beginning was not seen.
 func (s *Search) onsetOf(n *node, cache map[seriesKey]*bins.Series) (since float64, open bool) {
 	run := n.run
 	if !run.On {

@@ -101,8 +101,7 @@ func firstError(n *node, failed map[grid.PairKey]error) error {
 	return nil
 }
 
-// ready sets from when on the values of a node count: all its pairs are complete. What pairs enabled before recorded in
-// the last MinObserve counts too.
+// ready sets from when on the values of a node count: all its pairs are complete. What pairs enabled before recorded in the last MinObserve counts too.
 func (s *Search) ready(n *node) {
 	from := max(n.phase.Start, n.started-s.cfg.MinObserve.Seconds())
 	n.tier, n.looked = "", nil

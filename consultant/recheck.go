@@ -7,11 +7,10 @@ import (
 	"culprit/consultant/budget"
 )
 
-// Answers that are not watched. Watching an answer takes budget and CPU time from the candidates, and an answer stands
-// without it. An answer is released when candidates need its budget, and suspended while CPUs are busy. What is released is
-// watched again one node at a time, when there is room in the budget. What is suspended is watched again together, since
-// each change stops the target for a moment: at once when CPUs are idle, else after an interval that grows while no answer
-// changes.
+// Answers that are not watched. Watching an answer takes budget and CPU time from the candidates, and an answer stands without it. An answer is released when
+// candidates need its budget, and suspended while CPUs are busy. What is released is watched again one node at a time, when there is room in the budget. What
+// is suspended is watched again together, since each change stops the target for a moment: at once when CPUs are idle, else after an interval that grows while
+// no answer changes.
 
 const (
 	watchTime    = 3.0 // s that an answer is watched at least

@@ -10,8 +10,7 @@ import (
 	"culprit/grid"
 )
 
-// Nodes copies the graph in order of ID; the root is node 1, hypothesis "top". Histories are shared and must not be
-// changed.
+// Nodes copies the graph in order of ID; the root is node 1, hypothesis "top". Histories are shared and must not be changed.
 func (s *Search) Nodes() []Node {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,9 +60,8 @@ func (s *Search) Phases() []Phase {
 // settledAfter is how long nothing may be started for lack of budget or time until the search counts as settled, in seconds.
 const settledAfter = 10.0
 
-// Settled tells that nothing is queued or being tested, so that waiting will not bring new answers unless the program
-// changes. Nodes that are deferred or over budget do not count, nor do candidates that have waited for budget or time for ten
-// seconds while nothing was being tested.
+// Settled tells that nothing is queued or being tested, so that waiting will not bring new answers unless the program changes. Nodes that are deferred or over
+// budget do not count, nor do candidates that have waited for budget or time for ten seconds while nothing was being tested.
 func (s *Search) Settled() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

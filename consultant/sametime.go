@@ -182,8 +182,7 @@ func before(a, b *node) int {
 	return 0
 }
 
-// sameMoment is by how much the values of two nodes may lie apart for them to be compared, in s: what was measured at different times has nothing in
-// common.
+// sameMoment is by how much the values of two nodes may lie apart for them to be compared, in s: what was measured at different times has nothing in common.
 const sameMoment = 6.0
 
 // sameTime tells whether most of the smaller of the values of two nodes is also in the larger one.

@@ -60,9 +60,8 @@ type Search struct {
 	slow    bool // the search has said that it waits for budget
 }
 
-// New prepares a search; nothing is measured until Run. Budget and MinObserve get their defaults if they are not
-// positive. What is wrong with the configuration (no grid, no world, hypotheses that form no tree) is the
-// error of Run.
+// New prepares a search; nothing is measured until Run. Budget and MinObserve get their defaults if they are not positive. What is wrong with the configuration
+// (no grid, no world, hypotheses that form no tree) is the error of Run.
 func New(cfg Config) *Search {
 	var list []*hypothesis
 	var parents []string
@@ -91,9 +90,11 @@ func newSearch(cfg Config, list []*hypothesis, parents []string) *Search {
 	if cfg.MinObserve <= 0 {
 		cfg.MinObserve = defaultMinObserve
 	}
+	if cfg.LeastStake == nil {
+		cfg.LeastStake = func() float64 { return 0 }
+	}
 	s := &Search{
-		cfg: cfg, graph: newGraph(), budget: budget.New(cfg.Budget),
-		turn: newTurn(), recheck: beat.NewRecheck(),
+		cfg: cfg, graph: newGraph(), budget: budget.New(cfg.Budget), turn: newTurn(), recheck: beat.NewRecheck(),
 	}
 	s.top, s.err = hypotheses.Tree(list, parents)
 	switch {
@@ -108,10 +109,9 @@ func newSearch(cfg Config, list []*hypothesis, parents []string) *Search {
 	return s
 }
 
-// Run searches until ctx ends, and then returns nil; it also returns when nothing is left that could be tested or
-// watched. The hypotheses of the first level stay under watch whatever they say, so that a bottleneck that begins later
-// is found. When it returns it has disabled all pairs it had enabled; what it found stays readable. Only one Run at a
-// time is allowed; it may be called again after it has returned.
+// Run searches until ctx ends, and then returns nil; it also returns when nothing is left that could be tested or watched. The hypotheses of the first level
+// stay under watch whatever they say, so that a bottleneck that begins later is found. When it returns it has disabled all pairs it had enabled; what it found
+// stays readable. Only one Run at a time is allowed; it may be called again after it has returned.
 func (s *Search) Run(ctx context.Context) error {
 	if s.err != nil {
 		return s.err

@@ -249,6 +249,28 @@ func TestSamplesOfSeveralCallers(t *testing.T) {
 	}
 }
 
+// TestOwnPart: of a function that computes itself, and calls one that computes as well, both are told, each with what it has; of one that only calls
+// others, or has little of its own, nothing is.
+func TestOwnPart(t *testing.T) {
+	m := newModel(
+		activity{stack: []string{"main", "search", "match", "check"}, kind: "cpu", rate: always(0.35)},
+		activity{stack: []string{"main", "search", "match"}, kind: "cpu", rate: always(0.5)},
+		activity{stack: []string{"main", "search"}, kind: "cpu", rate: always(0.1)},
+	)
+	m.noise = 0
+	r := newRig(t, m)
+	r.run(15)
+	var told []string
+	for _, b := range r.s.Bottlenecks() {
+		told = append(told, b.Sentence[:strings.Index(b.Sentence, ". Since")])
+	}
+	want := []string{"match (a.c:41) uses 50 % of the processors. 85 % with what it calls", "check (a.c:41) uses 35 % of the processors"}
+	if !slices.Equal(told, want) {
+		r.dump()
+		t.Errorf("%q", told)
+	}
+}
+
 func TestDeferredIsRetriedAndRefusedIsShown(t *testing.T) {
 	m := newModel(
 		activity{stack: []string{"main", "later"}, kind: "cpu", rate: always(0.5)},

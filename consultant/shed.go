@@ -33,8 +33,7 @@ func (s *Search) shed(now float64) {
 	}
 }
 
-// shedExcess stops what explains an excess, and returns how many experiments that were. The hypotheses of the first level go only when nothing else is
-// left.
+// shedExcess stops what explains an excess, and returns how many experiments that were. The hypotheses of the first level go only when nothing else is left.
 func (s *Search) shedExcess(excess float64) (stopped int) {
 	for _, persistent := range []bool{false, true} {
 		if keys := s.budget.Dearest(excess, s.mayGo(persistent)); len(keys) > 0 {

@@ -8,8 +8,7 @@ import (
 	"culprit/consultant/beat"
 )
 
-// When it is time for a turn. Where CPUs are busy, what the search itself uses is taken from the program: then it rests until
-// there is something new.
+// When it is time for a turn. Where CPUs are busy, what the search itself uses is taken from the program: then it rests until there is something new.
 
 // A turn says when things were done last, in s.
 type turn struct {
@@ -58,8 +57,7 @@ func (s *Search) isDue() bool {
 	return !rests || s.alarm.HasWish() || s.alarm.HasNews() || s.cfg.now()-s.tickedAt >= restTime.Seconds()
 }
 
-// canExpand tells that a node has a way to walk, and that there is CPU time for it: a way through all that false children call is
-// long.
+// canExpand tells that a node has a way to walk, and that there is CPU time for it: a way through all that false children call is long.
 func (s *Search) canExpand(n *node) bool {
 	return len(n.asked) > 0 && (!n.asked[0].through || n.byHand || s.budget.HasTime())
 }

@@ -33,7 +33,7 @@ func (s *Search) Answer() ([]Node, []Bottleneck) {
 		if explain.FunctionOf(f.node.focus) != "" {
 			b.File, b.Line = s.cfg.World.Source(f.node.focus)
 		}
-		b.Note = b.Severity < s.leastStake()
+		b.Note = b.Severity < s.cfg.LeastStake()
 		b.Holders = s.cfg.World.Holders(objects[i])
 	}
 	explainWaits(found, list)
@@ -87,14 +87,6 @@ func explainWaits(found []finding, list []Bottleneck) {
 			b.Explained, b.Note = f.By, true
 		}
 	}
-}
-
-// leastStake is what must be at stake for a finding to be a bottleneck.
-func (s *Search) leastStake() float64 {
-	if s.cfg.LeastStake == nil {
-		return 0
-	}
-	return s.cfg.LeastStake()
 }
 
 // deepest are the true nodes with no true descendant of the same hypothesis, and of which no other one is a part.

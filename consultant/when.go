@@ -106,8 +106,7 @@ func (s *Search) addPhase(name string, start float64) *phase {
 	return p
 }
 
-// forget has the answer of a node be that up to the end of its phase, which has passed where the end was found in the data: what came later is of
-// the next one.
+// forget has the answer of a node be that up to the end of its phase, which has passed where the end was found in the data: what came later is of the next one.
 func (n *node) forget(end float64) {
 	w, enough := n.win.Until(end)
 	switch {

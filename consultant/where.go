@@ -45,9 +45,8 @@ func (s *Search) plan(n *node) {
 	}
 }
 
-// advance lets every true node take its next way when the ones before led nowhere. Nodes reached along Code go first,
-// so that a lock or a file is looked for below the function that waits before the functions of each lock are. It tells
-// whether there is anything to expand.
+// advance lets every true node take its next way when the ones before led nowhere. Nodes reached along Code go first, so that a lock or a file is looked for
+// below the function that waits before the functions of each lock are. It tells whether there is anything to expand.
 func (s *Search) advance(now float64) bool {
 	for _, alongCode := range []bool{true, false} {
 		for _, n := range s.graph.holding {

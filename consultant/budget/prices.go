@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"culprit/consultant/explain"
 	"culprit/grid"
 )
 
@@ -136,4 +137,13 @@ func (b *Budget) Predict(keys []grid.PairKey) (c Cost, known bool, err error) {
 	}
 	c.Shared = b.SharedOf(keys)
 	return c, true, err
+}
+
+// Takes says by what pairs take time.
+func (b *Budget) Takes(keys []grid.PairKey) string {
+	if b.WasTried(keys) {
+		return "it took that when it was tried"
+	}
+	rate, points := b.Rate(keys)
+	return explain.Takes(rate, points, b.SharedOf(keys))
 }

@@ -96,6 +96,16 @@ type Finding struct {
 	Stake      float64  // share of the program's active time that would be gained at most
 }
 
+// OwnOf makes the finding one of a function's own part of the value, unless that is 0.
+func (f *Finding) OwnOf(part float64) {
+	if part == 0 {
+		return
+	}
+	f.Reasons = append(f.Reasons, f.Value(f.Estimate.Value)+" with what it calls")
+	f.Estimate.Used *= part / f.Estimate.Value
+	f.Estimate.Value = part
+}
+
 var placeholder = regexp.MustCompile(`\{[a-z]+\}`)
 
 // Sentence says what was found, one idea a sentence: the label of the hypothesis with its placeholders filled in and what of the focus the

@@ -98,7 +98,7 @@ var allowed = map[string][]string{
 	"consultant/bins":        {"grid", "consultant/decide"},
 	"consultant/admission":   {"consultant/budget", "consultant/explain"},
 	"consultant/beat":        {},
-	"consultant/budget":      {"grid"},
+	"consultant/budget":      {"grid", "consultant/explain"},
 	"consultant/changes":     {"grid/boundaries"},
 	"consultant/decide":      {},
 	"consultant/foci":        {"grid"},

@@ -1,0 +1,41 @@
+package consultant
+
+import (
+	"slices"
+
+	"culprit/consultant/explain"
+	"culprit/grid"
+)
+
+// ownParts are findings of what functions do themselves: a value of code includes what is called there, and of a function of which a callee is told the
+// rest may be more than that.
+func (s *Search) ownParts(all []*finding, dropped map[*finding]bool) (own []*finding) {
+	for _, n := range s.graph.holding {
+		if part := n.own(); part > n.est.Threshold && slices.ContainsFunc(all, func(f *finding) bool {
+			return !dropped[f] && f.node.group == n.group && explain.FunctionOf(f.node.focus) != explain.FunctionOf(n.focus) && f.node.isPast(n.focus)
+		}) {
+			own = append(own, &finding{node: n, own: part, stake: n.stake(nil) * part / n.est.Value})
+		}
+	}
+	return own
+}
+
+// own is the part of the computing in a function that is in none of its callees; 0 where that is not known.
+func (n *node) own() float64 {
+	kids, walked := n.kids[step{h: grid.Code}]
+	if !walked || !n.hyp.Fraction || !n.hyp.Additive() || n.hyp.Samples.About != "cpu" || explain.FunctionOf(n.focus) == "" || n.byShare() {
+		return 0
+	}
+	rest := n.est.Value
+	for _, k := range kids {
+		switch {
+		case k.est.Bins > 0 || k.byShare():
+			rest -= k.est.Value
+		case n.weight > 0 && k.weight >= 0:
+			rest -= n.est.Value * k.weight / n.weight
+		default:
+			return 0
+		}
+	}
+	return rest
+}
