@@ -25,10 +25,9 @@ func (p *Profile) noteHolder(part string, now float64) {
 		return
 	}
 	ownerAt, ok := libc.OwnerAt(elems[1])
-	if !ok || now-p.heldAt < holdEvery {
+	if !ok || !p.heldBy.falls(holdEvery, now) {
 		return
 	}
-	p.heldAt = now
 	addr, ok := p.t.Locks.Address(elems[1], elems[2])
 	var b [4]byte
 	if !ok || p.t.Proc.ReadMem(process.Addr(addr+ownerAt), b[:]) != nil {

@@ -25,14 +25,14 @@ type Profile struct {
 	jumps     stack.TailCalls
 	next      int // thread to look at next
 	bursts    bursts
-	heldAt    float64 // session time at which it was looked who has a lock
+	heldBy    draw // of the threads for which it is looked who has a lock
 	wakers    func(tid int, call kernel.BlockedCall, now float64) []Waker
 	unfed     func(tid int, call kernel.BlockedCall, now float64) (share float64, ok bool)
 	locks     map[string]bool // functions that wait for locks which languages have made for themselves; nil until it is asked for
 	lockWaits map[int]lockWait
-	wokenAt   float64 // session time at which it was looked who ends a wait
-	births    int     // of threads, when the sampler was last told of them
-	resting   bool    // fewer samples are taken
+	woke      draw // of the threads for which it is looked who ends their waits
+	births    int  // of threads, when the sampler was last told of them
+	resting   bool // fewer samples are taken
 }
 
 // A Config is what a Profile is made with.

@@ -1,6 +1,7 @@
 package sampling
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -39,6 +40,30 @@ const Kernel = "the kernel (a device, the network or a timer)"
 // wakeEvery is how often it is looked who ends a wait, all waits together, in seconds.
 const wakeEvery = 0.02
 
+// A draw chooses one of the threads that are met in a pass over them, by chance: in which order they are met means nothing.
+type draw struct {
+	at, pass   float64 // session times of the last choice, and of the pass that goes on
+	met, last  int     // threads in this pass, and in the one before
+	stillToLet int     // that many are let pass before the next choice
+}
+
+// falls says whether the choice falls on the thread that is met now; it does not before a time has passed since the last choice.
+func (d *draw) falls(every, now float64) bool {
+	if now != d.pass {
+		d.pass, d.met, d.last = now, 0, d.met
+	}
+	d.met++
+	if now-d.at < every {
+		return false
+	}
+	if d.stillToLet > 0 {
+		d.stillToLet--
+		return false
+	}
+	d.at, d.stillToLet = now, rand.IntN(max(d.met, d.last))
+	return true
+}
+
 // wokenBy counts looks at waits of one kind.
 type wokenBy struct {
 	looks float64
@@ -53,10 +78,9 @@ type ended struct{ all, working, delayed float64 }
 
 // noteWakers looks who ends the waits of a thread, at a session time.
 func (p *Profile) noteWakers(tid int, call kernel.BlockedCall, object string, frames []stack.Frame, now float64) {
-	if p.wakers == nil || now-p.wokenAt < wakeEvery {
+	if p.wakers == nil || !p.woke.falls(wakeEvery, now) {
 		return
 	}
-	p.wokenAt = now
 	list := p.wakers(tid, call, now)
 	if len(list) == 0 {
 		return

@@ -72,3 +72,33 @@ func wakersAt(f grid.Focus, all ...*Counts) []grid.Holder {
 	}
 	return s.Wakers()
 }
+
+// TestDraw: of threads that are always met in one order each is chosen as often, also where some are met less, and no more often than is wanted.
+func TestDraw(t *testing.T) {
+	chosen, all := map[int]int{}, 0
+	var d draw
+	for i := range 4000 {
+		now := float64(i) * 0.01
+		for tid := 7; tid > 0; tid-- {
+			if tid == 3 && i%2 == 0 {
+				continue
+			}
+			if d.falls(0.02, now) {
+				chosen[tid]++
+				all++
+			}
+		}
+	}
+	if all > 2000 || all < 1300 {
+		t.Errorf("%d choices in 40 s", all)
+	}
+	for tid := 1; tid <= 7; tid++ {
+		want := all / 7
+		if tid == 3 {
+			want /= 2
+		}
+		if n := chosen[tid]; n < want*7/10 || n > want*14/10 {
+			t.Errorf("thread %d was chosen %d times, want about %d: %v", tid, n, want, chosen)
+		}
+	}
+}
