@@ -26,7 +26,7 @@ const (
 	tick     = 10 * time.Millisecond  // of the times in /proc (USER_HZ)
 )
 
-// A Neighbour is a process and how many CPUs it used lately.
+// A Neighbour is a process and how many CPUs it used lately, with its children that have begun and ended meanwhile.
 type Neighbour struct {
 	PID  int
 	Name string // not safe to show
@@ -39,11 +39,17 @@ type life struct {
 	start uint64
 }
 
+// times are those of a process, in ticks.
+type times struct {
+	own, children uint64 // children: of those that it has waited for
+	parent        int
+}
+
 // A Watch compares two looks at all processes. The zero value has not looked yet. It looks only when it is asked.
 type Watch struct {
 	mu     sync.Mutex
 	at     time.Time
-	ticks  map[life]uint64
+	ticks  map[life]times
 	latest []Neighbour
 }
 
@@ -88,21 +94,52 @@ func MayMeet(a, b int) bool {
 func (w *Watch) look() {
 	before, now := w.ticks, time.Now()
 	passed := now.Sub(w.at)
-	w.at, w.ticks, w.latest = now, map[life]uint64{}, nil
+	names := map[life]string{}
+	w.at, w.ticks, w.latest = now, map[life]times{}, nil
 	for _, pid := range processes() {
-		s, err := procfs.ReadStat(pid)
-		if err != nil {
-			continue // it has ended
+		if s, err := procfs.ReadStat(pid); err == nil { // else it has ended
+			l := life{pid, s.Start}
+			w.ticks[l], names[l] = times{s.User + s.System, s.Children, s.Parent}, string(s.Name)
 		}
-		l := life{pid, s.Start}
-		w.ticks[l] = s.User + s.System
-		was, known := before[l]
-		used := time.Duration(w.ticks[l]-was) * tick
-		if cpus := used.Seconds() / passed.Seconds(); known && cpus >= least {
-			w.latest = append(w.latest, Neighbour{pid, string(s.Name), cpus})
+	}
+	if before == nil {
+		return
+	}
+	inherited := w.inherited(before)
+	for l, t := range w.ticks {
+		was := before[l] // nothing of one that has begun since
+		used := t.own - was.own
+		if ended := was.children + inherited[l.pid]; t.children > ended {
+			used += t.children - ended
+		}
+		if cpus := (time.Duration(used) * tick).Seconds() / passed.Seconds(); cpus >= least {
+			w.latest = append(w.latest, Neighbour{l.pid, names[l], cpus})
 		}
 	}
 	slices.SortFunc(w.latest, func(a, b Neighbour) int { return cmp.Or(cmp.Compare(b.CPUs, a.CPUs), a.PID-b.PID) })
+}
+
+// inherited is what processes have got since the look before of children that used it before, and of theirs, by the number of the process.
+func (w *Watch) inherited(before map[life]times) map[int]uint64 {
+	ended := map[int]times{}
+	for l, t := range before {
+		if _, lives := w.ticks[l]; !lives {
+			ended[l.pid] = t
+		}
+	}
+	ticks := map[int]uint64{}
+	for _, t := range ended {
+		heir := t.parent
+		for range ended { // no more steps than that, whatever the kernel tells of numbers that are used again
+			one, gone := ended[heir]
+			if !gone {
+				break
+			}
+			heir = one.parent
+		}
+		ticks[heir] += t.own + t.children
+	}
+	return ticks
 }
 
 func processes() (pids []int) {

@@ -43,6 +43,38 @@ func TestBusiest(t *testing.T) {
 	}
 }
 
+// TestShortLives: who has children that compute and end is told with what they use, and with no more of one that has computed before.
+func TestShortLives(t *testing.T) {
+	start := func(script string) int {
+		cmd := exec.Command("sh", "-c", script)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+		return cmd.Process.Pid
+	}
+	busy := "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"
+	many := start("while :; do sh -c '" + busy + "'; done")
+	waits := start("timeout 2 sh -c 'while :; do :; done'; exec sleep 100")
+	w, none := Watch{}, func(int) bool { return false }
+	time.Sleep(1700 * time.Millisecond)
+	w.Busiest(none)
+	at := func(pid int) float64 {
+		for _, n := range w.latest {
+			if n.PID == pid {
+				return n.CPUs
+			}
+		}
+		return 0
+	}
+	if n := at(many); n < 0.15 || n > 1.1 { // two or three want the CPUs
+		t.Errorf("who has children that end uses %g CPUs: %+v", n, w.latest)
+	}
+	if n := at(waits); n > 0.7 { // 0.3 s of 0.7 s at most, and not the two seconds
+		t.Errorf("who has waited for one that computed before uses %g CPUs: %+v", n, w.latest)
+	}
+}
+
 // TestMayMeet: two processes that are bound to different CPUs do not take each other's.
 func TestMayMeet(t *testing.T) {
 	var all unix.CPUSet
