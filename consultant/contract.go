@@ -74,6 +74,7 @@ type Bottleneck struct {
 	Sentence string
 	Chain    []int
 	Severity float64 // what is at stake: the share of the program's active time that would be gained at most if it were mended, 0..1
+	Own      float64 // of the value of the node, what the function has itself, where one that it calls is told as well; 0 else
 	Kind     string  // "cpu", "ready", "sync" or "io": what the threads do there; ready is to wait for a CPU
 	Note     bool    // no bottleneck, but worth knowing: less is at stake than Config.LeastStake, or it is Explained
 	// Why is the hypothesis that says why it holds, that of the node itself if none says more.
@@ -120,8 +121,7 @@ type World interface {
 	Holders(f grid.Focus) []grid.Holder
 	// Unseen says what of a metric cannot be seen in the program, "" if nothing. Where a hypothesis about it does not hold, that is not known then.
 	Unseen(metric string) string
-	// Spare is how many s of CPU time the search may use now so that it takes no more of the machine than it should: below 0
-	// if it has used too many, +Inf if CPUs are idle.
+	// Spare is how many s of CPU time the search may use now, so that it takes no more than it should: below 0 if it has used too many, +Inf if CPUs are idle.
 	Spare() float64
 	// Stood is how many s each target was paused so far, on average, because of what was inserted and removed.
 	Stood() float64

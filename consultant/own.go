@@ -20,22 +20,22 @@ func (s *Search) ownParts(all []*finding, dropped map[*finding]bool) (own []*fin
 	return own
 }
 
-// own is the part of the computing in a function that is in none of its callees; 0 where that is not known.
+// own is the part of the computing in a function that is in nothing below it; 0 where that is not known. Of a callee that was entered before it could be
+// measured only the stack samples tell.
 func (n *node) own() float64 {
 	kids, walked := n.kids[step{h: grid.Code}]
-	if !walked || !n.hyp.Fraction || !n.hyp.Additive() || n.hyp.Samples.About != "cpu" || explain.FunctionOf(n.focus) == "" || n.byShare() {
+	if !walked || !n.hyp.Fraction || !n.hyp.Additive() || n.hyp.Samples.About != "cpu" || explain.FunctionOf(n.focus) == "" || n.byShare() || !(n.weight > 0) {
 		return 0
 	}
-	rest := n.est.Value
+	called, most := 0.0, 0.0
 	for _, k := range kids {
-		switch {
-		case k.est.Bins > 0 || k.byShare():
-			rest -= k.est.Value
-		case n.weight > 0 && k.weight >= 0:
-			rest -= n.est.Value * k.weight / n.weight
-		default:
-			return 0
-		}
+		called += max(k.est.Value, n.est.Value*k.weight/n.weight)
+		k.descend(func(d *node) bool {
+			if d.hyp == n.hyp {
+				most = max(most, d.est.Value, n.est.Value*d.weight/n.weight)
+			}
+			return d.hyp == n.hyp
+		})
 	}
-	return rest
+	return n.est.Value - max(called, most)
 }

@@ -25,7 +25,7 @@ func (s *Search) Answer() ([]Node, []Bottleneck) {
 	for i := range found {
 		n, object := found[i].node, found[i].objectFocus()
 		objects, refuted = append(objects, object), append(refuted, n.refutedBy())
-		list = append(list, Bottleneck{Node: n.id, Phase: n.phase.Phase, Chain: n.chain(), Severity: found[i].stake, Kind: n.hyp.Samples.About, Why: found[i].why(), Object: explain.ObjectName(object)})
+		list = append(list, Bottleneck{Node: n.id, Phase: n.phase.Phase, Chain: n.chain(), Severity: found[i].stake, Own: found[i].own, Kind: n.hyp.Samples.About, Why: found[i].why(), Object: explain.ObjectName(object)})
 	}
 	s.mu.Unlock()
 	for i := range list {

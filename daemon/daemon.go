@@ -32,8 +32,7 @@ type Options struct {
 	Children bool         // whether all descendants of the targets are measured too, those that there are and those that begin later
 	Backend  grid.Backend
 	Log      func(string) // nil = dropped; called from any goroutine
-	// Guard makes the command of a process that does tracerguard.Watch: it keeps a daemon that is stopped by a signal from holding a target.
-	// nil = no guard.
+	// Guard makes the command of a process that does tracerguard.Watch: it keeps a daemon that is stopped by a signal from holding a target. nil = no guard.
 	Guard func() *exec.Cmd
 }
 

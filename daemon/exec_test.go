@@ -151,6 +151,7 @@ func TestExecIsNotCountedTwice(t *testing.T) {
 // TestExecChain: a program that becomes another one again and again, from its main thread or from another one, while it is being joined, measured or left,
 // is measured as each of them: it has not ended, whatever the kernel says of it in the middle of an exec.
 func TestExecChain(t *testing.T) {
+	t.Parallel()
 	require.Root(t)
 	for _, interval := range []string{"40", "300"} {
 		t.Run(interval, func(t *testing.T) {

@@ -25,8 +25,7 @@ func (d *Daemon) Settle() { d.inserter.Settle() }
 // Price implements grid.Instrumenter: the calls of functions are counted for a while where they are not known.
 func (d *Daemon) Price(keys []grid.PairKey) ([]grid.Price, []error) { return d.pricer.Price(keys) }
 
-// Disassemble makes the trampolines of a metric at a focus without putting them in, and prices them. At most as many sites as said
-// are listed for each process.
+// Disassemble makes the trampolines of a metric at a focus without putting them in, and prices them. At most as many sites as said are listed for each process.
 func (d *Daemon) Disassemble(k grid.PairKey, sites int) ([]Listing, error) {
 	return d.pricer.Disassemble(k, sites)
 }
@@ -50,9 +49,8 @@ func (d *Daemon) Stood() float64 { return d.passes.Stood() }
 // ObservedCost implements grid.Instrumenter.
 func (d *Daemon) ObservedCost() float64 { return d.passes.observed.Lately() }
 
-// UnmeasuredChildren is how much processor time went to processes that the targets have started and that ended before they could be measured,
-// and what share that is of all that the program has used since the attach; 0 if it is next to nothing. Children that nobody waited for
-// are not among them.
+// UnmeasuredChildren is how much processor time went to processes that the targets have started and that ended before they could be measured, and what share
+// that is of all that the program has used since the attach; 0 if it is next to nothing. Children that nobody waited for are not among them.
 func (d *Daemon) UnmeasuredChildren() (used time.Duration, share float64) {
 	return d.times.UnmeasuredChildren()
 }

@@ -15,6 +15,7 @@ import (
 
 // A shell starts a program after the attach: it is measured with what was asked for before, and left clean.
 func TestChildrenThatExecuteAreFollowed(t *testing.T) {
+	t.Parallel()
 	bin := testprog.Build(t, "testdata/targets/eventloop.c")
 	p := testprog.StartCmd(t, exec.Command("sh", "-c", "exec 3<&0; sleep 1; "+bin+" <&3 & wait $!"))
 	time.Sleep(300 * time.Millisecond) // until the shell has begun: a process without a thread pointer cannot be measured

@@ -44,6 +44,7 @@ func startNode(t *testing.T) *testprog.Prog {
 // TestGeneratedCodeIsSampled: of a program of JavaScript that names its compiled functions, those are told apart by samples, and calls of them
 // are not counted.
 func TestGeneratedCodeIsSampled(t *testing.T) {
+	t.Parallel()
 	p := startNode(t)
 	if p == nil {
 		return

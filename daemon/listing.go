@@ -20,8 +20,7 @@ type Listing struct {
 	Left    int // sites beyond those that were asked for
 }
 
-// Disassemble makes the trampolines of a metric at a focus without putting them in, and prices them. At most as many sites as said
-// are listed for each process.
+// Disassemble makes the trampolines of a metric at a focus without putting them in, and prices them. At most as many sites as said are listed for each process.
 func (pr *pricer) Disassemble(k grid.PairKey, sites int) ([]Listing, error) {
 	pr.enabling.Lock()
 	defer pr.enabling.Unlock()

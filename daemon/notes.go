@@ -25,8 +25,7 @@ func (qs *questions) Notes(key grid.PairKey) string {
 	return strings.Join(n.Lines(), "; ")
 }
 
-// Unsure says why nothing may be concluded from the value of a pair: it may be of other threads, or more of it its own; "" if it may. It is among the
-// Notes.
+// Unsure says why nothing may be concluded from the value of a pair: it may be of other threads, or more of it its own; "" if it may. It is among the Notes.
 func (qs *questions) Unsure(key grid.PairKey) string {
 	var p notes.Pair
 	qs.knowParts(&p, key)

@@ -74,8 +74,7 @@ func (ps *passes) passOf(h hold, now float64) {
 	ps.looks.wakers.Update(now, ps.livePIDs())
 }
 
-// samplePairs reads the parts of pairs in the targets of a hold, and hands to the sinks what pairs have grown by that are read in all of theirs. mu is
-// held.
+// samplePairs reads the parts of pairs in the targets of a hold, and hands to the sinks what pairs have grown by that are read in all of theirs. mu is held.
 func (ps *passes) samplePairs(h hold, now float64, pairs map[grid.PairKey]*pair) {
 	ofThreads := hasThreads(pairs)
 	calm := !ofThreads || !ps.passing.Any()

@@ -136,8 +136,7 @@ func (qs *questions) Survey() (list []survey.Metric) {
 	return list
 }
 
-// ListOpen makes everything that the targets have open now a resource: files, sockets, pipes. Otherwise they become known when
-// somebody waits for them.
+// ListOpen makes everything that the targets have open now a resource: files, sockets, pipes. Otherwise they become known when somebody waits for them.
 func (qs *questions) ListOpen() error {
 	var errs []error
 	for _, t := range qs.list() {
@@ -158,8 +157,7 @@ func (qs *questions) ListOpen() error {
 // Tree is the resources discovered so far.
 func (qs *questions) Tree() *grid.Tree { return qs.session.Tree }
 
-// SeenMost is the name among these of the function that was seen most often on the stacks of these processes lately; "" if none
-// was.
+// SeenMost is the name among these of the function that was seen most often on the stacks of these processes lately; "" if none was.
 func (qs *questions) SeenMost(names []string, pids ...int) (most string) {
 	seen := map[string]float64{}
 	for _, pid := range pids {

@@ -45,6 +45,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // TestRanksThatStartLater: a shell that is measured starts mpirun: its ranks are measured from their first moments on, and what was
 // asked for of all processes covers them, though the library of MPI is not there when they begin.
 func TestRanksThatStartLater(t *testing.T) {
+	t.Parallel()
 	const ranks = 2
 	j, mpirun := testprog.PrepareMPI(t, "slowrank.c", ranks, "1")
 	cmd := exec.Command("sh", append([]string{"-c", `read line; "$@" </dev/null & wait $!`, "sh"}, mpirun.Args...)...)

@@ -28,9 +28,8 @@ func (ts *times) settleEnded(h hold, now float64) {
 // timedAlways is of how many of the first targets the times are read in each pass; those of more are read when their code is looked for.
 const timedAlways = 16
 
-// noteTimes takes the processor time of the targets that others have started, which end at any moment: what they have used until then
-// comes to their parents' children. Of the first targets it also takes that of their children, and sums up what of it nobody has measured.
-// mu is held.
+// noteTimes takes the processor time of the targets that others have started, which end at any moment: what they have used until then comes to their parents'
+// children. Of the first targets it also takes that of their children, and sums up what of it nobody has measured. mu is held.
 func (ts *times) noteTimes() {
 	firsts := 0
 	for _, t := range ts.targets {
@@ -67,9 +66,8 @@ func (ts *times) missesChildren() bool {
 	return false
 }
 
-// UnmeasuredChildren is how much processor time went to processes that the targets have started and that ended before they could be measured,
-// and what share that is of all that the program has used since the attach; 0 if it is next to nothing. Children that nobody waited for
-// are not among them.
+// UnmeasuredChildren is how much processor time went to processes that the targets have started and that ended before they could be measured, and what share
+// that is of all that the program has used since the attach; 0 if it is next to nothing. Children that nobody waited for are not among them.
 func (ts *times) UnmeasuredChildren() (used time.Duration, share float64) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

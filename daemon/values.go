@@ -146,8 +146,7 @@ func (p *pair) totals(m grid.Metric) bool {
 	return plan.Kind == pcl.WallTimer || plan.Kind == pcl.ProcessTimer || plan.Event != "" || plan.Kind == pcl.Kernel && len(plan.Vars) > 0
 }
 
-// handTotals hands to the sink what the parts of a pair have grown to, given by how much since p.last. Between two readings it is taken to
-// have grown evenly.
+// handTotals hands to the sink what the parts of a pair have grown to, given by how much since p.last. Between two readings it is taken to have grown evenly.
 func (p *pair) handTotals(m grid.Metric, growth []float64, now float64) {
 	var values []grid.Held
 	for i, pt := range p.parts {

@@ -12,9 +12,6 @@ import (
 	"culprit/internal/safetext"
 )
 
-// mostWakers is how many threads are told that ended the waits of one.
-const mostWakers = 8
-
 // wakersOf is who ends the waits of a thread of the target in a call, at a session time. For the lock of a file that is who has it now; threads of
 // one process are not told apart there. mu is held.
 func (lk *looks) wakersOf(t *measuring.Process, tid int, call kernel.BlockedCall, now float64) (list []sampling.Waker) {
@@ -31,32 +28,47 @@ func (lk *looks) wakersOf(t *measuring.Process, tid int, call kernel.BlockedCall
 			return []sampling.Waker{w}
 		}
 	}
-	shares := lk.wakers.Told(tid, waitIn(call), func(pid int) bool { return lk.byPID[pid] != nil })
-	for _, s := range shares[:min(len(shares), mostWakers)] {
+	var inTurn []sampling.Waker
+	for i, s := range lk.wakers.Told(tid, wakers.In(call), lk.isTarget) {
 		w := lk.waker(t, s.Waker, call)
 		w.Of = s.Of
 		list = append(list, w)
+		if i == 0 && w.Does == sampling.Waits {
+			inTurn = lk.inTurn(t, s, tid)
+		}
 	}
-	return sampling.WhoElse(list)
+	return append(sampling.WhoElse(list), inTurn...)
 }
 
-func waitIn(call kernel.BlockedCall) wakers.Wait {
-	return wakers.Wait{Call: call.NR, Arg: call.Args[0]}
+func (lk *looks) isTarget(pid int) bool { return lk.byPID[pid] != nil } // mu is held
+
+// inTurn are the threads for which the one waits that ended most waits of another one, as far as they work. mu is held.
+func (lk *looks) inTurn(t *measuring.Process, by wakers.Share, waiter int) (list []sampling.Waker) {
+	call, err := kernel.Blocked(by.PID, by.TID)
+	switch {
+	case by.TID == 0 || !lk.isTarget(by.PID) || err != nil:
+		return nil
+	case call.Running: // whoever it has waited for has done its work
+		return []sampling.Waker{sampling.Unseen}
+	}
+	for _, s := range lk.wakers.Told(by.TID, wakers.In(call), lk.isTarget) {
+		w := lk.waker(t, s.Waker, call)
+		if w.Of, w.InTurn = by.Of*s.Of, true; s.TID != 0 && s.TID != waiter && w.Does > sampling.Beside {
+			list = append(list, w)
+		}
+	}
+	return list
 }
 
 // unfed is what part of the waits of a thread of a target in a call nobody ends but time, or threads that have nothing to do themselves, 0 to 1;
 // ok is false if that is not known. mu is held.
 func (lk *looks) unfed(tid int, call kernel.BlockedCall, now float64) (share float64, ok bool) {
 	lk.wakers.Ask(now)
-	list := lk.wakers.Feeders(tid, waitIn(call))
-	return lk.idleOf(list, waitIn(call), []int{tid}), len(list) > 0
+	list := lk.wakers.Feeders(tid, wakers.In(call))
+	return lk.idleOf(list, wakers.In(call), []int{tid}), len(list) > 0
 }
 
-// longestChain is how many threads that wait for one another are followed.
-const longestChain = 4
-
-// anyWait is no wait in particular.
-var anyWait = wakers.Wait{Call: -1}
+const longestChain = 4 // so many threads that wait for one another are followed
 
 // idleOf is what part of some wakers' time is idle, by the part of the waits in which each has ended them. The threads that wait for them are left
 // out: those that wait for one another in a circle do not wait for something to do. A waker that waits there itself has what is waited for, as a
@@ -76,7 +88,7 @@ func (lk *looks) idleOf(list []wakers.Share, in wakers.Wait, waiting []int) (sha
 			idle = 0
 		}
 		if unfed > 0 {
-			idle += unfed * lk.idleOf(lk.wakers.All(w.TID), anyWait, append(slices.Clone(waiting), w.TID))
+			idle += unfed * lk.idleOf(lk.wakers.All(w.TID), wakers.Any, append(slices.Clone(waiting), w.TID))
 		}
 		share += w.Of * idle
 	}

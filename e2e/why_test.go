@@ -50,6 +50,20 @@ func TestReasons(t *testing.T) {
 	})
 }
 
+// TestInTurn: of threads that wait for one which waits itself, the one is told that works: their waits are notes, which that finding explains.
+func TestInTurn(t *testing.T) {
+	require.Root(t)
+	p := started(t, "shards.c")
+	s := start(t, "attach", "--no-tui", "--for", "6s", "--json", "@REPORT", fmt.Sprint(p.PID)).want(statusBottleneck)
+	r := s.read()
+	if len(r.Bottlenecks) != 1 || !strings.HasPrefix(r.Bottlenecks[0].Sentence, "search_shard ") || !strings.Contains(r.Bottlenecks[0].Sentence, "mostly thread shard-2 ") {
+		t.Errorf("not only the one that works is told:\n%s", r.sentences())
+	}
+	if !slices.ContainsFunc(r.Notes, func(b bottleneck) bool { return strings.Contains(b.Sentence, "in next_query") && b.ExplainedBy == r.Bottlenecks[0].Node }) {
+		t.Errorf("the waits of the others are not explained: %+v", r.Notes)
+	}
+}
+
 // tells fails the test unless a bottleneck says why as a hypothesis does, and advises what it advises.
 func (r *report) tells(t *testing.T, hypothesis, place, said string) {
 	t.Helper()

@@ -73,6 +73,7 @@ type Holder struct {
 	Function string  // where it was mostly meanwhile, "" if nobody knows
 	Share    float64 // of the looks at threads that waited lately, or of the samples of those that ran, 0 to 1
 	Wakes    bool    // it ended waits
+	InTurn   bool    // those wait for it who ended the waits; then it did not wait itself
 	Works    float64 // of such a one the part of Share in which it was not waiting itself
 	Delayed  float64 // of such a one the part of Share in which it waited for a CPU and for nothing else
 	Computes bool    // it was seen to run where the focus says

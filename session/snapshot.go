@@ -204,6 +204,8 @@ func whose(found []consultant.Bottleneck) map[int]report.By {
 				list = &by.CPUsUsedBy
 			case h.Computes:
 				list = &by.ComputedBy
+			case h.InTurn:
+				list = &by.InTurn
 			case h.Wakes:
 				list = &by.WokenBy
 			}
@@ -233,7 +235,7 @@ func (s *Session) told(found []consultant.Bottleneck, targets []report.Target) (
 
 func bottleneckReport(b consultant.Bottleneck) report.Bottleneck {
 	r := report.Bottleneck{
-		Node: b.Node, Sentence: clean(b.Sentence), Chain: slices.Clone(b.Chain), Severity: report.Number(b.Severity),
+		Node: b.Node, Sentence: clean(b.Sentence), Chain: slices.Clone(b.Chain), Severity: report.Number(b.Severity), Own: report.Number(b.Own),
 		Object: clean(b.Object), ExplainedBy: b.Explained,
 	}
 	if b.File != "" {

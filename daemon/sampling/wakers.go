@@ -22,7 +22,11 @@ type Waker struct {
 	Of       float64
 	Does     Doing
 	Outside  bool // a thread of a process that is not measured
+	InTurn   bool // one that works, for which those wait who end the waits: Of is the part of the waits that these end
 }
+
+// Unseen stands for those for whom a thread waits that ends the waits of others, where it does not wait just now.
+var Unseen = Waker{InTurn: true}
 
 // A Doing is what a thread does for which others wait.
 type Doing int
@@ -66,12 +70,15 @@ func (d *draw) falls(every, now float64) bool {
 
 // wokenBy counts looks at waits of one kind.
 type wokenBy struct {
-	looks float64
-	by    map[place]*ended
+	looks, unseen float64 // unseen: of looks, those that tell nothing of who is waited for in turn
+	by            map[place]*ended
 }
 
 // A place is a thread in a function.
-type place struct{ thread, function string }
+type place struct {
+	thread, function string
+	inTurn           bool
+}
 
 // ended is what part of the waits a thread in a function has ended: all together, while it worked, and while it waited for a CPU.
 type ended struct{ all, working, delayed float64 }
@@ -122,7 +129,11 @@ func (w *wokenBy) with(list []Waker) *wokenBy {
 	}
 	w.looks++
 	for _, one := range list {
-		at := place{one.Thread, one.Function}
+		if one == Unseen {
+			w.unseen++
+			continue
+		}
+		at := place{one.Thread, one.Function, one.InTurn}
 		if w.by[at] == nil {
 			w.by[at] = &ended{}
 		}
@@ -144,6 +155,7 @@ func (c *Counts) fadeWoken() {
 			delete(c.woken, part)
 			continue
 		}
+		w.unseen *= fade
 		for at, e := range w.by {
 			e.working *= fade
 			e.delayed *= fade
@@ -156,6 +168,9 @@ func (c *Counts) fadeWoken() {
 
 // leastWaker is the share of waits below which a waker is not told.
 const leastWaker = 0.05
+
+// leastSeen is the part of the looks that must tell who is waited for in turn.
+const leastSeen = 0.25
 
 // A Tally puts together who ended waits in several processes.
 type Tally struct{ all wokenBy }
@@ -176,6 +191,7 @@ func (s *Tally) Add(c *Counts, f grid.Focus) {
 		s.all.by = map[place]*ended{}
 	}
 	s.all.looks += w.looks
+	s.all.unseen += w.unseen
 	for at, e := range w.by {
 		if s.all.by[at] == nil {
 			s.all.by[at] = &ended{}
@@ -189,9 +205,13 @@ func (s *Tally) Add(c *Counts, f grid.Focus) {
 // Wakers lists them, in no order.
 func (s *Tally) Wakers() (list []grid.Holder) {
 	for at, e := range s.all.by {
-		if share := e.all / s.all.looks; share >= leastWaker {
-			list = append(list, grid.Holder{Thread: at.thread, Function: at.function, Share: share, Wakes: true,
-				Works: e.working / s.all.looks, Delayed: e.delayed / s.all.looks})
+		looks := s.all.looks
+		if at.inTurn {
+			looks -= s.all.unseen
+		}
+		if share := e.all / looks; share >= leastWaker && looks >= leastSeen*s.all.looks {
+			list = append(list, grid.Holder{Thread: at.thread, Function: at.function, Share: share, Wakes: true, InTurn: at.inTurn,
+				Works: e.working / looks, Delayed: e.delayed / looks})
 		}
 	}
 	return list

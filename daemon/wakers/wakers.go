@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"culprit/daemon/kernel"
 	"culprit/daemon/threadstats"
 )
 
@@ -32,13 +33,18 @@ var flushes = map[int]bool{unix.SYS_FSYNC: true, unix.SYS_FDATASYNC: true, unix.
 // or an interrupt that came upon that thread.
 const few = 1.5
 
-// Told lists who is to be told of those that ended the waits of a thread for the same; own says of which processes that is told after one wait.
+// most is how many threads are told that ended the waits of one.
+const most = 8
+
+// Told lists who is to be told of those that ended the waits of a thread for the same, the first of them; own says of which processes that is told after
+// one wait.
 func (t *Table) Told(tid int, wait Wait, own func(pid int) bool) []Share {
 	list := t.Feeders(tid, wait)
 	if flushes[wait.Call] && len(list) > 0 {
 		return []Share{{Of: 1}}
 	}
-	return slices.DeleteFunc(list, func(s Share) bool { return s.N < few && !own(s.PID) })
+	list = slices.DeleteFunc(list, func(s Share) bool { return s.N < few && !own(s.PID) })
+	return list[:min(len(list), most)]
 }
 
 // A Wait is what a thread waits in: the number of a system call, and its first argument.
@@ -46,6 +52,12 @@ type Wait struct {
 	Call int
 	Arg  uint64
 }
+
+// Any is no wait in particular.
+var Any = Wait{Call: -1}
+
+// In is the wait of a thread in a call.
+func In(call kernel.BlockedCall) Wait { return Wait{call.NR, call.Args[0]} }
 
 // A Source counts wake-ups.
 type Source interface {

@@ -83,7 +83,7 @@ var allowed = map[string][]string{
 	"daemon/waits":           {"daemon/arch", "daemon/image", "daemon/kernel", "daemon/libc", "daemon/locks", "daemon/process", "daemon/program", "daemon/readiness", "daemon/stack", "daemon/stops", "daemon/target"},
 	"daemon/stops":           {"grid", "daemon/arch", "daemon/image", "daemon/libc", "daemon/patch", "daemon/process", "daemon/program", "daemon/segment", "daemon/stack"},
 	"daemon/contexts":        {"trampoline", "daemon/arch", "daemon/image", "daemon/libc", "daemon/patch", "daemon/process", "daemon/program", "daemon/segment", "daemon/stack", "daemon/stops"},
-	"daemon/wakers":          {"daemon/threadstats"},
+	"daemon/wakers":          {"daemon/kernel", "daemon/threadstats"},
 	"daemon/readiness":       {"daemon/kernel", "daemon/process"},
 	"daemon/target":          {"grid", "pcl", "trampoline", "daemon/arch", "daemon/attach", "daemon/contexts", "daemon/image", "daemon/items", "daemon/kernel", "daemon/libc", "daemon/locks", "daemon/openfiles", "daemon/patch", "daemon/plans", "daemon/process", "daemon/program", "daemon/segment", "daemon/sites", "daemon/stack", "daemon/stops", "daemon/syscalls", "daemon/targetstats", "daemon/threads"},
 	"daemon/sampling":        {"grid", "pcl", "daemon/arch", "daemon/image", "daemon/image/lazy", "daemon/items", "daemon/kernel", "daemon/libc", "daemon/locks", "daemon/process", "daemon/readiness", "daemon/schedule", "daemon/stack", "daemon/target", "daemon/threads", "daemon/waits"},

@@ -43,6 +43,9 @@ func (by By) Told(sentence string, targets []Target) string {
 	if who := HeldText(by.WokenBy, targets); who != "" {
 		sentence += " The waits are ended by " + who + "."
 	}
+	if who := HeldText(by.InTurn, targets); who != "" {
+		sentence += " They wait in turn for " + who + "."
+	}
 	if who := HeldText(by.CPUsUsedBy, targets); who != "" {
 		sentence += " Of the machine's CPUs other programs use just now: " + who + "."
 	}

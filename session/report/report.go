@@ -154,6 +154,8 @@ type Bottleneck struct {
 	Severity Number  `json:"severity"`
 	Source   *Source `json:"source"` // null if unknown
 	Object   string  `json:"object,omitempty"`
+	// Own is what the function has itself of the value of the node, where one that it calls is told as well; 0 else.
+	Own Number `json:"own,omitempty"`
 	By
 	// ExplainedBy is the node of the finding that the threads wait for; 0 if there is none.
 	ExplainedBy int `json:"explained_by,omitempty"`
@@ -176,6 +178,7 @@ type Earlier struct {
 type By struct {
 	HeldBy     []Held `json:"held_by,omitempty"`     // who had its lock
 	WokenBy    []Held `json:"woken_by,omitempty"`    // who ended the waits
+	InTurn     []Held `json:"in_turn,omitempty"`     // for whom those wait who ended the waits, while they wait themselves
 	ComputedBy []Held `json:"computed_by,omitempty"` // who computes there
 	// CPUsUsedBy are other programs, of a target that waits for CPUs; shares are of all CPUs of the machine.
 	CPUsUsedBy []Held `json:"cpus_used_by,omitempty"`
