@@ -27,15 +27,15 @@ func (n *node) own() float64 {
 	if !walked || !n.hyp.Fraction || !n.hyp.Additive() || n.hyp.Samples.About != "cpu" || explain.FunctionOf(n.focus) == "" || n.byShare() || !(n.weight > 0) {
 		return 0
 	}
-	called, most := 0.0, 0.0
+	own := n.est.Value
 	for _, k := range kids {
-		called += max(k.est.Value, n.est.Value*k.weight/n.weight)
-		k.descend(func(d *node) bool {
-			if d.hyp == n.hyp {
-				most = max(most, d.est.Value, n.est.Value*d.weight/n.weight)
-			}
-			return d.hyp == n.hyp
-		})
+		own -= max(k.est.Value, n.est.Value*k.weight/n.weight)
 	}
-	return n.est.Value - max(called, most)
+	n.descend(func(d *node) bool {
+		if d.hyp == n.hyp && explain.FunctionOf(d.focus) != explain.FunctionOf(n.focus) {
+			own = min(own, n.est.Value-max(d.est.Value, n.est.Value*d.weight/n.weight))
+		}
+		return d.hyp == n.hyp && own > n.est.Threshold // with less nobody asks
+	})
+	return own
 }
