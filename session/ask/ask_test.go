@@ -94,6 +94,17 @@ func TestNearest(t *testing.T) {
 	}
 }
 
+// TestWatched: what was measured at a focus that no hypothesis was tested at is told.
+func TestWatched(t *testing.T) {
+	lib, r := library(t), searched()
+	at := report.Focus{"Code": "/Code/a.c/check"}
+	r.Pairs = []report.Pair{{Metric: "cpu", Focus: at, Unit: "CPUs", Tier: "probe", Sum: 9.6, Average: 0.8}, {Metric: "cpu", Unit: "CPUs", Sum: 12}}
+	a := At(r, lib, at)
+	if text := a.Text(false); !strings.HasPrefix(text, "Measured at /Code/a.c/check:\n  cpu@/Code/a.c/check: sum 9.6") || strings.Contains(text, "sum 12") || strings.Contains(text, "whether there is") {
+		t.Error(text)
+	}
+}
+
 // TestWithoutParameters: a function of C++ may be named without its parameters where that says which one; the root of a phase is no opinion; and a
 // test that could not judge so far has no value.
 func TestWithoutParameters(t *testing.T) {

@@ -37,6 +37,7 @@ type Opinion struct {
 type Answer struct {
 	Focus    report.Focus
 	Opinions []Opinion      // of all hypotheses that are known, parents before their children
+	Watched  []string       // lines about what was measured at the focus besides
 	Nearest  []report.Focus // where no hypothesis was tested at the focus: those that may be meant
 }
 
@@ -77,6 +78,11 @@ func At(r *report.Report, lib *pcl.Library, f report.Focus) Answer {
 	}
 	if !tested {
 		a.Nearest = nearest(r, f)
+	}
+	for i := range r.Pairs {
+		if p := &r.Pairs[i]; same(p.Focus, f) {
+			a.Watched = append(a.Watched, p.Lines()...)
+		}
 	}
 	return a
 }
@@ -202,8 +208,15 @@ func (a *Answer) Found() Verdict {
 // Text is the answer for people. whyNot puts what does not hold first.
 func (a *Answer) Text(whyNot bool) string {
 	var b strings.Builder
+	if len(a.Watched) > 0 {
+		fmt.Fprintf(&b, "Measured at %s:\n%s\n", placeOf(a.Focus), strings.Join(a.Watched, "\n"))
+	}
 	if len(a.Nearest) > 0 {
-		fmt.Fprintf(&b, "No hypothesis was tested at %s, whether there is such a place or not. The nearest places where one was:\n", placeOf(a.Focus))
+		unknown := ", whether there is such a place or not"
+		if len(a.Watched) > 0 {
+			unknown = ""
+		}
+		fmt.Fprintf(&b, "No hypothesis was tested at %s%s. The nearest places where one was:\n", placeOf(a.Focus), unknown)
 		for _, f := range a.Nearest {
 			fmt.Fprintf(&b, "  %s\n", placeOf(f))
 		}

@@ -104,6 +104,13 @@ func largest(pairs []*Pair, n int) []*Pair {
 	return sorted[:n]
 }
 
+// Lines are what is told of a pair, the first line with its name.
+func (p *Pair) Lines() []string {
+	var b strings.Builder
+	p.write(&b)
+	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+}
+
 func (p *Pair) write(b *strings.Builder) {
 	if p.Error != "" {
 		fmt.Fprintf(b, "  %s@%s: not measured: %s\n", p.Metric, p.Focus, p.Error)
