@@ -56,10 +56,12 @@ func TestInTurn(t *testing.T) {
 	p := started(t, "shards.c")
 	s := start(t, "attach", "--no-tui", "--for", "6s", "--json", "@REPORT", fmt.Sprint(p.PID)).want(statusBottleneck)
 	r := s.read()
-	if len(r.Bottlenecks) != 1 || !strings.HasPrefix(r.Bottlenecks[0].Sentence, "search_shard ") || !strings.Contains(r.Bottlenecks[0].Sentence, "mostly thread shard-2 ") {
+	if len(r.Bottlenecks) != 1 || !strings.HasPrefix(r.Bottlenecks[0].Sentence, "search_shard ") || !strings.Contains(r.Bottlenecks[0].Sentence, "Others wait meanwhile for thread shard-2 (") {
 		t.Errorf("not only the one that works is told:\n%s", r.sentences())
 	}
-	if !slices.ContainsFunc(r.Notes, func(b bottleneck) bool { return strings.Contains(b.Sentence, "in next_query") && b.ExplainedBy == r.Bottlenecks[0].Node }) {
+	if !slices.ContainsFunc(r.Notes, func(b bottleneck) bool {
+		return strings.Contains(b.Sentence, "in next_query") && b.ExplainedBy == r.Bottlenecks[0].Node
+	}) {
 		t.Errorf("the waits of the others are not explained: %+v", r.Notes)
 	}
 }

@@ -214,7 +214,24 @@ func whose(found []consultant.Bottleneck) map[int]report.By {
 		by.ComputedBy = by.ComputedBy[:min(len(by.ComputedBy), report.MostComputing)]
 		all[b.Node] = by
 	}
+	for _, b := range found {
+		if by, told := all[b.Explained]; told && by.Awaited == nil {
+			by.Awaited = working(b.Holders)
+			all[b.Explained] = by
+		}
+	}
 	return all
+}
+
+// working are those of the threads that end waits, or are waited for in turn, that mostly work meanwhile. Where they do so stands in the finding that
+// explains the waits.
+func working(holders []grid.Holder) (list []report.Held) {
+	for _, h := range holders {
+		if h.Wakes && h.Works+h.Delayed > h.Share/2 {
+			list = append(list, report.Held{Thread: clean(h.Thread), Share: report.Number(h.Share)})
+		}
+	}
+	return list
 }
 
 // told is what was found as a report tells it.

@@ -46,6 +46,9 @@ func (by By) Told(sentence string, targets []Target) string {
 	if who := HeldText(by.InTurn, targets); who != "" {
 		sentence += " They wait in turn for " + who + "."
 	}
+	if who := HeldText(by.Awaited, targets); who != "" {
+		sentence += " Others wait meanwhile for " + who + "."
+	}
 	if who := HeldText(by.CPUsUsedBy, targets); who != "" {
 		sentence += " Of the machine's CPUs other programs use just now: " + who + "."
 	}

@@ -180,6 +180,7 @@ type By struct {
 	WokenBy    []Held `json:"woken_by,omitempty"`    // who ended the waits
 	InTurn     []Held `json:"in_turn,omitempty"`     // for whom those wait who ended the waits, while they wait themselves
 	ComputedBy []Held `json:"computed_by,omitempty"` // who computes there
+	Awaited    []Held `json:"awaited,omitempty"`     // for whom of those that compute there others wait
 	// CPUsUsedBy are other programs, of a target that waits for CPUs; shares are of all CPUs of the machine.
 	CPUsUsedBy []Held `json:"cpus_used_by,omitempty"`
 }
