@@ -3,7 +3,7 @@
  *   tsc        two of three threads may not read the time-stamp counter (PR_SET_TSC): SIGSEGV
  *   tsc-late   they forbid it after 1.5 s, and run no function of the program for 2.5 s then
  *   dispatch   the system calls of two of three threads are a SIGSYS (PR_SET_SYSCALL_USER_DISPATCH), which emulates the one that they make
- *   dispatch-late  from 1.5 s on
+ *   dispatch-late  from 1.5 s on; they run no function of the program for half a second then
  *   dispatch-all   those of the only thread are, but where it talks to whoever has started it
  *   dispatch-all-late  from 1.5 s on */
 #include "target.h"
@@ -95,6 +95,8 @@ static void *worker(void *arg)
 			forbid();
 			is = 1;
 			while (quiet && !over)
+				rest();
+			for (int i = 0; i < 1500 && !over; i++) /* until it is seen: a fifth of a second */
 				rest();
 		}
 		if (work(1) != hash)
