@@ -353,6 +353,46 @@ func publicCopyOf(t *testing.T, bin string) string {
 	return filepath.Join(dir, "culprit")
 }
 
+// TestFrozenProgram: of a program that its control group has frozen before nothing is known, and nothing is ruled out.
+func TestFrozenProgram(t *testing.T) {
+	require.Root(t)
+	p := target(t, "cpu.c")
+	group, file, freeze, thaw := "/sys/fs/cgroup/freezer/culprit-e2e", "freezer.state", "FROZEN", "THAWED"
+	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
+		group, file, freeze, thaw = "/sys/fs/cgroup/culprit-e2e", "cgroup.freeze", "1", "0"
+	}
+	group += fmt.Sprint(p.PID)
+	write := func(name, text string) error { return os.WriteFile(filepath.Join(group, name), []byte(text), 0o600) }
+	if err := os.Mkdir(group, 0o755); err != nil {
+		require.Skip(t, err.Error())
+	}
+	t.Cleanup(func() {
+		_ = write(file, thaw)
+		_ = syscall.Kill(p.PID, syscall.SIGKILL)
+		for end := time.Now().Add(5 * time.Second); os.Remove(group) != nil && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		}
+	})
+	if err := write("cgroup.procs", fmt.Sprint(p.PID)); err != nil {
+		t.Fatal(err)
+	}
+	if err := write(file, freeze); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, "attach", "--no-tui", "--for", "3s", fmt.Sprint(p.PID)).want(statusUnknown)
+	for _, said := range []string{"it is frozen by its control group (" + group, "nothing is known of what it does when it runs"} {
+		if !strings.Contains(s.out.String(), said) {
+			t.Errorf("%q is not in\n%s", said, s.out.String())
+		}
+	}
+	if strings.Contains(s.out.String(), "Ruled out") {
+		t.Errorf("something is ruled out in a program that stands still:\n%s", s.out.String())
+	}
+	if err := write(file, thaw); err != nil {
+		t.Fatal(err)
+	}
+	undisturbed(t, p, "cpu.c")
+}
+
 // TestStoppedProgram: that a program which somebody has stopped does not wait is no all-clear, and it is told how it goes on.
 func TestStoppedProgram(t *testing.T) {
 	p := target(t, "cpu.c")

@@ -55,6 +55,7 @@ type TargetInfo struct {
 	From           float64 // session time at which it was joined
 	To             float64 // when its end was seen, or now
 	Stopped        bool    // all its threads are stopped by a signal, as of the last look
+	Frozen         string  // the file that says that a control group has frozen it; "" if none does
 	Lossy          bool    // more threads lived than can be told apart: its numbers are lower bounds
 	Rank           *Rank   // in a job of MPI; nil if it is not part of one
 	Backend        Backend

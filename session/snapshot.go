@@ -53,7 +53,7 @@ func (s *Session) targets() []report.Target {
 	var list []report.Target
 	for _, t := range s.daemon.Targets() {
 		one := report.Target{
-			Host: clean(t.Host), PID: t.PID, Exe: clean(t.Exe), Runtime: t.Runtime, Threads: t.Threads, Interprets: t.Interprets, NamesGenerated: t.NamesGenerated, Stopped: t.Stopped && !t.Ended, Ended: t.Ended, Became: t.Became, From: report.Number(t.From), To: report.Number(t.To),
+			Host: clean(t.Host), PID: t.PID, Exe: clean(t.Exe), Runtime: t.Runtime, Threads: t.Threads, Interprets: t.Interprets, NamesGenerated: t.NamesGenerated, Stopped: t.Stopped && !t.Ended, Frozen: clean(t.Frozen), Ended: t.Ended, Became: t.Became, From: report.Number(t.From), To: report.Number(t.To),
 			Backend: t.Backend.String(), Why: clean(t.Why),
 		}
 		if t.Rank != nil {

@@ -148,11 +148,16 @@ func (t *Table) Each(f func(*Row)) {
 }
 
 // Stopped reports whether all threads are stopped by a signal, as of the last refresh. (While we hold a thread ourselves its state is another one.)
-func (t *Table) Stopped() bool {
+func (t *Table) Stopped() bool { return t.all(func(state byte) bool { return state == 'T' }) }
+
+// Still tells whether no thread ran at the last refresh.
+func (t *Table) Still() bool { return t.all(func(state byte) bool { return state != 'R' }) }
+
+func (t *Table) all(are func(state byte) bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, r := range t.rows {
-		if r.Times.State != 'T' {
+		if !are(r.Times.State) {
 			return false
 		}
 	}

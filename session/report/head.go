@@ -21,6 +21,9 @@ func (r *Report) writeHead(b *strings.Builder) {
 		if t.Stopped {
 			fmt.Fprintf(b, "  it is stopped by a signal, and does nothing until it is continued: kill -CONT %d\n", t.PID)
 		}
+		if t.Frozen != "" {
+			fmt.Fprintf(b, "  it is frozen by its control group (%s), and does nothing until that is thawed\n", t.Frozen)
+		}
 		if t.Why != "" {
 			fmt.Fprintf(b, "  measured by sampling only: %s\n", t.Why)
 		}

@@ -69,7 +69,9 @@ type Target struct {
 	NamesGenerated bool `json:"names_generated,omitempty"`
 	// Stopped says that all its threads were stopped by a signal when it was looked at last: it does nothing until it is continued.
 	Stopped bool `json:"stopped,omitempty"`
-	Ended   bool `json:"ended"`
+	// Frozen is the file that says that a control group has frozen it; "" if none does.
+	Frozen string `json:"frozen,omitempty"`
+	Ended  bool   `json:"ended"`
 	// Became says that it has not ended: it runs another program now, which is another target if it could be measured.
 	Became bool   `json:"became_another,omitempty"`
 	From   Number `json:"from"` // when it was joined

@@ -63,7 +63,7 @@ func (r *Report) writeNone(b *strings.Builder) {
 		return
 	}
 	if r.allStopped() {
-		b.WriteString("No bottleneck found. But the program is stopped: nothing is known of what it does when it runs.\n")
+		b.WriteString("No bottleneck found. But the program is stopped or frozen: nothing is known of what it does when it runs.\n")
 		return
 	}
 	if r.mostlyUnmeasured() {
@@ -153,10 +153,10 @@ const muchUnmeasured = 0.3
 
 func (r *Report) mostlyUnmeasured() bool { return r.NotMeasuredShare >= muchUnmeasured }
 
-// allStopped reports whether all targets that live are stopped by a signal.
+// allStopped reports whether all targets that live are stopped by a signal, or frozen.
 func (r *Report) allStopped() bool {
 	live := slices.DeleteFunc(slices.Clone(r.Targets), func(t Target) bool { return t.Ended })
-	return len(live) > 0 && !slices.ContainsFunc(live, func(t Target) bool { return !t.Stopped })
+	return len(live) > 0 && !slices.ContainsFunc(live, func(t Target) bool { return !t.Stopped && t.Frozen == "" })
 }
 
 // tested reports whether any hypothesis came to a verdict.
@@ -269,7 +269,7 @@ func (r *Report) writeRuledOut(b *strings.Builder) {
 	}
 	heading := "Ruled out"
 	if r.allStopped() {
-		heading = "Below the threshold, with the program stopped for some or all of the time"
+		heading = "Below the threshold, with the program stopped or frozen for some or all of the time"
 	}
 	writeFalse(b, heading, lines, deeper)
 	if len(near) > 0 {

@@ -102,6 +102,8 @@ func nowText(s session.Snapshot) string {
 	switch {
 	case s.Ended:
 		return "The target has ended; what was found so far stays. q prints the answer."
+	case len(s.Targets) > 0 && !slices.ContainsFunc(s.Targets, func(t report.Target) bool { return t.Frozen == "" }):
+		return "The target is frozen by its control group: it does nothing until that is thawed."
 	case len(s.Targets) > 0 && !slices.ContainsFunc(s.Targets, func(t report.Target) bool { return !t.Stopped }):
 		return "The target is stopped by a signal: it does nothing until it is continued (kill -CONT)."
 	case !s.Searching:
