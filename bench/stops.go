@@ -19,8 +19,8 @@ import (
 // before is another build of culprit, which is measured in turn with that of this source tree.
 var before = flag.String("before", "", "path of another culprit: -only stops, postgres or nginx have it search the same programs, in turn")
 
-// searchedFor is how long each search of a program goes on.
-const searchedFor = 15 * time.Second
+// searchedFor is how long each search of a program goes on. The stops with which it ends weigh less in a longer one.
+var searchedFor = flag.Duration("searched", 15*time.Second, "how long each search of -only stops goes on")
 
 // earlyTime is the beginning of a search, in which most of its probes go in.
 const earlyTime = 5 * time.Second
@@ -162,7 +162,7 @@ func addUp(rounds []pauses) (s Stops) {
 		s.MaxMS = max(s.MaxMS, float64(p.MaxUS)/1000)
 		total += float64(p.TotalUS)
 		if p.LaterUS != nil {
-			later = append(later, 100*float64(*p.LaterUS)/float64((searchedFor-earlyTime).Microseconds()))
+			later = append(later, 100*float64(*p.LaterUS)/float64((*searchedFor-earlyTime).Microseconds()))
 		}
 		if p.ThreadStops != nil {
 			threads += float64(*p.ThreadStops)

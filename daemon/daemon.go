@@ -85,7 +85,7 @@ func Attach(ctx context.Context, opts Options, pids ...int) (*Daemon, error) {
 func newDaemon(opts Options, clock *kernel.TSCClock) *Daemon {
 	host, _ := os.Hostname()
 	tree, began := grid.NewTree(), time.Now()
-	d := wire(opts, &target.Session{Library: opts.Library, Tree: tree, Clock: clock, Kernel: kernel.NewThreadTable(), Host: host, Began: began, Pauses: stops.NewPauses(began), Patches: &patch.Count{}, Log: opts.Log})
+	d := wire(opts, &target.Session{Library: opts.Library, Tree: tree, Clock: clock, Kernel: kernel.NewThreadTable(), Host: host, Began: began, Pauses: &stops.Pauses{}, Patches: &patch.Count{}, Log: opts.Log})
 	d.allowance.Begin(began, opts.Budget, selfcost.ThisMachine())
 	tree.Add(grid.Machine, host)
 	return d

@@ -108,7 +108,7 @@ type Overhead struct {
 type Pauses struct {
 	Count          int
 	MaxUS, TotalUS int64
-	LaterUS        int64 // of TotalUS, more than five seconds after the attach
+	LaterUS        int64 // of TotalUS, more than five seconds after the first pause
 	P50US, P99US   int64 // at most 9.1 % too long; 0 without pauses
 	ThreadStops    int   // how often a thread was stopped
 	Cuts           int   // blocking calls that moved less data than they were to, because of a pause

@@ -13,8 +13,9 @@ const (
 	Long = 1.0
 	// Longest is that time at most, also where a batch has paused the target for longer than its share.
 	Longest = 4.0
-	// Share is the part of that time for which the target may be paused.
-	Share = 0.002
+	// Share is the part of that time for which batches may pause the target: half of the 0.2 % that a target may be paused in all. The rest is for
+	// stops that are no batch: threads and libraries that come, and the detach.
+	Share = 0.001
 )
 
 // A Beat knows when batches were begun, the first one and the last, when one had something to do, and for how long the target had been paused in all

@@ -25,7 +25,7 @@ func TestBegin(t *testing.T) {
 
 // TestPausesArePaidFor: later a batch waits until the pauses since the one before are within their share of the time, but not for ever.
 func TestPausesArePaidFor(t *testing.T) {
-	for _, c := range []struct{ paused, wait float64 }{{0, Long}, {0.001, Long}, {0.003, 1.5}, {0.006, 3}, {0.05, Longest}} {
+	for _, c := range []struct{ paused, wait float64 }{{0, Long}, {0.0005, Long}, {0.0015, 1.5}, {0.003, 3}, {0.05, Longest}} {
 		b := New()
 		b.Begin(0, 0, false)
 		at := Early + 1

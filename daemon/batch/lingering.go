@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	// lingerTime is how long a part stays in the text at least after it was switched off, in s.
-	lingerTime = 2.0
+	// lingerTime is how long a part stays in the text at least after it was switched off, in s. A search that goes on has another batch within that
+	// time, which takes the part along: no stop of its own.
+	lingerTime = 5.0
 	// alongAfter is that time where a batch stops the target anyway.
 	alongAfter = 1.0
 	// MostLingering bounds how many parts of one target stay; more of them go with the next batch.

@@ -11,13 +11,12 @@ import (
 
 // Pauses add up the stops of all processes. They are safe for use by several goroutines.
 type Pauses struct {
-	began time.Time
-
 	mu    sync.Mutex
+	first time.Time // when the first ended
 	count int
 	max   time.Duration
 	sum   time.Duration
-	later time.Duration   // of sum, the pauses that ended more than earlyTime after the beginning
+	later time.Duration   // of sum, the pauses that ended more than earlyTime after the first
 	last  []time.Duration // at most keepPauses
 
 	threads int                      // that stood still, over all stops
@@ -34,25 +33,23 @@ const (
 // keepPauses is how many pauses are kept one by one.
 const keepPauses = 256
 
-// earlyTime is the beginning of a session, in which most probes of a search go in.
+// earlyTime is the beginning of a search, in which most of its probes go in. It counts from the first pause: until then nobody was disturbed.
 const earlyTime = 5 * time.Second
 
-// NewPauses are those of a session that began then.
-func NewPauses(began time.Time) *Pauses { return &Pauses{began: began} }
-
-// add takes note of a stop that has just ended. It was no pause if no thread stood still.
-func (l *Pauses) add(p process.Pause) {
-	at := time.Since(l.began)
+// add takes note of a stop that ended at a time. It was no pause if no thread stood still.
+func (l *Pauses) add(p process.Pause, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cuts += p.Cuts
 	if p.Still == 0 {
 		return
 	}
-	l.count++
+	if l.count++; l.count == 1 {
+		l.first = at
+	}
 	l.max = max(l.max, p.Total)
 	l.sum += p.Total
-	if at > earlyTime {
+	if at.Sub(l.first) > earlyTime {
 		l.later += p.Total
 	}
 	l.threads += p.Still

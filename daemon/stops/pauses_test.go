@@ -8,14 +8,15 @@ import (
 )
 
 func TestPauses(t *testing.T) {
-	l := NewPauses(time.Now())
+	var l Pauses
+	now := time.Now()
 	if f := l.Figures(); f.Count != 0 || f.P99US != 0 || l.Total() != 0 {
 		t.Errorf("before any pause: %+v", f)
 	}
-	l.add(process.Pause{})                               // nobody was stopped
-	l.add(process.Pause{Total: time.Second, Threads: 2}) // nor here
+	l.add(process.Pause{}, now)                               // nobody was stopped
+	l.add(process.Pause{Total: time.Second, Threads: 2}, now) // nor here
 	for i := range 300 {
-		l.add(process.Pause{Total: time.Duration(i+1) * time.Millisecond, Threads: 3, Still: 2, Cuts: i % 2})
+		l.add(process.Pause{Total: time.Duration(i+1) * time.Millisecond, Threads: 3, Still: 2, Cuts: i % 2}, now.Add(time.Duration(i)*time.Millisecond))
 	}
 	f := l.Figures()
 	if f.Count != 300 || f.MaxUS != 300_000 || f.TotalUS != 300*301/2*1000 || f.ThreadStops != 600 || f.Cuts != 150 || f.LaterUS != 0 {
@@ -31,11 +32,14 @@ func TestPauses(t *testing.T) {
 	}
 }
 
-// TestPausesLater: what comes after the beginning of a session counts apart.
+// TestPausesLater: what comes more than five seconds after the first pause counts apart, however late that came.
 func TestPausesLater(t *testing.T) {
-	l := NewPauses(time.Now().Add(-earlyTime - time.Second))
-	l.add(process.Pause{Total: time.Millisecond, Threads: 1, Still: 1})
-	if f := l.Figures(); f.LaterUS != 1000 || f.TotalUS != 1000 {
+	var l Pauses
+	now := time.Now()
+	for i, at := range []time.Duration{0, earlyTime, earlyTime + time.Millisecond} {
+		l.add(process.Pause{Total: time.Duration(i+1) * time.Millisecond, Threads: 1, Still: 1}, now.Add(at))
+	}
+	if f := l.Figures(); f.LaterUS != 3000 || f.TotalUS != 6000 {
 		t.Errorf("%+v", f)
 	}
 }

@@ -111,7 +111,7 @@ func (s *Stopper) within(limit time.Duration, f func(*process.World) error) (gat
 		}
 		return f(w)
 	}))
-	s.cfg.Pauses.add(pause)
+	s.cfg.Pauses.add(pause, time.Now())
 	if pause.Total > Deadline {
 		s.cfg.Log(s.cfg.Name + ": " + longPause(pause, err))
 	}

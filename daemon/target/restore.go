@@ -1,8 +1,6 @@
 package target
 
 import (
-	"time"
-
 	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/daemon/program"
@@ -67,7 +65,7 @@ func watchCalls(p *process.Process) (end func()) {
 
 // openToRestore opens the code of a process in which nothing is measured.
 func (c *Code) openToRestore(p *process.Process) error {
-	return c.Open(p, Settings{Files: &program.Files{}, Pauses: stops.NewPauses(time.Now()), Count: &patch.Count{}, Log: func(string) {},
+	return c.Open(p, Settings{Files: &program.Files{}, Pauses: &stops.Pauses{}, Count: &patch.Count{}, Log: func(string) {},
 		Scale: func() int32 { return 0 }, // no code is made
 		Hooks: Hooks{
 			Look:     func(*process.World) error { return nil },

@@ -241,7 +241,7 @@ type Pauses struct {
 	Count   int   `json:"count"`
 	MaxUS   int64 `json:"max_us"`
 	TotalUS int64 `json:"total_us"`
-	LaterUS int64 `json:"later_us"` // of TotalUS, more than five seconds after the session started
+	LaterUS int64 `json:"later_us"` // of TotalUS, more than five seconds after the first pause
 	// P50US and P99US are lengths that half of the pauses and 99 % of them do not pass, at most 9.1 % too long; left out without pauses.
 	P50US *int64 `json:"p50_us,omitempty"`
 	P99US *int64 `json:"p99_us,omitempty"`
