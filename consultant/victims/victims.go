@@ -6,6 +6,7 @@ package victims
 
 import (
 	"cmp"
+	"slices"
 
 	"culprit/grid"
 )
@@ -68,10 +69,17 @@ func (o Finding) tells(h grid.Holder) (part float64) {
 	switch {
 	case here && o.Computes && !o.Note:
 		return h.Works + h.Delayed // it would compute there if it had a CPU
+	case o.Computes && !o.Note && o.isOf(h.Thread):
+		return h.Wholly
 	case here && o.By != 0 && h.Works < h.Share/2: // it waits most of the time
 		return h.Share
 	case o.Starves && !o.Note && h.Delayed > h.Works:
 		return h.Works + h.Delayed
 	}
 	return 0
+}
+
+// isOf reports whether a thread was seen to compute what a finding tells.
+func (o Finding) isOf(thread string) bool {
+	return slices.ContainsFunc(o.Holders, func(h grid.Holder) bool { return h.Computes && h.Thread == thread })
 }

@@ -32,8 +32,14 @@ func TestExplain(t *testing.T) {
 	starved.Function = "a.c/serve" // which has too little of the CPUs to be found
 	list = append(list, Finding{Node: 14, Holders: []grid.Holder{delayed}}, Finding{Node: 15, Holders: []grid.Holder{starved}},
 		Finding{Node: 16, Starves: true}, Finding{Node: 17, Phase: "load", Holders: []grid.Holder{starved}})
+	feeds := wakes("a.c/write", 0.95, 0.9) // it computes elsewhere, and who waits for it waits for all that it does
+	feeds.Thread, feeds.Wholly = "main", 0.9
+	holds := feeds // it has a lock
+	holds.Wholly = 0
+	list = append(list, Finding{Node: 18, Function: "a.c/hash", Computes: true, Holders: []grid.Holder{{Thread: "main", Computes: true, Share: 0.9}}},
+		Finding{Node: 19, Holders: []grid.Holder{feeds}}, Finding{Node: 20, Holders: []grid.Holder{holds}})
 	Explain(list)
-	for i, want := range []int{3, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 16, 0, 0} {
+	for i, want := range []int{3, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 16, 0, 0, 0, 18, 0} {
 		if f := list[i]; f.By != want {
 			t.Errorf("node %d is explained by %d, want %d", f.Node, f.By, want)
 		}

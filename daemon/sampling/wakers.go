@@ -9,6 +9,7 @@ import (
 
 	"culprit/daemon/kernel"
 	"culprit/daemon/stack"
+	"culprit/daemon/threads"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -36,6 +37,7 @@ const (
 	Beside               // for the same
 	Delayed              // it would work if it had a CPU
 	Works
+	Busy // it works, and hardly waits for anything
 )
 
 // Kernel is what ends waits that no thread of a program ends.
@@ -80,8 +82,13 @@ type place struct {
 	inTurn           bool
 }
 
-// ended is what part of the waits a thread in a function has ended: all together, while it worked, and while it waited for a CPU.
-type ended struct{ all, working, delayed float64 }
+// ended is what part of the waits a thread in a function has ended: all together, while it worked, while it waited for a CPU, and of those who wait for
+// all of its work, as far as it was busy.
+type ended struct{ all, working, delayed, wholly float64 }
+
+func (e ended) plus(o ended) ended {
+	return ended{e.all + o.all, e.working + o.working, e.delayed + o.delayed, e.wholly + o.wholly}
+}
 
 // noteWakers looks who ends the waits of a thread, at a session time.
 func (p *Profile) noteWakers(tid int, call kernel.BlockedCall, object string, frames []stack.Frame, now float64) {
@@ -95,6 +102,7 @@ func (p *Profile) noteWakers(tid int, call kernel.BlockedCall, object string, fr
 	if strings.HasPrefix(object, grid.IO.String()+"/File/") {
 		list = byKernel(list)
 	}
+	wholly := threads.AwaitsWork(call) && !judge{p, tid, now}.waitsForLock(call)
 	seen := map[string]bool{object: true, "": true}
 	for _, fr := range frames {
 		if fr.Func != nil {
@@ -104,7 +112,7 @@ func (p *Profile) noteWakers(tid int, call kernel.BlockedCall, object string, fr
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for part := range seen {
-		p.woken[part] = p.woken[part].with(list)
+		p.woken[part] = p.woken[part].with(list, wholly)
 	}
 }
 
@@ -123,7 +131,8 @@ func codePart(module, function string) string {
 	return grid.Code.String() + "/" + module + "/" + function
 }
 
-func (w *wokenBy) with(list []Waker) *wokenBy {
+// with adds a look at a wait, and who ends it. wholly says that all of a waker's work is waited for.
+func (w *wokenBy) with(list []Waker, wholly bool) *wokenBy {
 	if w == nil {
 		w = &wokenBy{by: map[place]*ended{}}
 	}
@@ -139,8 +148,11 @@ func (w *wokenBy) with(list []Waker) *wokenBy {
 		}
 		w.by[at].all += one.Of
 		switch one.Does {
-		case Works:
+		case Works, Busy:
 			w.by[at].working += one.Of
+			if wholly && one.Does == Busy {
+				w.by[at].wholly += one.Of
+			}
 		case Delayed:
 			w.by[at].delayed += one.Of
 		}
@@ -159,6 +171,7 @@ func (c *Counts) fadeWoken() {
 		for at, e := range w.by {
 			e.working *= fade
 			e.delayed *= fade
+			e.wholly *= fade
 			if e.all *= fade; e.all < 0.01 {
 				delete(w.by, at)
 			}
@@ -196,41 +209,58 @@ func (s *Tally) Add(c *Counts, f grid.Focus) {
 		if s.all.by[at] == nil {
 			s.all.by[at] = &ended{}
 		}
-		s.all.by[at].all += e.all
-		s.all.by[at].working += e.working
-		s.all.by[at].delayed += e.delayed
+		*s.all.by[at] = s.all.by[at].plus(*e)
 	}
 }
 
-// Wakers lists them, in no order.
+// Wakers lists them, in no order. What a thread ends in many functions, too little in each to be told, is told of the thread without a function.
 func (s *Tally) Wakers() (list []grid.Holder) {
-	for at, e := range s.all.by {
-		looks := s.all.looks
-		if at.inTurn {
-			looks -= s.all.unseen
-		}
+	for at, e := range s.told() {
+		looks := s.looks(at)
 		if share := e.all / looks; share >= leastWaker && looks >= leastSeen*s.all.looks {
 			list = append(list, grid.Holder{Thread: at.thread, Function: at.function, Share: share, Wakes: true, InTurn: at.inTurn,
-				Works: e.working / looks, Delayed: e.delayed / looks})
+				Works: e.working / looks, Delayed: e.delayed / looks, Wholly: e.wholly / looks})
 		}
 	}
 	return list
 }
 
-// Where is the function that a thread is in, as module/function: where it waits, or where it was last seen to run. The C library is left out;
-// "" if it is not known. in is the call of a thread of the same process for which it does something, or of another one.
+// looks are those that can tell of a place.
+func (s *Tally) looks(at place) float64 {
+	if at.inTurn {
+		return s.all.looks - s.all.unseen
+	}
+	return s.all.looks
+}
+
+// told are the places, those put together that are too small.
+func (s *Tally) told() map[place]ended {
+	told := map[place]ended{}
+	for at, e := range s.all.by {
+		if e.all/s.looks(at) < leastWaker {
+			at.function = ""
+		}
+		told[at] = told[at].plus(*e)
+	}
+	return told
+}
+
+// Where is the function that a thread is in, as module/function: where it waits, or, of one that runs or is busy, where it was last seen to run. The C
+// library is left out; "" if it is not known. in is the call of a thread of the same process for which it does something, or of another one.
 func (p *Profile) Where(tid int, in kernel.BlockedCall, same bool) (function string, does Doing) {
-	at := p.ranAt(tid)
+	at, busy := p.ranAt(tid), p.t.Threads.IsBusy(tid)
 	call, err := kernel.Blocked(p.t.Proc.PID(), tid)
 	switch {
-	case err == nil && !call.Running:
+	case err == nil && !call.Running && !busy:
 		at = stack.OwnFunction(p.framesOf(p.blocked(tid, call)))
 		if same && sameWait(call, in) {
 			does = Beside
 		}
 	case err != nil:
 	case p.t.Threads.Runs(tid):
-		does = Works
+		if does = Works; busy {
+			does = Busy
+		}
 	case p.t.Threads.Delayed(tid):
 		does = Delayed
 	}

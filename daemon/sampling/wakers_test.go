@@ -19,16 +19,16 @@ func TestWokenBy(t *testing.T) {
 	for i := range 10 {
 		does := [10]Doing{8: Delayed}[i]
 		if i < 8 {
-			does = Works
+			does = Works + Doing(i/4)
 		}
 		list := []Waker{{Thread: "reader", Function: "a.c/parse", Of: 0.9, Does: does}, {Thread: Kernel, Of: 0.1}}
-		c.woken[part] = c.woken[part].with(list)
+		c.woken[part] = c.woken[part].with(list, i%2 == 0)
 	}
 	got := map[string]grid.Holder{}
 	for _, h := range wakersAt(pipe, c, c) {
 		got[h.Thread] = h
 	}
-	if r := got["reader"]; len(got) != 2 || math.Abs(r.Share-0.9) > 1e-9 || math.Abs(r.Works-0.72) > 1e-9 || math.Abs(r.Delayed-0.09) > 1e-9 || !r.Wakes || r.Function != "a.c/parse" {
+	if r := got["reader"]; len(got) != 2 || math.Abs(r.Share-0.9) > 1e-9 || math.Abs(r.Works-0.72) > 1e-9 || math.Abs(r.Wholly-0.18) > 1e-9 || math.Abs(r.Delayed-0.09) > 1e-9 || !r.Wakes || r.Function != "a.c/parse" {
 		t.Errorf("%+v", got)
 	}
 	if wakersAt(grid.Whole().Refine(grid.IO, "Pipe", "b"), c) != nil {
@@ -44,6 +44,24 @@ func TestWokenBy(t *testing.T) {
 		if w.Thread != Kernel && w.Thread != "writer" {
 			t.Errorf("%+v has ended a wait for a file", w)
 		}
+	}
+}
+
+// TestWakerInManyFunctions: what a thread ends in ten functions, 4 % in each, is told as 40 % of the thread.
+func TestWakerInManyFunctions(t *testing.T) {
+	c := &Counts{woken: map[string]*wokenBy{}}
+	lock := grid.Whole().Refine(grid.SyncObject, "Mutex", "a")
+	list := []Waker{{Thread: "main", Function: "a.c/loop", Of: 0.58, Does: Works}, {Thread: "rare", Function: "a.c/loop", Of: 0.02}}
+	for i := range 10 {
+		list = append(list, Waker{Thread: "main", Function: "a.c/step" + string(rune('0'+i)), Of: 0.04, Does: Works})
+	}
+	c.woken[ObjectPart(lock)] = c.woken[ObjectPart(lock)].with(list, false)
+	got := map[string]grid.Holder{}
+	for _, h := range wakersAt(lock, c) {
+		got[h.Thread+" in "+h.Function] = h
+	}
+	if all := got["main in "]; len(got) != 2 || math.Abs(got["main in a.c/loop"].Share-0.58) > 1e-9 || math.Abs(all.Share-0.4) > 1e-9 || math.Abs(all.Works-0.4) > 1e-9 {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -82,5 +82,11 @@ func toldByThreads(c kernel.BlockedCall) bool {
 	return c.NR == unix.SYS_FUTEX && !IsFutexWait(c) && c.Args[1]&futexCommand != futexLockPI || signalledByThreads[c.NR]
 }
 
+// AwaitsWork tells whether a thread waits in a call for what another one makes, all of whose work it waits for then. Who waits for a lock waits only for
+// what is done under it.
+func AwaitsWork(c kernel.BlockedCall) bool {
+	return toldByThreads(c) || readsDescriptor[c.NR] || receives[c.NR]
+}
+
 // signalled tells whether one that waits for others to give it work is parked.
 func signalled(quiet, wakes float64) bool { return quiet >= ParkAfter || wakes < rareWakes }

@@ -289,6 +289,16 @@ func (t *Table) Delayed(tid int) bool {
 	return ok && ready > run && run+ready >= leastWork*span
 }
 
+// mostlyBusy is the part of all time for which a busy thread runs or waits for a CPU.
+const mostlyBusy = 0.75
+
+// IsBusy tells whether a thread hardly waited for anything but a CPU between the last two refreshes. One that is busy and seen to wait was made to:
+// whoever looks takes a CPU, from those that it works with too.
+func (t *Table) IsBusy(tid int) bool {
+	run, ready, span, ok := t.lately(tid)
+	return ok && span > 0 && run+ready >= mostlyBusy*span
+}
+
 // lately is how long a thread ran and waited for a CPU between the last two refreshes, and how long that was, in s; ok is false if it is not known.
 func (t *Table) lately(tid int) (run, ready, span float64, ok bool) {
 	t.mu.Lock()

@@ -281,6 +281,9 @@ func TestRuns(t *testing.T) {
 		after := ran(7, 1, 1, c.run)
 		after.RunQueueWait = c.ready
 		tt.Update(5, []kernel.ThreadTimes{after}, 0)
+		if busy := c.run+c.ready >= 3*time.Second; tt.IsBusy(7) != busy || tt.IsBusy(8) {
+			t.Errorf("%v of 4 s ready: busy %v", c.run+c.ready, !busy)
+		}
 		if runs, delayed := tt.Runs(7), tt.Delayed(7); runs != c.want || delayed != c.delayed || tt.Runs(8) || tt.Delayed(8) {
 			t.Errorf("%v of %v ready: runs %v, delayed %v", c.run, c.run+c.ready, runs, delayed)
 		}

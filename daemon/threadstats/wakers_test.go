@@ -49,14 +49,17 @@ func TestWakers(t *testing.T) {
 		t.Fatal(err)
 	}
 	calls := map[string]int{"condition": unix.SYS_FUTEX, "pipe": unix.SYS_READ, "tcp": unix.SYS_RECVFROM, "barrier": unix.SYS_FUTEX, "epoll": unix.SYS_EPOLL_WAIT,
-		"mutex": unix.SYS_FUTEX, "sleep": unix.SYS_CLOCK_NANOSLEEP}
+		"mutex": unix.SYS_FUTEX, "futex": unix.SYS_FUTEX, "signal": unix.SYS_RT_SIGTIMEDWAIT, "join": unix.SYS_FUTEX, "sleep": unix.SYS_CLOCK_NANOSLEEP}
+	if len(ends) != len(calls) {
+		t.Fatalf("the program tells of %v", ends)
+	}
 	for name, e := range ends {
 		var all, right uint64
 		for _, one := range list {
 			if one.Waiter != e[0] || one.Call != calls[name] {
 				continue
 			}
-			if all += one.Count; one.Waker == e[1] {
+			if all += one.Count; one.Waker == e[1] || e[1] < 0 && one.Process == p.PID && one.Waker != e[0] {
 				right += one.Count
 				if one.Count == 0 || e[1] != 0 && one.Process != p.PID || name != "sleep" && one.Arg == 0 {
 					t.Errorf("%s: %+v", name, one)

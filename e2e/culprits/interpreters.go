@@ -1,5 +1,11 @@
 package main
 
+import (
+	"fmt"
+
+	"culprit/internal/servers"
+)
+
 // Programs of languages whose functions culprit does not see.
 
 // python are the places of an interpreter that is no script.
@@ -77,6 +83,21 @@ console.log("ready");
 function again() { countPrimes(200000); setImmediate(again); }
 setImmediate(again);
 `)
+}
+
+func nodeRequests(s *scene) (int, error) {
+	port, err := servers.FreePort()
+	if err != nil {
+		return 0, err
+	}
+	pid, err := node(s, fmt.Sprintf(`const article = i => ({id: i, name: "article " + i, price: i * 1.25});
+require("http").createServer((q, a) => a.end(JSON.stringify(Array.from({length: 100}, (_, i) => article(i)))))
+  .listen(%d, "127.0.0.1", () => console.log("ready"));
+`, port))
+	if err != nil {
+		return 0, err
+	}
+	return pid, s.load(command([]string{"wrk"}, "-t1", "-c4", fmt.Sprintf("-d%.0f", forever.Seconds()), fmt.Sprintf("http://127.0.0.1:%d/", port)))
 }
 
 func nodeIdle(s *scene) (int, error) {

@@ -63,6 +63,8 @@ func serverSubjects() []subject {
 // Right: ExcessiveIOBlockingTime at module libsqlite3.so*`, sqliteCommits),
 		served("node-cpu", `// Cause: A function of JavaScript computes without a pause.
 // Right: CPUbound at *`, nodeCPU),
+		served("node-requests", `// Cause: One thread answers all requests, and has no pause; the four others, for which it has work at times, wait for it.
+// Right: CPUbound at *`, nodeRequests),
 		served("node-idle", "// Cause: Nothing is wrong: nobody asks it for anything.\n// Right: none", nodeIdle),
 		served("python-loop", `// Cause: A loop in Python computes without a pause: the time goes to the interpreter's loop.
 // Right: CPUbound at _PyEval_EvalFrameDefault()`, pythonLoop),

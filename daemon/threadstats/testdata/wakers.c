@@ -1,5 +1,5 @@
 // Threads that wait for one another, each in its own way. Says READY and, for each wait, the numbers of the thread that waits and of the one
-// that ends its waits: NAME WAITER WAKER.
+// that ends its waits, 0 if none does, -1 if another one does each time: NAME WAITER WAKER.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -10,6 +10,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <arpa/inet.h>
+#include <linux/futex.h>
 #include <netinet/in.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -18,17 +19,19 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, held = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t filled = PTHREAD_COND_INITIALIZER;
 static pthread_barrier_t both;
-static int items, pipes[2], sockets[2], events, poller;
-static volatile int waiters[8], wakers[8];
+static int items, word, pipes[2], sockets[2], events, poller;
+static volatile int waiters[16], wakers[16];
 
 static int self(void) { return (int)syscall(SYS_gettid); }
 static void nap(long us) { struct timespec t = {0, us * 1000}; nanosleep(&t, NULL); }
 
-enum { CONDITION, PIPE, TCP, BARRIER, EPOLL, MUTEX, SLEEP, WAYS };
-static const char *names[] = {"condition", "pipe", "tcp", "barrier", "epoll", "mutex", "sleep"};
+enum { CONDITION, PIPE, TCP, BARRIER, EPOLL, MUTEX, FUTEX, SIGNAL, JOIN, SLEEP, WAYS };
+static const char *names[] = {"condition", "pipe", "tcp", "barrier", "epoll", "mutex", "futex", "signal", "join", "sleep"};
+
+static void *nap_once(void *p) { nap(2000); return p; }
 
 static void wait_once(int way) {
-	char c; struct epoll_event e; uint64_t n;
+	char c; struct epoll_event e; uint64_t n; sigset_t usr1; pthread_t t;
 	switch (way) {
 	case CONDITION: pthread_mutex_lock(&lock); while (!items) pthread_cond_wait(&filled, &lock); items--; pthread_mutex_unlock(&lock); break;
 	case PIPE: if (read(pipes[0], &c, 1) != 1) exit(1); break;
@@ -36,6 +39,9 @@ static void wait_once(int way) {
 	case BARRIER: pthread_barrier_wait(&both); break;
 	case EPOLL: if (epoll_wait(poller, &e, 1, -1) != 1 || read(events, &n, 8) != 8) exit(1); break;
 	case MUTEX: nap(200); pthread_mutex_lock(&held); pthread_mutex_unlock(&held); break;
+	case FUTEX: while (!__atomic_exchange_n(&word, 0, __ATOMIC_SEQ_CST)) syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, NULL); break;
+	case SIGNAL: sigemptyset(&usr1); sigaddset(&usr1, SIGUSR1); if (sigwaitinfo(&usr1, NULL) != SIGUSR1) exit(1); break;
+	case JOIN: if (pthread_create(&t, NULL, nap_once, NULL) || pthread_join(t, NULL)) exit(1); break;
 	case SLEEP: nap(2000); break;
 	}
 }
@@ -50,6 +56,8 @@ static void wake_once(int way) {
 	case TCP: if (send(sockets[1], "x", 1, 0) != 1) exit(1); break;
 	case BARRIER: pthread_barrier_wait(&both); break;
 	case EPOLL: if (write(events, &one, 8) != 8) exit(1); break;
+	case FUTEX: __atomic_store_n(&word, 1, __ATOMIC_SEQ_CST); syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1); break;
+	case SIGNAL: if (waiters[SIGNAL]) syscall(SYS_tgkill, getpid(), waiters[SIGNAL], SIGUSR1); break;
 	}
 }
 
@@ -67,8 +75,15 @@ static void connection(int s[2]) {
 	s[0] = accept(l, NULL, NULL);
 }
 
+// alone tells that no thread of its own ends the waits of a way.
+static int alone(int way) { return way == SLEEP || way == JOIN; }
+
 int main(void) {
 	pthread_t t;
+	sigset_t usr1;
+	sigemptyset(&usr1);
+	sigaddset(&usr1, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &usr1, NULL);
 	struct epoll_event e = {.events = EPOLLIN};
 	if (pipe(pipes)) return 1;
 	connection(sockets);
@@ -78,10 +93,10 @@ int main(void) {
 	pthread_barrier_init(&both, NULL, 2);
 	for (long i = 0; i < WAYS; i++) {
 		pthread_create(&t, NULL, waits, (void *)i);
-		if (i != SLEEP) pthread_create(&t, NULL, wakes, (void *)i);
+		if (!alone((int)i)) pthread_create(&t, NULL, wakes, (void *)i);
 	}
-	for (int i = 0; i < WAYS; i++) while (!waiters[i] || (i != SLEEP && !wakers[i])) nap(1000);
-	for (int i = 0; i < WAYS; i++) printf("%s %d %d\n", names[i], waiters[i], wakers[i]);
+	for (int i = 0; i < WAYS; i++) while (!waiters[i] || (!alone(i) && !wakers[i])) nap(1000);
+	for (int i = 0; i < WAYS; i++) printf("%s %d %d\n", names[i], waiters[i], i == JOIN ? -1 : wakers[i]);
 	printf("READY\n");
 	fflush(stdout);
 	pause();
