@@ -204,7 +204,7 @@ func TestLookingTouchesNothing(t *testing.T) {
 		}
 	}
 	r := d.Enable([]grid.PairKey{calls, key(t, "lock_hold", "/")}, &s)
-	for i, want := range []string{"procedure_calls cannot be counted by stack samples; attach with --backend probe", "lock_hold cannot be told by stack samples"} {
+	for i, want := range []string{"procedure_calls cannot be counted by stack samples; it needs probes (--backend probe)", "lock_hold cannot be told by stack samples"} {
 		if r[i].Err == nil || !strings.HasPrefix(r[i].Err.Error(), want) {
 			t.Errorf("%s: %v, want %q", r[i].Key, r[i].Err, want)
 		}

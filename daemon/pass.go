@@ -54,8 +54,7 @@ func (ps *passes) passOf(h hold, now float64) {
 	for t := range h {
 		t.TakeDelayed()
 		if ps.members.lives(t) {
-			t.Threads.Refresh(now, t.Stops.Count())
-			t.Threads.ShareLooks()
+			t.LookAtThreads(now)
 			t.Stats.Link()
 			t.Account(now)
 		}

@@ -112,6 +112,6 @@ func (lk *looks) waker(of *measuring.Process, w wakers.Waker, call kernel.Blocke
 		}
 		defer t.Unlock()
 	}
-	at, does := t.Profile.Where(w.TID, call, t == of)
-	return sampling.Waker{Thread: name, Function: at, Does: does}
+	at, does, busy := t.Profile.Where(w.TID, call, t == of)
+	return sampling.Waker{Thread: name, Function: at, Does: does, Busy: busy}
 }

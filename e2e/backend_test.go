@@ -73,7 +73,7 @@ func TestEachValueSaysItsTier(t *testing.T) {
 	if half.Tier != "sample" || half.Uncertainty == nil || *half.Uncertainty <= 0 || *half.Uncertainty > 0.1 || !strings.Contains(s.out.String(), " +- ") {
 		t.Errorf("cpu_inclusive: %+v", half)
 	}
-	if !strings.Contains(calls.Error, "cannot be counted by stack samples; attach with --backend probe") {
+	if !strings.Contains(calls.Error, "cannot be counted by stack samples; it needs probes (--backend probe)") {
 		t.Errorf("procedure_calls: %+v", calls)
 	}
 	p.Stop(t)

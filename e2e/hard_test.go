@@ -353,10 +353,17 @@ func publicCopyOf(t *testing.T, bin string) string {
 	return filepath.Join(dir, "culprit")
 }
 
-// TestFrozenProgram: of a program that its control group has frozen before nothing is known, and nothing is ruled out.
+// TestFrozenProgram: of a program that its control group has frozen before nothing is known, and nothing is ruled out: also where its threads were in the
+// middle of waits for a lock.
 func TestFrozenProgram(t *testing.T) {
 	require.Root(t)
-	p := target(t, "cpu.c")
+	for _, source := range []string{"cpu.c", "mutex.c"} {
+		t.Run(source, func(t *testing.T) { frozenProgram(t, source) })
+	}
+}
+
+func frozenProgram(t *testing.T, source string) {
+	p := target(t, source)
 	group, file, freeze, thaw := "/sys/fs/cgroup/freezer/culprit-e2e", "freezer.state", "FROZEN", "THAWED"
 	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
 		group, file, freeze, thaw = "/sys/fs/cgroup/culprit-e2e", "cgroup.freeze", "1", "0"
@@ -390,7 +397,7 @@ func TestFrozenProgram(t *testing.T) {
 	if err := write(file, thaw); err != nil {
 		t.Fatal(err)
 	}
-	undisturbed(t, p, "cpu.c")
+	undisturbed(t, p, source)
 }
 
 // TestStoppedProgram: that a program which somebody has stopped does not wait is no all-clear, and it is told how it goes on.

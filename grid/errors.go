@@ -114,5 +114,5 @@ func (e ErrNotSampled) Error() string {
 	if e.Why != "" {
 		why = ": " + e.Why
 	}
-	return fmt.Sprintf("%s cannot be %s by stack samples%s; attach with --backend probe", e.Metric, e.Verb, why)
+	return fmt.Sprintf("%s cannot be %s by stack samples%s; it needs probes (--backend probe), which not every program can have", e.Metric, e.Verb, why)
 }

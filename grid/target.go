@@ -76,8 +76,8 @@ type Holder struct {
 	Wakes    bool    // it ended waits
 	InTurn   bool    // those wait for it who ended the waits; then it did not wait itself
 	Works    float64 // of such a one the part of Share in which it was not waiting itself
-	Wholly   float64 // of Works, what those waited for who wait for all that it does; it was busy then
 	Delayed  float64 // of such a one the part of Share in which it waited for a CPU and for nothing else
+	Wholly   float64 // of such a one the part of Share in which it hardly waited for anything but a CPU, and those waited for all that it does
 	Computes bool    // it was seen to run where the focus says
 	Competes bool    // it is another program that uses CPUs while none is idle; Share is of all CPUs
 }

@@ -288,6 +288,26 @@ func TestDetachEndsTheOther(t *testing.T) {
 	untouched(t, p)
 }
 
+// TestDetachEndsOneThatSamples: nothing of it is in the process, and it ends all the same.
+func TestDetachEndsOneThatSamples(t *testing.T) {
+	t.Parallel()
+	p := startTarget(t, "mutex.c")
+	c := culprit(t, "attach", "--backend", "sample", fmt.Sprint(p.PID))
+	for end := time.Now().Add(patienceOfTests); ; time.Sleep(50 * time.Millisecond) {
+		d := culprit(t, "detach", fmt.Sprint(p.PID)).want(0)
+		if strings.Contains(d.out.String(), "took stack samples of it, has ended") {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("it is not asked to end: %s", d.story())
+		}
+	}
+	if c.status() == exitFailed {
+		t.Errorf("%s", c.story())
+	}
+	untouched(t, p)
+}
+
 func TestRestoreAfterKill(t *testing.T) {
 	t.Parallel()
 	p := startTarget(t, "mutex.c")

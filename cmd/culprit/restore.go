@@ -20,6 +20,7 @@ import (
 	"culprit/daemon/process"
 	"culprit/daemon/segment"
 	"culprit/daemon/target"
+	"culprit/session/socket"
 )
 
 // detachWait bounds how long another culprit gets to remove its probes, in line with the half second that any pause of a
@@ -31,7 +32,7 @@ func newDetach() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "detach TARGET", Short: "Remove all probes of any culprit from a process",
 		Long: `detach asks the culprit that measures the process to end, and waits until all of its probes are
-removed. If that culprit was killed, detach removes the probes itself, also from the children of
+removed; so it does with those of yours that only take stack samples of it. If that culprit was killed, detach removes the probes itself, also from the children of
 the process: the ledger of changes is kept in the process. With --verify the code in memory is
 compared with the files that it came from.`,
 		Args: takes(1, 1, "a process: culprit detach PID, or culprit detach NAME"),
@@ -59,12 +60,35 @@ func detach(w io.Writer, target string, verify bool) error {
 		var begun *segment.InUse // by a culprit that has come meanwhile
 		if err = restoreTree(w, pid); errors.As(err, &begun) && begun.PID == pid {
 			err = endOwner(w, pid, begun.Owner)
+		} else if err == nil {
+			err = endSamplers(w, pid)
 		}
 	}
 	if err == nil && verify {
 		err = verifyClean(w, pid)
 	}
 	return err
+}
+
+// endSamplers asks those culprits of this user to end that measure a process and have nothing in it, and waits until they have.
+func endSamplers(w io.Writer, pid int) error {
+	own := slices.DeleteFunc(socket.Sessions(), func(s socket.Session) bool { return s.UID != os.Geteuid() })
+	for _, a := range askAll(own) {
+		if a.err != nil || !measures(a.report, pid) {
+			continue
+		}
+		start := process.StartTime(a.PID)
+		if err := syscall.Kill(a.PID, syscall.SIGINT); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("culprit %d, which takes stack samples of process %d: %w", a.PID, pid, err)
+		}
+		for deadline := time.Now().Add(detachWait); process.StartTime(a.PID) == start && start != 0; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				return fmt.Errorf("culprit %d, which takes stack samples of process %d, did not end within %v; end it: kill -KILL %d", a.PID, pid, detachWait, a.PID)
+			}
+		}
+		fmt.Fprintf(w, "process %d: culprit %d, which took stack samples of it, has ended\n", pid, a.PID)
+	}
+	return nil
 }
 
 // refuseFrozen refuses what needs a process to run: one that is frozen makes no call, and who asks for one waits for as long as it is.

@@ -261,7 +261,7 @@ func presentAnswer(target string) (*answer, error) {
 		return nil, failed
 	}
 	if _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); os.IsNotExist(err) {
-		return nil, fmt.Errorf("there is no process %d, and no measurement of it; culprit attach without a PID lists the processes there are", pid)
+		return nil, fmt.Errorf("there is no process %d, and no measurement of it; culprit without arguments lists the processes there are", pid)
 	}
 	return nil, fmt.Errorf("no culprit of yours that can be asked measures process %d; begin with: culprit attach %d (a measurement of another user: sudo culprit why %d; one with --no-socket cannot be asked)", pid, pid, pid)
 }

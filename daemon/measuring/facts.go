@@ -23,7 +23,7 @@ func (t *Process) Facts() *Facts {
 }
 
 func factsOf(t *Process) *Facts {
-	f := &Facts{Patched: patchedIn(t), Info: grid.TargetInfo{PID: t.Proc.PID(), Exe: t.Exe, Lossy: t.Lossy, Stopped: t.Threads.Stopped(), Frozen: t.freeze.of(t), Rank: t.Rank, Backend: backendOf(t), Why: whyLooking(t)}}
+	f := &Facts{Patched: patchedIn(t), Info: grid.TargetInfo{PID: t.Proc.PID(), Exe: t.Exe, Lossy: t.Lossy, Stopped: t.Threads.Stopped(), Frozen: t.freeze.by, Rank: t.Rank, Backend: backendOf(t), Why: whyLooking(t)}}
 	if len(t.Objects()) > 0 {
 		f.Info.Exe, f.Info.Runtime, f.Info.Interprets = path.Join(path.Dir(t.Exe), t.Main().Name), t.Runtime(), t.Interprets()
 		f.Info.NamesGenerated = t.Generates()

@@ -39,7 +39,7 @@ type Process struct {
 	WhySampled string                         // why that is so
 	ended      atomic.Bool
 	facts      atomic.Pointer[Facts]
-	freeze     freeze          // for facts
+	freeze     freeze
 	runs       *estimate.Times // of what samples of threads that run tell, where it has probes; nil until somebody asks
 	waiting    *estimate.Times // of what looks at threads that wait tell, where it has probes; nil until somebody asks
 	delayed    []kernel.Sample // that came while somebody else had the lock, or a table was made

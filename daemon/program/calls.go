@@ -30,7 +30,7 @@ func (p *Program) CallSites(id pcl.FuncID) (sites []pcl.CallSite) {
 // Callee resolves a direct call, through the procedure linkage table where it goes through it.
 func (p *Program) Callee(o *Object, c image.CallSite) *Function {
 	if c.Import != "" {
-		if ids := p.Named(c.Import); len(ids) > 0 {
+		if ids := p.linked(c.Import); len(ids) > 0 {
 			return p.funcs[ids[0]]
 		}
 		return nil
@@ -39,6 +39,19 @@ func (p *Program) Callee(o *Object, c image.CallSite) *Function {
 		return nil
 	}
 	return p.FunctionAt(c.Target + o.Bias)
+}
+
+// linked are the functions of a name that another object may have been linked to. They must not be changed. Old versions are left out where there is
+// another one: a program of their time is hardly met, and what else is called so would be taken for them.
+func (p *Program) linked(name string) []pcl.FuncID {
+	ids := p.namely(Name{"", name})
+	old := func(id pcl.FuncID) bool { return p.funcs[id].Fn.OldVersion() }
+	if slices.ContainsFunc(ids, old) {
+		if now := slices.DeleteFunc(slices.Clone(ids), old); len(now) > 0 {
+			return now
+		}
+	}
+	return ids
 }
 
 // Callees are what a function calls: by its direct calls and tail calls, and by what was learnt.
@@ -82,7 +95,7 @@ func (p *Program) callsOf(f *Function) (ids []pcl.FuncID) {
 func (p *Program) TailCallee(o *Object, x image.Exit) *Function {
 	switch {
 	case x.Import != "":
-		if ids := p.namely(Name{"", x.Import}); len(ids) == 1 {
+		if ids := p.linked(x.Import); len(ids) == 1 {
 			return p.funcs[ids[0]]
 		}
 	case x.Target != 0:

@@ -157,6 +157,26 @@ func TestCalleesAreRemembered(t *testing.T) {
 	}
 }
 
+// TestCalleeOfTheLinkedVersion: a call of a function of which the C library has two versions goes to the one to which programs are linked.
+func TestCalleeOfTheLinkedVersion(t *testing.T) {
+	p, _ := opened(t, "testdata/targets/condvar.c", "-pthread")
+	waits := 0
+	for _, f := range p.ModuleFunctions("condvar.c") {
+		for _, id := range p.Callees(p.Func(f)) {
+			g := p.Func(id)
+			if strings.HasPrefix(g.Fn.Name, "pthread_cond_wait") {
+				waits++
+			}
+			if g.Fn.OldVersion() {
+				t.Errorf("%s calls %s", p.FuncName(f), g.Fn.Name)
+			}
+		}
+	}
+	if waits == 0 {
+		t.Error("nothing calls pthread_cond_wait")
+	}
+}
+
 // TestUnloads: what is not mapped any more is told while it is still known, and forgotten then; mapped again it is a new object.
 func TestUnloads(t *testing.T) {
 	p, r := opened(t, "testdata/targets/dispatch.c")

@@ -201,7 +201,7 @@ func (p *Profile) pollBlocked(tid int, call kernel.BlockedCall, state threads.St
 }
 
 func (p *Profile) noteBlocked(tid int, w *waits.Thread, state threads.State, frames []stack.Frame, now float64) {
-	x := Sample{TID: tid, Frames: frames, Blocked: true, Idle: state == threads.Idle || p.isHalted(tid), Call: w.Call, At: now}
+	x := Sample{TID: tid, Frames: frames, Blocked: true, Idle: state == threads.Idle || p.t.Threads.Halted(tid), Call: w.Call, At: now}
 	if !x.Idle {
 		x.Object, x.Kind = p.addWait(tid, w, frames, now)
 	} else {
@@ -211,10 +211,4 @@ func (p *Profile) noteBlocked(tid int, w *waits.Thread, state threads.State, fra
 	if p.waiting != nil {
 		p.waiting.Note(&x)
 	}
-}
-
-// isHalted reports whether somebody has stopped a thread.
-func (p *Profile) isHalted(tid int) bool {
-	r, ok := p.t.Threads.Get(tid)
-	return ok && r.Halted()
 }

@@ -22,6 +22,7 @@ type Waker struct {
 	Function string // where it is, as module/function; "" if that is not known
 	Of       float64
 	Does     Doing
+	Busy     bool // it hardly waits for anything but a CPU
 	Outside  bool // a thread of a process that is not measured
 	InTurn   bool // one that works, for which those wait who end the waits: Of is the part of the waits that these end
 }
@@ -37,7 +38,6 @@ const (
 	Beside               // for the same
 	Delayed              // it would work if it had a CPU
 	Works
-	Busy // it works, and hardly waits for anything
 )
 
 // Kernel is what ends waits that no thread of a program ends.
@@ -148,13 +148,13 @@ func (w *wokenBy) with(list []Waker, wholly bool) *wokenBy {
 		}
 		w.by[at].all += one.Of
 		switch one.Does {
-		case Works, Busy:
+		case Works:
 			w.by[at].working += one.Of
-			if wholly && one.Does == Busy {
-				w.by[at].wholly += one.Of
-			}
 		case Delayed:
 			w.by[at].delayed += one.Of
+		}
+		if wholly && one.Busy {
+			w.by[at].wholly += one.Of
 		}
 	}
 	return w
@@ -247,8 +247,9 @@ func (s *Tally) told() map[place]ended {
 
 // Where is the function that a thread is in, as module/function: where it waits, or, of one that runs or is busy, where it was last seen to run. The C
 // library is left out; "" if it is not known. in is the call of a thread of the same process for which it does something, or of another one.
-func (p *Profile) Where(tid int, in kernel.BlockedCall, same bool) (function string, does Doing) {
-	at, busy := p.ranAt(tid), p.t.Threads.IsBusy(tid)
+func (p *Profile) Where(tid int, in kernel.BlockedCall, same bool) (function string, does Doing, busy bool) {
+	at := p.ranAt(tid)
+	busy = p.t.Threads.IsBusy(tid)
 	call, err := kernel.Blocked(p.t.Proc.PID(), tid)
 	switch {
 	case err == nil && !call.Running && !busy:
@@ -258,13 +259,11 @@ func (p *Profile) Where(tid int, in kernel.BlockedCall, same bool) (function str
 		}
 	case err != nil:
 	case p.t.Threads.Runs(tid):
-		if does = Works; busy {
-			does = Busy
-		}
+		does = Works
 	case p.t.Threads.Delayed(tid):
 		does = Delayed
 	}
-	return p.functionName(at), does
+	return p.functionName(at), does, busy
 }
 
 // sameWait tells whether two threads of a process wait for the same lock or condition. A condition variable has two words side by side that are

@@ -19,16 +19,16 @@ func TestWokenBy(t *testing.T) {
 	for i := range 10 {
 		does := [10]Doing{8: Delayed}[i]
 		if i < 8 {
-			does = Works + Doing(i/4)
+			does = Works
 		}
-		list := []Waker{{Thread: "reader", Function: "a.c/parse", Of: 0.9, Does: does}, {Thread: Kernel, Of: 0.1}}
+		list := []Waker{{Thread: "reader", Function: "a.c/parse", Of: 0.9, Does: does, Busy: i >= 4}, {Thread: Kernel, Of: 0.1}}
 		c.woken[part] = c.woken[part].with(list, i%2 == 0)
 	}
 	got := map[string]grid.Holder{}
 	for _, h := range wakersAt(pipe, c, c) {
 		got[h.Thread] = h
 	}
-	if r := got["reader"]; len(got) != 2 || math.Abs(r.Share-0.9) > 1e-9 || math.Abs(r.Works-0.72) > 1e-9 || math.Abs(r.Wholly-0.18) > 1e-9 || math.Abs(r.Delayed-0.09) > 1e-9 || !r.Wakes || r.Function != "a.c/parse" {
+	if r := got["reader"]; len(got) != 2 || math.Abs(r.Share-0.9) > 1e-9 || math.Abs(r.Works-0.72) > 1e-9 || math.Abs(r.Wholly-0.27) > 1e-9 || math.Abs(r.Delayed-0.09) > 1e-9 || !r.Wakes || r.Function != "a.c/parse" {
 		t.Errorf("%+v", got)
 	}
 	if wakersAt(grid.Whole().Refine(grid.IO, "Pipe", "b"), c) != nil {

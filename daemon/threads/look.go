@@ -112,7 +112,7 @@ func (t *Table) stateOf(tid int, call kernel.BlockedCall, asked bool, at float64
 	switch {
 	case r == nil, call.Running:
 		return Active, false
-	case r.Times.State == 'T':
+	case r.Times.State == 'T', t.frozen:
 		return Idle, false // whatever it waited for before somebody has stopped it
 	case !asked && (idles(call, at-r.quietSince, r.wakes) || t.polls(r, call, at)):
 		return Idle, false

@@ -49,6 +49,7 @@ type Table struct {
 	span      float64         // from the one before to that, in seconds
 	first     float64         // session time of the first
 	stopsSeen [2]int          // stops of the process until the last two refreshes
+	frozen    bool            // by a control group
 }
 
 // New makes the table of a process; it is empty until Refresh.
@@ -152,6 +153,21 @@ func (t *Table) Stopped() bool { return t.all(func(state byte) bool { return sta
 
 // Still tells whether no thread ran at the last refresh.
 func (t *Table) Still() bool { return t.all(func(state byte) bool { return state != 'R' }) }
+
+// SetFrozen says whether a control group has frozen the process: what its threads wait for then is not what they waited for.
+func (t *Table) SetFrozen(is bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.frozen = is
+}
+
+// Halted reports whether somebody has stopped a live thread, or frozen its process.
+func (t *Table) Halted(tid int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.rows[tid]
+	return r != nil && (t.frozen || r.Halted())
+}
 
 func (t *Table) all(are func(state byte) bool) bool {
 	t.mu.Lock()
