@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"os/exec"
+	"syscall"
 	"testing"
 	"time"
 
@@ -37,6 +38,48 @@ func TestChildrenThatEndTooSoon(t *testing.T) {
 		detachClean(t, d, p.PID)
 		p.Stop(t)
 	}
+}
+
+// TestGrandchildrenThatEndTooSoon: what short children of a child have used is known while that child goes on, as that of make is.
+func TestGrandchildrenThatEndTooSoon(t *testing.T) {
+	cmd := exec.Command("/bin/bash", "-c", `read a; bash -c 'while :; do bash -c "for ((i = 0; i < 3000; i++)); do :; done"; done'; echo`)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Skip("no bash: ", err)
+	}
+	t.Cleanup(func() {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		_ = cmd.Wait()
+	})
+	d := attachFamily(t, true, cmd.Process.Pid)
+	var s sums
+	d.mustEnable(t, &s, key(t, "cpu", "/")) // so that passes are made
+	if _, err := in.Write([]byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	known := func() time.Duration {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return d.times.unmeasured
+	}
+	for end := time.Now().Add(10 * time.Second); known() == 0 && time.Now().Before(end); {
+		time.Sleep(50 * time.Millisecond)
+	}
+	grew := 0
+	for range 6 {
+		before := known()
+		if time.Sleep(500 * time.Millisecond); known() > before {
+			grew++
+		}
+	}
+	if grew < 5 {
+		t.Errorf("it grew in %d of 6 half seconds, to %v", grew, known())
+	}
+	d.Detach()
 }
 
 // TestMeasuredChildrenAreNotMissing: of a child that was measured only what it used before is said to be missing when it has ended.

@@ -12,8 +12,9 @@ import (
 // measured something.
 type times struct {
 	*state
-	members    *members
-	unmeasured time.Duration // CPU time of children that ended before they could be measured, as of the last pass; mu guards it
+	members *members
+	// CPU time of children that ended before they could be measured, as of the last pass, and as it was summed up then; mu guards both.
+	unmeasured, summed time.Duration
 }
 
 // settleEnded notes for which targets that have ended the last values were handed on, now at the latest: a pair waits until all processes that it is
@@ -29,21 +30,21 @@ func (ts *times) settleEnded(h hold, now float64) {
 const timedAlways = 16
 
 // noteTimes takes the processor time of the targets that others have started, which end at any moment: what they have used until then comes to their parents'
-// children. Of the first targets it also takes that of their children, and sums up what of it nobody has measured. mu is held.
+// children. Of the first targets, and of the first of those, it also takes that of their children, and sums up what of it nobody has measured. What grows
+// only for one pass is a child that was measured and whose end was seen late; what shrinks is one whose parent has not waited for it. mu is held.
 func (ts *times) noteTimes() {
-	firsts := 0
+	read := map[bool]int{} // how many of the first targets, and of those that they have started
 	for _, t := range ts.targets {
-		switch {
-		case t.Ended():
-		case t.Child:
+		if t.Child && !t.Ended() {
 			t.Times.ReadOwn(t.Proc.PID())
-		default:
-			if firsts++; firsts <= timedAlways {
-				t.ReadTimes()
-			}
+		}
+		if read[t.Child] < timedAlways && !t.Ended() {
+			read[t.Child]++
+			t.ReadTimes()
 		}
 	}
-	ts.unmeasured, _ = ts.childrenTimes().Unmeasured()
+	sum, _ := ts.childrenTimes().Unmeasured()
+	ts.unmeasured, ts.summed = max(ts.unmeasured, min(sum, ts.summed)), sum
 }
 
 // missesChildren reports whether processes that the targets have started have ended and nobody saw them: the kernel counts the faults of
