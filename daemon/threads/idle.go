@@ -19,6 +19,8 @@ var (
 	readsDescriptor = set(unix.SYS_READ, unix.SYS_READV)
 	// receives read a socket, which may have a time limit.
 	receives = set(unix.SYS_RECVFROM, unix.SYS_RECVMSG)
+	// sends wait for room, until who reads has taken something.
+	sends = set(unix.SYS_WRITE, unix.SYS_WRITEV, unix.SYS_SENDTO, unix.SYS_SENDMSG)
 	// hasTimespec have a time limit behind their fourth argument.
 	hasTimespec = set(unix.SYS_SEMTIMEDOP)
 )
@@ -82,10 +84,10 @@ func toldByThreads(c kernel.BlockedCall) bool {
 	return c.NR == unix.SYS_FUTEX && !IsFutexWait(c) && c.Args[1]&futexCommand != futexLockPI || signalledByThreads[c.NR]
 }
 
-// AwaitsWork tells whether a thread waits in a call for what another one makes, all of whose work it waits for then. Who waits for a lock waits only for
+// AwaitsWork tells whether a thread waits in a call for what another one makes, or takes, all of whose work it waits for then. Who waits for a lock waits only for
 // what is done under it.
 func AwaitsWork(c kernel.BlockedCall) bool {
-	return toldByThreads(c) || readsDescriptor[c.NR] || receives[c.NR]
+	return toldByThreads(c) || readsDescriptor[c.NR] || receives[c.NR] || sends[c.NR]
 }
 
 // signalled tells whether one that waits for others to give it work is parked.
