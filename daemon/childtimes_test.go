@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"culprit/daemon/kernel"
+	"culprit/internal/require"
 	"culprit/internal/testprog"
 )
 
@@ -42,14 +43,15 @@ func TestChildrenThatEndTooSoon(t *testing.T) {
 
 // TestGrandchildrenThatEndTooSoon: what short children of a child have used is known while that child goes on, as that of make is.
 func TestGrandchildrenThatEndTooSoon(t *testing.T) {
-	cmd := exec.Command("/bin/bash", "-c", `read a; bash -c 'while :; do bash -c "for ((i = 0; i < 3000; i++)); do :; done"; done'; echo`)
+	require.Tool(t, "bash")
+	cmd := exec.Command("bash", "-c", `read a; bash -c 'while :; do bash -c "for ((i = 0; i < 3000; i++)); do :; done"; done'; echo`)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
-		t.Skip("no bash: ", err)
+		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)

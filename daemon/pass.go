@@ -54,7 +54,7 @@ func (ps *passes) passOf(h hold, now float64) {
 	for t := range h {
 		t.TakeDelayed()
 		if ps.members.lives(t) {
-			t.LookAtThreads(now)
+			t.RefreshThreads(now)
 			t.Stats.Link()
 			t.Account(now)
 		}

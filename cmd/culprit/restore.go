@@ -32,9 +32,10 @@ func newDetach() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "detach TARGET", Short: "Remove all probes of any culprit from a process",
 		Long: `detach asks the culprit that measures the process to end, and waits until all of its probes are
-removed; so it does with those of yours that only take stack samples of it. If that culprit was killed, detach removes the probes itself, also from the children of
-the process: the ledger of changes is kept in the process. With --verify the code in memory is
-compared with the files that it came from.`,
+removed. Those of yours that only take stack samples of it are asked as well. If a culprit was
+killed, detach removes its probes itself, also from the children of the process: the ledger of
+changes is kept in the process. With --verify the code in memory is compared with the files that
+it came from.`,
 		Args: takes(1, 1, "a process: culprit detach PID, or culprit detach NAME"),
 		RunE: body(func(cmd *cobra.Command, args []string) error { return detach(cmd.OutOrStdout(), args[0], verify) }),
 	}

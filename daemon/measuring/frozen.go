@@ -15,13 +15,6 @@ type freeze struct {
 	by string
 }
 
-// LookAtThreads brings up to date, at a session time, what is known of the threads, and whether a control group has frozen them.
-func (t *Process) LookAtThreads(now float64) {
-	t.Threads.Refresh(now, t.Stops.Count())
-	t.Threads.SetFrozen(t.freeze.of(t) != "")
-	t.Threads.ShareLooks()
-}
-
 // of is the file that says that a process is frozen; "" if it is not, or if that is not known. Where a thread runs nobody is asked.
 func (f *freeze) of(t *Process) string {
 	switch {

@@ -33,6 +33,13 @@ func (t *Process) ReadTimes() {
 	}
 }
 
+// RefreshThreads brings up to date, at a session time, what is known of the threads, and whether a control group has frozen them.
+func (t *Process) RefreshThreads(now float64) {
+	t.Threads.Refresh(now, t.Stops.Count())
+	t.Threads.SetFrozen(t.freeze.of(t) != "")
+	t.Threads.ShareLooks()
+}
+
 // fileWord is where probes have what a descriptor stands for; nil while there is no segment.
 func (t *Process) fileWord(fd int) *uint64 {
 	if t.Seg == nil {

@@ -173,6 +173,3 @@ func (r *Row) Displaced() float64 {
 	}
 	return forced / (forced + voluntary)
 }
-
-// Halted reports whether somebody has stopped the thread: a debugger, or a signal. It waits for that, whatever it was waiting for before.
-func (r *Row) Halted() bool { return r.Times.State == 'T' || r.Times.State == 't' }

@@ -161,12 +161,13 @@ func (t *Table) SetFrozen(is bool) {
 	t.frozen = is
 }
 
-// Halted reports whether somebody has stopped a live thread, or frozen its process.
+// Halted reports whether a debugger or a signal has stopped a live thread, or a control group has frozen its process. It waits for that, whatever it was
+// waiting for before.
 func (t *Table) Halted(tid int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.rows[tid]
-	return r != nil && (t.frozen || r.Halted())
+	return r != nil && (t.frozen || r.Times.State == 'T' || r.Times.State == 't')
 }
 
 func (t *Table) all(are func(state byte) bool) bool {

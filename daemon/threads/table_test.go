@@ -268,6 +268,41 @@ func TestIdles(t *testing.T) {
 	}
 }
 
+// TestAwaitsWork: who waits for an event, for input or for room waits for all that another one does; who waits for a lock, a device or time does not.
+func TestAwaitsWork(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		call kernel.BlockedCall
+		want bool
+	}{
+		{"condition variable", kernel.BlockedCall{NR: unix.SYS_FUTEX, Args: [6]uint64{1: 0x189}}, true},
+		{"input", kernel.BlockedCall{NR: unix.SYS_READ}, true},
+		{"answer", kernel.BlockedCall{NR: unix.SYS_RECVFROM}, true},
+		{"room", kernel.BlockedCall{NR: unix.SYS_WRITE}, true},
+		{"mutex", kernel.BlockedCall{NR: unix.SYS_FUTEX, Args: [6]uint64{1: 0x80}}, false},
+		{"disk", kernel.BlockedCall{NR: unix.SYS_FSYNC}, false},
+		{"time", kernel.BlockedCall{NR: unix.SYS_NANOSLEEP}, false},
+	} {
+		if got := AwaitsWork(c.call); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
+// TestHalted: a thread that is stopped, or whose process is frozen, waits for nothing of its own.
+func TestHalted(t *testing.T) {
+	tt := newTable(nil)
+	tt.Update(1, []kernel.ThreadTimes{ran(7, 1, 0, 0)}, 0)
+	lock := kernel.BlockedCall{NR: unix.SYS_FUTEX, Args: [6]uint64{1: 0x80}}
+	for _, frozen := range []bool{false, true, false} {
+		tt.SetFrozen(frozen)
+		state, _ := tt.stateOf(7, lock, false, 1.1)
+		if tt.Halted(7) != frozen || tt.Halted(8) || (state == Idle) != frozen {
+			t.Errorf("frozen %v: halted %v, state %v", frozen, tt.Halted(7), state)
+		}
+	}
+}
+
 // TestRuns: a thread that waits for a CPU most of the time for which it is ready is delayed and does not run, one that shares it runs.
 func TestRuns(t *testing.T) {
 	for _, c := range []struct {

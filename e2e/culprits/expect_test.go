@@ -106,7 +106,7 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// source is the text of a program without the comment at its beginning.
+// source is the text of a program without the comment at its beginning, and of what it includes from beside it.
 func source(t *testing.T, root, name string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, "testdata", "culprits", name+".*"))
@@ -121,7 +121,17 @@ func source(t *testing.T, root, name string) string {
 	for len(lines) > 0 && strings.HasPrefix(lines[0], "//") {
 		lines = lines[1:]
 	}
-	return strings.Join(lines, "")
+	own := strings.Join(lines, "")
+	for line := range strings.Lines(own) {
+		if name, is := strings.CutPrefix(strings.TrimSpace(line), `#include "`); is {
+			text, err := os.ReadFile(filepath.Join(filepath.Dir(files[0]), strings.TrimSuffix(name, `"`)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			own += string(text)
+		}
+	}
+	return own
 }
 
 func checkHypotheses(t *testing.T, name string, e *expectation) {

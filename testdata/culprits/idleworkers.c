@@ -2,4 +2,4 @@
 // Right: none
 // Args: 1
 #define JOB 50000
-#include "pool.h"
+#include "steady_jobs.h"

@@ -2,4 +2,4 @@
 // Right: none
 // Args: 1000
 #define JOB 5000
-#include "pool.h"
+#include "steady_jobs.h"

@@ -1,10 +1,7 @@
-// What idleworkers and idleworkers1000 share: a healthy pool. JOB is how many steps a job takes.
+// What idleworkers, idleworkers1000 and starvedpool share: a pool of workers. JOB is how many steps a job takes.
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-#include <unistd.h>
 
 enum { WORKERS = 8, PLACES = 64 };
 
@@ -33,11 +30,16 @@ __attribute__((noinline)) void put_job(uint32_t job)
 	pthread_cond_signal(&jobs_there);
 }
 
+static uint32_t compute(uint32_t x, int steps)
+{
+	for (int i = 0; i < steps; i++)
+		x = x * 1664525u + 1013904223u + (x >> 7);
+	return x;
+}
+
 __attribute__((noinline)) uint32_t do_job(uint32_t job)
 {
-	for (int i = 0; i < JOB; i++)
-		job = job * 1664525u + 1013904223u + (job >> 7);
-	return job;
+	return compute(job, JOB);
 }
 
 static void *worker(void *arg)
@@ -48,18 +50,9 @@ static void *worker(void *arg)
 	return NULL;
 }
 
-int main(int argc, char **argv)
+static void begin_workers(void)
 {
-	long rate = argc > 1 ? atol(argv[1]) : 1;
-	struct timespec pause = {rate > 1 ? 0 : 1, rate > 1 ? 1000000000 / rate : 0};
-	pthread_t t[WORKERS];
+	pthread_t t;
 	for (int i = 0; i < WORKERS; i++)
-		pthread_create(&t[i], NULL, worker, NULL);
-	usleep(200000);
-	puts("ready");
-	fflush(stdout);
-	for (uint32_t n = 0;; n++) {
-		put_job(n);
-		nanosleep(&pause, NULL);
-	}
+		pthread_create(&t, NULL, worker, NULL);
 }
