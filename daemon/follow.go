@@ -86,12 +86,11 @@ func (fo *follower) join(pid int) error {
 	t := fo.targets[len(fo.targets)-1]
 	fo.mu.Lock()
 	t.Child = !again || before.Child
-	fo.mu.Unlock()
-	if again {
-		fo.logf("%s has executed another program and is measured as %s now", before.Name, t.Name)
-	} else {
-		fo.logf("%s was started by a target and is measured too", t.Name)
+	if !again && children.BornWithin(pid, fo.Now()) {
+		t.Times.Late()
 	}
+	fo.mu.Unlock()
+	fo.logf("%s", before.Now(t.Name))
 	fo.goLoop(func() { fo.await(t) })
 	fo.questions.listCodeOf(t)
 	if err := fo.inserter.extend(t); err != nil {

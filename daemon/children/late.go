@@ -31,3 +31,9 @@ func LateBy(pid int, session float64) (age float64, ok bool) {
 	age = kernel.Age(start)
 	return age, age > lateJoin && age < session
 }
+
+// BornWithin reports whether a process has begun within a session that is so old, in s.
+func BornWithin(pid int, session float64) bool {
+	start := process.StartTime(pid)
+	return start != 0 && kernel.Age(start) < session
+}

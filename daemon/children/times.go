@@ -10,7 +10,8 @@ import (
 // that lives for some milliseconds is gone before anybody can look at it; the kernel keeps the time of those that somebody waited for.
 type Times struct {
 	own, children growth
-	faults        [2]uint64 // minor faults of children that were waited for: when that was first read, and lastly
+	unseen        time.Duration // of its own, before it was first read: nobody has measured that
+	faults        [2]uint64     // minor faults of children that were waited for: when that was first read, and lastly
 }
 
 // A growth is how far a figure has come since it was first read.
@@ -52,14 +53,18 @@ func (t *Times) ReadOwn(pid int) {
 // Own is how much processor time the process has used since it was first read.
 func (t *Times) Own() time.Duration { return t.own.by() }
 
-// Ended is what is to be known of a child that has ended.
-func (t *Times) Ended() Ended { return Ended{Measured: t.own.by(), All: t.own.last} }
+// Late notes that the process began within the session, and was first read some time after its beginning.
+func (t *Times) Late() { t.unseen = t.own.first }
 
-// Ended is the processor time of children that have ended: while they were measured, and in all their lives.
-type Ended struct{ Measured, All time.Duration }
+// Ended is what is to be known of a child that has ended.
+func (t *Times) Ended() Ended { return Ended{Measured: t.own.by(), Known: t.own.last - t.unseen} }
+
+// Ended is the processor time of children that have ended: while they were measured, and what of all that they have used in their lives is not
+// missing: that, and what they used before the session.
+type Ended struct{ Measured, Known time.Duration }
 
 // And adds the times of others.
-func (e Ended) And(o Ended) Ended { return Ended{e.Measured + o.Measured, e.All + o.All} }
+func (e Ended) And(o Ended) Ended { return Ended{e.Measured + o.Measured, e.Known + o.Known} }
 
 // LostChildren reports whether the process has waited for children since it was first read: the kernel counts their faults, however short they
 // lived.
@@ -83,10 +88,10 @@ func (s *Sum) Add(t *Times) {
 	s.others += t.children.by()
 }
 
-// AddEnded adds children that were measured until they ended: all that they have used is among the children of their parents.
+// AddEnded adds children that were measured until they ended: what they have used is among the children of their parents.
 func (s *Sum) AddEnded(e Ended) {
 	s.own += e.Measured
-	s.others -= e.All
+	s.others -= e.Known
 }
 
 // Unmeasured is how much processor time went to children that nobody measured, and what share that is of all; 0 if it is next to nothing.

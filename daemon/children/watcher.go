@@ -53,6 +53,14 @@ type Former struct {
 	time  int    // how many times anything was Restarted before
 }
 
+// Now says what a process is that is measured under a name from now on; a zero Former is that of a process that was not measured before.
+func (f Former) Now(name string) string {
+	if f.Name == "" {
+		return name + " was started by a target and is measured too"
+	}
+	return f.Name + " has executed another program and is measured as " + name + " now"
+}
+
 // NewWatcher is a watcher that knows no process yet.
 func NewWatcher(h Host) *Watcher {
 	return &Watcher{host: h, young: map[int]young{}, shunned: map[int]uint64{}, elders: map[int]bool{}, late: map[int]Former{}}

@@ -142,8 +142,19 @@ func TestSum(t *testing.T) {
 	if used, share := s.Unmeasured(); used != 1500*time.Millisecond || share != 0.5 {
 		t.Errorf("%v, %v of all", used, share)
 	}
-	s.AddEnded(Ended{Measured: 1460 * time.Millisecond, All: 1460 * time.Millisecond})
+	s.AddEnded(Ended{Measured: 1460 * time.Millisecond, Known: 1460 * time.Millisecond})
 	if used, share := s.Unmeasured(); used != 0 || share != 0 {
 		t.Errorf("%v, %v of all, of next to nothing", used, share)
+	}
+	parent.children.take(4 * time.Second)
+	child = Times{}
+	child.own.take(400 * time.Millisecond)
+	child.Late()
+	child.own.take(900 * time.Millisecond)
+	s = Sum{}
+	s.Add(&parent)
+	s.AddEnded(child.Ended())
+	if used, _ := s.Unmeasured(); used != 2500*time.Millisecond {
+		t.Errorf("%v; only the 500 ms of the second child since it was first read were measured", used)
 	}
 }

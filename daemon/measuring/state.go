@@ -21,7 +21,7 @@ func (t *Process) NeedsProbes(what string) error {
 func (t *Process) EndedTimes() children.Ended {
 	used := t.Times.Ended()
 	if t.Execed {
-		used.All = 0
+		used.Known = 0
 	}
 	return used
 }

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"culprit/internal/procfs"
-	"culprit/internal/require"
 	"culprit/internal/testprog"
 	"culprit/session/report"
 )
@@ -166,31 +165,6 @@ func TestJudgeAll(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(buildDir(o.root), "run-*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
-	}
-}
-
-// sure are programs whose causes are found in any case, of all kinds: with them the runner itself is tested.
-var sure = "^(sessionlock|hotloop|fsynclog|spreadcpu|idleworkers|access_log|stdiolock)$"
-
-// TestSureOnes runs the real culprit. One of them may go wrong on a machine that has other things to do.
-func TestSureOnes(t *testing.T) {
-	require.Root(t)
-	require.Tool(t, "gcc")
-	o := &options{root: testprog.Root(t), span: 5 * time.Second, rounds: 1, least: 80}
-	subjects, err := choose(o, regexp.MustCompile(sure))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(subjects) != 7 {
-		t.Errorf("%d programs", len(subjects))
-	}
-	var b strings.Builder
-	if err := judgeAll(t.Context(), o, subjects, &b); err != nil {
-		t.Error(err)
-	}
-	t.Log("\n" + b.String())
-	if strings.Contains(b.String(), "TROUBLE") {
-		t.Error("something went wrong beside the answers")
 	}
 }
 

@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -111,21 +112,14 @@ func opinionOf(r *report.Report, n *report.Node) Opinion {
 		if why := report.NoValue(n.Greater, float64(n.Value), float64(n.Threshold)); why != "" {
 			so = why
 		}
-		o.Why = fmt.Sprintf("%s so far, %s: %s", so, n.State, orNoReason(n.Reason))
+		o.Why = fmt.Sprintf("%s so far, %s: %s", so, n.State, cmp.Or(n.Reason, "that is not sure enough"))
 	case Never:
-		o.Why = fmt.Sprintf("%s: %s", n.State, orNoReason(n.Reason))
+		o.Why = fmt.Sprintf("%s: %s", n.State, cmp.Or(n.Reason, "no value came before the end"))
 	}
 	if n.Phase.Name != "global" && n.Phase.Name != "" {
 		o.Hypothesis += " (phase " + n.Phase.Name + ")"
 	}
 	return o
-}
-
-func orNoReason(reason string) string {
-	if reason == "" {
-		return "no value came before the end"
-	}
-	return reason
 }
 
 // chainTo is the way from the root to a node, over parents that hold where there are some.
