@@ -185,11 +185,14 @@ func parseDebugLink(b []byte) *debugLink {
 
 // DescribesItself reports whether there is debug information that counts as the object's own: it is in the object, or in a debug file of a
 // program, or of a library beside which it lies. What a distribution knows about the insides of its libraries is no name for people, and
-// whether it is installed must not change what functions are called.
+// whether it is installed must not change what functions are called. It is found out once: each name that is looked up asks.
 func (f *File) DescribesItself() bool {
-	if f.Section(".debug_info") != nil {
-		return true
-	}
-	d := f.DebugFile()
-	return d != nil && (d.beside || f.isProgram()) && d.Section(".debug_info") != nil
+	is, _ := f.describes.Get(f.name, func() (bool, error) {
+		if f.Section(".debug_info") != nil {
+			return true, nil
+		}
+		d := f.DebugFile()
+		return d != nil && (d.beside || f.isProgram()) && d.Section(".debug_info") != nil, nil
+	})
+	return is
 }

@@ -58,11 +58,12 @@ type File struct {
 	buildID  string
 	share    *share
 
-	unread atomic.Bool       // something that is loaded into memory could not be read, or not in whole
-	root   Root              // of the process that maps the object, nil if that is not known
-	dir    string            // where it lies below the root
-	beside bool              // of a debug file: it lies where the object does
-	debug  lazy.Value[*File] // separate debug file, nil if there is none
+	unread    atomic.Bool       // something that is loaded into memory could not be read, or not in whole
+	root      Root              // of the process that maps the object, nil if that is not known
+	dir       string            // where it lies below the root
+	beside    bool              // of a debug file: it lies where the object does
+	debug     lazy.Value[*File] // separate debug file, nil if there is none
+	describes lazy.Value[bool]  // DescribesItself
 }
 
 // Open reads the headers of an ELF file of size bytes; name is what people see ("libc.so.6"). The rest is read when it is
