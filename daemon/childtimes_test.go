@@ -84,6 +84,37 @@ func TestGrandchildrenThatEndTooSoon(t *testing.T) {
 	d.Detach()
 }
 
+// TestChildrenNobodyWaitsFor: what they have used comes to no parent, and is told all the same.
+func TestChildrenNobodyWaitsFor(t *testing.T) {
+	require.Tool(t, "perl")
+	cmd := exec.Command("perl", "-e", `$SIG{CHLD} = "IGNORE"; <STDIN>;
+		while (1) { if (!fork) { $x += $_ for 1..1000000; exit } select(undef, undef, undef, 0.05) }`)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		_ = cmd.Wait()
+	})
+	d := attachFamily(t, true, cmd.Process.Pid)
+	var s sums
+	d.mustEnable(t, &s, key(t, "cpu", "/")) // so that passes are made
+	if _, err := in.Write([]byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(4 * time.Second)
+	used, share := d.UnmeasuredChildren()
+	if used < 800*time.Millisecond || used > 8*time.Second || share < 0.8 {
+		t.Errorf("%v, a share of %.2f, of about 2 s", used, share)
+	}
+	d.Detach()
+}
+
 // TestMeasuredChildrenAreNotMissing: of a child that was measured only what it used before is said to be missing when it has ended.
 func TestMeasuredChildrenAreNotMissing(t *testing.T) {
 	cmd := exec.Command("/bin/bash", "-c", `read a; (while :; do :; done) & read b; kill $!; wait $!; read c`)

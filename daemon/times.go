@@ -89,5 +89,6 @@ func (ts *times) childrenTimes() *children.Sum {
 			sum.Add(&t.Times)
 		}
 	}
+	sum.AddSampled(ts.members.watcher.Ran())
 	return &sum
 }

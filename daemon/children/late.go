@@ -1,8 +1,12 @@
 package children
 
 import (
+	"runtime"
+	"time"
+
 	"culprit/daemon/kernel"
 	"culprit/daemon/process"
+	"culprit/internal/procfs"
 )
 
 // lateJoin is how long after its beginning a process is measured so that it is said, in s: most are sooner.
@@ -36,4 +40,31 @@ func LateBy(pid int, session float64) (age float64, ok bool) {
 func BornWithin(pid int, session float64) bool {
 	start := process.StartTime(pid)
 	return start != 0 && kernel.Age(start) < session
+}
+
+// sample takes those that are not joined yet and run now for having run since the last poll. What ends between two polls is not seen at one of them, and
+// what is seen stands for it: the sum is right in the mean.
+func (w *Watcher) sample(now time.Time) {
+	since := now.Sub(w.polled)
+	if w.polled.IsZero() || since > longestRest { // the first time, or others have held it up
+		since = 0
+	}
+	w.polled = now
+	running := 0
+	for pid, y := range w.young {
+		if s, err := procfs.ReadStat(pid); err == nil && s.Start == y.start && s.State == 'R' {
+			running++
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ran += time.Duration(min(running, runtime.NumCPU())) * since
+}
+
+// Ran is about how much CPU time processes have used before they were joined, or until they ended: by samples, where 2 or 3 running at a time have
+// shared a CPU it is too high.
+func (w *Watcher) Ran() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.ran
 }

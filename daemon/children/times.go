@@ -94,6 +94,14 @@ func (s *Sum) AddEnded(e Ended) {
 	s.others -= e.Known
 }
 
+// AddSampled adds what processes that were not joined have used by samples (see Watcher.Ran). It counts where it is more than twice what the kernel tells:
+// of children that nobody waits for it tells nothing.
+func (s *Sum) AddSampled(ran time.Duration) {
+	if ran > 2*s.others {
+		s.others = ran
+	}
+}
+
 // Unmeasured is how much processor time went to children that nobody measured, and what share that is of all; 0 if it is next to nothing.
 func (s *Sum) Unmeasured() (used time.Duration, share float64) {
 	if share = s.others.Seconds() / (s.others + s.own).Seconds(); s.others < leastUnmeasured || share < leastUnmeasuredShare {

@@ -37,7 +37,10 @@ type Watcher struct {
 	shunned map[int]uint64 // cannot be measured, by pid: their start time
 	elders  map[int]bool   // ancestors of the first targets: what loses its parent becomes a child of one of them
 
+	polled time.Time // when Poll was called last
+
 	mu    sync.Mutex
+	ran   time.Duration  // CPU time of processes that were not joined yet, by samples
 	born  time.Time      // when a target last had a child
 	again []int          // were targets and have executed another program
 	late  map[int]Former // of those, the ones that are not joined yet and may still be
@@ -95,6 +98,7 @@ func (w *Watcher) Poll(now time.Time) {
 	for _, p := range w.kin(w.begun(now)) {
 		w.meet(p, now, false)
 	}
+	w.sample(now)
 	w.meetPutOff(now)
 	w.meetRestarted(now)
 }

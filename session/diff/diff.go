@@ -227,7 +227,7 @@ func compare(a, b *place) Change {
 	c.Size = report.Number(max(a.severity, b.severity) * math.Abs(vb-va) / max(larger, math.SmallestNonzeroFloat64))
 	switch {
 	case math.Abs(worse) < sureBy*err || larger == 0:
-		c.Why = "the difference is within the uncertainty of the two"
+		c.Why = "two runs of the same program differ by as much"
 	case a.around && worse < 0, b.around && worse > 0:
 		c.Why = "it was never measured in " + unmeasured(a, b) + ", and around it there is more than in the other one"
 	case worse > 0 && a.node.State == "true":
