@@ -75,7 +75,7 @@ func (n *node) refutedBy() (by *node) {
 func explainWaits(found []finding, list []Bottleneck) {
 	all := make([]victims.Finding, len(list))
 	for i, b := range list {
-		all[i] = victims.Finding{Node: b.Node, Phase: b.Phase.Name, Computes: b.Kind == "cpu", Starves: b.Kind == "ready" && found[i].node.focus.IsWhole(), Note: b.Note, Holders: b.Holders,
+		all[i] = victims.Finding{Node: b.Node, Phase: b.Phase.Name, Computes: b.Kind == "cpu", Ended: found[i].node.hyp.Samples.Ended, Starves: b.Kind == "ready" && found[i].node.focus.IsWhole(), Note: b.Note, Holders: b.Holders,
 			Stands: slices.ContainsFunc(found[i].reasons, func(n *node) bool { return n.hyp.Stands })}
 		if e := found[i].node.focus.Elements(grid.Code); len(e) >= 2 {
 			all[i].Function = e[0] + "/" + e[1]

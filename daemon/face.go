@@ -50,7 +50,7 @@ func (d *Daemon) Stood() float64 { return d.passes.Stood() }
 func (d *Daemon) ObservedCost() float64 { return d.passes.observed.Lately() }
 
 // UnmeasuredChildren is how much processor time went to processes that the targets have started and that ended before they could be measured, and what share
-// that is of all that the program has used since the attach; 0 if it is next to nothing. Children that nobody waited for are not among them.
+// that is of all that the program has used since the attach; 0 if it is next to nothing.
 func (d *Daemon) UnmeasuredChildren() (used time.Duration, share float64) {
 	return d.times.UnmeasuredChildren()
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"culprit/daemon/children"
+	"culprit/daemon/measuring"
 )
 
 // The times are what the targets and their children have used. Of what processes that a target has started have used, and that have ended, nobody has
@@ -26,7 +27,7 @@ func (ts *times) settleEnded(h hold, now float64) {
 	}
 }
 
-// timedAlways is of how many of the first targets the times are read in each pass; those of more are read when their code is looked for.
+// timedAlways is of how many of the first targets the times are read in each pass; of more that is when their code is looked for.
 const timedAlways = 16
 
 // noteTimes takes the processor time of the targets that others have started, which end at any moment: what they have used until then comes to their parents'
@@ -47,28 +48,18 @@ func (ts *times) noteTimes() {
 	ts.unmeasured, ts.summed = max(ts.unmeasured, min(sum, ts.summed)), sum
 }
 
-// missesChildren reports whether processes that the targets have started have ended and nobody saw them: the kernel counts the faults of
-// children that a process has waited for, however short they lived. Where some of the children that have ended were measured it cannot be told
-// whether others were not. mu is held.
+// missesChildren reports whether processes that the targets have started have ended and nobody saw them: the kernel counts the faults of those that
+// were waited for. Where some of them were measured it cannot be told whether others were not. mu is held.
 func (ts *times) missesChildren() bool {
-	if !ts.opts.Children || len(ts.members.departed.list) > 0 {
+	ended := func(t *measuring.Process) bool { return t.Child && t.Ended() }
+	if !ts.opts.Children || len(ts.members.departed.list) > 0 || slices.ContainsFunc(ts.targets, ended) {
 		return false
 	}
-	for _, t := range ts.targets {
-		if t.Child && t.Ended() {
-			return false
-		}
-	}
-	for _, t := range ts.targets {
-		if t.ReadTimes(); t.Times.LostChildren() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ts.targets, func(t *measuring.Process) bool { t.ReadTimes(); return t.Times.LostChildren() })
 }
 
-// UnmeasuredChildren is how much processor time went to processes that the targets have started and that ended before they could be measured, and what share
-// that is of all that the program has used since the attach; 0 if it is next to nothing. Children that nobody waited for are not among them.
+// UnmeasuredChildren is how much processor time went to processes that the targets have started and that ended before they could be measured, and
+// what share that is of all that the program has used since the attach; 0 if it is next to nothing.
 func (ts *times) UnmeasuredChildren() (used time.Duration, share float64) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

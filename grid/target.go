@@ -82,6 +82,9 @@ type Holder struct {
 	Competes bool    // it is another program that uses CPUs while none is idle; Share is of all CPUs
 }
 
+// EndedProcesses is the Thread of a Holder that stands for processes which have ended soon, before they could be measured.
+const EndedProcesses = "processes that ended soon and were not measured"
+
 // Idle is what part of the threads' time they had nothing to do lately, and where.
 type Idle struct {
 	Share  float64     // of the time of all threads, 0 to 1

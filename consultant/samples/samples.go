@@ -17,6 +17,7 @@ type Use struct {
 	Kind    string   // of the samples that speak for it, as grid.Axis has them
 	Kinds   []string // of the samples whose shares estimate the value at a part of a focus; nil if none do
 	Follows []int    // by index of the metrics: which of Kinds estimates the metric; -1 where it is the same at the part, or none does
+	Ended   bool     // it tells of processes that ended soon
 }
 
 // Of is the use for a test. Of an additive test a part has a part of the value, by the samples of what its first metric is about. The metrics of
@@ -40,6 +41,7 @@ func Of(t *decide.Test) Use {
 		}
 		if first {
 			u.About, u.Kind, first = m.about, m.kind, false
+			u.Ended = strings.HasPrefix(metric, "short_lived")
 		}
 		u.Follows[i] = u.index(m.kind)
 	}

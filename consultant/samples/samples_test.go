@@ -25,17 +25,18 @@ func TestUses(t *testing.T) {
 		value   decide.Func
 		want    Use
 	}{
-		{[]string{"cpu_inclusive"}, sum("cpu_inclusive"), Use{"cpu", "cpu", []string{"cpu"}, []int{0, -1}}},
-		{[]string{"sync_wait_inclusive", "held_up"}, sum("sync_wait_inclusive", "held_up"), Use{"sync", "sync", []string{"sync"}, []int{0, 0, -1}}},
-		{[]string{"io_wait_inclusive", "blocked"}, sum("io_wait_inclusive", "blocked"), Use{"io", "io", []string{"io"}, []int{0, 0, -1}}},
-		{[]string{"lock_hold"}, sum("lock_hold"), Use{"sync", "sync", nil, []int{0, -1}}},
-		{[]string{"system_time"}, sum("system_time"), Use{"cpu", "system_call", []string{"system_call"}, []int{0, -1}}},
-		{[]string{"system_time", "cpu_inclusive"}, of("system_time", "cpu_inclusive"), Use{"cpu", "system_call", []string{"system_call", "cpu"}, []int{0, 1, -1}}},
-		{[]string{"fault_time", "cpu_inclusive"}, of("fault_time", "cpu_inclusive"), Use{"cpu", "page_fault", []string{"page_fault", "cpu"}, []int{0, 1, -1}}},
-		{[]string{"cpu_system", "cpu"}, of("cpu_system", "cpu"), Use{"cpu", "cpu", nil, []int{0, 0, -1}}},
-		{[]string{"io_bytes", "io_ops"}, of("io_bytes", "io_ops"), Use{"io", "io", nil, []int{0, 0, -1}}},
-		{[]string{"sync_wait_inclusive", "cpu_inclusive"}, of("sync_wait_inclusive", "cpu_inclusive"), Use{"sync", "sync", nil, []int{0, 1, -1}}},
-		{nil, sum("active_threads"), Use{"cpu", "cpu", nil, []int{-1}}},
+		{[]string{"cpu_inclusive"}, sum("cpu_inclusive"), Use{"cpu", "cpu", []string{"cpu"}, []int{0, -1}, false}},
+		{[]string{"sync_wait_inclusive", "held_up"}, sum("sync_wait_inclusive", "held_up"), Use{"sync", "sync", []string{"sync"}, []int{0, 0, -1}, false}},
+		{[]string{"io_wait_inclusive", "blocked"}, sum("io_wait_inclusive", "blocked"), Use{"io", "io", []string{"io"}, []int{0, 0, -1}, false}},
+		{[]string{"lock_hold"}, sum("lock_hold"), Use{"sync", "sync", nil, []int{0, -1}, false}},
+		{[]string{"system_time"}, sum("system_time"), Use{"cpu", "system_call", []string{"system_call"}, []int{0, -1}, false}},
+		{[]string{"system_time", "cpu_inclusive"}, of("system_time", "cpu_inclusive"), Use{"cpu", "system_call", []string{"system_call", "cpu"}, []int{0, 1, -1}, false}},
+		{[]string{"fault_time", "cpu_inclusive"}, of("fault_time", "cpu_inclusive"), Use{"cpu", "page_fault", []string{"page_fault", "cpu"}, []int{0, 1, -1}, false}},
+		{[]string{"cpu_system", "cpu"}, of("cpu_system", "cpu"), Use{"cpu", "cpu", nil, []int{0, 0, -1}, false}},
+		{[]string{"io_bytes", "io_ops"}, of("io_bytes", "io_ops"), Use{"io", "io", nil, []int{0, 0, -1}, false}},
+		{[]string{"sync_wait_inclusive", "cpu_inclusive"}, of("sync_wait_inclusive", "cpu_inclusive"), Use{"sync", "sync", nil, []int{0, 1, -1}, false}},
+		{[]string{"short_lived_cpu"}, sum("short_lived_cpu"), Use{"cpu", "cpu", nil, []int{0, -1}, true}},
+		{nil, sum("active_threads"), Use{"cpu", "cpu", nil, []int{-1}, false}},
 	} {
 		test := decide.NewTest(append(c.metrics, "active_threads"), []string{"active_threads"}, true, c.value, func(get) float64 { return 0.5 })
 		u := Of(test)

@@ -21,6 +21,7 @@ type Finding struct {
 	Function string // where it is, as module/function; "" where it has none
 	Computes bool   // its threads run
 	Starves  bool   // the whole program waits for CPUs
+	Ended    bool   // processes that ended soon have the time
 	Note     bool   // it is no bottleneck
 	Stands   bool   // nobody explains it, whoever is waited for
 	Holders  []grid.Holder
@@ -71,6 +72,8 @@ func (o Finding) tells(h grid.Holder) (part float64) {
 		return h.Works + h.Delayed // it would compute there if it had a CPU
 	case o.Computes && !o.Note && o.isOf(h.Thread):
 		return h.Wholly
+	case o.Ended && !o.Note && h.Thread == grid.EndedProcesses:
+		return h.Share
 	case here && o.By != 0 && h.Works < h.Share/2: // it waits most of the time
 		return h.Share
 	case o.Starves && !o.Note && h.Delayed > h.Works:

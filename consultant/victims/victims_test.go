@@ -38,8 +38,10 @@ func TestExplain(t *testing.T) {
 	holds.Wholly = 0
 	list = append(list, Finding{Node: 18, Function: "a.c/hash", Computes: true, Holders: []grid.Holder{{Thread: "main", Computes: true, Share: 0.9}}},
 		Finding{Node: 19, Holders: []grid.Holder{feeds}}, Finding{Node: 20, Holders: []grid.Holder{holds}})
+	list = append(list, Finding{Node: 21, Holders: []grid.Holder{{Thread: grid.EndedProcesses, Share: 0.9, Wakes: true}}},
+		Finding{Node: 22, Computes: true, Ended: true}, Finding{Node: 23, Phase: "load", Holders: []grid.Holder{{Thread: grid.EndedProcesses, Share: 0.9, Wakes: true}}})
 	Explain(list)
-	for i, want := range []int{3, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 16, 0, 0, 0, 18, 0} {
+	for i, want := range []int{3, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 16, 0, 0, 0, 18, 0, 22, 0, 0} {
 		if f := list[i]; f.By != want {
 			t.Errorf("node %d is explained by %d, want %d", f.Node, f.By, want)
 		}

@@ -42,6 +42,16 @@ func BornWithin(pid int, session float64) bool {
 	return start != 0 && kernel.Age(start) < session
 }
 
+// newborn is how young a process is of which it is not known yet whether it ends soon, in s.
+const newborn = 1.0
+
+// EndsSoon reports whether a process that is not measured has ended, or has begun lately: what ended a wait lately is one of many that end soon then,
+// or may be one.
+func EndsSoon(pid int) bool {
+	start := process.StartTime(pid)
+	return start == 0 || kernel.Age(start) < newborn
+}
+
 // sample takes those that are not joined yet and run now for having run since the last poll. What ends between two polls is not seen at one of them, and
 // what is seen stands for it: the sum is right in the mean.
 func (w *Watcher) sample(now time.Time) {

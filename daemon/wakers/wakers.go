@@ -19,6 +19,9 @@ import (
 // A Waker is a thread that ends waits; the zero value is the kernel: a device, the network, a timer.
 type Waker struct{ TID, PID int }
 
+// Ended stands for threads of processes that end soon, each of which has ended a wait or two.
+var Ended = Waker{-1, -1}
+
 // A Share is the part of a thread's waits that one waker has ended, 0 to 1.
 type Share struct {
 	Waker
@@ -37,14 +40,45 @@ const few = 1.5
 const most = 8
 
 // Told lists who is to be told of those that ended the waits of a thread for the same, the first of them; own says of which processes that is told after
-// one wait.
-func (t *Table) Told(tid int, wait Wait, own func(pid int) bool) []Share {
+// one wait, and soon which others have ended, or may soon: those are told together.
+func (t *Table) Told(tid int, wait Wait, own, soon func(pid int) bool) []Share {
 	list := t.Feeders(tid, wait)
 	if flushes[wait.Call] && len(list) > 0 {
 		return []Share{{Of: 1}}
 	}
-	list = slices.DeleteFunc(list, func(s Share) bool { return s.N < few && !own(s.PID) })
+	var rare []Share
+	list = slices.DeleteFunc(list, func(s Share) bool {
+		is := s.N < few && !own(s.PID)
+		if is && s.TID != 0 {
+			rare = append(rare, s)
+		}
+		return is
+	})
+	if s := together(rare, soon); s.N >= few {
+		list = append(list, s)
+		slices.SortStableFunc(list, func(a, b Share) int { return cmp.Compare(b.Of, a.Of) })
+	}
 	return list[:min(len(list), most)]
+}
+
+// mostAsked bounds of how many processes it is asked whether they end soon: there may be hundreds a second.
+const mostAsked = 16
+
+// together adds up what processes that end soon have ended; it asks of some, and takes the others for such as they are.
+func together(list []Share, soon func(pid int) bool) (s Share) {
+	asked := list[:min(len(list), mostAsked)]
+	ended := 0.0
+	for _, one := range asked {
+		if soon(one.PID) {
+			ended++
+		}
+	}
+	for _, one := range list {
+		s.Of += one.Of * ended / float64(len(asked))
+		s.N += one.N * ended / float64(len(asked))
+	}
+	s.Waker = Ended
+	return s
 }
 
 // A Wait is what a thread waits in: the number of a system call, and its first argument.

@@ -169,17 +169,20 @@ func TestTold(t *testing.T) {
 		{Waiter: 7, Call: 232, Arg: 4, Waker: 60, Process: 60, Count: 1},
 		{Waiter: 7, Call: 232, Arg: 5, Waker: 8, Process: 5, Count: 1},
 		{Waiter: 7, Call: 232, Arg: 6, Waker: 60, Process: 60, Count: 3},
+		{Waiter: 7, Call: 232, Arg: 7, Waker: 101, Process: 101, Count: 1},
+		{Waiter: 7, Call: 232, Arg: 7, Waker: 102, Process: 102, Count: 1},
 		{Waiter: 7, Call: 74, Arg: 9, Waker: 60, Process: 60, Count: 5},
 	}
 	tab.Update(0.2, []int{5})
 	own := func(pid int) bool { return pid == 5 }
-	for arg, want := range map[uint64][]Waker{3: nil, 4: nil, 5: {{8, 5}}, 6: {{60, 60}}} {
-		got := tab.Told(7, Wait{232, arg}, own)
+	soon := func(pid int) bool { return pid > 100 }
+	for arg, want := range map[uint64][]Waker{3: nil, 4: nil, 5: {{8, 5}}, 6: {{60, 60}}, 7: {Ended}} {
+		got := tab.Told(7, Wait{232, arg}, own, soon)
 		if len(got) != len(want) || len(want) > 0 && got[0].Waker != want[0] {
 			t.Errorf("of descriptor %d %v is told, expected %v", arg, got, want)
 		}
 	}
-	if got := tab.Told(7, Wait{74, 9}, own); len(got) != 1 || got[0].Waker != (Waker{}) || got[0].Of != 1 {
+	if got := tab.Told(7, Wait{74, 9}, own, soon); len(got) != 1 || got[0].Waker != (Waker{}) || got[0].Of != 1 {
 		t.Errorf("fsync is ended by %v", got)
 	}
 }
