@@ -37,9 +37,6 @@ type idlePlace struct {
 type idleThread struct {
 	idle   float64               // seconds
 	places map[idlePlace]float64 // seconds for which looks stood at which the stack was read
-
-	call     kernel.BlockedCall // of the last stack that was read, without its arguments
-	function string             // that was found on it
 }
 
 // mostIdlePlaces, of one thread, mostIdleThreads and mostLastLooks bound what is remembered, longestSpan what one look stands for, in seconds.
@@ -116,7 +113,7 @@ func (c *Counts) knowsIdle(tid int) bool {
 }
 
 func (p *Profile) idleAt(tid int, call kernel.BlockedCall, now float64) (at idlePlace) {
-	at.function = p.idleFunction(tid, call)
+	at.function = p.functionName(ownFunction(p.framesOf(p.blocked(tid, call))))
 	at.child = threads.WaitsForChild(call)
 	if p.wakers == nil || at.child {
 		return at
@@ -125,29 +122,6 @@ func (p *Profile) idleAt(tid int, call kernel.BlockedCall, now float64) (at idle
 		at.waker, at.wakesIn = by[0].Thread, by[0].Function
 	}
 	return at
-}
-
-// idleFunction is the function in which a thread has nothing to do. A thread that waits at the same place with the same stack pointer has come there
-// the same way: its stack is not read again, which takes a quarter of a millisecond.
-func (p *Profile) idleFunction(tid int, call kernel.BlockedCall) (name string) {
-	at := kernel.BlockedCall{NR: call.NR, SP: call.SP, PC: call.PC}
-	p.mu.Lock()
-	th := p.idling.thread(tid)
-	known := th != nil && th.function != "" && th.call == at
-	if known {
-		name = th.function
-	}
-	p.mu.Unlock()
-	if known {
-		return name
-	}
-	name = p.functionName(ownFunction(p.framesOf(p.blocked(tid, call))))
-	if th != nil {
-		p.mu.Lock()
-		th.call, th.function = at, name
-		p.mu.Unlock()
-	}
-	return name
 }
 
 // ownFunction is the innermost function of a stack that belongs neither to the C library nor to the C++ library; 0 if there is none.
