@@ -7,12 +7,8 @@ import (
 	"culprit/daemon/process/raw"
 )
 
-// How long Patiently goes on trying, how often after each time that it waits, and the longest time.
-const (
-	patientFor      = 10 * time.Second
-	triesEach       = 8
-	longestPatience = 400 * time.Millisecond
-)
+// patientFor is how long Patiently goes on trying.
+const patientFor = 10 * time.Second
 
 // A Passing is an error that says that something stands in the way which goes away by itself: a thread that is at a place that changes, say.
 type Passing interface {
@@ -30,15 +26,14 @@ func (e passing) Error() string { return string(e) }
 func (e passing) Passing() bool { return true }
 
 // Patiently tries until nothing stands in the way that goes away by itself, for at most 10 s, and returns the last error. A thread may not be
-// stopped in time, may stand where nothing can be changed, or where there is no room on its stack for a call of ours. It waits longer and longer: where
-// many threads want the CPUs, one that is stopped again at once never gets to run, and stays where it is.
+// stopped in time, may stand where nothing can be changed, or where there is no room on its stack for a call of ours.
 func Patiently(try func() error) error {
 	for n, start := 0, time.Now(); ; n++ {
 		err := try()
 		if !GoesAway(err) || time.Since(start) > patientFor {
 			return err
 		}
-		time.Sleep(min(time.Millisecond<<(n/triesEach), longestPatience))
+		time.Sleep(time.Duration(1+min(n/10, 20)) * time.Millisecond)
 	}
 }
 
