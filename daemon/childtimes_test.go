@@ -44,25 +44,7 @@ func TestChildrenThatEndTooSoon(t *testing.T) {
 // TestGrandchildrenThatEndTooSoon: what short children of a child have used is known while that child goes on, as that of make is.
 func TestGrandchildrenThatEndTooSoon(t *testing.T) {
 	require.Tool(t, "bash")
-	cmd := exec.Command("bash", "-c", `read a; bash -c 'while :; do bash -c "for ((i = 0; i < 3000; i++)); do :; done"; done'; echo`)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		_ = cmd.Wait()
-	})
-	d := attachFamily(t, true, cmd.Process.Pid)
-	var s sums
-	d.mustEnable(t, &s, key(t, "cpu", "/")) // so that passes are made
-	if _, err := in.Write([]byte("\n")); err != nil {
-		t.Fatal(err)
-	}
+	d := attachParent(t, "bash", "-c", `read a; bash -c 'while :; do bash -c "for ((i = 0; i < 3000; i++)); do :; done"; done'; echo`)
 	known := func() time.Duration {
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -87,26 +69,8 @@ func TestGrandchildrenThatEndTooSoon(t *testing.T) {
 // TestChildrenNobodyWaitsFor: what they have used comes to no parent, and is told all the same.
 func TestChildrenNobodyWaitsFor(t *testing.T) {
 	require.Tool(t, "perl")
-	cmd := exec.Command("perl", "-e", `$SIG{CHLD} = "IGNORE"; <STDIN>;
+	d := attachParent(t, "perl", "-e", `$SIG{CHLD} = "IGNORE"; <STDIN>;
 		while (1) { if (!fork) { $x += $_ for 1..1000000; exit } select(undef, undef, undef, 0.05) }`)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		_ = cmd.Wait()
-	})
-	d := attachFamily(t, true, cmd.Process.Pid)
-	var s sums
-	d.mustEnable(t, &s, key(t, "cpu", "/")) // so that passes are made
-	if _, err := in.Write([]byte("\n")); err != nil {
-		t.Fatal(err)
-	}
 	time.Sleep(4 * time.Second)
 	used, share := d.UnmeasuredChildren()
 	if used < 800*time.Millisecond || used > 8*time.Second || share < 0.8 {
@@ -162,6 +126,31 @@ func TestMeasuredChildrenAreNotMissing(t *testing.T) {
 	if clean, err := d.Detach(); !clean || err != nil {
 		t.Error(clean, err)
 	}
+}
+
+// attachParent attaches to a program that starts children when it has read a line, and writes it that line. Values are taken.
+func attachParent(t *testing.T, program string, args ...string) *Daemon {
+	t.Helper()
+	cmd := exec.Command(program, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		_ = cmd.Wait()
+	})
+	d := attachFamily(t, true, cmd.Process.Pid)
+	var s sums
+	d.mustEnable(t, &s, key(t, "cpu", "/")) // so that passes are made
+	if _, err := in.Write([]byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	return d
 }
 
 func attachFamily(t *testing.T, children bool, pid int) *Daemon {

@@ -10,6 +10,6 @@
 // An orphan of a target is known by what it has inherited from it, and by the number of the process that measures: two sessions in one process would
 // take each other's orphans for their own.
 //
-// A Watcher is used by one goroutine at a time, but for Restarted and LastBirth, which any goroutine may call. Its lock is a leaf: it calls
+// A Watcher is used by one goroutine at a time, but for Restarted, LastBirth and Ran, which any goroutine may call. Its lock is a leaf: it calls
 // its Host without it. The other types have no lock.
 package children

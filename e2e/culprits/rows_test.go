@@ -30,7 +30,7 @@ var rows = []struct {
 	{"who waits for the threads that work", []string{"coordinator"}, nil},
 	{"locks of Rust's standard library", []string{"convoy"}, nil},
 	{"pools that have nothing to do", []string{"idlepool", "idleworkers"}, []string{"node-idle", "java-idle"}},
-	{"short processes one after the other", []string{"shellloop"}, nil},
+	{"short processes one after the other", []string{"shellloop", "shell_agent"}, nil},
 	{"poll below a request", []string{"slowpeer", "resolver"}, nil},
 	{"locks inside libc", []string{"stdiolock", "arenalock"}, nil},
 	{"page faults, system calls, a cold tree of files", []string{"freshmaps", "statloop", "coldtree"}, nil},
