@@ -80,8 +80,12 @@ func (c *Contexts) mayExchange(list []handler) bool {
 // mostFromHandler bounds how many functions are looked at to find out where a handler leads.
 const mostFromHandler = 256
 
-// leadsToSwitch reports whether direct calls lead from a function to one that leaves for another stack.
+// leadsToSwitch reports whether direct calls lead from a function to one that leaves for another stack. The code of the libraries that a handler calls
+// is not read where no object could call such a function.
 func (c *Contexts) leadsToSwitch(f *program.Function) bool {
+	if !c.MaySwitch() {
+		return false
+	}
 	seen := map[*program.Function]bool{f: true}
 	for todo := []*program.Function{f}; len(todo) > 0 && len(seen) < mostFromHandler; todo = todo[1:] {
 		f := todo[0]

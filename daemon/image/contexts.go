@@ -2,9 +2,10 @@ package image
 
 import (
 	"bytes"
-	"debug/elf"
 	"slices"
 	"strings"
+
+	"culprit/daemon/image/elffile"
 )
 
 // switchers are the names of functions that leave for another stack and come back when somebody leaves for this one: of the C library, and
@@ -19,27 +20,19 @@ func (f *Function) Switches() bool {
 // IsSwitcher reports whether a function of that name leaves for another stack; libraries put underscores before it.
 func IsSwitcher(name string) bool { return slices.Contains(switchers, strings.TrimLeft(name, "_")) }
 
-// MentionsSwitch reports whether a symbol table of the object, imports included, has the name of a function that leaves for another stack, or one
-// that ends like it. It looks at the bytes of the names only, once.
+// MentionsSwitch reports whether a symbol table of the object or of its separate debug file, imports included, has the name of a function that leaves
+// for another stack, or one that ends like it. It looks at the bytes of the names only, once.
 func (o *Object) MentionsSwitch() bool {
 	found, _ := o.mentions.Get(o.elf.Name(), func() (bool, error) { return o.findSwitcher(), nil })
 	return found
 }
 
-func (o *Object) findSwitcher() bool {
-	for _, s := range o.elf.Sections() {
-		if s.Type != elf.SHT_DYNSYM && s.Type != elf.SHT_SYMTAB {
-			continue
+func (o *Object) findSwitcher() (found bool) {
+	_ = o.eachTable(func(from *elffile.File, s *elffile.Section) error {
+		if str := from.SectionByIndex(s.Link); str != nil {
+			found = found || slices.ContainsFunc(switchers, func(name string) bool { return bytes.Contains(str.Bytes(), append([]byte(name), 0)) })
 		}
-		str := o.elf.SectionByIndex(s.Link)
-		if str == nil {
-			continue
-		}
-		for _, name := range switchers {
-			if bytes.Contains(str.Bytes(), append([]byte(name), 0)) {
-				return true
-			}
-		}
-	}
-	return false
+		return nil
+	})
+	return found
 }

@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -149,15 +150,14 @@ func (ts *Targets) worthAsking(all []grid.Focus) []grid.Focus {
 // code follows the call graph: the roots first, then callees. Processes of one program name the same functions over and over: foci
 // are made of what is left.
 func (ts *Targets) code(f grid.Focus) []grid.Focus {
-	var names []program.Name
+	names := map[program.Name]bool{}
 	for _, t := range ts.All {
 		if t.has(f) {
-			names = append(names, t.below(f.Elements(grid.Code))...)
+			t.below(f.Elements(grid.Code), names)
 		}
 	}
-	slices.SortFunc(names, program.Name.Compare)
 	var out []grid.Focus
-	for _, n := range slices.Compact(names) {
+	for _, n := range slices.SortedFunc(maps.Keys(names), program.Name.Compare) {
 		if g := f.Refine(grid.Code, n.Module, n.Function); g != f && !ts.Session.Library.Excluded(n.Module, n.Function) {
 			out = append(out, g)
 		}
@@ -168,8 +168,8 @@ func (ts *Targets) code(f grid.Focus) []grid.Focus {
 // has reports whether a focus covers a target that still runs.
 func (t *Target) has(f grid.Focus) bool { return !t.Ended && t.Covers(f) }
 
-// below are the functions one step down the call graph from a selection in Code, each once.
-func (t *Target) below(e []string) (names []program.Name) {
+// below adds the functions one step down the call graph from a selection in Code.
+func (t *Target) below(e []string, names map[program.Name]bool) {
 	t.Lock()
 	defer t.Unlock()
 	var ids []pcl.FuncID
@@ -181,12 +181,11 @@ func (t *Target) below(e []string) (names []program.Name) {
 			ids = append(ids, t.calleesOf(id)...)
 		}
 	}
-	for _, id := range program.Distinct(ids) {
+	for _, id := range ids {
 		if fn := t.Func(id); fn != nil {
-			names = append(names, program.Name{Module: fn.Fn.Module, Function: fn.Fn.Name})
+			names[program.Name{Module: fn.Fn.Module, Function: fn.Fn.Name}] = true
 		}
 	}
-	return names
 }
 
 // calleesOf lists what a function calls, also by what samples saw below it.

@@ -50,7 +50,7 @@ func (s *Finder) Landings(r *pcl.Request) (all []Landing) {
 	}
 	known := s.landings.of
 	if s.landings.version != s.Code.Version() {
-		known = s.findLandings()
+		known = s.findLandings(func(uint64) {}) // nothing is mapped now
 	}
 	for _, l := range known {
 		if r.Listed && !l.thread {
@@ -76,37 +76,34 @@ func (s *Finder) makeRoomBeyond(f *program.Function, r *pcl.Request) {
 	if len(r.Ends().Code) == 0 || !f.CallsOthers() || s.landings.version == s.Code.Version() {
 		return
 	}
-	for _, name := range slices.Concat([]string{libc.SetIP, libc.BeginCatch}, libc.Jumpers(), libc.ThreadEnds()) {
-		for _, id := range s.Code.Named(name) {
-			s.Text.Island(uint64(id))
-		}
-	}
-	s.landings.of, s.landings.version = s.findLandings(), s.Code.Version()
+	room := func(addr uint64) { s.Text.Island(addr) }
+	s.landings.of, s.landings.version = s.findLandings(room), s.Code.Version()
 }
 
 // findLandings are the landings that the program has and that take a probe. Jumpers that no other file imports are left out: the C library
-// itself calls them only when a thread ends.
-func (s *Finder) findLandings() []landing {
-	all := s.landingsNamed([]string{libc.SetIP}, setsFrame)
+// itself calls them only when a thread ends. room is told which code needs room for trampolines.
+func (s *Finder) findLandings(room func(addr uint64)) []landing {
+	all := s.landingsNamed([]string{libc.SetIP}, room, setsFrame)
 	if len(all) == 0 {
-		all = s.landingsNamed([]string{libc.BeginCatch}, func(f *program.Function) (landing, bool) { return landing{f: f, ending: trampoline.ByCaller}, true })
+		all = s.landingsNamed([]string{libc.BeginCatch}, room, func(f *program.Function) (landing, bool) { return landing{f: f, ending: trampoline.ByCaller}, true })
 	}
 	for _, name := range libc.Jumpers() {
-		all = append(all, s.landingsNamed([]string{name}, func(f *program.Function) (landing, bool) {
+		all = append(all, s.landingsNamed([]string{name}, room, func(f *program.Function) (landing, bool) {
 			return landing{f: f, ending: trampoline.ByJump}, s.imports(name, f.Obj) && unmangles(f)
 		})...)
 	}
-	all = append(all, s.landingsNamed(libc.ThreadEnds(), func(f *program.Function) (landing, bool) {
+	all = append(all, s.landingsNamed(libc.ThreadEnds(), room, func(f *program.Function) (landing, bool) {
 		return landing{f: f, ending: trampoline.ByCaller, thread: true}, true
 	})...)
 	return slices.CompactFunc(all, func(a, b landing) bool { return a.f == b.f })
 }
 
 // landingsNamed are those of functions that have one of the names, are what they are taken for, and take a probe.
-func (s *Finder) landingsNamed(names []string, what func(*program.Function) (landing, bool)) (all []landing) {
+func (s *Finder) landingsNamed(names []string, room func(addr uint64), what func(*program.Function) (landing, bool)) (all []landing) {
 	for _, name := range names {
 		for _, id := range s.Code.Named(name) {
 			f := s.Code.Func(id)
+			room(f.Addr())
 			pl := s.Plans.Made(f)
 			if pl.Reason() != "" || !s.Text.Reaches(f.Addr()) {
 				continue

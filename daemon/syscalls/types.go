@@ -6,14 +6,15 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
+
+	"culprit/internal/kerneltypes"
 )
 
-// Types are the kernel's description of its types. To read it takes some 40 ms of a processor, so those who load programs at the same time
-// share it. It is not safe for use by several goroutines.
+// Types are the kernel's description of its types. It is not safe for use by several goroutines.
 type Types struct{ cache *btf.Cache }
 
 // NewTypes makes one that is read when it is needed first.
-func NewTypes() *Types { return &Types{btf.NewCache()} }
+func NewTypes() *Types { return &Types{kerneltypes.Cache()} }
 
 // load gives the kernel a program.
 func (t *Types) load(spec *ebpf.ProgramSpec) (*ebpf.Program, error) {

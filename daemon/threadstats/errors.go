@@ -8,8 +8,9 @@ import (
 	"sync"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/btf"
 	"golang.org/x/sys/unix"
+
+	"culprit/internal/kerneltypes"
 )
 
 // Errors of Open, Need and Watch, to be told apart with errors.Is. What is returned says which of them it is, why, and what to
@@ -54,7 +55,7 @@ func Missing() error {
 func Unsupported() error { return lacks() }
 
 var lacks = sync.OnceValue(func() error {
-	_, err := usable(btf.NewCache())
+	_, err := usable(kerneltypes.Cache())
 	return err
 })
 

@@ -12,9 +12,10 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
-	"github.com/cilium/ebpf/btf"
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
+
+	"culprit/internal/kerneltypes"
 )
 
 // A hook says where a program goes: to a trace point, or to software events of perf on every processor.
@@ -105,7 +106,7 @@ func (k *Keeper) load(hooks []hook) (*ebpf.Collection, error) {
 // loadAll loads programs, by the kernel's description of its types: at first as kernels of today want them, then as all do.
 func (k *Keeper) loadAll(specs func() map[string]*ebpf.ProgramSpec) (*ebpf.Collection, error) {
 	if k.types == nil {
-		k.types = btf.NewCache()
+		k.types = kerneltypes.Cache()
 	}
 	try := func(options ebpf.ProgramOptions) (*ebpf.Collection, error) {
 		return ebpf.NewCollectionWithOptions(&ebpf.CollectionSpec{Programs: specs(), ByteOrder: binary.LittleEndian},

@@ -10,6 +10,8 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
+
+	"culprit/internal/kerneltypes"
 )
 
 // A Keeper has the programs that keep rows, for all processes that are watched. Without Close they run, but for rests, until this
@@ -47,7 +49,7 @@ func open(known func(*shape)) (*Keeper, error) {
 	if err := permitted(); err != nil {
 		return nil, err
 	}
-	types := btf.NewCache()
+	types := kerneltypes.Cache()
 	s, err := usable(types)
 	if err != nil {
 		return nil, err

@@ -9,8 +9,9 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
-	"github.com/cilium/ebpf/btf"
 	"golang.org/x/sys/unix"
+
+	"culprit/internal/kerneltypes"
 )
 
 // A blocked thread says little; who ends its wait says more. The kernel tells of each wake-up in the thread that makes it, before the thread
@@ -68,7 +69,7 @@ func OpenWakers() (*Wakers, error) {
 	if first, err := inFirstNamespace(); err != nil || !first {
 		return nil, errors.Join(err, unsupported("who wakes threads cannot be told from inside a pid namespace"))
 	}
-	types := btf.NewCache()
+	types := kerneltypes.Cache()
 	s, err := readShape(types)
 	if err != nil {
 		return nil, err
