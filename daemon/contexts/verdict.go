@@ -81,7 +81,7 @@ func (c *Contexts) mayExchange(list []handler) bool {
 const mostFromHandler = 256
 
 // leadsToSwitch reports whether direct calls lead from a function to one that leaves for another stack. The code of the libraries that a handler calls
-// is not read where no object could call such a function.
+// is not read where no object could call such a function, and never in whole.
 func (c *Contexts) leadsToSwitch(f *program.Function) bool {
 	if !c.MaySwitch() {
 		return false
@@ -92,18 +92,18 @@ func (c *Contexts) leadsToSwitch(f *program.Function) bool {
 		if f.Fn.Switches() {
 			return true
 		}
-		w := f.Flow()
-		if w == nil {
+		if f.Fn.Refuse != "" {
 			continue
 		}
-		next := make([]*program.Function, 0, len(w.Calls)+len(w.Exits))
-		for _, call := range w.Calls {
+		calls, exits := f.Obj.Callees(f.Fn)
+		next := make([]*program.Function, 0, len(calls)+len(exits))
+		for _, call := range calls {
 			if image.IsSwitcher(call.Import) {
 				return true
 			}
 			next = append(next, c.cfg.Code.Callee(f.Obj, call))
 		}
-		for _, x := range w.Exits {
+		for _, x := range exits {
 			if x.Kind != image.ExitRet {
 				next = append(next, c.cfg.Code.TailCallee(f.Obj, x))
 			}

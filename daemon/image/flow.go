@@ -140,6 +140,34 @@ func (o *Object) Flow(f *Function) (w *Flow, err error) {
 	return b.flow, nil
 }
 
+// Callees are the call instructions of f and the jumps out of it, as Flow lists them, but for what only the code of all other functions can show: parts of f
+// that have no symbol, and where indirect jumps lead that do not go through a slot. Code that cannot be decoded has none.
+func (o *Object) Callees(f *Function) (calls []CallSite, exits []Exit) {
+	if k, ok := o.flows.of(f); ok {
+		if k.flow == nil {
+			return nil, nil
+		}
+		return k.flow.Calls, k.flow.Exits
+	}
+	var err error // of a damaged file: it has what was found before
+	defer lazy.Guard(&err, o.elf.Name()+": "+f.Name)
+	b := &flowBuilder{o: o, f: f, x: &xref{}, flow: &Flow{}}
+	defer b.flow.Release()
+	if b.decode() != nil {
+		return nil, nil
+	}
+	for i := range b.flow.Insts {
+		b.visit(i)
+	}
+	for _, i := range b.indirect {
+		if in := &b.flow.Insts[i]; in.RIPOff != 0 {
+			name, target := o.throughSlot(in.RIPTarget)
+			b.exit(Exit{Addr: in.Addr, Kind: ExitTailInd, Target: target, Import: name})
+		}
+	}
+	return b.flow.Calls, b.flow.Exits
+}
+
 type flowBuilder struct {
 	o        *Object
 	f        *Function

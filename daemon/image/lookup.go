@@ -28,6 +28,9 @@ func (n hashes) has(name string) bool {
 	return ok
 }
 
+// Defines reports whether the object has a function of that linkage name, as far as its symbol tables say.
+func (o *Object) Defines(name string) bool { return o.symbolNames().defined.has(name) }
+
 // Imports reports whether the object takes a function of that linkage name from another one, as far as its symbol tables say.
 func (o *Object) Imports(name string) bool { return o.symbolNames().imported.has(name) }
 

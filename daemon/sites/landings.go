@@ -157,7 +157,7 @@ func (s *Finder) HiddenHandlers() []string {
 	}
 	h.names, h.version = nil, s.Code.Version()
 	for _, o := range s.Code.Objects() {
-		named := len(o.Named(libc.SetIP)) > 0 || len(o.Named(libc.BeginCatch)) > 0
+		named := o.Defines(libc.SetIP) || o.Defines(libc.BeginCatch)
 		if !named && !slices.ContainsFunc(libc.UnwinderUsers(), o.Imports) && o.HandlesExceptions() {
 			h.names = append(h.names, o.Name)
 		}
