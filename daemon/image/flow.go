@@ -141,20 +141,29 @@ func (o *Object) Flow(f *Function) (w *Flow, err error) {
 }
 
 // Callees are the call instructions of f and the jumps out of it, as Flow lists them, but for what only the code of all other functions can show: parts of f
-// that have no symbol, and where indirect jumps lead that do not go through a slot. Code that cannot be decoded has none.
-func (o *Object) Callees(f *Function) (calls []CallSite, exits []Exit) {
-	if k, ok := o.flows.of(f); ok {
-		if k.flow == nil {
-			return nil, nil
-		}
-		return k.flow.Calls, k.flow.Exits
+// that have no symbol, and where indirect jumps lead that do not go through a slot. Code that cannot be decoded has none. They are found once.
+func (o *Object) Callees(f *Function) ([]CallSite, []Exit) {
+	k, ok := o.flows.of(f)
+	if !ok {
+		k, ok = o.callees.of(f)
 	}
-	var err error // of a damaged file: it has what was found before
+	if !ok {
+		k.flow, k.err = o.callsIn(f)
+		o.callees.keep(f, k.flow, k.err)
+	}
+	if k.err != nil {
+		return nil, nil
+	}
+	return k.flow.Calls, k.flow.Exits
+}
+
+// callsIn is a flow that has calls and exits only.
+func (o *Object) callsIn(f *Function) (w *Flow, err error) {
 	defer lazy.Guard(&err, o.elf.Name()+": "+f.Name)
 	b := &flowBuilder{o: o, f: f, x: &xref{}, flow: &Flow{}}
 	defer b.flow.Release()
-	if b.decode() != nil {
-		return nil, nil
+	if err := b.decode(); err != nil {
+		return nil, err
 	}
 	for i := range b.flow.Insts {
 		b.visit(i)
@@ -165,7 +174,7 @@ func (o *Object) Callees(f *Function) (calls []CallSite, exits []Exit) {
 			b.exit(Exit{Addr: in.Addr, Kind: ExitTailInd, Target: target, Import: name})
 		}
 	}
-	return b.flow.Calls, b.flow.Exits
+	return &Flow{Calls: b.flow.Calls, Exits: b.flow.Exits}, nil
 }
 
 type flowBuilder struct {

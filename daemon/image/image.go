@@ -47,8 +47,9 @@ type Object struct {
 	cxx      lazy.Value[bool] // code of C++
 	mentions lazy.Value[bool] // the name of a function that leaves for another stack
 
-	data  dataTable
-	flows flows
+	data    dataTable
+	flows   flows
+	callees flows // of functions whose flow nobody asked for: calls and exits only
 }
 
 // Open reads the headers of an ELF file of size bytes; name is what people see ("libc.so.6"). The rest is read when it is
