@@ -40,6 +40,7 @@ type Course struct {
 	SpeedLossPercent  float64  `json:"speed_loss_percent"`  // likewise, of transactions, had the processors been equally fast all the time
 	SpeedNoisePercent float64  `json:"speed_noise_percent"` // likewise
 	DaemonCPU         float64  `json:"daemon_cpu"`          // processors that culprit used
+	ToldPercent       float64  `json:"told_percent"`        // loss that culprit itself tells
 }
 
 // A Window is a part of a search.
@@ -94,7 +95,7 @@ type beginning func(long time.Duration) (steady, error)
 
 func (c *Course) measure(tool *tool, pid int, begin beginning, rounds int) error {
 	var searches [][]second
-	var cpu []float64
+	var cpu, told []float64
 	for range rounds {
 		list, err := searchAmid(tool, pid, begin)
 		if err != nil {
@@ -108,7 +109,7 @@ func (c *Course) measure(tool *tool, pid int, begin beginning, rounds int) error
 		if err != nil {
 			return err
 		}
-		cpu = append(cpu, said.Overhead.DaemonCPU)
+		cpu, told = append(cpu, said.Overhead.DaemonCPU), append(told, 100*said.Overhead.Lost)
 	}
 	each := func(f func(list []second) float64) (of []float64) {
 		for _, list := range searches {
@@ -127,7 +128,8 @@ func (c *Course) measure(tool *tool, pid int, begin beginning, rounds int) error
 	c.ShareLossPercent, c.ShareNoisePercent = median(lost(share, 0, *span)), median(each(share.noise))
 	c.SpeedLossPercent, c.SpeedNoisePercent = median(lost(atSpeed, 0, *span)), median(each(atSpeed.noise))
 	if !*null {
-		c.DaemonCPU = median(cpu)
+		c.DaemonCPU, c.ToldPercent = median(cpu), median(told)
+		fmt.Fprintf(os.Stderr, "%s: culprit tells that %.1f %% were lost\n", c.Load, told)
 	}
 	fmt.Fprintf(os.Stderr, "%s: lost in the course of a search %.1f\n", c.Load, c.Windows)
 	for _, of := range []struct {

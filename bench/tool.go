@@ -49,6 +49,7 @@ type report struct {
 	Overhead     struct {
 		Observed  float64 `json:"observed"`
 		DaemonCPU float64 `json:"daemon_cpu"`
+		Lost      float64 `json:"lost"`
 	}
 }
 

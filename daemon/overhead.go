@@ -20,6 +20,10 @@ func (ps *passes) Overhead() (o grid.Overhead) {
 	if unix.Getrusage(unix.RUSAGE_SELF, &ru) == nil {
 		o.DaemonCPU = time.Duration(ru.Utime.Nano()+ru.Stime.Nano()).Seconds() / max(ps.Now(), 0.001)
 	}
+	if cpus := ps.allowance.CPUs(); cpus > 0 {
+		o.Taken = ps.allowance.Denied() / float64(cpus) / max(ps.Now(), 0.001)
+	}
+	o.Lost = cost.Lost(o.Observed, o.Taken)
 	return o
 }
 

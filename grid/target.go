@@ -106,6 +106,8 @@ type Overhead struct {
 	Observed  float64 // fraction of the target's active time, since the attach
 	Pauses    Pauses
 	DaemonCPU float64 // CPUs used by whoever measures since the attach
+	Taken     float64 // share of the machine's CPU time that whoever measures has used and others would have had, since no CPU was idle
+	Lost      float64 // estimate of the share of its work that the target has not done: by Observed, and by what Taken brings with it
 }
 
 // Pauses are how often and for how long targets were stopped. Times are in us.

@@ -125,6 +125,7 @@ func (s *Session) finishReport(r *report.Report) {
 	o := s.daemon.Overhead()
 	r.Overhead = report.Overhead{
 		Budget: report.Number(s.cfg.Budget), Observed: report.Number(o.Observed), DaemonCPU: report.Number(o.DaemonCPU),
+		Taken: report.Number(o.Taken), Lost: report.Number(o.Lost),
 		Pauses: report.Pauses{Count: o.Pauses.Count, MaxUS: o.Pauses.MaxUS, TotalUS: o.Pauses.TotalUS, LaterUS: o.Pauses.LaterUS, ThreadStops: o.Pauses.ThreadStops, CutTransfers: o.Pauses.Cuts},
 	}
 	if o.Pauses.Count > 0 {

@@ -85,3 +85,12 @@ func TestSamples(t *testing.T) {
 		}
 	}
 }
+
+// TestLost: what others miss counts twice, on top of what probes take.
+func TestLost(t *testing.T) {
+	for _, c := range []struct{ observed, taken, lost float64 }{{0, 0, 0}, {0.02, 0, 0.02}, {0, 0.05, 0.1}, {0.5, 0.05, 0.55}, {0.1, 0.9, 1}, {1, 0, 1}} {
+		if got := Lost(c.observed, c.taken); math.Abs(got-c.lost) > 1e-9 {
+			t.Errorf("observed %g, taken %g: lost %g, want %g", c.observed, c.taken, got, c.lost)
+		}
+	}
+}

@@ -61,6 +61,9 @@ type Allowance struct {
 	saved float64       // CPU seconds that may be used; below 0 it is a debt
 
 	inTargets float64 // CPU seconds that probes, and programs in the kernel, have used
+
+	denied float64 // CPU seconds that others would have had: of what we had used at asked, more than CPUs were idle
+	part   float64 // of what we used in the last interval, 0 to 1
 }
 
 // Begin starts an allowance before anything is done. budget is the share of the machine that we may cost while CPUs are busy; 0 = UsualBudget.
@@ -99,8 +102,11 @@ func (a *Allowance) Update(at time.Time) {
 		return
 	}
 	used := a.machine.Used()
-	ours := (used - a.usedAsked).Seconds() / (at.Sub(a.asked).Seconds() * float64(cpus))
-	a.cpus, a.busy = cpus, a.machine.Idle()+ours < idleEnough
+	seconds := (used - a.usedAsked).Seconds()
+	ours, idle := seconds/(at.Sub(a.asked).Seconds()*float64(cpus)), a.machine.Idle()
+	a.cpus, a.busy = cpus, idle+ours < idleEnough
+	a.part = max(ours-idle, 0) / max(ours, 1e-9)
+	a.denied += seconds * a.part
 	a.asked, a.next, a.usedAsked = at, at.Add(busyFor), used
 }
 
@@ -109,6 +115,17 @@ func (a *Allowance) Busy() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.busy
+}
+
+// Denied is how many CPU seconds we have used that others would have had, since no CPU was idle. What was used since the last Update counts like what
+// was used before it.
+func (a *Allowance) Denied() float64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.machine.Used == nil {
+		return 0
+	}
+	return a.denied + (a.machine.Used()-a.usedAsked).Seconds()*a.part
 }
 
 // CPUs is how many CPUs are online; 0 if that is not known.

@@ -113,6 +113,27 @@ func TestBusy(t *testing.T) {
 	}
 }
 
+// TestDenied: what we use beyond what was idle is taken from others; what comes after the last look counts like what came before it.
+func TestDenied(t *testing.T) {
+	for _, c := range []struct {
+		idle   float64
+		denied time.Duration // of 400 ms that we use in a second of two CPUs, a share of 0.2
+	}{{0, 400 * time.Millisecond}, {0.1, 200 * time.Millisecond}, {0.2, 0}, {0.7, 0}} {
+		m, a := begin()
+		m.idle, m.used = c.idle, 400*time.Millisecond
+		a.Update(m.at.Add(time.Second))
+		for _, more := range []time.Duration{0, 400 * time.Millisecond} {
+			want := c.denied.Seconds() * (1 + more.Seconds()/0.4)
+			if m.used = 400*time.Millisecond + more; math.Abs(a.Denied()-want) > 1e-9 {
+				t.Errorf("idle %g, and %v since: %g s were denied, want %g", c.idle, more, a.Denied(), want)
+			}
+		}
+	}
+	if d := new(Allowance).Denied(); d != 0 {
+		t.Errorf("before it began %g s were denied", d)
+	}
+}
+
 // TestNothingIsKnown: where the CPUs cannot be counted, as in an Allowance that never began, they are not busy.
 func TestNothingIsKnown(t *testing.T) {
 	m, a := begin()

@@ -234,6 +234,10 @@ type Overhead struct {
 	Observed  Number `json:"observed"` // same
 	Pauses    Pauses `json:"pauses"`
 	DaemonCPU Number `json:"daemon_cpu"` // CPUs that the tool itself used
+	// Taken is the share of the machine's CPU time that the tool used and others would have had, since no CPU was idle. Lost estimates which share of its
+	// work the target has not done: by Observed, and by what Taken brings with it.
+	Taken Number `json:"taken"`
+	Lost  Number `json:"lost"`
 }
 
 // Pauses are the stops of the target for patching.

@@ -28,3 +28,19 @@ func TestShareInText(t *testing.T) {
 		t.Error(s)
 	}
 }
+
+// TestLostIsTold: what a program loses beside its own time is told where CPUs were taken from it.
+func TestLostIsTold(t *testing.T) {
+	for _, c := range []struct {
+		o    Overhead
+		want string
+	}{
+		{Overhead{Observed: 0.006, DaemonCPU: 0.14, Taken: 0.068, Lost: 0.14}, "used 14.0 % of a CPU, and no CPU was idle: with that the program lost about 14 % of its work."},
+		{Overhead{Observed: 0.006, DaemonCPU: 0.14, Taken: 0.004, Lost: 0.014}, "used 14.0 % of a CPU.\n"},
+	} {
+		var b strings.Builder
+		if (&Report{Overhead: c.o}).writeCost(&b); !strings.Contains(b.String(), c.want) {
+			t.Errorf("%+v is told as\n%s", c.o, b.String())
+		}
+	}
+}

@@ -472,10 +472,21 @@ func (r *Report) refusals() []Refusal {
 	return all
 }
 
+// worthTelling is the share of the machine that others must have missed for the loss to be told.
+const worthTelling = 0.005
+
+// lostText says what the target lost where the tool took CPUs that were not idle.
+func (o *Overhead) lostText() string {
+	if o.Taken < worthTelling {
+		return ""
+	}
+	return fmt.Sprintf(", and no CPU was idle: with that the program lost about %.0f %% of its work", 100*float64(o.Lost))
+}
+
 func (r *Report) writeCost(b *strings.Builder) {
 	o, p, refused := r.Overhead, r.Probes, r.refusals()
-	fmt.Fprintf(b, "\nOverhead: %.2f %% of the target's time (budget %.3g %%%s); %s; the tool used %.1f %% of a CPU.\n",
-		100*Told(float64(o.Observed), true), 100*float64(o.Budget), r.beyond(), pauseText(o.Pauses), 100*float64(o.DaemonCPU))
+	fmt.Fprintf(b, "\nOverhead: %.2f %% of the target's time (budget %.3g %%%s); %s; the tool used %.1f %% of a CPU%s.\n",
+		100*Told(float64(o.Observed), true), 100*float64(o.Budget), r.beyond(), pauseText(o.Pauses), 100*float64(o.DaemonCPU), o.lostText())
 	if r.End == Running {
 		fmt.Fprintf(b, "Probes: %d inserted so far, %d of them removed; functions refused: %d; the session goes on.\n", p.Inserted, p.Removed, len(refused))
 	} else {
