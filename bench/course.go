@@ -137,6 +137,10 @@ func (c *Course) measure(tool *tool, pid int, begin beginning, rounds int) error
 		measure
 	}{{"transactions", done}, {"the clients' share", share}, {"transactions at equal speed", atSpeed}} {
 		all := lost(of.measure, 0, *span)
+		if len(all) > 1 {
+			from, to := certain(all)
+			fmt.Fprintf(os.Stderr, " mean %.1f %% of %s (95 %%: %.1f to %.1f)\n", mean(all), of.what, from, to)
+		}
 		fmt.Fprintf(os.Stderr, " in all %.1f %% of %s (%.1f; noise %.1f %%)\n", median(all), of.what, all, median(each(of.noise)))
 	}
 	return nil
