@@ -130,3 +130,20 @@ func TestAssertOnMixedThreads(t *testing.T) {
 	c.has(&c.out, "ok      E: sum_of < 1000000: ")
 	p.Stop(t)
 }
+
+// TestHelpOfNoCommand: who asks for help of a command that there is not is told so, besides the help of what is above it.
+func TestHelpOfNoCommand(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ words, says string }{
+		{"watch --help", `there is no command "watch"`},
+		{"pcl chek -h", `there is no command "pcl chek"; did you mean pcl check?`},
+		{"pcl check --help", ""},
+		{"--help", ""},
+	} {
+		r := culprit(t, strings.Fields(c.words)...).want(exitNothing)
+		if r.has(&r.out, "Usage:"); c.says == "" && r.errOut.Len() > 0 {
+			t.Errorf("%s", r.story())
+		}
+		r.has(&r.errOut, c.says)
+	}
+}

@@ -61,6 +61,16 @@ func noCommand(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("%s; to measure a process: culprit attach %s", text, name)
 }
 
+// helpOf says first that there is no such command where help is asked of a mistyped one: the command above it tells its own.
+func helpOf(help func(*cobra.Command, []string)) func(*cobra.Command, []string) {
+	return func(cmd *cobra.Command, args []string) {
+		if words := cmd.Flags().Args(); cmd.HasAvailableSubCommands() && len(words) > 0 {
+			printError(noCommand(cmd, words))
+		}
+		help(cmd, args)
+	}
+}
+
 // suggestions are the commands below a command that a word may be meant for, as the user writes them behind the program's name.
 func suggestions(cmd *cobra.Command, word string) (list []string) {
 	if cmd.SuggestionsMinimumDistance <= 0 {

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -20,14 +21,14 @@ const mostParts = 3
 // Others says which parts the time of a finding is about that names an object or none: object is the one that has all of it, to be named in the sentence
 // itself, and rest is a sentence of the others without its full stop. Both may be "".
 func Others(own string, parts []Part) (object, rest string) {
-	var said []string
+	var said, whole []string
 	named := map[string]bool{own: true, "": true}
 	for _, p := range parts {
 		switch {
 		case p.Code != "":
 			said = append(said, p.of("in "+p.Code))
 		case p.Object == "" && p.All:
-			said = append(said, "nearly all of it in "+p.Thread)
+			whole = append(whole, p.Thread)
 		case p.Object == "":
 			said = append(said, p.of("in "+p.Thread))
 		case own == "" && object == "" && p.All:
@@ -37,6 +38,9 @@ func Others(own string, parts []Part) (object, rest string) {
 			named[p.Object] = true
 			said = append(said, p.of("for "+p.Object))
 		}
+	}
+	if len(whole) > 0 { // several live one after the other
+		said = slices.Insert(said, 0, "nearly all of it in "+strings.Join(whole, " and "))
 	}
 	said = known(said)
 	if more := len(said) - mostParts; more > 0 {

@@ -23,12 +23,14 @@ func Focus(f grid.Focus) string {
 	return Printable(f.String())
 }
 
+const wholeProgram = "the program"
+
 // Function names the code of a focus: "lookup", "module cache.c", or "the program".
 func Function(f grid.Focus) string {
 	e := f.Elements(grid.Code)
 	switch len(e) {
 	case 0:
-		return "the program"
+		return wholeProgram
 	case 1:
 		return "module " + Printable(e[0])
 	case 2:

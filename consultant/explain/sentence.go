@@ -225,13 +225,16 @@ func (f Finding) fill(label string) string {
 		"{focus}": Focus(f.Focus),
 	}
 	if fill["{process}"] == "" {
-		fill["{process}"] = "the program"
+		fill["{process}"] = wholeProgram
 	}
 	if !strings.Contains(label, "{source}") && strings.Contains(label, "{function}") && f.File != "" {
 		fill["{function}"] += " " + f.source()
 	}
 	if fill["{value}"] == "1" {
 		label = one(label)
+	}
+	if !f.OfCode && strings.HasPrefix(label, "{function}") {
+		label = strings.ReplaceAll(label, " "+wholeProgram+" ", " it ") // which has just been named
 	}
 	return placeholder.ReplaceAllStringFunc(label, func(p string) string {
 		if v, ok := fill[p]; ok {

@@ -28,6 +28,12 @@ func TestSentence(t *testing.T) {
 		"lookup (cache.c:45) moves 0.72 {words} for mutex cache_lock. Since 3.1 s, 99 % sure (46 readings of stack samples, threshold 0.2). Lately it is not beyond the threshold.": func(f *Finding) {
 			f.Label, f.Fraction, f.Samples, f.Estimate.Margin = "{function} moves {value} {words}", false, true, -0.1
 		},
+		"The program uses 72 % of the CPU time it could have. Since 3.1 s, 99 % sure (46 readings, threshold 20 %).": func(f *Finding) {
+			f.Label, f.Focus, f.Object, f.Code, f.OfCode, f.File = "{function} uses {percent} of the CPU time the program could have", grid.Whole(), "", Function(grid.Whole()), false, ""
+		},
+		"lookup (cache.c:45) uses 72 % of the CPU time the program could have for mutex cache_lock. Since 3.1 s, 99 % sure (46 readings, threshold 20 %).": func(f *Finding) {
+			f.Label = "{function} uses {percent} of the CPU time the program could have"
+		},
 		"At 3.1 s since more than 20 % for mutex cache_lock in lookup (cache.c:45) in thread 2. 99 % sure (46 readings, threshold 20 %).": func(f *Finding) {
 			f.Label, f.Focus = "at {since} since more than {threshold}", f.Focus.Refine(grid.Process, "srv{1}", "thr_2{srv}")
 		},

@@ -80,10 +80,10 @@ func TestAt(t *testing.T) {
 	}
 }
 
-// TestNearest: of a focus that nobody tested the nearest ones are told.
+// TestNearest: of a focus that nobody tested the nearest ones are told where somebody did: not store, which was refused.
 func TestNearest(t *testing.T) {
 	lib, r := library(t), searched()
-	for at, want := range map[string]string{"/Code/a.c/prase": "/Code/a.c/parse", "/Code/b.c/render": "/Code/a.c/render", "/Code/a.c": "/"} {
+	for at, want := range map[string]string{"/Code/a.c/prase": "/Code/a.c/parse", "/Code/b.c/render": "/Code/a.c/render", "/Code/a.c": "/", "/Code/a.c/stor": "/"} {
 		a := At(r, lib, report.Focus{"Code": at})
 		if len(a.Nearest) == 0 || a.Nearest[0].String() != want || a.Found() != Never {
 			t.Errorf("%s: %v, expected first %s", at, a.Nearest, want)

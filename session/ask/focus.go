@@ -57,13 +57,14 @@ func alikeBut(f, g report.Focus) bool {
 // mostNearest bounds the foci that are named where one is not known.
 const mostNearest = 4
 
-// nearest are the foci of a report that a focus may be meant for, the most likely first: one with a similar name, one with the same last
+// nearest are the foci where a hypothesis was tested that a focus may be meant for, the most likely first: one with a similar name, one with the same last
 // name elsewhere, what it is a part of, what are parts of it, and what are parts of the same.
 func nearest(r *report.Report, f report.Focus) (list []report.Focus) {
 	foci := map[string]report.Focus{}
 	var texts []string
 	for i := range r.Nodes {
-		if g := r.Nodes[i].Focus; foci[g.String()] == nil {
+		n := &r.Nodes[i]
+		if g := n.Focus; foci[g.String()] == nil && verdictOf(n) != Never {
 			foci[g.String()] = g
 			texts = append(texts, g.String())
 		}
