@@ -189,11 +189,8 @@ func (s *Search) leave() {
 	s.budget.Disable(drop...)
 	for _, n := range s.graph.nodes {
 		n.next = math.Inf(1)
-		switch {
-		case n.state == Testing:
-			n.reason = "the search ended before enough was seen"
-		case n.state == Queued && n.reason == "":
-			n.reason = "not tested: the search ended before"
+		if n.state == Testing || n.state == Queued && n.reason == "" {
+			n.reason = explain.Unfinished(n.state == Testing, n.falseAt)
 		}
 	}
 	s.mu.Unlock()

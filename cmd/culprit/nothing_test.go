@@ -146,4 +146,8 @@ func TestHelpOfNoCommand(t *testing.T) {
 		}
 		r.has(&r.errOut, c.says)
 	}
+	r := culprit(t, "help", "foo").want(exitUsage)
+	r.has(&r.errOut, `there is no command "foo"`)
+	r = culprit(t, "why-not", "25755").want(exitUsage)
+	r.has(&r.errOut, "culprit why-not needs a focus that begins with a slash")
 }

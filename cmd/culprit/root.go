@@ -76,6 +76,7 @@ func newRoot() *cobra.Command {
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpFunc(helpOf(root.HelpFunc()))
+	root.SetHelpCommand(newHelp())
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newAttach(), newRun(), newAssert(), newWhy(), newWhyNot(), newPhase(), newDiff(), newDetach(), newRestore(), newDoctor(), newPoints(), newCallees(), newPCL(), newMetrics(), newFoci(),
 		newHypotheses(), newExplain(), newDemo(), newVersion(), newGuard())

@@ -71,6 +71,24 @@ func helpOf(help func(*cobra.Command, []string)) func(*cobra.Command, []string) 
 	}
 }
 
+// newHelp is the command that tells what --help tells.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: "Help about any command",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			of, rest, err := cmd.Root().Find(args)
+			if err == nil && len(rest) > 0 && of.HasAvailableSubCommands() {
+				err = noCommand(of, rest)
+			}
+			if err != nil {
+				return err
+			}
+			of.InitDefaultHelpFlag()
+			return of.Help()
+		},
+	}
+}
+
 // suggestions are the commands below a command that a word may be meant for, as the user writes them behind the program's name.
 func suggestions(cmd *cobra.Command, word string) (list []string) {
 	if cmd.SuggestionsMinimumDistance <= 0 {

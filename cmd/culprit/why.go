@@ -97,6 +97,8 @@ func (o *whyOptions) checkArgs(cmd *cobra.Command, args []string) error {
 	switch {
 	case o.pid != "" && o.report != "":
 		return errors.New("found --pid and --report; choose one")
+	case o.not && len(args) < 2 && !focus:
+		return takes(2, anyNumber, "a focus that begins with a slash: culprit why-not PID /Code/MODULE/FUNCTION")(cmd, args)
 	case o.not && !(len(args) == 1 && focus):
 		return takes(1, 1, "a focus that begins with a slash: culprit why-not PID /Code/MODULE/FUNCTION")(cmd, append(args, args...))
 	case focus && o.pid == "" && o.report == "":

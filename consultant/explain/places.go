@@ -151,3 +151,19 @@ func PartOf(id int, whole grid.Focus, nothing bool) string {
 	}
 	return fmt.Sprintf("a part of %s, which is below the threshold (node %d)", Focus(whole), id)
 }
+
+// Unfinished is why there is no answer at the end of a search: of a node that was being tested, or of one that waited to be. ruledOut is when an earlier test
+// ruled it out, in s; 0 if none did.
+func Unfinished(testing bool, ruledOut float64) string {
+	before := ""
+	if ruledOut > 0 {
+		before = "it was ruled out at " + Seconds(ruledOut) + "; "
+	}
+	switch {
+	case testing:
+		return before + "the search ended before enough was seen"
+	case before != "":
+		return before + "the search ended before it was tested again"
+	}
+	return "not tested: the search ended before"
+}

@@ -16,3 +16,16 @@ func TestStatus(t *testing.T) {
 		}
 	}
 }
+
+func TestUnfinished(t *testing.T) {
+	for want, got := range map[string]string{
+		"not tested: the search ended before":                                    Unfinished(false, 0),
+		"the search ended before enough was seen":                                Unfinished(true, 0),
+		"it was ruled out at 3.0 s; the search ended before it was tested again": Unfinished(false, 3),
+		"it was ruled out at 3.0 s; the search ended before enough was seen":     Unfinished(true, 3),
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

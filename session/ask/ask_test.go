@@ -94,6 +94,17 @@ func TestNearest(t *testing.T) {
 	}
 }
 
+// TestTestedAgain: an answer that was being looked for again when the search ended is told as open, not as if nothing had been measured.
+func TestTestedAgain(t *testing.T) {
+	lib, r := library(t), searched()
+	at := report.Focus{"Code": "/Code/a.c/again"}
+	r.Nodes = append(r.Nodes, report.Node{ID: 20, Parents: []int{1}, Hypothesis: "CPUbound", Axis: "where", Focus: at, State: "testing",
+		Tests: []report.Test{{Begin: 1, Seconds: 2}}, Reason: "it was ruled out at 3.0 s; the search ended before enough was seen"})
+	if o := opinion(At(r, lib, at), "CPUbound"); o.Verdict != Undecided || o.Why != "testing: it was ruled out at 3.0 s; the search ended before enough was seen" {
+		t.Errorf("%+v", o)
+	}
+}
+
 // TestWatched: what was measured at a focus that no hypothesis was tested at is told.
 func TestWatched(t *testing.T) {
 	lib, r := library(t), searched()

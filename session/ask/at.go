@@ -47,6 +47,8 @@ const root = report.Root
 // verdictOf is what a node says.
 func verdictOf(n *report.Node) Verdict {
 	switch {
+	case n.Samples == 0 && len(n.Tests) > 0 && (n.State == "testing" || n.State == "queued" || n.State == "deferred"):
+		return Undecided // it is tested again
 	case n.Samples == 0:
 		return Never
 	case n.State == "true":
@@ -108,6 +110,10 @@ func opinionOf(r *report.Report, n *report.Node) Opinion {
 		o.Why += fmt.Sprintf(", since %.1f s", float64(n.Since))
 		o.Chain = r.Chain(chainTo(r, n))
 	case Undecided:
+		if n.Samples == 0 {
+			o.Why = fmt.Sprintf("%s: %s", n.State, cmp.Or(n.Reason, "no value came before the end"))
+			break
+		}
 		so := n.Quantity()
 		if why := report.NoValue(n.Greater, float64(n.Value), float64(n.Threshold)); why != "" {
 			so = why
