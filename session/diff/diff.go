@@ -18,12 +18,14 @@ import (
 // A Kind is what became of a bottleneck.
 type Kind string
 
-// The kinds. Undecided is that of a difference that the errors of the two values explain, or of a value that one report does not have.
+// The kinds. Same is that of a value that has changed by no more than sameWithin. Undecided is that of a difference that the errors of the two values
+// explain, and that may be larger; or of a value that one report does not have.
 const (
 	New       Kind = "new"
 	Gone      Kind = "gone"
 	Worse     Kind = "worse"
 	Better    Kind = "better"
+	Same      Kind = "same"
 	Undecided Kind = "undecided"
 )
 
@@ -50,7 +52,7 @@ type Change struct {
 	Why        string        `json:"why,omitempty"`
 }
 
-// Compare compares two reports, A being the earlier one. The changes come first, the largest before the others; then what is undecided. It is an
+// Compare compares two reports, A being the earlier one. The changes come first, the largest before the others; then what is the same, then what is undecided. It is an
 // error if one of them has no search, or nothing was measured in it.
 func Compare(a, b *report.Report) ([]Change, error) {
 	for i, r := range []*report.Report{a, b} {
@@ -82,8 +84,11 @@ func Compare(a, b *report.Report) ([]Change, error) {
 }
 
 func late(k Kind) int {
-	if k == Undecided {
+	switch k {
+	case Same:
 		return 1
+	case Undecided:
+		return 2
 	}
 	return 0
 }
@@ -208,6 +213,8 @@ func (p *place) knows() bool {
 const (
 	runError = 0.015 // of a value; its standard deviation from run to run
 	sureBy   = 2.5   // standard errors of the difference
+	// sameWithin is by which part a value may have changed at most that is the same.
+	sameWithin = 0.1
 )
 
 func compare(a, b *place) Change {
@@ -226,6 +233,8 @@ func compare(a, b *place) Change {
 	}
 	c.Size = report.Number(max(a.severity, b.severity) * math.Abs(vb-va) / max(larger, math.SmallestNonzeroFloat64))
 	switch {
+	case !a.around && !b.around && math.Abs(worse)+sureBy*err < sameWithin*larger:
+		c.Kind = Same
 	case math.Abs(worse) < sureBy*err || larger == 0:
 		c.Why = "two runs of the same program differ by as much"
 	case a.around && worse < 0, b.around && worse > 0:

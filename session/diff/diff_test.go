@@ -35,7 +35,7 @@ func TestCompare(t *testing.T) {
 		if err != nil || len(same) != 2 {
 			t.Fatal(same, err)
 		}
-		if same[0].Kind != Undecided {
+		if same[0].Kind != Undecided && same[0].Kind != Same {
 			wrong++
 		}
 		other, _ := Compare(run(r, "10", equal), run(r, "20", changed))
@@ -55,7 +55,7 @@ func TestKinds(t *testing.T) {
 		a, b  float64
 		kind  Kind
 		worse bool
-	}{{0.1, 0.6, New, true}, {0.6, 0.1, Gone, false}, {0.4, 0.7, Worse, true}, {0.7, 0.4, Better, false}, {0.5, 0.5, Undecided, false}} {
+	}{{0.1, 0.6, New, true}, {0.6, 0.1, Gone, false}, {0.4, 0.7, Worse, true}, {0.7, 0.4, Better, false}, {0.5, 0.5, Same, false}, {0.5, 0.53, Undecided, false}} {
 		list, err := Compare(run(r, "1", map[string]float64{"f": c.a}), run(r, "2", map[string]float64{"f": c.b}))
 		if err != nil || len(list) != 1 || list[0].Kind != c.kind || IsWorse(list) != c.worse {
 			t.Errorf("%v, then %v: %+v %v, expected %s", c.a, c.b, list, err, c.kind)

@@ -36,24 +36,25 @@ func (r *Result) Encode(w io.Writer) error {
 // Text writes the changes for people.
 func Text(list []Change) string {
 	var b strings.Builder
-	undecided := 0
+	count := map[Kind]int{}
 	for _, c := range list {
-		if c.Kind == Undecided {
-			undecided++
-		} else {
-			fmt.Fprintf(&b, "%-9s  %s\n", c.Kind, c.text())
-		}
+		count[c.Kind]++
 	}
 	switch {
-	case len(list) == 0:
+	case count[Undecided] > 0 && count[Same]+count[Undecided] == len(list):
+		fmt.Fprintf(&b, "No bottleneck is known to be new, gone, worse or better; of %d it cannot be said.\n", count[Undecided])
+	case count[Same] == len(list):
 		b.WriteString("No bottleneck is new, gone, worse or better.\n")
-	case undecided == len(list):
-		fmt.Fprintf(&b, "No bottleneck is known to be new, gone, worse or better; of %d it cannot be said:\n", undecided)
 	}
 	for _, c := range list {
-		if c.Kind == Undecided {
-			fmt.Fprintf(&b, "%-9s  %s: %s\n", c.Kind, c.text(), c.Why)
+		fmt.Fprintf(&b, "%-9s  %s", c.Kind, c.text())
+		if c.Why != "" {
+			b.WriteString(": " + c.Why)
 		}
+		b.WriteByte('\n')
+	}
+	if len(list) > 0 {
+		b.WriteString("Values are means of the whole measurements, where the reports have them.\n")
 	}
 	return b.String()
 }
