@@ -9,6 +9,7 @@ import (
 	"culprit/daemon/cost"
 	"culprit/daemon/kernel"
 	"culprit/daemon/selfcost"
+	"culprit/daemon/threads"
 	"culprit/grid"
 )
 
@@ -20,17 +21,15 @@ func (ps *passes) Overhead() (o grid.Overhead) {
 	if unix.Getrusage(unix.RUSAGE_SELF, &ru) == nil {
 		o.DaemonCPU = time.Duration(ru.Utime.Nano()+ru.Stime.Nano()).Seconds() / max(ps.Now(), 0.001)
 	}
-	if cpus := ps.allowance.CPUs(); cpus > 0 {
-		o.Taken = ps.allowance.Denied() / float64(cpus) / max(ps.Now(), 0.001)
-	}
-	o.Lost = cost.Lost(o.Observed, o.Taken)
+	o.Taken = ps.allowance.Taken(ps.Now())
+	o.Lost = ps.observed.Lost(o.Observed, o.Taken, ps.Now())
 	return o
 }
 
 // accountCost adds what a pass has found to the observed cost; cpus is what probes and stack samples took. mu is held.
 func (ps *passes) accountCost(now, cpus float64) {
 	ps.accountTaken(ps.observed.Since(now), cpus)
-	ps.observed.Add(cost.Pass{At: now, CPUs: cpus, Active: ps.active(), Statistics: ps.statisticsCost(), Paused: ps.session.Pauses.Total(), Targets: len(ps.targets)})
+	ps.observed.Add(cost.Pass{At: now, CPUs: cpus, Active: ps.sum((*threads.Table).Active), Wanted: ps.sum((*threads.Table).Wanted), Statistics: ps.statisticsCost(), Paused: ps.session.Pauses.Total(), Targets: len(ps.targets)})
 }
 
 // Stood is how many seconds each target stood still since the attach, on average.

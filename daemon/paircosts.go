@@ -3,6 +3,7 @@ package daemon
 import (
 	"time"
 
+	"culprit/daemon/threads"
 	"culprit/grid"
 )
 
@@ -14,7 +15,7 @@ func (d *Daemon) Costs() map[grid.PairKey]float64 { return d.passes.costs.Told()
 
 // tellCosts tells what the pairs took when they were looked at last. mu is held.
 func (ps *passes) tellCosts() {
-	active := max(ps.active(), 1)
+	active := max(ps.sum((*threads.Table).Active), 1)
 	told := map[grid.PairKey]float64{}
 	for k, p := range ps.pairs {
 		if c := min(p.cpus/active, 1); c >= grid.LeastCost {
@@ -24,10 +25,10 @@ func (ps *passes) tellCosts() {
 	ps.costs.Tell(told)
 }
 
-// active is how many threads of all targets are not idle. mu is held.
-func (ps *passes) active() (n float64) {
+// sum adds up what the threads of all targets do. mu is held.
+func (ps *passes) sum(of func(*threads.Table) float64) (n float64) {
 	for _, t := range ps.targets {
-		n += t.Threads.Active()
+		n += of(t.Threads)
 	}
 	return n
 }

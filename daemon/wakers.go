@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"culprit/daemon/arch"
-	"culprit/daemon/children"
 	"culprit/daemon/kernel"
 	"culprit/daemon/measuring"
 	"culprit/daemon/sampling"
@@ -31,7 +30,7 @@ func (lk *looks) wakersOf(t *measuring.Process, tid int, call kernel.BlockedCall
 		}
 	}
 	var inTurn []sampling.Waker
-	for i, s := range lk.wakers.Told(tid, wakers.In(call), lk.isTarget, children.EndsSoon) {
+	for i, s := range lk.wakers.Told(tid, wakers.In(call), lk.isTarget, lk.watcher.EndsSoon) {
 		w := lk.waker(t, s.Waker, call)
 		w.Of = s.Of
 		list = append(list, w)
@@ -53,7 +52,7 @@ func (lk *looks) inTurn(t *measuring.Process, by wakers.Share, waiter int) (list
 	case call.Running: // whoever it has waited for has done its work
 		return []sampling.Waker{sampling.Unseen}
 	}
-	for _, s := range lk.wakers.Told(by.TID, wakers.In(call), lk.isTarget, children.EndsSoon) {
+	for _, s := range lk.wakers.Told(by.TID, wakers.In(call), lk.isTarget, lk.watcher.EndsSoon) {
 		w := lk.waker(t, s.Waker, call)
 		if w.Of, w.InTurn = by.Of*s.Of, true; s.TID != 0 && s.TID != waiter && w.Does > sampling.Beside {
 			list = append(list, w)
@@ -104,7 +103,7 @@ func (lk *looks) waker(of *measuring.Process, w wakers.Waker, call kernel.Blocke
 	}
 	t := lk.byPID[w.PID]
 	switch {
-	case w == wakers.Ended, t == nil && children.EndsSoon(w.PID):
+	case w == wakers.Ended, t == nil && lk.watcher.EndsSoon(w.PID):
 		return sampling.Waker{Thread: grid.EndedProcesses, Outside: true}
 	case t == nil:
 		return sampling.Waker{Thread: fmt.Sprintf("%s{%d}, which is not measured", safetext.CleanMax(kernel.Command(w.PID), 100), w.PID), Outside: true}

@@ -45,9 +45,15 @@ func BornWithin(pid int, session float64) bool {
 // newborn is how young a process is of which it is not known yet whether it ends soon, in s.
 const newborn = 1.0
 
-// EndsSoon reports whether a process that is not measured has ended, or has begun lately: what ended a wait lately is one of many that end soon then,
-// or may be one.
-func EndsSoon(pid int) bool {
+// lateBirth is for how long after the last birth of a child the targets may have some that have ended a wait lately.
+const lateBirth = 10 * time.Second
+
+// EndsSoon reports whether a process that is not measured has ended, or has begun lately: what ended a wait lately is one of many children that end soon
+// then, or may be one. Others end as soon, upon which the interrupts of timers come: it is false where the targets had no children lately.
+func (w *Watcher) EndsSoon(pid int) bool {
+	if time.Since(w.LastBirth()) > lateBirth {
+		return false
+	}
 	start := process.StartTime(pid)
 	return start == 0 || kernel.Age(start) < newborn
 }

@@ -12,6 +12,7 @@ type Pass struct {
 	At         float64       // session time in seconds
 	CPUs       float64       // that probes and stack samples took since the pass before
 	Active     float64       // threads of all targets that were not idle
+	Wanted     float64       // CPUs that they ran on or waited for
 	Statistics float64       // share of the targets' time that per-thread statistics take
 	Paused     time.Duration // all pauses since the attach
 	Targets    int
@@ -22,6 +23,7 @@ type Observed struct {
 	mu     sync.Mutex
 	lately float64 // share of the targets' time, smoothed
 	lost   float64 // of the time of each target since the attach, in seconds
+	wanted float64 // seconds for which the targets ran or wanted to, on one CPU or more
 	at     float64 // session time of the last pass
 	paused time.Duration
 }
@@ -45,6 +47,7 @@ func (o *Observed) Add(p Pass) {
 	running := min(p.CPUs/max(p.Active, 1), 1) + p.Statistics // a reading that comes late counts for more than its interval: no probe takes more than all
 	o.lately += 0.3 * (min(span/usual, 1)*(running-o.lately) + stood/max(span, usual))
 	o.lost += running*span + stood
+	o.wanted += min(p.Wanted, 1) * span
 }
 
 // Lately is the share of the targets' time that was lost in the last second or so.
@@ -66,9 +69,12 @@ func (o *Observed) Share(now float64, paused time.Duration, targets int) float64
 // again by caches and switches. With pgbench on two CPUs it was 1.85 to 1.9 for sessions of 20 s that took 3.4 and 7.3 % (docs/overhead.md).
 const lostPerTaken = 2
 
-// Lost estimates which part of its work a target has not done because it is measured: observed is the share of its time that probes and pauses took, taken
-// the share of the machine's CPU time that others would have had.
-func Lost(observed, taken float64) float64 {
+// Lost estimates which part of its work a target has not done because it is measured, from the attach to session time now: observed is the share of its time
+// that probes and pauses took, taken the share of the machine's CPU time that others would have had. A target that hardly runs loses none of that.
+func (o *Observed) Lost(observed, taken, now float64) float64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	taken *= min(o.wanted/max(now, 0.001), 1)
 	return 1 - (1-observed)*(1-min(lostPerTaken*taken, 1))
 }
 

@@ -86,11 +86,15 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// TestLost: what others miss counts twice, on top of what probes take.
+// TestLost: what others miss counts twice, on top of what probes take, and only as far as the target wants to run.
 func TestLost(t *testing.T) {
-	for _, c := range []struct{ observed, taken, lost float64 }{{0, 0, 0}, {0.02, 0, 0.02}, {0, 0.05, 0.1}, {0.5, 0.05, 0.55}, {0.1, 0.9, 1}, {1, 0, 1}} {
-		if got := Lost(c.observed, c.taken); math.Abs(got-c.lost) > 1e-9 {
-			t.Errorf("observed %g, taken %g: lost %g, want %g", c.observed, c.taken, got, c.lost)
+	for _, c := range []struct{ wanted, observed, taken, lost float64 }{
+		{1, 0, 0, 0}, {1, 0.02, 0, 0.02}, {1, 0, 0.05, 0.1}, {4, 0.5, 0.05, 0.55}, {1, 0.1, 0.9, 1}, {1, 1, 0, 1}, {0.1, 0.02, 0.5, 0.118}, {0, 0.02, 0.5, 0.02},
+	} {
+		var o Observed
+		o.Add(Pass{At: 2, Active: 1, Wanted: c.wanted, Targets: 1})
+		if got := o.Lost(c.observed, c.taken, 2); math.Abs(got-c.lost) > 1e-9 {
+			t.Errorf("%+v: lost %g", c, got)
 		}
 	}
 }

@@ -117,15 +117,15 @@ func (a *Allowance) Busy() bool {
 	return a.busy
 }
 
-// Denied is how many CPU seconds we have used that others would have had, since no CPU was idle. What was used since the last Update counts like what
-// was used before it.
-func (a *Allowance) Denied() float64 {
+// Taken is the share of the machine's CPU time, of so many seconds since Begin, that we have used and others would have had, since no CPU was idle. What was
+// used since the last Update counts like what was used before it.
+func (a *Allowance) Taken(seconds float64) float64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.machine.Used == nil {
+	if a.cpus == 0 {
 		return 0
 	}
-	return a.denied + (a.machine.Used()-a.usedAsked).Seconds()*a.part
+	return (a.denied + (a.machine.Used()-a.usedAsked).Seconds()*a.part) / (float64(a.cpus) * max(seconds, 0.001))
 }
 
 // CPUs is how many CPUs are online; 0 if that is not known.

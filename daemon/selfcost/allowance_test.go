@@ -113,8 +113,8 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// TestDenied: what we use beyond what was idle is taken from others; what comes after the last look counts like what came before it.
-func TestDenied(t *testing.T) {
+// TestTaken: what we use beyond what was idle is taken from others; what comes after the last look counts like what came before it.
+func TestTaken(t *testing.T) {
 	for _, c := range []struct {
 		idle   float64
 		denied time.Duration // of 400 ms that we use in a second of two CPUs, a share of 0.2
@@ -124,13 +124,13 @@ func TestDenied(t *testing.T) {
 		a.Update(m.at.Add(time.Second))
 		for _, more := range []time.Duration{0, 400 * time.Millisecond} {
 			want := c.denied.Seconds() * (1 + more.Seconds()/0.4)
-			if m.used = 400*time.Millisecond + more; math.Abs(a.Denied()-want) > 1e-9 {
-				t.Errorf("idle %g, and %v since: %g s were denied, want %g", c.idle, more, a.Denied(), want)
+			if m.used = 400*time.Millisecond + more; math.Abs(a.Taken(10)-want/20) > 1e-9 {
+				t.Errorf("idle %g, and %v since: %g were taken, want %g", c.idle, more, a.Taken(10), want/20)
 			}
 		}
 	}
-	if d := new(Allowance).Denied(); d != 0 {
-		t.Errorf("before it began %g s were denied", d)
+	if d := new(Allowance).Taken(1); d != 0 {
+		t.Errorf("before it began %g were taken", d)
 	}
 }
 

@@ -261,6 +261,19 @@ func (t *Table) Ran() (share float64) {
 	return share
 }
 
+// Wanted is how many CPUs threads ran on or waited for, from the refresh before the last one to that one; 0 before there were two.
+func (t *Table) Wanted() (cpus float64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.span <= 0 {
+		return 0
+	}
+	for _, r := range t.rows {
+		cpus += (r.Times.Run - r.Prev.Run + r.Times.RunQueueWait - r.Prev.RunQueueWait).Seconds() / t.span
+	}
+	return cpus
+}
+
 // Active is how many threads were not idle from the refresh before the last one to that one; 0 before there were two.
 func (t *Table) Active() (n float64) {
 	t.mu.Lock()

@@ -477,7 +477,7 @@ const worthTelling = 0.005
 
 // lostText says what the target lost where the tool took CPUs that were not idle.
 func (o *Overhead) lostText() string {
-	if o.Taken < worthTelling {
+	if o.Taken < worthTelling || o.Lost-o.Observed < worthTelling {
 		return ""
 	}
 	return fmt.Sprintf(", and no CPU was idle: with that the program lost about %.0f %% of its work", 100*float64(o.Lost))
