@@ -143,7 +143,7 @@ var categories = []struct {
 	{"kernel", []string{"SystemTimeHigh", "SystemCallTimeHigh", "PageFaultTimeHigh", "SchedulingDelay", "ControlGroupLimit", "ShortLivedProcesses", "FrequentSmallIOOps"}},
 	{"waiting", []string{"ExcessiveSyncWaitingTime", "HotSyncObject", "FrequentSyncOperations", "LoadImbalance"}},
 	{"measuring", []string{"InstrumentationCost"}},
-	{"io", []string{"ExcessiveIOBlockingTime", "TooManySmallIOOps", "ExcessiveFlushTime", "TooManyMajorFaults"}},
+	{"io", []string{"ExcessiveIOBlockingTime", "TooManySmallIOOps", "ExcessiveFlushTime", "TooManyMajorFaults", "MajorFaultTimeHigh"}},
 }
 
 // category is the kind of the first right answer.

@@ -33,7 +33,7 @@ var rows = []struct {
 	{"short processes one after the other", []string{"shellloop", "shell_agent"}, nil},
 	{"poll below a request", []string{"slowpeer", "resolver"}, nil},
 	{"locks inside libc", []string{"stdiolock", "arenalock"}, nil},
-	{"page faults, system calls, a cold tree of files", []string{"freshmaps", "statloop", "coldtree"}, nil},
+	{"page faults, system calls, a cold tree of files", []string{"freshmaps", "statloop", "coldtree", "coldmap"}, nil},
 	{"threads that spin for a late one", []string{"lateomp", "spinbarrier"}, nil},
 	{"one waits for a disk, the others for that one", []string{"groupcommit"}, nil},
 	{"a slow reader at the end of pipes", []string{"pipechain"}, nil},
