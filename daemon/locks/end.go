@@ -16,6 +16,8 @@ type sighting struct {
 const (
 	sightEvery = 0.1
 	sightings  = 3
+	// sightRest is how many times as long as a name took to make nothing is made: where functions have very many variables it takes milliseconds.
+	sightRest = 200
 )
 
 // mayEnd reports whether it is time to look whether the lock of a word is still the one that it was. mu is held.

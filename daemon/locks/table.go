@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"culprit/daemon/libc"
 	"culprit/grid"
@@ -103,6 +104,7 @@ func (t *Table) Waited(w Wait, at float64) (part string) {
 	if ok && !again {
 		return known
 	}
+	began := time.Now()
 	addr, name := t.names.Lock(w.Word, w.Kind)
 	variable := name != ""
 	switch {
@@ -116,8 +118,10 @@ func (t *Table) Waited(w Wait, at float64) (part string) {
 		name = w.bareName(addr)
 	}
 	library := w.Kind.Kind == libc.Library
+	took := time.Since(began).Seconds()
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.nextSight = max(t.nextSight, at+sightRest*took)
 	if library {
 		name = t.numbered(name, addr)
 	}
