@@ -17,8 +17,6 @@ import (
 // before is an older culprit, whose answers are wanted beside those of today's.
 var before = flag.String("before", "", "path of an older culprit; what it says of each row is printed instead, and nothing fails")
 
-var long = flag.Bool("long", false, "all programs and servers of each row, and not the first only")
-
 // rows are what tools like this one get wrong in real programs, and programs and servers that do the same. The first finding must be right.
 var rows = []struct {
 	what     string
@@ -60,24 +58,13 @@ func TestRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, row := range rows {
-		for _, name := range some(row.programs) {
+		for _, name := range row.programs {
 			testRow(t, o, row.what, one(t, all, name))
 		}
-		if len(row.programs) > 0 && !*long {
-			continue
-		}
-		for _, name := range some(row.servers) {
+		for _, name := range row.servers {
 			testRow(t, o, row.what, one(t, serverSubjects(), name))
 		}
 	}
-}
-
-// some is the first of a list, or all with -long.
-func some(list []string) []string {
-	if *long {
-		return list
-	}
-	return list[:min(len(list), 1)]
 }
 
 func testRow(t *testing.T, o *options, what string, s subject) {
