@@ -248,44 +248,33 @@ func (t *Table) Switches() (n float64) {
 	return n
 }
 
-// Ran is the share of the time from the refresh before the last one to that one in which threads ran, all together; 1 before there were two.
-func (t *Table) Ran() (share float64) {
+// sumOf adds up what threads did from the refresh before the last one to that one, in each of them a share of the time; it is unknown before there were two.
+func (t *Table) sumOf(unknown float64, of func(r *Row, span float64) float64) (sum float64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.span <= 0 {
-		return 1
+		return unknown
 	}
 	for _, r := range t.rows {
-		share += (r.Times.Run - r.Prev.Run).Seconds() / t.span
+		sum += of(r, t.span)
 	}
-	return share
+	return sum
+}
+
+// Ran is the share of the time from the refresh before the last one to that one in which threads ran, all together; 1 before there were two.
+func (t *Table) Ran() float64 {
+	return t.sumOf(1, func(r *Row, span float64) float64 { return (r.Times.Run - r.Prev.Run).Seconds() / span })
 }
 
 // Wanted is how many CPUs threads ran on or waited for, from the refresh before the last one to that one; 0 before there were two.
-func (t *Table) Wanted() (cpus float64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.span <= 0 {
-		return 0
-	}
-	for _, r := range t.rows {
-		cpus += (r.Times.Run - r.Prev.Run + r.Times.RunQueueWait - r.Prev.RunQueueWait).Seconds() / t.span
-	}
-	return cpus
+func (t *Table) Wanted() float64 {
+	return t.sumOf(0, func(r *Row, span float64) float64 {
+		return (r.Times.Run - r.Prev.Run + r.Times.RunQueueWait - r.Prev.RunQueueWait).Seconds() / span
+	})
 }
 
 // Active is how many threads were not idle from the refresh before the last one to that one; 0 before there were two.
-func (t *Table) Active() (n float64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.span <= 0 {
-		return 0
-	}
-	for _, r := range t.rows {
-		n += r.Active(t.span)
-	}
-	return n
-}
+func (t *Table) Active() float64 { return t.sumOf(0, (*Row).Active) }
 
 // Idle is for what part of the time from the refresh before the last one to that one a thread had nothing to do, and for what part it waited for a
 // thread that had nothing to do, 0 to 1 together; 0 if it is not known.

@@ -350,3 +350,16 @@ func TestAsMade(t *testing.T) {
 		t.Errorf("of a thread that is not known: %d", got.NR)
 	}
 }
+
+// TestWanted: CPUs that threads ran on and those that they waited for count alike.
+func TestWanted(t *testing.T) {
+	table := New(Config{Tree: grid.NewTree()})
+	if got := table.Wanted(); got != 0 {
+		t.Errorf("before anything is known: %g", got)
+	}
+	table.Update(1, []kernel.ThreadTimes{{TID: 1, Start: 1}, {TID: 2, Start: 1}}, 0)
+	table.Update(3, []kernel.ThreadTimes{{TID: 1, Start: 1, Run: 2 * time.Second}, {TID: 2, Start: 1, Run: time.Second / 2, RunQueueWait: time.Second / 2}}, 0)
+	if ran, wanted := table.Ran(), table.Wanted(); math.Abs(ran-1.25) > 1e-9 || math.Abs(wanted-1.5) > 1e-9 {
+		t.Errorf("ran %g, wanted %g", ran, wanted)
+	}
+}
