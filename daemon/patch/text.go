@@ -56,8 +56,8 @@ type Host interface {
 	Standing(w *process.World, spans []Span) (tids map[int]int, err error)
 	// ModuleAt is the file that is mapped at an address; nil if none that is known is.
 	ModuleAt(addr uint64) Module
-	// Mapped reports whether the text of modules is where it was found, given all mappings of the process now.
-	Mapped(maps []process.Mapping, modules []Module) bool
+	// Mapped reports whether the text of modules is where it was found.
+	Mapped(w *process.World, modules []Module) (bool, error)
 	// FileBytes are what the file has for n bytes of the text; nil if that is not known.
 	FileBytes(addr uint64, n int) []byte
 	// Refresh finds out anew what the process maps.

@@ -126,14 +126,11 @@ func (t *Text) inPlace(w *process.World, pages []*PageEdit) error {
 	if len(seen) == 0 {
 		return nil
 	}
-	mapped, err := w.Maps()
-	if err != nil {
-		return err
+	mapped, err := t.Host.Mapped(w, slices.Collect(maps.Keys(seen)))
+	if err == nil && !mapped {
+		err = ErrMoved
 	}
-	if !t.Host.Mapped(mapped, slices.Collect(maps.Keys(seen))) {
-		return ErrMoved
-	}
-	return nil
+	return err
 }
 
 // whyShared is why nothing is written into a page.

@@ -66,6 +66,27 @@ func (w *World) Maps() ([]raw.Mapping, error) {
 	return w.calls.Maps()
 }
 
+// MappingsAt are the mappings that the addresses lie in, in the order of these; the zero Mapping stands for none. It takes less time than Maps.
+func (w *World) MappingsAt(addrs []raw.Addr) ([]raw.Mapping, error) {
+	if w.over {
+		return nil, ErrWorldOver
+	}
+	at, err := raw.MappingsAt(w.s.p.pid, addrs)
+	return at, w.s.p.gone(err)
+}
+
+// CodeMaps are the mappings in which code may run, in order of address. It takes less time than Maps.
+func (w *World) CodeMaps() ([]raw.Mapping, error) {
+	if w.over {
+		return nil, ErrWorldOver
+	}
+	code, err := raw.CodeMaps(w.s.p.pid)
+	return code, w.s.p.gone(err)
+}
+
+// Knew has the World use all mappings, as they were read before the stop, to find stacks in: what threads stand on is compared.
+func (w *World) Knew(maps []raw.Mapping) { w.calls.Knew(maps) }
+
 // ReadPieces fills as many of the pieces as can be read.
 func (w *World) ReadPieces(pieces []raw.Piece) error {
 	if w.over {

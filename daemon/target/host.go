@@ -45,9 +45,17 @@ func (h Host) ModuleAt(addr uint64) patch.Module {
 }
 
 // Mapped implements patch.Host.
-func (h Host) Mapped(maps []process.Mapping, modules []patch.Module) bool {
-	code := CodeMaps(maps)
-	return !slices.ContainsFunc(modules, func(m patch.Module) bool { return !m.(module).MappedIn(code) })
+func (h Host) Mapped(w *process.World, modules []patch.Module) (bool, error) {
+	addrs := make([]process.Addr, len(modules))
+	for i, m := range modules {
+		addrs[i] = process.Addr(m.(module).Text)
+	}
+	at, err := w.MappingsAt(addrs)
+	if err != nil {
+		return false, err
+	}
+	code := CodeMaps(at)
+	return !slices.ContainsFunc(modules, func(m patch.Module) bool { return !m.(module).MappedIn(code) }), nil
 }
 
 // FileBytes implements patch.Host.

@@ -1,13 +1,11 @@
 package raw
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -115,47 +113,81 @@ func other(pid int) int {
 	return 0
 }
 
-// ParseMaps reads the text of /proc/PID/maps.
+// ParseMaps reads the text of /proc/PID/maps. It is read in stops too, and large programs have thousands of lines: nothing is made for a line but
+// the path, and that once for those that follow each other.
 func ParseMaps(b []byte) ([]Mapping, error) {
 	out := make([]Mapping, 0, bytes.Count(b, []byte{'\n'}))
-	sc := bufio.NewScanner(bytes.NewReader(b))
-	sc.Buffer(make([]byte, 0, 8192), 1<<20)
-	for sc.Scan() {
-		m, ok := parseMapping(sc.Text())
+	var path []byte // as the last line has it
+	for len(b) > 0 {
+		line, rest, _ := bytes.Cut(b, []byte{'\n'})
+		m, name, ok := parseMapping(line)
 		if !ok {
-			return nil, fmt.Errorf("unreadable line in maps: %q", sc.Text())
+			return nil, fmt.Errorf("unreadable line in maps: %q", line)
 		}
-		out = append(out, m)
+		if last := len(out) - 1; last >= 0 && bytes.Equal(name, path) {
+			m.Path, m.Deleted = out[last].Path, out[last].Deleted
+		} else {
+			m.Path, m.Deleted = strings.CutSuffix(unescapeMaps(string(name)), " (deleted)")
+		}
+		out, path, b = append(out, m), name, rest
 	}
-	return out, sc.Err()
+	return out, nil
 }
 
 // parseMapping reads "start-end perms offset major:minor inode   path"; the path may be absent and may hold spaces.
-func parseMapping(line string) (Mapping, bool) {
-	var m Mapping
-	fields := make([]string, 0, 5)
-	rest := line
-	for len(fields) < 5 {
-		rest = strings.TrimLeft(rest, " ")
-		f, after, _ := strings.Cut(rest, " ")
-		if f == "" {
-			return m, false
+func parseMapping(line []byte) (m Mapping, path []byte, ok bool) {
+	f := fields{rest: line, ok: true}
+	m.Start, m.End = Addr(f.number('-', 16)), Addr(f.number(' ', 16))
+	m.Perms = f.perms()
+	m.Offset = f.number(' ', 16)
+	major := f.number(':', 16)
+	m.Dev = unix.Mkdev(uint32(major), uint32(f.number(' ', 16)))
+	m.Inode = f.number(' ', 10)
+	return m, bytes.TrimLeft(f.rest, " "), f.ok && m.Start < m.End
+}
+
+// fields are those of a line, taken one after the other. ok becomes false where one is not as it should be.
+type fields struct {
+	rest []byte
+	ok   bool
+}
+
+// number takes a number and the byte behind it, which the end of the line may stand for.
+func (f *fields) number(end byte, base uint64) (n uint64) {
+	const most = 20 // digits of the largest number
+	i := 0
+	for ; i < len(f.rest) && f.rest[i] != end; i++ {
+		digit := uint64(digits[f.rest[i]])
+		if digit >= base || i == most {
+			f.ok = false
+			return 0
 		}
-		fields, rest = append(fields, f), after
+		n = n*base + digit
 	}
-	lo, hi, ok1 := strings.Cut(fields[0], "-")
-	major, minor, ok2 := strings.Cut(fields[3], ":")
-	if !ok1 || !ok2 || len(fields[1]) < 4 {
-		return m, false
+	f.ok = f.ok && i > 0
+	f.rest = f.rest[min(i+1, len(f.rest)):]
+	return n
+}
+
+// digits are the values of digits, 16 of a byte that is none.
+var digits = func() (values [256]byte) {
+	for i := range values {
+		values[i] = 16
 	}
-	m.Start, m.End = Addr(hex(lo)), Addr(hex(hi))
-	m.Perms = parsePerms(fields[1])
-	m.Offset = hex(fields[2])
-	m.Dev = unix.Mkdev(uint32(hex(major)), uint32(hex(minor)))
-	inode, err := strconv.ParseUint(fields[4], 10, 64)
-	m.Inode = inode
-	m.Path, m.Deleted = strings.CutSuffix(unescapeMaps(strings.TrimLeft(rest, " ")), " (deleted)")
-	return m, err == nil && m.Start < m.End
+	for value, digit := range []byte("0123456789abcdef") {
+		values[digit] = byte(value)
+	}
+	return values
+}()
+
+// perms takes four letters and the space behind them.
+func (f *fields) perms() (p Perms) {
+	if f.ok = f.ok && len(f.rest) >= 5 && f.rest[4] == ' '; !f.ok {
+		return 0
+	}
+	p = parsePerms(string(f.rest[:4]))
+	f.rest = f.rest[5:]
+	return p
 }
 
 // unescapeMaps undoes the one escape of /proc/PID/maps: a newline in a path is written \012.
