@@ -8,7 +8,7 @@ import (
 	"culprit/daemon/stops"
 )
 
-// MapSegment creates the shared segment in the process, in one stop, and learns the threads' pointers and stacks.
+// MapSegment creates the shared segment in the process, in two stops, and learns the threads' pointers and stacks.
 func (t *Target) MapSegment() error {
 	info, err := t.Proc.Info()
 	if err != nil {
@@ -34,7 +34,7 @@ func (t *Target) MapSegment() error {
 			return t.withdraw(nil, err)
 		}
 	}
-	var half *segment.Segment // what was mapped and could not be taken out at once
+	var seg *segment.Segment // with an error: what was mapped and could not be taken out at once
 	err = t.Stops.Stop(func(w *process.World) error {
 		maps, err := w.Maps()
 		if err != nil {
@@ -55,17 +55,19 @@ func (t *Target) MapSegment() error {
 			}
 		}
 		t.Threads.Learn(w)
-		s, err := segment.Share(w, t.Proc, l, info.Threads, maps)
-		if err != nil {
-			half = s
-			return err
-		}
-		t.use(s)
-		t.Seg.SetPID(info.InnerPID)
-		t.Contexts.NoteStays()
-		return nil
+		seg, err = segment.Share(w, t.Proc, l, info.Threads, maps)
+		return err
 	})
-	return t.withdraw(half, err)
+	if err == nil {
+		err = t.Stops.Stop(seg.OpenGates)
+	}
+	if err != nil {
+		return t.withdraw(seg, err)
+	}
+	t.use(seg)
+	t.Seg.SetPID(info.InnerPID)
+	t.Contexts.NoteStays()
+	return nil
 }
 
 // withdraw takes out what an attempt has put into the process that failed with err.
