@@ -338,7 +338,7 @@ func TestTracerKilledWhileAsleep(t *testing.T) {
 		}
 		s := startSleeper(t, "threads")
 		s.sleeps(t)
-		killVictim(t, s.target, point, 1+i%3, "knows")
+		killVictim(t, s.target, point, 1+i%3, "transfers")
 		s.take(t, 2)
 		s.sleeps(t)
 		p := open(t, s.pid())

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -39,7 +40,8 @@ func victim(args []string) int {
 		fmt.Fprintln(os.Stderr, "victim:", err)
 		return 3
 	}
-	if point == raw.AtTransfersEnd || len(args) > 3 {
+	with := args[3:]
+	if point == raw.AtTransfersEnd || slices.Contains(with, "transfers") {
 		know, err := syscalls.OpenTransfers(syscalls.NewTypes())
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "victim:", err)
@@ -54,6 +56,11 @@ func victim(args []string) int {
 			if err != nil {
 				return err
 			}
+			if point == ownPage || slices.Contains(with, "page") {
+				if err := passStderr(w); err != nil {
+					return err
+				}
+			}
 			return w.Munmap(at, raw.PageSize)
 		})
 		if err != nil && !errors.As(err, new(*raw.Deferred)) {
@@ -61,6 +68,18 @@ func victim(args []string) int {
 			return 4
 		}
 	}
+}
+
+// ownPage is the point at which there is a page of ours from which calls are made.
+const ownPage = "call.own-page"
+
+// passStderr gives the target a descriptor, for which such a page is needed, and closes it.
+func passStderr(w *World) error {
+	got, err := w.PassFDs([]int{2}, func(...int) error { return nil })
+	if err != nil {
+		return err
+	}
+	return w.CloseFD(got[0])
 }
 
 // self starts this test binary anew as one of its helpers.
@@ -105,10 +124,10 @@ func anyTraced(pid int) bool {
 	return false
 }
 
-// killVictim starts a victim and waits for its end. With one more argument it knows which threads move data.
-func killVictim(t *testing.T, tg *target, point string, nth int, knows ...string) {
+// killVictim starts a victim and waits for its end. One with "transfers" knows which threads move data, one with "page" makes calls from a page of ours.
+func killVictim(t *testing.T, tg *target, point string, nth int, with ...string) {
 	t.Helper()
-	cmd := self("victim", append([]string{itoa(tg.pid()), point, itoa(nth)}, knows...)...)
+	cmd := self("victim", append([]string{itoa(tg.pid()), point, itoa(nth)}, with...)...)
 	var out bytes.Buffer
 	cmd.Stderr = &out
 	stdout, err := cmd.StdoutPipe()
@@ -135,9 +154,10 @@ func TestTracerKilledAtEveryPoint(t *testing.T) {
 			for i, point := range raw.FaultPoints {
 				switch {
 				case point == "stop.broken-call" && strings.HasPrefix(mode, "running"): // no thread is in such a call
-				case strings.HasPrefix(point, "call.") && point != "call.own-page":
-					for nth := range 4 { // from a stack, twice from a page of ours behind one frame, from a stack
+				case strings.HasPrefix(point, "call.") && point != ownPage:
+					for nth := range 4 { // offstack: from a stack, twice from a page of ours behind one frame, from a stack; else from a stack, the latter twice behind a frame that stays
 						killVictim(t, tg, point, 1+nth)
+						killVictim(t, tg, point, 1+nth, "page")
 					}
 				default:
 					killVictim(t, tg, point, 1+i%3)

@@ -171,7 +171,7 @@ func TestFramesAreApart(t *testing.T) {
 		stop(t, p, func(w *World) error {
 			const n = 4 << 10
 			for _, caller := range w.Threads() {
-				at, err := w.calls.FindScratch(caller.TID, n)
+				at, _, err := w.calls.FindScratch(caller.TID, n)
 				if err != nil {
 					continue
 				}

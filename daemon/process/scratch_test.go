@@ -72,7 +72,7 @@ func TestBorrowedBytesComeBack(t *testing.T) {
 	}
 }
 
-// borrowAndGiveBack makes the two calls that are made from a borrowed piece of a stack, and compares all writable memory.
+// borrowAndGiveBack makes calls that are made from a borrowed piece of a stack, and compares all writable memory.
 func borrowAndGiveBack(t *testing.T, w *World) error {
 	t.Helper()
 	before := writableBytes(t, w)
@@ -80,7 +80,7 @@ func borrowAndGiveBack(t *testing.T, w *World) error {
 	if err := mapPage(w); err != nil {
 		return err
 	}
-	if err := w.calls.UnmapOwn(); err != nil {
+	if err := w.calls.Leave(); err != nil {
 		return err
 	}
 	for at, was := range before {
@@ -125,12 +125,12 @@ func writableBytes(t *testing.T, w *World) map[raw.Addr][]byte {
 	return all
 }
 
-// TestPageOfKilledTracer: what a tracer that was killed has left is known, and the next one that makes a call removes it, at each of
+// TestPageOfKilledTracer: what a tracer that was killed has left is known, and the next one that removes such pages does, at each of
 // the points at which there is something.
 func TestPageOfKilledTracer(t *testing.T) {
 	tg := start(t, compile(t, stateSource), "both")
-	killVictim(t, tg, "call.own-page", 1)
-	killVictim(t, tg, "call.made", 2)
+	killVictim(t, tg, ownPage, 1)
+	killVictim(t, tg, "call.made", 3, "page")
 	p := open(t, tg.pid())
 	if n := len(Leftovers(must2(p.Maps()))); n == 0 {
 		t.Error("no page was left: this test shows nothing")

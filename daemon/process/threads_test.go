@@ -453,8 +453,10 @@ func TestKilledWhileStopped(t *testing.T) {
 			}
 		}
 		_, err := p.Stop(t.Context(), StopOptions{Deadline: 2 * time.Second}, func(w *World) error {
-			_, err := w.Syscall(unix.SYS_GETPID)
-			return err
+			if _, err := w.Syscall(unix.SYS_GETPID); err != nil {
+				return err
+			}
+			return passStderr(w)
 		})
 		raw.Fault = func(string) {}
 		if err != nil && !errors.Is(err, ErrTargetExited) {

@@ -103,7 +103,7 @@ func TestKilledUnderFilter(t *testing.T) {
 			tg := start(t, compile(t, noRestartSource), how)
 			for _, point := range []string{"stop.one-seized", "stop.seized", "stop.interrupted", raw.LeftInCalls, "stop.stopped"} {
 				for nth := range 3 {
-					killVictim(t, tg, point, 1+nth, "knows")
+					killVictim(t, tg, point, 1+nth, "transfers")
 				}
 			}
 			if res := tg.finish(); res["waits"] == 0 || res["early"] != 0 || res["wrong"] != 0 {

@@ -48,12 +48,13 @@ type Caller struct {
 	await   func()
 	begin   time.Time
 	limit   time.Duration
+	before  []raw.Mapping // as they were before it, see Knew
 	maps    []raw.Mapping // of this stop, see stackMaps
 	called  bool          // a call was made since they were read
 	over    bool
 
-	own       raw.Addr // the page that calls are made from, 0 while there is none
-	borrowing bool     // the next call is made from a piece of a stack
+	own       raw.Addr // the page of ours that calls are made from, 0 while there is none
+	borrowing bool     // none can be mapped, or one is being mapped or unmapped
 
 	caller *raw.Tracee   // the thread that makes calls, once one was chosen
 	parked *call         // of a thread that stands at the exit of its last call; nil if none does
@@ -68,8 +69,7 @@ func New(s Stop) *Caller {
 
 // End removes what calls needed. What cannot be removed is for the next stop.
 func (w *Caller) End() {
-	_ = w.UnmapOwn()
-	_ = w.unpark()
+	_ = w.Leave()
 	w.over = true
 }
 
@@ -83,9 +83,37 @@ func (w *Caller) Maps() ([]raw.Mapping, error) {
 	return maps, w.gone(err)
 }
 
+// Knew gives it the mappings as they were read before the stop: to look for stacks they need not be read again.
+func (w *Caller) Knew(maps []raw.Mapping) { w.before = maps }
+
+// stillStacks reports whether what threads stand on, and what lies below, is what it was in mappings that were read before.
+func (w *Caller) stillStacks(before []raw.Mapping) bool {
+	var addrs []raw.Addr
+	for i, t := range w.threads {
+		m, ok := raw.FindMapping(before, raw.Addr(t.Regs.Rsp))
+		if !ok || i >= lookAtThreads {
+			return false
+		}
+		addrs = append(addrs, m.Start, m.Start-1)
+	}
+	if i := slices.IndexFunc(before, func(m raw.Mapping) bool { return m.Path == "[stack]" }); i >= 0 {
+		addrs = append(addrs, before[i].Start, before[i].Start-1)
+	}
+	now, err := raw.MappingsAt(w.pid, addrs)
+	for i, m := range now {
+		if was, _ := raw.FindMapping(before, addrs[i]); m != was {
+			return false
+		}
+	}
+	return err == nil
+}
+
 // stackMaps are the mappings as they were when last asked for in this stop, without what was changed since: stacks do not move while the
 // world stands still.
 func (w *Caller) stackMaps() ([]raw.Mapping, error) {
+	if w.maps == nil && w.before != nil && w.stillStacks(w.before) {
+		w.maps, w.called = slices.Clone(w.before), true
+	}
 	if w.maps == nil {
 		if _, err := w.Maps(); err != nil {
 			return nil, err

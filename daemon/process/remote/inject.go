@@ -22,8 +22,8 @@ import (
 // and a frame with its whole state: should we be killed at any instant, the thread makes the call, returns, restores itself and goes on.
 // As long as we live it is caught at the exit of the call and put back by us. Signals stay blocked meanwhile, and pending.
 //
-// Calls that one thread makes from a page of ours follow one another: the frame stays, and the thread stands at the exit of the last call until
-// the next one, another thread's turn or the end of the stop (parked). A call lets it go on twice then, and not thrice with a frame of its own.
+// Calls that one thread makes follow one another where the frame may stay (place): the thread stands at the exit of the last call until the next one,
+// another thread's turn or the end of the stop (parked). A call lets it go on twice then, and not thrice with a frame of its own.
 
 const noSyscall = ^uint64(0) // orig_rax of a thread that is in no system call
 
@@ -64,6 +64,7 @@ type call struct {
 	tr    *raw.Tracee
 	mask  uint64 // signals the thread blocks by itself
 	area  raw.Addr
+	stays bool   // the frame may stay there between calls
 	saved []byte // what the area held
 	name  raw.Addr
 	reply []byte // to be filled from where the name is, behind the call
@@ -103,9 +104,6 @@ func (w *Caller) ready() error {
 	if !w.known.gadgets.found() {
 		return w.gone(&raw.Unsupported{What: "a program without the instructions `syscall; ret` and rt_sigreturn in its files", Needs: "a C library or the Go runtime"})
 	}
-	if w.own == 0 && !w.borrowing {
-		return w.mapOwn()
-	}
 	return nil
 }
 
@@ -134,7 +132,7 @@ func (w *Caller) prepareOn(tr *raw.Tracee, name []byte) (_ *call, err error) {
 	}
 	vectors := signalXsave(image)
 	c.saved = make([]byte, frameRoom+len(vectors))
-	if c.area, err = w.place(tr.TID, len(c.saved)); err != nil {
+	if c.area, c.stays, err = w.place(tr.TID, len(c.saved)); err != nil {
 		return nil, w.gone(err)
 	}
 	back := resume.Rewound(tr.Regs)
@@ -343,7 +341,7 @@ func hasShadowStack(tid int) bool {
 	return err == nil
 }
 
-// call sends the thread. From a page of ours it may be sent again; what was borrowed it leaves at once.
+// call sends the thread. Where its frame may stay it may be sent again; another place it leaves at once.
 func (c *call) call(nr uint64, args [6]uint64) (uint64, error) {
 	result, err := c.roundTrip(nr, args)
 	if c.isLost() {
@@ -353,7 +351,7 @@ func (c *call) call(nr uint64, args [6]uint64) (uint64, error) {
 	if err == nil && len(c.reply) > 0 {
 		err = c.w.gone(c.w.mem.Read(c.name, c.reply))
 	}
-	if c.w.parked = c; err != nil || c.area != c.w.own {
+	if c.w.parked = c; err != nil || !c.stays {
 		err = errors.Join(err, c.w.unpark())
 	}
 	if err != nil {
@@ -380,7 +378,9 @@ func (w *Caller) unpark() (err error) {
 	if c.isLost() {
 		return err
 	}
-	c.unfiltered()
+	if c.unfiltered != nil {
+		c.unfiltered()
+	}
 	raw.Fault("call.brought-back")
 	c.clear()
 	return err

@@ -20,17 +20,17 @@ import (
 // The kernel asks for our limits, not for the target's, which are therefore looked at here.
 
 // lengthen makes the main stack longer by as much as n bytes take, and gives their low end. No other thread than the caller may be on it: it would
-// go down, right into the frame, should we be killed.
-func (w *Caller) lengthen(caller, n int) (raw.Addr, bool) {
+// go down, right into the frame, should we be killed. own says that the caller is.
+func (w *Caller) lengthen(caller, n int) (at raw.Addr, own, ok bool) {
 	maps, err := w.Maps() // where there is something now, nothing may be touched
 	if err != nil {
-		return 0, false
+		return 0, false, false
 	}
 	i := slices.IndexFunc(maps, func(m raw.Mapping) bool {
 		return m.Path == "[stack]" && m.Perms&(raw.Read|raw.Write) == raw.Read|raw.Write
 	})
 	if i < 0 {
-		return 0, false
+		return 0, false, false
 	}
 	stack, below := maps[i], raw.Addr(0)
 	if i > 0 {
@@ -38,24 +38,25 @@ func (w *Caller) lengthen(caller, n int) (raw.Addr, bool) {
 	}
 	for _, t := range w.threads {
 		if sp := raw.Addr(t.Regs.Rsp); t.TID != caller && sp >= below && sp < stack.End {
-			return 0, false
+			return 0, false, false
 		}
 	}
 	hi, _ := w.lowest(caller, below, stack.Start) // it may have gone down without having touched anything yet
 	if hi < below+raw.Addr(n)+raw.PageSize {
-		return 0, false
+		return 0, false, false
 	}
-	at := (hi - raw.Addr(n)) &^ 15
+	at = (hi - raw.Addr(n)) &^ 15
 	from := at &^ (raw.PageSize - 1)
 	if !w.mayLengthen(stack, from) || !touchBelow(w.mem, at, uint64(stack.End-from)) {
-		return 0, false
+		return 0, false, false
 	}
 	w.maps = nil
 	if maps, err = w.stackMaps(); err != nil {
-		return 0, false
+		return 0, false, false
 	}
 	now, ok := raw.FindMapping(maps, at)
-	return at, ok && now.Path == "[stack]" && now.End == stack.End && w.unoccupied(at, n)
+	ok = ok && now.Path == "[stack]" && now.End == stack.End && w.unoccupied(at, n)
+	return at, w.isAlone(caller, now.Start, now.End), ok
 }
 
 // handlerRoom is what must be left of the limit below a frame. Should we be killed right before signals are blocked, a handler may run below it

@@ -9,9 +9,9 @@ import (
 	"culprit/daemon/process/raw"
 )
 
-// The page from which the calls of one Stop are made. It is mapped by the first of them, which a borrowed piece of a stack is needed for, and
-// unmapped when the function given to Stop has returned. A tracer that is killed in between leaves it; it is known by its place, where
-// nobody else maps anything, and the next one that makes a call removes it.
+// The page from which calls of one Stop are made where no frame may stay on the caller's own stack, or where what they leave behind must be found again:
+// two calls more. It is mapped from a borrowed piece of a stack, and unmapped when the function given to Stop has returned. A tracer that is killed in between
+// leaves it; it is known by its place, where nobody else maps anything, and the next one that maps a page, or removes what was left, unmaps it.
 const (
 	ownSize  = 32 << 10       // a frame with the largest vector state, and a name
 	ownFirst = 0x43554c500000 // the first of the places; in ASCII CULP
@@ -37,23 +37,35 @@ func IsOwn(m raw.Mapping) bool {
 // Tidy removes what killed tracers have left and no thread stands on.
 func (w *Caller) Tidy() error {
 	maps, err := w.stackMaps()
-	if err != nil || len(Leftovers(maps)) == 0 {
+	if err != nil {
 		return err
 	}
-	_, err = w.Syscall(unix.SYS_GETPID) // any call does
-	return err
+	return w.removeLeft(Leftovers(maps))
 }
 
-// place gives the low end of n bytes for the frame of a call that a thread makes.
-func (w *Caller) place(caller, n int) (raw.Addr, error) {
-	if w.own != 0 && !w.borrowing && n <= ownSize {
-		return w.own, nil
+// place gives the low end of n bytes for the frame of a call that a thread makes, and says whether the frame may stay there between calls: in a page
+// of ours, or below the thread's own stack pointer, where nobody goes before it is back. Elsewhere it is for one call: that which maps the page.
+func (w *Caller) place(caller, n int) (at raw.Addr, stays bool, err error) {
+	if w.own == 0 || w.borrowing || n > ownSize {
+		at, stays, err = w.FindScratch(caller, n)
+		if err != nil || stays || w.borrowing || n > ownSize {
+			return at, stays, err
+		}
+		if err := w.mapOwn(); err != nil {
+			return 0, false, err
+		}
+		if w.own == 0 {
+			return at, false, nil
+		}
 	}
-	return w.FindScratch(caller, n)
+	return w.own, true, nil
 }
 
-// mapOwn maps the page. Where the target may have no more memory calls are made from what is borrowed.
+// mapOwn maps the page, unless it is there or the target may have no more memory.
 func (w *Caller) mapOwn() error {
+	if w.own != 0 || w.borrowing {
+		return nil
+	}
 	maps, err := w.stackMaps()
 	if err != nil {
 		return err
@@ -68,6 +80,9 @@ func (w *Caller) mapOwn() error {
 		switch {
 		case err == nil:
 			raw.Fault("call.own-page")
+			if err := w.unpark(); err != nil { // calls are made from the page now
+				return err
+			}
 			w.own, w.borrowing = got, false
 			return w.removeLeft(left)
 		case errors.Is(err, unix.ENOMEM):
@@ -93,16 +108,14 @@ func (w *Caller) removeLeft(left []raw.Mapping) error {
 	return nil
 }
 
-// UnmapOwn unmaps the page. A thread that is still in one keeps the page, until another Stop finds that it has left.
-func (w *Caller) UnmapOwn() error {
-	if w.own == 0 || !w.unoccupied(w.own, ownSize) {
-		return nil
-	}
-	if err := w.unpark(); err != nil {
+// Leave brings back the thread that made the last call, and unmaps the page. A thread that is still in the page keeps it, until another Stop finds
+// that it has left.
+func (w *Caller) Leave() error {
+	if err := w.unpark(); err != nil || w.own == 0 || !w.unoccupied(w.own, ownSize) {
 		return err
 	}
 	w.borrowing = true
 	err := w.Munmap(w.own, ownSize)
 	w.own, w.borrowing = 0, false
-	return err
+	return errors.Join(err, w.unpark())
 }

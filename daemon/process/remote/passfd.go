@@ -23,6 +23,9 @@ import (
 // Whoever shares the target's table of descriptors may put others in their place at any time. What he can win is what the target gets.
 // Errors: *Unsupported where the kernel cannot take over a descriptor.
 func (w *Caller) PassFDs(fds []int, opened func(got ...int) error) (got []int, err error) {
+	if err := w.mapOwn(); err != nil {
+		return nil, err
+	}
 	ends, err := w.socketPair()
 	if err != nil {
 		return nil, err
@@ -58,8 +61,8 @@ func closing(w *Caller, fds []int, err error) error {
 	return err
 }
 
-// socketPair makes two connected sockets in the target. The kernel writes their numbers before pairMark in the page that the call is made from,
-// so that they are found there until they have names.
+// socketPair makes two connected sockets in the target. The kernel writes their numbers before pairMark in the page of ours that the call is made
+// from, so that they are found there until they have names.
 func (w *Caller) socketPair() (ends [2]int, err error) {
 	reply := make([]byte, 8)
 	_, err = w.exchange(reply, func(at uint64) (uint64, [6]uint64, []byte) {
@@ -259,8 +262,8 @@ func (w *Caller) exchange(reply []byte, ask func(at uint64) (nr uint64, args [6]
 	}
 	nr, args, mem := ask(uint64(c.name))
 	if _, err := w.mem.Pwrite(mem, c.name); err != nil {
-		c.clear()
-		return 0, w.gone(&raw.WriteError{Addr: c.name, Err: err})
+		w.parked = c
+		return 0, errors.Join(w.gone(&raw.WriteError{Addr: c.name, Err: err}), w.unpark())
 	}
 	c.reply = reply
 	return c.call(nr, args)

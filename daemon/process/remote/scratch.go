@@ -10,8 +10,8 @@ import (
 )
 
 // Where a frame may be put that a thread comes back from by itself if we are killed: memory of the target that is dead for certain. There
-// is little of it, so it is borrowed for two calls only, that which maps a page of ours and that which unmaps it; all other calls
-// of a Stop are made from that page (own.go). What is borrowed gets its bytes back before anybody runs.
+// is little of it. What lies below the stack pointer of the thread that makes the calls is borrowed for all calls of a Stop; what lies elsewhere for two
+// only, that which maps a page of ours and that which unmaps it (own.go). What is borrowed gets its bytes back before anybody runs.
 //
 // Best is what was never used: no page of it is in memory or swapped out. Next best is what holds nothing but zeros. Both are looked for
 // only below a stack pointer, on a stack whose end is known, or on the stack of the main thread; first on the stack of the thread that makes
@@ -29,66 +29,68 @@ const (
 type stackRoom struct {
 	lo, hi raw.Addr
 	below  bool // nobody else can have anything there, so that it is dead whatever it holds
+	own    bool // it lies below the stack pointer of the thread that makes the call, and no other thread is on that stack
 }
 
 // Apart is how far below the stack pointer of another thread a frame must be. Should we be killed while a thread is in its call, that one
 // runs at once and goes down. Below a pointer of its own nothing runs before the thread is back.
 const Apart = 32 << 10
 
-// FindScratch gives the low end of n dead bytes for a call that a thread makes.
-func (w *Caller) FindScratch(caller, n int) (raw.Addr, error) {
+// FindScratch gives the low end of n dead bytes for a call that a thread makes. own says that they lie below its own stack pointer, and nobody else is
+// on that stack.
+func (w *Caller) FindScratch(caller, n int) (at raw.Addr, own bool, err error) {
 	maps, err := w.stackMaps()
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	mine, others := w.threadRooms(caller, maps)
 	main := w.mainRoom(caller, maps)
 	for _, rooms := range [][]stackRoom{mine, main, others} {
-		if a, ok := w.vacant(rooms, n); ok {
-			return a, nil
+		if a, own, ok := w.vacant(rooms, n); ok {
+			return a, own, nil
 		}
 	}
 	for _, r := range slices.Concat(mine, main, others) {
 		if r.below && r.fits(n) && w.unoccupied(r.lo, n) && w.readable(r.lo, n) {
-			return r.lo, nil
+			return r.lo, r.own, nil
 		}
 	}
 	for _, t := range w.threads {
 		if sp := raw.Addr(t.Regs.Rsp); sp >= ownFirst && sp < ownLast+ownSize { // not on its own stack yet, after a tracer was killed
-			return 0, raw.Late(w.pid, t.TID, time.Since(w.begin), false)
+			return 0, false, raw.Late(w.pid, t.TID, time.Since(w.begin), false)
 		}
 	}
-	if a, ok := w.lengthen(caller, n); ok {
-		return a, nil
+	if a, own, ok := w.lengthen(caller, n); ok {
+		return a, own, nil
 	}
-	return 0, &raw.Unsupported{What: fmt.Sprintf("no stack with %d KiB of free room and a known end for a system call", (n+1023)>>10),
+	return 0, false, &raw.Unsupported{What: fmt.Sprintf("no stack with %d KiB of free room and a known end for a system call", (n+1023)>>10),
 		Needs: "a thread with a stack of the C library, or a main stack with that much left of its limit", Passes: true}
 }
 
 func (r stackRoom) fits(n int) bool { return r.hi >= r.lo && uint64(r.hi-r.lo) >= uint64(n) }
 
 // vacant finds n bytes that hold nothing.
-func (w *Caller) vacant(rooms []stackRoom, n int) (raw.Addr, bool) {
+func (w *Caller) vacant(rooms []stackRoom, n int) (at raw.Addr, own, ok bool) {
 	unused := func(a raw.Addr, n int) bool { return w.untouched(a, n) && w.readable(a, n) }
 	for _, empty := range []func(raw.Addr, int) bool{unused, w.zeros} {
 		for _, r := range rooms {
 			first := r.lo
 			for ; r.fits(n) && r.lo < first+lookFar*raw.PageSize; r.lo = (r.lo + raw.PageSize) &^ (raw.PageSize - 1) {
 				if w.unoccupied(r.lo, n) && empty(r.lo, n) {
-					return r.lo, true
+					return r.lo, r.own, true
 				}
 			}
 		}
 	}
-	return 0, false
+	return 0, false, false
 }
 
 // mainRoom is that of the main thread's stack, whoever stands there: programs with stacks of their own leave it.
 func (w *Caller) mainRoom(caller int, maps []raw.Mapping) (rooms []stackRoom) {
 	for _, m := range maps {
 		if m.Path == "[stack]" && m.Perms&(raw.Read|raw.Write) == raw.Read|raw.Write {
-			hi, own := w.lowest(caller, m.Start, m.End)
-			rooms = append(rooms, stackRoom{m.Start, hi, own})
+			hi, below := w.lowest(caller, m.Start, m.End)
+			rooms = append(rooms, stackRoom{m.Start, hi, below, w.isAlone(caller, m.Start, m.End)})
 		}
 	}
 	return rooms
@@ -122,12 +124,27 @@ func (w *Caller) threadRoom(t *raw.Stopped, caller int, maps []raw.Mapping) (r s
 	}
 	lo = (max(lo, m.Start) + 15) &^ 15
 	hi, _ := w.lowest(caller, lo, end)
-	return stackRoom{lo, hi, known}, ok
+	return stackRoom{lo, hi, known, known && w.isAlone(caller, lo, end)}, ok
 }
 
-// lowest is where the room on a stack ends: below the red zone of the lowest stack pointer on it, further below that of another thread. own
+// isAlone says whether a thread is on a stack, and no other one.
+func (w *Caller) isAlone(caller int, lo, hi raw.Addr) bool {
+	there := false
+	for _, t := range w.threads {
+		if sp := raw.Addr(t.Regs.Rsp); sp < lo || sp >= hi {
+			continue
+		}
+		if t.TID != caller {
+			return false
+		}
+		there = true
+	}
+	return there
+}
+
+// lowest is where the room on a stack ends: below the red zone of the lowest stack pointer on it, further below that of another thread. main
 // says that there is one of the main thread.
-func (w *Caller) lowest(caller int, lo, hi raw.Addr) (end raw.Addr, own bool) {
+func (w *Caller) lowest(caller int, lo, hi raw.Addr) (end raw.Addr, main bool) {
 	end = hi
 	for _, t := range w.threads {
 		if sp := raw.Addr(t.Regs.Rsp); sp >= lo && sp < hi {
@@ -136,10 +153,10 @@ func (w *Caller) lowest(caller int, lo, hi raw.Addr) (end raw.Addr, own bool) {
 				below = max(lo, sp-min(sp, Apart))
 			}
 			end = min(end, below)
-			own = own || t.TID == w.pid
+			main = main || t.TID == w.pid
 		}
 	}
-	return end, own
+	return end, main
 }
 
 // Where the C library keeps the bounds of a thread's stack, in glibc's struct pthread, three words follow each other: the low end, the size,
