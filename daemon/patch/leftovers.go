@@ -130,7 +130,11 @@ func (u *leftovers) undo(w *process.World, r *RestoreReport, found *strays) erro
 	if err := w.Pending(); err != nil { // it may bring something more
 		return err
 	}
-	if err := u.t.unmapOurs(w, found, true); err != nil {
+	maps, err := w.Maps()
+	if err != nil {
+		return err
+	}
+	if err := u.t.unmapOurs(w, found, segment.AllIn(u.t.Proc, maps), maps, true); err != nil {
 		return err
 	}
 	left, err := segment.Mappings(u.t.Proc)

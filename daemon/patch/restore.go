@@ -3,6 +3,7 @@ package patch
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"time"
 
 	"culprit/daemon/process"
@@ -79,13 +80,42 @@ func (t *Text) Unmap() error {
 		if err != nil {
 			return err
 		}
+		maps, err := t.Proc.Maps() // likewise
+		if err != nil {
+			return err
+		}
+		ours := segment.AllIn(t.Proc, maps)
 		return t.Host.Stop(func(w *process.World) error {
 			if err := w.Pending(); err != nil {
 				return err
 			}
-			return t.unmapOurs(w, found, len(left) > 0)
+			code, err := stillThere(w, maps, ours)
+			if err != nil {
+				return err
+			}
+			return t.unmapOurs(w, found, ours, code, len(left) > 0)
 		})
 	})
+}
+
+// stillThere makes sure, in the stopped target, that what is ours of mappings that were read before is as it was, and gives those that hold code.
+func stillThere(w *process.World, maps, ours []process.Mapping) (code []process.Mapping, err error) {
+	w.Knew(maps)
+	var was []process.Mapping
+	var addrs []process.Addr
+	for _, m := range maps {
+		if slices.ContainsFunc(ours, func(o process.Mapping) bool { return o.Start < m.End && m.Start < o.End }) {
+			was, addrs = append(was, m), append(addrs, m.Start)
+		}
+	}
+	now, err := w.MappingsAt(addrs)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Equal(now, was) {
+		return nil, errRemapped
+	}
+	return w.CodeMaps()
 }
 
 // restoreEntry puts back one site if it holds what we wrote.
@@ -113,13 +143,9 @@ const unmapFor = 100 * time.Millisecond
 var errMore = process.NewPassing("the program has more mappings that look like culprit's than can be unmapped in ten seconds; end it, or try again")
 
 // unmapOurs unmaps every mapping of the segment, unless a thread is inside one or something leads there, and closes descriptors that
-// may have been left open.
-func (t *Text) unmapOurs(w *process.World, found *strays, open bool) error {
-	maps, err := w.Maps()
-	if err != nil {
-		return err
-	}
-	ours := t.Host.Going(w, segment.AllIn(t.Proc, maps))
+// may have been left open. code are the mappings that hold code now.
+func (t *Text) unmapOurs(w *process.World, found *strays, ours, code []process.Mapping, open bool) error {
+	ours = t.Host.Going(w, ours)
 	inside, err := t.Host.Standing(w, append(islandSpans(ours), found.spans(-1)...))
 	switch {
 	case err != nil:
@@ -127,7 +153,7 @@ func (t *Text) unmapOurs(w *process.World, found *strays, open bool) error {
 	case len(inside) > 0:
 		return ErrInside
 	}
-	if err := t.putBackCopies(w, found, maps); err != nil {
+	if err := t.putBackCopies(w, found, code); err != nil {
 		return err
 	}
 	if err := faultRestored.Hit(t.Proc.PID()); err != nil {
