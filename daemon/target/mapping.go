@@ -1,6 +1,8 @@
 package target
 
 import (
+	"slices"
+
 	"culprit/daemon/attach"
 	"culprit/daemon/patch"
 	"culprit/daemon/process"
@@ -34,9 +36,13 @@ func (t *Target) MapSegment() error {
 			return t.withdraw(nil, err)
 		}
 	}
+	maps, err := t.Proc.Maps()
+	if err != nil {
+		return err
+	}
 	var seg *segment.Segment // with an error: what was mapped and could not be taken out at once
 	err = t.Stops.Stop(func(w *process.World) error {
-		maps, err := w.Maps()
+		maps, err := mapsNow(w, maps)
 		if err != nil {
 			return err
 		}
@@ -68,6 +74,21 @@ func (t *Target) MapSegment() error {
 	t.Seg.SetPID(info.InnerPID)
 	t.Contexts.NoteStays()
 	return nil
+}
+
+// mapsNow are the mappings of the stopped process. They are those that were read before, if as much code is mapped where it was: what else has changed
+// does not matter, since nothing is mapped over anything. Who else measures the process has code in it.
+func mapsNow(w *process.World, before []process.Mapping) ([]process.Mapping, error) {
+	code, err := w.CodeMaps()
+	if err != nil {
+		return nil, err
+	}
+	was := slices.DeleteFunc(slices.Clone(before), func(m process.Mapping) bool { return !m.Executable() || m.Path == "[vsyscall]" })
+	if !slices.Equal(code, was) {
+		return w.Maps()
+	}
+	w.Knew(before)
+	return before, nil
 }
 
 // withdraw takes out what an attempt has put into the process that failed with err.
