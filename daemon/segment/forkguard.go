@@ -18,18 +18,7 @@ import (
 
 var gateOpen = binary.LittleEndian.AppendUint64(nil, trampoline.GateOpen)
 
-// OpenGates makes the gates of a segment that Share has mapped, in another stop than that, so that each is short. No jump leads to an island before.
-// A child that is forked in between has islands without, which nothing leads to either, and whose first word says that they are a child's.
-func (s *Segment) OpenGates(w *process.World) error {
-	for _, i := range s.Islands {
-		if err := openGate(w, s.TargetPID, i.Addr); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// openGate puts the gate's page over the first page of an island.
+// openGate puts the gate's page over the first page of an island that was mapped just now.
 func openGate(w *process.World, pid int, island uint64) error {
 	at := process.Addr(island)
 	if _, err := w.Mmap(at, trampoline.PageSize, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_FIXED, -1, 0); err != nil {

@@ -63,25 +63,9 @@ func (s *Segment) grow(w *process.World, a *area, addr uint64) error {
 			s.forget(a)
 			return err
 		}
-		return errors.Join(s.placeWithGate(w, fds[0], a, c), closeAll(w, fds))
+		return errors.Join(s.placeIsland(w, fds[0], 0, a.mem, c), closeAll(w, fds))
 	}
 	return errNoCode
-}
-
-// placeWithGate maps an area as an island near a cluster.
-func (s *Segment) placeWithGate(w *process.World, fd int, a *area, c cluster) error {
-	if err := s.placeIsland(w, fd, 0, a.mem, c); err != nil {
-		return err
-	}
-	last := len(s.Islands) - 1
-	i := s.Islands[last]
-	err := openGate(w, s.TargetPID, i.Addr)
-	if err != nil {
-		s.Islands, s.spaces = s.Islands[:last], s.spaces[:last]
-		s.encode()
-		err = errors.Join(err, w.Munmap(process.Addr(i.Addr), i.Size))
-	}
-	return err
 }
 
 // maxSteps is how many steps the counters have at most.

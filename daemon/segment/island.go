@@ -30,7 +30,7 @@ type CodeSpace struct {
 	gaps     []gap     // offsets of what was left out meanwhile
 }
 
-// placeIsland maps an island near a cluster. Its gate is yet to be made.
+// placeIsland maps an island near a cluster.
 func (s *Segment) placeIsland(w *process.World, fd int, off uint64, mem []byte, c cluster) error {
 	for _, at := range c.candidates(s.islandSize) {
 		_, err := w.Mmap(process.Addr(at), s.islandSize, unix.PROT_READ|unix.PROT_EXEC, unix.MAP_SHARED|unix.MAP_FIXED_NOREPLACE, fd, off)
@@ -41,7 +41,10 @@ func (s *Segment) placeIsland(w *process.World, fd int, off uint64, mem []byte, 
 		if err != nil {
 			return err
 		}
-		if err = faultIsland.Hit(s.TargetPID); err != nil {
+		if err = faultIsland.Hit(s.TargetPID); err == nil {
+			err = openGate(w, s.TargetPID, at)
+		}
+		if err != nil {
 			return errors.Join(err, w.Munmap(process.Addr(at), s.islandSize))
 		}
 		return s.openIsland(trampoline.Island{Addr: at, Off: off, Size: s.islandSize}, mem)

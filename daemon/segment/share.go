@@ -9,8 +9,8 @@ import (
 	"culprit/trampoline"
 )
 
-// Share maps a segment into the stopped target: an ordinary one, or, where the target fills all memory, one of little memory. OpenGates, in a later stop,
-// makes it whole. Comes a segment with the error, then it has left something in the target that could not be taken out at once: see Withdraw.
+// Share maps a segment into the stopped target: an ordinary one, or, where the target fills all memory, one of little memory. Comes a segment
+// with the error, then it has left something in the target that could not be taken out at once: see Withdraw.
 func Share(w *process.World, p *process.Process, l Layout, threads int, maps []process.Mapping) (*Segment, error) {
 	full, err := fills(w, p, l.locked)
 	if err != nil {

@@ -4,13 +4,14 @@ import (
 	"slices"
 
 	"culprit/daemon/attach"
+	"culprit/daemon/kernel"
 	"culprit/daemon/patch"
 	"culprit/daemon/process"
 	"culprit/daemon/segment"
 	"culprit/daemon/stops"
 )
 
-// MapSegment creates the shared segment in the process, in two stops, and learns the threads' pointers and stacks.
+// MapSegment creates the shared segment in the process, in one stop, and learns the threads' pointers and stacks.
 func (t *Target) MapSegment() error {
 	info, err := t.Proc.Info()
 	if err != nil {
@@ -36,13 +37,13 @@ func (t *Target) MapSegment() error {
 			return t.withdraw(nil, err)
 		}
 	}
-	maps, err := t.Proc.Maps()
+	before, err := mappedBefore(t.Proc)
 	if err != nil {
 		return err
 	}
 	var seg *segment.Segment // with an error: what was mapped and could not be taken out at once
 	err = t.Stops.Stop(func(w *process.World) error {
-		maps, err := mapsNow(w, maps)
+		maps, err := before.now(w)
 		if err != nil {
 			return err
 		}
@@ -64,9 +65,6 @@ func (t *Target) MapSegment() error {
 		seg, err = segment.Share(w, t.Proc, l, info.Threads, maps)
 		return err
 	})
-	if err == nil {
-		err = t.Stops.Stop(seg.OpenGates)
-	}
 	if err != nil {
 		return t.withdraw(seg, err)
 	}
@@ -76,19 +74,39 @@ func (t *Target) MapSegment() error {
 	return nil
 }
 
-// mapsNow are the mappings of the stopped process. They are those that were read before, if as much code is mapped where it was: what else has changed
-// does not matter, since nothing is mapped over anything. Who else measures the process has code in it.
-func mapsNow(w *process.World, before []process.Mapping) ([]process.Mapping, error) {
+// A mapped is what a process maps, as it was found while it ran.
+type mapped struct {
+	pid  int
+	size uint64 // in bytes
+	all  []process.Mapping
+}
+
+func mappedBefore(p *process.Process) (m mapped, err error) {
+	m.pid = p.PID()
+	if m.size, err = kernel.MemorySize(m.pid); err != nil {
+		return m, err
+	}
+	m.all, err = p.Maps()
+	return m, err
+}
+
+// now are the mappings of the stopped process. They are those that were found, if it maps as much, and the same code: to read all takes half a
+// millisecond. Nothing is mapped over anything, so a place that was free and is not any more does no harm.
+func (m mapped) now(w *process.World) ([]process.Mapping, error) {
+	size, err := kernel.MemorySize(m.pid)
+	if err != nil || size != m.size {
+		return w.Maps()
+	}
 	code, err := w.CodeMaps()
 	if err != nil {
 		return nil, err
 	}
-	was := slices.DeleteFunc(slices.Clone(before), func(m process.Mapping) bool { return !m.Executable() || m.Path == "[vsyscall]" })
+	was := slices.DeleteFunc(slices.Clone(m.all), func(m process.Mapping) bool { return !m.Executable() || m.Path == "[vsyscall]" })
 	if !slices.Equal(code, was) {
 		return w.Maps()
 	}
-	w.Knew(before)
-	return before, nil
+	w.Knew(m.all)
+	return m.all, nil
 }
 
 // withdraw takes out what an attempt has put into the process that failed with err.
