@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"culprit/daemon/process/raw"
+	"culprit/internal/require"
 )
 
 // TestMappingsAreAskedFor: what the kernel says of single mappings, and of those with code, is what the text of all of them says.
@@ -25,7 +26,19 @@ func TestMappingsAreAskedFor(t *testing.T) {
 	}
 	must(t, os.Remove(file))
 	tg := start(t, compile(t, blockedSource)) // its mappings do not change
-	for _, pid := range []int{os.Getpid(), tg.pid()} {
+	if !raw.AsksForMappings() {
+		require.Skip(t, "a kernel before Linux 6.11")
+	}
+	asTheTextSays(t, tg.pid())
+	asks := raw.AsksForMappings
+	defer func() { raw.AsksForMappings = asks }()
+	raw.AsksForMappings = func() bool { return false }
+	asTheTextSays(t, tg.pid())
+}
+
+func asTheTextSays(t *testing.T, target int) {
+	t.Helper()
+	for _, pid := range []int{os.Getpid(), target} {
 		others := func(m raw.Mapping) bool { // the first is in no process, the others may grow
 			return m.Path == "[vsyscall]" || m.Path == "[stack]" || pid == os.Getpid() && m.Inode == 0
 		}

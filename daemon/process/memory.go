@@ -102,6 +102,9 @@ func (p *Process) Maps() ([]raw.Mapping, error) {
 	return maps, p.alive()
 }
 
+// CodeOf are those among mappings in which code of the process may run.
+func CodeOf(maps []raw.Mapping) []raw.Mapping { return raw.CodeOf(maps) }
+
 // What a culprit that was killed may have left in a target.
 
 // Leftovers are the mappings that tracers which were killed have left: harmless, but ours.

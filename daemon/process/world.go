@@ -71,8 +71,7 @@ func (w *World) MappingsAt(addrs []raw.Addr) ([]raw.Mapping, error) {
 	if w.over {
 		return nil, ErrWorldOver
 	}
-	at, err := raw.MappingsAt(w.s.p.pid, addrs)
-	return at, w.s.p.gone(err)
+	return w.calls.MappingsAt(addrs)
 }
 
 // CodeMaps are the mappings in which code may run, in order of address. It takes less time than Maps.
@@ -80,8 +79,7 @@ func (w *World) CodeMaps() ([]raw.Mapping, error) {
 	if w.over {
 		return nil, ErrWorldOver
 	}
-	code, err := raw.CodeMaps(w.s.p.pid)
-	return code, w.s.p.gone(err)
+	return w.calls.CodeMaps()
 }
 
 // Knew has the World use all mappings, as they were read before the stop, to find stacks in: what threads stand on is compared.

@@ -41,7 +41,7 @@ func (t *Target) MapSegment() error {
 	if err != nil {
 		return err
 	}
-	var seg *segment.Segment // with an error: what was mapped and could not be taken out at once
+	var half *segment.Segment // what was mapped and could not be taken out at once
 	err = t.Stops.Stop(func(w *process.World) error {
 		maps, err := before.now(w)
 		if err != nil {
@@ -62,16 +62,17 @@ func (t *Target) MapSegment() error {
 			}
 		}
 		t.Threads.Learn(w)
-		seg, err = segment.Share(w, t.Proc, l, info.Threads, maps)
-		return err
+		s, err := segment.Share(w, t.Proc, l, info.Threads, maps)
+		if err != nil {
+			half = s
+			return err
+		}
+		t.use(s)
+		t.Seg.SetPID(info.InnerPID)
+		t.Contexts.NoteStays()
+		return nil
 	})
-	if err != nil {
-		return t.withdraw(seg, err)
-	}
-	t.use(seg)
-	t.Seg.SetPID(info.InnerPID)
-	t.Contexts.NoteStays()
-	return nil
+	return t.withdraw(half, err)
 }
 
 // A mapped is what a process maps, as it was found while it ran.
@@ -101,8 +102,7 @@ func (m mapped) now(w *process.World) ([]process.Mapping, error) {
 	if err != nil {
 		return nil, err
 	}
-	was := slices.DeleteFunc(slices.Clone(m.all), func(m process.Mapping) bool { return !m.Executable() || m.Path == "[vsyscall]" })
-	if !slices.Equal(code, was) {
+	if !slices.Equal(code, process.CodeOf(m.all)) {
 		return w.Maps()
 	}
 	w.Knew(m.all)

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -33,19 +33,31 @@ const (
 	queryNext       = 0x10 // PROCMAP_QUERY_COVERING_OR_NEXT_VMA: or else the next one
 )
 
+// AsksForMappings reports whether the kernel can be asked for single mappings. Where it cannot, all of them are read. Tests replace it.
+var AsksForMappings = sync.OnceValue(func() bool {
+	q, err := newQuerier(os.Getpid())
+	if err != nil {
+		return false
+	}
+	defer q.close()
+	_, err = q.mapping(0, queryNext)
+	return err == nil
+})
+
 // MappingsAt are the mappings that the addresses lie in, in the order of these; the zero Mapping stands for none. Kernels that can are asked for
 // those mappings, about a microsecond each; others for all of them.
-func MappingsAt(pid int, addrs []Addr) (at []Mapping, err error) {
-	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
+func MappingsAt(pid int, addrs []Addr) ([]Mapping, error) {
+	if !AsksForMappings() {
+		return amongAll(pid, addrs)
+	}
+	q, err := newQuerier(pid)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	asked := newQuerier(f)
-	defer asked.close()
-	at = make([]Mapping, len(addrs))
+	defer q.close()
+	at := make([]Mapping, len(addrs))
 	for i, a := range addrs {
-		at[i], err = asked.mapping(a, 0)
+		at[i], err = q.mapping(a, 0)
 		if err != nil && !errors.Is(err, unix.ENOENT) {
 			return amongAll(pid, addrs)
 		}
@@ -53,42 +65,80 @@ func MappingsAt(pid int, addrs []Addr) (at []Mapping, err error) {
 	return at, nil
 }
 
-// CodeMaps are the mappings in which code may run, in order of address. It takes less time than ReadMaps where kernels can be asked for them.
+// amongAll is MappingsAt by the text of all mappings.
+func amongAll(pid int, addrs []Addr) ([]Mapping, error) {
+	maps, err := ReadMaps(pid)
+	return MappingsOf(maps, addrs), err
+}
+
+// MappingsOf are those among mappings that the addresses lie in, as MappingsAt gives them.
+func MappingsOf(maps []Mapping, addrs []Addr) []Mapping {
+	at := make([]Mapping, len(addrs))
+	for i, a := range addrs {
+		at[i], _ = FindMapping(maps, a)
+	}
+	return at
+}
+
+// CodeMaps are the mappings in which code may run, in order of address. It takes less time than ReadMaps where the kernel can be asked for them.
 func CodeMaps(pid int) (code []Mapping, err error) {
-	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
+	if !AsksForMappings() {
+		return codeAmongAll(pid)
+	}
+	q, err := newQuerier(pid)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	asked := newQuerier(f)
-	defer asked.close()
+	defer q.close()
 	for from := Addr(0); ; {
-		m, err := asked.mapping(from, queryNext|queriedExec)
+		m, err := q.mapping(from, queryNext|queriedExec)
 		switch {
 		case errors.Is(err, unix.ENOENT):
 			return code, nil
 		case err != nil:
-			all, err := ReadMaps(pid)
-			return slices.DeleteFunc(all, func(m Mapping) bool { return !m.Executable() }), err
+			return codeAmongAll(pid)
 		}
 		code, from = append(code, m), m.End
 	}
 }
 
-// A querier asks the kernel for mappings.
+// codeAmongAll is CodeMaps by the text of all mappings.
+func codeAmongAll(pid int) ([]Mapping, error) {
+	maps, err := ReadMaps(pid)
+	return CodeOf(maps), err
+}
+
+// CodeOf are those among mappings in which code of the process may run. One that has the kernel's place for old system calls is none of them.
+func CodeOf(maps []Mapping) (code []Mapping) {
+	for _, m := range maps {
+		if m.Executable() && m.Path != "[vsyscall]" {
+			code = append(code, m)
+		}
+	}
+	return code
+}
+
+// A querier asks the kernel for mappings of a process, until it is closed.
 type querier struct {
 	maps   *os.File
 	name   [unix.PathMax]byte // room for a name, of which the kernel gets the address as a number
 	pinned runtime.Pinner     // so it must not move
 }
 
-func newQuerier(maps *os.File) *querier {
-	q := &querier{maps: maps}
+func newQuerier(pid int) (*querier, error) {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		return nil, err
+	}
+	q := &querier{maps: f}
 	q.pinned.Pin(q)
-	return q
+	return q, nil
 }
 
-func (q *querier) close() { q.pinned.Unpin() }
+func (q *querier) close() {
+	q.pinned.Unpin()
+	q.maps.Close()
+}
 
 // mapping is the one that an address lies in, or whatever else flags ask for.
 func (q *querier) mapping(a Addr, flags uint64) (m Mapping, err error) {
@@ -112,16 +162,6 @@ func permsOf(queried uint64) (p Perms) {
 		}
 	}
 	return p
-}
-
-// amongAll is MappingsAt by the text of all mappings.
-func amongAll(pid int, addrs []Addr) ([]Mapping, error) {
-	maps, err := ReadMaps(pid)
-	at := make([]Mapping, len(addrs))
-	for i, a := range addrs {
-		at[i], _ = FindMapping(maps, a)
-	}
-	return at, err
 }
 
 // SharedOf lists those of the addresses that lie in a mapping that is shared (MAP_SHARED): what is written there comes into the file, and to all who

@@ -83,6 +83,26 @@ func (w *Caller) Maps() ([]raw.Mapping, error) {
 	return maps, w.gone(err)
 }
 
+// MappingsAt are the mappings that the addresses lie in, in the order of these; the zero Mapping stands for none.
+func (w *Caller) MappingsAt(addrs []raw.Addr) ([]raw.Mapping, error) {
+	if raw.AsksForMappings() {
+		at, err := raw.MappingsAt(w.pid, addrs)
+		return at, w.gone(err)
+	}
+	maps, err := w.Maps()
+	return raw.MappingsOf(maps, addrs), err
+}
+
+// CodeMaps are the mappings in which code may run, in order of address.
+func (w *Caller) CodeMaps() ([]raw.Mapping, error) {
+	if raw.AsksForMappings() {
+		code, err := raw.CodeMaps(w.pid)
+		return code, w.gone(err)
+	}
+	maps, err := w.Maps()
+	return raw.CodeOf(maps), err
+}
+
 // Knew gives it the mappings as they were read before the stop: to look for stacks they need not be read again.
 func (w *Caller) Knew(maps []raw.Mapping) { w.before = maps }
 
@@ -100,18 +120,13 @@ func (w *Caller) stillStacks(before []raw.Mapping) bool {
 		addrs = append(addrs, before[i].Start, before[i].Start-1)
 	}
 	now, err := raw.MappingsAt(w.pid, addrs)
-	for i, m := range now {
-		if was, _ := raw.FindMapping(before, addrs[i]); m != was {
-			return false
-		}
-	}
-	return err == nil
+	return err == nil && slices.Equal(now, raw.MappingsOf(before, addrs))
 }
 
 // stackMaps are the mappings as they were when last asked for in this stop, without what was changed since: stacks do not move while the
 // world stands still.
 func (w *Caller) stackMaps() ([]raw.Mapping, error) {
-	if w.maps == nil && w.before != nil && w.stillStacks(w.before) {
+	if w.maps == nil && w.before != nil && raw.AsksForMappings() && w.stillStacks(w.before) {
 		w.maps, w.called = slices.Clone(w.before), true
 	}
 	if w.maps == nil {

@@ -51,7 +51,7 @@ func (w *Caller) place(caller, n int) (at raw.Addr, stays bool, err error) {
 		if err != nil || stays || w.borrowing || n > ownSize {
 			return at, stays, err
 		}
-		if err := w.mapOwn(); err != nil {
+		if err := errors.Join(w.mapOwn(), w.unpark()); err != nil { // to remove what was left it may have made calls from the page
 			return 0, false, err
 		}
 		if w.own == 0 {
@@ -80,10 +80,10 @@ func (w *Caller) mapOwn() error {
 		switch {
 		case err == nil:
 			raw.Fault("call.own-page")
+			w.own, w.borrowing = got, false
 			if err := w.unpark(); err != nil { // calls are made from the page now
 				return err
 			}
-			w.own, w.borrowing = got, false
 			return w.removeLeft(left)
 		case errors.Is(err, unix.ENOMEM):
 			return w.removeLeft(left)
