@@ -33,10 +33,14 @@ func (t *Process) ReadTimes() {
 	}
 }
 
+// mostNew is at how many new threads a refresh looks; the others wait for their turn.
+const mostNew = 64
+
 // RefreshThreads brings up to date, at a session time, what is known of the threads, and whether a control group has frozen them.
 func (t *Process) RefreshThreads(now float64) {
 	t.Threads.Refresh(now, t.Stops.Count())
 	t.Threads.SetFrozen(t.freeze.of(t) != "")
+	t.Threads.LookAtNew(now, mostNew)
 	t.Threads.ShareLooks()
 }
 

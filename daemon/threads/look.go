@@ -79,12 +79,36 @@ func (t *Table) Look(tid int, at float64, j Judge) (call kernel.BlockedCall, sta
 		return call, 0, false
 	}
 	r.parked = state == Idle || state == unfed
+	r.looked = true
 	r.looks[state]++
 	if state == unfed {
 		state = Idle
 	}
 	return call, state, true
 }
+
+// LookAtNew looks at up to most threads that nobody has looked at yet, by their calls alone: the regular looks may have to wait for tables of the code, and
+// a thread that was never looked at would count as waiting for something.
+func (t *Table) LookAtNew(at float64, most int) {
+	var tids []int
+	t.Each(func(r *Row) {
+		if !r.looked && len(tids) < most {
+			tids = append(tids, r.TID)
+		}
+	})
+	for _, tid := range tids {
+		t.Look(tid, at, onlyCalls{})
+	}
+}
+
+// onlyCalls is a Judge that knows no more than the call.
+type onlyCalls struct{}
+
+// Asks implements Judge.
+func (onlyCalls) Asks(kernel.BlockedCall, Pace) bool { return false }
+
+// Unfed implements Judge.
+func (onlyCalls) Unfed(kernel.BlockedCall) (share float64, ok bool) { return 0, false }
 
 // asMade is the call that a thread made itself, where a stop has broken into it and it goes on with restart_syscall: the arguments are still those.
 func (t *Table) asMade(tid int, call kernel.BlockedCall) kernel.BlockedCall {

@@ -30,6 +30,7 @@ type Row struct {
 	counting bool               // it waits for a counter that others write to
 	spinning bool               // it looks a few times, and gives its CPU away each time, before it goes to sleep
 	parked   bool               // waits with nothing to do, as of the last look
+	looked   bool               // at least once
 	looks    [nStates]int       // since the last ShareLooks, by State
 	share    [nStates]float64   // of time, by State
 }

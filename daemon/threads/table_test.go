@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"os"
+	"os/exec"
 	"slices"
 	"testing"
 	"time"
@@ -361,5 +362,43 @@ func TestWanted(t *testing.T) {
 	table.Update(3, []kernel.ThreadTimes{{TID: 1, Start: 1, Run: 2 * time.Second}, {TID: 2, Start: 1, Run: time.Second / 2, RunQueueWait: time.Second / 2}}, 0)
 	if ran, wanted := table.Ran(), table.Wanted(); math.Abs(ran-1.25) > 1e-9 || math.Abs(wanted-1.5) > 1e-9 {
 		t.Errorf("ran %g, wanted %g", ran, wanted)
+	}
+}
+
+// TestLookAtNew: a thread that sleeps with nothing to do is not active from its first interval on, also where the regular looks have not come to it. No
+// more threads are looked at than are asked for.
+func TestLookAtNew(t *testing.T) {
+	c := exec.Command("sleep", "60")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = c.Process.Kill()
+		_ = c.Wait()
+	}()
+	pid := c.Process.Pid
+	for until := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+		if call, err := kernel.Blocked(pid, pid); err == nil && !call.Running && call.NR == unix.SYS_CLOCK_NANOSLEEP {
+			break
+		}
+		if time.Now().After(until) {
+			t.Fatal("it does not sleep")
+		}
+	}
+	tt := New(Config{PID: pid, Name: "sleep{1}", Tree: grid.NewTree(), IsSyscallFunction: func(uint64) bool { return false }})
+	active := func(most int) (n float64) {
+		tt.LookAtNew(2, most)
+		tt.ShareLooks()
+		tt.Each(func(r *Row) { n = r.Active(1) })
+		return n
+	}
+	times := []kernel.ThreadTimes{{PID: pid, TID: pid, Start: 10, State: 'S'}}
+	tt.Update(1, times, 0)
+	tt.Update(2, times, 0)
+	if got := active(0); got != 1 {
+		t.Errorf("active for %g of the time before anybody looked", got)
+	}
+	if got := active(1); got != 0 {
+		t.Errorf("active for %g of the time after a look", got)
 	}
 }
