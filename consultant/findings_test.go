@@ -9,6 +9,7 @@ import (
 	"culprit/consultant/decide"
 	"culprit/consultant/history"
 	"culprit/consultant/hypotheses"
+	"culprit/consultant/samples"
 	"culprit/grid"
 )
 
@@ -300,6 +301,42 @@ func TestSameWork(t *testing.T) {
 		told := s.sameWork([]finding{c.a, c.b})
 		if one := len(told) == 1; one != c.one || one && !slices.Contains(told[0].reasons, c.b.node) {
 			t.Errorf("%s: %d findings", name, len(told))
+		}
+	}
+}
+
+// TestComputesFor: what the kernel computes in system calls is told with what the same code waits for in them, whichever is a little more, and by itself
+// where it is much more, or at other code.
+func TestComputesFor(t *testing.T) {
+	top := hypotheses.Top()
+	cpu := &hypothesis{Name: cpuBound, Parent: top, Samples: samples.Use{About: "cpu"}}
+	calls := &hypothesis{Name: "Calls", Parent: cpu, Samples: samples.Use{About: "cpu"}}
+	io := &hypothesis{Name: "Waits", Parent: top, Samples: samples.Use{About: "io"}}
+	load, other := grid.Whole().Refine(grid.Code, "a.c", "load"), grid.Whole().Refine(grid.Code, "a.c", "other")
+	file := load.Refine(grid.IO, "File", "/cold")
+	whole := &phase{}
+	at := func(h *hypothesis, f grid.Focus, stake float64) finding {
+		return finding{node: &node{nodeKey: nodeKey{hyp: h, focus: f, phase: whole}, status: status{state: True}}, stake: stake}
+	}
+	for name, c := range map[string]struct {
+		work, wait finding
+		one        bool
+	}{
+		"computes more":        {at(calls, load, 0.52), at(io, load, 0.47), true},
+		"waits more":           {at(calls, load, 0.45), at(io, load, 0.5), true},
+		"for a file":           {at(calls, load, 0.52), at(io, file, 0.47), true},
+		"computes for more":    {at(calls, load, 0.7), at(io, load, 0.25), false},
+		"other code":           {at(calls, other, 0.52), at(io, load, 0.47), false},
+		"anywhere":             {at(calls, grid.Whole(), 0.52), at(io, grid.Whole(), 0.47), false},
+		"of the program's own": {at(cpu, load, 0.52), at(io, load, 0.47), false},
+	} {
+		s := &Search{graph: &graph{index: map[nodeKey]*node{}}}
+		for _, order := range [][]finding{{c.work, c.wait}, {c.wait, c.work}} {
+			told := s.sameWork(order)
+			one := len(told) == 1
+			if one != c.one || one && (told[0].node != c.wait.node || !slices.Equal(told[0].reasons, []*node{c.work.node})) {
+				t.Errorf("%s: %d findings, first %s", name, len(told), told[0].node.hyp.Name)
+			}
 		}
 	}
 }

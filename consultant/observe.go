@@ -7,6 +7,7 @@ import (
 	"culprit/consultant/bins"
 	"culprit/consultant/decide"
 	"culprit/consultant/explain"
+	"culprit/grid"
 )
 
 // What follows from the readings of the watched nodes.
@@ -26,7 +27,7 @@ func (s *Search) observe(now float64) {
 	}
 	s.alarm.Seen()
 	s.lookedAt = now
-	cache := map[seriesKey]*bins.Series{}
+	cache := bins.NewCache(s.cells.Pair)
 	for _, n := range slices.Clone(s.graph.watching) {
 		if n.watched && !math.IsInf(n.next, 1) {
 			s.observeNode(n, now, cache)
@@ -34,7 +35,7 @@ func (s *Search) observe(now float64) {
 	}
 }
 
-func (s *Search) observeNode(n *node, now float64, cache map[seriesKey]*bins.Series) {
+func (s *Search) observeNode(n *node, now float64, cache *bins.Cache) {
 	rows, next := s.rows(n)
 	if !n.take(rows, next) {
 		if n.state == Testing && n.win.Len() == 0 && now-n.started > stallTime {
@@ -49,6 +50,15 @@ func (s *Search) observeNode(n *node, now float64, cache map[seriesKey]*bins.Ser
 	}
 	n.est = n.win.Estimate(n.hyp.Test)
 	s.draw(n, now, cache)
+}
+
+// rows reads what came of the pairs of a node since it was read last, side by side. next is where the rows that come later begin.
+func (s *Search) rows(n *node) (rows []decide.Bin, next float64) {
+	all := make([][]grid.Interval, len(n.pairs))
+	for i, k := range n.pairs {
+		all[i] = s.cells.Intervals(k, n.next)
+	}
+	return bins.Rows(all, n.next)
 }
 
 // take takes new readings, and tells whether there are any. next is where those that come later begin.
@@ -71,7 +81,7 @@ func (n *node) take(rows []decide.Bin, next float64) bool {
 }
 
 // draw concludes from the window of a node, if that is possible.
-func (s *Search) draw(n *node, now float64, cache map[seriesKey]*bins.Series) {
+func (s *Search) draw(n *node, now float64, cache *bins.Cache) {
 	before, observe := n.answered(), s.cfg.MinObserve.Seconds()
 	c := n.est.Conclude(before, observe)
 	if before == decide.No && !(c.Settled && c.Holds) {
@@ -119,7 +129,7 @@ func (s *Search) parentsQuiet(n *node) bool {
 
 // onsetOf finds since when the value of a node has held: the start of the run of bins that hold, followed back through what was recorded before the test, and
 // further through its true parents if it held from the first record on. open tells that even then the beginning was not seen.
-func (s *Search) onsetOf(n *node, cache map[seriesKey]*bins.Series) (since float64, open bool) {
+func (s *Search) onsetOf(n *node, cache *bins.Cache) (since float64, open bool) {
 	run := n.run
 	if !run.On {
 		return n.win.Start(), false
@@ -127,7 +137,7 @@ func (s *Search) onsetOf(n *node, cache map[seriesKey]*bins.Series) (since float
 	if run.From > n.first+atOnce {
 		return run.From, false
 	}
-	r, ok := s.reader(n, cache)
+	r, ok := cache.Reader(n.pairs, bins.Span{Phase: n.phase.index, Start: n.phase.Start})
 	if !ok {
 		return run.From, true
 	}

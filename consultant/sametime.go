@@ -43,18 +43,41 @@ func (n *node) time() float64 {
 }
 
 // sameWork makes one finding of those that say in two ways why one hypothesis of the first level holds, if they are the same time at the same code:
-// system calls, and that they are small.
+// system calls, and that they are small; and of a wait in system calls and what the kernel computes there, which is told with the wait.
 func (s *Search) sameWork(list []finding) (told []finding) {
 	for _, b := range list {
-		into := slices.IndexFunc(told, func(a finding) bool { return s.isSameWork(a.node, b.node) })
+		waits := false
+		into := slices.IndexFunc(told, func(a finding) bool {
+			waits = computesFor(&a, &b)
+			return waits || computesFor(&b, &a) || s.isSameWork(a.node, b.node)
+		})
 		if into < 0 {
 			told = append(told, b)
 			continue
 		}
-		told[into].take(&b)
-		told[into].giveReason(b.naming())
+		a := &told[into]
+		if waits {
+			*a, b = b, *a
+		}
+		a.take(&b)
+		a.giveReason(b.naming())
 	}
 	return told
+}
+
+// alike is the part of what is at stake at one of two findings that is at stake at the other, if it is about as much.
+const alike = 0.6
+
+// computesFor tells whether a finding says that the kernel computes in the system calls in which, as another one says, code waits for input and output.
+func computesFor(work, wait *finding) bool {
+	a, b := work.node, wait.node
+	return a.hyp.Samples.About == "cpu" && !a.hyp.IsFirst() && b.hyp.Samples.About == "io" && a.hyp.First() != b.hyp.First() && a.phase == b.phase && a.over() == b.over() &&
+		codeOf(a) == codeOf(b) && !codeOf(a).IsWhole() && min(work.stake, wait.stake) >= alike*max(work.stake, wait.stake)
+}
+
+// codeOf is the focus of a node without object, process and thread.
+func codeOf(n *node) grid.Focus {
+	return n.focus.Refine(grid.IO).Refine(grid.SyncObject).Refine(grid.Process)
 }
 
 func (s *Search) isSameWork(a, b *node) bool {
@@ -63,8 +86,7 @@ func (s *Search) isSameWork(a, b *node) bool {
 		return false
 	}
 	whole := s.graph.index[nodeKey{hyp: first, focus: grid.Whole(), phase: a.phase}]
-	code := func(n *node) grid.Focus { return n.focus.Refine(grid.IO).Refine(grid.SyncObject).Refine(grid.Process) }
-	return (code(a) == code(b) || code(a).IsWhole() || code(b).IsWhole()) && whole != nil && a.est.Stake+b.est.Stake-whole.est.Stake >= sameTime*min(a.est.Stake, b.est.Stake)
+	return (codeOf(a) == codeOf(b) || codeOf(a).IsWhole() || codeOf(b).IsWhole()) && whole != nil && a.est.Stake+b.est.Stake-whole.est.Stake >= sameTime*min(a.est.Stake, b.est.Stake)
 }
 
 // naming is the node of a finding, or of its parts, that names the object.
