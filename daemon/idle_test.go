@@ -39,7 +39,7 @@ func TestWaitForChild(t *testing.T) {
 	var idle grid.Idle
 	told := func() bool {
 		idle = d.Idle()
-		return len(idle.Places) > 0 && idle.Places[0].Child && idle.Places[0].Share >= 0.5
+		return len(idle.Places) > 0 && idle.Places[0].For == grid.ForChild && idle.Places[0].Share >= 0.5
 	}
 	for began := time.Now(); !told(); time.Sleep(100 * time.Millisecond) {
 		if time.Since(began) > 15*time.Second {
@@ -47,7 +47,7 @@ func TestWaitForChild(t *testing.T) {
 		}
 	}
 	for _, at := range idle.Places {
-		if at.Child && at.Waker != "" {
+		if at.For == grid.ForChild && at.Waker != "" {
 			t.Errorf("each child is told as a waker: %+v", idle)
 		}
 	}

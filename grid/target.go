@@ -98,8 +98,20 @@ type IdlePlace struct {
 	Share    float64 // of the time of all threads, 0 to 1
 	Waker    string  // thread of the program that ends most of these waits, as in Holder; "" if none does
 	WakesIn  string  // where that is mostly meanwhile, "" if nobody knows
-	Child    bool    // they wait there for a child process to end
+	For      IdleFor // what they wait for there; "" if nobody knows
 }
+
+// An IdleFor is what a thread with nothing to do waits for.
+type IdleFor string
+
+// What such a thread may wait for.
+const (
+	ForTime    IdleFor = "time" // it sleeps
+	ForInput   IdleFor = "input"
+	ForChild   IdleFor = "child"   // a child process that ends
+	ForThreads IdleFor = "threads" // others that give it something to do
+	ForSignal  IdleFor = "signal"
+)
 
 // Overhead is what a session costs.
 type Overhead struct {

@@ -105,7 +105,7 @@ func idleReport(idle grid.Idle) *report.Idle {
 	}
 	r := &report.Idle{Share: report.Number(idle.Share)}
 	for _, p := range idle.Places[:min(len(idle.Places), maxIdlePlaces)] {
-		r.Places = append(r.Places, report.IdlePlace{Function: clean(p.Function), Threads: p.Threads, Share: report.Number(p.Share), Waker: clean(p.Waker), WakesIn: clean(p.WakesIn), Child: p.Child})
+		r.Places = append(r.Places, report.IdlePlace{Function: clean(p.Function), Threads: p.Threads, Share: report.Number(p.Share), Waker: clean(p.Waker), WakesIn: clean(p.WakesIn), Child: p.For == grid.ForChild, For: string(p.For)})
 	}
 	return r
 }

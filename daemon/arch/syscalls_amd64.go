@@ -10,6 +10,26 @@ var idle = setOf(unix.SYS_POLL, unix.SYS_PAUSE, unix.SYS_NANOSLEEP, unix.SYS_ACC
 // IsIdle reports whether a thread in the system call waits for work, for time or for a child.
 func IsIdle(nr int) bool { return idle[nr] }
 
+// signals are the system calls in which a thread waits for a signal.
+var signals = setOf(unix.SYS_PAUSE, unix.SYS_RT_SIGTIMEDWAIT, unix.SYS_RT_SIGSUSPEND)
+
+// IsSleep reports whether a thread in the system call waits for nothing but time, with its first two arguments: one in poll or select may wait for no
+// descriptor.
+func IsSleep(nr int, first, second uint64) bool {
+	switch nr {
+	case unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP:
+		return true
+	case unix.SYS_POLL, unix.SYS_PPOLL:
+		return second == 0
+	case unix.SYS_SELECT, unix.SYS_PSELECT6:
+		return first == 0
+	}
+	return false
+}
+
+// WaitsForSignal reports whether a thread in the system call waits for a signal.
+func WaitsForSignal(nr int) bool { return signals[nr] }
+
 // readiness are the system calls in which a thread waits until one of several descriptors is ready.
 var readiness = setOf(unix.SYS_POLL, unix.SYS_PPOLL, unix.SYS_SELECT, unix.SYS_PSELECT6, unix.SYS_EPOLL_WAIT, unix.SYS_EPOLL_PWAIT, unix.SYS_EPOLL_PWAIT2)
 

@@ -30,7 +30,7 @@ type idling struct {
 // An idlePlace is the function in which a thread has nothing to do, and who ends that, and where, if a thread of the program does.
 type idlePlace struct {
 	function, waker, wakesIn string
-	child                    bool // it waits for a child process: no waker is told, since each child that ends would be one of its own
+	waitsFor                 grid.IdleFor // of a child process no waker is told, since each child that ends would be one of its own
 }
 
 // An idleThread is a thread that has nothing to do at times.
@@ -114,8 +114,8 @@ func (c *Counts) knowsIdle(tid int) bool {
 
 func (p *Profile) idleAt(tid int, call kernel.BlockedCall, now float64) (at idlePlace) {
 	at.function = p.functionName(ownFunction(p.framesOf(p.blocked(tid, call))))
-	at.child = threads.WaitsForChild(call)
-	if p.wakers == nil || at.child {
+	at.waitsFor = threads.IdleFor(call)
+	if p.wakers == nil || at.waitsFor == grid.ForChild {
 		return at
 	}
 	if by := p.wakers(tid, call, now); len(by) > 0 && !by[0].Outside && by[0].Thread != Kernel {
@@ -201,7 +201,7 @@ func (s *IdleTally) addThread(th *idleThread, more float64) {
 			share = span / seen
 		}
 		one := s.places[at]
-		one.Function, one.Waker, one.WakesIn, one.Child = at.function, at.waker, at.wakesIn, at.child
+		one.Function, one.Waker, one.WakesIn, one.For = at.function, at.waker, at.wakesIn, at.waitsFor
 		one.Threads++
 		one.Share += more * th.idle * share
 		s.places[at] = one

@@ -5,6 +5,7 @@ import (
 
 	"culprit/daemon/arch"
 	"culprit/daemon/kernel"
+	"culprit/grid"
 )
 
 // Waiting for work is not a bottleneck. Which waits those are is decided from the system call that a thread is blocked in.
@@ -51,6 +52,23 @@ func IsFutexWait(c kernel.BlockedCall) bool {
 // WaitsForChild tells whether a thread waits in a call for a child process to end or to stop.
 func WaitsForChild(c kernel.BlockedCall) bool {
 	return c.NR == unix.SYS_WAIT4 || c.NR == unix.SYS_WAITID
+}
+
+// IdleFor is what a thread that has nothing to do waits for in a call.
+func IdleFor(c kernel.BlockedCall) grid.IdleFor {
+	switch {
+	case arch.IsSleep(c.NR, c.Args[0], c.Args[1]):
+		return grid.ForTime
+	case WaitsForChild(c):
+		return grid.ForChild
+	case arch.WaitsForSignal(c.NR):
+		return grid.ForSignal
+	case c.NR == unix.SYS_FUTEX, signalledByThreads[c.NR]:
+		return grid.ForThreads
+	case arch.IsIdle(c.NR), readsDescriptor[c.NR], receives[c.NR]:
+		return grid.ForInput
+	}
+	return ""
 }
 
 const (

@@ -269,6 +269,25 @@ func TestIdles(t *testing.T) {
 	}
 }
 
+// TestIdleFor: what a thread waits for that has nothing to do is known by its call, also where one in poll or select waits for no descriptor.
+func TestIdleFor(t *testing.T) {
+	for _, c := range []struct {
+		nr            int
+		first, second uint64
+		want          grid.IdleFor
+	}{
+		{unix.SYS_CLOCK_NANOSLEEP, 0, 0, grid.ForTime}, {unix.SYS_POLL, 0x1000, 0, grid.ForTime}, {unix.SYS_POLL, 0x1000, 2, grid.ForInput},
+		{unix.SYS_SELECT, 0, 0x1000, grid.ForTime}, {unix.SYS_PSELECT6, 4, 0x1000, grid.ForInput}, {unix.SYS_EPOLL_WAIT, 3, 0, grid.ForInput},
+		{unix.SYS_ACCEPT4, 3, 0, grid.ForInput}, {unix.SYS_READ, 0, 0x1000, grid.ForInput}, {unix.SYS_WAIT4, 7, 0, grid.ForChild},
+		{unix.SYS_FUTEX, 0x1000, futexWaitBitset, grid.ForThreads}, {unix.SYS_MSGRCV, 1, 0, grid.ForThreads}, {unix.SYS_PAUSE, 0, 0, grid.ForSignal},
+		{-1, 0, 0, ""}, {unix.SYS_IO_URING_ENTER, 3, 0, ""},
+	} {
+		if got := IdleFor(kernel.BlockedCall{NR: c.nr, Args: [6]uint64{c.first, c.second}}); got != c.want {
+			t.Errorf("call %d(%#x, %#x): %q, want %q", c.nr, c.first, c.second, got, c.want)
+		}
+	}
+}
+
 // TestAwaitsWork: who waits for an event, for input or for room waits for all that another one does; who waits for a lock, a device or time does not.
 func TestAwaitsWork(t *testing.T) {
 	for _, c := range []struct {

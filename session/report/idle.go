@@ -22,6 +22,7 @@ type IdlePlace struct {
 	Waker    string `json:"waker,omitempty"`    // thread of the program that ends most of these waits
 	WakesIn  string `json:"waker_in,omitempty"` // function in which that mostly was meanwhile
 	Child    bool   `json:"child,omitempty"`    // they wait there for a child process to end
+	For      string `json:"for,omitempty"`      // what they wait for, as in grid.IdleFor; left out if it is not known
 }
 
 const (
@@ -53,16 +54,13 @@ func (i *Idle) Told(targets []Target) (said string, places []string) {
 			places = append(places, fmt.Sprintf("%.0f %%: %s", 100*p.Share, p.text(targets)))
 		}
 	}
-	return fmt.Sprintf("Lately the threads had nothing to do for %.0f %% of their time. They waited for other threads, for input, for a child process, or until a time:", 100*i.Share), places
+	return fmt.Sprintf("Lately the threads had nothing to do for %.0f %% of their time:", 100*i.Share), places
 }
 
 func (p IdlePlace) text(targets []Target) string {
-	text := fmt.Sprintf("%d %s", p.Threads, plural(p.Threads, "thread"))
+	text := fmt.Sprintf("%d %s %s", p.Threads, plural(p.Threads, "thread"), p.does())
 	if p.Function != "" {
 		text += " in " + funcname.Brief(p.Function)
-	}
-	if p.Child {
-		text += ", waiting for a child process"
 	}
 	if p.Waker == "" {
 		return text
@@ -72,4 +70,25 @@ func (p IdlePlace) text(targets []Target) string {
 		text += " in " + funcname.Brief(p.WakesIn)
 	}
 	return text
+}
+
+// does is what the threads of a place do.
+func (p IdlePlace) does() string {
+	verb, object := "waits", ""
+	switch p.For {
+	case "time":
+		verb = "sleeps"
+	case "input":
+		object = " for input"
+	case "child":
+		object = " for a child process"
+	case "threads":
+		object = " for other threads"
+	case "signal":
+		object = " for a signal"
+	}
+	if p.Threads != 1 {
+		verb = strings.TrimSuffix(verb, "s")
+	}
+	return verb + object
 }

@@ -11,24 +11,24 @@ func TestIdle(t *testing.T) {
 		Targets: []Target{{PID: 7, Exe: "/bin/queue"}},
 		Nodes:   []Node{{State: "false", Samples: 9}},
 		Idle: &Idle{Share: 0.97, Places: []IdlePlace{
-			{Function: "queue.cc/mail::submit(std::string const&)", Threads: 3, Share: 0.72, Waker: "thr_9{sender}", WakesIn: "queue.cc/deliver(int) [clone .isra.0]"},
-			{Function: "queue.cc/deliver(int)", Threads: 1, Share: 0.14}, {Function: "main.cc/main", Threads: 1, Share: 0.1, Child: true}, {Threads: 1, Share: 0.01},
+			{Function: "queue.cc/mail::submit(std::string const&)", Threads: 3, Share: 0.72, For: "threads", Waker: "thr_9{sender}", WakesIn: "queue.cc/deliver(int) [clone .isra.0]"},
+			{Function: "queue.cc/deliver(int)", Threads: 2, Share: 0.14, For: "time"}, {Function: "main.cc/main", Threads: 1, Share: 0.1, Child: true, For: "child"}, {Threads: 1, Share: 0.01},
 		}},
 	}
 	var b strings.Builder
 	r.writeBottlenecks(&b)
 	want := `No bottleneck found.
-Lately the threads had nothing to do for 97 % of their time. They waited for other threads, for input, for a child process, or until a time:
-  72 %: 3 threads in queue.cc/mail::submit, woken by thread sender in queue.cc/deliver
-  14 %: 1 thread in queue.cc/deliver
-  10 %: 1 thread in main.cc/main, waiting for a child process
+Lately the threads had nothing to do for 97 % of their time:
+  72 %: 3 threads wait for other threads in queue.cc/mail::submit, woken by thread sender in queue.cc/deliver
+  14 %: 2 threads sleep in queue.cc/deliver
+  10 %: 1 thread waits for a child process in main.cc/main
 `
 	if b.String() != want {
 		t.Errorf("%s\nwant\n%s", b.String(), want)
 	}
 	b.Reset()
 	r.NotMeasuredShare = 0.8 // of little: who has nothing to do uses little
-	if r.writeBottlenecks(&b); !strings.HasPrefix(b.String(), "No bottleneck found in what could be measured") || !strings.Contains(b.String(), "72 %: 3 threads in") {
+	if r.writeBottlenecks(&b); !strings.HasPrefix(b.String(), "No bottleneck found in what could be measured") || !strings.Contains(b.String(), "72 %: 3 threads wait for other threads in") {
 		t.Errorf("of a program whose processes end soon: %s", b.String())
 	}
 	b.Reset()

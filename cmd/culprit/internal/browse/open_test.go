@@ -33,8 +33,8 @@ func TestNotConcluded(t *testing.T) {
 
 // TestIdleIsTold: where nothing was found the screen says where threads had nothing to do.
 func TestIdleIsTold(t *testing.T) {
-	s := session.Snapshot{Idle: &report.Idle{Share: 0.9, Places: []report.IdlePlace{{Function: "a.c/take_job", Threads: 3, Share: 0.8}}}}
-	if v := newVerdict(s); len(v.Idle) != 2 || !strings.Contains(v.Idle[0], "90 %") || v.Idle[1] != "80 %: 3 threads in a.c/take_job" {
+	s := session.Snapshot{Idle: &report.Idle{Share: 0.9, Places: []report.IdlePlace{{Function: "a.c/take_job", Threads: 3, Share: 0.8, For: "input"}}}}
+	if v := newVerdict(s); len(v.Idle) != 2 || !strings.Contains(v.Idle[0], "90 %") || v.Idle[1] != "80 %: 3 threads wait for input in a.c/take_job" {
 		t.Errorf("%q", v.Idle)
 	}
 	s.Bottlenecks = []consultant.Bottleneck{{Node: 3, Sentence: "b computes"}}
