@@ -340,3 +340,46 @@ func TestComputesFor(t *testing.T) {
 		}
 	}
 }
+
+// TestCallersAreToldOnce: of a function that waits for an object, and its callers that do so through it, the function is told; a caller that waits for more
+// by itself is told, too, and so is one of another object. Of a function without a name, and of the C library, the text says who calls it.
+func TestCallersAreToldOnce(t *testing.T) {
+	r := newRig(t, newModel(activity{stack: []string{"main"}, kind: "io", rate: always(0.9)}))
+	list, _ := shipped()
+	add := func(f grid.Focus, v float64, above ...*node) *node {
+		n := r.addTrue(list[1], f, v)
+		n.confidence = 0.9
+		for _, p := range above {
+			p.children, n.parents = append(p.children, n), append(n.parents, p)
+		}
+		return n
+	}
+	at := func(module, function string) grid.Focus { return grid.Whole().Refine(grid.Code, module, function) }
+	whole := add(grid.Whole(), 0.75)
+	start := add(at("libstdc++.so.6", "[libstdc++.so.6+0xd4490]"), 0.75, whole)
+	pop := add(at("a.cc", "pop()"), 0.5, start)
+	of := func(p *node, object string, v float64) *node {
+		return add(p.focus.Refine(grid.SyncObject, "CondVar", object), v, p)
+	}
+	below := of(pop, "ready", 0.49)
+	callers := map[string]*node{"ready": of(start, "ready", 0.5), "full": of(start, "full", 0.25)}
+	told := func() (nodes []*node) {
+		for _, f := range r.s.findings() {
+			nodes = append(nodes, f.node)
+		}
+		return nodes
+	}
+	if got := told(); len(got) != 2 || !slices.Contains(got, below) || !slices.Contains(got, callers["full"]) {
+		t.Errorf("%d findings", len(got))
+	}
+	below.est.Value = 0.3 // the caller has more
+	if got := told(); !slices.Contains(got, callers["ready"]) {
+		t.Error("a caller that waits for more is not told")
+	}
+	copied := add(at("libc.so.6", "__memcpy_avx"), 0.4, pop)
+	for n, want := range map[*node]string{pop: "pop()", copied: "__memcpy_avx (below pop())", start: "[libstdc++.so.6+0xd4490]"} {
+		if got := n.codeText(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

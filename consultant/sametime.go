@@ -22,7 +22,7 @@ func (s *Search) join(all []*finding, dropped map[*finding]bool) {
 	slices.SortStableFunc(order, func(a, b *finding) int { return before(a.node, b.node) })
 	for i, a := range order {
 		for _, b := range order[i+1:] {
-			if dropped[a] || dropped[b] || a.node.group != b.node.group || a.node.over() != b.node.over() || !s.sameTime(a.node, b.node) {
+			if dropped[a] || dropped[b] || a.node.group != b.node.group || a.node.over() != b.node.over() || !s.sameTime(a.node, b.node) && !a.node.isMostOf(b.node) {
 				continue
 			}
 			a.take(b)
@@ -32,6 +32,13 @@ func (s *Search) join(all []*finding, dropped map[*finding]bool) {
 			a.parts = append(a.parts, b.parts...)
 		}
 	}
+}
+
+// isMostOf tells whether a node is at a function further down than another one, for the same object, and has most of its value.
+func (n *node) isMostOf(caller *node) bool {
+	function := codeOf(caller)
+	return !function.IsWhole() && function != caller.focus && function != codeOf(n) && n.isPast(function) &&
+		explain.Object(n.focus) == explain.Object(caller.focus) && n.est.Value >= sameTime*caller.est.Value
 }
 
 // time is the share of time that a node is about: its value, or what is at stake where that is another quantity; NaN if neither tells.
@@ -251,6 +258,9 @@ func (f *finding) others() (object, rest string) {
 	var parts []explain.Part
 	for _, p := range f.parts {
 		part := explain.Part{Object: p.objectText(), Thread: explain.Process(p.focus), All: p.time() >= sameTime*f.node.time()}
+		if part.Object == "" && part.Thread != "" && part.Thread == explain.Process(f.node.focus) {
+			continue // it is named with the place
+		}
 		if p.choosesCode() && !f.node.choosesCode() {
 			part.Code = p.codeText()
 		}

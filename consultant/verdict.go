@@ -77,7 +77,7 @@ func explainWaits(found []finding, list []Bottleneck) {
 	for i, b := range list {
 		all[i] = victims.Finding{Node: b.Node, Phase: b.Phase.Name, Computes: b.Kind == "cpu", Ended: found[i].node.hyp.Samples.Ended, Starves: b.Kind == "ready" && found[i].node.focus.IsWhole(), Note: b.Note, Holders: b.Holders,
 			Stands: slices.ContainsFunc(found[i].reasons, func(n *node) bool { return n.hyp.Stands })}
-		if e := found[i].node.focus.Elements(grid.Code); len(e) >= 2 {
+		if e := found[i].node.ownPlace().Elements(grid.Code); len(e) >= 2 {
 			all[i].Function = e[0] + "/" + e[1]
 		}
 	}
@@ -181,20 +181,24 @@ func (n *node) bestParent() *node {
 	return best
 }
 
-// codeText names the code that the node's focus selects, or the item of code. A function that the program's symbols do not
-// name gets the nearest named function that it is called from.
+// codeText names the code that the node's focus selects, or the item of code. A function that says little gets one that says more and calls it.
 func (n *node) codeText() string {
 	text := explain.Function(n.focus)
 	if item := n.itemText(grid.Code); item != "" {
 		return item
 	}
-	if !explain.Nameless(explain.FunctionOf(n.focus)) {
-		return text
-	}
-	for m := n.bestParent(); m != nil; m = m.bestParent() {
-		if f := explain.FunctionOf(m.focus); f != "" && !explain.Nameless(f) {
-			return text + " (below " + explain.Printable(f) + ")"
-		}
+	if f := n.ownPlace(); f != n.focus {
+		text += " (below " + explain.Printable(explain.FunctionOf(f)) + ")"
 	}
 	return text
+}
+
+// ownPlace is the focus of the node, or where its function says little of the program that of the nearest one above it that says more, if there is one.
+func (n *node) ownPlace() grid.Focus {
+	for m := n; m != nil && explain.FunctionOf(n.focus) != ""; m = m.bestParent() {
+		if explain.FunctionOf(m.focus) != "" && !explain.SaysLittle(m.focus) {
+			return m.focus
+		}
+	}
+	return n.focus
 }

@@ -27,6 +27,7 @@ func Others(own string, parts []Part) (object, rest string) {
 		switch {
 		case p.Code != "":
 			said = append(said, p.of("in "+p.Code))
+		case p.Object == "" && p.All && slices.Contains(whole, p.Thread):
 		case p.Object == "" && p.All:
 			whole = append(whole, p.Thread)
 		case p.Object == "":

@@ -15,6 +15,7 @@ func TestOthers(t *testing.T) {
 		"its own":              {"file a", []Part{{Object: "file a", Value: "90 %", All: true}}, "", ""},
 		"a thread has all":     {"", []Part{{Thread: "thread x", Value: "90 %", All: true}}, "", "Nearly all of it in thread x"},
 		"one after the other":  {"", []Part{{Thread: "process x", Value: "95 %", All: true}, {Thread: "process y", Value: "93 %", All: true}}, "", "Nearly all of it in process x and process y"},
+		"one thread twice":     {"", []Part{{Thread: "thread x", Value: "95 %", All: true}, {Thread: "thread x", Value: "93 %", All: true}}, "", "Nearly all of it in thread x"},
 		"a thread has some":    {"", []Part{{Thread: "thread x", Value: "30 %"}}, "", "30 % in thread x"},
 		"functions":            {"lock l", []Part{{Code: "put", Value: "40 %"}, {Code: "take", Value: "41 %"}}, "", "40 % in put, 41 % in take"},
 		"a file made anew":     {"", []Part{{Object: "file a", Value: "40 %"}, {Object: "file a", Value: "38 %"}}, "", "40 % for file a"},

@@ -144,6 +144,12 @@ func FunctionOf(f grid.Focus) string {
 // Nameless tells whether a function is called by its address, as in "[redis-server+0x1613d0]".
 func Nameless(function string) bool { return strings.HasPrefix(function, "[") }
 
+// SaysLittle tells whether the function of a focus says little of the program: it has no name, or is of the library of its language.
+func SaysLittle(f grid.Focus) bool {
+	e := f.Elements(grid.Code)
+	return len(e) == 2 && (Nameless(e[1]) || funcname.OfLanguage(e[0], e[1]))
+}
+
 // PartOf is why a part of a false node is not tested; nothing says that too little happens in the whole to tell more.
 func PartOf(id int, whole grid.Focus, nothing bool) string {
 	if nothing {

@@ -2,14 +2,11 @@ package sampling
 
 import (
 	"math/rand/v2"
-	"strings"
 
 	"culprit/daemon/kernel"
-	"culprit/daemon/libc"
 	"culprit/daemon/stack"
 	"culprit/daemon/threads"
 	"culprit/grid"
-	"culprit/pcl"
 )
 
 // Where threads have nothing to do: an answer that finds nothing says what the program did instead.
@@ -113,7 +110,7 @@ func (c *Counts) knowsIdle(tid int) bool {
 }
 
 func (p *Profile) idleAt(tid int, call kernel.BlockedCall, now float64) (at idlePlace) {
-	at.function = p.functionName(ownFunction(p.framesOf(p.blocked(tid, call))))
+	at.function = p.functionName(stack.OwnFunction(p.framesOf(p.blocked(tid, call))))
 	at.waitsFor = threads.IdleFor(call)
 	if p.wakers == nil || at.waitsFor == grid.ForChild {
 		return at
@@ -122,16 +119,6 @@ func (p *Profile) idleAt(tid int, call kernel.BlockedCall, now float64) (at idle
 		at.waker, at.wakesIn = by[0].Thread, by[0].Function
 	}
 	return at
-}
-
-// ownFunction is the innermost function of a stack that belongs neither to the C library nor to the C++ library; 0 if there is none.
-func ownFunction(frames []stack.Frame) pcl.FuncID {
-	for _, fr := range frames {
-		if f := fr.Func; f != nil && !libc.IsC(f.Obj.Name) && !libc.IsCXX(f.Obj.Name) && !strings.HasPrefix(f.Fn.Name, "std::") {
-			return f.ID
-		}
-	}
-	return stack.OwnFunction(frames)
 }
 
 // note adds the time of a thread at a place. c.mu is held.

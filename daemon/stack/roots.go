@@ -3,6 +3,7 @@ package stack
 import (
 	"culprit/daemon/libc"
 	"culprit/daemon/program"
+	"culprit/internal/funcname"
 	"culprit/pcl"
 )
 
@@ -24,8 +25,13 @@ func ThreadRoot(frames []Frame) *program.Function {
 	return nil
 }
 
-// OwnFunction is the innermost function of a stack that is not the C library's; 0 if there is none.
+// OwnFunction is the innermost function of a stack that is not of the library of its language; where there is none, one that is not the C library's, or 0.
 func OwnFunction(frames []Frame) pcl.FuncID {
+	for _, fr := range frames {
+		if fr.Func != nil && !funcname.OfLanguage(fr.Func.Obj.Name, fr.Func.Fn.Name) {
+			return fr.Func.ID
+		}
+	}
 	for _, fr := range frames {
 		if fr.Func != nil && !libc.IsC(fr.Func.Obj.Name) {
 			return fr.Func.ID
