@@ -9,6 +9,7 @@ import (
 	"culprit/consultant/decide"
 	"culprit/consultant/history"
 	"culprit/consultant/hypotheses"
+	"culprit/consultant/refine"
 	"culprit/consultant/samples"
 	"culprit/grid"
 )
@@ -381,5 +382,36 @@ func TestCallersAreToldOnce(t *testing.T) {
 		if got := n.codeText(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// TestLeavesOff: of two functions that have the same time, that one is told which does not call back where it was called from: what it does is below that
+// by another way. Functions call one another back in interpreters.
+func TestLeavesOff(t *testing.T) {
+	r := newRig(t, newModel(activity{stack: []string{"main"}, kind: "cpu", rate: always(0.9)}))
+	list, _ := shipped()
+	add := func(function string, v float64, above ...*node) *node {
+		n := r.addTrue(list[0], grid.Whole().Refine(grid.Code, "a.c", function), v)
+		n.confidence, n.weight = 0.9, v
+		for _, p := range above {
+			p.children, n.parents = append(p.children, n), append(n.parents, p)
+		}
+		return n
+	}
+	r.addTrue(list[0], grid.Whole(), 0.9)
+	loop := add("loop", 0.9)
+	init := add("init", 0.9, add("call", 0.9, loop))
+	match := add("match", 0.89, loop)
+	told := func() *node { return r.s.findings()[0].node }
+	if told() != init {
+		t.Error("what is further down is not told, although nothing says that it calls anything")
+	}
+	e := expansion{n: init, st: step{h: grid.Code}}
+	for range 2 {
+		tested := 0
+		r.s.growOne(e, &refine.Found{Focus: loop.focus, Weight: 0.9}, []*node{init}, &tested)
+	}
+	if told() != match || len(init.back) != 1 {
+		t.Errorf("what calls back is told, %d times noted", len(init.back))
 	}
 }

@@ -122,6 +122,7 @@ type ways struct {
 	kids    map[step][]*node    // what each way led to
 	looks   map[step]*later.Way // of the ways that are walked again
 	crowded bool                // it was said that nothing more is added
+	back    []*node             // ancestors that it calls back: what it does may be below them by another way
 }
 
 // A graph is the search history graph, with what is counted of it: who is watched, how many watched nodes need a pair, and which nodes belong together.

@@ -7,6 +7,7 @@ import (
 	"culprit/consultant/explain"
 	"culprit/consultant/foci"
 	"culprit/consultant/later"
+	"culprit/consultant/links"
 	"culprit/consultant/refine"
 	"culprit/grid"
 )
@@ -68,6 +69,9 @@ func (s *Search) growOne(e expansion, c *refine.Found, parents []*node, tested *
 	old := s.graph.index[key]
 	var k *node
 	for _, p := range parents {
+		if old != nil && old != p && old.above(p) {
+			p.back = links.Insert(p.back, old, (*node).number)
+		}
 		if (old == nil || !old.above(p)) && !(e.st.h == grid.Code && p.within(c.Focus)) {
 			k = s.graph.add(key, p, "where")
 		}

@@ -36,8 +36,8 @@ func (s *Search) join(all []*finding, dropped map[*finding]bool) {
 
 // isMostOf tells whether a node is at a function further down than another one, for the same object, and has most of its value.
 func (n *node) isMostOf(caller *node) bool {
-	function := codeOf(caller)
-	return !function.IsWhole() && function != caller.focus && function != codeOf(n) && n.isPast(function) &&
+	function := foci.CodeOf(caller.focus)
+	return !function.IsWhole() && function != caller.focus && function != foci.CodeOf(n.focus) && n.isPast(function) &&
 		explain.Object(n.focus) == explain.Object(caller.focus) && n.est.Value >= sameTime*caller.est.Value
 }
 
@@ -72,19 +72,11 @@ func (s *Search) sameWork(list []finding) (told []finding) {
 	return told
 }
 
-// alike is the part of what is at stake at one of two findings that is at stake at the other, if it is about as much.
-const alike = 0.6
-
 // computesFor tells whether a finding says that the kernel computes in the system calls in which, as another one says, code waits for input and output.
 func computesFor(work, wait *finding) bool {
 	a, b := work.node, wait.node
 	return a.hyp.Samples.About == "cpu" && !a.hyp.IsFirst() && b.hyp.Samples.About == "io" && a.hyp.First() != b.hyp.First() && a.phase == b.phase && a.over() == b.over() &&
-		codeOf(a) == codeOf(b) && !codeOf(a).IsWhole() && min(work.stake, wait.stake) >= alike*max(work.stake, wait.stake)
-}
-
-// codeOf is the focus of a node without object, process and thread.
-func codeOf(n *node) grid.Focus {
-	return n.focus.Refine(grid.IO).Refine(grid.SyncObject).Refine(grid.Process)
+		foci.CodeOf(a.focus) == foci.CodeOf(b.focus) && !foci.CodeOf(a.focus).IsWhole() && min(work.stake, wait.stake) >= explains*max(work.stake, wait.stake)
 }
 
 func (s *Search) isSameWork(a, b *node) bool {
@@ -93,7 +85,7 @@ func (s *Search) isSameWork(a, b *node) bool {
 		return false
 	}
 	whole := s.graph.index[nodeKey{hyp: first, focus: grid.Whole(), phase: a.phase}]
-	return (codeOf(a) == codeOf(b) || codeOf(a).IsWhole() || codeOf(b).IsWhole()) && whole != nil && a.est.Stake+b.est.Stake-whole.est.Stake >= sameTime*min(a.est.Stake, b.est.Stake)
+	return (foci.CodeOf(a.focus) == foci.CodeOf(b.focus) || foci.CodeOf(a.focus).IsWhole() || foci.CodeOf(b.focus).IsWhole()) && whole != nil && a.est.Stake+b.est.Stake-whole.est.Stake >= sameTime*min(a.est.Stake, b.est.Stake)
 }
 
 // naming is the node of a finding, or of its parts, that names the object.
@@ -205,8 +197,19 @@ func before(a, b *node) int {
 	if d := foci.Rank(a.focus) - foci.Rank(b.focus); d != 0 {
 		return d
 	}
-	if foci.Rank(a.focus) == 0 {
-		return len(b.chain()) - len(a.chain())
+	if foci.Rank(a.focus) != 0 {
+		return 0
+	}
+	return cmp.Or(a.leavesOff()-b.leavesOff(), len(b.chain())-len(a.chain()))
+}
+
+// leavesOff is 1 for a node at a function of which it is not known that it does the work itself: it calls another one back that it was called from, or
+// another that has most of its samples and was not ruled out.
+func (n *node) leavesOff() int {
+	m := n.graph.index[nodeKey{hyp: n.hyp, focus: foci.CodeOf(n.focus), phase: n.phase}]
+	has := func(k *node) bool { return k.state != False && k.weight > 0 && k.weight >= sameTime*m.weight }
+	if m != nil && (slices.ContainsFunc(m.back, has) || slices.ContainsFunc(m.kids[step{h: grid.Code}], has)) {
+		return 1
 	}
 	return 0
 }

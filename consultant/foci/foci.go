@@ -84,6 +84,11 @@ func OnlyCode(f grid.Focus) bool {
 	return f.Depth(grid.Code) > 0 && len(Covering(f)) == f.Depth(grid.Code)
 }
 
+// CodeOf is a focus without object, process and thread.
+func CodeOf(f grid.Focus) grid.Focus {
+	return f.Refine(grid.IO).Refine(grid.SyncObject).Refine(grid.Process)
+}
+
 // Rank orders foci by how well they tell what they have in common: code (0) before objects (1) before threads (2).
 func Rank(f grid.Focus) int {
 	switch {
