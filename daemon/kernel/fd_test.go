@@ -171,6 +171,43 @@ func TestSocketsAreNamedByTheirPeers(t *testing.T) {
 	}
 }
 
+// TestConnecting: a socket that asks for a connection is named by the server that does not answer, and not by a port of its own that says nothing.
+func TestConnecting(t *testing.T) {
+	socket := func(kind int) int {
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|kind, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { unix.Close(fd) })
+		return fd
+	}
+	l := socket(0)
+	loopback := &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}
+	if err := errors.Join(unix.Bind(l, loopback), unix.Listen(l, 0)); err != nil {
+		t.Fatal(err)
+	}
+	at, err := unix.Getsockname(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := at.(*unix.SockaddrInet4)
+	for range 8 { // nobody accepts: the queue is full soon
+		c := socket(unix.SOCK_NONBLOCK)
+		if err := unix.Connect(c, server); err != nil && err != unix.EINPROGRESS {
+			t.Fatal(err)
+		}
+		if !isConnecting(c) {
+			continue
+		}
+		want := fmt.Sprintf("tcp 127.0.0.1:%d", server.Port)
+		if got, err := FDTarget(os.Getpid(), c); err != nil || !got.Unsettled || got.Name != want {
+			t.Errorf("%+v %v, want %s", got, err, want)
+		}
+		return
+	}
+	t.Fatal("eight connections to a server that accepts none")
+}
+
 // TestMemoryFilesAndDeletedOnes have names of their own.
 func TestMemoryFilesAndDeletedOnes(t *testing.T) {
 	fd, err := unix.MemfdCreate("numbers", unix.MFD_CLOEXEC)

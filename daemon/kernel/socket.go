@@ -24,6 +24,9 @@ func socketName(pid, fd int, inode uint64, otherwise string) (name string, settl
 	case err != nil:
 		return otherwise, true
 	case domain == unix.AF_INET || domain == unix.AF_INET6:
+		if isConnecting(own) {
+			return nameInTables(pid, inode, otherwise), false
+		}
 		return inetSocket(own)
 	case domain == unix.AF_UNIX:
 		return unixSocket(own, inode)
@@ -41,6 +44,15 @@ func copyFD(pid, fd int) (int, error) {
 	}
 	defer unix.Close(proc)
 	return unix.PidfdGetfd(proc, fd, 0)
+}
+
+// tcpSynSent is TCP_SYN_SENT of include/net/tcp_states.h.
+const tcpSynSent = 2
+
+// isConnecting reports whether a socket asks for a connection and has no answer yet. It does not tell its other end then, and the tables do.
+func isConnecting(fd int) bool {
+	info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
+	return err == nil && info.State == tcpSynSent
 }
 
 // inetSocket is "tcp PEER", "tcp listen LOCAL", or "udp LOCAL" for a socket that has no other end.
