@@ -77,9 +77,7 @@ func explainWaits(found []finding, list []Bottleneck) {
 	for i, b := range list {
 		all[i] = victims.Finding{Node: b.Node, Phase: b.Phase.Name, Computes: b.Kind == "cpu", Ended: found[i].node.hyp.Samples.Ended, Starves: b.Kind == "ready" && found[i].node.focus.IsWhole(), Note: b.Note, Holders: b.Holders,
 			Stands: slices.ContainsFunc(found[i].reasons, func(n *node) bool { return n.hyp.Stands })}
-		if e := found[i].node.ownPlace().Elements(grid.Code); len(e) >= 2 {
-			all[i].Function = e[0] + "/" + e[1]
-		}
+		all[i].Function, all[i].Own = explain.Qualified(found[i].node.focus), explain.Qualified(found[i].node.ownPlace())
 	}
 	victims.Explain(all)
 	for i, f := range all {

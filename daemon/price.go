@@ -105,7 +105,7 @@ func compileIn(t *measuring.Process, k grid.PairKey) (*pcl.Plan, error) {
 		return &pcl.Plan{Pair: k}, err
 	}
 	plan, err := t.Compile(k)
-	if err == nil && (plan.Samples != "" || t.Common.Dear.Has(k) && t.TellsWaits(plan)) {
+	if err == nil && (plan.Samples != "" || t.LooksAtWaits(k, plan)) {
 		plan = &pcl.Plan{Pair: k}
 	}
 	return plan, err

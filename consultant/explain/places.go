@@ -141,6 +141,14 @@ func FunctionOf(f grid.Focus) string {
 	return ""
 }
 
+// Qualified is the function of a focus with its module, as "cache.c/lookup"; "" if it selects none.
+func Qualified(f grid.Focus) string {
+	if e := f.Elements(grid.Code); len(e) >= 2 {
+		return e[0] + "/" + e[1]
+	}
+	return ""
+}
+
 // Nameless tells whether a function is called by its address, as in "[redis-server+0x1613d0]".
 func Nameless(function string) bool { return strings.HasPrefix(function, "[") }
 

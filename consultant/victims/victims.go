@@ -19,6 +19,7 @@ type Finding struct {
 	Node     int
 	Phase    string // in which it was found: only findings of the same one explain it
 	Function string // where it is, as module/function; "" where it has none
+	Own      string // the same; of a function of a language's library the one of the program that calls it
 	Computes bool   // its threads run
 	Starves  bool   // the whole program waits for CPUs
 	Ended    bool   // processes that ended soon have the time
@@ -70,7 +71,7 @@ func (o Finding) tells(h grid.Holder) (part float64) {
 	switch {
 	case here && o.Computes && !o.Note:
 		return h.Works + h.Delayed // it would compute there if it had a CPU
-	case o.Computes && !o.Note && o.isOf(h.Thread):
+	case o.Computes && !o.Note && (o.isOf(h.Thread) || o.Own != "" && o.Own == h.Function):
 		return h.Wholly
 	case o.Ended && !o.Note && h.Thread == grid.EndedProcesses:
 		return h.Share

@@ -40,8 +40,13 @@ func TestExplain(t *testing.T) {
 		Finding{Node: 19, Holders: []grid.Holder{feeds}}, Finding{Node: 20, Holders: []grid.Holder{holds}})
 	list = append(list, Finding{Node: 21, Holders: []grid.Holder{{Thread: grid.EndedProcesses, Share: 0.9, Wakes: true}}},
 		Finding{Node: 22, Computes: true, Ended: true}, Finding{Node: 23, Phase: "load", Holders: []grid.Holder{{Thread: grid.EndedProcesses, Share: 0.9, Wakes: true}}})
+	copies := wakes("a.c/report", 0.95, 0.9) // the thread computes in a function of a library, which the program's calls
+	copies.Wholly = 0.85
+	guards := wakes("a.c/report", 0.95, 0.9) // it has a lock
+	list = append(list, Finding{Node: 24, Function: "libc.so.6/memcpy", Own: "a.c/report", Computes: true}, Finding{Node: 25, Holders: []grid.Holder{copies}},
+		Finding{Node: 26, Holders: []grid.Holder{guards}})
 	Explain(list)
-	for i, want := range []int{3, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 16, 0, 0, 0, 18, 0, 22, 0, 0} {
+	for i, want := range []int{3, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 16, 0, 0, 0, 18, 0, 22, 0, 0, 0, 24, 0} {
 		if f := list[i]; f.By != want {
 			t.Errorf("node %d is explained by %d, want %d", f.Node, f.By, want)
 		}

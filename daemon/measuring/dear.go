@@ -45,6 +45,23 @@ func (d *Dear) Price(key grid.PairKey, probes grid.Price, told bool) grid.Price 
 
 // TellsWaits reports whether looks at threads that wait tell a plan of probes: a timer of waits for the whole program.
 func (t *Process) TellsWaits(plan *pcl.Plan) bool {
-	timer := plan.Kind == pcl.WallTimer && plan.ExcludeParked && plan.Pair.Focus.IsWhole() && plan.Samples == "" && !plan.KeptByKernel()
+	return plan.Pair.Focus.IsWhole() && t.timesWaits(plan)
+}
+
+func (t *Process) timesWaits(plan *pcl.Plan) bool {
+	timer := plan.Kind == pcl.WallTimer && plan.ExcludeParked && plan.Samples == "" && !plan.KeptByKernel()
 	return timer && !t.OnlyLooked() && t.looksAtWaits().Tells(plan) == nil
+}
+
+// LooksAtWaits reports whether looks at threads that wait are to tell a pair, whose plan is one of probes: those would be too dear, or it is about
+// connections that are too short for them.
+func (t *Process) LooksAtWaits(key grid.PairKey, plan *pcl.Plan) bool {
+	if t.Common.Dear.Has(key) && t.TellsWaits(plan) {
+		return true
+	}
+	if e := key.Focus.Elements(grid.IO); len(e) == 0 || t.OnlyLooked() || !t.Files.IsBrief(e, t.Now()) {
+		return false
+	}
+	looked, _, err := t.looksAtWaits().Compile(key)
+	return err == nil && t.timesWaits(looked)
 }

@@ -65,7 +65,7 @@ func NewPart(t *Process, key grid.PairKey, serves bool, owner uint64) (*Part, er
 	if plan.Samples != "" {
 		return newLookedPart(t, t.tells(plan), key)
 	}
-	if t.Common.Dear.Has(key) && t.TellsWaits(plan) {
+	if t.LooksAtWaits(key, plan) {
 		return newLookedPart(t, t.looksAtWaits(), key)
 	}
 	if len(plan.Requests) > 0 {

@@ -26,7 +26,7 @@ func (t *Table) LockAt(fd int, at float64) (part string) {
 	if s := t.seen[file]; s == nil || s.retired { // it was closed for a while, and is open again
 		t.host.tree.Add(grid.IO, "File", name)
 	}
-	t.seen[file] = &seenFile{at: at}
+	t.see(file, at)
 	if !t.host.locks[file] {
 		t.host.locks[file] = true
 		t.host.tree.Add(grid.SyncObject, pcl.FileLock, name)

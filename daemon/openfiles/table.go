@@ -48,6 +48,8 @@ type descriptor struct {
 type seenFile struct {
 	at      float64 // session time of the last look at which it was
 	retired bool
+	again   float64 // session time at which a descriptor was last found to have been opened for it anew
+	times   int     // how often that was, with short pauses
 }
 
 // Bounds of what is looked at and remembered.
@@ -92,7 +94,7 @@ func (t *Table) look(at float64) {
 		still[fd] = true
 		t.lookAt(fd, at)
 		if o, ok := t.open[fd]; ok {
-			t.seen[o.part] = &seenFile{at: at}
+			t.see(o.part, at)
 		}
 	}
 	for fd := range t.open {
@@ -116,6 +118,7 @@ func (t *Table) lookAt(fd int, at float64) {
 	}
 	o, known := t.open[fd]
 	used := uint32(word >> 32)
+	anew := known && (o.link != link || o.used != used)
 	if !known || o.link != link || o.to.Unsettled {
 		to, err := kernel.FDTarget(t.cfg.PID, fd)
 		if err != nil {
@@ -128,6 +131,9 @@ func (t *Table) lookAt(fd int, at float64) {
 	}
 	o.used = used
 	t.open[fd] = o
+	if s := t.seen[o.part]; s != nil && anew {
+		s.openedAgain(at)
+	}
 	t.tell(fd, word, t.numberOf(o.part))
 }
 
@@ -189,9 +195,38 @@ func (t *Table) learn(to kernel.FD, at float64) (part string) {
 		name = t.host.pipes.nameOf(to, t.cfg.PID)
 	}
 	part = partOf([]string{kind, name})
-	t.seen[part] = &seenFile{at: at}
+	t.see(part, at)
 	t.host.tree.Add(grid.IO, kind, name)
 	return part
+}
+
+// see notes that something is open at a session time.
+func (t *Table) see(part string, at float64) {
+	s := t.seen[part]
+	if s == nil {
+		s = &seenFile{}
+		t.seen[part] = s
+	}
+	s.at, s.retired = at, false
+}
+
+// A descriptor is opened again and again for the same if that is seen oftenAgain times, with pauses of at most GoneFor.
+const oftenAgain = 3
+
+func (s *seenFile) openedAgain(at float64) {
+	if at-s.again > GoneFor {
+		s.times = 0
+	}
+	s.again, s.times = at, s.times+1
+}
+
+// IsBrief tells whether connections to what the elements name last shorter than the time between two looks, by a session time: what is done on
+// most of them, probes see on a descriptor that nobody has named yet. Files have their names from where they are opened.
+func (t *Table) IsBrief(elems []string, at float64) bool {
+	t.host.mu.Lock()
+	defer t.host.mu.Unlock()
+	s := t.seen[partOf(elems)]
+	return s != nil && len(elems) == 2 && elems[0] == "Socket" && s.times >= oftenAgain && at-s.again <= GoneFor
 }
 
 // partOf is a resource of /IO as a part of a focus.

@@ -2,6 +2,7 @@ package openfiles
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -154,6 +155,60 @@ func TestLocksOfFiles(t *testing.T) {
 	}
 	if table.Look(20); table.LockAt(fd, 20) != "" || table.LockAt(-1, 20) != "" {
 		t.Error("what is not open has a lock")
+	}
+}
+
+// TestBriefConnections: a client that connects anew for each request is known by that, as long as it does so; not one that stays connected, one that was
+// connected anew once or twice, or a file.
+func TestBriefConnections(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	table, _ := ownTable(NewHost(grid.NewTree()))
+	const low, high = 201, 202
+	connect := func(fd int) {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		raw, _ := c.(*net.TCPConn).SyscallConn()
+		if e := raw.Control(func(n uintptr) { err = unix.Dup2(int(n), fd) }); e != nil || err != nil {
+			t.Fatal(e, err)
+		}
+	}
+	t.Cleanup(func() { unix.Close(low); unix.Close(high) })
+	server := []string{"Socket", "tcp " + l.Addr().String()}
+	connect(low)
+	connect(high)
+	for _, fd := range []int{low, high, low, high} {
+		if got := table.At(fd, 1); got != partOf(server) {
+			t.Fatalf("it is %q", got)
+		}
+	}
+	at := 1.0
+	for n := range 3 {
+		if table.IsBrief(server, at) {
+			t.Errorf("said to be brief after %d new connections", n)
+		}
+		connect(low)
+		at += 0.4
+		table.At(low, at)
+	}
+	if !table.IsBrief(server, at) || table.IsBrief(server, at+2*GoneFor) || table.IsBrief([]string{"Socket"}, at) {
+		t.Error("it is not said to be brief, or for ever, or of all sockets")
+	}
+	path := filepath.Join(t.TempDir(), "log")
+	for range 5 {
+		at += 0.1
+		if table.At(open(t, path), at); table.IsBrief([]string{"File", path}, at) {
+			t.Error("a file is said to be a brief connection")
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
