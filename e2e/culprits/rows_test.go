@@ -32,6 +32,7 @@ var rows = []struct {
 	{"pools that have nothing to do", []string{"idlepool", "idleworkers"}, []string{"node-idle", "java-idle"}},
 	{"short processes one after the other", []string{"shellloop", "shell_agent"}, nil},
 	{"poll below a request", []string{"slowpeer", "resolver"}, nil},
+	{"a connection for each request", []string{"newconnections"}, nil},
 	{"locks inside libc", []string{"stdiolock", "arenalock"}, nil},
 	{"page faults, system calls, a cold tree of files", []string{"freshmaps", "statloop", "coldtree", "coldmap"}, nil},
 	{"threads that spin for a late one", []string{"lateomp", "spinbarrier"}, nil},
