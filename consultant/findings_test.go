@@ -373,6 +373,10 @@ func TestCallersAreToldOnce(t *testing.T) {
 	if got := told(); len(got) != 2 || !slices.Contains(got, below) || !slices.Contains(got, callers["full"]) {
 		t.Errorf("%d findings", len(got))
 	}
+	other := add(start.focus.Refine(grid.Process, "a{1}", "thr_2"), 0.45, start)
+	if inOther := add(pop.focus.Refine(grid.Process, "a{1}", "thr_3"), 0.45, pop); inOther.isMostOf(other) {
+		t.Error("what waits in another thread is taken for the same")
+	}
 	below.est.Value = 0.3 // the caller has more
 	if got := told(); !slices.Contains(got, callers["ready"]) {
 		t.Error("a caller that waits for more is not told")

@@ -34,11 +34,11 @@ func (s *Search) join(all []*finding, dropped map[*finding]bool) {
 	}
 }
 
-// isMostOf tells whether a node is at a function further down than another one, for the same object, and has most of its value.
+// isMostOf tells whether a node is at a function further down than another one, for the same object and thread, and has most of its value.
 func (n *node) isMostOf(caller *node) bool {
 	function := foci.CodeOf(caller.focus)
 	return !function.IsWhole() && function != caller.focus && function != foci.CodeOf(n.focus) && n.isPast(function) &&
-		explain.Object(n.focus) == explain.Object(caller.focus) && n.est.Value >= sameTime*caller.est.Value
+		n.focus.Refine(grid.Code) == caller.focus.Refine(grid.Code) && n.est.Value >= sameTime*caller.est.Value
 }
 
 // time is the share of time that a node is about: its value, or what is at stake where that is another quantity; NaN if neither tells.
