@@ -17,12 +17,12 @@ import (
 // maxChildren is how many children of one expansion are tested, the heaviest first. The others say that they are not.
 const maxChildren = 64
 
-// growWhy adds the child hypotheses of a node at its focus.
+// growWhy adds the child hypotheses of a node at its focus, but those that are not told there: they are tested at who calls it.
 func (s *Search) growWhy(n *node) {
 	st := step{why: true}
 	n.kids[st] = nil
 	for _, h := range n.hyp.Children {
-		if !h.BelongsAt(n.focus) {
+		if !h.BelongsAt(n.focus) || foci.Suppressed(n.focus, h.Suppress) != "" {
 			continue
 		}
 		k := s.graph.add(nodeKey{hyp: h, focus: n.focus, phase: n.phase}, n, "why")

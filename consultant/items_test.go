@@ -123,6 +123,16 @@ func TestItemsInSentences(t *testing.T) {
 	}
 }
 
+// TestSuppressedModules: a slash in a name is written as in a focus.
+func TestSuppressedModules(t *testing.T) {
+	f := grid.Whole().Refine(grid.Code, "internal/poll", "internal/poll.(*FD).Fsync")
+	for path, want := range map[string]bool{"/Code/internal%2Fpoll": true, "/Code/internal%2Fp*": true, "/Code/internal/poll": false, "/Code/internal": false} {
+		if got := foci.Suppressed(f, []string{path}) != ""; got != want {
+			t.Errorf("%s suppresses %v: %v", path, f, got)
+		}
+	}
+}
+
 // TestDirectTest: the test of a hypothesis on averages is that of the search.
 func TestDirectTest(t *testing.T) {
 	lib, _, err := check.Load(check.Options{})

@@ -2,6 +2,8 @@ package daemon
 
 import (
 	"errors"
+	"math"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +46,12 @@ func TestGoCodeIsSampled(t *testing.T) {
 			t.Errorf("Go function %s is patched", f.Fn.Name)
 		}
 	}
+	for name, want := range map[string]bool{"main.unit": true, "c_wait": false} {
+		f := d.targets[0].Func(d.targets[0].Named(name)[0])
+		if got := d.targets[0].MayBeGo(f.Obj.Bias + f.Fn.Addr); got != want {
+			t.Errorf("%s is code of Go: %v", name, got)
+		}
+	}
 	if why := d.Unseen("sync_wait"); !strings.Contains(why, "goroutine") || !strings.Contains(d.Notes(key(t, "sync_wait", "/")), why) {
 		t.Errorf("of waits it is said %q, in the notes %q", why, d.Notes(key(t, "sync_wait", "/")))
 	}
@@ -73,4 +81,34 @@ func TestGoCodeHasNoPoints(t *testing.T) {
 		t.Errorf("limits of a Go program: %v, %v", limits, err)
 	}
 	p.Stop(t)
+}
+
+// TestFlushesOfGo: what threads of a Go program wait for files is told, although it has no C library, and its threads that have no goroutine to run wait
+// for nothing.
+func TestFlushesOfGo(t *testing.T) {
+	bin := testprog.BuildGo(t, "testdata/odd/goflush")
+	p := testprog.Start(t, bin, filepath.Join(t.TempDir(), "audit.log"))
+	for end := time.Now().Add(10 * time.Second); p.Counts()["spent"] == 0; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it says nothing")
+		}
+	}
+	d := lookAt(t, p.PID)
+	var s sums
+	waits, flushes, blocked := key(t, "io_wait_inclusive", "/"), key(t, "fsync_time", "/"), key(t, "blocked", "/")
+	enableAll(t, d, &s, []grid.PairKey{waits, flushes, blocked})
+	time.Sleep(500 * time.Millisecond)
+	d.tickAll()
+	before := [4]float64{float64(p.Counts()["spent"]) / 1e6, s.of(waits), s.of(flushes), s.of(blocked)}
+	time.Sleep(4 * time.Second)
+	d.tickAll()
+	want, got := float64(p.Counts()["spent"])/1e6-before[0], [3]float64{s.of(waits) - before[1], s.of(flushes) - before[2], s.of(blocked) - before[3]}
+	t.Logf("%.2f s at files by its own clock; io_wait %.2f, fsync_time %.2f, blocked %.2f s", want, got[0], got[1], got[2])
+	if math.Abs(got[0]-want) > 0.3*want || got[1] < 0.3*want || got[1] > got[0] {
+		t.Errorf("it spent %.2f s at files; %.2f s were counted, %.2f of them in flushes", want, got[0], got[1])
+	}
+	if got[2] > 1.2*want {
+		t.Errorf("threads are said to wait for %.2f s, and one waited for %.2f s at most", got[2], want)
+	}
+	detachClean(t, d, p.PID)
 }

@@ -28,6 +28,7 @@ func under(elems, patterns []string) bool {
 		return false
 	}
 	for i, p := range patterns {
+		p = strings.ReplaceAll(p, "%2F", "/") // as names in a focus are written
 		if ok, err := path.Match(p, elems[i]); err != nil || (!ok && p != elems[i]) {
 			return false
 		}

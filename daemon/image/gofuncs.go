@@ -137,6 +137,15 @@ func (o *Object) IsGoCode(f *Function) bool {
 	return text.Lo >= text.Hi || f.Addr < text.Hi && f.Addr+f.Size > text.Lo
 }
 
+// MayBeGoAt reports whether code of Go is at an address. It makes no table: until somebody needs one, all code of such an object counts.
+func (o *Object) MayBeGoAt(addr uint64) bool {
+	if !o.isGo || !o.table.Done() {
+		return o.isGo
+	}
+	text := o.functions().goText
+	return text.Lo >= text.Hi || text.Contains(addr)
+}
+
 // goHeads are the first bytes of Go's function table, from Go 1.2, 1.16, 1.18 and 1.20 on (debug/gosym): magic, two zeros, the least
 // instruction, the size of a pointer.
 var goHeads = [][]byte{

@@ -72,7 +72,7 @@ func Open(c *Common, pid int, open func(pid int) (*process.Process, error)) (*Pr
 		return nil, err
 	}
 	t.readLarge()
-	t.Threads = threads.New(threads.Config{PID: pid, Name: t.Name, Kernel: c.Kernel, Tree: c.Tree, Memory: t.Proc, Driven: t.Proc.Driven, IsSyscallFunction: t.IsSyscallFunction})
+	t.Threads = threads.New(threads.Config{PID: pid, Name: t.Name, Kernel: c.Kernel, Tree: c.Tree, Memory: t.Proc, Driven: t.Proc.Driven, IsSyscallFunction: t.IsSyscallFunction, IsGo: t.MayBeGo})
 	t.Locks = locks.New(c.Tree, locks.Names{Lock: waits.LockNamer(t.Program), Thread: t.Threads.Joined})
 	t.Stats = targetstats.New(targetstats.Config{Name: t.Name, Proc: p, Threads: t.Threads, Programs: &c.Programs, Filtered: func() bool { return t.Seccomp != 0 }, Logf: t.Logf})
 	t.Blocks = probe.NewBlocks(t.Target)

@@ -15,6 +15,12 @@ func (t *Target) NoteStack(tid int, fs uint64, frames []stack.Frame) {
 	}
 }
 
+// MayBeGo tells whether code of Go is at an address, as far as that is known without making tables.
+func (t *Target) MayBeGo(pc uint64) bool {
+	o := t.ObjectAt(pc)
+	return o != nil && o.MayBeGoAt(pc-o.Bias)
+}
+
 // IsSyscallFunction tells whether an address is in the C library's function syscall. Locks of the C library make the call themselves.
 func (t *Target) IsSyscallFunction(pc uint64) bool {
 	f := t.FunctionAt(pc)

@@ -53,21 +53,24 @@ type wait struct {
 }
 
 // Look reads in /proc what one thread does at a session time, and notes it. ok is false if the thread has ended, or is not known yet. The
-// judge is asked without a lock of the table.
+// judge is asked without a lock of the table; where there is none (nil) the call alone tells.
 func (t *Table) Look(tid int, at float64, j Judge) (call kernel.BlockedCall, state State, ok bool) {
 	call, err := kernel.Blocked(t.cfg.PID, tid)
 	if err != nil {
 		return call, 0, false
 	}
 	call = t.asMade(tid, call)
+	if t.hasNoGoroutine(call) {
+		j = nil
+	}
 	asked := false
-	if !call.Running && (arch.IsReadiness(call.NR) || call.NR == unix.SYS_FUTEX && toldByThreads(call)) {
+	if j != nil && !call.Running && (arch.IsReadiness(call.NR) || call.NR == unix.SYS_FUTEX && toldByThreads(call)) {
 		if r, known := t.Get(tid); known {
 			asked = j.Asks(call, Pace{at - r.quietSince, r.wakes})
 		}
 	}
-	state, told := t.stateOf(tid, call, asked, at)
-	if state == Waiting && told {
+	state = t.stateOf(tid, call, asked, at)
+	if state == Waiting && j != nil && t.isTold(tid, call) {
 		if share, known := j.Unfed(call); known && share >= mostlyUnfed {
 			state = unfed
 		}
@@ -97,18 +100,9 @@ func (t *Table) LookAtNew(at float64, most int) {
 		}
 	})
 	for _, tid := range tids {
-		t.Look(tid, at, onlyCalls{})
+		t.Look(tid, at, nil)
 	}
 }
-
-// onlyCalls is a Judge that knows no more than the call.
-type onlyCalls struct{}
-
-// Asks implements Judge.
-func (onlyCalls) Asks(kernel.BlockedCall, Pace) bool { return false }
-
-// Unfed implements Judge.
-func (onlyCalls) Unfed(kernel.BlockedCall) (share float64, ok bool) { return 0, false }
 
 // asMade is the call that a thread made itself, where a stop has broken into it and it goes on with restart_syscall: the arguments are still those.
 func (t *Table) asMade(tid int, call kernel.BlockedCall) kernel.BlockedCall {
@@ -127,27 +121,34 @@ func (t *Table) asMade(tid int, call kernel.BlockedCall) kernel.BlockedCall {
 	return call
 }
 
-// stateOf is what a thread does as far as the call that it is in tells. told says that it waits for another thread to tell it to go on. asked says
-// that it waits for an answer.
-func (t *Table) stateOf(tid int, call kernel.BlockedCall, asked bool, at float64) (state State, told bool) {
+// stateOf is what a thread does as far as the call that it is in tells. asked says that it waits for an answer.
+func (t *Table) stateOf(tid int, call kernel.BlockedCall, asked bool, at float64) State {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.rows[tid]
 	switch {
 	case r == nil, call.Running:
-		return Active, false
+		return Active
 	case r.Times.State == 'T', t.frozen:
-		return Idle, false // whatever it waited for before somebody has stopped it
-	case !asked && (idles(call, at-r.quietSince, r.wakes) || t.polls(r, call, at)):
-		return Idle, false
+		return Idle // whatever it waited for before somebody has stopped it
+	case t.hasNoGoroutine(call), !asked && (idles(call, at-r.quietSince, r.wakes) || t.polls(r, call, at)):
+		return Idle
 	}
-	return Waiting, t.isTold(r, call)
+	return Waiting
+}
+
+// hasNoGoroutine tells whether a thread waits, in code of Go, for a goroutine to run: one that waits for another one, or for the network, has no thread.
+func (t *Table) hasNoGoroutine(call kernel.BlockedCall) bool {
+	return !call.Running && (call.NR == unix.SYS_FUTEX || arch.IsReadiness(call.NR)) && t.cfg.IsGo(call.PC)
 }
 
 // isTold tells whether a thread waits in a call for others to tell it to go on. Where a library has made a lock of futex calls of its own, what it waits
-// for may as well be the lock, and who has that may sleep. mu is held.
-func (t *Table) isTold(r *Row, call kernel.BlockedCall) bool {
-	if call.NR == unix.SYS_FUTEX && t.cfg.IsSyscallFunction(call.PC) {
+// for may as well be the lock, and who has that may sleep.
+func (t *Table) isTold(tid int, call kernel.BlockedCall) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.rows[tid]
+	if r == nil || call.NR == unix.SYS_FUTEX && t.cfg.IsSyscallFunction(call.PC) {
 		return false
 	}
 	return toldByThreads(call) || r.asked.nr == call.NR && r.counting

@@ -31,6 +31,8 @@ type Config struct {
 	Driven func(tid int) int // how often we had a thread make a call for us so far; nil = never
 	// IsSyscallFunction tells whether an address is in the C library's function syscall.
 	IsSyscallFunction func(pc uint64) bool
+	// IsGo tells whether code of Go is at an address. It makes no tables.
+	IsGo func(pc uint64) bool
 }
 
 // A Table knows the threads of a process. Refresh brings it up to date.

@@ -31,8 +31,10 @@ func (m words) ReadMem(addr process.Addr, b []byte) error {
 
 // newTable is the table of our own process, of whose threads it is told by hand.
 func newTable(m Memory) *Table {
-	return New(Config{PID: os.Getpid(), Name: "prog{1}", Tree: grid.NewTree(), Memory: m, IsSyscallFunction: func(uint64) bool { return false }})
+	return New(Config{PID: os.Getpid(), Name: "prog{1}", Tree: grid.NewTree(), Memory: m, IsSyscallFunction: never, IsGo: never})
 }
+
+func never(uint64) bool { return false }
 
 // ran is the accounting of a thread that nobody has stopped.
 func ran(tid int, start, slices uint64, run time.Duration) kernel.ThreadTimes {
@@ -316,7 +318,7 @@ func TestHalted(t *testing.T) {
 	lock := kernel.BlockedCall{NR: unix.SYS_FUTEX, Args: [6]uint64{1: 0x80}}
 	for _, frozen := range []bool{false, true, false} {
 		tt.SetFrozen(frozen)
-		state, _ := tt.stateOf(7, lock, false, 1.1)
+		state := tt.stateOf(7, lock, false, 1.1)
 		if tt.Halted(7) != frozen || tt.Halted(8) || (state == Idle) != frozen {
 			t.Errorf("frozen %v: halted %v, state %v", frozen, tt.Halted(7), state)
 		}
@@ -404,7 +406,7 @@ func TestLookAtNew(t *testing.T) {
 			t.Fatal("it does not sleep")
 		}
 	}
-	tt := New(Config{PID: pid, Name: "sleep{1}", Tree: grid.NewTree(), IsSyscallFunction: func(uint64) bool { return false }})
+	tt := New(Config{PID: pid, Name: "sleep{1}", Tree: grid.NewTree(), IsSyscallFunction: never, IsGo: never})
 	active := func(most int) (n float64) {
 		tt.LookAtNew(2, most)
 		tt.ShareLooks()
@@ -419,5 +421,23 @@ func TestLookAtNew(t *testing.T) {
 	}
 	if got := active(1); got != 0 {
 		t.Errorf("active for %g of the time after a look", got)
+	}
+}
+
+// TestThreadsOfGo: a thread that waits in Go's own code for a goroutine to run has nothing to do, however often it is woken; one that waits for a file has.
+func TestThreadsOfGo(t *testing.T) {
+	tt := newTable(nil)
+	tt.cfg.IsGo = func(pc uint64) bool { return pc < 0x1000 }
+	tt.Update(1, []kernel.ThreadTimes{ran(7, 10, 0, 0)}, 0)
+	for _, c := range []struct {
+		nr   int
+		pc   uint64
+		want State
+	}{
+		{unix.SYS_FUTEX, 0x10, Idle}, {unix.SYS_FUTEX, 0x2000, Waiting}, {unix.SYS_EPOLL_PWAIT, 0x10, Idle}, {unix.SYS_FSYNC, 0x10, Waiting},
+	} {
+		if got := tt.stateOf(7, kernel.BlockedCall{NR: c.nr, PC: c.pc}, c.nr == unix.SYS_EPOLL_PWAIT, 1); got != c.want {
+			t.Errorf("in call %d at %#x: %d, want %d", c.nr, c.pc, got, c.want)
+		}
 	}
 }
