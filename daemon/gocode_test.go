@@ -103,8 +103,8 @@ func TestFlushesOfGo(t *testing.T) {
 	d.tickAll()
 	want, got := float64(p.Counts()["spent"])/1e6-before[0], [3]float64{s.of(waits) - before[1], s.of(flushes) - before[2], s.of(blocked) - before[3]}
 	t.Logf("%.2f s at files by its own clock; io_wait %.2f, fsync_time %.2f, blocked %.2f s", want, got[0], got[1], got[2])
-	// A goroutine's clock runs on while it waits for a thread behind each call, about 0.1 ms of 0.4.
-	if got[0] > 1.1*want || got[0] < 0.5*want || got[1] < 0.4*want || got[1] > got[0] {
+	// A goroutine's clock runs on while it waits behind each call until it may run again, and its thread for a CPU.
+	if got[0] > 1.1*want || got[0] < 0.6*want || got[1] < 0.5*want || got[1] > got[0] {
 		t.Errorf("it spent %.2f s at files; %.2f s were counted, %.2f of them in flushes", want, got[0], got[1])
 	}
 	if got[2] > 1.2*want {

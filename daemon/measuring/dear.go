@@ -48,6 +48,7 @@ func (t *Process) TellsWaits(plan *pcl.Plan) bool {
 	return plan.Pair.Focus.IsWhole() && t.timesWaits(plan)
 }
 
+// timesWaits reports whether looks tell a plan of probes as a timer of waits, wherever it is.
 func (t *Process) timesWaits(plan *pcl.Plan) bool {
 	timer := plan.Kind == pcl.WallTimer && plan.ExcludeParked && plan.Samples == "" && !plan.KeptByKernel()
 	return timer && !t.OnlyLooked() && t.looksAtWaits().Tells(plan) == nil
