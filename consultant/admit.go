@@ -1,7 +1,6 @@
 package consultant
 
 import (
-	"fmt"
 	"iter"
 	"math"
 	"slices"
@@ -56,7 +55,7 @@ func (s *Search) request(n *node, now float64) request {
 	if r.Needless != "" {
 		return r
 	}
-	if n.isPart() {
+	if n.isPart() && !n.held {
 		r.Wider = s.wider(n)
 		r.Waits = slices.ContainsFunc(r.Wider, func(w *node) bool { return w.state == Testing })
 	}
@@ -141,18 +140,9 @@ func (s *Search) slowed(blocked int, load float64) {
 	if slow := blocked > 0; slow != s.slow {
 		s.slow = slow
 		if slow {
-			s.say(nil, "search slowed: %s, %s", s.spent(load), explain.Count(blocked, "candidate waits", "candidates wait"))
+			s.say(nil, "search slowed: %s, %s", s.budget.Spent(load, s.cfg.now()), explain.Count(blocked, "candidate waits", "candidates wait"))
 		} else {
 			s.say(nil, "search resumed")
 		}
 	}
-}
-
-// spent says what of the budget is used.
-func (s *Search) spent(load float64) string {
-	limit := explain.Percent(s.budget.Limit())
-	if now := s.cfg.now(); s.budget.OwesPauses(now) {
-		return fmt.Sprintf("the program was paused for %.2f s in %.1f s, more than the budget of %s", s.budget.Paused(), now, limit)
-	}
-	return fmt.Sprintf("probes cost %s of the program's time, and the budget is %s", explain.Percent(load), limit)
 }

@@ -6,6 +6,7 @@ import (
 	"culprit/consultant/experiments"
 	"culprit/consultant/history"
 	"culprit/consultant/lifecycle"
+	"culprit/consultant/prior"
 	"culprit/grid"
 	"culprit/pcl"
 )
@@ -105,6 +106,8 @@ type Config struct {
 	OnEvent    func(Event)   // nil = dropped
 	// LeastStake is what must be at stake for a finding to be a bottleneck and not a note, 0..1; nil = 0. It is called with the lock of the search held, too.
 	LeastStake func() float64
+	// Prior is what an earlier run has found out; nil if there was none.
+	Prior *prior.Prior
 	// Base is the fixed hierarchy to which the parts of the item that a focus selects belong; nil = Code.
 	Base func(item grid.Focus) grid.Hierarchy
 }

@@ -20,8 +20,11 @@ const (
 // fail gives a node that cannot be measured the state that the error says.
 func (s *Search) fail(n *node, err error, now float64) {
 	reason := explain.Printable(err.Error())
-	switch lifecycle.Of(err) {
-	case Deferred:
+	switch state := lifecycle.Of(err); {
+	case n.held && n.first == 0 && state != Deferred:
+		n.skip("not tested: it held in an earlier run, and now: " + reason) // until the search comes there
+		s.budget.ForgetErrors(n.pairs)
+	case state == Deferred:
 		before := n.state
 		n.backoff = min(max(2*n.backoff, firstBackoff), maxBackoff)
 		n.deferUntil(now+n.backoff, reason)
@@ -32,7 +35,7 @@ func (s *Search) fail(n *node, err error, now float64) {
 			s.say(n, "deferred: %s", n.reason)
 		}
 		s.budget.ForgetErrors(n.pairs)
-	case Never:
+	case state == Never:
 		n.giveUp(lifecycle.Unmeasured(err) + ": " + reason)
 		s.say(n, "%s", n.reason)
 		n.lookPast()

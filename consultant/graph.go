@@ -70,6 +70,8 @@ type priority struct {
 	hot    bool    // stack samples say that it will hold (Deep Start)
 	cool   bool    // stack samples say that it will not hold: it is tested when there is CPU time to spare
 	beyond bool    // left out since others are on more stacks: tested only if stack samples promise that it holds
+	held   bool    // it held in an earlier run: it is tested beside what is above it
+	left   bool    // left to the stack samples, since an earlier run has ruled it out
 	weight float64 // share of stack samples when it was reached
 }
 
@@ -170,7 +172,9 @@ func newGraph() *graph {
 func (g *graph) add(k nodeKey, parent *node, axis string) *node {
 	n := g.index[k]
 	if n == nil {
-		n = g.create(k, axis)
+		if n = g.create(k, axis); axis == "where" && parent != nil {
+			n.via = foci.Differ(parent.focus, k.focus)
+		}
 	}
 	if parent != nil && parent != n && !slices.Contains(n.parents, parent) && !n.above(parent) {
 		n.parents = append(n.parents, parent)

@@ -8,6 +8,7 @@ import (
 	"culprit/consultant/foci"
 	"culprit/consultant/later"
 	"culprit/consultant/links"
+	"culprit/consultant/prior"
 	"culprit/consultant/refine"
 	"culprit/grid"
 )
@@ -83,11 +84,13 @@ func (s *Search) growOne(e expansion, c *refine.Found, parents []*node, tested *
 		if !c.Pass {
 			s.revive(k)
 		}
-		k.hot = k.hot || c.Hot
-		k.cool = k.cool && c.Unlikely
+		k.hot, k.cool, k.weight = k.hot || c.Hot, k.cool && c.Unlikely, max(k.weight, c.Weight)
 		return k
 	}
-	k.via, k.weight, k.hot, k.cool = e.st.h, c.Weight, c.Hot, c.Unlikely
+	k.weight, k.hot, k.cool = c.Weight, c.Hot, c.Unlikely
+	if s.before(k) == prior.Held {
+		k.held, k.hot, k.cool = true, true, false
+	}
 	if k.appeared = max(e.last, e.n.appeared); c.Hot {
 		k.appeared = max(e.looked, e.n.appeared)
 	}
@@ -120,6 +123,10 @@ func (s *Search) admit(k *node, c *refine.Found, tested *int) {
 		k.skip("not tested itself; the search went on to what it calls")
 		return
 	}
+	if k.left = s.isLeft(k); k.left {
+		k.skip("not tested: an earlier run of the same build has ruled it out, and stack samples do not speak for it")
+		return
+	}
 	if *tested++; *tested > maxChildren {
 		k.beyond = true
 		k.skip(fmt.Sprintf("not tested: %d others of the same refinement are on more stacks", maxChildren))
@@ -138,7 +145,7 @@ func (s *Search) ruledOut(k *node) *node {
 
 // revive queues a node again whose test was only needless so far.
 func (s *Search) revive(k *node) {
-	if k.state == Never && k.needless && !k.beyond && s.ruledOut(k) == nil {
+	if k.state == Never && k.needless && !k.beyond && !k.left && s.ruledOut(k) == nil {
 		k.revive()
 	}
 }

@@ -219,26 +219,6 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-func TestWhyNot(t *testing.T) {
-	r := newRig(t, twoLevels())
-	r.m.samples = false
-	f := func(s string) string { return r.s.WhyNot(code(grid.Whole(), s)) }
-	if got := f("inner"); !strings.Contains(got, "did not reach it") {
-		t.Errorf("before: %s", got)
-	}
-	r.runUntil(20, "settled", r.s.Settled)
-	for function, want := range map[string]string{
-		"inner": "CPUbound is true (", "other": "CPUbound", "small": "no hypothesis was tested there", "nowhere": "no hypothesis was tested there",
-	} {
-		if got := f(function); !strings.Contains(got, want) {
-			t.Errorf("%s: %q lacks %q", function, got, want)
-		}
-	}
-	if got := r.s.WhyNot(grid.Whole()); !strings.Contains(got, "ExcessiveSyncWaitingTime is false (0 %") {
-		t.Errorf("whole: %s", got)
-	}
-}
-
 func TestSuppressed(t *testing.T) {
 	m := newModel(activity{stack: []string{"main", "memcpy"}, kind: "cpu", rate: always(0.9)})
 	r := newRig(t, m)
@@ -315,7 +295,7 @@ func TestRunConcurrently(t *testing.T) {
 				case 4:
 					_ = r.s.Pin(id, rng.Intn(2) == 0)
 				case 5:
-					_ = r.s.WhyNot(nodes[rng.Intn(len(nodes))].Focus)
+					_ = r.s.Nodes()
 				case 6:
 					_, _ = r.s.Bottlenecks(), r.s.Status()
 				case 7:

@@ -1,6 +1,7 @@
 package consultant
 
 import (
+	"cmp"
 	"slices"
 
 	"culprit/consultant/beat"
@@ -113,13 +114,7 @@ func (s *Search) release(short float64) {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *node) int {
-		switch {
-		case a.state != b.state && a.state == True, a.state == b.state && a.cost > b.cost:
-			return -1
-		case a.state != b.state, a.cost < b.cost:
-			return 1
-		}
-		return 0
+		return cmp.Or(cmp.Compare(b.state, a.state), cmp.Compare(b.cost, a.cost)) // "true" before "false"
 	})
 	for _, n := range list {
 		if short <= 0 || n.cost <= 0 {

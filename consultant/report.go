@@ -1,13 +1,8 @@
 package consultant
 
 import (
-	"fmt"
-	"strings"
-
 	"culprit/consultant/decide"
 	"culprit/consultant/explain"
-	"culprit/consultant/foci"
-	"culprit/grid"
 )
 
 // Nodes copies the graph in order of ID; the root is node 1, hypothesis "top". Histories are shared and must not be changed.
@@ -126,75 +121,4 @@ func (s *Search) status() explain.Status {
 		out.Testing = first.hyp.Name + " at " + explain.Focus(first.focus)
 	}
 	return out
-}
-
-// WhyNot says what the search knows of a focus: which hypotheses looked at it and with what value, or why none did.
-func (s *Search) WhyNot(f grid.Focus) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var said []string
-	for _, n := range s.graph.nodes {
-		if n.focus == f && !n.isRoot() {
-			said = append(said, n.opinion())
-		}
-	}
-	if len(said) > 0 {
-		return explain.Focus(f) + ": " + strings.Join(said, "; ")
-	}
-	return s.notReached(f)
-}
-
-// opinion says what one node knows.
-func (n *node) opinion() string {
-	name := n.hyp.Name + n.phase.words()
-	switch n.state {
-	case True:
-		return fmt.Sprintf("%s is true (%s), since %s", name, n.evidence(), explain.Seconds(n.sinceAt))
-	case False:
-		return fmt.Sprintf("%s is false (%s), concluded at %s", name, n.evidence(), explain.Seconds(n.decidedAt))
-	case Testing:
-		if n.est.Bins == 0 {
-			return name + " is being tested, no values yet"
-		}
-		return fmt.Sprintf("%s is being tested (%s so far)", name, n.evidence().Value(n.est.Value))
-	case Queued:
-		if n.reason != "" {
-			return fmt.Sprintf("%s is queued: %s", name, n.reason)
-		}
-		return name + " is queued"
-	case OverBudget:
-		return fmt.Sprintf("%s is over budget: %s", name, n.reason)
-	case Never:
-		return fmt.Sprintf("%s: %s", name, n.reason)
-	}
-	return fmt.Sprintf("%s is %s: %s", name, n.state, n.reason)
-}
-
-// notReached explains a focus that no node has, by the nodes that share its function or object or cover it.
-func (s *Search) notReached(f grid.Focus) string {
-	var near *node
-	rank := -1
-	for _, n := range s.graph.nodes {
-		if n.isRoot() || n.state == Never && n.needless {
-			continue
-		}
-		r := -1
-		switch {
-		case f.Covers(n.focus):
-			r = 100 - foci.Depth(n.focus)
-		case n.focus.Covers(f):
-			r = foci.Depth(n.focus)
-		}
-		if n.state == True {
-			r *= 2
-		}
-		if r > rank {
-			near, rank = n, r
-		}
-	}
-	text := explain.Focus(f) + ": no hypothesis was tested there; the search did not reach it"
-	if near == nil {
-		return text + ", nothing was tested yet"
-	}
-	return fmt.Sprintf("%s. Nearest is %s: %s", text, explain.Focus(near.focus), near.opinion())
 }

@@ -158,11 +158,3 @@ func BenchmarkStatus(b *testing.B) {
 		s.Settled()
 	}
 }
-
-func BenchmarkWhyNot(b *testing.B) {
-	s, _ := large(b)
-	b.ReportAllocs()
-	for b.Loop() {
-		s.WhyNot(code(grid.Whole(), "absent"))
-	}
-}

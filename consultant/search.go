@@ -14,6 +14,7 @@ import (
 	"culprit/consultant/earlier"
 	"culprit/consultant/explain"
 	"culprit/consultant/hypotheses"
+	"culprit/consultant/prior"
 	"culprit/grid"
 )
 
@@ -36,7 +37,7 @@ type cells interface {
 	News() <-chan struct{}
 }
 
-// A Search is the automatic search: see New and Run here, Nodes, Phases, Status, Settled and WhyNot in report.go, Bottlenecks in verdict.go,
+// A Search is the automatic search: see New and Run here, Nodes, Phases, Status and Settled in report.go, Bottlenecks in verdict.go,
 // Expand, Prune, Retest and Pin in manual.go, StartPhase in when.go. Its methods may be called from any goroutine.
 type Search struct {
 	cfg   Config
@@ -58,6 +59,8 @@ type Search struct {
 	batch   int  // number of the last batch of experiments
 	blocked int  // candidates that wait for budget
 	slow    bool // the search has said that it waits for budget
+
+	recalled prior.Found[*node] // of Run
 }
 
 // New prepares a search; nothing is measured until Run. Budget and MinObserve get their defaults if they are not positive. What is wrong with the configuration
@@ -94,7 +97,7 @@ func newSearch(cfg Config, list []*hypothesis, parents []string) *Search {
 		cfg.LeastStake = func() float64 { return 0 }
 	}
 	s := &Search{
-		cfg: cfg, graph: newGraph(), budget: budget.New(cfg.Budget), turn: newTurn(), recheck: beat.NewRecheck(),
+		cfg: cfg, graph: newGraph(), recalled: prior.Seek[*node](cfg.Prior), budget: budget.New(cfg.Budget), turn: newTurn(), recheck: beat.NewRecheck(),
 	}
 	s.top, s.err = hypotheses.Tree(list, parents)
 	switch {
@@ -157,6 +160,7 @@ func (s *Search) tick() {
 		asked = s.advance(now) // a way that led to nothing makes room for the next at once
 		s.mu.Unlock()
 	}
+	s.recall(now)
 	if s.beat.Begin(now, stood, grew) {
 		s.mu.Lock()
 		s.budget.SetAllowance(spare)

@@ -77,6 +77,7 @@ func (s *Search) askAgain(n *node) {
 		s.requeue(n, "tested again: stack samples show more than was measured")
 		return
 	}
+	n.left = false
 	s.revive(n)
 }
 

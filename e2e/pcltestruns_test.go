@@ -34,7 +34,7 @@ func TestPCLTestSaysWhatWentWrong(t *testing.T) {
 		"measured":        {"start sleep 100\nmeasure\nexpect cpu error 'never'", `it was measured, expected the error "never"`},
 		"no values":       {"start sleep 100\nmeasure\nexpect cpu p50 < 1", `cpu p50: nothing was measured: "p50" is of single values`},
 		"not the answer":  {"start sh -c 'while :; do :; done'\nmeasure\nsearch for 3s\nexpect hypothesis CPUbound false", `hypothesis CPUbound: true (value `},
-		"not reached":     {"start sleep 100\nmeasure\nsearch for 1s\nexpect hypothesis CPUbound at /Code/sleep/nowhere tested", `untested: /Code/sleep/nowhere: no hypothesis was tested there`},
+		"not reached":     {"start sleep 100\nmeasure\nsearch for 1s\nexpect hypothesis CPUbound at /Code/sleep/nowhere tested", `untested: the search has not come to /Code/sleep/nowhere`},
 		"it was tested":   {"start sh -c 'while :; do :; done'\nmeasure\nsearch for 3s\nexpect hypothesis CPUbound untested", `true (value `},
 		"another error":   {"start sleep 100\nmeasure\nexpect nope error 'never'", `unknown metric`},
 	} {

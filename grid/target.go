@@ -44,6 +44,7 @@ type TargetInfo struct {
 	Host    string
 	PID     int
 	Exe     string
+	BuildID string // of the program's file, hexadecimal; "" if it is not known
 	Runtime string // "c", "cxx", "go" or "rust"
 	Threads int
 	// Interprets is the language of the programs that it runs ("Java"), whose functions are not told apart; "" if it is not known to run any.

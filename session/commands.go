@@ -46,14 +46,6 @@ func (s *Session) Nodes() []consultant.Node {
 	return s.search.Nodes()
 }
 
-// WhyNot says why nothing was concluded at a focus.
-func (s *Session) WhyNot(f grid.Focus) string {
-	if s.search == nil {
-		return errNoSearch.Error()
-	}
-	return s.search.WhyNot(f)
-}
-
 var errNoSearch = errors.New("this session does not search (--no-search)")
 
 // Expand tests the refinements of a node now, whatever its state; for manual refinement.

@@ -2,6 +2,7 @@ package session
 
 import (
 	"culprit/consultant"
+	"culprit/consultant/prior"
 	"culprit/daemon/serve"
 	"culprit/grid"
 	"culprit/pcl"
@@ -20,9 +21,9 @@ func newGrid(d serve.Daemon, lib *pcl.Library) *grid.Grid { return grid.New(d, l
 
 // newSearch prepares the search on what a daemon measures into a grid. Of cfg it uses the library, the budget (2 % if it is 0)
 // and OnEvent.
-func newSearch(cfg Config, d serve.Daemon, g *grid.Grid) *consultant.Search {
+func newSearch(cfg Config, d serve.Daemon, g *grid.Grid, p *prior.Prior) *consultant.Search {
 	return consultant.New(consultant.Config{
-		Hypotheses: cfg.Library.Hypotheses(), Grid: g, World: d, Budget: cfg.Budget, OnEvent: cfg.OnEvent, LeastStake: func() float64 { v, _ := cfg.Library.Tunable(report.LeastStake); return v },
+		Hypotheses: cfg.Library.Hypotheses(), Grid: g, World: d, Prior: p, Budget: cfg.Budget, OnEvent: cfg.OnEvent, LeastStake: func() float64 { v, _ := cfg.Library.Tunable(report.LeastStake); return v },
 		Base: func(item grid.Focus) grid.Hierarchy { return itemBase(cfg.Library, item) },
 	})
 }

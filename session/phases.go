@@ -107,7 +107,7 @@ func (s *Session) phaseAnswers(nodes []consultant.Node, found []consultant.Bottl
 	targets := s.targets()
 	for _, p := range phases {
 		a := report.PhaseAnswer{Phase: phaseReport(p), Because: p.Because}
-		a.Bottlenecks, a.Notes = s.told(slices.DeleteFunc(slices.Clone(found), func(b consultant.Bottleneck) bool { return b.Phase.Name != p.Name }), targets)
+		a.Bottlenecks, a.Notes = s.told(slices.DeleteFunc(slices.Clone(found), func(b consultant.Bottleneck) bool { return b.Phase.Name != p.Name }), nodes, targets)
 		for i := range nodes {
 			n := &nodes[i]
 			switch {

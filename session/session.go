@@ -36,7 +36,8 @@ type Config struct {
 	Budget   float64 // fraction of the target's active time; 0 = 2 %
 	Children bool    // follow children of the targets
 	Search   bool
-	Phases   bool // a phase begins when the targets begin to behave otherwise
+	History  *History // an earlier run, for the search to begin with; nil if there is none
+	Phases   bool     // a phase begins when the targets begin to behave otherwise
 	Backend  grid.Backend
 	Watches  []watch.Watch
 	OnEvent  func(consultant.Event) // nil = dropped; called from any goroutine
@@ -63,6 +64,7 @@ type Session struct {
 	announced sync.Once
 	phasing   sync.Mutex // phases begin one after the other
 	started   time.Time
+	history   *report.History // what the search was given of an earlier run; nil without one
 
 	mu     sync.Mutex
 	final  *report.Report // set by Close
@@ -94,7 +96,11 @@ func on(d serve.Daemon, cfg Config, started time.Time) *Session {
 	s.grid = newGrid(d, cfg.Library)
 	s.pairs = newPairReader(s.grid, d, cfg)
 	if cfg.Search {
-		s.search = newSearch(cfg, d, s.grid)
+		p, told := useHistory(cfg.History, s.targets(), cfg.Library)
+		s.search, s.history = newSearch(cfg, d, s.grid, p), told
+		if told != nil {
+			s.log(historyText(told))
+		}
 		s.ranks = s.newRanks(s.grid, d)
 	}
 	return s

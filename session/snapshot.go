@@ -53,7 +53,7 @@ func (s *Session) targets() []report.Target {
 	var list []report.Target
 	for _, t := range s.daemon.Targets() {
 		one := report.Target{
-			Host: clean(t.Host), PID: t.PID, Exe: clean(t.Exe), Runtime: t.Runtime, Threads: t.Threads, Interprets: t.Interprets, NamesGenerated: t.NamesGenerated, Stopped: t.Stopped && !t.Ended, Frozen: clean(t.Frozen), Ended: t.Ended, Became: t.Became, From: report.Number(t.From), To: report.Number(t.To),
+			Host: clean(t.Host), PID: t.PID, Exe: clean(t.Exe), BuildID: clean(t.BuildID), Runtime: t.Runtime, Threads: t.Threads, Interprets: t.Interprets, NamesGenerated: t.NamesGenerated, Stopped: t.Stopped && !t.Ended, Frozen: clean(t.Frozen), Ended: t.Ended, Became: t.Became, From: report.Number(t.From), To: report.Number(t.To),
 			Backend: t.Backend.String(), Why: clean(t.Why),
 		}
 		if t.Rank != nil {
@@ -70,12 +70,13 @@ func (s *Session) build() *report.Report {
 		Schema: report.Schema, Tool: s.cfg.Tool, Started: s.started.UTC().Format(time.RFC3339Nano), Targets: s.targets(),
 		Seconds: report.Number(s.daemon.Now()), NotSearched: s.search == nil,
 	}
+	r.History, r.Settings = s.history, settings(s.cfg.Library)
 	if s.search != nil {
 		nodes, found := s.search.Answer()
 		for _, n := range nodes {
 			r.Nodes = append(r.Nodes, nodeReport(n))
 		}
-		r.Bottlenecks, r.Notes = s.told(inWhole(found), r.Targets)
+		r.Bottlenecks, r.Notes = s.told(inWhole(found), nodes, r.Targets)
 		r.Earlier = earlierReport(s.search.Earlier())
 		r.Phases = s.phaseAnswers(nodes, found)
 	}
@@ -236,11 +237,14 @@ func working(holders []grid.Holder) (list []report.Held) {
 }
 
 // told is what was found as a report tells it.
-func (s *Session) told(found []consultant.Bottleneck, targets []report.Target) (bottlenecks, notes []report.Bottleneck) {
+func (s *Session) told(found []consultant.Bottleneck, nodes []consultant.Node, targets []report.Target) (bottlenecks, notes []report.Bottleneck) {
 	by := whose(found)
 	for _, b := range found {
 		one := bottleneckReport(b)
 		one.By, one.Advice = by[b.Node], s.advice(clean(b.Why))
+		if b.Why != nodes[b.Node-1].Hypothesis {
+			one.Why = clean(b.Why)
+		}
 		if b.Note {
 			notes = append(notes, one)
 			continue

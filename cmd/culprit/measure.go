@@ -46,6 +46,10 @@ func prepare(opts *measureOptions) (*measurement, error) {
 			return nil, &statusError{exitUsage, fmt.Errorf("--watch: %w", err)}
 		}
 	}
+	history, err := opts.earlier()
+	if err != nil {
+		return nil, err
+	}
 	m := &measurement{opts: opts, screens: opts.screens(), began: time.Now()}
 	if opts.noSearch && len(watches) == 0 {
 		m.say("culprit: warning: nothing will be measured: --no-search needs --watch METRIC[@FOCUS]; culprit metrics lists what there is")
@@ -56,7 +60,7 @@ func prepare(opts *measureOptions) (*measurement, error) {
 		}
 	}
 	m.cfg = session.Config{
-		Tool: toolName(), Library: lib, Budget: float64(opts.budget), Children: opts.children, Search: !opts.noSearch, Phases: !opts.noPhases, Socket: !opts.noSocket,
+		Tool: toolName(), Library: lib, Budget: float64(opts.budget), Children: opts.children, Search: !opts.noSearch, History: history, Phases: !opts.noPhases, Socket: !opts.noSocket,
 		Backend: grid.Backend(opts.backend), Watches: watches, OnEvent: m.progress, Log: m.note, Attached: m.note, Guard: guard, Missing: m.missing,
 	}
 	return m, nil

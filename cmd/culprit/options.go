@@ -13,6 +13,8 @@ import (
 	"golang.org/x/term"
 
 	"culprit/pcl"
+	"culprit/session"
+	"culprit/session/report"
 	"culprit/session/watch"
 )
 
@@ -28,6 +30,7 @@ type measureOptions struct {
 	noSocket bool
 	ascii    bool
 	json     string
+	history  string
 	watch    []string
 	children bool
 	quiet    bool
@@ -46,6 +49,7 @@ func (o *measureOptions) register(f *pflag.FlagSet) {
 	addSocketFlag(f, &o.noSocket)
 	f.BoolVar(&o.ascii, "ascii", false, "only ASCII characters on the screens")
 	f.Var(fileFlag{&o.json}, "json", "write the report as JSON to a `FILE`; - is standard output")
+	f.Var(fileFlag{&o.history}, "history", "begin with what an earlier run of the program has found: the report `FILE` that its --json has written")
 	f.StringArrayVar(&o.watch, "watch", nil, "also measure `METRIC[@FOCUS]` (repeatable; cpu@/Code/a.c/* means each function)")
 	f.BoolVar(&o.children, "children", true, "also measure all descendants of the target, now and later")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress lines")
@@ -69,6 +73,23 @@ func (o *measureOptions) watches(lib *pcl.Library) ([]watch.Watch, error) {
 		list = append(list, w)
 	}
 	return list, nil
+}
+
+// earlier reads the report that --history names; nil if it names none.
+func (o *measureOptions) earlier() (*session.History, error) {
+	if o.history == "" {
+		return nil, nil
+	}
+	r, err := report.Read(o.history)
+	switch {
+	case err != nil:
+		return nil, usagef("--history: %v", err)
+	case o.noSearch:
+		return nil, usagef("--history is for the search, and --no-search leaves that out: give one of them")
+	case r.NotSearched || len(r.Nodes) == 0:
+		return nil, usagef("--history: %s is of a measurement without a search: nothing was found in it", o.history)
+	}
+	return &session.History{File: o.history, Report: r}, nil
 }
 
 // screens reports whether the terminal screens are to be opened.

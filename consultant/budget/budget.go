@@ -1,8 +1,10 @@
 package budget
 
 import (
+	"fmt"
 	"math"
 
+	"culprit/consultant/explain"
 	"culprit/grid"
 )
 
@@ -55,9 +57,6 @@ func (b *Budget) Limit() float64 { return b.limit }
 
 // Observed is the fraction of the target's active time that probes took lately.
 func (b *Budget) Observed() float64 { return b.observed }
-
-// Paused is for how long the program was paused in all, in s.
-func (b *Budget) Paused() float64 { return b.paused }
 
 // Observe takes what was measured: the cost, and for how long the program was paused in all, in s.
 func (b *Budget) Observe(cost, paused float64) {
@@ -165,3 +164,12 @@ func (b *Budget) Excess(now float64) float64 {
 
 // Shed notes that something was stopped because of an excess.
 func (b *Budget) Shed(now float64) { b.shedAt = now }
+
+// Spent says what of the budget is used, for a load.
+func (b *Budget) Spent(load, now float64) string {
+	limit := explain.Percent(b.limit)
+	if b.OwesPauses(now) {
+		return fmt.Sprintf("the program was paused for %.2f s in %.1f s, more than the budget of %s", b.paused, now, limit)
+	}
+	return fmt.Sprintf("probes cost %s of the program's time, and the budget is %s", explain.Percent(load), limit)
+}

@@ -2,6 +2,7 @@ package foci
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"culprit/grid"
@@ -88,6 +89,16 @@ func OnlyCode(f grid.Focus) bool {
 // CodeOf is a focus without object, process and thread.
 func CodeOf(f grid.Focus) grid.Focus {
 	return f.Refine(grid.IO).Refine(grid.SyncObject).Refine(grid.Process)
+}
+
+// Differ is the first hierarchy in which two foci select something else; Code if there is none.
+func Differ(f, g grid.Focus) grid.Hierarchy {
+	for h := range grid.Defined + 1 {
+		if !slices.Equal(f.Elements(h), g.Elements(h)) {
+			return h
+		}
+	}
+	return grid.Code
 }
 
 // Rank orders foci by how well they tell what they have in common: code (0) before objects (1) before threads (2).

@@ -97,6 +97,19 @@ func (h *Hypothesis) First() *Hypothesis {
 	return nil
 }
 
+// Find is the hypothesis of a name, of itself and all below it; nil if there is none.
+func (h *Hypothesis) Find(name string) *Hypothesis {
+	if h.Name == name {
+		return h
+	}
+	for _, c := range h.Children {
+		if found := c.Find(name); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
 // BelongsAt tells whether the hypothesis is tested at a focus where its parent holds.
 func (h *Hypothesis) BelongsAt(f grid.Focus) bool {
 	switch h.At {

@@ -26,7 +26,7 @@ func factsOf(t *Process) *Facts {
 	f := &Facts{Patched: patchedIn(t), Info: grid.TargetInfo{PID: t.Proc.PID(), Exe: t.Exe, Lossy: t.Lossy, Stopped: t.Threads.Stopped(), Frozen: t.freeze.by, Rank: t.Rank, Backend: backendOf(t), Why: whyLooking(t)}}
 	if len(t.Objects()) > 0 {
 		f.Info.Exe, f.Info.Runtime, f.Info.Interprets = path.Join(path.Dir(t.Exe), t.Main().Name), t.Runtime(), t.Interprets()
-		f.Info.NamesGenerated = t.Generates()
+		f.Info.NamesGenerated, f.Info.BuildID = t.Generates(), t.Main().BuildID()
 		f.IsGo = t.Main().IsGo()
 	}
 	return f

@@ -107,6 +107,7 @@ var allowed = map[string][]string{
 	"consultant/lifecycle":   {"grid", "pcl"},
 	"consultant/mpi":         {"grid"},
 	"consultant/victims":     {"grid"},
+	"consultant/prior":       {"grid"},
 	"consultant/samples":     {"consultant/decide"},
 	"consultant/experiments": {},
 	"consultant/later":       {"grid"},

@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"errors"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -122,7 +121,7 @@ func indexOf(r *report.Report) *index {
 		if len(n.Parents) == 0 || n.Phase.Name != "" && n.Phase.Name != "global" {
 			continue
 		}
-		p := &place{node: n, focus: plain(n.Focus), severity: severity[n.ID], found: found[n.ID]}
+		p := &place{node: n, focus: n.Focus.Lasting(), severity: severity[n.ID], found: found[n.ID]}
 		key := n.Hypothesis + " " + p.focus.String()
 		if old := x.places[key]; old == nil || p.weight() > old.weight() {
 			x.places[key] = p // of threads that cannot be distinguished the one with most
@@ -163,30 +162,6 @@ func (p *place) weight() float64 {
 		w++
 	}
 	return w
-}
-
-// numbers are what names have of a run: the number of a process or a thread, the address of an object, the number of a pipe or a socket. The place
-// of a function in its file ("[srv+0x1613d0]") is the same in each run.
-var numbers = []struct {
-	pattern *regexp.Regexp
-	instead string
-}{
-	{regexp.MustCompile(`\bthr_\d+`), "thr"},
-	{regexp.MustCompile(`\{\d+\}`), ""},
-	{regexp.MustCompile(`/proc/\d+`), "/proc/PID"},
-	{regexp.MustCompile(`(^|[^+0-9A-Za-z])0x[0-9a-fA-F]+`), "${1}ADDRESS"},
-	{regexp.MustCompile(`:\[\d+\]`), ""},
-}
-
-func plain(f report.Focus) report.Focus {
-	out := report.Focus{}
-	for h, path := range f {
-		for _, n := range numbers {
-			path = n.pattern.ReplaceAllString(path, n.instead)
-		}
-		out[h] = path
-	}
-	return out
 }
 
 func (p *place) side() *Side {

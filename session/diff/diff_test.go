@@ -88,7 +88,7 @@ func TestPlain(t *testing.T) {
 		"/Process/srv{42}/thr_43{work}": "/Process/srv/thr{work}", "/SyncObject/Mutex/0x7ffe12": "/SyncObject/Mutex/ADDRESS",
 		"/Code/srv/[srv+0x1613d0]": "/Code/srv/[srv+0x1613d0]", "/IO/Pipe/pipe:[981]": "/IO/Pipe/pipe", "/IO/File//proc/77/stat": "/IO/File//proc/PID/stat",
 	} {
-		if got := plain(report.Focus{"X": in})["X"]; got != want {
+		if got := (report.Focus{"X": in}).Lasting()["X"]; got != want {
 			t.Errorf("%s: %s, expected %s", in, got, want)
 		}
 	}

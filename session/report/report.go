@@ -49,6 +49,10 @@ type Report struct {
 	ExitStatus int `json:"exit_status"`
 	// End says why the session ended: "settled", "time", "interrupted", "quit" or "ended" (the target); Running while it goes on.
 	End string `json:"end"`
+	// History is what the search was given of an earlier run; nil if nothing.
+	History *History `json:"history,omitempty"`
+	// Settings are the tunable constants that were not as they are shipped.
+	Settings map[string]Number `json:"settings,omitempty"`
 	// PairsLeftOut is how many pairs a session that goes on has beside Pairs: only so many are told of.
 	PairsLeftOut int `json:"pairs_left_out,omitempty"`
 }
@@ -61,7 +65,8 @@ type Target struct {
 	Host    string `json:"host"`
 	PID     int    `json:"pid"`
 	Exe     string `json:"exe"`
-	Runtime string `json:"runtime"` // "c", "cxx", "go" or "rust"
+	BuildID string `json:"build_id,omitempty"` // of the program's file, hexadecimal; absent if the file has none
+	Runtime string `json:"runtime"`            // "c", "cxx", "go" or "rust"
 	Threads int    `json:"threads"`
 	// Interprets is the language of the programs that it runs ("Java"): their functions are not told apart.
 	Interprets string `json:"interprets,omitempty"`
@@ -161,6 +166,8 @@ type Bottleneck struct {
 	By
 	// ExplainedBy is the node of the finding that the threads wait for; 0 if there is none.
 	ExplainedBy int `json:"explained_by,omitempty"`
+	// Why is the hypothesis that says why it holds; absent if that is the one of the node.
+	Why string `json:"why,omitempty"`
 	// Advice is what to do about it, as the hypothesis explains it; "" if it does not.
 	Advice string `json:"advice,omitempty"`
 }

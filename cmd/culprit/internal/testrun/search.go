@@ -132,7 +132,7 @@ func (r *run) hypothesis(s pcltest.Hypothesis) error {
 	m := r.measured
 	what := fmt.Sprintf("%s: hypothesis %s", s.Pos, title(grid.PairKey{Metric: s.Name, Focus: want.focus}, pcltest.Default))
 	n, there := m.node(want)
-	got := "untested: " + m.s.WhyNot(want.focus)
+	got := "untested: the search has not come to " + want.focus.String()
 	switch {
 	case there && (n.State == consultant.True || n.State == consultant.False):
 		got = fmt.Sprintf("%s (value %s, threshold %s)", n.State, pcltest.Number(n.Value), pcltest.Number(n.Threshold))
