@@ -149,6 +149,11 @@ type report struct {
 		Focus             map[string]string
 		Value             float64
 		Tier, Reason      string
+		Tests             []struct{ Begin float64 }
+	}
+	History *struct {
+		Program string
+		Held    int
 	}
 	Bottlenecks []bottleneck
 	Notes       []bottleneck
@@ -185,6 +190,7 @@ type report struct {
 type process struct {
 	PID     int
 	Exe     string
+	BuildID string `json:"build_id"`
 	Backend string
 	Why     string
 	Threads int
