@@ -33,12 +33,12 @@ func TestHistory(t *testing.T) {
 	require.Root(t)
 	const waits = "ExcessiveSyncWaitingTime"
 	p := started(t, "rowlatch.c")
-	first := start(t, "attach", "--no-tui", "--for", "5s", "--json", "@REPORT", fmt.Sprint(p.PID)).want(statusBottleneck)
+	first := start(t, "attach", "--no-tui", "--for", "8s", "--json", "@REPORT", fmt.Sprint(p.PID)).want(statusBottleneck)
 	place, whole := first.read().beginOf(t, waits)
 	if place < whole+0.3 {
 		t.Fatalf("without history the place was tested at %.2f s, and the whole program at %.2f s", place, whole)
 	}
-	again := start(t, "attach", "--no-tui", "--for", "5s", "--history", first.report, "--json", "@REPORT", fmt.Sprint(p.PID)).want(statusBottleneck).
+	again := start(t, "attach", "--no-tui", "--for", "8s", "--history", first.report, "--json", "@REPORT", fmt.Sprint(p.PID)).want(statusBottleneck).
 		says("history: "+first.report, "an earlier run of the same build")
 	r := again.read()
 	if r.History == nil || r.History.Program != "same build" || r.History.Held < 3 || r.Targets[0].BuildID == "" {
