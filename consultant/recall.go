@@ -16,29 +16,35 @@ func (s *Search) recall(now float64) {
 		if h == nil {
 			return nil
 		}
-		isThere := s.cfg.Prior.IsSame() || h.Sampled() && s.cfg.World.Weight(p.Focus, h.Samples.Kind) > 0
+		seen := h.Sampled() && s.cfg.World.Weight(p.Focus, h.Samples.Kind) > 0
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return s.remember(nodeKey{hyp: h, focus: p.Focus, phase: s.phases[0]}, from, isThere)
+		return s.remember(nodeKey{hyp: h, focus: p.Focus, phase: s.phases[0]}, from, seen)
 	})
 }
 
 // remember adds a place of an earlier run to the graph, below nodes. It returns nil if it is not there, or if there is nothing above it.
-func (s *Search) remember(key nodeKey, from []*node, isThere bool) *node {
+func (s *Search) remember(key nodeKey, from []*node, seen bool) *node {
 	k := s.graph.index[key]
 	for _, n := range from {
 		if n.state == False || n.phase.over() {
 			continue
 		}
 		switch {
-		case n.hyp == key.hyp && isThere:
+		case n.hyp == key.hyp && (seen || s.cfg.Prior.IsSame()):
 			k = s.graph.add(key, n, "where")
 		case n.focus == key.focus && n.hyp == key.hyp.Parent && key.hyp.BelongsAt(n.focus) && foci.Suppressed(n.focus, key.hyp.Suppress) == "":
 			k = s.graph.add(key, n, "why")
 		}
 	}
-	if k != nil {
-		k.held, k.hot, k.cool = true, true, false
+	if k == nil {
+		return nil
+	}
+	if k.held, k.hot, k.cool = true, true, false; seen {
+		s.revive(k)
+	}
+	if k.state == Never {
+		return nil // it is not there yet
 	}
 	return k
 }

@@ -54,6 +54,9 @@ func TestHistory(t *testing.T) {
 	q := started(t, "hotloop.c")
 	other := start(t, "attach", "--no-tui", "--for", "4s", "--history", first.report, "--json", "@REPORT", fmt.Sprint(q.PID)).want(statusBottleneck).
 		says("is of another program and is not used")
+	if !strings.Contains(other.out.String(), "is of another program and was not used") {
+		t.Errorf("the answer does not say so:\n%s", other.out.String())
+	}
 	if h := other.read().History; h == nil || h.Program != "another program" || h.Held != 0 {
 		t.Errorf("the report says of the history: %+v", h)
 	}

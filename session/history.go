@@ -22,13 +22,16 @@ type History struct {
 	Report *report.Report
 }
 
+// mostSetting is the largest value of a tunable constant that is taken from a file.
+const mostSetting = 1e12
+
 // useHistory has the search begin with what an earlier run has found, if it was one of the same program, and sets the tunable constants that were set then
 // and that the texts of this run leave as they are shipped. It returns what is told of it; both are nil without history.
 func useHistory(h *History, targets []report.Target, lib *pcl.Library) (*prior.Prior, *report.History) {
 	if h == nil {
 		return nil, nil
 	}
-	told := &report.History{File: h.File, Started: clean(h.Report.Started), Program: sameProgram(h.Report.Targets, targets)}
+	told := &report.History{File: clean(h.File), Started: clean(h.Report.Started), Program: sameProgram(h.Report.Targets, targets)}
 	if told.Program == report.AnotherProgram {
 		return nil, told
 	}
@@ -36,8 +39,13 @@ func useHistory(h *History, targets []report.Target, lib *pcl.Library) (*prior.P
 	told.Held, told.RuledOut = p.Count()
 	now := settings(lib)
 	for _, name := range slices.Sorted(maps.Keys(h.Report.Settings)) {
-		if _, set := now[name]; !set && lib.SetTunable(name, float64(h.Report.Settings[name])) {
+		if _, set := now[name]; set {
+			continue
+		}
+		if v := float64(h.Report.Settings[name]); v >= 0 && v <= mostSetting && lib.SetTunable(name, v) {
 			told.Settings = append(told.Settings, name)
+		} else {
+			told.Unused = append(told.Unused, name)
 		}
 	}
 	return p, told
@@ -83,6 +91,10 @@ func sameProgram(before, now []report.Target) string {
 // priorOf reads from a report what was found, about the whole of the session.
 func priorOf(r *report.Report, sameBuild bool, lib *pcl.Library) *prior.Prior {
 	p := prior.New(sameBuild, lasting)
+	known := map[string]bool{report.Root: true}
+	for _, h := range lib.Hypotheses() {
+		known[h.Name] = true
+	}
 	numbers, over := map[int]int{}, map[int]bool{}
 	for _, e := range r.Earlier {
 		over[e.Node] = true
@@ -90,8 +102,8 @@ func priorOf(r *report.Report, sameBuild bool, lib *pcl.Library) *prior.Prior {
 	for i := range r.Nodes {
 		n := &r.Nodes[i]
 		f, err := grid.FocusFromMap(n.Focus, lib.Defined()...)
-		if err != nil || n.Phase.Name != "" && n.Phase.Name != wholePhase {
-			continue // of a hierarchy that this run does not define
+		if err != nil || !known[n.Hypothesis] || n.Phase.Name != "" && n.Phase.Name != wholePhase {
+			continue // of a hierarchy or a hypothesis that this run does not have, or of a phase
 		}
 		place := prior.Place{Hypothesis: n.Hypothesis, Focus: f, Answer: answerOf(n, over[n.ID])}
 		for _, id := range n.Parents {
@@ -136,12 +148,15 @@ func historyText(h *report.History) string {
 	default:
 		where += ": an earlier run of the same build"
 	}
-	text := fmt.Sprintf("%s; what held (%d places) is tested first", where, h.Held)
+	text := fmt.Sprintf("%s; what held, as far as it is there now, is tested first (%d)", where, h.Held)
 	if h.Program == report.SameBuild {
-		text += fmt.Sprintf(", what was ruled out (%d) is left to stack samples", h.RuledOut)
+		text += fmt.Sprintf(", and what was ruled out is left to stack samples (%d)", h.RuledOut)
 	}
 	if len(h.Settings) > 0 {
 		text += "; as set then: " + strings.Join(h.Settings, ", ")
+	}
+	if len(h.Unused) > 0 {
+		text += "; not known here, or without a value that can be: " + clean(strings.Join(h.Unused, ", "))
 	}
 	return text
 }

@@ -24,7 +24,7 @@ func shippedLibrary(t *testing.T) *pcl.Library {
 func earlierRun(exe, build string) *report.Report {
 	return &report.Report{
 		Schema: 1, Started: "2026-01-02T03:04:05Z", Targets: []report.Target{{PID: 7, Exe: exe, BuildID: build}},
-		Settings: map[string]report.Number{"PC_CPUThreshold": 0.11, "noSuchConstant": 1},
+		Settings: map[string]report.Number{"PC_CPUThreshold": 0.11, "noSuchConstant": 1, "PC_LeastStake": -1e9},
 		Nodes: []report.Node{
 			{ID: 1, Hypothesis: report.Root, State: "true"},
 			{ID: 2, Parents: []int{1}, Hypothesis: "ExcessiveSyncWaitingTime", State: "true", Value: 0.7, Threshold: 0.2, Greater: true, Confidence: 0.99, Samples: 9},
@@ -48,7 +48,7 @@ func TestUseHistory(t *testing.T) {
 		program string
 		says    string
 	}{
-		{report.Target{Exe: "/opt/new/srv", BuildID: "aa"}, report.SameBuild, "ruled out (1)"},
+		{report.Target{Exe: "/opt/new/srv", BuildID: "aa"}, report.SameBuild, "ruled out is left to stack samples (1)"},
 		{report.Target{Exe: "/usr/bin/srv", BuildID: "bb"}, report.AnotherBuild, "another build"},
 		{report.Target{Exe: "/usr/bin/srv"}, report.AnotherBuild, "not known"},
 		{report.Target{Exe: "/usr/bin/srv", BuildID: "aa", Interprets: "Python"}, report.AnotherBuild, "another build"},
@@ -81,8 +81,8 @@ func TestUseHistory(t *testing.T) {
 		if len(held) != 3 || held[2].Focus != code("lookup") || len(held[2].From) != 1 || held[2].From[0] != 1 {
 			t.Errorf("held: %+v; the lock has an address, which is another one in each run", held)
 		}
-		if v, _ := lib.Tunable("PC_CPUThreshold"); v != 0.11 || len(told.Settings) != 1 {
-			t.Errorf("PC_CPUThreshold is %g, set: %v", v, told.Settings)
+		if v, _ := lib.Tunable("PC_CPUThreshold"); v != 0.11 || len(told.Settings) != 1 || len(told.Unused) != 2 {
+			t.Errorf("PC_CPUThreshold is %g, set: %v, not: %v", v, told.Settings, told.Unused)
 		}
 	}
 }

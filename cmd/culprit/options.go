@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"culprit/internal/safetext"
 	"culprit/pcl"
 	"culprit/session"
 	"culprit/session/report"
@@ -83,11 +84,11 @@ func (o *measureOptions) earlier() (*session.History, error) {
 	r, err := report.Read(o.history)
 	switch {
 	case err != nil:
-		return nil, usagef("--history: %v", err)
+		return nil, usagef("--history: %s", safetext.CleanMax(err.Error(), maxLine))
 	case o.noSearch:
 		return nil, usagef("--history is for the search, and --no-search leaves that out: give one of them")
 	case r.NotSearched || len(r.Nodes) == 0:
-		return nil, usagef("--history: %s is of a measurement without a search: nothing was found in it", o.history)
+		return nil, usagef("--history: %s is of a measurement without a search: nothing was found in it", safetext.CleanMax(o.history, maxLine))
 	}
 	return &session.History{File: o.history, Report: r}, nil
 }

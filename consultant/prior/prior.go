@@ -131,16 +131,14 @@ func (p *Prior) nearest(i int, number map[int]int) []int {
 	return list
 }
 
-// Count is how many places held, and how many were ruled out.
+// Count is how many places held, and how many were ruled out. The root, which holds by definition, is none.
 func (p *Prior) Count() (held, ruledOut int) {
-	if p == nil {
-		return 0, 0
-	}
-	for _, a := range p.answers {
-		switch a {
-		case Held:
+	for _, place := range p.places {
+		switch {
+		case len(place.From) == 0:
+		case place.Answer == Held:
 			held++
-		case RuledOut:
+		case place.Answer == RuledOut:
 			ruledOut++
 		}
 	}

@@ -18,6 +18,7 @@ const maxLines = 12
 func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	r.writeHead(&b)
+	r.writeHistory(&b)
 	r.writeBottlenecks(&b)
 	r.writeNotes(&b)
 	r.writePhases(&b)
@@ -176,6 +177,9 @@ func (r *Report) Node(id int) Node {
 
 // NodeOf is the node of a number in the report itself; nil if there is none.
 func (r *Report) NodeOf(id int) *Node {
+	if id >= 1 && id <= len(r.Nodes) && r.Nodes[id-1].ID == id {
+		return &r.Nodes[id-1]
+	}
 	for i := range r.Nodes {
 		if r.Nodes[i].ID == id {
 			return &r.Nodes[i]
