@@ -41,6 +41,10 @@ func TestCallees(t *testing.T) {
 			if !slices.EqualFunc(indirect, want, func(a, b []string) bool { return slices.Equal(a, b) }) {
 				t.Errorf("indirect calls go to %v, want %v", indirect, want)
 			}
+			last, err := d.Callees(context.Background(), "dispatch.c", "passes_on", time.Millisecond)
+			if err != nil || len(last) != 1 || last[0].Tail != (flags == "-O2") || !slices.Equal(last[0].Callees, []string{"dispatch.c/add"}) {
+				t.Errorf("passes_on ends by calling add: %+v %v", last, err)
+			}
 			var names []string
 			for _, f := range d.Refinements(key(t, "cpu", "/Code/dispatch.c/dispatch").Focus, grid.Code) {
 				names = append(names, f.String())

@@ -100,6 +100,9 @@ func writeCallees(w io.Writer, calls []callees.Call) error {
 		if c.Indirect {
 			kind = "indirect"
 		}
+		if c.Tail {
+			kind += " tail call"
+		}
 		fmt.Fprintf(&b, "+%#x %s", c.Offset, kind)
 		if c.Line > 0 {
 			fmt.Fprintf(&b, " (%s:%d)", safetext.CleanMax(c.File, maxLine), c.Line)

@@ -6,6 +6,7 @@
 package callees
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -22,6 +23,7 @@ type Call struct {
 	File     string // where it is written; "" if that is not known
 	Line     int
 	Indirect bool
+	Tail     bool     // it is a jump: the function that is called returns to the caller
 	Callees  []string // module/function, sorted; of indirect calls those that were seen
 	Refused  string   // why an indirect call cannot be watched
 }
@@ -96,6 +98,28 @@ func (w *Watch) Calls(p *program.Program) (out []Call) {
 		}
 		slices.Sort(at.Callees)
 		at.Callees = slices.Compact(at.Callees)
+		out = append(out, at)
+	}
+	out = append(out, w.tails(p)...)
+	slices.SortStableFunc(out, func(a, b Call) int { return cmp.Compare(a.Offset, b.Offset) })
+	return out
+}
+
+// tails are the calls by which the function ends.
+func (w *Watch) tails(p *program.Program) (out []Call) {
+	f := w.f
+	for _, x := range f.Flow().Exits {
+		if x.Kind == image.ExitRet {
+			continue
+		}
+		at := Call{From: f.Fn.Module + "/" + f.Fn.Name, Offset: x.Addr + f.Obj.Bias - f.Addr(), Indirect: x.Target == 0 && x.Import == "", Tail: true}
+		at.File, at.Line, _ = f.Obj.Line(x.Addr)
+		switch g := p.TailCallee(f.Obj, x); {
+		case g != nil:
+			at.Callees = []string{g.Fn.Module + "/" + g.Fn.Name}
+		case at.Indirect:
+			at.Refused = "it is a jump through a pointer"
+		}
 		out = append(out, at)
 	}
 	return out

@@ -29,6 +29,9 @@ func waitForCPUs(r *report.Report) float64 {
 	for i := range r.Nodes {
 		n := &r.Nodes[i]
 		if n.Hypothesis == delayed && len(n.Focus) == 0 && n.Samples > 0 && (n.Phase.Name == "" || n.Phase.Name == "global") {
+			if n.Mean != nil {
+				return float64(n.Mean.Value) // as the changes
+			}
 			return float64(n.Value)
 		}
 	}

@@ -14,6 +14,8 @@ NOINLINE uint64_t only(uint64_t x) { return target_mix(x, 11); }
 NOINLINE uint64_t unused(uint64_t x) { return target_mix(x, 99); }
 NOINLINE uint64_t direct(uint64_t x) { return target_mix(x, 2); }
 
+NOINLINE uint64_t passes_on(uint64_t x) { return add(x + 1); }
+
 static uint64_t (*table[4])(uint64_t) = {add, mix, shift, mix};
 
 NOINLINE uint64_t dispatch(struct state *s, uint64_t x)
