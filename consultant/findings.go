@@ -53,15 +53,17 @@ func (s *Search) findings() []finding {
 			list = append(list, *f)
 		}
 	}
-	rank := func(f *finding) float64 {
-		r := f.stake * min(f.node.confidence, 0.75) // more of it says how long was measured, and not how true it is
-		if f.node.over() {
-			r-- // behind all that still hold
-		}
-		return r
-	}
-	sort.SliceStable(list, func(i, j int) bool { return rank(&list[i]) > rank(&list[j]) })
+	sort.SliceStable(list, func(i, j int) bool { return rank(list[i].node, list[i].stake) > rank(list[j].node, list[j].stake) })
 	return s.sameWork(list)
+}
+
+// rank orders findings: the largest is told first.
+func rank(n *node, stake float64) float64 {
+	r := stake * min(n.confidence, 0.75) // more of it says how long was measured, and not how true it is
+	if n.over() {
+		r-- // behind all that still hold
+	}
+	return r
 }
 
 // over tells that a node holds although its value was not beyond the threshold lately.

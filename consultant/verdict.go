@@ -1,6 +1,7 @@
 package consultant
 
 import (
+	"cmp"
 	"slices"
 
 	"culprit/consultant/explain"
@@ -36,9 +37,9 @@ func (s *Search) Answer() ([]Node, []Bottleneck) {
 		b.Note = b.Severity < s.cfg.LeastStake()
 		b.Holders = s.cfg.World.Holders(objects[i])
 	}
-	explainWaits(found, list)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	explainWaits(found, list)
 	for i := range list {
 		list[i].Sentence = found[i].sentence(list[i].File, list[i].Line)
 		found[i].node.past.Note = list[i].Note
@@ -47,6 +48,9 @@ func (s *Search) Answer() ([]Node, []Bottleneck) {
 			list[i].Sentence += explain.Refuted(by.hyp.Name, by.focus)
 		}
 	}
+	slices.SortStableFunc(list, func(a, b Bottleneck) int {
+		return cmp.Compare(rank(s.graph.nodes[b.Node-1], b.Severity), rank(s.graph.nodes[a.Node-1], a.Severity))
+	})
 	return s.nodes(), list
 }
 
@@ -71,11 +75,11 @@ func (n *node) refutedBy() (by *node) {
 	return by
 }
 
-// explainWaits makes notes of the findings whose threads wait for what others tell.
+// explainWaits makes notes of the findings whose threads wait for what others tell. What is at stake there is at stake where it is told.
 func explainWaits(found []finding, list []Bottleneck) {
 	all := make([]victims.Finding, len(list))
 	for i, b := range list {
-		all[i] = victims.Finding{Node: b.Node, Phase: b.Phase.Name, Computes: b.Kind == "cpu", Ended: found[i].node.hyp.Samples.Ended, Starves: b.Kind == "ready" && found[i].node.focus.IsWhole(), Note: b.Note, Holders: b.Holders,
+		all[i] = victims.Finding{Node: b.Node, Stake: b.Severity, Phase: b.Phase.Name, Computes: b.Kind == "cpu", Ended: found[i].node.hyp.Samples.Ended, Starves: b.Kind == "ready" && found[i].node.focus.IsWhole(), Note: b.Note, Holders: b.Holders,
 			Stands: slices.ContainsFunc(found[i].reasons, func(n *node) bool { return n.hyp.Stands })}
 		all[i].Function, all[i].Own = explain.Qualified(found[i].node.focus), explain.Qualified(found[i].node.ownPlace())
 	}
@@ -83,6 +87,8 @@ func explainWaits(found []finding, list []Bottleneck) {
 	for i, f := range all {
 		if b := &list[i]; f.By != 0 {
 			b.Explained, b.Note = f.By, true
+		} else {
+			b.Severity, found[i].stake = f.Stake, f.Stake
 		}
 	}
 }

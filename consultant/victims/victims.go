@@ -17,20 +17,22 @@ const workedFor = 0.8
 // A Finding is what of a finding says who waits for whom. Explain sets By.
 type Finding struct {
 	Node     int
-	Phase    string // in which it was found: only findings of the same one explain it
-	Function string // where it is, as module/function; "" where it has none
-	Own      string // the same; of a function of a language's library the one of the program that calls it
-	Computes bool   // its threads run
-	Starves  bool   // the whole program waits for CPUs
-	Ended    bool   // processes that ended soon have the time
-	Note     bool   // it is no bottleneck
-	Stands   bool   // nobody explains it, whoever is waited for
+	Phase    string  // in which it was found: only findings of the same one explain it
+	Function string  // where it is, as module/function; "" where it has none
+	Own      string  // the same; of a function of a language's library the one of the program that calls it
+	Computes bool    // its threads run
+	Starves  bool    // the whole program waits for CPUs
+	Ended    bool    // processes that ended soon have the time
+	Note     bool    // it is no bottleneck
+	Stands   bool    // nobody explains it, whoever is waited for
+	Stake    float64 // share of the program's active time that would be gained at most; of one that explains others with theirs
 	Holders  []grid.Holder
 	By       int // the node of the finding that its threads wait for, 0 if there is none
 }
 
 // Explain marks the findings whose threads wait for what others tell: at first for those who work, which a finding of computing tells, or who have no CPU
-// to work, which one of the whole program tells; then for those who wait themselves and are explained.
+// to work, which one of the whole program tells; then for those who wait themselves and are explained. Who computes has their stakes: without it nobody
+// would wait.
 func Explain(list []Finding) {
 	for changed := true; changed; {
 		changed = false
@@ -44,6 +46,28 @@ func Explain(list []Finding) {
 			}
 		}
 	}
+	for i := range list {
+		if f := list[i]; f.By != 0 {
+			if by := root(list, f.By); by != nil && by.Computes {
+				by.Stake = min(1, by.Stake+f.Stake)
+			}
+		}
+	}
+}
+
+// root is the finding that explains a node and that nobody explains; nil if there is none.
+func root(list []Finding, node int) *Finding {
+	for range list {
+		i := slices.IndexFunc(list, func(f Finding) bool { return f.Node == node })
+		switch {
+		case i < 0:
+			return nil
+		case list[i].By == 0:
+			return &list[i]
+		}
+		node = list[i].By
+	}
+	return nil
 }
 
 // explanation is which part of the waits of a finding others explain, and the node of the first that does.

@@ -1,6 +1,7 @@
 package victims
 
 import (
+	"math"
 	"testing"
 
 	"culprit/grid"
@@ -49,6 +50,27 @@ func TestExplain(t *testing.T) {
 	for i, want := range []int{3, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 16, 0, 0, 0, 18, 0, 22, 0, 0, 0, 24, 0} {
 		if f := list[i]; f.By != want {
 			t.Errorf("node %d is explained by %d, want %d", f.Node, f.By, want)
+		}
+	}
+}
+
+// The stakes of those who wait are those of who computes, also over one that waits itself; not those of nobody's.
+func TestStakes(t *testing.T) {
+	wakes := func(function string) []grid.Holder {
+		return []grid.Holder{{Thread: "t", Function: function, Share: 0.95, Works: 0.2, Wakes: true}}
+	}
+	works := func(function string) []grid.Holder {
+		return []grid.Holder{{Thread: "t", Function: function, Share: 0.95, Works: 0.9, Wakes: true}}
+	}
+	list := []Finding{
+		{Node: 2, Function: "a.c/produce", Stake: 0.3, Holders: wakes("a.c/filter")}, {Node: 3, Function: "a.c/filter", Stake: 0.3, Holders: works("a.c/parse")},
+		{Node: 4, Function: "a.c/parse", Computes: true, Stake: 0.2}, {Node: 5, Stake: 0.1, Holders: works("a.c/other")},
+		{Node: 6, Function: "a.c/hash", Computes: true, Stake: 0.4}, {Node: 7, Stake: 0.7, Holders: works("a.c/hash")}, {Node: 8, Computes: true, Stake: 0.05},
+	}
+	Explain(list)
+	for i, want := range []float64{0.3, 0.3, 0.8, 0.1, 1, 0.7, 0.05} {
+		if got := list[i].Stake; math.Abs(got-want) > 1e-9 {
+			t.Errorf("node %d has %g at stake, expected %g", list[i].Node, got, want)
 		}
 	}
 }
