@@ -157,10 +157,10 @@ func (f *finding) why() string {
 	return f.node.hyp.Name
 }
 
-// sentence is what is told. file and line are where the function is defined.
-func (f *finding) sentence(file string, line int) string {
+// sentence is what is told. file and line are where the function is defined; stale is when it was measured last, 0 if that is not long ago.
+func (f *finding) sentence(file string, line int, stale float64) string {
 	found := f.node.finding(file, line)
-	found.Stake = f.stake
+	found.Stake, found.Stale = f.stake, stale
 	found.OwnOf(f.own)
 	object, rest := f.others()
 	if object != "" {

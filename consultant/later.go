@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"culprit/consultant/foci"
 	"culprit/consultant/later"
 	"culprit/consultant/refine"
 	"culprit/grid"
@@ -60,7 +61,7 @@ func (s *Search) dueLooks(now float64) (due []expansion) {
 		}
 	}
 	slices.SortFunc(due, func(a, b expansion) int {
-		return cmp.Or(b.first()-a.first(), cmp.Compare(overdue[b.n.looks[b.st]], overdue[a.n.looks[a.st]]), a.n.id-b.n.id, int(a.st.h)-int(b.st.h))
+		return cmp.Or(min(foci.Depth(a.n.focus), 1)-min(foci.Depth(b.n.focus), 1), cmp.Compare(overdue[b.n.looks[b.st]], overdue[a.n.looks[a.st]]), a.n.id-b.n.id, int(a.st.h)-int(b.st.h))
 	})
 	most := later.AtOnce
 	if !s.budget.HasTime() {
@@ -71,14 +72,6 @@ func (s *Search) dueLooks(now float64) (due []expansion) {
 		due[i].looked, due[i].last = e.n.looks[e.st].Walk(now)
 	}
 	return due
-}
-
-// first is 1 for the whole program, else 0.
-func (e expansion) first() int {
-	if e.n.focus.IsWhole() {
-		return 1
-	}
-	return 0
 }
 
 // places gives places to what a look found and that is not a child yet, and returns what is to become one. What was left out before and is hot

@@ -39,7 +39,13 @@ func TestSuspended(t *testing.T) {
 	}
 	spare = 0.1
 	woke := r.runUntil(slept+beat.First+2, "watched again", func() bool { return m.on("scan") })
+	if says := r.only().Sentence; !strings.Contains(says, "last measured at "+explain.Seconds(scan().History[len(scan().History)-1].At)) {
+		t.Errorf("%.1f s after it was measured last: %s", woke-slept, says)
+	}
 	again := r.runUntil(woke+watchTime+2, "unwatched again", func() bool { return !m.on("scan") })
+	if says := r.only().Sentence; strings.Contains(says, "last measured") {
+		t.Errorf("it was measured just now: %s", says)
+	}
 	if woke < slept+beat.First-1 || again < woke+watchTime-0.01 || scan().State != True {
 		t.Errorf("unwatched at %.1f, watched at %.1f, unwatched at %.1f s: %s", slept, woke, again, scan().State)
 	}

@@ -37,7 +37,7 @@ type cells interface {
 	News() <-chan struct{}
 }
 
-// A Search is the automatic search: see New and Run here, Nodes, Phases, Status and Settled in report.go, Bottlenecks in verdict.go,
+// A Search is the automatic search: see New and Run here, Nodes, Phases, Status and Settled in report.go, Answer in verdict.go,
 // Expand, Prune, Retest and Pin in manual.go, StartPhase in when.go. Its methods may be called from any goroutine.
 type Search struct {
 	cfg   Config

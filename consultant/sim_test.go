@@ -567,3 +567,9 @@ func (r *rig) only() Bottleneck {
 }
 
 var background = context.Background()
+
+// Bottlenecks are those of Answer.
+func (s *Search) Bottlenecks() []Bottleneck {
+	_, list := s.Answer()
+	return list
+}

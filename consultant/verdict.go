@@ -10,15 +10,9 @@ import (
 	"culprit/grid"
 )
 
-// Bottlenecks returns the deepest true nodes: those with no true descendant of the same hypothesis, and of which no other true node
-// of the hypothesis is a part (a lock for which the threads of one function wait is reported with the function, not a second
-// time without it). First comes where most is to be gained, as far as that is sure.
-func (s *Search) Bottlenecks() []Bottleneck {
-	_, list := s.Answer()
-	return list
-}
-
-// Answer returns what Nodes and Bottlenecks return, both of one moment.
+// Answer returns what Nodes returns and the bottlenecks, both of one moment. Bottlenecks are the deepest true nodes: those with no true descendant of the same
+// hypothesis, and of which no other true node of the hypothesis is a part (a lock for which the threads of one function wait is reported with the function,
+// not a second time without it). First comes where most is to be gained, as far as that is sure.
 func (s *Search) Answer() ([]Node, []Bottleneck) {
 	s.mu.Lock()
 	found, list, objects, refuted := s.findings(), []Bottleneck{}, []grid.Focus{}, []*node{}
@@ -41,7 +35,7 @@ func (s *Search) Answer() ([]Node, []Bottleneck) {
 	defer s.mu.Unlock()
 	explainWaits(found, list)
 	for i := range list {
-		list[i].Sentence = found[i].sentence(list[i].File, list[i].Line)
+		list[i].Sentence = found[i].sentence(list[i].File, list[i].Line, s.stale(found[i].node))
 		found[i].node.past.Note = list[i].Note
 		if by := refuted[i]; by != nil {
 			list[i].Note = true
@@ -52,6 +46,17 @@ func (s *Search) Answer() ([]Node, []Bottleneck) {
 		return cmp.Compare(rank(s.graph.nodes[b.Node-1], b.Severity), rank(s.graph.nodes[a.Node-1], a.Severity))
 	})
 	return s.nodes(), list
+}
+
+// staleAfter is how old a value is at least of which the sentence says when it was measured, in s.
+const staleAfter = 5.0
+
+// stale is when a node was measured last, in s, if that is so long ago; 0 else.
+func (s *Search) stale(n *node) float64 {
+	if at := n.hist.Last(); s.tickedAt-at >= staleAfter && !n.phase.over() {
+		return at
+	}
+	return 0
 }
 
 // refutedBy is a false node of another hypothesis that all ways from the root to a node lead over: what the node says may be true, but its premise is

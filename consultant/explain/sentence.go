@@ -89,6 +89,7 @@ type Finding struct {
 	File       string // where the function is defined; "" if that is not known
 	Line       int
 	Since      float64
+	Stale      float64  // s since session start: it was measured last then, which is long ago; 0 = it was not
 	Until      float64  // s since session start: it holds no longer; 0 = it does
 	Times      int      // how often it held until then
 	Phase      string   // "" = the whole session
@@ -136,6 +137,9 @@ func (f Finding) when() string {
 	since += ", "
 	if strings.Contains(f.label(), "{since}") && f.Until == 0 {
 		since = ""
+	}
+	if f.Stale > 0 && f.Until == 0 {
+		since += "last measured at " + Seconds(f.Stale) + ", "
 	}
 	return fmt.Sprintf("%s%s sure (%s, %s)", since, sure(f.Confidence), f.readings(), f.threshold())
 }
