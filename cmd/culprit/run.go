@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"culprit/cmd/culprit/internal/launch"
 	"culprit/daemon/attach"
@@ -27,12 +29,28 @@ in a process group of its own, so Ctrl-C ends the measurement and not the progra
 input is /dev/null if that of culprit is a terminal. The program goes on when the measurement ends, unless --end is given.`,
 		Example: "  culprit run -- ./server --port 8080\n  culprit run --for 10s --json - -- make -j4",
 		Args:    takes(1, anyNumber, "a program to start: culprit run -- CMD"),
-		RunE:    body(func(cmd *cobra.Command, args []string) error { return runCommand(cmd.Context(), &opts, end, args) }),
+		RunE: body(func(cmd *cobra.Command, args []string) error {
+			if flag := misplaced(cmd.Flags(), args); flag != "" && cmd.ArgsLenAtDash() < 0 {
+				warnf("culprit: warning: %s goes to the program, since it stands behind it; flags of culprit stand before: culprit run %s ... -- CMD", flag, flag)
+			}
+			return runCommand(cmd.Context(), &opts, end, args)
+		}),
 	}
 	opts.register(cmd.Flags())
 	cmd.Flags().BoolVar(&end, "end", false, "end the program (SIGTERM) when the measurement ends")
 	cmd.Flags().SetInterspersed(false)
 	return cmd
+}
+
+// misplaced is the first argument of a program that is a flag of culprit as well; "" if there is none.
+func misplaced(flags *pflag.FlagSet, args []string) string {
+	for _, a := range args[1:] {
+		name, long := strings.CutPrefix(a, "--")
+		if name, _, _ = strings.Cut(name, "="); long && flags.Lookup(name) != nil {
+			return "--" + name
+		}
+	}
+	return ""
 }
 
 func runCommand(ctx context.Context, opts *measureOptions, end bool, args []string) error {
