@@ -235,3 +235,16 @@ func TestRunning(t *testing.T) {
 		}
 	}
 }
+
+// What was ruled out long before the end says until when it was measured: the program may behave otherwise since.
+func TestRuledOutLongAgo(t *testing.T) {
+	r := &Report{Seconds: 30, Nodes: []Node{{ID: 1, Hypothesis: Root, State: "true"},
+		{ID: 2, Hypothesis: "SystemTimeHigh", State: "false", Samples: 6, Confidence: 0.9, Greater: true, Threshold: 0.5, Tests: []Test{{Begin: 2, Seconds: 1}, {Begin: 7, Seconds: 2}}},
+		{ID: 3, Hypothesis: "CPUbound", State: "false", Samples: 60, Confidence: 0.9, Greater: true, Threshold: 0.3, Tests: []Test{{Begin: 0.3, Seconds: 29}}},
+	}}
+	var b strings.Builder
+	r.writeRuledOut(&b)
+	if text := b.String(); strings.Count(text, "measured until") != 1 || !strings.Contains(text, "90 % sure); measured until 9 s\n") {
+		t.Error(text)
+	}
+}

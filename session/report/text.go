@@ -264,9 +264,9 @@ func (r *Report) writeRuledOut(b *strings.Builder) {
 				notHere = append(notHere, n.Hypothesis)
 			}
 		case whole && n.Samples > 0 && float64(n.Confidence) < decided:
-			near = append(near, fmt.Sprintf("  %s: %s", n.Hypothesis, n.Evidence()))
+			near = append(near, fmt.Sprintf("  %s: %s%s", n.Hypothesis, n.Evidence(), r.untilWhen(n)))
 		case whole:
-			lines = append(lines, fmt.Sprintf("  %s: %s", n.Hypothesis, n.Evidence()))
+			lines = append(lines, fmt.Sprintf("  %s: %s%s", n.Hypothesis, n.Evidence(), r.untilWhen(n)))
 		default:
 			deeper++
 		}
@@ -283,6 +283,22 @@ func (r *Report) writeRuledOut(b *strings.Builder) {
 	if len(notHere) > 0 {
 		fmt.Fprintf(b, "\nDoes not apply here: %s.\n", strings.Join(notHere, ", "))
 	}
+}
+
+// longAgo is how long before the end a value was measured last of which it is said when that was, in s.
+const longAgo = 10
+
+// untilWhen says until when a node was measured, where that is long before the end: the program may have begun to behave otherwise since.
+func (r *Report) untilWhen(n *Node) string {
+	if len(n.Tests) == 0 {
+		return ""
+	}
+	last := n.Tests[len(n.Tests)-1]
+	until := float64(last.Begin + last.Seconds)
+	if float64(r.Seconds)-until < longAgo {
+		return ""
+	}
+	return fmt.Sprintf("; measured until %.0f s", until)
 }
 
 func writeFalse(b *strings.Builder, heading string, lines []string, deeper int) {
