@@ -39,6 +39,7 @@ type model struct {
 	sinks    map[grid.PairKey]grid.Sink
 	grown    map[grid.PairKey]*growth // since the last reading
 	step     float64                  // s from one reading to the next
+	grain    float64                  // s over which nothing changes
 	tries    map[grid.PairKey]int
 	enabled  []grid.PairKey // in order, every time
 	maxCost  float64
@@ -74,7 +75,7 @@ func newModel(acts ...activity) *model {
 	return &model{
 		acts: acts, rng: rand.New(rand.NewSource(1)), noise: 0.1, samples: true, active: 1, cpus: 2,
 		predict: func(grid.PairKey) (grid.Price, error) { return grid.Price{Fraction: 0.0002, Rate: 100, Points: 2}, nil },
-		sinks:   map[grid.PairKey]grid.Sink{}, tries: map[grid.PairKey]int{}, edges: map[string][]string{}, grown: map[grid.PairKey]*growth{}, step: 0.2,
+		sinks:   map[grid.PairKey]grid.Sink{}, tries: map[grid.PairKey]int{}, edges: map[string][]string{}, grown: map[grid.PairKey]*growth{}, step: 0.2, grain: 0.05,
 	}
 }
 
@@ -157,9 +158,8 @@ type growth struct{ since, sum float64 }
 
 // advance lets time pass and reads what is enabled, as often as the daemon does.
 func (m *model) advance(dt float64) {
-	const step = 0.05
-	for left := dt; left > 1e-9; left -= step {
-		d := min(step, left)
+	for left := dt; left > 1e-9; left -= m.grain {
+		d := min(m.grain, left)
 		m.mu.Lock()
 		type sample struct {
 			sink       grid.Sink
