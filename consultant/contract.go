@@ -59,9 +59,6 @@ type Node struct {
 	History        []Sample // value over time, at most 1,000
 	Pinned         bool
 	Error          float64            // standard error of Value; NaN if it is not known
-	Mean           float64            // of all readings of all its tests; only if HasMean
-	MeanError      float64            // standard error of Mean
-	HasMean        bool               // there are enough readings for that
 	Tests          []experiments.Test // when it was measured, the oldest first; the latest ones if there were many
 }
 

@@ -318,7 +318,6 @@ func (n *node) export(out *Node) {
 		Confidence: n.confidence, Samples: n.bins, Since: n.sinceAt, Cost: n.cost, Tier: n.measuredBy(), Reason: n.reason,
 		History: n.hist.View(), Pinned: n.pinned, Error: n.est.Error(), Tests: n.tests.All(), Parents: make([]int, 0, len(n.parents)),
 	}
-	out.Mean, out.MeanError, out.HasMean = n.hist.Overall()
 	if n.isInDoubt() {
 		out.State, out.Reason = Testing, inDoubt
 	}

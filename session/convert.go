@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"culprit/consultant"
+	"culprit/consultant/history"
 	"culprit/grid"
 	"culprit/internal/safetext"
 	"culprit/session/report"
@@ -42,8 +43,8 @@ func nodeReport(n consultant.Node) report.Node {
 		e := report.Number(n.Error)
 		out.Error = &e
 	}
-	if n.HasMean && out.NoValue == "" {
-		out.Mean = &report.Mean{Value: report.Number(n.Mean), Error: report.Number(n.MeanError)}
+	if mean, off, ok := history.Overall(n.History); ok && out.NoValue == "" {
+		out.Mean = &report.Mean{Value: report.Number(mean), Error: report.Number(off)}
 	}
 	for _, t := range n.Tests {
 		out.Tests = append(out.Tests, report.Test{Begin: report.Number(t.Begin), Seconds: report.Number(t.Seconds), Cost: report.Number(t.Cost)})
