@@ -57,20 +57,34 @@ func Mark[T comparable](from T, marked map[T]bool, next func(T) []T) {
 
 // Nearest are the things of a kind that next leads to, each once, those in the fewest steps first.
 func Nearest[T comparable](from T, is func(T) bool, next func(T) []T) (all []T) {
-	seen := map[T]bool{}
-	for level := next(from); len(level) > 0; {
-		var beyond []T
-		for _, p := range level {
-			if seen[p] {
-				continue
-			}
-			seen[p] = true
-			beyond = append(beyond, next(p)...)
-			if is(p) {
-				all = append(all, p)
+	const few = 64 // of which a look at each is faster than a table
+	var met []T
+	var seen map[T]bool
+	meet := func(p T) (first bool) {
+		switch {
+		case seen == nil && slices.Contains(met, p) || seen[p]:
+			return false
+		case len(met) == few && seen == nil:
+			seen = map[T]bool{}
+			for _, q := range met {
+				seen[q] = true
 			}
 		}
-		level = beyond
+		if met = append(met, p); seen != nil {
+			seen[p] = true
+		}
+		return true
+	}
+	for _, p := range next(from) {
+		meet(p)
+	}
+	for i := 0; i < len(met); i++ { // level by level
+		if is(met[i]) {
+			all = append(all, met[i])
+		}
+		for _, p := range next(met[i]) {
+			meet(p)
+		}
 	}
 	return all
 }

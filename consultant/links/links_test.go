@@ -91,3 +91,26 @@ func TestSome(t *testing.T) {
 		}
 	}
 }
+
+// TestNearestOfMany: a hundred things in a row and a hundred beside each other are each met once, in the fewest steps.
+func TestNearestOfMany(t *testing.T) {
+	next := func(n int) (to []int) {
+		if n < 100 {
+			to = append(to, n+1, n+2, 1000+n)
+		}
+		return to
+	}
+	got := Nearest(0, func(n int) bool { return n%10 == 0 || n >= 1000 }, next)
+	seen, steps := map[int]bool{}, func(n int) int { return (n%1000 + 1) / 2 }
+	for i, n := range got {
+		if seen[n] {
+			t.Errorf("%d twice", n)
+		}
+		if seen[n] = true; i > 0 && n < 1000 && got[i-1] < 1000 && steps(n) < steps(got[i-1]) {
+			t.Errorf("%d behind %d", n, got[i-1])
+		}
+	}
+	if len(got) != 10+100 {
+		t.Errorf("%d are found: %v", len(got), got)
+	}
+}
