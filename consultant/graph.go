@@ -310,20 +310,23 @@ func (n *node) trueParents() []*node {
 	return list
 }
 
-// export copies the node for readers.
-func (n *node) export(out *Node) {
+// export copies the node for readers. The ids of its parents are appended to a list, which is returned.
+func (n *node) export(out *Node, ids []int) []int {
 	*out = Node{
 		ID: n.id, Axis: n.axis, Hypothesis: n.hyp.Name, Focus: n.focus, Phase: n.phase.Phase,
 		State: n.state, Value: n.est.Value, Threshold: n.est.Threshold, Greater: n.hyp.Greater, Share: n.est.Share, Unit: n.hyp.Unit(),
 		Confidence: n.confidence, Samples: n.bins, Since: n.sinceAt, Cost: n.cost, Tier: n.measuredBy(), Reason: n.reason,
-		History: n.hist.View(), Pinned: n.pinned, Error: n.est.Error(), Tests: n.tests.All(), Parents: make([]int, 0, len(n.parents)),
+		History: n.hist.View(), Pinned: n.pinned, Error: n.est.Error(), Tests: n.tests.All(),
 	}
 	if n.isInDoubt() {
 		out.State, out.Reason = Testing, inDoubt
 	}
+	first := len(ids)
 	for _, p := range n.parents {
-		out.Parents = append(out.Parents, p.id)
+		ids = append(ids, p.id)
 	}
+	out.Parents = ids[first:len(ids):len(ids)]
+	return ids
 }
 
 const inDoubt = "it was ruled out, and its value is beyond the threshold now: not for long or not by enough to say"

@@ -13,10 +13,10 @@ func (s *Search) Nodes() []Node {
 }
 
 func (s *Search) nodes() []Node {
-	out := make([]Node, len(s.graph.nodes))
+	out, parents := make([]Node, len(s.graph.nodes)), make([]int, 0, 2*len(s.graph.nodes))
 	unseen := map[*hypothesis]string{}
 	for i, n := range s.graph.nodes {
-		n.export(&out[i])
+		parents = n.export(&out[i], parents)
 		if out[i].State == False {
 			if why := s.unseen(n.hyp, unseen); why != "" {
 				out[i].State, out[i].Reason = Testing, why
