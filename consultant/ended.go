@@ -1,6 +1,7 @@
 package consultant
 
 import (
+	"cmp"
 	"slices"
 
 	"culprit/consultant/earlier"
@@ -33,7 +34,8 @@ func (s *Search) noteTold(now float64) {
 		if f.node.over() || f.node.hyp.At != "" && slices.ContainsFunc(list, above) { // a reason for another one, which is about to be told with it
 			continue
 		}
-		p.Tell(f.stake, f.why(), f.node.confidence)
+		object, _ := f.others()
+		p.Tell(f.stake, f.why(), object, f.node.confidence)
 	}
 }
 
@@ -57,7 +59,7 @@ func (s *Search) pastAnswer(n *node) (a earlier.Answer, ok bool) {
 		from = n.sinceAt
 	}
 	f := n.finding("", 0)
-	f.Estimate, f.Confidence, f.Since, f.Until, f.Times, f.Stake = p.Surest, p.Sure, from, p.To, times+1, p.Stake
+	f.Estimate, f.Confidence, f.Since, f.Until, f.Times, f.Stake, f.Object = p.Surest, p.Sure, from, p.To, times+1, p.Stake, cmp.Or(p.Object, f.Object)
 	return earlier.Answer{Node: n.id, From: from, To: p.To, Times: f.Times, Severity: p.Stake, Why: p.Why, Sentence: f.Sentence()}, true
 }
 

@@ -118,3 +118,23 @@ func TestPartsEndWithTheWhole(t *testing.T) {
 		t.Errorf("earlier: %+v", early)
 	}
 }
+
+// TestEarlierKeepsItsObject: a lock that was told with the function that waits for it, and is a node of its own, is told of what is over, too.
+func TestEarlierKeepsItsObject(t *testing.T) {
+	m := newModel(activity{stack: []string{"main", "lookup"}, kind: "sync", object: []string{"Mutex", "cache_lock"}, rate: between(0, 20, 0.8)})
+	m.enableErr = func(k grid.PairKey, _ int) error {
+		if k.Focus.Depth(grid.Code) > 0 && k.Focus.Depth(grid.SyncObject) > 0 {
+			return grid.ErrRefused{Point: "lookup", Reason: "a test"}
+		}
+		return nil
+	}
+	r := newRig(t, m)
+	r.run(19)
+	if b := r.only(); !strings.Contains(b.Sentence, "for mutex cache_lock in lookup") {
+		t.Fatalf("it is told as %s", b.Sentence)
+	}
+	r.run(40)
+	if list := r.s.Earlier(); len(list) != 1 || !strings.Contains(list[0].Sentence, "for mutex cache_lock in lookup") {
+		t.Errorf("over: %+v", list)
+	}
+}

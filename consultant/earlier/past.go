@@ -10,6 +10,7 @@ type Past struct {
 	Told   bool            // it was a finding when it was beyond the threshold last
 	Stake  float64         // of that finding when it was surest, 0..1
 	Why    string          // the hypothesis that said most of why then
+	Object string          // names the lock or file that it was told with beside its own; "" if none
 	known  float64         // its confidence then
 	Note   bool            // it was told as a note
 }
@@ -24,8 +25,11 @@ func (p *Past) Hold(e decide.Estimate, confidence float64, again bool) {
 	}
 }
 
-// Tell notes how it is told, and keeps how it was told when it was surest.
-func (p *Past) Tell(stake float64, why string, confidence float64) {
+// Tell notes how it is told, and keeps how it was told when it was surest, and the last object that it was told with.
+func (p *Past) Tell(stake float64, why, object string, confidence float64) {
+	if object != "" {
+		p.Object = object
+	}
 	if p.Told = true; confidence > p.known {
 		p.Stake, p.Why, p.known = stake, why, confidence
 	}
