@@ -1,0 +1,286 @@
+package consultant
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"culprit/consultant/bins"
+	"culprit/consultant/decide"
+	"culprit/consultant/hypotheses"
+	"culprit/grid"
+	"culprit/pcl"
+	"culprit/pcl/check"
+)
+
+// What was read of six servers under load, and tests of hypotheses about it: testdata/servers, written by
+//
+//	go run ./bench/record [-light]
+//
+// Under full load other programs used the CPUs too, now more and now less. Under light load a server waits seldom, and then for long.
+
+// A recorded server has the readings of some pairs, in order of time.
+type recorded struct {
+	name     string
+	readings map[grid.PairKey][]grid.Interval
+	foci     []grid.Focus
+}
+
+func recordings(t *testing.T) (all []*recorded) {
+	t.Helper()
+	files, err := filepath.Glob("testdata/servers/*.txt")
+	if err != nil || len(files) < 12 {
+		t.Fatalf("%d recordings, there are twelve (%v)", len(files), err)
+	}
+	for _, f := range files {
+		r, err := readRecording(f)
+		if err != nil {
+			t.Fatalf("%s: %v", f, err)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+func readRecording(path string) (*recorded, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r := &recorded{name: strings.TrimSuffix(filepath.Base(path), ".txt"), readings: map[grid.PairKey][]grid.Interval{}}
+	var varying []grid.PairKey
+	always := map[grid.PairKey]float64{}
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		kind, rest, _ := strings.Cut(lines.Text(), " ")
+		switch kind {
+		case "#":
+		case "always", "pair":
+			value := "0"
+			if kind == "always" {
+				value, rest, _ = strings.Cut(rest, " ")
+			}
+			k, err := grid.ParsePair(rest)
+			v, err2 := strconv.ParseFloat(value, 64)
+			if err := errors.Join(err, err2); err != nil {
+				return nil, err
+			}
+			if always[k] = v; kind == "pair" {
+				varying = append(varying, k)
+				delete(always, k)
+			}
+			if !slices.Contains(r.foci, k.Focus) {
+				r.foci = append(r.foci, k.Focus)
+			}
+		default:
+			if err := r.line(strings.Fields(lines.Text()), varying); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for k, v := range always {
+		for _, at := range r.readings[varying[0]] {
+			r.readings[k] = append(r.readings[k], grid.Interval{Start: at.Start, End: at.End, Value: v})
+		}
+	}
+	return r, nil
+}
+
+// line takes the readings over one time.
+func (r *recorded) line(words []string, keys []grid.PairKey) error {
+	var n []float64
+	for _, w := range words {
+		v, err := strconv.ParseFloat(w, 64)
+		if w == "-" {
+			v, err = math.NaN(), nil
+		}
+		if err != nil {
+			return err
+		}
+		n = append(n, v)
+	}
+	if len(n) < 3 || len(n) > len(keys)+2 {
+		return fmt.Errorf("a line of %d numbers for %d pairs", len(n), len(keys))
+	}
+	for i, v := range n[2:] {
+		if !math.IsNaN(v) {
+			r.readings[keys[i]] = append(r.readings[keys[i]], grid.Interval{Start: n[0], End: n[1], Value: v})
+		}
+	}
+	return nil
+}
+
+func (r *recorded) has(keys []grid.PairKey) bool {
+	return !slices.ContainsFunc(keys, func(k grid.PairKey) bool { return len(r.readings[k]) == 0 })
+}
+
+// A curve is what a hypothesis reads at a place of a server, and what it has there over the whole recording.
+type curve struct {
+	name  string
+	of    *pcl.Hypothesis
+	rows  []decide.Bin
+	truth float64
+}
+
+// with is the test of the hypothesis with another threshold.
+func (c *curve) with(threshold float64) *decide.Test {
+	return decide.NewTest(c.of.Metrics, c.of.Global, c.of.Greater, c.of.Value, func(func(string) float64) float64 { return threshold })
+}
+
+// leastTruth is what a value must be to be asked for: no hypothesis has a threshold that is as low.
+const leastTruth = 0.05
+
+// curves are those of the first hypotheses at all places that were recorded.
+func (r *recorded) curves(lib *pcl.Library) (list []*curve) {
+	for _, p := range lib.Hypotheses() {
+		h := hypotheses.New(p)
+		for _, f := range r.foci {
+			keys := h.Pairs(f)
+			if p.Parent != "" || !p.Greater || !r.has(keys) {
+				continue
+			}
+			all := make([][]grid.Interval, len(keys))
+			for i, k := range keys {
+				all[i] = r.readings[k]
+			}
+			c := &curve{name: fmt.Sprintf("%s %s@%s", r.name, p.Name, f), of: p}
+			c.rows, _ = bins.Rows(all, 0)
+			sums, span := make([]float64, len(keys)), 0.0
+			for _, row := range c.rows {
+				span += row.End - row.Start
+				for i, v := range row.Values {
+					sums[i] += v * (row.End - row.Start)
+				}
+			}
+			if c.truth, _ = c.with(1).Judge(sums, span); c.truth >= leastTruth {
+				list = append(list, c)
+			}
+		}
+	}
+	return list
+}
+
+// firsts are rows that a test may begin with: one in each second, up to a quarter of a minute before the end.
+func (c *curve) firsts() (list []int) {
+	next, end := 0.0, c.rows[len(c.rows)-1].End
+	for i, row := range c.rows {
+		if row.Start >= next && row.Start < end-15 {
+			list, next = append(list, i), row.Start+1
+		}
+	}
+	return list
+}
+
+// decide reads from a row on until the test concludes, and tells how long that took, in s.
+func (c *curve) decide(first int, threshold float64) (got decide.Conclusion, seconds float64) {
+	test, w := c.with(threshold), decide.Window{}
+	for _, row := range c.rows[first:] {
+		w.Add(row)
+		if got = w.Estimate(test).Conclude(decide.None, defaultMinObserve.Seconds()); got.Settled {
+			return got, row.End - c.rows[first].Start
+		}
+	}
+	return got, math.Inf(1)
+}
+
+// A tally counts answers that were at least as sure as the levels say, and how many of them were wrong.
+type tally struct {
+	said, wrong [3]int
+	all, late   int
+}
+
+var levels = [3]float64{0.9, 0.95, 0.99}
+
+func (y *tally) add(got decide.Conclusion, seconds float64, holds bool) {
+	if y.all++; seconds > 10 {
+		y.late++
+	}
+	for i, level := range levels {
+		if got.Settled && got.Confidence >= level {
+			if y.said[i]++; got.Holds != holds {
+				y.wrong[i]++
+			}
+		}
+	}
+}
+
+func (y *tally) String() string {
+	text := fmt.Sprintf("%d tests, %.1f %% late", y.all, 100*float64(y.late)/float64(y.all))
+	for i, level := range levels {
+		text += fmt.Sprintf(" | %.0f %% sure: %d, %.1f %% wrong", 100*level, y.said[i], 100*float64(y.wrong[i])/math.Max(1, float64(y.said[i])))
+	}
+	return text
+}
+
+// each judges all curves from windows all over the recordings, with a threshold for each, 0 for none.
+func each(t *testing.T, threshold func(c *curve) float64) (all tally) {
+	t.Helper()
+	lib, _, err := check.Load(check.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range recordings(t) {
+		list := r.curves(lib)
+		if len(list) == 0 {
+			t.Errorf("%s: no hypothesis has a value", r.name)
+		}
+		for _, c := range list {
+			for _, first := range c.firsts() {
+				if limit := threshold(c); limit > 0 {
+					got, seconds := c.decide(first, limit)
+					all.add(got, seconds, c.truth > limit)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// onIt is how near to its threshold the truth of a recording says nothing, as a part of the threshold.
+const onIt = 0.02
+
+// TestReliabilityOnServers: decisions about real servers at the thresholds that are shipped, against what the whole recording has. Of the answers that say
+// 90, 95 and 99 %, at most 10, 5 and 1 % are wrong.
+func TestReliabilityOnServers(t *testing.T) {
+	all := each(t, func(c *curve) float64 {
+		limit := c.of.Threshold(func(string) float64 { return 0 })
+		if math.Abs(c.truth-limit) < onIt*limit {
+			return 0
+		}
+		return limit
+	})
+	t.Logf("at the shipped thresholds: %s", &all)
+	for i, level := range levels {
+		if most := float64(all.said[i]) * (1 - level); all.said[i] == 0 || float64(all.wrong[i]) > most {
+			t.Errorf("of %d answers that say %g %d are wrong", all.said[i], level, all.wrong[i])
+		}
+	}
+}
+
+// TestSoonOnServers: nearly all tests of real servers at a fifth from the threshold are decided within ten seconds. How often they are wrong there, and
+// nearer to it, is only told: what happens seldom and lasts for seconds is not to be seen in the first few, and what others do to the server is not the same
+// from one minute to the next.
+func TestSoonOnServers(t *testing.T) {
+	for _, far := range []float64{0.1, 0.2} {
+		rng := rand.New(rand.NewSource(26))
+		all := each(t, func(c *curve) float64 {
+			d := far
+			if far == 0.1 {
+				d *= rng.Float64()
+			}
+			return c.truth / (1 + d*float64(2*rng.Intn(2)-1))
+		})
+		t.Logf("%g from the threshold: %s", far, &all)
+		if far > 0.1 && all.late > all.all/10 {
+			t.Errorf("%g from the threshold %d of %d are not decided within ten seconds", far, all.late, all.all)
+		}
+	}
+}
