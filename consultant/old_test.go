@@ -3,6 +3,7 @@ package consultant
 import (
 	"math"
 	"strconv"
+	"strings"
 	"testing"
 
 	"culprit/grid"
@@ -137,7 +138,7 @@ func TestSecondHour(t *testing.T) {
 	ages(t, took(30), took(7200), 7200)
 }
 
-// What changes late is noticed as soon as what changes early, on a busy machine too.
+// What changes late is noticed as soon as what changes early, on a busy machine too, and what held before is told as earlier.
 func TestOldSessionNotices(t *testing.T) {
 	for _, busy := range []bool{false, true} {
 		for _, at := range []float64{45, 840} {
@@ -161,6 +162,11 @@ func TestOldSessionNotices(t *testing.T) {
 			t.Logf("busy %v: a change at %g s is noticed after %.1f s", busy, at, took)
 			if took > 20 {
 				t.Errorf("busy %v: a change at %g s is noticed after %.1f s", busy, at, took)
+			}
+			b, over := r.s.Bottlenecks(), r.s.Earlier()
+			if len(b) != 1 || !strings.Contains(b[0].Sentence, "second") || len(over) != 1 || !strings.Contains(over[0].Sentence, "first") || math.Abs(over[0].To-at) > 1 && !busy || over[0].To > at+1 {
+				r.dump()
+				t.Errorf("busy %v: a change at %g s: %+v; over: %+v", busy, at, b, over)
 			}
 		}
 	}

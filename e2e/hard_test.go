@@ -417,3 +417,34 @@ func TestStoppedProgram(t *testing.T) {
 	p.Signal(t, syscall.SIGCONT)
 	undisturbed(t, p, "cpu.c")
 }
+
+// TestStoppedInTheMiddle: a program that somebody stops while it is searched. What was found before is told as earlier, it is said that the program stands
+// still and how it goes on, and nothing is ruled out by what it does not do meanwhile.
+func TestStoppedInTheMiddle(t *testing.T) {
+	p := target(t, "mutex.c")
+	s := start(t, "attach", "--no-tui", "--json", "@REPORT", "--for", longest.String(), fmt.Sprint(p.PID))
+	s.await(t, []finding{lockInLookup}, longest)
+	time.Sleep(3 * time.Second) // its sentence has all places
+	p.Signal(t, syscall.SIGSTOP)
+	t.Cleanup(func() { _ = syscall.Kill(p.PID, syscall.SIGCONT) })
+	for since := time.Now(); !strings.Contains(s.errOut.String(), "ExcessiveSyncWaitingTime at the whole program became false") && time.Since(since) < longest; {
+		time.Sleep(50 * time.Millisecond)
+	}
+	time.Sleep(4 * time.Second) // so are its parts
+	s.interrupt()
+	s.want(statusUnknown)
+	for _, said := range []string{fmt.Sprintf("kill -CONT %d", p.PID), "nothing is known of what it does when it runs", "Below the threshold, with the program stopped or frozen"} {
+		if !strings.Contains(s.out.String(), said) {
+			t.Errorf("%q is not in\n%s", said, s.out.String())
+		}
+	}
+	if strings.Contains(s.out.String(), "Ruled out") {
+		t.Errorf("something is ruled out in a program that stands still:\n%s", s.out.String())
+	}
+	r := s.read()
+	if len(r.Earlier) != 1 || !strings.Contains(r.Earlier[0].Sentence, "mutex cache_lock") || !strings.Contains(r.Earlier[0].Sentence, "lookup") {
+		t.Errorf("earlier: %+v", r.Earlier)
+	}
+	p.Signal(t, syscall.SIGCONT)
+	undisturbed(t, p, "mutex.c")
+}
