@@ -13,13 +13,13 @@ import (
 )
 
 // TestSysbenchMutex: a program that nobody wrote for us, whose threads do nothing but contend for one mutex. Millions of
-// operations a second on it are too many for the usual budget.
+// operations a second on it are too many to be timed within the usual budget: stack samples tell of them.
 func TestSysbenchMutex(t *testing.T) {
 	require.Root(t)
 	bench := require.Tool(t, "sysbench")
 	p := testprog.Start(t, bench, "mutex", "--threads=16", "--mutex-num=1", "--mutex-locks=2000000000", "--mutex-loops=0", "run")
 	p.Expect(t, "Threads started!", 30*time.Second)
-	r := searchFor(t, []finding{{"ExcessiveSyncWaitingTime", []string{"/SyncObject/Mutex/"}}}, "--budget", "40%", fmt.Sprint(p.PID))
+	r := searchFor(t, []finding{{"ExcessiveSyncWaitingTime", []string{"/SyncObject/Mutex/"}}}, fmt.Sprint(p.PID))
 	b := r.mustFind(t, "ExcessiveSyncWaitingTime", "mutex ")
 	if b.Object == "" || !strings.Contains(b.Sentence, b.Object) {
 		t.Errorf("the mutex is not named: %+v", b)

@@ -33,6 +33,7 @@ var rows = []struct {
 	{"short processes one after the other", []string{"shellloop", "shell_agent"}, nil},
 	{"poll below a request", []string{"slowpeer", "resolver"}, nil},
 	{"a connection for each request", []string{"newconnections"}, nil},
+	{"one lock that is waited for among millions that are not", []string{"manylocks"}, nil},
 	{"locks inside libc", []string{"stdiolock", "arenalock"}, nil},
 	{"page faults, system calls, a cold tree of files", []string{"freshmaps", "statloop", "coldtree", "coldmap"}, nil},
 	{"threads that spin for a late one", []string{"lateomp", "spinbarrier"}, nil},
