@@ -129,13 +129,13 @@ func vast() *model {
 	return m
 }
 
-// TestVastProgram: a search in a vast program, over its first three minutes.
+// TestVastProgram: a search in a vast program, over its first two minutes.
 func TestVastProgram(t *testing.T) {
 	empty := heap()
 	m := vast()
 	r := newRig(t, m)
 	m.grain = m.step
-	const span = 180.0
+	const span = 120.0
 	used := 0.0
 	for m.now() < span {
 		m.advance(0.15)
