@@ -221,7 +221,7 @@ func (y *tally) String() string {
 }
 
 // each judges all curves from windows all over the recordings, with a threshold for each, 0 for none.
-func each(t *testing.T, threshold func(c *curve) float64) (all tally) {
+func decideEach(t *testing.T, threshold func(c *curve) float64) (all tally) {
 	t.Helper()
 	lib, _, err := check.Load(check.Options{})
 	if err != nil {
@@ -250,7 +250,7 @@ const onIt = 0.02
 // TestReliabilityOnServers: decisions about real servers at the thresholds that are shipped, against what the whole recording has. Of the answers that say
 // 90, 95 and 99 %, at most 10, 5 and 1 % are wrong.
 func TestReliabilityOnServers(t *testing.T) {
-	all := each(t, func(c *curve) float64 {
+	all := decideEach(t, func(c *curve) float64 {
 		limit := c.of.Threshold(func(string) float64 { return 0 })
 		if math.Abs(c.truth-limit) < onIt*limit {
 			return 0
@@ -271,7 +271,7 @@ func TestReliabilityOnServers(t *testing.T) {
 func TestSoonOnServers(t *testing.T) {
 	for _, far := range []float64{0.1, 0.2} {
 		rng := rand.New(rand.NewSource(26))
-		all := each(t, func(c *curve) float64 {
+		all := decideEach(t, func(c *curve) float64 {
 			d := far
 			if far == 0.1 {
 				d *= rng.Float64()
