@@ -16,6 +16,7 @@ type expansion struct {
 	value, threshold float64
 	looked, last     float64         // s; when the way was looked at again, and before that; 0 if it was not
 	callers          []*refine.Found // of a step through: the false children
+	functions        map[*node]map[grid.Focus]bool
 }
 
 // expand walks the ways that nodes ask for. The axis is asked without the lock.
@@ -37,7 +38,7 @@ func (s *Search) expand() {
 		if e.st.why {
 			s.growWhy(e.n)
 		} else {
-			s.grow(e, list)
+			s.grow(&e, list)
 		}
 		s.mu.Unlock()
 	}

@@ -413,7 +413,7 @@ func TestLeavesOff(t *testing.T) {
 	e := expansion{n: init, st: step{h: grid.Code}}
 	for range 2 {
 		tested := 0
-		r.s.growOne(e, &refine.Found{Focus: loop.focus, Weight: 0.9}, []*node{init}, &tested)
+		r.s.growOne(&e, &refine.Found{Focus: loop.focus, Weight: 0.9}, []*node{init}, &tested)
 	}
 	if told() != match || len(init.back) != 1 {
 		t.Errorf("what calls back is told, %d times noted", len(init.back))

@@ -2,7 +2,6 @@ package consultant
 
 import (
 	"fmt"
-	"slices"
 
 	"culprit/consultant/explain"
 	"culprit/consultant/foci"
@@ -33,7 +32,7 @@ func (s *Search) growWhy(n *node) {
 }
 
 // grow adds what an expansion found to the graph.
-func (s *Search) grow(e expansion, list []*refine.Found) {
+func (s *Search) grow(e *expansion, list []*refine.Found) {
 	made := map[*refine.Found]*node{}
 	for _, c := range e.callers {
 		made[c] = s.graph.index[nodeKey{hyp: e.n.hyp, focus: c.Focus, phase: e.n.phase}]
@@ -65,15 +64,18 @@ func (s *Search) grow(e expansion, list []*refine.Found) {
 }
 
 // growOne adds one focus below its parents; nil if it is one of their ancestors (recursion) or has none.
-func (s *Search) growOne(e expansion, c *refine.Found, parents []*node, tested *int) *node {
+func (s *Search) growOne(e *expansion, c *refine.Found, parents []*node, tested *int) *node {
 	key := nodeKey{hyp: e.n.hyp, focus: c.Focus, phase: e.n.phase}
 	old := s.graph.index[key]
+	if old == nil && !s.mayAdd(e.n, 0, 0) {
+		return nil
+	}
 	var k *node
 	for _, p := range parents {
 		if old != nil && old != p && old.above(p) {
 			p.back = links.Insert(p.back, old, (*node).number)
 		}
-		if (old == nil || !old.above(p)) && !(e.st.h == grid.Code && p.within(c.Focus)) {
+		if (old == nil || !old.above(p)) && !(e.st.h == grid.Code && e.within(p)[foci.Function(c.Focus)]) {
 			k = s.graph.add(key, p, "where")
 		}
 	}
@@ -98,15 +100,19 @@ func (s *Search) growOne(e expansion, c *refine.Found, parents []*node, tested *
 	return k
 }
 
-// within tells whether the function of a focus is that of the node or of an ancestor, whatever else their foci select: a
-// function that calls itself over others explains nothing that its first activation did not.
-func (n *node) within(f grid.Focus) bool {
-	code, found := f.Elements(grid.Code), false
-	n.climb(func(p *node) bool {
-		found = found || len(code) > 0 && slices.Equal(p.focus.Elements(grid.Code), code)
-		return !found
-	})
-	return found
+// within are the functions of a node and of its ancestors, whatever else their foci select: a function that calls itself over others explains nothing that
+// its first activation did not.
+func (e *expansion) within(n *node) map[grid.Focus]bool {
+	if e.functions[n] == nil {
+		if e.functions == nil {
+			e.functions = map[*node]map[grid.Focus]bool{}
+		}
+		found := map[grid.Focus]bool{}
+		n.climb(func(p *node) bool { found[foci.Function(p.focus)] = true; return true })
+		delete(found, grid.Whole())
+		e.functions[n] = found
+	}
+	return e.functions[n]
 }
 
 // admit decides whether a new node is to be tested.

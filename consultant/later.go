@@ -14,7 +14,7 @@ import (
 // What appears later: threads, locks, files and callees that are seen only after a true node was refined, and children that were left out and
 // become heavy. The ways of true nodes are walked again for them, a few each second.
 
-// mostNodes is how many nodes the graph may have for what appears later to be added.
+// mostNodes is how many nodes the graph may have for others to be added.
 const mostNodes = 20000
 
 // lookAgain walks ways again that are due. It takes the lock itself; the axis is asked without it.
@@ -22,8 +22,9 @@ func (s *Search) lookAgain(now float64) {
 	s.mu.Lock()
 	due := s.dueLooks(now)
 	s.mu.Unlock()
-	for _, e := range due {
-		q := s.question(e)
+	for i := range due {
+		e := &due[i]
+		q := s.question(*e)
 		list := q.Children(e.st.h)
 		s.mu.Lock()
 		fresh := s.places(e, list)
@@ -76,7 +77,7 @@ func (s *Search) dueLooks(now float64) (due []expansion) {
 
 // places gives places to what a look found and that is not a child yet, and returns what is to become one. What was left out before and is hot
 // now is queued. What is not hot must have been there at the look before.
-func (s *Search) places(e expansion, list []*refine.Found) (fresh []*refine.Found) {
+func (s *Search) places(e *expansion, list []*refine.Found) (fresh []*refine.Found) {
 	n, w := e.n, e.n.looks[e.st]
 	if n.state != True || n.phase.over() {
 		return nil
@@ -93,7 +94,7 @@ func (s *Search) places(e expansion, list []*refine.Found) (fresh []*refine.Foun
 	steady := w.Steady(cool)
 	for _, c := range news {
 		k := s.childOf(n, c.Focus)
-		if !c.Hot && !steady[c.Focus] || k == nil && !s.mayAdd(e, len(fresh)) || !n.makePlace(e.st, c, weights, len(fresh)) {
+		if !c.Hot && !steady[c.Focus] || k == nil && !s.mayAdd(n, w.Added, len(fresh)) || !n.makePlace(e.st, c, weights, len(fresh)) {
 			continue
 		}
 		if k == nil {
@@ -116,12 +117,12 @@ func (s *Search) childOf(n *node, f grid.Focus) *node {
 }
 
 // isNews tells that what a look found is no child yet and can become one, or that it is one that was left out and is hot now.
-func (s *Search) isNews(e expansion, c *refine.Found) bool {
+func (s *Search) isNews(e *expansion, c *refine.Found) bool {
 	if k := s.childOf(e.n, c.Focus); k != nil {
 		return k.beyond && c.Hot
 	}
 	k := s.graph.index[nodeKey{hyp: e.n.hyp, focus: c.Focus, phase: e.n.phase}]
-	if e.st.h == grid.Code && (e.n.within(c.Focus) || k != nil && !e.n.choosesCode() && k.isCalled()) {
+	if e.st.h == grid.Code && (e.within(e.n)[foci.Function(c.Focus)] || k != nil && !e.n.choosesCode() && k.isCalled()) {
 		return false
 	}
 	return k == nil || !k.above(e.n)
@@ -132,15 +133,14 @@ func (n *node) isCalled() bool {
 	return n.state != Never && slices.ContainsFunc(n.parents, func(p *node) bool { return p.hyp == n.hyp && p.state == True && p.choosesCode() })
 }
 
-// mayAdd tells whether a way may add a node, and says once if it may not.
-func (s *Search) mayAdd(e expansion, more int) bool {
-	w := e.n.looks[e.st]
-	if w.Added+more < later.MostAdded && len(s.graph.nodes)+more < mostNodes {
+// mayAdd tells whether a node may get another child beside so many that were added later and so many more, and says once if it may not.
+func (s *Search) mayAdd(n *node, added, more int) bool {
+	if added+more < later.MostAdded && len(s.graph.nodes)+more < mostNodes {
 		return true
 	}
-	if !e.n.crowded {
-		e.n.crowded = true
-		s.say(e.n, "has led to %d nodes in all, %d of them later: what else appears there is not tested", len(e.n.children), w.Added)
+	if !n.crowded {
+		n.crowded = true
+		s.say(n, "has led to %d nodes, %d of them later, and the search has %d: what else there is below it is not tested", len(n.children), added, len(s.graph.nodes))
 	}
 	return false
 }

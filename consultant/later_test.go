@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"testing"
 
 	"culprit/consultant/later"
+	"culprit/consultant/refine"
 	"culprit/grid"
 )
 
@@ -164,5 +166,32 @@ func TestRootOfCutStack(t *testing.T) {
 			t.Errorf("walk, which is tested below find, became a child of the whole program as well: %v", n.Parents)
 		}
 		checkCounts(t, r.s.graph)
+	}
+}
+
+// TestMostNodes: the graph has an end, for what a way leads to at first as well, and the search says so once.
+func TestMostNodes(t *testing.T) {
+	r := newRig(t, twoLevels())
+	r.runUntil(20, "settled", r.s.Settled)
+	n := r.s.graph.nodes[r.node(cpuBound, code(grid.Whole(), "main")).ID-1]
+	for i := 0; len(r.s.graph.nodes) < mostNodes-3; i++ {
+		r.s.graph.create(nodeKey{hyp: n.hyp, focus: code(grid.Whole(), "f"+strconv.Itoa(i)), phase: n.phase}, "where")
+	}
+	for round := range 2 {
+		var list []*refine.Found
+		for i := range 10 {
+			list = append(list, &refine.Found{Focus: grid.Whole().Refine(grid.Process, "srv{1}", fmt.Sprintf("t%d-%d", round, i))})
+		}
+		r.s.grow(&expansion{n: n, st: step{h: grid.Process}}, list)
+	}
+	r.s.flush()
+	said := 0
+	for _, e := range r.events {
+		if strings.Contains(e.Text, "what else there is below it is not tested") {
+			said++
+		}
+	}
+	if len(r.s.graph.nodes) != mostNodes || len(n.kids[step{h: grid.Process}]) < 3 || said != 1 {
+		t.Errorf("%d nodes, %d of them below main by threads, said %d times", len(r.s.graph.nodes), len(n.kids[step{h: grid.Process}]), said)
 	}
 }

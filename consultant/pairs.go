@@ -1,10 +1,10 @@
 package consultant
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"slices"
-	"strings"
 
 	"culprit/grid"
 )
@@ -57,12 +57,7 @@ func (s *Search) changes() (add, drop []grid.PairKey) {
 			drop = append(drop, k)
 		}
 	}
-	slices.SortFunc(drop, func(a, b grid.PairKey) int {
-		if c := a.Focus.Compare(b.Focus); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Metric, b.Metric)
-	})
+	slices.SortFunc(drop, func(a, b grid.PairKey) int { return cmp.Or(a.Focus.Compare(b.Focus), cmp.Compare(a.Metric, b.Metric)) })
 	return add, drop
 }
 

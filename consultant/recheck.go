@@ -58,10 +58,8 @@ func (s *Search) isOver(n *node, now float64) bool {
 func (s *Search) rewatch(now float64, room budget.Room) {
 	if slices.ContainsFunc(s.graph.nodes, func(n *node) bool { return s.isOver(n, now) }) {
 		s.recheck.Lengthen(slices.ContainsFunc(s.graph.nodes, func(n *node) bool { return n.decidedAt > s.recheck.Since }), now)
-		for _, n := range s.graph.nodes {
-			if n.suspended {
-				s.resume(n, now, &room)
-			}
+		for _, n := range s.suspended() {
+			s.resume(n, now, &room)
 		}
 	}
 	if room.Load > rewatchShare*room.Limit {
@@ -76,6 +74,17 @@ func (s *Search) rewatch(now float64, room budget.Room) {
 			return
 		}
 	}
+}
+
+// suspended are the answers whose watching is suspended, those first that have most of the program's time.
+func (s *Search) suspended() (list []*node) {
+	for _, n := range s.graph.nodes {
+		if n.suspended {
+			list = append(list, n)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *node) int { return cmp.Compare(b.time(), a.time()) })
+	return list
 }
 
 // fits tells whether there is room for a node within a share of the budget.

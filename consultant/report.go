@@ -84,28 +84,14 @@ func (s *Search) Status() string {
 
 func (s *Search) status() explain.Status {
 	out := explain.Status{Blocked: s.blocked, Observed: s.budget.Observed(), Limit: s.budget.Limit()}
-	why := map[*hypothesis]string{}
+	why, in := map[*hypothesis]string{}, map[State]int{}
 	var first *node
-	for _, n := range s.graph.nodes {
-		if n.isRoot() {
-			continue
+	for _, n := range s.graph.nodes[1:] {
+		if in[n.state]++; n.state == Testing && (first == nil || n.weight > first.weight) {
+			first = n
 		}
-		switch {
-		case n.state == Testing:
-			out.Tested++
-			if first == nil || n.weight > first.weight {
-				first = n
-			}
-		case n.state == Queued:
-			out.Queued++
-		case n.state == Deferred:
-			out.Deferred++
-		case n.state == True:
-			out.True++
-		case n.state == False && s.unseen(n.hyp, why) != "":
+		if n.state == False && s.unseen(n.hyp, why) != "" {
 			out.Unseen++
-		case n.state == False:
-			out.False++
 		}
 		if s.isPostponed(n) {
 			out.Postponed++
@@ -116,7 +102,11 @@ func (s *Search) status() explain.Status {
 		if n.suspended {
 			out.Suspended++
 		}
+		if n.isRoot() {
+			in[True]-- // by definition
+		}
 	}
+	out.Tested, out.Queued, out.Deferred, out.True, out.False = in[Testing], in[Queued], in[Deferred], in[True], in[False]-out.Unseen
 	if first != nil {
 		out.Testing = first.hyp.Name + " at " + explain.Focus(first.focus)
 	}

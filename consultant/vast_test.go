@@ -12,7 +12,7 @@ import (
 	"culprit/grid"
 )
 
-// What a search may take where there is much to search: 3 % of a processor, 200 MB, and 5 ms for what a screen asks for. Where others use the processors
+// What a search may take where there is much to search: 3 % of a CPU, 200 MB, and 5 ms for what a screen asks for. Where others use the CPUs
 // too the same work takes up to twice the time: more than that fails.
 const (
 	mostProcessor = 2 * 0.03
@@ -38,7 +38,7 @@ func heap() float64 {
 	return float64(m.HeapAlloc) / 1e6
 }
 
-// picture is what a screen asks for, and how long that takes at best, in s: others use the processors too.
+// picture is what a screen asks for, and how long that takes at best, in s: others use the CPUs too.
 func picture(t *testing.T, s *Search) float64 {
 	t.Helper()
 	runtime.LockOSThread()
@@ -73,7 +73,7 @@ func TestLargeGraph(t *testing.T) {
 	s, w := large(t)
 	s.cfg.World = calm{w}
 	const span = 10.0
-	used := math.Inf(1) // at best: others use the processors too
+	used := math.Inf(1) // at best: others use the CPUs too
 	for range 4 {
 		before := processorTime(t, unix.RUSAGE_SELF)
 		for until := w.at + span; w.at < until; {
@@ -84,7 +84,7 @@ func TestLargeGraph(t *testing.T) {
 	}
 	one := picture(t, s)
 	mb := heap() - empty
-	t.Logf("%d nodes, %d true: %.2f %% of a processor, %.0f MB, a snapshot takes %.2f ms", len(s.graph.nodes), len(s.graph.holding), 100*used, mb, 1000*one)
+	t.Logf("%d nodes, %d true: %.2f %% of a CPU, %.0f MB, a snapshot takes %.2f ms", len(s.graph.nodes), len(s.graph.holding), 100*used, mb, 1000*one)
 	if used > mostProcessor || mb > mostMemory || one > mostPicture {
 		t.Errorf("at most %.0f %%, %.0f MB and %.0f ms", 100*mostProcessor, mostMemory, 1000*mostPicture)
 	}
@@ -144,7 +144,7 @@ func TestVastProgram(t *testing.T) {
 		used += (processorTime(t, unix.RUSAGE_SELF) - before) / span
 	}
 	one, mb := picture(t, r.s), heap()-empty
-	t.Logf("%d nodes: %.2f %% of a processor, %.0f MB, a snapshot takes %.2f ms", len(r.s.graph.nodes), 100*used, mb, 1000*one)
+	t.Logf("%d nodes: %.2f %% of a CPU, %.0f MB, a snapshot takes %.2f ms", len(r.s.graph.nodes), 100*used, mb, 1000*one)
 	const scattered = 2 // its nodes lie between other things in memory: to copy one takes longer
 	if n := len(r.s.graph.nodes); n < largeNodes || n > mostNodes || used > mostProcessor || mb > mostMemory || one > scattered*mostPicture {
 		t.Errorf("from %d to %d nodes, at most %.0f %%, %.0f MB and %.0f ms", largeNodes, mostNodes, 100*mostProcessor, mostMemory, 1000*scattered*mostPicture)

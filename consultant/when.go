@@ -2,7 +2,6 @@ package consultant
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 
 	"culprit/consultant/changes"
@@ -68,25 +67,17 @@ func (s *Search) Changed(after float64) (at float64, because string, ok bool) {
 	defer s.mu.Unlock()
 	now := s.cfg.now()
 	var nodes []*node
-	var curves []*changes.Curve
+	var curves []changes.Source
 	for _, n := range s.graph.nodes {
 		if n.phase.index == 0 && (n.persistent() || n.everTrue) && n.curve.Last() >= now-stillRead && len(curves) < mostCurves {
-			nodes, curves = append(nodes, n), append(curves, &n.curve)
+			nodes, curves = append(nodes, n), append(curves, changes.Source{Curve: &n.curve, Whole: n.persistent(), Ready: n.hyp.Samples.About == "ready"})
 		}
 	}
-	c, ok := changes.Latest(curves, after, now)
+	c, ok := changes.Told(curves, after, now)
 	if !ok {
 		return 0, "", false
 	}
-	n, most := nodes[c.Curve], changes.Step
-	for i, m := range nodes { // what is about the whole program says most
-		if before, after := curves[i].Around(c.At); m.hyp.Samples.About == "ready" && max(before, after) >= changes.Step {
-			return 0, "", false // others have taken the CPUs, or have left them
-		}
-		if before, after := curves[i].Around(c.At); m.persistent() && math.Abs(after-before) >= most {
-			n, c.Before, c.After, most = m, before, after, math.Abs(after-before)
-		}
-	}
+	n := nodes[c.Curve]
 	return c.At, fmt.Sprintf("%s at %s went from %s to %s", explain.Printable(n.hyp.Name), explain.Focus(n.focus), explain.Percent(c.Before), explain.Percent(c.After)), true
 }
 

@@ -118,3 +118,33 @@ func Latest(curves []*Curve, after, now float64) (last Change, ok bool) {
 	}
 	return last, ok
 }
+
+// A Source is a curve, and what it is of.
+type Source struct {
+	Curve *Curve
+	Whole bool // the whole program, which says most
+	Ready bool // how long it waits for CPUs
+}
+
+// Told is Latest as it is told: of the source of the whole program that changes most then, if one changes by a Step. ok is false as well where the program waited
+// for CPUs for long before or after: others have taken them, or have left them.
+func Told(list []Source, after, now float64) (last Change, ok bool) {
+	curves := make([]*Curve, len(list))
+	for i, s := range list {
+		curves[i] = s.Curve
+	}
+	if last, ok = Latest(curves, after, now); !ok {
+		return last, false
+	}
+	most := Step
+	for i, s := range list {
+		before, after := s.Curve.Around(last.At)
+		if s.Ready && max(before, after) >= Step {
+			return last, false
+		}
+		if s.Whole && math.Abs(after-before) >= most {
+			last.Curve, last.Before, last.After, most = i, before, after, math.Abs(after-before)
+		}
+	}
+	return last, true
+}

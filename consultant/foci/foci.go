@@ -91,6 +91,11 @@ func CodeOf(f grid.Focus) grid.Focus {
 	return f.Refine(grid.IO).Refine(grid.SyncObject).Refine(grid.Process)
 }
 
+// Function is a focus without anything but its code.
+func Function(f grid.Focus) grid.Focus {
+	return grid.Whole().Refine(grid.Code, f.Elements(grid.Code)...)
+}
+
 // Differ is the first hierarchy in which two foci select something else; Code if there is none.
 func Differ(f, g grid.Focus) grid.Hierarchy {
 	for h := range grid.Defined + 1 {
