@@ -17,6 +17,7 @@ type expansion struct {
 	looked, last     float64         // s; when the way was looked at again, and before that; 0 if it was not
 	callers          []*refine.Found // of a step through: the false children
 	functions        map[*node]map[grid.Focus]bool
+	sampled          bool // stack samples tell of what was found
 }
 
 // expand walks the ways that nodes ask for. The axis is asked without the lock.

@@ -2,6 +2,7 @@ package consultant
 
 import (
 	"fmt"
+	"slices"
 
 	"culprit/consultant/explain"
 	"culprit/consultant/foci"
@@ -38,6 +39,7 @@ func (s *Search) grow(e *expansion, list []*refine.Found) {
 		made[c] = s.graph.index[nodeKey{hyp: e.n.hyp, focus: c.Focus, phase: e.n.phase}]
 	}
 	kids, tested := []*node{}, 0
+	e.sampled = slices.ContainsFunc(list, func(c *refine.Found) bool { return c.Weight > 0 })
 	for _, c := range list {
 		parents := []*node{}
 		for _, p := range c.Callers {
@@ -96,7 +98,7 @@ func (s *Search) growOne(e *expansion, c *refine.Found, parents []*node, tested 
 	if k.appeared = max(e.last, e.n.appeared); c.Hot {
 		k.appeared = max(e.looked, e.n.appeared)
 	}
-	s.admit(k, c, tested)
+	s.admit(k, c, e.sampled, tested)
 	return k
 }
 
@@ -115,8 +117,8 @@ func (e *expansion) within(n *node) map[grid.Focus]bool {
 	return e.functions[n]
 }
 
-// admit decides whether a new node is to be tested.
-func (s *Search) admit(k *node, c *refine.Found, tested *int) {
+// admit decides whether a new node is to be tested. sampled says that stack samples tell it from others.
+func (s *Search) admit(k *node, c *refine.Found, sampled bool, tested *int) {
 	if p := foci.Suppressed(k.focus, k.hyp.Suppress); p != "" {
 		k.giveUp(fmt.Sprintf("not tested: %s suppresses %s", k.hyp.Name, p))
 		return
@@ -129,7 +131,7 @@ func (s *Search) admit(k *node, c *refine.Found, tested *int) {
 		k.skip("not tested itself; the search went on to what it calls")
 		return
 	}
-	if k.left = s.isLeft(k); k.left {
+	if k.left = sampled && s.isLeft(k); k.left {
 		k.skip("not tested: an earlier run of the same build has ruled it out, and stack samples do not speak for it")
 		return
 	}

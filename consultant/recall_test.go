@@ -105,6 +105,13 @@ func TestRuledOutBefore(t *testing.T) {
 	if n := first.node(cpuBound, other); n.State != False {
 		t.Fatalf("other is %s", n.State)
 	}
+	blind := make(always(0.05))
+	blind.samples = false
+	r := recalled(t, blind, priorOf(first.s, true))
+	r.runUntil(60, "settled", r.s.Settled)
+	if n := r.node(cpuBound, other); n.State != False {
+		t.Errorf("without stack samples, which could speak for it, other is %s: %s", n.State, n.Reason)
+	}
 	for _, same := range []bool{true, false} {
 		next := recalled(t, make(func(at float64) float64 {
 			if at < 30 {
