@@ -91,7 +91,7 @@ func (s *Search) measuredAbove(n *node) []*node {
 // judgeShare takes one reading and concludes when there are enough. A node judged so stays under observation.
 func (s *Search) judgeShare(j *sampleJob, now float64) {
 	n := j.n
-	if n.shares = append(n.shares, j.shares); len(n.shares) > 2*decide.ShareReadings {
+	if n.shares = append(n.shares, j.shares); len(n.shares) > decide.MostShares {
 		n.shares = n.shares[1:]
 	}
 	n.est = decide.FromShares(n.hyp.Test, j.base.est, n.hyp.Samples.Follows, n.shares)

@@ -5,8 +5,10 @@ import "math"
 // What is too expensive to measure is judged by its share of the stack samples. It is not known how many samples a share
 // was taken from, so it is trusted like a share of shareSamples, and the confidence is bounded.
 const (
-	// ShareReadings is how many readings of a share a conclusion needs.
+	// ShareReadings is how many readings of a share a conclusion needs that is sure, and MostShares after how many the value decides.
 	ShareReadings   = 5
+	MostShares      = 2 * ShareReadings
+	shareSure       = 0.75 // of a conclusion before
 	shareSamples    = 50
 	shareConfidence = 0.9 // at most
 )
@@ -68,11 +70,15 @@ func shareError(t *Test, whole Estimate, follows []int, means []float64) float64
 	return math.Sqrt(square)
 }
 
-// ConcludeShares answers a test from an estimate of FromShares. before is the answer so far.
+// ConcludeShares answers a test from an estimate of FromShares. before is the answer so far: it is changed only for one that is sure.
 func (e Estimate) ConcludeShares(before Answer) Conclusion {
 	if e.Bins < ShareReadings {
 		return Conclusion{}
 	}
 	c := math.Min(1-studentTail(math.Abs(e.Margin)/e.err, shareSamples-1), shareConfidence)
-	return Conclusion{Settled: true, Holds: e.marginAfter(before) > 0, Confidence: c}
+	holds := e.marginAfter(before) > 0
+	if c < shareSure && (before == None && e.Bins < MostShares || before != None && holds != (before == Yes)) {
+		return Conclusion{}
+	}
+	return Conclusion{Settled: true, Holds: holds, Confidence: c}
 }

@@ -67,8 +67,15 @@ func TestSharesOfARatio(t *testing.T) {
 		{0.02, 0.02, 0.6, 0.012, true, 0.5, 0.7},
 		{0, 0.02, 0, 0, false, 0.5, 0.9},
 	} {
-		e := FromShares(h, whole, []int{0, 1}, repeated(c.system, c.cpu))
+		few := repeated(c.system, c.cpu)
+		e := FromShares(h, whole, []int{0, 1}, append(few, few...))
 		got := e.ConcludeShares(None)
+		if early := FromShares(h, whole, []int{0, 1}, few).ConcludeShares(None); early.Settled != (got.Confidence >= shareSure) {
+			t.Errorf("%v of %v, which is %.2f sure, is concluded after few readings: %v", c.system, c.cpu, got.Confidence, early.Settled)
+		}
+		if now := e.ConcludeShares(No); got.Holds && now.Settled != (got.Confidence >= shareSure) {
+			t.Errorf("%v of %v, which is %.2f sure: the answer is changed: %v", c.system, c.cpu, got.Confidence, now.Settled)
+		}
 		if math.Abs(e.Value-c.value) > 1e-9 || math.Abs(e.Stake-c.stake) > 1e-9 || got.Holds != c.holds {
 			t.Errorf("%v of %v: %+v %+v", c.system, c.cpu, e, got)
 		}
