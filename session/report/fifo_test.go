@@ -42,3 +42,38 @@ func TestFifo(t *testing.T) {
 		t.Errorf("with a reader that does not read: %v", err)
 	}
 }
+
+// TestReadFromPipe: a report comes through a pipe that somebody writes to, and one to which nobody writes is an error at once.
+func TestReadFromPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	go func() {
+		_, err := Read(path)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if err == nil || !strings.Contains(err.Error(), "nobody writes to this pipe") {
+			t.Errorf("without a writer: %v", err)
+		}
+	case <-time.After(5 * time.Second):
+		t.Fatal("a pipe without a writer is waited for")
+	}
+	w, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer w.Close()
+		for _, part := range []string{`{"schema":1,`, `"nodes":[]}`} { // slowly
+			time.Sleep(50 * time.Millisecond)
+			_, _ = w.WriteString(part)
+		}
+	}()
+	if r, err := Read(path); err != nil || r.Schema != 1 {
+		t.Errorf("with a writer: %v", err)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"syscall"
 )
 
 // maxReport bounds what Read reads, in bytes: a report of a long session has some megabytes.
@@ -19,17 +20,22 @@ func Parse(b []byte) (*Report, error) { return decode(bytes.NewReader(b)) }
 // Read reads a report that Save or Encode wrote. It is an error if the file is no report, one of another schema, or damaged. Texts in it are fit for a
 // terminal.
 func Read(path string) (*Report, error) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe to which nobody writes is waited for else
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	r, err := decode(f)
+	if info, e := f.Stat(); e == nil && info.Mode()&os.ModeNamedPipe != 0 && errors.Is(err, errEnds) {
+		err = fmt.Errorf("%w, or nobody writes to this pipe yet", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s is no report that attach or run has written with --json: %w", path, err)
 	}
 	return r, nil
 }
+
+var errEnds = errors.New("it ends too early")
 
 func decode(from io.Reader) (*Report, error) {
 	var r Report
@@ -48,7 +54,7 @@ func decode(from io.Reader) (*Report, error) {
 	case errors.As(err, &field):
 		return nil, fmt.Errorf("%q is a JSON %s there", field.Field, field.Value)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, errors.New("it ends too early")
+		return nil, errEnds
 	case err != nil:
 		return nil, err
 	case r.Schema != Schema:
