@@ -6,6 +6,7 @@ import (
 
 	"culprit/consultant/beat"
 	"culprit/consultant/budget"
+	"culprit/consultant/links"
 )
 
 // Answers that are not watched. Watching an answer takes budget and CPU time from the candidates, and an answer stands without it. An answer is released when
@@ -58,17 +59,14 @@ func (s *Search) isOver(n *node, now float64) bool {
 func (s *Search) rewatch(now float64, room budget.Room) {
 	if slices.ContainsFunc(s.graph.nodes, func(n *node) bool { return s.isOver(n, now) }) {
 		s.recheck.Lengthen(slices.ContainsFunc(s.graph.nodes, func(n *node) bool { return n.decidedAt > s.recheck.Since }), now)
-		for _, n := range s.suspended() {
+		for _, n := range s.answers(func(n *node) bool { return n.suspended }) {
 			s.resume(n, now, &room)
 		}
 	}
 	if room.Load > rewatchShare*room.Limit {
 		return
 	}
-	for _, n := range s.graph.nodes {
-		if !n.isReleased() || n.recheckAt > now {
-			continue
-		}
+	for _, n := range s.answers(func(n *node) bool { return n.isReleased() && n.recheckAt <= now }) {
 		if _, fits := s.fits(n, &room, rewatchShare); fits {
 			n.watchAgain(s.batch, now)
 			return
@@ -76,14 +74,16 @@ func (s *Search) rewatch(now float64, room budget.Room) {
 	}
 }
 
-// suspended are the answers whose watching is suspended, those first that have most of the program's time.
-func (s *Search) suspended() (list []*node) {
+// answers are nodes in the order in which they are watched again: the hypotheses of the first level, what is told, and what has most of the program's time.
+func (s *Search) answers(which func(*node) bool) (list []*node) {
 	for _, n := range s.graph.nodes {
-		if n.suspended {
+		if which(n) {
 			list = append(list, n)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b *node) int { return cmp.Compare(b.time(), a.time()) })
+	slices.SortStableFunc(list, func(a, b *node) int {
+		return cmp.Or(links.Later(b.persistent(), a.persistent()), links.Later(b.past.Told, a.past.Told), cmp.Compare(b.time(), a.time()))
+	})
 	return list
 }
 
@@ -114,7 +114,7 @@ func (n *node) isReleased() bool {
 }
 
 // release stops watching the costliest answers until as much is free as the candidates lack: first true ones below the
-// first level, then false ones of the first level.
+// first level, of them first those that are not told, then false ones of the first level.
 func (s *Search) release(short float64) {
 	var list []*node
 	for _, n := range s.graph.watching {
@@ -123,7 +123,7 @@ func (s *Search) release(short float64) {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *node) int {
-		return cmp.Or(cmp.Compare(b.state, a.state), cmp.Compare(b.cost, a.cost)) // "true" before "false"
+		return cmp.Or(cmp.Compare(b.state, a.state), links.Later(a.past.Told, b.past.Told), cmp.Compare(b.cost, a.cost)) // "true" before "false"
 	})
 	for _, n := range list {
 		if short <= 0 || n.cost <= 0 {

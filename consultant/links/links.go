@@ -117,3 +117,14 @@ func Parents(names, parents []string, top string) ([]int, error) {
 	}
 	return out, nil
 }
+
+// Later orders what is so behind what is not: 0 if both are alike, 1 if the first of the two is and the second is not.
+func Later(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}

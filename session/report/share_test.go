@@ -35,7 +35,7 @@ func TestLostIsTold(t *testing.T) {
 		o    Overhead
 		want string
 	}{
-		{Overhead{Observed: 0.006, DaemonCPU: 0.14, Taken: 0.068, Lost: 0.14}, "used 14.0 % of a CPU, and no CPU was idle: with that the program lost about 14 % of its work."},
+		{Overhead{Observed: 0.006, DaemonCPU: 0.14, Taken: 0.068, Lost: 0.14}, "used 14.0 % of a CPU, some of that or all while no CPU was idle: with that the program lost about 14 % of its work."},
 		{Overhead{Observed: 0.006, DaemonCPU: 0.14, Taken: 0.004, Lost: 0.014}, "used 14.0 % of a CPU.\n"},
 	} {
 		var b strings.Builder

@@ -500,7 +500,7 @@ func (o *Overhead) lostText() string {
 	if o.Taken < worthTelling || o.Lost-o.Observed < worthTelling {
 		return ""
 	}
-	return fmt.Sprintf(", and no CPU was idle: with that the program lost about %.0f %% of its work", 100*float64(o.Lost))
+	return fmt.Sprintf(", some of that or all while no CPU was idle: with that the program lost about %.0f %% of its work", 100*float64(o.Lost))
 }
 
 func (r *Report) writeCost(b *strings.Builder) {
