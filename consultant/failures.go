@@ -40,8 +40,10 @@ func (s *Search) fail(n *node, err error, now float64) {
 		s.say(n, "%s", n.reason)
 		n.lookPast()
 	default:
-		n.refuse(reason)
-		s.say(n, "refused: %s", n.reason)
+		if n.refuse(reason); n.weight > 0 {
+			n.refused = reason // stack samples tell of it
+		}
+		s.say(n, "refused: %s", reason)
 		n.lookPast()
 	}
 }

@@ -83,6 +83,7 @@ type demand struct {
 	backoff     float64 // s; how long it was deferred last
 	again       float64 // s; after what time it was tried again when it had cost too much
 	starved     bool    // judged by stack samples since it found no room in the budget
+	refused     string  // likewise, since it cannot be measured: why; "" if it can
 }
 
 // waitsSince is since when a candidate waits, for whatever it waits for; 0 if it has not been looked at yet.

@@ -183,7 +183,7 @@ func (s *Search) settle(n *node, holds bool, now float64) {
 	} else if old == True {
 		s.keepEarlier(n)
 	}
-	if holds == (old == True) && old != Testing && old != OverBudget {
+	if holds == (old == True) && old != Testing && old != OverBudget && old != Refused {
 		return
 	}
 	n.settle(holds, n.persistent() || n.pinned, now)

@@ -62,7 +62,7 @@ func (s *Search) Settled() bool {
 	defer s.mu.Unlock()
 	now, queued, latest := s.cfg.now(), false, 0.0
 	for _, n := range s.graph.nodes {
-		judging := n.state == OverBudget && len(n.shares) > 0 && len(n.shares) < decide.MostShares
+		judging := n.isSampled() && len(n.shares) > 0 && len(n.shares) < decide.MostShares
 		if n.state == Testing || s.canExpand(n) || judging || n.state == Queued && n.waitsSince() == 0 {
 			return false
 		}

@@ -1,8 +1,6 @@
 package consultant
 
 import (
-	"fmt"
-
 	"culprit/consultant/decide"
 	"culprit/consultant/explain"
 	"culprit/consultant/links"
@@ -65,8 +63,13 @@ func (n *node) byShare() bool { return n.tier == grid.TierSample && len(n.shares
 
 // judgedByShare tells whether readings of its share conclude about the node, now that it is in the state that it is in.
 func (n *node) judgedByShare() bool {
-	bySample := n.state == OverBudget || n.byShare() && (n.state == True || n.state == False)
+	bySample := n.isSampled() || n.byShare() && (n.state == True || n.state == False)
 	return bySample && !n.phase.over() && n.hyp.Sampled()
+}
+
+// isSampled tells that only stack samples can say something of a node: measuring it costs too much, or is not possible.
+func (n *node) isSampled() bool {
+	return n.state == OverBudget || n.state == Refused && n.refused != ""
 }
 
 // sampleJobs finds for each node over budget the nearest ancestor of its hypothesis that is measured.
@@ -103,19 +106,14 @@ func (s *Search) judgeShare(j *sampleJob, now float64) {
 		return
 	}
 	n.confidence, n.tier = c.Confidence, grid.TierSample
-	if n.first == 0 || n.state == OverBudget {
+	if n.first == 0 || n.isSampled() {
 		n.first = now
 	}
 	n.reading(now, now, n.est.Margin > 0)
 	if s.settle(n, c.Holds, now); n.reason != "" {
 		return // as before
 	}
-	why := "measuring it would take"
-	if n.starved {
-		why = "others use the budget and it would take"
-	}
-	n.reason = fmt.Sprintf("judged from stack samples, since %s %s of the program's time and the budget is %s", why,
-		explain.Percent(n.cost), explain.Percent(s.budget.Limit()))
+	n.reason = explain.Sampled(n.refused, n.starved, n.cost, s.budget.Limit())
 }
 
 // answered is what was concluded at the node, if anything was.

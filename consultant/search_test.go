@@ -295,8 +295,15 @@ func TestDeferredIsRetriedAndRefusedIsShown(t *testing.T) {
 	if !sawDeferred || m.tries[grid.PairKey{Metric: "cpu_inclusive", Focus: later}] != 4 {
 		t.Errorf("deferred seen: %v, tries %d, want 4", sawDeferred, m.tries[grid.PairKey{Metric: "cpu_inclusive", Focus: later}])
 	}
-	if n := r.node(cpuBound, tricky); n.State != Refused || !strings.Contains(n.Reason, "jump into") {
-		t.Errorf("tricky: %+v", n)
+	if n := r.node(cpuBound, tricky); n.State != True || n.Tier != grid.TierSample || !strings.Contains(n.Reason, "cannot be measured: ") || !strings.Contains(n.Reason, "jump into") {
+		t.Errorf("tricky, which stack samples tell of: %+v", n)
+	}
+	blind := newModel(m.acts...)
+	blind.samples, blind.enableErr = false, m.enableErr
+	b := newRig(t, blind)
+	b.run(10)
+	if n := b.node(cpuBound, tricky); n.State != Refused || !strings.Contains(n.Reason, "jump into") {
+		t.Errorf("tricky, of which nothing tells: %+v", n)
 	}
 	if n := r.node(ioWait, grid.Whole()); n.State != Never || !strings.Contains(n.Reason, "Linux 9") {
 		t.Errorf("io: %+v", n)

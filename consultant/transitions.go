@@ -85,7 +85,7 @@ func (n *node) revive() { n.move("be revived", false, "") }
 // requeue has a node tested from the beginning.
 func (n *node) requeue(reason string) {
 	n.move("be queued again", false, reason)
-	n.win, n.shares, n.tier = decide.Window{}, nil, ""
+	n.win, n.shares, n.tier, n.refused = decide.Window{}, nil, "", ""
 	n.triedAt, n.postponedAt, n.backoff, n.recheckAt = 0, 0, 0, 0
 }
 

@@ -29,8 +29,8 @@ const anyState State = "any"
 var Legal = map[Verb]map[State]State{
 	"hold by definition": {Queued: True},
 	"begin":              {Queued: Testing, Deferred: Testing},
-	"become true":        {Testing: True, OverBudget: True, False: True},
-	"become false":       {Testing: False, OverBudget: False, True: False},
+	"become true":        {Testing: True, OverBudget: True, Refused: True, False: True},
+	"become false":       {Testing: False, OverBudget: False, Refused: False, True: False},
 	"be stopped":         {Testing: Queued},
 	"be deferred":        {Queued: Deferred, Deferred: Deferred, Testing: Deferred, False: Deferred, True: True},
 	"be refused":         {Queued: Refused, Deferred: Refused, Testing: Refused, True: Refused, False: Refused},

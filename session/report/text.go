@@ -476,6 +476,9 @@ func (r *Report) beyond() string {
 	return ", exceeded"
 }
 
+// notMeasurable begins the reason of a node that cannot be measured and that stack samples tell of.
+const notMeasurable = "judged from stack samples, since it cannot be measured: "
+
 // refusals are the functions that were refused, each once: some were found out when probes were to be inserted, others when the search asked for a price.
 func (r *Report) refusals() []Refusal {
 	all, known := slices.Clone(r.Probes.Refused), map[string]bool{}
@@ -484,9 +487,10 @@ func (r *Report) refusals() []Refusal {
 	}
 	for i := range r.Nodes {
 		n := &r.Nodes[i]
-		if name := strings.TrimPrefix(n.Focus["Code"], "/Code/"); n.State == "refused" && name != "" && !known[name] {
+		why, sampled := strings.CutPrefix(n.Reason, notMeasurable)
+		if name := strings.TrimPrefix(n.Focus["Code"], "/Code/"); (sampled || n.State == "refused") && name != "" && !known[name] {
 			known[name] = true
-			all = append(all, Refusal{Function: name, Reason: n.Reason})
+			all = append(all, Refusal{Function: name, Reason: why})
 		}
 	}
 	return all
