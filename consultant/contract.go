@@ -56,6 +56,7 @@ type Node struct {
 	Cost           float64 // predicted fraction of the target's active time
 	Tier           grid.Tier
 	Reason         string
+	Refused        string   // why no probe may be inserted there; "" if that is not so, or not known
 	History        []Sample // value over time, at most 1,000
 	Pinned         bool
 	Error          float64            // standard error of Value; NaN if it is not known

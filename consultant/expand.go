@@ -14,10 +14,10 @@ type expansion struct {
 	n                *node
 	st               step
 	value, threshold float64
-	looked, last     float64         // s; when the way was looked at again, and before that; 0 if it was not
-	callers          []*refine.Found // of a step through: the false children
-	functions        map[*node]map[grid.Focus]bool
-	sampled          bool // stack samples tell of what was found
+	looked, last     float64                       // s; when the way was looked at again, and before that; 0 if it was not
+	callers          []*refine.Found               // of a step through: the false children
+	functions        map[*node]map[grid.Focus]bool // of within, as far as they were asked for
+	sampled          bool                          // stack samples tell of what was found
 }
 
 // expand walks the ways that nodes ask for. The axis is asked without the lock.

@@ -7,6 +7,7 @@ import (
 	"culprit/consultant/explain"
 	"culprit/consultant/lifecycle"
 	"culprit/grid"
+	"culprit/pcl"
 )
 
 // Nodes that cannot be measured, and those that cost too much.
@@ -21,8 +22,11 @@ const (
 func (s *Search) fail(n *node, err error, now float64) {
 	reason := explain.Printable(err.Error())
 	switch state := lifecycle.Of(err); {
-	case n.held && n.first == 0 && state != Deferred:
-		n.skip("not tested: it held in an earlier run, and now: " + reason) // until the search comes there
+	case n.held && n.first == 0 && (n.waiting() || n.state == Testing) && pcl.NothingThere(err): // until stack samples see it, or the search comes there
+		if n.state == Testing {
+			n.stop(reason)
+		}
+		n.skip("not tested: it held in an earlier run, and is not there now: " + reason)
 		s.budget.ForgetErrors(n.pairs)
 	case state == Deferred:
 		before := n.state
@@ -40,9 +44,8 @@ func (s *Search) fail(n *node, err error, now float64) {
 		s.say(n, "%s", n.reason)
 		n.lookPast()
 	default:
-		if n.refuse(reason); n.weight > 0 {
-			n.refused = reason // stack samples tell of it
-		}
+		n.refuse(reason)
+		n.refused = reason
 		s.say(n, "refused: %s", reason)
 		n.lookPast()
 	}

@@ -83,7 +83,7 @@ type demand struct {
 	backoff     float64 // s; how long it was deferred last
 	again       float64 // s; after what time it was tried again when it had cost too much
 	starved     bool    // judged by stack samples since it found no room in the budget
-	refused     string  // likewise, since it cannot be measured: why; "" if it can
+	refused     string  // likewise, since it may not be measured: why; "" if it may
 }
 
 // waitsSince is since when a candidate waits, for whatever it waits for; 0 if it has not been looked at yet.
@@ -317,7 +317,7 @@ func (n *node) export(out *Node, ids []int) []int {
 		ID: n.id, Axis: n.axis, Hypothesis: n.hyp.Name, Focus: n.focus, Phase: n.phase.Phase,
 		State: n.state, Value: n.est.Value, Threshold: n.est.Threshold, Greater: n.hyp.Greater, Share: n.est.Share, Unit: n.hyp.Unit(),
 		Confidence: n.confidence, Samples: n.bins, Since: n.sinceAt, Cost: n.cost, Tier: n.measuredBy(), Reason: n.reason,
-		History: n.hist.View(), Pinned: n.pinned, Error: n.est.Error(), Tests: n.tests.All(),
+		Refused: n.refused, History: n.hist.View(), Pinned: n.pinned, Error: n.est.Error(), Tests: n.tests.All(),
 	}
 	if n.isInDoubt() {
 		out.State, out.Reason = Testing, inDoubt

@@ -8,6 +8,7 @@ import (
 
 	"culprit/consultant/prior"
 	"culprit/grid"
+	"culprit/pcl"
 )
 
 // priorOf is what a search has found, for the next run of the same program.
@@ -127,6 +128,43 @@ func TestRuledOutBefore(t *testing.T) {
 			t.Errorf("same build %v: other is %s: %s", same, n.State, n.Reason)
 		}
 		next.runUntil(60, "found what is new", func() bool { return next.node(cpuBound, other).State == True })
+	}
+}
+
+// A place that held before is not there yet when it is to be measured: it is found when it comes. One that may not be measured is judged from stack samples.
+func TestRecallOfWhatCannotBeMeasured(t *testing.T) {
+	inner := code(grid.Whole(), "inner")
+	program := func() *model {
+		return newModel(activity{stack: []string{"main", "work", "inner"}, kind: "cpu", rate: between(4, forever, 0.7)}, activity{stack: []string{"main", "own"}, kind: "cpu", rate: between(0, 4, 0.7)})
+	}
+	first := newRig(t, program())
+	first.run(20)
+	if n := first.node(cpuBound, inner); n.State != True {
+		t.Fatalf("inner is %s", n.State)
+	}
+	for name, err := range map[string]error{"not there": &pcl.NoFunction{}, "refused": grid.ErrRefused{Point: "inner", Reason: "jump into its first bytes"}} {
+		for _, price := range []bool{true, false} { // it is known by the price, or only when the probes are to be inserted
+			m := program()
+			fails := func(k grid.PairKey) bool { return k.Focus == inner && (name == "refused" || m.t < 4) }
+			m.predict = func(k grid.PairKey) (grid.Price, error) {
+				if price && fails(k) {
+					return grid.Price{}, err
+				}
+				return grid.Price{Fraction: 0.0002, Rate: 100, Points: 2}, nil
+			}
+			m.enableErr = func(k grid.PairKey, _ int) error {
+				if fails(k) {
+					return err
+				}
+				return nil
+			}
+			next := recalled(t, m, priorOf(first.s, true))
+			next.runUntil(30, "found", func() bool { return next.node(cpuBound, inner).State == True })
+			n := next.node(cpuBound, inner)
+			if (n.Refused != "") != (name == "refused") || (n.Tier == grid.TierSample) != (name == "refused") {
+				t.Errorf("%s, by the price %v: refused %q, %s", name, price, n.Refused, n.Tier)
+			}
+		}
 	}
 }
 

@@ -69,7 +69,7 @@ func (n *node) judgedByShare() bool {
 
 // isSampled tells that only stack samples can say something of a node: measuring it costs too much, or is not possible.
 func (n *node) isSampled() bool {
-	return n.state == OverBudget || n.state == Refused && n.refused != ""
+	return n.state == OverBudget || n.state == Refused
 }
 
 // sampleJobs finds for each node over budget the nearest ancestor of its hypothesis that is measured.

@@ -209,7 +209,7 @@ func (s *Search) idle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, n := range s.graph.nodes {
-		if n.watched || n.suspended || n.open() || len(n.asked) > 0 || n.isSampled() && n.hyp.Sampled() {
+		if n.watched || n.suspended || n.open() || len(n.asked) > 0 || n.state == OverBudget && n.hyp.Sampled() {
 			return false
 		}
 	}

@@ -34,7 +34,7 @@ func nodeReport(n consultant.Node) report.Node {
 		ID: n.ID, Parents: slices.Clone(n.Parents), Axis: n.Axis, Hypothesis: clean(n.Hypothesis), Focus: focusReport(n.Focus),
 		Phase: phaseReport(n.Phase), State: string(n.State), Value: report.Number(n.Value), Threshold: report.Number(n.Threshold),
 		Greater: n.Greater, Share: n.Share, Unit: clean(n.Unit), Confidence: report.Number(n.Confidence), Samples: n.Samples,
-		Since: report.Number(n.Since), Cost: report.Number(n.Cost), Tier: string(n.Tier), Reason: clean(n.Reason),
+		Since: report.Number(n.Since), Cost: report.Number(n.Cost), Tier: string(n.Tier), Reason: clean(n.Reason), Refused: clean(n.Refused),
 	}
 	if n.Samples > 0 {
 		out.NoValue = report.NoValue(n.Greater, n.Value, n.Threshold)

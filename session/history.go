@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"culprit/consultant/prior"
 	"culprit/grid"
@@ -51,16 +52,21 @@ func useHistory(h *History, targets []report.Target, lib *pcl.Library) (*prior.P
 	return p, told
 }
 
-// settings are the tunable constants that are not as they are shipped.
-func settings(lib *pcl.Library) map[string]report.Number {
-	shipped, _, err := check.Load(check.Options{})
+// shipped is the library that comes with the program. Nobody changes it.
+var shipped = sync.OnceValue(func() *pcl.Library {
+	lib, _, err := check.Load(check.Options{})
 	if err != nil {
 		panic("BUG: the library that is shipped: " + err.Error())
 	}
+	return lib
+})
+
+// settings are the tunable constants that are not as they are shipped.
+func settings(lib *pcl.Library) map[string]report.Number {
 	list := map[string]report.Number{}
 	for _, name := range lib.Tunables() {
 		v, _ := lib.Tunable(name)
-		if w, ok := shipped.Tunable(name); !ok || v != w {
+		if w, ok := shipped().Tunable(name); !ok || v != w {
 			list[name] = report.Number(v)
 		}
 	}

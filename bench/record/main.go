@@ -260,7 +260,7 @@ type recording struct {
 // fetchEvery is how often readings are fetched: a grid keeps them for a minute.
 const fetchEvery = 20 * time.Second
 
-// recordOf measures a process .
+// recordOf measures a process that is under load.
 func recordOf(pid int) (r *recording, err error) {
 	lib, _, err := check.Load(check.Options{})
 	if err != nil {

@@ -70,15 +70,12 @@ func known(list []string) (out []string) {
 	return out
 }
 
-// NotMeasurable begins the reason of an answer from stack samples at a place that cannot be measured; why follows.
-const NotMeasurable = "judged from stack samples, since it cannot be measured: "
-
 // Sampled says why a place is judged from stack samples: it cannot be measured (refused says why), others use the budget, or it costs more than that.
 func Sampled(refused string, starved bool, cost, limit float64) string {
 	why := "measuring it would take"
 	switch {
 	case refused != "":
-		return NotMeasurable + refused
+		return "judged from stack samples, since it cannot be measured: " + refused
 	case starved:
 		why = "others use the budget and it would take"
 	}

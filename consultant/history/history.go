@@ -17,6 +17,7 @@ type History struct {
 	every   int // values per sample; 0 counts as 1
 	sum     float64
 	count   int
+	last    float64 // s; end of the bin of the last value
 }
 
 // Add records a value for the bin that ended at time at (s since session start).
@@ -26,6 +27,7 @@ func (h *History) Add(at, value float64) {
 	}
 	h.sum += value
 	h.count++
+	h.last = at
 	if h.count < h.every {
 		return
 	}
@@ -49,13 +51,8 @@ func (h *History) fold() {
 // View returns the samples so far without copying them.
 func (h *History) View() []Sample { return h.samples[:len(h.samples):len(h.samples)] }
 
-// Last is when the last value was recorded; 0 if none was.
-func (h *History) Last() float64 {
-	if len(h.samples) == 0 {
-		return 0
-	}
-	return h.samples[len(h.samples)-1].At
-}
+// Last is when the bin of the last value ended, also where that is not in a sample yet; 0 if there was none.
+func (h *History) Last() float64 { return h.last }
 
 // Mean is the average of what was recorded from one time to another; ok is false if nothing was.
 func (h *History) Mean(from, to float64) (v float64, ok bool) {

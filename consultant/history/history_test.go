@@ -68,3 +68,16 @@ func TestOverall(t *testing.T) {
 		}
 	}
 }
+
+// The last value is the last one, also where many are averaged into a sample: in the second hour a sample has those of ten seconds.
+func TestLast(t *testing.T) {
+	var h History
+	if h.Last() != 0 {
+		t.Errorf("without values: %g", h.Last())
+	}
+	for i := range 50_000 {
+		if h.Add(float64(i), 1); h.Last() != float64(i) {
+			t.Fatalf("value %d: the last one was at %g s", i, h.Last())
+		}
+	}
+}

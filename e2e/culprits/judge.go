@@ -106,7 +106,7 @@ func (e *expectation) reach(r *report.Report, b *report.Bottleneck) (best reach)
 	for _, a := range e.right {
 		one := reach{outOf: len(a.places)}
 		for _, h := range a.hypotheses {
-			one.hypothesis = one.hypothesis || h == hypothesis || h == b.Why
+			one.hypothesis = one.hypothesis || h == hypothesis
 		}
 		if !one.hypothesis {
 			continue

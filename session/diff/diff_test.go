@@ -82,18 +82,6 @@ func TestNeverMeasuredIsNoChange(t *testing.T) {
 	}
 }
 
-// TestPlain: numbers of a run are taken out of names, and those that belong to the program stay.
-func TestPlain(t *testing.T) {
-	for in, want := range map[string]string{
-		"/Process/srv{42}/thr_43{work}": "/Process/srv/thr{work}", "/SyncObject/Mutex/0x7ffe12": "/SyncObject/Mutex/ADDRESS",
-		"/Code/srv/[srv+0x1613d0]": "/Code/srv/[srv+0x1613d0]", "/IO/Pipe/pipe:[981]": "/IO/Pipe/pipe", "/IO/File//proc/77/stat": "/IO/File//proc/PID/stat",
-	} {
-		if got := (report.Focus{"X": in}).Lasting()["X"]; got != want {
-			t.Errorf("%s: %s, expected %s", in, got, want)
-		}
-	}
-}
-
 // TestBounds: of what was not measured in one report, since what it is a part of was ruled out, is known that it is not more than that.
 func TestBounds(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))

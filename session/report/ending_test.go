@@ -60,7 +60,7 @@ func TestMostlyUnmeasured(t *testing.T) {
 // TestRefusedAreCountedOnce: functions that the daemon refused, and those that the search could not test, each once.
 func TestRefusedAreCountedOnce(t *testing.T) {
 	r := &Report{
-		Nodes:  []Node{{State: "refused", Focus: Focus{"Code": "/Code/a.c/f"}}, {State: "refused", Focus: Focus{"Code": "/Code/a.c/g"}}, {State: "refused", Focus: Focus{"Code": "/Code/a.c/g", "Process": "/Process/a{1}"}}},
+		Nodes:  []Node{{State: "refused", Focus: Focus{"Code": "/Code/a.c/f"}}, {State: "true", Refused: "something may jump there", Focus: Focus{"Code": "/Code/a.c/g"}}, {State: "refused", Focus: Focus{"Code": "/Code/a.c/g", "Process": "/Process/a{1}"}}},
 		Probes: Probes{Refused: []Refusal{{Function: "a.c/f"}, {Function: "a.c/h"}}},
 	}
 	var b strings.Builder

@@ -130,7 +130,9 @@ type Node struct {
 	Cost       Number `json:"cost"`  // fraction of the target's active time
 	Tier       string `json:"tier"`  // "probe", "kernel" or "sample"
 	Reason     string `json:"reason"`
-	Note       string `json:"note,omitempty"` // what the value does not tell of
+	// Refused is why no probe may be inserted there; stack samples tell of it, where there are some.
+	Refused string `json:"refused,omitempty"`
+	Note    string `json:"note,omitempty"` // what the value does not tell of
 	// Error is the standard error of Value; nil if it is not known.
 	Error *Number `json:"error,omitempty"`
 	// Mean is that of all readings of all tests; nil if there were too few.

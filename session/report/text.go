@@ -476,9 +476,6 @@ func (r *Report) beyond() string {
 	return ", exceeded"
 }
 
-// notMeasurable begins the reason of a node that cannot be measured and that stack samples tell of.
-const notMeasurable = "judged from stack samples, since it cannot be measured: "
-
 // refusals are the functions that were refused, each once: some were found out when probes were to be inserted, others when the search asked for a price.
 func (r *Report) refusals() []Refusal {
 	all, known := slices.Clone(r.Probes.Refused), map[string]bool{}
@@ -487,10 +484,9 @@ func (r *Report) refusals() []Refusal {
 	}
 	for i := range r.Nodes {
 		n := &r.Nodes[i]
-		why, sampled := strings.CutPrefix(n.Reason, notMeasurable)
-		if name := strings.TrimPrefix(n.Focus["Code"], "/Code/"); (sampled || n.State == "refused") && name != "" && !known[name] {
+		if name := strings.TrimPrefix(n.Focus["Code"], "/Code/"); (n.Refused != "" || n.State == "refused") && name != "" && !known[name] {
 			known[name] = true
-			all = append(all, Refusal{Function: name, Reason: why})
+			all = append(all, Refusal{Function: name, Reason: cmp.Or(n.Refused, n.Reason)})
 		}
 	}
 	return all
