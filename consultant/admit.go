@@ -51,22 +51,22 @@ func (s *Search) requests(now float64) iter.Seq[request] {
 }
 
 func (s *Search) request(n *node, now float64) request {
-	r := request{Test: n, Pairs: len(n.pairs), Needless: s.needless(n), Promising: n.isPromising(), Postponed: s.isPostponed(n)}
+	r := request{Test: n, Pairs: len(n.pairs), Needless: s.needless(n), Promising: n.isPromising(), Postponed: s.postponed(n)}
 	if r.Needless != "" {
 		return r
 	}
-	if n.isPart() && !n.held {
+	if n.isPart() && !n.Held {
 		r.Wider = s.wider(n)
 		r.Waits = slices.ContainsFunc(r.Wider, func(w *node) bool { return w.state == Testing })
 	}
-	if r.Postponed {
+	if r.Postponed != "" {
 		return r
 	}
 	r.Cost, r.Known, r.Err = s.budget.Predict(n.pairs)
 	r.Shares = r.Cost.Shared > 0 || slices.ContainsFunc(n.trueParents(), func(p *node) bool {
 		return p.suspended && s.budget.SharedOf(p.pairs) > 0
 	})
-	r.Estimable = n.weight > 0 && n.hyp.Sampled() && !n.persistent()
+	r.Estimable = n.Weight > 0 && n.hyp.Sampled() && !n.persistent()
 	if n.triedAt > 0 {
 		r.Waited = now - n.triedAt
 	}
@@ -125,13 +125,24 @@ func (n *node) postpone(reason string, now float64) {
 	n.reason = reason
 }
 
-// isPostponed tells that a candidate is not started now since there is no CPU time for it. A hypothesis at a place that is
-// known to be of interest, what stack samples promise, and what the user asks for, never wait.
-func (s *Search) isPostponed(n *node) bool { return !n.isPromising() && s.budget.Postpones(n.cool) }
+// postponed says why a candidate is not started now, whatever the budget is; "" if it may be. A hypothesis at a place that is known to be of interest, what
+// stack samples promise, and what the user asks for, never wait.
+func (s *Search) postponed(n *node) string {
+	switch {
+	case s.lacksTime(n):
+		return admission.NoTime
+	case n.behind:
+		return "postponed: stack samples speak against it, and for others that are being tested"
+	}
+	return ""
+}
+
+// lacksTime tells that a candidate is not started now since there is no CPU time for it.
+func (s *Search) lacksTime(n *node) bool { return !n.isPromising() && s.budget.Postpones(n.Cool) }
 
 // isPromising tells that a candidate is worth its CPU time, as far as that can be known.
 func (n *node) isPromising() bool {
-	return n.byHand || n.pinned || n.axis == "why" || n.hot || n.state != Queued
+	return n.Wanted() || n.axis == "why" || n.Hot || n.state != Queued
 }
 
 // slowed tells once that the search has to wait for budget, and once that it goes on.

@@ -82,7 +82,7 @@ func (s *Search) refine(e expansion) []*refine.Found {
 		return q.Below(list)
 	}
 	for _, c := range list {
-		c.Hot, c.Unlikely = c.Hot && e.st.h != grid.Process && e.st.h != grid.Machine, false // threads are many, and nothing is tested ahead below them
+		c.Hot = c.Hot && e.st.h != grid.Process && e.st.h != grid.Machine // threads are many, and nothing is tested ahead below them
 	}
 	return list
 }

@@ -22,7 +22,7 @@ const (
 func (s *Search) fail(n *node, err error, now float64) {
 	reason := explain.Printable(err.Error())
 	switch state := lifecycle.Of(err); {
-	case n.held && n.first == 0 && (n.waiting() || n.state == Testing) && pcl.NothingThere(err): // until stack samples see it, or the search comes there
+	case n.Held && n.first == 0 && (n.waiting() || n.state == Testing) && pcl.NothingThere(err): // until stack samples see it, or the search comes there
 		if n.state == Testing {
 			n.stop(reason)
 		}

@@ -396,7 +396,7 @@ func TestLeavesOff(t *testing.T) {
 	list, _ := shipped()
 	add := func(function string, v float64, above ...*node) *node {
 		n := r.addTrue(list[0], grid.Whole().Refine(grid.Code, "a.c", function), v)
-		n.confidence, n.weight = 0.9, v
+		n.confidence, n.Weight = 0.9, v
 		for _, p := range above {
 			p.children, n.parents = append(p.children, n), append(n.parents, p)
 		}

@@ -13,6 +13,7 @@ import (
 	"culprit/consultant/hypotheses"
 	"culprit/consultant/later"
 	"culprit/consultant/links"
+	"culprit/consultant/priority"
 	"culprit/grid"
 )
 
@@ -41,7 +42,7 @@ type node struct {
 	nodeKey
 	place
 	status
-	priority
+	priority.Priority
 	demand
 	experiment
 	answer
@@ -63,23 +64,12 @@ type place struct {
 	pairs    []grid.PairKey // what its test reads, in the order of the metrics
 }
 
-// A priority says how soon a node is tested.
-type priority struct {
-	pinned bool
-	byHand bool    // asked for by the user: comes first, and is not skipped
-	hot    bool    // stack samples say that it will hold (Deep Start)
-	cool   bool    // stack samples say that it will not hold: it is tested when there is CPU time to spare
-	beyond bool    // left out since others are on more stacks: tested only if stack samples promise that it holds
-	held   bool    // it held in an earlier run: it is tested beside what is above it
-	left   bool    // left to the stack samples, since an earlier run has ruled it out
-	weight float64 // share of stack samples when it was reached
-}
-
 // A demand is what a node takes, and since when it waits for it.
 type demand struct {
 	cost        float64 // predicted fraction of the target's active time
 	triedAt     float64 // s; when its values were wanted first, 0 if never
-	postponedAt float64 // s; since when it waits for CPU time, 0 if it does not
+	postponedAt float64 // s; since when it waits for CPU time or for others, 0 if it does not
+	behind      bool    // it waits for others of its hypothesis, for which stack samples speak
 	backoff     float64 // s; how long it was deferred last
 	again       float64 // s; after what time it was tried again when it had cost too much
 	starved     bool    // judged by stack samples since it found no room in the budget
@@ -88,6 +78,14 @@ type demand struct {
 
 // waitsSince is since when a candidate waits, for whatever it waits for; 0 if it has not been looked at yet.
 func (d demand) waitsSince() float64 { return max(d.triedAt, d.postponedAt) }
+
+// postponedFor is for how long it has waited for CPU time or for others, in s.
+func (d demand) postponedFor(now float64) float64 {
+	if d.postponedAt == 0 {
+		return 0
+	}
+	return now - d.postponedAt
+}
 
 // An experiment is one test of a node.
 type experiment struct {
@@ -146,15 +144,20 @@ type groupKey struct {
 	phase *phase
 }
 
-// A group holds the nodes of a hypothesis in a phase whose focus selects code and that are queued or tested, by id.
+// A group holds the nodes of a hypothesis in a phase that are queued or tested, by id.
 type group struct {
 	open []*node
-	busy links.Some[*node] // that is busy
+	busy links.Some[*node] // that selects code and is busy
+	hot  links.Some[*node] // for which stack samples speak
 }
 
-// isBusy tells whether an answer about one of the group can be expected soon.
+// isBusy tells whether an answer about code can be expected soon.
 func (g *group) isBusy(now float64) bool {
-	return g.busy.Exists(g.open, now, func(n *node) bool { return n.busy(now) })
+	return g.busy.Exists(g.open, now, func(n *node) bool { return n.focus.Depth(grid.Code) > 0 && n.busy(now) })
+}
+
+func (g *group) isHot(now float64) bool {
+	return g.hot.Exists(g.open, now, func(n *node) bool { return n.Hot && (n.state == Queued || n.state == Testing) })
 }
 
 // move keeps the list right when the state of a node of the group is about to change.
@@ -163,6 +166,7 @@ func (g *group) move(n *node, to State) {
 		g.open = toggle(g.open, n, is)
 	}
 	g.busy.Changed()
+	g.hot.Changed()
 }
 
 func newGraph() *graph {
@@ -192,19 +196,15 @@ func (g *graph) create(k nodeKey, axis string) *node {
 	n := &node{nodeKey: k, status: untested(), ways: ways{kids: map[step][]*node{}}}
 	n.place = place{id: len(g.nodes) + 1, graph: g, group: g.groups[gk], axis: axis, wide: foci.Widenings(k.focus), pairs: k.hyp.Pairs(k.focus)}
 	g.nodes = append(g.nodes, n)
-	if k.focus.Depth(grid.Code) > 0 {
-		n.group.open = append(n.group.open, n)
-		n.group.busy.Changed()
-	}
+	n.group.open = append(n.group.open, n)
+	n.group.busy.Changed()
 	g.index[k] = n
 	return n
 }
 
 // note keeps the counts right when a node is about to change.
 func (g *graph) note(n *node, to State, watched bool) {
-	if n.focus.Depth(grid.Code) > 0 {
-		n.group.move(n, to)
-	}
+	n.group.move(n, to)
 	if was, holds := n.state == True, to == True; was != holds {
 		g.holding = toggle(g.holding, n, holds)
 		for _, f := range foci.Covering(n.focus) {
@@ -317,7 +317,7 @@ func (n *node) export(out *Node, ids []int) []int {
 		ID: n.id, Axis: n.axis, Hypothesis: n.hyp.Name, Focus: n.focus, Phase: n.phase.Phase,
 		State: n.state, Value: n.est.Value, Threshold: n.est.Threshold, Greater: n.hyp.Greater, Share: n.est.Share, Unit: n.hyp.Unit(),
 		Confidence: n.confidence, Samples: n.bins, Since: n.sinceAt, Cost: n.cost, Tier: n.measuredBy(), Reason: n.reason,
-		Refused: n.refused, History: n.hist.View(), Pinned: n.pinned, Error: n.est.Error(), Tests: n.tests.All(),
+		Refused: n.refused, History: n.hist.View(), Pinned: n.Pinned, Error: n.est.Error(), Tests: n.tests.All(),
 	}
 	if n.isInDoubt() {
 		out.State, out.Reason = Testing, inDoubt

@@ -88,12 +88,12 @@ func (s *Search) growOne(e *expansion, c *refine.Found, parents []*node, tested 
 		if !c.Pass {
 			s.revive(k)
 		}
-		k.hot, k.cool, k.weight = k.hot || c.Hot, k.cool && c.Unlikely, max(k.weight, c.Weight)
+		k.Hot, k.Cool, k.Weight = k.Hot || c.Hot, k.Cool && c.Unlikely, max(k.Weight, c.Weight)
 		return k
 	}
-	k.weight, k.hot, k.cool = c.Weight, c.Hot, c.Unlikely
+	k.Weight, k.Hot, k.Cool = c.Weight, c.Hot, c.Unlikely
 	if s.before(k) == prior.Held {
-		k.held, k.hot, k.cool = true, true, false
+		k.Held, k.Hot, k.Cool = true, true, false
 	}
 	if k.appeared = max(e.last, e.n.appeared); c.Hot {
 		k.appeared = max(e.looked, e.n.appeared)
@@ -131,12 +131,12 @@ func (s *Search) admit(k *node, c *refine.Found, sampled bool, tested *int) {
 		k.skip("not tested itself; the search went on to what it calls")
 		return
 	}
-	if k.left = sampled && s.isLeft(k); k.left {
+	if k.Left = sampled && s.isLeft(k); k.Left {
 		k.skip("not tested: an earlier run of the same build has ruled it out, and stack samples do not speak for it")
 		return
 	}
 	if *tested++; *tested > maxChildren {
-		k.beyond = true
+		k.Beyond = true
 		k.skip(fmt.Sprintf("not tested: %d others of the same refinement are on more stacks", maxChildren))
 	}
 }
@@ -153,7 +153,7 @@ func (s *Search) ruledOut(k *node) *node {
 
 // revive queues a node again whose test was only needless so far.
 func (s *Search) revive(k *node) {
-	if k.state == Never && k.needless && !k.beyond && !k.left && s.ruledOut(k) == nil {
+	if k.state == Never && k.needless && !k.Beyond && !k.Left && s.ruledOut(k) == nil {
 		k.revive()
 	}
 }

@@ -101,7 +101,7 @@ func (s *Search) places(e *expansion, list []*refine.Found) (fresh []*refine.Fou
 			fresh = append(fresh, c)
 			continue
 		}
-		k.beyond, k.hot, k.cool, k.weight = false, true, false, c.Weight
+		k.Beyond, k.Hot, k.Cool, k.Weight = false, true, false, c.Weight
 		s.requeue(k, "tested: it is on more stacks now than when it was left out")
 	}
 	return fresh
@@ -119,7 +119,7 @@ func (s *Search) childOf(n *node, f grid.Focus) *node {
 // isNews tells that what a look found is no child yet and can become one, or that it is one that was left out and is hot now.
 func (s *Search) isNews(e *expansion, c *refine.Found) bool {
 	if k := s.childOf(e.n, c.Focus); k != nil {
-		return k.beyond && c.Hot
+		return k.Beyond && c.Hot
 	}
 	k := s.graph.index[nodeKey{hyp: e.n.hyp, focus: c.Focus, phase: e.n.phase}]
 	if e.st.h == grid.Code && (e.within(e.n)[foci.Function(c.Focus)] || k != nil && !e.n.choosesCode() && k.isCalled()) {
@@ -155,7 +155,7 @@ func (n *node) makePlace(st step, c *refine.Found, weights map[grid.Focus]float6
 			continue
 		}
 		taken++
-		if mayGo := !k.everTrue && !k.watched && !k.pinned && !k.byHand; mayGo && (least == nil || weights[k.focus] < weights[least.focus]) {
+		if mayGo := !k.everTrue && !k.watched && !k.Pinned && !k.ByHand; mayGo && (least == nil || weights[k.focus] < weights[least.focus]) {
 			least = k
 		}
 	}
@@ -166,6 +166,6 @@ func (n *node) makePlace(st step, c *refine.Found, weights map[grid.Focus]float6
 		return false
 	}
 	least.prune(fmt.Sprintf("left out: it was %s, and of %d others that are tested here one that appeared later is on more stacks", least.state, maxChildren))
-	least.beyond = true
+	least.Beyond = true
 	return true
 }

@@ -58,7 +58,7 @@ func (s *Search) Retest(id int) error {
 		if n.isRoot() {
 			return fmt.Errorf("node %d is the root of its phase and holds by definition; choose one below it", id)
 		}
-		n.byHand = true
+		n.ByHand = true
 		s.requeue(n, "tested again by hand")
 		s.budget.Forget(n.pairs)
 		return nil
@@ -76,7 +76,7 @@ func (s *Search) Pin(id int, on bool) error {
 		if n.isRoot() {
 			return fmt.Errorf("node %d is the root of its phase: there is nothing to observe; choose one below it", id)
 		}
-		n.pinned = on
+		n.Pinned = on
 		switch {
 		case !on:
 			if n.watched && n.state == False && !n.persistent() {

@@ -48,7 +48,7 @@ func (s *Search) observeNode(n *node, now float64, cache *bins.Cache) {
 	if n.state != Testing && n.win.Len() < 5 {
 		return // measured again: until there is enough to compare, what was concluded before stands
 	}
-	n.est = n.win.Estimate(n.hyp.Test)
+	n.est = n.win.Estimate(n.hyp.Test).Likely(n.Held)
 	s.draw(n, now, cache)
 }
 
@@ -186,7 +186,7 @@ func (s *Search) settle(n *node, holds bool, now float64) {
 	if holds == (old == True) && old != Testing && old != OverBudget && old != Refused {
 		return
 	}
-	n.settle(holds, n.persistent() || n.pinned, now)
+	n.settle(holds, n.persistent() || n.Pinned, now)
 	if holds {
 		s.becameTrue(n, old)
 		return

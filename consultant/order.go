@@ -13,34 +13,22 @@ import (
 // priceBatch is how many nodes are priced at once; a batch takes about 100 ms.
 const priceBatch = 32
 
-// candidates lists the nodes that could be started now, the most promising first.
+// candidates lists the nodes that could be started now, the most promising first, and finds out which of them are behind others.
 func (s *Search) candidates(now float64) []*node {
 	var list []*node
 	for _, n := range s.graph.nodes {
 		if n.state == Queued || n.state == Deferred && n.recheckAt <= now {
+			n.behind = !n.isPromising() && n.IsBehind(n.group.isHot(now), n.postponedFor(now))
 			list = append(list, n)
 		}
 	}
 	slices.SortFunc(list, func(a, b *node) int {
-		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.phase.index, b.phase.index), cmp.Compare(b.weight, a.weight), cmp.Compare(a.id, b.id))
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.phase.index, b.phase.index), a.Compare(b.Priority), cmp.Compare(a.id, b.id))
 	})
 	return list
 }
 
-// rank orders candidates; the lowest is tested first.
-func (n *node) rank() int {
-	switch {
-	case n.byHand || n.pinned:
-		return 0
-	case n.axis == "why" && n.persistent():
-		return 1
-	case n.hot:
-		return 2
-	case n.axis == "why":
-		return 3
-	}
-	return 4
-}
+func (n *node) rank() int { return n.Rank(n.axis == "why", n.persistent()) }
 
 // isKept tells that the node can be tested without any probe.
 func (n *node) isKept() bool { return n.hyp.Kept && n.focus.IsWhole() }
@@ -77,7 +65,7 @@ func (s *Search) unpriced(now float64, only func(*node) bool) []grid.PairKey {
 	seen := map[grid.PairKey]bool{}
 	nodes := 0
 	for _, n := range s.candidates(now) {
-		if s.isPostponed(n) || only != nil && !only(n) {
+		if s.postponed(n) != "" || only != nil && !only(n) {
 			continue
 		}
 		before := len(keys)
@@ -110,7 +98,7 @@ func (s *Search) wider(n *node) []*node {
 
 // isPart tells that the test of a node is needless if a wider one is false. By hand everything is tested.
 func (n *node) isPart() bool {
-	return !n.byHand && !n.pinned && (n.hyp.Additive() || !n.hyp.Greater)
+	return !n.Wanted() && (n.hyp.Additive() || !n.hyp.Greater)
 }
 
 // needless says why the test of a candidate is needless now; "" if it is not.
@@ -129,7 +117,7 @@ func (s *Search) needless(n *node) string {
 // explained tells that each of the true parents along Code has another true child with more than 90 % of its value, so
 // that there is not enough left for this node.
 func (n *node) explained() bool {
-	if n.via != grid.Code || n.axis != "where" || n.byHand || n.pinned || n.hot || !n.hyp.Additive() {
+	if n.via != grid.Code || n.axis != "where" || n.Wanted() || n.Hot || !n.hyp.Additive() {
 		return false
 	}
 	parents := n.trueParents()

@@ -24,16 +24,16 @@ func (s *Search) ownParts(all []*finding, dropped map[*finding]bool) (own []*fin
 // measured only the stack samples tell.
 func (n *node) own() float64 {
 	kids, walked := n.kids[step{h: grid.Code}]
-	if !walked || !n.hyp.Fraction || !n.hyp.Additive() || n.hyp.Samples.About != "cpu" || explain.FunctionOf(n.focus) == "" || n.byShare() || !(n.weight > 0) {
+	if !walked || !n.hyp.Fraction || !n.hyp.Additive() || n.hyp.Samples.About != "cpu" || explain.FunctionOf(n.focus) == "" || n.byShare() || !(n.Weight > 0) {
 		return 0
 	}
 	own := n.est.Value
 	for _, k := range kids {
-		own -= max(k.est.Value, n.est.Value*k.weight/n.weight)
+		own -= max(k.est.Value, n.est.Value*k.Weight/n.Weight)
 	}
 	n.descend(func(d *node) bool {
 		if d.hyp == n.hyp && explain.FunctionOf(d.focus) != explain.FunctionOf(n.focus) {
-			own = min(own, n.est.Value-max(d.est.Value, n.est.Value*d.weight/n.weight))
+			own = min(own, n.est.Value-max(d.est.Value, n.est.Value*d.Weight/n.Weight))
 		}
 		return d.hyp == n.hyp && own > n.est.Threshold // with less nobody asks
 	})

@@ -40,7 +40,7 @@ func (s *Search) remember(key nodeKey, from []*node, seen bool) *node {
 	if k == nil {
 		return nil
 	}
-	if k.held, k.hot, k.cool = true, true, false; seen {
+	if k.Held, k.Hot, k.Cool = true, true, false; seen {
 		s.revive(k)
 	}
 	if k.state == Never {
@@ -59,5 +59,5 @@ func (s *Search) before(k *node) prior.Answer {
 
 // isLeft tells that a place is left to the stack samples, since an earlier run has ruled it out and the program is the same.
 func (s *Search) isLeft(k *node) bool {
-	return !k.hot && k.hyp.Sampled() && k.hyp.Additive() && s.cfg.Prior.IsSame() && s.before(k) == prior.RuledOut
+	return !k.Hot && k.hyp.Sampled() && k.hyp.Additive() && s.cfg.Prior.IsSame() && s.before(k) == prior.RuledOut
 }

@@ -36,7 +36,7 @@ func (s *Search) suspend(now float64) {
 // maySuspend tells that an answer need not be watched for a while, and that this frees probes: it was watched for long
 // enough, nobody has pinned it, and no child is being tested, which would be compared with it.
 func (s *Search) maySuspend(n *node, now float64) bool {
-	if n.pinned || n.state == Testing || now-max(n.decidedAt, n.started) < watchTime || !s.probes(n) {
+	if n.Pinned || n.state == Testing || now-max(n.decidedAt, n.started) < watchTime || !s.probes(n) {
 		return false
 	}
 	return !slices.ContainsFunc(n.children, func(k *node) bool { return k.state == Testing })
@@ -118,7 +118,7 @@ func (n *node) isReleased() bool {
 func (s *Search) release(short float64) {
 	var list []*node
 	for _, n := range s.graph.watching {
-		if !n.pinned && (n.state == True && !n.persistent() || n.state == False) {
+		if !n.Pinned && (n.state == True && !n.persistent() || n.state == False) {
 			list = append(list, n)
 		}
 	}

@@ -87,13 +87,13 @@ func (s *Search) status() explain.Status {
 	why, in := map[*hypothesis]string{}, map[State]int{}
 	var first *node
 	for _, n := range s.graph.nodes[1:] {
-		if in[n.state]++; n.state == Testing && (first == nil || n.weight > first.weight) {
+		if in[n.state]++; n.state == Testing && (first == nil || n.Weight > first.Weight) {
 			first = n
 		}
 		if n.state == False && s.unseen(n.hyp, why) != "" {
 			out.Unseen++
 		}
-		if s.isPostponed(n) {
+		if s.lacksTime(n) {
 			out.Postponed++
 		}
 		if n.watched && n.state != Testing {

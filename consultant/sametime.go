@@ -207,7 +207,7 @@ func before(a, b *node) int {
 // another that has most of its samples and was not ruled out.
 func (n *node) leavesOff() int {
 	m := n.graph.index[nodeKey{hyp: n.hyp, focus: foci.CodeOf(n.focus), phase: n.phase}]
-	has := func(k *node) bool { return k.state != False && k.weight > 0 && k.weight >= sameTime*m.weight }
+	has := func(k *node) bool { return k.state != False && k.Weight > 0 && k.Weight >= sameTime*m.Weight }
 	if m != nil && (slices.ContainsFunc(m.back, has) || slices.ContainsFunc(m.kids[step{h: grid.Code}], has)) {
 		return 1
 	}

@@ -66,7 +66,7 @@ func large(tb testing.TB) (*Search, *flat) {
 			start := 990 + 0.2*float64(i)
 			n.win.Add(decide.Bin{Start: start, End: start + 0.2, Values: []float64{0.2 * value * (1 + 0.01*float64(i%5)), 0.2, 0.4}})
 		}
-		n.est, n.weight = n.win.Estimate(h.Test), value
+		n.est, n.Weight = n.win.Estimate(h.Test), value
 		n.hist.Add(990, value)
 		n.everTrue = holds
 		n.settle(holds, false, 100)

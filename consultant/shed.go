@@ -51,7 +51,7 @@ func (s *Search) shedExcess(excess float64) (stopped int) {
 // mayGo tells of pairs whether all that are measured with them may be stopped: no pinned node, and none of the first level unless persistent.
 func (s *Search) mayGo(persistent bool) func(grid.PairKey) bool {
 	return func(k grid.PairKey) bool {
-		return !slices.ContainsFunc(s.watchers(k), func(n *node) bool { return n.pinned || n.persistent() && !persistent })
+		return !slices.ContainsFunc(s.watchers(k), func(n *node) bool { return n.Pinned || n.persistent() && !persistent })
 	}
 }
 
@@ -83,12 +83,12 @@ func (s *Search) stopPairs(keys []grid.PairKey) (stopped int, taken float64) {
 func (s *Search) latest(persistent bool) (list []*node) {
 	batch := 0
 	for _, n := range s.graph.watching {
-		if n.persistent() == persistent && !n.pinned && n.batch > batch && s.costs(n) {
+		if n.persistent() == persistent && !n.Pinned && n.batch > batch && s.costs(n) {
 			batch = n.batch
 		}
 	}
 	for _, n := range s.graph.watching {
-		if batch > 0 && n.persistent() == persistent && !n.pinned && n.batch == batch && s.probes(n) {
+		if batch > 0 && n.persistent() == persistent && !n.Pinned && n.batch == batch && s.probes(n) {
 			list = append(list, n)
 		}
 	}

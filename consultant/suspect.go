@@ -31,7 +31,7 @@ func (s *Search) suspect(now float64) {
 	defer s.mu.Unlock()
 	for _, j := range jobs {
 		if j.known && j.n.state == Queued && j.base.est.Value*j.shares[0] >= refine.HotShare*j.base.est.Threshold {
-			j.n.hot, j.n.cool = true, false
+			j.n.Hot, j.n.Cool = true, false
 		}
 		if j.known && j.n.suspended && j.n.state == True && suspectMore*j.base.est.Value*j.shares[0] < j.n.est.Threshold {
 			j.n.retests++
@@ -54,7 +54,7 @@ func (s *Search) suspicions(now float64) []*sampleJob {
 		}
 		have := n.explainedBy()
 		for _, k := range n.children {
-			if k.hyp == n.hyp && s.isPostponed(k) && len(jobs) < maxSuspects {
+			if k.hyp == n.hyp && s.postponed(k) != "" && len(jobs) < maxSuspects {
 				jobs = append(jobs, &sampleJob{n: k, bases: []*node{n}})
 			}
 			if k.hyp == n.hyp && n.est.Value-have[k.via] > suspectMore*n.est.Threshold && k.mayHaveBegun(now) && len(jobs) < maxSuspects {
@@ -77,7 +77,7 @@ func (s *Search) askAgain(n *node) {
 		s.requeue(n, "tested again: stack samples show more than was measured")
 		return
 	}
-	n.left = false
+	n.Left = false
 	s.revive(n)
 }
 

@@ -86,13 +86,13 @@ func (n *node) revive() { n.move("be revived", false, "") }
 func (n *node) requeue(reason string) {
 	n.move("be queued again", false, reason)
 	n.win, n.shares, n.tier, n.refused = decide.Window{}, nil, "", ""
-	n.triedAt, n.postponedAt, n.backoff, n.recheckAt = 0, 0, 0, 0
+	n.triedAt, n.postponedAt, n.backoff, n.recheckAt, n.behind = 0, 0, 0, 0, false
 }
 
 // prune ends a node by the user's wish.
 func (n *node) prune(reason string) {
 	n.move("be pruned", false, reason)
-	n.pinned, n.beyond, n.asked, n.plan = false, false, nil, nil
+	n.Pinned, n.Beyond, n.asked, n.plan = false, false, nil, nil
 }
 
 // release stops watching an answer. It is watched again when there is room in the budget.

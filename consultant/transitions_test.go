@@ -125,7 +125,7 @@ func checkCounts(t *testing.T, g *graph) {
 		if n.state == True {
 			holding = append(holding, n)
 		}
-		if (n.state == Queued || n.state == Testing) && n.focus.Depth(grid.Code) > 0 {
+		if n.state == Queued || n.state == Testing {
 			open[n.group] = append(open[n.group], n)
 		}
 		if len(n.asked) > 0 && !slices.Contains(g.asking, n) {

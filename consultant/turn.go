@@ -59,5 +59,5 @@ func (s *Search) isDue() bool {
 
 // canExpand tells that a node has a way to walk, and that there is CPU time for it: a way through all that false children call is long.
 func (s *Search) canExpand(n *node) bool {
-	return len(n.asked) > 0 && (!n.asked[0].through || n.byHand || s.budget.HasTime())
+	return len(n.asked) > 0 && (!n.asked[0].through || n.ByHand || s.budget.HasTime())
 }

@@ -63,7 +63,7 @@ func (s *Search) stale(n *node) float64 {
 // not, now. nil if there is a way without one, and for what the user asked for. One of its own hypothesis is no premise: a function that cannot be
 // seen, since it was called before, may lead to one that can.
 func (n *node) refutedBy() (by *node) {
-	if n.byHand {
+	if n.ByHand {
 		return nil
 	}
 	reached := false

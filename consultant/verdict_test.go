@@ -70,7 +70,7 @@ func TestRefuted(t *testing.T) {
 	root := &node{nodeKey: nodeKey{hyp: hypotheses.Top()}, status: status{state: True}}
 	over, holds, again := in("CPUbound", False, root), in("Waits", True, root), in("CPUbound", Testing, root)
 	byHand := in("System", True, over)
-	byHand.byHand = true
+	byHand.ByHand = true
 	for name, c := range map[string]struct {
 		n    *node
 		want *node

@@ -46,7 +46,7 @@ func TestPhasesAreFound(t *testing.T) {
 			found = append(found, b.Phase.Name+": "+b.Sentence)
 		}
 	}
-	if len(found) != 2 || !strings.Contains(found[0]+found[1], "1: build (a.c:41) uses 9") || !strings.Contains(found[0]+found[1], "2: Threads wait 8") {
+	if all := strings.Join(found, ""); len(found) != 2 || !strings.Contains(all, "1: build (a.c:41) uses 9") || !strings.Contains(all, "2: Threads wait") || !strings.Contains(all, "for file /out in save") {
 		r.dump()
 		t.Errorf("in the phases: %q", found)
 	}

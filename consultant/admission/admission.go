@@ -18,6 +18,8 @@ const (
 	Most = 64
 	// StarvedAfter is for how long a test waits for budget until stack samples are asked, in s.
 	StarvedAfter = 3.0
+	// NoTime is why tests of little promise are postponed.
+	NoTime = "postponed: CPUs are busy and the search has used up its CPU allowance"
 )
 
 // A Request is what a test asks of the budget. N names it.
@@ -28,7 +30,7 @@ type Request[N comparable] struct {
 	Waits     bool   // a wider one is running: its answer is waited for
 	Wider     []N    // likewise, if one of these is begun just now
 	Promising bool   // worth its CPU time
-	Postponed bool   // there is no CPU time for it
+	Postponed string // why it is not begun yet although there may be budget, "" if it may be
 	Cost      budget.Cost
 	Known     bool    // the cost is known
 	Err       error   // why it cannot be measured
@@ -44,7 +46,7 @@ type Action int
 const (
 	Begin Action = iota
 	Skip
-	Postpone // there is no CPU time
+	Postpone // not begun yet, whatever the budget is
 	Block    // there is no budget now
 	Fail     // it cannot be measured
 	Exceed   // it will never fit into the budget
@@ -84,8 +86,10 @@ func Choose[N comparable](requests iter.Seq[Request[N]], room budget.Room, few i
 		switch {
 		case r.Needless != "":
 			d.Action, d.Reason = Skip, r.Needless
-		case r.Postponed || few == 0 && !r.Promising:
-			d.Action, d.Reason = Postpone, "postponed: CPUs are busy and the search has used up its CPU allowance"
+		case r.Postponed != "":
+			d.Action, d.Reason = Postpone, r.Postponed
+		case few == 0 && !r.Promising:
+			d.Action, d.Reason = Postpone, NoTime
 		case !r.Known:
 			continue
 		case r.Err != nil:

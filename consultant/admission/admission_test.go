@@ -50,7 +50,7 @@ func TestChoose(t *testing.T) {
 		"a wider one is tested":     {requests: []Request[int]{with(asks(1), func(r *Request[int]) { r.Waits = true })}, want: []Action{none}, lacking: math.Inf(1)},
 		"a wider one is begun":      {requests: []Request[int]{first, with(asks(1), func(r *Request[int]) { r.Wider = []int{first.Test} })}, want: []Action{Begin, none}, lacking: math.Inf(1)},
 		"a wider one was tested":    {requests: []Request[int]{with(asks(1), func(r *Request[int]) { r.Wider = []int{-1, -2} })}, want: []Action{Begin}, lacking: math.Inf(1)},
-		"no CPU time":               {requests: []Request[int]{with(unlikely(), func(r *Request[int]) { r.Postponed, r.Known = true, false })}, want: []Action{Postpone}, lacking: math.Inf(1)},
+		"no CPU time":               {requests: []Request[int]{with(unlikely(), func(r *Request[int]) { r.Postponed, r.Known = NoTime, false })}, want: []Action{Postpone}, lacking: math.Inf(1)},
 		"few of little promise":     {few: 1, requests: []Request[int]{unlikely(), asks(1), unlikely()}, want: []Action{Begin, Begin, Postpone}, lacking: math.Inf(1)},
 		"waited, samples can judge": {room: budget.Room{Load: 9}, requests: []Request[int]{with(asks(2), func(r *Request[int]) { r.Waited, r.Estimable = 4, true })}, want: []Action{Starve}, lacking: math.Inf(1)},
 		"waited, samples cannot":    {room: budget.Room{Load: 9}, requests: []Request[int]{with(asks(2), func(r *Request[int]) { r.Waited = 4 })}, want: []Action{Block}, blocked: 1, lacking: 1},

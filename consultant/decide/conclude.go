@@ -10,6 +10,7 @@ import "math"
 // search goes on, not how sure the answer is: see confidence.go.
 const (
 	errorBudget    = 0.01 // chance of one wrong conclusion, over all looks at one test
+	likelyBudget   = 0.1  // likewise, of the answer that an earlier run had: nine of ten have it again, so that as few are wrong
 	hysteresis     = 0.05 // of the threshold; Paradyn's PC hysteresisRange
 	sufficientTime = 6.0  // s; then the point estimate decides; Paradyn's sufficientTime
 	minBins        = 3    // fewer say nothing of their spread
@@ -55,14 +56,17 @@ func (e Estimate) Conclude(before Answer, minObserve float64) Conclusion {
 		return Conclusion{}
 	}
 	if e.Nothing {
-		// Laplace's rule of succession: the chance that something happens in the next bin after n without anything.
-		return Conclusion{Settled: span >= falseFactor*minObserve-1e-9, Confidence: 1 - 1/float64(e.Bins+2)}
+		return Conclusion{Settled: span >= falseFactor*minObserve-1e-9, Confidence: mostNo(e.noFor)}
 	}
 	margin := e.marginAfter(before)
 	c := Conclusion{Holds: margin > 0}
 	n := float64(e.Bins)
 	tail := studentTail(math.Abs(margin)/e.err, n-1)
-	spent := errorBudget * 2 / (n * (n - 1))
+	budget := errorBudget
+	if e.likely && c.Holds {
+		budget = likelyBudget
+	}
+	spent := budget * 2 / (n * (n - 1))
 	patient := c.Holds || span >= falseFactor*minObserve-1e-9
 	switch {
 	case tail <= spent && patient:
@@ -71,10 +75,18 @@ func (e Estimate) Conclude(before Answer, minObserve float64) Conclusion {
 		c.Settled = true
 	}
 	if c.Settled {
-		c.Confidence = e.long.sureness(margin)
+		c.Confidence = e.sureness(margin)
 	}
 	return c
 }
 
 // Confidence is how sure the sign of the margin is: 0.5..1.
-func (e Estimate) Confidence() float64 { return e.long.sureness(e.Margin) }
+func (e Estimate) Confidence() float64 { return e.sureness(e.Margin) }
+
+func (e Estimate) sureness(margin float64) float64 {
+	sure := e.long.sureness(margin)
+	if margin > 0 {
+		return sure
+	}
+	return math.Min(sure, mostNo(e.noFor))
+}

@@ -14,7 +14,8 @@ const (
 	likenessTime  = 1.9  // s in which likeness fades to a third, by the prior
 	likenessBound = 2.0  // standard errors by which likeness is overrated
 	mostLikeness  = 0.95 // of neighbours
-	manyLooks     = 1.5  // an answer is looked at until it is clear: then it is clearer than it is true
+	manyLooks     = 2.0  // times: an answer is looked at until it is clear, and the odds that it is wrong are greater then than they seem
+	rareTime      = 0.8  // s of readings that speak once against what is rare
 )
 
 // A longRun is what the mean of some readings says of a program in the long run.
@@ -68,5 +69,10 @@ func (l longRun) sureness(margin float64) float64 {
 	if !(l.err > 0) {
 		return 0.5
 	}
-	return math.Min(math.Max(0.5, 1-manyLooks*studentTail(math.Abs(margin)/l.err, l.freedom)), maxConfidence)
+	tail := studentTail(math.Abs(margin)/l.err, l.freedom)
+	return math.Min(math.Max(0.5, (1-tail)/(1-tail+manyLooks*tail)), maxConfidence)
 }
+
+// mostNo is how sure it can be at most that a test does not hold which has not held for a time, in s. What is rare and lasts for seconds leaves no trace before it
+// comes, however equal the readings are. By Laplace's rule of succession the chance that it comes after n trials without it is 1/(n+2).
+func mostNo(span float64) float64 { return 1 - 1/(2+span/rareTime) }

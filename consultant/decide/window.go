@@ -24,7 +24,10 @@ func (b Bin) width() float64 { return b.End - b.Start }
 
 // A Window holds the newest readings of one test at one focus. They may be of different lengths: each counts for as long as it is. The zero value is
 // empty.
-type Window struct{ bins []Bin }
+type Window struct {
+	bins []Bin
+	no   float64 // s; for how long the test has not held before the first of them
+}
 
 // Add appends a reading and drops what the window does not need: the readings before those that last for sufficientTime, and are fewestBins at least.
 func (w *Window) Add(r Bin) {
@@ -33,6 +36,9 @@ func (w *Window) Add(r Bin) {
 	for first > 0 && (span < sufficientTime-1e-9 || len(w.bins)-first < fewestBins) {
 		first--
 		span += w.bins[first].width()
+	}
+	for _, b := range w.bins[:first] {
+		w.no += b.width()
 	}
 	w.bins = append(w.bins[:0], w.bins[first:]...)
 }
@@ -66,6 +72,14 @@ type Estimate struct {
 	err       float64   // standard error of Margin, of what was seen
 	long      longRun
 	span      float64 // of the readings, in s
+	noFor     float64 // s; for how long it has not held, if it does not
+	likely    bool    // it held in an earlier run
+}
+
+// Likely is the estimate of a test of which it is known whether it held in an earlier run: less speaks for it then.
+func (e Estimate) Likely(held bool) Estimate {
+	e.likely = held
+	return e
 }
 
 // Error is the standard error of Value; NaN if it is not known. Of readings that were measured it is that of the program in the long run, of which
@@ -104,7 +118,10 @@ func (w *Window) Estimate(t *Test) Estimate {
 	e.Stake = t.Stake(sums, span)
 	e.Nothing = t.Nothing(sums, e.Value, e.Threshold)
 	e.Whole, e.Used, e.Share = t.Whole(sums, span), t.Used(sums, span), t.share && e.Threshold <= 1
-	e.Margin = t.beyond(e.Value, e.Threshold)
+	if e.Margin = t.beyond(e.Value, e.Threshold); e.Margin > 0 {
+		w.no = 0
+	}
+	e.noFor = w.no + span
 	if n < 2 {
 		e.err = math.Inf(1)
 		return e

@@ -18,8 +18,8 @@ const (
 )
 
 const (
-	sure = 0.7 // confidence of an answer that is kept
-	far  = 2.0 // by which factor a value is beyond its threshold that was ruled out
+	sure = 0.65 // confidence of an answer that is kept: a second of readings
+	far  = 2.0  // by which factor a value is beyond its threshold that was ruled out
 )
 
 // Judge is the answer of a place that was measured: whether it held at the end, its value and threshold, whether it holds above the threshold, and how sure

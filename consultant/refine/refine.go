@@ -86,18 +86,23 @@ func (q *Question) Children(h grid.Hierarchy) []*Found {
 	}
 	sort.SliceStable(list, func(a, b int) bool { return list[a].Weight > list[b].Weight })
 	if q.Sampled {
-		q.promises(list)
+		q.promises(h, list)
 	}
 	return list
 }
 
-// promises marks what stack samples speak for and against.
-func (q *Question) promises(list []*Found) {
+// promises marks what stack samples speak for and against. Of threads and processes, which are many, samples must promise that they hold: each of several that
+// are alike is near its threshold, and none says where the cause is.
+func (q *Question) promises(h grid.Hierarchy, list []*Found) {
+	least := HotShare
+	if h == grid.Process || h == grid.Machine {
+		least = 1
+	}
 	base := q.Axis.Weight(q.Focus, q.Kind)
 	for _, c := range list {
 		if base > 0 {
 			c.Hot = q.isHot(c.Weight, base)
-			c.Unlikely = !c.Hot && q.Additive // of a ratio a small part may have a large value
+			c.Unlikely = q.Additive && q.promise(c.Weight, base) < least*q.Threshold // of a ratio a small part may have a large value
 		}
 	}
 }

@@ -108,6 +108,7 @@ var allowed = map[string][]string{
 	"consultant/mpi":         {"grid"},
 	"consultant/victims":     {"grid"},
 	"consultant/prior":       {"grid"},
+	"consultant/priority":    {},
 	"consultant/samples":     {"consultant/decide"},
 	"consultant/experiments": {},
 	"consultant/later":       {"grid"},
