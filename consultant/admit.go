@@ -67,9 +67,7 @@ func (s *Search) request(n *node, now float64) request {
 		return p.suspended && s.budget.SharedOf(p.pairs) > 0
 	})
 	r.Estimable = n.Weight > 0 && n.hyp.Sampled() && !n.persistent()
-	if n.triedAt > 0 {
-		r.Waited = now - n.triedAt
-	}
+	r.Waited = n.wait.Wanted(now)
 	return r
 }
 
@@ -87,9 +85,7 @@ func (s *Search) apply(b batch, now float64) {
 			continue
 		}
 		n.cost = d.Cost.Total()
-		if n.triedAt == 0 {
-			n.triedAt = now
-		}
+		n.wait.Want(now)
 		switch d.Action {
 		case admission.Begin:
 			s.begin(n, now)
@@ -119,9 +115,7 @@ func (s *Search) begin(n *node, now float64) {
 
 // postpone notes that a candidate waits for CPU time.
 func (n *node) postpone(reason string, now float64) {
-	if n.postponedAt == 0 {
-		n.postponedAt = now
-	}
+	n.wait.Postpone(now)
 	n.reason = reason
 }
 
@@ -131,7 +125,7 @@ func (s *Search) postponed(n *node) string {
 	switch {
 	case s.lacksTime(n):
 		return admission.NoTime
-	case n.behind:
+	case n.wait.Behind:
 		return "postponed: stack samples speak against it, and for others that are being tested"
 	}
 	return ""

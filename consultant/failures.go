@@ -6,17 +6,14 @@ import (
 	"culprit/consultant/admission"
 	"culprit/consultant/explain"
 	"culprit/consultant/lifecycle"
+	"culprit/consultant/priority"
 	"culprit/grid"
 	"culprit/pcl"
 )
 
 // Nodes that cannot be measured, and those that cost too much.
 
-const (
-	firstBackoff = 0.25 // s after the first deferral; doubles
-	maxBackoff   = 8.0  // s
-	maxAgain     = 60.0 // s until a hypothesis of the first level that cost too much is tried again, at most
-)
+const maxAgain = 60.0 // s until a hypothesis of the first level that cost too much is tried again, at most
 
 // fail gives a node that cannot be measured the state that the error says.
 func (s *Search) fail(n *node, err error, now float64) {
@@ -30,8 +27,7 @@ func (s *Search) fail(n *node, err error, now float64) {
 		s.budget.ForgetErrors(n.pairs)
 	case state == Deferred:
 		before := n.state
-		n.backoff = min(max(2*n.backoff, firstBackoff), maxBackoff)
-		n.deferUntil(now+n.backoff, reason)
+		n.deferUntil(now+n.wait.Defer(), reason)
 		if n.state == True {
 			return // its answer stands; it is watched again when there is room
 		}
@@ -64,7 +60,7 @@ func (n *node) lookPast() {
 // experience made too expensive is tried again: the search is blind without it.
 func (s *Search) overBudget(n *node, now float64) {
 	if n.persistent() && s.budget.Forgive(n.pairs) {
-		n.again = min(max(2*n.again, maxBackoff), maxAgain)
+		n.again = min(max(2*n.again, priority.MostBackoff), maxAgain)
 		n.deferUntil(now+n.again, fmt.Sprintf("it cost more than predicted and is tried again in %s", explain.Seconds(n.again)))
 		s.say(n, "%s", n.reason)
 		return

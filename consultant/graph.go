@@ -66,25 +66,11 @@ type place struct {
 
 // A demand is what a node takes, and since when it waits for it.
 type demand struct {
-	cost        float64 // predicted fraction of the target's active time
-	triedAt     float64 // s; when its values were wanted first, 0 if never
-	postponedAt float64 // s; since when it waits for CPU time or for others, 0 if it does not
-	behind      bool    // it waits for others of its hypothesis, for which stack samples speak
-	backoff     float64 // s; how long it was deferred last
-	again       float64 // s; after what time it was tried again when it had cost too much
-	starved     bool    // judged by stack samples since it found no room in the budget
-	refused     string  // likewise, since it may not be measured: why; "" if it may
-}
-
-// waitsSince is since when a candidate waits, for whatever it waits for; 0 if it has not been looked at yet.
-func (d demand) waitsSince() float64 { return max(d.triedAt, d.postponedAt) }
-
-// postponedFor is for how long it has waited for CPU time or for others, in s.
-func (d demand) postponedFor(now float64) float64 {
-	if d.postponedAt == 0 {
-		return 0
-	}
-	return now - d.postponedAt
+	cost    float64 // predicted fraction of the target's active time
+	wait    priority.Wait
+	again   float64 // s; after what time it was tried again when it had cost too much
+	starved bool    // judged by stack samples since it found no room in the budget
+	refused string  // likewise, since it may not be measured: why; "" if it may
 }
 
 // An experiment is one test of a node.
@@ -129,6 +115,7 @@ type ways struct {
 // A graph is the search history graph, with what is counted of it: who is watched, how many watched nodes need a pair, and which nodes belong together.
 type graph struct {
 	nodes    []*node // by id; node 1 is the first
+	room     []node  // for those that come next: nodes that follow each other are read faster where they lie side by side
 	index    map[nodeKey]*node
 	groups   map[groupKey]*group
 	watching []*node // by id
@@ -193,7 +180,12 @@ func (g *graph) create(k nodeKey, axis string) *node {
 	if g.groups[gk] == nil {
 		g.groups[gk] = &group{}
 	}
-	n := &node{nodeKey: k, status: untested(), ways: ways{kids: map[step][]*node{}}}
+	if len(g.room) == 0 {
+		g.room = make([]node, 64)
+	}
+	n := &g.room[0]
+	g.room = g.room[1:]
+	*n = node{nodeKey: k, status: untested(), ways: ways{kids: map[step][]*node{}}}
 	n.place = place{id: len(g.nodes) + 1, graph: g, group: g.groups[gk], axis: axis, wide: foci.Widenings(k.focus), pairs: k.hyp.Pairs(k.focus)}
 	g.nodes = append(g.nodes, n)
 	n.group.open = append(n.group.open, n)

@@ -18,7 +18,7 @@ func (s *Search) candidates(now float64) []*node {
 	var list []*node
 	for _, n := range s.graph.nodes {
 		if n.state == Queued || n.state == Deferred && n.recheckAt <= now {
-			n.behind = !n.isPromising() && n.IsBehind(n.group.isHot(now), n.postponedFor(now))
+			n.wait.Behind = !n.isPromising() && n.IsBehind(n.group.isHot(now), n.wait.Postponed(now))
 			list = append(list, n)
 		}
 	}

@@ -63,11 +63,11 @@ func (s *Search) Settled() bool {
 	now, queued, latest := s.cfg.now(), false, 0.0
 	for _, n := range s.graph.nodes {
 		judging := n.isSampled() && len(n.shares) > 0 && len(n.shares) < decide.MostShares
-		if n.state == Testing || s.canExpand(n) || judging || n.state == Queued && n.waitsSince() == 0 {
+		if n.state == Testing || s.canExpand(n) || judging || n.state == Queued && n.wait.Since() == 0 {
 			return false
 		}
 		queued = queued || n.state == Queued
-		latest = max(latest, n.waitsSince(), n.started, n.decidedAt)
+		latest = max(latest, n.wait.Since(), n.started, n.decidedAt)
 	}
 	return !queued || now-latest > settledAfter
 }
@@ -84,14 +84,26 @@ func (s *Search) Status() string {
 
 func (s *Search) status() explain.Status {
 	out := explain.Status{Blocked: s.blocked, Observed: s.budget.Observed(), Limit: s.budget.Limit()}
-	why, in := map[*hypothesis]string{}, map[State]int{}
+	why := map[*hypothesis]string{}
 	var first *node
 	for _, n := range s.graph.nodes[1:] {
-		if in[n.state]++; n.state == Testing && (first == nil || n.Weight > first.Weight) {
-			first = n
-		}
-		if n.state == False && s.unseen(n.hyp, why) != "" {
-			out.Unseen++
+		switch n.state {
+		case Testing:
+			if out.Tested++; first == nil || n.Weight > first.Weight {
+				first = n
+			}
+		case Queued:
+			out.Queued++
+		case Deferred:
+			out.Deferred++
+		case True:
+			out.True++
+		case False:
+			if s.unseen(n.hyp, why) != "" {
+				out.Unseen++
+			} else {
+				out.False++
+			}
 		}
 		if s.lacksTime(n) {
 			out.Postponed++
@@ -103,10 +115,9 @@ func (s *Search) status() explain.Status {
 			out.Suspended++
 		}
 		if n.isRoot() {
-			in[True]-- // by definition
+			out.True-- // by definition
 		}
 	}
-	out.Tested, out.Queued, out.Deferred, out.True, out.False = in[Testing], in[Queued], in[Deferred], in[True], in[False]-out.Unseen
 	if first != nil {
 		out.Testing = first.hyp.Name + " at " + explain.Focus(first.focus)
 	}

@@ -8,8 +8,10 @@ import (
 	"culprit/grid"
 )
 
-// sampleEvery is the time between two readings of what is judged by stack samples, in s.
-const sampleEvery = 0.2
+const (
+	sampleEvery = 0.2 // s between two readings of what is judged by stack samples
+	answerEvery = 3   // readings of which one is taken of what was concluded already
+)
 
 // A sampleJob is one node whose share of stack samples is to be read.
 type sampleJob struct {
@@ -24,7 +26,8 @@ func (s *Search) judgeSamples(now float64) {
 	s.mu.Lock()
 	var jobs []*sampleJob
 	if now-s.sampledAt >= sampleEvery-1e-9 {
-		jobs = s.sampleJobs()
+		s.samplings++
+		jobs = s.sampleJobs(s.samplings%answerEvery == 0)
 		s.sampledAt = now
 	}
 	s.mu.Unlock()
@@ -72,11 +75,12 @@ func (n *node) isSampled() bool {
 	return n.state == OverBudget || n.state == Refused
 }
 
-// sampleJobs finds for each node over budget the nearest ancestor of its hypothesis that is measured.
-func (s *Search) sampleJobs() []*sampleJob {
+// sampleJobs finds for each node over budget the nearest ancestor of its hypothesis that is measured. answers says whether those are read too that were
+// concluded.
+func (s *Search) sampleJobs(answers bool) []*sampleJob {
 	var jobs []*sampleJob
 	for _, n := range s.graph.nodes {
-		if !n.judgedByShare() {
+		if !answers && !n.isSampled() || !n.judgedByShare() {
 			continue
 		}
 		if bases := s.measuredAbove(n); bases != nil {

@@ -103,7 +103,7 @@ func large(tb testing.TB) (*Search, *flat) {
 		}
 		switch i % 10 {
 		case 0, 1:
-			n.triedAt = 900 // waits
+			n.wait.WantedAt = 900 // waits
 		case 2, 3, 4:
 			n.skip("not tested: a test")
 		case 5:

@@ -6,6 +6,7 @@ import (
 
 	"culprit/consultant/decide"
 	"culprit/consultant/lifecycle"
+	"culprit/consultant/priority"
 )
 
 // The states of a node, and how it gets from one to another. Every change is a method of node in this file, and looks its
@@ -86,7 +87,7 @@ func (n *node) revive() { n.move("be revived", false, "") }
 func (n *node) requeue(reason string) {
 	n.move("be queued again", false, reason)
 	n.win, n.shares, n.tier, n.refused = decide.Window{}, nil, "", ""
-	n.triedAt, n.postponedAt, n.backoff, n.recheckAt, n.behind = 0, 0, 0, 0, false
+	n.wait, n.recheckAt = priority.Wait{}, 0
 }
 
 // prune ends a node by the user's wish.

@@ -16,6 +16,7 @@ type turn struct {
 	tickedAt    float64   // when the last tick began
 	beat        beat.Beat // only tick uses it
 	sampledAt   float64   // when shares of stack samples were read
+	samplings   int       // how often that was
 	suspectedAt float64   // when false nodes were compared with them
 
 	toldAt        float64 // when it was noted what is told

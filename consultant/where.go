@@ -65,7 +65,7 @@ func (s *Search) advanceNode(n *node, now float64) {
 			continue
 		}
 		if slices.ContainsFunc(kids, func(k *node) bool {
-			return k.state == True || k.busy(now) || st.through && k.state == Queued && k.behind
+			return k.state == True || k.busy(now) || st.through && k.state == Queued && k.wait.Behind
 		}) {
 			return
 		}
@@ -81,8 +81,8 @@ func (s *Search) advanceNode(n *node, now float64) {
 
 // busy tells that an answer about the node can be expected soon.
 func (n *node) busy(now float64) bool {
-	since := n.waitsSince()
-	return n.state == Testing || n.state == Queued && !n.behind && (since == 0 || now-since < blockedTime)
+	since := n.wait.Since()
+	return n.state == Testing || n.state == Queued && !n.wait.Behind && (since == 0 || now-since < blockedTime)
 }
 
 // codeBusy tells whether the hypothesis is still being followed along Code in the node's phase.

@@ -3,6 +3,8 @@
 // It is pure, imports nothing of the house, and has no lock: whoever owns a Log guards it.
 package experiments
 
+import "slices"
+
 // A Test is a time in which the values of a node were measured without a break.
 type Test struct {
 	Begin   float64 // s since session start; when the first value began
@@ -19,7 +21,10 @@ const Most = 32
 const pause = 0.5
 
 // A Log holds the tests of one node, the oldest first. The zero value is empty. Tests that were handed out never change.
-type Log struct{ tests []Test }
+type Log struct {
+	tests  []Test
+	shared bool // they were handed out since one of them changed
+}
 
 // Read records that values from a time to another, in s since session start, were read while the node's probes took a share of the program's
 // active time.
@@ -34,6 +39,9 @@ func (l *Log) Read(from, to, cost float64) {
 			part := to - end
 			t.Cost = (t.Cost*t.Seconds + cost*part) / (t.Seconds + part)
 			t.Seconds += part
+			if l.shared {
+				l.tests, l.shared = slices.Clone(l.tests), false
+			}
 			l.tests[last] = t
 			return
 		}
@@ -44,5 +52,8 @@ func (l *Log) Read(from, to, cost float64) {
 	l.tests = append(l.tests, Test{Begin: from, Seconds: to - from, Cost: cost})
 }
 
-// All are copies of the tests, the oldest first.
-func (l *Log) All() []Test { return append([]Test(nil), l.tests...) }
+// All are the tests so far, the oldest first. They must not be changed.
+func (l *Log) All() []Test {
+	l.shared = true
+	return slices.Clip(l.tests)
+}

@@ -22,9 +22,13 @@ func TestLog(t *testing.T) {
 	if b := got[1]; b.Begin != 5 || math.Abs(b.Seconds-0.2) > 1e-9 || b.Cost != 0 {
 		t.Errorf("the second test: %+v", b)
 	}
-	got[0].Seconds = 77
-	if l.All()[0].Seconds == 77 {
-		t.Error("what was handed out is the log itself")
+	l.Read(5.2, 6.2, 0)
+	l.Read(9, 10, 0)
+	if got[1].Seconds > 0.21 || len(got) != 2 {
+		t.Errorf("what was handed out changed to %+v", got)
+	}
+	if now := l.All(); len(now) != 3 || math.Abs(now[1].Seconds-1.2) > 1e-9 {
+		t.Errorf("%+v", now)
 	}
 }
 

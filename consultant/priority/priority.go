@@ -1,4 +1,4 @@
-// Package priority says which of the tests that wait come first.
+// Package priority says which of the tests that wait come first, and since when they wait.
 //
 // It is pure.
 package priority

@@ -55,3 +55,23 @@ func TestBehind(t *testing.T) {
 		}
 	}
 }
+
+// TestWait: what a test waits for counts from the first time, and it is deferred for longer each time.
+func TestWait(t *testing.T) {
+	var w Wait
+	if w.Since() != 0 || w.Wanted(9) != 0 || w.Postponed(9) != 0 {
+		t.Errorf("nobody has looked at it: %+v", w)
+	}
+	w.Postpone(2)
+	w.Postpone(3)
+	w.Want(4)
+	w.Want(5)
+	if w.Since() != 4 || w.Wanted(6) != 2 || w.Postponed(6) != 4 {
+		t.Errorf("since %g, wanted for %g s, postponed for %g s", w.Since(), w.Wanted(6), w.Postponed(6))
+	}
+	for _, want := range []float64{0.25, 0.5, 1, 2, 4, 8, 8} {
+		if got := w.Defer(); got != want {
+			t.Errorf("deferred for %g s, want %g", got, want)
+		}
+	}
+}
