@@ -3,6 +3,7 @@ package consultant
 import (
 	"culprit/consultant/decide"
 	"culprit/consultant/explain"
+	"culprit/consultant/lifecycle"
 )
 
 // Nodes copies the graph in order of ID; the root is node 1, hypothesis "top". Histories are shared and must not be changed.
@@ -84,26 +85,14 @@ func (s *Search) Status() string {
 
 func (s *Search) status() explain.Status {
 	out := explain.Status{Blocked: s.blocked, Observed: s.budget.Observed(), Limit: s.budget.Limit()}
-	why := map[*hypothesis]string{}
+	why, in := map[*hypothesis]string{}, lifecycle.Counts{}
 	var first *node
 	for _, n := range s.graph.nodes[1:] {
-		switch n.state {
-		case Testing:
-			if out.Tested++; first == nil || n.Weight > first.Weight {
-				first = n
-			}
-		case Queued:
-			out.Queued++
-		case Deferred:
-			out.Deferred++
-		case True:
-			out.True++
-		case False:
-			if s.unseen(n.hyp, why) != "" {
-				out.Unseen++
-			} else {
-				out.False++
-			}
+		if in.Add(n.state); n.state == Testing && (first == nil || n.Weight > first.Weight) {
+			first = n
+		}
+		if n.state == False && s.unseen(n.hyp, why) != "" {
+			out.Unseen++
 		}
 		if s.lacksTime(n) {
 			out.Postponed++
@@ -115,9 +104,10 @@ func (s *Search) status() explain.Status {
 			out.Suspended++
 		}
 		if n.isRoot() {
-			out.True-- // by definition
+			in.True-- // by definition
 		}
 	}
+	out.Tested, out.Queued, out.Deferred, out.True, out.False = in.Testing, in.Queued, in.Deferred, in.True, in.False-out.Unseen
 	if first != nil {
 		out.Testing = first.hyp.Name + " at " + explain.Focus(first.focus)
 	}

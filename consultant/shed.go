@@ -1,9 +1,11 @@
 package consultant
 
 import (
+	"math"
 	"slices"
 
 	"culprit/consultant/explain"
+	"culprit/consultant/priority"
 	"culprit/grid"
 )
 
@@ -13,9 +15,9 @@ import (
 const excessFactor = 1.5
 
 // shed stops what costs too much, and corrects its prices: the predictions were wrong. A pair that alone takes several times the budget is stopped at
-// once. Else the dearest pairs go, or what was started last where they do not explain the excess.
+// once. Else those go that cost most for what they may tell, or what was started last where they do not explain the excess.
 func (s *Search) shed(now float64) {
-	if keys := s.budget.Runaways(s.mayGo(false)); len(keys) > 0 {
+	if keys := s.budget.Runaways(s.worth(false)); len(keys) > 0 {
 		stopped, taken := s.stopPairs(keys)
 		s.budget.Shed(now)
 		s.say(nil, "probes that run more often than predicted took %s of the program's time: %s stopped", explain.Percent(min(taken, 1)),
@@ -36,7 +38,7 @@ func (s *Search) shed(now float64) {
 // shedExcess stops what explains an excess, and returns how many experiments that were. The hypotheses of the first level go only when nothing else is left.
 func (s *Search) shedExcess(excess float64) (stopped int) {
 	for _, persistent := range []bool{false, true} {
-		if keys := s.budget.Dearest(excess, s.mayGo(persistent)); len(keys) > 0 {
+		if keys := s.budget.Dearest(excess, s.worth(persistent)); len(keys) > 0 {
 			stopped, _ = s.stopPairs(keys)
 			return stopped
 		}
@@ -48,10 +50,16 @@ func (s *Search) shedExcess(excess float64) (stopped int) {
 	return 0
 }
 
-// mayGo tells of pairs whether all that are measured with them may be stopped: no pinned node, and none of the first level unless persistent.
-func (s *Search) mayGo(persistent bool) func(grid.PairKey) bool {
-	return func(k grid.PairKey) bool {
-		return !slices.ContainsFunc(s.watchers(k), func(n *node) bool { return n.Pinned || n.persistent() && !persistent })
+// worth is what pairs may tell of the nodes that need them; +Inf of one that is pinned, or of the first level unless persistent: these are not stopped.
+func (s *Search) worth(persistent bool) func(grid.PairKey) float64 {
+	return func(k grid.PairKey) float64 {
+		most := priority.Least
+		for _, n := range s.watchers(k) {
+			if most = max(most, n.Worth(n.state == Testing)); n.Pinned || n.persistent() && !persistent {
+				return math.Inf(1)
+			}
+		}
+		return most
 	}
 }
 

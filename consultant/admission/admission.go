@@ -18,6 +18,8 @@ const (
 	Most = 64
 	// StarvedAfter is for how long a test waits for budget until stack samples are asked, in s.
 	StarvedAfter = 3.0
+	// ReservedAfter is for how long a test waits for budget until the room that it needs is kept for it, in s.
+	ReservedAfter = 5.0
 	// NoTime is why tests of little promise are postponed.
 	NoTime = "postponed: CPUs are busy and the search has used up its CPU allowance"
 )
@@ -103,6 +105,9 @@ func Choose[N comparable](requests iter.Seq[Request[N]], room budget.Room, few i
 			d.Reason = fmt.Sprintf("waits for budget: %s are used, it needs %s more of %s", explain.Percent(b.Room.Load), explain.Percent(more), explain.Percent(room.Limit))
 			b.Blocked++
 			b.Lacking = min(b.Lacking, lacking)
+			if r.Waited >= ReservedAfter {
+				b.Room.Reserve(r.Cost)
+			}
 		default:
 			b.Room.Take(r.Cost, r.Pairs, r.Shares)
 			begun[r.Test] = true

@@ -9,6 +9,8 @@ type Room struct {
 	Load  float64 // of it, with what the batch has so far
 	Pairs int     // that are enabled, likewise
 	Paid  bool    // the shared cost is paid
+
+	reserved float64 // for one that has waited long: those that come later do not get it
 }
 
 // Room begins a batch.
@@ -20,8 +22,15 @@ func (b *Budget) Room(now float64) Room {
 // costs nothing more is admitted.
 func (r *Room) Admit(c Cost, share float64) (ok bool, lacking float64) {
 	more := c.More(r.Paid)
-	lacking = r.Load + more - share*r.Limit
+	lacking = r.Load + r.reserved + more - share*r.Limit
 	return more <= 0 || lacking <= 0, lacking
+}
+
+// Reserve keeps room for a cost for which there is none now, so that it is there when enough was freed. Only the first has it kept.
+func (r *Room) Reserve(c Cost) {
+	if r.reserved == 0 {
+		r.reserved = c.More(r.Paid)
+	}
 }
 
 // Full tells that there is no room for so many pairs.

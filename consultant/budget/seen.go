@@ -2,6 +2,7 @@ package budget
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"culprit/grid"
@@ -31,14 +32,14 @@ func (b *Budget) SeenOf(keys []grid.PairKey) (sum float64) {
 	return min(sum, 1)
 }
 
-// Runaways are the pairs that take several times the limit by themselves and may go.
-func (b *Budget) Runaways(mayGo func(grid.PairKey) bool) []grid.PairKey {
-	return b.dearest(func(k grid.PairKey) bool { return b.Seen(k) > runaway*b.limit && mayGo(k) })
+// Runaways are the pairs that take several times the limit by themselves and may go. worth is what a pair may tell, above 0; +Inf if it must stay.
+func (b *Budget) Runaways(worth func(grid.PairKey) float64) []grid.PairKey {
+	return b.dearest(runaway*b.limit, worth)
 }
 
-// Dearest are the pairs that take most and may go, as many as an excess needs; none if they do not explain half of it.
-func (b *Budget) Dearest(excess float64, mayGo func(grid.PairKey) bool) []grid.PairKey {
-	all, taken := b.dearest(mayGo), 0.0
+// Dearest are the pairs that take most for what they may tell, as many as an excess needs; none if they do not explain half of it.
+func (b *Budget) Dearest(excess float64, worth func(grid.PairKey) float64) []grid.PairKey {
+	all, taken := b.dearest(0, worth), 0.0
 	for i, k := range all {
 		if taken += b.Seen(k); taken >= excess {
 			return all[:i+1]
@@ -50,13 +51,15 @@ func (b *Budget) Dearest(excess float64, mayGo func(grid.PairKey) bool) []grid.P
 	return all
 }
 
-// dearest are the pairs of a kind of which it was seen what they take, those first that take most.
-func (b *Budget) dearest(kind func(grid.PairKey) bool) (keys []grid.PairKey) {
+// dearest are the pairs that were seen to take more than something and may go, those first that take most for what they are worth.
+func (b *Budget) dearest(more float64, worth func(grid.PairKey) float64) (keys []grid.PairKey) {
+	price := map[grid.PairKey]float64{}
 	for k := range b.seen {
-		if b.Seen(k) > 0 && kind(k) {
+		if w := worth(k); b.Seen(k) > more && !math.IsInf(w, 1) {
+			price[k] = b.Seen(k) / w
 			keys = append(keys, k)
 		}
 	}
-	slices.SortFunc(keys, func(k, l grid.PairKey) int { return cmp.Or(cmp.Compare(b.Seen(l), b.Seen(k)), k.Compare(l)) })
+	slices.SortFunc(keys, func(k, l grid.PairKey) int { return cmp.Or(cmp.Compare(price[l], price[k]), k.Compare(l)) })
 	return keys
 }

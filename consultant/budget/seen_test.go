@@ -1,6 +1,8 @@
 package budget
 
 import (
+	"cmp"
+	"math"
 	"slices"
 	"testing"
 
@@ -17,8 +19,9 @@ func TestDearest(t *testing.T) {
 		}
 	}
 	b.ObserveCosts(costs)
-	mayGo := func(k grid.PairKey) bool { return k != key("kept") }
-	if got := b.Runaways(mayGo); !slices.Equal(got, []grid.PairKey{key("c")}) {
+	value := map[grid.PairKey]float64{key("kept"): math.Inf(1)}
+	worth := func(k grid.PairKey) float64 { return cmp.Or(value[k], 1) }
+	if got := b.Runaways(worth); !slices.Equal(got, []grid.PairKey{key("c")}) {
 		t.Errorf("runaways %v", got)
 	}
 	for _, c := range []struct {
@@ -30,9 +33,13 @@ func TestDearest(t *testing.T) {
 		{0.3, []grid.PairKey{key("c"), key("b"), key("a")}}, // more than half of it
 		{0.4, nil},
 	} {
-		if got := b.Dearest(c.excess, mayGo); !slices.Equal(got, c.want) {
+		if got := b.Dearest(c.excess, worth); !slices.Equal(got, c.want) {
 			t.Errorf("for an excess of %g: %v", c.excess, got)
 		}
+	}
+	value[key("c")] = 3 // it costs less for what it may tell
+	if got := b.Dearest(0.04, worth); !slices.Equal(got, []grid.PairKey{key("b")}) {
+		t.Errorf("%v go instead of what is worth least", got)
 	}
 	if b.Seen(key("gone")) != 0 {
 		t.Error("something is known of a pair that is not measured")

@@ -3,8 +3,6 @@
 // It is pure.
 package priority
 
-import "cmp"
-
 // Patience is for how long a test against which stack samples speak waits for those of its hypothesis for which they speak, in s. They see little of a program
 // that has just been found.
 const Patience = 5.0
@@ -39,8 +37,36 @@ func (p Priority) Rank(why, first bool) int {
 	return 4
 }
 
-// Compare orders tests of one rank: what is on more stacks comes first.
-func (p Priority) Compare(q Priority) int { return cmp.Compare(q.Weight, p.Weight) }
+// What a test may tell. Chances are that it holds, or that an answer changes.
+const (
+	hotChance    = 0.8
+	someChance   = 0.3
+	coolChance   = 0.05
+	changeChance = 0.1
+	leastStake   = 0.02                    // of the time of the program, where stack samples say nothing
+	Least        = coolChance * leastStake // of what is worth anything
+	cheap        = 0.001                   // price, as a part of the time of the program, below which tests are equally dear
+)
+
+// Worth is what a test may tell, or an answer that is watched: the chance that it says something new, times the part of the program that it is about. It is
+// above 0.
+func (p Priority) Worth(testing bool) float64 {
+	chance := someChance
+	switch {
+	case !testing:
+		chance = changeChance
+	case p.Hot:
+		chance = hotChance
+	case p.Cool:
+		chance = coolChance
+	}
+	return chance * max(p.Weight, leastStake)
+}
+
+// Gain orders tests of one rank: that comes first which may tell most for its price, a fraction of the time of the program, and for how long it has waited, in s.
+func (p Priority) Gain(price, waited float64) float64 {
+	return p.Worth(true) / (price + cheap) * (1 + waited/Patience)
+}
 
 // IsBehind tells that a test waits for those that are hot, of which there are some, although it could be begun. waited is for how long it has done so, in s.
 func (p Priority) IsBehind(hot bool, waited float64) bool {

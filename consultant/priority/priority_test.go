@@ -1,6 +1,7 @@
 package priority
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 )
@@ -25,13 +26,35 @@ func TestOrder(t *testing.T) {
 	want := slices.Clone(list)
 	slices.Reverse(list)
 	slices.SortStableFunc(list, func(a, b test) int {
-		if d := a.p.Rank(a.why, a.first) - b.p.Rank(b.why, b.first); d != 0 {
-			return d
-		}
-		return a.p.Compare(b.p)
+		return cmp.Or(a.p.Rank(a.why, a.first)-b.p.Rank(b.why, b.first), cmp.Compare(b.p.Gain(0, 0), a.p.Gain(0, 0)))
 	})
 	if !slices.Equal(list, want) {
 		t.Errorf("%+v, want %+v", list, want)
+	}
+}
+
+// TestGain: what may tell more comes first, what is dear later, and what has waited for long sooner.
+func TestGain(t *testing.T) {
+	hot, small := Priority{Hot: true, Weight: 0.9}, Priority{Hot: true, Weight: 0.3}
+	for _, c := range []struct {
+		name             string
+		first, second    Priority
+		price1, price2   float64
+		waited1, waited2 float64
+	}{
+		{name: "more time", first: hot, second: small},
+		{name: "more likely", first: Priority{Hot: true}, second: Priority{}},
+		{name: "samples speak against it", first: Priority{Weight: 0.1}, second: Priority{Cool: true, Weight: 0.1}},
+		{name: "cheaper", first: small, second: hot, price2: 0.01},
+		{name: "hardly cheaper", first: hot, second: small, price1: 0.0001},
+		{name: "has waited", first: hot, second: small, price1: 0.003, waited1: Patience},
+	} {
+		if a, b := c.first.Gain(c.price1, c.waited1), c.second.Gain(c.price2, c.waited2); a <= b {
+			t.Errorf("%s: %g is not more than %g", c.name, a, b)
+		}
+	}
+	if p := (Priority{Hot: true, Weight: 0.5}); p.Worth(true) <= p.Worth(false) || (Priority{}).Worth(false) < Least {
+		t.Error("an answer is worth as much as a test, or nothing")
 	}
 }
 
