@@ -81,7 +81,8 @@ func (s *Search) apply(b batch, now float64) {
 			n.skip(d.Reason)
 			continue
 		case admission.Postpone:
-			n.postpone(d.Reason, now)
+			n.reason = d.Reason
+			n.wait.Postpone(now)
 			continue
 		}
 		n.cost = d.Cost.Total()
@@ -113,22 +114,13 @@ func (s *Search) begin(n *node, now float64) {
 	}
 }
 
-// postpone notes that a candidate waits for CPU time.
-func (n *node) postpone(reason string, now float64) {
-	n.wait.Postpone(now)
-	n.reason = reason
-}
-
 // postponed says why a candidate is not started now, whatever the budget is; "" if it may be. A hypothesis at a place that is known to be of interest, what
 // stack samples promise, and what the user asks for, never wait.
 func (s *Search) postponed(n *node) string {
-	switch {
-	case s.lacksTime(n):
+	if s.lacksTime(n) {
 		return admission.NoTime
-	case n.wait.Behind:
-		return "postponed: stack samples speak against it, and for others that are being tested"
 	}
-	return ""
+	return n.wait.Reason()
 }
 
 // lacksTime tells that a candidate is not started now since there is no CPU time for it.

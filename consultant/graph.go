@@ -144,7 +144,9 @@ func (g *group) isBusy(now float64) bool {
 }
 
 func (g *group) isHot(now float64) bool {
-	return g.hot.Exists(g.open, now, func(n *node) bool { return n.Hot && (n.state == Queued || n.state == Testing) })
+	return g.hot.Exists(g.open, now, func(n *node) bool {
+		return n.Hot && (n.state == Queued || n.state == Testing && now-n.started < priority.Clear)
+	})
 }
 
 // move keeps the list right when the state of a node of the group is about to change.

@@ -244,3 +244,21 @@ func TestFewBatchesLater(t *testing.T) {
 		t.Errorf("%d batches in all: the search does nothing", later)
 	}
 }
+
+// TestBehindHoldsUpNobody: a candidate that waits for tests which take long, since they are near their threshold, does not hold up the next way of the function
+// that calls it.
+func TestBehindHoldsUpNobody(t *testing.T) {
+	m := newModel(
+		activity{thread: "thr_1", kind: "sync", rate: always(0.21), stack: []string{"main", "accept"}, object: []string{"Semaphore", "places"}},
+		activity{thread: "thr_2", kind: "sync", rate: always(0.7), stack: []string{"serve", "look_up"}, object: []string{"Mutex", "catalogue"}},
+		activity{thread: "thr_2", kind: "cpu", rate: always(0.1), stack: []string{"serve", "look_up", "scan"}},
+	)
+	m.active = 1
+	r := newRig(t, m)
+	where := code(grid.Whole(), "look_up").Refine(grid.SyncObject, "Mutex", "catalogue")
+	found := r.runUntil(20, "found", func() bool { return r.node(syncWait, where).State == True })
+	t.Logf("found after %.1f s", found)
+	if found > 6 {
+		t.Errorf("found after %.1f s", found)
+	}
+}

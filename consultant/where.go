@@ -59,14 +59,16 @@ func (s *Search) advance(now float64) bool {
 }
 
 func (s *Search) advanceNode(n *node, now float64) {
-	st := n.plan[0]
+	next := 0
+	if n.plan[0].through && len(n.plan) > 1 && slices.ContainsFunc(n.kids[step{h: grid.Code}], (*node).isBehind) {
+		next = 1 // what several children call is known when all of them have been tested: that may take a while
+	}
+	st := n.plan[next]
 	for walked, kids := range n.kids {
 		if walked.why || (n.axis != "where" && walked.h != st.h) {
 			continue
 		}
-		if slices.ContainsFunc(kids, func(k *node) bool {
-			return k.state == True || k.busy(now) || st.through && k.state == Queued && k.wait.Behind
-		}) {
+		if slices.ContainsFunc(kids, func(k *node) bool { return k.state == True || k.busy(now) || st.through && k.isBehind() }) {
 			return
 		}
 	}
@@ -75,14 +77,17 @@ func (s *Search) advanceNode(n *node, now float64) {
 			return
 		}
 	}
-	n.plan = n.plan[1:]
+	n.plan = slices.Delete(n.plan, next, next+1)
 	n.ask(st)
 }
+
+// isBehind tells that a candidate waits for others for which stack samples speak.
+func (n *node) isBehind() bool { return n.state == Queued && n.wait.Behind }
 
 // busy tells that an answer about the node can be expected soon.
 func (n *node) busy(now float64) bool {
 	since := n.wait.Since()
-	return n.state == Testing || n.state == Queued && !n.wait.Behind && (since == 0 || now-since < blockedTime)
+	return n.state == Testing || n.state == Queued && !n.isBehind() && (since == 0 || now-since < blockedTime)
 }
 
 // codeBusy tells whether the hypothesis is still being followed along Code in the node's phase.

@@ -7,6 +7,9 @@ package priority
 // that has just been found.
 const Patience = 5.0
 
+// Clear is after what time, in s, a test that is clear has ended: one that lasts longer has nobody wait for it.
+const Clear = 2.0
+
 // A Priority says how soon a hypothesis is tested at a place.
 type Priority struct {
 	Pinned bool

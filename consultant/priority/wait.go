@@ -43,6 +43,14 @@ func (w *Wait) Wanted(now float64) float64 { return past(w.WantedAt, now) }
 // Postponed is for how long it has been postponed, in s.
 func (w *Wait) Postponed(now float64) float64 { return past(w.PostponedAt, now) }
 
+// Reason says why it is postponed, if it waits for others; "" if it does not.
+func (w *Wait) Reason() string {
+	if w.Behind {
+		return "postponed: stack samples speak against it, and for others that are being tested"
+	}
+	return ""
+}
+
 func past(at, now float64) float64 {
 	if at == 0 {
 		return 0
