@@ -195,7 +195,7 @@ func (w *Window) Until(at float64) (before Window, enough bool) {
 	for k > 0 && w.bins[k-1].End > at+1e-9 {
 		k--
 	}
-	return Window{bins: w.bins[:k:k]}, k >= fewestBins
+	return Window{bins: w.bins[:k:k], no: w.no}, k >= fewestBins
 }
 
 // Since returns the bins that began at a time or later as a window of their own.

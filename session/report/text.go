@@ -248,11 +248,22 @@ func amount(f float64) string {
 	return fmt.Sprintf("%.4g", f)
 }
 
-// decided is the confidence from which on something is ruled out rather than close to its threshold.
-const decided = 0.75
+const (
+	decided = 0.75 // confidence from which on something is ruled out, however close to its threshold it is
+	near    = 2.0  // times: what is further from its threshold is not close to it, however short the time was in which that was seen
+)
+
+// isClose tells that a test does not hold, and that it is not sure whether it will.
+func (n *Node) isClose() bool {
+	value, threshold := float64(n.Value), float64(n.Threshold)
+	if n.Samples == 0 || float64(n.Confidence) >= decided || n.noValue() != "" {
+		return false
+	}
+	return n.Greater && value*near > threshold || !n.Greater && value < near*threshold
+}
 
 func (r *Report) writeRuledOut(b *strings.Builder) {
-	var lines, near, notHere []string
+	var lines, closest, notHere []string
 	deeper := 0
 	for i := range r.Nodes {
 		n := &r.Nodes[i]
@@ -263,8 +274,8 @@ func (r *Report) writeRuledOut(b *strings.Builder) {
 			if whole {
 				notHere = append(notHere, n.Hypothesis)
 			}
-		case whole && n.Samples > 0 && float64(n.Confidence) < decided:
-			near = append(near, fmt.Sprintf("  %s: %s%s", n.Hypothesis, n.Evidence(), r.untilWhen(n)))
+		case whole && n.isClose():
+			closest = append(closest, fmt.Sprintf("  %s: %s%s", n.Hypothesis, n.Evidence(), r.untilWhen(n)))
 		case whole:
 			lines = append(lines, fmt.Sprintf("  %s: %s%s", n.Hypothesis, n.Evidence(), r.untilWhen(n)))
 		default:
@@ -276,9 +287,9 @@ func (r *Report) writeRuledOut(b *strings.Builder) {
 		heading = "Below the threshold, with the program stopped or frozen for some or all of the time"
 	}
 	writeFalse(b, heading, lines, deeper)
-	if len(near) > 0 {
+	if len(closest) > 0 {
 		b.WriteString("\nNot beyond the threshold, but close to it:\n")
-		writeSome(b, near)
+		writeSome(b, closest)
 	}
 	if len(notHere) > 0 {
 		fmt.Fprintf(b, "\nDoes not apply here: %s.\n", strings.Join(notHere, ", "))
