@@ -66,7 +66,7 @@ func BenchmarkCovered(b *testing.B) {
 	s := crowded(b)
 	n := s.graph.nodes[len(s.graph.nodes)-1]
 	for b.Loop() {
-		s.covered(n)
+		n.covered(shares{})
 	}
 }
 

@@ -22,13 +22,12 @@ func (s *Search) candidates(now float64) []*node {
 			list = append(list, n)
 		}
 	}
+	gain := func(n *node) float64 { return n.Gain(n.cost, n.wait.Wanted(now)) }
 	slices.SortFunc(list, func(a, b *node) int {
-		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.phase.index, b.phase.index), cmp.Compare(b.gain(now), a.gain(now)), cmp.Compare(a.id, b.id))
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.phase.index, b.phase.index), cmp.Compare(gain(b), gain(a)), cmp.Compare(a.id, b.id))
 	})
 	return list
 }
-
-func (n *node) gain(now float64) float64 { return n.Gain(n.cost, n.wait.Wanted(now)) }
 
 func (n *node) rank() int { return n.Rank(n.axis == "why", n.persistent()) }
 

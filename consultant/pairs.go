@@ -96,10 +96,13 @@ func firstError(n *node, failed map[grid.PairKey]error) error {
 	return nil
 }
 
-// ready sets from when on the values of a node count: all its pairs are complete. What pairs enabled before recorded in the last MinObserve counts too.
+// ready sets from when on the values of a node count: all its pairs are complete. What they recorded in the last MinObserve, or in the phase, counts too.
 func (s *Search) ready(n *node) {
-	from := max(n.phase.Start, n.started-s.cfg.MinObserve.Seconds())
 	n.tier, n.looked = "", nil
+	from := n.phase.Start
+	if n.phase.index == 0 {
+		from = n.started - s.cfg.MinObserve.Seconds()
+	}
 	for i, k := range n.pairs {
 		c, on := s.budget.Active(k)
 		if !on {

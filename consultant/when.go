@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"culprit/consultant/changes"
+	"culprit/consultant/decide"
 	"culprit/consultant/explain"
 	"culprit/grid"
 )
@@ -101,15 +102,17 @@ func (s *Search) addPhase(name string, start float64) *phase {
 func (n *node) forget(end float64) {
 	w, enough := n.win.Until(end)
 	switch {
-	case !enough && n.decidedAt > end && w.Len() < n.win.Len():
+	case !enough && (n.decidedAt > end || n.open()) && w.Len() < n.win.Len():
 		n.giveUp("not tested: the phase ended")
+		n.answer, n.experiment = answer{}, experiment{} // they are of the time after it
 		return
 	case !enough || w.Len() == n.win.Len():
 		return
 	}
 	n.win, n.est = w, w.Estimate(n.hyp.Test)
 	n.confidence = n.est.Confidence()
-	if holds := n.est.Margin > 0; n.decidedAt > end && (n.state == True || n.state == False) && holds != (n.state == True) {
+	c := n.est.Conclude(decide.None, 0)
+	if holds := n.est.Margin > 0; n.state == Testing && c.Settled || n.decidedAt > end && (n.state == True || n.state == False) && holds != (n.state == True) {
 		n.settle(holds, false, end)
 	}
 }

@@ -73,7 +73,7 @@ func (s *Search) advanceNode(n *node, now float64) {
 		}
 	}
 	if n.axis == "where" && n.via != grid.Code && (st.why || st.h != n.via) {
-		if s.codeBusy(n, now) || s.covered(n) != nil {
+		if s.codeBusy(n, now) || n.covered(shares{}) != nil {
 			return
 		}
 	}
@@ -81,7 +81,6 @@ func (s *Search) advanceNode(n *node, now float64) {
 	n.ask(st)
 }
 
-// isBehind tells that a candidate waits for others for which stack samples speak.
 func (n *node) isBehind() bool { return n.state == Queued && n.wait.Behind }
 
 // busy tells that an answer about the node can be expected soon.
@@ -99,8 +98,6 @@ func (s *Search) codeBusy(n *node, now float64) bool {
 
 // covered returns a true node of the same hypothesis and phase that says more than n: its focus is a proper part of n's, and it
 // is not one thread's part of what several have. nil if there is none.
-func (s *Search) covered(n *node) *node { return n.covered(shares{}) }
-
 func (n *node) covered(known shares) *node {
 	for _, m := range n.graph.within[n.nodeKey] {
 		if !known.shared(m) {

@@ -94,7 +94,12 @@ func TestExecGoesOn(t *testing.T) {
 	p.Say(t, "exec")
 	p.Expect(t, "READY", 10*time.Second)
 	d.awaitTargets(t, 1)
+	waits := grid.PairKey{Metric: "sync_wait_inclusive", Focus: grid.Whole()}
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		var later grid.ErrDeferred
+		if _, errs := d.Price([]grid.PairKey{waits}); errs[0] != nil && !errors.As(errs[0], &later) {
+			t.Fatalf("while it executes another program %s has no price for ever: %v", waits, errs[0])
+		}
 		list := d.Targets()
 		if len(list) == 2 && list[0].Ended && !list[1].Ended && list[1].PID == p.PID {
 			break

@@ -42,6 +42,7 @@ func (pr *pricer) Price(keys []grid.PairKey) ([]grid.Price, []error) {
 	defer pr.mu.Unlock()
 	pr.knowThreads(h)
 	for i := range keys {
+		errs[i] = pr.typed(errs[i])
 		prices[i].Shared = pr.chooseClocks(plans[i])
 		told := true
 		for _, c := range plans[i] {

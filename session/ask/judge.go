@@ -142,7 +142,7 @@ func outlineOf(h *pcl.Hypothesis) (o outline) {
 type Rejudged struct {
 	Node      *report.Node
 	Before    Verdict
-	After     Verdict // Undecided where the value is too near to the new threshold, or the report does not have what is needed
+	After     Verdict // Undecided where the value is not sure enough to be told from the new threshold, or the report does not have what is needed
 	Threshold float64 // the new one; NaN if it is not known
 	Why       string  // why it is Undecided
 }
@@ -189,7 +189,7 @@ func judged(n *report.Node, e effect) Rejudged {
 	case out.Before == Undecided:
 		out.Why = "it was not decided before"
 	case tooNear(n, margin):
-		out.Why = "its value is too near to the new threshold"
+		out.Why = "its value is not sure enough to be told from the new threshold"
 	case margin > 0:
 		out.After = Holds
 	default:
