@@ -56,7 +56,7 @@ func (e Estimate) Conclude(before Answer, minObserve float64) Conclusion {
 		return Conclusion{}
 	}
 	if e.Nothing {
-		return Conclusion{Settled: span >= falseFactor*minObserve-1e-9, Confidence: mostNo(e.noFor)}
+		return Conclusion{Settled: span >= falseFactor*minObserve-1e-9, Confidence: mostSure(e.same, rareTime)}
 	}
 	margin := e.marginAfter(before)
 	c := Conclusion{Holds: margin > 0}
@@ -84,9 +84,9 @@ func (e Estimate) Conclude(before Answer, minObserve float64) Conclusion {
 func (e Estimate) Confidence() float64 { return e.sureness(e.Margin) }
 
 func (e Estimate) sureness(margin float64) float64 {
-	sure := e.long.sureness(margin)
+	each := rareTime
 	if margin > 0 {
-		return sure
+		each = burstTime
 	}
-	return math.Min(sure, mostNo(e.noFor))
+	return math.Min(e.long.sureness(margin), mostSure(e.same, each))
 }

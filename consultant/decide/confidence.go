@@ -16,6 +16,7 @@ const (
 	mostLikeness  = 0.95 // of neighbours
 	manyLooks     = 2.0  // times: an answer is looked at until it is clear, and the odds that it is wrong are greater then than they seem
 	rareTime      = 0.8  // s of readings that speak once against what is rare
+	burstTime     = 0.2  // s of readings that speak once against a burst
 )
 
 // A longRun is what the mean of some readings says of a program in the long run.
@@ -73,6 +74,7 @@ func (l longRun) sureness(margin float64) float64 {
 	return math.Min(math.Max(0.5, (1-tail)/(1-tail+manyLooks*tail)), maxConfidence)
 }
 
-// mostNo is how sure it can be at most that a test does not hold which has not held for a time, in s. What is rare and lasts for seconds leaves no trace before it
-// comes, however equal the readings are. By Laplace's rule of succession the chance that it comes after n trials without it is 1/(n+2).
-func mostNo(span float64) float64 { return 1 - 1/(2+span/rareTime) }
+// mostSure is how sure an answer can be at most that has been the same for a time, in s, with a trial each so many s. What is rare and lasts for seconds leaves no
+// trace before it comes, and a burst that has lasted for all of the time none of its end, however equal the readings are. By Laplace's rule of succession the
+// chance that something comes after n trials without it is 1/(n+2).
+func mostSure(span, each float64) float64 { return 1 - 1/(2+span/each) }

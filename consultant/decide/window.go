@@ -26,7 +26,8 @@ func (b Bin) width() float64 { return b.End - b.Start }
 // empty.
 type Window struct {
 	bins []Bin
-	no   float64 // s; for how long the test has not held before the first of them
+	same float64 // s; for how long the answer was what it is before the first of them
+	yes  bool    // the answer
 }
 
 // Add appends a reading and drops what the window does not need: the readings before those that last for sufficientTime, and are fewestBins at least.
@@ -38,7 +39,7 @@ func (w *Window) Add(r Bin) {
 		span += w.bins[first].width()
 	}
 	for _, b := range w.bins[:first] {
-		w.no += b.width()
+		w.same += b.width()
 	}
 	w.bins = append(w.bins[:0], w.bins[first:]...)
 }
@@ -72,7 +73,7 @@ type Estimate struct {
 	err       float64   // standard error of Margin, of what was seen
 	long      longRun
 	span      float64 // of the readings, in s
-	noFor     float64 // s; for how long it has not held, if it does not
+	same      float64 // s; for how long the sign of Margin has been what it is
 	likely    bool    // it held in an earlier run
 }
 
@@ -118,10 +119,11 @@ func (w *Window) Estimate(t *Test) Estimate {
 	e.Stake = t.Stake(sums, span)
 	e.Nothing = t.Nothing(sums, e.Value, e.Threshold)
 	e.Whole, e.Used, e.Share = t.Whole(sums, span), t.Used(sums, span), t.share && e.Threshold <= 1
-	if e.Margin = t.beyond(e.Value, e.Threshold); e.Margin > 0 {
-		w.no = 0
+	e.Margin = t.beyond(e.Value, e.Threshold)
+	if yes := e.Margin > 0; yes != w.yes {
+		w.same, w.yes = 0, yes
 	}
-	e.noFor = w.no + span
+	e.same = w.same + span
 	if n < 2 {
 		e.err = math.Inf(1)
 		return e
@@ -195,7 +197,7 @@ func (w *Window) Until(at float64) (before Window, enough bool) {
 	for k > 0 && w.bins[k-1].End > at+1e-9 {
 		k--
 	}
-	return Window{bins: w.bins[:k:k], no: w.no}, k >= fewestBins
+	return Window{bins: w.bins[:k:k], same: w.same, yes: w.yes}, k >= fewestBins
 }
 
 // Since returns the bins that began at a time or later as a window of their own.
