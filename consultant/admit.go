@@ -7,6 +7,7 @@ import (
 
 	"culprit/consultant/admission"
 	"culprit/consultant/explain"
+	"culprit/grid"
 )
 
 // Which candidates are begun. What becomes of each is decided without changing anything, and then applied.
@@ -103,8 +104,7 @@ func (s *Search) apply(b batch, now float64) {
 	}
 }
 
-// begin starts the experiment of a node; its pairs are enabled by the next batch. Answers that were suspended are watched
-// beside it, since it is compared with them.
+// begin starts the experiment of a node; its pairs are enabled by the next batch. Suspended answers are watched beside it: it is compared with them.
 func (s *Search) begin(n *node, now float64) {
 	n.begin(s.batch, now)
 	for _, p := range n.trueParents() {
@@ -123,13 +123,13 @@ func (s *Search) postponed(n *node) string {
 	return n.wait.Reason()
 }
 
-// lacksTime tells that a candidate is not started now since there is no CPU time for it.
-func (s *Search) lacksTime(n *node) bool { return !n.isPromising() && s.budget.Postpones(n.Cool) }
+// lacksTime tells that a candidate is not started now since there is no CPU time for it. Of code stack samples tell most.
+func (s *Search) lacksTime(n *node) bool {
+	return !n.isPromising() && s.budget.Postpones(n.Cool && n.via == grid.Code)
+}
 
 // isPromising tells that a candidate is worth its CPU time, as far as that can be known.
-func (n *node) isPromising() bool {
-	return n.Wanted() || n.axis == "why" || n.Hot || n.state != Queued
-}
+func (n *node) isPromising() bool { return n.Wanted() || n.axis == "why" || n.Hot || n.state != Queued }
 
 // slowed tells once that the search has to wait for budget, and once that it goes on.
 func (s *Search) slowed(blocked int, load float64) {

@@ -13,12 +13,12 @@ import (
 // priceBatch is how many nodes are priced at once; a batch takes about 100 ms.
 const priceBatch = 32
 
-// candidates lists the nodes that could be started now, the most promising first, and finds out which of them are behind others.
+// candidates lists what could be started now, the most promising first. Some are behind others: none while CPUs are busy, where no time may be left later.
 func (s *Search) candidates(now float64) []*node {
 	var list []*node
 	for _, n := range s.graph.nodes {
 		if n.state == Queued || n.state == Deferred && n.recheckAt <= now {
-			n.wait.Behind = !n.isPromising() && n.IsBehind(n.group.isHot(now), n.wait.Postponed(now))
+			n.wait.Behind = !s.budget.Busy() && !n.isPromising() && n.IsBehind(n.group.isHot(now), n.wait.Postponed(now))
 			list = append(list, n)
 		}
 	}
