@@ -248,8 +248,8 @@ func decideEach(t *testing.T, times int, threshold func(c *curve) float64) (all 
 const onIt = 0.02
 
 // TestReliabilityOnServers: decisions about real servers at the thresholds that are shipped, and at some within a tenth of what the whole recording has and a
-// fifth from it. Of the answers that say 90, 95 and 99 %, at most 10, 5 and 1 % are wrong (three standard deviations are allowed for chance), and nearly all are
-// decided within ten seconds.
+// fifth from it. Of the answers that say 90 and 95 %, at most 10 and 5 % are wrong, and nearly all are decided within ten seconds. None says 99 % when it is
+// decided: that takes twenty seconds.
 func TestReliabilityOnServers(t *testing.T) {
 	rng := rand.New(rand.NewSource(26))
 	beside := func(c *curve, d float64) float64 { return c.truth / (1 + d*float64(2*rng.Intn(2)-1)) }
@@ -271,12 +271,11 @@ func TestReliabilityOnServers(t *testing.T) {
 		all := decideEach(t, at.times, at.threshold)
 		t.Logf("%s: %s", at.name, &all)
 		for i, level := range levels {
-			n := float64(all.said[i])
-			if most := n*(1-level) + 3*math.Sqrt(n*(1-level)*level); float64(all.wrong[i]) > most {
+			if most := float64(all.said[i]) * (1 - level); float64(all.wrong[i]) > most {
 				t.Errorf("%s: of %d answers that say %g %d are wrong", at.name, all.said[i], level, all.wrong[i])
 			}
 		}
-		if all.said[0] == 0 || all.late > all.all/10 {
+		if all.said[0] == 0 || all.said[1] == 0 || all.late > all.all/10 {
 			t.Errorf("%s: %d of %d are not decided within ten seconds, %d are sure", at.name, all.late, all.all, all.said[0])
 		}
 	}
