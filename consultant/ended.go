@@ -35,7 +35,7 @@ func (s *Search) noteTold(now float64) {
 			continue
 		}
 		object, _ := f.others()
-		p.Tell(f.stake, f.why(), object, f.node.confidence)
+		p.Tell(f.stake, f.why(), object)
 	}
 }
 

@@ -123,6 +123,7 @@ type graph struct {
 	holding  []*node             // by id: that are true
 	asking   []*node             // by id: that have ways to be walked at once; some may have none left
 	within   map[nodeKey][]*node // by id: the true nodes of a hypothesis and phase that a focus covers properly
+	copies   links.Copies[Node]  // by id
 }
 
 // A groupKey is what the nodes of a group have in common.
@@ -173,6 +174,7 @@ func (g *graph) add(k nodeKey, parent *node, axis string) *node {
 	if parent != nil && parent != n && !slices.Contains(n.parents, parent) && !n.above(parent) {
 		n.parents = append(n.parents, parent)
 		parent.children = append(parent.children, n)
+		g.copies.Changed(n.id - 1)
 	}
 	return n
 }
@@ -199,6 +201,7 @@ func (g *graph) create(k nodeKey, axis string) *node {
 // note keeps the counts right when a node is about to change.
 func (g *graph) note(n *node, to State, watched bool) {
 	n.group.move(n, to)
+	g.copies.Changed(n.id - 1)
 	if was, holds := n.state == True, to == True; was != holds {
 		g.holding = toggle(g.holding, n, holds)
 		for _, f := range foci.Covering(n.focus) {
@@ -305,8 +308,9 @@ func (n *node) trueParents() []*node {
 	return list
 }
 
-// export copies the node for readers. The ids of its parents are appended to a list, which is returned.
-func (n *node) export(out *Node, ids []int) []int {
+// export copies the node for readers, and tells whether the copy stays right until the node moves.
+func (n *node) export(out *Node) (stays bool) {
+	parents := out.Parents
 	*out = Node{
 		ID: n.id, Axis: n.axis, Hypothesis: n.hyp.Name, Focus: n.focus, Phase: n.phase.Phase,
 		State: n.state, Value: n.est.Value, Threshold: n.est.Threshold, Greater: n.hyp.Greater, Share: n.est.Share, Unit: n.hyp.Unit(),
@@ -316,12 +320,14 @@ func (n *node) export(out *Node, ids []int) []int {
 	if n.isInDoubt() {
 		out.State, out.Reason = Testing, inDoubt
 	}
-	first := len(ids)
-	for _, p := range n.parents {
-		ids = append(ids, p.id)
+	if len(parents) != len(n.parents) { // they only become more
+		parents = make([]int, len(n.parents))
+		for i, p := range n.parents {
+			parents[i] = p.id
+		}
 	}
-	out.Parents = ids[first:len(ids):len(ids)]
-	return ids
+	out.Parents = parents
+	return (n.state == Never || n.state == False) && !n.watched && !n.byShare()
 }
 
 const inDoubt = "it was ruled out, and its value is beyond the threshold now: not for long or not by enough to say"

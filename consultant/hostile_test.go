@@ -181,6 +181,7 @@ func TestGridNeverAnswers(t *testing.T) {
 	if n := r.node(syncWait, grid.Whole()); n.State != Never || !strings.Contains(n.Reason, "no values arrived for 10.0 s") {
 		t.Errorf("waits are %s: %s", n.State, n.Reason)
 	}
+	r.unpinned(syncWait)
 	if b := r.only(); !strings.Contains(b.Sentence, "scan") {
 		t.Errorf("bottleneck %s", b.Sentence)
 	}
@@ -190,6 +191,19 @@ func TestGridNeverAnswers(t *testing.T) {
 		t.Errorf("scan is %s since no values come any longer", n.State)
 	}
 	r.everythingIsSaid()
+}
+
+// unpinned pins what cannot be tested, and no longer.
+func (r *rig) unpinned(h string) {
+	for _, on := range []bool{true, false} {
+		if err := r.s.Pin(r.node(h, grid.Whole()).ID, on); err != nil {
+			r.Error(err)
+		}
+		r.runUntil(r.m.now()+30, "given up", func() bool { return r.node(h, grid.Whole()).State == Never })
+		if n := r.node(h, grid.Whole()); n.Pinned != on {
+			r.Errorf("it is pinned: %v; asked for was %v", n.Pinned, on)
+		}
+	}
 }
 
 // TestGivenNeverApplies: a test that never applies to the program is no answer: its value is the threshold, which stands for none.

@@ -77,6 +77,7 @@ func (s *Search) Pin(id int, on bool) error {
 			return fmt.Errorf("node %d is the root of its phase: there is nothing to observe; choose one below it", id)
 		}
 		n.Pinned = on
+		s.graph.copies.Changed(id - 1)
 		switch {
 		case !on:
 			if n.watched && n.state == False && !n.persistent() {

@@ -93,7 +93,7 @@ func (s *Search) draw(n *node, now float64, cache *bins.Cache) {
 		}
 	}
 	if !c.Settled {
-		n.confidence = n.est.Confidence()
+		n.confidence = n.est.SureOf(before)
 		return
 	}
 	if before == decide.None && !c.Holds && s.parentsQuiet(n) && now-n.started < quietPatience {

@@ -14,12 +14,10 @@ func (s *Search) Nodes() []Node {
 }
 
 func (s *Search) nodes() []Node {
-	out, parents := make([]Node, len(s.graph.nodes)), make([]int, 0, 2*len(s.graph.nodes))
-	unseen := map[*hypothesis]string{}
-	for i, n := range s.graph.nodes {
-		parents = n.export(&out[i], parents)
+	out, unseen := s.graph.copies.All(len(s.graph.nodes), func(i int, out *Node) bool { return s.graph.nodes[i].export(out) }), map[*hypothesis]string{}
+	for i := range out {
 		if out[i].State == False {
-			if why := s.unseen(n.hyp, unseen); why != "" {
+			if why := s.unseen(s.graph.nodes[i].hyp, unseen); why != "" {
 				out[i].State, out[i].Reason = Testing, why
 			}
 		}

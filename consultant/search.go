@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"culprit/consultant/answers"
 	"culprit/consultant/beat"
 	"culprit/consultant/budget"
 	"culprit/consultant/earlier"
@@ -50,6 +51,7 @@ type Search struct {
 	graph   *graph
 	earlier earlier.List
 	phases  []*phase
+	cycle   Cycle
 	events  []Event
 
 	budget  *budget.Budget
@@ -108,7 +110,7 @@ func newSearch(cfg Config, list []*hypothesis, parents []string) *Search {
 	case cfg.World == nil:
 		s.err = errors.New("consultant: Config.World is missing")
 	}
-	s.addPhase(globalPhase, 0)
+	s.addPhase(answers.Global, 0)
 	return s
 }
 

@@ -2,12 +2,14 @@ package consultant
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand"
 	"slices"
 	"sync"
 	"testing"
 
+	"culprit/consultant/answers"
 	"culprit/consultant/decide"
 	"culprit/grid"
 )
@@ -509,6 +511,20 @@ func newRig(t *testing.T, m *model, change ...func(*world)) *rig {
 func (r *rig) turn() {
 	if r.s.isDue() {
 		r.s.tick()
+		r.copies()
+	}
+}
+
+// copies checks that what readers are given of the nodes is what they are.
+func (r *rig) copies() {
+	if r.s.samplings%7 != 0 {
+		return // it takes long where there are many
+	}
+	for i, got := range r.s.graph.copies.All(len(r.s.graph.nodes), func(i int, out *Node) bool { return r.s.graph.nodes[i].export(out) }) {
+		var want Node
+		if r.s.graph.nodes[i].export(&want); fmt.Sprint(got) != fmt.Sprint(want) {
+			r.Errorf("readers are given %+v, and it is %+v", got, want)
+		}
 	}
 }
 
@@ -548,7 +564,7 @@ func (r *rig) dump() {
 // node returns the node of a hypothesis at a focus in the global phase, or one with state "" if there is none.
 func (r *rig) node(hyp string, f grid.Focus) Node {
 	for _, n := range r.s.Nodes() {
-		if n.Hypothesis == hyp && n.Focus == f && n.Phase.Name == globalPhase {
+		if n.Hypothesis == hyp && n.Focus == f && n.Phase.Name == answers.Global {
 			return n
 		}
 	}

@@ -10,9 +10,6 @@ import (
 	"culprit/grid"
 )
 
-// globalPhase is the name of the phase that lasts as long as the session.
-const globalPhase = "global"
-
 // A phase is an interval with a search of its own: its nodes are judged by what happened in it alone.
 type phase struct {
 	Phase
@@ -62,7 +59,7 @@ const (
 )
 
 // Changed tells when the program began to behave otherwise last, after a time, and what changed: a hypothesis about the whole program, or
-// a place where one has held. ok is false if nothing has changed, or the program does the same again and again.
+// a place where one has held. ok is false if nothing has changed, or the program does the same again and again: then Cycle tells of it.
 func (s *Search) Changed(after float64) (at float64, because string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,12 +71,26 @@ func (s *Search) Changed(after float64) (at float64, because string, ok bool) {
 			nodes, curves = append(nodes, n), append(curves, changes.Source{Curve: &n.curve, Whole: n.persistent(), Ready: n.hyp.Samples.About == "ready"})
 		}
 	}
-	c, ok := changes.Told(curves, after, now)
+	c, cycle, ok := changes.Told(curves, after, now)
+	if cycle.Seconds > 0 {
+		s.cycle = Cycle{Seconds: cycle.Seconds, From: cycle.From, To: cycle.To, What: nodes[cycle.Curve].goes("between", cycle.Low, "and", cycle.High)}.After(s.cycle)
+	}
 	if !ok {
 		return 0, "", false
 	}
-	n := nodes[c.Curve]
-	return c.At, fmt.Sprintf("%s at %s went from %s to %s", explain.Printable(n.hyp.Name), explain.Focus(n.focus), explain.Percent(c.Before), explain.Percent(c.After)), true
+	return c.At, nodes[c.Curve].goes("from", c.Before, "to", c.After), true
+}
+
+// goes says between which values a node changed.
+func (n *node) goes(from string, before float64, to string, after float64) string {
+	return fmt.Sprintf("%s at %s went %s %s %s %s", explain.Printable(n.hyp.Name), explain.Focus(n.focus), from, explain.Percent(before), to, explain.Percent(after))
+}
+
+// Cycle is what the program did again and again, as far as Changed has seen it; the zero value if it did not.
+func (s *Search) Cycle() Cycle {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cycle
 }
 
 // addPhase creates a phase with its own root. The roots of later phases hang under the root of the global phase.
@@ -129,6 +140,7 @@ func (s *Search) endPhase(now float64) {
 			continue
 		}
 		n.plan, n.asked = nil, nil
+		s.graph.copies.Changed(n.id - 1)
 		n.forget(now)
 		switch {
 		case n.open():

@@ -89,3 +89,36 @@ func TestPhasesThatAreOver(t *testing.T) {
 		}
 	}
 }
+
+// TestCycle: a program that computes and waits for a file in turn does the same again and again. That is told, as long as it does so, and begins no more phases.
+func TestCycle(t *testing.T) {
+	turns := func(which int) func(at float64) float64 {
+		return func(at float64) float64 {
+			if at < 70 && int(at/3)%2 == which {
+				return 0.95
+			}
+			return 0
+		}
+	}
+	m := newModel(
+		activity{stack: []string{"main", "work"}, kind: "cpu", rate: turns(0)},
+		activity{stack: []string{"main", "save"}, kind: "io", object: []string{"File", "/out"}, rate: turns(1)},
+	)
+	r := newRig(t, m)
+	if c := r.s.Cycle(); c != (Cycle{}) {
+		t.Errorf("before anything was seen: %+v", c)
+	}
+	r.findPhases(60)
+	c, phases := r.s.Cycle(), len(r.s.Phases())
+	if math.Abs(c.Seconds-6) > 0.5 || c.From > 10 || c.To < 55 || !strings.Contains(c.What, " went between ") {
+		r.dump()
+		t.Errorf("it does again and again: %+v", c)
+	}
+	if phases > 6 { // it has to come back three times
+		t.Errorf("%d phases", phases)
+	}
+	r.findPhases(140)
+	if over := r.s.Cycle(); over.From != c.From || over.To < 60 || over.To > 80 {
+		t.Errorf("since 70 s it does nothing any longer: %+v", over)
+	}
+}

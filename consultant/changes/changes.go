@@ -17,6 +17,8 @@ const (
 	width = 0.2
 	// shortest is how long a phase lasts at least, and how old a change is when it is found.
 	shortest = 2.0
+	// shortestCycle is how long it takes at least what comes back again and again.
+	shortestCycle = 1.0
 	// Step is by how much a share changes at least for the program to do something else.
 	Step = 0.3
 	// around is the time over which a curve is averaged before and after a change.
@@ -71,10 +73,10 @@ func (c *Curve) bins(start float64, n int) boundaries.Curve {
 	return sums
 }
 
-// Around is what the curve was on average in the seconds before a time, and in those after it; NaN where nothing was read.
-func (c *Curve) Around(at float64) (before, after float64) {
-	n := int(around / width)
-	return mean(c.bins(at-around, n)), mean(c.bins(at, n))
+// Around is what the curve was on average in so many seconds before a time, and after it; NaN where nothing was read.
+func (c *Curve) Around(at, seconds float64) (before, after float64) {
+	n := int(seconds / width)
+	return mean(c.bins(at-seconds, n)), mean(c.bins(at, n))
 }
 
 // mean is the average of the bins that are known.
@@ -95,28 +97,68 @@ type Change struct {
 	Before, After float64 // its means from the change before and up to now
 }
 
+// A Cycle is what comes back again and again. The zero value is none.
+type Cycle struct {
+	Seconds   float64 // how long one takes
+	From, To  float64 // s since session start; as far as it was seen
+	Curve     int     // the index of the curve that changes most in it
+	Low, High float64 // what the curve is in the lower half of the time, and in the upper half
+}
+
 // Latest is the last change after a time, as the curves show it now: two seconds old at least. ok is false if there is none, and where the changes of the
-// last minute come back again and again: a program that iterates does not behave otherwise.
-func Latest(curves []*Curve, after, now float64) (last Change, ok bool) {
+// last minute come back again and again: a program that iterates does not behave otherwise, and its cycle is told.
+func Latest(curves []*Curve, after, now float64) (last Change, cycle Cycle, ok bool) {
 	start := max(math.Ceil((now-kept)/width)*width, 0)
 	n := int((now - start) / width)
 	var binned []boundaries.Curve
 	var which []int // which curve each of them is
+	var cycles []Cycle
 	for i, c := range curves {
-		if c.varies() { // most do not
-			binned, which = append(binned, c.bins(start, n)), append(which, i)
+		if !c.varies() { // most do not
+			continue
+		}
+		bins := c.bins(start, n)
+		binned, which = append(binned, bins), append(which, i)
+		if p := boundaries.PeriodOf(bins, int(shortestCycle/width)); p.Bins > 0 {
+			one := Cycle{Seconds: float64(p.Bins) * width, From: start + float64(p.From)*width, To: start + float64(p.To)*width, Curve: i}
+			if one.Low, one.High = halves(bins[p.From:p.To]); one.High-one.Low >= Step {
+				cycles = append(cycles, one)
+			}
 		}
 	}
-	found := boundaries.Find(binned, boundaries.Limits{Least: int(shortest / width), Step: Step})
-	if _, periodic := boundaries.Period(found); periodic {
-		return last, false
-	}
-	for _, b := range found {
-		if at := start + float64(b.Bin)*width; at >= after+shortest {
-			last, ok = Change{At: at, Curve: which[b.Curve], Before: b.Before, After: b.After}, true
+	for _, b := range boundaries.Find(binned, boundaries.Limits{Least: int(shortest / width), Step: Step}) {
+		c := Change{At: start + float64(b.Bin)*width, Curve: which[b.Curve], Before: b.Before, After: b.After}
+		turns := slices.ContainsFunc(cycles, func(y Cycle) bool { return y.turns(curves[y.Curve], c, now) })
+		if c.At >= after+shortest && !turns {
+			last, ok = c, true
 		}
 	}
-	return last, ok
+	for _, c := range cycles {
+		if c.High-c.Low > cycle.High-cycle.Low {
+			cycle = c
+		}
+	}
+	return last, cycle, ok
+}
+
+// turns tells whether a change is one that the cycle of a curve goes through. When it ended is known to within a cycle.
+func (y Cycle) turns(curve *Curve, c Change, now float64) bool {
+	to := y.To
+	if now-to > y.Seconds/2 {
+		to -= y.Seconds
+	}
+	if c.At >= to {
+		return false
+	}
+	before, after := curve.Around(c.At, min(around, y.Seconds/4))
+	return c.Curve == y.Curve || math.Abs(after-before) >= Step
+}
+
+// halves are the means of the lower half of what is known and of the upper one.
+func halves(c boundaries.Curve) (low, high float64) {
+	values := slices.DeleteFunc(slices.Clone(c), math.IsNaN)
+	slices.Sort(values)
+	return mean(values[:len(values)/2]), mean(values[len(values)/2:])
 }
 
 // A Source is a curve, and what it is of.
@@ -127,24 +169,28 @@ type Source struct {
 }
 
 // Told is Latest as it is told: of the source of the whole program that changes most then, if one changes by a Step. ok is false as well where the program waited
-// for CPUs for long before or after: others have taken them, or have left them.
-func Told(list []Source, after, now float64) (last Change, ok bool) {
+// for CPUs for long before or after: others have taken them, or have left them. Nor has it a cycle of its own then.
+func Told(list []Source, after, now float64) (last Change, cycle Cycle, ok bool) {
 	curves := make([]*Curve, len(list))
 	for i, s := range list {
 		curves[i] = s.Curve
 	}
-	if last, ok = Latest(curves, after, now); !ok {
-		return last, false
+	last, cycle, ok = Latest(curves, after, now)
+	if slices.ContainsFunc(list, func(s Source) bool { return s.Ready && s.Curve.varies() }) {
+		cycle = Cycle{}
+	}
+	if !ok {
+		return last, cycle, false
 	}
 	most := Step
 	for i, s := range list {
-		before, after := s.Curve.Around(last.At)
+		before, after := s.Curve.Around(last.At, around)
 		if s.Ready && max(before, after) >= Step {
-			return last, false
+			return last, cycle, false
 		}
 		if s.Whole && math.Abs(after-before) >= most {
 			last.Curve, last.Before, last.After, most = i, before, after, math.Abs(after-before)
 		}
 	}
-	return last, true
+	return last, cycle, true
 }

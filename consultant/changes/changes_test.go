@@ -32,18 +32,18 @@ func TestLatest(t *testing.T) {
 	for _, every := range []float64{0.2, 0.5, 1.3} {
 		for _, now := range []float64{11, 20, 50} {
 			curves := []*Curve{curve(r, now, 0.2, steady), curve(r, now, every, at8)}
-			c, ok := Latest(curves, 0, now)
+			c, _, ok := Latest(curves, 0, now)
 			if !ok || math.Abs(c.At-8) > max(0.5, every) || c.Curve != 1 || math.Abs(c.Before-0.1) > 0.1 || math.Abs(c.After-0.9) > 0.1 {
 				t.Errorf("read each %.1f s, at %.0f s: %+v, %v", every, now, c, ok)
 			}
-			if before, after := curves[1].Around(8); math.Abs(before-0.1) > 0.15 || math.Abs(after-0.9) > 0.15 {
+			if before, after := curves[1].Around(8, around); math.Abs(before-0.1) > 0.15 || math.Abs(after-0.9) > 0.15 {
 				t.Errorf("read each %.1f s: from %.2f to %.2f around it", every, before, after)
 			}
-			if c, ok := Latest(curves, 8, now); ok {
+			if c, _, ok := Latest(curves, 8, now); ok {
 				t.Errorf("a change after 8 s: %+v", c)
 			}
 		}
-		if c, ok := Latest([]*Curve{curve(r, 9, every, at8)}, 0, 9); ok {
+		if c, _, ok := Latest([]*Curve{curve(r, 9, every, at8)}, 0, 9); ok {
 			t.Errorf("found a second after it: %+v", c)
 		}
 	}
@@ -58,12 +58,56 @@ func TestNoChange(t *testing.T) {
 		"small":    func(at float64) float64 { return 0.5 + 0.05*at8(at) },
 		"iterates": func(at float64) float64 { return float64(int(at/4) % 2) },
 	} {
-		if c, ok := Latest([]*Curve{curve(r, 58, 0.2, level)}, 0, 58); ok {
+		if c, _, ok := Latest([]*Curve{curve(r, 58, 0.2, level)}, 0, 58); ok {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
 	for name, curves := range map[string][]*Curve{"no curve": nil, "an empty one": {{}}} {
-		if c, ok := Latest(curves, 0, 30); ok {
+		if c, _, ok := Latest(curves, 0, 30); ok {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+}
+
+// TestCycle: of what comes back again and again it is told how long it takes, from when on it was seen, and between which values it goes; of what
+// others do to the program it is not.
+func TestCycle(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	saw := func(at float64) float64 { return 0.1 + 0.7*float64(int(at/4)%2) }
+	for _, until := range []float64{30, 58, 200} {
+		list := []Source{{Curve: curve(r, until, 0.2, steady), Whole: true}, {Curve: curve(r, until, 0.2, saw), Whole: true}}
+		_, c, ok := Told(list, 0, until)
+		if ok || math.Abs(c.Seconds-8) > 0.4 || math.Abs(c.From-max(0, until-kept)) > 1 || until-c.To > 4 || c.Curve != 1 || math.Abs(c.Low-0.1) > 0.1 || math.Abs(c.High-0.8) > 0.1 {
+			t.Errorf("after %.0f s: %+v, a change %v", until, c, ok)
+		}
+		list = append(list, Source{Curve: curve(r, until, 0.2, saw), Whole: true, Ready: true})
+		if _, c, _ := Told(list, 0, until); c.Seconds != 0 {
+			t.Errorf("it waits for CPUs again and again: %+v", c)
+		}
+	}
+	for _, turn := range []float64{0.6, 1.2, 1.5, 2, 2.5, 3.3, 5, 9} {
+		_, c, ok := Latest([]*Curve{curve(r, 58, 0.2, func(at float64) float64 { return 0.1 + 0.7*float64(int(at/turn)%2) })}, 0, 58)
+		t.Logf("every %.1f s: %+v", 2*turn, c)
+		if ok || math.Abs(c.Seconds-2*turn) > 0.41 {
+			t.Errorf("every %.1f s: %+v, a change %v", 2*turn, c, ok)
+		}
+	}
+	// What changes beside a cycle is a change, and so is what comes after it.
+	beside := []*Curve{curve(r, 40, 0.2, saw), curve(r, 40, 0.2, func(at float64) float64 { return at8(at - 22) })}
+	if c, cycle, ok := Latest(beside, 0, 40); !ok || math.Abs(c.At-30) > 0.5 || c.Curve != 1 || math.Abs(cycle.Seconds-8) > 0.4 {
+		t.Errorf("a change beside a cycle: %+v, %+v, %v", c, cycle, ok)
+	}
+	ends := func(at float64) float64 {
+		if at < 42 {
+			return float64(int(at/3) % 2)
+		}
+		return 0.5
+	}
+	if c, cycle, ok := Latest([]*Curve{curve(r, 58, 0.2, ends)}, 0, 58); !ok || math.Abs(c.At-42) > 0.5 || math.Abs(cycle.To-42) > 6 {
+		t.Errorf("a cycle that ends: %+v, %+v, %v", c, cycle, ok)
+	}
+	for name, level := range map[string]func(float64) float64{"a change": at8, "steady": steady} {
+		if _, c, _ := Latest([]*Curve{curve(r, 58, 0.2, level)}, 0, 58); c.Seconds != 0 {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
@@ -76,7 +120,7 @@ func TestAMinute(t *testing.T) {
 	if n := len(c.readings); n > 3*int(kept/width) {
 		t.Errorf("%d readings are kept", n)
 	}
-	if c, ok := Latest([]*Curve{c}, 0, 3000); ok {
+	if c, _, ok := Latest([]*Curve{c}, 0, 3000); ok {
 		t.Errorf("%+v", c)
 	}
 	if !math.IsInf(new(Curve).Last(), -1) || math.Abs(c.Last()-3000) > 0.3 {

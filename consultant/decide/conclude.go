@@ -75,18 +75,30 @@ func (e Estimate) Conclude(before Answer, minObserve float64) Conclusion {
 		c.Settled = true
 	}
 	if c.Settled {
-		c.Confidence = e.sureness(margin)
+		c.Confidence = e.Sure(c.Holds)
 	}
 	return c
 }
 
 // Confidence is how sure the sign of the margin is: 0.5..1.
-func (e Estimate) Confidence() float64 { return e.sureness(e.Margin) }
+func (e Estimate) Confidence() float64 { return e.Sure(e.Margin > 0) }
 
-func (e Estimate) sureness(margin float64) float64 {
-	each := rareTime
-	if margin > 0 {
+// SureOf is how sure an answer is that was given before: 0.5..1. Without one it is Confidence.
+func (e Estimate) SureOf(before Answer) float64 {
+	if before == None {
+		return e.Confidence()
+	}
+	return e.Sure(before == Yes)
+}
+
+// Sure is how sure an answer is: 0.5..1. It is 0.5 where the readings say the contrary, or what came before them in which the program did the same.
+func (e Estimate) Sure(holds bool) float64 {
+	all, each := e.Margin+e.before, rareTime
+	if holds {
 		each = burstTime
 	}
-	return math.Min(e.long.sureness(margin), mostSure(e.same, each))
+	if holds != (e.Margin > 0) || all*e.Margin <= 0 {
+		return 0.5
+	}
+	return math.Min(e.long.sureness(all), mostSure(e.same, each))
 }

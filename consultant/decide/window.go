@@ -28,6 +28,7 @@ type Window struct {
 	bins []Bin
 	same float64 // s; for how long the answer was what it is before the first of them
 	yes  bool    // the answer
+	past past    // what was read before them
 }
 
 // Add appends a reading and drops what the window does not need: the readings before those that last for sufficientTime, and are fewestBins at least.
@@ -40,6 +41,7 @@ func (w *Window) Add(r Bin) {
 	}
 	for _, b := range w.bins[:first] {
 		w.same += b.width()
+		w.past.add(b)
 	}
 	w.bins = append(w.bins[:0], w.bins[first:]...)
 }
@@ -71,10 +73,11 @@ type Estimate struct {
 	Share     bool      // the value is a part of a whole: beyond 1 only as far as the measurement errs
 	averages  []float64 // of the metrics
 	err       float64   // standard error of Margin, of what was seen
-	long      longRun
-	span      float64 // of the readings, in s
-	same      float64 // s; for how long the sign of Margin has been what it is
-	likely    bool    // it held in an earlier run
+	long      longRun   // of Margin, and of what came before where the program did the same
+	before    float64   // what that makes of Margin: the difference
+	span      float64   // of the readings, in s
+	same      float64   // s; for how long the sign of Margin has been what it is
+	likely    bool      // it held in an earlier run
 }
 
 // Likely is the estimate of a test of which it is known whether it held in an earlier run: less speaks for it then.
@@ -131,6 +134,8 @@ func (w *Window) Estimate(t *Test) Estimate {
 	readings := w.pseudo(t, sums, t.Margin(e.Value, e.Threshold))
 	e.err = spread(readings, e.Threshold) / math.Sqrt(float64(n))
 	e.long = longRunOf(readings, span, math.Max(math.Abs(e.Value)/2, math.Abs(e.Threshold)))
+	all, known := w.past.together(t, e.Margin, e.long)
+	e.before, e.long = all-e.Margin, known
 	return e
 }
 
@@ -197,7 +202,7 @@ func (w *Window) Until(at float64) (before Window, enough bool) {
 	for k > 0 && w.bins[k-1].End > at+1e-9 {
 		k--
 	}
-	return Window{bins: w.bins[:k:k], same: w.same, yes: w.yes}, k >= fewestBins
+	return Window{bins: w.bins[:k:k], same: w.same, yes: w.yes, past: w.past.clone()}, k >= fewestBins
 }
 
 // Since returns the bins that began at a time or later as a window of their own.

@@ -159,33 +159,53 @@ func TestUnknownBins(t *testing.T) {
 	}
 }
 
-// TestPeriod: what comes back at its time and with its change is a period; what does not is none.
+// TestPeriod: what comes back at its time is a period; what does not is none.
 func TestPeriod(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
-	square := noisy(r, 300, 0.05, 0.3, func(i int) float64 { return float64(i / 25 % 2) })
-	three := noisy(r, 600, 0.03, 0.3, func(i int) float64 { return []float64{0, 0.3, 0.9}[i/20%3] })
-	for want, c := range map[float64]Curve{50: square, 60: three} {
-		list := Find([]Curve{c}, usual)
-		if got, ok := Period(list); !ok || math.Abs(got-want) > 2 {
-			t.Errorf("a period of %.1f bins, %v, of %v; wanted %.0f", got, ok, bins(list), want)
+	levels := []float64{0, 0.3, 0.9}
+	for want, c := range map[int]Curve{
+		50: noisy(r, 300, 0.05, 0.3, func(i int) float64 { return float64(i / 25 % 2) }),
+		60: noisy(r, 600, 0.03, 0.3, func(i int) float64 { return levels[i/20%3] }),
+		6:  noisy(r, 300, 0.1, 0.3, func(i int) float64 { return float64(i / 3 % 2) }),
+		99: noisy(r, 300, 0.1, 0.5, func(i int) float64 { return float64(i / 9 % 11 / 10) }),
+	} {
+		if p := PeriodOf(c, 5); max(p.Bins-want, want-p.Bins) > 1 || p.From != 0 || p.To < len(c)-want/2 {
+			t.Errorf("%+v, wanted %d", p, want)
 		}
 	}
-	irregular := []int{20, 60, 80, 150, 170, 200, 290, 310}
-	level := 0.0
-	c := noisy(r, 340, 0.03, 0.3, func(i int) float64 {
-		for _, b := range irregular {
-			if i == b {
-				level = 1 - level
+	irregular, at := 0.0, 20
+	for name, c := range map[string]Curve{
+		"irregular": noisy(r, 340, 0.03, 0.3, func(i int) float64 {
+			if i == at {
+				irregular, at = 1-irregular, i+10+r.IntN(50)
+			}
+			return irregular
+		}),
+		"one step":   noisy(r, 300, 0.05, 0.3, step(120, 0.1, 0.9)),
+		"twice":      noisy(r, 300, 0.05, 0.3, func(i int) float64 { return float64(i/10%10/9) * float64((300-i)/101) }),
+		"shorter":    noisy(r, 300, 0.05, 0.3, func(i int) float64 { return float64(i / 2 % 2) }),
+		"two rounds": noisy(r, 100, 0.05, 0.3, func(i int) float64 { return float64(i / 25 % 2) }),
+		"nothing":    {}, "a value": {0.3}, "all the same": make(Curve, 300), "unknown": noisy(r, 300, 0, 0, flat(math.NaN())),
+	} {
+		if p := PeriodOf(c, 5); p.Bins != 0 {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+}
+
+// TestNoiseHasNoPeriod: noise of one metric, with values that depend on one another or do not, hardly ever repeats.
+func TestNoiseHasNoPeriod(t *testing.T) {
+	r := rand.New(rand.NewPCG(15, 16))
+	found, minutes := 0, 0
+	for _, rho := range []float64{0, 0.5, 0.9, 0.98} {
+		for range 500 {
+			if minutes++; PeriodOf(noisy(r, 300, 0.2, rho, flat(0.5)), 5).Bins > 0 {
+				found++
 			}
 		}
-		return level
-	})
-	list := Find([]Curve{c}, usual)
-	if got, ok := Period(list); ok || len(list) != len(irregular) {
-		t.Errorf("a period of %.1f bins in %v", got, bins(list))
 	}
-	if _, ok := Period(list[:2]); ok {
-		t.Error("a period in two boundaries")
+	if t.Logf("%d periods in %d minutes", found, minutes); found > minutes/200 {
+		t.Errorf("%d periods in %d minutes of noise", found, minutes)
 	}
 }
 
