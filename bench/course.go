@@ -32,6 +32,7 @@ var null = flag.Bool("null", false, "in the course of loads, search nothing: wha
 // A Course is by how much less a server does during a search than before and after it; figures are medians of the rounds.
 type Course struct {
 	Load              string   `json:"load"`
+	Build             string   `json:"build"` // "this", or the path of the other one
 	Windows           []Window `json:"windows"`
 	LossPercent       float64  `json:"loss_percent"`        // of the whole search, attaching included
 	NoisePercent      float64  `json:"noise_percent"`       // by which what was done before and after differ
@@ -41,6 +42,9 @@ type Course struct {
 	SpeedNoisePercent float64  `json:"speed_noise_percent"` // likewise
 	DaemonCPU         float64  `json:"daemon_cpu"`          // processors that culprit used
 	ToldPercent       float64  `json:"told_percent"`        // loss that culprit itself tells
+
+	searches  [][]second
+	cpu, told []float64
 }
 
 // A Window is a part of a search.
@@ -60,12 +64,9 @@ func courses(r *Result, rounds int) error {
 	}
 	defer tool.remove()
 	measure := func(name string, pid int, begin beginning) error {
-		c := &Course{Load: name}
-		if err := c.measure(tool, pid, begin, rounds); err != nil {
-			return err
-		}
-		r.Courses = append(r.Courses, *c)
-		return nil
+		list, err := coursesOf(name, tool, pid, begin, rounds)
+		r.Courses = append(r.Courses, list...)
+		return err
 	}
 	err = eachPgLoad(func(pg *servers.Postgres, name string, args []string) error {
 		if _, err := pg.Run("pgbench", slices.Concat(pgArgs(warmUp), args, []string{"postgres"})...); err != nil {
@@ -93,57 +94,109 @@ func courses(r *Result, rounds int) error {
 // A beginning starts a load that lasts as long as told.
 type beginning func(long time.Duration) (steady, error)
 
-func (c *Course) measure(tool *tool, pid int, begin beginning, rounds int) error {
-	var searches [][]second
-	var cpu, told []float64
-	for range rounds {
-		list, err := searchAmid(tool, pid, begin)
-		if err != nil {
-			return err
-		}
-		searches = append(searches, list)
-		if *null {
-			continue
-		}
-		said, err := tool.report()
-		if err != nil {
-			return err
-		}
-		cpu, told = append(cpu, said.Overhead.DaemonCPU), append(told, 100*said.Overhead.Lost)
+// coursesOf measures each build of culprit, one round of each in turn.
+func coursesOf(name string, tool *tool, pid int, begin beginning, rounds int) ([]Course, error) {
+	var all []Course
+	for _, b := range builds() {
+		all = append(all, Course{Load: name, Build: b})
 	}
-	each := func(f func(list []second) float64) (of []float64) {
-		for _, list := range searches {
-			of = append(of, f(list))
+	for i := range rounds {
+		for k := range all {
+			if i%2 == 1 { // each comes first as often
+				k = len(all) - 1 - k
+			}
+			if err := all[k].round(tool, pid, begin); err != nil {
+				return nil, err
+			}
 		}
-		return of
 	}
-	lost := func(of measure, from, to time.Duration) []float64 {
-		return each(func(list []second) float64 { return of.loss(list, from, to) })
+	for i := range all {
+		all[i].judge()
 	}
+	if len(all) == 2 {
+		compare(all[0], all[1])
+	}
+	return all, nil
+}
+
+// round is one load with a search in its midst.
+func (c *Course) round(tool *tool, pid int, begin beginning) error {
+	list, err := searchAmid(tool, c.Build, pid, begin)
+	if err != nil {
+		return err
+	}
+	c.searches = append(c.searches, list)
+	if *null {
+		return nil
+	}
+	said, err := tool.report()
+	if err != nil {
+		return err
+	}
+	c.cpu, c.told = append(c.cpu, said.Overhead.DaemonCPU), append(c.told, 100*said.Overhead.Lost)
+	return nil
+}
+
+// compare says by how many points more is lost with one build than with the one before, round by round.
+func compare(before, this Course) {
+	for _, of := range measures {
+		var more []float64
+		for i, l := range before.lost(of.measure, 0, *span) {
+			more = append(more, this.lost(of.measure, 0, *span)[i]-l)
+		}
+		within := ""
+		if len(more) > 1 {
+			from, to := certain(more)
+			within = fmt.Sprintf(" (95 %%: %.1f to %.1f)", from, to)
+		}
+		fmt.Fprintf(os.Stderr, "%s: with this build %.1f points more %s are lost than with the one before%s\n", this.Load, mean(more), of.what, within)
+	}
+}
+
+// lost is what each search cost from one moment of it to another, in percent.
+func (c *Course) lost(of measure, from, to time.Duration) (list []float64) {
+	for _, s := range c.searches {
+		list = append(list, of.loss(s, from, to))
+	}
+	return list
+}
+
+// noise is that of each search.
+func (c *Course) noise(of measure) (list []float64) {
+	for _, s := range c.searches {
+		list = append(list, of.noise(s))
+	}
+	return list
+}
+
+// measures are those that are told.
+var measures = []struct {
+	what string
+	measure
+}{{"transactions", done}, {"of the clients' share", share}, {"transactions at equal speed", atSpeed}}
+
+// judge works out the medians, and tells them.
+func (c *Course) judge() {
 	for _, w := range c.windows() {
 		c.Windows = append(c.Windows, Window{w[0].Seconds(), w[1].Seconds(),
-			median(lost(done, w[0], w[1])), median(lost(share, w[0], w[1])), median(lost(atSpeed, w[0], w[1]))})
+			median(c.lost(done, w[0], w[1])), median(c.lost(share, w[0], w[1])), median(c.lost(atSpeed, w[0], w[1]))})
 	}
-	c.LossPercent, c.NoisePercent = median(lost(done, 0, *span)), median(each(done.noise))
-	c.ShareLossPercent, c.ShareNoisePercent = median(lost(share, 0, *span)), median(each(share.noise))
-	c.SpeedLossPercent, c.SpeedNoisePercent = median(lost(atSpeed, 0, *span)), median(each(atSpeed.noise))
+	c.LossPercent, c.NoisePercent = median(c.lost(done, 0, *span)), median(c.noise(done))
+	c.ShareLossPercent, c.ShareNoisePercent = median(c.lost(share, 0, *span)), median(c.noise(share))
+	c.SpeedLossPercent, c.SpeedNoisePercent = median(c.lost(atSpeed, 0, *span)), median(c.noise(atSpeed))
 	if !*null {
-		c.DaemonCPU, c.ToldPercent = median(cpu), median(told)
-		fmt.Fprintf(os.Stderr, "%s: culprit tells that %.1f %% were lost\n", c.Load, told)
+		c.DaemonCPU, c.ToldPercent = median(c.cpu), median(c.told)
+		fmt.Fprintf(os.Stderr, "%s, %s: it used %.3f CPUs, and tells that %.1f %% were lost\n", c.Load, c.Build, c.cpu, c.told)
 	}
-	fmt.Fprintf(os.Stderr, "%s: lost in the course of a search %.1f\n", c.Load, c.Windows)
-	for _, of := range []struct {
-		what string
-		measure
-	}{{"transactions", done}, {"the clients' share", share}, {"transactions at equal speed", atSpeed}} {
-		all := lost(of.measure, 0, *span)
+	fmt.Fprintf(os.Stderr, "%s, %s: lost in the course of a search %.1f\n", c.Load, c.Build, c.Windows)
+	for _, of := range measures {
+		all := c.lost(of.measure, 0, *span)
 		if len(all) > 1 {
 			from, to := certain(all)
-			fmt.Fprintf(os.Stderr, " mean %.1f %% of %s (95 %%: %.1f to %.1f)\n", mean(all), of.what, from, to)
+			fmt.Fprintf(os.Stderr, " mean %.1f %% %s (95 %%: %.1f to %.1f)\n", mean(all), of.what, from, to)
 		}
-		fmt.Fprintf(os.Stderr, " in all %.1f %% of %s (%.1f; noise %.1f %%)\n", median(all), of.what, all, median(each(of.noise)))
+		fmt.Fprintf(os.Stderr, " in all %.1f %% %s (%.1f; noise %.1f %%)\n", median(all), of.what, all, median(c.noise(of.measure)))
 	}
-	return nil
 }
 
 // windows are the parts of a search of -span, from and to.
@@ -158,8 +211,8 @@ func (c *Course) windows() (list [][2]time.Duration) {
 	return list
 }
 
-// searchAmid is a load with a search in its midst; it returns what was done in each second.
-func searchAmid(tool *tool, pid int, begin beginning) ([]second, error) {
+// searchAmid is a load with a search by a build of culprit in its midst; it returns what was done in each second.
+func searchAmid(tool *tool, build string, pid int, begin beginning) ([]second, error) {
 	amid, err := begin(2*lead + *span + leadStart)
 	if err != nil {
 		return nil, err
@@ -171,7 +224,7 @@ func searchAmid(tool *tool, pid int, begin beginning) ([]second, error) {
 			search <- nil
 			return
 		}
-		said, _ := tool.search(pid).CombinedOutput() // its status says what it found
+		said, _ := tool.searchBy(build, pid).CombinedOutput() // its status says what it found
 		search <- said
 	}()
 	list, err := amid.watch()

@@ -17,7 +17,7 @@ import (
 )
 
 // before is another build of culprit, which is measured in turn with that of this source tree.
-var before = flag.String("before", "", "path of another culprit: -only stops, postgres or nginx have it search the same programs, in turn")
+var before = flag.String("before", "", "path of another culprit: -only stops, postgres, nginx or course have it search the same programs, in turn")
 
 // searchedFor is how long each search of a program goes on. The stops with which it ends weigh less in a longer one.
 var searchedFor = flag.Duration("searched", 15*time.Second, "how long each search of -only stops goes on")

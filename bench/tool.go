@@ -30,10 +30,8 @@ func (t *tool) remove() { os.RemoveAll(t.dir) }
 
 func (t *tool) path(name string) string { return filepath.Join(t.dir, name) }
 
-// search is a search of a process and its children, for as long as -span. What an earlier one has reported is gone.
-func (t *tool) search(pid int) *exec.Cmd { return t.searchBy("this", pid) }
-
-// searchBy is such a search by one of several builds: "this", or the path of another one.
+// searchBy is a search of a process and its children, for as long as -span, by one of several builds of culprit: "this", or the path of another one. What an
+// earlier one has reported is gone.
 func (t *tool) searchBy(build string, pid int) *exec.Cmd {
 	os.Remove(t.path("report.json"))
 	if build == "this" {

@@ -131,3 +131,10 @@ func phaseReport(p consultant.Phase) report.Phase {
 	}
 	return r
 }
+
+func cycleReport(c consultant.Cycle) *report.Cycle {
+	if c.Seconds == 0 {
+		return nil
+	}
+	return &report.Cycle{Seconds: report.Number(c.Seconds), From: report.Number(c.From), To: report.Number(c.To), What: clean(c.What)}
+}

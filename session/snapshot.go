@@ -23,6 +23,7 @@ type Snapshot struct {
 	Bottlenecks []consultant.Bottleneck
 	Earlier     []report.Earlier
 	Phases      []report.PhaseAnswer // what holds in those that somebody has begun
+	Cycle       *report.Cycle        // what the program does again and again; nil if nothing
 	By          map[int]report.By    // which threads the bottlenecks are about, by node
 	Idle        *report.Idle         // where threads had nothing to do; nil if that is not known
 	Status      string               // what is being tested now, or why the search waits
@@ -43,7 +44,7 @@ func (s *Session) Snapshot() Snapshot {
 		nodes, found := s.search.Answer()
 		snap.Nodes, snap.Bottlenecks, snap.Phases = nodes, inWhole(found), s.phaseAnswers(nodes, found)
 		snap.Earlier, snap.Status = earlierReport(s.search.Earlier()), s.search.Status()
-		snap.By = whose(snap.Bottlenecks)
+		snap.By, snap.Cycle = whose(snap.Bottlenecks), cycleReport(s.search.Cycle())
 		snap.Idle = idleReport(s.daemon.Idle())
 	}
 	return snap
@@ -78,7 +79,7 @@ func (s *Session) build() *report.Report {
 		}
 		r.Bottlenecks, r.Notes = s.told(inWhole(found), nodes, r.Targets)
 		r.Earlier = earlierReport(s.search.Earlier())
-		r.Phases = s.phaseAnswers(nodes, found)
+		r.Phases, r.Cycle = s.phaseAnswers(nodes, found), cycleReport(s.search.Cycle())
 	}
 	r.Idle = idleReport(s.daemon.Idle())
 	s.mu.Lock()

@@ -157,7 +157,10 @@ func (l *lengthFlag) Set(s string) error {
 	return nil
 }
 
-// A budgetFlag is a share of the target's time, more than 0 and at most 1.
+// leastBudget is a share of the target's time in which no probe could be kept: less of it says nothing else.
+const leastBudget = 1e-6
+
+// A budgetFlag is a share of the target's time, from leastBudget to 1.
 type budgetFlag float64
 
 // String implements pflag.Value.
@@ -169,8 +172,8 @@ func (b *budgetFlag) Type() string { return "SHARE" }
 // Set implements pflag.Value.
 func (b *budgetFlag) Set(s string) error {
 	f, err := parseShare(s)
-	if err != nil || !(f > 0 && f <= 1) {
-		return fmt.Errorf("expected a share such as 2%% or 0.02, more than 0 and at most 100%%")
+	if err != nil || !(f >= leastBudget && f <= 1) {
+		return fmt.Errorf("expected a share such as 2%% or 0.02, from 0.0001%% to 100%%")
 	}
 	*b = budgetFlag(f)
 	return nil

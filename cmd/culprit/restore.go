@@ -103,6 +103,7 @@ func refuseFrozen(pid int, command string) error {
 
 // endOwner asks the culprit that measures pid to end, and waits until its probes are out.
 func endOwner(w io.Writer, pid, owner int) error {
+	stopped := socket.Stopped(owner)
 	_, err := segment.EndOwner(pid)
 	switch {
 	case errors.Is(err, syscall.EPERM):
@@ -110,6 +111,12 @@ func endOwner(w io.Writer, pid, owner int) error {
 	case err != nil && !errors.Is(err, syscall.ESRCH): // it has ended by itself, or will be seen to have
 		if _, alive, _, again := segment.Owner(pid); again != nil || alive {
 			return err
+		}
+	}
+	if stopped { // it takes the signal when it runs again
+		fmt.Fprintf(w, "culprit %d was stopped by a signal: it is continued to remove its probes\n", owner)
+		if err := syscall.Kill(owner, syscall.SIGCONT); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("culprit %d cannot be continued: %w", owner, err)
 		}
 	}
 	var gone time.Time

@@ -95,6 +95,7 @@ var allowed = map[string][]string{
 	"daemon/segment":         {"trampoline", "daemon/arch", "daemon/process", "daemon/kernel"},
 	"daemon":                 {"grid", "trampoline", "pcl", "daemon"},
 	"consultant":             {"grid", "pcl", "consultant"},
+	"consultant/answers":     {"grid", "consultant/experiments", "consultant/history", "consultant/lifecycle"},
 	"consultant/bins":        {"grid", "consultant/decide"},
 	"consultant/admission":   {"consultant/budget", "consultant/explain"},
 	"consultant/beat":        {},

@@ -22,7 +22,7 @@ var untilStop = map[string][]string{
 	"switch.c": nil, "dispatch.c": nil, "idlepool.c": nil, "idlewaits.c": nil, "atomicpool.cc": nil, "ipara.c": nil, "seccomp.c": nil, "smallio.c": {"FILE"}, "iofile.c": {"FILE"},
 	"locks.c": {"5"}, "allocs.cc": {"500"}, "messages.c": {"1000"}, "account.c": {"FILE", "20"},
 	"transfer.c": {"FILE", "50"}, "descriptors.c": {"DIRECTORY"}, "clock.c": nil, "reuse.c": nil, "peer.c": nil, "peerthread.c": nil, "peerstack.c": nil, "peerfork.c": nil,
-	"bulk.c": nil, "crowd.c": {"3", "2"}, "timeouts.c": {"50"}, "shares.c": {"150"}, "woken.c": {"50"}, "pingpong.c": nil, "parts.c": {"44"}, "appears.c": nil,
+	"bulk.c": nil, "crowd.c": {"3", "2"}, "timeouts.c": {"50"}, "shares.c": {"150"}, "woken.c": {"50"}, "pingpong.c": nil, "parts.c": {"44"}, "appears.c": nil, "turns.c": nil,
 }
 
 // chance lists what depends on the machine: whether others want the processor, and whether a file lies on a disk.

@@ -64,7 +64,7 @@ func TestAt(t *testing.T) {
 		{"/Code/a.c/store", "CPUbound", Never, "refused: it is too short"},
 		{"/Code/a.c/parse", "ExcessiveSyncWaitingTime", Never, "it was ruled out at the whole program, which this belongs to: 2.0 %"},
 		{"/Code/a.c/nowhere", "CPUbound", Never, "it holds at the whole program (45.0 %)"},
-		{"/Code/a.c/parse", "SystemTimeHigh", Never, "its parent is CPUbound"},
+		{"/Code/a.c/parse", "SystemTimeHigh", Never, "its parent CPUbound holds at /Code/a.c/parse; it was not tested there"},
 	} {
 		a := At(r, lib, report.Focus{"Code": c.at})
 		if o := opinion(a, c.hypothesis); o.Verdict != c.want || !strings.Contains(o.Why, c.says) {

@@ -153,18 +153,21 @@ func chainTo(r *report.Report, n *report.Node) (ids []int) {
 
 // whyNever says why a hypothesis has no node at a focus: what is known of it where the focus belongs, or of its parent.
 func whyNever(r *report.Report, lib *pcl.Library, name string, f report.Focus) string {
-	var near *report.Node
-	for i := range r.Nodes {
-		n := &r.Nodes[i]
-		if n.Hypothesis == name && n.Focus.Covers(f) && (near == nil || depth(n.Focus) > depth(near.Focus)) {
-			near = n
-		}
-	}
+	near := nearestOf(r, name, f)
 	if near == nil {
-		if p := parentOf(lib, name); p != "" {
+		p := parentOf(lib, name)
+		above := nearestOf(r, p, f)
+		switch {
+		case p == "":
+			return "the search did not come here"
+		case above == nil:
 			return "its parent is " + p + "; the search did not come from there"
+		case verdictOf(above) == Holds:
+			return fmt.Sprintf("its parent %s holds at %s; it was not tested there", p, placeOf(above.Focus))
+		case verdictOf(above) == RuledOut:
+			return fmt.Sprintf("its parent %s was ruled out at %s: %s", p, placeOf(above.Focus), above.Evidence())
 		}
-		return "the search did not come here"
+		return fmt.Sprintf("its parent %s was not decided at %s: %s", p, placeOf(above.Focus), above.Evidence())
 	}
 	at := placeOf(near.Focus)
 	switch verdictOf(near) {
@@ -174,6 +177,17 @@ func whyNever(r *report.Report, lib *pcl.Library, name string, f report.Focus) s
 		return fmt.Sprintf("it was ruled out at %s, which this belongs to: %s", at, near.Evidence())
 	}
 	return fmt.Sprintf("it was not decided at %s, which this belongs to: %s", at, near.Evidence())
+}
+
+// nearestOf is the node of a hypothesis at the narrowest focus that has another one as a part; nil if there is none.
+func nearestOf(r *report.Report, name string, f report.Focus) (near *report.Node) {
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
+		if n.Hypothesis == name && n.Focus.Covers(f) && (near == nil || depth(n.Focus) > depth(near.Focus)) {
+			near = n
+		}
+	}
+	return near
 }
 
 func parentOf(lib *pcl.Library, name string) string {

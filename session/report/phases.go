@@ -39,14 +39,34 @@ func (a PhaseAnswer) Text() (heading string, lines []string) {
 	return heading + ":", lines
 }
 
+// A Cycle is what the program did again and again.
+type Cycle struct {
+	Seconds Number `json:"seconds"` // how long one takes
+	From    Number `json:"from"`    // s since the session started; when it was seen first
+	To      Number `json:"to"`      // when it was seen last
+	What    string `json:"what"`    // what changes most in it, and between which values
+}
+
+// Text is the cycle as a sentence, for a reader at a time in s since the session started.
+func (c Cycle) Text(now Number) string {
+	did, until := "does", ""
+	if now > c.To+c.Seconds {
+		did, until = "did", fmt.Sprintf(" to %.1f s", float64(c.To))
+	}
+	return fmt.Sprintf("The program %s the same again every %.1f s, from %.1f s%s: %s.", did, float64(c.Seconds), float64(c.From), until, c.What)
+}
+
 // LatestPhases are the phases that are told, and how many before them are not.
 func LatestPhases(all []PhaseAnswer) (told []PhaseAnswer, earlier int) {
 	earlier = max(len(all)-maxLines, 0)
 	return all[earlier:], earlier
 }
 
-// writePhases tells what holds in the phases.
+// writePhases tells what the program does again and again, and what holds in the phases.
 func (r *Report) writePhases(b *strings.Builder) {
+	if r.Cycle != nil {
+		fmt.Fprintf(b, "\n%s\n", r.Cycle.Text(r.Seconds))
+	}
 	told, earlier := LatestPhases(r.Phases)
 	if earlier > 0 {
 		fmt.Fprintf(b, "\n%d earlier %s not listed: see --json.\n", earlier, plural(earlier, "phase"))

@@ -44,3 +44,20 @@ func TestPhases(t *testing.T) {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }
+
+// TestCycle: what a program does again and again is told, with until when if it is over.
+func TestCycle(t *testing.T) {
+	for now, want := range map[Number]string{
+		60: "\nThe program does the same again every 4.0 s, from 3.0 s: CPUbound went between 1 % and 95 %.\n",
+		90: "\nThe program did the same again every 4.0 s, from 3.0 s to 58.0 s: CPUbound went between 1 % and 95 %.\n",
+	} {
+		var b strings.Builder
+		r := &Report{Seconds: now, Cycle: &Cycle{Seconds: 4, From: 3, To: 58, What: "CPUbound went between 1 % and 95 %"}}
+		if err := r.WriteText(&b); err != nil || !strings.Contains(b.String(), want) {
+			t.Errorf("at %g s: %v\n%s", float64(now), err, b.String())
+		}
+	}
+	if line, err := (&Report{}).Line(); err != nil || strings.Contains(string(line), "cycle") {
+		t.Errorf("%v: a program that does not: %s", err, line)
+	}
+}

@@ -299,17 +299,21 @@ func (r *Report) writeRuledOut(b *strings.Builder) {
 // longAgo is how long before the end a value was measured last of which it is said when that was, in s.
 const longAgo = 10
 
-// untilWhen says until when a node was measured, where that is long before the end: the program may have begun to behave otherwise since.
+// untilWhen says that the hypothesis of a node held earlier, as is told elsewhere, and until when the node was measured, where that is long before the
+// end: the program may have begun to behave otherwise since.
 func (r *Report) untilWhen(n *Node) string {
 	if len(n.Tests) == 0 {
 		return ""
 	}
-	last := n.Tests[len(n.Tests)-1]
-	until := float64(last.Begin + last.Seconds)
-	if float64(r.Seconds)-until < longAgo {
-		return ""
+	text := ""
+	if slices.ContainsFunc(r.Earlier, func(e Earlier) bool { return e.Hypothesis == n.Hypothesis }) {
+		text = "; it held earlier"
 	}
-	return fmt.Sprintf("; measured until %.0f s", until)
+	last := n.Tests[len(n.Tests)-1]
+	if until := float64(last.Begin + last.Seconds); float64(r.Seconds)-until >= longAgo {
+		text += fmt.Sprintf("; measured until %.0f s", until)
+	}
+	return text
 }
 
 func writeFalse(b *strings.Builder, heading string, lines []string, deeper int) {
@@ -349,7 +353,7 @@ func (n *Node) basis() string {
 		return "no value"
 	}
 	if why := n.noValue(); why != "" {
-		return fmt.Sprintf("%s (%s, %s sure)", why, readings(n.Samples), Surety(float64(n.Confidence)))
+		return fmt.Sprintf("%s (%s)", why, readings(n.Samples))
 	}
 	return fmt.Sprintf("%s (threshold %s %s, %s, %s sure)", n.Quantity(),
 		relation(n.Greater), Quantity(float64(n.Threshold), n.Unit), readings(n.Samples), Surety(float64(n.Confidence)))

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"culprit/internal/procfs"
 )
 
 // A Session is a session that can be asked: a process with a socket.
@@ -60,6 +62,12 @@ func searched() []string {
 	return dirs
 }
 
+// Stopped tells that a process was stopped by a signal (SIGSTOP, Ctrl-Z): it does nothing until it is continued.
+func Stopped(pid int) bool {
+	st, err := procfs.ReadStat(pid)
+	return err == nil && st.State == 'T'
+}
+
 func mayAsk(uid int) bool { return os.Geteuid() == 0 || uid == os.Geteuid() }
 
 // ErrNoSession says that nobody listens on a socket: its session was killed.
@@ -80,6 +88,9 @@ func (s Session) AskUntil(deadline time.Time, request string) ([]byte, error) {
 	defer d.close()
 	if d.uid != s.UID {
 		return nil, ErrNoSession // the directory is another one now
+	}
+	if Stopped(s.PID) {
+		return nil, fmt.Errorf("culprit %d is stopped by a signal and cannot answer; continue it: kill -CONT %d", s.PID, s.PID)
 	}
 	c, err := (&net.Dialer{Deadline: deadline}).Dial("unix", d.address(s.PID))
 	if errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, unix.ENOENT) {

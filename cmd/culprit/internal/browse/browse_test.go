@@ -421,8 +421,9 @@ func TestPhases(t *testing.T) {
 		{Phase: report.Phase{Name: "load", Start: 8, End: &end}, Bottlenecks: []report.Bottleneck{{Sentence: "Threads wait for late_lock."}}},
 		{Phase: report.Phase{Name: "2", Start: 20}, Open: 3},
 	}
+	snap.Cycle = &report.Cycle{Seconds: 4, From: 3, To: report.Number(snap.Elapsed), What: "CPUbound at the whole program went between 1 % and 95 %"}
 	text := newScreen(t, &fixed{snap: snap}, 100, 60, Options{}).text()
-	for _, want := range []string{"phase 2 since 20.0 s", "In phase load, from 8.0 s to 20.0 s:", "1. Threads wait for late_lock.", "In phase 2, from 20.0 s:", "But 3 questions about the whole program are not answered in it."} {
+	for _, want := range []string{"The program does the same again every 4.0 s, from 3.0 s: CPUbound", "phase 2 since 20.0 s", "In phase load, from 8.0 s to 20.0 s:", "1. Threads wait for late_lock.", "In phase 2, from 20.0 s:", "But 3 questions about the whole program are not answered in it."} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

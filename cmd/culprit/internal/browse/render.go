@@ -91,6 +91,9 @@ func (a *app) verdictLines(w int) []line {
 	out = append(out, labelled(a.theme, "Now: ", v.Now, w)...)
 	out = append(out, a.paragraphs(" Nothing to do:", v.Idle, w)...)
 	out = append(out, a.paragraphs(" True as well, but explained by another finding, or with little to gain:", v.Notes, w)...)
+	if c := a.snap.Cycle; c != nil {
+		out = append(out, a.paragraphs(" Again and again:", []string{c.Text(report.Number(a.snap.Elapsed))}, w)...)
+	}
 	told, earlier := report.LatestPhases(a.snap.Phases)
 	for _, p := range told {
 		heading, lines := p.Text()
