@@ -187,6 +187,9 @@ func (s *Search) settle(n *node, holds bool, now float64) {
 		return
 	}
 	n.settle(holds, n.persistent() || n.Pinned, now)
+	if n.persistent() && (old == True || old == False) {
+		s.recheck.Wish()
+	}
 	if holds {
 		s.becameTrue(n, old)
 		return

@@ -11,8 +11,8 @@ import (
 
 // Answers that are not watched. Watching an answer takes budget and CPU time from the candidates, and an answer stands without it. An answer is released when
 // candidates need its budget, and suspended while CPUs are busy. What is released is watched again one node at a time, when there is room in the budget. What
-// is suspended is watched again together, since each change stops the target for a moment: at once when CPUs are idle, else after an interval that grows while
-// no answer changes.
+// is suspended is watched again together, since each change stops the target for a moment: at once when CPUs are idle, and when an answer about the whole program
+// that is watched changes; else after an interval that grows while no answer changes, those about the whole program after a short one.
 
 const (
 	watchTime    = 3.0 // s that an answer is watched at least
@@ -27,7 +27,7 @@ func (s *Search) suspend(now float64) {
 	}
 	for _, n := range slices.Clone(s.graph.watching) {
 		if s.maySuspend(n, now) {
-			n.suspend(now + s.recheck.Interval)
+			n.suspend(now + s.recheck.After(n.persistent()))
 			s.recheck.Since = min(s.recheck.Since, now)
 		}
 	}
@@ -48,18 +48,22 @@ func (s *Search) isOver(n *node, now float64) bool {
 		return false
 	}
 	at := n.recheckAt
-	if s.budget.Overdrawn() {
+	if s.budget.Overdrawn() && !n.persistent() {
 		at += beat.Most - s.recheck.Interval
 	}
 	return now >= at || !s.budget.Busy()
 }
 
-// rewatch watches answers again for which the budget has room: all that are suspended if the time of one
-// is over, and one that was released. What was suspended and finds no room is released.
+// rewatch watches answers again for which the budget has room: all that are suspended if the time of one is over, those about the whole program alone if only
+// one of them is, and one that was released. What was suspended and finds no room is released.
 func (s *Search) rewatch(now float64, room budget.Room) {
-	if slices.ContainsFunc(s.graph.nodes, func(n *node) bool { return s.isOver(n, now) }) {
+	over := s.answers(func(n *node) bool { return s.isOver(n, now) })
+	all := s.recheck.Due(now) || slices.ContainsFunc(over, func(n *node) bool { return !n.persistent() })
+	if all {
 		s.recheck.Lengthen(slices.ContainsFunc(s.graph.nodes, func(n *node) bool { return n.decidedAt > s.recheck.Since }), now)
-		for _, n := range s.answers(func(n *node) bool { return n.suspended }) {
+	}
+	if all || len(over) > 0 {
+		for _, n := range s.answers(func(n *node) bool { return n.suspended && (all || n.persistent()) }) {
 			s.resume(n, now, &room)
 		}
 	}

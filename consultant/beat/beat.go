@@ -50,21 +50,41 @@ const (
 	// First is how long an answer is not watched, at first, where CPUs are busy, and Most at most; where there is no CPU time for it, always.
 	First = 20.0
 	Most  = 60.0
+	// Whole is that time of an answer about the whole program: what begins is to be noticed within 20 s.
+	Whole = 12.0
 )
 
 // A Recheck is the rhythm in which answers that are not watched are watched again.
 type Recheck struct {
 	Interval float64 // for which an answer is not watched
 	Since    float64 // what was concluded later is a change; +Inf until something is not watched
+	wished   bool
 }
+
+// between is how long it is from one time that was wished to the one before at least, in s.
+const between = 5.0
+
+// Wish has all be watched again as soon as may be: what is watched shows that the program behaves otherwise.
+func (r *Recheck) Wish() { r.wished = true }
+
+// Due tells that this was wished, and that the last time is long enough ago.
+func (r *Recheck) Due(now float64) bool { return r.wished && !(now-r.Since < between) }
 
 // NewRecheck is the rhythm at first.
 func NewRecheck() Recheck { return Recheck{Interval: First, Since: math.Inf(1)} }
+
+// After is for how long an answer is not watched; whole says that it is about the whole program.
+func (r *Recheck) After(whole bool) float64 {
+	if whole {
+		return Whole
+	}
+	return r.Interval
+}
 
 // Lengthen doubles the interval if no answer has changed since it was set, and begins a new one.
 func (r *Recheck) Lengthen(changed bool, now float64) {
 	if r.Interval = min(2*r.Interval, Most); changed {
 		r.Interval = First
 	}
-	r.Since = now
+	r.Since, r.wished = now, false
 }
