@@ -67,6 +67,8 @@ type World interface {
 	Unseen(metric string) string
 	// Spare is how many s of CPU time the search may use now, so that it takes no more than it should: below 0 if it has used too many, +Inf if CPUs are idle.
 	Spare() float64
+	// Halted tells that the whole program does nothing now, since a signal has stopped it or its control group is frozen.
+	Halted() bool
 	// Stood is how many s each target was paused so far, on average, because of what was inserted and removed.
 	Stood() float64
 }

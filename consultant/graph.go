@@ -332,5 +332,8 @@ func (n *node) export(out *Node) (stays bool) {
 
 const inDoubt = "it was ruled out, and its value is beyond the threshold now: not for long or not by enough to say"
 
+// contradicted tells that the readings so far say the contrary of the answer, and not enough of them to change it.
+func (n *node) contradicted() bool { return n.win.Len() > 0 && (n.over() || n.isInDoubt()) }
+
 // isInDoubt tells that a false node has a value that speaks against the answer, but not enough to change it. Nobody is told then that it is ruled out.
 func (n *node) isInDoubt() bool { return n.state == False && n.est.Margin > 0 }

@@ -228,3 +228,41 @@ func TestGivenNeverApplies(t *testing.T) {
 		t.Errorf("main is %s: what does not apply was refined", n.State)
 	}
 }
+
+// TestStoppedProgram: what is read while a signal has stopped the program rules nothing out, and begins no phase; what was found holds when it goes on.
+func TestStoppedProgram(t *testing.T) {
+	const stops, goes = 12.0, 32.0
+	rate := func(at float64) float64 {
+		if at > stops && at < goes {
+			return 0
+		}
+		return 0.9
+	}
+	m := newModel(
+		activity{stack: deepStack, kind: "cpu", rate: rate},
+		activity{stack: []string{"main", "log"}, kind: "sync", object: []string{"Mutex", "log_lock"}, rate: rate},
+	)
+	r := newRig(t, m, func(w *world) {
+		w.halted = func() bool { return m.now() > stops+0.4 && m.now() < goes+0.4 } // it is seen somewhat later
+	})
+	scan := func() Node { return r.node(cpuBound, code(grid.Whole(), "scan")) }
+	r.runUntil(stops, "found", func() bool { return scan().State == True })
+	r.findPhases(goes - 1)
+	if n := scan(); n.State != True || len(r.s.Phases()) != 1 || len(r.s.Earlier()) != 0 {
+		t.Errorf("stopped for %.0f s: %s, %d phases, over %+v", goes-stops-1, n.State, len(r.s.Phases()), r.s.Earlier())
+	}
+	r.findPhases(goes + 10)
+	if n := scan(); n.State != True || len(r.s.Phases()) != 1 || len(r.s.Earlier()) != 0 || n.Value < 0.8 {
+		t.Errorf("it goes on: %s, %g, %d phases, over %+v", n.State, n.Value, len(r.s.Phases()), r.s.Earlier())
+	}
+	for _, h := range scan().History {
+		if h.Value < 0.5 && h.At > stops+1 {
+			t.Errorf("%g was read at %.1f s", h.Value, h.At)
+		}
+	}
+	for _, n := range r.s.Nodes() {
+		if strings.Contains(n.Reason, "no values arrived") {
+			t.Errorf("%s: %s", n.Hypothesis, n.Reason)
+		}
+	}
+}

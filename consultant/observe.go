@@ -38,7 +38,7 @@ func (s *Search) observe(now float64) {
 func (s *Search) observeNode(n *node, now float64, cache *bins.Cache) {
 	rows, next := s.rows(n)
 	if !n.take(rows, next) {
-		if n.state == Testing && n.win.Len() == 0 && now-n.started > stallTime {
+		if n.state == Testing && n.win.Len() == 0 && now-n.started > stallTime && !s.halt.Explains(now) {
 			n.giveUp("not tested: no values arrived for " + explain.Seconds(stallTime))
 			s.say(n, "%s", n.reason)
 		}
@@ -58,7 +58,19 @@ func (s *Search) rows(n *node) (rows []decide.Bin, next float64) {
 	for i, k := range n.pairs {
 		all[i] = s.cells.Intervals(k, n.next)
 	}
-	return bins.Rows(all, n.next)
+	rows, next = bins.Rows(all, n.next)
+	return slices.DeleteFunc(rows, s.halt.Touches), next
+}
+
+// noteHalt notes whether the program is halted now. What was read since that began is forgotten.
+func (s *Search) noteHalt(halted bool, now float64) {
+	if !s.halt.See(halted, now) {
+		return
+	}
+	for _, n := range s.graph.watching {
+		n.win, _ = n.win.Until(s.halt.From)
+		n.curve.Forget(s.halt.From)
+	}
 }
 
 // take takes new readings, and tells whether there are any. next is where those that come later begin.

@@ -34,9 +34,9 @@ func (s *Search) suspend(now float64) {
 }
 
 // maySuspend tells that an answer need not be watched for a while, and that this frees probes: it was watched for long
-// enough, nobody has pinned it, and no child is being tested, which would be compared with it.
+// enough, its readings do not say the contrary, nobody has pinned it, and no child is being tested, which would be compared with it.
 func (s *Search) maySuspend(n *node, now float64) bool {
-	if n.Pinned || n.state == Testing || now-max(n.decidedAt, n.started) < watchTime || !s.probes(n) {
+	if n.Pinned || n.state == Testing || n.contradicted() || now-max(n.decidedAt, n.started) < watchTime || !s.probes(n) {
 		return false
 	}
 	return !slices.ContainsFunc(n.children, func(k *node) bool { return k.state == Testing })

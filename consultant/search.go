@@ -11,6 +11,7 @@ import (
 
 	"culprit/consultant/answers"
 	"culprit/consultant/beat"
+	"culprit/consultant/bins"
 	"culprit/consultant/budget"
 	"culprit/consultant/earlier"
 	"culprit/consultant/explain"
@@ -57,6 +58,7 @@ type Search struct {
 	budget  *budget.Budget
 	recheck beat.Recheck
 	alarm   *beat.Alarm
+	halt    bins.Halt
 	turn
 	batch   int  // number of the last batch of experiments
 	blocked int  // candidates that wait for budget
@@ -141,9 +143,10 @@ func (s *Search) Run(ctx context.Context) error {
 // tick does everything that is due.
 func (s *Search) tick() {
 	now := s.cfg.now()
-	observed, costs, stood, spare := s.cells.ObservedCost(), s.cells.Costs(), s.cfg.World.Stood(), s.cfg.World.Spare()
+	observed, costs, stood, spare, halted := s.cells.ObservedCost(), s.cells.Costs(), s.cfg.World.Stood(), s.cfg.World.Spare(), s.cfg.World.Halted()
 	s.mu.Lock()
 	s.tickedAt = now
+	s.noteHalt(halted, now)
 	s.alarm.Granted()
 	s.budget.Observe(observed, stood)
 	s.budget.ObserveCosts(costs)

@@ -442,6 +442,7 @@ func ratio(a, b float64) float64 {
 
 // A world is a model with what a search asks of its daemon besides; its zero value is a daemon without limits.
 type world struct {
+	halted func() bool // nil = never
 	*model
 	nowhere      bool // where functions are defined is not known
 	spare, stood func() float64
@@ -472,6 +473,8 @@ func (w *world) Spare() float64 {
 	}
 	return w.spare()
 }
+
+func (w *world) Halted() bool { return w.halted != nil && w.halted() }
 
 func (w *world) Stood() float64 {
 	if w.stood == nil {

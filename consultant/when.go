@@ -68,7 +68,7 @@ func (s *Search) Changed(after float64) (at float64, because string, ok bool) {
 	var curves []changes.Source
 	for _, n := range s.graph.nodes {
 		if n.phase.index == 0 && (n.persistent() || n.everTrue) && n.curve.Last() >= now-stillRead && len(curves) < mostCurves {
-			nodes, curves = append(nodes, n), append(curves, changes.Source{Curve: &n.curve, Whole: n.persistent(), Ready: n.hyp.Samples.About == "ready"})
+			nodes, curves = append(nodes, n), append(curves, changes.Source{Curve: &n.curve, Whole: n.persistent(), Ready: n.hyp.Samples.About == "ready", CPU: n.hyp.Samples.About == "cpu" && !n.hyp.Samples.Ended})
 		}
 	}
 	c, cycle, ok := changes.Told(curves, after, now)

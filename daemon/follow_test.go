@@ -61,6 +61,44 @@ func TestChildrenThatExecuteAreFollowed(t *testing.T) {
 	p.Stop(t)
 }
 
+// TestDaemonIsFollowed: a program that puts itself into the background ends as soon as it has a child. The session goes on with that, and ends when it has
+// ended, too.
+func TestDaemonIsFollowed(t *testing.T) {
+	p := testprog.StartCmd(t, exec.Command("sh", "-c", "echo READY; read go; (while :; do :; done) <&- >&- 2>&- & exit 3"))
+	p.Expect(t, "READY", 10*time.Second)
+	d, err := Attach(context.Background(), Options{Library: library(t), Children: true, Log: func(s string) { t.Log(s) }}, p.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Detach() })
+	var s sums
+	d.mustEnable(t, &s, key(t, "cpu", "/"))
+	p.Say(t, "go")
+	child := 0
+	for end := time.Now().Add(10 * time.Second); child == 0; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the child is not measured")
+		}
+		for _, i := range d.Targets() {
+			if i.PID != p.PID && !i.Ended {
+				child = i.PID
+			}
+		}
+	}
+	t.Cleanup(func() { unix.Kill(child, unix.SIGKILL) })
+	select {
+	case <-d.Ended():
+		t.Error("the session has ended, and the child runs")
+	case <-time.After(2 * time.Second):
+	}
+	unix.Kill(child, unix.SIGKILL)
+	select {
+	case <-d.Ended():
+	case <-time.After(10 * time.Second):
+		t.Error("all have ended, and the session has not")
+	}
+}
+
 // TestLateJoins: that a process was measured some time after its beginning only is said of what is counted over all processes, and of nothing that
 // the kernel keeps.
 func TestLateJoins(t *testing.T) {

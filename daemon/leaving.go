@@ -75,7 +75,7 @@ func (ms *members) endWithLast() {
 			return
 		}
 	}
-	if !ms.watcher.Awaits() {
+	if !ms.watcher.Awaits() && !(ms.opts.Children && ms.watcher.SearchesLeft()) {
 		ms.endOnce.Do(func() { close(ms.ended) })
 	}
 }

@@ -23,7 +23,25 @@ func newGrid(d serve.Daemon, lib *pcl.Library) *grid.Grid { return grid.New(d, l
 // and OnEvent.
 func newSearch(cfg Config, d serve.Daemon, g *grid.Grid, p *prior.Prior) *consultant.Search {
 	return consultant.New(consultant.Config{
-		Hypotheses: cfg.Library.Hypotheses(), Grid: g, World: d, Prior: p, Budget: cfg.Budget, OnEvent: cfg.OnEvent, LeastStake: func() float64 { v, _ := cfg.Library.Tunable(report.LeastStake); return v },
+		Hypotheses: cfg.Library.Hypotheses(), Grid: g, World: world{d}, Prior: p, Budget: cfg.Budget, OnEvent: cfg.OnEvent, LeastStake: func() float64 { v, _ := cfg.Library.Tunable(report.LeastStake); return v },
 		Base: func(item grid.Focus) grid.Hierarchy { return itemBase(cfg.Library, item) },
 	})
+}
+
+// A world is what a search knows of the program.
+type world struct{ serve.Daemon }
+
+// Halted tells that all targets that live are stopped by a signal, or frozen.
+func (w world) Halted() bool {
+	halted := false
+	for _, t := range w.Targets() {
+		switch {
+		case t.Ended:
+		case !t.Stopped && t.Frozen == "":
+			return false
+		default:
+			halted = true
+		}
+	}
+	return halted
 }

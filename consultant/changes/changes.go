@@ -39,6 +39,11 @@ func (c *Curve) Add(from, to, value float64) {
 	c.readings = append(c.readings, reading{from, to, min(max(value, 0), 1)})
 }
 
+// Forget drops the readings that end after a time.
+func (c *Curve) Forget(after float64) {
+	c.readings = slices.DeleteFunc(slices.Clone(c.readings), func(r reading) bool { return r.to > after })
+}
+
 // Last is the end of the last reading; -Inf if there is none.
 func (c *Curve) Last() float64 {
 	if len(c.readings) == 0 {
@@ -166,31 +171,39 @@ type Source struct {
 	Curve *Curve
 	Whole bool // the whole program, which says most
 	Ready bool // how long it waits for CPUs
+	CPU   bool // how many CPUs it could use, whether it got them or not
 }
 
-// Told is Latest as it is told: of the source of the whole program that changes most then, if one changes by a Step. ok is false as well where the program waited
-// for CPUs for long before or after: others have taken them, or have left them. Nor has it a cycle of its own then.
+// Told is Latest as it is told: of the source of the whole program that changes most then, if one changes by a Step. ok is false as well where the time changes
+// for which the program waits for CPUs, and how many it could use does not: others have taken them, or have left them. Nor has it a cycle of its own then.
 func Told(list []Source, after, now float64) (last Change, cycle Cycle, ok bool) {
 	curves := make([]*Curve, len(list))
 	for i, s := range list {
 		curves[i] = s.Curve
 	}
 	last, cycle, ok = Latest(curves, after, now)
-	if slices.ContainsFunc(list, func(s Source) bool { return s.Ready && s.Curve.varies() }) {
+	if byOthers(list, (*Curve).varies) {
 		cycle = Cycle{}
 	}
-	if !ok {
+	span := min(around, last.At-after)
+	changes := func(c *Curve) bool {
+		before, after := c.Around(last.At, span)
+		return math.Abs(after-before) >= Step
+	}
+	if !ok || byOthers(list, changes) {
 		return last, cycle, false
 	}
 	most := Step
 	for i, s := range list {
-		before, after := s.Curve.Around(last.At, around)
-		if s.Ready && max(before, after) >= Step {
-			return last, cycle, false
-		}
-		if s.Whole && math.Abs(after-before) >= most {
+		if before, after := s.Curve.Around(last.At, span); s.Whole && math.Abs(after-before) >= most {
 			last.Curve, last.Before, last.After, most = i, before, after, math.Abs(after-before)
 		}
 	}
 	return last, cycle, true
+}
+
+// byOthers tells that the time changes for which the program waits for CPUs, and that how many it could use does not.
+func byOthers(list []Source, changes func(*Curve) bool) bool {
+	is := func(s Source, of bool) bool { return s.Whole && of && changes(s.Curve) }
+	return slices.ContainsFunc(list, func(s Source) bool { return is(s, s.Ready) }) && !slices.ContainsFunc(list, func(s Source) bool { return is(s, s.CPU) })
 }

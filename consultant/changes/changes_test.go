@@ -106,6 +106,14 @@ func TestCycle(t *testing.T) {
 	if c, cycle, ok := Latest([]*Curve{curve(r, 58, 0.2, ends)}, 0, 58); !ok || math.Abs(c.At-42) > 0.5 || math.Abs(cycle.To-42) > 6 {
 		t.Errorf("a cycle that ends: %+v, %+v, %v", c, cycle, ok)
 	}
+	// On a busy machine: others leave a program that computes, and a program stops to compute.
+	computes, waits := func(at float64) float64 { return 1 - at8(at) }, func(at float64) float64 { return 0.7 * (1 - at8(at)) }
+	for alone, cpu := range map[bool]func(float64) float64{false: func(float64) float64 { return 1 }, true: computes} {
+		_, _, ok := Told([]Source{{Curve: curve(r, 30, 0.2, cpu), Whole: true, CPU: true}, {Curve: curve(r, 30, 0.2, waits), Whole: true, Ready: true}}, 0, 30)
+		if ok != alone {
+			t.Errorf("it waits for CPUs until 8 s, and changes by itself %v: told %v", alone, ok)
+		}
+	}
 	for name, level := range map[string]func(float64) float64{"a change": at8, "steady": steady} {
 		if _, c, _ := Latest([]*Curve{curve(r, 58, 0.2, level)}, 0, 58); c.Seconds != 0 {
 			t.Errorf("%s: %+v", name, c)

@@ -46,7 +46,18 @@ type Watcher struct {
 	late  map[int]Former // of those, the ones that are not joined yet and may still be
 
 	restarts int
+	search   search
 }
+
+// A search is one for what the last target has left behind: a daemon that begins to work when its parent has ended.
+type search int
+
+const (
+	notAsked search = iota
+	asked           // the next Poll looks through all processes
+	searched        // some of what was found may still be joined
+	none
+)
 
 // A Former is what a process was before it executed another program.
 type Former struct {
@@ -91,7 +102,7 @@ func (w *Watcher) Adopt(targets []int) {
 }
 
 // Due reports whether it is time to look again.
-func (w *Watcher) Due(now time.Time) bool { return !now.Before(w.rest) }
+func (w *Watcher) Due(now time.Time) bool { return !now.Before(w.rest) || w.searches(asked) }
 
 // Poll joins what has begun since the last look, what was put off and may be joined now, and what has executed another program.
 func (w *Watcher) Poll(now time.Time) {
@@ -101,6 +112,9 @@ func (w *Watcher) Poll(now time.Time) {
 	w.sample(now)
 	w.meetPutOff(now)
 	w.meetRestarted(now)
+	if len(w.young) == 0 && w.searches(searched) {
+		w.setSearch(none)
+	}
 }
 
 // begun lists what has begun since the last look, and notes when to look next.
@@ -109,7 +123,8 @@ func (w *Watcher) begun(now time.Time) []kernel.Parentage {
 	defer runtime.UnlockOSThread()
 	before := kernel.OwnThreadTime()
 	begun := w.births.Next()
-	if now.Sub(w.scanned) >= scanInterval {
+	if now.Sub(w.scanned) >= scanInterval || w.searches(asked) {
+		w.setSearch(searched)
 		w.scanned = now
 		begun = kernel.Processes()
 		w.forgetShunned()
@@ -143,6 +158,29 @@ func (w *Watcher) Awaits() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.late) > 0
+}
+
+// SearchesLeft reports, when no target is left, whether a child that the last one has left behind may still be joined. It is asked until it is
+// false; Poll makes the search.
+func (w *Watcher) SearchesLeft() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.search == notAsked {
+		w.search = asked
+	}
+	return w.search != none
+}
+
+func (w *Watcher) searches(s search) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.search == s
+}
+
+func (w *Watcher) setSearch(s search) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.search = s
 }
 
 // Was is what a process was that was Restarted and has not been joined again yet; ok is false of any other.

@@ -122,10 +122,16 @@ func opinionOf(r *report.Report, n *report.Node) Opinion {
 	case Never:
 		o.Why = fmt.Sprintf("%s: %s", n.State, cmp.Or(n.Reason, "no value came before the end"))
 	}
-	if n.Phase.Name != "global" && n.Phase.Name != "" {
-		o.Hypothesis += " (phase " + n.Phase.Name + ")"
-	}
+	o.Hypothesis += inPhase(n)
 	return o
+}
+
+// inPhase says to which phase a node belongs, behind its hypothesis; "" for the whole session.
+func inPhase(n *report.Node) string {
+	if n.Phase.Name == "global" || n.Phase.Name == "" {
+		return ""
+	}
+	return " (phase " + n.Phase.Name + ")"
 }
 
 // chainTo is the way from the root to a node, over parents that hold where there are some.

@@ -67,9 +67,14 @@ func writeLines(b *strings.Builder, lines []string) {
 	}
 }
 
+// testOf names what a node tests.
+func testOf(n *report.Node) string {
+	return n.Hypothesis + inPhase(n) + " at " + placeOf(n.Focus)
+}
+
 // text says what becomes of an answer.
 func (x *Rejudged) text() string {
-	place := fmt.Sprintf("%s at %s", x.Node.Hypothesis, placeOf(x.Node.Focus))
+	place := testOf(x.Node)
 	if x.After == Undecided {
 		text := fmt.Sprintf("%s is %s, and would be undecided: %s (%s", place, x.Before, x.Why, x.Node.Quantity())
 		if !math.IsNaN(x.Threshold) {
@@ -117,7 +122,7 @@ func writeNever(b *strings.Builder, list []Rejudged) {
 	var lines []string
 	for _, x := range list {
 		if x.Before == Never {
-			lines = append(lines, fmt.Sprintf("never measured, so not judged: %s at %s (%s)", x.Node.Hypothesis, placeOf(x.Node.Focus), x.Node.State))
+			lines = append(lines, fmt.Sprintf("never measured, so not judged: %s (%s)", testOf(x.Node), x.Node.State))
 		}
 	}
 	writeLines(b, lines)

@@ -59,12 +59,16 @@ func (r *Report) writeBottlenecks(b *strings.Builder) {
 
 // writeNone says that there is no bottleneck, as far as that is known, and what the threads did instead.
 func (r *Report) writeNone(b *strings.Builder) {
-	if !r.tested() {
-		b.WriteString("Nothing could be tested. It is not known whether there is a bottleneck. Why stands below.\n")
+	if r.allStopped() {
+		found := "No bottleneck found"
+		if !r.tested() {
+			found = "Nothing could be tested"
+		}
+		b.WriteString(found + ". But the program is stopped or frozen: nothing is known of what it does when it runs.\n")
 		return
 	}
-	if r.allStopped() {
-		b.WriteString("No bottleneck found. But the program is stopped or frozen: nothing is known of what it does when it runs.\n")
+	if !r.tested() {
+		b.WriteString("Nothing could be tested. It is not known whether there is a bottleneck. Why stands below.\n")
 		return
 	}
 	if r.mostlyUnmeasured() {
