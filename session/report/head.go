@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -93,4 +94,10 @@ func endNote(t Target) string {
 		return "; it ended"
 	}
 	return ""
+}
+
+// allStopped reports whether all targets that live are stopped by a signal, or frozen.
+func (r *Report) allStopped() bool {
+	live := slices.DeleteFunc(slices.Clone(r.Targets), func(t Target) bool { return t.Ended })
+	return len(live) > 0 && !slices.ContainsFunc(live, func(t Target) bool { return !t.Stopped && t.Frozen == "" })
 }

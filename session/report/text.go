@@ -158,12 +158,6 @@ const muchUnmeasured = 0.3
 
 func (r *Report) mostlyUnmeasured() bool { return r.NotMeasuredShare >= muchUnmeasured }
 
-// allStopped reports whether all targets that live are stopped by a signal, or frozen.
-func (r *Report) allStopped() bool {
-	live := slices.DeleteFunc(slices.Clone(r.Targets), func(t Target) bool { return t.Ended })
-	return len(live) > 0 && !slices.ContainsFunc(live, func(t Target) bool { return !t.Stopped && t.Frozen == "" })
-}
-
 // tested reports whether any hypothesis came to a verdict.
 func (r *Report) tested() bool {
 	return slices.ContainsFunc(r.Nodes, func(n Node) bool {
