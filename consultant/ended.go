@@ -71,7 +71,7 @@ func (s *Search) isFading(f *finding) bool { return f.node.over() && f.stake < s
 func (s *Search) Earlier() []earlier.Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := s.earlier.All(func(id int) bool { return s.graph.nodes[id-1].state == True })
+	list := s.earlier.All(func(id int) bool { n := s.graph.nodes[id-1]; return n.state == True || n.state == Pruned }) // what was pruned may hold
 	for _, f := range s.findings() {
 		if a, ok := s.pastAnswer(f.node); ok && s.isFading(&f) {
 			list = append([]earlier.Answer{a}, list...)

@@ -245,6 +245,7 @@ func (s *Search) becameTrue(n *node, old State) {
 	} else {
 		s.say(n, "tested true: %s", n.evidence())
 	}
+	n.sinceAt = max(n.sinceAt, n.phase.Start) // a phase that was found late has readings from before it was
 	n.passSince()
 	if n.everTrue {
 		s.retestKids(n, n.decidedAt)

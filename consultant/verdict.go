@@ -29,7 +29,9 @@ func (s *Search) Answer() ([]Node, []Bottleneck) {
 			b.File, b.Line = s.cfg.World.Source(f.node.focus)
 		}
 		b.Note = b.Severity < s.cfg.LeastStake()
-		b.Holders = s.cfg.World.Holders(objects[i])
+		if b.Phase.End == 0 { // they are those of the last seconds
+			b.Holders = s.cfg.World.Holders(objects[i])
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

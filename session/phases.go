@@ -76,10 +76,10 @@ func (s *Session) findPhase() {
 	defer s.phasing.Unlock()
 	phases := s.search.Phases()
 	last := phases[len(phases)-1]
+	at, because, ok := s.search.Changed(last.Start) // it sees cycles, too
 	if !last.IsWhole() && last.Because == "" {
 		return
 	}
-	at, because, ok := s.search.Changed(last.Start)
 	if n := len(phases) - fewPhases; !ok || n > 0 && at-phases[n].Start < fewPhasesIn {
 		return
 	}

@@ -17,8 +17,9 @@ const (
 	width = 0.2
 	// shortest is how long a phase lasts at least, and how old a change is when it is found.
 	shortest = 2.0
-	// shortestCycle is how long it takes at least what comes back again and again.
-	shortestCycle = 1.0
+	// shortestCycle is how long it takes at least what comes back again and again: where CPUs are busy values are read each second or two, and what a
+	// scheduler does in turn looks like a shorter one.
+	shortestCycle = 3.0
 	// Step is by how much a share changes at least for the program to do something else.
 	Step = 0.3
 	// around is the time over which a curve is averaged before and after a change.
@@ -54,11 +55,17 @@ func (c *Curve) Last() float64 {
 
 // varies tells whether the readings lie far enough apart for a change.
 func (c *Curve) varies() bool {
-	low, high := math.Inf(1), math.Inf(-1)
+	low, high := c.bounds()
+	return high-low >= Step
+}
+
+// bounds are the least and the largest reading.
+func (c *Curve) bounds() (low, high float64) {
+	low, high = math.Inf(1), math.Inf(-1)
 	for _, r := range c.readings {
 		low, high = min(low, r.value), max(high, r.value)
 	}
-	return high-low >= Step
+	return low, high
 }
 
 // bins is the curve from a time on, the averages of so many bins; NaN where nothing was read.
@@ -175,22 +182,22 @@ type Source struct {
 }
 
 // Told is Latest as it is told: of the source of the whole program that changes most then, if one changes by a Step. ok is false as well where the time changes
-// for which the program waits for CPUs, and how many it could use does not: others have taken them, or have left them. Nor has it a cycle of its own then.
+// for which the program waits for CPUs, where others may have taken them, or have left them. Nor has it a cycle of its own then.
 func Told(list []Source, after, now float64) (last Change, cycle Cycle, ok bool) {
 	curves := make([]*Curve, len(list))
 	for i, s := range list {
 		curves[i] = s.Curve
 	}
 	last, cycle, ok = Latest(curves, after, now)
-	if byOthers(list, (*Curve).varies) {
+	if byOthers(list, (*Curve).bounds, cycle.Curve) {
 		cycle = Cycle{}
 	}
 	span := min(around, last.At-after)
-	changes := func(c *Curve) bool {
+	changes := func(c *Curve) (low, high float64) {
 		before, after := c.Around(last.At, span)
-		return math.Abs(after-before) >= Step
+		return min(before, after), max(before, after)
 	}
-	if !ok || byOthers(list, changes) {
+	if !ok {
 		return last, cycle, false
 	}
 	most := Step
@@ -199,11 +206,18 @@ func Told(list []Source, after, now float64) (last Change, cycle Cycle, ok bool)
 			last.Curve, last.Before, last.After, most = i, before, after, math.Abs(after-before)
 		}
 	}
-	return last, cycle, true
+	return last, cycle, !byOthers(list, changes, last.Curve)
 }
 
-// byOthers tells that the time changes for which the program waits for CPUs, and that how many it could use does not.
-func byOthers(list []Source, changes func(*Curve) bool) bool {
-	is := func(s Source, of bool) bool { return s.Whole && of && changes(s.Curve) }
-	return slices.ContainsFunc(list, func(s Source) bool { return is(s, s.Ready) }) && !slices.ContainsFunc(list, func(s Source) bool { return is(s, s.CPU) })
+// byOthers tells that a change of a source may be what others do who want the CPUs: the time changes for which the program waits for them, or it waits for long
+// and the change is one of what it computes. Where the program itself plainly wants no CPUs before or after, it is its own.
+func byOthers(list []Source, span func(*Curve) (low, high float64), of int) bool {
+	waits, wants := false, false
+	for _, s := range list {
+		low, high := span(s.Curve)
+		changes := high-low >= Step
+		waits = waits || s.Whole && s.Ready && (changes || list[of].CPU && high >= Step)
+		wants = wants || s.Whole && s.CPU && changes && low < Step
+	}
+	return waits && !wants
 }

@@ -58,7 +58,7 @@ func (w *Watcher) EndsSoon(pid int) bool {
 	return start == 0 || kernel.Age(start) < newborn
 }
 
-// sample takes those that are not joined yet and run now for having run since the last poll. What ends between two polls is not seen at one of them, and
+// sample takes those that are not joined yet and run now for having run since the last poll, for as much of it as they had a CPU when they wanted one. What ends between two polls is not seen at one of them, and
 // what is seen stands for it: the sum is right in the mean.
 func (w *Watcher) sample(now time.Time) {
 	since := now.Sub(w.polled)
@@ -66,19 +66,18 @@ func (w *Watcher) sample(now time.Time) {
 		since = 0
 	}
 	w.polled = now
-	running := 0
+	running := 0.0
 	for pid, y := range w.young {
 		if s, err := procfs.ReadStat(pid); err == nil && s.Start == y.start && s.State == 'R' {
-			running++
+			running += kernel.RunningShare(pid)
 		}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.ran += time.Duration(min(running, runtime.NumCPU())) * since
+	w.ran += time.Duration(min(running, float64(runtime.NumCPU())) * float64(since))
 }
 
-// Ran is about how much CPU time processes have used before they were joined, or until they ended: by samples, where 2 or 3 running at a time have
-// shared a CPU it is too high.
+// Ran is about how much CPU time processes have used before they were joined, or until they ended, by samples.
 func (w *Watcher) Ran() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -118,6 +120,16 @@ func parseSchedstat(text []byte) (s schedstat, ok bool) {
 	}
 	s.slices, _, ok = procfs.Number(rest)
 	return s, ok
+}
+
+// RunningShare is how much of the time in which the first thread of a process wanted a CPU it had one, 0..1; 1 if that is not known.
+func RunningShare(pid int) float64 {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/schedstat")
+	s, ok := parseSchedstat(text)
+	if err != nil || !ok || s.run+s.wait == 0 {
+		return 1
+	}
+	return float64(s.run) / float64(s.run+s.wait)
 }
 
 // takeSchedstat must come after takeStat: where the kernel was told not to keep schedstat it prints zeros.
