@@ -184,7 +184,7 @@ func (d *Daemon) Probes() grid.Probes {
 // Detach removes every probe, gives back all memory and ends the session: nothing is left behind in targets that live.
 // clean says that this was so for all of them. It may be called more than once.
 func (d *Daemon) Detach() (clean bool, err error) {
-	d.stopOnce.Do(func() { close(d.stopped) })
+	d.stopOnce.Do(func() { close(d.stopped); d.watcher.Leave() })
 	d.loops.Wait()
 	d.enabling.Lock()
 	defer d.enabling.Unlock()

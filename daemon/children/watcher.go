@@ -171,6 +171,9 @@ func (w *Watcher) SearchesLeft() bool {
 	return w.search != none
 }
 
+// Leave says that nobody polls any longer: what the last target leaves behind is not searched for.
+func (w *Watcher) Leave() { w.setSearch(none) }
+
 func (w *Watcher) searches(s search) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
