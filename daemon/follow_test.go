@@ -13,6 +13,16 @@ import (
 	"culprit/internal/testprog"
 )
 
+// childOf is a process that is measured beside another one, and has not ended; 0 if there is none.
+func childOf(d *Daemon, pid int) (child int) {
+	for _, i := range d.Targets() {
+		if i.PID != pid && !i.Ended {
+			child = i.PID
+		}
+	}
+	return child
+}
+
 // A shell starts a program after the attach: it is measured with what was asked for before, and left clean.
 func TestChildrenThatExecuteAreFollowed(t *testing.T) {
 	t.Parallel()
@@ -48,12 +58,7 @@ func TestChildrenThatExecuteAreFollowed(t *testing.T) {
 	if got := s.of(loop); got < 1.5 {
 		t.Errorf("event_loop: %.2f s in 2 s", got)
 	}
-	child := 0
-	for _, i := range d.Targets() {
-		if i.PID != p.PID && !i.Ended {
-			child = i.PID
-		}
-	}
+	child := childOf(d, p.PID)
 	if s.of(key(t, "io_ops", "/")) == 0 {
 		t.Error("a pair that was enabled before the child came does not cover it")
 	}
@@ -79,11 +84,7 @@ func TestDaemonIsFollowed(t *testing.T) {
 		if time.Now().After(end) {
 			t.Fatal("the child is not measured")
 		}
-		for _, i := range d.Targets() {
-			if i.PID != p.PID && !i.Ended {
-				child = i.PID
-			}
-		}
+		child = childOf(d, p.PID)
 	}
 	t.Cleanup(func() { unix.Kill(child, unix.SIGKILL) })
 	select {

@@ -12,7 +12,7 @@ func TestHalt(t *testing.T) {
 	if h.Touches(decide.Bin{Start: 0, End: 1}) || h.Explains(0) || h.See(false, 5) {
 		t.Error("there was none")
 	}
-	if !h.See(true, 12.4) || h.See(true, 12.9) || h.See(true, 20) == false && h.From > 12 {
+	if !h.See(true, 12.4) || h.See(true, 12.9) || h.From > 12 || !h.See(true, 20) || h.From < 18 {
 		t.Errorf("%+v", h)
 	}
 	h = Halt{}

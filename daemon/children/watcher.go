@@ -56,7 +56,7 @@ const (
 	notAsked search = iota
 	asked           // the next Poll looks through all processes
 	searched        // some of what was found may still be joined
-	none
+	none            // for good: the session ends
 )
 
 // A Former is what a process was before it executed another program.
@@ -112,8 +112,8 @@ func (w *Watcher) Poll(now time.Time) {
 	w.sample(now)
 	w.meetPutOff(now)
 	w.meetRestarted(now)
-	if len(w.young) == 0 && w.searches(searched) {
-		w.setSearch(none)
+	if len(w.young) == 0 {
+		w.goOn(searched, none)
 	}
 }
 
@@ -123,8 +123,7 @@ func (w *Watcher) begun(now time.Time) []kernel.Parentage {
 	defer runtime.UnlockOSThread()
 	before := kernel.OwnThreadTime()
 	begun := w.births.Next()
-	if now.Sub(w.scanned) >= scanInterval || w.searches(asked) {
-		w.setSearch(searched)
+	if w.goOn(asked, searched) || now.Sub(w.scanned) >= scanInterval {
 		w.scanned = now
 		begun = kernel.Processes()
 		w.forgetShunned()
@@ -172,7 +171,11 @@ func (w *Watcher) SearchesLeft() bool {
 }
 
 // Leave says that nobody polls any longer: what the last target leaves behind is not searched for.
-func (w *Watcher) Leave() { w.setSearch(none) }
+func (w *Watcher) Leave() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.search = none
+}
 
 func (w *Watcher) searches(s search) bool {
 	w.mu.Lock()
@@ -180,10 +183,15 @@ func (w *Watcher) searches(s search) bool {
 	return w.search == s
 }
 
-func (w *Watcher) setSearch(s search) {
+// goOn has the search go from one state to the next, and tells whether it was in the first: meanwhile the session may have left.
+func (w *Watcher) goOn(from, to search) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.search = s
+	if w.search != from {
+		return false
+	}
+	w.search = to
+	return true
 }
 
 // Was is what a process was that was Restarted and has not been joined again yet; ok is false of any other.

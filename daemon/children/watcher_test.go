@@ -80,6 +80,30 @@ func TestWatcherJoins(t *testing.T) {
 	}
 }
 
+// TestWatcherSearchesLeft: when no target is left one search is made for what the last has left behind, however often all processes were looked at before, and
+// another one after something was joined; none once the session leaves.
+func TestWatcherSearchesLeft(t *testing.T) {
+	w, h := newWatcher(t, func(int) error { return nil })
+	w.Adopt([]int{os.Getpid()})
+	w.scanned = time.Time{} // a look at all that is due
+	w.Poll(time.Now())
+	if !w.SearchesLeft() || !w.Due(time.Now()) {
+		t.Fatal("no search is made after a look at all processes")
+	}
+	pid := sleeper(t)
+	pollUntil(t, w, "the child is joined", func() bool { return slices.Contains(h.joined, pid) })
+	if !w.SearchesLeft() {
+		t.Error("what was joined may leave something behind, and nobody looks")
+	}
+	pollUntil(t, w, "the search is over", func() bool { return !w.SearchesLeft() })
+	w, _ = newWatcher(t, func(int) error { return nil })
+	w.SearchesLeft()
+	w.Leave()
+	if w.Poll(time.Now()); w.SearchesLeft() {
+		t.Error("a search after the session has left")
+	}
+}
+
 // TestWatcherPutsOff: what cannot be stopped now is asked for again, and what can never be measured is not, once it has had the time to load.
 func TestWatcherPutsOff(t *testing.T) {
 	t.Run("deferred", func(t *testing.T) {

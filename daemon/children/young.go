@@ -68,7 +68,7 @@ func (w *Watcher) takeIn(p kernel.Parentage, y young, now time.Time) (joined boo
 	over := errors.Is(err, process.ErrNotFound) || errors.Is(err, process.ErrZombie) || errors.Is(err, process.ErrTargetExited)
 	switch {
 	case err == nil:
-		w.setSearch(notAsked)
+		w.goOn(searched, notAsked)
 	case errors.Is(err, process.ErrTargetExeced), over && process.Lives(p.PID, p.Start): // it became another program, again
 		w.young[p.PID] = young{start: p.Start, after: now.Add(loading)}
 		return false

@@ -31,7 +31,7 @@ type Report struct {
 	Earlier []Earlier `json:"earlier,omitempty"`
 	// Phases are those that somebody has begun, in order, each with its own answer; the other fields tell of the whole session.
 	Phases []PhaseAnswer `json:"phases,omitempty"`
-	// Cycle is what the program did again and again; nil if nothing. Such a program begins no phases by itself.
+	// Cycle is what the program did again and again; nil if nothing. Its turns begin no phases by themselves.
 	Cycle *Cycle `json:"cycle,omitempty"`
 	// Idle is where threads had nothing to do; nil if no thread was looked at, or none had nothing to do.
 	Idle *Idle `json:"idle,omitempty"`
