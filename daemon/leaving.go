@@ -55,11 +55,10 @@ func (ms *members) endBy(t *measuring.Process, err error) {
 
 // end retires a target, which is locked. mu is held.
 func (ms *members) end(t *measuring.Process) {
-	if t.Ended() {
-		return
+	if !t.Ended() {
+		ms.retire(t)
 	}
-	ms.retire(t)
-	ms.endWithLast()
+	ms.endWithLast() // also for one that had ended: what it left behind may have been waited for
 }
 
 // retire notes that a target is over as the program that it was. mu is held.
