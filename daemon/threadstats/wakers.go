@@ -38,6 +38,12 @@ const (
 // kernelThreads is the flag of threads of the kernel (PF_KTHREAD).
 const kernelThreads = 0x00200000
 
+// kernelStack is the size of a thread's stack in the kernel. No other stack lies as near: there is a page between any two.
+const kernelStack = 16 << 10
+
+// rEvent has what the program was called with, which lies on the stack that it runs on.
+const rEvent = rThread
+
 // A Waking is what one thread did for another since the last reading.
 type Waking struct {
 	Waiter  int    // thread of a process that is summed
@@ -109,12 +115,10 @@ const (
 	atWakeValue = -56
 )
 
-// wakers is the program of each wake-up, in the thread that wakes. What an interrupt wakes is put down to the kernel, as far as it can be
-// told: an interrupt that comes while the program computes leaves a number below 0 where that of a system call stands. One that comes in
-// a system call is taken for the thread: so is a packet that the thread sends to this machine itself.
+// wakers is the program of each wake-up, in the thread that wakes. What an interrupt wakes is put down to the kernel.
 func wakers(s *shape, m *maps) asm.Instructions {
 	c := &code{shape: s, maps: m}
-	c.add(load(rTask, asm.R1, 0, asm.DWord))
+	c.add(asm.Mov.Reg(rEvent, asm.R1), load(rTask, asm.R1, 0, asm.DWord))
 	c.leaveUnlessWatched("end")
 	c.add(
 		load(asm.R1, rTask, int(s.pid), asm.Word),
@@ -164,7 +168,8 @@ func (c *code) waiting(end string) {
 	c.add(asm.Mov.Imm(asm.R0, 0))
 }
 
-// waker puts the number of the thread that wakes into the key, and its process into the value; nothing where it is the kernel.
+// waker puts the number of the thread that wakes into the key, and its process into the value; nothing where it is the kernel: while the thread
+// computes there is a number below 0 in the place of that of a system call, and an interrupt that comes in a call does not run on the thread's stack.
 func (c *code) waker() {
 	c.add(
 		asm.FnGetCurrentTaskBtf.Call(),
@@ -177,6 +182,12 @@ func (c *code) waker() {
 		asm.JEq.Imm(asm.R0, 0, "sum"),
 		load(asm.R1, asm.R0, int(c.shape.origAX), asm.DWord),
 		asm.JSLT.Imm(asm.R1, 0, "sum"),
+		asm.Sub.Reg(asm.R0, rEvent), // the registers of a call lie at the top of its thread's stack
+		asm.JLT.Imm(asm.R0, kernelStack, "thread"),
+	)
+	c.sends("thread", "sum")
+	c.at("thread")
+	c.add(
 		load(asm.R1, rContext, int(c.shape.pid), asm.Word),
 		store(asm.R10, atWakeKey+wakeWaker, asm.R1, asm.Word),
 		load(asm.R1, rContext, int(c.shape.tgid), asm.Word),
@@ -184,6 +195,29 @@ func (c *code) waker() {
 	)
 	c.at("sum")
 	c.add(asm.Mov.Imm(asm.R0, 0))
+}
+
+// sends goes to thread if an interrupt that came upon a call, whose number R1 has, may be the thread's own doing, and to kernel if not. A packet that
+// a thread sends to this machine arrives in such an interrupt, at once. It ends no wait for a disk, and none for a futex.
+func (c *code) sends(thread, kernel string) {
+	c.add(
+		load(asm.R2, rTask, int(c.shape.iowait), asm.Byte),
+		asm.And.Imm(asm.R2, c.shape.iowaitMask),
+		asm.JNE.Imm(asm.R2, 0, kernel),
+		load(asm.R2, asm.R10, atWakeKey+wakeCall, asm.Word),
+		asm.JEq.Imm(asm.R2, unix.SYS_FUTEX, kernel),
+	)
+	for _, call := range sending {
+		c.add(asm.JEq.Imm(asm.R1, call, thread))
+	}
+	c.add(asm.Ja.Label(kernel))
+}
+
+// sending are the system calls in which a thread may send something to this machine: who reads tells the sender that there is room again.
+var sending = []int32{
+	unix.SYS_READ, unix.SYS_READV, unix.SYS_WRITE, unix.SYS_WRITEV, unix.SYS_SENDTO, unix.SYS_SENDMSG, unix.SYS_SENDMMSG, unix.SYS_RECVFROM,
+	unix.SYS_RECVMSG, unix.SYS_RECVMMSG, unix.SYS_SENDFILE, unix.SYS_SPLICE, unix.SYS_CONNECT, unix.SYS_ACCEPT, unix.SYS_ACCEPT4, unix.SYS_SHUTDOWN,
+	unix.SYS_CLOSE, unix.SYS_CLOSE_RANGE, unix.SYS_DUP2, unix.SYS_DUP3, unix.SYS_SETSOCKOPT, unix.SYS_IO_URING_ENTER, unix.SYS_EXIT, unix.SYS_EXIT_GROUP,
 }
 
 // Sum has the waits of the threads of these processes summed from now on, and of no others.

@@ -1,7 +1,9 @@
 // Threads that wait for one another, each in its own way. Says READY and, for each wait, the numbers of the thread that waits and of the one
 // that ends its waits, 0 if none does, -1 if another one does each time: NAME WAITER WAKER.
 #define _GNU_SOURCE
+#include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +11,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <arpa/inet.h>
 #include <linux/futex.h>
 #include <netinet/in.h>
@@ -19,14 +22,14 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, held = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t filled = PTHREAD_COND_INITIALIZER;
 static pthread_barrier_t both;
-static int items, word, pipes[2], sockets[2], events, poller;
+static int items, word, nobodys, pipes[2], sockets[2], events, poller;
 static volatile int waiters[16], wakers[16];
 
 static int self(void) { return (int)syscall(SYS_gettid); }
 static void nap(long us) { struct timespec t = {0, us * 1000}; nanosleep(&t, NULL); }
 
-enum { CONDITION, PIPE, TCP, BARRIER, EPOLL, MUTEX, FUTEX, SIGNAL, JOIN, SLEEP, WAYS };
-static const char *names[] = {"condition", "pipe", "tcp", "barrier", "epoll", "mutex", "futex", "signal", "join", "sleep"};
+enum { CONDITION, PIPE, TCP, BARRIER, EPOLL, MUTEX, FUTEX, SIGNAL, JOIN, SLEEP, TIMED, POLLED, WAYS };
+static const char *names[] = {"condition", "pipe", "tcp", "barrier", "epoll", "mutex", "futex", "signal", "join", "sleep", "timed", "polled"};
 
 static void *nap_once(void *p) { nap(2000); return p; }
 
@@ -43,6 +46,8 @@ static void wait_once(int way) {
 	case SIGNAL: sigemptyset(&usr1); sigaddset(&usr1, SIGUSR1); if (sigwaitinfo(&usr1, NULL) != SIGUSR1) exit(1); break;
 	case JOIN: if (pthread_create(&t, NULL, nap_once, NULL) || pthread_join(t, NULL)) exit(1); break;
 	case SLEEP: nap(2000); break;
+	case TIMED: syscall(SYS_futex, &nobodys, FUTEX_WAIT_PRIVATE, 0, &(struct timespec){0, 2000000}); break;
+	case POLLED: poll(NULL, 0, 2); break;
 	}
 }
 
@@ -61,7 +66,13 @@ static void wake_once(int way) {
 	}
 }
 
-static void *waits(void *p) { int way = (int)(long)p; waiters[way] = self(); for (;;) wait_once(way); }
+// onFirst has the thread run on the first CPU only.
+static void onFirst(void) { cpu_set_t one; CPU_ZERO(&one); CPU_SET(0, &one); sched_setaffinity(0, sizeof one, &one); }
+
+// inCalls is in a system call nearly always. Timers' interrupts come upon it.
+static void *inCalls(void *p) { struct stat s; onFirst(); for (;;) if (stat("/proc/self/task", &s)) exit(1); return p; }
+
+static void *waits(void *p) { int way = (int)(long)p; if (way == TIMED || way == POLLED) onFirst(); waiters[way] = self(); for (;;) wait_once(way); }
 static void *wakes(void *p) { int way = (int)(long)p; wakers[way] = self(); for (;;) wake_once(way); }
 
 // connection is a pair of sockets over the loopback device.
@@ -76,7 +87,7 @@ static void connection(int s[2]) {
 }
 
 // alone tells that no thread of its own ends the waits of a way.
-static int alone(int way) { return way == SLEEP || way == JOIN; }
+static int alone(int way) { return way == SLEEP || way == JOIN || way == TIMED || way == POLLED; }
 
 int main(void) {
 	pthread_t t;
@@ -91,6 +102,7 @@ int main(void) {
 	poller = epoll_create1(0);
 	epoll_ctl(poller, EPOLL_CTL_ADD, events, &e);
 	pthread_barrier_init(&both, NULL, 2);
+	pthread_create(&t, NULL, inCalls, NULL);
 	for (long i = 0; i < WAYS; i++) {
 		pthread_create(&t, NULL, waits, (void *)i);
 		if (!alone((int)i)) pthread_create(&t, NULL, wakes, (void *)i);
