@@ -49,7 +49,7 @@ static void *t_select(void *a) { while (!done) { fd_set s; FD_ZERO(&s); FD_SET(s
 static void *t_post(void *a) { while (!done) { long one = 1; if (write(ev, &one, 8) == 8) posted++; usleep(3000); } return 0; }
 static void *t_spin(void *a) { volatile long x = 0; while (!done) x++; return 0; }
 int main(int argc, char **argv) {
-  int never = eventfd(0, 0); ev = eventfd(0, 0); socketpair(AF_UNIX, SOCK_STREAM, 0, sv); sem = semget(IPC_PRIVATE, 1, 0600);
+  int never = eventfd(0, 0); ev = eventfd(0, 0); socketpair(AF_UNIX, SOCK_STREAM, 0, sv); unshare(CLONE_NEWIPC); sem = semget(IPC_PRIVATE, 1, 0600);
   sigset_t s; sigemptyset(&s); sigaddset(&s, SIGUSR2); pthread_sigmask(SIG_BLOCK, &s, 0);
   void *(*f[])(void *) = {t_epoll, t_sem, t_sigwait, t_recv, t_futex, t_nano, t_poll, t_ppoll, t_select, t_post, t_spin};
   pthread_t th[16]; int n = sizeof f / sizeof *f;

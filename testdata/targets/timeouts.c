@@ -99,8 +99,8 @@ static int prepare(const struct wait *w, aio_context_t *aio)
 {
 	if (!strncmp(w->kind, "epoll", 5))
 		return epoll_create1(0);
-	if (!strcmp(w->kind, "semtimedop"))
-		return semget(IPC_PRIVATE, 1, 0600);
+	if (!strcmp(w->kind, "semtimedop")) // in a namespace of its own it ends with the program
+		return unshare(CLONE_NEWIPC), semget(IPC_PRIVATE, 1, 0600);
 	if (!strcmp(w->kind, "io_getevents"))
 		return (int)syscall(SYS_io_setup, 1, aio);
 	if (!strcmp(w->kind, "recv") || !strcmp(w->kind, "accept"))
