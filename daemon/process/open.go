@@ -113,6 +113,8 @@ func checkExists(pid int) (procfs.Stat, error) {
 		return st, &raw.Unsupported{What: "attaching to itself", Needs: "another process to measure"}
 	case st.IsKernel():
 		return st, fmt.Errorf("process %d: %w", pid, ErrKernelThread)
+	case status.Dumping:
+		return st, errDumping
 	case st.State == 'Z' && status.Threads > 1:
 		return st, errLeaderEnded
 	case st.State == 'Z' || st.State == 'X':
@@ -123,6 +125,8 @@ func checkExists(pid int) (procfs.Stat, error) {
 
 // errEnding: it has no memory any more.
 var errEnding = fmt.Errorf("%w: it is just ending", ErrZombie)
+
+var errDumping = &raw.Unsupported{What: "a process that writes its core dump: its threads run no code any more"}
 
 var errLeaderEnded = &raw.Unsupported{What: "a process whose main thread has ended while others run"}
 

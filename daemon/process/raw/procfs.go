@@ -31,6 +31,7 @@ type Status struct {
 	CapEff                         uint64
 	Blocked, Caught                uint64 // signals, the first in the lowest bit
 	Pending                        uint64 // those of the thread and of its process that it does not block
+	Dumping                        bool   // it has ended, and writes its core dump
 }
 
 func parseStatus(b []byte) Status {
@@ -62,6 +63,8 @@ func parseStatus(b []byte) Status {
 			s.GIDs = fourInts(value)
 		case "CapEff":
 			s.CapEff = hex(value)
+		case "CoreDumping":
+			s.Dumping = value == "1"
 		case "SigPnd", "ShdPnd":
 			s.Pending |= hex(value)
 		case "SigBlk":
