@@ -24,6 +24,7 @@ var values = map[string]func(m *Meter, interval float64) float64{
 	"forced_switches":    (*Meter).forced,
 	"active_processes":   (*Meter).processes,
 	"resident_memory":    (*Meter).resident,
+	"open_descriptors":   (*Meter).descriptors,
 	"observed_cost":      func(m *Meter, _ float64) float64 { return m.s.Own.ObservedCost() },
 	"predicted_cost":     func(m *Meter, _ float64) float64 { return m.s.Own.PredictedCost() },
 	"pause_time":         func(m *Meter, _ float64) float64 { return m.since(m.s.Pauses.Total().Seconds()) },
@@ -87,6 +88,18 @@ func (m *Meter) resident(float64) float64 {
 		return 0
 	}
 	return float64(size)
+}
+
+// descriptors is how many descriptors the process has open now; a process that has just ended has none.
+func (m *Meter) descriptors(float64) float64 {
+	if m.s.Ended() {
+		return 0
+	}
+	n, err := kernel.OpenDescriptors(m.s.Proc.PID())
+	if err != nil {
+		return 0
+	}
+	return float64(n)
 }
 
 // processes is 1 for a process that has not ended.
