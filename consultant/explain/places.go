@@ -79,6 +79,8 @@ func kindText(kind string) string {
 		return "condition variable"
 	case "SpinLock":
 		return "spin lock"
+	case "SemaphoreSet":
+		return "semaphore of System V"
 	case libraryLock:
 		return "lock of the C library"
 	case "WaitGroup":

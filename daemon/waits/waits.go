@@ -27,6 +27,8 @@ func (t *Thread) For(frames []stack.Frame, now float64) (part string, lock bool)
 	switch {
 	case t.Call.NR == unix.SYS_FUTEX:
 		return t.Target.Locks.Waited(t.forLock(frames), now), true
+	case t.Call.NR == unix.SYS_SEMOP, t.Call.NR == unix.SYS_SEMTIMEDOP:
+		return "", true
 	case arch.IsReadiness(t.Call.NR):
 		if t.Ready.Kind == readiness.Events || t.Ready.FD < 0 {
 			return "", t.Ready.Kind == readiness.Events
