@@ -63,7 +63,7 @@ func TestDefault(t *testing.T) {
 			t.Errorf("the label does not say of when it is: %q", h.Label)
 		}
 	}
-	if got := strings.Join(names, " "); got != "CPUbound SystemTimeHigh SystemCallTimeHigh PageFaultTimeHigh SchedulingDelay ControlGroupLimit ShortLivedProcesses ExcessiveSyncWaitingTime HotSyncObject FrequentSyncOperations LoadImbalance ExcessiveIOBlockingTime FrequentSmallIOOps TooManySmallIOOps ExcessiveFlushTime TooManyMajorFaults MajorFaultTimeHigh InstrumentationCost" {
+	if got := strings.Join(names, " "); got != "CPUbound SystemTimeHigh SystemCallTimeHigh PageFaultTimeHigh FrequentMappingOps SchedulingDelay ControlGroupLimit ShortLivedProcesses ExcessiveSyncWaitingTime HotSyncObject FrequentSyncOperations LoadImbalance ExcessiveIOBlockingTime FrequentSmallIOOps TooManySmallIOOps ExcessiveFlushTime TooManyMajorFaults MajorFaultTimeHigh InstrumentationCost" {
 		t.Errorf("hypotheses: %s", got)
 	}
 	for _, want := range []string{"### sync_wait", "### CPUbound", "| PC_CPUThreshold | 0.3 |", "procedureInclusive", "pthread_barrier_wait"} {

@@ -140,7 +140,7 @@ var categories = []struct {
 	hypotheses []string
 }{
 	{"cpu", []string{"CPUbound"}},
-	{"kernel", []string{"SystemTimeHigh", "SystemCallTimeHigh", "PageFaultTimeHigh", "SchedulingDelay", "ControlGroupLimit", "ShortLivedProcesses", "FrequentSmallIOOps"}},
+	{"kernel", []string{"SystemTimeHigh", "SystemCallTimeHigh", "PageFaultTimeHigh", "SchedulingDelay", "ControlGroupLimit", "ShortLivedProcesses", "FrequentSmallIOOps", "FrequentMappingOps"}},
 	{"waiting", []string{"ExcessiveSyncWaitingTime", "HotSyncObject", "FrequentSyncOperations", "LoadImbalance"}},
 	{"measuring", []string{"InstrumentationCost"}},
 	{"io", []string{"ExcessiveIOBlockingTime", "TooManySmallIOOps", "ExcessiveFlushTime", "TooManyMajorFaults", "MajorFaultTimeHigh"}},
