@@ -36,9 +36,11 @@ func (s *Search) findings() []finding {
 		f.stake = f.node.stake(deepest)
 	}
 	dropped := map[*finding]bool{}
-	for _, c := range all {
-		if !math.IsNaN(c.node.est.Stake) { // else it is a guess
-			c.merge(all, dropped)
+	for _, reason := range []bool{true, false} { // first those that only give reasons: what drops a finding takes them over
+		for _, c := range all {
+			if !math.IsNaN(c.node.est.Stake) && (c.node.hyp.At != "") == reason { // NaN: it is a guess
+				c.merge(all, dropped)
+			}
 		}
 	}
 	for _, f := range s.inSeveral(all, dropped) {
@@ -83,6 +85,11 @@ func (c *finding) merge(all []*finding, dropped map[*finding]bool) {
 			places, told = append(places, f), told+f.stake
 		case f.node.leadsBy(c.node) && c.stake >= explains*f.stake:
 			dropped[f] = true
+			for _, r := range f.reasons {
+				if r.hyp.At != "" && r != c.node {
+					c.giveReason(r)
+				}
+			}
 		}
 	}
 	if told < explains*c.stake {
