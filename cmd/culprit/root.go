@@ -78,7 +78,7 @@ func newRoot() *cobra.Command {
 	root.SetHelpFunc(helpOf(root.HelpFunc()))
 	root.SetHelpCommand(newHelp())
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newAttach(), newRun(), newAssert(), newWhy(), newWhyNot(), newPhase(), newDiff(), newDetach(), newRestore(), newDoctor(), newPoints(), newCallees(), newPCL(), newMetrics(), newFoci(),
+	root.AddCommand(newAttach(), newRun(), newAssert(), newWhy(), newWhyNot(), newSessions(), newPhase(), newDiff(), newDetach(), newRestore(), newDoctor(), newPoints(), newCallees(), newPCL(), newMetrics(), newFoci(),
 		newHypotheses(), newExplain(), newDemo(), newVersion(), newGuard())
 	return root
 }

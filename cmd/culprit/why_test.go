@@ -64,6 +64,8 @@ func TestWhy(t *testing.T) {
 	w.want(exitBottleneck)
 	w.has(&w.out, "1. ").has(&w.out, "lock_acquisitions").has(&w.out, "; the session goes on.")
 	culprit(t, "why", fmt.Sprint(c.cmd.Process.Pid)).want(exitBottleneck)
+	all := culprit(t, "sessions").want(exitNothing)
+	all.has(&all.out, fmt.Sprintf("culprit %d has measured mutex{%d} for ", c.cmd.Process.Pid, p.PID)).has(&all.out, "cache_lock")
 	at := culprit(t, "why", "/", "--pid", fmt.Sprint(p.PID)).want(exitBottleneck)
 	at.has(&at.out, "true            ExcessiveSyncWaitingTime: ")
 	at = culprit(t, "why-not", fmt.Sprint(p.PID), "/Code/mutex.c/nobody").want(exitUnknown)
@@ -77,6 +79,8 @@ func TestWhy(t *testing.T) {
 		t.Error("the socket, or its directory, is left")
 	}
 	culprit(t, "why", fmt.Sprint(p.PID)).want(exitFailed)
+	all = culprit(t, "sessions").want(exitNothing)
+	all.has(&all.out, "No measurement goes on that you can ask.")
 	asksReport(t, c)
 	untouched(t, p)
 }
@@ -105,6 +109,9 @@ func TestWhyAmongSeveral(t *testing.T) {
 	w = culprit(t, "why", fmt.Sprint(p.PID)).want(exitUsage)
 	w.has(&w.errOut, fmt.Sprintf("culprit why %d", first.cmd.Process.Pid)).has(&w.errOut, fmt.Sprintf("culprit why %d", second.cmd.Process.Pid))
 	culprit(t, "why", fmt.Sprint(second.cmd.Process.Pid)).want(exitUnknown)
+	all := culprit(t, "sessions").want(exitNothing)
+	all.has(&all.out, fmt.Sprintf("culprit %d has measured sleeper{%d} for ", first.cmd.Process.Pid, p.PID)).has(&all.out, ": it looks for no bottleneck\n")
+	all.has(&all.out, fmt.Sprintf("culprit %d has measured ", second.cmd.Process.Pid))
 	// One that is killed leaves its socket, which nobody believes, and which the next session removes.
 	second.cmd.Process.Kill()
 	second.status()
