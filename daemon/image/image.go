@@ -40,6 +40,7 @@ type Object struct {
 
 	table    lazy.Value[*functionTable]
 	names    lazy.Value[names] // in the symbol tables
+	parts    sync.Map          // string to bool: whether it stands in the linkage name of a symbol
 	byModule lazy.Value[map[string][]*Function]
 	relocs   lazy.Value[*relocations]
 	seqs     lazy.Value[*sequences]

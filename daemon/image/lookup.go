@@ -5,7 +5,9 @@ import (
 	"cmp"
 	"debug/elf"
 	"hash/maphash"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"culprit/daemon/image/elffile"
@@ -43,7 +45,7 @@ func (o *Object) MayImport(name string) bool {
 // Named finds functions by linkage name (without version), alias, demangled or display name. Of several versions of a symbol
 // the default comes first, otherwise they are sorted by Addr.
 func (o *Object) Named(name string) []*Function {
-	if !o.table.Done() && isLinkage(name) && !o.isGo && !o.symbolNames().defined.has(name) {
+	if !o.table.Done() && !o.isGo && !o.mayBeCalled(name) {
 		return nil
 	}
 	t := o.functions()
@@ -56,6 +58,45 @@ func isLinkage(name string) bool {
 	return !strings.ContainsFunc(name, func(r rune) bool {
 		return r != '_' && r != '.' && r != '$' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 	})
+}
+
+// mayBeCalled is a quick answer to whether a function of an object that is not of Go has a name: false only if none has.
+func (o *Object) mayBeCalled(name string) bool {
+	switch {
+	case isLinkage(name):
+		return o.symbolNames().defined.has(name)
+	case strings.Contains(name, ".(*"), strings.Contains(name, "/") && !strings.Contains(name, "::") && !strings.Contains(name, "operator"):
+		return false // a method, or the path of a package, as Go writes them
+	}
+	return o.spells(lastPart(name))
+}
+
+var identifier = regexp.MustCompile(`::([A-Za-z][A-Za-z0-9_]*)$`)
+
+// lastPart is what stands behind the path in the demangled name of a function, as it stands in the linkage name of C++ and of Rust: behind its length.
+// It is "" where that is not known: operators, what has parameters, and what is in std, which has abbreviations of its own.
+func lastPart(name string) string {
+	m := identifier.FindStringSubmatch(name)
+	if m == nil || m[1] == "operator" || strings.HasPrefix(name, "std::") {
+		return ""
+	}
+	return strconv.Itoa(len(m[1])) + m[1]
+}
+
+// spells reports whether a part of a linkage name occurs in a symbol table, or may.
+func (o *Object) spells(part string) bool {
+	if known, ok := o.parts.Load(part); ok {
+		return known.(bool)
+	}
+	found := part == ""
+	err := o.eachTable(func(from *elffile.File, s *elffile.Section) error {
+		strs := from.SectionByIndex(s.Link)
+		found = found || strs != nil && bytes.Contains(strs.Bytes(), []byte(part))
+		return nil
+	})
+	found = found || err != nil
+	o.parts.Store(part, found)
+	return found
 }
 
 // symbolNames is empty where the tables cannot be read.
