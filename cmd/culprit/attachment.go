@@ -21,7 +21,7 @@ type attachment struct {
 // endWait is how long a program gets to end after SIGTERM.
 const endWait = 2 * time.Second
 
-// start starts a program and has it measured. The error is that of measure, or says why there is no program.
+// start starts a program and has it measured, or what it has left behind if it has ended before. The error is that of measure, or says why there is no program.
 func (a *attachment) start(args []string, out launch.Output, measure func(pids []int) error) error {
 	p, err := launch.Start(args, out)
 	if err != nil {
@@ -29,7 +29,13 @@ func (a *attachment) start(args []string, out launch.Output, measure func(pids [
 	}
 	p.AwaitImage()
 	a.program = p
-	return measure([]int{p.PID})
+	err = measure([]int{p.PID})
+	if !a.opened && isGone(err) && a.cfg.Children {
+		if left := p.Left(); len(left) > 0 { // it has gone into the background
+			return measure(left)
+		}
+	}
+	return err
 }
 
 // open opens the session. Without Close probes stay in the processes.
@@ -40,6 +46,9 @@ func (a *attachment) open(ctx context.Context, pids []int) (*session.Session, er
 		return nil, openError(ctx, err)
 	}
 	a.opened = true
+	if a.program != nil {
+		a.program.Measured()
+	}
 	return s, nil
 }
 

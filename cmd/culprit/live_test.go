@@ -535,6 +535,28 @@ func TestAttachToWhatExecutes(t *testing.T) {
 	}
 }
 
+// TestRunOfWhatGoesIntoTheBackground: a program that leaves a process behind and ends at once is measured in that process, however often it has forked
+// before, and --end ends it.
+func TestRunOfWhatGoesIntoTheBackground(t *testing.T) {
+	t.Parallel()
+	for _, script := range []string{`"$0" >/dev/null & exit 0`, `(setsid "$0" >/dev/null &) & exit 0`} {
+		c := culprit(t, "run", "--no-tui", "--end", "--for", "4s", "--json", "@REPORT", "--", "/bin/sh", "-c", script, demoProgram(t, "cpu.c")).want(exitBottleneck)
+		c.has(&c.out, "1. ").has(&c.out, "uses")
+		r := c.read()
+		if len(r.Targets) != 1 || filepath.Base(r.Targets[0].Exe) != "cpu" || r.Targets[0].Ended {
+			t.Fatalf("%s: %+v", script, r.Targets)
+		}
+		for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			if _, err := os.Stat(fmt.Sprintf("/proc/%d", r.Targets[0].PID)); err != nil {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("process %d goes on", r.Targets[0].PID)
+			}
+		}
+	}
+}
+
 // TestRunOfWhatEndsAtOnce: a program that has ended before it could be measured is said to have, with its exit code.
 func TestRunOfWhatEndsAtOnce(t *testing.T) {
 	t.Parallel()

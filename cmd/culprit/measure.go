@@ -136,7 +136,7 @@ func (m *measurement) runScreens(ctx context.Context, s *session.Session, l sess
 func (m *measurement) answer(r *report.Report, end session.End, closeErr error) error {
 	status := m.status(r, end, closeErr)
 	r.ExitStatus = status
-	if m.program != nil && len(r.Targets) > 0 {
+	if m.program != nil && len(r.Targets) > 0 && r.Targets[0].PID == m.program.PID {
 		r.Targets[0].Before = report.Number(m.openedAt.Sub(m.program.Began).Seconds())
 		if code, ended := m.program.ExitCode(end == session.EndTarget); ended {
 			r.Targets[0].Ended, r.Targets[0].ExitCode = true, code

@@ -23,6 +23,7 @@ type Program struct {
 	Began time.Time
 
 	process *os.Process
+	left    []*os.Process // of it, measured in its place
 	path    string
 	spool   *os.File // its output until Finish; nil = it goes elsewhere
 	done    chan struct{}
@@ -122,14 +123,19 @@ func (p *Program) ExitCode(over bool) (code *int, ended bool) {
 	return p.code, true
 }
 
+// endLook is how often End looks whether all have ended.
+const endLook = 10 * time.Millisecond
+
 // End ends the program by its number: with SIGTERM, and SIGKILL if it has not ended by itself after a while.
 func (p *Program) End(grace time.Duration) {
+	p.Measured()
 	for _, sig := range []os.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		p.process.Signal(sig) // fails if it has ended, which done will say
-		select {
-		case <-p.done:
-			return
-		case <-time.After(grace):
+		p.signalLeft(sig)
+		for deadline := time.Now().Add(grace); time.Now().Before(deadline); time.Sleep(endLook) {
+			if p.Over() && !p.signalLeft(syscall.Signal(0)) {
+				return
+			}
 		}
 	}
 }

@@ -40,6 +40,7 @@ func Start(args []string, out Output) (*Program, error) {
 		}
 		spool, cmd.Stdout, cmd.Stderr = f, f, f
 	}
+	adopt(1)
 	p, err := StartCommand(cmd, Hooks{})
 	if err != nil {
 		drop(spool)
