@@ -1,6 +1,7 @@
 package consultant
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sort"
@@ -73,8 +74,7 @@ func (n *node) over() bool { return n.state == True && n.est.Margin < 0 }
 
 // merge drops what c says better. What c says of the whole program, or of a wider place, is told along with the places that have the time.
 func (c *finding) merge(all []*finding, dropped map[*finding]bool) {
-	var places []*finding
-	told := 0.0
+	places, told := []*finding(nil), 0.0
 	for _, f := range all {
 		if f == c || !c.node.hyp.IsBelow(f.node.hyp) || f.node.phase != c.node.phase {
 			continue
@@ -88,6 +88,7 @@ func (c *finding) merge(all []*finding, dropped map[*finding]bool) {
 			for _, r := range f.reasons {
 				if r.hyp.At != "" && r != c.node {
 					c.giveReason(r)
+					c.because = cmp.Or(c.because, r)
 				}
 			}
 		}

@@ -41,4 +41,3 @@ func TestSpells(t *testing.T) {
 		t.Error("too few names have parts")
 	}
 }
-

@@ -44,6 +44,9 @@ func (s *Segment) placeIsland(w *process.World, fd int, off uint64, mem []byte, 
 		if err = faultIsland.Hit(s.TargetPID); err == nil {
 			err = openGate(w, s.TargetPID, at)
 		}
+		if err == nil {
+			err = undumped(w, process.Addr(at), s.islandSize)
+		}
 		if err != nil {
 			return errors.Join(err, w.Munmap(process.Addr(at), s.islandSize))
 		}

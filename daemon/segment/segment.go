@@ -140,7 +140,7 @@ func (s *Segment) mapHead(w *process.World, fd int) error {
 	}
 	s.HeadAddr = uint64(head)
 	s.encode()
-	return nil
+	return undumped(w, head, uint64(s.Geometry.HeadSize()))
 }
 
 // mapData maps the first step of the counters, near an address if that is not 0.
@@ -167,7 +167,18 @@ func mapCounters(w *process.World, at process.Addr, size uint64, flags, fd int) 
 	if _, err := w.Syscall(unix.SYS_MADVISE, uint64(data), size, unix.MADV_DONTFORK); err != nil {
 		return 0, errors.Join(fmt.Errorf("keeping counters from the target's children: %w", err), w.Munmap(data, size))
 	}
+	if err := undumped(w, data, size); err != nil {
+		return 0, errors.Join(err, w.Munmap(data, size))
+	}
 	return data, nil
+}
+
+// undumped keeps memory of ours out of core dumps of the target: it is hundreds of times as large as some programs.
+func undumped(w *process.World, at process.Addr, size uint64) error {
+	if _, err := w.Syscall(unix.SYS_MADVISE, uint64(at), size, unix.MADV_DONTDUMP); err != nil {
+		return fmt.Errorf("keeping memory out of the target's core dumps: %w", err)
+	}
+	return nil
 }
 
 var errTooManyRegions = errors.New("the target's code is spread over too many regions of memory")
