@@ -1,6 +1,7 @@
 package kernelmeter
 
 import (
+	"errors"
 	"fmt"
 
 	"culprit/daemon/kernel"
@@ -32,7 +33,7 @@ func (m *Meter) Prepare() error {
 		return m.countEvents()
 	}
 	if values[m.plan.KernelName] != nil {
-		return nil
+		return m.checkDescriptors()
 	}
 	q, err := Statistic(m.plan)
 	if err != nil {
@@ -46,6 +47,17 @@ func (m *Meter) Prepare() error {
 	}
 	if m.need, err = m.s.Stats.Programs.Need(q, false); err != nil {
 		return targetstats.Refused(m.plan, err)
+	}
+	return nil
+}
+
+// checkDescriptors is an error where descriptors are asked for and may not be counted: before Linux 6.2 that takes a right. 0 would say that there are none.
+func (m *Meter) checkDescriptors() error {
+	if m.plan.KernelName != "open_descriptors" {
+		return nil
+	}
+	if _, err := kernel.OpenDescriptors(m.s.Proc.PID()); err != nil && !errors.Is(err, kernel.ErrGone) {
+		return grid.ErrUnsupported{What: "counting the descriptors of " + m.s.Name, Needs: "Linux 6.2, or the right to trace it"}
 	}
 	return nil
 }
