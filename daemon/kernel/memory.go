@@ -18,7 +18,7 @@ func MemorySize(pid int) (uint64, error) { return statm(pid, 1) }
 func ResidentMemory(pid int) (uint64, error) { return statm(pid, 2) }
 
 // OpenDescriptors is how many descriptors a process has open. The error wraps ErrGone if it has ended.
-func OpenDescriptors(pid int) (int, error) {
+func OpenDescriptors(pid int) (uint64, error) {
 	what := fmt.Sprintf("counting the descriptors of process %d", pid)
 	dir := "/proc/" + strconv.Itoa(pid) + "/fd"
 	var st unix.Stat_t
@@ -26,13 +26,13 @@ func OpenDescriptors(pid int) (int, error) {
 		return 0, explain(what, err)
 	}
 	if st.Size > 0 {
-		return int(st.Size), nil // since Linux 6.2 the size of the directory is their number
+		return uint64(st.Size), nil // since Linux 6.2 the size of the directory is their number
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return 0, explain(what, err)
 	}
-	return len(entries), nil
+	return uint64(len(entries)), nil
 }
 
 // statm is a field of /proc/PID/statm, counted from 1, in bytes.

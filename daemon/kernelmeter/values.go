@@ -23,8 +23,8 @@ var values = map[string]func(m *Meter, interval float64) float64{
 	"voluntary_switches": (*Meter).voluntary,
 	"forced_switches":    (*Meter).forced,
 	"active_processes":   (*Meter).processes,
-	"resident_memory":    (*Meter).resident,
-	"open_descriptors":   (*Meter).descriptors,
+	"resident_memory":    now(kernel.ResidentMemory),
+	"open_descriptors":   now(kernel.OpenDescriptors),
 	"observed_cost":      func(m *Meter, _ float64) float64 { return m.s.Own.ObservedCost() },
 	"predicted_cost":     func(m *Meter, _ float64) float64 { return m.s.Own.PredictedCost() },
 	"pause_time":         func(m *Meter, _ float64) float64 { return m.since(m.s.Pauses.Total().Seconds()) },
@@ -78,28 +78,18 @@ func (m *Meter) active(interval float64) float64 {
 	return m.overThreads(func(w *threads.Row) float64 { return w.Active(interval) })
 }
 
-// resident is how much memory of the process is there now, in bytes; a process that has just ended has none.
-func (m *Meter) resident(float64) float64 {
-	if m.s.Ended() {
-		return 0
+// now is what the kernel says of a process at the moment; one that has just ended has nothing.
+func now(read func(pid int) (uint64, error)) func(*Meter, float64) float64 {
+	return func(m *Meter, _ float64) float64 {
+		if m.s.Ended() {
+			return 0
+		}
+		n, err := read(m.s.Proc.PID())
+		if err != nil {
+			return 0
+		}
+		return float64(n)
 	}
-	size, err := kernel.ResidentMemory(m.s.Proc.PID())
-	if err != nil {
-		return 0
-	}
-	return float64(size)
-}
-
-// descriptors is how many descriptors the process has open now; a process that has just ended has none.
-func (m *Meter) descriptors(float64) float64 {
-	if m.s.Ended() {
-		return 0
-	}
-	n, err := kernel.OpenDescriptors(m.s.Proc.PID())
-	if err != nil {
-		return 0
-	}
-	return float64(n)
 }
 
 // processes is 1 for a process that has not ended.

@@ -23,7 +23,8 @@ type Program struct {
 	Began time.Time
 
 	process *os.Process
-	left    []*os.Process // of it, measured in its place
+	adopts  bool          // what it leaves behind becomes a child of this process
+	left    []*os.Process // what that was, measured in its place
 	path    string
 	spool   *os.File // its output until Finish; nil = it goes elsewhere
 	done    chan struct{}

@@ -32,6 +32,9 @@ func (p *Program) Left() (pids []int) {
 // Measured says that somebody follows the program, and what it leaves behind from now on. The children that this process has got are waited for
 // when they end.
 func (p *Program) Measured() {
+	if !p.adopts {
+		return
+	}
 	adopt(0)
 	for _, pid := range p.adopted() {
 		go func() {
@@ -49,8 +52,11 @@ func (p *Program) signalLeft(sig os.Signal) (any bool) {
 	return any
 }
 
-// adopted are the children of this process that it has not started: they are other programs, and began after p.
+// adopted are the children of this process beside p: it has started no others but itself.
 func (p *Program) adopted() (pids []int) {
+	if !p.adopts {
+		return nil // there may be others, whose ends somebody else waits for
+	}
 	own, err := os.Stat("/proc/self/exe")
 	entries, listed := os.ReadDir("/proc")
 	if err != nil || listed != nil {

@@ -21,7 +21,8 @@ const (
 )
 
 // Start starts a program with our standard streams, in a process group of its own, so that Ctrl-C on a terminal does not end
-// it. Its standard input is /dev/null if ours is a terminal. The error says whether it is missing or may not be executed.
+// it. Its standard input is /dev/null if ours is a terminal. It is the only child of this process, but for this program itself: other children would
+// be taken for what it has left behind. The error says whether it is missing or may not be executed.
 func Start(args []string, out Output) (*Program, error) {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -43,10 +44,11 @@ func Start(args []string, out Output) (*Program, error) {
 	adopt(1)
 	p, err := StartCommand(cmd, Hooks{})
 	if err != nil {
+		adopt(0)
 		drop(spool)
 		return nil, startError(args[0], err)
 	}
-	p.spool = spool
+	p.spool, p.adopts = spool, true
 	return p, nil
 }
 
