@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"culprit/daemon/process"
 	"culprit/internal/testprog"
 )
 
@@ -15,14 +14,8 @@ var aMapping = regexp.MustCompile(`(?m)^[0-9a-f]+-[0-9a-f]+ .*$`)
 
 // TestCoreDumpsHaveNoMemoryOfOurs: a program that crashes while it is measured writes the core dump that it would have written anyway.
 func TestCoreDumpsHaveNoMemoryOfOurs(t *testing.T) {
-	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/cpu.c"))
-	d := attachTo(t, p.PID)
-	p.Say(t, "go")
-	for range 20 { // what can wait is done in a later stop, which finds a thread in the program's own code
-		if err := d.targets[0].Stops.Stop(func(*process.World) error { return nil }); err != nil {
-			t.Fatal(err)
-		}
-	}
+	p := testprog.StartTarget(t, testprog.Build(t, "testdata/targets/calls.c"), "1000")
+	attachTo(t, p.PID)
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps", p.PID))
 	if err != nil {
 		t.Fatal(err)

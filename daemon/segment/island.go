@@ -44,10 +44,12 @@ func (s *Segment) placeIsland(w *process.World, fd int, off uint64, mem []byte, 
 		if err = faultIsland.Hit(s.TargetPID); err == nil {
 			err = openGate(w, s.TargetPID, at)
 		}
+		if err == nil {
+			err = undumped(w, process.Addr(at), s.islandSize)
+		}
 		if err != nil {
 			return errors.Join(err, w.Munmap(process.Addr(at), s.islandSize))
 		}
-		s.dumped = append(s.dumped, piece{process.Addr(at), s.islandSize})
 		return s.openIsland(trampoline.Island{Addr: at, Off: off, Size: s.islandSize}, mem)
 	}
 	return &noRoomError{c.lo, c.hi, c.largest(), s.islandSize}

@@ -48,7 +48,6 @@ func (s *Segment) passRows(w *process.World, fd, size int) error {
 	}
 	s.rowsMapped = true
 	s.tellRows()
-	s.Undump(w)
 	return nil
 }
 

@@ -30,7 +30,6 @@ type Segment struct {
 	islandSize uint64 // of each
 	little     bool   // the target gets memory as it is needed: see Layout
 	rowsMapped bool
-	dumped     []piece // what the target maps of it and its core dumps have, too
 
 	unreachable map[uint64]error // GiB in which no island could be placed, and why
 }
@@ -141,8 +140,7 @@ func (s *Segment) mapHead(w *process.World, fd int) error {
 	}
 	s.HeadAddr = uint64(head)
 	s.encode()
-	s.dumped = append(s.dumped, piece{head, uint64(s.Geometry.HeadSize())})
-	return nil
+	return undumped(w, head, uint64(s.Geometry.HeadSize()))
 }
 
 // mapData maps the first step of the counters, near an address if that is not 0.
@@ -169,49 +167,24 @@ func mapCounters(w *process.World, at process.Addr, size uint64, flags, fd int) 
 	if _, err := w.Syscall(unix.SYS_MADVISE, uint64(data), size, unix.MADV_DONTFORK); err != nil {
 		return 0, errors.Join(fmt.Errorf("keeping counters from the target's children: %w", err), w.Munmap(data, size))
 	}
-	if err := undumped(w, piece{data, size}); err != nil {
+	if err := undumped(w, data, size); err != nil {
 		return 0, errors.Join(err, w.Munmap(data, size))
 	}
 	return data, nil
 }
 
 // undumped keeps memory of ours out of core dumps of the target: it is hundreds of times as large as some programs.
-func undumped(w *process.World, p piece) error {
-	if _, err := w.Syscall(unix.SYS_MADVISE, uint64(p.at), p.size, unix.MADV_DONTDUMP); err != nil {
+func undumped(w *process.World, at process.Addr, size uint64) error {
+	if _, err := w.Syscall(unix.SYS_MADVISE, uint64(at), size, unix.MADV_DONTDUMP); err != nil {
 		return fmt.Errorf("keeping memory out of the target's core dumps: %w", err)
 	}
 	return nil
-}
-
-// A piece is memory of the target.
-type piece struct {
-	at   process.Addr
-	size uint64
-}
-
-// Undump keeps what is mapped for trampolines out of core dumps of the stopped target. Each call takes a tenth of a millisecond, and the stop that maps the
-// segment is the longest of all: so they are made in later ones. What cannot be kept out is dumped.
-func (s *Segment) Undump(w *process.World) {
-	for len(s.dumped) > 0 {
-		if err := undumped(w, s.dumped[0]); deferred(err) {
-			return
-		}
-		s.dumped = s.dumped[1:]
-	}
-}
-
-// UndumpAside does so in a stop in which a thread is not within a call of its own: otherwise one would be broken out of that.
-func (s *Segment) UndumpAside(w *process.World) {
-	if len(s.dumped) > 0 && slices.ContainsFunc(w.Threads(), func(t *process.Stopped) bool { return !t.InSyscall }) {
-		s.Undump(w)
-	}
 }
 
 var errTooManyRegions = errors.New("the target's code is spread over too many regions of memory")
 
 // unmap removes the segment from the stopped target. Every jump into it must be gone. The head is there as long as anything else is.
 func (s *Segment) unmap(w *process.World) error {
-	s.dumped = nil
 	var errs []error
 	for _, i := range s.Islands {
 		errs = append(errs, w.Munmap(process.Addr(i.Addr), i.Size))

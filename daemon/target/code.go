@@ -63,7 +63,7 @@ func (c *Code) Open(p *process.Process, s Settings) (err error) {
 	c.Sequences = stops.NewSequences(c.Program)
 	c.Contexts = contexts.New(contexts.Config{Proc: p, Code: c.Program, Stops: c.Stops, Walker: c.Walker, Log: s.Log, Found: s.Found})
 	c.Text = patch.New(patch.Config{Proc: p, Host: Host{c}, Name: c.Name, Log: s.Log, Scale: s.Scale, Count: s.Count})
-	for _, look := range []stops.Check{s.Look, c.lookAtFit, c.Contexts.Look, c.Sequences.Look, c.undump} {
+	for _, look := range []stops.Check{s.Look, c.lookAtFit, c.Contexts.Look, c.Sequences.Look} {
 		c.Stops.AtEach(look)
 	}
 	return nil
@@ -75,14 +75,6 @@ func (c *Code) lookAtFit(w *process.World) error {
 		return nil
 	}
 	return c.Fit.Look(w)
-}
-
-// undump is a stops.Check: it comes last, when nothing speaks against the stop.
-func (c *Code) undump(w *process.World) error {
-	if c.Seg != nil {
-		c.Seg.UndumpAside(w)
-	}
-	return nil
 }
 
 // use has what is put into the process use a segment that is mapped there.
