@@ -116,11 +116,8 @@ func (s *session) leaveAll(w *transferWait) error {
 // answer of whom a filter asks (SECCOMP_RET_USER_NOTIF), who would be asked again.
 func isWait(is *syscalls.Sleeping) bool {
 	nr := int64(uint32(is.Regs.Orig_rax))
-	return nr == unix.SYS_RESTART_SYSCALL || nr >= 0 && resume.Rewindable[uint64(nr)] || !is.Woken && (syncs[uint32(nr)] || is.Filters && !spawns[uint32(nr)])
+	return nr == unix.SYS_RESTART_SYSCALL || nr >= 0 && resume.Rewindable[uint64(nr)] || is.Filters && !is.Woken && !spawns[uint32(nr)]
 }
-
-// syncs are calls in which a thread does not stop before a disk has answered.
-var syncs = map[uint32]bool{unix.SYS_FSYNC: true, unix.SYS_FDATASYNC: true, unix.SYS_SYNC_FILE_RANGE: true, unix.SYS_MSYNC: true, unix.SYS_SYNCFS: true, unix.SYS_SYNC: true}
 
 // spawns are calls amid which other code comes to run: in the program's memory a child of vfork, in its place another program.
 var spawns = map[uint32]bool{unix.SYS_CLONE: true, unix.SYS_CLONE3: true, unix.SYS_FORK: true, unix.SYS_VFORK: true, unix.SYS_EXECVE: true, unix.SYS_EXECVEAT: true,
