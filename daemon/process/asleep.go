@@ -1,6 +1,7 @@
 package process
 
 import (
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -33,6 +34,9 @@ func (p *Process) asleep() map[int]syscalls.Sleeping {
 		return nil
 	}
 	asleep, _ := (*know).Sleepers(p.pid) // without it each is looked at, and asked to stop
+	for _, is := range asleep {
+		noteWait(&is)
+	}
 	return asleep
 }
 
@@ -62,12 +66,43 @@ func (s *session) takeAsleep(before, after map[int]syscalls.Sleeping) {
 
 // isWithin says whether a thread certainly is within its call. One that waits for a CPU may be on its way back, if the result is ENOSYS: kernels lack some
 // of the calls that wait, and filters give it for whatever a program can do without. All kernels have those that move data.
+//
+// To break into a wait from which a thread is about to come back is to hold up the stop until it gets a CPU; and accept and io_getevents say then that they
+// were interrupted though their time was over, so that they would begin anew.
 func isWithin(is *syscalls.Sleeping) bool {
-	return !is.Woken || needed[uint32(is.Regs.Orig_rax)] || !is.Filters && raw.EnteredBy(&is.Regs).Cuttable()
+	if !is.Woken || needed[uint32(is.Regs.Orig_rax)] {
+		return true
+	}
+	return !is.Filters && (raw.EnteredBy(&is.Regs).Cuttable() || isKnownWait(is))
 }
 
 // needed are calls that no program which makes them can do without.
 var needed = map[uint32]bool{unix.SYS_WRITE: true, unix.SYS_WRITEV: true, unix.SYS_SENDTO: true, unix.SYS_SENDMSG: true, unix.SYS_RECVFROM: true, unix.SYS_RECVMSG: true}
+
+// waits are calls that wait, and give ENOSYS only where the kernel does not have them; true where a thread was seen to sleep in one: it has it then.
+var waits = map[uint32]*atomic.Bool{
+	unix.SYS_POLL: {}, unix.SYS_PPOLL: {}, unix.SYS_SELECT: {}, unix.SYS_PSELECT6: {}, unix.SYS_EPOLL_WAIT: {}, unix.SYS_EPOLL_PWAIT: {}, unix.SYS_EPOLL_PWAIT2: {},
+	unix.SYS_NANOSLEEP: {}, unix.SYS_CLOCK_NANOSLEEP: {}, unix.SYS_FUTEX: {}, unix.SYS_SEMTIMEDOP: {}, unix.SYS_RT_SIGTIMEDWAIT: {},
+	unix.SYS_ACCEPT: {}, unix.SYS_ACCEPT4: {}, unix.SYS_IO_GETEVENTS: {}, unix.SYS_IO_PGETEVENTS: {},
+}
+
+// noteWait takes note of a call in which a thread sleeps. A filter may have somebody asked before there is a call.
+func noteWait(is *syscalls.Sleeping) {
+	if known := waits[uint32(is.Regs.Orig_rax)]; known != nil && !is.Woken && !is.Filters {
+		known.Store(true)
+	}
+}
+
+// isKnownWait says whether a thread is in a wait that the kernel is known to have.
+func isKnownWait(is *syscalls.Sleeping) bool {
+	const command, wait, waitBitset = 0x7f, 0, 9
+	nr := uint32(is.Regs.Orig_rax)
+	if op := is.Regs.Rsi & command; nr == unix.SYS_FUTEX && op != wait && op != waitBitset { // it gives ENOSYS for others that it does not have
+		return false
+	}
+	known := waits[nr]
+	return known != nil && known.Load()
+}
 
 // holdAll has each thread that sleeps in a call of some kind stop where that is over, and says whether there is one.
 func (s *session) holdAll(know Transfers, asleep map[int]syscalls.Sleeping, kind func(*syscalls.Sleeping) bool) (any bool) {
