@@ -121,7 +121,7 @@ func (m *model) metric(k grid.PairKey) float64 {
 	switch k.Metric {
 	case "cpu_inclusive", "cpu": // cpu is read at the whole program, where it is the same
 		return m.sum("cpu", k.Focus)
-	case "run_queue_wait", "sync_event_wait", "io_reply_wait", "spin_wait", "observed_cost":
+	case "run_queue_wait", "ready_after_wait", "sync_event_wait", "io_reply_wait", "spin_wait", "observed_cost":
 		return 0
 	case "sync_wait_inclusive":
 		return m.sum("sync", k.Focus)

@@ -34,7 +34,7 @@ func TestDefault(t *testing.T) {
 		}
 	}
 	for _, name := range strings.Fields(`procedure_calls exec_time exec_time_inclusive cpu cpu_inclusive sync_wait sync_wait_inclusive sync_ops
-		io_wait io_wait_inclusive io_ops io_bytes active_threads run_queue_wait number_of_cpus allowed_cpus observed_cost pause_time blocked
+		io_wait io_wait_inclusive io_ops io_bytes active_threads run_queue_wait ready_after_wait number_of_cpus allowed_cpus observed_cost pause_time blocked
 		cpu_user cpu_system active_processes resident_memory open_descriptors switches_voluntary switches_forced page_faults_minor page_faults_major lock_hold
 		allocations alloc_bytes msgs msg_bytes_sent msg_bytes_recv msg_size predicted_cost sampling_rate probes dropped
 		io_size io_latency fsync_time opens alloc_size mmap_bytes mapping_ops`) {

@@ -12,6 +12,7 @@ var values = map[string]func(m *Meter, interval float64) float64{
 	"wall_time":          (*Meter).wall,
 	"blocked_time":       (*Meter).blocked,
 	"held_up_time":       (*Meter).heldUp,
+	"ready_after_wait":   (*Meter).readyAfterWait,
 	"run_queue_wait":     (*Meter).runQueue,
 	"active_threads":     (*Meter).active,
 	"number_of_cpus":     func(m *Meter, _ float64) float64 { return m.cpus().usable },
@@ -68,6 +69,11 @@ func (m *Meter) blocked(interval float64) float64 {
 // heldUp is the time that threads waited for something, and after that for a CPU.
 func (m *Meter) heldUp(interval float64) float64 {
 	return m.overThreads(func(w *threads.Row) float64 { return w.HeldUp(interval) })
+}
+
+// readyAfterWait is the time that threads were ready because a wait was over.
+func (m *Meter) readyAfterWait(float64) float64 {
+	return m.overThreads(func(w *threads.Row) float64 { return w.ReadyAfterWait() })
 }
 
 // active is the number of threads that were not idle, as an average over the interval.

@@ -160,6 +160,16 @@ func (r *Row) HeldUp(interval float64) float64 {
 	return r.Waiting(interval) + ready
 }
 
+// ReadyAfterWait is the time for which the thread was ready because a wait of it was over: the part of its switches that it asked for, and of those the
+// part behind which it had something to wait for, as far as looks at it saw.
+func (r *Row) ReadyAfterWait() float64 {
+	blocked := r.blockedShare()
+	if blocked == 0 {
+		return 0
+	}
+	return (r.Times.RunQueueWait - r.Prev.RunQueueWait).Seconds() * (1 - r.Displaced()) * r.share[Waiting] / blocked
+}
+
 // Active is the share of an interval in which the thread was not idle, 0 to 1.
 func (r *Row) Active(interval float64) float64 {
 	return min((interval-r.OffCPU(interval)+r.Waiting(interval))/interval, 1)

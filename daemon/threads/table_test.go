@@ -135,6 +135,21 @@ func TestDisplaced(t *testing.T) {
 	}
 }
 
+// TestReadyAfterWait: of the time that a thread was ready only what followed a wait for something.
+func TestReadyAfterWait(t *testing.T) {
+	for _, c := range []struct {
+		forced, voluntary uint64
+		waits, idle       float64
+		want              float64 // of 4 s in which it was ready
+	}{{0, 4, 1, 0, 4}, {1, 3, 1, 0, 3}, {4, 0, 1, 0, 0}, {0, 4, 0, 1, 0}, {1, 3, 0.25, 0.75, 0.75}, {0, 4, 0, 0, 0}, {0, 0, 1, 0, 0}} {
+		r := Row{Times: kernel.ThreadTimes{RunQueueWait: 5 * time.Second, Forced: c.forced, Voluntary: c.voluntary}, Prev: kernel.ThreadTimes{RunQueueWait: time.Second}}
+		r.share[Waiting], r.share[Idle] = c.waits, c.idle
+		if got := r.ReadyAfterWait(); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%+v: %g", c, got)
+		}
+	}
+}
+
 // TestOwnerOf: of a thread pointer, also of one that is only in memory.
 func TestOwnerOf(t *testing.T) {
 	tt := newTable(words{0x1000 + 720: 7, 0x2000 + 720: 99})

@@ -245,7 +245,7 @@ func TestHypotheses(t *testing.T) {
 		})
 	}
 	h := hypothesis(t, lib, "CPUbound")
-	if !slices.Equal(h.Metrics, []string{"cpu_inclusive", "cpu", "run_queue_wait", "number_of_cpus", "active_threads"}) || !slices.Equal(h.Global, h.Metrics[1:]) {
+	if !slices.Equal(h.Metrics, []string{"cpu_inclusive", "cpu", "run_queue_wait", "number_of_cpus", "active_threads", "ready_after_wait"}) || !slices.Equal(h.Global, h.Metrics[1:]) {
 		t.Errorf("CPUbound reads %v, globally %v", h.Metrics, h.Global)
 	}
 	if !lib.SetTunable("PC_CPUThreshold", 0.6) || lib.SetTunable("none", 1) || h.Threshold(nil) != 0.6 {

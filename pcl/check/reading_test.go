@@ -36,7 +36,7 @@ func TestReadings(t *testing.T) {
 		`io_bytes cpu | > B/s per CPUs | false`,
 		`sync_wait active_threads@/ | < s/s per threads | false`,
 		`mean(io_latency) | < s | true`,
-		`cpu_inclusive cpu@/ run_queue_wait@/ number_of_cpus@/ active_threads@/ | >  | false`,
+		`cpu_inclusive cpu@/ run_queue_wait@/ number_of_cpus@/ active_threads@/ ready_after_wait@/ | >  | false`,
 	}
 	for i, e := range lib.Expects()[0].Of {
 		var names []string
